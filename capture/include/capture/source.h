@@ -1,0 +1,64 @@
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <capture/frame.h>
+
+/*
+ * Where frames come from. A source has one or more inputs (files, later devices); several inputs
+ * are merged by time stamp, earlier inputs first on a tie, frames without a time stamp right after
+ * the frame that preceded them in their own input.
+ */
+struct ft_source;
+
+/* Why something could not be opened or read on. One line, names input and place, no line end. */
+struct ft_source_complaint {
+	char text[512];
+};
+
+/* What is known of one input so far. Owned by the source; readable until it is closed. */
+struct ft_source_input {
+	const char *name;      /* as given on the command line; "-" for standard input */
+	const char *kind;      /* "file" or "memory" ("pcap", "dpdk", "verbs": live sources) */
+	const char *format;    /* "pcap", "pcapng", "erf" */
+	const char *compression; /* NULL, "gzip", "zstd" */
+	uint64_t frames, bytes;  /* handed out; bytes on the wire */
+	uint64_t first_ts_ns, last_ts_ns; /* FT_TS_UNKNOWN before the first stamped frame; smallest and largest */
+	uint16_t link_types[16];  /* in order of appearance */
+	unsigned link_type_count; /* <= 16; further ones are read but not listed */
+	uint64_t erf_lost;     /* sum of the ERF loss counters (lctr) of types that define it */
+	uint64_t clock_steps;  /* times that went backwards within this input */
+	uint64_t odd_records;  /* records read with a correction: fraction out of range, captured > original, unknown interface (dropped) */
+	uint64_t dropped_records; /* of those, blocks that could not be used at all */
+	bool damaged;          /* ended before its end; `complaint` says where */
+	struct ft_source_complaint complaint;
+};
+
+/*
+ * Open the files at `paths` ("-" is standard input, at most once; "file:PATH" is PATH). gzip and
+ * zstd are recognised by content. 0, or -errno with *complaint set and *source untouched:
+ * -ENOENT/-EACCES/... from the system, -EINVAL: not a capture (names what was found instead).
+ * The source keeps its own copy of the names.
+ */
+int ft_source_open_files(struct ft_source **source, const char *const *paths, size_t count,
+                         struct ft_source_complaint *complaint);
+
+/* The same over a capture file's bytes in memory, which must outlive the source. For tests and fuzzing. */
+int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_t size,
+                          struct ft_source_complaint *complaint);
+
+/*
+ * Fill at most `room` frames. Returns how many (>= 1), or -ENODATA at the end of all inputs.
+ * A damaged input ends early: it is marked in ft_source_input() and the others go on.
+ * Frames of one call are all readable until the next call.
+ */
+int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room);
+
+size_t ft_source_input_count(const struct ft_source *source);
+const struct ft_source_input *ft_source_input(const struct ft_source *source, size_t index);
+
+/* Bytes read so far and their total (0: not known, as for a pipe); for a progress line. */
+void ft_source_progress(const struct ft_source *source, uint64_t *done, uint64_t *total);
+
+void ft_source_close(struct ft_source *source); /* NULL is fine */

@@ -1,0 +1,51 @@
+# How every library, program and test of the project is compiled.
+
+set(FT_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror)
+set(FT_SANITIZERS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+
+function(ft_flags target)
+	target_compile_options(${target} PRIVATE ${FT_WARNINGS})
+	target_compile_definitions(${target} PRIVATE _GNU_SOURCE FT_VERSION="${PROJECT_VERSION}")
+	if(FT_SANITIZE OR FT_FUZZ)
+		target_compile_options(${target} PRIVATE ${FT_SANITIZERS})
+		target_link_options(${target} PRIVATE ${FT_SANITIZERS})
+	endif()
+	if(FT_FUZZ)
+		target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+	endif()
+endfunction()
+
+# ft_library(NAME sources... ): a static library whose only public path is its own include/
+function(ft_library name)
+	add_library(${name} STATIC ${ARGN})
+	target_include_directories(${name} PUBLIC include PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+	ft_flags(${name})
+endfunction()
+
+# ft_test(NAME LIBRARIES sources...): a cmocka program; LIBRARIES is a ;-list in quotes.
+# It may read FT_TEST_DATA (tests/data) and the environment variable FT_SHARED.
+function(ft_test name libraries)
+	add_executable(${name} ${ARGN})
+	ft_flags(${name})
+	target_compile_definitions(${name} PRIVATE FT_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+	target_link_libraries(${name} PRIVATE ${libraries} PkgConfig::CMOCKA)
+	add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# ft_holds(NAME LIBRARIES CORPUS sources...): one promise as a function,
+#     void ft_holds(const uint8_t *bytes, size_t size);
+# run over the corpus and random bytes in the tests (NAME), and by libFuzzer with -DFT_FUZZ=ON (fuzz_NAME).
+function(ft_holds name libraries corpus)
+	if(FT_FUZZ)
+		add_executable(fuzz_${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/entry_libfuzzer.c ${ARGN})
+		target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+		ft_flags(fuzz_${name})
+		target_link_libraries(fuzz_${name} PRIVATE ${libraries})
+		set_property(GLOBAL APPEND PROPERTY FT_FUZZ_TARGETS "fuzz_${name} ${corpus}")
+	else()
+		add_executable(${name}_holds ${PROJECT_SOURCE_DIR}/tests/fuzz/entry_random.c ${ARGN})
+		ft_flags(${name}_holds)
+		target_link_libraries(${name}_holds PRIVATE ${libraries})
+		add_test(NAME ${name}_holds COMMAND ${name}_holds ${corpus})
+	endif()
+endfunction()
