@@ -1,0 +1,90 @@
+#pragma once
+
+#include <assert.h>
+
+#include <partition/map.h>
+
+/*
+ * The verdict of spec/verdict-rules.md for one frame. The caller says which frames are judged at
+ * all (section 1) and what of the frame could be read; this is the ladders, the rules beside them,
+ * time and exceptions (sections 2 to 7). Pure.
+ */
+
+enum ft_rule {
+	FT_RULE_PKEY_INVALID, FT_RULE_PKEY_UNDECLARED, FT_RULE_PKEY_SENDER_NOT_MEMBER, FT_RULE_PKEY_RECEIVER_NOT_MEMBER,
+	FT_RULE_PKEY_LIMITED_TO_LIMITED, FT_RULE_PKEY_MEMBERSHIP_OVERCLAIMED, FT_RULE_PKEY_DEFAULT_USED,
+	FT_RULE_PKEY_CHANGED_ON_CONNECTION, FT_RULE_TENANT_CROSSING, FT_RULE_TENANT_UNKNOWN_ENDPOINT,
+	FT_RULE_TENANT_WRONG_SEGMENT, FT_RULE_TENANT_OUTSIDE_VALIDITY, FT_RULE_TENANT_GRACE, FT_RULE_TENANT_COTENANCY,
+	FT_RULE_MAP_FAIL_OPEN, FT_RULE_SPOOF_ADDRESS_MISMATCH,
+	FT_RULE_DECODE_PATH_REWRITTEN,   /* every frame of a flow has a wrong ICRC */
+	FT_RULE_DECODE_BAD_ICRC,         /* wrong ICRC on a flow that is otherwise healthy */
+	FT_RULE_DECODE_PKEY_UNUSUAL,     /* RoCE where segments isolate: base is neither 0x7fff nor declared */
+	FT_RULES,
+};
+
+struct ft_rule_text {
+	const char *name;                /* "pkey.undeclared" */
+	enum ft_severity severity;       /* as a finding; tenant.crossing: critical between customers, else high */
+	bool violation;                  /* false: listed, does not make a report `violated` */
+	const char *meaning;             /* one sentence */
+};
+const struct ft_rule_text *ft_rule_text(enum ft_rule rule);
+
+/* What could be read of a frame (section 4: "needs"). */
+enum ft_needs { FT_NEED_ADDRESSES = 1, FT_NEED_PKEY = 2, FT_NEED_DEST_QP = 4, FT_NEED_QKEY = 8, FT_NEED_CLASS = 16, FT_NEED_TAGS = 32 };
+
+/* Everything a judgement depends on, and nothing else: also the key under which one may be cached. No padding. */
+struct ft_check_key {
+	uint8_t src[16], dst[16];        /* IP or GID, wire order; zero without has_gids */
+	uint8_t smac[6], dmac[6];        /* RoCE with an Ethernet header; else zero */
+	uint16_t slid, dlid;             /* native */
+	uint32_t qkey;                   /* with FT_NEED_QKEY in `known` and base 0x7fff; else 0 */
+	uint32_t vni;                    /* with has_vni */
+	uint16_t pkey;                   /* all 16 bits */
+	uint16_t vlan;                   /* 0: untagged */
+	uint8_t qp_kind;                 /* 0 QP0, 1 QP1, 2 any other */
+	uint8_t mgmt_class;              /* QP1 with FT_NEED_CLASS */
+	uint8_t service;                 /* BTH opcode bits 7..5: UD matters to rule 3 */
+	uint8_t known;                   /* enum ft_needs bits that were readable; a need that does not apply to the frame counts as known */
+	uint8_t native;                  /* 1: LIDs; 0: RoCE */
+	uint8_t has_gids;                /* src, dst filled */
+	uint8_t has_vni;
+	uint8_t has_macs;
+};
+static_assert(sizeof(struct ft_check_key) == 68, "padding would be hashed");
+
+/* An end of a frame as the map sees it. */
+struct ft_end {
+	uint32_t endpoint;               /* FT_NONE: not declared */
+	uint32_t tenant;                 /* FT_NONE: none or more than one: `unknown` */
+	bool group;                      /* multicast destination */
+};
+
+struct ft_verdict {
+	uint32_t rules;                  /* bit per enum ft_rule: violations (and decode.* alerts) that hold */
+	bool undecided;                  /* a rule that might hold could not be tried */
+	bool grace;                      /* FT_RULE_TENANT_GRACE instead of `rules` */
+	bool crossing_between_customers;
+	struct ft_end src, dst;
+	uint32_t exception;              /* index into declared->exceptions used to permit a crossing; FT_NONE */
+	uint32_t partition;              /* index of the base's partition; FT_NONE */
+	struct ft_origin origin;         /* the map line that decided; file FT_NONE: none */
+};
+
+/*
+ * Judge a frame at an instant. Rules of flow history (pkey.changed-on-connection) and of the ICRC are not here.
+ * The verdict is constant within the map epoch of ts_ns.
+ */
+void ft_check(const struct ft_map *map, const struct ft_check_key *key, int64_t ts_ns, struct ft_verdict *verdict);
+
+/* True where section 4 judges the P_Key of this frame, i.e. where pkey.changed-on-connection applies too. */
+bool ft_check_judges_pkey(const struct ft_map *map, const struct ft_check_key *key);
+
+/* tenant.cotenancy at some instant in [from, to]: pairs of tenants on one leaf. Returns how many, `room` written. */
+struct ft_cotenancy {
+	uint32_t tenant_a, tenant_b;     /* a < b */
+	const char *leaf;
+	uint32_t port_a, port_b;         /* index into declared->ports, an example each */
+	int64_t at_ns;                   /* first instant */
+};
+size_t ft_check_cotenancy(const struct ft_map *map, int64_t from_ns, int64_t to_ns, struct ft_cotenancy *found, size_t room);
