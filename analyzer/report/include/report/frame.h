@@ -1,0 +1,44 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <capture/frame.h>
+#include <decode/packet.h>
+
+/* What a map says of a frame, for `decode -m`. */
+struct ft_frame_verdict {
+	const char *const *rules;       /* names of the rules violated */
+	size_t rule_count;
+	const char *const *notes;       /* decode.* remarks that are no violations */
+	size_t note_count;
+	const char *from, *to;          /* tenants; "unknown" */
+	const char *exception;          /* id that permits the crossing, or NULL */
+	const char *undecided;          /* NULL, or why: "bad_icrc", "truncated", "malformed" */
+	bool grace;
+	bool judged;
+};
+
+/*
+ * One frame as one line of people's text, as one JSON object (names of the wire-format vectors), or
+ * as chosen fields. `sub` is the packet's index in its frame. `verdict` may be NULL. Memory
+ * keys (R_Keys) are header fields here and shown; reports never hold them.
+ */
+struct ft_frame_view {
+	const struct ft_frame *frame;
+	const char *input;
+	const struct ft_packet *packet;
+	unsigned sub;
+	const struct ft_frame_verdict *verdict;
+};
+int ft_frame_text(FILE *out, const struct ft_frame_view *view);
+int ft_frame_json(FILE *out, const struct ft_frame_view *view);
+
+/* A field by its own name ("bth.psn") or Wireshark's ("infiniband.bth.psn"); NULL: unknown. */
+struct ft_field;
+const struct ft_field *ft_field_find(const char *name);
+/* Writes the value, nothing if the frame has none. */
+int ft_field_write(FILE *out, const struct ft_field *field, const struct ft_frame_view *view);
+/* All names, one a line, with a few words each. */
+int ft_field_list(FILE *out);
