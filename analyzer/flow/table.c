@@ -1,0 +1,233 @@
+#include <flow/table.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/*
+ * An index of 8-byte slots (tag, record number) in front of dense records: a probe touches one
+ * line of the index and, when the tag matches, the record. Linear probing, removal by shifting back.
+ * The home slot is the top of the 32-bit tag, so an entry can be moved without reading its record.
+ */
+struct slot {
+	uint32_t tag;
+	uint32_t record; /* from 1; 0: empty */
+};
+
+struct ft_flow_table {
+	struct slot *slots;
+	struct ft_flow *records;
+	uint64_t seed;
+	uint64_t created, evicted;
+	uint32_t capacity, used, hand;
+	unsigned slot_bits;
+};
+
+enum { EVICTION_SAMPLE = 64 };
+
+static void *reserve(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static size_t slots_bytes(const struct ft_flow_table *table)
+{
+	return ((size_t)1 << table->slot_bits) * sizeof *table->slots;
+}
+
+static size_t records_bytes(const struct ft_flow_table *table)
+{
+	return (size_t)table->capacity * sizeof *table->records;
+}
+
+int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64_t seed)
+{
+	struct ft_flow_table *made;
+
+	if (capacity == 0 || capacity > 1u << 28)
+		return -EINVAL;
+	made = calloc(1, sizeof *made);
+	if (made == NULL)
+		return -ENOMEM;
+	made->capacity = capacity;
+	made->seed = seed;
+	made->slot_bits = 4;
+	while (1u << made->slot_bits < 2 * capacity)
+		made->slot_bits++;
+	made->slots = reserve(slots_bytes(made));
+	if (made->slots == NULL)
+		goto free_table;
+	made->records = reserve(records_bytes(made));
+	if (made->records == NULL)
+		goto unmap_slots;
+	*table = made;
+	return 0;
+
+unmap_slots:
+	munmap(made->slots, slots_bytes(made));
+free_table:
+	free(made);
+	return -ENOMEM;
+}
+
+void ft_flow_table_destroy(struct ft_flow_table *table)
+{
+	if (table == NULL)
+		return;
+	munmap(table->records, records_bytes(table));
+	munmap(table->slots, slots_bytes(table));
+	free(table);
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	__extension__ typedef unsigned __int128 wide;
+	wide product = (wide)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key)
+{
+	uint64_t word[sizeof *key / sizeof(uint64_t)];
+	uint64_t hash;
+
+	memcpy(word, key, sizeof word);
+	hash = mix(word[0] ^ table->seed, word[1] ^ 0x9e3779b97f4a7c15u);
+	hash ^= mix(word[2] ^ table->seed, word[3] ^ 0xd6e8feb86659fd93u);
+	hash = mix(hash ^ word[4], word[5] ^ 0xa0761d6478bd642fu ^ table->seed);
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
+static uint32_t home(const struct ft_flow_table *table, uint32_t hash)
+{
+	return hash >> (32 - table->slot_bits);
+}
+
+static uint32_t following(const struct ft_flow_table *table, uint32_t slot)
+{
+	return (slot + 1) & ((1u << table->slot_bits) - 1);
+}
+
+void ft_flow_prefetch_slot(const struct ft_flow_table *table, uint32_t hash)
+{
+	__builtin_prefetch(&table->slots[home(table, hash)]);
+}
+
+void ft_flow_prefetch_record(const struct ft_flow_table *table, uint32_t hash)
+{
+	uint32_t at = home(table, hash);
+
+	for (; table->slots[at].record != 0; at = following(table, at)) {
+		if (table->slots[at].tag != hash)
+			continue;
+		__builtin_prefetch(&table->records[table->slots[at].record - 1], 1);
+		__builtin_prefetch((const char *)&table->records[table->slots[at].record - 1] + 64,
+				   1);
+		return;
+	}
+}
+
+/* The slot that holds the key, or the empty one where it belongs. */
+static uint32_t find_slot(const struct ft_flow_table *table, const struct ft_flow_key *key,
+			  uint32_t hash)
+{
+	uint32_t at = home(table, hash);
+
+	for (; table->slots[at].record != 0; at = following(table, at)) {
+		const struct slot *slot = &table->slots[at];
+
+		if (slot->tag == hash &&
+		    memcmp(&table->records[slot->record - 1].key, key, sizeof *key) == 0)
+			break;
+	}
+	return at;
+}
+
+struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_key *key,
+			     uint32_t hash)
+{
+	uint32_t record = table->slots[find_slot(table, key, hash)].record;
+
+	return record == 0 ? NULL : &table->records[record - 1];
+}
+
+/* Empty a slot and move those behind it that would no longer be found. */
+static void remove_slot(struct ft_flow_table *table, uint32_t hole)
+{
+	uint32_t mask = (1u << table->slot_bits) - 1;
+
+	for (uint32_t at = following(table, hole); table->slots[at].record != 0;
+	     at = following(table, at)) {
+		uint32_t wanted = home(table, table->slots[at].tag);
+
+		if (((at - wanted) & mask) < ((at - hole) & mask))
+			continue;
+		table->slots[hole] = table->slots[at];
+		hole = at;
+	}
+	table->slots[hole].record = 0;
+}
+
+/* Free the idlest of the records under the hand, which goes round the table. */
+static uint32_t evict(struct ft_flow_table *table)
+{
+	uint32_t idlest = table->hand;
+	uint32_t sample = table->capacity < EVICTION_SAMPLE ? table->capacity : EVICTION_SAMPLE;
+	const struct ft_flow_key *key;
+
+	for (uint32_t i = 0; i < sample; i++) {
+		if (table->records[table->hand].last_ns < table->records[idlest].last_ns)
+			idlest = table->hand;
+		table->hand = (table->hand + 1) % table->capacity;
+	}
+	key = &table->records[idlest].key;
+	remove_slot(table, find_slot(table, key, ft_flow_hash(table, key)));
+	table->evicted++;
+	return idlest;
+}
+
+struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key,
+				       uint32_t hash, uint64_t ts_ns)
+{
+	uint32_t at = find_slot(table, key, hash);
+	uint32_t record = table->slots[at].record;
+	struct ft_flow *flow;
+
+	if (record != 0)
+		return &table->records[record - 1];
+	if (table->used < table->capacity) {
+		record = table->used++;
+	} else {
+		record = evict(table);
+		at = find_slot(table, key, hash);
+	}
+	table->created++;
+	table->slots[at] = (struct slot){ .tag = hash, .record = record + 1 };
+	flow = &table->records[record];
+	*flow = (struct ft_flow){ .key = *key, .last_ns = ts_ns, .first_base = FT_FLOW_NO_BASE };
+	return flow;
+}
+
+void ft_flow_each(const struct ft_flow_table *table,
+		  bool (*visit)(void *context, const struct ft_flow *flow), void *context)
+{
+	for (uint32_t i = 0; i < table->used; i++)
+		if (!visit(context, &table->records[i]))
+			return;
+}
+
+struct ft_flow_table_stats ft_flow_table_stats(const struct ft_flow_table *table)
+{
+	return (struct ft_flow_table_stats){
+		.capacity = table->capacity,
+		.used = table->used,
+		.created = table->created,
+		.evicted = table->evicted,
+		.bytes = slots_bytes(table) + records_bytes(table),
+	};
+}
