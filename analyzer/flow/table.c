@@ -1,5 +1,7 @@
 #include <flow/table.h>
 
+#include <flow/hash.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,23 +85,10 @@ void ft_flow_table_destroy(struct ft_flow_table *table)
 	free(table);
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	__extension__ typedef unsigned __int128 wide;
-	wide product = (wide)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key)
 {
-	uint64_t word[sizeof *key / sizeof(uint64_t)];
-	uint64_t hash;
+	uint64_t hash = ft_hash(key, sizeof *key, table->seed);
 
-	memcpy(word, key, sizeof word);
-	hash = mix(word[0] ^ table->seed, word[1] ^ 0x9e3779b97f4a7c15u);
-	hash ^= mix(word[2] ^ table->seed, word[3] ^ 0xd6e8feb86659fd93u);
-	hash = mix(hash ^ word[4], word[5] ^ 0xa0761d6478bd642fu ^ table->seed);
 	return (uint32_t)(hash ^ hash >> 32);
 }
 

@@ -1,0 +1,136 @@
+#include "findings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+
+enum { FIRST_ROOM = 64, ID_BYTES = 8, SUBJECT_TEXT = 512 };
+
+int ft_findings_init(struct ft_findings *findings, uint32_t limit)
+{
+	uint32_t slots = 1;
+
+	while (slots < 2 * limit)
+		slots *= 2;
+	*findings = (struct ft_findings){ .limit = limit, .slot_mask = slots - 1 };
+	findings->slots = calloc(slots, sizeof *findings->slots);
+	return findings->slots == NULL ? -ENOMEM : 0;
+}
+
+void ft_findings_free(struct ft_findings *findings)
+{
+	free(findings->items);
+	free(findings->slots);
+	*findings = (struct ft_findings){ 0 };
+}
+
+static const char *name_of(const struct ft_subject_end *end)
+{
+	return end->host != NULL ? end->host : end->address;
+}
+
+void ft_finding_id(enum ft_rule rule, const struct ft_subject *subject, char id[24])
+{
+	char text[SUBJECT_TEXT];
+	uint8_t digest[EVP_MAX_MD_SIZE];
+	unsigned size = 0;
+	int length = snprintf(text, sizeof text, "%s\n%s\n%s\n0x%04x\n%u\n",
+			      ft_rule_text(rule)->name, name_of(&subject->src),
+			      name_of(&subject->dst), subject->pkey & 0x7fffu, subject->vlan);
+
+	if (subject->has_vni && (size_t)length < sizeof text)
+		length += snprintf(text + length, sizeof text - (size_t)length, "%u", subject->vni);
+	if ((size_t)length >= sizeof text)
+		length = sizeof text - 1;
+	if (EVP_Digest(text, (size_t)length, digest, &size, EVP_sha256(), NULL) != 1)
+		abort(); /* SHA-256 of bytes in memory cannot fail */
+	for (unsigned i = 0; i < ID_BYTES; i++)
+		snprintf(id + 2 * (size_t)i, 3, "%02x", digest[i]);
+}
+
+/* The slot that holds the id, or the empty one where it belongs. */
+static uint32_t *slot_of(const struct ft_findings *findings, const char *id)
+{
+	uint32_t at = (uint32_t)strtoul(
+		(char[]){ id[0], id[1], id[2], id[3], id[4], id[5], id[6], id[7], '\0' }, NULL, 16);
+
+	for (at &= findings->slot_mask; findings->slots[at] != 0;
+	     at = (at + 1) & findings->slot_mask)
+		if (strcmp(findings->items[findings->slots[at] - 1].id, id) == 0)
+			break;
+	return &findings->slots[at];
+}
+
+static bool make_room(struct ft_findings *findings)
+{
+	uint32_t room = findings->room == 0 ? FIRST_ROOM : 2 * findings->room;
+	struct ft_finding *items;
+
+	if (findings->count == findings->limit)
+		return false;
+	if (findings->count < findings->room)
+		return true;
+	items = realloc(findings->items, room * sizeof *items);
+	if (items == NULL)
+		return false;
+	findings->items = items;
+	findings->room = room;
+	return true;
+}
+
+uint32_t ft_findings_of(struct ft_findings *findings, enum ft_rule rule,
+			const struct ft_subject *subject)
+{
+	char id[24];
+	uint32_t *slot;
+	struct ft_finding *made;
+
+	ft_finding_id(rule, subject, id);
+	slot = slot_of(findings, id);
+	if (*slot != 0)
+		return *slot - 1;
+	if (!make_room(findings))
+		return FT_NONE;
+	made = &findings->items[findings->count++];
+	*made = (struct ft_finding){
+		.rule = rule,
+		.severity = ft_rule_text(rule)->severity,
+		.subject = *subject,
+		.origin = { .file = FT_NONE },
+		.first_ts_ns = FT_TS_UNKNOWN,
+		.last_ts_ns = FT_TS_UNKNOWN,
+	};
+	memcpy(made->id, id, sizeof id);
+	*slot = findings->count;
+	return findings->count - 1;
+}
+
+static void note_dest_qp(struct ft_finding *finding, uint32_t dest_qp)
+{
+	for (uint8_t i = 0; i < finding->dest_qp_count; i++)
+		if (finding->dest_qps[i] == dest_qp)
+			return;
+	if (finding->dest_qp_count < FT_FINDING_QPS)
+		finding->dest_qps[finding->dest_qp_count++] = dest_qp;
+}
+
+bool ft_finding_add(struct ft_finding *finding, const struct ft_frame *frame, uint32_t dest_qp)
+{
+	finding->packets++;
+	finding->bytes += frame->wire;
+	if (frame->ts_ns != FT_TS_UNKNOWN) {
+		if (finding->first_ts_ns == FT_TS_UNKNOWN || frame->ts_ns < finding->first_ts_ns)
+			finding->first_ts_ns = frame->ts_ns;
+		if (finding->last_ts_ns == FT_TS_UNKNOWN || frame->ts_ns > finding->last_ts_ns)
+			finding->last_ts_ns = frame->ts_ns;
+	}
+	if (dest_qp != FT_NONE)
+		note_dest_qp(finding, dest_qp);
+	if (finding->frame_count == FT_FINDING_FRAMES)
+		return false;
+	finding->frames[finding->frame_count++] = frame->number;
+	return true;
+}

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <capture/frame.h>
+#include <partition/check.h>
+#include <report/model.h>
+
+/* Findings: one per (rule, subject), counted, with their first frames. */
+
+/* One end of a subject. `address` is text ("10.0.0.1", "lid:17"), `host` NULL if not declared by name. */
+struct ft_subject_end {
+	char address[48];
+	const char *host;
+	uint32_t tenant;      /* index or FT_NONE */
+	bool group;
+};
+
+struct ft_subject {
+	struct ft_subject_end src, dst;
+	uint16_t pkey;        /* all 16 bits; the base is what counts */
+	uint16_t vlan;        /* 0: untagged */
+	bool has_vni;
+	uint32_t vni;
+};
+
+struct ft_finding {
+	char id[24];
+	enum ft_rule rule;
+	enum ft_severity severity;
+	struct ft_subject subject;
+	struct ft_origin origin;
+	uint64_t first_ts_ns, last_ts_ns; /* FT_TS_UNKNOWN: no stamped frame */
+	uint64_t packets, bytes;
+	uint64_t flow_packets; /* of the flows it concerns, where a rule asks for it */
+	uint64_t frames[FT_FINDING_FRAMES];
+	uint32_t dest_qps[FT_FINDING_QPS];
+	uint8_t frame_count, dest_qp_count;
+};
+
+struct ft_findings {
+	struct ft_finding *items;
+	uint32_t *slots;      /* open addressing over ids; 0 empty, else index + 1 */
+	uint32_t count, room, slot_mask, limit;
+	uint64_t dropped;     /* frames of findings beyond the limit */
+};
+
+int ft_findings_init(struct ft_findings *findings, uint32_t limit);
+void ft_findings_free(struct ft_findings *findings);
+
+/* Index of the finding of (rule, subject), made if new; FT_NONE if the limit is reached or memory ends. */
+uint32_t ft_findings_of(struct ft_findings *findings, enum ft_rule rule, const struct ft_subject *subject);
+
+/* Count a frame. True if its number was among the first and was noted. `dest_qp` FT_NONE: not known. */
+bool ft_finding_add(struct ft_finding *finding, const struct ft_frame *frame, uint32_t dest_qp);
+
+/* A hash of rule and subject: the same in every run, on every part of a capture, on every machine. */
+void ft_finding_id(enum ft_rule rule, const struct ft_subject *subject, char id[24]);

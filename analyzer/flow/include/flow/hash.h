@@ -1,0 +1,35 @@
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * Seeded multiply-mix of a fixed-size key without padding. Keys are chosen by whoever sends, so the
+ * seed must differ from run to run; nothing that is reported depends on it.
+ */
+static inline uint64_t ft_mix(uint64_t a, uint64_t b)
+{
+	__extension__ typedef unsigned __int128 wide;
+	wide product = (wide)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t ft_hash(const void *key, size_t size, uint64_t seed)
+{
+	const uint8_t *bytes = key;
+	uint64_t hash = seed ^ size * 0x9e3779b97f4a7c15u;
+	uint64_t word[2] = { 0, 0 };
+
+	for (; size >= sizeof word; bytes += sizeof word, size -= sizeof word) {
+		memcpy(word, bytes, sizeof word);
+		hash = ft_mix(word[0] ^ hash, word[1] ^ 0xa0761d6478bd642fu ^ seed);
+	}
+	if (size != 0) {
+		word[0] = word[1] = 0;
+		memcpy(word, bytes, size);
+		hash = ft_mix(word[0] ^ hash, word[1] ^ 0xd6e8feb86659fd93u ^ seed);
+	}
+	return hash;
+}

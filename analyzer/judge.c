@@ -1,0 +1,287 @@
+#include "judge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <decode/opcode.h>
+#include <flow/hash.h>
+
+#include "connection_setup.h"
+
+enum {
+	VERDICTS = 1 << 17, /* kept at once; then the cache starts afresh */
+	VERDICT_SLOTS = 2 * VERDICTS,
+};
+
+struct ft_judge {
+	const struct ft_map *map;
+	struct ft_flow_table *flows;
+	uint64_t flow_timeout_ns, seed;
+
+	/* the stretch of time in which the map does not change */
+	int64_t epoch_from_ns, epoch_to_ns;
+	uint32_t epoch;
+
+	/* verdicts by key and epoch; flow records point here while their generation is the current one */
+	struct ft_judged *verdicts;
+	uint32_t *slots; /* open addressing; 0 empty, else index + 1 */
+	uint32_t verdict_count;
+	uint32_t generation;
+};
+
+static void *reserve(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint32_t flows,
+		    uint64_t flow_timeout_ns, uint64_t seed)
+{
+	struct ft_judge *made = calloc(1, sizeof *made);
+	int error = -ENOMEM;
+
+	if (made == NULL)
+		return error;
+	*made = (struct ft_judge){
+		.map = map,
+		.flow_timeout_ns = flow_timeout_ns,
+		.seed = seed,
+		.epoch_from_ns = FT_TIME_MAX, /* no epoch yet */
+		.epoch_to_ns = FT_TIME_MIN,
+		.generation = 1,
+	};
+	made->verdicts = reserve(VERDICTS * sizeof *made->verdicts);
+	if (made->verdicts == NULL)
+		goto free_judge;
+	made->slots = calloc(VERDICT_SLOTS, sizeof *made->slots);
+	if (made->slots == NULL)
+		goto unmap_verdicts;
+	error = ft_flow_table_create(&made->flows, flows, seed);
+	if (error != 0)
+		goto free_slots;
+	*judge = made;
+	return 0;
+
+free_slots:
+	free(made->slots);
+unmap_verdicts:
+	munmap(made->verdicts, VERDICTS * sizeof *made->verdicts);
+free_judge:
+	free(made);
+	return error;
+}
+
+void ft_judge_destroy(struct ft_judge *judge)
+{
+	if (judge == NULL)
+		return;
+	ft_flow_table_destroy(judge->flows);
+	free(judge->slots);
+	munmap(judge->verdicts, VERDICTS * sizeof *judge->verdicts);
+	free(judge);
+}
+
+struct ft_flow_table *ft_judge_flows(struct ft_judge *judge)
+{
+	return judge->flows;
+}
+
+static bool is_connected(const struct ft_packet *packet)
+{
+	enum ft_service service = ft_opcode_service(packet->opcode);
+
+	return packet->dest_qp >= 2 &&
+	       (service == FT_RC || service == FT_UC || service == FT_RD || service == FT_XRC);
+}
+
+static void key_of_flow(const struct ft_packet *packet, const struct ft_check_key *key,
+			struct ft_flow_key *flow)
+{
+	*flow = (struct ft_flow_key){
+		.dest_qp = packet->dest_qp,
+		.vni = key->has_vni ? key->vni : FT_FLOW_NO_VNI,
+		.base = is_connected(packet) ? FT_FLOW_ANY_BASE : key->pkey & 0x7fff,
+		.vlan = key->vlan,
+		.by_lid = !key->has_gids,
+	};
+	if (key->has_gids) {
+		memcpy(flow->src, key->src, sizeof flow->src);
+		memcpy(flow->dst, key->dst, sizeof flow->dst);
+	} else {
+		memcpy(flow->src + 14, &key->slid, sizeof key->slid);
+		memcpy(flow->dst + 14, &key->dlid, sizeof key->dlid);
+	}
+}
+
+void ft_judge_prepare(const struct ft_judge *judge, const struct ft_packet *packet,
+		      const uint8_t *frame, struct ft_lookup *lookup)
+{
+	const unsigned needed = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP;
+
+	lookup->kind = ft_frame_key(packet, &lookup->key);
+	lookup->setup_qpn = 0;
+	lookup->has_flow = (packet->has & FT_HAS_BTH) != 0 &&
+			   (lookup->kind == FT_FRAME_JUDGED || lookup->kind == FT_FRAME_BAD_ICRC) &&
+			   (lookup->key.known & needed) == needed;
+	if (!lookup->has_flow)
+		return;
+	lookup->connected = is_connected(packet);
+	lookup->setup_qpn = ft_connection_setup_qpn(packet, frame);
+	key_of_flow(packet, &lookup->key, &lookup->flow);
+	lookup->hash = ft_flow_hash(judge->flows, &lookup->flow);
+	ft_flow_prefetch_slot(judge->flows, lookup->hash);
+}
+
+void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *lookup)
+{
+	if (lookup->has_flow)
+		ft_flow_prefetch_record(judge->flows, lookup->hash);
+}
+
+static void forget_verdicts(struct ft_judge *judge)
+{
+	memset(judge->slots, 0, VERDICT_SLOTS * sizeof *judge->slots);
+	judge->verdict_count = 0;
+	judge->generation++;
+}
+
+static void enter_epoch(struct ft_judge *judge, int64_t ts_ns)
+{
+	if (ts_ns >= judge->epoch_from_ns && ts_ns < judge->epoch_to_ns)
+		return;
+	judge->epoch = ft_map_epoch(judge->map, ts_ns, &judge->epoch_from_ns, &judge->epoch_to_ns);
+	judge->generation++;
+}
+
+/* The verdict for a key in the current epoch, from the cache or worked out. */
+static struct ft_judged *verdict_of(struct ft_judge *judge, const struct ft_check_key *key,
+				    uint64_t digest, int64_t ts_ns)
+{
+	uint32_t at;
+	struct ft_judged *judged;
+
+	if (judge->verdict_count == VERDICTS)
+		forget_verdicts(judge);
+	at = (uint32_t)(digest + judge->epoch) & (VERDICT_SLOTS - 1);
+	for (; judge->slots[at] != 0; at = (at + 1) & (VERDICT_SLOTS - 1)) {
+		judged = &judge->verdicts[judge->slots[at] - 1];
+		if (judged->epoch == judge->epoch && memcmp(&judged->key, key, sizeof *key) == 0)
+			return judged;
+	}
+	judged = &judge->verdicts[judge->verdict_count++];
+	judge->slots[at] = judge->verdict_count;
+	*judged = (struct ft_judged){ .key = *key, .epoch = judge->epoch, .cell = FT_NONE };
+	ft_check(judge->map, key, ts_ns, &judged->verdict);
+	return judged;
+}
+
+/* The verdict kept in the flow record, if it was reached from the same key in the same epoch. */
+static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow *flow,
+					 const struct ft_check_key *key, int64_t ts_ns)
+{
+	uint64_t digest = ft_hash(key, sizeof *key, judge->seed);
+	struct ft_judged *judged;
+
+	if (flow != NULL && flow->judged_as == digest && flow->epoch == judge->generation)
+		return &judge->verdicts[flow->verdict];
+	judged = verdict_of(judge, key, digest, ts_ns);
+	if (flow != NULL) {
+		flow->judged_as = digest;
+		flow->epoch = judge->generation;
+		flow->verdict = (uint32_t)(judged - judge->verdicts);
+	}
+	return judged;
+}
+
+/*
+ * The record of the frame's half-connection. A second P_Key base on the same half-connection has a
+ * record of its own; *changed says that this is one.
+ */
+static struct ft_flow *flow_of(struct ft_judge *judge, const struct ft_lookup *lookup,
+			       uint64_t ts_ns, bool *changed)
+{
+	uint16_t base = lookup->key.pkey & 0x7fff;
+	struct ft_flow_key other = lookup->flow;
+	struct ft_flow *flow =
+		ft_flow_find_or_create(judge->flows, &lookup->flow, lookup->hash, ts_ns);
+	bool silent = ts_ns > flow->last_ns && ts_ns - flow->last_ns > judge->flow_timeout_ns;
+
+	if (ts_ns > flow->last_ns)
+		flow->last_ns = ts_ns;
+	if (!lookup->connected)
+		return flow;
+	if (flow->first_base == FT_FLOW_NO_BASE || silent)
+		flow->first_base = base;
+	if (flow->first_base == base)
+		return flow;
+	*changed = true;
+	other.base = base;
+	return ft_flow_find_or_create(judge->flows, &other, ft_flow_hash(judge->flows, &other),
+				      ts_ns);
+}
+
+/* A connection set up anew may use another P_Key on the same queue pair. */
+static void follow_setup(struct ft_judge *judge, const struct ft_lookup *lookup)
+{
+	struct ft_flow_key key = lookup->flow;
+	struct ft_flow *flow;
+
+	memcpy(key.src, lookup->flow.dst, sizeof key.src);
+	memcpy(key.dst, lookup->flow.src, sizeof key.dst);
+	key.dest_qp = lookup->setup_qpn;
+	key.base = FT_FLOW_ANY_BASE;
+	flow = ft_flow_find(judge->flows, &key, ft_flow_hash(judge->flows, &key));
+	if (flow != NULL)
+		flow->first_base = FT_FLOW_NO_BASE;
+}
+
+static void judge_by_map(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
+			 struct ft_judgement *judgement)
+{
+	bool changed = false;
+	const struct ft_verdict *verdict;
+
+	if (lookup->has_flow)
+		judgement->flow = flow_of(judge, lookup, ts_ns, &changed);
+	judgement->judged = verdict_of_flow(judge, judgement->flow, &lookup->key, (int64_t)ts_ns);
+	if (lookup->kind != FT_FRAME_JUDGED)
+		return;
+	verdict = &judgement->judged->verdict;
+	judgement->rules = verdict->rules;
+	judgement->undecided = verdict->undecided;
+	judgement->grace = verdict->grace;
+	if (changed && ft_check_judges_pkey(judge->map, &lookup->key)) {
+		judgement->rules |= 1u << FT_RULE_PKEY_CHANGED_ON_CONNECTION;
+		judgement->grace = false; /* it broke this rule a moment ago as well */
+	}
+}
+
+void ft_judge(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
+	      struct ft_judgement *judgement)
+{
+	*judgement = (struct ft_judgement){ .kind = lookup->kind };
+	if (lookup->kind == FT_FRAME_NOT_RDMA)
+		return;
+	if (lookup->kind == FT_FRAME_BAD_ICRC) {
+		judgement->undecided = true;
+		if (lookup->has_flow) {
+			judgement->flow = ft_flow_find_or_create(judge->flows, &lookup->flow,
+								 lookup->hash, ts_ns);
+			judgement->flow->bad_icrc++;
+		}
+	} else {
+		judgement->undecided =
+			lookup->kind == FT_FRAME_BROKEN || lookup->kind == FT_FRAME_CUT;
+		enter_epoch(judge, (int64_t)ts_ns);
+		judge_by_map(judge, lookup, ts_ns, judgement);
+		if (lookup->setup_qpn != 0)
+			follow_setup(judge, lookup);
+	}
+	if (judgement->flow != NULL)
+		judgement->flow->packets++;
+}

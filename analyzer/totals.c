@@ -1,0 +1,152 @@
+#include "totals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <flow/hash.h>
+#include <partition/declared.h>
+
+enum { FIRST_SLOTS = 256, PKEYS = 65536, SEEN_LIMIT = 1 << 20 };
+
+int ft_totals_init(struct ft_totals *totals, uint32_t tenants)
+{
+	*totals = (struct ft_totals){
+		.slot_mask = FIRST_SLOTS - 1,
+		.seen_mask = FIRST_SLOTS - 1,
+		.first_ts_ns = UINT64_MAX,
+		.last_ts_ns = UINT64_MAX,
+	};
+	totals->slots = calloc(FIRST_SLOTS, sizeof *totals->slots);
+	totals->seen = calloc(FIRST_SLOTS, sizeof *totals->seen);
+	totals->pkeys = calloc(PKEYS, sizeof *totals->pkeys);
+	totals->seen_by_tenant = calloc(tenants + 1, sizeof *totals->seen_by_tenant);
+	if (totals->slots != NULL && totals->seen != NULL && totals->pkeys != NULL &&
+	    totals->seen_by_tenant != NULL)
+		return 0;
+	ft_totals_free(totals);
+	return -ENOMEM;
+}
+
+void ft_totals_free(struct ft_totals *totals)
+{
+	for (uint32_t i = 0; i < totals->cell_count; i++)
+		free(totals->cells[i].exceptions);
+	free(totals->cells);
+	free(totals->slots);
+	free(totals->pkeys);
+	free(totals->seen);
+	free(totals->seen_by_tenant);
+	*totals = (struct ft_totals){ 0 };
+}
+
+static void *grown(void *array, size_t count, size_t size)
+{
+	void *larger = reallocarray(array, count, size);
+
+	if (larger == NULL)
+		abort();
+	return larger;
+}
+
+static uint32_t home_of(uint32_t from, uint32_t to, uint32_t mask)
+{
+	return (uint32_t)(ft_mix(from + 0x9e3779b97f4a7c15u, to + 0xa0761d6478bd642fu)) & mask;
+}
+
+static uint32_t *slot_of(const struct ft_totals *totals, uint32_t from, uint32_t to)
+{
+	uint32_t at = home_of(from, to, totals->slot_mask);
+
+	for (; totals->slots[at] != 0; at = (at + 1) & totals->slot_mask) {
+		const struct ft_cell *cell = &totals->cells[totals->slots[at] - 1];
+
+		if (cell->from == from && cell->to == to)
+			break;
+	}
+	return &totals->slots[at];
+}
+
+static void double_slots(struct ft_totals *totals)
+{
+	uint32_t slots = 2 * (totals->slot_mask + 1);
+
+	totals->slots = grown(totals->slots, slots, sizeof *totals->slots);
+	memset(totals->slots, 0, slots * sizeof *totals->slots);
+	totals->slot_mask = slots - 1;
+	for (uint32_t i = 0; i < totals->cell_count; i++)
+		*slot_of(totals, totals->cells[i].from, totals->cells[i].to) = i + 1;
+}
+
+uint32_t ft_totals_cell(struct ft_totals *totals, uint32_t from, uint32_t to)
+{
+	uint32_t *slot = slot_of(totals, from, to);
+
+	if (*slot != 0)
+		return *slot - 1;
+	if (totals->cell_count == totals->cell_room) {
+		totals->cell_room = totals->cell_room == 0 ? 64 : 2 * totals->cell_room;
+		totals->cells = grown(totals->cells, totals->cell_room, sizeof *totals->cells);
+	}
+	totals->cells[totals->cell_count++] = (struct ft_cell){ .from = from, .to = to };
+	*slot = totals->cell_count;
+	if (2 * totals->cell_count > totals->slot_mask)
+		double_slots(totals);
+	return totals->cell_count - 1;
+}
+
+void ft_totals_except(struct ft_totals *totals, uint32_t index, uint32_t exception)
+{
+	struct ft_cell *cell = &totals->cells[index];
+	uint32_t at = 0;
+
+	while (at < cell->exception_count && cell->exceptions[at] < exception)
+		at++;
+	if (at < cell->exception_count && cell->exceptions[at] == exception)
+		return;
+	cell->exceptions = grown(cell->exceptions, cell->exception_count + 1, sizeof exception);
+	memmove(&cell->exceptions[at + 1], &cell->exceptions[at],
+		(cell->exception_count - at) * sizeof exception);
+	cell->exceptions[at] = exception;
+	cell->exception_count++;
+}
+
+/* True if the digest was not there yet. */
+static bool insert(uint64_t *set, uint32_t mask, uint64_t digest)
+{
+	uint32_t at = (uint32_t)digest & mask;
+
+	for (; set[at] != 0; at = (at + 1) & mask)
+		if (set[at] == digest)
+			return false;
+	set[at] = digest;
+	return true;
+}
+
+static void double_seen(struct ft_totals *totals)
+{
+	uint32_t mask = 2 * totals->seen_mask + 1;
+	uint64_t *larger = calloc((size_t)mask + 1, sizeof *larger);
+
+	if (larger == NULL)
+		abort();
+	for (uint32_t i = 0; i <= totals->seen_mask; i++)
+		if (totals->seen[i] != 0)
+			insert(larger, mask, totals->seen[i]);
+	free(totals->seen);
+	totals->seen = larger;
+	totals->seen_mask = mask;
+}
+
+void ft_totals_see(struct ft_totals *totals, uint32_t tenant, uint64_t digest)
+{
+	if (tenant == FT_NONE || totals->seen_count == SEEN_LIMIT)
+		return;
+	digest = ft_mix(digest, tenant + 0x9e3779b97f4a7c15u) | 1;
+	if (!insert(totals->seen, totals->seen_mask, digest))
+		return;
+	totals->seen_count++;
+	totals->seen_by_tenant[tenant]++;
+	if (2 * totals->seen_count > totals->seen_mask)
+		double_seen(totals);
+}

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What was on the wire, added up: every frame in exactly one tenant pair. */
+
+struct ft_cell {
+	uint32_t from, to;    /* tenant index; FT_NONE is `unknown` */
+	uint64_t packets, bytes, violating;
+	uint32_t *exceptions; /* ids used, ascending; indices into the declared map */
+	uint32_t exception_count;
+};
+
+struct ft_pkey_total {
+	uint64_t packets, bytes;
+};
+
+struct ft_totals {
+	struct ft_cell *cells;
+	uint32_t *slots;      /* open addressing over (from, to); 0 empty, else index + 1 */
+	uint32_t cell_count, cell_room, slot_mask;
+	struct ft_pkey_total *pkeys; /* one per 16-bit value */
+	uint64_t *seen;       /* set of hashes of (tenant, address), open addressing; 0 empty */
+	uint32_t seen_count, seen_mask;
+	uint32_t *seen_by_tenant;
+	uint64_t frames, bytes;
+	uint64_t first_ts_ns, last_ts_ns;
+};
+
+int ft_totals_init(struct ft_totals *totals, uint32_t tenants);
+void ft_totals_free(struct ft_totals *totals);
+
+/* Index of the pair's cell, made if new. Aborts when memory ends: totals may not lose a frame. */
+uint32_t ft_totals_cell(struct ft_totals *totals, uint32_t from, uint32_t to);
+
+/* Note that a crossing of this cell was permitted by the exception. */
+void ft_totals_except(struct ft_totals *totals, uint32_t cell, uint32_t exception);
+
+/* Note an address that acted for a tenant; `digest` stands for the address. */
+void ft_totals_see(struct ft_totals *totals, uint32_t tenant, uint64_t digest);
