@@ -1,0 +1,43 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A pcapng Interface Description Block, as far as its frames need it. */
+struct ft_interface {
+	uint16_t link_type;
+	uint8_t fcs_bytes;
+	bool odd;         /* a resolution no clock has, or options that do not add up */
+	uint32_t snaplen; /* 0: none */
+	/* ns = (ticks * multiplier / divisor >> shift) + offset_ns */
+	uint64_t multiplier, divisor;
+	unsigned shift;
+	int64_t offset_s;
+};
+
+/* One option, a pcapng type-length-value. */
+struct ft_option {
+	uint16_t code, length;
+	const uint8_t *value;
+};
+
+/* Options still to be read. */
+struct ft_options {
+	const uint8_t *at;
+	size_t left;
+	bool big;
+	bool broken; /* one ran past their end */
+};
+
+/* Step to the next option; false at their end. */
+bool ft_option_next(struct ft_options *options, struct ft_option *option);
+
+/* Read the body of the block (from the link type on, at least 8 bytes). */
+struct ft_interface ft_interface_read(const uint8_t *body, size_t size, bool big);
+
+/* Time of a frame in ns since 1970, rounded down; FT_TS_UNKNOWN if 64 bits cannot hold it. */
+uint64_t ft_interface_ns(const struct ft_interface *interface, uint64_t ticks);
+
+/* FCS lengths appear in bytes and in bits; 4 if that is what is meant, else 0. */
+uint8_t ft_fcs_bytes(unsigned length);

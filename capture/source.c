@@ -1,0 +1,229 @@
+#include <capture/source.h>
+
+#include "complain.h"
+#include "input.h"
+#include "merge.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One piece per input is held in memory: many inputs share the room of some large ones. */
+enum { PIECE_MAX = 1 << 20, PIECE_MIN = 64 << 10, PIECES_TOTAL = 64 << 20 };
+
+struct ft_source {
+	struct ft_input *inputs;
+	size_t count;
+	struct ft_merge *merge; /* NULL until frames of several inputs are asked for */
+	uint64_t frames;
+};
+
+static int out_of_memory(struct ft_source_complaint *complaint, const char *name)
+{
+	ft_complain(complaint->text, sizeof complaint->text, name, "no memory");
+	return -ENOMEM;
+}
+
+static struct ft_source *create(size_t count)
+{
+	struct ft_source *source = calloc(1, sizeof *source);
+
+	if (source == NULL)
+		return NULL;
+	source->inputs = calloc(count, sizeof *source->inputs);
+	if (source->inputs == NULL) {
+		free(source);
+		return NULL;
+	}
+	return source;
+}
+
+static bool is_standard_input(const char *path)
+{
+	static const char *const names[] = { "-", "file:-", "/dev/stdin", "/dev/fd/0" };
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (strcmp(path, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int check_paths(const char *const *paths, size_t count,
+		       struct ft_source_complaint *complaint)
+{
+	size_t standard_inputs = 0;
+
+	for (size_t i = 0; i < count; i++)
+		standard_inputs += is_standard_input(paths[i]);
+	if (count > 0 && standard_inputs <= 1)
+		return 0;
+	if (count == 0)
+		ft_complain(complaint->text, sizeof complaint->text, "input", "no file is named");
+	else
+		ft_complain(complaint->text, sizeof complaint->text, "standard input",
+			    "is named twice, but can be read only once");
+	return -EINVAL;
+}
+
+static size_t piece_size(size_t inputs)
+{
+	size_t share = PIECES_TOTAL / inputs;
+
+	if (share > PIECE_MAX)
+		return PIECE_MAX;
+	return share < PIECE_MIN ? PIECE_MIN : share;
+}
+
+/* Take in the input that was just opened, or pass on why it was not. */
+static int add_input(struct ft_source *source, int error, struct ft_source_complaint *complaint)
+{
+	struct ft_input *input = &source->inputs[source->count];
+
+	if (error != 0) {
+		*complaint = input->known.complaint;
+		return error;
+	}
+	input->index = (uint32_t)source->count++;
+	return 0;
+}
+
+int ft_source_open_files(struct ft_source **source, const char *const *paths, size_t count,
+			 struct ft_source_complaint *complaint)
+{
+	struct ft_source *opened;
+	int error = check_paths(paths, count, complaint);
+
+	if (error != 0)
+		return error;
+	opened = create(count);
+	if (opened == NULL)
+		return out_of_memory(complaint, paths[0]);
+	for (size_t i = 0; i < count && error == 0; i++) {
+		error = ft_input_open_file(&opened->inputs[i], paths[i], piece_size(count));
+		error = add_input(opened, error, complaint);
+	}
+	if (error != 0) {
+		ft_source_close(opened);
+		return error;
+	}
+	*source = opened;
+	return 0;
+}
+
+int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_t size,
+			  struct ft_source_complaint *complaint)
+{
+	struct ft_source *opened = create(1);
+	int error;
+
+	if (opened == NULL)
+		return out_of_memory(complaint, "memory");
+	error = ft_input_open_memory(&opened->inputs[0], bytes, size);
+	error = add_input(opened, error, complaint);
+	if (error != 0) {
+		ft_source_close(opened);
+		return error;
+	}
+	*source = opened;
+	return 0;
+}
+
+static void note_link_type(struct ft_source_input *known, uint16_t link_type)
+{
+	for (unsigned i = 0; i < known->link_type_count; i++) {
+		if (known->link_types[i] == link_type)
+			return;
+	}
+	if (known->link_type_count < sizeof known->link_types / sizeof known->link_types[0])
+		known->link_types[known->link_type_count++] = link_type;
+}
+
+static void note_time(struct ft_input *input, uint64_t ts_ns)
+{
+	struct ft_source_input *known = &input->known;
+
+	if (known->first_ts_ns == FT_TS_UNKNOWN)
+		known->first_ts_ns = known->last_ts_ns = ts_ns;
+	known->clock_steps += ts_ns < input->previous_ts_ns;
+	input->previous_ts_ns = ts_ns;
+	if (ts_ns < known->first_ts_ns)
+		known->first_ts_ns = ts_ns;
+	if (ts_ns > known->last_ts_ns)
+		known->last_ts_ns = ts_ns;
+}
+
+static void account(struct ft_source *source, struct ft_frame *frames, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct ft_frame *frame = &frames[i];
+		struct ft_input *input = &source->inputs[frame->input];
+
+		frame->number = ++source->frames;
+		input->known.frames++;
+		input->known.bytes += frame->wire;
+		if (frame->ts_ns != FT_TS_UNKNOWN)
+			note_time(input, frame->ts_ns);
+		if (input->known.link_type_count == 0 || input->link_type != frame->link_type)
+			note_link_type(&input->known, frame->link_type);
+		input->link_type = frame->link_type;
+	}
+}
+
+static int next_merged(struct ft_source *source, struct ft_frame *frames, int room)
+{
+	if (source->merge == NULL)
+		source->merge = ft_merge_create(source->inputs, source->count);
+	return source->merge != NULL ? ft_merge_next(source->merge, frames, room) : -ENOMEM;
+}
+
+int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room)
+{
+	int count;
+
+	assert(room > 0);
+	if (source->count == 1)
+		count = ft_input_next(&source->inputs[0], frames, room);
+	else
+		count = next_merged(source, frames, room);
+	account(source, frames, count);
+	return count != 0 ? count : -ENODATA;
+}
+
+size_t ft_source_input_count(const struct ft_source *source)
+{
+	return source->count;
+}
+
+const struct ft_source_input *ft_source_input(const struct ft_source *source, size_t index)
+{
+	return index < source->count ? &source->inputs[index].known : NULL;
+}
+
+void ft_source_progress(const struct ft_source *source, uint64_t *done, uint64_t *total)
+{
+	bool known = true;
+
+	*done = *total = 0;
+	for (size_t i = 0; i < source->count; i++) {
+		const struct ft_stream *stream = &source->inputs[i].stream;
+
+		*done += stream->taken;
+		*total += stream->total;
+		known = known && stream->total != 0;
+	}
+	if (!known)
+		*total = 0;
+}
+
+void ft_source_close(struct ft_source *source)
+{
+	if (source == NULL)
+		return;
+	ft_merge_destroy(source->merge);
+	for (size_t i = 0; i < source->count; i++)
+		ft_input_close(&source->inputs[i]);
+	free(source->inputs);
+	free(source);
+}

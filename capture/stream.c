@@ -1,0 +1,197 @@
+#include "stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	MAGIC = 4,              /* bytes that tell a compression */
+	MEMORY_PIECE = 4 << 10, /* small, so that tests meet the seams between pieces */
+	PACKED_PIECE = 128 << 10,
+};
+
+static void fail(struct ft_stream *stream, const char *what, const char *why)
+{
+	stream->ended = true;
+	snprintf(stream->fault, sizeof stream->fault, "%s (input byte %llu): %s", what,
+		 (unsigned long long)(stream->taken - stream->packed.left), why);
+}
+
+/* Bytes as they come from the input; 0 at its end or when it cannot be read on. */
+static size_t read_input(struct ft_stream *stream, uint8_t *into, size_t room)
+{
+	ssize_t got;
+
+	if (stream->fd < 0) {
+		got = (ssize_t)(room < stream->memory_left ? room : stream->memory_left);
+		if (got == 0)
+			return 0;
+		memcpy(into, stream->memory, (size_t)got);
+		stream->memory += got;
+		stream->memory_left -= (size_t)got;
+	} else {
+		do
+			got = read(stream->fd, into, room);
+		while (got < 0 && errno == EINTR);
+	}
+	if (got < 0) {
+		fail(stream, "read error", strerror(errno));
+		return 0;
+	}
+	stream->taken += (size_t)got;
+	return (size_t)got;
+}
+
+static size_t unpack_input(struct ft_stream *stream, uint8_t *into, size_t room)
+{
+	const struct ft_unpacker *unpacker = stream->unpacker;
+
+	for (;;) {
+		const char *why = "";
+		ssize_t made =
+			unpacker->unpack(stream->unpacking, &stream->packed, into, room, &why);
+
+		if (made > 0)
+			return (size_t)made;
+		if (made < 0) {
+			fail(stream, unpacker->name, why);
+			return 0;
+		}
+		stream->packed.at = stream->packed_buffer;
+		stream->packed.left = read_input(stream, stream->packed_buffer, PACKED_PIECE);
+		if (stream->packed.left > 0)
+			continue;
+		if (!stream->ended && !unpacker->complete(stream->unpacking))
+			fail(stream, unpacker->name, "ends in the middle of the packed data");
+		return 0;
+	}
+}
+
+static size_t read_some(struct ft_stream *stream, uint8_t *into, size_t room)
+{
+	return stream->unpacker != NULL ? unpack_input(stream, into, room)
+					: read_input(stream, into, room);
+}
+
+/* Bring the window to the front of a buffer that holds `size` bytes. */
+static bool make_room(struct ft_stream *stream, size_t size)
+{
+	size_t left = ft_stream_left(stream);
+
+	stream->base = ft_stream_offset(stream);
+	if (left > 0)
+		memmove(stream->buffer, stream->at, left);
+	if (size > stream->capacity) {
+		size_t capacity = size + stream->piece;
+		uint8_t *larger = realloc(stream->buffer, capacity);
+
+		if (larger == NULL) {
+			fail(stream, "no memory", "for a large record");
+		} else {
+			stream->buffer = larger;
+			stream->capacity = capacity;
+		}
+	}
+	stream->at = stream->buffer;
+	stream->end = stream->buffer + left;
+	return size <= stream->capacity;
+}
+
+uint64_t ft_stream_offset(const struct ft_stream *stream)
+{
+	return stream->base + (uint64_t)(stream->at - stream->buffer);
+}
+
+bool ft_stream_need(struct ft_stream *stream, size_t size)
+{
+	if (ft_stream_left(stream) >= size)
+		return true;
+	if (stream->ended || !make_room(stream, size))
+		return false;
+	while (ft_stream_left(stream) < size && !stream->ended) {
+		size_t left = ft_stream_left(stream);
+		size_t got = read_some(stream, stream->buffer + left, stream->capacity - left);
+
+		stream->end += got;
+		stream->ended |= got == 0;
+	}
+	return ft_stream_left(stream) >= size;
+}
+
+bool ft_stream_skip(struct ft_stream *stream, uint64_t size)
+{
+	while (size > ft_stream_left(stream)) {
+		size -= ft_stream_left(stream);
+		stream->at = stream->end;
+		if (!ft_stream_need(stream, 1))
+			return false;
+	}
+	stream->at += size;
+	return true;
+}
+
+/* The first bytes decide; if they are packed they become packed bytes instead of the window. */
+static int start_unpacking(struct ft_stream *stream)
+{
+	static const struct ft_unpacker *const unpackers[] = { &ft_gzip, &ft_zstd };
+	size_t size;
+
+	ft_stream_need(stream, MAGIC);
+	size = ft_stream_left(stream);
+	for (size_t i = 0; i < sizeof unpackers / sizeof unpackers[0]; i++) {
+		if (unpackers[i]->recognises(stream->at, size))
+			stream->unpacker = unpackers[i];
+	}
+	if (stream->unpacker == NULL)
+		return 0;
+	stream->packed_buffer = malloc(size > PACKED_PIECE ? size : PACKED_PIECE);
+	stream->unpacking = stream->unpacker->create();
+	if (stream->packed_buffer == NULL || stream->unpacking == NULL)
+		return -ENOMEM;
+	memcpy(stream->packed_buffer, stream->at, size);
+	stream->packed = (struct ft_span){ stream->packed_buffer, size };
+	stream->at = stream->end = stream->buffer;
+	stream->ended = false;
+	return 0;
+}
+
+static int start(struct ft_stream *stream)
+{
+	stream->buffer = malloc(stream->piece);
+	if (stream->buffer == NULL)
+		return -ENOMEM;
+	stream->capacity = stream->piece;
+	stream->at = stream->end = stream->buffer;
+	return start_unpacking(stream);
+}
+
+int ft_stream_open_fd(struct ft_stream *stream, int fd, size_t piece)
+{
+	*stream = (struct ft_stream){ .fd = fd, .piece = piece };
+	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return start(stream);
+}
+
+int ft_stream_open_memory(struct ft_stream *stream, const uint8_t *bytes, size_t size)
+{
+	*stream = (struct ft_stream){
+		.fd = -1,
+		.memory = bytes,
+		.memory_left = size,
+		.total = size,
+		.piece = MEMORY_PIECE,
+	};
+	return start(stream);
+}
+
+void ft_stream_close(struct ft_stream *stream)
+{
+	if (stream->unpacking != NULL)
+		stream->unpacker->destroy(stream->unpacking);
+	free(stream->packed_buffer);
+	free(stream->buffer);
+	*stream = (struct ft_stream){ .fd = -1 };
+}
