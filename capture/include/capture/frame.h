@@ -23,16 +23,18 @@ enum ft_direction { FT_DIRECTION_UNKNOWN = 0, FT_DIRECTION_IN = 1, FT_DIRECTION_
  */
 struct ft_frame {
 	const uint8_t *bytes;
-	uint32_t captured;    /* bytes at `bytes` */
-	uint32_t original;    /* length before cutting, as the container states it; >= captured */
-	uint32_t wire;        /* length on the wire that totals count: `original`, for ERF its wlen */
-	uint16_t link_type;   /* enum ft_link_type, or another LINKTYPE_ value */
-	uint8_t direction;    /* enum ft_direction */
-	uint8_t fcs_bytes;    /* trailing FCS announced by the container: 0 or 4 (pcap header, if_fcslen, epb_flags) */
-	uint64_t ts_ns;       /* since 1970; the ERF record's own time for ERF; FT_TS_UNKNOWN if it has none */
-	uint64_t number;      /* from 1, in the order in which this source hands them out, over all its inputs */
-	uint32_t input;       /* index of the input (file, device) it came from: ft_source_input() */
-	uint32_t section;     /* pcapng section, from 0 */
-	uint32_t interface;   /* pcapng interface within the section, else 0 */
-	bool is_pcapng;       /* section and interface mean something */
+	uint32_t captured;  /* bytes at `bytes` */
+	uint32_t original;  /* length before cutting, as the container states it; >= captured */
+	uint32_t wire;      /* length on the wire that totals count: `original`, for ERF its wlen */
+	uint16_t link_type; /* enum ft_link_type, or another LINKTYPE_ value */
+	uint8_t direction;  /* enum ft_direction */
+	uint8_t fcs_bytes; /* trailing FCS announced by the container: 0 or 4 (pcap header, if_fcslen, epb_flags) */
+	uint64_t
+		ts_ns; /* since 1970; the ERF record's own time for ERF; FT_TS_UNKNOWN if it has none */
+	uint64_t
+		number; /* from 1, in the order in which this source hands them out, over all its inputs */
+	uint32_t input;     /* index of the input (file, device) it came from: ft_source_input() */
+	uint32_t section;   /* pcapng section, from 0 */
+	uint32_t interface; /* pcapng interface within the section, else 0 */
+	bool is_pcapng;     /* section and interface mean something */
 };

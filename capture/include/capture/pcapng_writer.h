@@ -3,9 +3,13 @@
 #include <capture/frame.h>
 
 /*
- * Writes pcapng (one section, little-endian, nanosecond time stamps, one interface per
- * (input, section, interface, link type) met). Output goes to a temporary name beside the target and is renamed
- * on a successful close, so a failed run leaves no half-written file; "-" is standard output.
+ * Writes pcapng: one section, little-endian, nanosecond time stamps, one interface per
+ * (input, section, interface, link type) met, named after the input. What a frame has that the format
+ * can say is kept: bytes, both lengths, time, direction, FCS length. A frame without a time gets 0.
+ *
+ * A regular file appears under its name only on a successful close (it is written beside it, made
+ * durable and renamed), so a failed run leaves nothing and may read the file it replaces. "-" (standard
+ * output), pipes and devices are written to directly. The caller ignores SIGPIPE to get -EPIPE instead.
  */
 struct ft_pcapng_writer;
 
@@ -15,14 +19,17 @@ struct ft_writer_complaint {
 
 /* 0, or -errno and *complaint. `application` goes into the section header. */
 int ft_pcapng_create(struct ft_pcapng_writer **writer, const char *path, const char *application,
-                     struct ft_writer_complaint *complaint);
+		     struct ft_writer_complaint *complaint);
 
-/* Append a frame; `comment` (may be NULL) becomes its opt_comment. 0 or -errno. */
-int ft_pcapng_write(struct ft_pcapng_writer *writer, const struct ft_frame *frame, const char *input_name,
-                    const char *comment);
+/*
+ * Append a frame; `comment` (may be NULL) becomes its opt_comment, cut to the 65535 bytes it may have.
+ * 0 or -errno; the first error stays, so that it is enough to look at what the close returns.
+ */
+int ft_pcapng_write(struct ft_pcapng_writer *writer, const struct ft_frame *frame,
+		    const char *input_name, const char *comment);
 
-/* Flush, rename, free. 0 or -errno and *complaint; the target exists only after 0. */
+/* Flush, rename, free (in any case). 0 or -errno and *complaint; the target exists only after 0. */
 int ft_pcapng_close(struct ft_pcapng_writer *writer, struct ft_writer_complaint *complaint);
 
-/* Drop what was written and free. */
+/* Drop what was written and free. NULL is fine. */
 void ft_pcapng_abandon(struct ft_pcapng_writer *writer);

@@ -19,19 +19,21 @@ struct ft_source_complaint {
 
 /* What is known of one input so far. Owned by the source; readable until it is closed. */
 struct ft_source_input {
-	const char *name;      /* as given on the command line; "-" for standard input */
-	const char *kind;      /* "file" or "memory" ("pcap", "dpdk", "verbs": live sources) */
-	const char *format;    /* "pcap", "pcapng", "erf" */
+	const char *name;        /* as given on the command line; "-" for standard input */
+	const char *kind;        /* "file" or "memory" ("pcap", "dpdk", "verbs": live sources) */
+	const char *format;      /* "pcap", "pcapng", "erf" */
 	const char *compression; /* NULL, "gzip", "zstd" */
 	uint64_t frames, bytes;  /* handed out; bytes on the wire */
-	uint64_t first_ts_ns, last_ts_ns; /* FT_TS_UNKNOWN before the first stamped frame; smallest and largest */
+	uint64_t first_ts_ns,
+		last_ts_ns; /* FT_TS_UNKNOWN before the first stamped frame; smallest and largest */
 	uint16_t link_types[16];  /* in order of appearance */
 	unsigned link_type_count; /* <= 16; further ones are read but not listed */
-	uint64_t erf_lost;     /* sum of the ERF loss counters (lctr) of types that define it */
-	uint64_t clock_steps;  /* times that went backwards within this input */
-	uint64_t odd_records;  /* records read with a correction: fraction out of range, captured > original, unknown interface (dropped) */
+	uint64_t erf_lost;        /* sum of the ERF loss counters (lctr) of types that define it */
+	uint64_t clock_steps;     /* times that went backwards within this input */
+	uint64_t
+		odd_records; /* records read with a correction: fraction out of range, captured > original, unknown interface (dropped) */
 	uint64_t dropped_records; /* of those, blocks that could not be used at all */
-	bool damaged;          /* ended before its end; `complaint` says where */
+	bool damaged; /* ended before its end; `complaint` says where: "NAME: damaged at byte N: ..." */
 	struct ft_source_complaint complaint;
 };
 
@@ -40,13 +42,17 @@ struct ft_source_input {
  * zstd are recognised by content. 0, or -errno with *complaint set and *source untouched:
  * -ENOENT/-EACCES/... from the system, -EINVAL: not a capture (names what was found instead).
  * The source keeps its own copy of the names.
+ *
+ * Files are read in pieces of at most 1 MiB and to their end at that moment: they may grow or shrink
+ * meanwhile. A record that claims to hold more than 256 KiB is damage, so memory per input is bounded
+ * (zstd: by its window, of at most 128 MiB).
  */
 int ft_source_open_files(struct ft_source **source, const char *const *paths, size_t count,
-                         struct ft_source_complaint *complaint);
+			 struct ft_source_complaint *complaint);
 
 /* The same over a capture file's bytes in memory, which must outlive the source. For tests and fuzzing. */
 int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_t size,
-                          struct ft_source_complaint *complaint);
+			  struct ft_source_complaint *complaint);
 
 /*
  * Fill at most `room` frames. Returns how many (>= 1), or -ENODATA at the end of all inputs.
