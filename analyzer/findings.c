@@ -32,23 +32,28 @@ static const char *name_of(const struct ft_subject_end *end)
 	return end->host != NULL ? end->host : end->address;
 }
 
-void ft_finding_id(enum ft_rule rule, const struct ft_subject *subject, char id[24])
+void ft_finding_hash(const char *text, char id[24])
 {
-	char text[SUBJECT_TEXT];
 	uint8_t digest[EVP_MAX_MD_SIZE];
 	unsigned size = 0;
-	int length = snprintf(text, sizeof text, "%s\n%s\n%s\n0x%04x\n%u\n",
-			      ft_rule_text(rule)->name, name_of(&subject->src),
-			      name_of(&subject->dst), subject->pkey & 0x7fffu, subject->vlan);
 
-	if (subject->has_vni && (size_t)length < sizeof text)
-		length += snprintf(text + length, sizeof text - (size_t)length, "%u", subject->vni);
-	if ((size_t)length >= sizeof text)
-		length = sizeof text - 1;
-	if (EVP_Digest(text, (size_t)length, digest, &size, EVP_sha256(), NULL) != 1)
+	if (EVP_Digest(text, strlen(text), digest, &size, EVP_sha256(), NULL) != 1)
 		abort(); /* SHA-256 of bytes in memory cannot fail */
 	for (unsigned i = 0; i < ID_BYTES; i++)
 		snprintf(id + 2 * (size_t)i, 3, "%02x", digest[i]);
+}
+
+void ft_finding_id(enum ft_rule rule, const struct ft_subject *subject, char id[24])
+{
+	char text[SUBJECT_TEXT];
+	char vni[16] = "";
+
+	if (subject->has_vni)
+		snprintf(vni, sizeof vni, "%u", subject->vni);
+	snprintf(text, sizeof text, "%s\n%s\n%s\n0x%04x\n%u\n%s", ft_rule_text(rule)->name,
+		 name_of(&subject->src), name_of(&subject->dst), subject->pkey & 0x7fffu,
+		 subject->vlan, vni);
+	ft_finding_hash(text, id);
 }
 
 /* The slot that holds the id, or the empty one where it belongs. */

@@ -54,3 +54,6 @@ bool ft_finding_add(struct ft_finding *finding, const struct ft_frame *frame, ui
 
 /* A hash of rule and subject: the same in every run, on every part of a capture, on every machine. */
 void ft_finding_id(enum ft_rule rule, const struct ft_subject *subject, char id[24]);
+
+/* The id that stands for a subject given as text. */
+void ft_finding_hash(const char *text, char id[24]);

@@ -23,6 +23,7 @@ struct ft_engine_config {
 	uint32_t findings;              /* most findings kept apart; further ones are counted */
 	uint64_t flow_timeout_ns;       /* silence after which a half-connection is a new one */
 	double min_coverage;            /* share of RDMA frames that must be decided for `compliant`, 0..1 */
+	uint64_t seed;                  /* for hash tables: from the system's random numbers; changes no result */
 };
 #define FT_ENGINE_DEFAULTS { \
 	.decode = FT_DECODE_DEFAULTS, \
@@ -32,18 +33,18 @@ struct ft_engine_config {
 	.min_coverage = 0.99, \
 }
 
-/* `map` may be NULL (decode without a map). 0, -ENOMEM or -EINVAL. The map must outlive the engine. */
+/* `map` may be NULL: then frames are only decoded and observed, and there is no report. 0, -ENOMEM or -EINVAL. The map must outlive the engine. */
 int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *config, const struct ft_map *map);
 void ft_engine_destroy(struct ft_engine *engine);
 
-/* Frames of every finding go to `writer` as they are met (NULL: nowhere). */
+/* The first frames of every finding go to `writer` as they are met (NULL: nowhere). Needs a map. */
 void ft_engine_keep_evidence(struct ft_engine *engine, struct ft_pcapng_writer *writer);
 
 /*
- * Decode and judge the next burst of the source and add it up. Returns frames done (>= 1), -ENODATA at
- * the end, or -errno of the evidence writer.
+ * Decode and judge the next frames of the source, at most `most` (>= 1) of them, and add them up. Returns
+ * frames done (>= 1), -ENODATA at the end, or -errno of the evidence writer or the observer.
  */
-int ft_engine_step(struct ft_engine *engine, struct ft_source *source);
+int ft_engine_step(struct ft_engine *engine, struct ft_source *source, int most);
 
 /* Called for every packet of every frame in order, after judging; used by `decode`. -errno stops. */
 typedef int ft_engine_observer(void *context, const struct ft_frame_view *view);

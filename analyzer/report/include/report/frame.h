@@ -27,18 +27,23 @@ struct ft_frame_verdict {
  */
 struct ft_frame_view {
 	const struct ft_frame *frame;
-	const char *input;
+	const char *input;              /* name of the file or device; NULL: none */
 	const struct ft_packet *packet;
 	unsigned sub;
 	const struct ft_frame_verdict *verdict;
 };
+/* Each writes one line: 0 or -errno of the handle. */
 int ft_frame_text(FILE *out, const struct ft_frame_view *view);
 int ft_frame_json(FILE *out, const struct ft_frame_view *view);
 
-/* A field by its own name ("bth.psn") or Wireshark's ("infiniband.bth.psn"); NULL: unknown. */
+/*
+ * A field by one of our names, which are the keys of the JSON object ("psn", "reth.va"; value forms as there), or
+ * by one of Wireshark's ("infiniband.bth.psn"; value forms as tshark 4.0 prints them). Both speak of
+ * the innermost packet. NULL: unknown.
+ */
 struct ft_field;
 const struct ft_field *ft_field_find(const char *name);
-/* Writes the value, nothing if the frame has none. */
-int ft_field_write(FILE *out, const struct ft_field *field, const struct ft_frame_view *view);
+/* One line: the values with a tab between them, nothing for a value that the packet has not. */
+int ft_fields_write(FILE *out, const struct ft_field *const *fields, size_t count, const struct ft_frame_view *view);
 /* All names, one a line, with a few words each. */
 int ft_field_list(FILE *out);

@@ -104,6 +104,7 @@ struct ft_report_finding {
 	size_t dest_qp_count;
 	uint64_t frames[FT_FINDING_FRAMES]; /* capture-wide frame numbers */
 	size_t frame_count;
+	const char *tenant_a, *tenant_b, *leaf; /* tenant.cotenancy; else NULL */
 	const char *map_file;           /* NULL: no single line of the map */
 	uint32_t map_line;              /* 0: unknown */
 	const char *map_path;           /* JSON pointer or NULL */

@@ -1,0 +1,218 @@
+#include "account.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <flow/hash.h>
+
+#include "subject.h"
+
+enum { UNKNOWN_CELL = 0, COMMENT_TEXT = 512 };
+
+int ft_account_init(struct ft_account *account, const struct ft_map *map, uint32_t findings,
+		    uint64_t seed)
+{
+	int error;
+
+	*account = (struct ft_account){ .map = map, .seed = seed };
+	error = ft_totals_init(&account->totals, (uint32_t)ft_map_declared(map)->tenant_count);
+	if (error != 0)
+		return error;
+	error = ft_findings_init(&account->findings, findings);
+	if (error != 0)
+		ft_totals_free(&account->totals);
+	else
+		ft_totals_cell(&account->totals, FT_NONE, FT_NONE); /* UNKNOWN_CELL */
+	return error;
+}
+
+void ft_account_free(struct ft_account *account)
+{
+	ft_totals_free(&account->totals);
+	ft_findings_free(&account->findings);
+}
+
+static uint64_t address_digest(const struct ft_account *account, const struct ft_check_key *key,
+			       bool source)
+{
+	if (key->has_gids)
+		return ft_hash(source ? key->src : key->dst, sizeof key->src, account->seed);
+	if (key->native)
+		return ft_hash(source ? &key->slid : &key->dlid, sizeof key->slid, account->seed);
+	return ft_hash(source ? key->smac : key->dmac, sizeof key->smac, account->seed);
+}
+
+/* The totals' cell of a verdict, found when its first frame is counted. */
+static uint32_t cell_of(struct ft_account *account, struct ft_judged *judged)
+{
+	const struct ft_verdict *verdict = &judged->verdict;
+
+	if (judged->cell != FT_NONE)
+		return judged->cell;
+	judged->cell = ft_totals_cell(&account->totals, verdict->src.tenant, verdict->dst.tenant);
+	ft_totals_see(&account->totals, verdict->src.tenant,
+		      address_digest(account, &judged->key, true));
+	if (!verdict->dst.group)
+		ft_totals_see(&account->totals, verdict->dst.tenant,
+			      address_digest(account, &judged->key, false));
+	return judged->cell;
+}
+
+static void count_time(struct ft_totals *totals, uint64_t ts_ns)
+{
+	if (ts_ns == FT_TS_UNKNOWN)
+		return;
+	if (totals->first_ts_ns == FT_TS_UNKNOWN || ts_ns < totals->first_ts_ns)
+		totals->first_ts_ns = ts_ns;
+	if (totals->last_ts_ns == FT_TS_UNKNOWN || ts_ns > totals->last_ts_ns)
+		totals->last_ts_ns = ts_ns;
+}
+
+static void count_coverage(struct ft_account *account, const struct ft_account_item *item)
+{
+	const struct ft_judgement *judgement = item->judgement;
+
+	if (judgement->kind == FT_FRAME_NOT_RDMA)
+		account->not_rdma++;
+	else if (judgement->kind == FT_FRAME_NEVER_JUDGED)
+		account->never_judged++;
+	else if (!judgement->undecided)
+		account->judged++;
+	else if (judgement->kind == FT_FRAME_BAD_ICRC)
+		account->undecided_bad_icrc++;
+	else if (judgement->kind == FT_FRAME_BROKEN)
+		account->undecided_malformed++;
+	else
+		account->undecided_cut++;
+	account->truncated += judgement->undecided && item->packet->truncated != FT_COMPLETE;
+	account->undecodable += judgement->kind == FT_FRAME_BROKEN;
+}
+
+/* Bits of the rules that make a finding of this frame. */
+static uint32_t reported_rules(const struct ft_judgement *judgement)
+{
+	if (judgement->kind == FT_FRAME_BAD_ICRC)
+		return 1u << FT_RULE_DECODE_BAD_ICRC;
+	if (judgement->grace)
+		return 1u << FT_RULE_TENANT_GRACE;
+	return judgement->rules;
+}
+
+static uint32_t violated_rules(uint32_t rules)
+{
+	uint32_t violated = 0;
+
+	for (unsigned rule = 0; rule < FT_RULES; rule++)
+		if ((rules >> rule & 1) != 0 && ft_rule_text(rule)->violation)
+			violated |= 1u << rule;
+	return violated;
+}
+
+static void count_frame(struct ft_account *account, const struct ft_account_item *item,
+			uint32_t rules)
+{
+	struct ft_totals *totals = &account->totals;
+	struct ft_judged *judged = item->judgement->judged;
+	uint32_t index = judged == NULL ? UNKNOWN_CELL : cell_of(account, judged);
+	struct ft_cell *cell = &totals->cells[index];
+
+	totals->frames++;
+	totals->bytes += item->frame->wire;
+	count_time(totals, item->frame->ts_ns);
+	cell->packets++;
+	cell->bytes += item->frame->wire;
+	if ((item->packet->has & FT_HAS_BTH) != 0) {
+		totals->pkeys[item->packet->pkey].packets++;
+		totals->pkeys[item->packet->pkey].bytes += item->frame->wire;
+	}
+	count_coverage(account, item);
+	if (rules != 0) {
+		cell->violating += violated_rules(rules) != 0;
+	} else if (judged != NULL && judged->verdict.exception != FT_NONE &&
+		   !judged->exception_noted && item->judgement->kind == FT_FRAME_JUDGED) {
+		judged->exception_noted = true;
+		ft_totals_except(totals, index, judged->verdict.exception);
+	}
+}
+
+static uint32_t find_finding(struct ft_account *account, const struct ft_account_item *item,
+			     enum ft_rule rule)
+{
+	struct ft_judged *judged = item->judgement->judged;
+	const struct ft_verdict *verdict = judged == NULL ? NULL : &judged->verdict;
+	struct ft_subject subject;
+	uint32_t index;
+
+	ft_subject_of(account->map, item->key, verdict, &subject);
+	index = ft_findings_of(&account->findings, rule, &subject);
+	if (index == FT_NONE || verdict == NULL)
+		return index;
+	account->findings.items[index].origin = verdict->origin;
+	if (rule == FT_RULE_TENANT_CROSSING && verdict->crossing_between_customers)
+		account->findings.items[index].severity = FT_CRITICAL;
+	return index;
+}
+
+/* The finding of a rule this frame breaks; remembered with the verdict. */
+static uint32_t finding_of(struct ft_account *account, const struct ft_account_item *item,
+			   enum ft_rule rule)
+{
+	struct ft_judged *judged = item->judgement->judged;
+	uint32_t index;
+
+	for (unsigned i = 0; judged != NULL && i < judged->finding_count; i++)
+		if (judged->finding_rules[i] == rule)
+			return judged->findings[i];
+	index = find_finding(account, item, rule);
+	if (judged != NULL && judged->finding_count < FT_JUDGED_FINDINGS && index != FT_NONE) {
+		judged->finding_rules[judged->finding_count] = (uint8_t)rule;
+		judged->findings[judged->finding_count++] = index;
+	}
+	return index;
+}
+
+/* Count the frame in every finding it belongs to; `comment` names those that keep it as evidence. */
+static void count_findings(struct ft_account *account, const struct ft_account_item *item,
+			   uint32_t rules, char comment[COMMENT_TEXT])
+{
+	uint32_t dest_qp = (item->packet->has & FT_HAS_BTH) != 0 ? item->packet->dest_qp : FT_NONE;
+	size_t length = 0;
+
+	comment[0] = '\0';
+	for (unsigned rule = 0; rule < FT_RULES; rule++) {
+		uint32_t index;
+		const struct ft_finding *finding;
+
+		if ((rules >> rule & 1) == 0)
+			continue;
+		index = finding_of(account, item, rule);
+		if (index == FT_NONE) {
+			account->findings.dropped += ft_rule_text(rule)->violation;
+			continue;
+		}
+		if (rule == FT_RULE_DECODE_BAD_ICRC && item->judgement->flow != NULL)
+			item->judgement->flow->bad_icrc_finding = index;
+		finding = &account->findings.items[index];
+		if (ft_finding_add(&account->findings.items[index], item->frame, dest_qp) &&
+		    length < COMMENT_TEXT)
+			length += (size_t)snprintf(comment + length, COMMENT_TEXT - length,
+						   "%s%s %s", length == 0 ? "" : "\n", finding->id,
+						   ft_rule_text(rule)->name);
+	}
+}
+
+int ft_account_add(struct ft_account *account, const struct ft_account_item *item)
+{
+	uint32_t rules = reported_rules(item->judgement);
+	char comment[COMMENT_TEXT];
+
+	if (item->first)
+		count_frame(account, item, rules);
+	if (rules == 0)
+		return 0;
+	count_findings(account, item, rules, comment);
+	if (account->writer == NULL || comment[0] == '\0')
+		return 0;
+	return ft_pcapng_write(account->writer, item->frame, item->input, comment);
+}

@@ -1,0 +1,191 @@
+#include "summary_parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define obstack_chunk_alloc malloc
+#define obstack_chunk_free  free
+
+int ft_summary_create(struct ft_summary **summary)
+{
+	struct ft_summary *made = calloc(1, sizeof *made);
+
+	if (made == NULL)
+		return -ENOMEM;
+	obstack_init(&made->words);
+	made->empty = obstack_alloc(&made->words, 1);
+	*summary = made;
+	return 0;
+}
+
+void ft_summary_destroy(struct ft_summary *summary)
+{
+	if (summary == NULL)
+		return;
+	obstack_free(&summary->words, NULL);
+	free(summary);
+}
+
+void *ft_summary_take(struct ft_summary *summary, size_t count, size_t size)
+{
+	void *room = obstack_alloc(&summary->words, (int)(count * size + 1));
+
+	memset(room, 0, count * size);
+	return room;
+}
+
+static void fill_sources(struct ft_summary *summary, const struct ft_source *source)
+{
+	size_t count = ft_source_input_count(source);
+	struct ft_report_source *rows = ft_summary_take(summary, count, sizeof *rows);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct ft_source_input *input = ft_source_input(source, i);
+
+		rows[i] = (struct ft_report_source){
+			.name = input->name,
+			.kind = input->kind,
+			.format = input->format,
+			.compression = input->compression,
+			.link_types = input->link_types,
+			.link_type_count = input->link_type_count,
+			.frames = input->frames,
+			.bytes = input->bytes,
+			.first_ts_ns = input->first_ts_ns,
+			.last_ts_ns = input->last_ts_ns,
+			.complaint = input->damaged ? input->complaint.text : NULL,
+			.odd_records = input->odd_records,
+		};
+	}
+	summary->report.sources = rows;
+	summary->report.source_count = count;
+}
+
+static void fill_map(struct ft_summary *summary, const struct ft_map *map)
+{
+	static const char *const verdicts[] = { "ok", "warn", "fail_open", "reject" };
+	const struct ft_declared *declared = ft_map_declared(map);
+
+	summary->report.map = (struct ft_report_map){
+		.path = declared->files[0].path,
+		.name = declared->map_id != NULL ? declared->map_id : declared->files[0].path,
+		.format = declared->format,
+		.sha256 = declared->files[0].sha256,
+		.signed_by = declared->signed_by[0] != '\0' ? declared->signed_by : NULL,
+		.verdict = verdicts[declared->verdict],
+		.serial = declared->serial != 0 ? declared->serial : FT_UNKNOWN,
+		.tenants = declared->tenant_count,
+		.partitions = declared->partition_count,
+		.segments = declared->segment_count,
+		.endpoints = ft_map_endpoint_count(map),
+	};
+}
+
+static void fill_losses(struct ft_summary *summary, const struct ft_source *source)
+{
+	size_t count = ft_source_input_count(source);
+	struct ft_report_loss *rows = ft_summary_take(summary, count, sizeof *rows);
+	struct ft_report_coverage *coverage = &summary->report.coverage;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct ft_source_input *input = ft_source_input(source, i);
+
+		coverage->clock_steps += input->clock_steps;
+		if (input->erf_lost != 0)
+			rows[coverage->lost_by_count++] = (struct ft_report_loss){
+				.method = "erf-lctr",
+				.source = input->name,
+				.frames = input->erf_lost,
+			};
+	}
+	coverage->lost_by = rows;
+}
+
+static void fill_coverage(struct ft_summary *summary, const struct ft_account *account,
+			  const struct ft_source *source, double min_coverage)
+{
+	uint64_t undecided =
+		account->undecided_bad_icrc + account->undecided_cut + account->undecided_malformed;
+	uint64_t rdma = account->judged + undecided;
+
+	summary->report.coverage = (struct ft_report_coverage){
+		.frames_seen = account->totals.frames,
+		.lost_estimate = FT_UNKNOWN,
+		.lost_low = FT_UNKNOWN,
+		.lost_high = FT_UNKNOWN,
+		.share_seen = -1,
+		.truncated = account->truncated,
+		.undecided = undecided,
+		.undecodable = account->undecodable,
+		.connections = FT_UNKNOWN,
+		.one_sided = FT_UNKNOWN,
+		.could_hide_per_million = -1,
+		.enough = account->judged != 0 &&
+			  (double)account->judged >= min_coverage * (double)rdma,
+		.judged = account->judged,
+		.never_judged = account->never_judged,
+		.not_rdma = account->not_rdma,
+		.undecided_bad_icrc = account->undecided_bad_icrc,
+		.undecided_cut = account->undecided_cut,
+		.undecided_malformed = account->undecided_malformed,
+	};
+	fill_losses(summary, source);
+}
+
+static void decide(struct ft_report *report)
+{
+	const struct ft_report_coverage *coverage = &report->coverage;
+	uint64_t violations = 0;
+
+	for (size_t i = 0; i < report->finding_count; i++)
+		violations += report->findings[i].violation;
+	if (violations != 0 || report->findings_dropped != 0) {
+		report->verdict = FT_VIOLATED;
+		snprintf(report->because, sizeof report->because,
+			 "%" PRIu64 " findings contradict the declared map", violations);
+	} else if (coverage->judged == 0) {
+		report->verdict = FT_NOT_EVIDENCED;
+		snprintf(
+			report->because, sizeof report->because,
+			"no RDMA frame could be judged: nothing is known of what crossed the wire");
+	} else if (!coverage->enough) {
+		report->verdict = FT_NOT_EVIDENCED;
+		snprintf(report->because, sizeof report->because,
+			 "no violation was seen, but %" PRIu64 " of %" PRIu64
+			 " RDMA frames could not be judged",
+			 coverage->undecided, coverage->undecided + coverage->judged);
+	} else {
+		report->verdict = FT_COMPLIANT;
+		snprintf(report->because, sizeof report->because,
+			 "all %" PRIu64 " judged RDMA frames agree with the declared map",
+			 coverage->judged);
+	}
+}
+
+const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_account *account,
+					const struct ft_flow_table *flows,
+					const struct ft_source *source, double min_coverage)
+{
+	struct ft_report *report = &summary->report;
+
+	obstack_free(&summary->words, summary->empty);
+	summary->empty = obstack_alloc(&summary->words, 1);
+	*report = (struct ft_report){
+		.frames = account->totals.frames,
+		.bytes = account->totals.bytes,
+		.first_ts_ns = account->totals.first_ts_ns,
+		.last_ts_ns = account->totals.last_ts_ns,
+	};
+	fill_sources(summary, source);
+	fill_map(summary, account->map);
+	fill_coverage(summary, account, source, min_coverage);
+	ft_summary_fill_tenants(summary, account);
+	ft_summary_fill_matrix(summary, account);
+	ft_summary_fill_pkeys(summary, &account->totals);
+	ft_summary_fill_findings(summary, account, flows);
+	decide(report);
+	return report;
+}

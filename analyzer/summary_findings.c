@@ -1,0 +1,196 @@
+#include "summary_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wording.h"
+
+enum { EVIDENCE_SENTENCES = 4, COTENANCIES = 256, ID_TEXT = 512 };
+
+/* Flows of a finding about wrong ICRCs: how many frames they had in all. */
+static bool add_flow_packets(void *context, const struct ft_flow *flow)
+{
+	struct ft_findings *findings = context;
+
+	if (flow->bad_icrc != 0 && flow->bad_icrc_finding < findings->count)
+		findings->items[flow->bad_icrc_finding].flow_packets += flow->packets;
+	return true;
+}
+
+static struct ft_report_end end_of(const struct ft_declared *declared,
+				   const struct ft_subject_end *end)
+{
+	return (struct ft_report_end){
+		.address = end->address,
+		.host = end->host,
+		.tenant = end->tenant == FT_NONE ? NULL : declared->tenants[end->tenant].name,
+		.group = end->group,
+	};
+}
+
+static void set_origin(struct ft_report_finding *row, const struct ft_declared *declared,
+		       const struct ft_origin *origin)
+{
+	if (origin->file == FT_NONE || origin->file >= declared->file_count)
+		return;
+	row->map_file = declared->files[origin->file].path;
+	row->map_line = origin->line;
+	row->map_path = origin->path;
+}
+
+static struct ft_report_finding finding_row(struct ft_summary *summary,
+					    const struct ft_declared *declared,
+					    const struct ft_finding *finding)
+{
+	const char **sentences = ft_summary_take(summary, EVIDENCE_SENTENCES, sizeof *sentences);
+	const struct ft_subject *subject = &finding->subject;
+	struct ft_report_finding row = {
+		.rule = ft_rule_text(finding->rule)->name,
+		.severity = (uint8_t)finding->severity,
+		.violation = ft_rule_text(finding->rule)->violation,
+		.certainty = 1,
+		.summary = ft_wording_summary(&summary->words, declared, finding),
+		.first_ts_ns = finding->first_ts_ns,
+		.last_ts_ns = finding->last_ts_ns,
+		.packets = finding->packets,
+		.bytes = finding->bytes,
+		.has_ends = true,
+		.has_pkey = true,
+		.has_vlan = subject->vlan != 0,
+		.has_vni = subject->has_vni,
+		.src = end_of(declared, &subject->src),
+		.dst = end_of(declared, &subject->dst),
+		.pkey = subject->pkey,
+		.vlan = subject->vlan,
+		.vni = subject->vni,
+		.dest_qp_count = finding->dest_qp_count,
+		.frame_count = finding->frame_count,
+		.evidence = sentences,
+	};
+
+	memcpy(row.id, finding->id, sizeof row.id);
+	memcpy(row.dest_qps, finding->dest_qps, sizeof row.dest_qps);
+	memcpy(row.frames, finding->frames, sizeof row.frames);
+	row.evidence_count = ft_wording_evidence(&summary->words, declared, finding, sentences,
+						 EVIDENCE_SENTENCES);
+	set_origin(&row, declared, &finding->origin);
+	return row;
+}
+
+static struct ft_report_finding map_row(struct ft_summary *summary, enum ft_rule rule,
+					const char *subject)
+{
+	const char **sentences = ft_summary_take(summary, 1, sizeof *sentences);
+	char text[ID_TEXT];
+	struct ft_report_finding row = {
+		.rule = ft_rule_text(rule)->name,
+		.severity = (uint8_t)ft_rule_text(rule)->severity,
+		.violation = ft_rule_text(rule)->violation,
+		.certainty = 1,
+		.first_ts_ns = FT_UNKNOWN,
+		.last_ts_ns = FT_UNKNOWN,
+		.evidence = sentences,
+	};
+
+	snprintf(text, sizeof text, "%s\n%s", row.rule, subject);
+	ft_finding_hash(text, row.id);
+	return row;
+}
+
+static struct ft_report_finding fail_open_row(struct ft_summary *summary,
+					      const struct ft_declared *declared)
+{
+	struct ft_report_finding row = map_row(summary, FT_RULE_MAP_FAIL_OPEN, declared->format);
+	const struct ft_diagnostic *reason = NULL;
+
+	for (size_t i = 0; i < declared->diagnostic_count && reason == NULL; i++)
+		if (declared->diagnostics[i].severity == FT_ERROR)
+			reason = &declared->diagnostics[i];
+	row.summary = "OpenSM drops this partition file: every port is a full member of 0x7fff";
+	if (reason == NULL)
+		return row;
+	set_origin(&row, declared, &reason->origin);
+	row.evidence = memcpy(ft_summary_take(summary, 1, sizeof *row.evidence),
+			      &(const char *){ reason->text }, sizeof *row.evidence);
+	row.evidence_count = 1;
+	return row;
+}
+
+static const char *leaf_sentence(struct ft_summary *summary, const struct ft_declared *declared,
+				 const struct ft_cotenancy *found)
+{
+	const char *host_a = declared->ports[found->port_a].host;
+	const char *host_b = declared->ports[found->port_b].host;
+
+	return ft_words(&summary->words, "%s and %s are both on %s",
+			host_a == NULL ? "a port" : host_a, host_b == NULL ? "a port" : host_b,
+			found->leaf);
+}
+
+static struct ft_report_finding cotenancy_row(struct ft_summary *summary,
+					      const struct ft_declared *declared,
+					      const struct ft_cotenancy *found)
+{
+	const char *a = declared->tenants[found->tenant_a].name;
+	const char *b = declared->tenants[found->tenant_b].name;
+	const char **sentences = ft_summary_take(summary, 1, sizeof *sentences);
+	struct ft_report_finding row =
+		map_row(summary, FT_RULE_TENANT_COTENANCY,
+			ft_words(&summary->words, "%s\n%s\n%s", a, b, found->leaf));
+
+	row.summary = ft_words(&summary->words, "%s and %s share leaf %s, which the map forbids", a,
+			       b, found->leaf);
+	sentences[0] = leaf_sentence(summary, declared, found);
+	row.evidence = sentences;
+	row.evidence_count = 1;
+	row.tenant_a = a;
+	row.tenant_b = b;
+	row.leaf = found->leaf;
+	set_origin(&row, declared, &declared->ports[found->port_a].origin);
+	return row;
+}
+
+/* Severity, then rule, then subject; the id decides between subjects that read the same. */
+static int by_weight(const void *left, const void *right)
+{
+	const struct ft_report_finding *a = left, *b = right;
+	int order = (int)b->severity - (int)a->severity;
+
+	if (order == 0)
+		order = strcmp(a->rule, b->rule);
+	if (order == 0)
+		order = strcmp(a->summary, b->summary);
+	return order != 0 ? order : strcmp(a->id, b->id);
+}
+
+void ft_summary_fill_findings(struct ft_summary *summary, struct ft_account *account,
+			      const struct ft_flow_table *flows)
+{
+	const struct ft_declared *declared = ft_map_declared(account->map);
+	struct ft_findings *findings = &account->findings;
+	struct ft_cotenancy shared[COTENANCIES];
+	size_t shared_count = 0, count = 0;
+	struct ft_report_finding *rows;
+
+	if (account->totals.first_ts_ns != FT_TS_UNKNOWN)
+		shared_count = ft_check_cotenancy(
+			account->map, (int64_t)account->totals.first_ts_ns,
+			(int64_t)account->totals.last_ts_ns, shared, COTENANCIES);
+	if (shared_count > COTENANCIES)
+		shared_count = COTENANCIES;
+	for (uint32_t i = 0; i < findings->count; i++)
+		findings->items[i].flow_packets = 0;
+	ft_flow_each(flows, add_flow_packets, findings);
+	rows = ft_summary_take(summary, findings->count + shared_count + 1, sizeof *rows);
+	if (declared->verdict == FT_MAP_FAIL_OPEN)
+		rows[count++] = fail_open_row(summary, declared);
+	for (size_t i = 0; i < shared_count; i++)
+		rows[count++] = cotenancy_row(summary, declared, &shared[i]);
+	for (uint32_t i = 0; i < findings->count; i++)
+		rows[count++] = finding_row(summary, declared, &findings->items[i]);
+	qsort(rows, count, sizeof *rows, by_weight);
+	summary->report.findings = rows;
+	summary->report.finding_count = count;
+	summary->report.findings_dropped = findings->dropped;
+}

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <obstack.h>
+
+#include "summary.h"
+
+/* How summary.c and its parts share the model being filled. */
+struct ft_summary {
+	struct ft_report report;
+	struct obstack words; /* everything the report points to */
+	void *empty;          /* first object in `words`: freeing it frees all */
+};
+
+/* Zeroed room for `count` things, freed with the report; never NULL. */
+void *ft_summary_take(struct ft_summary *summary, size_t count, size_t size);
+
+void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account *account);
+void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account *account);
+void ft_summary_fill_pkeys(struct ft_summary *summary, const struct ft_totals *totals);
+
+/* All findings in report order: those of frames and those about the map itself. */
+void ft_summary_fill_findings(struct ft_summary *summary, struct ft_account *account,
+                              const struct ft_flow_table *flows);

@@ -1,0 +1,111 @@
+#include "summary_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *class_name(enum ft_tenant_class class)
+{
+	static const char *const names[] = { "customer", "shared", "management" };
+
+	return names[class];
+}
+
+void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account *account)
+{
+	const struct ft_declared *declared = ft_map_declared(account->map);
+	const struct ft_totals *totals = &account->totals;
+	struct ft_report_tenant *rows =
+		ft_summary_take(summary, declared->tenant_count, sizeof *rows);
+
+	for (size_t i = 0; i < declared->tenant_count; i++)
+		rows[i] = (struct ft_report_tenant){
+			.name = declared->tenants[i].name,
+			.class = class_name(declared->tenants[i].class),
+			.endpoints_seen = totals->seen_by_tenant[i],
+			.quota_gbps = declared->tenants[i].quota_gbps,
+		};
+	for (uint32_t i = 0; i < totals->cell_count; i++) {
+		const struct ft_cell *cell = &totals->cells[i];
+
+		if (cell->from == FT_NONE)
+			continue;
+		rows[cell->from].frames += cell->packets;
+		rows[cell->from].bytes += cell->bytes;
+	}
+	summary->report.tenants = rows;
+	summary->report.tenant_count = declared->tenant_count;
+}
+
+static const char *pair_verdict(const struct ft_cell *cell)
+{
+	if (cell->violating != 0)
+		return "violated";
+	return cell->from == FT_NONE || cell->to == FT_NONE ? "unknown" : "allowed";
+}
+
+static int by_pair(const void *left, const void *right)
+{
+	const struct ft_report_pair *a = left, *b = right;
+	int order = strcmp(a->from, b->from);
+
+	return order != 0 ? order : strcmp(a->to, b->to);
+}
+
+static const char *const *exception_ids(struct ft_summary *summary, const struct ft_declared *map,
+					const struct ft_cell *cell)
+{
+	const char **ids = ft_summary_take(summary, cell->exception_count, sizeof *ids);
+
+	for (uint32_t i = 0; i < cell->exception_count; i++)
+		ids[i] = map->exceptions[cell->exceptions[i]].id;
+	return ids;
+}
+
+void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account *account)
+{
+	const struct ft_declared *declared = ft_map_declared(account->map);
+	const struct ft_totals *totals = &account->totals;
+	struct ft_report_pair *rows = ft_summary_take(summary, totals->cell_count, sizeof *rows);
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < totals->cell_count; i++) {
+		const struct ft_cell *cell = &totals->cells[i];
+
+		if (cell->packets == 0)
+			continue;
+		rows[count++] = (struct ft_report_pair){
+			.from = cell->from == FT_NONE ? "unknown"
+						      : declared->tenants[cell->from].name,
+			.to = cell->to == FT_NONE ? "unknown" : declared->tenants[cell->to].name,
+			.packets = cell->packets,
+			.bytes = cell->bytes,
+			.violating = cell->violating,
+			.verdict = pair_verdict(cell),
+			.exceptions = exception_ids(summary, declared, cell),
+			.exception_count = cell->exception_count,
+		};
+	}
+	qsort(rows, count, sizeof *rows, by_pair);
+	summary->report.matrix = rows;
+	summary->report.pair_count = count;
+}
+
+void ft_summary_fill_pkeys(struct ft_summary *summary, const struct ft_totals *totals)
+{
+	size_t count = 0;
+	struct ft_report_pkey *rows;
+
+	for (uint32_t pkey = 0; pkey <= UINT16_MAX; pkey++)
+		count += totals->pkeys[pkey].packets != 0;
+	rows = ft_summary_take(summary, count, sizeof *rows);
+	count = 0;
+	for (uint32_t pkey = 0; pkey <= UINT16_MAX; pkey++)
+		if (totals->pkeys[pkey].packets != 0)
+			rows[count++] = (struct ft_report_pkey){
+				.pkey = (uint16_t)pkey,
+				.packets = totals->pkeys[pkey].packets,
+				.bytes = totals->pkeys[pkey].bytes,
+			};
+	summary->report.pkeys = rows;
+	summary->report.pkey_count = count;
+}

@@ -1,0 +1,162 @@
+#include "wording.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define obstack_chunk_alloc malloc
+#define obstack_chunk_free  free
+
+const char *ft_words(struct obstack *words, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	obstack_vprintf(words, format, values);
+	va_end(values);
+	obstack_1grow(words, '\0');
+	return obstack_finish(words);
+}
+
+/*
+ * {s} and {d}: source and destination with their tenants; {p}: P_Key as sent; {o}: the partition's
+ * name or tenant; {w}: where the frame was (VLAN or VNI).
+ */
+static const char *const templates[FT_RULES] = {
+	[FT_RULE_PKEY_INVALID] = "{s} sent to {d} with P_Key {p}, which no partition can have",
+	[FT_RULE_PKEY_UNDECLARED] =
+		"{s} sent to {d} with P_Key {p}, which the map does not declare",
+	[FT_RULE_PKEY_SENDER_NOT_MEMBER] =
+		"{s} sent to {d} with P_Key {p} ({o}) without being a member",
+	[FT_RULE_PKEY_RECEIVER_NOT_MEMBER] =
+		"{s} sent with P_Key {p} ({o}) to {d}, which is not a member",
+	[FT_RULE_PKEY_LIMITED_TO_LIMITED] =
+		"{s} and {d} are both limited members of {p} ({o}) and may not talk",
+	[FT_RULE_PKEY_MEMBERSHIP_OVERCLAIMED] =
+		"{s} is a limited member of {p} ({o}) but sent to {d} as a full one",
+	[FT_RULE_PKEY_DEFAULT_USED] =
+		"{s} sent to {d} in the default partition (P_Key {p}), past tenant isolation",
+	[FT_RULE_PKEY_CHANGED_ON_CONNECTION] =
+		"{s} changed to P_Key {p} inside a connection with {d}",
+	[FT_RULE_TENANT_CROSSING] = "{s} reached {d}: two tenants without an exception{w}",
+	[FT_RULE_TENANT_UNKNOWN_ENDPOINT] =
+		"{s} sent to {d}: an end that the map does not declare{w}",
+	[FT_RULE_TENANT_WRONG_SEGMENT] = "{s} sent to {d} outside every segment of theirs{w}",
+	[FT_RULE_TENANT_OUTSIDE_VALIDITY] = "{s} sent to {d} at a time when the map does not "
+					    "permit it, though it does at another",
+	[FT_RULE_TENANT_GRACE] = "{s} sent to {d} within the grace time after a change of the map",
+	[FT_RULE_SPOOF_ADDRESS_MISMATCH] =
+		"{s} to {d}: the addresses of one end belong to two different ports",
+	[FT_RULE_DECODE_BAD_ICRC] = "{s} to {d}: frames with a wrong ICRC were not judged",
+	[FT_RULE_DECODE_PKEY_UNUSUAL] =
+		"{s} sent to {d} with P_Key {p}, unusual where segments isolate the tenants",
+};
+
+static void grow_text(struct obstack *words, const char *text)
+{
+	obstack_grow(words, text, (int)strlen(text));
+}
+
+static void grow_end(struct obstack *words, const struct ft_declared *declared,
+		     const struct ft_subject_end *end)
+{
+	grow_text(words, end->host != NULL ? end->host : end->address);
+	if (end->tenant != FT_NONE)
+		obstack_printf(words, " (%s)", declared->tenants[end->tenant].name);
+}
+
+static const char *partition_name(const struct ft_declared *declared, uint16_t pkey)
+{
+	for (size_t i = 0; i < declared->partition_count; i++) {
+		const struct ft_partition *partition = &declared->partitions[i];
+
+		if (partition->base != (pkey & 0x7fff))
+			continue;
+		if (partition->name != NULL)
+			return partition->name;
+		return partition->tenant == FT_NONE ? "no tenant"
+						    : declared->tenants[partition->tenant].name;
+	}
+	return "undeclared";
+}
+
+static void grow_place(struct obstack *words, const struct ft_subject *subject)
+{
+	if (subject->has_vni)
+		obstack_printf(words, " (VNI %" PRIu32 ")", subject->vni);
+	else if (subject->vlan != 0)
+		obstack_printf(words, " (VLAN %u)", subject->vlan);
+}
+
+static void grow_field(struct obstack *words, const struct ft_declared *declared,
+		       const struct ft_subject *subject, char field)
+{
+	switch (field) {
+	case 's':
+		grow_end(words, declared, &subject->src);
+		break;
+	case 'd':
+		grow_end(words, declared, &subject->dst);
+		break;
+	case 'p':
+		obstack_printf(words, "0x%04x", subject->pkey);
+		break;
+	case 'o':
+		grow_text(words, partition_name(declared, subject->pkey));
+		break;
+	default:
+		grow_place(words, subject);
+		break;
+	}
+}
+
+const char *ft_wording_summary(struct obstack *words, const struct ft_declared *declared,
+			       const struct ft_finding *finding)
+{
+	for (const char *at = templates[finding->rule]; *at != '\0';) {
+		size_t plain = strcspn(at, "{");
+
+		obstack_grow(words, at, (int)plain);
+		at += plain;
+		if (*at == '\0')
+			break;
+		grow_field(words, declared, &finding->subject, at[1]);
+		at += strlen("{x}");
+	}
+	obstack_1grow(words, '\0');
+	return obstack_finish(words);
+}
+
+static const char *icrc_sentence(struct obstack *words, const struct ft_finding *finding)
+{
+	if (finding->packets >= finding->flow_packets)
+		return ft_words(words,
+				"all %" PRIu64 " frames of these flows have a wrong ICRC: the path "
+				"rewrites them (NAT, or a mirror that edits headers)",
+				finding->packets);
+	return ft_words(words,
+			"%" PRIu64 " of %" PRIu64 " frames of these flows have a wrong ICRC: "
+			"corruption, or forged by software that does not compute it",
+			finding->packets, finding->flow_packets);
+}
+
+size_t ft_wording_evidence(struct obstack *words, const struct ft_declared *declared,
+			   const struct ft_finding *finding, const char **sentences, size_t room)
+{
+	const struct ft_origin *origin = &finding->origin;
+	size_t count = 0;
+
+	if (finding->frame_count != 0 && count < room)
+		sentences[count++] =
+			ft_words(words, "%" PRIu64 " frames, the first is frame %" PRIu64,
+				 finding->packets, finding->frames[0]);
+	if (finding->rule == FT_RULE_DECODE_BAD_ICRC && count < room)
+		sentences[count++] = icrc_sentence(words, finding);
+	if (origin->file != FT_NONE && origin->file < declared->file_count && count < room)
+		sentences[count++] =
+			ft_words(words, "decided by %s:%u%s%s", declared->files[origin->file].path,
+				 origin->line, origin->path == NULL ? "" : " ",
+				 origin->path == NULL ? "" : origin->path);
+	return count;
+}
