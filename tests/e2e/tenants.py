@@ -1,0 +1,187 @@
+"""Multi-tenant captures whose verdicts are known by construction: decode -m and audit against every truth."""
+
+import collections
+import functools
+import json
+import unittest
+
+from harness import DATA, FAILED, fabtap, main
+
+FOLDER = DATA / "tenants"
+
+
+def truths():
+    found = []
+    for path in sorted(FOLDER.glob("*.json")):
+        truth = json.loads(path.read_text())
+        if truth.get("schema") == "tenants-truth/1":
+            found.append((path.stem, truth))
+    return found
+
+
+TRUTHS = truths()
+
+
+def for_every_truth(check):
+    @functools.wraps(check)
+    def run(self):
+        for name, truth in TRUTHS:
+            with self.subTest(truth=name):
+                check(self, truth)
+    return run
+
+
+@functools.cache
+def remembered(*arguments):
+    return fabtap(*arguments, cwd=FOLDER)
+
+
+def decode(truth):
+    return remembered("decode", *truth["audit_args"], "--json", truth["capture"])
+
+
+def audit(truth):
+    return remembered("audit", *truth["audit_args"], "--json", truth["capture"])
+
+
+def marks(run):
+    """Frame number -> set of the rules its packets break, grace left out: it is no violation."""
+    found = collections.defaultdict(set)
+    for packet in run.lines():
+        found[packet["frame"]].update(rule for rule in packet.get("rules") or [] if rule != "tenant.grace")
+    return found
+
+
+def acceptable(rule, allowed):
+    """spoof.* in a truth stands for any rule of that family."""
+    return rule in allowed or rule.startswith("spoof.") and any(a.startswith("spoof.") for a in allowed)
+
+
+class Tenants(unittest.TestCase):
+    maxDiff = 4000
+
+    def test_the_truths_are_there(self):
+        self.assertEqual(len(TRUTHS), 28)
+
+    @for_every_truth
+    def test_every_violating_frame_is_marked_with_its_rules(self, truth):
+        found = marks(decode(truth))
+        for row in truth["violating_frames"]:
+            rules = found[row["frame"]]
+            unexpected = [rule for rule in rules if not acceptable(rule, row["rules"])]
+            missing = [rule for rule in row["expected"] if not acceptable(rule, rules)]
+            self.assertFalse(unexpected or missing, "frame %d (%s): got %s, expected %s"
+                             % (row["frame"], row.get("kind"), sorted(rules), row["expected"]))
+
+    @for_every_truth
+    def test_no_other_frame_is_marked(self, truth):
+        violating = {row["frame"] for row in truth["violating_frames"]}
+        either = {row["frame"]: row["rules"] for row in truth["either"]}
+        for frame, rules in marks(decode(truth)).items():
+            if frame in violating:
+                continue
+            surplus = [rule for rule in rules if not acceptable(rule, either.get(frame, []))]
+            self.assertFalse(surplus, "frame %d must not be marked" % frame)
+
+    @for_every_truth
+    def test_every_frame_is_there_and_numbered_from_one(self, truth):
+        frames = [packet["frame"] for packet in decode(truth).lines()]
+        self.assertEqual(sorted(set(frames)), list(range(1, truth["frames"] + 1)))
+
+    @for_every_truth
+    def test_undecided_frames_are_the_ones_that_cannot_be_judged(self, truth):
+        if "undecided_frames" not in truth:
+            return
+        open_ended = {row["frame"] for row in truth["violating_frames"] + truth["either"]}
+        undecided = {packet["frame"] for packet in decode(truth).lines() if packet.get("undecided")}
+        self.assertEqual(undecided - open_ended, set(truth["undecided_frames"]) - open_ended)
+
+    @for_every_truth
+    def test_the_verdict_and_the_exit_status_are_honest(self, truth):
+        run = audit(truth)
+        self.assertIn(run.json()["verdict"], truth["verdicts_accepted"], run)
+        self.assertIn(run.status, truth["exit_accepted"], run)
+
+    @for_every_truth
+    def test_every_byte_is_in_exactly_one_tenant_pair(self, truth):
+        document = audit(truth).json()
+        duplicates = document["coverage"]["duplicates"] or 0
+        packets = sum(row["packets"] for row in document["matrix"])
+        pairs = [(row["from"], row["to"]) for row in document["matrix"]]
+        self.assertEqual(len(pairs), len(set(pairs)))
+        self.assertEqual(packets + duplicates, truth["frames"])
+        self.assertEqual(document["capture"]["frames"], truth["frames"])
+        self.assertEqual(document["capture"]["bytes"], truth["bytes"])
+        if duplicates == 0:
+            self.assertEqual(sum(row["bytes"] for row in document["matrix"]), truth["bytes"])
+
+    @for_every_truth
+    def test_the_tenant_matrix_is_the_truth(self, truth):
+        if truth["matrix"] is None or truth.get("matrix_scored") == "sums":
+            return
+        document = audit(truth).json()
+        expected = truth["matrix"]
+        if document["coverage"]["duplicates"]:
+            expected = truth["matrix_without_duplicates"]
+        self.assertEqual({(r["from"], r["to"]): (r["packets"], r["bytes"]) for r in document["matrix"]},
+                         {(r["from"], r["to"]): (r["packets"], r["bytes"]) for r in expected})
+
+    @for_every_truth
+    def test_packets_per_pkey_are_the_truth(self, truth):
+        document = audit(truth).json()
+        if document["coverage"]["duplicates"]:
+            return
+        self.assertEqual({row["pkey"]: row["packets"] for row in document["pkeys"]}, truth["pkeys"])
+
+    @for_every_truth
+    def test_permitted_crossings_name_their_exception(self, truth):
+        named = {one for row in audit(truth).json()["matrix"] for one in row["exceptions"]}
+        self.assertEqual(named, set(truth["exceptions_named"]))
+
+    @for_every_truth
+    def test_findings_about_the_map_are_reported(self, truth):
+        findings = audit(truth).json()["findings"]
+        for wanted in truth.get("findings_required", []):
+            text = [json.dumps(f) for f in findings if f["rule"] == wanted["rule"]]
+            self.assertTrue(text, wanted)
+            for word in wanted.get("tenants", []) + [wanted.get("leaf", wanted["rule"])]:
+                self.assertTrue(any(word in t for t in text), "%s does not name %s" % (text, word))
+            for finding in findings:
+                if finding["rule"] == wanted["rule"]:
+                    self.assertEqual(finding["frames"], [])
+
+    @for_every_truth
+    def test_findings_hold_the_frames_that_decode_marks_and_no_other(self, truth):
+        found = marks(decode(truth))
+        per_rule = collections.Counter(rule for rules in found.values() for rule in rules)
+        document = audit(truth).json()
+        if document["coverage"]["duplicates"]:
+            return
+        counted = collections.Counter()
+        for finding in document["findings"]:
+            if finding["rule"].startswith(("decode.", "coverage.", "map.")) or not finding["frames"] \
+                    or finding["rule"] == "tenant.grace":
+                continue
+            counted[finding["rule"]] += finding["packets"]
+            for frame in finding["frames"]:
+                self.assertIn(finding["rule"], found[frame], finding["id"])
+        self.assertEqual(counted, per_rule)
+
+    @for_every_truth
+    def test_the_same_input_gives_the_same_bytes(self, truth):
+        again = fabtap(*audit(truth).arguments[1:], cwd=FOLDER)
+        self.assertEqual(audit(truth).out, again.out)
+
+    def test_a_capture_that_ends_inside_a_record_is_judged_up_to_there(self):
+        damaged = [truth for _, truth in TRUTHS if "damage" in truth]
+        self.assertEqual(len(damaged), 2)
+        for truth in damaged:
+            run = audit(truth)
+            self.assertEqual(run.status, FAILED)
+            self.assertEqual(len(run.complaints()), 1, run)
+            self.assertIn(truth["capture"], run.complaints()[0])
+            self.assertEqual(run.json()["capture"]["frames"], truth["frames"])
+
+
+if __name__ == "__main__":
+    main()
