@@ -116,7 +116,7 @@ static bool skip_block(struct ft_input *input, const struct pcapng *pcapng, uint
 		if (stream->fault[0] != '\0')
 			return ft_input_damaged(input, offset, "%s", stream->fault);
 		return ft_input_damaged(input, offset,
-					"a block is %u bytes long, but only %llu are left", length,
+					"a block is %u bytes long, but the rest of the file only %llu", length,
 					(unsigned long long)(ft_stream_offset(stream) - offset +
 							     ft_stream_left(stream)));
 	}
