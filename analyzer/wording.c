@@ -55,7 +55,7 @@ static const char *const templates[FT_RULES] = {
 
 static void grow_text(struct obstack *words, const char *text)
 {
-	obstack_grow(words, text, (int)strlen(text));
+	obstack_printf(words, "%s", text);
 }
 
 static void grow_end(struct obstack *words, const struct ft_declared *declared,
@@ -117,7 +117,7 @@ const char *ft_wording_summary(struct obstack *words, const struct ft_declared *
 	for (const char *at = templates[finding->rule]; *at != '\0';) {
 		size_t plain = strcspn(at, "{");
 
-		obstack_grow(words, at, (int)plain);
+		obstack_printf(words, "%.*s", (int)plain, at);
 		at += plain;
 		if (*at == '\0')
 			break;

@@ -1,0 +1,148 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <flow/table.h>
+
+enum { SEED = 12345 };
+
+static struct ft_flow_key key_number(uint32_t number)
+{
+	struct ft_flow_key key = { .dest_qp = number & 0xffffff, .base = 0x7fff };
+
+	memcpy(key.src, &number, sizeof number);
+	return key;
+}
+
+static struct ft_flow *touch(struct ft_flow_table *table, uint32_t number, uint64_t ts_ns)
+{
+	struct ft_flow_key key = key_number(number);
+	struct ft_flow *flow =
+		ft_flow_find_or_create(table, &key, ft_flow_hash(table, &key), ts_ns);
+
+	flow->last_ns = ts_ns;
+	flow->packets++;
+	return flow;
+}
+
+static struct ft_flow *look(struct ft_flow_table *table, uint32_t number)
+{
+	struct ft_flow_key key = key_number(number);
+
+	return ft_flow_find(table, &key, ft_flow_hash(table, &key));
+}
+
+static void a_capacity_out_of_range_is_refused(void **state)
+{
+	struct ft_flow_table *table = NULL;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, 0, SEED), -EINVAL);
+	assert_int_equal(ft_flow_table_create(&table, (1u << 28) + 1, SEED), -EINVAL);
+	assert_null(table);
+}
+
+static void a_new_record_is_empty_and_found_again(void **state)
+{
+	struct ft_flow_table *table;
+	struct ft_flow_key key = key_number(7);
+	struct ft_flow *flow;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, 10, SEED), 0);
+	assert_null(look(table, 7));
+	flow = ft_flow_find_or_create(table, &key, ft_flow_hash(table, &key), 99);
+	assert_int_equal(flow->packets, 0);
+	assert_int_equal(flow->last_ns, 99);
+	assert_int_equal(flow->first_base, FT_FLOW_NO_BASE);
+	assert_ptr_equal(look(table, 7), flow);
+	assert_null(look(table, 8));
+	ft_flow_table_destroy(table);
+}
+
+static void keys_that_differ_in_one_field_are_apart(void **state)
+{
+	struct ft_flow_table *table;
+	struct ft_flow_key keys[8];
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, 16, SEED), 0);
+	for (int i = 0; i < 8; i++)
+		keys[i] = key_number(1);
+	keys[1].src[15] = 1;
+	keys[2].dst[0] = 1;
+	keys[3].dest_qp = 2;
+	keys[4].vni = 5;
+	keys[5].base = 1;
+	keys[6].vlan = 100;
+	keys[7].by_lid = 1;
+	for (int i = 0; i < 8; i++)
+		ft_flow_find_or_create(table, &keys[i], ft_flow_hash(table, &keys[i]), 0);
+	assert_int_equal(ft_flow_table_stats(table).used, 8);
+	assert_int_equal(ft_flow_table_stats(table).created, 8);
+	ft_flow_table_destroy(table);
+}
+
+static void a_full_table_evicts_the_idlest_and_counts_it(void **state)
+{
+	struct ft_flow_table *table;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, 4, SEED), 0);
+	touch(table, 0, 100);
+	touch(table, 1, 50);
+	touch(table, 2, 200);
+	touch(table, 3, 300);
+	touch(table, 4, 400);
+	assert_null(look(table, 1));
+	for (uint32_t number = 2; number <= 4; number++)
+		assert_non_null(look(table, number));
+	assert_non_null(look(table, 0));
+	assert_int_equal(ft_flow_table_stats(table).evicted, 1);
+	assert_int_equal(ft_flow_table_stats(table).used, 4);
+	ft_flow_table_destroy(table);
+}
+
+/* Every record that the table still holds is found, whatever was inserted and evicted before. */
+static void ten_thousand_insertions_leave_a_table_that_finds_what_it_holds(void **state)
+{
+	enum { CAPACITY = 500, INSERTIONS = 10000 };
+	struct ft_flow_table *table;
+	uint64_t random = 88172645463325252u;
+	uint32_t found = 0;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, CAPACITY, SEED), 0);
+	for (uint32_t i = 0; i < INSERTIONS; i++) {
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		touch(table, (uint32_t)(random % 2000), i);
+		assert_non_null(look(table, (uint32_t)(random % 2000)));
+	}
+	for (uint32_t number = 0; number < 2000; number++)
+		found += look(table, number) != NULL;
+	assert_int_equal(found, CAPACITY);
+	assert_int_equal(ft_flow_table_stats(table).created - ft_flow_table_stats(table).evicted,
+			 CAPACITY);
+	ft_flow_table_destroy(table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_capacity_out_of_range_is_refused),
+		cmocka_unit_test(a_new_record_is_empty_and_found_again),
+		cmocka_unit_test(keys_that_differ_in_one_field_are_apart),
+		cmocka_unit_test(a_full_table_evicts_the_idlest_and_counts_it),
+		cmocka_unit_test(ten_thousand_insertions_leave_a_table_that_finds_what_it_holds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
