@@ -1,0 +1,121 @@
+#include "json.h"
+
+#include <math.h>
+
+static void new_line(struct ft_json *json)
+{
+	ft_line_char(&json->line, '\n');
+	for (unsigned i = 0; i < json->depth; i++)
+		ft_line_add(&json->line, "  ");
+}
+
+static void lead(struct ft_json *json, const char *name)
+{
+	if (!json->first)
+		ft_line_char(&json->line, ',');
+	if (json->depth <= 2)
+		new_line(json);
+	else if (!json->first)
+		ft_line_char(&json->line, ' ');
+	json->first = false;
+	if (name == NULL)
+		return;
+	ft_line_quoted(&json->line, name);
+	ft_line_add(&json->line, ": ");
+}
+
+void ft_json_open(struct ft_json *json, FILE *out)
+{
+	ft_line_open(&json->line, out);
+	ft_line_char(&json->line, '{');
+	json->depth = 1;
+	json->first = true;
+}
+
+int ft_json_close(struct ft_json *json)
+{
+	ft_line_add(&json->line, "\n}\n");
+	return ft_line_flush(&json->line);
+}
+
+void ft_json_begin(struct ft_json *json, const char *name, char bracket)
+{
+	lead(json, name);
+	ft_line_char(&json->line, bracket);
+	json->depth++;
+	json->first = true;
+}
+
+void ft_json_end(struct ft_json *json, char bracket)
+{
+	json->depth--;
+	if (json->depth == 1 && !json->first)
+		new_line(json);
+	ft_line_char(&json->line, bracket);
+	json->first = false;
+}
+
+void ft_json_null(struct ft_json *json, const char *name)
+{
+	lead(json, name);
+	ft_line_add(&json->line, "null");
+}
+
+void ft_json_bool(struct ft_json *json, const char *name, bool value)
+{
+	lead(json, name);
+	ft_line_add(&json->line, value ? "true" : "false");
+}
+
+void ft_json_text(struct ft_json *json, const char *name, const char *value)
+{
+	if (value == NULL) {
+		ft_json_null(json, name);
+		return;
+	}
+	lead(json, name);
+	ft_line_quoted(&json->line, value);
+}
+
+void ft_json_number(struct ft_json *json, const char *name, uint64_t value)
+{
+	if (value == UINT64_MAX) {
+		ft_json_null(json, name);
+		return;
+	}
+	lead(json, name);
+	ft_line_decimal(&json->line, value);
+}
+
+void ft_json_real(struct ft_json *json, const char *name, double value)
+{
+	char text[32];
+
+	if (!isfinite(value) || value < 0) {
+		ft_json_null(json, name);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.9g", value);
+	lead(json, name);
+	ft_line_add(&json->line, text);
+}
+
+void ft_json_hex(struct ft_json *json, const char *name, uint64_t value, unsigned digits)
+{
+	lead(json, name);
+	ft_line_char(&json->line, '"');
+	ft_line_hex(&json->line, value, digits);
+	ft_line_char(&json->line, '"');
+}
+
+void ft_json_time(struct ft_json *json, const char *name, uint64_t ts_ns)
+{
+	if (ts_ns == UINT64_MAX) {
+		ft_json_null(json, name);
+		return;
+	}
+	lead(json, name);
+	ft_line_char(&json->line, '"');
+	ft_line_time(&json->line, ts_ns);
+	ft_line_char(&json->line, '"');
+}
