@@ -79,6 +79,8 @@ static void count_coverage(struct ft_account *account, const struct ft_account_i
 		account->never_judged++;
 	else if (!judgement->undecided)
 		account->judged++;
+	else if (judgement->untimed)
+		account->undecided_untimed++;
 	else if (judgement->kind == FT_FRAME_BAD_ICRC)
 		account->undecided_bad_icrc++;
 	else if (judgement->kind == FT_FRAME_BROKEN)

@@ -16,7 +16,7 @@ struct ft_account {
 	struct ft_pcapng_writer *writer; /* NULL: no evidence is written */
 	uint64_t seed;
 	uint64_t judged, never_judged, not_rdma; /* frames, with `undecided` all of them */
-	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed;
+	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed;
 	uint64_t truncated;              /* cut below what a rule needs */
 	uint64_t undecodable;            /* claim to be RDMA and are broken */
 };

@@ -110,6 +110,8 @@ static const char *undecided_reason(const struct ft_judgement *judgement)
 {
 	if (!judgement->undecided)
 		return NULL;
+	if (judgement->untimed)
+		return "no_timestamp";
 	if (judgement->kind == FT_FRAME_BAD_ICRC)
 		return "bad_icrc";
 	return judgement->kind == FT_FRAME_BROKEN ? "malformed" : "truncated";
@@ -183,10 +185,8 @@ static int finish(struct ft_engine *engine, const struct ft_frame *frame, const 
 	};
 	int error = 0;
 
-	if (frame->ts_ns != FT_TS_UNKNOWN)
-		engine->last_ts_ns = frame->ts_ns;
 	if (engine->map != NULL) {
-		ft_judge(engine->judge, &item->lookup, engine->last_ts_ns, &judgement);
+		ft_judge(engine->judge, &item->lookup, frame->ts_ns, &judgement);
 		accounted.judgement = &judgement;
 		error = ft_account_add(&engine->account, &accounted);
 	}

@@ -150,6 +150,12 @@ static void forget_verdicts(struct ft_judge *judge)
 	judge->generation++;
 }
 
+/* Capture time as the map counts it. */
+static int64_t instant(uint64_t ts_ns)
+{
+	return ts_ns < INT64_MAX ? (int64_t)ts_ns : INT64_MAX - 1;
+}
+
 static void enter_epoch(struct ft_judge *judge, int64_t ts_ns)
 {
 	if (ts_ns >= judge->epoch_from_ns && ts_ns < judge->epoch_to_ns)
@@ -261,23 +267,33 @@ static void judge_by_map(struct ft_judge *judge, const struct ft_lookup *lookup,
 	}
 }
 
+static void count_bad_icrc(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
+			   struct ft_judgement *judgement)
+{
+	judgement->undecided = true;
+	if (!lookup->has_flow)
+		return;
+	judgement->flow = ft_flow_find_or_create(judge->flows, &lookup->flow, lookup->hash, ts_ns);
+	judgement->flow->bad_icrc++;
+}
+
 void ft_judge(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
 	      struct ft_judgement *judgement)
 {
 	*judgement = (struct ft_judgement){ .kind = lookup->kind };
 	if (lookup->kind == FT_FRAME_NOT_RDMA)
 		return;
+	judgement->untimed = ts_ns == FT_NO_TIME && ft_map_epoch_count(judge->map) > 1;
+	if (judgement->untimed) {
+		judgement->undecided = lookup->kind != FT_FRAME_NEVER_JUDGED;
+		return;
+	}
 	if (lookup->kind == FT_FRAME_BAD_ICRC) {
-		judgement->undecided = true;
-		if (lookup->has_flow) {
-			judgement->flow = ft_flow_find_or_create(judge->flows, &lookup->flow,
-								 lookup->hash, ts_ns);
-			judgement->flow->bad_icrc++;
-		}
+		count_bad_icrc(judge, lookup, ts_ns, judgement);
 	} else {
 		judgement->undecided =
 			lookup->kind == FT_FRAME_BROKEN || lookup->kind == FT_FRAME_CUT;
-		enter_epoch(judge, (int64_t)ts_ns);
+		enter_epoch(judge, instant(ts_ns));
 		judge_by_map(judge, lookup, ts_ns, judgement);
 		if (lookup->setup_qpn != 0)
 			follow_setup(judge, lookup);

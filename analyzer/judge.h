@@ -28,6 +28,7 @@ struct ft_judgement {
 	enum ft_frame_kind kind;
 	uint32_t rules;          /* violations and notes, bit per enum ft_rule */
 	bool undecided, grace;
+	bool untimed;            /* undecided because the map changes with time and the frame has none */
 	struct ft_judged *judged; /* NULL: nothing of the frame could be looked up */
 	struct ft_flow *flow;    /* NULL: no half-connection known */
 };
@@ -54,7 +55,9 @@ void ft_judge_prepare(const struct ft_judge *judge, const struct ft_packet *pack
                       const uint8_t *frame, struct ft_lookup *lookup);
 void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *lookup);
 
-/* Pointers in *judgement stay good until the next call. */
+#define FT_NO_TIME UINT64_MAX
+
+/* Pointers in *judgement stay good until the next call. `ts_ns` since 1970, or FT_NO_TIME. */
 void ft_judge(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
               struct ft_judgement *judgement);
 

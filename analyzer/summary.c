@@ -131,21 +131,42 @@ static void fill_coverage(struct ft_summary *summary, const struct ft_account *a
 		.undecided_bad_icrc = account->undecided_bad_icrc,
 		.undecided_cut = account->undecided_cut,
 		.undecided_malformed = account->undecided_malformed,
+		.undecided_untimed = account->undecided_untimed,
 	};
 	fill_losses(summary, source);
+}
+
+/* "2 critical, 9 high" of the findings that are violations; returns how many there are. */
+static uint64_t count_violations(const struct ft_report *report, char *text, size_t room)
+{
+	static const char *const names[] = { "info", "low", "medium", "high", "critical" };
+	uint64_t by_severity[FT_CRITICAL + 1] = { 0 };
+	uint64_t count = 0;
+	size_t length = 0;
+
+	for (size_t i = 0; i < report->finding_count; i++)
+		by_severity[report->findings[i].severity] += report->findings[i].violation;
+	for (int severity = FT_CRITICAL; severity >= FT_INFO; severity--) {
+		if (by_severity[severity] != 0 && length < room)
+			length += (size_t)snprintf(text + length, room - length, "%s%" PRIu64 " %s",
+						   count == 0 ? "" : ", ", by_severity[severity],
+						   names[severity]);
+		count += by_severity[severity];
+	}
+	return count;
 }
 
 static void decide(struct ft_report *report)
 {
 	const struct ft_report_coverage *coverage = &report->coverage;
-	uint64_t violations = 0;
+	char severities[128] = "";
+	uint64_t violations = count_violations(report, severities, sizeof severities);
 
-	for (size_t i = 0; i < report->finding_count; i++)
-		violations += report->findings[i].violation;
 	if (violations != 0 || report->findings_dropped != 0) {
 		report->verdict = FT_VIOLATED;
 		snprintf(report->because, sizeof report->because,
-			 "%" PRIu64 " findings contradict the declared map", violations);
+			 "%" PRIu64 " finding%s contradict%s the declared map: %s", violations,
+			 violations == 1 ? "" : "s", violations == 1 ? "s" : "", severities);
 	} else if (coverage->judged == 0) {
 		report->verdict = FT_NOT_EVIDENCED;
 		snprintf(

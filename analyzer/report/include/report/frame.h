@@ -15,7 +15,7 @@ struct ft_frame_verdict {
 	size_t note_count;
 	const char *from, *to;          /* tenants; "unknown" */
 	const char *exception;          /* id that permits the crossing, or NULL */
-	const char *undecided;          /* NULL, or why: "bad_icrc", "truncated", "malformed" */
+	const char *undecided;          /* NULL, or why: "bad_icrc", "truncated", "malformed", "no_timestamp" */
 	bool grace;
 	bool judged;
 };
