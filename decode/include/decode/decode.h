@@ -9,39 +9,49 @@ enum ft_rd_reading { FT_RD_IBA, FT_RD_DC, FT_RD_OPAQUE };
 
 struct ft_decode_config {
 	enum ft_rd_reading rd;
-	bool check_icrc;          /* false: icrc_check and vcrc_check stay FT_CHECK_UNKNOWN */
+	bool check_icrc; /* false: payload is not touched: ICRC, VCRC, FCS stay FT_CHECK_UNKNOWN, UDP checksums unjudged */
 	uint16_t roce_ports[FT_ROCE_PORTS_MAX]; /* UDP destination ports of RoCEv2 */
 	unsigned roce_port_count;
 };
-#define FT_DECODE_DEFAULTS { .rd = FT_RD_IBA, .check_icrc = true, .roce_ports = { 4791 }, .roce_port_count = 1 }
+#define FT_DECODE_DEFAULTS                                                                         \
+	{                                                                                          \
+		.rd = FT_RD_IBA, .check_icrc = true, .roce_ports = { 4791 }, .roce_port_count = 1  \
+	}
 
 /* A captured record as the decoder needs it; the bytes are borrowed for the call. */
 struct ft_decode_input {
 	const uint8_t *bytes;
-	uint32_t captured, wire;  /* wire: bytes that existed; for ERF the record's own wlen decides further in */
-	uint16_t link_type;       /* LINKTYPE_ */
-	uint8_t fcs_bytes;        /* trailing FCS announced by the container: 0 or 4 */
-	uint64_t ts_ns;           /* capture clock, for the plausibility of time-stamp trailers; UINT64_MAX: unknown */
+	uint32_t captured,
+		wire; /* wire: bytes that existed; for ERF the record's own wlen decides further in */
+	uint16_t link_type; /* LINKTYPE_ */
+	uint8_t fcs_bytes;  /* trailing FCS announced by the container: 0 or 4 */
+	uint64_t
+		ts_ns; /* capture clock, for the plausibility of time-stamp trailers; UINT64_MAX: unknown */
 };
 
 /* Where decoding of a frame stands when it holds more than one packet (sFlow datagrams). */
 struct ft_decode_rest {
-	uint32_t next;            /* private */
-	uint32_t state[8];        /* private */
-	unsigned sub;             /* index of the packet just returned, from 0 */
+	unsigned sub; /* index of the packet just returned, from 0 */
+	/* private: where the next record of the datagram stands, and its sample */
+	uint32_t at, samples, records, sample_end;
+	uint32_t rate, input, output;
 };
 
 /*
  * Decode the first (nearly always the only) packet of a frame. Touches only bytes[0..captured).
  * Never fails: what is odd is said in packet->malformed, ->truncated, ->alerts. Returns true if the
- * frame holds more packets: then call ft_decode_more() until it returns false.
+ * frame holds more packets: then call ft_decode_more() until it returns false. Of a frame larger than
+ * 16 MiB the rest counts as not captured.
  */
-bool ft_decode(const struct ft_decode_config *config, const struct ft_decode_input *input, struct ft_packet *packet,
-               struct ft_decode_rest *rest);
+bool ft_decode(const struct ft_decode_config *config, const struct ft_decode_input *input,
+	       struct ft_packet *packet, struct ft_decode_rest *rest);
 
-/* The next packet of the same frame, same inputs. Returns true if there are still more after it. */
-bool ft_decode_more(const struct ft_decode_config *config, const struct ft_decode_input *input, struct ft_packet *packet,
-                    struct ft_decode_rest *rest);
+/*
+ * The next packet of the same frame, same inputs and rest; the packet may be another one than before.
+ * Returns true if there are still more after it.
+ */
+bool ft_decode_more(const struct ft_decode_config *config, const struct ft_decode_input *input,
+		    struct ft_packet *packet, struct ft_decode_rest *rest);
 
 /* RDMA as spec/verdict-rules.md section 1 means it: has a BTH, or claims to be RDMA and broke on the way there. */
 bool ft_packet_is_rdma(const struct ft_packet *packet);

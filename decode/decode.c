@@ -1,0 +1,168 @@
+#include <isa-l.h>
+
+#include "pass.h"
+
+/*
+ * Decoding is a walk over headers: the link type says which comes first, each reader says which comes
+ * next. Every step consumes bytes or opens one of at most FT_TUNNELS_MAX tunnels, so it ends. What a
+ * tunnel carries is read by the same loop; the packet's fields are those of the innermost packet.
+ */
+
+enum { CAPTURED_MAX = 1 << 24 };
+
+static ft_reader *const readers[FT_STEPS] = {
+	[FT_STEP_ERF] = ft_read_erf,
+	[FT_STEP_LINK] = ft_read_link,
+	[FT_STEP_ETHERNET] = ft_read_ethernet,
+	[FT_STEP_SLL] = ft_read_sll,
+	[FT_STEP_SLL2] = ft_read_sll2,
+	[FT_STEP_VLAN] = ft_read_vlan,
+	[FT_STEP_MPLS] = ft_read_mpls,
+	[FT_STEP_AVSP] = ft_read_avsp,
+	[FT_STEP_MACCTRL] = ft_read_macctrl,
+	[FT_STEP_IPV4] = ft_read_ipv4,
+	[FT_STEP_IPV6] = ft_read_ipv6,
+	[FT_STEP_UDP] = ft_read_udp,
+	[FT_STEP_GRE] = ft_read_gre,
+	[FT_STEP_ERSPAN1] = ft_read_erspan1,
+	[FT_STEP_ERSPAN2] = ft_read_erspan2,
+	[FT_STEP_ERSPAN3] = ft_read_erspan3,
+	[FT_STEP_MLNX8949] = ft_read_mlnx8949,
+	[FT_STEP_VXLAN] = ft_read_vxlan,
+	[FT_STEP_VXLAN_GPE] = ft_read_vxlan_gpe,
+	[FT_STEP_GENEVE] = ft_read_geneve,
+	[FT_STEP_TZSP] = ft_read_tzsp,
+	[FT_STEP_SFLOW] = ft_read_sflow,
+	[FT_STEP_LRH] = ft_read_lrh,
+	[FT_STEP_RWH] = ft_read_rwh,
+	[FT_STEP_MIRROR1123] = ft_read_mirror1123,
+	[FT_STEP_GRH] = ft_read_grh,
+	[FT_STEP_BTH] = ft_read_bth,
+};
+
+static enum ft_step first_step(uint16_t link_type)
+{
+	switch (link_type) {
+	case 1:
+		return FT_STEP_ETHERNET;
+	case 113:
+		return FT_STEP_SLL;
+	case 197:
+		return FT_STEP_ERF;
+	case 247:
+		return FT_STEP_LRH;
+	case 276:
+		return FT_STEP_SLL2;
+	default:
+		return FT_STEP_DONE;
+	}
+}
+
+static struct ft_cursor whole_frame(const struct ft_decode_input *input)
+{
+	uint32_t captured = input->captured < CAPTURED_MAX ? input->captured : CAPTURED_MAX;
+	uint32_t wire = input->wire < input->captured ? input->captured : input->wire;
+
+	return (struct ft_cursor){
+		.bytes = input->bytes,
+		.captured = captured,
+		.wire = wire < FT_WIRE_UNKNOWN ? wire : FT_WIRE_UNKNOWN - 1,
+	};
+}
+
+/* What is true of a packet of which nothing was read yet. Other members mean nothing without their bit in `has`. */
+static void begin_packet(struct ft_packet *packet)
+{
+	packet->has = 0;
+	packet->transport = FT_TRANSPORT_NONE;
+	packet->malformed = FT_OK;
+	packet->truncated = FT_COMPLETE;
+	packet->alerts = 0;
+	packet->icrc_check = packet->vcrc_check = packet->fcs_check = FT_CHECK_UNKNOWN;
+	packet->layer_count = packet->vlan_count = packet->tunnel_count = 0;
+	packet->vlan = 0;
+}
+
+/* Same polynomial as the ICRC, low byte first. */
+static void check_fcs(struct ft_pass *pass)
+{
+	const uint8_t *fcs = pass->cursor.bytes + pass->frame_end;
+	uint32_t crc;
+
+	if (pass->fcs_bytes == 0 || pass->frame_captured < pass->frame_end + pass->fcs_bytes ||
+	    !pass->config->check_icrc)
+		return;
+	crc = crc32_gzip_refl(0, pass->cursor.bytes + pass->frame_at,
+			      pass->frame_end - pass->frame_at);
+	pass->packet->fcs_check = fcs[0] == (crc & 0xff) && fcs[1] == (crc >> 8 & 0xff) &&
+						  fcs[2] == (crc >> 16 & 0xff) &&
+						  fcs[3] == crc >> 24
+					  ? FT_CHECK_GOOD
+					  : FT_CHECK_BAD;
+}
+
+/* What stands behind the network packet. */
+static void read_frame_end(struct ft_pass *pass, const struct ft_decode_input *input)
+{
+	check_fcs(pass);
+	if (pass->network_end != 0 && pass->network_end < pass->frame_end &&
+	    pass->frame_captured >= pass->frame_end && input->ts_ns != UINT64_MAX)
+		ft_read_trailer(pass->packet, input->bytes, pass->network_end, pass->frame_end,
+				input->ts_ns);
+}
+
+static bool decode(const struct ft_decode_config *config, const struct ft_decode_input *input,
+		   struct ft_packet *packet, struct ft_decode_rest *rest)
+{
+	struct ft_pass pass;
+	enum ft_step step = first_step(input->link_type);
+
+	pass.cursor = whole_frame(input);
+	pass.packet = packet;
+	pass.config = config;
+	pass.rest = rest;
+	pass.more = pass.sampled = false;
+	pass.network_end = pass.lrh_end = 0;
+	begin_packet(packet);
+	ft_frame_begin(&pass, input->fcs_bytes);
+
+	while (step != FT_STEP_DONE)
+		step = readers[step](&pass);
+
+	if (packet->transport == FT_TRANSPORT_IB)
+		ft_read_vcrc(&pass);
+	if ((packet->has & FT_HAS_BTH) != 0)
+		ft_judge(&pass);
+	read_frame_end(&pass, input);
+	return pass.more;
+}
+
+bool ft_decode(const struct ft_decode_config *config, const struct ft_decode_input *input,
+	       struct ft_packet *packet, struct ft_decode_rest *rest)
+{
+	rest->sub = 0;
+	return decode(config, input, packet, rest);
+}
+
+bool ft_decode_more(const struct ft_decode_config *config, const struct ft_decode_input *input,
+		    struct ft_packet *packet, struct ft_decode_rest *rest)
+{
+	rest->sub++;
+	return decode(config, input, packet, rest);
+}
+
+bool ft_packet_is_rdma(const struct ft_packet *packet)
+{
+	switch (packet->transport) {
+	case FT_TRANSPORT_ROCE1:
+	case FT_TRANSPORT_ROCE2:
+		return true;
+	case FT_TRANSPORT_IB:
+		return packet->lrh.lnh >= 2; /* the others are raw */
+	case FT_TRANSPORT_IB_LINK:
+		return false;
+	default: /* broken or cut in the header that would have said so */
+		return packet->malformed == FT_GRH_SHORT || packet->malformed == FT_LRH_SHORT ||
+		       packet->truncated == FT_CUT_GRH || packet->truncated == FT_CUT_LRH;
+	}
+}

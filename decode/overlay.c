@@ -1,0 +1,92 @@
+#include "pass.h"
+
+/* VXLAN (RFC 7348), its generic form, and GENEVE (RFC 8926). The payload's end is the end of the inner packet. */
+
+enum { VXLAN_LEN = 8, GENEVE_LEN = 8, FLAG_VNI = 0x08, FLAG_NEXT = 0x04 };
+
+static struct ft_tunnel *open_overlay(struct ft_pass *pass, enum ft_tunnel_kind kind, uint32_t vni)
+{
+	struct ft_tunnel *tunnel = ft_tunnel_open(pass, kind);
+
+	tunnel->vni = vni;
+	pass->packet->vni = vni;
+	pass->packet->has |= FT_HAS_VNI;
+	return tunnel;
+}
+
+static enum ft_step read_vxlan(struct ft_pass *pass, const uint8_t **header)
+{
+	const uint8_t *b;
+
+	if (!ft_tunnel_allowed(pass))
+		return FT_STEP_DONE;
+	b = ft_take(&pass->cursor, VXLAN_LEN);
+	if (b == NULL)
+		return ft_short(pass, VXLAN_LEN, FT_VXLAN_SHORT, FT_CUT_VXLAN);
+	if ((b[0] & FLAG_VNI) == 0)
+		return ft_stop(pass, FT_VXLAN_BAD_FLAGS);
+	*header = b;
+	open_overlay(pass, FT_TUNNEL_VXLAN, ft_be24(b + 4));
+	ft_layer_push(pass, FT_LAYER_VXLAN, pass->cursor.at - VXLAN_LEN, ft_be24(b + 4));
+	return FT_STEP_ETHERNET;
+}
+
+enum ft_step ft_read_vxlan(struct ft_pass *pass)
+{
+	const uint8_t *header;
+
+	return read_vxlan(pass, &header);
+}
+
+enum ft_step ft_read_vxlan_gpe(struct ft_pass *pass)
+{
+	const uint8_t *header = NULL;
+	enum ft_step step = read_vxlan(pass, &header);
+
+	if (step == FT_STEP_DONE || (header[0] & FLAG_NEXT) == 0)
+		return step;
+	switch (header[3]) {
+	case 1:
+		return FT_STEP_IPV4;
+	case 2:
+		return FT_STEP_IPV6;
+	case 3:
+		return FT_STEP_ETHERNET;
+	default:
+		return FT_STEP_DONE;
+	}
+}
+
+static enum ft_step geneve_step(uint16_t protocol)
+{
+	switch (protocol) {
+	case 0x6558:
+		return FT_STEP_ETHERNET;
+	case 0x0800:
+		return FT_STEP_IPV4;
+	case 0x86dd:
+		return FT_STEP_IPV6;
+	default:
+		return FT_STEP_DONE;
+	}
+}
+
+enum ft_step ft_read_geneve(struct ft_pass *pass)
+{
+	uint32_t at = pass->cursor.at, options_len;
+	const uint8_t *b;
+
+	if (!ft_tunnel_allowed(pass))
+		return FT_STEP_DONE;
+	b = ft_take(&pass->cursor, GENEVE_LEN);
+	if (b == NULL)
+		return ft_short(pass, GENEVE_LEN, FT_GENEVE_SHORT, FT_CUT_GENEVE);
+	if (b[0] >> 6 != 0)
+		return ft_stop(pass, FT_GENEVE_BAD_VERSION);
+	options_len = (b[0] & 0x3fu) * 4;
+	if (ft_take(&pass->cursor, options_len) == NULL)
+		return ft_short(pass, options_len, FT_GENEVE_BAD_OPTLEN, FT_CUT_GENEVE);
+	open_overlay(pass, FT_TUNNEL_GENEVE, ft_be24(b + 4))->option_bytes = (uint8_t)options_len;
+	ft_layer_push(pass, FT_LAYER_GENEVE, at, ft_be24(b + 4));
+	return geneve_step(ft_be16(b + 2));
+}

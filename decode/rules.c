@@ -1,0 +1,177 @@
+#include "pass.h"
+
+/*
+ * The rules above the BTH, in the order in which they are tried; each group returns the first of its
+ * rules that is broken, or FT_OK. What could not be read breaks no rule.
+ */
+
+enum {
+	BTH_LEN = 12,
+	ICRC_LEN = 4,
+	CNP_LEN = 32,
+	MTU_MAX = 4096,
+	MAD_LEN = 256,
+	MULTICAST_QP = 0xffffff
+};
+
+#define LENGTH_MAX (1u << 31)
+#define QP1_QKEY   0x80010000u
+
+static bool has(const struct ft_packet *packet, uint32_t bit)
+{
+	return (packet->has & bit) != 0;
+}
+
+static bool is_rd(const struct ft_packet *packet)
+{
+	return ft_opcode_service(packet->opcode) == FT_RD;
+}
+
+static enum ft_malformed opcode_rules(const struct ft_pass *pass)
+{
+	if (pass->shape.defined || is_rd(pass->packet))
+		return FT_OK;
+	return ft_opcode_service(pass->packet->opcode) == FT_MANUFACTURER ? FT_MANUFACTURER_OPCODE
+									  : FT_RESERVED_OPCODE;
+}
+
+static enum ft_malformed framing_rules(const struct ft_pass *pass)
+{
+	const struct ft_packet *packet = pass->packet;
+
+	if (packet->tver != 0)
+		return FT_BAD_TVER;
+	if (!pass->shape.defined && !is_rd(packet))
+		return opcode_rules(pass);
+	if ((packet->pkey & 0x7fff) == 0 && packet->dest_qp != 0)
+		return FT_INVALID_PKEY;
+	if (pass->length < BTH_LEN + pass->skipped + pass->shape.length + ICRC_LEN)
+		return FT_EXTHDR_SHORT;
+	if (pass->length % 4 != 0)
+		return FT_UNALIGNED_LENGTH;
+	return FT_OK;
+}
+
+static bool is_mtu(uint32_t size)
+{
+	return size >= 256 && size <= MTU_MAX && (size & (size - 1)) == 0;
+}
+
+static bool pad_allowed(uint8_t rule)
+{
+	return rule != FT_PAYLOAD_NONE && rule != FT_PAYLOAD_MTU && rule != FT_PAYLOAD_8;
+}
+
+static enum ft_malformed payload_rules(const struct ft_pass *pass)
+{
+	const struct ft_packet *packet = pass->packet;
+	uint32_t payload = packet->payload_length;
+	uint8_t rule = pass->shape.payload;
+
+	if (rule == FT_PAYLOAD_CNP && pass->length != CNP_LEN)
+		return FT_CNP_BAD_LENGTH;
+	if (!has(packet, FT_HAS_PAYLOAD_LENGTH) || (packet->pad != 0 && !pad_allowed(rule)))
+		return FT_BAD_PADCNT;
+	if (rule == FT_PAYLOAD_NONE && payload > 0)
+		return FT_PAYLOAD_NOT_ALLOWED;
+	if (rule == FT_PAYLOAD_8 && payload != 8)
+		return FT_ATOMIC_WRITE_LENGTH;
+	if (payload > MTU_MAX)
+		return FT_PAYLOAD_OVER_MTU;
+	if (rule == FT_PAYLOAD_MTU && !is_mtu(payload))
+		return FT_PAYLOAD_NOT_MTU;
+	if (rule == FT_PAYLOAD_SOME && payload == 0)
+		return FT_PAYLOAD_ZERO_LAST;
+	return FT_OK;
+}
+
+/* Of the operations with a RETH, only WRITE ONLY and WRITE FIRST bring data along. */
+static bool length_matches(const struct ft_packet *packet)
+{
+	switch (packet->opcode & 0x1f) {
+	case 0x06: /* WRITE FIRST */
+		return packet->reth.length > packet->payload_length;
+	case 0x0a: /* WRITE ONLY */
+	case 0x0b:
+		return packet->reth.length == packet->payload_length;
+	default:
+		return true;
+	}
+}
+
+static enum ft_malformed operand_rules(const struct ft_pass *pass)
+{
+	const struct ft_packet *packet = pass->packet;
+
+	if (has(packet, FT_HAS_RETH) && packet->reth.length > LENGTH_MAX)
+		return FT_RETH_LEN_TOO_BIG;
+	if (has(packet, FT_HAS_RETH) && !length_matches(packet))
+		return FT_RETH_LEN_MISMATCH;
+	if (has(packet, FT_HAS_ATOMICETH) && packet->atomiceth.va % 8 != 0)
+		return FT_ATOMIC_UNALIGNED;
+	return FT_OK;
+}
+
+static enum ft_malformed address_rules(const struct ft_pass *pass)
+{
+	const struct ft_packet *packet = pass->packet;
+	bool ud = ft_opcode_service(packet->opcode) == FT_UD;
+
+	if (packet->dest_qp == 0 && packet->transport != FT_TRANSPORT_IB)
+		return FT_QP0_ON_ROCE;
+	if (packet->dest_qp == MULTICAST_QP && !ud)
+		return FT_MCAST_QP_NOT_UD;
+	if (ud && packet->dest_qp == 1 && has(packet, FT_HAS_DETH) && packet->deth.qkey != QP1_QKEY)
+		return FT_QP1_BAD_QKEY;
+	if (ud && packet->dest_qp <= 1 && packet->payload_length != MAD_LEN)
+		return FT_MAD_BAD_LENGTH;
+	return FT_OK;
+}
+
+static enum ft_malformed header_rules(const struct ft_pass *pass)
+{
+	enum ft_malformed broken = framing_rules(pass);
+
+	/* RD opcodes may be DC: nothing more is known for sure */
+	if (broken == FT_OK && !is_rd(pass->packet))
+		broken = payload_rules(pass);
+	if (broken == FT_OK && !is_rd(pass->packet))
+		broken = operand_rules(pass);
+	if (broken == FT_OK && !is_rd(pass->packet))
+		broken = address_rules(pass);
+	return broken;
+}
+
+/* Pad bytes are zero by convention only. */
+static bool pad_is_zero(const struct ft_pass *pass)
+{
+	const uint8_t *end = pass->cursor.bytes + pass->bth_at + pass->length - ICRC_LEN;
+
+	for (uint32_t i = 1; i <= pass->packet->pad; i++)
+		if (*(end - i) != 0)
+			return false;
+	return true;
+}
+
+void ft_judge(struct ft_pass *pass)
+{
+	struct ft_packet *packet = pass->packet;
+	bool ip_options = packet->malformed != FT_OK;
+
+	ft_break(pass, header_rules(pass));
+	if (packet->dest_qp <= 1 && ft_opcode_service(packet->opcode) == FT_UD)
+		ft_read_mad(pass);
+	if (packet->opcode == 0x81 && !packet->becn)
+		packet->alerts |= FT_ALERT_CNP_WITHOUT_BECN;
+	if (!has(packet, FT_HAS_ICRC))
+		return;
+	if (!ip_options) /* options are outside what the ICRC was defined over */
+		packet->icrc_check = (uint8_t)ft_icrc_check(pass);
+	if (packet->icrc_check == FT_CHECK_BAD)
+		ft_break(pass, FT_BAD_ICRC);
+	else if (packet->icrc_check == FT_CHECK_GOOD && packet->vcrc_check == FT_CHECK_BAD)
+		ft_break(pass, FT_BAD_VCRC);
+	if (packet->malformed == FT_OK && packet->pad != 0 && has(packet, FT_HAS_PAYLOAD) &&
+	    !pad_is_zero(pass))
+		packet->alerts |= FT_ALERT_PAD_NONZERO;
+}

@@ -1,0 +1,81 @@
+#include "checksum.h"
+#include "pass.h"
+
+enum { UDP_LEN = 8 };
+
+static const struct {
+	uint16_t port;
+	uint8_t step;
+} tunnel_ports[] = {
+	{ 4789, FT_STEP_VXLAN },  { 8472, FT_STEP_VXLAN }, { 4790, FT_STEP_VXLAN_GPE },
+	{ 6081, FT_STEP_GENEVE }, { 37008, FT_STEP_TZSP }, { 6343, FT_STEP_SFLOW },
+};
+
+static enum ft_step port_step(uint16_t port)
+{
+	for (size_t i = 0; i < sizeof tunnel_ports / sizeof *tunnel_ports; i++)
+		if (tunnel_ports[i].port == port)
+			return (enum ft_step)tunnel_ports[i].step;
+	return FT_STEP_DONE;
+}
+
+static bool is_roce_port(const struct ft_decode_config *config, uint16_t port)
+{
+	for (unsigned i = 0; i < config->roce_port_count; i++)
+		if (config->roce_ports[i] == port)
+			return true;
+	return false;
+}
+
+/* Pseudo header, UDP header and payload sum up to all ones; IPv4's are the last four bytes of the mapped address. */
+static bool checksum_is_good(const struct ft_packet *packet, const uint8_t *udp, uint32_t size)
+{
+	size_t skip = packet->ip_version == 4 ? 12 : 0;
+	const uint8_t pseudo[4] = { 0, 17, (uint8_t)(size >> 8), (uint8_t)size };
+	uint64_t sum = ft_sum_add(0, pseudo, sizeof pseudo);
+
+	sum = ft_sum_add(sum, packet->src + skip, 16 - skip);
+	sum = ft_sum_add(sum, packet->dst + skip, 16 - skip);
+	return ft_sum_fold(ft_sum_add(sum, udp, size)) == 0xffff;
+}
+
+static void check_sum(struct ft_pass *pass, const uint8_t *udp, uint32_t size)
+{
+	struct ft_packet *packet = pass->packet;
+	bool complete = pass->cursor.captured == pass->cursor.wire;
+
+	if (packet->udp_checksum == 0) {
+		if (packet->ip_version == 6)
+			packet->alerts |= FT_ALERT_UDP6_ZERO_CHECKSUM;
+	} else if (complete && pass->config->check_icrc && !checksum_is_good(packet, udp, size)) {
+		packet->alerts |= FT_ALERT_UDP_BAD_CHECKSUM;
+	}
+}
+
+enum ft_step ft_read_udp(struct ft_pass *pass)
+{
+	struct ft_packet *packet = pass->packet;
+	uint32_t at = pass->cursor.at, room = ft_wire_left(&pass->cursor), size;
+	const uint8_t *b = ft_take(&pass->cursor, UDP_LEN);
+	bool roce;
+
+	if (b == NULL)
+		return ft_short(pass, UDP_LEN, FT_UDP_SHORT, FT_CUT_UDP);
+	packet->udp_sport = ft_be16(b);
+	packet->udp_dport = ft_be16(b + 2);
+	packet->udp_checksum = ft_be16(b + 6);
+	packet->has |= FT_HAS_UDP;
+	ft_layer_push(pass, FT_LAYER_UDP, at, 0);
+	roce = is_roce_port(pass->config, packet->udp_dport);
+	if (roce)
+		packet->transport = FT_TRANSPORT_ROCE2;
+
+	size = ft_be16(b + 4);
+	if (size < UDP_LEN || size > room)
+		return ft_stop(pass, FT_UDP_BAD_LENGTH);
+	if (size < room)
+		return ft_stop(pass, FT_UDP_LENGTH_MISMATCH);
+	check_sum(pass, b, size);
+	pass->udp_at = at;
+	return roce ? FT_STEP_BTH : port_step(packet->udp_dport);
+}
