@@ -1,0 +1,417 @@
+"""Whatever the input, the answer is a sentence and an exit status: no crash, no hang, no half-written file."""
+
+import gzip
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import harness
+from harness import DATA, ENVIRONMENT, FAILED, Run, fabtap, main, sound
+from pcapfile import pcap_of, read_pcap
+
+CAPTURE = DATA / "tenants" / "tenants-cotenancy.pcap"
+MAP = DATA / "tenants" / "cotenancy-fine.map.json"
+MEGABYTE = 1 << 20
+
+
+def start(*arguments, **options):
+    return subprocess.Popen([harness.PROGRAM, *map(str, arguments)], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, **options)
+
+
+def peak_memory(*arguments):
+    """The run and the most memory it held, in bytes."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen([harness.PROGRAM, *map(str, arguments)], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                                   stdout=out, stderr=err)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        run = sound(Run(process.args, process.returncode, out.read(), err.read()))
+    return run, used.ru_maxrss * 1024
+
+
+class BadInput(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, name, data):
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+    def refused(self, run, *words):
+        """Status 2, nothing on standard output, one line that names what is wrong."""
+        self.assertEqual(run.status, FAILED, run)
+        self.assertEqual(run.out, b"", run)
+        self.one_line(run, *words)
+
+    def one_line(self, run, *words):
+        self.assertEqual(len(run.complaints()), 1, run)
+        for word in words:
+            self.assertIn(str(word), run.complaints()[0])
+
+
+class BadCaptures(BadInput):
+    def no_captures(self):
+        noise = random.Random(1)
+        yield "empty", b""
+        yield "one byte", b"\xd4"
+        yield "text", b"this is not a capture\n" * 40
+        yield "half a magic number", b"\xd4\xc3\xb2"
+        yield "unknown magic number", b"\xa1\xb2\xcd\x34" + bytes(60)
+        yield "pcap of version 3", struct.pack("<IHHiIII", 0xA1B2C3D4, 3, 0, 0, 0, 65535, 1)
+        yield "the map", MAP.read_bytes()
+        yield "a program", Path(harness.PROGRAM).read_bytes()[:100000]
+        for size in (16, 64, 1000, 5000):
+            yield "%d random bytes" % size, b"\xff" + noise.randbytes(size)
+        yield "an empty gzip", gzip.compress(b"")
+        yield "text in gzip", gzip.compress(b"hello " * 100)
+        yield "gzip in gzip", gzip.compress(gzip.compress(CAPTURE.read_bytes()))
+        yield "gzip header only", gzip.compress(CAPTURE.read_bytes())[:10]
+        yield "zstd header only", b"\x28\xb5\x2f\xfd"
+        yield "zstd with a window of 2 GiB", b"\x28\xb5\x2f\xfd\x00\xa8" + bytes(100)
+
+    def test_what_is_no_capture_is_refused_by_name(self):
+        for what, data in self.no_captures():
+            with self.subTest(what):
+                path = self.file("input", data)
+                self.refused(fabtap("decode", path), path)
+                self.refused(fabtap("audit", "-m", MAP, path), path)
+
+    def test_a_missing_file_and_a_directory_are_refused(self):
+        for path in (self.folder / "missing.pcap", self.folder):
+            self.refused(fabtap("decode", path), path)
+            self.refused(fabtap("audit", "-m", MAP, path), path)
+            self.refused(fabtap("audit", "-m", path, CAPTURE), path)
+
+    def test_an_unreadable_file_is_refused(self):
+        if os.geteuid() == 0:
+            self.skipTest("root reads every file: the refusal of an unreadable one was not tried")
+        path = self.file("secret.pcap", CAPTURE.read_bytes())
+        path.chmod(0)
+        self.refused(fabtap("decode", path), path)
+
+    def cut_everywhere(self, source, step):
+        data = source.read_bytes()
+        whole = len(fabtap("decode", "--json", source).lines())
+        for length in range(0, len(data), step):
+            path = self.file("cut" + source.suffix, data[:length])
+            run = fabtap("decode", "--json", path)
+            with self.subTest("%s cut to %d bytes" % (source.name, length)):
+                self.assertIn(run.status, (0, FAILED), run)
+                self.assertLessEqual(len(run.lines()), whole)
+                if run.status == FAILED:
+                    self.one_line(run, path)
+                else:
+                    self.assertEqual(run.err, b"")
+
+    def test_a_file_cut_at_any_length_is_read_up_to_there(self):
+        self.cut_everywhere(DATA / "vectors" / "anchors_247.pcap", 1)
+        self.cut_everywhere(DATA / "vectors" / "native.erf", 1)
+        self.cut_everywhere(DATA / "vectors" / "multi.pcapng", 41)
+
+    def test_changed_bytes_do_no_harm(self):
+        noise = random.Random(2)
+        for source in ("multi.pcapng", "erf.pcap", "native.erf", "encap_sflow.pcap", "usec_be.pcap"):
+            data = (DATA / "vectors" / source).read_bytes()
+            for _ in range(12):
+                changed = bytearray(data)
+                for _ in range(8):
+                    changed[noise.randrange(len(changed))] = noise.randrange(256)
+                run = fabtap("decode", "--json", self.file(source, changed))
+                self.assertIn(run.status, (0, FAILED), run)
+                run.lines()
+                self.assertLessEqual(len(run.complaints()), 1, run)
+
+    def test_a_record_length_is_never_believed(self):
+        header, records = read_pcap(CAPTURE)
+        huge = struct.pack("<IIII", 0, 0, 0xFFFFFFFF, 0xFFFFFFFF)
+        path = self.file("huge.pcap", header + records[0] + huge + bytes(1000))
+        run, memory = peak_memory("decode", "--json", path)
+        self.assertEqual(run.status, FAILED)
+        self.assertEqual(len(run.lines()), 1)
+        self.one_line(run, path)
+        _, usual = peak_memory("decode", "--json", CAPTURE)
+        self.assertLess(memory, usual + 32 * MEGABYTE)
+
+    def test_tunnels_nested_fifty_deep_are_a_malformed_packet(self):
+        vxlan_frame, gre_frame = bytes(60), bytes(60)
+        for _ in range(50):
+            vxlan_frame = self.ethernet(self.ipv4(17, struct.pack(">HHHH", 50000, 4789, 16 + len(vxlan_frame), 0)
+                                                  + b"\x08" + bytes(7) + vxlan_frame))
+            gre_frame = self.ethernet(self.ipv4(47, struct.pack(">HH", 0, 0x6558) + gre_frame))
+        tags = b"\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02" + b"\x81\x00\x00\x64" * 200 + b"\x08\x00"
+        labels = b"\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x88\x47" + b"\x00\x01\x00\x40" * 200
+        packets = fabtap("decode", "--json", self.file("deep.pcap", pcap_of([vxlan_frame, gre_frame, tags, labels]))).lines()
+        self.assertEqual([packet["malformed"] for packet in packets],
+                         ["tunnel_too_deep", "tunnel_too_deep", "vlan_too_deep", "mpls_too_deep"])
+
+    @staticmethod
+    def ethernet(payload):
+        return b"\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00" + payload
+
+    @staticmethod
+    def ipv4(protocol, payload):
+        return struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(payload), 0, 0, 64, protocol, 0,
+                           bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])) + payload
+
+    def test_any_bytes_as_packets_are_judged_without_an_error_line(self):
+        noise = random.Random(3)
+        for link_type in (1, 113, 197, 247, 276, 9999):
+            frames = [noise.randbytes(noise.randrange(200)) for _ in range(400)]
+            path = self.file("noise.pcap", pcap_of(frames, link_type))
+            run = fabtap("decode", "-m", MAP, "--json", path)
+            self.assertEqual((run.status, run.err), (0, b""), run)
+            self.assertEqual(len({packet["frame"] for packet in run.lines()}), 400)
+            run = fabtap("audit", "-m", MAP, "--json", path)
+            self.assertEqual(run.err, b"")
+            self.assertEqual(sum(row["packets"] for row in run.json()["matrix"]), 400)
+
+
+class Bombs(BadInput):
+    def bounded(self, path, frames):
+        """Read to the end, in memory that does not grow with what comes out."""
+        _, usual = peak_memory("audit", "-m", MAP, "--json", CAPTURE)
+        run, memory = peak_memory("audit", "-m", MAP, "--json", path)
+        self.assertEqual(run.json()["capture"]["frames"], frames)
+        self.assertLess(memory, usual + 64 * MEGABYTE)
+
+    def big_capture(self):
+        header, records = read_pcap(CAPTURE)
+        return header, max(records, key=len), 200 * MEGABYTE
+
+    def test_a_gzip_of_200_megabytes_is_read_in_bounded_memory(self):
+        header, record, size = self.big_capture()
+        path = self.folder / "bomb.pcap.gz"
+        with gzip.open(path, "wb", compresslevel=1) as out:
+            out.write(header)
+            for _ in range(size // (len(record) * 1000)):
+                out.write(record * 1000)
+        self.bounded(path, size // (len(record) * 1000) * 1000)
+
+    def test_a_zstd_of_200_megabytes_is_read_in_bounded_memory(self):
+        if shutil.which("zstd") is None:
+            self.skipTest("the program zstd is not installed: no zstd bomb could be made")
+        header, record, size = self.big_capture()
+        path = self.folder / "bomb.pcap.zst"
+        with subprocess.Popen(["zstd", "-q", "-1", "-o", str(path)], stdin=subprocess.PIPE) as packer:
+            packer.stdin.write(header)
+            for _ in range(size // (len(record) * 1000)):
+                packer.stdin.write(record * 1000)
+        self.bounded(path, size // (len(record) * 1000) * 1000)
+
+
+class BadOutputs(BadInput):
+    def test_a_full_disk_is_an_error(self):
+        for arguments in (["decode"], ["decode", "--json"], ["audit", "-m", MAP], ["audit", "-m", MAP, "--json"]):
+            with open("/dev/full", "wb") as full:
+                run = fabtap(*arguments, CAPTURE, stdout=full)
+            self.assertEqual(run.status, FAILED, run)
+            self.one_line(run)
+
+    def test_evidence_that_cannot_be_written_leaves_nothing_behind(self):
+        capture, rules = DATA / "tenants" / "tenants-ib.pcap", DATA / "tenants" / "tenants-ib.map.json"
+
+        def small_disk():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        process = start("audit", "-m", rules, capture, "-w", self.folder / "evidence.pcapng", stdout=subprocess.PIPE,
+                        preexec_fn=small_disk)
+        out, err = process.communicate(timeout=120)
+        run = sound(Run(process.args, process.returncode, out, err))
+        self.assertEqual(run.status, FAILED, run)
+        self.one_line(run, "evidence.pcapng")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_evidence_in_a_missing_folder_is_refused(self):
+        target = self.folder / "nowhere" / "evidence.pcapng"
+        run = fabtap("audit", "-m", MAP, CAPTURE, "-w", target)
+        self.assertEqual(run.status, FAILED)
+        self.one_line(run, target)
+
+    def test_a_device_as_output_stays_a_device(self):
+        node = self.folder / "full"
+        try:
+            os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+            with open(node, "wb"):
+                pass
+        except OSError as error:
+            self.skipTest("no device node could be made here (%s): a device as -w was not tried" % error)
+        run = fabtap("audit", "-m", DATA / "tenants" / "tenants-ib.map.json", DATA / "tenants" / "tenants-ib.pcap", "-w", node)
+        self.assertTrue(stat.S_ISCHR(node.stat().st_mode), "the device was replaced by a file")
+        self.assertEqual(run.status, FAILED, run)
+
+    def test_the_input_is_never_overwritten(self):
+        copy = self.file("capture.pcap", CAPTURE.read_bytes())
+        os.link(copy, self.folder / "hard.pcap")
+        os.symlink(copy, self.folder / "soft.pcap")
+        for target in ("capture.pcap", "hard.pcap", "soft.pcap"):
+            run = fabtap("audit", "-m", MAP, copy, "-w", self.folder / target)
+            self.assertEqual(run.status, FAILED, run)
+            self.one_line(run, target)
+            self.assertEqual(copy.read_bytes(), CAPTURE.read_bytes())
+        rules = self.file("map.json", MAP.read_bytes())
+        run = fabtap("audit", "-m", rules, CAPTURE, "-w", rules)
+        self.assertEqual(run.status, FAILED, run)
+        self.assertEqual(rules.read_bytes(), MAP.read_bytes())
+
+    def test_a_closed_pipe_ends_the_program_quietly(self):
+        big = self.file("big.pcap", self.repeated(20000))
+        process = start("decode", "--json", big, stdout=subprocess.PIPE)
+        process.stdout.read(1000)
+        process.stdout.close()
+        err = process.stderr.read()
+        status = process.wait(timeout=60)
+        process.stderr.close()
+        self.assertIn(status, (-signal.SIGPIPE, 0, FAILED))
+        self.assertLessEqual(len(err.splitlines()), 1, err)
+        self.assertNotIn(b"Sanitizer", err)
+
+    @staticmethod
+    def repeated(count):
+        header, records = read_pcap(CAPTURE)
+        return header + b"".join(records[i % len(records)] for i in range(count))
+
+    def changed_while_read(self, change):
+        """Start reading a big file, hold the reader at a full pipe, change the file, read the rest."""
+        path = self.file("changing.pcap", self.repeated(60000))
+        process = start("decode", "--json", path, stdout=subprocess.PIPE)
+        first = process.stdout.read(100)
+        time.sleep(0.2)
+        change(path)
+        out = first + process.stdout.read()
+        err = process.stderr.read()
+        status = process.wait(timeout=120)
+        process.stdout.close()
+        process.stderr.close()
+        return path, sound(Run(process.args, status, out, err))
+
+    def test_a_file_that_shrinks_while_it_is_read_is_read_up_to_there(self):
+        path, run = self.changed_while_read(lambda p: os.truncate(p, 2 * MEGABYTE + 12345))
+        self.assertEqual(run.status, FAILED, run)
+        self.one_line(run, path)
+        self.assertGreater(len(run.lines()), 100)
+
+    def test_a_file_that_shrinks_to_nothing_while_it_is_read_is_an_error(self):
+        path, run = self.changed_while_read(lambda p: os.truncate(p, 0))
+        self.assertEqual(run.status, FAILED, run)
+        self.one_line(run, path)
+        run.lines()
+
+    def test_a_file_that_grows_while_it_is_read_does_no_harm(self):
+        def grow(path):
+            with open(path, "ab") as out:
+                out.write(b"\xff" * 100000)
+        path, run = self.changed_while_read(grow)
+        self.assertIn(run.status, (0, FAILED), run)
+        self.assertEqual(len(run.lines()), 60000)
+        self.assertLessEqual(len(run.complaints()), 1)
+
+
+class BadMaps(BadInput):
+    def no_maps(self):
+        noise = random.Random(4)
+        text = MAP.read_text()
+        document = json.loads(text)
+        yield "empty.json", b""
+        yield "text.json", b"{ this is no map"
+        yield "list.json", b"[]"
+        yield "nothing.json", b"{}"
+        yield "deep.json", b"[" * 100000
+        yield "deep-object.json", b'{"a":' * 100000
+        yield "noise.json", b"{" + noise.randbytes(2000)
+        yield "zeros.json", b"{" + bytes(1000)
+        yield "twice.json", text.replace('"schema"', '"serial": 1, "serial": 2, "schema"', 1).encode()
+        yield "unknown-key.json", text.replace('"schema"', '"scheme": 1, "schema"', 1).encode()
+        yield "newer.json", text.replace("tapmap/1", "tapmap/2", 1).encode()
+        yield "no-schema.json", json.dumps({k: v for k, v in document.items() if k != "schema"}).encode()
+        yield "capture.json", CAPTURE.read_bytes()
+
+    def test_what_is_no_map_is_refused_by_name(self):
+        for name, data in self.no_maps():
+            with self.subTest(name):
+                path = self.file(name, data)
+                self.refused(fabtap("audit", "-m", path, CAPTURE), path)
+                self.assertEqual(fabtap("map", "check", path).status, FAILED)
+
+    def test_a_map_cut_anywhere_is_refused(self):
+        data = MAP.read_bytes().rstrip()
+        for length in range(0, len(data), 23):
+            path = self.file("cut.json", data[:length])
+            self.refused(fabtap("decode", "-m", path, CAPTURE), path)
+
+    def test_changed_bytes_in_a_partitions_file_do_no_harm(self):
+        noise = random.Random(5)
+        data = (DATA / "tenants" / "tenants-ib.partitions.conf").read_bytes()
+        topology = (DATA / "tenants" / "ib-a" / "ibnetdiscover.txt").read_bytes()
+        for turn in range(40):
+            pieces = [bytearray(data), bytearray(topology)]
+            for _ in range(5):
+                piece = pieces[turn % 2]
+                piece[noise.randrange(len(piece))] = noise.randrange(256)
+            conf, net = self.file("partitions.conf", pieces[0]), self.file("ibnetdiscover.txt", pieces[1])
+            run = fabtap("audit", "--map-format", "opensm", "-m", conf, "--topology", net, "--json",
+                         DATA / "tenants" / "tenants-ib-lmc.pcap")
+            if run.status == FAILED:
+                self.one_line(run)
+            else:
+                self.assertIn(run.json()["verdict"], ("violated", "compliant", "not-evidenced"))
+
+    def test_noise_as_topology_is_refused_by_name(self):
+        conf = DATA / "tenants" / "tenants-ib.partitions.conf"
+        for name, data in (("noise.txt", random.Random(6).randbytes(3000)), ("empty.txt", b""), ("map.txt", MAP.read_bytes())):
+            path = self.file(name, data)
+            self.refused(fabtap("audit", "-m", conf, "--topology", path, CAPTURE), path)
+
+
+class BadOptions(BadInput):
+    def test_wrong_options_are_refused_in_a_line_or_two(self):
+        for arguments in (["nonsense"], ["--nonsense"], ["audit"], ["audit", CAPTURE], ["audit", "-m"], ["audit", "-m", MAP],
+                          ["decode"], ["decode", "--nonsense", CAPTURE], ["decode", "-c", "many", CAPTURE],
+                          ["decode", "-c", "-1", CAPTURE], ["decode", "-c", "99999999999999999999999", CAPTURE],
+                          ["decode", "-T", "nonsense", CAPTURE], ["decode", "-T", "fields", "-e", "nonsense.field", CAPTURE],
+                          ["audit", "-m", MAP, "-o", "nonsense", CAPTURE], ["explain"], ["map"], ["map", "nonsense", MAP],
+                          ["audit", "-m", MAP, ""], ["audit", "-m", "", CAPTURE], ["decode", "A" * 100000],
+                          ["decode", b"\xff\xfe.pcap"], ["audit", "--map-format", "nonsense", "-m", MAP, CAPTURE]):
+            with self.subTest(str(arguments)[:80]):
+                run = self.run_bytes(arguments)
+                self.assertEqual(run.status, FAILED, run)
+                self.assertEqual(run.out, b"")
+                self.assertIn(len(run.complaints()), (1, 2), run)
+
+    @staticmethod
+    def run_bytes(arguments):
+        command = [harness.PROGRAM, *[a if isinstance(a, bytes) else str(a) for a in arguments]]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=ENVIRONMENT, timeout=60, check=False)
+        return sound(Run(command, done.returncode, done.stdout, done.stderr))
+
+    def test_random_options_do_no_harm(self):
+        noise = random.Random(7)
+        self.file("map.json", MAP.read_bytes())
+        self.file("capture.pcap", CAPTURE.read_bytes())
+        words = ["audit", "decode", "explain", "map", "sources", "help", "-m", "map.json", "capture.pcap", "--json", "-o", "text", "-w",
+                 "-c", "1", "-T", "fields", "-e", "frame.number", "--topology", "--key", "-r", "-", "--", "-h", "\x01\x02", "%s%n", ""]
+        for _ in range(60):
+            arguments = [noise.choice(words) for _ in range(noise.randrange(8))]
+            command = [harness.PROGRAM, *arguments]
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=ENVIRONMENT, timeout=60,
+                                  cwd=self.folder, check=False)
+            sound(Run(command, done.returncode, done.stdout, done.stderr))
+
+
+if __name__ == "__main__":
+    main()
