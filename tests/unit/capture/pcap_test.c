@@ -142,7 +142,8 @@ static const struct {
 	const char *says;
 } damages[] = {
 	{ "one byte of a record header", 10, 1,
-	  "memory: damaged at byte 76: a record header is 16 bytes long, but the rest of the file only 1" },
+	  "memory: damaged at byte 76: a record header is 16 bytes long, but the rest of the file "
+	  "only 1" },
 	{ "a header without its frame", 10, 16,
 	  "damaged at byte 76: a record is 26 bytes long, but the rest of the file only 16" },
 	{ "a frame without its last byte", 10, 25,
