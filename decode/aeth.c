@@ -44,3 +44,11 @@ const char *ft_aeth_nak_name(uint8_t syndrome)
 
 	return code < NAK_CODES ? naks[code] : "reserved";
 }
+
+bool ft_aeth_is_reserved(uint8_t syndrome)
+{
+	enum ft_aeth_kind kind = ft_aeth_kind(syndrome);
+
+	return (syndrome & 0x80) != 0 || kind == FT_AETH_RESERVED ||
+	       (kind == FT_AETH_NAK && (syndrome & 0x1f) >= NAK_CODES);
+}

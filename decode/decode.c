@@ -129,7 +129,7 @@ static bool decode(const struct ft_decode_config *config, const struct ft_decode
 	while (step != FT_STEP_DONE)
 		step = readers[step](&pass);
 
-	if (packet->transport == FT_TRANSPORT_IB)
+	if (packet->transport == FT_TRANSPORT_IB && packet->malformed == FT_OK)
 		ft_read_vcrc(&pass);
 	if ((packet->has & FT_HAS_BTH) != 0)
 		ft_judge(&pass);

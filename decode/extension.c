@@ -1,3 +1,5 @@
+#include <decode/aeth.h>
+
 #include "pass.h"
 
 /* Extended transport headers (IBA vol. 1, 9.3), the payload behind them, and the ICRC. */
@@ -45,7 +47,7 @@ static void read_aeth(struct ft_packet *packet, const uint8_t *b)
 {
 	packet->aeth.syndrome = b[0];
 	packet->aeth.msn = ft_be24(b + 1);
-	if ((b[0] & 0x80) != 0 || (b[0] >> 5 & 3) == FT_AETH_RESERVED)
+	if (ft_aeth_is_reserved(b[0]))
 		packet->alerts |= FT_ALERT_AETH_RESERVED;
 }
 

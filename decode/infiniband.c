@@ -9,12 +9,12 @@ enum {
 	NXTHDR_IBA = 0x1b
 };
 
-/* By LNH: what follows, and the least packet length in words, LRH to ICRC. Raw IPv6 is not followed. */
+/* By LNH: what follows, and the least packet length in words: LRH to ICRC, raw packets have none. */
 static const struct {
 	uint8_t step, words_min;
 } next_headers[4] = {
 	{ FT_STEP_RWH, 3 },
-	{ FT_STEP_DONE, 2 },
+	{ FT_STEP_IPV6, 12 },
 	{ FT_STEP_BTH, 6 },
 	{ FT_STEP_GRH, 16 },
 };

@@ -66,7 +66,8 @@ enum ft_step ft_read_udp(struct ft_pass *pass)
 	packet->udp_checksum = ft_be16(b + 6);
 	packet->has |= FT_HAS_UDP;
 	ft_layer_push(pass, FT_LAYER_UDP, at, 0);
-	roce = is_roce_port(pass->config, packet->udp_dport);
+	roce = packet->transport == FT_TRANSPORT_NONE &&
+	       is_roce_port(pass->config, packet->udp_dport);
 	if (roce)
 		packet->transport = FT_TRANSPORT_ROCE2;
 

@@ -21,3 +21,6 @@ uint32_t ft_aeth_rnr_us(uint8_t syndrome);
 
 const char *ft_aeth_nak_name(
 	uint8_t syndrome); /* "psn_sequence_error" ...; "reserved" for undefined codes */
+
+/* Bit 7 set, kind reserved, or an undefined NAK code. */
+bool ft_aeth_is_reserved(uint8_t syndrome);
