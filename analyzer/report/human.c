@@ -2,21 +2,26 @@
 
 #include <stdio.h>
 
-static const char *scaled(struct ft_human *human, uint64_t value, uint64_t exact, const char *const units[7])
+static const char *scaled(struct ft_human *human, uint64_t value, uint64_t exact,
+			  const char *const units[7])
 {
 	double rest = (double)value;
 	unsigned unit = 0;
 
 	if (value <= exact) {
-		snprintf(human->text, sizeof(human->text), "%llu%s", (unsigned long long)value, units[0]);
+		snprintf(human->text, sizeof(human->text), "%llu%s", (unsigned long long)value,
+			 units[0]);
 		return human->text;
 	}
 	while (rest >= 999.5 && unit < 6) {
 		rest /= 1000;
 		unit++;
 	}
-	snprintf(human->text, sizeof(human->text), "%.*f%s", rest < 9.995 ? 2 : rest < 99.95 ? 1 : 0, rest,
-	         units[unit]);
+	snprintf(human->text, sizeof(human->text), "%.*f%s",
+		 rest < 9.995   ? 2
+		 : rest < 99.95 ? 1
+				: 0,
+		 rest, units[unit]);
 	return human->text;
 }
 
@@ -42,8 +47,10 @@ const char *ft_human_duration(struct ft_human *human, uint64_t ns)
 	if (seconds < 600)
 		return scaled(human, ns, 999, units);
 	if (seconds < 172800)
-		snprintf(human->text, sizeof(human->text), "%llu h %02llu min", seconds / 3600, seconds / 60 % 60);
+		snprintf(human->text, sizeof(human->text), "%llu h %02llu min", seconds / 3600,
+			 seconds / 60 % 60);
 	else
-		snprintf(human->text, sizeof(human->text), "%llu d %02llu h", seconds / 86400, seconds / 3600 % 24);
+		snprintf(human->text, sizeof(human->text), "%llu d %02llu h", seconds / 86400,
+			 seconds / 3600 % 24);
 	return human->text;
 }

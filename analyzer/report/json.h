@@ -9,7 +9,7 @@
 struct ft_json {
 	struct ft_line line;
 	unsigned depth;
-	bool first;                     /* nothing stands before the next member */
+	bool first; /* nothing stands before the next member */
 };
 
 void ft_json_open(struct ft_json *json, FILE *out); /* and the document's `{` */
@@ -20,8 +20,11 @@ void ft_json_begin(struct ft_json *json, const char *name, char bracket); /* '{'
 void ft_json_end(struct ft_json *json, char bracket);                     /* '}' or ']' */
 void ft_json_null(struct ft_json *json, const char *name);
 void ft_json_bool(struct ft_json *json, const char *name, bool value);
-void ft_json_text(struct ft_json *json, const char *name, const char *value);    /* NULL: null */
-void ft_json_number(struct ft_json *json, const char *name, uint64_t value);     /* UINT64_MAX: null */
-void ft_json_real(struct ft_json *json, const char *name, double value);         /* negative, not finite: null */
-void ft_json_hex(struct ft_json *json, const char *name, uint64_t value, unsigned digits); /* "0x8001" */
-void ft_json_time(struct ft_json *json, const char *name, uint64_t ts_ns);       /* RFC 3339; UINT64_MAX: null */
+void ft_json_text(struct ft_json *json, const char *name, const char *value); /* NULL: null */
+void ft_json_number(struct ft_json *json, const char *name, uint64_t value);  /* UINT64_MAX: null */
+void ft_json_real(struct ft_json *json, const char *name,
+		  double value); /* negative, not finite: null */
+void ft_json_hex(struct ft_json *json, const char *name, uint64_t value,
+		 unsigned digits); /* "0x8001" */
+void ft_json_time(struct ft_json *json, const char *name,
+		  uint64_t ts_ns); /* RFC 3339; UINT64_MAX: null */

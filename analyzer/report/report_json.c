@@ -145,7 +145,7 @@ static void coverage(struct ft_json *json, const struct ft_report_coverage *seen
 static void congestion(struct ft_json *json)
 {
 	static const char *const names[] = { "ce_marked", "cnps_caused", "cnps_received",
-		                             "pause_ns",  "rnr_naks",    "retransmitted" };
+					     "pause_ns",  "rnr_naks",    "retransmitted" };
 
 	ft_json_begin(json, "congestion", '{');
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -206,7 +206,7 @@ static void pkeys(struct ft_json *json, const struct ft_report *report)
 }
 
 static void end(struct ft_json *json, const char *name, const struct ft_report_finding *finding,
-                const struct ft_report_end *side)
+		const struct ft_report_end *side)
 {
 	if (!finding->has_ends) {
 		ft_json_null(json, name);
@@ -249,7 +249,8 @@ static void map_reference(struct ft_json *json, const struct ft_report_finding *
 	ft_json_end(json, '}');
 }
 
-static void finding_object(struct ft_json *json, const char *name, const struct ft_report_finding *finding)
+static void finding_object(struct ft_json *json, const char *name,
+			   const struct ft_report_finding *finding)
 {
 	ft_json_begin(json, name, '{');
 	ft_json_text(json, "id", finding->id);
@@ -270,6 +271,11 @@ static void finding_object(struct ft_json *json, const char *name, const struct 
 	texts(json, "evidence", finding->evidence, finding->evidence_count);
 	ft_json_bool(json, "violation", finding->violation);
 	ft_json_text(json, "meaning", ft_rule_meaning(finding->rule));
+	if (finding->tenant_a != NULL) {
+		texts(json, "tenants",
+		      (const char *const[]){ finding->tenant_a, finding->tenant_b }, 2);
+		ft_json_text(json, "leaf", finding->leaf);
+	}
 	ft_json_end(json, '}');
 }
 

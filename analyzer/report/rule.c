@@ -23,7 +23,8 @@ const struct ft_report_finding *ft_report_find(const struct ft_report *report, c
 	for (size_t i = 0; i < report->finding_count; i++) {
 		if (strcmp(report->findings[i].id, id) == 0)
 			return &report->findings[i];
-		if (length >= ABBREVIATION_MIN && strncmp(report->findings[i].id, id, length) == 0) {
+		if (length >= ABBREVIATION_MIN &&
+		    strncmp(report->findings[i].id, id, length) == 0) {
 			found = &report->findings[i];
 			matches++;
 		}

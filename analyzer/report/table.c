@@ -93,7 +93,8 @@ static void spaces(struct ft_line *line, size_t count)
 		ft_line_char(line, ' ');
 }
 
-static void write_cell(const struct ft_table *table, struct ft_line *line, size_t column, const char *text)
+static void write_cell(const struct ft_table *table, struct ft_line *line, size_t column,
+		       const char *text)
 {
 	size_t blank = table->width[column] - ft_utf8_columns(text);
 	bool last = column + 1 == table->columns;
@@ -107,7 +108,8 @@ static void write_cell(const struct ft_table *table, struct ft_line *line, size_
 		spaces(line, 2);
 }
 
-int ft_table_write(const struct ft_table *table, struct ft_line *line, unsigned indent, const struct ft_table_mark *mark)
+int ft_table_write(const struct ft_table *table, struct ft_line *line, unsigned indent,
+		   const struct ft_table_mark *mark)
 {
 	const char *text = table->text;
 

@@ -9,24 +9,26 @@
 #define FT_TABLE_COLUMNS 16
 
 struct ft_table {
-	const char *align;              /* one of '<', '>' for each column */
+	const char *align; /* one of '<', '>' for each column */
 	size_t columns;
 	size_t width[FT_TABLE_COLUMNS];
-	size_t cells;                   /* so far; row = cells / columns */
-	char *text;                     /* all cells, each ended by a zero byte; NULL until the first */
+	size_t cells; /* so far; row = cells / columns */
+	char *text;   /* all cells, each ended by a zero byte; NULL until the first */
 	size_t used, size;
-	bool broken;                    /* memory ran out: what is there is written, the error told */
+	bool broken; /* memory ran out: what is there is written, the error told */
 };
 
 void ft_table_init(struct ft_table *table, const char *align);
 void ft_table_free(struct ft_table *table);
 
 void ft_table_name(struct ft_table *table, const char *text); /* escaped; NULL: empty */
-void ft_table_format(struct ft_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ft_table_format(struct ft_table *table, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Rows with `indent` spaces before them. 0 or -ENOMEM. `mark` (may be NULL) wraps a row, by its number, in codes. */
 struct ft_table_mark {
 	const char *(*begin)(const void *context, size_t row); /* NULL: unmarked */
 	const void *context;
 };
-int ft_table_write(const struct ft_table *table, struct ft_line *line, unsigned indent, const struct ft_table_mark *mark);
+int ft_table_write(const struct ft_table *table, struct ft_line *line, unsigned indent,
+		   const struct ft_table_mark *mark);

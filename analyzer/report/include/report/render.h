@@ -8,13 +8,16 @@
 struct ft_render_options {
 	bool colour;                    /* terminal escape codes */
 	unsigned width;                 /* columns; 0: 100 */
-	const char *only;               /* NULL, or a finding's id (explain) */
+	const char *arguments;          /* what to add to `fabtap explain ID`; NULL: do not say how */
 };
 
 /* Each writes the whole report; 0 or -errno of the handle. */
 int ft_render_text(FILE *out, const struct ft_report *report, const struct ft_render_options *options);
 int ft_render_json(FILE *out, const struct ft_report *report); /* fabtap.audit/1 */
 
-/* One finding at length: rule, meaning, map line, frames, arithmetic. -ENOENT if there is no such id. */
+/*
+ * One finding at length: rule, meaning, map line, frames. `id` may be cut to 8 characters or more that name
+ * one finding. -ENOENT if there is no such finding.
+ */
 int ft_render_finding_text(FILE *out, const struct ft_report *report, const char *id, const struct ft_render_options *options);
 int ft_render_finding_json(FILE *out, const struct ft_report *report, const char *id);

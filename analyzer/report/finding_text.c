@@ -1,0 +1,237 @@
+#include "finding_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "human.h"
+#include "rule.h"
+#include "table.h"
+
+const char *ft_severity_word(unsigned severity)
+{
+	static const char *const words[] = { "info", "low", "medium", "high", "critical" };
+
+	return words[severity];
+}
+
+/* The last part of a path, for a column; the whole path stands in the detail. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL && slash[1] != 0 ? slash + 1 : path;
+}
+
+static const char *end_name(const struct ft_report_end *end)
+{
+	return end->host != NULL ? end->host : end->address != NULL ? end->address : "?";
+}
+
+static void end_cell(struct ft_table *table, const struct ft_report_end *end)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s%s%s%s", end_name(end), end->tenant != NULL ? " (" : "",
+		 end->tenant != NULL ? end->tenant : "", end->tenant != NULL ? ")" : "");
+	ft_table_name(table, text);
+}
+
+static void ends_cells(struct ft_table *table, const struct ft_report_finding *finding)
+{
+	if (finding->has_ends) {
+		end_cell(table, &finding->src);
+		end_cell(table, &finding->dst);
+	} else if (finding->tenant_a != NULL) {
+		ft_table_name(table, finding->tenant_a);
+		ft_table_name(table, finding->tenant_b);
+	} else {
+		ft_table_name(table, "-");
+		ft_table_name(table, "-");
+	}
+}
+
+static void map_cell(struct ft_table *table, const struct ft_report_finding *finding)
+{
+	char text[256];
+
+	if (finding->map_file == NULL) {
+		ft_table_name(table, "-");
+	} else {
+		snprintf(text, sizeof(text), "%s:%" PRIu32, base_name(finding->map_file),
+			 finding->map_line);
+		ft_table_name(table, text);
+	}
+}
+
+static void table_row(struct ft_table *table, const struct ft_report_finding *finding)
+{
+	struct ft_human human;
+
+	ft_table_name(table, finding->id);
+	ft_table_name(table, ft_severity_word(finding->severity));
+	ft_table_name(table, finding->rule);
+	ends_cells(table, finding);
+	if (finding->has_pkey)
+		ft_table_format(table, "0x%04x", finding->pkey);
+	else
+		ft_table_name(table, "-");
+	ft_table_name(table, ft_human_count(&human, finding->packets));
+	map_cell(table, finding);
+}
+
+struct rows {
+	const struct ft_page *page;
+	const struct ft_report *report;
+};
+
+static const char *row_code(const void *context, size_t row)
+{
+	const struct rows *rows = context;
+
+	if (!rows->page->colour || row == 0)
+		return NULL;
+	return ft_page_severity_code(rows->page, rows->report->findings[row - 1].severity);
+}
+
+void ft_findings_table(struct ft_page *page, const struct ft_report *report, size_t most)
+{
+	static const char *const heads[] = { "id",          "severity", "rule",   "source",
+					     "destination", "P_Key",    "frames", "map line" };
+	struct rows rows = { page, report };
+	struct ft_table_mark mark = { row_code, &rows };
+	struct ft_table table;
+	int error;
+
+	ft_table_init(&table, "<<<<<<><");
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		ft_table_name(&table, heads[i]);
+	for (size_t i = 0; i < report->finding_count && i < most; i++)
+		table_row(&table, &report->findings[i]);
+	error = ft_table_write(&table, &page->line, 2, &mark);
+	if (error != 0)
+		page->error = error;
+	ft_table_free(&table);
+}
+
+static void say_end(struct ft_page *page, const char *label, const struct ft_report_end *end)
+{
+	ft_page_row(page, label, "%s%s%s%s, %s%s", end->host != NULL ? end->host : "",
+		    end->host != NULL ? " at " : "", end->address != NULL ? end->address : "?",
+		    end->group ? " (multicast group)" : "",
+		    end->tenant != NULL ? "tenant " : "no single tenant",
+		    end->tenant != NULL ? end->tenant : "");
+}
+
+/* Numbers that are listed in full: they are few. */
+static void list(struct ft_line *line, const char *lead, size_t count, const uint64_t *numbers)
+{
+	ft_line_add(line, lead);
+	for (size_t i = 0; i < count; i++)
+		ft_line_number(line, i > 0 ? " " : "", numbers[i]);
+}
+
+static void say_frames(struct ft_page *page, const struct ft_report_finding *finding)
+{
+	if (finding->frame_count == 0)
+		return;
+	ft_page_label(page, "  frames");
+	list(&page->line, "", finding->frame_count, finding->frames);
+	if (finding->packets > finding->frame_count)
+		ft_line_number(&page->line, " ... of ", finding->packets);
+	ft_line_char(&page->line, '\n');
+}
+
+static void say_queue_pairs(struct ft_page *page, const struct ft_report_finding *finding)
+{
+	if (finding->dest_qp_count == 0)
+		return;
+	ft_page_label(page, "  to QPs");
+	for (size_t i = 0; i < finding->dest_qp_count; i++) {
+		ft_line_hex(&page->line, finding->dest_qps[i], 6);
+		ft_line_char(&page->line, i + 1 < finding->dest_qp_count ? ' ' : '\n');
+	}
+}
+
+static void say_traffic(struct ft_page *page, const struct ft_report_finding *finding)
+{
+	struct ft_human count, bytes, duration;
+
+	if (finding->packets == 0)
+		return;
+	ft_page_label(page, "  traffic");
+	ft_line_add(&page->line, ft_human_count(&count, finding->packets));
+	ft_line_add(&page->line, finding->packets == 1 ? " frame, " : " frames, ");
+	ft_line_add(&page->line, ft_human_bytes(&bytes, finding->bytes));
+	if (finding->has_pkey) {
+		ft_line_add(&page->line, ", P_Key ");
+		ft_line_hex(&page->line, finding->pkey, 4);
+	}
+	if (finding->has_vlan)
+		ft_line_number(&page->line, ", VLAN ", finding->vlan);
+	if (finding->has_vni)
+		ft_line_number(&page->line, ", VNI ", finding->vni);
+	if (finding->first_ts_ns != FT_UNKNOWN) {
+		ft_line_add(&page->line, ", from ");
+		ft_line_time(&page->line, finding->first_ts_ns);
+		ft_line_add(&page->line, " for ");
+		ft_line_add(
+			&page->line,
+			ft_human_duration(&duration, finding->last_ts_ns - finding->first_ts_ns));
+	}
+	ft_line_char(&page->line, '\n');
+}
+
+static void say_map(struct ft_page *page, const struct ft_report_finding *finding)
+{
+	if (finding->map_file == NULL)
+		ft_page_row(page, "  map", "no single line decides this");
+	else
+		ft_page_row(page, "  map", "%s:%" PRIu32 "%s%s", finding->map_file,
+			    finding->map_line, finding->map_path != NULL ? " at " : "",
+			    finding->map_path != NULL ? finding->map_path : "");
+}
+
+void ft_finding_at_length(struct ft_page *page, const struct ft_report *report,
+			  const struct ft_report_finding *finding)
+{
+	const char *meaning = ft_rule_meaning(finding->rule);
+
+	ft_line_add(&page->line, ft_page_severity_code(page, finding->severity));
+	ft_line_add(&page->line, finding->id);
+	ft_line_add(&page->line, "  ");
+	ft_line_add(&page->line, ft_severity_word(finding->severity));
+	ft_line_add(&page->line, "  ");
+	ft_line_name(&page->line, finding->rule);
+	ft_line_add(&page->line, ft_page_plain_code(page));
+	ft_line_add(&page->line, finding->violation ? "\n" : "  (no violation)\n");
+	ft_page_row(page, "", "%s", finding->summary);
+	if (meaning != NULL)
+		ft_page_row(page, "  rule", "%s", meaning);
+	say_map(page, finding);
+	if (finding->has_ends) {
+		say_end(page, "  from", &finding->src);
+		say_end(page, "  to", &finding->dst);
+	}
+	say_traffic(page, finding);
+	say_queue_pairs(page, finding);
+	say_frames(page, finding);
+	for (size_t i = 0; i < finding->evidence_count; i++)
+		ft_page_row(page, i == 0 ? "  because" : "", "%s", finding->evidence[i]);
+	if (report->evidence_path != NULL && finding->frame_count > 0)
+		ft_page_row(page, "  proof", "%s: frames whose comment names %s",
+			    report->evidence_path, finding->id);
+}
+
+int ft_render_finding_text(FILE *out, const struct ft_report *report, const char *id,
+			   const struct ft_render_options *options)
+{
+	const struct ft_report_finding *finding = ft_report_find(report, id);
+	struct ft_page page;
+
+	if (finding == NULL)
+		return -ENOENT;
+	ft_page_open(&page, out, options);
+	ft_finding_at_length(&page, report, finding);
+	return ft_page_close(&page);
+}

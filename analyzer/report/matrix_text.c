@@ -1,0 +1,199 @@
+#include "matrix_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "human.h"
+#include "table.h"
+#include "utf8.h"
+
+enum { GRID_TENANTS = 6, LIST_PAIRS = 24 };
+
+struct grid {
+	const char *names[GRID_TENANTS];
+	size_t count;
+	bool fits;
+};
+
+static bool has_name(const struct grid *grid, const char *name)
+{
+	for (size_t i = 0; i < grid->count; i++)
+		if (strcmp(grid->names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static void add_name(struct grid *grid, const char *name)
+{
+	if (has_name(grid, name))
+		return;
+	if (grid->count == GRID_TENANTS)
+		grid->fits = false;
+	else
+		grid->names[grid->count++] = name;
+}
+
+static bool is_unknown(const char *name)
+{
+	return strcmp(name, "unknown") == 0;
+}
+
+/* Tenants in order of appearance (the matrix is sorted by name), `unknown` last. */
+static struct grid grid_of(const struct ft_report *report)
+{
+	struct grid grid = { .fits = true };
+	bool unknown = false;
+
+	for (size_t i = 0; i < report->pair_count; i++) {
+		const struct ft_report_pair *pair = &report->matrix[i];
+
+		unknown |= is_unknown(pair->from) || is_unknown(pair->to);
+		if (!is_unknown(pair->from))
+			add_name(&grid, pair->from);
+	}
+	for (size_t i = 0; i < report->pair_count; i++)
+		if (!is_unknown(report->matrix[i].to))
+			add_name(&grid, report->matrix[i].to);
+	if (unknown)
+		add_name(&grid, "unknown");
+	return grid;
+}
+
+static const struct ft_report_pair *find_pair(const struct ft_report *report, const char *from,
+					      const char *to)
+{
+	for (size_t i = 0; i < report->pair_count; i++)
+		if (strcmp(report->matrix[i].from, from) == 0 &&
+		    strcmp(report->matrix[i].to, to) == 0)
+			return &report->matrix[i];
+	return NULL;
+}
+
+static void grid_cell(struct ft_table *table, const struct ft_report_pair *pair)
+{
+	struct ft_human count, bytes;
+
+	if (pair == NULL) {
+		ft_table_name(table, ".");
+		ft_table_name(table, "");
+		return;
+	}
+	ft_table_format(table, "%s%s", pair->violating > 0 ? "!" : "",
+			ft_human_count(&count, pair->packets));
+	ft_table_name(table, ft_human_bytes(&bytes, pair->bytes));
+}
+
+static void write_table(struct ft_page *page, struct ft_table *table)
+{
+	int error = ft_table_write(table, &page->line, FT_PAGE_MARGIN, NULL);
+
+	if (error != 0)
+		page->error = error;
+	ft_table_free(table);
+}
+
+static void write_grid(struct ft_page *page, const struct ft_report *report,
+		       const struct grid *grid)
+{
+	char align[2 * GRID_TENANTS + 2] = "<";
+	struct ft_table table;
+
+	for (size_t i = 0; i < grid->count; i++)
+		strcat(align, ">>");
+	ft_table_init(&table, align);
+	ft_table_name(&table, "from \\ to");
+	for (size_t i = 0; i < grid->count; i++) {
+		ft_table_name(&table, grid->names[i]);
+		ft_table_name(&table, "");
+	}
+	for (size_t row = 0; row < grid->count; row++) {
+		ft_table_name(&table, grid->names[row]);
+		for (size_t i = 0; i < grid->count; i++)
+			grid_cell(&table, find_pair(report, grid->names[row], grid->names[i]));
+	}
+	write_table(page, &table);
+}
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct ft_report_pair *a = *(const struct ft_report_pair *const *)left;
+	const struct ft_report_pair *b = *(const struct ft_report_pair *const *)right;
+
+	if ((a->violating > 0) != (b->violating > 0))
+		return a->violating > 0 ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a < b ? -1 : 1;
+}
+
+static void list_row(struct ft_table *table, const struct ft_report_pair *pair)
+{
+	struct ft_human human;
+
+	ft_table_name(table, pair->from);
+	ft_table_name(table, pair->to);
+	ft_table_name(table, ft_human_count(&human, pair->packets));
+	ft_table_name(table, ft_human_bytes(&human, pair->bytes));
+	if (pair->violating > 0)
+		ft_table_format(table, "%s violating", ft_human_count(&human, pair->violating));
+	else
+		ft_table_name(table, pair->verdict);
+}
+
+static void write_list(struct ft_page *page, const struct ft_report *report)
+{
+	const struct ft_report_pair **order = malloc(report->pair_count * sizeof(*order));
+	struct ft_table table;
+
+	if (order == NULL) {
+		page->error = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < report->pair_count; i++)
+		order[i] = &report->matrix[i];
+	qsort(order, report->pair_count, sizeof(*order), by_weight);
+	ft_table_init(&table, "<<>><");
+	for (size_t column = 0; column < 5; column++)
+		ft_table_name(&table,
+			      (const char *[]){ "from", "to", "frames", "bytes", "" }[column]);
+	for (size_t i = 0; i < report->pair_count && i < LIST_PAIRS; i++)
+		list_row(&table, order[i]);
+	write_table(page, &table);
+	if (report->pair_count > LIST_PAIRS)
+		ft_page_row(page, "", "and %zu pairs more, all of them in --json",
+			    report->pair_count - LIST_PAIRS);
+	free(order);
+}
+
+/* The exceptions that permitted a crossing, pair by pair. */
+static void write_exceptions(struct ft_page *page, const struct ft_report *report)
+{
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < report->pair_count && shown < LIST_PAIRS; i++) {
+		const struct ft_report_pair *pair = &report->matrix[i];
+
+		for (size_t id = 0; id < pair->exception_count && shown < LIST_PAIRS; id++, shown++)
+			ft_page_row(page, "", "%s to %s permitted by exception %s", pair->from,
+				    pair->to, pair->exceptions[id]);
+	}
+}
+
+void ft_matrix_text(struct ft_page *page, const struct ft_report *report)
+{
+	struct grid grid = grid_of(report);
+	size_t columns = 12;
+
+	for (size_t i = 0; i < grid.count; i++)
+		columns += 14 + ft_utf8_columns(grid.names[i]) / 2;
+	if (report->pair_count == 0)
+		return;
+	ft_page_row(page, "TENANTS",
+		    "frames and bytes from tenant (row) to tenant (column); ! = with violations");
+	if (grid.fits && columns <= page->width)
+		write_grid(page, report, &grid);
+	else
+		write_list(page, report);
+	write_exceptions(page, report);
+	ft_line_char(&page->line, '\n');
+}

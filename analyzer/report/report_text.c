@@ -1,0 +1,224 @@
+#include <report/render.h>
+
+#include <inttypes.h>
+
+#include "finding_text.h"
+#include "human.h"
+#include "matrix_text.h"
+#include "page.h"
+#include "table.h"
+
+/*
+ * The report for people. The first screen answers: what is the verdict, against which map, how much was
+ * seen, what was found, who talked to whom. Then each finding at length.
+ */
+
+enum { TABLE_ROWS = 15, DETAILS = 50 };
+
+static void say_verdict(struct ft_page *page, const struct ft_report *report)
+{
+	static const char *const words[] = {
+		[FT_COMPLIANT] = "COMPLIANT",
+		[FT_VIOLATED] = "VIOLATED",
+		[FT_NOT_EVIDENCED] = "NOT EVIDENCED",
+	};
+
+	ft_page_label(page, "VERDICT");
+	ft_line_add(&page->line, ft_page_verdict_code(page, report->verdict));
+	ft_line_add(&page->line, words[report->verdict]);
+	ft_line_add(&page->line, ft_page_plain_code(page));
+	ft_line_char(&page->line, '\n');
+	ft_page_row(page, "", "%s", report->because);
+	ft_line_char(&page->line, '\n');
+}
+
+static void say_map(struct ft_page *page, const struct ft_report_map *map)
+{
+	char serial[32] = "";
+
+	if (map->path == NULL)
+		return;
+	if (map->serial != FT_UNKNOWN)
+		snprintf(serial, sizeof(serial), ", serial %" PRIu64, map->serial);
+	ft_page_row(page, "MAP", "%s%s, %s%s", map->name, serial,
+		    map->signed_by != NULL ? "signed by " : "unsigned",
+		    map->signed_by != NULL ? map->signed_by : "");
+	ft_page_row(page, "", "%s (%s), sha256 %.16s...", map->path, map->format,
+		    map->sha256 != NULL ? map->sha256 : "?");
+	ft_page_row(page, "",
+		    "%" PRIu64 " tenants, %" PRIu64 " partitions, %" PRIu64 " segments, %" PRIu64
+		    " endpoints",
+		    map->tenants, map->partitions, map->segments, map->endpoints);
+	if (map->verdict == NULL || strcmp(map->verdict, "ok") == 0)
+		return;
+	if (strcmp(map->verdict, "fail_open") == 0)
+		ft_page_row(page, "",
+			    "FAIL-OPEN: the subnet manager drops this file and lets everyone talk "
+			    "to everyone; "
+			    "judged by what is in force, not by what was meant");
+	else
+		ft_page_row(page, "", "%s: see fabtap map check", map->verdict);
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void say_span(struct ft_page *page, const struct ft_report *report)
+{
+	struct ft_human human;
+
+	if (report->first_ts_ns == FT_UNKNOWN)
+		return;
+	ft_page_label(page, "");
+	ft_line_time(&page->line, report->first_ts_ns);
+	ft_line_add(&page->line, " to ");
+	ft_line_time(&page->line, report->last_ts_ns);
+	ft_line_add(&page->line, ", ");
+	ft_line_add(&page->line,
+		    ft_human_duration(&human, report->last_ts_ns - report->first_ts_ns));
+	ft_line_char(&page->line, '\n');
+}
+
+static void say_capture(struct ft_page *page, const struct ft_report *report)
+{
+	struct ft_human count, bytes;
+
+	for (size_t i = 0; i < report->source_count; i++) {
+		const struct ft_report_source *source = &report->sources[i];
+
+		ft_page_row(page, i == 0 ? "CAPTURE" : "",
+			    "%s (%s%s%s): %s frame%s, %s on the wire", source->name,
+			    source->format != NULL ? source->format : source->kind,
+			    source->compression != NULL ? ", " : "",
+			    source->compression != NULL ? source->compression : "",
+			    ft_human_count(&count, source->frames), plural(source->frames),
+			    ft_human_bytes(&bytes, source->bytes));
+		if (source->complaint != NULL)
+			ft_page_row(page, "", "DAMAGED: %s", source->complaint);
+		if (source->odd_records > 0)
+			ft_page_row(page, "", "%" PRIu64 " odd records corrected or dropped",
+				    source->odd_records);
+	}
+	say_span(page, report);
+}
+
+struct part {
+	uint64_t count;
+	const char *words;
+};
+
+/* "3 with a wrong ICRC, 2 cut": those that are not zero. */
+static void parts(char *text, size_t room, const struct part *list, size_t count)
+{
+	size_t used = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < count; i++)
+		if (list[i].count > 0 && used < room)
+			used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64 " %s",
+						 used > 0 ? ", " : "", list[i].count,
+						 list[i].words);
+}
+
+static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen)
+{
+	for (size_t i = 0; i < seen->lost_by_count; i++)
+		ft_page_row(page, "", "lost according to %s of %s: %" PRIu64 " frames",
+			    seen->lost_by[i].method, seen->lost_by[i].source,
+			    seen->lost_by[i].frames);
+	if (seen->lost_estimate == FT_UNKNOWN)
+		ft_page_row(
+			page, "",
+			"loss not estimated: frames that the mirror dropped would not show here");
+	else
+		ft_page_row(page, "", "about %" PRIu64 " frames lost on the way here",
+			    seen->lost_estimate);
+	if (seen->could_hide_per_million >= 0)
+		ft_page_row(
+			page, "",
+			"a violation by fewer than %.3g frames in a million could have gone unseen",
+			seen->could_hide_per_million);
+}
+
+static void say_coverage(struct ft_page *page, const struct ft_report *report)
+{
+	const struct ft_report_coverage *seen = &report->coverage;
+	struct part undecided[] = { { seen->undecided_bad_icrc, "with a wrong ICRC" },
+				    { seen->undecided_cut, "cut too short" },
+				    { seen->undecided_malformed, "malformed" } };
+	struct part rest[] = { { seen->never_judged, "never judged (subnet management, by rule)" },
+			       { seen->not_rdma, "not RDMA" },
+			       { seen->duplicates, "copies" } };
+	char text[256];
+
+	ft_page_row(page, "SEEN", "%" PRIu64 " of %" PRIu64 " RDMA frames judged", seen->judged,
+		    seen->judged + seen->undecided);
+	parts(text, sizeof(text), undecided, 3);
+	if (seen->undecided > 0)
+		ft_page_row(page, "", "%" PRIu64 " undecided: %s", seen->undecided, text);
+	parts(text, sizeof(text), rest, 3);
+	if (text[0] != 0)
+		ft_page_row(page, "", "beside them: %s", text);
+	say_loss(page, seen);
+	ft_line_char(&page->line, '\n');
+}
+
+static void say_severities(struct ft_page *page, const struct ft_report *report)
+{
+	struct part counts[5] = {
+		{ 0, "critical" }, { 0, "high" }, { 0, "medium" }, { 0, "low" }, { 0, "info" }
+	};
+	char text[128];
+
+	for (size_t i = 0; i < report->finding_count; i++)
+		counts[4 - report->findings[i].severity].count++;
+	parts(text, sizeof(text), counts, 5);
+	ft_page_row(page, "FINDINGS", "%s", text[0] != 0 ? text : "none");
+	if (report->findings_dropped > 0)
+		ft_page_row(page, "", "and %" PRIu64 " more than the table of findings holds",
+			    report->findings_dropped);
+}
+
+static void say_findings(struct ft_page *page, const struct ft_report *report)
+{
+	say_severities(page, report);
+	if (report->finding_count > 0)
+		ft_findings_table(page, report, TABLE_ROWS);
+	if (report->finding_count > TABLE_ROWS)
+		ft_page_row(page, "", "and %zu more below and in --json",
+			    report->finding_count - TABLE_ROWS);
+	if (report->evidence_path != NULL)
+		ft_page_row(page, "", "their frames: %s", report->evidence_path);
+	ft_line_char(&page->line, '\n');
+}
+
+static void say_details(struct ft_page *page, const struct ft_report *report, const char *arguments)
+{
+	for (size_t i = 0; i < report->finding_count && i < DETAILS; i++) {
+		ft_finding_at_length(page, report, &report->findings[i]);
+		ft_line_char(&page->line, '\n');
+	}
+	if (report->finding_count > DETAILS)
+		ft_page_row(page, "", "%zu findings more, all of them in --json",
+			    report->finding_count - DETAILS);
+	if (report->finding_count > 0 && arguments != NULL)
+		ft_page_row(page, "LOOK", "fabtap explain ID %s", arguments);
+}
+
+int ft_render_text(FILE *out, const struct ft_report *report,
+		   const struct ft_render_options *options)
+{
+	struct ft_page page;
+
+	ft_page_open(&page, out, options);
+	say_verdict(&page, report);
+	say_map(&page, &report->map);
+	say_capture(&page, report);
+	say_coverage(&page, report);
+	say_findings(&page, report);
+	ft_matrix_text(&page, report);
+	say_details(&page, report, options->arguments);
+	return ft_page_close(&page);
+}
