@@ -14,6 +14,7 @@ enum {
 struct zstd {
 	ZSTD_DStream *stream;
 	size_t wanted; /* packed bytes up to the end of the current block; 0 between frames */
+	bool flushing; /* the library may hold back unpacked bytes for want of room */
 };
 
 static bool recognises(const uint8_t *bytes, size_t size)
@@ -41,20 +42,28 @@ static void *create(void)
 }
 
 /*
- * Packed bytes are offered block by block: on an error the library forgets what else it unpacked in
- * the same call.
+ * Packed bytes to offer: block by block, and none before all is flushed, because on an error the
+ * library forgets what else it unpacked in the same call.
  */
+static size_t offer(const struct zstd *zstd, const struct ft_span *packed)
+{
+	size_t wanted = zstd->wanted != 0 ? zstd->wanted : FRAME_START;
+
+	if (zstd->flushing)
+		return 0;
+	return wanted < packed->left ? wanted : packed->left;
+}
+
 static ssize_t unpack(void *state, struct ft_span *packed, uint8_t *into, size_t room,
 		      const char **why)
 {
 	struct zstd *zstd = state;
 	ZSTD_outBuffer out = { into, room, 0 };
 
-	while (out.pos == 0 && (packed->left > 0 || zstd->wanted != 0)) {
-		size_t wanted = zstd->wanted != 0 ? zstd->wanted : FRAME_START;
-		ZSTD_inBuffer in = { packed->at, wanted < packed->left ? wanted : packed->left, 0 };
+	while (out.pos == 0 && (packed->left > 0 || zstd->flushing)) {
+		ZSTD_inBuffer in = { packed->at, offer(zstd, packed), 0 };
+		size_t wanted = ZSTD_decompressStream(zstd->stream, &out, &in);
 
-		wanted = ZSTD_decompressStream(zstd->stream, &out, &in);
 		packed->at += in.pos;
 		packed->left -= in.pos;
 		if (ZSTD_isError(wanted)) {
@@ -62,8 +71,7 @@ static ssize_t unpack(void *state, struct ft_span *packed, uint8_t *into, size_t
 			return -EBADMSG;
 		}
 		zstd->wanted = wanted;
-		if (packed->left == 0)
-			break;
+		zstd->flushing = out.pos == room;
 	}
 	return (ssize_t)out.pos;
 }
