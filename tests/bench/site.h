@@ -1,0 +1,25 @@
+#pragma once
+
+#include <stdint.h>
+
+/*
+ * The invented site that maps and traffic are made of: partitions 0 .. partitions-1, each with the same number of
+ * members, which are nodes with one RoCE port each. All numbers follow from the indices, so that a map and a capture
+ * made by two runs of the program agree.
+ */
+struct site {
+	const char *name;
+	uint32_t tenants, partitions, members, nodes;
+	uint32_t partitions_per_tenant;
+};
+
+/* "small": 3 tenants; "big": 32 000 partitions of 8 members, 100 000 nodes. NULL: no such site. */
+const struct site *site_find(const char *name);
+
+/* All partitions of a node belong to one tenant: the site declares no crossing. */
+uint32_t site_node(const struct site *site, uint32_t partition, uint32_t member);
+uint32_t site_tenant(const struct site *site, uint32_t partition);
+
+uint16_t site_base(uint32_t partition); /* P_Key base, 1 .. 0x7ffe */
+uint32_t site_ip(uint32_t node);        /* host byte order */
+void site_mac(uint32_t node, uint8_t mac[6]);
