@@ -89,6 +89,8 @@ static int open_output(struct ft_output *output)
 {
 	struct stat status;
 
+	if (output->path[0] == '\0')
+		return -ENOENT;
 	if (strcmp(output->path, "-") == 0) {
 		output->fd = STDOUT_FILENO;
 		return 0;
@@ -165,8 +167,7 @@ int ft_output_commit(struct ft_output *output, char *complaint, size_t size)
 
 	if (error != 0)
 		ft_complain(complaint, size,
-			    output->target == NULL && output->path[0] == '-' ? "standard output"
-									     : output->path,
+			    output->fd == STDOUT_FILENO ? "standard output" : output->path,
 			    "cannot write: %s", strerror(-error));
 	discard(output);
 	return error;
