@@ -9,12 +9,14 @@ struct ft_map_complaint {
 
 /* What to load. Pointers are borrowed for the call. */
 struct ft_map_files {
-	const char *map;                /* path */
-	const char *format;             /* "tapmap", "opensm"; NULL: found out from the content */
-	const char *const *topologies;  /* ibnetdiscover, guid2lid, smpquery, saquery output; kind found from the content */
+	const char *map;    /* path */
+	const char *format; /* "tapmap", "opensm"; NULL: found out from the content */
+	const char *const *
+		topologies; /* ibnetdiscover, guid2lid, smpquery, saquery output; kind found from the content */
 	size_t topology_count;
-	const char *key;                /* Ed25519 public key (PEM): an unsigned or wrongly signed map is refused; NULL: not checked */
-	bool allow_both_pkeys;          /* OpenSM -W */
+	const char *
+		key; /* Ed25519 public key (PEM): an unsigned or wrongly signed map is refused; NULL: not checked */
+	bool allow_both_pkeys; /* OpenSM -W */
 };
 
 /*
@@ -23,9 +25,9 @@ struct ft_map_files {
  * On -EINVAL *rejected (may be NULL) receives the diagnostics as a FT_MAP_REJECT model for `map show`.
  * No file's content makes it allocate beyond a small multiple of the file's size; files over 1 GiB are refused.
  */
-int ft_map_load(struct ft_declared **declared, const struct ft_map_files *files, struct ft_declared **rejected,
-                struct ft_map_complaint *complaint);
+int ft_map_load(struct ft_declared **declared, const struct ft_map_files *files,
+		struct ft_declared **rejected, struct ft_map_complaint *complaint);
 
 /* The same from bytes in memory, for tests and fuzzing; `name` stands for the path. No topology, no signature. */
-int ft_map_load_memory(struct ft_declared **declared, const char *name, const char *format, const uint8_t *bytes,
-                       size_t size, struct ft_map_complaint *complaint);
+int ft_map_load_memory(struct ft_declared **declared, const char *name, const char *format,
+		       const uint8_t *bytes, size_t size, struct ft_map_complaint *complaint);

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <partition/declared.h>
+
+/* How addresses and numbers are written in maps, topology files and on the command line. */
+
+/* "0x" and 1 to 16 hex digits, all of the text. False leaves *number as it was. */
+bool ft_hex_read(const char *text, uint64_t *number);
+
+/*
+ * An IPv4 or IPv6 address, with "/bits" if `prefix_allowed`. Bits below the prefix length must be
+ * zero. An IPv4 prefix lies in ::ffff:0:0/96. False leaves *prefix as it was.
+ */
+bool ft_prefix_read(const char *text, bool prefix_allowed, struct ft_prefix *prefix);
+
+/* "02:4e:61:00:00:71" */
+bool ft_mac_read(const char *text, uint8_t mac[6]);
+
+enum { FT_NOTATION_ROOM = 64 };
+
+/* All return `text`. */
+const char *ft_prefix_write(char text[FT_NOTATION_ROOM],
+			    const struct ft_prefix *prefix); /* bits only if not all */
+const char *ft_mac_write(char text[FT_NOTATION_ROOM], const uint8_t mac[6]);
+const char *ft_guid_write(char text[FT_NOTATION_ROOM], uint64_t guid); /* 0x + 16 digits */
+const char *ft_pkey_write(char text[FT_NOTATION_ROOM], unsigned pkey); /* 0x + 4 digits */
+
+const char *ft_membership_word(enum ft_membership membership); /* "limited", "full", "both" */
+const char *ft_class_word(enum ft_tenant_class class); /* "customer", "shared", "management" */
