@@ -1,2 +1,26 @@
 target_sources(partition PRIVATE
+	${CMAKE_CURRENT_LIST_DIR}/arena.c
+	${CMAKE_CURRENT_LIST_DIR}/keys.c
+	${CMAKE_CURRENT_LIST_DIR}/builder.c
+	${CMAKE_CURRENT_LIST_DIR}/moment.c
+	${CMAKE_CURRENT_LIST_DIR}/notation.c
+	${CMAKE_CURRENT_LIST_DIR}/source.c
+	${CMAKE_CURRENT_LIST_DIR}/signature.c
+	${CMAKE_CURRENT_LIST_DIR}/places.c
+	${CMAKE_CURRENT_LIST_DIR}/reading.c
+	${CMAKE_CURRENT_LIST_DIR}/tapmap.c
+	${CMAKE_CURRENT_LIST_DIR}/tapmap_tenants.c
+	${CMAKE_CURRENT_LIST_DIR}/tapmap_nodes.c
+	${CMAKE_CURRENT_LIST_DIR}/tapmap_members.c
+	${CMAKE_CURRENT_LIST_DIR}/tapmap_partitions.c
+	${CMAKE_CURRENT_LIST_DIR}/tapmap_exceptions.c
+	${CMAKE_CURRENT_LIST_DIR}/opensm.c
+	${CMAKE_CURRENT_LIST_DIR}/opensm_flags.c
+	${CMAKE_CURRENT_LIST_DIR}/opensm_partitions.c
+	${CMAKE_CURRENT_LIST_DIR}/opensm_finish.c
+	${CMAKE_CURRENT_LIST_DIR}/topology.c
+	${CMAKE_CURRENT_LIST_DIR}/topology_ibnetdiscover.c
+	${CMAKE_CURRENT_LIST_DIR}/topology_lists.c
+	${CMAKE_CURRENT_LIST_DIR}/topology_records.c
+	${CMAKE_CURRENT_LIST_DIR}/load.c
 )
