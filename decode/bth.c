@@ -2,24 +2,30 @@
 
 enum { BTH_LEN = 12, ICRC_LEN = 4, DC_HEADER_LEN = 8, DC_CONNECT_LEN = 16, DC_CONNECT = 0x55 };
 
+/* Rows of 32 bits, as the standard draws them. */
 static void read_fields(struct ft_packet *packet, const uint8_t *b)
 {
+	uint32_t qp_row = ft_be32(b + 4), psn_row = ft_be32(b + 8);
+	uint8_t flags = b[1];
+
 	packet->opcode = b[0];
-	packet->solicited = (b[1] & 0x80) != 0;
-	packet->migrated = (b[1] & 0x40) != 0;
-	packet->pad = b[1] >> 4 & 3;
-	packet->tver = b[1] & 0x0f;
+	packet->solicited = flags >> 7;
+	packet->migrated = flags >> 6 & 1;
+	packet->pad = flags >> 4 & 3;
+	packet->tver = flags & 0x0f;
 	packet->pkey = ft_be16(b + 2);
-	packet->fecn = (b[4] & 0x80) != 0;
-	packet->becn = (b[4] & 0x40) != 0;
-	packet->dest_qp = ft_be24(b + 5);
-	packet->ack_request = (b[8] & 0x80) != 0;
-	packet->psn = ft_be24(b + 9);
-	if ((b[4] & 0x3f) != 0)
+	packet->fecn = qp_row >> 31;
+	packet->becn = qp_row >> 30 & 1;
+	packet->dest_qp = qp_row & 0xffffff;
+	packet->ack_request = psn_row >> 31;
+	packet->psn = psn_row & 0xffffff;
+	if ((qp_row & 0x3f000000) != 0)
 		packet->alerts |= FT_ALERT_BTH_RESERVED_BITS;
 }
 
 /* IBA's RD and Mellanox's DC share opcodes 0x40-0x5f; only IBA's headers are interpreted. */
+static const struct ft_opcode_shape opaque = { .defined = true };
+
 static void choose_shape(struct ft_pass *pass)
 {
 	struct ft_packet *packet = pass->packet;
@@ -31,7 +37,7 @@ static void choose_shape(struct ft_pass *pass)
 	packet->has |= FT_HAS_AMBIGUOUS_RD;
 	if (pass->config->rd == FT_RD_IBA)
 		return;
-	pass->shape = (struct ft_opcode_shape){ .defined = true };
+	pass->shape = &opaque;
 	if (pass->config->rd == FT_RD_DC) {
 		pass->skipped = DC_HEADER_LEN;
 		if (packet->opcode == DC_CONNECT && !packet->solicited)

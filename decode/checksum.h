@@ -6,9 +6,9 @@
 
 /*
  * The Internet checksum's one's-complement sum (RFC 1071) in memory byte order, not folded: add
- * several, then fold. Only the last piece of a sum may have an odd size.
+ * several, then fold. ft_sum_words() is for multiples of 4; only a sum's last piece may be odd.
  */
-static inline uint64_t ft_sum_add(uint64_t sum, const uint8_t *bytes, size_t size)
+static inline uint64_t ft_sum_words(uint64_t sum, const uint8_t *bytes, size_t size)
 {
 	uint32_t word;
 
@@ -16,9 +16,15 @@ static inline uint64_t ft_sum_add(uint64_t sum, const uint8_t *bytes, size_t siz
 		memcpy(&word, bytes, 4);
 		sum += word;
 	}
-	word = 0;
-	memcpy(&word, bytes, size);
-	return sum + word;
+	return sum;
+}
+
+static inline uint64_t ft_sum_add(uint64_t sum, const uint8_t *bytes, size_t size)
+{
+	uint32_t word = 0;
+
+	memcpy(&word, bytes + size / 4 * 4, size % 4);
+	return ft_sum_words(sum, bytes, size) + word;
 }
 
 /* 0xffff for a region that contains its own correct checksum, whatever the byte order. */

@@ -58,28 +58,21 @@ static enum ft_step first_step(uint16_t link_type)
 	}
 }
 
-static struct ft_cursor whole_frame(const struct ft_decode_input *input)
+static void begin_frame(struct ft_pass *pass, const struct ft_decode_input *input)
 {
-	uint32_t captured = input->captured < CAPTURED_MAX ? input->captured : CAPTURED_MAX;
 	uint32_t wire = input->wire < input->captured ? input->captured : input->wire;
 
-	return (struct ft_cursor){
-		.bytes = input->bytes,
-		.captured = captured,
-		.wire = wire < FT_WIRE_UNKNOWN ? wire : FT_WIRE_UNKNOWN - 1,
-	};
+	pass->cursor.bytes = input->bytes;
+	pass->cursor.at = 0;
+	pass->cursor.captured = input->captured < CAPTURED_MAX ? input->captured : CAPTURED_MAX;
+	pass->cursor.wire = wire < FT_WIRE_UNKNOWN ? wire : FT_WIRE_UNKNOWN - 1;
+	ft_frame_begin(pass, input->fcs_bytes);
 }
 
-/* What is true of a packet of which nothing was read yet. Other members mean nothing without their bit in `has`. */
+/* Nothing is known of the packet yet: `has` and all that is not guarded by it, up to the BTH, become 0. */
 static void begin_packet(struct ft_packet *packet)
 {
-	packet->has = 0;
-	packet->transport = FT_TRANSPORT_NONE;
-	packet->malformed = FT_OK;
-	packet->truncated = FT_COMPLETE;
-	packet->alerts = 0;
-	packet->icrc_check = packet->vcrc_check = packet->fcs_check = FT_CHECK_UNKNOWN;
-	packet->layer_count = packet->vlan_count = packet->tunnel_count = 0;
+	memset(packet, 0, offsetof(struct ft_packet, tver));
 	packet->vlan = 0;
 }
 
@@ -117,19 +110,18 @@ static bool decode(const struct ft_decode_config *config, const struct ft_decode
 	struct ft_pass pass;
 	enum ft_step step = first_step(input->link_type);
 
-	pass.cursor = whole_frame(input);
 	pass.packet = packet;
 	pass.config = config;
 	pass.rest = rest;
 	pass.more = pass.sampled = false;
 	pass.network_end = pass.lrh_end = 0;
 	begin_packet(packet);
-	ft_frame_begin(&pass, input->fcs_bytes);
+	begin_frame(&pass, input);
 
 	while (step != FT_STEP_DONE)
 		step = readers[step](&pass);
 
-	if (packet->transport == FT_TRANSPORT_IB && packet->malformed == FT_OK)
+	if (pass.lrh_end != 0 && packet->malformed == FT_OK)
 		ft_read_vcrc(&pass);
 	if ((packet->has & FT_HAS_BTH) != 0)
 		ft_judge(&pass);

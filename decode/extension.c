@@ -1,10 +1,11 @@
 #include <decode/aeth.h>
 
+#include "extension.h"
 #include "pass.h"
 
 /* Extended transport headers (IBA vol. 1, 9.3), the payload behind them, and the ICRC. */
 
-enum { BTH_LEN = 12, ICRC_LEN = 4, FIRST_EXTENSION_BIT = 7 };
+enum { BTH_LEN = 12, ICRC_LEN = 4 };
 
 static void read_rdeth(struct ft_packet *packet, const uint8_t *b)
 {
@@ -71,21 +72,20 @@ static const struct extension {
 	void (*read)(struct ft_packet *packet, const uint8_t *b);
 	uint8_t size, cut;
 } extensions[] = {
-	{ read_rdeth, 4, FT_CUT_RDETH },   { read_deth, 8, FT_CUT_DETH },
-	{ read_xrceth, 4, FT_CUT_XRCETH }, { read_feth, 4, FT_CUT_FETH },
-	{ read_reth, 16, FT_CUT_RETH },    { read_atomiceth, 28, FT_CUT_ATOMICETH },
-	{ read_aeth, 4, FT_CUT_AETH },     { read_atomicack, 8, FT_CUT_ATOMICACK },
-	{ read_immdt, 4, FT_CUT_IMMDT },   { read_ieth, 4, FT_CUT_IETH },
+#define ROW(NAME, name, bytes, with) { read_##name, bytes, FT_CUT_##NAME },
+	FT_EXTENSIONS(ROW, )
+#undef ROW
 };
+static_assert(FT_HAS_RDETH == 1u << FT_FIRST_EXTENSION_BIT, "the table starts at the first bit");
 
 /* False: the capture ends inside one of them. */
 static bool read_headers(struct ft_pass *pass)
 {
 	struct ft_packet *packet = pass->packet;
 
-	for (uint32_t left = pass->shape.headers; left != 0; left &= left - 1) {
+	for (uint32_t left = pass->shape->headers; left != 0; left &= left - 1) {
 		int bit = __builtin_ctz(left);
-		const struct extension *extension = &extensions[bit - FIRST_EXTENSION_BIT];
+		const struct extension *extension = &extensions[bit - FT_FIRST_EXTENSION_BIT];
 		const uint8_t *b = ft_take(&pass->cursor, extension->size);
 
 		if (b == NULL) {
@@ -127,11 +127,11 @@ static void read_icrc(struct ft_pass *pass)
 void ft_read_extensions(struct ft_pass *pass)
 {
 	struct ft_packet *packet = pass->packet;
-	uint32_t headers = pass->skipped + pass->shape.length,
+	uint32_t headers = pass->skipped + pass->shape->length,
 		 room = pass->length - BTH_LEN - ICRC_LEN;
 
 	read_icrc(pass);
-	if (!pass->shape.defined || headers > room) {
+	if (!pass->shape->defined || headers > room) {
 		read_payload(pass, room);
 		return;
 	}

@@ -72,7 +72,7 @@ enum ft_step ft_read_ipv4(struct ft_pass *pass)
 	if (ft_take(cursor, header_len - IPV4_LEN) == NULL)
 		return ft_short(pass, header_len - IPV4_LEN, FT_IP_BAD_LENGTH, FT_CUT_IPV4);
 	accept_ipv4(pass, b, at);
-	if (ft_sum_fold(ft_sum_add(0, b, header_len)) != 0xffff)
+	if (ft_sum_fold(ft_sum_words(0, b, header_len)) != 0xffff)
 		pass->packet->alerts |= FT_ALERT_IP_BAD_CHECKSUM;
 	if ((ft_be16(b + 6) & 0x3fff) != 0) /* more fragments, or an offset */
 		return ft_stop(pass, FT_IP_FRAGMENT);

@@ -73,7 +73,7 @@ struct ft_pass {
 	uint32_t bth_at;
 	uint32_t length;  /* BTH to ICRC inclusive, from the length fields */
 	uint32_t skipped; /* bytes of the DC header, which is not interpreted */
-	struct ft_opcode_shape shape;
+	const struct ft_opcode_shape *shape;
 };
 
 typedef enum ft_step ft_reader(struct ft_pass *pass);
@@ -102,7 +102,7 @@ void ft_judge(struct ft_pass *pass);
 /* FT_CHECK_UNKNOWN unless everything covered was captured. */
 enum ft_check ft_icrc_check(const struct ft_pass *pass);
 
-/* Read and check the VCRC behind a native packet, raw ones included. */
+/* Read and check the VCRC behind a native packet, raw ones included; the LRH was acceptable. */
 void ft_read_vcrc(struct ft_pass *pass);
 
 /* Look for a time-stamp trailer in bytes[from..to), the end of a wholly captured frame. */

@@ -29,7 +29,7 @@ static bool is_rd(const struct ft_packet *packet)
 
 static enum ft_malformed opcode_rules(const struct ft_pass *pass)
 {
-	if (pass->shape.defined || is_rd(pass->packet))
+	if (pass->shape->defined || is_rd(pass->packet))
 		return FT_OK;
 	return ft_opcode_service(pass->packet->opcode) == FT_MANUFACTURER ? FT_MANUFACTURER_OPCODE
 									  : FT_RESERVED_OPCODE;
@@ -41,11 +41,11 @@ static enum ft_malformed framing_rules(const struct ft_pass *pass)
 
 	if (packet->tver != 0)
 		return FT_BAD_TVER;
-	if (!pass->shape.defined && !is_rd(packet))
+	if (!pass->shape->defined && !is_rd(packet))
 		return opcode_rules(pass);
 	if ((packet->pkey & 0x7fff) == 0 && packet->dest_qp != 0)
 		return FT_INVALID_PKEY;
-	if (pass->length < BTH_LEN + pass->skipped + pass->shape.length + ICRC_LEN)
+	if (pass->length < BTH_LEN + pass->skipped + pass->shape->length + ICRC_LEN)
 		return FT_EXTHDR_SHORT;
 	if (pass->length % 4 != 0)
 		return FT_UNALIGNED_LENGTH;
@@ -66,7 +66,7 @@ static enum ft_malformed payload_rules(const struct ft_pass *pass)
 {
 	const struct ft_packet *packet = pass->packet;
 	uint32_t payload = packet->payload_length;
-	uint8_t rule = pass->shape.payload;
+	uint8_t rule = pass->shape->payload;
 
 	if (rule == FT_PAYLOAD_CNP && pass->length != CNP_LEN)
 		return FT_CNP_BAD_LENGTH;

@@ -57,8 +57,6 @@ void ft_read_vcrc(struct ft_pass *pass)
 		      *vcrc = pass->cursor.bytes + pass->lrh_end;
 	uint16_t check;
 
-	if (pass->lrh_end == 0)
-		return;
 	if (pass->lrh_captured < pass->lrh_end ||
 	    pass->lrh_captured - pass->lrh_end < sizeof packet->vcrc) {
 		bool existed = pass->lrh_wire != FT_WIRE_UNKNOWN &&

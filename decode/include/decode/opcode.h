@@ -40,7 +40,7 @@ struct ft_opcode_shape {
 };
 
 /* RD opcodes in IBA's reading: RDETH, and DETH in requests. */
-struct ft_opcode_shape ft_opcode_shape(uint8_t opcode);
+const struct ft_opcode_shape *ft_opcode_shape(uint8_t opcode);
 
 /* "RC_RDMA_WRITE_ONLY", "CNP", ...; NULL for undefined opcodes. */
 const char *ft_opcode_name(uint8_t opcode);

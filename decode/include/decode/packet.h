@@ -282,10 +282,9 @@ struct ft_packet {
 	uint8_t icrc_check, vcrc_check, fcs_check; /* enum ft_check */
 	uint8_t ip_version;                        /* 4 or 6 with FT_HAS_IPV4/6 */
 	uint8_t layer_count, vlan_count, tunnel_count;
-
-	/* BTH */
+	uint8_t tver; /* 4-bit; from here on: BTH */
 	uint8_t opcode;
-	uint8_t tver, pad; /* 4-bit, 0..3 */
+	uint8_t pad; /* 0..3 */
 	bool solicited, migrated, ack_request, fecn, becn;
 	uint16_t pkey; /* all 16 bits */
 	uint16_t udp_sport, udp_dport;
