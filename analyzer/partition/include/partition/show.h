@@ -1,0 +1,26 @@
+#pragma once
+
+#include <stdio.h>
+
+#include <partition/declared.h>
+
+/*
+ * `map show`: the map as it was understood, also one that was refused (the *rejected of
+ * ft_map_load()). JSON is pmap-normalised/1 (docs/formats.md): partitions[] with rules[] in file
+ * order and keywords unexpanded, diagnostics[], and for OpenSM files effective[], the P_Key tables
+ * that OpenSM gives the ports of the topology. A file that OpenSM drops shows no partitions;
+ * intended[] is what was read before the error.
+ * 0, -ENOMEM, or -EIO if `out` took less than all.
+ */
+int ft_map_show(const struct ft_declared *declared, bool json, FILE *out);
+
+/*
+ * `map check`: one line per diagnostic, "map.conf:7: error: bad-port-guid: a sentence", then one
+ * line with the verdict. 0 or -EIO.
+ */
+int ft_map_check_write(const struct ft_declared *declared, FILE *out);
+
+const char *ft_map_verdict_word(
+	enum ft_map_verdict verdict); /* "ok", "warn", "fail_open", "reject" */
+const char *ft_diagnostic_severity_word(
+	enum ft_diagnostic_severity severity); /* "info", "warning", "error" */
