@@ -1,5 +1,4 @@
-#include <isa-l.h>
-
+#include "crc32.h"
 #include "pass.h"
 
 /*
@@ -85,13 +84,8 @@ static void check_fcs(struct ft_pass *pass)
 	if (pass->fcs_bytes == 0 || pass->frame_captured < pass->frame_end + pass->fcs_bytes ||
 	    !pass->config->check_icrc)
 		return;
-	crc = crc32_gzip_refl(0, pass->cursor.bytes + pass->frame_at,
-			      pass->frame_end - pass->frame_at);
-	pass->packet->fcs_check = fcs[0] == (crc & 0xff) && fcs[1] == (crc >> 8 & 0xff) &&
-						  fcs[2] == (crc >> 16 & 0xff) &&
-						  fcs[3] == crc >> 24
-					  ? FT_CHECK_GOOD
-					  : FT_CHECK_BAD;
+	crc = ft_crc32(0, pass->cursor.bytes + pass->frame_at, pass->frame_end - pass->frame_at);
+	pass->packet->fcs_check = ft_crc32_is(fcs, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
 }
 
 /* What stands behind the network packet. */

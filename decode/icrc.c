@@ -1,5 +1,4 @@
-#include <isa-l.h>
-
+#include "crc32.h"
 #include "pass.h"
 
 /*
@@ -52,8 +51,8 @@ static uint32_t add_masked(uint32_t crc, const struct cover *cover, const uint8_
 		bytes |= mask;
 		memcpy(masked + i, &bytes, CHUNK);
 	}
-	crc = crc32_gzip_refl(crc, masked, head);
-	return crc32_gzip_refl(crc, b + head, size - head);
+	crc = ft_crc32(crc, masked, head);
+	return ft_crc32(crc, b + head, size - head);
 }
 
 /* Extension headers move the UDP header away from the IPv6 header: three pieces. */
@@ -82,8 +81,5 @@ enum ft_check ft_icrc_check(const struct ft_pass *pass)
 		crc = add_extended(pass, bytes, end);
 	else
 		crc = add_masked(0, cover, bytes + from, end - from);
-	return stored[0] == (crc & 0xff) && stored[1] == (crc >> 8 & 0xff) &&
-			       stored[2] == (crc >> 16 & 0xff) && stored[3] == crc >> 24
-		       ? FT_CHECK_GOOD
-		       : FT_CHECK_BAD;
+	return ft_crc32_is(stored, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
 }
