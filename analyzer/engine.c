@@ -186,7 +186,7 @@ static int finish(struct ft_engine *engine, const struct ft_frame *frame, const 
 	int error = 0;
 
 	if (engine->map != NULL) {
-		ft_judge(engine->judge, &item->lookup, frame->ts_ns, &judgement);
+		ft_judge_frame(engine->judge, &item->lookup, frame->ts_ns, &judgement);
 		accounted.judgement = &judgement;
 		error = ft_account_add(&engine->account, &accounted);
 	}

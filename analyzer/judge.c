@@ -277,8 +277,8 @@ static void count_bad_icrc(struct ft_judge *judge, const struct ft_lookup *looku
 	judgement->flow->bad_icrc++;
 }
 
-void ft_judge(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
-	      struct ft_judgement *judgement)
+void ft_judge_frame(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
+		    struct ft_judgement *judgement)
 {
 	*judgement = (struct ft_judgement){ .kind = lookup->kind };
 	if (lookup->kind == FT_FRAME_NOT_RDMA)

@@ -58,7 +58,7 @@ void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *loo
 #define FT_NO_TIME UINT64_MAX
 
 /* Pointers in *judgement stay good until the next call. `ts_ns` since 1970, or FT_NO_TIME. */
-void ft_judge(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
+void ft_judge_frame(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
               struct ft_judgement *judgement);
 
 struct ft_flow_table *ft_judge_flows(struct ft_judge *judge);
