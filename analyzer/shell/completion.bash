@@ -1,0 +1,37 @@
+# bash completion for fabtap
+
+_fabtap() {
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
+	local job="--map --read --count --topology --key --map-format --allow-both-pkeys --flows --rd --roce-port --no-icrc --json --output --help"
+	local words
+
+	case $previous in
+	--rd) words="iba dc opaque" ;;
+	--map-format) words="tapmap opensm" ;;
+	-o | --output) words="text json" ;;
+	-T) words="text json fields" ;;
+	-e) words=$(fabtap decode --list-fields 2>/dev/null | cut -d' ' -f1) ;;
+	esac
+	if [[ -z $words && $COMP_CWORD -eq 1 ]]; then
+		words="audit decode explain map sources help --version --help"
+	elif [[ -z $words && $verb == map && $COMP_CWORD -eq 2 ]]; then
+		words="check show ask lint diff convert"
+	elif [[ -z $words && $verb == help ]]; then
+		words="audit decode explain map sources help"
+	elif [[ -z $words && $word == -* ]]; then
+		case $verb in
+		audit) words="$job --write --min-coverage" ;;
+		decode) words="$job -T -e --list-fields" ;;
+		explain) words=$job ;;
+		map) words="--map-format --topology --key --allow-both-pkeys --json --output --at --port --pair --help" ;;
+		sources) words="--json --help" ;;
+		esac
+	fi
+	if [[ -n $words ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+	fi
+}
+
+complete -o filenames -F _fabtap fabtap

@@ -1,0 +1,41 @@
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "build.h"
+#include "log.h"
+#include "output.h"
+#include "verb.h"
+
+static enum ft_exit version(void)
+{
+	printf("fabtap %s (%s)\n", ft_build_version(), ft_build_text());
+	return FT_EXIT_CLEAN;
+}
+
+static enum ft_exit run(int argc, char **argv)
+{
+	const struct ft_verb *verb;
+
+	if (argc < 2) {
+		ft_log("no verb given; `fabtap help` lists them");
+		return FT_EXIT_FAILED;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+		return version();
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return ft_verb_help.run(1, argv + 1);
+	verb = ft_verb_find(argv[1]);
+	if (verb == NULL) {
+		ft_log("no verb %s; `fabtap help` lists them", argv[1]);
+		return FT_EXIT_FAILED;
+	}
+	return verb->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	/* a reader that goes away is an error of write(), not the end of the program */
+	signal(SIGPIPE, SIG_IGN);
+	return (int)ft_output_finish(run(argc, argv));
+}

@@ -1,0 +1,68 @@
+#include "output.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+
+static bool told; /* one line is enough */
+
+enum ft_exit ft_output_failed(int error)
+{
+	if (!told && error != -EPIPE)
+		ft_log("standard output: %s", strerror(-error));
+	told = true;
+	return FT_EXIT_FAILED;
+}
+
+enum ft_exit ft_output_finish(enum ft_exit status)
+{
+	bool failed = ferror(stdout);
+
+	errno = 0;
+	if (fclose(stdout) == 0 && !failed)
+		return status;
+	return ft_output_failed(errno != 0 ? -errno : -EIO);
+}
+
+int ft_output_colour(void)
+{
+	const char *none = getenv("NO_COLOR");
+	const char *terminal = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (none == NULL || *none == 0) &&
+	       (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
+static const char *bare_path(const char *input)
+{
+	return strncmp(input, "file:", 5) == 0 ? input + 5 : input;
+}
+
+static bool is_input(const struct stat *output, const char *input)
+{
+	struct stat state;
+	int error = strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &state)
+					    : stat(bare_path(input), &state);
+
+	return error == 0 && S_ISREG(state.st_mode) && state.st_dev == output->st_dev &&
+	       state.st_ino == output->st_ino;
+}
+
+const char *ft_output_overwrites(const char *path, const char *const *inputs, size_t count)
+{
+	struct stat output;
+	int error = path == NULL ? fstat(STDOUT_FILENO, &output) : stat(path, &output);
+
+	if (error != 0 || !S_ISREG(output.st_mode))
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		if (is_input(&output, inputs[i]))
+			return inputs[i];
+	return NULL;
+}

@@ -1,0 +1,75 @@
+#include "retell.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void quote(FILE *out, const char *word)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+=@%";
+
+	if (*word != 0 && strspn(word, plain) == strlen(word)) {
+		fputs(word, out);
+		return;
+	}
+	fputc('\'', out);
+	for (; *word != 0; word++) {
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	}
+	fputc('\'', out);
+}
+
+static void option(FILE *out, const char *name, const char *value)
+{
+	if (value == NULL)
+		return;
+	fprintf(out, "%s ", name);
+	quote(out, value);
+	fputc(' ', out);
+}
+
+static void decoding(FILE *out, const struct ft_job *job)
+{
+	static const char *const readings[] = {
+		[FT_RD_IBA] = NULL, [FT_RD_DC] = "dc", [FT_RD_OPAQUE] = "opaque"
+	};
+
+	option(out, "--rd", readings[job->config.decode.rd]);
+	for (unsigned i = 0; i < job->ports_given; i++)
+		fprintf(out, "--roce-port %u ", job->config.decode.roce_ports[i]);
+	if (!job->config.decode.check_icrc)
+		fputs("--no-icrc ", out);
+	if (job->most_frames != UINT64_MAX)
+		fprintf(out, "-c %" PRIu64 " ", job->most_frames);
+}
+
+char *ft_retell(const struct ft_job *job)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out == NULL)
+		return NULL;
+	option(out, "-m", job->files.map);
+	option(out, "--map-format", job->files.format);
+	for (size_t i = 0; i < job->files.topology_count; i++)
+		option(out, "--topology", job->topologies[i]);
+	if (job->files.allow_both_pkeys)
+		fputs("--allow-both-pkeys ", out);
+	decoding(out, job);
+	for (size_t i = 0; i < job->capture_count; i++) {
+		quote(out, job->captures[i]);
+		if (i + 1 < job->capture_count)
+			fputc(' ', out);
+	}
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}

@@ -1,0 +1,217 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <report/render.h>
+
+#include "build.h"
+#include "job.h"
+#include "log.h"
+#include "number.h"
+#include "output.h"
+#include "retell.h"
+
+static const char usage[] =
+	"usage: fabtap audit -m MAP [options] CAPTURE...\n"
+	"\n"
+	"Compares what the captures show with the declared tenant partition map and reports who\n"
+	"talked to whom. `-` is standard input. Captures: pcap, pcapng, ERF, also .gz and .zst.\n"
+	"\n"
+	"options:\n" FT_JOB_USAGE
+	"  -o, --output FORMAT    text (default) or json; --json is short for -o json\n"
+	"  -w, --write FILE       the frames of every finding as pcapng, its id in their comments\n"
+	"      --min-coverage X   share of RDMA frames that must be judged for a verdict of\n"
+	"                         compliant, 0 to 1 (default 0.99)\n"
+	"\n"
+	"exit status: 0 compliant, 1 violated, 2 could not do it (or not all), 3 not evidenced\n";
+
+struct audit {
+	struct ft_job job;
+	const char *format;   /* NULL: text */
+	const char *evidence; /* -w; NULL: none */
+	struct ft_pcapng_writer *writer;
+};
+
+static int take_format(struct audit *audit, const char *format)
+{
+	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
+		ft_usage_error(&ft_verb_audit, "-o %s: not text or json", format);
+		return -EINVAL;
+	}
+	if (audit->format != NULL && strcmp(audit->format, format) != 0) {
+		ft_usage_error(&ft_verb_audit, "both -o %s and -o %s", audit->format, format);
+		return -EINVAL;
+	}
+	audit->format = format;
+	return 0;
+}
+
+static int take_coverage(struct audit *audit, const char *value)
+{
+	if (ft_share_read(value, &audit->job.config.min_coverage))
+		return 0;
+	ft_usage_error(&ft_verb_audit, "--min-coverage %s: not a number from 0 to 1", value);
+	return -EINVAL;
+}
+
+static int take_evidence(struct audit *audit, const char *path)
+{
+	if (audit->evidence != NULL) {
+		ft_usage_error(&ft_verb_audit, "-w given twice");
+		return -EINVAL;
+	}
+	audit->evidence = path;
+	return 0;
+}
+
+static int take(struct audit *audit, int code, const char *value)
+{
+	switch (code) {
+	case 'o':
+		return take_format(audit, value);
+	case FT_OPTION_JSON:
+		return take_format(audit, "json");
+	case 'w':
+		return take_evidence(audit, value);
+	case FT_OPTION_MIN_COVERAGE:
+		return take_coverage(audit, value);
+	default:
+		return ft_job_option(&audit->job, code, value);
+	}
+}
+
+static const struct option words[] = {
+	FT_JOB_WORDS,
+	{ "output", required_argument, NULL, 'o' },
+	{ "json", no_argument, NULL, FT_OPTION_JSON },
+	{ "write", required_argument, NULL, 'w' },
+	{ "min-coverage", required_argument, NULL, FT_OPTION_MIN_COVERAGE },
+	{ 0 },
+};
+
+/* FT_EXIT_CLEAN with *help false: go on. */
+static enum ft_exit read_line(struct audit *audit, int argc, char **argv, bool *help)
+{
+	struct ft_options options = { &ft_verb_audit, FT_JOB_LETTERS "o:w:", words, argc, argv,
+				      false };
+	int code;
+
+	while ((code = ft_option_next(&options)) != FT_OPTION_END) {
+		*help |= code == 'h';
+		if (code == FT_OPTION_BAD || (code != 'h' && take(audit, code, optarg) != 0))
+			return FT_EXIT_FAILED;
+	}
+	for (int i = optind; i < argc; i++)
+		ft_job_capture(&audit->job, argv[i]);
+	if (*help)
+		return ft_usage_print(&ft_verb_audit);
+	if (audit->job.files.map == NULL)
+		return ft_usage_error(&ft_verb_audit, "no map given: -m FILE");
+	if (audit->evidence != NULL && strcmp(audit->evidence, "-") == 0)
+		return ft_usage_error(&ft_verb_audit, "-w -: the report goes to standard output");
+	return FT_EXIT_CLEAN;
+}
+
+static enum ft_exit open_evidence(struct audit *audit)
+{
+	struct ft_writer_complaint complaint;
+
+	if (audit->evidence == NULL)
+		return FT_EXIT_CLEAN;
+	if (ft_pcapng_create(&audit->writer, audit->evidence, "fabtap", &complaint) != 0) {
+		ft_log("%s", complaint.text);
+		return FT_EXIT_FAILED;
+	}
+	ft_engine_keep_evidence(audit->job.engine, audit->writer);
+	return FT_EXIT_CLEAN;
+}
+
+static enum ft_exit close_evidence(struct audit *audit)
+{
+	struct ft_pcapng_writer *writer = audit->writer;
+	struct ft_writer_complaint complaint;
+
+	audit->writer = NULL;
+	if (writer == NULL || ft_pcapng_close(writer, &complaint) == 0)
+		return FT_EXIT_CLEAN;
+	ft_log("%s", complaint.text);
+	return FT_EXIT_FAILED;
+}
+
+static enum ft_exit run_failed(const struct audit *audit, int error)
+{
+	if (error == -EINTR)
+		ft_log("interrupted after %llu frames: no report",
+		       (unsigned long long)audit->job.frames);
+	else
+		ft_log("%s: %s", audit->evidence, strerror(-error));
+	return FT_EXIT_FAILED;
+}
+
+static enum ft_exit status_of(const struct ft_report *report)
+{
+	static const enum ft_exit statuses[] = {
+		[FT_COMPLIANT] = FT_EXIT_CLEAN,
+		[FT_VIOLATED] = FT_EXIT_FINDINGS,
+		[FT_NOT_EVIDENCED] = FT_EXIT_NOT_EVIDENCED,
+	};
+
+	return statuses[report->verdict];
+}
+
+static enum ft_exit print_report(struct audit *audit)
+{
+	struct ft_report report = *ft_engine_report(audit->job.engine, audit->job.source);
+	char *arguments = ft_retell(&audit->job);
+	struct ft_render_options look = { .colour = ft_output_colour(), .arguments = arguments };
+	int error;
+
+	report.version = ft_build_version();
+	report.build = ft_build_text();
+	report.evidence_path = audit->evidence;
+	if (audit->format != NULL && strcmp(audit->format, "json") == 0)
+		error = ft_render_json(stdout, &report);
+	else
+		error = ft_render_text(stdout, &report, &look);
+	free(arguments);
+	return error != 0 ? ft_output_failed(error) : status_of(&report);
+}
+
+static enum ft_exit audit_frames(struct audit *audit)
+{
+	enum ft_exit status;
+	int error;
+
+	if (open_evidence(audit) != FT_EXIT_CLEAN)
+		return FT_EXIT_FAILED;
+	error = ft_job_run(&audit->job);
+	if (error != 0)
+		return run_failed(audit, error);
+	if (close_evidence(audit) != FT_EXIT_CLEAN)
+		return FT_EXIT_FAILED;
+	status = print_report(audit);
+	return ft_job_tell_damage(&audit->job, status);
+}
+
+static enum ft_exit run(int argc, char **argv)
+{
+	struct audit audit = { 0 };
+	enum ft_exit status;
+	bool help = false;
+
+	if (ft_job_init(&audit.job, &ft_verb_audit, argc) != 0)
+		return FT_EXIT_FAILED;
+	status = read_line(&audit, argc, argv, &help);
+	if (status == FT_EXIT_CLEAN && !help)
+		status = ft_job_open(&audit.job, audit.evidence);
+	if (status == FT_EXIT_CLEAN && !help)
+		status = audit_frames(&audit);
+	if (audit.writer != NULL)
+		ft_pcapng_abandon(audit.writer);
+	ft_job_close(&audit.job);
+	return status;
+}
+
+const struct ft_verb ft_verb_audit = { "audit", "frames + map -> P_Key and tenancy report", usage,
+				       run };

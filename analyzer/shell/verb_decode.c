@@ -1,0 +1,185 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <report/frame.h>
+
+#include "job.h"
+#include "log.h"
+#include "output.h"
+
+static const char usage[] =
+	"usage: fabtap decode [options] CAPTURE...\n"
+	"\n"
+	"One line for each packet. With a map each packet's verdict stands at the end of its "
+	"line.\n"
+	"`-` is standard input.\n"
+	"\n"
+	"options:\n" FT_JOB_USAGE "  -o, --output FORMAT    text (default), json or fields; -T "
+				  "means the same, --json is short\n"
+	"                         for -o json\n"
+	"  -e NAME                a field to print with -o fields (repeatable): our name or\n"
+	"                         Wireshark's; values are separated by tabs\n"
+	"      --list-fields      the names that -e takes\n"
+	"\n"
+	"exit status: 0 all frames read, 2 could not do it (or not all)\n";
+
+struct decode {
+	struct ft_job job;
+	const char *format;             /* NULL: text */
+	const struct ft_field **fields; /* room for all of argv */
+	size_t field_count;
+	bool list_fields, help;
+};
+
+static int take_format(struct decode *decode, const char *format)
+{
+	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0 &&
+	    strcmp(format, "fields") != 0) {
+		ft_usage_error(&ft_verb_decode, "-o %s: not text, json or fields", format);
+		return -EINVAL;
+	}
+	if (decode->format != NULL && strcmp(decode->format, format) != 0) {
+		ft_usage_error(&ft_verb_decode, "both -o %s and -o %s", decode->format, format);
+		return -EINVAL;
+	}
+	decode->format = format;
+	return 0;
+}
+
+static int take_field(struct decode *decode, const char *name)
+{
+	const struct ft_field *field = ft_field_find(name);
+
+	if (field == NULL) {
+		ft_usage_error(&ft_verb_decode, "-e %s: no such field; see --list-fields", name);
+		return -EINVAL;
+	}
+	decode->fields[decode->field_count++] = field;
+	return 0;
+}
+
+static int take(struct decode *decode, int code, const char *value)
+{
+	switch (code) {
+	case 'h':
+		decode->help = true;
+		return 0;
+	case 'o':
+	case 'T':
+		return take_format(decode, value);
+	case FT_OPTION_JSON:
+		return take_format(decode, "json");
+	case 'e':
+		return take_field(decode, value);
+	case FT_OPTION_LIST_FIELDS:
+		decode->list_fields = true;
+		return 0;
+	default:
+		return ft_job_option(&decode->job, code, value);
+	}
+}
+
+static const struct option words[] = {
+	FT_JOB_WORDS,
+	{ "output", required_argument, NULL, 'o' },
+	{ "json", no_argument, NULL, FT_OPTION_JSON },
+	{ "list-fields", no_argument, NULL, FT_OPTION_LIST_FIELDS },
+	{ 0 },
+};
+
+static enum ft_exit read_line(struct decode *decode, int argc, char **argv)
+{
+	struct ft_options options = {
+		&ft_verb_decode, FT_JOB_LETTERS "o:T:e:", words, argc, argv, false
+	};
+	bool wants_fields;
+	int code;
+
+	while ((code = ft_option_next(&options)) != FT_OPTION_END)
+		if (code == FT_OPTION_BAD || take(decode, code, optarg) != 0)
+			return FT_EXIT_FAILED;
+	for (int i = optind; i < argc; i++)
+		ft_job_capture(&decode->job, argv[i]);
+	wants_fields = decode->format != NULL && strcmp(decode->format, "fields") == 0;
+	if (wants_fields && decode->field_count == 0)
+		return ft_usage_error(&ft_verb_decode, "-o fields needs a field: -e NAME");
+	if (!wants_fields && decode->field_count > 0)
+		return ft_usage_error(&ft_verb_decode, "-e needs -T fields");
+	return FT_EXIT_CLEAN;
+}
+
+static int show_text(void *context, const struct ft_frame_view *view)
+{
+	(void)context;
+	return ft_frame_text(stdout, view);
+}
+
+static int show_json(void *context, const struct ft_frame_view *view)
+{
+	(void)context;
+	return ft_frame_json(stdout, view);
+}
+
+static int show_fields(void *context, const struct ft_frame_view *view)
+{
+	const struct decode *decode = context;
+
+	return ft_fields_write(stdout, decode->fields, decode->field_count, view);
+}
+
+static ft_engine_observer *observer_of(const struct decode *decode)
+{
+	if (decode->format == NULL || strcmp(decode->format, "text") == 0)
+		return show_text;
+	return strcmp(decode->format, "json") == 0 ? show_json : show_fields;
+}
+
+static enum ft_exit decode_frames(struct decode *decode)
+{
+	enum ft_exit status = FT_EXIT_CLEAN;
+	int error;
+
+	ft_engine_observe(decode->job.engine, observer_of(decode), decode);
+	error = ft_job_run(&decode->job);
+	if (error == -EINTR)
+		status = FT_EXIT_FAILED; /* asked for; what was printed is right */
+	else if (error != 0)
+		return ft_output_failed(error);
+	return ft_job_tell_damage(&decode->job, status);
+}
+
+static enum ft_exit run_line(struct decode *decode, int argc, char **argv)
+{
+	if (read_line(decode, argc, argv) != FT_EXIT_CLEAN)
+		return FT_EXIT_FAILED;
+	if (decode->help)
+		return ft_usage_print(&ft_verb_decode);
+	if (decode->list_fields) {
+		int error = ft_field_list(stdout);
+
+		return error != 0 ? ft_output_failed(error) : FT_EXIT_CLEAN;
+	}
+	if (ft_job_open(&decode->job, NULL) != FT_EXIT_CLEAN)
+		return FT_EXIT_FAILED;
+	return decode_frames(decode);
+}
+
+static enum ft_exit run(int argc, char **argv)
+{
+	struct decode decode = { .fields = calloc((size_t)argc, sizeof(*decode.fields)) };
+	enum ft_exit status = FT_EXIT_FAILED;
+
+	if (decode.fields == NULL)
+		ft_log("out of memory");
+	else if (ft_job_init(&decode.job, &ft_verb_decode, argc) == 0) {
+		status = run_line(&decode, argc, argv);
+		ft_job_close(&decode.job);
+	}
+	free(decode.fields);
+	return status;
+}
+
+const struct ft_verb ft_verb_decode = { "decode", "one line, or one JSON object, per packet", usage,
+					run };

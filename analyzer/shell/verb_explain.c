@@ -1,0 +1,136 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <report/render.h>
+
+#include "build.h"
+#include "job.h"
+#include "log.h"
+#include "output.h"
+
+static const char usage[] =
+	"usage: fabtap explain ID -m MAP [options] CAPTURE...\n"
+	"\n"
+	"One finding of `fabtap audit` with the same map and captures: its rule, the line of the "
+	"map,\n"
+	"who sent what to whom, and the frames. ID may be cut to eight characters or more.\n"
+	"\n"
+	"options:\n" FT_JOB_USAGE
+	"  -o, --output FORMAT    text (default) or json; --json is short for -o json\n"
+	"\n"
+	"exit status: 0 explained, 2 no such finding or could not look\n";
+
+struct explain {
+	struct ft_job job;
+	const char *id;
+	const char *format; /* NULL: text */
+	bool help;
+};
+
+static const struct option words[] = {
+	FT_JOB_WORDS,
+	{ "output", required_argument, NULL, 'o' },
+	{ "json", no_argument, NULL, FT_OPTION_JSON },
+	{ 0 },
+};
+
+static int take_format(struct explain *explain, const char *format)
+{
+	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
+		ft_usage_error(&ft_verb_explain, "-o %s: not text or json", format);
+		return -EINVAL;
+	}
+	if (explain->format != NULL && strcmp(explain->format, format) != 0) {
+		ft_usage_error(&ft_verb_explain, "both -o %s and -o %s", explain->format, format);
+		return -EINVAL;
+	}
+	explain->format = format;
+	return 0;
+}
+
+static int take(struct explain *explain, int code, const char *value)
+{
+	switch (code) {
+	case 'h':
+		explain->help = true;
+		return 0;
+	case 'o':
+		return take_format(explain, value);
+	case FT_OPTION_JSON:
+		return take_format(explain, "json");
+	default:
+		return ft_job_option(&explain->job, code, value);
+	}
+}
+
+static enum ft_exit read_line(struct explain *explain, int argc, char **argv)
+{
+	struct ft_options options = {
+		&ft_verb_explain, FT_JOB_LETTERS "o:", words, argc, argv, false
+	};
+	int code;
+
+	while ((code = ft_option_next(&options)) != FT_OPTION_END)
+		if (code == FT_OPTION_BAD || take(explain, code, optarg) != 0)
+			return FT_EXIT_FAILED;
+	if (explain->help)
+		return FT_EXIT_CLEAN;
+	if (optind >= argc)
+		return ft_usage_error(&ft_verb_explain,
+				      "no finding given: explain ID -m MAP CAPTURE");
+	explain->id = argv[optind];
+	for (int i = optind + 1; i < argc; i++)
+		ft_job_capture(&explain->job, argv[i]);
+	if (explain->job.files.map == NULL)
+		return ft_usage_error(&ft_verb_explain, "no map given: -m FILE");
+	return FT_EXIT_CLEAN;
+}
+
+static enum ft_exit print_finding(struct explain *explain)
+{
+	struct ft_report report = *ft_engine_report(explain->job.engine, explain->job.source);
+	struct ft_render_options look = { .colour = ft_output_colour() };
+	int error;
+
+	report.version = ft_build_version();
+	report.build = ft_build_text();
+	if (explain->format != NULL && strcmp(explain->format, "json") == 0)
+		error = ft_render_finding_json(stdout, &report, explain->id);
+	else
+		error = ft_render_finding_text(stdout, &report, explain->id, &look);
+	if (error == -ENOENT)
+		return ft_usage_error(&ft_verb_explain, "%s: no such finding among %zu",
+				      explain->id, report.finding_count);
+	return error != 0 ? ft_output_failed(error) : FT_EXIT_CLEAN;
+}
+
+static enum ft_exit run_line(struct explain *explain, int argc, char **argv)
+{
+	if (read_line(explain, argc, argv) != FT_EXIT_CLEAN)
+		return FT_EXIT_FAILED;
+	if (explain->help)
+		return ft_usage_print(&ft_verb_explain);
+	if (ft_job_open(&explain->job, NULL) != FT_EXIT_CLEAN)
+		return FT_EXIT_FAILED;
+	if (ft_job_run(&explain->job) != 0) {
+		ft_log("interrupted after %llu frames", (unsigned long long)explain->job.frames);
+		return FT_EXIT_FAILED;
+	}
+	return ft_job_tell_damage(&explain->job, print_finding(explain));
+}
+
+static enum ft_exit run(int argc, char **argv)
+{
+	struct explain explain = { 0 };
+	enum ft_exit status;
+
+	if (ft_job_init(&explain.job, &ft_verb_explain, argc) != 0)
+		return FT_EXIT_FAILED;
+	status = run_line(&explain, argc, argv);
+	ft_job_close(&explain.job);
+	return status;
+}
+
+const struct ft_verb ft_verb_explain = { "explain", "one finding: rule, map line, frames", usage,
+					 run };
