@@ -1,0 +1,100 @@
+"""Instructions per frame, counted by valgrind: the same on every run, however busy the machine."""
+
+import collections
+import pathlib
+import re
+import subprocess
+
+import cases
+import measure
+
+FEW, MANY = 20000, 60000  # the cost of start-up and of the first frame of each flow is in both
+FLOWS = 400
+
+# Source file (or shared object, where no debug information names one) to part of the path of a frame.
+PARTS = [
+    (r"/capture/", "source"),
+    (r"/decode/icrc\.c|libisal", "ICRC"),
+    (r"/decode/", "decode"),
+    (r"/analyzer/flow/", "flow table"),
+    (r"/analyzer/(judge|frame_key|connection_setup)\.c|/analyzer/partition/", "judge"),
+    (r"/analyzer/(account|totals|findings|subject)\.c", "account"),
+    (r"/analyzer/engine\.c", "engine"),
+    (r"/analyzer/", "rest of the analyzer"),
+]
+POSITION = re.compile(r"^(?:[+-]?\d+|\*|0x[0-9a-f]+)(?: |$)")
+
+
+def part_of(file, library):
+    for pattern, part in PARTS:
+        if re.search(pattern, file):
+            return part
+    for pattern, part in PARTS:
+        if file.startswith("?") and re.search(pattern, library):
+            return part
+    return "C library"
+
+
+def read(path):
+    """Own cost by (file, function, library) of a callgrind.out file."""
+    names = {"ob": {}, "fl": {}, "fn": {}}
+    current = {"ob": "?", "fl": "?", "fn": "?"}
+    costs = collections.Counter()
+    called = False
+    for line in path.read_text().splitlines():
+        key, equals, value = line.partition("=")
+        if equals and key in ("ob", "fl", "fi", "fe", "fn", "cob", "cfi", "cfl", "cfn"):
+            table = names[key[-2:] if key[-2:] in names else "fl"]
+            number, _, name = value.partition(" ")
+            if name:
+                table[number] = name
+            if not key.startswith("c"):
+                current[key if key in current else "fl"] = table.get(number, "?")
+        elif key == "calls":
+            called = True
+        elif POSITION.match(line):
+            if not called:
+                costs[current["fl"], current["fn"], current["ob"]] += int(line.split()[1])
+            called = False
+    return costs
+
+
+def count(bench, traffic, frames):
+    capture = bench.make("traffic", "small", "--frames", frames, "--flows", FLOWS, *traffic)
+    output = bench.folder / f"callgrind-{frames}"
+    done = subprocess.run(
+        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", *cases.audit(bench, capture)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise measure.Failure(f"valgrind: exit status {done.returncode}: {done.stderr.strip()}")
+    return read(output)
+
+
+def per_frame(bench, traffic):
+    costs = count(bench, traffic, MANY)
+    costs.subtract(count(bench, traffic, FEW))
+    return {where: cost / (MANY - FEW) for where, cost in costs.items() if cost > 0}
+
+
+def print_parts(title, costs):
+    parts, functions = collections.Counter(), collections.Counter()
+    for (file, function, library), cost in costs.items():
+        parts[part_of(file, library)] += cost
+        functions[function, pathlib.PurePath(file).name] += cost
+    print(f"{title}: {sum(parts.values()):.0f} instructions per frame")
+    for part, cost in parts.most_common():
+        print(f"  {cost:7.1f}  {part}")
+    print("  of which")
+    for (function, file), cost in functions.most_common(16):
+        print(f"  {cost:7.1f}  {function} ({file})")
+
+
+def report(bench):
+    if bench.tool("valgrind", "instructions are not counted") is None:
+        raise measure.Failure("valgrind is not installed")
+    costs = per_frame(bench, cases.SLICES)
+    if not any("/decode/" in file for file, _, _ in costs):
+        print("NOTE: fabtap has no debug information (-g): only shared objects and functions can be told apart")
+    print_parts("slices of 128 bytes", costs)
+    print_parts("64 bytes payload, ICRC", per_frame(bench, ["--payload", 64]))
+    return 0

@@ -1,0 +1,118 @@
+"""Making inputs, running programs in turn, and taking medians."""
+
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import typing
+
+
+class Failure(Exception):
+    """The bench could not do it; says why."""
+
+
+class Run(typing.NamedTuple):
+    seconds: float
+    peak_kib: int
+
+
+class Pair(typing.NamedTuple):
+    """Two programs that ran in turn on the same input."""
+
+    ours: float  # seconds, median
+    reference: float
+    ratio: float  # median of the rounds' ratios
+    ours_kib: int
+
+
+def cpu_name():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown processor"
+
+
+class Bench:
+    def __init__(self, build, folder, rounds, clock):
+        self.build, self.folder, self.rounds, self.clock = build, folder, rounds, clock
+        self.skipped = []
+        self.fabtap = self.program("fabtap")
+        self.bare_loop = self.program("tests/bench/bench_bare_loop")
+        self.parse_json = self.program("tests/bench/bench_parse_json")
+        self.generate = self.program("tests/bench/bench_generate")
+        self.measure = self.program("tests/bench/bench_measure")
+
+    def program(self, name):
+        path = self.build / name
+        if not path.is_file():
+            raise Failure(f"{path} is missing: build the whole project first")
+        return str(path)
+
+    def tool(self, name, left_out):
+        """A program of the system, or None and a loud line in the end."""
+        if shutil.which(name) is None:
+            self.skipped.append(f"{name} is not installed: {left_out}")
+            return None
+        return name
+
+    def progress(self, name, work):
+        if sys.stderr.isatty():
+            print(f"\r\033[K{name} ...", end="", file=sys.stderr, flush=True)
+        try:
+            return work(self)
+        finally:
+            if sys.stderr.isatty():
+                print("\r\033[K", end="", file=sys.stderr, flush=True)
+            for path in self.folder.iterdir():
+                path.unlink()
+
+    # inputs
+
+    def make(self, *arguments):
+        """A file made by bench_generate, on disk and in the page cache."""
+        kind, site, *options = map(str, arguments)
+        path = self.folder / f"{kind}-{'-'.join([site] + options).replace('--', '')}"
+        if not path.exists():
+            subprocess.run([self.generate, kind, site, path, *options], check=True)
+            with open(path, "rb") as made:
+                os.fsync(made.fileno())
+                while made.read(1 << 20):
+                    pass
+        return str(path)
+
+    # runs
+
+    def run(self, command, output=os.devnull, statuses=(0,)):
+        done = subprocess.run([self.measure, str(output), *map(str, command)], text=True, capture_output=True)
+        try:
+            wall, user, system, peak, status = map(int, done.stdout.split())
+        except ValueError:
+            raise Failure(f"{' '.join(command)}: {done.stderr.strip()}") from None
+        if status not in statuses:
+            raise Failure(f"{' '.join(map(str, command))}: exit status {status}: {done.stderr.strip()}")
+        return Run((wall if self.clock == "wall" else user + system) / 1e9, peak)
+
+    def against(self, ours, reference, rounds=None, **files):
+        """Our command and a reference, in turn. `output` and `reference_output` take what they print."""
+        pairs = []
+        for _ in range(rounds or self.rounds):
+            mine = self.run(ours, files.get("output", os.devnull))
+            pairs.append((mine, self.run(reference, files.get("reference_output", os.devnull))))
+        return Pair(
+            statistics.median(mine.seconds for mine, _ in pairs),
+            statistics.median(other.seconds for _, other in pairs),
+            statistics.median(mine.seconds / other.seconds for mine, other in pairs),
+            max(mine.peak_kib for mine, _ in pairs),
+        )
+
+    def check_audit(self, command, frames):
+        """A fast wrong answer is no answer: every frame counted, and none of them a finding."""
+        output = self.folder / "report"
+        self.run([*command, "--json"], output)
+        report = json.loads(output.read_text())
+        if report["capture"]["frames"] != frames or report["verdict"] != "compliant":
+            raise Failure(f"{' '.join(command)}: {report['verdict']} after {report['capture']['frames']} of {frames} "
+                          f"frames: {report['because']}")
