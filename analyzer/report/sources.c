@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "human.h"
-#include "json.h"
+#include "document.h"
 
 static const struct format {
 	const char *name, *about;
@@ -151,53 +151,53 @@ int ft_sources_inputs_text(FILE *out, const struct ft_source_input *const *input
 	return ft_line_flush(&line);
 }
 
-static void input_object(struct ft_json *json, const struct ft_source_input *input)
+static void input_object(struct ft_document *json, const struct ft_source_input *input)
 {
-	ft_json_begin(json, NULL, '{');
-	ft_json_text(json, "name", input->name);
-	ft_json_text(json, "kind", input->kind);
-	ft_json_text(json, "format", input->format);
-	ft_json_text(json, "compression", input->compression);
-	ft_json_begin(json, "linktypes", '[');
+	ft_member_begin(json, NULL, '{');
+	ft_member_text(json, "name", input->name);
+	ft_member_text(json, "kind", input->kind);
+	ft_member_text(json, "format", input->format);
+	ft_member_text(json, "compression", input->compression);
+	ft_member_begin(json, "linktypes", '[');
 	for (unsigned i = 0; i < input->link_type_count; i++)
-		ft_json_number(json, NULL, input->link_types[i]);
-	ft_json_end(json, ']');
-	ft_json_number(json, "frames", input->frames);
-	ft_json_number(json, "bytes", input->bytes);
-	ft_json_time(json, "first_ts", input->first_ts_ns);
-	ft_json_time(json, "last_ts", input->last_ts_ns);
-	ft_json_number(json, "odd_records", input->odd_records);
-	ft_json_number(json, "clock_steps", input->clock_steps);
-	ft_json_number(json, "erf_lost", input->erf_lost);
-	ft_json_text(json, "damage", input->damaged ? input->complaint.text : NULL);
-	ft_json_end(json, '}');
+		ft_member_number(json, NULL, input->link_types[i]);
+	ft_member_end(json, ']');
+	ft_member_number(json, "frames", input->frames);
+	ft_member_number(json, "bytes", input->bytes);
+	ft_member_time(json, "first_ts", input->first_ts_ns);
+	ft_member_time(json, "last_ts", input->last_ts_ns);
+	ft_member_number(json, "odd_records", input->odd_records);
+	ft_member_number(json, "clock_steps", input->clock_steps);
+	ft_member_number(json, "erf_lost", input->erf_lost);
+	ft_member_text(json, "damage", input->damaged ? input->complaint.text : NULL);
+	ft_member_end(json, '}');
 }
 
 int ft_sources_json(FILE *out, const struct ft_source_input *const *inputs, size_t count)
 {
-	struct ft_json json;
+	struct ft_document json;
 
-	ft_json_open(&json, out);
-	ft_json_text(&json, "schema", "fabtap.sources/1");
-	ft_json_begin(&json, "formats", '[');
+	ft_document_open(&json, out);
+	ft_member_text(&json, "schema", "fabtap.sources/1");
+	ft_member_begin(&json, "formats", '[');
 	for (size_t i = 0; i < FORMATS; i++)
-		ft_json_text(&json, NULL, formats[i].name);
-	ft_json_end(&json, ']');
-	ft_json_begin(&json, "compressions", '[');
+		ft_member_text(&json, NULL, formats[i].name);
+	ft_member_end(&json, ']');
+	ft_member_begin(&json, "compressions", '[');
 	for (size_t i = 0; i < sizeof(compressions) / sizeof(compressions[0]); i++)
-		ft_json_text(&json, NULL, compressions[i]);
-	ft_json_end(&json, ']');
-	ft_json_begin(&json, "linktypes", '[');
+		ft_member_text(&json, NULL, compressions[i]);
+	ft_member_end(&json, ']');
+	ft_member_begin(&json, "linktypes", '[');
 	for (size_t i = 0; i < LINK_TYPES; i++) {
-		ft_json_begin(&json, NULL, '{');
-		ft_json_number(&json, "linktype", link_types[i].number);
-		ft_json_text(&json, "name", link_types[i].name);
-		ft_json_end(&json, '}');
+		ft_member_begin(&json, NULL, '{');
+		ft_member_number(&json, "linktype", link_types[i].number);
+		ft_member_text(&json, "name", link_types[i].name);
+		ft_member_end(&json, '}');
 	}
-	ft_json_end(&json, ']');
-	ft_json_begin(&json, "inputs", '[');
+	ft_member_end(&json, ']');
+	ft_member_begin(&json, "inputs", '[');
 	for (size_t i = 0; i < count; i++)
 		input_object(&json, inputs[i]);
-	ft_json_end(&json, ']');
-	return ft_json_close(&json);
+	ft_member_end(&json, ']');
+	return ft_document_close(&json);
 }

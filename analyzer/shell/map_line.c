@@ -102,7 +102,7 @@ int ft_map_line_read(struct ft_map_line *line, int argc, char **argv)
 		ft_log("out of memory");
 		return -ENOMEM;
 	}
-	while (error == 0 && (code = ft_option_next(&options)) != FT_OPTION_END)
+	while (error == 0 && (code = ft_options_next(&options)) != FT_OPTION_END)
 		error = code == FT_OPTION_PAIR ? take_pair(line, optarg, argc, argv)
 					       : take(line, code, optarg);
 	for (int i = optind; i < argc && error == 0; i++)

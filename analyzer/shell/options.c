@@ -39,7 +39,7 @@ static int unknown(const struct ft_options *options, const char *given)
 	return FT_OPTION_BAD;
 }
 
-int ft_option_next(struct ft_options *options)
+int ft_options_next(struct ft_options *options)
 {
 	char letters[LETTERS];
 	int code;

@@ -40,7 +40,7 @@ struct ft_options {
 };
 
 /* The next option's code with optarg, FT_OPTION_END, or FT_OPTION_BAD after a line on standard error. */
-int ft_option_next(struct ft_options *options);
+int ft_options_next(struct ft_options *options);
 
 /* A complaint about the command line: "audit: ...". Is FT_EXIT_FAILED. */
 enum ft_exit ft_usage_error(const struct ft_verb *verb, const char *format, ...)

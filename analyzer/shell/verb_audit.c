@@ -97,7 +97,7 @@ static enum ft_exit read_line(struct audit *audit, int argc, char **argv, bool *
 				      false };
 	int code;
 
-	while ((code = ft_option_next(&options)) != FT_OPTION_END) {
+	while ((code = ft_options_next(&options)) != FT_OPTION_END) {
 		*help |= code == 'h';
 		if (code == FT_OPTION_BAD || (code != 'h' && take(audit, code, optarg) != 0))
 			return FT_EXIT_FAILED;

@@ -17,7 +17,7 @@ static const char usage[] =
 	"`-` is standard input.\n"
 	"\n"
 	"options:\n" FT_JOB_USAGE "  -o, --output FORMAT    text (default), json or fields; -T "
-				  "means the same, --json is short\n"
+	"means the same, --json is short\n"
 	"                         for -o json\n"
 	"  -e NAME                a field to print with -o fields (repeatable): our name or\n"
 	"                         Wireshark's; values are separated by tabs\n"
@@ -97,7 +97,7 @@ static enum ft_exit read_line(struct decode *decode, int argc, char **argv)
 	bool wants_fields;
 	int code;
 
-	while ((code = ft_option_next(&options)) != FT_OPTION_END)
+	while ((code = ft_options_next(&options)) != FT_OPTION_END)
 		if (code == FT_OPTION_BAD || take(decode, code, optarg) != 0)
 			return FT_EXIT_FAILED;
 	for (int i = optind; i < argc; i++)

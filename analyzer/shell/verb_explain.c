@@ -71,7 +71,7 @@ static enum ft_exit read_line(struct explain *explain, int argc, char **argv)
 	};
 	int code;
 
-	while ((code = ft_option_next(&options)) != FT_OPTION_END)
+	while ((code = ft_options_next(&options)) != FT_OPTION_END)
 		if (code == FT_OPTION_BAD || take(explain, code, optarg) != 0)
 			return FT_EXIT_FAILED;
 	if (explain->help)

@@ -110,7 +110,7 @@ static enum ft_exit run(int argc, char **argv)
 	bool json = false;
 	int code, error;
 
-	while ((code = ft_option_next(&options)) != FT_OPTION_END) {
+	while ((code = ft_options_next(&options)) != FT_OPTION_END) {
 		if (code == FT_OPTION_BAD)
 			return FT_EXIT_FAILED;
 		if (code == 'h')

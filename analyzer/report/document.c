@@ -1,15 +1,15 @@
-#include "json.h"
+#include "document.h"
 
 #include <math.h>
 
-static void new_line(struct ft_json *json)
+static void new_line(struct ft_document *json)
 {
 	ft_line_char(&json->line, '\n');
 	for (unsigned i = 0; i < json->depth; i++)
 		ft_line_add(&json->line, "  ");
 }
 
-static void lead(struct ft_json *json, const char *name)
+static void lead(struct ft_document *json, const char *name)
 {
 	if (!json->first)
 		ft_line_char(&json->line, ',');
@@ -24,7 +24,7 @@ static void lead(struct ft_json *json, const char *name)
 	ft_line_add(&json->line, ": ");
 }
 
-void ft_json_open(struct ft_json *json, FILE *out)
+void ft_document_open(struct ft_document *json, FILE *out)
 {
 	ft_line_open(&json->line, out);
 	ft_line_char(&json->line, '{');
@@ -32,13 +32,13 @@ void ft_json_open(struct ft_json *json, FILE *out)
 	json->first = true;
 }
 
-int ft_json_close(struct ft_json *json)
+int ft_document_close(struct ft_document *json)
 {
 	ft_line_add(&json->line, "\n}\n");
 	return ft_line_flush(&json->line);
 }
 
-void ft_json_begin(struct ft_json *json, const char *name, char bracket)
+void ft_member_begin(struct ft_document *json, const char *name, char bracket)
 {
 	lead(json, name);
 	ft_line_char(&json->line, bracket);
@@ -46,7 +46,7 @@ void ft_json_begin(struct ft_json *json, const char *name, char bracket)
 	json->first = true;
 }
 
-void ft_json_end(struct ft_json *json, char bracket)
+void ft_member_end(struct ft_document *json, char bracket)
 {
 	json->depth--;
 	if (json->depth == 1 && !json->first)
@@ -55,44 +55,44 @@ void ft_json_end(struct ft_json *json, char bracket)
 	json->first = false;
 }
 
-void ft_json_null(struct ft_json *json, const char *name)
+void ft_member_null(struct ft_document *json, const char *name)
 {
 	lead(json, name);
 	ft_line_add(&json->line, "null");
 }
 
-void ft_json_bool(struct ft_json *json, const char *name, bool value)
+void ft_member_bool(struct ft_document *json, const char *name, bool value)
 {
 	lead(json, name);
 	ft_line_add(&json->line, value ? "true" : "false");
 }
 
-void ft_json_text(struct ft_json *json, const char *name, const char *value)
+void ft_member_text(struct ft_document *json, const char *name, const char *value)
 {
 	if (value == NULL) {
-		ft_json_null(json, name);
+		ft_member_null(json, name);
 		return;
 	}
 	lead(json, name);
 	ft_line_quoted(&json->line, value);
 }
 
-void ft_json_number(struct ft_json *json, const char *name, uint64_t value)
+void ft_member_number(struct ft_document *json, const char *name, uint64_t value)
 {
 	if (value == UINT64_MAX) {
-		ft_json_null(json, name);
+		ft_member_null(json, name);
 		return;
 	}
 	lead(json, name);
 	ft_line_decimal(&json->line, value);
 }
 
-void ft_json_real(struct ft_json *json, const char *name, double value)
+void ft_member_real(struct ft_document *json, const char *name, double value)
 {
 	char text[32];
 
 	if (!isfinite(value) || value < 0) {
-		ft_json_null(json, name);
+		ft_member_null(json, name);
 		return;
 	}
 	snprintf(text, sizeof(text), "%.9g", value);
@@ -100,7 +100,7 @@ void ft_json_real(struct ft_json *json, const char *name, double value)
 	ft_line_add(&json->line, text);
 }
 
-void ft_json_hex(struct ft_json *json, const char *name, uint64_t value, unsigned digits)
+void ft_member_hex(struct ft_document *json, const char *name, uint64_t value, unsigned digits)
 {
 	lead(json, name);
 	ft_line_char(&json->line, '"');
@@ -108,10 +108,10 @@ void ft_json_hex(struct ft_json *json, const char *name, uint64_t value, unsigne
 	ft_line_char(&json->line, '"');
 }
 
-void ft_json_time(struct ft_json *json, const char *name, uint64_t ts_ns)
+void ft_member_time(struct ft_document *json, const char *name, uint64_t ts_ns)
 {
 	if (ts_ns == UINT64_MAX) {
-		ft_json_null(json, name);
+		ft_member_null(json, name);
 		return;
 	}
 	lead(json, name);

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "line.h"
+
+/*
+ * A JSON document on its way to a handle. The two outer levels take a line for each member, what is
+ * deeper stands in one line, so that a document reads well and one row of a list is one line.
+ */
+struct ft_document {
+	struct ft_line line;
+	unsigned depth;
+	bool first; /* nothing stands before the next member */
+};
+
+void ft_document_open(struct ft_document *json, FILE *out); /* and the document's `{` */
+int ft_document_close(struct ft_document *json); /* `}`; 0 or the first -errno of the handle */
+
+/* `name` is NULL inside a list. */
+void ft_member_begin(struct ft_document *json, const char *name, char bracket); /* '{' or '[' */
+void ft_member_end(struct ft_document *json, char bracket);                     /* '}' or ']' */
+void ft_member_null(struct ft_document *json, const char *name);
+void ft_member_bool(struct ft_document *json, const char *name, bool value);
+void ft_member_text(struct ft_document *json, const char *name, const char *value); /* NULL: null */
+void ft_member_number(struct ft_document *json, const char *name,
+		      uint64_t value); /* UINT64_MAX: null */
+void ft_member_real(struct ft_document *json, const char *name,
+		    double value); /* negative, not finite: null */
+void ft_member_hex(struct ft_document *json, const char *name, uint64_t value,
+		   unsigned digits); /* "0x8001" */
+void ft_member_time(struct ft_document *json, const char *name,
+		    uint64_t ts_ns); /* RFC 3339; UINT64_MAX: null */
