@@ -1,2 +1,20 @@
 target_sources(partition PRIVATE
+	case.c
+	check.c
+	compiled.c
+	compiled_epochs.c
+	compiled_grants.c
+	compiled_names.c
+	compiled_segments.c
+	cotenancy.c
+	entries.c
+	exceptions.c
+	holders.c
+	index.c
+	ladder.c
+	owners.c
+	rules.c
+	segments.c
+	talk.c
+	tenants.c
 )

@@ -63,24 +63,44 @@ struct ft_end {
 struct ft_verdict {
 	uint32_t rules;                  /* bit per enum ft_rule: violations (and decode.* alerts) that hold */
 	bool undecided;                  /* a rule that might hold could not be tried */
-	bool grace;                      /* FT_RULE_TENANT_GRACE instead of `rules` */
+	bool grace;                      /* report FT_RULE_TENANT_GRACE instead of the violations in `rules` */
 	bool crossing_between_customers;
 	struct ft_end src, dst;
 	uint32_t exception;              /* index into declared->exceptions used to permit a crossing; FT_NONE */
 	uint32_t partition;              /* index of the base's partition; FT_NONE */
+	uint32_t now;                    /* the rules of sections 4 to 6 alone, before time excused or renamed any */
 	struct ft_origin origin;         /* the map line that decided; file FT_NONE: none */
+	struct ft_origin crossing_origin, spoof_origin; /* likewise for these two rules: ft_verdict_origin() */
 };
 
 /*
  * Judge a frame at an instant. Rules of flow history (pkey.changed-on-connection) and of the ICRC are not here.
- * The verdict is constant within the map epoch of ts_ns.
+ * The verdict is constant within the map epoch of ts_ns, and the same for the same key. Of a frame that
+ * is not judged (an SMP, a broken one, a wrong ICRC) only `src` and `dst` count: they are its tenant pair.
  */
 void ft_check(const struct ft_map *map, const struct ft_check_key *key, int64_t ts_ns, struct ft_verdict *verdict);
 
-/* True where section 4 judges the P_Key of this frame, i.e. where pkey.changed-on-connection applies too. */
+/*
+ * The bits to report, FT_RULE_TENANT_GRACE among them. A frame that changed the P_Key of its connection
+ * breaks that rule at every instant: neither grace nor another interval would have permitted it, so
+ * then all its rules stand as they are now. Then, and under grace, no exception counts as used.
+ */
+uint32_t ft_verdict_rules(const struct ft_verdict *verdict, bool changed_on_connection);
+
+/* The map line behind one of the verdict's rules; file FT_NONE: none. */
+struct ft_origin ft_verdict_origin(const struct ft_verdict *verdict, enum ft_rule rule);
+
+/* True where section 4 judges the P_Key of this frame. */
 bool ft_check_judges_pkey(const struct ft_map *map, const struct ft_check_key *key);
 
-/* tenant.cotenancy at some instant in [from, to]: pairs of tenants on one leaf. Returns how many, `room` written. */
+/* True for the frames that pkey.changed-on-connection is about: where section 4 applies, RC, UC, RD or XRC, DestQP >= 2. */
+bool ft_check_follows_pkey(const struct ft_map *map, const struct ft_check_key *key);
+
+/*
+ * tenant.cotenancy at some instant in [from, to]: pairs of tenants on one leaf, each pair once per leaf.
+ * Returns how many, `room` written. A port that both own is shared by them, and so is what a tenant of
+ * class `shared` owns: neither conflicts.
+ */
 struct ft_cotenancy {
 	uint32_t tenant_a, tenant_b;     /* a < b */
 	const char *leaf;

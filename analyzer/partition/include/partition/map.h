@@ -49,16 +49,20 @@ struct ft_entry {
 /* Entries in partition order; returns how many there are, of which at most `room` were written. */
 size_t ft_map_entries(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, struct ft_entry *entries, size_t room);
 
+/* Entries that it no longer has, but had less than the map's grace before; as ft_map_entries(). */
+size_t ft_map_entries_in_grace(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, struct ft_entry *entries,
+                               size_t room);
+
 /* Membership of an endpoint in the partition of `base`: 0 not a member, else enum ft_membership. */
 unsigned ft_map_membership(const struct ft_map *map, uint32_t endpoint, uint16_t base, int64_t ts_ns, struct ft_origin *origin);
 
-/* Owners of an endpoint (spec: verdict-rules.md section 3, before narrowing); as ft_map_entries(). */
+/* Owners of an endpoint (spec: verdict-rules.md section 3, before narrowing), each once; as ft_map_entries(). */
 size_t ft_map_owners(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, uint32_t *tenants, size_t room);
 
-/* May two endpoints talk, by which base and exception. */
+/* May the first endpoint send to the second, by which base and exception. */
 struct ft_talk {
 	bool allowed;                   /* they share a base that at least one holds as full, and no tenant rule forbids it */
-	bool grace;                     /* only by the grace of an interval that just ended */
+	bool grace;                     /* not allowed, but excused by the grace of an interval that just ended */
 	uint16_t base;                  /* by this one; 0 if none */
 	const char *exception;          /* id that permits the crossing; NULL: none needed or none there */
 	char because[160];

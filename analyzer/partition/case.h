@@ -1,0 +1,52 @@
+#pragma once
+
+#include <partition/check.h>
+
+#include "tenants.h"
+
+/* A frame laid against the map: all that time does not change. */
+struct ft_case {
+	const struct ft_map *map;
+	const struct ft_check_key *key;
+	uint16_t base;            /* 0 if the P_Key is not known */
+	bool by_pkey, by_segment; /* which ladders apply: section 4, section 5 */
+	bool everyone;     /* 0x7fff on QP1 of a map without that partition: all are members */
+	bool group;        /* multicast destination */
+	uint32_t src, dst; /* endpoints; FT_NONE: not declared */
+	struct ft_place from, to; /* by_segment */
+	struct ft_tags tags;
+	bool spoofed;
+	struct ft_origin spoof_origin; /* the port that the other address belongs to */
+};
+void ft_case_open(struct ft_case *frame, const struct ft_map *map, const struct ft_check_key *key);
+
+static inline bool ft_case_knows(const struct ft_case *frame, unsigned needs)
+{
+	return (frame->key->known & needs) == needs;
+}
+
+/* The map's word on a frame at one instant: sections 3 to 6. */
+struct ft_ruling {
+	uint32_t rules; /* bit per enum ft_rule */
+	bool undecided;
+	bool crossing_between_customers;
+	uint32_t exception; /* that permits the crossing; FT_NONE */
+	struct ft_tenants src, dst;
+	struct ft_origin origin; /* of the ladder's rule */
+};
+void ft_rule_at(const struct ft_case *frame, int64_t ts_ns, struct ft_ruling *ruling);
+
+/* Did the map permit the frame at some instant of the grace period? */
+bool ft_case_in_grace(const struct ft_case *frame, int64_t ts_ns);
+#define FT_RULE_ALERTS (1u << FT_RULE_DECODE_PKEY_UNUSUAL) /* bits that are no violation */
+
+/* Three-valued: a field that decides may be missing. */
+enum ft_answer { FT_NO, FT_YES, FT_MAYBE };
+
+/* The exception that permits a crossing, first in file order; FT_MAYBE if a missing field decides. */
+enum ft_answer ft_except(const struct ft_case *frame, const struct ft_ruling *ruling,
+			 uint32_t *exception);
+/* A management exception covers 0x7fff for data; for DestQP 1 no exception lists the frame's class. */
+bool ft_except_default_data(const struct ft_declared *declared);
+enum ft_answer ft_except_bars_class(const struct ft_case *frame);
+bool ft_tenants_have_customer(const struct ft_tenants *set);

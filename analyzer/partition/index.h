@@ -1,0 +1,55 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Hash tables of a size known before they are filled, for the compiled map: key -> 32-bit value.
+ * FT_NONE is not a value. Create with room for `most` keys; 0 or -ENOMEM. The hash is fixed: the
+ * map is the operator's own file, and what a frame can look up is bounded by what it holds.
+ */
+
+struct ft_numbers { /* keys are numbers: GUID, MAC, VNI */
+	uint64_t *keys;
+	uint32_t *values;
+	size_t mask;
+};
+int ft_numbers_create(struct ft_numbers *numbers, size_t most);
+void ft_numbers_destroy(struct ft_numbers *numbers);
+/* The first value stays: returns what the key has now. */
+uint32_t ft_numbers_insert(struct ft_numbers *numbers, uint64_t key, uint32_t value);
+uint32_t ft_numbers_find(const struct ft_numbers *numbers, uint64_t key);
+
+struct ft_names {          /* keys are strings, borrowed; values count from 0 in order */
+	const char **keys; /* by value */
+	uint32_t *slots;
+	size_t mask;
+	uint32_t count;
+};
+int ft_names_create(struct ft_names *names, size_t most);
+void ft_names_destroy(struct ft_names *names);
+uint32_t ft_names_insert(struct ft_names *names, const char *name);
+uint32_t ft_names_find(const struct ft_names *names, const char *name);
+
+/* A prefix in host order; bits beyond `bits` are 0. */
+struct ft_net {
+	uint64_t high, low;
+	uint8_t bits;
+};
+struct ft_net ft_net_of(const uint8_t address[16], unsigned bits);
+
+struct ft_nets {             /* keys are prefixes; values count from 0 in order */
+	struct ft_net *keys; /* by value */
+	uint32_t *slots;
+	size_t mask;
+	uint32_t count;
+	uint8_t lengths[129]; /* prefix lengths in use, longest first */
+	uint8_t length_count;
+};
+int ft_nets_create(struct ft_nets *nets, size_t most);
+void ft_nets_destroy(struct ft_nets *nets);
+uint32_t ft_nets_insert(struct ft_nets *nets, struct ft_net net);
+uint32_t ft_nets_find(const struct ft_nets *nets, struct ft_net net);
+/* Longest prefix that holds the address and has fewer than `below` bits (129: any). */
+uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net address, unsigned below);

@@ -1,0 +1,66 @@
+/* The rules by name. */
+#include <partition/check.h>
+
+static const struct ft_rule_text texts[FT_RULES] = {
+	[FT_RULE_PKEY_INVALID] = { "pkey.invalid", FT_MEDIUM, true,
+				   "The P_Key's base is 0, which is never a valid partition." },
+	[FT_RULE_PKEY_UNDECLARED] = { "pkey.undeclared", FT_HIGH, true,
+				      "The map declares no partition with this P_Key base at any "
+				      "time." },
+	[FT_RULE_PKEY_SENDER_NOT_MEMBER] = { "pkey.sender-not-member", FT_HIGH, true,
+					     "The sender is not a member of the partition whose "
+					     "P_Key it used." },
+	[FT_RULE_PKEY_RECEIVER_NOT_MEMBER] = { "pkey.receiver-not-member", FT_HIGH, true,
+					       "The frame was sent to a port that is not a member "
+					       "of its partition." },
+	[FT_RULE_PKEY_LIMITED_TO_LIMITED] = { "pkey.limited-to-limited", FT_HIGH, true,
+					      "Both ends are limited members of the partition, and "
+					      "limited members may not talk to each other." },
+	[FT_RULE_PKEY_MEMBERSHIP_OVERCLAIMED] = { "pkey.membership-overclaimed", FT_HIGH, true,
+						  "The sender is a limited member, but its frames "
+						  "claim full membership." },
+	[FT_RULE_PKEY_DEFAULT_USED] = { "pkey.default-used", FT_MEDIUM, true,
+					"A customer's traffic used the default partition, which is "
+					"for management." },
+	[FT_RULE_PKEY_CHANGED_ON_CONNECTION] = { "pkey.changed-on-connection", FT_HIGH, true,
+						 "The P_Key changed in the middle of a connection, "
+						 "which is bound to one partition." },
+	[FT_RULE_TENANT_CROSSING] = { "tenant.crossing", FT_HIGH, true,
+				      "The two ends belong to different tenants and no exception "
+				      "of the map permits it." },
+	[FT_RULE_TENANT_UNKNOWN_ENDPOINT] = { "tenant.unknown-endpoint", FT_HIGH, true,
+					      "The map does not declare the source or the "
+					      "destination." },
+	[FT_RULE_TENANT_WRONG_SEGMENT] = { "tenant.wrong-segment", FT_HIGH, true,
+					   "The addresses are declared, but not in the VLAN or "
+					   "overlay in which the frame was seen." },
+	[FT_RULE_TENANT_OUTSIDE_VALIDITY] = { "tenant.outside-validity", FT_HIGH, true,
+					      "The map permits this traffic at another time, but "
+					      "not when it was seen." },
+	[FT_RULE_TENANT_GRACE] = { "tenant.grace", FT_INFO, false,
+				   "The traffic is no longer permitted, but was within the map's "
+				   "grace period before." },
+	[FT_RULE_TENANT_COTENANCY] = { "tenant.cotenancy", FT_HIGH, true,
+				       "Two tenants that must not share a leaf switch have ports "
+				       "on the same one." },
+	[FT_RULE_MAP_FAIL_OPEN] = { "map.fail-open", FT_CRITICAL, true,
+				    "OpenSM drops this partition file and makes every port a full "
+				    "member of the default partition." },
+	[FT_RULE_SPOOF_ADDRESS_MISMATCH] = { "spoof.address-mismatch", FT_CRITICAL, true,
+					     "The two addresses of one end are declared for "
+					     "different ports or hosts." },
+	[FT_RULE_DECODE_PATH_REWRITTEN] = { "decode.path-rewritten", FT_INFO, false,
+					    "Every frame of the flow has a wrong ICRC, so "
+					    "something on the path rewrites them." },
+	[FT_RULE_DECODE_BAD_ICRC] = { "decode.bad-icrc", FT_INFO, false,
+				      "The ICRC is wrong, so no field of the frame can be "
+				      "trusted." },
+	[FT_RULE_DECODE_PKEY_UNUSUAL] = { "decode.pkey-unusual", FT_INFO, false,
+					  "A RoCE frame has another P_Key than the default one, "
+					  "and the map declares no partitions." },
+};
+
+const struct ft_rule_text *ft_rule_text(enum ft_rule rule)
+{
+	return &texts[rule];
+}

@@ -1,0 +1,150 @@
+/* May two endpoints talk: the rules, asked about a frame that nobody sent. */
+#include "case.h"
+
+#include <stdio.h>
+
+/* RC data from one endpoint to the other, with the P_Key the sender holds. */
+static void imagine(struct ft_case *frame, struct ft_check_key *key, const struct ft_map *map,
+		    uint32_t a, uint32_t b)
+{
+	*key = (struct ft_check_key){ .qp_kind = 2,
+				      .native = 1,
+				      .known = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP |
+					       FT_NEED_QKEY | FT_NEED_CLASS | FT_NEED_TAGS };
+	*frame = (struct ft_case){ .map = map, .key = key, .src = a, .dst = b };
+}
+
+static void use_base(struct ft_case *frame, struct ft_check_key *key, uint16_t base, int64_t ts_ns)
+{
+	bool full = (ft_map_membership(frame->map, frame->src, base, ts_ns, NULL) & FT_FULL) != 0;
+
+	frame->by_pkey = true;
+	frame->base = base;
+	key->pkey = (uint16_t)(base | (full ? 0x8000 : 0));
+}
+
+static struct ft_place place_of(const struct ft_map *map, uint32_t endpoint)
+{
+	struct ft_place place = { FT_NONE, FT_NONE };
+
+	if (endpoint < map->port_count)
+		place = (struct ft_place){ map->ports[endpoint].address, endpoint };
+	else if (endpoint >= map->first_address)
+		place.ip_at = map->holder_address[endpoint - map->first_address];
+	else
+		place.mac_at = endpoint;
+	return place;
+}
+
+static void use_segments(struct ft_case *frame)
+{
+	frame->by_segment = true;
+	frame->base = FT_PKEY_DEFAULT;
+	frame->from = place_of(frame->map, frame->src);
+	frame->to = place_of(frame->map, frame->dst);
+}
+
+static const char *tenant_name(const struct ft_tenants *set)
+{
+	uint32_t tenant = ft_tenants_single(set);
+
+	return tenant == FT_NONE ? "several tenants" : set->map->declared->tenants[tenant].name;
+}
+
+/* Rules whose meaning for two endpoints needs words of its own; the others do not arise. */
+static void explain(const struct ft_case *frame, const struct ft_ruling *ruling,
+		    struct ft_talk *talk)
+{
+	if ((ruling->rules & 1u << FT_RULE_TENANT_CROSSING) != 0)
+		snprintf(talk->because, sizeof talk->because,
+			 "%s to %s over 0x%04x, and no exception permits it",
+			 tenant_name(&ruling->src), tenant_name(&ruling->dst), frame->base);
+	else if ((ruling->rules & 1u << FT_RULE_PKEY_LIMITED_TO_LIMITED) != 0)
+		snprintf(talk->because, sizeof talk->because, "both are limited members of 0x%04x",
+			 frame->base);
+	else if ((ruling->rules & 1u << FT_RULE_PKEY_DEFAULT_USED) != 0)
+		snprintf(talk->because, sizeof talk->because,
+			 "0x%04x is for management, not for a customer's data", frame->base);
+	else if ((ruling->rules & 1u << FT_RULE_TENANT_UNKNOWN_ENDPOINT) != 0)
+		snprintf(talk->because, sizeof talk->because, "no segment holds one of them");
+}
+
+static void allow(const struct ft_case *frame, const struct ft_ruling *ruling, struct ft_talk *talk)
+{
+	const struct ft_declared *declared = frame->map->declared;
+
+	talk->allowed = true;
+	talk->base = frame->by_pkey ? frame->base : 0;
+	talk->because[0] = '\0';
+	if (ruling->exception != FT_NONE)
+		talk->exception = declared->exceptions[ruling->exception].id;
+	if (frame->by_pkey)
+		snprintf(talk->because, sizeof talk->because, "both are members of 0x%04x",
+			 frame->base);
+	else
+		snprintf(talk->because, sizeof talk->because, "%s to %s by segment",
+			 tenant_name(&ruling->src), tenant_name(&ruling->dst));
+}
+
+static bool try_frame(const struct ft_case *frame, int64_t ts_ns, struct ft_talk *talk)
+{
+	/* which VLAN or VNI such a frame would be seen in is not asked */
+	const uint32_t ignored = 1u << FT_RULE_TENANT_WRONG_SEGMENT | FT_RULE_ALERTS;
+	struct ft_ruling ruling;
+
+	ft_rule_at(frame, ts_ns, &ruling);
+	if ((ruling.rules & ~ignored) == 0) {
+		allow(frame, &ruling, talk);
+		return true;
+	}
+	if (talk->because[0] == '\0')
+		explain(frame, &ruling, talk);
+	if (!talk->grace && frame->by_pkey && ft_case_in_grace(frame, ts_ns)) {
+		talk->grace = true;
+		talk->base = frame->base;
+	}
+	return false;
+}
+
+/* Partitions for data first, the default one last. */
+static bool try_partitions(struct ft_case *frame, struct ft_check_key *key, int64_t ts_ns,
+			   bool is_default, struct ft_talk *talk)
+{
+	const struct ft_map *map = frame->map;
+
+	for (uint32_t p = ft_map_next_partition(map, frame->src, 0); p != FT_NONE;
+	     p = ft_map_next_partition(map, frame->src, p + 1)) {
+		uint16_t base = map->declared->partitions[p].base;
+
+		if ((base == FT_PKEY_DEFAULT) != is_default)
+			continue;
+		use_base(frame, key, base, ts_ns);
+		if (try_frame(frame, ts_ns, talk))
+			return true;
+	}
+	return false;
+}
+
+void ft_map_may_talk(const struct ft_map *map, uint32_t a, uint32_t b, int64_t ts_ns,
+		     struct ft_talk *talk)
+{
+	struct ft_check_key key;
+	struct ft_case frame;
+
+	*talk = (struct ft_talk){ 0 };
+	if (a == FT_NONE || b == FT_NONE) {
+		snprintf(talk->because, sizeof talk->because, "not declared");
+		return;
+	}
+	imagine(&frame, &key, map, a, b);
+	if (try_partitions(&frame, &key, ts_ns, false, talk) ||
+	    try_partitions(&frame, &key, ts_ns, true, talk))
+		talk->grace = false;
+	else if (map->declared->segment_count != 0) {
+		imagine(&frame, &key, map, a, b);
+		use_segments(&frame);
+		talk->grace = !try_frame(&frame, ts_ns, talk) && talk->grace;
+	}
+	if (talk->because[0] == '\0')
+		snprintf(talk->because, sizeof talk->because, "no common partition");
+}
