@@ -107,7 +107,7 @@ static bool decode(const struct ft_decode_config *config, const struct ft_decode
 	pass.packet = packet;
 	pass.config = config;
 	pass.rest = rest;
-	pass.more = pass.sampled = false;
+	pass.more = pass.sampled = pass.stamped = false;
 	pass.network_end = pass.lrh_end = 0;
 	begin_packet(packet);
 	begin_frame(&pass, input);
