@@ -166,6 +166,16 @@ void *ft_builder_add(struct ft_builder *builder, struct ft_list *list)
 	return item;
 }
 
+/* The first error always has room: it is why a map is refused. */
+static struct ft_diagnostic *room_for_diagnostic(struct ft_builder *builder, bool first_error)
+{
+	if (builder->diagnostics.count < MOST_DIAGNOSTICS)
+		return ft_builder_add(builder, &builder->diagnostics);
+	return first_error
+		       ? (struct ft_diagnostic *)builder->diagnostics.items + MOST_DIAGNOSTICS - 1
+		       : NULL;
+}
+
 void ft_diagnose(struct ft_builder *builder, enum ft_diagnostic_severity severity, const char *code,
 		 struct ft_origin origin, const char *format, ...)
 {
@@ -174,9 +184,7 @@ void ft_diagnose(struct ft_builder *builder, enum ft_diagnostic_severity severit
 
 	if (severity == FT_ERROR)
 		builder->errors++;
-	if (builder->diagnostics.count >= MOST_DIAGNOSTICS)
-		return;
-	diagnostic = ft_builder_add(builder, &builder->diagnostics);
+	diagnostic = room_for_diagnostic(builder, severity == FT_ERROR && builder->errors == 1);
 	if (diagnostic == NULL)
 		return;
 	diagnostic->severity = severity;

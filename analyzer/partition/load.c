@@ -162,17 +162,18 @@ static void complain_first(struct loading *loading)
 {
 	const struct ft_diagnostic *first = loading->builder.diagnostics.items;
 	const struct ft_file *files = loading->builder.files.items;
-	char line[16] = "";
+	char place[160] = "";
+	size_t length = 0;
 
 	while (first->severity != FT_ERROR)
 		first++;
 	if (first->origin.line != 0)
-		snprintf(line, sizeof line, ":%u", first->origin.line);
+		length = (size_t)snprintf(place, sizeof place, ":%u", first->origin.line);
+	if (first->origin.path != NULL && first->origin.path[0] != '\0')
+		snprintf(place + length, sizeof place - length, ": %.120s", first->origin.path);
 	snprintf(loading->complaint->text, sizeof loading->complaint->text,
-		 "%.200s%s: %.100s%s%s: %s", files[first->origin.file].path, line,
-		 first->origin.path != NULL ? first->origin.path : "",
-		 first->origin.path != NULL && first->origin.path[0] != '\0' ? ": " : "",
-		 first->code, first->text);
+		 "%.160s%.140s: %.40s: %.150s", files[first->origin.file].path, place, first->code,
+		 first->text);
 }
 
 static int finish(struct loading *loading, struct ft_declared **declared,

@@ -23,4 +23,7 @@ target_sources(partition PRIVATE
 	${CMAKE_CURRENT_LIST_DIR}/topology_lists.c
 	${CMAKE_CURRENT_LIST_DIR}/topology_records.c
 	${CMAKE_CURRENT_LIST_DIR}/load.c
+	${CMAKE_CURRENT_LIST_DIR}/document.c
+	${CMAKE_CURRENT_LIST_DIR}/effective.c
+	${CMAKE_CURRENT_LIST_DIR}/show.c
 )

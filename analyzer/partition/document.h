@@ -1,0 +1,36 @@
+#pragma once
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <partition/declared.h>
+#include <partition/notation.h>
+
+/* What all documents about maps are written with. NULL arguments and results mean no memory and pass through. */
+
+/* A string; bytes that are not UTF-8 (of a path, say) become '?'. NULL gives null. */
+json_t *ft_json_text(const char *text);
+json_t *ft_json_pkey(unsigned pkey);
+json_t *ft_json_guid(uint64_t guid);
+json_t *ft_json_moment(int64_t ns); /* null for FT_TIME_MIN and FT_TIME_MAX */
+
+/* {"file", "line", "where", "code", "severity", "text"} */
+json_t *ft_json_diagnostic(const struct ft_declared *declared,
+			   const struct ft_diagnostic *diagnostic);
+
+/* Write and release. 0, -ENOMEM if `document` is NULL, or -EIO. */
+int ft_json_write(json_t *document, FILE *out);
+
+/* "map.conf:7: warning: code: text" */
+void ft_diagnostic_write(const struct ft_declared *declared, const struct ft_diagnostic *diagnostic,
+			 FILE *out);
+
+/* 0, or -EIO if something could not be written. */
+int ft_written(FILE *out);
+
+const char *ft_base_name(const char *path);
+
+/* Who a member line names, as a word: "ALL", a host, "0x…" (GUID), "lid:5", "10.0.0.0/24", "vlan:101", "vni:7". */
+const char *ft_member_word(char text[FT_NOTATION_ROOM], const struct ft_member *member,
+			   bool opensm);
