@@ -1,0 +1,164 @@
+#include <engine/frame_key.h>
+
+#include <string.h>
+
+#include <decode/decode.h>
+
+#define VL_SMP       15
+#define BTH_PKEY_END 4 /* opcode, flags and P_Key stand before the rest of the BTH */
+
+struct reading {
+	const struct ft_packet *packet;
+	const uint8_t *bytes;
+	uint32_t captured;
+};
+
+static bool is_native(const struct ft_packet *packet)
+{
+	return packet->transport == FT_TRANSPORT_IB;
+}
+
+static void read_addresses(const struct ft_packet *packet, struct ft_check_key *key)
+{
+	bool has_network = (packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6 | FT_HAS_GRH)) != 0;
+
+	key->native = is_native(packet);
+	key->has_gids = has_network;
+	if (has_network) {
+		memcpy(key->src, packet->src, sizeof key->src);
+		memcpy(key->dst, packet->dst, sizeof key->dst);
+	}
+	if (key->native) {
+		key->slid = packet->lrh.slid;
+		key->dlid = packet->lrh.dlid;
+		key->known |= FT_NEED_ADDRESSES | FT_NEED_TAGS;
+		return;
+	}
+	if (has_network)
+		key->known |= FT_NEED_ADDRESSES | FT_NEED_TAGS;
+	key->vlan = packet->vlan;
+	key->has_vni = (packet->has & FT_HAS_VNI) != 0;
+	if (key->has_vni)
+		key->vni = packet->vni;
+	key->has_macs = (packet->has & FT_HAS_ETH) != 0;
+	if (key->has_macs) {
+		memcpy(key->smac, packet->smac, sizeof key->smac);
+		memcpy(key->dmac, packet->dmac, sizeof key->dmac);
+	}
+}
+
+static void read_qkey(const struct ft_packet *packet, struct ft_check_key *key)
+{
+	bool has_deth = (packet->has & FT_HAS_DETH) != 0;
+
+	if (has_deth || ft_opcode_service(packet->opcode) != FT_UD)
+		key->known |= FT_NEED_QKEY;
+	if (has_deth && (key->pkey & 0x7fff) == FT_PKEY_DEFAULT)
+		key->qkey = packet->deth.qkey;
+}
+
+/* The class is the second byte of a MAD; a packet that ends before it has none. */
+static void read_class(const struct reading *reading, struct ft_check_key *key)
+{
+	const struct ft_packet *packet = reading->packet;
+
+	if (key->qp_kind != 1) {
+		key->known |= FT_NEED_CLASS;
+	} else if ((packet->has & FT_HAS_MAD) != 0) {
+		key->known |= FT_NEED_CLASS;
+		key->mgmt_class = packet->mad.mgmt_class;
+	} else if ((packet->has & FT_HAS_PAYLOAD) != 0 && packet->payload_captured >= 2 &&
+		   packet->payload_offset + 1 < reading->captured) {
+		key->known |= FT_NEED_CLASS;
+		key->mgmt_class = reading->bytes[packet->payload_offset + 1];
+	} else if (packet->truncated == FT_COMPLETE) {
+		key->known |= FT_NEED_CLASS;
+	}
+}
+
+static void read_bth(const struct reading *reading, struct ft_check_key *key)
+{
+	const struct ft_packet *packet = reading->packet;
+
+	key->known |= FT_NEED_PKEY | FT_NEED_DEST_QP;
+	key->pkey = packet->pkey;
+	key->service = packet->opcode >> 5;
+	key->qp_kind = packet->dest_qp < 2 ? (uint8_t)packet->dest_qp : 2;
+	read_qkey(packet, key);
+	read_class(reading, key);
+}
+
+/* Where the BTH would begin: behind the last header that was read. */
+static uint32_t bth_offset(const struct ft_packet *packet)
+{
+	static const uint8_t lengths[FT_LAYER_KINDS] = {
+		[FT_LAYER_UDP] = 8, [FT_LAYER_LRH] = 8, [FT_LAYER_GRH] = 40
+	};
+	const struct ft_layer *last;
+
+	if (packet->layer_count == 0)
+		return UINT32_MAX;
+	last = &packet->layers[packet->layer_count - 1];
+	return lengths[last->kind] == 0 ? UINT32_MAX : (uint32_t)last->offset + lengths[last->kind];
+}
+
+/* A BTH that was cut may still show its P_Key. The DestQP stands behind it: taken for data. */
+static void read_cut_bth(const struct reading *reading, struct ft_check_key *key)
+{
+	uint32_t at = bth_offset(reading->packet);
+	const uint8_t *bth;
+
+	key->qp_kind = 2;
+	if (at > reading->captured || reading->captured - at < BTH_PKEY_END)
+		return;
+	bth = reading->bytes + at;
+	key->known |= FT_NEED_PKEY;
+	key->pkey = (uint16_t)(bth[2] << 8 | bth[3]);
+	key->service = bth[0] >> 5;
+}
+
+/* No BTH: what was it going to be? */
+static enum ft_frame_kind without_bth(const struct reading *reading, struct ft_check_key *key)
+{
+	const struct ft_packet *packet = reading->packet;
+	bool rdma = ft_packet_is_rdma(packet);
+	bool open = packet->transport == FT_TRANSPORT_NONE && (packet->has & FT_HAS_MACCTRL) == 0;
+
+	if (!rdma && !open)
+		return FT_FRAME_NOT_RDMA;
+	if (packet->malformed == FT_ETH_SHORT)
+		return FT_FRAME_NOT_RDMA;
+	if (packet->malformed != FT_OK) /* what a broken header hides is not known */
+		return FT_FRAME_BROKEN;
+	if (is_native(packet) && packet->lrh.vl == VL_SMP)
+		return FT_FRAME_NEVER_JUDGED;
+	if (packet->truncated == FT_CUT_BTH && rdma) {
+		read_cut_bth(reading, key);
+		return FT_FRAME_JUDGED;
+	}
+	if (packet->truncated == FT_COMPLETE || packet->truncated > FT_CUT_BTH ||
+	    packet->truncated == FT_CUT_LINK || packet->truncated == FT_CUT_MACCTRL)
+		return FT_FRAME_NOT_RDMA;
+	return FT_FRAME_CUT;
+}
+
+enum ft_frame_kind ft_frame_key_in(const struct ft_packet *packet, const uint8_t *bytes,
+				   uint32_t captured, struct ft_check_key *key)
+{
+	struct reading reading = { packet, bytes, captured };
+
+	memset(key, 0, sizeof *key);
+	key->qp_kind = 2;
+	read_addresses(packet, key);
+	if ((packet->has & FT_HAS_BTH) == 0)
+		return without_bth(&reading, key);
+	read_bth(&reading, key);
+	if (packet->icrc_check == FT_CHECK_BAD)
+		return FT_FRAME_BAD_ICRC;
+	return packet->dest_qp == 0 ? FT_FRAME_NEVER_JUDGED : FT_FRAME_JUDGED;
+}
+
+enum ft_frame_kind ft_frame_key(const struct ft_packet *packet, struct ft_check_key *key)
+{
+	return ft_frame_key_in(packet, NULL, 0, key);
+}
