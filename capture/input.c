@@ -66,7 +66,8 @@ bool ft_input_need(struct ft_input *input, size_t size, const char *what, bool m
 		return false;
 	}
 	return ft_input_damaged(input, ft_stream_offset(stream),
-				"%s is %zu bytes long, but the rest of the file only %zu", what, size, left);
+				"%s is %zu bytes long, but the rest of the file only %zu", what,
+				size, left);
 }
 
 static int refuse_errno(struct ft_input *input, int error, const char *doing)

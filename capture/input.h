@@ -53,6 +53,12 @@ void ft_input_close(struct ft_input *input);
 /* At most `room` frames, all readable until the next call; 0 at the end. */
 int ft_input_next(struct ft_input *input, struct ft_frame *frames, int room);
 
+/* Offset of bytes in the window, at or before stream.at or behind it. */
+static inline uint64_t ft_input_offset_of(const struct ft_input *input, const uint8_t *bytes)
+{
+	return ft_stream_offset(&input->stream) + (uint64_t)(bytes - input->stream.at);
+}
+
 /* Refuse the input as a whole: complaint, -EINVAL. */
 int ft_input_refuse(struct ft_input *input, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -129,35 +129,36 @@ static bool need_record(struct ft_input *input, const struct pcap *pcap)
 	return ft_input_need(input, RECORD_HEADER + record.captured, "a record", false);
 }
 
+/* The hot loop: what it needs of the reader is copied, because frames could overlap it for all C knows. */
 static int next(struct ft_input *input, struct ft_frame *frames, int room)
 {
-	const struct pcap *pcap = input->reader;
+	const struct pcap pcap = *(const struct pcap *)input->reader;
 	struct ft_stream *stream = &input->stream;
 	int count = 0;
 
-	if (!need_record(input, pcap))
+	if (!need_record(input, &pcap))
 		return 0;
 	while (count < room && ft_stream_left(stream) >= RECORD_HEADER) {
-		struct record record = read_record(pcap, stream->at);
+		struct record record = read_record(&pcap, stream->at);
 		struct ft_frame *frame = &frames[count];
 
 		if (ft_stream_left(stream) - RECORD_HEADER < record.captured ||
 		    record.captured > FT_RECORD_MAX)
 			break;
-		if (record.original < record.captured || record.fraction >= pcap->units_per_s)
-			correct(input, pcap, &record);
+		if (record.original < record.captured || record.fraction >= pcap.units_per_s)
+			correct(input, &pcap, &record);
 		*frame = (struct ft_frame){
 			.bytes = stream->at + RECORD_HEADER,
 			.captured = record.captured,
 			.original = record.original,
 			.wire = record.original,
-			.link_type = pcap->link_type,
-			.fcs_bytes = pcap->fcs_bytes,
+			.link_type = pcap.link_type,
+			.fcs_bytes = pcap.fcs_bytes,
 			.ts_ns = record.seconds * UINT64_C(1000000000) +
-				 record.fraction * (uint64_t)pcap->ns_per_unit,
+				 record.fraction * (uint64_t)pcap.ns_per_unit,
 			.input = input->index,
 		};
-		if (pcap->link_type == FT_LINK_ERF)
+		if (pcap.link_type == FT_LINK_ERF)
 			ft_erf_stamp(input, frame);
 		stream->at += RECORD_HEADER + record.captured;
 		count++;

@@ -123,10 +123,11 @@ struct ft_interface ft_interface_read(const uint8_t *body, size_t size, bool big
 	while (ft_option_next(&options, &option))
 		take_option(&interface, &option, big);
 	interface.odd |= options.broken;
+	interface.plain = interface.divisor == 1 && interface.shift == 0 && interface.offset_s == 0;
 	return interface;
 }
 
-uint64_t ft_interface_ns(const struct ft_interface *interface, uint64_t ticks)
+uint64_t ft_interface_exact_ns(const struct ft_interface *interface, uint64_t ticks)
 {
 	unsigned __int128 product = (unsigned __int128)ticks * interface->multiplier;
 	__int128 ns;

@@ -130,8 +130,11 @@ int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_
 	return 0;
 }
 
-static void note_link_type(struct ft_source_input *known, uint16_t link_type)
+static void note_link_type(struct ft_input *input, uint16_t link_type)
 {
+	struct ft_source_input *known = &input->known;
+
+	input->link_type = link_type;
 	for (unsigned i = 0; i < known->link_type_count; i++) {
 		if (known->link_types[i] == link_type)
 			return;
@@ -140,34 +143,44 @@ static void note_link_type(struct ft_source_input *known, uint16_t link_type)
 		known->link_types[known->link_type_count++] = link_type;
 }
 
-static void note_time(struct ft_input *input, uint64_t ts_ns)
+/* Frames in a row from one input: what is known of it is brought up to date once. */
+static void account_run(struct ft_input *input, const struct ft_frame *frames, int count)
 {
 	struct ft_source_input *known = &input->known;
+	uint64_t bytes = 0, steps = 0, previous = input->previous_ts_ns;
+	uint64_t first = known->first_ts_ns, last = first != FT_TS_UNKNOWN ? known->last_ts_ns : 0;
 
-	if (known->first_ts_ns == FT_TS_UNKNOWN)
-		known->first_ts_ns = known->last_ts_ns = ts_ns;
-	known->clock_steps += ts_ns < input->previous_ts_ns;
-	input->previous_ts_ns = ts_ns;
-	if (ts_ns < known->first_ts_ns)
-		known->first_ts_ns = ts_ns;
-	if (ts_ns > known->last_ts_ns)
-		known->last_ts_ns = ts_ns;
+	for (int i = 0; i < count; i++) {
+		uint64_t ts_ns = frames[i].ts_ns;
+
+		bytes += frames[i].wire;
+		if (frames[i].link_type != input->link_type || known->link_type_count == 0)
+			note_link_type(input, frames[i].link_type);
+		if (ts_ns == FT_TS_UNKNOWN)
+			continue;
+		steps += ts_ns < previous;
+		previous = ts_ns;
+		first = ts_ns < first ? ts_ns : first;
+		last = ts_ns > last ? ts_ns : last;
+	}
+	known->frames += (uint64_t)count;
+	known->bytes += bytes;
+	known->clock_steps += steps;
+	known->first_ts_ns = first;
+	known->last_ts_ns = first != FT_TS_UNKNOWN ? last : FT_TS_UNKNOWN;
+	input->previous_ts_ns = previous;
 }
 
 static void account(struct ft_source *source, struct ft_frame *frames, int count)
 {
-	for (int i = 0; i < count; i++) {
-		struct ft_frame *frame = &frames[i];
-		struct ft_input *input = &source->inputs[frame->input];
+	int run = 0;
 
-		frame->number = ++source->frames;
-		input->known.frames++;
-		input->known.bytes += frame->wire;
-		if (frame->ts_ns != FT_TS_UNKNOWN)
-			note_time(input, frame->ts_ns);
-		if (input->known.link_type_count == 0 || input->link_type != frame->link_type)
-			note_link_type(&input->known, frame->link_type);
-		input->link_type = frame->link_type;
+	for (int i = 0; i < count; i++) {
+		frames[i].number = ++source->frames;
+		if (i + 1 == count || frames[i + 1].input != frames[i].input) {
+			account_run(&source->inputs[frames[i].input], frames + run, i + 1 - run);
+			run = i + 1;
+		}
 	}
 }
 
