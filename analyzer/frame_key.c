@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <decode/decode.h>
+#include <decode/opcode.h>
 
 #define VL_SMP       15
 #define BTH_PKEY_END 4 /* opcode, flags and P_Key stand before the rest of the BTH */
