@@ -48,12 +48,12 @@ def row(case, reference, pair, frames, limits):
                limits, pair.ours_kib)
 
 
-def audit_rows(case, frames, traffic, references, flows=None):
-    """A function that audits one file in turn with each reference; `references` is by name (limits, with CRC)."""
+def audit_rows(case, frames, traffic, references, site="small", flows=None):
+    """A function that audits one file in turn with each reference; `references` has the limits by name."""
 
     def measure(bench):
-        capture = bench.make("traffic", "small", "--frames", frames, *traffic)
-        command = audit(bench, capture, flows=flows)
+        capture = bench.make("traffic", site, "--frames", frames, *traffic)
+        command = audit(bench, capture, site, flows)
         bench.check_audit(command, frames)
         others = {
             "bare loop": [bench.bare_loop, "--flows", str(flows or 1 << 20), capture],
@@ -92,19 +92,19 @@ def map_rows(bench):
     frames, few = 4000000, 8
     traffic = ["--flows", 100000, "--payload", 4096, "--slice", 128]
     commands = {}
-    for site in ("big", "small"):
+    for site in ("big", "wide"):
         capture = bench.make("traffic", site, "--frames", frames, *traffic)
         commands[site] = [audit(bench, capture, site),
                           audit(bench, bench.make("traffic", site, "--frames", few), site)]
         bench.check_audit(commands[site][0], frames)
     loading = bench.against(commands["big"][1], [bench.parse_json, bench.make("map", "big")])
-    loading_small = bench.against(commands["small"][1], [bench.parse_json, bench.make("map", "small")])
-    whole = bench.against(commands["big"][0], commands["small"][0])
-    big, small = whole.ours - loading.ours, whole.reference - loading_small.ours
+    loading_wide = bench.against(commands["wide"][1], [bench.parse_json, bench.make("map", "wide")])
+    whole = bench.against(commands["big"][0], commands["wide"][0])
+    big, wide = whole.ours - loading.ours, whole.reference - loading_wide.ours
     return [
         Row("load big map", "jansson", loading.ours * 1e3, loading.reference * 1e3, "ms", loading.ratio, JANSSON,
             loading.ours_kib),
-        Row("big map, loaded", "3 tenants", big / frames * 1e9, small / frames * 1e9, "ns/frame", big / small, BIG_MAP,
+        Row("big map, loaded", "3 tenants", big / frames * 1e9, wide / frames * 1e9, "ns/frame", big / wide, BIG_MAP,
             whole.ours_kib),
     ]
 
@@ -125,13 +125,13 @@ CASES = [
                     {"bare loop": BARE, "tcpdump": TCPDUMP, "tshark 3 fields": TSHARK})),
     Case("slices-1m", "4 M slices of 128 bytes in runs of four over 1 million flows",
          audit_rows("slices, 1 M flows", 4000000, ["--flows", 1000000, *SLICES],
-                    {"bare loop": BARE_MANY_FLOWS, "tcpdump": TCPDUMP_MANY_FLOWS})),
+                    {"bare loop": BARE_MANY_FLOWS, "tcpdump": TCPDUMP_MANY_FLOWS}, site="wide")),
     Case("small-1k", "1 M whole frames of 64 bytes payload, ICRC checked",
          audit_rows("64 B, ICRC, 1 k flows", 1000000, ["--flows", 1000, "--payload", 64],
                     {"bare loop + CRC": BARE, "tcpdump": TCPDUMP})),
     Case("small-1m", "4 M whole frames of 64 bytes payload over 1 million flows, ICRC checked",
          audit_rows("64 B, ICRC, 1 M flows", 4000000, ["--flows", 1000000, "--payload", 64],
-                    {"bare loop + CRC": BARE_MANY_FLOWS, "tcpdump": TCPDUMP_MANY_FLOWS})),
+                    {"bare loop + CRC": BARE_MANY_FLOWS, "tcpdump": TCPDUMP_MANY_FLOWS}, site="wide")),
     Case("mtu-1024", "whole frames of MTU 1024, ICRC checked",
          audit_rows("MTU 1024, ICRC", 500000, ["--flows", 1000, "--payload", 1024],
                     {"bare loop + CRC": BARE_CRC, "tcpdump": TCPDUMP})),
@@ -143,7 +143,7 @@ CASES = [
     Case("memory", "peak memory for a file and one of four times its size", memory_rows),
     Case("slices-10m", "24 M slices of 128 bytes over 10 million flows: 3.5 GB on disk",
          audit_rows("slices, 10 M flows", 24000000, ["--flows", 10000000, *SLICES],
-                    {"bare loop": BARE_MANY_FLOWS, "tcpdump": TCPDUMP_MANY_FLOWS}, flows=10000000), usual=False),
+                    {"bare loop": BARE_MANY_FLOWS, "tcpdump": TCPDUMP_MANY_FLOWS}, site="wide", flows=10000000), usual=False),
 ]
 NAMES = [case.name for case in CASES]
 

@@ -11,9 +11,10 @@
 
 static int usage(void)
 {
-	fputs("usage: bench_generate map small|big FILE\n"
-	      "       bench_generate traffic small|big FILE [--frames N] [--flows N] [--payload "
-	      "BYTES] [--slice BYTES]\n",
+	fputs("usage: bench_generate map SITE FILE\n"
+	      "       bench_generate traffic SITE FILE [--frames N] [--flows N] [--payload "
+	      "BYTES] [--slice BYTES]\n"
+	      "SITE: small, wide or big\n",
 	      stderr);
 	return 2;
 }

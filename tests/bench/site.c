@@ -4,7 +4,9 @@
 #include <string.h>
 
 static const struct site sites[] = {
-	{ "small", .tenants = 3, .partitions = 3, .members = 1024, .nodes = 3072,
+	{ "small", .tenants = 3, .partitions = 3, .members = 32, .nodes = 96,
+	  .partitions_per_tenant = 1 },
+	{ "wide", .tenants = 3, .partitions = 3, .members = 1024, .nodes = 3072,
 	  .partitions_per_tenant = 1 },
 	{ "big", .tenants = 1042, .partitions = 32000, .members = 8, .nodes = 100000,
 	  .partitions_per_tenant = 12 },

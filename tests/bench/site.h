@@ -13,7 +13,10 @@ struct site {
 	uint32_t partitions_per_tenant;
 };
 
-/* "small": 3 tenants; "big": 32 000 partitions of 8 members, 100 000 nodes. NULL: no such site. */
+/*
+ * "small": 3 tenants with 32 nodes each; "wide": 3 tenants with 1024 nodes each, so that a million flows have as many
+ * pairs of ends as in a large fabric; "big": 32 000 partitions of 8 members, 100 000 nodes. NULL: no such site.
+ */
 const struct site *site_find(const char *name);
 
 /* All partitions of a node belong to one tenant: the site declares no crossing. */
