@@ -45,6 +45,21 @@ static void choose_shape(struct ft_pass *pass)
 	}
 }
 
+/* A BTH cut short still tells whose traffic it is. */
+static enum ft_step read_beginning(struct ft_pass *pass)
+{
+	struct ft_packet *packet = pass->packet;
+	uint8_t b[BTH_LEN] = { 0 };
+
+	packet->bth_captured = (uint8_t)ft_captured_left(&pass->cursor);
+	memcpy(b, pass->cursor.bytes + pass->cursor.at, packet->bth_captured);
+	packet->opcode = b[0];
+	packet->pkey = ft_be16(b + 2);
+	packet->dest_qp = ft_be24(b + 5);
+	packet->truncated = FT_CUT_BTH;
+	return FT_STEP_DONE;
+}
+
 enum ft_step ft_read_bth(struct ft_pass *pass)
 {
 	struct ft_packet *packet = pass->packet;
@@ -57,7 +72,7 @@ enum ft_step ft_read_bth(struct ft_pass *pass)
 		return ft_stop(pass, FT_BTH_SHORT);
 	b = ft_take(cursor, BTH_LEN);
 	if (b == NULL)
-		return ft_short(pass, BTH_LEN, FT_BTH_SHORT, FT_CUT_BTH);
+		return read_beginning(pass);
 	read_fields(packet, b);
 	packet->has |= FT_HAS_BTH;
 	ft_layer_push(pass, FT_LAYER_BTH, pass->bth_at, 0);

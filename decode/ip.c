@@ -76,8 +76,7 @@ enum ft_step ft_read_ipv4(struct ft_pass *pass)
 		pass->packet->alerts |= FT_ALERT_IP_BAD_CHECKSUM;
 	if ((ft_be16(b + 6) & 0x3fff) != 0) /* more fragments, or an offset */
 		return ft_stop(pass, FT_IP_FRAGMENT);
-	if (header_len > IPV4_LEN)
-		ft_break(pass, FT_IP_OPTIONS);
+	pass->ip_options = header_len > IPV4_LEN;
 	return protocol_step(b[9]);
 }
 
@@ -130,5 +129,6 @@ enum ft_step ft_read_ipv6(struct ft_pass *pass)
 	if (payload_len > ft_wire_left(&pass->cursor))
 		return ft_stop(pass, FT_IP_BAD_LENGTH);
 	enter_datagram(pass, at, FT_ICRC_IPV6, payload_len);
+	pass->ip_options = false;
 	return skip_extensions(pass, b[6]);
 }

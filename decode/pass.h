@@ -66,6 +66,7 @@ struct ft_pass {
 		lrh_wire; /* bounds of the layer around the LRH: the VCRC lies in there */
 
 	enum ft_icrc_kind icrc_kind;
+	bool ip_options;     /* legal in IPv4, not under RoCEv2 */
 	uint32_t network_at; /* IP header, GRH, or LRH if there is no GRH */
 	uint32_t udp_at;
 

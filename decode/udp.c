@@ -70,6 +70,8 @@ enum ft_step ft_read_udp(struct ft_pass *pass)
 	       is_roce_port(pass->config, packet->udp_dport);
 	if (roce)
 		packet->transport = FT_TRANSPORT_ROCE2;
+	if (roce && pass->ip_options)
+		ft_break(pass, FT_IP_OPTIONS);
 
 	size = ft_be16(b + 4);
 	if (size < UDP_LEN || size > room)

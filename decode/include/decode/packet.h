@@ -291,6 +291,11 @@ struct ft_packet {
 	uint16_t vlan; /* outermost VID != 0 of the innermost Ethernet header; 0: untagged */
 	uint32_t dest_qp, psn; /* 24-bit */
 	uint32_t vni;          /* FT_HAS_VNI: innermost overlay */
+	/*
+	 * Without FT_HAS_BTH, and truncated == FT_CUT_BTH: bytes of the BTH that were captured, 0..11.
+	 * opcode is known from 1, pkey from 4, dest_qp from 8; the others are not.
+	 */
+	uint8_t bth_captured;
 
 	/*
 	 * Network addresses of the RDMA packet: IPv4 as ::ffff:a.b.c.d, IPv6, or the GRH's GIDs. Valid with
