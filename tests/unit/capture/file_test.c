@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,7 +61,7 @@ static void a_long_name_does_not_hide_the_reason(void **state)
 	(void)state;
 	memset(path, 'x', sizeof path);
 	memcpy(path, "/", 1);
-	strcpy(path + sizeof path - 10, "end.pcapx");
+	memcpy(path + sizeof path - 10, "end.pcapx", 10);
 	for (size_t at = 100; at < sizeof path - 100; at += 100)
 		path[at] = '/';
 	r = read_file(path);
@@ -122,8 +123,22 @@ static void standard_input_is_read_only_once(void **state)
 	}
 }
 
-/* Let a child write the bytes into a pipe on our standard input, `step` at a time. */
-static pid_t feed_standard_input(const struct building *b, size_t step)
+static bool write_all(int fd, const uint8_t *bytes, size_t size, size_t step)
+{
+	for (size_t at = 0; at < size; at += step) {
+		size_t part = size - at < step ? size - at : step;
+
+		if (write(fd, bytes + at, part) != (ssize_t)part)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Let a child write the file into a pipe on our standard input, `step` bytes at a time, its records
+ * (all but the pcap header) `rounds` times.
+ */
+static pid_t feed_standard_input(const struct building *b, size_t step, int rounds)
 {
 	int ends[2];
 	pid_t child;
@@ -132,13 +147,11 @@ static pid_t feed_standard_input(const struct building *b, size_t step)
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		for (size_t at = 0; at < b->size; at += step) {
-			size_t size = b->size - at < step ? b->size - at : step;
+		bool written = write_all(ends[1], b->bytes, 24, step);
 
-			if (write(ends[1], b->bytes + at, size) != (ssize_t)size)
-				_exit(1);
-		}
-		_exit(0);
+		for (int round = 0; round < rounds && written; round++)
+			written = write_all(ends[1], b->bytes + 24, b->size - 24, step);
+		_exit(written ? 0 : 1);
 	}
 	assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
 	close(ends[0]);
@@ -154,7 +167,7 @@ static void a_pipe_is_read_as_it_comes(void **state)
 	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
 		struct building b = three_frames();
 		int saved = dup(STDIN_FILENO), status;
-		pid_t child = feed_standard_input(&b, steps[i]);
+		pid_t child = feed_standard_input(&b, steps[i], 1);
 		struct reading r = read_file("-");
 
 		assert_int_equal(waitpid(child, &status, 0), child);
@@ -270,7 +283,7 @@ static void progress_goes_from_nothing_to_all(void **state)
 	struct ft_source_complaint complaint;
 	struct ft_source *source;
 	struct ft_frame burst[64];
-	uint64_t done, total, before;
+	uint64_t done = 0, total, before;
 
 	(void)state;
 	assert_int_equal(ft_source_open_files(&source, paths, 2, &complaint), 0);
@@ -309,6 +322,36 @@ static void many_inputs_are_merged(void **state)
 	remove_file(path);
 }
 
+/* 180 MB through a pipe: what is held does not grow with it. */
+static void memory_does_not_grow_with_the_input(void **state)
+{
+	enum { ROUNDS = 30 };
+	struct building b = many_frames();
+	const char *const paths[] = { "-" };
+	struct ft_source_complaint complaint;
+	struct ft_source *source;
+	struct ft_frame burst[64];
+	struct rusage before, after;
+	int saved = dup(STDIN_FILENO), count, total = 1, status;
+	pid_t child = feed_standard_input(&b, b.size, ROUNDS);
+
+	(void)state;
+	assert_int_equal(ft_source_open_files(&source, paths, 1, &complaint), 0);
+	assert_int_equal(ft_source_next(source, burst, 1), 1);
+	getrusage(RUSAGE_SELF, &before);
+	while ((count = ft_source_next(source, burst, 64)) > 0)
+		total += count;
+	getrusage(RUSAGE_SELF, &after);
+	assert_int_equal(total, ROUNDS * BIG_FRAMES);
+	assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 4096); /* KiB */
+	ft_source_close(source);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	dup2(saved, STDIN_FILENO);
+	close(saved);
+	build_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +366,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_grows_is_read_to_its_new_end),
 		cmocka_unit_test(progress_goes_from_nothing_to_all),
 		cmocka_unit_test(many_inputs_are_merged),
+		cmocka_unit_test(memory_does_not_grow_with_the_input),
 	};
 
 	return cmocka_run_group_tests_name("files", tests, NULL, NULL);

@@ -64,10 +64,11 @@ static const struct {
 	uint32_t magic;
 	unsigned minor;
 	uint32_t link, fraction, first, second; /* the lengths as they stand in the file */
-	uint32_t bytes;                         /* that follow the record header */
+	size_t bytes;                           /* that follow the record header */
 	uint64_t ts_ns;
 	uint32_t captured, original;
-	unsigned fcs, link_type, odd;
+	unsigned fcs, link_type;
+	uint64_t odd;
 } records[] = {
 	{ "a frame longer than its original length had that length", MICROSECONDS, 4, 1, 0, 6, 5, 6,
 	  1000000000, 6, 6, 0, 1, 1 },

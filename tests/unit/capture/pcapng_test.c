@@ -49,10 +49,9 @@ static void both_byte_orders_are_read(void **state)
 /* Expected times: exact integer arithmetic elsewhere, rounded down. */
 static const struct {
 	const char *sentence;
-	unsigned resolution;
+	uint64_t resolution;
 	int64_t offset_s;
-	uint64_t ticks, ts_ns;
-	unsigned odd;
+	uint64_t ticks, ts_ns, odd;
 } clocks[] = {
 	{ "microseconds", 6, 0, 1700000000123456, 1700000000123456000, 0 },
 	{ "nanoseconds", 9, 0, 1700000000123456789, 1700000000123456789, 0 },
@@ -111,7 +110,7 @@ static void every_clock_is_converted(void **state)
 
 		print_message("%s\n", clocks[i].sentence);
 		put_section(&b, i % 2);
-		put_clock(&b, clocks[i].resolution, clocks[i].offset_s);
+		put_clock(&b, (unsigned)clocks[i].resolution, clocks[i].offset_s);
 		put_enhanced(&b, 0, clocks[i].ticks, 4, 4, 1);
 		r = read_building(&b);
 		assert_int_equal(r.count, 1);
