@@ -21,7 +21,7 @@ static const struct ft_field fields[] = {
 	{ "encap", "headers from the outside in", .write = ft_field_encap },
 	{ "tunnels", "tunnels that were peeled", .write = ft_field_tunnel },
 	{ "transport", "roce1, roce2, ib, ib_link", .write = ft_field_transport },
-	{ "smac", "source MAC", FT_HAS_ETH, .write = ft_field_mac, MEMBER(smac) },
+	{ "smac", "source MAC", FT_HAS_ETH | FT_HAS_SLL, .write = ft_field_mac, MEMBER(smac) },
 	{ "dmac", "destination MAC", FT_HAS_ETH, .write = ft_field_mac, MEMBER(dmac) },
 	{ "vlan", "VLAN the frame is judged by; 0: untagged", DECIMAL, MEMBER(vlan) },
 	{ "vni", "VNI the frame is judged by", FT_HAS_VNI, DECIMAL, MEMBER(vni) },

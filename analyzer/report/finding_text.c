@@ -114,113 +114,155 @@ void ft_findings_table(struct ft_page *page, const struct ft_report *report, siz
 	ft_table_free(&table);
 }
 
-static void say_end(struct ft_page *page, const char *label, const struct ft_report_end *end)
+static void add_end(struct ft_line *line, const struct ft_report_end *end)
 {
-	ft_page_row(page, label, "%s%s%s%s, %s%s", end->host != NULL ? end->host : "",
-		    end->host != NULL ? " at " : "", end->address != NULL ? end->address : "?",
-		    end->group ? " (multicast group)" : "",
-		    end->tenant != NULL ? "tenant " : "no single tenant",
-		    end->tenant != NULL ? end->tenant : "");
+	ft_line_name(line, end->address != NULL ? end->address : "?");
+	if (end->group)
+		ft_line_add(line, " (group)");
 }
 
-/* Numbers that are listed in full: they are few. */
-static void list(struct ft_line *line, const char *lead, size_t count, const uint64_t *numbers)
+/* What the subject is on the wire; the summary has its names. */
+static void say_wire(struct ft_page *page, const struct ft_report_finding *finding)
 {
-	ft_line_add(line, lead);
-	for (size_t i = 0; i < count; i++)
-		ft_line_number(line, i > 0 ? " " : "", numbers[i]);
-}
+	struct ft_line *line = &page->line;
 
-static void say_frames(struct ft_page *page, const struct ft_report_finding *finding)
-{
-	if (finding->frame_count == 0)
+	if (!finding->has_ends)
 		return;
-	ft_page_label(page, "  frames");
-	list(&page->line, "", finding->frame_count, finding->frames);
-	if (finding->packets > finding->frame_count)
-		ft_line_number(&page->line, " ... of ", finding->packets);
-	ft_line_char(&page->line, '\n');
-}
-
-static void say_queue_pairs(struct ft_page *page, const struct ft_report_finding *finding)
-{
-	if (finding->dest_qp_count == 0)
-		return;
-	ft_page_label(page, "  to QPs");
-	for (size_t i = 0; i < finding->dest_qp_count; i++) {
-		ft_line_hex(&page->line, finding->dest_qps[i], 6);
-		ft_line_char(&page->line, i + 1 < finding->dest_qp_count ? ' ' : '\n');
+	ft_page_label(page, "  wire");
+	add_end(line, &finding->src);
+	ft_line_add(line, " > ");
+	add_end(line, &finding->dst);
+	if (finding->has_pkey) {
+		ft_line_add(line, ", P_Key ");
+		ft_line_hex(line, finding->pkey, 4);
 	}
+	if (finding->has_vlan)
+		ft_line_number(line, ", VLAN ", finding->vlan);
+	if (finding->has_vni)
+		ft_line_number(line, ", VNI ", finding->vni);
+	for (size_t i = 0; i < finding->dest_qp_count; i++) {
+		ft_line_add(line, i == 0 ? ", to QP " : " ");
+		ft_line_hex(line, finding->dest_qps[i], 6);
+	}
+	ft_line_char(line, '\n');
 }
 
 static void say_traffic(struct ft_page *page, const struct ft_report_finding *finding)
 {
+	struct ft_line *line = &page->line;
 	struct ft_human count, bytes, duration;
 
 	if (finding->packets == 0)
 		return;
 	ft_page_label(page, "  traffic");
-	ft_line_add(&page->line, ft_human_count(&count, finding->packets));
-	ft_line_add(&page->line, finding->packets == 1 ? " frame, " : " frames, ");
-	ft_line_add(&page->line, ft_human_bytes(&bytes, finding->bytes));
-	if (finding->has_pkey) {
-		ft_line_add(&page->line, ", P_Key ");
-		ft_line_hex(&page->line, finding->pkey, 4);
-	}
-	if (finding->has_vlan)
-		ft_line_number(&page->line, ", VLAN ", finding->vlan);
-	if (finding->has_vni)
-		ft_line_number(&page->line, ", VNI ", finding->vni);
+	ft_line_add(line, ft_human_count(&count, finding->packets));
+	ft_line_add(line, finding->packets == 1 ? " frame, " : " frames, ");
+	ft_line_add(line, ft_human_bytes(&bytes, finding->bytes));
 	if (finding->first_ts_ns != FT_UNKNOWN) {
-		ft_line_add(&page->line, ", from ");
-		ft_line_time(&page->line, finding->first_ts_ns);
-		ft_line_add(&page->line, " for ");
-		ft_line_add(
-			&page->line,
-			ft_human_duration(&duration, finding->last_ts_ns - finding->first_ts_ns));
+		ft_line_add(line, ", from ");
+		ft_line_time(line, finding->first_ts_ns);
 	}
-	ft_line_char(&page->line, '\n');
+	if (finding->first_ts_ns != FT_UNKNOWN && finding->last_ts_ns > finding->first_ts_ns) {
+		ft_line_add(line, " for ");
+		ft_line_add(line, ft_human_duration(&duration,
+						    finding->last_ts_ns - finding->first_ts_ns));
+	}
+	ft_line_char(line, '\n');
+}
+
+static void say_frames(struct ft_page *page, const struct ft_report *report,
+		       const struct ft_report_finding *finding)
+{
+	struct ft_line *line = &page->line;
+
+	if (finding->frame_count == 0)
+		return;
+	ft_page_label(page, "  frames");
+	for (size_t i = 0; i < finding->frame_count; i++)
+		ft_line_number(line, i > 0 ? " " : "", finding->frames[i]);
+	if (finding->packets > finding->frame_count)
+		ft_line_number(line, " ... of ", finding->packets);
+	ft_line_char(line, '\n');
+	if (report->evidence_path != NULL)
+		ft_page_row(page, "  proof", "%s, the frames whose comment names %s",
+			    report->evidence_path, finding->id);
 }
 
 static void say_map(struct ft_page *page, const struct ft_report_finding *finding)
 {
-	if (finding->map_file == NULL)
-		ft_page_row(page, "  map", "no single line decides this");
+	if (finding->map_file != NULL)
+		ft_page_row(page, "  map", "%s:%" PRIu32 " %s", finding->map_file,
+			    finding->map_line, finding->map_path != NULL ? finding->map_path : "");
 	else
-		ft_page_row(page, "  map", "%s:%" PRIu32 "%s%s", finding->map_file,
-			    finding->map_line, finding->map_path != NULL ? " at " : "",
-			    finding->map_path != NULL ? finding->map_path : "");
+		ft_page_row(page, "  map", "no single line decides this");
 }
 
-void ft_finding_at_length(struct ft_page *page, const struct ft_report *report,
-			  const struct ft_report_finding *finding)
+static void say_reasons(struct ft_page *page, const struct ft_report_finding *finding)
+{
+	for (size_t i = 0; i < finding->evidence_count; i++)
+		ft_page_row(page, i == 0 ? "  because" : "", "%s", finding->evidence[i]);
+}
+
+/* The rule and what it means; the findings that follow broke it. */
+static void say_rule(struct ft_page *page, const struct ft_report_finding *finding)
 {
 	const char *meaning = ft_rule_meaning(finding->rule);
 
 	ft_line_add(&page->line, ft_page_severity_code(page, finding->severity));
-	ft_line_add(&page->line, finding->id);
-	ft_line_add(&page->line, "  ");
-	ft_line_add(&page->line, ft_severity_word(finding->severity));
-	ft_line_add(&page->line, "  ");
 	ft_line_name(&page->line, finding->rule);
+	ft_line_add(&page->line, " (");
+	ft_line_add(&page->line, ft_severity_word(finding->severity));
+	ft_line_add(&page->line, finding->violation ? ")" : ", no violation)");
 	ft_line_add(&page->line, ft_page_plain_code(page));
-	ft_line_add(&page->line, finding->violation ? "\n" : "  (no violation)\n");
-	ft_page_row(page, "", "%s", finding->summary);
+	ft_line_char(&page->line, '\n');
 	if (meaning != NULL)
-		ft_page_row(page, "  rule", "%s", meaning);
+		ft_page_row(page, "", "%s", meaning);
+}
+
+static void say_finding(struct ft_page *page, const struct ft_report *report,
+			const struct ft_report_finding *finding)
+{
+	ft_page_row(page, "", "%s  %s", finding->id, finding->summary);
 	say_map(page, finding);
-	if (finding->has_ends) {
-		say_end(page, "  from", &finding->src);
-		say_end(page, "  to", &finding->dst);
-	}
+	say_wire(page, finding);
 	say_traffic(page, finding);
-	say_queue_pairs(page, finding);
-	say_frames(page, finding);
-	for (size_t i = 0; i < finding->evidence_count; i++)
-		ft_page_row(page, i == 0 ? "  because" : "", "%s", finding->evidence[i]);
-	if (report->evidence_path != NULL && finding->frame_count > 0)
-		ft_page_row(page, "  proof", "%s: frames whose comment names %s",
-			    report->evidence_path, finding->id);
+	say_frames(page, report, finding);
+}
+
+static bool same_rule(const struct ft_report_finding *a, const struct ft_report_finding *b)
+{
+	return a->severity == b->severity && strcmp(a->rule, b->rule) == 0;
+}
+
+/* What the frames do not show by themselves: why a map fails, who shares a leaf, what an ICRC means. */
+static bool needs_reasons(const struct ft_report_finding *finding)
+{
+	return finding->frame_count == 0 || !finding->violation;
+}
+
+void ft_findings_at_length(struct ft_page *page, const struct ft_report *report, size_t most)
+{
+	for (size_t i = 0; i < report->finding_count && i < most; i++) {
+		const struct ft_report_finding *finding = &report->findings[i];
+
+		if (i == 0 || !same_rule(finding, finding - 1))
+			say_rule(page, finding);
+		ft_line_char(&page->line, '\n');
+		say_finding(page, report, finding);
+		if (needs_reasons(finding))
+			say_reasons(page, finding);
+		if (i + 1 == report->finding_count || i + 1 == most ||
+		    !same_rule(finding, finding + 1))
+			ft_line_char(&page->line, '\n');
+	}
+}
+
+static void say_tenant(struct ft_page *page, const char *label, const struct ft_report_end *end)
+{
+	ft_page_row(page, label, "%s%s%s%s", end->host != NULL ? end->host : "an undeclared end",
+		    end->group ? " (multicast group)" : "",
+		    end->tenant != NULL ? ", tenant " : ", no single tenant",
+		    end->tenant != NULL ? end->tenant : "");
 }
 
 int ft_render_finding_text(FILE *out, const struct ft_report *report, const char *id,
@@ -232,6 +274,13 @@ int ft_render_finding_text(FILE *out, const struct ft_report *report, const char
 	if (finding == NULL)
 		return -ENOENT;
 	ft_page_open(&page, out, options);
-	ft_finding_at_length(&page, report, finding);
+	say_rule(&page, finding);
+	ft_line_char(&page.line, '\n');
+	say_finding(&page, report, finding);
+	if (finding->has_ends) {
+		say_tenant(&page, "  from", &finding->src);
+		say_tenant(&page, "  to", &finding->dst);
+	}
+	say_reasons(&page, finding);
 	return ft_page_close(&page);
 }

@@ -4,7 +4,6 @@
 
 const char *ft_severity_word(unsigned severity); /* "info" ... "critical" */
 
-/* One line for each of the first `most` findings, and one at length. */
+/* The first `most` findings: one line each, and at length under their rules. */
 void ft_findings_table(struct ft_page *page, const struct ft_report *report, size_t most);
-void ft_finding_at_length(struct ft_page *page, const struct ft_report *report,
-			  const struct ft_report_finding *finding);
+void ft_findings_at_length(struct ft_page *page, const struct ft_report *report, size_t most);

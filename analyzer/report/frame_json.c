@@ -111,21 +111,28 @@ static void local_route(struct ft_line *line, const struct ft_packet *packet)
 	ft_line_char(line, '}');
 }
 
-static void ethernet(struct ft_line *line, const struct ft_packet *packet)
+static void hardware(struct ft_line *line, const char *lead, const uint8_t mac[6])
 {
-	ft_line_add(line, ",\"smac\":\"");
-	ft_line_mac(line, packet->smac);
-	ft_line_add(line, "\",\"dmac\":\"");
-	ft_line_mac(line, packet->dmac);
+	ft_line_add(line, lead);
+	ft_line_mac(line, mac);
 	ft_line_char(line, '"');
+}
+
+static void hardware_addresses(struct ft_line *line, const struct ft_packet *packet)
+{
+	if (packet->has & (FT_HAS_ETH | FT_HAS_SLL))
+		hardware(line, ",\"smac\":\"", packet->smac);
+	else
+		ft_line_add(line, ",\"smac\":null");
+	if (packet->has & FT_HAS_ETH)
+		hardware(line, ",\"dmac\":\"", packet->dmac);
+	else
+		ft_line_add(line, ",\"dmac\":null");
 }
 
 static void addresses(struct ft_line *line, const struct ft_packet *packet)
 {
-	if (packet->has & FT_HAS_ETH)
-		ethernet(line, packet);
-	else
-		ft_line_add(line, ",\"smac\":null,\"dmac\":null");
+	hardware_addresses(line, packet);
 	if (packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6))
 		addresses_ip(line, packet);
 	else

@@ -1,6 +1,8 @@
 #include <report/render.h>
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "finding_text.h"
 #include "human.h"
@@ -13,7 +15,25 @@
  * seen, what was found, who talked to whom. Then each finding at length.
  */
 
-enum { TABLE_ROWS = 15, DETAILS = 50 };
+enum { TABLE_ROWS = 15, DETAILS = 50, PKEYS = 6 };
+
+struct part {
+	uint64_t count;
+	const char *words;
+};
+
+/* "3 with a wrong ICRC, 2 cut": those that are not zero. */
+static void parts(char *text, size_t room, const struct part *list, size_t count)
+{
+	size_t used = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < count; i++)
+		if (list[i].count > 0 && used < room)
+			used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64 " %s",
+						 used > 0 ? ", " : "", list[i].count,
+						 list[i].words);
+}
 
 static void say_verdict(struct ft_page *page, const struct ft_report *report)
 {
@@ -27,14 +47,18 @@ static void say_verdict(struct ft_page *page, const struct ft_report *report)
 	ft_line_add(&page->line, ft_page_verdict_code(page, report->verdict));
 	ft_line_add(&page->line, words[report->verdict]);
 	ft_line_add(&page->line, ft_page_plain_code(page));
-	ft_line_char(&page->line, '\n');
-	ft_page_row(page, "", "%s", report->because);
-	ft_line_char(&page->line, '\n');
+	ft_line_add(&page->line, "  ");
+	ft_line_name(&page->line, report->because);
+	ft_line_add(&page->line, "\n\n");
 }
 
 static void say_map(struct ft_page *page, const struct ft_report_map *map)
 {
-	char serial[32] = "";
+	const struct part list[] = { { map->tenants, "tenants" },
+				     { map->partitions, "partitions" },
+				     { map->segments, "segments" },
+				     { map->endpoints, "endpoints" } };
+	char serial[32] = "", contents[128];
 
 	if (map->path == NULL)
 		return;
@@ -45,10 +69,8 @@ static void say_map(struct ft_page *page, const struct ft_report_map *map)
 		    map->signed_by != NULL ? map->signed_by : "");
 	ft_page_row(page, "", "%s (%s), sha256 %.16s...", map->path, map->format,
 		    map->sha256 != NULL ? map->sha256 : "?");
-	ft_page_row(page, "",
-		    "%" PRIu64 " tenants, %" PRIu64 " partitions, %" PRIu64 " segments, %" PRIu64
-		    " endpoints",
-		    map->tenants, map->partitions, map->segments, map->endpoints);
+	parts(contents, sizeof(contents), list, sizeof(list) / sizeof(list[0]));
+	ft_page_row(page, "", "%s", contents);
 	if (map->verdict == NULL || strcmp(map->verdict, "ok") == 0)
 		return;
 	if (strcmp(map->verdict, "fail_open") == 0)
@@ -102,24 +124,6 @@ static void say_capture(struct ft_page *page, const struct ft_report *report)
 				    source->odd_records);
 	}
 	say_span(page, report);
-}
-
-struct part {
-	uint64_t count;
-	const char *words;
-};
-
-/* "3 with a wrong ICRC, 2 cut": those that are not zero. */
-static void parts(char *text, size_t room, const struct part *list, size_t count)
-{
-	size_t used = 0;
-
-	text[0] = 0;
-	for (size_t i = 0; i < count; i++)
-		if (list[i].count > 0 && used < room)
-			used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64 " %s",
-						 used > 0 ? ", " : "", list[i].count,
-						 list[i].words);
 }
 
 static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen)
@@ -194,12 +198,51 @@ static void say_findings(struct ft_page *page, const struct ft_report *report)
 	ft_line_char(&page->line, '\n');
 }
 
+/* The P_Keys on the wire, the busiest first. */
+static int by_packets(const void *left, const void *right)
+{
+	const struct ft_report_pkey *a = left, *b = right;
+
+	if (a->packets != b->packets)
+		return a->packets > b->packets ? -1 : 1;
+	return a->pkey < b->pkey ? -1 : 1;
+}
+
+static void list_pkeys(struct ft_line *line, const struct ft_report_pkey *pkeys, size_t count)
+{
+	struct ft_human human;
+
+	for (size_t i = 0; i < count; i++) {
+		ft_line_add(line, i > 0 ? ", " : "");
+		ft_line_hex(line, pkeys[i].pkey, 4);
+		ft_line_char(line, ' ');
+		ft_line_add(line, ft_human_count(&human, pkeys[i].packets));
+	}
+}
+
+static void say_pkeys(struct ft_page *page, const struct ft_report *report)
+{
+	size_t count = report->pkey_count;
+	struct ft_report_pkey *busiest;
+
+	if (count == 0)
+		return;
+	busiest = malloc(count * sizeof(*busiest));
+	if (busiest == NULL) {
+		page->error = -ENOMEM;
+		return;
+	}
+	memcpy(busiest, report->pkeys, count * sizeof(*busiest));
+	qsort(busiest, count, sizeof(*busiest), by_packets);
+	ft_page_label(page, "P_KEYS");
+	list_pkeys(&page->line, busiest, count < PKEYS ? count : PKEYS);
+	ft_line_add(&page->line, count > PKEYS ? " frames, and others\n\n" : " frames\n\n");
+	free(busiest);
+}
+
 static void say_details(struct ft_page *page, const struct ft_report *report, const char *arguments)
 {
-	for (size_t i = 0; i < report->finding_count && i < DETAILS; i++) {
-		ft_finding_at_length(page, report, &report->findings[i]);
-		ft_line_char(&page->line, '\n');
-	}
+	ft_findings_at_length(page, report, DETAILS);
 	if (report->finding_count > DETAILS)
 		ft_page_row(page, "", "%zu findings more, all of them in --json",
 			    report->finding_count - DETAILS);
@@ -219,6 +262,7 @@ int ft_render_text(FILE *out, const struct ft_report *report,
 	say_coverage(&page, report);
 	say_findings(&page, report);
 	ft_matrix_text(&page, report);
+	say_pkeys(&page, report);
 	say_details(&page, report, options->arguments);
 	return ft_page_close(&page);
 }

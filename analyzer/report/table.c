@@ -93,19 +93,20 @@ static void spaces(struct ft_line *line, size_t count)
 		ft_line_char(line, ' ');
 }
 
+/* Blanks are written only once something follows them, so that no line ends in them. */
 static void write_cell(const struct ft_table *table, struct ft_line *line, size_t column,
-		       const char *text)
+		       const char *text, size_t *blank)
 {
-	size_t blank = table->width[column] - ft_utf8_columns(text);
-	bool last = column + 1 == table->columns;
+	size_t rest = table->width[column] - ft_utf8_columns(text);
 
 	if (table->align[column] == '>')
-		spaces(line, blank);
-	ft_line_add(line, text);
-	if (table->align[column] == '<' && !last)
-		spaces(line, blank);
-	if (!last)
-		spaces(line, 2);
+		*blank += rest;
+	if (*text != 0) {
+		spaces(line, *blank);
+		ft_line_add(line, text);
+		*blank = 0;
+	}
+	*blank += 2 + (table->align[column] == '<' ? rest : 0);
 }
 
 int ft_table_write(const struct ft_table *table, struct ft_line *line, unsigned indent,
@@ -115,12 +116,13 @@ int ft_table_write(const struct ft_table *table, struct ft_line *line, unsigned 
 
 	for (size_t row = 0; row < table->cells / table->columns; row++) {
 		const char *code = mark != NULL ? mark->begin(mark->context, row) : NULL;
+		size_t blank = 0;
 
 		spaces(line, indent);
 		if (code != NULL)
 			ft_line_add(line, code);
 		for (size_t column = 0; column < table->columns; column++) {
-			write_cell(table, line, column, text);
+			write_cell(table, line, column, text, &blank);
 			text += strlen(text) + 1;
 		}
 		if (code != NULL)

@@ -20,6 +20,11 @@ enum ft_exit ft_output_failed(int error)
 	return FT_EXIT_FAILED;
 }
 
+enum ft_exit ft_output_status(int error, enum ft_exit status)
+{
+	return error != 0 ? ft_output_failed(error) : status;
+}
+
 enum ft_exit ft_output_finish(enum ft_exit status)
 {
 	bool failed = ferror(stdout);

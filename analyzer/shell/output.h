@@ -10,6 +10,9 @@
  */
 enum ft_exit ft_output_failed(int error);
 
+/* What a writer returned: 0 is `status`, -errno is ft_output_failed(). */
+enum ft_exit ft_output_status(int error, enum ft_exit status);
+
 /* Flush and close standard output; `status` unless that fails. The last thing a program does. */
 enum ft_exit ft_output_finish(enum ft_exit status);
 
