@@ -7,6 +7,7 @@
 
 #define VL_SMP       15
 #define BTH_PKEY_END 4 /* opcode, flags and P_Key stand before the rest of the BTH */
+#define QKEY_LENGTH  4
 
 struct reading {
 	const struct ft_packet *packet;
@@ -48,14 +49,42 @@ static void read_addresses(const struct ft_packet *packet, struct ft_check_key *
 	}
 }
 
-static void read_qkey(const struct ft_packet *packet, struct ft_check_key *key)
+/* The first `length` bytes behind the last header that was read, or NULL if they were cut off. */
+static const uint8_t *behind_headers(const struct reading *reading, uint32_t length)
 {
-	bool has_deth = (packet->has & FT_HAS_DETH) != 0;
+	static const uint8_t lengths[FT_LAYER_KINDS] = {
+		[FT_LAYER_UDP] = 8, [FT_LAYER_LRH] = 8, [FT_LAYER_GRH] = 40, [FT_LAYER_BTH] = 12
+	};
+	const struct ft_packet *packet = reading->packet;
+	const struct ft_layer *last;
+	uint32_t at;
 
-	if (has_deth || ft_opcode_service(packet->opcode) != FT_UD)
-		key->known |= FT_NEED_QKEY;
-	if (has_deth && (key->pkey & 0x7fff) == FT_PKEY_DEFAULT)
-		key->qkey = packet->deth.qkey;
+	if (packet->layer_count == 0)
+		return NULL;
+	last = &packet->layers[packet->layer_count - 1];
+	at = (uint32_t)last->offset + lengths[last->kind];
+	if (lengths[last->kind] == 0 || at > reading->captured || reading->captured - at < length)
+		return NULL;
+	return reading->bytes + at;
+}
+
+/* The Q_Key begins the DETH of UD, so it may be there when the rest was cut off. */
+static void read_qkey(const struct reading *reading, struct ft_check_key *key)
+{
+	const struct ft_packet *packet = reading->packet;
+	bool needed = key->service == FT_UD && (key->pkey & 0x7fff) == FT_PKEY_DEFAULT;
+	const uint8_t *deth = NULL;
+
+	if ((packet->has & FT_HAS_DETH) == 0 && needed)
+		deth = behind_headers(reading, QKEY_LENGTH);
+	if ((packet->has & FT_HAS_DETH) == 0 && key->service == FT_UD && deth == NULL)
+		return;
+	key->known |= FT_NEED_QKEY;
+	if (!needed)
+		return;
+	key->qkey = deth == NULL ? packet->deth.qkey
+				 : (uint32_t)deth[0] << 24 | (uint32_t)deth[1] << 16 |
+					   (uint32_t)deth[2] << 8 | deth[3];
 }
 
 /* The class is the second byte of a MAD; a packet that ends before it has none. */
@@ -85,34 +114,17 @@ static void read_bth(const struct reading *reading, struct ft_check_key *key)
 	key->pkey = packet->pkey;
 	key->service = packet->opcode >> 5;
 	key->qp_kind = packet->dest_qp < 2 ? (uint8_t)packet->dest_qp : 2;
-	read_qkey(packet, key);
+	read_qkey(reading, key);
 	read_class(reading, key);
-}
-
-/* Where the BTH would begin: behind the last header that was read. */
-static uint32_t bth_offset(const struct ft_packet *packet)
-{
-	static const uint8_t lengths[FT_LAYER_KINDS] = {
-		[FT_LAYER_UDP] = 8, [FT_LAYER_LRH] = 8, [FT_LAYER_GRH] = 40
-	};
-	const struct ft_layer *last;
-
-	if (packet->layer_count == 0)
-		return UINT32_MAX;
-	last = &packet->layers[packet->layer_count - 1];
-	return lengths[last->kind] == 0 ? UINT32_MAX : (uint32_t)last->offset + lengths[last->kind];
 }
 
 /* A BTH that was cut may still show its P_Key. The DestQP stands behind it: taken for data. */
 static void read_cut_bth(const struct reading *reading, struct ft_check_key *key)
 {
-	uint32_t at = bth_offset(reading->packet);
-	const uint8_t *bth;
+	const uint8_t *bth = behind_headers(reading, BTH_PKEY_END);
 
-	key->qp_kind = 2;
-	if (at > reading->captured || reading->captured - at < BTH_PKEY_END)
+	if (bth == NULL)
 		return;
-	bth = reading->bytes + at;
 	key->known |= FT_NEED_PKEY;
 	key->pkey = (uint16_t)(bth[2] << 8 | bth[3]);
 	key->service = bth[0] >> 5;

@@ -108,7 +108,8 @@ static bool names(const struct ft_tenant *tenant, uint32_t other)
 
 struct listing {
 	const struct ft_map *map;
-	uint32_t leaf, index; /* of the port within the leaf's list */
+	uint32_t leaf, index; /* of the port, in leaf_ports */
+	unsigned position;    /* of the listing, among the port's */
 	int64_t from_ns, to_ns;
 	struct ft_cotenancy *found;
 	size_t room, count;
@@ -149,14 +150,14 @@ static void try_pair(struct listing *listing, uint32_t tenant, uint32_t other)
 
 struct first {
 	uint32_t tenant;
-	const struct ft_span *span;
+	unsigned position; /* of the listing found, in the order of visit_claims() */
 };
 
 static bool is_first(void *with, const struct ft_span *span)
 {
 	struct first *first = with;
 
-	first->span = span;
+	first->position++;
 	return span->tenant == first->tenant;
 }
 
@@ -168,15 +169,28 @@ static bool try_tenant(void *with, const struct ft_span *span)
 	struct first first = { .tenant = span->tenant };
 	const struct ft_tenant *tenant;
 
+	listing->position++;
 	if (span->tenant == FT_NONE || map->declared->tenants[span->tenant].apart_count == 0)
 		return false;
 	visit_claims(map, map->leaf_ports.items[listing->index], is_first, &first);
-	if (first.span != span || is_listed_before(listing, listing->index, span->tenant))
+	if (first.position != listing->position ||
+	    is_listed_before(listing, listing->index, span->tenant))
 		return false;
 	tenant = &map->declared->tenants[span->tenant];
 	for (size_t i = 0; i < tenant->apart_count; i++)
 		try_pair(listing, span->tenant, tenant->apart[i]);
 	return false;
+}
+
+static void try_leaf(struct listing *listing)
+{
+	const struct ft_lists *ports = &listing->map->leaf_ports;
+
+	for (listing->index = ports->starts[listing->leaf];
+	     listing->index < ports->starts[listing->leaf + 1]; listing->index++) {
+		listing->position = 0;
+		visit_claims(listing->map, ports->items[listing->index], try_tenant, listing);
+	}
 }
 
 size_t ft_check_cotenancy(const struct ft_map *map, int64_t from_ns, int64_t to_ns,
@@ -187,9 +201,6 @@ size_t ft_check_cotenancy(const struct ft_map *map, int64_t from_ns, int64_t to_
 	};
 
 	for (listing.leaf = 0; listing.leaf < map->leaves.count; listing.leaf++)
-		for (listing.index = map->leaf_ports.starts[listing.leaf];
-		     listing.index < map->leaf_ports.starts[listing.leaf + 1]; listing.index++)
-			visit_claims(map, map->leaf_ports.items[listing.index], try_tenant,
-				     &listing);
+		try_leaf(&listing);
 	return listing.count;
 }
