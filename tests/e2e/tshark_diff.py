@@ -42,6 +42,8 @@ FIELDS = {
     "icrc": "infiniband.invariant.crc", "vcrc": "infiniband.variant.crc",
     "link.op": "infiniband_link.op", "link.fctbs": "infiniband_link.fctbs", "link.fccl": "infiniband_link.fccl",
 }
+SHORT = {theirs: ours for ours, theirs in FIELDS.items()}
+NOT_OURS = {"infiniband_link.op", "infiniband_link.fctbs", "infiniband_link.fccl"}  # no such names in decode -T fields
 # names of tshark_diffs.jsonl that are not ours
 DIFF_NAMES = {
     "rdeth": "rdeth.eecn", "ieth": "ieth.rkey", "atomicack": "atomicack.orig", "atomic.va": "atomiceth.va",
@@ -112,25 +114,21 @@ def as_erf(capture, folder):
 
 
 def tshark(capture):
-    """Frame number -> our field name -> value."""
-    columns = sorted(set(FIELDS.values()))
+    """Frame number -> tshark's field name -> its text, the innermost where there are several."""
+    columns = sorted(set(FIELDS.values())) + ["sll.src.eth"]
     command = ["tshark", "-n", "-r", str(capture), "-T", "fields", "-E", "separator=/t", "-E", "occurrence=l",
-               "-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE"]
-    command += ["--disable-protocol", "infiniband.eoib"]
+               "-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE", "--disable-protocol", "infiniband.eoib"]
     for name in PAYLOAD_GUESSERS:
         command += ["--disable-heuristic", name]
-    command += ["-e", "frame.number"]
-    columns.append("sll.src.eth")
-    for column in columns:
+    for column in ["frame.number"] + columns:
         command += ["-e", column]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, check=False)
     rows = {}
     for line in done.stdout.decode().splitlines():
         cells = line.split("\t")
-        cells += [""] * (1 + len(columns) - len(cells))
-        by_column = dict(zip(columns, cells[1:]))
-        by_column["eth.src"] = by_column["eth.src"] or by_column["sll.src.eth"]
-        rows[int(cells[0])] = {name: tshark_value(name, by_column[column]) for name, column in FIELDS.items()}
+        row = dict(zip(columns, cells[1:] + [""] * len(columns)))
+        row["eth.src"] = row["eth.src"] or row["sll.src.eth"]
+        rows[int(cells[0])] = row
     return rows
 
 
@@ -162,6 +160,7 @@ def compare_packet(packet, theirs):
     """How many fields agree, and [(name, ours, theirs)] of those that do not."""
     agreed, different = 0, []
     ours = {name: value_of(packet, name) for name in FIELDS}
+    theirs = {name: tshark_value(name, theirs[column]) for name, column in FIELDS.items()}
     seen = {FIELDS[name] for name, value in ours.items() if value is not None}
     for name, value in ours.items():
         if value is not None and value == theirs[name]:
@@ -198,6 +197,23 @@ class AgreementWithTshark(unittest.TestCase):
                     continue
                 differences.append("frame %d %s: ours %s, tshark %s" % (frame, name, ours, other))
         return agreed, differences
+
+    def test_chosen_fields_are_printed_as_tshark_prints_them(self):
+        columns = sorted(set(FIELDS.values()) - NOT_OURS)
+        for capture in sorted((DATA / "captures").glob("*.pcap*")):
+            packets = dict(comparable(fabtap("decode", "--json", capture).lines(), False))
+            arguments = [word for column in columns for word in ("-e", column)]
+            lines = fabtap("decode", "-T", "fields", "-e", "frame.number", *arguments, capture).out.decode().splitlines()
+            theirs = tshark(capture) if packets else {}
+            with self.subTest(capture=capture.name):
+                for line in lines:
+                    frame, *cells = line.split("\t")
+                    row = dict(zip(columns, cells))
+                    if int(frame) not in packets:
+                        continue
+                    for column, text in row.items():
+                        if text and not known_defect(packets[int(frame)], SHORT[column], None):
+                            self.assertEqual(text, theirs[int(frame)][column], "frame %s %s" % (frame, column))
 
     def folder_agrees(self, folder, listed):
         captures = sorted(path for path in folder.iterdir() if path.suffix in (".pcap", ".pcapng", ".erf"))
