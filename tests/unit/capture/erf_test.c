@@ -187,6 +187,8 @@ static const struct {
 	{ "extension headers that run past the packet", INFINIBAND | EXTENDED, 80, 2, 31, 31,
 	  false },
 	{ "extension headers that are cut", INFINIBAND | EXTENDED, 80, 2, 24, 80, true },
+	{ "an extension header before the cut, at the record's end", INFINIBAND | EXTENDED, 32, 2,
+	  24, 80, true },
 	{ "an Ethernet record without room for its offset and pad", 2, 17, 0, 80, 80, false },
 	{ "an Ethernet record with just that", 2, 18, 0, 80, 80, true },
 };
@@ -213,8 +215,10 @@ static void sound_erf_records_know_better_than_their_container(void **state)
 		}
 		put_fill(&b, 0, 80);
 		b.size = record + carried[i].captured;
+		b.big = false;
+		put_pcap_record(&b, 0x80808080, 0, 0, 0, 0); /* no extension header */
 		r = read_building(&b);
-		assert_int_equal(r.count, 1);
+		assert_int_equal(r.count, 2);
 		assert_int_equal(r.frames[0].captured, carried[i].captured);
 		assert_int_equal(r.frames[0].original, carried[i].original);
 		assert_int_equal(r.frames[0].ts_ns,

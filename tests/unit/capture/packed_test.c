@@ -151,6 +151,7 @@ static void a_stream_without_its_last_byte_is_damaged(void **state)
 	}
 }
 
+/* Read in small pieces and in one: the frames before the checksum are good in either case. */
 static void a_wrong_checksum_is_damage(void **state)
 {
 	static const char *const says[] = { "incorrect data check", "checksum" };
@@ -159,14 +160,20 @@ static void a_wrong_checksum_is_damage(void **state)
 	(void)state;
 	for (int p = 0; p < 2; p++) {
 		struct building plain = make_plain(), packed = { 0 };
-		struct reading r;
+		struct reading r[2];
+		char *path;
 
 		packers[p].put(&packed, plain.bytes, plain.size);
 		packed.bytes[packed.size - from_end[p]] ^= 1;
-		r = read_building(&packed);
-		assert_int_equal(r.count, FRAMES);
-		assert_true(r.input.damaged);
-		assert_says(r.input.complaint.text, says[p]);
+		path = make_file("packed", packed.bytes, packed.size);
+		r[0] = read_file(path);
+		r[1] = read_building(&packed);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(r[i].count, FRAMES);
+			assert_true(r[i].input.damaged);
+			assert_says(r[i].input.complaint.text, says[p]);
+		}
+		remove_file(path);
 		build_free(&plain);
 	}
 }
@@ -208,17 +215,19 @@ static void skippable_zstd_frames_are_skipped(void **state)
 	build_free(&plain);
 }
 
-/* A frame header that asks for a window of 2 GiB: refused before memory is taken. */
+/* Frame headers that ask for a window of 256 and of 128 MiB: one is refused, one only cut. */
 static void a_zstd_window_above_the_bound_is_refused(void **state)
 {
-	static const uint8_t bytes[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8,
-					 0x01, 0x00, 0x00, 0,    0,    0 };
-	struct reading r = read_memory(bytes, sizeof bytes);
+	static const uint8_t above[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x90, 0x01 };
+	static const uint8_t within[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x88, 0x01 };
+	struct reading r = read_memory(above, sizeof above);
 
 	(void)state;
 	assert_int_equal(r.error, -EINVAL);
-	assert_says(r.complaint.text, "zstd");
-	assert_says(r.complaint.text, "memory");
+	assert_says(r.complaint.text, "requires too much memory");
+	r = read_memory(within, sizeof within);
+	assert_int_equal(r.error, -EINVAL);
+	assert_says(r.complaint.text, "ends in the middle");
 }
 
 /* 64 MiB of zeros in one record of 4 GiB: damage, and not one byte of it is kept. */

@@ -197,6 +197,26 @@ static void the_longest_frame_is_read_whole(void **state)
 	assert_false(r.input.damaged);
 }
 
+/* In a file, where the whole of it is in the window already. */
+static void a_frame_above_the_bound_is_damage(void **state)
+{
+	struct building b = { 0 };
+	struct reading r;
+	char *path;
+
+	(void)state;
+	put_pcap_header(&b, MICROSECONDS, 4, 1);
+	put_pcap_record(&b, 1, 0, 10, 10, 1);
+	put_pcap_record(&b, 2, 0, 262145, 262145, 2);
+	put_pcap_record(&b, 3, 0, 10, 10, 3);
+	path = make_file("large.pcap", b.bytes, b.size);
+	r = read_file(path);
+	assert_int_equal(r.count, 1);
+	assert_says(r.input.complaint.text, "large.pcap: damaged at byte 50: a record says");
+	remove_file(path);
+	build_free(&b);
+}
+
 static const struct {
 	const char *sentence;
 	const char *bytes;
@@ -246,12 +266,13 @@ static void an_input_knows_its_times_and_link_types(void **state)
 	put_pcap_record(&b, 20, 0, 4, 4, 1);
 	put_pcap_record(&b, 10, 0, 4, 400, 2);
 	put_pcap_record(&b, 30, 0, 4, 4, 3);
+	put_pcap_record(&b, 30, 0, 4, 4, 4); /* no step */
 	r = read_building(&b);
 	assert_int_equal(r.input.first_ts_ns, 10000000000);
 	assert_int_equal(r.input.last_ts_ns, 30000000000);
 	assert_int_equal(r.input.clock_steps, 1);
-	assert_int_equal(r.input.frames, 3);
-	assert_int_equal(r.input.bytes, 408);
+	assert_int_equal(r.input.frames, 4);
+	assert_int_equal(r.input.bytes, 412);
 	assert_int_equal(r.input.link_type_count, 1);
 	assert_int_equal(r.input.link_types[0], 247);
 	assert_int_equal(r.frames[2].number, 3);
@@ -279,6 +300,7 @@ int main(void)
 		cmocka_unit_test(the_latest_time_is_in_2106),
 		cmocka_unit_test(a_damaged_file_is_read_up_to_the_damage),
 		cmocka_unit_test(the_longest_frame_is_read_whole),
+		cmocka_unit_test(a_frame_above_the_bound_is_damage),
 		cmocka_unit_test(what_is_no_capture_is_refused_by_name),
 		cmocka_unit_test(an_input_knows_its_times_and_link_types),
 		cmocka_unit_test(a_file_without_frames_has_no_times),

@@ -249,6 +249,7 @@ static void simple_packets_have_no_time(void **state)
 		assert_int_equal(r.frames[0].original, simples[i].length);
 		assert_int_equal(r.frames[0].link_type, FT_LINK_INFINIBAND);
 		assert_int_equal(r.input.first_ts_ns, FT_TS_UNKNOWN);
+		assert_int_equal(r.input.last_ts_ns, FT_TS_UNKNOWN);
 	}
 }
 
@@ -420,6 +421,25 @@ static void a_damaged_file_is_read_up_to_the_damage(void **state)
 	}
 }
 
+static void a_long_unknown_block_must_end_as_it_began(void **state)
+{
+	struct building b = { 0 };
+	struct reading r;
+	size_t begin;
+
+	(void)state;
+	put_section(&b, false);
+	begin = begin_block(&b, 5);
+	put_fill(&b, 0, 9000);
+	end_block(&b, begin);
+	b.size -= 4;
+	put32(&b, 9016);
+	r = read_building(&b);
+	assert_true(r.input.damaged);
+	assert_says(r.input.complaint.text,
+		    "damaged at byte 28: block length 9012 before the block, 9016 after it");
+}
+
 static void a_frame_above_the_bound_is_damage(void **state)
 {
 	struct building b = { 0 };
@@ -489,6 +509,7 @@ int main(void)
 		cmocka_unit_test(unknown_blocks_are_skipped_however_long),
 		cmocka_unit_test(blocks_that_make_no_sense_are_dropped),
 		cmocka_unit_test(a_damaged_file_is_read_up_to_the_damage),
+		cmocka_unit_test(a_long_unknown_block_must_end_as_it_began),
 		cmocka_unit_test(a_frame_above_the_bound_is_damage),
 		cmocka_unit_test(interfaces_beyond_the_bound_are_unknown),
 		cmocka_unit_test(options_that_run_over_are_counted),

@@ -277,59 +277,81 @@ static void a_full_disk_leaves_nothing_and_keeps_what_was(void **state)
 	free(payload);
 }
 
+/* Close a writer of one frame while standard output is `fd`, which is closed. */
+static int close_onto(int fd, struct ft_writer_complaint *complaint)
+{
+	struct ft_pcapng_writer *writer = create("-");
+	int saved = dup(STDOUT_FILENO), error;
+
+	assert_true(fd >= 0);
+	assert_int_equal(ft_pcapng_write(writer, &one_frame, "x.pcap", "hi"), 0);
+	fflush(stdout);
+	dup2(fd, STDOUT_FILENO);
+	close(fd);
+	error = ft_pcapng_close(writer, complaint);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	return error;
+}
+
 static void a_full_device_is_said_at_the_close(void **state)
 {
-	struct ft_pcapng_writer *writer = create("/dev/full");
 	struct ft_writer_complaint complaint;
 
 	(void)state;
-	assert_int_equal(ft_pcapng_write(writer, &one_frame, "x", NULL), 0);
-	assert_int_equal(ft_pcapng_close(writer, &complaint), -ENOSPC);
-	assert_string_equal(complaint.text, "/dev/full: cannot write: No space left on device");
-	assert_true(exists("/dev/full"));
+	assert_int_equal(close_onto(open("/dev/full", O_WRONLY | O_CLOEXEC), &complaint), -ENOSPC);
+	assert_string_equal(complaint.text,
+			    "standard output: cannot write: No space left on device");
 }
 
 static void a_closed_pipe_on_standard_output_is_an_error(void **state)
 {
-	struct ft_pcapng_writer *writer = create("-");
 	struct ft_writer_complaint complaint;
-	int saved = dup(STDOUT_FILENO), ends[2], error;
+	int ends[2];
 
 	(void)state;
 	signal(SIGPIPE, SIG_IGN);
-	assert_int_equal(ft_pcapng_write(writer, &one_frame, "x", NULL), 0);
-	fflush(stdout);
 	assert_int_equal(pipe(ends), 0);
-	dup2(ends[1], STDOUT_FILENO);
-	close(ends[1]);
 	close(ends[0]);
-	error = ft_pcapng_close(writer, &complaint);
-	dup2(saved, STDOUT_FILENO);
-	close(saved);
-	assert_int_equal(error, -EPIPE);
+	assert_int_equal(close_onto(ends[1], &complaint), -EPIPE);
 	assert_string_equal(complaint.text, "standard output: cannot write: Broken pipe");
 }
 
 static void standard_output_gets_the_same_bytes(void **state)
 {
-	struct ft_pcapng_writer *writer = create("-");
 	struct ft_writer_complaint complaint;
-	int saved = dup(STDOUT_FILENO), ends[2], error;
 	uint8_t bytes[1000];
+	int ends[2];
 
 	(void)state;
-	assert_int_equal(ft_pcapng_write(writer, &one_frame, "x.pcap", "hi"), 0);
-	fflush(stdout);
 	assert_int_equal(pipe(ends), 0);
-	dup2(ends[1], STDOUT_FILENO);
-	error = ft_pcapng_close(writer, &complaint);
-	dup2(saved, STDOUT_FILENO);
-	close(saved);
-	close(ends[1]);
-	assert_int_equal(error, 0);
+	assert_int_equal(close_onto(ends[1], &complaint), 0);
 	assert_int_equal(read(ends[0], bytes, sizeof bytes), sizeof one_file);
 	assert_memory_equal(bytes, one_file, sizeof one_file);
 	close(ends[0]);
+}
+
+/* What is no regular file is written to, not replaced. */
+static void a_named_pipe_stays_one(void **state)
+{
+	char *path = new_path("fifo");
+	struct ft_pcapng_writer *writer;
+	struct ft_writer_complaint complaint;
+	struct stat status;
+	uint8_t bytes[1000];
+	int reader;
+
+	(void)state;
+	assert_int_equal(mkfifo(path, 0600), 0);
+	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	writer = create(path);
+	assert_int_equal(ft_pcapng_write(writer, &one_frame, "x.pcap", "hi"), 0);
+	assert_int_equal(ft_pcapng_close(writer, &complaint), 0);
+	assert_int_equal(read(reader, bytes, sizeof bytes), sizeof one_file);
+	assert_int_equal(stat(path, &status), 0);
+	assert_true(S_ISFIFO(status.st_mode));
+	close(reader);
+	remove_file(path);
 }
 
 static const struct {
@@ -459,6 +481,7 @@ int main(void)
 		cmocka_unit_test(a_full_device_is_said_at_the_close),
 		cmocka_unit_test(a_closed_pipe_on_standard_output_is_an_error),
 		cmocka_unit_test(standard_output_gets_the_same_bytes),
+		cmocka_unit_test(a_named_pipe_stays_one),
 		cmocka_unit_test(what_cannot_be_created_is_said),
 		cmocka_unit_test(a_link_is_followed_and_writers_do_not_meet),
 		cmocka_unit_test(a_capture_may_replace_itself),
