@@ -1,0 +1,252 @@
+#include "cmocka_headers.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <report/render.h>
+
+#include "sample_report.h"
+#include "written.h"
+
+static const char expected[] =
+	"VERDICT   VIOLATED  3 findings contradict the declared map\n"
+	"\n"
+	"MAP       site-7, serial 12, unsigned\n"
+	"          maps/site.json (tapmap), sha256 0011223344556677...\n"
+	"          3 tenants, 4 partitions, 24 endpoints\n"
+	"          warn: see fabtap map check\n"
+	"CAPTURE   leaf1.pcap (pcap): 612 frames, 123 kB on the wire\n"
+	"          leaf2.pcap.zst (pcapng, zstd): 0 frames, 0 B on the wire\n"
+	"          DAMAGED: leaf2.pcap.zst: offset 96: block of 9999 bytes runs past the end\n"
+	"          2 odd records corrected or dropped\n"
+	"          2026-11-21T08:45:04.000000001Z to 2026-11-21T08:46:05.200000001Z, 61.2 s\n"
+	"SEEN      590 of 595 RDMA frames judged\n"
+	"          5 undecided: 2 with a wrong ICRC, 3 cut too short\n"
+	"          beside them: 10 never judged (subnet management, by rule), 7 not RDMA\n"
+	"          lost according to erf-lctr of leaf1.pcap: 7 frames\n"
+	"          loss not estimated: frames that the mirror dropped would not show here\n"
+	"\n"
+	"FINDINGS  1 critical, 2 high\n"
+	"  id                severity  rule                     source      destination            "
+	"P_Key   frames  map line\n"
+	"  a1b2c3d4e5f60718  critical  tenant.crossing          g1 (green)  r1 (red)               "
+	"0x8001      40  site.json:31\n"
+	"  00ff00ff00ff00ff  high      tenant.unknown-endpoint  10.0.0.9    evil\\x1b[2Jhost (red) "
+	" 0xffff       1  -\n"
+	"  1234567890abcdef  high      tenant.cotenancy         red         green                  "
+	"-            0  -\n"
+	"          their frames: evidence.pcapng\n"
+	"\n"
+	"TENANTS   frames and bytes from tenant (row) to tenant (column); ! = with violations\n"
+	"          from \\ to  green           red           storage           unknown\n"
+	"          green        196  19.6 kB   !4    400 B        .                 .\n"
+	"          red            .           300  90.0 kB      100  10.0 kB        .\n"
+	"          storage        .             .                 .                 .\n"
+	"          unknown        .            12  3.46 kB        .                 .\n"
+	"          red to storage permitted by exception storage-service\n"
+	"\n"
+	"P_KEYS    0x8001 600, 0x0001 2 frames\n"
+	"\n"
+	"tenant.crossing (critical)\n"
+	"          The two ends belong to different tenants and no exception of the map permits "
+	"it.\n"
+	"\n"
+	"          a1b2c3d4e5f60718  g1 (green) reached r1 (red): two tenants without an "
+	"exception\n"
+	"  map     maps/site.json:31 /partitions/2\n"
+	"  wire    lid:17 > lid:23, P_Key 0x8001, to QP 0x00001a 0x00001b\n"
+	"  traffic 40 frames, 4.00 kB, from 2026-11-21T08:45:04.500000000Z for 1.20 s\n"
+	"  frames  17 18 40 ... of 40\n"
+	"  proof   evidence.pcapng, the frames whose comment names a1b2c3d4e5f60718\n"
+	"\n"
+	"tenant.unknown-endpoint (high)\n"
+	"          The map does not declare the source or the destination.\n"
+	"\n"
+	"          00ff00ff00ff00ff  10.0.0.9 sent to evil\\x1b[2Jhost\n"
+	"  map     no single line decides this\n"
+	"  wire    10.0.0.9 > 10.0.0.1, P_Key 0xffff, VLAN 100, VNI 5001\n"
+	"  traffic 1 frame, 90 B, from 2026-11-21T08:45:04.500000000Z\n"
+	"  frames  2\n"
+	"  proof   evidence.pcapng, the frames whose comment names 00ff00ff00ff00ff\n"
+	"\n"
+	"tenant.cotenancy (high)\n"
+	"          Two tenants that must not share a leaf switch have ports on the same one.\n"
+	"\n"
+	"          1234567890abcdef  red and green share leaf leaf-1, which the map forbids\n"
+	"  map     no single line decides this\n"
+	"\n"
+	"LOOK      fabtap explain ID -m maps/site.json leaf1.pcap leaf2.pcap.zst\n";
+
+static void the_report_reads_as_it_was_drawn(void **state)
+{
+	struct ft_report report = sample_report();
+	struct ft_render_options look = { .arguments =
+						  "-m maps/site.json leaf1.pcap leaf2.pcap.zst" };
+	struct written written;
+
+	(void)state;
+	written_open(&written);
+	assert_int_equal(ft_render_text(written.out, &report, &look), 0);
+	assert_string_equal(written_close(&written), expected);
+	written_free(&written);
+}
+
+static void colour_is_only_where_it_is_asked_for(void **state)
+{
+	struct ft_report report = sample_report();
+	struct ft_render_options look = { .colour = true };
+	struct written written;
+	const char *text;
+
+	(void)state;
+	written_open(&written);
+	assert_int_equal(ft_render_text(written.out, &report, &look), 0);
+	text = written_close(&written);
+	assert_non_null(strstr(text, "\033[1;31mVIOLATED\033[0m"));
+	assert_null(strstr(text, "evil\033"));
+	assert_null(strchr(expected, '\033'));
+	written_free(&written);
+}
+
+static void every_line_fits_the_page_but_for_tables(void **state)
+{
+	static char because[256];
+	struct ft_report report = sample_report();
+	struct ft_render_options look = { .width = 60 };
+	struct ft_report_finding finding = report.findings[0];
+	struct written written;
+	const char *at;
+
+	(void)state;
+	for (size_t i = 0; i + 6 < sizeof(because); i += 5)
+		memcpy(because + i, "word ", 6);
+	finding.summary = because;
+	report.findings = &finding;
+	report.finding_count = 1;
+	report.source_count = 0;
+	written_open(&written);
+	assert_int_equal(ft_render_text(written.out, &report, &look), 0);
+	at = strstr(written_close(&written), "a1b2c3d4e5f60718  word");
+	assert_non_null(at);
+	assert_true(strcspn(at, "\n") + 10 <= 60);
+	written_free(&written);
+}
+
+static void a_finding_is_explained_by_its_id_or_its_beginning(void **state)
+{
+	static const char explained[] =
+		"tenant.crossing (critical)\n"
+		"          The two ends belong to different tenants and no exception of the map "
+		"permits it.\n"
+		"\n"
+		"          a1b2c3d4e5f60718  g1 (green) reached r1 (red): two tenants without an "
+		"exception\n"
+		"  map     maps/site.json:31 /partitions/2\n"
+		"  wire    lid:17 > lid:23, P_Key 0x8001, to QP 0x00001a 0x00001b\n"
+		"  traffic 40 frames, 4.00 kB, from 2026-11-21T08:45:04.500000000Z for 1.20 s\n"
+		"  frames  17 18 40 ... of 40\n"
+		"  proof   evidence.pcapng, the frames whose comment names a1b2c3d4e5f60718\n"
+		"  from    g1, tenant green\n"
+		"  to      r1, tenant red\n"
+		"  because 4 frames, the first is frame 17\n"
+		"          decided by site.json:31\n";
+	static const char *const ids[] = { "a1b2c3d4e5f60718", "a1b2c3d4" };
+	struct ft_report report = sample_report();
+	struct ft_render_options look = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct written written;
+
+		written_open(&written);
+		assert_int_equal(ft_render_finding_text(written.out, &report, ids[i], &look), 0);
+		assert_string_equal(written_close(&written), explained);
+		written_free(&written);
+	}
+}
+
+static void an_unknown_or_ambiguous_id_is_no_finding(void **state)
+{
+	struct ft_report report = sample_report();
+	struct ft_report_finding twins[2] = { report.findings[0], report.findings[0] };
+	struct ft_render_options look = { 0 };
+	struct written written;
+
+	(void)state;
+	twins[1].id[15] = '9';
+	report.findings = twins;
+	report.finding_count = 2;
+	written_open(&written);
+	assert_int_equal(ft_render_finding_text(written.out, &report, "ffffffffffffffff", &look),
+			 -ENOENT);
+	assert_int_equal(ft_render_finding_text(written.out, &report, "a1b2c3d", &look), -ENOENT);
+	assert_int_equal(ft_render_finding_text(written.out, &report, "a1b2c3d4", &look), -ENOENT);
+	assert_int_equal(ft_render_finding_json(written.out, &report, ""), -ENOENT);
+	assert_int_equal(ft_render_finding_json(written.out, &report, "a1b2c3d4e5f60719"), 0);
+	written_close(&written);
+	written_free(&written);
+}
+
+/* 40 tenants that talk in a ring: too many for a grid. */
+static void many_tenants_are_listed_the_violating_pairs_first(void **state)
+{
+	static char names[40][8];
+	static struct ft_report_pair pairs[40];
+	struct ft_report report = sample_report();
+	struct ft_render_options look = { 0 };
+	struct written written;
+	const char *text;
+
+	(void)state;
+	for (size_t i = 0; i < 40; i++)
+		snprintf(names[i], sizeof(names[i]), "t%02zu", i);
+	for (size_t i = 0; i < 40; i++)
+		pairs[i] = (struct ft_report_pair){ .from = names[i],
+						    .to = names[(i + 1) % 40],
+						    .packets = i,
+						    .bytes = 100 * i,
+						    .verdict = i == 3 ? "violated" : "allowed",
+						    .violating = i == 3 };
+	report.matrix = pairs;
+	report.pair_count = 40;
+	written_open(&written);
+	assert_int_equal(ft_render_text(written.out, &report, &look), 0);
+	text = written_close(&written);
+	assert_non_null(strstr(text, "          from  to   frames    bytes\n"
+				     "          t03   t04       3    300 B  1 violating\n"
+				     "          t39   t00      39  3.90 kB  allowed\n"));
+	assert_non_null(strstr(text, "          and 16 pairs more, all of them in --json\n"));
+	written_free(&written);
+}
+
+static void a_full_disk_is_told(void **state)
+{
+	struct ft_report report = sample_report();
+	struct ft_render_options look = { 0 };
+	FILE *full = fopen("/dev/full", "w");
+
+	(void)state;
+	if (full == NULL) {
+		print_message("SKIPPED: no /dev/full here\n");
+		skip();
+	}
+	setvbuf(full, NULL, _IONBF, 0);
+	assert_int_equal(ft_render_text(full, &report, &look), -ENOSPC);
+	assert_int_equal(ft_render_json(full, &report), -ENOSPC);
+	fclose(full);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_report_reads_as_it_was_drawn),
+		cmocka_unit_test(colour_is_only_where_it_is_asked_for),
+		cmocka_unit_test(every_line_fits_the_page_but_for_tables),
+		cmocka_unit_test(a_finding_is_explained_by_its_id_or_its_beginning),
+		cmocka_unit_test(an_unknown_or_ambiguous_id_is_no_finding),
+		cmocka_unit_test(many_tenants_are_listed_the_violating_pairs_first),
+		cmocka_unit_test(a_full_disk_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
