@@ -98,7 +98,8 @@ def tshark_value(name, text):
 def as_erf(capture, folder):
     """A copy with ERF records of type 21, if the file is a pcap of link type 247; else the file itself."""
     data = capture.read_bytes()
-    if data[:4] != bytes.fromhex("d4c3b2a1") or struct.unpack_from("<I", data, 20)[0] != LINKTYPE_INFINIBAND:
+    little_endian = data[:4] in (bytes.fromhex("d4c3b2a1"), bytes.fromhex("4d3cb2a1"))
+    if not little_endian or struct.unpack_from("<I", data, 20)[0] != LINKTYPE_INFINIBAND:
         return capture
     out = bytearray(data[:20] + struct.pack("<I", 197))
     at = 24
@@ -117,7 +118,8 @@ def tshark(capture):
     """Frame number -> tshark's field name -> its text, the innermost where there are several."""
     columns = sorted(set(FIELDS.values())) + ["sll.src.eth"]
     command = ["tshark", "-n", "-r", str(capture), "-T", "fields", "-E", "separator=/t", "-E", "occurrence=l",
-               "-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE", "--disable-protocol", "infiniband.eoib"]
+               "-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE", "--disable-protocol", "infiniband.eoib",
+               "--disable-protocol", "nvme-rdma"]
     for name in PAYLOAD_GUESSERS:
         command += ["--disable-heuristic", name]
     for column in ["frame.number"] + columns:
