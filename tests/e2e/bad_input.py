@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 import harness
-from harness import DATA, ENVIRONMENT, FAILED, Run, fabtap, main, sound
+from harness import DATA, ENVIRONMENT, FAILED, VIOLATED, Run, fabtap, main, sound
 from pcapfile import pcap_of, read_pcap
 
 CAPTURE = DATA / "tenants" / "tenants-cotenancy.pcap"
@@ -327,7 +327,6 @@ class BadMaps(BadInput):
         noise = random.Random(4)
         text = MAP.read_text()
         document = json.loads(text)
-        yield "empty.json", b""
         yield "text.json", b"{ this is no map"
         yield "list.json", b"[]"
         yield "nothing.json", b"{}"
@@ -350,9 +349,14 @@ class BadMaps(BadInput):
 
     def test_a_map_cut_anywhere_is_refused(self):
         data = MAP.read_bytes().rstrip()
-        for length in range(0, len(data), 23):
+        for length in range(1, len(data), 23):
             path = self.file("cut.json", data[:length])
             self.refused(fabtap("decode", "-m", path, CAPTURE), path)
+
+    def test_an_empty_map_is_what_opensm_makes_of_it(self):
+        run = fabtap("audit", "-m", self.file("empty.conf", b""), "--json", CAPTURE)
+        self.assertEqual(run.status, VIOLATED, run)
+        self.assertIn("map.fail-open", [finding["rule"] for finding in run.json()["findings"]])
 
     def test_changed_bytes_in_a_partitions_file_do_no_harm(self):
         noise = random.Random(5)
