@@ -10,6 +10,11 @@ enum {
 	EXTENSION = 8,
 	EXTENSIONS_MAX = 64, /* in one record; none has so many */
 	MORE = 0x80,         /* in a type: an extension header follows */
+
+	/* what tells ERF from other files */
+	FLAGS_RESERVED = 0xc0,
+	OLDEST_SECOND = 1 << 29, /* 1987, before there was ERF */
+	YEAR_SECONDS = 365 * 24 * 3600,
 };
 
 /* What a record type means for reading the container; types not listed are unknown. */
@@ -98,11 +103,24 @@ void ft_erf_stamp(struct ft_input *input, struct ft_frame *frame)
 		input->known.erf_lost += ft_be16(record + 12);
 }
 
-/* A header such as only an ERF file has where a record should start. */
+static bool possible(const uint8_t *record)
+{
+	return types[type_of(record)].known && rlen_of(record) >= FT_ERF_HEADER;
+}
+
+/* A header such as hardly any file but ERF has where a record should start. */
 static bool plausible(const uint8_t *record)
 {
-	return types[type_of(record)].known && rlen_of(record) >= FT_ERF_HEADER &&
-	       ft_le32(record + 4) != 0;
+	return possible(record) && (record[9] & FLAGS_RESERVED) == 0 &&
+	       ft_erf_sound(record, FT_ERF_HEADER, rlen_of(record)) &&
+	       ft_le32(record + 4) >= OLDEST_SECOND;
+}
+
+static bool close_in_time(const uint8_t *a, const uint8_t *b)
+{
+	uint32_t first = ft_le32(a + 4), second = ft_le32(b + 4);
+
+	return (first < second ? second - first : first - second) < YEAR_SECONDS;
 }
 
 static bool named_erf(const char *name)
@@ -115,20 +133,23 @@ static bool named_erf(const char *name)
 
 /*
  * There is no magic number: two records in a row must look right, or one that ends where the file
- * ends. A file called .erf is believed after one, so that damage is reported as damage.
+ * ends. A file called .erf is believed after one that is possible, so that damage is reported as
+ * damage.
  */
 static bool recognises(struct ft_input *input)
 {
 	struct ft_stream *stream = &input->stream;
 	size_t rlen;
 
-	if (!ft_stream_need(stream, FT_ERF_HEADER) || !plausible(stream->at))
+	if (!ft_stream_need(stream, FT_ERF_HEADER) || !possible(stream->at))
 		return false;
 	rlen = rlen_of(stream->at);
 	if (named_erf(input->known.name))
 		return true;
+	if (!plausible(stream->at))
+		return false;
 	if (ft_stream_need(stream, rlen + FT_ERF_HEADER))
-		return plausible(stream->at + rlen);
+		return plausible(stream->at + rlen) && close_in_time(stream->at, stream->at + rlen);
 	return ft_stream_left(stream) == rlen;
 }
 

@@ -8,7 +8,7 @@
 
 /* Two good records, so that whatever follows is read as ERF. */
 static const uint8_t start[48] = {
-	[4] = 1, [8] = 21, [11] = 24, [15] = 8, [28] = 1, [32] = 2, [35] = 24, [39] = 8,
+	[7] = 0x60, [8] = 21, [11] = 24, [15] = 8, [31] = 0x60, [32] = 2, [35] = 24, [39] = 8,
 };
 
 void ft_holds(const uint8_t *bytes, size_t size)

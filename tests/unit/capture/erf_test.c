@@ -124,13 +124,20 @@ static void a_damaged_file_is_read_up_to_the_damage(void **state)
 
 static const struct {
 	const char *sentence;
-	unsigned type, rlen, next_type;
+	unsigned type, rlen, flags, next_type;
+	uint32_t seconds, next_seconds;
 	int error;
 } starts[] = {
-	{ "two good records", INFINIBAND, 40, INFINIBAND, 0 },
-	{ "a type nobody defined", 26, 40, INFINIBAND, -EINVAL },
-	{ "a length below the header", INFINIBAND, 8, INFINIBAND, -EINVAL },
-	{ "a good record before an unknown one", INFINIBAND, 40, 99, -EINVAL },
+	{ "two good records", INFINIBAND, 40, 4, INFINIBAND, 1700000000, 1700000001, -ENODATA },
+	{ "padding, then a record", 48, 40, 0, INFINIBAND, 1700000000, 1700000001, -ENODATA },
+	{ "a type nobody defined", 26, 40, 4, INFINIBAND, 1700000000, 1700000001, -EINVAL },
+	{ "a length below the header", INFINIBAND, 8, 4, INFINIBAND, 1700000000, 1700000001,
+	  -EINVAL },
+	{ "a reserved flag", INFINIBAND, 40, 0x44, INFINIBAND, 1700000000, 1700000001, -EINVAL },
+	{ "a time before ERF", INFINIBAND, 40, 4, INFINIBAND, 500000000, 500000001, -EINVAL },
+	{ "years between the two", INFINIBAND, 40, 4, INFINIBAND, 1700000000, 1500000000, -EINVAL },
+	{ "an unknown record after a good one", INFINIBAND, 40, 4, 99, 1700000000, 1700000001,
+	  -EINVAL },
 };
 
 static void erf_is_recognised_by_two_good_records(void **state)
@@ -138,14 +145,16 @@ static void erf_is_recognised_by_two_good_records(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
 		struct building b = { 0 };
-		struct reading r;
 
 		print_message("%s\n", starts[i].sentence);
-		put_erf_header(&b, TIME, starts[i].type, starts[i].rlen, 0, 20);
+		put_erf_header(&b, (uint64_t)starts[i].seconds << 32, starts[i].type,
+			       starts[i].rlen, 0, 20);
+		b.bytes[9] = (uint8_t)starts[i].flags;
 		put_fill(&b, 0, 24);
-		put_record(&b, starts[i].next_type, 40, 1);
-		r = read_building(&b);
-		assert_int_equal(r.error, starts[i].error != 0 ? starts[i].error : -ENODATA);
+		put_erf_header(&b, (uint64_t)starts[i].next_seconds << 32, starts[i].next_type, 40,
+			       0, 20);
+		put_fill(&b, 0, 24);
+		assert_int_equal(read_building(&b).error, starts[i].error);
 	}
 }
 
