@@ -26,16 +26,28 @@ enum ft_exit ft_usage_print(const struct ft_verb *verb)
 	return FT_EXIT_CLEAN;
 }
 
+/* What is wrong with a long option that getopt does not take. */
+static const char *fault(const struct option *words, const char *name)
+{
+	size_t size = strcspn(name, "=");
+	unsigned matches = 0;
+
+	for (; words->name != NULL; words++)
+		matches += strncmp(words->name, name, size) == 0;
+	if (matches == 0)
+		return "no such option";
+	return matches == 1 ? "takes no value" : "could be several options";
+}
+
 static int unknown(const struct ft_options *options, const char *given)
 {
 	const char *name = options->verb->name;
 
 	if (strncmp(given, "--", 2) == 0)
-		ft_log("%s: option %s is unknown, ambiguous or takes no value; see `fabtap help "
-		       "%s`",
-		       name, given, name);
+		ft_log("%s: %s: %s; see `fabtap help %s`", name, given,
+		       fault(options->words, given + 2), name);
 	else
-		ft_log("%s: no option -%c; see `fabtap help %s`", name, optopt, name);
+		ft_log("%s: -%c: no such option; see `fabtap help %s`", name, optopt, name);
 	return FT_OPTION_BAD;
 }
 

@@ -19,7 +19,7 @@ static const char usage[] =
 	"options:\n" FT_JOB_USAGE "  -o, --output FORMAT    text (default), json or fields; -T "
 	"means the same, --json is short\n"
 	"                         for -o json\n"
-	"  -e NAME                a field to print with -o fields (repeatable): our name or\n"
+	"  -e NAME                a field to print with -T fields (repeatable): our name or\n"
 	"                         Wireshark's; values are separated by tabs\n"
 	"      --list-fields      the names that -e takes\n"
 	"\n"
@@ -104,7 +104,7 @@ static enum ft_exit read_line(struct decode *decode, int argc, char **argv)
 		ft_job_capture(&decode->job, argv[i]);
 	wants_fields = decode->format != NULL && strcmp(decode->format, "fields") == 0;
 	if (wants_fields && decode->field_count == 0)
-		return ft_usage_error(&ft_verb_decode, "-o fields needs a field: -e NAME");
+		return ft_usage_error(&ft_verb_decode, "-T fields needs a field: -e NAME");
 	if (!wants_fields && decode->field_count > 0)
 		return ft_usage_error(&ft_verb_decode, "-e needs -T fields");
 	return FT_EXIT_CLEAN;
