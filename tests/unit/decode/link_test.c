@@ -1,0 +1,133 @@
+#include "frame_rows.h"
+
+#include <string.h>
+
+#define TAG(vid)   "8100 0" #vid " "
+#define EIGHT_TAGS TAG(001) TAG(002) TAG(003) TAG(004) TAG(005) TAG(006) TAG(007) TAG(008)
+#define LABEL      "000100 40 "
+#define LAST_LABEL "000111 40 "
+#define STAMP_HEAD "d28b 0001 "
+#define IPV4_TCP   "0800 " IPV4(0014, 06)
+
+static void link_headers_are_followed_to_their_bounds(void **state)
+{
+	static const struct frame_row rows[] = {
+		{ "13 bytes are no Ethernet header", 1, 0, "00*13", .stack = "",
+		  .malformed = FT_ETH_SHORT },
+		{ "13 captured bytes of 60 are a cut one", 1, 47, "00*13", .stack = "",
+		  .truncated = FT_CUT_ETH },
+		{ "an 802.3 length is not followed", 1, 0, ETH(0026) "00*38", .stack = "eth" },
+		{ "an unknown EtherType is not followed", 1, 0, ETH(88cc) "00*46", .stack = "eth" },
+		{ "IPv4 that was not captured", 1, 46, ETH(0800), .stack = "eth",
+		  .truncated = FT_CUT_IPV4 },
+		{ "all four TPIDs", 1, 0, MACS "8100 0001 88a8 0002 9100 0003 9200 0004 " IPV4_TCP,
+		  .stack = "eth,vlan:1,qinq:2,qinq9100:3,qinq9200:4,ipv4" },
+		{ "eight tags", 1, 0, MACS EIGHT_TAGS IPV4_TCP,
+		  .stack = "eth,vlan:1,vlan:2,vlan:3,vlan:4,vlan:5,vlan:6,vlan:7,vlan:8,ipv4" },
+		{ "a ninth tag is one too many", 1, 0, MACS EIGHT_TAGS TAG(009) IPV4_TCP,
+		  .stack = "eth,vlan:1,vlan:2,vlan:3,vlan:4,vlan:5,vlan:6,vlan:7,vlan:8",
+		  .malformed = FT_VLAN_TOO_DEEP },
+		{ "a tag that ends with the frame", 1, 0, MACS "8100 00", .stack = "eth",
+		  .malformed = FT_ETH_SHORT },
+		{ "a tag that ends with the capture", 1, 60, MACS "8100 00", .stack = "eth",
+		  .truncated = FT_CUT_VLAN },
+		{ "eight labels", 1, 0,
+		  ETH(8847) LABEL LABEL LABEL LABEL LABEL LABEL LABEL LAST_LABEL IPV4(0014, 06),
+		  .stack = "eth,mpls:16,mpls:16,mpls:16,mpls:16,mpls:16,mpls:16,mpls:16,mpls:17,"
+			   "ipv4" },
+		{ "a ninth label is one too many", 1, 0,
+		  ETH(8847)
+			  LABEL LABEL LABEL LABEL LABEL LABEL LABEL LABEL LAST_LABEL IPV4(0014, 06),
+		  .stack = "eth,mpls:16,mpls:16,mpls:16,mpls:16,mpls:16,mpls:16,mpls:16,mpls:16",
+		  .malformed = FT_MPLS_TOO_DEEP },
+		{ "IPv6 behind a label", 1, 0, ETH(8848) LAST_LABEL IPV6(0000, 3b),
+		  .stack = "eth,mpls:17,ipv6" },
+		{ "a pseudowire is not followed", 1, 0, ETH(8847) LAST_LABEL "00000000" MACS,
+		  .stack = "eth,mpls:17" },
+		{ "nothing captured behind the last label", 1, 40, ETH(8847) LAST_LABEL,
+		  .stack = "eth,mpls:17", .truncated = FT_CUT_MPLS },
+		{ "a 64-bit stamp", 1, 0, MACS STAMP_HEAD "0010 00000001 00000002 " IPV4_TCP,
+		  .stack = "eth,avsp,ipv4" },
+		{ "a 48-bit UTC stamp", 1, 0, MACS STAMP_HEAD "0120 0001 00000002 " IPV4_TCP,
+		  .stack = "eth,avsp,ipv4" },
+		{ "a stamp of another version", 1, 0,
+		  MACS STAMP_HEAD "0030 0001 00000002 " IPV4_TCP, .stack = "eth" },
+		{ "a stamp of another subtype", 1, 0,
+		  MACS "d28b 0002 0010 00000001 00000002 " IPV4_TCP, .stack = "eth" },
+		{ "a second stamp is not followed", 1, 0,
+		  MACS STAMP_HEAD "0020 0001 00000002 " STAMP_HEAD "0020 0001 00000002 " IPV4_TCP,
+		  .stack = "eth,avsp" },
+		{ "a cut stamp", 1, 60, MACS STAMP_HEAD "0010 000000", .stack = "eth",
+		  .truncated = FT_CUT_AVSP },
+		{ "pause", 1, 0, ETH(8808) "0001 ffff", .stack = "eth,macctrl" },
+		{ "PFC whose quanta were not captured", 1, 30, ETH(8808) "0101 00ff 0000",
+		  .stack = "eth", .truncated = FT_CUT_MACCTRL },
+		{ "PFC whose quanta never were", 1, 0, ETH(8808) "0101 00ff 0000", .stack = "eth",
+		  .malformed = FT_ETH_SHORT },
+		{ "cooked", 113, 0, "0000 0001 0006 020000000001 0000 " IPV4_TCP,
+		  .stack = "sll,ipv4" },
+		{ "cooked, version 2", 276, 0,
+		  "0800 0000 00000001 0001 00 06 020000000001 0000 " IPV4(0014, 06),
+		  .stack = "sll2,ipv4" },
+		{ "cooked GRE device: no EtherType", 113, 0,
+		  "0000 030a 0006 020000000001 0000 " IPV4_TCP, .stack = "sll" },
+		{ "cooked netlink: no EtherType", 276, 0,
+		  "0800 0000 00000001 0338 00 06 020000000001 0000 " IPV4(0014, 06),
+		  .stack = "sll2" },
+		{ "a cut cooked header", 113, 60, "0000 0001", .stack = "",
+		  .truncated = FT_CUT_SLL },
+		{ "an unknown link type says nothing", 105, 0, "00*60", .stack = "" },
+	};
+
+	(void)state;
+	CHECK_FRAME_ROWS(rows);
+}
+
+static void the_tenant_vlan_is_the_first_that_is_not_zero(void **state)
+{
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	uint8_t bytes[FRAME_BYTES_MAX];
+	struct ft_decode_input input = { .bytes = bytes, .link_type = 1, .ts_ns = UINT64_MAX };
+	struct ft_decode_rest rest;
+	struct ft_packet packet;
+
+	(void)state;
+	input.captured = input.wire =
+		(uint32_t)frame_bytes(MACS "88a8 e000 8100 2007 8100 0009 88cc 00*40", bytes);
+	assert_false(ft_decode(&config, &input, &packet, &rest));
+	assert_int_equal(packet.vlan, 7);
+	assert_int_equal(packet.vlan_count, 3);
+	assert_int_equal(packet.layers[1].pcp, 7);
+	assert_int_equal(packet.layers[2].pcp, 1);
+}
+
+static void an_announced_fcs_is_no_part_of_the_packet(void **state)
+{
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	uint8_t bytes[FRAME_BYTES_MAX];
+	struct ft_decode_input input = {
+		.bytes = bytes, .link_type = 1, .fcs_bytes = 4, .ts_ns = UINT64_MAX
+	};
+	struct ft_decode_rest rest;
+	struct ft_packet packet;
+
+	(void)state;
+	input.captured = input.wire = (uint32_t)frame_bytes(ETH(0800) IPV4(0018, 06) "00*4", bytes);
+	ft_decode(&config, &input, &packet, &rest);
+	assert_int_equal(packet.malformed, FT_IP_BAD_LENGTH);
+	assert_int_equal(packet.fcs_check, FT_CHECK_BAD);
+	input.captured--;
+	ft_decode(&config, &input, &packet, &rest);
+	assert_int_equal(packet.fcs_check, FT_CHECK_UNKNOWN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(link_headers_are_followed_to_their_bounds),
+		cmocka_unit_test(the_tenant_vlan_is_the_first_that_is_not_zero),
+		cmocka_unit_test(an_announced_fcs_is_no_part_of_the_packet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
