@@ -1,0 +1,146 @@
+#include "frame_rows.h"
+
+#include <string.h>
+
+/* Datagrams are built around their samples, so that the rows show only what they are about. */
+
+#define RAW(length, frame, stripped, header)                                                       \
+	"00000001 000000" #length " 00000001 000000" #frame " 000000" #stripped " 000000" #header  \
+	" "
+#define FLOW(length, records)                                                                      \
+	"00000001 000000" #length                                                                  \
+	" 00000001 00000002 00000064 00000000 00000000 00000007 00000009 000000" #records " "
+#define EXPANDED(length, records)                                                                  \
+	"00000003 000000" #length                                                                  \
+	" 00000001 00000000 00000002 00000065 00000000 00000000 00000000 00000008 00000000 "       \
+	"0000000a 000000" #records " "
+#define COUNTERS "00000002 00000004 00000000 "
+#define DISCARD  "00000005 00000004 00000000 "
+#define IPV4_TCP ETH(0800) IPV4(0014, 06) "0000 "
+#define SAMPLE   FLOW(5c, 01) RAW(34, 22, 00, 22) IPV4_TCP
+
+static const char *const stack = "eth,ipv4,udp,sflow5,eth,ipv4";
+
+enum { UDP_AT = 34, IP_AT = 14 };
+
+struct row {
+	const char *sentence;
+	const char *samples;
+	uint8_t count;
+	unsigned packets;
+	enum ft_malformed last; /* what the last packet says */
+};
+
+static size_t build(const struct row *row, uint8_t *bytes)
+{
+	size_t size =
+		frame_bytes(ETH(0800) IPV4(0000, 11)
+				    UDP(18c7, 0000) "00000005 00000001 0a000003 00*12 00000000",
+			    bytes);
+
+	bytes[size - 1] = row->count;
+	size += frame_bytes(row->samples, bytes + size);
+	bytes[IP_AT + 2] = (uint8_t)((size - IP_AT) >> 8);
+	bytes[IP_AT + 3] = (uint8_t)(size - IP_AT);
+	bytes[UDP_AT + 4] = (uint8_t)((size - UDP_AT) >> 8);
+	bytes[UDP_AT + 5] = (uint8_t)(size - UDP_AT);
+	return size;
+}
+
+static bool row_holds(const struct row *row)
+{
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	static uint8_t bytes[FRAME_BYTES_MAX];
+	struct ft_decode_input input = { .bytes = bytes, .link_type = 1, .ts_ns = UINT64_MAX };
+	struct ft_decode_rest rest;
+	struct ft_packet packet;
+	unsigned packets = 1;
+	char text[256];
+	bool more, same = true;
+
+	input.captured = input.wire = (uint32_t)build(row, bytes);
+	more = ft_decode(&config, &input, &packet, &rest);
+	while (more) {
+		stack_text(&packet, text, sizeof text);
+		same = same && strcmp(text, stack) == 0 && rest.sub == packets - 1;
+		more = ft_decode_more(&config, &input, &packet, &rest);
+		packets++;
+	}
+	if (same && packets == row->packets && packet.malformed == row->last)
+		return true;
+	print_error("%s: %u packets, the last %s\n", row->sentence, packets,
+		    ft_malformed_name(packet.malformed));
+	return false;
+}
+
+static void datagrams_are_walked_sample_by_sample(void **state)
+{
+	static const struct row rows[] = {
+		{ "one sample", SAMPLE, 1, 1, FT_OK },
+		{ "two samples", SAMPLE SAMPLE, 2, 2, FT_OK },
+		{ "two records in one sample",
+		  FLOW(98, 02) RAW(34, 22, 00, 22) IPV4_TCP RAW(34, 22, 00, 22) IPV4_TCP, 1, 2,
+		  FT_OK },
+		{ "an expanded sample", EXPANDED(68, 01) RAW(34, 22, 00, 22) IPV4_TCP, 1, 1,
+		  FT_OK },
+		{ "counters and discards hold no packet", COUNTERS DISCARD SAMPLE COUNTERS, 4, 1,
+		  FT_OK },
+		{ "none at all: the datagram itself", COUNTERS, 1, 1, FT_OK },
+		{ "other records are stepped over",
+		  FLOW(68, 02) "000003e9 00000004 00000000 " RAW(34, 22, 00, 22) IPV4_TCP, 1, 1,
+		  FT_OK },
+		{ "headers of an unknown protocol are stepped over",
+		  FLOW(5c,
+		       01) "00000001 00000034 00000002 00000022 00000000 00000022 " IPV4_TCP SAMPLE,
+		  2, 1, FT_OK },
+		{ "fewer samples than announced", SAMPLE, 2, 2, FT_SFLOW_BAD_LENGTH },
+		{ "a sample past the datagram", FLOW(ff, 01), 1, 1, FT_SFLOW_BAD_LENGTH },
+		{ "a sample too short for its own header", "00000001 00000004 00000000 ", 1, 1,
+		  FT_SFLOW_BAD_LENGTH },
+		{ "a record past its sample", FLOW(5c, 01) RAW(38, 22, 00, 22) IPV4_TCP, 1, 1,
+		  FT_SFLOW_BAD_LENGTH },
+		{ "a header past its record", FLOW(5c, 01) RAW(34, 22, 00, 28) IPV4_TCP, 1, 1,
+		  FT_SFLOW_BAD_LENGTH },
+		{ "more stripped than there was", FLOW(5c, 01) RAW(34, 22, 23, 22) IPV4_TCP, 1, 1,
+		  FT_SFLOW_BAD_LENGTH },
+		{ "more records than the sample holds", FLOW(5c, 02) RAW(34, 22, 00, 22) IPV4_TCP,
+		  1, 2, FT_SFLOW_BAD_LENGTH },
+	};
+	unsigned wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		wrong += !row_holds(&rows[i]);
+	assert_int_equal(wrong, 0);
+}
+
+static void a_sample_tells_where_it_was_taken(void **state)
+{
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	static uint8_t bytes[FRAME_BYTES_MAX];
+	const struct row row = { .samples = EXPANDED(68, 01) RAW(34, 22, 04, 22) IPV4_TCP,
+				 .count = 1 };
+	struct ft_decode_input input = { .bytes = bytes, .link_type = 1, .ts_ns = UINT64_MAX };
+	struct ft_decode_rest rest;
+	struct ft_packet packet;
+
+	(void)state;
+	input.captured = input.wire = (uint32_t)build(&row, bytes);
+	assert_false(ft_decode(&config, &input, &packet, &rest));
+	assert_int_equal(packet.tunnels[0].kind, FT_TUNNEL_SFLOW5);
+	assert_int_equal(packet.tunnels[0].sampling_rate, 0x65);
+	assert_int_equal(packet.tunnels[0].input, 8);
+	assert_int_equal(packet.tunnels[0].output, 10);
+	assert_int_equal(packet.tunnels[0].stripped, 4);
+	assert_int_equal(packet.tunnels[0].outer_dst[15], 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(datagrams_are_walked_sample_by_sample),
+		cmocka_unit_test(a_sample_tells_where_it_was_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
