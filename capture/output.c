@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,17 +36,20 @@ static void discard(struct ft_output *output)
 	free(output);
 }
 
+/* A descriptor that somebody set to non-blocking is waited for. */
 static int write_all(int fd, const uint8_t *bytes, size_t size)
 {
 	while (size > 0) {
 		ssize_t wrote = write(fd, bytes, size);
 
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote < 0)
+		if (wrote >= 0) {
+			bytes += wrote;
+			size -= (size_t)wrote;
+		} else if (errno == EAGAIN) {
+			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+		} else if (errno != EINTR) {
 			return -errno;
-		bytes += wrote;
-		size -= (size_t)wrote;
+		}
 	}
 	return 0;
 }

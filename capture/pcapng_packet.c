@@ -16,6 +16,14 @@ static enum ft_taken drop(struct ft_input *input)
 	return FT_NOTHING;
 }
 
+static enum ft_taken too_long(struct ft_input *input, const struct ft_block *block,
+			      uint32_t captured)
+{
+	ft_input_damaged(input, ft_input_offset_of(input, block->bytes),
+			 "a frame of %u bytes, more than %d", captured, FT_RECORD_MAX);
+	return FT_DAMAGE;
+}
+
 /* epb_flags and pack_flags: direction in bits 0 and 1, FCS length in bits 5 to 8. */
 static void take_flags(struct ft_input *input, struct ft_frame *frame, struct ft_options options)
 {
@@ -61,11 +69,8 @@ enum ft_taken ft_pcapng_packet(struct ft_input *input, const struct ft_pcapng *p
 	captured = ft_u32(b + 20, big);
 	if (captured > block->length - PACKET_MIN || number >= pcapng->interface_count)
 		return drop(input);
-	if (captured > FT_RECORD_MAX) {
-		ft_input_damaged(input, ft_input_offset_of(input, b),
-				 "a frame of %u bytes, more than %d", captured, FT_RECORD_MAX);
-		return FT_DAMAGE;
-	}
+	if (captured > FT_RECORD_MAX)
+		return too_long(input, block, captured);
 	interface = &pcapng->interfaces[number];
 	*frame = (struct ft_frame){
 		.bytes = b + 28,
@@ -103,8 +108,10 @@ enum ft_taken ft_pcapng_simple(struct ft_input *input, const struct ft_pcapng *p
 	original = captured = ft_u32(block->bytes + 8, pcapng->big);
 	if (interface->snaplen != 0 && captured > interface->snaplen)
 		captured = interface->snaplen;
-	if (captured > block->length - SIMPLE_MIN || captured > FT_RECORD_MAX)
+	if (captured > block->length - SIMPLE_MIN)
 		return drop(input);
+	if (captured > FT_RECORD_MAX)
+		return too_long(input, block, captured);
 	*frame = (struct ft_frame){
 		.bytes = block->bytes + 12,
 		.captured = captured,

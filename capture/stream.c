@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,19 @@ static void fail(struct ft_stream *stream, const char *what, const char *why)
 		 (unsigned long long)(stream->taken - stream->packed.left), why);
 }
 
+/* A descriptor that somebody set to non-blocking is waited for. */
+static ssize_t read_patiently(int fd, uint8_t *into, size_t room)
+{
+	for (;;) {
+		ssize_t got = read(fd, into, room);
+
+		if (got >= 0 || (errno != EINTR && errno != EAGAIN))
+			return got;
+		if (errno == EAGAIN)
+			poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
+	}
+}
+
 /* Bytes as they come from the input; 0 at its end or when it cannot be read on. */
 static size_t read_input(struct ft_stream *stream, uint8_t *into, size_t room)
 {
@@ -33,9 +47,7 @@ static size_t read_input(struct ft_stream *stream, uint8_t *into, size_t room)
 		stream->memory += got;
 		stream->memory_left -= (size_t)got;
 	} else {
-		do
-			got = read(stream->fd, into, room);
-		while (got < 0 && errno == EINTR);
+		got = read_patiently(stream->fd, into, room);
 	}
 	if (got < 0) {
 		fail(stream, "read error", strerror(errno));

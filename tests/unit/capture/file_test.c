@@ -1,6 +1,7 @@
 #include "reading.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -211,6 +212,35 @@ static void a_slow_pipe_does_not_hold_frames_back(void **state)
 	build_free(&b);
 }
 
+/* Somebody else's shell or ssh may have left the descriptor so. */
+static void a_pipe_that_does_not_block_is_waited_for(void **state)
+{
+	struct building b = three_frames();
+	int saved = dup(STDIN_FILENO), ends[2], status;
+	struct reading r;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		usleep(50000);
+		_exit(write(ends[1], b.bytes, b.size) == (ssize_t)b.size ? 0 : 1);
+	}
+	dup2(ends[0], STDIN_FILENO);
+	close(ends[0]);
+	close(ends[1]);
+	r = read_file("-");
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(r.count, 3);
+	assert_false(r.input.damaged);
+	dup2(saved, STDIN_FILENO);
+	close(saved);
+	build_free(&b);
+}
+
 enum { BIG_FRAMES = 4000, BIG_FRAME = 1500, BIG_RECORD = BIG_FRAME + 16 };
 
 static struct building many_frames(void)
@@ -362,6 +392,7 @@ int main(void)
 		cmocka_unit_test(standard_input_is_read_only_once),
 		cmocka_unit_test(a_pipe_is_read_as_it_comes),
 		cmocka_unit_test(a_slow_pipe_does_not_hold_frames_back),
+		cmocka_unit_test(a_pipe_that_does_not_block_is_waited_for),
 		cmocka_unit_test(a_file_that_shrinks_ends_early),
 		cmocka_unit_test(a_file_that_grows_is_read_to_its_new_end),
 		cmocka_unit_test(progress_goes_from_nothing_to_all),
