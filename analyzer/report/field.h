@@ -23,13 +23,15 @@ struct ft_field {
 ft_field_writer ft_field_decimal, ft_field_hex, ft_field_bare_hex, ft_field_octets, ft_field_mac;
 /* of the frame and its input */
 ft_field_writer ft_field_input, ft_field_number, ft_field_sub, ft_field_ts_ns, ft_field_epoch,
-	ft_field_original, ft_field_captured, ft_field_link_type;
+	ft_field_original, ft_field_captured, ft_field_link_type, ft_field_wire,
+	ft_field_wire_captured;
 /* of addresses: whatever they are, as IPv4, as IPv6, as a GID */
 ft_field_writer ft_field_address, ft_field_ipv4, ft_field_ipv6;
 /* of the packet as a whole */
 ft_field_writer ft_field_encap, ft_field_transport, ft_field_opname, ft_field_icrc_ok,
 	ft_field_vcrc_ok, ft_field_malformed, ft_field_truncated, ft_field_alerts, ft_field_dsfield,
-	ft_field_vlan_ids, ft_field_vlan_priorities, ft_field_tunnel, ft_field_vni;
+	ft_field_vlan_ids, ft_field_vlan_priorities, ft_field_tunnel, ft_field_vni,
+	ft_field_remote_va, ft_field_remote_key;
 /* of an AETH's syndrome: its kind, and its low five bits if it is of kind `digits` */
 ft_field_writer ft_field_syndrome_kind, ft_field_syndrome_name, ft_field_syndrome_value;
 /* of the verdict */

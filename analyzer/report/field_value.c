@@ -83,70 +83,6 @@ void ft_field_mac(struct ft_line *line, const struct ft_field *field,
 	ft_line_mac(line, member(field, view));
 }
 
-void ft_field_input(struct ft_line *line, const struct ft_field *field,
-		    const struct ft_frame_view *view)
-{
-	(void)field;
-	if (view->input != NULL)
-		ft_line_name(line, view->input);
-}
-
-void ft_field_number(struct ft_line *line, const struct ft_field *field,
-		     const struct ft_frame_view *view)
-{
-	(void)field;
-	ft_line_decimal(line, view->frame->number);
-}
-
-void ft_field_sub(struct ft_line *line, const struct ft_field *field,
-		  const struct ft_frame_view *view)
-{
-	(void)field;
-	ft_line_decimal(line, view->sub);
-}
-
-void ft_field_ts_ns(struct ft_line *line, const struct ft_field *field,
-		    const struct ft_frame_view *view)
-{
-	(void)field;
-	if (view->frame->ts_ns != FT_TS_UNKNOWN)
-		ft_line_decimal(line, view->frame->ts_ns);
-}
-
-void ft_field_epoch(struct ft_line *line, const struct ft_field *field,
-		    const struct ft_frame_view *view)
-{
-	char fraction[11];
-
-	(void)field;
-	if (view->frame->ts_ns == FT_TS_UNKNOWN)
-		return;
-	ft_line_decimal(line, view->frame->ts_ns / 1000000000);
-	snprintf(fraction, sizeof(fraction), ".%09u", (unsigned)(view->frame->ts_ns % 1000000000));
-	ft_line_add(line, fraction);
-}
-
-void ft_field_original(struct ft_line *line, const struct ft_field *field,
-		       const struct ft_frame_view *view)
-{
-	(void)field;
-	ft_line_decimal(line, view->frame->original);
-}
-
-void ft_field_captured(struct ft_line *line, const struct ft_field *field,
-		       const struct ft_frame_view *view)
-{
-	(void)field;
-	ft_line_decimal(line, view->frame->captured);
-}
-
-void ft_field_link_type(struct ft_line *line, const struct ft_field *field,
-			const struct ft_frame_view *view)
-{
-	(void)field;
-	ft_line_decimal(line, view->frame->link_type);
-}
-
 void ft_field_ipv4(struct ft_line *line, const struct ft_field *field,
 		   const struct ft_frame_view *view)
 {
@@ -310,6 +246,26 @@ void ft_field_vni(struct ft_line *line, const struct ft_field *field,
 	}
 }
 
+/* Wireshark shows an AtomicETH's address and key under the names of the RETH's. */
+void ft_field_remote_va(struct ft_line *line, const struct ft_field *field,
+			const struct ft_frame_view *view)
+{
+	const struct ft_packet *packet = view->packet;
+
+	(void)field;
+	ft_line_hex(line, packet->has & FT_HAS_RETH ? packet->reth.va : packet->atomiceth.va, 16);
+}
+
+void ft_field_remote_key(struct ft_line *line, const struct ft_field *field,
+			 const struct ft_frame_view *view)
+{
+	const struct ft_packet *packet = view->packet;
+
+	(void)field;
+	ft_line_hex(line, packet->has & FT_HAS_RETH ? packet->reth.rkey : packet->atomiceth.rkey,
+		    8);
+}
+
 void ft_field_syndrome_kind(struct ft_line *line, const struct ft_field *field,
 			    const struct ft_frame_view *view)
 {
@@ -333,62 +289,4 @@ void ft_field_syndrome_value(struct ft_line *line, const struct ft_field *field,
 {
 	if (ft_syndrome_kind(view->packet->aeth.syndrome) == field->digits)
 		ft_line_decimal(line, view->packet->aeth.syndrome & 0x1f);
-}
-
-void ft_field_from(struct ft_line *line, const struct ft_field *field,
-		   const struct ft_frame_view *view)
-{
-	(void)field;
-	if (view->verdict != NULL && view->verdict->from != NULL)
-		ft_line_name(line, view->verdict->from);
-}
-
-void ft_field_to(struct ft_line *line, const struct ft_field *field,
-		 const struct ft_frame_view *view)
-{
-	(void)field;
-	if (view->verdict != NULL && view->verdict->to != NULL)
-		ft_line_name(line, view->verdict->to);
-}
-
-static void names(struct ft_line *line, const char *const *list, size_t count)
-{
-	bool first = true;
-
-	for (size_t i = 0; i < count; i++) {
-		join(line, &first);
-		ft_line_name(line, list[i]);
-	}
-}
-
-void ft_field_rules(struct ft_line *line, const struct ft_field *field,
-		    const struct ft_frame_view *view)
-{
-	(void)field;
-	if (view->verdict != NULL)
-		names(line, view->verdict->rules, view->verdict->rule_count);
-}
-
-void ft_field_notes(struct ft_line *line, const struct ft_field *field,
-		    const struct ft_frame_view *view)
-{
-	(void)field;
-	if (view->verdict != NULL)
-		names(line, view->verdict->notes, view->verdict->note_count);
-}
-
-void ft_field_undecided(struct ft_line *line, const struct ft_field *field,
-			const struct ft_frame_view *view)
-{
-	(void)field;
-	if (view->verdict != NULL)
-		word(line, view->verdict->undecided);
-}
-
-void ft_field_exception(struct ft_line *line, const struct ft_field *field,
-			const struct ft_frame_view *view)
-{
-	(void)field;
-	if (view->verdict != NULL && view->verdict->exception != NULL)
-		ft_line_name(line, view->verdict->exception);
 }

@@ -7,27 +7,19 @@
 #include "utf8.h"
 
 static const char digits[] = "0123456789abcdef";
-
-static void spill(struct ft_line *line)
-{
-	if (line->used != 0 && line->error == 0 &&
-	    fwrite(line->text, 1, line->used, line->out) != line->used)
-		line->error = errno != 0 ? -errno : -EIO;
-	line->used = 0;
-}
+static const char pairs_of_digits[] =
+	"00010203040506070809101112131415161718192021222324252627282930313233"
+	"34353637383940414243444546474849505152535455565758596061626364656667"
+	"6869707172737475767778798081828384858687888990919293949596979899";
 
 int ft_line_flush(struct ft_line *line)
 {
-	spill(line);
-	return line->error;
-}
+	size_t used = line->used;
 
-char *ft_line_room(struct ft_line *line, size_t size)
-{
-	assert(size <= 512);
-	if (size > sizeof(line->text) - line->used)
-		spill(line);
-	return line->text + line->used;
+	line->used = 0;
+	if (used != 0 && line->error == 0 && fwrite(line->text, 1, used, line->out) != used)
+		line->error = errno != 0 ? -errno : -EIO;
+	return line->error;
 }
 
 void ft_line_bytes(struct ft_line *line, const char *bytes, size_t size)
@@ -42,20 +34,19 @@ void ft_line_bytes(struct ft_line *line, const char *bytes, size_t size)
 	}
 }
 
-void ft_line_char(struct ft_line *line, char byte)
-{
-	*ft_line_room(line, 1) = byte;
-	line->used++;
-}
-
 void ft_line_decimal(struct ft_line *line, uint64_t value)
 {
 	char text[20];
 	size_t at = sizeof(text);
 
-	do
-		text[--at] = digits[value % 10];
-	while ((value /= 10) != 0);
+	while (value >= 100) {
+		memcpy(text + (at -= 2), pairs_of_digits + 2 * (value % 100), 2);
+		value /= 100;
+	}
+	if (value >= 10)
+		memcpy(text + (at -= 2), pairs_of_digits + 2 * value, 2);
+	else
+		text[--at] = digits[value];
 	memcpy(ft_line_room(line, sizeof(text)), text + at, sizeof(text) - at);
 	line->used += sizeof(text) - at;
 }
@@ -70,12 +61,6 @@ void ft_line_hex(struct ft_line *line, uint64_t value, unsigned count)
 	for (unsigned i = 0; i < count; i++)
 		to[2 + i] = digits[value >> (4 * (count - 1 - i)) & 0xf];
 	line->used += 2 + count;
-}
-
-void ft_line_number(struct ft_line *line, const char *lead, uint64_t value)
-{
-	ft_line_add(line, lead);
-	ft_line_decimal(line, value);
 }
 
 void ft_line_word(struct ft_line *line, const char *lead, const char *word)

@@ -27,7 +27,12 @@ static inline void ft_line_open(struct ft_line *line, FILE *out)
 int ft_line_flush(struct ft_line *line);
 
 /* Room for `size` more bytes (at most 512): where they go; the caller adds what it wrote to `used`. */
-char *ft_line_room(struct ft_line *line, size_t size);
+static inline char *ft_line_room(struct ft_line *line, size_t size)
+{
+	if (size > sizeof(line->text) - line->used)
+		ft_line_flush(line);
+	return line->text + line->used;
+}
 
 void ft_line_bytes(struct ft_line *line, const char *bytes, size_t size);
 
@@ -43,13 +48,26 @@ static inline void ft_line_add(struct ft_line *line, const char *text)
 	line->used += size;
 }
 
-void ft_line_char(struct ft_line *line, char byte);
+static inline void ft_line_char(struct ft_line *line, char byte)
+{
+	*ft_line_room(line, 1) = byte;
+	line->used++;
+}
+
 void ft_line_decimal(struct ft_line *line, uint64_t value);
 void ft_line_hex(struct ft_line *line, uint64_t value,
 		 unsigned digits); /* 0x and that many digits, 1..16 */
 
 /* `lead` (a name and what stands around it), then the value. */
-void ft_line_number(struct ft_line *line, const char *lead, uint64_t value);
+static inline void ft_line_number(struct ft_line *line, const char *lead, uint64_t value)
+{
+	ft_line_add(line, lead);
+	if (value < 10)
+		ft_line_char(line, (char)('0' + value));
+	else
+		ft_line_decimal(line, value);
+}
+
 /* `lead`, then in quotes a word of ours that needs no escaping, or null. */
 void ft_line_word(struct ft_line *line, const char *lead, const char *word);
 

@@ -25,6 +25,8 @@ static const char usage[] =
 	"\n"
 	"exit status: 0 all frames read, 2 could not do it (or not all)\n";
 
+enum { OUTPUT_BUFFER = 1 << 18 };
+
 struct decode {
 	struct ft_job job;
 	const char *format;             /* NULL: text */
@@ -141,6 +143,7 @@ static enum ft_exit decode_frames(struct decode *decode)
 	enum ft_exit status = FT_EXIT_CLEAN;
 	int error;
 
+	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 	ft_engine_observe(decode->job.engine, observer_of(decode), decode);
 	error = ft_job_run(&decode->job);
 	if (error == -EINTR)
