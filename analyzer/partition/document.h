@@ -34,3 +34,7 @@ const char *ft_base_name(const char *path);
 /* Who a member line names, as a word: "ALL", a host, "0x…" (GUID), "lid:5", "10.0.0.0/24", "vlan:101", "vni:7". */
 const char *ft_member_word(char text[FT_NOTATION_ROOM], const struct ft_member *member,
 			   bool opensm);
+
+/* An exception as tapmap/1 writes it. */
+json_t *ft_exception_document(const struct ft_declared *declared,
+			      const struct ft_exception *exception);

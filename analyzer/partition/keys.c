@@ -76,6 +76,11 @@ int ft_keys_insert(struct ft_keys *keys, const void *key, size_t length, uint32_
 	return 0;
 }
 
+void ft_keys_set(struct ft_keys *keys, const void *key, size_t length, uint32_t number)
+{
+	slot_of(keys, key, length, hash_of(key, length))->number = number;
+}
+
 void ft_keys_release(struct ft_keys *keys)
 {
 	free(keys->slots);
