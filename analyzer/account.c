@@ -124,9 +124,9 @@ static void count_frame(struct ft_account *account, const struct ft_account_item
 	count_time(totals, item->frame->ts_ns);
 	cell->packets++;
 	cell->bytes += item->frame->wire;
-	if ((item->packet->has & FT_HAS_BTH) != 0) {
-		totals->pkeys[item->packet->pkey].packets++;
-		totals->pkeys[item->packet->pkey].bytes += item->frame->wire;
+	if ((item->key->known & FT_NEED_PKEY) != 0) {
+		totals->pkeys[item->key->pkey].packets++;
+		totals->pkeys[item->key->pkey].bytes += item->frame->wire;
 	}
 	count_coverage(account, item);
 	if (rules != 0) {

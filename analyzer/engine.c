@@ -196,7 +196,8 @@ static int finish(struct ft_engine *engine, const struct ft_frame *frame, const 
 static void prepare(struct ft_engine *engine, const struct ft_frame *frame, struct item *item)
 {
 	if (engine->map != NULL)
-		ft_judge_prepare(engine->judge, &item->packet, frame->bytes, &item->lookup);
+		ft_judge_prepare(engine->judge, &item->packet, frame->bytes, frame->captured,
+				 &item->lookup);
 }
 
 /* The second and later packets of a frame: sFlow datagrams only. */

@@ -119,11 +119,11 @@ static void key_of_flow(const struct ft_packet *packet, const struct ft_check_ke
 }
 
 void ft_judge_prepare(const struct ft_judge *judge, const struct ft_packet *packet,
-		      const uint8_t *frame, struct ft_lookup *lookup)
+		      const uint8_t *frame, uint32_t captured, struct ft_lookup *lookup)
 {
 	const unsigned needed = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP;
 
-	lookup->kind = ft_frame_key(packet, &lookup->key);
+	lookup->kind = ft_frame_key_in(packet, frame, captured, &lookup->key);
 	lookup->setup_qpn = 0;
 	lookup->has_flow = (packet->has & FT_HAS_BTH) != 0 &&
 			   (lookup->kind == FT_FRAME_JUDGED || lookup->kind == FT_FRAME_BAD_ICRC) &&

@@ -50,9 +50,9 @@ int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint32_t 
                     uint64_t flow_timeout_ns, uint64_t seed);
 void ft_judge_destroy(struct ft_judge *judge);
 
-/* `frame` are the bytes the packet was decoded from. */
+/* `frame`: the `captured` bytes that the packet was decoded from. */
 void ft_judge_prepare(const struct ft_judge *judge, const struct ft_packet *packet,
-                      const uint8_t *frame, struct ft_lookup *lookup);
+                      const uint8_t *frame, uint32_t captured, struct ft_lookup *lookup);
 void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *lookup);
 
 #define FT_NO_TIME UINT64_MAX

@@ -38,7 +38,7 @@ static void end_of(const struct ft_map *map, const struct ft_check_key *key, boo
 		snprintf(end->address, sizeof end->address, "unknown");
 	else if (key->native && !(key->has_gids && is_remote(map, address)))
 		snprintf(end->address, sizeof end->address, "lid:%u",
-			 source ? key->slid : key->dlid);
+			 (unsigned)(source ? key->slid : key->dlid));
 	else if (key->has_gids)
 		ft_address_text(address, end->address);
 	else

@@ -34,8 +34,8 @@ void ft_totals_free(struct ft_totals *totals);
 /* Index of the pair's cell, made if new. Aborts when memory ends: totals may not lose a frame. */
 uint32_t ft_totals_cell(struct ft_totals *totals, uint32_t from, uint32_t to);
 
-/* Note that a crossing of this cell was permitted by the exception. */
-void ft_totals_except(struct ft_totals *totals, uint32_t cell, uint32_t exception);
+/* Note that a crossing in the cell of this index was permitted by the exception. */
+void ft_totals_except(struct ft_totals *totals, uint32_t index, uint32_t exception);
 
 /* Note an address that acted for a tenant; `digest` stands for the address. */
 void ft_totals_see(struct ft_totals *totals, uint32_t tenant, uint64_t digest);
