@@ -144,7 +144,7 @@ static void note_link_type(struct ft_input *input, uint16_t link_type)
 }
 
 /* Frames in a row from one input: what is known of it is brought up to date once. */
-static void account_run(struct ft_input *input, const struct ft_frame *frames, int count)
+static void account_run(struct ft_input *input, struct ft_frame *frames, int count, uint64_t number)
 {
 	struct ft_source_input *known = &input->known;
 	uint64_t bytes = 0, steps = 0, previous = input->previous_ts_ns;
@@ -153,6 +153,7 @@ static void account_run(struct ft_input *input, const struct ft_frame *frames, i
 	for (int i = 0; i < count; i++) {
 		uint64_t ts_ns = frames[i].ts_ns;
 
+		frames[i].number = number++;
 		bytes += frames[i].wire;
 		if (frames[i].link_type != input->link_type || known->link_type_count == 0)
 			note_link_type(input, frames[i].link_type);
@@ -171,16 +172,18 @@ static void account_run(struct ft_input *input, const struct ft_frame *frames, i
 	input->previous_ts_ns = previous;
 }
 
+/* Number the frames and hand them to their inputs' accounts, run by run. */
 static void account(struct ft_source *source, struct ft_frame *frames, int count)
 {
-	int run = 0;
+	for (int at = 0; at < count;) {
+		uint32_t input = frames[at].input;
+		int end = source->count == 1 ? count : at;
 
-	for (int i = 0; i < count; i++) {
-		frames[i].number = ++source->frames;
-		if (i + 1 == count || frames[i + 1].input != frames[i].input) {
-			account_run(&source->inputs[frames[i].input], frames + run, i + 1 - run);
-			run = i + 1;
-		}
+		while (end < count && frames[end].input == input)
+			end++;
+		account_run(&source->inputs[input], frames + at, end - at, source->frames + 1);
+		source->frames += (uint64_t)(end - at);
+		at = end;
 	}
 }
 
