@@ -64,6 +64,21 @@ static void map_cell(struct ft_table *table, const struct ft_report_finding *fin
 	}
 }
 
+/* P_Key, and where addresses isolate, the VLAN or VNI. */
+static void net_cell(struct ft_table *table, const struct ft_report_finding *finding)
+{
+	char tag[32] = "";
+
+	if (finding->has_vni)
+		snprintf(tag, sizeof(tag), " vni %" PRIu32, finding->vni);
+	else if (finding->has_vlan)
+		snprintf(tag, sizeof(tag), " vlan %u", finding->vlan);
+	if (finding->has_pkey)
+		ft_table_format(table, "0x%04x%s", finding->pkey, tag);
+	else
+		ft_table_name(table, "-");
+}
+
 static void table_row(struct ft_table *table, const struct ft_report_finding *finding)
 {
 	struct ft_human human;
@@ -72,10 +87,7 @@ static void table_row(struct ft_table *table, const struct ft_report_finding *fi
 	ft_table_name(table, ft_severity_word(finding->severity));
 	ft_table_name(table, finding->rule);
 	ends_cells(table, finding);
-	if (finding->has_pkey)
-		ft_table_format(table, "0x%04x", finding->pkey);
-	else
-		ft_table_name(table, "-");
+	net_cell(table, finding);
 	ft_table_name(table, ft_human_count(&human, finding->packets));
 	map_cell(table, finding);
 }

@@ -7,7 +7,7 @@
 #include "table.h"
 #include "utf8.h"
 
-enum { GRID_TENANTS = 6, LIST_PAIRS = 24 };
+enum { GRID_TENANTS = 6, GRID_WIDTH = 120, LIST_PAIRS = 24, EXCEPTIONS = 12, EXCEPTION_PAIRS = 8 };
 
 struct grid {
 	const char *names[GRID_TENANTS];
@@ -165,18 +165,66 @@ static void write_list(struct ft_page *page, const struct ft_report *report)
 	free(order);
 }
 
-/* The exceptions that permitted a crossing, pair by pair. */
+static bool permits(const struct ft_report_pair *pair, const char *id)
+{
+	for (size_t i = 0; i < pair->exception_count; i++)
+		if (strcmp(pair->exceptions[i], id) == 0)
+			return true;
+	return false;
+}
+
+/* The pairs that an exception permitted, on a line of its own. */
+static void write_exception(struct ft_page *page, const struct ft_report *report, const char *id)
+{
+	char *pairs = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&pairs, &size);
+	unsigned count = 0;
+
+	if (out == NULL) {
+		page->error = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < report->pair_count; i++) {
+		const struct ft_report_pair *pair = &report->matrix[i];
+
+		if (!permits(pair, id) || count++ >= EXCEPTION_PAIRS)
+			continue;
+		fprintf(out, "%s %s>%s", count > 1 ? "," : "", pair->from, pair->to);
+	}
+	if (count > EXCEPTION_PAIRS)
+		fprintf(out, " and %u pairs more", count - EXCEPTION_PAIRS);
+	if (fclose(out) == 0)
+		ft_page_row(page, "", "exception %s permitted%s", id, pairs);
+	free(pairs);
+}
+
+/* Has an earlier pair, or an earlier place of this one, named the id already? */
+static bool named_before(const struct ft_report *report, size_t pair, size_t place)
+{
+	const char *id = report->matrix[pair].exceptions[place];
+
+	for (size_t i = 0; i < pair; i++)
+		if (permits(&report->matrix[i], id))
+			return true;
+	for (size_t i = 0; i < place; i++)
+		if (strcmp(report->matrix[pair].exceptions[i], id) == 0)
+			return true;
+	return false;
+}
+
 static void write_exceptions(struct ft_page *page, const struct ft_report *report)
 {
 	unsigned shown = 0;
 
-	for (size_t i = 0; i < report->pair_count && shown < LIST_PAIRS; i++) {
-		const struct ft_report_pair *pair = &report->matrix[i];
-
-		for (size_t id = 0; id < pair->exception_count && shown < LIST_PAIRS; id++, shown++)
-			ft_page_row(page, "", "%s to %s permitted by exception %s", pair->from,
-				    pair->to, pair->exceptions[id]);
-	}
+	for (size_t i = 0; i < report->pair_count && shown < EXCEPTIONS; i++)
+		for (size_t place = 0;
+		     place < report->matrix[i].exception_count && shown < EXCEPTIONS; place++) {
+			if (named_before(report, i, place))
+				continue;
+			write_exception(page, report, report->matrix[i].exceptions[place]);
+			shown++;
+		}
 }
 
 void ft_matrix_text(struct ft_page *page, const struct ft_report *report)
@@ -185,12 +233,13 @@ void ft_matrix_text(struct ft_page *page, const struct ft_report *report)
 	size_t columns = 12;
 
 	for (size_t i = 0; i < grid.count; i++)
-		columns += 14 + ft_utf8_columns(grid.names[i]) / 2;
+		columns += 10 + (ft_utf8_columns(grid.names[i]) > 6 ? ft_utf8_columns(grid.names[i])
+								    : 6);
 	if (report->pair_count == 0)
 		return;
 	ft_page_row(page, "TENANTS",
 		    "frames and bytes from tenant (row) to tenant (column); ! = with violations");
-	if (grid.fits && columns <= page->width)
+	if (grid.fits && columns <= GRID_WIDTH)
 		write_grid(page, report, &grid);
 	else
 		write_list(page, report);

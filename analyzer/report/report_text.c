@@ -19,7 +19,7 @@ enum { TABLE_ROWS = 15, DETAILS = 50, PKEYS = 6 };
 
 struct part {
 	uint64_t count;
-	const char *words;
+	const char *words, *word; /* for one, where it differs */
 };
 
 /* "3 with a wrong ICRC, 2 cut": those that are not zero. */
@@ -32,7 +32,9 @@ static void parts(char *text, size_t room, const struct part *list, size_t count
 		if (list[i].count > 0 && used < room)
 			used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64 " %s",
 						 used > 0 ? ", " : "", list[i].count,
-						 list[i].words);
+						 list[i].count == 1 && list[i].word != NULL
+							 ? list[i].word
+							 : list[i].words);
 }
 
 static void say_verdict(struct ft_page *page, const struct ft_report *report)
@@ -47,17 +49,17 @@ static void say_verdict(struct ft_page *page, const struct ft_report *report)
 	ft_line_add(&page->line, ft_page_verdict_code(page, report->verdict));
 	ft_line_add(&page->line, words[report->verdict]);
 	ft_line_add(&page->line, ft_page_plain_code(page));
-	ft_line_add(&page->line, "  ");
-	ft_line_name(&page->line, report->because);
-	ft_line_add(&page->line, "\n\n");
+	ft_line_char(&page->line, '\n');
+	ft_page_row(page, "", "%s", report->because);
+	ft_line_char(&page->line, '\n');
 }
 
 static void say_map(struct ft_page *page, const struct ft_report_map *map)
 {
-	const struct part list[] = { { map->tenants, "tenants" },
-				     { map->partitions, "partitions" },
-				     { map->segments, "segments" },
-				     { map->endpoints, "endpoints" } };
+	const struct part list[] = { { map->tenants, "tenants", "tenant" },
+				     { map->partitions, "partitions", "partition" },
+				     { map->segments, "segments", "segment" },
+				     { map->endpoints, "endpoints", "endpoint" } };
 	char serial[32] = "", contents[128];
 
 	if (map->path == NULL)
@@ -149,12 +151,13 @@ static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen
 static void say_coverage(struct ft_page *page, const struct ft_report *report)
 {
 	const struct ft_report_coverage *seen = &report->coverage;
-	struct part undecided[] = { { seen->undecided_bad_icrc, "with a wrong ICRC" },
-				    { seen->undecided_cut, "cut too short" },
-				    { seen->undecided_malformed, "malformed" } };
-	struct part rest[] = { { seen->never_judged, "never judged (subnet management, by rule)" },
-			       { seen->not_rdma, "not RDMA" },
-			       { seen->duplicates, "copies" } };
+	struct part undecided[] = { { seen->undecided_bad_icrc, "with a wrong ICRC", NULL },
+				    { seen->undecided_cut, "cut too short", NULL },
+				    { seen->undecided_malformed, "malformed", NULL } };
+	struct part rest[] = { { seen->never_judged, "never judged (subnet management, by rule)",
+				 NULL },
+			       { seen->not_rdma, "not RDMA", NULL },
+			       { seen->duplicates, "copies", "copy" } };
 	char text[256];
 
 	ft_page_row(page, "SEEN", "%" PRIu64 " of %" PRIu64 " RDMA frames judged", seen->judged,
@@ -171,9 +174,11 @@ static void say_coverage(struct ft_page *page, const struct ft_report *report)
 
 static void say_severities(struct ft_page *page, const struct ft_report *report)
 {
-	struct part counts[5] = {
-		{ 0, "critical" }, { 0, "high" }, { 0, "medium" }, { 0, "low" }, { 0, "info" }
-	};
+	struct part counts[5] = { { 0, "critical", NULL },
+				  { 0, "high", NULL },
+				  { 0, "medium", NULL },
+				  { 0, "low", NULL },
+				  { 0, "info", NULL } };
 	char text[128];
 
 	for (size_t i = 0; i < report->finding_count; i++)
