@@ -249,7 +249,7 @@ int ft_job_run(struct ft_job *job)
 	int done = 0;
 
 	ft_interrupt_catch();
-	ft_progress_start(&progress);
+	ft_progress_start(&progress, job->streams);
 	while (job->frames < job->most_frames && !ft_interrupted()) {
 		uint64_t left = job->most_frames - job->frames;
 

@@ -7,9 +7,11 @@
 enum { CALLS_PER_LOOK = 64 };
 #define REDRAW_S 0.2
 
-void ft_progress_start(struct ft_progress *progress)
+void ft_progress_start(struct ft_progress *progress, bool streams)
 {
-	*progress = (struct ft_progress){ .shown = isatty(STDERR_FILENO) };
+	*progress = (struct ft_progress){
+		.shown = isatty(STDERR_FILENO) && !(streams && isatty(STDOUT_FILENO)),
+	};
 	clock_gettime(CLOCK_MONOTONIC, &progress->started);
 	progress->last = progress->started;
 }
@@ -52,5 +54,5 @@ void ft_progress_end(struct ft_progress *progress)
 {
 	if (progress->shown)
 		fputs("\r\033[K", stderr);
-	progress->shown = 0;
+	progress->shown = false;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -7,12 +8,13 @@
 
 /* How far a run is, on one line of standard error that is written over and erased at the end. */
 struct ft_progress {
-	int shown; /* standard error is a terminal */
+	bool shown;/* standard error is a terminal */
 	unsigned calls;
 	struct timespec started, last;
 };
 
-void ft_progress_start(struct ft_progress *progress);
+/* `streams`: the run prints as it goes; then nothing is shown if that goes to a terminal as well. */
+void ft_progress_start(struct ft_progress *progress, bool streams);
 /* Cheap to call after every step. */
 void ft_progress_step(struct ft_progress *progress, const struct ft_source *source,
 		      uint64_t frames);

@@ -143,6 +143,7 @@ static enum ft_exit decode_frames(struct decode *decode)
 	enum ft_exit status = FT_EXIT_CLEAN;
 	int error;
 
+	decode->job.streams = true;
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 	ft_engine_observe(decode->job.engine, observer_of(decode), decode);
 	error = ft_job_run(&decode->job);

@@ -38,7 +38,7 @@ static int read_through(struct ft_source *source)
 	uint64_t seen = 0;
 	int count;
 
-	ft_progress_start(&progress);
+	ft_progress_start(&progress, false);
 	while (!ft_interrupted() && (count = ft_source_next(source, frames, BURST)) > 0) {
 		seen += (uint64_t)count;
 		ft_progress_step(&progress, source, seen);
