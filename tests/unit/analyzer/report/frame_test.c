@@ -46,11 +46,11 @@ static const struct ft_packet write_packet = {
 	.payload_offset = 78,
 	.payload_captured = 50,
 	.payload_length = 1024,
-	.layers = { { FT_LAYER_ETH },
-		    { FT_LAYER_VLAN, .pcp = 3, .value = 100 },
-		    { FT_LAYER_IPV4 },
-		    { FT_LAYER_UDP },
-		    { FT_LAYER_BTH } },
+	.layers = { { .kind = FT_LAYER_ETH },
+		    { .kind = FT_LAYER_VLAN, .pcp = 3, .value = 100 },
+		    { .kind = FT_LAYER_IPV4 },
+		    { .kind = FT_LAYER_UDP },
+		    { .kind = FT_LAYER_BTH } },
 };
 
 /* A native acknowledgement with a wrong ICRC and an alert. */
@@ -79,7 +79,7 @@ static const struct ft_packet ack_packet = {
 	.aeth = { .msn = 9, .syndrome = 0x62 },
 	.icrc = { 0xf4, 0x80, 0x0d, 0x3b },
 	.vcrc = { 0x01, 0xef },
-	.layers = { { FT_LAYER_LRH }, { FT_LAYER_BTH } },
+	.layers = { { .kind = FT_LAYER_LRH }, { .kind = FT_LAYER_BTH } },
 };
 
 static const char *const rules[] = { "tenant.crossing", "pkey.sender-not-member" };
