@@ -147,13 +147,19 @@ static json_t *member_document(const struct ft_member *member)
 	}
 }
 
+/* A tapmap's intervals have a beginning. */
+static json_t *first_moment(int64_t ns)
+{
+	char text[FT_MOMENT_ROOM];
+
+	return json_string(ft_moment_write(text, ns > 0 ? ns : 0));
+}
+
 static json_t *interval_document(const struct ft_interval *interval, json_t *members)
 {
 	json_t *object = json_object();
 
-	json_object_set_new(
-		object, "from",
-		ft_json_moment(interval->from_ns != FT_TIME_MIN ? interval->from_ns : 0));
+	json_object_set_new(object, "from", first_moment(interval->from_ns));
 	json_object_set_new(object, "to", ft_json_moment(interval->to_ns));
 	if (interval->reason != NULL)
 		json_object_set_new(object, "reason", ft_json_text(interval->reason));

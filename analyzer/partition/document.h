@@ -13,7 +13,7 @@
 json_t *ft_json_text(const char *text);
 json_t *ft_json_pkey(unsigned pkey);
 json_t *ft_json_guid(uint64_t guid);
-json_t *ft_json_moment(int64_t ns); /* null for FT_TIME_MIN and FT_TIME_MAX */
+json_t *ft_json_moment(int64_t ns); /* null for 1970 and before, and for FT_TIME_MAX */
 
 /* {"file", "line", "where", "code", "severity", "text"} */
 json_t *ft_json_diagnostic(const struct ft_declared *declared,

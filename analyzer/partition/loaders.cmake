@@ -26,4 +26,11 @@ target_sources(partition PRIVATE
 	${CMAKE_CURRENT_LIST_DIR}/document.c
 	${CMAKE_CURRENT_LIST_DIR}/effective.c
 	${CMAKE_CURRENT_LIST_DIR}/show.c
+	${CMAKE_CURRENT_LIST_DIR}/ports.c
+	${CMAKE_CURRENT_LIST_DIR}/diff_members.c
+	${CMAKE_CURRENT_LIST_DIR}/diff_pairs.c
+	${CMAKE_CURRENT_LIST_DIR}/diff.c
+	${CMAKE_CURRENT_LIST_DIR}/ask.c
+	${CMAKE_CURRENT_LIST_DIR}/opensm_resolved.c
+	${CMAKE_CURRENT_LIST_DIR}/convert.c
 )
