@@ -124,6 +124,8 @@ static void count_frame(struct ft_account *account, const struct ft_account_item
 	count_time(totals, item->frame->ts_ns);
 	cell->packets++;
 	cell->bytes += item->frame->wire;
+	cell->undecided += item->judgement->undecided;
+	cell->judged += item->judgement->kind == FT_FRAME_JUDGED && !item->judgement->undecided;
 	if ((item->key->known & FT_NEED_PKEY) != 0) {
 		totals->pkeys[item->key->pkey].packets++;
 		totals->pkeys[item->key->pkey].bytes += item->frame->wire;

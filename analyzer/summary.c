@@ -104,6 +104,23 @@ static void fill_losses(struct ft_summary *summary, const struct ft_source *sour
 	coverage->lost_by = rows;
 }
 
+/*
+ * A pair of tenants of which too little could be judged: a violation between them would not have been
+ * seen, however much else was judged. NULL: none.
+ */
+static const struct ft_cell *blind_pair(const struct ft_totals *totals, double min_coverage)
+{
+	for (uint32_t i = 0; i < totals->cell_count; i++) {
+		const struct ft_cell *cell = &totals->cells[i];
+		bool unknown = cell->from == FT_NONE && cell->to == FT_NONE;
+
+		if (!unknown &&
+		    (double)cell->judged < min_coverage * (double)(cell->judged + cell->undecided))
+			return cell;
+	}
+	return NULL;
+}
+
 static void fill_coverage(struct ft_summary *summary, const struct ft_account *account,
 			  const struct ft_source *source, double min_coverage)
 {
@@ -124,7 +141,8 @@ static void fill_coverage(struct ft_summary *summary, const struct ft_account *a
 		.one_sided = FT_UNKNOWN,
 		.could_hide_per_million = -1,
 		.enough = account->judged != 0 &&
-			  (double)account->judged >= min_coverage * (double)rdma,
+			  (double)account->judged >= min_coverage * (double)rdma &&
+			  blind_pair(&account->totals, min_coverage) == NULL,
 		.judged = account->judged,
 		.never_judged = account->never_judged,
 		.not_rdma = account->not_rdma,
@@ -156,9 +174,34 @@ static uint64_t count_violations(const struct ft_report *report, char *text, siz
 	return count;
 }
 
-static void decide(struct ft_report *report)
+/* Where nothing contradicts the map: was enough of the traffic judged to say so? */
+static void decide_by_coverage(struct ft_report *report)
 {
 	const struct ft_report_coverage *coverage = &report->coverage;
+
+	report->verdict = coverage->enough ? FT_COMPLIANT : FT_NOT_EVIDENCED;
+	if (coverage->judged == 0)
+		snprintf(
+			report->because, sizeof report->because,
+			"no RDMA frame could be judged: nothing is known of what crossed the wire");
+	else if (!coverage->enough)
+		snprintf(report->because, sizeof report->because,
+			 "no violation was seen, but %" PRIu64 " of %" PRIu64
+			 " RDMA frames could not be judged",
+			 coverage->undecided, coverage->undecided + coverage->judged);
+	else if (coverage->undecided != 0)
+		snprintf(report->because, sizeof report->because,
+			 "all %" PRIu64 " judged RDMA frames agree with the declared map; %" PRIu64
+			 " could not be judged",
+			 coverage->judged, coverage->undecided);
+	else
+		snprintf(report->because, sizeof report->because,
+			 "all %" PRIu64 " RDMA frames agree with the declared map",
+			 coverage->judged);
+}
+
+static void decide(struct ft_report *report)
+{
 	char severities[128] = "";
 	uint64_t violations = count_violations(report, severities, sizeof severities);
 
@@ -167,22 +210,8 @@ static void decide(struct ft_report *report)
 		snprintf(report->because, sizeof report->because,
 			 "%" PRIu64 " finding%s contradict%s the declared map: %s", violations,
 			 violations == 1 ? "" : "s", violations == 1 ? "s" : "", severities);
-	} else if (coverage->judged == 0) {
-		report->verdict = FT_NOT_EVIDENCED;
-		snprintf(
-			report->because, sizeof report->because,
-			"no RDMA frame could be judged: nothing is known of what crossed the wire");
-	} else if (!coverage->enough) {
-		report->verdict = FT_NOT_EVIDENCED;
-		snprintf(report->because, sizeof report->because,
-			 "no violation was seen, but %" PRIu64 " of %" PRIu64
-			 " RDMA frames could not be judged",
-			 coverage->undecided, coverage->undecided + coverage->judged);
 	} else {
-		report->verdict = FT_COMPLIANT;
-		snprintf(report->because, sizeof report->because,
-			 "all %" PRIu64 " judged RDMA frames agree with the declared map",
-			 coverage->judged);
+		decide_by_coverage(report);
 	}
 }
 

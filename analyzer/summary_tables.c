@@ -80,6 +80,7 @@ void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account 
 			.packets = cell->packets,
 			.bytes = cell->bytes,
 			.violating = cell->violating,
+			.undecided = cell->undecided,
 			.verdict = pair_verdict(cell),
 			.exceptions = exception_ids(summary, declared, cell),
 			.exception_count = cell->exception_count,

@@ -8,6 +8,7 @@
 struct ft_cell {
 	uint32_t from, to;    /* tenant index; FT_NONE is `unknown` */
 	uint64_t packets, bytes, violating;
+	uint64_t judged, undecided; /* of the RDMA frames among them */
 	uint32_t *exceptions; /* ids used, ascending; indices into the declared map */
 	uint32_t exception_count;
 };

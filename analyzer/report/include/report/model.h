@@ -67,7 +67,7 @@ struct ft_report_tenant {
 
 struct ft_report_pair {             /* a row of matrix[] */
 	const char *from, *to;          /* "unknown" where there is no single tenant */
-	uint64_t packets, bytes, violating;
+	uint64_t packets, bytes, violating, undecided;
 	const char *verdict;            /* "allowed", "violated", "unknown" */
 	const char *const *exceptions;  /* ids used */
 	size_t exception_count;
