@@ -32,7 +32,7 @@ static void choose_shape(struct ft_pass *pass)
 
 	pass->shape = ft_opcode_shape(packet->opcode);
 	pass->skipped = 0;
-	if (ft_opcode_service(packet->opcode) != FT_RD)
+	if (packet->opcode >> 5 != FT_RD)
 		return;
 	packet->has |= FT_HAS_AMBIGUOUS_RD;
 	if (pass->config->rd == FT_RD_IBA)

@@ -59,12 +59,16 @@ static enum ft_step first_step(uint16_t link_type)
 
 static void begin_frame(struct ft_pass *pass, const struct ft_decode_input *input)
 {
-	uint32_t wire = input->wire < input->captured ? input->captured : input->wire;
+	struct ft_cursor *cursor = &pass->cursor;
 
-	pass->cursor.bytes = input->bytes;
-	pass->cursor.at = 0;
-	pass->cursor.captured = input->captured < CAPTURED_MAX ? input->captured : CAPTURED_MAX;
-	pass->cursor.wire = wire < FT_WIRE_UNKNOWN ? wire : FT_WIRE_UNKNOWN - 1;
+	cursor->bytes = input->bytes;
+	cursor->at = 0;
+	cursor->captured = input->captured;
+	cursor->wire = input->wire;
+	if (cursor->wire < cursor->captured)
+		cursor->wire = cursor->captured;
+	if (cursor->captured > CAPTURED_MAX)
+		cursor->captured = CAPTURED_MAX;
 	ft_frame_begin(pass, input->fcs_bytes);
 }
 
@@ -81,8 +85,7 @@ static void check_fcs(struct ft_pass *pass)
 	const uint8_t *fcs = pass->cursor.bytes + pass->frame_end;
 	uint32_t crc;
 
-	if (pass->fcs_bytes == 0 || pass->frame_captured < pass->frame_end + pass->fcs_bytes ||
-	    !pass->config->check_icrc)
+	if (pass->frame_captured < pass->frame_end + pass->fcs_bytes || !pass->config->check_icrc)
 		return;
 	crc = ft_crc32(0, pass->cursor.bytes + pass->frame_at, pass->frame_end - pass->frame_at);
 	pass->packet->fcs_check = ft_crc32_is(fcs, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
@@ -91,9 +94,10 @@ static void check_fcs(struct ft_pass *pass)
 /* What stands behind the network packet. */
 static void read_frame_end(struct ft_pass *pass, const struct ft_decode_input *input)
 {
-	check_fcs(pass);
-	if (pass->network_end != 0 && pass->network_end < pass->frame_end &&
-	    pass->frame_captured >= pass->frame_end && input->ts_ns != UINT64_MAX)
+	if (pass->fcs_bytes > 0)
+		check_fcs(pass);
+	if (pass->network_end < pass->frame_end && pass->frame_captured >= pass->frame_end &&
+	    input->ts_ns != UINT64_MAX)
 		ft_read_trailer(pass->packet, input->bytes, pass->network_end, pass->frame_end,
 				input->ts_ns);
 }
@@ -108,7 +112,8 @@ static bool decode(const struct ft_decode_config *config, const struct ft_decode
 	pass.config = config;
 	pass.rest = rest;
 	pass.more = pass.sampled = pass.stamped = false;
-	pass.network_end = pass.lrh_end = 0;
+	pass.network_end = UINT32_MAX;
+	pass.lrh_end = 0;
 	begin_packet(packet);
 	begin_frame(&pass, input);
 

@@ -2,12 +2,9 @@
 
 enum { ETHERNET_LEN = 14, SLL_LEN = 16, SLL2_LEN = 20 };
 
-enum ft_step ft_ethertype_step(struct ft_pass *pass, uint16_t ethertype)
+enum ft_step ft_other_ethertype_step(uint16_t ethertype)
 {
-	pass->ethertype = ethertype;
 	switch (ethertype) {
-	case 0x0800:
-		return FT_STEP_IPV4;
 	case 0x86dd:
 		return FT_STEP_IPV6;
 	case 0x8915:

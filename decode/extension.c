@@ -83,6 +83,10 @@ static bool read_headers(struct ft_pass *pass)
 {
 	struct ft_packet *packet = pass->packet;
 
+	if (pass->skipped > 0 && ft_take(&pass->cursor, pass->skipped) == NULL) {
+		packet->truncated = FT_CUT_PAYLOAD;
+		return false;
+	}
 	for (uint32_t left = pass->shape->headers; left != 0; left &= left - 1) {
 		int bit = __builtin_ctz(left);
 		const struct extension *extension = &extensions[bit - FT_FIRST_EXTENSION_BIT];
@@ -127,20 +131,18 @@ static void read_icrc(struct ft_pass *pass)
 void ft_read_extensions(struct ft_pass *pass)
 {
 	struct ft_packet *packet = pass->packet;
-	uint32_t headers = pass->skipped + pass->shape->length,
-		 room = pass->length - BTH_LEN - ICRC_LEN;
+	uint32_t headers = pass->skipped + pass->shape->length;
+	uint32_t area = pass->length - BTH_LEN - ICRC_LEN;
 
+	if (pass->shape->defined && headers <= area) {
+		area -= headers;
+		if (packet->pad <= area) {
+			packet->payload_length = area - packet->pad;
+			packet->has |= FT_HAS_PAYLOAD_LENGTH;
+		}
+		if (!read_headers(pass))
+			return;
+	}
+	read_payload(pass, area);
 	read_icrc(pass);
-	if (!pass->shape->defined || headers > room) {
-		read_payload(pass, room);
-		return;
-	}
-	if (packet->pad <= room - headers) {
-		packet->payload_length = room - headers - packet->pad;
-		packet->has |= FT_HAS_PAYLOAD_LENGTH;
-	}
-	if (ft_take(&pass->cursor, pass->skipped) == NULL)
-		packet->truncated = FT_CUT_PAYLOAD;
-	else if (read_headers(pass))
-		read_payload(pass, room - headers);
 }

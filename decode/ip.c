@@ -49,12 +49,23 @@ static void accept_ipv4(struct ft_pass *pass, const uint8_t *b, uint32_t at)
 	ft_layer_push(pass, FT_LAYER_IPV4, at, 0);
 }
 
+static bool checksum_is_good(const uint8_t *b, uint32_t header_len)
+{
+	uint64_t sum = ft_sum_word(b) + ft_sum_word(b + 4) + ft_sum_word(b + 8) +
+		       ft_sum_word(b + 12) + ft_sum_word(b + 16);
+
+	if (header_len > IPV4_LEN)
+		sum = ft_sum_words(sum, b + IPV4_LEN, header_len - IPV4_LEN);
+	return ft_sum_is_good(sum);
+}
+
 enum ft_step ft_read_ipv4(struct ft_pass *pass)
 {
 	struct ft_cursor *cursor = &pass->cursor;
 	uint32_t at = cursor->at;
 	const uint8_t *b = ft_take(cursor, IPV4_LEN);
-	uint32_t header_len, total_len;
+	uint32_t header_len, options_len, total_len;
+	bool bad_length;
 
 	if (b == NULL)
 		return ft_short(pass, IPV4_LEN, FT_IP_SHORT, FT_CUT_IPV4);
@@ -63,20 +74,22 @@ enum ft_step ft_read_ipv4(struct ft_pass *pass)
 	header_len = (b[0] & 0x0fu) * 4;
 	if (header_len < IPV4_LEN)
 		return ft_stop(pass, FT_IP_BAD_IHL);
+	options_len = header_len - IPV4_LEN;
 	total_len = ft_be16(b + 2);
-	if (total_len < header_len || total_len - IPV4_LEN > ft_wire_left(cursor)) {
-		accept_ipv4(pass, b, at);
-		return ft_stop(pass, FT_IP_BAD_LENGTH);
+	bad_length = total_len < header_len || total_len - IPV4_LEN > ft_wire_left(cursor);
+	if (!bad_length) {
+		enter_datagram(pass, at, FT_ICRC_IPV4, total_len - IPV4_LEN);
+		if (options_len > 0 && ft_take(cursor, options_len) == NULL)
+			return ft_short(pass, options_len, FT_IP_BAD_LENGTH, FT_CUT_IPV4);
 	}
-	enter_datagram(pass, at, FT_ICRC_IPV4, total_len - IPV4_LEN);
-	if (ft_take(cursor, header_len - IPV4_LEN) == NULL)
-		return ft_short(pass, header_len - IPV4_LEN, FT_IP_BAD_LENGTH, FT_CUT_IPV4);
 	accept_ipv4(pass, b, at);
-	if (ft_sum_fold(ft_sum_words(0, b, header_len)) != 0xffff)
+	if (bad_length)
+		return ft_stop(pass, FT_IP_BAD_LENGTH);
+	if (!checksum_is_good(b, header_len))
 		pass->packet->alerts |= FT_ALERT_IP_BAD_CHECKSUM;
 	if ((ft_be16(b + 6) & 0x3fff) != 0) /* more fragments, or an offset */
 		return ft_stop(pass, FT_IP_FRAGMENT);
-	pass->ip_options = header_len > IPV4_LEN;
+	pass->ip_options = options_len > 0;
 	return protocol_step(b[9]);
 }
 

@@ -59,8 +59,9 @@ struct ft_pass {
 	uint32_t frame_captured;      /* end of what was captured of it, FCS included */
 	uint8_t fcs_bytes;            /* behind frame_end: 0 or 4 */
 
-	uint16_t ethertype;       /* of the header being read: the TPID of a VLAN tag */
-	uint32_t network_end;     /* end of the outermost IP datagram or GRH packet; 0: none met */
+	uint16_t ethertype; /* of the header being read: the TPID of a VLAN tag */
+	uint32_t
+		network_end; /* end of the outermost IP datagram or GRH packet; UINT32_MAX: none met */
 	uint32_t lrh_at, lrh_end; /* LRH to ICRC on the wire; lrh_end 0: no acceptable LRH */
 	uint32_t lrh_captured,
 		lrh_wire; /* bounds of the layer around the LRH: the VCRC lies in there */
@@ -88,8 +89,14 @@ ft_reader ft_read_vxlan, ft_read_vxlan_gpe, ft_read_geneve, ft_read_tzsp, ft_rea
 ft_reader ft_read_lrh, ft_read_rwh, ft_read_mirror1123, ft_read_grh;
 ft_reader ft_read_bth;
 
-/* Who reads what follows an EtherType. */
-enum ft_step ft_ethertype_step(struct ft_pass *pass, uint16_t ethertype);
+/* Who reads what follows an EtherType; nearly always it is IPv4. */
+enum ft_step ft_other_ethertype_step(uint16_t ethertype);
+
+static inline enum ft_step ft_ethertype_step(struct ft_pass *pass, uint16_t ethertype)
+{
+	pass->ethertype = ethertype;
+	return ethertype == 0x0800 ? FT_STEP_IPV4 : ft_other_ethertype_step(ethertype);
+}
 
 /* Extended headers and the bounds of the payload, after ft_read_bth(). */
 void ft_read_extensions(struct ft_pass *pass);
@@ -132,7 +139,8 @@ static inline void ft_frame_begin(struct ft_pass *pass, uint8_t fcs_bytes)
 	pass->frame_at = cursor->at;
 	pass->frame_captured = cursor->captured;
 	pass->fcs_bytes = fcs_bytes <= ft_wire_left(cursor) ? fcs_bytes : 0;
-	ft_narrow(cursor, ft_wire_left(cursor) - pass->fcs_bytes);
+	if (pass->fcs_bytes > 0)
+		ft_narrow(cursor, ft_wire_left(cursor) - pass->fcs_bytes);
 	pass->frame_end = cursor->wire;
 }
 

@@ -24,17 +24,10 @@ static bool has(const struct ft_packet *packet, uint32_t bit)
 
 static bool is_rd(const struct ft_packet *packet)
 {
-	return ft_opcode_service(packet->opcode) == FT_RD;
+	return packet->opcode >> 5 == FT_RD;
 }
 
-static enum ft_malformed opcode_rules(const struct ft_pass *pass)
-{
-	if (pass->shape->defined || is_rd(pass->packet))
-		return FT_OK;
-	return ft_opcode_service(pass->packet->opcode) == FT_MANUFACTURER ? FT_MANUFACTURER_OPCODE
-									  : FT_RESERVED_OPCODE;
-}
-
+/* These hold for RD too, whose opcodes may be DC's. */
 static enum ft_malformed framing_rules(const struct ft_pass *pass)
 {
 	const struct ft_packet *packet = pass->packet;
@@ -42,7 +35,7 @@ static enum ft_malformed framing_rules(const struct ft_pass *pass)
 	if (packet->tver != 0)
 		return FT_BAD_TVER;
 	if (!pass->shape->defined && !is_rd(packet))
-		return opcode_rules(pass);
+		return packet->opcode >= 0xc0 ? FT_MANUFACTURER_OPCODE : FT_RESERVED_OPCODE;
 	if ((packet->pkey & 0x7fff) == 0 && packet->dest_qp != 0)
 		return FT_INVALID_PKEY;
 	if (pass->length < BTH_LEN + pass->skipped + pass->shape->length + ICRC_LEN)
@@ -115,7 +108,7 @@ static enum ft_malformed operand_rules(const struct ft_pass *pass)
 static enum ft_malformed address_rules(const struct ft_pass *pass)
 {
 	const struct ft_packet *packet = pass->packet;
-	bool ud = ft_opcode_service(packet->opcode) == FT_UD;
+	bool ud = packet->opcode >> 5 == FT_UD;
 
 	if (packet->dest_qp == 0 && packet->transport != FT_TRANSPORT_IB)
 		return FT_QP0_ON_ROCE;
@@ -132,12 +125,12 @@ static enum ft_malformed header_rules(const struct ft_pass *pass)
 {
 	enum ft_malformed broken = framing_rules(pass);
 
-	/* RD opcodes may be DC: nothing more is known for sure */
-	if (broken == FT_OK && !is_rd(pass->packet))
-		broken = payload_rules(pass);
-	if (broken == FT_OK && !is_rd(pass->packet))
+	if (broken != FT_OK || is_rd(pass->packet))
+		return broken;
+	broken = payload_rules(pass);
+	if (broken == FT_OK)
 		broken = operand_rules(pass);
-	if (broken == FT_OK && !is_rd(pass->packet))
+	if (broken == FT_OK)
 		broken = address_rules(pass);
 	return broken;
 }
@@ -159,7 +152,7 @@ void ft_judge(struct ft_pass *pass)
 	bool ip_options = packet->malformed != FT_OK;
 
 	ft_break(pass, header_rules(pass));
-	if (packet->dest_qp <= 1 && ft_opcode_service(packet->opcode) == FT_UD)
+	if (packet->dest_qp <= 1 && packet->opcode >> 5 == FT_UD)
 		ft_read_mad(pass);
 	if (packet->opcode == 0x81 && !packet->becn)
 		packet->alerts |= FT_ALERT_CNP_WITHOUT_BECN;

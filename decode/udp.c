@@ -27,8 +27,12 @@ static bool is_roce_port(const struct ft_decode_config *config, uint16_t port)
 	return false;
 }
 
-/* Pseudo header, UDP header and payload sum up to all ones; IPv4's are the last four bytes of the mapped address. */
-static bool checksum_is_good(const struct ft_packet *packet, const uint8_t *udp, uint32_t size)
+/*
+ * Pseudo header, UDP header and payload sum up to all ones; IPv4's addresses are the last four bytes of
+ * the mapped ones. Zero is the rule, so this stays out of line, where it costs the others nothing.
+ */
+__attribute__((noinline)) static bool checksum_is_good(const struct ft_packet *packet,
+						       const uint8_t *udp, uint32_t size)
 {
 	size_t skip = packet->ip_version == 4 ? 12 : 0;
 	const uint8_t pseudo[4] = { 0, 17, (uint8_t)(size >> 8), (uint8_t)size };
@@ -36,7 +40,7 @@ static bool checksum_is_good(const struct ft_packet *packet, const uint8_t *udp,
 
 	sum = ft_sum_add(sum, packet->src + skip, 16 - skip);
 	sum = ft_sum_add(sum, packet->dst + skip, 16 - skip);
-	return ft_sum_fold(ft_sum_add(sum, udp, size)) == 0xffff;
+	return ft_sum_is_good(ft_sum_add(sum, udp, size));
 }
 
 static void check_sum(struct ft_pass *pass, const uint8_t *udp, uint32_t size)
