@@ -34,6 +34,11 @@ struct side {
 	struct ft_list pairs;
 	int64_t from_ns, to_ns; /* the epoch that `pairs` is about */
 	bool failed;
+	struct {
+		int64_t at_ns;
+		uint32_t tenant; /* the partition's own; FT_NONE: segments */
+		uint16_t base;   /* 0: segments */
+	} here;
 };
 
 static bool in_force(const struct ft_interval *interval, int64_t at_ns)
@@ -99,13 +104,22 @@ static void add_member(struct side *side, const struct ft_member *member, int64_
 	}
 }
 
+/* The shared port that opens the pair; NULL: none of the two is shared. */
+static const struct delegate *outsider(const struct side *side, const struct delegate *left,
+				       const struct delegate *right)
+{
+	if (left->shared && (!right->shared || left->tenant != side->here.tenant))
+		return left;
+	return right->shared ? right : NULL;
+}
+
 static void add_pair(struct side *side, const struct delegate *left, const struct delegate *right,
-		     const struct ft_talk *talk, uint16_t base)
+		     const struct ft_talk *talk)
 {
 	const char *a = side->declared->tenants[left->tenant].name,
 		   *b = side->declared->tenants[right->tenant].name;
 	struct open_pair *pair = ft_list_add(&side->pairs);
-	const struct delegate *through = left->shared ? left : right->shared ? right : NULL;
+	const struct delegate *through = outsider(side, left, right);
 
 	side->failed |= pair == NULL;
 	if (pair == NULL)
@@ -113,28 +127,29 @@ static void add_pair(struct side *side, const struct delegate *left, const struc
 	*pair = (struct open_pair){ .a = strcmp(a, b) < 0 ? a : b,
 				    .b = strcmp(a, b) < 0 ? b : a,
 				    .exception = talk->exception != NULL ? talk->exception : "",
-				    .base = base };
+				    .base = side->here.base != 0 ? talk->base : 0 };
 	if (through != NULL)
 		memcpy(pair->through, through->word, sizeof pair->through);
 }
 
-static void try_pair(struct side *side, const struct delegate *left, const struct delegate *right,
-		     uint16_t base, int64_t at_ns)
+static void try_pair(struct side *side, const struct delegate *left, const struct delegate *right)
 {
 	struct ft_talk talk;
 
-	ft_map_may_talk(side->map, left->endpoint, right->endpoint, at_ns, &talk);
+	ft_map_may_talk(side->map, left->endpoint, right->endpoint, side->here.at_ns, &talk);
 	if (!talk.allowed || talk.grace)
-		ft_map_may_talk(side->map, right->endpoint, left->endpoint, at_ns, &talk);
+		ft_map_may_talk(side->map, right->endpoint, left->endpoint, side->here.at_ns,
+				&talk);
 	if (talk.allowed && !talk.grace)
-		add_pair(side, left, right, &talk, base != 0 ? talk.base : 0);
+		add_pair(side, left, right, &talk);
 }
 
 /*
  * A port of several tenants acts for the partition's own tenant there, so what it opens is that
  * tenant to each of its others.
  */
-static bool worth_trying(const struct delegate *left, const struct delegate *right, uint32_t tenant)
+static bool worth_trying(const struct side *side, const struct delegate *left,
+			 const struct delegate *right)
 {
 	if (left->tenant == right->tenant || left->endpoint == right->endpoint ||
 	    ((left->membership | right->membership) & FT_FULL) == 0)
@@ -143,15 +158,15 @@ static bool worth_trying(const struct delegate *left, const struct delegate *rig
 	       right->tenant == tenant;
 }
 
-/* Pairs over one partition or, with base 0, over segments. */
-static void pair_delegates(struct side *side, uint16_t base, uint32_t tenant, int64_t at_ns)
+/* Pairs over the partition, or the segments, at hand. */
+static void pair_delegates(struct side *side)
 {
 	const struct delegate *delegates = side->delegates.items;
 
 	for (size_t i = 0; i < side->delegates.count; i++)
 		for (size_t j = i + 1; j < side->delegates.count; j++)
-			if (worth_trying(&delegates[i], &delegates[j], tenant))
-				try_pair(side, &delegates[i], &delegates[j], base, at_ns);
+			if (worth_trying(side, &delegates[i], &delegates[j]))
+				try_pair(side, &delegates[i], &delegates[j]);
 	side->delegates.count = 0;
 }
 
@@ -165,7 +180,9 @@ static void pair_partitions(struct side *side, int64_t at_ns)
 					   k < partition->intervals[j].member_count;
 			     k++)
 				add_member(side, &partition->intervals[j].members[k], at_ns);
-		pair_delegates(side, partition->base, partition->tenant, at_ns);
+		side->here.base = partition->base;
+		side->here.tenant = partition->tenant;
+		pair_delegates(side);
 	}
 }
 
@@ -217,7 +234,9 @@ static void pair_segments(struct side *side, int64_t at_ns)
 				add_segment_member(side, segment->tenant,
 						   &segment->intervals[j].members[k]);
 	}
-	pair_delegates(side, 0, FT_NONE, at_ns);
+	side->here.base = 0;
+	side->here.tenant = FT_NONE;
+	pair_delegates(side);
 }
 
 static int order(const struct open_pair *left, const struct open_pair *right)
@@ -248,6 +267,7 @@ static void look(struct side *side, int64_t at_ns)
 		return;
 	ft_map_epoch(side->map, at_ns, &side->from_ns, &side->to_ns);
 	side->pairs.count = 0;
+	side->here.at_ns = at_ns;
 	pair_partitions(side, at_ns);
 	pair_segments(side, at_ns);
 	pairs = side->pairs.items;

@@ -45,8 +45,7 @@ json_t *ft_json_moment(int64_t ns)
 {
 	char text[FT_MOMENT_ROOM];
 
-	return ns == FT_TIME_MIN || ns == FT_TIME_MAX ? json_null()
-						      : json_string(ft_moment_write(text, ns));
+	return ns <= 0 || ns == FT_TIME_MAX ? json_null() : json_string(ft_moment_write(text, ns));
 }
 
 const char *ft_base_name(const char *path)
