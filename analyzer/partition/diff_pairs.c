@@ -154,8 +154,8 @@ static bool worth_trying(const struct side *side, const struct delegate *left,
 	if (left->tenant == right->tenant || left->endpoint == right->endpoint ||
 	    ((left->membership | right->membership) & FT_FULL) == 0)
 		return false;
-	return (!left->shared && !right->shared) || left->tenant == tenant ||
-	       right->tenant == tenant;
+	return (!left->shared && !right->shared) || left->tenant == side->here.tenant ||
+	       right->tenant == side->here.tenant;
 }
 
 /* Pairs over the partition, or the segments, at hand. */
