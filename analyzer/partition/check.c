@@ -80,7 +80,8 @@ static bool try_partition(struct search *search, bool *possible)
 static bool find_instant(struct search *search)
 {
 	const struct ft_case *frame = search->frame;
-	bool possible = !frame->by_pkey || frame->everyone;
+	bool asked = ft_case_knows(frame, FT_NEED_PKEY | FT_NEED_DEST_QP); /* about membership */
+	bool possible = !frame->by_pkey || frame->everyone || !asked;
 
 	if (frame->by_pkey && try_partition(search, &possible))
 		return true;
