@@ -148,8 +148,11 @@ static bool is_vlan(const struct ft_layer *layer)
 	return layer->kind >= FT_LAYER_VLAN && layer->kind <= FT_LAYER_QINQ9200;
 }
 
-/* The tags of the innermost Ethernet header are the last run of tags in the stack. */
-static void vlan_priorities(struct ft_line *line, const struct ft_packet *packet)
+/*
+ * The tags of the innermost Ethernet header are the last run of tags in the stack. `vlan` is the one that the
+ * frame is judged by.
+ */
+static void vlans(struct ft_line *line, const struct ft_packet *packet)
 {
 	unsigned end = packet->layer_count, start;
 
@@ -160,6 +163,12 @@ static void vlan_priorities(struct ft_line *line, const struct ft_packet *packet
 	for (unsigned i = start; i < end; i++)
 		ft_line_number(line, i == start ? ",\"vlan_pcp\":[" : ",", packet->layers[i].pcp);
 	ft_line_char(line, ']');
+	ft_line_number(line, ",\"vlan\":", packet->vlan);
+}
+
+static void virtual_network(struct ft_line *line, const struct ft_packet *packet)
+{
+	ft_line_number(line, ",\"vni\":", packet->vni);
 }
 
 static void trailer(struct ft_line *line, const struct ft_packet *packet)
@@ -240,19 +249,16 @@ static const struct wrapper {
 	uint32_t has;
 	void (*write)(struct ft_line *line, const struct ft_packet *packet);
 } wrappers[] = {
-	{ FT_HAS_AVSP, avsp },
-	{ FT_HAS_TRAILER, trailer },
-	{ FT_HAS_ERF, erf_record },
-	{ FT_HAS_LINK, link_packet },
-	{ FT_HAS_MACCTRL, mac_control },
-	{ FT_HAS_RWH, raw_ethertype },
-	{ FT_HAS_MAD, mad },
+	{ FT_HAS_VNI, virtual_network }, { FT_HAS_AVSP, avsp },
+	{ FT_HAS_TRAILER, trailer },     { FT_HAS_ERF, erf_record },
+	{ FT_HAS_LINK, link_packet },    { FT_HAS_MACCTRL, mac_control },
+	{ FT_HAS_RWH, raw_ethertype },   { FT_HAS_MAD, mad },
 };
 
 void ft_wrapper_members(struct ft_line *line, const struct ft_packet *packet)
 {
 	if (packet->vlan_count > 0)
-		vlan_priorities(line, packet);
+		vlans(line, packet);
 	if (packet->tunnel_count > 0)
 		tunnels(line, packet);
 	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++)

@@ -69,6 +69,13 @@ static const struct ft_report_pair *find_pair(const struct ft_report *report, co
 	return NULL;
 }
 
+static const char *mark(const struct ft_report_pair *pair)
+{
+	if (pair->violating > 0)
+		return "!";
+	return pair->undecided > 0 ? "?" : "";
+}
+
 static void grid_cell(struct ft_table *table, const struct ft_report_pair *pair)
 {
 	struct ft_human count, bytes;
@@ -78,8 +85,7 @@ static void grid_cell(struct ft_table *table, const struct ft_report_pair *pair)
 		ft_table_name(table, "");
 		return;
 	}
-	ft_table_format(table, "%s%s", pair->violating > 0 ? "!" : "",
-			ft_human_count(&count, pair->packets));
+	ft_table_format(table, "%s%s", mark(pair), ft_human_count(&count, pair->packets));
 	ft_table_name(table, ft_human_bytes(&bytes, pair->bytes));
 }
 
@@ -136,6 +142,9 @@ static void list_row(struct ft_table *table, const struct ft_report_pair *pair)
 	ft_table_name(table, ft_human_bytes(&human, pair->bytes));
 	if (pair->violating > 0)
 		ft_table_format(table, "%s violating", ft_human_count(&human, pair->violating));
+	else if (pair->undecided > 0)
+		ft_table_format(table, "%s, %s undecided", pair->verdict,
+				ft_human_count(&human, pair->undecided));
 	else
 		ft_table_name(table, pair->verdict);
 }
@@ -237,8 +246,9 @@ void ft_matrix_text(struct ft_page *page, const struct ft_report *report)
 								    : 6);
 	if (report->pair_count == 0)
 		return;
-	ft_page_row(page, "TENANTS",
-		    "frames and bytes from tenant (row) to tenant (column); ! = with violations");
+	ft_page_row(
+		page, "TENANTS",
+		"frames and bytes from tenant (row) to tenant (column); ! violations, ? undecided");
 	if (grid.fits && columns <= GRID_WIDTH)
 		write_grid(page, report, &grid);
 	else

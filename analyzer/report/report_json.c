@@ -64,6 +64,8 @@ static void capture(struct ft_document *json, const struct ft_report *report)
 	ft_member_number(json, "bytes", report->bytes);
 	ft_member_time(json, "first_ts", report->first_ts_ns);
 	ft_member_time(json, "last_ts", report->last_ts_ns);
+	ft_member_number(json, "stopped_after",
+			 report->stopped_after > 0 ? report->stopped_after : FT_UNKNOWN);
 	ft_member_end(json, '}');
 }
 
@@ -138,6 +140,7 @@ static void coverage(struct ft_document *json, const struct ft_report_coverage *
 	ft_member_number(json, "bad_icrc", seen->undecided_bad_icrc);
 	ft_member_number(json, "cut", seen->undecided_cut);
 	ft_member_number(json, "malformed", seen->undecided_malformed);
+	ft_member_number(json, "untimed", seen->undecided_untimed);
 	ft_member_end(json, '}');
 	ft_member_end(json, '}');
 }
@@ -188,6 +191,7 @@ static void matrix(struct ft_document *json, const struct ft_report *report)
 		ft_member_text(json, "verdict", pair->verdict);
 		texts(json, "exceptions", pair->exceptions, pair->exception_count);
 		ft_member_number(json, "violating", pair->violating);
+		ft_member_number(json, "undecided", pair->undecided);
 		ft_member_end(json, '}');
 	}
 	ft_member_end(json, ']');

@@ -125,6 +125,9 @@ static void say_capture(struct ft_page *page, const struct ft_report *report)
 			ft_page_row(page, "", "%" PRIu64 " odd records corrected or dropped",
 				    source->odd_records);
 	}
+	if (report->stopped_after > 0)
+		ft_page_row(page, "", "only the first %" PRIu64 " frames were read, as asked",
+			    report->stopped_after);
 	say_span(page, report);
 }
 
@@ -153,7 +156,9 @@ static void say_coverage(struct ft_page *page, const struct ft_report *report)
 	const struct ft_report_coverage *seen = &report->coverage;
 	struct part undecided[] = { { seen->undecided_bad_icrc, "with a wrong ICRC", NULL },
 				    { seen->undecided_cut, "cut too short", NULL },
-				    { seen->undecided_malformed, "malformed", NULL } };
+				    { seen->undecided_malformed, "malformed", NULL },
+				    { seen->undecided_untimed,
+				      "without a time under a map that changes", NULL } };
 	struct part rest[] = { { seen->never_judged, "never judged (subnet management, by rule)",
 				 NULL },
 			       { seen->not_rdma, "not RDMA", NULL },
@@ -162,10 +167,10 @@ static void say_coverage(struct ft_page *page, const struct ft_report *report)
 
 	ft_page_row(page, "SEEN", "%" PRIu64 " of %" PRIu64 " RDMA frames judged", seen->judged,
 		    seen->judged + seen->undecided);
-	parts(text, sizeof(text), undecided, 3);
+	parts(text, sizeof(text), undecided, sizeof(undecided) / sizeof(undecided[0]));
 	if (seen->undecided > 0)
 		ft_page_row(page, "", "%" PRIu64 " undecided: %s", seen->undecided, text);
-	parts(text, sizeof(text), rest, 3);
+	parts(text, sizeof(text), rest, sizeof(rest) / sizeof(rest[0]));
 	if (text[0] != 0)
 		ft_page_row(page, "", "beside them: %s", text);
 	say_loss(page, seen);

@@ -112,10 +112,9 @@ static int take_flows(struct ft_job *job, const char *value)
 	return 0;
 }
 
-int ft_job_capture(struct ft_job *job, const char *path)
+void ft_job_capture(struct ft_job *job, const char *path)
 {
 	job->captures[job->capture_count++] = path;
-	return 0;
 }
 
 int ft_job_option(struct ft_job *job, int code, const char *value)
@@ -124,7 +123,8 @@ int ft_job_option(struct ft_job *job, int code, const char *value)
 	case 'm':
 		return take_word(job, &job->files.map, "-m", value);
 	case 'r':
-		return ft_job_capture(job, value);
+		ft_job_capture(job, value);
+		return 0;
 	case 'c':
 		return take_count(job, value);
 	case FT_OPTION_TOPOLOGY:
@@ -263,6 +263,11 @@ int ft_job_run(struct ft_job *job)
 	if (ft_interrupted())
 		return -EINTR;
 	return done < 0 && done != -ENODATA ? done : 0;
+}
+
+uint64_t ft_job_stopped_after(const struct ft_job *job)
+{
+	return job->frames == job->most_frames ? job->frames : 0;
 }
 
 enum ft_exit ft_job_tell_damage(const struct ft_job *job, enum ft_exit status)

@@ -66,7 +66,7 @@ void ft_job_close(struct ft_job *job);
 
 /* Take an option. 1: it is none of a job's; 0: taken; -EINVAL: refused, told. */
 int ft_job_option(struct ft_job *job, int code, const char *value);
-int ft_job_capture(struct ft_job *job, const char *path);
+void ft_job_capture(struct ft_job *job, const char *path);
 
 /*
  * Load the map and open the captures. `output` is a file about to be written (NULL: none): refused if it is one
@@ -76,6 +76,9 @@ enum ft_exit ft_job_open(struct ft_job *job, const char *output);
 
 /* All frames, or as many as asked. 0, or -errno of the evidence writer or observer; -EINTR: a signal. */
 int ft_job_run(struct ft_job *job);
+
+/* Frames after which -c ended the run; 0: it did not. */
+uint64_t ft_job_stopped_after(const struct ft_job *job);
 
 /* Told: every input that ended before its end. FT_EXIT_FAILED if there was one, else `status`. */
 enum ft_exit ft_job_tell_damage(const struct ft_job *job, enum ft_exit status);

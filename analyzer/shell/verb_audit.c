@@ -31,6 +31,7 @@ struct audit {
 	const char *format;   /* NULL: text */
 	const char *evidence; /* -w; NULL: none */
 	struct ft_pcapng_writer *writer;
+	bool help;
 };
 
 static int take_format(struct audit *audit, const char *format)
@@ -68,6 +69,9 @@ static int take_evidence(struct audit *audit, const char *path)
 static int take(struct audit *audit, int code, const char *value)
 {
 	switch (code) {
+	case 'h':
+		audit->help = true;
+		return 0;
 	case 'o':
 		return take_format(audit, value);
 	case FT_OPTION_JSON:
@@ -90,22 +94,19 @@ static const struct option words[] = {
 	{ 0 },
 };
 
-/* FT_EXIT_CLEAN with *help false: go on. */
-static enum ft_exit read_line(struct audit *audit, int argc, char **argv, bool *help)
+static enum ft_exit read_line(struct audit *audit, int argc, char **argv)
 {
 	struct ft_options options = { &ft_verb_audit, FT_JOB_LETTERS "o:w:", words, argc, argv,
 				      false };
 	int code;
 
-	while ((code = ft_options_next(&options)) != FT_OPTION_END) {
-		*help |= code == 'h';
-		if (code == FT_OPTION_BAD || (code != 'h' && take(audit, code, optarg) != 0))
+	while ((code = ft_options_next(&options)) != FT_OPTION_END)
+		if (code == FT_OPTION_BAD || take(audit, code, optarg) != 0)
 			return FT_EXIT_FAILED;
-	}
 	for (int i = optind; i < argc; i++)
 		ft_job_capture(&audit->job, argv[i]);
-	if (*help)
-		return ft_usage_print(&ft_verb_audit);
+	if (audit->help)
+		return FT_EXIT_CLEAN;
 	if (audit->job.files.map == NULL)
 		return ft_usage_error(&ft_verb_audit, "no map given: -m FILE");
 	if (audit->evidence != NULL && strcmp(audit->evidence, "-") == 0)
@@ -170,6 +171,7 @@ static enum ft_exit print_report(struct audit *audit)
 	report.version = ft_build_version();
 	report.build = ft_build_text();
 	report.evidence_path = audit->evidence;
+	report.stopped_after = ft_job_stopped_after(&audit->job);
 	if (audit->format != NULL && strcmp(audit->format, "json") == 0)
 		error = ft_render_json(stdout, &report);
 	else
@@ -194,19 +196,25 @@ static enum ft_exit audit_frames(struct audit *audit)
 	return ft_job_tell_damage(&audit->job, status);
 }
 
+static enum ft_exit run_line(struct audit *audit, int argc, char **argv)
+{
+	if (read_line(audit, argc, argv) != FT_EXIT_CLEAN)
+		return FT_EXIT_FAILED;
+	if (audit->help)
+		return ft_usage_print(&ft_verb_audit);
+	if (ft_job_open(&audit->job, audit->evidence) != FT_EXIT_CLEAN)
+		return FT_EXIT_FAILED;
+	return audit_frames(audit);
+}
+
 static enum ft_exit run(int argc, char **argv)
 {
 	struct audit audit = { 0 };
 	enum ft_exit status;
-	bool help = false;
 
 	if (ft_job_init(&audit.job, &ft_verb_audit, argc) != 0)
 		return FT_EXIT_FAILED;
-	status = read_line(&audit, argc, argv, &help);
-	if (status == FT_EXIT_CLEAN && !help)
-		status = ft_job_open(&audit.job, audit.evidence);
-	if (status == FT_EXIT_CLEAN && !help)
-		status = audit_frames(&audit);
+	status = run_line(&audit, argc, argv);
 	if (audit.writer != NULL)
 		ft_pcapng_abandon(audit.writer);
 	ft_job_close(&audit.job);

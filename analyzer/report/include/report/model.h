@@ -119,6 +119,7 @@ struct ft_report {
 	const struct ft_report_source *sources;
 	size_t source_count;
 	uint64_t frames, bytes, first_ts_ns, last_ts_ns;
+	uint64_t stopped_after;         /* frames after which reading stopped as asked; 0: read to the end */
 	struct ft_report_map map;
 	struct ft_report_coverage coverage;
 	const struct ft_report_tenant *tenants;

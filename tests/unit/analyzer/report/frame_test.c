@@ -129,7 +129,7 @@ static void a_cut_write_as_an_object(void **state)
 	       "null,\"feth\":null,"
 	       "\"payload_len\":1024,\"payload_captured\":50,\"icrc\":null,\"icrc_ok\":null,"
 	       "\"malformed\":null,"
-	       "\"truncated\":\"payload\",\"vlan_pcp\":[3]}\n");
+	       "\"truncated\":\"payload\",\"vlan_pcp\":[3],\"vlan\":100}\n");
 }
 
 static void a_bad_acknowledgement_as_an_object_with_its_verdict(void **state)

@@ -35,11 +35,27 @@ static const struct ft_report_tenant tenants[] = {
 static const char *const used[] = { "storage-service" };
 
 static const struct ft_report_pair matrix[] = {
-	{ "green", "red", 4, 400, 4, "violated", NULL, 0 },
-	{ "green", "green", 196, 19600, 0, "allowed", NULL, 0 },
-	{ "red", "red", 300, 90000, 0, "allowed", NULL, 0 },
-	{ "red", "storage", 100, 10000, 0, "allowed", used, 1 },
-	{ "unknown", "red", 12, 3456, 0, "unknown", NULL, 0 },
+	{ .from = "green",
+	  .to = "red",
+	  .packets = 4,
+	  .bytes = 400,
+	  .violating = 4,
+	  .verdict = "violated" },
+	{ .from = "green", .to = "green", .packets = 196, .bytes = 19600, .verdict = "allowed" },
+	{ .from = "red",
+	  .to = "red",
+	  .packets = 300,
+	  .bytes = 90000,
+	  .undecided = 2,
+	  .verdict = "allowed" },
+	{ .from = "red",
+	  .to = "storage",
+	  .packets = 100,
+	  .bytes = 10000,
+	  .verdict = "allowed",
+	  .exceptions = used,
+	  .exception_count = 1 },
+	{ .from = "unknown", .to = "red", .packets = 12, .bytes = 3456, .verdict = "unknown" },
 };
 
 static const struct ft_report_pkey pkeys[] = { { 0x0001, 2, 400 }, { 0x8001, 600, 120000 } };
