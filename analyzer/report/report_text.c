@@ -69,10 +69,10 @@ static void say_map(struct ft_page *page, const struct ft_report_map *map)
 	ft_page_row(page, "MAP", "%s%s, %s%s", map->name, serial,
 		    map->signed_by != NULL ? "signed by " : "unsigned",
 		    map->signed_by != NULL ? map->signed_by : "");
-	ft_page_row(page, "", "%s (%s), sha256 %.16s...", map->path, map->format,
-		    map->sha256 != NULL ? map->sha256 : "?");
+	ft_page_row(page, "", "%s (%s)", map->path, map->format);
 	parts(contents, sizeof(contents), list, sizeof(list) / sizeof(list[0]));
-	ft_page_row(page, "", "%s", contents);
+	ft_page_row(page, "", "%s; sha256 %.16s...", contents,
+		    map->sha256 != NULL ? map->sha256 : "?");
 	if (map->verdict == NULL || strcmp(map->verdict, "ok") == 0)
 		return;
 	if (strcmp(map->verdict, "fail_open") == 0)
@@ -201,7 +201,7 @@ static void say_findings(struct ft_page *page, const struct ft_report *report)
 	if (report->finding_count > 0)
 		ft_findings_table(page, report, TABLE_ROWS);
 	if (report->finding_count > TABLE_ROWS)
-		ft_page_row(page, "", "and %zu more below and in --json",
+		ft_page_row(page, "", "and %zu more; --json has them all",
 			    report->finding_count - TABLE_ROWS);
 	if (report->evidence_path != NULL)
 		ft_page_row(page, "", "their frames: %s", report->evidence_path);
