@@ -133,6 +133,8 @@ static void a_sample_tells_where_it_was_taken(void **state)
 	assert_int_equal(packet.tunnels[0].output, 10);
 	assert_int_equal(packet.tunnels[0].stripped, 4);
 	assert_int_equal(packet.tunnels[0].outer_dst[15], 2);
+	/* 34 bytes with their FCS: 16 of them behind Ethernet, too few for IPv4 */
+	assert_int_equal(packet.malformed, FT_IP_SHORT);
 }
 
 int main(void)

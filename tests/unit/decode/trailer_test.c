@@ -54,6 +54,8 @@ static void what_is_no_trailer_is_not_taken_for_one(void **state)
 	(void)state;
 	assert_false(has_trailer(FRAME "00*26", CLOCK_NS, 0));
 	assert_false(has_trailer(FRAME METAMAKO(6553f3b5, 3b9aca00), CLOCK_NS, 0));
+	assert_false(has_trailer(FRAME METAMAKO(6553f3b5, 00000000),
+				 (1700000692ull - WEEK_S) * 1000000000, 0));
 	assert_false(has_trailer(FRAME METAMAKO(6553f3b5, 075bcd15), UINT64_MAX, 0));
 	assert_false(has_trailer(FRAME METAMAKO(6553f3b5, 075bcd15), CLOCK_NS, 1));
 	assert_true(has_trailer(FRAME METAMAKO(6553f3b5, 00000000),
