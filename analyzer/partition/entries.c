@@ -52,38 +52,3 @@ size_t ft_map_entries(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns
 	}
 	return count;
 }
-
-/* The latest interval that ended less than the grace before and had the endpoint. */
-static bool lost_entry(const struct ft_map *map, uint32_t endpoint, uint32_t partition,
-		       int64_t ts_ns, struct ft_entry *entry)
-{
-	int64_t since;
-
-	if (__builtin_sub_overflow(ts_ns, map->declared->grace_ns, &since))
-		since = FT_TIME_MIN;
-	for (uint32_t s = map->first_span[partition + 1]; s-- > map->first_span[partition];)
-		if (map->spans[s].to_ns <= ts_ns && map->spans[s].to_ns > since &&
-		    map->spans[s].to_ns != FT_TIME_MAX && entry_of(map, endpoint, s, entry))
-			return true;
-	return false;
-}
-
-size_t ft_map_entries_in_grace(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns,
-			       struct ft_entry *entries, size_t room)
-{
-	size_t count = 0;
-
-	for (uint32_t p = ft_map_next_partition(map, endpoint, 0); p != FT_NONE;
-	     p = ft_map_next_partition(map, endpoint, p + 1)) {
-		struct ft_entry entry;
-
-		if (ft_map_membership(map, endpoint, map->declared->partitions[p].base, ts_ns,
-				      NULL) != 0 ||
-		    !lost_entry(map, endpoint, p, ts_ns, &entry))
-			continue;
-		if (count < room)
-			entries[count] = entry;
-		count++;
-	}
-	return count;
-}

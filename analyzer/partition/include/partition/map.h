@@ -49,10 +49,6 @@ struct ft_entry {
 /* Entries in partition order; returns how many there are, of which at most `room` were written. */
 size_t ft_map_entries(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, struct ft_entry *entries, size_t room);
 
-/* Entries that it no longer has, but had less than the map's grace before; as ft_map_entries(). */
-size_t ft_map_entries_in_grace(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, struct ft_entry *entries,
-                               size_t room);
-
 /* Membership of an endpoint in the partition of `base`: 0 not a member, else enum ft_membership. */
 unsigned ft_map_membership(const struct ft_map *map, uint32_t endpoint, uint16_t base, int64_t ts_ns, struct ft_origin *origin);
 

@@ -160,14 +160,6 @@ static void entries_are_those_in_force(void **state)
 	assert_int_equal(ft_map_entries(map, a1, SECONDS(100), entries, 4), 2);
 	assert_int_equal(entries[1].base, 0x200);
 	assert_int_equal(ft_map_entries(map, a1, SECONDS(99), NULL, 0), 3);
-
-	assert_int_equal(ft_map_entries_in_grace(map, a1, SECONDS(99), entries, 4), 0);
-	assert_int_equal(ft_map_entries_in_grace(map, a1, SECONDS(100), entries, 4), 1);
-	assert_int_equal(entries[0].base, 0x101);
-	assert_int_equal(ft_map_entries_in_grace(map, a1, SECONDS(105), entries, 4), 0);
-	assert_int_equal(ft_map_entries_in_grace(map, ft_map_find_guid(map, GUID(A2)), SECONDS(101),
-						 entries, 4),
-			 0);
 	ft_map_destroy(map);
 }
 
