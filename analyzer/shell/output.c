@@ -1,6 +1,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,17 @@
 
 static bool told; /* one line is enough */
 
+/* Not every writer keeps the system's word: ask whether the other end of a pipe has gone. */
+static bool reader_is_gone(void)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO };
+
+	return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 enum ft_exit ft_output_failed(int error)
 {
-	if (!told && error != -EPIPE)
+	if (!told && error != -EPIPE && !reader_is_gone())
 		ft_log("standard output: %s", strerror(-error));
 	told = true;
 	return FT_EXIT_FAILED;
