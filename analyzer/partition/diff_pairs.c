@@ -127,7 +127,7 @@ static void add_pair(struct side *side, const struct delegate *left, const struc
 	*pair = (struct open_pair){ .a = strcmp(a, b) < 0 ? a : b,
 				    .b = strcmp(a, b) < 0 ? b : a,
 				    .exception = talk->exception != NULL ? talk->exception : "",
-				    .base = side->here.base != 0 ? talk->base : 0 };
+				    .base = side->here.base };
 	if (through != NULL)
 		memcpy(pair->through, through->word, sizeof pair->through);
 }

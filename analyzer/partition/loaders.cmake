@@ -30,6 +30,11 @@ target_sources(partition PRIVATE
 	${CMAKE_CURRENT_LIST_DIR}/diff_members.c
 	${CMAKE_CURRENT_LIST_DIR}/diff_pairs.c
 	${CMAKE_CURRENT_LIST_DIR}/diff.c
+	${CMAKE_CURRENT_LIST_DIR}/lint.c
+	${CMAKE_CURRENT_LIST_DIR}/lint_partitions.c
+	${CMAKE_CURRENT_LIST_DIR}/lint_ports.c
+	${CMAKE_CURRENT_LIST_DIR}/lint_segments.c
+	${CMAKE_CURRENT_LIST_DIR}/lint_exceptions.c
 	${CMAKE_CURRENT_LIST_DIR}/ask.c
 	${CMAKE_CURRENT_LIST_DIR}/opensm_resolved.c
 	${CMAKE_CURRENT_LIST_DIR}/convert.c
