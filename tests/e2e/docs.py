@@ -1,0 +1,84 @@
+"""What the documents show is what the program prints, and names what it has."""
+
+import json
+import re
+import unittest
+
+from harness import DATA, PROJECT, fabtap, main
+
+TENANTS = DATA / "tenants"
+DEMO = ("-m", "tests/data/tenants/tenants-ib.map.json", "tests/data/tenants/tenants-ib.pcap")
+
+
+def blocks(path):
+    """The fenced blocks of a document, as lists of lines."""
+    return [block.strip("\n").split("\n") for block in re.findall(r"^```\n(.*?)^```$", path.read_text(), re.S | re.M)]
+
+
+def printed(*arguments, cwd):
+    return fabtap(*arguments, cwd=cwd).out.decode().split("\n")
+
+
+class Readme(unittest.TestCase):
+    def test_the_sample_report_is_what_the_demo_prints(self):
+        report = printed("audit", *DEMO, cwd=PROJECT)
+        sample = [block for block in blocks(PROJECT / "README.md") if block[0].startswith("VERDICT")]
+        self.assertEqual(len(sample), 1)
+        self.assertEqual(sample[0], report[:len(sample[0])])
+
+    def test_the_sample_finding_is_what_explain_prints(self):
+        sample = [block for block in blocks(PROJECT / "README.md") if block[0].startswith("tenant.crossing")][0]
+        identity = re.search(r"\b[0-9a-f]{16}\b", "\n".join(sample)).group()
+        run = fabtap("explain", identity, "-m", "tenants-ib.map.json", "tenants-ib.pcap", cwd=TENANTS)
+        self.assertEqual(sample, run.out.decode().rstrip("\n").split("\n"))
+
+    def test_the_sample_frames_are_what_decode_prints(self):
+        decoded = printed("decode", "-m", "tenants-ib.map.json", "tenants-ib.pcap", cwd=TENANTS)
+        sample = [block for block in blocks(PROJECT / "README.md") if "RC_RDMA_WRITE_ONLY" in block[0]][0]
+        start = int(sample[0].split()[0]) - 1
+        self.assertEqual(sample, decoded[start:start + len(sample)])
+
+
+class Findings(unittest.TestCase):
+    DOCUMENT = (PROJECT / "docs" / "findings.md").read_text()
+
+    def test_every_rule_is_documented_with_its_severity(self):
+        table = dict(re.findall(r"^\| \[`([\w.-]+)`\]\S+ \| (\w+)", self.DOCUMENT, re.M))
+        sections = set(re.findall(r"^### `([\w.-]+)`", self.DOCUMENT, re.M))
+        self.assertEqual(set(table), sections)
+        seen = set()
+        for path in sorted(TENANTS.glob("*.json")):
+            truth = json.loads(path.read_text())
+            if truth.get("schema") != "tenants-truth/1":
+                continue
+            document = fabtap("audit", *truth["audit_args"], "--json", truth["capture"], cwd=TENANTS).json()
+            for finding in document["findings"]:
+                seen.add(finding["rule"])
+                if finding["rule"] != "tenant.crossing":
+                    self.assertEqual(finding["severity"], table[finding["rule"]])
+        self.assertGreater(len(seen), 14)
+        self.assertFalse(seen - sections)
+
+    def test_every_example_is_a_finding_of_the_capture_it_names(self):
+        examples = re.findall(r"^> (.+)\n>\n> `(\S+)` with `(\S+?)`(?:, frames? (\d+))?", self.DOCUMENT, re.M)
+        self.assertGreater(len(examples), 14)
+        for summary, capture, rules in [example[:3] for example in examples]:
+            truths = [json.loads(path.read_text()) for path in TENANTS.glob("tenants-*.json")]
+            arguments = [t["audit_args"] for t in truths if t.get("capture") == capture and rules in t["audit_args"]]
+            document = fabtap("audit", *arguments[0], "--json", capture, cwd=TENANTS).json()
+            self.assertIn(summary, [finding["summary"] for finding in document["findings"]])
+
+
+class Manual(unittest.TestCase):
+    def test_the_manual_page_names_every_verb_and_option(self):
+        page = (PROJECT / "docs" / "fabtap.1").read_text()
+        verbs = re.findall(r"^  (\w+)  ", fabtap("help").out.decode(), re.M)
+        self.assertGreater(len(verbs), 4)
+        for verb in verbs:
+            self.assertRegex(page, r"\.It Cm %s\n" % verb)
+            for option in re.findall(r"-(-[a-z-]+)", fabtap("help", verb).out.decode()):
+                self.assertRegex(page, r"\.It Fl (\w , )?%s\b" % option, verb)
+
+
+if __name__ == "__main__":
+    main()
