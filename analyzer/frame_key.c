@@ -170,8 +170,3 @@ enum ft_frame_kind ft_frame_key_in(const struct ft_packet *packet, const uint8_t
 		return FT_FRAME_BAD_ICRC;
 	return packet->dest_qp == 0 ? FT_FRAME_NEVER_JUDGED : FT_FRAME_JUDGED;
 }
-
-enum ft_frame_kind ft_frame_key(const struct ft_packet *packet, struct ft_check_key *key)
-{
-	return ft_frame_key_in(packet, NULL, 0, key);
-}

@@ -20,6 +20,3 @@ enum ft_frame_kind {
  */
 enum ft_frame_kind ft_frame_key_in(const struct ft_packet *packet, const uint8_t *bytes, uint32_t captured,
                                    struct ft_check_key *key);
-
-/* The same without the frame: then a BTH that was cut shows nothing, and neither does a MAD. */
-enum ft_frame_kind ft_frame_key(const struct ft_packet *packet, struct ft_check_key *key);
