@@ -13,18 +13,24 @@
 
 static bool told; /* one line is enough */
 
-/* Not every writer keeps the system's word: ask whether the other end of a pipe has gone. */
-static bool reader_is_gone(void)
+/* Not every writer keeps the system's word: ask again, and whether a pipe's reader has gone. */
+static int cause(int error)
 {
 	struct pollfd output = { .fd = STDOUT_FILENO };
 
-	return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+	if (poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0)
+		return -EPIPE;
+	if (error == -EIO && fflush(stdout) != 0)
+		return -errno;
+	return error;
 }
 
 enum ft_exit ft_output_failed(int error)
 {
-	if (!told && error != -EPIPE && !reader_is_gone())
-		ft_log("standard output: %s", strerror(-error));
+	int why = cause(error);
+
+	if (!told && why != -EPIPE)
+		ft_log("standard output: %s", strerror(-why));
 	told = true;
 	return FT_EXIT_FAILED;
 }

@@ -32,8 +32,9 @@ struct ft_frame_view {
 	unsigned sub;
 	const struct ft_frame_verdict *verdict;
 };
-/* Each writes one line: 0 or -errno of the handle. */
+/* One line for people. 0 or -errno of the handle. */
 int ft_frame_text(FILE *out, const struct ft_frame_view *view);
+/* One JSON object on one line. 0 or -errno of the handle. */
 int ft_frame_json(FILE *out, const struct ft_frame_view *view);
 
 /*

@@ -1,0 +1,5 @@
+#pragma once
+
+#include "verb.h"
+
+extern const struct ft_verb known_verb;
