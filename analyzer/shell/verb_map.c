@@ -37,9 +37,9 @@ static const struct map_verb {
 	bool asks;   /* takes --at, --port, --pair */
 	enum ft_exit (*run)(const struct ft_map_line *line);
 } map_verbs[] = {
-	{ "check", 1, false, ft_map_run_check },     { "show", 1, false, ft_map_run_show },
-	{ "ask", 1, true, ft_map_run_ask },          { "diff", 2, false, ft_map_run_diff },
-	{ "convert", 1, false, ft_map_run_convert },
+	{ "check", 1, false, ft_map_run_check }, { "show", 1, false, ft_map_run_show },
+	{ "ask", 1, true, ft_map_run_ask },      { "lint", 1, false, ft_map_run_lint },
+	{ "diff", 2, false, ft_map_run_diff },   { "convert", 1, false, ft_map_run_convert },
 };
 
 static enum ft_exit run_verb(const struct map_verb *verb, const struct ft_map_line *line)
