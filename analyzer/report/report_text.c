@@ -67,7 +67,7 @@ static void say_map(struct ft_page *page, const struct ft_report_map *map)
 	if (map->serial != FT_UNKNOWN)
 		snprintf(serial, sizeof(serial), ", serial %" PRIu64, map->serial);
 	ft_page_row(page, "MAP", "%s%s, %s%s", map->name, serial,
-		    map->signed_by != NULL ? "signed by " : "unsigned",
+		    map->signed_by != NULL ? "signed by " : "signature not checked",
 		    map->signed_by != NULL ? map->signed_by : "");
 	ft_page_row(page, "", "%s (%s)", map->path, map->format);
 	parts(contents, sizeof(contents), list, sizeof(list) / sizeof(list[0]));

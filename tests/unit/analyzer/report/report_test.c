@@ -12,7 +12,7 @@ static const char expected[] =
 	"VERDICT   VIOLATED\n"
 	"          3 findings contradict the declared map\n"
 	"\n"
-	"MAP       site-7, serial 12, unsigned\n"
+	"MAP       site-7, serial 12, signature not checked\n"
 	"          maps/site.json (tapmap)\n"
 	"          3 tenants, 4 partitions, 24 endpoints; sha256 0011223344556677...\n"
 	"          warn: see fabtap map check\n"
