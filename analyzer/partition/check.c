@@ -68,7 +68,8 @@ static bool try_partition(struct search *search, bool *possible)
 	for (uint32_t p = map->partition_of_base[frame->base]; p != FT_NONE;
 	     p = map->next_of_base[p])
 		for (uint32_t s = map->first_span[p]; s < map->first_span[p + 1]; s++) {
-			if (!has_both(frame, s))
+			if (map->spans[s].from_ns > search->to_ns ||
+			    map->spans[s].to_ns <= search->from_ns || !has_both(frame, s))
 				continue;
 			*possible = true;
 			if (try_ends(search, &map->spans[s]))

@@ -143,16 +143,24 @@ struct ft_tenants ft_tenants_owning(const struct ft_map *map, uint32_t endpoint,
 
 struct ft_tenants ft_tenants_of_group(const struct ft_map *map, uint16_t base)
 {
-	uint32_t partition = map->partition_of_base[base & 0x7fff];
-	struct ft_tenants set = {
-		.map = map, .kind = FT_NOBODY, .endpoint = FT_NONE, .partition = partition
-	};
+	struct ft_tenants set = { .map = map,
+				  .kind = FT_OF_BASE,
+				  .partition = map->partition_of_base[base & 0x7fff] };
 
-	if (partition == FT_NONE || map->declared->partitions[partition].tenant == FT_NONE)
-		return set;
-	set.kind = FT_ONE;
-	set.tenant = map->declared->partitions[partition].tenant;
+	if (!ft_base_visit(&set, is_any, NULL))
+		set.kind = FT_NOBODY;
 	return set;
+}
+
+bool ft_base_visit(const struct ft_tenants *set, ft_tenant_visit *visit, void *with)
+{
+	const struct ft_map *map = set->map;
+
+	for (uint32_t p = set->partition; p != FT_NONE; p = map->next_of_base[p])
+		if (map->declared->partitions[p].tenant != FT_NONE &&
+		    visit(with, map->declared->partitions[p].tenant))
+			return true;
+	return false;
 }
 
 static bool keep_tenant(void *with, uint32_t tenant)
@@ -161,7 +169,7 @@ static bool keep_tenant(void *with, uint32_t tenant)
 	return true;
 }
 
-/* The member line by which the first (or the only) tenant owns the endpoint; for a group the partition. */
+/* The member line by which the first (or the only) tenant owns the endpoint. */
 struct ft_origin ft_owners_origin(const struct ft_tenants *set)
 {
 	const struct ft_map *map = set->map;
@@ -170,8 +178,6 @@ struct ft_origin ft_owners_origin(const struct ft_tenants *set)
 	const struct ft_member *line = NULL;
 	uint32_t tenant = set->tenant;
 
-	if (set->endpoint == FT_NONE)
-		return map->declared->partitions[set->partition].origin;
 	owners.kind = FT_OWNERS;
 	if (set->kind == FT_OWNERS)
 		ft_owners_visit(set, keep_tenant, &tenant);

@@ -10,6 +10,8 @@ bool ft_tenants_visit(const struct ft_tenants *set, ft_tenant_visit *visit, void
 		return visit(with, set->tenant);
 	case FT_OWNERS:
 		return ft_owners_visit(set, visit, with);
+	case FT_OF_BASE:
+		return ft_base_visit(set, visit, with);
 	case FT_HERE:
 	case FT_ELSEWHERE:
 		return ft_slots_visit(set, visit, with);
@@ -66,6 +68,8 @@ struct ft_origin ft_tenants_origin(const struct ft_tenants *set)
 	case FT_ONE:
 	case FT_OWNERS:
 		return ft_owners_origin(set);
+	case FT_OF_BASE:
+		return set->map->declared->partitions[set->partition].origin;
 	case FT_HERE:
 	case FT_ELSEWHERE:
 		return ft_slots_origin(set);

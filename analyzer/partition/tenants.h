@@ -34,10 +34,10 @@ struct ft_level {
 struct ft_tenants {
 	const struct ft_map *map;
 	int64_t ts_ns;
-	enum { FT_NOBODY, FT_ONE, FT_OWNERS, FT_HERE, FT_ELSEWHERE } kind;
-	uint32_t tenant;    /* FT_ONE */
-	uint32_t endpoint;  /* FT_OWNERS, and FT_ONE that was narrowed from them */
-	uint32_t partition; /* FT_ONE of a multicast group: its partition, and endpoint FT_NONE */
+	enum { FT_NOBODY, FT_ONE, FT_OWNERS, FT_OF_BASE, FT_HERE, FT_ELSEWHERE } kind;
+	uint32_t tenant;            /* FT_ONE */
+	uint32_t endpoint;          /* FT_OWNERS, and FT_ONE that was narrowed from them */
+	uint32_t partition;         /* FT_OF_BASE: the first of its partitions */
 	enum ft_tenant_class class; /* FT_OWNERS: all are of this class */
 	struct ft_place place;      /* segments */
 	struct ft_tags tags;

@@ -296,6 +296,8 @@ static void two_partitions_may_use_one_base(void **state)
 		{ "both are members, and of two tenants",
 		  { IB(1, 2, 0x8001) }, 0, R(TENANT_CROSSING), .from = 1, .to = 2,
 		  .critical = true },
+		{ "a group of that base is either's",
+		  { IB(2, 0xc001, 0x8001) }, 0, 0, .from = 2 },
 		{ "the fuller entry counts", { IB(3, 1, 0x8001) }, 0, 0, .to = 1 },
 	};
 	/* clang-format on */
