@@ -7,6 +7,7 @@ target_sources(partition PRIVATE
 	${CMAKE_CURRENT_LIST_DIR}/source.c
 	${CMAKE_CURRENT_LIST_DIR}/signature.c
 	${CMAKE_CURRENT_LIST_DIR}/places.c
+	${CMAKE_CURRENT_LIST_DIR}/outline.c
 	${CMAKE_CURRENT_LIST_DIR}/reading.c
 	${CMAKE_CURRENT_LIST_DIR}/tapmap.c
 	${CMAKE_CURRENT_LIST_DIR}/tapmap_tenants.c

@@ -4,34 +4,33 @@
 #include <stdlib.h>
 
 struct scan {
-	struct ft_places places;
-	size_t room;
-	const char *at, *end;
-	uint32_t line;
+	struct ft_places *places;
+	struct ft_cursor cursor;
 	uint32_t open[FT_PLACES_DEPTH]; /* places of the containers around */
 	unsigned depth;
 };
 
-static int grow(struct scan *scan)
+static int grow(struct ft_places *places)
 {
-	size_t room = scan->room != 0 ? 2 * scan->room : 1024;
-	struct ft_place *items = reallocarray(scan->places.items, room, sizeof *items);
+	size_t room = places->room != 0 ? 2 * places->room : 256;
+	struct ft_place *items = reallocarray(places->items, room, sizeof *items);
 
 	if (items == NULL)
 		return -ENOMEM;
-	scan->places.items = items;
-	scan->room = room;
+	places->items = items;
+	places->room = room;
 	return 0;
 }
 
 static int add_place(struct scan *scan)
 {
-	uint32_t number = (uint32_t)scan->places.count;
+	struct ft_places *places = scan->places;
+	uint32_t number = (uint32_t)places->count;
 
-	if (scan->places.count == scan->room && grow(scan) != 0)
+	if (places->count == places->room && grow(places) != 0)
 		return -ENOMEM;
-	scan->places.items[number] = (struct ft_place){ scan->line, number + 1 };
-	scan->places.count++;
+	places->items[number] = (struct ft_place){ scan->cursor.line, number + 1 };
+	places->count++;
 	return 0;
 }
 
@@ -39,16 +38,16 @@ static int open_container(struct scan *scan)
 {
 	if (scan->depth == FT_PLACES_DEPTH)
 		return -E2BIG;
-	scan->open[scan->depth++] = (uint32_t)scan->places.count;
-	scan->at++;
+	scan->open[scan->depth++] = (uint32_t)scan->places->count;
+	scan->cursor.at++;
 	return add_place(scan);
 }
 
 static void close_container(struct scan *scan)
 {
 	if (scan->depth > 0)
-		scan->places.items[scan->open[--scan->depth]].end = (uint32_t)scan->places.count;
-	scan->at++;
+		scan->places->items[scan->open[--scan->depth]].end = (uint32_t)scan->places->count;
+	scan->cursor.at++;
 }
 
 static bool blank(char byte)
@@ -56,31 +55,47 @@ static bool blank(char byte)
 	return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
+void ft_cursor_skip_blanks(struct ft_cursor *cursor)
+{
+	for (; cursor->at < cursor->end && blank(*cursor->at); cursor->at++)
+		cursor->line += *cursor->at == '\n';
+}
+
+void ft_cursor_skip_string(struct ft_cursor *cursor)
+{
+	const char *at = cursor->at + 1;
+
+	while (at < cursor->end && *at != '"')
+		at += *at == '\\' ? 2 : 1;
+	cursor->at = at < cursor->end ? at + 1 : cursor->end;
+}
+
 /* A string is a key, and no value, if a colon follows. */
 static int take_string(struct scan *scan)
 {
-	const char *at = scan->at + 1;
+	struct ft_cursor *cursor = &scan->cursor;
+	const char *at;
 
-	while (at < scan->end && *at != '"')
-		at += *at == '\\' ? 2 : 1;
-	scan->at = ++at;
-	while (at < scan->end && blank(*at))
+	ft_cursor_skip_string(cursor);
+	for (at = cursor->at; at < cursor->end && blank(*at);)
 		at++;
-	return at < scan->end && *at == ':' ? 0 : add_place(scan);
+	return at < cursor->end && *at == ':' && scan->depth != 0 ? 0 : add_place(scan);
 }
 
 /* A number, true, false or null. */
 static int take_word(struct scan *scan)
 {
-	while (scan->at < scan->end && *scan->at != ',' && *scan->at != ']' && *scan->at != '}' &&
-	       !blank(*scan->at))
-		scan->at++;
+	struct ft_cursor *cursor = &scan->cursor;
+
+	while (cursor->at < cursor->end && *cursor->at != ',' && *cursor->at != ']' &&
+	       *cursor->at != '}' && !blank(*cursor->at))
+		cursor->at++;
 	return add_place(scan);
 }
 
 static int take(struct scan *scan)
 {
-	switch (*scan->at) {
+	switch (*scan->cursor.at) {
 	case '{':
 	case '[':
 		return open_container(scan);
@@ -91,31 +106,31 @@ static int take(struct scan *scan)
 	case '"':
 		return take_string(scan);
 	case '\n':
-		scan->line++;
-		scan->at++;
+		scan->cursor.line++;
+		scan->cursor.at++;
 		return 0;
 	case ' ':
 	case '\t':
 	case '\r':
 	case ',':
 	case ':':
-		scan->at++;
+		scan->cursor.at++;
 		return 0;
 	default:
 		return take_word(scan);
 	}
 }
 
-int ft_places_read(struct ft_places *places, const char *text, size_t size)
+int ft_places_read(struct ft_places *places, struct ft_cursor *cursor)
 {
-	struct scan scan = { .at = text, .end = text + size, .line = 1 };
+	struct scan scan = { .places = places, .cursor = *cursor };
 	int failed = 0;
 
-	while (failed == 0 && scan.at < scan.end)
-		failed = take(&scan);
-	if (failed != 0)
-		ft_places_release(&scan.places);
-	*places = scan.places;
+	places->count = 0;
+	do
+		failed = scan.cursor.at < scan.cursor.end ? take(&scan) : 0;
+	while (failed == 0 && scan.depth > 0 && scan.cursor.at < scan.cursor.end);
+	*cursor = scan.cursor;
 	return failed;
 }
 

@@ -70,7 +70,7 @@ static void push_key(struct ft_reading *reading, const char *key)
 	}
 }
 
-static void push_number(struct ft_reading *reading, size_t number)
+void ft_reading_push(struct ft_reading *reading, size_t number)
 {
 	char digits[20];
 	size_t count = 0;
@@ -156,7 +156,7 @@ bool ft_read_array(struct ft_reading *reading, struct ft_value value, ft_read_va
 		return false;
 	}
 	for (size_t i = 0; i < json_array_size(value.json); i++) {
-		push_number(reading, i);
+		ft_reading_push(reading, i);
 		element(reading, (struct ft_value){ json_array_get(value.json, i), place }, into);
 		reading->path_length = path_length;
 		place = next_place(reading, place);

@@ -19,7 +19,7 @@ enum { FT_PATH_ROOM = 256 };
 
 struct ft_reading {
 	struct ft_builder *builder;
-	const struct ft_places *places;
+	struct ft_places *places; /* of the document, or of the element at hand */
 	uint32_t file;
 	char path[FT_PATH_ROOM]; /* JSON pointer of the value being read */
 	size_t path_length;
@@ -43,6 +43,9 @@ bool ft_read_object(struct ft_reading *reading, struct ft_value value,
 /* Read every element of an array with `element`, which finds its index in *into by itself. */
 bool ft_read_array(struct ft_reading *reading, struct ft_value value, ft_read_value *element,
 		   void *into);
+
+/* Append "/index" to the path. */
+void ft_reading_push(struct ft_reading *reading, size_t index);
 
 /* How many elements; 0 if it is no array. */
 size_t ft_array_size(struct ft_value value);

@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Parts are noted first and read in the order of their dependencies, not of the file. */
+/* Long arrays are read in the order of their dependencies, not of the file. */
+enum { TENANTS, NODES, PARTITIONS, SEGMENTS, EXCEPTIONS, LONG_ARRAYS };
+
 struct document {
-	struct ft_value tenants, nodes, partitions, segments, exceptions;
+	struct ft_long_array arrays[LONG_ARRAYS + 1];
 	struct ft_value supersedes;
 };
 
@@ -101,44 +104,14 @@ static void read_fabric(struct ft_reading *reading, struct ft_value value, void 
 	ft_read_object(reading, value, fields, into, NULL);
 }
 
-static void note_tenants(struct ft_reading *reading, struct ft_value value, void *into)
+/* Long arrays are empty here; their elements wait in document->arrays. */
+static void read_long_array(struct ft_reading *reading, struct ft_value value, void *into)
 {
-	(void)reading;
-	((struct document *)into)->tenants = value;
-}
-
-static void note_nodes(struct ft_reading *reading, struct ft_value value, void *into)
-{
-	(void)reading;
-	((struct document *)into)->nodes = value;
-}
-
-static void note_partitions(struct ft_reading *reading, struct ft_value value, void *into)
-{
-	(void)reading;
-	((struct document *)into)->partitions = value;
-}
-
-static void note_segments(struct ft_reading *reading, struct ft_value value, void *into)
-{
-	(void)reading;
-	((struct document *)into)->segments = value;
-}
-
-static void note_exceptions(struct ft_reading *reading, struct ft_value value, void *into)
-{
-	(void)reading;
-	((struct document *)into)->exceptions = value;
-}
-
-static void read_part(struct ft_reading *reading, const char *name, struct ft_value part,
-		      void (*read)(struct ft_reading *, struct ft_value))
-{
-	if (part.json == NULL)
-		return;
-	reading->path_length = (size_t)snprintf(reading->path, FT_PATH_ROOM, "/%s", name);
-	read(reading, part);
-	reading->path_length = 0;
+	(void)into;
+	if (!json_is_array(value.json))
+		ft_refuse(reading, value, "wrong-type", "must be an array");
+	else if (json_array_size(value.json) != 0)
+		ft_refuse(reading, value, "escaped-key", "this key is written without escapes");
 }
 
 static void check_serials(struct ft_reading *reading, struct ft_value supersedes)
@@ -153,29 +126,39 @@ static void check_serials(struct ft_reading *reading, struct ft_value supersedes
 	reading->path_length = 0;
 }
 
-static void read_document(struct ft_reading *reading, struct ft_value root)
+static void read_head(struct ft_reading *reading, struct ft_value root, struct document *document)
 {
 	static const struct ft_field fields[] = {
 		{ "schema", true, read_schema },        { "map_id", false, read_map_id },
 		{ "serial", false, read_serial },       { "supersedes", false, read_supersedes },
 		{ "issued_at", false, read_issued_at }, { "issuer", false, read_issuer },
-		{ "fabric", false, read_fabric },       { "nodes", false, note_nodes },
-		{ "tenants", true, note_tenants },      { "partitions", false, note_partitions },
-		{ "segments", false, note_segments },   { "exceptions", false, note_exceptions },
+		{ "fabric", false, read_fabric },       { "nodes", false, read_long_array },
+		{ "tenants", true, read_long_array },   { "partitions", false, read_long_array },
+		{ "segments", false, read_long_array }, { "exceptions", false, read_long_array },
 		{ "grace_ms", false, read_grace },      { 0 },
 	};
-	struct document document = { 0 };
 
-	ft_read_object(reading, root, fields, &document, NULL);
-	check_serials(reading, document.supersedes);
-	read_part(reading, "tenants", document.tenants, ft_tapmap_tenants);
-	read_part(reading, "nodes", document.nodes, ft_tapmap_nodes);
-	read_part(reading, "partitions", document.partitions, ft_tapmap_partitions);
-	read_part(reading, "segments", document.segments, ft_tapmap_segments);
-	read_part(reading, "exceptions", document.exceptions, ft_tapmap_exceptions);
-	if (ft_array_size(document.partitions) + ft_array_size(document.segments) == 0)
-		ft_refuse(reading, root, "declares-nothing",
-			  "a map needs partitions or segments, this one has neither");
+	ft_read_object(reading, root, fields, document, NULL);
+	check_serials(reading, document->supersedes);
+}
+
+static int read_arrays(struct ft_reading *reading, const struct document *document)
+{
+	static int (*const readers[LONG_ARRAYS])(struct ft_reading *,
+						 const struct ft_long_array *) = {
+		[TENANTS] = ft_tapmap_tenants,       [NODES] = ft_tapmap_nodes,
+		[PARTITIONS] = ft_tapmap_partitions, [SEGMENTS] = ft_tapmap_segments,
+		[EXCEPTIONS] = ft_tapmap_exceptions,
+	};
+	int failed = 0;
+
+	for (size_t i = 0; failed == 0 && i < LONG_ARRAYS; i++) {
+		reading->path_length = (size_t)snprintf(reading->path, FT_PATH_ROOM, "/%s",
+							document->arrays[i].name);
+		failed = readers[i](reading, &document->arrays[i]);
+	}
+	reading->path_length = 0;
+	return failed;
 }
 
 /* A document of another schema is not judged by the rules of this one. */
@@ -203,39 +186,70 @@ static void refuse_schema(struct ft_reading *reading, struct ft_value root)
 		    NULL);
 }
 
-static int read_places(struct ft_builder *builder, uint32_t file, const char *text, size_t size,
-		       struct ft_places *places)
+static void refuse(struct ft_reading *reading, const char *code, uint32_t line, const char *text)
 {
-	int failed = ft_places_read(places, text, size);
+	ft_diagnose(reading->builder, FT_ERROR, code,
+		    (struct ft_origin){ .file = reading->file, .line = line }, "%s", text);
+}
 
-	if (failed == -E2BIG)
-		ft_diagnose(builder, FT_ERROR, "too-deep", (struct ft_origin){ .file = file },
-			    "nested deeper than %d levels", FT_PLACES_DEPTH);
+static int read_root(struct ft_reading *reading, const json_t *root, struct document *document)
+{
+	const struct ft_builder *builder = reading->builder;
+	struct ft_value value = { root, 0 };
+	int failed;
+
+	if (other_schema(root)) {
+		refuse_schema(reading, value);
+		return 0;
+	}
+	read_head(reading, value, document);
+	failed = read_arrays(reading, document);
+	if (failed == 0 && builder->errors == 0 &&
+	    builder->partitions.count + builder->segments.count == 0)
+		refuse(reading, "declares-nothing", 1,
+		       "a map needs partitions or segments, this one has neither");
 	return failed;
+}
+
+static int read_outline(struct ft_reading *reading, const char *outline, size_t size,
+			struct document *document)
+{
+	struct ft_cursor cursor = { outline, outline + size, 1 };
+	json_error_t error;
+	json_t *root = json_loadb(outline, size, JSON_REJECT_DUPLICATES, &error);
+	int failed;
+
+	if (root == NULL) {
+		refuse(reading, "bad-json", (uint32_t)error.line, error.text);
+		return 0;
+	}
+	ft_cursor_skip_blanks(&cursor);
+	failed = ft_places_read(reading->places, &cursor);
+	if (failed == -E2BIG)
+		refuse(reading, "bad-json", 1, "nested too deep");
+	else if (failed == 0)
+		failed = read_root(reading, root, document);
+	json_decref(root);
+	return failed == -E2BIG ? 0 : failed;
 }
 
 int ft_tapmap_read(struct ft_builder *builder, uint32_t file, const char *text, size_t size)
 {
+	struct document document = { .arrays = { [TENANTS] = { .name = "tenants" },
+						 [NODES] = { .name = "nodes" },
+						 [PARTITIONS] = { .name = "partitions" },
+						 [SEGMENTS] = { .name = "segments" },
+						 [EXCEPTIONS] = { .name = "exceptions" } } };
 	struct ft_places places = { 0 };
 	struct ft_reading reading = { .builder = builder, .places = &places, .file = file };
-	json_error_t error;
-	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-	struct ft_value value = { root, 0 };
-	int failed;
+	char *outline;
+	size_t outline_size;
+	int failed = ft_outline_make(&outline, &outline_size, text, size, document.arrays);
 
 	builder->declared->format = "tapmap";
-	if (root == NULL) {
-		ft_diagnose(builder, FT_ERROR, "bad-json",
-			    (struct ft_origin){ .file = file, .line = (uint32_t)error.line },
-			    "column %d: %s", error.column, error.text);
-		return 0;
-	}
-	failed = read_places(builder, file, text, size, &places);
-	if (failed == 0 && other_schema(root))
-		refuse_schema(&reading, value);
-	else if (failed == 0)
-		read_document(&reading, value);
+	if (failed == 0)
+		failed = read_outline(&reading, outline, outline_size, &document);
+	free(outline);
 	ft_places_release(&places);
-	json_decref(root);
-	return failed == -ENOMEM || builder->out_of_memory ? -ENOMEM : 0;
+	return failed != 0 || builder->out_of_memory ? -ENOMEM : 0;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "reading.h"
+#include "outline.h"
 
 /*
  * The project's own map format, schema tapmap/1 (docs/formats.md). What is refused is in the
@@ -8,12 +8,12 @@
  */
 int ft_tapmap_read(struct ft_builder *builder, uint32_t file, const char *text, size_t size);
 
-/* The parts of a document, in the order in which they depend on each other. */
-void ft_tapmap_tenants(struct ft_reading *reading, struct ft_value tenants);
-void ft_tapmap_nodes(struct ft_reading *reading, struct ft_value nodes);
-void ft_tapmap_partitions(struct ft_reading *reading, struct ft_value partitions);
-void ft_tapmap_segments(struct ft_reading *reading, struct ft_value segments);
-void ft_tapmap_exceptions(struct ft_reading *reading, struct ft_value exceptions);
+/* The parts of a document, in the order in which they depend on each other. 0 or -ENOMEM. */
+int ft_tapmap_tenants(struct ft_reading *reading, const struct ft_long_array *tenants);
+int ft_tapmap_nodes(struct ft_reading *reading, const struct ft_long_array *nodes);
+int ft_tapmap_partitions(struct ft_reading *reading, const struct ft_long_array *partitions);
+int ft_tapmap_segments(struct ft_reading *reading, const struct ft_long_array *segments);
+int ft_tapmap_exceptions(struct ft_reading *reading, const struct ft_long_array *exceptions);
 
 /* Lists of tenants by name (options, exceptions). */
 struct ft_tenant_list {

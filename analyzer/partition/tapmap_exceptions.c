@@ -161,10 +161,11 @@ static void read_exception(struct ft_reading *reading, struct ft_value value, vo
 		*added = at.exception;
 }
 
-void ft_tapmap_exceptions(struct ft_reading *reading, struct ft_value exceptions)
+int ft_tapmap_exceptions(struct ft_reading *reading, const struct ft_long_array *exceptions)
 {
 	struct ft_keys ids = { 0 };
+	int failed = ft_read_elements(reading, exceptions, read_exception, &ids);
 
-	ft_read_array(reading, exceptions, read_exception, &ids);
 	ft_keys_release(&ids);
+	return failed;
 }

@@ -175,7 +175,7 @@ static void read_node(struct ft_reading *reading, struct ft_value value, void *i
 		ft_read_object(reading, value, ports, &host, NULL);
 }
 
-void ft_tapmap_nodes(struct ft_reading *reading, struct ft_value nodes)
+int ft_tapmap_nodes(struct ft_reading *reading, const struct ft_long_array *nodes)
 {
-	ft_read_array(reading, nodes, read_node, NULL);
+	return ft_read_elements(reading, nodes, read_node, NULL);
 }

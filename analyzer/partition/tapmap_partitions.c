@@ -70,9 +70,9 @@ static void read_partition(struct ft_reading *reading, struct ft_value value, vo
 		*added = partition;
 }
 
-void ft_tapmap_partitions(struct ft_reading *reading, struct ft_value partitions)
+int ft_tapmap_partitions(struct ft_reading *reading, const struct ft_long_array *partitions)
 {
-	ft_read_array(reading, partitions, read_partition, NULL);
+	return ft_read_elements(reading, partitions, read_partition, NULL);
 }
 
 static void read_segment_name(struct ft_reading *reading, struct ft_value value, void *into)
@@ -114,7 +114,7 @@ static void read_segment(struct ft_reading *reading, struct ft_value value, void
 		*added = segment;
 }
 
-void ft_tapmap_segments(struct ft_reading *reading, struct ft_value segments)
+int ft_tapmap_segments(struct ft_reading *reading, const struct ft_long_array *segments)
 {
-	ft_read_array(reading, segments, read_segment, NULL);
+	return ft_read_elements(reading, segments, read_segment, NULL);
 }

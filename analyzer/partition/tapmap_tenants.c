@@ -147,10 +147,13 @@ static void read_tenant_options(struct ft_reading *reading, struct ft_value valu
 	++*tenant;
 }
 
-void ft_tapmap_tenants(struct ft_reading *reading, struct ft_value tenants)
+int ft_tapmap_tenants(struct ft_reading *reading, const struct ft_long_array *tenants)
 {
+	unsigned errors = reading->builder->errors;
 	uint32_t first = 0;
+	int failed = ft_read_elements(reading, tenants, read_tenant, NULL);
 
-	if (ft_read_array(reading, tenants, read_tenant, NULL))
-		ft_read_array(reading, tenants, read_tenant_options, &first);
+	if (failed == 0 && reading->builder->errors == errors)
+		failed = ft_read_elements(reading, tenants, read_tenant_options, &first);
+	return failed;
 }
