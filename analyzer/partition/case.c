@@ -87,7 +87,7 @@ static bool is_other_host(const struct ft_map *map, uint32_t address, uint32_t m
 
 	for (; port != FT_NONE;
 	     port = map->ports[port].address == address ? map->ports[port].next : FT_NONE) {
-		if (port == mac_port || map->ports[port].host == host)
+		if (map->ports[port].host == host)
 			return false;
 		hosted |= map->ports[port].host != FT_NONE;
 	}
@@ -124,8 +124,7 @@ static void find_ends(struct ft_case *frame)
 	frame->src = roce_end(frame, key->src, key->smac);
 	if (!frame->group)
 		frame->dst = roce_end(frame, key->dst, key->dmac);
-	if (key->qp_kind != 0)
-		compare_hosts(frame);
+	compare_hosts(frame);
 	if (!frame->by_segment)
 		return;
 	frame->from =

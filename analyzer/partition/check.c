@@ -184,8 +184,6 @@ static void consider_time(const struct ft_case *frame, int64_t ts_ns, struct ft_
 	uint32_t violations = verdict->rules & ~FT_RULE_ALERTS;
 	struct search search;
 
-	if (frame->spoofed)
-		return;
 	if (was_permitted(frame, ts_ns, &search)) {
 		verdict->grace = true;
 		verdict->origin = permitting_line(&search);

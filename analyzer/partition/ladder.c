@@ -9,7 +9,7 @@ struct moment {
 	const struct ft_case *frame;
 	struct ft_ruling *ruling;
 	int64_t ts_ns;
-	unsigned src, dst; /* membership: 0 or enum ft_membership */
+	unsigned src, dst; /* membership: 0 or enum ft_membership; a group is a full member */
 	struct ft_origin src_line;
 };
 
@@ -104,14 +104,12 @@ static enum ft_answer is_sender_outside(const struct moment *moment)
 
 static enum ft_answer is_receiver_outside(const struct moment *moment)
 {
-	return !moment->frame->group && moment->dst == 0 ? FT_YES : FT_NO;
+	return moment->dst == 0 ? FT_YES : FT_NO;
 }
 
 static enum ft_answer is_limited_to_limited(const struct moment *moment)
 {
-	return !moment->frame->group && moment->src == FT_LIMITED && moment->dst == FT_LIMITED
-		       ? FT_YES
-		       : FT_NO;
+	return moment->src == FT_LIMITED && moment->dst == FT_LIMITED ? FT_YES : FT_NO;
 }
 
 static enum ft_answer is_overclaimed(const struct moment *moment)
@@ -122,13 +120,12 @@ static enum ft_answer is_overclaimed(const struct moment *moment)
 
 /* ---- rules of the segment ladder ---- */
 
+/* The set of a group is that of its source, or nobody. */
 static enum ft_answer is_wrong_segment(const struct moment *moment)
 {
 	const struct ft_ruling *ruling = moment->ruling;
 
-	if (ruling->src.kind == FT_HERE)
-		return FT_NO;
-	return moment->frame->group || ruling->dst.kind != FT_HERE ? FT_YES : FT_NO;
+	return ruling->src.kind != FT_HERE && ruling->dst.kind != FT_HERE ? FT_YES : FT_NO;
 }
 
 /* ---- where the map says so ---- */

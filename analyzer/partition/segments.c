@@ -23,7 +23,7 @@ struct ft_tags ft_tags_of(const struct ft_map *map, bool has_vni, uint32_t vni, 
 {
 	uint32_t at = has_vni ? ft_numbers_find(&map->vnis, vni) : vlan;
 
-	if (at == FT_NONE || (!has_vni && (vlan == 0 || vlan > 0xfff)))
+	if (at == FT_NONE || (!has_vni && vlan > 0xfff))
 		return (struct ft_tags){ 0 };
 	return list(has_vni ? &map->vni_slots : &map->vlan_slots, at);
 }

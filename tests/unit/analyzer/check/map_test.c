@@ -282,6 +282,65 @@ static void an_address_belongs_to_every_prefix_around_it(void **state)
 	ft_map_destroy(map);
 }
 
+/* One port, named by several lines at once. */
+static const struct ft_declared named_twice = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }),
+	PORTS({ .host = "h",
+		.has_guid = true,
+		.guid = 9,
+		.has_ip = true,
+		.ip = { IPV4(10, 0, 0, 1), 128 },
+		.has_gid = true,
+		.gid = { { 0xfd, [15] = 1 }, 128 } }),
+	PARTITIONS({ .base = 1,
+		     .tenant = 0,
+		     ALWAYS({ .kind = FT_MEMBER_GUID, .guid = 9, .membership = FT_LIMITED },
+			    FULL("h")) },
+		   { .base = 2,
+		     .tenant = FT_NONE,
+		     ALWAYS({ .kind = FT_MEMBER_PREFIX,
+			      .membership = FT_LIMITED,
+			      .prefix = { IPV4(10, 0, 0, 0), 96 + 8 } },
+			    { .kind = FT_MEMBER_PREFIX,
+			      .membership = FT_FULL,
+			      .is_gid = true,
+			      .prefix = { { 0xfd, [15] = 1 }, 128 } }) },
+		   { .base = 3,
+		     .tenant = FT_NONE,
+		     ALWAYS({ .kind = FT_MEMBER_PREFIX,
+			      .membership = FT_FULL,
+			      .prefix = { IPV4(10, 0, 0, 0), 96 + 8 } },
+			    LIMITED("h"), EVERYONE(FT_FULL)) },
+		   { .base = 4, .tenant = 0, ALWAYS(LIMITED("h"), NET(10, 0, 0, 1, 32)) },
+		   { .base = 5,
+		     .tenant = FT_NONE,
+		     ALWAYS({ .kind = FT_MEMBER_PREFIX,
+			      .membership = FT_FULL,
+			      .is_gid = true,
+			      .prefix = { { 0xfd, 0x80, [15] = 9 }, 128 } }) },
+		   { .base = 6,
+		     .tenant = FT_NONE,
+		     ALWAYS({ .kind = FT_MEMBER_PREFIX,
+			      .membership = FT_FULL,
+			      .is_gid = true,
+			      .prefix = { { 0xfe, 0x80, [15] = 9 }, 128 } }) }),
+};
+
+static void the_most_specific_line_decides_and_of_equals_the_fuller(void **state)
+{
+	struct ft_map *map = compiled(&named_twice);
+
+	(void)state;
+	assert_int_equal(ft_map_membership(map, 0, 1, 0, NULL), FT_FULL);
+	assert_int_equal(ft_map_membership(map, 0, 2, 0, NULL), FT_FULL);
+	assert_int_equal(ft_map_membership(map, 0, 3, 0, NULL), FT_LIMITED);
+	assert_int_equal(ft_map_membership(map, 0, 4, 0, NULL), FT_FULL);
+	assert_int_equal(ft_map_membership(map, 0, 5, 0, NULL), 0); /* beyond a router */
+	assert_int_equal(ft_map_membership(map, 0, 6, 0, NULL), FT_FULL);
+	assert_owners(map, 0, 0, "red"); /* once, however often it is listed */
+	ft_map_destroy(map);
+}
+
 static const struct ft_declared shared_base = {
 	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "green", .class = FT_CUSTOMER }),
 	PORTS(IB_PORT("r", 1), IB_PORT("g", 2), IB_PORT("both", 3)),
@@ -347,6 +406,7 @@ int main(void)
 		cmocka_unit_test(who_may_talk),
 		cmocka_unit_test(endpoints_are_found_by_every_name),
 		cmocka_unit_test(an_address_belongs_to_every_prefix_around_it),
+		cmocka_unit_test(the_most_specific_line_decides_and_of_equals_the_fuller),
 		cmocka_unit_test(two_partitions_may_use_one_base),
 		cmocka_unit_test(a_map_may_be_empty),
 		cmocka_unit_test(every_rule_has_its_words),

@@ -31,6 +31,10 @@
 	{                                                                                          \
 		.from_ns = SECONDS(from), .to_ns = SECONDS(to), MEMBERS(__VA_ARGS__)               \
 	}
+#define UNTIL(to, ...)                                                                             \
+	{                                                                                          \
+		.from_ns = FT_TIME_MIN, .to_ns = SECONDS(to), MEMBERS(__VA_ARGS__)                 \
+	}
 #define SECONDS(s) ((int64_t)(s)*1000000000)
 
 #define AT_LINE(n) .origin = { .line = (n) }

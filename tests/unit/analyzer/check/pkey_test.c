@@ -292,6 +292,11 @@ static void the_default_partition_is_for_management(void **state)
 		  .critical = true },
 		{ "an SMP is never judged, and acts for nobody's partition",
 		  { IB(HUB, OUTSIDER, 0x0000), .qp_kind = 0 }, 0, 0 },
+		{ "an SMP's P_Key makes nobody act for a partition",
+		  { IB(HUB, SM, 0x8001), .qp_kind = 0 }, 0, 0, TO_MGMT },
+		{ "an SMP's pair is by LID alone",
+		  { IB(OUTSIDER, SM, 0x7fff), GIDS(LOCAL_GID(R1), LOCAL_GID(SM)), .qp_kind = 0 }, 0,
+		  0, TO_MGMT },
 		{ "an SMP's pair is by LID",
 		  { IB(R1, SM, 0x8077), .qp_kind = 0 }, 0, 0, FROM_RED, TO_MGMT },
 	};
@@ -408,7 +413,10 @@ static const struct ft_declared dropped = {
 	.last_rule_wins = true,
 	TENANTS({ .name = "Default", .class = FT_MANAGEMENT }),
 	PORTS(IB_PORT(NULL, R1), IB_PORT(NULL, G1)),
-	PARTITIONS({ .base = 0x7fff, .tenant = 0, ALWAYS(EVERYONE(FT_FULL)) }),
+	PARTITIONS({ .base = 0x7fff,
+		     .tenant = 0,
+		     ALWAYS(EVERYONE(FT_FULL),
+			    { .kind = FT_MEMBER_GUID, .guid = GUID(R1), .membership = FT_FULL }) }),
 };
 
 static void a_dropped_file_leaves_everyone_in_the_default_partition(void **state)
@@ -435,7 +443,7 @@ static const struct ft_declared roce = {
 	.is_roce = true,
 	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "green", .class = FT_CUSTOMER }),
 	PORTS(ROCE_PORT("r1", 10, 0, 0, 1), ROCE_PORT("r2", 10, 0, 0, 2),
-	      ROCE_PORT("g9", 10, 0, 0, 9)),
+	      ROCE_PORT(NULL, 10, 0, 0, 3), ROCE_PORT("g9", 10, 0, 0, 9)),
 	PARTITIONS(
 		{ .base = 1,
 		  .tenant = 0,
@@ -469,6 +477,9 @@ static void roce_frames_are_judged_by_pkey_where_nothing_else_isolates(void **st
 		  { ROCE(A1, A2), .pkey = 0x8001, MACS(1) }, 0, 0, FROM_RED, TO_RED },
 		{ "the MAC of a router is nobody's",
 		  { ROCE(A1, A2), .pkey = 0x8001, MACS(77) }, 0, 0, FROM_RED, TO_RED },
+		{ "nor has a port without one",
+		  { ROCE(IPV4(10, 0, 0, 3), A1), .pkey = 0x0001, MACS(9) }, 0, 0, FROM_RED,
+		  TO_RED },
 		{ "an address without a host has no MAC to differ from",
 		  { ROCE(IPV4(10, 0, 0, 200), A1), .pkey = 0x0001, MACS(9) }, 0, 0, FROM_RED,
 		  TO_RED },

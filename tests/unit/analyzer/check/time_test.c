@@ -185,6 +185,7 @@ static void a_changed_pkey_has_neither_grace_nor_another_time(void **state)
 #define IN_VLAN(n) .vlan = n
 static const struct ft_declared leases = {
 	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER }),
+	PARTITIONS({ .base = 1, .tenant = RED, ALWAYS(NET(10, 1, 0, 0, 24)) }),
 	SEGMENTS({ .name = "red", .tenant = RED, ALWAYS(VLAN(101), NET(10, 1, 0, 0, 24)) },
 		 { .name = "lease-1",
 		   .tenant = RED,
@@ -218,6 +219,9 @@ static void segments_come_and_go(void **state)
 		  { ROCE(HIRED, HIRED), IN_VLAN(105) }, JUST_BEFORE(210), R(TENANT_GRACE) },
 		{ "nobody's",
 		  { ROCE(HIRED, HIRED), IN_VLAN(105) }, SECONDS(210), R(TENANT_OUTSIDE_VALIDITY) },
+		{ "nobody's, cut before the P_Key",
+		  { ROCE(HIRED, HIRED), IN_VLAN(105), .known = FT_NEED_ADDRESSES | FT_NEED_TAGS, .pkey = 0 },
+		  SECONDS(210), R(TENANT_OUTSIDE_VALIDITY), .undecided = true },
 		{ "in a VLAN that is theirs only later",
 		  { ROCE(RED_1, RED_2), IN_VLAN(106) }, SECONDS(50), R(TENANT_OUTSIDE_VALIDITY),
 		  FROM_RED, TO_RED },
@@ -234,14 +238,16 @@ static void segments_come_and_go(void **state)
 static const struct ft_declared strict = {
 	TENANTS({ .name = "red", .class = FT_CUSTOMER }),
 	PORTS(IB_PORT("r1", R1), IB_PORT("r2", R2)),
-	PARTITIONS(
-		{ .base = 1, .tenant = RED, INTERVALS(DURING(10, 100, FULL("r1"), FULL("r2"))) }),
+	PARTITIONS({ .base = 1, .tenant = RED, INTERVALS(DURING(10, 100, FULL("r1"), FULL("r2"))) },
+		   { .base = 2, .tenant = RED, INTERVALS(UNTIL(50, FULL("r1"), FULL("r2"))) }),
 };
 
 static void without_grace_there_is_none(void **state)
 {
 	/* clang-format off */
 	static const struct verdict_case cases[] = {
+		{ "what always was until then",
+		  { IB(R1, R2, 0x8002) }, SECONDS(200), R(TENANT_OUTSIDE_VALIDITY) },
 		{ "at the end itself",
 		  { IB(R1, R2, 0x8001) }, SECONDS(100), R(TENANT_OUTSIDE_VALIDITY) },
 	};
