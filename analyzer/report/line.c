@@ -75,6 +75,12 @@ void ft_line_word(struct ft_line *line, const char *lead, const char *word)
 	ft_line_char(line, '"');
 }
 
+static void octet(char *to, uint8_t byte)
+{
+	to[0] = digits[byte >> 4];
+	to[1] = digits[byte & 0xf];
+}
+
 /* Two digits for each byte, a separator between them unless it is 0. */
 static size_t pairs(char *to, const uint8_t *bytes, size_t count, char separator)
 {
@@ -83,8 +89,8 @@ static size_t pairs(char *to, const uint8_t *bytes, size_t count, char separator
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0 && separator != 0)
 			*to++ = separator;
-		*to++ = digits[bytes[i] >> 4];
-		*to++ = digits[bytes[i] & 0xf];
+		octet(to, bytes[i]);
+		to += 2;
 	}
 	return (size_t)(to - start);
 }
@@ -198,7 +204,8 @@ static void quoted_ascii(struct ft_line *line, unsigned char byte)
 		ft_line_add(line, escapes[byte]);
 	} else if (byte < 0x20 || byte == 0x7f) {
 		ft_line_add(line, "\\u00");
-		line->used += pairs(ft_line_room(line, 2), &byte, 1, 0);
+		octet(ft_line_room(line, 2), byte);
+		line->used += 2;
 	} else {
 		ft_line_char(line, (char)byte);
 	}
@@ -232,7 +239,8 @@ void ft_line_name(struct ft_line *line, const char *text)
 
 		if (size == 0) {
 			ft_line_add(line, "\\x");
-			line->used += pairs(ft_line_room(line, 2), at, 1, 0);
+			octet(ft_line_room(line, 2), *at);
+			line->used += 2;
 			size = 1;
 		} else {
 			ft_line_bytes(line, (const char *)at, size);

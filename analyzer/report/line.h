@@ -56,7 +56,7 @@ static inline void ft_line_char(struct ft_line *line, char byte)
 
 void ft_line_decimal(struct ft_line *line, uint64_t value);
 void ft_line_hex(struct ft_line *line, uint64_t value,
-		 unsigned digits); /* 0x and that many digits, 1..16 */
+		 unsigned count); /* 0x and `count` digits, 1..16 */
 
 /* `lead` (a name and what stands around it), then the value. */
 static inline void ft_line_number(struct ft_line *line, const char *lead, uint64_t value)

@@ -101,11 +101,11 @@ static void write_table(struct ft_page *page, struct ft_table *table)
 static void write_grid(struct ft_page *page, const struct ft_report *report,
 		       const struct grid *grid)
 {
-	char align[2 * GRID_TENANTS + 2] = "<";
+	char align[2 * GRID_TENANTS + 2] = { '<' };
 	struct ft_table table;
 
 	for (size_t i = 0; i < grid->count; i++)
-		strcat(align, ">>");
+		memset(align + 1 + 2 * i, '>', 2);
 	ft_table_init(&table, align);
 	ft_table_name(&table, "from \\ to");
 	for (size_t i = 0; i < grid->count; i++) {

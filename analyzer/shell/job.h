@@ -19,7 +19,7 @@ struct ft_job {
 	const char **topologies;
 	struct ft_engine_config config;
 	unsigned ports_given; /* --roce-port so far */
-	bool streams;                   /* prints while it runs */
+	bool streams;         /* prints while it runs */
 	uint64_t most_frames; /* -c; UINT64_MAX: all */
 
 	struct ft_declared *declared;

@@ -8,7 +8,7 @@
 
 /* How far a run is, on one line of standard error that is written over and erased at the end. */
 struct ft_progress {
-	bool shown;/* standard error is a terminal */
+	bool shown; /* standard error is a terminal */
 	unsigned calls;
 	struct timespec started, last;
 };

@@ -9,13 +9,14 @@
 
 /* What a map says of a frame, for `decode -m`. */
 struct ft_frame_verdict {
-	const char *const *rules;       /* names of the rules violated */
+	const char *const *rules; /* names of the rules violated */
 	size_t rule_count;
-	const char *const *notes;       /* decode.* remarks that are no violations */
+	const char *const *notes; /* decode.* remarks that are no violations */
 	size_t note_count;
-	const char *from, *to;          /* tenants; "unknown" */
-	const char *exception;          /* id that permits the crossing, or NULL */
-	const char *undecided;          /* NULL, or why: "bad_icrc", "truncated", "malformed", "no_timestamp" */
+	const char *from, *to; /* tenants; "unknown" */
+	const char *exception; /* id that permits the crossing, or NULL */
+	const char
+		*undecided; /* NULL, or why: "bad_icrc", "truncated", "malformed", "no_timestamp" */
 	bool grace;
 	bool judged;
 };
@@ -27,7 +28,7 @@ struct ft_frame_verdict {
  */
 struct ft_frame_view {
 	const struct ft_frame *frame;
-	const char *input;              /* name of the file or device; NULL: none */
+	const char *input; /* name of the file or device; NULL: none */
 	const struct ft_packet *packet;
 	unsigned sub;
 	const struct ft_frame_verdict *verdict;
@@ -45,6 +46,7 @@ int ft_frame_json(FILE *out, const struct ft_frame_view *view);
 struct ft_field;
 const struct ft_field *ft_field_find(const char *name);
 /* One line: the values with a tab between them, nothing for a value that the packet has not. */
-int ft_fields_write(FILE *out, const struct ft_field *const *fields, size_t count, const struct ft_frame_view *view);
+int ft_fields_write(FILE *out, const struct ft_field *const *chosen, size_t count,
+		    const struct ft_frame_view *view);
 /* All names, one a line, with a few words each. */
 int ft_field_list(FILE *out);

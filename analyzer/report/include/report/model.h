@@ -17,25 +17,25 @@ enum ft_report_verdict { FT_COMPLIANT, FT_VIOLATED, FT_NOT_EVIDENCED };
 
 struct ft_report_source {
 	const char *name, *kind, *format;
-	const char *compression;        /* NULL: none */
+	const char *compression; /* NULL: none */
 	const uint16_t *link_types;
 	size_t link_type_count;
-	uint64_t frames, bytes;         /* bytes on the wire */
+	uint64_t frames, bytes;           /* bytes on the wire */
 	uint64_t first_ts_ns, last_ts_ns; /* FT_UNKNOWN: no stamped frame */
-	const char *complaint;          /* where a damaged input ended; NULL: whole */
-	uint64_t odd_records;           /* read with a correction or dropped */
+	const char *complaint;            /* where a damaged input ended; NULL: whole */
+	uint64_t odd_records;             /* read with a correction or dropped */
 };
 
 struct ft_report_map {
 	const char *path, *name, *format, *sha256;
-	const char *signed_by;          /* NULL: unsigned, or no key given to check with */
-	const char *verdict;            /* "ok", "warn", "fail_open" */
-	uint64_t serial;                /* FT_UNKNOWN: none */
+	const char *signed_by; /* NULL: unsigned, or no key given to check with */
+	const char *verdict;   /* "ok", "warn", "fail_open" */
+	uint64_t serial;       /* FT_UNKNOWN: none */
 	uint64_t tenants, partitions, segments, endpoints;
 };
 
-struct ft_report_loss {             /* a row of coverage.lost_by */
-	const char *method;             /* "erf-lctr", "mirror-sequence" ... */
+struct ft_report_loss {     /* a row of coverage.lost_by */
+	const char *method; /* "erf-lctr", "mirror-sequence" ... */
 	const char *source;
 	uint64_t frames;
 };
@@ -43,13 +43,13 @@ struct ft_report_loss {             /* a row of coverage.lost_by */
 struct ft_report_coverage {
 	uint64_t frames_seen;
 	uint64_t lost_estimate, lost_low, lost_high; /* FT_UNKNOWN: no method */
-	double share_seen;              /* < 0: unknown */
+	double share_seen;                           /* < 0: unknown */
 	const struct ft_report_loss *lost_by;
 	size_t lost_by_count;
 	uint64_t duplicates, truncated, undecided, undecodable;
 	uint64_t connections, one_sided; /* FT_UNKNOWN until flows are paired */
 	uint64_t clock_steps;
-	double could_hide_per_million;  /* < 0: unknown */
+	double could_hide_per_million; /* < 0: unknown */
 	const char *could_hide_because;
 	bool enough;
 
@@ -62,14 +62,14 @@ struct ft_report_coverage {
 struct ft_report_tenant {
 	const char *name, *class;
 	uint64_t endpoints_seen, frames, bytes; /* as sender */
-	double quota_gbps;              /* < 0: none */
+	double quota_gbps;                      /* < 0: none */
 };
 
-struct ft_report_pair {             /* a row of matrix[] */
-	const char *from, *to;          /* "unknown" where there is no single tenant */
+struct ft_report_pair {        /* a row of matrix[] */
+	const char *from, *to; /* "unknown" where there is no single tenant */
 	uint64_t packets, bytes, violating, undecided;
-	const char *verdict;            /* "allowed", "violated", "unknown" */
-	const char *const *exceptions;  /* ids used */
+	const char *verdict;           /* "allowed", "violated", "unknown" */
+	const char *const *exceptions; /* ids used */
 	size_t exception_count;
 };
 
@@ -79,25 +79,25 @@ struct ft_report_pkey {
 };
 
 struct ft_report_end {
-	const char *address;            /* "10.0.0.1", "fe80::1", "lid:17", a MAC if that is all */
-	const char *host, *tenant;      /* NULL: none */
-	bool group;                     /* multicast */
+	const char *address;       /* "10.0.0.1", "fe80::1", "lid:17", a MAC if that is all */
+	const char *host, *tenant; /* NULL: none */
+	bool group;                /* multicast */
 };
 
 #define FT_FINDING_FRAMES 32
-#define FT_FINDING_QPS 16
+#define FT_FINDING_QPS    16
 
 struct ft_report_finding {
 	char id[24];
 	const char *rule;
-	uint8_t severity;               /* enum ft_severity: 0 info .. 4 critical */
-	bool violation;                 /* makes the report `violated` */
-	double certainty;               /* 0..1 */
-	const char *summary;            /* one sentence */
+	uint8_t severity;    /* enum ft_severity: 0 info .. 4 critical */
+	bool violation;      /* makes the report `violated` */
+	double certainty;    /* 0..1 */
+	const char *summary; /* one sentence */
 	uint64_t first_ts_ns, last_ts_ns, packets, bytes;
 	bool has_ends, has_pkey, has_vlan, has_vni;
 	struct ft_report_end src, dst;
-	uint16_t pkey;                  /* all 16 bits as first seen */
+	uint16_t pkey; /* all 16 bits as first seen */
 	uint16_t vlan;
 	uint32_t vni;
 	uint32_t dest_qps[FT_FINDING_QPS];
@@ -105,10 +105,10 @@ struct ft_report_finding {
 	uint64_t frames[FT_FINDING_FRAMES]; /* capture-wide frame numbers */
 	size_t frame_count;
 	const char *tenant_a, *tenant_b, *leaf; /* tenant.cotenancy; else NULL */
-	const char *map_file;           /* NULL: no single line of the map */
-	uint32_t map_line;              /* 0: unknown */
-	const char *map_path;           /* JSON pointer or NULL */
-	const char *const *evidence;    /* sentences */
+	const char *map_file;                   /* NULL: no single line of the map */
+	uint32_t map_line;                      /* 0: unknown */
+	const char *map_path;                   /* JSON pointer or NULL */
+	const char *const *evidence;            /* sentences */
 	size_t evidence_count;
 };
 
@@ -119,7 +119,8 @@ struct ft_report {
 	const struct ft_report_source *sources;
 	size_t source_count;
 	uint64_t frames, bytes, first_ts_ns, last_ts_ns;
-	uint64_t stopped_after;         /* frames after which reading stopped as asked; 0: read to the end */
+	uint64_t
+		stopped_after; /* frames after which reading stopped as asked; 0: read to the end */
 	struct ft_report_map map;
 	struct ft_report_coverage coverage;
 	const struct ft_report_tenant *tenants;
@@ -128,8 +129,9 @@ struct ft_report {
 	size_t pair_count;
 	const struct ft_report_pkey *pkeys;
 	size_t pkey_count;
-	const struct ft_report_finding *findings; /* ordered: violations by severity, rule, subject; then the rest */
+	const struct ft_report_finding
+		*findings; /* ordered: violations by severity, rule, subject; then the rest */
 	size_t finding_count;
-	uint64_t findings_dropped;      /* beyond the configured number; they count for the verdict */
-	const char *evidence_path;      /* -w; NULL: not written */
+	uint64_t findings_dropped; /* beyond the configured number; they count for the verdict */
+	const char *evidence_path; /* -w; NULL: not written */
 };

@@ -6,13 +6,14 @@
 #include <report/model.h>
 
 struct ft_render_options {
-	bool colour;                    /* terminal escape codes */
-	unsigned width;                 /* columns; 0: 100 */
-	const char *arguments;          /* what to add to `fabtap explain ID`; NULL: do not say how */
+	bool colour;           /* terminal escape codes */
+	unsigned width;        /* columns; 0: 100 */
+	const char *arguments; /* what to add to `fabtap explain ID`; NULL: do not say how */
 };
 
 /* The whole report for people: a screen that answers, then each finding. 0 or -errno of the handle. */
-int ft_render_text(FILE *out, const struct ft_report *report, const struct ft_render_options *options);
+int ft_render_text(FILE *out, const struct ft_report *report,
+		   const struct ft_render_options *options);
 /* The whole report as fabtap.audit/1; the same report gives the same bytes. 0 or -errno of the handle. */
 int ft_render_json(FILE *out, const struct ft_report *report);
 
@@ -20,6 +21,7 @@ int ft_render_json(FILE *out, const struct ft_report *report);
  * One finding at length: rule, meaning, map line, frames. `id` may be cut to 8 characters or more that name
  * one finding. -ENOENT if there is no such finding.
  */
-int ft_render_finding_text(FILE *out, const struct ft_report *report, const char *id, const struct ft_render_options *options);
+int ft_render_finding_text(FILE *out, const struct ft_report *report, const char *id,
+			   const struct ft_render_options *options);
 /* The same as the document fabtap.finding/1. */
 int ft_render_finding_json(FILE *out, const struct ft_report *report, const char *id);
