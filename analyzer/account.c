@@ -44,7 +44,7 @@ static uint64_t address_digest(const struct ft_account *account, const struct ft
 }
 
 /* The totals' cell of a verdict, found when its first frame is counted. */
-static uint32_t cell_of(struct ft_account *account, struct ft_judged *judged)
+static uint32_t cell_of_verdict(struct ft_account *account, struct ft_judged *judged)
 {
 	const struct ft_verdict *verdict = &judged->verdict;
 
@@ -57,6 +57,20 @@ static uint32_t cell_of(struct ft_account *account, struct ft_judged *judged)
 		ft_totals_see(&account->totals, verdict->dst.tenant,
 			      address_digest(account, &judged->key, false));
 	return judged->cell;
+}
+
+static uint32_t cell_of(struct ft_account *account, const struct ft_judgement *judgement)
+{
+	uint32_t cell;
+
+	if (judgement->cell != FT_NONE)
+		return judgement->cell;
+	if (judgement->judged == NULL)
+		return UNKNOWN_CELL;
+	cell = cell_of_verdict(account, judgement->judged);
+	if (judgement->flow != NULL)
+		judgement->flow->cell = cell;
+	return cell;
 }
 
 static void count_time(struct ft_totals *totals, uint64_t ts_ns)
@@ -116,7 +130,7 @@ static void count_frame(struct ft_account *account, const struct ft_account_item
 {
 	struct ft_totals *totals = &account->totals;
 	struct ft_judged *judged = item->judgement->judged;
-	uint32_t index = judged == NULL ? UNKNOWN_CELL : cell_of(account, judged);
+	uint32_t index = cell_of(account, item->judgement);
 	struct ft_cell *cell = &totals->cells[index];
 
 	totals->frames++;

@@ -87,6 +87,8 @@ void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, v
 {
 	engine->observer = observer;
 	engine->observer_context = context;
+	if (engine->map != NULL)
+		ft_judge_tell_all(engine->judge);
 }
 
 static struct ft_decode_input input_of(const struct ft_frame *frame)

@@ -1,6 +1,7 @@
 #include "judge.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,8 +12,8 @@
 #include "connection_setup.h"
 
 enum {
-	VERDICTS = 1 << 17, /* kept at once; then the cache starts afresh */
-	VERDICT_SLOTS = 2 * VERDICTS,
+	VERDICTS = 1 << 14, /* kept at once: a ring, the oldest makes room */
+	VERDICT_SLOTS = 4 * VERDICTS,
 };
 
 struct ft_judge {
@@ -24,11 +25,14 @@ struct ft_judge {
 	int64_t epoch_from_ns, epoch_to_ns;
 	uint32_t epoch;
 
-	/* verdicts by key and epoch; flow records point here while their generation is the current one */
+	/*
+	 * Verdicts by key and epoch. A cache: a slot holds the number of the verdict that was put there
+	 * last, and a verdict is found by its number while the ring holds it.
+	 */
 	struct ft_judged *verdicts;
-	uint32_t *slots; /* open addressing; 0 empty, else index + 1 */
-	uint32_t verdict_count;
-	uint32_t generation;
+	uint64_t *slots; /* 0: empty */
+	uint64_t last_number;
+	bool tells_all;
 };
 
 static void *reserve(size_t bytes)
@@ -53,7 +57,6 @@ int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint32_t 
 		.seed = seed,
 		.epoch_from_ns = FT_TIME_MAX, /* no epoch yet */
 		.epoch_to_ns = FT_TIME_MIN,
-		.generation = 1,
 	};
 	made->verdicts = reserve(VERDICTS * sizeof *made->verdicts);
 	if (made->verdicts == NULL)
@@ -84,6 +87,11 @@ void ft_judge_destroy(struct ft_judge *judge)
 	free(judge->slots);
 	munmap(judge->verdicts, VERDICTS * sizeof *judge->verdicts);
 	free(judge);
+}
+
+void ft_judge_tell_all(struct ft_judge *judge)
+{
+	judge->tells_all = true;
 }
 
 struct ft_flow_table *ft_judge_flows(struct ft_judge *judge)
@@ -143,13 +151,6 @@ void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *loo
 		ft_flow_prefetch_record(judge->flows, lookup->hash);
 }
 
-static void forget_verdicts(struct ft_judge *judge)
-{
-	memset(judge->slots, 0, VERDICT_SLOTS * sizeof *judge->slots);
-	judge->verdict_count = 0;
-	judge->generation++;
-}
-
 /* Capture time as the map counts it. */
 static int64_t instant(uint64_t ts_ns)
 {
@@ -161,46 +162,71 @@ static void enter_epoch(struct ft_judge *judge, int64_t ts_ns)
 	if (ts_ns >= judge->epoch_from_ns && ts_ns < judge->epoch_to_ns)
 		return;
 	judge->epoch = ft_map_epoch(judge->map, ts_ns, &judge->epoch_from_ns, &judge->epoch_to_ns);
-	judge->generation++;
+}
+
+static struct ft_judged *numbered(const struct ft_judge *judge, uint64_t number)
+{
+	struct ft_judged *judged = &judge->verdicts[number % VERDICTS];
+
+	return judged->number == number && number != 0 ? judged : NULL;
 }
 
 /* The verdict for a key in the current epoch, from the cache or worked out. */
 static struct ft_judged *verdict_of(struct ft_judge *judge, const struct ft_check_key *key,
-				    uint64_t digest, int64_t ts_ns)
+				    int64_t ts_ns)
 {
-	uint32_t at;
-	struct ft_judged *judged;
+	uint64_t hash = ft_hash(key, sizeof *key, judge->seed) + judge->epoch;
+	uint64_t *slot = &judge->slots[hash % VERDICT_SLOTS];
+	struct ft_judged *judged = numbered(judge, *slot);
 
-	if (judge->verdict_count == VERDICTS)
-		forget_verdicts(judge);
-	at = (uint32_t)(digest + judge->epoch) & (VERDICT_SLOTS - 1);
-	for (; judge->slots[at] != 0; at = (at + 1) & (VERDICT_SLOTS - 1)) {
-		judged = &judge->verdicts[judge->slots[at] - 1];
-		if (judged->epoch == judge->epoch && memcmp(&judged->key, key, sizeof *key) == 0)
-			return judged;
-	}
-	judged = &judge->verdicts[judge->verdict_count++];
-	judge->slots[at] = judge->verdict_count;
-	*judged = (struct ft_judged){ .key = *key, .epoch = judge->epoch, .cell = FT_NONE };
+	if (judged != NULL && judged->epoch == judge->epoch &&
+	    memcmp(&judged->key, key, sizeof *key) == 0)
+		return judged;
+	*slot = ++judge->last_number;
+	judged = &judge->verdicts[*slot % VERDICTS];
+	*judged = (struct ft_judged){
+		.key = *key, .epoch = judge->epoch, .number = *slot, .cell = FT_NONE
+	};
 	ft_check(judge->map, key, ts_ns, &judged->verdict);
 	return judged;
 }
 
-/* The verdict kept in the flow record, if it was reached from the same key in the same epoch. */
-static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow *flow,
-					 const struct ft_check_key *key, int64_t ts_ns)
+/* What the verdict depends on besides the flow's own key; never 0. */
+static uint64_t digest_of(const struct ft_judge *judge, const struct ft_check_key *key)
 {
-	uint64_t digest = ft_hash(key, sizeof *key, judge->seed);
-	struct ft_judged *judged;
+	const size_t rest = offsetof(struct ft_check_key, smac);
 
-	if (flow != NULL && flow->judged_as == digest && flow->epoch == judge->generation)
-		return &judge->verdicts[flow->verdict];
-	judged = verdict_of(judge, key, digest, ts_ns);
-	if (flow != NULL) {
-		flow->judged_as = digest;
-		flow->epoch = judge->generation;
-		flow->verdict = (uint32_t)(judged - judge->verdicts);
-	}
+	return ft_hash((const uint8_t *)key + rest, sizeof *key - rest, judge->seed) | 1;
+}
+
+static bool has_nothing_to_report(const struct ft_verdict *verdict)
+{
+	return verdict->rules == 0 && !verdict->undecided && !verdict->grace &&
+	       verdict->exception == FT_NONE;
+}
+
+/*
+ * The verdict of a flow, kept in its record; NULL if it has nothing to report and its frames are
+ * added up in flow->cell.
+ */
+static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow *flow,
+					 const struct ft_check_key *key, bool needed, int64_t ts_ns)
+{
+	uint64_t digest = digest_of(judge, key);
+	bool known = flow->judged_as == digest && flow->epoch == judge->epoch;
+	struct ft_judged *judged = NULL;
+
+	if (known && flow->verdict == 0 && flow->cell != FT_NONE && !needed)
+		return NULL;
+	if (known)
+		judged = numbered(judge, flow->verdict);
+	if (judged != NULL)
+		return judged;
+	judged = verdict_of(judge, key, ts_ns);
+	flow->judged_as = digest;
+	flow->epoch = judge->epoch;
+	flow->cell = FT_NONE;
+	flow->verdict = has_nothing_to_report(&judged->verdict) ? 0 : judged->number;
 	return judged;
 }
 
@@ -252,9 +278,17 @@ static void judge_by_map(struct ft_judge *judge, const struct ft_lookup *lookup,
 	bool changed = false;
 	const struct ft_verdict *verdict;
 
-	if (lookup->has_flow)
+	if (lookup->has_flow) {
 		judgement->flow = flow_of(judge, lookup, ts_ns, &changed);
-	judgement->judged = verdict_of_flow(judge, judgement->flow, &lookup->key, (int64_t)ts_ns);
+		judgement->judged = verdict_of_flow(judge, judgement->flow, &lookup->key,
+						    changed || judge->tells_all, (int64_t)ts_ns);
+	} else {
+		judgement->judged = verdict_of(judge, &lookup->key, (int64_t)ts_ns);
+	}
+	if (judgement->judged == NULL) {
+		judgement->cell = judgement->flow->cell;
+		return;
+	}
 	if (lookup->kind != FT_FRAME_JUDGED)
 		return;
 	verdict = &judgement->judged->verdict;
@@ -280,7 +314,7 @@ static void count_bad_icrc(struct ft_judge *judge, const struct ft_lookup *looku
 void ft_judge_frame(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
 		    struct ft_judgement *judgement)
 {
-	*judgement = (struct ft_judgement){ .kind = lookup->kind };
+	*judgement = (struct ft_judgement){ .kind = lookup->kind, .cell = FT_NONE };
 	if (lookup->kind == FT_FRAME_NOT_RDMA)
 		return;
 	judgement->untimed = ts_ns == FT_NO_TIME && ft_map_epoch_count(judge->map) > 1;

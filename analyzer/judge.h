@@ -16,6 +16,7 @@
 struct ft_judged {
 	struct ft_check_key key;
 	uint32_t epoch;
+	uint64_t number;         /* from 1; flow records hold it */
 	struct ft_verdict verdict;
 	uint32_t cell;           /* of the totals; FT_NONE until first counted */
 	bool exception_noted;
@@ -29,7 +30,8 @@ struct ft_judgement {
 	uint32_t rules;          /* violations and notes, bit per enum ft_rule */
 	bool undecided, grace;
 	bool untimed;            /* undecided because the map changes with time and the frame has none */
-	struct ft_judged *judged; /* NULL: nothing of the frame could be looked up */
+	struct ft_judged *judged; /* NULL: nothing of the frame could be looked up, or `cell` says it all */
+	uint32_t cell;           /* of the totals, if the flow's frames break no rule; else FT_NONE */
 	struct ft_flow *flow;    /* NULL: no half-connection known */
 };
 
@@ -60,5 +62,8 @@ void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *loo
 /* Pointers in *judgement stay good until the next call. `ts_ns` since 1970, or FT_NO_TIME. */
 void ft_judge_frame(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
               struct ft_judgement *judgement);
+
+/* From now on `judged` is never left out, at some cost per frame: for who wants to show every verdict. */
+void ft_judge_tell_all(struct ft_judge *judge);
 
 struct ft_flow_table *ft_judge_flows(struct ft_judge *judge);

@@ -198,7 +198,9 @@ struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct
 	table->created++;
 	table->slots[at] = (struct slot){ .tag = hash, .record = record + 1 };
 	flow = &table->records[record];
-	*flow = (struct ft_flow){ .key = *key, .last_ns = ts_ns, .first_base = FT_FLOW_NO_BASE };
+	*flow = (struct ft_flow){
+		.key = *key, .last_ns = ts_ns, .cell = UINT32_MAX, .first_base = FT_FLOW_NO_BASE
+	};
 	return flow;
 }
 

@@ -25,19 +25,22 @@ static_assert(sizeof(struct ft_flow_key) == 48, "padding would be hashed");
 #define FT_FLOW_ANY_BASE UINT16_MAX /* the first record of a half-connection, whatever its P_Key */
 #define FT_FLOW_NO_BASE  UINT16_MAX /* first_base: none seen since the connection was set up */
 
+/* The first line is what every frame reads or writes. */
 struct ft_flow {
-	struct ft_flow_key key;
-	uint64_t last_ns;       /* time of the newest frame */
+	_Alignas(64) struct ft_flow_key key;
+	uint64_t last_ns; /* time of the newest frame */
 	uint64_t packets;
-	uint64_t judged_as;     /* what the cached verdict was reached from; 0: nothing yet */
-	uint32_t verdict;       /* the caller's handle for it */
-	uint32_t epoch;         /* map epoch it holds for */
-	uint64_t bad_icrc;      /* packets whose ICRC was wrong */
-	uint32_t bad_icrc_finding; /* the caller's handle; meaningful with bad_icrc != 0 */
-	uint16_t first_base;    /* of the half-connection; FT_FLOW_NO_BASE */
-	uint16_t reserved;
+
+	/* the caller's, second line */
+	uint64_t judged_as; /* what the verdict was reached from, besides this key; 0: nothing yet */
+	uint64_t verdict;   /* its number; 0: nothing to report */
+	uint32_t epoch;     /* of the map, in which it holds */
+	uint32_t cell;      /* where the frames are added up; UINT32_MAX: not known yet */
+	uint64_t bad_icrc;  /* packets whose ICRC was wrong */
+	uint32_t bad_icrc_finding; /* meaningful with bad_icrc != 0 */
+	uint16_t first_base;       /* of the half-connection; FT_FLOW_NO_BASE */
 };
-static_assert(sizeof(struct ft_flow) == 96, "one and a half cache lines");
+static_assert(sizeof(struct ft_flow) == 128, "two cache lines");
 
 struct ft_flow_table;
 
@@ -60,7 +63,7 @@ void ft_flow_prefetch_record(const struct ft_flow_table *table, uint32_t hash);
 /* The record, or NULL. Pointers stay good until the next ft_flow_find_or_create(). */
 struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_key *key, uint32_t hash);
 
-/* The record, made (all zero but for key, last_ns and first_base) if it was not there. */
+/* The record, made (all zero but for key, last_ns, cell and first_base) if it was not there. */
 struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key, uint32_t hash,
                                        uint64_t ts_ns);
 
