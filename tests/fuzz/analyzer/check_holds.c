@@ -4,6 +4,7 @@
  */
 #include "../holds.h"
 
+#undef NDEBUG /* promises are kept in every build */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -284,7 +285,7 @@ static void holds_over_time(const struct ft_map *map, const struct ft_check_key 
 {
 	int64_t grace = ft_map_declared(map)->grace_ns, from, to;
 	bool ever = false, surely = false, recently = false;
-	struct ft_verdict asked, other;
+	struct ft_verdict asked, other, last;
 
 	ft_check(map, key, ts_ns, &asked);
 	is_well_formed(map, &asked);
@@ -298,9 +299,8 @@ static void holds_over_time(const struct ft_map *map, const struct ft_check_key 
 		}
 		if (ts_ns >= from && ts_ns < to)
 			assert(same(&asked, &other));
-		ft_check(map, key, to - 1, &asked);
-		assert(same(&asked, &other));
-		ft_check(map, key, ts_ns, &asked);
+		ft_check(map, key, to - 1, &last);
+		assert(same(&last, &other));
 		if (to == FT_TIME_MAX)
 			break;
 	}
@@ -344,7 +344,7 @@ void ft_holds(const uint8_t *bytes, size_t size)
 	draw_key(world, &key);
 	draw_map(world);
 	assert(ft_map_compile(&map, &world->declared) == 0);
-	for (int64_t half = 0; half < 40; half += 7) {
+	for (int64_t half = 0; half < 40; half += 11) {
 		holds_over_time(map, &key, half * SECOND / 2);
 		look_ups_hold(map, &key, half * SECOND / 2);
 	}
