@@ -30,20 +30,21 @@ struct ft_job {
 };
 
 #define FT_JOB_LETTERS "m:r:c:"
-#define FT_JOB_WORDS                                                                               \
-	{ "map", required_argument, NULL, 'm' }, { "read", required_argument, NULL, 'r' },         \
-		{ "count", required_argument, NULL, 'c' },                                         \
-		{ "topology", required_argument, NULL, FT_OPTION_TOPOLOGY },                       \
-		{ "key", required_argument, NULL, FT_OPTION_KEY },                                 \
-		{ "map-format", required_argument, NULL, FT_OPTION_MAP_FORMAT },                   \
-		{ "allow-both-pkeys", no_argument, NULL, FT_OPTION_ALLOW_BOTH },                   \
-		{ "flows", required_argument, NULL, FT_OPTION_FLOWS },                             \
-		{ "rd", required_argument, NULL, FT_OPTION_RD },                                   \
-		{ "roce-port", required_argument, NULL, FT_OPTION_ROCE_PORT },                     \
-		{ "no-icrc", no_argument, NULL, FT_OPTION_NO_ICRC },                               \
-	{                                                                                          \
-		"help", no_argument, NULL, 'h'                                                     \
-	}
+/* clang-format off */
+#define FT_JOB_WORDS \
+	{ "map", required_argument, NULL, 'm' }, \
+	{ "read", required_argument, NULL, 'r' }, \
+	{ "count", required_argument, NULL, 'c' }, \
+	{ "topology", required_argument, NULL, FT_OPTION_TOPOLOGY }, \
+	{ "key", required_argument, NULL, FT_OPTION_KEY }, \
+	{ "map-format", required_argument, NULL, FT_OPTION_MAP_FORMAT }, \
+	{ "allow-both-pkeys", no_argument, NULL, FT_OPTION_ALLOW_BOTH }, \
+	{ "flows", required_argument, NULL, FT_OPTION_FLOWS }, \
+	{ "rd", required_argument, NULL, FT_OPTION_RD }, \
+	{ "roce-port", required_argument, NULL, FT_OPTION_ROCE_PORT }, \
+	{ "no-icrc", no_argument, NULL, FT_OPTION_NO_ICRC }, \
+	{ "help", no_argument, NULL, 'h' }
+/* clang-format on */
 
 /* The paragraph about these options in the help texts. */
 #define FT_JOB_USAGE                                                                               \

@@ -23,7 +23,6 @@ enum ft_option {
 	FT_OPTION_AT,
 	FT_OPTION_PORT,
 	FT_OPTION_PAIR,
-	FT_OPTION_TO,
 };
 
 /*
