@@ -55,11 +55,16 @@ static bool try_ends(void *with, const struct ft_span *span)
 /* Sender and unicast receiver are members in this interval, so a frame may be permitted in it. */
 static bool has_both(const struct ft_case *frame, uint32_t span)
 {
+	uint32_t first = frame->map->partition_of_base[frame->base];
+
+	if (frame->map->next_of_base[first] !=
+	    FT_NONE) /* one end may be in another partition of the base */
+		return true;
 	return ft_map_granted(frame->map, frame->src, span, NULL) != 0 &&
 	       (frame->group || ft_map_granted(frame->map, frame->dst, span, NULL) != 0);
 }
 
-/* Only intervals of the base's partitions that hold both ends can permit the frame. */
+/* Only intervals of the base's partition that hold both ends can permit the frame. */
 static bool try_partition(struct search *search, bool *possible)
 {
 	const struct ft_case *frame = search->frame;

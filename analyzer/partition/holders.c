@@ -1,40 +1,81 @@
 /* The holders that stand for an endpoint: what it is known by. */
 #include "compiled.h"
 
+/* Every step gives the next holder of its kind, or none, and says which step comes then. */
+enum { OWN, OWN_HOST, OWN_ADDRESS, OWN_GID, KEYWORDS, END = KEYWORDS + FT_KEYWORDS };
+
+static bool is_port(const struct ft_holders *walk)
+{
+	return walk->endpoint < walk->map->port_count;
+}
+
 void ft_holders_begin(struct ft_holders *walk, const struct ft_map *map, uint32_t endpoint)
 {
-	*walk = (struct ft_holders){ .map = map, .endpoint = endpoint, .at = FT_NONE };
+	*walk = (struct ft_holders){ .map = map,
+				     .endpoint = endpoint,
+				     .at = FT_NONE,
+				     .stage = endpoint == FT_NONE ? KEYWORDS : OWN };
 }
 
-static struct ft_holder address_holder(const struct ft_map *map, uint32_t address)
-{
-	unsigned bits = map->addresses.keys[address].bits;
-
-	return (struct ft_holder){ .index = map->address_holder[address],
-				   .specificity = bits == 128 ? FT_EXPLICIT : bits };
-}
-
-static bool begin_own(struct ft_holders *walk, struct ft_holder *holder)
+/* A port, or a member that no port answers to. An address without a port is its own first address. */
+static bool own(struct ft_holders *walk, struct ft_holder *holder)
 {
 	const struct ft_map *map = walk->map;
 
-	if (walk->endpoint < map->first_address) {
-		*holder = (struct ft_holder){ walk->endpoint, FT_EXPLICIT, false };
-		walk->at = walk->endpoint < map->port_count ? map->ports[walk->endpoint].address
-							    : FT_NONE;
-		return true;
+	walk->stage = OWN_HOST;
+	if (walk->endpoint >= map->first_address) {
+		walk->at = map->holder_address[walk->endpoint - map->first_address];
+		return false;
 	}
-	walk->at = map->holder_address[walk->endpoint - map->first_address];
+	if (is_port(walk))
+		walk->at = map->ports[walk->endpoint].address;
+	*holder = (struct ft_holder){ .index = walk->endpoint, .specificity = FT_EXPLICIT };
+	return true;
+}
+
+static bool own_host(struct ft_holders *walk, struct ft_holder *holder)
+{
+	uint32_t host = is_port(walk) ? walk->map->ports[walk->endpoint].host : FT_NONE;
+
+	walk->stage = OWN_ADDRESS;
+	if (host == FT_NONE)
+		return false;
+	*holder = (struct ft_holder){ .index = walk->map->first_host + host,
+				      .specificity = FT_EXPLICIT };
+	return true;
+}
+
+/* An address, then the prefixes around it. */
+static bool next_address(struct ft_holders *walk, struct ft_holder *holder)
+{
+	const struct ft_map *map = walk->map;
+	uint32_t address = walk->at;
+	unsigned bits;
+
+	if (address == FT_NONE)
+		return false;
+	bits = map->addresses.keys[address].bits;
+	*holder = (struct ft_holder){ .index = map->address_holder[address],
+				      .specificity = bits == 128 ? FT_EXPLICIT : bits };
+	walk->at = map->address_parent[address];
+	return true;
+}
+
+static bool own_address(struct ft_holders *walk, struct ft_holder *holder)
+{
+	if (next_address(walk, holder))
+		return true;
+	walk->at = is_port(walk) ? walk->map->ports[walk->endpoint].gid : FT_NONE;
+	walk->stage = OWN_GID;
 	return false;
 }
 
-static bool next_address(struct ft_holders *walk, struct ft_holder *holder)
+static bool own_gid(struct ft_holders *walk, struct ft_holder *holder)
 {
-	if (walk->at == FT_NONE)
-		return false;
-	*holder = address_holder(walk->map, walk->at);
-	walk->at = walk->map->address_parent[walk->at];
-	return true;
+	if (next_address(walk, holder))
+		return true;
+	walk->stage = KEYWORDS;
+	return false;
 }
 
 static bool is_keyword(const struct ft_holders *walk, enum ft_keyword keyword)
@@ -46,62 +87,41 @@ static bool is_keyword(const struct ft_holders *walk, enum ft_keyword keyword)
 
 	if (keyword == FT_KEYWORD_ALL)
 		return true;
-	if (walk->endpoint >= walk->map->port_count)
+	if (!is_port(walk))
 		return false;
 	port = &walk->map->declared->ports[walk->endpoint];
 	return keyword == FT_KEYWORD_SELF ? port->is_sm : port->kind == kinds[keyword];
 }
 
-static bool next_keyword(struct ft_holders *walk, enum ft_keyword keyword, struct ft_holder *holder)
+static bool next_keyword(struct ft_holders *walk, struct ft_holder *holder)
 {
+	enum ft_keyword keyword = walk->stage++ - KEYWORDS;
 	bool self = keyword == FT_KEYWORD_SELF;
 
 	if (!is_keyword(walk, keyword))
 		return false;
-	*holder = (struct ft_holder){ walk->map->first_keyword + keyword, self ? FT_EXPLICIT : 0,
-				      !self };
+	*holder = (struct ft_holder){ .index = walk->map->first_keyword + keyword,
+				      .specificity = self ? FT_EXPLICIT : 0,
+				      .everyone = !self };
 	return true;
 }
 
-enum { OWN, OWN_HOST, OWN_ADDRESS, OWN_GID, EVERYONE };
-
 bool ft_holders_next(struct ft_holders *walk, struct ft_holder *holder)
 {
-	const struct ft_map *map = walk->map;
-	bool is_port = walk->endpoint < map->port_count;
+	static bool (*const steps[END])(struct ft_holders *, struct ft_holder *) = {
+		[OWN] = own,
+		[OWN_HOST] = own_host,
+		[OWN_ADDRESS] = own_address,
+		[OWN_GID] = own_gid,
+		[KEYWORDS + FT_KEYWORD_ALL] = next_keyword,
+		[KEYWORDS + FT_KEYWORD_CAS] = next_keyword,
+		[KEYWORDS + FT_KEYWORD_SWITCHES] = next_keyword,
+		[KEYWORDS + FT_KEYWORD_ROUTERS] = next_keyword,
+		[KEYWORDS + FT_KEYWORD_SELF] = next_keyword,
+	};
 
-	if (walk->endpoint == FT_NONE && walk->stage == OWN)
-		walk->stage = EVERYONE;
-	for (; walk->stage < EVERYONE + FT_KEYWORDS; walk->stage++) {
-		bool found = false, stay = false;
-
-		switch (walk->stage) {
-		case OWN:
-			found = begin_own(walk, holder);
-			break;
-		case OWN_HOST:
-			found = is_port && map->ports[walk->endpoint].host != FT_NONE;
-			if (found)
-				*holder =
-					(struct ft_holder){ map->first_host +
-								    map->ports[walk->endpoint].host,
-							    FT_EXPLICIT, false };
-			break;
-		case OWN_ADDRESS:
-			found = stay = next_address(walk, holder);
-			if (!found && is_port)
-				walk->at = map->ports[walk->endpoint].gid;
-			break;
-		case OWN_GID:
-			found = stay = next_address(walk, holder);
-			break;
-		default:
-			found = next_keyword(walk, walk->stage - EVERYONE, holder);
-		}
-		if (found) {
-			walk->stage += !stay;
+	while (walk->stage < END)
+		if (steps[walk->stage](walk, holder))
 			return true;
-		}
-	}
 	return false;
 }

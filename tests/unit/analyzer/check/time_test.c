@@ -53,7 +53,9 @@ static const struct ft_declared jobs = {
 		   { .base = 4,
 		     .tenant = STORE,
 		     ALWAYS(FULL("lender"), FULL("r1"), LIMITED("b1"), FULL("mover")) },
-		   { .base = 5, .tenant = BLUE, INTERVALS(DURING(300, 310, FULL("g1"))) }),
+		   { .base = 5, .tenant = BLUE, INTERVALS(DURING(300, 310, FULL("g1"))) },
+		   { .base = 6, .tenant = BLUE, INTERVALS(DURING(10, 50, FULL("b1"))) },
+		   { .base = 6, .tenant = BLUE, INTERVALS(DURING(10, 50, FULL("b2"))) }),
 	.grace_ns = SECONDS(10),
 };
 
@@ -85,6 +87,10 @@ static void frames_are_judged_by_their_own_time(void **state)
 		  { IB(MOVER, B1, 0x8002) }, JUST_BEFORE(100),
 		  R(TENANT_OUTSIDE_VALIDITY) | R(TENANT_CROSSING), FROM_RED, TO_BLUE,
 		  .critical = true, .line = 22 },
+		{ "a base may be made of several partitions",
+		  { IB(B1, B2, 0x8006) }, SECONDS(49), 0, FROM_BLUE, TO_BLUE },
+		{ "and was, at another time",
+		  { IB(B1, B2, 0x8006) }, SECONDS(60), R(TENANT_OUTSIDE_VALIDITY), FROM_BLUE, TO_BLUE },
 		{ "a gap means nobody; first grace",
 		  { IB(G1, G2, 0x8003) }, SECONDS(59), R(TENANT_GRACE), .line = 31 },
 		{ "then it is outside",
