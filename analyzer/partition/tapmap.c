@@ -211,18 +211,24 @@ static int read_root(struct ft_reading *reading, const json_t *root, struct docu
 	return failed;
 }
 
+/* The outline of what is no JSON may hide the place, so the whole text is asked. */
+static void refuse_text(struct ft_reading *reading, const char *text, size_t size)
+{
+	json_error_t error = { .line = 1, .text = "this is no JSON object" };
+
+	json_decref(json_loadb(text, size, JSON_REJECT_DUPLICATES, &error));
+	refuse(reading, "bad-json", (uint32_t)error.line, error.text);
+}
+
 static int read_outline(struct ft_reading *reading, const char *outline, size_t size,
 			struct document *document)
 {
 	struct ft_cursor cursor = { outline, outline + size, 1 };
-	json_error_t error;
-	json_t *root = json_loadb(outline, size, JSON_REJECT_DUPLICATES, &error);
+	json_t *root = json_loadb(outline, size, JSON_REJECT_DUPLICATES, NULL);
 	int failed;
 
-	if (root == NULL) {
-		refuse(reading, "bad-json", (uint32_t)error.line, error.text);
-		return 0;
-	}
+	if (root == NULL)
+		return -EBADMSG;
 	ft_cursor_skip_blanks(&cursor);
 	failed = ft_places_read(reading->places, &cursor);
 	if (failed == -E2BIG)
@@ -249,7 +255,9 @@ int ft_tapmap_read(struct ft_builder *builder, uint32_t file, const char *text, 
 	builder->declared->format = "tapmap";
 	if (failed == 0)
 		failed = read_outline(&reading, outline, outline_size, &document);
+	if (failed == -EBADMSG)
+		refuse_text(&reading, text, size);
 	free(outline);
 	ft_places_release(&places);
-	return failed != 0 || builder->out_of_memory ? -ENOMEM : 0;
+	return failed == -ENOMEM || builder->out_of_memory ? -ENOMEM : 0;
 }
