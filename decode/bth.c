@@ -52,7 +52,8 @@ static enum ft_step read_beginning(struct ft_pass *pass)
 	uint8_t b[BTH_LEN] = { 0 };
 
 	packet->bth_captured = (uint8_t)ft_captured_left(&pass->cursor);
-	memcpy(b, pass->cursor.bytes + pass->cursor.at, packet->bth_captured);
+	for (uint32_t i = 0; i < packet->bth_captured; i++)
+		b[i] = pass->cursor.bytes[pass->cursor.at + i];
 	packet->opcode = b[0];
 	packet->pkey = ft_be16(b + 2);
 	packet->dest_qp = ft_be24(b + 5);
