@@ -11,16 +11,11 @@ struct pair {
 	bool any;
 };
 
-static struct ft_place place_of(const struct ft_map *map, uint32_t port)
-{
-	return (struct ft_place){ map->ports[port].address, port };
-}
-
 static bool owns(const struct ft_map *map, uint32_t port, uint32_t tenant, int64_t ts_ns)
 {
 	static const struct ft_tags untagged = { 0 };
 	struct ft_tenants owners = ft_tenants_owning(map, port, 0, ts_ns);
-	struct ft_place place = place_of(map, port);
+	struct ft_place place = ft_place_of_endpoint(map, port);
 	struct ft_tenants listed = ft_tenants_at(map, &place, &untagged, ts_ns);
 
 	return (owners.kind != FT_NOBODY && ft_tenants_hold(&owners, tenant)) ||
@@ -70,7 +65,7 @@ static bool look_at_ends(void *with, const struct ft_span *span)
 static bool visit_claims(const struct ft_map *map, uint32_t port, ft_span_visit *visit, void *with)
 {
 	static const struct ft_tags untagged = { 0 };
-	struct ft_place place = place_of(map, port);
+	struct ft_place place = ft_place_of_endpoint(map, port);
 
 	return ft_endpoint_spans(map, port, visit, with) ||
 	       ft_place_spans(map, &place, &untagged, visit, with);

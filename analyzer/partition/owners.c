@@ -207,14 +207,36 @@ bool ft_endpoint_spans(const struct ft_map *map, uint32_t endpoint, ft_span_visi
 /* ---- the public question ---- */
 
 struct owner_list {
+	const struct ft_tenants *set;
 	uint32_t *tenants;
-	size_t room, count;
+	size_t room, count, position;
 };
 
+struct first {
+	uint32_t tenant;
+	size_t position;
+};
+
+static bool is_first(void *with, uint32_t tenant)
+{
+	struct first *first = with;
+
+	first->position++;
+	return tenant == first->tenant;
+}
+
+/* Several segments of a tenant may list an address; partitions name each owner once as it is. */
 static bool add_owner(void *with, uint32_t tenant)
 {
 	struct owner_list *list = with;
+	struct first first = { .tenant = tenant };
 
+	list->position++;
+	if (list->set->kind != FT_OWNERS) {
+		ft_tenants_visit(list->set, is_first, &first);
+		if (first.position != list->position)
+			return false;
+	}
 	if (list->count < list->room)
 		list->tenants[list->count] = tenant;
 	list->count++;
@@ -224,9 +246,15 @@ static bool add_owner(void *with, uint32_t tenant)
 size_t ft_map_owners(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, uint32_t *tenants,
 		     size_t room)
 {
+	static const struct ft_tags untagged = { 0 };
 	struct ft_tenants set = ft_tenants_owning(map, endpoint, 0, ts_ns);
-	struct owner_list list = { .tenants = tenants, .room = room };
+	struct owner_list list = { .set = &set, .tenants = tenants, .room = room };
 
+	if (set.kind == FT_NOBODY && endpoint != FT_NONE) {
+		struct ft_place place = ft_place_of_endpoint(map, endpoint);
+
+		set = ft_tenants_at(map, &place, &untagged, ts_ns);
+	}
 	ft_tenants_visit(&set, add_owner, &list);
 	return list.count;
 }

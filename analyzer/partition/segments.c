@@ -12,6 +12,19 @@ struct ft_place ft_place_of(const struct ft_map *map, const uint8_t *ip, const u
 	return place;
 }
 
+struct ft_place ft_place_of_endpoint(const struct ft_map *map, uint32_t endpoint)
+{
+	struct ft_place place = { FT_NONE, FT_NONE };
+
+	if (endpoint < map->port_count)
+		place = (struct ft_place){ map->ports[endpoint].address, endpoint };
+	else if (endpoint >= map->first_address)
+		place.ip_at = map->holder_address[endpoint - map->first_address];
+	else
+		place.mac_at = endpoint;
+	return place;
+}
+
 static struct ft_tags list(const struct ft_lists *lists, uint32_t at)
 {
 	return (struct ft_tags){ lists->items + lists->starts[at],

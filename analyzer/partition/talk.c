@@ -23,25 +23,12 @@ static void use_base(struct ft_case *frame, struct ft_check_key *key, uint16_t b
 	key->pkey = (uint16_t)(base | (full ? 0x8000 : 0));
 }
 
-static struct ft_place place_of(const struct ft_map *map, uint32_t endpoint)
-{
-	struct ft_place place = { FT_NONE, FT_NONE };
-
-	if (endpoint < map->port_count)
-		place = (struct ft_place){ map->ports[endpoint].address, endpoint };
-	else if (endpoint >= map->first_address)
-		place.ip_at = map->holder_address[endpoint - map->first_address];
-	else
-		place.mac_at = endpoint;
-	return place;
-}
-
 static void use_segments(struct ft_case *frame)
 {
 	frame->by_segment = true;
 	frame->base = FT_PKEY_DEFAULT;
-	frame->from = place_of(frame->map, frame->src);
-	frame->to = place_of(frame->map, frame->dst);
+	frame->from = ft_place_of_endpoint(frame->map, frame->src);
+	frame->to = ft_place_of_endpoint(frame->map, frame->dst);
 }
 
 static const char *tenant_name(const struct ft_tenants *set)
@@ -55,10 +42,16 @@ static const char *tenant_name(const struct ft_tenants *set)
 static void explain(const struct ft_case *frame, const struct ft_ruling *ruling,
 		    struct ft_talk *talk)
 {
-	if ((ruling->rules & 1u << FT_RULE_TENANT_CROSSING) != 0)
+	bool crossing = (ruling->rules & 1u << FT_RULE_TENANT_CROSSING) != 0;
+
+	if (crossing && frame->by_pkey)
 		snprintf(talk->because, sizeof talk->because,
 			 "%s to %s over 0x%04x, and no exception permits it",
 			 tenant_name(&ruling->src), tenant_name(&ruling->dst), frame->base);
+	else if (crossing)
+		snprintf(talk->because, sizeof talk->because,
+			 "%s to %s, and no exception permits it", tenant_name(&ruling->src),
+			 tenant_name(&ruling->dst));
 	else if ((ruling->rules & 1u << FT_RULE_PKEY_LIMITED_TO_LIMITED) != 0)
 		snprintf(talk->because, sizeof talk->because, "both are limited members of 0x%04x",
 			 frame->base);

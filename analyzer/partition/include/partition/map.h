@@ -52,7 +52,10 @@ size_t ft_map_entries(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns
 /* Membership of an endpoint in the partition of `base`: 0 not a member, else enum ft_membership. */
 unsigned ft_map_membership(const struct ft_map *map, uint32_t endpoint, uint16_t base, int64_t ts_ns, struct ft_origin *origin);
 
-/* Owners of an endpoint (spec: verdict-rules.md section 3, before narrowing), each once; as ft_map_entries(). */
+/*
+ * Owners of an endpoint, each once; as ft_map_entries(). By partitions as verdict-rules.md section 3 says,
+ * before narrowing; if they name none, the tenants of the segments that list its address.
+ */
 size_t ft_map_owners(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, uint32_t *tenants, size_t room);
 
 /* May the first endpoint send to the second, by which base and exception. */

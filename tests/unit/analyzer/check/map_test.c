@@ -207,6 +207,48 @@ static void who_may_talk(void **state)
 	ft_map_destroy(map);
 }
 
+static const struct ft_declared pod = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "green", .class = FT_CUSTOMER },
+		{ .name = "store", .class = FT_SHARED }),
+	PORTS(ROCE_PORT("r1", 10, 0, 1, 1), ROCE_PORT("r2", 10, 0, 1, 2),
+	      ROCE_PORT("g1", 10, 0, 2, 1), ROCE_PORT("nas", 10, 0, 9, 1),
+	      ROCE_PORT("free", 10, 0, 7, 1)),
+	SEGMENTS({ .tenant = 0, ALWAYS(VLAN(1), HOST("r1"), HOST("r2")) },
+		 { .tenant = 0, ALWAYS(VNI(1), HOST("r1")) },
+		 { .tenant = 1, ALWAYS(VLAN(2), NET(10, 0, 2, 0, 24)) },
+		 { .tenant = 2, ALWAYS(VLAN(9), HOST("nas")) }),
+	EXCEPTIONS({ .id = "ex",
+		     .kind = FT_EXCEPT_SHARED_SERVICE,
+		     OF(0),
+		     .to_tenant = 2,
+		     .direction = FT_DIR_TO }),
+};
+
+static void segments_answer_too(void **state)
+{
+	enum { R1, R2, G1, NAS_PORT, FREE };
+	struct ft_map *map = compiled(&pod);
+	struct ft_talk talk;
+
+	(void)state;
+	assert_owners(map, R1, 0, "red");
+	assert_owners(map, G1, 0, "green");
+	assert_owners(map, FREE, 0, "");
+	ft_map_may_talk(map, R1, R2, 0, &talk);
+	assert_true(talk.allowed && talk.base == 0 && talk.exception == NULL);
+	ft_map_may_talk(map, R1, G1, 0, &talk);
+	assert_false(talk.allowed);
+	assert_non_null(strstr(talk.because, "red to green"));
+	ft_map_may_talk(map, R1, NAS_PORT, 0, &talk);
+	assert_true(talk.allowed);
+	assert_string_equal(talk.exception, "ex");
+	ft_map_may_talk(map, NAS_PORT, R1, 0, &talk);
+	assert_false(talk.allowed);
+	ft_map_may_talk(map, R1, FREE, 0, &talk);
+	assert_false(talk.allowed);
+	ft_map_destroy(map);
+}
+
 /* Members that no port answers to, nested prefixes, and one address on two ports. */
 static const struct ft_declared odd = {
 	TENANTS({ .name = "red", .class = FT_CUSTOMER }),
@@ -404,6 +446,7 @@ int main(void)
 		cmocka_unit_test(owners_are_customers_first),
 		cmocka_unit_test(entries_are_those_in_force),
 		cmocka_unit_test(who_may_talk),
+		cmocka_unit_test(segments_answer_too),
 		cmocka_unit_test(endpoints_are_found_by_every_name),
 		cmocka_unit_test(an_address_belongs_to_every_prefix_around_it),
 		cmocka_unit_test(the_most_specific_line_decides_and_of_equals_the_fuller),
