@@ -229,25 +229,53 @@ int ft_map_load(struct ft_declared **declared, const struct ft_map_files *files,
 	return failed;
 }
 
+/* A copy with a NUL behind it, entered as the map's only file. */
+static int open_memory(struct loading *loading, struct ft_bytes *copy, const uint8_t *bytes,
+		       size_t size)
+{
+	*copy = (struct ft_bytes){ malloc(size + 1), size };
+	loading->complaint->text[0] = '\0';
+	if (copy->at == NULL || ft_builder_open(&loading->builder) != 0) {
+		ft_bytes_release(copy);
+		return complain(loading->complaint, -ENOMEM, loading->files->map, strerror(ENOMEM));
+	}
+	if (size != 0)
+		memcpy(copy->at, bytes, size);
+	copy->at[size] = '\0';
+	return add_file(&loading->builder, loading->files->map, copy);
+}
+
 int ft_map_load_memory(struct ft_declared **declared, const char *name, const char *format,
 		       const uint8_t *bytes, size_t size, struct ft_map_complaint *complaint)
 {
 	const struct ft_map_files files = { .map = name, .format = format };
 	struct loading loading = { .files = &files, .complaint = complaint };
-	struct ft_bytes copy = { malloc(size + 1), size };
-	int failed;
+	struct ft_bytes copy;
+	int failed = open_memory(&loading, &copy, bytes, size);
 
-	complaint->text[0] = '\0';
-	if (copy.at == NULL || ft_builder_open(&loading.builder) != 0) {
-		ft_bytes_release(&copy);
-		return complain(complaint, -ENOMEM, name, strerror(ENOMEM));
-	}
-	if (size != 0)
-		memcpy(copy.at, bytes, size);
-	copy.at[size] = '\0';
-	failed = add_file(&loading.builder, name, &copy);
 	if (failed == 0)
 		failed = load(&loading, &copy, declared, NULL);
+	ft_bytes_release(&copy);
+	ft_builder_close(&loading.builder);
+	return failed;
+}
+
+int ft_map_load_topology(struct ft_declared **declared, const char *name, const uint8_t *bytes,
+			 size_t size, struct ft_map_complaint *complaint)
+{
+	const struct ft_map_files files = { .map = name };
+	struct loading loading = { .files = &files, .complaint = complaint };
+	struct ft_topology topology;
+	struct ft_bytes copy;
+	int failed = open_memory(&loading, &copy, bytes, size);
+
+	if (failed == 0) {
+		loading.builder.declared->format = "topology";
+		ft_topology_open(&topology, &loading.builder);
+		ft_topology_read(&topology, 0, (char *)copy.at, copy.size);
+		ft_topology_close(&topology);
+		failed = finish(&loading, declared, NULL);
+	}
 	ft_bytes_release(&copy);
 	ft_builder_close(&loading.builder);
 	return failed;

@@ -31,3 +31,7 @@ int ft_map_load(struct ft_declared **declared, const struct ft_map_files *files,
 /* The same from bytes in memory, for tests and fuzzing; `name` stands for the path. No topology, no signature. */
 int ft_map_load_memory(struct ft_declared **declared, const char *name, const char *format,
 		       const uint8_t *bytes, size_t size, struct ft_map_complaint *complaint);
+
+/* The ports that the bytes of one topology file name, as a map with nothing else in it. */
+int ft_map_load_topology(struct ft_declared **declared, const char *name, const uint8_t *bytes,
+			 size_t size, struct ft_map_complaint *complaint);
