@@ -147,9 +147,9 @@ class TapMap(unittest.TestCase):
     def test_lint_sees_tenants_that_share_a_leaf(self):
         bad = fabtap("map", "lint", TENANTS / "cotenancy-bad.map.json").out.decode()
         fine = fabtap("map", "lint", TENANTS / "cotenancy-fine.map.json").out.decode()
-        self.assertIn("cotenancy", bad)
+        self.assertIn("tenant.cotenancy", bad)
         self.assertIn("leaf2", bad)
-        self.assertNotIn("cotenancy", fine)
+        self.assertNotIn("tenant.cotenancy", fine)
 
     def test_a_map_does_not_differ_from_itself(self):
         run = fabtap("map", "diff", "--json", self.MAP, self.MAP)
