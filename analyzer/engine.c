@@ -9,9 +9,8 @@
 #include "summary.h"
 
 /*
- * source -> decode -> look-up -> judge -> account -> observer, a batch at a time: each frame is decoded where the
- * source left it in the cache, and its flow record is on its way from memory while the next ones are
- * decoded.
+ * source -> decode -> look-up -> judge -> account -> observer, a batch at a time: each frame is decoded
+ * where the source left it in the cache, and the flow records of a batch come from memory together.
  */
 enum { BATCH = 16, RULE_NAMES = 16 };
 
@@ -195,11 +194,19 @@ static int finish(struct ft_engine *engine, const struct ft_frame *frame, const 
 	return error != 0 ? error : observe(engine, &accounted, sub);
 }
 
-static void prepare(struct ft_engine *engine, const struct ft_frame *frame, struct item *item)
+/* Each step for all packets before the next one: none of them waits for what it needs. */
+static void look_up(const struct ft_engine *engine, const struct ft_frame *frames,
+		    struct item *items, int count)
 {
-	if (engine->map != NULL)
-		ft_judge_prepare(engine->judge, &item->packet, frame->bytes, frame->captured,
-				 &item->lookup);
+	if (engine->map == NULL)
+		return;
+	for (int i = 0; i < count; i++)
+		ft_judge_prepare(&items[i].packet, frames[i].bytes, frames[i].captured,
+				 &items[i].lookup);
+	for (int i = 0; i < count; i++)
+		ft_judge_locate(engine->judge, &items[i].lookup);
+	for (int i = 0; i < count; i++)
+		ft_judge_prefetch(engine->judge, &items[i].lookup);
 }
 
 /* The second and later packets of a frame: sFlow datagrams only. */
@@ -212,7 +219,7 @@ static int finish_rest(struct ft_engine *engine, const struct ft_frame *frame, c
 
 	while (more && error == 0) {
 		more = ft_decode_more(&engine->config.decode, &bytes, &item->packet, rest);
-		prepare(engine, frame, item);
+		look_up(engine, frame, item, 1);
 		error = finish(engine, frame, input, item, rest->sub);
 	}
 	return error;
@@ -228,14 +235,12 @@ static int run_batch(struct ft_engine *engine, const struct ft_source *source,
 	/* a frame with several packets ends the batch: their state is kept once */
 	while (decoded < count && !more) {
 		struct ft_decode_input bytes = input_of(&frames[decoded]);
-		struct item *item = &engine->items[decoded];
 
-		more = ft_decode(&engine->config.decode, &bytes, &item->packet, &rest);
-		prepare(engine, &frames[decoded], item);
+		more = ft_decode(&engine->config.decode, &bytes, &engine->items[decoded].packet,
+				 &rest);
 		decoded++;
 	}
-	for (int i = 0; i < decoded && engine->map != NULL; i++)
-		ft_judge_prefetch(engine->judge, &engine->items[i].lookup);
+	look_up(engine, frames, engine->items, decoded);
 	for (int i = 0; i < decoded && error == 0; i++) {
 		const char *input = ft_source_input(source, frames[i].input)->name;
 

@@ -126,8 +126,8 @@ static void key_of_flow(const struct ft_packet *packet, const struct ft_check_ke
 	}
 }
 
-void ft_judge_prepare(const struct ft_judge *judge, const struct ft_packet *packet,
-		      const uint8_t *frame, uint32_t captured, struct ft_lookup *lookup)
+void ft_judge_prepare(const struct ft_packet *packet, const uint8_t *frame, uint32_t captured,
+		      struct ft_lookup *lookup)
 {
 	const unsigned needed = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP;
 
@@ -141,6 +141,12 @@ void ft_judge_prepare(const struct ft_judge *judge, const struct ft_packet *pack
 	lookup->connected = is_connected(packet);
 	lookup->setup_qpn = ft_connection_setup_qpn(packet, frame);
 	key_of_flow(packet, &lookup->key, &lookup->flow);
+}
+
+void ft_judge_locate(const struct ft_judge *judge, struct ft_lookup *lookup)
+{
+	if (!lookup->has_flow)
+		return;
 	lookup->hash = ft_flow_hash(judge->flows, &lookup->flow);
 	ft_flow_prefetch_slot(judge->flows, lookup->hash);
 }

@@ -52,9 +52,14 @@ int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint32_t 
                     uint64_t flow_timeout_ns, uint64_t seed);
 void ft_judge_destroy(struct ft_judge *judge);
 
-/* `frame`: the `captured` bytes that the packet was decoded from. */
-void ft_judge_prepare(const struct ft_judge *judge, const struct ft_packet *packet,
-                      const uint8_t *frame, uint32_t captured, struct ft_lookup *lookup);
+/*
+ * Three steps before the judging, each for a whole batch of packets: what the one stored has arrived
+ * in the cache, and is no longer on its way to memory, when the next one reads it. `frame`: the
+ * `captured` bytes that the packet was decoded from.
+ */
+void ft_judge_prepare(const struct ft_packet *packet, const uint8_t *frame, uint32_t captured,
+                      struct ft_lookup *lookup);
+void ft_judge_locate(const struct ft_judge *judge, struct ft_lookup *lookup);
 void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *lookup);
 
 #define FT_NO_TIME UINT64_MAX
