@@ -66,6 +66,9 @@ int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64
 	made->records = reserve(records_bytes(made));
 	if (made->records == NULL)
 		goto unmap_slots;
+	/* a hint: a million flows miss the address cache less, and the pages come in larger pieces */
+	madvise(made->slots, slots_bytes(made), MADV_HUGEPAGE);
+	madvise(made->records, records_bytes(made), MADV_HUGEPAGE);
 	*table = made;
 	return 0;
 
