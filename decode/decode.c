@@ -9,6 +9,9 @@
 
 enum { CAPTURED_MAX = 1 << 24 };
 
+/* LINKTYPE_ numbers */
+enum { LINK_ETHERNET = 1, LINK_SLL = 113, LINK_ERF = 197, LINK_INFINIBAND = 247, LINK_SLL2 = 276 };
+
 static ft_reader *const readers[FT_STEPS] = {
 	[FT_STEP_ERF] = ft_read_erf,
 	[FT_STEP_LINK] = ft_read_link,
@@ -42,15 +45,15 @@ static ft_reader *const readers[FT_STEPS] = {
 static enum ft_step first_step(uint16_t link_type)
 {
 	switch (link_type) {
-	case 1:
+	case LINK_ETHERNET:
 		return FT_STEP_ETHERNET;
-	case 113:
+	case LINK_SLL:
 		return FT_STEP_SLL;
-	case 197:
+	case LINK_ERF:
 		return FT_STEP_ERF;
-	case 247:
+	case LINK_INFINIBAND:
 		return FT_STEP_LRH;
-	case 276:
+	case LINK_SLL2:
 		return FT_STEP_SLL2;
 	default:
 		return FT_STEP_DONE;
@@ -69,7 +72,7 @@ static void begin_frame(struct ft_pass *pass, const struct ft_decode_input *inpu
 		cursor->wire = cursor->captured;
 	if (cursor->captured > CAPTURED_MAX)
 		cursor->captured = CAPTURED_MAX;
-	ft_frame_begin(pass, input->fcs_bytes);
+	ft_frame_begin(pass, input->link_type == LINK_ETHERNET ? input->fcs_bytes : 0);
 }
 
 /* Nothing is known of the packet yet: `has` and all that is not guarded by it, up to the BTH, become 0. */

@@ -2,14 +2,15 @@
 
 #include <decode/packet.h>
 
-/* How opcodes 0x40..0x5f are read: IBA's RD, Mellanox DC, or not at all (spec: RD versus DC). */
+/* How opcodes 0x40..0x5f are read, which two transports share: IBA's RD, Mellanox DC, or not at all. */
 enum ft_rd_reading { FT_RD_IBA, FT_RD_DC, FT_RD_OPAQUE };
 
 #define FT_ROCE_PORTS_MAX 8
 
 struct ft_decode_config {
 	enum ft_rd_reading rd;
-	bool check_icrc; /* false: payload is not touched: ICRC, VCRC, FCS stay FT_CHECK_UNKNOWN, UDP checksums unjudged */
+	/* false: payload is not touched; ICRC, VCRC, FCS stay unknown, UDP checksums unjudged */
+	bool check_icrc;
 	uint16_t roce_ports[FT_ROCE_PORTS_MAX]; /* UDP destination ports of RoCEv2 */
 	unsigned roce_port_count;
 };
@@ -21,12 +22,11 @@ struct ft_decode_config {
 /* A captured record as the decoder needs it; the bytes are borrowed for the call. */
 struct ft_decode_input {
 	const uint8_t *bytes;
-	uint32_t captured,
-		wire; /* wire: bytes that existed; for ERF the record's own wlen decides further in */
+	uint32_t captured;  /* bytes at `bytes` */
+	uint32_t wire;      /* bytes that existed; an ERF record's own wlen decides further in */
 	uint16_t link_type; /* LINKTYPE_ */
-	uint8_t fcs_bytes;  /* trailing FCS announced by the container: 0 or 4 */
-	uint64_t
-		ts_ns; /* capture clock, for the plausibility of time-stamp trailers; UINT64_MAX: unknown */
+	uint8_t fcs_bytes; /* trailing FCS announced by the container, of Ethernet frames: 0 or 4 */
+	uint64_t ts_ns;    /* capture clock, to tell time-stamp trailers; UINT64_MAX: unknown */
 };
 
 /* Where decoding of a frame stands when it holds more than one packet (sFlow datagrams). */
@@ -53,5 +53,8 @@ bool ft_decode(const struct ft_decode_config *config, const struct ft_decode_inp
 bool ft_decode_more(const struct ft_decode_config *config, const struct ft_decode_input *input,
 		    struct ft_packet *packet, struct ft_decode_rest *rest);
 
-/* RDMA as spec/verdict-rules.md section 1 means it: has a BTH, or claims to be RDMA and broke on the way there. */
+/*
+ * Has a BTH, or claims to be RDMA and broke or was cut on the way there. Raw InfiniBand and link packets
+ * are not RDMA; a frame cut before it could say what it is is not either.
+ */
 bool ft_packet_is_rdma(const struct ft_packet *packet);

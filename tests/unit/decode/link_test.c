@@ -119,6 +119,12 @@ static void an_announced_fcs_is_no_part_of_the_packet(void **state)
 	input.captured--;
 	ft_decode(&config, &input, &packet, &rest);
 	assert_int_equal(packet.fcs_check, FT_CHECK_UNKNOWN);
+	/* a container may announce one for all its records, but only Ethernet has it */
+	input.link_type = 113;
+	input.captured = input.wire = (uint32_t)frame_bytes(
+		"0000 0001 0006 020000000001 0000 0800" IPV4(0014, 06), bytes);
+	ft_decode(&config, &input, &packet, &rest);
+	assert_int_equal(packet.malformed, FT_OK);
 }
 
 int main(void)
