@@ -96,6 +96,8 @@ static enum ft_malformed operand_rules(const struct ft_pass *pass)
 {
 	const struct ft_packet *packet = pass->packet;
 
+	if (!has(packet, FT_HAS_RETH | FT_HAS_ATOMICETH))
+		return FT_OK;
 	if (has(packet, FT_HAS_RETH) && packet->reth.length > LENGTH_MAX)
 		return FT_RETH_LEN_TOO_BIG;
 	if (has(packet, FT_HAS_RETH) && !length_matches(packet))
@@ -110,6 +112,8 @@ static enum ft_malformed address_rules(const struct ft_pass *pass)
 	const struct ft_packet *packet = pass->packet;
 	bool ud = packet->opcode >> 5 == FT_UD;
 
+	if (packet->dest_qp > 1 && packet->dest_qp != MULTICAST_QP)
+		return FT_OK;
 	if (packet->dest_qp == 0 && packet->transport != FT_TRANSPORT_IB)
 		return FT_QP0_ON_ROCE;
 	if (packet->dest_qp == MULTICAST_QP && !ud)
