@@ -121,25 +121,39 @@ static char *open_definition(struct ft_opensm *opensm, char *text)
 	return opensm->failed ? NULL : colon + 1;
 }
 
+/*
+ * A line that begins with ';' ends the definition only if that is all there is: ";" and a line feed,
+ * or blanks and ";" at the end of the file. Else OpenSM goes on reading at a wrong place, and fails.
+ */
+static void note_semicolon(struct ft_opensm *opensm, const char *line, const char *semicolon)
+{
+	const char *all_there_is = semicolon == line ? "\n" : "";
+
+	if (strcmp(semicolon + 1, all_there_is) == 0)
+		ft_opensm_say(opensm, FT_WARNING, "semicolon-first",
+			      "a line that begins with ';' is taken only because nothing else "
+			      "stands in it");
+	else
+		ft_opensm_fail(opensm, "semicolon-first", "a line begins with ';'");
+}
+
 static void read_piece(struct ft_opensm *opensm, char *text)
 {
+	const char *line = text;
 	char *end;
 
-	for (text += strspn(text, blanks); *text != '\0' && !opensm->failed;
-	     text += strspn(text, blanks)) {
-		if (opensm->open == SIZE_MAX) {
+	for (text += strspn(text, blanks); *text != '\0'; text += strspn(text, blanks)) {
+		if (opensm->open != SIZE_MAX && *text == ';')
+			note_semicolon(opensm, line, text);
+		else if (opensm->open == SIZE_MAX)
 			text = open_definition(opensm, text);
-			if (text == NULL)
-				return;
-		} else if (*text == ';') {
-			ft_opensm_fail(opensm, "semicolon-first", "a line begins with ';'");
+		if (opensm->failed)
 			return;
-		}
 		end = strchr(text, ';');
 		if (end != NULL)
 			*end = '\0';
 		read_items(opensm, text);
-		if (end == NULL)
+		if (end == NULL || opensm->failed)
 			return;
 		opensm->open = SIZE_MAX;
 		text = end + 1;

@@ -57,6 +57,11 @@ __attribute__((format(printf, 4, 5))) void ft_opensm_say(struct ft_opensm *opens
 							 enum ft_diagnostic_severity severity,
 							 const char *code, const char *format, ...);
 
+/* OpenSM takes a word for `whole` if it is a prefix of it. */
+bool ft_opensm_abbreviates(const char *word, const char *whole);
+void ft_opensm_note_abbreviation(struct ft_opensm *opensm, const char *code, const char *word,
+				 const char *whole);
+
 /* A word and the value behind '=' (NULL: none), white space stripped. Both lie in the text. */
 struct ft_opensm_token {
 	char *name, *value;

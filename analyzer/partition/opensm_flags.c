@@ -8,14 +8,14 @@
  * Words match if the file's is a prefix of OpenSM's, and the first that matches wins; so "s" is
  * "scope", and an empty word is the first one. "indx0" alone must be written out.
  */
-static bool abbreviates(const char *word, const char *whole)
+bool ft_opensm_abbreviates(const char *word, const char *whole)
 {
 	return strncmp(word, whole, strlen(word)) == 0;
 }
 
 /* A last letter left out changes nothing for the reader; more than that might. */
-static void note_abbreviation(struct ft_opensm *opensm, const char *code, const char *word,
-			      const char *whole)
+void ft_opensm_note_abbreviation(struct ft_opensm *opensm, const char *code, const char *word,
+				 const char *whole)
 {
 	if (strlen(word) + 1 < strlen(whole))
 		ft_opensm_say(opensm, FT_WARNING, code, "OpenSM takes \"%.40s\" for \"%s\"", word,
@@ -35,10 +35,11 @@ static bool read_membership(struct ft_opensm *opensm, const char *word,
 		ft_opensm_say(opensm, FT_ERROR, "membership-empty-means-full",
 			      "OpenSM takes an empty membership for full");
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		if (!abbreviates(word, words[i].word))
+		if (!ft_opensm_abbreviates(word, words[i].word))
 			continue;
 		if (word[0] != '\0')
-			note_abbreviation(opensm, "membership-abbreviated", word, words[i].word);
+			ft_opensm_note_abbreviation(opensm, "membership-abbreviated", word,
+						    words[i].word);
 		*membership = words[i].membership;
 		return true;
 	}
@@ -111,9 +112,9 @@ bool ft_opensm_group_flag(struct ft_opensm *opensm, const struct ft_opensm_token
 	for (size_t i = 0; i < sizeof number_flags / sizeof *number_flags; i++) {
 		const struct number_flag *flag = &number_flags[i];
 
-		if (!abbreviates(token->name, flag->word))
+		if (!ft_opensm_abbreviates(token->name, flag->word))
 			continue;
-		note_abbreviation(opensm, "flag-abbreviated", token->name, flag->word);
+		ft_opensm_note_abbreviation(opensm, "flag-abbreviated", token->name, flag->word);
 		if (read_number(flag, token->value, &number))
 			set_number(flags, flag->name, number);
 		else
@@ -141,12 +142,12 @@ void ft_opensm_flag(struct ft_opensm *opensm, const struct ft_opensm_token *toke
 	if (strcmp(token->name, "indx0") == 0) {
 		flags->index0 = true;
 		json_object_set_new(flags->json, "indx0", json_true());
-	} else if (abbreviates(token->name, "ipoib")) {
-		note_abbreviation(opensm, "flag-abbreviated", token->name, "ipoib");
+	} else if (ft_opensm_abbreviates(token->name, "ipoib")) {
+		ft_opensm_note_abbreviation(opensm, "flag-abbreviated", token->name, "ipoib");
 		flags->ipoib = true;
 		json_object_set_new(flags->json, "ipoib", json_true());
-	} else if (abbreviates(token->name, "defmember")) {
-		note_abbreviation(opensm, "flag-abbreviated", token->name, "defmember");
+	} else if (ft_opensm_abbreviates(token->name, "defmember")) {
+		ft_opensm_note_abbreviation(opensm, "flag-abbreviated", token->name, "defmember");
 		read_defmember(opensm, token->value, flags);
 	} else {
 		ft_opensm_say(opensm, FT_WARNING, "flag-unknown",
@@ -191,8 +192,11 @@ static bool set_pkey(uint8_t mgid[16], uint16_t base)
 }
 
 static const char *why_not_made(const struct ft_opensm_partition *partition,
-				const struct ft_opensm_flags *group, uint8_t mgid[16])
+				const struct ft_opensm_flags *group, const char *text,
+				uint8_t mgid[16])
 {
+	if (text == NULL || inet_pton(AF_INET6, text, mgid) != 1 || mgid[0] != 0xff)
+		return "mgid-invalid";
 	if (!set_pkey(mgid, partition->base))
 		return "mgid-pkey-mismatch";
 	if (group->mtu >= 0 && partition->mtu >= 0 && group->mtu != partition->mtu)
@@ -202,37 +206,34 @@ static const char *why_not_made(const struct ft_opensm_partition *partition,
 	return NULL;
 }
 
+static void add_group(struct ft_opensm_partition *partition, const uint8_t mgid[16], json_t *flags)
+{
+	char text[INET6_ADDRSTRLEN];
+	json_t *group = json_pack("{s:s}", "mgid", inet_ntop(AF_INET6, mgid, text, sizeof text));
+
+	json_object_update(group, flags);
+	if (json_object_get(partition->flags, "mgid") == NULL)
+		json_object_set_new(partition->flags, "mgid", json_array());
+	json_array_append_new(json_object_get(partition->flags, "mgid"), group);
+}
+
 void ft_opensm_group(struct ft_opensm *opensm, const char *mgid, char *rest)
 {
 	struct ft_opensm_partition *partition =
 		(struct ft_opensm_partition *)opensm->partitions.items + opensm->open;
 	struct ft_opensm_flags flags = { .json = json_object(), -1, -1, -1 };
 	uint8_t address[16];
-	char text[INET6_ADDRSTRLEN];
 	const char *wrong;
 
-	if (mgid == NULL || inet_pton(AF_INET6, mgid, address) != 1 || address[0] != 0xff) {
-		ft_opensm_fail(opensm, "bad-mgid", "\"%.50s\" is no multicast GID",
-			       mgid != NULL ? mgid : "");
-		json_decref(flags.json);
-		return;
-	}
 	if (read_group_flags(opensm, rest, &flags) == 0)
 		ft_opensm_say(
 			opensm, FT_WARNING, "mgid-without-flags",
 			"OpenSM reads left-over text of an earlier line as this group's flags");
-	wrong = why_not_made(partition, &flags, address);
+	wrong = why_not_made(partition, &flags, mgid, address);
 	if (wrong != NULL)
-		ft_opensm_say(opensm, FT_WARNING, wrong, "OpenSM does not make the group %.50s",
-			      mgid);
-	if (wrong == NULL && json_object_get(partition->flags, "mgid") == NULL)
-		json_object_set_new(partition->flags, "mgid", json_array());
-	if (wrong == NULL) {
-		json_t *group =
-			json_pack("{s:s}", "mgid", inet_ntop(AF_INET6, address, text, sizeof text));
-
-		json_object_update(group, flags.json);
-		json_array_append_new(json_object_get(partition->flags, "mgid"), group);
-	}
+		ft_opensm_say(opensm, FT_WARNING, wrong, "OpenSM does not make the group \"%.50s\"",
+			      mgid != NULL ? mgid : "");
+	else
+		add_group(partition, address, flags.json);
 	json_decref(flags.json);
 }

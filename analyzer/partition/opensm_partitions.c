@@ -176,6 +176,7 @@ struct ft_opensm_partition *ft_opensm_define(struct ft_opensm *opensm,
 	return partition;
 }
 
+/* In OpenSM's order: "A" is ALL, and "ALL_" is ALL_CAS. */
 static const struct {
 	const char *word;
 	enum ft_member_kind kind;
@@ -187,12 +188,14 @@ static const struct {
 	{ "SELF", FT_MEMBER_SELF },
 };
 
-static bool read_who(const char *word, struct ft_member *member)
+static bool read_who(struct ft_opensm *opensm, const char *word, struct ft_member *member)
 {
 	char *end;
 
 	for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
-		if (strcmp(keywords[i].word, word) == 0) {
+		if (ft_opensm_abbreviates(word, keywords[i].word)) {
+			ft_opensm_note_abbreviation(opensm, "keyword-abbreviated", word,
+						    keywords[i].word);
 			member->kind = keywords[i].kind;
 			return true;
 		}
@@ -208,9 +211,9 @@ void ft_opensm_item(struct ft_opensm *opensm, const struct ft_opensm_token *toke
 	struct ft_member member = { .origin = opensm->origin };
 	struct ft_member *added;
 
-	if (strcmp(token->name, "NONE") == 0)
+	if (ft_opensm_abbreviates(token->name, "NONE"))
 		return;
-	if (!read_who(token->name, &member)) {
+	if (!read_who(opensm, token->name, &member)) {
 		ft_opensm_fail(opensm, "bad-port-guid", "\"%.40s\" is no port GUID and no keyword",
 			       token->name);
 		return;
