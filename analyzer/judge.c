@@ -244,10 +244,10 @@ static struct ft_flow *flow_of(struct ft_judge *judge, const struct ft_lookup *l
 			       uint64_t ts_ns, bool *changed)
 {
 	uint16_t base = lookup->key.pkey & 0x7fff;
-	struct ft_flow_key other = lookup->flow;
 	struct ft_flow *flow =
 		ft_flow_find_or_create(judge->flows, &lookup->flow, lookup->hash, ts_ns);
 	bool silent = ts_ns > flow->last_ns && ts_ns - flow->last_ns > judge->flow_timeout_ns;
+	struct ft_flow_key other;
 
 	if (ts_ns > flow->last_ns)
 		flow->last_ns = ts_ns;
@@ -258,6 +258,7 @@ static struct ft_flow *flow_of(struct ft_judge *judge, const struct ft_lookup *l
 	if (flow->first_base == base)
 		return flow;
 	*changed = true;
+	other = lookup->flow;
 	other.base = base;
 	return ft_flow_find_or_create(judge->flows, &other, ft_flow_hash(judge->flows, &other),
 				      ts_ns);

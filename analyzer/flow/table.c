@@ -23,7 +23,8 @@ struct ft_flow_table {
 	uint64_t seed;
 	uint64_t created, evicted;
 	uint32_t capacity, used, hand;
-	unsigned slot_bits;
+	uint32_t slot_mask;
+	unsigned slot_shift; /* 32 less the bits of the mask */
 };
 
 enum { EVICTION_SAMPLE = 64 };
@@ -38,7 +39,7 @@ static void *reserve(size_t bytes)
 
 static size_t slots_bytes(const struct ft_flow_table *table)
 {
-	return ((size_t)1 << table->slot_bits) * sizeof *table->slots;
+	return ((size_t)table->slot_mask + 1) * sizeof *table->slots;
 }
 
 static size_t records_bytes(const struct ft_flow_table *table)
@@ -57,9 +58,10 @@ int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64
 		return -ENOMEM;
 	made->capacity = capacity;
 	made->seed = seed;
-	made->slot_bits = 4;
-	while (1u << made->slot_bits < 2 * capacity)
-		made->slot_bits++;
+	made->slot_shift = 28;
+	while (1u << (32 - made->slot_shift) < 2 * capacity)
+		made->slot_shift--;
+	made->slot_mask = (1u << (32 - made->slot_shift)) - 1;
 	made->slots = reserve(slots_bytes(made));
 	if (made->slots == NULL)
 		goto free_table;
@@ -97,12 +99,12 @@ uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_ke
 
 static uint32_t home(const struct ft_flow_table *table, uint32_t hash)
 {
-	return hash >> (32 - table->slot_bits);
+	return hash >> table->slot_shift;
 }
 
 static uint32_t following(const struct ft_flow_table *table, uint32_t slot)
 {
-	return (slot + 1) & ((1u << table->slot_bits) - 1);
+	return (slot + 1) & table->slot_mask;
 }
 
 void ft_flow_prefetch_slot(const struct ft_flow_table *table, uint32_t hash)
@@ -151,7 +153,7 @@ struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_k
 /* Empty a slot and move those behind it that would no longer be found. */
 static void remove_slot(struct ft_flow_table *table, uint32_t hole)
 {
-	uint32_t mask = (1u << table->slot_bits) - 1;
+	uint32_t mask = table->slot_mask;
 
 	for (uint32_t at = following(table, hole); table->slots[at].record != 0;
 	     at = following(table, at)) {
