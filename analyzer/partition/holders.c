@@ -70,9 +70,20 @@ static bool own_address(struct ft_holders *walk, struct ft_holder *holder)
 	return false;
 }
 
+/* From where the GID's prefixes are the address's as well, they have been walked. */
+static bool is_walked(const struct ft_holders *walk)
+{
+	const struct ft_map *map = walk->map;
+	uint32_t address = is_port(walk) ? map->ports[walk->endpoint].address : FT_NONE;
+
+	while (address != FT_NONE && address != walk->at)
+		address = map->address_parent[address];
+	return address != FT_NONE;
+}
+
 static bool own_gid(struct ft_holders *walk, struct ft_holder *holder)
 {
-	if (next_address(walk, holder))
+	if (!is_walked(walk) && next_address(walk, holder))
 		return true;
 	walk->stage = KEYWORDS;
 	return false;

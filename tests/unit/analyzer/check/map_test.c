@@ -326,7 +326,7 @@ static void an_address_belongs_to_every_prefix_around_it(void **state)
 
 /* One port, named by several lines at once. */
 static const struct ft_declared named_twice = {
-	TENANTS({ .name = "red", .class = FT_CUSTOMER }),
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "all", .class = FT_CUSTOMER }),
 	PORTS({ .host = "h",
 		.has_guid = true,
 		.guid = 9,
@@ -365,7 +365,12 @@ static const struct ft_declared named_twice = {
 		     ALWAYS({ .kind = FT_MEMBER_PREFIX,
 			      .membership = FT_FULL,
 			      .is_gid = true,
-			      .prefix = { { 0xfe, 0x80, [15] = 9 }, 128 } }) }),
+			      .prefix = { { 0xfe, 0x80, [15] = 9 }, 128 } }) },
+		   { .base = 7,
+		     .tenant = 1,
+		     ALWAYS({ .kind = FT_MEMBER_PREFIX,
+			      .membership = FT_FULL,
+			      .prefix = { { 0 }, 0 } }) }),
 };
 
 static void the_most_specific_line_decides_and_of_equals_the_fuller(void **state)
@@ -379,7 +384,9 @@ static void the_most_specific_line_decides_and_of_equals_the_fuller(void **state
 	assert_int_equal(ft_map_membership(map, 0, 4, 0, NULL), FT_FULL);
 	assert_int_equal(ft_map_membership(map, 0, 5, 0, NULL), 0); /* beyond a router */
 	assert_int_equal(ft_map_membership(map, 0, 6, 0, NULL), FT_FULL);
-	assert_owners(map, 0, 0, "red"); /* once, however often it is listed */
+	assert_int_equal(ft_map_membership(map, 0, 7, 0, NULL),
+			 FT_FULL);           /* around address and GID */
+	assert_owners(map, 0, 0, "red all"); /* once, however often it is listed */
 	ft_map_destroy(map);
 }
 
