@@ -46,7 +46,7 @@ static void read_names(struct ft_topology *topology, const char *text, struct ft
 bool ft_topology_port_list(struct ft_topology *topology, const char *line)
 {
 	struct ft_sighting seen = { .port.has_guid = true };
-	char kind[3], peer_kind[3];
+	char kind[6], peer_kind[3];
 	unsigned lid, peer_port;
 	const char *link, *peer = NULL;
 	bool linked = false;
