@@ -1,0 +1,1 @@
+"""A second decoder, written from the format descriptions alone; it shares no code with fabtap."""
