@@ -6,17 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define obstack_chunk_alloc malloc
-#define obstack_chunk_free  free
-
 int ft_summary_create(struct ft_summary **summary)
 {
 	struct ft_summary *made = calloc(1, sizeof *made);
 
 	if (made == NULL)
 		return -ENOMEM;
-	obstack_init(&made->words);
-	made->empty = obstack_alloc(&made->words, 1);
 	*summary = made;
 	return 0;
 }
@@ -25,15 +20,16 @@ void ft_summary_destroy(struct ft_summary *summary)
 {
 	if (summary == NULL)
 		return;
-	obstack_free(&summary->words, NULL);
+	ft_arena_destroy(summary->words);
 	free(summary);
 }
 
 void *ft_summary_take(struct ft_summary *summary, size_t count, size_t size)
 {
-	void *room = obstack_alloc(&summary->words, (int)(count * size + 1));
+	void *room = ft_arena_take(summary->words, count * size);
 
-	memset(room, 0, count * size);
+	if (room == NULL)
+		abort();
 	return room;
 }
 
@@ -221,8 +217,10 @@ const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_ac
 {
 	struct ft_report *report = &summary->report;
 
-	obstack_free(&summary->words, summary->empty);
-	summary->empty = obstack_alloc(&summary->words, 1);
+	ft_arena_destroy(summary->words);
+	summary->words = ft_arena_create();
+	if (summary->words == NULL)
+		abort();
 	*report = (struct ft_report){
 		.frames = account->totals.frames,
 		.bytes = account->totals.bytes,

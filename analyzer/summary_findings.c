@@ -50,7 +50,7 @@ static struct ft_report_finding finding_row(struct ft_summary *summary,
 		.severity = (uint8_t)finding->severity,
 		.violation = ft_rule_text(finding->rule)->violation,
 		.certainty = 1,
-		.summary = ft_wording_summary(&summary->words, declared, finding),
+		.summary = ft_wording_summary(summary->words, declared, finding),
 		.first_ts_ns = finding->first_ts_ns,
 		.last_ts_ns = finding->last_ts_ns,
 		.packets = finding->packets,
@@ -72,7 +72,7 @@ static struct ft_report_finding finding_row(struct ft_summary *summary,
 	memcpy(row.id, finding->id, sizeof row.id);
 	memcpy(row.dest_qps, finding->dest_qps, sizeof row.dest_qps);
 	memcpy(row.frames, finding->frames, sizeof row.frames);
-	row.evidence_count = ft_wording_evidence(&summary->words, declared, finding, sentences,
+	row.evidence_count = ft_wording_evidence(summary->words, declared, finding, sentences,
 						 EVIDENCE_SENTENCES);
 	set_origin(&row, declared, &finding->origin);
 	return row;
@@ -123,7 +123,7 @@ static const char *leaf_sentence(struct ft_summary *summary, const struct ft_dec
 	const char *host_a = declared->ports[found->port_a].host;
 	const char *host_b = declared->ports[found->port_b].host;
 
-	return ft_words(&summary->words, "%s and %s are both on %s",
+	return ft_words(summary->words, "%s and %s are both on %s",
 			host_a == NULL ? "a port" : host_a, host_b == NULL ? "a port" : host_b,
 			found->leaf);
 }
@@ -137,9 +137,9 @@ static struct ft_report_finding cotenancy_row(struct ft_summary *summary,
 	const char **sentences = ft_summary_take(summary, 1, sizeof *sentences);
 	struct ft_report_finding row =
 		map_row(summary, FT_RULE_TENANT_COTENANCY,
-			ft_words(&summary->words, "%s\n%s\n%s", a, b, found->leaf));
+			ft_words(summary->words, "%s\n%s\n%s", a, b, found->leaf));
 
-	row.summary = ft_words(&summary->words, "%s and %s share leaf %s, which the map forbids", a,
+	row.summary = ft_words(summary->words, "%s and %s share leaf %s, which the map forbids", a,
 			       b, found->leaf);
 	sentences[0] = leaf_sentence(summary, declared, found);
 	row.evidence = sentences;

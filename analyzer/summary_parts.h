@@ -1,14 +1,13 @@
 #pragma once
 
-#include <obstack.h>
+#include <partition/arena.h>
 
 #include "summary.h"
 
 /* How summary.c and its parts share the model being filled. */
 struct ft_summary {
 	struct ft_report report;
-	struct obstack words; /* everything the report points to */
-	void *empty;          /* first object in `words`: freeing it frees all */
+	struct ft_arena *words; /* everything the report points to; NULL: nothing yet */
 };
 
 /* Zeroed room for `count` things, freed with the report; never NULL. */

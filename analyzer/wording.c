@@ -2,21 +2,34 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define obstack_chunk_alloc malloc
-#define obstack_chunk_free  free
+static const char *keep(struct ft_arena *words, const char *text, size_t length)
+{
+	const char *kept = ft_arena_text(words, text, length);
 
-const char *ft_words(struct obstack *words, const char *format, ...)
+	if (kept == NULL)
+		abort();
+	return kept;
+}
+
+const char *ft_words(struct ft_arena *words, const char *format, ...)
 {
 	va_list values;
+	char *text;
+	const char *kept;
+	int length;
 
 	va_start(values, format);
-	obstack_vprintf(words, format, values);
+	length = vasprintf(&text, format, values);
 	va_end(values);
-	obstack_1grow(words, '\0');
-	return obstack_finish(words);
+	if (length < 0)
+		abort();
+	kept = keep(words, text, (size_t)length);
+	free(text);
+	return kept;
 }
 
 /*
@@ -53,17 +66,12 @@ static const char *const templates[FT_RULES] = {
 		"{s} sent to {d} with P_Key {p}, unusual where segments isolate the tenants",
 };
 
-static void grow_text(struct obstack *words, const char *text)
+static void write_end(FILE *out, const struct ft_declared *declared,
+		      const struct ft_subject_end *end)
 {
-	obstack_printf(words, "%s", text);
-}
-
-static void grow_end(struct obstack *words, const struct ft_declared *declared,
-		     const struct ft_subject_end *end)
-{
-	grow_text(words, end->host != NULL ? end->host : end->address);
+	fputs(end->host != NULL ? end->host : end->address, out);
 	if (end->tenant != FT_NONE)
-		obstack_printf(words, " (%s)", declared->tenants[end->tenant].name);
+		fprintf(out, " (%s)", declared->tenants[end->tenant].name);
 }
 
 static const char *partition_name(const struct ft_declared *declared, uint16_t pkey)
@@ -81,54 +89,65 @@ static const char *partition_name(const struct ft_declared *declared, uint16_t p
 	return "undeclared";
 }
 
-static void grow_place(struct obstack *words, const struct ft_subject *subject)
+static void write_place(FILE *out, const struct ft_subject *subject)
 {
 	if (subject->has_vni)
-		obstack_printf(words, " (VNI %" PRIu32 ")", subject->vni);
+		fprintf(out, " (VNI %" PRIu32 ")", subject->vni);
 	else if (subject->vlan != 0)
-		obstack_printf(words, " (VLAN %u)", subject->vlan);
+		fprintf(out, " (VLAN %u)", subject->vlan);
 }
 
-static void grow_field(struct obstack *words, const struct ft_declared *declared,
-		       const struct ft_subject *subject, char field)
+static void write_field(FILE *out, const struct ft_declared *declared,
+			const struct ft_subject *subject, char field)
 {
 	switch (field) {
 	case 's':
-		grow_end(words, declared, &subject->src);
+		write_end(out, declared, &subject->src);
 		break;
 	case 'd':
-		grow_end(words, declared, &subject->dst);
+		write_end(out, declared, &subject->dst);
 		break;
 	case 'p':
-		obstack_printf(words, "0x%04x", subject->pkey);
+		fprintf(out, "0x%04x", subject->pkey);
 		break;
 	case 'o':
-		grow_text(words, partition_name(declared, subject->pkey));
+		fputs(partition_name(declared, subject->pkey), out);
 		break;
 	default:
-		grow_place(words, subject);
+		write_place(out, subject);
 		break;
 	}
 }
 
-const char *ft_wording_summary(struct obstack *words, const struct ft_declared *declared,
+const char *ft_wording_summary(struct ft_arena *words, const struct ft_declared *declared,
 			       const struct ft_finding *finding)
 {
-	for (const char *at = templates[finding->rule]; *at != '\0';) {
+	const char *at = templates[finding->rule];
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	const char *kept;
+
+	if (out == NULL)
+		abort();
+	while (*at != '\0') {
 		size_t plain = strcspn(at, "{");
 
-		obstack_printf(words, "%.*s", (int)plain, at);
+		fwrite(at, 1, plain, out);
 		at += plain;
 		if (*at == '\0')
 			break;
-		grow_field(words, declared, &finding->subject, at[1]);
+		write_field(out, declared, &finding->subject, at[1]);
 		at += strlen("{x}");
 	}
-	obstack_1grow(words, '\0');
-	return obstack_finish(words);
+	if (fclose(out) != 0)
+		abort();
+	kept = keep(words, text, length);
+	free(text);
+	return kept;
 }
 
-static const char *icrc_sentence(struct obstack *words, const struct ft_finding *finding)
+static const char *icrc_sentence(struct ft_arena *words, const struct ft_finding *finding)
 {
 	if (finding->packets >= finding->flow_packets)
 		return ft_words(words,
@@ -141,7 +160,7 @@ static const char *icrc_sentence(struct obstack *words, const struct ft_finding 
 			finding->packets, finding->flow_packets);
 }
 
-size_t ft_wording_evidence(struct obstack *words, const struct ft_declared *declared,
+size_t ft_wording_evidence(struct ft_arena *words, const struct ft_declared *declared,
 			   const struct ft_finding *finding, const char **sentences, size_t room)
 {
 	const struct ft_origin *origin = &finding->origin;

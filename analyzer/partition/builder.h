@@ -4,7 +4,7 @@
 
 #include <partition/declared.h>
 
-#include "arena.h"
+#include <partition/arena.h>
 #include "keys.h"
 
 /* A declared map while it is being read. Readers fill the lists; ft_builder_finish() seals them. */

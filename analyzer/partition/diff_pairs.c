@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
+#include <partition/arena.h>
 #include "document.h"
 #include "ports.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
+#include <partition/arena.h>
 #include "keys.h"
 
 struct resolving {

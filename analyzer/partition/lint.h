@@ -2,7 +2,7 @@
 
 #include <partition/map.h>
 
-#include "arena.h"
+#include <partition/arena.h>
 #include "ports.h"
 
 /* Inside of `map lint`: one function per family of checks, each adding diagnostics. */

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "arena.h"
+#include <partition/arena.h>
 
 #include <partition/declared.h>
 

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* Memory that lives and dies together: everything a declared map is made of. */
+/* Memory that lives and dies together: all that a declared map, or a report, is made of. */
 struct ft_arena;
 
 struct ft_arena *ft_arena_create(void);        /* NULL: no memory */
