@@ -105,16 +105,6 @@ static void count_coverage(struct ft_account *account, const struct ft_account_i
 	account->undecodable += judgement->kind == FT_FRAME_BROKEN;
 }
 
-/* Bits of the rules that make a finding of this frame. */
-static uint32_t reported_rules(const struct ft_judgement *judgement)
-{
-	if (judgement->kind == FT_FRAME_BAD_ICRC)
-		return 1u << FT_RULE_DECODE_BAD_ICRC;
-	if (judgement->grace)
-		return 1u << FT_RULE_TENANT_GRACE;
-	return judgement->rules;
-}
-
 static uint32_t violated_rules(uint32_t rules)
 {
 	uint32_t violated = 0;
@@ -145,10 +135,10 @@ static void count_frame(struct ft_account *account, const struct ft_account_item
 		totals->pkeys[item->key->pkey].bytes += item->frame->wire;
 	}
 	count_coverage(account, item);
-	if (rules != 0) {
-		cell->violating += violated_rules(rules) != 0;
-	} else if (judged != NULL && judged->verdict.exception != FT_NONE &&
-		   !judged->exception_noted && item->judgement->kind == FT_FRAME_JUDGED) {
+	if (rules != 0 && violated_rules(rules) != 0) {
+		cell->violating++;
+	} else if (item->judgement->permitted && !item->judgement->grace &&
+		   !judged->exception_noted) {
 		judged->exception_noted = true;
 		ft_totals_except(totals, index, judged->verdict.exception);
 	}
@@ -166,7 +156,7 @@ static uint32_t find_finding(struct ft_account *account, const struct ft_account
 	index = ft_findings_of(&account->findings, rule, &subject);
 	if (index == FT_NONE || verdict == NULL)
 		return index;
-	account->findings.items[index].origin = verdict->origin;
+	account->findings.items[index].origin = ft_verdict_origin(verdict, rule);
 	if (rule == FT_RULE_TENANT_CROSSING && verdict->crossing_between_customers)
 		account->findings.items[index].severity = FT_CRITICAL;
 	return index;
@@ -222,7 +212,7 @@ static void count_findings(struct ft_account *account, const struct ft_account_i
 
 int ft_account_add(struct ft_account *account, const struct ft_account_item *item)
 {
-	uint32_t rules = reported_rules(item->judgement);
+	uint32_t rules = item->judgement->rules;
 	char comment[COMMENT_TEXT];
 
 	if (item->first)

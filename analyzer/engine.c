@@ -133,10 +133,10 @@ static void describe(const struct ft_engine *engine, const struct ft_judgement *
 		.grace = judgement->grace,
 		.judged = judgement->kind == FT_FRAME_JUDGED && !judgement->undecided,
 	};
-	for (unsigned rule = 0; rule < FT_RULES && !judgement->grace; rule++) {
+	for (unsigned rule = 0; rule < FT_RULES; rule++) {
 		const struct ft_rule_text *text = ft_rule_text(rule);
 
-		if ((judgement->rules >> rule & 1) == 0)
+		if ((judgement->rules >> rule & 1) == 0 || rule == FT_RULE_TENANT_GRACE)
 			continue;
 		if (text->violation && verdict->rule_count < RULE_NAMES)
 			names[verdict->rule_count++] = text->name;
@@ -147,7 +147,7 @@ static void describe(const struct ft_engine *engine, const struct ft_judgement *
 		return;
 	verdict->from = tenant_name(engine, judged->verdict.src.tenant);
 	verdict->to = tenant_name(engine, judged->verdict.dst.tenant);
-	if (judged->verdict.exception != FT_NONE)
+	if (judgement->permitted)
 		verdict->exception =
 			ft_map_declared(engine->map)->exceptions[judged->verdict.exception].id;
 }

@@ -299,19 +299,18 @@ static void judge_by_map(struct ft_judge *judge, const struct ft_lookup *lookup,
 	if (lookup->kind != FT_FRAME_JUDGED)
 		return;
 	verdict = &judgement->judged->verdict;
-	judgement->rules = verdict->rules;
+	changed = changed && ft_check_follows_pkey(judge->map, &lookup->key);
+	judgement->rules = ft_verdict_rules(verdict, changed);
 	judgement->undecided = verdict->undecided;
-	judgement->grace = verdict->grace;
-	if (changed && ft_check_judges_pkey(judge->map, &lookup->key)) {
-		judgement->rules |= 1u << FT_RULE_PKEY_CHANGED_ON_CONNECTION;
-		judgement->grace = false; /* it broke this rule a moment ago as well */
-	}
+	judgement->grace = (judgement->rules & 1u << FT_RULE_TENANT_GRACE) != 0;
+	judgement->permitted = !changed && verdict->exception != FT_NONE;
 }
 
 static void count_bad_icrc(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
 			   struct ft_judgement *judgement)
 {
 	judgement->undecided = true;
+	judgement->rules = 1u << FT_RULE_DECODE_BAD_ICRC;
 	if (!lookup->has_flow)
 		return;
 	judgement->flow = ft_flow_find_or_create(judge->flows, &lookup->flow, lookup->hash, ts_ns);

@@ -29,6 +29,7 @@ struct ft_judgement {
 	enum ft_frame_kind kind;
 	uint32_t rules;          /* violations and notes, bit per enum ft_rule */
 	bool undecided, grace;
+	bool permitted;          /* a crossing that an exception of the map permits */
 	bool untimed;            /* undecided because the map changes with time and the frame has none */
 	struct ft_judged *judged; /* NULL: nothing of the frame could be looked up, or `cell` says it all */
 	uint32_t cell;           /* of the totals, if the flow's frames break no rule; else FT_NONE */

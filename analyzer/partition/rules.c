@@ -49,9 +49,6 @@ static const struct ft_rule_text texts[FT_RULES] = {
 	[FT_RULE_SPOOF_ADDRESS_MISMATCH] = { "spoof.address-mismatch", FT_CRITICAL, true,
 					     "The two addresses of one end are declared for "
 					     "different ports or hosts." },
-	[FT_RULE_DECODE_PATH_REWRITTEN] = { "decode.path-rewritten", FT_INFO, false,
-					    "Every frame of the flow has a wrong ICRC, so "
-					    "something on the path rewrites them." },
 	[FT_RULE_DECODE_BAD_ICRC] = { "decode.bad-icrc", FT_INFO, false,
 				      "The ICRC is wrong, so no field of the frame can be "
 				      "trusted." },

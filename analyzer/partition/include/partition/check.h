@@ -16,8 +16,7 @@ enum ft_rule {
 	FT_RULE_PKEY_CHANGED_ON_CONNECTION, FT_RULE_TENANT_CROSSING, FT_RULE_TENANT_UNKNOWN_ENDPOINT,
 	FT_RULE_TENANT_WRONG_SEGMENT, FT_RULE_TENANT_OUTSIDE_VALIDITY, FT_RULE_TENANT_GRACE, FT_RULE_TENANT_COTENANCY,
 	FT_RULE_MAP_FAIL_OPEN, FT_RULE_SPOOF_ADDRESS_MISMATCH,
-	FT_RULE_DECODE_PATH_REWRITTEN,   /* every frame of a flow has a wrong ICRC */
-	FT_RULE_DECODE_BAD_ICRC,         /* wrong ICRC on a flow that is otherwise healthy */
+	FT_RULE_DECODE_BAD_ICRC,         /* wrong ICRC: not judged; the evidence says whether every frame of the flow has one */
 	FT_RULE_DECODE_PKEY_UNUSUAL,     /* RoCE where segments isolate: base is neither 0x7fff nor declared */
 	FT_RULES,
 };
