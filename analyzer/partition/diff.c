@@ -161,12 +161,15 @@ int ft_map_diff(const struct ft_map *old, const struct ft_map *new, bool json, F
 		size_t *changes)
 {
 	const struct ft_declared *left = ft_map_declared(old), *right = ft_map_declared(new);
+	json_t *exceptions = differences(exceptions_of, left, right),
+	       *tenants = differences(tenants_of, left, right);
+	json_t *members = ft_diff_members(left, right);
+	bool everywhere = json_array_size(exceptions) + json_array_size(tenants) != 0;
 	json_t *document =
 		json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "fabtap.map-diff/1",
 			  "old", map_document(left), "new", map_document(right), "pairs",
-			  ft_diff_pairs(old, new), "memberships", ft_diff_members(left, right),
-			  "exceptions", differences(exceptions_of, left, right), "tenants",
-			  differences(tenants_of, left, right));
+			  ft_diff_pairs(old, new, members, everywhere), "memberships", members,
+			  "exceptions", exceptions, "tenants", tenants);
 	int failed;
 
 	if (document == NULL)

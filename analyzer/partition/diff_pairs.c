@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <partition/arena.h>
+#include "diff_touched.h"
 #include "document.h"
 #include "ports.h"
 
@@ -33,6 +34,7 @@ struct side {
 	struct ft_list delegates; /* of the partition or segment at hand */
 	struct ft_list pairs;
 	int64_t from_ns, to_ns; /* the epoch that `pairs` is about */
+	const struct ft_touched *touched;
 	bool failed;
 	struct {
 		int64_t at_ns;
@@ -170,16 +172,24 @@ static void pair_delegates(struct side *side)
 	side->delegates.count = 0;
 }
 
+static void add_members(struct side *side, const struct ft_partition *partition, int64_t at_ns)
+{
+	for (size_t i = 0; i < partition->interval_count; i++) {
+		const struct ft_interval *interval = &partition->intervals[i];
+
+		for (size_t j = 0; in_force(interval, at_ns) && j < interval->member_count; j++)
+			add_member(side, &interval->members[j], at_ns);
+	}
+}
+
 static void pair_partitions(struct side *side, int64_t at_ns)
 {
 	for (size_t i = 0; i < side->declared->partition_count; i++) {
 		const struct ft_partition *partition = &side->declared->partitions[i];
 
-		for (size_t j = 0; j < partition->interval_count; j++)
-			for (size_t k = 0; in_force(&partition->intervals[j], at_ns) &&
-					   k < partition->intervals[j].member_count;
-			     k++)
-				add_member(side, &partition->intervals[j].members[k], at_ns);
+		if (!ft_touches_partition(side->touched, &side->ports, partition))
+			continue;
+		add_members(side, partition, at_ns);
 		side->here.base = partition->base;
 		side->here.tenant = partition->tenant;
 		pair_delegates(side);
@@ -222,7 +232,7 @@ static bool any_concerns(const struct ft_declared *declared, uint32_t tenant)
 
 static void pair_segments(struct side *side, int64_t at_ns)
 {
-	for (size_t i = 0; i < side->declared->segment_count; i++) {
+	for (size_t i = 0; side->touched->segments && i < side->declared->segment_count; i++) {
 		const struct ft_segment *segment = &side->declared->segments[i];
 
 		if (!any_concerns(side->declared, segment->tenant))
@@ -332,10 +342,11 @@ static void compare(json_t *found, const struct side *old, const struct side *ne
 	}
 }
 
-static int open_side(struct side *side, const struct ft_map *map)
+static int open_side(struct side *side, const struct ft_map *map, const struct ft_touched *touched)
 {
 	*side = (struct side){ .map = map,
 			       .declared = ft_map_declared(map),
+			       .touched = touched,
 			       .delegates.item_size = sizeof(struct delegate),
 			       .pairs.item_size = sizeof(struct open_pair),
 			       .to_ns = FT_TIME_MIN };
@@ -361,18 +372,24 @@ static void walk(json_t *found, struct side *old, struct side *new)
 	}
 }
 
-json_t *ft_diff_pairs(const struct ft_map *old, const struct ft_map *new)
+json_t *ft_diff_pairs(const struct ft_map *old, const struct ft_map *new, const json_t *members,
+		      bool everywhere)
 {
 	struct side sides[2] = { 0 };
+	struct ft_touched touched;
 	json_t *found = json_array();
+	int failed = ft_touched_read(&touched, members, everywhere);
 
-	if (found != NULL && open_side(&sides[0], old) == 0 && open_side(&sides[1], new) == 0)
+	if (failed == 0)
+		failed = open_side(&sides[0], old, &touched);
+	if (failed == 0)
+		failed = open_side(&sides[1], new, &touched);
+	if (failed == 0 && found != NULL)
 		walk(found, &sides[0], &sides[1]);
-	else
-		sides[0].failed = true;
 	close_side(&sides[0]);
 	close_side(&sides[1]);
-	if (!sides[0].failed && !sides[1].failed)
+	ft_touched_release(&touched);
+	if (failed == 0 && !sides[0].failed && !sides[1].failed)
 		return found;
 	json_decref(found);
 	return NULL;

@@ -27,8 +27,10 @@ target_sources(partition PRIVATE
 	${CMAKE_CURRENT_LIST_DIR}/document.c
 	${CMAKE_CURRENT_LIST_DIR}/effective.c
 	${CMAKE_CURRENT_LIST_DIR}/show.c
+	${CMAKE_CURRENT_LIST_DIR}/show_text.c
 	${CMAKE_CURRENT_LIST_DIR}/ports.c
 	${CMAKE_CURRENT_LIST_DIR}/diff_members.c
+	${CMAKE_CURRENT_LIST_DIR}/diff_touched.c
 	${CMAKE_CURRENT_LIST_DIR}/diff_pairs.c
 	${CMAKE_CURRENT_LIST_DIR}/diff.c
 	${CMAKE_CURRENT_LIST_DIR}/lint.c
