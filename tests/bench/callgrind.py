@@ -8,8 +8,9 @@ import subprocess
 import cases
 import measure
 
-FEW, MANY = 20000, 60000  # the cost of start-up and of the first frame of each flow is in both
-FLOWS = 400
+FEW, MANY = 20000, 60000  # the cost of start-up is in both
+KNOWN_FLOWS = 400  # few: that of the first frame of each flow, too
+NEW_FLOWS = 1000000  # many: almost every run of four frames is the first of its flow
 
 # Source file (or shared object, where no debug information names one) to part of the path of a frame.
 PARTS = [
@@ -59,20 +60,20 @@ def read(path):
     return costs
 
 
-def count(bench, traffic, frames):
-    capture = bench.make("traffic", "small", "--frames", frames, "--flows", FLOWS, *traffic)
+def count(bench, site, traffic, frames):
+    capture = bench.make("traffic", site, "--frames", frames, *traffic)
     output = bench.folder / f"callgrind-{frames}"
     done = subprocess.run(
-        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", *cases.audit(bench, capture)],
+        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", *cases.audit(bench, capture, site)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise measure.Failure(f"valgrind: exit status {done.returncode}: {done.stderr.strip()}")
     return read(output)
 
 
-def per_frame(bench, traffic):
-    costs = count(bench, traffic, MANY)
-    costs.subtract(count(bench, traffic, FEW))
+def per_frame(bench, site, *traffic):
+    costs = count(bench, site, traffic, MANY)
+    costs.subtract(count(bench, site, traffic, FEW))
     return {where: cost / (MANY - FEW) for where, cost in costs.items() if cost > 0}
 
 
@@ -92,9 +93,11 @@ def print_parts(title, costs):
 def report(bench):
     if bench.tool("valgrind", "instructions are not counted") is None:
         raise measure.Failure("valgrind is not installed")
-    costs = per_frame(bench, cases.SLICES)
+    costs = per_frame(bench, "small", "--flows", KNOWN_FLOWS, *cases.SLICES)
     if not any("/decode/" in file for file, _, _ in costs):
         print("NOTE: fabtap has no debug information (-g): only shared objects and functions can be told apart")
     print_parts("slices of 128 bytes", costs)
-    print_parts("64 bytes payload, ICRC", per_frame(bench, ["--payload", 64]))
+    print_parts("64 bytes payload, ICRC", per_frame(bench, "small", "--flows", KNOWN_FLOWS, "--payload", 64))
+    print_parts("slices, one frame in four the first of its flow",
+                per_frame(bench, "wide", "--flows", NEW_FLOWS, *cases.SLICES))
     return 0
