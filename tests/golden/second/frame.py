@@ -72,7 +72,7 @@ _TRAILERS = {"metamako": _metamako, "exablaze": _exablaze}
 
 def _read_erf(packet, window, frame):
     packet.need(window, 16, "erf", "erf_short")
-    record = window.u16(10)
+    record = min(window.u16(10), window.wire)      # a pcap record bounds it
     if record < 16:
         packet.stop("erf_bad_rlen")
     container_ns, frame.ts_ns = frame.ts_ns, _erf_time(window)

@@ -66,7 +66,7 @@ def _read_mpls(packet, window):
 
 def _read_bare_ip(packet, window):
     """IP announced by its first four bits."""
-    packet.need(window, 1, "mpls", "eth_short")
+    packet.need(window, 1, "mpls", "ip_short")
     if window.u8(0) >> 4 in (4, 6):
         network.read_ip(packet, window, window.u8(0) >> 4)
 
@@ -102,7 +102,8 @@ def _read_mac_control(packet, window):
 def _read_mellanox(packet, window):
     packet.want_tunnel()
     packet.enter_tunnel("mlnx8949", kind="mlnx8949")
-    read_ethernet(packet, window)
+    tagged = window.captured(2) and window.u16(0) == 0x8100
+    read_ethernet(packet, window.step(4 if tagged else 0).unbounded())
 
 
 def read_sll(packet, window):

@@ -47,17 +47,19 @@ def labels(rng, count):
         packet = body(rng, rng.choice((0x04, 0x0A, 0x11)), rng.choice((0, 4, 64)))
         kind = rng.randrange(5)
         if kind == 0:
-            frame = build.mpls(build.CARRIERS[rng.choice(("v4", "v6"))][0](packet), rng.choice((1, 2, 7, 8, 9, 20)))
+            wrap = build.CARRIERS[rng.choice(("v4", "v4", "v6", "v6", "grh"))][0]
+            frame = build.mpls(wrap(packet), rng.choice((1, 2, 7, 8, 9, 20)))
         elif kind == 1:
             frame = _extended_ipv6(rng, packet)
         elif kind == 2:
             frame = build.over_ipv4(packet, rng.randbytes(4 * rng.randrange(11)))
         elif kind == 3:
-            frame = build.mellanox_ethertype(rng.choice((build.vlan, bytes))(seed_frame(rng)))
+            frame = build.mellanox_ethertype(rng.choice((b"", b"", b"\x81\0\x60\x64")) + seed_frame(rng))
         else:
             frame = _raw(rng)
-        cap = rng.randrange(len(frame)) if rng.random() < 0.2 else len(frame)
-        yield Frame(frame[:cap], len(frame), 247 if kind == 4 else 1)
+        wire = rng.randrange(len(frame)) if rng.random() < 0.1 else len(frame)
+        cap = rng.randrange(wire + 1) if rng.random() < 0.2 else wire
+        yield Frame(frame[:cap], wire, 247 if kind == 4 else 1)
 
 
 def _extended_ipv6(rng, packet):
