@@ -25,6 +25,8 @@ def decode(frame):
     except Stop:
         pass
     parts = getattr(packet, "parts", [])
+    for part in parts:
+        part.extra.update({"trailer": packet.extra["trailer"]} if "trailer" in packet.extra else {})
     whole = [packet] if packet.malformed or not parts else []
     return [part.result() for part in parts + whole]
 
@@ -32,6 +34,11 @@ def decode(frame):
 def _read_ethernet(packet, window, frame):
     if frame.fcs:
         window = _check_fcs(packet, window, frame.fcs)
+    _read_stamped(packet, window, frame)
+
+
+def _read_stamped(packet, window, frame):
+    """An Ethernet frame behind which a switch may have left its time."""
     try:
         link.read_ethernet(packet, window)
     finally:
@@ -123,7 +130,7 @@ def _read_erf_body(packet, window, kind, frame):
         if window.cap == window.wire and window.wire - window.at >= 4:
             stored = window.data[body:body + 4]
             packet.extra["fcs_ok"] = crc.crc32(window.data[window.at:body]) == stored
-        link.read_ethernet(packet, Window(window.data, window.at, window.cap, body))
+        _read_stamped(packet, Window(window.data, window.at, window.cap, body), frame)
     elif kind == ERF_INFINIBAND:
         link.read_infiniband(packet, window)
     elif kind == ERF_LINK:

@@ -132,11 +132,22 @@ def trailers(rng, count):
         clock = rng.choice((1700000693 * 10 ** 9, 1700000693 * 10 ** 9, 0, 5 * day))
         stamp = max(0, clock + rng.choice((0, 1, -1, 7, -7, 8, -8)) * day + rng.randrange(10 ** 9))
         frame = vary_stacks.seed_frame(rng)
+        if rng.random() < 0.3:
+            frame = rng.choice(build.TUNNELS + [build.mpls, build.vlan, build.avsp])(frame)
         padded = frame + bytes(rng.choice((0, 0, 6, 18)))
         tail = rng.choice((build.metamako, build.metamako, build.exablaze, _noise))(rng, stamp)
         data = padded + build.crc.crc32(padded) + tail + rng.choice((b"", rng.randbytes(4)))
-        cap = rng.randrange(len(data)) if rng.random() < 0.1 else len(data)
-        yield Frame(data[:cap], len(data), 1, 0, clock)
+        yield from _in_container(rng, data, clock)
+
+
+def _in_container(rng, data, clock):
+    kind = rng.choice(("plain", "plain", "fcs", "erf"))
+    if kind != "plain":
+        data += build.crc.crc32(data)
+    if kind == "erf":
+        data = build.erf(data, 2, ts_ns=clock)
+    cap = rng.randrange(len(data)) if rng.random() < 0.1 else len(data)
+    yield Frame(data[:cap], len(data), ERF if kind == "erf" else 1, 4 if kind == "fcs" else 0, clock)
 
 
 def _noise(rng, _):
