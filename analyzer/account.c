@@ -184,7 +184,8 @@ static uint32_t finding_of(struct ft_account *account, const struct ft_account_i
 static void count_findings(struct ft_account *account, const struct ft_account_item *item,
 			   uint32_t rules, char comment[COMMENT_TEXT])
 {
-	uint32_t dest_qp = (item->packet->has & FT_HAS_BTH) != 0 ? item->packet->dest_qp : FT_NONE;
+	bool known = (item->key->known & FT_NEED_DEST_QP) != 0;
+	uint32_t dest_qp = known ? item->packet->dest_qp : FT_NONE;
 	size_t length = 0;
 
 	comment[0] = '\0';

@@ -5,9 +5,11 @@
 #include <decode/decode.h>
 #include <decode/opcode.h>
 
-#define VL_SMP       15
-#define BTH_PKEY_END 4 /* opcode, flags and P_Key stand before the rest of the BTH */
-#define QKEY_LENGTH  4
+#define VL_SMP          15
+#define BTH_PKEY_END    4 /* bytes of the BTH that hold opcode and P_Key */
+#define BTH_DEST_QP_END 8
+#define BTH_LENGTH      12
+#define QKEY_LENGTH     4
 
 struct reading {
 	const struct ft_packet *packet;
@@ -49,21 +51,14 @@ static void read_addresses(const struct ft_packet *packet, struct ft_check_key *
 	}
 }
 
-/* The first `length` bytes behind the last header that was read, or NULL if they were cut off. */
-static const uint8_t *behind_headers(const struct reading *reading, uint32_t length)
+/* The Q_Key of a UD packet whose DETH was cut, or NULL if that was cut too. */
+static const uint8_t *cut_qkey(const struct reading *reading)
 {
-	static const uint8_t lengths[FT_LAYER_KINDS] = {
-		[FT_LAYER_UDP] = 8, [FT_LAYER_LRH] = 8, [FT_LAYER_GRH] = 40, [FT_LAYER_BTH] = 12
-	};
 	const struct ft_packet *packet = reading->packet;
-	const struct ft_layer *last;
-	uint32_t at;
+	const struct ft_layer *last = &packet->layers[packet->layer_count - 1];
+	uint32_t at = (uint32_t)last->offset + BTH_LENGTH;
 
-	if (packet->layer_count == 0)
-		return NULL;
-	last = &packet->layers[packet->layer_count - 1];
-	at = (uint32_t)last->offset + lengths[last->kind];
-	if (lengths[last->kind] == 0 || at > reading->captured || reading->captured - at < length)
+	if (last->kind != FT_LAYER_BTH || at + QKEY_LENGTH > reading->captured)
 		return NULL;
 	return reading->bytes + at;
 }
@@ -76,7 +71,7 @@ static void read_qkey(const struct reading *reading, struct ft_check_key *key)
 	const uint8_t *deth = NULL;
 
 	if ((packet->has & FT_HAS_DETH) == 0 && needed)
-		deth = behind_headers(reading, QKEY_LENGTH);
+		deth = cut_qkey(reading);
 	if ((packet->has & FT_HAS_DETH) == 0 && key->service == FT_UD && deth == NULL)
 		return;
 	key->known |= FT_NEED_QKEY;
@@ -118,16 +113,22 @@ static void read_bth(const struct reading *reading, struct ft_check_key *key)
 	read_class(reading, key);
 }
 
-/* A BTH that was cut may still show its P_Key. The DestQP stands behind it: taken for data. */
-static void read_cut_bth(const struct reading *reading, struct ft_check_key *key)
+/* A BTH that was cut may still show P_Key and DestQP. A DestQP that is not there is taken for data. */
+static void read_cut_bth(const struct ft_packet *packet, struct ft_check_key *key)
 {
-	const uint8_t *bth = behind_headers(reading, BTH_PKEY_END);
-
-	if (bth == NULL)
+	if (packet->bth_captured < BTH_PKEY_END)
 		return;
 	key->known |= FT_NEED_PKEY;
-	key->pkey = (uint16_t)(bth[2] << 8 | bth[3]);
-	key->service = bth[0] >> 5;
+	key->pkey = packet->pkey;
+	key->service = packet->opcode >> 5;
+	if (packet->bth_captured < BTH_DEST_QP_END)
+		return;
+	key->known |= FT_NEED_DEST_QP;
+	key->qp_kind = packet->dest_qp < 2 ? (uint8_t)packet->dest_qp : 2;
+	if (key->service != FT_UD)
+		key->known |= FT_NEED_QKEY;
+	if (key->qp_kind != 1)
+		key->known |= FT_NEED_CLASS;
 }
 
 /* No BTH: what was it going to be? */
@@ -146,8 +147,8 @@ static enum ft_frame_kind without_bth(const struct reading *reading, struct ft_c
 	if (is_native(packet) && packet->lrh.vl == VL_SMP)
 		return FT_FRAME_NEVER_JUDGED;
 	if (packet->truncated == FT_CUT_BTH && rdma) {
-		read_cut_bth(reading, key);
-		return FT_FRAME_JUDGED;
+		read_cut_bth(packet, key);
+		return key->qp_kind == 0 ? FT_FRAME_NEVER_JUDGED : FT_FRAME_JUDGED;
 	}
 	if (packet->truncated == FT_COMPLETE || packet->truncated > FT_CUT_BTH ||
 	    packet->truncated == FT_CUT_LINK || packet->truncated == FT_CUT_MACCTRL)
@@ -155,8 +156,8 @@ static enum ft_frame_kind without_bth(const struct reading *reading, struct ft_c
 	return FT_FRAME_CUT;
 }
 
-enum ft_frame_kind ft_frame_key_in(const struct ft_packet *packet, const uint8_t *bytes,
-				   uint32_t captured, struct ft_check_key *key)
+enum ft_frame_kind ft_frame_key(const struct ft_packet *packet, const uint8_t *bytes,
+				uint32_t captured, struct ft_check_key *key)
 {
 	struct reading reading = { packet, bytes, captured };
 

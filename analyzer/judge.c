@@ -131,10 +131,9 @@ void ft_judge_prepare(const struct ft_packet *packet, const uint8_t *frame, uint
 {
 	const unsigned needed = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP;
 
-	lookup->kind = ft_frame_key_in(packet, frame, captured, &lookup->key);
+	lookup->kind = ft_frame_key(packet, frame, captured, &lookup->key);
 	lookup->setup_qpn = 0;
-	lookup->has_flow = (packet->has & FT_HAS_BTH) != 0 &&
-			   (lookup->kind == FT_FRAME_JUDGED || lookup->kind == FT_FRAME_BAD_ICRC) &&
+	lookup->has_flow = (lookup->kind == FT_FRAME_JUDGED || lookup->kind == FT_FRAME_BAD_ICRC) &&
 			   (lookup->key.known & needed) == needed;
 	if (!lookup->has_flow)
 		return;

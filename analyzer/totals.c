@@ -142,7 +142,7 @@ void ft_totals_see(struct ft_totals *totals, uint32_t tenant, uint64_t digest)
 {
 	if (tenant == FT_NONE || totals->seen_count == SEEN_LIMIT)
 		return;
-	digest = ft_mix(digest, tenant + 0x9e3779b97f4a7c15u) | 1;
+	digest = ft_mix(digest ^ 0xa0761d6478bd642fu, tenant + 0x9e3779b97f4a7c15u) | 1;
 	if (!insert(totals->seen, totals->seen_mask, digest))
 		return;
 	totals->seen_count++;

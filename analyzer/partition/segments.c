@@ -184,8 +184,6 @@ static bool next_level(const struct ft_map *map, const struct ft_place *place,
 	level->kind++;
 	if (level->kind == FT_LEVEL_MAC && place->mac_at == FT_NONE)
 		level->kind++;
-	if (level->kind == FT_LEVEL_ALL && place->ip_at == FT_NONE && place->mac_at == FT_NONE)
-		level->kind++;
 	level->at = place->mac_at;
 	return level->kind <= FT_LEVEL_EVERYTHING;
 }

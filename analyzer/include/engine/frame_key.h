@@ -18,5 +18,5 @@ enum ft_frame_kind {
  * whatever the kind: as far as addresses were readable, ft_check() tells the tenant pair. The P_Key of
  * a packet was readable, and counts in totals, if FT_NEED_PKEY is in key->known.
  */
-enum ft_frame_kind ft_frame_key_in(const struct ft_packet *packet, const uint8_t *bytes, uint32_t captured,
+enum ft_frame_kind ft_frame_key(const struct ft_packet *packet, const uint8_t *bytes, uint32_t captured,
                                    struct ft_check_key *key);

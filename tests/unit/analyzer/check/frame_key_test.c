@@ -101,6 +101,18 @@ static const struct frame_case cases[] = {
 	{ "RoCEv2 cut behind its P_Key",
 	  WIRE_ETHERNET, 46, 74, FT_FRAME_JUDGED, A | T | P, 0xffff, 2, 0, 0,
 	  { ETHERNET(0x0800), IPV4_UDP(60, 0xc0, 4791), BTH(RC, 0xffff, 9) } },
+	{ "RoCEv2 cut behind its DestQP: RC needs no more",
+	  WIRE_ETHERNET, 50, 74, FT_FRAME_JUDGED, EVERYTHING, 0xffff, 2, 0, 0,
+	  { ETHERNET(0x0800), IPV4_UDP(60, 0xc0, 4791), BTH(RC, 0xffff, 9) } },
+	{ "RoCEv2 cut before its DestQP is whole",
+	  WIRE_ETHERNET, 49, 74, FT_FRAME_JUDGED, A | T | P, 0xffff, 2, 0, 0,
+	  { ETHERNET(0x0800), IPV4_UDP(60, 0xc0, 4791), BTH(RC, 0xffff, 9) } },
+	{ "UD to QP 1 cut behind its DestQP has neither Q_Key nor class",
+	  WIRE_ETHERNET, 50, 332, FT_FRAME_JUDGED, A | T | P | Q, 0xffff, 1, 0, 0,
+	  { ETHERNET(0x0800), IPV4_UDP(318, 0xc0, 4791), BTH(UD, 0xffff, 1) } },
+	{ "an SMP cut behind its DestQP is still none to judge",
+	  NATIVE, 16, 290, FT_FRAME_NEVER_JUDGED, A | T | P | Q | M, 0xffff, 0, 0, 0,
+	  { LRH(0, 2, 72), BTH(UD, 0xffff, 0) } },
 	{ "cut within the UDP header: it may be RDMA",
 	  WIRE_ETHERNET, 36, 74, FT_FRAME_CUT, A | T, 0, 2, 0, 0,
 	  { ETHERNET(0x0800), IPV4_UDP(60, 0xc0, 4791) } },
@@ -132,7 +144,7 @@ static enum ft_frame_kind key_of(const struct frame_case *row, struct ft_packet 
 	struct ft_decode_rest rest;
 
 	ft_decode(&config, &input, packet, &rest);
-	return ft_frame_key_in(packet, row->bytes, row->captured, key);
+	return ft_frame_key(packet, row->bytes, row->captured, key);
 }
 
 static void frames_are_sorted(void **state)
@@ -199,7 +211,7 @@ static void roce_keys_have_tags_and_macs(void **state)
 	struct ft_check_key key;
 
 	(void)state;
-	assert_int_equal(ft_frame_key_in(&packet, NULL, 0, &key), FT_FRAME_JUDGED);
+	assert_int_equal(ft_frame_key(&packet, NULL, 0, &key), FT_FRAME_JUDGED);
 	assert_true(!key.native && key.has_gids && key.has_macs && key.has_vni);
 	assert_int_equal(key.vlan, 7);
 	assert_int_equal(key.vni, 4711);
@@ -219,7 +231,7 @@ static void native_keys_have_none(void **state)
 	packet.has = FT_HAS_ETH | FT_HAS_LRH | FT_HAS_BTH | FT_HAS_VNI;
 	packet.lrh.slid = 5;
 	packet.lrh.dlid = 7;
-	assert_int_equal(ft_frame_key_in(&packet, NULL, 0, &key), FT_FRAME_JUDGED);
+	assert_int_equal(ft_frame_key(&packet, NULL, 0, &key), FT_FRAME_JUDGED);
 	assert_true(key.native && !key.has_gids && !key.has_macs && !key.has_vni);
 	assert_int_equal(key.vlan, 0);
 	assert_int_equal(key.smac[0], 0);
@@ -235,11 +247,11 @@ static void a_wrong_icrc_decides_before_all_else(void **state)
 	(void)state;
 	packet.icrc_check = FT_CHECK_BAD;
 	packet.dest_qp = 0;
-	assert_int_equal(ft_frame_key_in(&packet, NULL, 0, &key), FT_FRAME_BAD_ICRC);
+	assert_int_equal(ft_frame_key(&packet, NULL, 0, &key), FT_FRAME_BAD_ICRC);
 	packet.icrc_check = FT_CHECK_GOOD;
 	packet.malformed = FT_BAD_VCRC;
 	packet.dest_qp = 9;
-	assert_int_equal(ft_frame_key_in(&packet, NULL, 0, &key), FT_FRAME_JUDGED);
+	assert_int_equal(ft_frame_key(&packet, NULL, 0, &key), FT_FRAME_JUDGED);
 }
 
 int main(void)

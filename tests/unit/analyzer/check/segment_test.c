@@ -239,13 +239,12 @@ static void pkeys_are_not_what_isolates(void **state)
 	ASSERT_VERDICTS(&pod, cases);
 }
 
-/* Tags without addresses, everyone, and equal claims. */
+/* Tags without addresses, and equal claims. */
 static const struct ft_declared tags_only = {
 	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER },
 		{ .name = "green", .class = FT_CUSTOMER }, { .name = "store", .class = FT_SHARED }),
 	SEGMENTS({ .name = "red", .tenant = RED, ALWAYS(VNI(1), VLAN(11)) },
 		 { .name = "blue", .tenant = BLUE, ALWAYS(VNI(2), NET(10, 2, 0, 0, 24)) },
-		 { .name = "green", .tenant = GREEN, ALWAYS(VNI(3), EVERYONE(FT_FULL)) },
 		 { .name = "both", .tenant = RED, ALWAYS(VNI(4), NET(10, 4, 0, 0, 24)) },
 		 { .name = "as-both", .tenant = BLUE, ALWAYS(VNI(4), NET(10, 4, 0, 0, 24)) }),
 };
@@ -262,8 +261,6 @@ static void tags_alone_hold_every_address(void **state)
 		  { ROCE(NOBODY, BLUE_1), IN_VNI(2) }, 0, R(TENANT_UNKNOWN_ENDPOINT), TO_BLUE },
 		{ "an address member is not needed to be at home there",
 		  { ROCE(BLUE_1, BLUE_2), IN_VNI(1) }, 0, 0, FROM_RED, TO_RED },
-		{ "everyone means every declared address",
-		  { ROCE(BLUE_1, NOBODY), IN_VNI(3) }, 0, R(TENANT_UNKNOWN_ENDPOINT), FROM_GREEN },
 		{ "equally specific: both tenants, so neither",
 		  { ROCE(IPV4(10, 4, 0, 1), BLUE_1), IN_VNI(4) }, 0, 0, TO_BLUE },
 	};
@@ -271,6 +268,30 @@ static void tags_alone_hold_every_address(void **state)
 
 	(void)state;
 	ASSERT_VERDICTS(&tags_only, cases);
+}
+
+static const struct ft_declared everyone = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER },
+		{ .name = "green", .class = FT_CUSTOMER }),
+	SEGMENTS({ .name = "red", .tenant = RED, ALWAYS(VNI(1)) },
+		 { .name = "green", .tenant = GREEN, ALWAYS(VNI(3), EVERYONE(FT_FULL)) }),
+};
+
+static void everyone_is_an_address_member_that_holds_every_address(void **state)
+{
+	/* clang-format off */
+	static const struct verdict_case cases[] = {
+		{ "in the segment's overlay",
+		  { ROCE(NOBODY, BLUE_1), IN_VNI(3) }, 0, 0, FROM_GREEN, TO_GREEN },
+		{ "elsewhere its tenant owns what no other segment holds",
+		  { ROCE(NOBODY, BLUE_1) }, 0, R(TENANT_WRONG_SEGMENT), FROM_GREEN, TO_GREEN },
+		{ "a segment of tags alone owns nothing elsewhere",
+		  { ROCE(NOBODY, BLUE_1), IN_VNI(1) }, 0, 0, FROM_RED, TO_RED },
+	};
+	/* clang-format on */
+
+	(void)state;
+	ASSERT_VERDICTS(&everyone, cases);
 }
 
 static const struct ft_declared mixed = {
@@ -320,6 +341,7 @@ int main(void)
 		cmocka_unit_test(groups_belong_to_the_source_at_home),
 		cmocka_unit_test(pkeys_are_not_what_isolates),
 		cmocka_unit_test(tags_alone_hold_every_address),
+		cmocka_unit_test(everyone_is_an_address_member_that_holds_every_address),
 		cmocka_unit_test(both_ladders_are_climbed),
 	};
 

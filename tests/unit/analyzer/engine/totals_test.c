@@ -31,8 +31,11 @@ static void cells_survive_growth(void **state)
 	(void)state;
 	assert_int_equal(ft_totals_init(&totals, SIDE), 0);
 	for (uint32_t from = 0; from < SIDE; from++)
-		for (uint32_t to = 0; to < SIDE; to++)
-			totals.cells[ft_totals_cell(&totals, from, to)].packets += from * SIDE + to;
+		for (uint32_t to = 0; to < SIDE; to++) {
+			uint32_t cell = ft_totals_cell(&totals, from, to);
+
+			totals.cells[cell].packets += from * SIDE + to;
+		}
 	assert_int_equal(totals.cell_count, SIDE * SIDE);
 	for (uint32_t from = 0; from < SIDE; from++)
 		for (uint32_t to = 0; to < SIDE; to++)
