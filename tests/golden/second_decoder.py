@@ -32,6 +32,8 @@ class Tally:
 
     def count(self, family, row):
         self.rows[family] += 1
+        if family == "vectors":
+            return
         self.kinds.update((key, row[key]) for key in ("malformed", "truncated") if row[key])
         self.kinds.update(("alert", alert) for alert in row["alerts"])
 
@@ -106,7 +108,7 @@ def reproducer(family, sample, found):
 
 
 def check_coverage(expected, tally):
-    """Every kind the vectors know must have been met by both decoders alike."""
+    """Every kind the vectors know must have been met, alike, in a variation."""
     for rows in expected.values():
         for row in (row for group in rows.values() for row in group):
             wanted = [(key, row[key]) for key in ("malformed", "truncated") if row[key]]
