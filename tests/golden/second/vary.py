@@ -2,7 +2,7 @@
 
 import random
 
-from second import build, vary_stacks
+from second import build, vary_noise, vary_stacks
 from second.bodies import body
 from second.frame import ERF, Frame
 
@@ -172,4 +172,5 @@ def families(frames, scale, seed=""):
     yield "erf", erf_records(of("erf"), int(1000 * scale))
     yield "cooked", cooked(of("cooked"), int(500 * scale))
     yield "trailers", trailers(of("trailers"), int(600 * scale))
+    yield "noise", vary_noise.noise(of("noise"), int(4000 * scale), EDGES)
     yield "fcs", checked_frames(of("fcs"), int(400 * scale))
