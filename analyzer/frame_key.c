@@ -1,11 +1,13 @@
 #include <engine/frame_key.h>
 
+#include <netinet/in.h>
 #include <string.h>
 
 #include <decode/decode.h>
 #include <decode/opcode.h>
 
 #define VL_SMP          15
+#define IPV4_PROTOCOL   9 /* offset in the header */
 #define BTH_PKEY_END    4 /* bytes of the BTH that hold opcode and P_Key */
 #define BTH_DEST_QP_END 8
 #define BTH_LENGTH      12
@@ -131,6 +133,19 @@ static void read_cut_bth(const struct ft_packet *packet, struct ft_check_key *ke
 		key->known |= FT_NEED_CLASS;
 }
 
+/* Part of an IPv4 datagram that carries neither UDP nor GRE, so nothing of RDMA. */
+static bool is_foreign_fragment(const struct reading *reading)
+{
+	const struct ft_packet *packet = reading->packet;
+	const struct ft_layer *last = &packet->layers[packet->layer_count - 1];
+	uint32_t at = (uint32_t)last->offset + IPV4_PROTOCOL;
+
+	if (packet->malformed != FT_IP_FRAGMENT || last->kind != FT_LAYER_IPV4 ||
+	    at >= reading->captured)
+		return false;
+	return reading->bytes[at] != IPPROTO_UDP && reading->bytes[at] != IPPROTO_GRE;
+}
+
 /* No BTH: what was it going to be? */
 static enum ft_frame_kind without_bth(const struct reading *reading, struct ft_check_key *key)
 {
@@ -140,16 +155,16 @@ static enum ft_frame_kind without_bth(const struct reading *reading, struct ft_c
 
 	if (!rdma && !open)
 		return FT_FRAME_NOT_RDMA;
-	if (packet->malformed == FT_ETH_SHORT)
+	if (packet->malformed == FT_ETH_SHORT || is_foreign_fragment(reading))
 		return FT_FRAME_NOT_RDMA;
 	if (packet->malformed != FT_OK) /* what a broken header hides is not known */
 		return FT_FRAME_BROKEN;
-	if (is_native(packet) && packet->lrh.vl == VL_SMP)
-		return FT_FRAME_NEVER_JUDGED;
-	if (packet->truncated == FT_CUT_BTH && rdma) {
+	if (packet->truncated == FT_CUT_BTH && rdma)
 		read_cut_bth(packet, key);
-		return key->qp_kind == 0 ? FT_FRAME_NEVER_JUDGED : FT_FRAME_JUDGED;
-	}
+	if (key->qp_kind == 0 || (is_native(packet) && packet->lrh.vl == VL_SMP))
+		return FT_FRAME_NEVER_JUDGED;
+	if (packet->truncated == FT_CUT_BTH && rdma)
+		return FT_FRAME_JUDGED;
 	if (packet->truncated == FT_COMPLETE || packet->truncated > FT_CUT_BTH ||
 	    packet->truncated == FT_CUT_LINK || packet->truncated == FT_CUT_MACCTRL)
 		return FT_FRAME_NOT_RDMA;
