@@ -12,7 +12,12 @@
 #include "connection_setup.h"
 
 enum {
-	VERDICTS = 1 << 14, /* kept at once: a ring, the oldest makes room */
+	/*
+	 * Kept at once, the oldest makes room. Verdicts with nothing to report are soon done with, and so
+	 * many that they have a small part to themselves, which stays in the cache.
+	 */
+	VERDICTS = 1 << 14,
+	CLEAN_VERDICTS = 1 << 11,
 	VERDICT_SLOTS = 4 * VERDICTS,
 };
 
@@ -30,8 +35,8 @@ struct ft_judge {
 	 * last, and a verdict is found by its number while the ring holds it.
 	 */
 	struct ft_judged *verdicts;
-	uint64_t *slots; /* 0: empty */
-	uint64_t last_number;
+	uint64_t *slots;              /* 0: empty */
+	uint64_t last_turn, turns[2]; /* turns: of verdicts with something to report, and without */
 	bool tells_all;
 };
 
@@ -176,6 +181,22 @@ static struct ft_judged *numbered(const struct ft_judge *judge, uint64_t number)
 	return judged->number == number && number != 0 ? judged : NULL;
 }
 
+static bool has_nothing_to_report(const struct ft_verdict *verdict)
+{
+	return verdict->rules == 0 && !verdict->undecided && !verdict->grace &&
+	       verdict->exception == FT_NONE;
+}
+
+/* A number never used before; its remainder is the place in the ring. */
+static uint64_t next_number(struct ft_judge *judge, bool clean)
+{
+	uint64_t turn = judge->turns[clean]++;
+	uint64_t place =
+		clean ? turn % CLEAN_VERDICTS : CLEAN_VERDICTS + turn % (VERDICTS - CLEAN_VERDICTS);
+
+	return ++judge->last_turn * VERDICTS + place;
+}
+
 /* The verdict for a key in the current epoch, from the cache or worked out. */
 static struct ft_judged *verdict_of(struct ft_judge *judge, const struct ft_check_key *key,
 				    int64_t ts_ns)
@@ -183,16 +204,21 @@ static struct ft_judged *verdict_of(struct ft_judge *judge, const struct ft_chec
 	uint64_t hash = ft_hash(key, sizeof *key, judge->seed) + judge->epoch;
 	uint64_t *slot = &judge->slots[hash % VERDICT_SLOTS];
 	struct ft_judged *judged = numbered(judge, *slot);
+	struct ft_verdict verdict;
 
 	if (judged != NULL && judged->epoch == judge->epoch &&
 	    memcmp(&judged->key, key, sizeof *key) == 0)
 		return judged;
-	*slot = ++judge->last_number;
+	ft_check(judge->map, key, ts_ns, &verdict);
+	*slot = next_number(judge, has_nothing_to_report(&verdict));
 	judged = &judge->verdicts[*slot % VERDICTS];
 	*judged = (struct ft_judged){
-		.key = *key, .epoch = judge->epoch, .number = *slot, .cell = FT_NONE
+		.key = *key,
+		.epoch = judge->epoch,
+		.number = *slot,
+		.verdict = verdict,
+		.cell = FT_NONE,
 	};
-	ft_check(judge->map, key, ts_ns, &judged->verdict);
 	return judged;
 }
 
@@ -202,12 +228,6 @@ static uint64_t digest_of(const struct ft_judge *judge, const struct ft_check_ke
 	const size_t rest = offsetof(struct ft_check_key, smac);
 
 	return ft_hash((const uint8_t *)key + rest, sizeof *key - rest, judge->seed) | 1;
-}
-
-static bool has_nothing_to_report(const struct ft_verdict *verdict)
-{
-	return verdict->rules == 0 && !verdict->undecided && !verdict->grace &&
-	       verdict->exception == FT_NONE;
 }
 
 /*
