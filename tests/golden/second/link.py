@@ -100,10 +100,13 @@ def _read_mac_control(packet, window):
 
 
 def _read_mellanox(packet, window):
+    """A mirror's own addresses and perhaps its tag in front of the original frame."""
     packet.want_tunnel()
+    window = window.unbounded()
+    tag = 4 if window.captured(2) and window.u16(0) == 0x8100 else 0
+    packet.need(window, tag, "mlnx8949", "eth_short")
     packet.enter_tunnel("mlnx8949", kind="mlnx8949")
-    tagged = window.captured(2) and window.u16(0) == 0x8100
-    read_ethernet(packet, window.step(4 if tagged else 0).unbounded())
+    read_ethernet(packet, window.step(tag))
 
 
 def read_sll(packet, window):
