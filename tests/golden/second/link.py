@@ -104,8 +104,9 @@ def _read_mellanox(packet, window):
     packet.want_tunnel()
     window = window.unbounded()
     tag = 4 if window.captured(2) and window.u16(0) == 0x8100 else 0
+    packet.enter_tunnel(kind="mlnx8949")
     packet.need(window, tag, "mlnx8949", "eth_short")
-    packet.enter_tunnel("mlnx8949", kind="mlnx8949")
+    packet.encap.append("mlnx8949")
     read_ethernet(packet, window.step(tag))
 
 

@@ -21,7 +21,7 @@ class Lengths:
 
 
 def read(packet, window, total, carrier):
-    """window starts at the BTH. Returns the index after the ICRC, or raises Stop."""
+    """window starts at the BTH; total is what the length field below says."""
     if total < BTH + ICRC:
         packet.stop("bth_short")
     if not window.captured(BTH):
@@ -35,7 +35,6 @@ def read(packet, window, total, carrier):
         _defined(packet, window, Lengths(total, opcode.size, packet.values["pad"]), opcode)
     if packet.values["icrc_ok"] is False:
         packet.bad("bad_icrc")
-    return window.at + total
 
 
 def _read_bth(packet, window):
@@ -45,7 +44,7 @@ def _read_bth(packet, window):
         opcode=window.u8(0), opname=opcode.name if opcode else None, se=flags >> 7, m=flags >> 6 & 1,
         pad=flags >> 4 & 3, tver=flags & 15, pkey=window.u16(2), fecn=marks >> 7, becn=marks >> 6 & 1,
         dest_qp=window.u24(5), ack_req=window.u8(8) >> 7, psn=window.u24(9))
-    if window.u8(0) >> 5 == 2:
+    if window.u8(0) >> 5 == RD:
         packet.extra["ambiguous"] = "rd_or_dc"
     if marks & 0x3F:
         packet.alerts.append("bth_reserved_bits")
