@@ -48,12 +48,13 @@ def shared_leaves(declared, first, last):
     apart = {frozenset((one, other)) for one, others in declared.unfriendly.items() for other in others}
     found = set()
     for when in instants:
-        tenants = collections.defaultdict(set)
-        for port in declared.ports:
-            if port.leaf is not None:
-                mine = owners(declared, Endpoint(port), None, when)
-                tenants[port.leaf] |= mine if len(mine) == 1 else set()  # a port of several is shared storage
-        found |= {(*sorted(two), leaf) for leaf, present in tenants.items() for two in apart if two <= present}
+        for port in (port for port in declared.ports if port.leaf is not None):
+            mine = owners(declared, Endpoint(port), None, when)
+            for other in (other for other in declared.ports if other.leaf == port.leaf):
+                others = owners(declared, Endpoint(other), None, when)
+                # a port of both is storage that they share
+                found |= {(*sorted(two), port.leaf) for two in apart
+                          if len(two & mine) == len(two & others) == 1 and two <= mine | others}
     return found
 
 
