@@ -34,7 +34,7 @@ enum ft_step ft_read_erspan2(struct ft_pass *pass)
 	const uint8_t *b = ft_take(&pass->cursor, ERSPAN2_LEN);
 
 	if (b == NULL)
-		return ft_short(pass, ERSPAN2_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN);
+		return ft_short(pass, ERSPAN2_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN2);
 	if (b[0] >> 4 != 1)
 		return ft_stop(pass, FT_ERSPAN_BAD_VERSION);
 	read_session(tunnel, b);
@@ -60,7 +60,7 @@ enum ft_step ft_read_erspan3(struct ft_pass *pass)
 	uint16_t flags;
 
 	if (b == NULL)
-		return ft_short(pass, ERSPAN3_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN);
+		return ft_short(pass, ERSPAN3_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN3);
 	if (b[0] >> 4 != 2)
 		return ft_stop(pass, FT_ERSPAN_BAD_VERSION);
 	read_session(tunnel, b);
@@ -75,7 +75,7 @@ enum ft_step ft_read_erspan3(struct ft_pass *pass)
 	if ((flags & 1) != 0) {
 		subheader = ft_take(&pass->cursor, SUBHEADER_LEN);
 		if (subheader == NULL)
-			return ft_short(pass, SUBHEADER_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN);
+			return ft_short(pass, SUBHEADER_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN3);
 		tunnel->has_subheader = true;
 		tunnel->platform_id = subheader[0] >> 2;
 		tunnel->subheader[0] = ft_be32(subheader);

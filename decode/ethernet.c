@@ -84,6 +84,6 @@ enum ft_step ft_read_sll2(struct ft_pass *pass)
 	const uint8_t *b = ft_take(&pass->cursor, SLL2_LEN);
 
 	if (b == NULL)
-		return ft_short(pass, SLL2_LEN, FT_ETH_SHORT, FT_CUT_SLL);
+		return ft_short(pass, SLL2_LEN, FT_ETH_SHORT, FT_CUT_SLL2);
 	return read_cooked(pass, FT_LAYER_SLL2, SLL2_LEN, b + 12, ft_be16(b + 8), ft_be16(b));
 }

@@ -184,7 +184,7 @@ static enum ft_step read_packet(struct ft_pass *pass)
 	case BAD_LENGTH:
 		return ft_stop(pass, FT_SFLOW_BAD_LENGTH);
 	case CUT:
-		pass->packet->truncated = FT_CUT_SFLOW;
+		pass->packet->truncated = FT_CUT_SFLOW5;
 		return FT_STEP_DONE;
 	case NONE:
 		break;
@@ -202,13 +202,13 @@ enum ft_step ft_read_sflow(struct ft_pass *pass)
 		return FT_STEP_DONE;
 	b = ft_take(&pass->cursor, 8);
 	if (b == NULL)
-		return ft_short(pass, 8, FT_SFLOW_BAD_LENGTH, FT_CUT_SFLOW);
+		return ft_short(pass, 8, FT_SFLOW_BAD_LENGTH, FT_CUT_SFLOW5);
 	address_len = ft_be32(b + 4) == 1 ? 4 : ft_be32(b + 4) == 2 ? 16 : 0;
 	if (ft_be32(b) != 5 || address_len == 0)
 		return FT_STEP_DONE;
 	b = ft_take(&pass->cursor, address_len + 16);
 	if (b == NULL)
-		return ft_short(pass, address_len + 16, FT_SFLOW_BAD_LENGTH, FT_CUT_SFLOW);
+		return ft_short(pass, address_len + 16, FT_SFLOW_BAD_LENGTH, FT_CUT_SFLOW5);
 	ft_layer_push(pass, FT_LAYER_SFLOW5, at, 0);
 	pass->sampled = true;
 	if (pass->rest->sub == 0) {

@@ -75,11 +75,12 @@ enum ft_malformed {
 	FT_MALFORMED_KINDS,
 };
 
-/* First header that the capture does not wholly hold. Names: ft_truncated_name(). */
+/* First header that the capture does not wholly hold. Names, those of the stack: ft_truncated_name(). */
 enum ft_truncated {
 	FT_COMPLETE,
 	FT_CUT_ETH,
 	FT_CUT_SLL,
+	FT_CUT_SLL2,
 	FT_CUT_VLAN,
 	FT_CUT_MPLS,
 	FT_CUT_AVSP,
@@ -87,12 +88,13 @@ enum ft_truncated {
 	FT_CUT_IPV6,
 	FT_CUT_UDP,
 	FT_CUT_GRE,
-	FT_CUT_ERSPAN,
+	FT_CUT_ERSPAN2,
+	FT_CUT_ERSPAN3,
 	FT_CUT_MLNX8949,
 	FT_CUT_VXLAN,
 	FT_CUT_GENEVE,
 	FT_CUT_TZSP,
-	FT_CUT_SFLOW,
+	FT_CUT_SFLOW5,
 	FT_CUT_ERF,
 	FT_CUT_LINK,
 	FT_CUT_MACCTRL,

@@ -76,6 +76,8 @@ static void link_headers_are_followed_to_their_bounds(void **state)
 		  .stack = "sll2" },
 		{ "a cut cooked header", 113, 60, "0000 0001", .stack = "",
 		  .truncated = FT_CUT_SLL },
+		{ "a cut cooked header, version 2", 276, 60, "0800 0000", .stack = "",
+		  .truncated = FT_CUT_SLL2 },
 		{ "an unknown link type says nothing", 105, 0, "00*60", .stack = "" },
 	};
 

@@ -47,7 +47,7 @@ static void tunnels_are_peeled(void **state)
 		  GRE(1000, 88be) "00000001 2005 0001 00000000" INNER, .stack = "eth,ipv4,gre:88be",
 		  .malformed = FT_ERSPAN_BAD_VERSION },
 		{ "a cut ERSPAN II", 1, MORE, GRE(1000, 88be) "00000001 1005",
-		  .stack = "eth,ipv4,gre:88be", .truncated = FT_CUT_ERSPAN },
+		  .stack = "eth,ipv4,gre:88be", .truncated = FT_CUT_ERSPAN2 },
 		{ "ERSPAN III with a sub-header", 1, MORE,
 		  GRE(0000, 22eb) ERSPAN3(8001) "04000000 00000000" INNER,
 		  .stack = "eth,ipv4,gre:22eb,erspan3,eth,ipv4,udp,bth" },
@@ -56,7 +56,7 @@ static void tunnels_are_peeled(void **state)
 		{ "ERSPAN III around something else", 1, MORE, GRE(0000, 22eb) ERSPAN3(8400) INNER,
 		  .stack = "eth,ipv4,gre:22eb,erspan3" },
 		{ "ERSPAN III, sub-header cut", 1, MORE, GRE(0000, 22eb) ERSPAN3(8001) "0400",
-		  .stack = "eth,ipv4,gre:22eb", .truncated = FT_CUT_ERSPAN },
+		  .stack = "eth,ipv4,gre:22eb", .truncated = FT_CUT_ERSPAN3 },
 		{ "22 opaque bytes behind GRE 0x8949", 1, MORE, GRE(0000, 8949) "a5*22 " INNER,
 		  .stack = "eth,ipv4,gre:8949,mlnx8949,eth,ipv4,udp,bth" },
 		{ "of which one is missing", 1, MORE, GRE(0000, 8949) "a5*21",
@@ -101,6 +101,8 @@ static void tunnels_are_peeled(void **state)
 		  .stack = "eth,ipv4,udp", .malformed = FT_TZSP_BAD_TAGS },
 		{ "a TZSP tag past the capture", 1, MORE, UDP_OUTER(9090) TZSP "29 10 0040",
 		  .stack = "eth,ipv4,udp", .truncated = FT_CUT_TZSP },
+		{ "a cut sFlow datagram", 1, MORE, UDP_OUTER(18c7) "00000005 0000",
+		  .stack = "eth,ipv4,udp", .truncated = FT_CUT_SFLOW5 },
 		{ "a TZSP tag past the datagram", 1, 0,
 		  ETH(0800) IPV4(0023, 11) UDP(9090, 000f) TZSP "29 10 00", .stack = "eth,ipv4,udp",
 		  .malformed = FT_TZSP_BAD_TAGS },
@@ -128,6 +130,34 @@ static void a_mirror_may_cut_where_an_overlay_may_not(void **state)
 
 	(void)state;
 	CHECK_FRAME_ROWS(rows);
+}
+
+/* What was cut is called by the name that the whole header has in the stack. */
+static void a_cut_header_keeps_its_name(void **state)
+{
+	static const struct {
+		enum ft_truncated cut;
+		enum ft_layer_kind layer;
+	} rows[] = {
+		{ FT_CUT_ETH, FT_LAYER_ETH },         { FT_CUT_SLL, FT_LAYER_SLL },
+		{ FT_CUT_SLL2, FT_LAYER_SLL2 },       { FT_CUT_AVSP, FT_LAYER_AVSP },
+		{ FT_CUT_IPV4, FT_LAYER_IPV4 },       { FT_CUT_IPV6, FT_LAYER_IPV6 },
+		{ FT_CUT_UDP, FT_LAYER_UDP },         { FT_CUT_ERSPAN2, FT_LAYER_ERSPAN2 },
+		{ FT_CUT_ERSPAN3, FT_LAYER_ERSPAN3 }, { FT_CUT_MLNX8949, FT_LAYER_MLNX8949 },
+		{ FT_CUT_TZSP, FT_LAYER_TZSP },       { FT_CUT_SFLOW5, FT_LAYER_SFLOW5 },
+		{ FT_CUT_MACCTRL, FT_LAYER_MACCTRL }, { FT_CUT_LRH, FT_LAYER_LRH },
+		{ FT_CUT_RWH, FT_LAYER_RWH },         { FT_CUT_MIRROR1123, FT_LAYER_MIRROR1123 },
+		{ FT_CUT_GRH, FT_LAYER_GRH },         { FT_CUT_BTH, FT_LAYER_BTH },
+	};
+	char text[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct ft_layer layer = { .kind = (uint8_t)rows[i].layer };
+
+		ft_layer_text(&layer, text, sizeof text);
+		assert_string_equal(ft_truncated_name(rows[i].cut), text);
+	}
 }
 
 #define MIRROR       GRE(0000, 6558)
@@ -158,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tunnels_are_peeled),
 		cmocka_unit_test(a_mirror_may_cut_where_an_overlay_may_not),
+		cmocka_unit_test(a_cut_header_keeps_its_name),
 		cmocka_unit_test(the_fifth_tunnel_stays_closed),
 	};
 
