@@ -47,9 +47,11 @@ static enum ft_step erspan_frame(struct ft_pass *pass, uint8_t frame_type)
 {
 	if (frame_type == FRAME_ETHERNET)
 		return FT_STEP_ETHERNET;
-	if (frame_type != FRAME_IP || ft_captured_left(&pass->cursor) == 0)
+	if (frame_type != FRAME_IP)
 		return FT_STEP_DONE;
-	return pass->cursor.bytes[pass->cursor.at] >> 4 == 6 ? FT_STEP_IPV6 : FT_STEP_IPV4;
+	return ft_captured_left(&pass->cursor) > 0 && pass->cursor.bytes[pass->cursor.at] >> 4 == 6
+		       ? FT_STEP_IPV6
+		       : FT_STEP_IPV4;
 }
 
 enum ft_step ft_read_erspan3(struct ft_pass *pass)
