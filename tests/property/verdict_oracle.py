@@ -18,12 +18,13 @@ import documents
 import frames as made
 import wire
 from maps import random_map
+from opensm import random_fabric
 from rules import Rules
 
 CONTRACT = ("pkey.", "tenant.", "spoof.address-mismatch")
 MANAGEMENT_CLASSES = (0x01, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x21, 0xff)
-KINDS = ("ib", "roce", "segments", "mixed")
-LINKS = {"ib": (wire.LINK_INFINIBAND, wire.LINK_ERF), "roce": (wire.LINK_ETHERNET,),
+KINDS = ("ib", "roce", "segments", "mixed", "opensm")
+LINKS = {"ib": (wire.LINK_INFINIBAND, wire.LINK_ERF), "opensm": (wire.LINK_INFINIBAND,), "roce": (wire.LINK_ETHERNET,),
          "segments": (wire.LINK_ETHERNET,), "mixed": (wire.LINK_INFINIBAND, wire.LINK_ETHERNET)}
 FRAMES = 150  # of a capture
 EXERCISED = ("pkey.invalid", "tenant.unknown-endpoint", "pkey.default-used", "pkey.undeclared",
@@ -194,7 +195,7 @@ def check_document(program, label, map_arguments, path, declared, captured, line
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    parser.add_argument("--seeds", nargs=2, type=int, default=(1, 20), metavar=("FIRST", "COUNT"))
+    parser.add_argument("--seeds", nargs=2, type=int, default=(1, 25), metavar=("FIRST", "COUNT"))
     parser.add_argument("--keep", help="folder for the maps and captures; else they are thrown away")
     arguments = parser.parse_args()
     tally = Tally()
@@ -204,7 +205,7 @@ def main():
         for seed in range(arguments.seeds[0], sum(arguments.seeds)):
             rng = random.Random(seed)
             kind = KINDS[seed % len(KINDS)]
-            declared = random_map(rng, kind)
+            declared = random_fabric(rng) if kind == "opensm" else random_map(rng, kind)
             map_arguments = declared.write(folder / ("seed%d.map.json" % seed))
             tally.maps += 1
             for link in LINKS[kind]:
