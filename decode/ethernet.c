@@ -1,6 +1,6 @@
 #include "pass.h"
 
-enum { ETHERNET_LEN = 14, SLL_LEN = 16, SLL2_LEN = 20 };
+enum { ETHERNET_LEN = 14, SLL_LEN = 16, SLL2_LEN = 20, MAC_LEN = 6 };
 
 enum ft_step ft_other_ethertype_step(uint16_t ethertype)
 {
@@ -58,15 +58,17 @@ static bool protocol_is_ethertype(uint16_t arphrd)
 	}
 }
 
-/* The cooked headers keep the sender's address only. */
-static enum ft_step read_cooked(struct ft_pass *pass, enum ft_layer_kind kind, uint32_t size,
-				const uint8_t *address, uint16_t arphrd, uint16_t protocol)
+/* The cooked headers keep the sender's address only; there is none, or it is no MAC address, unless of six bytes. */
+static void read_sender(struct ft_packet *packet, const uint8_t *address, uint32_t length)
 {
-	struct ft_packet *packet = pass->packet;
-
+	if (length != MAC_LEN)
+		return;
 	memcpy(packet->smac, address, sizeof packet->smac);
 	packet->has |= FT_HAS_SLL;
-	ft_layer_push(pass, kind, pass->cursor.at - size, 0);
+}
+
+static enum ft_step cooked_step(struct ft_pass *pass, uint16_t arphrd, uint16_t protocol)
+{
 	return protocol_is_ethertype(arphrd) ? ft_ethertype_step(pass, protocol) : FT_STEP_DONE;
 }
 
@@ -76,7 +78,9 @@ enum ft_step ft_read_sll(struct ft_pass *pass)
 
 	if (b == NULL)
 		return ft_short(pass, SLL_LEN, FT_ETH_SHORT, FT_CUT_SLL);
-	return read_cooked(pass, FT_LAYER_SLL, SLL_LEN, b + 6, ft_be16(b + 2), ft_be16(b + 14));
+	read_sender(pass->packet, b + 6, ft_be16(b + 4));
+	ft_layer_push(pass, FT_LAYER_SLL, pass->cursor.at - SLL_LEN, 0);
+	return cooked_step(pass, ft_be16(b + 2), ft_be16(b + 14));
 }
 
 enum ft_step ft_read_sll2(struct ft_pass *pass)
@@ -85,5 +89,7 @@ enum ft_step ft_read_sll2(struct ft_pass *pass)
 
 	if (b == NULL)
 		return ft_short(pass, SLL2_LEN, FT_ETH_SHORT, FT_CUT_SLL2);
-	return read_cooked(pass, FT_LAYER_SLL2, SLL2_LEN, b + 12, ft_be16(b + 8), ft_be16(b));
+	read_sender(pass->packet, b + 12, b[11]);
+	ft_layer_push(pass, FT_LAYER_SLL2, pass->cursor.at - SLL2_LEN, 0);
+	return cooked_step(pass, ft_be16(b + 8), ft_be16(b));
 }

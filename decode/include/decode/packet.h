@@ -53,7 +53,7 @@ enum ft_has {
 	FT_HAS_PAYLOAD = 1u << 28,      /* payload_offset is inside the capture */
 	FT_HAS_AMBIGUOUS_RD = 1u << 29, /* opcode 0x40-0x5f read as RD, could be DC */
 	FT_HAS_VNI = 1u << 30,          /* vni: the innermost overlay (VXLAN, GENEVE, NVGRE) */
-	FT_HAS_SLL = 1u << 31,          /* Linux cooked capture: smac only */
+	FT_HAS_SLL = 1u << 31,          /* Linux cooked capture with a MAC address: smac only */
 };
 
 enum ft_aeth_kind { FT_AETH_ACK, FT_AETH_RNR, FT_AETH_RESERVED, FT_AETH_NAK };

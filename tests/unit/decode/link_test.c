@@ -103,6 +103,44 @@ static void the_tenant_vlan_is_the_first_that_is_not_zero(void **state)
 	assert_int_equal(packet.layers[2].pcp, 1);
 }
 
+static void cooked_headers_name_a_sender_of_six_bytes_only(void **state)
+{
+	static const struct {
+		const char *sentence;
+		uint16_t link_type;
+		const char *hex;
+		bool named;
+	} rows[] = {
+		{ "Ethernet", 113, "0000 0001 0006 020000000001 0000 88cc", true },
+		{ "no address", 113, "0000 fffe 0000 020000000001 0000 88cc", false },
+		{ "eight of the twenty bytes of IPoIB", 113,
+		  "0000 0020 0014 020000000001 0203 88cc", false },
+		{ "six, the upper byte counts", 113, "0000 0001 0106 020000000001 0000 88cc",
+		  false },
+		{ "version 2", 276, "88cc 0000 00000001 0001 00 06 020000000001 0000", true },
+		{ "version 2 without an address", 276,
+		  "88cc 0000 00000001 fffe 00 00 020000000001 0000", false },
+	};
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	uint8_t bytes[FRAME_BYTES_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_decode_input input = { .bytes = bytes,
+						 .link_type = rows[i].link_type,
+						 .ts_ns = UINT64_MAX };
+		struct ft_decode_rest rest;
+		struct ft_packet packet;
+
+		input.captured = input.wire = (uint32_t)frame_bytes(rows[i].hex, bytes);
+		ft_decode(&config, &input, &packet, &rest);
+		if (((packet.has & FT_HAS_SLL) != 0) != rows[i].named)
+			fail_msg("%s", rows[i].sentence);
+		if (rows[i].named)
+			assert_memory_equal(packet.smac, ((uint8_t[6]){ 2, 0, 0, 0, 0, 1 }), 6);
+	}
+}
+
 static void an_announced_fcs_is_no_part_of_the_packet(void **state)
 {
 	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
@@ -134,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(link_headers_are_followed_to_their_bounds),
 		cmocka_unit_test(the_tenant_vlan_is_the_first_that_is_not_zero),
+		cmocka_unit_test(cooked_headers_name_a_sender_of_six_bytes_only),
 		cmocka_unit_test(an_announced_fcs_is_no_part_of_the_packet),
 	};
 
