@@ -169,15 +169,36 @@ def check_capture(program, folder, label, map_arguments, declared, captured, lin
         tally.wrong.append("%s: %d lines for %d frames" % (label, len(lines), len(captured)))
         return
     tally.captures += 1
+    clean = []
     for number, (frame, line) in enumerate(zip(captured, lines), 1):
         expected = expect(rules, frame)
         tally.frames += 1
         tally.rules.update(expected.least)
         tally.rules.update(["grace"] * bool(expected.grace) + ["undecided"] * bool(expected.undecided)
                            + ["exception"] * bool(expected.exception))
+        if not expected.most and expected.undecided is False:
+            clean.append(frame)
         for complaint in compare(expected, line):
             tally.wrong.append("%s frame %d: %s" % (label, number, complaint))
     check_document(program, label, map_arguments, path, declared, captured, lines, tally)
+    check_without_violations(program, label, map_arguments, path, declared, clean, link, tally)
+
+
+def check_without_violations(program, label, map_arguments, path, declared, clean, link, tally):
+    """The frames that break no rule, alone, and then none that is RDMA."""
+    others = [made.other_frame(random.Random(number), clean[0].ts + number) for number in range(5)] if clean else []
+    for frames, linktype, verdict in (clean, link, "compliant"), (others, wire.LINK_ETHERNET, "not-evidenced"):
+        if not frames or documents.shared_leaves(declared, frames[0].ts, frames[-1].ts):
+            continue
+        wire.pcap(path, linktype, frames)
+        done = run(program, "audit", *map_arguments, "--json", path)
+        document = json.loads(done.stdout)
+        tally.verdicts.update([document["verdict"]])
+        findings = {finding["rule"] for finding in document["findings"] if finding["severity"] != "info"}
+        by_leaf = declared.segments and findings == {"tenant.cotenancy"}
+        if document["verdict"] != verdict and not by_leaf or done.returncode != documents.VERDICTS[document["verdict"]]:
+            tally.wrong.append("%s without its violations: %s, status %d, %s" % (label, document["verdict"],
+                                                                              done.returncode, sorted(findings)))
 
 
 def check_document(program, label, map_arguments, path, declared, captured, lines, tally):
