@@ -139,15 +139,29 @@ static enum ft_malformed header_rules(const struct ft_pass *pass)
 	return broken;
 }
 
-/* Pad bytes are zero by convention only. */
-static bool pad_is_zero(const struct ft_pass *pass)
+/* Pad bytes are zero by convention only; they are judged once all of them were captured. */
+static bool pad_is_odd(const struct ft_pass *pass)
 {
-	const uint8_t *end = pass->cursor.bytes + pass->bth_at + pass->length - ICRC_LEN;
+	uint32_t end = pass->bth_at + pass->length - ICRC_LEN;
 
-	for (uint32_t i = 1; i <= pass->packet->pad; i++)
-		if (*(end - i) != 0)
-			return false;
-	return true;
+	if (!has(pass->packet, FT_HAS_PAYLOAD) || pass->cursor.captured < end)
+		return false;
+	for (uint32_t at = end - pass->packet->pad; at < end; at++)
+		if (pass->cursor.bytes[at] != 0)
+			return true;
+	return false;
+}
+
+static void judge_crcs(struct ft_pass *pass, bool ip_options)
+{
+	struct ft_packet *packet = pass->packet;
+
+	if (!ip_options) /* they are outside what the ICRC was defined over */
+		packet->icrc_check = (uint8_t)ft_icrc_check(pass);
+	if (packet->icrc_check == FT_CHECK_BAD)
+		ft_break(pass, FT_BAD_ICRC);
+	else if (packet->icrc_check == FT_CHECK_GOOD && packet->vcrc_check == FT_CHECK_BAD)
+		ft_break(pass, FT_BAD_VCRC);
 }
 
 void ft_judge(struct ft_pass *pass)
@@ -160,15 +174,8 @@ void ft_judge(struct ft_pass *pass)
 		ft_read_mad(pass);
 	if (packet->opcode == 0x81 && !packet->becn)
 		packet->alerts |= FT_ALERT_CNP_WITHOUT_BECN;
-	if (!has(packet, FT_HAS_ICRC))
-		return;
-	if (!ip_options) /* options are outside what the ICRC was defined over */
-		packet->icrc_check = (uint8_t)ft_icrc_check(pass);
-	if (packet->icrc_check == FT_CHECK_BAD)
-		ft_break(pass, FT_BAD_ICRC);
-	else if (packet->icrc_check == FT_CHECK_GOOD && packet->vcrc_check == FT_CHECK_BAD)
-		ft_break(pass, FT_BAD_VCRC);
-	if (packet->malformed == FT_OK && packet->pad != 0 && has(packet, FT_HAS_PAYLOAD) &&
-	    !pad_is_zero(pass))
+	if (has(packet, FT_HAS_ICRC))
+		judge_crcs(pass, ip_options);
+	if (packet->malformed == FT_OK && packet->pad != 0 && pad_is_odd(pass))
 		packet->alerts |= FT_ALERT_PAD_NONZERO;
 }
