@@ -94,13 +94,20 @@ static void check_fcs(struct ft_pass *pass)
 	pass->packet->fcs_check = ft_crc32_is(fcs, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
 }
 
-/* What stands behind the network packet. */
+static bool starts_with_ethernet(const struct ft_packet *packet)
+{
+	unsigned first = (packet->has & FT_HAS_ERF) != 0;
+
+	return packet->layer_count > first && packet->layers[first].kind == FT_LAYER_ETH;
+}
+
+/* What stands behind the network packet: a trailer starts with the FCS that its switch found there, so only Ethernet has one. */
 static void read_frame_end(struct ft_pass *pass, const struct ft_decode_input *input)
 {
 	if (pass->fcs_bytes > 0)
 		check_fcs(pass);
 	if (pass->network_end < pass->frame_end && pass->frame_captured >= pass->frame_end &&
-	    input->ts_ns != UINT64_MAX)
+	    input->ts_ns != UINT64_MAX && starts_with_ethernet(pass->packet))
 		ft_read_trailer(pass->packet, input->bytes, pass->network_end, pass->frame_end,
 				input->ts_ns);
 }

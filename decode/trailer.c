@@ -9,15 +9,19 @@ enum { FCS_LEN = 4, METAMAKO_LEN = 12, EXABLAZE_LEN = 12 };
 
 #define WEEK_NS (7ull * 24 * 3600 * 1000000000)
 
+#define NO_TIME 0
+
 static bool is_near(uint64_t ts_ns, uint64_t capture_ns)
 {
+	if (ts_ns == NO_TIME)
+		return false;
 	return ts_ns > capture_ns ? ts_ns - capture_ns <= WEEK_NS : capture_ns - ts_ns <= WEEK_NS;
 }
 
 /* seconds u32, ns u32, flags, device u16, port */
 static uint64_t metamako_ns(const uint8_t *b)
 {
-	return ft_be32(b + 4) < 1000000000 ? ft_be32(b) * 1000000000ull + ft_be32(b + 4) : 0;
+	return ft_be32(b + 4) < 1000000000 ? ft_be32(b) * 1000000000ull + ft_be32(b + 4) : NO_TIME;
 }
 
 /* device, port, seconds u32, fraction u40 in 2^-40 s, reserved */
@@ -36,7 +40,7 @@ static const struct {
 void ft_read_trailer(struct ft_packet *packet, const uint8_t *bytes, uint32_t from, uint32_t to,
 		     uint64_t ts_ns)
 {
-	for (uint8_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
+	for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
 		for (uint32_t fcs = 0; fcs <= FCS_LEN; fcs += FCS_LEN) {
 			uint32_t size = FCS_LEN + kinds[kind].size +
 					fcs; /* the frame's first FCS stays in front */
@@ -47,7 +51,7 @@ void ft_read_trailer(struct ft_packet *packet, const uint8_t *bytes, uint32_t fr
 			found_ns = kinds[kind].read(bytes + to - fcs - kinds[kind].size);
 			if (!is_near(found_ns, ts_ns))
 				continue;
-			packet->trailer.kind = kind;
+			packet->trailer.kind = (uint8_t)kind;
 			packet->trailer.ts_ns = found_ns;
 			packet->has |= FT_HAS_TRAILER;
 			return;

@@ -9,11 +9,12 @@
 #define METAMAKO(seconds, ns)       FCS #seconds " " #ns " 00 0001 02 "
 #define EXABLAZE(seconds, fraction) FCS "01 02 " #seconds " " #fraction " 00 "
 
-static struct ft_packet decode_at(const char *hex, uint64_t ts_ns, uint32_t cut)
+static struct ft_packet decode_link(uint16_t link_type, const char *hex, uint64_t ts_ns,
+				    uint32_t cut)
 {
 	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
 	uint8_t bytes[FRAME_BYTES_MAX];
-	struct ft_decode_input input = { .bytes = bytes, .link_type = 1, .ts_ns = ts_ns };
+	struct ft_decode_input input = { .bytes = bytes, .link_type = link_type, .ts_ns = ts_ns };
 	struct ft_decode_rest rest;
 	struct ft_packet packet;
 
@@ -21,6 +22,11 @@ static struct ft_packet decode_at(const char *hex, uint64_t ts_ns, uint32_t cut)
 	input.captured = input.wire - cut;
 	ft_decode(&config, &input, &packet, &rest);
 	return packet;
+}
+
+static struct ft_packet decode_at(const char *hex, uint64_t ts_ns, uint32_t cut)
+{
+	return decode_link(1, hex, ts_ns, cut);
 }
 
 static void expect(const char *hex, int kind, uint64_t ts_ns)
@@ -64,10 +70,56 @@ static void what_is_no_trailer_is_not_taken_for_one(void **state)
 				 (1700000694ull + WEEK_S) * 1000000000, 0));
 }
 
+/* A capture clock of zero is near to what no trailer says. */
+static void no_time_is_never_near(void **state)
+{
+	(void)state;
+	assert_false(has_trailer(FRAME METAMAKO(00000000, 00000000), 0, 0));
+	assert_false(has_trailer(FRAME METAMAKO(0000000f, 3b9aca00), 1, 0));
+	assert_false(has_trailer(FRAME METAMAKO(0000000f, a7ec0064), 1000000000000, 0));
+	assert_true(has_trailer(FRAME METAMAKO(00000000, 00000001), 0, 0));
+}
+
+#define TRAILER               METAMAKO(6553f3b5, 00000000)
+#define BTH                   "04 00 ffff 00 000011 00 000001 00*4 "
+#define LRH_GRH               "00 03 0002 0010 0001 " GRH(0010, 1b) BTH
+#define ERF(type, rlen, wlen) "00*8 " #type " 04 " #rlen " 0000 " #wlen " "
+
+static void only_ethernet_frames_have_a_trailer(void **state)
+{
+	static const struct {
+		const char *sentence;
+		uint16_t link_type;
+		const char *hex;
+		bool found;
+	} rows[] = {
+		{ "RoCEv1", 1, ETH(8915) GRH(0010, 1b) BTH TRAILER, true },
+		{ "InfiniBand with a GRH", 247, LRH_GRH TRAILER, false },
+		{ "raw IPv6 on InfiniBand", 247, "00 01 0002 000c 0001 " IPV6(0000, 3b) TRAILER,
+		  false },
+		{ "a cooked header", 113,
+		  "0000 0001 0006 020000000001 0000 0800 " IPV4(0014, 06) TRAILER, false },
+		{ "InfiniBand in an ERF record", 197, ERF(15, 0060, 0050) LRH_GRH TRAILER, false },
+		{ "IPv4 in an ERF record", 197, ERF(16, 0034, 0024) IPV4(0014, 06) TRAILER, false },
+		{ "Ethernet in an ERF record", 197, ERF(02, 0048, 0036) "0000 " FRAME TRAILER FCS,
+		  true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_packet packet = decode_link(rows[i].link_type, rows[i].hex, CLOCK_NS, 0);
+
+		if (((packet.has & FT_HAS_TRAILER) != 0) != rows[i].found)
+			fail_msg("%s", rows[i].sentence);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_trailers_are_found_with_and_without_an_fcs),
+		cmocka_unit_test(no_time_is_never_near),
+		cmocka_unit_test(only_ethernet_frames_have_a_trailer),
 		cmocka_unit_test(what_is_no_trailer_is_not_taken_for_one),
 	};
 
