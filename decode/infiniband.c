@@ -19,6 +19,21 @@ static const struct {
 	{ FT_STEP_GRH, 16 },
 };
 
+/* Was the header before this one the prefix of a mirrored packet? */
+static bool is_mirrored(const struct ft_packet *packet)
+{
+	return packet->layer_count > 1 &&
+	       packet->layers[packet->layer_count - 2].kind == FT_LAYER_MIRROR1123;
+}
+
+static void keep_vcrc_bounds(struct ft_pass *pass, uint32_t lrh_at, uint32_t size)
+{
+	pass->lrh_captured = pass->cursor.captured;
+	pass->lrh_wire = pass->cursor.wire;
+	pass->lrh_at = lrh_at;
+	pass->lrh_end = lrh_at + size;
+}
+
 enum ft_step ft_read_lrh(struct ft_pass *pass)
 {
 	struct ft_packet *packet = pass->packet;
@@ -45,10 +60,9 @@ enum ft_step ft_read_lrh(struct ft_pass *pass)
 	    size - LRH_LEN > ft_wire_left(cursor))
 		return ft_stop(pass, FT_LRH_BAD_PKTLEN);
 
-	pass->lrh_captured = cursor->captured;
-	pass->lrh_wire = cursor->wire;
-	pass->lrh_at = pass->network_at = at;
-	pass->lrh_end = at + size;
+	if (!is_mirrored(packet))
+		keep_vcrc_bounds(pass, at, size);
+	pass->network_at = at;
 	pass->icrc_kind = FT_ICRC_LRH;
 	ft_narrow(cursor, size - LRH_LEN);
 	return (enum ft_step)next_headers[packet->lrh.lnh].step;
@@ -66,7 +80,10 @@ enum ft_step ft_read_rwh(struct ft_pass *pass)
 	return pass->packet->rwh_ethertype == ETHERTYPE_MIRROR ? FT_STEP_MIRROR1123 : FT_STEP_DONE;
 }
 
-/* Port mirroring of an InfiniBand switch: the original packet up to its ICRC inside a raw one. */
+/*
+ * Port mirroring of an InfiniBand switch: the original packet up to its ICRC inside a raw one, which is
+ * as long as its LRH says. The one VCRC behind it is the mirror's.
+ */
 enum ft_step ft_read_mirror1123(struct ft_pass *pass)
 {
 	uint32_t at = pass->cursor.at;
@@ -75,7 +92,7 @@ enum ft_step ft_read_mirror1123(struct ft_pass *pass)
 		return FT_STEP_DONE;
 	if (ft_take(&pass->cursor, MIRROR1123_LEN) == NULL)
 		return ft_short(pass, MIRROR1123_LEN, FT_LRH_BAD_PKTLEN, FT_CUT_MIRROR1123);
-	ft_mirror_open(pass, FT_TUNNEL_MIRROR1123);
+	ft_tunnel_open(pass, FT_TUNNEL_MIRROR1123);
 	ft_layer_push(pass, FT_LAYER_MIRROR1123, at, 0);
 	return FT_STEP_LRH;
 }

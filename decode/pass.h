@@ -62,7 +62,7 @@ struct ft_pass {
 	uint16_t ethertype; /* of the header being read: the TPID of a VLAN tag */
 	uint32_t
 		network_end; /* end of the outermost IP datagram or GRH packet; UINT32_MAX: none met */
-	uint32_t lrh_at, lrh_end; /* LRH to ICRC on the wire; lrh_end 0: no acceptable LRH */
+	uint32_t lrh_at, lrh_end; /* LRH to ICRC on the wire; lrh_end 0: no LRH with a VCRC */
 	uint32_t lrh_captured,
 		lrh_wire; /* bounds of the layer around the LRH: the VCRC lies in there */
 
@@ -124,7 +124,7 @@ bool ft_tunnel_allowed(struct ft_pass *pass);
 
 /*
  * A tunnel header was accepted: what was read so far belongs to the mirror or the overlay, the packet
- * starts anew. A mirror's copy may have been cut unmarked, so its length on the wire is unknown.
+ * starts anew. The copy in GRE or TZSP may have been cut unmarked, so its length on the wire is unknown.
  */
 struct ft_tunnel *ft_tunnel_open(struct ft_pass *pass, enum ft_tunnel_kind kind);
 struct ft_tunnel *ft_mirror_open(struct ft_pass *pass, enum ft_tunnel_kind kind);

@@ -47,13 +47,50 @@ static void native_packets_end_where_the_lrh_says(void **state)
 		  .stack = "lrh,rwh,mirror1123,lrh,bth" },
 		{ "no prefix in front of it", 247, 0, "00 00 0002 0003 0001 0000 1123",
 		  .stack = "lrh,rwh", .malformed = FT_LRH_BAD_PKTLEN },
-		{ "a mirrored packet that is cut", 247, 0,
+		{ "it is as long as the mirror's packet says", 247, 0,
 		  "00 00 0002 0009 0001 0000 1123 00*4 00 02 0002 0006 0001 " BTH VCRC,
+		  .stack = "lrh,rwh,mirror1123,lrh", .malformed = FT_LRH_BAD_PKTLEN },
+		{ "so what the capture lacks of it was cut", 247, 6,
+		  "00 00 0002 000a 0001 0000 1123 00*4 00 02 0002 0006 0001 " BTH,
 		  .stack = "lrh,rwh,mirror1123,lrh,bth", .truncated = FT_CUT_ICRC },
+		{ "no VCRC was cut behind it: that is the mirror's", 247, 4,
+		  "00 00 0002 000b 0001 0000 1123 00*4 00 02 0002 0006 0001 " BTH ICRC,
+		  .stack = "lrh,rwh,mirror1123,lrh,bth" },
 	};
 
 	(void)state;
 	CHECK_FRAME_ROWS(rows);
+}
+
+/* The packet of a mirror has no VCRC, whatever stands between its end and the mirror's. */
+static void a_mirrored_packet_has_no_vcrc(void **state)
+{
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	static const struct {
+		const char *hex;
+		bool has_vcrc;
+	} rows[] = {
+		{ "00 00 0002 000b 0001 0000 1123 00*4 00 02 0002 0006 0001 " BTH ICRC "00*4 " VCRC,
+		  false },
+		{ "00 02 0002 0006 0001 " BTH ICRC VCRC, true },
+	};
+	uint8_t bytes[FRAME_BYTES_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_decode_input input = { .bytes = bytes,
+						 .link_type = 247,
+						 .ts_ns = UINT64_MAX };
+		struct ft_decode_rest rest;
+		struct ft_packet packet;
+
+		input.captured = input.wire = (uint32_t)frame_bytes(rows[i].hex, bytes);
+		ft_decode(&config, &input, &packet, &rest);
+		assert_true((packet.has & FT_HAS_BTH) != 0);
+		assert_int_equal((packet.has & FT_HAS_VCRC) != 0, rows[i].has_vcrc);
+		assert_int_equal(packet.vcrc_check,
+				 rows[i].has_vcrc ? FT_CHECK_BAD : FT_CHECK_UNKNOWN);
+	}
 }
 
 static void grh_rules_hold_in_their_order(void **state)
@@ -134,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(native_packets_end_where_the_lrh_says),
+		cmocka_unit_test(a_mirrored_packet_has_no_vcrc),
 		cmocka_unit_test(grh_rules_hold_in_their_order),
 		cmocka_unit_test(erf_records_bound_what_they_hold),
 	};
