@@ -183,7 +183,10 @@ static void describe(const struct ft_case *frame, const struct ft_ruling *ruling
 		verdict->crossing_origin = ft_tenants_origin(&ruling->dst);
 }
 
-/* Section 7: within the grace period, or permitted at another time. */
+/*
+ * Section 7: within the grace period, or permitted at another time. A frame that was cut is excused as
+ * far as it can be read, and stays undecided.
+ */
 static void consider_time(const struct ft_case *frame, int64_t ts_ns, struct ft_verdict *verdict)
 {
 	uint32_t violations = verdict->rules & ~FT_RULE_ALERTS;
@@ -191,6 +194,7 @@ static void consider_time(const struct ft_case *frame, int64_t ts_ns, struct ft_
 
 	if (was_permitted(frame, ts_ns, &search)) {
 		verdict->grace = true;
+		verdict->undecided |= search.ruling.undecided;
 		verdict->origin = permitting_line(&search);
 		return;
 	}
