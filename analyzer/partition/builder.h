@@ -50,7 +50,7 @@ uint32_t ft_builder_tenant(struct ft_builder *builder, const char *name, enum ft
 			   struct ft_origin origin);
 
 /*
- * Make a port the owner of its GUID, LIDs, GID and MAC. Returns what another port owns already
+ * Make port `number` the owner of its GUID, LIDs, GID and MAC. Returns what another port owns already
  * ("guid", "lid", "gid", "mac"; *owner is that port), or NULL. All or nothing.
  */
-const char *ft_builder_claim(struct ft_builder *builder, uint32_t port, uint32_t *owner);
+const char *ft_builder_claim(struct ft_builder *builder, uint32_t number, uint32_t *owner);

@@ -84,7 +84,8 @@ bool ft_opensm_group_flag(struct ft_opensm *opensm, const struct ft_opensm_token
 void ft_opensm_group(struct ft_opensm *opensm, const char *mgid, char *rest);
 
 /* The partition a header names, found or made; NULL: it failed. */
-struct ft_opensm_partition *ft_opensm_define(struct ft_opensm *opensm, struct ft_opensm_token name);
+struct ft_opensm_partition *ft_opensm_define(struct ft_opensm *opensm,
+					     struct ft_opensm_token header);
 
 /* One item of a definition: a GUID or a keyword. */
 void ft_opensm_item(struct ft_opensm *opensm, const struct ft_opensm_token *token);

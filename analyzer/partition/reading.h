@@ -44,8 +44,8 @@ bool ft_read_object(struct ft_reading *reading, struct ft_value value,
 bool ft_read_array(struct ft_reading *reading, struct ft_value value, ft_read_value *element,
 		   void *into);
 
-/* Append "/index" to the path. */
-void ft_reading_push(struct ft_reading *reading, size_t index);
+/* Append "/number" to the path. */
+void ft_reading_push(struct ft_reading *reading, size_t number);
 
 /* How many elements; 0 if it is no array. */
 size_t ft_array_size(struct ft_value value);

@@ -129,8 +129,8 @@ static bool skip_pkeys(const char *line)
 	unsigned index, pkey, pkeys;
 	int length = 0;
 
-	return sscanf(line, "%u: 0x%4x 0x%*4x", &index, &pkey) == 2 ||
-	       (sscanf(line, "%u pkeys capacity%n", &pkeys, &length) == 1 && length != 0);
+	return sscanf(line, "%5u: 0x%4x 0x%*4x", &index, &pkey) == 2 ||
+	       (sscanf(line, "%5u pkeys capacity%n", &pkeys, &length) == 1 && length != 0);
 }
 
 bool ft_topology_record(struct ft_topology *topology, const char *line)

@@ -19,22 +19,21 @@ struct ft_engine;
 
 struct ft_engine_config {
 	struct ft_decode_config decode;
-	uint32_t flows;                 /* records of the flow table, taken once */
-	uint32_t findings;              /* most findings kept apart; further ones are counted */
-	uint64_t flow_timeout_ns;       /* silence after which a half-connection is a new one */
-	double min_coverage;            /* share of RDMA frames that must be decided for `compliant`, 0..1 */
-	uint64_t seed;                  /* for hash tables: from the system's random numbers; changes no result */
+	uint32_t flows;           /* records of the flow table, taken once */
+	uint32_t findings;        /* most findings kept apart; further ones are counted */
+	uint64_t flow_timeout_ns; /* silence after which a half-connection is a new one */
+	double min_coverage; /* share of RDMA frames that must be decided for `compliant`, 0..1 */
+	uint64_t seed; /* for hash tables: from the system's random numbers; changes no result */
 };
-#define FT_ENGINE_DEFAULTS { \
-	.decode = FT_DECODE_DEFAULTS, \
-	.flows = 1u << 20, \
-	.findings = 1u << 16, \
-	.flow_timeout_ns = 300000000000u, \
-	.min_coverage = 0.99, \
-}
+#define FT_ENGINE_DEFAULTS                                                                         \
+	{                                                                                          \
+		.decode = FT_DECODE_DEFAULTS, .flows = 1u << 20, .findings = 1u << 16,             \
+		.flow_timeout_ns = 300000000000u, .min_coverage = 0.99,                            \
+	}
 
 /* `map` may be NULL: then frames are only decoded and observed, and there is no report. 0, -ENOMEM or -EINVAL. The map must outlive the engine. */
-int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *config, const struct ft_map *map);
+int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *config,
+		     const struct ft_map *map);
 void ft_engine_destroy(struct ft_engine *engine);
 
 /* The first frames of every finding go to `writer` as they are met (NULL: nowhere). Needs a map. */

@@ -11,42 +11,61 @@
  */
 
 enum ft_rule {
-	FT_RULE_PKEY_INVALID, FT_RULE_PKEY_UNDECLARED, FT_RULE_PKEY_SENDER_NOT_MEMBER, FT_RULE_PKEY_RECEIVER_NOT_MEMBER,
-	FT_RULE_PKEY_LIMITED_TO_LIMITED, FT_RULE_PKEY_MEMBERSHIP_OVERCLAIMED, FT_RULE_PKEY_DEFAULT_USED,
-	FT_RULE_PKEY_CHANGED_ON_CONNECTION, FT_RULE_TENANT_CROSSING, FT_RULE_TENANT_UNKNOWN_ENDPOINT,
-	FT_RULE_TENANT_WRONG_SEGMENT, FT_RULE_TENANT_OUTSIDE_VALIDITY, FT_RULE_TENANT_GRACE, FT_RULE_TENANT_COTENANCY,
-	FT_RULE_MAP_FAIL_OPEN, FT_RULE_SPOOF_ADDRESS_MISMATCH,
-	FT_RULE_DECODE_BAD_ICRC,         /* wrong ICRC: not judged; the evidence says whether every frame of the flow has one */
-	FT_RULE_DECODE_PKEY_UNUSUAL,     /* RoCE where segments isolate: base is neither 0x7fff nor declared */
+	FT_RULE_PKEY_INVALID,
+	FT_RULE_PKEY_UNDECLARED,
+	FT_RULE_PKEY_SENDER_NOT_MEMBER,
+	FT_RULE_PKEY_RECEIVER_NOT_MEMBER,
+	FT_RULE_PKEY_LIMITED_TO_LIMITED,
+	FT_RULE_PKEY_MEMBERSHIP_OVERCLAIMED,
+	FT_RULE_PKEY_DEFAULT_USED,
+	FT_RULE_PKEY_CHANGED_ON_CONNECTION,
+	FT_RULE_TENANT_CROSSING,
+	FT_RULE_TENANT_UNKNOWN_ENDPOINT,
+	FT_RULE_TENANT_WRONG_SEGMENT,
+	FT_RULE_TENANT_OUTSIDE_VALIDITY,
+	FT_RULE_TENANT_GRACE,
+	FT_RULE_TENANT_COTENANCY,
+	FT_RULE_MAP_FAIL_OPEN,
+	FT_RULE_SPOOF_ADDRESS_MISMATCH,
+	FT_RULE_DECODE_BAD_ICRC, /* wrong ICRC: not judged; the evidence says whether every frame of the flow has one */
+	FT_RULE_DECODE_PKEY_UNUSUAL, /* RoCE where segments isolate: base is neither 0x7fff nor declared */
 	FT_RULES,
 };
 
 struct ft_rule_text {
-	const char *name;                /* "pkey.undeclared" */
-	enum ft_severity severity;       /* as a finding; tenant.crossing: critical between customers, else high */
-	bool violation;                  /* false: listed, does not make a report `violated` */
-	const char *meaning;             /* one sentence */
+	const char *name; /* "pkey.undeclared" */
+	enum ft_severity
+		severity; /* as a finding; tenant.crossing: critical between customers, else high */
+	bool violation;   /* false: listed, does not make a report `violated` */
+	const char *meaning; /* one sentence */
 };
 const struct ft_rule_text *ft_rule_text(enum ft_rule rule);
 
 /* What could be read of a frame (section 4: "needs"). */
-enum ft_needs { FT_NEED_ADDRESSES = 1, FT_NEED_PKEY = 2, FT_NEED_DEST_QP = 4, FT_NEED_QKEY = 8, FT_NEED_CLASS = 16, FT_NEED_TAGS = 32 };
+enum ft_needs {
+	FT_NEED_ADDRESSES = 1,
+	FT_NEED_PKEY = 2,
+	FT_NEED_DEST_QP = 4,
+	FT_NEED_QKEY = 8,
+	FT_NEED_CLASS = 16,
+	FT_NEED_TAGS = 32
+};
 
 /* Everything a judgement depends on, and nothing else: also the key under which one may be cached. No padding. */
 struct ft_check_key {
-	uint8_t src[16], dst[16];        /* IP or GID, wire order; zero without has_gids */
-	uint8_t smac[6], dmac[6];        /* RoCE with an Ethernet header; else zero */
-	uint16_t slid, dlid;             /* native */
-	uint32_t qkey;                   /* with FT_NEED_QKEY in `known` and base 0x7fff; else 0 */
-	uint32_t vni;                    /* with has_vni */
-	uint16_t pkey;                   /* all 16 bits */
-	uint16_t vlan;                   /* 0: untagged */
-	uint8_t qp_kind;                 /* 0 QP0, 1 QP1, 2 any other */
-	uint8_t mgmt_class;              /* QP1 with FT_NEED_CLASS */
-	uint8_t service;                 /* BTH opcode bits 7..5: UD matters to rule 3 */
-	uint8_t known;                   /* enum ft_needs bits that were readable; a need that does not apply to the frame counts as known */
-	uint8_t native;                  /* 1: LIDs; 0: RoCE */
-	uint8_t has_gids;                /* src, dst filled */
+	uint8_t src[16], dst[16]; /* IP or GID, wire order; zero without has_gids */
+	uint8_t smac[6], dmac[6]; /* RoCE with an Ethernet header; else zero */
+	uint16_t slid, dlid;      /* native */
+	uint32_t qkey;            /* with FT_NEED_QKEY in `known` and base 0x7fff; else 0 */
+	uint32_t vni;             /* with has_vni */
+	uint16_t pkey;            /* all 16 bits */
+	uint16_t vlan;            /* 0: untagged */
+	uint8_t qp_kind;          /* 0 QP0, 1 QP1, 2 any other */
+	uint8_t mgmt_class;       /* QP1 with FT_NEED_CLASS */
+	uint8_t service;          /* BTH opcode bits 7..5: UD matters to rule 3 */
+	uint8_t known; /* enum ft_needs bits that were readable; a need that does not apply to the frame counts as known */
+	uint8_t native;   /* 1: LIDs; 0: RoCE */
+	uint8_t has_gids; /* src, dst filled */
 	uint8_t has_vni;
 	uint8_t has_macs;
 };
@@ -54,22 +73,23 @@ static_assert(sizeof(struct ft_check_key) == 68, "padding would be hashed");
 
 /* An end of a frame as the map sees it. */
 struct ft_end {
-	uint32_t endpoint;               /* FT_NONE: not declared */
-	uint32_t tenant;                 /* FT_NONE: none or more than one: `unknown` */
-	bool group;                      /* multicast destination */
+	uint32_t endpoint; /* FT_NONE: not declared */
+	uint32_t tenant;   /* FT_NONE: none or more than one: `unknown` */
+	bool group;        /* multicast destination */
 };
 
 struct ft_verdict {
-	uint32_t rules;                  /* bit per enum ft_rule: violations (and decode.* alerts) that hold */
-	bool undecided;                  /* a rule that might hold could not be tried */
-	bool grace;                      /* report FT_RULE_TENANT_GRACE instead of the violations in `rules` */
+	uint32_t rules; /* bit per enum ft_rule: violations (and decode.* alerts) that hold */
+	bool undecided; /* a rule that might hold could not be tried */
+	bool grace;     /* report FT_RULE_TENANT_GRACE instead of the violations in `rules` */
 	bool crossing_between_customers;
 	struct ft_end src, dst;
-	uint32_t exception;              /* index into declared->exceptions used to permit a crossing; FT_NONE */
-	uint32_t partition;              /* index of the base's partition; FT_NONE */
-	uint32_t now;                    /* the rules of sections 4 to 6 alone, before time excused or renamed any */
-	struct ft_origin origin;         /* the map line that decided; file FT_NONE: none */
-	struct ft_origin crossing_origin, spoof_origin; /* likewise for these two rules: ft_verdict_origin() */
+	uint32_t exception; /* index into declared->exceptions used to permit a crossing; FT_NONE */
+	uint32_t partition; /* index of the base's partition; FT_NONE */
+	uint32_t now; /* the rules of sections 4 to 6 alone, before time excused or renamed any */
+	struct ft_origin origin; /* the map line that decided; file FT_NONE: none */
+	struct ft_origin crossing_origin,
+		spoof_origin; /* likewise for these two rules: ft_verdict_origin() */
 };
 
 /*
@@ -77,7 +97,8 @@ struct ft_verdict {
  * The verdict is constant within the map epoch of ts_ns, and the same for the same key. Of a frame that
  * is not judged (an SMP, a broken one, a wrong ICRC) only `src` and `dst` count: they are its tenant pair.
  */
-void ft_check(const struct ft_map *map, const struct ft_check_key *key, int64_t ts_ns, struct ft_verdict *verdict);
+void ft_check(const struct ft_map *map, const struct ft_check_key *key, int64_t ts_ns,
+	      struct ft_verdict *verdict);
 
 /*
  * The bits to report, FT_RULE_TENANT_GRACE among them. A frame that changed the P_Key of its connection
@@ -101,9 +122,10 @@ bool ft_check_follows_pkey(const struct ft_map *map, const struct ft_check_key *
  * class `shared` owns: neither conflicts.
  */
 struct ft_cotenancy {
-	uint32_t tenant_a, tenant_b;     /* a < b */
+	uint32_t tenant_a, tenant_b; /* a < b */
 	const char *leaf;
-	uint32_t port_a, port_b;         /* index into declared->ports, an example each */
-	int64_t at_ns;                   /* first instant */
+	uint32_t port_a, port_b; /* index into declared->ports, an example each */
+	int64_t at_ns;           /* first instant */
 };
-size_t ft_check_cotenancy(const struct ft_map *map, int64_t from_ns, int64_t to_ns, struct ft_cotenancy *found, size_t room);
+size_t ft_check_cotenancy(const struct ft_map *map, int64_t from_ns, int64_t to_ns,
+			  struct ft_cotenancy *found, size_t room);

@@ -11,7 +11,7 @@ struct ft_map;
 
 /* 0 or -ENOMEM. */
 int ft_map_compile(struct ft_map **map, const struct ft_declared *declared);
-void ft_map_destroy(struct ft_map *map);   /* NULL is fine */
+void ft_map_destroy(struct ft_map *map); /* NULL is fine */
 const struct ft_declared *ft_map_declared(const struct ft_map *map);
 
 /*
@@ -27,7 +27,7 @@ uint32_t ft_map_epoch(const struct ft_map *map, int64_t ts_ns, int64_t *from_ns,
  * that name an address of their own; prefixes are endpoints too.
  */
 struct ft_endpoint_name {
-	const char *host;               /* NULL: not declared by a host name */
+	const char *host; /* NULL: not declared by a host name */
 	struct ft_origin origin;
 };
 struct ft_endpoint_name ft_map_endpoint(const struct ft_map *map, uint32_t endpoint);
@@ -35,35 +35,40 @@ size_t ft_map_endpoint_count(const struct ft_map *map);
 
 uint32_t ft_map_find_lid(const struct ft_map *map, uint16_t lid);
 uint32_t ft_map_find_guid(const struct ft_map *map, uint64_t guid);
-uint32_t ft_map_find_address(const struct ft_map *map, const uint8_t address[16]); /* exact, then longest prefix */
+uint32_t ft_map_find_address(const struct ft_map *map,
+			     const uint8_t address[16]); /* exact, then longest prefix */
 uint32_t ft_map_find_mac(const struct ft_map *map, const uint8_t mac[6]);
 
 /* One P_Key table entry of an endpoint at an instant, as the fabric would hold it. */
 struct ft_entry {
 	uint16_t base;
 	enum ft_membership membership;
-	uint32_t partition;             /* index into declared->partitions */
-	struct ft_origin origin;        /* of the member that decided */
+	uint32_t partition;      /* index into declared->partitions */
+	struct ft_origin origin; /* of the member that decided */
 };
 
 /* Entries in partition order; returns how many there are, of which at most `room` were written. */
-size_t ft_map_entries(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, struct ft_entry *entries, size_t room);
+size_t ft_map_entries(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns,
+		      struct ft_entry *entries, size_t room);
 
 /* Membership of an endpoint in the partition of `base`: 0 not a member, else enum ft_membership. */
-unsigned ft_map_membership(const struct ft_map *map, uint32_t endpoint, uint16_t base, int64_t ts_ns, struct ft_origin *origin);
+unsigned ft_map_membership(const struct ft_map *map, uint32_t endpoint, uint16_t base,
+			   int64_t ts_ns, struct ft_origin *origin);
 
 /*
  * Owners of an endpoint, each once; as ft_map_entries(). By partitions as verdict-rules.md section 3 says,
  * before narrowing; if they name none, the tenants of the segments that list its address.
  */
-size_t ft_map_owners(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, uint32_t *tenants, size_t room);
+size_t ft_map_owners(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, uint32_t *tenants,
+		     size_t room);
 
 /* May the first endpoint send to the second, by which base and exception. */
 struct ft_talk {
-	bool allowed;                   /* they share a base that at least one holds as full, and no tenant rule forbids it */
-	bool grace;                     /* not allowed, but excused by the grace of an interval that just ended */
-	uint16_t base;                  /* by this one; 0 if none */
-	const char *exception;          /* id that permits the crossing; NULL: none needed or none there */
+	bool allowed; /* they share a base that at least one holds as full, and no tenant rule forbids it */
+	bool grace;    /* not allowed, but excused by the grace of an interval that just ended */
+	uint16_t base; /* by this one; 0 if none */
+	const char *exception; /* id that permits the crossing; NULL: none needed or none there */
 	char because[160];
 };
-void ft_map_may_talk(const struct ft_map *map, uint32_t a, uint32_t b, int64_t ts_ns, struct ft_talk *talk);
+void ft_map_may_talk(const struct ft_map *map, uint32_t a, uint32_t b, int64_t ts_ns,
+		     struct ft_talk *talk);

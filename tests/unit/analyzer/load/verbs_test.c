@@ -335,7 +335,7 @@ static void what_cannot_be_resolved_is_not_converted(void **state)
 	"{\"name\":\"nas\",\"class\":\"shared\"}],\n"
 #define ALWAYS(members)                                                                            \
 	"\"intervals\":[{\"from\":\"2026-01-01T00:00:00Z\",\"to\":null,\"members\":[" members "]}" \
-											      "]"
+	"]"
 #define FULL(host)    "{\"host\":\"" host "\",\"membership\":\"full\"}"
 #define LIMITED(host) "{\"host\":\"" host "\",\"membership\":\"limited\"}"
 #define PARTITION(pkey, tenant, members)                                                           \
@@ -499,15 +499,13 @@ static void lint_finds_what_an_operator_wants_to_know(void **state)
 
 static void overlapping_subnets_in_other_vlans_are_legal(void **state)
 {
-	struct
-		loaded loaded = load_text(HEAD
-					  "\"segments\":[{\"name\":\"a\",\"tenant\":"
-					  "\"red\"," ALWAYS("{\"vlan\":1},{\"subnet\":\"10.0.0.0/"
-							    "8\"}") "},{\"name\":\"b\",\"tenant\":"
-								    "\"green\"," ALWAYS(
-									    "{\"vlan\":2},{"
-									    "\"subnet\":\"10.0.0.0/"
-									    "8\"}") "}]}");
+	struct loaded loaded = load_text(
+		HEAD "\"segments\":[{\"name\":\"a\",\"tenant\":"
+		     "\"red\"," ALWAYS("{\"vlan\":1},{\"subnet\":\"10.0.0.0/"
+				       "8\"}") "},{\"name\":\"b\",\"tenant\":"
+					       "\"green\"," ALWAYS("{\"vlan\":2},{"
+								   "\"subnet\":\"10.0.0.0/"
+								   "8\"}") "}]}");
 	size_t serious;
 	json_t *document = lint(loaded.map, &serious);
 	const json_t *diagnostics = json_object_get(document, "diagnostics");
