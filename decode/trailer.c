@@ -7,13 +7,15 @@
 
 enum { FCS_LEN = 4, METAMAKO_LEN = 12, EXABLAZE_LEN = 12 };
 
-#define WEEK_NS (7ull * 24 * 3600 * 1000000000)
+#define SECOND_NS 1000000000ull
+#define WEEK_NS   (7 * 24 * 3600 * SECOND_NS)
 
 #define NO_TIME 0
 
+/* A clock in the first second of 1970 was never set: those bytes are zeros, not a time. */
 static bool is_near(uint64_t ts_ns, uint64_t capture_ns)
 {
-	if (ts_ns == NO_TIME)
+	if (ts_ns < SECOND_NS)
 		return false;
 	return ts_ns > capture_ns ? ts_ns - capture_ns <= WEEK_NS : capture_ns - ts_ns <= WEEK_NS;
 }
@@ -21,15 +23,15 @@ static bool is_near(uint64_t ts_ns, uint64_t capture_ns)
 /* seconds u32, ns u32, flags, device u16, port */
 static uint64_t metamako_ns(const uint8_t *b)
 {
-	return ft_be32(b + 4) < 1000000000 ? ft_be32(b) * 1000000000ull + ft_be32(b + 4) : NO_TIME;
+	return ft_be32(b + 4) < SECOND_NS ? ft_be32(b) * SECOND_NS + ft_be32(b + 4) : NO_TIME;
 }
 
 /* device, port, seconds u32, fraction u40 in 2^-40 s, reserved */
 static uint64_t exablaze_ns(const uint8_t *b)
 {
-	uint64_t low = b[10] * 1000000000ull >> 8;
+	uint64_t low = b[10] * SECOND_NS >> 8;
 
-	return ft_be32(b + 2) * 1000000000ull + ((ft_be32(b + 6) * 1000000000ull + low) >> 32);
+	return ft_be32(b + 2) * SECOND_NS + ((ft_be32(b + 6) * SECOND_NS + low) >> 32);
 }
 
 static const struct {

@@ -77,7 +77,9 @@ static void no_time_is_never_near(void **state)
 	assert_false(has_trailer(FRAME METAMAKO(00000000, 00000000), 0, 0));
 	assert_false(has_trailer(FRAME METAMAKO(0000000f, 3b9aca00), 1, 0));
 	assert_false(has_trailer(FRAME METAMAKO(0000000f, a7ec0064), 1000000000000, 0));
-	assert_true(has_trailer(FRAME METAMAKO(00000000, 00000001), 0, 0));
+	assert_false(has_trailer(FRAME METAMAKO(00000000, 0000ffff), 0, 0));
+	assert_false(has_trailer(FRAME EXABLAZE(00000000, ffffffffff), 0, 0));
+	assert_true(has_trailer(FRAME METAMAKO(00000001, 00000000), 0, 0));
 }
 
 #define TRAILER               METAMAKO(6553f3b5, 00000000)
