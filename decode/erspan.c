@@ -10,6 +10,7 @@ static void read_session(struct ft_tunnel *tunnel, const uint8_t *b)
 {
 	uint16_t word = ft_be16(b + 2);
 
+	tunnel->has_session = true;
 	tunnel->vlan = ft_be16(b) & 0x0fff;
 	tunnel->cos = (uint8_t)(word >> 13);
 	tunnel->en_or_bso = word >> 11 & 3;

@@ -60,6 +60,8 @@ static void gre(struct ft_line *line, const struct ft_tunnel *tunnel)
 static void erspan2(struct ft_line *line, const struct ft_tunnel *tunnel)
 {
 	sequence(line, tunnel);
+	if (!tunnel->has_session)
+		return;
 	ft_line_number(line, ",\"vlan\":", tunnel->vlan);
 	ft_line_number(line, ",\"cos\":", tunnel->cos);
 	ft_line_number(line, ",\"en\":", tunnel->en_or_bso);
@@ -71,6 +73,8 @@ static void erspan2(struct ft_line *line, const struct ft_tunnel *tunnel)
 static void erspan3(struct ft_line *line, const struct ft_tunnel *tunnel)
 {
 	sequence(line, tunnel);
+	if (!tunnel->has_session)
+		return;
 	ft_line_number(line, ",\"vlan\":", tunnel->vlan);
 	ft_line_number(line, ",\"cos\":", tunnel->cos);
 	ft_line_number(line, ",\"bso\":", tunnel->en_or_bso);
@@ -149,19 +153,22 @@ static bool is_vlan(const struct ft_layer *layer)
 }
 
 /*
- * The tags of the innermost Ethernet header are the last run of tags in the stack. `vlan` is the one that the
- * frame is judged by.
+ * The tags of the innermost Ethernet header are the last ones in the stack; a time stamp may stand between them.
+ * `vlan` is the one that the frame is judged by.
  */
 static void vlans(struct ft_line *line, const struct ft_packet *packet)
 {
-	unsigned end = packet->layer_count, start;
+	const char *lead = ",\"vlan_pcp\":[";
+	unsigned start = packet->layer_count;
 
-	while (end > 0 && !is_vlan(&packet->layers[end - 1]))
-		end--;
-	for (start = end; start > 0 && is_vlan(&packet->layers[start - 1]);)
-		start--;
-	for (unsigned i = start; i < end; i++)
-		ft_line_number(line, i == start ? ",\"vlan_pcp\":[" : ",", packet->layers[i].pcp);
+	for (unsigned found = 0; start > 0 && found < packet->vlan_count;)
+		found += is_vlan(&packet->layers[--start]);
+	for (unsigned i = start; i < packet->layer_count; i++) {
+		if (!is_vlan(&packet->layers[i]))
+			continue;
+		ft_line_number(line, lead, packet->layers[i].pcp);
+		lead = ",";
+	}
 	ft_line_char(line, ']');
 	ft_line_number(line, ",\"vlan\":", packet->vlan);
 }

@@ -79,7 +79,8 @@ struct ft_tunnel {
 	uint32_t sequence;                        /* GRE */
 	uint32_t vni;                             /* VXLAN, GENEVE: VNI; NVGRE: VSID. 24-bit */
 	uint8_t option_bytes;                     /* GENEVE */
-	/* ERSPAN II and III */
+	/* ERSPAN II and III, if the header was whole and of its version */
+	bool has_session;
 	uint16_t vlan, session; /* 12-bit, 10-bit */
 	uint8_t cos, en_or_bso; /* 3-bit, 2-bit */
 	bool cut;               /* T: the switch cut the copy */

@@ -244,6 +244,8 @@ static json_t *tunnel_json(const struct ft_tunnel *t)
 		json_object_set_new(json, "key", json_integer(t->key));
 	if (t->has_sequence)
 		json_object_set_new(json, "seq", json_integer(t->sequence));
+	if ((t->kind == FT_TUNNEL_ERSPAN2 || t->kind == FT_TUNNEL_ERSPAN3) && !t->has_session)
+		return json;
 	switch (t->kind) {
 	case FT_TUNNEL_ERSPAN3:
 		json_object_update_new(

@@ -146,6 +146,46 @@ static void a_mirror_may_cut_where_an_overlay_may_not(void **state)
 	CHECK_FRAME_ROWS(rows);
 }
 
+/* Of a mirror's header that was cut or refused, nothing is known but its kind and what GRE said. */
+static void a_mirror_header_counts_if_it_was_read(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		bool known;
+	} rows[] = {
+		{ "ERSPAN II", GRE(1000, 88be) "00000005 1064 a807 000000ff", true },
+		{ "ERSPAN II, cut", GRE(1000, 88be) "00000005 1064 a8", false },
+		{ "ERSPAN II of version 7", GRE(1000, 88be) "00000005 7064 a807 000000ff", false },
+		{ "ERSPAN III", GRE(1000, 22eb) "00000005 2064 a807 00000001 0000 8000", true },
+		{ "ERSPAN III, cut", GRE(1000, 22eb) "00000005 2064 a807 00000001 0000", false },
+		{ "ERSPAN III of version 1",
+		  GRE(1000, 22eb) "00000005 1064 a807 00000001 0000 8000", false },
+	};
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	uint8_t bytes[FRAME_BYTES_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_decode_input input = { .bytes = bytes,
+						 .link_type = 1,
+						 .ts_ns = UINT64_MAX };
+		struct ft_decode_rest rest;
+		struct ft_packet packet;
+
+		input.captured = (uint32_t)frame_bytes(rows[i].hex, bytes);
+		input.wire = input.captured + MORE;
+		ft_decode(&config, &input, &packet, &rest);
+		assert_int_equal(packet.tunnel_count, 1);
+		assert_int_equal(packet.tunnels[0].sequence, 5);
+		if (packet.tunnels[0].has_session != rows[i].known)
+			fail_msg("%s", rows[i].sentence);
+		if (!rows[i].known)
+			continue;
+		assert_int_equal(packet.tunnels[0].vlan, 100);
+		assert_int_equal(packet.tunnels[0].session, 7);
+	}
+}
+
 /* What was cut is called by the name that the whole header has in the stack. */
 static void a_cut_header_keeps_its_name(void **state)
 {
@@ -202,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tunnels_are_peeled),
 		cmocka_unit_test(a_mirror_may_cut_where_an_overlay_may_not),
+		cmocka_unit_test(a_mirror_header_counts_if_it_was_read),
 		cmocka_unit_test(a_cut_header_keeps_its_name),
 		cmocka_unit_test(the_fifth_tunnel_stays_closed),
 	};

@@ -157,6 +157,69 @@ static void a_bad_acknowledgement_as_an_object_with_its_verdict(void **state)
 	       "\"rules\":[\"tenant.crossing\",\"pkey.sender-not-member\"]}\n");
 }
 
+static void wrappers_say_what_was_read(void **state)
+{
+	static const struct {
+		const char *sentence, *end;
+		struct ft_packet packet;
+	} rows[] = {
+		{ "a time stamp may stand between the tags of one header",
+		  "\"vlan_pcp\":[2,1],\"vlan\":7}\n",
+		  { .vlan_count = 2,
+		    .vlan = 7,
+		    .layer_count = 4,
+		    .layers = { { .kind = FT_LAYER_ETH },
+				{ .kind = FT_LAYER_VLAN, .pcp = 2, .value = 7 },
+				{ .kind = FT_LAYER_AVSP },
+				{ .kind = FT_LAYER_QINQ, .pcp = 1, .value = 5 } } } },
+		{ "tags in front of a tunnel are not the packet's",
+		  "\"vlan_pcp\":[1],\"vlan\":5}\n",
+		  { .vlan_count = 1,
+		    .vlan = 5,
+		    .layer_count = 5,
+		    .layers = { { .kind = FT_LAYER_ETH },
+				{ .kind = FT_LAYER_VLAN, .pcp = 2, .value = 7 },
+				{ .kind = FT_LAYER_VXLAN },
+				{ .kind = FT_LAYER_ETH },
+				{ .kind = FT_LAYER_VLAN, .pcp = 1, .value = 5 } } } },
+		{ "an ERSPAN II header",
+		  "\"mirror\":{\"kind\":\"erspan2\",\"seq\":5,\"vlan\":100,\"cos\":0,\"en\":0,"
+		  "\"t\":0,\"session\":7,\"index\":255}}\n",
+		  { .tunnel_count = 1,
+		    .tunnels = { { .kind = FT_TUNNEL_ERSPAN2,
+				   .has_sequence = true,
+				   .sequence = 5,
+				   .has_session = true,
+				   .vlan = 100,
+				   .session = 7,
+				   .index = 255 } } } },
+		{ "an ERSPAN II header that was cut or refused",
+		  "\"mirror\":{\"kind\":\"erspan2\",\"seq\":5}}\n",
+		  { .tunnel_count = 1,
+		    .tunnels = { { .kind = FT_TUNNEL_ERSPAN2,
+				   .has_sequence = true,
+				   .sequence = 5 } } } },
+		{ "an ERSPAN III header that was cut or refused",
+		  "\"mirror\":{\"kind\":\"erspan3\",\"seq\":null}}\n",
+		  { .tunnel_count = 1, .tunnels = { { .kind = FT_TUNNEL_ERSPAN3 } } } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ft_frame_view view = { &ack_frame, NULL, &rows[i].packet, 0, NULL };
+		size_t end = strlen(rows[i].end);
+		struct written written;
+		const char *text;
+
+		written_open(&written);
+		assert_int_equal(ft_frame_json(written.out, &view), 0);
+		text = written_close(&written);
+		if (strlen(text) < end || strcmp(text + strlen(text) - end, rows[i].end) != 0)
+			fail_msg("%s: %s", rows[i].sentence, text);
+		written_free(&written);
+	}
+}
+
 static void packets_as_lines_for_people(void **state)
 {
 	(void)state;
@@ -274,6 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cut_write_as_an_object),
 		cmocka_unit_test(a_bad_acknowledgement_as_an_object_with_its_verdict),
+		cmocka_unit_test(wrappers_say_what_was_read),
 		cmocka_unit_test(packets_as_lines_for_people),
 		cmocka_unit_test(fields_take_our_forms_or_those_of_wireshark),
 		cmocka_unit_test(every_listed_field_is_found_once),
