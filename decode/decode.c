@@ -121,7 +121,8 @@ static bool decode(const struct ft_decode_config *config, const struct ft_decode
 	pass.packet = packet;
 	pass.config = config;
 	pass.rest = rest;
-	pass.more = pass.sampled = pass.stamped = false;
+	pass.more = pass.sampled = false;
+	pass.stamp_count = 0;
 	pass.network_end = UINT32_MAX;
 	pass.lrh_end = 0;
 	begin_packet(packet);

@@ -38,7 +38,7 @@ enum ft_step ft_read_ethernet(struct ft_pass *pass)
 	memcpy(packet->dmac, b, sizeof packet->dmac);
 	memcpy(packet->smac, b + 6, sizeof packet->smac);
 	packet->has |= FT_HAS_ETH;
-	pass->stamped = false;
+	pass->stamp_count = 0;
 	ft_layer_push(pass, FT_LAYER_ETH, pass->cursor.at - ETHERNET_LEN, 0);
 	return ft_ethertype_step(pass, ft_be16(b + 12));
 }

@@ -51,9 +51,9 @@ struct ft_pass {
 	struct ft_packet *packet;
 	const struct ft_decode_config *config;
 	struct ft_decode_rest *rest;
-	bool more;    /* the frame holds another packet, described by *rest */
-	bool sampled; /* inside an sFlow datagram */
-	bool stamped; /* the current Ethernet header had its in-band time stamp */
+	bool more;           /* the frame holds another packet, described by *rest */
+	bool sampled;        /* inside an sFlow datagram */
+	uint8_t stamp_count; /* time stamps of the current Ethernet header that are in the stack */
 
 	uint32_t frame_at, frame_end; /* the outermost frame without its FCS */
 	uint32_t frame_captured;      /* end of what was captured of it, FCS included */

@@ -2,7 +2,7 @@
 
 /* What may stand between the MAC addresses and the network header: VLAN tags, MPLS labels, a time stamp. */
 
-enum { TAG_LEN = 4, LABEL_LEN = 4, LABELS_MAX = 8 };
+enum { TAG_LEN = 4, LABEL_LEN = 4, LABELS_MAX = 8, STAMPS_LISTED = 8 };
 
 static enum ft_layer_kind tag_kind(uint16_t tpid)
 {
@@ -68,7 +68,7 @@ enum ft_step ft_read_mpls(struct ft_pass *pass)
 	return ft_stop(pass, FT_MPLS_TOO_DEEP);
 }
 
-/* Arista's header: the 64-bit forms have 32 bits of seconds, the 48-bit forms the low 16. One per Ethernet header. */
+/* Arista's header: the 64-bit forms have 32 bits of seconds, the 48-bit forms the low 16. */
 enum ft_step ft_read_avsp(struct ft_pass *pass)
 {
 	struct ft_packet *packet = pass->packet;
@@ -78,7 +78,7 @@ enum ft_step ft_read_avsp(struct ft_pass *pass)
 
 	if (b == NULL)
 		return ft_short(pass, 4, FT_ETH_SHORT, FT_CUT_AVSP);
-	if (ft_be16(b) != 1 || (ft_be16(b + 2) & ~0x0130) != 0 || pass->stamped)
+	if (ft_be16(b) != 1 || (ft_be16(b + 2) & ~0x0130) != 0)
 		return FT_STEP_DONE;
 	seconds_len = (b[3] & 0x30) == 0x10 ? 4 : 2;
 	if ((b[3] & 0x30) == 0 || (b[3] & 0x30) == 0x30)
@@ -90,7 +90,9 @@ enum ft_step ft_read_avsp(struct ft_pass *pass)
 	packet->avsp.seconds = seconds_len == 4 ? ft_be32(b) : ft_be16(b);
 	packet->avsp.ns = ft_be32(b + seconds_len);
 	packet->has |= FT_HAS_AVSP;
-	pass->stamped = true;
-	ft_layer_push(pass, FT_LAYER_AVSP, at, 0);
+	if (pass->stamp_count < STAMPS_LISTED) {
+		pass->stamp_count++;
+		ft_layer_push(pass, FT_LAYER_AVSP, at, 0);
+	}
 	return ft_ethertype_step(pass, ft_be16(b + seconds_len + 4));
 }

@@ -49,10 +49,10 @@ struct ft_layer {
 };
 
 /*
- * Four tunnel levels, each with Ethernet, 8 tags, 8 labels, a time stamp, IP, UDP or GRE, and the tunnel
- * itself, then the packet: 107 at most.
+ * Four tunnel levels, each with Ethernet, 8 tags, 8 labels, 8 time stamps (more are read and not listed), IP,
+ * UDP or GRE, and the tunnel itself, then the packet: 142 at most.
  */
-#define FT_LAYERS_MAX  112
+#define FT_LAYERS_MAX  144
 #define FT_TUNNELS_MAX 4
 #define FT_VLANS_MAX   8
 

@@ -59,7 +59,7 @@ enum ft_has {
 enum ft_aeth_kind { FT_AETH_ACK, FT_AETH_RNR, FT_AETH_RESERVED, FT_AETH_NAK };
 
 /*
- * About 1.7 KiB; the caller holds it and reuses it. The first part is what every RDMA frame writes.
+ * About 2 KiB; the caller holds it and reuses it. The first part is what every RDMA frame writes.
  */
 struct ft_packet {
 	uint32_t has;                              /* enum ft_has bits */

@@ -7,6 +7,7 @@
 #define LABEL      "000100 40 "
 #define LAST_LABEL "000111 40 "
 #define STAMP_HEAD "d28b 0001 "
+#define STAMP      STAMP_HEAD "0020 0001 00000002 "
 #define IPV4_TCP   "0800 " IPV4(0014, 06)
 
 static void link_headers_are_followed_to_their_bounds(void **state)
@@ -54,9 +55,13 @@ static void link_headers_are_followed_to_their_bounds(void **state)
 		  MACS STAMP_HEAD "0030 0001 00000002 " IPV4_TCP, .stack = "eth" },
 		{ "a stamp of another subtype", 1, 0,
 		  MACS "d28b 0002 0010 00000001 00000002 " IPV4_TCP, .stack = "eth" },
-		{ "a second stamp is not followed", 1, 0,
-		  MACS STAMP_HEAD "0020 0001 00000002 " STAMP_HEAD "0020 0001 00000002 " IPV4_TCP,
-		  .stack = "eth,avsp" },
+		{ "a second stamp hides nothing", 1, 0, MACS STAMP TAG(005) STAMP IPV4_TCP,
+		  .stack = "eth,avsp,vlan:5,avsp,ipv4" },
+		{ "nor do ten, of which the stack lists eight", 1, 0,
+		  MACS STAMP STAMP STAMP STAMP STAMP STAMP STAMP STAMP STAMP STAMP IPV4_TCP,
+		  .stack = "eth,avsp,avsp,avsp,avsp,avsp,avsp,avsp,avsp,ipv4" },
+		{ "a second stamp that is cut", 1, 60, MACS STAMP STAMP_HEAD "0010 000000",
+		  .stack = "eth,avsp", .truncated = FT_CUT_AVSP },
 		{ "a cut stamp", 1, 60, MACS STAMP_HEAD "0010 000000", .stack = "eth",
 		  .truncated = FT_CUT_AVSP },
 		{ "pause", 1, 0, ETH(8808) "0001 ffff", .stack = "eth,macctrl" },
