@@ -3,68 +3,44 @@
 
 /*
  * The ICRC starts with eight bytes of ones (a lone LRH: with the LRH) and takes the fields that change
- * on the way as ones. Both are ORed in chunk by chunk in registers: setting single bytes in memory and
- * reading them back at once stalls. Eight bytes precede every network header, so the ones come from those.
+ * on the way as ones. Eight bytes precede every network header, so the ones are ORed into those.
  */
-enum { CHUNK = 16, CHUNKS_MAX = 4, ONES = 8, UDP_CHUNK = FT_ICRC_KINDS };
-
-typedef uint8_t chunk __attribute__((vector_size(CHUNK)));
+enum { ONES = 8, UDP_CHUNK = FT_ICRC_KINDS };
 
 #define EIGHT_ONES 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
 
 static const struct cover {
 	uint32_t before; /* bytes of ones in front */
-	uint32_t chunks;
-	uint8_t mask[CHUNKS_MAX * CHUNK];
+	struct ft_crc32_mask mask;
 } covers[FT_ICRC_KINDS + 1] = {
 	/* TOS, TTL, header checksum; UDP checksum; BTH byte 4 */
 	[FT_ICRC_IPV4] = { ONES,
-			   3,
-			   { EIGHT_ONES, [9] = 0xff, [16] = 0xff, [18] = 0xff, 0xff, [34] = 0xff,
-			     0xff, [40] = 0xff } },
+			   { 3,
+			     { EIGHT_ONES, [9] = 0xff, [16] = 0xff, [18] = 0xff, 0xff, [34] = 0xff,
+			       0xff, [40] = 0xff } } },
 	/* traffic class, flow label, hop limit; UDP checksum; BTH byte 4 */
 	[FT_ICRC_IPV6] = { ONES,
-			   4,
-			   { EIGHT_ONES, 0x0f, 0xff, 0xff, 0xff, [15] = 0xff, [54] = 0xff,
-			     0xff, [60] = 0xff } },
+			   { 4,
+			     { EIGHT_ONES, 0x0f, 0xff, 0xff, 0xff, [15] = 0xff, [54] = 0xff,
+			       0xff, [60] = 0xff } } },
 	/* the same fields of the GRH; BTH byte 4 */
 	[FT_ICRC_GRH] = { ONES,
-			  4,
-			  { EIGHT_ONES, 0x0f, 0xff, 0xff, 0xff, [15] = 0xff, [52] = 0xff } },
+			  { 4, { EIGHT_ONES, 0x0f, 0xff, 0xff, 0xff, [15] = 0xff, [52] = 0xff } } },
 	/* VL; BTH byte 4 */
-	[FT_ICRC_LRH] = { 0, 1, { 0xf0, [12] = 0xff } },
+	[FT_ICRC_LRH] = { 0, { 1, { 0xf0, [12] = 0xff } } },
 	/* behind IPv6 extension headers: UDP checksum; BTH byte 4 */
-	[UDP_CHUNK] = { 0, 1, { [6] = 0xff, 0xff, [12] = 0xff } },
+	[UDP_CHUNK] = { 0, { 1, { [6] = 0xff, 0xff, [12] = 0xff } } },
 };
-
-/* The CRC goes on over `size` bytes at `b`, masked as `cover` says; whole chunks of them are readable. */
-static uint32_t add_masked(uint32_t crc, const struct cover *cover, const uint8_t *b, uint32_t size)
-{
-	_Alignas(CHUNK) uint8_t masked[CHUNKS_MAX * CHUNK];
-	uint32_t head = cover->chunks * CHUNK < size ? cover->chunks * CHUNK : size;
-
-	for (uint32_t i = 0; i < cover->chunks * CHUNK; i += CHUNK) {
-		chunk bytes, mask;
-
-		memcpy(&bytes, b + i, CHUNK);
-		memcpy(&mask, cover->mask + i, CHUNK);
-		bytes |= mask;
-		memcpy(masked + i, &bytes, CHUNK);
-	}
-	crc = ft_crc32(crc, masked, head);
-	return ft_crc32(crc, b + head, size - head);
-}
 
 /* Extension headers move the UDP header away from the IPv6 header: three pieces. */
 static uint32_t add_extended(const struct ft_pass *pass, const uint8_t *bytes, uint32_t end)
 {
-	struct cover ip = covers[FT_ICRC_IPV6];
-	uint32_t crc;
+	struct ft_crc32_mask ip = covers[FT_ICRC_IPV6].mask;
+	uint32_t from = pass->network_at - ONES, udp_at = pass->udp_at, crc;
 
 	ip.chunks = 3;
-	crc = add_masked(0, &ip, bytes + pass->network_at - ONES,
-			 pass->udp_at - pass->network_at + ONES);
-	return add_masked(crc, &covers[UDP_CHUNK], bytes + pass->udp_at, end - pass->udp_at);
+	crc = ft_crc32_masked(0, &ip, bytes + from, udp_at - from);
+	return ft_crc32_masked(crc, &covers[UDP_CHUNK].mask, bytes + udp_at, end - udp_at);
 }
 
 enum ft_check ft_icrc_check(const struct ft_pass *pass)
@@ -80,6 +56,6 @@ enum ft_check ft_icrc_check(const struct ft_pass *pass)
 	if (pass->icrc_kind == FT_ICRC_IPV6 && pass->udp_at != pass->network_at + 40)
 		crc = add_extended(pass, bytes, end);
 	else
-		crc = add_masked(0, cover, bytes + from, end - from);
+		crc = ft_crc32_masked(0, &cover->mask, bytes + from, end - from);
 	return ft_crc32_is(stored, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
 }

@@ -15,7 +15,7 @@ NEW_FLOWS = 1000000  # many: almost every run of four frames is the first of its
 # Source file (or shared object, where no debug information names one) to part of the path of a frame.
 PARTS = [
     (r"/capture/", "source"),
-    (r"/decode/icrc\.c|libisal", "ICRC"),
+    (r"/decode/(icrc|crc32|crc32_fold)\.c|mmintrin\.h|libisal", "ICRC"),
     (r"/decode/", "decode"),
     (r"/analyzer/flow/", "flow table"),
     (r"/analyzer/(judge|frame_key|connection_setup)\.c|/analyzer/partition/", "judge"),
