@@ -13,40 +13,26 @@ enum { CAPTURED_MAX = 1 << 24 };
 enum { LINK_ETHERNET = 1, LINK_SLL = 113, LINK_ERF = 197, LINK_INFINIBAND = 247, LINK_SLL2 = 276 };
 
 static ft_reader *const readers[FT_STEPS] = {
-	[FT_STEP_ERF] = ft_read_erf,
-	[FT_STEP_LINK] = ft_read_link,
-	[FT_STEP_ETHERNET] = ft_read_ethernet,
-	[FT_STEP_SLL] = ft_read_sll,
-	[FT_STEP_SLL2] = ft_read_sll2,
-	[FT_STEP_VLAN] = ft_read_vlan,
-	[FT_STEP_MPLS] = ft_read_mpls,
-	[FT_STEP_AVSP] = ft_read_avsp,
-	[FT_STEP_MACCTRL] = ft_read_macctrl,
-	[FT_STEP_IPV4] = ft_read_ipv4,
-	[FT_STEP_IPV6] = ft_read_ipv6,
-	[FT_STEP_UDP] = ft_read_udp,
-	[FT_STEP_GRE] = ft_read_gre,
-	[FT_STEP_ERSPAN1] = ft_read_erspan1,
-	[FT_STEP_ERSPAN2] = ft_read_erspan2,
-	[FT_STEP_ERSPAN3] = ft_read_erspan3,
-	[FT_STEP_MLNX8949] = ft_read_mlnx8949,
-	[FT_STEP_VXLAN] = ft_read_vxlan,
-	[FT_STEP_VXLAN_GPE] = ft_read_vxlan_gpe,
-	[FT_STEP_GENEVE] = ft_read_geneve,
-	[FT_STEP_TZSP] = ft_read_tzsp,
-	[FT_STEP_SFLOW] = ft_read_sflow,
-	[FT_STEP_LRH] = ft_read_lrh,
-	[FT_STEP_RWH] = ft_read_rwh,
-	[FT_STEP_MIRROR1123] = ft_read_mirror1123,
-	[FT_STEP_GRH] = ft_read_grh,
-	[FT_STEP_BTH] = ft_read_bth,
+	[FT_STEP_ERF] = ft_read_erf,           [FT_STEP_LINK] = ft_read_link,
+	[FT_STEP_ETHERNET] = ft_read_ethernet, [FT_STEP_SLL] = ft_read_sll,
+	[FT_STEP_SLL2] = ft_read_sll2,         [FT_STEP_VLAN] = ft_read_vlan,
+	[FT_STEP_MPLS] = ft_read_mpls,         [FT_STEP_AVSP] = ft_read_avsp,
+	[FT_STEP_MACCTRL] = ft_read_macctrl,   [FT_STEP_IPV4] = ft_read_ipv4,
+	[FT_STEP_IPV6] = ft_read_ipv6,         [FT_STEP_GRE] = ft_read_gre,
+	[FT_STEP_ERSPAN1] = ft_read_erspan1,   [FT_STEP_ERSPAN2] = ft_read_erspan2,
+	[FT_STEP_ERSPAN3] = ft_read_erspan3,   [FT_STEP_MLNX8949] = ft_read_mlnx8949,
+	[FT_STEP_VXLAN] = ft_read_vxlan,       [FT_STEP_VXLAN_GPE] = ft_read_vxlan_gpe,
+	[FT_STEP_GENEVE] = ft_read_geneve,     [FT_STEP_TZSP] = ft_read_tzsp,
+	[FT_STEP_SFLOW] = ft_read_sflow,       [FT_STEP_LRH] = ft_read_lrh,
+	[FT_STEP_RWH] = ft_read_rwh,           [FT_STEP_MIRROR1123] = ft_read_mirror1123,
+	[FT_STEP_GRH] = ft_read_grh,           [FT_STEP_BTH] = ft_read_bth,
 };
 
-static enum ft_step first_step(uint16_t link_type)
+static enum ft_step first_step(struct ft_pass *pass, uint16_t link_type)
 {
+	if (link_type == LINK_ETHERNET)
+		return ft_read_ethernet(pass);
 	switch (link_type) {
-	case LINK_ETHERNET:
-		return FT_STEP_ETHERNET;
 	case LINK_SLL:
 		return FT_STEP_SLL;
 	case LINK_ERF:
@@ -116,7 +102,7 @@ static bool decode(const struct ft_decode_config *config, const struct ft_decode
 		   struct ft_packet *packet, struct ft_decode_rest *rest)
 {
 	struct ft_pass pass;
-	enum ft_step step = first_step(input->link_type);
+	enum ft_step step;
 
 	pass.packet = packet;
 	pass.config = config;
@@ -128,6 +114,7 @@ static bool decode(const struct ft_decode_config *config, const struct ft_decode
 	begin_packet(packet);
 	begin_frame(&pass, input);
 
+	step = first_step(&pass, input->link_type);
 	while (step != FT_STEP_DONE)
 		step = readers[step](&pass);
 

@@ -3,11 +3,11 @@
 
 enum { IPV4_LEN = 20, IPV6_LEN = 40, EXTENSIONS_MAX = 8 };
 
-static enum ft_step protocol_step(uint8_t protocol)
+static enum ft_step protocol_step(struct ft_pass *pass, uint8_t protocol)
 {
 	switch (protocol) {
 	case 17:
-		return FT_STEP_UDP;
+		return ft_read_udp(pass);
 	case 47:
 		return FT_STEP_GRE;
 	default:
@@ -90,7 +90,7 @@ enum ft_step ft_read_ipv4(struct ft_pass *pass)
 	if ((ft_be16(b + 6) & 0x3fff) != 0) /* more fragments, or an offset */
 		return ft_stop(pass, FT_IP_FRAGMENT);
 	pass->ip_options = options_len > 0;
-	return protocol_step(b[9]);
+	return protocol_step(pass, b[9]);
 }
 
 /* Hop-by-hop, routing and destination options may be stepped over. */
@@ -112,7 +112,7 @@ static enum ft_step skip_extensions(struct ft_pass *pass, uint8_t next)
 			return ft_short(pass, rest, FT_IP_BAD_LENGTH, FT_CUT_IPV6);
 		next = b[0];
 	}
-	return next == 44 ? ft_stop(pass, FT_IP_FRAGMENT) : protocol_step(next);
+	return next == 44 ? ft_stop(pass, FT_IP_FRAGMENT) : protocol_step(pass, next);
 }
 
 enum ft_step ft_read_ipv6(struct ft_pass *pass)

@@ -9,7 +9,8 @@
 
 /*
  * One pass over one frame. decode.c calls one reader after the other; each reads the header at the
- * cursor, writes its fields into the packet and says which header comes next.
+ * cursor, writes its fields into the packet and says which header comes next. Only along the usual chain,
+ * Ethernet, IPv4, UDP and BTH, does a reader call the next one itself.
  */
 enum ft_step {
 	FT_STEP_DONE,
@@ -24,7 +25,6 @@ enum ft_step {
 	FT_STEP_MACCTRL,
 	FT_STEP_IPV4,
 	FT_STEP_IPV6,
-	FT_STEP_UDP,
 	FT_STEP_GRE,
 	FT_STEP_ERSPAN1,
 	FT_STEP_ERSPAN2,
@@ -95,7 +95,7 @@ enum ft_step ft_other_ethertype_step(uint16_t ethertype);
 static inline enum ft_step ft_ethertype_step(struct ft_pass *pass, uint16_t ethertype)
 {
 	pass->ethertype = ethertype;
-	return ethertype == 0x0800 ? FT_STEP_IPV4 : ft_other_ethertype_step(ethertype);
+	return ethertype == 0x0800 ? ft_read_ipv4(pass) : ft_other_ethertype_step(ethertype);
 }
 
 /* Extended headers and the bounds of the payload, after ft_read_bth(). */

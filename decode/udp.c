@@ -84,5 +84,5 @@ enum ft_step ft_read_udp(struct ft_pass *pass)
 		return ft_stop(pass, FT_UDP_LENGTH_MISMATCH);
 	check_sum(pass, b, size);
 	pass->udp_at = at;
-	return roce ? FT_STEP_BTH : port_step(packet->udp_dport);
+	return roce ? ft_read_bth(pass) : port_step(packet->udp_dport);
 }
