@@ -9,15 +9,15 @@ static void read_fields(struct ft_packet *packet, const uint8_t *b)
 	uint8_t flags = b[1];
 
 	packet->opcode = b[0];
-	packet->solicited = flags >> 7;
-	packet->migrated = flags >> 6 & 1;
+	packet->solicited = (flags & 0x80) != 0;
+	packet->migrated = (flags & 0x40) != 0;
 	packet->pad = flags >> 4 & 3;
 	packet->tver = flags & 0x0f;
 	packet->pkey = ft_be16(b + 2);
-	packet->fecn = qp_row >> 31;
-	packet->becn = qp_row >> 30 & 1;
+	packet->fecn = (qp_row & 0x80000000) != 0;
+	packet->becn = (qp_row & 0x40000000) != 0;
 	packet->dest_qp = qp_row & 0xffffff;
-	packet->ack_request = psn_row >> 31;
+	packet->ack_request = (psn_row & 0x80000000) != 0;
 	packet->psn = psn_row & 0xffffff;
 	if ((qp_row & 0x3f000000) != 0)
 		packet->alerts |= FT_ALERT_BTH_RESERVED_BITS;
