@@ -44,7 +44,8 @@ static uint64_t address_digest(const struct ft_account *account, const struct ft
 }
 
 /* The totals' cell of a verdict, found when its first frame is counted. */
-static uint32_t cell_of_verdict(struct ft_account *account, struct ft_judged *judged)
+__attribute__((noinline)) static uint32_t cell_of_verdict(struct ft_account *account,
+							  struct ft_judged *judged)
 {
 	const struct ft_verdict *verdict = &judged->verdict;
 
@@ -83,7 +84,8 @@ static void count_time(struct ft_totals *totals, uint64_t ts_ns)
 		totals->last_ts_ns = ts_ns;
 }
 
-static void count_coverage(struct ft_account *account, const struct ft_account_item *item)
+/* Of the frames that no verdict was reached on: why. */
+static void count_unjudged(struct ft_account *account, const struct ft_account_item *item)
 {
 	const struct ft_judgement *judgement = item->judgement;
 
@@ -91,8 +93,6 @@ static void count_coverage(struct ft_account *account, const struct ft_account_i
 		account->not_rdma++;
 	else if (judgement->kind == FT_FRAME_NEVER_JUDGED)
 		account->never_judged++;
-	else if (!judgement->undecided)
-		account->judged++;
 	else if (judgement->untimed)
 		account->undecided_untimed++;
 	else if (judgement->kind == FT_FRAME_BAD_ICRC)
@@ -115,33 +115,42 @@ static uint32_t violated_rules(uint32_t rules)
 	return violated;
 }
 
-static void count_frame(struct ft_account *account, const struct ft_account_item *item,
-			uint32_t rules)
+static void count_outcome(struct ft_totals *totals, uint32_t index,
+			  const struct ft_judgement *judgement)
 {
-	struct ft_totals *totals = &account->totals;
-	struct ft_judged *judged = item->judgement->judged;
-	uint32_t index = cell_of(account, item->judgement);
-	struct ft_cell *cell = &totals->cells[index];
+	struct ft_judged *judged = judgement->judged;
 
-	totals->frames++;
-	totals->bytes += item->frame->wire;
-	count_time(totals, item->frame->ts_ns);
-	cell->packets++;
-	cell->bytes += item->frame->wire;
-	cell->undecided += item->judgement->undecided;
-	cell->judged += item->judgement->kind == FT_FRAME_JUDGED && !item->judgement->undecided;
-	if ((item->key->known & FT_NEED_PKEY) != 0) {
-		totals->pkeys[item->key->pkey].packets++;
-		totals->pkeys[item->key->pkey].bytes += item->frame->wire;
-	}
-	count_coverage(account, item);
-	if (rules != 0 && violated_rules(rules) != 0) {
-		cell->violating++;
-	} else if (item->judgement->permitted && !item->judgement->grace &&
-		   !judged->exception_noted) {
+	if (violated_rules(judgement->rules) != 0) {
+		totals->cells[index].violating++;
+	} else if (judgement->permitted && !judgement->grace && !judged->exception_noted) {
 		judged->exception_noted = true;
 		ft_totals_except(totals, index, judged->verdict.exception);
 	}
+}
+
+static void count_frame(struct ft_account *account, const struct ft_account_item *item)
+{
+	const struct ft_judgement *judgement = item->judgement;
+	struct ft_totals *totals = &account->totals;
+	uint32_t index = cell_of(account, judgement);
+	struct ft_cell *cell = &totals->cells[index];
+	struct ft_pkey_total *pkey = &totals->pkeys[item->key->pkey];
+
+	count_time(totals, item->frame->ts_ns);
+	cell->packets++;
+	cell->bytes += item->frame->wire;
+	if ((item->key->known & FT_NEED_PKEY) != 0) {
+		pkey->packets++;
+		pkey->bytes += item->frame->wire;
+	}
+	if (judgement->kind == FT_FRAME_JUDGED && !judgement->undecided) {
+		cell->judged++;
+	} else {
+		cell->undecided += judgement->undecided;
+		count_unjudged(account, item);
+	}
+	if (judgement->rules != 0 || judgement->permitted)
+		count_outcome(totals, index, judgement);
 }
 
 static uint32_t find_finding(struct ft_account *account, const struct ft_account_item *item,
@@ -182,7 +191,7 @@ static uint32_t finding_of(struct ft_account *account, const struct ft_account_i
 
 /* Count the frame in every finding it belongs to; `comment` names those that keep it as evidence. */
 static void count_findings(struct ft_account *account, const struct ft_account_item *item,
-			   uint32_t rules, char comment[COMMENT_TEXT])
+			   char comment[COMMENT_TEXT])
 {
 	bool known = (item->key->known & FT_NEED_DEST_QP) != 0;
 	uint32_t dest_qp = known ? item->packet->dest_qp : FT_NONE;
@@ -193,7 +202,7 @@ static void count_findings(struct ft_account *account, const struct ft_account_i
 		uint32_t index;
 		const struct ft_finding *finding;
 
-		if ((rules >> rule & 1) == 0)
+		if ((item->judgement->rules >> rule & 1) == 0)
 			continue;
 		index = finding_of(account, item, rule);
 		if (index == FT_NONE) {
@@ -211,17 +220,22 @@ static void count_findings(struct ft_account *account, const struct ft_account_i
 	}
 }
 
-int ft_account_add(struct ft_account *account, const struct ft_account_item *item)
+/* Out of the way of the frames that break no rule. */
+__attribute__((noinline)) static int add_findings(struct ft_account *account,
+						  const struct ft_account_item *item)
 {
-	uint32_t rules = item->judgement->rules;
 	char comment[COMMENT_TEXT];
 
-	if (item->first)
-		count_frame(account, item, rules);
-	if (rules == 0)
-		return 0;
-	count_findings(account, item, rules, comment);
+	count_findings(account, item, comment);
 	if (account->writer == NULL || comment[0] == '\0')
 		return 0;
-	return ft_pcapng_write(account->writer, item->frame, item->input, comment);
+	return ft_pcapng_write(account->writer, item->frame,
+			       ft_source_input(item->source, item->frame->input)->name, comment);
+}
+
+int ft_account_add(struct ft_account *account, const struct ft_account_item *item)
+{
+	if (item->first)
+		count_frame(account, item);
+	return item->judgement->rules == 0 ? 0 : add_findings(account, item);
 }

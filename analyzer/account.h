@@ -15,7 +15,7 @@ struct ft_account {
 	struct ft_findings findings;
 	struct ft_pcapng_writer *writer; /* NULL: no evidence is written */
 	uint64_t seed;
-	uint64_t judged, never_judged, not_rdma; /* frames, with `undecided` all of them */
+	uint64_t never_judged, not_rdma; /* frames; the judged ones are in the totals */
 	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed;
 	uint64_t truncated;              /* cut below what a rule needs */
 	uint64_t undecodable;            /* claim to be RDMA and are broken */
@@ -28,7 +28,7 @@ void ft_account_free(struct ft_account *account);
 /* One packet of a frame; `first` for the frame's first, which places the frame in the totals. */
 struct ft_account_item {
 	const struct ft_frame *frame;
-	const char *input;               /* its source's name */
+	const struct ft_source *source;  /* that the frame came from */
 	const struct ft_packet *packet;
 	const struct ft_judgement *judgement;
 	const struct ft_check_key *key;

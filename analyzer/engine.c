@@ -152,19 +152,18 @@ static void describe(const struct ft_engine *engine, const struct ft_judgement *
 			ft_map_declared(engine->map)->exceptions[judged->verdict.exception].id;
 }
 
-static int observe(const struct ft_engine *engine, const struct ft_account_item *item, unsigned sub)
+__attribute__((noinline)) static int observe(const struct ft_engine *engine,
+					     const struct ft_account_item *item, unsigned sub)
 {
 	const char *names[2 * RULE_NAMES];
 	struct ft_frame_verdict verdict;
 	struct ft_frame_view view = {
 		.frame = item->frame,
-		.input = item->input,
+		.input = ft_source_input(item->source, item->frame->input)->name,
 		.packet = item->packet,
 		.sub = sub,
 	};
 
-	if (engine->observer == NULL)
-		return 0;
 	if (item->judgement != NULL) {
 		describe(engine, item->judgement, names, &verdict);
 		view.verdict = &verdict;
@@ -173,13 +172,13 @@ static int observe(const struct ft_engine *engine, const struct ft_account_item 
 }
 
 /* Judge a decoded packet, add it up and show it. */
-static int finish(struct ft_engine *engine, const struct ft_frame *frame, const char *input,
-		  const struct item *item, unsigned sub)
+static int finish(struct ft_engine *engine, const struct ft_source *source,
+		  const struct ft_frame *frame, const struct item *item, unsigned sub)
 {
 	struct ft_judgement judgement;
 	struct ft_account_item accounted = {
 		.frame = frame,
-		.input = input,
+		.source = source,
 		.packet = &item->packet,
 		.key = &item->lookup.key,
 		.first = sub == 0,
@@ -191,7 +190,9 @@ static int finish(struct ft_engine *engine, const struct ft_frame *frame, const 
 		accounted.judgement = &judgement;
 		error = ft_account_add(&engine->account, &accounted);
 	}
-	return error != 0 ? error : observe(engine, &accounted, sub);
+	if (error != 0 || engine->observer == NULL)
+		return error;
+	return observe(engine, &accounted, sub);
 }
 
 /* Each step for all packets before the next one: none of them waits for what it needs. */
@@ -210,8 +211,8 @@ static void look_up(const struct ft_engine *engine, const struct ft_frame *frame
 }
 
 /* The second and later packets of a frame: sFlow datagrams only. */
-static int finish_rest(struct ft_engine *engine, const struct ft_frame *frame, const char *input,
-		       struct item *item, struct ft_decode_rest *rest)
+static int finish_rest(struct ft_engine *engine, const struct ft_source *source,
+		       const struct ft_frame *frame, struct item *item, struct ft_decode_rest *rest)
 {
 	struct ft_decode_input bytes = input_of(frame);
 	bool more = true;
@@ -220,7 +221,7 @@ static int finish_rest(struct ft_engine *engine, const struct ft_frame *frame, c
 	while (more && error == 0) {
 		more = ft_decode_more(&engine->config.decode, &bytes, &item->packet, rest);
 		look_up(engine, frame, item, 1);
-		error = finish(engine, frame, input, item, rest->sub);
+		error = finish(engine, source, frame, item, rest->sub);
 	}
 	return error;
 }
@@ -242,11 +243,9 @@ static int run_batch(struct ft_engine *engine, const struct ft_source *source,
 	}
 	look_up(engine, frames, engine->items, decoded);
 	for (int i = 0; i < decoded && error == 0; i++) {
-		const char *input = ft_source_input(source, frames[i].input)->name;
-
-		error = finish(engine, &frames[i], input, &engine->items[i], 0);
+		error = finish(engine, source, &frames[i], &engine->items[i], 0);
 		if (error == 0 && more && i == decoded - 1)
-			error = finish_rest(engine, &frames[i], input, &engine->items[i], &rest);
+			error = finish_rest(engine, source, &frames[i], &engine->items[i], &rest);
 	}
 	return error != 0 ? error : decoded;
 }

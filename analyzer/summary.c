@@ -122,10 +122,11 @@ static void fill_coverage(struct ft_summary *summary, const struct ft_account *a
 {
 	uint64_t undecided =
 		account->undecided_bad_icrc + account->undecided_cut + account->undecided_malformed;
-	uint64_t rdma = account->judged + undecided;
+	const struct ft_cell all = ft_totals_sum(&account->totals);
+	uint64_t rdma = all.judged + undecided;
 
 	summary->report.coverage = (struct ft_report_coverage){
-		.frames_seen = account->totals.frames,
+		.frames_seen = all.packets,
 		.lost_estimate = FT_UNKNOWN,
 		.lost_low = FT_UNKNOWN,
 		.lost_high = FT_UNKNOWN,
@@ -136,10 +137,9 @@ static void fill_coverage(struct ft_summary *summary, const struct ft_account *a
 		.connections = FT_UNKNOWN,
 		.one_sided = FT_UNKNOWN,
 		.could_hide_per_million = -1,
-		.enough = account->judged != 0 &&
-			  (double)account->judged >= min_coverage * (double)rdma &&
+		.enough = all.judged != 0 && (double)all.judged >= min_coverage * (double)rdma &&
 			  blind_pair(&account->totals, min_coverage) == NULL,
-		.judged = account->judged,
+		.judged = all.judged,
 		.never_judged = account->never_judged,
 		.not_rdma = account->not_rdma,
 		.undecided_bad_icrc = account->undecided_bad_icrc,
@@ -216,14 +216,15 @@ const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_ac
 					const struct ft_source *source, double min_coverage)
 {
 	struct ft_report *report = &summary->report;
+	const struct ft_cell all = ft_totals_sum(&account->totals);
 
 	ft_arena_destroy(summary->words);
 	summary->words = ft_arena_create();
 	if (summary->words == NULL)
 		abort();
 	*report = (struct ft_report){
-		.frames = account->totals.frames,
-		.bytes = account->totals.bytes,
+		.frames = all.packets,
+		.bytes = all.bytes,
 		.first_ts_ns = account->totals.first_ts_ns,
 		.last_ts_ns = account->totals.last_ts_ns,
 	};

@@ -95,6 +95,18 @@ uint32_t ft_totals_cell(struct ft_totals *totals, uint32_t from, uint32_t to)
 	return totals->cell_count - 1;
 }
 
+struct ft_cell ft_totals_sum(const struct ft_totals *totals)
+{
+	struct ft_cell sum = { .from = FT_NONE, .to = FT_NONE };
+
+	for (uint32_t i = 0; i < totals->cell_count; i++) {
+		sum.packets += totals->cells[i].packets;
+		sum.bytes += totals->cells[i].bytes;
+		sum.judged += totals->cells[i].judged;
+	}
+	return sum;
+}
+
 void ft_totals_except(struct ft_totals *totals, uint32_t index, uint32_t exception)
 {
 	struct ft_cell *cell = &totals->cells[index];

@@ -25,7 +25,6 @@ struct ft_totals {
 	uint64_t *seen;       /* set of hashes of (tenant, address), open addressing; 0 empty */
 	uint32_t seen_count, seen_mask;
 	uint32_t *seen_by_tenant;
-	uint64_t frames, bytes;
 	uint64_t first_ts_ns, last_ts_ns;
 };
 
@@ -34,6 +33,9 @@ void ft_totals_free(struct ft_totals *totals);
 
 /* Index of the pair's cell, made if new. Aborts when memory ends: totals may not lose a frame. */
 uint32_t ft_totals_cell(struct ft_totals *totals, uint32_t from, uint32_t to);
+
+/* Packets, bytes and judged packets of all cells; every frame is in one. */
+struct ft_cell ft_totals_sum(const struct ft_totals *totals);
 
 /* Note that a crossing in the cell of this index was permitted by the exception. */
 void ft_totals_except(struct ft_totals *totals, uint32_t index, uint32_t exception);
