@@ -101,13 +101,13 @@ enum ft_step ft_read_mlnx8949(struct ft_pass *pass)
 	if (!behind_gre) {
 		if (!ft_tunnel_allowed(pass))
 			return FT_STEP_DONE;
-		ft_tunnel_open(pass, FT_TUNNEL_MLNX8949);
+		ft_mirror_open(pass,
+			       FT_TUNNEL_MLNX8949); /* SwitchX cuts copies to 64 bytes, unmarked */
 		if (ft_captured_left(&pass->cursor) >= 2 && ft_be16(b) == 0x8100)
 			size = 4;
 	}
 	if (ft_take(&pass->cursor, size) == NULL)
-		return ft_short(pass, size, behind_gre ? FT_GRE_SHORT : FT_ETH_SHORT,
-				FT_CUT_MLNX8949);
+		return ft_short(pass, size, FT_GRE_SHORT, FT_CUT_MLNX8949);
 	ft_layer_push(pass, FT_LAYER_MLNX8949, at, 0);
 	return FT_STEP_ETHERNET;
 }

@@ -124,7 +124,7 @@ bool ft_tunnel_allowed(struct ft_pass *pass);
 
 /*
  * A tunnel header was accepted: what was read so far belongs to the mirror or the overlay, the packet
- * starts anew. The copy in GRE or TZSP may have been cut unmarked, so its length on the wire is unknown.
+ * starts anew. The copy of most mirrors may have been cut unmarked, so its length on the wire is unknown.
  */
 struct ft_tunnel *ft_tunnel_open(struct ft_pass *pass, enum ft_tunnel_kind kind);
 struct ft_tunnel *ft_mirror_open(struct ft_pass *pass, enum ft_tunnel_kind kind);

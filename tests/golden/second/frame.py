@@ -60,7 +60,8 @@ def _find_trailer(packet, window, frame):
         original_fcs = 4 if kind == "metamako" else 0
         if packet.end + original_fcs + start <= window.wire:
             stamp = _TRAILERS[kind](Window(window.data, window.wire - start, window.cap, window.wire))
-            if stamp is not None and abs(stamp - frame.ts_ns) <= WEEK_NS:
+            # a clock in the first second of 1970 was never set: zeros, not a time
+            if stamp is not None and stamp >= 10 ** 9 and abs(stamp - frame.ts_ns) <= WEEK_NS:
                 packet.extra["trailer"] = {"kind": kind, "ts_ns": stamp}
                 return
 

@@ -163,7 +163,7 @@ def _read_raw(packet, body):
         packet.need(body, 8, "mirror1123", "mirror1123_short")
         del packet.extra["rwh_ethertype"]
         packet.enter_tunnel("mirror1123", kind="mirror1123")
-        read_infiniband(packet, body.step(8).unbounded())
+        read_infiniband(packet, body.step(8))
 
 
 def _read_iba(packet, window, body, has_grh):
