@@ -71,9 +71,9 @@ enum ft_step ft_read_bth(struct ft_pass *pass)
 	pass->length = ft_wire_left(cursor);
 	if (pass->length < BTH_LEN + ICRC_LEN)
 		return ft_stop(pass, FT_BTH_SHORT);
-	b = ft_take(cursor, BTH_LEN);
-	if (b == NULL)
+	if (ft_captured_left(cursor) < BTH_LEN)
 		return read_beginning(pass);
+	b = ft_take(cursor, BTH_LEN);
 	read_fields(packet, b);
 	packet->has |= FT_HAS_BTH;
 	ft_layer_push(pass, FT_LAYER_BTH, pass->bth_at, 0);
