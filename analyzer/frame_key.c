@@ -106,11 +106,16 @@ static void read_class(const struct reading *reading, struct ft_check_key *key)
 static void read_bth(const struct reading *reading, struct ft_check_key *key)
 {
 	const struct ft_packet *packet = reading->packet;
+	uint8_t service = packet->opcode >> 5;
 
 	key->known |= FT_NEED_PKEY | FT_NEED_DEST_QP;
 	key->pkey = packet->pkey;
-	key->service = packet->opcode >> 5;
+	key->service = service;
 	key->qp_kind = packet->dest_qp < 2 ? (uint8_t)packet->dest_qp : 2;
+	if (service != FT_UD && packet->dest_qp != 1) { /* nearly all: neither is asked about */
+		key->known |= FT_NEED_QKEY | FT_NEED_CLASS;
+		return;
+	}
 	read_qkey(reading, key);
 	read_class(reading, key);
 }

@@ -112,13 +112,13 @@ static bool is_connected(const struct ft_packet *packet)
 	       (service == FT_RC || service == FT_UC || service == FT_RD || service == FT_XRC);
 }
 
-static void key_of_flow(const struct ft_packet *packet, const struct ft_check_key *key,
+static void key_of_flow(uint32_t dest_qp, bool connected, const struct ft_check_key *key,
 			struct ft_flow_key *flow)
 {
 	*flow = (struct ft_flow_key){
-		.dest_qp = packet->dest_qp,
+		.dest_qp = dest_qp,
 		.vni = key->has_vni ? key->vni : FT_FLOW_NO_VNI,
-		.base = is_connected(packet) ? FT_FLOW_ANY_BASE : key->pkey & 0x7fff,
+		.base = connected ? FT_FLOW_ANY_BASE : key->pkey & 0x7fff,
 		.vlan = key->vlan,
 		.by_lid = !key->has_gids,
 	};
@@ -144,7 +144,7 @@ void ft_judge_prepare(const struct ft_packet *packet, const uint8_t *frame, uint
 		return;
 	lookup->connected = is_connected(packet);
 	lookup->setup_qpn = ft_connection_setup_qpn(packet, frame);
-	key_of_flow(packet, &lookup->key, &lookup->flow);
+	key_of_flow(packet->dest_qp, lookup->connected, &lookup->key, &lookup->flow);
 }
 
 void ft_judge_locate(const struct ft_judge *judge, struct ft_lookup *lookup)
@@ -198,8 +198,9 @@ static uint64_t next_number(struct ft_judge *judge, bool clean)
 }
 
 /* The verdict for a key in the current epoch, from the cache or worked out. */
-static struct ft_judged *verdict_of(struct ft_judge *judge, const struct ft_check_key *key,
-				    int64_t ts_ns)
+__attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *judge,
+							      const struct ft_check_key *key,
+							      int64_t ts_ns)
 {
 	uint64_t hash = ft_hash(key, sizeof *key, judge->seed) + judge->epoch;
 	uint64_t *slot = &judge->slots[hash % VERDICT_SLOTS];
@@ -222,12 +223,15 @@ static struct ft_judged *verdict_of(struct ft_judge *judge, const struct ft_chec
 	return judged;
 }
 
-/* What the verdict depends on besides the flow's own key; never 0. */
-static uint64_t digest_of(const struct ft_judge *judge, const struct ft_check_key *key)
+/* What the verdict depends on besides the flow's own key; never all zero, for `known` is in there. */
+static const uint8_t *rest_of(const struct ft_check_key *key)
 {
-	const size_t rest = offsetof(struct ft_check_key, smac);
+	static_assert(sizeof *key - offsetof(struct ft_check_key, has_vni) == FT_FLOW_JUDGED_BY,
+		      "the flow record has room for it");
+	static_assert(offsetof(struct ft_check_key, known) > offsetof(struct ft_check_key, has_vni),
+		      "known is part of it");
 
-	return ft_hash((const uint8_t *)key + rest, sizeof *key - rest, judge->seed) | 1;
+	return &key->has_vni;
 }
 
 /*
@@ -237,8 +241,9 @@ static uint64_t digest_of(const struct ft_judge *judge, const struct ft_check_ke
 static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow *flow,
 					 const struct ft_check_key *key, bool needed, int64_t ts_ns)
 {
-	uint64_t digest = digest_of(judge, key);
-	bool known = flow->judged_as == digest && flow->epoch == judge->epoch;
+	const uint8_t *rest = rest_of(key);
+	bool known = flow->epoch == judge->epoch &&
+		     memcmp(flow->judged_by, rest, sizeof flow->judged_by) == 0;
 	struct ft_judged *judged = NULL;
 
 	if (known && flow->verdict == 0 && flow->cell != FT_NONE && !needed)
@@ -248,7 +253,7 @@ static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow 
 	if (judged != NULL)
 		return judged;
 	judged = verdict_of(judge, key, ts_ns);
-	flow->judged_as = digest;
+	memcpy(flow->judged_by, rest, sizeof flow->judged_by);
 	flow->epoch = judge->epoch;
 	flow->cell = FT_NONE;
 	flow->verdict = has_nothing_to_report(&judged->verdict) ? 0 : judged->number;
@@ -284,7 +289,8 @@ static struct ft_flow *flow_of(struct ft_judge *judge, const struct ft_lookup *l
 }
 
 /* A connection set up anew may use another P_Key on the same queue pair. */
-static void follow_setup(struct ft_judge *judge, const struct ft_lookup *lookup)
+__attribute__((noinline)) static void follow_setup(struct ft_judge *judge,
+						   const struct ft_lookup *lookup)
 {
 	struct ft_flow_key key = lookup->flow;
 	struct ft_flow *flow;
@@ -325,8 +331,9 @@ static void judge_by_map(struct ft_judge *judge, const struct ft_lookup *lookup,
 	judgement->permitted = !changed && verdict->exception != FT_NONE;
 }
 
-static void count_bad_icrc(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
-			   struct ft_judgement *judgement)
+__attribute__((noinline)) static void count_bad_icrc(struct ft_judge *judge,
+						     const struct ft_lookup *lookup, uint64_t ts_ns,
+						     struct ft_judgement *judgement)
 {
 	judgement->undecided = true;
 	judgement->rules = 1u << FT_RULE_DECODE_BAD_ICRC;

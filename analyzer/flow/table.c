@@ -185,15 +185,14 @@ static uint32_t evict(struct ft_flow_table *table)
 	return idlest;
 }
 
-struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key,
-				       uint32_t hash, uint64_t ts_ns)
+/* Kept apart from the look-up, which every frame does. `at`: where the key was not found. */
+__attribute__((noinline)) static struct ft_flow *create_at(struct ft_flow_table *table, uint32_t at,
+							   const struct ft_flow_key *key,
+							   uint32_t hash, uint64_t ts_ns)
 {
-	uint32_t at = find_slot(table, key, hash);
-	uint32_t record = table->slots[at].record;
+	uint32_t record;
 	struct ft_flow *flow;
 
-	if (record != 0)
-		return &table->records[record - 1];
 	if (table->used < table->capacity) {
 		record = table->used++;
 	} else {
@@ -207,6 +206,15 @@ struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct
 		.key = *key, .last_ns = ts_ns, .cell = UINT32_MAX, .first_base = FT_FLOW_NO_BASE
 	};
 	return flow;
+}
+
+struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key,
+				       uint32_t hash, uint64_t ts_ns)
+{
+	uint32_t at = find_slot(table, key, hash);
+	uint32_t record = table->slots[at].record;
+
+	return record != 0 ? &table->records[record - 1] : create_at(table, at, key, hash, ts_ns);
 }
 
 void ft_flow_each(const struct ft_flow_table *table,

@@ -25,6 +25,8 @@ static_assert(sizeof(struct ft_flow_key) == 48, "padding would be hashed");
 #define FT_FLOW_ANY_BASE UINT16_MAX /* the first record of a half-connection, whatever its P_Key */
 #define FT_FLOW_NO_BASE  UINT16_MAX /* first_base: none seen since the connection was set up */
 
+#define FT_FLOW_JUDGED_BY 28
+
 /* The first line is what every frame reads or writes. */
 struct ft_flow {
 	_Alignas(64) struct ft_flow_key key;
@@ -32,11 +34,11 @@ struct ft_flow {
 	uint64_t packets;
 
 	/* the caller's, second line */
-	uint64_t judged_as; /* what the verdict was reached from, besides this key; 0: nothing yet */
-	uint64_t verdict;   /* its number; 0: nothing to report */
-	uint32_t epoch;     /* of the map, in which it holds */
-	uint32_t cell;      /* where the frames are added up; UINT32_MAX: not known yet */
-	uint64_t bad_icrc;  /* packets whose ICRC was wrong */
+	uint64_t verdict;  /* its number; 0: nothing to report */
+	uint64_t bad_icrc; /* packets whose ICRC was wrong */
+	uint32_t epoch;    /* of the map, in which the verdict holds */
+	uint32_t cell;     /* where the frames are added up; UINT32_MAX: not known yet */
+	uint8_t judged_by[FT_FLOW_JUDGED_BY]; /* what it was reached from, besides this key; zero: none yet */
 	uint32_t bad_icrc_finding; /* meaningful with bad_icrc != 0 */
 	uint16_t first_base;       /* of the half-connection; FT_FLOW_NO_BASE */
 };
