@@ -90,7 +90,8 @@ enum ft_step ft_read_erspan3(struct ft_pass *pass)
 
 /*
  * NVIDIA's mirror header. Behind GRE it is 22 bytes that are not public; as an EtherType there is
- * only the outer Ethernet header, possibly tagged behind that EtherType.
+ * only the outer Ethernet header, possibly tagged behind that EtherType. SwitchX cuts such copies to
+ * 64 bytes and does not mark them.
  */
 enum ft_step ft_read_mlnx8949(struct ft_pass *pass)
 {
@@ -101,8 +102,7 @@ enum ft_step ft_read_mlnx8949(struct ft_pass *pass)
 	if (!behind_gre) {
 		if (!ft_tunnel_allowed(pass))
 			return FT_STEP_DONE;
-		ft_mirror_open(pass,
-			       FT_TUNNEL_MLNX8949); /* SwitchX cuts copies to 64 bytes, unmarked */
+		ft_mirror_open(pass, FT_TUNNEL_MLNX8949);
 		if (ft_captured_left(&pass->cursor) >= 2 && ft_be16(b) == 0x8100)
 			size = 4;
 	}
