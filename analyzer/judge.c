@@ -226,12 +226,13 @@ __attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *j
 /* What the verdict depends on besides the flow's own key; never all zero, for `known` is in there. */
 static const uint8_t *rest_of(const struct ft_check_key *key)
 {
+	const size_t shared = offsetof(struct ft_check_key, has_vni);
+
 	static_assert(sizeof *key - offsetof(struct ft_check_key, has_vni) == FT_FLOW_JUDGED_BY,
 		      "the flow record has room for it");
 	static_assert(offsetof(struct ft_check_key, known) > offsetof(struct ft_check_key, has_vni),
 		      "known is part of it");
-
-	return &key->has_vni;
+	return (const uint8_t *)key + shared;
 }
 
 /*
