@@ -9,12 +9,20 @@ static bool is_port(const struct ft_holders *walk)
 	return walk->endpoint < walk->map->port_count;
 }
 
+/* Few maps list keywords; in the others there is no need to ask about each. */
+static uint8_t keywords_or_end(const struct ft_map *map)
+{
+	const uint32_t *first = &map->grant_starts[map->first_keyword];
+
+	return first[0] != first[FT_KEYWORDS] ? KEYWORDS : END;
+}
+
 void ft_holders_begin(struct ft_holders *walk, const struct ft_map *map, uint32_t endpoint)
 {
 	*walk = (struct ft_holders){ .map = map,
 				     .endpoint = endpoint,
 				     .at = FT_NONE,
-				     .stage = endpoint == FT_NONE ? KEYWORDS : OWN };
+				     .stage = endpoint == FT_NONE ? keywords_or_end(map) : OWN };
 }
 
 /* A port, or a member that no port answers to. An address without a port is its own first address. */
@@ -85,7 +93,7 @@ static bool own_gid(struct ft_holders *walk, struct ft_holder *holder)
 {
 	if (!is_walked(walk) && next_address(walk, holder))
 		return true;
-	walk->stage = KEYWORDS;
+	walk->stage = keywords_or_end(walk->map);
 	return false;
 }
 

@@ -66,6 +66,7 @@ bool ft_owners_visit(const struct ft_tenants *set, ft_tenant_visit *visit, void 
 	const struct ft_map *map = set->map;
 	struct ft_holders walk;
 	struct ft_holder holder;
+	bool first = true; /* which no earlier holder can have named */
 
 	ft_holders_begin(&walk, map, set->endpoint);
 	while (ft_holders_next(&walk, &holder)) {
@@ -78,8 +79,10 @@ bool ft_owners_visit(const struct ft_tenants *set, ft_tenant_visit *visit, void 
 			if (claim->tenant == last || !is_owner(set, claim, set->class))
 				continue;
 			last = claim->tenant;
-			if (claim_before(set, last, holder.index) == NULL && visit(with, last))
+			if ((first || claim_before(set, last, holder.index) == NULL) &&
+			    visit(with, last))
 				return true;
+			first = false;
 		}
 	}
 	return false;
