@@ -110,7 +110,9 @@ def expect(rules, frame):
     graces = {grace for _, grace, _ in judged}
     least, most = set.intersection(*sets), set.union(*sets)
     exceptions = {state.exception for broken, grace, state in judged if not broken and not grace}
-    return Expected(least, most, undecided=least != most or len(graces) > 1, grace=graces == {True},
+    # excused as far as it can be read: grace may be said beside undecided
+    return Expected(least, most, undecided=least != most or len(graces) > 1,
+                    grace=graces.pop() if len(graces) == 1 else None,
                     pairs={state.pair() for _, _, state in judged},
                     exception=exceptions.pop() if len(exceptions) == 1 else None)
 
