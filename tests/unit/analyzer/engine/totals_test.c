@@ -44,6 +44,28 @@ static void cells_survive_growth(void **state)
 	ft_totals_free(&totals);
 }
 
+static void the_sum_takes_in_every_cell(void **state)
+{
+	struct ft_totals totals;
+	struct ft_cell sum;
+
+	(void)state;
+	assert_int_equal(ft_totals_init(&totals, 2), 0);
+	assert_int_equal(ft_totals_sum(&totals).packets, 0);
+	for (uint32_t from = 0; from < 2; from++) {
+		uint32_t index = ft_totals_cell(&totals, from, FT_NONE);
+
+		totals.cells[index].packets = 10 + from;
+		totals.cells[index].bytes = 1000 + from;
+		totals.cells[index].judged = 5 + from;
+	}
+	sum = ft_totals_sum(&totals);
+	assert_int_equal(sum.packets, 21);
+	assert_int_equal(sum.bytes, 2001);
+	assert_int_equal(sum.judged, 11);
+	ft_totals_free(&totals);
+}
+
 static void exceptions_of_a_cell_are_a_sorted_set(void **state)
 {
 	const uint32_t used[] = { 5, 1, 9, 5, 1, 0 };
@@ -82,6 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pair_has_one_cell),
 		cmocka_unit_test(cells_survive_growth),
+		cmocka_unit_test(the_sum_takes_in_every_cell),
 		cmocka_unit_test(exceptions_of_a_cell_are_a_sorted_set),
 		cmocka_unit_test(an_endpoint_counts_once_for_each_tenant_it_acts_for),
 	};
