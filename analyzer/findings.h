@@ -10,14 +10,14 @@
 struct ft_subject_end {
 	char address[48];
 	const char *host;
-	uint32_t tenant;      /* index or FT_NONE */
+	uint32_t tenant; /* index or FT_NONE */
 	bool group;
 };
 
 struct ft_subject {
 	struct ft_subject_end src, dst;
-	uint16_t pkey;        /* all 16 bits; the base is what counts */
-	uint16_t vlan;        /* 0: untagged */
+	uint16_t pkey; /* all 16 bits; the base is what counts */
+	uint16_t vlan; /* 0: untagged */
 	bool has_vni;
 	uint32_t vni;
 };
@@ -38,16 +38,17 @@ struct ft_finding {
 
 struct ft_findings {
 	struct ft_finding *items;
-	uint32_t *slots;      /* open addressing over ids; 0 empty, else index + 1 */
+	uint32_t *slots; /* open addressing over ids; 0 empty, else index + 1 */
 	uint32_t count, room, slot_mask, limit;
-	uint64_t dropped;     /* frames of findings beyond the limit */
+	uint64_t dropped; /* frames of findings beyond the limit */
 };
 
 int ft_findings_init(struct ft_findings *findings, uint32_t limit);
 void ft_findings_free(struct ft_findings *findings);
 
 /* Index of the finding of (rule, subject), made if new; FT_NONE if the limit is reached or memory ends. */
-uint32_t ft_findings_of(struct ft_findings *findings, enum ft_rule rule, const struct ft_subject *subject);
+uint32_t ft_findings_of(struct ft_findings *findings, enum ft_rule rule,
+			const struct ft_subject *subject);
 
 /* Count a frame. True if its number was among the first and was noted. `dest_qp` FT_NONE: not known. */
 bool ft_finding_add(struct ft_finding *finding, const struct ft_frame *frame, uint32_t dest_qp);

@@ -16,9 +16,9 @@
 struct ft_judged {
 	struct ft_check_key key;
 	uint32_t epoch;
-	uint64_t number;         /* from 1; flow records hold it */
+	uint64_t number; /* from 1; flow records hold it */
 	struct ft_verdict verdict;
-	uint32_t cell;           /* of the totals; FT_NONE until first counted */
+	uint32_t cell; /* of the totals; FT_NONE until first counted */
 	bool exception_noted;
 	uint8_t finding_count;
 	uint8_t finding_rules[FT_JUDGED_FINDINGS];
@@ -27,13 +27,14 @@ struct ft_judged {
 
 struct ft_judgement {
 	enum ft_frame_kind kind;
-	uint32_t rules;          /* violations and notes, bit per enum ft_rule */
+	uint32_t rules; /* violations and notes, bit per enum ft_rule */
 	bool undecided, grace;
-	bool permitted;          /* a crossing that an exception of the map permits */
-	bool untimed;            /* undecided because the map changes with time and the frame has none */
-	struct ft_judged *judged; /* NULL: nothing of the frame could be looked up, or `cell` says it all */
-	uint32_t cell;           /* of the totals, if the flow's frames break no rule; else FT_NONE */
-	struct ft_flow *flow;    /* NULL: no half-connection known */
+	bool permitted; /* a crossing that an exception of the map permits */
+	bool untimed;   /* undecided because the map changes with time and the frame has none */
+	struct ft_judged
+		*judged; /* NULL: nothing of the frame could be looked up, or `cell` says it all */
+	uint32_t cell;   /* of the totals, if the flow's frames break no rule; else FT_NONE */
+	struct ft_flow *flow; /* NULL: no half-connection known */
 };
 
 /* What a frame needs looked up: filled before the look-ups, so that they can be prefetched. */
@@ -41,7 +42,7 @@ struct ft_lookup {
 	enum ft_frame_kind kind;
 	bool has_flow, connected; /* connected: RC, UC, RD or XRC between ordinary queue pairs */
 	uint32_t hash;
-	uint32_t setup_qpn;      /* queue pair that this CM message sets up at its sender; 0: none */
+	uint32_t setup_qpn; /* queue pair that this CM message sets up at its sender; 0: none */
 	struct ft_flow_key flow;
 	struct ft_check_key key;
 };
@@ -50,7 +51,7 @@ struct ft_judge;
 
 /* `map` must outlive it. 0, -EINVAL or -ENOMEM. */
 int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint32_t flows,
-                    uint64_t flow_timeout_ns, uint64_t seed);
+		    uint64_t flow_timeout_ns, uint64_t seed);
 void ft_judge_destroy(struct ft_judge *judge);
 
 /*
@@ -59,7 +60,7 @@ void ft_judge_destroy(struct ft_judge *judge);
  * `captured` bytes that the packet was decoded from.
  */
 void ft_judge_prepare(const struct ft_packet *packet, const uint8_t *frame, uint32_t captured,
-                      struct ft_lookup *lookup);
+		      struct ft_lookup *lookup);
 void ft_judge_locate(const struct ft_judge *judge, struct ft_lookup *lookup);
 void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *lookup);
 
@@ -67,7 +68,7 @@ void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *loo
 
 /* Pointers in *judgement stay good until the next call. `ts_ns` since 1970, or FT_NO_TIME. */
 void ft_judge_frame(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
-              struct ft_judgement *judgement);
+		    struct ft_judgement *judgement);
 
 /* From now on `judged` is never left out, at some cost per frame: for who wants to show every verdict. */
 void ft_judge_tell_all(struct ft_judge *judge);

@@ -9,7 +9,7 @@
  * NULL where its fields cannot be trusted: then the addresses stand alone.
  */
 void ft_subject_of(const struct ft_map *map, const struct ft_check_key *key,
-                   const struct ft_verdict *verdict, struct ft_subject *subject);
+		   const struct ft_verdict *verdict, struct ft_subject *subject);
 
 /* "10.0.0.1", "fe80::1": IPv4 in ::ffff:0:0/96 as IPv4. */
 void ft_address_text(const uint8_t address[16], char text[48]);

@@ -17,5 +17,5 @@ void ft_summary_destroy(struct ft_summary *summary);
  * `min_coverage`: share of the RDMA frames that must be decided for `compliant`.
  */
 const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_account *account,
-                                        const struct ft_flow_table *flows, const struct ft_source *source,
-                                        double min_coverage);
+					const struct ft_flow_table *flows,
+					const struct ft_source *source, double min_coverage);

@@ -19,4 +19,4 @@ void ft_summary_fill_pkeys(struct ft_summary *summary, const struct ft_totals *t
 
 /* All findings in report order: those of frames and those about the map itself. */
 void ft_summary_fill_findings(struct ft_summary *summary, struct ft_account *account,
-                              const struct ft_flow_table *flows);
+			      const struct ft_flow_table *flows);

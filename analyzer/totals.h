@@ -6,10 +6,10 @@
 /* What was on the wire, added up: every frame in exactly one tenant pair. */
 
 struct ft_cell {
-	uint32_t from, to;    /* tenant index; FT_NONE is `unknown` */
+	uint32_t from, to; /* tenant index; FT_NONE is `unknown` */
 	uint64_t packets, bytes, violating;
 	uint64_t judged, undecided; /* of the RDMA frames among them */
-	uint32_t *exceptions; /* ids used, ascending; indices into the declared map */
+	uint32_t *exceptions;       /* ids used, ascending; indices into the declared map */
 	uint32_t exception_count;
 };
 
@@ -19,10 +19,10 @@ struct ft_pkey_total {
 
 struct ft_totals {
 	struct ft_cell *cells;
-	uint32_t *slots;      /* open addressing over (from, to); 0 empty, else index + 1 */
+	uint32_t *slots; /* open addressing over (from, to); 0 empty, else index + 1 */
 	uint32_t cell_count, cell_room, slot_mask;
 	struct ft_pkey_total *pkeys; /* one per 16-bit value */
-	uint64_t *seen;       /* set of hashes of (tenant, address), open addressing; 0 empty */
+	uint64_t *seen; /* set of hashes of (tenant, address), open addressing; 0 empty */
 	uint32_t seen_count, seen_mask;
 	uint32_t *seen_by_tenant;
 	uint64_t first_ts_ns, last_ts_ns;

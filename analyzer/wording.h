@@ -7,11 +7,12 @@
 
 /* A finding in words. The strings live in `words`. Aborts when memory ends. */
 const char *ft_wording_summary(struct ft_arena *words, const struct ft_declared *declared,
-                               const struct ft_finding *finding);
+			       const struct ft_finding *finding);
 
 /* Sentences that support the finding; returns how many (<= room). */
 size_t ft_wording_evidence(struct ft_arena *words, const struct ft_declared *declared,
-                           const struct ft_finding *finding, const char **sentences, size_t room);
+			   const struct ft_finding *finding, const char **sentences, size_t room);
 
 /* printf into `words`. */
-const char *ft_words(struct ft_arena *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *ft_words(struct ft_arena *words, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));

@@ -12,12 +12,13 @@
 
 /* Hashed and compared as bytes: no padding. */
 struct ft_flow_key {
-	uint8_t src[16], dst[16]; /* IP (IPv4 in ::ffff:0:0/96) or GID; LIDs in the last two bytes */
-	uint32_t dest_qp;         /* 24-bit */
-	uint32_t vni;             /* 24-bit; FT_FLOW_NO_VNI outside overlays */
-	uint16_t base;            /* P_Key without the membership bit, or FT_FLOW_ANY_BASE */
-	uint16_t vlan;            /* 0: untagged */
-	uint32_t by_lid;          /* 1: src and dst hold LIDs */
+	uint8_t src[16],
+		dst[16];  /* IP (IPv4 in ::ffff:0:0/96) or GID; LIDs in the last two bytes */
+	uint32_t dest_qp; /* 24-bit */
+	uint32_t vni;     /* 24-bit; FT_FLOW_NO_VNI outside overlays */
+	uint16_t base;    /* P_Key without the membership bit, or FT_FLOW_ANY_BASE */
+	uint16_t vlan;    /* 0: untagged */
+	uint32_t by_lid;  /* 1: src and dst hold LIDs */
 };
 static_assert(sizeof(struct ft_flow_key) == 48, "padding would be hashed");
 
@@ -38,9 +39,10 @@ struct ft_flow {
 	uint64_t bad_icrc; /* packets whose ICRC was wrong */
 	uint32_t epoch;    /* of the map, in which the verdict holds */
 	uint32_t cell;     /* where the frames are added up; UINT32_MAX: not known yet */
-	uint8_t judged_by[FT_FLOW_JUDGED_BY]; /* what it was reached from, besides this key; zero: none yet */
-	uint32_t bad_icrc_finding; /* meaningful with bad_icrc != 0 */
-	uint16_t first_base;       /* of the half-connection; FT_FLOW_NO_BASE */
+	uint8_t judged_by
+		[FT_FLOW_JUDGED_BY]; /* what it was reached from, besides this key; zero: none yet */
+	uint32_t bad_icrc_finding;   /* meaningful with bad_icrc != 0 */
+	uint16_t first_base;         /* of the half-connection; FT_FLOW_NO_BASE */
 };
 static_assert(sizeof(struct ft_flow) == 128, "two cache lines");
 
@@ -49,7 +51,7 @@ struct ft_flow_table;
 struct ft_flow_table_stats {
 	uint32_t capacity, used;
 	uint64_t created, evicted;
-	uint64_t bytes;         /* address space reserved */
+	uint64_t bytes; /* address space reserved */
 };
 
 /* 0, -EINVAL (capacity 0 or above 2^28) or -ENOMEM. `seed` decides who collides with whom, never a result. */
@@ -63,14 +65,15 @@ void ft_flow_prefetch_slot(const struct ft_flow_table *table, uint32_t hash);
 void ft_flow_prefetch_record(const struct ft_flow_table *table, uint32_t hash);
 
 /* The record, or NULL. Pointers stay good until the next ft_flow_find_or_create(). */
-struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_key *key, uint32_t hash);
+struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_key *key,
+			     uint32_t hash);
 
 /* The record, made (all zero but for key, last_ns, cell and first_base) if it was not there. */
-struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key, uint32_t hash,
-                                       uint64_t ts_ns);
+struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key,
+				       uint32_t hash, uint64_t ts_ns);
 
 /* Every record in order of creation slot; false from `visit` stops. */
-void ft_flow_each(const struct ft_flow_table *table, bool (*visit)(void *context, const struct ft_flow *flow),
-                  void *context);
+void ft_flow_each(const struct ft_flow_table *table,
+		  bool (*visit)(void *context, const struct ft_flow *flow), void *context);
 
 struct ft_flow_table_stats ft_flow_table_stats(const struct ft_flow_table *table);

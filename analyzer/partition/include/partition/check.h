@@ -56,20 +56,20 @@ enum ft_needs {
  * What all packets of a half-connection have in common comes first.
  */
 struct ft_check_key {
-	uint8_t src[16], dst[16];        /* IP or GID, wire order; zero without has_gids */
-	uint32_t vni;                    /* with has_vni */
-	uint16_t vlan;                   /* 0: untagged */
-	uint8_t qp_kind;                 /* 0 QP0, 1 QP1, 2 any other */
-	uint8_t has_gids;                /* src, dst filled */
+	uint8_t src[16], dst[16]; /* IP or GID, wire order; zero without has_gids */
+	uint32_t vni;             /* with has_vni */
+	uint16_t vlan;            /* 0: untagged */
+	uint8_t qp_kind;          /* 0 QP0, 1 QP1, 2 any other */
+	uint8_t has_gids;         /* src, dst filled */
 	uint8_t has_vni;
-	uint8_t mgmt_class;              /* QP1 with FT_NEED_CLASS */
-	uint8_t service;                 /* BTH opcode bits 7..5: UD matters to rule 3 */
-	uint8_t known;                   /* enum ft_needs bits that were readable; a need that does not apply to the frame counts as known */
-	uint32_t qkey;                   /* with FT_NEED_QKEY in `known` and base 0x7fff; else 0 */
-	uint8_t smac[6], dmac[6];        /* RoCE with an Ethernet header; else zero */
-	uint16_t slid, dlid;             /* native */
-	uint16_t pkey;                   /* all 16 bits */
-	uint8_t native;                  /* 1: LIDs; 0: RoCE */
+	uint8_t mgmt_class; /* QP1 with FT_NEED_CLASS */
+	uint8_t service;    /* BTH opcode bits 7..5: UD matters to rule 3 */
+	uint8_t known; /* enum ft_needs bits that were readable; a need that does not apply to the frame counts as known */
+	uint32_t qkey;            /* with FT_NEED_QKEY in `known` and base 0x7fff; else 0 */
+	uint8_t smac[6], dmac[6]; /* RoCE with an Ethernet header; else zero */
+	uint16_t slid, dlid;      /* native */
+	uint16_t pkey;            /* all 16 bits */
+	uint8_t native;           /* 1: LIDs; 0: RoCE */
 	uint8_t has_macs;
 };
 static_assert(sizeof(struct ft_check_key) == 68, "padding would be hashed");
