@@ -27,7 +27,6 @@ struct ft_engine {
 	struct ft_summary *summary; /* with a map */
 	ft_engine_observer *observer;
 	void *observer_context;
-	uint64_t last_ts_ns; /* stands in for a missing time stamp */
 	struct item items[BATCH];
 };
 
