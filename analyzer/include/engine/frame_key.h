@@ -3,7 +3,7 @@
 #include <decode/packet.h>
 #include <partition/check.h>
 
-/* What is to be done with a packet: spec verdict-rules.md sections 1 and 9. */
+/* What is to be done with a packet: docs/verdict-rules.md, sections 1 and 9. */
 enum ft_frame_kind {
 	FT_FRAME_NOT_RDMA,     /* not judged; pair `unknown` */
 	FT_FRAME_NEVER_JUDGED, /* SMP: not judged; the key has its addresses */

@@ -5,7 +5,7 @@
 #include <partition/map.h>
 
 /*
- * The verdict of spec/verdict-rules.md for one frame. The caller says which frames are judged at
+ * The verdict of docs/verdict-rules.md for one frame. The caller says which frames are judged at
  * all (section 1) and what of the frame could be read; this is the ladders, the rules beside them,
  * time and exceptions (sections 2 to 7). Pure.
  */

@@ -30,9 +30,11 @@ struct ft_endpoint_name {
 	const char *host; /* NULL: not declared by a host name */
 	struct ft_origin origin;
 };
+/* `endpoint` must be below ft_map_endpoint_count(). */
 struct ft_endpoint_name ft_map_endpoint(const struct ft_map *map, uint32_t endpoint);
 size_t ft_map_endpoint_count(const struct ft_map *map);
 
+/* Look-ups by one address: the endpoint, or FT_NONE if nobody declares it. */
 uint32_t ft_map_find_lid(const struct ft_map *map, uint16_t lid);
 uint32_t ft_map_find_guid(const struct ft_map *map, uint64_t guid);
 uint32_t ft_map_find_address(const struct ft_map *map,
@@ -56,8 +58,8 @@ unsigned ft_map_membership(const struct ft_map *map, uint32_t endpoint, uint16_t
 			   int64_t ts_ns, struct ft_origin *origin);
 
 /*
- * Owners of an endpoint, each once; as ft_map_entries(). By partitions as verdict-rules.md section 3 says,
- * before narrowing; if they name none, the tenants of the segments that list its address.
+ * Owners of an endpoint, each once; as ft_map_entries(). By partitions as docs/verdict-rules.md,
+ * section 3, says, before narrowing; if they name none, the tenants of the segments that list its address.
  */
 size_t ft_map_owners(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, uint32_t *tenants,
 		     size_t room);

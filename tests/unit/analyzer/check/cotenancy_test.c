@@ -1,4 +1,4 @@
-/* Tenants that must not share a leaf: verdict-rules section 8. */
+/* Tenants that must not share a leaf: docs/verdict-rules.md, section 8. */
 #include "maps.h"
 
 enum { RED, GREEN, BLUE, STORE };

@@ -1,4 +1,4 @@
-/* What permits a crossing, key by key: verdict-rules section 6. */
+/* What permits a crossing, key by key: docs/verdict-rules.md, section 6. */
 #include "maps.h"
 
 enum { RED, GREEN, BLUE, STORE, MGMT };

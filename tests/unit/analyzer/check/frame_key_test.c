@@ -1,4 +1,4 @@
-/* What is judged, and by what: verdict-rules sections 1 and 9. */
+/* What is judged, and by what: docs/verdict-rules.md, sections 1 and 9. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The P_Key ladder on native InfiniBand: verdict-rules sections 2, 3, 4 and 6. */
+/* The P_Key ladder on native InfiniBand: docs/verdict-rules.md, sections 2, 3, 4 and 6. */
 #include "maps.h"
 
 enum { RED, GREEN, BLUE, STORE, MGMT };

@@ -1,4 +1,4 @@
-/* The segment ladder on RoCE: verdict-rules sections 2 and 5, and both ladders together. */
+/* The segment ladder on RoCE: docs/verdict-rules.md, sections 2 and 5, and both ladders together. */
 #include "maps.h"
 
 enum { RED, BLUE, GREEN, STORE };

@@ -1,4 +1,4 @@
-/* Intervals, grace and traffic outside of its time: verdict-rules section 7. */
+/* Intervals, grace and traffic outside of its time: docs/verdict-rules.md, section 7. */
 #include "maps.h"
 
 #include <partition/map.h>
