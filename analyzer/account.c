@@ -105,14 +105,12 @@ static void count_unjudged(struct ft_account *account, const struct ft_account_i
 	account->undecodable += judgement->kind == FT_FRAME_BROKEN;
 }
 
-static uint32_t violated_rules(uint32_t rules)
+static bool has_violation(uint32_t rules)
 {
-	uint32_t violated = 0;
-
 	for (unsigned rule = 0; rule < FT_RULES; rule++)
 		if ((rules >> rule & 1) != 0 && ft_rule_text(rule)->violation)
-			violated |= 1u << rule;
-	return violated;
+			return true;
+	return false;
 }
 
 static void count_outcome(struct ft_totals *totals, uint32_t index,
@@ -120,7 +118,7 @@ static void count_outcome(struct ft_totals *totals, uint32_t index,
 {
 	struct ft_judged *judged = judgement->judged;
 
-	if (violated_rules(judgement->rules) != 0) {
+	if (has_violation(judgement->rules)) {
 		totals->cells[index].violating++;
 	} else if (judgement->permitted && !judgement->grace && !judged->exception_noted) {
 		judged->exception_noted = true;
@@ -165,7 +163,8 @@ static uint32_t find_finding(struct ft_account *account, const struct ft_account
 	index = ft_findings_of(&account->findings, rule, &subject);
 	if (index == FT_NONE || verdict == NULL)
 		return index;
-	account->findings.items[index].origin = ft_verdict_origin(verdict, rule);
+	if (account->findings.items[index].origin.file == FT_NONE)
+		account->findings.items[index].origin = ft_verdict_origin(verdict, rule);
 	if (rule == FT_RULE_TENANT_CROSSING && verdict->crossing_between_customers)
 		account->findings.items[index].severity = FT_CRITICAL;
 	return index;

@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <decode/opcode.h>
 #include <flow/hash.h>
@@ -40,14 +39,6 @@ struct ft_judge {
 	bool tells_all;
 };
 
-static void *reserve(size_t bytes)
-{
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
 int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint32_t flows,
 		    uint64_t flow_timeout_ns, uint64_t seed)
 {
@@ -63,12 +54,12 @@ int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint32_t 
 		.epoch_from_ns = FT_TIME_MAX, /* no epoch yet */
 		.epoch_to_ns = FT_TIME_MIN,
 	};
-	made->verdicts = reserve(VERDICTS * sizeof *made->verdicts);
+	made->verdicts = calloc(VERDICTS, sizeof *made->verdicts);
 	if (made->verdicts == NULL)
 		goto free_judge;
 	made->slots = calloc(VERDICT_SLOTS, sizeof *made->slots);
 	if (made->slots == NULL)
-		goto unmap_verdicts;
+		goto free_verdicts;
 	error = ft_flow_table_create(&made->flows, flows, seed);
 	if (error != 0)
 		goto free_slots;
@@ -77,8 +68,8 @@ int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint32_t 
 
 free_slots:
 	free(made->slots);
-unmap_verdicts:
-	munmap(made->verdicts, VERDICTS * sizeof *made->verdicts);
+free_verdicts:
+	free(made->verdicts);
 free_judge:
 	free(made);
 	return error;
@@ -90,7 +81,7 @@ void ft_judge_destroy(struct ft_judge *judge)
 		return;
 	ft_flow_table_destroy(judge->flows);
 	free(judge->slots);
-	munmap(judge->verdicts, VERDICTS * sizeof *judge->verdicts);
+	free(judge->verdicts);
 	free(judge);
 }
 
@@ -350,7 +341,7 @@ void ft_judge_frame(struct ft_judge *judge, const struct ft_lookup *lookup, uint
 	*judgement = (struct ft_judgement){ .kind = lookup->kind, .cell = FT_NONE };
 	if (lookup->kind == FT_FRAME_NOT_RDMA)
 		return;
-	judgement->untimed = ts_ns == FT_NO_TIME && ft_map_epoch_count(judge->map) > 1;
+	judgement->untimed = ts_ns == FT_TS_UNKNOWN && ft_map_epoch_count(judge->map) > 1;
 	if (judgement->untimed) {
 		judgement->undecided = lookup->kind != FT_FRAME_NEVER_JUDGED;
 		return;

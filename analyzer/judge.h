@@ -1,5 +1,6 @@
 #pragma once
 
+#include <capture/frame.h>
 #include <decode/packet.h>
 #include <engine/frame_key.h>
 #include <flow/table.h>
@@ -64,9 +65,7 @@ void ft_judge_prepare(const struct ft_packet *packet, const uint8_t *frame, uint
 void ft_judge_locate(const struct ft_judge *judge, struct ft_lookup *lookup);
 void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *lookup);
 
-#define FT_NO_TIME UINT64_MAX
-
-/* Pointers in *judgement stay good until the next call. `ts_ns` since 1970, or FT_NO_TIME. */
+/* Pointers in *judgement stay good until the next call. `ts_ns` since 1970, or FT_TS_UNKNOWN. */
 void ft_judge_frame(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
 		    struct ft_judgement *judgement);
 

@@ -203,7 +203,11 @@ __attribute__((noinline)) static struct ft_flow *create_at(struct ft_flow_table 
 	table->slots[at] = (struct slot){ .tag = hash, .record = record + 1 };
 	flow = &table->records[record];
 	*flow = (struct ft_flow){
-		.key = *key, .last_ns = ts_ns, .cell = UINT32_MAX, .first_base = FT_FLOW_NO_BASE
+		.key = *key,
+		.last_ns = ts_ns,
+		.cell = UINT32_MAX,
+		.bad_icrc_finding = UINT32_MAX,
+		.first_base = FT_FLOW_NO_BASE,
 	};
 	return flow;
 }

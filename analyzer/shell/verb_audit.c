@@ -20,7 +20,8 @@ static const char usage[] =
 	"\n"
 	"options:\n" FT_JOB_USAGE
 	"  -o, --output FORMAT    text (default) or json; --json is short for -o json\n"
-	"  -w, --write FILE       the frames of every finding as pcapng, its id in their comments\n"
+	"  -w, --write FILE       the first frames of every finding as pcapng, its id in\n"
+	"                         their comments\n"
 	"      --min-coverage X   share of RDMA frames that must be judged for a verdict of\n"
 	"                         compliant, 0 to 1 (default 0.99)\n"
 	"\n"

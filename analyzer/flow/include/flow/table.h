@@ -41,7 +41,7 @@ struct ft_flow {
 	uint32_t cell;     /* where the frames are added up; UINT32_MAX: not known yet */
 	uint8_t judged_by
 		[FT_FLOW_JUDGED_BY]; /* what it was reached from, besides this key; zero: none yet */
-	uint32_t bad_icrc_finding;   /* meaningful with bad_icrc != 0 */
+	uint32_t bad_icrc_finding;   /* UINT32_MAX: none */
 	uint16_t first_base;         /* of the half-connection; FT_FLOW_NO_BASE */
 };
 static_assert(sizeof(struct ft_flow) == 128, "two cache lines");
@@ -58,6 +58,7 @@ struct ft_flow_table_stats {
 int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64_t seed);
 void ft_flow_table_destroy(struct ft_flow_table *table); /* NULL is fine */
 
+/* Of a key, for the calls below; differs from table to table with the seed. */
 uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key);
 
 /* Hint that the record of this hash is wanted soon: first the index slot, later the record itself. */
@@ -68,7 +69,7 @@ void ft_flow_prefetch_record(const struct ft_flow_table *table, uint32_t hash);
 struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_key *key,
 			     uint32_t hash);
 
-/* The record, made (all zero but for key, last_ns, cell and first_base) if it was not there. */
+/* The record, made (all zero but for key, last_ns and what says "none") if it was not there. */
 struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key,
 				       uint32_t hash, uint64_t ts_ns);
 
