@@ -214,16 +214,14 @@ __attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *j
 	return judged;
 }
 
-/* What the verdict depends on besides the flow's own key; never all zero, for `known` is in there. */
-static const uint8_t *rest_of(const struct ft_check_key *key)
+/* Digest of what the verdict depends on besides the flow's own key, and of the epoch; never 0. */
+static uint64_t judged_by(const struct ft_judge *judge, const struct ft_check_key *key)
 {
 	const size_t shared = offsetof(struct ft_check_key, has_vni);
 
-	static_assert(sizeof *key - offsetof(struct ft_check_key, has_vni) == FT_FLOW_JUDGED_BY,
-		      "the flow record has room for it");
-	static_assert(offsetof(struct ft_check_key, known) > offsetof(struct ft_check_key, has_vni),
-		      "known is part of it");
-	return (const uint8_t *)key + shared;
+	return ft_hash((const uint8_t *)key + shared, sizeof *key - shared,
+		       judge->seed + judge->epoch) |
+	       1;
 }
 
 /*
@@ -233,9 +231,8 @@ static const uint8_t *rest_of(const struct ft_check_key *key)
 static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow *flow,
 					 const struct ft_check_key *key, bool needed, int64_t ts_ns)
 {
-	const uint8_t *rest = rest_of(key);
-	bool known = flow->epoch == judge->epoch &&
-		     memcmp(flow->judged_by, rest, sizeof flow->judged_by) == 0;
+	uint64_t rest = judged_by(judge, key);
+	bool known = flow->judged_by == rest;
 	struct ft_judged *judged = NULL;
 
 	if (known && flow->verdict == 0 && flow->cell != FT_NONE && !needed)
@@ -245,8 +242,7 @@ static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow 
 	if (judged != NULL)
 		return judged;
 	judged = verdict_of(judge, key, ts_ns);
-	memcpy(flow->judged_by, rest, sizeof flow->judged_by);
-	flow->epoch = judge->epoch;
+	flow->judged_by = rest;
 	flow->cell = FT_NONE;
 	flow->verdict = has_nothing_to_report(&judged->verdict) ? 0 : judged->number;
 	return judged;

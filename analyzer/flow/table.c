@@ -25,6 +25,8 @@ struct ft_flow_table {
 	uint32_t capacity, used, hand;
 	uint32_t slot_mask;
 	unsigned slot_shift; /* 32 less the bits of the mask */
+	ft_flow_evicted *evicted_told;
+	void *evicted_context;
 };
 
 enum { EVICTION_SAMPLE = 64 };
@@ -115,13 +117,15 @@ void ft_flow_prefetch_slot(const struct ft_flow_table *table, uint32_t hash)
 void ft_flow_prefetch_record(const struct ft_flow_table *table, uint32_t hash)
 {
 	uint32_t at = home(table, hash);
+	const char *record;
 
 	for (; table->slots[at].record != 0; at = following(table, at)) {
 		if (table->slots[at].tag != hash)
 			continue;
-		__builtin_prefetch(&table->records[table->slots[at].record - 1], 1);
-		__builtin_prefetch((const char *)&table->records[table->slots[at].record - 1] + 64,
-				   1);
+		record = (const char *)&table->records[table->slots[at].record - 1];
+		__builtin_prefetch(record, 1);
+		__builtin_prefetch(record + 64, 1);
+		__builtin_prefetch(record + 128, 1);
 		return;
 	}
 }
@@ -179,6 +183,8 @@ static uint32_t evict(struct ft_flow_table *table)
 			idlest = table->hand;
 		table->hand = (table->hand + 1) % table->capacity;
 	}
+	if (table->evicted_told != NULL)
+		table->evicted_told(table->evicted_context, &table->records[idlest]);
 	key = &table->records[idlest].key;
 	remove_slot(table, find_slot(table, key, ft_flow_hash(table, key)));
 	table->evicted++;
@@ -208,6 +214,16 @@ __attribute__((noinline)) static struct ft_flow *create_at(struct ft_flow_table 
 		.cell = UINT32_MAX,
 		.bad_icrc_finding = UINT32_MAX,
 		.first_base = FT_FLOW_NO_BASE,
+		.half = {
+			.next_psn = FT_PSN_NONE,
+			.acked = FT_PSN_NONE,
+			.answered = FT_PSN_NONE,
+			.answer_next = FT_PSN_NONE,
+			.nak_psn = FT_PSN_NONE,
+			.message_psn = FT_PSN_NONE,
+			.asked_psn = FT_PSN_NONE,
+			.service = UINT8_MAX,
+		},
 	};
 	return flow;
 }
@@ -219,6 +235,22 @@ struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct
 	uint32_t record = table->slots[at].record;
 
 	return record != 0 ? &table->records[record - 1] : create_at(table, at, key, hash, ts_ns);
+}
+
+uint32_t ft_flow_number(const struct ft_flow_table *table, const struct ft_flow *flow)
+{
+	return (uint32_t)(flow - table->records) + 1;
+}
+
+struct ft_flow *ft_flow_at(const struct ft_flow_table *table, uint32_t number)
+{
+	return &table->records[number - 1];
+}
+
+void ft_flow_on_evict(struct ft_flow_table *table, ft_flow_evicted *evicted, void *context)
+{
+	table->evicted_told = evicted;
+	table->evicted_context = context;
 }
 
 void ft_flow_each(const struct ft_flow_table *table,

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <flow/half.h>
+
 /*
  * Half-connections: what one side sent to one queue pair. Memory is reserved once, for `capacity`
  * records, and touched only as records come into use; nothing is allocated per frame. A full
@@ -17,34 +19,51 @@ struct ft_flow_key {
 	uint32_t dest_qp; /* 24-bit */
 	uint32_t vni;     /* 24-bit; FT_FLOW_NO_VNI outside overlays */
 	uint16_t base;    /* P_Key without the membership bit, or FT_FLOW_ANY_BASE */
-	uint16_t vlan;    /* 0: untagged */
+	uint16_t vlan;    /* 0: untagged; or FT_FLOW_ANY_VLAN */
 	uint32_t by_lid;  /* 1: src and dst hold LIDs */
 };
 static_assert(sizeof(struct ft_flow_key) == 48, "padding would be hashed");
 
 #define FT_FLOW_NO_VNI   UINT32_MAX
 #define FT_FLOW_ANY_BASE UINT16_MAX /* the first record of a half-connection, whatever its P_Key */
-#define FT_FLOW_NO_BASE  UINT16_MAX /* first_base: none seen since the connection was set up */
+#define FT_FLOW_ANY_VLAN                                                                           \
+	UINT16_MAX                 /* likewise, whatever its VLAN: a router changes it on the way */
+#define FT_FLOW_NO_BASE UINT16_MAX /* first_base: none seen since the connection was set up */
 
-#define FT_FLOW_JUDGED_BY 28
+/* What a connection shows of its sender, learnt from the first packets; analyzer/suspects.h. */
+struct ft_sender_look {
+	uint8_t smac[6];
+	uint16_t sport, ip_id;
+	uint8_t ttl, dscp;
+	uint8_t learnt;  /* packets that agreed, up to 255; 0: nothing yet */
+	uint8_t strange; /* packets that did not, up to 255 */
+	uint8_t style;   /* of the IP identification: the caller's */
+	uint8_t spare;
+};
+static_assert(sizeof(struct ft_sender_look) == 16, "no room to waste");
 
-/* The first line is what every frame reads or writes. */
+/* Three cache lines: who and when; the judge's and the accounts'; the transport's. */
 struct ft_flow {
 	_Alignas(64) struct ft_flow_key key;
 	uint64_t last_ns; /* time of the newest frame */
-	uint64_t packets;
+	uint64_t packets; /* like bytes: without copies */
 
-	/* the caller's, second line */
-	uint64_t verdict;  /* its number; 0: nothing to report */
-	uint64_t bad_icrc; /* packets whose ICRC was wrong */
-	uint32_t epoch;    /* of the map, in which the verdict holds */
-	uint32_t cell;     /* where the frames are added up; UINT32_MAX: not known yet */
-	uint8_t judged_by
-		[FT_FLOW_JUDGED_BY]; /* what it was reached from, besides this key; zero: none yet */
-	uint32_t bad_icrc_finding;   /* UINT32_MAX: none */
-	uint16_t first_base;         /* of the half-connection; FT_FLOW_NO_BASE */
+	uint64_t bytes;   /* on the wire */
+	uint64_t verdict; /* its number; 0: nothing to report */
+	uint64_t
+		judged_by; /* digest of what it was reached from besides this key, and of the epoch; 0: none yet */
+	uint32_t cell;             /* where the frames are added up; UINT32_MAX: not known yet */
+	uint32_t bad_icrc;         /* packets whose ICRC was wrong */
+	uint32_t bad_icrc_finding; /* UINT32_MAX: none */
+	uint32_t peer; /* record number of the other half of the connection; 0: not known */
+	uint32_t spare;
+	uint16_t first_base; /* of the half-connection; FT_FLOW_NO_BASE */
+	uint16_t first_vlan;
+	struct ft_sender_look look;
+
+	struct ft_half half;
 };
-static_assert(sizeof(struct ft_flow) == 128, "two cache lines");
+static_assert(sizeof(struct ft_flow) == 192, "three cache lines");
 
 struct ft_flow_table;
 
@@ -72,6 +91,14 @@ struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_k
 /* The record, made (all zero but for key, last_ns and what says "none") if it was not there. */
 struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key,
 				       uint32_t hash, uint64_t ts_ns);
+
+/* Records by number, from 1: what another record may hold on to. A number is used again after an eviction. */
+uint32_t ft_flow_number(const struct ft_flow_table *table, const struct ft_flow *flow);
+struct ft_flow *ft_flow_at(const struct ft_flow_table *table, uint32_t number);
+
+/* Called with every record about to be evicted; NULL: nobody is told. */
+typedef void ft_flow_evicted(void *context, struct ft_flow *flow);
+void ft_flow_on_evict(struct ft_flow_table *table, ft_flow_evicted *evicted, void *context);
 
 /* Every record in order of creation slot; false from `visit` stops. */
 void ft_flow_each(const struct ft_flow_table *table,

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <flow/observed.h>
+
+/*
+ * Copies that a mirror makes: a frame that passes two mirrored ports, or one port mirrored in both
+ * directions, is here twice. A copy has the same bytes but for what a mirror or a hop changes, and
+ * comes within `window_ns` of its original. Not copies, though alike:
+ *   - a retransmission: between the two, a NAK of the other side asked for it;
+ *   - frames of which many are alike (enum ft_alike: FT_ALIKE_PLAIN): only if they come within a
+ *     microsecond, or other frames of the same two addresses are being copied, and then once each;
+ *   - the same bytes with another source MAC and the same time to live, or the reverse: no hop does that;
+ *   - a frame that breaks a rule which its original did not break.
+ * Memory is reserved once; frames beyond `entries` within the window push the oldest out.
+ */
+struct ft_copies;
+
+struct ft_copies_config {
+	uint64_t window_ns; /* 0: nothing is a copy */
+	uint32_t entries;   /* frames remembered, 2^8 .. 2^24 */
+	uint64_t seed;      /* of the hash; changes no result */
+};
+#define FT_COPIES_DEFAULTS                                                                         \
+	{                                                                                          \
+		.window_ns = 1000000, .entries = 1u << 16,                                         \
+	}
+
+/* 0, -EINVAL or -ENOMEM. */
+int ft_copies_create(struct ft_copies **copies, const struct ft_copies_config *config);
+void ft_copies_destroy(struct ft_copies *copies); /* NULL is fine */
+
+/* Hint that ft_copies_check() will be asked about this digest soon. */
+void ft_copies_prefetch(const struct ft_copies *copies, uint64_t digest);
+
+/* What became of a frame. */
+enum ft_copy_verdict {
+	FT_COPY_NO,       /* an original: remembered */
+	FT_COPY_YES,      /* of a frame before it: leave it out of every count */
+	FT_COPY_REPEATED, /* the same bytes, but sent again by the transport */
+};
+
+/*
+ * Call once for every frame in capture order. `rules` are the rules it breaks (bits). Frames without
+ * a time stamp are never copies.
+ */
+enum ft_copy_verdict ft_copies_check(struct ft_copies *copies, const struct ft_observed *observed,
+				     uint32_t rules);

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <assert.h>
+#include <stdint.h>
+
+/*
+ * Transport state of a half-connection, 64 bytes: where its requests stand in PSN space, what of
+ * them is not accounted for, and what it has answered to the other half. PSNs are 24-bit.
+ */
+
+#define FT_PSN_NONE UINT32_MAX
+
+/* How the two halves of a connection were found; the smaller the surer. */
+enum ft_paired_by {
+	FT_PAIRED_NOT,
+	FT_PAIRED_CM,           /* REQ and REP named both queue pairs */
+	FT_PAIRED_NCCL,         /* NCCL's set-up named them */
+	FT_PAIRED_UD_SOURCE_QP, /* each names the other in its DETH */
+	FT_PAIRED_TRANSPORT,    /* answers agree with requests in PSN */
+	FT_PAIRED_SOURCE_PORT,  /* RoCEv2 source port, the same in both directions */
+};
+
+enum ft_half_flags {
+	FT_HALF_START_SEEN =
+		1u << 0, /* the set-up was seen: PSNs before the first one were lost, not earlier */
+	FT_HALF_NAKED = 1u << 1,      /* the peer asked for nak_psn and what follows it again */
+	FT_HALF_IN_MESSAGE = 1u << 2, /* First seen, Last not yet */
+	FT_HALF_ANSWERING = 1u << 3,  /* READ response First seen, Last not yet */
+	FT_HALF_SPAN_UNKNOWN =
+		1u << 4, /* the last READ request: how many PSNs it takes is not known yet */
+};
+
+struct ft_half {
+	uint32_t next_psn; /* expected of the next new request; FT_PSN_NONE: none seen */
+	uint32_t
+		acked; /* newest PSN of requests sent here that the peer answered for; FT_PSN_NONE */
+	uint32_t
+		answered; /* newest PSN of the peer's requests that this half answered for; FT_PSN_NONE */
+	uint32_t answer_next; /* PSN expected of the next READ response packet; FT_PSN_NONE */
+	uint32_t nak_psn;     /* with FT_HALF_NAKED */
+	uint32_t spans; /* PSN ranges not accounted for: first of a list in the tracker; 0: none */
+	uint32_t message_psn;   /* of the message being sent, its first */
+	uint32_t message_bytes; /* of the message being sent: RETH's, or the payload so far */
+	uint32_t asked_psn;     /* request whose answer is timed; FT_PSN_NONE */
+	uint32_t candidate;     /* record number of the half that may be the other one; 0: none */
+	uint64_t asked_ns;
+	uint16_t mtu;           /* path MTU learnt, bytes; 0: not yet */
+	uint8_t flags;          /* enum ft_half_flags */
+	uint8_t paired_by;      /* enum ft_paired_by */
+	uint8_t pair_bits;      /* evidence for it, in bits: certainty is 1 - 2^-bits */
+	uint8_t candidate_bits; /* likewise for `candidate` */
+	uint8_t service; /* enum ft_service of the first packet that was not a CNP; 0xff: none yet */
+	uint8_t spare[9];
+};
+static_assert(sizeof(struct ft_half) == 64, "a cache line");

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What the flow stage asks of a packet: taken from the decoder's result, small enough that blocks of
+ * packets stay in the cache. Host byte order but for the MAC addresses.
+ */
+
+enum ft_observed_has {
+	FT_OBSERVED_BTH = 1u << 0,     /* opcode, psn, dest_qp, pkey: the whole BTH was captured */
+	FT_OBSERVED_ETH = 1u << 1,     /* smac, dmac */
+	FT_OBSERVED_IP = 1u << 2,      /* ttl, dscp, ecn */
+	FT_OBSERVED_IPV4 = 1u << 3,    /* ip_id */
+	FT_OBSERVED_UDP = 1u << 4,     /* sport */
+	FT_OBSERVED_DETH = 1u << 5,    /* src_qp */
+	FT_OBSERVED_RETH = 1u << 6,    /* va, rkey, length */
+	FT_OBSERVED_ATOMIC = 1u << 7,  /* va, rkey */
+	FT_OBSERVED_AETH = 1u << 8,    /* syndrome, msn */
+	FT_OBSERVED_PAYLOAD = 1u << 9, /* payload: known from the lengths, even if it was cut */
+	FT_OBSERVED_ACK_REQUEST = 1u << 10,
+	FT_OBSERVED_BECN = 1u << 11,
+	FT_OBSERVED_FECN = 1u << 12,
+	FT_OBSERVED_BAD_ICRC =
+		1u << 13, /* no field can be trusted: the flow stage leaves it alone */
+	FT_OBSERVED_CONTENT =
+		1u << 14, /* content: what was captured tells one packet from the next */
+	FT_OBSERVED_WHOLE = 1u << 15,  /* nothing was cut off */
+	FT_OBSERVED_MIRROR = 1u << 16, /* mirror, mirror_sequence */
+};
+
+/* How sure it is that two packets with the same bytes are copies of one: analyzer/flow/copies.h. */
+enum ft_alike {
+	FT_ALIKE_SEQUENCED, /* has a PSN of its own: the same bytes again are a copy or sent again */
+	FT_ALIKE_PLAIN,   /* CNP, pause, link packet, or cut before a PSN: many of them are alike */
+	FT_ALIKE_FOREIGN, /* not RDMA, with enough bytes to tell it from others */
+};
+
+struct ft_observed {
+	uint64_t ts_ns; /* since 1970; FT_TS_UNKNOWN (UINT64_MAX): none */
+	uint64_t frame; /* number in the capture, from 1 */
+	uint64_t
+		digest; /* of all bytes that neither a mirror nor a hop changes: for finding copies */
+	uint64_t pair; /* of the two addresses, in either order */
+	uint64_t va;
+	uint32_t has; /* enum ft_observed_has */
+	uint32_t
+		content; /* digest of what a transport repeats unchanged: operation, extended headers, payload */
+	uint32_t hop;     /* digest of what only a hop changes: MAC addresses and time to live */
+	uint32_t wire;    /* bytes on the wire */
+	uint32_t payload; /* bytes, without pad */
+	uint32_t psn, dest_qp, src_qp; /* 24-bit */
+	uint32_t msn;                  /* 24-bit */
+	uint32_t length;               /* of the whole message, RETH */
+	uint32_t rkey;
+	uint32_t mirror; /* digest of the mirror session (outermost tunnel: addresses, kind, id) */
+	uint32_t mirror_sequence; /* its own count of frames */
+	uint16_t pkey;            /* all 16 bits */
+	uint16_t sport, ip_id;
+	uint16_t vlan; /* 0: untagged */
+	uint8_t smac[6], dmac[6];
+	uint8_t opcode, syndrome;
+	uint8_t ttl, dscp, ecn;
+	uint8_t alike;                /* enum ft_alike */
+	uint8_t mirror_sequence_bits; /* 16 or 32: where mirror_sequence wraps */
+};

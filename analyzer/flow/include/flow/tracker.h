@@ -1,0 +1,115 @@
+#pragma once
+
+#include <flow/loss.h>
+#include <flow/observed.h>
+#include <flow/table.h>
+
+/*
+ * Transport state of all half-connections of one engine: PSNs, messages, requests and their answers
+ * (docs/transport.md; IBA vol. 1, 9.7). Tells retransmission from reordering from loss. Every PSN
+ * that the transport needed and that never passed here is a `hole`; a hole is
+ *   - filled late: reordered, or lost in the fabric if the receiver had asked for it again;
+ *   - answered for by the receiver and never seen: lost by the mirror;
+ *   - neither when the run ends: open.
+ * Memory is reserved once. Copies must have been sorted out before.
+ */
+struct ft_tracker;
+
+/* What a packet was, as bits. */
+enum ft_step_what {
+	FT_STEP_NEW = 1u << 0, /* a request, or READ response, in the place expected */
+	FT_STEP_GAP = 1u << 1, /* new, and opened a hole before it */
+	FT_STEP_RETRANSMITTED = 1u
+				<< 2, /* passed before, or (with FABRIC_LOST) was asked for again */
+	FT_STEP_REORDERED = 1u << 3,  /* filled a hole that nobody had asked for */
+	FT_STEP_FABRIC_LOST =
+		1u
+		<< 4, /* filled a hole that the receiver had asked for: first seen when sent again */
+	FT_STEP_ACK = 1u << 5,    /* ACKNOWLEDGE with an ACK syndrome */
+	FT_STEP_NAK = 1u << 6,    /* ... with a NAK; the code is in the syndrome */
+	FT_STEP_RNR = 1u << 7,    /* ... with an RNR NAK */
+	FT_STEP_ANSWER = 1u << 8, /* any response: ACKNOWLEDGE, READ response, ATOMIC ACKNOWLEDGE */
+	FT_STEP_CNP = 1u << 9,
+	FT_STEP_MESSAGE = 1u << 10, /* completed a message: kind, message_bytes, message_flow */
+	FT_STEP_OUTSIDE = 1u << 11, /* PSN outside the window of 2^16 round the expected one */
+	FT_STEP_BEHIND = 1u << 12,  /* request with a PSN that was answered for before */
+	FT_STEP_UNASKED =
+		1u << 13, /* answers a PSN that no request seen before or after it explains, with
+	                                    the half that would have asked for it in full view */
+	FT_STEP_RESTART = 1u << 14, /* first packet, or state begun anew after silence or set-up */
+};
+
+enum ft_message_kind {
+	FT_MESSAGE_SEND,
+	FT_MESSAGE_WRITE,
+	FT_MESSAGE_READ,
+	FT_MESSAGE_ATOMIC,
+	FT_MESSAGE_KINDS
+};
+
+struct ft_step {
+	uint32_t what;        /* enum ft_step_what */
+	uint8_t message_kind; /* enum ft_message_kind, with FT_STEP_MESSAGE */
+	uint32_t message_bytes;
+	uint32_t
+		message_flow; /* record number of the half-connection that asked for it: this one, or for reads and
+	                           atomics the peer; 0: the peer is not known */
+	uint32_t mirror_lost; /* packets this one proved lost by the mirror .. */
+	uint32_t lost_flow;   /* .. of the half-connection with this record number; requests */
+	uint32_t
+		answers_lost; /* likewise READ responses and ATOMIC ACKNOWLEDGEs, lost on the half .. */
+	uint32_t answers_flow; /* .. with this record number; 0: the peer is not known */
+	uint64_t rtt_ns;       /* from a request to this answer, as seen here; 0: not measured */
+};
+
+struct ft_tracker_config {
+	uint32_t
+		spans; /* most ranges kept at once; beyond it the oldest of the same flow is given up as open */
+	uint64_t flow_timeout_ns; /* silence after which PSNs are taken as they come */
+	uint64_t
+		reorder_ns; /* one-sided view: a hole older than this, with traffic beyond it, was delivered */
+};
+#define FT_TRACKER_DEFAULTS                                                                        \
+	{                                                                                          \
+		.spans = 1u << 20, .flow_timeout_ns = 300000000000u, .reorder_ns = 100000000u,     \
+	}
+
+/* What all of it came to; sums over every flow there ever was, evicted ones too. */
+struct ft_tracker_totals {
+	uint64_t retransmitted, reordered, fabric_lost, mirror_lost;
+	uint64_t lost_by_gap; /* of mirror_lost: holes that a request sequence shows (psn-gap) */
+	uint64_t
+		lost_by_ack; /* .. packets known only from answers to them or from answers due (ack-of-unseen) */
+	uint64_t gaps_open; /* PSNs missing at the end, neither */
+	uint64_t acks, naks, rnr_naks, cnps;
+	uint64_t paired, one_sided; /* connections; half-connections whose reverse is missing */
+};
+
+/* 0, -EINVAL or -ENOMEM. `table` must outlive it. `evidence` takes what bears on loss. */
+int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_config *config,
+		      struct ft_flow_table *table, struct ft_loss_evidence *evidence);
+void ft_tracker_destroy(struct ft_tracker *tracker); /* NULL is fine */
+
+/*
+ * A packet of `flow`, no copy, its ICRC not wrong. Call it for every such packet of DestQP >= 2, in
+ * capture order; CNPs too. Fills *step. Pairs halves by itself and writes flow->peer of both.
+ * The caller has not yet counted the packet in `flow`: flow->last_ns is that of the packet before.
+ */
+void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
+		     const struct ft_observed *observed, struct ft_step *step);
+
+/* Bring the record that ft_tracker_step() will read beside `flow` into the cache. */
+void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow *flow);
+
+/* Set-up named both queue pairs: the half to `dest_qp` at dst, and that to `src_qp` at src, now or when they appear. */
+void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there,
+		     const struct ft_flow_key *back, enum ft_paired_by by);
+
+/* The record is about to be evicted: add up what it leaves. */
+void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow);
+
+/* The totals as if the run ended here; changes nothing. */
+struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker);
+
+/* PSNs of this half missing so far for which nothing is known. */
+uint64_t ft_tracker_open(const struct ft_tracker *tracker, const struct ft_flow *flow);
