@@ -1,5 +1,7 @@
 #include "human.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 static const char *scaled(struct ft_human *human, uint64_t value, uint64_t exact,
@@ -53,4 +55,20 @@ const char *ft_human_duration(struct ft_human *human, uint64_t ns)
 		snprintf(human->text, sizeof(human->text), "%llu d %02llu h", seconds / 86400,
 			 seconds / 3600 % 24);
 	return human->text;
+}
+
+void ft_human_parts(char *text, size_t room, const struct ft_human_part *list, size_t count)
+{
+	size_t used = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct ft_human_part *part = &list[i];
+		bool one = part->count == 1 && part->word != NULL;
+
+		if (part->count > 0 && used < room)
+			used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64 " %s",
+						 used > 0 ? ", " : "", part->count,
+						 one ? part->word : part->words);
+	}
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Numbers for people. Each fills the caller's text and returns it. */
@@ -13,3 +14,10 @@ const char *ft_human_count(struct ft_human *human, uint64_t count);
 const char *ft_human_bytes(struct ft_human *human, uint64_t bytes);
 /* 1.5 ms, 61.2 s, 2 h 03 min. */
 const char *ft_human_duration(struct ft_human *human, uint64_t ns);
+
+/* "3 with a wrong ICRC, 1 copy": those of the list that are not zero; "" if all are. */
+struct ft_human_part {
+	uint64_t count;
+	const char *words, *word; /* for one, where it differs; else NULL */
+};
+void ft_human_parts(char *text, size_t room, const struct ft_human_part *list, size_t count);

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "capture_json.h"
+#include "coverage_json.h"
 #include "document.h"
 #include "rule.h"
 
@@ -21,52 +23,6 @@ static void texts(struct ft_document *json, const char *name, const char *const 
 	for (size_t i = 0; i < count; i++)
 		ft_member_text(json, NULL, values[i]);
 	ft_member_end(json, ']');
-}
-
-static void tool(struct ft_document *json, const struct ft_report *report)
-{
-	ft_member_begin(json, "tool", '{');
-	ft_member_text(json, "name", "fabtap");
-	ft_member_text(json, "version", report->version);
-	ft_member_text(json, "build", report->build);
-	ft_member_end(json, '}');
-}
-
-static void source(struct ft_document *json, const struct ft_report_source *input)
-{
-	ft_member_begin(json, NULL, '{');
-	ft_member_text(json, "name", input->name);
-	ft_member_text(json, "kind", input->kind);
-	ft_member_begin(json, "linktypes", '[');
-	for (size_t i = 0; i < input->link_type_count; i++)
-		ft_member_number(json, NULL, input->link_types[i]);
-	ft_member_end(json, ']');
-	ft_member_number(json, "frames", input->frames);
-	ft_member_number(json, "bytes", input->bytes);
-	ft_member_time(json, "first_ts", input->first_ts_ns);
-	ft_member_time(json, "last_ts", input->last_ts_ns);
-	ft_member_null(json, "clock");
-	ft_member_text(json, "format", input->format);
-	ft_member_text(json, "compression", input->compression);
-	ft_member_number(json, "odd_records", input->odd_records);
-	ft_member_text(json, "damage", input->complaint);
-	ft_member_end(json, '}');
-}
-
-static void capture(struct ft_document *json, const struct ft_report *report)
-{
-	ft_member_begin(json, "capture", '{');
-	ft_member_begin(json, "sources", '[');
-	for (size_t i = 0; i < report->source_count; i++)
-		source(json, &report->sources[i]);
-	ft_member_end(json, ']');
-	ft_member_number(json, "frames", report->frames);
-	ft_member_number(json, "bytes", report->bytes);
-	ft_member_time(json, "first_ts", report->first_ts_ns);
-	ft_member_time(json, "last_ts", report->last_ts_ns);
-	ft_member_number(json, "stopped_after",
-			 report->stopped_after > 0 ? report->stopped_after : FT_UNKNOWN);
-	ft_member_end(json, '}');
 }
 
 static void map(struct ft_document *json, const struct ft_report_map *declared)
@@ -90,70 +46,15 @@ static void map(struct ft_document *json, const struct ft_report_map *declared)
 	ft_member_end(json, '}');
 }
 
-static void frames_lost(struct ft_document *json, const struct ft_report_coverage *seen)
+static void congestion(struct ft_document *json, const struct ft_report_congestion *seen)
 {
-	ft_member_begin(json, "frames_lost", '{');
-	ft_member_number(json, "estimate", seen->lost_estimate);
-	ft_member_number(json, "low", seen->lost_low);
-	ft_member_number(json, "high", seen->lost_high);
-	ft_member_end(json, '}');
-}
-
-static void lost_by(struct ft_document *json, const struct ft_report_coverage *seen)
-{
-	ft_member_begin(json, "lost_by", '[');
-	for (size_t i = 0; i < seen->lost_by_count; i++) {
-		ft_member_begin(json, NULL, '{');
-		ft_member_text(json, "method", seen->lost_by[i].method);
-		ft_member_text(json, "source", seen->lost_by[i].source);
-		ft_member_number(json, "frames", seen->lost_by[i].frames);
-		ft_member_end(json, '}');
-	}
-	ft_member_end(json, ']');
-}
-
-static void coverage(struct ft_document *json, const struct ft_report_coverage *seen)
-{
-	ft_member_begin(json, "coverage", '{');
-	ft_member_number(json, "frames_seen", seen->frames_seen);
-	frames_lost(json, seen);
-	ft_member_real(json, "share_seen", seen->share_seen);
-	lost_by(json, seen);
-	ft_member_number(json, "duplicates", seen->duplicates);
-	ft_member_number(json, "truncated", seen->truncated);
-	ft_member_number(json, "undecided", seen->undecided);
-	ft_member_number(json, "undecodable", seen->undecodable);
-	ft_member_number(json, "connections", seen->connections);
-	ft_member_number(json, "one_sided", seen->one_sided);
-	ft_member_begin(json, "time_gaps", '[');
-	ft_member_end(json, ']');
-	ft_member_number(json, "clock_steps", seen->clock_steps);
-	ft_member_begin(json, "could_hide", '{');
-	ft_member_real(json, "packets_per_million", seen->could_hide_per_million);
-	ft_member_text(json, "because", seen->could_hide_because);
-	ft_member_end(json, '}');
-	ft_member_bool(json, "enough", seen->enough);
-	ft_member_number(json, "judged", seen->judged);
-	ft_member_number(json, "never_judged", seen->never_judged);
-	ft_member_number(json, "not_rdma", seen->not_rdma);
-	ft_member_begin(json, "undecided_by", '{');
-	ft_member_number(json, "bad_icrc", seen->undecided_bad_icrc);
-	ft_member_number(json, "cut", seen->undecided_cut);
-	ft_member_number(json, "malformed", seen->undecided_malformed);
-	ft_member_number(json, "untimed", seen->undecided_untimed);
-	ft_member_end(json, '}');
-	ft_member_end(json, '}');
-}
-
-/* The flow engine does not measure congestion yet: unknown is null. */
-static void congestion(struct ft_document *json)
-{
-	static const char *const names[] = { "ce_marked", "cnps_caused", "cnps_received",
-					     "pause_ns",  "rnr_naks",    "retransmitted" };
-
 	ft_member_begin(json, "congestion", '{');
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		ft_member_null(json, names[i]);
+	ft_member_number(json, "ce_marked", seen->ce_marked);
+	ft_member_number(json, "cnps_caused", seen->cnps_caused);
+	ft_member_number(json, "cnps_received", seen->cnps_received);
+	ft_member_number(json, "pause_ns", seen->pause_ns);
+	ft_member_number(json, "rnr_naks", seen->rnr_naks);
+	ft_member_number(json, "retransmitted", seen->retransmitted);
 	ft_member_end(json, '}');
 }
 
@@ -170,8 +71,8 @@ static void tenants(struct ft_document *json, const struct ft_report *report)
 		ft_member_number(json, "frames", tenant->frames);
 		ft_member_number(json, "bytes", tenant->bytes);
 		ft_member_real(json, "quota_gbps", tenant->quota_gbps);
-		ft_member_null(json, "peak_gbps");
-		congestion(json);
+		ft_member_real(json, "peak_gbps", tenant->peak_gbps);
+		congestion(json, &tenant->congestion);
 		ft_member_end(json, '}');
 	}
 	ft_member_end(json, ']');
@@ -290,10 +191,10 @@ int ft_render_json(FILE *out, const struct ft_report *report)
 
 	ft_document_open(&json, out);
 	ft_member_text(&json, "schema", "fabtap.audit/1");
-	tool(&json, report);
-	capture(&json, report);
+	ft_tool_json(&json, report->version, report->build);
+	ft_capture_json(&json, report);
 	map(&json, &report->map);
-	coverage(&json, &report->coverage);
+	ft_coverage_json(&json, &report->coverage);
 	ft_member_text(&json, "verdict", verdicts[report->verdict]);
 	ft_member_text(&json, "because", report->because);
 	tenants(&json, report);
@@ -317,7 +218,7 @@ int ft_render_finding_json(FILE *out, const struct ft_report *report, const char
 		return -ENOENT;
 	ft_document_open(&json, out);
 	ft_member_text(&json, "schema", "fabtap.finding/1");
-	tool(&json, report);
+	ft_tool_json(&json, report->version, report->build);
 	map(&json, &report->map);
 	finding_object(&json, "finding", finding);
 	return ft_document_close(&json);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "coverage_text.h"
 #include "finding_text.h"
 #include "human.h"
 #include "matrix_text.h"
@@ -16,26 +17,6 @@
  */
 
 enum { TABLE_ROWS = 15, DETAILS = 50, PKEYS = 6 };
-
-struct part {
-	uint64_t count;
-	const char *words, *word; /* for one, where it differs */
-};
-
-/* "3 with a wrong ICRC, 2 cut": those that are not zero. */
-static void parts(char *text, size_t room, const struct part *list, size_t count)
-{
-	size_t used = 0;
-
-	text[0] = 0;
-	for (size_t i = 0; i < count; i++)
-		if (list[i].count > 0 && used < room)
-			used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64 " %s",
-						 used > 0 ? ", " : "", list[i].count,
-						 list[i].count == 1 && list[i].word != NULL
-							 ? list[i].word
-							 : list[i].words);
-}
 
 static void say_verdict(struct ft_page *page, const struct ft_report *report)
 {
@@ -56,10 +37,10 @@ static void say_verdict(struct ft_page *page, const struct ft_report *report)
 
 static void say_map(struct ft_page *page, const struct ft_report_map *map)
 {
-	const struct part list[] = { { map->tenants, "tenants", "tenant" },
-				     { map->partitions, "partitions", "partition" },
-				     { map->segments, "segments", "segment" },
-				     { map->endpoints, "endpoints", "endpoint" } };
+	const struct ft_human_part list[] = { { map->tenants, "tenants", "tenant" },
+					      { map->partitions, "partitions", "partition" },
+					      { map->segments, "segments", "segment" },
+					      { map->endpoints, "endpoints", "endpoint" } };
 	char serial[32] = "", contents[128];
 
 	if (map->path == NULL)
@@ -70,7 +51,7 @@ static void say_map(struct ft_page *page, const struct ft_report_map *map)
 		    map->signed_by != NULL ? "signed by " : "signature not checked",
 		    map->signed_by != NULL ? map->signed_by : "");
 	ft_page_row(page, "", "%s (%s)", map->path, map->format);
-	parts(contents, sizeof(contents), list, sizeof(list) / sizeof(list[0]));
+	ft_human_parts(contents, sizeof(contents), list, sizeof(list) / sizeof(list[0]));
 	ft_page_row(page, "", "%s; sha256 %.16s...", contents,
 		    map->sha256 != NULL ? map->sha256 : "?");
 	if (map->verdict == NULL || strcmp(map->verdict, "ok") == 0)
@@ -131,64 +112,18 @@ static void say_capture(struct ft_page *page, const struct ft_report *report)
 	say_span(page, report);
 }
 
-static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen)
-{
-	for (size_t i = 0; i < seen->lost_by_count; i++)
-		ft_page_row(page, "", "lost according to %s of %s: %" PRIu64 " frames",
-			    seen->lost_by[i].method, seen->lost_by[i].source,
-			    seen->lost_by[i].frames);
-	if (seen->lost_estimate == FT_UNKNOWN)
-		ft_page_row(
-			page, "",
-			"loss not estimated: frames that the mirror dropped would not show here");
-	else
-		ft_page_row(page, "", "about %" PRIu64 " frames lost on the way here",
-			    seen->lost_estimate);
-	if (seen->could_hide_per_million >= 0)
-		ft_page_row(
-			page, "",
-			"a violation by fewer than %.3g frames in a million could have gone unseen",
-			seen->could_hide_per_million);
-}
-
-static void say_coverage(struct ft_page *page, const struct ft_report *report)
-{
-	const struct ft_report_coverage *seen = &report->coverage;
-	struct part undecided[] = { { seen->undecided_bad_icrc, "with a wrong ICRC", NULL },
-				    { seen->undecided_cut, "cut too short", NULL },
-				    { seen->undecided_malformed, "malformed", NULL },
-				    { seen->undecided_untimed,
-				      "without a time under a map that changes", NULL } };
-	struct part rest[] = { { seen->never_judged, "never judged (subnet management, by rule)",
-				 NULL },
-			       { seen->not_rdma, "not RDMA", NULL },
-			       { seen->duplicates, "copies", "copy" } };
-	char text[256];
-
-	ft_page_row(page, "SEEN", "%" PRIu64 " of %" PRIu64 " RDMA frames judged", seen->judged,
-		    seen->judged + seen->undecided);
-	parts(text, sizeof(text), undecided, sizeof(undecided) / sizeof(undecided[0]));
-	if (seen->undecided > 0)
-		ft_page_row(page, "", "%" PRIu64 " undecided: %s", seen->undecided, text);
-	parts(text, sizeof(text), rest, sizeof(rest) / sizeof(rest[0]));
-	if (text[0] != 0)
-		ft_page_row(page, "", "beside them: %s", text);
-	say_loss(page, seen);
-	ft_line_char(&page->line, '\n');
-}
-
 static void say_severities(struct ft_page *page, const struct ft_report *report)
 {
-	struct part counts[5] = { { 0, "critical", NULL },
-				  { 0, "high", NULL },
-				  { 0, "medium", NULL },
-				  { 0, "low", NULL },
-				  { 0, "info", NULL } };
+	struct ft_human_part counts[5] = { { 0, "critical", NULL },
+					   { 0, "high", NULL },
+					   { 0, "medium", NULL },
+					   { 0, "low", NULL },
+					   { 0, "info", NULL } };
 	char text[128];
 
 	for (size_t i = 0; i < report->finding_count; i++)
 		counts[4 - report->findings[i].severity].count++;
-	parts(text, sizeof(text), counts, 5);
+	ft_human_parts(text, sizeof(text), counts, 5);
 	ft_page_row(page, "FINDINGS", "%s", text[0] != 0 ? text : "none");
 	if (report->findings_dropped > 0)
 		ft_page_row(page, "", "and %" PRIu64 " more than the table of findings holds",
@@ -269,7 +204,7 @@ int ft_render_text(FILE *out, const struct ft_report *report,
 	say_verdict(&page, report);
 	say_map(&page, &report->map);
 	say_capture(&page, report);
-	say_coverage(&page, report);
+	ft_coverage_text(&page, &report->coverage);
 	say_findings(&page, report);
 	ft_matrix_text(&page, report);
 	say_pkeys(&page, report);

@@ -40,14 +40,21 @@ struct ft_report_loss {     /* a row of coverage.lost_by */
 	uint64_t frames;
 };
 
+struct ft_report_gap { /* a row of coverage.time_gaps: silence while others went on */
+	uint64_t from_ns, to_ns;
+	const char *source; /* the silent one */
+};
+
 struct ft_report_coverage {
-	uint64_t frames_seen;
+	uint64_t frames_seen;                        /* without duplicates */
 	uint64_t lost_estimate, lost_low, lost_high; /* FT_UNKNOWN: no method */
 	double share_seen;                           /* < 0: unknown */
 	const struct ft_report_loss *lost_by;
 	size_t lost_by_count;
 	uint64_t duplicates, truncated, undecided, undecodable;
-	uint64_t connections, one_sided; /* FT_UNKNOWN until flows are paired */
+	uint64_t connections, one_sided;
+	const struct ft_report_gap *time_gaps;
+	size_t time_gap_count;
 	uint64_t clock_steps;
 	double could_hide_per_million; /* < 0: unknown */
 	const char *could_hide_because;
@@ -59,10 +66,22 @@ struct ft_report_coverage {
 	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed;
 };
 
+/* Who was told to slow down, by whose traffic, and what it cost. FT_UNKNOWN: not measured. */
+struct ft_report_congestion {
+	uint64_t ce_marked;     /* packets sent that a switch marked */
+	uint64_t cnps_caused;   /* sent back because of this tenant's packets */
+	uint64_t cnps_received; /* that told this tenant to slow down */
+	uint64_t pause_ns;      /* told to be silent by pause frames */
+	uint64_t rnr_naks;      /* sent: a receiver was not ready */
+	uint64_t retransmitted; /* packets sent again */
+};
+
 struct ft_report_tenant {
 	const char *name, *class;
 	uint64_t endpoints_seen, frames, bytes; /* as sender */
 	double quota_gbps;                      /* < 0: none */
+	double peak_gbps;                       /* most in one second, as sender; < 0: unknown */
+	struct ft_report_congestion congestion;
 };
 
 struct ft_report_pair {        /* a row of matrix[] */

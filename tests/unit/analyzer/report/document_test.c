@@ -59,7 +59,9 @@ static const struct field {
 	{ "coverage.undecodable", "i" },
 	{ "coverage.connections", "in" },
 	{ "coverage.one_sided", "in" },
-	{ "coverage.time_gaps", "a" },
+	{ "coverage.time_gaps[].from", "s" },
+	{ "coverage.time_gaps[].to", "s" },
+	{ "coverage.time_gaps[].source", "s" },
 	{ "coverage.clock_steps", "i" },
 	{ "coverage.could_hide.packets_per_million", "rin" },
 	{ "coverage.could_hide.because", "sn" },
@@ -218,14 +220,19 @@ static void values_have_the_forms_of_the_format(void **state)
 static void what_is_unknown_is_null(void **state)
 {
 	struct ft_report report = sample_report();
-	const json_t *coverage, *finding;
+	const json_t *coverage, *tenant, *finding;
 	json_t *document;
 
 	(void)state;
 	report.map = (struct ft_report_map){ 0 };
 	report.first_ts_ns = report.last_ts_ns = FT_UNKNOWN;
+	report.coverage.lost_estimate = report.coverage.lost_low = FT_UNKNOWN;
+	report.coverage.lost_high = FT_UNKNOWN;
+	report.coverage.share_seen = report.coverage.could_hide_per_million = -1;
+	report.coverage.connections = FT_UNKNOWN;
 	document = rendered(&report);
 	coverage = json_object_get(document, "coverage");
+	tenant = json_array_get(json_object_get(document, "tenants"), 1);
 	finding = json_array_get(json_object_get(document, "findings"), 2);
 	assert_true(json_is_null(json_object_get(document, "map")));
 	assert_true(
@@ -234,6 +241,11 @@ static void what_is_unknown_is_null(void **state)
 		json_object_get(json_object_get(coverage, "frames_lost"), "estimate")));
 	assert_true(json_is_null(json_object_get(coverage, "share_seen")));
 	assert_true(json_is_null(json_object_get(coverage, "connections")));
+	assert_true(json_is_null(
+		json_object_get(json_object_get(coverage, "could_hide"), "packets_per_million")));
+	assert_true(json_is_null(json_object_get(tenant, "peak_gbps")));
+	assert_true(
+		json_is_null(json_object_get(json_object_get(tenant, "congestion"), "pause_ns")));
 	assert_true(json_is_null(json_object_get(finding, "src")));
 	assert_true(json_is_null(json_object_get(finding, "pkey")));
 	assert_true(json_is_null(json_object_get(finding, "map_ref")));

@@ -1,0 +1,114 @@
+#include "coverage_text.h"
+
+#include <inttypes.h>
+
+#include "human.h"
+
+enum { GAPS = 3 };
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static void say_estimate(struct ft_page *page, const struct ft_report_coverage *seen)
+{
+	char bounds[80];
+
+	if (seen->lost_estimate == FT_UNKNOWN) {
+		ft_page_row(
+			page, "",
+			"loss not estimated: frames that the mirror dropped would not show here");
+		return;
+	}
+	if (seen->lost_high == FT_UNKNOWN)
+		snprintf(bounds, sizeof(bounds), "at least %" PRIu64, seen->lost_low);
+	else
+		snprintf(bounds, sizeof(bounds), "%" PRIu64 " to %" PRIu64, seen->lost_low,
+			 seen->lost_high);
+	if (seen->lost_estimate == 0 && seen->lost_high == 0)
+		ft_page_row(page, "", "no frame lost on the way here");
+	else if (seen->share_seen >= 0)
+		ft_page_row(page, "",
+			    "about %" PRIu64 " frames lost on the way here (%s), %.2g %% of RDMA",
+			    seen->lost_estimate, bounds, 100 * (1 - seen->share_seen));
+	else
+		ft_page_row(page, "", "about %" PRIu64 " frames lost on the way here (%s)",
+			    seen->lost_estimate, bounds);
+}
+
+static void say_gaps(struct ft_page *page, const struct ft_report_coverage *seen)
+{
+	struct ft_human human;
+
+	for (size_t i = 0; i < seen->time_gap_count && i < GAPS; i++) {
+		const struct ft_report_gap *gap = &seen->time_gaps[i];
+
+		ft_page_label(page, "");
+		ft_line_add(&page->line, "silent from ");
+		ft_line_time(&page->line, gap->from_ns);
+		ft_line_add(&page->line, " for ");
+		ft_line_add(&page->line, ft_human_duration(&human, gap->to_ns - gap->from_ns));
+		ft_line_add(&page->line, " while traffic went on: ");
+		ft_line_name(&page->line, gap->source);
+		ft_line_char(&page->line, '\n');
+	}
+	if (seen->time_gap_count > GAPS)
+		ft_page_row(page, "", "and %zu silences more", seen->time_gap_count - GAPS);
+}
+
+void ft_loss_text(struct ft_page *page, const struct ft_report_coverage *seen)
+{
+	say_estimate(page, seen);
+	for (size_t i = 0; i < seen->lost_by_count; i++)
+		ft_page_row(page, "", "lost according to %s of %s: %" PRIu64 " frames",
+			    seen->lost_by[i].method, seen->lost_by[i].source,
+			    seen->lost_by[i].frames);
+	if (seen->one_sided > 0 && seen->one_sided != FT_UNKNOWN)
+		ft_page_row(page, "",
+			    "%" PRIu64 " half-connection%s without the reverse, beside %" PRIu64
+			    " connections",
+			    seen->one_sided, seen->one_sided == 1 ? "" : "s", seen->connections);
+	say_gaps(page, seen);
+	if (seen->clock_steps > 0)
+		ft_page_row(page, "", "times went backwards: %" PRIu64, seen->clock_steps);
+}
+
+static void say_hidden(struct ft_page *page, const struct ft_report_coverage *seen)
+{
+	double hidden = seen->could_hide_per_million;
+	char share[32];
+
+	if (hidden <= 0)
+		return;
+	snprintf(share, sizeof(share), hidden < 1000 ? "%.3g" : "%.0f", hidden);
+	ft_page_row(page, "",
+		    "a violation by fewer than %s frames in a million could have gone unseen%s%s",
+		    share, seen->could_hide_because != NULL ? ": " : "",
+		    seen->could_hide_because != NULL ? seen->could_hide_because : "");
+}
+
+void ft_coverage_text(struct ft_page *page, const struct ft_report_coverage *seen)
+{
+	const struct ft_human_part undecided[] = {
+		{ seen->undecided_bad_icrc, "with a wrong ICRC", NULL },
+		{ seen->undecided_cut, "cut too short", NULL },
+		{ seen->undecided_malformed, "malformed", NULL },
+		{ seen->undecided_untimed, "without a time under a map that changes", NULL },
+	};
+	const struct ft_human_part rest[] = {
+		{ seen->never_judged, "never judged (subnet management, by rule)", NULL },
+		{ seen->not_rdma, "not RDMA", NULL },
+		{ seen->duplicates, "copies", "copy" },
+	};
+	char text[256];
+
+	ft_page_row(page, "SEEN", "%" PRIu64 " of %" PRIu64 " RDMA frames judged", seen->judged,
+		    seen->judged + seen->undecided);
+	ft_human_parts(text, sizeof(text), undecided, COUNT(undecided));
+	if (seen->undecided > 0)
+		ft_page_row(page, "", "%" PRIu64 " undecided: %s", seen->undecided, text);
+	ft_human_parts(text, sizeof(text), rest, COUNT(rest));
+	if (text[0] != 0)
+		ft_page_row(page, "", "beside them: %s", text);
+	ft_loss_text(page, seen);
+	say_hidden(page, seen);
+	ft_line_char(&page->line, '\n');
+}
