@@ -1,0 +1,77 @@
+#pragma once
+
+#include <stdbool.h>
+
+#include <flow/observed.h>
+#include <flow/table.h>
+
+/*
+ * Which two half-connections are one connection. A BTH names the receiver's queue pair only, so the
+ * other half is found by evidence, in bits (docs/transport.md):
+ *   - an answer whose PSN the other half has just used: 24, less log2 of how far back that was;
+ *   - the same UDP source port in both directions: 14;
+ *   - an answer for a PSN the other half is nowhere near: -8.
+ * A half is taken when it leads every other by 20. Two that fit equally well are never guessed
+ * between. What set-up messages or a DETH name needs no evidence.
+ *
+ * Only halves of the same two addresses and the same VNI are compared; the VLAN is not, because a
+ * router changes it. The order in which halves are compared is that of their first packets: it
+ * depends on no seed and on no other address pair. Memory is reserved once, 12 bytes a record and
+ * an index; what one packet can cost is bounded.
+ */
+struct ft_pairs;
+
+enum {
+	FT_PAIR_LEAD = 20,  /* bits over every other to be taken */
+	FT_PAIR_LOST = 8,   /* bits below which it is given up */
+	FT_PAIR_SURE = 60,  /* bits beyond which agreement adds nothing */
+	FT_PAIRS_WALK = 64, /* halves looked at for one packet */
+	FT_PAIRS_SETUPS =
+		1 << 14, /* set-ups remembered until their halves appear; the oldest makes room */
+};
+
+/* 0 or -ENOMEM. `table` must outlive it; `seed` changes no result. */
+int ft_pairs_create(struct ft_pairs **pairs, struct ft_flow_table *table, uint64_t seed);
+void ft_pairs_destroy(struct ft_pairs *pairs); /* NULL is fine */
+
+/* Hint that ft_pairs_enter() will be called for a half-connection with this key and source port. */
+void ft_pairs_prefetch(const struct ft_pairs *pairs, const struct ft_flow_key *key, uint16_t sport);
+
+/*
+ * The first packet of a half-connection that is not a CNP (whose source port and P_Key may be anything);
+ * again after a restart, with ft_pairs_leave() before. half.service must be set. Finds the other
+ * half if set-up or the DETH named it: then flow->peer is set on return.
+ */
+void ft_pairs_enter(struct ft_pairs *pairs, struct ft_flow *flow,
+		    const struct ft_observed *observed);
+
+/* The record is about to be evicted or begun anew: unlinks it from its peer too. Not entered is fine. */
+void ft_pairs_leave(struct ft_pairs *pairs, struct ft_flow *flow);
+
+/* Whether ft_pairs_answer() has anything to find out about this half. */
+static inline bool ft_pairs_unsure(const struct ft_flow *flow)
+{
+	return flow->half.pair_bits < FT_PAIR_SURE;
+}
+
+/*
+ * While ft_pairs_unsure(): the half answered for observed->psn. READ responses: the First or Only
+ * suffices. Call it before the answer is applied to the peer and before half.answered is moved on.
+ * Returns the half that asked, or NULL if it is not known (yet).
+ */
+struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
+				const struct ft_observed *observed);
+
+/* While flow->peer == 0: the half sent a request. Cheap: searches at every doubling of the count. */
+void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow,
+		      const struct ft_observed *observed);
+
+/* An answer of this half is one its peer cannot have asked for: takes evidence away; may unpair. */
+void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow);
+
+/* Set-up named both queue pairs: see ft_tracker_pair(). P_Key base and VLAN of the keys are ignored. */
+void ft_pairs_learn(struct ft_pairs *pairs, const struct ft_flow_key *there,
+		    const struct ft_flow_key *back, enum ft_paired_by by);
+
+/* Address space reserved. */
+uint64_t ft_pairs_bytes(const struct ft_pairs *pairs);
