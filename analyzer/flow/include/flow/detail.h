@@ -1,52 +1,97 @@
 #pragma once
 
+#include <assert.h>
+
 #include <flow/observed.h>
 #include <flow/tracker.h>
 
 /*
  * What only the flow table's document shows of a half-connection: kept beside the records, by record
- * number, and only if asked for (`fabtap flows`). Reserved once for as many records as the table has.
+ * number, and only if asked for (`fabtap flows`). Reserved once for as many records as the table has,
+ * and touched only as records come into use.
  */
 struct ft_details;
 
-enum { FT_DETAIL_OPCODES = 28, FT_DETAIL_SIZES = 8, FT_DETAIL_RTTS = 16 };
+/* RC has 25 opcodes, and its half-connection sees CNPs. */
+enum { FT_DETAIL_OPCODES = 26, FT_DETAIL_NAKS = 5, FT_SAMPLES = 8 };
 
-/* Values seen, most often exact: when there are more than fit, the two nearest become one. */
+#define FT_DETAIL_NOBODY UINT32_MAX /* no such endpoint or tenant */
+
+/*
+ * Values seen, ascending, and how often: exact up to FT_SAMPLES of them; then the two that lie nearest,
+ * by their ratio, become the more frequent one. The first and the last are always the least and the
+ * greatest value seen. Beyond 2^28 of one value, counts are shares.
+ */
 struct ft_sample {
 	uint32_t value, count;
 };
 
 struct ft_detail {
-	uint64_t first_frame; /* number of the first frame; 0: the record is not in use */
-	uint64_t first_ns, payload_bytes;
-	uint64_t ce_marked, cnps, acks, rnr_naks;
-	uint64_t retransmitted, reordered, copies, fabric_lost, mirror_lost;
-	uint64_t messages[FT_MESSAGE_KINDS];
-	uint32_t naks[5]; /* by code */
-	uint32_t psn_first, psn_last;
-	uint32_t size_min, size_max; /* of messages */
-	uint32_t rtt_min_ns;
-	uint16_t pkey; /* all 16 bits as first seen */
+	uint64_t first_frame; /* number of the first frame; 0: none yet */
+	uint64_t first_ns;    /* FT_TS_UNKNOWN: it has no time */
+	uint64_t payload_bytes;
+	uint64_t retransmitted; /* had passed here before */
+	uint64_t fabric_lost;   /* asked for again, and first seen when sent again */
+	uint64_t reordered, copies, mirror_lost;
+	uint64_t ce_marked, cnps, acks, rnr_naks; /* seen in this direction */
+	uint64_t messages[FT_MESSAGE_KINDS];      /* completed; asked for in this direction */
+	uint32_t naks[FT_DETAIL_NAKS];            /* by code */
+	uint32_t psn_first, psn_last;             /* FT_PSN_NONE: no BTH was readable */
+	uint32_t rules;                           /* of all its frames, bit per enum ft_rule */
+	uint32_t src_endpoint, src_tenant;        /* indices in the map; FT_DETAIL_NOBODY */
+	uint32_t dst_endpoint, dst_tenant;
+	uint32_t opcode_packets[FT_DETAIL_OPCODES]; /* a slot that is full goes on in another */
+	uint16_t pkey;                              /* all 16 bits as first seen */
 	uint8_t opcode_count, size_count, rtt_count;
-	uint8_t opcodes[FT_DETAIL_OPCODES];
-	uint32_t opcode_packets[FT_DETAIL_OPCODES];
-	struct ft_sample sizes[FT_DETAIL_SIZES];
-	struct ft_sample rtts[FT_DETAIL_RTTS]; /* ns, of requests sent on this half */
+	uint8_t judged; /* 1: a frame of it was judged, and decided */
+	uint8_t placed; /* 1: endpoints and tenants are those of its first frame with a verdict */
+	uint8_t opcodes[FT_DETAIL_OPCODES]; /* in order of first packet */
+	struct ft_sample sizes[FT_SAMPLES]; /* of messages */
+	struct ft_sample rtts[FT_SAMPLES];  /* ns, from a request to its answer sent here */
 };
+static_assert(sizeof(struct ft_detail) <= 448, "seven cache lines");
 
-/* 0 or -ENOMEM. `capacity`: of the flow table. */
+/* 0, -EINVAL or -ENOMEM. `capacity`: of the flow table. */
 int ft_details_create(struct ft_details **details, uint32_t capacity);
 void ft_details_destroy(struct ft_details *details); /* NULL is fine */
 
-/* The record's, all zero at first; `number` from 1. */
+/* The record's; `number` from 1. */
 struct ft_detail *ft_details_of(const struct ft_details *details, uint32_t number);
 
 /* The record holds another half-connection from now on. */
 void ft_details_clear(struct ft_details *details, uint32_t number);
 
-/* Count a packet of the record: `copy` says that the mirror made it (then only that is counted; step is not read). */
+/*
+ * Count a packet of record `number`. `copy`: the mirror made it; then only that is counted. `step` is
+ * what the tracker said of the packet, NULL where there is no transport state (DestQP 0 and 1). What
+ * it proved of other records (messages asked for there, packets lost there) is counted with those.
+ */
 void ft_details_count(struct ft_details *details, uint32_t number,
 		      const struct ft_observed *observed, const struct ft_step *step, bool copy);
 
-/* Median and 99th percentile of samples sorted by value; 0 if there are none. */
+/* What the map said of a packet of record `number`; `decided`: it was judged and not left undecided. */
+static inline void ft_detail_judge(struct ft_detail *detail, uint32_t rules, bool decided)
+{
+	detail->rules |= rules;
+	detail->judged |= decided;
+}
+
+/* Who the ends are: of the first frame that has a verdict, later ones change nothing. */
+static inline void ft_detail_place(struct ft_detail *detail, const uint32_t src[2],
+				   const uint32_t dst[2])
+{
+	if (detail->placed)
+		return;
+	detail->placed = 1;
+	detail->src_endpoint = src[0];
+	detail->src_tenant = src[1];
+	detail->dst_endpoint = dst[0];
+	detail->dst_tenant = dst[1];
+}
+
+/* Add a value to `count` samples; returns how many there are now. added.count: 1 .. 2^28. */
+unsigned ft_sample_add(struct ft_sample samples[FT_SAMPLES], unsigned count,
+		       struct ft_sample added);
+
+/* The least value that a share `quantile` (0..1) of all is not above; 0 if there are none. */
 uint32_t ft_sample_quantile(const struct ft_sample *samples, unsigned count, double quantile);

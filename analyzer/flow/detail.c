@@ -1,0 +1,248 @@
+#include <flow/detail.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CNP_OPCODE  0x81
+#define COUNT_LIMIT (1u << 28) /* of a sample: two of them never overflow */
+
+enum { ECN_CE = 3, NAK_CODE = 0x1f };
+
+struct ft_details {
+	struct ft_detail *records;
+	uint32_t capacity;
+};
+
+static size_t records_bytes(uint32_t capacity)
+{
+	return (size_t)capacity * sizeof(struct ft_detail);
+}
+
+int ft_details_create(struct ft_details **details, uint32_t capacity)
+{
+	struct ft_details *made;
+
+	if (capacity == 0)
+		return -EINVAL;
+	made = malloc(sizeof *made);
+	if (made == NULL)
+		return -ENOMEM;
+	made->capacity = capacity;
+	made->records = mmap(NULL, records_bytes(capacity), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (made->records == MAP_FAILED) {
+		free(made);
+		return -ENOMEM;
+	}
+	*details = made;
+	return 0;
+}
+
+void ft_details_destroy(struct ft_details *details)
+{
+	if (details == NULL)
+		return;
+	munmap(details->records, records_bytes(details->capacity));
+	free(details);
+}
+
+struct ft_detail *ft_details_of(const struct ft_details *details, uint32_t number)
+{
+	assert(number >= 1 && number <= details->capacity);
+	return &details->records[number - 1];
+}
+
+void ft_details_clear(struct ft_details *details, uint32_t number)
+{
+	*ft_details_of(details, number) = (struct ft_detail){ 0 };
+}
+
+static void begin(struct ft_detail *detail, const struct ft_observed *observed)
+{
+	detail->first_frame = observed->frame;
+	detail->first_ns = observed->ts_ns;
+	detail->psn_first = detail->psn_last = FT_PSN_NONE;
+	if (detail->placed)
+		return;
+	detail->src_endpoint = detail->src_tenant = FT_DETAIL_NOBODY;
+	detail->dst_endpoint = detail->dst_tenant = FT_DETAIL_NOBODY;
+}
+
+/* Opcodes for which no slot is left go uncounted: more than a transport has, so nobody's traffic. */
+static void count_opcode(struct ft_detail *detail, uint8_t opcode)
+{
+	unsigned at = 0;
+
+	while (at < detail->opcode_count &&
+	       (detail->opcodes[at] != opcode || detail->opcode_packets[at] == UINT32_MAX))
+		at++;
+	if (at == FT_DETAIL_OPCODES)
+		return;
+	if (at == detail->opcode_count) {
+		detail->opcodes[at] = opcode;
+		detail->opcode_count++;
+	}
+	detail->opcode_packets[at]++;
+}
+
+static void count_bth(struct ft_detail *detail, const struct ft_observed *observed)
+{
+	if (detail->psn_first == FT_PSN_NONE) {
+		detail->psn_first = observed->psn;
+		detail->pkey = observed->pkey;
+	}
+	detail->psn_last = observed->psn;
+	detail->cnps += observed->opcode == CNP_OPCODE;
+	count_opcode(detail, observed->opcode);
+}
+
+/* Native InfiniBand marks in the BTH what IP marks in its own header. */
+static bool is_marked(const struct ft_observed *observed)
+{
+	if ((observed->has & FT_OBSERVED_IP) != 0)
+		return observed->ecn == ECN_CE;
+	return (observed->has & FT_OBSERVED_FECN) != 0;
+}
+
+static void count_answer(struct ft_detail *detail, uint8_t syndrome, const struct ft_step *step)
+{
+	unsigned code = syndrome & NAK_CODE;
+
+	detail->acks += (step->what & FT_STEP_ACK) != 0;
+	detail->rnr_naks += (step->what & FT_STEP_RNR) != 0;
+	if ((step->what & FT_STEP_NAK) != 0 && code < FT_DETAIL_NAKS)
+		detail->naks[code]++;
+	if (step->rtt_ns == 0)
+		return;
+	detail->rtt_count = (uint8_t)ft_sample_add(
+		detail->rtts, detail->rtt_count,
+		(struct ft_sample){ step->rtt_ns < UINT32_MAX ? (uint32_t)step->rtt_ns : UINT32_MAX,
+				    1 });
+}
+
+/* Packets that the transport sent again, or that came late. */
+static void count_order(struct ft_detail *detail, uint32_t what)
+{
+	bool lost = (what & FT_STEP_FABRIC_LOST) != 0;
+
+	detail->fabric_lost += lost;
+	detail->retransmitted += (what & FT_STEP_RETRANSMITTED) != 0 && !lost;
+	detail->reordered += (what & FT_STEP_REORDERED) != 0;
+}
+
+static void count_message(struct ft_detail *detail, const struct ft_step *step)
+{
+	detail->messages[step->message_kind]++;
+	detail->size_count = (uint8_t)ft_sample_add(detail->sizes, detail->size_count,
+						    (struct ft_sample){ step->message_bytes, 1 });
+}
+
+/* What the packet proved of this half-connection or the other one. */
+static void count_proved(struct ft_details *details, const struct ft_step *step)
+{
+	if ((step->what & FT_STEP_MESSAGE) != 0 && step->message_flow != 0)
+		count_message(ft_details_of(details, step->message_flow), step);
+	if (step->mirror_lost != 0 && step->lost_flow != 0)
+		ft_details_of(details, step->lost_flow)->mirror_lost += step->mirror_lost;
+	if (step->answers_lost != 0 && step->answers_flow != 0)
+		ft_details_of(details, step->answers_flow)->mirror_lost += step->answers_lost;
+}
+
+void ft_details_count(struct ft_details *details, uint32_t number,
+		      const struct ft_observed *observed, const struct ft_step *step, bool copy)
+{
+	struct ft_detail *detail = ft_details_of(details, number);
+
+	if (detail->first_frame == 0)
+		begin(detail, observed);
+	if (copy) {
+		detail->copies++;
+		return;
+	}
+	if ((observed->has & FT_OBSERVED_BTH) != 0)
+		count_bth(detail, observed);
+	if ((observed->has & FT_OBSERVED_PAYLOAD) != 0)
+		detail->payload_bytes += observed->payload;
+	detail->ce_marked += is_marked(observed);
+	if (step == NULL)
+		return;
+	count_order(detail, step->what);
+	if ((step->what & FT_STEP_ANSWER) != 0)
+		count_answer(detail, observed->syndrome, step);
+	count_proved(details, step);
+}
+
+/* Of the inner neighbours the pair with the smallest ratio: the ends stay what they are. */
+static unsigned nearest(const struct ft_sample *samples, unsigned count)
+{
+	unsigned best = 1;
+
+	for (unsigned i = 2; i + 2 < count; i++) {
+		uint64_t gap = samples[i + 1].value - samples[i].value;
+		uint64_t least = samples[best + 1].value - samples[best].value;
+
+		if (gap * samples[best + 1].value < least * samples[i + 1].value)
+			best = i;
+	}
+	return best;
+}
+
+/* A value that is not there yet goes to `at`; where there is no room for it, two become one. */
+__attribute__((noinline)) static unsigned insert(struct ft_sample *samples, unsigned count,
+						 unsigned at, struct ft_sample added)
+{
+	struct ft_sample wider[FT_SAMPLES + 1];
+	unsigned two;
+
+	memcpy(wider, samples, at * sizeof *samples);
+	wider[at] = added;
+	memcpy(wider + at + 1, samples + at, (count - at) * sizeof *samples);
+	if (count < FT_SAMPLES) {
+		memcpy(samples, wider, (count + 1) * sizeof *samples);
+		return count + 1;
+	}
+	two = nearest(wider, count + 1);
+	if (wider[two + 1].count > wider[two].count)
+		wider[two].value = wider[two + 1].value;
+	wider[two].count += wider[two + 1].count;
+	memcpy(samples, wider, (two + 1) * sizeof *samples);
+	memcpy(samples + two + 1, wider + two + 2, (count - two - 1) * sizeof *samples);
+	return count;
+}
+
+/* Only the shares matter; none becomes nothing. */
+static void halve(struct ft_sample *samples, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		samples[i].count -= samples[i].count / 2;
+}
+
+unsigned ft_sample_add(struct ft_sample samples[FT_SAMPLES], unsigned count, struct ft_sample added)
+{
+	unsigned at = 0;
+
+	while (at < count && samples[at].value < added.value)
+		at++;
+	if (at == count || samples[at].value != added.value)
+		return insert(samples, count, at, added);
+	samples[at].count += added.count;
+	if (samples[at].count >= COUNT_LIMIT)
+		halve(samples, count);
+	return count;
+}
+
+uint32_t ft_sample_quantile(const struct ft_sample *samples, unsigned count, double quantile)
+{
+	uint64_t all = 0, passed = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		all += samples[i].count;
+	for (unsigned i = 0; i < count; i++) {
+		passed += samples[i].count;
+		if ((double)passed >= quantile * (double)all)
+			return samples[i].value;
+	}
+	return 0;
+}

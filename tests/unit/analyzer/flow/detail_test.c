@@ -1,0 +1,407 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <flow/detail.h>
+
+enum { WRITE_ONLY = 0x0a, READ_REQUEST = 0x0c, ACKNOWLEDGE = 0x11, CNP = 0x81, CAPACITY = 4 };
+
+static struct ft_details *details;
+
+static int open_details(void **state)
+{
+	(void)state;
+	return ft_details_create(&details, CAPACITY);
+}
+
+static int close_details(void **state)
+{
+	(void)state;
+	ft_details_destroy(details);
+	return 0;
+}
+
+static struct ft_observed packet(uint64_t frame, uint8_t opcode, uint32_t psn)
+{
+	return (struct ft_observed){
+		.ts_ns = 1000 * frame,
+		.frame = frame,
+		.has = FT_OBSERVED_BTH | FT_OBSERVED_PAYLOAD | FT_OBSERVED_IP,
+		.opcode = opcode,
+		.psn = psn,
+		.pkey = 0xffff,
+		.payload = 100,
+	};
+}
+
+static struct ft_detail *count(uint32_t number, struct ft_observed observed, struct ft_step step)
+{
+	ft_details_count(details, number, &observed, &step, false);
+	return ft_details_of(details, number);
+}
+
+static void no_record_is_refused(void **state)
+{
+	struct ft_details *none = NULL;
+
+	(void)state;
+	assert_int_equal(ft_details_create(&none, 0), -EINVAL);
+	assert_null(none);
+	ft_details_destroy(NULL);
+}
+
+static void the_first_packet_gives_what_is_first(void **state)
+{
+	struct ft_detail *detail;
+
+	(void)state;
+	count(1, packet(7, WRITE_ONLY, 50), (struct ft_step){ .what = FT_STEP_NEW });
+	detail = count(1, packet(9, WRITE_ONLY, 51), (struct ft_step){ .what = FT_STEP_NEW });
+	assert_int_equal(detail->first_frame, 7);
+	assert_int_equal(detail->first_ns, 7000);
+	assert_int_equal(detail->psn_first, 50);
+	assert_int_equal(detail->psn_last, 51);
+	assert_int_equal(detail->pkey, 0xffff);
+	assert_int_equal(detail->payload_bytes, 200);
+	assert_int_equal(detail->src_tenant, FT_DETAIL_NOBODY);
+}
+
+static void a_packet_without_bth_has_no_psn(void **state)
+{
+	struct ft_observed cut = { .ts_ns = 5, .frame = 1, .has = FT_OBSERVED_IP };
+	struct ft_detail *detail;
+
+	(void)state;
+	detail = count(1, cut, (struct ft_step){ 0 });
+	assert_int_equal(detail->psn_first, FT_PSN_NONE);
+	assert_int_equal(detail->psn_last, FT_PSN_NONE);
+	assert_int_equal(detail->opcode_count, 0);
+	detail = count(1, packet(2, WRITE_ONLY, 0), (struct ft_step){ 0 });
+	assert_int_equal(detail->psn_first, 0);
+	assert_int_equal(detail->first_frame, 1);
+}
+
+static void opcodes_are_counted_in_order_of_appearance(void **state)
+{
+	struct ft_detail *detail;
+
+	(void)state;
+	count(1, packet(1, CNP, 0), (struct ft_step){ .what = FT_STEP_CNP });
+	count(1, packet(2, WRITE_ONLY, 1), (struct ft_step){ 0 });
+	detail = count(1, packet(3, CNP, 0), (struct ft_step){ .what = FT_STEP_CNP });
+	assert_int_equal(detail->opcode_count, 2);
+	assert_int_equal(detail->opcodes[0], CNP);
+	assert_int_equal(detail->opcode_packets[0], 2);
+	assert_int_equal(detail->opcodes[1], WRITE_ONLY);
+	assert_int_equal(detail->opcode_packets[1], 1);
+	assert_int_equal(detail->cnps, 2);
+}
+
+static void a_full_opcode_slot_goes_on_in_another(void **state)
+{
+	struct ft_detail *detail = count(1, packet(1, WRITE_ONLY, 1), (struct ft_step){ 0 });
+
+	(void)state;
+	detail->opcode_packets[0] = UINT32_MAX;
+	count(1, packet(2, WRITE_ONLY, 2), (struct ft_step){ 0 });
+	assert_int_equal(detail->opcode_count, 2);
+	assert_int_equal(detail->opcodes[1], WRITE_ONLY);
+	assert_int_equal(detail->opcode_packets[0], UINT32_MAX);
+	assert_int_equal(detail->opcode_packets[1], 1);
+}
+
+static void all_opcodes_there_are_do_not_overrun_the_record(void **state)
+{
+	struct ft_detail *detail = ft_details_of(details, 1);
+
+	(void)state;
+	for (unsigned opcode = 0; opcode < 256; opcode++)
+		count(1, packet(opcode + 1, (uint8_t)opcode, opcode), (struct ft_step){ 0 });
+	assert_int_equal(detail->opcode_count, FT_DETAIL_OPCODES);
+	assert_int_equal(detail->opcodes[FT_DETAIL_OPCODES - 1], FT_DETAIL_OPCODES - 1);
+	assert_int_equal(detail->judged, 0);
+	assert_int_equal(detail->payload_bytes, 25600);
+}
+
+static void copies_count_for_nothing_else(void **state)
+{
+	struct ft_observed copy = packet(2, WRITE_ONLY, 1);
+	struct ft_detail *detail = count(1, packet(1, WRITE_ONLY, 1), (struct ft_step){ 0 });
+
+	(void)state;
+	ft_details_count(details, 1, &copy, NULL, true);
+	assert_int_equal(detail->copies, 1);
+	assert_int_equal(detail->payload_bytes, 100);
+	assert_int_equal(detail->opcode_packets[0], 1);
+}
+
+static void sent_again_is_either_seen_before_or_lost_before(void **state)
+{
+	struct ft_detail *detail = ft_details_of(details, 1);
+
+	(void)state;
+	count(1, packet(1, WRITE_ONLY, 1), (struct ft_step){ .what = FT_STEP_RETRANSMITTED });
+	count(1, packet(2, WRITE_ONLY, 2),
+	      (struct ft_step){ .what = FT_STEP_RETRANSMITTED | FT_STEP_FABRIC_LOST });
+	count(1, packet(3, WRITE_ONLY, 3), (struct ft_step){ .what = FT_STEP_FABRIC_LOST });
+	count(1, packet(4, WRITE_ONLY, 4), (struct ft_step){ .what = FT_STEP_REORDERED });
+	assert_int_equal(detail->retransmitted, 1);
+	assert_int_equal(detail->fabric_lost, 2);
+	assert_int_equal(detail->reordered, 1);
+}
+
+static struct ft_detail *answer(uint8_t syndrome, uint32_t what)
+{
+	struct ft_observed observed = packet(1, ACKNOWLEDGE, 1);
+
+	observed.syndrome = syndrome;
+	return count(1, observed, (struct ft_step){ .what = FT_STEP_ANSWER | what });
+}
+
+static void answers_are_counted_by_kind(void **state)
+{
+	struct ft_detail *detail = ft_details_of(details, 1);
+
+	(void)state;
+	answer(0x1f, FT_STEP_ACK);
+	answer(0x00, FT_STEP_ACK);
+	answer(0x2e, FT_STEP_RNR);
+	answer(0x60, FT_STEP_NAK); /* PSN sequence error */
+	answer(0x62, FT_STEP_NAK); /* remote access error */
+	answer(0x7f, FT_STEP_NAK); /* a code that nobody defined */
+	assert_int_equal(detail->acks, 2);
+	assert_int_equal(detail->rnr_naks, 1);
+	assert_int_equal(detail->naks[0], 1);
+	assert_int_equal(detail->naks[1], 0);
+	assert_int_equal(detail->naks[2], 1);
+	assert_int_equal(detail->naks[3] + detail->naks[4], 0);
+}
+
+static void marks_are_ce_in_ip_and_fecn_where_there_is_no_ip(void **state)
+{
+	static const struct {
+		uint32_t has;
+		uint8_t ecn;
+		uint64_t marked;
+	} cases[] = {
+		{ FT_OBSERVED_IP, 3, 1 },   { FT_OBSERVED_IP, 2, 0 },
+		{ FT_OBSERVED_IP, 1, 0 },   { FT_OBSERVED_IP | FT_OBSERVED_FECN, 2, 0 },
+		{ FT_OBSERVED_FECN, 0, 1 }, { FT_OBSERVED_BTH, 3, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ft_observed observed = { .frame = 1,
+						.has = cases[i].has,
+						.ecn = cases[i].ecn };
+
+		ft_details_clear(details, 1);
+		assert_int_equal(count(1, observed, (struct ft_step){ 0 })->ce_marked,
+				 cases[i].marked);
+	}
+}
+
+static void what_a_packet_proves_goes_to_the_record_it_is_about(void **state)
+{
+	const struct ft_step step = {
+		.what = FT_STEP_ANSWER | FT_STEP_MESSAGE,
+		.message_kind = FT_MESSAGE_READ,
+		.message_bytes = 4096,
+		.message_flow = 2,
+		.mirror_lost = 3,
+		.lost_flow = 2,
+		.answers_lost = 5,
+		.answers_flow = 1,
+		.rtt_ns = 1500,
+	};
+	const struct ft_detail *there = ft_details_of(details, 2);
+	struct ft_detail *here;
+
+	(void)state;
+	here = count(1, packet(1, 0x10, 1), step);
+	assert_int_equal(there->messages[FT_MESSAGE_READ], 1);
+	assert_int_equal(there->size_count, 1);
+	assert_int_equal(there->sizes[0].value, 4096);
+	assert_int_equal(there->mirror_lost, 3);
+	assert_int_equal(there->first_frame, 0);
+	assert_int_equal(here->messages[FT_MESSAGE_READ], 0);
+	assert_int_equal(here->mirror_lost, 5);
+	assert_int_equal(here->rtt_count, 1);
+	assert_int_equal(here->rtts[0].value, 1500);
+}
+
+static void what_is_about_an_unknown_record_goes_nowhere(void **state)
+{
+	const struct ft_step step = {
+		.what = FT_STEP_MESSAGE,
+		.message_kind = FT_MESSAGE_READ,
+		.mirror_lost = 1,
+		.answers_lost = 1,
+	};
+
+	(void)state;
+	count(1, packet(1, 0x10, 1), step);
+	for (uint32_t number = 1; number <= CAPACITY; number++) {
+		assert_int_equal(ft_details_of(details, number)->messages[FT_MESSAGE_READ], 0);
+		assert_int_equal(ft_details_of(details, number)->mirror_lost, 0);
+	}
+}
+
+static void a_cleared_record_begins_anew(void **state)
+{
+	struct ft_detail *detail = count(1, packet(3, WRITE_ONLY, 9), (struct ft_step){ 0 });
+
+	(void)state;
+	ft_details_clear(details, 1);
+	assert_int_equal(detail->payload_bytes, 0);
+	count(1, packet(8, READ_REQUEST, 4), (struct ft_step){ 0 });
+	assert_int_equal(detail->first_frame, 8);
+	assert_int_equal(detail->psn_first, 4);
+	assert_int_equal(detail->opcodes[0], READ_REQUEST);
+}
+
+static void the_ends_are_those_of_the_first_verdict(void **state)
+{
+	const uint32_t red[2] = { 4, 1 }, blue[2] = { 5, 2 };
+	struct ft_detail *detail = ft_details_of(details, 1);
+
+	(void)state;
+	ft_detail_place(detail, red, blue);
+	ft_detail_place(detail, blue, red);
+	ft_detail_judge(detail, 0x10, false);
+	ft_detail_judge(detail, 0x01, true);
+	count(1, packet(1, WRITE_ONLY, 1), (struct ft_step){ 0 });
+	assert_int_equal(detail->src_endpoint, 4);
+	assert_int_equal(detail->src_tenant, 1);
+	assert_int_equal(detail->dst_endpoint, 5);
+	assert_int_equal(detail->dst_tenant, 2);
+	assert_int_equal(detail->rules, 0x11);
+	assert_int_equal(detail->judged, 1);
+}
+
+static unsigned add_all(struct ft_sample *samples, const uint32_t *values, size_t size)
+{
+	unsigned kept = 0;
+
+	for (size_t i = 0; i < size; i++)
+		kept = ft_sample_add(samples, kept, (struct ft_sample){ values[i], 1 });
+	return kept;
+}
+
+static void eight_values_are_kept_exactly(void **state)
+{
+	static const uint32_t values[] = { 80, 10, 70, 20, 60, 30, 50, 40, 10, 80, 10 };
+	struct ft_sample samples[FT_SAMPLES];
+	unsigned kept = add_all(samples, values, sizeof(values) / sizeof(values[0]));
+
+	(void)state;
+	assert_int_equal(kept, 8);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(samples[i].value, 10 * (i + 1));
+	assert_int_equal(samples[0].count, 3);
+	assert_int_equal(samples[7].count, 2);
+	assert_int_equal(samples[3].count, 1);
+	/* 11 values: the sixth is the median */
+	assert_int_equal(ft_sample_quantile(samples, kept, 0.5), 40);
+	assert_int_equal(ft_sample_quantile(samples, kept, 0.99), 80);
+	assert_int_equal(ft_sample_quantile(samples, kept, 0), 10);
+	assert_int_equal(ft_sample_quantile(samples, 0, 0.5), 0);
+}
+
+static void a_ninth_value_joins_the_nearest_two_by_ratio(void **state)
+{
+	static const uint32_t values[] = { 1, 10, 100, 1000, 1000, 1010, 10000, 20000, 90000, 5 };
+	static const struct ft_sample expected[] = {
+		{ 1, 1 },    { 5, 1 },     { 10, 1 },    { 100, 1 },
+		{ 1000, 3 }, { 10000, 1 }, { 20000, 1 }, { 90000, 1 },
+	};
+	struct ft_sample samples[FT_SAMPLES];
+	unsigned kept = add_all(samples, values, sizeof(values) / sizeof(values[0]));
+
+	(void)state;
+	assert_int_equal(kept, 8);
+	for (unsigned i = 0; i < 8; i++) {
+		assert_int_equal(samples[i].value, expected[i].value);
+		assert_int_equal(samples[i].count, expected[i].count);
+	}
+}
+
+static void the_least_and_the_greatest_stay_exact(void **state)
+{
+	struct ft_sample samples[FT_SAMPLES];
+	unsigned kept = 0;
+	uint64_t all = 0;
+
+	(void)state;
+	for (uint32_t value = 1000; value < 3000; value++)
+		kept = ft_sample_add(samples, kept, (struct ft_sample){ value, 1 });
+	kept = ft_sample_add(samples, kept, (struct ft_sample){ 7, 1 });
+	for (unsigned i = 0; i < kept; i++)
+		all += samples[i].count;
+	assert_int_equal(all, 2001);
+	assert_int_equal(samples[0].value, 7);
+	assert_int_equal(samples[kept - 1].value, 2999);
+}
+
+static void a_creeping_maximum_does_not_carry_the_rest_along(void **state)
+{
+	struct ft_sample samples[FT_SAMPLES];
+	unsigned kept = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		for (unsigned usual = 0; usual < 10; usual++)
+			kept = ft_sample_add(samples, kept, (struct ft_sample){ 500, 1 });
+		kept = ft_sample_add(samples, kept, (struct ft_sample){ 501 + i, 1 });
+	}
+	assert_int_equal(ft_sample_quantile(samples, kept, 0.5), 500);
+}
+
+static void counts_never_overflow(void **state)
+{
+	struct ft_sample samples[FT_SAMPLES];
+	unsigned kept = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) {
+		kept = ft_sample_add(samples, kept, (struct ft_sample){ 4096, 1u << 28 });
+		kept = ft_sample_add(samples, kept, (struct ft_sample){ 8 + i, 1u << 28 });
+		kept = ft_sample_add(samples, kept, (struct ft_sample){ 1u << 20, 1 });
+	}
+	for (unsigned i = 0; i < kept; i++)
+		assert_in_range(samples[i].count, 1, 1u << 30);
+}
+
+int main(void)
+{
+#define EACH(test) cmocka_unit_test_setup_teardown(test, open_details, close_details)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_record_is_refused),
+		EACH(the_first_packet_gives_what_is_first),
+		EACH(a_packet_without_bth_has_no_psn),
+		EACH(opcodes_are_counted_in_order_of_appearance),
+		EACH(a_full_opcode_slot_goes_on_in_another),
+		EACH(all_opcodes_there_are_do_not_overrun_the_record),
+		EACH(copies_count_for_nothing_else),
+		EACH(sent_again_is_either_seen_before_or_lost_before),
+		EACH(answers_are_counted_by_kind),
+		EACH(marks_are_ce_in_ip_and_fecn_where_there_is_no_ip),
+		EACH(what_a_packet_proves_goes_to_the_record_it_is_about),
+		EACH(what_is_about_an_unknown_record_goes_nowhere),
+		EACH(a_cleared_record_begins_anew),
+		EACH(the_ends_are_those_of_the_first_verdict),
+		cmocka_unit_test(eight_values_are_kept_exactly),
+		cmocka_unit_test(a_ninth_value_joins_the_nearest_two_by_ratio),
+		cmocka_unit_test(the_least_and_the_greatest_stay_exact),
+		cmocka_unit_test(a_creeping_maximum_does_not_carry_the_rest_along),
+		cmocka_unit_test(counts_never_overflow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
