@@ -1,0 +1,139 @@
+#include "observe_other.h"
+
+#include <string.h>
+
+#include <decode/decode.h>
+#include <flow/hash.h>
+
+enum {
+	REGION_MAX = 64,
+	FRAME_MAX = 48, /* behind the MAC addresses: the least frame without its FCS */
+	TELLING = 20,   /* bytes of a network packet's body that tell it from others */
+	IPV4_WORD = 2,  /* length, id, fragment, time to live, protocol */
+	IPV4_TTL = 6,   /* in there */
+	IPV6_WORD = 4,  /* length, next header */
+	IPV6_LEN = 40,
+	GRH_LEN = 40,
+	LRH_LEN = 8,
+	UDP_LEN = 8,
+	UDP_CHECKSUM = 6,
+	BTH_MARKS = 4, /* FECN, BECN */
+};
+
+/* Offsets in the frame. */
+struct region {
+	uint32_t at, end;
+};
+
+/* By the kind of the last layer: where that begins which neither a mirror nor a hop changes. */
+static const uint8_t skipped[FT_LAYER_KINDS] = {
+	[FT_LAYER_ETH] = 12,     [FT_LAYER_SLL] = 14,      [FT_LAYER_SLL2] = 20,
+	[FT_LAYER_VLAN] = 4,     [FT_LAYER_QINQ] = 4,      [FT_LAYER_QINQ9100] = 4,
+	[FT_LAYER_QINQ9200] = 4, [FT_LAYER_GRH] = GRH_LEN, [FT_LAYER_LRH] = LRH_LEN,
+};
+
+static const struct ft_layer *last_layer(const struct ft_packet *packet)
+{
+	return packet->layer_count == 0 ? NULL : &packet->layers[packet->layer_count - 1];
+}
+
+/* The IP header of the innermost packet: the last layer, or the one before the last. */
+static const struct ft_layer *ip_layer(const struct ft_packet *packet)
+{
+	const struct ft_layer *layer = last_layer(packet);
+
+	if ((packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6)) == 0)
+		return NULL;
+	while (layer > packet->layers && layer->kind != FT_LAYER_IPV4 &&
+	       layer->kind != FT_LAYER_IPV6)
+		layer--;
+	return layer->kind == FT_LAYER_IPV4 || layer->kind == FT_LAYER_IPV6 ? layer : NULL;
+}
+
+static uint32_t be16_at(const uint8_t *b)
+{
+	return (uint32_t)b[0] << 8 | b[1];
+}
+
+static struct region ipv4_region(const uint8_t *bytes, uint32_t at, uint64_t *word)
+{
+	uint8_t masked[8];
+
+	memcpy(masked, bytes + at + IPV4_WORD, sizeof masked);
+	masked[IPV4_TTL] = 0;
+	memcpy(word, masked, sizeof masked);
+	return (struct region){ at + (bytes[at] & 0x0fu) * 4,
+				at + be16_at(bytes + at + IPV4_WORD) };
+}
+
+static struct region ipv6_region(const uint8_t *bytes, uint32_t at, uint64_t *word)
+{
+	*word = (uint64_t)be16_at(bytes + at + IPV6_WORD) << 8 | bytes[at + IPV6_WORD + 2];
+	return (struct region){ at + IPV6_LEN, at + IPV6_LEN + be16_at(bytes + at + IPV6_WORD) };
+}
+
+static struct region link_region(const struct ft_packet *packet)
+{
+	const struct ft_layer *last = last_layer(packet);
+	uint32_t at = last == NULL ? 0 : last->offset + (uint32_t)skipped[last->kind];
+
+	if (last != NULL && last->kind == FT_LAYER_LRH)
+		return (struct region){ at, last->offset + packet->lrh.pkt_len * 4u };
+	return (struct region){ at, at + FRAME_MAX };
+}
+
+/* What of the packet is hashed byte by byte; *word: what its IP header has to add. */
+static struct region region_of(const struct ft_packet *packet, const struct ft_frame *frame,
+			       uint64_t *word)
+{
+	const struct ft_layer *ip = ip_layer(packet);
+	struct region region;
+
+	if (ip == NULL || ip->offset + (uint32_t)IPV6_LEN / 2 > frame->captured)
+		region = link_region(packet);
+	else if (ip->kind == FT_LAYER_IPV4)
+		region = ipv4_region(frame->bytes, ip->offset, word);
+	else
+		region = ipv6_region(frame->bytes, ip->offset, word);
+	if (region.end > frame->captured)
+		region.end = frame->captured;
+	if (region.at > region.end)
+		region.at = region.end;
+	return region;
+}
+
+/* RDMA that broke or was cut: a switch may change the UDP checksum and mark the BTH. */
+static void mask_marks(const struct ft_packet *packet, uint8_t region[REGION_MAX])
+{
+	bool udp = (packet->has & FT_HAS_UDP) != 0;
+
+	if (udp)
+		memset(region + UDP_CHECKSUM, 0, 2);
+	region[(udp ? UDP_LEN : 0) + BTH_MARKS] = 0;
+}
+
+static bool is_telling(const struct ft_packet *packet, const struct ft_frame *frame, uint32_t size)
+{
+	if (ft_packet_is_rdma(packet) || packet->transport == FT_TRANSPORT_IB_LINK ||
+	    (packet->has & FT_HAS_MACCTRL) != 0 || packet->truncated != FT_COMPLETE)
+		return false;
+	return size >= TELLING || frame->captured >= frame->original;
+}
+
+void ft_observe_other(const struct ft_packet *packet, const struct ft_frame *frame,
+		      struct ft_observed *observed, uint64_t digest)
+{
+	uint8_t padded[REGION_MAX] = { 0 };
+	uint64_t word = 0;
+	struct region region = region_of(packet, frame, &word);
+	uint32_t held = region.end - region.at, size = held < REGION_MAX ? held : REGION_MAX;
+	uint64_t vni = (packet->has & FT_HAS_VNI) != 0 ? packet->vni : UINT32_MAX;
+
+	if (size > 0)
+		memcpy(padded, frame->bytes + region.at, size);
+	if (ft_packet_is_rdma(packet))
+		mask_marks(packet, padded);
+	digest = ft_hash(padded, sizeof padded, digest ^ word);
+	observed->digest = ft_mix(digest ^ vni, (uint64_t)size + 0x9e3779b97f4a7c15u);
+	observed->alike = is_telling(packet, frame, size) ? FT_ALIKE_FOREIGN : FT_ALIKE_PLAIN;
+}
