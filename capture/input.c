@@ -170,7 +170,11 @@ int ft_input_open_memory(struct ft_input *input, const uint8_t *bytes, size_t si
 
 int ft_input_next(struct ft_input *input, struct ft_frame *frames, int room)
 {
-	return input->ended ? 0 : input->format->next(input, frames, room);
+	int count = input->ended ? 0 : input->format->next(input, frames, room);
+
+	if (count > 0)
+		ft_stream_lend(&input->stream);
+	return count;
 }
 
 void ft_input_close(struct ft_input *input)

@@ -50,7 +50,7 @@ int ft_input_open_file(struct ft_input *input, const char *path, size_t piece);
 int ft_input_open_memory(struct ft_input *input, const uint8_t *bytes, size_t size);
 void ft_input_close(struct ft_input *input);
 
-/* At most `room` frames, all readable until the next call; 0 at the end. */
+/* At most `room` frames, readable until the next call or as long as the stream keeps them; 0 at the end. */
 int ft_input_next(struct ft_input *input, struct ft_frame *frames, int room);
 
 /* Offset of bytes in the window, at or before stream.at or behind it. */

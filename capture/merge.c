@@ -96,7 +96,10 @@ struct ft_merge *ft_merge_create(struct ft_input *inputs, size_t count)
 	return merge;
 }
 
-/* Refilling a lane moves the bytes of its earlier frames, so a burst ends where one runs dry. */
+/*
+ * Refilling a lane moves the bytes of its earlier frames, so a burst ends where one runs dry, unless
+ * the input keeps them.
+ */
 int ft_merge_next(struct ft_merge *merge, struct ft_frame *frames, int room)
 {
 	int count = 0;
@@ -107,10 +110,13 @@ int ft_merge_next(struct ft_merge *merge, struct ft_frame *frames, int room)
 		struct lane *lane = merge->heap[0];
 
 		frames[count++] = lane->frames[lane->head++];
-		merge->drained = lane->head == lane->count;
-		if (!merge->drained) {
+		if (lane->head < lane->count) {
 			look_at_head(lane);
 			sift_down(merge, 0);
+		} else if (ft_stream_may_turn(&lane->input->stream)) {
+			refill_top(merge);
+		} else {
+			merge->drained = true;
 		}
 	}
 	return count;

@@ -10,13 +10,14 @@
 #include <string.h>
 
 /* One piece per input is held in memory: many inputs share the room of some large ones. */
-enum { PIECE_MAX = 1 << 20, PIECE_MIN = 64 << 10, PIECES_TOTAL = 64 << 20 };
+enum { PIECE_MAX = 1 << 20, PIECE_MIN = 64 << 10, PIECES_TOTAL = 64 << 20, KEPT_TOTAL = 8 << 20 };
 
 struct ft_source {
 	struct ft_input *inputs;
 	size_t count;
 	struct ft_merge *merge; /* NULL until frames of several inputs are asked for */
 	uint64_t frames;
+	uint64_t calls; /* of ft_source_next(), the current one included */
 };
 
 static int out_of_memory(struct ft_source_complaint *complaint, const char *name)
@@ -67,9 +68,9 @@ static int check_paths(const char *const *paths, size_t count,
 	return -EINVAL;
 }
 
-static size_t piece_size(size_t inputs)
+static size_t piece_size(size_t total, size_t pieces)
 {
-	size_t share = PIECES_TOTAL / inputs;
+	size_t share = total / pieces;
 
 	if (share > PIECE_MAX)
 		return PIECE_MAX;
@@ -101,7 +102,8 @@ int ft_source_open_files(struct ft_source **source, const char *const *paths, si
 	if (opened == NULL)
 		return out_of_memory(complaint, paths[0]);
 	for (size_t i = 0; i < count && error == 0; i++) {
-		error = ft_input_open_file(&opened->inputs[i], paths[i], piece_size(count));
+		error = ft_input_open_file(&opened->inputs[i], paths[i],
+					   piece_size(PIECES_TOTAL, count));
 		error = add_input(opened, error, complaint);
 	}
 	if (error != 0) {
@@ -128,6 +130,19 @@ int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_
 	}
 	*source = opened;
 	return 0;
+}
+
+int ft_source_keep(struct ft_source *source, unsigned calls)
+{
+	size_t pieces = source->count * (calls + (size_t)1);
+	int error = 0;
+
+	if (source->calls != 0 || calls == 0 || calls > FT_SOURCE_KEEP_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < source->count && calls > 1 && error == 0; i++)
+		error = ft_stream_keep(&source->inputs[i].stream, calls, &source->calls,
+				       piece_size(KEPT_TOTAL, pieces));
+	return error;
 }
 
 static void note_link_type(struct ft_input *input, uint16_t link_type)
@@ -199,6 +214,7 @@ int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room)
 	int count;
 
 	assert(room > 0);
+	source->calls++;
 	if (source->count == 1)
 		count = ft_input_next(&source->inputs[0], frames, room);
 	else

@@ -1,5 +1,6 @@
 #include "stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -88,33 +89,62 @@ static size_t read_some(struct ft_stream *stream, uint8_t *into, size_t room)
 					: read_input(stream, into, room);
 }
 
+static bool hold(struct ft_stream *stream, struct ft_buffer *buffer, size_t size)
+{
+	size_t capacity = size + stream->piece;
+	uint8_t *larger;
+
+	if (size <= buffer->capacity)
+		return true;
+	larger = realloc(buffer->bytes, capacity);
+	if (larger == NULL) {
+		fail(stream, "no memory", "for a large record");
+		return false;
+	}
+	*buffer = (struct ft_buffer){ larger, capacity };
+	return true;
+}
+
+/* Go on in the next buffer of the ring; the current one stays as it is. */
+static bool turn(struct ft_stream *stream, size_t size)
+{
+	unsigned next = (stream->current + 1) % stream->ring_size;
+	size_t left = ft_stream_left(stream);
+
+	assert(ft_stream_may_turn(stream));
+	if (!hold(stream, &stream->ring[next], size))
+		return false;
+	stream->base = ft_stream_offset(stream);
+	memcpy(stream->ring[next].bytes, stream->at, left);
+	stream->current = next;
+	stream->turned = *stream->call;
+	stream->lent = false;
+	stream->at = stream->ring[next].bytes;
+	stream->end = stream->at + left;
+	return true;
+}
+
 /* Bring the window to the front of a buffer that holds `size` bytes. */
 static bool make_room(struct ft_stream *stream, size_t size)
 {
+	struct ft_buffer *buffer = &stream->ring[stream->current];
 	size_t left = ft_stream_left(stream);
+	bool holds;
 
+	if (stream->lent && stream->ring_size > 1)
+		return turn(stream, size);
 	stream->base = ft_stream_offset(stream);
 	if (left > 0)
-		memmove(stream->buffer, stream->at, left);
-	if (size > stream->capacity) {
-		size_t capacity = size + stream->piece;
-		uint8_t *larger = realloc(stream->buffer, capacity);
-
-		if (larger == NULL) {
-			fail(stream, "no memory", "for a large record");
-		} else {
-			stream->buffer = larger;
-			stream->capacity = capacity;
-		}
-	}
-	stream->at = stream->buffer;
-	stream->end = stream->buffer + left;
-	return size <= stream->capacity;
+		memmove(buffer->bytes, stream->at, left);
+	holds = hold(stream, buffer, size);
+	stream->at = buffer->bytes;
+	stream->end = buffer->bytes + left;
+	return holds;
 }
 
 uint64_t ft_stream_offset(const struct ft_stream *stream)
 {
-	return stream->base + (uint64_t)(stream->at - stream->buffer);
+	return stream->base + (uint64_t)(stream->at - stream->ring[stream->current].bytes);
 }
 
 bool ft_stream_need(struct ft_stream *stream, size_t size)
@@ -124,8 +154,9 @@ bool ft_stream_need(struct ft_stream *stream, size_t size)
 	if (stream->ended || !make_room(stream, size))
 		return false;
 	while (ft_stream_left(stream) < size && !stream->ended) {
+		const struct ft_buffer *buffer = &stream->ring[stream->current];
 		size_t left = ft_stream_left(stream);
-		size_t got = read_some(stream, stream->buffer + left, stream->capacity - left);
+		size_t got = read_some(stream, buffer->bytes + left, buffer->capacity - left);
 
 		stream->end += got;
 		stream->ended |= got == 0;
@@ -165,19 +196,55 @@ static int start_unpacking(struct ft_stream *stream)
 		return -ENOMEM;
 	memcpy(stream->packed_buffer, stream->at, size);
 	stream->packed = (struct ft_span){ stream->packed_buffer, size };
-	stream->at = stream->end = stream->buffer;
+	stream->at = stream->end = stream->ring[0].bytes;
 	stream->ended = false;
 	return 0;
 }
 
 static int start(struct ft_stream *stream)
 {
-	stream->buffer = malloc(stream->piece);
-	if (stream->buffer == NULL)
+	uint8_t *bytes = malloc(stream->piece);
+
+	stream->ring = malloc(sizeof *stream->ring);
+	if (bytes == NULL || stream->ring == NULL) {
+		free(bytes);
 		return -ENOMEM;
-	stream->capacity = stream->piece;
-	stream->at = stream->end = stream->buffer;
+	}
+	stream->ring[0] = (struct ft_buffer){ bytes, stream->piece };
+	stream->ring_size = 1;
+	stream->at = stream->end = bytes;
 	return start_unpacking(stream);
+}
+
+static void free_buffers(struct ft_stream *stream, unsigned from)
+{
+	while (stream->ring_size > from)
+		free(stream->ring[--stream->ring_size].bytes);
+}
+
+int ft_stream_keep(struct ft_stream *stream, unsigned calls, const uint64_t *call, size_t piece)
+{
+	struct ft_buffer *ring;
+
+	assert(calls > 1 && !stream->lent && stream->current == 0);
+	free_buffers(stream, 1);
+	ring = reallocarray(stream->ring, calls + 1, sizeof *ring);
+	if (ring == NULL)
+		return -ENOMEM;
+	stream->ring = ring;
+	stream->call = call;
+	if (stream->piece > piece)
+		stream->piece = piece;
+	while (stream->ring_size <= calls) {
+		uint8_t *bytes = malloc(stream->piece);
+
+		if (bytes == NULL) {
+			free_buffers(stream, 1);
+			return -ENOMEM;
+		}
+		ring[stream->ring_size++] = (struct ft_buffer){ bytes, stream->piece };
+	}
+	return 0;
 }
 
 int ft_stream_open_fd(struct ft_stream *stream, int fd, size_t piece)
@@ -204,6 +271,7 @@ void ft_stream_close(struct ft_stream *stream)
 	if (stream->unpacking != NULL)
 		stream->unpacker->destroy(stream->unpacking);
 	free(stream->packed_buffer);
-	free(stream->buffer);
+	free_buffers(stream, 0);
+	free(stream->ring);
 	*stream = (struct ft_stream){ .fd = -1 };
 }

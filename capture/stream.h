@@ -7,6 +7,14 @@
 #include "unpacker.h"
 
 /*
+ * Memory for a piece. A stream that must keep earlier pieces has several and fills them in turn.
+ */
+struct ft_buffer {
+	uint8_t *bytes;
+	size_t capacity;
+};
+
+/*
  * The bytes of one input, unpacked, as a window that moves on. Files are read in pieces instead of
  * being mapped: memory stays the same however large the file is, one that shrinks meanwhile just
  * ends, and a piece is still in the cache when its frames are looked at.
@@ -22,9 +30,13 @@ struct ft_stream {
 	int fd;                /* -1: memory */
 	const uint8_t *memory; /* not yet read */
 	size_t memory_left;
-	uint8_t *buffer;
-	size_t capacity, piece;
-	uint64_t base; /* offset of buffer[0] */
+	struct ft_buffer *ring;
+	unsigned ring_size, current; /* the window lies in ring[current] */
+	bool lent;                   /* bytes of ring[current] were handed out in frames */
+	const uint64_t *call;        /* with ring_size > 1: number of the caller's current call */
+	uint64_t turned;             /* call in which the ring turned last; 0: none */
+	size_t piece;
+	uint64_t base; /* offset of the current buffer's first byte */
 	bool ended;
 	void *unpacking;
 	uint8_t *packed_buffer;
@@ -40,6 +52,26 @@ int ft_stream_open_fd(struct ft_stream *stream, int fd, size_t piece);
 int ft_stream_open_memory(struct ft_stream *stream, const uint8_t *bytes, size_t size);
 void ft_stream_close(struct ft_stream *stream);
 
+/*
+ * Keep bytes that were lent readable for `calls` (> 1) calls, the one that lends them included. *call
+ * numbers the calls from 1 and outlives the stream. The window then goes on in another of calls + 1
+ * buffers of about `piece` bytes instead of moving in one; and because it does so at most once per
+ * call, a buffer comes round again after `calls` calls at the earliest. 0, or -ENOMEM and as before.
+ */
+int ft_stream_keep(struct ft_stream *stream, unsigned calls, const uint64_t *call, size_t piece);
+
+/* Bytes were handed out in frames: they stay where they are as long as was asked for. */
+static inline void ft_stream_lend(struct ft_stream *stream)
+{
+	stream->lent = true;
+}
+
+/* Whether ft_stream_need() leaves bytes lent in the current call readable. */
+static inline bool ft_stream_may_turn(const struct ft_stream *stream)
+{
+	return stream->ring_size > 1 && stream->turned != *stream->call;
+}
+
 static inline size_t ft_stream_left(const struct ft_stream *stream)
 {
 	return (size_t)(stream->end - stream->at);
@@ -50,7 +82,8 @@ uint64_t ft_stream_offset(const struct ft_stream *stream);
 
 /*
  * Make at least `size` bytes readable at stream->at; false if the stream ends before. Moves the
- * window in memory, so bytes handed out before are gone. The caller bounds `size`.
+ * window in memory, so bytes lent before are gone unless they are kept; where they are kept, at most
+ * once per call when bytes were lent since. The caller bounds `size`.
  */
 bool ft_stream_need(struct ft_stream *stream, size_t size);
 

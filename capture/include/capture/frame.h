@@ -19,7 +19,8 @@ enum ft_direction { FT_DIRECTION_UNKNOWN = 0, FT_DIRECTION_IN = 1, FT_DIRECTION_
 
 /*
  * One captured record. Everything is in host byte order except the bytes themselves, which are
- * borrowed from the source: they stay readable until the next call of ft_source_next() on it.
+ * borrowed from the source: they stay readable until the next call of ft_source_next() on it, or
+ * longer, see ft_source_keep().
  */
 struct ft_frame {
 	const uint8_t *bytes;

@@ -12,6 +12,8 @@
  */
 struct ft_source;
 
+#define FT_SOURCE_KEEP_MAX 1024
+
 /* Why something could not be opened or read on. One line, names input and place, no line end. */
 struct ft_source_complaint {
 	char text[512];
@@ -55,9 +57,19 @@ int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_
 			  struct ft_source_complaint *complaint);
 
 /*
+ * Keep the frames of the last `calls` calls of ft_source_next() readable (1..FT_SOURCE_KEEP_MAX;
+ * without this call, 1), so that several threads can work on what was read one after the other. Bytes
+ * are not copied for it: an input is read into calls + 1 buffers in turn instead of one. With more than
+ * one call, pieces are smaller where 8 MiB for all buffers of all inputs demand it, down to 64 KiB.
+ * Before the first ft_source_next(). 0; -EINVAL: too late or out of range; -ENOMEM: as before the call.
+ */
+int ft_source_keep(struct ft_source *source, unsigned calls);
+
+/*
  * Fill at most `room` frames. Returns how many (>= 1), or -ENODATA at the end of all inputs.
  * A damaged input ends early: it is marked in ft_source_input() and the others go on.
- * Frames of one call are all readable until the next call.
+ * Frames of one call are all readable until the next call, or as long as ft_source_keep() was told.
+ * A call hands out what is at hand, up to `room`; it waits for more only while it has none.
  */
 int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room);
 
