@@ -174,7 +174,7 @@ static void account_run(struct ft_input *input, struct ft_frame *frames, int cou
 			note_link_type(input, frames[i].link_type);
 		if (ts_ns == FT_TS_UNKNOWN)
 			continue;
-		steps += ts_ns < previous;
+		steps += ts_ns < previous && previous - ts_ns > FT_CLOCK_ERROR_NS;
 		previous = ts_ns;
 		first = ts_ns < first ? ts_ns : first;
 		last = ts_ns > last ? ts_ns : last;

@@ -12,6 +12,12 @@
  */
 struct ft_source;
 
+/*
+ * Clock error of an input that states none, as files do. Captures of several queues step back by
+ * microseconds all the time, which says nothing about the clock.
+ */
+#define FT_CLOCK_ERROR_NS UINT64_C(1000000)
+
 #define FT_SOURCE_KEEP_MAX 1024
 
 /* Why something could not be opened or read on. One line, names input and place, no line end. */
@@ -31,7 +37,8 @@ struct ft_source_input {
 	uint16_t link_types[16];  /* in order of appearance */
 	unsigned link_type_count; /* <= 16; further ones are read but not listed */
 	uint64_t erf_lost;        /* sum of the ERF loss counters (lctr) of types that define it */
-	uint64_t clock_steps;     /* times that went backwards within this input */
+	uint64_t
+		clock_steps; /* times that went backwards by more than the clock error from frame to frame */
 	uint64_t
 		odd_records; /* records read with a correction: fraction out of range, captured > original, unknown interface (dropped) */
 	uint64_t dropped_records; /* of those, blocks that could not be used at all */

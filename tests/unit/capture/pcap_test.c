@@ -278,6 +278,33 @@ static void an_input_knows_its_times_and_link_types(void **state)
 	assert_int_equal(r.frames[2].number, 3);
 }
 
+/* Nothing states the error of a file's clock, so a millisecond is taken. */
+static const struct {
+	const char *sentence;
+	uint32_t microseconds[3];
+	unsigned steps;
+} clocks[] = {
+	{ "forward", { 10, 20, 30 }, 0 },
+	{ "back by what several queues cause", { 2000, 1990, 2010 }, 0 },
+	{ "back by the clock error", { 2000, 1000, 2000 }, 0 },
+	{ "back by more", { 2000, 999, 1200 }, 1 },
+	{ "back twice", { 9000, 5000, 1000 }, 2 },
+};
+
+static void times_that_go_backwards_are_clock_steps_beyond_the_clock_error(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; i++) {
+		struct building b = { 0 };
+
+		print_message("%s\n", clocks[i].sentence);
+		put_pcap_header(&b, MICROSECONDS, 4, 1);
+		for (int f = 0; f < 3; f++)
+			put_pcap_record(&b, 1, clocks[i].microseconds[f], 4, 4, 0);
+		assert_int_equal(read_building(&b).input.clock_steps, clocks[i].steps);
+	}
+}
+
 static void a_file_without_frames_has_no_times(void **state)
 {
 	struct building b = { 0 };
@@ -303,6 +330,7 @@ int main(void)
 		cmocka_unit_test(a_frame_above_the_bound_is_damage),
 		cmocka_unit_test(what_is_no_capture_is_refused_by_name),
 		cmocka_unit_test(an_input_knows_its_times_and_link_types),
+		cmocka_unit_test(times_that_go_backwards_are_clock_steps_beyond_the_clock_error),
 		cmocka_unit_test(a_file_without_frames_has_no_times),
 	};
 
