@@ -4,19 +4,21 @@
 #include <stdint.h>
 
 /*
- * How many frames the mirror lost, from what was proved lost. In a sequence of n packets seen there
- * are n - 1 places where a loss shows (`spaces`); frames that are in no sequence (acknowledgements,
- * CNPs, UD, the ends of a sequence) are `silent`: the rate seen on the others stands for them.
- * Kept by time, in bins of equally many frames, because losses come in bursts: the spread of the
- * bins gives the bounds.
+ * How many frames the mirror lost, from what was proved lost (docs/coverage.md). Every RDMA frame
+ * seen is told here once, when it comes: either it closes a `space`, a place in a sequence where a
+ * loss just before it shows, or it is `silent`: in no sequence (acknowledgements, CNPs, UD), the
+ * first of one, or sent again. A sequence of n frames has n - 1 spaces. `holes` are frames proved
+ * lost; for silent ones the rate seen on the others stands.
+ * Kept by time, in bins of equally many frames, because losses come in bursts and the mix of frames
+ * changes: what was lost is taken to be of the mix around it, and the spread of it gives the bounds.
  */
 
 enum { FT_LOSS_BINS = 4096 };
 
 struct ft_loss_bin {
-	uint32_t spaces; /* places where a loss would have shown */
-	uint32_t holes;  /* frames proved lost by the mirror */
-	uint32_t silent; /* RDMA frames seen that close no space */
+	uint64_t spaces; /* frames seen that closed a space, with a hole in it or not */
+	uint64_t holes;  /* frames proved lost by the mirror */
+	uint64_t silent; /* RDMA frames seen that closed none */
 };
 
 /* Bin i holds frames i << shift and on; the width doubles when the last bin is full. */
@@ -29,24 +31,53 @@ struct ft_loss_evidence {
 
 void ft_loss_init(struct ft_loss_evidence *evidence);
 
-/* Frame `frame` (from 1) closed a space without a hole, or was silent; `count` frames before it were lost. */
-void ft_loss_space(struct ft_loss_evidence *evidence, uint64_t frame);
-void ft_loss_silent(struct ft_loss_evidence *evidence, uint64_t frame);
-void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count);
+/* Make room for the frame by doubling the width; returns its bin. */
+uint64_t ft_loss_widen(struct ft_loss_evidence *evidence, uint64_t frame);
+
+static inline struct ft_loss_bin *ft_loss_bin(struct ft_loss_evidence *evidence, uint64_t frame)
+{
+	uint64_t bin = frame >> evidence->shift;
+
+	if (__builtin_expect(bin >= evidence->used, 0))
+		bin = ft_loss_widen(evidence, frame);
+	return &evidence->bins[bin];
+}
+
+/* Frame `frame` (from 1) closed a space, or was silent. */
+static inline void ft_loss_space(struct ft_loss_evidence *evidence, uint64_t frame)
+{
+	ft_loss_bin(evidence, frame)->spaces++;
+}
+
+static inline void ft_loss_silent(struct ft_loss_evidence *evidence, uint64_t frame)
+{
+	ft_loss_bin(evidence, frame)->silent++;
+}
+
+/*
+ * `count` frames are proved lost; `frame` is the one behind the hole or, if that is not at hand, the
+ * one that proved it. Says nothing of `frame` itself, which is told as above.
+ */
+static inline void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count)
+{
+	ft_loss_bin(evidence, frame)->holes += count;
+}
 
 /* Add another engine's evidence; the result does not depend on who saw which frame. */
 void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from);
 
 struct ft_loss_estimate {
-	bool known;         /* false: nothing in the capture allows an estimate */
-	bool bounded;       /* high is known */
+	bool known;   /* false: nothing in the capture allows an estimate; the rest but seen is 0 */
+	bool bounded; /* high is known */
 	uint64_t frames;    /* the estimate */
 	uint64_t low, high; /* hold the truth with 99 % */
 	uint64_t seen;      /* RDMA frames seen */
 	double share_seen;  /* seen / (seen + frames) */
 };
 
-/* `counted`: frames that a counter of the mirror or the source itself says are lost (mirror sequence
- * numbers, drop counters, ERF loss counters), 0 if none: the estimate is never below it. */
+/*
+ * `counted`: frames that a counter of the mirror or the source itself says are lost (mirror sequence
+ * numbers, drop counters, ERF loss counters), 0 if none: the estimate is never below it.
+ */
 void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 		      struct ft_loss_estimate *estimate);
