@@ -63,6 +63,7 @@ static void begin(struct ft_detail *detail, const struct ft_observed *observed)
 {
 	detail->first_frame = observed->frame;
 	detail->first_ns = observed->ts_ns;
+	detail->vlan = observed->vlan;
 	detail->psn_first = detail->psn_last = FT_PSN_NONE;
 	if (detail->placed)
 		return;

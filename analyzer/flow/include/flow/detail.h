@@ -42,6 +42,7 @@ struct ft_detail {
 	uint32_t dst_endpoint, dst_tenant;
 	uint32_t opcode_packets[FT_DETAIL_OPCODES]; /* a slot that is full goes on in another */
 	uint16_t pkey;                              /* all 16 bits as first seen */
+	uint16_t vlan;                              /* of the first frame; 0: untagged */
 	uint8_t opcode_count, size_count, rtt_count;
 	uint8_t judged; /* 1: a frame of it was judged, and decided */
 	uint8_t placed; /* 1: endpoints and tenants are those of its first frame with a verdict */

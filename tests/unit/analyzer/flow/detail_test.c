@@ -37,6 +37,7 @@ static struct ft_observed packet(uint64_t frame, uint8_t opcode, uint32_t psn)
 		.psn = psn,
 		.pkey = 0xffff,
 		.payload = 100,
+		.vlan = (uint16_t)(frame % 4096),
 	};
 }
 
@@ -65,6 +66,7 @@ static void the_first_packet_gives_what_is_first(void **state)
 	detail = count(1, packet(9, WRITE_ONLY, 51), (struct ft_step){ .what = FT_STEP_NEW });
 	assert_int_equal(detail->first_frame, 7);
 	assert_int_equal(detail->first_ns, 7000);
+	assert_int_equal(detail->vlan, 7);
 	assert_int_equal(detail->psn_first, 50);
 	assert_int_equal(detail->psn_last, 51);
 	assert_int_equal(detail->pkey, 0xffff);
