@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "capture_text.h"
 #include "coverage_text.h"
 #include "finding_text.h"
 #include "human.h"
@@ -63,53 +64,6 @@ static void say_map(struct ft_page *page, const struct ft_report_map *map)
 			    "judged by what is in force, not by what was meant");
 	else
 		ft_page_row(page, "", "%s: see fabtap map check", map->verdict);
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
-static void say_span(struct ft_page *page, const struct ft_report *report)
-{
-	struct ft_human human;
-
-	if (report->first_ts_ns == FT_UNKNOWN)
-		return;
-	ft_page_label(page, "");
-	ft_line_time(&page->line, report->first_ts_ns);
-	ft_line_add(&page->line, " to ");
-	ft_line_time(&page->line, report->last_ts_ns);
-	ft_line_add(&page->line, ", ");
-	ft_line_add(&page->line,
-		    ft_human_duration(&human, report->last_ts_ns - report->first_ts_ns));
-	ft_line_char(&page->line, '\n');
-}
-
-static void say_capture(struct ft_page *page, const struct ft_report *report)
-{
-	struct ft_human count, bytes;
-
-	for (size_t i = 0; i < report->source_count; i++) {
-		const struct ft_report_source *source = &report->sources[i];
-
-		ft_page_row(page, i == 0 ? "CAPTURE" : "",
-			    "%s (%s%s%s): %s frame%s, %s on the wire", source->name,
-			    source->format != NULL ? source->format : source->kind,
-			    source->compression != NULL ? ", " : "",
-			    source->compression != NULL ? source->compression : "",
-			    ft_human_count(&count, source->frames), plural(source->frames),
-			    ft_human_bytes(&bytes, source->bytes));
-		if (source->complaint != NULL)
-			ft_page_row(page, "", "DAMAGED: %s", source->complaint);
-		if (source->odd_records > 0)
-			ft_page_row(page, "", "%" PRIu64 " odd records corrected or dropped",
-				    source->odd_records);
-	}
-	if (report->stopped_after > 0)
-		ft_page_row(page, "", "only the first %" PRIu64 " frames were read, as asked",
-			    report->stopped_after);
-	say_span(page, report);
 }
 
 static void say_severities(struct ft_page *page, const struct ft_report *report)
@@ -203,7 +157,7 @@ int ft_render_text(FILE *out, const struct ft_report *report,
 	ft_page_open(&page, out, options);
 	say_verdict(&page, report);
 	say_map(&page, &report->map);
-	say_capture(&page, report);
+	ft_capture_text(&page, report);
 	ft_coverage_text(&page, &report->coverage);
 	say_findings(&page, report);
 	ft_matrix_text(&page, report);
