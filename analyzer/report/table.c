@@ -18,6 +18,12 @@ void ft_table_free(struct ft_table *table)
 	free(table->text);
 }
 
+void ft_table_rewind(struct ft_table *table)
+{
+	table->cells = 0;
+	table->used = 0;
+}
+
 static bool reserve(struct ft_table *table, size_t more)
 {
 	size_t size = table->size > 0 ? table->size : 4096;

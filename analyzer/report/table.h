@@ -21,6 +21,9 @@ struct ft_table {
 void ft_table_init(struct ft_table *table, const char *align);
 void ft_table_free(struct ft_table *table);
 
+/* Forget the rows and keep the widths: a table too long for memory is measured first, then written piece by piece. */
+void ft_table_rewind(struct ft_table *table);
+
 void ft_table_name(struct ft_table *table, const char *text); /* escaped; NULL: empty */
 void ft_table_format(struct ft_table *table, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -1,0 +1,215 @@
+#include <report/flows.h>
+
+#include <inttypes.h>
+
+#include "capture_text.h"
+#include "coverage_text.h"
+#include "human.h"
+#include "page.h"
+#include "table.h"
+
+/*
+ * The flow table for people: what was read and what is missing of it, then a line for each
+ * half-connection. It may have millions, so it is measured first and then written piece by piece.
+ */
+
+enum { PIECE = 512 };
+
+struct rows {
+	const struct ft_report_flows *flows;
+	const struct ft_page *page;
+	size_t first, count;
+	bool violated[PIECE];
+};
+
+static void say_table(struct ft_page *page, const struct ft_report_flows *flows)
+{
+	char shown[64] = "";
+
+	if (flows->flow_count < flows->all_flows)
+		snprintf(shown, sizeof(shown), "%zu of ", flows->flow_count);
+	ft_page_row(page, "FLOWS", "%s%" PRIu64 " half-connection%s, %" PRIu64 " connection%s",
+		    shown, flows->all_flows, flows->all_flows == 1 ? "" : "s",
+		    flows->all_connections, flows->all_connections == 1 ? "" : "s");
+	if (flows->evicted > 0)
+		ft_page_row(page, "",
+			    "INCOMPLETE: %" PRIu64 " made room for others; --flows above %" PRIu64
+			    " keeps them all",
+			    flows->evicted, flows->capacity);
+}
+
+static void say_seen(struct ft_page *page, const struct ft_report_coverage *seen)
+{
+	ft_page_row(page, "SEEN", "%" PRIu64 " frames%s", seen->frames_seen,
+		    seen->duplicates > 0 ? " without copies" : "");
+	if (seen->duplicates > 0)
+		ft_page_row(page, "",
+			    "%" PRIu64 " copies that the mirror made, left out of all else",
+			    seen->duplicates);
+	ft_loss_text(page, seen);
+}
+
+static void heads(struct ft_table *table)
+{
+	static const char *const names[] = { "flow",   "conn",     "source", "destination",
+					     "QP",     "type",     "P_Key",  "frames",
+					     "bytes",  "messages", "again",  "lost",
+					     "unseen", "naks",     "cnps",   "verdict" };
+
+	for (size_t i = 0; i < table->columns; i++)
+		ft_table_name(table, names[i]);
+}
+
+/* Addresses need no escaping, names do. */
+static void end_cell(struct ft_table *table, const struct ft_report_flow_end *end)
+{
+	char text[256];
+
+	if (end->host == NULL && end->tenant == NULL) {
+		ft_table_format(table, "%s", end->address);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s%s%s%s", end->host != NULL ? end->host : end->address,
+		 end->tenant != NULL ? " (" : "", end->tenant != NULL ? end->tenant : "",
+		 end->tenant != NULL ? ")" : "");
+	ft_table_name(table, text);
+}
+
+static void net_cell(struct ft_table *table, const struct ft_report_flow *row)
+{
+	char tag[32] = "";
+
+	if (row->has_vni)
+		snprintf(tag, sizeof(tag), " vni %" PRIu32, row->vni);
+	else if (row->has_vlan)
+		snprintf(tag, sizeof(tag), " vlan %u", row->vlan);
+	if (row->has_pkey)
+		ft_table_format(table, "0x%04x%s", row->pkey, tag);
+	else
+		ft_table_format(table, "-%s", tag);
+}
+
+/* What is rare stands out: no digit where there is nothing. */
+static void count_cell(struct ft_table *table, uint64_t count)
+{
+	struct ft_human human;
+
+	ft_table_format(table, "%s", count == 0 ? "." : ft_human_count(&human, count));
+}
+
+static uint64_t naks_of(const struct ft_report_flow *row)
+{
+	uint64_t naks = row->rnr_naks;
+
+	for (size_t i = 0; i < FT_FLOW_NAKS; i++)
+		naks += row->naks[i];
+	return naks;
+}
+
+static void counts(struct ft_table *table, const struct ft_report_flow *row)
+{
+	struct ft_human human;
+
+	count_cell(table, row->packets);
+	ft_table_format(table, "%s", ft_human_bytes(&human, row->bytes));
+	count_cell(table, row->sends + row->writes + row->reads + row->atomics);
+	count_cell(table, row->retransmitted);
+	count_cell(table, row->fabric_lost);
+	count_cell(table, row->mirror_lost);
+	count_cell(table, naks_of(row));
+	count_cell(table, row->cnps);
+}
+
+static void add_row(struct ft_table *table, const struct ft_report_flow *row)
+{
+	ft_table_format(table, "%" PRIu64, row->flow);
+	if (row->connection != FT_UNKNOWN)
+		ft_table_format(table, "%" PRIu64, row->connection);
+	else
+		ft_table_format(table, ".");
+	end_cell(table, &row->src);
+	end_cell(table, &row->dst);
+	ft_table_format(table, "0x%06" PRIx32, row->dest_qp);
+	ft_table_format(table, "%s", row->transport != NULL ? row->transport : "-");
+	net_cell(table, row);
+	counts(table, row);
+	if (row->verdict != NULL)
+		ft_table_format(table, "%s", row->verdict);
+}
+
+/* Fill the table with the piece that begins at rows->first; the heads stand before the first one. */
+static void fill(struct ft_table *table, struct rows *rows)
+{
+	struct ft_report_flow row;
+
+	ft_table_rewind(table);
+	if (rows->first == 0)
+		heads(table);
+	for (rows->count = 0; rows->count < PIECE; rows->count++) {
+		size_t index = rows->first + rows->count;
+
+		if (index >= rows->flows->flow_count)
+			return;
+		rows->flows->flow(rows->flows->rows, index, &row);
+		rows->violated[rows->count] =
+			row.verdict != NULL && strcmp(row.verdict, "violated") == 0;
+		add_row(table, &row);
+	}
+}
+
+static const char *row_code(const void *context, size_t row)
+{
+	const struct rows *rows = context;
+	size_t heads_before = rows->first == 0;
+
+	if (!rows->page->colour || row < heads_before || !rows->violated[row - heads_before])
+		return NULL;
+	return ft_page_severity_code(rows->page, 4);
+}
+
+static void write_rows(struct ft_page *page, struct ft_table *table, struct rows *rows)
+{
+	const struct ft_table_mark mark = { row_code, rows };
+	const size_t all = rows->flows->flow_count;
+	int error;
+
+	for (rows->first = 0; rows->first < all; rows->first += PIECE)
+		fill(table, rows);
+	for (rows->first = 0; rows->first < all; rows->first += PIECE) {
+		fill(table, rows);
+		error = ft_table_write(table, &page->line, 2, &mark);
+		if (error != 0)
+			page->error = error;
+	}
+}
+
+static void say_flows(struct ft_page *page, const struct ft_report_flows *flows)
+{
+	struct rows rows = { .flows = flows, .page = page };
+	struct ft_table table;
+
+	if (flows->flow_count == 0)
+		return;
+	ft_table_init(&table, flows->judged ? ">><<<<<>>>>>>>><" : ">><<<<<>>>>>>>>");
+	write_rows(page, &table, &rows);
+	ft_table_free(&table);
+	ft_line_char(&page->line, '\n');
+	ft_page_row(
+		page, "",
+		"again: sent again by the transport; lost: in the fabric; unseen: lost on the way "
+		"here; naks: RNR NAKs too; .: none");
+}
+
+int ft_render_flows_text(FILE *out, const struct ft_report_flows *flows,
+			 const struct ft_render_options *options)
+{
+	struct ft_page page;
+
+	ft_page_open(&page, out, options);
+	ft_capture_text(&page, flows->about);
+	say_seen(&page, &flows->about->coverage);
+	ft_line_char(&page.line, '\n');
+	say_table(&page, flows);
+	say_flows(&page, flows);
+	return ft_page_close(&page);
+}
