@@ -64,6 +64,19 @@ static const char *const templates[FT_RULES] = {
 	[FT_RULE_DECODE_BAD_ICRC] = "{s} to {d}: frames with a wrong ICRC were not judged",
 	[FT_RULE_DECODE_PKEY_UNUSUAL] =
 		"{s} sent to {d} with P_Key {p}, unusual where segments isolate the tenants",
+	[FT_RULE_TENANT_QUOTA] = "{s} sent more than its quota allows",
+	[FT_RULE_SPOOF_PSN_CONFLICT] =
+		"{s} to {d}: two different requests under one packet sequence number{w}",
+	[FT_RULE_SPOOF_SENDER_CHANGED] =
+		"{s} to {d}: packets inside a connection that another sender made{w}",
+	[FT_RULE_SPOOF_SENDER_VARIES] =
+		"{s} to {d}: the sender of a connection shows another trait than before{w}",
+	[FT_RULE_SPOOF_PSN_WINDOW] =
+		"{s} to {d}: requests numbered far from what their connection expects{w}",
+	[FT_RULE_SPOOF_UNASKED_RESPONSE] = "{s} answered {d} what it was not seen to ask{w}",
+	[FT_RULE_SPOOF_ACCESS_ERRORS] =
+		"{s} refused {d} access to memory again and again: guessed R_Keys or probing{w}",
+	[FT_RULE_SPOOF_QP_SCAN] = "{s} searches {d} for queue pairs{w}",
 };
 
 static void write_end(FILE *out, const struct ft_declared *declared,

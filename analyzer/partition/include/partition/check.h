@@ -29,14 +29,26 @@ enum ft_rule {
 	FT_RULE_SPOOF_ADDRESS_MISMATCH,
 	FT_RULE_DECODE_BAD_ICRC, /* wrong ICRC: not judged; the evidence says whether every frame of the flow has one */
 	FT_RULE_DECODE_PKEY_UNUSUAL, /* RoCE where segments isolate: base is neither 0x7fff nor declared */
+	FT_RULE_TENANT_QUOTA,        /* about a tenant, not about frames */
+	/* how a connection behaves: analyzer/suspects.h */
+	FT_RULE_SPOOF_PSN_CONFLICT,
+	FT_RULE_SPOOF_SENDER_CHANGED,
+	FT_RULE_SPOOF_SENDER_VARIES,
+	FT_RULE_SPOOF_PSN_WINDOW,
+	FT_RULE_SPOOF_UNASKED_RESPONSE,
+	FT_RULE_SPOOF_ACCESS_ERRORS,
+	FT_RULE_SPOOF_QP_SCAN,
 	FT_RULES,
 };
+static_assert(FT_RULES <= 32, "rules are bits of a word");
 
 struct ft_rule_text {
 	const char *name; /* "pkey.undeclared" */
 	enum ft_severity
-		severity; /* as a finding; tenant.crossing: critical between customers, else high */
+		severity; /* as a finding; tenant.crossing: critical between customers, else high;
+			     spoof.psn-conflict: high where the sender looks another, else medium */
 	bool violation;   /* false: listed, does not make a report `violated` */
+	double certainty; /* 0..1 that it means what it says; 1 for rules of the map */
 	const char *meaning; /* one sentence */
 };
 const struct ft_rule_text *ft_rule_text(enum ft_rule rule);
