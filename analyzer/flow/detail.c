@@ -62,7 +62,7 @@ void ft_details_clear(struct ft_details *details, uint32_t number)
 static void begin(struct ft_detail *detail, const struct ft_observed *observed)
 {
 	detail->first_frame = observed->frame;
-	detail->first_ns = observed->ts_ns;
+	detail->first_ns = detail->last_ns = observed->ts_ns;
 	detail->vlan = observed->vlan;
 	detail->psn_first = detail->psn_last = FT_PSN_NONE;
 	if (detail->placed)
@@ -162,6 +162,9 @@ void ft_details_count(struct ft_details *details, uint32_t number,
 		detail->copies++;
 		return;
 	}
+	if (detail->last_ns == TS_UNKNOWN ||
+	    (observed->ts_ns != TS_UNKNOWN && observed->ts_ns > detail->last_ns))
+		detail->last_ns = observed->ts_ns;
 	if ((observed->has & FT_OBSERVED_BTH) != 0)
 		count_bth(detail, observed);
 	if ((observed->has & FT_OBSERVED_PAYLOAD) != 0)

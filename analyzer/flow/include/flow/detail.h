@@ -29,16 +29,18 @@ struct ft_sample {
 struct ft_detail {
 	uint64_t first_frame; /* number of the first frame; 0: none yet */
 	uint64_t first_ns;    /* FT_TS_UNKNOWN: it has no time */
+	uint64_t last_ns;     /* of the newest one with a time; FT_TS_UNKNOWN: none has */
 	uint64_t payload_bytes;
 	uint64_t retransmitted; /* had passed here before */
 	uint64_t fabric_lost;   /* asked for again, and first seen when sent again */
 	uint64_t reordered, copies, mirror_lost;
-	uint64_t ce_marked, cnps, acks, rnr_naks; /* seen in this direction */
-	uint64_t messages[FT_MESSAGE_KINDS];      /* completed; asked for in this direction */
-	uint32_t naks[FT_DETAIL_NAKS];            /* by code */
-	uint32_t psn_first, psn_last;             /* FT_PSN_NONE: no BTH was readable */
-	uint32_t rules;                           /* of all its frames, bit per enum ft_rule */
-	uint32_t src_endpoint, src_tenant;        /* indices in the map; FT_DETAIL_NOBODY */
+	uint64_t ce_marked, cnps, acks;      /* seen in this direction */
+	uint64_t messages[FT_MESSAGE_KINDS]; /* completed; asked for in this direction */
+	uint32_t naks[FT_DETAIL_NAKS];       /* by code */
+	uint32_t rnr_naks;
+	uint32_t psn_first, psn_last;      /* FT_PSN_NONE: no BTH was readable */
+	uint32_t rules;                    /* of all its frames, bit per enum ft_rule */
+	uint32_t src_endpoint, src_tenant; /* indices in the map; FT_DETAIL_NOBODY */
 	uint32_t dst_endpoint, dst_tenant;
 	uint32_t opcode_packets[FT_DETAIL_OPCODES]; /* a slot that is full goes on in another */
 	uint16_t pkey;                              /* all 16 bits as first seen */

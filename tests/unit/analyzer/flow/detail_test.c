@@ -74,6 +74,20 @@ static void the_first_packet_gives_what_is_first(void **state)
 	assert_int_equal(detail->src_tenant, FT_DETAIL_NOBODY);
 }
 
+static void the_last_time_is_the_newest_there_is(void **state)
+{
+	static const uint64_t times[] = { UINT64_MAX, 5000, 9000, 7000, UINT64_MAX };
+	static const uint64_t last[] = { UINT64_MAX, 5000, 9000, 9000, 9000 };
+	struct ft_observed observed = packet(1, WRITE_ONLY, 1);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		observed.ts_ns = times[i];
+		assert_int_equal(count(1, observed, (struct ft_step){ 0 })->last_ns, last[i]);
+	}
+	assert_int_equal(ft_details_of(details, 1)->first_ns, UINT64_MAX);
+}
+
 static void a_packet_without_bth_has_no_psn(void **state)
 {
 	struct ft_observed cut = { .ts_ns = 5, .frame = 1, .has = FT_OBSERVED_IP };
@@ -386,6 +400,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_record_is_refused),
 		EACH(the_first_packet_gives_what_is_first),
+		EACH(the_last_time_is_the_newest_there_is),
 		EACH(a_packet_without_bth_has_no_psn),
 		EACH(opcodes_are_counted_in_order_of_appearance),
 		EACH(a_full_opcode_slot_goes_on_in_another),
