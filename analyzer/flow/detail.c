@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #define CNP_OPCODE  0x81
+#define TS_UNKNOWN  UINT64_MAX
 #define COUNT_LIMIT (1u << 28) /* of a sample: two of them never overflow */
 
 enum { ECN_CE = 3, NAK_CODE = 0x1f };
