@@ -22,10 +22,10 @@
 struct ft_pairs;
 
 enum {
-	FT_PAIR_LEAD = 20,  /* bits over every other to be taken */
-	FT_PAIR_LOST = 8,   /* bits below which it is given up */
-	FT_PAIR_SURE = 60,  /* bits beyond which agreement adds nothing */
-	FT_PAIRS_WALK = 64, /* halves looked at for one packet */
+	FT_PAIR_LEAD = 20,   /* bits over every other to be taken */
+	FT_PAIR_LOST = 8,    /* bits below which it is given up */
+	FT_PAIR_SURE = 60,   /* bits beyond which agreement adds nothing */
+	FT_PAIRS_WALK = 128, /* halves looked at for one packet */
 	FT_PAIRS_SETUPS =
 		1 << 14, /* set-ups remembered until their halves appear; the oldest makes room */
 };
@@ -62,9 +62,8 @@ static inline bool ft_pairs_unsure(const struct ft_flow *flow)
 struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 				const struct ft_observed *observed);
 
-/* While flow->peer == 0: the half sent a request. Cheap: searches at every doubling of the count. */
-void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow,
-		      const struct ft_observed *observed);
+/* The half sent a request. Once flow->peer is set it need not be called. Cheap: looks only now and then. */
+void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow);
 
 /* An answer of this half is one its peer cannot have asked for: takes evidence away; may unpair. */
 void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow);

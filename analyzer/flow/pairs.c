@@ -1,0 +1,377 @@
+#include "pairs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <decode/opcode.h>
+
+#include "pairs_evidence.h"
+#include "pairs_groups.h"
+#include "pairs_search.h"
+#include "pairs_setups.h"
+
+enum {
+	NAMED_BITS = 255,
+	DATAGRAM_BITS = 64,
+	PORT_BITS = FT_EVIDENCE_PORT,
+	LEVEL_LAST = 8,
+	WAIT_LONGEST = 255,
+	LEVEL_PORT_ALONE = 4, /* 15 packets without an answer: the source port must do */
+	LEVEL_ANY_PORT = 5,   /* 31 packets: the other half may use another source port */
+};
+
+struct ft_pairs {
+	struct ft_flow_table *table;
+	struct ft_groups *groups;
+	struct ft_setups *setups;
+};
+
+int ft_pairs_create(struct ft_pairs **pairs, struct ft_flow_table *table, uint64_t seed)
+{
+	struct ft_pairs *made = calloc(1, sizeof *made);
+	int error = -ENOMEM;
+
+	if (made == NULL)
+		return error;
+	made->table = table;
+	error = ft_groups_create(&made->groups, table, seed);
+	if (error != 0)
+		goto free_pairs;
+	error = ft_setups_create(&made->setups, FT_PAIRS_SETUPS, seed);
+	if (error != 0)
+		goto destroy_groups;
+	*pairs = made;
+	return 0;
+
+destroy_groups:
+	ft_groups_destroy(made->groups);
+free_pairs:
+	free(made);
+	return error;
+}
+
+void ft_pairs_destroy(struct ft_pairs *pairs)
+{
+	if (pairs == NULL)
+		return;
+	ft_setups_destroy(pairs->setups);
+	ft_groups_destroy(pairs->groups);
+	free(pairs);
+}
+
+uint64_t ft_pairs_bytes(const struct ft_pairs *pairs)
+{
+	return ft_groups_bytes(pairs->groups);
+}
+
+void ft_pairs_prefetch(const struct ft_pairs *pairs, const struct ft_flow_key *key, uint16_t sport)
+{
+	ft_groups_prefetch(pairs->groups, key, sport);
+}
+
+/* --- joining and parting --- */
+
+/* Set-ups and DETHs name addresses and queue pairs; nothing else tells halves apart here. */
+static struct ft_flow_key named(const struct ft_flow_key *key)
+{
+	struct ft_flow_key name = *key;
+
+	name.base = FT_FLOW_ANY_BASE;
+	name.vlan = FT_FLOW_ANY_VLAN;
+	return name;
+}
+
+static struct ft_flow *find_entered(const struct ft_pairs *pairs, const struct ft_flow_key *key)
+{
+	struct ft_flow *flow = ft_flow_find(pairs->table, key, ft_flow_hash(pairs->table, key));
+
+	if (flow == NULL || ft_groups_member(pairs->groups, flow)->place == FT_PLACE_NONE)
+		return NULL;
+	return flow;
+}
+
+/* Let the half be found by those that look for their other half. */
+static void offer(struct ft_pairs *pairs, struct ft_flow *flow)
+{
+	struct ft_member *member = ft_groups_member(pairs->groups, flow);
+
+	if (member->place != FT_PLACE_ASIDE || flow->half.service == FT_UD)
+		return;
+	ft_groups_join(pairs->groups, flow, member->port != 0 ? FT_PLACE_PORT : FT_PLACE_WAY);
+}
+
+static void part_half(struct ft_flow *flow)
+{
+	flow->peer = 0;
+	flow->half.paired_by = FT_PAIRED_NOT;
+	flow->half.pair_bits = 0;
+	flow->half.candidate = 0;
+	flow->half.candidate_bits = 0;
+}
+
+/* Both are on their own again, and do not look for each other at once. */
+static void unpair(struct ft_pairs *pairs, struct ft_flow *flow)
+{
+	struct ft_flow *peer;
+
+	if (flow->peer == 0)
+		return;
+	peer = ft_flow_at(pairs->table, flow->peer);
+	part_half(flow);
+	part_half(peer);
+	ft_groups_member(pairs->groups, flow)->wait = WAIT_LONGEST;
+	ft_groups_member(pairs->groups, peer)->wait = WAIT_LONGEST;
+	offer(pairs, flow);
+	offer(pairs, peer);
+}
+
+static void set_bits(struct ft_flow *one, struct ft_flow *other, enum ft_paired_by by, int bits)
+{
+	one->half.paired_by = other->half.paired_by = (uint8_t)by;
+	one->half.pair_bits = other->half.pair_bits =
+		(uint8_t)(bits < NAMED_BITS ? bits : NAMED_BITS);
+}
+
+static void pair(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flow *other,
+		 enum ft_paired_by by, int bits)
+{
+	unpair(pairs, one);
+	unpair(pairs, other);
+	part_half(one);
+	part_half(other);
+	one->peer = ft_flow_number(pairs->table, other);
+	other->peer = ft_flow_number(pairs->table, one);
+	set_bits(one, other, by, bits);
+	if (by == FT_PAIRED_SOURCE_PORT) /* may turn out to belong to a third */
+		return;
+	ft_groups_part(pairs->groups, one);
+	ft_groups_part(pairs->groups, other);
+}
+
+/* --- named by somebody --- */
+
+static void apply_setup(struct ft_pairs *pairs, struct ft_flow *flow)
+{
+	struct ft_flow_key name = named(&flow->key);
+	enum ft_paired_by by = FT_PAIRED_NOT;
+	const struct ft_flow_key *key = ft_setups_find(pairs->setups, &name, &by);
+	struct ft_flow *other = key == NULL ? NULL : find_entered(pairs, key);
+
+	if (other != NULL && other != flow)
+		pair(pairs, flow, other, by, NAMED_BITS);
+}
+
+void ft_pairs_learn(struct ft_pairs *pairs, const struct ft_flow_key *there,
+		    const struct ft_flow_key *back, enum ft_paired_by by)
+{
+	struct ft_flow_key one = named(there);
+	struct ft_flow_key other = named(back);
+	struct ft_flow *flow;
+
+	ft_setups_add(pairs->setups, &one, &other, by);
+	flow = find_entered(pairs, &one);
+	if (flow != NULL)
+		apply_setup(pairs, flow);
+}
+
+/* Two datagram halves belong together when the first packet of each names the other's queue pair. */
+static void enter_datagram(struct ft_pairs *pairs, struct ft_flow *flow, struct ft_member *member,
+			   const struct ft_observed *observed)
+{
+	struct ft_flow_key key = ft_flow_key_turned(&flow->key);
+	struct ft_flow *other;
+
+	if ((observed->has & FT_OBSERVED_DETH) == 0)
+		return;
+	member->place = FT_PLACE_DATAGRAM;
+	member->next = observed->src_qp;
+	key.dest_qp = observed->src_qp;
+	other = find_entered(pairs, &key);
+	if (other == NULL || other == flow || other->peer != 0)
+		return;
+	member = ft_groups_member(pairs->groups, other);
+	if (member->place == FT_PLACE_DATAGRAM && member->next == flow->key.dest_qp)
+		pair(pairs, flow, other, FT_PAIRED_UD_SOURCE_QP, DATAGRAM_BITS);
+}
+
+void ft_pairs_enter(struct ft_pairs *pairs, struct ft_flow *flow,
+		    const struct ft_observed *observed)
+{
+	struct ft_member *member = ft_groups_member(pairs->groups, flow);
+
+	*member = (struct ft_member){
+		.port = (observed->has & FT_OBSERVED_UDP) != 0 ? observed->sport : 0,
+		.place = FT_PLACE_ASIDE,
+	};
+	switch (flow->half.service) {
+	case FT_UD:
+		enter_datagram(pairs, flow, member, observed);
+		break;
+	case FT_RC:
+	case FT_UC:
+	case FT_XRC:
+		offer(pairs, flow);
+		apply_setup(pairs, flow);
+		break;
+	default:
+		break;
+	}
+}
+
+void ft_pairs_leave(struct ft_pairs *pairs, struct ft_flow *flow)
+{
+	unpair(pairs, flow);
+	ft_groups_part(pairs->groups, flow);
+	*ft_groups_member(pairs->groups, flow) = (struct ft_member){ .place = FT_PLACE_NONE };
+}
+
+/* --- found by evidence --- */
+
+/* Whether it is time to look; the waits double. */
+static bool is_due(struct ft_member *member)
+{
+	if (member->wait != 0) {
+		member->wait--;
+		return false;
+	}
+	member->wait = (uint8_t)((1u << member->level) - (member->level == LEVEL_LAST));
+	if (member->level < LEVEL_LAST)
+		member->level = (member->level + 1) & 15;
+	return true;
+}
+
+/* One that found nothing for long looks among those with other ports too, and lets itself be found there. */
+static void widen(struct ft_pairs *pairs, struct ft_flow *flow, const struct ft_member *member)
+{
+	if (member->place != FT_PLACE_PORT || member->level < LEVEL_ANY_PORT ||
+	    flow->half.service == FT_UC)
+		return;
+	ft_groups_part(pairs->groups, flow);
+	ft_groups_join(pairs->groups, flow, FT_PLACE_WAY);
+}
+
+/* The candidate keeps what it leads by; another one must outweigh that first. */
+static void count_lead(struct ft_half *half, const struct ft_find *find)
+{
+	int bits = half->candidate_bits + find->lead;
+
+	if (half->candidate != find->number) {
+		bits = find->lead - half->candidate_bits;
+		if (bits > 0)
+			half->candidate = find->number;
+		else
+			bits = -bits;
+	}
+	half->candidate_bits = (uint8_t)(bits < FT_PAIR_SURE ? bits : FT_PAIR_SURE);
+}
+
+__attribute__((noinline)) static struct ft_flow *find_asker(struct ft_pairs *pairs,
+							    struct ft_flow *flow,
+							    struct ft_member *member, uint32_t psn)
+{
+	struct ft_find find = ft_find_asker(pairs->groups, pairs->table, flow, psn);
+	struct ft_flow *asker;
+
+	widen(pairs, flow, member);
+	if (find.number == 0 || find.lead <= 0)
+		return NULL;
+	count_lead(&flow->half, &find);
+	if (flow->half.candidate != find.number || flow->half.candidate_bits < find.needed)
+		return NULL;
+	asker = ft_flow_at(pairs->table, find.number);
+	pair(pairs, flow, asker, FT_PAIRED_TRANSPORT, flow->half.candidate_bits);
+	return asker;
+}
+
+/* The evidence for a pair that stands, after one more answer. */
+static int bits_after(const struct ft_flow *flow, const struct ft_flow *peer, uint32_t psn)
+{
+	int bits = flow->half.pair_bits;
+
+	switch (ft_pair_standing(&peer->half, psn)) {
+	case FT_STANDING_NOT_YET:
+		return bits + FT_EVIDENCE_NOT_YET;
+	case FT_STANDING_OUTSIDE:
+		return bits + FT_EVIDENCE_OUTSIDE;
+	case FT_STANDING_ASKED:
+		break;
+	}
+	if (flow->half.paired_by == FT_PAIRED_SOURCE_PORT)
+		return bits + ft_pair_evidence(&peer->half, psn);
+	return bits + FT_EVIDENCE_AGREEMENT;
+}
+
+static struct ft_flow *weigh_again(struct ft_pairs *pairs, struct ft_flow *flow, uint32_t psn)
+{
+	struct ft_flow *peer = ft_flow_at(pairs->table, flow->peer);
+	int bits = bits_after(flow, peer, psn);
+	bool by_port = flow->half.paired_by == FT_PAIRED_SOURCE_PORT;
+
+	if (bits < FT_PAIR_LOST) {
+		unpair(pairs, flow);
+		return NULL;
+	}
+	if (bits > FT_PAIR_SURE)
+		bits = FT_PAIR_SURE;
+	if (by_port && bits >= FT_PAIR_LEAD)
+		pair(pairs, flow, peer, FT_PAIRED_TRANSPORT, bits);
+	else
+		set_bits(flow, peer, (enum ft_paired_by)flow->half.paired_by, bits);
+	return peer;
+}
+
+struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
+				const struct ft_observed *observed)
+{
+	struct ft_member *member;
+
+	if (flow->peer != 0)
+		return ft_pairs_unsure(flow) ? weigh_again(pairs, flow, observed->psn)
+					     : ft_flow_at(pairs->table, flow->peer);
+	member = ft_groups_member(pairs->groups, flow);
+	if ((member->place != FT_PLACE_PORT && member->place != FT_PLACE_WAY) || !is_due(member))
+		return NULL;
+	return find_asker(pairs, flow, member, observed->psn);
+}
+
+/* Two halves that nobody answers, alone with a source port: UC, or a capture without the answers. */
+static void pair_by_port(struct ft_pairs *pairs, struct ft_flow *flow)
+{
+	struct ft_flow *other = ft_find_alone_with_port(pairs->groups, pairs->table, flow);
+
+	if (other == NULL || other->peer != 0 || other->half.answered != FT_PSN_NONE ||
+	    ft_groups_member(pairs->groups, other)->level < LEVEL_PORT_ALONE)
+		return;
+	pair(pairs, flow, other, FT_PAIRED_SOURCE_PORT, PORT_BITS);
+}
+
+void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow)
+{
+	struct ft_member *member = ft_groups_member(pairs->groups, flow);
+
+	if ((member->place != FT_PLACE_PORT && member->place != FT_PLACE_WAY) ||
+	    flow->half.answered != FT_PSN_NONE || flow->peer != 0 || !is_due(member))
+		return;
+	if (member->place == FT_PLACE_PORT && member->level >= LEVEL_PORT_ALONE)
+		pair_by_port(pairs, flow);
+	if (flow->peer == 0)
+		widen(pairs, flow, member);
+}
+
+void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow)
+{
+	int bits = flow->half.pair_bits + FT_EVIDENCE_OUTSIDE;
+	struct ft_flow_key name;
+
+	if (flow->peer == 0)
+		return;
+	if (bits >= FT_PAIR_LOST) {
+		set_bits(flow, ft_flow_at(pairs->table, flow->peer),
+			 (enum ft_paired_by)flow->half.paired_by, bits);
+		return;
+	}
+	name = named(&flow->key);
+	ft_setups_drop(pairs->setups, &name);
+	unpair(pairs, flow);
+}

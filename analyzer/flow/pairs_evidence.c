@@ -1,0 +1,57 @@
+#include "pairs_evidence.h"
+
+enum { PSN_BITS = 24, LEAST_MTU = 256, BITS_AT_START = 8 };
+
+/* a - b, in -2^23 .. 2^23 - 1; IBA vol. 1, 9.7.1 */
+static int32_t psn_distance(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+/* Of x + 1, rounded up. */
+static int bits_of(uint32_t x)
+{
+	return x == 0 ? 0 : 32 - __builtin_clz(x);
+}
+
+/* How far behind the last PSN that this half has asked for: negative if ahead. */
+static int32_t behind(const struct ft_half *asker, uint32_t psn)
+{
+	int32_t distance = psn_distance(asker->next_psn - 1, psn);
+	int32_t span = (int32_t)(asker->message_bytes / LEAST_MTU) + 1;
+
+	/* the answer to a READ may take as many PSNs as its length allows */
+	if ((asker->flags & FT_HALF_SPAN_UNKNOWN) != 0 && distance < 0 && -distance <= span)
+		return -distance;
+	return distance;
+}
+
+enum ft_standing ft_pair_standing(const struct ft_half *asker, uint32_t psn)
+{
+	int32_t distance;
+
+	if (asker->next_psn == FT_PSN_NONE)
+		return FT_STANDING_OUTSIDE;
+	distance = behind(asker, psn);
+	if (distance >= 0)
+		return distance < FT_EVIDENCE_NEAR ? FT_STANDING_ASKED : FT_STANDING_OUTSIDE;
+	return -distance <= FT_EVIDENCE_AHEAD ? FT_STANDING_NOT_YET : FT_STANDING_OUTSIDE;
+}
+
+int ft_pair_evidence(const struct ft_half *asker, uint32_t psn)
+{
+	enum ft_standing standing = ft_pair_standing(asker, psn);
+	int32_t distance;
+	int most, bits;
+
+	if (standing == FT_STANDING_OUTSIDE)
+		return FT_EVIDENCE_OUTSIDE;
+	distance = behind(asker, psn);
+	most = bits_of(psn) + BITS_AT_START;
+	if (most > PSN_BITS)
+		most = PSN_BITS;
+	bits = most - bits_of((uint32_t)(distance < 0 ? -distance : distance));
+	if (standing == FT_STANDING_NOT_YET)
+		bits += FT_EVIDENCE_NOT_YET;
+	return bits > FT_EVIDENCE_OUTSIDE ? bits : FT_EVIDENCE_OUTSIDE;
+}

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <flow/half.h>
+
+/*
+ * What it says that a half answered for a PSN, about which half had asked, in bits: how many times
+ * likelier that is if this one did than if it did not.
+ */
+enum {
+	FT_EVIDENCE_PORT = 14,    /* as many bits as drivers leave to chance in a source port */
+	FT_EVIDENCE_OUTSIDE = -8, /* a PSN nowhere near */
+	FT_EVIDENCE_NOT_YET =
+		-6, /* a PSN just ahead: the request may have been lost on its way here */
+	FT_EVIDENCE_AGREEMENT = 4,   /* each time more: the PSNs of one half do not jump */
+	FT_EVIDENCE_NEAR = 1 << 16,  /* PSNs that may be waiting for an answer */
+	FT_EVIDENCE_AHEAD = 1 << 12, /* PSNs in a row that a mirror may lose */
+};
+
+enum ft_standing { FT_STANDING_ASKED, FT_STANDING_NOT_YET, FT_STANDING_OUTSIDE };
+
+/* Where the PSN stands among the requests of `asker`. */
+enum ft_standing ft_pair_standing(const struct ft_half *asker, uint32_t psn);
+
+/*
+ * -8..24. At most 24 less log2 of how many PSNs back it was; less for small PSNs, because many
+ * programs begin at 0 and then agree without belonging together.
+ */
+int ft_pair_evidence(const struct ft_half *asker, uint32_t psn);

@@ -1,0 +1,183 @@
+#include "pairs_search.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "pairs.h"
+#include "pairs_evidence.h"
+
+/* Where drivers put the source ports they derive from both queue pairs, the same in both directions. */
+#define PORT_RULE 0xc000
+
+enum { WALK_FIRST = 8 };
+
+struct contender {
+	uint32_t number;
+	int bits, second; /* the best and the next best */
+};
+
+struct search {
+	const struct ft_groups *groups;
+	const struct ft_flow_table *table;
+	const struct ft_flow *flow;
+	uint32_t psn;
+	uint16_t port;                 /* of `flow`, if derived by the rule; else 0 */
+	unsigned left;                 /* halves that may yet be looked at */
+	bool complete;                 /* all were */
+	unsigned rivals;               /* halves of the same direction and port */
+	unsigned sharing;              /* halves that face this one, with its port */
+	struct contender same, unlike; /* with its port, and with another or none */
+};
+
+static struct search search_for(const struct ft_groups *groups, const struct ft_flow_table *table,
+				const struct ft_flow *flow)
+{
+	const struct ft_member *member = ft_groups_member(groups, flow);
+	unsigned walk = (unsigned)WALK_FIRST << member->level;
+
+	return (struct search){
+		.groups = groups,
+		.table = table,
+		.flow = flow,
+		.port = member->port >= PORT_RULE ? member->port : 0,
+		.left = walk < FT_PAIRS_WALK ? walk : FT_PAIRS_WALK,
+		.complete = true,
+		.same = { .bits = INT_MIN, .second = INT_MIN },
+		.unlike = { .bits = INT_MIN, .second = INT_MIN },
+	};
+}
+
+static bool face_each_other(const struct ft_flow *one, const struct ft_flow *other)
+{
+	return memcmp(one->key.src, other->key.dst, sizeof one->key.src) == 0 &&
+	       memcmp(one->key.dst, other->key.src, sizeof one->key.dst) == 0 &&
+	       one->key.vni == other->key.vni && one->key.by_lid == other->key.by_lid;
+}
+
+static bool go_together(const struct ft_flow *one, const struct ft_flow *other)
+{
+	return memcmp(one->key.src, other->key.src, sizeof one->key.src) == 0 &&
+	       memcmp(one->key.dst, other->key.dst, sizeof one->key.dst) == 0 &&
+	       one->key.vni == other->key.vni && one->key.by_lid == other->key.by_lid;
+}
+
+/* Seen from some adapters: the source port is the sender's own queue pair. */
+static bool names_each_other(const struct search *search, const struct ft_flow *candidate,
+			     uint16_t port)
+{
+	uint16_t own = ft_groups_member(search->groups, search->flow)->port;
+
+	return own != 0 && port != 0 && own == candidate->key.dest_qp &&
+	       port == search->flow->key.dest_qp;
+}
+
+static int weight(const struct search *search, const struct ft_flow *candidate, uint16_t port)
+{
+	int bits = ft_pair_evidence(&candidate->half, search->psn);
+
+	if (names_each_other(search, candidate, port))
+		return bits + FT_EVIDENCE_PORT;
+	if (search->port != 0 && port >= PORT_RULE && port != search->port)
+		bits -= FT_EVIDENCE_PORT;
+	if (candidate->half.service != search->flow->half.service ||
+	    (candidate->first_base != search->flow->first_base &&
+	     candidate->first_base != FT_FLOW_NO_BASE &&
+	     search->flow->first_base != FT_FLOW_NO_BASE))
+		bits -= FT_EVIDENCE_PORT;
+	return bits;
+}
+
+static void contend(struct contender *contender, uint32_t number, int bits)
+{
+	if (bits > contender->bits) {
+		contender->second = contender->bits;
+		contender->bits = bits;
+		contender->number = number;
+	} else if (bits > contender->second) {
+		contender->second = bits;
+	}
+}
+
+static void consider(struct search *search, uint32_t number)
+{
+	const struct ft_flow *candidate = ft_flow_at(search->table, number);
+	uint16_t port;
+
+	if (candidate == search->flow)
+		return;
+	port = ft_groups_member(search->groups, candidate)->port;
+	if (face_each_other(search->flow, candidate)) {
+		bool same = search->port != 0 && port == search->port;
+
+		search->sharing += same;
+		contend(same ? &search->same : &search->unlike, number,
+			weight(search, candidate, port));
+	} else if (port == search->port && go_together(search->flow, candidate)) {
+		search->rivals++;
+	}
+}
+
+static void walk(struct search *search, uint32_t head)
+{
+	for (uint32_t number = head; number != 0;
+	     number = ft_groups_member(search->groups, ft_flow_at(search->table, number))->next) {
+		if (search->left == 0) {
+			search->complete = false;
+			return;
+		}
+		search->left--;
+		consider(search, number);
+	}
+}
+
+static int larger(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+struct ft_find ft_find_asker(const struct ft_groups *groups, const struct ft_flow_table *table,
+			     const struct ft_flow *flow, uint32_t psn)
+{
+	struct search search = search_for(groups, table, flow);
+	uint16_t port = ft_groups_member(groups, flow)->port;
+	struct ft_find find = { .needed = FT_PAIR_LEAD };
+	bool alone;
+
+	search.psn = psn;
+	if (port != 0)
+		walk(&search, ft_groups_of_port(groups, &flow->key, port));
+	walk(&search, ft_groups_facing(groups, &flow->key));
+	if (!search.complete)
+		return find;
+	alone = search.sharing == 1 && search.rivals == 0;
+	if (alone)
+		search.same.bits += FT_EVIDENCE_PORT;
+	if (search.same.bits > search.unlike.bits) {
+		find.number = search.same.number;
+		find.lead = search.same.bits -
+			    larger(0, larger(search.same.second, search.unlike.bits));
+		if (alone)
+			find.needed = FT_EVIDENCE_PORT;
+	} else if (search.unlike.bits > search.same.bits) {
+		find.number = search.unlike.number;
+		find.lead = search.unlike.bits -
+			    larger(0, larger(search.unlike.second, search.same.bits));
+	}
+	return find;
+}
+
+struct ft_flow *ft_find_alone_with_port(const struct ft_groups *groups,
+					const struct ft_flow_table *table,
+					const struct ft_flow *flow)
+{
+	struct search search = search_for(groups, table, flow);
+	struct ft_flow *other;
+
+	if (search.port == 0)
+		return NULL;
+	walk(&search, ft_groups_of_port(groups, &flow->key, search.port));
+	if (!search.complete || search.sharing != 1 || search.rivals != 0)
+		return NULL;
+	other = ft_flow_at(table, search.same.number);
+	return other->half.service == flow->half.service ? other : NULL;
+}
