@@ -70,13 +70,28 @@ static uint32_t native_end(struct ft_case *frame, uint16_t lid, const uint8_t gi
 	return by_lid;
 }
 
-static uint32_t roce_end(const struct ft_case *frame, const uint8_t ip[16], const uint8_t mac[6])
+/* Nearly always the MAC is that of the port that has the address. */
+static uint32_t find_mac(const struct ft_map *map, uint32_t by_address, const uint8_t mac[6])
 {
-	uint32_t found = frame->key->has_gids ? ft_map_find_address(frame->map, ip) : FT_NONE;
+	if (is_port(map, by_address) && map->ports[by_address].has_mac &&
+	    memcmp(map->ports[by_address].mac, mac, sizeof map->ports[by_address].mac) == 0)
+		return by_address;
+	return ft_map_find_mac(map, mac);
+}
 
-	if (found == FT_NONE && frame->key->has_macs)
-		found = ft_map_find_mac(frame->map, mac);
-	return found;
+static uint32_t roce_end(const struct ft_case *frame, const uint8_t ip[16], const uint8_t mac[6],
+			 struct ft_place *place)
+{
+	const struct ft_map *map = frame->map;
+	uint32_t found = FT_NONE;
+
+	if (frame->key->has_gids)
+		place->ip_at = ft_nets_match_address(&map->addresses, ip);
+	if (place->ip_at != FT_NONE)
+		found = ft_map_at_address(map, place->ip_at);
+	if (frame->key->has_macs)
+		place->mac_at = find_mac(map, found, mac);
+	return found != FT_NONE ? found : place->mac_at;
 }
 
 /* Is the address declared for hosts, and for none that the MAC belongs to? */
@@ -97,16 +112,13 @@ static bool is_other_host(const struct ft_map *map, uint32_t address, uint32_t m
 static void compare_hosts(struct ft_case *frame)
 {
 	const struct ft_map *map = frame->map;
-	uint32_t address, port;
+	uint32_t address = frame->from.ip_at, port = frame->from.mac_at;
 
-	if (!frame->key->has_gids || !frame->key->has_macs)
-		return;
-	port = ft_map_find_mac(map, frame->key->smac);
-	address = ft_nets_match(&map->addresses, ft_net_of(frame->key->src, 128), 129);
 	if (!is_port(map, port) || map->ports[port].host == FT_NONE || address == FT_NONE)
 		return;
 	frame->spoofed = is_other_host(map, address, port);
-	frame->spoof_origin = map->declared->ports[port].origin;
+	if (frame->spoofed)
+		frame->spoof_origin = map->declared->ports[port].origin;
 }
 
 static void find_ends(struct ft_case *frame)
@@ -121,17 +133,13 @@ static void find_ends(struct ft_case *frame)
 			frame->dst = native_end(frame, key->dlid, key->dst);
 		return;
 	}
-	frame->src = roce_end(frame, key->src, key->smac);
-	if (!frame->group)
-		frame->dst = roce_end(frame, key->dst, key->dmac);
+	frame->src = roce_end(frame, key->src, key->smac, &frame->from);
+	frame->dst = roce_end(frame, key->dst, key->dmac, &frame->to);
+	if (frame->group)
+		frame->dst = FT_NONE;
 	compare_hosts(frame);
-	if (!frame->by_segment)
-		return;
-	frame->from =
-		ft_place_of(map, key->has_gids ? key->src : NULL, key->has_macs ? key->smac : NULL);
-	frame->to =
-		ft_place_of(map, key->has_gids ? key->dst : NULL, key->has_macs ? key->dmac : NULL);
-	frame->tags = ft_tags_of(map, key->has_vni, key->vni, key->vlan);
+	if (frame->by_segment)
+		frame->tags = ft_tags_of(map, key->has_vni, key->vni, key->vlan);
 }
 
 bool ft_check_judges_pkey(const struct ft_map *map, const struct ft_check_key *key)
@@ -161,6 +169,8 @@ void ft_case_open(struct ft_case *frame, const struct ft_map *map, const struct 
 		.key = key,
 		.src = FT_NONE,
 		.dst = FT_NONE,
+		.from = { FT_NONE, FT_NONE },
+		.to = { FT_NONE, FT_NONE },
 		.spoof_origin = { .file = FT_NONE },
 	};
 	if ((key->known & FT_NEED_PKEY) != 0)

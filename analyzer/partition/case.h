@@ -13,8 +13,8 @@ struct ft_case {
 	bool everyone;     /* 0x7fff on QP1 of a map without that partition: all are members */
 	bool group;        /* multicast destination */
 	uint32_t src, dst; /* endpoints; FT_NONE: not declared */
-	struct ft_place from, to; /* by_segment */
-	struct ft_tags tags;
+	struct ft_place from, to; /* RoCE */
+	struct ft_tags tags;      /* by_segment */
 	bool spoofed;
 	struct ft_origin spoof_origin; /* the port that the other address belongs to */
 };
@@ -38,6 +38,14 @@ void ft_rule_at(const struct ft_case *frame, int64_t ts_ns, struct ft_ruling *ru
 
 /* Did the map permit the frame at some instant of the grace period? */
 bool ft_case_in_grace(const struct ft_case *frame, int64_t ts_ns);
+
+/*
+ * The verdict by the ladders and by time, for any frame; and the same for an ordinary one, whose ends are both
+ * members of its customer's partition: false, and nothing written, if the frame is not that ordinary.
+ */
+void ft_check_ladders(const struct ft_case *frame, int64_t ts_ns, struct ft_verdict *verdict);
+bool ft_check_ordinary(const struct ft_case *frame, int64_t ts_ns, struct ft_verdict *verdict);
+
 #define FT_RULE_ALERTS (1u << FT_RULE_DECODE_PKEY_UNUSUAL) /* bits that are no violation */
 
 /* Three-valued: a field that decides may be missing. */

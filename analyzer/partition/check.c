@@ -206,17 +206,24 @@ static void consider_time(const struct ft_case *frame, int64_t ts_ns, struct ft_
 	verdict->origin = permitting_line(&search);
 }
 
+void ft_check_ladders(const struct ft_case *frame, int64_t ts_ns, struct ft_verdict *verdict)
+{
+	struct ft_ruling ruling;
+
+	ft_rule_at(frame, ts_ns, &ruling);
+	describe(frame, &ruling, verdict);
+	if (!breaks_nothing(&ruling))
+		consider_time(frame, ts_ns, verdict);
+}
+
 void ft_check(const struct ft_map *map, const struct ft_check_key *key, int64_t ts_ns,
 	      struct ft_verdict *verdict)
 {
 	struct ft_case frame;
-	struct ft_ruling ruling;
 
 	ft_case_open(&frame, map, key);
-	ft_rule_at(&frame, ts_ns, &ruling);
-	describe(&frame, &ruling, verdict);
-	if (!breaks_nothing(&ruling))
-		consider_time(&frame, ts_ns, verdict);
+	if (!ft_check_ordinary(&frame, ts_ns, verdict))
+		ft_check_ladders(&frame, ts_ns, verdict);
 }
 
 uint32_t ft_verdict_rules(const struct ft_verdict *verdict, bool changed_on_connection)

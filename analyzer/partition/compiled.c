@@ -66,6 +66,8 @@ int ft_map_compile(struct ft_map **map, const struct ft_declared *declared)
 	if (error == 0)
 		error = ft_compile_grants(made, targets);
 	if (error == 0)
+		error = ft_compile_listings(made);
+	if (error == 0)
 		error = ft_compile_segments(made, targets + partition_members(declared));
 	if (error == 0)
 		error = ft_compile_epochs(made);
@@ -114,6 +116,8 @@ void ft_map_destroy(struct ft_map *map)
 	free(map->grant_starts);
 	free(map->grants);
 	free(map->claims);
+	free(map->listing_starts);
+	free(map->listings);
 	free(map->slots);
 	free(map->untagged_slots);
 	free(map->epochs);

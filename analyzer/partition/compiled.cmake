@@ -4,6 +4,7 @@ target_sources(partition PRIVATE
 	compiled.c
 	compiled_epochs.c
 	compiled_grants.c
+	compiled_listings.c
 	compiled_names.c
 	compiled_segments.c
 	cotenancy.c
@@ -12,6 +13,7 @@ target_sources(partition PRIVATE
 	holders.c
 	index.c
 	ladder.c
+	ordinary.c
 	owners.c
 	rules.c
 	segments.c

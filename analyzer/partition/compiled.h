@@ -53,7 +53,21 @@ struct ft_port_links {
 	uint32_t host, leaf;   /* FT_NONE: none */
 	uint32_t address, gid; /* index of the address; FT_NONE: none */
 	uint32_t next;         /* next port with the same address */
+	uint8_t mac[6];
+	bool has_mac; /* by which it is found: no port before it has the same */
 };
+
+/*
+ * What one partition interval makes of an endpoint, worked out when the map is compiled, so that an
+ * ordinary frame's verdict need not walk the holders of its ends.
+ */
+struct ft_listing {
+	uint32_t span;      /* ascending within an endpoint */
+	uint8_t membership; /* as ft_map_granted() has it */
+	bool owned; /* in force it makes its tenant, a customer, the endpoint's only owner for the base */
+};
+#define FT_LISTINGS_MAX                                                                            \
+	32 /* of an endpoint; one with more has none, its holders are asked instead */
 
 struct ft_map {
 	const struct ft_declared *declared;
@@ -78,7 +92,9 @@ struct ft_map {
 	struct ft_span *spans;       /* of partitions */
 	uint32_t *grant_starts;      /* by holder, and one more */
 	struct ft_grant *grants;
-	struct ft_claim *claims; /* parallel to grants, other order */
+	struct ft_claim *claims;  /* parallel to grants, other order */
+	uint32_t *listing_starts; /* by endpoint, and one more */
+	struct ft_listing *listings;
 
 	struct ft_span *slots; /* of segments */
 	uint32_t slot_count;
@@ -115,9 +131,30 @@ static inline bool ft_span_holds(const struct ft_span *span, int64_t ts_ns)
 /* The interval of a partition that is in force; FT_NONE: none. */
 uint32_t ft_map_span(const struct ft_map *map, uint32_t partition, int64_t ts_ns);
 
+/* The endpoint of a declared address: its first port, or the address itself. */
+static inline uint32_t ft_map_at_address(const struct ft_map *map, uint32_t address)
+{
+	uint32_t port = map->address_port[address];
+
+	return port != FT_NONE ? port : map->address_holder[address];
+}
+
 /* Membership of an endpoint in one interval of a partition; *line is the member that decided. */
 unsigned ft_map_granted(const struct ft_map *map, uint32_t endpoint, uint32_t span,
 			const struct ft_member **line);
+
+/* The same, kept: NULL if the endpoint is no member then, or has too many intervals to be kept. */
+const struct ft_listing *ft_map_listing(const struct ft_map *map, uint32_t endpoint, uint32_t span);
+
+/* Of the grants that an endpoint has in one interval, the one that decides; starts as all zeros. */
+struct ft_best {
+	const struct ft_member *line;
+	unsigned specificity;
+	uint32_t order;
+	enum ft_membership membership;
+};
+void ft_best_take(struct ft_best *best, const struct ft_map *map, const struct ft_holder *holder,
+		  const struct ft_grant *grant);
 
 /* The first partition from `from` on that ever lists the endpoint; FT_NONE: none. */
 uint32_t ft_map_next_partition(const struct ft_map *map, uint32_t endpoint, uint32_t from);
@@ -128,6 +165,7 @@ uint32_t ft_grant_from(const struct ft_map *map, uint32_t holder, uint32_t span)
 /* Parts of ft_map_compile(): 0 or -ENOMEM; what they took is freed with the map. */
 int ft_compile_names(struct ft_map *map, uint32_t **targets);
 int ft_compile_grants(struct ft_map *map, const uint32_t *targets);
+int ft_compile_listings(struct ft_map *map);
 int ft_compile_segments(struct ft_map *map, const uint32_t *targets);
 int ft_compile_epochs(struct ft_map *map);
 

@@ -161,15 +161,8 @@ uint32_t ft_grant_from(const struct ft_map *map, uint32_t holder, uint32_t span)
 	return low;
 }
 
-struct best {
-	const struct ft_member *line;
-	unsigned specificity;
-	uint32_t order;
-	enum ft_membership membership;
-};
-
 /* OpenSM: the later line. tapmap: the more specific one, and of equals the fuller. */
-static bool is_better(const struct ft_map *map, const struct best *best,
+static bool is_better(const struct ft_best *best, const struct ft_map *map,
 		      const struct ft_holder *holder, uint32_t order, enum ft_membership membership)
 {
 	if (best->line == NULL)
@@ -181,11 +174,20 @@ static bool is_better(const struct ft_map *map, const struct best *best,
 	return membership > best->membership;
 }
 
+void ft_best_take(struct ft_best *best, const struct ft_map *map, const struct ft_holder *holder,
+		  const struct ft_grant *grant)
+{
+	const struct ft_member *line = &map->spans[grant->span].source->members[grant->member];
+
+	if (is_better(best, map, holder, grant->member, line->membership))
+		*best = (struct ft_best){ line, holder->specificity, grant->member,
+					  line->membership };
+}
+
 unsigned ft_map_granted(const struct ft_map *map, uint32_t endpoint, uint32_t span,
 			const struct ft_member **line)
 {
-	const struct ft_interval *interval = map->spans[span].source;
-	struct best best = { 0 };
+	struct ft_best best = { 0 };
 	struct ft_holders walk;
 	struct ft_holder holder;
 
@@ -194,14 +196,8 @@ unsigned ft_map_granted(const struct ft_map *map, uint32_t endpoint, uint32_t sp
 		uint32_t end = map->grant_starts[holder.index + 1];
 
 		for (uint32_t g = ft_grant_from(map, holder.index, span);
-		     g < end && map->grants[g].span == span; g++) {
-			const struct ft_member *member = &interval->members[map->grants[g].member];
-
-			if (is_better(map, &best, &holder, map->grants[g].member,
-				      member->membership))
-				best = (struct best){ member, holder.specificity,
-						      map->grants[g].member, member->membership };
-		}
+		     g < end && map->grants[g].span == span; g++)
+			ft_best_take(&best, map, &holder, &map->grants[g]);
 	}
 	if (line != NULL)
 		*line = best.line;

@@ -39,12 +39,9 @@ uint32_t ft_map_find_lid(const struct ft_map *map, uint16_t lid)
 
 uint32_t ft_map_find_address(const struct ft_map *map, const uint8_t address[16])
 {
-	uint32_t found = ft_nets_match(&map->addresses, ft_net_of(address, 128), 129);
+	uint32_t found = ft_nets_match_address(&map->addresses, address);
 
-	if (found == FT_NONE)
-		return FT_NONE;
-	return map->address_port[found] != FT_NONE ? map->address_port[found]
-						   : map->address_holder[found];
+	return found == FT_NONE ? FT_NONE : ft_map_at_address(map, found);
 }
 
 /* ---- members, in the order partitions, segments; interval by interval ---- */
@@ -131,11 +128,14 @@ static void add_port(struct ft_map *map, uint32_t index)
 	const struct ft_port *port = &map->declared->ports[index];
 	struct ft_port_links *links = &map->ports[index];
 
-	*links = (struct ft_port_links){ FT_NONE, FT_NONE, FT_NONE, FT_NONE, FT_NONE };
+	*links =
+		(struct ft_port_links){ FT_NONE, FT_NONE, FT_NONE, FT_NONE, FT_NONE, { 0 }, false };
 	if (port->has_guid)
 		ft_numbers_insert(&map->guids, port->guid, index);
+	memcpy(links->mac, port->mac, sizeof links->mac);
 	if (port->has_mac)
-		ft_numbers_insert(&map->macs, mac_number(port->mac), index);
+		links->has_mac =
+			ft_numbers_insert(&map->macs, mac_number(port->mac), index) == index;
 	if (port->has_lid)
 		add_lids(map, index, port->lid, port->lmc);
 	if (port->host != NULL)

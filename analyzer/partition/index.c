@@ -126,13 +126,14 @@ uint32_t ft_names_find(const struct ft_names *names, const char *name)
 	return names->slots[name_slot(names, name)];
 }
 
+static uint64_t be32(const uint8_t *b)
+{
+	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
 static uint64_t be64(const uint8_t *b)
 {
-	uint64_t value = 0;
-
-	for (int i = 0; i < 8; i++)
-		value = value << 8 | b[i];
-	return value;
+	return be32(b) << 32 | be32(b + 4);
 }
 
 static uint64_t mask_of(unsigned bits) /* 0..64 leading ones */
@@ -150,7 +151,9 @@ static struct ft_net shortened(struct ft_net net, unsigned bits)
 
 struct ft_net ft_net_of(const uint8_t address[16], unsigned bits)
 {
-	return shortened((struct ft_net){ be64(address), be64(address + 8), 128 }, bits);
+	struct ft_net net = { be64(address), be64(address + 8), 128 };
+
+	return bits == 128 ? net : shortened(net, bits);
 }
 
 int ft_nets_create(struct ft_nets *nets, size_t most)
@@ -171,16 +174,16 @@ void ft_nets_destroy(struct ft_nets *nets)
 	free(nets->slots);
 }
 
-static bool same_net(struct ft_net a, struct ft_net b)
+static bool same_net(const struct ft_net *a, const struct ft_net *b)
 {
-	return a.high == b.high && a.low == b.low && a.bits == b.bits;
+	return a->low == b->low && a->high == b->high && a->bits == b->bits;
 }
 
-static size_t net_slot(const struct ft_nets *nets, struct ft_net net)
+static size_t net_slot(const struct ft_nets *nets, const struct ft_net *net)
 {
-	size_t at = mix(net.high ^ mix(net.low + net.bits)) & nets->mask;
+	size_t at = mix(net->high ^ mix(net->low + net->bits)) & nets->mask;
 
-	while (nets->slots[at] != FT_NONE && !same_net(nets->keys[nets->slots[at]], net))
+	while (nets->slots[at] != FT_NONE && !same_net(&nets->keys[nets->slots[at]], net))
 		at = (at + 1) & nets->mask;
 	return at;
 }
@@ -200,7 +203,7 @@ static void keep_length(struct ft_nets *nets, uint8_t bits)
 
 uint32_t ft_nets_insert(struct ft_nets *nets, struct ft_net net)
 {
-	size_t at = net_slot(nets, net);
+	size_t at = net_slot(nets, &net);
 
 	if (nets->slots[at] == FT_NONE) {
 		keep_length(nets, net.bits);
@@ -212,18 +215,36 @@ uint32_t ft_nets_insert(struct ft_nets *nets, struct ft_net net)
 
 uint32_t ft_nets_find(const struct ft_nets *nets, struct ft_net net)
 {
-	return nets->slots[net_slot(nets, net)];
+	return nets->slots[net_slot(nets, &net)];
 }
 
-uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net address, unsigned below)
+static uint32_t match(const struct ft_nets *nets, const struct ft_net *address, unsigned below)
 {
 	for (unsigned i = 0; i < nets->length_count; i++) {
-		uint32_t found = FT_NONE;
+		unsigned bits = nets->lengths[i];
+		struct ft_net net;
+		uint32_t found;
 
-		if (nets->lengths[i] < below && nets->lengths[i] <= address.bits)
-			found = ft_nets_find(nets, shortened(address, nets->lengths[i]));
+		if (bits >= below || bits > address->bits)
+			continue;
+		net = shortened(*address, bits);
+		found = nets->slots[net_slot(nets, &net)];
 		if (found != FT_NONE)
 			return found;
 	}
 	return FT_NONE;
+}
+
+uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net address, unsigned below)
+{
+	return match(nets, &address, below);
+}
+
+/* Most declared addresses are whole ones. */
+uint32_t ft_nets_match_address(const struct ft_nets *nets, const uint8_t address[16])
+{
+	struct ft_net net = { be64(address), be64(address + 8), 128 };
+	uint32_t found = nets->slots[net_slot(nets, &net)];
+
+	return found != FT_NONE ? found : match(nets, &net, 128);
 }

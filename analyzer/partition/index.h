@@ -53,3 +53,5 @@ uint32_t ft_nets_insert(struct ft_nets *nets, struct ft_net net);
 uint32_t ft_nets_find(const struct ft_nets *nets, struct ft_net net);
 /* Longest prefix that holds the address and has fewer than `below` bits (129: any). */
 uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net address, unsigned below);
+/* Longest prefix that holds a whole address. */
+uint32_t ft_nets_match_address(const struct ft_nets *nets, const uint8_t address[16]);

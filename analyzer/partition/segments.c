@@ -1,17 +1,6 @@
 /* Tenants of an address by the segments that hold it. */
 #include "sets.h"
 
-struct ft_place ft_place_of(const struct ft_map *map, const uint8_t *ip, const uint8_t *mac)
-{
-	struct ft_place place = { .ip_at = FT_NONE, .mac_at = FT_NONE };
-
-	if (ip != NULL)
-		place.ip_at = ft_nets_match(&map->addresses, ft_net_of(ip, 128), 129);
-	if (mac != NULL)
-		place.mac_at = ft_map_find_mac(map, mac);
-	return place;
-}
-
 struct ft_place ft_place_of_endpoint(const struct ft_map *map, uint32_t endpoint)
 {
 	struct ft_place place = { FT_NONE, FT_NONE };

@@ -16,7 +16,6 @@ struct ft_tags { /* segments that list the frame's VLAN or VNI, ascending */
 	const uint32_t *slots;
 	uint32_t count;
 };
-struct ft_place ft_place_of(const struct ft_map *map, const uint8_t *ip, const uint8_t *mac);
 /* As if the endpoint sent from its own address. */
 struct ft_place ft_place_of_endpoint(const struct ft_map *map, uint32_t endpoint);
 struct ft_tags ft_tags_of(const struct ft_map *map, bool has_vni, uint32_t vni, uint16_t vlan);
