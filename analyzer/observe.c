@@ -12,7 +12,7 @@
  * Digests are multiply-mixes of what the decoder read and of the bytes behind the BTH; they have no
  * seed, since they are compared between engines. Tables mix in their own.
  */
-enum { BTH_LEN = 12, CONTENT_MAX = 64, CONTENT_TELLING = 8, MAC_BITS = 12, MAC_LEN = 6 };
+enum { BTH_LEN = 12, CONTENT_MAX = 64, CONTENT_TELLING = 8, MAC_LEN = 6 };
 
 static const uint64_t salts[] = {
 	0x9e3779b97f4a7c15u, 0xa0761d6478bd642fu, 0xe7037ed1a0b428dbu, 0x8ebc6af09c88c6e3u,
@@ -77,11 +77,14 @@ static inline struct ends ends_of(const struct ft_packet *packet)
 	return (struct ends){ gid_digest(packet->src), gid_digest(packet->dst) };
 }
 
-static uint32_t mac_bits(const uint8_t mac[MAC_LEN])
+/* Both addresses, in 24 bits. */
+static uint32_t macs_digest(const uint8_t smac[MAC_LEN], const uint8_t dmac[MAC_LEN])
 {
-	uint64_t word = load32(mac) | (uint64_t)mac[4] << 32 | (uint64_t)mac[5] << 40;
+	uint64_t tails = (uint64_t)load32(smac + 2) << 32 | load32(dmac + 2);
+	uint64_t heads = (uint32_t)smac[0] << 24 | (uint32_t)smac[1] << 16 |
+			 (uint32_t)dmac[0] << 8 | dmac[1];
 
-	return (uint32_t)(word * salts[0] >> (64 - MAC_BITS));
+	return (uint32_t)(ft_mix(tails ^ salts[2], heads ^ salts[3]) >> 40);
 }
 
 /* --- layers --- */
@@ -92,9 +95,9 @@ static void observe_ethernet(const struct ft_packet *packet, struct ft_observed 
 		observed->has |= FT_OBSERVED_ETH;
 		memcpy(observed->smac, packet->smac, MAC_LEN);
 		memcpy(observed->dmac, packet->dmac, MAC_LEN);
-		observed->hop = mac_bits(packet->smac) << 20 | mac_bits(packet->dmac) << 8;
+		observed->hop = macs_digest(packet->smac, packet->dmac) << 8;
 	} else if ((packet->has & FT_HAS_SLL) != 0) { /* the one it has stands for both */
-		observed->hop = mac_bits(packet->smac) << 20 | mac_bits(packet->smac) << 8;
+		observed->hop = macs_digest(packet->smac, packet->smac) << 8;
 	}
 }
 
@@ -323,6 +326,8 @@ void ft_observe(const struct ft_packet *packet, const struct ft_frame *frame,
 		.wire = frame->wire,
 		.vlan = packet->vlan,
 	};
+	if (ends.src < ends.dst)
+		observed->has |= FT_OBSERVED_UPWARD;
 	if (packet->truncated == FT_COMPLETE && frame->captured >= frame->original)
 		observed->has |= FT_OBSERVED_WHOLE;
 	observe_ethernet(packet, observed);

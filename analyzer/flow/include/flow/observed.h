@@ -28,6 +28,7 @@ enum ft_observed_has {
 		1u << 14, /* content: what was captured tells one packet from the next */
 	FT_OBSERVED_WHOLE = 1u << 15,  /* nothing was cut off */
 	FT_OBSERVED_MIRROR = 1u << 16, /* mirror, mirror_sequence */
+	FT_OBSERVED_UPWARD = 1u << 17, /* tells the two directions of a pair apart, no more */
 };
 
 /* How sure it is that two packets with the same bytes are copies of one: analyzer/flow/copies.h. */
@@ -47,9 +48,10 @@ struct ft_observed {
 	uint32_t has; /* enum ft_observed_has */
 	uint32_t
 		content; /* digest of what a transport repeats unchanged: operation, extended headers, payload */
-	uint32_t hop;     /* digest of what only a hop changes: MAC addresses and time to live */
-	uint32_t wire;    /* bytes on the wire */
-	uint32_t payload; /* bytes, without pad */
+	uint32_t
+		hop; /* what only a hop changes: 24 bits of digest of the MAC addresses, time to live */
+	uint32_t wire;                 /* bytes on the wire */
+	uint32_t payload;              /* bytes, without pad */
 	uint32_t psn, dest_qp, src_qp; /* 24-bit */
 	uint32_t msn;                  /* 24-bit */
 	uint32_t length;               /* of the whole message, RETH */

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <flow/hash.h>
+
+/*
+ * The last so many things by the order they came, found by a 64-bit key. A ring of entries; an index
+ * of heads, each the newest entry of a chain through the ring. Looking for what is not there touches
+ * one line, of the index. What is found does not depend on the seed: a chain is followed to its end,
+ * or for FT_RECALL_STEPS, which only entries of one key can fill.
+ */
+enum { FT_RECALL_STEPS = 16 };
+
+struct ft_recalled {
+	uint64_t key;
+	uint64_t ts_ns;
+	uint32_t older; /* the next of its chain: number of an entry, which may be gone */
+	union {
+		struct {
+			uint32_t rules, hop;
+			uint16_t vlan;
+			uint8_t copies; /* met so far, up to 255 */
+		} frame;
+		struct { /* one side gave the other a reason to send again from `psn` on */
+			uint32_t psn, frame;
+		} ask;
+		struct { /* how often frames of a direction come */
+			uint32_t originals, copies;
+		} direction;
+	};
+};
+static_assert(sizeof(struct ft_recalled) == 32, "two in a cache line");
+
+struct ft_recall_head {
+	uint32_t newest; /* number of an entry, which may be gone */
+	uint32_t tag;    /* of its key; lowest bit: it was not the first of its chain */
+};
+
+/* Entries are numbered from 1 as they are added; the numbers wrap after 2^32. */
+struct ft_recall {
+	struct ft_recall_head *heads;
+	struct ft_recalled *ring;
+	uint64_t seed[2];
+	uint32_t ring_mask;
+	uint32_t shift; /* 64 less the bits of the index */
+	uint32_t next;  /* number of the next entry */
+	uint32_t held;  /* entries that are not gone */
+};
+
+/* `entries`: a power of two, 2^8 .. 2^24. 0 or -ENOMEM. */
+int ft_recall_init(struct ft_recall *recall, uint32_t entries, uint64_t seed);
+void ft_recall_free(struct ft_recall *recall);
+
+static inline uint64_t ft_recall_hash(const struct ft_recall *recall, uint64_t key)
+{
+	return ft_mix(key ^ recall->seed[0], recall->seed[1]);
+}
+
+static inline struct ft_recall_head *ft_recall_head(const struct ft_recall *recall, uint64_t hash)
+{
+	return &recall->heads[hash >> recall->shift];
+}
+
+static inline bool ft_recall_holds(const struct ft_recall *recall, uint32_t number)
+{
+	return recall->next - 1 - number < recall->held;
+}
+
+static inline struct ft_recalled *ft_recall_at(const struct ft_recall *recall, uint32_t number)
+{
+	return &recall->ring[number & recall->ring_mask];
+}
+
+/* The number of an entry that is held. */
+static inline uint32_t ft_recall_number(const struct ft_recall *recall,
+					const struct ft_recalled *entry)
+{
+	uint32_t newest = recall->next - 1;
+
+	return newest - ((newest - (uint32_t)(entry - recall->ring)) & recall->ring_mask);
+}
+
+/* False: there is none with this key. True: there may be. */
+static inline bool ft_recall_may_have(const struct ft_recall *recall, uint64_t key)
+{
+	uint64_t hash = ft_recall_hash(recall, key);
+	const struct ft_recall_head *head = ft_recall_head(recall, hash);
+
+	return ft_recall_holds(recall, head->newest) &&
+	       ((head->tag & 1) != 0 || head->tag == ((uint32_t)hash & ~1u));
+}
+
+/* A new entry; the caller fills in all but `key` and `older`. */
+static inline struct ft_recalled *ft_recall_add(struct ft_recall *recall, uint64_t key)
+{
+	uint64_t hash = ft_recall_hash(recall, key);
+	struct ft_recall_head *head = ft_recall_head(recall, hash);
+	struct ft_recalled *entry = ft_recall_at(recall, recall->next);
+	uint32_t follows = ft_recall_holds(recall, head->newest);
+
+	entry->key = key;
+	entry->older = head->newest;
+	*head = (struct ft_recall_head){ recall->next++, ((uint32_t)hash & ~1u) | follows };
+	recall->held += recall->held <= recall->ring_mask;
+	return entry;
+}
+
+/* Entries of one key, the newest first: call ft_recall_next() until it returns NULL. */
+struct ft_recall_walk {
+	const struct ft_recall *recall;
+	uint64_t key;
+	uint32_t older;
+	unsigned steps;
+};
+
+static inline struct ft_recall_walk ft_recall_walk(const struct ft_recall *recall, uint64_t key)
+{
+	uint64_t hash = ft_recall_hash(recall, key);
+
+	return (struct ft_recall_walk){ recall, key, ft_recall_head(recall, hash)->newest, 0 };
+}
+
+static inline struct ft_recalled *ft_recall_next(struct ft_recall_walk *walk)
+{
+	while (ft_recall_holds(walk->recall, walk->older) && walk->steps++ < FT_RECALL_STEPS) {
+		struct ft_recalled *entry = ft_recall_at(walk->recall, walk->older);
+
+		walk->older = entry->older;
+		if (entry->key == walk->key)
+			return entry;
+	}
+	return NULL;
+}
