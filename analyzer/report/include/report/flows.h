@@ -22,7 +22,9 @@ enum ft_flow_nak {
 };
 
 struct ft_report_flow_end {
-	char address[48];
+	char address[48];   /* text: "10.0.0.1", "lid:17" */
+	uint8_t octets[16]; /* the same: IP or GID; the LID in the last two */
+	bool by_lid;
 	const char *host, *tenant; /* NULL: none, or no map */
 };
 

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <partition/arena.h>
+#include <partition/map.h>
+#include <report/flows.h>
+
+/*
+ * Which rows of the flow table are listed, and in which order: `--where`, `--sort` and `--top`.
+ *
+ * An expression is FIELD=VALUE, or FIELD=VALUE,VALUE for any of them; a row must meet every
+ * expression. Fields: docs/formats.md, fabtap.flows/1.
+ */
+struct ft_flow_choice {
+	struct ft_arena *words;
+	struct ft_list tests; /* of the expressions */
+	unsigned expressions;
+	const struct ft_flow_order *order; /* NULL: by id */
+	bool reversed;
+	size_t top; /* most rows; SIZE_MAX: all */
+};
+
+/* What is wrong with an option, in words. */
+struct ft_flow_complaint {
+	char text[200];
+};
+
+int ft_flow_choice_init(struct ft_flow_choice *choice); /* 0 or -ENOMEM */
+void ft_flow_choice_free(struct ft_flow_choice *choice);
+
+/* Add an expression. 0, -EINVAL with a complaint, or -ENOMEM. */
+int ft_flow_choice_where(struct ft_flow_choice *choice, const char *expression,
+			 struct ft_flow_complaint *complaint);
+
+/* Order by a field of the document; a `-` before it turns the order round. 0 or -EINVAL with a complaint. */
+int ft_flow_choice_sort(struct ft_flow_choice *choice, const char *field,
+			struct ft_flow_complaint *complaint);
+
+/* Do the names exist in the map (NULL: there is none)? 0 or -EINVAL with a complaint. */
+int ft_flow_choice_check(const struct ft_flow_choice *choice, const struct ft_map *map,
+			 struct ft_flow_complaint *complaint);
+
+bool ft_flow_choice_takes(const struct ft_flow_choice *choice, const struct ft_report_flow *row);
+
+/* Where a row stands in the order asked for; rows that compare equal stand in order of their ids. */
+struct ft_flow_place {
+	union {
+		uint64_t number[2];
+		const char *text[2]; /* NULL: last */
+	};
+	uint32_t id;
+};
+void ft_flow_choice_place(const struct ft_flow_choice *choice, const struct ft_report_flow *row,
+			  struct ft_flow_place *place);
+void ft_flow_choice_order(const struct ft_flow_choice *choice, struct ft_flow_place *places,
+			  size_t count);
