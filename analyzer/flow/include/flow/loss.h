@@ -6,9 +6,9 @@
 /*
  * How many frames the mirror lost, from what was proved lost (docs/coverage.md). Every RDMA frame
  * seen is told here once, when it comes: either it closes a `space`, a place in a sequence where a
- * loss just before it shows, or it is `silent`: in no sequence (acknowledgements, CNPs, UD), the
- * first of one, or sent again. A sequence of n frames has n - 1 spaces. `holes` are frames proved
- * lost; for silent ones the rate seen on the others stands.
+ * loss just before it shows, or it `starts` a sequence, before which losses do not show, or it is
+ * `silent`: in no sequence (acknowledgements, CNPs, UD), or sent again. A sequence of n frames has
+ * n - 1 spaces. `holes` are frames proved lost; for the others the rate seen on these stands.
  * Kept by time, in bins of equally many frames, because losses come in bursts and the mix of frames
  * changes: what was lost is taken to be of the mix around it, and the spread of it gives the bounds.
  */
@@ -18,13 +18,15 @@ enum { FT_LOSS_BINS = 4096 };
 struct ft_loss_bin {
 	uint64_t spaces; /* frames seen that closed a space, with a hole in it or not */
 	uint64_t holes;  /* frames proved lost by the mirror */
-	uint64_t silent; /* RDMA frames seen that closed none */
+	uint64_t silent; /* RDMA frames seen that closed none, starts too */
 };
 
 /* Bin i holds frames i << shift and on; the width doubles when the last bin is full. */
 struct ft_loss_evidence {
 	unsigned shift;
 	uint32_t used;
+	uint64_t starts;    /* sequences whose beginning may be lost */
+	uint64_t squares;   /* of the sizes of all holes, added up: how long losses last */
 	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart (UC) */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
@@ -43,7 +45,7 @@ static inline struct ft_loss_bin *ft_loss_bin(struct ft_loss_evidence *evidence,
 	return &evidence->bins[bin];
 }
 
-/* Frame `frame` (from 1) closed a space, or was silent. */
+/* Frame `frame` (from 1) closed a space, was silent, or was the first seen of a sequence whose set-up was not. */
 static inline void ft_loss_space(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	ft_loss_bin(evidence, frame)->spaces++;
@@ -54,14 +56,17 @@ static inline void ft_loss_silent(struct ft_loss_evidence *evidence, uint64_t fr
 	ft_loss_bin(evidence, frame)->silent++;
 }
 
-/*
- * `count` frames are proved lost; `frame` is the one behind the hole or, if that is not at hand, the
- * one that proved it. Says nothing of `frame` itself, which is told as above.
- */
-static inline void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count)
+static inline void ft_loss_start(struct ft_loss_evidence *evidence, uint64_t frame)
 {
-	ft_loss_bin(evidence, frame)->holes += count;
+	ft_loss_bin(evidence, frame)->silent++;
+	evidence->starts++;
 }
+
+/*
+ * `count` frames in a row of one sequence are proved lost; `frame` is the one behind the hole or, if
+ * that is not at hand, the one that proved it. Says nothing of `frame` itself, which is told as above.
+ */
+void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count);
 
 /* Add another engine's evidence; the result does not depend on who saw which frame. */
 void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from);

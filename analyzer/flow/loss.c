@@ -1,0 +1,63 @@
+#include <flow/loss.h>
+
+#include <string.h>
+
+void ft_loss_init(struct ft_loss_evidence *evidence)
+{
+	memset(evidence, 0, sizeof(*evidence));
+}
+
+static void add(struct ft_loss_bin *into, const struct ft_loss_bin *from)
+{
+	into->spaces += from->spaces;
+	into->holes += from->holes;
+	into->silent += from->silent;
+}
+
+/* Two bins become one; the upper half is free. */
+static void halve(struct ft_loss_evidence *evidence)
+{
+	for (unsigned i = 0; i < FT_LOSS_BINS / 2; i++) {
+		evidence->bins[i] = evidence->bins[2 * i];
+		add(&evidence->bins[i], &evidence->bins[2 * i + 1]);
+	}
+	memset(&evidence->bins[FT_LOSS_BINS / 2], 0, FT_LOSS_BINS / 2 * sizeof(struct ft_loss_bin));
+	evidence->used = (evidence->used + 1) / 2;
+	evidence->shift++;
+}
+
+uint64_t ft_loss_widen(struct ft_loss_evidence *evidence, uint64_t frame)
+{
+	uint64_t bin;
+
+	while (frame >> evidence->shift >= FT_LOSS_BINS)
+		halve(evidence);
+	bin = frame >> evidence->shift;
+	if (bin >= evidence->used)
+		evidence->used = (uint32_t)bin + 1;
+	return bin;
+}
+
+static uint64_t add_up(uint64_t left, uint64_t right)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(left, right, &sum) ? UINT64_MAX : sum;
+}
+
+void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count)
+{
+	ft_loss_bin(evidence, frame)->holes += count;
+	evidence->squares = add_up(evidence->squares, (uint64_t)count * count);
+}
+
+void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
+{
+	while (into->shift < from->shift)
+		halve(into);
+	for (uint32_t i = 0; i < from->used; i++)
+		add(ft_loss_bin(into, (uint64_t)i << from->shift), &from->bins[i]);
+	into->starts += from->starts;
+	into->squares = add_up(into->squares, from->squares);
+	into->uncertain += from->uncertain;
+}

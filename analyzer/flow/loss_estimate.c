@@ -1,0 +1,228 @@
+#include <flow/loss.h>
+
+#include <math.h>
+
+#include "tail.h"
+
+/*
+ * Three things were lost: what the holes prove; frames that leave no hole, of which there were as
+ * many to a frame that does as there are among those seen near by; and ends of sequences that a
+ * loss swallowed, which one that lasts does more often than its share. docs/coverage.md has the
+ * arithmetic and what it was tried on.
+ */
+
+/* Frames round a hole whose mix stands for what was lost there, and how many of the whole temper it. */
+static const double near = 1024, tempered = 128;
+
+/* Fewest groups of bins that still show how losses are spread. */
+enum { GROUPS = 12 };
+
+struct sums {
+	double spaces, holes, silent;
+	double odds;  /* lost to seen, of frames in sequences */
+	double mixed; /* silent frames to one that is not */
+};
+
+/* How losses come: all 1 when each is single and hits any frame alike. */
+struct spread {
+	double frames;   /* in a row that a typical lost frame was lost with */
+	double sequence; /* of them of its own sequence */
+	double variance; /* of how many of them are silent, to what drawing lots would give */
+};
+
+static struct ft_loss_bin group(const struct ft_loss_evidence *evidence, uint32_t first,
+				uint32_t count)
+{
+	struct ft_loss_bin sum = { 0 };
+
+	for (uint32_t i = first; i < first + count && i < evidence->used; i++) {
+		sum.spaces += evidence->bins[i].spaces;
+		sum.holes += evidence->bins[i].holes;
+		sum.silent += evidence->bins[i].silent;
+	}
+	return sum;
+}
+
+static struct sums add_up(const struct ft_loss_evidence *evidence)
+{
+	struct ft_loss_bin all = group(evidence, 0, evidence->used);
+	struct sums sums = { .spaces = (double)all.spaces,
+			     .holes = (double)all.holes,
+			     .silent = (double)all.silent };
+
+	sums.odds = sums.holes / fmax(sums.spaces, 1);
+	sums.mixed = sums.silent / fmax(sums.spaces, 1);
+	return sums;
+}
+
+/* Silent frames lost, by the mix of frames round each hole. */
+static double lost_unseen(const struct ft_loss_evidence *evidence, const struct sums *sums)
+{
+	uint32_t width = (uint32_t)fmax(1, near / exp2(evidence->shift));
+	double lost = 0;
+
+	for (uint32_t i = 0; i < evidence->used; i += width) {
+		const struct ft_loss_bin here = group(evidence, i, width);
+
+		lost += (double)here.holes * ((double)here.silent + sums->mixed * tempered) /
+			((double)here.spaces + tempered);
+	}
+	return lost;
+}
+
+/* In groups of `width` bins: how unevenly holes, and silent frames, are spread. Both 1 by lots. */
+static void measure(const struct ft_loss_evidence *evidence, const struct sums *sums,
+		    uint32_t width, double *holes, double *silent)
+{
+	double frames = sums->spaces + sums->silent;
+	double holes_off = 0, silent_off = 0;
+
+	for (uint32_t i = 0; i < evidence->used; i += width) {
+		const struct ft_loss_bin here = group(evidence, i, width);
+		double spaces = (double)here.spaces;
+
+		holes_off += pow((double)here.holes - sums->odds * spaces, 2);
+		silent_off += pow((double)here.silent - sums->mixed * spaces, 2);
+	}
+	*holes = holes_off / sums->holes - sums->odds;
+	*silent = sums->silent > 0 ? silent_off / (frames * sums->mixed) : 1;
+}
+
+/* The longest losses that any width of the groups shows. */
+static double longest(const struct ft_loss_evidence *evidence, const struct sums *sums)
+{
+	double frames = 1, holes, silent;
+
+	for (uint32_t width = 1; width == 1 || evidence->used / width >= GROUPS; width *= 2) {
+		measure(evidence, sums, width, &holes, &silent);
+		frames = fmax(frames, holes * (1 + sums->mixed));
+	}
+	return frames;
+}
+
+/* How unevenly silent frames are spread over stretches of `frames`. */
+static double unevenness(const struct ft_loss_evidence *evidence, const struct sums *sums,
+			 double frames)
+{
+	double bin = exp2(evidence->shift), holes, silent;
+	uint32_t width = 1;
+
+	while (bin * width < frames && evidence->used / (2 * width) >= GROUPS)
+		width *= 2;
+	measure(evidence, sums, width, &holes, &silent);
+	if (frames < bin)
+		silent = 1 + (silent - 1) * (frames - 1) / (bin - 1);
+	return fmax(1, silent);
+}
+
+static struct spread spread(const struct ft_loss_evidence *evidence, const struct sums *sums)
+{
+	struct spread spread = { .frames = longest(evidence, sums),
+				 .sequence = (double)evidence->squares / sums->holes };
+
+	spread.variance = unevenness(evidence, sums, spread.frames);
+	return spread;
+}
+
+/* A count not seen but inferred. */
+struct inferred {
+	double mean, variance;
+};
+
+/*
+ * What losses over the ends of sequences took beyond what lots would: a frame lost is the last of
+ * its sequence's loss, looking either way, after (s + 1) / 2 frames on average.
+ */
+static struct inferred lost_ends(const struct ft_loss_evidence *evidence, const struct sums *sums,
+				 const struct spread *spread)
+{
+	double share = sums->odds / (1 + sums->odds);
+	double taken = (spread->sequence + 1) / 2;
+	double events = sums->holes * (1 + sums->mixed) / spread->frames;
+	double ends = 2 * (double)evidence->starts;
+	double together = fmin(fmax(1, spread->frames / (1 + sums->mixed) / spread->sequence),
+			       fmax(1, (double)evidence->starts));
+
+	if (share * taken <= 1.2 * sums->odds || events <= 1)
+		return (struct inferred){ 0, 0 };
+	return (struct inferred){
+		.mean = ends * (share * taken - sums->odds) * (1 - 1 / events),
+		.variance = ends * share * 2 * taken * taken * together,
+	};
+}
+
+static struct inferred infer(const struct ft_loss_evidence *evidence, const struct sums *sums)
+{
+	const struct spread by = spread(evidence, sums);
+	struct inferred ends = lost_ends(evidence, sums, &by);
+	double unseen = lost_unseen(evidence, sums);
+
+	return (struct inferred){
+		.mean = unseen + ends.mean,
+		.variance = by.variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds) +
+			    ends.variance,
+	};
+}
+
+/* Few holes say little of the rest: one more might have been. */
+static struct inferred with_one_more(const struct inferred *inferred, double holes)
+{
+	double more = (holes + 1) / holes;
+
+	return (struct inferred){ inferred->mean * more, inferred->variance * more };
+}
+
+/* Heavier tails than this say less, not more. */
+static double tame(const struct inferred *inferred)
+{
+	return fmin(inferred->variance, inferred->mean + 4 * inferred->mean * inferred->mean);
+}
+
+static void from_holes(const struct ft_loss_evidence *evidence, const struct sums *sums,
+		       struct ft_loss_estimate *estimate)
+{
+	const struct inferred inferred = infer(evidence, sums);
+	const struct inferred most = with_one_more(&inferred, sums->holes);
+
+	estimate->frames = (uint64_t)llround(sums->holes + inferred.mean);
+	estimate->low = estimate->high = (uint64_t)sums->holes;
+	if (inferred.mean <= 0)
+		return;
+	estimate->low += (uint64_t)ft_tail_low(inferred.mean, tame(&inferred));
+	estimate->high += (uint64_t)ceil(ft_tail_high(most.mean, tame(&most)));
+}
+
+/* No hole: so many silent frames in a row may still have gone that no other was among them. */
+static void from_silence(const struct sums *sums, struct ft_loss_estimate *estimate)
+{
+	double share = sums->silent / (sums->silent + sums->spaces);
+
+	if (share > 0)
+		estimate->high = (uint64_t)ceil(log(0.01) / log(share));
+}
+
+static uint64_t larger(uint64_t left, uint64_t right)
+{
+	return left > right ? left : right;
+}
+
+void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
+		      struct ft_loss_estimate *estimate)
+{
+	const struct sums sums = add_up(evidence);
+
+	*estimate = (struct ft_loss_estimate){
+		.known = sums.spaces + sums.holes > 0 || counted > 0,
+		.bounded = sums.spaces + sums.holes > 0,
+		.seen = (uint64_t)(sums.spaces + sums.silent),
+	};
+	if (sums.holes > 0)
+		from_holes(evidence, &sums, estimate);
+	else if (sums.spaces > 0)
+		from_silence(&sums, estimate);
+	estimate->frames = larger(estimate->frames, counted);
+	estimate->high = larger(estimate->high, estimate->frames) + evidence->uncertain;
+	if (estimate->known && estimate->seen + estimate->frames > 0)
+		estimate->share_seen =
+			(double)estimate->seen / (double)(estimate->seen + estimate->frames);
+}
