@@ -1,5 +1,8 @@
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include <flow/observed.h>
 #include <flow/table.h>
 #include <flow/tracker.h>
@@ -7,7 +10,8 @@
 /*
  * The spoof.* rules that look at how a connection behaves: a second sender inside it, answers nobody
  * asked for, bursts of access errors, scans. Loss and copies never make one: what a gap in the mirror
- * could explain is no indicator. Memory is taken once.
+ * could explain is no indicator. What is remembered per half-connection are 32 bytes beside its
+ * record, per address pair a record of a bounded table. Memory is taken once.
  */
 struct ft_suspects;
 
@@ -24,21 +28,35 @@ enum ft_strange {
 	FT_STRANGE_UNASKED = 1u << 8, /* answers what was not asked */
 };
 
-/* What is held against a packet; `rules` 0: nothing. */
+/* What is held against a packet. With `rules` 0, nothing is, and the rest is not set. */
 struct ft_suspicion {
-	uint32_t rules;              /* bit per enum ft_rule */
-	uint32_t strange;            /* enum ft_strange */
-	struct ft_sender_look usual; /* what the half-connection showed before */
-	uint32_t count;              /* of errors or queue pairs, for bursts and scans */
+	uint32_t rules;   /* bit per enum ft_rule */
+	uint32_t strange; /* enum ft_strange */
+	bool grave;       /* spoof.psn-conflict: one of the two looks like another sender's: high */
+	uint8_t opcode;
+	uint32_t psn, expected_psn;        /* expected: FT_PSN_NONE, not known */
+	uint32_t count;                    /* of errors or queue pairs, for bursts and scans */
+	uint64_t frame;                    /* number of the packet's frame */
+	struct ft_sender_look usual, seen; /* what the half-connection showed before, and now */
+	uint16_t pkey, usual_base;
 };
 
-int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *table, uint64_t seed);
+/* 0 or -ENOMEM. `table` must outlive it. */
+int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *table);
 void ft_suspects_destroy(struct ft_suspects *suspects); /* NULL is fine */
 
+/* Bring what ft_suspects_step() will read beside `flow` into the cache. */
+void ft_suspects_prefetch(const struct ft_suspects *suspects, const struct ft_flow *flow);
+
 /*
- * A packet that is no copy, after ft_tracker_step(). Packets of one address pair in capture order.
- * Learns what the sender looks like and fills *suspicion.
+ * A packet that is no copy, after ft_tracker_step() and before it is counted in `flow` (flow->last_ns
+ * is the time of the packet before). Packets of one address pair in capture order. Learns what
+ * the sender looks like, in flow->look, and fills *suspicion.
  */
 void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
 		      const struct ft_observed *observed, const struct ft_step *step,
 		      struct ft_suspicion *suspicion);
+
+/* The evidence in one sentence, ended by a NUL in at most `room` bytes (FT_SUSPICION_TEXT are enough). */
+enum { FT_SUSPICION_TEXT = 400 };
+void ft_suspicion_text(const struct ft_suspicion *suspicion, char *text, size_t room);

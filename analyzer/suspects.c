@@ -1,0 +1,236 @@
+#include "suspects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <capture/frame.h>
+#include <decode/opcode.h>
+#include <partition/check.h>
+
+#include "suspects_parts.h"
+
+enum {
+	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
+	YOUNG = 8,                     /* requests on a connection that did little yet */
+};
+
+#define LONG_AGO_NS UINT64_C(10000000000) /* PSNs that far apart are not compared */
+
+struct ft_suspects {
+	struct ft_flow_table *table;
+	struct ft_recent *recent; /* by record number */
+	size_t recent_bytes;
+	struct ft_suspect_pairs *pairs;
+};
+
+int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *table)
+{
+	struct ft_suspects *made = calloc(1, sizeof *made);
+	size_t records = (size_t)ft_flow_table_stats(table).capacity + 1;
+
+	if (made == NULL)
+		return -ENOMEM;
+	made->table = table;
+	made->recent_bytes = records * sizeof *made->recent;
+	if (ft_suspect_pairs_create(&made->pairs) != 0)
+		goto free_suspects;
+	made->recent = mmap(NULL, made->recent_bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (made->recent == MAP_FAILED)
+		goto destroy_pairs;
+	*suspects = made;
+	return 0;
+
+destroy_pairs:
+	ft_suspect_pairs_destroy(made->pairs);
+free_suspects:
+	free(made);
+	return -ENOMEM;
+}
+
+void ft_suspects_destroy(struct ft_suspects *suspects)
+{
+	if (suspects == NULL)
+		return;
+	munmap(suspects->recent, suspects->recent_bytes);
+	ft_suspect_pairs_destroy(suspects->pairs);
+	free(suspects);
+}
+
+void ft_suspects_prefetch(const struct ft_suspects *suspects, const struct ft_flow *flow)
+{
+	__builtin_prefetch(&suspects->recent[ft_flow_number(suspects->table, flow)], 1);
+}
+
+/* One packet and what is known about it. */
+struct scene {
+	struct ft_suspects *suspects;
+	struct ft_flow *flow;
+	const struct ft_observed *observed;
+	const struct ft_step *step;
+	struct ft_recent *recent;
+	uint64_t elapsed_ns; /* since the packet before on this half-connection */
+};
+
+static void hold(struct ft_suspicion *suspicion, enum ft_rule rule)
+{
+	suspicion->rules |= 1u << rule;
+}
+
+static void write_suspicion(const struct scene *scene, const struct ft_sender_look *usual,
+			    struct ft_suspicion *suspicion)
+{
+	const struct ft_observed *observed = scene->observed;
+
+	suspicion->frame = observed->frame;
+	suspicion->opcode = observed->opcode;
+	suspicion->psn = observed->psn;
+	suspicion->expected_psn = scene->flow->half.next_psn;
+	suspicion->usual = *usual;
+	suspicion->seen = ft_look_of(observed);
+	suspicion->pkey = observed->pkey;
+	suspicion->usual_base = scene->flow->first_base;
+}
+
+static uint64_t elapsed(const struct ft_flow *flow, const struct ft_observed *observed)
+{
+	if (observed->ts_ns == FT_TS_UNKNOWN || flow->last_ns == FT_TS_UNKNOWN)
+		return UINT64_MAX;
+	return observed->ts_ns > flow->last_ns ? observed->ts_ns - flow->last_ns : 0;
+}
+
+static bool begins_message(uint8_t opcode)
+{
+	static const uint32_t inside = 1u << 0x01 | 1u << 0x02 | 1u << 0x03 | /* SEND */
+				       1u << 0x07 | 1u << 0x08 | 1u << 0x09 | /* WRITE */
+				       1u << 0x16 | 1u << 0x17;
+
+	return (inside >> (opcode & 0x1f) & 1) == 0;
+}
+
+/* State was begun anew: nothing before counts. */
+__attribute__((noinline)) static void begin(struct scene *scene, struct ft_suspicion *suspicion)
+{
+	bool known = (scene->flow->look.style & FT_LOOK_MET) != 0 ||
+		     (scene->flow->half.flags & FT_HALF_START_SEEN) != 0;
+	bool request = (scene->step->what & (FT_STEP_ANSWER | FT_STEP_CNP)) == 0;
+	enum ft_service service = ft_opcode_service(scene->observed->opcode);
+	bool acknowledged = service == FT_RC || service == FT_XRC;
+	bool probe = request && acknowledged && !known && begins_message(scene->observed->opcode);
+
+	*scene->recent = (struct ft_recent){ 0 };
+	ft_look_forget(&scene->flow->look);
+	scene->flow->look.style |= FT_LOOK_MET;
+	suspicion->count =
+		ft_suspect_pairs_begun(scene->suspects->pairs, scene->flow, scene->observed, probe);
+	if (suspicion->count != 0)
+		hold(suspicion, FT_RULE_SPOOF_QP_SCAN);
+}
+
+__attribute__((noinline)) static void refused(const struct scene *scene,
+					      struct ft_suspicion *suspicion)
+{
+	const struct ft_suspects *suspects = scene->suspects;
+	uint32_t asking = scene->flow->peer != 0 ? scene->flow->peer : scene->flow->half.candidate;
+	bool young = asking != 0 && suspects->recent[asking].seen < YOUNG;
+
+	suspicion->count =
+		ft_suspect_pairs_refused(suspects->pairs, scene->flow, scene->observed,
+					 ft_flow_number(suspects->table, scene->flow), young);
+	if (suspicion->count != 0)
+		hold(suspicion, FT_RULE_SPOOF_ACCESS_ERRORS);
+}
+
+static void check_request(const struct scene *scene, struct ft_suspicion *suspicion)
+{
+	struct ft_recent *recent = scene->recent;
+	bool reported = (suspicion->rules >> FT_RULE_SPOOF_SENDER_CHANGED & 1) != 0;
+	enum ft_conflict conflict;
+
+	if (scene->elapsed_ns > LONG_AGO_NS && recent->seen != 0)
+		*recent = (struct ft_recent){ .seen = recent->seen };
+	if (recent->seen == 1)
+		ft_suspect_pairs_used(scene->suspects->pairs, scene->flow, scene->observed);
+	conflict = ft_recent_step(recent, scene->observed, scene->step, suspicion->strange != 0,
+				  reported);
+	if (conflict == FT_CONFLICT_NONE || conflict == FT_CONFLICT_KNOWN)
+		return;
+	suspicion->grave = suspicion->strange != 0 || conflict == FT_CONFLICT_THAT;
+	suspicion->strange |= FT_STRANGE_CONTENT;
+	hold(suspicion, FT_RULE_SPOOF_PSN_CONFLICT);
+}
+
+static void check_look(const struct scene *scene, struct ft_suspicion *suspicion,
+		       struct ft_sender_look *usual)
+{
+	struct ft_look_verdict verdict;
+	struct ft_look_question question = {
+		.answer = (scene->step->what & FT_STEP_ANSWER) != 0,
+		.elapsed_ns = scene->elapsed_ns,
+		.beside = suspicion->strange,
+	};
+
+	verdict = ft_look_step(&scene->flow->look, scene->observed, &question, usual);
+	suspicion->strange |= verdict.strange;
+	if (verdict.foreign)
+		hold(suspicion, FT_RULE_SPOOF_SENDER_CHANGED);
+	else if (verdict.varies)
+		hold(suspicion, FT_RULE_SPOOF_SENDER_VARIES);
+}
+
+/* What needs no memory but the flow's own. */
+static void check_step(const struct scene *scene, struct ft_suspicion *suspicion)
+{
+	uint32_t what = scene->step->what;
+	uint16_t base = scene->flow->first_base;
+
+	if ((what & FT_STEP_UNASKED) != 0) {
+		suspicion->strange |= FT_STRANGE_UNASKED;
+		hold(suspicion, FT_RULE_SPOOF_UNASKED_RESPONSE);
+	}
+	if ((what & FT_STEP_OUTSIDE) != 0 && (what & (FT_STEP_ANSWER | FT_STEP_RESTART)) == 0) {
+		suspicion->strange |= FT_STRANGE_PSN;
+		hold(suspicion, FT_RULE_SPOOF_PSN_WINDOW);
+	}
+	if (base != FT_FLOW_NO_BASE && base != (scene->observed->pkey & 0x7fff))
+		suspicion->strange |= FT_STRANGE_PKEY; /* pkey.changed-on-connection says so */
+}
+
+/* Transports that bind a queue pair to one sender. */
+static inline bool is_bound(uint8_t opcode)
+{
+	enum ft_service service = ft_opcode_service(opcode);
+
+	return service == FT_RC || service == FT_UC || service == FT_XRC;
+}
+
+void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
+		      const struct ft_observed *observed, const struct ft_step *step,
+		      struct ft_suspicion *suspicion)
+{
+	struct scene scene = { suspects,
+			       flow,
+			       observed,
+			       step,
+			       &suspects->recent[ft_flow_number(suspects->table, flow)],
+			       elapsed(flow, observed) };
+	struct ft_sender_look usual;
+
+	suspicion->rules = 0;
+	suspicion->strange = 0;
+	suspicion->grave = false;
+	suspicion->count = 0;
+	if ((step->what & FT_STEP_CNP) != 0 || !is_bound(observed->opcode))
+		return;
+	if ((step->what & FT_STEP_RESTART) != 0 || (flow->look.style & FT_LOOK_MET) == 0)
+		begin(&scene, suspicion);
+	check_step(&scene, suspicion);
+	check_look(&scene, suspicion, &usual);
+	if ((step->what & FT_STEP_NAK) != 0 && observed->syndrome == SYNDROME_REMOTE_ACCESS)
+		refused(&scene, suspicion);
+	if ((step->what & (FT_STEP_ANSWER | FT_STEP_OUTSIDE)) == 0)
+		check_request(&scene, suspicion);
+	if (suspicion->rules != 0)
+		write_suspicion(&scene, &usual, suspicion);
+}

@@ -1,0 +1,187 @@
+/* What the sender of a half-connection looks like: learnt, and compared. */
+#include <string.h>
+
+#include "suspects_parts.h"
+
+enum {
+	ID_NEAR = 256,     /* IP identifications that a counting sender may skip */
+	ID_PER_US = 16,    /* and what it may give to other connections in a microsecond */
+	ID_FAR = 1 << 15,  /* half the range: no telling beyond */
+	ID_SETTLED = 7,    /* a full score */
+	ID_SHAKEN = 3,     /* the score after one that did not fit */
+	ADOPT_AFTER = 4,   /* strange packets in a row: this is how it looks from now on */
+	STRANGE_COSTS = 2, /* agreeing packets that a strange one outweighs */
+	LEARNT_MAX = 255,
+};
+
+#define RECENT_NS UINT64_C(1000000000)
+
+#define FROM_PATH (FT_STRANGE_MAC | FT_STRANGE_TTL | FT_STRANGE_DSCP | FT_STRANGE_PORT)
+
+struct ft_sender_look ft_look_of(const struct ft_observed *observed)
+{
+	struct ft_sender_look look = {
+		.sport = observed->sport,
+		.ip_id = observed->ip_id,
+		.ttl = observed->ttl,
+		.dscp = observed->dscp,
+	};
+
+	memcpy(look.smac, observed->smac, sizeof look.smac);
+	return look;
+}
+
+void ft_look_forget(struct ft_sender_look *look)
+{
+	*look = (struct ft_sender_look){ .style = look->style & FT_LOOK_MET };
+}
+
+static void learn(struct ft_sender_look *look, const struct ft_observed *observed, bool answer)
+{
+	uint8_t style = (look->style & FT_LOOK_MET) | (answer ? FT_LOOK_ANSWERS : 0);
+
+	*look = ft_look_of(observed);
+	look->learnt = 1;
+	look->style = style;
+}
+
+static inline bool is_usual(const struct ft_sender_look *look, const struct ft_observed *observed)
+{
+	return memcmp(look->smac, observed->smac, sizeof look->smac) == 0 &&
+	       look->sport == observed->sport && look->ttl == observed->ttl &&
+	       look->dscp == observed->dscp;
+}
+
+static uint32_t differences(const struct ft_sender_look *look, const struct ft_observed *observed)
+{
+	uint32_t strange = 0;
+
+	if (memcmp(look->smac, observed->smac, sizeof look->smac) != 0)
+		strange |= FT_STRANGE_MAC;
+	if (look->ttl != observed->ttl)
+		strange |= FT_STRANGE_TTL;
+	if (look->dscp != observed->dscp)
+		strange |= FT_STRANGE_DSCP;
+	if (look->sport != observed->sport)
+		strange |= FT_STRANGE_PORT;
+	return strange;
+}
+
+/* Identifications that the sender may have used for other connections meanwhile. */
+static uint32_t id_slack(uint64_t elapsed_ns)
+{
+	uint64_t slack = elapsed_ns / 1000 * ID_PER_US + ID_NEAR;
+
+	return slack < ID_FAR ? (uint32_t)slack : ID_FAR;
+}
+
+static inline bool id_fits(const struct ft_sender_look *look, uint16_t ip_id)
+{
+	uint16_t step = (uint16_t)(ip_id - look->ip_id);
+
+	if ((look->style & FT_LOOK_ID_SCORE) == 0)
+		return step <= ID_NEAR;
+	return (look->style & FT_LOOK_ID_CONSTANT) != 0 ? step == 0 : step <= ID_NEAR;
+}
+
+/* An identification that a sender of this settled style would not have used. */
+static bool id_is_strange(const struct ft_sender_look *look, uint16_t ip_id, uint64_t elapsed_ns)
+{
+	uint16_t ahead = (uint16_t)(ip_id - look->ip_id);
+	uint16_t behind = (uint16_t)(look->ip_id - ip_id);
+
+	if ((look->style & FT_LOOK_ID_SCORE) != ID_SETTLED || id_fits(look, ip_id))
+		return false;
+	if ((look->style & FT_LOOK_ID_CONSTANT) != 0)
+		return true;
+	return (ahead < behind ? ahead : behind) > id_slack(elapsed_ns);
+}
+
+static inline void learn_id(struct ft_sender_look *look, uint16_t ip_id)
+{
+	uint8_t score = look->style & FT_LOOK_ID_SCORE;
+
+	if (!id_fits(look, ip_id)) {
+		score = score == ID_SETTLED ? ID_SHAKEN : 0;
+	} else if (score == 0) {
+		score = 1;
+		look->style = (uint8_t)(look->style & ~FT_LOOK_ID_CONSTANT) |
+			      (ip_id == look->ip_id ? FT_LOOK_ID_CONSTANT : 0);
+	} else if (score < ID_SETTLED) {
+		score++;
+	}
+	look->style = (uint8_t)(look->style & ~FT_LOOK_ID_SCORE) | score;
+	look->ip_id = ip_id;
+}
+
+/* The value a TTL started from: systems begin with 64, 128 or 255. */
+static unsigned ttl_origin(uint8_t ttl)
+{
+	return ttl <= 64 ? 64 : ttl <= 128 ? 128 : 255;
+}
+
+/*
+ * A change of path, a second viewpoint behind a router, or spraying changes MAC, TTL, DSCP and port
+ * together; none of them makes another system's TTL or another counter of IP identifications.
+ */
+static bool is_foreign(uint32_t strange, const struct ft_sender_look *look, uint8_t ttl)
+{
+	uint32_t path = strange & FROM_PATH;
+
+	if ((strange & FT_STRANGE_TTL) != 0 && ttl_origin(look->ttl) != ttl_origin(ttl))
+		return (strange & ~(uint32_t)FT_STRANGE_TTL) != 0;
+	return (strange & FT_STRANGE_IP_ID) != 0 && (path & (path - 1)) != 0;
+}
+
+/* The same packet as a router sends it on. */
+static bool is_hop(uint32_t strange, const struct ft_sender_look *look, uint8_t ttl)
+{
+	const uint32_t hop = FT_STRANGE_MAC | FT_STRANGE_TTL;
+
+	return (strange & hop) == hop &&
+	       (strange & ~(hop | FT_STRANGE_DSCP | FT_STRANGE_IP_ID)) == 0 &&
+	       ttl_origin(look->ttl) == ttl_origin(ttl);
+}
+
+__attribute__((noinline)) static struct ft_look_verdict meet_stranger(
+	struct ft_sender_look *look, const struct ft_observed *observed,
+	const struct ft_look_question *question)
+{
+	struct ft_look_verdict verdict = { .strange = differences(look, observed) };
+	uint32_t all;
+
+	if (look->learnt < FT_SUSPECTS_LEARNT || look->strange + 1 >= ADOPT_AFTER) {
+		learn(look, observed, question->answer);
+		return (struct ft_look_verdict){ 0 };
+	}
+	if (id_is_strange(look, observed->ip_id, question->elapsed_ns))
+		verdict.strange |= FT_STRANGE_IP_ID;
+	look->strange++;
+	look->learnt -= STRANGE_COSTS;
+	all = verdict.strange | question->beside;
+	verdict.foreign = question->elapsed_ns < RECENT_NS && is_foreign(all, look, observed->ttl);
+	verdict.varies = !verdict.foreign && !is_hop(all, look, observed->ttl);
+	return verdict;
+}
+
+struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft_observed *observed,
+				    const struct ft_look_question *question,
+				    struct ft_sender_look *usual)
+{
+	bool of_answers = (look->style & FT_LOOK_ANSWERS) != 0;
+
+	*usual = *look;
+	if (look->learnt == 0 || (of_answers && !question->answer)) {
+		learn(look, observed, question->answer);
+		return (struct ft_look_verdict){ 0 };
+	}
+	if (of_answers != question->answer)
+		return (struct ft_look_verdict){ 0 };
+	if (!is_usual(look, observed))
+		return meet_stranger(look, observed, question);
+	learn_id(look, observed->ip_id);
+	look->strange = 0;
+	if (look->learnt < LEARNT_MAX)
+		look->learnt++;
+	return (struct ft_look_verdict){ 0 };
+}

@@ -1,0 +1,98 @@
+#pragma once
+
+#include "suspects.h"
+
+/*
+ * The parts of suspects.c: what a sender looks like, which requests passed last, and what happens
+ * between two addresses.
+ */
+
+enum ft_suspects_limit {
+	FT_SUSPECTS_LEARNT = 8, /* packets before anything is held against another one */
+	FT_SUSPECTS_KEPT = 7,   /* requests kept of a half-connection */
+};
+
+/* Flags in ft_sender_look.style, beside the style of the IP identification in the low bits. */
+enum ft_look_style {
+	FT_LOOK_ID_SCORE = 0x07,    /* packets in a row that fitted the style, up to 7 */
+	FT_LOOK_ID_CONSTANT = 0x08, /* the style is "always the same", else "counting up" */
+	FT_LOOK_ANSWERS = 0x40,     /* learnt from answers: no request was seen so far */
+	FT_LOOK_MET = 0x80,         /* the record's recent requests are its own */
+};
+
+/*
+ * The last requests of a half-connection, newest first. Each in a word: the low 12 bits of its PSN,
+ * digests of its shape (operation, lengths, address, key) and of all its content, and flags. Exact,
+ * since a request less than 4096 behind the newest PSN is meant and what is older is dropped.
+ */
+struct ft_recent {
+	uint32_t requests[FT_SUSPECTS_KEPT]; /* enum ft_recent_bits; 0: none */
+	uint32_t newest_psn : 24;
+	uint32_t seen : 7;   /* requests since the state was begun, up to 127 */
+	uint32_t beyond : 1; /* going back to before the oldest kept, until the next new request */
+};
+static_assert(sizeof(struct ft_recent) == 32, "two half-connections share a cache line");
+
+/* What the look of a packet says. */
+struct ft_look_verdict {
+	uint32_t strange; /* enum ft_strange */
+	bool foreign;     /* in ways that no path and no setting explains */
+	bool varies;      /* in a way worth a note */
+};
+
+/* Start over: the next packet is the first. */
+void ft_look_forget(struct ft_sender_look *look);
+
+struct ft_look_question {
+	bool answer;         /* requests and answers are not compared with one another */
+	uint64_t elapsed_ns; /* since the packet before on this half-connection */
+	uint32_t beside;     /* enum ft_strange: what is odd about the packet besides its look */
+};
+
+/*
+ * Compare a packet of a connected service with its half-connection's look and learn from it. *usual:
+ * the look it was compared with.
+ */
+struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft_observed *observed,
+				    const struct ft_look_question *question,
+				    struct ft_sender_look *usual);
+
+/* The look of one packet. */
+struct ft_sender_look ft_look_of(const struct ft_observed *observed);
+
+enum ft_conflict {
+	FT_CONFLICT_NONE,
+	FT_CONFLICT_THIS, /* another request under a PSN that has passed */
+	FT_CONFLICT_THAT, /* likewise, and the one that passed before had another look than usual */
+	FT_CONFLICT_KNOWN, /* likewise, and that one was reported: this is the connection's own */
+};
+
+/*
+ * A request against those that passed. `strange`: it does not look like the connection's sender;
+ * `reported`: and was reported for that.
+ */
+enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,
+				const struct ft_step *step, bool strange, bool reported);
+
+/* --- between two addresses --- */
+
+struct ft_suspect_pairs;
+
+int ft_suspect_pairs_create(struct ft_suspect_pairs **pairs);
+void ft_suspect_pairs_destroy(struct ft_suspect_pairs *pairs);
+
+/* A remote access error for request `observed->psn`. Errors in the burst it belongs to; 0: no burst. */
+uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
+				  const struct ft_observed *observed, uint32_t half,
+				  bool young_connection);
+
+/*
+ * The first packet of a half-connection; `probe`: a request that begins a message of a connection
+ * whose set-up was not seen. Queue pairs searched so far if this is a search; 0: no search.
+ */
+uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
+				const struct ft_observed *observed, bool probe);
+
+/* The second request of a half-connection: it is used, not searched for. */
+void ft_suspect_pairs_used(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
+			   const struct ft_observed *observed);

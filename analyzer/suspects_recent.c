@@ -1,0 +1,125 @@
+/* The last requests of a half-connection: two under one PSN cannot both be the connection's. */
+#include <string.h>
+
+#include <flow/hash.h>
+
+#include "suspects_parts.h"
+
+enum ft_recent_bits {
+	PSN_BITS = 12,
+	SHAPE_BITS = 8,
+	CONTENT_BITS = 8,
+	SHAPE_SHIFT = PSN_BITS,
+	CONTENT_SHIFT = SHAPE_SHIFT + SHAPE_BITS,
+	FLAG_SHIFT = CONTENT_SHIFT + CONTENT_BITS,
+};
+
+#define KEPT     (1u << FLAG_SHIFT)
+#define WHOLE    (2u << FLAG_SHIFT)
+#define STRANGE  (4u << FLAG_SHIFT)
+#define REPORTED (8u << FLAG_SHIFT)
+
+#define PSN_MASK     ((1u << PSN_BITS) - 1)
+#define SHAPE_MASK   (((1u << SHAPE_BITS) - 1) << SHAPE_SHIFT)
+#define CONTENT_MASK (((1u << CONTENT_BITS) - 1) << CONTENT_SHIFT)
+
+/*
+ * A connection set up anew on the same queue pair may repeat the PSNs of the one before it, from its
+ * first on. What comes so early is not judged.
+ */
+enum { BEGINNING = 8, SEEN_MAX = 127 };
+
+static uint32_t word_of(const struct ft_observed *observed, bool strange, bool reported)
+{
+	uint64_t what = (uint64_t)observed->payload << 8 | observed->opcode;
+	uint64_t shape =
+		ft_mix(observed->va ^ what ^ 0x9e3779b97f4a7c15u,
+		       ((uint64_t)observed->rkey << 32 | observed->length) ^ 0xa0761d6478bd642fu);
+	uint32_t content = observed->content * 0x9e3779b1u;
+
+	return (observed->psn & PSN_MASK) | KEPT |
+	       (uint32_t)(shape >> (64 - SHAPE_BITS)) << SHAPE_SHIFT |
+	       content >> (32 - CONTENT_BITS) << CONTENT_SHIFT |
+	       ((observed->has & FT_OBSERVED_WHOLE) != 0 ? WHOLE : 0) | (strange ? STRANGE : 0) |
+	       (reported ? REPORTED : 0);
+}
+
+/* From b to a, 24-bit. */
+static int32_t distance(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static void keep(struct ft_recent *recent, uint32_t psn, uint32_t word, int32_t ahead)
+{
+	if (ahead > (int32_t)PSN_MASK) /* the low bits of what is kept would mean other PSNs */
+		memset(recent->requests, 0, sizeof recent->requests);
+	memmove(recent->requests + 1, recent->requests,
+		sizeof recent->requests - sizeof recent->requests[0]);
+	recent->requests[0] = word;
+	recent->newest_psn = psn & 0xffffff;
+	if (recent->seen < SEEN_MAX)
+		recent->seen++;
+	recent->beyond = 0;
+}
+
+/* Where it is kept, or FT_SUSPECTS_KEPT. */
+static unsigned place_of(const struct ft_recent *recent, uint32_t psn)
+{
+	unsigned i = 0;
+
+	while (i < FT_SUSPECTS_KEPT && ((recent->requests[i] & KEPT) == 0 ||
+					(recent->requests[i] & PSN_MASK) != (psn & PSN_MASK)))
+		i++;
+	return i;
+}
+
+/* Memory that changes may be sent again as it is then; but not once it was answered for. */
+static bool is_other(uint32_t before, uint32_t now, const struct ft_step *step)
+{
+	if (((before ^ now) & WHOLE) != 0)
+		return false;
+	if (((before ^ now) & SHAPE_MASK) != 0)
+		return true;
+	return ((before ^ now) & CONTENT_MASK) != 0 &&
+	       ((step->what & FT_STEP_BEHIND) != 0 || ((before | now) & STRANGE) != 0);
+}
+
+__attribute__((noinline)) static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn,
+							    uint32_t word,
+							    const struct ft_step *step)
+{
+	unsigned place = place_of(recent, psn);
+	uint32_t before;
+
+	if (place == FT_SUSPECTS_KEPT || recent->seen < place + 1 + BEGINNING) {
+		recent->beyond = 1;
+		return FT_CONFLICT_NONE;
+	}
+	before = recent->requests[place];
+	if (recent->beyond || !is_other(before, word, step))
+		return FT_CONFLICT_NONE;
+	if ((word & STRANGE) != 0)
+		return FT_CONFLICT_THIS;
+	recent->requests[place] = word;
+	if ((before & REPORTED) != 0)
+		return FT_CONFLICT_KNOWN;
+	return (before & STRANGE) != 0 ? FT_CONFLICT_THAT : FT_CONFLICT_THIS;
+}
+
+enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,
+				const struct ft_step *step, bool strange, bool reported)
+{
+	uint32_t word = word_of(observed, strange, reported);
+	int32_t ahead = distance(observed->psn, recent->newest_psn);
+
+	if (recent->seen == 0 || ahead > 0) {
+		keep(recent, observed->psn, word, recent->seen == 0 ? 1 : ahead);
+		return FT_CONFLICT_NONE;
+	}
+	if (-ahead > (int32_t)PSN_MASK) {
+		recent->beyond = 1;
+		return FT_CONFLICT_NONE;
+	}
+	return look_back(recent, observed->psn, word, step);
+}
