@@ -1,4 +1,4 @@
-#include "flow_choice.h"
+#include <engine/flow_choice.h>
 
 #include <errno.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include <partition/map.h>
 #include <report/flows.h>
 
-#include "flow_choice.h"
+#include <engine/flow_choice.h>
 #include "flow_row.h"
 
 /*

@@ -1,4 +1,4 @@
-#include "flow_choice.h"
+#include <engine/flow_choice.h>
 
 #include <ctype.h>
 #include <errno.h>
