@@ -284,14 +284,23 @@ __attribute__((noinline)) static struct ft_flow *find_asker(struct ft_pairs *pai
 	return asker;
 }
 
+static bool share_port(const struct ft_pairs *pairs, const struct ft_flow *one,
+		       const struct ft_flow *other)
+{
+	uint16_t port = ft_groups_member(pairs->groups, one)->port;
+
+	return port != 0 && port == ft_groups_member(pairs->groups, other)->port;
+}
+
 /* The evidence for a pair that stands, after one more answer. */
-static int bits_after(const struct ft_flow *flow, const struct ft_flow *peer, uint32_t psn)
+static int bits_after(const struct ft_pairs *pairs, const struct ft_flow *flow,
+		      const struct ft_flow *peer, uint32_t psn)
 {
 	int bits = flow->half.pair_bits;
 
 	switch (ft_pair_standing(&peer->half, psn)) {
-	case FT_STANDING_NOT_YET:
-		return bits + FT_EVIDENCE_NOT_YET;
+	case FT_STANDING_NOT_YET: /* lost on its way here, or it is in step with the right one */
+		return share_port(pairs, flow, peer) ? bits : bits + FT_EVIDENCE_UNSEEN;
 	case FT_STANDING_OUTSIDE:
 		return bits + FT_EVIDENCE_OUTSIDE;
 	case FT_STANDING_ASKED:
@@ -305,7 +314,7 @@ static int bits_after(const struct ft_flow *flow, const struct ft_flow *peer, ui
 static struct ft_flow *weigh_again(struct ft_pairs *pairs, struct ft_flow *flow, uint32_t psn)
 {
 	struct ft_flow *peer = ft_flow_at(pairs->table, flow->peer);
-	int bits = bits_after(flow, peer, psn);
+	int bits = bits_after(pairs, flow, peer, psn);
 	bool by_port = flow->half.paired_by == FT_PAIRED_SOURCE_PORT;
 
 	if (bits < FT_PAIR_LOST) {
