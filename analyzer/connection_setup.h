@@ -1,9 +1,26 @@
 #pragma once
 
+#include <stdbool.h>
+
 #include <decode/packet.h>
 
 /*
- * The queue pair that a communication management REQ or REP announces at its sender (IBA vol. 1,
- * 12.6.5 and 12.6.8), or 0 if the packet is none of these or does not hold the number.
+ * What a communication management message says of the connection it sets up: REQ and REP, IBA vol. 1,
+ * 12.6.5 and 12.6.8. A connection is named by the number each end gives it.
  */
+enum ft_setup_kind { FT_SETUP_NONE, FT_SETUP_REQUEST, FT_SETUP_REPLY };
+
+struct ft_connection_setup {
+	uint8_t kind;       /* enum ft_setup_kind; NONE: nothing below means anything */
+	bool elsewhere;     /* REQ: the path is not the one between the packet's own addresses */
+	uint32_t local_id;  /* the sender's number of the connection */
+	uint32_t remote_id; /* REP: the receiver's */
+	uint32_t qpn;       /* 24-bit: the sender's queue pair */
+};
+
+/* Read the packet's message. Kind NONE if it is no REQ or REP, or was cut before its last field here. */
+struct ft_connection_setup ft_connection_setup_read(const struct ft_packet *packet,
+						    const uint8_t *frame);
+
+/* The queue pair alone: 0 if the packet is none of these or does not hold the number. */
 uint32_t ft_connection_setup_qpn(const struct ft_packet *packet, const uint8_t *frame);
