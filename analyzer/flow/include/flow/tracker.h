@@ -68,6 +68,7 @@ struct ft_tracker_config {
 	uint64_t flow_timeout_ns; /* silence after which PSNs are taken as they come */
 	uint64_t
 		reorder_ns; /* one-sided view: a hole older than this, with traffic beyond it, was delivered */
+	uint64_t seed; /* of hashes; changes no result */
 };
 #define FT_TRACKER_DEFAULTS                                                                        \
 	{                                                                                          \
@@ -111,5 +112,18 @@ void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow);
 /* The totals as if the run ended here; changes nothing. */
 struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker);
 
-/* PSNs of this half missing so far for which nothing is known. */
-uint64_t ft_tracker_open(const struct ft_tracker *tracker, const struct ft_flow *flow);
+/*
+ * Whether a hole was lost is told to the evidence, and in a step, only when late packets have had time
+ * to come. At the end of a run add what is still undecided, as ft_tracker_totals() counts it, to
+ * (a copy of) the evidence; changes nothing else.
+ */
+void ft_tracker_evidence(const struct ft_tracker *tracker, struct ft_loss_evidence *evidence);
+
+/* What is undecided of one half, if the run ended here. */
+struct ft_unsettled {
+	uint64_t mirror_lost; /* of this half, not yet in any step */
+	uint64_t peer_lost;   /* responses of its peer, likewise */
+	uint64_t open;        /* PSNs missing for which nothing is known */
+};
+struct ft_unsettled ft_tracker_unsettled(const struct ft_tracker *tracker,
+					 const struct ft_flow *flow);

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <flow/half.h>
+
+/* Packet sequence numbers, 24-bit, wrapping; IBA vol. 1, 9.7.1. */
+
+enum {
+	FT_PSN_WINDOW = 1 << 16, /* farther than this from the expected one is another sequence */
+	FT_PSN_HALF = 1 << 23,   /* most that may be outstanding */
+};
+
+static inline uint32_t ft_psn_add(uint32_t psn, uint32_t count)
+{
+	return (psn + count) & 0xffffff;
+}
+
+/* From b to a: -2^23 .. 2^23 - 1; positive if a is newer. */
+static inline int32_t ft_psn_distance(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+/* The newer of two, either of which may be FT_PSN_NONE. */
+static inline uint32_t ft_psn_newest(uint32_t a, uint32_t b)
+{
+	if (a == FT_PSN_NONE || b == FT_PSN_NONE)
+		return a == FT_PSN_NONE ? b : a;
+	return ft_psn_distance(a, b) > 0 ? a : b;
+}
+
+static inline bool ft_psn_within(uint32_t psn, uint32_t from, uint32_t count)
+{
+	return ft_psn_add(psn, 0x1000000 - from) < count;
+}
+
+/* PSNs from `from` up to and including `last` that lie in a range of `count`. */
+static inline uint32_t ft_psn_reached(uint32_t last, uint32_t from, uint32_t count)
+{
+	int32_t reached = last == FT_PSN_NONE ? 0 : ft_psn_distance(last, from) + 1;
+
+	if (reached <= 0)
+		return 0;
+	return (uint32_t)reached < count ? (uint32_t)reached : count;
+}

@@ -1,0 +1,186 @@
+#include "tracker_parts.h"
+
+/*
+ * What becomes of spans. Requests that the peer answered for were delivered: if they never passed
+ * here, the mirror lost them. Nothing is decided before late packets had time to come.
+ */
+
+/* PSNs that this half used after the range. */
+static uint32_t beyond(uint32_t next_psn, const struct ft_span *span)
+{
+	int32_t distance;
+
+	if (next_psn == FT_PSN_NONE)
+		return 0;
+	distance = ft_psn_distance(next_psn, ft_psn_add(span->from, span->count));
+	return distance > 0 ? (uint32_t)distance : 0;
+}
+
+/* Without the peer in view: a receiver would have asked for what is missing, and the sender gone back. */
+static bool went_on(const struct ft_tracker *tracker, uint32_t next_psn, uint64_t now_ns,
+		    const struct ft_span *span)
+{
+	uint32_t since = beyond(next_psn, span);
+
+	return since >= FT_WENT_ON_PSNS ||
+	       (since >= FT_SETTLE_PSNS &&
+		ft_elapsed(now_ns, span->ts_ns) >= tracker->config.reorder_ns);
+}
+
+static bool is_answered(const struct ft_flow *flow)
+{
+	return flow->peer != 0 && flow->half.acked != FT_PSN_NONE;
+}
+
+static struct ft_finding judge_requests(const struct ft_tracker *tracker,
+					const struct ft_flow *flow, const struct ft_span *span)
+{
+	const struct ft_half *half = &flow->half;
+	uint32_t lost;
+
+	if (half->service == FT_UC)
+		return (struct ft_finding){ .open = span->count };
+	lost = ft_psn_reached(half->acked, span->from, span->count);
+	if (!is_answered(flow) && went_on(tracker, half->next_psn, flow->last_ns, span))
+		lost = span->count;
+	return (struct ft_finding){ .lost = lost, .open = span->count - lost };
+}
+
+/* What a span comes to if nothing more is seen. */
+struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				const struct ft_span *span)
+{
+	const struct ft_half *half = &flow->half;
+	uint32_t after;
+
+	switch (span->kind) {
+	case FT_SPAN_AHEAD:
+		after = half->acked == FT_PSN_NONE
+				? 0
+				: ft_psn_reached(half->acked, half->next_psn, FT_PSN_WINDOW);
+		return (struct ft_finding){ .lost = after };
+	case FT_SPAN_AWAITED:
+	case FT_SPAN_ASKED_AGAIN:
+		return (struct ft_finding){
+			.lost = flow->peer == 0
+					? 0
+					: ft_psn_reached(half->acked, span->from, span->count),
+		};
+	case FT_SPAN_SKIPPED:
+		if (went_on(tracker, half->answered, flow->last_ns, span))
+			return (struct ft_finding){ .lost = span->count };
+		return (struct ft_finding){ .open = span->count };
+	default:
+		return judge_requests(tracker, flow, span);
+	}
+}
+
+void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
+		    const struct ft_flow *flow, const struct ft_span *span,
+		    struct ft_finding finding)
+{
+	totals->mirror_lost += finding.lost;
+	if (span->kind == FT_SPAN_HOLE)
+		totals->lost_by_gap += finding.lost;
+	else
+		totals->lost_by_ack += finding.lost;
+	totals->gaps_open += finding.open;
+	if (evidence == NULL)
+		return;
+	if (finding.lost != 0)
+		ft_loss_hole(evidence, span->frame, finding.lost);
+	if (flow->half.service == FT_UC)
+		evidence->uncertain += finding.open;
+}
+
+static void settle(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
+		   struct ft_step *step)
+{
+	struct ft_finding finding = ft_judge_span(tracker, flow, span);
+	uint32_t number = ft_flow_number(tracker->table, flow);
+
+	ft_add_finding(&tracker->totals, tracker->evidence, flow, span, finding);
+	if (step == NULL || finding.lost == 0)
+		return;
+	if (ft_span_is_answer(span)) {
+		step->answers_lost += finding.lost;
+		step->answers_flow = span->kind == FT_SPAN_SKIPPED ? number : flow->peer;
+	} else {
+		step->mirror_lost += finding.lost;
+		step->lost_flow = number;
+	}
+}
+
+static void settle_first(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
+{
+	uint32_t number = flow->half.spans;
+
+	settle(tracker, flow, ft_span_at(&tracker->spans, number), step);
+	ft_spans_remove(&tracker->spans, &flow->half, number);
+}
+
+void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
+		 struct ft_step *step)
+{
+	if (ft_spans_append(&tracker->spans, &flow->half, span) != 0)
+		return;
+	if (flow->half.spans != 0) {
+		settle_first(tracker, flow, step);
+		ft_spans_append(&tracker->spans, &flow->half, span);
+	} else {
+		settle(tracker, flow, span, step);
+	}
+}
+
+static bool is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow,
+		    const struct ft_span *span, uint64_t now_ns)
+{
+	const struct ft_half *half = &flow->half;
+	uint64_t age = span->ts_ns == UINT64_MAX ? UINT64_MAX : ft_elapsed(now_ns, span->ts_ns);
+	bool answered = ft_psn_reached(half->acked, span->from, span->count) == span->count;
+
+	switch (span->kind) {
+	case FT_SPAN_AHEAD:
+		return false;
+	case FT_SPAN_AWAITED:
+	case FT_SPAN_ASKED_AGAIN:
+		return answered && beyond(half->next_psn, span) >= FT_SETTLE_PSNS &&
+		       age >= tracker->config.reorder_ns;
+	case FT_SPAN_SKIPPED:
+		return beyond(half->answered, span) >= FT_SETTLE_PSNS &&
+		       age >= tracker->config.reorder_ns;
+	default:
+		if (beyond(half->next_psn, span) < FT_SETTLE_PSNS)
+			return false;
+		if (answered || half->service == FT_UC)
+			return age >= FT_SETTLE_NS;
+		return !is_answered(flow) && went_on(tracker, half->next_psn, now_ns, span) &&
+		       age >= tracker->config.reorder_ns;
+	}
+}
+
+void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, uint64_t now_ns,
+		    struct ft_step *step)
+{
+	while (flow->half.spans != 0 &&
+	       is_ripe(tracker, flow, ft_span_at(&tracker->spans, flow->half.spans), now_ns))
+		settle_first(tracker, flow, step);
+}
+
+void ft_settle_seen(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t number, uint32_t psn,
+		    uint32_t count, struct ft_step *step)
+{
+	struct ft_span rest = *ft_span_at(&tracker->spans, number);
+
+	rest.count = ft_spans_take(&tracker->spans, &flow->half, number, psn, count);
+	if (rest.count == 0)
+		return;
+	rest.from = ft_psn_add(psn, count);
+	settle(tracker, flow, &rest, step);
+}
+
+void ft_settle_all(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
+{
+	while (flow->half.spans != 0)
+		settle_first(tracker, flow, step);
+}

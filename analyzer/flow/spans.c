@@ -1,0 +1,112 @@
+#include "spans.h"
+
+#include "psn.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+int ft_spans_create(struct ft_spans *spans, uint32_t capacity)
+{
+	void *nodes = mmap(NULL, capacity * sizeof *spans->nodes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (nodes == MAP_FAILED)
+		return -ENOMEM;
+	*spans = (struct ft_spans){ .nodes = nodes, .capacity = capacity };
+	return 0;
+}
+
+void ft_spans_destroy(struct ft_spans *spans)
+{
+	munmap(spans->nodes, spans->capacity * sizeof *spans->nodes);
+}
+
+static uint32_t take_node(struct ft_spans *spans, const struct ft_half *half)
+{
+	uint32_t number = spans->free;
+
+	if (half->span_count == FT_SPANS_PER_HALF)
+		return 0;
+	if (number != 0)
+		spans->free = ft_span_at(spans, number)->next;
+	else if (spans->used < spans->capacity)
+		number = ++spans->used;
+	return number;
+}
+
+static void link_behind(struct ft_spans *spans, uint32_t before, uint32_t number)
+{
+	struct ft_span *span = ft_span_at(spans, number);
+	struct ft_span *left = ft_span_at(spans, before);
+
+	span->prev = before;
+	span->next = left->next;
+	ft_span_at(spans, left->next)->prev = number;
+	left->next = number;
+}
+
+uint32_t ft_spans_insert(struct ft_spans *spans, struct ft_half *half, uint32_t number,
+			 const struct ft_span *span)
+{
+	uint32_t made = take_node(spans, half);
+
+	if (made == 0)
+		return 0;
+	*ft_span_at(spans, made) = *span;
+	link_behind(spans, number, made);
+	half->span_count++;
+	return made;
+}
+
+uint32_t ft_spans_append(struct ft_spans *spans, struct ft_half *half, const struct ft_span *span)
+{
+	uint32_t made;
+
+	if (half->spans != 0)
+		return ft_spans_insert(spans, half, ft_span_at(spans, half->spans)->prev, span);
+	made = take_node(spans, half);
+	if (made == 0)
+		return 0;
+	*ft_span_at(spans, made) = *span;
+	ft_span_at(spans, made)->next = ft_span_at(spans, made)->prev = made;
+	half->spans = made;
+	half->span_count = 1;
+	return made;
+}
+
+void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t number)
+{
+	struct ft_span *span = ft_span_at(spans, number);
+
+	if (half->spans == number)
+		half->spans = span->next == number ? 0 : span->next;
+	ft_span_at(spans, span->prev)->next = span->next;
+	ft_span_at(spans, span->next)->prev = span->prev;
+	half->span_count--;
+	span->next = spans->free;
+	spans->free = number;
+}
+
+uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t number, uint32_t psn,
+		       uint32_t count)
+{
+	struct ft_span *span = ft_span_at(spans, number);
+	uint32_t before = ft_psn_add(psn, 0x1000000 - span->from);
+	uint32_t left = span->count - before;
+	struct ft_span behind = *span;
+
+	behind.count = left > count ? left - count : 0;
+	behind.from = ft_psn_add(psn, left - behind.count);
+	if (before == 0 && behind.count == 0) {
+		ft_spans_remove(spans, half, number);
+	} else if (before == 0) {
+		span->from = behind.from;
+		span->count = behind.count;
+	} else {
+		span->count = before;
+		if (behind.count != 0 && ft_spans_insert(spans, half, number, &behind) == 0)
+			return behind.count;
+	}
+	return 0;
+}

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <flow/half.h>
+
+/*
+ * PSN ranges that are not accounted for, kept in a pool that all half-connections share. Those of
+ * one half form a ring in order of appearance; struct ft_half holds the number of the first.
+ */
+
+enum ft_span_kind {
+	FT_SPAN_HOLE,    /* requests that never passed, shown by a later request */
+	FT_SPAN_IMPLIED, /* likewise, shown by an answer; half.next_psn has moved on */
+	FT_SPAN_AHEAD,   /* answered for beyond half.next_psn; always the last of its ring */
+	FT_SPAN_AWAITED, /* READ responses and ATOMIC ACKNOWLEDGEs that the peer owes this half */
+	FT_SPAN_ASKED_AGAIN, /* likewise, and the request was sent again */
+	FT_SPAN_SKIPPED, /* READ responses of this half that never passed; the peer is not known */
+};
+
+struct ft_span {
+	uint32_t next, prev; /* in the ring; numbers from 1 */
+	uint32_t from;       /* 24-bit PSN */
+	uint32_t count;      /* PSNs, up to 2^23 */
+	uint32_t begin;      /* responses: PSN of the request; holes: where the message began */
+	uint32_t kind;       /* enum ft_span_kind */
+	uint64_t frame;      /* that showed it */
+	uint64_t ts_ns;
+};
+static_assert(sizeof(struct ft_span) == 40, "a million of them");
+
+static inline bool ft_span_is_answer(const struct ft_span *span)
+{
+	return span->kind >= FT_SPAN_AWAITED;
+}
+
+enum { FT_SPANS_PER_HALF = 255 };
+
+struct ft_spans {
+	struct ft_span *nodes;
+	uint32_t capacity, used;
+	uint32_t free; /* first of those given back, chained by next; 0: none */
+};
+
+/* 0 or -ENOMEM. Address space is reserved, memory is touched as spans come into use. */
+int ft_spans_create(struct ft_spans *spans, uint32_t capacity);
+void ft_spans_destroy(struct ft_spans *spans);
+
+static inline struct ft_span *ft_span_at(const struct ft_spans *spans, uint32_t number)
+{
+	return &spans->nodes[number - 1];
+}
+
+/* A copy of *span at the end of the half's ring; 0 if the half has as many as it may, or the pool is empty. */
+uint32_t ft_spans_append(struct ft_spans *spans, struct ft_half *half, const struct ft_span *span);
+
+/* Likewise, behind `number` of the same ring. */
+uint32_t ft_spans_insert(struct ft_spans *spans, struct ft_half *half, uint32_t number,
+			 const struct ft_span *span);
+
+void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t number);
+
+/*
+ * Take `count` PSNs from `psn`, which lies in the range, out of it: it shrinks, goes, or is cut in two.
+ * Returns the PSNs of the second piece if there is no room for it: they are no longer remembered.
+ */
+uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t number, uint32_t psn,
+		       uint32_t count);

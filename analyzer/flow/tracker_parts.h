@@ -1,0 +1,108 @@
+#pragma once
+
+#include <stddef.h>
+
+#include <decode/opcode.h>
+#include <flow/tracker.h>
+
+#include "operation.h"
+#include "pairs.h"
+#include "psn.h"
+#include "spans.h"
+
+/* What the files of the tracker share. */
+
+enum {
+	FT_SETTLE_PSNS = 64,    /* a hole is not decided before the sequence went this far on .. */
+	FT_SETTLE_NS = 1000000, /* .. and for this long: packets of two mirror ports may cross */
+	FT_SILENT_NS = 1000000, /* a requester that waited this long was waiting for an answer */
+	FT_WENT_ON_PSNS = 1024, /* one-sided: more than is on its way before a NAK comes back */
+};
+
+struct ft_tracker {
+	struct ft_tracker_config config;
+	struct ft_flow_table *table;
+	struct ft_loss_evidence *evidence;
+	struct ft_pairs *pairs;
+	struct ft_spans spans;
+	struct ft_tracker_totals totals; /* what is final */
+};
+
+/* One packet on its way through the tracker. */
+struct ft_moment {
+	struct ft_flow *flow;
+	const struct ft_observed *observed;
+	const struct ft_operation *operation;
+	struct ft_step *step;
+};
+
+static inline struct ft_flow *ft_tracker_peer(const struct ft_tracker *tracker,
+					      const struct ft_flow *flow)
+{
+	return flow->peer == 0 ? NULL : ft_flow_at(tracker->table, flow->peer);
+}
+
+static inline bool ft_is_acked(const struct ft_half *half, uint32_t psn)
+{
+	return half->acked != FT_PSN_NONE && ft_psn_distance(psn, half->acked) <= 0;
+}
+
+/* Time from then to now; 0 if either is not known or it went backwards. */
+static inline uint64_t ft_elapsed(uint64_t now_ns, uint64_t then_ns)
+{
+	return now_ns == UINT64_MAX || then_ns == UINT64_MAX || now_ns < then_ns ? 0
+										 : now_ns - then_ns;
+}
+
+/* requests.c: the payload of a First or Middle is the path MTU. */
+void ft_learn_mtu(struct ft_half *half, const struct ft_moment *moment);
+
+/* requests.c: a request of a reliable or unreliable connection. */
+void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* requests.c: `count` PSNs from `from` that the peer owes responses for; `begin`: of the request. */
+void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct ft_flow *requester,
+	      uint32_t from, uint32_t count, uint32_t begin);
+
+/* answers.c */
+void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment);
+void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* What a span comes to. */
+struct ft_finding {
+	uint32_t lost; /* by the mirror */
+	uint32_t open; /* by whom is not known */
+};
+
+/* settle.c: if nothing more is seen. */
+struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				const struct ft_span *span);
+
+/* settle.c: count it; `evidence` may be NULL. */
+void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
+		    const struct ft_flow *flow, const struct ft_span *span,
+		    struct ft_finding finding);
+
+/* settle.c: remember a span; makes room by settling the half's oldest. */
+void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
+		 struct ft_step *step);
+
+/* settle.c: decide the oldest spans of a half if they are ripe; `now_ns`: of a packet that is not sent again. */
+void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, uint64_t now_ns,
+		    struct ft_step *step);
+
+/* settle.c: take `count` PSNs from psn out of a span of the half. */
+void ft_settle_seen(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t number, uint32_t psn,
+		    uint32_t count, struct ft_step *step);
+
+/* settle.c: decide all spans of a half as if the run ended; `step` may be NULL. */
+void ft_settle_all(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step);
+
+/* tracker.c: two halves were found to be one connection: what either has answered counts for the other. */
+void ft_meet(struct ft_flow *flow, struct ft_flow *peer);
+
+/* tracker_totals.c: traffic whose reverse is missing although the transport requires one. */
+bool ft_is_lonely(const struct ft_flow *flow);
+
+/* tracker.c: forget all transport state of a half but who it is, settling what is open. */
+void ft_restart(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step);

@@ -1,0 +1,80 @@
+#include "tracker_parts.h"
+
+/* What the run would come to if it ended here. */
+
+enum { LONELY_PACKETS = 4 }; /* fewer may have been sent to nobody, or lost with their answers */
+
+struct sum {
+	const struct ft_tracker *tracker;
+	struct ft_tracker_totals totals;
+	struct ft_loss_evidence *evidence; /* or NULL */
+	uint64_t halves;                   /* that have a peer */
+};
+
+static void add_spans(struct sum *sum, const struct ft_flow *flow)
+{
+	uint32_t number = flow->half.spans;
+
+	for (unsigned i = 0; i < flow->half.span_count; i++) {
+		const struct ft_span *span = ft_span_at(&sum->tracker->spans, number);
+
+		ft_add_finding(&sum->totals, sum->evidence, flow, span,
+			       ft_judge_span(sum->tracker, flow, span));
+		number = span->next;
+	}
+}
+
+bool ft_is_lonely(const struct ft_flow *flow)
+{
+	const struct ft_half *half = &flow->half;
+
+	if (flow->peer != 0 || (half->service != FT_RC && half->service != FT_XRC))
+		return false;
+	return half->answered != FT_PSN_NONE || flow->packets >= LONELY_PACKETS;
+}
+
+static bool add_flow(void *context, const struct ft_flow *flow)
+{
+	struct sum *sum = context;
+
+	add_spans(sum, flow);
+	sum->totals.one_sided += ft_is_lonely(flow);
+	sum->halves += flow->peer != 0;
+	return true;
+}
+
+struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker)
+{
+	struct sum sum = { .tracker = tracker, .totals = tracker->totals };
+
+	ft_flow_each(tracker->table, add_flow, &sum);
+	sum.totals.paired += sum.halves / 2;
+	return sum.totals;
+}
+
+void ft_tracker_evidence(const struct ft_tracker *tracker, struct ft_loss_evidence *evidence)
+{
+	struct sum sum = { .tracker = tracker, .evidence = evidence };
+
+	ft_flow_each(tracker->table, add_flow, &sum);
+}
+
+struct ft_unsettled ft_tracker_unsettled(const struct ft_tracker *tracker,
+					 const struct ft_flow *flow)
+{
+	struct ft_unsettled unsettled = { 0 };
+	uint32_t number = flow->half.spans;
+
+	for (unsigned i = 0; i < flow->half.span_count; i++) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+		struct ft_finding finding = ft_judge_span(tracker, flow, span);
+
+		if (ft_span_is_answer(span) && span->kind != FT_SPAN_SKIPPED)
+			unsettled.peer_lost += finding.lost;
+		else
+			unsettled.mirror_lost += finding.lost;
+		unsettled.open += finding.open;
+		number = span->next;
+	}
+	return unsettled;
+}
