@@ -1,0 +1,38 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What the verdict may rest on (docs/coverage.md): was enough of the traffic seen and decided to say
+ * that there was no violation, and how large a one could have gone unseen all the same.
+ */
+
+/* RDMA frames from one tenant to another. */
+struct ft_covered_pair {
+	const char *from, *to;
+	uint64_t judged, undecided;
+};
+
+struct ft_covered {
+	uint64_t judged, undecided; /* RDMA frames of the whole capture */
+	double share_seen;          /* of those that crossed; < 0: nothing allows an estimate */
+	const struct ft_covered_pair *pairs;
+	size_t pair_count;
+	double min_coverage; /* share that must be seen, and of that decided, for `compliant` */
+};
+
+enum { FT_COVERAGE_TEXT = 256 }; /* room for a sentence of the calls below */
+
+/*
+ * May the verdict be `compliant`? If not, `because` says what is missing: "120 of 318 RDMA frames
+ * could not be judged", to stand after "no violation was seen, but ".
+ */
+bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT]);
+
+/*
+ * In packets per million of one tenant pair: a violation by fewer could have gone unseen with 95 %.
+ * 0 when nothing is unseen. `because` names the pair and says why.
+ */
+double ft_coverage_could_hide(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT]);

@@ -1,0 +1,154 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "coverage.h"
+
+#define MOST 3
+
+static const struct row {
+	const char *what;
+	struct ft_covered covered;
+	struct ft_covered_pair pairs[MOST];
+	bool enough;
+	double could_hide; /* packets per million */
+	const char *lacking, *hidden;
+} rows[] = {
+	{ "a whole capture",
+	  { .judged = 1000, .share_seen = 1, .min_coverage = 0.99 },
+	  { { "red", "red", 900, 0 }, { "red", "blue", 100, 0 } },
+	  true,
+	  0,
+	  "",
+	  "all frames seen were judged and none shows a loss" },
+	{ "nothing tells of loss: three in the frames of the smallest pair",
+	  { .judged = 1000, .share_seen = -1, .min_coverage = 0.99 },
+	  { { "red", "red", 900, 0 }, { "red", "blue", 100, 0 } },
+	  true,
+	  30000,
+	  "",
+	  "from red to blue 100 frames judged, nothing tells how many were lost" },
+	{ "no more can hide than was lost",
+	  { .judged = 1000, .share_seen = 0.995, .min_coverage = 0.99 },
+	  { { "red", "red", 900, 0 }, { "red", "blue", 100, 0 } },
+	  true,
+	  5000,
+	  "",
+	  "from red to blue 100 frames judged, about 0.5 % of all frames lost" },
+	{ "six in ten lost",
+	  { .judged = 1000, .share_seen = 0.4, .min_coverage = 0.99 },
+	  { { "red", "red", 1000, 0 } },
+	  false,
+	  3000,
+	  "about 60 % of the RDMA frames that crossed are not in the capture",
+	  "from red to red 1000 frames judged, about 60 % of all frames lost" },
+	{ "six in ten lost are enough for him who says so",
+	  { .judged = 1000, .share_seen = 0.4, .min_coverage = 0.4 },
+	  { { "red", "red", 1000, 0 } },
+	  true,
+	  3000,
+	  "",
+	  "from red to red 1000 frames judged, about 60 % of all frames lost" },
+	{ "undecided frames may all be the violation",
+	  { .judged = 999, .undecided = 1, .share_seen = 1, .min_coverage = 0.99 },
+	  { { "red", "red", 999, 1 } },
+	  true,
+	  1000,
+	  "",
+	  "from red to red 999 frames judged, 1 undecided" },
+	{ "too many undecided",
+	  { .judged = 900, .undecided = 100, .share_seen = 1, .min_coverage = 0.99 },
+	  { { "red", "red", 900, 100 } },
+	  false,
+	  100000,
+	  "100 of 1000 RDMA frames could not be judged",
+	  "from red to red 900 frames judged, 100 undecided" },
+	{ "a pair that is dark is not hidden behind a bright one",
+	  { .judged = 9990, .undecided = 10, .share_seen = 1, .min_coverage = 0.99 },
+	  { { "red", "red", 9990, 0 }, { "red", "blue", 0, 10 } },
+	  false,
+	  1e6,
+	  "10 of 10 RDMA frames from red to blue could not be judged",
+	  "from red to blue 0 frames judged, 10 undecided" },
+	{ "a pair without RDMA frames hides nothing",
+	  { .judged = 10, .share_seen = 1, .min_coverage = 0.99 },
+	  { { "red", "red", 10, 0 }, { "red", "blue", 0, 0 } },
+	  true,
+	  0,
+	  "",
+	  "all frames seen were judged and none shows a loss" },
+	{ "three frames exclude nothing",
+	  { .judged = 3, .share_seen = -1, .min_coverage = 0.99 },
+	  { { "red", "red", 3, 0 } },
+	  true,
+	  1e6,
+	  "",
+	  "from red to red 3 frames judged, nothing tells how many were lost" },
+	{ "nothing judged",
+	  { .share_seen = -1, .min_coverage = 0 },
+	  { { 0 } },
+	  false,
+	  0,
+	  "no RDMA frame could be judged",
+	  "no RDMA frame was seen" },
+	{ "exactly enough",
+	  { .judged = 99, .undecided = 1, .share_seen = 0.99, .min_coverage = 0.99 },
+	  { { "red", "red", 99, 1 } },
+	  true,
+	  20000,
+	  "",
+	  "from red to red 99 frames judged, 1 undecided, about 1 % of all frames lost" },
+};
+
+static void the_verdict_needs_what_was_seen_and_what_was_decided(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct row *row = &rows[i];
+		struct ft_covered covered = row->covered;
+		char lacking[FT_COVERAGE_TEXT] = "", hidden[FT_COVERAGE_TEXT] = "";
+		double share;
+
+		covered.pairs = row->pairs;
+		while (covered.pair_count < MOST && row->pairs[covered.pair_count].from != NULL)
+			covered.pair_count++;
+		if (ft_coverage_enough(&covered, lacking) != row->enough ||
+		    strcmp(lacking, row->lacking) != 0)
+			fail_msg("%s: \"%s\"", row->what, lacking);
+		share = ft_coverage_could_hide(&covered, hidden);
+		if (fabs(share - row->could_hide) > 1e-6 || strcmp(hidden, row->hidden) != 0)
+			fail_msg("%s: %f, \"%s\"", row->what, share, hidden);
+	}
+}
+
+static void names_as_long_as_they_like_fit(void **state)
+{
+	static char name[4096];
+	const struct ft_covered_pair pair = { name, name, UINT64_MAX / 2, UINT64_MAX / 2 };
+	const struct ft_covered covered = { .judged = UINT64_MAX / 2,
+					    .share_seen = 0.123456789,
+					    .pairs = &pair,
+					    .pair_count = 1,
+					    .min_coverage = 0.1 };
+	char because[FT_COVERAGE_TEXT];
+
+	(void)state;
+	memset(name, 'x', sizeof name - 1);
+	ft_coverage_could_hide(&covered, because);
+	assert_non_null(strstr(because, "of all frames lost"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_verdict_needs_what_was_seen_and_what_was_decided),
+		cmocka_unit_test(names_as_long_as_they_like_fit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
