@@ -1,41 +1,21 @@
 #include "traffic.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <isa-l.h>
+#include "roce_frame.h"
 
 enum {
 	RUN = 4, /* frames of one half-connection in a row */
 	READ_PACKETS = 3,
-	FIRST_QP = 256,
-	ETHERNET = 14,
-	IPV4 = 20,
-	UDP = 8,
-	BTH = 12,
-	RETH = 16,
-	AETH = 4,
-	ICRC = 4,
-	BEFORE_BTH = ETHERNET + IPV4 + UDP,
-	FRAME_MAX = BEFORE_BTH + BTH + RETH + AETH + 4096 + ICRC,
+	ANSWER_DELAY = 64,    /* runs until the other direction has its own */
 	START_S = 1795219200, /* 2026-11-21T00:00:00Z, when the maps of the bench are in force */
 	FRAME_GAP_NS = 100,
+	LIVES_PER_DAY = 144,
+	NO_FLOW = -1,
 };
 
-enum opcode {
-	WRITE_FIRST = 0x06,
-	WRITE_MIDDLE = 0x07,
-	WRITE_LAST = 0x08,
-	WRITE_ONLY = 0x0a,
-	READ_REQUEST = 0x0c,
-	READ_FIRST = 0x0d,
-	READ_MIDDLE = 0x0e,
-	READ_LAST = 0x0f,
-	READ_ONLY = 0x10,
-	ACKNOWLEDGE = 0x11,
-};
+#define DAY_NS UINT64_C(86400000000000)
 
 /* What one side of a connection has sent so far. */
 struct half {
@@ -44,208 +24,87 @@ struct half {
 	uint32_t answered; /* PSN behind the last of its requests that the peer has answered */
 	uint32_t read_psn, read_msn; /* of its request that the peer has to answer with data */
 	bool reading;
-};
-
-struct packet {
-	enum opcode opcode;
-	uint32_t psn;
-	uint32_t length; /* RETH */
-	uint32_t msn;    /* AETH */
+	uint32_t sent; /* frames, of any kind */
+	uint32_t flow; /* whose state this is */
 };
 
 struct writer {
 	FILE *file;
 	const struct traffic *traffic;
-	struct half *halves;
-	uint64_t written, random;
-	uint8_t payload[2 * 4096];
+	struct half *halves; /* of the flows alive: flow % traffic->flows */
+	uint64_t made, lost;
+	uint64_t runs;
+	int64_t waiting[ANSWER_DELAY]; /* flows whose peers have a run to come */
+	uint64_t random, mirror_random;
+	uint32_t losing; /* frames of the current burst still to lose */
+	uint8_t payload[2 * PAYLOAD_MAX];
 };
 
-static uint64_t mixed(uint64_t x)
+static struct half *half_of(struct writer *writer, uint32_t flow)
 {
-	x += 0x9e3779b97f4a7c15u;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-	return x ^ x >> 31;
+	return &writer->halves[flow % writer->traffic->flows];
 }
 
-static uint64_t next_random(struct writer *writer)
+static uint64_t now_ns(const struct writer *writer)
 {
-	return mixed(writer->random++);
+	const struct traffic *traffic = writer->traffic;
+
+	return traffic->day == 0
+		       ? writer->made * FRAME_GAP_NS
+		       : (uint64_t)((double)writer->made / (double)traffic->day * (double)DAY_NS);
 }
 
-static uint8_t *put16(uint8_t *b, uint32_t value)
+/* Bursts of equal length, with gaps between them that know nothing of each other. */
+static bool loses(struct writer *writer)
 {
-	b[0] = (uint8_t)(value >> 8);
-	b[1] = (uint8_t)value;
-	return b + 2;
-}
+	double loss = writer->traffic->loss, burst = writer->traffic->burst;
+	double chance = loss / (loss + burst * (1 - loss));
 
-static uint8_t *put24(uint8_t *b, uint32_t value)
-{
-	b[0] = (uint8_t)(value >> 16);
-	return put16(b + 1, value);
-}
-
-static uint8_t *put32(uint8_t *b, uint32_t value)
-{
-	return put16(put16(b, value >> 16), value);
-}
-
-static bool has_reth(enum opcode opcode)
-{
-	return opcode == WRITE_FIRST || opcode == WRITE_ONLY || opcode == READ_REQUEST;
-}
-
-static bool has_aeth(enum opcode opcode)
-{
-	return opcode == READ_FIRST || opcode == READ_LAST || opcode == READ_ONLY ||
-	       opcode == ACKNOWLEDGE;
-}
-
-static bool has_payload(enum opcode opcode)
-{
-	return opcode != READ_REQUEST && opcode != ACKNOWLEDGE;
-}
-
-static uint32_t size_of_headers(enum opcode opcode)
-{
-	uint32_t size = BTH;
-
-	if (has_reth(opcode))
-		size += RETH;
-	if (has_aeth(opcode))
-		size += AETH;
-	return size;
-}
-
-static uint16_t ip_checksum(const uint8_t *ip)
-{
-	uint32_t sum = 0;
-
-	for (int i = 0; i < IPV4; i += 2)
-		sum += (uint32_t)(ip[i] << 8 | ip[i + 1]);
-	while (sum >> 16 != 0)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~sum;
-}
-
-/* IBA vol. 1, 9.3.1: CRC-32 over eight ones, the IP header and what follows; fields that change on the way are ones. */
-static uint32_t icrc_of(const uint8_t *ip, uint32_t size)
-{
-	uint8_t head[8 + IPV4 + UDP + BTH];
-	uint8_t *masked = head + 8;
-
-	memset(head, 0xff, 8);
-	memcpy(masked, ip, IPV4 + UDP + BTH);
-	masked[1] = masked[8] = masked[10] = masked[11] = 0xff;
-	masked[IPV4 + 6] = masked[IPV4 + 7] = 0xff;
-	masked[IPV4 + UDP + 4] = 0xff;
-	return crc32_gzip_refl(crc32_gzip_refl(0, head, sizeof head), ip + IPV4 + UDP + BTH,
-			       size - IPV4 - UDP - BTH);
-}
-
-struct ends {
-	uint32_t from, to; /* nodes */
-	uint32_t partition;
-	uint16_t port;
-};
-
-/* Half-connections 2n and 2n + 1 are the two directions of connection n. */
-static struct ends ends_of(const struct site *site, uint32_t flow)
-{
-	uint64_t random = mixed(0x5eed000000000000u + flow / 2);
-	uint32_t partition = (uint32_t)(random % site->partitions);
-	uint32_t first = (uint32_t)(random >> 16) % site->members;
-	uint32_t second =
-		(first + 1 + (uint32_t)(random >> 36) % (site->members - 1)) % site->members;
-
-	return (struct ends){
-		.from = site_node(site, partition, flow % 2 == 0 ? first : second),
-		.to = site_node(site, partition, flow % 2 == 0 ? second : first),
-		.partition = partition,
-		.port = (uint16_t)(0xc000 | random >> 50),
-	};
-}
-
-static uint8_t *put_lower_headers(uint8_t *b, const struct ends *ends, uint32_t ip_size,
-				  uint32_t psn)
-{
-	uint8_t *ip = b + ETHERNET;
-
-	site_mac(ends->to, b);
-	site_mac(ends->from, b + 6);
-	put16(b + 12, 0x0800);
-	put32(ip, 0x45680000 | ip_size);   /* DSCP 26, ECT(0) */
-	put32(ip + 4, psn << 16 | 0x4000); /* do not fragment */
-	put32(ip + 8, 0x40110000);
-	put32(ip + 12, site_ip(ends->from));
-	put32(ip + 16, site_ip(ends->to));
-	put16(ip + 10, ip_checksum(ip));
-	b = put16(ip + IPV4, ends->port);
-	b = put16(b, 4791);
-	b = put16(b, ip_size - IPV4);
-	return put16(b, 0);
-}
-
-/* The bytes of a frame, whole; returns their number. */
-static uint32_t build(const struct writer *writer, uint32_t flow, const struct packet *packet,
-		      uint8_t *frame)
-{
-	struct ends ends = ends_of(writer->traffic->site, flow);
-	uint32_t payload = has_payload(packet->opcode) ? writer->traffic->payload : 0;
-	uint32_t size = size_of_headers(packet->opcode) + payload;
-	uint8_t *b = put_lower_headers(frame, &ends, IPV4 + UDP + size + ICRC, packet->psn);
-	uint32_t icrc;
-
-	b = put16(b, (uint32_t)packet->opcode << 8 | 0x40); /* MigReq as adapters set it */
-	b = put16(b, 0x8000u | site_base(ends.partition));
-	b = put32(b, FIRST_QP + (flow ^ 1));
-	b = put32(b, (packet->opcode == WRITE_LAST ? 0x80000000 : 0) | (packet->psn & 0xffffff));
-	if (has_reth(packet->opcode)) {
-		b = put32(put32(b, 0x7f00 + flow), packet->psn << 12);
-		b = put32(put32(b, 0x1000 + flow), packet->length);
-	}
-	if (has_aeth(packet->opcode)) {
-		*b++ = 0x1f; /* ACK without credit information */
-		b = put24(b, packet->msn);
-	}
-	memcpy(b, writer->payload + (packet->psn * 64 & 4095), payload);
-	b += payload;
-	icrc = icrc_of(frame + ETHERNET, IPV4 + UDP + size);
-	for (int i = 0; i < ICRC; i++)
-		*b++ = (uint8_t)(icrc >> 8 * i);
-	return BEFORE_BTH + size + ICRC;
+	if (loss == 0)
+		return false;
+	if (writer->losing == 0 &&
+	    (double)(mixed(writer->mirror_random++) >> 11) * 0x1p-53 < chance)
+		writer->losing = writer->traffic->burst;
+	if (writer->losing == 0)
+		return false;
+	writer->losing--;
+	return true;
 }
 
 static void put_record(struct writer *writer, const uint8_t *frame, uint32_t size)
 {
 	uint32_t slice = writer->traffic->slice;
-	uint64_t ns = writer->written * FRAME_GAP_NS;
+	uint64_t ns = now_ns(writer);
 	uint32_t kept = slice != 0 && slice < size ? slice : size;
 	uint32_t record[4] = { (uint32_t)(START_S + ns / 1000000000), (uint32_t)(ns % 1000000000),
 			       kept, size };
 
 	fwrite(record, sizeof record, 1, writer->file);
 	fwrite(frame, kept, 1, writer->file);
-	writer->written++;
 }
 
-static void send(struct writer *writer, uint32_t flow, const struct packet *packet)
+static void send(struct writer *writer, uint32_t flow, struct packet packet)
 {
 	uint8_t frame[FRAME_MAX];
 
-	if (writer->written < writer->traffic->frames)
-		put_record(writer, frame, build(writer, flow, packet, frame));
+	packet.ip_id = half_of(writer, flow)->sent++;
+	packet.payload = writer->payload + (packet.psn * 64 & (PAYLOAD_MAX - 1));
+	packet.payload_size = writer->traffic->payload;
+	if (writer->made == writer->traffic->frames)
+		return;
+	if (loses(writer))
+		writer->lost++;
+	else
+		put_record(writer, frame, roce_frame(writer->traffic->site, flow, &packet, frame));
+	writer->made++;
 }
 
 static void send_request(struct writer *writer, uint32_t flow, enum opcode opcode, uint32_t length,
 			 uint32_t psns)
 {
-	struct half *half = &writer->halves[flow];
+	struct half *half = half_of(writer, flow);
 
-	send(writer, flow,
-	     &(struct packet){ .opcode = opcode, .psn = half->psn, .length = length });
+	send(writer, flow, (struct packet){ .opcode = opcode, .psn = half->psn, .length = length });
 	half->psn += psns;
 	half->messages += opcode != WRITE_FIRST && opcode != WRITE_MIDDLE;
 }
@@ -261,25 +120,30 @@ static bool is_mtu(uint32_t payload)
 	return payload >= 256;
 }
 
+static uint32_t read_packets(const struct writer *writer)
+{
+	return is_mtu(writer->traffic->payload) ? READ_PACKETS : 1;
+}
+
 static void send_read_answer(struct writer *writer, uint32_t flow)
 {
 	static const enum opcode opcodes[READ_PACKETS] = { READ_FIRST, READ_MIDDLE, READ_LAST };
-	struct half *peer = &writer->halves[flow ^ 1];
-	uint32_t packets = is_mtu(writer->traffic->payload) ? READ_PACKETS : 1;
+	struct half *peer = half_of(writer, flow ^ 1);
+	uint32_t packets = read_packets(writer);
 
 	for (uint32_t i = 0; i < packets; i++)
 		send(writer, flow,
-		     &(struct packet){ .opcode = packets == 1 ? READ_ONLY : opcodes[i],
-				       .psn = peer->read_psn + i,
-				       .msn = peer->read_msn });
+		     (struct packet){ .opcode = packets == 1 ? READ_ONLY : opcodes[i],
+				      .psn = peer->read_psn + i,
+				      .msn = peer->read_msn });
 	peer->reading = false;
 	peer->answered = peer->read_psn + packets;
 }
 
 static void send_read(struct writer *writer, uint32_t flow)
 {
-	struct half *half = &writer->halves[flow];
-	uint32_t packets = is_mtu(writer->traffic->payload) ? READ_PACKETS : 1;
+	struct half *half = half_of(writer, flow);
+	uint32_t packets = read_packets(writer);
 
 	half->reading = true;
 	half->read_psn = half->psn;
@@ -290,27 +154,27 @@ static void send_read(struct writer *writer, uint32_t flow)
 /* What the peer has waited for, if anything; returns frames sent. */
 static uint32_t send_answer(struct writer *writer, uint32_t flow)
 {
-	struct half *peer = &writer->halves[flow ^ 1];
+	struct half *peer = half_of(writer, flow ^ 1);
 
 	if (peer->reading) {
 		send_read_answer(writer, flow);
-		return is_mtu(writer->traffic->payload) ? READ_PACKETS : 1;
+		return read_packets(writer);
 	}
 	if (peer->answered == peer->psn)
 		return 0;
 	peer->answered = peer->psn;
 	send(writer, flow,
-	     &(struct packet){
-		     .opcode = ACKNOWLEDGE, .psn = peer->psn - 1, .msn = peer->messages });
+	     (struct packet){ .opcode = ACKNOWLEDGE, .psn = peer->psn - 1, .msn = peer->messages });
 	return 1;
 }
 
 /* One answer if one is due, then writes: half of them of several packets, and one run in eight with a read. */
-static void send_run(struct writer *writer, uint32_t flow, unsigned choice)
+static void send_run(struct writer *writer, uint32_t flow)
 {
+	unsigned choice = (unsigned)(mixed(writer->random++) >> 61);
 	uint32_t sent = send_answer(writer, flow);
 
-	if (choice == 0 && !writer->halves[flow].reading && sent < RUN) {
+	if (choice == 0 && !half_of(writer, flow)->reading && sent < RUN) {
 		send_read(writer, flow);
 		sent++;
 	}
@@ -324,6 +188,51 @@ static void send_run(struct writer *writer, uint32_t flow, unsigned choice)
 		send_write(writer, flow);
 }
 
+static void start_half(struct writer *writer, uint32_t flow)
+{
+	uint32_t psn = (uint32_t)mixed(flow) & 0xffffff;
+
+	*half_of(writer, flow) = (struct half){ .psn = psn, .answered = psn, .flow = flow };
+}
+
+/* The first flow that is alive; each lives for a LIVES_PER_DAYth of a day. */
+static uint32_t first_alive(const struct writer *writer)
+{
+	const struct traffic *traffic = writer->traffic;
+	uint64_t connections = traffic->flows / 2;
+
+	if (traffic->day == 0)
+		return 0;
+	return (uint32_t)(2 * (connections * LIVES_PER_DAY * writer->made / traffic->day));
+}
+
+static uint32_t choose_flow(struct writer *writer)
+{
+	uint32_t flows = writer->traffic->flows, first = first_alive(writer);
+	uint32_t flow = first + (uint32_t)(mixed(writer->random++) % flows);
+
+	if (writer->traffic->in_turn)
+		flow = first + (uint32_t)(2 * writer->runs % flows);
+	if (half_of(writer, flow)->flow != flow) {
+		start_half(writer, flow & ~1u);
+		start_half(writer, flow | 1);
+	}
+	return flow;
+}
+
+/* A run, and the run that answers an earlier one. */
+static void send_runs(struct writer *writer)
+{
+	uint32_t flow = choose_flow(writer);
+	int64_t *waiting = &writer->waiting[writer->runs++ % ANSWER_DELAY];
+	uint32_t answering = (uint32_t)*waiting ^ 1;
+
+	if (*waiting != NO_FLOW && half_of(writer, answering)->flow == answering)
+		send_run(writer, answering);
+	*waiting = flow;
+	send_run(writer, flow);
+}
+
 static void put_file_header(FILE *file)
 {
 	const uint32_t header[6] = { 0xa1b23c4d, 4 << 16 | 2, 0, 0, 262144, 1 };
@@ -331,39 +240,36 @@ static void put_file_header(FILE *file)
 	fwrite(header, sizeof header, 1, file);
 }
 
-static void start_halves(struct writer *writer)
+static void start(struct writer *writer, FILE *file, const struct traffic *traffic)
 {
-	for (uint32_t flow = 0; flow < writer->traffic->flows; flow++) {
-		uint32_t psn = (uint32_t)mixed(flow) & 0xffffff;
-
-		writer->halves[flow] = (struct half){ .psn = psn, .answered = psn };
-	}
+	*writer = (struct writer){ .file = file, .traffic = traffic, .mirror_random = 1u << 30 };
 	for (size_t i = 0; i < sizeof writer->payload; i++)
 		writer->payload[i] = (uint8_t)mixed(i);
+	for (int i = 0; i < ANSWER_DELAY; i++)
+		writer->waiting[i] = NO_FLOW;
 }
 
-int traffic_write(FILE *file, const struct traffic *traffic)
+int traffic_write(FILE *file, const struct traffic *traffic, uint64_t *lost)
 {
-	struct writer *writer = calloc(1, sizeof *writer);
+	struct writer *writer = malloc(sizeof *writer);
 	int error = 0;
 
 	if (writer == NULL)
 		return -ENOMEM;
-	*writer = (struct writer){ .file = file, .traffic = traffic };
+	start(writer, file, traffic);
 	writer->halves = calloc(traffic->flows, sizeof *writer->halves);
 	if (writer->halves == NULL) {
 		free(writer);
 		return -ENOMEM;
 	}
-	start_halves(writer);
+	for (uint32_t flow = 0; flow < traffic->flows; flow++)
+		start_half(writer, flow);
 	put_file_header(file);
-	while (writer->written < traffic->frames && !ferror(file)) {
-		uint64_t random = next_random(writer);
-
-		send_run(writer, (uint32_t)(random % traffic->flows), (unsigned)(random >> 61));
-	}
+	while (writer->made < traffic->frames && !ferror(file))
+		send_runs(writer);
 	if (ferror(file) || fflush(file) != 0)
 		error = -EIO;
+	*lost = writer->lost;
 	free(writer->halves);
 	free(writer);
 	return error;

@@ -1,0 +1,169 @@
+#include "roce_frame.h"
+
+#include <string.h>
+
+#include <isa-l.h>
+
+enum {
+	ETHERNET = 14,
+	IPV4 = 20,
+	UDP = 8,
+	BTH = 12,
+	RETH = 16,
+	AETH = 4,
+	ICRC = 4,
+	BEFORE_BTH = ETHERNET + IPV4 + UDP,
+};
+
+uint64_t mixed(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15u;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+static uint8_t *put16(uint8_t *b, uint32_t value)
+{
+	b[0] = (uint8_t)(value >> 8);
+	b[1] = (uint8_t)value;
+	return b + 2;
+}
+
+static uint8_t *put24(uint8_t *b, uint32_t value)
+{
+	b[0] = (uint8_t)(value >> 16);
+	return put16(b + 1, value);
+}
+
+static uint8_t *put32(uint8_t *b, uint32_t value)
+{
+	return put16(put16(b, value >> 16), value);
+}
+
+static bool has_reth(enum opcode opcode)
+{
+	return opcode == WRITE_FIRST || opcode == WRITE_ONLY || opcode == READ_REQUEST;
+}
+
+static bool has_aeth(enum opcode opcode)
+{
+	return opcode == READ_FIRST || opcode == READ_LAST || opcode == READ_ONLY ||
+	       opcode == ACKNOWLEDGE;
+}
+
+static bool has_payload(enum opcode opcode)
+{
+	return opcode != READ_REQUEST && opcode != ACKNOWLEDGE;
+}
+
+static uint32_t size_of_headers(enum opcode opcode)
+{
+	uint32_t size = BTH;
+
+	if (has_reth(opcode))
+		size += RETH;
+	if (has_aeth(opcode))
+		size += AETH;
+	return size;
+}
+
+static uint16_t ip_checksum(const uint8_t *ip)
+{
+	uint32_t sum = 0;
+
+	for (int i = 0; i < IPV4; i += 2)
+		sum += (uint32_t)(ip[i] << 8 | ip[i + 1]);
+	while (sum >> 16 != 0)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+/* IBA vol. 1, 9.3.1: CRC-32 over eight ones, the IP header and what follows; fields that change on the way are ones. */
+static uint32_t icrc_of(const uint8_t *ip, uint32_t size)
+{
+	uint8_t head[8 + IPV4 + UDP + BTH];
+	uint8_t *masked = head + 8;
+
+	memset(head, 0xff, 8);
+	memcpy(masked, ip, IPV4 + UDP + BTH);
+	masked[1] = masked[8] = masked[10] = masked[11] = 0xff;
+	masked[IPV4 + 6] = masked[IPV4 + 7] = 0xff;
+	masked[IPV4 + UDP + 4] = 0xff;
+	return crc32_gzip_refl(crc32_gzip_refl(0, head, sizeof head), ip + IPV4 + UDP + BTH,
+			       size - IPV4 - UDP - BTH);
+}
+
+struct ends {
+	uint32_t from, to; /* nodes */
+	uint32_t partition;
+	uint16_t port;
+};
+
+static struct ends ends_of(const struct site *site, uint32_t flow)
+{
+	uint64_t random = mixed(0x5eed000000000000u + flow / 2);
+	uint32_t partition = (uint32_t)(random % site->partitions);
+	uint32_t first = (uint32_t)(random >> 16) % site->members;
+	uint32_t second =
+		(first + 1 + (uint32_t)(random >> 36) % (site->members - 1)) % site->members;
+
+	return (struct ends){
+		.from = site_node(site, partition, flow % 2 == 0 ? first : second),
+		.to = site_node(site, partition, flow % 2 == 0 ? second : first),
+		.partition = partition,
+		.port = (uint16_t)(0xc000 | random >> 50),
+	};
+}
+
+static uint8_t *put_lower_headers(uint8_t *b, const struct ends *ends, uint32_t ip_size,
+				  uint32_t ip_id)
+{
+	uint8_t *ip = b + ETHERNET;
+
+	site_mac(ends->to, b);
+	site_mac(ends->from, b + 6);
+	put16(b + 12, 0x0800);
+	put32(ip, 0x45680000 | ip_size);     /* DSCP 26, ECT(0) */
+	put32(ip + 4, ip_id << 16 | 0x4000); /* do not fragment */
+	put32(ip + 8, 0x40110000);
+	put32(ip + 12, site_ip(ends->from));
+	put32(ip + 16, site_ip(ends->to));
+	put16(ip + 10, ip_checksum(ip));
+	b = put16(ip + IPV4, ends->port);
+	b = put16(b, 4791);
+	b = put16(b, ip_size - IPV4);
+	return put16(b, 0);
+}
+
+uint32_t roce_frame(const struct site *site, uint32_t flow, const struct packet *packet,
+		    uint8_t frame[FRAME_MAX])
+{
+	struct ends ends = ends_of(site, flow);
+	uint32_t payload = has_payload(packet->opcode) ? packet->payload_size : 0;
+	uint32_t size = size_of_headers(packet->opcode) + payload;
+	uint8_t *b = put_lower_headers(frame, &ends, IPV4 + UDP + size + ICRC, packet->ip_id);
+	uint32_t icrc;
+
+	b = put16(b, (uint32_t)packet->opcode << 8 | 0x40); /* MigReq as adapters set it */
+	b = put16(b, 0x8000u | site_base(ends.partition));
+	b = put32(b, FIRST_QP + (flow ^ 1));
+	b = put32(b, (packet->opcode == WRITE_LAST ? 0x80000000 : 0) | (packet->psn & 0xffffff));
+	if (has_reth(packet->opcode)) {
+		b = put32(put32(b, 0x7f00 + flow), packet->psn << 12);
+		b = put32(put32(b, 0x1000 + flow), packet->length);
+	}
+	if (has_aeth(packet->opcode)) {
+		*b++ = 0x1f; /* ACK without credit information */
+		b = put24(b, packet->msn);
+	}
+	if (payload > 0) {
+		memcpy(b, packet->payload, payload);
+		put32(b, packet->psn & 0xffffff);
+		b += payload;
+	}
+	icrc = icrc_of(frame + ETHERNET, IPV4 + UDP + size);
+	for (int i = 0; i < ICRC; i++)
+		*b++ = (uint8_t)(icrc >> 8 * i);
+	return BEFORE_BTH + size + ICRC;
+}

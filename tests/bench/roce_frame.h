@@ -1,0 +1,48 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "site.h"
+
+/* One RoCEv2 frame over IPv4 of a reliable connection, with right checksums and ICRC. */
+
+enum {
+	FRAME_HEADERS_MAX = 14 + 20 + 8 + 12 + 16 + 4,
+	PAYLOAD_MAX = 4096,
+	FRAME_MAX = FRAME_HEADERS_MAX + PAYLOAD_MAX + 4,
+	FIRST_QP = 256,
+};
+
+enum opcode {
+	WRITE_FIRST = 0x06,
+	WRITE_MIDDLE = 0x07,
+	WRITE_LAST = 0x08,
+	WRITE_ONLY = 0x0a,
+	READ_REQUEST = 0x0c,
+	READ_FIRST = 0x0d,
+	READ_MIDDLE = 0x0e,
+	READ_LAST = 0x0f,
+	READ_ONLY = 0x10,
+	ACKNOWLEDGE = 0x11,
+};
+
+struct packet {
+	enum opcode opcode;
+	uint32_t psn;
+	uint32_t length;        /* RETH */
+	uint32_t msn;           /* AETH */
+	uint32_t ip_id;         /* its lower 16 bits: a counter of the sending queue pair */
+	const uint8_t *payload; /* its PSN goes in front; opcodes without one leave it out */
+	uint32_t payload_size;  /* a multiple of 4 */
+};
+
+/*
+ * The bytes of a packet of half-connection `flow`, whole; returns their number. 2n and 2n + 1 are the two
+ * directions of connection n, which joins two nodes of one partition.
+ */
+uint32_t roce_frame(const struct site *site, uint32_t flow, const struct packet *packet,
+		    uint8_t frame[FRAME_MAX]);
+
+/* Invented, but the same in every run. */
+uint64_t mixed(uint64_t x);
