@@ -1,0 +1,593 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include <partition/check.h>
+
+#include "suspects.h"
+
+#define R(name) (1u << FT_RULE_SPOOF_##name)
+
+enum {
+	SEND_ONLY = 0x04,
+	WRITE_ONLY = 0x0a,
+	WRITE_MIDDLE = 0x07,
+	ACKNOWLEDGE = 0x11,
+	UD_SEND_ONLY = 0x64,
+	CNP = 0x81,
+	ACCESS_ERROR = 0x62,
+	FIRST_PSN = 1000,
+	START_NS = 1000000000,
+	US = 1000,
+	MS = 1000000,
+};
+
+/* Two hosts, A and B, with everything that watches them. */
+struct wire {
+	struct ft_flow_table *table;
+	struct ft_suspects *suspects;
+	struct ft_suspicion suspicion; /* of the packet sent last */
+	uint64_t now_ns, frame;
+};
+
+static int set_up(void **state)
+{
+	static struct wire wire;
+
+	wire = (struct wire){ .now_ns = START_NS };
+	assert_int_equal(ft_flow_table_create(&wire.table, 1024, 7), 0);
+	assert_int_equal(ft_suspects_create(&wire.suspects, wire.table), 0);
+	*state = &wire;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct wire *wire = *state;
+
+	ft_suspects_destroy(wire->suspects);
+	ft_flow_table_destroy(wire->table);
+	return 0;
+}
+
+static struct ft_flow *flow_of(struct wire *wire, bool from_b, uint32_t dest_qp)
+{
+	struct ft_flow_key key = {
+		.dest_qp = dest_qp,
+		.vni = FT_FLOW_NO_VNI,
+		.base = FT_FLOW_ANY_BASE,
+		.vlan = FT_FLOW_ANY_VLAN,
+	};
+
+	key.src[15] = from_b ? 2 : 1;
+	key.dst[15] = from_b ? 1 : 2;
+	return ft_flow_find_or_create(wire->table, &key, ft_flow_hash(wire->table, &key),
+				      wire->now_ns);
+}
+
+/* A's request number `nth` of its connection to queue pair 17 of B, as a healthy sender makes it. */
+static struct ft_observed request(uint32_t nth)
+{
+	return (struct ft_observed){
+		.has = FT_OBSERVED_BTH | FT_OBSERVED_ETH | FT_OBSERVED_IP | FT_OBSERVED_IPV4 |
+		       FT_OBSERVED_UDP | FT_OBSERVED_PAYLOAD | FT_OBSERVED_CONTENT |
+		       FT_OBSERVED_WHOLE,
+		.pair = 99,
+		.content = 0x10000001u * (nth + 1),
+		.payload = 64,
+		.psn = (FIRST_PSN + nth) & 0xffffff,
+		.dest_qp = 17,
+		.pkey = 0xffff,
+		.sport = 50000,
+		.ip_id = (uint16_t)(300 + nth),
+		.smac = { 2, 0, 0, 0, 0, 1 },
+		.opcode = SEND_ONLY,
+		.ttl = 64,
+		.dscp = 26,
+	};
+}
+
+static uint32_t send_as(struct wire *wire, bool from_b, struct ft_observed observed, uint32_t what)
+{
+	struct ft_flow *flow = flow_of(wire, from_b, observed.dest_qp);
+	struct ft_step step = { .what = what };
+
+	wire->now_ns += 10 * US;
+	observed.ts_ns = wire->now_ns;
+	observed.frame = ++wire->frame;
+	if (flow->packets == 0) {
+		step.what |= FT_STEP_RESTART;
+		flow->first_base = observed.pkey & 0x7fff;
+	}
+	ft_suspects_step(wire->suspects, flow, &observed, &step, &wire->suspicion);
+	flow->packets++;
+	flow->last_ns = observed.ts_ns;
+	return wire->suspicion.rules;
+}
+
+/* The rules that the packet breaks. */
+static uint32_t send(struct wire *wire, struct ft_observed observed, uint32_t what)
+{
+	return send_as(wire, false, observed, what);
+}
+
+/* Requests 0 .. count - 1, none of which may be held against their sender. */
+static void talk(struct wire *wire, uint32_t count)
+{
+	for (uint32_t nth = 0; nth < count; nth++)
+		assert_int_equal(send(wire, request(nth), FT_STEP_NEW), 0);
+}
+
+enum { SETTLED = 20 };
+
+static void another_request_under_a_psn_that_passed_is_a_conflict(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1);
+
+	talk(wire, SETTLED);
+	other.opcode = WRITE_ONLY;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+	assert_int_equal(wire->suspicion.strange, FT_STRANGE_CONTENT);
+	assert_false(wire->suspicion.grave);
+}
+
+static void the_same_request_again_is_a_retransmission(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed again;
+
+	talk(wire, SETTLED);
+	for (uint32_t nth = SETTLED - 5; nth < SETTLED; nth++) {
+		again = request(nth);
+		again.has |= FT_OBSERVED_ACK_REQUEST;
+		again.ip_id = (uint16_t)(400 + nth);
+		assert_int_equal(send(wire, again, FT_STEP_RETRANSMITTED), 0);
+	}
+}
+
+static void memory_that_changed_may_be_sent_again_until_it_is_answered(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1);
+
+	talk(wire, SETTLED);
+	other.content ^= 0x5a5a5a5a;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), 0);
+	other.content ^= 0xa5a50000;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED | FT_STEP_BEHIND),
+			 R(PSN_CONFLICT));
+}
+
+static void a_conflict_across_the_wrap_is_seen(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(0);
+
+	for (uint32_t nth = 0; nth < SETTLED; nth++) {
+		other = request(nth);
+		other.psn = (0xffffff - SETTLED + 3 + nth) & 0xffffff;
+		assert_int_equal(send(wire, other, FT_STEP_NEW), 0);
+	}
+	other = request(SETTLED - 4);
+	other.psn = 0xffffff;
+	other.opcode = WRITE_ONLY;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+}
+
+static void a_connection_set_up_anew_repeats_psns(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t length = 1; length < 2 * SETTLED; length++) {
+		struct ft_flow *flow = flow_of(wire, false, 17);
+
+		flow->packets = 0; /* the first of these connections is the first of the flow */
+		talk(wire, length);
+		for (uint32_t nth = 0; nth < length + 3; nth++) {
+			struct ft_observed other = request(nth);
+
+			other.opcode = WRITE_ONLY;
+			other.content = ~other.content;
+			assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), 0);
+		}
+	}
+}
+
+static void what_is_long_ago_is_not_compared(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1);
+
+	talk(wire, SETTLED);
+	wire->now_ns += UINT64_C(11000000000);
+	other.opcode = WRITE_ONLY;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), 0);
+}
+
+static void a_read_of_many_psns_does_not_stand_for_older_ones(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed later = request(SETTLED - 2 + 4096);
+
+	talk(wire, SETTLED);
+	later.opcode = WRITE_ONLY;
+	assert_int_equal(send(wire, request(SETTLED + 8192), FT_STEP_NEW), 0);
+	assert_int_equal(send(wire, later, FT_STEP_REORDERED), 0);
+}
+
+static void a_conflict_from_another_looking_sender_is_grave(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1);
+
+	talk(wire, SETTLED);
+	other.content ^= 0x5a5a5a5a;
+	other.sport = 4791;
+	other.ttl = 63;
+	other.smac[5] = 9;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED) & R(PSN_CONFLICT),
+			 R(PSN_CONFLICT));
+	assert_true(wire->suspicion.grave);
+}
+
+static void the_own_packet_after_an_injected_one_is_not_blamed(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed injected = request(SETTLED);
+
+	talk(wire, SETTLED);
+	injected.opcode = WRITE_ONLY;
+	injected.ttl = 128;
+	injected.sport = 4791;
+	assert_int_equal(send(wire, injected, FT_STEP_NEW), R(SENDER_CHANGED));
+	assert_int_equal(send(wire, request(SETTLED), FT_STEP_RETRANSMITTED), 0);
+	assert_int_equal(send(wire, request(SETTLED + 1), FT_STEP_NEW), 0);
+}
+
+static void the_own_packet_shows_the_conflict_if_nothing_else_did(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed injected = request(SETTLED);
+
+	talk(wire, SETTLED);
+	injected.opcode = WRITE_ONLY;
+	injected.sport = 4791;
+	assert_int_equal(send(wire, injected, FT_STEP_NEW), R(SENDER_VARIES));
+	assert_int_equal(send(wire, request(SETTLED), FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+	assert_true(wire->suspicion.grave);
+}
+
+static void a_sender_is_another_one_if_no_path_explains_it(void **state)
+{
+	static const struct {
+		const char *why;
+		uint8_t ttl, dscp, mac;
+		uint16_t sport, ip_id;
+		uint32_t what, rules;
+	} cases[] = {
+		{ "as before", 64, 26, 1, 50000, 321, FT_STEP_NEW, 0 },
+		{ "a router sent it on", 63, 26, 7, 50000, 321, FT_STEP_NEW, 0 },
+		{ "and changed its class", 63, 0, 7, 50000, 321, FT_STEP_NEW, 0 },
+		{ "sprayed", 64, 26, 1, 50001, 321, FT_STEP_NEW, R(SENDER_VARIES) },
+		{ "another path", 62, 26, 7, 50001, 321, FT_STEP_NEW, R(SENDER_VARIES) },
+		{ "another class", 64, 0, 1, 50000, 321, FT_STEP_NEW, R(SENDER_VARIES) },
+		{ "the next hop's spare", 64, 26, 7, 50000, 321, FT_STEP_NEW, R(SENDER_VARIES) },
+		{ "a longer path", 61, 26, 1, 50000, 321, FT_STEP_NEW, R(SENDER_VARIES) },
+		{ "another counter alone", 64, 26, 1, 50000, 40000, FT_STEP_NEW, 0 },
+		{ "a counter that went on", 62, 26, 1, 50001, 700, FT_STEP_NEW, R(SENDER_VARIES) },
+		{ "another counter as well", 62, 26, 1, 50001, 40000, FT_STEP_NEW,
+		  R(SENDER_CHANGED) },
+		{ "a TTL of another system", 128, 26, 1, 50000, 321, FT_STEP_NEW,
+		  R(SENDER_VARIES) },
+		{ "and another port", 128, 26, 1, 50001, 321, FT_STEP_NEW, R(SENDER_CHANGED) },
+		{ "and another MAC", 255, 26, 7, 50000, 321, FT_STEP_NEW, R(SENDER_CHANGED) },
+		{ "and a PSN far off", 128, 26, 1, 50000, 321, FT_STEP_OUTSIDE,
+		  R(SENDER_CHANGED) | R(PSN_WINDOW) },
+		{ "a PSN far off alone", 64, 26, 1, 50000, 321, FT_STEP_OUTSIDE, R(PSN_WINDOW) },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct ft_observed odd = request(SETTLED);
+		uint32_t rules;
+
+		tear_down(state);
+		set_up(state);
+		talk(*state, SETTLED);
+		odd.ttl = cases[i].ttl;
+		odd.dscp = cases[i].dscp;
+		odd.smac[5] = cases[i].mac;
+		odd.sport = cases[i].sport;
+		odd.ip_id = cases[i].ip_id;
+		rules = send(*state, odd, cases[i].what);
+		if (rules != cases[i].rules)
+			fail_msg("%s: rules %x", cases[i].why, rules);
+	}
+}
+
+static void two_viewpoints_of_one_sender_are_one_sender(void **state)
+{
+	struct wire *wire = *state;
+
+	talk(wire, SETTLED);
+	for (uint32_t nth = SETTLED; nth < 2000; nth++) {
+		struct ft_observed seen = request(nth);
+
+		if (nth * 2654435761u >> 30 == 0) { /* the other copy was lost by the mirror */
+			seen.ttl = 63;
+			seen.smac[5] = 7;
+		}
+		assert_int_equal(send(wire, seen, FT_STEP_NEW), 0);
+	}
+}
+
+static void a_sprayed_connection_is_at_most_worth_a_note(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t nth = 0; nth < 5000; nth++) {
+		uint32_t path = (nth * 2654435761u >> 20) % 4;
+		struct ft_observed seen = request(nth);
+
+		seen.sport = (uint16_t)(50000 + path);
+		seen.ttl = (uint8_t)(64 - path);
+		seen.smac[5] = (uint8_t)path;
+		assert_int_equal(send(wire, seen, FT_STEP_NEW) & ~R(SENDER_VARIES), 0);
+	}
+}
+
+static void a_new_look_that_stays_is_the_look(void **state)
+{
+	struct wire *wire = *state;
+
+	talk(wire, SETTLED);
+	for (uint32_t nth = SETTLED; nth < 3 * SETTLED; nth++) {
+		struct ft_observed seen = request(nth);
+		uint32_t rules;
+
+		seen.sport = 50009;
+		rules = send(wire, seen, FT_STEP_NEW);
+		assert_int_equal(rules, nth < SETTLED + 3 ? R(SENDER_VARIES) : 0);
+	}
+}
+
+static void answers_and_notices_may_look_otherwise(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed answer = request(0), notice = request(0);
+
+	talk(wire, SETTLED);
+	answer.opcode = ACKNOWLEDGE;
+	answer.dscp = 48;
+	answer.sport = 1;
+	answer.ip_id = 0;
+	assert_int_equal(send(wire, answer, FT_STEP_ANSWER | FT_STEP_ACK), 0);
+	notice.opcode = CNP;
+	notice.ttl = 255;
+	notice.sport = 0;
+	assert_int_equal(send(wire, notice, FT_STEP_CNP), 0);
+}
+
+static void many_senders_may_talk_to_a_datagram_queue_pair(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t nth = 0; nth < 4 * SETTLED; nth++) {
+		struct ft_observed seen = request(nth / 2);
+
+		seen.opcode = UD_SEND_ONLY;
+		seen.content = nth;
+		seen.ttl = nth % 16 == 15 ? 255 : 64;
+		seen.sport = (uint16_t)(nth % 16 == 15);
+		assert_int_equal(send(wire, seen, FT_STEP_NEW), 0);
+	}
+}
+
+static struct ft_observed refusal(uint32_t nth, uint32_t dest_qp)
+{
+	struct ft_observed nak = request(nth);
+
+	nak.opcode = ACKNOWLEDGE;
+	nak.dest_qp = dest_qp;
+	nak.syndrome = ACCESS_ERROR;
+	nak.has |= FT_OBSERVED_AETH;
+	return nak;
+}
+
+enum { REFUSED = FT_STEP_ANSWER | FT_STEP_NAK };
+
+static void the_third_access_error_in_ten_seconds_is_a_burst(void **state)
+{
+	struct wire *wire = *state;
+
+	assert_int_equal(send_as(wire, true, refusal(1, 5), REFUSED), 0);
+	wire->now_ns += UINT64_C(9000000000);
+	assert_int_equal(send_as(wire, true, refusal(2, 5), REFUSED), 0);
+	assert_int_equal(send_as(wire, true, refusal(3, 5), REFUSED), R(ACCESS_ERRORS));
+	assert_int_equal(wire->suspicion.count, 3);
+	assert_int_equal(send_as(wire, true, refusal(4, 5), REFUSED), R(ACCESS_ERRORS));
+	assert_int_equal(wire->suspicion.count, 4);
+}
+
+static void slow_access_errors_are_no_burst(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t nth = 0; nth < 9; nth++) {
+		assert_int_equal(send_as(wire, true, refusal(nth, 5), REFUSED), 0);
+		wire->now_ns += UINT64_C(5500000000);
+	}
+}
+
+static void one_access_error_said_again_is_one(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t nth = 0; nth < 9; nth++)
+		assert_int_equal(send_as(wire, true, refusal(4, 5), REFUSED), 0);
+}
+
+static void a_job_that_ends_under_its_peers_is_no_burst(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t qp = 20; qp < 40; qp++)
+		for (uint32_t nth = 0; nth < SETTLED; nth++) {
+			struct ft_observed seen = request(nth);
+
+			seen.dest_qp = qp;
+			assert_int_equal(send(wire, seen, FT_STEP_NEW), 0);
+		}
+	for (uint32_t qp = 20; qp < 40; qp++) {
+		struct ft_flow *flow = flow_of(wire, true, 100 + qp);
+
+		flow->peer = ft_flow_number(wire->table, flow_of(wire, false, qp));
+		assert_int_equal(send_as(wire, true, refusal(SETTLED, 100 + qp), REFUSED), 0);
+	}
+}
+
+static void errors_on_one_fresh_connection_after_the_other_are_a_burst(void **state)
+{
+	struct wire *wire = *state;
+	uint32_t rules = 0;
+
+	for (uint32_t qp = 20; qp < 23; qp++) {
+		struct ft_observed probe = request(qp);
+		struct ft_flow *flow;
+
+		probe.dest_qp = qp;
+		send(wire, probe, FT_STEP_NEW);
+		flow = flow_of(wire, true, 100 + qp);
+		flow->peer = ft_flow_number(wire->table, flow_of(wire, false, qp));
+		rules = send_as(wire, true, refusal(qp, 100 + qp), REFUSED);
+	}
+	assert_int_equal(rules, R(ACCESS_ERRORS));
+}
+
+/* `count` first requests to as many queue pairs, `gap_ns` apart; how many broke a rule. */
+static unsigned search(struct wire *wire, uint32_t count, uint64_t gap_ns, uint8_t opcode,
+		       unsigned requests)
+{
+	unsigned found = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct ft_observed probe = request(0);
+
+		probe.dest_qp = 100 + i;
+		probe.opcode = opcode;
+		for (unsigned nth = 0; nth < requests; nth++, probe.psn++)
+			found += send(wire, probe, FT_STEP_NEW) == R(QP_SCAN);
+		wire->now_ns += gap_ns;
+	}
+	return found;
+}
+
+static void unanswered_requests_to_many_queue_pairs_are_a_search(void **state)
+{
+	struct wire *wire = *state;
+
+	send_as(wire, true, request(0), FT_STEP_NEW);
+	assert_true(search(wire, 200, 1 * MS, SEND_ONLY, 1) > 0);
+	assert_true(wire->suspicion.count >= 32);
+}
+
+static void without_the_other_direction_few_are_no_search(void **state)
+{
+	assert_int_equal(search(*state, 200, 1 * MS, SEND_ONLY, 1), 0);
+}
+
+static void queue_pairs_that_are_used_are_not_searched_for(void **state)
+{
+	struct wire *wire = *state;
+
+	send_as(wire, true, request(0), FT_STEP_NEW);
+	assert_int_equal(search(wire, 400, 1 * MS, SEND_ONLY, 2), 0);
+}
+
+static void connections_joined_in_the_middle_are_no_search(void **state)
+{
+	struct wire *wire = *state;
+
+	send_as(wire, true, request(0), FT_STEP_NEW);
+	assert_int_equal(search(wire, 400, 1 * MS, WRITE_MIDDLE, 1), 0);
+}
+
+static void connections_that_begin_together_are_no_search(void **state)
+{
+	struct wire *wire = *state;
+
+	send_as(wire, true, request(0), FT_STEP_NEW);
+	assert_int_equal(search(wire, 300, 0, SEND_ONLY, 1), 0);
+}
+
+static void an_unasked_answer_is_worth_a_note(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed answer = request(0);
+
+	answer.opcode = ACKNOWLEDGE;
+	assert_int_equal(send_as(wire, true, answer, FT_STEP_ANSWER | FT_STEP_UNASKED),
+			 R(UNASKED_RESPONSE));
+}
+
+static void a_suspicion_says_what_it_rests_on(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1);
+	char text[FT_SUSPICION_TEXT], little[20];
+
+	talk(wire, SETTLED);
+	other.opcode = WRITE_ONLY;
+	other.smac[5] = 9;
+	other.ttl = 62;
+	send(wire, other, FT_STEP_RETRANSMITTED);
+	ft_suspicion_text(&wire->suspicion, text, sizeof text);
+	assert_string_equal(text,
+			    "frame 21: source MAC 02:00:00:00:00:09 instead of "
+			    "02:00:00:00:00:01, TTL 62 instead of 64, RC_RDMA_WRITE_ONLY with "
+			    "PSN 1019, under which another request passed before");
+	ft_suspicion_text(&wire->suspicion, little, sizeof little);
+	assert_string_equal(little, "frame 21");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(another_request_under_a_psn_that_passed_is_a_conflict),
+		TEST(the_same_request_again_is_a_retransmission),
+		TEST(memory_that_changed_may_be_sent_again_until_it_is_answered),
+		TEST(a_conflict_across_the_wrap_is_seen),
+		TEST(a_connection_set_up_anew_repeats_psns),
+		TEST(what_is_long_ago_is_not_compared),
+		TEST(a_read_of_many_psns_does_not_stand_for_older_ones),
+		TEST(a_conflict_from_another_looking_sender_is_grave),
+		TEST(the_own_packet_after_an_injected_one_is_not_blamed),
+		TEST(the_own_packet_shows_the_conflict_if_nothing_else_did),
+		TEST(a_sender_is_another_one_if_no_path_explains_it),
+		TEST(two_viewpoints_of_one_sender_are_one_sender),
+		TEST(a_sprayed_connection_is_at_most_worth_a_note),
+		TEST(a_new_look_that_stays_is_the_look),
+		TEST(answers_and_notices_may_look_otherwise),
+		TEST(many_senders_may_talk_to_a_datagram_queue_pair),
+		TEST(the_third_access_error_in_ten_seconds_is_a_burst),
+		TEST(slow_access_errors_are_no_burst),
+		TEST(one_access_error_said_again_is_one),
+		TEST(a_job_that_ends_under_its_peers_is_no_burst),
+		TEST(errors_on_one_fresh_connection_after_the_other_are_a_burst),
+		TEST(unanswered_requests_to_many_queue_pairs_are_a_search),
+		TEST(without_the_other_direction_few_are_no_search),
+		TEST(queue_pairs_that_are_used_are_not_searched_for),
+		TEST(connections_joined_in_the_middle_are_no_search),
+		TEST(connections_that_begin_together_are_no_search),
+		TEST(an_unasked_answer_is_worth_a_note),
+		TEST(a_suspicion_says_what_it_rests_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
