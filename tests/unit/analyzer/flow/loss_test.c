@@ -1,0 +1,352 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <flow/loss.h>
+
+/* Numbers that are the same in every run. */
+static uint64_t random_state;
+
+static uint64_t random_bits(void)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static double random_share(void)
+{
+	return (double)(random_bits() >> 11) / 9007199254740992.0;
+}
+
+static struct ft_loss_evidence evidence, other, whole;
+
+static struct ft_loss_bin total(const struct ft_loss_evidence *of)
+{
+	struct ft_loss_bin sum = { 0 };
+
+	for (uint32_t i = 0; i < of->used; i++) {
+		sum.spaces += of->bins[i].spaces;
+		sum.holes += of->bins[i].holes;
+		sum.silent += of->bins[i].silent;
+	}
+	return sum;
+}
+
+static void every_frame_stays_in_the_bin_of_its_number(void **state)
+{
+	(void)state;
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 10 * FT_LOSS_BINS; frame++)
+		ft_loss_space(&evidence, frame);
+	assert_int_equal(evidence.shift, 4);
+	assert_int_equal(evidence.bins[0].spaces, 15);
+	for (uint32_t i = 1; i + 1 < evidence.used; i++)
+		assert_int_equal(evidence.bins[i].spaces, 16);
+	assert_int_equal(total(&evidence).spaces, 10 * FT_LOSS_BINS);
+	ft_loss_hole(&evidence, UINT64_MAX, 3);
+	ft_loss_silent(&evidence, 1);
+	assert_int_equal(total(&evidence).spaces, 10 * FT_LOSS_BINS);
+	assert_int_equal(evidence.bins[FT_LOSS_BINS - 1].holes, 3);
+	assert_int_equal(evidence.bins[0].silent, 1);
+}
+
+static void tell(struct ft_loss_evidence *to, uint64_t frame, uint64_t what)
+{
+	if (what % 4 == 0)
+		ft_loss_silent(to, frame);
+	else if (what % 64 == 1)
+		ft_loss_start(to, frame);
+	else
+		ft_loss_space(to, frame);
+	if (what % 8 == 3)
+		ft_loss_hole(to, frame, (uint32_t)(what >> 3 & 7));
+}
+
+static void it_does_not_matter_who_saw_which_frame(void **state)
+{
+	struct ft_loss_estimate one, two;
+
+	(void)state;
+	for (uint64_t frames = 100; frames < 300000; frames *= 7) {
+		random_state = frames;
+		ft_loss_init(&evidence);
+		ft_loss_init(&other);
+		ft_loss_init(&whole);
+		for (uint64_t frame = 1; frame <= frames; frame++) {
+			uint64_t what = random_bits();
+
+			/* the second engine sees only frames of the first half */
+			tell(frame < frames / 2 && what >> 63 ? &other : &evidence, frame, what);
+			tell(&whole, frame, what);
+		}
+		ft_loss_merge(&other, &evidence);
+		assert_memory_equal(&other, &whole, sizeof other);
+		ft_loss_estimate(&other, 0, &one);
+		ft_loss_estimate(&whole, 0, &two);
+		assert_int_equal(one.frames, two.frames);
+	}
+}
+
+static const struct row {
+	const char *what;
+	uint64_t spaces, silent, holes, uncertain, counted;
+	struct ft_loss_estimate wanted;
+} rows[] = {
+	{ "nothing at all", 0, 0, 0, 0, 0, { .known = false } },
+	{ "nothing in which a loss would show",
+	  0,
+	  1000,
+	  0,
+	  0,
+	  0,
+	  { .known = false, .seen = 1000 } },
+	{ "all in sequences and whole",
+	  1000,
+	  0,
+	  0,
+	  0,
+	  0,
+	  { .known = true, .bounded = true, .seen = 1000, .share_seen = 1 } },
+	{ "whole: four of the silent could be gone with 1 % (0.3^4 < 0.01)",
+	  700,
+	  300,
+	  0,
+	  0,
+	  0,
+	  { .known = true, .bounded = true, .high = 4, .seen = 1000, .share_seen = 1 } },
+	{ "whole, and hardly a place to see it: ln 0.01 / ln 0.99",
+	  10,
+	  990,
+	  0,
+	  0,
+	  0,
+	  { .known = true, .bounded = true, .high = 459, .seen = 1000, .share_seen = 1 } },
+	{ "all lost frames are proved",
+	  900,
+	  0,
+	  100,
+	  0,
+	  0,
+	  { .known = true,
+	    .bounded = true,
+	    .frames = 100,
+	    .low = 100,
+	    .high = 100,
+	    .seen = 900,
+	    .share_seen = 0.9 } },
+	{ "a counter knows of more",
+	  900,
+	  0,
+	  0,
+	  0,
+	  100,
+	  { .known = true,
+	    .bounded = true,
+	    .frames = 100,
+	    .high = 100,
+	    .seen = 900,
+	    .share_seen = 0.9 } },
+	{ "only a counter knows",
+	  0,
+	  900,
+	  0,
+	  0,
+	  100,
+	  { .known = true,
+	    .bounded = false,
+	    .frames = 100,
+	    .high = 100,
+	    .seen = 900,
+	    .share_seen = 0.9 } },
+	{ "what may have been the fabric widens the bound alone",
+	  900,
+	  0,
+	  0,
+	  7,
+	  0,
+	  { .known = true, .bounded = true, .high = 7, .seen = 900, .share_seen = 1 } },
+};
+
+static void known_evidence_gives_known_bounds(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct row *row = &rows[i];
+		struct ft_loss_estimate got;
+
+		ft_loss_init(&evidence);
+		for (uint64_t n = 0; n < row->spaces; n++)
+			ft_loss_space(&evidence, 1 + n);
+		for (uint64_t n = 0; n < row->silent; n++)
+			ft_loss_silent(&evidence, 1 + n);
+		for (uint64_t n = 0; n < row->holes; n++)
+			ft_loss_hole(&evidence, 1 + n * 9, 1);
+		evidence.uncertain = row->uncertain;
+		ft_loss_estimate(&evidence, row->counted, &got);
+		if (got.known != row->wanted.known || got.bounded != row->wanted.bounded ||
+		    got.frames != row->wanted.frames || got.low != row->wanted.low ||
+		    got.high != row->wanted.high || got.seen != row->wanted.seen ||
+		    fabs(got.share_seen - row->wanted.share_seen) > 1e-9)
+			fail_msg("%s: %llu (%llu..%llu), seen %llu, %f", row->what,
+				 (unsigned long long)got.frames, (unsigned long long)got.low,
+				 (unsigned long long)got.high, (unsigned long long)got.seen,
+				 got.share_seen);
+	}
+}
+
+/*
+ * Drills: a stream of known frames, some of which are dropped, is told as a transport that makes no
+ * mistakes would tell it. Flows send messages of a few packets, each answered by one acknowledgement.
+ */
+enum { FLOWS = 40, FRAMES = 20000, DRILLS = 120, ACK = FLOWS };
+
+static uint8_t stream[FRAMES]; /* the flow, or ACK */
+
+static void make_stream(double ack_share)
+{
+	double packets = (1 - ack_share) / ack_share;
+
+	for (size_t at = 0; at < FRAMES;) {
+		uint8_t flow = (uint8_t)(random_bits() % FLOWS);
+
+		for (double left = -packets * log(1 - random_share()); left > 0 && at < FRAMES;
+		     left--)
+			stream[at++] = flow;
+		if (at < FRAMES)
+			stream[at++] = ACK;
+	}
+}
+
+/* Frames lost in a row, on average `burst`, that come to `share` of all. Returns how many. */
+static uint64_t drop(bool *lost, double share, double burst)
+{
+	double begin = share / (burst * (1 - share)), end = 1 / burst;
+	uint64_t count = 0;
+	bool losing = false;
+
+	for (size_t i = 0; i < FRAMES; i++) {
+		losing = losing ? random_share() >= end : random_share() < begin;
+		if (burst <= 1)
+			losing = random_share() < share;
+		lost[i] = losing;
+		count += losing;
+	}
+	return count;
+}
+
+struct teller {
+	uint32_t missing[FLOWS];
+	bool begun[FLOWS];
+};
+
+static void tell_hole(struct teller *teller, uint8_t flow, uint64_t frame)
+{
+	if (teller->begun[flow] && teller->missing[flow] > 0)
+		ft_loss_hole(&evidence, frame, teller->missing[flow]);
+	teller->missing[flow] = 0;
+}
+
+static void tell_packet(struct teller *teller, uint8_t flow, uint64_t frame)
+{
+	if (teller->begun[flow])
+		ft_loss_space(&evidence, frame);
+	else
+		ft_loss_start(&evidence, frame);
+	tell_hole(teller, flow, frame);
+	teller->begun[flow] = true;
+}
+
+static void tell_stream(const bool *lost)
+{
+	struct teller teller = { 0 };
+	uint64_t frame = 0;
+
+	ft_loss_init(&evidence);
+	for (size_t i = 0; i < FRAMES; i++) {
+		if (lost[i] && stream[i] != ACK)
+			teller.missing[stream[i]]++;
+		if (lost[i])
+			continue;
+		frame++;
+		if (stream[i] != ACK) {
+			tell_packet(&teller, stream[i], frame);
+			continue;
+		}
+		ft_loss_silent(&evidence, frame);
+		if (i > 0 && stream[i - 1] != ACK) /* it answers for the message before it */
+			tell_hole(&teller, stream[i - 1], frame);
+	}
+}
+
+static const struct drill {
+	double ack_share, lost, burst;
+	double off;   /* most that the mean of all estimates may be off, as a share */
+	double width; /* most that the bounds may be apart on average, as a share of the truth */
+} drills[] = {
+	{ 0.10, 0.001, 1, 0.03, 0.50 }, { 0.10, 0.01, 1, 0.01, 0.15 },
+	{ 0.10, 0.1, 1, 0.005, 0.05 },  { 0.10, 0.3, 1, 0.005, 0.035 },
+	{ 0.45, 0.001, 1, 0.07, 1.30 }, { 0.45, 0.01, 1, 0.03, 0.40 },
+	{ 0.45, 0.1, 1, 0.005, 0.14 },  { 0.45, 0.3, 1, 0.005, 0.09 },
+	{ 0.30, 0.01, 5, 0.02, 0.40 },  { 0.30, 0.1, 5, 0.01, 0.15 },
+	{ 0.30, 0.3, 5, 0.01, 0.10 },   { 0.30, 0.01, 20, 0.05, 0.70 },
+	{ 0.30, 0.1, 20, 0.02, 0.25 },  { 0.30, 0.3, 20, 0.02, 0.15 },
+	{ 0.30, 0.1, 100, 0.04, 0.50 }, { 0.30, 0.3, 100, 0.03, 0.30 },
+};
+
+static void the_bounds_hold_the_truth_and_are_narrow(void **state)
+{
+	static bool lost[FRAMES];
+	unsigned all = 0, all_missed = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof drills / sizeof drills[0]; i++) {
+		const struct drill *drill = &drills[i];
+		double off = 0, width = 0;
+		unsigned missed = 0;
+
+		random_state = i;
+		make_stream(drill->ack_share);
+		for (unsigned round = 0; round < DRILLS; round++) {
+			uint64_t truth = drop(lost, drill->lost, drill->burst);
+			struct ft_loss_estimate got;
+
+			tell_stream(lost);
+			ft_loss_estimate(&evidence, 0, &got);
+			missed += truth < got.low || truth > got.high;
+			off += ((double)got.frames - (double)truth) / (double)truth / DRILLS;
+			width += (double)(got.high - got.low) / (double)truth / DRILLS;
+		}
+		all += DRILLS;
+		all_missed += missed;
+		print_message("acks %.2f lost %.3f burst %3.0f: off %+.3f, bounds %.3f apart, %u "
+			      "of %u missed\n",
+			      drill->ack_share, drill->lost, drill->burst, off, width, missed,
+			      DRILLS);
+		assert_true(fabs(off) <= drill->off);
+		assert_true(width <= drill->width);
+		assert_true(missed <= 6);
+	}
+	assert_true(all_missed <= all / 100 + 3 * (unsigned)sqrt(all / 100.0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_frame_stays_in_the_bin_of_its_number),
+		cmocka_unit_test(it_does_not_matter_who_saw_which_frame),
+		cmocka_unit_test(known_evidence_gives_known_bounds),
+		cmocka_unit_test(the_bounds_hold_the_truth_and_are_narrow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
