@@ -58,6 +58,14 @@ class Bench:
             return None
         return name
 
+    def knows(self, verb, option):
+        """Whether this build has an option of a verb; a loud line in the end if not."""
+        done = subprocess.run([self.fabtap, "help", verb], text=True, capture_output=True)
+        if option in done.stdout:
+            return True
+        self.skipped.append(f"fabtap {verb} has no {option}: what needs it is not measured")
+        return False
+
     def progress(self, name, work):
         if sys.stderr.isatty():
             print(f"\r\033[K{name} ...", end="", file=sys.stderr, flush=True)
@@ -85,22 +93,22 @@ class Bench:
 
     # runs
 
-    def run(self, command, output=os.devnull, statuses=(0,)):
+    def run(self, command, output=os.devnull, clock=None):
         done = subprocess.run([self.measure, str(output), *map(str, command)], text=True, capture_output=True)
         try:
             wall, user, system, peak, status = map(int, done.stdout.split())
         except ValueError:
             raise Failure(f"{' '.join(command)}: {done.stderr.strip()}") from None
-        if status not in statuses:
+        if status != 0:
             raise Failure(f"{' '.join(map(str, command))}: exit status {status}: {done.stderr.strip()}")
-        return Run((wall if self.clock == "wall" else user + system) / 1e9, peak)
+        return Run((wall if (clock or self.clock) == "wall" else user + system) / 1e9, peak)
 
-    def against(self, ours, reference, rounds=None, **files):
+    def against(self, ours, reference, rounds=None, clock=None, **files):
         """Our command and a reference, in turn. `output` and `reference_output` take what they print."""
         pairs = []
         for _ in range(rounds or self.rounds):
-            mine = self.run(ours, files.get("output", os.devnull))
-            pairs.append((mine, self.run(reference, files.get("reference_output", os.devnull))))
+            mine = self.run(ours, files.get("output", os.devnull), clock=clock)
+            pairs.append((mine, self.run(reference, files.get("reference_output", os.devnull), clock=clock)))
         return Pair(
             statistics.median(mine.seconds for mine, _ in pairs),
             statistics.median(other.seconds for _, other in pairs),
@@ -108,11 +116,21 @@ class Bench:
             max(mine.peak_kib for mine, _ in pairs),
         )
 
-    def check_audit(self, command, frames):
-        """A fast wrong answer is no answer: every frame counted, and none of them a finding."""
+    def report(self, command):
         output = self.folder / "report"
         self.run([*command, "--json"], output)
-        report = json.loads(output.read_text())
-        if report["capture"]["frames"] != frames or report["verdict"] != "compliant":
-            raise Failure(f"{' '.join(command)}: {report['verdict']} after {report['capture']['frames']} of {frames} "
-                          f"frames: {report['because']}")
+        return json.loads(output.read_text())
+
+    def check_audit(self, command, frames):
+        """A fast wrong answer is no answer: every frame counted, none lost, and none of them a finding."""
+        report = self.report(command)
+        lost = report["coverage"]["frames_lost"]["estimate"]
+        if (report["capture"]["frames"] != frames or report["verdict"] != "compliant" or report["findings"]
+                or lost or report["coverage"]["share_seen"] != 1):
+            raise Failure(f"{' '.join(map(str, command))}: {report['verdict']} after {report['capture']['frames']} of "
+                          f"{frames} frames, {lost} of them lost: {report['because']}")
+
+    def check_same(self, command, other):
+        """Both write the same document."""
+        if self.report(command) != self.report(other):
+            raise Failure(f"{' '.join(map(str, command))} and {' '.join(map(str, other))} report different things")
