@@ -27,7 +27,7 @@ static struct ft_flow *find_requester(struct ft_tracker *tracker, const struct f
 		ft_pairs_answer(tracker->pairs, flow, moment->observed);
 	requester = ft_tracker_peer(tracker, flow);
 	if (requester != NULL && flow->peer != peer)
-		ft_meet(flow, requester);
+		ft_meet(tracker, flow, requester);
 	return requester;
 }
 
@@ -41,10 +41,11 @@ static bool is_in_window(struct ft_tracker *tracker, const struct ft_moment *mom
 
 	if (distance < FT_PSN_WINDOW && distance > -FT_PSN_HALF / 2)
 		return true;
-	if (half->flags & FT_HALF_OUTSIDE && psn == before(half->outside_psn)) {
-		uint32_t next_psn = half->outside_psn;
+	if (half->outside != 0 && psn == before(half->outside & 0xffffff)) {
+		uint32_t next_psn = half->outside & 0xffffff;
 
-		ft_restart(tracker, requester, moment->step);
+		ft_settle_all(tracker, requester, moment->step);
+		ft_forget_requests(half);
 		half->next_psn = next_psn;
 		return true;
 	}
@@ -298,8 +299,10 @@ static void match(struct ft_tracker *tracker, const struct ft_moment *moment,
 	uint32_t psn = moment->observed->psn;
 	uint32_t number;
 
-	if (half->mtu == 0)
+	if (half->mtu == 0 || half->flags & FT_HALF_MTU_GUESSED) {
 		half->mtu = moment->flow->half.mtu;
+		half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
+	}
 	if (half->next_psn != FT_PSN_NONE && psn == half->message_psn)
 		count_span(tracker, moment, requester);
 	if (ft_psn_distance(psn, half->next_psn) >= 0) {

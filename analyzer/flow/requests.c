@@ -8,7 +8,7 @@ enum {
 	MTU_MIN = 256,
 	MTU_MAX = 4096,
 	ADOPT_PACKETS = 3,    /* in a row outside the window: a new sequence */
-	OUTSIDE_SHIFT = 6,    /* of FT_HALF_OUTSIDE */
+	RUN_SHIFT = 24,       /* of half.outside */
 	OUTSIDE_SLACK = 4096, /* a READ of unknown length may lie between */
 };
 
@@ -19,8 +19,10 @@ void ft_learn_mtu(struct ft_half *half, const struct ft_moment *moment)
 	if (moment->operation->part & FT_PART_LAST ||
 	    (moment->observed->has & FT_OBSERVED_PAYLOAD) == 0)
 		return;
-	if (payload >= MTU_MIN && payload <= MTU_MAX && (payload & (payload - 1)) == 0)
+	if (payload >= MTU_MIN && payload <= MTU_MAX && (payload & (payload - 1)) == 0) {
 		half->mtu = (uint16_t)payload;
+		half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
+	}
 }
 
 static uint32_t packets_of(uint32_t length, uint32_t mtu)
@@ -32,12 +34,21 @@ static uint32_t packets_of(uint32_t length, uint32_t mtu)
 	return packets < FT_PSN_HALF ? packets : FT_PSN_HALF - 1;
 }
 
+/* The path MTU; 0: not known. Both directions have the same. */
+static uint32_t mtu_of(const struct ft_tracker *tracker, const struct ft_flow *flow)
+{
+	const struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+
+	if (flow->half.mtu != 0 && (flow->half.flags & FT_HALF_MTU_GUESSED) == 0)
+		return flow->half.mtu;
+	return peer == NULL || peer->half.flags & FT_HALF_MTU_GUESSED ? 0 : peer->half.mtu;
+}
+
 /* PSNs that a request uses; 0: a READ whose responses cannot be counted yet. */
 static uint32_t psns_of(const struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_observed *observed = moment->observed;
-	const struct ft_flow *peer;
-	uint32_t mtu = moment->flow->half.mtu;
+	uint32_t mtu;
 
 	if (moment->operation->kind != FT_MESSAGE_READ)
 		return 1;
@@ -45,11 +56,16 @@ static uint32_t psns_of(const struct ft_tracker *tracker, const struct ft_moment
 		return 0;
 	if (observed->length <= MTU_MIN)
 		return 1;
-	if (mtu == 0) {
-		peer = ft_tracker_peer(tracker, moment->flow);
-		mtu = peer == NULL ? 0 : peer->half.mtu;
-	}
+	mtu = mtu_of(tracker, moment->flow);
 	return mtu == 0 ? 0 : packets_of(observed->length, mtu);
+}
+
+/* Before the halves have met only the newest READs are remembered: the others may be answered unseen. */
+static void make_room(struct ft_tracker *tracker, struct ft_half *half)
+{
+	if (half->span_count >= FT_UNMET_SPANS &&
+	    ft_span_is_answer(ft_span_at(&tracker->spans, half->spans)))
+		ft_spans_remove(&tracker->spans, half, half->spans);
 }
 
 void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct ft_flow *requester,
@@ -65,8 +81,11 @@ void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct
 		.ts_ns = moment->observed->ts_ns,
 	};
 
-	if (requester->peer != 0 && span.count != 0)
-		ft_remember(tracker, requester, &span, moment->step);
+	if (span.count == 0)
+		return;
+	if (requester->peer == 0)
+		make_room(tracker, &requester->half);
+	ft_remember(tracker, requester, &span, moment->step);
 }
 
 static void tell_message(const struct ft_tracker *tracker, const struct ft_moment *moment,
@@ -182,49 +201,54 @@ static void outside(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
-	unsigned run = half->flags >> OUTSIDE_SHIFT;
+	uint32_t run = half->outside >> RUN_SHIFT;
 
-	if (run != 0 && ft_psn_within(psn, half->outside_psn, OUTSIDE_SLACK))
-		run++;
-	else
-		run = 1;
-	if (run == ADOPT_PACKETS) {
-		ft_restart(tracker, moment->flow, moment->step);
+	if (run == 0 || !ft_psn_within(psn, half->outside & 0xffffff, OUTSIDE_SLACK))
+		run = 0;
+	if (++run == ADOPT_PACKETS) {
+		ft_restart(tracker, moment);
 		begin(tracker, moment);
 		return;
 	}
-	half->flags = (uint8_t)((half->flags & (uint8_t)~FT_HALF_OUTSIDE) | run << OUTSIDE_SHIFT);
-	half->outside_psn = ft_psn_add(psn, 1);
+	half->outside = run << RUN_SHIFT | ft_psn_add(psn, 1);
 	moment->step->what |= FT_STEP_OUTSIDE;
 	ft_loss_silent(tracker->evidence, moment->observed->frame);
 }
 
-/*
- * The READ before this request took the PSNs up to here: of the path MTUs the one that says so, or
- * else the largest span that fits, and the rest is a hole.
- */
+/* Of a READ: the most PSNs up to `room` that some path MTU gives it, no smaller than the one guessed. */
+static uint32_t span_that_fits(struct ft_half *half, uint32_t room)
+{
+	uint32_t least = half->flags & FT_HALF_MTU_GUESSED ? half->mtu : MTU_MIN;
+	uint32_t span = 1;
+
+	for (uint32_t mtu = MTU_MAX; mtu >= least; mtu /= 2) {
+		uint32_t packets = packets_of(half->message_bytes, mtu);
+
+		if (packets > room)
+			break;
+		if (packets == room && packets != span) {
+			half->mtu = (uint16_t)mtu;
+			half->flags |= FT_HALF_MTU_GUESSED;
+		}
+		span = packets;
+	}
+	return span;
+}
+
+/* The READ before this request took the PSNs up to here, or what fits and the rest is a hole. */
 static void span_from_next(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
-	uint32_t taken = ft_psn_add(moment->observed->psn, 0x1000000 - half->message_psn);
+	uint32_t room = ft_psn_add(moment->observed->psn, 0x1000000 - half->message_psn);
 	uint32_t known = ft_psn_add(half->next_psn, 0x1000000 - half->message_psn);
-	uint32_t fits = known, mtu = MTU_MAX;
+	uint32_t span = half->message_bytes == 0 ? room : span_that_fits(half, room);
 
 	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
-	if (half->message_bytes == 0)
-		fits = taken;
-	for (; half->message_bytes != 0 && mtu >= MTU_MIN; mtu /= 2) {
-		uint32_t packets = packets_of(half->message_bytes, mtu);
-
-		if (packets > taken)
-			break;
-		if (packets > fits)
-			fits = packets;
-		if (packets == taken && half->mtu == 0 && half->message_bytes > MTU_MAX)
-			half->mtu = (uint16_t)mtu;
+	if (span > known) {
+		ft_await(tracker, moment, moment->flow, half->next_psn, span - known,
+			 half->message_psn);
+		half->next_psn = ft_psn_add(half->message_psn, span);
 	}
-	ft_await(tracker, moment, moment->flow, half->next_psn, fits - known, half->message_psn);
-	half->next_psn = ft_psn_add(half->message_psn, fits);
 	half->message_psn = half->next_psn;
 }
 
@@ -406,7 +430,7 @@ __attribute__((noinline)) static void unexpected(struct ft_tracker *tracker,
 		outside(tracker, moment);
 		return;
 	}
-	half->flags &= (uint8_t)~FT_HALF_OUTSIDE;
+	half->outside = 0;
 	if (distance < 0) {
 		behind(tracker, moment);
 		return;
@@ -426,10 +450,10 @@ __attribute__((noinline)) static void unexpected(struct ft_tracker *tracker,
 void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_half *half = &moment->flow->half;
-	const uint8_t odd = FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK | FT_HALF_OUTSIDE;
+	const uint8_t odd = FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK;
 
 	if (__builtin_expect(half->next_psn != moment->observed->psn || half->spans != 0 ||
-				     (half->flags & odd) != 0,
+				     half->outside != 0 || (half->flags & odd) != 0,
 			     0)) {
 		unexpected(tracker, moment);
 		return;

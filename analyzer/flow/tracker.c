@@ -42,25 +42,48 @@ void ft_tracker_destroy(struct ft_tracker *tracker)
 	free(tracker);
 }
 
-void ft_meet(struct ft_flow *flow, struct ft_flow *peer)
+static bool is_set_up(const struct ft_flow *flow)
 {
-	flow->half.acked = ft_psn_newest(flow->half.acked, peer->half.answered);
-	peer->half.acked = ft_psn_newest(peer->half.acked, flow->half.answered);
+	return flow->half.paired_by == FT_PAIRED_CM || flow->half.paired_by == FT_PAIRED_NCCL;
 }
 
-/* The transport state of a half-connection of which nothing was seen. */
-static void reset(struct ft_half *half)
+/* Responses that came before the halves had met were not looked for: let go of them. */
+static void let_go(struct ft_tracker *tracker, struct ft_half *half)
 {
-	*half = (struct ft_half){
-		.next_psn = FT_PSN_NONE,
-		.acked = FT_PSN_NONE,
-		.answered = FT_PSN_NONE,
-		.answer_next = FT_PSN_NONE,
-		.nak_psn = FT_PSN_NONE,
-		.message_psn = FT_PSN_NONE,
-		.asked_psn = FT_PSN_NONE,
-		.service = half->service,
-	};
+	uint32_t number = half->spans;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+		uint32_t there = ft_psn_reached(half->acked, span->from, span->count);
+		uint32_t next = span->next;
+
+		if (ft_span_is_answer(span) && there != 0)
+			ft_spans_take(&tracker->spans, half, number, span->from, there);
+		number = next;
+	}
+}
+
+/* What the other half has answered so far is for the requests of this one. */
+static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct ft_flow *other)
+{
+	half->acked = ft_psn_newest(half->acked, other->half.answered);
+	if (is_set_up(other))
+		half->flags |= FT_HALF_START_SEEN;
+	let_go(tracker, half);
+}
+
+void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer)
+{
+	meet(tracker, &flow->half, peer);
+	meet(tracker, &peer->half, flow);
+}
+
+void ft_forget_requests(struct ft_half *half)
+{
+	half->next_psn = half->acked = half->nak_psn = FT_PSN_NONE;
+	half->message_psn = half->asked_psn = FT_PSN_NONE;
+	half->message_bytes = half->outside = 0;
+	half->flags &= FT_HALF_ANSWERING | FT_HALF_START_SEEN;
 }
 
 /* The halves part: what is open of either can no longer be answered for. */
@@ -76,10 +99,33 @@ static void part(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_ste
 	ft_pairs_leave(tracker->pairs, flow);
 }
 
-void ft_restart(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
+/* What set-up or a DETH names is known at once. */
+static void enter(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	part(tracker, flow, step);
-	reset(&flow->half);
+	struct ft_flow *flow = moment->flow;
+	struct ft_flow *peer;
+
+	flow->half.service = (uint8_t)ft_opcode_service(moment->observed->opcode);
+	moment->step->what |= FT_STEP_RESTART;
+	ft_pairs_enter(tracker->pairs, flow, moment->observed);
+	peer = ft_tracker_peer(tracker, flow);
+	if (peer != NULL)
+		ft_meet(tracker, flow, peer);
+}
+
+__attribute__((noinline)) void ft_restart(struct ft_tracker *tracker,
+					  const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+
+	if (half->service != UINT8_MAX) {
+		part(tracker, moment->flow, moment->step);
+		ft_forget_requests(half);
+		half->flags = 0;
+		half->mtu = 0;
+		half->answered = half->answer_next = FT_PSN_NONE;
+	}
+	enter(tracker, moment);
 }
 
 void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
@@ -98,23 +144,6 @@ void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow 
 {
 	if (flow->peer != 0)
 		__builtin_prefetch(&ft_flow_at(tracker->table, flow->peer)->half, 1);
-}
-
-/* The first packet of a half-connection, or the first after long silence. */
-__attribute__((noinline)) static void enter(struct ft_tracker *tracker,
-					    const struct ft_moment *moment)
-{
-	struct ft_flow *flow = moment->flow;
-	struct ft_flow *peer;
-
-	if (flow->half.service != UINT8_MAX)
-		ft_restart(tracker, flow, moment->step);
-	flow->half.service = (uint8_t)ft_opcode_service(moment->observed->opcode);
-	moment->step->what |= FT_STEP_RESTART;
-	ft_pairs_enter(tracker->pairs, flow, moment->observed);
-	peer = ft_tracker_peer(tracker, flow);
-	if (peer != NULL)
-		ft_meet(flow, peer);
 }
 
 /* A transport whose PSNs say nothing about loss: UD, RD and DC (many senders share one sequence), unknown ones. */
@@ -154,7 +183,7 @@ void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 				     ft_elapsed(observed->ts_ns, flow->last_ns) >
 					     tracker->config.flow_timeout_ns,
 			     0))
-		enter(tracker, &moment);
+		ft_restart(tracker, &moment);
 	if (!is_connected(service) || moment.operation->role == FT_ROLE_NONE) {
 		pass(tracker, &moment);
 	} else if (moment.operation->role == FT_ROLE_REQUEST) {

@@ -16,6 +16,7 @@ enum {
 	FT_SETTLE_PSNS = 64,    /* a hole is not decided before the sequence went this far on .. */
 	FT_SETTLE_NS = 1000000, /* .. and for this long: packets of two mirror ports may cross */
 	FT_SILENT_NS = 1000000, /* a requester that waited this long was waiting for an answer */
+	FT_UNMET_SPANS = 32,    /* READs remembered of a half whose peer is not known yet */
 	FT_WENT_ON_PSNS = 1024, /* one-sided: more than is on its way before a NAK comes back */
 };
 
@@ -99,10 +100,13 @@ void ft_settle_seen(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t n
 void ft_settle_all(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step);
 
 /* tracker.c: two halves were found to be one connection: what either has answered counts for the other. */
-void ft_meet(struct ft_flow *flow, struct ft_flow *peer);
+void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer);
 
 /* tracker_totals.c: traffic whose reverse is missing although the transport requires one. */
 bool ft_is_lonely(const struct ft_flow *flow);
 
-/* tracker.c: forget all transport state of a half but who it is, settling what is open. */
-void ft_restart(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step);
+/* tracker.c: the half's own requests begin anew; what was open is settled already. */
+void ft_forget_requests(struct ft_half *half);
+
+/* tracker.c: the first packet of a half, or all its transport state begins anew with this one. */
+void ft_restart(struct ft_tracker *tracker, const struct ft_moment *moment);

@@ -28,8 +28,8 @@ enum ft_half_flags {
 	FT_HALF_ANSWERING = 1u << 3,  /* READ response First seen, Last not yet */
 	FT_HALF_SPAN_UNKNOWN =
 		1u << 4, /* the last READ request: how many PSNs it takes is not known yet */
-	FT_HALF_GOING_BACK = 1u << 5, /* sending again what passed before; until a new request */
-	FT_HALF_OUTSIDE = 3u << 6,    /* packets in a row at outside_psn, up to 3 */
+	FT_HALF_GOING_BACK = 1u << 5,  /* sending again what passed before; until a new request */
+	FT_HALF_MTU_GUESSED = 1u << 6, /* mtu is only known not to be smaller */
 };
 
 struct ft_half {
@@ -54,6 +54,7 @@ struct ft_half {
 	uint8_t service; /* enum ft_service of the first packet that was not a CNP; 0xff: none yet */
 	uint8_t span_count;    /* ranges in the list of `spans` */
 	uint32_t answer_first; /* of the READ response being sent, its first; FT_PSN_NONE */
-	uint32_t outside_psn;  /* with FT_HALF_OUTSIDE: where the other sequence would go on */
+	uint32_t
+		outside; /* another sequence: packets of it in a row, << 24, and the PSN it would go on with */
 };
 static_assert(sizeof(struct ft_half) == 64, "a cache line");
