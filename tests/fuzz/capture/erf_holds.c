@@ -15,7 +15,7 @@ void ft_holds(const uint8_t *bytes, size_t size)
 {
 	struct walk walk;
 
-	walk_twice(bytes, size);
+	walk_in_bursts(bytes, size);
 	walk = walk_after(start, sizeof start, bytes, size);
 	assert(walk.opened == 0);
 	assert(walk.frames >= 2 && walk.frames <= 2 + size / 16);

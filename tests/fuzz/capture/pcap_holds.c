@@ -15,7 +15,7 @@ static const uint8_t headers[4][24] = {
 /* Any bytes are a file, and any bytes are records after a good file header: one per 16 bytes at most. */
 void ft_holds(const uint8_t *bytes, size_t size)
 {
-	walk_twice(bytes, size);
+	walk_in_bursts(bytes, size);
 	for (int i = 0; i < 4; i++) {
 		struct walk walk = walk_after(headers[i], sizeof headers[i], bytes, size);
 

@@ -49,10 +49,10 @@ void ft_holds(const uint8_t *bytes, size_t size)
 	struct walk walk;
 
 	assert(file != NULL);
-	walk_twice(bytes, size);
+	walk_in_bursts(bytes, size);
 	walk = walk_after(start, sizeof start, bytes, size);
 	assert(walk.opened == 0 && walk.frames <= size / 16);
-	walk = walk_twice(file, frame_blocks(bytes, size, file));
+	walk = walk_in_bursts(file, frame_blocks(bytes, size, file));
 	assert(walk.opened == 0 && walk.frames <= size);
 	free(file);
 }

@@ -11,6 +11,11 @@
 
 enum { BURST_MAX = 64, CAPTURED_MAX = 262144 };
 
+struct burst {
+	struct ft_frame frames[BURST_MAX];
+	int count;
+};
+
 static uint64_t mix(uint64_t digest, uint64_t value)
 {
 	return (digest ^ value) * 0x9e3779b97f4a7c15u + (digest >> 29);
@@ -48,11 +53,10 @@ static void check_complaint(const struct ft_source_complaint *complaint)
 	assert(strchr(complaint->text, '\n') == NULL);
 }
 
-static void check_input(const struct ft_source_input *known, const struct walk *walk,
-			uint64_t bytes)
+static void check_input(const struct ft_source_input *known, const struct walk *walk)
 {
 	assert(known->frames == walk->frames);
-	assert(known->bytes == bytes);
+	assert(known->bytes == walk->wire);
 	assert(known->first_ts_ns <= known->last_ts_ns);
 	assert(known->link_type_count <= 16);
 	assert((known->link_type_count == 0) == (walk->frames == 0));
@@ -64,14 +68,41 @@ static void check_input(const struct ft_source_input *known, const struct walk *
 		assert(strstr(known->complaint.text, "damaged at byte ") != NULL);
 }
 
-struct walk walk_source(const uint8_t *bytes, size_t size, int room)
+/* Look at frames as late as they are readable: right before the call that ends it. */
+static void look_at(struct walk *walk, const struct burst *burst)
+{
+	for (int i = 0; i < burst->count; i++) {
+		check_frame(&burst->frames[i], ++walk->frames);
+		walk->digest = digest_frame(walk->digest, &burst->frames[i]);
+		walk->wire += burst->frames[i].wire;
+	}
+}
+
+static void read_to_the_end(struct walk *walk, struct ft_source *source, int room, unsigned keep)
+{
+	struct burst *bursts = calloc(keep, sizeof *bursts);
+	unsigned at = 0;
+	int count;
+
+	assert(bursts != NULL && ft_source_keep(source, keep) == 0);
+	do {
+		look_at(walk, &bursts[at]);
+		count = ft_source_next(source, bursts[at].frames, room);
+		assert(count <= room && (count > 0 || count == -ENODATA));
+		bursts[at].count = count > 0 ? count : 0;
+		at = (at + 1) % keep;
+	} while (count > 0);
+	for (unsigned i = 0; i < keep; i++)
+		look_at(walk, &bursts[(at + i) % keep]);
+	assert(ft_source_next(source, bursts[0].frames, room) == -ENODATA);
+	free(bursts);
+}
+
+struct walk walk_source(const uint8_t *bytes, size_t size, int room, unsigned keep)
 {
 	struct walk walk = { 0 };
 	struct ft_source_complaint complaint = { "" };
 	struct ft_source *source = NULL;
-	struct ft_frame burst[BURST_MAX];
-	uint64_t wire = 0;
-	int count;
 
 	walk.opened = ft_source_open_memory(&source, bytes, size, &complaint);
 	if (walk.opened != 0) {
@@ -79,30 +110,29 @@ struct walk walk_source(const uint8_t *bytes, size_t size, int room)
 		check_complaint(&complaint);
 		return walk;
 	}
-	while ((count = ft_source_next(source, burst, room)) > 0) {
-		assert(count <= room);
-		for (int i = 0; i < count; i++) {
-			check_frame(&burst[i], ++walk.frames);
-			walk.digest = digest_frame(walk.digest, &burst[i]);
-			wire += burst[i].wire;
-		}
-	}
-	assert(count == -ENODATA);
-	assert(ft_source_next(source, burst, room) == -ENODATA);
-	check_input(ft_source_input(source, 0), &walk, wire);
+	read_to_the_end(&walk, source, room, keep);
+	check_input(ft_source_input(source, 0), &walk);
 	walk.damaged = ft_source_input(source, 0)->damaged;
 	ft_source_close(source);
 	return walk;
 }
 
-struct walk walk_twice(const uint8_t *bytes, size_t size)
+static void assert_same(const struct walk *one, const struct walk *other)
 {
-	struct walk by_one = walk_source(bytes, size, 1), in_bursts = walk_source(bytes, size, 64);
+	assert(one->opened == other->opened);
+	assert(one->frames == other->frames);
+	assert(one->digest == other->digest);
+	assert(one->damaged == other->damaged);
+}
 
-	assert(by_one.opened == in_bursts.opened);
-	assert(by_one.frames == in_bursts.frames);
-	assert(by_one.digest == in_bursts.digest);
-	assert(by_one.damaged == in_bursts.damaged);
+struct walk walk_in_bursts(const uint8_t *bytes, size_t size)
+{
+	struct walk by_one = walk_source(bytes, size, 1, 1),
+		    in_bursts = walk_source(bytes, size, 64, 1),
+		    kept = walk_source(bytes, size, 5, 3);
+
+	assert_same(&by_one, &in_bursts);
+	assert_same(&kept, &in_bursts);
 	return in_bursts;
 }
 
@@ -115,7 +145,7 @@ struct walk walk_after(const uint8_t *prefix, size_t prefix_size, const uint8_t 
 	memcpy(joined, prefix, prefix_size);
 	if (size > 0)
 		memcpy(joined + prefix_size, bytes, size);
-	walk = walk_twice(joined, prefix_size + size);
+	walk = walk_in_bursts(joined, prefix_size + size);
 	free(joined);
 	return walk;
 }
