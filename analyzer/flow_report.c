@@ -19,7 +19,7 @@ struct connection {
 };
 
 struct ft_flow_report {
-	const struct ft_flow_share *shares;
+	struct ft_flow_share *shares;
 	size_t share_count;
 	const struct ft_map *map;
 	uint64_t capacity;
@@ -167,13 +167,15 @@ int ft_flow_report_create(struct ft_flow_report **report, const struct ft_flow_s
 	if (made == NULL)
 		return -ENOMEM;
 	*made = (struct ft_flow_report){
-		.shares = shares,
+		.shares = calloc(share_count + 1, sizeof *shares),
 		.share_count = share_count,
 		.map = map,
 		.capacity = capacity,
 	};
-	if (collect(made) != 0 || index_rows(made) != 0 || connect(made) != 0 ||
-	    list_all(made) != 0) {
+	if (made->shares != NULL)
+		memcpy(made->shares, shares, share_count * sizeof *shares);
+	if (made->shares == NULL || collect(made) != 0 || index_rows(made) != 0 ||
+	    connect(made) != 0 || list_all(made) != 0) {
 		ft_flow_report_destroy(made);
 		return -ENOMEM;
 	}
@@ -188,6 +190,7 @@ void ft_flow_report_destroy(struct ft_flow_report *report)
 	for (size_t i = 0; report->indices != NULL && i < report->share_count; i++)
 		free(report->indices[i]);
 	free(report->indices);
+	free(report->shares);
 	free(report->rows);
 	free(report->connections);
 	free(report->listed);

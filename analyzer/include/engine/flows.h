@@ -1,0 +1,24 @@
+#pragma once
+
+#include <engine/engine.h>
+#include <engine/flow_choice.h>
+#include <report/flows.h>
+
+/*
+ * The flow table's document: half-connections numbered in order of their first frames, connections in
+ * order of their first half, so that it does not matter how many workers there were. Keeps 28
+ * bytes a record; rows are made when they are asked for.
+ */
+struct ft_flow_report;
+
+/*
+ * What an engine with config.details saw so far, as much of it as is chosen. It and the map must outlive
+ * the report, and the engine may not go on before. 0 or -ENOMEM.
+ */
+int ft_engine_flows(const struct ft_engine *engine, const struct ft_flow_choice *choice,
+		    struct ft_flow_report **report);
+void ft_flow_report_destroy(struct ft_flow_report *report); /* NULL is fine */
+
+/* The model, for a renderer; as long as the report. `about`: tool, capture and coverage. */
+struct ft_report_flows ft_flow_report_model(const struct ft_flow_report *report,
+					    const struct ft_report *about);
