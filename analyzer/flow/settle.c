@@ -16,15 +16,16 @@ static uint32_t beyond(uint32_t next_psn, const struct ft_span *span)
 	return distance > 0 ? (uint32_t)distance : 0;
 }
 
-/* Without the peer in view: a receiver would have asked for what is missing, and the sender gone back. */
-static bool went_on(const struct ft_tracker *tracker, uint32_t next_psn, uint64_t now_ns,
-		    const struct ft_span *span)
+/*
+ * Without the peer in view: the receiver would have asked for what is missing and the sender gone back,
+ * unless it was delivered. Enough to go by when nothing more will be seen.
+ */
+static bool went_on(uint32_t next_psn, uint64_t now_ns, const struct ft_span *span)
 {
 	uint32_t since = beyond(next_psn, span);
 
 	return since >= FT_WENT_ON_PSNS ||
-	       (since >= FT_SETTLE_PSNS &&
-		ft_elapsed(now_ns, span->ts_ns) >= tracker->config.reorder_ns);
+	       (since >= FT_SETTLE_PSNS && ft_elapsed(now_ns, span->ts_ns) >= FT_SETTLE_NS);
 }
 
 static bool is_answered(const struct ft_flow *flow)
@@ -32,18 +33,37 @@ static bool is_answered(const struct ft_flow *flow)
 	return flow->peer != 0 && flow->half.acked != FT_PSN_NONE;
 }
 
+/* PSNs that the READs of this half take, by those still remembered; 1 if there are none. */
+static uint32_t span_of_reads(const struct ft_tracker *tracker, const struct ft_half *half)
+{
+	uint32_t number = half->spans, longest = 1;
+
+	for (unsigned i = 0; i < half->span_count; i++) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+
+		if (span->kind == FT_SPAN_AWAITED && span->count > longest)
+			longest = span->count;
+		number = span->next;
+	}
+	return longest;
+}
+
 static struct ft_finding judge_requests(const struct ft_tracker *tracker,
 					const struct ft_flow *flow, const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	uint32_t lost;
+	uint32_t lost, read;
 
 	if (half->service == FT_UC)
 		return (struct ft_finding){ .open = span->count };
 	lost = ft_psn_reached(half->acked, span->from, span->count);
-	if (!is_answered(flow) && went_on(tracker, half->next_psn, flow->last_ns, span))
-		lost = span->count;
-	return (struct ft_finding){ .lost = lost, .open = span->count - lost };
+	if (is_answered(flow) || !went_on(half->next_psn, flow->last_ns, span))
+		return (struct ft_finding){ .lost = lost, .open = span->count - lost };
+	if (flow->peer != 0)
+		return (struct ft_finding){ .lost = span->count };
+	/* the responses to a READ take its PSNs, but pass elsewhere */
+	read = span_of_reads(tracker, half);
+	return (struct ft_finding){ .lost = span->count / read + span->count % read };
 }
 
 /* What a span comes to if nothing more is seen. */
@@ -67,7 +87,7 @@ struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct f
 					: ft_psn_reached(half->acked, span->from, span->count),
 		};
 	case FT_SPAN_SKIPPED:
-		if (went_on(tracker, half->answered, flow->last_ns, span))
+		if (went_on(half->answered, flow->last_ns, span))
 			return (struct ft_finding){ .lost = span->count };
 		return (struct ft_finding){ .open = span->count };
 	default:
@@ -76,8 +96,7 @@ struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct f
 }
 
 void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
-		    const struct ft_flow *flow, const struct ft_span *span,
-		    struct ft_finding finding)
+		    const struct ft_span *span, struct ft_finding finding)
 {
 	totals->mirror_lost += finding.lost;
 	if (span->kind == FT_SPAN_HOLE)
@@ -89,8 +108,7 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 		return;
 	if (finding.lost != 0)
 		ft_loss_hole(evidence, span->frame, finding.lost);
-	if (flow->half.service == FT_UC)
-		evidence->uncertain += finding.open;
+	evidence->uncertain += finding.open;
 }
 
 static void settle(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
@@ -99,7 +117,7 @@ static void settle(struct ft_tracker *tracker, struct ft_flow *flow, const struc
 	struct ft_finding finding = ft_judge_span(tracker, flow, span);
 	uint32_t number = ft_flow_number(tracker->table, flow);
 
-	ft_add_finding(&tracker->totals, tracker->evidence, flow, span, finding);
+	ft_add_finding(&tracker->totals, tracker->evidence, span, finding);
 	if (step == NULL || finding.lost == 0)
 		return;
 	if (ft_span_is_answer(span)) {
@@ -154,8 +172,7 @@ static bool is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow
 			return false;
 		if (answered || half->service == FT_UC)
 			return age >= FT_SETTLE_NS;
-		return !is_answered(flow) && went_on(tracker, half->next_psn, now_ns, span) &&
-		       age >= tracker->config.reorder_ns;
+		return !is_answered(flow) && age >= tracker->config.reorder_ns;
 	}
 }
 

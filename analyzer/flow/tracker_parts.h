@@ -81,8 +81,7 @@ struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct f
 
 /* settle.c: count it; `evidence` may be NULL. */
 void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
-		    const struct ft_flow *flow, const struct ft_span *span,
-		    struct ft_finding finding);
+		    const struct ft_span *span, struct ft_finding finding);
 
 /* settle.c: remember a span; makes room by settling the half's oldest. */
 void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,

@@ -18,7 +18,7 @@ static void add_spans(struct sum *sum, const struct ft_flow *flow)
 	for (unsigned i = 0; i < flow->half.span_count; i++) {
 		const struct ft_span *span = ft_span_at(&sum->tracker->spans, number);
 
-		ft_add_finding(&sum->totals, sum->evidence, flow, span,
+		ft_add_finding(&sum->totals, sum->evidence, span,
 			       ft_judge_span(sum->tracker, flow, span));
 		number = span->next;
 	}
