@@ -114,17 +114,17 @@ static void mask_marks(const struct ft_packet *packet, uint8_t region[REGION_MAX
 
 static bool is_telling(const struct ft_packet *packet, const struct ft_frame *frame, uint32_t size)
 {
-	if (ft_packet_is_rdma(packet) || packet->transport == FT_TRANSPORT_IB_LINK ||
-	    (packet->has & FT_HAS_MACCTRL) != 0 || packet->truncated != FT_COMPLETE)
+	if (packet->transport == FT_TRANSPORT_IB_LINK || (packet->has & FT_HAS_MACCTRL) != 0 ||
+	    packet->truncated != FT_COMPLETE)
 		return false;
 	return size >= TELLING || frame->captured >= frame->original;
 }
 
 void ft_observe_other(const struct ft_packet *packet, const struct ft_frame *frame,
-		      struct ft_observed *observed, uint64_t digest)
+		      struct ft_observed *observed)
 {
 	uint8_t padded[REGION_MAX] = { 0 };
-	uint64_t word = 0;
+	uint64_t word = 0, digest;
 	struct region region = region_of(packet, frame, &word);
 	uint32_t held = region.end - region.at, size = held < REGION_MAX ? held : REGION_MAX;
 	uint64_t vni = (packet->has & FT_HAS_VNI) != 0 ? packet->vni : UINT32_MAX;
@@ -133,7 +133,7 @@ void ft_observe_other(const struct ft_packet *packet, const struct ft_frame *fra
 		memcpy(padded, frame->bytes + region.at, size);
 	if (ft_packet_is_rdma(packet))
 		mask_marks(packet, padded);
-	digest = ft_hash(padded, sizeof padded, digest ^ word);
+	digest = ft_hash(padded, sizeof padded, observed->digest ^ word);
 	observed->digest = ft_mix(digest ^ vni, (uint64_t)size + 0x9e3779b97f4a7c15u);
 	observed->alike = is_telling(packet, frame, size) ? FT_ALIKE_FOREIGN : FT_ALIKE_PLAIN;
 }

@@ -6,7 +6,7 @@
 
 /*
  * The digest, and how sure it is, of a packet without a whole BTH: not RDMA, a link packet, broken,
- * or cut. `digest` is that of its addresses. Looks at 64 bytes at most.
+ * or cut. observed->digest holds that of its addresses. Looks at 64 bytes at most.
  */
 void ft_observe_other(const struct ft_packet *packet, const struct ft_frame *frame,
-		      struct ft_observed *observed, uint64_t digest);
+		      struct ft_observed *observed);

@@ -8,27 +8,28 @@
  * packets stay in the cache. Host byte order but for the MAC addresses.
  */
 
+/* All but the last nine are where the decoder has them in enum ft_has. */
 enum ft_observed_has {
-	FT_OBSERVED_BTH = 1u << 0,     /* opcode, psn, dest_qp, pkey: the whole BTH was captured */
-	FT_OBSERVED_ETH = 1u << 1,     /* smac, dmac */
-	FT_OBSERVED_IP = 1u << 2,      /* ttl, dscp, ecn */
-	FT_OBSERVED_IPV4 = 1u << 3,    /* ip_id */
-	FT_OBSERVED_UDP = 1u << 4,     /* sport */
-	FT_OBSERVED_DETH = 1u << 5,    /* src_qp */
-	FT_OBSERVED_RETH = 1u << 6,    /* va, rkey, length */
-	FT_OBSERVED_ATOMIC = 1u << 7,  /* va, rkey */
-	FT_OBSERVED_AETH = 1u << 8,    /* syndrome, msn */
-	FT_OBSERVED_PAYLOAD = 1u << 9, /* payload: known from the lengths, even if it was cut */
-	FT_OBSERVED_ACK_REQUEST = 1u << 10,
-	FT_OBSERVED_BECN = 1u << 11,
-	FT_OBSERVED_FECN = 1u << 12,
+	FT_OBSERVED_ETH = 1u << 0,      /* smac, dmac */
+	FT_OBSERVED_IPV4 = 1u << 1,     /* ip_id */
+	FT_OBSERVED_UDP = 1u << 3,      /* sport */
+	FT_OBSERVED_BTH = 1u << 6,      /* opcode, psn, dest_qp, pkey: all of it was captured */
+	FT_OBSERVED_DETH = 1u << 8,     /* src_qp */
+	FT_OBSERVED_RETH = 1u << 11,    /* va, rkey, length */
+	FT_OBSERVED_ATOMIC = 1u << 12,  /* va, rkey */
+	FT_OBSERVED_AETH = 1u << 13,    /* syndrome, msn */
+	FT_OBSERVED_PAYLOAD = 1u << 17, /* payload: known from the lengths, even if it was cut */
+	FT_OBSERVED_IP = 1u << 2,       /* ttl, dscp, ecn */
+	FT_OBSERVED_ACK_REQUEST = 1u << 18,
+	FT_OBSERVED_BECN = 1u << 19,
+	FT_OBSERVED_FECN = 1u << 20,
 	FT_OBSERVED_BAD_ICRC =
-		1u << 13, /* no field can be trusted: the flow stage leaves it alone */
+		1u << 21, /* no field can be trusted: the flow stage leaves it alone */
 	FT_OBSERVED_CONTENT =
-		1u << 14, /* content: what was captured tells one packet from the next */
-	FT_OBSERVED_WHOLE = 1u << 15,  /* nothing was cut off */
-	FT_OBSERVED_MIRROR = 1u << 16, /* mirror, mirror_sequence */
-	FT_OBSERVED_UPWARD = 1u << 17, /* tells the two directions of a pair apart, no more */
+		1u << 22,             /* content: enough was captured to tell packets apart by it */
+	FT_OBSERVED_WHOLE = 1u << 23, /* nothing was cut off */
+	FT_OBSERVED_MIRROR = 1u << 24, /* mirror, mirror_sequence */
+	FT_OBSERVED_UPWARD = 1u << 25, /* tells the two directions of a pair apart, no more */
 };
 
 /* How sure it is that two packets with the same bytes are copies of one: analyzer/flow/copies.h. */
