@@ -27,6 +27,7 @@ struct sums {
 struct spread {
 	double frames;   /* in a row that a typical lost frame was lost with */
 	double sequence; /* of them of its own sequence */
+	double events;   /* losses there were, at least 1 */
 	double variance; /* of how many of them are silent, to what drawing lots would give */
 };
 
@@ -120,6 +121,7 @@ static struct spread spread(const struct ft_loss_evidence *evidence, const struc
 	struct spread spread = { .frames = longest(evidence, sums),
 				 .sequence = (double)evidence->squares / sums->holes };
 
+	spread.events = fmax(1, fmin(sums->holes, sums->holes * (1 + sums->mixed) / spread.frames));
 	spread.variance = unevenness(evidence, sums, spread.frames);
 	return spread;
 }
@@ -130,46 +132,43 @@ struct inferred {
 };
 
 /*
- * What losses over the ends of sequences took beyond what lots would: a frame lost is the last of
- * its sequence's loss, looking either way, after (s + 1) / 2 frames on average.
+ * What losses over the ends of sequences took beyond one place each, which lost_unseen() has. A loss
+ * met at random is half way through: (s + 1) / 2 frames of it are to come. At the end of a sequence
+ * it stays hidden only if the acknowledgement went with it. Ends lie together as often as losses
+ * take several sequences at once. How long losses last is known of those within sequences only:
+ * the mean may be off by half of itself.
  */
 static struct inferred lost_ends(const struct ft_loss_evidence *evidence, const struct sums *sums,
-				 const struct spread *spread)
+				 const struct spread *by)
 {
 	double share = sums->odds / (1 + sums->odds);
-	double taken = (spread->sequence + 1) / 2;
-	double events = sums->holes * (1 + sums->mixed) / spread->frames;
-	double ends = 2 * (double)evidence->starts;
-	double together = fmin(fmax(1, spread->frames / (1 + sums->mixed) / spread->sequence),
-			       fmax(1, (double)evidence->starts));
+	double taken = (by->sequence + 1) / 2;
+	double head = share * taken;
+	double tail = head * (1 - (1 - share) / by->frames);
+	double each = head * (2 * taken - 1) - head * head;
+	double single = sums->odds * (1 + sums->odds);
+	double starts = (double)evidence->starts, whole = 1 + sums->mixed;
+	double together = fmin(fmax(1, by->frames / whole / by->sequence), fmax(1, starts));
+	double mean = starts * whole * (head + tail - sums->odds) * (1 - 1 / by->events);
 
-	if (share * taken <= 1.2 * sums->odds || events <= 1)
-		return (struct inferred){ 0, 0 };
 	return (struct inferred){
-		.mean = ends * (share * taken - sums->odds) * (1 - 1 / events),
-		.variance = ends * share * 2 * taken * taken * together,
+		.mean = mean,
+		.variance =
+			starts * whole * fmax(0, 2 * each - single) * together + mean * mean / 4,
 	};
 }
 
-static struct inferred infer(const struct ft_loss_evidence *evidence, const struct sums *sums)
+static struct inferred infer(const struct ft_loss_evidence *evidence, const struct sums *sums,
+			     const struct spread *by)
 {
-	const struct spread by = spread(evidence, sums);
-	struct inferred ends = lost_ends(evidence, sums, &by);
+	struct inferred ends = lost_ends(evidence, sums, by);
 	double unseen = lost_unseen(evidence, sums);
 
 	return (struct inferred){
-		.mean = unseen + ends.mean,
-		.variance = by.variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds) +
+		.mean = fmax(0, unseen + ends.mean),
+		.variance = by->variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds) +
 			    ends.variance,
 	};
-}
-
-/* Few holes say little of the rest: one more might have been. */
-static struct inferred with_one_more(const struct inferred *inferred, double holes)
-{
-	double more = (holes + 1) / holes;
-
-	return (struct inferred){ inferred->mean * more, inferred->variance * more };
 }
 
 /* Heavier tails than this say less, not more. */
@@ -178,17 +177,20 @@ static double tame(const struct inferred *inferred)
 	return fmin(inferred->variance, inferred->mean + 4 * inferred->mean * inferred->mean);
 }
 
+/* The bounds: of few losses one more may have been, all of which was unseen. */
 static void from_holes(const struct ft_loss_evidence *evidence, const struct sums *sums,
 		       struct ft_loss_estimate *estimate)
 {
-	const struct inferred inferred = infer(evidence, sums);
-	const struct inferred most = with_one_more(&inferred, sums->holes);
+	const struct spread by = spread(evidence, sums);
+	const struct inferred least = infer(evidence, sums, &by);
+	double more = 1 + 1 / by.events;
+	const struct inferred most = { least.mean * more, least.variance * more };
 
-	estimate->frames = (uint64_t)llround(sums->holes + inferred.mean);
+	estimate->frames = (uint64_t)llround(sums->holes + least.mean);
 	estimate->low = estimate->high = (uint64_t)sums->holes;
-	if (inferred.mean <= 0)
+	if (least.mean <= 0)
 		return;
-	estimate->low += (uint64_t)ft_tail_low(inferred.mean, tame(&inferred));
+	estimate->low += (uint64_t)ft_tail_low(least.mean, tame(&least));
 	estimate->high += (uint64_t)ceil(ft_tail_high(most.mean, tame(&most)));
 }
 
