@@ -191,7 +191,7 @@ static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 		half->acked = FT_PSN_NONE;
 	moment->step->what |= FT_STEP_RESTART;
 	if (half->service == FT_UC || half->flags & FT_HALF_START_SEEN)
-		ft_loss_start(tracker->evidence, moment->observed->frame);
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
 	else
 		ft_loss_start(tracker->evidence, moment->observed->frame);
 	if ((moment->operation->part & FT_PART_FIRST) == 0)
