@@ -121,6 +121,35 @@ static void count_answer(struct ft_tracker_totals *totals, uint32_t what)
 	totals->rnr_naks += (what & FT_STEP_RNR) != 0;
 }
 
+/* The span of one of two kinds that holds the PSN; 0: none. The oldest is the likeliest. */
+static uint32_t find_span(const struct ft_tracker *tracker, const struct ft_half *half,
+			  uint32_t psn, uint32_t kind, uint32_t other)
+{
+	uint32_t number = half->spans;
+
+	for (unsigned i = 0; i < half->span_count; i++) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+
+		if ((span->kind == kind || span->kind == other) &&
+		    ft_psn_within(psn, span->from, span->count))
+			return number;
+		number = span->next;
+	}
+	return 0;
+}
+
+/* A request that failed: what it asked for will not come. */
+static void write_off(struct ft_tracker *tracker, const struct ft_moment *moment,
+		      struct ft_flow *requester)
+{
+	uint32_t psn = moment->observed->psn;
+	uint32_t number =
+		find_span(tracker, &requester->half, psn, FT_SPAN_AWAITED, FT_SPAN_ASKED_AGAIN);
+
+	if (number != 0)
+		ft_spans_take(&tracker->spans, &requester->half, number, psn, FT_PSN_HALF);
+}
+
 void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_observed *observed = moment->observed;
@@ -140,6 +169,8 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	    !is_in_window(tracker, moment, requester))
 		return;
 	half = &requester->half;
+	if (meaning.what == FT_STEP_NAK && !meaning.refused)
+		write_off(tracker, moment, requester);
 	deliver(half, delivered);
 	if (meaning.refused)
 		refuse(half, observed->psn);
@@ -149,23 +180,6 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 		note_ahead(tracker, moment, requester);
 	else if (half->spans != 0)
 		ft_settle_ripe(tracker, requester, observed->ts_ns, moment->step);
-}
-
-/* The span of one of two kinds that holds the PSN; 0: none. The oldest is the likeliest. */
-static uint32_t find_span(const struct ft_tracker *tracker, const struct ft_half *half,
-			  uint32_t psn, uint32_t kind, uint32_t other)
-{
-	uint32_t number = half->spans;
-
-	for (unsigned i = 0; i < half->span_count; i++) {
-		const struct ft_span *span = ft_span_at(&tracker->spans, number);
-
-		if ((span->kind == kind || span->kind == other) &&
-		    ft_psn_within(psn, span->from, span->count))
-			return number;
-		number = span->next;
-	}
-	return 0;
 }
 
 /* A response that was awaited. Late if a later answer has overtaken it. */
