@@ -144,6 +144,12 @@ __attribute__((noinline)) static void refused(const struct scene *scene,
 
 static void check_request(const struct scene *scene, struct ft_suspicion *suspicion)
 {
+	static const uint32_t rules[] = {
+		[FT_CONFLICT_PAYLOAD] = 1u << FT_RULE_SPOOF_PAYLOAD_CHANGED,
+		[FT_CONFLICT_REQUEST] = 1u << FT_RULE_SPOOF_PSN_CONFLICT,
+		[FT_CONFLICT_GRAVE] = 1u << FT_RULE_SPOOF_PSN_CONFLICT,
+		[FT_CONFLICT_KNOWN] = 0,
+	};
 	struct ft_recent *recent = scene->recent;
 	bool reported = (suspicion->rules >> FT_RULE_SPOOF_SENDER_CHANGED & 1) != 0;
 	enum ft_conflict conflict;
@@ -152,13 +158,13 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 		*recent = (struct ft_recent){ .seen = recent->seen };
 	if (recent->seen == 1)
 		ft_suspect_pairs_used(scene->suspects->pairs, scene->flow, scene->observed);
-	conflict = ft_recent_step(recent, scene->observed, scene->step, suspicion->strange != 0,
-				  reported);
-	if (conflict == FT_CONFLICT_NONE || conflict == FT_CONFLICT_KNOWN)
+	conflict = ft_recent_step(recent, scene->observed, suspicion->strange != 0, reported);
+	if (rules[conflict] == 0)
 		return;
-	suspicion->grave = suspicion->strange != 0 || conflict == FT_CONFLICT_THAT;
+	suspicion->rules &= ~(1u << FT_RULE_SPOOF_SENDER_VARIES); /* part of the conflict */
+	suspicion->rules |= rules[conflict];
 	suspicion->strange |= FT_STRANGE_CONTENT;
-	hold(suspicion, FT_RULE_SPOOF_PSN_CONFLICT);
+	suspicion->grave = conflict == FT_CONFLICT_GRAVE;
 }
 
 static void check_look(const struct scene *scene, struct ft_suspicion *suspicion,

@@ -22,7 +22,7 @@ enum ft_look_style {
 
 /*
  * The last requests of a half-connection, newest first. Each in a word: the low 12 bits of its PSN,
- * digests of its shape (operation, lengths, address, key) and of all its content, and flags. Exact,
+ * digests of its shape (operation, length of the message, address, key) and of all its content, and flags. Exact,
  * since a request less than 4096 behind the newest PSN is meant and what is older is dropped.
  */
 struct ft_recent {
@@ -60,11 +60,13 @@ struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft
 /* The look of one packet. */
 struct ft_sender_look ft_look_of(const struct ft_observed *observed);
 
+/* Two requests under one PSN. */
 enum ft_conflict {
 	FT_CONFLICT_NONE,
-	FT_CONFLICT_THIS, /* another request under a PSN that has passed */
-	FT_CONFLICT_THAT, /* likewise, and the one that passed before had another look than usual */
-	FT_CONFLICT_KNOWN, /* likewise, and that one was reported: this is the connection's own */
+	FT_CONFLICT_PAYLOAD, /* alike but for the payload: memory may have changed meanwhile */
+	FT_CONFLICT_REQUEST, /* another operation, or aimed elsewhere */
+	FT_CONFLICT_GRAVE,   /* different, and one of the two does not look like the sender */
+	FT_CONFLICT_KNOWN,   /* different, and this is the sender's: the other one was reported */
 };
 
 /*
@@ -72,7 +74,7 @@ enum ft_conflict {
  * `reported`: and was reported for that.
  */
 enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,
-				const struct ft_step *step, bool strange, bool reported);
+				bool strange, bool reported);
 
 /* --- between two addresses --- */
 

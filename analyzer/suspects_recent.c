@@ -31,10 +31,9 @@ enum { BEGINNING = 8, SEEN_MAX = 127 };
 
 static uint32_t word_of(const struct ft_observed *observed, bool strange, bool reported)
 {
-	uint64_t what = (uint64_t)observed->payload << 8 | observed->opcode;
-	uint64_t shape =
-		ft_mix(observed->va ^ what ^ 0x9e3779b97f4a7c15u,
-		       ((uint64_t)observed->rkey << 32 | observed->length) ^ 0xa0761d6478bd642fu);
+	uint64_t where = (uint64_t)observed->rkey << 32 | observed->length;
+	uint64_t shape = ft_mix(observed->va ^ observed->opcode * 0x9e3779b97f4a7c15u,
+				where ^ 0xa0761d6478bd642fu);
 	uint32_t content = observed->content * 0x9e3779b1u;
 
 	return (observed->psn & PSN_MASK) | KEPT |
@@ -74,41 +73,46 @@ static unsigned place_of(const struct ft_recent *recent, uint32_t psn)
 	return i;
 }
 
-/* Memory that changes may be sent again as it is then; but not once it was answered for. */
-static bool is_other(uint32_t before, uint32_t now, const struct ft_step *step)
+/* What is different about two requests under one PSN. */
+static enum ft_conflict difference(uint32_t before, uint32_t now)
 {
-	if (((before ^ now) & WHOLE) != 0)
-		return false;
-	if (((before ^ now) & SHAPE_MASK) != 0)
-		return true;
-	return ((before ^ now) & CONTENT_MASK) != 0 &&
-	       ((step->what & FT_STEP_BEHIND) != 0 || ((before | now) & STRANGE) != 0);
+	uint32_t different = before ^ now;
+
+	if ((different & WHOLE) != 0) /* cut differently: cannot be compared */
+		return FT_CONFLICT_NONE;
+	if ((different & (SHAPE_MASK | CONTENT_MASK)) == 0)
+		return FT_CONFLICT_NONE;
+	if ((before & now & STRANGE) == 0 && (before & REPORTED) != 0)
+		return FT_CONFLICT_KNOWN;
+	if (((before | now) & STRANGE) != 0)
+		return FT_CONFLICT_GRAVE;
+	return (different & SHAPE_MASK) != 0 ? FT_CONFLICT_REQUEST : FT_CONFLICT_PAYLOAD;
 }
 
 __attribute__((noinline)) static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn,
-							    uint32_t word,
-							    const struct ft_step *step)
+							    uint32_t word)
 {
 	unsigned place = place_of(recent, psn);
+	enum ft_conflict conflict;
 	uint32_t before;
 
 	if (place == FT_SUSPECTS_KEPT || recent->seen < place + 1 + BEGINNING) {
 		recent->beyond = 1;
 		return FT_CONFLICT_NONE;
 	}
-	before = recent->requests[place];
-	if (recent->beyond || !is_other(before, word, step))
+	if (recent->beyond)
 		return FT_CONFLICT_NONE;
-	if ((word & STRANGE) != 0)
-		return FT_CONFLICT_THIS;
-	recent->requests[place] = word;
-	if ((before & REPORTED) != 0)
-		return FT_CONFLICT_KNOWN;
-	return (before & STRANGE) != 0 ? FT_CONFLICT_THAT : FT_CONFLICT_THIS;
+	before = recent->requests[place];
+	conflict = difference(before, word);
+	if (conflict != FT_CONFLICT_NONE && (word & STRANGE) == 0)
+		recent->requests[place] = word;
+	else if (conflict != FT_CONFLICT_NONE && (before & STRANGE) != 0)
+		recent->requests[place] |= REPORTED;
+	return conflict;
 }
 
 enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,
-				const struct ft_step *step, bool strange, bool reported)
+				bool strange, bool reported)
 {
 	uint32_t word = word_of(observed, strange, reported);
 	int32_t ahead = distance(observed->psn, recent->newest_psn);
@@ -121,5 +125,5 @@ enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observ
 		recent->beyond = 1;
 		return FT_CONFLICT_NONE;
 	}
-	return look_back(recent, observed->psn, word, step);
+	return look_back(recent, observed->psn, word);
 }

@@ -67,6 +67,8 @@ static const char *const templates[FT_RULES] = {
 	[FT_RULE_TENANT_QUOTA] = "{s} sent more than its quota allows",
 	[FT_RULE_SPOOF_PSN_CONFLICT] =
 		"{s} to {d}: two different requests under one packet sequence number{w}",
+	[FT_RULE_SPOOF_PAYLOAD_CHANGED] =
+		"{s} to {d}: a request that was sent again has another payload{w}",
 	[FT_RULE_SPOOF_SENDER_CHANGED] =
 		"{s} to {d}: packets inside a connection that another sender made{w}",
 	[FT_RULE_SPOOF_SENDER_VARIES] =

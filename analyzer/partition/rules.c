@@ -61,6 +61,10 @@ static const struct ft_rule_text texts[FT_RULES] = {
 					 "Two different requests came under one packet sequence "
 					 "number within moments: one of them is not the "
 					 "connection's." },
+	[FT_RULE_SPOOF_PAYLOAD_CHANGED] = { "spoof.payload-changed", FT_INFO, false, 0.3,
+					    "A request was sent again with another payload; memory "
+					    "may change between, but a forged packet looks like "
+					    "that too." },
 	[FT_RULE_SPOOF_SENDER_CHANGED] = { "spoof.sender-changed", FT_MEDIUM, true, 0.8,
 					   "A packet inside a connection comes from what looks "
 					   "like another machine or another program, in ways that "

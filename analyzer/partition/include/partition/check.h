@@ -32,6 +32,7 @@ enum ft_rule {
 	FT_RULE_TENANT_QUOTA,        /* about a tenant, not about frames */
 	/* how a connection behaves: analyzer/suspects.h */
 	FT_RULE_SPOOF_PSN_CONFLICT,
+	FT_RULE_SPOOF_PAYLOAD_CHANGED,
 	FT_RULE_SPOOF_SENDER_CHANGED,
 	FT_RULE_SPOOF_SENDER_VARIES,
 	FT_RULE_SPOOF_PSN_WINDOW,

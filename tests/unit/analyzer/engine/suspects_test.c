@@ -151,17 +151,37 @@ static void the_same_request_again_is_a_retransmission(void **state)
 	}
 }
 
-static void memory_that_changed_may_be_sent_again_until_it_is_answered(void **state)
+static void another_payload_alone_is_worth_a_note(void **state)
 {
 	struct wire *wire = *state;
 	struct ft_observed other = request(SETTLED - 1);
 
 	talk(wire, SETTLED);
 	other.content ^= 0x5a5a5a5a;
+	other.payload = 32;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), R(PAYLOAD_CHANGED));
+}
+
+static void another_address_is_another_request(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1);
+
+	talk(wire, SETTLED);
+	other.content ^= 0x5a5a5a5a;
+	other.va = 0x1000;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+}
+
+static void what_was_cut_differently_is_not_compared(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1);
+
+	talk(wire, SETTLED);
+	other.content ^= 0x5a5a5a5a;
+	other.has &= ~(uint32_t)FT_OBSERVED_WHOLE;
 	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), 0);
-	other.content ^= 0xa5a50000;
-	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED | FT_STEP_BEHIND),
-			 R(PSN_CONFLICT));
 }
 
 static void a_conflict_across_the_wrap_is_seen(void **state)
@@ -248,6 +268,20 @@ static void the_own_packet_after_an_injected_one_is_not_blamed(void **state)
 	assert_int_equal(send(wire, injected, FT_STEP_NEW), R(SENDER_CHANGED));
 	assert_int_equal(send(wire, request(SETTLED), FT_STEP_RETRANSMITTED), 0);
 	assert_int_equal(send(wire, request(SETTLED + 1), FT_STEP_NEW), 0);
+}
+
+static void nor_after_two_of_them(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed injected = request(SETTLED);
+
+	talk(wire, SETTLED);
+	injected.opcode = WRITE_ONLY;
+	injected.sport = 4791;
+	assert_int_equal(send(wire, injected, FT_STEP_NEW), R(SENDER_VARIES));
+	injected.va = 0x1000;
+	assert_int_equal(send(wire, injected, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+	assert_int_equal(send(wire, request(SETTLED), FT_STEP_RETRANSMITTED), 0);
 }
 
 static void the_own_packet_shows_the_conflict_if_nothing_else_did(void **state)
@@ -561,13 +595,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(another_request_under_a_psn_that_passed_is_a_conflict),
 		TEST(the_same_request_again_is_a_retransmission),
-		TEST(memory_that_changed_may_be_sent_again_until_it_is_answered),
+		TEST(another_payload_alone_is_worth_a_note),
+		TEST(another_address_is_another_request),
+		TEST(what_was_cut_differently_is_not_compared),
 		TEST(a_conflict_across_the_wrap_is_seen),
 		TEST(a_connection_set_up_anew_repeats_psns),
 		TEST(what_is_long_ago_is_not_compared),
 		TEST(a_read_of_many_psns_does_not_stand_for_older_ones),
 		TEST(a_conflict_from_another_looking_sender_is_grave),
 		TEST(the_own_packet_after_an_injected_one_is_not_blamed),
+		TEST(nor_after_two_of_them),
 		TEST(the_own_packet_shows_the_conflict_if_nothing_else_did),
 		TEST(a_sender_is_another_one_if_no_path_explains_it),
 		TEST(two_viewpoints_of_one_sender_are_one_sender),
