@@ -27,7 +27,7 @@ enum {
 	FT_PAIR_SURE = 60,   /* bits beyond which agreement adds nothing */
 	FT_PAIRS_WALK = 128, /* halves looked at for one packet */
 	FT_PAIRS_SETUPS =
-		1 << 14, /* set-ups remembered until their halves appear; the oldest makes room */
+		1 << 12, /* set-ups remembered until their halves appear; the oldest makes room */
 };
 
 /* 0 or -ENOMEM. `table` must outlive it; `seed` changes no result. */

@@ -131,10 +131,10 @@ static void happen(const struct world *world, const uint8_t *event, uint64_t fra
 	}
 }
 
-/* Up to 128 times in a row, because the waits of a search double. */
+/* Some events many times in a row, because the waits of a search double. */
 static void happen_often(const struct world *world, const uint8_t *event, uint64_t frame)
 {
-	for (unsigned left = 1u << (event[4] >> 5); left != 0; left--)
+	for (unsigned left = event[4] >= 0xe0 ? 64 : 1; left != 0; left--)
 		happen(world, event, frame);
 }
 
