@@ -9,7 +9,7 @@ enum {
 	UNUSUAL = 20,     /* times the usual time between frames is long */
 	HOLES_MIN = 2,    /* evidence is two holes, or one of .. */
 	PACKETS_MIN = 8,  /* .. so many packets */
-	FILLED_PART = 20, /* the lost packets would have filled a twentieth of the silence */
+	FILLED_PART = 10, /* the lost packets would have filled a tenth of the silence */
 	OTHERS_MIN = 64,  /* frames of this input that others' frames during the silence make due */
 };
 
@@ -93,6 +93,7 @@ __attribute__((noinline)) void ft_silences_pause(struct ft_silences *silences, u
 	keep(seen, &silence);
 }
 
+/* A hole's packets may have gone anywhere in it: it speaks for a silence that takes up most of it. */
 void ft_silences_lost(struct ft_silences *silences, uint32_t input, uint64_t from_ns,
 		      uint64_t to_ns, uint64_t count)
 {
@@ -105,6 +106,8 @@ void ft_silences_lost(struct ft_silences *silences, uint32_t input, uint64_t fro
 	for (size_t i = 0; i < seen->kept_count; i++) {
 		struct ft_silence *silence = &seen->kept[i];
 
+		if (length(silence) < (to_ns - from_ns) / 2)
+			return;
 		if (from_ns <= silence->from_ns && silence->to_ns <= to_ns) {
 			silence->holes++;
 			silence->lost += count;
@@ -158,16 +161,17 @@ static struct usual_losses usual_losses(const struct ft_silences *silences, uint
 }
 
 /*
- * Losses fall everywhere, also beside a silence in which nobody sent: each of the flows that go on
- * after it then has a hole there as likely as anywhere else. More holes than that (by four standard
- * deviations and two), or far longer ones, are there because of the silence.
+ * Losses fall everywhere, also beside a silence in which nobody sent. A flow that goes on after it may
+ * have lost its last packet before or its first one after, so it has a hole there twice as likely as
+ * before any other frame. More holes than that (by four standard deviations, two, and a quarter), or
+ * far longer ones, are there because of the silence.
  */
 static bool more_than_usual(const struct ft_silence *silence, const struct usual_losses *losses)
 {
-	double due = losses->flows * losses->per_frame;
+	double due = 2 * losses->flows * losses->per_frame;
 	double above = (double)silence->holes - due - HOLES_MIN;
 
-	return (above >= 0 && above * above >= 16 * due) ||
+	return (above >= due / 4 && above * above >= 16 * due) ||
 	       (double)silence->lost >= PACKETS_MIN * losses->length * (double)silence->holes;
 }
 

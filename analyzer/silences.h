@@ -21,8 +21,8 @@ enum {
 
 struct ft_silence {
 	uint64_t from_ns, to_ns; /* times of the frames before and after it */
-	uint64_t holes, lost; /* holes with it as the longest silence inside, and their packets */
-	uint64_t others;      /* frames of other inputs during it */
+	uint64_t holes, lost;    /* holes that it takes up half of or more, and their packets */
+	uint64_t others;         /* frames of other inputs during it */
 };
 
 struct ft_silence_input {
