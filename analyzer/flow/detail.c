@@ -7,6 +7,7 @@
 
 #define CNP_OPCODE  0x81
 #define TS_UNKNOWN  UINT64_MAX
+#define UD_SEND     0x64       /* SEND Only; with immediate data 0x65 */
 #define COUNT_LIMIT (1u << 28) /* of a sample: two of them never overflow */
 
 enum { ECN_CE = 3, NAK_CODE = 0x1f };
@@ -134,18 +135,26 @@ static void count_order(struct ft_detail *detail, uint32_t what)
 	detail->reordered += (what & FT_STEP_REORDERED) != 0;
 }
 
-static void count_message(struct ft_detail *detail, const struct ft_step *step)
+static void count_message(struct ft_detail *detail, enum ft_message_kind kind, uint32_t bytes)
 {
-	detail->messages[step->message_kind]++;
+	detail->messages[kind]++;
 	detail->size_count = (uint8_t)ft_sample_add(detail->sizes, detail->size_count,
-						    (struct ft_sample){ step->message_bytes, 1 });
+						    (struct ft_sample){ bytes, 1 });
+}
+
+/* The management queue pairs, which the tracker leaves alone: every datagram is a message. */
+static void count_datagram(struct ft_detail *detail, const struct ft_observed *observed)
+{
+	if ((observed->has & FT_OBSERVED_BAD_ICRC) == 0 && (observed->opcode & 0xfe) == UD_SEND)
+		count_message(detail, FT_MESSAGE_SEND, observed->payload);
 }
 
 /* What the packet proved of this half-connection or the other one. */
 static void count_proved(struct ft_details *details, const struct ft_step *step)
 {
 	if ((step->what & FT_STEP_MESSAGE) != 0 && step->message_flow != 0)
-		count_message(ft_details_of(details, step->message_flow), step);
+		count_message(ft_details_of(details, step->message_flow),
+			      (enum ft_message_kind)step->message_kind, step->message_bytes);
 	if (step->mirror_lost != 0 && step->lost_flow != 0)
 		ft_details_of(details, step->lost_flow)->mirror_lost += step->mirror_lost;
 	if (step->answers_lost != 0 && step->answers_flow != 0)
@@ -171,8 +180,10 @@ void ft_details_count(struct ft_details *details, uint32_t number,
 	if ((observed->has & FT_OBSERVED_PAYLOAD) != 0)
 		detail->payload_bytes += observed->payload;
 	detail->ce_marked += is_marked(observed);
-	if (step == NULL)
+	if (observed->dest_qp < 2) {
+		count_datagram(detail, observed);
 		return;
+	}
 	count_order(detail, step->what);
 	if ((step->what & FT_STEP_ANSWER) != 0)
 		count_answer(detail, observed->syndrome, step);

@@ -66,7 +66,7 @@ void ft_details_clear(struct ft_details *details, uint32_t number);
 
 /*
  * Count a packet of record `number`. `copy`: the mirror made it; then only that is counted. `step` is
- * what the tracker said of the packet, NULL where there is no transport state (DestQP 0 and 1). What
+ * what the tracker said of the packet; not read for DestQP 0 and 1, whose datagrams are messages. What
  * it proved of other records (messages asked for there, packets lost there) is counted with those.
  */
 void ft_details_count(struct ft_details *details, uint32_t number,

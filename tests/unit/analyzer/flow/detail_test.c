@@ -37,6 +37,7 @@ static struct ft_observed packet(uint64_t frame, uint8_t opcode, uint32_t psn)
 		.psn = psn,
 		.pkey = 0xffff,
 		.payload = 100,
+		.dest_qp = 17,
 		.vlan = (uint16_t)(frame % 4096),
 	};
 }
@@ -252,6 +253,28 @@ static void what_a_packet_proves_goes_to_the_record_it_is_about(void **state)
 	assert_int_equal(here->rtts[0].value, 1500);
 }
 
+static void datagrams_to_management_queue_pairs_are_messages(void **state)
+{
+	struct ft_observed management = packet(1, 0x64, 1);
+	struct ft_detail *detail = ft_details_of(details, 1);
+
+	(void)state;
+	management.dest_qp = 1;
+	management.payload = 256;
+	ft_details_count(details, 1, &management, NULL, false);
+	management.dest_qp = 0;
+	ft_details_count(details, 1, &management, NULL, false);
+	management.has |= FT_OBSERVED_BAD_ICRC;
+	ft_details_count(details, 1, &management, NULL, false);
+	management.has &= ~(uint32_t)FT_OBSERVED_BAD_ICRC;
+	management.opcode = WRITE_ONLY;
+	ft_details_count(details, 1, &management, NULL, false);
+	assert_int_equal(detail->messages[FT_MESSAGE_SEND], 2);
+	assert_int_equal(detail->size_count, 1);
+	assert_int_equal(detail->sizes[0].value, 256);
+	assert_int_equal(detail->payload_bytes, 1024);
+}
+
 static void what_is_about_an_unknown_record_goes_nowhere(void **state)
 {
 	const struct ft_step step = {
@@ -410,6 +433,7 @@ int main(void)
 		EACH(answers_are_counted_by_kind),
 		EACH(marks_are_ce_in_ip_and_fecn_where_there_is_no_ip),
 		EACH(what_a_packet_proves_goes_to_the_record_it_is_about),
+		EACH(datagrams_to_management_queue_pairs_are_messages),
 		EACH(what_is_about_an_unknown_record_goes_nowhere),
 		EACH(a_cleared_record_begins_anew),
 		EACH(the_ends_are_those_of_the_first_verdict),
