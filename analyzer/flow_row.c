@@ -23,15 +23,26 @@ const struct ft_flow *ft_flow_row_whole(const struct ft_flow_share *share, uint3
 	return ft_flow_find(share->flows, &key, ft_flow_hash(share->flows, &key));
 }
 
-static void fill_address(struct ft_report_flow_end *end, const uint8_t address[16], bool by_lid)
+/* The key holds a LID as the machine does. */
+static void fill_lid(struct ft_report_flow_end *end, const uint8_t address[16])
 {
+	uint16_t lid;
+
+	memcpy(&lid, address + 14, sizeof lid);
+	end->by_lid = true;
+	end->octets[14] = (uint8_t)(lid >> 8);
+	end->octets[15] = (uint8_t)lid;
+	snprintf(end->address, sizeof end->address, "lid:%u", (unsigned)lid);
+}
+
+static void fill_end(struct ft_report_flow_end *end, const uint8_t address[16], bool by_lid)
+{
+	if (by_lid) {
+		fill_lid(end, address);
+		return;
+	}
 	memcpy(end->octets, address, sizeof end->octets);
-	end->by_lid = by_lid;
-	if (by_lid)
-		snprintf(end->address, sizeof end->address, "lid:%u",
-			 (unsigned)(address[14] << 8 | address[15]));
-	else
-		ft_address_text(address, end->address);
+	ft_address_text(address, end->address);
 }
 
 static void name_end(struct ft_report_flow_end *end, const struct ft_map *map, uint32_t endpoint,
@@ -167,8 +178,8 @@ void ft_flow_row_fill(const struct ft_flow_share *share, uint32_t number, const 
 		.mtu = whole != NULL && whole->half.mtu != 0 ? whole->half.mtu : FT_UNKNOWN,
 		.connection = FT_UNKNOWN,
 	};
-	fill_address(&row->src, flow->key.src, flow->key.by_lid != 0);
-	fill_address(&row->dst, flow->key.dst, flow->key.by_lid != 0);
+	fill_end(&row->src, flow->key.src, flow->key.by_lid != 0);
+	fill_end(&row->dst, flow->key.dst, flow->key.by_lid != 0);
 	fill_opcodes(row, detail);
 	row->transport = transport_of(row, whole);
 	fill_messages(row, detail);

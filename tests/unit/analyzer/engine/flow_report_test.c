@@ -236,9 +236,8 @@ static void two_slots_of_one_opcode_are_one_row(void **state)
 
 static void lids_are_written_as_such(void **state)
 {
-	struct ft_flow_key key = { .src = { [14] = 0x12, 0x34 },
-				   .dst = { [15] = 7 },
-				   .dest_qp = 13,
+	const uint16_t slid = 0x1234, dlid = 7;
+	struct ft_flow_key key = { .dest_qp = 13,
 				   .vni = 5001,
 				   .base = FT_FLOW_ANY_BASE,
 				   .vlan = FT_FLOW_ANY_VLAN,
@@ -246,9 +245,13 @@ static void lids_are_written_as_such(void **state)
 	struct ft_report_flows flows;
 
 	(void)state;
+	memcpy(key.src + 14, &slid, sizeof slid);
+	memcpy(key.dst + 14, &dlid, sizeof dlid);
 	packet_of(0, &key, 1, WRITE_ONLY, 1);
 	flows = made(NULL);
 	assert_string_equal(row_of(&flows, 0).src.address, "lid:4660");
+	assert_int_equal(row_of(&flows, 0).src.octets[14], 0x12);
+	assert_int_equal(row_of(&flows, 0).src.octets[15], 0x34);
 	assert_string_equal(row_of(&flows, 0).dst.address, "lid:7");
 	assert_true(row_of(&flows, 0).has_vni);
 	assert_int_equal(row_of(&flows, 0).vni, 5001);
