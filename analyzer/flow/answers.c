@@ -2,8 +2,6 @@
 
 #include <decode/aeth.h>
 
-#include <stddef.h>
-
 /*
  * Answers: ACKNOWLEDGE, READ response, ATOMIC ACKNOWLEDGE. Each says that every request before it
  * was delivered, because a responder takes requests in order. IBA vol. 1, 9.7.5 and 9.7.8.
@@ -17,7 +15,7 @@ static uint32_t before(uint32_t psn)
 }
 
 /* The half that asked: known, or found out by this answer. */
-static struct ft_flow *find_requester(struct ft_tracker *tracker, const struct ft_moment *moment)
+struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_flow *flow = moment->flow;
 	uint32_t peer = flow->peer;
@@ -32,8 +30,8 @@ static struct ft_flow *find_requester(struct ft_tracker *tracker, const struct f
 }
 
 /* Whether the PSN is of the sequence that the requester is in; its packets of another one may have come. */
-static bool is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
-			 struct ft_flow *requester)
+bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
+		     struct ft_flow *requester)
 {
 	struct ft_half *half = &requester->half;
 	uint32_t psn = moment->observed->psn;
@@ -54,7 +52,7 @@ static bool is_in_window(struct ft_tracker *tracker, const struct ft_moment *mom
 	return false;
 }
 
-static void measure_rtt(const struct ft_moment *moment, struct ft_half *half)
+void ft_measure_rtt(const struct ft_moment *moment, struct ft_half *half)
 {
 	uint32_t asked = half->asked_psn;
 
@@ -62,6 +60,13 @@ static void measure_rtt(const struct ft_moment *moment, struct ft_half *half)
 		return;
 	moment->step->rtt_ns = ft_elapsed(moment->observed->ts_ns, half->asked_ns);
 	half->asked_psn = FT_PSN_NONE;
+}
+
+void ft_deliver(struct ft_half *half, uint32_t delivered)
+{
+	half->acked = ft_psn_newest(half->acked, delivered);
+	if (half->flags & FT_HALF_NAKED && ft_is_acked(half, half->nak_psn))
+		half->flags &= (uint8_t)~FT_HALF_NAKED;
 }
 
 /* Answered for before it was seen: lost, or about to come from another mirror port. */
@@ -76,9 +81,8 @@ static void note_ahead(struct ft_tracker *tracker, const struct ft_moment *momen
 		.frame = moment->observed->frame,
 		.ts_ns = moment->observed->ts_ns,
 	};
-	uint32_t last = half->spans == 0 ? 0 : ft_span_at(&tracker->spans, half->spans)->prev;
 
-	if (last == 0 || ft_span_at(&tracker->spans, last)->kind != FT_SPAN_AHEAD)
+	if (ft_spans_last(&tracker->spans, half, FT_SPAN_AHEAD) == 0)
 		ft_remember(tracker, requester, &ahead, moment->step);
 }
 
@@ -86,13 +90,6 @@ static void refuse(struct ft_half *half, uint32_t psn)
 {
 	half->flags |= FT_HALF_NAKED;
 	half->nak_psn = psn;
-}
-
-static void deliver(struct ft_half *half, uint32_t delivered)
-{
-	half->acked = ft_psn_newest(half->acked, delivered);
-	if (half->flags & FT_HALF_NAKED && ft_is_acked(half, half->nak_psn))
-		half->flags &= (uint8_t)~FT_HALF_NAKED;
 }
 
 struct meaning {
@@ -121,30 +118,12 @@ static void count_answer(struct ft_tracker_totals *totals, uint32_t what)
 	totals->rnr_naks += (what & FT_STEP_RNR) != 0;
 }
 
-/* The span of one of two kinds that holds the PSN; 0: none. The oldest is the likeliest. */
-static uint32_t find_span(const struct ft_tracker *tracker, const struct ft_half *half,
-			  uint32_t psn, uint32_t kind, uint32_t other)
-{
-	uint32_t number = half->spans;
-
-	for (unsigned i = 0; i < half->span_count; i++) {
-		const struct ft_span *span = ft_span_at(&tracker->spans, number);
-
-		if ((span->kind == kind || span->kind == other) &&
-		    ft_psn_within(psn, span->from, span->count))
-			return number;
-		number = span->next;
-	}
-	return 0;
-}
-
 /* A request that failed: what it asked for will not come. */
 static void write_off(struct ft_tracker *tracker, const struct ft_moment *moment,
 		      struct ft_flow *requester)
 {
 	uint32_t psn = moment->observed->psn;
-	uint32_t number =
-		find_span(tracker, &requester->half, psn, FT_SPAN_AWAITED, FT_SPAN_ASKED_AGAIN);
+	uint32_t number = ft_spans_find(&tracker->spans, &requester->half, psn, FT_SPANS_AWAITED);
 
 	if (number != 0)
 		ft_spans_take(&tracker->spans, &requester->half, number, psn, FT_PSN_HALF);
@@ -154,7 +133,7 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_observed *observed = moment->observed;
 	struct meaning meaning = { 0, true };
-	struct ft_flow *requester = find_requester(tracker, moment);
+	struct ft_flow *requester = ft_find_requester(tracker, moment);
 	struct ft_half *half;
 	uint32_t delivered;
 
@@ -166,256 +145,18 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_loss_silent(tracker->evidence, observed->frame);
 	moment->flow->half.answered = ft_psn_newest(moment->flow->half.answered, delivered);
 	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE ||
-	    !is_in_window(tracker, moment, requester))
+	    !ft_is_in_window(tracker, moment, requester))
 		return;
 	half = &requester->half;
 	if (meaning.what == FT_STEP_NAK && !meaning.refused)
 		write_off(tracker, moment, requester);
-	deliver(half, delivered);
+	ft_deliver(half, delivered);
 	if (meaning.refused)
 		refuse(half, observed->psn);
 	else
-		measure_rtt(moment, half);
+		ft_measure_rtt(moment, half);
 	if (ft_psn_distance(delivered, half->next_psn) >= 0)
 		note_ahead(tracker, moment, requester);
 	else if (half->spans != 0)
 		ft_settle_ripe(tracker, requester, observed->ts_ns, moment->step);
-}
-
-/* A response that was awaited. Late if a later answer has overtaken it. */
-static void take_awaited(struct ft_tracker *tracker, const struct ft_moment *moment,
-			 struct ft_flow *requester, uint32_t number)
-{
-	const struct ft_span *span = ft_span_at(&tracker->spans, number);
-	uint32_t psn = moment->observed->psn;
-
-	if (!ft_is_acked(&requester->half, psn)) {
-		moment->step->what |= FT_STEP_NEW | (psn != span->from ? FT_STEP_GAP : 0);
-	} else if (span->kind == FT_SPAN_ASKED_AGAIN) {
-		moment->step->what |= FT_STEP_FABRIC_LOST;
-		tracker->totals.fabric_lost++;
-	} else {
-		moment->step->what |= FT_STEP_REORDERED;
-		tracker->totals.reordered++;
-	}
-	ft_loss_space(tracker->evidence, moment->observed->frame);
-	ft_settle_seen(tracker, requester, number, psn, 1, moment->step);
-}
-
-/* A response to a request that never passed. Middle and Last show that no request has their PSN. */
-static void imply_request(struct ft_tracker *tracker, const struct ft_moment *moment,
-			  struct ft_flow *requester)
-{
-	struct ft_half *half = &requester->half;
-	uint32_t psn = moment->observed->psn;
-	uint8_t part = moment->operation->part;
-	uint32_t missing = (uint32_t)ft_psn_distance(psn, half->next_psn) + (part & FT_PART_FIRST);
-	struct ft_span hole = {
-		.kind = FT_SPAN_IMPLIED,
-		.from = half->next_psn,
-		.count = missing,
-		.begin = half->next_psn,
-		.frame = moment->observed->frame,
-		.ts_ns = moment->observed->ts_ns,
-	};
-
-	if (missing != 0)
-		ft_remember(tracker, requester, &hole, moment->step);
-	half->message_psn = half->next_psn = ft_psn_add(psn, 1);
-	half->flags &= (uint8_t) ~(FT_HALF_SPAN_UNKNOWN | FT_HALF_IN_MESSAGE);
-	if ((part & FT_PART_LAST) == 0) {
-		half->flags |= FT_HALF_SPAN_UNKNOWN;
-		half->message_psn = psn;
-		half->message_bytes = 0;
-	}
-}
-
-/* A response to the last request seen, of which it was not known how many it has. */
-static void widen_request(struct ft_tracker *tracker, const struct ft_moment *moment,
-			  struct ft_flow *requester)
-{
-	struct ft_half *half = &requester->half;
-	uint32_t psn = moment->observed->psn;
-
-	ft_await(tracker, moment, requester, half->next_psn,
-		 (uint32_t)ft_psn_distance(psn, half->next_psn), half->message_psn);
-	half->next_psn = ft_psn_add(psn, 1);
-	if (moment->operation->part & FT_PART_LAST) {
-		half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
-		half->message_psn = half->next_psn;
-	}
-}
-
-/* Beyond every request seen. */
-static void take_beyond(struct ft_tracker *tracker, const struct ft_moment *moment,
-			struct ft_flow *requester)
-{
-	bool first = (moment->operation->part & FT_PART_FIRST) != 0;
-
-	moment->step->what |= FT_STEP_NEW;
-	if (first)
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
-	else
-		ft_loss_space(tracker->evidence, moment->observed->frame);
-	if (!first && requester->half.flags & FT_HALF_SPAN_UNKNOWN)
-		widen_request(tracker, moment, requester);
-	else
-		imply_request(tracker, moment, requester);
-}
-
-/* Of a request that is not among those awaited: lost, or from before the halves had met, or answered again. */
-static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *moment,
-			   struct ft_flow *requester)
-{
-	uint32_t psn = moment->observed->psn;
-	bool in_order = moment->flow->half.flags & FT_HALF_ANSWERING &&
-			moment->flow->half.answer_next == psn;
-	uint32_t hole = find_span(tracker, &requester->half, psn, FT_SPAN_HOLE, FT_SPAN_IMPLIED);
-	bool first = (moment->operation->part & FT_PART_FIRST) != 0;
-
-	if (hole == 0 && ft_is_acked(&requester->half, psn)) {
-		moment->step->what |= FT_STEP_RETRANSMITTED;
-		tracker->totals.retransmitted++;
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
-		return;
-	}
-	moment->step->what |= FT_STEP_NEW;
-	if (hole != 0 && !first)
-		ft_settle_seen(tracker, requester, hole, psn, 1, moment->step);
-	if (in_order || (hole != 0 && !first))
-		ft_loss_space(tracker->evidence, moment->observed->frame);
-	else
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
-}
-
-/* The READ at the requester's end whose responses can be counted now that the path MTU is known. */
-static void count_span(struct ft_tracker *tracker, const struct ft_moment *moment,
-		       struct ft_flow *requester)
-{
-	struct ft_half *half = &requester->half;
-	uint32_t packets;
-
-	if ((half->flags & FT_HALF_SPAN_UNKNOWN) == 0 || half->message_bytes == 0 || half->mtu == 0)
-		return;
-	packets = half->message_bytes / half->mtu + (half->message_bytes % half->mtu != 0);
-	if (packets >= FT_PSN_HALF)
-		return;
-	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
-	ft_await(tracker, moment, requester, half->next_psn, packets - 1, half->message_psn);
-	half->next_psn = ft_psn_add(half->message_psn, packets);
-	half->message_psn = half->next_psn;
-}
-
-static void match(struct ft_tracker *tracker, const struct ft_moment *moment,
-		  struct ft_flow *requester)
-{
-	struct ft_half *half = &requester->half;
-	uint32_t psn = moment->observed->psn;
-	uint32_t number;
-
-	if (half->mtu == 0 || half->flags & FT_HALF_MTU_GUESSED) {
-		half->mtu = moment->flow->half.mtu;
-		half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
-	}
-	if (half->next_psn != FT_PSN_NONE && psn == half->message_psn)
-		count_span(tracker, moment, requester);
-	if (ft_psn_distance(psn, half->next_psn) >= 0) {
-		take_beyond(tracker, moment, requester);
-		return;
-	}
-	number = find_span(tracker, half, psn, FT_SPAN_AWAITED, FT_SPAN_ASKED_AGAIN);
-	if (number != 0)
-		take_awaited(tracker, moment, requester, number);
-	else
-		take_unawaited(tracker, moment, requester);
-}
-
-/* Without the requester in view, responses are a sequence of their own. */
-static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *moment)
-{
-	struct ft_flow *flow = moment->flow;
-	struct ft_half *half = &flow->half;
-	uint32_t psn = moment->observed->psn, number;
-	int32_t distance = half->answer_next == FT_PSN_NONE
-				   ? INT32_MAX
-				   : ft_psn_distance(psn, half->answer_next);
-	struct ft_span skipped = {
-		.kind = FT_SPAN_SKIPPED,
-		.from = half->answer_next,
-		.frame = moment->observed->frame,
-		.ts_ns = moment->observed->ts_ns,
-	};
-
-	if (distance < 0 && distance > -FT_PSN_WINDOW) {
-		number = find_span(tracker, half, psn, FT_SPAN_SKIPPED, FT_SPAN_SKIPPED);
-		if (number != 0)
-			ft_settle_seen(tracker, flow, number, psn, 1, moment->step);
-		moment->step->what |= number != 0 ? FT_STEP_REORDERED : FT_STEP_RETRANSMITTED;
-		tracker->totals.reordered += number != 0;
-		tracker->totals.retransmitted += number == 0;
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
-		return;
-	}
-	moment->step->what |= FT_STEP_NEW;
-	if (moment->operation->part & FT_PART_FIRST || distance >= FT_PSN_WINDOW ||
-	    distance <= -FT_PSN_WINDOW || (half->flags & FT_HALF_ANSWERING) == 0) {
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
-		return;
-	}
-	ft_loss_space(tracker->evidence, moment->observed->frame);
-	if (distance == 0)
-		return;
-	moment->step->what |= FT_STEP_GAP;
-	skipped.count = (uint32_t)distance;
-	ft_remember(tracker, flow, &skipped, moment->step);
-}
-
-/* First, Middle and Last of one answer. */
-static void follow_answer(const struct ft_moment *moment)
-{
-	const struct ft_observed *observed = moment->observed;
-	struct ft_half *half = &moment->flow->half;
-	struct ft_step *step = moment->step;
-
-	if (moment->operation->part & FT_PART_FIRST) {
-		half->answer_first = observed->psn;
-		half->flags |= FT_HALF_ANSWERING;
-	}
-	half->answer_next = ft_psn_add(observed->psn, 1);
-	if ((moment->operation->part & FT_PART_LAST) == 0)
-		return;
-	if (half->flags & FT_HALF_ANSWERING) {
-		step->what |= FT_STEP_MESSAGE;
-		step->message_kind = moment->operation->kind;
-		step->message_flow = moment->flow->peer;
-		step->message_bytes =
-			ft_psn_add(observed->psn, 0x1000000 - half->answer_first) * half->mtu +
-			observed->payload;
-	}
-	half->flags &= (uint8_t)~FT_HALF_ANSWERING;
-}
-
-void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
-{
-	struct ft_flow *requester = find_requester(tracker, moment);
-	struct ft_half *half = &moment->flow->half;
-	uint32_t psn = moment->observed->psn;
-	struct ft_step *step = moment->step;
-
-	step->what |= FT_STEP_ANSWER;
-	ft_learn_mtu(half, moment);
-	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE) {
-		follow_alone(tracker, moment);
-	} else if (is_in_window(tracker, moment, requester)) {
-		match(tracker, moment, requester);
-		measure_rtt(moment, &requester->half);
-		deliver(&requester->half, psn);
-		ft_settle_ripe(tracker, requester, moment->observed->ts_ns, step);
-	} else {
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
-		return;
-	}
-	half->answered = ft_psn_newest(half->answered, psn);
-	if ((step->what & FT_STEP_RETRANSMITTED) == 0)
-		follow_answer(moment);
 }

@@ -110,3 +110,34 @@ uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 	}
 	return 0;
 }
+
+static bool holds(const struct ft_span *span, uint32_t psn, uint32_t kinds)
+{
+	return (kinds >> span->kind & 1) != 0 && ft_psn_within(psn, span->from, span->count);
+}
+
+uint32_t ft_spans_find(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn,
+		       uint32_t kinds)
+{
+	uint32_t number = half->spans;
+
+	for (unsigned i = 0; i < half->span_count; i++) {
+		if (holds(ft_span_at(spans, number), psn, kinds))
+			return number;
+		number = ft_span_at(spans, number)->next;
+	}
+	return 0;
+}
+
+uint32_t ft_spans_find_newest(const struct ft_spans *spans, const struct ft_half *half,
+			      uint32_t psn, uint32_t kinds)
+{
+	uint32_t number = half->spans;
+
+	for (unsigned i = 0; i < half->span_count; i++) {
+		number = ft_span_at(spans, number)->prev;
+		if (holds(ft_span_at(spans, number), psn, kinds))
+			return number;
+	}
+	return 0;
+}

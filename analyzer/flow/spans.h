@@ -35,6 +35,13 @@ static inline bool ft_span_is_answer(const struct ft_span *span)
 	return span->kind >= FT_SPAN_AWAITED;
 }
 
+/* Sets of kinds. */
+enum {
+	FT_SPANS_HOLES = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_IMPLIED,
+	FT_SPANS_AWAITED = 1u << FT_SPAN_AWAITED | 1u << FT_SPAN_ASKED_AGAIN,
+	FT_SPANS_SKIPPED = 1u << FT_SPAN_SKIPPED,
+};
+
 enum { FT_SPANS_PER_HALF = 255 };
 
 struct ft_spans {
@@ -67,3 +74,18 @@ void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t numb
  */
 uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t number, uint32_t psn,
 		       uint32_t count);
+
+/* The span of one of these kinds that holds the PSN, looked for from the oldest or the newest; 0: none. */
+uint32_t ft_spans_find(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn,
+		       uint32_t kinds);
+uint32_t ft_spans_find_newest(const struct ft_spans *spans, const struct ft_half *half,
+			      uint32_t psn, uint32_t kinds);
+
+/* The last of the ring if it is of that kind, else 0. */
+static inline uint32_t ft_spans_last(const struct ft_spans *spans, const struct ft_half *half,
+				     enum ft_span_kind kind)
+{
+	uint32_t last = half->spans == 0 ? 0 : ft_span_at(spans, half->spans)->prev;
+
+	return last != 0 && ft_span_at(spans, last)->kind == kind ? last : 0;
+}

@@ -55,8 +55,33 @@ static inline uint64_t ft_elapsed(uint64_t now_ns, uint64_t then_ns)
 										 : now_ns - then_ns;
 }
 
-/* requests.c: the payload of a First or Middle is the path MTU. */
+/* path_mtu.c: the payload of a First or Middle is the path MTU. */
 void ft_learn_mtu(struct ft_half *half, const struct ft_moment *moment);
+
+/* path_mtu.c: packets that carry `length` bytes, at least one. */
+uint32_t ft_packets_of(uint32_t length, uint32_t mtu);
+
+/* path_mtu.c: PSNs that a request uses; 0: a READ whose responses cannot be counted yet. */
+uint32_t ft_psns_of(const struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/*
+ * path_mtu.c: of the READ sent last, the most PSNs up to `room` that some path MTU gives it, no smaller
+ * than the one guessed; guesses the MTU if that fills the room.
+ */
+uint32_t ft_span_that_fits(struct ft_half *half, uint32_t room);
+
+/* messages.c: a SEND or WRITE in its order. */
+void ft_follow_message(const struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/*
+ * messages.c: likewise, a packet that fills a hole; `begin`: where its message began, as far as is known.
+ * Returns where the message behind it begins.
+ */
+uint32_t ft_follow_late(const struct ft_tracker *tracker, const struct ft_moment *moment,
+			uint32_t begin);
+
+/* messages.c: READ response or ATOMIC ACKNOWLEDGE. */
+void ft_follow_answer(const struct ft_moment *moment);
 
 /* requests.c: a request of a reliable or unreliable connection. */
 void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment);
@@ -65,8 +90,26 @@ void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment);
 void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct ft_flow *requester,
 	      uint32_t from, uint32_t count, uint32_t begin);
 
+/* requests_again.c: a request behind the expected one. */
+void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* answers.c: the half that asked: known, or found out by this answer; NULL. */
+struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* answers.c: whether the PSN is of the sequence that the requester is in. */
+bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
+		     struct ft_flow *requester);
+
+/* answers.c: every request up to this one was delivered. */
+void ft_deliver(struct ft_half *half, uint32_t delivered);
+
+/* answers.c: from the request that is timed to this answer, if it covers it. */
+void ft_measure_rtt(const struct ft_moment *moment, struct ft_half *half);
+
 /* answers.c */
 void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* responses.c */
 void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment);
 
 /* What a span comes to. */

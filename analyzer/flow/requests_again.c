@@ -1,0 +1,112 @@
+#include "tracker_parts.h"
+
+/* Requests behind the expected one: sent again, or late. */
+
+/* The newest hole is the likeliest. */
+static uint32_t find_hole(const struct ft_tracker *tracker, const struct ft_half *half,
+			  uint32_t psn)
+{
+	return ft_spans_find_newest(&tracker->spans, half, psn, FT_SPANS_HOLES);
+}
+
+/* Whether a request that comes late was sent again: asked for, or part of going back, or after a time-out. */
+static bool is_sent_again(const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn;
+
+	if (half->flags & FT_HALF_GOING_BACK)
+		return true;
+	if (ft_is_acked(half, psn))
+		return false;
+	if (half->flags & FT_HALF_NAKED && ft_psn_distance(psn, half->nak_psn) >= 0)
+		return true;
+	return ft_elapsed(moment->observed->ts_ns, moment->flow->last_ns) >= FT_SILENT_NS;
+}
+
+/* A late READ or ATOMIC: what it asks for is awaited from now on. */
+static uint32_t ask_late(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn;
+	uint32_t psns = ft_psns_of(tracker, moment);
+	uint32_t end;
+
+	if (psns == 0)
+		return 1;
+	end = ft_psn_add(psn, psns);
+	if (ft_psn_distance(end, half->next_psn) > 0) {
+		half->next_psn = end;
+		half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
+	}
+	ft_await(tracker, moment, moment->flow, psn, psns, psn);
+	return psns;
+}
+
+/* A request that never passed before fills a hole. */
+static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uint32_t number)
+{
+	struct ft_flow *flow = moment->flow;
+	uint32_t psn = moment->observed->psn, psns = 1;
+	struct ft_span *hole = ft_span_at(&tracker->spans, number);
+
+	if (is_sent_again(moment)) {
+		moment->step->what |= FT_STEP_FABRIC_LOST;
+		tracker->totals.fabric_lost++;
+		flow->half.flags |= FT_HALF_GOING_BACK;
+	} else {
+		moment->step->what |= FT_STEP_REORDERED;
+		tracker->totals.reordered++;
+	}
+	if (!moment->operation->answered)
+		hole->begin = ft_follow_late(tracker, moment, hole->begin);
+	else
+		psns = ask_late(tracker, moment);
+	number = find_hole(tracker, &flow->half, psn); /* awaiting may have settled it */
+	if (number != 0)
+		ft_settle_seen(tracker, flow, number, psn, psns, moment->step);
+}
+
+/* Responses to a request that is sent again: those that never came are asked for again. */
+static void ask_again(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+	uint32_t psns = ft_psns_of(tracker, moment);
+	uint32_t number = half->spans;
+
+	for (unsigned i = 0; i < half->span_count; i++) {
+		struct ft_span *span = ft_span_at(&tracker->spans, number);
+
+		if (span->kind == FT_SPAN_AWAITED &&
+		    ft_psn_within(span->from, moment->observed->psn, psns == 0 ? 1 : psns)) {
+			span->kind = FT_SPAN_ASKED_AGAIN;
+			span->ts_ns = moment->observed->ts_ns;
+		}
+		number = span->next;
+	}
+}
+
+/* Behind what was expected. */
+void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn;
+	uint32_t hole = find_hole(tracker, half, psn);
+	bool acked = ft_is_acked(half, psn);
+
+	ft_loss_silent(tracker->evidence, moment->observed->frame);
+	if (half->asked_psn != FT_PSN_NONE && ft_psn_distance(psn, half->asked_psn) <= 0)
+		half->asked_psn = FT_PSN_NONE; /* which of the two is answered would not be known */
+	if (acked)
+		moment->step->what |= FT_STEP_BEHIND;
+	/* answered for and sent again all the same: the first of the two never passed here */
+	if (hole != 0 && !(acked && half->flags & FT_HALF_GOING_BACK)) {
+		fill(tracker, moment, hole);
+		return;
+	}
+	moment->step->what |= FT_STEP_RETRANSMITTED;
+	tracker->totals.retransmitted++;
+	half->flags |= FT_HALF_GOING_BACK;
+	if (moment->operation->answered)
+		ask_again(tracker, moment);
+}

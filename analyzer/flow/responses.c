@@ -1,0 +1,214 @@
+#include "tracker_parts.h"
+
+/* READ responses and ATOMIC ACKNOWLEDGEs: which of the requests seen they answer. IBA vol. 1, 9.7.3.2. */
+
+/* A response that was awaited. Late if a later answer has overtaken it. */
+static void take_awaited(struct ft_tracker *tracker, const struct ft_moment *moment,
+			 struct ft_flow *requester, uint32_t number)
+{
+	const struct ft_span *span = ft_span_at(&tracker->spans, number);
+	uint32_t psn = moment->observed->psn;
+
+	if (!ft_is_acked(&requester->half, psn)) {
+		moment->step->what |= FT_STEP_NEW | (psn != span->from ? FT_STEP_GAP : 0);
+	} else if (span->kind == FT_SPAN_ASKED_AGAIN) {
+		moment->step->what |= FT_STEP_FABRIC_LOST;
+		tracker->totals.fabric_lost++;
+	} else {
+		moment->step->what |= FT_STEP_REORDERED;
+		tracker->totals.reordered++;
+	}
+	ft_loss_space(tracker->evidence, moment->observed->frame);
+	ft_settle_seen(tracker, requester, number, psn, 1, moment->step);
+}
+
+/* A response to a request that never passed. Middle and Last show that no request has their PSN. */
+static void imply_request(struct ft_tracker *tracker, const struct ft_moment *moment,
+			  struct ft_flow *requester)
+{
+	struct ft_half *half = &requester->half;
+	uint32_t psn = moment->observed->psn;
+	uint8_t part = moment->operation->part;
+	uint32_t missing = (uint32_t)ft_psn_distance(psn, half->next_psn) + (part & FT_PART_FIRST);
+	struct ft_span hole = {
+		.kind = FT_SPAN_IMPLIED,
+		.from = half->next_psn,
+		.count = missing,
+		.begin = half->next_psn,
+		.frame = moment->observed->frame,
+		.ts_ns = moment->observed->ts_ns,
+	};
+
+	if (missing != 0)
+		ft_remember(tracker, requester, &hole, moment->step);
+	half->message_psn = half->next_psn = ft_psn_add(psn, 1);
+	half->flags &= (uint8_t) ~(FT_HALF_SPAN_UNKNOWN | FT_HALF_IN_MESSAGE);
+	if ((part & FT_PART_LAST) == 0) {
+		half->flags |= FT_HALF_SPAN_UNKNOWN;
+		half->message_psn = psn;
+		half->message_bytes = 0;
+	}
+}
+
+/* A response to the last request seen, of which it was not known how many it has. */
+static void widen_request(struct ft_tracker *tracker, const struct ft_moment *moment,
+			  struct ft_flow *requester)
+{
+	struct ft_half *half = &requester->half;
+	uint32_t psn = moment->observed->psn;
+
+	ft_await(tracker, moment, requester, half->next_psn,
+		 (uint32_t)ft_psn_distance(psn, half->next_psn), half->message_psn);
+	half->next_psn = ft_psn_add(psn, 1);
+	if (moment->operation->part & FT_PART_LAST) {
+		half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
+		half->message_psn = half->next_psn;
+	}
+}
+
+/* Beyond every request seen. */
+static void take_beyond(struct ft_tracker *tracker, const struct ft_moment *moment,
+			struct ft_flow *requester)
+{
+	bool first = (moment->operation->part & FT_PART_FIRST) != 0;
+
+	moment->step->what |= FT_STEP_NEW;
+	if (first)
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
+	else
+		ft_loss_space(tracker->evidence, moment->observed->frame);
+	if (!first && requester->half.flags & FT_HALF_SPAN_UNKNOWN)
+		widen_request(tracker, moment, requester);
+	else
+		imply_request(tracker, moment, requester);
+}
+
+/* Of a request that is not among those awaited: lost, or from before the halves had met, or answered again. */
+static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *moment,
+			   struct ft_flow *requester)
+{
+	uint32_t psn = moment->observed->psn;
+	bool in_order = moment->flow->half.flags & FT_HALF_ANSWERING &&
+			moment->flow->half.answer_next == psn;
+	uint32_t hole = ft_spans_find(&tracker->spans, &requester->half, psn, FT_SPANS_HOLES);
+	bool first = (moment->operation->part & FT_PART_FIRST) != 0;
+
+	if (hole == 0 && ft_is_acked(&requester->half, psn)) {
+		moment->step->what |= FT_STEP_RETRANSMITTED;
+		tracker->totals.retransmitted++;
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		return;
+	}
+	moment->step->what |= FT_STEP_NEW;
+	if (hole != 0 && !first)
+		ft_settle_seen(tracker, requester, hole, psn, 1, moment->step);
+	if (in_order || (hole != 0 && !first))
+		ft_loss_space(tracker->evidence, moment->observed->frame);
+	else
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
+}
+
+/* The READ at the requester's end whose responses can be counted now that the path MTU is known. */
+static void count_span(struct ft_tracker *tracker, const struct ft_moment *moment,
+		       struct ft_flow *requester)
+{
+	struct ft_half *half = &requester->half;
+	uint32_t packets;
+
+	if ((half->flags & FT_HALF_SPAN_UNKNOWN) == 0 || half->message_bytes == 0 || half->mtu == 0)
+		return;
+	packets = ft_packets_of(half->message_bytes, half->mtu);
+	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
+	ft_await(tracker, moment, requester, half->next_psn, packets - 1, half->message_psn);
+	half->next_psn = ft_psn_add(half->message_psn, packets);
+	half->message_psn = half->next_psn;
+}
+
+static void match(struct ft_tracker *tracker, const struct ft_moment *moment,
+		  struct ft_flow *requester)
+{
+	struct ft_half *half = &requester->half;
+	uint32_t psn = moment->observed->psn;
+	uint32_t number;
+
+	if (half->mtu == 0 || half->flags & FT_HALF_MTU_GUESSED) {
+		half->mtu = moment->flow->half.mtu;
+		half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
+	}
+	if (half->next_psn != FT_PSN_NONE && psn == half->message_psn)
+		count_span(tracker, moment, requester);
+	if (ft_psn_distance(psn, half->next_psn) >= 0) {
+		take_beyond(tracker, moment, requester);
+		return;
+	}
+	number = ft_spans_find(&tracker->spans, half, psn, FT_SPANS_AWAITED);
+	if (number != 0)
+		take_awaited(tracker, moment, requester, number);
+	else
+		take_unawaited(tracker, moment, requester);
+}
+
+/* Without the requester in view, responses are a sequence of their own. */
+static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_flow *flow = moment->flow;
+	struct ft_half *half = &flow->half;
+	uint32_t psn = moment->observed->psn, number;
+	int32_t distance = half->answer_next == FT_PSN_NONE
+				   ? INT32_MAX
+				   : ft_psn_distance(psn, half->answer_next);
+	struct ft_span skipped = {
+		.kind = FT_SPAN_SKIPPED,
+		.from = half->answer_next,
+		.frame = moment->observed->frame,
+		.ts_ns = moment->observed->ts_ns,
+	};
+
+	if (distance < 0 && distance > -FT_PSN_WINDOW) {
+		number = ft_spans_find(&tracker->spans, half, psn, FT_SPANS_SKIPPED);
+		if (number != 0)
+			ft_settle_seen(tracker, flow, number, psn, 1, moment->step);
+		moment->step->what |= number != 0 ? FT_STEP_REORDERED : FT_STEP_RETRANSMITTED;
+		tracker->totals.reordered += number != 0;
+		tracker->totals.retransmitted += number == 0;
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		return;
+	}
+	moment->step->what |= FT_STEP_NEW;
+	if (moment->operation->part & FT_PART_FIRST || distance >= FT_PSN_WINDOW ||
+	    distance <= -FT_PSN_WINDOW || (half->flags & FT_HALF_ANSWERING) == 0) {
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		return;
+	}
+	ft_loss_space(tracker->evidence, moment->observed->frame);
+	if (distance == 0)
+		return;
+	moment->step->what |= FT_STEP_GAP;
+	skipped.count = (uint32_t)distance;
+	ft_remember(tracker, flow, &skipped, moment->step);
+}
+
+void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_flow *requester = ft_find_requester(tracker, moment);
+	struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn;
+	struct ft_step *step = moment->step;
+
+	step->what |= FT_STEP_ANSWER;
+	ft_learn_mtu(half, moment);
+	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE) {
+		follow_alone(tracker, moment);
+	} else if (ft_is_in_window(tracker, moment, requester)) {
+		match(tracker, moment, requester);
+		ft_measure_rtt(moment, &requester->half);
+		ft_deliver(&requester->half, psn);
+		ft_settle_ripe(tracker, requester, moment->observed->ts_ns, step);
+	} else {
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		return;
+	}
+	half->answered = ft_psn_newest(half->answered, psn);
+	if ((step->what & FT_STEP_RETRANSMITTED) == 0)
+		ft_follow_answer(moment);
+}
