@@ -1,5 +1,6 @@
 #include "observe_other.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
 #include <decode/decode.h>
@@ -11,7 +12,12 @@ enum {
 	TELLING = 20,   /* bytes of a network packet's body that tell it from others */
 	IPV4_WORD = 2,  /* length, id, fragment, time to live, protocol */
 	IPV4_TTL = 6,   /* in there */
-	IPV6_WORD = 4,  /* length, next header */
+	IPV4_PROTOCOL = 9,
+	IPV6_NEXT = 6,
+	TCP_FLAGS = 13,
+	TCP_RST = 0x04,
+	IPV6_WORD = 4, /* length */
+	IPV4_LEN = 20,
 	IPV6_LEN = 40,
 	GRH_LEN = 40,
 	LRH_LEN = 8,
@@ -20,9 +26,11 @@ enum {
 	BTH_MARKS = 4, /* FECN, BECN */
 };
 
-/* Offsets in the frame. */
+/* What of the packet is hashed byte by byte, and what its IP header has to add. */
 struct region {
-	uint32_t at, end;
+	uint32_t at, end; /* offsets in the frame */
+	uint64_t header;
+	uint8_t protocol; /* 0: no IP header */
 };
 
 /* By the kind of the last layer: where that begins which neither a mirror nor a hop changes. */
@@ -55,21 +63,32 @@ static uint32_t be16_at(const uint8_t *b)
 	return (uint32_t)b[0] << 8 | b[1];
 }
 
-static struct region ipv4_region(const uint8_t *bytes, uint32_t at, uint64_t *word)
+static struct region ipv4_region(const uint8_t *bytes, uint32_t at)
 {
-	uint8_t masked[8];
+	struct region region = {
+		.at = at + (bytes[at] & 0x0fu) * 4,
+		.end = at + be16_at(bytes + at + IPV4_WORD),
+		.protocol = bytes[at + IPV4_PROTOCOL],
+	};
+	uint8_t masked[sizeof region.header];
 
 	memcpy(masked, bytes + at + IPV4_WORD, sizeof masked);
 	masked[IPV4_TTL] = 0;
-	memcpy(word, masked, sizeof masked);
-	return (struct region){ at + (bytes[at] & 0x0fu) * 4,
-				at + be16_at(bytes + at + IPV4_WORD) };
+	memcpy(&region.header, masked, sizeof masked);
+	return region;
 }
 
-static struct region ipv6_region(const uint8_t *bytes, uint32_t at, uint64_t *word)
+static struct region ipv6_region(const uint8_t *bytes, uint32_t at)
 {
-	*word = (uint64_t)be16_at(bytes + at + IPV6_WORD) << 8 | bytes[at + IPV6_WORD + 2];
-	return (struct region){ at + IPV6_LEN, at + IPV6_LEN + be16_at(bytes + at + IPV6_WORD) };
+	uint32_t length = be16_at(bytes + at + IPV6_WORD);
+	uint8_t next = bytes[at + IPV6_NEXT];
+
+	return (struct region){
+		.at = at + IPV6_LEN,
+		.end = at + IPV6_LEN + length,
+		.header = (uint64_t)length << 8 | next,
+		.protocol = next,
+	};
 }
 
 static struct region link_region(const struct ft_packet *packet)
@@ -78,23 +97,21 @@ static struct region link_region(const struct ft_packet *packet)
 	uint32_t at = last == NULL ? 0 : last->offset + (uint32_t)skipped[last->kind];
 
 	if (last != NULL && last->kind == FT_LAYER_LRH)
-		return (struct region){ at, last->offset + packet->lrh.pkt_len * 4u };
-	return (struct region){ at, at + FRAME_MAX };
+		return (struct region){ .at = at, .end = last->offset + packet->lrh.pkt_len * 4u };
+	return (struct region){ .at = at, .end = at + FRAME_MAX };
 }
 
-/* What of the packet is hashed byte by byte; *word: what its IP header has to add. */
-static struct region region_of(const struct ft_packet *packet, const struct ft_frame *frame,
-			       uint64_t *word)
+static struct region region_of(const struct ft_packet *packet, const struct ft_frame *frame)
 {
 	const struct ft_layer *ip = ip_layer(packet);
 	struct region region;
 
-	if (ip == NULL || ip->offset + (uint32_t)IPV6_LEN / 2 > frame->captured)
+	if (ip == NULL || ip->offset + (uint32_t)IPV4_LEN > frame->captured)
 		region = link_region(packet);
 	else if (ip->kind == FT_LAYER_IPV4)
-		region = ipv4_region(frame->bytes, ip->offset, word);
+		region = ipv4_region(frame->bytes, ip->offset);
 	else
-		region = ipv6_region(frame->bytes, ip->offset, word);
+		region = ipv6_region(frame->bytes, ip->offset);
 	if (region.end > frame->captured)
 		region.end = frame->captured;
 	if (region.at > region.end)
@@ -112,6 +129,12 @@ static void mask_marks(const struct ft_packet *packet, uint8_t region[REGION_MAX
 	region[(udp ? UDP_LEN : 0) + BTH_MARKS] = 0;
 }
 
+/* A reset answers each segment that comes too late, all of them alike. */
+static bool is_reset(const struct region *region, const uint8_t *bytes)
+{
+	return region->protocol == IPPROTO_TCP && (bytes[TCP_FLAGS] & TCP_RST) != 0;
+}
+
 static bool is_telling(const struct ft_packet *packet, const struct ft_frame *frame, uint32_t size)
 {
 	if (packet->transport == FT_TRANSPORT_IB_LINK || (packet->has & FT_HAS_MACCTRL) != 0 ||
@@ -124,16 +147,17 @@ void ft_observe_other(const struct ft_packet *packet, const struct ft_frame *fra
 		      struct ft_observed *observed)
 {
 	uint8_t padded[REGION_MAX] = { 0 };
-	uint64_t word = 0, digest;
-	struct region region = region_of(packet, frame, &word);
+	struct region region = region_of(packet, frame);
 	uint32_t held = region.end - region.at, size = held < REGION_MAX ? held : REGION_MAX;
 	uint64_t vni = (packet->has & FT_HAS_VNI) != 0 ? packet->vni : UINT32_MAX;
+	uint64_t digest;
+	bool telling = is_telling(packet, frame, size);
 
 	if (size > 0)
 		memcpy(padded, frame->bytes + region.at, size);
 	if (ft_packet_is_rdma(packet))
 		mask_marks(packet, padded);
-	digest = ft_hash(padded, sizeof padded, observed->digest ^ word);
+	digest = ft_hash(padded, sizeof padded, observed->digest ^ region.header);
 	observed->digest = ft_mix(digest ^ vni, (uint64_t)size + 0x9e3779b97f4a7c15u);
-	observed->alike = is_telling(packet, frame, size) ? FT_ALIKE_FOREIGN : FT_ALIKE_PLAIN;
+	observed->alike = telling && !is_reset(&region, padded) ? FT_ALIKE_FOREIGN : FT_ALIKE_PLAIN;
 }

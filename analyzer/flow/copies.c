@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "recall.h"
 
@@ -11,10 +12,10 @@
  * on a mirror that copies nothing and a fabric that loses nothing.
  */
 enum {
-	PLAIN_NS = 1000,       /* alike and this close: copies, however many are alike */
-	HABIT_ORIGINALS = 128, /* then what was counted before counts half */
-	DIRECTIONS = 1u << 14, /* remembered */
-	ASKS = 1u << 12,       /* remembered */
+	PLAIN_NS = 1000,    /* alike and this close: copies, however many are alike */
+	HABIT_FRAMES = 128, /* then what was counted before counts half */
+	PAIRS = 1u << 14,   /* remembered */
+	ASKS = 1u << 12,    /* remembered */
 	PSN_MASK = 0xffffff,
 	PSN_WINDOW = 1u << 16,
 	ENTRIES_MIN = 1u << 8,
@@ -27,17 +28,16 @@ enum {
 	SYNDROME_REFUSED = 0x20, /* NAK or RNR NAK */
 };
 
-static const uint64_t HABIT_NS =
-	60000000000u; /* so long a direction is taken to be copied as it was */
+static const uint64_t HABIT_NS = 60000000000u; /* so long a pair is taken to be copied as it was */
 
 /* Who was given a reason to send again: requesters by a NAK, responders by a repeated request. */
 enum ask_kind { ASK_REQUESTS, ASK_RESPONSES };
 
 struct ft_copies {
 	uint64_t window_ns;
-	uint64_t busy_until; /* nothing is in `directions` or `asks` that matters later than this */
+	uint64_t busy_until; /* nothing is in `pairs` or `asks` that matters later than this */
 	struct ft_recall frames;
-	struct ft_recall directions;
+	struct ft_recall pairs;
 	struct ft_recall asks;
 };
 
@@ -56,17 +56,17 @@ int ft_copies_create(struct ft_copies **copies, const struct ft_copies_config *c
 	error = ft_recall_init(&made->frames, config->entries, config->seed);
 	if (error != 0)
 		goto free_copies;
-	error = ft_recall_init(&made->directions, DIRECTIONS, config->seed);
+	error = ft_recall_init(&made->pairs, PAIRS, config->seed);
 	if (error != 0)
 		goto free_frames;
 	error = ft_recall_init(&made->asks, ASKS, config->seed);
 	if (error != 0)
-		goto free_directions;
+		goto free_pairs;
 	*copies = made;
 	return 0;
 
-free_directions:
-	ft_recall_free(&made->directions);
+free_pairs:
+	ft_recall_free(&made->pairs);
 free_frames:
 	ft_recall_free(&made->frames);
 free_copies:
@@ -79,7 +79,7 @@ void ft_copies_destroy(struct ft_copies *copies)
 	if (copies == NULL)
 		return;
 	ft_recall_free(&copies->asks);
-	ft_recall_free(&copies->directions);
+	ft_recall_free(&copies->pairs);
 	ft_recall_free(&copies->frames);
 	free(copies);
 }
@@ -107,21 +107,23 @@ static bool is_busy(const struct ft_copies *copies, const struct ft_observed *ob
 	return observed->ts_ns <= copies->busy_until;
 }
 
+static bool is_upward(const struct ft_observed *observed)
+{
+	return (observed->has & FT_OBSERVED_UPWARD) != 0;
+}
+
 /* One key for each direction of an address pair. */
 static uint64_t direction_of(const struct ft_observed *observed, bool reverse)
 {
-	bool upward = (observed->has & FT_OBSERVED_UPWARD) != 0;
-
-	return upward != reverse ? observed->pair : ~observed->pair;
+	return is_upward(observed) != reverse ? observed->pair : ~observed->pair;
 }
 
-/* --- how a direction is copied --- */
+/* --- how a pair is copied --- */
 
 static struct ft_recalled *find_habit(const struct ft_copies *copies,
 				      const struct ft_observed *observed)
 {
-	const struct ft_recall *directions = &copies->directions;
-	struct ft_recall_walk walk = ft_recall_walk(directions, direction_of(observed, false));
+	struct ft_recall_walk walk = ft_recall_walk(&copies->pairs, observed->pair);
 	struct ft_recalled *habit = ft_recall_next(&walk);
 
 	if (habit == NULL || !is_recent(habit->ts_ns, observed->ts_ns, HABIT_NS))
@@ -133,24 +135,35 @@ static struct ft_recalled *find_habit(const struct ft_copies *copies,
 static uint32_t usual_copies(const struct ft_copies *copies, const struct ft_observed *observed)
 {
 	const struct ft_recalled *habit = find_habit(copies, observed);
+	unsigned way = is_upward(observed);
+	uint32_t originals;
 
 	if (habit == NULL)
 		return 0;
-	if (habit->direction.originals == 0)
-		return 1;
-	return (habit->direction.copies + habit->direction.originals / 2) /
-	       habit->direction.originals;
+	if (habit->pair.originals[way] == 0 && habit->pair.copies[way] == 0)
+		way = 1 - way; /* nothing known of this direction */
+	originals = habit->pair.originals[way];
+	return originals == 0 ? 1 : (habit->pair.copies[way] + originals / 2) / originals;
+}
+
+static void count(struct ft_recalled *habit, unsigned way, uint16_t *what)
+{
+	if (++*what < HABIT_FRAMES)
+		return;
+	habit->pair.originals[way] /= 2;
+	habit->pair.copies[way] /= 2;
 }
 
 static void count_copy(struct ft_copies *copies, const struct ft_observed *observed)
 {
 	struct ft_recalled *habit = find_habit(copies, observed);
+	unsigned way = is_upward(observed);
 
 	if (habit == NULL) {
-		habit = ft_recall_add(&copies->directions, direction_of(observed, false));
-		habit->direction.originals = habit->direction.copies = 0;
+		habit = ft_recall_add(&copies->pairs, observed->pair);
+		memset(&habit->pair, 0, sizeof habit->pair);
 	}
-	habit->direction.copies++;
+	count(habit, way, &habit->pair.copies[way]);
 	habit->ts_ns = observed->ts_ns;
 	stay_busy(copies, observed->ts_ns + HABIT_NS);
 }
@@ -158,13 +171,10 @@ static void count_copy(struct ft_copies *copies, const struct ft_observed *obser
 static void count_original(const struct ft_copies *copies, const struct ft_observed *observed)
 {
 	struct ft_recalled *habit = find_habit(copies, observed);
+	unsigned way = is_upward(observed);
 
-	if (habit == NULL)
-		return;
-	if (++habit->direction.originals >= HABIT_ORIGINALS) {
-		habit->direction.originals /= 2;
-		habit->direction.copies /= 2;
-	}
+	if (habit != NULL)
+		count(habit, way, &habit->pair.originals[way]);
 }
 
 /* --- reasons to send again --- */
@@ -229,9 +239,10 @@ static void ask_other_side(struct ft_copies *copies, const struct ft_observed *o
 __attribute__((noinline)) static void follow(struct ft_copies *copies,
 					     const struct ft_observed *observed)
 {
+	if (observed->alike != FT_ALIKE_PLAIN)
+		count_original(copies, observed);
 	if (observed->alike != FT_ALIKE_SEQUENCED || (observed->has & FT_OBSERVED_BAD_ICRC) != 0)
 		return;
-	count_original(copies, observed);
 	if (is_refusal(observed))
 		ask_other_side(copies, observed, ASK_REQUESTS);
 	else if (!is_response(observed) && find_own_ask(copies, observed) != NULL)
@@ -315,15 +326,14 @@ __attribute__((noinline)) static enum ft_copy_verdict compare(struct ft_copies *
 							      uint32_t rules)
 {
 	struct ft_recalled *original = find_original(copies, observed, rules);
-	bool sequenced = observed->alike == FT_ALIKE_SEQUENCED;
 
 	if (original == NULL)
 		return FT_COPY_NO;
-	if (sequenced && was_sent_again(copies, original, observed))
+	if (observed->alike == FT_ALIKE_SEQUENCED && was_sent_again(copies, original, observed))
 		return FT_COPY_REPEATED;
 	if (original->frame.copies < UINT8_MAX)
 		original->frame.copies++;
-	if (sequenced)
+	if (observed->alike != FT_ALIKE_PLAIN)
 		count_copy(copies, observed);
 	return FT_COPY_YES;
 }

@@ -27,9 +27,9 @@ struct ft_recalled {
 		struct { /* one side gave the other a reason to send again from `psn` on */
 			uint32_t psn, frame;
 		} ask;
-		struct { /* how often frames of a direction come */
-			uint32_t originals, copies;
-		} direction;
+		struct { /* of an address pair, by direction */
+			uint16_t originals[2], copies[2];
+		} pair;
 	};
 };
 static_assert(sizeof(struct ft_recalled) == 32, "two in a cache line");

@@ -35,7 +35,7 @@ enum ft_observed_has {
 /* How sure it is that two packets with the same bytes are copies of one: analyzer/flow/copies.h. */
 enum ft_alike {
 	FT_ALIKE_SEQUENCED, /* has a PSN of its own: the same bytes again are a copy or sent again */
-	FT_ALIKE_PLAIN,   /* CNP, pause, link packet, or cut before a PSN: many of them are alike */
+	FT_ALIKE_PLAIN, /* CNP, pause, link packet, TCP reset, or cut before a PSN: many of them are alike */
 	FT_ALIKE_FOREIGN, /* not RDMA, with enough bytes to tell it from others */
 };
 
