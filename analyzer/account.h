@@ -2,38 +2,44 @@
 
 #include <capture/pcapng_writer.h>
 #include <capture/source.h>
-#include <decode/packet.h>
 
+#include "congestion.h"
 #include "findings.h"
-#include "judge.h"
-#include "totals.h"
+#include "item.h"
+#include "mirror_sequence.h"
+#include "peaks.h"
+#include "silences.h"
 
-/* Adds up judged frames: totals, findings, coverage, and the frames kept as evidence. */
+/*
+ * What is added up in the order of the capture, whoever judged the frames: findings and the frames kept
+ * as evidence, the tenants' peaks, who caused congestion, the mirror's own sequence numbers.
+ */
 struct ft_account {
-	const struct ft_map *map;
-	struct ft_totals totals;
+	const struct ft_map *map; /* NULL: no findings */
 	struct ft_findings findings;
+	struct ft_known_finding *known; /* a cache: findings by rule and key */
+	struct ft_flow_finding
+		*by_flow; /* decode.bad-icrc: finding of a flow, by digest of its key */
+	uint32_t by_flow_count;
 	struct ft_pcapng_writer *writer; /* NULL: no evidence is written */
+	struct ft_peaks peaks;
+	struct ft_congestion congestion;
+	struct ft_mirror_sequence *mirror; /* like silences, once a source is open */
+	struct ft_silences silences;
 	uint64_t seed;
-	uint64_t never_judged, not_rdma; /* frames; the judged ones are in the totals */
-	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed;
-	uint64_t truncated;   /* cut below what a rule needs */
-	uint64_t undecodable; /* claim to be RDMA and are broken */
 };
 
+/* 0 or -ENOMEM. */
 int ft_account_init(struct ft_account *account, const struct ft_map *map, uint32_t findings,
 		    uint64_t seed);
 void ft_account_free(struct ft_account *account);
 
-/* One packet of a frame; `first` for the frame's first, which places the frame in the totals. */
-struct ft_account_item {
-	const struct ft_frame *frame;
-	const struct ft_source *source; /* that the frame came from */
-	const struct ft_packet *packet;
-	const struct ft_judgement *judgement;
-	const struct ft_check_key *key;
-	bool first;
-};
+/* Frames will come from this source. 0 or -ENOMEM. */
+int ft_account_open(struct ft_account *account, const struct ft_source *source);
 
-/* 0 or -errno of the evidence writer. */
-int ft_account_add(struct ft_account *account, const struct ft_account_item *item);
+/* A packet that was judged. 0 or -errno of the evidence writer. */
+int ft_account_add(struct ft_account *account, const struct ft_source *source,
+		   const struct ft_item *item, const struct ft_item_more *more);
+
+/* The finding about wrong ICRCs that a flow belongs to; FT_NONE: none. `flow`: digest as in ft_item_more. */
+uint32_t ft_account_bad_icrc(const struct ft_account *account, uint64_t flow);

@@ -4,6 +4,8 @@
 #include <partition/check.h>
 #include <report/model.h>
 
+#include "suspects.h"
+
 /* Findings: one per (rule, subject), counted, with their first frames. */
 
 /* One end of a subject. `address` is text ("10.0.0.1", "lid:17"), `host` NULL if not declared by name. */
@@ -34,6 +36,7 @@ struct ft_finding {
 	uint64_t frames[FT_FINDING_FRAMES];
 	uint32_t dest_qps[FT_FINDING_QPS];
 	uint8_t frame_count, dest_qp_count;
+	struct ft_suspicion suspicion; /* of the first frame; rules 0: by the map alone */
 };
 
 struct ft_findings {

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <decode/opcode.h>
 #include <flow/hash.h>
-
-#include "connection_setup.h"
 
 enum {
 	/*
@@ -22,8 +19,7 @@ enum {
 
 struct ft_judge {
 	const struct ft_map *map;
-	struct ft_flow_table *flows;
-	uint64_t flow_timeout_ns, seed;
+	uint64_t seed;
 
 	/* the stretch of time in which the map does not change */
 	int64_t epoch_from_ns, epoch_to_ns;
@@ -39,47 +35,32 @@ struct ft_judge {
 	bool tells_all;
 };
 
-int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint32_t flows,
-		    uint64_t flow_timeout_ns, uint64_t seed)
+int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint64_t seed)
 {
 	struct ft_judge *made = calloc(1, sizeof *made);
-	int error = -ENOMEM;
 
 	if (made == NULL)
-		return error;
+		return -ENOMEM;
 	*made = (struct ft_judge){
 		.map = map,
-		.flow_timeout_ns = flow_timeout_ns,
 		.seed = seed,
 		.epoch_from_ns = FT_TIME_MAX, /* no epoch yet */
 		.epoch_to_ns = FT_TIME_MIN,
+		.verdicts = calloc(VERDICTS, sizeof *made->verdicts),
+		.slots = calloc(VERDICT_SLOTS, sizeof *made->slots),
 	};
-	made->verdicts = calloc(VERDICTS, sizeof *made->verdicts);
-	if (made->verdicts == NULL)
-		goto free_judge;
-	made->slots = calloc(VERDICT_SLOTS, sizeof *made->slots);
-	if (made->slots == NULL)
-		goto free_verdicts;
-	error = ft_flow_table_create(&made->flows, flows, seed);
-	if (error != 0)
-		goto free_slots;
+	if (made->verdicts == NULL || made->slots == NULL) {
+		ft_judge_destroy(made);
+		return -ENOMEM;
+	}
 	*judge = made;
 	return 0;
-
-free_slots:
-	free(made->slots);
-free_verdicts:
-	free(made->verdicts);
-free_judge:
-	free(made);
-	return error;
 }
 
 void ft_judge_destroy(struct ft_judge *judge)
 {
 	if (judge == NULL)
 		return;
-	ft_flow_table_destroy(judge->flows);
 	free(judge->slots);
 	free(judge->verdicts);
 	free(judge);
@@ -88,68 +69,6 @@ void ft_judge_destroy(struct ft_judge *judge)
 void ft_judge_tell_all(struct ft_judge *judge)
 {
 	judge->tells_all = true;
-}
-
-struct ft_flow_table *ft_judge_flows(struct ft_judge *judge)
-{
-	return judge->flows;
-}
-
-static bool is_connected(const struct ft_packet *packet)
-{
-	enum ft_service service = ft_opcode_service(packet->opcode);
-
-	return packet->dest_qp >= 2 &&
-	       (service == FT_RC || service == FT_UC || service == FT_RD || service == FT_XRC);
-}
-
-static void key_of_flow(uint32_t dest_qp, bool connected, const struct ft_check_key *key,
-			struct ft_flow_key *flow)
-{
-	*flow = (struct ft_flow_key){
-		.dest_qp = dest_qp,
-		.vni = key->has_vni ? key->vni : FT_FLOW_NO_VNI,
-		.base = connected ? FT_FLOW_ANY_BASE : key->pkey & 0x7fff,
-		.vlan = key->vlan,
-		.by_lid = !key->has_gids,
-	};
-	if (key->has_gids) {
-		memcpy(flow->src, key->src, sizeof flow->src);
-		memcpy(flow->dst, key->dst, sizeof flow->dst);
-	} else {
-		memcpy(flow->src + 14, &key->slid, sizeof key->slid);
-		memcpy(flow->dst + 14, &key->dlid, sizeof key->dlid);
-	}
-}
-
-void ft_judge_prepare(const struct ft_packet *packet, const uint8_t *frame, uint32_t captured,
-		      struct ft_lookup *lookup)
-{
-	const unsigned needed = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP;
-
-	lookup->kind = ft_frame_key(packet, frame, captured, &lookup->key);
-	lookup->setup_qpn = 0;
-	lookup->has_flow = (lookup->kind == FT_FRAME_JUDGED || lookup->kind == FT_FRAME_BAD_ICRC) &&
-			   (lookup->key.known & needed) == needed;
-	if (!lookup->has_flow)
-		return;
-	lookup->connected = is_connected(packet);
-	lookup->setup_qpn = ft_connection_setup_qpn(packet, frame);
-	key_of_flow(packet->dest_qp, lookup->connected, &lookup->key, &lookup->flow);
-}
-
-void ft_judge_locate(const struct ft_judge *judge, struct ft_lookup *lookup)
-{
-	if (!lookup->has_flow)
-		return;
-	lookup->hash = ft_flow_hash(judge->flows, &lookup->flow);
-	ft_flow_prefetch_slot(judge->flows, lookup->hash);
-}
-
-void ft_judge_prefetch(const struct ft_judge *judge, const struct ft_lookup *lookup)
-{
-	if (lookup->has_flow)
-		ft_flow_prefetch_record(judge->flows, lookup->hash);
 }
 
 /* Capture time as the map counts it. */
@@ -217,7 +136,7 @@ __attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *j
 /* Digest of what the verdict depends on besides the flow's own key, and of the epoch; never 0. */
 static uint64_t judged_by(const struct ft_judge *judge, const struct ft_check_key *key)
 {
-	const size_t shared = offsetof(struct ft_check_key, has_vni);
+	const size_t shared = offsetof(struct ft_check_key, vlan);
 
 	return ft_hash((const uint8_t *)key + shared, sizeof *key - shared,
 		       judge->seed + judge->epoch) |
@@ -248,110 +167,49 @@ static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow 
 	return judged;
 }
 
-/*
- * The record of the frame's half-connection. A second P_Key base on the same half-connection has a
- * record of its own; *changed says that this is one.
- */
-static struct ft_flow *flow_of(struct ft_judge *judge, const struct ft_lookup *lookup,
-			       uint64_t ts_ns, bool *changed)
+static void judge_by_map(struct ft_judge *judge, struct ft_item *item,
+			 const struct ft_records *records, const struct ft_judged *judged)
 {
-	uint16_t base = lookup->key.pkey & 0x7fff;
-	struct ft_flow *flow =
-		ft_flow_find_or_create(judge->flows, &lookup->flow, lookup->hash, ts_ns);
-	bool silent = ts_ns > flow->last_ns && ts_ns - flow->last_ns > judge->flow_timeout_ns;
-	struct ft_flow_key other;
+	const struct ft_verdict *verdict = &judged->verdict;
+	bool changed = records->changed && ft_check_follows_pkey(judge->map, &item->key);
 
-	if (ts_ns > flow->last_ns)
-		flow->last_ns = ts_ns;
-	if (!lookup->connected)
-		return flow;
-	if (flow->first_base == FT_FLOW_NO_BASE || silent)
-		flow->first_base = base;
-	if (flow->first_base == base)
-		return flow;
-	*changed = true;
-	other = lookup->flow;
-	other.base = base;
-	return ft_flow_find_or_create(judge->flows, &other, ft_flow_hash(judge->flows, &other),
-				      ts_ns);
+	item->rules = ft_verdict_rules(verdict, changed);
+	item->undecided = verdict->undecided;
+	item->grace = (item->rules & 1u << FT_RULE_TENANT_GRACE) != 0;
+	item->permitted = !changed && verdict->exception != FT_NONE;
 }
 
-/* A connection set up anew may use another P_Key on the same queue pair. */
-__attribute__((noinline)) static void follow_setup(struct ft_judge *judge,
-						   const struct ft_lookup *lookup)
+/* No field of it can be trusted; nothing is looked up. */
+static void leave_bad_icrc(struct ft_item *item)
 {
-	struct ft_flow_key key = lookup->flow;
-	struct ft_flow *flow;
-
-	memcpy(key.src, lookup->flow.dst, sizeof key.src);
-	memcpy(key.dst, lookup->flow.src, sizeof key.dst);
-	key.dest_qp = lookup->setup_qpn;
-	key.base = FT_FLOW_ANY_BASE;
-	flow = ft_flow_find(judge->flows, &key, ft_flow_hash(judge->flows, &key));
-	if (flow != NULL)
-		flow->first_base = FT_FLOW_NO_BASE;
+	item->undecided = true;
+	item->rules = 1u << FT_RULE_DECODE_BAD_ICRC;
 }
 
-static void judge_by_map(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
-			 struct ft_judgement *judgement)
+struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
+				 const struct ft_records *records)
 {
-	bool changed = false;
-	const struct ft_verdict *verdict;
+	uint64_t ts_ns = item->frame->ts_ns;
+	bool needed = records->changed || judge->tells_all;
+	struct ft_judged *judged;
 
-	if (lookup->has_flow) {
-		judgement->flow = flow_of(judge, lookup, ts_ns, &changed);
-		judgement->judged = verdict_of_flow(judge, judgement->flow, &lookup->key,
-						    changed || judge->tells_all, (int64_t)ts_ns);
-	} else {
-		judgement->judged = verdict_of(judge, &lookup->key, (int64_t)ts_ns);
+	if (item->kind == FT_FRAME_NOT_RDMA)
+		return NULL;
+	item->untimed = ts_ns == FT_TS_UNKNOWN && ft_map_epoch_count(judge->map) > 1;
+	if (item->untimed) {
+		item->undecided = item->kind != FT_FRAME_NEVER_JUDGED;
+		return NULL;
 	}
-	if (judgement->judged == NULL) {
-		judgement->cell = judgement->flow->cell;
-		return;
+	if (item->kind == FT_FRAME_BAD_ICRC) {
+		leave_bad_icrc(item);
+		return NULL;
 	}
-	if (lookup->kind != FT_FRAME_JUDGED)
-		return;
-	verdict = &judgement->judged->verdict;
-	changed = changed && ft_check_follows_pkey(judge->map, &lookup->key);
-	judgement->rules = ft_verdict_rules(verdict, changed);
-	judgement->undecided = verdict->undecided;
-	judgement->grace = (judgement->rules & 1u << FT_RULE_TENANT_GRACE) != 0;
-	judgement->permitted = !changed && verdict->exception != FT_NONE;
-}
-
-__attribute__((noinline)) static void count_bad_icrc(struct ft_judge *judge,
-						     const struct ft_lookup *lookup, uint64_t ts_ns,
-						     struct ft_judgement *judgement)
-{
-	judgement->undecided = true;
-	judgement->rules = 1u << FT_RULE_DECODE_BAD_ICRC;
-	if (!lookup->has_flow)
-		return;
-	judgement->flow = ft_flow_find_or_create(judge->flows, &lookup->flow, lookup->hash, ts_ns);
-	judgement->flow->bad_icrc++;
-}
-
-void ft_judge_frame(struct ft_judge *judge, const struct ft_lookup *lookup, uint64_t ts_ns,
-		    struct ft_judgement *judgement)
-{
-	*judgement = (struct ft_judgement){ .kind = lookup->kind, .cell = FT_NONE };
-	if (lookup->kind == FT_FRAME_NOT_RDMA)
-		return;
-	judgement->untimed = ts_ns == FT_TS_UNKNOWN && ft_map_epoch_count(judge->map) > 1;
-	if (judgement->untimed) {
-		judgement->undecided = lookup->kind != FT_FRAME_NEVER_JUDGED;
-		return;
-	}
-	if (lookup->kind == FT_FRAME_BAD_ICRC) {
-		count_bad_icrc(judge, lookup, ts_ns, judgement);
-	} else {
-		judgement->undecided =
-			lookup->kind == FT_FRAME_BROKEN || lookup->kind == FT_FRAME_CUT;
-		enter_epoch(judge, instant(ts_ns));
-		judge_by_map(judge, lookup, ts_ns, judgement);
-		if (lookup->setup_qpn != 0)
-			follow_setup(judge, lookup);
-	}
-	if (judgement->flow != NULL)
-		judgement->flow->packets++;
+	item->undecided = item->kind == FT_FRAME_BROKEN || item->kind == FT_FRAME_CUT;
+	enter_epoch(judge, instant(ts_ns));
+	judged = records->part == NULL ? verdict_of(judge, &item->key, (int64_t)ts_ns)
+				       : verdict_of_flow(judge, records->part, &item->key, needed,
+							 (int64_t)ts_ns);
+	if (judged != NULL && item->kind == FT_FRAME_JUDGED)
+		judge_by_map(judge, item, records, judged);
+	return judged;
 }

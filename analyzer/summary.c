@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <flow/hash.h>
+
 int ft_summary_create(struct ft_summary **summary)
 {
 	struct ft_summary *made = calloc(1, sizeof *made);
@@ -20,6 +22,7 @@ void ft_summary_destroy(struct ft_summary *summary)
 {
 	if (summary == NULL)
 		return;
+	ft_tally_free(&summary->sum);
 	ft_arena_destroy(summary->words);
 	free(summary);
 }
@@ -80,76 +83,6 @@ static void fill_map(struct ft_summary *summary, const struct ft_map *map)
 	};
 }
 
-static void fill_losses(struct ft_summary *summary, const struct ft_source *source)
-{
-	size_t count = ft_source_input_count(source);
-	struct ft_report_loss *rows = ft_summary_take(summary, count, sizeof *rows);
-	struct ft_report_coverage *coverage = &summary->report.coverage;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct ft_source_input *input = ft_source_input(source, i);
-
-		coverage->clock_steps += input->clock_steps;
-		if (input->erf_lost != 0)
-			rows[coverage->lost_by_count++] = (struct ft_report_loss){
-				.method = "erf-lctr",
-				.source = input->name,
-				.frames = input->erf_lost,
-			};
-	}
-	coverage->lost_by = rows;
-}
-
-/*
- * A pair of tenants of which too little could be judged: a violation between them would not have been
- * seen, however much else was judged. NULL: none.
- */
-static const struct ft_cell *blind_pair(const struct ft_totals *totals, double min_coverage)
-{
-	for (uint32_t i = 0; i < totals->cell_count; i++) {
-		const struct ft_cell *cell = &totals->cells[i];
-		bool unknown = cell->from == FT_NONE && cell->to == FT_NONE;
-
-		if (!unknown &&
-		    (double)cell->judged < min_coverage * (double)(cell->judged + cell->undecided))
-			return cell;
-	}
-	return NULL;
-}
-
-static void fill_coverage(struct ft_summary *summary, const struct ft_account *account,
-			  const struct ft_source *source, double min_coverage)
-{
-	uint64_t undecided =
-		account->undecided_bad_icrc + account->undecided_cut + account->undecided_malformed;
-	const struct ft_cell all = ft_totals_sum(&account->totals);
-	uint64_t rdma = all.judged + undecided;
-
-	summary->report.coverage = (struct ft_report_coverage){
-		.frames_seen = all.packets,
-		.lost_estimate = FT_UNKNOWN,
-		.lost_low = FT_UNKNOWN,
-		.lost_high = FT_UNKNOWN,
-		.share_seen = -1,
-		.truncated = account->truncated,
-		.undecided = undecided,
-		.undecodable = account->undecodable,
-		.connections = FT_UNKNOWN,
-		.one_sided = FT_UNKNOWN,
-		.could_hide_per_million = -1,
-		.enough = all.judged != 0 && (double)all.judged >= min_coverage * (double)rdma &&
-			  blind_pair(&account->totals, min_coverage) == NULL,
-		.judged = all.judged,
-		.never_judged = account->never_judged,
-		.not_rdma = account->not_rdma,
-		.undecided_bad_icrc = account->undecided_bad_icrc,
-		.undecided_cut = account->undecided_cut,
-		.undecided_malformed = account->undecided_malformed,
-		.undecided_untimed = account->undecided_untimed,
-	};
-	fill_losses(summary, source);
-}
-
 /* "2 critical, 9 high" of the findings that are violations; returns how many there are. */
 static uint64_t count_violations(const struct ft_report *report, char *text, size_t room)
 {
@@ -170,21 +103,18 @@ static uint64_t count_violations(const struct ft_report *report, char *text, siz
 	return count;
 }
 
-/* Where nothing contradicts the map: was enough of the traffic judged to say so? */
-static void decide_by_coverage(struct ft_report *report)
+/* Where nothing contradicts the map: was enough of the traffic seen and judged to say so? */
+static void decide_by_coverage(struct ft_summary *summary)
 {
+	struct ft_report *report = &summary->report;
 	const struct ft_report_coverage *coverage = &report->coverage;
 
 	report->verdict = coverage->enough ? FT_COMPLIANT : FT_NOT_EVIDENCED;
-	if (coverage->judged == 0)
-		snprintf(
-			report->because, sizeof report->because,
-			"no RDMA frame could be judged: nothing is known of what crossed the wire");
-	else if (!coverage->enough)
+	if (!coverage->enough)
 		snprintf(report->because, sizeof report->because,
-			 "no violation was seen, but %" PRIu64 " of %" PRIu64
-			 " RDMA frames could not be judged",
-			 coverage->undecided, coverage->undecided + coverage->judged);
+			 coverage->judged == 0 ? "%s: nothing is known of what crossed the wire"
+					       : "no violation was seen, but %s",
+			 summary->not_enough);
 	else if (coverage->undecided != 0)
 		snprintf(report->because, sizeof report->because,
 			 "all %" PRIu64 " judged RDMA frames agree with the declared map; %" PRIu64
@@ -192,12 +122,13 @@ static void decide_by_coverage(struct ft_report *report)
 			 coverage->judged, coverage->undecided);
 	else
 		snprintf(report->because, sizeof report->because,
-			 "all %" PRIu64 " RDMA frames agree with the declared map",
+			 "all %" PRIu64 " RDMA frames seen agree with the declared map",
 			 coverage->judged);
 }
 
-static void decide(struct ft_report *report)
+static void decide(struct ft_summary *summary)
 {
+	struct ft_report *report = &summary->report;
 	char severities[128] = "";
 	uint64_t violations = count_violations(report, severities, sizeof severities);
 
@@ -207,34 +138,81 @@ static void decide(struct ft_report *report)
 			 "%" PRIu64 " finding%s contradict%s the declared map: %s", violations,
 			 violations == 1 ? "" : "s", violations == 1 ? "s" : "", severities);
 	} else {
-		decide_by_coverage(report);
+		decide_by_coverage(summary);
 	}
 }
 
-const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_account *account,
-					const struct ft_flow_table *flows,
-					const struct ft_source *source, double min_coverage)
+static bool add_flow_packets(void *context, const struct ft_flow *flow)
 {
-	struct ft_report *report = &summary->report;
-	const struct ft_cell all = ft_totals_sum(&account->totals);
+	struct ft_account *account = context;
+	uint64_t digest = ft_hash(&flow->key, sizeof flow->key, account->seed) | 1;
+	uint32_t index = flow->bad_icrc == 0 ? FT_NONE : ft_account_bad_icrc(account, digest);
+
+	if (index != FT_NONE)
+		account->findings.items[index].flow_packets += flow->packets;
+	return true;
+}
+
+/* How many packets the flows of findings about wrong ICRCs had in all. */
+static void count_flow_packets(struct ft_engine *engine)
+{
+	struct ft_findings *findings = &engine->account.findings;
+
+	for (uint32_t i = 0; i < findings->count; i++)
+		findings->items[i].flow_packets = 0;
+	if (engine->account.by_flow_count == 0)
+		return;
+	for (unsigned i = 0; i < engine->config.workers; i++)
+		ft_flow_each(engine->workers[i]->flows, add_flow_packets, &engine->account);
+}
+
+static void add_up(struct ft_summary *summary, const struct ft_engine *engine)
+{
+	uint32_t tenants =
+		engine->map == NULL ? 0 : (uint32_t)ft_map_declared(engine->map)->tenant_count;
+
+	summary->tally = &engine->workers[0]->tally;
+	if (engine->config.workers == 1)
+		return;
+	ft_tally_free(&summary->sum);
+	if (ft_tally_init(&summary->sum, tenants, engine->config.seed) != 0)
+		abort();
+	for (unsigned i = 0; i < engine->config.workers; i++)
+		ft_tally_merge(&summary->sum, &engine->workers[i]->tally);
+	summary->tally = &summary->sum;
+}
+
+static void fill_by_map(struct ft_summary *summary, struct ft_engine *engine)
+{
+	count_flow_packets(engine);
+	fill_map(summary, engine->map);
+	ft_summary_fill_tenants(summary, &engine->account);
+	ft_summary_fill_matrix(summary, &engine->account);
+	ft_summary_fill_pkeys(summary);
+	ft_summary_fill_findings(summary, &engine->account);
+	decide(summary);
+}
+
+const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_engine *engine,
+					const struct ft_source *source)
+{
+	struct ft_cell all;
 
 	ft_arena_destroy(summary->words);
 	summary->words = ft_arena_create();
 	if (summary->words == NULL)
 		abort();
-	*report = (struct ft_report){
-		.frames = all.packets,
-		.bytes = all.bytes,
-		.first_ts_ns = account->totals.first_ts_ns,
-		.last_ts_ns = account->totals.last_ts_ns,
+	add_up(summary, engine);
+	all = ft_totals_sum(&summary->tally->totals);
+	summary->report = (struct ft_report){
+		.frames = all.packets + summary->tally->duplicates,
+		.bytes = all.bytes + summary->tally->duplicate_bytes,
+		.first_ts_ns = summary->tally->totals.first_ts_ns,
+		.last_ts_ns = summary->tally->totals.last_ts_ns,
 	};
 	fill_sources(summary, source);
-	fill_map(summary, account->map);
-	fill_coverage(summary, account, source, min_coverage);
-	ft_summary_fill_tenants(summary, account);
-	ft_summary_fill_matrix(summary, account);
-	ft_summary_fill_pkeys(summary, &account->totals);
-	ft_summary_fill_findings(summary, account, flows);
-	decide(report);
-	return report;
+	ft_summary_fill_coverage(summary, engine, source);
+	if (engine->map != NULL)
+		fill_by_map(summary, engine);
+	return &summary->report;
 }

@@ -8,16 +8,6 @@
 
 enum { EVIDENCE_SENTENCES = 4, COTENANCIES = 256, ID_TEXT = 512 };
 
-/* Flows of a finding about wrong ICRCs: how many frames they had in all. */
-static bool add_flow_packets(void *context, const struct ft_flow *flow)
-{
-	struct ft_findings *findings = context;
-
-	if (flow->bad_icrc != 0 && flow->bad_icrc_finding < findings->count)
-		findings->items[flow->bad_icrc_finding].flow_packets += flow->packets;
-	return true;
-}
-
 static struct ft_report_end end_of(const struct ft_declared *declared,
 				   const struct ft_subject_end *end)
 {
@@ -164,24 +154,20 @@ static int by_weight(const void *left, const void *right)
 	return order != 0 ? order : strcmp(a->id, b->id);
 }
 
-void ft_summary_fill_findings(struct ft_summary *summary, struct ft_account *account,
-			      const struct ft_flow_table *flows)
+void ft_summary_fill_findings(struct ft_summary *summary, struct ft_account *account)
 {
+	const struct ft_totals *totals = &summary->tally->totals;
 	const struct ft_declared *declared = ft_map_declared(account->map);
 	struct ft_findings *findings = &account->findings;
 	struct ft_cotenancy shared[COTENANCIES];
 	size_t shared_count = 0, count = 0;
 	struct ft_report_finding *rows;
 
-	if (account->totals.first_ts_ns != FT_TS_UNKNOWN)
-		shared_count = ft_check_cotenancy(
-			account->map, (int64_t)account->totals.first_ts_ns,
-			(int64_t)account->totals.last_ts_ns, shared, COTENANCIES);
+	if (totals->first_ts_ns != FT_TS_UNKNOWN)
+		shared_count = ft_check_cotenancy(account->map, (int64_t)totals->first_ts_ns,
+						  (int64_t)totals->last_ts_ns, shared, COTENANCIES);
 	if (shared_count > COTENANCIES)
 		shared_count = COTENANCIES;
-	for (uint32_t i = 0; i < findings->count; i++)
-		findings->items[i].flow_packets = 0;
-	ft_flow_each(flows, add_flow_packets, findings);
 	rows = ft_summary_take(summary, findings->count + shared_count + 1, sizeof *rows);
 	if (declared->verdict == FT_MAP_FAIL_OPEN)
 		rows[count++] = fail_open_row(summary, declared);

@@ -2,21 +2,27 @@
 
 #include <partition/arena.h>
 
+#include "coverage.h"
+#include "engine_parts.h"
 #include "summary.h"
 
 /* How summary.c and its parts share the model being filled. */
 struct ft_summary {
 	struct ft_report report;
 	struct ft_arena *words; /* everything the report points to; NULL: nothing yet */
+	struct ft_tally sum;    /* of all workers, if there are several */
+	const struct ft_tally *tally;
+	char not_enough[FT_COVERAGE_TEXT]; /* why the verdict cannot be `compliant` */
 };
 
 /* Zeroed room for `count` things, freed with the report; never NULL. */
 void *ft_summary_take(struct ft_summary *summary, size_t count, size_t size);
 
+void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine *engine,
+			      const struct ft_source *source);
 void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account *account);
 void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account *account);
-void ft_summary_fill_pkeys(struct ft_summary *summary, const struct ft_totals *totals);
+void ft_summary_fill_pkeys(struct ft_summary *summary);
 
 /* All findings in report order: those of frames and those about the map itself. */
-void ft_summary_fill_findings(struct ft_summary *summary, struct ft_account *account,
-			      const struct ft_flow_table *flows);
+void ft_summary_fill_findings(struct ft_summary *summary, struct ft_account *account);

@@ -10,10 +10,23 @@ static const char *class_name(enum ft_tenant_class class)
 	return names[class];
 }
 
+static void add_cell(struct ft_report_tenant *rows, const struct ft_cell *cell)
+{
+	if (cell->to != FT_NONE)
+		rows[cell->to].congestion.cnps_received += cell->cnps;
+	if (cell->from == FT_NONE)
+		return;
+	rows[cell->from].frames += cell->packets;
+	rows[cell->from].bytes += cell->bytes;
+	rows[cell->from].congestion.ce_marked += cell->ce_marked;
+	rows[cell->from].congestion.rnr_naks += cell->rnr_naks;
+	rows[cell->from].congestion.retransmitted += cell->retransmitted;
+}
+
 void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account *account)
 {
 	const struct ft_declared *declared = ft_map_declared(account->map);
-	const struct ft_totals *totals = &account->totals;
+	const struct ft_totals *totals = &summary->tally->totals;
 	struct ft_report_tenant *rows =
 		ft_summary_take(summary, declared->tenant_count, sizeof *rows);
 
@@ -23,15 +36,12 @@ void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account
 			.class = class_name(declared->tenants[i].class),
 			.endpoints_seen = totals->seen_by_tenant[i],
 			.quota_gbps = declared->tenants[i].quota_gbps,
+			.peak_gbps = ft_peaks_gbps(&account->peaks, (uint32_t)i),
+			.congestion = { .cnps_caused = account->congestion.caused[i],
+					.pause_ns = FT_UNKNOWN },
 		};
-	for (uint32_t i = 0; i < totals->cell_count; i++) {
-		const struct ft_cell *cell = &totals->cells[i];
-
-		if (cell->from == FT_NONE)
-			continue;
-		rows[cell->from].frames += cell->packets;
-		rows[cell->from].bytes += cell->bytes;
-	}
+	for (uint32_t i = 0; i < totals->cell_count; i++)
+		add_cell(rows, &totals->cells[i]);
 	summary->report.tenants = rows;
 	summary->report.tenant_count = declared->tenant_count;
 }
@@ -64,7 +74,7 @@ static const char *const *exception_ids(struct ft_summary *summary, const struct
 void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account *account)
 {
 	const struct ft_declared *declared = ft_map_declared(account->map);
-	const struct ft_totals *totals = &account->totals;
+	const struct ft_totals *totals = &summary->tally->totals;
 	struct ft_report_pair *rows = ft_summary_take(summary, totals->cell_count, sizeof *rows);
 	size_t count = 0;
 
@@ -91,8 +101,9 @@ void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account 
 	summary->report.pair_count = count;
 }
 
-void ft_summary_fill_pkeys(struct ft_summary *summary, const struct ft_totals *totals)
+void ft_summary_fill_pkeys(struct ft_summary *summary)
 {
+	const struct ft_totals *totals = &summary->tally->totals;
 	size_t count = 0;
 	struct ft_report_pkey *rows;
 

@@ -123,42 +123,90 @@ void ft_totals_except(struct ft_totals *totals, uint32_t index, uint32_t excepti
 	cell->exception_count++;
 }
 
-/* True if the digest was not there yet. */
-static bool insert(uint64_t *set, uint32_t mask, uint64_t digest)
+/* True if it was not there yet. */
+static bool insert(struct ft_seen_address *set, uint32_t mask, struct ft_seen_address seen)
 {
-	uint32_t at = (uint32_t)digest & mask;
+	uint32_t at = (uint32_t)seen.digest & mask;
 
-	for (; set[at] != 0; at = (at + 1) & mask)
-		if (set[at] == digest)
+	for (; set[at].digest != 0; at = (at + 1) & mask)
+		if (set[at].digest == seen.digest)
 			return false;
-	set[at] = digest;
+	set[at] = seen;
 	return true;
 }
 
 static void double_seen(struct ft_totals *totals)
 {
 	uint32_t mask = 2 * totals->seen_mask + 1;
-	uint64_t *larger = calloc((size_t)mask + 1, sizeof *larger);
+	struct ft_seen_address *larger = calloc((size_t)mask + 1, sizeof *larger);
 
 	if (larger == NULL)
 		abort();
 	for (uint32_t i = 0; i <= totals->seen_mask; i++)
-		if (totals->seen[i] != 0)
+		if (totals->seen[i].digest != 0)
 			insert(larger, mask, totals->seen[i]);
 	free(totals->seen);
 	totals->seen = larger;
 	totals->seen_mask = mask;
 }
 
-void ft_totals_see(struct ft_totals *totals, uint32_t tenant, uint64_t digest)
+static void see(struct ft_totals *totals, struct ft_seen_address seen)
 {
-	if (tenant == FT_NONE || totals->seen_count == SEEN_LIMIT)
-		return;
-	digest = ft_mix(digest ^ 0xa0761d6478bd642fu, tenant + 0x9e3779b97f4a7c15u) | 1;
-	if (!insert(totals->seen, totals->seen_mask, digest))
+	if (totals->seen_count == SEEN_LIMIT || !insert(totals->seen, totals->seen_mask, seen))
 		return;
 	totals->seen_count++;
-	totals->seen_by_tenant[tenant]++;
+	totals->seen_by_tenant[seen.tenant]++;
 	if (2 * totals->seen_count > totals->seen_mask)
 		double_seen(totals);
+}
+
+void ft_totals_see(struct ft_totals *totals, uint32_t tenant, uint64_t digest)
+{
+	if (tenant == FT_NONE)
+		return;
+	digest = ft_mix(digest ^ 0xa0761d6478bd642fu, tenant + 0x9e3779b97f4a7c15u) | 1;
+	see(totals, (struct ft_seen_address){ digest, tenant });
+}
+
+static void merge_cell(struct ft_totals *into, const struct ft_cell *from)
+{
+	uint32_t index = ft_totals_cell(into, from->from, from->to);
+	struct ft_cell *cell = &into->cells[index];
+
+	cell->packets += from->packets;
+	cell->bytes += from->bytes;
+	cell->violating += from->violating;
+	cell->judged += from->judged;
+	cell->undecided += from->undecided;
+	cell->ce_marked += from->ce_marked;
+	cell->cnps += from->cnps;
+	cell->rnr_naks += from->rnr_naks;
+	cell->retransmitted += from->retransmitted;
+	for (uint32_t i = 0; i < from->exception_count; i++)
+		ft_totals_except(into, index, from->exceptions[i]);
+}
+
+void ft_totals_merge(struct ft_totals *into, const struct ft_totals *from)
+{
+	for (uint32_t i = 0; i < from->cell_count; i++)
+		merge_cell(into, &from->cells[i]);
+	for (uint32_t pkey = 0; pkey < PKEYS; pkey++) {
+		into->pkeys[pkey].packets += from->pkeys[pkey].packets;
+		into->pkeys[pkey].bytes += from->pkeys[pkey].bytes;
+	}
+	for (uint32_t i = 0; i <= from->seen_mask; i++)
+		if (from->seen[i].digest != 0)
+			see(into, from->seen[i]);
+	ft_totals_time(into, from->first_ts_ns);
+	ft_totals_time(into, from->last_ts_ns);
+}
+
+void ft_totals_time(struct ft_totals *totals, uint64_t ts_ns)
+{
+	if (ts_ns == UINT64_MAX)
+		return;
+	if (totals->first_ts_ns == UINT64_MAX || ts_ns < totals->first_ts_ns)
+		totals->first_ts_ns = ts_ns;
+	if (totals->last_ts_ns == UINT64_MAX || ts_ns > totals->last_ts_ns)
+		totals->last_ts_ns = ts_ns;
 }

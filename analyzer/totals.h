@@ -9,7 +9,8 @@ struct ft_cell {
 	uint32_t from, to; /* tenant index; FT_NONE is `unknown` */
 	uint64_t packets, bytes, violating;
 	uint64_t judged, undecided; /* of the RDMA frames among them */
-	uint32_t *exceptions;       /* ids used, ascending; indices into the declared map */
+	uint64_t ce_marked, cnps, rnr_naks, retransmitted;
+	uint32_t *exceptions; /* ids used, ascending; indices into the declared map */
 	uint32_t exception_count;
 };
 
@@ -17,12 +18,18 @@ struct ft_pkey_total {
 	uint64_t packets, bytes;
 };
 
+/* An address that acted for a tenant. */
+struct ft_seen_address {
+	uint64_t digest; /* of tenant and address; 0: empty */
+	uint32_t tenant;
+};
+
 struct ft_totals {
 	struct ft_cell *cells;
 	uint32_t *slots; /* open addressing over (from, to); 0 empty, else index + 1 */
 	uint32_t cell_count, cell_room, slot_mask;
-	struct ft_pkey_total *pkeys; /* one per 16-bit value */
-	uint64_t *seen; /* set of hashes of (tenant, address), open addressing; 0 empty */
+	struct ft_pkey_total *pkeys;  /* one per 16-bit value */
+	struct ft_seen_address *seen; /* a set, open addressing */
 	uint32_t seen_count, seen_mask;
 	uint32_t *seen_by_tenant;
 	uint64_t first_ts_ns, last_ts_ns;
@@ -36,6 +43,12 @@ uint32_t ft_totals_cell(struct ft_totals *totals, uint32_t from, uint32_t to);
 
 /* Packets, bytes and judged packets of all cells; every frame is in one. */
 struct ft_cell ft_totals_sum(const struct ft_totals *totals);
+
+/* A frame of this time was counted; UINT64_MAX: it has none. */
+void ft_totals_time(struct ft_totals *totals, uint64_t ts_ns);
+
+/* Add the other's; what comes out does not depend on which of them saw what. */
+void ft_totals_merge(struct ft_totals *into, const struct ft_totals *from);
 
 /* Note that a crossing in the cell of this index was permitted by the exception. */
 void ft_totals_except(struct ft_totals *totals, uint32_t index, uint32_t exception);

@@ -212,8 +212,8 @@ __attribute__((noinline)) static struct ft_flow *create_at(struct ft_flow_table 
 		.key = *key,
 		.last_ns = ts_ns,
 		.cell = UINT32_MAX,
-		.bad_icrc_finding = UINT32_MAX,
 		.first_base = FT_FLOW_NO_BASE,
+		.base = FT_FLOW_NO_BASE,
 		.half = {
 			.next_psn = FT_PSN_NONE,
 			.acked = FT_PSN_NONE,

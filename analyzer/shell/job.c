@@ -112,6 +112,16 @@ static int take_flows(struct ft_job *job, const char *value)
 	return 0;
 }
 
+static int take_workers(struct ft_job *job, const char *value)
+{
+	uint64_t workers;
+
+	if (!ft_number_read(value, 1, FT_ENGINE_WORKERS_MAX, &workers))
+		return refuse(job, "--workers", value, "a number from 1 to 64");
+	job->config.workers = (unsigned)workers;
+	return 0;
+}
+
 void ft_job_capture(struct ft_job *job, const char *path)
 {
 	job->captures[job->capture_count++] = path;
@@ -139,6 +149,8 @@ int ft_job_option(struct ft_job *job, int code, const char *value)
 		return 0;
 	case FT_OPTION_FLOWS:
 		return take_flows(job, value);
+	case FT_OPTION_WORKERS:
+		return take_workers(job, value);
 	case FT_OPTION_RD:
 		return take_rd(job, value);
 	case FT_OPTION_ROCE_PORT:
@@ -241,28 +253,35 @@ enum ft_exit ft_job_open(struct ft_job *job, const char *output)
 	return create_engine(job);
 }
 
-enum { STEP = 1024 };
+struct run {
+	struct ft_job *job;
+	struct ft_progress progress;
+};
+
+static bool go_on(void *context, uint64_t frames)
+{
+	struct run *run = context;
+
+	ft_progress_step(&run->progress, run->job->source, frames);
+	return !ft_interrupted();
+}
 
 int ft_job_run(struct ft_job *job)
 {
-	struct ft_progress progress;
-	int done = 0;
+	struct run run = { .job = job };
+	struct ft_engine_run engine_run = {
+		.source = job->source,
+		.most = job->most_frames,
+		.go_on = go_on,
+		.context = &run,
+	};
+	int error;
 
 	ft_interrupt_catch();
-	ft_progress_start(&progress, job->streams);
-	while (job->frames < job->most_frames && !ft_interrupted()) {
-		uint64_t left = job->most_frames - job->frames;
-
-		done = ft_engine_step(job->engine, job->source, left < STEP ? (int)left : STEP);
-		if (done < 0)
-			break;
-		job->frames += (uint64_t)done;
-		ft_progress_step(&progress, job->source, job->frames);
-	}
-	ft_progress_end(&progress);
-	if (ft_interrupted())
-		return -EINTR;
-	return done < 0 && done != -ENODATA ? done : 0;
+	ft_progress_start(&run.progress, job->streams);
+	error = ft_engine_run(job->engine, &engine_run, &job->frames);
+	ft_progress_end(&run.progress);
+	return ft_interrupted() ? -EINTR : error;
 }
 
 uint64_t ft_job_stopped_after(const struct ft_job *job)

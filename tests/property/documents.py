@@ -83,7 +83,7 @@ def check(document, status, declared, captured, lines):
             day = 10**9 * 86400
             same("times of " + finding["id"], (text_to_ns(finding["first_ts"]), text_to_ns(finding["last_ts"])),
                  (min(times) % day, max(times) % day))
-    broken = collections.Counter(rule for line in lines for rule in line.get("rules", []))
+    broken = collections.Counter(rule for line in lines for rule in line.get("rules", []) + line.get("notes", []))
     for rule in {*found, *broken}:
         if rule.startswith(("pkey.", "tenant.", "spoof.")) and rule not in ("tenant.cotenancy", "tenant.grace"):
             same("packets of " + rule, found[rule], broken[rule])

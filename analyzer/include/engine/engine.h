@@ -12,26 +12,35 @@
 
 /*
  * The pipeline: frames from a source are decoded, judged by the map in force at their time stamp,
- * and added up. One engine, one thread, no clock: the same frames and configuration give the same
- * report.
+ * followed as connections, and added up. No clock: the same frames and configuration give the same
+ * report, whatever the number of workers (but for which idle half-connections a full table drops).
  */
 struct ft_engine;
 
+#define FT_ENGINE_WORKERS_MAX 64
+
 struct ft_engine_config {
 	struct ft_decode_config decode;
-	uint32_t flows;           /* records of the flow table, taken once */
+	unsigned workers;         /* threads, 1..64: frames are spread over them by address pair */
+	uint32_t flows;           /* records of each worker's flow table, taken once */
 	uint32_t findings;        /* most findings kept apart; further ones are counted */
 	uint64_t flow_timeout_ns; /* silence after which a half-connection is a new one */
-	double min_coverage; /* share of RDMA frames that must be decided for `compliant`, 0..1 */
+	uint64_t copy_window_ns;  /* the same frame again within it is a copy; 0: nothing is */
+	double min_coverage; /* share of RDMA frames that must be seen, and decided, for `compliant`, 0..1 */
+	bool details;  /* keep what ft_engine_flows() shows */
 	uint64_t seed; /* for hash tables: from the system's random numbers; changes no result */
 };
 #define FT_ENGINE_DEFAULTS                                                                         \
 	{                                                                                          \
-		.decode = FT_DECODE_DEFAULTS, .flows = 1u << 20, .findings = 1u << 16,             \
-		.flow_timeout_ns = 300000000000u, .min_coverage = 0.99,                            \
+		.decode = FT_DECODE_DEFAULTS, .workers = 1, .flows = 1u << 20,                     \
+		.findings = 1u << 16, .flow_timeout_ns = 300000000000u, .copy_window_ns = 1000000, \
+		.min_coverage = 0.99,                                                              \
 	}
 
-/* `map` may be NULL: then frames are only decoded and observed, and there is no report. 0, -ENOMEM or -EINVAL. The map must outlive the engine. */
+/*
+ * `map` may be NULL: then frames are decoded, followed and observed, and there is no report. 0, -ENOMEM or
+ * -EINVAL. The map must outlive the engine.
+ */
 int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *config,
 		     const struct ft_map *map);
 void ft_engine_destroy(struct ft_engine *engine);
@@ -39,15 +48,22 @@ void ft_engine_destroy(struct ft_engine *engine);
 /* The first frames of every finding go to `writer` as they are met (NULL: nowhere). Needs a map. */
 void ft_engine_keep_evidence(struct ft_engine *engine, struct ft_pcapng_writer *writer);
 
-/*
- * Decode and judge the next frames of the source, at most `most` (>= 1) of them, and add them up. Returns
- * frames done (>= 1), -ENODATA at the end, or -errno of the evidence writer or the observer.
- */
-int ft_engine_step(struct ft_engine *engine, struct ft_source *source, int most);
-
 /* Called for every packet of every frame in order, after judging; used by `decode`. -errno stops. */
 typedef int ft_engine_observer(void *context, const struct ft_frame_view *view);
 void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, void *context);
+
+/*
+ * Take the frames of the source, at most `most` of them, until it ends or `go_on` says false: it is called now and
+ * then with the number of frames read. 0, or -errno of the evidence writer, the observer, or of starting threads.
+ * An engine runs once.
+ */
+struct ft_engine_run {
+	struct ft_source *source;
+	uint64_t most;
+	bool (*go_on)(void *context, uint64_t frames);
+	void *context;
+};
+int ft_engine_run(struct ft_engine *engine, const struct ft_engine_run *run, uint64_t *frames);
 
 /*
  * The report so far. Strings belong to the engine, the map and the source, and stay until the next

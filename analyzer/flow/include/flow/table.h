@@ -54,11 +54,11 @@ struct ft_flow {
 		judged_by; /* digest of what it was reached from besides this key, and of the epoch; 0: none yet */
 	uint32_t cell;             /* where the frames are added up; UINT32_MAX: not known yet */
 	uint32_t bad_icrc;         /* packets whose ICRC was wrong */
-	uint32_t bad_icrc_finding; /* UINT32_MAX: none */
 	uint32_t peer; /* record number of the other half of the connection; 0: not known */
 	uint32_t spare;
-	uint16_t first_base; /* of the half-connection; FT_FLOW_NO_BASE */
-	uint16_t first_vlan;
+	uint16_t first_base; /* of the connection, by its set-up; FT_FLOW_NO_BASE */
+	uint16_t base, vlan; /* of the frames that are counted here, if the key leaves them open */
+	uint16_t spare16;
 	struct ft_sender_look look;
 
 	struct ft_half half;

@@ -1,0 +1,73 @@
+#include "block.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int ft_block_init(struct ft_block *block)
+{
+	block->room = FT_BLOCK_FRAMES;
+	block->frame_count = block->item_count = 0;
+	block->items = calloc(block->room, sizeof *block->items);
+	block->more = calloc(block->room, sizeof *block->more);
+	return block->items == NULL || block->more == NULL ? -ENOMEM : 0;
+}
+
+void ft_block_free(struct ft_block *block)
+{
+	free(block->items);
+	free(block->more);
+}
+
+int ft_block_read(struct ft_block *block, struct ft_source *source, unsigned most)
+{
+	int count = ft_source_next(source, block->frames,
+				   (int)(most < FT_BLOCK_FRAMES ? most : FT_BLOCK_FRAMES));
+
+	block->frame_count = count > 0 ? (unsigned)count : 0;
+	block->item_count = 0;
+	return count;
+}
+
+/* Seldom: an sFlow datagram with many samples. */
+__attribute__((noinline)) static void grow(struct ft_block *block)
+{
+	unsigned room = 2 * block->room;
+
+	block->items = reallocarray(block->items, room, sizeof *block->items);
+	block->more = reallocarray(block->more, room, sizeof *block->more);
+	if (block->items == NULL || block->more == NULL)
+		abort();
+	block->room = room;
+}
+
+static void add_item(struct ft_block *block, const struct ft_frame *frame, unsigned sub,
+		     const struct ft_flow_table *flows)
+{
+	struct ft_item *item;
+
+	if (block->item_count == block->room)
+		grow(block);
+	item = &block->items[block->item_count++];
+	ft_item_fill(item, frame, &block->packet, sub);
+	if (!item->has_flow)
+		return;
+	item->hash = ft_flow_hash(flows, &item->flow_key);
+}
+
+void ft_block_decode(struct ft_block *block, const struct ft_decode_config *config,
+		     const struct ft_flow_table *flows)
+{
+	struct ft_decode_rest rest;
+
+	for (unsigned i = 0; i < block->frame_count; i++) {
+		const struct ft_frame *frame = &block->frames[i];
+		struct ft_decode_input input = ft_decode_input_of(frame);
+		bool more = ft_decode(config, &input, &block->packet, &rest);
+
+		add_item(block, frame, 0, flows);
+		while (more) {
+			more = ft_decode_more(config, &input, &block->packet, &rest);
+			add_item(block, frame, rest.sub, flows);
+		}
+	}
+}

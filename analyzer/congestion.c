@@ -1,0 +1,70 @@
+#include "congestion.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <flow/hash.h>
+
+enum {
+	RECEIVERS =
+		1 << 16, /* remembered at most: a receiver whose place another took is forgotten */
+	ECN_CE = 3,
+	OPCODE_CNP = 0x81,
+};
+
+struct ft_marked {
+	uint64_t receiver; /* digest of its address; 0: none */
+	uint32_t tenant;
+};
+
+int ft_congestion_init(struct ft_congestion *congestion, uint32_t tenants, uint64_t seed)
+{
+	*congestion = (struct ft_congestion){
+		.marked = calloc(RECEIVERS, sizeof *congestion->marked),
+		.caused = calloc(tenants + 1, sizeof *congestion->caused),
+		.tenants = tenants,
+		.seed = seed,
+	};
+	return congestion->marked == NULL || congestion->caused == NULL ? -ENOMEM : 0;
+}
+
+void ft_congestion_free(struct ft_congestion *congestion)
+{
+	free(congestion->marked);
+	free(congestion->caused);
+}
+
+static uint64_t digest_of(const struct ft_congestion *congestion, const uint8_t address[16])
+{
+	return ft_hash(address, 16, congestion->seed) | 1;
+}
+
+static void note_marked(struct ft_congestion *congestion, const struct ft_item *item)
+{
+	uint64_t receiver = digest_of(congestion, item->flow_key.dst);
+
+	congestion->marked[receiver % RECEIVERS] =
+		(struct ft_marked){ .receiver = receiver, .tenant = item->from };
+}
+
+static void blame(struct ft_congestion *congestion, const struct ft_item *item)
+{
+	uint64_t receiver = digest_of(congestion, item->flow_key.src);
+	const struct ft_marked *marked = &congestion->marked[receiver % RECEIVERS];
+	uint32_t tenant = marked->receiver == receiver ? marked->tenant : item->to;
+
+	if (tenant < congestion->tenants)
+		congestion->caused[tenant]++;
+}
+
+void ft_congestion_see(struct ft_congestion *congestion, const struct ft_item *item)
+{
+	const uint32_t needed = FT_OBSERVED_BTH | FT_OBSERVED_IP;
+
+	if (!item->has_flow || (item->observed.has & FT_OBSERVED_BTH) == 0)
+		return;
+	if (item->observed.opcode == OPCODE_CNP)
+		blame(congestion, item);
+	else if ((item->observed.has & needed) == needed && item->observed.ecn == ECN_CE)
+		note_marked(congestion, item);
+}

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "item.h"
+
+/*
+ * Who brought about a CNP. It tells a sender that packets to a receiver met congestion; the queue was
+ * filled by whoever else sent there, too. The tenant whose packet to that receiver was the last one marked
+ * (ECN CE) before the CNP left it is held to have caused it; if none was seen, the one that is told.
+ */
+struct ft_congestion {
+	struct ft_marked *marked; /* by receiver */
+	uint64_t *caused;         /* by tenant */
+	uint32_t tenants;
+	uint64_t seed;
+};
+
+/* 0 or -ENOMEM. */
+int ft_congestion_init(struct ft_congestion *congestion, uint32_t tenants, uint64_t seed);
+void ft_congestion_free(struct ft_congestion *congestion);
+
+/* Every RDMA packet that is no copy, in order. */
+void ft_congestion_see(struct ft_congestion *congestion, const struct ft_item *item);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <engine/engine.h>
+
+#include "account.h"
+#include "crew.h"
+#include "worker.h"
+
+/* What the engine is made of, for the files that make its report. */
+struct ft_engine {
+	struct ft_engine_config config;
+	const struct ft_map *map; /* NULL: nothing is judged */
+	struct ft_worker *workers[FT_CREW_MOST];
+	struct ft_crew crew;
+	struct ft_account account;
+	struct ft_summary *summary;
+	ft_engine_observer *observer;
+	void *observer_context;
+};
+
+/* Show a packet to the observer. */
+int ft_engine_show(const struct ft_engine *engine, const struct ft_source *source,
+		   const struct ft_item *item, const struct ft_item_more *more);

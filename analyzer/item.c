@@ -1,0 +1,69 @@
+#include "item.h"
+
+#include <string.h>
+
+#include <decode/opcode.h>
+
+#include "observe.h"
+
+static bool is_connected(const struct ft_packet *packet)
+{
+	enum ft_service service = ft_opcode_service(packet->opcode);
+
+	return packet->dest_qp >= 2 &&
+	       (service == FT_RC || service == FT_UC || service == FT_RD || service == FT_XRC);
+}
+
+/* Ordinary queue pairs: one half-connection whatever its P_Key and VLAN. */
+static void fill_flow_key(uint32_t dest_qp, const struct ft_check_key *key,
+			  struct ft_flow_key *flow)
+{
+	*flow = (struct ft_flow_key){
+		.dest_qp = dest_qp,
+		.vni = key->has_vni ? key->vni : FT_FLOW_NO_VNI,
+		.base = dest_qp >= 2 ? FT_FLOW_ANY_BASE : key->pkey & 0x7fff,
+		.vlan = dest_qp >= 2 ? FT_FLOW_ANY_VLAN : key->vlan,
+		.by_lid = !key->has_gids,
+	};
+	if (key->has_gids) {
+		memcpy(flow->src, key->src, sizeof flow->src);
+		memcpy(flow->dst, key->dst, sizeof flow->dst);
+	} else {
+		memcpy(flow->src + 14, &key->slid, sizeof key->slid);
+		memcpy(flow->dst + 14, &key->dlid, sizeof key->dlid);
+	}
+}
+
+void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
+		  const struct ft_packet *packet, unsigned sub)
+{
+	const unsigned needed = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP;
+
+	item->frame = frame;
+	item->sub = (uint16_t)sub;
+	item->kind = (uint8_t)ft_frame_key(packet, frame->bytes, frame->captured, &item->key);
+	item->truncated = packet->truncated;
+	item->dest_qp = packet->dest_qp;
+	item->setup.kind = FT_SETUP_NONE;
+	item->connected = false;
+	item->has_flow = (item->kind == FT_FRAME_JUDGED || item->kind == FT_FRAME_BAD_ICRC) &&
+			 (item->key.known & needed) == needed;
+	ft_observe(packet, frame, &item->observed);
+	if (!item->has_flow)
+		return;
+	item->connected = is_connected(packet);
+	if (packet->dest_qp == 1)
+		item->setup = ft_connection_setup_read(packet, frame->bytes);
+	fill_flow_key(packet->dest_qp, &item->key, &item->flow_key);
+}
+
+void ft_item_decode(const struct ft_item *item, const struct ft_decode_config *config,
+		    struct ft_packet *packet)
+{
+	struct ft_decode_input input = ft_decode_input_of(item->frame);
+	struct ft_decode_rest rest;
+	bool more = ft_decode(config, &input, packet, &rest);
+
+	for (unsigned sub = 0; more && sub < item->sub; sub++)
+		more = ft_decode_more(config, &input, packet, &rest);
+}

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <capture/frame.h>
+#include <decode/decode.h>
+#include <engine/frame_key.h>
+#include <flow/observed.h>
+#include <flow/table.h>
+#include <partition/check.h>
+
+#include "connection_setup.h"
+#include "suspects.h"
+
+/*
+ * A packet on its way through the engine, without the packet: what was decoded of it, then what the
+ * worker made of it. Frames have one, sFlow datagrams several.
+ */
+struct ft_item {
+	const struct ft_frame *frame;
+	uint16_t sub; /* 0: the frame's first packet, which places the frame in the totals */
+
+	/* decoded */
+	uint8_t kind;      /* enum ft_frame_kind */
+	uint8_t truncated; /* enum ft_truncated */
+	bool has_flow;     /* flow_key is filled */
+	bool connected;    /* RC, UC, RD or XRC between ordinary queue pairs */
+	uint32_t hash;     /* of flow_key */
+	uint32_t dest_qp;  /* with FT_NEED_DEST_QP in key.known */
+	struct ft_connection_setup setup;
+	struct ft_flow_key flow_key;
+	struct ft_check_key key;
+	struct ft_observed observed;
+
+	/* judged and followed */
+	uint32_t rules;    /* violations and notes, bit per enum ft_rule */
+	uint32_t from, to; /* tenant pair; FT_NONE: unknown */
+	bool copy;         /* made by the mirror: counted as that and nothing else */
+	bool undecided, grace, untimed;
+	bool permitted; /* a crossing that an exception of the map permits */
+};
+
+/* What only frames with something to tell have, beside their items. */
+struct ft_item_more {
+	struct ft_verdict verdict;
+	bool has_verdict;
+	uint64_t flow; /* digest of the flow's key; 0: none */
+	struct ft_suspicion suspicion;
+};
+
+/* Fill an item from a decoded packet. */
+void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
+		  const struct ft_packet *packet, unsigned sub);
+
+/* The packet again, for the few who want all of it: decodes the frame anew. */
+void ft_item_decode(const struct ft_item *item, const struct ft_decode_config *config,
+		    struct ft_packet *packet);
+
+static inline struct ft_decode_input ft_decode_input_of(const struct ft_frame *frame)
+{
+	return (struct ft_decode_input){
+		.bytes = frame->bytes,
+		.captured = frame->captured,
+		.wire = frame->original,
+		.link_type = frame->link_type,
+		.fcs_bytes = frame->fcs_bytes,
+		.ts_ns = frame->ts_ns,
+	};
+}

@@ -1,0 +1,181 @@
+#include "summary_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coverage.h"
+
+enum { METHODS = 4 }; /* of counting losses, each at most once per input */
+
+static uint64_t mirror_lost(const struct ft_engine *engine, size_t input)
+{
+	return engine->account.mirror == NULL
+		       ? 0
+		       : ft_mirror_sequence_lost(engine->account.mirror, (uint32_t)input);
+}
+
+static void add_loss(struct ft_report_coverage *coverage, struct ft_report_loss *rows,
+		     struct ft_report_loss row)
+{
+	if (row.frames != 0)
+		rows[coverage->lost_by_count++] = row;
+}
+
+/* What each method counted by itself; returns what counters of mirrors and sources say is missing. */
+static uint64_t fill_losses(struct ft_summary *summary, const struct ft_engine *engine,
+			    const struct ft_source *source, const struct ft_tracker_totals *totals)
+{
+	size_t inputs = ft_source_input_count(source);
+	struct ft_report_loss *rows = ft_summary_take(summary, METHODS * inputs, sizeof *rows);
+	struct ft_report_coverage *coverage = &summary->report.coverage;
+	const char *only = inputs == 1 ? ft_source_input(source, 0)->name : NULL;
+	uint64_t counted = 0;
+
+	add_loss(coverage, rows, (struct ft_report_loss){ "psn-gap", only, totals->lost_by_gap });
+	add_loss(coverage, rows,
+		 (struct ft_report_loss){ "ack-of-unseen", only, totals->lost_by_ack });
+	for (size_t i = 0; i < inputs; i++) {
+		const struct ft_source_input *input = ft_source_input(source, i);
+		uint64_t missed = mirror_lost(engine, i);
+
+		coverage->clock_steps += input->clock_steps;
+		add_loss(coverage, rows,
+			 (struct ft_report_loss){ "mirror-sequence", input->name, missed });
+		add_loss(coverage, rows,
+			 (struct ft_report_loss){ "erf-lctr", input->name, input->erf_lost });
+		counted += missed + input->erf_lost;
+	}
+	coverage->lost_by = rows;
+	return counted;
+}
+
+static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
+					     struct ft_loss_evidence *evidence)
+{
+	struct ft_tracker_totals sum = { 0 };
+
+	ft_loss_init(evidence);
+	for (unsigned i = 0; i < engine->config.workers; i++) {
+		const struct ft_worker *worker = engine->workers[i];
+		struct ft_tracker_totals one = ft_tracker_totals(worker->tracker);
+
+		ft_loss_merge(evidence, &worker->loss);
+		ft_tracker_evidence(worker->tracker, evidence);
+		sum.mirror_lost += one.mirror_lost;
+		sum.lost_by_gap += one.lost_by_gap;
+		sum.lost_by_ack += one.lost_by_ack;
+		sum.paired += one.paired;
+		sum.one_sided += one.one_sided;
+	}
+	return sum;
+}
+
+static void set_estimate(struct ft_report_coverage *coverage,
+			 const struct ft_loss_estimate *estimate)
+{
+	coverage->lost_estimate = estimate->known ? estimate->frames : FT_UNKNOWN;
+	coverage->lost_low = estimate->known ? estimate->low : FT_UNKNOWN;
+	coverage->lost_high = estimate->known && estimate->bounded ? estimate->high : FT_UNKNOWN;
+	coverage->share_seen = estimate->known ? estimate->share_seen : -1;
+}
+
+static uint64_t count_flows(const struct ft_engine *engine)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < engine->config.workers; i++)
+		count += ft_flow_table_stats(engine->workers[i]->flows).used;
+	return count;
+}
+
+static void fill_gaps(struct ft_summary *summary, const struct ft_engine *engine,
+		      const struct ft_source *source)
+{
+	const struct ft_silences *silences = &engine->account.silences;
+	size_t room = FT_SILENCES_KEPT * ft_source_input_count(source);
+	struct ft_time_gap *gaps = ft_summary_take(summary, room, sizeof *gaps);
+	struct ft_report_gap *rows = ft_summary_take(summary, room, sizeof *rows);
+	size_t count = silences->inputs == NULL
+			       ? 0
+			       : ft_silences_gaps(silences, count_flows(engine), gaps);
+
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct ft_report_gap){
+			.from_ns = gaps[i].from_ns,
+			.to_ns = gaps[i].to_ns,
+			.source = ft_source_input(source, gaps[i].input)->name,
+		};
+	summary->report.coverage.time_gaps = rows;
+	summary->report.coverage.time_gap_count = count;
+}
+
+static const char *tenant_name(const struct ft_engine *engine, uint32_t tenant)
+{
+	return tenant == FT_NONE ? "unknown" : ft_map_declared(engine->map)->tenants[tenant].name;
+}
+
+static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *engine)
+{
+	const struct ft_totals *totals = &summary->tally->totals;
+	struct ft_report_coverage *coverage = &summary->report.coverage;
+	struct ft_covered_pair *pairs = ft_summary_take(summary, totals->cell_count, sizeof *pairs);
+	struct ft_covered covered = {
+		.judged = coverage->judged,
+		.undecided = coverage->undecided,
+		.share_seen = coverage->share_seen,
+		.pairs = pairs,
+		.min_coverage = engine->config.min_coverage,
+	};
+	char *because = ft_summary_take(summary, FT_COVERAGE_TEXT, 1);
+
+	for (uint32_t i = 0; i < totals->cell_count; i++) {
+		const struct ft_cell *cell = &totals->cells[i];
+
+		if (cell->judged + cell->undecided != 0)
+			pairs[covered.pair_count++] = (struct ft_covered_pair){
+				.from = tenant_name(engine, cell->from),
+				.to = tenant_name(engine, cell->to),
+				.judged = cell->judged,
+				.undecided = cell->undecided,
+			};
+	}
+	coverage->enough = ft_coverage_enough(&covered, summary->not_enough);
+	coverage->could_hide_per_million = ft_coverage_could_hide(&covered, because);
+	coverage->could_hide_because = because;
+}
+
+void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine *engine,
+			      const struct ft_source *source)
+{
+	const struct ft_tally *tally = summary->tally;
+	const struct ft_cell all = ft_totals_sum(&tally->totals);
+	struct ft_loss_evidence *evidence = ft_summary_take(summary, 1, sizeof *evidence);
+	struct ft_tracker_totals totals = sum_trackers(engine, evidence);
+	struct ft_loss_estimate estimate;
+	uint64_t counted;
+
+	summary->report.coverage = (struct ft_report_coverage){
+		.frames_seen = all.packets,
+		.duplicates = tally->duplicates,
+		.truncated = tally->truncated,
+		.undecided = tally->undecided_bad_icrc + tally->undecided_cut +
+			     tally->undecided_malformed,
+		.undecodable = tally->undecodable,
+		.connections = totals.paired,
+		.one_sided = totals.one_sided,
+		.could_hide_per_million = -1,
+		.judged = all.judged,
+		.never_judged = tally->never_judged,
+		.not_rdma = tally->not_rdma,
+		.undecided_bad_icrc = tally->undecided_bad_icrc,
+		.undecided_cut = tally->undecided_cut,
+		.undecided_malformed = tally->undecided_malformed,
+		.undecided_untimed = tally->undecided_untimed,
+	};
+	counted = fill_losses(summary, engine, source, &totals);
+	ft_loss_estimate(evidence, counted, &estimate);
+	set_estimate(&summary->report.coverage, &estimate);
+	fill_gaps(summary, engine, source);
+	if (engine->map != NULL)
+		fill_could_hide(summary, engine);
+}

@@ -1,0 +1,161 @@
+#include "tally.h"
+
+#include <flow/hash.h>
+
+enum { UNKNOWN_CELL = 0, ECN_CE = 3 };
+
+int ft_tally_init(struct ft_tally *tally, uint32_t tenants, uint64_t seed)
+{
+	int error;
+
+	*tally = (struct ft_tally){ .seed = seed };
+	error = ft_totals_init(&tally->totals, tenants);
+	if (error == 0)
+		ft_totals_cell(&tally->totals, FT_NONE, FT_NONE); /* UNKNOWN_CELL */
+	return error;
+}
+
+void ft_tally_free(struct ft_tally *tally)
+{
+	ft_totals_free(&tally->totals);
+}
+
+static uint64_t address_digest(const struct ft_tally *tally, const struct ft_check_key *key,
+			       bool source)
+{
+	if (key->has_gids)
+		return ft_hash(source ? key->src : key->dst, sizeof key->src, tally->seed);
+	if (key->native)
+		return ft_hash(source ? &key->slid : &key->dlid, sizeof key->slid, tally->seed);
+	return ft_hash(source ? key->smac : key->dmac, sizeof key->smac, tally->seed);
+}
+
+/* The totals' cell of a verdict, found when its first frame is counted. */
+__attribute__((noinline)) static uint32_t cell_of_verdict(struct ft_tally *tally,
+							  struct ft_judged *judged)
+{
+	const struct ft_verdict *verdict = &judged->verdict;
+
+	if (judged->cell != FT_NONE)
+		return judged->cell;
+	judged->cell = ft_totals_cell(&tally->totals, verdict->src.tenant, verdict->dst.tenant);
+	ft_totals_see(&tally->totals, verdict->src.tenant,
+		      address_digest(tally, &judged->key, true));
+	if (!verdict->dst.group)
+		ft_totals_see(&tally->totals, verdict->dst.tenant,
+			      address_digest(tally, &judged->key, false));
+	return judged->cell;
+}
+
+static uint32_t cell_of(struct ft_tally *tally, const struct ft_item *item,
+			struct ft_judged *judged, struct ft_flow *part)
+{
+	bool looked_up = item->kind == FT_FRAME_JUDGED && !item->untimed;
+	uint32_t cell;
+
+	if (judged == NULL)
+		return looked_up && part != NULL && part->cell != FT_NONE ? part->cell
+									  : UNKNOWN_CELL;
+	cell = cell_of_verdict(tally, judged);
+	if (part != NULL)
+		part->cell = cell;
+	return cell;
+}
+
+/* Of the frames that no verdict was reached on: why. */
+static void count_unjudged(struct ft_tally *tally, const struct ft_item *item)
+{
+	if (item->kind == FT_FRAME_NOT_RDMA)
+		tally->not_rdma++;
+	else if (item->kind == FT_FRAME_NEVER_JUDGED)
+		tally->never_judged++;
+	else if (item->untimed)
+		tally->undecided_untimed++;
+	else if (item->kind == FT_FRAME_BAD_ICRC)
+		tally->undecided_bad_icrc++;
+	else if (item->kind == FT_FRAME_BROKEN)
+		tally->undecided_malformed++;
+	else
+		tally->undecided_cut++;
+	tally->truncated += item->undecided && item->truncated != FT_COMPLETE;
+	tally->undecodable += item->kind == FT_FRAME_BROKEN;
+}
+
+static bool has_violation(uint32_t rules)
+{
+	for (unsigned rule = 0; rule < FT_RULES; rule++)
+		if ((rules >> rule & 1) != 0 && ft_rule_text(rule)->violation)
+			return true;
+	return false;
+}
+
+static void count_outcome(struct ft_totals *totals, uint32_t index, const struct ft_item *item,
+			  struct ft_judged *judged)
+{
+	if (has_violation(item->rules)) {
+		totals->cells[index].violating++;
+	} else if (item->permitted && !item->grace && !judged->exception_noted) {
+		judged->exception_noted = true;
+		ft_totals_except(totals, index, judged->verdict.exception);
+	}
+}
+
+void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judged *judged,
+		    struct ft_flow *part)
+{
+	struct ft_totals *totals = &tally->totals;
+	uint32_t index = cell_of(tally, item, judged, part);
+	struct ft_cell *cell = &totals->cells[index];
+	struct ft_pkey_total *pkey = &totals->pkeys[item->key.pkey];
+
+	item->from = cell->from;
+	item->to = cell->to;
+	if (item->sub != 0 || item->copy)
+		return;
+	ft_totals_time(totals, item->frame->ts_ns);
+	cell->packets++;
+	cell->bytes += item->frame->wire;
+	if ((item->key.known & FT_NEED_PKEY) != 0) {
+		pkey->packets++;
+		pkey->bytes += item->frame->wire;
+	}
+	if (item->kind == FT_FRAME_JUDGED && !item->undecided) {
+		cell->judged++;
+	} else {
+		cell->undecided += item->undecided;
+		count_unjudged(tally, item);
+	}
+	if (item->rules != 0 || item->permitted)
+		count_outcome(totals, index, item, judged);
+}
+
+void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
+			const struct ft_step *step)
+{
+	const uint32_t told = FT_STEP_CNP | FT_STEP_RNR | FT_STEP_RETRANSMITTED;
+	bool ce = (item->observed.has & FT_OBSERVED_IP) != 0 && item->observed.ecn == ECN_CE;
+	struct ft_cell *cell;
+
+	if ((step->what & told) == 0 && !ce)
+		return;
+	cell = &tally->totals.cells[ft_totals_cell(&tally->totals, item->from, item->to)];
+	cell->ce_marked += ce;
+	cell->cnps += (step->what & FT_STEP_CNP) != 0;
+	cell->rnr_naks += (step->what & FT_STEP_RNR) != 0;
+	cell->retransmitted += (step->what & FT_STEP_RETRANSMITTED) != 0;
+}
+
+void ft_tally_merge(struct ft_tally *into, const struct ft_tally *from)
+{
+	ft_totals_merge(&into->totals, &from->totals);
+	into->duplicates += from->duplicates;
+	into->duplicate_bytes += from->duplicate_bytes;
+	into->never_judged += from->never_judged;
+	into->not_rdma += from->not_rdma;
+	into->undecided_bad_icrc += from->undecided_bad_icrc;
+	into->undecided_cut += from->undecided_cut;
+	into->undecided_malformed += from->undecided_malformed;
+	into->undecided_untimed += from->undecided_untimed;
+	into->truncated += from->truncated;
+	into->undecodable += from->undecodable;
+}

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "item.h"
+#include "judge.h"
+#include "totals.h"
+
+/* What one worker counted: tenant pairs, P_Keys, why frames were not judged, copies. */
+struct ft_tally {
+	struct ft_totals totals;
+	uint64_t seed;
+	uint64_t duplicates, duplicate_bytes; /* copies, in no other count */
+	uint64_t never_judged, not_rdma;      /* frames; the judged ones are in the totals */
+	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed;
+	uint64_t truncated;   /* cut below what a rule needs */
+	uint64_t undecodable; /* claim to be RDMA and are broken */
+};
+
+int ft_tally_init(struct ft_tally *tally, uint32_t tenants, uint64_t seed);
+void ft_tally_free(struct ft_tally *tally);
+
+/*
+ * Set item->from and item->to; count the frame, once, with its first packet, if it is no copy. `judged`: what
+ * ft_judge_frame() returned; `part`: records->part.
+ */
+void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judged *judged,
+		    struct ft_flow *part);
+
+/* Count what befell the frame's transport, in its tenant pair. */
+void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
+			const struct ft_step *step);
+
+/* Add another worker's counts. */
+void ft_tally_merge(struct ft_tally *into, const struct ft_tally *from);

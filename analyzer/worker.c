@@ -1,0 +1,353 @@
+#include "worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <flow/hash.h>
+
+enum { BATCH = 16 };
+
+static int create_followers(struct ft_worker *worker)
+{
+	const struct ft_engine_config *config = worker->config;
+	struct ft_tracker_config tracker = FT_TRACKER_DEFAULTS;
+	struct ft_copies_config copies = FT_COPIES_DEFAULTS;
+	int error;
+
+	tracker.flow_timeout_ns = config->flow_timeout_ns;
+	tracker.seed = config->seed;
+	copies.window_ns = config->copy_window_ns;
+	copies.seed = config->seed;
+	error = ft_flow_table_create(&worker->flows, config->flows, config->seed);
+	if (error == 0)
+		error = ft_tracker_create(&worker->tracker, &tracker, worker->flows, &worker->loss);
+	if (error == 0)
+		error = ft_copies_create(&worker->copies, &copies);
+	if (error == 0)
+		error = ft_connections_create(&worker->connections, config->seed);
+	if (error == 0 && config->details)
+		error = ft_details_create(&worker->details, config->flows);
+	return error;
+}
+
+static int create_judges(struct ft_worker *worker)
+{
+	uint32_t tenants =
+		worker->map == NULL ? 0 : (uint32_t)ft_map_declared(worker->map)->tenant_count;
+	int error = ft_tally_init(&worker->tally, tenants, worker->config->seed);
+
+	if (error == 0 && worker->map != NULL)
+		error = ft_judge_create(&worker->judge, worker->map, worker->config->seed);
+	if (error == 0 && worker->judge != NULL && worker->config->details)
+		ft_judge_tell_all(worker->judge); /* they show whose half-connections they are */
+	if (error == 0 && worker->map != NULL)
+		error = ft_suspects_create(&worker->suspects, worker->flows);
+	return error;
+}
+
+static void forget(void *context, struct ft_flow *flow)
+{
+	struct ft_worker *worker = context;
+
+	ft_tracker_forget(worker->tracker, flow);
+	if (worker->details != NULL)
+		ft_details_clear(worker->details, ft_flow_number(worker->flows, flow));
+}
+
+int ft_worker_create(struct ft_worker **worker, const struct ft_engine_config *config,
+		     const struct ft_map *map)
+{
+	struct ft_worker *made = calloc(1, sizeof *made);
+	int error;
+
+	if (made == NULL)
+		return -ENOMEM;
+	made->config = config;
+	made->map = map;
+	made->map_changes = map != NULL && ft_map_epoch_count(map) > 1;
+	ft_loss_init(&made->loss);
+	error = create_followers(made);
+	if (error == 0)
+		error = create_judges(made);
+	if (error != 0) {
+		ft_worker_destroy(made);
+		return error;
+	}
+	ft_flow_on_evict(made->flows, forget, made);
+	*worker = made;
+	return 0;
+}
+
+void ft_worker_destroy(struct ft_worker *worker)
+{
+	if (worker == NULL)
+		return;
+	ft_suspects_destroy(worker->suspects);
+	ft_judge_destroy(worker->judge);
+	ft_tally_free(&worker->tally);
+	ft_details_destroy(worker->details);
+	ft_connections_destroy(worker->connections);
+	ft_copies_destroy(worker->copies);
+	ft_tracker_destroy(worker->tracker);
+	ft_flow_table_destroy(worker->flows);
+	free(worker);
+}
+
+void ft_worker_tell_all(struct ft_worker *worker)
+{
+	worker->tells_all = true;
+	if (worker->judge != NULL)
+		ft_judge_tell_all(worker->judge);
+}
+
+static uint64_t time_of(const struct ft_item *item)
+{
+	return item->frame->ts_ns == FT_TS_UNKNOWN ? 0 : item->frame->ts_ns;
+}
+
+/* A P_Key base or VLAN that is not the half-connection's first one. */
+__attribute__((noinline)) static struct ft_flow *part_of(struct ft_worker *worker,
+							 const struct ft_item *item)
+{
+	struct ft_flow_key key = item->flow_key;
+
+	key.base = item->key.pkey & 0x7fff;
+	key.vlan = item->key.vlan;
+	return ft_flow_find_or_create(worker->flows, &key, ft_flow_hash(worker->flows, &key),
+				      time_of(item));
+}
+
+/* At first, or after silence: what comes now is what the half-connection uses. */
+__attribute__((noinline)) static void begin(struct ft_worker *worker, struct ft_flow *flow,
+					    const struct ft_item *item)
+{
+	worker->expired += flow->base != FT_FLOW_NO_BASE;
+	flow->first_base = FT_FLOW_NO_BASE;
+	flow->base = item->key.pkey & 0x7fff;
+	flow->vlan = item->key.vlan;
+}
+
+/* A frame whose fields, or whose place in time, cannot be trusted teaches nothing. */
+static bool is_trusted(const struct ft_worker *worker, const struct ft_item *item)
+{
+	return item->kind == FT_FRAME_JUDGED &&
+	       (item->frame->ts_ns != FT_TS_UNKNOWN || !worker->map_changes);
+}
+
+static void find_records(struct ft_worker *worker, const struct ft_item *item,
+			 struct ft_records *records)
+{
+	uint64_t ts_ns = time_of(item);
+	uint16_t base = item->key.pkey & 0x7fff;
+	struct ft_flow *flow =
+		ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, ts_ns);
+	bool silent =
+		ts_ns > flow->last_ns && ts_ns - flow->last_ns > worker->config->flow_timeout_ns;
+
+	*records = (struct ft_records){ .whole = flow, .part = flow };
+	if (!is_trusted(worker, item))
+		return;
+	if (flow->base == FT_FLOW_NO_BASE || silent)
+		begin(worker, flow, item);
+	if (item->connected && flow->first_base == FT_FLOW_NO_BASE)
+		flow->first_base = base;
+	records->changed = item->connected && flow->first_base != base;
+	if ((flow->base == base && flow->vlan == item->key.vlan) ||
+	    item->flow_key.base != FT_FLOW_ANY_BASE)
+		return;
+	records->part = part_of(worker, item);
+	if (memcmp(&flow->key, &item->flow_key, sizeof flow->key) != 0)
+		records->whole = records->part; /* a table so small that one pushed the other out */
+}
+
+/* A connection set up anew may use another P_Key on the same queue pair. */
+__attribute__((noinline)) static void follow_setup(struct ft_worker *worker,
+						   const struct ft_item *item)
+{
+	struct ft_flow_key key = item->flow_key;
+	struct ft_flow *flow;
+
+	memcpy(key.src, item->flow_key.dst, sizeof key.src);
+	memcpy(key.dst, item->flow_key.src, sizeof key.dst);
+	key.dest_qp = item->setup.qpn;
+	key.base = FT_FLOW_ANY_BASE;
+	key.vlan = FT_FLOW_ANY_VLAN;
+	flow = ft_flow_find(worker->flows, &key, ft_flow_hash(worker->flows, &key));
+	if (flow != NULL)
+		flow->first_base = FT_FLOW_NO_BASE;
+	ft_connections_see(worker->connections, &item->setup, &item->flow_key, item->frame->ts_ns,
+			   worker->tracker);
+}
+
+struct ft_followed {
+	struct ft_step step;
+	struct ft_suspicion suspicion;
+};
+
+/* What the connection does: messages, losses, a second sender. */
+static void follow(struct ft_worker *worker, struct ft_item *item, const struct ft_records *records,
+		   struct ft_followed *followed)
+{
+	ft_tracker_step(worker->tracker, records->whole, &item->observed, &followed->step);
+	if (worker->suspects == NULL)
+		return;
+	ft_suspects_step(worker->suspects, records->whole, &item->observed, &followed->step,
+			 &followed->suspicion);
+	item->rules |= followed->suspicion.rules;
+}
+
+static bool is_followed(const struct ft_item *item)
+{
+	return item->has_flow && item->kind == FT_FRAME_JUDGED && item->dest_qp >= 2 &&
+	       (item->observed.has & FT_OBSERVED_BTH) != 0;
+}
+
+/* What only the flow table's document shows. */
+static void note_details(struct ft_worker *worker, const struct ft_item *item,
+			 const struct ft_judged *judged, const struct ft_flow *part,
+			 const struct ft_step *step)
+{
+	uint32_t number = ft_flow_number(worker->flows, part);
+	struct ft_detail *detail = ft_details_of(worker->details, number);
+
+	ft_details_count(worker->details, number, &item->observed, step, false);
+	ft_detail_judge(detail, item->rules, item->kind == FT_FRAME_JUDGED && !item->undecided);
+	if (judged != NULL)
+		ft_detail_place(
+			detail,
+			(uint32_t[]){ judged->verdict.src.endpoint, judged->verdict.src.tenant },
+			(uint32_t[]){ judged->verdict.dst.endpoint, judged->verdict.dst.tenant });
+}
+
+static void count_records(const struct ft_item *item, const struct ft_records *records)
+{
+	struct ft_flow *part = records->part;
+	uint64_t ts_ns = time_of(item);
+
+	part->packets++;
+	part->bytes += item->frame->wire;
+	part->bad_icrc += item->kind == FT_FRAME_BAD_ICRC;
+	if (ts_ns > part->last_ns)
+		part->last_ns = ts_ns;
+	if (ts_ns > records->whole->last_ns)
+		records->whole->last_ns = ts_ns;
+}
+
+/* For the accounts that come after: only items with something to tell. */
+__attribute__((noinline)) static void keep_more(const struct ft_worker *worker,
+						struct ft_item_more *more,
+						const struct ft_judged *judged,
+						const struct ft_flow *part)
+{
+	more->suspicion = (struct ft_suspicion){ 0 };
+	more->has_verdict = judged != NULL;
+	if (judged != NULL)
+		more->verdict = judged->verdict;
+	more->flow =
+		part == NULL ? 0 : ft_hash(&part->key, sizeof part->key, worker->config->seed) | 1;
+}
+
+__attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struct ft_item *item,
+						 const struct ft_records *records)
+{
+	item->copy = true;
+	if (item->sub == 0) {
+		worker->tally.duplicates++;
+		worker->tally.duplicate_bytes += item->frame->wire;
+	}
+	if (worker->details != NULL && records->part != NULL)
+		ft_details_count(worker->details, ft_flow_number(worker->flows, records->part),
+				 &item->observed, NULL, true);
+}
+
+static void run_item(struct ft_worker *worker, struct ft_item *item, struct ft_item_more *more)
+{
+	struct ft_records records = { 0 };
+	struct ft_judged *judged = NULL;
+	struct ft_followed followed = { .suspicion.rules = 0 };
+
+	item->rules = 0;
+	item->copy = item->undecided = item->grace = item->untimed = item->permitted = false;
+	if (item->has_flow)
+		find_records(worker, item, &records);
+	if (worker->judge != NULL)
+		judged = ft_judge_frame(worker->judge, item, &records);
+	if (ft_copies_check(worker->copies, &item->observed, item->rules) == FT_COPY_YES)
+		leave_copy(worker, item, &records);
+	else if (is_followed(item))
+		follow(worker, item, &records, &followed);
+	else if (item->kind != FT_FRAME_NOT_RDMA)
+		ft_loss_silent(&worker->loss, item->observed.frame);
+	ft_tally_count(&worker->tally, item, judged, records.part);
+	if (!item->copy && records.part != NULL) {
+		ft_tally_transport(&worker->tally, item, &followed.step);
+		count_records(item, &records);
+		if (worker->details != NULL)
+			note_details(worker, item, judged, records.part, &followed.step);
+	}
+	if (item->rules != 0 || worker->tells_all)
+		keep_more(worker, more, judged, records.part);
+	if (followed.suspicion.rules != 0)
+		more->suspicion = followed.suspicion;
+	if (item->setup.kind != FT_SETUP_NONE && !item->copy)
+		follow_setup(worker, item);
+}
+
+/* What lies beside the record: the other half, and what the suspects remember. */
+static void prefetch_beside(const struct ft_worker *worker, const struct ft_item *item)
+{
+	const struct ft_flow *flow;
+
+	if (!is_followed(item))
+		return;
+	flow = ft_flow_find(worker->flows, &item->flow_key, item->hash);
+	if (flow == NULL)
+		return;
+	ft_tracker_prefetch(worker->tracker, flow);
+	if (worker->suspects != NULL)
+		ft_suspects_prefetch(worker->suspects, flow);
+}
+
+/* Each step for a batch of packets before the next one: none of them waits for what it needs. */
+static void run_batch(struct ft_worker *worker, struct ft_block *block, const uint32_t *mine,
+		      unsigned count)
+{
+	struct ft_item *items = block->items;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (items[mine[i]].has_flow)
+			ft_flow_prefetch_slot(worker->flows, items[mine[i]].hash);
+		ft_copies_prefetch(worker->copies, items[mine[i]].observed.digest);
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (items[mine[i]].has_flow)
+			ft_flow_prefetch_record(worker->flows, items[mine[i]].hash);
+	for (unsigned i = 0; i < count; i++)
+		prefetch_beside(worker, &items[mine[i]]);
+	for (unsigned i = 0; i < count; i++)
+		run_item(worker, &items[mine[i]], &block->more[mine[i]]);
+}
+
+static bool is_mine(const struct ft_item *item, unsigned index, unsigned count)
+{
+	return count == 1 ||
+	       (uint32_t)(item->observed.pair * 0x9e3779b97f4a7c15u >> 32) % count == index;
+}
+
+void ft_worker_run(struct ft_worker *worker, struct ft_block *block, unsigned index, unsigned count)
+{
+	uint32_t mine[BATCH];
+	unsigned found = 0;
+
+	if (worker->map == NULL && worker->details == NULL)
+		return; /* frames are only decoded */
+	for (unsigned i = 0; i < block->item_count; i++) {
+		if (is_mine(&block->items[i], index, count))
+			mine[found++] = i;
+		if (found == BATCH || i + 1 == block->item_count) {
+			run_batch(worker, block, mine, found);
+			found = 0;
+		}
+	}
+}

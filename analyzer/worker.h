@@ -1,0 +1,50 @@
+#pragma once
+
+#include <engine/engine.h>
+#include <flow/copies.h>
+#include <flow/detail.h>
+#include <flow/loss.h>
+#include <flow/table.h>
+#include <flow/tracker.h>
+
+#include "block.h"
+#include "connections.h"
+#include "judge.h"
+#include "suspects.h"
+#include "tally.h"
+
+/*
+ * One of the engines that share the frames: the half-connections of its address pairs, and all that is
+ * followed, judged and counted of them. Workers have nothing in common but the map.
+ */
+struct ft_worker {
+	const struct ft_engine_config *config;
+	const struct ft_map *map; /* NULL: nothing is judged */
+	struct ft_flow_table *flows;
+	struct ft_tracker *tracker;
+	struct ft_details *details; /* NULL: not asked for */
+	struct ft_copies *copies;
+	struct ft_connections *connections;
+	struct ft_suspects *suspects; /* with a map */
+	struct ft_judge *judge;       /* with a map */
+	struct ft_loss_evidence loss;
+	struct ft_tally tally;
+	uint64_t expired; /* half-connections that fell silent and began anew */
+	bool map_changes; /* with time */
+	bool tells_all;   /* every item's verdict is kept */
+};
+
+/* 0, -ENOMEM or -EINVAL. The configuration and the map must outlive it. */
+int ft_worker_create(struct ft_worker **worker, const struct ft_engine_config *config,
+		     const struct ft_map *map);
+void ft_worker_destroy(struct ft_worker *worker); /* NULL is fine */
+
+/* From now on every item's verdict is kept, for an observer. */
+void ft_worker_tell_all(struct ft_worker *worker);
+
+/*
+ * Judge, follow and count the block's packets whose address pair falls to worker `index` of `count`,
+ * in order.
+ */
+void ft_worker_run(struct ft_worker *worker, struct ft_block *block, unsigned index,
+		   unsigned count);
