@@ -1,27 +1,6 @@
-#include "pass.h"
+#include "fields.h"
 
 enum { BTH_LEN = 12, ICRC_LEN = 4, DC_HEADER_LEN = 8, DC_CONNECT_LEN = 16, DC_CONNECT = 0x55 };
-
-/* Rows of 32 bits, as the standard draws them. */
-static void read_fields(struct ft_packet *packet, const uint8_t *b)
-{
-	uint32_t qp_row = ft_be32(b + 4), psn_row = ft_be32(b + 8);
-	uint8_t flags = b[1];
-
-	packet->opcode = b[0];
-	packet->solicited = (flags & 0x80) != 0;
-	packet->migrated = (flags & 0x40) != 0;
-	packet->pad = flags >> 4 & 3;
-	packet->tver = flags & 0x0f;
-	packet->pkey = ft_be16(b + 2);
-	packet->fecn = (qp_row & 0x80000000) != 0;
-	packet->becn = (qp_row & 0x40000000) != 0;
-	packet->dest_qp = qp_row & 0xffffff;
-	packet->ack_request = (psn_row & 0x80000000) != 0;
-	packet->psn = psn_row & 0xffffff;
-	if ((qp_row & 0x3f000000) != 0)
-		packet->alerts |= FT_ALERT_BTH_RESERVED_BITS;
-}
 
 /* IBA's RD and Mellanox's DC share opcodes 0x40-0x5f; only IBA's headers are interpreted. */
 static const struct ft_opcode_shape opaque = { .defined = true };
@@ -74,7 +53,7 @@ enum ft_step ft_read_bth(struct ft_pass *pass)
 	if (ft_captured_left(cursor) < BTH_LEN)
 		return read_beginning(pass);
 	b = ft_take(cursor, BTH_LEN);
-	read_fields(packet, b);
+	ft_bth_fields(packet, b);
 	packet->has |= FT_HAS_BTH;
 	ft_layer_push(pass, FT_LAYER_BTH, pass->bth_at, 0);
 	choose_shape(pass);

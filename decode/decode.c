@@ -61,13 +61,6 @@ static void begin_frame(struct ft_pass *pass, const struct ft_decode_input *inpu
 	ft_frame_begin(pass, input->link_type == LINK_ETHERNET ? input->fcs_bytes : 0);
 }
 
-/* Nothing is known of the packet yet: `has` and all that is not guarded by it, up to the BTH, become 0. */
-static void begin_packet(struct ft_packet *packet)
-{
-	memset(packet, 0, offsetof(struct ft_packet, tver));
-	packet->vlan = 0;
-}
-
 /* Same polynomial as the ICRC, low byte first. */
 static void check_fcs(struct ft_pass *pass)
 {
@@ -98,11 +91,18 @@ static void read_frame_end(struct ft_pass *pass, const struct ft_decode_input *i
 				input->ts_ns);
 }
 
-static bool decode(const struct ft_decode_config *config, const struct ft_decode_input *input,
-		   struct ft_packet *packet, struct ft_decode_rest *rest)
+static void walk(struct ft_pass *pass, uint16_t link_type)
+{
+	enum ft_step step = first_step(pass, link_type);
+
+	while (step != FT_STEP_DONE)
+		step = readers[step](pass);
+}
+
+bool ft_read_headers(const struct ft_decode_config *config, const struct ft_decode_input *input,
+		     struct ft_packet *packet, struct ft_decode_rest *rest)
 {
 	struct ft_pass pass;
-	enum ft_step step;
 
 	pass.packet = packet;
 	pass.config = config;
@@ -111,13 +111,10 @@ static bool decode(const struct ft_decode_config *config, const struct ft_decode
 	pass.stamp_count = 0;
 	pass.network_end = UINT32_MAX;
 	pass.lrh_end = 0;
-	begin_packet(packet);
+	ft_packet_begin(packet);
 	begin_frame(&pass, input);
 
-	step = first_step(&pass, input->link_type);
-	while (step != FT_STEP_DONE)
-		step = readers[step](&pass);
-
+	walk(&pass, input->link_type);
 	if (pass.lrh_end != 0 && packet->malformed == FT_OK)
 		ft_read_vcrc(&pass);
 	if ((packet->has & FT_HAS_BTH) != 0)
@@ -130,14 +127,16 @@ bool ft_decode(const struct ft_decode_config *config, const struct ft_decode_inp
 	       struct ft_packet *packet, struct ft_decode_rest *rest)
 {
 	rest->sub = 0;
-	return decode(config, input, packet, rest);
+	if (input->link_type == LINK_ETHERNET && ft_read_usual(config, input, packet))
+		return false;
+	return ft_read_headers(config, input, packet, rest);
 }
 
 bool ft_decode_more(const struct ft_decode_config *config, const struct ft_decode_input *input,
 		    struct ft_packet *packet, struct ft_decode_rest *rest)
 {
 	rest->sub++;
-	return decode(config, input, packet, rest);
+	return ft_read_headers(config, input, packet, rest);
 }
 
 bool ft_packet_is_rdma(const struct ft_packet *packet)

@@ -1,4 +1,4 @@
-#include "pass.h"
+#include "fields.h"
 
 enum { ETHERNET_LEN = 14, SLL_LEN = 16, SLL2_LEN = 20, MAC_LEN = 6 };
 
@@ -31,13 +31,11 @@ enum ft_step ft_other_ethertype_step(uint16_t ethertype)
 enum ft_step ft_read_ethernet(struct ft_pass *pass)
 {
 	const uint8_t *b = ft_take(&pass->cursor, ETHERNET_LEN);
-	struct ft_packet *packet = pass->packet;
 
 	if (b == NULL)
 		return ft_short(pass, ETHERNET_LEN, FT_ETH_SHORT, FT_CUT_ETH);
-	memcpy(packet->dmac, b, sizeof packet->dmac);
-	memcpy(packet->smac, b + 6, sizeof packet->smac);
-	packet->has |= FT_HAS_ETH;
+	ft_ethernet_fields(pass->packet, b);
+	pass->packet->has |= FT_HAS_ETH;
 	pass->stamp_count = 0;
 	ft_layer_push(pass, FT_LAYER_ETH, pass->cursor.at - ETHERNET_LEN, 0);
 	return ft_ethertype_step(pass, ft_be16(b + 12));

@@ -1,7 +1,5 @@
-#include <decode/aeth.h>
-
 #include "extension.h"
-#include "pass.h"
+#include "fields.h"
 
 /* Extended transport headers (IBA vol. 1, 9.3), the payload behind them, and the ICRC. */
 
@@ -31,9 +29,7 @@ static void read_feth(struct ft_packet *packet, const uint8_t *b)
 
 static void read_reth(struct ft_packet *packet, const uint8_t *b)
 {
-	packet->reth.va = ft_be64(b);
-	packet->reth.rkey = ft_be32(b + 8);
-	packet->reth.length = ft_be32(b + 12);
+	ft_reth_fields(packet, b);
 }
 
 static void read_atomiceth(struct ft_packet *packet, const uint8_t *b)
@@ -46,10 +42,7 @@ static void read_atomiceth(struct ft_packet *packet, const uint8_t *b)
 
 static void read_aeth(struct ft_packet *packet, const uint8_t *b)
 {
-	packet->aeth.syndrome = b[0];
-	packet->aeth.msn = ft_be24(b + 1);
-	if (ft_aeth_is_reserved(b[0]))
-		packet->alerts |= FT_ALERT_AETH_RESERVED;
+	ft_aeth_fields(packet, b);
 }
 
 static void read_atomicack(struct ft_packet *packet, const uint8_t *b)

@@ -1,5 +1,4 @@
-#include "checksum.h"
-#include "pass.h"
+#include "fields.h"
 
 enum { IPV4_LEN = 20, IPV6_LEN = 40, EXTENSIONS_MAX = 8 };
 
@@ -26,33 +25,9 @@ static void enter_datagram(struct ft_pass *pass, uint32_t header_at, enum ft_icr
 		pass->network_end = pass->cursor.wire;
 }
 
-static void map_ipv4(uint8_t *address, const uint8_t *b)
-{
-	static const uint8_t prefix[12] = { [10] = 0xff, 0xff };
-
-	memcpy(address, prefix, sizeof prefix);
-	memcpy(address + sizeof prefix, b, 4);
-}
-
-static void accept_ipv4(struct ft_pass *pass, const uint8_t *b, uint32_t at)
-{
-	struct ft_packet *packet = pass->packet;
-
-	packet->ip_version = 4;
-	packet->dscp = b[1] >> 2;
-	packet->ecn = b[1] & 3;
-	packet->ip_id = ft_be16(b + 4);
-	packet->ttl = b[8];
-	map_ipv4(packet->src, b + 12);
-	map_ipv4(packet->dst, b + 16);
-	packet->has |= FT_HAS_IPV4;
-	ft_layer_push(pass, FT_LAYER_IPV4, at, 0);
-}
-
 static bool checksum_is_good(const uint8_t *b, uint32_t header_len)
 {
-	uint64_t sum = ft_sum_word(b) + ft_sum_word(b + 4) + ft_sum_word(b + 8) +
-		       ft_sum_word(b + 12) + ft_sum_word(b + 16);
+	uint64_t sum = ft_ipv4_sum(b);
 
 	if (header_len > IPV4_LEN)
 		sum = ft_sum_words(sum, b + IPV4_LEN, header_len - IPV4_LEN);
@@ -82,12 +57,14 @@ enum ft_step ft_read_ipv4(struct ft_pass *pass)
 		if (options_len > 0 && ft_take(cursor, options_len) == NULL)
 			return ft_short(pass, options_len, FT_IP_BAD_LENGTH, FT_CUT_IPV4);
 	}
-	accept_ipv4(pass, b, at);
+	ft_ipv4_fields(pass->packet, b);
+	pass->packet->has |= FT_HAS_IPV4;
+	ft_layer_push(pass, FT_LAYER_IPV4, at, 0);
 	if (bad_length)
 		return ft_stop(pass, FT_IP_BAD_LENGTH);
 	if (!checksum_is_good(b, header_len))
 		pass->packet->alerts |= FT_ALERT_IP_BAD_CHECKSUM;
-	if ((ft_be16(b + 6) & 0x3fff) != 0) /* more fragments, or an offset */
+	if (ft_ipv4_is_fragment(b))
 		return ft_stop(pass, FT_IP_FRAGMENT);
 	pass->ip_options = options_len > 0;
 	return protocol_step(pass, b[9]);

@@ -98,6 +98,17 @@ static inline enum ft_step ft_ethertype_step(struct ft_pass *pass, uint16_t ethe
 	return ethertype == 0x0800 ? ft_read_ipv4(pass) : ft_other_ethertype_step(ethertype);
 }
 
+/* Read and judge any frame, header by header; outcome as of ft_decode(). */
+bool ft_read_headers(const struct ft_decode_config *config, const struct ft_decode_input *input,
+		     struct ft_packet *packet, struct ft_decode_rest *rest);
+
+/*
+ * The same for an Ethernet frame of the usual form, which holds one packet. False, and nothing written, if the frame is
+ * of another form.
+ */
+bool ft_read_usual(const struct ft_decode_config *config, const struct ft_decode_input *input,
+		   struct ft_packet *packet);
+
 /* Extended headers and the bounds of the payload, after ft_read_bth(). */
 void ft_read_extensions(struct ft_pass *pass);
 
@@ -107,8 +118,15 @@ void ft_read_mad(struct ft_pass *pass);
 /* The rules above the BTH, in order; sets packet->malformed to the first one broken. */
 void ft_judge(struct ft_pass *pass);
 
+/* The first of them that the headers break, or FT_OK; `length` and `skipped` as in struct ft_pass. */
+enum ft_malformed ft_header_rules(const struct ft_packet *packet,
+				  const struct ft_opcode_shape *shape, uint32_t length,
+				  uint32_t skipped);
+
 /* FT_CHECK_UNKNOWN unless everything covered was captured. */
 enum ft_check ft_icrc_check(const struct ft_pass *pass);
+/* Of RoCEv2 over IPv4 without options, all of it captured; the ICRC lies at `end`. */
+enum ft_check ft_icrc_check_ipv4(const uint8_t *bytes, uint32_t network_at, uint32_t end);
 
 /* Read and check the VCRC behind a native packet, raw ones included; the LRH was acceptable. */
 void ft_read_vcrc(struct ft_pass *pass);
@@ -130,6 +148,13 @@ struct ft_tunnel *ft_tunnel_open(struct ft_pass *pass, enum ft_tunnel_kind kind)
 struct ft_tunnel *ft_mirror_open(struct ft_pass *pass, enum ft_tunnel_kind kind);
 
 /* --- bounds, ends and marks --- */
+
+/* Nothing is known of the packet yet: `has` and all that is not guarded by it, up to the BTH, become 0. */
+static inline void ft_packet_begin(struct ft_packet *packet)
+{
+	memset(packet, 0, offsetof(struct ft_packet, tver));
+	packet->vlan = 0;
+}
 
 /* The outermost frame begins at the cursor and fills its bounds; its FCS, if any, is no part of what is decoded. */
 static inline void ft_frame_begin(struct ft_pass *pass, uint8_t fcs_bytes)

@@ -28,19 +28,19 @@ static bool is_rd(const struct ft_packet *packet)
 }
 
 /* These hold for RD too, whose opcodes may be DC's. */
-static enum ft_malformed framing_rules(const struct ft_pass *pass)
+static enum ft_malformed framing_rules(const struct ft_packet *packet,
+				       const struct ft_opcode_shape *shape, uint32_t length,
+				       uint32_t skipped)
 {
-	const struct ft_packet *packet = pass->packet;
-
 	if (packet->tver != 0)
 		return FT_BAD_TVER;
-	if (!pass->shape->defined && !is_rd(packet))
+	if (!shape->defined && !is_rd(packet))
 		return packet->opcode >= 0xc0 ? FT_MANUFACTURER_OPCODE : FT_RESERVED_OPCODE;
 	if ((packet->pkey & 0x7fff) == 0 && packet->dest_qp != 0)
 		return FT_INVALID_PKEY;
-	if (pass->length < BTH_LEN + pass->skipped + pass->shape->length + ICRC_LEN)
+	if (length < BTH_LEN + skipped + shape->length + ICRC_LEN)
 		return FT_EXTHDR_SHORT;
-	if (pass->length % 4 != 0)
+	if (length % 4 != 0)
 		return FT_UNALIGNED_LENGTH;
 	return FT_OK;
 }
@@ -55,13 +55,12 @@ static bool pad_allowed(uint8_t rule)
 	return rule != FT_PAYLOAD_NONE && rule != FT_PAYLOAD_MTU && rule != FT_PAYLOAD_8;
 }
 
-static enum ft_malformed payload_rules(const struct ft_pass *pass)
+static enum ft_malformed payload_rules(const struct ft_packet *packet, uint8_t rule,
+				       uint32_t length)
 {
-	const struct ft_packet *packet = pass->packet;
 	uint32_t payload = packet->payload_length;
-	uint8_t rule = pass->shape->payload;
 
-	if (rule == FT_PAYLOAD_CNP && pass->length != CNP_LEN)
+	if (rule == FT_PAYLOAD_CNP && length != CNP_LEN)
 		return FT_CNP_BAD_LENGTH;
 	if (!has(packet, FT_HAS_PAYLOAD_LENGTH) || (packet->pad != 0 && !pad_allowed(rule)))
 		return FT_BAD_PADCNT;
@@ -92,10 +91,8 @@ static bool length_matches(const struct ft_packet *packet)
 	}
 }
 
-static enum ft_malformed operand_rules(const struct ft_pass *pass)
+static enum ft_malformed operand_rules(const struct ft_packet *packet)
 {
-	const struct ft_packet *packet = pass->packet;
-
 	if (!has(packet, FT_HAS_RETH | FT_HAS_ATOMICETH))
 		return FT_OK;
 	if (has(packet, FT_HAS_RETH) && packet->reth.length > LENGTH_MAX)
@@ -107,9 +104,8 @@ static enum ft_malformed operand_rules(const struct ft_pass *pass)
 	return FT_OK;
 }
 
-static enum ft_malformed address_rules(const struct ft_pass *pass)
+static enum ft_malformed address_rules(const struct ft_packet *packet)
 {
-	const struct ft_packet *packet = pass->packet;
 	bool ud = packet->opcode >> 5 == FT_UD;
 
 	if (packet->dest_qp > 1 && packet->dest_qp != MULTICAST_QP)
@@ -125,17 +121,19 @@ static enum ft_malformed address_rules(const struct ft_pass *pass)
 	return FT_OK;
 }
 
-static enum ft_malformed header_rules(const struct ft_pass *pass)
+enum ft_malformed ft_header_rules(const struct ft_packet *packet,
+				  const struct ft_opcode_shape *shape, uint32_t length,
+				  uint32_t skipped)
 {
-	enum ft_malformed broken = framing_rules(pass);
+	enum ft_malformed broken = framing_rules(packet, shape, length, skipped);
 
-	if (broken != FT_OK || is_rd(pass->packet))
+	if (broken != FT_OK || is_rd(packet))
 		return broken;
-	broken = payload_rules(pass);
+	broken = payload_rules(packet, shape->payload, length);
 	if (broken == FT_OK)
-		broken = operand_rules(pass);
+		broken = operand_rules(packet);
 	if (broken == FT_OK)
-		broken = address_rules(pass);
+		broken = address_rules(packet);
 	return broken;
 }
 
@@ -169,7 +167,7 @@ void ft_judge(struct ft_pass *pass)
 	struct ft_packet *packet = pass->packet;
 	bool ip_options = packet->malformed != FT_OK;
 
-	ft_break(pass, header_rules(pass));
+	ft_break(pass, ft_header_rules(packet, pass->shape, pass->length, pass->skipped));
 	if (packet->dest_qp <= 1 && packet->opcode >> 5 == FT_UD)
 		ft_read_mad(pass);
 	if (packet->opcode == 0x81 && !packet->becn)

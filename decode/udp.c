@@ -1,5 +1,4 @@
-#include "checksum.h"
-#include "pass.h"
+#include "fields.h"
 
 enum { UDP_LEN = 8 };
 
@@ -17,14 +16,6 @@ static enum ft_step port_step(uint16_t port)
 		if (tunnel_ports[i].port == port)
 			return (enum ft_step)tunnel_ports[i].step;
 	return FT_STEP_DONE;
-}
-
-static bool is_roce_port(const struct ft_decode_config *config, uint16_t port)
-{
-	for (unsigned i = 0; i < config->roce_port_count; i++)
-		if (config->roce_ports[i] == port)
-			return true;
-	return false;
 }
 
 /*
@@ -65,13 +56,11 @@ enum ft_step ft_read_udp(struct ft_pass *pass)
 
 	if (b == NULL)
 		return ft_short(pass, UDP_LEN, FT_UDP_SHORT, FT_CUT_UDP);
-	packet->udp_sport = ft_be16(b);
-	packet->udp_dport = ft_be16(b + 2);
-	packet->udp_checksum = ft_be16(b + 6);
+	ft_udp_fields(packet, b);
 	packet->has |= FT_HAS_UDP;
 	ft_layer_push(pass, FT_LAYER_UDP, at, 0);
 	roce = packet->transport == FT_TRANSPORT_NONE &&
-	       is_roce_port(pass->config, packet->udp_dport);
+	       ft_is_roce_port(pass->config, packet->udp_dport);
 	if (roce)
 		packet->transport = FT_TRANSPORT_ROCE2;
 	if (roce && pass->ip_options)

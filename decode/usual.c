@@ -1,0 +1,179 @@
+#include "fields.h"
+
+/*
+ * The usual frame in one go: Ethernet with at most one VLAN tag, IPv4 without options, UDP without a checksum, BTH,
+ * then a RETH, an AETH or neither; no pad bytes, nothing behind the datagram, no lengths at odds. Nearly all frames of
+ * a RoCEv2 fabric are of this form, and the readers would say the same about them, one header after the other.
+ */
+
+/* Offsets from the IPv4 header. */
+enum { UDP = 20, BTH = 28, EXTENSIONS = 40 };
+
+enum { ETHERNET_LEN = 14, TAG_LEN = 4, ICRC_LEN = 4, CAPTURED_MAX = 1 << 24 };
+
+struct form {
+	uint32_t ip_at;
+	uint32_t end; /* of the datagram */
+	uint32_t payload_at, payload_length;
+	const struct ft_opcode_shape *shape;
+};
+
+/* The IPv4 header of an Ethernet frame, or 0. */
+static uint32_t find_ip(const uint8_t *b)
+{
+	uint16_t ethertype = ft_be16(b + 12);
+
+	if (ethertype == 0x0800)
+		return ETHERNET_LEN;
+	return ethertype == 0x8100 && ft_be16(b + 16) == 0x0800 ? ETHERNET_LEN + TAG_LEN : 0;
+}
+
+static bool is_usual_ip(const uint8_t *ip)
+{
+	return ip[0] == 0x45 && ip[9] == 17 && !ft_ipv4_is_fragment(ip);
+}
+
+static bool is_usual_udp(const struct ft_decode_config *config, const uint8_t *udp, uint32_t size)
+{
+	return ft_be16(udp + 4) == size && ft_be16(udp + 6) == 0 &&
+	       ft_is_roce_port(config, ft_be16(udp + 2));
+}
+
+static bool is_usual_bth(const uint8_t *bth, const struct ft_opcode_shape *shape)
+{
+	return (bth[1] & 0x30) == 0 && shape->defined &&
+	       (shape->headers & ~(uint32_t)(FT_HAS_RETH | FT_HAS_AETH)) == 0 &&
+	       shape->payload != FT_PAYLOAD_CNP;
+}
+
+static bool find_form(const struct ft_decode_config *config, const struct ft_decode_input *input,
+		      struct form *form)
+{
+	const uint8_t *ip = input->bytes;
+	uint32_t captured = input->captured, size;
+
+	if (captured < ETHERNET_LEN + TAG_LEN + EXTENSIONS || captured > CAPTURED_MAX)
+		return false;
+	form->ip_at = find_ip(input->bytes);
+	if (form->ip_at == 0)
+		return false;
+	ip += form->ip_at;
+	size = ft_be16(ip + 2);
+	form->shape = ft_opcode_shape(ip[BTH]);
+	if (!is_usual_ip(ip) || !is_usual_udp(config, ip + UDP, size - UDP) ||
+	    !is_usual_bth(ip + BTH, form->shape))
+		return false;
+	form->end = form->ip_at + size;
+	form->payload_at = form->ip_at + EXTENSIONS + form->shape->length;
+	form->payload_length = form->end - ICRC_LEN - form->payload_at;
+	return form->payload_at <= captured && form->payload_at + ICRC_LEN <= form->end &&
+	       (captured < input->wire ? form->end <= input->wire : form->end == captured);
+}
+
+static void put_layers(struct ft_packet *packet)
+{
+	static const struct ft_layer layers[] = {
+		{ .kind = FT_LAYER_ETH },
+		{ .kind = FT_LAYER_IPV4, .offset = ETHERNET_LEN },
+		{ .kind = FT_LAYER_UDP, .offset = ETHERNET_LEN + UDP },
+		{ .kind = FT_LAYER_BTH, .offset = ETHERNET_LEN + BTH },
+	};
+
+	memcpy(packet->layers, layers, sizeof layers);
+	packet->layer_count = sizeof layers / sizeof *layers;
+}
+
+static void put_tagged_layers(struct ft_packet *packet, uint16_t tci)
+{
+	static const struct ft_layer layers[] = {
+		{ .kind = FT_LAYER_ETH },
+		{ .kind = FT_LAYER_VLAN, .offset = ETHERNET_LEN - 2 },
+		{ .kind = FT_LAYER_IPV4, .offset = ETHERNET_LEN + TAG_LEN },
+		{ .kind = FT_LAYER_UDP, .offset = ETHERNET_LEN + TAG_LEN + UDP },
+		{ .kind = FT_LAYER_BTH, .offset = ETHERNET_LEN + TAG_LEN + BTH },
+	};
+
+	memcpy(packet->layers, layers, sizeof layers);
+	packet->layer_count = sizeof layers / sizeof *layers;
+	packet->layers[1].pcp = (uint8_t)(tci >> 13);
+	packet->layers[1].value = packet->vlan = tci & 0x0fff;
+	packet->vlan_count = 1;
+}
+
+static void read_link(struct ft_packet *packet, const uint8_t *b, uint32_t ip_at)
+{
+	ft_ethernet_fields(packet, b);
+	if (ip_at == ETHERNET_LEN)
+		put_layers(packet);
+	else
+		put_tagged_layers(packet, ft_be16(b + ETHERNET_LEN));
+}
+
+static void read_network(struct ft_packet *packet, const uint8_t *ip)
+{
+	packet->transport = FT_TRANSPORT_ROCE2;
+	ft_ipv4_fields(packet, ip);
+	if (!ft_sum_is_good(ft_ipv4_sum(ip)))
+		packet->alerts |= FT_ALERT_IP_BAD_CHECKSUM;
+	ft_udp_fields(packet, ip + UDP);
+}
+
+static void read_transport(struct ft_packet *packet, const uint8_t *bth, uint32_t headers)
+{
+	const uint8_t *extension = bth + EXTENSIONS - BTH;
+
+	ft_bth_fields(packet, bth);
+	if ((headers & FT_HAS_RETH) != 0)
+		ft_reth_fields(packet, extension);
+	else if ((headers & FT_HAS_AETH) != 0)
+		ft_aeth_fields(packet, extension);
+}
+
+static void read_payload(struct ft_packet *packet, const struct form *form, uint32_t captured)
+{
+	uint32_t held = captured - form->payload_at;
+
+	packet->payload_offset = form->payload_at;
+	packet->payload_length = form->payload_length;
+	packet->payload_captured = held < form->payload_length ? held : form->payload_length;
+	if (held < form->payload_length)
+		packet->truncated = FT_CUT_PAYLOAD;
+	else if (captured < form->end)
+		packet->truncated = FT_CUT_ICRC;
+}
+
+static void check_icrc(const struct ft_decode_config *config, const uint8_t *bytes,
+		       const struct form *form, struct ft_packet *packet)
+{
+	uint32_t at = form->end - ICRC_LEN;
+
+	memcpy(packet->icrc, bytes + at, ICRC_LEN);
+	packet->has |= FT_HAS_ICRC;
+	if (!config->check_icrc)
+		return;
+	packet->icrc_check = (uint8_t)ft_icrc_check_ipv4(bytes, form->ip_at, at);
+	if (packet->icrc_check == FT_CHECK_BAD && packet->malformed == FT_OK)
+		packet->malformed = FT_BAD_ICRC;
+}
+
+bool ft_read_usual(const struct ft_decode_config *config, const struct ft_decode_input *input,
+		   struct ft_packet *packet)
+{
+	const uint8_t *bytes = input->bytes;
+	struct form form;
+
+	if (input->fcs_bytes != 0 || !find_form(config, input, &form))
+		return false;
+	ft_packet_begin(packet);
+	packet->has = FT_HAS_ETH | FT_HAS_IPV4 | FT_HAS_UDP | FT_HAS_BTH | form.shape->headers |
+		      FT_HAS_PAYLOAD_LENGTH | FT_HAS_PAYLOAD;
+	read_link(packet, bytes, form.ip_at);
+	read_network(packet, bytes + form.ip_at);
+	read_transport(packet, bytes + form.ip_at + BTH, form.shape->headers);
+	read_payload(packet, &form, input->captured);
+	packet->malformed =
+		(uint8_t)ft_header_rules(packet, form.shape, form.end - form.ip_at - BTH, 0);
+	if (input->captured >= form.end)
+		check_icrc(config, bytes, &form, packet);
+	return true;
+}
