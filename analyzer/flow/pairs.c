@@ -235,7 +235,7 @@ static bool is_due(struct ft_member *member)
 		member->wait--;
 		return false;
 	}
-	member->wait = (uint8_t)((1u << member->level) - (member->level == LEVEL_LAST));
+	member->wait = (uint8_t)((1u << member->level) - 1);
 	if (member->level < LEVEL_LAST)
 		member->level = (member->level + 1) & 15;
 	return true;
@@ -277,8 +277,11 @@ __attribute__((noinline)) static struct ft_flow *find_asker(struct ft_pairs *pai
 	if (find.number == 0 || find.lead <= 0)
 		return NULL;
 	count_lead(&flow->half, &find);
-	if (flow->half.candidate != find.number || flow->half.candidate_bits < find.needed)
+	if (flow->half.candidate != find.number || flow->half.candidate_bits < find.needed) {
+		if (member->level < LEVEL_LAST) /* on the track: look at the next answer too */
+			member->wait = 0;
 		return NULL;
+	}
 	asker = ft_flow_at(pairs->table, find.number);
 	pair(pairs, flow, asker, FT_PAIRED_TRANSPORT, flow->half.candidate_bits);
 	return asker;
