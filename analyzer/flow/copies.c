@@ -13,7 +13,8 @@
  */
 enum {
 	PLAIN_NS = 1000,    /* alike and this close: copies, however many are alike */
-	HABIT_FRAMES = 128, /* then what was counted before counts half */
+	HABIT_LEAST = 16,   /* frames of a direction that can say it is not copied */
+	HABIT_FRAMES = 256, /* then what was counted before counts half */
 	PAIRS = 1u << 14,   /* remembered */
 	ASKS = 1u << 12,    /* remembered */
 	PSN_MASK = 0xffffff,
@@ -136,14 +137,17 @@ static uint32_t usual_copies(const struct ft_copies *copies, const struct ft_obs
 {
 	const struct ft_recalled *habit = find_habit(copies, observed);
 	unsigned way = is_upward(observed);
-	uint32_t originals;
+	uint32_t originals, usual;
 
 	if (habit == NULL)
 		return 0;
-	if (habit->pair.originals[way] == 0 && habit->pair.copies[way] == 0)
-		way = 1 - way; /* nothing known of this direction */
+	if (habit->pair.originals[way] < HABIT_LEAST && habit->pair.copies[way] == 0)
+		way = 1 - way; /* not known yet of this direction */
 	originals = habit->pair.originals[way];
-	return originals == 0 ? 1 : (habit->pair.copies[way] + originals / 2) / originals;
+	if (originals == 0)
+		return habit->pair.most[way];
+	usual = (habit->pair.copies[way] + originals / 2) / originals;
+	return usual < habit->pair.most[way] ? usual : habit->pair.most[way];
 }
 
 static void count(struct ft_recalled *habit, unsigned way, uint16_t *what)
@@ -154,7 +158,9 @@ static void count(struct ft_recalled *habit, unsigned way, uint16_t *what)
 	habit->pair.copies[way] /= 2;
 }
 
-static void count_copy(struct ft_copies *copies, const struct ft_observed *observed)
+/* The newest copy of this original. */
+static void count_copy(struct ft_copies *copies, const struct ft_recalled *original,
+		       const struct ft_observed *observed)
 {
 	struct ft_recalled *habit = find_habit(copies, observed);
 	unsigned way = is_upward(observed);
@@ -162,8 +168,11 @@ static void count_copy(struct ft_copies *copies, const struct ft_observed *obser
 	if (habit == NULL) {
 		habit = ft_recall_add(&copies->pairs, observed->pair);
 		memset(&habit->pair, 0, sizeof habit->pair);
+		habit->pair.originals[way] = 1;
 	}
 	count(habit, way, &habit->pair.copies[way]);
+	if (habit->pair.most[way] < original->frame.copies)
+		habit->pair.most[way] = original->frame.copies;
 	habit->ts_ns = observed->ts_ns;
 	stay_busy(copies, observed->ts_ns + HABIT_NS);
 }
@@ -334,7 +343,7 @@ __attribute__((noinline)) static enum ft_copy_verdict compare(struct ft_copies *
 	if (original->frame.copies < UINT8_MAX)
 		original->frame.copies++;
 	if (observed->alike != FT_ALIKE_PLAIN)
-		count_copy(copies, observed);
+		count_copy(copies, original, observed);
 	return FT_COPY_YES;
 }
 

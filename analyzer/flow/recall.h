@@ -29,6 +29,7 @@ struct ft_recalled {
 		} ask;
 		struct { /* of an address pair, by direction */
 			uint16_t originals[2], copies[2];
+			uint8_t most[2]; /* copies of one original */
 		} pair;
 	};
 };
