@@ -16,6 +16,7 @@ enum {
 };
 
 #define LONG_AGO_NS UINT64_C(10000000000) /* PSNs that far apart are not compared */
+#define TIMEOUT_NS  UINT64_C(1000000)     /* no sender waits less for an answer */
 
 struct ft_suspects {
 	struct ft_flow_table *table;
@@ -151,14 +152,19 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 		[FT_CONFLICT_KNOWN] = 0,
 	};
 	struct ft_recent *recent = scene->recent;
-	bool reported = (suspicion->rules >> FT_RULE_SPOOF_SENDER_CHANGED & 1) != 0;
+	struct ft_request_looks looks = {
+		.strange = suspicion->strange != 0,
+		.reported = (suspicion->rules >> FT_RULE_SPOOF_SENDER_CHANGED & 1) != 0,
+		.prompt = scene->elapsed_ns < TIMEOUT_NS &&
+			  (scene->flow->half.flags & FT_HALF_NAKED) == 0,
+	};
 	enum ft_conflict conflict;
 
 	if (scene->elapsed_ns > LONG_AGO_NS && recent->seen != 0)
 		*recent = (struct ft_recent){ .seen = recent->seen };
 	if (recent->seen == 1)
 		ft_suspect_pairs_used(scene->suspects->pairs, scene->flow, scene->observed);
-	conflict = ft_recent_step(recent, scene->observed, suspicion->strange != 0, reported);
+	conflict = ft_recent_step(recent, scene->observed, &looks);
 	if (rules[conflict] == 0)
 		return;
 	suspicion->rules &= ~(1u << FT_RULE_SPOOF_SENDER_VARIES); /* part of the conflict */

@@ -159,8 +159,10 @@ __attribute__((noinline)) static struct ft_look_verdict meet_stranger(
 	look->strange++;
 	look->learnt -= STRANGE_COSTS;
 	all = verdict.strange | question->beside;
+	if (is_hop(all, look, observed->ttl))
+		return (struct ft_look_verdict){ 0 };
 	verdict.foreign = question->elapsed_ns < RECENT_NS && is_foreign(all, look, observed->ttl);
-	verdict.varies = !verdict.foreign && !is_hop(all, look, observed->ttl);
+	verdict.varies = !verdict.foreign;
 	return verdict;
 }
 

@@ -35,9 +35,10 @@ static_assert(sizeof(struct ft_recent) == 32, "two half-connections share a cach
 
 /* What the look of a packet says. */
 struct ft_look_verdict {
-	uint32_t strange; /* enum ft_strange */
-	bool foreign;     /* in ways that no path and no setting explains */
-	bool varies;      /* in a way worth a note */
+	uint32_t
+		strange; /* enum ft_strange; 0 also for what a router does when it sends a packet on */
+	bool foreign;    /* in ways that no path and no setting explains */
+	bool varies;     /* in a way worth a note */
 };
 
 /* Start over: the next packet is the first. */
@@ -69,12 +70,16 @@ enum ft_conflict {
 	FT_CONFLICT_KNOWN,   /* different, and this is the sender's: the other one was reported */
 };
 
-/*
- * A request against those that passed. `strange`: it does not look like the connection's sender;
- * `reported`: and was reported for that.
- */
+/* What is known of a request besides its content. */
+struct ft_request_looks {
+	bool strange;  /* it does not look like the connection's sender */
+	bool reported; /* and was reported for that */
+	bool prompt; /* too soon after the packet before it for a timeout, and nobody asked for it again */
+};
+
+/* A request against those that passed. */
 enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,
-				bool strange, bool reported);
+				const struct ft_request_looks *looks);
 
 /* --- between two addresses --- */
 

@@ -74,23 +74,25 @@ static unsigned place_of(const struct ft_recent *recent, uint32_t psn)
 }
 
 /* What is different about two requests under one PSN. */
-static enum ft_conflict difference(uint32_t before, uint32_t now)
+static enum ft_conflict difference(uint32_t before, uint32_t now, bool prompt)
 {
-	uint32_t different = before ^ now;
+	uint32_t different = before ^ now, either = before | now;
 
 	if ((different & WHOLE) != 0) /* cut differently: cannot be compared */
 		return FT_CONFLICT_NONE;
 	if ((different & (SHAPE_MASK | CONTENT_MASK)) == 0)
 		return FT_CONFLICT_NONE;
-	if ((before & now & STRANGE) == 0 && (before & REPORTED) != 0)
+	if ((now & STRANGE) == 0 && (before & REPORTED) != 0)
 		return FT_CONFLICT_KNOWN;
-	if (((before | now) & STRANGE) != 0)
+	if ((different & SHAPE_MASK) != 0)
+		return (either & STRANGE) != 0 ? FT_CONFLICT_GRAVE : FT_CONFLICT_REQUEST;
+	if ((either & REPORTED) != 0 || ((either & STRANGE) != 0 && prompt))
 		return FT_CONFLICT_GRAVE;
-	return (different & SHAPE_MASK) != 0 ? FT_CONFLICT_REQUEST : FT_CONFLICT_PAYLOAD;
+	return FT_CONFLICT_PAYLOAD;
 }
 
 __attribute__((noinline)) static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn,
-							    uint32_t word)
+							    uint32_t word, bool prompt)
 {
 	unsigned place = place_of(recent, psn);
 	enum ft_conflict conflict;
@@ -103,18 +105,18 @@ __attribute__((noinline)) static enum ft_conflict look_back(struct ft_recent *re
 	if (recent->beyond)
 		return FT_CONFLICT_NONE;
 	before = recent->requests[place];
-	conflict = difference(before, word);
+	conflict = difference(before, word, prompt);
 	if (conflict != FT_CONFLICT_NONE && (word & STRANGE) == 0)
 		recent->requests[place] = word;
-	else if (conflict != FT_CONFLICT_NONE && (before & STRANGE) != 0)
+	else if (conflict == FT_CONFLICT_GRAVE && (before & STRANGE) != 0)
 		recent->requests[place] |= REPORTED;
 	return conflict;
 }
 
 enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,
-				bool strange, bool reported)
+				const struct ft_request_looks *looks)
 {
-	uint32_t word = word_of(observed, strange, reported);
+	uint32_t word = word_of(observed, looks->strange, looks->reported);
 	int32_t ahead = distance(observed->psn, recent->newest_psn);
 
 	if (recent->seen == 0 || ahead > 0) {
@@ -125,5 +127,5 @@ enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observ
 		recent->beyond = 1;
 		return FT_CONFLICT_NONE;
 	}
-	return look_back(recent, observed->psn, word);
+	return look_back(recent, observed->psn, word, looks->prompt);
 }

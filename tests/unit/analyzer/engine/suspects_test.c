@@ -241,6 +241,46 @@ static void a_read_of_many_psns_does_not_stand_for_older_ones(void **state)
 	assert_int_equal(send(wire, later, FT_STEP_REORDERED), 0);
 }
 
+static void another_payload_by_another_path_is_grave_unless_sent_again(void **state)
+{
+	static const struct {
+		uint64_t pause_ns;
+		uint8_t half_flags;
+		uint32_t rules;
+	} cases[] = {
+		{ 0, 0, R(PSN_CONFLICT) },
+		{ 0, FT_HALF_NAKED, R(PAYLOAD_CHANGED) },
+		{ 67 * MS, 0, R(PAYLOAD_CHANGED) },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct ft_observed other = request(SETTLED - 1);
+		struct wire *wire;
+
+		tear_down(state);
+		set_up(state);
+		wire = *state;
+		talk(wire, SETTLED);
+		other.content ^= 0x5a5a5a5a;
+		other.sport = 50009;
+		wire->now_ns += cases[i].pause_ns;
+		flow_of(wire, false, 17)->half.flags = cases[i].half_flags;
+		assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), cases[i].rules);
+	}
+}
+
+static void a_resent_payload_seen_behind_a_router_is_worth_a_note(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1);
+
+	talk(wire, SETTLED);
+	other.content ^= 0x5a5a5a5a;
+	other.ttl = 63;
+	other.smac[5] = 9;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), R(PAYLOAD_CHANGED));
+}
+
 static void a_conflict_from_another_looking_sender_is_grave(void **state)
 {
 	struct wire *wire = *state;
@@ -579,11 +619,13 @@ static void a_suspicion_says_what_it_rests_on(void **state)
 	other.opcode = WRITE_ONLY;
 	other.smac[5] = 9;
 	other.ttl = 62;
+	other.sport = 4791;
 	send(wire, other, FT_STEP_RETRANSMITTED);
 	ft_suspicion_text(&wire->suspicion, text, sizeof text);
 	assert_string_equal(text,
 			    "frame 21: source MAC 02:00:00:00:00:09 instead of "
-			    "02:00:00:00:00:01, TTL 62 instead of 64, RC_RDMA_WRITE_ONLY with "
+			    "02:00:00:00:00:01, TTL 62 instead of 64, source port 4791 instead "
+			    "of 50000, RC_RDMA_WRITE_ONLY with "
 			    "PSN 1019, under which another request passed before");
 	ft_suspicion_text(&wire->suspicion, little, sizeof little);
 	assert_string_equal(little, "frame 21");
@@ -602,6 +644,8 @@ int main(void)
 		TEST(a_connection_set_up_anew_repeats_psns),
 		TEST(what_is_long_ago_is_not_compared),
 		TEST(a_read_of_many_psns_does_not_stand_for_older_ones),
+		TEST(another_payload_by_another_path_is_grave_unless_sent_again),
+		TEST(a_resent_payload_seen_behind_a_router_is_worth_a_note),
 		TEST(a_conflict_from_another_looking_sender_is_grave),
 		TEST(the_own_packet_after_an_injected_one_is_not_blamed),
 		TEST(nor_after_two_of_them),
