@@ -149,12 +149,18 @@ static void count_datagram(struct ft_detail *detail, const struct ft_observed *o
 		count_message(detail, FT_MESSAGE_SEND, observed->payload);
 }
 
+/* An atomic operation is on 8 bytes, which no packet carries as payload. */
+static uint32_t message_bytes(const struct ft_step *step)
+{
+	return step->message_kind == FT_MESSAGE_ATOMIC ? 8 : step->message_bytes;
+}
+
 /* What the packet proved of this half-connection or the other one. */
 static void count_proved(struct ft_details *details, const struct ft_step *step)
 {
 	if ((step->what & FT_STEP_MESSAGE) != 0 && step->message_flow != 0)
 		count_message(ft_details_of(details, step->message_flow),
-			      (enum ft_message_kind)step->message_kind, step->message_bytes);
+			      (enum ft_message_kind)step->message_kind, message_bytes(step));
 	if (step->mirror_lost != 0 && step->lost_flow != 0)
 		ft_details_of(details, step->lost_flow)->mirror_lost += step->mirror_lost;
 	if (step->answers_lost != 0 && step->answers_flow != 0)

@@ -253,6 +253,19 @@ static void what_a_packet_proves_goes_to_the_record_it_is_about(void **state)
 	assert_int_equal(here->rtts[0].value, 1500);
 }
 
+static void an_atomic_operation_is_on_eight_bytes(void **state)
+{
+	const struct ft_step step = { .what = FT_STEP_MESSAGE,
+				      .message_kind = FT_MESSAGE_ATOMIC,
+				      .message_flow = 2 };
+	const struct ft_detail *there = ft_details_of(details, 2);
+
+	(void)state;
+	count(1, packet(1, 0x12, 1), step);
+	assert_int_equal(there->messages[FT_MESSAGE_ATOMIC], 1);
+	assert_int_equal(there->sizes[0].value, 8);
+}
+
 static void datagrams_to_management_queue_pairs_are_messages(void **state)
 {
 	struct ft_observed management = packet(1, 0x64, 1);
@@ -433,6 +446,7 @@ int main(void)
 		EACH(answers_are_counted_by_kind),
 		EACH(marks_are_ce_in_ip_and_fecn_where_there_is_no_ip),
 		EACH(what_a_packet_proves_goes_to_the_record_it_is_about),
+		EACH(an_atomic_operation_is_on_eight_bytes),
 		EACH(datagrams_to_management_queue_pairs_are_messages),
 		EACH(what_is_about_an_unknown_record_goes_nowhere),
 		EACH(a_cleared_record_begins_anew),

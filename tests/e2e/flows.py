@@ -1,0 +1,369 @@
+"""The flow table: fabtap.flows/1 field by field against captures whose flows a separate program counted, and the
+options that choose, order and cut it. Names of opcodes and counts of the truth files are not ours."""
+
+import collections
+import ipaddress
+import json
+import unittest
+
+import harness
+from captures import by_number
+from harness import DATA, FAILED, fabtap, main
+
+TENANTS = DATA / "tenants"
+DEMO = ("-m", "tenants-ib.map.json", "tenants-ib.pcap")
+
+COUNT, NUMBER, TEXT, TIME, HEX = "count", "number", "text", "time", "hex"
+END = {"address": TEXT, "host": (TEXT, None), "tenant": (TEXT, None)}
+FLOW = {
+    "flow": COUNT, "src": END, "dst": END, "dest_qp": COUNT, "pkey": (HEX, None), "vlan": (COUNT, None), "vni": (COUNT, None),
+    "transport": (TEXT, None), "first_ts": (TIME, None), "last_ts": (TIME, None), "packets": COUNT, "bytes": COUNT,
+    "payload_bytes": COUNT, "opcodes": dict, "messages": {
+        "send": COUNT, "write": COUNT, "read": COUNT, "atomic": COUNT,
+        "sizes": {"min": (COUNT, None), "p50": (COUNT, None), "max": (COUNT, None)}},
+    "retransmitted": COUNT, "reordered": COUNT, "duplicates": COUNT, "fabric_lost": COUNT, "mirror_lost": COUNT,
+    "gaps_open": COUNT, "acks": COUNT, "naks": dict, "rnr_naks": COUNT, "ce_marked": COUNT, "cnps": COUNT,
+    "psn_first": (COUNT, None), "psn_last": (COUNT, None), "mtu": (COUNT, None), "verdict": (TEXT, None),
+    "rules": (list, None), "connection": (COUNT, None),
+}
+CONNECTION = {"connection": COUNT, "flows": list, "paired_by": TEXT, "certainty": NUMBER,
+              "rtt_ns": ({"min": COUNT, "p50": COUNT, "p99": COUNT}, None)}
+TABLE = {"capacity": COUNT, "used": COUNT, "evicted": COUNT, "expired": COUNT, "record_bytes": COUNT, "detail_bytes": COUNT}
+NAKS = {"psn_sequence_error", "invalid_request", "remote_access_error", "remote_operational_error", "invalid_rd_request"}
+PAIRED_BY = {"cm", "nccl", "transport", "source-port", "ud-source-qp"}
+
+# opname of the wire-format vectors -> number
+SERVICES = {"RC": 0x00, "UC": 0x20, "RD": 0x40, "UD": 0x60, "XRC": 0xA0}
+OPERATIONS = {
+    "SEND_FIRST": 0, "SEND_MIDDLE": 1, "SEND_LAST": 2, "SEND_LAST_IMM": 3, "SEND_ONLY": 4, "SEND_ONLY_IMM": 5,
+    "RDMA_WRITE_FIRST": 6, "RDMA_WRITE_MIDDLE": 7, "RDMA_WRITE_LAST": 8, "RDMA_WRITE_LAST_IMM": 9,
+    "RDMA_WRITE_ONLY": 10, "RDMA_WRITE_ONLY_IMM": 11, "RDMA_READ_REQUEST": 12, "RDMA_READ_RESPONSE_FIRST": 13,
+    "RDMA_READ_RESPONSE_MIDDLE": 14, "RDMA_READ_RESPONSE_LAST": 15, "RDMA_READ_RESPONSE_ONLY": 16, "ACKNOWLEDGE": 17,
+    "ATOMIC_ACKNOWLEDGE": 18, "COMPARE_SWAP": 19, "FETCH_ADD": 20, "SEND_LAST_INV": 22, "SEND_ONLY_INV": 23,
+}
+
+
+def number_of(name):
+    if name == "CNP":
+        return 0x81
+    if name.startswith("0x"):
+        return int(name, 16)
+    service, operation = name.split("_", 1)
+    return SERVICES[service] | OPERATIONS[operation]
+
+
+def flows_of(*arguments, cwd=TENANTS):
+    return fabtap("flows", "--json", *arguments, cwd=cwd).json()
+
+
+class Schema(unittest.TestCase):
+    """Every field of the format is there, and nothing has another type."""
+
+    def check(self, value, wanted, where):
+        if isinstance(wanted, tuple):
+            if value is None:
+                return
+            wanted = wanted[0]
+        if isinstance(wanted, dict):
+            self.assertEqual(set(value), set(wanted), where)
+            for name, inner in wanted.items():
+                self.check(value[name], inner, where + "." + name)
+        elif wanted in (dict, list):
+            self.assertIsInstance(value, wanted, where)
+        elif wanted == COUNT:
+            self.assertTrue(type(value) is int and value >= 0, "%s: %r" % (where, value))
+        elif wanted == NUMBER:
+            self.assertIsInstance(value, (int, float), where)
+        elif wanted == TIME:
+            self.assertRegex(value, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$", where)
+        elif wanted == HEX:
+            self.assertRegex(value, r"^0x[0-9a-f]{4}$", where)
+        else:
+            self.assertIsInstance(value, str, where)
+
+    def document_holds(self, document, map_given):
+        self.assertEqual(document["schema"], "fabtap.flows/1")
+        for name in ("tool", "capture", "coverage"):
+            self.assertIn(name, document)
+        self.check(document["table"], TABLE, "table")
+        self.assertLessEqual(document["table"]["record_bytes"], 192)
+        for flow in document["flows"]:
+            self.check(flow, FLOW, "flow %s" % flow.get("flow"))
+            self.flow_holds(flow, map_given)
+        for connection in document["connections"]:
+            self.check(connection, CONNECTION, "connection")
+        self.connections_hold(document)
+
+    def flow_holds(self, flow, map_given):
+        self.assertTrue(set(flow["naks"]) <= NAKS)
+        self.assertIn(flow["transport"], ("RC", "UC", "UD", "RD", "XRC", "CNP", None))
+        self.assertEqual(flow["verdict"] is not None, map_given)
+        self.assertEqual(flow["rules"] is not None, map_given)
+        self.assertLessEqual(sum(flow["opcodes"].values()), flow["packets"])
+        self.assertLessEqual(flow["first_ts"] or "", flow["last_ts"] or "")
+        sizes = [flow["messages"]["sizes"][which] for which in ("min", "p50", "max")]
+        completed = sum(flow["messages"][kind] for kind in ("send", "write", "read", "atomic"))
+        self.assertEqual(completed == 0, None in sizes)
+        if completed > 0:
+            self.assertEqual(sizes, sorted(sizes))
+
+    def connections_hold(self, document):
+        flows = {flow["flow"]: flow for flow in document["flows"]}
+        for connection in document["connections"]:
+            a, b = connection["flows"]
+            self.assertLess(a, b)
+            self.assertIn(connection["paired_by"], PAIRED_BY)
+            self.assertTrue(0 < connection["certainty"] <= 1)
+            if a in flows and b in flows:
+                self.assertEqual({flows[a]["connection"], flows[b]["connection"]}, {connection["connection"]})
+                self.assertEqual(flows[a]["src"]["address"], flows[b]["dst"]["address"])
+                self.assertEqual(flows[a]["dst"]["address"], flows[b]["src"]["address"])
+        named = {connection["connection"] for connection in document["connections"]}
+        self.assertEqual({flow["connection"] for flow in document["flows"]} - {None}, named)
+
+    def test_captures_without_a_map(self):
+        for capture in sorted((DATA / "captures").glob("*.pcap*")):
+            with self.subTest(capture=capture.name):
+                self.document_holds(flows_of(capture), False)
+
+    def test_captures_with_a_map(self):
+        self.document_holds(flows_of(*DEMO), True)
+        self.document_holds(flows_of("-m", "tenants-segments.map.json", "tenants-segments.pcap"), True)
+
+
+class Counted:
+    """All rows of one half-connection, whatever their P_Keys and VLANs."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.packets = sum(row["packets"] for row in rows)
+        self.duplicates = sum(row["duplicates"] for row in rows)
+        self.bytes = sum(row["bytes"] for row in rows)
+        self.opcodes = collections.Counter()
+        for row in rows:
+            for name, count in row["opcodes"].items():
+                self.opcodes[number_of(name)] += count
+
+
+class Truth(unittest.TestCase):
+    maxDiff = 4000
+
+    def test_the_shipped_captures_are_reproduced(self):
+        self.folder_is_reproduced(DATA / "captures")
+
+    def test_all_reference_captures_are_reproduced(self):
+        folder = harness.shared()
+        if folder is None:
+            self.skipTest("the full reference captures are not here (FT_SHARED or ../shared): only the shipped ones were tried")
+        self.folder_is_reproduced(folder / "captures")
+
+    def folder_is_reproduced(self, folder):
+        tried = 0
+        for path in sorted(folder.glob("*.json")):
+            truth = json.loads(path.read_text())
+            counted = truth.get("counted_by_pcaplib") or truth.get("inner_counted_by_pcaplib")
+            if not counted:
+                continue
+            with self.subTest(capture=truth["capture"]):
+                self.capture_is_reproduced(folder / truth["capture"], counted, "encapsulation" in truth)
+                tried += 1
+        self.assertGreater(tried, 0)
+
+    def capture_is_reproduced(self, capture, truth, mirrored):
+        document = flows_of(capture)
+        rows = collections.defaultdict(list)
+        # what only happens to go to RoCE's port has opcodes that nobody defined; some of it is too short to be RDMA
+        for row in document["flows"]:
+            if not all(name.startswith("0x") for name in row["opcodes"]):
+                rows[(row["src"]["address"], row["dst"]["address"], row["dest_qp"])].append(row)
+        expected = {(flow["src"], flow["dst"], flow["dest_qp"]): flow for flow in truth["flows"]
+                    if not all("_0x" in name for name in flow["opcodes"])}
+        self.assertEqual(set(rows), set(expected))
+        for key, flow in expected.items():
+            with self.subTest(flow=key):
+                self.flow_is_reproduced(Counted(rows[key]), flow, mirrored)
+        if truth["icrc"]["bad"] == 0 and not any(row["duplicates"] for row in document["flows"]):
+            self.naks_are_reproduced(document["flows"], truth["aeth"])
+        first_seen = [(row["first_ts"], row["flow"]) for row in document["flows"]]
+        self.assertEqual(first_seen, sorted(first_seen))
+
+    def naks_are_reproduced(self, rows, aeth):
+        seen = collections.Counter()
+        for row in rows:
+            for kind, count in row["naks"].items():
+                seen["NAK " + kind.replace("_", " ").replace("psn", "PSN")] += count
+        self.assertEqual(dict(seen), {name: count for name, count in aeth.items() if name.startswith("NAK ")})
+        self.assertEqual(sum(row["rnr_naks"] for row in rows),
+                         sum(count for name, count in aeth.items() if name.startswith("RNR_NAK")))
+
+    def flow_is_reproduced(self, counted, truth, mirrored):
+        self.assertEqual(counted.packets + counted.duplicates, truth["packets"])
+        if counted.duplicates == 0:
+            self.assertEqual(dict(counted.opcodes), by_number(truth["opcodes"]))
+        elif counted.duplicates == counted.packets:  # every frame was mirrored twice
+            self.assertEqual({op: 2 * n for op, n in counted.opcodes.items()}, by_number(truth["opcodes"]))
+            self.assertEqual(2 * counted.bytes, truth["bytes_on_wire"])
+        if counted.duplicates == 0 and not mirrored:  # a mirror's wrapper is part of our wire length
+            self.assertEqual(counted.bytes, truth["bytes_on_wire"])
+        if len(counted.rows) == 1:
+            row = counted.rows[0]
+            self.assertEqual((row["psn_first"], row["psn_last"]), (truth["first_psn"], truth["last_psn"]))
+            self.assertIn(row["pkey"], truth["pkeys"])
+
+
+class Messages(unittest.TestCase):
+    """What the program that made the traffic says it sent: operations, sizes, path MTU."""
+
+    KINDS = {"send": "send", "sendimm": "send", "sendinv": "send", "write": "write", "writeimm": "write",
+             "read": "read", "cas": "atomic", "fadd": "atomic"}
+
+    def test_the_shipped_captures_hold_the_messages_that_were_sent(self):
+        self.folder_is_reproduced(DATA / "captures")
+
+    def test_all_reference_captures_hold_the_messages_that_were_sent(self):
+        folder = harness.shared()
+        if folder is None:
+            self.skipTest("the full reference captures are not here (FT_SHARED or ../shared): only the shipped ones were tried")
+        self.folder_is_reproduced(folder / "captures")
+
+    def folder_is_reproduced(self, folder):
+        tried = 0
+        for path in sorted(folder.glob("*.json")):
+            truth = json.loads(path.read_text())
+            clients = [role for command in truth.get("commands", []) if isinstance(command.get("reported"), list)
+                       for role in command["reported"] if "operations" in role]
+            # operations that were to fail are not told as such, only that they failed
+            clients = [role for role in clients if "bad_rkey_result" not in role
+                       and all(op["completed"] == op["count"] for op in role["operations"])]
+            if not clients:
+                continue
+            rows = flows_of(folder / truth["capture"])["flows"]
+            for role in clients:
+                with self.subTest(capture=truth["capture"], qp=role["peer_qpn"]):
+                    self.messages_agree(rows, role)
+                    tried += 1
+        self.assertGreater(tried, 0)
+
+    def messages_agree(self, rows, role):
+        ends = [str(getattr(address, "ipv4_mapped", None) or address)
+                for address in map(ipaddress.ip_address, (role["gid"], role["peer_gid"]))]
+        row, = [row for row in rows if row["dest_qp"] == role["peer_qpn"] and
+                [row["src"]["address"], row["dst"]["address"]] == ends]
+        self.assertEqual(row["transport"], role["qp_type"])
+        sent, sizes = collections.Counter(), []
+        for operation in role["operations"]:
+            sent[self.KINDS[operation["op"]]] += operation["count"]
+            sizes += operation["count"] * [operation["size"]]
+        messages = dict(row["messages"])
+        seen = messages.pop("sizes")
+        self.assertEqual(messages, {kind: sent[kind] for kind in messages})
+        sizes.sort()
+        self.assertEqual((seen["min"], seen["max"]), (sizes[0], sizes[-1]))
+        if len(set(sizes)) <= 8:
+            self.assertEqual(seen["p50"], sizes[(len(sizes) + 1) // 2 - 1])
+        if row["mtu"] is not None:
+            self.assertEqual(row["mtu"], role["path_mtu"])
+        elif role["qp_type"] != "UD":
+            self.assertLessEqual(sizes[-1], role["path_mtu"])
+
+
+class Choosing(unittest.TestCase):
+    ALL = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.ALL = flows_of(*DEMO)["flows"]
+
+    def ids(self, *arguments):
+        return [row["flow"] for row in flows_of(*arguments, *DEMO)["flows"]]
+
+    def expected(self, meets):
+        return [row["flow"] for row in self.ALL if meets(row)]
+
+    def test_where(self):
+        for expression, meets in {
+                "tenant=red": lambda row: "red" in (row["src"]["tenant"], row["dst"]["tenant"]),
+                "tenant=red,blue": lambda row: {"red", "blue"} & {row["src"]["tenant"], row["dst"]["tenant"]},
+                "tenant=unknown": lambda row: None in (row["src"]["tenant"], row["dst"]["tenant"]),
+                "host=gpu01": lambda row: "gpu01" in (row["src"]["host"], row["dst"]["host"]),
+                "address=lid:1": lambda row: "lid:1" in (row["src"]["address"], row["dst"]["address"]),
+                "qp=1": lambda row: row["dest_qp"] == 1,
+                "qp=0x028141": lambda row: row["dest_qp"] == 0x028141,
+                "pkey=0x8001": lambda row: row["pkey"] in ("0x8001", "0x0001"),
+                "rule=tenant.crossing": lambda row: "tenant.crossing" in row["rules"],
+                "rule=pkey.*": lambda row: any(rule.startswith("pkey.") for rule in row["rules"]),
+                "verdict=violated": lambda row: row["verdict"] == "violated",
+                "transport=UD": lambda row: row["transport"] == "UD",
+                "vlan=0": lambda row: row["vlan"] is None,
+        }.items():
+            with self.subTest(where=expression):
+                ids = self.expected(meets)
+                self.assertTrue(ids)
+                self.assertEqual(self.ids("--where", expression), ids)
+
+    def test_several_where_are_anded(self):
+        both = self.expected(lambda row: "red" in (row["src"]["tenant"], row["dst"]["tenant"]) and row["dest_qp"] == 1)
+        self.assertTrue(both)
+        self.assertEqual(self.ids("--where", "tenant=red", "--where", "qp=1"), both)
+
+    def test_sort_and_top(self):
+        by_bytes = [row["flow"] for row in sorted(self.ALL, key=lambda row: -row["bytes"])]
+        self.assertEqual(self.ids("--sort", "bytes"), by_bytes)
+        self.assertEqual(self.ids("--sort", "bytes", "--top", "5"), by_bytes[:5])
+        self.assertEqual(self.ids("--top", "5"), [1, 2, 3, 4, 5])
+        by_qp = [row["flow"] for row in sorted(self.ALL, key=lambda row: row["dest_qp"])]
+        self.assertEqual(self.ids("--sort", "qp"), by_qp)
+        least = [row["flow"] for row in sorted(self.ALL, key=lambda row: row["packets"])]
+        self.assertEqual(self.ids("--sort", "-packets"), least)
+
+    def test_text_lists_the_same_rows(self):
+        options = ("--where", "tenant=red", "--sort", "bytes", "--top", "7")
+        text = fabtap("flows", *options, *DEMO, cwd=TENANTS).out.decode()
+        lines = text[text.index("  flow  conn"):].splitlines()[1:8]
+        self.assertEqual([int(line.split()[0]) for line in lines], self.ids(*options))
+        self.assertNotIn("\033", text)
+
+    def test_connections_are_those_of_the_flows_listed(self):
+        everything = {c["connection"]: c for c in flows_of(*DEMO)["connections"]}
+        document = flows_of("--where", "host=gpu01", *DEMO)
+        named = {row["connection"] for row in document["flows"]} - {None}
+        self.assertEqual(document["connections"], [everything[c] for c in sorted(named)])
+        self.assertLess(len(named), len(everything))
+
+    def test_the_document_is_the_same_for_every_number_of_workers(self):
+        one = fabtap("flows", "--json", *DEMO, cwd=TENANTS).out
+        for workers in ("2", "3", "7"):
+            self.assertEqual(fabtap("flows", "--json", "--workers", workers, *DEMO, cwd=TENANTS).out, one)
+
+    def test_the_sum_of_the_rows_is_what_the_matrix_of_the_audit_says(self):
+        violated = {(row["src"]["tenant"], row["dst"]["tenant"]) for row in self.ALL if row["verdict"] == "violated"}
+        matrix = fabtap("audit", "--json", *DEMO, cwd=TENANTS).json()["matrix"]
+        named = {(row["from"], row["to"]) for row in matrix if row["verdict"] == "violated"}
+        self.assertEqual({(a or "unknown", b or "unknown") for a, b in violated}, named)
+
+
+class Refusing(unittest.TestCase):
+    def test_what_cannot_be_done_is_said_in_one_line(self):
+        for arguments in (
+                ["--where", "colour=red", *DEMO], ["--where", "tenant", *DEMO], ["--where", "tenant=rde", *DEMO],
+                ["--where", "rule=pkey.nonsense", *DEMO], ["--where", "tenant=red,qp=1", *DEMO], ["--where", "qp=x", *DEMO],
+                ["--where", "tenant=red", "tenants-ib.pcap"], ["--sort", "colour", *DEMO],
+                ["--sort", "bytes", "--sort", "qp", *DEMO], ["--top", "0", *DEMO], ["--top", "-1", *DEMO],
+                ["--top", "1", "--top", "2", *DEMO], ["-o", "html", *DEMO], ["-o", "text", "--json", *DEMO], ["-w", "x", *DEMO],
+                ["--workers", "0", *DEMO], ["--flows", "0", *DEMO], ["no-such-file.pcap"], []):
+            with self.subTest(arguments=arguments):
+                run = fabtap("flows", *arguments, cwd=TENANTS)
+                self.assertEqual(run.status, FAILED, run)
+                self.assertEqual(len(run.complaints()), 1, run)
+                self.assertEqual(run.out, b"")
+
+    def test_a_full_table_says_so(self):
+        document = flows_of("--flows", "8", *DEMO)
+        self.assertEqual(document["table"]["capacity"], 8)
+        self.assertGreater(document["table"]["evicted"], 0)
+        self.assertLessEqual(len(document["flows"]), 8)
+        self.assertIn("INCOMPLETE", fabtap("flows", "--flows", "8", *DEMO, cwd=TENANTS).out.decode())
+
+
+if __name__ == "__main__":
+    main()
