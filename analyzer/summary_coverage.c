@@ -114,6 +114,15 @@ static const char *tenant_name(const struct ft_engine *engine, uint32_t tenant)
 	return tenant == FT_NONE ? "unknown" : ft_map_declared(engine->map)->tenants[tenant].name;
 }
 
+/* Which worker met a pair first must not show. */
+static int by_names(const void *left, const void *right)
+{
+	const struct ft_covered_pair *a = left, *b = right;
+	int order = strcmp(a->from, b->from);
+
+	return order != 0 ? order : strcmp(a->to, b->to);
+}
+
 static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *engine)
 {
 	const struct ft_totals *totals = &summary->tally->totals;
@@ -139,6 +148,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 				.undecided = cell->undecided,
 			};
 	}
+	qsort(pairs, covered.pair_count, sizeof *pairs, by_names);
 	coverage->enough = ft_coverage_enough(&covered, summary->not_enough);
 	coverage->could_hide_per_million = ft_coverage_could_hide(&covered, because);
 	coverage->could_hide_because = because;
