@@ -20,9 +20,14 @@ static const struct ft_covered_pair *blind_pair(const struct ft_covered *covered
 	return NULL;
 }
 
-static bool seen(const struct ft_covered *covered)
+/* Where nothing tells the mirror's losses from the fabric's, all that is missing may be the mirror's. */
+static double least_seen(const struct ft_covered *covered)
 {
-	return covered->share_seen < 0 || covered->share_seen >= covered->min_coverage;
+	double here = (double)(covered->judged + covered->undecided);
+
+	if (covered->share_seen >= 0)
+		return covered->share_seen;
+	return here > 0 ? here / (here + (double)covered->uncertain) : 1;
 }
 
 bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
@@ -35,10 +40,10 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "%" PRIu64 " of %" PRIu64 " RDMA frames could not be judged",
 			 covered->undecided, covered->judged + covered->undecided);
-	else if (!seen(covered))
+	else if (least_seen(covered) < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "about %.2g %% of the RDMA frames that crossed are not in the capture",
-			 100 * (1 - covered->share_seen));
+			 100 * (1 - least_seen(covered)));
 	else if (blind != NULL)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "%" PRIu64 " of %" PRIu64
@@ -50,18 +55,29 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 	return false;
 }
 
+/* Undecided frames of which not even the pair could be read: they may be of any. */
+static uint64_t unplaced(const struct ft_covered *covered)
+{
+	uint64_t placed = 0;
+
+	for (size_t i = 0; i < covered->pair_count; i++)
+		placed += covered->pairs[i].undecided;
+	return covered->undecided > placed ? covered->undecided - placed : 0;
+}
+
 /*
  * Frames are lost whatever they carry: of a violation by 3 frames in n, not one is among n frames with
  * 5 % only, since (1 - 3/n)^n = 5 %; and no more can hide than was lost. Frames are undecided for
  * what they carry: all that are may be the violation.
  */
-static double hidden(const struct ft_covered *covered, const struct ft_covered_pair *pair)
+static double hidden(const struct ft_covered *covered, const struct ft_covered_pair *pair,
+		     uint64_t any)
 {
-	double frames = (double)(pair->judged + pair->undecided);
-	double undecided = (double)pair->undecided / frames;
+	double undecided = (double)(pair->undecided + any);
 	double chance = pair->judged > 3 ? 3 / (double)pair->judged : 1;
 	double lost = covered->share_seen < 0 ? 1 : 1 - covered->share_seen;
-	double share = undecided + (lost < chance ? lost : chance);
+	double share =
+		undecided / ((double)pair->judged + undecided) + (lost < chance ? lost : chance);
 
 	return share < 1 ? share : 1;
 }
@@ -69,12 +85,15 @@ static double hidden(const struct ft_covered *covered, const struct ft_covered_p
 static const struct ft_covered_pair *darkest(const struct ft_covered *covered, double *share)
 {
 	const struct ft_covered_pair *found = NULL;
+	uint64_t any = unplaced(covered);
 
 	*share = 0;
 	for (size_t i = 0; i < covered->pair_count; i++) {
 		const struct ft_covered_pair *pair = &covered->pairs[i];
-		double here = pair->judged + pair->undecided > 0 ? hidden(covered, pair) : 0;
+		double here = 0;
 
+		if (pair->judged + pair->undecided > 0)
+			here = hidden(covered, pair, any);
 		if (here > *share) {
 			*share = here;
 			found = pair;
@@ -86,10 +105,12 @@ static const struct ft_covered_pair *darkest(const struct ft_covered *covered, d
 static void say_why(const struct ft_covered *covered, const struct ft_covered_pair *pair,
 		    char because[FT_COVERAGE_TEXT])
 {
+	uint64_t any = unplaced(covered);
 	char undecided[64] = "", lost[64] = "";
 
-	if (pair->undecided > 0)
-		snprintf(undecided, sizeof undecided, ", %" PRIu64 " undecided", pair->undecided);
+	if (pair->undecided + any > 0)
+		snprintf(undecided, sizeof undecided, ", %s%" PRIu64 " undecided",
+			 any > 0 ? "up to " : "", pair->undecided + any);
 	if (covered->share_seen < 0)
 		snprintf(lost, sizeof lost, ", nothing tells how many were lost");
 	else if (covered->share_seen < 1)
@@ -104,11 +125,14 @@ double ft_coverage_could_hide(const struct ft_covered *covered, char because[FT_
 	double share;
 	const struct ft_covered_pair *pair = darkest(covered, &share);
 
+	if (covered->judged == 0) {
+		snprintf(because, FT_COVERAGE_TEXT, "no RDMA frame could be judged");
+		return 1e6;
+	}
 	if (pair != NULL)
 		say_why(covered, pair, because);
 	else
-		snprintf(because, FT_COVERAGE_TEXT, "%s",
-			 covered->judged > 0 ? "all frames seen were judged and none shows a loss"
-					     : "no RDMA frame was seen");
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "all frames seen were judged and none shows a loss");
 	return 1e6 * share;
 }

@@ -9,7 +9,7 @@
  * that there was no violation, and how large a one could have gone unseen all the same.
  */
 
-/* RDMA frames from one tenant to another. */
+/* RDMA frames from one tenant to another; one of the two may be unknown, but not both. */
 struct ft_covered_pair {
 	const char *from, *to;
 	uint64_t judged, undecided;
@@ -18,6 +18,7 @@ struct ft_covered_pair {
 struct ft_covered {
 	uint64_t judged, undecided; /* RDMA frames of the whole capture */
 	double share_seen;          /* of those that crossed; < 0: nothing allows an estimate */
+	uint64_t uncertain;         /* frames missing that the fabric or the mirror lost */
 	const struct ft_covered_pair *pairs;
 	size_t pair_count;
 	double min_coverage; /* share that must be seen, and of that decided, for `compliant` */

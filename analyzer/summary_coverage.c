@@ -123,7 +123,8 @@ static int by_names(const void *left, const void *right)
 	return order != 0 ? order : strcmp(a->to, b->to);
 }
 
-static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *engine)
+static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *engine,
+			    uint64_t uncertain)
 {
 	const struct ft_totals *totals = &summary->tally->totals;
 	struct ft_report_coverage *coverage = &summary->report.coverage;
@@ -132,6 +133,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.judged = coverage->judged,
 		.undecided = coverage->undecided,
 		.share_seen = coverage->share_seen,
+		.uncertain = uncertain,
 		.pairs = pairs,
 		.min_coverage = engine->config.min_coverage,
 	};
@@ -140,7 +142,8 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 	for (uint32_t i = 0; i < totals->cell_count; i++) {
 		const struct ft_cell *cell = &totals->cells[i];
 
-		if (cell->judged + cell->undecided != 0)
+		if (cell->judged + cell->undecided != 0 &&
+		    (cell->from != FT_NONE || cell->to != FT_NONE))
 			pairs[covered.pair_count++] = (struct ft_covered_pair){
 				.from = tenant_name(engine, cell->from),
 				.to = tenant_name(engine, cell->to),
@@ -187,5 +190,5 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 	set_estimate(&summary->report.coverage, &estimate);
 	fill_gaps(summary, engine, source);
 	if (engine->map != NULL)
-		fill_could_hide(summary, engine);
+		fill_could_hide(summary, engine, evidence->uncertain);
 }
