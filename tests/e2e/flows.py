@@ -4,11 +4,14 @@ options that choose, order and cut it. Names of opcodes and counts of the truth 
 import collections
 import ipaddress
 import json
+import tempfile
 import unittest
+from pathlib import Path
 
 import harness
 from captures import by_number
 from harness import DATA, FAILED, fabtap, main
+from pcapfile import read_pcap, write_pcap
 
 TENANTS = DATA / "tenants"
 DEMO = ("-m", "tenants-ib.map.json", "tenants-ib.pcap")
@@ -267,6 +270,47 @@ class Messages(unittest.TestCase):
             self.assertLessEqual(sizes[-1], role["path_mtu"])
 
 
+class Properties(unittest.TestCase):
+    maxDiff = 4000
+    CAPTURES = [TENANTS / "tenants-ib.pcap", TENANTS / "tenants-segments.pcap"] + [
+        DATA / "captures" / name for name in ("rc-verbs-v4-mtu1024.pcap", "roce-v6.pcap", "rnr-nak-v4.pcap", "ud-uc-v4.pcap")]
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_two_parts_read_together_are_the_whole(self):
+        for capture in self.CAPTURES:
+            with self.subTest(capture=capture.name):
+                header, records = read_pcap(capture)
+                third = len(records) // 3
+                parts = [write_pcap(self.folder / "1.pcap", header, records[:third]),
+                         write_pcap(self.folder / "2.pcap", header, records[third:])]
+                whole, together = flows_of(capture), flows_of(*parts)
+                del whole["capture"]["sources"], together["capture"]["sources"]
+                self.assertEqual(together, whole)
+
+    def test_every_frame_mirrored_twice_changes_nothing_but_the_duplicates(self):
+        for capture in self.CAPTURES:
+            with self.subTest(capture=capture.name):
+                header, records = read_pcap(capture)
+                twice = write_pcap(self.folder / "twice.pcap", header, [r for record in records for r in (record, record)])
+                whole, doubled = flows_of(capture), flows_of(twice)
+                for row in doubled["flows"]:
+                    self.assertEqual(row["duplicates"], row["packets"])
+                    row["duplicates"] = 0
+                self.assertEqual(doubled["flows"], whole["flows"])
+                self.assertEqual(doubled["connections"], whole["connections"])
+
+    def test_the_document_is_the_same_for_every_number_of_workers(self):
+        for arguments in [DEMO] + [(capture,) for capture in self.CAPTURES]:
+            one = fabtap("flows", "--json", *arguments, cwd=TENANTS).out
+            for workers in ("2", "3", "7"):
+                with self.subTest(capture=arguments[-1], workers=workers):
+                    self.assertEqual(fabtap("flows", "--json", "--workers", workers, *arguments, cwd=TENANTS).out, one)
+
+
 class Choosing(unittest.TestCase):
     ALL = None
 
@@ -329,11 +373,6 @@ class Choosing(unittest.TestCase):
         named = {row["connection"] for row in document["flows"]} - {None}
         self.assertEqual(document["connections"], [everything[c] for c in sorted(named)])
         self.assertLess(len(named), len(everything))
-
-    def test_the_document_is_the_same_for_every_number_of_workers(self):
-        one = fabtap("flows", "--json", *DEMO, cwd=TENANTS).out
-        for workers in ("2", "3", "7"):
-            self.assertEqual(fabtap("flows", "--json", "--workers", workers, *DEMO, cwd=TENANTS).out, one)
 
     def test_the_sum_of_the_rows_is_what_the_matrix_of_the_audit_says(self):
         violated = {(row["src"]["tenant"], row["dst"]["tenant"]) for row in self.ALL if row["verdict"] == "violated"}
