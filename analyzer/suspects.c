@@ -16,6 +16,7 @@ enum {
 };
 
 #define LONG_AGO_NS UINT64_C(10000000000) /* PSNs that far apart are not compared */
+#define PAUSE_NS    UINT64_C(10000000)    /* no connection is set up faster */
 #define TIMEOUT_NS  UINT64_C(1000000)     /* no sender waits less for an answer */
 
 struct ft_suspects {
@@ -155,6 +156,7 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	struct ft_request_looks looks = {
 		.strange = suspicion->strange != 0,
 		.reported = (suspicion->rules >> FT_RULE_SPOOF_SENDER_CHANGED & 1) != 0,
+		.paused = scene->elapsed_ns > PAUSE_NS,
 		.prompt = scene->elapsed_ns < TIMEOUT_NS &&
 			  (scene->flow->half.flags & FT_HALF_NAKED) == 0,
 	};

@@ -15,6 +15,7 @@ enum {
 };
 
 #define RECENT_NS UINT64_C(1000000000)
+#define PAUSE_NS  UINT64_C(10000000) /* after which another look is taken for another connection's */
 
 #define FROM_PATH (FT_STRANGE_MAC | FT_STRANGE_TTL | FT_STRANGE_DSCP | FT_STRANGE_PORT)
 
@@ -143,26 +144,40 @@ static bool is_hop(uint32_t strange, const struct ft_sender_look *look, uint8_t 
 	       ttl_origin(look->ttl) == ttl_origin(ttl);
 }
 
-__attribute__((noinline)) static struct ft_look_verdict meet_stranger(
-	struct ft_sender_look *look, const struct ft_observed *observed,
-	const struct ft_look_question *question)
+/* How this packet differs from a look that is settled. */
+static struct ft_look_verdict judge(struct ft_sender_look *look, const struct ft_observed *observed,
+				    const struct ft_look_question *question)
 {
 	struct ft_look_verdict verdict = { .strange = differences(look, observed) };
 	uint32_t all;
 
-	if (look->learnt < FT_SUSPECTS_LEARNT || look->strange + 1 >= ADOPT_AFTER) {
-		learn(look, observed, question->answer);
-		return (struct ft_look_verdict){ 0 };
-	}
 	if (id_is_strange(look, observed->ip_id, question->elapsed_ns))
 		verdict.strange |= FT_STRANGE_IP_ID;
-	look->strange++;
-	look->learnt -= STRANGE_COSTS;
+	else
+		look->ip_id = observed->ip_id;
 	all = verdict.strange | question->beside;
 	if (is_hop(all, look, observed->ttl))
 		return (struct ft_look_verdict){ 0 };
 	verdict.foreign = question->elapsed_ns < RECENT_NS && is_foreign(all, look, observed->ttl);
 	verdict.varies = !verdict.foreign;
+	return verdict;
+}
+
+__attribute__((noinline)) static struct ft_look_verdict meet_stranger(
+	struct ft_sender_look *look, const struct ft_observed *observed,
+	const struct ft_look_question *question)
+{
+	struct ft_look_verdict verdict = { 0 };
+	bool settled = look->learnt >= FT_SUSPECTS_LEARNT && look->strange + 1 < ADOPT_AFTER;
+
+	if (settled)
+		verdict = judge(look, observed, question);
+	if (!settled || (!verdict.foreign && question->elapsed_ns > PAUSE_NS)) {
+		learn(look, observed, question->answer);
+		return verdict;
+	}
+	look->strange++;
+	look->learnt -= STRANGE_COSTS;
 	return verdict;
 }
 

@@ -74,6 +74,7 @@ enum ft_conflict {
 struct ft_request_looks {
 	bool strange;  /* it does not look like the connection's sender */
 	bool reported; /* and was reported for that */
+	bool paused;   /* long enough before it for a connection to be set up anew */
 	bool prompt; /* too soon after the packet before it for a timeout, and nobody asked for it again */
 };
 

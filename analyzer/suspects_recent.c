@@ -7,11 +7,13 @@
 
 enum ft_recent_bits {
 	PSN_BITS = 12,
-	SHAPE_BITS = 8,
-	CONTENT_BITS = 8,
+	SHAPE_BITS = 7,
+	CONTENT_BITS = 6,
+	LOOK_BITS = 3,
 	SHAPE_SHIFT = PSN_BITS,
 	CONTENT_SHIFT = SHAPE_SHIFT + SHAPE_BITS,
-	FLAG_SHIFT = CONTENT_SHIFT + CONTENT_BITS,
+	LOOK_SHIFT = CONTENT_SHIFT + CONTENT_BITS,
+	FLAG_SHIFT = LOOK_SHIFT + LOOK_BITS,
 };
 
 #define KEPT     (1u << FLAG_SHIFT)
@@ -22,6 +24,7 @@ enum ft_recent_bits {
 #define PSN_MASK     ((1u << PSN_BITS) - 1)
 #define SHAPE_MASK   (((1u << SHAPE_BITS) - 1) << SHAPE_SHIFT)
 #define CONTENT_MASK (((1u << CONTENT_BITS) - 1) << CONTENT_SHIFT)
+#define LOOK_MASK    (((1u << LOOK_BITS) - 1) << LOOK_SHIFT)
 
 /*
  * A connection set up anew on the same queue pair may repeat the PSNs of the one before it, from its
@@ -29,18 +32,25 @@ enum ft_recent_bits {
  */
 enum { BEGINNING = 8, SEEN_MAX = 127 };
 
-static uint32_t word_of(const struct ft_observed *observed, bool strange, bool reported)
+/* The topmost bits of a product: equal values have equal ones, others seldom. */
+static inline uint32_t digest(uint64_t value, unsigned bits, unsigned shift)
 {
-	uint64_t where = (uint64_t)observed->rkey << 32 | observed->length;
-	uint64_t shape = ft_mix(observed->va ^ observed->opcode * 0x9e3779b97f4a7c15u,
-				where ^ 0xa0761d6478bd642fu);
-	uint32_t content = observed->content * 0x9e3779b1u;
+	return (uint32_t)(value * 0x9e3779b97f4a7c15u >> (64 - bits)) << shift;
+}
+
+static uint32_t word_of(const struct ft_observed *observed, const struct ft_request_looks *looks)
+{
+	uint64_t aim =
+		ft_mix(observed->va ^ 0x9e3779b97f4a7c15u,
+		       ((uint64_t)observed->rkey << 32 | observed->length) ^ 0xa0761d6478bd642fu);
+	uint64_t look = (uint64_t)observed->sport << 8 | observed->ttl;
 
 	return (observed->psn & PSN_MASK) | KEPT |
-	       (uint32_t)(shape >> (64 - SHAPE_BITS)) << SHAPE_SHIFT |
-	       content >> (32 - CONTENT_BITS) << CONTENT_SHIFT |
-	       ((observed->has & FT_OBSERVED_WHOLE) != 0 ? WHOLE : 0) | (strange ? STRANGE : 0) |
-	       (reported ? REPORTED : 0);
+	       digest(aim ^ observed->opcode, SHAPE_BITS, SHAPE_SHIFT) |
+	       digest(observed->content, CONTENT_BITS, CONTENT_SHIFT) |
+	       digest(look, LOOK_BITS, LOOK_SHIFT) |
+	       ((observed->has & FT_OBSERVED_WHOLE) != 0 ? WHOLE : 0) |
+	       (looks->strange ? STRANGE : 0) | (looks->reported ? REPORTED : 0);
 }
 
 /* From b to a, 24-bit. */
@@ -73,10 +83,22 @@ static unsigned place_of(const struct ft_recent *recent, uint32_t psn)
 	return i;
 }
 
+/* One of the two is not the sender's, and no change of path and no timeout between them explains it. */
+static bool is_grave(uint32_t before, uint32_t now, bool prompt)
+{
+	uint32_t different = before ^ now, either = before | now;
+
+	if ((either & STRANGE) == 0)
+		return false;
+	if ((either & REPORTED) != 0 || (different & SHAPE_MASK) != 0)
+		return true;
+	return prompt && (different & (STRANGE | LOOK_MASK)) != 0;
+}
+
 /* What is different about two requests under one PSN. */
 static enum ft_conflict difference(uint32_t before, uint32_t now, bool prompt)
 {
-	uint32_t different = before ^ now, either = before | now;
+	uint32_t different = before ^ now;
 
 	if ((different & WHOLE) != 0) /* cut differently: cannot be compared */
 		return FT_CONFLICT_NONE;
@@ -84,28 +106,36 @@ static enum ft_conflict difference(uint32_t before, uint32_t now, bool prompt)
 		return FT_CONFLICT_NONE;
 	if ((now & STRANGE) == 0 && (before & REPORTED) != 0)
 		return FT_CONFLICT_KNOWN;
-	if ((different & SHAPE_MASK) != 0)
-		return (either & STRANGE) != 0 ? FT_CONFLICT_GRAVE : FT_CONFLICT_REQUEST;
-	if ((either & REPORTED) != 0 || ((either & STRANGE) != 0 && prompt))
+	if (is_grave(before, now, prompt))
 		return FT_CONFLICT_GRAVE;
-	return FT_CONFLICT_PAYLOAD;
+	return (different & SHAPE_MASK) != 0 ? FT_CONFLICT_REQUEST : FT_CONFLICT_PAYLOAD;
+}
+
+/*
+ * Goes back: to where the sender stands, to repeat what was lost; or, after a pause, to where another
+ * connection on the same queue pairs begins, which need not be judged.
+ */
+static bool is_judged(const struct ft_recent *recent, unsigned place, bool paused)
+{
+	if (recent->beyond || place == FT_SUSPECTS_KEPT)
+		return false;
+	return recent->seen >= place + 1 + BEGINNING && !(paused && place != 0);
 }
 
 __attribute__((noinline)) static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn,
-							    uint32_t word, bool prompt)
+							    uint32_t word,
+							    const struct ft_request_looks *looks)
 {
 	unsigned place = place_of(recent, psn);
 	enum ft_conflict conflict;
 	uint32_t before;
 
-	if (place == FT_SUSPECTS_KEPT || recent->seen < place + 1 + BEGINNING) {
+	if (!is_judged(recent, place, looks->paused)) {
 		recent->beyond = 1;
 		return FT_CONFLICT_NONE;
 	}
-	if (recent->beyond)
-		return FT_CONFLICT_NONE;
 	before = recent->requests[place];
-	conflict = difference(before, word, prompt);
+	conflict = difference(before, word, looks->prompt);
 	if (conflict != FT_CONFLICT_NONE && (word & STRANGE) == 0)
 		recent->requests[place] = word;
 	else if (conflict == FT_CONFLICT_GRAVE && (before & STRANGE) != 0)
@@ -116,7 +146,7 @@ __attribute__((noinline)) static enum ft_conflict look_back(struct ft_recent *re
 enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,
 				const struct ft_request_looks *looks)
 {
-	uint32_t word = word_of(observed, looks->strange, looks->reported);
+	uint32_t word = word_of(observed, looks);
 	int32_t ahead = distance(observed->psn, recent->newest_psn);
 
 	if (recent->seen == 0 || ahead > 0) {
@@ -127,5 +157,5 @@ enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observ
 		recent->beyond = 1;
 		return FT_CONFLICT_NONE;
 	}
-	return look_back(recent, observed->psn, word, looks->prompt);
+	return look_back(recent, observed->psn, word, looks);
 }
