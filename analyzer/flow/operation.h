@@ -2,13 +2,14 @@
 
 #include <stdint.h>
 
-/* What an opcode's low five bits mean to the connection; IBA vol. 1, table 38. */
+/* What an opcode means to the connection it is sent on; IBA vol. 1, table 38. */
 
 enum ft_role {
-	FT_ROLE_NONE,
+	FT_ROLE_NONE, /* says nothing about a sequence: UD, RD and DC (many senders share one), unknown ones */
 	FT_ROLE_REQUEST,
 	FT_ROLE_RESPONSE,    /* READ response, ATOMIC ACKNOWLEDGE */
 	FT_ROLE_ACKNOWLEDGE, /* and NAK */
+	FT_ROLE_CNP,
 };
 
 enum ft_part { FT_PART_FIRST = 1u << 0, FT_PART_LAST = 1u << 1 };
@@ -20,4 +21,9 @@ struct ft_operation {
 	uint8_t answered; /* the peer owes more than an ACKNOWLEDGE */
 };
 
-const struct ft_operation *ft_operation(uint8_t opcode);
+extern const struct ft_operation ft_operations[256];
+
+static inline const struct ft_operation *ft_operation(uint8_t opcode)
+{
+	return &ft_operations[opcode];
+}

@@ -1,4 +1,4 @@
-#include "tracker_parts.h"
+#include "accept.h"
 
 /* Requests: where they stand in PSN space. IBA vol. 1, 9.7.1 to 9.7.4. */
 
@@ -54,42 +54,20 @@ static void follow_question(struct ft_tracker *tracker, const struct ft_moment *
 	ft_await(tracker, moment, moment->flow, observed->psn, psns == 0 ? 1 : psns, observed->psn);
 }
 
-static inline void time_request(const struct ft_moment *moment)
-{
-	const struct ft_observed *observed = moment->observed;
-	struct ft_half *half = &moment->flow->half;
-
-	if (half->asked_psn != FT_PSN_NONE || observed->ts_ns == UINT64_MAX)
-		return;
-	if (moment->operation->answered == 0 && (observed->has & FT_OBSERVED_ACK_REQUEST) == 0)
-		return;
-	half->asked_psn = observed->psn;
-	half->asked_ns = observed->ts_ns;
-}
-
 /* A new request where it was expected. */
 static void accept(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	struct ft_half *half = &moment->flow->half;
-	uint32_t psns = 1;
+	uint32_t psns;
 
+	if (!moment->operation->answered) {
+		ft_accept(tracker, moment);
+		return;
+	}
 	moment->step->what |= FT_STEP_NEW;
-	if (moment->operation->answered)
-		psns = ft_psns_of(tracker, moment);
-	half->next_psn = ft_psn_add(moment->observed->psn, psns == 0 ? 1 : psns);
-	if (moment->operation->answered)
-		follow_question(tracker, moment, psns);
-	else
-		ft_follow_message(tracker, moment);
-	time_request(moment);
-}
-
-static void tell_evidence(struct ft_tracker *tracker, const struct ft_moment *moment)
-{
-	if (moment->flow->half.service == FT_UC)
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
-	else
-		ft_loss_space(tracker->evidence, moment->observed->frame);
+	psns = ft_psns_of(tracker, moment);
+	moment->flow->half.next_psn = ft_psn_add(moment->observed->psn, psns == 0 ? 1 : psns);
+	follow_question(tracker, moment, psns);
+	ft_time_request(moment);
 }
 
 /* The first request seen of a half, or of a new sequence on it. */
@@ -173,8 +151,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 	ft_remember(tracker, moment->flow, &hole, moment->step);
 }
 
-__attribute__((noinline)) static void unexpected(struct ft_tracker *tracker,
-						 const struct ft_moment *moment)
+static void unexpected(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
@@ -201,7 +178,7 @@ __attribute__((noinline)) static void unexpected(struct ft_tracker *tracker,
 	if (distance > 0)
 		open_hole(tracker, moment, (uint32_t)distance);
 	half->flags &= (uint8_t)~FT_HALF_GOING_BACK;
-	tell_evidence(tracker, moment);
+	ft_tell_evidence(tracker, moment);
 	accept(tracker, moment);
 	ft_settle_ripe(tracker, moment->flow, moment->observed->ts_ns, moment->step);
 }
@@ -209,14 +186,14 @@ __attribute__((noinline)) static void unexpected(struct ft_tracker *tracker,
 void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_half *half = &moment->flow->half;
-	const uint8_t odd = FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK;
 
-	if (__builtin_expect(half->next_psn != moment->observed->psn || half->spans != 0 ||
-				     half->outside != 0 || (half->flags & odd) != 0,
-			     0)) {
+	if (moment->flow->peer == 0)
+		ft_pairs_request(tracker->pairs, moment->flow);
+	if (half->next_psn != moment->observed->psn || half->spans != 0 || half->outside != 0 ||
+	    (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK)) != 0) {
 		unexpected(tracker, moment);
 		return;
 	}
-	tell_evidence(tracker, moment);
+	ft_tell_evidence(tracker, moment);
 	accept(tracker, moment);
 }

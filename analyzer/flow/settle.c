@@ -5,6 +5,8 @@
  * here, the mirror lost them. Nothing is decided before late packets had time to come.
  */
 
+enum { READS_LOOKED_AT = 16 };
+
 /* PSNs that this half used after the range. */
 static uint32_t beyond(uint32_t next_psn, const struct ft_span *span)
 {
@@ -33,19 +35,20 @@ static bool is_answered(const struct ft_flow *flow)
 	return flow->peer != 0 && flow->half.acked != FT_PSN_NONE;
 }
 
-/* PSNs that the READs of this half take, by those still remembered; 1 if there are none. */
+/* PSNs that the last READ of this half took, if it is among the newest of what is open; else 1. */
 static uint32_t span_of_reads(const struct ft_tracker *tracker, const struct ft_half *half)
 {
-	uint32_t number = half->spans, longest = 1;
+	uint32_t number = half->spans;
 
-	for (unsigned i = 0; i < half->span_count; i++) {
-		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+	for (unsigned i = 0; i < half->span_count && i < READS_LOOKED_AT; i++) {
+		const struct ft_span *span;
 
-		if (span->kind == FT_SPAN_AWAITED && span->count > longest)
-			longest = span->count;
-		number = span->next;
+		number = ft_span_at(&tracker->spans, number)->prev;
+		span = ft_span_at(&tracker->spans, number);
+		if (span->kind == FT_SPAN_AWAITED)
+			return span->count;
 	}
-	return longest;
+	return 1;
 }
 
 static struct ft_finding judge_requests(const struct ft_tracker *tracker,

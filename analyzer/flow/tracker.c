@@ -1,5 +1,7 @@
 #include "tracker_parts.h"
 
+#include "accept.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -146,7 +148,7 @@ void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow 
 		__builtin_prefetch(&ft_flow_at(tracker->table, flow->peer)->half, 1);
 }
 
-/* A transport whose PSNs say nothing about loss: UD, RD and DC (many senders share one sequence), unknown ones. */
+/* UD, and what says nothing about a sequence. */
 static void pass(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_observed *observed = moment->observed;
@@ -161,38 +163,63 @@ static void pass(struct ft_tracker *tracker, const struct ft_moment *moment)
 	step->message_flow = ft_flow_number(tracker->table, moment->flow);
 }
 
-static bool is_connected(enum ft_service service)
+static void pass_cnp(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	return service == FT_RC || service == FT_UC || service == FT_XRC;
+	moment->step->what = FT_STEP_CNP;
+	tracker->totals.cnps++;
+	ft_loss_silent(tracker->evidence, moment->observed->frame);
+}
+
+/* Everything but a SEND or WRITE where it was expected. */
+__attribute__((noinline)) static void step_through(struct ft_tracker *tracker,
+						   const struct ft_moment *moment)
+{
+	const struct ft_flow *flow = moment->flow;
+	uint64_t silent_ns = ft_elapsed(moment->observed->ts_ns, flow->last_ns);
+
+	if (moment->operation->role == FT_ROLE_CNP) {
+		pass_cnp(tracker, moment);
+		return;
+	}
+	if (flow->half.service == UINT8_MAX || silent_ns > tracker->config.flow_timeout_ns)
+		ft_restart(tracker, moment);
+	switch (moment->operation->role) {
+	case FT_ROLE_REQUEST:
+		ft_request(tracker, moment);
+		return;
+	case FT_ROLE_ACKNOWLEDGE:
+		ft_acknowledge(tracker, moment);
+		return;
+	case FT_ROLE_RESPONSE:
+		ft_response(tracker, moment);
+		return;
+	default:
+		pass(tracker, moment);
+	}
+}
+
+/* Nothing is open, and the packet goes on where the half was. */
+static inline bool goes_on(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+	uint64_t silent_ns = moment->observed->ts_ns - moment->flow->last_ns;
+
+	return half->next_psn == moment->observed->psn && half->spans == 0 && half->outside == 0 &&
+	       (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK)) == 0 &&
+	       moment->operation->role == FT_ROLE_REQUEST && !moment->operation->answered &&
+	       silent_ns <= tracker->config.flow_timeout_ns && moment->flow->peer != 0;
 }
 
 void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 		     const struct ft_observed *observed, struct ft_step *step)
 {
 	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
-	enum ft_service service = ft_opcode_service(observed->opcode);
 
 	*step = (struct ft_step){ 0 };
-	if (__builtin_expect(service == FT_CNP, 0)) {
-		step->what = FT_STEP_CNP;
-		tracker->totals.cnps++;
-		ft_loss_silent(tracker->evidence, observed->frame);
+	if (__builtin_expect(!goes_on(tracker, &moment), 0)) {
+		step_through(tracker, &moment);
 		return;
 	}
-	if (__builtin_expect(flow->half.service == UINT8_MAX ||
-				     ft_elapsed(observed->ts_ns, flow->last_ns) >
-					     tracker->config.flow_timeout_ns,
-			     0))
-		ft_restart(tracker, &moment);
-	if (!is_connected(service) || moment.operation->role == FT_ROLE_NONE) {
-		pass(tracker, &moment);
-	} else if (moment.operation->role == FT_ROLE_REQUEST) {
-		if (flow->peer == 0)
-			ft_pairs_request(tracker->pairs, flow);
-		ft_request(tracker, &moment);
-	} else if (moment.operation->role == FT_ROLE_ACKNOWLEDGE) {
-		ft_acknowledge(tracker, &moment);
-	} else {
-		ft_response(tracker, &moment);
-	}
+	ft_tell_evidence(tracker, &moment);
+	ft_accept(tracker, &moment);
 }

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "tracker_parts.h"
+
+/* The way of nearly every packet: a SEND or WRITE where it was expected. */
+
+/* A loss just before it would have shown; on UC nobody would say whose. */
+static inline void ft_tell_evidence(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	if (moment->flow->half.service == FT_UC)
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
+	else
+		ft_loss_space(tracker->evidence, moment->observed->frame);
+}
+
+/* A request that will be answered: one at a time is timed. */
+static inline void ft_time_request(const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+
+	if (half->asked_psn != FT_PSN_NONE || moment->observed->ts_ns == UINT64_MAX)
+		return;
+	half->asked_psn = moment->observed->psn;
+	half->asked_ns = moment->observed->ts_ns;
+}
+
+static inline void ft_accept(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_observed *observed = moment->observed;
+	struct ft_half *half = &moment->flow->half;
+
+	moment->step->what |= FT_STEP_NEW;
+	half->next_psn = ft_psn_add(observed->psn, 1);
+	if (moment->operation->part != 0 || half->mtu != observed->payload)
+		ft_follow_message(tracker, moment);
+	if (observed->has & FT_OBSERVED_ACK_REQUEST)
+		ft_time_request(moment);
+}
