@@ -4,6 +4,7 @@ options that choose, order and cut it. Names of opcodes and counts of the truth 
 import collections
 import ipaddress
 import json
+import random
 import tempfile
 import unittest
 from pathlib import Path
@@ -302,6 +303,40 @@ class Properties(unittest.TestCase):
                     row["duplicates"] = 0
                 self.assertEqual(doubled["flows"], whole["flows"])
                 self.assertEqual(doubled["connections"], whole["connections"])
+
+    def without(self, capture, dropped):
+        """The capture as a mirror shows it that loses the frames with these numbers."""
+        header, records = read_pcap(capture)
+        return write_pcap(self.folder / "lossy.pcap", header,
+                          [record for number, record in enumerate(records, 1) if number not in dropped])
+
+    def test_frames_the_mirror_lost_are_counted_with_the_flow_that_lost_them(self):
+        capture = DATA / "captures" / "rc-verbs-v4-mtu4096.pcap"
+        middles = collections.defaultdict(list)
+        for packet in fabtap("decode", "--json", capture).lines():
+            if packet["opname"] and packet["opname"].endswith("_MIDDLE"):
+                middles[(packet["ip"]["src"], packet["ip"]["dst"], packet["dest_qp"])].append(packet["frame"])
+        self.assertGreater(len(middles), 2)
+        # a FIRST and a LAST stand around each of them, so none can be missed
+        dropped = {key: frames[1::2] for key, frames in middles.items()}
+        document = flows_of(self.without(capture, {frame for frames in dropped.values() for frame in frames}))
+        whole = {row["dest_qp"]: row for row in flows_of(capture)["flows"]}
+        for row in document["flows"]:
+            key = row["src"]["address"], row["dst"]["address"], row["dest_qp"]
+            self.assertEqual(row["mirror_lost"], len(dropped.get(key, [])), key)
+            self.assertEqual(row["packets"] + row["mirror_lost"], whole[row["dest_qp"]]["packets"])
+            self.assertEqual(row["messages"], whole[row["dest_qp"]]["messages"])
+            for quiet in ("retransmitted", "fabric_lost", "reordered", "gaps_open"):
+                self.assertEqual(row[quiet], 0, (key, quiet))
+
+    def test_what_the_rows_lost_is_what_the_coverage_says(self):
+        for capture in self.CAPTURES[2:]:
+            for share in (3, 10, 30):
+                with self.subTest(capture=capture.name, one_of=share):
+                    chance = random.Random(share)
+                    document = flows_of(self.without(capture, {n for n in range(5000) if chance.randrange(share) == 0}))
+                    counted = sum(loss["frames"] for loss in document["coverage"]["lost_by"])
+                    self.assertEqual(sum(row["mirror_lost"] for row in document["flows"]), counted)
 
     def test_the_document_is_the_same_for_every_number_of_workers(self):
         for arguments in [DEMO] + [(capture,) for capture in self.CAPTURES]:
