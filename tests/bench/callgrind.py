@@ -26,8 +26,8 @@ PARTS = [
     (r"/analyzer/suspects", "suspects"),
     (r"/analyzer/silences", "silences"),
     (r"/analyzer/(judge|connection_setup|connections)\.|/analyzer/partition/", "judge"),
-    (r"/analyzer/(account|totals|findings|subject|mirror_sequence)\.", "account"),
-    (r"/analyzer/engine", "engine"),
+    (r"/analyzer/(account|tally|totals|peaks|congestion|findings|subject|mirror_sequence)\.", "account"),
+    (r"/analyzer/(engine|worker|crew|block|item)", "engine"),
     (r"/analyzer/", "rest of the analyzer"),
 ]
 POSITION = re.compile(r"^(?:[+-]?\d+|\*|0x[0-9a-f]+)(?: |$)")
@@ -40,7 +40,7 @@ def part_of(file, library):
     for pattern, part in PARTS:
         if file.startswith("?") and re.search(pattern, library):
             return part
-    return "C library"
+    return "fabtap" if library.endswith("/fabtap") else "C library"
 
 
 def read(path):
@@ -102,7 +102,7 @@ def report(bench):
         raise measure.Failure("valgrind is not installed")
     costs = per_frame(bench, "small", "--flows", KNOWN_FLOWS, *cases.SLICES)
     if not any("/decode/" in file for file, _, _ in costs):
-        print("NOTE: fabtap has no debug information (-g): only shared objects and functions can be told apart")
+        print("NOTE: fabtap has no debug information (-g): only functions can be told apart")
     print_parts("slices of 128 bytes", costs)
     print_parts("64 bytes payload, ICRC", per_frame(bench, "small", "--flows", KNOWN_FLOWS, "--payload", 64))
     print_parts("slices, one frame in four the first of its flow",
