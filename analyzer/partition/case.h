@@ -40,8 +40,9 @@ void ft_rule_at(const struct ft_case *frame, int64_t ts_ns, struct ft_ruling *ru
 bool ft_case_in_grace(const struct ft_case *frame, int64_t ts_ns);
 
 /*
- * The verdict by the ladders and by time, for any frame; and the same for an ordinary one, whose ends are both
- * members of its customer's partition: false, and nothing written, if the frame is not that ordinary.
+ * The verdict by the ladders and by time, for any frame; and the same for an ordinary one, whose ends
+ * are both members of a customer's partition, or at home in one tenant's segments. False, and nothing
+ * written, if the frame is not that ordinary.
  */
 void ft_check_ladders(const struct ft_case *frame, int64_t ts_ns, struct ft_verdict *verdict);
 bool ft_check_ordinary(const struct ft_case *frame, int64_t ts_ns, struct ft_verdict *verdict);

@@ -214,6 +214,34 @@ struct ft_tenants ft_tenants_at(const struct ft_map *map, const struct ft_place 
 	return set;
 }
 
+static bool is_another(void *with, const struct ft_span *span)
+{
+	uint32_t *only = with;
+
+	if (span->tenant == FT_NONE)
+		return false;
+	if (*only == FT_NONE)
+		*only = span->tenant;
+	return *only != span->tenant;
+}
+
+uint32_t ft_tenant_at_home(const struct ft_map *map, const struct ft_place *place,
+			   const struct ft_tags *tags, int64_t ts_ns)
+{
+	uint32_t only = FT_NONE;
+	const struct walk walk = {
+		.map = map, .tags = tags, .ts_ns = ts_ns, .visit = is_another, .with = &only
+	};
+	struct ft_level level = first_level(place);
+
+	do {
+		if ((level.kind != FT_LEVEL_ADDRESS || level.at != FT_NONE) &&
+		    visit_level(&walk, &level))
+			return FT_NONE;
+	} while (only == FT_NONE && next_level(map, place, &level));
+	return only;
+}
+
 struct tenant_walk {
 	ft_tenant_visit *visit;
 	void *with;

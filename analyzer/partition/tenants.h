@@ -53,6 +53,10 @@ struct ft_tenants ft_tenants_of_group(const struct ft_map *map, uint16_t base);
 struct ft_tenants ft_tenants_at(const struct ft_map *map, const struct ft_place *place,
 				const struct ft_tags *tags, int64_t ts_ns);
 
+/* The tenant of ft_tenants_at() if the place is at home there with this one alone, else FT_NONE. */
+uint32_t ft_tenant_at_home(const struct ft_map *map, const struct ft_place *place,
+			   const struct ft_tags *tags, int64_t ts_ns);
+
 /* Calls visit for each tenant, some more than once, until it returns true; returns whether it did. */
 typedef bool ft_tenant_visit(void *with, uint32_t tenant);
 bool ft_tenants_visit(const struct ft_tenants *set, ft_tenant_visit *visit, void *with);

@@ -26,10 +26,11 @@ static void name_port(struct world *world, struct ft_member *member, const struc
 	member->membership = rarely(world) ? FT_LIMITED : FT_FULL;
 }
 
-static void list_ports(struct world *world, unsigned row, const struct ft_port *from,
-		       const struct ft_port *to)
+/* In the intervals of a partition, or of a segment: their rows come behind. */
+static void list_ports(struct world *world, unsigned row, size_t intervals,
+		       const struct ft_port *from, const struct ft_port *to)
 {
-	for (size_t i = 0; i < world->partitions[row].interval_count; i++) {
+	for (size_t i = 0; i < intervals; i++) {
 		if (world->intervals[row][i].member_count < 2)
 			continue;
 		name_port(world, &world->members[row][i][0], from);
@@ -54,32 +55,55 @@ static void give_address(struct world *world, struct ft_port *port, uint8_t numb
 {
 	const struct ft_prefix address = { { [10] = 0xff, 0xff, 10, [15] = number }, 128 };
 
-	port->has_ip = port->has_lid = true;
+	port->has_lid = true;
+	port->has_ip = !rarely(world);
 	if (!rarely(world))
 		port->ip = address;
 }
 
-/* Most frames are between two listed ports, with the partition's P_Key, in a map without segments. */
+/* The partition's P_Key, mostly in a map without segments. */
+static void isolate_by_pkey(struct world *world, struct ft_check_key *key,
+			    const struct ft_port *from, const struct ft_port *to)
+{
+	const struct ft_partition *partition = make_partition(world);
+
+	world->declared.partition_count = PARTITIONS;
+	world->declared.segment_count *= rarely(world);
+	for (unsigned row = 0; row < PARTITIONS; row++)
+		list_ports(world, row, world->partitions[row].interval_count, from, to);
+	key->pkey = (uint16_t)(partition->base | draw(world, 2) << 15);
+}
+
+static void isolate_by_segment(struct world *world, struct ft_check_key *key,
+			       const struct ft_port *from, const struct ft_port *to)
+{
+	for (unsigned row = 0; row < world->declared.segment_count; row++)
+		list_ports(world, PARTITIONS + row, world->segments[row].interval_count, from, to);
+	key->native = key->native && rarely(world);
+	key->has_gids = 1;
+	key->has_vni = key->has_vni && rarely(world);
+	key->pkey = draw(world, 4) == 0 ? key->pkey : 0xffff;
+}
+
+/* Most frames are between two listed ports. */
 static void make_ordinary(struct world *world, struct ft_check_key *key)
 {
 	struct ft_port *from = &world->ports[0], *to = &world->ports[draw(world, 2)];
-	const struct ft_partition *partition = make_partition(world);
 
 	world->declared.port_count = PORTS;
-	world->declared.partition_count = PARTITIONS;
-	world->declared.segment_count *= rarely(world);
 	give_address(world, from, 7);
 	give_address(world, to, 8);
-	for (unsigned row = 0; row < PARTITIONS; row++)
-		list_ports(world, row, from, to);
 	memcpy(key->src, from->ip.address, sizeof key->src);
 	memcpy(key->dst, to->ip.address, sizeof key->dst);
-	memcpy(key->smac, from->mac, sizeof key->smac);
+	memcpy(key->smac, world->ports[draw(world, 4) == 0 ? 2 : 0].mac, sizeof key->smac);
 	key->slid = from->lid;
 	key->dlid = to->lid;
-	key->pkey = (uint16_t)(partition->base | draw(world, 2) << 15);
 	key->known = rarely(world) ? key->known : 0x3f;
 	key->qp_kind = draw(world, 4) == 0 ? key->qp_kind : 2;
+	if (draw(world, 3) != 0)
+		isolate_by_pkey(world, key, from, to);
+	else
+		isolate_by_segment(world, key, from, to);
 }
 
 static bool same_end(const struct ft_end *a, const struct ft_end *b)

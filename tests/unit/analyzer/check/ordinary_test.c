@@ -1,4 +1,7 @@
-/* Which frames are judged the short way: those whose ends one customer's partition in force lists. */
+/*
+ * Which frames are judged the short way: those whose ends one customer's partition in force lists, or one tenant's
+ * segments hold.
+ */
 #include "maps.h"
 
 #include "case.h"
@@ -29,7 +32,7 @@ struct short_case {
 	int64_t ts_ns;
 	bool ordinary;
 };
-static const struct short_case cases[] = {
+static const struct short_case pkey_cases[] = {
 	{ "two full members", { IB(R1, R2, 0x8001) }, SECONDS(150), true },
 	{ "a full member may claim less", { IB(R1, R2, 0x0001) }, SECONDS(150), true },
 	{ "full to limited", { IB(R1, R3, 0x8001) }, SECONDS(150), true },
@@ -70,6 +73,40 @@ static const struct short_case cases[] = {
 	  false },
 };
 
+#define ADDRESS(n)        IPV4(10, 0, n, 1)
+#define VLAN_10(from, to) ROCE(ADDRESS(from), ADDRESS(to)), .vlan = 10
+
+static const struct ft_declared segments = {
+	.format = "tapmap",
+	.is_roce = true,
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "green", .class = FT_CUSTOMER }),
+	SEGMENTS({ .tenant = RED,
+		   INTERVALS(DURING(100, 200, VLAN(10), NET(10, 0, 1, 0, 24), NET(10, 0, 2, 0, 24),
+				    NET(10, 0, 4, 0, 24))) },
+		 { .tenant = GREEN, ALWAYS(VLAN(10), NET(10, 0, 3, 0, 24), NET(10, 0, 4, 0, 24)) }),
+};
+static const struct short_case segment_cases[] = {
+	{ "both at home", { VLAN_10(1, 2) }, SECONDS(150), true },
+	{ "QP1 is judged alike", { VLAN_10(1, 2), .qp_kind = 1 }, SECONDS(150), true },
+	{ "after the interval", { VLAN_10(1, 2) }, SECONDS(200), false },
+	{ "of two tenants", { VLAN_10(1, 3) }, SECONDS(150), false },
+	{ "sender with two tenants", { VLAN_10(4, 1) }, SECONDS(150), false },
+	{ "receiver with two tenants", { VLAN_10(1, 4) }, SECONDS(150), false },
+	{ "undeclared sender", { VLAN_10(9, 1) }, SECONDS(150), false },
+	{ "undeclared receiver", { VLAN_10(1, 9) }, SECONDS(150), false },
+	{ "routed into another VLAN",
+	  { ROCE(ADDRESS(1), ADDRESS(2)), .vlan = 20 },
+	  SECONDS(150),
+	  false },
+	{ "unusual P_Key", { VLAN_10(1, 2), .pkey = 0x8001 }, SECONDS(150), false },
+	{ "base 0", { VLAN_10(1, 2), .pkey = 0x8000 }, SECONDS(150), false },
+	{ "a group", { VLAN_10(1, 2), .dst = IPV4(224, 0, 1, 1) }, SECONDS(150), false },
+	{ "no tags to be seen",
+	  { VLAN_10(1, 2), .known = ALL_KNOWN & ~FT_NEED_TAGS },
+	  SECONDS(150),
+	  false },
+};
+
 static bool same(const struct ft_verdict *a, const struct ft_verdict *b)
 {
 	return a->rules == b->rules && a->now == b->now && a->undecided == b->undecided &&
@@ -79,12 +116,12 @@ static bool same(const struct ft_verdict *a, const struct ft_verdict *b)
 	       a->partition == b->partition && a->origin.file == b->origin.file;
 }
 
-static void the_short_way_is_for_ordinary_frames(void **state)
+static void assert_short_cases(const struct ft_declared *declared, const struct short_case *cases,
+			       size_t count)
 {
-	struct ft_map *map = compiled(&fabric);
+	struct ft_map *map = compiled(declared);
 
-	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct ft_verdict shortly, fully;
 		struct ft_case frame;
 		bool ordinary;
@@ -96,6 +133,18 @@ static void the_short_way_is_for_ordinary_frames(void **state)
 			fail_msg("%s", cases[i].says);
 	}
 	ft_map_destroy(map);
+}
+
+static void the_short_way_is_for_members_of_a_partition(void **state)
+{
+	(void)state;
+	assert_short_cases(&fabric, pkey_cases, sizeof pkey_cases / sizeof *pkey_cases);
+}
+
+static void the_short_way_is_for_ends_at_home_in_segments(void **state)
+{
+	(void)state;
+	assert_short_cases(&segments, segment_cases, sizeof segment_cases / sizeof *segment_cases);
 }
 
 /* More intervals than are kept: the holders are asked, and say the same. */
@@ -135,7 +184,8 @@ static void a_port_of_very_many_intervals_is_asked_about(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_short_way_is_for_ordinary_frames),
+		cmocka_unit_test(the_short_way_is_for_members_of_a_partition),
+		cmocka_unit_test(the_short_way_is_for_ends_at_home_in_segments),
 		cmocka_unit_test(a_port_of_very_many_intervals_is_asked_about),
 	};
 
