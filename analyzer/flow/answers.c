@@ -47,7 +47,10 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 		half->next_psn = next_psn;
 		return true;
 	}
-	moment->step->what |= FT_STEP_OUTSIDE | FT_STEP_UNASKED;
+	moment->step->what |= FT_STEP_OUTSIDE;
+	if (ft_elapsed(moment->observed->ts_ns, requester->last_ns) >= FT_OUTAGE_NS)
+		return false; /* the requests between may all have been lost */
+	moment->step->what |= FT_STEP_UNASKED;
 	ft_pairs_contradict(tracker->pairs, moment->flow);
 	return false;
 }
@@ -143,7 +146,7 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	moment->step->what |= FT_STEP_ANSWER | meaning.what;
 	count_answer(&tracker->totals, meaning.what);
 	ft_loss_silent(tracker->evidence, observed->frame);
-	moment->flow->half.answered = ft_psn_newest(moment->flow->half.answered, delivered);
+	moment->flow->half.answered = ft_psn_follow(moment->flow->half.answered, delivered);
 	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE ||
 	    !ft_is_in_window(tracker, moment, requester))
 		return;

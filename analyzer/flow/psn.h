@@ -31,6 +31,14 @@ static inline uint32_t ft_psn_newest(uint32_t a, uint32_t b)
 	return ft_psn_distance(a, b) > 0 ? a : b;
 }
 
+/* Likewise of what one side has said and says now: far from before, it is of another sequence. */
+static inline uint32_t ft_psn_follow(uint32_t before, uint32_t now)
+{
+	int32_t distance = before == FT_PSN_NONE ? FT_PSN_WINDOW : ft_psn_distance(now, before);
+
+	return distance > 0 || distance <= -FT_PSN_WINDOW ? now : before;
+}
+
 static inline bool ft_psn_within(uint32_t psn, uint32_t from, uint32_t count)
 {
 	return ft_psn_add(psn, 0x1000000 - from) < count;

@@ -208,7 +208,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 		ft_loss_silent(tracker->evidence, moment->observed->frame);
 		return;
 	}
-	half->answered = ft_psn_newest(half->answered, psn);
+	half->answered = ft_psn_follow(half->answered, psn);
 	if ((step->what & FT_STEP_RETRANSMITTED) == 0)
 		ft_follow_answer(moment);
 }

@@ -114,10 +114,9 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	evidence->uncertain += finding.open;
 }
 
-static void settle(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
-		   struct ft_step *step)
+static void count(struct ft_tracker *tracker, const struct ft_flow *flow,
+		  const struct ft_span *span, struct ft_finding finding, struct ft_step *step)
 {
-	struct ft_finding finding = ft_judge_span(tracker, flow, span);
 	uint32_t number = ft_flow_number(tracker->table, flow);
 
 	ft_add_finding(&tracker->totals, tracker->evidence, span, finding);
@@ -132,6 +131,12 @@ static void settle(struct ft_tracker *tracker, struct ft_flow *flow, const struc
 	}
 }
 
+static void settle(struct ft_tracker *tracker, const struct ft_flow *flow,
+		   const struct ft_span *span, struct ft_step *step)
+{
+	count(tracker, flow, span, ft_judge_span(tracker, flow, span), step);
+}
+
 static void settle_first(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
 {
 	uint32_t number = flow->half.spans;
@@ -140,17 +145,34 @@ static void settle_first(struct ft_tracker *tracker, struct ft_flow *flow, struc
 	ft_spans_remove(&tracker->spans, &flow->half, number);
 }
 
+/* More holes than a half may have: before so many, the sender of what the fabric lost would have gone back. */
+static void give_up_first(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
+{
+	uint32_t number = flow->half.spans;
+	const struct ft_span *span = ft_span_at(&tracker->spans, number);
+	bool delivered = (FT_SPANS_HOLES >> span->kind & 1) != 0 && flow->peer != 0 &&
+			 flow->half.service != FT_UC &&
+			 beyond(flow->half.next_psn, span) >= FT_SETTLE_PSNS;
+
+	if (!delivered) {
+		settle_first(tracker, flow, step);
+		return;
+	}
+	count(tracker, flow, span, (struct ft_finding){ .lost = span->count }, step);
+	ft_spans_remove(&tracker->spans, &flow->half, number);
+}
+
 void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
 		 struct ft_step *step)
 {
+	if (flow->half.span_count == FT_SPANS_PER_HALF)
+		give_up_first(tracker, flow, step);
 	if (ft_spans_append(&tracker->spans, &flow->half, span) != 0)
 		return;
-	if (flow->half.spans != 0) {
+	if (flow->half.spans != 0)
 		settle_first(tracker, flow, step);
-		ft_spans_append(&tracker->spans, &flow->half, span);
-	} else {
+	if (ft_spans_append(&tracker->spans, &flow->half, span) == 0)
 		settle(tracker, flow, span, step);
-	}
 }
 
 static bool is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow,

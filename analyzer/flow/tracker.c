@@ -68,7 +68,12 @@ static void let_go(struct ft_tracker *tracker, struct ft_half *half)
 /* What the other half has answered so far is for the requests of this one. */
 static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct ft_flow *other)
 {
-	half->acked = ft_psn_newest(half->acked, other->half.answered);
+	uint32_t answered = other->half.answered;
+
+	if (half->next_psn == FT_PSN_NONE || answered == FT_PSN_NONE ||
+	    ft_psn_within(answered, ft_psn_add(half->next_psn, 0x1000000 - FT_PSN_WINDOW),
+			  2 * FT_PSN_WINDOW))
+		half->acked = ft_psn_newest(half->acked, answered);
 	if (is_set_up(other))
 		half->flags |= FT_HALF_START_SEEN;
 	let_go(tracker, half);

@@ -16,6 +16,7 @@ enum {
 	FT_SETTLE_PSNS = 64,    /* a hole is not decided before the sequence went this far on .. */
 	FT_SETTLE_NS = 1000000, /* .. and for this long: packets of two mirror ports may cross */
 	FT_SILENT_NS = 1000000, /* a requester that waited this long was waiting for an answer */
+	FT_OUTAGE_NS = 1000000, /* less does not hide as many requests as the window holds */
 	FT_UNMET_SPANS = 32,    /* READs remembered of a half whose peer is not known yet */
 	FT_WENT_ON_PSNS = 1024, /* one-sided: more than is on its way before a NAK comes back */
 };

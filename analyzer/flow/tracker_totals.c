@@ -30,7 +30,9 @@ bool ft_is_lonely(const struct ft_flow *flow)
 
 	if (flow->peer != 0 || (half->service != FT_RC && half->service != FT_XRC))
 		return false;
-	return half->answered != FT_PSN_NONE || flow->packets >= LONELY_PACKETS;
+	/* who repeats itself was not answered at all */
+	return half->answered != FT_PSN_NONE ||
+	       (flow->packets >= LONELY_PACKETS && (half->flags & FT_HALF_GOING_BACK) == 0);
 }
 
 static bool add_flow(void *context, const struct ft_flow *flow)

@@ -145,7 +145,7 @@ static const struct script scripts[] = {
 	  true,
 	  { A(SEND, 10, BEGIN), A(SEND, 12, GAP), A(SEND, 11, FABRIC, .after_us = 70 * MS / US),
 	    A(SEND, 12, AGAIN) },
-	  .wanted = { .fabric_lost = 1, .retransmitted = 1, .one_sided = 1 },
+	  .wanted = { .fabric_lost = 1, .retransmitted = 1 },
 	  .messages = { 3 },
 	  .bytes = 3 * MTU },
 	{ "the receiver was not ready: sent again, nothing lost",
