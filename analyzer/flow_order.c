@@ -67,11 +67,11 @@ static void place_rule(const struct ft_report_flow *row, struct ft_flow_place *p
 static void place_verdict(const struct ft_report_flow *row, struct ft_flow_place *place)
 {
 	static const char *const worst_first[] = { "violated", "unknown", "allowed" };
-	unsigned at = 0;
 
-	while (row->verdict != NULL && strcmp(worst_first[at], row->verdict) != 0)
-		at++;
-	place->number[0] = row->verdict != NULL ? at : FT_UNKNOWN;
+	place->number[0] = FT_UNKNOWN;
+	for (size_t i = 0; i < 3 && row->verdict != NULL; i++)
+		if (strcmp(worst_first[i], row->verdict) == 0)
+			place->number[0] = i;
 }
 
 static void place_qp(const struct ft_report_flow *row, struct ft_flow_place *place)
