@@ -67,7 +67,7 @@ static int taken(int error, const char *option, const struct ft_flow_complaint *
 
 static int take_where(struct flows *flows, const char *expression)
 {
-	struct ft_flow_complaint complaint;
+	struct ft_flow_complaint complaint = { "" };
 
 	return taken(ft_flow_choice_where(&flows->choice, expression, &complaint), "--where",
 		     &complaint);
@@ -75,7 +75,7 @@ static int take_where(struct flows *flows, const char *expression)
 
 static int take_sort(struct flows *flows, const char *field)
 {
-	struct ft_flow_complaint complaint;
+	struct ft_flow_complaint complaint = { "" };
 
 	if (flows->sorted) {
 		ft_usage_error(&ft_verb_flows, "--sort given twice");
@@ -179,7 +179,7 @@ static enum ft_exit print_flows(const struct flows *flows)
 
 static enum ft_exit list_flows(struct flows *flows)
 {
-	struct ft_flow_complaint complaint;
+	struct ft_flow_complaint complaint = { "" };
 	int error = ft_flow_choice_check(&flows->choice, flows->job.map, &complaint);
 
 	if (error != 0)
