@@ -13,6 +13,7 @@
 enum {
 	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
 	YOUNG = 8,                     /* requests on a connection that did little yet */
+	MOMENT_SHIFT = 20,             /* ns to moments */
 };
 
 #define LONG_AGO_NS UINT64_C(10000000000) /* PSNs that far apart are not compared */
@@ -72,7 +73,9 @@ struct scene {
 	const struct ft_observed *observed;
 	const struct ft_step *step;
 	struct ft_recent *recent;
-	uint64_t elapsed_ns; /* since the packet before on this half-connection */
+	bool answer;
+	uint64_t since_packet_ns; /* on this half-connection */
+	uint64_t since_alike_ns;  /* since the request before, or for an answer the answer */
 };
 
 static void hold(struct ft_suspicion *suspicion, enum ft_rule rule)
@@ -95,11 +98,23 @@ static void write_suspicion(const struct scene *scene, const struct ft_sender_lo
 	suspicion->usual_base = scene->flow->first_base;
 }
 
-static uint64_t elapsed(const struct ft_flow *flow, const struct ft_observed *observed)
+static uint64_t since_packet(const struct ft_flow *flow, const struct ft_observed *observed)
 {
 	if (observed->ts_ns == FT_TS_UNKNOWN || flow->last_ns == FT_TS_UNKNOWN)
 		return UINT64_MAX;
 	return observed->ts_ns > flow->last_ns ? observed->ts_ns - flow->last_ns : 0;
+}
+
+/* At least: the moment of the last request is known to about a millisecond. */
+static uint64_t since_request(const struct scene *scene)
+{
+	uint32_t moments =
+		(uint32_t)(scene->observed->ts_ns >> MOMENT_SHIFT) - scene->recent->moment;
+	uint64_t since_ns = 0;
+
+	if (scene->recent->seen != 0 && moments > 1 && moments < UINT32_MAX / 2)
+		since_ns = (uint64_t)(moments - 1) << MOMENT_SHIFT;
+	return since_ns > scene->since_packet_ns ? since_ns : scene->since_packet_ns;
 }
 
 static bool begins_message(uint8_t opcode)
@@ -154,19 +169,20 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	};
 	struct ft_recent *recent = scene->recent;
 	struct ft_request_looks looks = {
-		.strange = suspicion->strange != 0,
+		.strange = (suspicion->strange & (suspicion->strange - 1)) != 0,
 		.reported = (suspicion->rules >> FT_RULE_SPOOF_SENDER_CHANGED & 1) != 0,
-		.paused = scene->elapsed_ns > PAUSE_NS,
-		.prompt = scene->elapsed_ns < TIMEOUT_NS &&
+		.paused = scene->since_alike_ns > PAUSE_NS,
+		.prompt = scene->since_alike_ns < TIMEOUT_NS &&
 			  (scene->flow->half.flags & FT_HALF_NAKED) == 0,
 	};
 	enum ft_conflict conflict;
 
-	if (scene->elapsed_ns > LONG_AGO_NS && recent->seen != 0)
+	if (scene->since_alike_ns > LONG_AGO_NS && recent->seen != 0)
 		*recent = (struct ft_recent){ .seen = recent->seen };
 	if (recent->seen == 1)
 		ft_suspect_pairs_used(scene->suspects->pairs, scene->flow, scene->observed);
 	conflict = ft_recent_step(recent, scene->observed, &looks);
+	recent->moment = (uint32_t)(scene->observed->ts_ns >> MOMENT_SHIFT);
 	if (rules[conflict] == 0)
 		return;
 	suspicion->rules &= ~(1u << FT_RULE_SPOOF_SENDER_VARIES); /* part of the conflict */
@@ -180,9 +196,10 @@ static void check_look(const struct scene *scene, struct ft_suspicion *suspicion
 {
 	struct ft_look_verdict verdict;
 	struct ft_look_question question = {
-		.answer = (scene->step->what & FT_STEP_ANSWER) != 0,
-		.elapsed_ns = scene->elapsed_ns,
+		.answer = scene->answer,
 		.beside = suspicion->strange,
+		.since_packet_ns = scene->since_packet_ns,
+		.since_alike_ns = scene->since_alike_ns,
 	};
 
 	verdict = ft_look_step(&scene->flow->look, scene->observed, &question, usual);
@@ -223,12 +240,15 @@ void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
 		      const struct ft_observed *observed, const struct ft_step *step,
 		      struct ft_suspicion *suspicion)
 {
-	struct scene scene = { suspects,
-			       flow,
-			       observed,
-			       step,
-			       &suspects->recent[ft_flow_number(suspects->table, flow)],
-			       elapsed(flow, observed) };
+	struct scene scene = {
+		.suspects = suspects,
+		.flow = flow,
+		.observed = observed,
+		.step = step,
+		.recent = &suspects->recent[ft_flow_number(suspects->table, flow)],
+		.answer = (step->what & FT_STEP_ANSWER) != 0,
+		.since_packet_ns = since_packet(flow, observed),
+	};
 	struct ft_sender_look usual;
 
 	suspicion->rules = 0;
@@ -239,6 +259,7 @@ void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
 		return;
 	if ((step->what & FT_STEP_RESTART) != 0 || (flow->look.style & FT_LOOK_MET) == 0)
 		begin(&scene, suspicion);
+	scene.since_alike_ns = scene.answer ? scene.since_packet_ns : since_request(&scene);
 	check_step(&scene, suspicion);
 	check_look(&scene, suspicion, &usual);
 	if ((step->what & FT_STEP_NAK) != 0 && observed->syndrome == SYNDROME_REMOTE_ACCESS)

@@ -151,14 +151,15 @@ static struct ft_look_verdict judge(struct ft_sender_look *look, const struct ft
 	struct ft_look_verdict verdict = { .strange = differences(look, observed) };
 	uint32_t all;
 
-	if (id_is_strange(look, observed->ip_id, question->elapsed_ns))
+	if (id_is_strange(look, observed->ip_id, question->since_packet_ns))
 		verdict.strange |= FT_STRANGE_IP_ID;
 	else
 		look->ip_id = observed->ip_id;
 	all = verdict.strange | question->beside;
 	if (is_hop(all, look, observed->ttl))
 		return (struct ft_look_verdict){ 0 };
-	verdict.foreign = question->elapsed_ns < RECENT_NS && is_foreign(all, look, observed->ttl);
+	verdict.foreign =
+		question->since_alike_ns < RECENT_NS && is_foreign(all, look, observed->ttl);
 	verdict.varies = !verdict.foreign;
 	return verdict;
 }
@@ -172,7 +173,7 @@ __attribute__((noinline)) static struct ft_look_verdict meet_stranger(
 
 	if (settled)
 		verdict = judge(look, observed, question);
-	if (!settled || (!verdict.foreign && question->elapsed_ns > PAUSE_NS)) {
+	if (!settled || (!verdict.foreign && question->since_alike_ns > PAUSE_NS)) {
 		learn(look, observed, question->answer);
 		return verdict;
 	}
@@ -192,8 +193,10 @@ struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft
 		learn(look, observed, question->answer);
 		return (struct ft_look_verdict){ 0 };
 	}
-	if (of_answers != question->answer)
+	if (of_answers != question->answer) { /* the identifications count on */
+		learn_id(look, observed->ip_id);
 		return (struct ft_look_verdict){ 0 };
+	}
 	if (!is_usual(look, observed))
 		return meet_stranger(look, observed, question);
 	learn_id(look, observed->ip_id);

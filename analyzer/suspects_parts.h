@@ -9,7 +9,7 @@
 
 enum ft_suspects_limit {
 	FT_SUSPECTS_LEARNT = 8, /* packets before anything is held against another one */
-	FT_SUSPECTS_KEPT = 7,   /* requests kept of a half-connection */
+	FT_SUSPECTS_KEPT = 6,   /* requests kept of a half-connection */
 };
 
 /* Flags in ft_sender_look.style, beside the style of the IP identification in the low bits. */
@@ -27,6 +27,7 @@ enum ft_look_style {
  */
 struct ft_recent {
 	uint32_t requests[FT_SUSPECTS_KEPT]; /* enum ft_recent_bits; 0: none */
+	uint32_t moment;                     /* of the request before, in units of 2^20 ns */
 	uint32_t newest_psn : 24;
 	uint32_t seen : 7;   /* requests since the state was begun, up to 127 */
 	uint32_t beyond : 1; /* going back to before the oldest kept, until the next new request */
@@ -45,9 +46,10 @@ struct ft_look_verdict {
 void ft_look_forget(struct ft_sender_look *look);
 
 struct ft_look_question {
-	bool answer;         /* requests and answers are not compared with one another */
-	uint64_t elapsed_ns; /* since the packet before on this half-connection */
-	uint32_t beside;     /* enum ft_strange: what is odd about the packet besides its look */
+	bool answer;     /* requests and answers are not compared with one another */
+	uint32_t beside; /* enum ft_strange: what is odd about the packet besides its look */
+	uint64_t since_packet_ns; /* since the packet before on this half-connection */
+	uint64_t since_alike_ns;  /* since the request before, or for an answer the answer */
 };
 
 /*
@@ -72,7 +74,7 @@ enum ft_conflict {
 
 /* What is known of a request besides its content. */
 struct ft_request_looks {
-	bool strange;  /* it does not look like the connection's sender */
+	bool strange;  /* in two traits at least it does not look like the connection's sender */
 	bool reported; /* and was reported for that */
 	bool paused;   /* long enough before it for a connection to be set up anew */
 	bool prompt; /* too soon after the packet before it for a timeout, and nobody asked for it again */

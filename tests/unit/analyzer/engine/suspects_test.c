@@ -263,6 +263,7 @@ static void another_payload_by_another_path_is_grave_unless_sent_again(void **st
 		talk(wire, SETTLED);
 		other.content ^= 0x5a5a5a5a;
 		other.sport = 50009;
+		other.ttl = 62;
 		wire->now_ns += cases[i].pause_ns;
 		flow_of(wire, false, 17)->half.flags = cases[i].half_flags;
 		assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), cases[i].rules);
@@ -318,6 +319,7 @@ static void nor_after_two_of_them(void **state)
 	talk(wire, SETTLED);
 	injected.opcode = WRITE_ONLY;
 	injected.sport = 4791;
+	injected.ttl = 62;
 	assert_int_equal(send(wire, injected, FT_STEP_NEW), R(SENDER_VARIES));
 	injected.va = 0x1000;
 	assert_int_equal(send(wire, injected, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
@@ -332,6 +334,7 @@ static void the_own_packet_shows_the_conflict_if_nothing_else_did(void **state)
 	talk(wire, SETTLED);
 	injected.opcode = WRITE_ONLY;
 	injected.sport = 4791;
+	injected.ttl = 62;
 	assert_int_equal(send(wire, injected, FT_STEP_NEW), R(SENDER_VARIES));
 	assert_int_equal(send(wire, request(SETTLED), FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
 	assert_true(wire->suspicion.grave);
