@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <partition/check.h>
+
 #include "flow_report.h"
 
 enum { CAPACITY = 16, ENGINES = 2, WRITE_ONLY = 0x0a, ACKNOWLEDGE = 0x11, CNP = 0x81 };
@@ -257,6 +259,61 @@ static void lids_are_written_as_such(void **state)
 	assert_int_equal(row_of(&flows, 0).vni, 5001);
 }
 
+static void a_map_gives_names_and_verdicts(void **state)
+{
+	static const struct ft_tenant tenants[] = { { .name = "blue", .quota_gbps = -1 },
+						    { .name = "red", .quota_gbps = -1 } };
+	static const struct ft_port ports[] = { { .host = "gpu01",
+						  .has_ip = true,
+						  .ip = { { [10] = 0xff, 0xff, 10, 0, 0, 1 },
+							  128 } } };
+	static const struct ft_declared declared = {
+		.tenants = tenants, .tenant_count = 2, .ports = ports, .port_count = 1
+	};
+	static const struct {
+		uint32_t rules;
+		bool decided;
+		const char *verdict;
+		size_t rule_count;
+	} cases[] = {
+		{ 0, true, "allowed", 0 },
+		{ 0, false, "unknown", 0 },
+		{ 1u << FT_RULE_DECODE_BAD_ICRC, false, "unknown", 1 },
+		{ 1u << FT_RULE_TENANT_GRACE, true, "allowed", 1 },
+		{ 1u << FT_RULE_PKEY_INVALID | 1u << FT_RULE_TENANT_CROSSING, true, "violated", 2 },
+		{ 1u << FT_RULE_DECODE_BAD_ICRC | 1u << FT_RULE_TENANT_CROSSING, false, "violated",
+		  2 },
+	};
+	struct ft_report_flows flows;
+	struct ft_report_flow row;
+	struct ft_map *map;
+
+	(void)state;
+	assert_int_equal(ft_map_compile(&map, &declared), 0);
+	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ft_detail *detail = ft_details_of(details[0], add(0, 1, 2, 20 + i, 10 + i));
+
+		ft_detail_judge(detail, cases[i].rules, cases[i].decided);
+		ft_detail_place(detail,
+				(uint32_t[]){ ft_map_find_address(map, ports[0].ip.address), 1 },
+				(uint32_t[]){ FT_NONE, FT_NONE });
+	}
+	flows = made(map);
+	assert_true(flows.judged);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		row = row_of(&flows, i);
+		assert_string_equal(row.verdict, cases[i].verdict);
+		assert_int_equal(row.rule_count, cases[i].rule_count);
+	}
+	assert_string_equal(row.src.host, "gpu01");
+	assert_string_equal(row.src.tenant, "red");
+	assert_null(row.dst.host);
+	assert_null(row.dst.tenant);
+	assert_string_equal(row.rules[0], "tenant.crossing");
+	assert_string_equal(row.rules[1], "decode.bad-icrc");
+	ft_map_destroy(map);
+}
+
 static void what_is_undecided_counts_as_if_the_run_ended(void **state)
 {
 	uint32_t asking = add(0, 1, 2, 11, 1), answering = add(0, 2, 1, 12, 2);
@@ -417,6 +474,7 @@ int main(void)
 		EACH(a_row_says_what_its_record_knows),
 		EACH(two_slots_of_one_opcode_are_one_row),
 		EACH(lids_are_written_as_such),
+		EACH(a_map_gives_names_and_verdicts),
 		EACH(what_is_undecided_counts_as_if_the_run_ended),
 		EACH(connections_are_the_order_of_their_first_halves),
 		EACH(round_trips_of_both_halves_count),
