@@ -59,5 +59,7 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 		add(ft_loss_bin(into, (uint64_t)i << from->shift), &from->bins[i]);
 	into->starts += from->starts;
 	into->squares = add_up(into->squares, from->squares);
+	into->fabric += from->fabric;
 	into->uncertain += from->uncertain;
+	into->unanswered += from->unanswered;
 }

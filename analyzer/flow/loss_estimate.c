@@ -5,10 +5,11 @@
 #include "tail.h"
 
 /*
- * Three things were lost: what the holes prove; frames that leave no hole, of which there were as
- * many to a frame that does as there are among those seen near by; and ends of sequences that a
- * loss swallowed, which one that lasts does more often than its share. docs/coverage.md has the
- * arithmetic and what it was tried on.
+ * Four things were lost: what the holes prove; of what nobody has answered for yet, the share that
+ * the mirror has of all losses proved; ends of sequences that a loss swallowed, which one that
+ * lasts does more often than its share; and frames that leave no hole, of which there were as many
+ * to a frame that does as there are among those seen near by. docs/coverage.md has the arithmetic
+ * and what it was tried on.
  */
 
 /* Frames round a hole whose mix stands for what was lost there, and how many of the whole temper it. */
@@ -158,16 +159,30 @@ static struct inferred lost_ends(const struct ft_loss_evidence *evidence, const 
 	};
 }
 
+/* Of what is missing and not answered for yet, the mirror's share. */
+static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
+				    const struct sums *sums)
+{
+	double pending = (double)evidence->unanswered;
+	double mirror = sums->holes / (sums->holes + (double)evidence->fabric);
+
+	return (struct inferred){
+		.mean = pending * mirror,
+		.variance = pending * mirror * (1 + pending * (1 - mirror)),
+	};
+}
+
 static struct inferred infer(const struct ft_loss_evidence *evidence, const struct sums *sums,
 			     const struct spread *by)
 {
-	struct inferred ends = lost_ends(evidence, sums, by);
-	double unseen = lost_unseen(evidence, sums);
+	const struct inferred ends = lost_ends(evidence, sums, by);
+	const struct inferred pending = lost_pending(evidence, sums);
+	double unseen = lost_unseen(evidence, sums) * (1 + pending.mean / sums->holes);
 
 	return (struct inferred){
-		.mean = fmax(0, unseen + ends.mean),
+		.mean = fmax(0, unseen + ends.mean + pending.mean),
 		.variance = by->variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds) +
-			    ends.variance,
+			    ends.variance + pending.variance,
 	};
 }
 

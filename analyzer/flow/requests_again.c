@@ -53,6 +53,7 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 	if (is_sent_again(moment)) {
 		moment->step->what |= FT_STEP_FABRIC_LOST;
 		tracker->totals.fabric_lost++;
+		tracker->evidence->fabric++;
 		flow->half.flags |= FT_HALF_GOING_BACK;
 	} else {
 		moment->step->what |= FT_STEP_REORDERED;

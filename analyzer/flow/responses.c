@@ -14,6 +14,7 @@ static void take_awaited(struct ft_tracker *tracker, const struct ft_moment *mom
 	} else if (span->kind == FT_SPAN_ASKED_AGAIN) {
 		moment->step->what |= FT_STEP_FABRIC_LOST;
 		tracker->totals.fabric_lost++;
+		tracker->evidence->fabric++;
 	} else {
 		moment->step->what |= FT_STEP_REORDERED;
 		tracker->totals.reordered++;

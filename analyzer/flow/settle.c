@@ -58,7 +58,7 @@ static struct ft_finding judge_requests(const struct ft_tracker *tracker,
 	uint32_t lost, read;
 
 	if (half->service == FT_UC)
-		return (struct ft_finding){ .open = span->count };
+		return (struct ft_finding){ .open = span->count, .silent = true };
 	lost = ft_psn_reached(half->acked, span->from, span->count);
 	if (is_answered(flow) || !went_on(half->next_psn, flow->last_ns, span))
 		return (struct ft_finding){ .lost = lost, .open = span->count - lost };
@@ -112,6 +112,8 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	if (finding.lost != 0)
 		ft_loss_hole(evidence, span->frame, finding.lost);
 	evidence->uncertain += finding.open;
+	if (!finding.silent)
+		evidence->unanswered += finding.open;
 }
 
 static void count(struct ft_tracker *tracker, const struct ft_flow *flow,

@@ -116,7 +116,8 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment);
 /* What a span comes to. */
 struct ft_finding {
 	uint32_t lost; /* by the mirror */
-	uint32_t open; /* by whom is not known */
+	uint32_t open; /* by whom is not known .. */
+	bool silent;   /* .. nor ever will be: nobody answers */
 };
 
 /* settle.c: if nothing more is seen. */

@@ -25,9 +25,11 @@ struct ft_loss_bin {
 struct ft_loss_evidence {
 	unsigned shift;
 	uint32_t used;
-	uint64_t starts;    /* sequences whose beginning may be lost */
-	uint64_t squares;   /* of the sizes of all holes, added up: how long losses last */
-	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart (UC) */
+	uint64_t starts;     /* sequences whose beginning may be lost */
+	uint64_t squares;    /* of the sizes of all holes, added up: how long losses last */
+	uint64_t fabric;     /* frames proved lost by the fabric: first seen when sent again */
+	uint64_t uncertain;  /* frames missing where fabric and mirror cannot be told apart .. */
+	uint64_t unanswered; /* .. of them, those that a reliable transport had yet to answer for */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
