@@ -1,6 +1,6 @@
 #include "pairs_evidence.h"
 
-enum { PSN_BITS = 24, LEAST_MTU = 256, BITS_AT_START = 8 };
+enum { PSN_BITS = 24, LEAST_MTU = 256, BITS_AT_START = 4 };
 
 /* a - b, in -2^23 .. 2^23 - 1; IBA vol. 1, 9.7.1 */
 static int32_t psn_distance(uint32_t a, uint32_t b)
@@ -51,7 +51,7 @@ int ft_pair_evidence(const struct ft_half *asker, uint32_t psn)
 	if (most > PSN_BITS)
 		most = PSN_BITS;
 	bits = most - bits_of((uint32_t)(distance < 0 ? -distance : distance));
-	if (standing == FT_STANDING_NOT_YET)
-		bits += FT_EVIDENCE_NOT_YET;
+	if (standing == FT_STANDING_NOT_YET) /* of a half with holes, more may be missing */
+		bits += asker->spans != 0 ? FT_EVIDENCE_UNSEEN : FT_EVIDENCE_NOT_YET;
 	return bits > FT_EVIDENCE_OUTSIDE ? bits : FT_EVIDENCE_OUTSIDE;
 }

@@ -7,10 +7,10 @@
  * likelier that is if this one did than if it did not.
  */
 enum {
-	FT_EVIDENCE_PORT = 14,       /* as many bits as drivers leave to chance in a source port */
-	FT_EVIDENCE_OUTSIDE = -8,    /* a PSN nowhere near */
-	FT_EVIDENCE_NOT_YET = -6,    /* a PSN just ahead: was the request lost on its way here? */
-	FT_EVIDENCE_UNSEEN = -2,     /* the same, once paired */
+	FT_EVIDENCE_PORT = 14,    /* as many bits as drivers leave to chance in a source port */
+	FT_EVIDENCE_OUTSIDE = -8, /* a PSN nowhere near */
+	FT_EVIDENCE_NOT_YET = -6, /* a PSN just ahead: was the request lost on its way here? */
+	FT_EVIDENCE_UNSEEN = -2, /* the same, where requests are known to be lost, or once paired */
 	FT_EVIDENCE_AGREEMENT = 4,   /* each time more: the PSNs of one half do not jump */
 	FT_EVIDENCE_NEAR = 1 << 16,  /* PSNs that may be waiting for an answer */
 	FT_EVIDENCE_AHEAD = 1 << 12, /* PSNs in a row that a mirror may lose */

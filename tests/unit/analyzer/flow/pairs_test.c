@@ -11,6 +11,7 @@
 #include <flow/paired.h>
 
 #include "pairs.h"
+#include "pairs_evidence.h"
 
 /*
  * Host 1 and host 2 talk; half "there" goes from 1 to 2, "back" from 2 to 1. What the tracker would
@@ -556,6 +557,47 @@ static void the_seed_changes_no_pair(void **state)
 	}
 }
 
+/* Bits by IBA's PSN arithmetic, in which ffffff comes before 0. */
+static void evidence_falls_with_distance(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t next_psn, psn;
+		bool holes, reading;
+		int bits;
+	} cases[] = {
+		{ "the newest request", 0x800001, 0x800000, .bits = 24 },
+		{ "one before it", 0x800001, 0x7fffff, .bits = 23 },
+		{ "255 before it", 0x8000ff, 0x7fffff, .bits = 16 },
+		{ "across the wrap", 3, 0xfffffe, .bits = 21 },
+		{ "too far back", 0x820000, 0x800000, .bits = -8 },
+		{ "one ahead", 0x800000, 0x800000, .bits = 24 - 1 - 6 },
+		{ "one ahead of a half with holes", 0x800000, 0x800000, .holes = true,
+		  .bits = 24 - 1 - 2 },
+		{ "far ahead", 0x800000, 0x802000, .bits = -8 },
+		{ "in the middle of a READ", 0x800000, 0x800002, .reading = true, .bits = 22 },
+		{ "beyond the end of a READ", 0x800000, 0x800009, .reading = true,
+		  .bits = 24 - 4 - 6 },
+		{ "at PSN 0, where many begin", 1, 0, .bits = 4 },
+		{ "near PSN 0", 16, 15, .bits = 8 },
+		{ "no request yet", FT_PSN_NONE, 0x800000, .bits = -8 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct ft_half asker = {
+			.next_psn = cases[i].next_psn,
+			.spans = cases[i].holes,
+			.flags = cases[i].reading ? FT_HALF_SPAN_UNKNOWN : 0,
+			.message_bytes = cases[i].reading ? 1024 : 0,
+		};
+
+		if (ft_pair_evidence(&asker, cases[i].psn) != cases[i].bits)
+			fail_msg("%s: %d bits, not %d", cases[i].what,
+				 ft_pair_evidence(&asker, cases[i].psn), cases[i].bits);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -582,6 +624,7 @@ int main(void)
 		cmocka_unit_test(a_port_that_three_halves_share_pairs_none),
 		cmocka_unit_test(a_crowd_costs_no_more_than_the_walk),
 		cmocka_unit_test(the_seed_changes_no_pair),
+		cmocka_unit_test(evidence_falls_with_distance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
