@@ -211,6 +211,7 @@ int ft_account_add(struct ft_account *account, const struct ft_source *source,
 		return 0;
 	if (item->sub == 0)
 		ft_peaks_add(&account->peaks, item->from, item->frame->ts_ns, item->frame->wire);
-	ft_congestion_see(&account->congestion, item);
+	if (ft_tells_of_congestion(item))
+		ft_congestion_see(&account->congestion, item);
 	return item->rules == 0 ? 0 : add_findings(account, source, item, more);
 }

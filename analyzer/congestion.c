@@ -61,7 +61,7 @@ void ft_congestion_see(struct ft_congestion *congestion, const struct ft_item *i
 {
 	const uint32_t needed = FT_OBSERVED_BTH | FT_OBSERVED_IP;
 
-	if (!item->has_flow || (item->observed.has & FT_OBSERVED_BTH) == 0)
+	if ((item->observed.has & FT_OBSERVED_BTH) == 0)
 		return;
 	if (item->observed.opcode == OPCODE_CNP)
 		blame(congestion, item);

@@ -18,5 +18,12 @@ struct ft_congestion {
 int ft_congestion_init(struct ft_congestion *congestion, uint32_t tenants, uint64_t seed);
 void ft_congestion_free(struct ft_congestion *congestion);
 
-/* Every RDMA packet that is no copy, in order. */
+/* A marked packet, or a CNP: what ft_congestion_see() has to be shown, in order. */
+static inline bool ft_tells_of_congestion(const struct ft_item *item)
+{
+	enum { ECN_CE = 3, OPCODE_CNP = 0x81 };
+
+	return item->has_flow &&
+	       (item->observed.opcode == OPCODE_CNP || item->observed.ecn == ECN_CE);
+}
 void ft_congestion_see(struct ft_congestion *congestion, const struct ft_item *item);

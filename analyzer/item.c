@@ -45,13 +45,15 @@ void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 	item->truncated = packet->truncated;
 	item->dest_qp = packet->dest_qp;
 	item->setup.kind = FT_SETUP_NONE;
-	item->connected = false;
+	item->connected = item->followed = false;
 	item->has_flow = (item->kind == FT_FRAME_JUDGED || item->kind == FT_FRAME_BAD_ICRC) &&
 			 (item->key.known & needed) == needed;
 	ft_observe(packet, frame, &item->observed);
 	if (!item->has_flow)
 		return;
 	item->connected = is_connected(packet);
+	item->followed = item->kind == FT_FRAME_JUDGED && packet->dest_qp >= 2 &&
+			 (packet->has & FT_HAS_BTH) != 0;
 	if (packet->dest_qp == 1)
 		item->setup = ft_connection_setup_read(packet, frame->bytes);
 	fill_flow_key(packet->dest_qp, &item->key, &item->flow_key);

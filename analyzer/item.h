@@ -23,6 +23,8 @@ struct ft_item {
 	uint8_t truncated; /* enum ft_truncated */
 	bool has_flow;     /* flow_key is filled */
 	bool connected;    /* RC, UC, RD or XRC between ordinary queue pairs */
+	bool followed;     /* of an ordinary queue pair, and to be trusted: the tracker sees it */
+	uint32_t record;   /* of the flow table, that most likely is its; 0: none yet */
 	uint32_t hash;     /* of flow_key */
 	uint32_t dest_qp;  /* with FT_NEED_DEST_QP in key.known */
 	struct ft_connection_setup setup;

@@ -5,8 +5,6 @@
 
 #include <capture/frame.h>
 
-enum { NS_PER_S = 1000000000 };
-
 int ft_peaks_init(struct ft_peaks *peaks, uint32_t tenants)
 {
 	peaks->count = tenants;
@@ -26,29 +24,20 @@ static uint64_t most_of(const struct ft_peak *peak)
 	return most > peak->before ? most : peak->before;
 }
 
-/* Another second begins for this tenant. */
-__attribute__((noinline)) static void open_second(struct ft_peak *peak, uint64_t second)
+void ft_peaks_turn(struct ft_peak *peak, uint64_t ts_ns, uint32_t bytes)
 {
-	peak->most = most_of(peak);
-	peak->before = second == peak->second + 1 ? peak->bytes : 0;
-	peak->second = second;
-	peak->bytes = 0;
-}
+	uint64_t from_ns = ts_ns - ts_ns % FT_PEAK_NS;
 
-void ft_peaks_add(struct ft_peaks *peaks, uint32_t tenant, uint64_t ts_ns, uint32_t bytes)
-{
-	uint64_t second = ts_ns / NS_PER_S;
-	struct ft_peak *peak;
-
-	if (tenant >= peaks->count || ts_ns == FT_TS_UNKNOWN)
+	if (ts_ns == FT_TS_UNKNOWN)
 		return;
-	peak = &peaks->tenants[tenant];
-	if (second > peak->second)
-		open_second(peak, second);
-	if (second == peak->second)
-		peak->bytes += bytes;
-	else
+	if (from_ns < peak->from_ns) {
 		peak->before += bytes;
+		return;
+	}
+	peak->most = most_of(peak);
+	peak->before = from_ns == peak->from_ns + FT_PEAK_NS ? peak->bytes : 0;
+	peak->from_ns = from_ns;
+	peak->bytes = bytes;
 }
 
 double ft_peaks_gbps(const struct ft_peaks *peaks, uint32_t tenant)

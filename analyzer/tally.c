@@ -47,19 +47,27 @@ __attribute__((noinline)) static uint32_t cell_of_verdict(struct ft_tally *tally
 	return judged->cell;
 }
 
-static uint32_t cell_of(struct ft_tally *tally, const struct ft_item *item,
-			struct ft_judged *judged, struct ft_flow *part)
+/* The cell of a frame whose flow's cell does not say. */
+__attribute__((noinline)) static uint32_t find_cell(struct ft_tally *tally,
+						    struct ft_judged *judged, struct ft_flow *part)
 {
-	bool looked_up = item->kind == FT_FRAME_JUDGED && !item->untimed;
 	uint32_t cell;
 
 	if (judged == NULL)
-		return looked_up && part != NULL && part->cell != FT_NONE ? part->cell
-									  : UNKNOWN_CELL;
+		return UNKNOWN_CELL;
 	cell = cell_of_verdict(tally, judged);
 	if (part != NULL)
 		part->cell = cell;
 	return cell;
+}
+
+static uint32_t cell_of(struct ft_tally *tally, const struct ft_item *item,
+			struct ft_judged *judged, struct ft_flow *part)
+{
+	bool by_flow = judged == NULL && part != NULL && item->kind == FT_FRAME_JUDGED &&
+		       !item->untimed && part->cell != FT_NONE;
+
+	return by_flow ? part->cell : find_cell(tally, judged, part);
 }
 
 /* Of the frames that no verdict was reached on: why. */

@@ -200,13 +200,3 @@ void ft_totals_merge(struct ft_totals *into, const struct ft_totals *from)
 	ft_totals_time(into, from->first_ts_ns);
 	ft_totals_time(into, from->last_ts_ns);
 }
-
-void ft_totals_time(struct ft_totals *totals, uint64_t ts_ns)
-{
-	if (ts_ns == UINT64_MAX)
-		return;
-	if (totals->first_ts_ns == UINT64_MAX || ts_ns < totals->first_ts_ns)
-		totals->first_ts_ns = ts_ns;
-	if (totals->last_ts_ns == UINT64_MAX || ts_ns > totals->last_ts_ns)
-		totals->last_ts_ns = ts_ns;
-}

@@ -140,11 +140,12 @@ static void find_records(struct ft_worker *worker, const struct ft_item *item,
 {
 	uint64_t ts_ns = time_of(item);
 	uint16_t base = item->key.pkey & 0x7fff;
-	struct ft_flow *flow =
-		ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, ts_ns);
-	bool silent =
-		ts_ns > flow->last_ns && ts_ns - flow->last_ns > worker->config->flow_timeout_ns;
+	struct ft_flow *flow = ft_flow_confirm(worker->flows, item->record, &item->flow_key);
+	bool silent;
 
+	if (flow == NULL)
+		flow = ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, ts_ns);
+	silent = ts_ns > flow->last_ns && ts_ns - flow->last_ns > worker->config->flow_timeout_ns;
 	*records = (struct ft_records){ .whole = flow, .part = flow };
 	if (!is_trusted(worker, item))
 		return;
@@ -195,12 +196,6 @@ static void follow(struct ft_worker *worker, struct ft_item *item, const struct 
 	ft_suspects_step(worker->suspects, records->whole, &item->observed, &followed->step,
 			 &followed->suspicion);
 	item->rules |= followed->suspicion.rules;
-}
-
-static bool is_followed(const struct ft_item *item)
-{
-	return item->has_flow && item->kind == FT_FRAME_JUDGED && item->dest_qp >= 2 &&
-	       (item->observed.has & FT_OBSERVED_BTH) != 0;
 }
 
 /* What only the flow table's document shows. */
@@ -265,8 +260,9 @@ static void run_item(struct ft_worker *worker, struct ft_item *item, struct ft_i
 {
 	struct ft_records records = { 0 };
 	struct ft_judged *judged = NULL;
-	struct ft_followed followed = { .suspicion.rules = 0 };
+	struct ft_followed followed;
 
+	followed.step.what = followed.suspicion.rules = 0;
 	item->rules = 0;
 	item->copy = item->undecided = item->grace = item->untimed = item->permitted = false;
 	if (item->has_flow)
@@ -275,7 +271,7 @@ static void run_item(struct ft_worker *worker, struct ft_item *item, struct ft_i
 		judged = ft_judge_frame(worker->judge, item, &records);
 	if (ft_copies_check(worker->copies, &item->observed, item->rules) == FT_COPY_YES)
 		leave_copy(worker, item, &records);
-	else if (is_followed(item))
+	else if (item->followed)
 		follow(worker, item, &records, &followed);
 	else if (item->kind != FT_FRAME_NOT_RDMA)
 		ft_loss_silent(&worker->loss, item->observed.frame);
@@ -299,11 +295,9 @@ static void prefetch_beside(const struct ft_worker *worker, const struct ft_item
 {
 	const struct ft_flow *flow;
 
-	if (!is_followed(item))
+	if (!item->followed || item->record == 0)
 		return;
-	flow = ft_flow_find(worker->flows, &item->flow_key, item->hash);
-	if (flow == NULL)
-		return;
+	flow = ft_flow_at(worker->flows, item->record);
 	ft_tracker_prefetch(worker->tracker, flow);
 	if (worker->suspects != NULL)
 		ft_suspects_prefetch(worker->suspects, flow);
@@ -321,8 +315,9 @@ static void run_batch(struct ft_worker *worker, struct ft_block *block, const ui
 		ft_copies_prefetch(worker->copies, items[mine[i]].observed.digest);
 	}
 	for (unsigned i = 0; i < count; i++)
-		if (items[mine[i]].has_flow)
-			ft_flow_prefetch_record(worker->flows, items[mine[i]].hash);
+		items[mine[i]].record = items[mine[i]].has_flow
+						? ft_flow_peek(worker->flows, items[mine[i]].hash)
+						: 0;
 	for (unsigned i = 0; i < count; i++)
 		prefetch_beside(worker, &items[mine[i]]);
 	for (unsigned i = 0; i < count; i++)

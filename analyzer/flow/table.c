@@ -114,20 +114,39 @@ void ft_flow_prefetch_slot(const struct ft_flow_table *table, uint32_t hash)
 	__builtin_prefetch(&table->slots[home(table, hash)]);
 }
 
-void ft_flow_prefetch_record(const struct ft_flow_table *table, uint32_t hash)
+uint32_t ft_flow_peek(const struct ft_flow_table *table, uint32_t hash)
 {
 	uint32_t at = home(table, hash);
 	const char *record;
 
-	for (; table->slots[at].record != 0; at = following(table, at)) {
-		if (table->slots[at].tag != hash)
-			continue;
-		record = (const char *)&table->records[table->slots[at].record - 1];
-		__builtin_prefetch(record, 1);
-		__builtin_prefetch(record + 64, 1);
-		__builtin_prefetch(record + 128, 1);
-		return;
-	}
+	while (table->slots[at].record != 0 && table->slots[at].tag != hash)
+		at = following(table, at);
+	if (table->slots[at].record == 0)
+		return 0;
+	record = (const char *)&table->records[table->slots[at].record - 1];
+	__builtin_prefetch(record, 1);
+	__builtin_prefetch(record + 64, 1);
+	__builtin_prefetch(record + 128, 1);
+	return table->slots[at].record;
+}
+
+static bool is_key(const struct ft_flow_key *a, const struct ft_flow_key *b)
+{
+	uint64_t left[6], right[6];
+
+	static_assert(sizeof left == sizeof *a, "all of it");
+	memcpy(left, a, sizeof left);
+	memcpy(right, b, sizeof right);
+	return ((left[0] ^ right[0]) | (left[1] ^ right[1]) | (left[2] ^ right[2]) |
+		(left[3] ^ right[3]) | (left[4] ^ right[4]) | (left[5] ^ right[5])) == 0;
+}
+
+struct ft_flow *ft_flow_confirm(const struct ft_flow_table *table, uint32_t number,
+				const struct ft_flow_key *key)
+{
+	struct ft_flow *flow = number == 0 ? NULL : &table->records[number - 1];
+
+	return flow != NULL && is_key(&flow->key, key) ? flow : NULL;
 }
 
 /* The slot that holds the key, or the empty one where it belongs. */
@@ -139,8 +158,7 @@ static uint32_t find_slot(const struct ft_flow_table *table, const struct ft_flo
 	for (; table->slots[at].record != 0; at = following(table, at)) {
 		const struct slot *slot = &table->slots[at];
 
-		if (slot->tag == hash &&
-		    memcmp(&table->records[slot->record - 1].key, key, sizeof *key) == 0)
+		if (slot->tag == hash && is_key(&table->records[slot->record - 1].key, key))
 			break;
 	}
 	return at;

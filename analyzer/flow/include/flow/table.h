@@ -52,9 +52,9 @@ struct ft_flow {
 	uint64_t verdict; /* its number; 0: nothing to report */
 	uint64_t
 		judged_by; /* digest of what it was reached from besides this key, and of the epoch; 0: none yet */
-	uint32_t cell;             /* where the frames are added up; UINT32_MAX: not known yet */
-	uint32_t bad_icrc;         /* packets whose ICRC was wrong */
-	uint32_t peer; /* record number of the other half of the connection; 0: not known */
+	uint32_t cell;     /* where the frames are added up; UINT32_MAX: not known yet */
+	uint32_t bad_icrc; /* packets whose ICRC was wrong */
+	uint32_t peer;     /* record number of the other half of the connection; 0: not known */
 	uint32_t spare;
 	uint16_t first_base; /* of the connection, by its set-up; FT_FLOW_NO_BASE */
 	uint16_t base, vlan; /* of the frames that are counted here, if the key leaves them open */
@@ -80,9 +80,18 @@ void ft_flow_table_destroy(struct ft_flow_table *table); /* NULL is fine */
 /* Of a key, for the calls below; differs from table to table with the seed. */
 uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key);
 
-/* Hint that the record of this hash is wanted soon: first the index slot, later the record itself. */
+/* Hint that the record of this hash is wanted soon: its index slot. */
 void ft_flow_prefetch_slot(const struct ft_flow_table *table, uint32_t hash);
-void ft_flow_prefetch_record(const struct ft_flow_table *table, uint32_t hash);
+
+/*
+ * Then, with the slot in the cache: the number of the record that most likely has the key, on its way
+ * into the cache from now on; 0: none has. Only ft_flow_confirm() tells.
+ */
+uint32_t ft_flow_peek(const struct ft_flow_table *table, uint32_t hash);
+
+/* The record of this number (0: none) if it has this key, else NULL. */
+struct ft_flow *ft_flow_confirm(const struct ft_flow_table *table, uint32_t number,
+				const struct ft_flow_key *key);
 
 /* The record, or NULL. Pointers stay good until the next ft_flow_find_or_create(). */
 struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_key *key,
