@@ -269,6 +269,35 @@ static void a_burst_copied_after_its_end_is_copied_once(void **state)
 	ft_copies_destroy(copies);
 }
 
+/* Requests, two copies of each or none, so far apart that windows do not meet. */
+static uint64_t run_copied(struct ft_copies *copies, unsigned count, bool copied, uint64_t us)
+{
+	for (uint32_t i = 0; i < count; i++, us += 2000) {
+		check(copies, packet(WRITE_MIDDLE, i, us));
+		if (copied)
+			check(copies, packet(WRITE_MIDDLE, i, us + 20));
+	}
+	return us;
+}
+
+static void a_mirror_that_changes_its_ways_is_noticed(void **state)
+{
+	struct ft_copies *copies = copies_made();
+	uint64_t us = run_copied(copies, 300, true, 0);
+
+	(void)state;
+	us = run_copied(copies, 1000, false, us);
+	assert_int_equal(check(copies, packet(CNP, 0, us)), FT_COPY_NO);
+	assert_int_equal(check(copies, packet(CNP, 0, us + 20)), FT_COPY_NO);
+	us = run_copied(copies, 1000, true, us + 2000);
+	assert_int_equal(check(copies, packet(CNP, 0, us)), FT_COPY_NO);
+	assert_int_equal(check(copies, packet(CNP, 0, us + 20)), FT_COPY_YES);
+	us += 61000000; /* a minute of silence */
+	assert_int_equal(check(copies, packet(CNP, 0, us)), FT_COPY_NO);
+	assert_int_equal(check(copies, packet(CNP, 0, us + 20)), FT_COPY_NO);
+	ft_copies_destroy(copies);
+}
+
 static void other_pairs_do_not_count(void **state)
 {
 	static const uint64_t us[] = { 100, 120 };
@@ -365,6 +394,21 @@ static void a_read_asked_for_again_is_answered_again(void **state)
 	assert_int_equal(check(copies, packet(READ_REQUEST, 10, 21)), FT_COPY_REPEATED);
 	assert_int_equal(check(copies, answer(READ_RESPONSE_ONLY, 0, 10, 25)), FT_COPY_REPEATED);
 	assert_int_equal(check(copies, answer(READ_RESPONSE_ONLY, 0, 10, 26)), FT_COPY_YES);
+	ft_copies_destroy(copies);
+}
+
+static void a_nak_asks_for_requests_not_for_responses(void **state)
+{
+	struct ft_copies *copies = copies_made();
+	struct ft_observed nak = packet(ACKNOWLEDGE, 15, 5);
+
+	(void)state;
+	nak.syndrome = NAK_SEQUENCE;
+	check(copies, answer(READ_RESPONSE_ONLY, 0, 20, 0));
+	check(copies, answer(WRITE_MIDDLE, 0, 20, 1));
+	check(copies, nak);
+	assert_int_equal(check(copies, answer(WRITE_MIDDLE, 0, 20, 10)), FT_COPY_REPEATED);
+	assert_int_equal(check(copies, answer(READ_RESPONSE_ONLY, 0, 20, 11)), FT_COPY_YES);
 	ft_copies_destroy(copies);
 }
 
@@ -534,6 +578,7 @@ int main(void)
 		cmocka_unit_test(only_the_direction_that_is_copied_counts),
 		cmocka_unit_test(three_mirrored_ports_make_two_copies_of_each),
 		cmocka_unit_test(a_burst_copied_after_its_end_is_copied_once),
+		cmocka_unit_test(a_mirror_that_changes_its_ways_is_noticed),
 		cmocka_unit_test(other_pairs_do_not_count),
 		cmocka_unit_test(what_a_nak_asked_for_is_sent_again),
 		cmocka_unit_test(psns_wrap_between_a_nak_and_what_it_asked_for),
@@ -541,6 +586,7 @@ int main(void)
 		cmocka_unit_test(a_nak_before_the_original_explains_nothing),
 		cmocka_unit_test(a_receiver_not_ready_refuses_twice),
 		cmocka_unit_test(a_read_asked_for_again_is_answered_again),
+		cmocka_unit_test(a_nak_asks_for_requests_not_for_responses),
 		cmocka_unit_test(a_wrong_icrc_asks_for_nothing),
 		cmocka_unit_test(doubling_changes_nothing_but_the_copies),
 		cmocka_unit_test(neither_seed_nor_room_change_a_verdict),
