@@ -29,6 +29,15 @@ static void set_origin(struct ft_report_finding *row, const struct ft_declared *
 	row->map_path = origin->path;
 }
 
+/* Two different requests under one PSN weigh more if one does not look like the sender's. */
+static enum ft_severity severity_of(const struct ft_finding *finding)
+{
+	bool grave = finding->rule == FT_RULE_SPOOF_PSN_CONFLICT && finding->suspicion.rules != 0 &&
+		     finding->suspicion.grave;
+
+	return grave ? FT_HIGH : finding->severity;
+}
+
 static struct ft_report_finding finding_row(struct ft_summary *summary,
 					    const struct ft_declared *declared,
 					    const struct ft_finding *finding)
@@ -37,7 +46,7 @@ static struct ft_report_finding finding_row(struct ft_summary *summary,
 	const struct ft_subject *subject = &finding->subject;
 	struct ft_report_finding row = {
 		.rule = ft_rule_text(finding->rule)->name,
-		.severity = (uint8_t)finding->severity,
+		.severity = (uint8_t)severity_of(finding),
 		.violation = ft_rule_text(finding->rule)->violation,
 		.certainty = ft_rule_text(finding->rule)->certainty,
 		.summary = ft_wording_summary(summary->words, declared, finding),

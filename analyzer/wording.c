@@ -166,13 +166,23 @@ static const char *icrc_sentence(struct ft_arena *words, const struct ft_finding
 {
 	if (finding->packets >= finding->flow_packets)
 		return ft_words(words,
-				"all %" PRIu64 " frames of these flows have a wrong ICRC: the path "
+				"the ICRC is wrong in all %" PRIu64
+				" packets of these flows: the path "
 				"rewrites them (NAT, or a mirror that edits headers)",
 				finding->packets);
-	return ft_words(words,
-			"%" PRIu64 " of %" PRIu64 " frames of these flows have a wrong ICRC: "
-			"corruption, or forged by software that does not compute it",
-			finding->packets, finding->flow_packets);
+	return ft_words(
+		words,
+		"the ICRC is wrong in %" PRIu64 " of %" PRIu64 " packets of these flows, not in "
+		"the others: damaged on the way, or forged by software that does not compute it",
+		finding->packets, finding->flow_packets);
+}
+
+static const char *suspicion_sentence(struct ft_arena *words, const struct ft_finding *finding)
+{
+	char text[FT_SUSPICION_TEXT];
+
+	ft_suspicion_text(&finding->suspicion, text, sizeof text);
+	return ft_words(words, "%s", text);
 }
 
 size_t ft_wording_evidence(struct ft_arena *words, const struct ft_declared *declared,
@@ -187,6 +197,8 @@ size_t ft_wording_evidence(struct ft_arena *words, const struct ft_declared *dec
 				 finding->packets, finding->frames[0]);
 	if (finding->rule == FT_RULE_DECODE_BAD_ICRC && count < room)
 		sentences[count++] = icrc_sentence(words, finding);
+	if (finding->suspicion.rules != 0 && count < room)
+		sentences[count++] = suspicion_sentence(words, finding);
 	if (origin->file != FT_NONE && origin->file < declared->file_count && count < room)
 		sentences[count++] =
 			ft_words(words, "decided by %s:%u%s%s", declared->files[origin->file].path,
