@@ -101,7 +101,8 @@ static bool hold(struct ft_stream *stream, struct ft_buffer *buffer, size_t size
 		fail(stream, "no memory", "for a large record");
 		return false;
 	}
-	*buffer = (struct ft_buffer){ larger, capacity };
+	buffer->bytes = larger;
+	buffer->capacity = capacity;
 	return true;
 }
 
@@ -205,7 +206,7 @@ static int start(struct ft_stream *stream)
 {
 	uint8_t *bytes = malloc(stream->piece);
 
-	stream->ring = malloc(sizeof *stream->ring);
+	stream->ring = calloc(1, sizeof *stream->ring);
 	if (bytes == NULL || stream->ring == NULL) {
 		free(bytes);
 		return -ENOMEM;
