@@ -17,11 +17,18 @@ void ft_peaks_free(struct ft_peaks *peaks)
 	free(peaks->tenants);
 }
 
-static uint64_t most_of(const struct ft_peak *peak)
+static struct ft_peak_second greater(struct ft_peak_second a, struct ft_peak_second b)
 {
-	uint64_t most = peak->most > peak->bytes ? peak->most : peak->bytes;
+	if (a.bytes != b.bytes)
+		return a.bytes > b.bytes ? a : b;
+	return a.from_ns < b.from_ns ? a : b;
+}
 
-	return most > peak->before ? most : peak->before;
+static struct ft_peak_second most_of(const struct ft_peak *peak)
+{
+	struct ft_peak_second open = greater(peak->now, peak->before);
+
+	return peak->most.bytes == 0 ? open : greater(peak->most, open);
 }
 
 void ft_peaks_turn(struct ft_peak *peak, uint64_t ts_ns, uint32_t bytes)
@@ -30,17 +37,18 @@ void ft_peaks_turn(struct ft_peak *peak, uint64_t ts_ns, uint32_t bytes)
 
 	if (ts_ns == FT_TS_UNKNOWN)
 		return;
-	if (from_ns < peak->from_ns) {
-		peak->before += bytes;
+	if (from_ns < peak->now.from_ns) {
+		peak->before.bytes += bytes;
 		return;
 	}
 	peak->most = most_of(peak);
-	peak->before = from_ns == peak->from_ns + FT_PEAK_NS ? peak->bytes : 0;
-	peak->from_ns = from_ns;
-	peak->bytes = bytes;
+	peak->before = (struct ft_peak_second){ .from_ns = from_ns - FT_PEAK_NS };
+	if (peak->before.from_ns == peak->now.from_ns)
+		peak->before = peak->now;
+	peak->now = (struct ft_peak_second){ from_ns, bytes };
 }
 
-double ft_peaks_gbps(const struct ft_peaks *peaks, uint32_t tenant)
+struct ft_peak_second ft_peaks_most(const struct ft_peaks *peaks, uint32_t tenant)
 {
-	return (double)most_of(&peaks->tenants[tenant]) * 8 / 1e9;
+	return most_of(&peaks->tenants[tenant]);
 }

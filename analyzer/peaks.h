@@ -8,10 +8,13 @@
  */
 enum { FT_PEAK_NS = 1000000000 };
 
+struct ft_peak_second {
+	uint64_t from_ns; /* since 1970, a whole second */
+	uint64_t bytes;
+};
+
 struct ft_peak {
-	uint64_t from_ns;       /* the newer of the two seconds that are open */
-	uint64_t bytes, before; /* in it, and in the one before */
-	uint64_t most;
+	struct ft_peak_second now, before, most; /* two are open */
 };
 
 struct ft_peaks {
@@ -35,11 +38,17 @@ static inline void ft_peaks_add(struct ft_peaks *peaks, uint32_t tenant, uint64_
 	if (tenant >= peaks->count)
 		return;
 	peak = &peaks->tenants[tenant];
-	if (__builtin_expect(ts_ns - peak->from_ns < FT_PEAK_NS, 1))
-		peak->bytes += bytes;
+	if (__builtin_expect(ts_ns - peak->now.from_ns < FT_PEAK_NS, 1))
+		peak->now.bytes += bytes;
 	else
 		ft_peaks_turn(peak, ts_ns, bytes);
 }
 
-/* Gbit/s; 0 if the tenant sent nothing. */
-double ft_peaks_gbps(const struct ft_peaks *peaks, uint32_t tenant);
+/* The second in which the tenant sent most, the first of several; no bytes: it sent nothing. */
+struct ft_peak_second ft_peaks_most(const struct ft_peaks *peaks, uint32_t tenant);
+
+/* What so many bytes within a second are in Gbit/s. */
+static inline double ft_gbps(uint64_t bytes)
+{
+	return (double)bytes * 8 / 1e9;
+}

@@ -150,6 +150,41 @@ static struct ft_report_finding cotenancy_row(struct ft_summary *summary,
 	return row;
 }
 
+static struct ft_report_finding quota_row(struct ft_summary *summary,
+					  const struct ft_declared *declared, size_t tenant,
+					  const struct ft_peak_second *most)
+{
+	const struct ft_tenant *declaration = &declared->tenants[tenant];
+	struct ft_report_finding row = map_row(summary, FT_RULE_TENANT_QUOTA, declaration->name);
+
+	row.summary =
+		ft_words(summary->words, "%s sent %.4g Gbit/s within one second; its quota is %.4g",
+			 declaration->name, ft_gbps(most->bytes), declaration->quota_gbps);
+	row.tenant_a = declaration->name;
+	row.first_ts_ns = most->from_ns;
+	row.last_ts_ns = most->from_ns + FT_PEAK_NS - 1;
+	row.bytes = most->bytes;
+	set_origin(&row, declared, &declaration->origin);
+	return row;
+}
+
+/* Tenants that sent more in a second than the map grants them; returns how many. */
+static size_t fill_quotas(struct ft_summary *summary, const struct ft_account *account,
+			  struct ft_report_finding *rows)
+{
+	const struct ft_declared *declared = ft_map_declared(account->map);
+	size_t count = 0;
+
+	for (size_t i = 0; i < declared->tenant_count; i++) {
+		struct ft_peak_second most = ft_peaks_most(&account->peaks, (uint32_t)i);
+		double quota = declared->tenants[i].quota_gbps;
+
+		if (quota >= 0 && ft_gbps(most.bytes) > quota)
+			rows[count++] = quota_row(summary, declared, i, &most);
+	}
+	return count;
+}
+
 /* Severity, then rule, then subject; the id decides between subjects that read the same. */
 static int by_weight(const void *left, const void *right)
 {
@@ -177,7 +212,9 @@ void ft_summary_fill_findings(struct ft_summary *summary, struct ft_account *acc
 						  (int64_t)totals->last_ts_ns, shared, COTENANCIES);
 	if (shared_count > COTENANCIES)
 		shared_count = COTENANCIES;
-	rows = ft_summary_take(summary, findings->count + shared_count + 1, sizeof *rows);
+	rows = ft_summary_take(summary, findings->count + shared_count + declared->tenant_count + 1,
+			       sizeof *rows);
+	count = fill_quotas(summary, account, rows);
 	if (declared->verdict == FT_MAP_FAIL_OPEN)
 		rows[count++] = fail_open_row(summary, declared);
 	for (size_t i = 0; i < shared_count; i++)

@@ -36,7 +36,7 @@ void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account
 			.class = class_name(declared->tenants[i].class),
 			.endpoints_seen = totals->seen_by_tenant[i],
 			.quota_gbps = declared->tenants[i].quota_gbps,
-			.peak_gbps = ft_peaks_gbps(&account->peaks, (uint32_t)i),
+			.peak_gbps = ft_gbps(ft_peaks_most(&account->peaks, (uint32_t)i).bytes),
 			.congestion = { .cnps_caused = account->congestion.caused[i],
 					.pause_ns = FT_UNKNOWN },
 		};

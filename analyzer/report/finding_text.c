@@ -44,7 +44,7 @@ static void ends_cells(struct ft_table *table, const struct ft_report_finding *f
 		end_cell(table, &finding->dst);
 	} else if (finding->tenant_a != NULL) {
 		ft_table_name(table, finding->tenant_a);
-		ft_table_name(table, finding->tenant_b);
+		ft_table_name(table, finding->tenant_b != NULL ? finding->tenant_b : "-");
 	} else {
 		ft_table_name(table, "-");
 		ft_table_name(table, "-");

@@ -179,9 +179,11 @@ static void finding_object(struct ft_document *json, const char *name,
 	ft_member_text(json, "meaning", ft_rule_meaning(finding->rule));
 	if (finding->tenant_a != NULL) {
 		texts(json, "tenants",
-		      (const char *const[]){ finding->tenant_a, finding->tenant_b }, 2);
-		ft_member_text(json, "leaf", finding->leaf);
+		      (const char *const[]){ finding->tenant_a, finding->tenant_b },
+		      finding->tenant_b == NULL ? 1 : 2);
 	}
+	if (finding->leaf != NULL)
+		ft_member_text(json, "leaf", finding->leaf);
 	ft_member_end(json, '}');
 }
 

@@ -123,11 +123,12 @@ struct ft_report_finding {
 	size_t dest_qp_count;
 	uint64_t frames[FT_FINDING_FRAMES]; /* capture-wide frame numbers */
 	size_t frame_count;
-	const char *tenant_a, *tenant_b, *leaf; /* tenant.cotenancy; else NULL */
-	const char *map_file;                   /* NULL: no single line of the map */
-	uint32_t map_line;                      /* 0: unknown */
-	const char *map_path;                   /* JSON pointer or NULL */
-	const char *const *evidence;            /* sentences */
+	const char *tenant_a, *tenant_b,
+		*leaf;               /* tenant.cotenancy; tenant.quota: only tenant_a; else NULL */
+	const char *map_file;        /* NULL: no single line of the map */
+	uint32_t map_line;           /* 0: unknown */
+	const char *map_path;        /* JSON pointer or NULL */
+	const char *const *evidence; /* sentences */
 	size_t evidence_count;
 };
 
