@@ -1,0 +1,208 @@
+"""Frames are taken out of captures as a mirror would lose them; the report must tell how many.
+
+usage: loss_drill.py PROGRAM [--rounds N] [--seed S] [--shared FOLDER] [CAPTURE ...]
+
+Of the block `coverage`: the estimate is right within what sampling allows, `low`..`high` hold the truth in 99 of 100
+drills and are narrow, a complete capture shows no loss, `compliant` needs what was seen, and loss makes no finding.
+"""
+
+import argparse
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import streams
+
+PROJECT = Path(__file__).resolve().parents[2]
+TENANTS = PROJECT / "tests" / "data" / "tenants"
+SHARES = (0.001, 0.01, 0.1, 0.3)
+BURSTS = (1, 10)  # frames lost in a row, on average
+MIN_COVERAGE = 0.99
+REAL = {  # of the reference captures, those with 10 000 frames and more, or several joined
+    "nccl-emul-long": ["nccl-emul-long-snap160.pcap"],
+    "ring4": ["nccl/ring4-2.27.7.pcap"],
+    "joined": ["perftest-rc-v4.pcap", "gloo-ibverbs-3rank.pcap", "openmpi-ucx-allreduce-4rank.pcap",
+               "nccl-emul-3rank-checkpoint.pcap", "nccl-emul-2rank.pcap", "nccl-emul-4rank-ar-oldfifo.pcap"],
+}
+EVERYONE = {
+    "schema": "tapmap/1", "map_id": "everyone", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "drill",
+    "fabric": {"kind": "roce"}, "nodes": [], "exceptions": [], "tenants": [{"name": "all", "class": "customer"}],
+    "segments": [{"name": "all", "tenant": "all", "intervals": [
+        {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": "0.0.0.0/0"}, {"subnet": "::/0"}]}]}],
+}
+
+
+def audit(program, arguments, capture):
+    done = subprocess.run([program, "audit", *arguments, "--json", str(capture)], capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=300, check=False)
+    if done.returncode not in (0, 1, 3) and not done.stdout:  # a damaged capture still has its report
+        sys.exit("%s: status %d: %s" % (capture, done.returncode, done.stderr.decode()))
+    return json.loads(done.stdout)
+
+
+def lose(rng, frames, share, burst):
+    """(kept, lost): runs of lost frames, geometric with the mean given, so many that `share` is lost."""
+    kept, lost, losing = [], [], rng.random() < share
+    for frame in frames:
+        if burst == 1:
+            losing = rng.random() < share
+        elif losing:
+            losing = rng.random() >= 1 / burst
+        else:
+            losing = rng.random() < share / (burst * (1 - share))
+        (lost if losing else kept).append(frame)
+    return kept, lost
+
+
+class Stream:
+    def __init__(self, name, frames):
+        self.name, self.frames = name, frames
+        rdma = [frame for frame in frames if frame.opcode is not None]
+        self.rdma = len(rdma)
+        self.silent = sum(not frame.in_sequence() for frame in rdma) / len(rdma)
+
+    def deviation(self, lost, share, burst):
+        """What sampling allows, of the estimate: silent frames among the lost ones are known by lot only."""
+        return math.sqrt(lost * self.silent / (1 - self.silent) / (1 - share) * burst) + 1
+
+
+class Drills:
+    """What the drills of one stream and one kind of loss came to."""
+
+    def __init__(self):
+        self.rounds, self.missed, self.errors, self.widths = 0, 0, [], []
+
+    def add(self, truth, lost, share_of):
+        self.rounds += 1
+        self.missed += not lost["low"] <= truth <= lost["high"]
+        self.errors.append((lost["estimate"] - truth) / share_of)
+        self.widths.append((lost["high"] - lost["low"]) / share_of)
+
+
+class Judge:
+    def __init__(self, program, folder):
+        self.program, self.folder, self.wrong, self.declared_runs = program, folder, [], 0
+        self.map = folder / "everyone.json"
+        self.map.write_text(json.dumps(EVERYONE))
+
+    def complain(self, *words):
+        self.wrong.append(" ".join(str(word) for word in words))
+
+    def report(self, frames):
+        path = self.folder / "drill.pcap"
+        streams.write(path, frames)
+        return audit(self.program, ("-m", str(self.map)), path)
+
+    def complete(self, stream):
+        document = self.report(stream.frames)
+        coverage = document["coverage"]
+        if coverage["frames_lost"]["estimate"] != 0 or coverage["frames_lost"]["low"] != 0 or coverage["lost_by"]:
+            self.complain(stream.name, "complete, but", coverage["frames_lost"], coverage["lost_by"])
+        if coverage["share_seen"] != 1 or document["verdict"] != "compliant":
+            self.complain(stream.name, "complete, but", coverage["share_seen"], document["verdict"], document["because"])
+        return {finding["id"] for finding in document["findings"]}
+
+    def one(self, rng, stream, share, burst, known, drills):
+        kept, gone = lose(rng, stream.frames, share, burst)
+        truth = sum(frame.opcode is not None for frame in gone)
+        document = self.report(kept)
+        coverage = document["coverage"]
+        label = "%s, %g lost in bursts of %d:" % (stream.name, share, burst)
+        invented = [finding["rule"] for finding in document["findings"] if finding["id"] not in known]
+        if invented:
+            self.complain(label, "findings that the complete capture does not have:", sorted(set(invented)))
+        if document["verdict"] == "compliant" and (coverage["share_seen"] or 0) < MIN_COVERAGE:
+            self.complain(label, "compliant with", coverage["share_seen"])
+        if stream.rdma - truth != coverage["judged"] + coverage["undecided"]:
+            self.complain(label, stream.rdma - truth, "RDMA frames left,", coverage["judged"], "judged")
+        error = abs(coverage["frames_lost"]["estimate"] - truth)
+        if burst == 1 and error > max(0.01 * truth, 5 * stream.deviation(truth, share, 1)):
+            self.complain(label, "estimate", coverage["frames_lost"]["estimate"], "of", truth)
+        drills.add(truth, coverage["frames_lost"], max(truth, 1))
+
+    def declared(self, rng, truth, rounds):
+        """A capture with the map it is judged by: loss takes findings away, and confidence."""
+        folder, declared = truth.parent, json.loads(truth.read_text())
+        if declared.get("schema") != "tenants-truth/1" or "capture" not in declared:
+            return
+        arguments = [str(folder / word) if (folder / word).exists() else word for word in declared["audit_args"]]
+        source, path = folder / declared["capture"], self.folder / "declared.pcap"
+        frames, link = streams.read(source), streams.link_type(source)
+        known = {finding["id"] for finding in audit(self.program, arguments, source)["findings"]}
+        for share in rounds * (0.05, 0.3, 0.6):
+            kept, _ = lose(rng, frames, share, rng.choice(BURSTS))
+            streams.write(path, kept, link)
+            document = audit(self.program, arguments, path)
+            coverage = document["coverage"]
+            label = "%s, %g lost:" % (truth.stem, share)
+            for finding in document["findings"]:
+                if finding["id"] not in known:
+                    self.complain(label, "invented:", finding["rule"], finding["summary"])
+            if document["verdict"] == "compliant" and (coverage["share_seen"] or 1) < MIN_COVERAGE:
+                self.complain(label, "compliant with", coverage["share_seen"])
+            self.declared_runs += 1
+
+    def sum_up(self, stream, share, burst, drills):
+        expected = share * stream.rdma
+        error = sum(drills.errors) / drills.rounds
+        width = sum(drills.widths) / drills.rounds
+        allowed = 0.01 + 4 * stream.deviation(expected, share, 2 * burst) / expected / math.sqrt(drills.rounds)
+        narrow = (2 * 5.2 * stream.deviation(expected, share, 4 * burst) + 6 * burst) / expected
+        print("%-15s %5.1f %% in bursts of %2d: error %+6.1f %% (of %.1f %%), bounds %6.1f %% apart, missed %d of %d"
+              % (stream.name, 100 * share, burst, 100 * error, 100 * allowed, 100 * width, drills.missed, drills.rounds))
+        if abs(error) > allowed:
+            self.complain(stream.name, share, burst, "is off by %.3f on average, more than %.3f" % (error, allowed))
+        if width > narrow:
+            self.complain(stream.name, share, burst, "has bounds %.3f apart, more than %.3f" % (width, narrow))
+
+
+def choose(arguments, rng):
+    if arguments.captures:
+        return [Stream(path.name, streams.read(path)) for path in arguments.captures]
+    chosen = [Stream("many-short", streams.made_up(rng, 12000, 60, 4)),
+              Stream("few-long", streams.made_up(rng, 12000, 6, 40))]
+    folder = Path(arguments.shared or os.environ.get("FT_SHARED", PROJECT.parent / "shared")) / "captures"
+    if not folder.is_dir():
+        print("SKIPPED: %s is not there; FT_SHARED names the folder of the reference captures" % folder)
+        return chosen
+    return chosen + [Stream(name, streams.joined([folder / path for path in paths])) for name, paths in REAL.items()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
+    parser.add_argument("captures", nargs="*", type=Path, help="instead of the usual ones")
+    parser.add_argument("--rounds", type=int, default=10, help="of each kind of loss on each capture")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shared", help="folder of the reference captures")
+    arguments = parser.parse_args()
+    rng = random.Random(arguments.seed)
+    rounds = missed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        judge = Judge(arguments.program, Path(scratch))
+        for stream in choose(arguments, rng):
+            known = judge.complete(stream)
+            for share in SHARES:
+                for burst in BURSTS:
+                    drills = Drills()
+                    for _ in range(arguments.rounds):
+                        judge.one(rng, stream, share, burst, known, drills)
+                    judge.sum_up(stream, share, burst, drills)
+                    rounds, missed = rounds + drills.rounds, missed + drills.missed
+        if not arguments.captures:
+            for truth in sorted(TENANTS.glob("*.json")):
+                judge.declared(rng, truth, arguments.rounds // 5 + 1)
+    print("%d drills, %d missed; %d with a map" % (rounds, missed, judge.declared_runs))
+    if missed > 0.01 * rounds + 3 * math.sqrt(0.01 * rounds):
+        judge.complain("the bounds missed the truth in", missed, "of", rounds, "drills")
+    print("\n".join(judge.wrong[:50]))
+    sys.exit(1 if judge.wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
