@@ -96,7 +96,8 @@ static void offer(struct ft_pairs *pairs, struct ft_flow *flow)
 {
 	struct ft_member *member = ft_groups_member(pairs->groups, flow);
 
-	if (member->place != FT_PLACE_ASIDE || flow->half.service == FT_UD)
+	if ((member->place != FT_PLACE_ASIDE && member->place != FT_PLACE_DORMANT) ||
+	    flow->half.service == FT_UD)
 		return;
 	ft_groups_join(pairs->groups, flow, member->port != 0 ? FT_PLACE_PORT : FT_PLACE_WAY);
 }
@@ -145,8 +146,8 @@ static void pair(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flow *ot
 	set_bits(one, other, by, bits);
 	if (by == FT_PAIRED_SOURCE_PORT) /* may turn out to belong to a third */
 		return;
-	ft_groups_part(pairs->groups, one);
-	ft_groups_part(pairs->groups, other);
+	ft_groups_part(pairs->groups, other, FT_PLACE_ASIDE);
+	ft_groups_part(pairs->groups, one, FT_PLACE_ASIDE);
 }
 
 /* --- named by somebody --- */
@@ -222,15 +223,19 @@ void ft_pairs_enter(struct ft_pairs *pairs, struct ft_flow *flow,
 void ft_pairs_leave(struct ft_pairs *pairs, struct ft_flow *flow)
 {
 	unpair(pairs, flow);
-	ft_groups_part(pairs->groups, flow);
+	ft_groups_part(pairs->groups, flow, FT_PLACE_NONE);
 	*ft_groups_member(pairs->groups, flow) = (struct ft_member){ .place = FT_PLACE_NONE };
 }
 
 /* --- found by evidence --- */
 
-/* Whether it is time to look; the waits double. */
-static bool is_due(struct ft_member *member)
+/* Whether this half looks for its other one, and it is time to; the waits double. */
+static bool is_due(struct ft_pairs *pairs, struct ft_flow *flow, struct ft_member *member)
 {
+	if (member->place == FT_PLACE_DORMANT)
+		offer(pairs, flow);
+	if (!ft_member_looks(member))
+		return false;
 	if (member->wait != 0) {
 		member->wait--;
 		return false;
@@ -247,7 +252,7 @@ static void widen(struct ft_pairs *pairs, struct ft_flow *flow, const struct ft_
 	if (member->place != FT_PLACE_PORT || member->level < LEVEL_ANY_PORT ||
 	    flow->half.service == FT_UC)
 		return;
-	ft_groups_part(pairs->groups, flow);
+	ft_groups_part(pairs->groups, flow, FT_PLACE_ASIDE);
 	ft_groups_join(pairs->groups, flow, FT_PLACE_WAY);
 }
 
@@ -268,9 +273,10 @@ static void count_lead(struct ft_half *half, const struct ft_find *find)
 
 __attribute__((noinline)) static struct ft_flow *find_asker(struct ft_pairs *pairs,
 							    struct ft_flow *flow,
-							    struct ft_member *member, uint32_t psn)
+							    struct ft_member *member,
+							    const struct ft_observed *observed)
 {
-	struct ft_find find = ft_find_asker(pairs->groups, pairs->table, flow, psn);
+	struct ft_find find = ft_find_asker(pairs->groups, pairs->table, flow, observed);
 	struct ft_flow *asker;
 
 	widen(pairs, flow, member);
@@ -342,9 +348,9 @@ struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 		return ft_pairs_unsure(flow) ? weigh_again(pairs, flow, observed->psn)
 					     : ft_flow_at(pairs->table, flow->peer);
 	member = ft_groups_member(pairs->groups, flow);
-	if ((member->place != FT_PLACE_PORT && member->place != FT_PLACE_WAY) || !is_due(member))
+	if (!is_due(pairs, flow, member))
 		return NULL;
-	return find_asker(pairs, flow, member, observed->psn);
+	return find_asker(pairs, flow, member, observed);
 }
 
 /* Two halves that nobody answers, alone with a source port: UC, or a capture without the answers. */
@@ -362,8 +368,14 @@ void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow)
 {
 	struct ft_member *member = ft_groups_member(pairs->groups, flow);
 
-	if ((member->place != FT_PLACE_PORT && member->place != FT_PLACE_WAY) ||
-	    flow->half.answered != FT_PSN_NONE || flow->peer != 0 || !is_due(member))
+	if (flow->peer != 0)
+		return;
+	if (flow->half.answered != FT_PSN_NONE) { /* its answers say more */
+		if (member->place == FT_PLACE_DORMANT)
+			offer(pairs, flow);
+		return;
+	}
+	if (!is_due(pairs, flow, member))
 		return;
 	if (member->place == FT_PLACE_PORT && member->level >= LEVEL_PORT_ALONE)
 		pair_by_port(pairs, flow);

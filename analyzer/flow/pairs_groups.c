@@ -197,7 +197,7 @@ void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_plac
 	struct slot *slot;
 	uint32_t tag;
 
-	assert(member->place != FT_PLACE_PORT && member->place != FT_PLACE_WAY);
+	assert(!ft_member_looks(member));
 	member->place = place & 15;
 	tag = tag_of_member(groups, flow, member);
 	slot = &groups->slots[find_slot(groups, tag)];
@@ -208,12 +208,12 @@ void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_plac
 	*slot = (struct slot){ .tag = tag, .head = number };
 }
 
-void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow)
+void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place)
 {
 	struct ft_member *member = ft_groups_member(groups, flow);
 	uint32_t at;
 
-	if (member->place != FT_PLACE_PORT && member->place != FT_PLACE_WAY)
+	if (!ft_member_looks(member))
 		return;
 	if (member->next != 0)
 		numbered(groups, member->next)->prev = member->prev;
@@ -226,7 +226,7 @@ void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow)
 			remove_slot(groups, at);
 	}
 	member->next = member->prev = 0;
-	member->place = FT_PLACE_ASIDE;
+	member->place = place & 15;
 }
 
 uint32_t ft_groups_of_port(const struct ft_groups *groups, const struct ft_flow_key *key,

@@ -16,7 +16,8 @@ enum ft_place {
 	FT_PLACE_PORT, /* in the group of its source port */
 	FT_PLACE_WAY,  /* in the group of its source and destination */
 	FT_PLACE_DATAGRAM,
-	FT_PLACE_ASIDE, /* looks for nothing: paired, or of a kind that has no other half */
+	FT_PLACE_DORMANT, /* silent for long: in no group until it sends again */
+	FT_PLACE_ASIDE,   /* looks for nothing: paired, or of a kind that has no other half */
 };
 
 struct ft_member {
@@ -33,13 +34,19 @@ static_assert(sizeof(struct ft_member) == 12, "one for every record");
 int ft_groups_create(struct ft_groups **groups, struct ft_flow_table *table, uint64_t seed);
 void ft_groups_destroy(struct ft_groups *groups); /* NULL is fine */
 
+/* Whether it is in a group: looks for its other half, and can be found. */
+static inline bool ft_member_looks(const struct ft_member *member)
+{
+	return member->place == FT_PLACE_PORT || member->place == FT_PLACE_WAY;
+}
+
 struct ft_member *ft_groups_member(const struct ft_groups *groups, const struct ft_flow *flow);
 
 /* Put the half into the group of its port or way; it must be in none. member->port must be set. */
 void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place);
 
-/* Take it out, if it is in one. Its place is ASIDE then. */
-void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow);
+/* Take it out, if it is in one; then its place is `place`. */
+void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place);
 
 /* First of the halves with this port in either direction, or of those that go the opposite way; 0: none. */
 uint32_t ft_groups_of_port(const struct ft_groups *groups, const struct ft_flow_key *key,

@@ -9,7 +9,12 @@
 /* Where drivers put the source ports they derive from both queue pairs, the same in both directions. */
 #define PORT_RULE 0xc000
 
-enum { WALK_FIRST = 8 };
+#define SILENT_NS UINT64_C(2000000000)
+
+enum {
+	WALK_FIRST = 16,
+	SWEEP = 1024, /* silent ones taken out on one walk; each was put in by a packet of its own */
+};
 
 struct contender {
 	uint32_t number;
@@ -17,9 +22,10 @@ struct contender {
 };
 
 struct search {
-	const struct ft_groups *groups;
+	struct ft_groups *groups;
 	const struct ft_flow_table *table;
 	const struct ft_flow *flow;
+	uint64_t now_ns; /* UINT64_MAX: not known */
 	uint32_t psn;
 	uint16_t port;                 /* of `flow`, if derived by the rule; else 0 */
 	unsigned left;                 /* halves that may yet be looked at */
@@ -29,7 +35,7 @@ struct search {
 	struct contender same, unlike; /* with its port, and with another or none */
 };
 
-static struct search search_for(const struct ft_groups *groups, const struct ft_flow_table *table,
+static struct search search_for(struct ft_groups *groups, const struct ft_flow_table *table,
 				const struct ft_flow *flow)
 {
 	const struct ft_member *member = ft_groups_member(groups, flow);
@@ -39,6 +45,7 @@ static struct search search_for(const struct ft_groups *groups, const struct ft_
 		.groups = groups,
 		.table = table,
 		.flow = flow,
+		.now_ns = UINT64_MAX,
 		.port = member->port >= PORT_RULE ? member->port : 0,
 		.left = walk < FT_PAIRS_WALK ? walk : FT_PAIRS_WALK,
 		.complete = true,
@@ -117,16 +124,32 @@ static void consider(struct search *search, uint32_t number)
 	}
 }
 
+static bool is_silent(const struct search *search, const struct ft_flow *candidate)
+{
+	return search->now_ns != UINT64_MAX && search->now_ns > candidate->last_ns &&
+	       search->now_ns - candidate->last_ns > SILENT_NS && candidate != search->flow;
+}
+
 static void walk(struct search *search, uint32_t head)
 {
-	for (uint32_t number = head; number != 0;
-	     number = ft_groups_member(search->groups, ft_flow_at(search->table, number))->next) {
-		if (search->left == 0) {
+	unsigned sweep = SWEEP;
+	uint32_t next;
+
+	for (uint32_t number = head; number != 0; number = next) {
+		struct ft_flow *candidate = ft_flow_at(search->table, number);
+		bool silent = is_silent(search, candidate);
+		unsigned *left = silent ? &sweep : &search->left;
+
+		next = ft_groups_member(search->groups, candidate)->next;
+		if (*left == 0) {
 			search->complete = false;
 			return;
 		}
-		search->left--;
-		consider(search, number);
+		--*left;
+		if (silent)
+			ft_groups_part(search->groups, candidate, FT_PLACE_DORMANT);
+		else
+			consider(search, number);
 	}
 }
 
@@ -135,15 +158,16 @@ static int larger(int a, int b)
 	return a > b ? a : b;
 }
 
-struct ft_find ft_find_asker(const struct ft_groups *groups, const struct ft_flow_table *table,
-			     const struct ft_flow *flow, uint32_t psn)
+struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow_table *table,
+			     const struct ft_flow *flow, const struct ft_observed *answer)
 {
 	struct search search = search_for(groups, table, flow);
 	uint16_t port = ft_groups_member(groups, flow)->port;
 	struct ft_find find = { .needed = FT_PAIR_LEAD };
 	bool alone;
 
-	search.psn = psn;
+	search.psn = answer->psn;
+	search.now_ns = answer->ts_ns;
 	if (port != 0)
 		walk(&search, ft_groups_of_port(groups, &flow->key, port));
 	walk(&search, ft_groups_facing(groups, &flow->key));
@@ -166,8 +190,7 @@ struct ft_find ft_find_asker(const struct ft_groups *groups, const struct ft_flo
 	return find;
 }
 
-struct ft_flow *ft_find_alone_with_port(const struct ft_groups *groups,
-					const struct ft_flow_table *table,
+struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow_table *table,
 					const struct ft_flow *flow)
 {
 	struct search search = search_for(groups, table, flow);

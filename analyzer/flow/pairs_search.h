@@ -1,5 +1,7 @@
 #pragma once
 
+#include <flow/observed.h>
+
 #include "pairs_groups.h"
 
 /* What a search for the other half of a half-connection came to. */
@@ -10,11 +12,13 @@ struct ft_find {
 	int needed;     /* bits that suffice for this one */
 };
 
-/* Who asked for the PSN that this half answers for? */
-struct ft_find ft_find_asker(const struct ft_groups *groups, const struct ft_flow_table *table,
-			     const struct ft_flow *flow, uint32_t psn);
+/*
+ * Who asked for what this half answers? Halves met on the way that were silent for two seconds are
+ * left out and made dormant: what nobody answers any more must not hide the others.
+ */
+struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow_table *table,
+			     const struct ft_flow *flow, const struct ft_observed *answer);
 
 /* The only half that shares the source port in the opposite direction, if there is no third; or NULL. */
-struct ft_flow *ft_find_alone_with_port(const struct ft_groups *groups,
-					const struct ft_flow_table *table,
+struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow_table *table,
 					const struct ft_flow *flow);

@@ -62,9 +62,9 @@ static struct ft_flow *half_of(const struct world *world, const uint8_t *event,
 	};
 	struct ft_flow_key key = key_of(event[0] & 1, event[1] & 15);
 	struct ft_flow *flow = ft_flow_find_or_create(
-		world->table, &key, ft_flow_hash(world->table, &key), observed->frame);
+		world->table, &key, ft_flow_hash(world->table, &key), observed->ts_ns);
 
-	flow->last_ns = observed->frame;
+	flow->last_ns = observed->ts_ns;
 	observed->dest_qp = key.dest_qp;
 	if (flow->half.service == UINT8_MAX) {
 		flow->half.service = services[event[2] >> 3 & 7];
@@ -101,6 +101,7 @@ static void happen(const struct world *world, const uint8_t *event, uint64_t fra
 	static const uint16_t ports[1 << 2] = { 0, 0xc000, 0xc001, 102 };
 	struct ft_observed observed = {
 		.frame = frame,
+		.ts_ns = frame * 300000000,
 		.psn = (uint32_t)event[3] << (event[4] & 15),
 		.sport = ports[event[2] & PORTS],
 		.has = FT_OBSERVED_BTH | ((event[2] & PORTS) != 0 ? FT_OBSERVED_UDP : 0) |

@@ -23,6 +23,7 @@ struct wire {
 	struct ft_flow_table *table;
 	struct ft_pairs *pairs;
 	uint64_t frames;
+	uint64_t now_ns;
 };
 
 static void evicted(void *context, struct ft_flow *flow)
@@ -78,8 +79,10 @@ static struct ft_flow *take_packet(struct wire *wire, const struct packet *packe
 
 	wire->frames++;
 	flow = ft_flow_find_or_create(wire->table, &key, ft_flow_hash(wire->table, &key),
-				      wire->frames);
+				      wire->now_ns);
+	flow->last_ns = wire->now_ns;
 	*observed = (struct ft_observed){
+		.ts_ns = wire->now_ns,
 		.has = FT_OBSERVED_BTH | (packet->sport != 0 ? FT_OBSERVED_UDP : 0) |
 		       (packet->service == FT_UD ? FT_OBSERVED_DETH : 0),
 		.frame = wire->frames,
@@ -523,6 +526,28 @@ static void a_crowd_costs_no_more_than_the_walk(void **state)
 	cut(&wire);
 }
 
+/* A thousand halves that nobody ever answered do not hide two that talk, and talk again themselves. */
+static void halves_long_silent_are_left_out(void **state)
+{
+	enum { CROWD = 1000, SECOND = 1000000000 };
+	struct wire wire = wire_of(2048, SEED);
+	struct ft_flow *one = NULL, *other = NULL, *silent;
+
+	(void)state;
+	for (uint32_t i = 0; i < CROWD; i++)
+		ask(&wire, (struct packet){ THERE, 100 + i, 0, .psn = 0x700000 });
+	wire.now_ns = 10 * (uint64_t)SECOND;
+	for (uint32_t psn = 0x700000; psn < 0x700000 + 300; psn++) {
+		one = ask(&wire, (struct packet){ THERE, 20, 0, .psn = psn });
+		other = answer(&wire, (struct packet){ BACK, 10, 0, .psn = psn });
+	}
+	assert_paired(&wire, one, other, FT_PAIRED_TRANSPORT);
+	silent = ask(&wire, (struct packet){ THERE, 100, 0, .psn = 0x700001 });
+	other = answer(&wire, (struct packet){ BACK, 11, 0, .psn = 0x700001 });
+	assert_paired(&wire, silent, other, FT_PAIRED_TRANSPORT);
+	cut(&wire);
+}
+
 /* Random traffic of ten connections, some without ports, some in step: the same pairs whatever the seed. */
 static void the_seed_changes_no_pair(void **state)
 {
@@ -623,6 +648,7 @@ int main(void)
 		cmocka_unit_test(nothing_but_a_shared_port_makes_a_less_certain_pair),
 		cmocka_unit_test(a_port_that_three_halves_share_pairs_none),
 		cmocka_unit_test(a_crowd_costs_no_more_than_the_walk),
+		cmocka_unit_test(halves_long_silent_are_left_out),
 		cmocka_unit_test(the_seed_changes_no_pair),
 		cmocka_unit_test(evidence_falls_with_distance),
 	};
