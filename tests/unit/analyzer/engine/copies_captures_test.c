@@ -9,70 +9,9 @@
 
 #include <cmocka.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <capture/source.h>
-#include <decode/decode.h>
 #include <flow/copies.h>
 
-#include "observe.h"
-
-enum { BURST = 16 };
-
-/* Every frame of a capture in order. */
-struct frames {
-	struct ft_observed *at;
-	size_t count;
-};
-
-static void observe(struct frames *frames, const struct ft_frame *frame)
-{
-	const struct ft_decode_config config = FT_DECODE_DEFAULTS;
-	struct ft_decode_input input = { frame->bytes,     frame->captured,  frame->original,
-					 frame->link_type, frame->fcs_bytes, frame->ts_ns };
-	struct ft_decode_rest rest;
-	struct ft_packet packet;
-
-	frames->at = realloc(frames->at, (frames->count + 1) * sizeof *frames->at);
-	assert_non_null(frames->at);
-	ft_decode(&config, &input, &packet, &rest);
-	ft_observe(&packet, frame, &frames->at[frames->count++]);
-}
-
-static struct frames read_frames(const char *path)
-{
-	struct ft_source_complaint complaint;
-	struct frames frames = { NULL, 0 };
-	struct ft_frame burst[BURST];
-	struct ft_source *source;
-	int count;
-
-	assert_int_equal(ft_source_open_files(&source, &path, 1, &complaint), 0);
-	while ((count = ft_source_next(source, burst, BURST)) > 0)
-		for (int i = 0; i < count; i++)
-			observe(&frames, &burst[i]);
-	ft_source_close(source);
-	return frames;
-}
-
-/* In tests/data, or among the shared reference captures; false: not there. */
-static bool find(const char *name, char path[512])
-{
-	const char *shared = getenv("FT_SHARED");
-	const char *const folders[] = { FT_TEST_DATA "/captures", FT_TEST_DATA,
-					shared != NULL ? shared : FT_TEST_DATA "/../../../shared" };
-
-	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-		snprintf(path, 512, "%s/%s%s", folders[i], i == 2 ? "captures/" : "", name);
-		if (access(path, R_OK) == 0)
-			return true;
-	}
-	print_message("SKIPPED: no %s; FT_SHARED names the folder of the reference captures\n",
-		      path);
-	return false;
-}
+#include "captures.h"
 
 struct tally {
 	unsigned copies, repeated;
@@ -95,7 +34,7 @@ static struct ft_copies *copies_made(void)
 	return copies;
 }
 
-static struct tally once(const struct frames *frames)
+static struct tally once(const struct captured *frames)
 {
 	struct ft_copies *copies = copies_made();
 	struct tally tally = { 0, 0 };
@@ -107,7 +46,7 @@ static struct tally once(const struct frames *frames)
 }
 
 /* Every frame again, so much later. */
-static struct tally twice(const struct frames *frames, uint64_t delay_ns)
+static struct tally twice(const struct captured *frames, uint64_t delay_ns)
 {
 	struct ft_copies *copies = copies_made();
 	struct tally tally = { 0, 0 };
@@ -183,35 +122,32 @@ static const struct capture {
 };
 
 /* Calls `verify` with every capture that is there. */
-static void each(void (*verify)(const struct capture *capture, const struct frames *frames))
+static void each(void (*verify)(const struct capture *capture, const struct captured *frames))
 {
-	char path[512];
-
 	for (size_t i = 0; i < sizeof captures / sizeof *captures; i++) {
-		struct frames frames;
+		struct captured frames;
 
-		if (!find(captures[i].name, path))
+		if (!captures_read(captures[i].name, &frames))
 			continue;
 		print_message("%s\n", captures[i].name);
-		frames = read_frames(path);
 		assert_true(frames.count > 0);
 		verify(&captures[i], &frames);
-		free(frames.at);
+		captures_free(&frames);
 	}
 }
 
-static void verify_once(const struct capture *capture, const struct frames *frames)
+static void verify_once(const struct capture *capture, const struct captured *frames)
 {
 	assert_int_equal(once(frames).copies, capture->copies);
 	assert_int_equal(once(frames).repeated, 0);
 }
 
-static void verify_at_once(const struct capture *capture, const struct frames *frames)
+static void verify_at_once(const struct capture *capture, const struct captured *frames)
 {
 	assert_int_equal(twice(frames, 0).copies, frames->count + capture->copies);
 }
 
-static void verify_delayed(const struct capture *capture, const struct frames *frames)
+static void verify_delayed(const struct capture *capture, const struct captured *frames)
 {
 	if (capture->plain)
 		return;
