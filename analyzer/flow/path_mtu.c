@@ -52,10 +52,15 @@ uint32_t ft_psns_of(const struct ft_tracker *tracker, const struct ft_moment *mo
 	return mtu == 0 ? 0 : ft_packets_of(observed->length, mtu);
 }
 
+uint32_t ft_least_mtu(const struct ft_half *half)
+{
+	return half->mtu != 0 ? half->mtu : MTU_MIN;
+}
+
 /* Of a READ: the most PSNs up to `room` that some path MTU gives it, no smaller than the one guessed. */
 uint32_t ft_span_that_fits(struct ft_half *half, uint32_t room)
 {
-	uint32_t least = half->flags & FT_HALF_MTU_GUESSED ? half->mtu : MTU_MIN;
+	uint32_t least = ft_least_mtu(half);
 	uint32_t span = 1;
 
 	for (uint32_t mtu = MTU_MAX; mtu >= least; mtu /= 2) {

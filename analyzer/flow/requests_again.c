@@ -15,16 +15,16 @@ static bool is_sent_again(const struct ft_moment *moment)
 	const struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
 
+	if (ft_is_acked(half, psn))
+		return false; /* the answer was faster */
 	if (half->flags & FT_HALF_GOING_BACK)
 		return true;
-	if (ft_is_acked(half, psn))
-		return false;
 	if (half->flags & FT_HALF_NAKED && ft_psn_distance(psn, half->nak_psn) >= 0)
 		return true;
 	return ft_elapsed(moment->observed->ts_ns, moment->flow->last_ns) >= FT_SILENT_NS;
 }
 
-/* A late READ or ATOMIC: what it asks for is awaited from now on. */
+/* A late READ or ATOMIC: what it asks for is awaited from now on. Returns the most PSNs it may use. */
 static uint32_t ask_late(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
@@ -33,7 +33,7 @@ static uint32_t ask_late(struct ft_tracker *tracker, const struct ft_moment *mom
 	uint32_t end;
 
 	if (psns == 0)
-		return 1;
+		return ft_packets_of(moment->observed->length, ft_least_mtu(half));
 	end = ft_psn_add(psn, psns);
 	if (ft_psn_distance(end, half->next_psn) > 0) {
 		half->next_psn = end;
@@ -100,8 +100,7 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 		half->asked_psn = FT_PSN_NONE; /* which of the two is answered would not be known */
 	if (acked)
 		moment->step->what |= FT_STEP_BEHIND;
-	/* answered for and sent again all the same: the first of the two never passed here */
-	if (hole != 0 && !(acked && half->flags & FT_HALF_GOING_BACK)) {
+	if (hole != 0) {
 		fill(tracker, moment, hole);
 		return;
 	}

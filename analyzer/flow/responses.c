@@ -19,6 +19,8 @@ static void take_awaited(struct ft_tracker *tracker, const struct ft_moment *mom
 		moment->step->what |= FT_STEP_REORDERED;
 		tracker->totals.reordered++;
 	}
+	moment->flow->half.answer_first = span->begin;
+	moment->flow->half.flags |= FT_HALF_ANSWERING;
 	ft_loss_space(tracker->evidence, moment->observed->frame);
 	ft_settle_seen(tracker, requester, number, psn, 1, moment->step);
 }
@@ -136,8 +138,7 @@ static void match(struct ft_tracker *tracker, const struct ft_moment *moment,
 		half->mtu = moment->flow->half.mtu;
 		half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
 	}
-	if (half->next_psn != FT_PSN_NONE && psn == half->message_psn)
-		count_span(tracker, moment, requester);
+	count_span(tracker, moment, requester);
 	if (ft_psn_distance(psn, half->next_psn) >= 0) {
 		take_beyond(tracker, moment, requester);
 		return;

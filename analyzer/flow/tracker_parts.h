@@ -13,12 +13,12 @@
 /* What the files of the tracker share. */
 
 enum {
-	FT_SETTLE_PSNS = 64,    /* a hole is not decided before the sequence went this far on .. */
-	FT_SETTLE_NS = 1000000, /* .. and for this long: packets of two mirror ports may cross */
-	FT_SILENT_NS = 1000000, /* a requester that waited this long was waiting for an answer */
-	FT_OUTAGE_NS = 1000000, /* less does not hide as many requests as the window holds */
-	FT_UNMET_SPANS = 32,    /* READs remembered of a half whose peer is not known yet */
-	FT_WENT_ON_PSNS = 1024, /* one-sided: more than is on its way before a NAK comes back */
+	FT_SETTLE_PSNS = 64,     /* a hole is not decided before the sequence went this far on .. */
+	FT_SETTLE_NS = 1000000,  /* .. and for this long: packets of two mirror ports may cross */
+	FT_SILENT_NS = 10000000, /* a requester that waited this long was waiting for an answer */
+	FT_OUTAGE_NS = 1000000,  /* less does not hide as many requests as the window holds */
+	FT_UNMET_SPANS = 32,     /* READs remembered of a half whose peer is not known yet */
+	FT_WENT_ON_PSNS = 1024,  /* one-sided: more than is on its way before a NAK comes back */
 };
 
 struct ft_tracker {
@@ -61,6 +61,9 @@ void ft_learn_mtu(struct ft_half *half, const struct ft_moment *moment);
 
 /* path_mtu.c: packets that carry `length` bytes, at least one. */
 uint32_t ft_packets_of(uint32_t length, uint32_t mtu);
+
+/* path_mtu.c: the path MTU is not smaller. */
+uint32_t ft_least_mtu(const struct ft_half *half);
 
 /* path_mtu.c: PSNs that a request uses; 0: a READ whose responses cannot be counted yet. */
 uint32_t ft_psns_of(const struct ft_tracker *tracker, const struct ft_moment *moment);
