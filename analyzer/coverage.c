@@ -55,7 +55,7 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 	return false;
 }
 
-/* Undecided frames of which not even the pair could be read: they may be of any. */
+/* Undecided frames of which not even the pair could be read, as a wrong ICRC leaves them. */
 static uint64_t unplaced(const struct ft_covered *covered)
 {
 	uint64_t placed = 0;
@@ -65,19 +65,27 @@ static uint64_t unplaced(const struct ft_covered *covered)
 	return covered->undecided > placed ? covered->undecided - placed : 0;
 }
 
-/*
- * Frames are lost whatever they carry: of a violation by 3 frames in n, not one is among n frames with
- * 5 % only, since (1 - 3/n)^n = 5 %; and no more can hide than was lost. Frames are undecided for
- * what they carry: all that are may be the violation.
- */
-static double hidden(const struct ft_covered *covered, const struct ft_covered_pair *pair,
-		     uint64_t any)
+/* Share of all frames that chance took, whatever they carry: lost, or damaged beyond reading. */
+static double taken_by_chance(const struct ft_covered *covered)
 {
-	double undecided = (double)(pair->undecided + any);
-	double chance = pair->judged > 3 ? 3 / (double)pair->judged : 1;
+	double here = (double)(covered->judged + covered->undecided);
 	double lost = covered->share_seen < 0 ? 1 : 1 - covered->share_seen;
+	double damaged = here > 0 ? (double)unplaced(covered) / here : 0;
+
+	return lost + damaged - lost * damaged;
+}
+
+/*
+ * What chance took hides a violation by chance: of one by 3 frames in n, not one is among n frames
+ * with 5 % only, since (1 - 3/n)^n = 5 %; and no more can hide than was taken. Other undecided
+ * frames are so for what they are, cut or broken: all of them may be the violation.
+ */
+static double hidden(const struct ft_covered_pair *pair, double taken)
+{
+	double undecided = (double)pair->undecided;
+	double chance = pair->judged > 3 ? 3 / (double)pair->judged : 1;
 	double share =
-		undecided / ((double)pair->judged + undecided) + (lost < chance ? lost : chance);
+		undecided / ((double)pair->judged + undecided) + (taken < chance ? taken : chance);
 
 	return share < 1 ? share : 1;
 }
@@ -85,15 +93,13 @@ static double hidden(const struct ft_covered *covered, const struct ft_covered_p
 static const struct ft_covered_pair *darkest(const struct ft_covered *covered, double *share)
 {
 	const struct ft_covered_pair *found = NULL;
-	uint64_t any = unplaced(covered);
+	double taken = taken_by_chance(covered);
 
 	*share = 0;
 	for (size_t i = 0; i < covered->pair_count; i++) {
 		const struct ft_covered_pair *pair = &covered->pairs[i];
-		double here = 0;
+		double here = pair->judged + pair->undecided > 0 ? hidden(pair, taken) : 0;
 
-		if (pair->judged + pair->undecided > 0)
-			here = hidden(covered, pair, any);
 		if (here > *share) {
 			*share = here;
 			found = pair;
@@ -102,22 +108,28 @@ static const struct ft_covered_pair *darkest(const struct ft_covered *covered, d
 	return found;
 }
 
+/* ", 2 undecided" where there are any. */
+static void say_count(char text[64], uint64_t count, const char *what)
+{
+	text[0] = '\0';
+	if (count > 0)
+		snprintf(text, 64, ", %" PRIu64 " %s", count, what);
+}
+
 static void say_why(const struct ft_covered *covered, const struct ft_covered_pair *pair,
 		    char because[FT_COVERAGE_TEXT])
 {
-	uint64_t any = unplaced(covered);
-	char undecided[64] = "", lost[64] = "";
+	char undecided[64], damaged[64], lost[64] = "";
 
-	if (pair->undecided + any > 0)
-		snprintf(undecided, sizeof undecided, ", %s%" PRIu64 " undecided",
-			 any > 0 ? "up to " : "", pair->undecided + any);
+	say_count(undecided, pair->undecided, "undecided");
+	say_count(damaged, unplaced(covered), "of no known pair undecided");
 	if (covered->share_seen < 0)
 		snprintf(lost, sizeof lost, ", nothing tells how many were lost");
 	else if (covered->share_seen < 1)
 		snprintf(lost, sizeof lost, ", about %.2g %% of all frames lost",
 			 100 * (1 - covered->share_seen));
-	snprintf(because, FT_COVERAGE_TEXT, "from %.40s to %.40s %" PRIu64 " frames judged%s%s",
-		 pair->from, pair->to, pair->judged, undecided, lost);
+	snprintf(because, FT_COVERAGE_TEXT, "from %.24s to %.24s %" PRIu64 " judged%s%s%s",
+		 pair->from, pair->to, pair->judged, undecided, damaged, lost);
 }
 
 double ft_coverage_could_hide(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])

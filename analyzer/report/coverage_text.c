@@ -23,8 +23,8 @@ static void say_estimate(struct ft_page *page, const struct ft_report_coverage *
 	else
 		snprintf(bounds, sizeof(bounds), "%" PRIu64 " to %" PRIu64, seen->lost_low,
 			 seen->lost_high);
-	if (seen->lost_estimate == 0 && seen->lost_high == 0)
-		ft_page_row(page, "", "no frame lost on the way here");
+	if (seen->lost_estimate == 0)
+		ft_page_row(page, "", "nothing shows a loss on the way here (%s frames)", bounds);
 	else if (seen->share_seen >= 0)
 		ft_page_row(page, "",
 			    "about %" PRIu64 " frames lost on the way here (%s), %.2g %% of RDMA",
