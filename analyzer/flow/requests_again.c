@@ -24,22 +24,26 @@ static bool is_sent_again(const struct ft_moment *moment)
 	return ft_elapsed(moment->observed->ts_ns, moment->flow->last_ns) >= FT_SILENT_NS;
 }
 
-/* A late READ or ATOMIC: what it asks for is awaited from now on. Returns the most PSNs it may use. */
-static uint32_t ask_late(struct ft_tracker *tracker, const struct ft_moment *moment)
+/*
+ * A late READ or ATOMIC: what it asks for is awaited from now on, as far as no other packet has shown
+ * it; `room`: PSNs from its own to the end of the hole. Returns the most PSNs it may use.
+ */
+static uint32_t ask_late(struct ft_tracker *tracker, const struct ft_moment *moment, uint32_t room)
 {
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
 	uint32_t psns = ft_psns_of(tracker, moment);
-	uint32_t end;
+	int32_t more;
 
 	if (psns == 0)
 		return ft_packets_of(moment->observed->length, ft_least_mtu(half));
-	end = ft_psn_add(psn, psns);
-	if (ft_psn_distance(end, half->next_psn) > 0) {
-		half->next_psn = end;
-		half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
-	}
-	ft_await(tracker, moment, moment->flow, psn, psns, psn);
+	ft_await(tracker, moment, moment->flow, psn, psns < room ? psns : room, psn);
+	more = ft_psn_distance(ft_psn_add(psn, psns), half->next_psn);
+	if (more <= 0)
+		return psns;
+	ft_await(tracker, moment, moment->flow, half->next_psn, (uint32_t)more, psn);
+	half->next_psn = ft_psn_add(psn, psns);
+	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
 	return psns;
 }
 
@@ -62,7 +66,8 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 	if (!moment->operation->answered)
 		hole->begin = ft_follow_late(tracker, moment, hole->begin);
 	else
-		psns = ask_late(tracker, moment);
+		psns = ask_late(tracker, moment,
+				ft_psn_add(hole->from + hole->count, 0x1000000 - psn));
 	number = find_hole(tracker, &flow->half, psn); /* awaiting may have settled it */
 	if (number != 0)
 		ft_settle_seen(tracker, flow, number, psn, psns, moment->step);
