@@ -79,8 +79,9 @@ static uint32_t find_mac(const struct ft_map *map, uint32_t by_address, const ui
 	return ft_map_find_mac(map, mac);
 }
 
+/* The MAC is looked up if nobody declares the address, or if it is wanted besides. */
 static uint32_t roce_end(const struct ft_case *frame, const uint8_t ip[16], const uint8_t mac[6],
-			 struct ft_place *place)
+			 bool wants_mac, struct ft_place *place)
 {
 	const struct ft_map *map = frame->map;
 	uint32_t found = FT_NONE;
@@ -89,7 +90,7 @@ static uint32_t roce_end(const struct ft_case *frame, const uint8_t ip[16], cons
 		place->ip_at = ft_nets_match_address(&map->addresses, ip);
 	if (place->ip_at != FT_NONE)
 		found = ft_map_at_address(map, place->ip_at);
-	if (frame->key->has_macs)
+	if (frame->key->has_macs && (wants_mac || found == FT_NONE))
 		place->mac_at = find_mac(map, found, mac);
 	return found != FT_NONE ? found : place->mac_at;
 }
@@ -133,8 +134,8 @@ static void find_ends(struct ft_case *frame)
 			frame->dst = native_end(frame, key->dlid, key->dst);
 		return;
 	}
-	frame->src = roce_end(frame, key->src, key->smac, &frame->from);
-	frame->dst = roce_end(frame, key->dst, key->dmac, &frame->to);
+	frame->src = roce_end(frame, key->src, key->smac, true, &frame->from);
+	frame->dst = roce_end(frame, key->dst, key->dmac, frame->by_segment, &frame->to);
 	if (frame->group)
 		frame->dst = FT_NONE;
 	compare_hosts(frame);
