@@ -38,6 +38,13 @@ class Readme(unittest.TestCase):
         start = int(sample[0].split()[0]) - 1
         self.assertEqual(sample, decoded[start:start + len(sample)])
 
+    def test_the_sample_flows_are_what_flows_prints(self):
+        listed = printed("flows", "-m", "tenants-ib.map.json", "--where", "tenant=red", "--where", "transport=RC",
+                         "--sort", "bytes", "--top", "6", "tenants-ib.pcap", cwd=TENANTS)
+        sample = [block for block in blocks(PROJECT / "README.md") if block[0].startswith("FLOWS")][0]
+        start = listed.index(sample[0])
+        self.assertEqual(sample, listed[start:start + len(sample)])
+
 
 class Findings(unittest.TestCase):
     DOCUMENT = (PROJECT / "docs" / "findings.md").read_text()
