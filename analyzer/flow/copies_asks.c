@@ -1,0 +1,93 @@
+#include "copies_parts.h"
+
+enum {
+	ASKS = 1u << 12, /* remembered */
+	PSN_MASK = 0xffffff,
+	PSN_WINDOW = 1u << 16,
+	OPERATION = 0x1f, /* of an opcode */
+	ACKNOWLEDGE = 0x11,
+	RESPONSE_FIRST = 0x0d,   /* operations from here .. */
+	RESPONSE_LAST = 0x12,    /* .. to here are responses */
+	SYNDROME_REFUSED = 0x20, /* NAK or RNR NAK */
+};
+
+enum kind { REQUESTS, RESPONSES }; /* which are to be sent again */
+
+int ft_asks_init(struct ft_asks *asks, uint64_t window_ns, uint64_t seed)
+{
+	asks->window_ns = window_ns;
+	asks->until = 0;
+	return ft_recall_init(&asks->asks, ASKS, seed);
+}
+
+void ft_asks_free(struct ft_asks *asks)
+{
+	ft_recall_free(&asks->asks);
+}
+
+static bool is_response(const struct ft_observed *observed)
+{
+	uint8_t operation = observed->opcode & OPERATION;
+
+	return operation >= RESPONSE_FIRST && operation <= RESPONSE_LAST;
+}
+
+static bool is_refusal(const struct ft_observed *observed)
+{
+	return (observed->syndrome & SYNDROME_REFUSED) != 0 &&
+	       (observed->opcode & OPERATION) == ACKNOWLEDGE;
+}
+
+/* Of a direction of an address pair and a kind: who is to send what again. */
+static uint64_t key_of(uint64_t pair, bool upward, enum kind kind)
+{
+	uint64_t direction = upward ? pair : ~pair;
+
+	return kind == REQUESTS ? direction : ft_mix(direction, 0x8ebc6af09c88c6e3u);
+}
+
+static struct ft_recalled *find(const struct ft_asks *asks, uint64_t key,
+				const struct ft_observed *observed)
+{
+	struct ft_recall_walk walk = ft_recall_walk(&asks->asks, key);
+	struct ft_recalled *ask;
+
+	while ((ask = ft_recall_next(&walk)) != NULL)
+		if (ft_copies_is_recent(ask->ts_ns, observed->ts_ns, asks->window_ns) &&
+		    ((observed->psn - ask->ask.psn) & PSN_MASK) < PSN_WINDOW)
+			return ask;
+	return NULL;
+}
+
+const struct ft_recalled *ft_asks_find(const struct ft_asks *asks,
+				       const struct ft_observed *observed)
+{
+	enum kind kind = is_response(observed) ? RESPONSES : REQUESTS;
+
+	return find(asks, key_of(observed->pair, ft_copies_is_upward(observed), kind), observed);
+}
+
+/* One that reaches this PSN already is only renewed. */
+static void ask_other_side(struct ft_asks *asks, const struct ft_observed *observed, enum kind kind,
+			   uint32_t frame)
+{
+	uint64_t key = key_of(observed->pair, !ft_copies_is_upward(observed), kind);
+	struct ft_recalled *ask = find(asks, key, observed);
+
+	if (ask == NULL) {
+		ask = ft_recall_add(&asks->asks, key);
+		ask->ask.psn = observed->psn;
+	}
+	ask->ts_ns = observed->ts_ns;
+	ask->ask.frame = frame;
+	if (asks->until < observed->ts_ns + asks->window_ns)
+		asks->until = observed->ts_ns + asks->window_ns;
+}
+
+void ft_asks_follow(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame)
+{
+	if (is_refusal(observed))
+		ask_other_side(asks, observed, REQUESTS, frame);
+	else if (!is_response(observed) && ft_asks_find(asks, observed) != NULL)
+		ask_other_side(asks, observed, RESPONSES, frame);
+}

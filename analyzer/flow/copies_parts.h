@@ -1,0 +1,62 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <flow/observed.h>
+
+#include "recall.h"
+
+/*
+ * What ft_copies_check() remembers besides frames. Both stay empty, and are not asked, on a mirror that
+ * copies nothing and a fabric that loses nothing: nothing in them matters later than `until`.
+ */
+
+/* How often frames of each direction of an address pair are being copied. */
+struct ft_habits {
+	struct ft_recall pairs;
+	uint64_t until;
+};
+
+int ft_habits_init(struct ft_habits *habits, uint64_t seed); /* 0 or -ENOMEM */
+void ft_habits_free(struct ft_habits *habits);
+
+/* Copies per original of its direction, rounded; 0: none, or none any more. */
+uint32_t ft_habits_usual(const struct ft_habits *habits, const struct ft_observed *observed);
+
+/* An original; the newest copy of one, which is its `nth`. */
+void ft_habits_original(const struct ft_habits *habits, const struct ft_observed *observed);
+void ft_habits_copy(struct ft_habits *habits, const struct ft_observed *observed, uint8_t nth);
+
+/*
+ * Reasons to send packets again: a NAK or RNR NAK is one for the requests of the other side from its PSN
+ * on, a request sent again one for the answers to it. `frame`: number of the frame in whatever the
+ * caller counts, to tell what came before it.
+ */
+struct ft_asks {
+	struct ft_recall asks;
+	uint64_t window_ns; /* how long they last */
+	uint64_t until;
+};
+
+int ft_asks_init(struct ft_asks *asks, uint64_t window_ns, uint64_t seed); /* 0 or -ENOMEM */
+void ft_asks_free(struct ft_asks *asks);
+
+/* The newest reason to send this packet again, or NULL. */
+const struct ft_recalled *ft_asks_find(const struct ft_asks *asks,
+				       const struct ft_observed *observed);
+
+/* A packet that is no copy: is it a reason? */
+void ft_asks_follow(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame);
+
+/* --- for both --- */
+
+static inline bool ft_copies_is_recent(uint64_t then, uint64_t now, uint64_t span)
+{
+	return now <= then + span;
+}
+
+static inline bool ft_copies_is_upward(const struct ft_observed *observed)
+{
+	return (observed->has & FT_OBSERVED_UPWARD) != 0;
+}
