@@ -185,7 +185,8 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	recent->moment = (uint32_t)(scene->observed->ts_ns >> MOMENT_SHIFT);
 	if (rules[conflict] == 0)
 		return;
-	suspicion->rules &= ~(1u << FT_RULE_SPOOF_SENDER_VARIES); /* part of the conflict */
+	if (conflict == FT_CONFLICT_GRAVE) /* it says so already */
+		suspicion->rules &= ~(1u << FT_RULE_SPOOF_SENDER_VARIES);
 	suspicion->rules |= rules[conflict];
 	suspicion->strange |= FT_STRANGE_CONTENT;
 	suspicion->grave = conflict == FT_CONFLICT_GRAVE;

@@ -154,7 +154,7 @@ static struct ft_look_verdict judge(struct ft_sender_look *look, const struct ft
 	if (id_is_strange(look, observed->ip_id, question->since_packet_ns))
 		verdict.strange |= FT_STRANGE_IP_ID;
 	else
-		look->ip_id = observed->ip_id;
+		learn_id(look, observed->ip_id);
 	all = verdict.strange | question->beside;
 	if (is_hop(all, look, observed->ttl))
 		return (struct ft_look_verdict){ 0 };

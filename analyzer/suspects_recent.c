@@ -83,7 +83,10 @@ static unsigned place_of(const struct ft_recent *recent, uint32_t psn)
 	return i;
 }
 
-/* One of the two is not the sender's, and no change of path and no timeout between them explains it. */
+/*
+ * One of the two is not the sender's. If only the payload differs, the other explanation is memory that
+ * changed before the request was sent again by another path: then the first of the two looks as usual.
+ */
 static bool is_grave(uint32_t before, uint32_t now, bool prompt)
 {
 	uint32_t different = before ^ now, either = before | now;
@@ -92,7 +95,7 @@ static bool is_grave(uint32_t before, uint32_t now, bool prompt)
 		return false;
 	if ((either & REPORTED) != 0 || (different & SHAPE_MASK) != 0)
 		return true;
-	return prompt && (different & (STRANGE | LOOK_MASK)) != 0;
+	return prompt && (before & STRANGE) != 0 && (different & (STRANGE | LOOK_MASK)) != 0;
 }
 
 /* What is different about two requests under one PSN. */

@@ -185,6 +185,14 @@ static const char *suspicion_sentence(struct ft_arena *words, const struct ft_fi
 	return ft_words(words, "%s", text);
 }
 
+static const char *frames_sentence(struct ft_arena *words, const struct ft_finding *finding)
+{
+	if (finding->packets == 1)
+		return ft_words(words, "one frame, number %" PRIu64, finding->frames[0]);
+	return ft_words(words, "%" PRIu64 " frames, the first is frame %" PRIu64, finding->packets,
+			finding->frames[0]);
+}
+
 size_t ft_wording_evidence(struct ft_arena *words, const struct ft_declared *declared,
 			   const struct ft_finding *finding, const char **sentences, size_t room)
 {
@@ -192,9 +200,7 @@ size_t ft_wording_evidence(struct ft_arena *words, const struct ft_declared *dec
 	size_t count = 0;
 
 	if (finding->frame_count != 0 && count < room)
-		sentences[count++] =
-			ft_words(words, "%" PRIu64 " frames, the first is frame %" PRIu64,
-				 finding->packets, finding->frames[0]);
+		sentences[count++] = frames_sentence(words, finding);
 	if (finding->rule == FT_RULE_DECODE_BAD_ICRC && count < room)
 		sentences[count++] = icrc_sentence(words, finding);
 	if (finding->suspicion.rules != 0 && count < room)

@@ -241,7 +241,7 @@ static void a_read_of_many_psns_does_not_stand_for_older_ones(void **state)
 	assert_int_equal(send(wire, later, FT_STEP_REORDERED), 0);
 }
 
-static void another_payload_by_another_path_is_grave_unless_sent_again(void **state)
+static void another_payload_after_one_of_another_look_is_grave_unless_sent_again(void **state)
 {
 	static const struct {
 		uint64_t pause_ns;
@@ -254,7 +254,7 @@ static void another_payload_by_another_path_is_grave_unless_sent_again(void **st
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct ft_observed other = request(SETTLED - 1);
+		struct ft_observed other = request(SETTLED);
 		struct wire *wire;
 
 		tear_down(state);
@@ -264,10 +264,25 @@ static void another_payload_by_another_path_is_grave_unless_sent_again(void **st
 		other.content ^= 0x5a5a5a5a;
 		other.sport = 50009;
 		other.ttl = 62;
+		assert_int_equal(send(wire, other, FT_STEP_NEW), R(SENDER_VARIES));
 		wire->now_ns += cases[i].pause_ns;
 		flow_of(wire, false, 17)->half.flags = cases[i].half_flags;
-		assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), cases[i].rules);
+		assert_int_equal(send(wire, request(SETTLED), FT_STEP_RETRANSMITTED),
+				 cases[i].rules);
 	}
+}
+
+static void memory_that_changed_may_take_another_path(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1);
+
+	talk(wire, SETTLED);
+	other.content ^= 0x5a5a5a5a;
+	other.sport = 50009;
+	other.ttl = 62;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED),
+			 R(SENDER_VARIES) | R(PAYLOAD_CHANGED));
 }
 
 static void a_resent_payload_seen_behind_a_router_is_worth_a_note(void **state)
@@ -288,7 +303,7 @@ static void a_conflict_from_another_looking_sender_is_grave(void **state)
 	struct ft_observed other = request(SETTLED - 1);
 
 	talk(wire, SETTLED);
-	other.content ^= 0x5a5a5a5a;
+	other.opcode = WRITE_ONLY;
 	other.sport = 4791;
 	other.ttl = 63;
 	other.smac[5] = 9;
@@ -647,7 +662,8 @@ int main(void)
 		TEST(a_connection_set_up_anew_repeats_psns),
 		TEST(what_is_long_ago_is_not_compared),
 		TEST(a_read_of_many_psns_does_not_stand_for_older_ones),
-		TEST(another_payload_by_another_path_is_grave_unless_sent_again),
+		TEST(another_payload_after_one_of_another_look_is_grave_unless_sent_again),
+		TEST(memory_that_changed_may_take_another_path),
 		TEST(a_resent_payload_seen_behind_a_router_is_worth_a_note),
 		TEST(a_conflict_from_another_looking_sender_is_grave),
 		TEST(the_own_packet_after_an_injected_one_is_not_blamed),
