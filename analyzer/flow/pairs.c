@@ -213,7 +213,8 @@ void ft_pairs_enter(struct ft_pairs *pairs, struct ft_flow *flow,
 	case FT_UC:
 	case FT_XRC:
 		offer(pairs, flow);
-		apply_setup(pairs, flow);
+		if (!ft_setups_are_none(pairs->setups))
+			apply_setup(pairs, flow);
 		break;
 	default:
 		break;

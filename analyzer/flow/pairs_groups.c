@@ -98,14 +98,14 @@ void ft_groups_destroy(struct ft_groups *groups)
 	free(groups);
 }
 
-static struct ft_member *numbered(const struct ft_groups *groups, uint32_t number)
+struct ft_member *ft_groups_at(const struct ft_groups *groups, uint32_t number)
 {
 	return &groups->members[number - 1];
 }
 
 struct ft_member *ft_groups_member(const struct ft_groups *groups, const struct ft_flow *flow)
 {
-	return numbered(groups, ft_flow_number(groups->table, flow));
+	return ft_groups_at(groups, ft_flow_number(groups->table, flow));
 }
 
 struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key)
@@ -193,7 +193,7 @@ static uint32_t tag_of_member(const struct ft_groups *groups, const struct ft_fl
 void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place)
 {
 	uint32_t number = ft_flow_number(groups->table, flow);
-	struct ft_member *member = numbered(groups, number);
+	struct ft_member *member = ft_groups_at(groups, number);
 	struct slot *slot;
 	uint32_t tag;
 
@@ -204,7 +204,7 @@ void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_plac
 	member->next = slot->head;
 	member->prev = 0;
 	if (slot->head != 0)
-		numbered(groups, slot->head)->prev = number;
+		ft_groups_at(groups, slot->head)->prev = number;
 	*slot = (struct slot){ .tag = tag, .head = number };
 }
 
@@ -216,9 +216,9 @@ void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow, enum ft_plac
 	if (!ft_member_looks(member))
 		return;
 	if (member->next != 0)
-		numbered(groups, member->next)->prev = member->prev;
+		ft_groups_at(groups, member->next)->prev = member->prev;
 	if (member->prev != 0) {
-		numbered(groups, member->prev)->next = member->next;
+		ft_groups_at(groups, member->prev)->next = member->next;
 	} else {
 		at = find_slot(groups, tag_of_member(groups, flow, member));
 		groups->slots[at].head = member->next;

@@ -40,7 +40,9 @@ static inline bool ft_member_looks(const struct ft_member *member)
 	return member->place == FT_PLACE_PORT || member->place == FT_PLACE_WAY;
 }
 
+/* Of a record, or of its number. */
 struct ft_member *ft_groups_member(const struct ft_groups *groups, const struct ft_flow *flow);
+struct ft_member *ft_groups_at(const struct ft_groups *groups, uint32_t number);
 
 /* Put the half into the group of its port or way; it must be in none. member->port must be set. */
 void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place);

@@ -12,6 +12,7 @@
 #define SILENT_NS UINT64_C(2000000000)
 
 enum {
+	SURE_ALONE = FT_EVIDENCE_PORT + FT_PAIR_LEAD, /* one with another port could not equal it */
 	WALK_FIRST = 16,
 	SWEEP = 1024, /* silent ones taken out on one walk; each was put in by a packet of its own */
 };
@@ -105,14 +106,11 @@ static void contend(struct contender *contender, uint32_t number, int bits)
 	}
 }
 
-static void consider(struct search *search, uint32_t number)
+static void consider(struct search *search, const struct ft_flow *candidate, uint32_t number,
+		     uint16_t port)
 {
-	const struct ft_flow *candidate = ft_flow_at(search->table, number);
-	uint16_t port;
-
 	if (candidate == search->flow)
 		return;
-	port = ft_groups_member(search->groups, candidate)->port;
 	if (face_each_other(search->flow, candidate)) {
 		bool same = search->port != 0 && port == search->port;
 
@@ -130,17 +128,19 @@ static bool is_silent(const struct search *search, const struct ft_flow *candida
 	       search->now_ns - candidate->last_ns > SILENT_NS && candidate != search->flow;
 }
 
-static void walk(struct search *search, uint32_t head)
+/* Consider a half and those behind it, towards the older or the newer end of their list. */
+static void walk(struct search *search, uint32_t from, bool newer)
 {
 	unsigned sweep = SWEEP;
-	uint32_t next;
+	uint32_t following;
 
-	for (uint32_t number = head; number != 0; number = next) {
+	for (uint32_t number = from; number != 0; number = following) {
 		struct ft_flow *candidate = ft_flow_at(search->table, number);
+		const struct ft_member *member = ft_groups_at(search->groups, number);
 		bool silent = is_silent(search, candidate);
 		unsigned *left = silent ? &sweep : &search->left;
 
-		next = ft_groups_member(search->groups, candidate)->next;
+		following = newer ? member->prev : member->next;
 		if (*left == 0) {
 			search->complete = false;
 			return;
@@ -149,8 +149,24 @@ static void walk(struct search *search, uint32_t head)
 		if (silent)
 			ft_groups_part(search->groups, candidate, FT_PLACE_DORMANT);
 		else
-			consider(search, number);
+			consider(search, candidate, number, member->port);
 	}
+}
+
+/* All that share its source port. A half in that group is a way into its list. */
+static void walk_port(struct search *search)
+{
+	const struct ft_member *own = ft_groups_member(search->groups, search->flow);
+
+	if (own->port == 0)
+		return;
+	if (own->place != FT_PLACE_PORT) {
+		walk(search, ft_groups_of_port(search->groups, &search->flow->key, own->port),
+		     false);
+		return;
+	}
+	walk(search, own->next, false);
+	walk(search, own->prev, true);
 }
 
 static int larger(int a, int b)
@@ -158,36 +174,39 @@ static int larger(int a, int b)
 	return a > b ? a : b;
 }
 
+/* What the best of one kind leads by, given the best of the other kind. */
+static struct ft_find lead_of(const struct contender *contender, int others, int needed)
+{
+	return (struct ft_find){
+		.number = contender->number,
+		.lead = contender->bits - larger(0, larger(contender->second, others)),
+		.needed = needed,
+	};
+}
+
 struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow_table *table,
 			     const struct ft_flow *flow, const struct ft_observed *answer)
 {
 	struct search search = search_for(groups, table, flow);
-	uint16_t port = ft_groups_member(groups, flow)->port;
-	struct ft_find find = { .needed = FT_PAIR_LEAD };
+	const struct ft_find nobody = { 0 };
 	bool alone;
 
 	search.psn = answer->psn;
 	search.now_ns = answer->ts_ns;
-	if (port != 0)
-		walk(&search, ft_groups_of_port(groups, &flow->key, port));
-	walk(&search, ft_groups_facing(groups, &flow->key));
-	if (!search.complete)
-		return find;
-	alone = search.sharing == 1 && search.rivals == 0;
+	walk_port(&search);
+	alone = search.complete && search.sharing == 1 && search.rivals == 0;
 	if (alone)
 		search.same.bits += FT_EVIDENCE_PORT;
-	if (search.same.bits > search.unlike.bits) {
-		find.number = search.same.number;
-		find.lead = search.same.bits -
-			    larger(0, larger(search.same.second, search.unlike.bits));
-		if (alone)
-			find.needed = FT_EVIDENCE_PORT;
-	} else if (search.unlike.bits > search.same.bits) {
-		find.number = search.unlike.number;
-		find.lead = search.unlike.bits -
-			    larger(0, larger(search.unlike.second, search.same.bits));
-	}
-	return find;
+	if (!alone || search.same.bits < SURE_ALONE)
+		walk(&search, ft_groups_facing(groups, &flow->key), false);
+	if (!search.complete)
+		return nobody;
+	if (search.same.bits > search.unlike.bits)
+		return lead_of(&search.same, search.unlike.bits,
+			       alone ? FT_EVIDENCE_PORT : FT_PAIR_LEAD);
+	if (search.unlike.bits > search.same.bits)
+		return lead_of(&search.unlike, search.same.bits, FT_PAIR_LEAD);
+	return nobody;
 }
 
 struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow_table *table,
@@ -198,7 +217,7 @@ struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct f
 
 	if (search.port == 0)
 		return NULL;
-	walk(&search, ft_groups_of_port(groups, &flow->key, search.port));
+	walk_port(&search);
 	if (!search.complete || search.sharing != 1 || search.rivals != 0)
 		return NULL;
 	other = ft_flow_at(table, search.same.number);

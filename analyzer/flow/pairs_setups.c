@@ -98,6 +98,11 @@ static void free_place(struct ft_setups *setups, uint32_t at)
 	setups->used--;
 }
 
+bool ft_setups_are_none(const struct ft_setups *setups)
+{
+	return setups->used == 0;
+}
+
 void ft_setups_drop(struct ft_setups *setups, const struct ft_flow_key *key)
 {
 	uint32_t end = setups->used == 0 ? 0 : *link_to(setups, key);

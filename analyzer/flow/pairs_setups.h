@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stdbool.h>
+
 #include <flow/table.h>
 
 /*
@@ -14,6 +16,9 @@ void ft_setups_destroy(struct ft_setups *setups); /* NULL is fine */
 
 void ft_setups_add(struct ft_setups *setups, const struct ft_flow_key *there,
 		   const struct ft_flow_key *back, enum ft_paired_by by);
+
+/* Whether there is nothing to find. */
+bool ft_setups_are_none(const struct ft_setups *setups);
 
 /* Forget the set-up that this key is in, if there is one. */
 void ft_setups_drop(struct ft_setups *setups, const struct ft_flow_key *key);
