@@ -9,15 +9,15 @@ struct rank {
 
 static const struct rank lowest = { 0.005, -2.5758 }, highest = { 0.995, 2.5758 };
 
-/* Above this mean the normal distribution, corrected for its lean, is close enough. */
+/* Above this mean the gamma distribution, whose cube root is nearly normal (Wilson and Hilferty), is as good. */
 static const double summed = 200;
 
-static double normal(const struct rank *rank, double mean, double variance)
+static double smooth(const struct rank *rank, double mean, double variance)
 {
-	double lean = (2 * variance / mean - 1) / sqrt(variance);
-	double z = rank->deviations;
+	double spread = variance / (mean * mean) / 9;
+	double root = 1 - spread + rank->deviations * sqrt(spread);
 
-	return mean + sqrt(variance) * (z + (z * z - 1) * lean / 6);
+	return mean * pow(fmax(0, root), 3);
 }
 
 static double quantile(const struct rank *rank, double mean, double variance)
@@ -27,7 +27,7 @@ static double quantile(const struct rank *rank, double mean, double variance)
 	double chance = exp(size * log1p(-drawn)), below = chance, count = 0;
 
 	if (mean > summed)
-		return normal(rank, mean, variance);
+		return smooth(rank, mean, variance);
 	while (below < rank->share && chance > 1e-300) {
 		chance *= drawn * (size + count) / (count + 1);
 		below += chance;
@@ -38,7 +38,7 @@ static double quantile(const struct rank *rank, double mean, double variance)
 
 double ft_tail_low(double mean, double variance)
 {
-	return fmax(0, quantile(&lowest, mean, variance));
+	return quantile(&lowest, mean, variance);
 }
 
 double ft_tail_high(double mean, double variance)
