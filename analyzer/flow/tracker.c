@@ -74,8 +74,7 @@ static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct 
 	    ft_psn_within(answered, ft_psn_add(half->next_psn, 0x1000000 - FT_PSN_WINDOW),
 			  2 * FT_PSN_WINDOW))
 		half->acked = ft_psn_newest(half->acked, answered);
-	if (is_set_up(other))
-		half->flags |= FT_HALF_START_SEEN;
+	half->flags |= FT_HALF_MET | (is_set_up(other) ? FT_HALF_START_SEEN : 0);
 	let_go(tracker, half);
 }
 
@@ -90,7 +89,7 @@ void ft_forget_requests(struct ft_half *half)
 	half->next_psn = half->acked = half->nak_psn = FT_PSN_NONE;
 	half->message_psn = half->asked_psn = FT_PSN_NONE;
 	half->message_bytes = half->outside = 0;
-	half->flags &= FT_HALF_ANSWERING | FT_HALF_START_SEEN;
+	half->flags &= FT_HALF_ANSWERING | FT_HALF_START_SEEN | FT_HALF_MET;
 }
 
 /* The halves part: what is open of either can no longer be answered for. */
@@ -141,10 +140,41 @@ void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 	part(tracker, flow, NULL);
 }
 
+/* The primary record of a half-connection, or NULL. */
+static struct ft_flow *find(const struct ft_tracker *tracker, const struct ft_flow_key *key)
+{
+	struct ft_flow_key primary = *key;
+
+	primary.base = FT_FLOW_ANY_BASE;
+	primary.vlan = FT_FLOW_ANY_VLAN;
+	return ft_flow_find(tracker->table, &primary, ft_flow_hash(tracker->table, &primary));
+}
+
+/* A half that a set-up names anew begins anew. */
+static void begin_named(struct ft_tracker *tracker, struct ft_flow *flow,
+			const struct ft_flow *peer)
+{
+	uint32_t number = peer == NULL ? 0 : ft_flow_number(tracker->table, peer);
+
+	if (flow == NULL || (flow->peer == number && number != 0))
+		return;
+	ft_settle_all(tracker, flow, NULL);
+	ft_forget_requests(&flow->half);
+}
+
 void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there,
 		     const struct ft_flow_key *back, enum ft_paired_by by)
 {
+	struct ft_flow *one = find(tracker, there), *other = find(tracker, back);
+	uint32_t before = one == NULL ? 0 : one->peer;
+
+	if (by == FT_PAIRED_CM) {
+		begin_named(tracker, one, other);
+		begin_named(tracker, other, one);
+	}
 	ft_pairs_learn(tracker->pairs, there, back, by);
+	if (one != NULL && one->peer != before && ft_tracker_peer(tracker, one) == other)
+		ft_meet(tracker, one, other);
 }
 
 void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow *flow)

@@ -28,7 +28,8 @@ bool ft_is_lonely(const struct ft_flow *flow)
 {
 	const struct ft_half *half = &flow->half;
 
-	if (flow->peer != 0 || (half->service != FT_RC && half->service != FT_XRC))
+	if (flow->peer != 0 || half->flags & FT_HALF_MET ||
+	    (half->service != FT_RC && half->service != FT_XRC))
 		return false;
 	/* who repeats itself was not answered at all */
 	return half->answered != FT_PSN_NONE ||

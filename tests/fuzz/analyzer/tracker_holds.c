@@ -19,7 +19,7 @@ struct world {
 	struct ft_loss_evidence *evidence;
 	uint64_t frame, ts_ns;
 	uint64_t lost, answers_lost; /* by steps */
-	uint64_t unsaid;             /* settled when records were evicted: in no step */
+	uint64_t unsaid;             /* settled by evictions and set-ups: in no step */
 	uint32_t psn[2 * CONNECTIONS];
 };
 
@@ -40,6 +40,15 @@ static void evicted(void *context, struct ft_flow *flow)
 	uint64_t before = world->tracker->totals.mirror_lost;
 
 	ft_tracker_forget(world->tracker, flow);
+	world->unsaid += world->tracker->totals.mirror_lost - before;
+}
+
+static void set_up(struct world *world, const struct ft_flow_key *there,
+		   const struct ft_flow_key *back)
+{
+	uint64_t before = world->tracker->totals.mirror_lost;
+
+	ft_tracker_pair(world->tracker, there, back, FT_PAIRED_CM);
 	world->unsaid += world->tracker->totals.mirror_lost - before;
 }
 
@@ -138,7 +147,7 @@ static void take(struct world *world, const uint8_t *bytes)
 	struct ft_step step;
 
 	if (bytes[3] == 0xfe)
-		ft_tracker_pair(world->tracker, &key, &back, FT_PAIRED_CM);
+		set_up(world, &key, &back);
 	flow = ft_flow_find_or_create(world->table, &key, ft_flow_hash(world->table, &key),
 				      observed.ts_ns);
 	ft_tracker_prefetch(world->tracker, flow);

@@ -21,8 +21,7 @@ enum ft_paired_by {
 };
 
 enum ft_half_flags {
-	FT_HALF_START_SEEN =
-		1u << 0, /* the set-up was seen: PSNs before the first one were lost, not earlier */
+	FT_HALF_START_SEEN = 1u << 0, /* the set-up was seen: nothing was sent before it */
 	FT_HALF_NAKED = 1u << 1,      /* the peer asked for nak_psn and what follows it again */
 	FT_HALF_IN_MESSAGE = 1u << 2, /* First seen, Last not yet */
 	FT_HALF_ANSWERING = 1u << 3,  /* READ response First seen, Last not yet */
@@ -30,6 +29,7 @@ enum ft_half_flags {
 		1u << 4, /* the last READ request: how many PSNs it takes is not known yet */
 	FT_HALF_GOING_BACK = 1u << 5,  /* sending again what passed before; until a new request */
 	FT_HALF_MTU_GUESSED = 1u << 6, /* mtu is only known not to be smaller */
+	FT_HALF_MET = 1u << 7,         /* has, or had, a peer */
 };
 
 struct ft_half {

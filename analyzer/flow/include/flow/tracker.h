@@ -17,11 +17,10 @@ struct ft_tracker;
 
 /* What a packet was, as bits. */
 enum ft_step_what {
-	FT_STEP_NEW = 1u << 0, /* a request, or READ response, in the place expected */
-	FT_STEP_GAP = 1u << 1, /* new, and opened a hole before it */
-	FT_STEP_RETRANSMITTED = 1u
-				<< 2, /* passed before, or (with FABRIC_LOST) was asked for again */
-	FT_STEP_REORDERED = 1u << 3,  /* filled a hole that nobody had asked for */
+	FT_STEP_NEW = 1u << 0,           /* a request, or READ response, in the place expected */
+	FT_STEP_GAP = 1u << 1,           /* new, and opened a hole before it */
+	FT_STEP_RETRANSMITTED = 1u << 2, /* passed before */
+	FT_STEP_REORDERED = 1u << 3,     /* filled a hole that nobody had asked for */
 	FT_STEP_FABRIC_LOST =
 		1u
 		<< 4, /* filled a hole that the receiver had asked for: first seen when sent again */
@@ -102,7 +101,10 @@ void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 /* Bring the record that ft_tracker_step() will read beside `flow` into the cache. */
 void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow *flow);
 
-/* Set-up named both queue pairs: the half to `dest_qp` at dst, and that to `src_qp` at src, now or when they appear. */
+/*
+ * Set-up named both queue pairs: the half to `dest_qp` at dst, and that to `src_qp` at src, now or when they
+ * appear. After a CM handshake both begin anew; what that decides is in no step.
+ */
 void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there,
 		     const struct ft_flow_key *back, enum ft_paired_by by);
 
