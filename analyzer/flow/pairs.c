@@ -284,7 +284,7 @@ __attribute__((noinline)) static struct ft_flow *find_asker(struct ft_pairs *pai
 	if (find.number == 0 || find.lead <= 0)
 		return NULL;
 	count_lead(&flow->half, &find);
-	if (flow->half.candidate != find.number || flow->half.candidate_bits < find.needed) {
+	if (flow->half.candidate != find.number || flow->half.candidate_bits < FT_PAIR_LEAD) {
 		if (member->level < LEVEL_LAST) /* on the track: look at the next answer too */
 			member->wait = 0;
 		return NULL;
@@ -294,12 +294,13 @@ __attribute__((noinline)) static struct ft_flow *find_asker(struct ft_pairs *pai
 	return asker;
 }
 
-static bool share_port(const struct ft_pairs *pairs, const struct ft_flow *one,
-		       const struct ft_flow *other)
+static bool sent_by_rule(const struct ft_pairs *pairs, const struct ft_flow *one,
+			 const struct ft_flow *other)
 {
 	uint16_t port = ft_groups_member(pairs->groups, one)->port;
 
-	return port != 0 && port == ft_groups_member(pairs->groups, other)->port;
+	return port == ft_groups_member(pairs->groups, other)->port &&
+	       ft_port_fits_qps(port, one->key.dest_qp, other->key.dest_qp);
 }
 
 /* The evidence for a pair that stands, after one more answer. */
@@ -310,7 +311,7 @@ static int bits_after(const struct ft_pairs *pairs, const struct ft_flow *flow,
 
 	switch (ft_pair_standing(&peer->half, psn)) {
 	case FT_STANDING_NOT_YET: /* lost on its way here, or it is in step with the right one */
-		return share_port(pairs, flow, peer) ? bits : bits + FT_EVIDENCE_UNSEEN;
+		return sent_by_rule(pairs, flow, peer) ? bits : bits + FT_EVIDENCE_UNSEEN;
 	case FT_STANDING_OUTSIDE:
 		return bits + FT_EVIDENCE_OUTSIDE;
 	case FT_STANDING_ASKED:

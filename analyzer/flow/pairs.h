@@ -9,7 +9,8 @@
  * Which two half-connections are one connection. A BTH names the receiver's queue pair only, so the
  * other half is found by evidence, in bits (docs/transport.md):
  *   - an answer whose PSN the other half has just used: 24, less log2 of how far back that was;
- *   - the same UDP source port in both directions: 14;
+ *   - the UDP source port that drivers derive from both queue pairs, or ports that name them: 14;
+ *     another port by that rule: -14;
  *   - an answer for a PSN the other half is nowhere near: -8.
  * A half is taken when it leads every other by 20. Two that fit equally well are never guessed
  * between. What set-up messages or a DETH name needs no evidence.

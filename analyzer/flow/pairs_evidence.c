@@ -55,3 +55,13 @@ int ft_pair_evidence(const struct ft_half *asker, uint32_t psn)
 		bits += asker->spans != 0 ? FT_EVIDENCE_UNSEEN : FT_EVIDENCE_NOT_YET;
 	return bits > FT_EVIDENCE_OUTSIDE ? bits : FT_EVIDENCE_OUTSIDE;
 }
+
+bool ft_port_fits_qps(uint16_t port, uint32_t qp, uint32_t other_qp)
+{
+	uint64_t label = (uint64_t)qp * other_qp;
+
+	label ^= label >> 20;
+	label ^= label >> 40;
+	label &= 0xfffff;
+	return port == (((label & 0x3fff) ^ (label >> 14)) | 0xc000);
+}

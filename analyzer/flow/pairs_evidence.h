@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stdbool.h>
+
 #include <flow/half.h>
 
 /*
@@ -26,3 +28,9 @@ enum ft_standing ft_pair_standing(const struct ft_half *asker, uint32_t psn);
  * programs begin at 0 and then agree without belonging together.
  */
 int ft_pair_evidence(const struct ft_half *asker, uint32_t psn);
+
+/*
+ * Whether a driver that follows Linux's rule sends from this UDP source port between these two queue
+ * pairs (rdma_get_udp_sport() without a flow label: the same in both directions).
+ */
+bool ft_port_fits_qps(uint16_t port, uint32_t qp, uint32_t other_qp);

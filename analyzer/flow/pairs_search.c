@@ -12,7 +12,7 @@
 #define SILENT_NS UINT64_C(2000000000)
 
 enum {
-	SURE_ALONE = FT_EVIDENCE_PORT + FT_PAIR_LEAD, /* one with another port could not equal it */
+	SURE_BY_PORT = FT_EVIDENCE_PORT + FT_PAIR_LEAD, /* none with another port could equal it */
 	WALK_FIRST = 16,
 	SWEEP = 1024, /* silent ones taken out on one walk; each was put in by a packet of its own */
 };
@@ -79,11 +79,17 @@ static bool names_each_other(const struct search *search, const struct ft_flow *
 	       port == search->flow->key.dest_qp;
 }
 
+static bool fits_both(const struct search *search, const struct ft_flow *candidate, uint16_t port)
+{
+	return port != 0 && port == search->port &&
+	       ft_port_fits_qps(port, candidate->key.dest_qp, search->flow->key.dest_qp);
+}
+
 static int weight(const struct search *search, const struct ft_flow *candidate, uint16_t port)
 {
 	int bits = ft_pair_evidence(&candidate->half, search->psn);
 
-	if (names_each_other(search, candidate, port))
+	if (names_each_other(search, candidate, port) || fits_both(search, candidate, port))
 		return bits + FT_EVIDENCE_PORT;
 	if (search->port != 0 && port >= PORT_RULE && port != search->port)
 		bits -= FT_EVIDENCE_PORT;
@@ -175,12 +181,11 @@ static int larger(int a, int b)
 }
 
 /* What the best of one kind leads by, given the best of the other kind. */
-static struct ft_find lead_of(const struct contender *contender, int others, int needed)
+static struct ft_find lead_of(const struct contender *contender, int others)
 {
 	return (struct ft_find){
 		.number = contender->number,
 		.lead = contender->bits - larger(0, larger(contender->second, others)),
-		.needed = needed,
 	};
 }
 
@@ -189,23 +194,18 @@ struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow_tabl
 {
 	struct search search = search_for(groups, table, flow);
 	const struct ft_find nobody = { 0 };
-	bool alone;
 
 	search.psn = answer->psn;
 	search.now_ns = answer->ts_ns;
 	walk_port(&search);
-	alone = search.complete && search.sharing == 1 && search.rivals == 0;
-	if (alone)
-		search.same.bits += FT_EVIDENCE_PORT;
-	if (!alone || search.same.bits < SURE_ALONE)
+	if (search.same.bits < SURE_BY_PORT)
 		walk(&search, ft_groups_facing(groups, &flow->key), false);
 	if (!search.complete)
 		return nobody;
 	if (search.same.bits > search.unlike.bits)
-		return lead_of(&search.same, search.unlike.bits,
-			       alone ? FT_EVIDENCE_PORT : FT_PAIR_LEAD);
+		return lead_of(&search.same, search.unlike.bits);
 	if (search.unlike.bits > search.same.bits)
-		return lead_of(&search.unlike, search.same.bits, FT_PAIR_LEAD);
+		return lead_of(&search.unlike, search.same.bits);
 	return nobody;
 }
 

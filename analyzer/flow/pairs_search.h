@@ -9,7 +9,6 @@ struct ft_find {
 	uint32_t
 		number; /* record number of the likeliest; 0: none, or not all could be looked at */
 	int lead;       /* bits over every other, and over nobody at all */
-	int needed;     /* bits that suffice for this one */
 };
 
 /*

@@ -623,6 +623,49 @@ static void evidence_falls_with_distance(void **state)
 	}
 }
 
+/* Queue pairs 18 and 19 at each end make the same port twice; of the first connection one side is not in view. */
+static void a_port_shared_by_two_connections_is_not_enough(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *one, *other, *right;
+
+	(void)state;
+	for (uint32_t psn = 158; psn < 162; psn++) {
+		one = ask(&wire, (struct packet){ THERE, 19, 49494, .psn = psn });
+		other = answer(&wire, (struct packet){ BACK, 19, 49494, .psn = psn });
+		right = answer(&wire, (struct packet){ BACK, 18, 49494, .psn = psn });
+	}
+	assert_alone(other);
+	assert_paired(&wire, one, right, FT_PAIRED_TRANSPORT);
+	cut(&wire);
+}
+
+/* As soft-RoCE sent them: tests/data/pairs. */
+static void the_rule_of_linux_gives_the_ports_that_were_seen(void **state)
+{
+	static const struct {
+		uint32_t qp, other_qp;
+		uint16_t port;
+		bool fits;
+	} cases[] = {
+		{ 52, 18, 50088, true },
+		{ 18, 52, 50088, true },
+		{ 56, 20, 50272, true },
+		{ 35, 58, 51182, true },
+		{ 19, 18, 49494, true },
+		{ 19, 19, 49494, false },
+		{ 56, 21, 50272, false },
+		{ 0, 0, 0xc000, true },
+		{ 1, 1, 1, false },
+		{ 0xabcdef, 0x123456, 0xc3c8, true }, /* worked out from the kernel's definition */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		assert_int_equal(ft_port_fits_qps(cases[i].port, cases[i].qp, cases[i].other_qp),
+				 cases[i].fits);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -651,6 +694,8 @@ int main(void)
 		cmocka_unit_test(halves_long_silent_are_left_out),
 		cmocka_unit_test(the_seed_changes_no_pair),
 		cmocka_unit_test(evidence_falls_with_distance),
+		cmocka_unit_test(a_port_shared_by_two_connections_is_not_enough),
+		cmocka_unit_test(the_rule_of_linux_gives_the_ports_that_were_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
