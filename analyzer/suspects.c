@@ -17,7 +17,6 @@ enum {
 };
 
 #define LONG_AGO_NS UINT64_C(10000000000) /* PSNs that far apart are not compared */
-#define PAUSE_NS    UINT64_C(10000000)    /* no connection is set up faster */
 #define TIMEOUT_NS  UINT64_C(1000000)     /* no sender waits less for an answer */
 
 struct ft_suspects {
@@ -168,10 +167,13 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 		[FT_CONFLICT_KNOWN] = 0,
 	};
 	struct ft_recent *recent = scene->recent;
+	bool reported = (suspicion->rules >> FT_RULE_SPOOF_SENDER_CHANGED & 1) != 0;
+	bool paused = scene->since_alike_ns > FT_SUSPECTS_PAUSE_NS;
+	bool several_traits = (suspicion->strange & (suspicion->strange - 1)) != 0;
 	struct ft_request_looks looks = {
-		.strange = (suspicion->strange & (suspicion->strange - 1)) != 0,
-		.reported = (suspicion->rules >> FT_RULE_SPOOF_SENDER_CHANGED & 1) != 0,
-		.paused = scene->since_alike_ns > PAUSE_NS,
+		.strange = reported || (several_traits && !paused),
+		.reported = reported,
+		.paused = paused,
 		.prompt = scene->since_alike_ns < TIMEOUT_NS &&
 			  (scene->flow->half.flags & FT_HALF_NAKED) == 0,
 	};

@@ -15,7 +15,6 @@ enum {
 };
 
 #define RECENT_NS UINT64_C(1000000000)
-#define PAUSE_NS  UINT64_C(10000000) /* after which another look is taken for another connection's */
 
 #define FROM_PATH (FT_STRANGE_MAC | FT_STRANGE_TTL | FT_STRANGE_DSCP | FT_STRANGE_PORT)
 
@@ -173,7 +172,7 @@ __attribute__((noinline)) static struct ft_look_verdict meet_stranger(
 
 	if (settled)
 		verdict = judge(look, observed, question);
-	if (!settled || (!verdict.foreign && question->since_alike_ns > PAUSE_NS)) {
+	if (!settled || (!verdict.foreign && question->since_alike_ns > FT_SUSPECTS_PAUSE_NS)) {
 		learn(look, observed, question->answer);
 		return verdict;
 	}

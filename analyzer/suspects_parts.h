@@ -12,6 +12,9 @@ enum ft_suspects_limit {
 	FT_SUSPECTS_KEPT = 6,   /* requests kept of a half-connection */
 };
 
+/* No connection is set up anew on the same queue pairs faster; after it, another look is taken for another's. */
+#define FT_SUSPECTS_PAUSE_NS UINT64_C(10000000)
+
 /* Flags in ft_sender_look.style, beside the style of the IP identification in the low bits. */
 enum ft_look_style {
 	FT_LOOK_ID_SCORE = 0x07,    /* packets in a row that fitted the style, up to 7 */

@@ -95,7 +95,7 @@ static bool is_grave(uint32_t before, uint32_t now, bool prompt)
 		return false;
 	if ((either & REPORTED) != 0 || (different & SHAPE_MASK) != 0)
 		return true;
-	return prompt && (before & STRANGE) != 0 && (different & (STRANGE | LOOK_MASK)) != 0;
+	return prompt && (before & STRANGE) != 0 && (different & LOOK_MASK) != 0;
 }
 
 /* What is different about two requests under one PSN. */
