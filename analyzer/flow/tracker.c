@@ -242,7 +242,7 @@ static inline bool goes_on(const struct ft_tracker *tracker, const struct ft_mom
 	return half->next_psn == moment->observed->psn && half->spans == 0 && half->outside == 0 &&
 	       (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK)) == 0 &&
 	       moment->operation->role == FT_ROLE_REQUEST && !moment->operation->answered &&
-	       silent_ns <= tracker->config.flow_timeout_ns && moment->flow->peer != 0;
+	       silent_ns <= tracker->config.flow_timeout_ns;
 }
 
 void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
@@ -255,6 +255,8 @@ void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 		step_through(tracker, &moment);
 		return;
 	}
+	if (__builtin_expect(flow->peer == 0, 0))
+		ft_pairs_request(tracker->pairs, flow);
 	ft_tell_evidence(tracker, &moment);
 	ft_accept(tracker, &moment);
 }
