@@ -3,6 +3,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+uint64_t ft_coverage_counted(uint64_t missing, const struct ft_counted_frames *here)
+{
+	double seen = (double)here->rdma + (double)here->others;
+	double single = seen - (double)here->copies;
+
+	if (here->others == 0 && here->copies == 0)
+		return missing;
+	if (seen <= 0 || single <= 0)
+		return 0;
+	return (uint64_t)((double)missing * ((double)here->rdma / seen) * (single / seen) + 0.5);
+}
+
 static bool decided(uint64_t judged, uint64_t undecided, double min_coverage)
 {
 	return (double)judged >= min_coverage * (double)(judged + undecided);

@@ -24,6 +24,18 @@ struct ft_covered {
 	double min_coverage; /* share that must be seen, and of that decided, for `compliant` */
 };
 
+/* Frames of a capture, as its counters of losses mean them: of any kind, copies too. */
+struct ft_counted_frames {
+	uint64_t rdma, others; /* seen, without copies */
+	uint64_t copies;
+};
+
+/*
+ * Of `missing` frames that the counters of mirrors and sources tell of, how many were RDMA frames of
+ * which no copy is here either, if they were of the mix that is here. All of them if that is all.
+ */
+uint64_t ft_coverage_counted(uint64_t missing, const struct ft_counted_frames *here);
+
 enum { FT_COVERAGE_TEXT = 256 }; /* room for a sentence of the calls below */
 
 /*

@@ -21,7 +21,10 @@ static void add_loss(struct ft_report_coverage *coverage, struct ft_report_loss 
 		rows[coverage->lost_by_count++] = row;
 }
 
-/* What each method counted by itself; returns what counters of mirrors and sources say is missing. */
+/*
+ * What each method counted by itself; returns how many frames of any kind counters of mirrors and
+ * sources say are missing: of two that see the same losses, the larger.
+ */
 static uint64_t fill_losses(struct ft_summary *summary, const struct ft_engine *engine,
 			    const struct ft_source *source, const struct ft_tracker_totals *totals)
 {
@@ -43,7 +46,7 @@ static uint64_t fill_losses(struct ft_summary *summary, const struct ft_engine *
 			 (struct ft_report_loss){ "mirror-sequence", input->name, missed });
 		add_loss(coverage, rows,
 			 (struct ft_report_loss){ "erf-lctr", input->name, input->erf_lost });
-		counted += missed + input->erf_lost;
+		counted += missed > input->erf_lost ? missed : input->erf_lost;
 	}
 	coverage->lost_by = rows;
 	return counted;
@@ -164,6 +167,7 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 	const struct ft_cell all = ft_totals_sum(&tally->totals);
 	struct ft_loss_evidence *evidence = ft_summary_take(summary, 1, sizeof *evidence);
 	struct ft_tracker_totals totals = sum_trackers(engine, evidence);
+	struct ft_counted_frames here = { .copies = tally->duplicates };
 	struct ft_loss_estimate estimate;
 	uint64_t counted;
 
@@ -186,7 +190,9 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 		.undecided_untimed = tally->undecided_untimed,
 	};
 	counted = fill_losses(summary, engine, source, &totals);
-	ft_loss_estimate(evidence, counted, &estimate);
+	here.rdma = ft_loss_seen(evidence);
+	here.others = all.packets > here.rdma ? all.packets - here.rdma : 0;
+	ft_loss_estimate(evidence, ft_coverage_counted(counted, &here), &estimate);
 	set_estimate(&summary->report.coverage, &estimate);
 	fill_gaps(summary, engine, source);
 	if (engine->map != NULL)

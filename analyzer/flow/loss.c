@@ -51,6 +51,15 @@ void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t co
 	evidence->squares = add_up(evidence->squares, (uint64_t)count * count);
 }
 
+uint64_t ft_loss_seen(const struct ft_loss_evidence *evidence)
+{
+	uint64_t seen = 0;
+
+	for (uint32_t i = 0; i < evidence->used; i++)
+		seen += evidence->bins[i].spaces + evidence->bins[i].silent;
+	return seen;
+}
+
 void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
 {
 	while (into->shift < from->shift)

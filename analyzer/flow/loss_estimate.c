@@ -231,7 +231,7 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 	*estimate = (struct ft_loss_estimate){
 		.known = sums.spaces + sums.holes > 0 || counted > 0,
 		.bounded = sums.spaces + sums.holes > 0,
-		.seen = (uint64_t)(sums.spaces + sums.silent),
+		.seen = ft_loss_seen(evidence),
 	};
 	if (sums.holes > 0)
 		from_holes(evidence, &sums, estimate);

@@ -73,6 +73,9 @@ void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t co
 /* Add another engine's evidence; the result does not depend on who saw which frame. */
 void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from);
 
+/* RDMA frames told of. */
+uint64_t ft_loss_seen(const struct ft_loss_evidence *evidence);
+
 struct ft_loss_estimate {
 	bool known;   /* false: nothing in the capture allows an estimate; the rest but seen is 0 */
 	bool bounded; /* high is known */

@@ -178,11 +178,33 @@ static void names_as_long_as_they_like_fit(void **state)
 	assert_non_null(strstr(because, "of all frames lost"));
 }
 
+static void counters_count_frames_of_any_kind(void **state)
+{
+	static const struct {
+		struct ft_counted_frames here;
+		uint64_t missing, wanted;
+	} cases[] = {
+		{ { .rdma = 1000 }, 100, 100 },
+		{ { .rdma = 0 }, 100, 100 }, /* nothing came through at all */
+		{ { .rdma = 900, .others = 100 }, 100, 90 },
+		{ { .rdma = 1000, .copies = 1000 }, 100, 0 }, /* the other copy is here */
+		{ { .rdma = 1000, .copies = 250 }, 100, 75 },
+		{ { .others = 10 }, 100, 0 },
+		{ { .rdma = UINT64_MAX / 4 }, UINT64_MAX, UINT64_MAX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		assert_int_equal(ft_coverage_counted(cases[i].missing, &cases[i].here),
+				 cases[i].wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_verdict_needs_what_was_seen_and_what_was_decided),
 		cmocka_unit_test(names_as_long_as_they_like_fit),
+		cmocka_unit_test(counters_count_frames_of_any_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
