@@ -15,41 +15,61 @@
 
 struct tally {
 	unsigned copies, repeated;
+	uint64_t which; /* digest of all verdicts in order */
 };
 
-static void check(struct ft_copies *copies, const struct ft_observed *observed, struct tally *tally)
-{
-	enum ft_copy_verdict verdict = ft_copies_check(copies, observed, 0);
+enum { ENGINES_MAX = 3 };
 
-	tally->copies += verdict == FT_COPY_YES;
-	tally->repeated += verdict == FT_COPY_REPEATED;
+/* Frames of an address pair always go to the same engine. */
+struct engines {
+	struct ft_copies *copies[ENGINES_MAX];
+	unsigned count;
+	struct tally tally;
+};
+
+static struct engines engines_made(unsigned count)
+{
+	struct engines engines = { .count = count };
+
+	for (unsigned i = 0; i < count; i++) {
+		struct ft_copies_config config = FT_COPIES_DEFAULTS;
+
+		config.seed = i + count;
+		assert_int_equal(ft_copies_create(&engines.copies[i], &config), 0);
+	}
+	return engines;
 }
 
-static struct ft_copies *copies_made(void)
+static struct tally engines_done(struct engines *engines)
 {
-	struct ft_copies_config config = FT_COPIES_DEFAULTS;
-	struct ft_copies *copies;
+	for (unsigned i = 0; i < engines->count; i++)
+		ft_copies_destroy(engines->copies[i]);
+	return engines->tally;
+}
 
-	assert_int_equal(ft_copies_create(&copies, &config), 0);
-	return copies;
+static void check(struct engines *engines, const struct ft_observed *observed)
+{
+	struct ft_copies *copies = engines->copies[observed->pair % engines->count];
+	enum ft_copy_verdict verdict = ft_copies_check(copies, observed, 0);
+
+	engines->tally.copies += verdict == FT_COPY_YES;
+	engines->tally.repeated += verdict == FT_COPY_REPEATED;
+	engines->tally.which = (engines->tally.which + (uint64_t)verdict) * 31 + 1;
 }
 
 static struct tally once(const struct captured *frames)
 {
-	struct ft_copies *copies = copies_made();
-	struct tally tally = { 0, 0 };
+	struct engines engines = engines_made(1);
 
 	for (size_t i = 0; i < frames->count; i++)
-		check(copies, &frames->at[i], &tally);
-	ft_copies_destroy(copies);
-	return tally;
+		check(&engines, &frames->at[i]);
+	return engines_done(&engines);
 }
 
 /* Every frame again, so much later. */
-static struct tally twice(const struct captured *frames, uint64_t delay_ns)
+static struct tally twice(const struct captured *frames, uint64_t delay_ns, unsigned engine_count)
 {
-	struct ft_copies *copies = copies_made();
-	struct tally tally = { 0, 0 };
+	struct engines engines = engines_made(engine_count);
 
 	for (size_t first = 0, again = 0; again < frames->count;) {
 		struct ft_observed late = frames->at[again];
@@ -57,14 +77,13 @@ static struct tally twice(const struct captured *frames, uint64_t delay_ns)
 		late.ts_ns += delay_ns;
 		if (first < frames->count &&
 		    (first == again || (delay_ns > 0 && frames->at[first].ts_ns <= late.ts_ns))) {
-			check(copies, &frames->at[first++], &tally);
+			check(&engines, &frames->at[first++]);
 		} else {
-			check(copies, &late, &tally);
+			check(&engines, &late);
 			again++;
 		}
 	}
-	ft_copies_destroy(copies);
-	return tally;
+	return engines_done(&engines);
 }
 
 static const struct capture {
@@ -144,16 +163,24 @@ static void verify_once(const struct capture *capture, const struct captured *fr
 
 static void verify_at_once(const struct capture *capture, const struct captured *frames)
 {
-	assert_int_equal(twice(frames, 0).copies, frames->count + capture->copies);
+	assert_int_equal(twice(frames, 0, 1).copies, frames->count + capture->copies);
 }
 
 static void verify_delayed(const struct capture *capture, const struct captured *frames)
 {
 	if (capture->plain)
 		return;
-	assert_int_equal(twice(frames, 5000).copies, frames->count + capture->copies);
-	assert_int_equal(twice(frames, 30000).copies, frames->count + capture->copies);
-	assert_int_equal(twice(frames, 30000).repeated, 0);
+	assert_int_equal(twice(frames, 5000, 1).copies, frames->count + capture->copies);
+	assert_int_equal(twice(frames, 30000, 1).copies, frames->count + capture->copies);
+	assert_int_equal(twice(frames, 30000, 1).repeated, 0);
+}
+
+static void verify_spread(const struct capture *capture, const struct captured *frames)
+{
+	struct tally one = twice(frames, 30000, 1), spread = twice(frames, 30000, ENGINES_MAX);
+
+	(void)capture;
+	assert_true(spread.which == one.which && spread.copies == one.copies);
 }
 
 static void captures_have_the_copies_they_have(void **state)
@@ -174,12 +201,19 @@ static void doubled_a_little_later_half_are_copies(void **state)
 	each(verify_delayed);
 }
 
+static void spread_over_engines_the_same_are_copies(void **state)
+{
+	(void)state;
+	each(verify_spread);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(captures_have_the_copies_they_have),
 		cmocka_unit_test(doubled_at_once_half_are_copies),
 		cmocka_unit_test(doubled_a_little_later_half_are_copies),
+		cmocka_unit_test(spread_over_engines_the_same_are_copies),
 	};
 
 	return cmocka_run_group_tests_name("copies_captures", tests, NULL, NULL);
