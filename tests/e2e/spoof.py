@@ -1,0 +1,102 @@
+"""What is held against senders: injected packets are found, and nothing of what is legal is."""
+
+import json
+import random
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import DATA, fabtap, main, shared
+from pcapfile import read_pcap, write_pcap
+
+# everybody may talk to everybody: what is found is not about the map
+MAP = {
+    "schema": "tapmap/1", "map_id": "any", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
+    "fabric": {"kind": "roce"}, "nodes": [], "tenants": [{"name": "all", "class": "customer"}],
+    "segments": [{"name": "all", "tenant": "all", "intervals": [
+        {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": "0.0.0.0/0"}, {"subnet": "::/0"}]}]}],
+}
+LABELS = ("injected", "nak_remote_access")
+TTL, SMAC = 22, range(6, 12)  # in an untagged Ethernet frame with IPv4
+SEED = 20261121
+
+
+def legal_captures():
+    folders = [DATA / "captures", DATA / "tenants"]
+    if shared():
+        folders += [shared() / "captures", shared() / "captures" / "nccl"]
+    found = {path.name: path for folder in folders for path in sorted(folder.glob("*.pcap"))}
+    return [path for name, path in sorted(found.items()) if not name.startswith(("tenants-", "mads"))]
+
+
+def behind_a_router(record):
+    """The record as the next hop's port shows it; None if it is not plain IPv4."""
+    frame = bytearray(record[16:])
+    if len(frame) < 34 or frame[12:14] != b"\x08\x00":
+        return None
+    frame[TTL] -= 1
+    for at in SMAC:
+        frame[at] ^= 0x15
+    return record[:16] + bytes(frame)
+
+
+class Spoof(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.map = self.folder / "any.map.json"
+        self.map.write_text(json.dumps(MAP))
+
+    def findings(self, capture, *more):
+        document = fabtap("audit", "-m", self.map, "--json", *more, capture).json()
+        return {f["rule"]: f for f in document["findings"] if f["rule"].startswith("spoof.")}
+
+    def clean(self, name, records, header):
+        capture = write_pcap(self.folder / "changed.pcap", header, records)
+        held = {rule: f["evidence"] for rule, f in self.findings(capture).items() if f["severity"] != "info"}
+        self.assertFalse(held, name)
+
+    def test_injected_packets_and_probes_are_found(self):
+        truth = [json.loads(line) for line in (DATA / "vectors" / "expected.jsonl").read_text().splitlines()]
+        captures = sorted((DATA / "vectors").glob("flow_rc_*.pcap"))
+        self.assertTrue(captures)
+        for capture in captures:
+            flows = {p["frame"]: p["flow"] for p in truth if p["file"] == capture.name}
+            guilty = {n for n, flow in flows.items() if flow["event"] in LABELS or flow.get("conflict")}
+            found = self.findings(capture)
+            self.assertLessEqual({"spoof.psn-conflict", "spoof.access-errors", "spoof.sender-changed", "spoof.psn-window"}, set(found))
+            self.assertEqual(found["spoof.psn-conflict"]["severity"], "high")
+            for rule, finding in found.items():
+                self.assertLessEqual(set(finding["frames"]), guilty, rule)
+                self.assertTrue(0 < finding["certainty"] < 1, rule)
+            window = [n for n, flow in flows.items() if "psn_window" in flow.get("indicators", [])]
+            self.assertEqual(found["spoof.psn-window"]["frames"], window)
+
+    def test_a_finding_says_what_it_rests_on(self):
+        found = self.findings(DATA / "vectors" / "flow_rc_0.pcap")
+        self.assertIn("frame 28: TTL 62 instead of 64, source port 61741 instead of 61560, IP identification 39123 after 9123",
+                      found["spoof.sender-changed"]["evidence"])
+
+    def test_nothing_is_held_against_legal_traffic(self):
+        for path in legal_captures():
+            header, records = read_pcap(path)
+            self.clean(path.name, records, header)
+
+    def test_nor_if_frames_are_missing_doubled_or_come_from_two_places(self):
+        chance = random.Random(SEED)
+        for path in legal_captures():
+            header, records = read_pcap(path)
+            seen = [[r for r in (record, behind_a_router(record)) if r and chance.random() < 0.8] for record in records]
+            changes = {
+                "1 % lost": [r for r in records if chance.random() >= 0.01],
+                "30 % lost": [r for r in records if chance.random() >= 0.3],
+                "doubled": [r for record in records for r in (record, record)],
+                "two viewpoints that lose a fifth each": [r for both in seen for r in both],
+            }
+            for what, changed in changes.items():
+                self.clean("%s, %s" % (path.name, what), changed, header)
+
+
+if __name__ == "__main__":
+    main()
