@@ -65,7 +65,7 @@ void ft_follow_answer(const struct ft_moment *moment)
 		half->answer_first = observed->psn;
 		half->flags |= FT_HALF_ANSWERING;
 	}
-	half->answer_next = ft_psn_add(observed->psn, 1);
+	half->answer_next = ft_psn_follow(half->answer_next, ft_psn_add(observed->psn, 1));
 	if ((moment->operation->part & FT_PART_LAST) == 0)
 		return;
 	if (half->flags & FT_HALF_ANSWERING) {

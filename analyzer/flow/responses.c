@@ -86,6 +86,24 @@ static void take_beyond(struct ft_tracker *tracker, const struct ft_moment *mome
 		imply_request(tracker, moment, requester);
 }
 
+/* Behind those that have come: sent again, or late and missed before the halves had met. */
+static void respond_again(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_flow *flow = moment->flow;
+	uint32_t psn = moment->observed->psn;
+	uint32_t number = ft_spans_find(&tracker->spans, &flow->half, psn, FT_SPANS_SKIPPED);
+
+	ft_loss_silent(tracker->evidence, moment->observed->frame);
+	if (number == 0) {
+		moment->step->what |= FT_STEP_RETRANSMITTED;
+		tracker->totals.retransmitted++;
+		return;
+	}
+	moment->step->what |= FT_STEP_REORDERED;
+	tracker->totals.reordered++;
+	ft_settle_seen(tracker, flow, number, psn, 1, moment->step);
+}
+
 /* Of a request that is not among those awaited: lost, or from before the halves had met, or answered again. */
 static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *moment,
 			   struct ft_flow *requester)
@@ -97,9 +115,7 @@ static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *m
 	bool first = (moment->operation->part & FT_PART_FIRST) != 0;
 
 	if (hole == 0 && ft_is_acked(&requester->half, psn)) {
-		moment->step->what |= FT_STEP_RETRANSMITTED;
-		tracker->totals.retransmitted++;
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		respond_again(tracker, moment);
 		return;
 	}
 	moment->step->what |= FT_STEP_NEW;
@@ -155,7 +171,7 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 {
 	struct ft_flow *flow = moment->flow;
 	struct ft_half *half = &flow->half;
-	uint32_t psn = moment->observed->psn, number;
+	uint32_t psn = moment->observed->psn;
 	int32_t distance = half->answer_next == FT_PSN_NONE
 				   ? INT32_MAX
 				   : ft_psn_distance(psn, half->answer_next);
@@ -167,13 +183,7 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 	};
 
 	if (distance < 0 && distance > -FT_PSN_WINDOW) {
-		number = ft_spans_find(&tracker->spans, half, psn, FT_SPANS_SKIPPED);
-		if (number != 0)
-			ft_settle_seen(tracker, flow, number, psn, 1, moment->step);
-		moment->step->what |= number != 0 ? FT_STEP_REORDERED : FT_STEP_RETRANSMITTED;
-		tracker->totals.reordered += number != 0;
-		tracker->totals.retransmitted += number == 0;
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		respond_again(tracker, moment);
 		return;
 	}
 	moment->step->what |= FT_STEP_NEW;

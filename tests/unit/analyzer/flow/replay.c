@@ -13,7 +13,7 @@
 #include <decode/decode.h>
 #include <observe.h>
 
-enum { CAPACITY = 1 << 14, BURST = 64, SEED = 4711 };
+enum { CAPACITY = 1 << 14, BURST = 64, SEED = 4711, PLACES = 4 };
 
 static struct ft_flow *find_flow(struct replay *replay, const struct ft_packet *packet,
 				 uint64_t ts_ns)
@@ -102,6 +102,21 @@ void replay_open(struct replay *replay)
 		ft_tracker_create(&replay->tracker, &config, replay->table, replay->evidence), 0);
 }
 
+/* As adaptive routing and two mirror ports do: other order, time still goes forward. */
+static void shuffle(struct replay *replay, struct ft_frame *frames, int count)
+{
+	for (int i = 0; i + PLACES <= count; i++) {
+		struct ft_frame here = frames[i];
+		int other = i + (int)(replay->disorder >> 60) % PLACES;
+
+		replay->disorder = replay->disorder * 6364136223846793005u + 1442695040888963407u;
+		frames[i] = frames[other];
+		frames[i].ts_ns = here.ts_ns;
+		here.ts_ns = frames[other].ts_ns;
+		frames[other] = here;
+	}
+}
+
 bool replay_file(struct replay *replay, const char *path)
 {
 	struct ft_source_complaint complaint;
@@ -111,9 +126,12 @@ bool replay_file(struct replay *replay, const char *path)
 
 	if (ft_source_open_files(&source, &path, 1, &complaint) != 0)
 		return false;
-	while ((count = ft_source_next(source, frames, BURST)) > 0)
+	while ((count = ft_source_next(source, frames, BURST)) > 0) {
+		if (replay->disorder != 0)
+			shuffle(replay, frames, count);
 		for (int i = 0; i < count; i++)
 			take(replay, &frames[i]);
+	}
 	ft_source_close(source);
 	return true;
 }

@@ -14,6 +14,7 @@ struct replay {
 	void (*told)(void *context, const struct ft_flow *flow, const struct ft_observed *observed,
 		     const struct ft_step *step); /* every step; NULL: nobody */
 	void *context;
+	uint64_t disorder; /* frames up to 4 places apart change places; seed, 0: none does */
 	/* out; owned by the replay until replay_close() */
 	struct ft_flow_table *table;
 	struct ft_tracker *tracker;
