@@ -15,14 +15,19 @@ enum {
 static const struct layout {
 	uint16_t attribute;
 	uint8_t kind;
-	uint8_t local_id, remote_id, qpn;
-	uint8_t end; /* of the last field that is read */
+	uint8_t local_id, remote_id, qpn; /* qpn: the last of them */
 } layouts[] = {
-	{ ATTRIBUTE_REQ, FT_SETUP_REQUEST, .local_id = 0, .remote_id = 0, .qpn = 32, .end = 88 },
-	{ ATTRIBUTE_REP, FT_SETUP_REPLY, .local_id = 0, .remote_id = 4, .qpn = 12, .end = 15 },
+	{ ATTRIBUTE_REQ, FT_SETUP_REQUEST, .local_id = 0, .remote_id = 0, .qpn = 32 },
+	{ ATTRIBUTE_REP, FT_SETUP_REPLY, .local_id = 0, .remote_id = 4, .qpn = 12 },
 };
 
-enum { REQ_LOCAL_LID = 52, REQ_REMOTE_LID = 54, REQ_LOCAL_GID = 56, REQ_REMOTE_GID = 72 };
+enum {
+	REQ_LOCAL_LID = 52,
+	REQ_REMOTE_LID = 54,
+	REQ_LOCAL_GID = 56,
+	REQ_REMOTE_GID = 72,
+	REQ_PATH_END = 88
+};
 
 static uint32_t be16(const uint8_t *b)
 {
@@ -52,12 +57,9 @@ static const struct layout *layout_of(const struct ft_packet *packet)
 	return NULL;
 }
 
-/* The message behind the MAD header, if it was captured up to `end`. */
-static const uint8_t *message_of(const struct ft_packet *packet, const uint8_t *frame, unsigned end)
+static bool is_captured(const struct ft_packet *packet, unsigned end)
 {
-	if (packet->payload_captured < MAD_HEADER + end)
-		return NULL;
-	return frame + packet->payload_offset + MAD_HEADER;
+	return packet->payload_captured >= MAD_HEADER + end;
 }
 
 /* The connection's primary path, against the addresses that carried the message. */
@@ -65,6 +67,8 @@ static bool leads_elsewhere(const struct ft_packet *packet, const uint8_t *req)
 {
 	const uint32_t network = FT_HAS_IPV4 | FT_HAS_IPV6 | FT_HAS_GRH;
 
+	if (!is_captured(packet, REQ_PATH_END))
+		return false;
 	if ((packet->has & network) != 0)
 		return memcmp(req + REQ_LOCAL_GID, packet->src, sizeof packet->src) != 0 ||
 		       memcmp(req + REQ_REMOTE_GID, packet->dst, sizeof packet->dst) != 0;
@@ -76,10 +80,11 @@ struct ft_connection_setup ft_connection_setup_read(const struct ft_packet *pack
 						    const uint8_t *frame)
 {
 	const struct layout *layout = layout_of(packet);
-	const uint8_t *message = layout == NULL ? NULL : message_of(packet, frame, layout->end);
+	const uint8_t *message;
 
-	if (message == NULL)
+	if (layout == NULL || !is_captured(packet, layout->qpn + QPN))
 		return (struct ft_connection_setup){ .kind = FT_SETUP_NONE };
+	message = frame + packet->payload_offset + MAD_HEADER;
 	return (struct ft_connection_setup){
 		.kind = layout->kind,
 		.elsewhere = layout->kind == FT_SETUP_REQUEST && leads_elsewhere(packet, message),
@@ -87,13 +92,4 @@ struct ft_connection_setup ft_connection_setup_read(const struct ft_packet *pack
 		.remote_id = be32(message + layout->remote_id),
 		.qpn = be24(message + layout->qpn),
 	};
-}
-
-uint32_t ft_connection_setup_qpn(const struct ft_packet *packet, const uint8_t *frame)
-{
-	const struct layout *layout = layout_of(packet);
-	const uint8_t *message =
-		layout == NULL ? NULL : message_of(packet, frame, layout->qpn + QPN);
-
-	return message == NULL ? 0 : be24(message + layout->qpn);
 }

@@ -18,9 +18,6 @@ struct ft_connection_setup {
 	uint32_t qpn;       /* 24-bit: the sender's queue pair */
 };
 
-/* Read the packet's message. Kind NONE if it is no REQ or REP, or was cut before its last field here. */
+/* Read the packet's message. Kind NONE if it is no REQ or REP, or was cut before its queue pair. */
 struct ft_connection_setup ft_connection_setup_read(const struct ft_packet *packet,
 						    const uint8_t *frame);
-
-/* The queue pair alone: 0 if the packet is none of these or does not hold the number. */
-uint32_t ft_connection_setup_qpn(const struct ft_packet *packet, const uint8_t *frame);

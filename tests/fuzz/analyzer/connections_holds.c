@@ -50,7 +50,6 @@ static struct ft_connection_setup setup_in_frame(const uint8_t *bytes, size_t si
 	struct ft_decode_rest rest;
 
 	ft_decode(&config, &input, &packet, &rest);
-	ft_connection_setup_qpn(&packet, bytes);
 	return ft_connection_setup_read(&packet, bytes);
 }
 

@@ -254,6 +254,26 @@ static void a_native_path_is_compared_by_lid(void **state)
 	assert_true(ft_connection_setup_read(&message.packet, message.frame).elsewhere);
 }
 
+/* Slices of 128 bytes end inside the REQ, behind its queue pair. */
+static void a_path_that_was_cut_off_is_taken_for_the_same(void **state)
+{
+	struct message message;
+	struct ft_connection_setup setup;
+
+	(void)state;
+	start_req(&message, 1, 10);
+	message.frame[PAYLOAD_AT + HEADER + 72 + 15] = 3;
+	message.packet.payload_captured = HEADER + 88;
+	assert_true(ft_connection_setup_read(&message.packet, message.frame).elsewhere);
+	for (uint32_t captured = 35; captured < 88; captured++) {
+		message.packet.payload_captured = HEADER + captured;
+		setup = ft_connection_setup_read(&message.packet, message.frame);
+		assert_int_equal(setup.kind, FT_SETUP_REQUEST);
+		assert_int_equal(setup.qpn, 10);
+		assert_false(setup.elsewhere);
+	}
+}
+
 static void what_is_no_whole_req_or_rep_says_nothing(void **state)
 {
 	struct message message;
@@ -262,17 +282,15 @@ static void what_is_no_whole_req_or_rep_says_nothing(void **state)
 	start_req(&message, 1, 10);
 	assert_int_equal(ft_connection_setup_read(&message.packet, message.frame).kind,
 			 FT_SETUP_REQUEST);
-	message.packet.payload_captured = HEADER + 88;
+	message.packet.payload_captured = HEADER + 34;
 	assert_int_equal(ft_connection_setup_read(&message.packet, message.frame).kind,
-			 FT_SETUP_REQUEST);
+			 FT_SETUP_NONE);
+	start_rep(&message, 2, 1, 20);
+	message.packet.payload_captured = HEADER + 15;
+	assert_int_equal(ft_connection_setup_read(&message.packet, message.frame).qpn, 20);
 	message.packet.payload_captured--;
 	assert_int_equal(ft_connection_setup_read(&message.packet, message.frame).kind,
 			 FT_SETUP_NONE);
-	assert_int_equal(ft_connection_setup_qpn(&message.packet, message.frame), 10);
-	message.packet.payload_captured = HEADER + 35;
-	assert_int_equal(ft_connection_setup_qpn(&message.packet, message.frame), 10);
-	message.packet.payload_captured--;
-	assert_int_equal(ft_connection_setup_qpn(&message.packet, message.frame), 0);
 
 	start_req(&message, 1, 10);
 	message.packet.mad.attr_id = RTU;
@@ -298,6 +316,7 @@ int main(void)
 		cmocka_unit_test(a_flood_of_reqs_pushes_out_the_oldest),
 		cmocka_unit_test(a_path_that_leads_elsewhere_is_passed_over),
 		cmocka_unit_test(a_native_path_is_compared_by_lid),
+		cmocka_unit_test(a_path_that_was_cut_off_is_taken_for_the_same),
 		cmocka_unit_test(what_is_no_whole_req_or_rep_says_nothing),
 	};
 
