@@ -65,11 +65,6 @@ uint64_t ft_pairs_bytes(const struct ft_pairs *pairs)
 	return ft_groups_bytes(pairs->groups);
 }
 
-void ft_pairs_prefetch(const struct ft_pairs *pairs, const struct ft_flow_key *key, uint16_t sport)
-{
-	ft_groups_prefetch(pairs->groups, key, sport);
-}
-
 /* --- joining and parting --- */
 
 /* Set-ups and DETHs name addresses and queue pairs; nothing else tells halves apart here. */

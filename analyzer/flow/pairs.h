@@ -35,9 +35,6 @@ enum {
 int ft_pairs_create(struct ft_pairs **pairs, struct ft_flow_table *table, uint64_t seed);
 void ft_pairs_destroy(struct ft_pairs *pairs); /* NULL is fine */
 
-/* Hint that ft_pairs_enter() will be called for a half-connection with this key and source port. */
-void ft_pairs_prefetch(const struct ft_pairs *pairs, const struct ft_flow_key *key, uint16_t sport);
-
 /*
  * The first packet of a half-connection that is not a CNP (whose source port and P_Key may be anything);
  * again after a restart, with ft_pairs_leave() before. half.service must be set. Finds the other

@@ -239,9 +239,3 @@ uint32_t ft_groups_facing(const struct ft_groups *groups, const struct ft_flow_k
 {
 	return groups->slots[find_slot(groups, tag_of_way(groups, key->dst, key->src, key))].head;
 }
-
-void ft_groups_prefetch(const struct ft_groups *groups, const struct ft_flow_key *key,
-			uint16_t port)
-{
-	__builtin_prefetch(&groups->slots[home(groups, tag_of_port(groups, key, port))], 1);
-}

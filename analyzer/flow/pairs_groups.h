@@ -55,9 +55,6 @@ uint32_t ft_groups_of_port(const struct ft_groups *groups, const struct ft_flow_
 			   uint16_t port);
 uint32_t ft_groups_facing(const struct ft_groups *groups, const struct ft_flow_key *key);
 
-void ft_groups_prefetch(const struct ft_groups *groups, const struct ft_flow_key *key,
-			uint16_t port);
-
 /* The key of what comes back the other way, but for the queue pair. */
 struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key);
 

@@ -623,6 +623,18 @@ static void evidence_falls_with_distance(void **state)
 	}
 }
 
+/* 12 bytes of its own, and two index slots of 8 at this capacity. */
+static void memory_is_a_few_bytes_a_record(void **state)
+{
+	enum { RECORDS = 1 << 20 };
+	struct wire wire = wire_of(RECORDS, SEED);
+
+	(void)state;
+	assert_true(ft_pairs_bytes(wire.pairs) >= RECORDS * UINT64_C(12));
+	assert_true(ft_pairs_bytes(wire.pairs) <= RECORDS * UINT64_C(29));
+	cut(&wire);
+}
+
 /* Queue pairs 18 and 19 at each end make the same port twice; of the first connection one side is not in view. */
 static void a_port_shared_by_two_connections_is_not_enough(void **state)
 {
@@ -694,6 +706,7 @@ int main(void)
 		cmocka_unit_test(halves_long_silent_are_left_out),
 		cmocka_unit_test(the_seed_changes_no_pair),
 		cmocka_unit_test(evidence_falls_with_distance),
+		cmocka_unit_test(memory_is_a_few_bytes_a_record),
 		cmocka_unit_test(a_port_shared_by_two_connections_is_not_enough),
 		cmocka_unit_test(the_rule_of_linux_gives_the_ports_that_were_seen),
 	};
