@@ -8,11 +8,13 @@
 /*
  * Copies that a mirror makes: a frame that passes two mirrored ports, or one port mirrored in both
  * directions, is here twice. A copy has the same bytes but for what a mirror or a hop changes, and
- * comes within `window_ns` of its original. Not copies, though alike:
- *   - a retransmission: between the two, a NAK of the other side asked for it;
+ * comes within `window_ns` of its original. Not copies, though alike (docs/copies.md):
+ *   - a packet sent again: between the two the other side gave a reason, a NAK or a request sent again,
+ *     and the original has already as many copies as frames of its direction have;
  *   - frames of which many are alike (enum ft_alike: FT_ALIKE_PLAIN): only if they come within a
- *     microsecond, or other frames of the same two addresses are being copied, and then once each;
+ *     microsecond, or other frames of their direction are being copied, and then as often as those;
  *   - the same bytes with another source MAC and the same time to live, or the reverse: no hop does that;
+ *   - the same bytes in another VLAN, unless a router sent them on;
  *   - a frame that breaks a rule which its original did not break.
  * Memory is reserved once; frames beyond `entries` within the window push the oldest out.
  */
