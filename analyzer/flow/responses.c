@@ -86,22 +86,29 @@ static void take_beyond(struct ft_tracker *tracker, const struct ft_moment *mome
 		imply_request(tracker, moment, requester);
 }
 
-/* Behind those that have come: sent again, or late and missed before the halves had met. */
-static void respond_again(struct ft_tracker *tracker, const struct ft_moment *moment)
+/* Whether it was missed before the halves had met; no longer. */
+static bool fill_skipped(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_flow *flow = moment->flow;
 	uint32_t psn = moment->observed->psn;
 	uint32_t number = ft_spans_find(&tracker->spans, &flow->half, psn, FT_SPANS_SKIPPED);
 
+	if (number != 0)
+		ft_settle_seen(tracker, flow, number, psn, 1, moment->step);
+	return number != 0;
+}
+
+/* Behind those that have come: sent again, or late. */
+static void respond_again(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
 	ft_loss_silent(tracker->evidence, moment->observed->frame);
-	if (number == 0) {
+	if (fill_skipped(tracker, moment)) {
+		moment->step->what |= FT_STEP_REORDERED;
+		tracker->totals.reordered++;
+	} else {
 		moment->step->what |= FT_STEP_RETRANSMITTED;
 		tracker->totals.retransmitted++;
-		return;
 	}
-	moment->step->what |= FT_STEP_REORDERED;
-	tracker->totals.reordered++;
-	ft_settle_seen(tracker, flow, number, psn, 1, moment->step);
 }
 
 /* Of a request that is not among those awaited: lost, or from before the halves had met, or answered again. */
@@ -213,6 +220,8 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 		follow_alone(tracker, moment);
 	} else if (ft_is_in_window(tracker, moment, requester)) {
 		match(tracker, moment, requester);
+		if (step->what & FT_STEP_NEW)
+			fill_skipped(tracker, moment);
 		ft_measure_rtt(moment, &requester->half);
 		ft_deliver(&requester->half, psn);
 		ft_settle_ripe(tracker, requester, moment->observed->ts_ns, step);
