@@ -159,7 +159,7 @@ static struct inferred lost_ends(const struct ft_loss_evidence *evidence, const 
 	};
 }
 
-/* Of what is missing and not answered for yet, the mirror's share. */
+/* Of what is missing and not answered for yet, the mirror's share. A lost READ leaves as many PSNs as it asked for. */
 static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
 				    const struct sums *sums)
 {
@@ -168,7 +168,7 @@ static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
 
 	return (struct inferred){
 		.mean = pending * mirror,
-		.variance = pending * mirror * (1 + pending * (1 - mirror)),
+		.variance = pending * mirror * (1 + pending * (1 - mirror) + pending * mirror / 16),
 	};
 }
 

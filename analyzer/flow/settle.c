@@ -51,22 +51,30 @@ static uint32_t span_of_reads(const struct ft_tracker *tracker, const struct ft_
 	return 1;
 }
 
+/* Packets that so many PSNs are at least: the responses to a READ take its PSNs, but pass elsewhere. */
+static uint32_t packets_of(const struct ft_tracker *tracker, const struct ft_half *half,
+			   uint32_t psns)
+{
+	uint32_t read = psns == 0 ? 1 : span_of_reads(tracker, half);
+
+	return psns / read + psns % read;
+}
+
 static struct ft_finding judge_requests(const struct ft_tracker *tracker,
 					const struct ft_flow *flow, const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	uint32_t lost, read;
+	uint32_t lost, open;
 
 	if (half->service == FT_UC)
-		return (struct ft_finding){ .open = span->count, .silent = true };
+		return (struct ft_finding){ .open = span->count };
 	lost = ft_psn_reached(half->acked, span->from, span->count);
+	open = span->count - lost;
 	if (is_answered(flow) || !went_on(half->next_psn, flow->last_ns, span))
-		return (struct ft_finding){ .lost = lost, .open = span->count - lost };
+		return (struct ft_finding){ lost, open, packets_of(tracker, half, open) };
 	if (flow->peer != 0)
 		return (struct ft_finding){ .lost = span->count };
-	/* the responses to a READ take its PSNs, but pass elsewhere */
-	read = span_of_reads(tracker, half);
-	return (struct ft_finding){ .lost = span->count / read + span->count % read };
+	return (struct ft_finding){ .lost = packets_of(tracker, half, span->count) };
 }
 
 /* What a span comes to if nothing more is seen. */
@@ -92,7 +100,7 @@ struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct f
 	case FT_SPAN_SKIPPED:
 		if (went_on(half->answered, flow->last_ns, span))
 			return (struct ft_finding){ .lost = span->count };
-		return (struct ft_finding){ .open = span->count };
+		return (struct ft_finding){ .open = span->count, .pending = span->count };
 	default:
 		return judge_requests(tracker, flow, span);
 	}
@@ -112,8 +120,7 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	if (finding.lost != 0)
 		ft_loss_hole(evidence, span->frame, finding.lost);
 	evidence->uncertain += finding.open;
-	if (!finding.silent)
-		evidence->unanswered += finding.open;
+	evidence->unanswered += finding.pending;
 }
 
 static void count(struct ft_tracker *tracker, const struct ft_flow *flow,

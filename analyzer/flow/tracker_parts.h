@@ -118,9 +118,9 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment);
 
 /* What a span comes to. */
 struct ft_finding {
-	uint32_t lost; /* by the mirror */
-	uint32_t open; /* by whom is not known .. */
-	bool silent;   /* .. nor ever will be: nobody answers */
+	uint32_t lost;    /* by the mirror */
+	uint32_t open;    /* PSNs missing, by whom is not known */
+	uint32_t pending; /* packets that these are, where an answer was still due */
 };
 
 /* settle.c: if nothing more is seen. */
