@@ -64,7 +64,6 @@ static const char *const templates[FT_RULES] = {
 	[FT_RULE_DECODE_BAD_ICRC] = "{s} to {d}: frames with a wrong ICRC were not judged",
 	[FT_RULE_DECODE_PKEY_UNUSUAL] =
 		"{s} sent to {d} with P_Key {p}, unusual where segments isolate the tenants",
-	[FT_RULE_TENANT_QUOTA] = "{s} sent more than its quota allows",
 	[FT_RULE_SPOOF_PSN_CONFLICT] =
 		"{s} to {d}: two different requests under one packet sequence number{w}",
 	[FT_RULE_SPOOF_PAYLOAD_CHANGED] =

@@ -2,11 +2,12 @@
 
 import json
 import random
+import re
 import tempfile
 import unittest
 from pathlib import Path
 
-from harness import DATA, fabtap, main, shared
+from harness import DATA, PROJECT, fabtap, main, shared
 from pcapfile import read_pcap, write_pcap
 
 # everybody may talk to everybody: what is found is not about the map
@@ -73,10 +74,14 @@ class Spoof(unittest.TestCase):
             window = [n for n, flow in flows.items() if "psn_window" in flow.get("indicators", [])]
             self.assertEqual(found["spoof.psn-window"]["frames"], window)
 
-    def test_a_finding_says_what_it_rests_on(self):
-        found = self.findings(DATA / "vectors" / "flow_rc_0.pcap")
-        self.assertIn("frame 28: TTL 62 instead of 64, source port 61741 instead of 61560, IP identification 39123 after 9123",
-                      found["spoof.sender-changed"]["evidence"])
+    def test_the_documented_findings_say_what_they_rest_on(self):
+        examples = re.findall(r"^### `(spoof\.[\w-]+)`\n(?:(?!###).*\n)*?> (frame .+)\n>\n> `(flow_rc_\d\.pcap)`, frame (\d+)$",
+                              (PROJECT / "docs" / "findings.md").read_text(), re.M)
+        self.assertEqual(len(examples), 5)
+        for rule, sentence, capture, frame in examples:
+            finding = self.findings(DATA / "vectors" / capture)[rule]
+            self.assertIn(sentence, finding["evidence"])
+            self.assertEqual(finding["frames"][0], int(frame))
 
     def test_nothing_is_held_against_legal_traffic(self):
         for path in legal_captures():

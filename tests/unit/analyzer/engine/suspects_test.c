@@ -649,6 +649,40 @@ static void a_suspicion_says_what_it_rests_on(void **state)
 	assert_string_equal(little, "frame 21");
 }
 
+static void says(const struct wire *wire, const char *sentence)
+{
+	char text[FT_SUSPICION_TEXT];
+
+	ft_suspicion_text(&wire->suspicion, text, sizeof text);
+	assert_string_equal(text, sentence);
+}
+
+/* The sentences of docs/findings.md that no shipped capture shows. */
+static void the_documented_sentences_are_said(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1), answer = request(0);
+
+	talk(wire, SETTLED);
+	other.content ^= 0x5a5a5a5a;
+	send(wire, other, FT_STEP_RETRANSMITTED);
+	says(wire,
+	     "frame 21: RC_SEND_ONLY with PSN 1019, under which another request passed before");
+
+	tear_down(state);
+	set_up(state);
+	answer.opcode = ACKNOWLEDGE;
+	send_as(wire, true, answer, FT_STEP_ANSWER | FT_STEP_UNASKED);
+	says(wire, "frame 1: RC_ACKNOWLEDGE for PSN 1000, which was not asked for");
+
+	tear_down(state);
+	set_up(state);
+	send_as(wire, true, request(0), FT_STEP_NEW);
+	search(wire, 85, 1 * MS, SEND_ONLY, 1);
+	says(wire, "frame 86: 85 queue pairs got a first request within a second, next to none "
+		   "answered");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -687,6 +721,7 @@ int main(void)
 		TEST(connections_that_begin_together_are_no_search),
 		TEST(an_unasked_answer_is_worth_a_note),
 		TEST(a_suspicion_says_what_it_rests_on),
+		TEST(the_documented_sentences_are_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
