@@ -443,8 +443,8 @@ static void the_newest_setup_of_a_queue_pair_counts(void **state)
 	ft_pairs_learn(wire.pairs, &there, &back, FT_PAIRED_CM);
 	ft_pairs_learn(wire.pairs, &there, &later, FT_PAIRED_CM);
 	one = ask(&wire, (struct packet){ THERE, 20, 0, .psn = 5 });
-	former = ask(&wire, (struct packet){ BACK, 10, 0, .psn = 9 });
 	latter = ask(&wire, (struct packet){ BACK, 11, 0, .psn = 9 });
+	former = ask(&wire, (struct packet){ BACK, 10, 0, .psn = 9 });
 	assert_alone(former);
 	assert_paired(&wire, one, latter, FT_PAIRED_CM);
 	cut(&wire);
@@ -623,6 +623,44 @@ static void evidence_falls_with_distance(void **state)
 	}
 }
 
+static void another_pkey_speaks_against(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *one, *other;
+
+	(void)state;
+	one = ask(&wire, (struct packet){ THERE, 20, 0, .psn = 0x900000 });
+	one->first_base = 1;
+	other = ask(&wire, (struct packet){ BACK, 10, 0, .psn = 5 });
+	other->first_base = 2;
+	answer(&wire, (struct packet){ BACK, 10, 0, .psn = 0x900000 });
+	assert_alone(one);
+	other->first_base = 1;
+	for (int i = 0; i < 3; i++)
+		answer(&wire, (struct packet){ BACK, 10, 0, .psn = 0x900000 });
+	assert_paired(&wire, one, other, FT_PAIRED_TRANSPORT);
+	cut(&wire);
+}
+
+static void what_finds_nothing_looks_ever_more_seldom(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *one, *other;
+	unsigned answers = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++)
+		answer(&wire, (struct packet){ BACK, 10, 0, .psn = 0x900000 });
+	one = ask(&wire, (struct packet){ THERE, 20, 0, .psn = 0x900000 });
+	do {
+		other = answer(&wire, (struct packet){ BACK, 10, 0, .psn = 0x900000 });
+		answers++;
+	} while (other->peer == 0 && answers < 1000);
+	assert_paired(&wire, one, other, FT_PAIRED_TRANSPORT);
+	assert_in_range(answers, 16, 64);
+	cut(&wire);
+}
+
 /* 12 bytes of its own, and two index slots of 8 at this capacity. */
 static void memory_is_a_few_bytes_a_record(void **state)
 {
@@ -706,6 +744,8 @@ int main(void)
 		cmocka_unit_test(halves_long_silent_are_left_out),
 		cmocka_unit_test(the_seed_changes_no_pair),
 		cmocka_unit_test(evidence_falls_with_distance),
+		cmocka_unit_test(another_pkey_speaks_against),
+		cmocka_unit_test(what_finds_nothing_looks_ever_more_seldom),
 		cmocka_unit_test(memory_is_a_few_bytes_a_record),
 		cmocka_unit_test(a_port_shared_by_two_connections_is_not_enough),
 		cmocka_unit_test(the_rule_of_linux_gives_the_ports_that_were_seen),
