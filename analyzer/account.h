@@ -41,5 +41,18 @@ int ft_account_open(struct ft_account *account, const struct ft_source *source);
 int ft_account_add(struct ft_account *account, const struct ft_source *source,
 		   const struct ft_item *item, const struct ft_item_more *more);
 
+/* The same for most packets: true if it is done, which it is where there is nothing to tell. */
+static inline bool ft_account_quiet(struct ft_account *account, const struct ft_item *item)
+{
+	const struct ft_frame *frame = item->frame;
+
+	if (!item->quiet || (item->observed.has & FT_OBSERVED_MIRROR) != 0 ||
+	    ft_tells_of_congestion(item))
+		return false;
+	ft_silences_see(&account->silences, frame->input, frame->ts_ns);
+	ft_peaks_add(&account->peaks, item->from, frame->ts_ns, frame->wire);
+	return true;
+}
+
 /* The finding about wrong ICRCs that a flow belongs to; FT_NONE: none. `flow`: digest as in ft_item_more. */
 uint32_t ft_account_bad_icrc(const struct ft_account *account, uint64_t flow);

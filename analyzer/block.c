@@ -41,21 +41,14 @@ __attribute__((noinline)) static void grow(struct ft_block *block)
 }
 
 static void add_item(struct ft_block *block, const struct ft_frame *frame, unsigned sub,
-		     const struct ft_flow_table *flows)
+		     uint64_t seed)
 {
-	struct ft_item *item;
-
 	if (block->item_count == block->room)
 		grow(block);
-	item = &block->items[block->item_count++];
-	ft_item_fill(item, frame, &block->packet, sub);
-	if (!item->has_flow)
-		return;
-	item->hash = ft_flow_hash(flows, &item->flow_key);
+	ft_item_fill(&block->items[block->item_count++], frame, &block->packet, sub, seed);
 }
 
-void ft_block_decode(struct ft_block *block, const struct ft_decode_config *config,
-		     const struct ft_flow_table *flows)
+void ft_block_decode(struct ft_block *block, const struct ft_decode_config *config, uint64_t seed)
 {
 	struct ft_decode_rest rest;
 
@@ -64,10 +57,10 @@ void ft_block_decode(struct ft_block *block, const struct ft_decode_config *conf
 		struct ft_decode_input input = ft_decode_input_of(frame);
 		bool more = ft_decode(config, &input, &block->packet, &rest);
 
-		add_item(block, frame, 0, flows);
+		add_item(block, frame, 0, seed);
 		while (more) {
 			more = ft_decode_more(config, &input, &block->packet, &rest);
-			add_item(block, frame, rest.sub, flows);
+			add_item(block, frame, rest.sub, seed);
 		}
 	}
 }

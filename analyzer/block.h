@@ -2,7 +2,6 @@
 
 #include <capture/source.h>
 #include <decode/decode.h>
-#include <flow/table.h>
 
 #include "item.h"
 
@@ -26,6 +25,5 @@ void ft_block_free(struct ft_block *block);
 /* The next frames, at most `most`: how many (>= 1), or -ENODATA. Their bytes are the source's. */
 int ft_block_read(struct ft_block *block, struct ft_source *source, unsigned most);
 
-/* Fill the items; `flows`: any table of the engine's seed. Aborts when memory ends. */
-void ft_block_decode(struct ft_block *block, const struct ft_decode_config *config,
-		     const struct ft_flow_table *flows);
+/* Fill the items; `seed`: of the engine's tables. Aborts when memory ends. */
+void ft_block_decode(struct ft_block *block, const struct ft_decode_config *config, uint64_t seed);

@@ -8,7 +8,6 @@
 enum {
 	RECEIVERS =
 		1 << 16, /* remembered at most: a receiver whose place another took is forgotten */
-	ECN_CE = 3,
 	OPCODE_CNP = 0x81,
 };
 
@@ -59,12 +58,10 @@ static void blame(struct ft_congestion *congestion, const struct ft_item *item)
 
 void ft_congestion_see(struct ft_congestion *congestion, const struct ft_item *item)
 {
-	const uint32_t needed = FT_OBSERVED_BTH | FT_OBSERVED_IP;
-
 	if ((item->observed.has & FT_OBSERVED_BTH) == 0)
 		return;
 	if (item->observed.opcode == OPCODE_CNP)
 		blame(congestion, item);
-	else if ((item->observed.has & needed) == needed && item->observed.ecn == ECN_CE)
+	else if (ft_is_marked(&item->observed))
 		note_marked(congestion, item);
 }

@@ -18,12 +18,22 @@ struct ft_congestion {
 int ft_congestion_init(struct ft_congestion *congestion, uint32_t tenants, uint64_t seed);
 void ft_congestion_free(struct ft_congestion *congestion);
 
+/* Met congestion: ECN says so or, without IP, FECN. */
+static inline bool ft_is_marked(const struct ft_observed *observed)
+{
+	enum { ECN_CE = 3 };
+
+	if ((observed->has & FT_OBSERVED_IP) != 0)
+		return observed->ecn == ECN_CE;
+	return (observed->has & FT_OBSERVED_FECN) != 0;
+}
+
 /* A marked packet, or a CNP: what ft_congestion_see() has to be shown, in order. */
 static inline bool ft_tells_of_congestion(const struct ft_item *item)
 {
-	enum { ECN_CE = 3, OPCODE_CNP = 0x81 };
+	enum { OPCODE_CNP = 0x81 };
 
 	return item->has_flow &&
-	       (item->observed.opcode == OPCODE_CNP || item->observed.ecn == ECN_CE);
+	       (item->observed.opcode == OPCODE_CNP || ft_is_marked(&item->observed));
 }
 void ft_congestion_see(struct ft_congestion *congestion, const struct ft_item *item);

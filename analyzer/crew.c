@@ -82,7 +82,7 @@ static bool read_and_decode(struct ft_crew *crew, unsigned index)
 	pthread_mutex_unlock(&crew->reading);
 	if (slot == NULL)
 		return false;
-	ft_block_decode(&slot->block, &worker->config->decode, worker->flows);
+	ft_block_decode(&slot->block, &worker->config->decode, worker->config->seed);
 	atomic_store_explicit(&slot->decoded, number + 1, memory_order_release);
 	return true;
 }

@@ -70,6 +70,8 @@ static int account_for(void *context, const struct ft_source *source, const stru
 	int error = 0;
 
 	for (unsigned i = 0; i < block->item_count && error == 0; i++) {
+		if (ft_account_quiet(&engine->account, &block->items[i]))
+			continue;
 		error = ft_account_add(&engine->account, source, &block->items[i], &block->more[i]);
 		if (error == 0 && engine->observer != NULL)
 			error = ft_engine_show(engine, source, &block->items[i], &block->more[i]);

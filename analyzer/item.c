@@ -1,8 +1,10 @@
 #include "item.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include <decode/opcode.h>
+#include <flow/hash.h>
 
 #include "observe.h"
 
@@ -34,19 +36,31 @@ static void fill_flow_key(uint32_t dest_qp, const struct ft_check_key *key,
 	}
 }
 
+/* What the verdict depends on besides the flow's own key. */
+static uint64_t digest_of_rest(const struct ft_check_key *key, uint64_t seed)
+{
+	const size_t shared = offsetof(struct ft_check_key, vlan);
+
+	return ft_hash((const uint8_t *)key + shared, sizeof *key - shared, seed);
+}
+
 void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
-		  const struct ft_packet *packet, unsigned sub)
+		  const struct ft_packet *packet, unsigned sub, uint64_t seed)
 {
 	const unsigned needed = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP;
 
 	item->frame = frame;
+	item->ts_ns = frame->ts_ns == FT_TS_UNKNOWN ? 0 : frame->ts_ns;
 	item->sub = (uint16_t)sub;
 	item->kind = (uint8_t)ft_frame_key(packet, frame->bytes, frame->captured, &item->key);
+	item->base = item->key.pkey & 0x7fff;
+	item->vlan = item->key.vlan;
 	item->truncated = packet->truncated;
 	item->dest_qp = packet->dest_qp;
 	item->setup.kind = FT_SETUP_NONE;
 	item->connected = item->followed = false;
-	item->has_flow = (item->kind == FT_FRAME_JUDGED || item->kind == FT_FRAME_BAD_ICRC) &&
+	item->has_flow = (item->kind == FT_FRAME_JUDGED || item->kind == FT_FRAME_BAD_ICRC ||
+			  item->kind == FT_FRAME_NEVER_JUDGED) &&
 			 (item->key.known & needed) == needed;
 	ft_observe(packet, frame, &item->observed);
 	if (!item->has_flow)
@@ -57,6 +71,8 @@ void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 	if (packet->dest_qp == 1)
 		item->setup = ft_connection_setup_read(packet, frame->bytes);
 	fill_flow_key(packet->dest_qp, &item->key, &item->flow_key);
+	item->hash = ft_flow_key_hash(&item->flow_key, seed);
+	item->judged_by = digest_of_rest(&item->key, seed);
 }
 
 void ft_item_decode(const struct ft_item *item, const struct ft_decode_config *config,

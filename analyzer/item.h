@@ -16,7 +16,10 @@
  */
 struct ft_item {
 	const struct ft_frame *frame;
-	uint16_t sub; /* 0: the frame's first packet, which places the frame in the totals */
+	uint64_t ts_ns;      /* the frame's; 0: it has none */
+	uint64_t judged_by;  /* digest of what of `key` flow_key does not have */
+	uint16_t base, vlan; /* of `key` */
+	uint16_t sub;        /* 0: the frame's first packet, which places the frame in the totals */
 
 	/* decoded */
 	uint8_t kind;      /* enum ft_frame_kind */
@@ -33,6 +36,7 @@ struct ft_item {
 	struct ft_observed observed;
 
 	/* judged and followed */
+	bool quiet;        /* nothing to tell: the frame is one more of its kind */
 	uint32_t rules;    /* violations and notes, bit per enum ft_rule */
 	uint32_t from, to; /* tenant pair; FT_NONE: unknown */
 	bool copy;         /* made by the mirror: counted as that and nothing else */
@@ -48,9 +52,9 @@ struct ft_item_more {
 	struct ft_suspicion suspicion;
 };
 
-/* Fill an item from a decoded packet. */
+/* Fill an item from a decoded packet; `seed`: of the engine's tables. */
 void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
-		  const struct ft_packet *packet, unsigned sub);
+		  const struct ft_packet *packet, unsigned sub, uint64_t seed);
 
 /* The packet again, for the few who want all of it: decodes the frame anew. */
 void ft_item_decode(const struct ft_item *item, const struct ft_decode_config *config,

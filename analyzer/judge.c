@@ -21,9 +21,7 @@ struct ft_judge {
 	const struct ft_map *map;
 	uint64_t seed;
 
-	/* the stretch of time in which the map does not change */
-	int64_t epoch_from_ns, epoch_to_ns;
-	uint32_t epoch;
+	struct ft_judge_epoch epoch;
 
 	/*
 	 * Verdicts by key and epoch. A cache: a slot holds the number of the verdict that was put there
@@ -44,8 +42,7 @@ int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint64_t 
 	*made = (struct ft_judge){
 		.map = map,
 		.seed = seed,
-		.epoch_from_ns = FT_TIME_MAX, /* no epoch yet */
-		.epoch_to_ns = FT_TIME_MIN,
+		.epoch = { .from_ns = FT_TIME_MAX, .to_ns = FT_TIME_MIN }, /* none yet */
 		.verdicts = calloc(VERDICTS, sizeof *made->verdicts),
 		.slots = calloc(VERDICT_SLOTS, sizeof *made->slots),
 	};
@@ -79,9 +76,17 @@ static int64_t instant(uint64_t ts_ns)
 
 static void enter_epoch(struct ft_judge *judge, int64_t ts_ns)
 {
-	if (ts_ns >= judge->epoch_from_ns && ts_ns < judge->epoch_to_ns)
+	struct ft_judge_epoch *epoch = &judge->epoch;
+
+	if (ts_ns >= epoch->from_ns && ts_ns < epoch->to_ns)
 		return;
-	judge->epoch = ft_map_epoch(judge->map, ts_ns, &judge->epoch_from_ns, &judge->epoch_to_ns);
+	epoch->number = ft_map_epoch(judge->map, ts_ns, &epoch->from_ns, &epoch->to_ns);
+	epoch->salt = ft_mix(judge->seed ^ 0x9e3779b97f4a7c15u, epoch->number + 1);
+}
+
+const struct ft_judge_epoch *ft_judge_epoch(const struct ft_judge *judge)
+{
+	return &judge->epoch;
 }
 
 static struct ft_judged *numbered(const struct ft_judge *judge, uint64_t number)
@@ -112,12 +117,12 @@ __attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *j
 							      const struct ft_check_key *key,
 							      int64_t ts_ns)
 {
-	uint64_t hash = ft_hash(key, sizeof *key, judge->seed) + judge->epoch;
+	uint64_t hash = ft_hash(key, sizeof *key, judge->seed) + judge->epoch.number;
 	uint64_t *slot = &judge->slots[hash % VERDICT_SLOTS];
 	struct ft_judged *judged = numbered(judge, *slot);
 	struct ft_verdict verdict;
 
-	if (judged != NULL && judged->epoch == judge->epoch &&
+	if (judged != NULL && judged->epoch == judge->epoch.number &&
 	    memcmp(&judged->key, key, sizeof *key) == 0)
 		return judged;
 	ft_check(judge->map, key, ts_ns, &verdict);
@@ -125,7 +130,7 @@ __attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *j
 	judged = &judge->verdicts[*slot % VERDICTS];
 	*judged = (struct ft_judged){
 		.key = *key,
-		.epoch = judge->epoch,
+		.epoch = judge->epoch.number,
 		.number = *slot,
 		.verdict = verdict,
 		.cell = FT_NONE,
@@ -133,24 +138,14 @@ __attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *j
 	return judged;
 }
 
-/* Digest of what the verdict depends on besides the flow's own key, and of the epoch; never 0. */
-static uint64_t judged_by(const struct ft_judge *judge, const struct ft_check_key *key)
-{
-	const size_t shared = offsetof(struct ft_check_key, vlan);
-
-	return ft_hash((const uint8_t *)key + shared, sizeof *key - shared,
-		       judge->seed + judge->epoch) |
-	       1;
-}
-
 /*
  * The verdict of a flow, kept in its record; NULL if it has nothing to report and its frames are
  * added up in flow->cell.
  */
 static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow *flow,
-					 const struct ft_check_key *key, bool needed, int64_t ts_ns)
+					 const struct ft_item *item, bool needed)
 {
-	uint64_t rest = judged_by(judge, key);
+	uint64_t rest = (item->judged_by ^ judge->epoch.salt) | 1;
 	bool known = flow->judged_by == rest;
 	struct ft_judged *judged = NULL;
 
@@ -160,7 +155,7 @@ static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow 
 		judged = numbered(judge, flow->verdict);
 	if (judged != NULL)
 		return judged;
-	judged = verdict_of(judge, key, ts_ns);
+	judged = verdict_of(judge, &item->key, (int64_t)item->frame->ts_ns);
 	flow->judged_by = rest;
 	flow->cell = FT_NONE;
 	flow->verdict = has_nothing_to_report(&judged->verdict) ? 0 : judged->number;
@@ -190,7 +185,7 @@ struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 				 const struct ft_records *records)
 {
 	uint64_t ts_ns = item->frame->ts_ns;
-	bool needed = records->changed || judge->tells_all;
+	bool needed = records->changed || judge->tells_all || item->kind != FT_FRAME_JUDGED;
 	struct ft_judged *judged;
 
 	if (item->kind == FT_FRAME_NOT_RDMA)
@@ -207,8 +202,7 @@ struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 	item->undecided = item->kind == FT_FRAME_BROKEN || item->kind == FT_FRAME_CUT;
 	enter_epoch(judge, instant(ts_ns));
 	judged = records->part == NULL ? verdict_of(judge, &item->key, (int64_t)ts_ns)
-				       : verdict_of_flow(judge, records->part, &item->key, needed,
-							 (int64_t)ts_ns);
+				       : verdict_of_flow(judge, records->part, item, needed);
 	if (judged != NULL && item->kind == FT_FRAME_JUDGED)
 		judge_by_map(judge, item, records, judged);
 	return judged;

@@ -2,7 +2,9 @@
 
 #include <flow/hash.h>
 
-enum { UNKNOWN_CELL = 0, ECN_CE = 3 };
+#include "congestion.h"
+
+enum { UNKNOWN_CELL = 0 };
 
 int ft_tally_init(struct ft_tally *tally, uint32_t tenants, uint64_t seed)
 {
@@ -141,7 +143,7 @@ void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
 			const struct ft_step *step)
 {
 	const uint32_t told = FT_STEP_CNP | FT_STEP_RNR | FT_STEP_RETRANSMITTED;
-	bool ce = (item->observed.has & FT_OBSERVED_IP) != 0 && item->observed.ecn == ECN_CE;
+	bool ce = ft_is_marked(&item->observed);
 	struct ft_cell *cell;
 
 	if ((step->what & told) == 0 && !ce)

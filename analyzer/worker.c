@@ -41,6 +41,8 @@ static int create_judges(struct ft_worker *worker)
 		error = ft_judge_create(&worker->judge, worker->map, worker->config->seed);
 	if (error == 0 && worker->judge != NULL && worker->config->details)
 		ft_judge_tell_all(worker->judge); /* they show whose half-connections they are */
+	if (error == 0 && worker->judge != NULL)
+		worker->epoch = ft_judge_epoch(worker->judge);
 	if (error == 0 && worker->map != NULL)
 		error = ft_suspects_create(&worker->suspects, worker->flows);
 	return error;
@@ -65,6 +67,7 @@ int ft_worker_create(struct ft_worker **worker, const struct ft_engine_config *c
 		return -ENOMEM;
 	made->config = config;
 	made->map = map;
+	made->quiet = map != NULL && !config->details;
 	made->map_changes = map != NULL && ft_map_epoch_count(map) > 1;
 	ft_loss_init(&made->loss);
 	error = create_followers(made);
@@ -97,13 +100,9 @@ void ft_worker_destroy(struct ft_worker *worker)
 void ft_worker_tell_all(struct ft_worker *worker)
 {
 	worker->tells_all = true;
+	worker->quiet = false;
 	if (worker->judge != NULL)
 		ft_judge_tell_all(worker->judge);
-}
-
-static uint64_t time_of(const struct ft_item *item)
-{
-	return item->frame->ts_ns == FT_TS_UNKNOWN ? 0 : item->frame->ts_ns;
 }
 
 /* A P_Key base or VLAN that is not the half-connection's first one. */
@@ -112,10 +111,10 @@ __attribute__((noinline)) static struct ft_flow *part_of(struct ft_worker *worke
 {
 	struct ft_flow_key key = item->flow_key;
 
-	key.base = item->key.pkey & 0x7fff;
-	key.vlan = item->key.vlan;
+	key.base = item->base;
+	key.vlan = item->vlan;
 	return ft_flow_find_or_create(worker->flows, &key, ft_flow_hash(worker->flows, &key),
-				      time_of(item));
+				      item->ts_ns);
 }
 
 /* At first, or after silence: what comes now is what the half-connection uses. */
@@ -124,8 +123,8 @@ __attribute__((noinline)) static void begin(struct ft_worker *worker, struct ft_
 {
 	worker->expired += flow->base != FT_FLOW_NO_BASE;
 	flow->first_base = FT_FLOW_NO_BASE;
-	flow->base = item->key.pkey & 0x7fff;
-	flow->vlan = item->key.vlan;
+	flow->base = item->base;
+	flow->vlan = item->vlan;
 }
 
 /* A frame whose fields, or whose place in time, cannot be trusted teaches nothing. */
@@ -135,31 +134,43 @@ static bool is_trusted(const struct ft_worker *worker, const struct ft_item *ite
 	       (item->frame->ts_ns != FT_TS_UNKNOWN || !worker->map_changes);
 }
 
-static void find_records(struct ft_worker *worker, const struct ft_item *item,
-			 struct ft_records *records)
+/* What find_records() has to look at twice: a new half-connection, another P_Key or VLAN, a frame without trust. */
+__attribute__((noinline)) static void sort_out(struct ft_worker *worker, const struct ft_item *item,
+					       bool silent, struct ft_records *records)
 {
-	uint64_t ts_ns = time_of(item);
-	uint16_t base = item->key.pkey & 0x7fff;
-	struct ft_flow *flow = ft_flow_confirm(worker->flows, item->record, &item->flow_key);
-	bool silent;
+	struct ft_flow *flow = records->whole;
 
-	if (flow == NULL)
-		flow = ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, ts_ns);
-	silent = ts_ns > flow->last_ns && ts_ns - flow->last_ns > worker->config->flow_timeout_ns;
-	*records = (struct ft_records){ .whole = flow, .part = flow };
 	if (!is_trusted(worker, item))
 		return;
 	if (flow->base == FT_FLOW_NO_BASE || silent)
 		begin(worker, flow, item);
 	if (item->connected && flow->first_base == FT_FLOW_NO_BASE)
-		flow->first_base = base;
-	records->changed = item->connected && flow->first_base != base;
-	if ((flow->base == base && flow->vlan == item->key.vlan) ||
+		flow->first_base = item->base;
+	records->changed = item->connected && flow->first_base != item->base;
+	if ((flow->base == item->base && flow->vlan == item->vlan) ||
 	    item->flow_key.base != FT_FLOW_ANY_BASE)
 		return;
 	records->part = part_of(worker, item);
 	if (memcmp(&flow->key, &item->flow_key, sizeof flow->key) != 0)
 		records->whole = records->part; /* a table so small that one pushed the other out */
+}
+
+static void find_records(struct ft_worker *worker, const struct ft_item *item,
+			 struct ft_records *records)
+{
+	struct ft_flow *flow = ft_flow_confirm(worker->flows, item->record, &item->flow_key);
+	bool silent;
+
+	if (flow == NULL)
+		flow = ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash,
+					      item->ts_ns);
+	records->whole = records->part = flow;
+	records->changed = false;
+	silent = item->ts_ns > flow->last_ns &&
+		 item->ts_ns - flow->last_ns > worker->config->flow_timeout_ns;
+	if (silent || flow->base != item->base || flow->vlan != item->vlan ||
+	    flow->first_base != item->base)
+		sort_out(worker, item, silent, records);
 }
 
 /* A connection set up anew may use another P_Key on the same queue pair. */
@@ -181,21 +192,25 @@ __attribute__((noinline)) static void follow_setup(struct ft_worker *worker,
 			   worker->tracker);
 }
 
-struct ft_followed {
+/* What comes to light about one packet. */
+struct ft_conclusion {
+	struct ft_records records;
+	struct ft_judged *judged;
 	struct ft_step step;
 	struct ft_suspicion suspicion;
 };
 
 /* What the connection does: messages, losses, a second sender. */
-static void follow(struct ft_worker *worker, struct ft_item *item, const struct ft_records *records,
-		   struct ft_followed *followed)
+static void follow(struct ft_worker *worker, struct ft_item *item, struct ft_conclusion *conclusion)
 {
-	ft_tracker_step(worker->tracker, records->whole, &item->observed, &followed->step);
+	struct ft_flow *flow = conclusion->records.whole;
+
+	ft_tracker_step(worker->tracker, flow, &item->observed, &conclusion->step);
 	if (worker->suspects == NULL)
 		return;
-	ft_suspects_step(worker->suspects, records->whole, &item->observed, &followed->step,
-			 &followed->suspicion);
-	item->rules |= followed->suspicion.rules;
+	ft_suspects_step(worker->suspects, flow, &item->observed, &conclusion->step,
+			 &conclusion->suspicion);
+	item->rules |= conclusion->suspicion.rules;
 }
 
 /* What only the flow table's document shows. */
@@ -218,15 +233,16 @@ static void note_details(struct ft_worker *worker, const struct ft_item *item,
 static void count_records(const struct ft_item *item, const struct ft_records *records)
 {
 	struct ft_flow *part = records->part;
-	uint64_t ts_ns = time_of(item);
+	uint64_t ts_ns = item->ts_ns;
 
 	part->packets++;
 	part->bytes += item->frame->wire;
-	part->bad_icrc += item->kind == FT_FRAME_BAD_ICRC;
 	if (ts_ns > part->last_ns)
 		part->last_ns = ts_ns;
-	if (ts_ns > records->whole->last_ns)
+	if (part != records->whole && ts_ns > records->whole->last_ns)
 		records->whole->last_ns = ts_ns;
+	if (item->kind == FT_FRAME_BAD_ICRC)
+		part->bad_icrc++;
 }
 
 /* For the accounts that come after: only items with something to tell. */
@@ -256,38 +272,56 @@ __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struc
 				 &item->observed, NULL, true);
 }
 
+/* All that the rest of the frames have, each of it seldom. */
+__attribute__((noinline)) static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
+						     struct ft_item_more *more,
+						     const struct ft_conclusion *conclusion)
+{
+	const struct ft_judged *judged = conclusion->judged;
+	struct ft_flow *part = conclusion->records.part;
+
+	ft_tally_count(&worker->tally, item, conclusion->judged, part);
+	if (!item->copy && part != NULL && worker->details != NULL)
+		note_details(worker, item, judged, part, &conclusion->step);
+	if (item->rules != 0 || worker->tells_all)
+		keep_more(worker, more, judged, part);
+	if (conclusion->suspicion.rules != 0)
+		more->suspicion = conclusion->suspicion;
+	if (item->setup.kind != FT_SETUP_NONE && !item->copy)
+		follow_setup(worker, item);
+}
+
 static void run_item(struct ft_worker *worker, struct ft_item *item, struct ft_item_more *more)
 {
-	struct ft_records records = { 0 };
-	struct ft_judged *judged = NULL;
-	struct ft_followed followed;
+	struct ft_conclusion conclusion;
+	bool known; /* the verdict, and that there is nothing to report */
 
-	followed.step.what = followed.suspicion.rules = 0;
+	conclusion.records = (struct ft_records){ 0 };
+	conclusion.judged = NULL;
+	conclusion.step.what = conclusion.suspicion.rules = 0;
 	item->rules = 0;
 	item->copy = item->undecided = item->grace = item->untimed = item->permitted = false;
 	if (item->has_flow)
-		find_records(worker, item, &records);
-	if (worker->judge != NULL)
-		judged = ft_judge_frame(worker->judge, item, &records);
+		find_records(worker, item, &conclusion.records);
+	known = worker->quiet && conclusion.records.part != NULL && !conclusion.records.changed &&
+		ft_judge_has_nothing(worker->epoch, item, conclusion.records.part);
+	if (!known && worker->judge != NULL)
+		conclusion.judged = ft_judge_frame(worker->judge, item, &conclusion.records);
 	if (ft_copies_check(worker->copies, &item->observed, item->rules) == FT_COPY_YES)
-		leave_copy(worker, item, &records);
+		leave_copy(worker, item, &conclusion.records);
 	else if (item->followed)
-		follow(worker, item, &records, &followed);
+		follow(worker, item, &conclusion);
 	else if (item->kind != FT_FRAME_NOT_RDMA)
 		ft_loss_silent(&worker->loss, item->observed.frame);
-	ft_tally_count(&worker->tally, item, judged, records.part);
-	if (!item->copy && records.part != NULL) {
-		ft_tally_transport(&worker->tally, item, &followed.step);
-		count_records(item, &records);
-		if (worker->details != NULL)
-			note_details(worker, item, judged, records.part, &followed.step);
-	}
-	if (item->rules != 0 || worker->tells_all)
-		keep_more(worker, more, judged, records.part);
-	if (followed.suspicion.rules != 0)
-		more->suspicion = followed.suspicion;
-	if (item->setup.kind != FT_SETUP_NONE && !item->copy)
-		follow_setup(worker, item);
+	item->quiet = known && item->rules == 0 && item->sub == 0 && !item->copy;
+	if (item->quiet)
+		ft_tally_usual(&worker->tally, item, conclusion.records.part->cell);
+	else
+		finish_unusual(worker, item, more, &conclusion);
+	if (item->copy || conclusion.records.part == NULL)
+		return;
+	ft_tally_transport(&worker->tally, item, &conclusion.step);
+	count_records(item, &conclusion.records);
 }
 
 /* What lies beside the record: the other half, and what the suspects remember. */

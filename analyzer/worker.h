@@ -27,10 +27,12 @@ struct ft_worker {
 	struct ft_connections *connections;
 	struct ft_suspects *suspects; /* with a map */
 	struct ft_judge *judge;       /* with a map */
+	const struct ft_judge_epoch *epoch;
 	struct ft_loss_evidence loss;
 	struct ft_tally tally;
 	uint64_t expired; /* half-connections that fell silent and began anew */
 	bool map_changes; /* with time */
+	bool quiet;       /* frames of which there is nothing to tell are only counted */
 	bool tells_all;   /* every item's verdict is kept */
 };
 

@@ -94,9 +94,7 @@ void ft_flow_table_destroy(struct ft_flow_table *table)
 
 uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key)
 {
-	uint64_t hash = ft_hash(key, sizeof *key, table->seed);
-
-	return (uint32_t)(hash ^ hash >> 32);
+	return ft_flow_key_hash(key, table->seed);
 }
 
 static uint32_t home(const struct ft_flow_table *table, uint32_t hash)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <flow/half.h>
+#include <flow/hash.h>
 
 /*
  * Half-connections: what one side sent to one queue pair. Memory is reserved once, for `capacity`
@@ -77,8 +78,15 @@ struct ft_flow_table_stats {
 int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64_t seed);
 void ft_flow_table_destroy(struct ft_flow_table *table); /* NULL is fine */
 
-/* Of a key, for the calls below; differs from table to table with the seed. */
+/* Of a key, for the calls below; differs with the table's seed. */
 uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key);
+
+static inline uint32_t ft_flow_key_hash(const struct ft_flow_key *key, uint64_t seed)
+{
+	uint64_t hash = ft_hash(key, sizeof *key, seed);
+
+	return (uint32_t)(hash ^ hash >> 32);
+}
 
 /* Hint that the record of this hash is wanted soon: its index slot. */
 void ft_flow_prefetch_slot(const struct ft_flow_table *table, uint32_t hash);
