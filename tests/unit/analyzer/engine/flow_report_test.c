@@ -388,7 +388,7 @@ static void halves_that_do_not_name_each_other_are_no_connection(void **state)
 	(void)state;
 	pair(0, a, b);
 	ft_flow_at(shares[0].flows, c)->peer = a;
-	ft_flow_at(shares[0].flows, b)->peer = 9999; /* of a record there is not */
+	ft_flow_at(shares[0].flows, b)->peer = 0; /* evicted */
 	ft_flow_at(shares[0].flows, a)->peer = c;
 	flows = made(NULL);
 	assert_int_equal(flows.all_connections, 1);
