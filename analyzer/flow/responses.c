@@ -134,19 +134,28 @@ static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *m
 		ft_loss_silent(tracker->evidence, moment->observed->frame);
 }
 
-/* The READ at the requester's end whose responses can be counted now that the path MTU is known. */
+/* The READ sent last: how many PSNs it takes is known once its last response is seen, or the path MTU. */
 static void count_span(struct ft_tracker *tracker, const struct ft_moment *moment,
 		       struct ft_flow *requester)
 {
 	struct ft_half *half = &requester->half;
-	uint32_t packets;
+	uint32_t known = ft_psn_add(half->next_psn, 0x1000000 - half->message_psn);
+	uint32_t packets = known;
 
-	if ((half->flags & FT_HALF_SPAN_UNKNOWN) == 0 || half->message_bytes == 0 || half->mtu == 0)
+	if ((half->flags & FT_HALF_SPAN_UNKNOWN) == 0)
 		return;
-	packets = ft_packets_of(half->message_bytes, half->mtu);
+	if ((moment->operation->part & FT_PART_LAST) == 0 ||
+	    ft_psn_add(moment->observed->psn, 1) != half->next_psn) {
+		if (half->message_bytes == 0 || half->mtu == 0)
+			return;
+		packets = ft_packets_of(half->message_bytes, half->mtu);
+	}
+	if (packets > known) {
+		ft_await(tracker, moment, requester, half->next_psn, packets - known,
+			 half->message_psn);
+		half->next_psn = ft_psn_add(half->message_psn, packets);
+	}
 	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
-	ft_await(tracker, moment, requester, half->next_psn, packets - 1, half->message_psn);
-	half->next_psn = ft_psn_add(half->message_psn, packets);
 	half->message_psn = half->next_psn;
 }
 
@@ -157,7 +166,7 @@ static void match(struct ft_tracker *tracker, const struct ft_moment *moment,
 	uint32_t psn = moment->observed->psn;
 	uint32_t number;
 
-	if (half->mtu == 0 || half->flags & FT_HALF_MTU_GUESSED) {
+	if (moment->flow->half.mtu != 0 && (half->mtu == 0 || half->flags & FT_HALF_MTU_GUESSED)) {
 		half->mtu = moment->flow->half.mtu;
 		half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
 	}
