@@ -8,7 +8,7 @@
  * packets stay in the cache. Host byte order but for the MAC addresses.
  */
 
-/* All but the last nine are where the decoder has them in enum ft_has. */
+/* The first nine are where the decoder has them, in enum ft_has. */
 enum ft_observed_has {
 	FT_OBSERVED_ETH = 1u << 0,      /* smac, dmac */
 	FT_OBSERVED_IPV4 = 1u << 1,     /* ip_id */
