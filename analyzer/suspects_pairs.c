@@ -1,7 +1,7 @@
 /* Between two addresses: bursts of remote access errors, and searches for queue pairs. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <capture/frame.h>
 
@@ -42,15 +42,21 @@ struct ft_suspect_pairs {
 	struct pair pairs[SETS][WAYS];
 };
 
+/* Pages come as they are used. */
 int ft_suspect_pairs_create(struct ft_suspect_pairs **pairs)
 {
-	*pairs = calloc(1, sizeof **pairs); /* pages come when they are used */
-	return *pairs == NULL ? -ENOMEM : 0;
+	void *memory = mmap(NULL, sizeof **pairs, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	*pairs = memory;
+	return 0;
 }
 
 void ft_suspect_pairs_destroy(struct ft_suspect_pairs *pairs)
 {
-	free(pairs);
+	munmap(pairs, sizeof *pairs);
 }
 
 static struct pair *pair_of(struct ft_suspect_pairs *pairs, const struct ft_flow_key *key,

@@ -61,7 +61,8 @@ static int32_t distance(uint32_t a, uint32_t b)
 
 static void keep(struct ft_recent *recent, uint32_t psn, uint32_t word, int32_t ahead)
 {
-	if (ahead > (int32_t)PSN_MASK) /* the low bits of what is kept would mean other PSNs */
+	/* far on, the low bits of what is kept mean other PSNs; after going back, it may be another connection's */
+	if (ahead > (int32_t)PSN_MASK || recent->beyond)
 		memset(recent->requests, 0, sizeof recent->requests);
 	memmove(recent->requests + 1, recent->requests,
 		sizeof recent->requests - sizeof recent->requests[0]);
