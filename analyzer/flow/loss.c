@@ -12,6 +12,7 @@ static void add(struct ft_loss_bin *into, const struct ft_loss_bin *from)
 	into->spaces += from->spaces;
 	into->holes += from->holes;
 	into->silent += from->silent;
+	into->again += from->again;
 }
 
 /* Two bins become one; the upper half is free. */

@@ -32,6 +32,7 @@ struct spread {
 	double variance; /* of how many of them are silent, to what drawing lots would give */
 };
 
+/* What was sent again closed no space either when it passed first: its loss would not have shown. */
 static struct ft_loss_bin group(const struct ft_loss_evidence *evidence, uint32_t first,
 				uint32_t count)
 {
@@ -41,7 +42,11 @@ static struct ft_loss_bin group(const struct ft_loss_evidence *evidence, uint32_
 		sum.spaces += evidence->bins[i].spaces;
 		sum.holes += evidence->bins[i].holes;
 		sum.silent += evidence->bins[i].silent;
+		sum.again += evidence->bins[i].again;
 	}
+	sum.again = sum.again < sum.spaces ? sum.again : sum.spaces;
+	sum.spaces -= sum.again;
+	sum.silent += sum.again;
 	return sum;
 }
 

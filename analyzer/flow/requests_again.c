@@ -47,6 +47,21 @@ static uint32_t ask_late(struct ft_tracker *tracker, const struct ft_moment *mom
 	return psns;
 }
 
+/* What a request behind the others says of loss; of an unreliable connection, nothing. */
+static void tell_evidence(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	uint64_t frame = moment->observed->frame;
+
+	if (moment->step->what & FT_STEP_FABRIC_LOST)
+		tracker->evidence->fabric++;
+	if (moment->flow->half.service == FT_UC || moment->step->what & FT_STEP_FABRIC_LOST)
+		ft_loss_silent(tracker->evidence, frame);
+	else if (moment->step->what & FT_STEP_RETRANSMITTED)
+		ft_loss_again(tracker->evidence, frame);
+	else
+		ft_loss_space(tracker->evidence, frame);
+}
+
 /* A request that never passed before fills a hole. */
 static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uint32_t number)
 {
@@ -57,12 +72,12 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 	if (is_sent_again(moment)) {
 		moment->step->what |= FT_STEP_FABRIC_LOST;
 		tracker->totals.fabric_lost++;
-		tracker->evidence->fabric++;
 		flow->half.flags |= FT_HALF_GOING_BACK;
 	} else {
 		moment->step->what |= FT_STEP_REORDERED;
 		tracker->totals.reordered++;
 	}
+	tell_evidence(tracker, moment);
 	if (!moment->operation->answered)
 		hole->begin = ft_follow_late(tracker, moment, hole->begin);
 	else
@@ -100,7 +115,6 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 	uint32_t hole = find_hole(tracker, half, psn);
 	bool acked = ft_is_acked(half, psn);
 
-	ft_loss_silent(tracker->evidence, moment->observed->frame);
 	if (half->asked_psn != FT_PSN_NONE && ft_psn_distance(psn, half->asked_psn) <= 0)
 		half->asked_psn = FT_PSN_NONE; /* which of the two is answered would not be known */
 	if (acked)
@@ -111,6 +125,7 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 	}
 	moment->step->what |= FT_STEP_RETRANSMITTED;
 	tracker->totals.retransmitted++;
+	tell_evidence(tracker, moment);
 	half->flags |= FT_HALF_GOING_BACK;
 	if (moment->operation->answered)
 		ask_again(tracker, moment);

@@ -13,7 +13,7 @@
 
 enum { EVENT = 4, EVENTS_MAX = 20000 };
 
-enum { SPACE, SILENT, START, HOLE, LEAP, FABRIC, OPEN, MANY, KINDS };
+enum { SPACE, SILENT, START, HOLE, LEAP, FABRIC, OPEN, MANY, AGAIN, KINDS = 16 };
 
 struct told {
 	uint64_t frames, holes;
@@ -29,6 +29,8 @@ static void tell(struct ft_loss_evidence *evidence, unsigned kind, uint64_t fram
 		ft_loss_start(evidence, frame);
 	else if (kind == HOLE)
 		ft_loss_hole(evidence, frame, count);
+	else if (kind == AGAIN)
+		ft_loss_again(evidence, frame);
 	else if (kind == FABRIC)
 		evidence->fabric += count;
 	else if (kind == OPEN) {
@@ -54,7 +56,7 @@ static struct told tell_all(struct ft_loss_evidence engines[2], struct ft_loss_e
 			count <<= bytes[i + 3] % 24;
 		tell(&engines[engine], kind == MANY ? HOLE : kind, frame, count);
 		tell(one, kind == MANY ? HOLE : kind, frame, count);
-		told.frames += kind == SPACE || kind == SILENT || kind == START;
+		told.frames += kind == SPACE || kind == SILENT || kind == START || kind == AGAIN;
 		told.holes += kind == HOLE || kind == MANY ? count : 0;
 	}
 	return told;

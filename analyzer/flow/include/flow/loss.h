@@ -19,6 +19,7 @@ struct ft_loss_bin {
 	uint64_t spaces; /* frames seen that closed a space, with a hole in it or not */
 	uint64_t holes;  /* frames proved lost by the mirror */
 	uint64_t silent; /* RDMA frames seen that closed none, starts too */
+	uint64_t again;  /* of the silent ones, sent again though they had passed */
 };
 
 /* Bin i holds frames i << shift and on; the width doubles when the last bin is full. */
@@ -62,6 +63,15 @@ static inline void ft_loss_start(struct ft_loss_evidence *evidence, uint64_t fra
 {
 	ft_loss_bin(evidence, frame)->silent++;
 	evidence->starts++;
+}
+
+/* The frame had passed before: had it not, it would now, and would be taken for lost by the fabric. */
+static inline void ft_loss_again(struct ft_loss_evidence *evidence, uint64_t frame)
+{
+	struct ft_loss_bin *bin = ft_loss_bin(evidence, frame);
+
+	bin->silent++;
+	bin->again++;
 }
 
 /*
