@@ -101,13 +101,14 @@ static bool fill_skipped(struct ft_tracker *tracker, const struct ft_moment *mom
 /* Behind those that have come: sent again, or late. */
 static void respond_again(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	ft_loss_silent(tracker->evidence, moment->observed->frame);
 	if (fill_skipped(tracker, moment)) {
 		moment->step->what |= FT_STEP_REORDERED;
 		tracker->totals.reordered++;
+		ft_loss_space(tracker->evidence, moment->observed->frame);
 	} else {
 		moment->step->what |= FT_STEP_RETRANSMITTED;
 		tracker->totals.retransmitted++;
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
 	}
 }
 
