@@ -15,7 +15,8 @@ int ft_engine_flows(const struct ft_engine *engine, const struct ft_flow_choice 
 			.flows = engine->workers[i]->flows,
 			.details = engine->workers[i]->details,
 			.tracker = engine->workers[i]->tracker,
-			.expired = engine->workers[i]->expired,
+			.expired = engine->workers[i]->expired +
+				   ft_flow_table_stats(engine->workers[i]->flows).expired,
 		};
 	error = ft_flow_report_create(&made, shares, engine->config.workers, engine->map,
 				      engine->config.flows);

@@ -78,6 +78,8 @@ int ft_worker_create(struct ft_worker **worker, const struct ft_engine_config *c
 		return error;
 	}
 	ft_flow_on_evict(made->flows, forget, made);
+	if (!config->details) /* which are shown to the end, as long as there is room */
+		ft_flow_expire_after(made->flows, config->flow_timeout_ns);
 	*worker = made;
 	return 0;
 }

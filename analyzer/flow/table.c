@@ -23,13 +23,16 @@ struct ft_flow_table {
 	uint64_t seed;
 	uint64_t created, evicted;
 	uint32_t capacity, used, hand;
-	uint32_t slot_mask;
-	unsigned slot_shift; /* 32 less the bits of the mask */
+	uint32_t slot_count;
+	uint64_t timeout_ns,
+		first_ns; /* timeout 0: records never expire; first: when the table was new */
+	uint64_t expired;
 	ft_flow_evicted *evicted_told;
 	void *evicted_context;
 };
 
-enum { EVICTION_SAMPLE = 64 };
+enum { EVICTION_SAMPLE = 64, SILENT_SAMPLE = 2 };
+#define NO_RECORD UINT32_MAX
 
 static void *reserve(size_t bytes)
 {
@@ -41,7 +44,7 @@ static void *reserve(size_t bytes)
 
 static size_t slots_bytes(const struct ft_flow_table *table)
 {
-	return ((size_t)table->slot_mask + 1) * sizeof *table->slots;
+	return (size_t)table->slot_count * sizeof *table->slots;
 }
 
 static size_t records_bytes(const struct ft_flow_table *table)
@@ -60,10 +63,7 @@ int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64
 		return -ENOMEM;
 	made->capacity = capacity;
 	made->seed = seed;
-	made->slot_shift = 28;
-	while (1u << (32 - made->slot_shift) < 2 * capacity)
-		made->slot_shift--;
-	made->slot_mask = (1u << (32 - made->slot_shift)) - 1;
+	made->slot_count = capacity + capacity / 2 + 2;
 	made->slots = reserve(slots_bytes(made));
 	if (made->slots == NULL)
 		goto free_table;
@@ -99,12 +99,12 @@ uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_ke
 
 static uint32_t home(const struct ft_flow_table *table, uint32_t hash)
 {
-	return hash >> table->slot_shift;
+	return (uint32_t)((uint64_t)hash * table->slot_count >> 32);
 }
 
 static uint32_t following(const struct ft_flow_table *table, uint32_t slot)
 {
-	return (slot + 1) & table->slot_mask;
+	return slot + 1 == table->slot_count ? 0 : slot + 1;
 }
 
 void ft_flow_prefetch_slot(const struct ft_flow_table *table, uint32_t hash)
@@ -170,16 +170,20 @@ struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_k
 	return record == 0 ? NULL : &table->records[record - 1];
 }
 
+/* Slots from one to another, going forward. */
+static uint32_t distance(const struct ft_flow_table *table, uint32_t from, uint32_t to)
+{
+	return to >= from ? to - from : to + table->slot_count - from;
+}
+
 /* Empty a slot and move those behind it that would no longer be found. */
 static void remove_slot(struct ft_flow_table *table, uint32_t hole)
 {
-	uint32_t mask = table->slot_mask;
-
 	for (uint32_t at = following(table, hole); table->slots[at].record != 0;
 	     at = following(table, at)) {
 		uint32_t wanted = home(table, table->slots[at].tag);
 
-		if (((at - wanted) & mask) < ((at - hole) & mask))
+		if (distance(table, wanted, at) < distance(table, hole, at))
 			continue;
 		table->slots[hole] = table->slots[at];
 		hole = at;
@@ -187,24 +191,61 @@ static void remove_slot(struct ft_flow_table *table, uint32_t hole)
 	table->slots[hole].record = 0;
 }
 
-/* Free the idlest of the records under the hand, which goes round the table. */
-static uint32_t evict(struct ft_flow_table *table)
+static void release(struct ft_flow_table *table, uint32_t record)
+{
+	const struct ft_flow_key *key = &table->records[record].key;
+
+	if (table->evicted_told != NULL)
+		table->evicted_told(table->evicted_context, &table->records[record]);
+	remove_slot(table, find_slot(table, key, ft_flow_hash(table, key)));
+}
+
+/* The idlest of the records under the hand, which goes round the table. */
+static uint32_t find_idlest(struct ft_flow_table *table)
 {
 	uint32_t idlest = table->hand;
 	uint32_t sample = table->capacity < EVICTION_SAMPLE ? table->capacity : EVICTION_SAMPLE;
-	const struct ft_flow_key *key;
 
 	for (uint32_t i = 0; i < sample; i++) {
 		if (table->records[table->hand].last_ns < table->records[idlest].last_ns)
 			idlest = table->hand;
 		table->hand = (table->hand + 1) % table->capacity;
 	}
-	if (table->evicted_told != NULL)
-		table->evicted_told(table->evicted_context, &table->records[idlest]);
-	key = &table->records[idlest].key;
-	remove_slot(table, find_slot(table, key, ft_flow_hash(table, key)));
-	table->evicted++;
 	return idlest;
+}
+
+/* One of the next records under the hand that fell silent for the timeout; NO_RECORD: none has. */
+static uint32_t find_silent(struct ft_flow_table *table, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < SILENT_SAMPLE; i++) {
+		uint32_t record = table->hand++ % table->used;
+		uint64_t last_ns = table->records[record].last_ns;
+
+		table->hand %= table->used;
+		if (now_ns > last_ns && now_ns - last_ns > table->timeout_ns)
+			return record;
+	}
+	return NO_RECORD;
+}
+
+/* A record to hold a new key: of one that fell silent, never used, or of the idlest. */
+static uint32_t take_record(struct ft_flow_table *table, uint64_t now_ns)
+{
+	bool old = table->timeout_ns != 0 && now_ns > table->first_ns &&
+		   now_ns - table->first_ns > table->timeout_ns;
+	uint32_t record = old ? find_silent(table, now_ns) : NO_RECORD;
+
+	if (record != NO_RECORD) {
+		table->expired++;
+		release(table, record);
+		return record;
+	}
+	if (table->used < table->capacity)
+		return table->used++;
+	record = find_idlest(table);
+	table->evicted++;
+	release(table, record);
+	return record;
 }
 
 /* Kept apart from the look-up, which every frame does. `at`: where the key was not found. */
@@ -212,16 +253,14 @@ __attribute__((noinline)) static struct ft_flow *create_at(struct ft_flow_table 
 							   const struct ft_flow_key *key,
 							   uint32_t hash, uint64_t ts_ns)
 {
-	uint32_t record;
+	uint32_t used = table->used, record;
 	struct ft_flow *flow;
 
-	if (table->used < table->capacity) {
-		record = table->used++;
-	} else {
-		record = evict(table);
+	if (table->created++ == 0)
+		table->first_ns = ts_ns;
+	record = take_record(table, ts_ns);
+	if (table->used == used) /* slots have moved */
 		at = find_slot(table, key, hash);
-	}
-	table->created++;
 	table->slots[at] = (struct slot){ .tag = hash, .record = record + 1 };
 	flow = &table->records[record];
 	*flow = (struct ft_flow){
@@ -263,6 +302,11 @@ struct ft_flow *ft_flow_at(const struct ft_flow_table *table, uint32_t number)
 	return &table->records[number - 1];
 }
 
+void ft_flow_expire_after(struct ft_flow_table *table, uint64_t timeout_ns)
+{
+	table->timeout_ns = timeout_ns;
+}
+
 void ft_flow_on_evict(struct ft_flow_table *table, ft_flow_evicted *evicted, void *context)
 {
 	table->evicted_told = evicted;
@@ -284,6 +328,7 @@ struct ft_flow_table_stats ft_flow_table_stats(const struct ft_flow_table *table
 		.used = table->used,
 		.created = table->created,
 		.evicted = table->evicted,
+		.expired = table->expired,
 		.bytes = slots_bytes(table) + records_bytes(table),
 	};
 }

@@ -10,7 +10,7 @@
 /*
  * Half-connections: what one side sent to one queue pair. Memory is reserved once, for `capacity`
  * records, and touched only as records come into use; nothing is allocated per frame. A full
- * table evicts an idle record and counts it.
+ * table evicts an idle record and counts it; one that is silent for long enough may expire before.
  */
 
 /* Hashed and compared as bytes: no padding. */
@@ -70,7 +70,7 @@ struct ft_flow_table;
 
 struct ft_flow_table_stats {
 	uint32_t capacity, used;
-	uint64_t created, evicted;
+	uint64_t created, evicted, expired;
 	uint64_t bytes; /* address space reserved */
 };
 
@@ -113,7 +113,13 @@ struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct
 uint32_t ft_flow_number(const struct ft_flow_table *table, const struct ft_flow *flow);
 struct ft_flow *ft_flow_at(const struct ft_flow_table *table, uint32_t number);
 
-/* Called with every record about to be evicted; NULL: nobody is told. */
+/*
+ * From now on records that were silent for so long (0: never) make room for new half-connections before
+ * unused memory is taken, so that a long run does not grow with the half-connections that come and go.
+ */
+void ft_flow_expire_after(struct ft_flow_table *table, uint64_t timeout_ns);
+
+/* Called with every record about to be evicted or to expire; NULL: nobody is told. */
 typedef void ft_flow_evicted(void *context, struct ft_flow *flow);
 void ft_flow_on_evict(struct ft_flow_table *table, ft_flow_evicted *evicted, void *context);
 

@@ -109,6 +109,39 @@ static void a_full_table_evicts_the_idlest_and_counts_it(void **state)
 	ft_flow_table_destroy(table);
 }
 
+static void count_told(void *context, struct ft_flow *flow)
+{
+	uint32_t *told = context;
+
+	(void)flow;
+	++*told;
+}
+
+static void what_fell_silent_makes_room_before_memory_is_taken(void **state)
+{
+	struct ft_flow_table *table;
+	uint32_t told = 0;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, 100, SEED), 0);
+	ft_flow_expire_after(table, 1000);
+	ft_flow_on_evict(table, count_told, &told);
+	for (uint32_t number = 0; number < 10; number++)
+		touch(table, number, 100);
+	for (uint32_t number = 10; number < 20; number++) /* none is silent for longer yet */
+		touch(table, number, 1100);
+	assert_int_equal(ft_flow_table_stats(table).used, 20);
+	for (uint32_t number = 20; number < 30; number++)
+		touch(table, number, 1101);
+	assert_int_equal(ft_flow_table_stats(table).used, 20);
+	assert_int_equal(ft_flow_table_stats(table).expired, 10);
+	assert_int_equal(ft_flow_table_stats(table).evicted, 0);
+	assert_int_equal(told, 10);
+	for (uint32_t number = 0; number < 30; number++)
+		assert_true((look(table, number) != NULL) == (number >= 10));
+	ft_flow_table_destroy(table);
+}
+
 /* Every record that the table still holds is found, whatever was inserted and evicted before. */
 static void ten_thousand_insertions_leave_a_table_that_finds_what_it_holds(void **state)
 {
@@ -141,6 +174,7 @@ int main(void)
 		cmocka_unit_test(a_new_record_is_empty_and_found_again),
 		cmocka_unit_test(keys_that_differ_in_one_field_are_apart),
 		cmocka_unit_test(a_full_table_evicts_the_idlest_and_counts_it),
+		cmocka_unit_test(what_fell_silent_makes_room_before_memory_is_taken),
 		cmocka_unit_test(ten_thousand_insertions_leave_a_table_that_finds_what_it_holds),
 	};
 
