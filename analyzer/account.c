@@ -207,6 +207,9 @@ int ft_account_add(struct ft_account *account, const struct ft_source *source,
 		return 0;
 	if (item->sub == 0)
 		ft_silences_see(&account->silences, item->frame->input, item->frame->ts_ns);
+	if (item->gap)
+		ft_silences_lost(&account->silences, item->frame->input, more->gap.from_ns,
+				 more->gap.to_ns, more->gap.lost);
 	if (account->map == NULL)
 		return 0;
 	if (item->sub == 0)

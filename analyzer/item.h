@@ -39,6 +39,7 @@ struct ft_item {
 	bool quiet;        /* nothing to tell: the frame is one more of its kind */
 	uint32_t rules;    /* violations and notes, bit per enum ft_rule */
 	uint32_t from, to; /* tenant pair; FT_NONE: unknown */
+	bool gap;          /* packets were proved lost by the mirror: ft_item_more.gap */
 	bool copy;         /* made by the mirror: counted as that and nothing else */
 	bool undecided, grace, untimed;
 	bool permitted; /* a crossing that an exception of the map permits */
@@ -48,6 +49,7 @@ struct ft_item {
 struct ft_item_more {
 	struct ft_verdict verdict;
 	bool has_verdict;
+	struct ft_step_gap gap;
 	uint64_t flow; /* digest of the flow's key; 0: none */
 	struct ft_suspicion suspicion;
 };

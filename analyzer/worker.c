@@ -289,6 +289,8 @@ __attribute__((noinline)) static void finish_unusual(struct ft_worker *worker, s
 		keep_more(worker, more, judged, part);
 	if (conclusion->suspicion.rules != 0)
 		more->suspicion = conclusion->suspicion;
+	if (item->gap)
+		more->gap = conclusion->step.gap;
 	if (item->setup.kind != FT_SETUP_NONE && !item->copy)
 		follow_setup(worker, item);
 }
@@ -300,7 +302,7 @@ static void run_item(struct ft_worker *worker, struct ft_item *item, struct ft_i
 
 	conclusion.records = (struct ft_records){ 0 };
 	conclusion.judged = NULL;
-	conclusion.step.what = conclusion.suspicion.rules = 0;
+	conclusion.step.what = conclusion.suspicion.rules = conclusion.step.gap.lost = 0;
 	item->rules = 0;
 	item->copy = item->undecided = item->grace = item->untimed = item->permitted = false;
 	if (item->has_flow)
@@ -315,7 +317,8 @@ static void run_item(struct ft_worker *worker, struct ft_item *item, struct ft_i
 		follow(worker, item, &conclusion);
 	else if (item->kind != FT_FRAME_NOT_RDMA)
 		ft_loss_silent(&worker->loss, item->observed.frame);
-	item->quiet = known && item->rules == 0 && item->sub == 0 && !item->copy;
+	item->gap = conclusion.step.gap.lost != 0;
+	item->quiet = known && item->rules == 0 && item->sub == 0 && !item->copy && !item->gap;
 	if (item->quiet)
 		ft_tally_usual(&worker->tally, item, conclusion.records.part->cell);
 	else

@@ -145,6 +145,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 		.begin = half->message_psn == FT_PSN_NONE ? half->next_psn : half->message_psn,
 		.frame = moment->observed->frame,
 		.ts_ns = moment->observed->ts_ns,
+		.before_ns = moment->flow->last_ns,
 	};
 
 	moment->step->what |= FT_STEP_GAP;

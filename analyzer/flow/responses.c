@@ -197,6 +197,7 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 		.from = half->answer_next,
 		.frame = moment->observed->frame,
 		.ts_ns = moment->observed->ts_ns,
+		.before_ns = flow->last_ns,
 	};
 
 	if (distance < 0 && distance > -FT_PSN_WINDOW) {

@@ -131,6 +131,8 @@ static void count(struct ft_tracker *tracker, const struct ft_flow *flow,
 	ft_add_finding(&tracker->totals, tracker->evidence, span, finding);
 	if (step == NULL || finding.lost == 0)
 		return;
+	if (span->before_ns != 0 && finding.lost > step->gap.lost)
+		step->gap = (struct ft_step_gap){ span->before_ns, span->ts_ns, finding.lost };
 	if (ft_span_is_answer(span)) {
 		step->answers_lost += finding.lost;
 		step->answers_flow = span->kind == FT_SPAN_SKIPPED ? number : flow->peer;

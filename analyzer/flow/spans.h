@@ -27,8 +27,9 @@ struct ft_span {
 	uint32_t kind;       /* enum ft_span_kind */
 	uint64_t frame;      /* that showed it */
 	uint64_t ts_ns;
+	uint64_t before_ns; /* time of the half's packet before the range; 0: not known */
 };
-static_assert(sizeof(struct ft_span) == 40, "a million of them");
+static_assert(sizeof(struct ft_span) == 48, "a million of them");
 
 static inline bool ft_span_is_answer(const struct ft_span *span)
 {

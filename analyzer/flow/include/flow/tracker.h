@@ -46,6 +46,12 @@ enum ft_message_kind {
 	FT_MESSAGE_KINDS
 };
 
+/* When packets that the mirror lost had been due: between these two of their half-connection. */
+struct ft_step_gap {
+	uint64_t from_ns, to_ns;
+	uint32_t lost; /* 0: none */
+};
+
 struct ft_step {
 	uint32_t what;        /* enum ft_step_what */
 	uint8_t message_kind; /* enum ft_message_kind, with FT_STEP_MESSAGE */
@@ -57,8 +63,9 @@ struct ft_step {
 	uint32_t lost_flow;   /* .. of the half-connection with this record number; requests */
 	uint32_t
 		answers_lost; /* likewise READ responses and ATOMIC ACKNOWLEDGEs, lost on the half .. */
-	uint32_t answers_flow; /* .. with this record number; 0: the peer is not known */
-	uint64_t rtt_ns;       /* from a request to this answer, as seen here; 0: not measured */
+	uint32_t answers_flow;  /* .. with this record number; 0: the peer is not known */
+	struct ft_step_gap gap; /* the one with most packets of those decided now */
+	uint64_t rtt_ns;        /* from a request to this answer, as seen here; 0: not measured */
 };
 
 struct ft_tracker_config {
