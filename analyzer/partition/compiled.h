@@ -59,15 +59,15 @@ struct ft_port_links {
 
 /*
  * What one partition interval makes of an endpoint, worked out when the map is compiled, so that an
- * ordinary frame's verdict need not walk the holders of its ends.
+ * ordinary frame's verdict need not walk the holders of its ends. An endpoint with more than
+ * FT_LISTINGS_MAX of them has none: its holders are asked.
  */
+#define FT_LISTINGS_MAX 128
 struct ft_listing {
 	uint32_t span;      /* ascending within an endpoint */
 	uint8_t membership; /* as ft_map_granted() has it */
 	bool owned; /* in force it makes its tenant, a customer, the endpoint's only owner for the base */
 };
-#define FT_LISTINGS_MAX                                                                            \
-	32 /* of an endpoint; one with more has none, its holders are asked instead */
 
 struct ft_map {
 	const struct ft_declared *declared;

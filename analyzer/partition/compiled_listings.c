@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The listings of one endpoint while its holders are walked; one more than may be kept says that there are too many. */
+/* The listings of one endpoint while its holders are walked. */
 struct gathering {
 	struct {
 		uint32_t span;
@@ -117,6 +117,7 @@ int ft_compile_listings(struct ft_map *map)
 	return 0;
 }
 
+/* Mostly there are few, and those in a row. */
 const struct ft_listing *ft_map_listing(const struct ft_map *map, uint32_t endpoint, uint32_t span)
 {
 	uint32_t at = map->listing_starts[endpoint], end = map->listing_starts[endpoint + 1];
