@@ -219,8 +219,8 @@ static void make_stream(double ack_share)
 	for (size_t at = 0; at < FRAMES;) {
 		uint8_t flow = (uint8_t)(random_bits() % FLOWS);
 
-		for (double left = -packets * log(1 - random_share()); left > 0 && at < FRAMES;
-		     left--)
+		for (int left = (int)ceil(-packets * log(1 - random_share()));
+		     left > 0 && at < FRAMES; left--)
 			stream[at++] = flow;
 		if (at < FRAMES)
 			stream[at++] = ACK;
