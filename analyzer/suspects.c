@@ -8,16 +8,14 @@
 #include <decode/opcode.h>
 #include <partition/check.h>
 
-#include "suspects_parts.h"
+#include "suspects_ordinary.h"
 
 enum {
 	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
 	YOUNG = 8,                     /* requests on a connection that did little yet */
-	MOMENT_SHIFT = 20,             /* ns to moments */
 };
 
-#define LONG_AGO_NS UINT64_C(10000000000) /* PSNs that far apart are not compared */
-#define TIMEOUT_NS  UINT64_C(1000000)     /* no sender waits less for an answer */
+#define TIMEOUT_NS UINT64_C(1000000) /* no sender waits less for an answer */
 
 struct ft_suspects {
 	struct ft_flow_table *table;
@@ -107,12 +105,12 @@ static uint64_t since_packet(const struct ft_flow *flow, const struct ft_observe
 /* At least: the moment of the last request is known to about a millisecond. */
 static uint64_t since_request(const struct scene *scene)
 {
-	uint32_t moments =
-		(uint32_t)(scene->observed->ts_ns >> MOMENT_SHIFT) - scene->recent->moment;
+	uint32_t moments = (uint32_t)(scene->observed->ts_ns >> FT_SUSPECTS_MOMENT_SHIFT) -
+			   scene->recent->moment;
 	uint64_t since_ns = 0;
 
 	if (scene->recent->seen != 0 && moments > 1 && moments < UINT32_MAX / 2)
-		since_ns = (uint64_t)(moments - 1) << MOMENT_SHIFT;
+		since_ns = (uint64_t)(moments - 1) << FT_SUSPECTS_MOMENT_SHIFT;
 	return since_ns > scene->since_packet_ns ? since_ns : scene->since_packet_ns;
 }
 
@@ -179,12 +177,13 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	};
 	enum ft_conflict conflict;
 
-	if (scene->since_alike_ns > LONG_AGO_NS && recent->seen != 0)
+	if (scene->since_alike_ns >> FT_SUSPECTS_MOMENT_SHIFT >= FT_SUSPECTS_LONG_AGO &&
+	    recent->seen != 0)
 		*recent = (struct ft_recent){ .seen = recent->seen };
 	if (recent->seen == 1)
 		ft_suspect_pairs_used(scene->suspects->pairs, scene->flow, scene->observed);
 	conflict = ft_recent_step(recent, scene->observed, &looks);
-	recent->moment = (uint32_t)(scene->observed->ts_ns >> MOMENT_SHIFT);
+	recent->moment = (uint32_t)(scene->observed->ts_ns >> FT_SUSPECTS_MOMENT_SHIFT);
 	if (rules[conflict] == 0)
 		return;
 	if (conflict == FT_CONFLICT_GRAVE) /* it says so already */
@@ -231,12 +230,54 @@ static void check_step(const struct scene *scene, struct ft_suspicion *suspicion
 		suspicion->strange |= FT_STRANGE_PKEY; /* pkey.changed-on-connection says so */
 }
 
-/* Transports that bind a queue pair to one sender. */
+__attribute__((noinline)) static void judge(struct scene *scene, struct ft_suspicion *suspicion)
+{
+	const struct ft_observed *observed = scene->observed;
+	uint32_t what = scene->step->what;
+	struct ft_sender_look usual;
+
+	suspicion->strange = 0;
+	suspicion->grave = false;
+	suspicion->count = 0;
+	if ((what & FT_STEP_RESTART) != 0 || (scene->flow->look.style & FT_LOOK_MET) == 0)
+		begin(scene, suspicion);
+	scene->since_packet_ns = since_packet(scene->flow, observed);
+	scene->since_alike_ns = scene->answer ? scene->since_packet_ns : since_request(scene);
+	check_step(scene, suspicion);
+	check_look(scene, suspicion, &usual);
+	if ((what & FT_STEP_NAK) != 0 && observed->syndrome == SYNDROME_REMOTE_ACCESS)
+		refused(scene, suspicion);
+	if (!scene->answer && (what & FT_STEP_OUTSIDE) == 0)
+		check_request(scene, suspicion);
+	if (suspicion->rules != 0)
+		write_suspicion(scene, &usual, suspicion);
+}
+
+/* Transports that bind a queue pair to one sender: RC, UC, XRC. */
 static inline bool is_bound(uint8_t opcode)
 {
-	enum ft_service service = ft_opcode_service(opcode);
+	return ((1u << FT_RC | 1u << FT_UC | 1u << FT_XRC) >> (opcode >> 5) & 1) != 0;
+}
 
-	return service == FT_RC || service == FT_UC || service == FT_XRC;
+/* Nothing about it is odd: it is learnt from. */
+static inline bool is_ordinary(const struct scene *scene)
+{
+	const uint32_t usual = FT_STEP_NEW | FT_STEP_GAP | FT_STEP_MESSAGE | FT_STEP_ANSWER |
+			       FT_STEP_ACK | FT_STEP_RNR;
+	const struct ft_observed *observed = scene->observed;
+	uint32_t moment = (uint32_t)(observed->ts_ns >> FT_SUSPECTS_MOMENT_SHIFT);
+
+	if ((scene->step->what & ~usual) != 0 ||
+	    (observed->pkey & 0x7fff) != (scene->flow->first_base & 0x7fff))
+		return false;
+	if (scene->answer)
+		return ft_look_is_ordinary(&scene->flow->look, observed, true);
+	if (!ft_recent_is_ordinary(scene->recent, observed, moment) ||
+	    !ft_look_is_ordinary(&scene->flow->look, observed, false))
+		return false;
+	ft_recent_keep(scene->recent, observed->psn, ft_recent_word(observed));
+	scene->recent->moment = moment;
+	return true;
 }
 
 void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
@@ -250,25 +291,9 @@ void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
 		.step = step,
 		.recent = &suspects->recent[ft_flow_number(suspects->table, flow)],
 		.answer = (step->what & FT_STEP_ANSWER) != 0,
-		.since_packet_ns = since_packet(flow, observed),
 	};
-	struct ft_sender_look usual;
 
 	suspicion->rules = 0;
-	suspicion->strange = 0;
-	suspicion->grave = false;
-	suspicion->count = 0;
-	if ((step->what & FT_STEP_CNP) != 0 || !is_bound(observed->opcode))
-		return;
-	if ((step->what & FT_STEP_RESTART) != 0 || (flow->look.style & FT_LOOK_MET) == 0)
-		begin(&scene, suspicion);
-	scene.since_alike_ns = scene.answer ? scene.since_packet_ns : since_request(&scene);
-	check_step(&scene, suspicion);
-	check_look(&scene, suspicion, &usual);
-	if ((step->what & FT_STEP_NAK) != 0 && observed->syndrome == SYNDROME_REMOTE_ACCESS)
-		refused(&scene, suspicion);
-	if ((step->what & (FT_STEP_ANSWER | FT_STEP_OUTSIDE)) == 0)
-		check_request(&scene, suspicion);
-	if (suspicion->rules != 0)
-		write_suspicion(&scene, &usual, suspicion);
+	if ((step->what & FT_STEP_CNP) == 0 && is_bound(observed->opcode) && !is_ordinary(&scene))
+		judge(&scene, suspicion);
 }

@@ -1,17 +1,13 @@
 /* What the sender of a half-connection looks like: learnt, and compared. */
 #include <string.h>
 
-#include "suspects_parts.h"
+#include "suspects_ordinary.h"
 
 enum {
-	ID_NEAR = 256,     /* IP identifications that a counting sender may skip */
 	ID_PER_US = 16,    /* and what it may give to other connections in a microsecond */
 	ID_FAR = 1 << 15,  /* half the range: no telling beyond */
-	ID_SETTLED = 7,    /* a full score */
-	ID_SHAKEN = 3,     /* the score after one that did not fit */
 	ADOPT_AFTER = 4,   /* strange packets in a row: this is how it looks from now on */
 	STRANGE_COSTS = 2, /* agreeing packets that a strange one outweighs */
-	LEARNT_MAX = 255,
 };
 
 #define RECENT_NS UINT64_C(1000000000)
@@ -45,13 +41,6 @@ static void learn(struct ft_sender_look *look, const struct ft_observed *observe
 	look->style = style;
 }
 
-static inline bool is_usual(const struct ft_sender_look *look, const struct ft_observed *observed)
-{
-	return memcmp(look->smac, observed->smac, sizeof look->smac) == 0 &&
-	       look->sport == observed->sport && look->ttl == observed->ttl &&
-	       look->dscp == observed->dscp;
-}
-
 static uint32_t differences(const struct ft_sender_look *look, const struct ft_observed *observed)
 {
 	uint32_t strange = 0;
@@ -70,18 +59,9 @@ static uint32_t differences(const struct ft_sender_look *look, const struct ft_o
 /* Identifications that the sender may have used for other connections meanwhile. */
 static uint32_t id_slack(uint64_t elapsed_ns)
 {
-	uint64_t slack = elapsed_ns / 1000 * ID_PER_US + ID_NEAR;
+	uint64_t slack = elapsed_ns / 1000 * ID_PER_US + FT_LOOK_ID_NEAR;
 
 	return slack < ID_FAR ? (uint32_t)slack : ID_FAR;
-}
-
-static inline bool id_fits(const struct ft_sender_look *look, uint16_t ip_id)
-{
-	uint16_t step = (uint16_t)(ip_id - look->ip_id);
-
-	if ((look->style & FT_LOOK_ID_SCORE) == 0)
-		return step <= ID_NEAR;
-	return (look->style & FT_LOOK_ID_CONSTANT) != 0 ? step == 0 : step <= ID_NEAR;
 }
 
 /* An identification that a sender of this settled style would not have used. */
@@ -90,28 +70,11 @@ static bool id_is_strange(const struct ft_sender_look *look, uint16_t ip_id, uin
 	uint16_t ahead = (uint16_t)(ip_id - look->ip_id);
 	uint16_t behind = (uint16_t)(look->ip_id - ip_id);
 
-	if ((look->style & FT_LOOK_ID_SCORE) != ID_SETTLED || id_fits(look, ip_id))
+	if ((look->style & FT_LOOK_ID_SCORE) != FT_LOOK_ID_SETTLED || ft_look_id_fits(look, ip_id))
 		return false;
 	if ((look->style & FT_LOOK_ID_CONSTANT) != 0)
 		return true;
 	return (ahead < behind ? ahead : behind) > id_slack(elapsed_ns);
-}
-
-static inline void learn_id(struct ft_sender_look *look, uint16_t ip_id)
-{
-	uint8_t score = look->style & FT_LOOK_ID_SCORE;
-
-	if (!id_fits(look, ip_id)) {
-		score = score == ID_SETTLED ? ID_SHAKEN : 0;
-	} else if (score == 0) {
-		score = 1;
-		look->style = (uint8_t)(look->style & ~FT_LOOK_ID_CONSTANT) |
-			      (ip_id == look->ip_id ? FT_LOOK_ID_CONSTANT : 0);
-	} else if (score < ID_SETTLED) {
-		score++;
-	}
-	look->style = (uint8_t)(look->style & ~FT_LOOK_ID_SCORE) | score;
-	look->ip_id = ip_id;
 }
 
 /* The value a TTL started from: systems begin with 64, 128 or 255. */
@@ -153,7 +116,7 @@ static struct ft_look_verdict judge(struct ft_sender_look *look, const struct ft
 	if (id_is_strange(look, observed->ip_id, question->since_packet_ns))
 		verdict.strange |= FT_STRANGE_IP_ID;
 	else
-		learn_id(look, observed->ip_id);
+		ft_look_learn_id(look, observed->ip_id);
 	all = verdict.strange | question->beside;
 	if (is_hop(all, look, observed->ttl))
 		return (struct ft_look_verdict){ 0 };
@@ -193,14 +156,11 @@ struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft
 		return (struct ft_look_verdict){ 0 };
 	}
 	if (of_answers != question->answer) { /* the identifications count on */
-		learn_id(look, observed->ip_id);
+		ft_look_learn_id(look, observed->ip_id);
 		return (struct ft_look_verdict){ 0 };
 	}
-	if (!is_usual(look, observed))
+	if (!ft_look_is_usual(look, observed))
 		return meet_stranger(look, observed, question);
-	learn_id(look, observed->ip_id);
-	look->strange = 0;
-	if (look->learnt < LEARNT_MAX)
-		look->learnt++;
+	ft_look_agree(look, observed);
 	return (struct ft_look_verdict){ 0 };
 }

@@ -8,8 +8,11 @@
  */
 
 enum ft_suspects_limit {
-	FT_SUSPECTS_LEARNT = 8, /* packets before anything is held against another one */
-	FT_SUSPECTS_KEPT = 6,   /* requests kept of a half-connection */
+	FT_SUSPECTS_LEARNT = 8,        /* packets before anything is held against another one */
+	FT_SUSPECTS_SEEN = 15,         /* requests counted of a half-connection */
+	FT_SUSPECTS_MOMENT_SHIFT = 20, /* ns to moments */
+	FT_SUSPECTS_LONG_AGO = 10000,  /* moments: PSNs that far apart are not compared */
+	FT_SUSPECTS_KEPT = 6,          /* requests kept of a half-connection */
 };
 
 /* No connection is set up anew on the same queue pairs faster; after it, another look is taken for another's. */
@@ -24,16 +27,16 @@ enum ft_look_style {
 };
 
 /*
- * The last requests of a half-connection, newest first. Each in a word: the low 12 bits of its PSN,
- * digests of its shape (operation, length of the message, address, key) and of all its content, and flags. Exact,
- * since a request less than 4096 behind the newest PSN is meant and what is older is dropped.
+ * The last requests of a half-connection, in turn. Exact, although only the low bits of their PSNs
+ * are kept: what is 4096 or more behind the newest is neither asked for nor kept.
  */
 struct ft_recent {
 	uint32_t requests[FT_SUSPECTS_KEPT]; /* enum ft_recent_bits; 0: none */
 	uint32_t moment;                     /* of the request before, in units of 2^20 ns */
 	uint32_t newest_psn : 24;
-	uint32_t seen : 7;   /* requests since the state was begun, up to 127 */
-	uint32_t beyond : 1; /* going back to before the oldest kept, until the next new request */
+	uint32_t seen : 4; /* requests since the state was begun, up to FT_SUSPECTS_SEEN */
+	uint32_t newest_place : 3;
+	uint32_t beyond : 1; /* went back to before the oldest kept, until the next new request */
 };
 static_assert(sizeof(struct ft_recent) == 32, "two half-connections share a cache line");
 
