@@ -25,10 +25,10 @@ struct ft_flow_finding {
 	uint32_t index;
 };
 
-static int init_findings(struct ft_account *account, uint32_t findings)
+static int init_by_map(struct ft_account *account, const struct ft_engine_config *config)
 {
 	uint32_t tenants = (uint32_t)ft_map_declared(account->map)->tenant_count;
-	int error = ft_findings_init(&account->findings, findings);
+	int error = ft_findings_init(&account->findings, config->findings);
 
 	account->known = calloc(KNOWN, sizeof *account->known);
 	account->by_flow = calloc(BY_FLOW, sizeof *account->by_flow);
@@ -38,17 +38,20 @@ static int init_findings(struct ft_account *account, uint32_t findings)
 		error = ft_peaks_init(&account->peaks, tenants);
 	if (error == 0)
 		error = ft_congestion_init(&account->congestion, tenants, account->seed);
+	if (error == 0)
+		error = ft_pauses_init(&account->pauses, account->map, config->link_gbps);
 	return error;
 }
 
-int ft_account_init(struct ft_account *account, const struct ft_map *map, uint32_t findings,
-		    uint64_t seed)
+int ft_account_init(struct ft_account *account, const struct ft_engine_config *config,
+		    const struct ft_map *map)
 {
 	int error = 0;
 
-	*account = (struct ft_account){ .map = map, .seed = seed };
+	*account =
+		(struct ft_account){ .map = map, .decode = &config->decode, .seed = config->seed };
 	if (map != NULL)
-		error = init_findings(account, findings);
+		error = init_by_map(account, config);
 	if (error != 0)
 		ft_account_free(account);
 	return error;
@@ -58,6 +61,7 @@ void ft_account_free(struct ft_account *account)
 {
 	ft_mirror_sequence_destroy(account->mirror);
 	ft_silences_free(&account->silences);
+	ft_pauses_free(&account->pauses);
 	ft_congestion_free(&account->congestion);
 	ft_peaks_free(&account->peaks);
 	free(account->by_flow);
@@ -198,6 +202,16 @@ __attribute__((noinline)) static int add_findings(struct ft_account *account,
 			       ft_source_input(source, item->frame->input)->name, comment);
 }
 
+/* Seldom on a mirror port: the packet is decoded anew for it. */
+__attribute__((noinline)) static void see_pause(struct ft_account *account,
+						const struct ft_item *item)
+{
+	struct ft_packet packet;
+
+	ft_item_decode(item, account->decode, &packet);
+	ft_pauses_see(&account->pauses, &packet, item->frame->ts_ns);
+}
+
 int ft_account_add(struct ft_account *account, const struct ft_source *source,
 		   const struct ft_item *item, const struct ft_item_more *more)
 {
@@ -214,6 +228,8 @@ int ft_account_add(struct ft_account *account, const struct ft_source *source,
 		return 0;
 	if (item->sub == 0)
 		ft_peaks_add(&account->peaks, item->from, item->frame->ts_ns, item->frame->wire);
+	if (item->pause)
+		see_pause(account, item);
 	if (ft_tells_of_congestion(item))
 		ft_congestion_see(&account->congestion, item);
 	return item->rules == 0 ? 0 : add_findings(account, source, item, more);

@@ -2,11 +2,13 @@
 
 #include <capture/pcapng_writer.h>
 #include <capture/source.h>
+#include <engine/engine.h>
 
 #include "congestion.h"
 #include "findings.h"
 #include "item.h"
 #include "mirror_sequence.h"
+#include "pauses.h"
 #include "peaks.h"
 #include "silences.h"
 
@@ -24,14 +26,16 @@ struct ft_account {
 	struct ft_pcapng_writer *writer; /* NULL: no evidence is written */
 	struct ft_peaks peaks;
 	struct ft_congestion congestion;
+	struct ft_pauses pauses;
 	struct ft_mirror_sequence *mirror; /* like silences, once a source is open */
 	struct ft_silences silences;
+	const struct ft_decode_config *decode;
 	uint64_t seed;
 };
 
 /* 0 or -ENOMEM. */
-int ft_account_init(struct ft_account *account, const struct ft_map *map, uint32_t findings,
-		    uint64_t seed);
+int ft_account_init(struct ft_account *account, const struct ft_engine_config *config,
+		    const struct ft_map *map);
 void ft_account_free(struct ft_account *account);
 
 /* Frames will come from this source. 0 or -ENOMEM. */

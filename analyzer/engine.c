@@ -27,7 +27,7 @@ int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *c
 	if (error == 0)
 		error = ft_crew_init(&made->crew, made->workers, config->workers);
 	if (error == 0)
-		error = ft_account_init(&made->account, map, config->findings, config->seed);
+		error = ft_account_init(&made->account, &made->config, map);
 	if (error == 0)
 		error = ft_summary_create(&made->summary);
 	if (error != 0) {

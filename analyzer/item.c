@@ -52,6 +52,7 @@ void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 	item->frame = frame;
 	item->ts_ns = frame->ts_ns == FT_TS_UNKNOWN ? 0 : frame->ts_ns;
 	item->sub = (uint16_t)sub;
+	item->pause = (packet->has & FT_HAS_MACCTRL) != 0;
 	item->kind = (uint8_t)ft_frame_key(packet, frame->bytes, frame->captured, &item->key);
 	item->base = item->key.pkey & 0x7fff;
 	item->vlan = item->key.vlan;

@@ -25,6 +25,7 @@ struct ft_item {
 	uint8_t kind;      /* enum ft_frame_kind */
 	uint8_t truncated; /* enum ft_truncated */
 	bool has_flow;     /* flow_key is filled */
+	bool pause;        /* a pause frame, and the frame's only packet */
 	bool connected;    /* RC, UC, RD or XRC between ordinary queue pairs */
 	bool followed;     /* of an ordinary queue pair, and to be trusted: the tracker sees it */
 	uint32_t record;   /* of the flow table, that most likely is its; 0: none yet */

@@ -38,7 +38,7 @@ void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account
 			.quota_gbps = declared->tenants[i].quota_gbps,
 			.peak_gbps = ft_gbps(ft_peaks_most(&account->peaks, (uint32_t)i).bytes),
 			.congestion = { .cnps_caused = account->congestion.caused[i],
-					.pause_ns = FT_UNKNOWN },
+					.pause_ns = ft_pauses_ns(&account->pauses, (uint32_t)i) },
 		};
 	for (uint32_t i = 0; i < totals->cell_count; i++)
 		add_cell(rows, &totals->cells[i]);

@@ -2,7 +2,7 @@
 
 _fabtap() {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
-	local job="--map --read --count --topology --key --map-format --allow-both-pkeys --flows --workers --rd --roce-port --no-icrc --json --output --help"
+	local job="--map --read --count --topology --key --map-format --allow-both-pkeys --flows --workers --link-gbps --rd --roce-port --no-icrc --json --output --help"
 	local words
 
 	case $previous in

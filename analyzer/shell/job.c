@@ -112,6 +112,13 @@ static int take_flows(struct ft_job *job, const char *value)
 	return 0;
 }
 
+static int take_link(struct ft_job *job, const char *value)
+{
+	if (!ft_positive_read(value, &job->config.link_gbps))
+		return refuse(job, "--link-gbps", value, "a speed in Gbit/s, above 0");
+	return 0;
+}
+
 static int take_workers(struct ft_job *job, const char *value)
 {
 	uint64_t workers;
@@ -149,6 +156,8 @@ int ft_job_option(struct ft_job *job, int code, const char *value)
 		return 0;
 	case FT_OPTION_FLOWS:
 		return take_flows(job, value);
+	case FT_OPTION_LINK_GBPS:
+		return take_link(job, value);
 	case FT_OPTION_WORKERS:
 		return take_workers(job, value);
 	case FT_OPTION_RD:

@@ -41,6 +41,7 @@ struct ft_job {
 	{ "allow-both-pkeys", no_argument, NULL, FT_OPTION_ALLOW_BOTH }, \
 	{ "flows", required_argument, NULL, FT_OPTION_FLOWS }, \
 	{ "workers", required_argument, NULL, FT_OPTION_WORKERS }, \
+	{ "link-gbps", required_argument, NULL, FT_OPTION_LINK_GBPS }, \
 	{ "rd", required_argument, NULL, FT_OPTION_RD }, \
 	{ "roce-port", required_argument, NULL, FT_OPTION_ROCE_PORT }, \
 	{ "no-icrc", no_argument, NULL, FT_OPTION_NO_ICRC }, \
@@ -59,6 +60,7 @@ struct ft_job {
 	"  -c, --count N          stop after N frames\n"                                           \
 	"      --flows N          records of the flow table (default 1048576)\n"                   \
 	"      --workers N        threads that share the work (default 1); changes no result\n"    \
+	"      --link-gbps X      speed of the links, to tell pause times (default: not known)\n"  \
 	"      --rd iba|dc|opaque how opcodes 0x40 to 0x5f are read (default iba)\n"               \
 	"      --roce-port N      UDP port of RoCEv2 instead of 4791 (repeatable)\n"               \
 	"      --no-icrc          do not check ICRC and VCRC\n"

@@ -20,15 +20,32 @@ bool ft_number_read(const char *text, uint64_t least, uint64_t most, uint64_t *v
 	return true;
 }
 
-bool ft_share_read(const char *text, double *value)
+/* All of the text as a decimal number, without sign or exponent. */
+static bool read_decimal(const char *text, double *value)
 {
 	char *end;
-	double number;
 
 	if (*text == 0 || strspn(text, "0123456789.") != strlen(text))
 		return false;
-	number = strtod(text, &end);
-	if (*end != 0 || !(number >= 0 && number <= 1))
+	*value = strtod(text, &end);
+	return *end == 0;
+}
+
+bool ft_share_read(const char *text, double *value)
+{
+	double number;
+
+	if (!read_decimal(text, &number) || !(number >= 0 && number <= 1))
+		return false;
+	*value = number;
+	return true;
+}
+
+bool ft_positive_read(const char *text, double *value)
+{
+	double number;
+
+	if (!read_decimal(text, &number) || !(number > 0 && number <= 1e6))
 		return false;
 	*value = number;
 	return true;

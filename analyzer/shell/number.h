@@ -5,4 +5,5 @@
 
 /* Numbers of the command line: all of the text, within bounds. False leaves *value as it was. */
 bool ft_number_read(const char *text, uint64_t least, uint64_t most, uint64_t *value);
-bool ft_share_read(const char *text, double *value); /* 0..1, "0.99" */
+bool ft_share_read(const char *text, double *value);    /* 0..1, "0.99" */
+bool ft_positive_read(const char *text, double *value); /* above 0, up to 10^6 */

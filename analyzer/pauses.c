@@ -1,0 +1,118 @@
+#include "pauses.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <capture/frame.h>
+#include <partition/check.h>
+
+enum {
+	SENDERS = 1024, /* adapters and switch ports; further ones are not counted */
+	OPCODE_PAUSE = 0x0001,
+	OPCODE_PFC = 0x0101,
+	QUANTUM_BITS = 512,
+};
+
+struct ft_pause {
+	uint8_t mac[6];
+	bool used;
+	uint32_t tenant;            /* FT_NONE: none */
+	uint64_t from_ns, until_ns; /* of the pause in force; until 0: none */
+};
+
+int ft_pauses_init(struct ft_pauses *pauses, const struct ft_map *map, double link_gbps)
+{
+	*pauses = (struct ft_pauses){
+		.map = map,
+		.tenants = (uint32_t)ft_map_declared(map)->tenant_count,
+		.quantum_ns = link_gbps > 0 ? QUANTUM_BITS / link_gbps : 0,
+	};
+	pauses->senders = calloc(SENDERS, sizeof *pauses->senders);
+	pauses->tenant_ns = calloc(pauses->tenants + 1, sizeof *pauses->tenant_ns);
+	return pauses->senders == NULL || pauses->tenant_ns == NULL ? -ENOMEM : 0;
+}
+
+void ft_pauses_free(struct ft_pauses *pauses)
+{
+	free(pauses->senders);
+	free(pauses->tenant_ns);
+}
+
+/* By the MAC address alone, which is all there is. */
+static uint32_t tenant_of(const struct ft_pauses *pauses, const uint8_t mac[6], uint64_t ts_ns)
+{
+	struct ft_check_key key = { .qp_kind = 2, .has_macs = 1, .known = FT_NEED_ADDRESSES };
+	struct ft_verdict verdict;
+
+	memcpy(key.smac, mac, sizeof key.smac);
+	ft_check(pauses->map, &key, (int64_t)ts_ns, &verdict);
+	return verdict.src.tenant;
+}
+
+static struct ft_pause *sender_of(struct ft_pauses *pauses, const uint8_t mac[6], uint64_t ts_ns)
+{
+	for (unsigned i = 0; i < SENDERS; i++) {
+		struct ft_pause *sender = &pauses->senders[i];
+
+		if (sender->used && memcmp(sender->mac, mac, sizeof sender->mac) == 0)
+			return sender;
+		if (sender->used)
+			continue;
+		sender->used = true;
+		sender->tenant = tenant_of(pauses, mac, ts_ns);
+		memcpy(sender->mac, mac, sizeof sender->mac);
+		return sender;
+	}
+	return NULL;
+}
+
+static unsigned longest(const struct ft_packet *packet)
+{
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < packet->macctrl.quanta_count; i++) {
+		bool asked = packet->macctrl.opcode != OPCODE_PFC ||
+			     (packet->macctrl.enable >> i & 1) != 0;
+
+		if (asked && packet->macctrl.quanta[i] > most)
+			most = packet->macctrl.quanta[i];
+	}
+	return most;
+}
+
+/* How long the pause in force lasted, if it ends now at the latest. */
+static uint64_t lasted(const struct ft_pause *sender, uint64_t now_ns)
+{
+	uint64_t until_ns = sender->until_ns < now_ns ? sender->until_ns : now_ns;
+
+	return until_ns > sender->from_ns ? until_ns - sender->from_ns : 0;
+}
+
+void ft_pauses_see(struct ft_pauses *pauses, const struct ft_packet *packet, uint64_t ts_ns)
+{
+	bool pause = packet->macctrl.opcode == OPCODE_PAUSE || packet->macctrl.opcode == OPCODE_PFC;
+	struct ft_pause *sender;
+
+	if (pauses->quantum_ns == 0 || !pause || ts_ns == FT_TS_UNKNOWN)
+		return;
+	sender = sender_of(pauses, packet->smac, ts_ns);
+	if (sender == NULL)
+		return;
+	if (sender->tenant < pauses->tenants)
+		pauses->tenant_ns[sender->tenant] += lasted(sender, ts_ns);
+	sender->from_ns = ts_ns;
+	sender->until_ns = ts_ns + (uint64_t)(longest(packet) * pauses->quantum_ns);
+}
+
+uint64_t ft_pauses_ns(const struct ft_pauses *pauses, uint32_t tenant)
+{
+	uint64_t sum = pauses->tenant_ns[tenant];
+
+	if (pauses->quantum_ns == 0)
+		return UINT64_MAX;
+	for (unsigned i = 0; i < SENDERS && pauses->senders[i].used; i++)
+		if (pauses->senders[i].tenant == tenant)
+			sum += lasted(&pauses->senders[i], UINT64_MAX);
+	return sum;
+}
