@@ -142,14 +142,10 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
 			const struct ft_step *step)
 {
-	const uint32_t told = FT_STEP_CNP | FT_STEP_RNR | FT_STEP_RETRANSMITTED;
-	bool ce = ft_is_marked(&item->observed);
-	struct ft_cell *cell;
+	struct ft_cell *cell =
+		&tally->totals.cells[ft_totals_cell(&tally->totals, item->from, item->to)];
 
-	if ((step->what & told) == 0 && !ce)
-		return;
-	cell = &tally->totals.cells[ft_totals_cell(&tally->totals, item->from, item->to)];
-	cell->ce_marked += ce;
+	cell->ce_marked += ft_is_marked(&item->observed);
 	cell->cnps += (step->what & FT_STEP_CNP) != 0;
 	cell->rnr_naks += (step->what & FT_STEP_RNR) != 0;
 	cell->retransmitted += (step->what & FT_STEP_RETRANSMITTED) != 0;

@@ -45,7 +45,8 @@ static inline void ft_tally_usual(struct ft_tally *tally, struct ft_item *item, 
 	pkey->bytes += wire;
 }
 
-/* Count what befell the frame's transport, in its tenant pair. */
+/* Count what befell the frame's transport, in its tenant pair: a mark, or one of these steps. */
+#define FT_TALLIED_STEPS (FT_STEP_CNP | FT_STEP_RNR | FT_STEP_RETRANSMITTED)
 void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
 			const struct ft_step *step);
 

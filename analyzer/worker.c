@@ -6,7 +6,13 @@
 
 #include <flow/hash.h>
 
-enum { BATCH = 16 };
+#include "congestion.h"
+
+enum {
+	BATCH = 16,
+	IN_THE_CACHE =
+		2048, /* records: so many, and what lies beside them, stay in the second-level cache */
+};
 
 static int create_followers(struct ft_worker *worker)
 {
@@ -325,7 +331,8 @@ static void run_item(struct ft_worker *worker, struct ft_item *item, struct ft_i
 		finish_unusual(worker, item, more, &conclusion);
 	if (item->copy || conclusion.records.part == NULL)
 		return;
-	ft_tally_transport(&worker->tally, item, &conclusion.step);
+	if ((conclusion.step.what & FT_TALLIED_STEPS) != 0 || ft_is_marked(&item->observed))
+		ft_tally_transport(&worker->tally, item, &conclusion.step);
 	count_records(item, &conclusion.records);
 }
 
@@ -347,6 +354,7 @@ static void run_batch(struct ft_worker *worker, struct ft_block *block, const ui
 		      unsigned count)
 {
 	struct ft_item *items = block->items;
+	bool beside = ft_flow_table_stats(worker->flows).used > IN_THE_CACHE;
 
 	for (unsigned i = 0; i < count; i++) {
 		if (items[mine[i]].has_flow)
@@ -357,7 +365,7 @@ static void run_batch(struct ft_worker *worker, struct ft_block *block, const ui
 		items[mine[i]].record = items[mine[i]].has_flow
 						? ft_flow_peek(worker->flows, items[mine[i]].hash)
 						: 0;
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count && beside; i++)
 		prefetch_beside(worker, &items[mine[i]]);
 	for (unsigned i = 0; i < count; i++)
 		run_item(worker, &items[mine[i]], &block->more[mine[i]]);
