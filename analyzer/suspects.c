@@ -260,23 +260,22 @@ static inline bool is_bound(uint8_t opcode)
 }
 
 /* Nothing about it is odd: it is learnt from. */
-static inline bool is_ordinary(const struct scene *scene)
+static inline bool is_ordinary(struct ft_flow *flow, struct ft_recent *recent,
+			       const struct ft_observed *observed, uint32_t what)
 {
 	const uint32_t usual = FT_STEP_NEW | FT_STEP_GAP | FT_STEP_MESSAGE | FT_STEP_ANSWER |
 			       FT_STEP_ACK | FT_STEP_RNR;
-	const struct ft_observed *observed = scene->observed;
 	uint32_t moment = (uint32_t)(observed->ts_ns >> FT_SUSPECTS_MOMENT_SHIFT);
 
-	if ((scene->step->what & ~usual) != 0 ||
-	    (observed->pkey & 0x7fff) != (scene->flow->first_base & 0x7fff))
+	if ((what & ~usual) != 0 || ((observed->pkey ^ flow->first_base) & 0x7fff) != 0)
 		return false;
-	if (scene->answer)
-		return ft_look_is_ordinary(&scene->flow->look, observed, true);
-	if (!ft_recent_is_ordinary(scene->recent, observed, moment) ||
-	    !ft_look_is_ordinary(&scene->flow->look, observed, false))
+	if ((what & FT_STEP_ANSWER) != 0)
+		return ft_look_is_ordinary(&flow->look, observed, true);
+	if (!ft_recent_is_ordinary(recent, observed, moment) ||
+	    !ft_look_is_ordinary(&flow->look, observed, false))
 		return false;
-	ft_recent_keep(scene->recent, observed->psn, ft_recent_word(observed));
-	scene->recent->moment = moment;
+	ft_recent_keep(recent, observed->psn, ft_recent_word(observed));
+	recent->moment = moment;
 	return true;
 }
 
@@ -284,16 +283,17 @@ void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
 		      const struct ft_observed *observed, const struct ft_step *step,
 		      struct ft_suspicion *suspicion)
 {
-	struct scene scene = {
-		.suspects = suspects,
-		.flow = flow,
-		.observed = observed,
-		.step = step,
-		.recent = &suspects->recent[ft_flow_number(suspects->table, flow)],
-		.answer = (step->what & FT_STEP_ANSWER) != 0,
-	};
+	struct ft_recent *recent = &suspects->recent[ft_flow_number(suspects->table, flow)];
 
 	suspicion->rules = 0;
-	if ((step->what & FT_STEP_CNP) == 0 && is_bound(observed->opcode) && !is_ordinary(&scene))
-		judge(&scene, suspicion);
+	if ((step->what & FT_STEP_CNP) != 0 || !is_bound(observed->opcode))
+		return;
+	if (!is_ordinary(flow, recent, observed, step->what))
+		judge(&(struct scene){ .suspects = suspects,
+				       .flow = flow,
+				       .observed = observed,
+				       .step = step,
+				       .recent = recent,
+				       .answer = (step->what & FT_STEP_ANSWER) != 0 },
+		      suspicion);
 }

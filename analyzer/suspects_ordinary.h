@@ -34,6 +34,10 @@ static inline void ft_look_learn_id(struct ft_sender_look *look, uint16_t ip_id)
 {
 	uint8_t score = look->style & FT_LOOK_ID_SCORE;
 
+	if (score == FT_LOOK_ID_SETTLED && ft_look_id_fits(look, ip_id)) {
+		look->ip_id = ip_id;
+		return;
+	}
 	if (!ft_look_id_fits(look, ip_id)) {
 		score = score == FT_LOOK_ID_SETTLED ? FT_LOOK_ID_SHAKEN : 0;
 	} else if (score == 0) {
@@ -98,7 +102,7 @@ static inline uint32_t ft_recent_word(const struct ft_observed *observed)
 	       FT_RECENT_KEPT | ((observed->has & FT_OBSERVED_WHOLE) != 0 ? FT_RECENT_WHOLE : 0);
 }
 
-/* PSNs from the newest request to this one; 24-bit. */
+/* PSNs from the newest request to this one. */
 static inline int32_t ft_recent_ahead(const struct ft_recent *recent, uint32_t psn)
 {
 	return (int32_t)((psn - recent->newest_psn) << 8) >> 8;
@@ -115,15 +119,17 @@ static inline unsigned ft_recent_place(const struct ft_recent *recent, unsigned 
 static inline void ft_recent_keep(struct ft_recent *recent, uint32_t psn, uint32_t word)
 {
 	unsigned place = recent->newest_place + 1u;
+	unsigned seen = recent->seen + 1u;
 
 	if (place == FT_SUSPECTS_KEPT)
 		place = 0;
+	if (seen > FT_SUSPECTS_SEEN)
+		seen = FT_SUSPECTS_SEEN;
 	recent->requests[place] = word;
-	recent->newest_place = place & 7;
-	recent->newest_psn = psn & 0xffffff;
-	recent->seen =
-		recent->seen < FT_SUSPECTS_SEEN ? (recent->seen + 1u) & 15 : FT_SUSPECTS_SEEN;
-	recent->beyond = 0;
+	recent->newest_place = (uint8_t)place;
+	recent->seen = (uint8_t)seen;
+	recent->newest_psn = psn;
+	recent->beyond = false;
 }
 
 /* The next request of a connection that is under way. */

@@ -12,7 +12,7 @@ enum ft_suspects_limit {
 	FT_SUSPECTS_SEEN = 15,         /* requests counted of a half-connection */
 	FT_SUSPECTS_MOMENT_SHIFT = 20, /* ns to moments */
 	FT_SUSPECTS_LONG_AGO = 10000,  /* moments: PSNs that far apart are not compared */
-	FT_SUSPECTS_KEPT = 6,          /* requests kept of a half-connection */
+	FT_SUSPECTS_KEPT = 5,          /* requests kept of a half-connection */
 };
 
 /* No connection is set up anew on the same queue pairs faster; after it, another look is taken for another's. */
@@ -33,10 +33,11 @@ enum ft_look_style {
 struct ft_recent {
 	uint32_t requests[FT_SUSPECTS_KEPT]; /* enum ft_recent_bits; 0: none */
 	uint32_t moment;                     /* of the request before, in units of 2^20 ns */
-	uint32_t newest_psn : 24;
-	uint32_t seen : 4; /* requests since the state was begun, up to FT_SUSPECTS_SEEN */
-	uint32_t newest_place : 3;
-	uint32_t beyond : 1; /* went back to before the oldest kept, until the next new request */
+	uint32_t newest_psn;                 /* 24-bit */
+	uint8_t newest_place;
+	uint8_t seen; /* requests since the state was begun, up to FT_SUSPECTS_SEEN */
+	bool beyond;  /* went back to before the oldest kept, until the next new request */
+	uint8_t spare;
 };
 static_assert(sizeof(struct ft_recent) == 32, "two half-connections share a cache line");
 

@@ -74,7 +74,7 @@ static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn, uint32
 	uint32_t *before;
 
 	if (!is_judged(recent, age, looks->paused)) {
-		recent->beyond = 1;
+		recent->beyond = true;
 		return FT_CONFLICT_NONE;
 	}
 	before = &recent->requests[ft_recent_place(recent, age)];
@@ -101,7 +101,7 @@ enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observ
 		return FT_CONFLICT_NONE;
 	}
 	if (-ahead > FT_RECENT_PSN) {
-		recent->beyond = 1;
+		recent->beyond = true;
 		return FT_CONFLICT_NONE;
 	}
 	return look_back(recent, observed->psn, word, looks);
