@@ -13,7 +13,7 @@ enum {
 	 * many that they have a small part to themselves, which stays in the cache.
 	 */
 	VERDICTS = 1 << 14,
-	CLEAN_VERDICTS = 1 << 11,
+	CLEAN_VERDICTS = 1 << 8,
 	VERDICT_SLOTS = 4 * VERDICTS,
 };
 

@@ -19,6 +19,7 @@ static inline uint64_t ft_mix(uint64_t a, uint64_t b)
 static inline uint64_t ft_hash(const void *key, size_t size, uint64_t seed)
 {
 	const uint8_t *bytes = key;
+	const size_t whole = size;
 	uint64_t hash = seed ^ size * 0x9e3779b97f4a7c15u;
 	uint64_t word[2] = { 0, 0 };
 
@@ -27,8 +28,11 @@ static inline uint64_t ft_hash(const void *key, size_t size, uint64_t seed)
 		hash = ft_mix(word[0] ^ hash, word[1] ^ 0xa0761d6478bd642fu ^ seed);
 	}
 	if (size != 0) {
-		word[0] = word[1] = 0;
-		memcpy(word, bytes, size);
+		/* not by way of a padded copy, which would have to be stored before it is read */
+		if (whole >= sizeof word)
+			memcpy(word, bytes + size - sizeof word, sizeof word);
+		else
+			memcpy(word, bytes, size);
 		hash = ft_mix(word[0] ^ hash, word[1] ^ 0xd6e8feb86659fd93u ^ seed);
 	}
 	return hash;
