@@ -64,13 +64,21 @@ static void add_look(struct sentence *sentence, const struct ft_suspicion *suspi
 		    suspicion->usual_base);
 }
 
+static bool holds(const struct ft_suspicion *suspicion, enum ft_rule rule)
+{
+	return (suspicion->rules >> rule & 1) != 0;
+}
+
 static void add_transport(struct sentence *sentence, const struct ft_suspicion *suspicion)
 {
 	const char *name = ft_opcode_name(suspicion->opcode);
 
 	if (name == NULL)
 		name = "a packet";
-	if ((suspicion->strange & FT_STRANGE_CONTENT) != 0)
+	if (holds(suspicion, FT_RULE_SPOOF_PAYLOAD_CHANGED))
+		add(sentence, "%s with PSN %" PRIu32 " again, with another payload", name,
+		    suspicion->psn);
+	else if ((suspicion->strange & FT_STRANGE_CONTENT) != 0)
 		add(sentence, "%s with PSN %" PRIu32 ", under which another request passed before",
 		    name, suspicion->psn);
 	if ((suspicion->strange & FT_STRANGE_PSN) != 0)
@@ -79,11 +87,6 @@ static void add_transport(struct sentence *sentence, const struct ft_suspicion *
 	if ((suspicion->strange & FT_STRANGE_UNASKED) != 0)
 		add(sentence, "%s for PSN %" PRIu32 ", which was not asked for", name,
 		    suspicion->psn);
-}
-
-static bool holds(const struct ft_suspicion *suspicion, enum ft_rule rule)
-{
-	return (suspicion->rules >> rule & 1) != 0;
 }
 
 void ft_suspicion_text(const struct ft_suspicion *suspicion, char *text, size_t room)

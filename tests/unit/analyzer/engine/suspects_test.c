@@ -666,8 +666,7 @@ static void the_documented_sentences_are_said(void **state)
 	talk(wire, SETTLED);
 	other.content ^= 0x5a5a5a5a;
 	send(wire, other, FT_STEP_RETRANSMITTED);
-	says(wire,
-	     "frame 21: RC_SEND_ONLY with PSN 1019, under which another request passed before");
+	says(wire, "frame 21: RC_SEND_ONLY with PSN 1019 again, with another payload");
 
 	tear_down(state);
 	set_up(state);
