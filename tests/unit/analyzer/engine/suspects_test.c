@@ -219,6 +219,40 @@ static void a_connection_set_up_anew_repeats_psns(void **state)
 	}
 }
 
+static void nor_does_one_that_passed_the_end_of_the_last(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other;
+
+	talk(wire, SETTLED);
+	wire->now_ns += 50 * MS;
+	for (uint32_t nth = 0; nth <= SETTLED; nth++) {
+		other = request(nth);
+		other.opcode = WRITE_ONLY;
+		assert_int_equal(send(wire, other, FT_STEP_NEW), 0);
+	}
+	other = request(SETTLED - 2);
+	other.opcode = WRITE_ONLY;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), 0);
+}
+
+static void after_a_pause_only_the_last_request_is_compared(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t back = 1; back <= 3; back++) {
+		struct ft_observed other = request(SETTLED - back);
+
+		tear_down(state);
+		set_up(state);
+		talk(wire, SETTLED);
+		wire->now_ns += 50 * MS;
+		other.opcode = WRITE_ONLY;
+		assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED),
+				 back == 1 ? R(PSN_CONFLICT) : 0);
+	}
+}
+
 static void what_is_long_ago_is_not_compared(void **state)
 {
 	struct wire *wire = *state;
@@ -601,6 +635,22 @@ static void queue_pairs_that_are_used_are_not_searched_for(void **state)
 	assert_int_equal(search(wire, 400, 1 * MS, SEND_ONLY, 2), 0);
 }
 
+static void queue_pairs_that_answer_are_not_searched_for(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t i = 0; i < 400; i++) {
+		struct ft_observed first = request(0), answer = request(0);
+
+		first.dest_qp = 100 + i;
+		answer.dest_qp = 1000 + i;
+		answer.opcode = ACKNOWLEDGE;
+		assert_int_equal(send(wire, first, FT_STEP_NEW), 0);
+		assert_int_equal(send_as(wire, true, answer, FT_STEP_ANSWER | FT_STEP_ACK), 0);
+		wire->now_ns += 1 * MS;
+	}
+}
+
 static void connections_joined_in_the_middle_are_no_search(void **state)
 {
 	struct wire *wire = *state;
@@ -693,6 +743,8 @@ int main(void)
 		TEST(what_was_cut_differently_is_not_compared),
 		TEST(a_conflict_across_the_wrap_is_seen),
 		TEST(a_connection_set_up_anew_repeats_psns),
+		TEST(nor_does_one_that_passed_the_end_of_the_last),
+		TEST(after_a_pause_only_the_last_request_is_compared),
 		TEST(what_is_long_ago_is_not_compared),
 		TEST(a_read_of_many_psns_does_not_stand_for_older_ones),
 		TEST(another_payload_after_one_of_another_look_is_grave_unless_sent_again),
@@ -716,6 +768,7 @@ int main(void)
 		TEST(unanswered_requests_to_many_queue_pairs_are_a_search),
 		TEST(without_the_other_direction_few_are_no_search),
 		TEST(queue_pairs_that_are_used_are_not_searched_for),
+		TEST(queue_pairs_that_answer_are_not_searched_for),
 		TEST(connections_joined_in_the_middle_are_no_search),
 		TEST(connections_that_begin_together_are_no_search),
 		TEST(an_unasked_answer_is_worth_a_note),
