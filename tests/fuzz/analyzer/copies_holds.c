@@ -48,7 +48,7 @@ static struct ft_observed observed_of(const struct ft_frame *frame, bool check_i
 	assert(((observed.has & FT_OBSERVED_BTH) != 0) == ((packet.has & FT_HAS_BTH) != 0));
 	assert(observed.psn <= 0xffffff && observed.dest_qp <= 0xffffff);
 	assert(observed.alike <= FT_ALIKE_FOREIGN);
-	assert(observed.ts_ns == frame->ts_ns && observed.wire == frame->wire);
+	assert(observed.ts_ns == frame->ts_ns && observed.frame == frame->number);
 	return observed;
 }
 

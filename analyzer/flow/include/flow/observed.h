@@ -10,14 +10,14 @@
 
 /* The first nine are where the decoder has them, in enum ft_has. */
 enum ft_observed_has {
-	FT_OBSERVED_ETH = 1u << 0,      /* smac, dmac */
+	FT_OBSERVED_ETH = 1u << 0,      /* smac */
 	FT_OBSERVED_IPV4 = 1u << 1,     /* ip_id */
 	FT_OBSERVED_UDP = 1u << 3,      /* sport */
 	FT_OBSERVED_BTH = 1u << 6,      /* opcode, psn, dest_qp, pkey: all of it was captured */
 	FT_OBSERVED_DETH = 1u << 8,     /* src_qp */
 	FT_OBSERVED_RETH = 1u << 11,    /* va, rkey, length */
 	FT_OBSERVED_ATOMIC = 1u << 12,  /* va, rkey */
-	FT_OBSERVED_AETH = 1u << 13,    /* syndrome, msn */
+	FT_OBSERVED_AETH = 1u << 13,    /* syndrome */
 	FT_OBSERVED_PAYLOAD = 1u << 17, /* payload: known from the lengths, even if it was cut */
 	FT_OBSERVED_IP = 1u << 2,       /* ttl, dscp, ecn */
 	FT_OBSERVED_ACK_REQUEST = 1u << 18,
@@ -39,32 +39,34 @@ enum ft_alike {
 	FT_ALIKE_FOREIGN, /* not RDMA, with enough bytes to tell it from others */
 };
 
+/* What packets without an extended header do not have stands at the end. */
 struct ft_observed {
 	uint64_t ts_ns; /* since 1970; FT_TS_UNKNOWN (UINT64_MAX): none */
 	uint64_t frame; /* number in the capture, from 1 */
 	uint64_t
 		digest; /* of all bytes that neither a mirror nor a hop changes: for finding copies */
 	uint64_t pair; /* of the two addresses, in either order */
-	uint64_t va;
-	uint32_t has; /* enum ft_observed_has */
+	uint32_t has;  /* enum ft_observed_has */
 	uint32_t
 		content; /* digest of what a transport repeats unchanged: operation, extended headers, payload */
 	uint32_t
 		hop; /* what only a hop changes: 24 bits of digest of the MAC addresses, time to live */
-	uint32_t wire;                 /* bytes on the wire */
-	uint32_t payload;              /* bytes, without pad */
-	uint32_t psn, dest_qp, src_qp; /* 24-bit */
-	uint32_t msn;                  /* 24-bit */
-	uint32_t length;               /* of the whole message, RETH */
+	uint32_t payload;      /* bytes, without pad */
+	uint32_t dest_qp, psn; /* 24-bit */
+	uint8_t smac[6];       /* from here to dscp: as in struct ft_sender_look */
+	uint16_t sport, ip_id;
+	uint8_t ttl, dscp, ecn;
+	uint8_t opcode;
+	uint16_t pkey; /* all 16 bits */
+	uint16_t vlan; /* 0: untagged */
+	uint8_t alike; /* enum ft_alike */
+
+	uint64_t va;
 	uint32_t rkey;
+	uint32_t length; /* of the whole message, RETH */
+	uint32_t src_qp; /* 24-bit */
 	uint32_t mirror; /* digest of the mirror session (outermost tunnel: addresses, kind, id) */
 	uint32_t mirror_sequence; /* its own count of frames */
-	uint16_t pkey;            /* all 16 bits */
-	uint16_t sport, ip_id;
-	uint16_t vlan; /* 0: untagged */
-	uint8_t smac[6], dmac[6];
-	uint8_t opcode, syndrome;
-	uint8_t ttl, dscp, ecn;
-	uint8_t alike;                /* enum ft_alike */
+	uint8_t syndrome;
 	uint8_t mirror_sequence_bits; /* 16 or 32: where mirror_sequence wraps */
 };

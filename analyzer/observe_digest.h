@@ -1,0 +1,95 @@
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include <flow/hash.h>
+
+/*
+ * Digests of what tells packets apart: multiply-mixes of what the decoder read and of the bytes behind
+ * the BTH. They have no seed, since they are compared between engines: tables mix in their own.
+ */
+enum { FT_BTH_LEN = 12, FT_MACS_LEN = 12, FT_LANE = 16, FT_CONTENT_MAX = 4 * FT_LANE };
+
+#define FT_SALT_SRC     0x9e3779b97f4a7c15u
+#define FT_SALT_GID     0xe7037ed1a0b428dbu
+#define FT_SALT_BTH     0x8ebc6af09c88c6e3u
+#define FT_SALT_LANE    0x1d8e4e27c47d124fu
+#define FT_SALT_DIGEST  0xeb44accab455d165u
+#define FT_SALT_CONTENT 0xc2b2ae3d27d4eb4fu
+
+static inline uint32_t ft_load32(const uint8_t *b)
+{
+	uint32_t word;
+
+	memcpy(&word, b, sizeof word);
+	return word;
+}
+
+static inline uint64_t ft_load64(const uint8_t *b)
+{
+	uint64_t word;
+
+	memcpy(&word, b, sizeof word);
+	return word;
+}
+
+/* Of a GID's two halves. */
+static inline uint64_t ft_gid_digest(uint64_t prefix, uint64_t interface)
+{
+	return ft_mix(prefix ^ FT_SALT_GID, interface ^ FT_SALT_SRC);
+}
+
+/* Of source and destination MAC address, 24 bits above 8 for the time to live. */
+static inline uint32_t ft_macs_digest(const uint8_t macs[FT_MACS_LEN])
+{
+	uint64_t digest = ft_load64(macs) * FT_SALT_SRC + ft_load32(macs + 8) * FT_SALT_BTH;
+
+	return (uint32_t)(digest >> 32) & ~(uint32_t)UINT8_MAX;
+}
+
+/* What a transport repeats unchanged: the operation, then what it carries, lane by lane. */
+static inline uint64_t ft_content_begin(uint8_t opcode, uint32_t payload)
+{
+	return ((uint64_t)payload << 8 | opcode) * FT_SALT_CONTENT;
+}
+
+static inline uint64_t ft_content_lane(uint64_t content, const uint8_t lane[FT_LANE])
+{
+	return ft_mix(ft_load64(lane) ^ content, ft_load64(lane + 8) ^ FT_SALT_LANE);
+}
+
+/* Of FT_CONTENT_MAX bytes, which most packets have. */
+static inline uint64_t ft_content_digest(uint64_t content, const uint8_t *bytes)
+{
+	content = ft_content_lane(content, bytes);
+	content = ft_content_lane(content, bytes + FT_LANE);
+	content = ft_content_lane(content, bytes + 2 * FT_LANE);
+	return ft_content_lane(content, bytes + 3 * FT_LANE);
+}
+
+/* Of less. */
+uint64_t ft_content_digest_short(uint64_t content, const uint8_t *bytes, uint32_t size);
+
+/* What a packet with a BTH is known by, wherever it is seen; 0 for what it does not have. */
+struct ft_known_by {
+	const uint8_t *bth;
+	uint64_t content;
+	uint64_t ends; /* digest of the addresses */
+	uint32_t icrc; /* what it covers beyond the bytes looked at */
+	uint32_t ports, ip_id, aeth;
+	uint32_t vni; /* UINT32_MAX: in no overlay */
+};
+
+/* The BTH counts as it stands in the frame, but for the byte that a switch may mark. */
+static inline uint64_t ft_rdma_digest(const struct ft_known_by *known)
+{
+	static const uint8_t kept[8] = { 0xff, 0xff, 0xff, 0xff, 0, 0xff, 0xff, 0xff };
+	uint64_t head = ft_load64(known->bth) & ft_load64(kept);
+	uint64_t tail = (uint64_t)known->icrc << 32 | ft_load32(known->bth + 8);
+	uint64_t udp = (uint64_t)known->ip_id << 32 | known->ports;
+	uint64_t more = (uint64_t)known->vni << 32 | known->aeth;
+	uint64_t digest = ft_mix(head ^ known->content, tail ^ FT_SALT_BTH);
+
+	return ft_mix(digest ^ udp, more ^ known->ends ^ FT_SALT_DIGEST);
+}
