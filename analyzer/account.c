@@ -179,6 +179,8 @@ static void count_findings(struct ft_account *account, const struct ft_item *ite
 		finding = &account->findings.items[index];
 		if ((more->suspicion.rules >> rule & 1) != 0 && finding->packets == 0)
 			finding->suspicion = more->suspicion;
+		finding->suspicion.grave |=
+			(more->suspicion.rules >> rule & 1) != 0 && more->suspicion.grave;
 		if (ft_finding_add(finding, item->frame, known ? item->dest_qp : FT_NONE) &&
 		    length < COMMENT_TEXT)
 			length += (size_t)snprintf(comment + length, COMMENT_TEXT - length,

@@ -207,3 +207,9 @@ struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 		judge_by_map(judge, item, records, judged);
 	return judged;
 }
+
+struct ft_judged *ft_judge_look_up(struct ft_judge *judge, const struct ft_item *item)
+{
+	enter_epoch(judge, instant(item->frame->ts_ns));
+	return verdict_of(judge, &item->key, (int64_t)item->frame->ts_ns);
+}

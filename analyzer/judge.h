@@ -40,6 +40,9 @@ struct ft_records {
 struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 				 const struct ft_records *records);
 
+/* The verdict on a frame of a known half-connection, for who has something to say about it after all. */
+struct ft_judged *ft_judge_look_up(struct ft_judge *judge, const struct ft_item *item);
+
 /* A stretch of time in which the map does not change. */
 struct ft_judge_epoch {
 	int64_t from_ns, to_ns; /* [from, to) */

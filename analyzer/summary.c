@@ -83,6 +83,36 @@ static void fill_map(struct ft_summary *summary, const struct ft_map *map)
 	};
 }
 
+/* Violations that no line of the map is about, but what a connection did. */
+static uint64_t count_behaviour(const struct ft_report *report)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < report->finding_count; i++)
+		count += report->findings[i].violation && report->findings[i].certainty < 1;
+	return count;
+}
+
+/* What the violations are about: "24 findings contradict the declared map". */
+static void say_violations(const struct ft_report *report, uint64_t violations, char text[128])
+{
+	uint64_t behaviour = count_behaviour(report);
+	uint64_t by_map = violations - behaviour;
+
+	if (behaviour == 0)
+		snprintf(text, 128, "%" PRIu64 " finding%s contradict%s the declared map", by_map,
+			 by_map == 1 ? "" : "s", by_map == 1 ? "s" : "");
+	else if (by_map == 0)
+		snprintf(text, 128, "%" PRIu64 " finding%s speak%s of forged traffic", behaviour,
+			 behaviour == 1 ? "" : "s", behaviour == 1 ? "s" : "");
+	else
+		snprintf(text, 128,
+			 "%" PRIu64 " finding%s contradict%s the declared map, %" PRIu64
+			 " speak%s of forged traffic",
+			 by_map, by_map == 1 ? "" : "s", by_map == 1 ? "s" : "", behaviour,
+			 behaviour == 1 ? "s" : "");
+}
+
 /* "2 critical, 9 high" of the findings that are violations; returns how many there are. */
 static uint64_t count_violations(const struct ft_report *report, char *text, size_t room)
 {
@@ -129,14 +159,13 @@ static void decide_by_coverage(struct ft_summary *summary)
 static void decide(struct ft_summary *summary)
 {
 	struct ft_report *report = &summary->report;
-	char severities[128] = "";
+	char severities[128] = "", about[128];
 	uint64_t violations = count_violations(report, severities, sizeof severities);
 
 	if (violations != 0 || report->findings_dropped != 0) {
 		report->verdict = FT_VIOLATED;
-		snprintf(report->because, sizeof report->because,
-			 "%" PRIu64 " finding%s contradict%s the declared map: %s", violations,
-			 violations == 1 ? "" : "s", violations == 1 ? "s" : "", severities);
+		say_violations(report, violations, about);
+		snprintf(report->because, sizeof report->because, "%s: %s", about, severities);
 	} else {
 		decide_by_coverage(summary);
 	}

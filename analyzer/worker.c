@@ -218,7 +218,11 @@ static void follow(struct ft_worker *worker, struct ft_item *item, struct ft_con
 		return;
 	ft_suspects_step(worker->suspects, flow, &item->observed, &conclusion->step,
 			 &conclusion->suspicion);
+	if (conclusion->suspicion.rules == 0)
+		return;
 	item->rules |= conclusion->suspicion.rules;
+	if (conclusion->judged == NULL && !item->untimed)
+		conclusion->judged = ft_judge_look_up(worker->judge, item);
 }
 
 /* What only the flow table's document shows. */

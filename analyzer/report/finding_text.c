@@ -249,7 +249,7 @@ static bool same_rule(const struct ft_report_finding *a, const struct ft_report_
 /* What the frames do not show by themselves: why a map fails, who shares a leaf, what an ICRC means. */
 static bool needs_reasons(const struct ft_report_finding *finding)
 {
-	return finding->frame_count == 0 || !finding->violation;
+	return finding->frame_count == 0 || !finding->violation || finding->certainty < 1;
 }
 
 void ft_findings_at_length(struct ft_page *page, const struct ft_report *report, size_t most)
