@@ -5,13 +5,18 @@
 
 #include "coverage.h"
 
-enum { METHODS = 4 }; /* of counting losses, each at most once per input */
+enum { METHODS = 5 }; /* of counting losses, each at most once per input */
 
 static uint64_t mirror_lost(const struct ft_engine *engine, size_t input)
 {
 	return engine->account.mirror == NULL
 		       ? 0
 		       : ft_mirror_sequence_lost(engine->account.mirror, (uint32_t)input);
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 static void add_loss(struct ft_report_coverage *coverage, struct ft_report_loss *rows,
@@ -46,7 +51,9 @@ static uint64_t fill_losses(struct ft_summary *summary, const struct ft_engine *
 			 (struct ft_report_loss){ "mirror-sequence", input->name, missed });
 		add_loss(coverage, rows,
 			 (struct ft_report_loss){ "erf-lctr", input->name, input->erf_lost });
-		counted += missed > input->erf_lost ? missed : input->erf_lost;
+		add_loss(coverage, rows,
+			 (struct ft_report_loss){ "source-counter", input->name, input->dropped });
+		counted += most(most(missed, input->erf_lost), input->dropped);
 	}
 	coverage->lost_by = rows;
 	return counted;

@@ -7,6 +7,8 @@
 
 enum {
 	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
+	STATISTICS_MIN = 24,
+	STATISTICS_MAX = 4096,
 	BLOCK_FRAME = 12,   /* type and length before, length again after */
 	SECTION_START = 12, /* up to the byte-order magic */
 
@@ -43,6 +45,13 @@ static bool must_be_whole(uint32_t type)
 {
 	return type == FT_BLOCK_SECTION || type == FT_BLOCK_INTERFACE || type == FT_BLOCK_PACKET ||
 	       type == FT_BLOCK_SIMPLE || type == FT_BLOCK_ENHANCED;
+}
+
+/* Of a size that statistics can have; others are stepped over. */
+static bool is_statistics(const struct ft_block *block)
+{
+	return block->type == FT_BLOCK_STATISTICS && block->length >= STATISTICS_MIN &&
+	       block->length <= STATISTICS_MAX;
 }
 
 /* A section header sets the byte order of its own length, too. */
@@ -117,7 +126,8 @@ static bool need_block(struct ft_input *input, struct ft_pcapng *pcapng)
 		block.length = ft_u32(stream->at + 4, pcapng->big);
 		if (!length_possible(input, &block))
 			return false;
-		if (must_be_whole(block.type) || block.length <= ft_stream_left(stream))
+		if (must_be_whole(block.type) || is_statistics(&block) ||
+		    block.length <= ft_stream_left(stream))
 			return ft_input_need(input, block.length, "a block", false);
 		if (!skip_block(input, pcapng, block.length))
 			return false;
@@ -174,6 +184,23 @@ static enum ft_taken add_interface(struct ft_input *input, struct ft_pcapng *pca
 	return FT_NOTHING;
 }
 
+/* The counters of an interface run on: its newest ones replace those before. */
+static void take_statistics(struct ft_input *input, struct ft_pcapng *pcapng,
+			    const struct ft_block *block)
+{
+	uint32_t number = ft_u32(block->bytes + 8, pcapng->big);
+	struct ft_options options = { block->bytes + 20, block->length - STATISTICS_MIN,
+				      pcapng->big, false };
+	struct ft_interface *interface;
+	uint64_t dropped;
+
+	if (number >= pcapng->interface_count || !ft_interface_dropped(options, &dropped))
+		return;
+	interface = &pcapng->interfaces[number];
+	input->known.dropped += dropped - interface->dropped;
+	interface->dropped = dropped;
+}
+
 static enum ft_taken take_block(struct ft_input *input, struct ft_pcapng *pcapng,
 				const struct ft_block *block, struct ft_frame *frame)
 {
@@ -187,6 +214,9 @@ static enum ft_taken take_block(struct ft_input *input, struct ft_pcapng *pcapng
 		return add_interface(input, pcapng, block);
 	case FT_BLOCK_SECTION:
 		return start_section(input, pcapng, block);
+	case FT_BLOCK_STATISTICS:
+		if (is_statistics(block))
+			take_statistics(input, pcapng, block);
 	}
 	return FT_NOTHING;
 }

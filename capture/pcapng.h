@@ -10,6 +10,7 @@ enum ft_block_type {
 	FT_BLOCK_INTERFACE = 1,
 	FT_BLOCK_PACKET = 2, /* obsolete */
 	FT_BLOCK_SIMPLE = 3,
+	FT_BLOCK_STATISTICS = 5,
 	FT_BLOCK_ENHANCED = 6,
 };
 

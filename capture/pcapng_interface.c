@@ -139,3 +139,21 @@ uint64_t ft_interface_exact_ns(const struct ft_interface *interface, uint64_t ti
 		ns += (__int128)interface->offset_s * 1000000000;
 	return ns >= 0 && ns < FT_TS_UNKNOWN ? (uint64_t)ns : FT_TS_UNKNOWN;
 }
+
+bool ft_interface_dropped(struct ft_options options, uint64_t *dropped)
+{
+	enum { INTERFACE_DROPS = 5, SYSTEM_DROPS = 7 };
+	struct ft_option option;
+	bool said = false;
+
+	*dropped = 0;
+	while (ft_option_next(&options, &option)) {
+		bool drops = option.code == INTERFACE_DROPS || option.code == SYSTEM_DROPS;
+
+		if (!drops || option.length != 8)
+			continue;
+		*dropped += ft_u64(option.value, options.big);
+		said = true;
+	}
+	return said;
+}

@@ -8,6 +8,7 @@
 struct ft_interface {
 	uint16_t link_type;
 	uint8_t fcs_bytes;
+	uint64_t dropped; /* by interface and system, as its newest statistics say */
 	bool odd;         /* a resolution no clock has, or options that do not add up */
 	bool plain;       /* ns = ticks * multiplier */
 	uint32_t snaplen; /* 0: none */
@@ -36,6 +37,12 @@ bool ft_option_next(struct ft_options *options, struct ft_option *option);
 
 /* Read the body of the block (from the link type on, at least 8 bytes). */
 struct ft_interface ft_interface_read(const uint8_t *body, size_t size, bool big);
+
+/*
+ * What an Interface Statistics Block says was dropped (options of its body, from 12 bytes on): by the
+ * interface and by the operating system, since the capture began. False: it does not say.
+ */
+bool ft_interface_dropped(struct ft_options options, uint64_t *dropped);
 
 /* Time of a frame in ns since 1970, rounded down; FT_TS_UNKNOWN if 64 bits cannot hold it. */
 uint64_t ft_interface_exact_ns(const struct ft_interface *interface, uint64_t ticks);

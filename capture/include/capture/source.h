@@ -38,6 +38,8 @@ struct ft_source_input {
 	unsigned link_type_count; /* <= 16; further ones are read but not listed */
 	uint64_t erf_lost;        /* sum of the ERF loss counters (lctr) of types that define it */
 	uint64_t
+		dropped; /* by the capturing interfaces and their system, as pcapng statistics say */
+	uint64_t
 		clock_steps; /* times that went backwards by more than the clock error from frame to frame */
 	uint64_t
 		odd_records; /* records read with a correction: fraction out of range, captured > original, unknown interface (dropped) */

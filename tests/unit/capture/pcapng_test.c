@@ -497,6 +497,42 @@ static void options_that_run_over_are_counted(void **state)
 	assert_int_equal(r.input.odd_records, 1);
 }
 
+static void put_drops(struct building *building, uint32_t interface, uint64_t by_interface,
+		      uint64_t by_system)
+{
+	size_t block = begin_block(building, 5);
+
+	put32(building, interface);
+	put32(building, 0);
+	put32(building, 0);
+	put_option(building, 4, &(uint64_t){ 999 }, 8); /* received */
+	put_option(building, 5, &by_interface, 8);
+	put_option(building, 7, &by_system, 8);
+	end_block(building, block);
+}
+
+/* Counters run on: 3 + 4, then 5 + 4, of interface 0; 100 of interface 1; none of one that is not there. */
+static void what_interfaces_dropped_is_counted_once(void **state)
+{
+	struct building building = { 0 };
+	struct reading r;
+
+	(void)state;
+	put_section(&building, false);
+	put_interface(&building, 1, 0);
+	put_interface(&building, 1, 0);
+	put_drops(&building, 0, 3, 4);
+	put_enhanced(&building, 0, 1000000, 3, 60);
+	put_drops(&building, 0, 5, 4);
+	put_drops(&building, 1, 100, 0);
+	put_drops(&building, 2, 1000, 0);
+	r = read_memory(building.bytes, building.size);
+	assert_int_equal(r.count, 1);
+	assert_false(r.input.damaged);
+	assert_int_equal(r.input.dropped, 109);
+	build_free(&building);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -513,6 +549,7 @@ int main(void)
 		cmocka_unit_test(a_frame_above_the_bound_is_damage),
 		cmocka_unit_test(interfaces_beyond_the_bound_are_unknown),
 		cmocka_unit_test(options_that_run_over_are_counted),
+		cmocka_unit_test(what_interfaces_dropped_is_counted_once),
 	};
 
 	return cmocka_run_group_tests_name("pcapng", tests, NULL, NULL);
