@@ -522,7 +522,7 @@ static void what_interfaces_dropped_is_counted_once(void **state)
 	put_interface(&building, 1, 0);
 	put_interface(&building, 1, 0);
 	put_drops(&building, 0, 3, 4);
-	put_enhanced(&building, 0, 1000000, 3, 60);
+	put_enhanced(&building, 0, 1000000, 3, 60, 0xaa);
 	put_drops(&building, 0, 5, 4);
 	put_drops(&building, 1, 100, 0);
 	put_drops(&building, 2, 1000, 0);
