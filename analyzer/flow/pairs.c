@@ -113,7 +113,7 @@ static void unpair(struct ft_pairs *pairs, struct ft_flow *flow)
 
 	if (flow->peer == 0)
 		return;
-	peer = ft_flow_at(pairs->table, flow->peer);
+	peer = ft_groups_flow(pairs->groups, flow->peer);
 	part_half(flow);
 	part_half(peer);
 	ft_groups_member(pairs->groups, flow)->wait = WAIT_LONGEST;
@@ -136,8 +136,8 @@ static void pair(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flow *ot
 	unpair(pairs, other);
 	part_half(one);
 	part_half(other);
-	one->peer = ft_flow_number(pairs->table, other);
-	other->peer = ft_flow_number(pairs->table, one);
+	one->peer = ft_groups_number(pairs->groups, other);
+	other->peer = ft_groups_number(pairs->groups, one);
 	set_bits(one, other, by, bits);
 	if (by == FT_PAIRED_SOURCE_PORT) /* may turn out to belong to a third */
 		return;
@@ -272,7 +272,7 @@ __attribute__((noinline)) static struct ft_flow *find_asker(struct ft_pairs *pai
 							    struct ft_member *member,
 							    const struct ft_observed *observed)
 {
-	struct ft_find find = ft_find_asker(pairs->groups, pairs->table, flow, observed);
+	struct ft_find find = ft_find_asker(pairs->groups, flow, observed);
 	struct ft_flow *asker;
 
 	widen(pairs, flow, member);
@@ -284,7 +284,7 @@ __attribute__((noinline)) static struct ft_flow *find_asker(struct ft_pairs *pai
 			member->wait = 0;
 		return NULL;
 	}
-	asker = ft_flow_at(pairs->table, find.number);
+	asker = ft_groups_flow(pairs->groups, find.number);
 	pair(pairs, flow, asker, FT_PAIRED_TRANSPORT, flow->half.candidate_bits);
 	return asker;
 }
@@ -319,7 +319,7 @@ static int bits_after(const struct ft_pairs *pairs, const struct ft_flow *flow,
 
 static struct ft_flow *weigh_again(struct ft_pairs *pairs, struct ft_flow *flow, uint32_t psn)
 {
-	struct ft_flow *peer = ft_flow_at(pairs->table, flow->peer);
+	struct ft_flow *peer = ft_groups_flow(pairs->groups, flow->peer);
 	int bits = bits_after(pairs, flow, peer, psn);
 	bool by_port = flow->half.paired_by == FT_PAIRED_SOURCE_PORT;
 
@@ -343,7 +343,7 @@ struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 
 	if (flow->peer != 0)
 		return ft_pairs_unsure(flow) ? weigh_again(pairs, flow, observed->psn)
-					     : ft_flow_at(pairs->table, flow->peer);
+					     : ft_groups_flow(pairs->groups, flow->peer);
 	member = ft_groups_member(pairs->groups, flow);
 	if (!is_due(pairs, flow, member))
 		return NULL;
@@ -353,7 +353,7 @@ struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 /* Two halves that nobody answers, alone with a source port: UC, or a capture without the answers. */
 static void pair_by_port(struct ft_pairs *pairs, struct ft_flow *flow)
 {
-	struct ft_flow *other = ft_find_alone_with_port(pairs->groups, pairs->table, flow);
+	struct ft_flow *other = ft_find_alone_with_port(pairs->groups, flow);
 
 	if (other == NULL || other->peer != 0 || other->half.answered != FT_PSN_NONE ||
 	    ft_groups_member(pairs->groups, other)->level < LEVEL_PORT_ALONE)
@@ -388,7 +388,7 @@ void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow)
 	if (flow->peer == 0)
 		return;
 	if (bits >= FT_PAIR_LOST) {
-		set_bits(flow, ft_flow_at(pairs->table, flow->peer),
+		set_bits(flow, ft_groups_flow(pairs->groups, flow->peer),
 			 (enum ft_paired_by)flow->half.paired_by, bits);
 		return;
 	}

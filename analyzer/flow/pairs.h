@@ -17,8 +17,8 @@
  *
  * Only halves of the same two addresses and the same VNI are compared; the VLAN is not, because a
  * router changes it. The order in which halves are compared is that of their first packets: it
- * depends on no seed and on no other address pair. Memory is reserved once, 12 bytes a record and
- * an index; what one packet can cost is bounded.
+ * depends on no seed and on no other address pair. Memory is reserved once, 16 bytes a record, and
+ * touched only as records come into use; what one packet can cost is bounded.
  */
 struct ft_pairs;
 

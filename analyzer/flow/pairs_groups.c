@@ -7,46 +7,22 @@
 
 #include <flow/hash.h>
 
-/*
- * The index works as that of the flow table: linear probing, removal by shifting back, the home slot
- * is the top of the tag. Two groups whose tags agree become one list: whoever walks it compares addresses.
- */
-struct slot {
-	uint32_t tag;
-	uint32_t head; /* record number; 0: empty */
-};
-
-struct ft_groups {
-	struct ft_flow_table *table;
-	struct ft_member *members; /* by record number less 1 */
-	struct slot *slots;
-	uint64_t seed;
-	uint32_t capacity, slot_mask;
-	unsigned slot_shift; /* 32 less the bits of the mask */
-};
-
-/* Hashed as bytes: no padding. */
-struct group_key {
-	uint8_t one[16], other[16];
-	uint32_t vni, by_lid, port, spare;
-};
-static_assert(sizeof(struct group_key) == 48, "padding would be hashed");
-
-#define NO_PORT UINT32_MAX /* a group by way */
+/* Buckets while no more halves wait than that: 64 KiB. Those that are answered at once stay below it. */
+enum { FEW = 1 << 14 };
 
 static size_t members_bytes(const struct ft_groups *groups)
 {
 	return (size_t)groups->capacity * sizeof *groups->members;
 }
 
-static size_t slots_bytes(const struct ft_groups *groups)
+static size_t firsts_bytes(const struct ft_groups *groups)
 {
-	return ((size_t)groups->slot_mask + 1) * sizeof *groups->slots;
+	return (size_t)groups->capacity * sizeof *groups->firsts;
 }
 
 uint64_t ft_groups_bytes(const struct ft_groups *groups)
 {
-	return sizeof *groups + members_bytes(groups) + slots_bytes(groups);
+	return sizeof *groups + members_bytes(groups) + firsts_bytes(groups);
 }
 
 static void *reserve(size_t bytes)
@@ -54,10 +30,7 @@ static void *reserve(size_t bytes)
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (memory == MAP_FAILED)
-		return NULL;
-	madvise(memory, bytes, MADV_HUGEPAGE); /* a hint, as for the flow table */
-	return memory;
+	return memory == MAP_FAILED ? NULL : memory;
 }
 
 int ft_groups_create(struct ft_groups **groups, struct ft_flow_table *table, uint64_t seed)
@@ -66,18 +39,16 @@ int ft_groups_create(struct ft_groups **groups, struct ft_flow_table *table, uin
 
 	if (made == NULL)
 		return -ENOMEM;
-	made->table = table;
+	made->records = ft_flow_at(table, 1);
 	made->seed = seed;
 	made->capacity = ft_flow_table_stats(table).capacity;
-	made->slot_shift = 28;
-	while (1u << (32 - made->slot_shift) < made->capacity + made->capacity / 2)
-		made->slot_shift--;
-	made->slot_mask = (1u << (32 - made->slot_shift)) - 1;
+	made->buckets = made->capacity < FEW ? made->capacity : FEW;
 	made->members = reserve(members_bytes(made));
 	if (made->members == NULL)
 		goto free_groups;
-	made->slots = reserve(slots_bytes(made));
-	if (made->slots == NULL)
+	madvise(made->members, members_bytes(made), MADV_HUGEPAGE); /* as for the flow table */
+	made->firsts = reserve(firsts_bytes(made));
+	if (made->firsts == NULL)
 		goto unmap_members;
 	*groups = made;
 	return 0;
@@ -93,19 +64,9 @@ void ft_groups_destroy(struct ft_groups *groups)
 {
 	if (groups == NULL)
 		return;
-	munmap(groups->slots, slots_bytes(groups));
+	munmap(groups->firsts, firsts_bytes(groups));
 	munmap(groups->members, members_bytes(groups));
 	free(groups);
-}
-
-struct ft_member *ft_groups_at(const struct ft_groups *groups, uint32_t number)
-{
-	return &groups->members[number - 1];
-}
-
-struct ft_member *ft_groups_member(const struct ft_groups *groups, const struct ft_flow *flow)
-{
-	return ft_groups_at(groups, ft_flow_number(groups->table, flow));
 }
 
 struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key)
@@ -117,125 +78,135 @@ struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key)
 	return turned;
 }
 
-static uint32_t tag_of(const struct ft_groups *groups, const struct group_key *key)
-{
-	uint64_t hash = ft_hash(key, sizeof *key, groups->seed);
+/* --- where a group is --- */
 
-	return (uint32_t)(hash ^ hash >> 32);
+enum { BY_WAY = 1 << 16, KIND_BITS = 17 }; /* kinds below are source ports */
+
+/* Any order will do, but one. */
+static bool is_above(const uint8_t one[16], const uint8_t other[16])
+{
+	uint64_t a[2], b[2];
+
+	memcpy(a, one, sizeof a);
+	memcpy(b, other, sizeof b);
+	return a[0] != b[0] ? a[0] > b[0] : a[1] > b[1];
 }
 
-static uint32_t tag_of_port(const struct ft_groups *groups, const struct ft_flow_key *key,
-			    uint16_t port)
+/* Whoever sends chooses addresses and ports: none of them may undo what another one does to the hash. */
+static uint32_t bucket_of(const struct ft_groups *groups, const struct ft_flow_key *key, bool turn,
+			  uint32_t kind)
 {
-	bool turn = memcmp(key->src, key->dst, sizeof key->src) > 0;
-	struct group_key group = { .vni = key->vni, .by_lid = key->by_lid, .port = port };
+	uint64_t rest = (uint64_t)key->vni << KIND_BITS | kind | (uint64_t)key->by_lid << 63;
+	uint64_t hash = ft_hash(turn ? key->dst : key->src, sizeof key->src, groups->seed);
 
-	memcpy(group.one, turn ? key->dst : key->src, sizeof group.one);
-	memcpy(group.other, turn ? key->src : key->dst, sizeof group.other);
-	return tag_of(groups, &group);
+	hash = ft_hash(turn ? key->src : key->dst, sizeof key->dst, hash);
+	hash = ft_mix(hash ^ rest, groups->seed | 1);
+	return (uint32_t)((hash >> 32) * groups->buckets >> 32);
 }
 
-static uint32_t tag_of_way(const struct ft_groups *groups, const uint8_t src[16],
-			   const uint8_t dst[16], const struct ft_flow_key *key)
+static uint32_t bucket_of_port(const struct ft_groups *groups, const struct ft_flow_key *key,
+			       uint16_t port)
 {
-	struct group_key group = { .vni = key->vni, .by_lid = key->by_lid, .port = NO_PORT };
-
-	memcpy(group.one, src, sizeof group.one);
-	memcpy(group.other, dst, sizeof group.other);
-	return tag_of(groups, &group);
+	return bucket_of(groups, key, is_above(key->src, key->dst), port);
 }
 
-static uint32_t home(const struct ft_groups *groups, uint32_t tag)
+/* The same for both directions. */
+static uint32_t *ways_of(struct ft_groups *groups, const struct ft_flow_key *key)
 {
-	return tag >> groups->slot_shift;
+	uint64_t src, dst;
+
+	memcpy(&src, key->src + 8, sizeof src);
+	memcpy(&dst, key->dst + 8, sizeof dst);
+	return &groups->ways[(src ^ dst) * 0x9e3779b97f4a7c15u >> (64 - FT_GROUPS_WAYS_BITS)];
 }
 
-static uint32_t following(const struct ft_groups *groups, uint32_t slot)
+/* --- joining and parting --- */
+
+static void put_first(struct ft_groups *groups, uint32_t number, uint32_t bucket)
 {
-	return (slot + 1) & groups->slot_mask;
+	struct ft_member *member = ft_groups_at(groups, number);
+	uint32_t *first = &groups->firsts[bucket];
+
+	if (*first != 0)
+		ft_groups_at(groups, *first)->prev = number;
+	member->next = *first;
+	member->prev = FT_MEMBER_FIRST | bucket;
+	*first = number;
 }
 
-/* The slot of the tag, or the empty one where it belongs. */
-static uint32_t find_slot(const struct ft_groups *groups, uint32_t tag)
+static void put_in(struct ft_groups *groups, uint32_t number)
 {
-	uint32_t at = home(groups, tag);
+	const struct ft_member *member = ft_groups_at(groups, number);
+	const struct ft_flow_key *key = &ft_groups_flow(groups, number)->key;
 
-	while (groups->slots[at].head != 0 && groups->slots[at].tag != tag)
-		at = following(groups, at);
-	return at;
+	put_first(groups, number,
+		  member->place == FT_PLACE_PORT ? bucket_of_port(groups, key, member->port)
+						 : bucket_of(groups, key, false, BY_WAY));
 }
 
-/* Empty a slot and move those behind it that would no longer be found. */
-static void remove_slot(struct ft_groups *groups, uint32_t hole)
+/* From few buckets to as many as there are records, once. The oldest go in first, as they did before. */
+__attribute__((noinline)) static void spread_out(struct ft_groups *groups)
 {
-	uint32_t mask = groups->slot_mask;
+	uint32_t oldest = 0, following;
 
-	for (uint32_t at = following(groups, hole); groups->slots[at].head != 0;
-	     at = following(groups, at)) {
-		uint32_t wanted = home(groups, groups->slots[at].tag);
-
-		if (((at - wanted) & mask) < ((at - hole) & mask))
-			continue;
-		groups->slots[hole] = groups->slots[at];
-		hole = at;
+	for (uint32_t bucket = 0; bucket < groups->buckets; bucket++) {
+		for (uint32_t at = groups->firsts[bucket]; at != 0; at = following) {
+			following = ft_groups_at(groups, at)->next;
+			ft_groups_at(groups, at)->next = oldest;
+			oldest = at;
+		}
+		groups->firsts[bucket] = 0;
 	}
-	groups->slots[hole].head = 0;
-}
-
-static uint32_t tag_of_member(const struct ft_groups *groups, const struct ft_flow *flow,
-			      const struct ft_member *member)
-{
-	if (member->place == FT_PLACE_PORT)
-		return tag_of_port(groups, &flow->key, member->port);
-	return tag_of_way(groups, flow->key.src, flow->key.dst, &flow->key);
+	groups->buckets = groups->capacity;
+	madvise(groups->firsts, firsts_bytes(groups), MADV_HUGEPAGE);
+	for (uint32_t at = oldest; at != 0; at = following) {
+		following = ft_groups_at(groups, at)->next;
+		put_in(groups, at);
+	}
 }
 
 void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place)
 {
-	uint32_t number = ft_flow_number(groups->table, flow);
-	struct ft_member *member = ft_groups_at(groups, number);
-	struct slot *slot;
-	uint32_t tag;
+	struct ft_member *member = ft_groups_member(groups, flow);
 
 	assert(!ft_member_looks(member));
 	member->place = place & 15;
-	tag = tag_of_member(groups, flow, member);
-	slot = &groups->slots[find_slot(groups, tag)];
-	member->next = slot->head;
-	member->prev = 0;
-	if (slot->head != 0)
-		ft_groups_at(groups, slot->head)->prev = number;
-	*slot = (struct slot){ .tag = tag, .head = number };
+	if (place == FT_PLACE_WAY)
+		++*ways_of(groups, &flow->key);
+	if (groups->waiting++ == groups->buckets && groups->buckets < groups->capacity)
+		spread_out(groups);
+	put_in(groups, ft_groups_number(groups, flow));
 }
 
 void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place)
 {
 	struct ft_member *member = ft_groups_member(groups, flow);
-	uint32_t at;
 
 	if (!ft_member_looks(member))
 		return;
 	if (member->next != 0)
 		ft_groups_at(groups, member->next)->prev = member->prev;
-	if (member->prev != 0) {
+	if (member->prev & FT_MEMBER_FIRST)
+		groups->firsts[member->prev & ~FT_MEMBER_FIRST] = member->next;
+	else
 		ft_groups_at(groups, member->prev)->next = member->next;
-	} else {
-		at = find_slot(groups, tag_of_member(groups, flow, member));
-		groups->slots[at].head = member->next;
-		if (member->next == 0)
-			remove_slot(groups, at);
-	}
+	if (member->place == FT_PLACE_WAY)
+		--*ways_of(groups, &flow->key);
+	groups->waiting--;
 	member->next = member->prev = 0;
 	member->place = place & 15;
 }
 
+/* --- who is there --- */
+
 uint32_t ft_groups_of_port(const struct ft_groups *groups, const struct ft_flow_key *key,
 			   uint16_t port)
 {
-	return groups->slots[find_slot(groups, tag_of_port(groups, key, port))].head;
+	return groups->firsts[bucket_of_port(groups, key, port)];
 }
 
-uint32_t ft_groups_facing(const struct ft_groups *groups, const struct ft_flow_key *key)
+uint32_t ft_groups_facing(struct ft_groups *groups, const struct ft_flow_key *key)
 {
-	return groups->slots[find_slot(groups, tag_of_way(groups, key->dst, key->src, key))].head;
+	return *ways_of(groups, key) == 0 ? 0
+					  : groups->firsts[bucket_of(groups, key, true, BY_WAY)];
 }

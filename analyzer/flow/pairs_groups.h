@@ -6,11 +6,10 @@
 
 /*
  * Half-connections that may belong together, in groups: by the two addresses and the source port that
- * both directions share, or by source and destination for those that share no port. A group is a list
- * of record numbers, the newest first, in an array beside the records; an index finds its head.
+ * both directions share, or by source and destination for those that share no port. An index of buckets
+ * leads to them: a bucket is a list of record numbers, the newest first, in an array beside the records,
+ * and holds every half of its groups. Who walks it compares ports and addresses.
  */
-struct ft_groups;
-
 enum ft_place {
 	FT_PLACE_NONE, /* not entered */
 	FT_PLACE_PORT, /* in the group of its source port */
@@ -21,14 +20,31 @@ enum ft_place {
 };
 
 struct ft_member {
-	uint32_t next,
-		prev; /* record numbers, 0: none. Datagrams: source QP of the first packet in `next` */
-	uint16_t port;     /* UDP source port of the first packet; 0: none */
-	uint8_t wait;      /* packets until the next search */
+	uint32_t next; /* record number, 0: none. Datagrams: source QP of the first packet */
+	uint32_t prev; /* likewise; or FT_MEMBER_FIRST and the bucket of which it is the first */
+	uint16_t port; /* UDP source port of the first packet; 0: none */
+	uint8_t wait;  /* packets until the next search */
 	uint8_t level : 4; /* searches so far; the waits double with it */
 	uint8_t place : 4; /* enum ft_place */
 };
 static_assert(sizeof(struct ft_member) == 12, "one for every record");
+
+#define FT_MEMBER_FIRST UINT32_C(0x80000000) /* above every record number */
+
+enum { FT_GROUPS_WAYS_BITS = 10 };
+
+struct ft_groups {
+	struct ft_flow *records;   /* of the table */
+	struct ft_member *members; /* by record number less 1 */
+	uint32_t *firsts;          /* of the buckets: record numbers; 0: empty */
+	uint64_t seed;
+	uint32_t capacity; /* records; and buckets, once so many wait */
+	uint32_t buckets;  /* in use: while few wait, so few that they stay in the cache */
+	uint32_t waiting;  /* halves in all groups */
+	uint32_t ways
+		[1
+		 << FT_GROUPS_WAYS_BITS]; /* those by way, added up by a few bits of their addresses */
+};
 
 /* 0 or -ENOMEM. */
 int ft_groups_create(struct ft_groups **groups, struct ft_flow_table *table, uint64_t seed);
@@ -40,9 +56,27 @@ static inline bool ft_member_looks(const struct ft_member *member)
 	return member->place == FT_PLACE_PORT || member->place == FT_PLACE_WAY;
 }
 
+static inline uint32_t ft_groups_number(const struct ft_groups *groups, const struct ft_flow *flow)
+{
+	return (uint32_t)(flow - groups->records) + 1;
+}
+
+static inline struct ft_flow *ft_groups_flow(const struct ft_groups *groups, uint32_t number)
+{
+	return &groups->records[number - 1];
+}
+
 /* Of a record, or of its number. */
-struct ft_member *ft_groups_member(const struct ft_groups *groups, const struct ft_flow *flow);
-struct ft_member *ft_groups_at(const struct ft_groups *groups, uint32_t number);
+static inline struct ft_member *ft_groups_at(const struct ft_groups *groups, uint32_t number)
+{
+	return &groups->members[number - 1];
+}
+
+static inline struct ft_member *ft_groups_member(const struct ft_groups *groups,
+						 const struct ft_flow *flow)
+{
+	return &groups->members[flow - groups->records];
+}
 
 /* Put the half into the group of its port or way; it must be in none. member->port must be set. */
 void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place);
@@ -50,10 +84,12 @@ void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_plac
 /* Take it out, if it is in one; then its place is `place`. */
 void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place);
 
-/* First of the halves with this port in either direction, or of those that go the opposite way; 0: none. */
+/* First of the bucket with the halves of this port in either direction; 0: none. */
 uint32_t ft_groups_of_port(const struct ft_groups *groups, const struct ft_flow_key *key,
 			   uint16_t port);
-uint32_t ft_groups_facing(const struct ft_groups *groups, const struct ft_flow_key *key);
+
+/* First of the bucket with those that go the opposite way and share no port; 0: none. */
+uint32_t ft_groups_facing(struct ft_groups *groups, const struct ft_flow_key *key);
 
 /* The key of what comes back the other way, but for the queue pair. */
 struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key);

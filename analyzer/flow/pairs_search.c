@@ -24,8 +24,8 @@ struct contender {
 
 struct search {
 	struct ft_groups *groups;
-	const struct ft_flow_table *table;
 	const struct ft_flow *flow;
+	const struct ft_member *own;
 	uint64_t now_ns; /* UINT64_MAX: not known */
 	uint32_t psn;
 	uint16_t port;                 /* of `flow`, if derived by the rule; else 0 */
@@ -36,16 +36,15 @@ struct search {
 	struct contender same, unlike; /* with its port, and with another or none */
 };
 
-static struct search search_for(struct ft_groups *groups, const struct ft_flow_table *table,
-				const struct ft_flow *flow)
+static struct search search_for(struct ft_groups *groups, const struct ft_flow *flow)
 {
 	const struct ft_member *member = ft_groups_member(groups, flow);
 	unsigned walk = (unsigned)WALK_FIRST << member->level;
 
 	return (struct search){
 		.groups = groups,
-		.table = table,
 		.flow = flow,
+		.own = member,
 		.now_ns = UINT64_MAX,
 		.port = member->port >= PORT_RULE ? member->port : 0,
 		.left = walk < FT_PAIRS_WALK ? walk : FT_PAIRS_WALK,
@@ -55,25 +54,37 @@ static struct search search_for(struct ft_groups *groups, const struct ft_flow_t
 	};
 }
 
-static bool face_each_other(const struct ft_flow *one, const struct ft_flow *other)
+static inline bool is_address(const uint8_t one[16], const uint8_t other[16])
 {
-	return memcmp(one->key.src, other->key.dst, sizeof one->key.src) == 0 &&
-	       memcmp(one->key.dst, other->key.src, sizeof one->key.dst) == 0 &&
-	       one->key.vni == other->key.vni && one->key.by_lid == other->key.by_lid;
+	uint64_t a[2], b[2];
+
+	memcpy(a, one, sizeof a);
+	memcpy(b, other, sizeof b);
+	return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
 }
 
-static bool go_together(const struct ft_flow *one, const struct ft_flow *other)
+static inline bool is_overlay(const struct ft_flow *one, const struct ft_flow *other)
 {
-	return memcmp(one->key.src, other->key.src, sizeof one->key.src) == 0 &&
-	       memcmp(one->key.dst, other->key.dst, sizeof one->key.dst) == 0 &&
-	       one->key.vni == other->key.vni && one->key.by_lid == other->key.by_lid;
+	return ((one->key.vni ^ other->key.vni) | (one->key.by_lid ^ other->key.by_lid)) == 0;
+}
+
+static inline bool face_each_other(const struct ft_flow *one, const struct ft_flow *other)
+{
+	return is_address(one->key.src, other->key.dst) &&
+	       is_address(one->key.dst, other->key.src) && is_overlay(one, other);
+}
+
+static inline bool go_together(const struct ft_flow *one, const struct ft_flow *other)
+{
+	return is_address(one->key.src, other->key.src) &&
+	       is_address(one->key.dst, other->key.dst) && is_overlay(one, other);
 }
 
 /* Seen from some adapters: the source port is the sender's own queue pair. */
 static bool names_each_other(const struct search *search, const struct ft_flow *candidate,
 			     uint16_t port)
 {
-	uint16_t own = ft_groups_member(search->groups, search->flow)->port;
+	uint16_t own = search->own->port;
 
 	return own != 0 && port != 0 && own == candidate->key.dest_qp &&
 	       port == search->flow->key.dest_qp;
@@ -113,18 +124,18 @@ static void contend(struct contender *contender, uint32_t number, int bits)
 }
 
 static void consider(struct search *search, const struct ft_flow *candidate, uint32_t number,
-		     uint16_t port)
+		     uint16_t port, bool faces)
 {
+	bool same = search->port != 0 && port == search->port;
+
 	if (candidate == search->flow)
 		return;
-	if (face_each_other(search->flow, candidate)) {
-		bool same = search->port != 0 && port == search->port;
-
+	if (faces) {
 		search->sharing += same;
 		contend(same ? &search->same : &search->unlike, number,
 			weight(search, candidate, port));
-	} else if (port == search->port && go_together(search->flow, candidate)) {
-		search->rivals++;
+	} else {
+		search->rivals += port == search->port;
 	}
 }
 
@@ -134,45 +145,68 @@ static bool is_silent(const struct search *search, const struct ft_flow *candida
 	       search->now_ns - candidate->last_ns > SILENT_NS && candidate != search->flow;
 }
 
-/* Consider a half and those behind it, towards the older or the newer end of their list. */
-static void walk(struct search *search, uint32_t from, bool newer)
+/* Not the end of a list in either direction. */
+static bool is_record(uint32_t number)
+{
+	return number != 0 && (number & FT_MEMBER_FIRST) == 0;
+}
+
+/* A group to walk: the halves that share the source port of the search, or those that face it without. */
+static bool is_of(enum ft_place place, const struct search *search, const struct ft_member *member)
+{
+	return member->place == place &&
+	       (place != FT_PLACE_PORT || member->port == search->own->port);
+}
+
+/*
+ * Consider a half and those behind it, towards the older or the newer end of their bucket. Those of
+ * other groups, which the bucket's hash put there, are not counted as looked at.
+ */
+static void walk(struct search *search, uint32_t from, bool newer, enum ft_place place)
 {
 	unsigned sweep = SWEEP;
 	uint32_t following;
 
-	for (uint32_t number = from; number != 0; number = following) {
-		struct ft_flow *candidate = ft_flow_at(search->table, number);
+	for (uint32_t number = from; is_record(number); number = following) {
 		const struct ft_member *member = ft_groups_at(search->groups, number);
-		bool silent = is_silent(search, candidate);
-		unsigned *left = silent ? &sweep : &search->left;
+		struct ft_flow *candidate = ft_groups_flow(search->groups, number);
+		unsigned *left = &search->left;
+		bool faces;
 
 		following = newer ? member->prev : member->next;
+		if (!is_of(place, search, member))
+			continue;
+		faces = face_each_other(search->flow, candidate);
+		if (!faces && (place != FT_PLACE_PORT || !go_together(search->flow, candidate)))
+			continue;
+		if (is_silent(search, candidate))
+			left = &sweep;
 		if (*left == 0) {
 			search->complete = false;
 			return;
 		}
 		--*left;
-		if (silent)
+		if (left == &sweep)
 			ft_groups_part(search->groups, candidate, FT_PLACE_DORMANT);
 		else
-			consider(search, candidate, number, member->port);
+			consider(search, candidate, number, member->port, faces);
 	}
 }
 
 /* All that share its source port. A half in that group is a way into its list. */
 static void walk_port(struct search *search)
 {
-	const struct ft_member *own = ft_groups_member(search->groups, search->flow);
+	const struct ft_member *own = search->own;
 
 	if (own->port == 0)
 		return;
 	if (own->place != FT_PLACE_PORT) {
 		walk(search, ft_groups_of_port(search->groups, &search->flow->key, own->port),
-		     false);
+		     false, FT_PLACE_PORT);
 		return;
 	}
-	walk(search, own->next, false);
-	walk(search, own->prev, true);
+	walk(search, own->next, false, FT_PLACE_PORT);
+	walk(search, own->prev, true, FT_PLACE_PORT);
 }
 
 static int larger(int a, int b)
@@ -189,17 +223,17 @@ static struct ft_find lead_of(const struct contender *contender, int others)
 	};
 }
 
-struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow_table *table,
-			     const struct ft_flow *flow, const struct ft_observed *answer)
+struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow *flow,
+			     const struct ft_observed *answer)
 {
-	struct search search = search_for(groups, table, flow);
+	struct search search = search_for(groups, flow);
 	const struct ft_find nobody = { 0 };
 
 	search.psn = answer->psn;
 	search.now_ns = answer->ts_ns;
 	walk_port(&search);
 	if (search.same.bits < SURE_BY_PORT)
-		walk(&search, ft_groups_facing(groups, &flow->key), false);
+		walk(&search, ft_groups_facing(groups, &flow->key), false, FT_PLACE_WAY);
 	if (!search.complete)
 		return nobody;
 	if (search.same.bits > search.unlike.bits)
@@ -209,10 +243,9 @@ struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow_tabl
 	return nobody;
 }
 
-struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow_table *table,
-					const struct ft_flow *flow)
+struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow *flow)
 {
-	struct search search = search_for(groups, table, flow);
+	struct search search = search_for(groups, flow);
 	struct ft_flow *other;
 
 	if (search.port == 0)
@@ -220,6 +253,6 @@ struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct f
 	walk_port(&search);
 	if (!search.complete || search.sharing != 1 || search.rivals != 0)
 		return NULL;
-	other = ft_flow_at(table, search.same.number);
+	other = ft_groups_flow(groups, search.same.number);
 	return other->half.service == flow->half.service ? other : NULL;
 }

@@ -15,9 +15,8 @@ struct ft_find {
  * Who asked for what this half answers? Halves met on the way that were silent for two seconds are
  * left out and made dormant: what nobody answers any more must not hide the others.
  */
-struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow_table *table,
-			     const struct ft_flow *flow, const struct ft_observed *answer);
+struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow *flow,
+			     const struct ft_observed *answer);
 
 /* The only half that shares the source port in the opposite direction, if there is no third; or NULL. */
-struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow_table *table,
-					const struct ft_flow *flow);
+struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow *flow);
