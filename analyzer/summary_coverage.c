@@ -199,6 +199,7 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 	counted = fill_losses(summary, engine, source, &totals);
 	here.rdma = ft_loss_seen(evidence);
 	here.others = all.packets > here.rdma ? all.packets - here.rdma : 0;
+	ft_loss_compact(evidence);
 	ft_loss_estimate(evidence, ft_coverage_counted(counted, &here), &estimate);
 	set_estimate(&summary->report.coverage, &estimate);
 	fill_gaps(summary, engine, source);

@@ -52,6 +52,21 @@ void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t co
 	evidence->squares = add_up(evidence->squares, (uint64_t)count * count);
 }
 
+void ft_loss_compact(struct ft_loss_evidence *evidence)
+{
+	uint32_t kept = 0;
+
+	if (evidence->shift != 0)
+		return;
+	for (uint32_t i = 0; i < evidence->used; i++) {
+		const struct ft_loss_bin *bin = &evidence->bins[i];
+
+		if (bin->spaces != 0 || bin->holes != 0 || bin->silent != 0 || bin->again != 0)
+			evidence->bins[kept++] = *bin;
+	}
+	evidence->used = kept;
+}
+
 uint64_t ft_loss_seen(const struct ft_loss_evidence *evidence)
 {
 	uint64_t seen = 0;
