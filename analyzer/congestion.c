@@ -7,7 +7,7 @@
 
 enum {
 	RECEIVERS =
-		1 << 16, /* remembered at most: a receiver whose place another took is forgotten */
+		1 << 18, /* at most half of them are used: further receivers are not remembered */
 	OPCODE_CNP = 0x81,
 };
 
@@ -38,18 +38,31 @@ static uint64_t digest_of(const struct ft_congestion *congestion, const uint8_t 
 	return ft_hash(address, 16, congestion->seed) | 1;
 }
 
+/* The receiver's place, or the empty one where it belongs. */
+static struct ft_marked *place_of(const struct ft_congestion *congestion, uint64_t receiver)
+{
+	uint32_t at = (uint32_t)(receiver >> 32) % RECEIVERS;
+
+	while (congestion->marked[at].receiver != 0 && congestion->marked[at].receiver != receiver)
+		at = (at + 1) % RECEIVERS;
+	return &congestion->marked[at];
+}
+
 static void note_marked(struct ft_congestion *congestion, const struct ft_item *item)
 {
 	uint64_t receiver = digest_of(congestion, item->flow_key.dst);
+	struct ft_marked *place = place_of(congestion, receiver);
 
-	congestion->marked[receiver % RECEIVERS] =
-		(struct ft_marked){ .receiver = receiver, .tenant = item->from };
+	if (place->receiver == 0 && congestion->receivers == RECEIVERS / 2)
+		return;
+	congestion->receivers += place->receiver == 0;
+	*place = (struct ft_marked){ .receiver = receiver, .tenant = item->from };
 }
 
 static void blame(struct ft_congestion *congestion, const struct ft_item *item)
 {
 	uint64_t receiver = digest_of(congestion, item->flow_key.src);
-	const struct ft_marked *marked = &congestion->marked[receiver % RECEIVERS];
+	const struct ft_marked *marked = place_of(congestion, receiver);
 	uint32_t tenant = marked->receiver == receiver ? marked->tenant : item->to;
 
 	if (tenant < congestion->tenants)

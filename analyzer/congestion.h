@@ -8,10 +8,11 @@
  * (ECN CE) before the CNP left it is held to have caused it; if none was seen, the one that is told.
  */
 struct ft_congestion {
-	struct ft_marked *marked; /* by receiver */
-	uint64_t *caused;         /* by tenant */
+	struct ft_marked *marked; /* a set of receivers, open addressing */
+	uint32_t receivers;       /* in it */
 	uint32_t tenants;
-	uint64_t seed;
+	uint64_t *caused; /* by tenant */
+	uint64_t seed;    /* changes no result */
 };
 
 /* 0 or -ENOMEM. */

@@ -1,0 +1,200 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <partition/declared.h>
+
+#include "congestion.h"
+
+enum { RED, BLUE, GREEN, TENANTS };
+enum { CNP = 0x81, WRITE_ONLY = 0x0a, ECT = 2, CE = 3, MOST_PACKETS = 6 };
+enum how { END, PLAIN, MARKED, BY_FECN, TOLD };
+
+/*
+ * Packets from one tenant's host to another's, in order; hosts are numbers. TOLD is a CNP: from the receiver,
+ * to the sender that is to slow down. Expected: CNPs that each tenant caused.
+ */
+static const struct row {
+	const char *says;
+	struct packet {
+		enum how how;
+		uint32_t from, to; /* tenants */
+		uint8_t src, dst;  /* hosts */
+	} packets[MOST_PACKETS];
+	uint64_t caused[TENANTS];
+} rows[] = {
+	{ "a marked sender that is told itself",
+	  { { MARKED, RED, RED, 1, 9 }, { TOLD, RED, RED, 9, 1 } },
+	  { 1 } },
+	{ "no mark was seen: the one that is told",
+	  { { PLAIN, RED, RED, 1, 9 }, { TOLD, RED, RED, 9, 1 } },
+	  { 1 } },
+	{ "a neighbour filled the queue: the last that was marked there",
+	  { { MARKED, RED, GREEN, 1, 9 },
+	    { MARKED, BLUE, GREEN, 2, 9 },
+	    { TOLD, GREEN, RED, 9, 1 } },
+	  { [BLUE] = 1 } },
+	{ "a mark towards another receiver says nothing",
+	  { { MARKED, BLUE, GREEN, 2, 8 }, { TOLD, GREEN, RED, 9, 1 } },
+	  { [RED] = 1 } },
+	{ "a packet that was not marked says nothing",
+	  { { MARKED, BLUE, GREEN, 2, 9 },
+	    { PLAIN, RED, GREEN, 1, 9 },
+	    { TOLD, GREEN, RED, 9, 1 } },
+	  { [BLUE] = 1 } },
+	{ "a mark stands for all CNPs until the next",
+	  { { MARKED, BLUE, GREEN, 2, 9 },
+	    { TOLD, GREEN, RED, 9, 1 },
+	    { TOLD, GREEN, BLUE, 9, 2 },
+	    { MARKED, RED, GREEN, 1, 9 },
+	    { TOLD, GREEN, BLUE, 9, 2 } },
+	  { [RED] = 1, [BLUE] = 2 } },
+	{ "FECN where there is no IP",
+	  { { BY_FECN, BLUE, GREEN, 2, 9 }, { TOLD, GREEN, RED, 9, 1 } },
+	  { [BLUE] = 1 } },
+	{ "nobody's packets fill queues, too: no tenant caused it",
+	  { { MARKED, FT_NONE, GREEN, 7, 9 }, { TOLD, GREEN, RED, 9, 1 } },
+	  { 0 } },
+	{ "a CNP to nobody, and no mark", { { TOLD, GREEN, FT_NONE, 9, 7 } }, { 0 } },
+};
+
+static struct ft_item item_of(const struct packet *packet)
+{
+	struct ft_item item = {
+		.has_flow = true,
+		.from = packet->from,
+		.to = packet->to,
+		.flow_key = { .src = { [15] = packet->src }, .dst = { [15] = packet->dst } },
+	};
+
+	item.observed.has =
+		FT_OBSERVED_BTH | (packet->how == BY_FECN ? FT_OBSERVED_FECN : FT_OBSERVED_IP);
+	item.observed.opcode = packet->how == TOLD ? CNP : WRITE_ONLY;
+	item.observed.ecn = packet->how == MARKED ? CE : ECT;
+	return item;
+}
+
+static bool row_holds(const struct row *row)
+{
+	struct ft_congestion congestion;
+	bool same = true;
+
+	assert_int_equal(ft_congestion_init(&congestion, TENANTS, 7), 0);
+	for (unsigned i = 0; i < MOST_PACKETS && row->packets[i].how != END; i++) {
+		struct ft_item item = item_of(&row->packets[i]);
+
+		same = same && ft_tells_of_congestion(&item) == (row->packets[i].how != PLAIN);
+		ft_congestion_see(&congestion, &item);
+	}
+	for (unsigned i = 0; i < TENANTS; i++)
+		same = same && congestion.caused[i] == row->caused[i];
+	if (!same)
+		print_error("%s: red %ju, blue %ju, green %ju\n", row->says,
+			    (uintmax_t)congestion.caused[RED], (uintmax_t)congestion.caused[BLUE],
+			    (uintmax_t)congestion.caused[GREEN]);
+	ft_congestion_free(&congestion);
+	return same;
+}
+
+static void a_cnp_is_held_against_who_filled_the_queue(void **state)
+{
+	unsigned wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		wrong += !row_holds(&rows[i]);
+	assert_int_equal(wrong, 0);
+}
+
+static void marks_are_those_of_ip_where_there_is_ip(void **state)
+{
+	(void)state;
+	assert_true(ft_is_marked(&(struct ft_observed){ .has = FT_OBSERVED_IP, .ecn = CE }));
+	assert_false(ft_is_marked(&(struct ft_observed){ .has = FT_OBSERVED_IP, .ecn = ECT }));
+	assert_false(ft_is_marked(
+		&(struct ft_observed){ .has = FT_OBSERVED_IP | FT_OBSERVED_FECN, .ecn = ECT }));
+	assert_true(ft_is_marked(&(struct ft_observed){ .has = FT_OBSERVED_FECN }));
+	assert_false(ft_is_marked(&(struct ft_observed){ .ecn = CE }));
+}
+
+static void without_a_half_connection_nothing_is_told(void **state)
+{
+	struct ft_item item = item_of(&(struct packet){ TOLD, GREEN, RED, 9, 1 });
+
+	(void)state;
+	item.has_flow = false;
+	assert_false(ft_tells_of_congestion(&item));
+}
+
+/* Whatever the seed, receivers do not take each other's places. */
+static void many_receivers_are_told_apart(void **state)
+{
+	enum { RECEIVERS = 20000 };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		struct ft_congestion congestion;
+
+		assert_int_equal(ft_congestion_init(&congestion, TENANTS, seed), 0);
+		for (unsigned told = 0; told < 2; told++)
+			for (unsigned i = 0; i < RECEIVERS; i++) {
+				const struct packet packets[] = { { MARKED, BLUE, GREEN, 2, 9 },
+								  { TOLD, GREEN, RED, 9, 1 } };
+				struct ft_item item = item_of(&packets[told]);
+				uint8_t *receiver =
+					told == 0 ? item.flow_key.dst : item.flow_key.src;
+
+				receiver[12] = (uint8_t)(i >> 8);
+				receiver[13] = (uint8_t)i;
+				ft_congestion_see(&congestion, &item);
+			}
+		assert_int_equal(congestion.caused[BLUE], RECEIVERS);
+		assert_int_equal(congestion.caused[RED], 0);
+		ft_congestion_free(&congestion);
+	}
+}
+
+/* Forged marks, each to another address: those remembered before stay, and it ends. */
+static void receivers_beyond_the_room_are_not_remembered(void **state)
+{
+	enum { FORGED = 300000 };
+	const struct packet first = { MARKED, BLUE, GREEN, 2, 9 },
+			    told = { TOLD, GREEN, RED, 9, 1 };
+	struct ft_congestion congestion;
+	struct ft_item item = item_of(&first);
+
+	(void)state;
+	assert_int_equal(ft_congestion_init(&congestion, TENANTS, 7), 0);
+	ft_congestion_see(&congestion, &item);
+	for (uint32_t i = 1; i <= FORGED; i++) {
+		item.flow_key.dst[0] = (uint8_t)i;
+		item.flow_key.dst[1] = (uint8_t)(i >> 8);
+		item.flow_key.dst[2] = (uint8_t)(i >> 16);
+		ft_congestion_see(&congestion, &item);
+	}
+	item = item_of(&told);
+	ft_congestion_see(&congestion, &item);
+	assert_int_equal(congestion.caused[BLUE], 1);
+	item.flow_key.src[0] = (uint8_t)FORGED;
+	item.flow_key.src[1] = (uint8_t)(FORGED >> 8);
+	item.flow_key.src[2] = (uint8_t)(FORGED >> 16);
+	ft_congestion_see(&congestion, &item);
+	assert_int_equal(congestion.caused[RED], 1);
+	ft_congestion_free(&congestion);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cnp_is_held_against_who_filled_the_queue),
+		cmocka_unit_test(marks_are_those_of_ip_where_there_is_ip),
+		cmocka_unit_test(without_a_half_connection_nothing_is_told),
+		cmocka_unit_test(many_receivers_are_told_apart),
+		cmocka_unit_test(receivers_beyond_the_room_are_not_remembered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
