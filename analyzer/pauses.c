@@ -39,13 +39,28 @@ void ft_pauses_free(struct ft_pauses *pauses)
 	free(pauses->tenant_ns);
 }
 
-/* By the MAC address alone, which is all there is. */
+/*
+ * A pause frame has a MAC address and no other: the map may know its tenant, or the port's, which
+ * then tells by the port's address.
+ */
 static uint32_t tenant_of(const struct ft_pauses *pauses, const uint8_t mac[6], uint64_t ts_ns)
 {
-	struct ft_check_key key = { .qp_kind = 2, .has_macs = 1, .known = FT_NEED_ADDRESSES };
+	const struct ft_declared *declared = ft_map_declared(pauses->map);
+	struct ft_check_key key = { .qp_kind = 2,
+				    .has_macs = 1,
+				    .known = FT_NEED_ADDRESSES | FT_NEED_TAGS };
+	const struct ft_port *port;
 	struct ft_verdict verdict;
 
 	memcpy(key.smac, mac, sizeof key.smac);
+	ft_check(pauses->map, &key, (int64_t)ts_ns, &verdict);
+	if (verdict.src.tenant != FT_NONE || verdict.src.endpoint >= declared->port_count)
+		return verdict.src.tenant;
+	port = &declared->ports[verdict.src.endpoint];
+	if (!port->has_ip && !port->has_gid)
+		return FT_NONE;
+	key.has_gids = 1;
+	memcpy(key.src, port->has_ip ? port->ip.address : port->gid.address, sizeof key.src);
 	ft_check(pauses->map, &key, (int64_t)ts_ns, &verdict);
 	return verdict.src.tenant;
 }
