@@ -1,0 +1,226 @@
+"""What a report says of rates, congestion, pauses, silences and clocks; every expected number is worked out by hand."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import COMPLIANT, FAILED, VIOLATED, fabtap, main, shared
+from roce import CE, RNR_NAK, Half, capture, mac, number, pause
+
+START = 1_700_000_000 * 10**9  # a whole second
+US, MS, SECOND = 10**3, 10**6, 10**9
+RED, BLUE, STORE = "10.0.1.1", "10.0.2.1", "10.0.9.1"
+
+
+def declared(**quotas):
+    """red and blue, each on its own subnet, and a storage service that both may use."""
+    tenants = [{"name": "red", "class": "customer"}, {"name": "blue", "class": "customer"}, {"name": "store", "class": "shared"}]
+    for tenant in tenants:
+        if tenant["name"] in quotas:
+            tenant["options"] = {"quota_gbps": quotas[tenant["name"]]}
+    return {
+        "schema": "tapmap/1", "map_id": "congestion", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
+        "fabric": {"kind": "roce"}, "tenants": tenants,
+        "nodes": [{"host": tenant["name"] + "1", "ports": [{"ip": ip, "mac": mac(number(ip)).hex(":")}]}
+                  for tenant, ip in zip(tenants, (RED, BLUE, STORE))],
+        "segments": [{"name": name, "tenant": name, "intervals": [
+            {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": ip.rsplit(".", 1)[0] + ".0/24"}]}]}
+            for name, ip in (("red", RED), ("blue", BLUE), ("store", STORE))],
+        "exceptions": [{"id": "storage", "kind": "shared-service", "to_tenant": "store"}],
+    }
+
+
+class Reports(unittest.TestCase):
+    maxDiff = 3000
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def audit(self, frames, *more, **quotas):
+        """frames: one list of (time, frame) per input."""
+        (self.folder / "map.json").write_text(json.dumps(declared(**quotas)))
+        inputs = [capture(self.folder / ("%d.pcap" % i), one) for i, one in enumerate(frames)]
+        return fabtap("audit", "-m", self.folder / "map.json", "--json", *more, *inputs)
+
+    def tenants(self, *arguments, **quotas):
+        return {row["name"]: row for row in self.audit(*arguments, **quotas).json()["tenants"]}
+
+
+class Rates(Reports):
+    """1000 bytes of payload: 14 Ethernet, 20 IP, 8 UDP, 12 BTH, 16 RETH, 1000, 4 ICRC."""
+
+    SIZE = 1074
+
+    def seconds(self, counts):
+        """So many WRITEs from red in each second, evenly spread."""
+        half = Half(RED, STORE, 0x11)
+        return [(START + second * SECOND + i * (SECOND // count), half.write(size=1000))
+                for second, count in enumerate(counts) for i in range(count)]
+
+    def test_the_peak_is_the_fullest_second(self):
+        tenants = self.tenants([self.seconds([10, 30, 20])])
+        self.assertAlmostEqual(tenants["red"]["peak_gbps"], 30 * self.SIZE * 8 / 1e9, places=12)
+        self.assertEqual(tenants["red"]["bytes"], 60 * self.SIZE)
+        self.assertEqual(tenants["blue"]["peak_gbps"], 0)
+        self.assertIsNone(tenants["red"]["quota_gbps"])
+
+    def test_a_quota_is_exceeded_by_more_than_it_and_not_by_as_much(self):
+        frames = [self.seconds([10, 30, 20])]
+        limit = 30 * self.SIZE * 8 / 1e9
+        within = self.audit(frames, red=limit)
+        self.assertEqual((within.status, within.json()["findings"]), (COMPLIANT, []))
+        beyond = self.audit(frames, red=limit * 0.999)
+        self.assertEqual(beyond.status, VIOLATED)
+        finding, = beyond.json()["findings"]
+        self.assertEqual((finding["rule"], finding["severity"], finding["certainty"]), ("tenant.quota", "low", 1))
+        self.assertEqual(finding["bytes"], 30 * self.SIZE)
+        self.assertEqual(finding["first_ts"], "2023-11-14T22:13:21.000000000Z")  # 1700000001
+        self.assertEqual(finding["frames"], [])
+
+    def test_a_quota_of_another_tenant_is_not_touched(self):
+        self.assertEqual(self.audit([self.seconds([30])], blue=0.0).status, COMPLIANT)
+
+    def test_copies_and_lost_frames_exceed_no_quota(self):
+        frames = self.seconds([30])
+        limit = 30 * self.SIZE * 8 / 1e9
+        copied = [pair for ts_ns, frame in frames for pair in ((ts_ns, frame), (ts_ns + 5 * US, frame))]
+        run = self.audit([copied], red=limit)
+        self.assertEqual((run.status, run.json()["coverage"]["duplicates"]), (COMPLIANT, 30))
+        self.assertEqual(run.json()["tenants"][1]["peak_gbps"], self.audit([frames]).json()["tenants"][1]["peak_gbps"])
+        self.assertEqual(self.audit([frames[::2]], red=limit).json()["findings"], [])
+
+    def test_the_inputs_of_an_audit_add_up(self):
+        frames = self.seconds([30, 10])
+        self.assertEqual(self.tenants([frames[::2], frames[1::2]]), self.tenants([frames]))
+
+
+class Congestion(Reports):
+    NOTHING = {"ce_marked": 0, "cnps_caused": 0, "cnps_received": 0, "pause_ns": None, "rnr_naks": 0, "retransmitted": 0}
+
+    def congestion(self, frames, *more):
+        timed = [(START + i * 10 * US, frame) for i, frame in enumerate(frames)]
+        return {name: row["congestion"] for name, row in self.tenants([timed], *more).items()}
+
+    def test_a_noisy_neighbour_is_named_by_whose_frames_met_the_congestion(self):
+        red, blue = Half(RED, STORE, 0x11), Half(BLUE, STORE, 0x22)
+        to_red, to_blue = Half(STORE, RED, 0x101), Half(STORE, BLUE, 0x202)
+        told = self.congestion([
+            red.write(), blue.write(),
+            blue.write(ecn=CE), to_blue.cnp(),                 # blue told, by its own frame
+            red.write(ecn=CE), red.write(ecn=CE), to_red.cnp(),  # red told, by its own
+            blue.write(), to_blue.cnp(), to_blue.cnp(),        # blue told twice: red's frame was the last one marked
+        ])
+        self.assertEqual(told["red"], {**self.NOTHING, "ce_marked": 2, "cnps_caused": 3, "cnps_received": 1})
+        self.assertEqual(told["blue"], {**self.NOTHING, "ce_marked": 1, "cnps_caused": 1, "cnps_received": 3})
+        self.assertEqual(told["store"], self.NOTHING)
+
+    def test_cnps_without_a_mark_are_held_against_the_one_told(self):
+        told = self.congestion([Half(RED, STORE, 0x11).write(), Half(STORE, RED, 0x101).cnp()])
+        self.assertEqual(told["red"], {**self.NOTHING, "cnps_caused": 1, "cnps_received": 1})
+
+    def test_what_is_sent_again_and_who_was_not_ready(self):
+        red, store = Half(RED, STORE, 0x11), Half(STORE, RED, 0x101)
+        told = self.congestion([
+            red.write(psn=0), store.answer(0, msn=1),
+            red.write(psn=1), store.answer(1, RNR_NAK, msn=1), red.write(psn=1, ident=9),
+            store.answer(1, msn=2), red.write(psn=2), store.answer(2, msn=3)])
+        self.assertEqual(told["store"], {**self.NOTHING, "rnr_naks": 1})
+        self.assertEqual(told["red"], {**self.NOTHING, "retransmitted": 1})
+
+    def test_a_capture_of_marked_traffic(self):
+        """ECN was put into a real capture: 36 frames with CE, 28 CNPs; per host counted by another decoder."""
+        folder = shared()
+        if folder is None:
+            self.skipTest("ecn-cnp-nccl-emul.pcap is not here (FT_SHARED or ../shared)")
+        path = folder / "captures" / "ecn-cnp-nccl-emul.pcap"
+        text = json.dumps(declared()).replace("10.0.1.0/24", "10.40.0.1/32").replace("10.0.9.0/24", "10.40.0.2/32")
+        (self.folder / "map.json").write_text(text)
+        rows = fabtap("audit", "-m", self.folder / "map.json", "--json", path).json()["tenants"]
+        told = {row["name"]: row["congestion"] for row in rows}
+        truth = json.loads(path.with_suffix(".json").read_text())
+        self.assertEqual(sum(row["ce_marked"] for row in told.values()), truth["ce_marked"])
+        self.assertEqual(sum(row["cnps_caused"] for row in told.values()), truth["cnps"])
+        cnps = {flow["dst"]: flow["opcodes"]["CNP"] for flow in truth["counted_by_pcaplib"]["flows"]
+                if "CNP" in flow["opcodes"]}
+        self.assertEqual([told[name]["cnps_received"] for name in ("red", "store")], [cnps["10.40.0.1"], cnps["10.40.0.2"]])
+
+
+class Pauses(Reports):
+    """At 100 Gbit/s a quantum of 512 bit times is 5.12 ns."""
+
+    def pauses(self, steps, *more):
+        """[(us, quanta by priority)] from the store's adapter, among some traffic."""
+        half = Half(RED, STORE, 0x11)
+        frames = [(START + i * 10 * US, half.write()) for i in range(50)]
+        frames += [(START + us * US, pause(STORE, quanta)) for us, quanta in steps]
+        rows = self.tenants([sorted(frames)], *more)
+        return {name: row["congestion"]["pause_ns"] for name, row in rows.items()}
+
+    def test_without_the_speed_of_the_link_nothing_is_known(self):
+        self.assertEqual(set(self.pauses([(100, {3: 1000})]).values()), {None})
+
+    def test_a_pause_runs_out(self):
+        self.assertEqual(self.pauses([(100, {3: 1000})], "--link-gbps", "100"), {"red": 0, "blue": 0, "store": 5120})
+
+    def test_a_pause_is_ended_by_no_quanta(self):
+        # 0xffff quanta are 335.5 us; ended after 100 us
+        self.assertEqual(self.pauses([(100, {3: 0xffff}), (200, {3: 0})], "--link-gbps", "100")["store"], 100 * US)
+
+    def test_a_pause_is_made_longer(self):
+        # 2000 quanta are 10.24 us: 5 us of the first, and all of the second
+        self.assertEqual(self.pauses([(100, {3: 2000}), (105, {3: 2000})], "--link-gbps", "100")["store"], 5000 + 10240)
+
+    def test_of_several_priorities_the_longest_counts(self):
+        self.assertEqual(self.pauses([(100, {3: 1000, 5: 2000})], "--link-gbps", "100")["store"], 10240)
+
+    def test_a_slower_link_pauses_longer(self):
+        self.assertEqual(self.pauses([(100, {3: 1000})], "--link-gbps", "25")["store"], 20480)
+
+    def test_a_speed_that_is_none_is_refused(self):
+        for speed in ("0", "-1", "fast", ""):
+            run = self.audit([[(START, Half(RED, STORE, 0x11).write())]], "--link-gbps", speed)
+            self.assertEqual((run.status, len(run.complaints()), run.out), (FAILED, 1, b""), speed)
+
+
+class Clocks(Reports):
+    def traffic(self, count=400, lost=range(0)):
+        """Red's WRITEs to the store, 10 us apart, each answered 3 us later."""
+        red, store = Half(RED, STORE, 0x11), Half(STORE, RED, 0x101)
+        return [pair for i in range(count) if i not in lost
+                for pair in ((START + i * 10 * US, red.write(psn=i)),
+                             (START + i * 10 * US + 3 * US, store.answer(i, msn=i + 1)))]
+
+    def coverage(self, *inputs):
+        return self.audit(inputs).json()["coverage"]
+
+    def test_a_silence_with_packets_missing_is_a_gap(self):
+        coverage = self.coverage(self.traffic(1000, lost=range(200, 300)))
+        self.assertEqual(coverage["lost_by"][0]["frames"], 100)
+        gap, = coverage["time_gaps"]
+        self.assertEqual((gap["from"], gap["to"]), ("2023-11-14T22:13:20.001993000Z", "2023-11-14T22:13:20.003000000Z"))
+        self.assertTrue(gap["source"].endswith("0.pcap"))
+
+    def test_a_silence_in_which_nobody_sent_is_none(self):
+        frames = self.traffic()
+        later = [(ts_ns + 5 * MS, frame) for ts_ns, frame in frames[400:]]
+        coverage = self.coverage(frames[:400] + later)
+        self.assertEqual((coverage["time_gaps"], coverage["lost_by"], coverage["clock_steps"]), ([], [], 0))
+
+    def test_a_clock_that_was_set_back_is_a_step(self):
+        frames = self.traffic()
+        back = [(ts_ns - SECOND, frame) for ts_ns, frame in frames[400:]]
+        coverage = self.coverage(frames[:400] + back)
+        self.assertEqual(coverage["clock_steps"], 1)
+        self.assertEqual((coverage["lost_by"], coverage["frames_lost"]["estimate"], coverage["duplicates"]), ([], 0, 0))
+
+    def test_clocks_of_two_inputs_need_not_agree(self):
+        frames = self.traffic()
+        coverage = self.coverage(frames[:400], [(ts_ns - SECOND, frame) for ts_ns, frame in frames[400:]])
+        self.assertEqual(coverage["clock_steps"], 0)
+
+
+if __name__ == "__main__":
+    main()

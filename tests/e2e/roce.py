@@ -1,0 +1,71 @@
+"""RoCEv2 packets and pause frames made byte by byte from the formats' definitions."""
+
+import struct
+import zlib
+
+ROCE_PORT = 4791
+WRITE_ONLY, READ_REQUEST, SEND_ONLY, ACKNOWLEDGE, CNP = 0x0a, 0x0c, 0x04, 0x11, 0x81
+ACK, NAK_SEQUENCE, NAK_ACCESS, RNR_NAK = 0x1f, 0x60, 0x62, 0x20 | 14
+CE, ECT = 3, 2
+
+
+def mac(address):
+    return b"\x02\0" + address
+
+
+def checksum(header):
+    total = sum(struct.unpack(">%dH" % (len(header) // 2), header))
+    total = (total & 0xffff) + (total >> 16)
+    return (total & 0xffff) + (total >> 16) ^ 0xffff
+
+
+def number(text):
+    return bytes(int(part) for part in text.split("."))
+
+
+class Half:
+    """What one host sends to one queue pair of another."""
+
+    def __init__(self, source, destination, dest_qp, port=0xc123, psn=0):
+        self.source, self.destination = number(source), number(destination)
+        self.dest_qp, self.port, self.psn = dest_qp, port, psn
+
+    def packet(self, opcode, psn, above=b"", payload=b"", ecn=ECT, dscp=26, ttl=64, smac=None, port=None, ident=0, ask=False, becn=False):
+        bth = struct.pack(">BBHII", opcode, 0x40, 0xffff, becn << 30 | self.dest_qp, ask << 31 | psn & 0xffffff)
+        transport = bth + above + payload
+        size = 20 + 8 + len(transport) + 4
+        ip = struct.pack(">BBHHHBBH", 0x45, dscp << 2 | ecn, size, ident, 0x4000, ttl, 17, 0) + self.source + self.destination
+        ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
+        udp = struct.pack(">HHHH", self.port if port is None else port, ROCE_PORT, size - 20, 0)
+        masked = ip[:1] + b"\xff" + ip[2:8] + b"\xff" + ip[9:10] + b"\xff\xff" + ip[12:] + udp[:6] + b"\xff\xff"
+        icrc = zlib.crc32(b"\xff" * 8 + masked + transport[:4] + b"\xff" + transport[5:])
+        ethernet = mac(self.destination) + (smac or mac(self.source)) + b"\x08\x00"
+        return ethernet + ip + udp + transport + struct.pack("<I", icrc)
+
+    def write(self, psn=None, size=64, **how):
+        """A WRITE of one packet; without a PSN the next one."""
+        if psn is None:
+            psn, self.psn = self.psn, self.psn + 1
+        return self.packet(WRITE_ONLY, psn, struct.pack(">QII", 0x7f0000001000 + 4096 * psn, 0x1234, size), bytes(size),
+                           ask=True, **how)
+
+    def answer(self, psn, syndrome=ACK, msn=0, **how):
+        return self.packet(ACKNOWLEDGE, psn, struct.pack(">I", syndrome << 24 | msn), **how)
+
+    def cnp(self, **how):
+        return self.packet(CNP, 0, b"", bytes(16), dscp=48, becn=True, **how)
+
+
+def pause(source, quanta):
+    """PFC (IEEE 802.1Qbb): {priority: quanta}."""
+    enabled = sum(1 << priority for priority in quanta)
+    times = struct.pack(">8H", *(quanta.get(priority, 0) for priority in range(8)))
+    frame = b"\x01\x80\xc2\0\0\x01" + mac(number(source)) + struct.pack(">HHH", 0x8808, 0x0101, enabled) + times
+    return frame.ljust(60, b"\0")
+
+
+def capture(path, frames, link_type=1):
+    """A pcap of (time in ns, frame)."""
+    header = struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 262144, link_type)
+    path.write_bytes(header + b"".join(struct.pack("<IIII", *divmod(ts_ns, 10**9), len(f), len(f)) + f for ts_ns, f in frames))
+    return path
