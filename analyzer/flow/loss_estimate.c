@@ -62,10 +62,16 @@ static struct sums add_up(const struct ft_loss_evidence *evidence)
 	return sums;
 }
 
+/* Those that count: copies are in no bin. */
+static double frames_in_bin(const struct ft_loss_evidence *evidence, const struct sums *sums)
+{
+	return fmax(1, round((sums->spaces + sums->silent) / fmax(1, evidence->used)));
+}
+
 /* Silent frames lost, by the mix of frames round each hole. */
 static double lost_unseen(const struct ft_loss_evidence *evidence, const struct sums *sums)
 {
-	uint32_t width = (uint32_t)fmax(1, near / exp2(evidence->shift));
+	uint32_t width = (uint32_t)fmax(1, near / frames_in_bin(evidence, sums));
 	double lost = 0;
 
 	for (uint32_t i = 0; i < evidence->used; i += width) {
@@ -111,13 +117,13 @@ static double longest(const struct ft_loss_evidence *evidence, const struct sums
 static double unevenness(const struct ft_loss_evidence *evidence, const struct sums *sums,
 			 double frames)
 {
-	double bin = exp2(evidence->shift), holes, silent;
+	double bin = frames_in_bin(evidence, sums), holes, silent;
 	uint32_t width = 1;
 
 	while (bin * width < frames && evidence->used / (2 * width) >= GROUPS)
 		width *= 2;
 	measure(evidence, sums, width, &holes, &silent);
-	if (frames < bin)
+	if (frames < bin && bin > 1)
 		silent = 1 + (silent - 1) * (frames - 1) / (bin - 1);
 	return fmax(1, silent);
 }
