@@ -86,6 +86,12 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 /* RDMA frames told of. */
 uint64_t ft_loss_seen(const struct ft_loss_evidence *evidence);
 
+/*
+ * Copies and what is not RDMA leave bins empty where a bin is one frame: drop those, so that a capture with every
+ * frame twice gives the bounds of the capture. Nothing may be told to the evidence after it.
+ */
+void ft_loss_compact(struct ft_loss_evidence *evidence);
+
 struct ft_loss_estimate {
 	bool known;   /* false: nothing in the capture allows an estimate; the rest but seen is 0 */
 	bool bounded; /* high is known */
