@@ -99,6 +99,107 @@ static void an_endpoint_counts_once_for_each_tenant_it_acts_for(void **state)
 	ft_totals_free(&totals);
 }
 
+enum { RED, BLUE, TENANTS, PARTS = 3 };
+
+static const uint32_t used_exceptions[] = { 3, 8 };
+
+/* What worker `i` counted: no number stands for two things. */
+static void fill_part(struct ft_totals *part, unsigned i)
+{
+	uint32_t other, index;
+
+	assert_int_equal(ft_totals_init(part, TENANTS), 0);
+	other = ft_totals_cell(part, BLUE, i == 0 ? FT_NONE : BLUE);
+	index = ft_totals_cell(part, RED, BLUE);
+	part->cells[other].packets = 1;
+	part->cells[index] = (struct ft_cell){
+		.from = RED,
+		.to = BLUE,
+		.packets = 10 + i,
+		.bytes = 100 + i,
+		.violating = i,
+		.judged = 7 + i,
+		.undecided = 3 + i,
+		.ce_marked = 20 + i,
+		.cnps = 30 + i,
+		.rnr_naks = 40 + i,
+		.retransmitted = 50 + i,
+	};
+	ft_totals_except(part, index, used_exceptions[i % 2]);
+	part->pkeys[0x8001].packets = i;
+	part->pkeys[0x8001].bytes = 10 * i;
+	ft_totals_see(part, RED, 4711);
+	ft_totals_see(part, BLUE, 1000 + i);
+	if (i < 2)
+		ft_totals_time(part, i == 0 ? 50 : 20);
+	if (i == 1)
+		ft_totals_time(part, 90);
+}
+
+static void assert_sum_of_parts(struct ft_totals *sum)
+{
+	const struct ft_cell *cell;
+
+	assert_int_equal(sum->cell_count, 3);
+	assert_int_equal(sum->cells[ft_totals_cell(sum, BLUE, FT_NONE)].packets, 1);
+	assert_int_equal(sum->cells[ft_totals_cell(sum, BLUE, BLUE)].packets, 2);
+	cell = &sum->cells[ft_totals_cell(sum, RED, BLUE)];
+	assert_int_equal(cell->packets, 33);
+	assert_int_equal(cell->bytes, 303);
+	assert_int_equal(cell->violating, 3);
+	assert_int_equal(cell->judged, 24);
+	assert_int_equal(cell->undecided, 12);
+	assert_int_equal(cell->ce_marked, 63);
+	assert_int_equal(cell->cnps, 93);
+	assert_int_equal(cell->rnr_naks, 123);
+	assert_int_equal(cell->retransmitted, 153);
+	assert_int_equal(cell->exception_count, 2);
+	assert_memory_equal(cell->exceptions, used_exceptions, sizeof used_exceptions);
+	assert_int_equal(sum->pkeys[0x8001].packets, 3);
+	assert_int_equal(sum->pkeys[0x8001].bytes, 30);
+	assert_int_equal(sum->seen_by_tenant[RED], 1); /* one address, seen by all three */
+	assert_int_equal(sum->seen_by_tenant[BLUE], 3);
+	assert_int_equal(sum->first_ts_ns, 20);
+	assert_int_equal(sum->last_ts_ns, 90);
+}
+
+static void parts_add_up_whatever_their_order(void **state)
+{
+	static const unsigned orders[][PARTS] = { { 0, 1, 2 }, { 2, 1, 0 }, { 1, 2, 0 } };
+
+	(void)state;
+	for (unsigned order = 0; order < 3; order++) {
+		struct ft_totals sum, part;
+
+		assert_int_equal(ft_totals_init(&sum, TENANTS), 0);
+		for (unsigned i = 0; i < PARTS; i++) {
+			fill_part(&part, orders[order][i]);
+			ft_totals_merge(&sum, &part);
+			ft_totals_free(&part);
+		}
+		assert_sum_of_parts(&sum);
+		ft_totals_free(&sum);
+	}
+}
+
+static void a_part_without_times_changes_none(void **state)
+{
+	struct ft_totals sum, part;
+
+	(void)state;
+	assert_int_equal(ft_totals_init(&sum, 1), 0);
+	assert_int_equal(ft_totals_init(&part, 1), 0);
+	ft_totals_merge(&sum, &part);
+	assert_int_equal(sum.first_ts_ns, UINT64_MAX);
+	assert_int_equal(sum.last_ts_ns, UINT64_MAX);
+	ft_totals_time(&sum, 5);
+	ft_totals_merge(&sum, &part);
+	assert_int_equal(sum.first_ts_ns, 5);
+	assert_int_equal(sum.last_ts_ns, 5);
+	ft_totals_free(&part);
+	ft_totals_free(&sum);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +208,8 @@ int main(void)
 		cmocka_unit_test(the_sum_takes_in_every_cell),
 		cmocka_unit_test(exceptions_of_a_cell_are_a_sorted_set),
 		cmocka_unit_test(an_endpoint_counts_once_for_each_tenant_it_acts_for),
+		cmocka_unit_test(parts_add_up_whatever_their_order),
+		cmocka_unit_test(a_part_without_times_changes_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,226 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "block.h"
+
+enum { FRAMES = 5, UD_BYTES = 14 + 20 + 8 + 12 + 8 + 4 };
+
+/*
+ * A RoCEv2 datagram, and an sFlow datagram whose samples each hold the start of one. Lengths as the headers
+ * state them; ICRCs are not looked at.
+ */
+static const uint8_t ethernet_ipv4[] = {
+	2,    0, 0, 0,  0, 2, 2, 0, 0,  0,  0, 1, 8,  0, /* to, from, IPv4 */
+	0x45, 0, 0, 52, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+};
+static const uint8_t roce[] = {
+	0xc0, 0, 0x12, 0xb7, 0, 32, 0, 0,              /* UDP to 4791 */
+	0x64, 0, 0xff, 0xff, 0, 0,  0, 17, 0, 0, 0, 1, /* UD SEND-only to queue pair 17 */
+	0,    0, 0,    1,    0, 0,  0, 18,             /* DETH */
+	0,    0, 0,    0,                              /* ICRC */
+};
+static_assert(sizeof ethernet_ipv4 + sizeof roce == UD_BYTES, "the lengths in the headers");
+
+static uint32_t put(uint8_t *frame, uint32_t at, const void *bytes, uint32_t size)
+{
+	memcpy(frame + at, bytes, size);
+	return at + size;
+}
+
+static uint32_t put_word(uint8_t *frame, uint32_t at, uint32_t word)
+{
+	return put(frame, at,
+		   (uint8_t[]){ (uint8_t)(word >> 24), (uint8_t)(word >> 16), (uint8_t)(word >> 8),
+				(uint8_t)word },
+		   4);
+}
+
+static uint32_t put_ud(uint8_t *frame, uint32_t at, uint8_t dest_qp)
+{
+	at = put(frame, at, ethernet_ipv4, sizeof ethernet_ipv4);
+	at = put(frame, at, roce, sizeof roce);
+	frame[at - 17] = dest_qp;
+	return at;
+}
+
+/* A sample with one raw header, of a datagram to queue pair `dest_qp`. */
+static uint32_t put_sample(uint8_t *frame, uint32_t at, uint8_t dest_qp)
+{
+	enum { PADDED = (UD_BYTES + 3) & ~3 };
+	const uint32_t words[] = { 1, 32 + 8 + 16 + PADDED,
+				   0, 0,
+				   0, 0,
+				   0, 0,
+				   0, 1, /* flow sample, one record */
+				   1, 16 + PADDED,
+				   1, UD_BYTES + 4,
+				   4, UD_BYTES /* raw header, Ethernet, stripped FCS */ };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		at = put_word(frame, at, words[i]);
+	put_ud(frame, at, dest_qp);
+	return at + PADDED;
+}
+
+/* An sFlow datagram to 6343 with so many samples, of packets to queue pairs 2, 3 and so on. */
+static uint32_t put_sflow(uint8_t *frame, uint32_t samples)
+{
+	const uint32_t words[] = { 5, 1, 0x0a000003, 0, 0, 0 };
+	uint32_t at = put(frame, 0, ethernet_ipv4, sizeof ethernet_ipv4);
+	uint32_t udp = at;
+
+	at = put(frame, at, (uint8_t[]){ 0xc0, 0, 0x18, 0xc7, 0, 0, 0, 0 }, 8);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		at = put_word(frame, at, words[i]);
+	at = put_word(frame, at, samples);
+	for (uint32_t i = 0; i < samples; i++)
+		at = put_sample(frame, at, (uint8_t)(2 + i));
+	frame[16] = (uint8_t)((at - 14) >> 8);
+	frame[17] = (uint8_t)(at - 14);
+	frame[udp + 4] = (uint8_t)((at - udp) >> 8);
+	frame[udp + 5] = (uint8_t)(at - udp);
+	return at;
+}
+
+static struct ft_frame frame_of(const uint8_t *bytes, uint32_t size, uint64_t number)
+{
+	return (struct ft_frame){
+		.bytes = bytes,
+		.captured = size,
+		.original = size,
+		.wire = size,
+		.link_type = FT_LINK_ETHERNET,
+		.ts_ns = 1000 + number,
+		.number = number,
+	};
+}
+
+static const struct ft_decode_config config = {
+	.roce_ports = { 4791 },
+	.roce_port_count = 1,
+};
+
+static void items_stand_in_the_order_of_frames_and_packets(void **state)
+{
+	static uint8_t plain[256], sflow[1024];
+	uint32_t plain_size = put_ud(plain, 0, 99), sflow_size = put_sflow(sflow, 3);
+	const struct {
+		uint64_t frame;
+		uint16_t sub;
+		uint32_t dest_qp;
+	} expected[] = {
+		{ 1, 0, 99 }, { 2, 0, 2 }, { 2, 1, 3 }, { 2, 2, 4 }, { 3, 0, 99 },
+	};
+	struct ft_block block;
+
+	(void)state;
+	assert_int_equal(ft_block_init(&block), 0);
+	for (unsigned i = 0; i < 3; i++)
+		block.frames[i] = i == 1 ? frame_of(sflow, sflow_size, 2)
+					 : frame_of(plain, plain_size, i + 1);
+	block.frame_count = 3;
+	ft_block_decode(&block, &config, 7);
+	assert_int_equal(block.item_count, 5);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(block.items[i].frame->number, expected[i].frame);
+		assert_int_equal(block.items[i].sub, expected[i].sub);
+		assert_true(block.items[i].has_flow);
+		assert_int_equal(block.items[i].dest_qp, expected[i].dest_qp);
+	}
+	ft_block_free(&block);
+}
+
+/* The packet of an item can be had again, whichever of its frame's it is. */
+static void an_item_is_decoded_anew(void **state)
+{
+	static uint8_t sflow[1024];
+	struct ft_block block;
+	struct ft_packet packet;
+
+	(void)state;
+	assert_int_equal(ft_block_init(&block), 0);
+	block.frames[0] = frame_of(sflow, put_sflow(sflow, 4), 1);
+	block.frame_count = 1;
+	ft_block_decode(&block, &config, 7);
+	assert_int_equal(block.item_count, 4);
+	for (unsigned i = 4; i-- > 0;) {
+		ft_item_decode(&block.items[i], &config, &packet);
+		assert_int_equal(packet.dest_qp, 2 + i);
+	}
+	ft_block_free(&block);
+}
+
+/* Five frames of sixty samples are more packets than the block has room for at first. */
+static void a_block_grows_with_the_packets_in_it(void **state)
+{
+	enum { SAMPLES = 60 };
+	static uint8_t sflow[60 * 160];
+	uint32_t size = put_sflow(sflow, SAMPLES);
+	struct ft_block block;
+
+	(void)state;
+	assert_int_equal(ft_block_init(&block), 0);
+	for (unsigned i = 0; i < FRAMES; i++)
+		block.frames[i] = frame_of(sflow, size, i + 1);
+	block.frame_count = FRAMES;
+	assert_true(FRAMES * SAMPLES > block.room);
+	ft_block_decode(&block, &config, 7);
+	assert_int_equal(block.item_count, FRAMES * SAMPLES);
+	assert_true(block.room >= block.item_count);
+	for (unsigned i = 0; i < block.item_count; i++) {
+		assert_int_equal(block.items[i].frame->number, i / SAMPLES + 1);
+		assert_int_equal(block.items[i].sub, i % SAMPLES);
+		assert_int_equal(block.items[i].dest_qp, 2 + i % SAMPLES);
+		block.more[i].flow = i; /* there is one beside each */
+	}
+	ft_block_free(&block);
+}
+
+/* Three frames in a pcap file: blocks end where they are told, and the last is short. */
+static void frames_are_read_up_to_the_most_asked_for(void **state)
+{
+	enum { HEADER = 24, RECORD = 16 + 1 };
+	static const uint8_t header[HEADER] = { 0xd4, 0xc3, 0xb2,        0xa1, 2,       0,
+						4,    0,    [16] = 0xff, 0xff, [20] = 1 };
+	static const uint8_t record[RECORD] = { 1, [8] = 1, [12] = 1 };
+	static uint8_t bytes[HEADER + 3 * RECORD];
+	struct ft_source_complaint complaint;
+	struct ft_source *source;
+	struct ft_block block;
+
+	(void)state;
+	put(bytes, 0, header, HEADER);
+	for (uint32_t i = 0; i < 3; i++)
+		put(bytes, HEADER + i * RECORD, record, RECORD);
+	assert_int_equal(ft_source_open_memory(&source, bytes, sizeof bytes, &complaint), 0);
+	assert_int_equal(ft_block_init(&block), 0);
+	block.item_count = 9; /* of what it held before */
+	assert_int_equal(ft_block_read(&block, source, 2), 2);
+	assert_int_equal(block.frame_count, 2);
+	assert_int_equal(block.item_count, 0);
+	assert_int_equal(block.frames[1].number, 2);
+	assert_int_equal(ft_block_read(&block, source, 1000000), 1);
+	assert_int_equal(block.frames[0].number, 3);
+	assert_true(ft_block_read(&block, source, 1) < 0);
+	assert_int_equal(block.frame_count, 0);
+	ft_block_free(&block);
+	ft_source_close(source);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(items_stand_in_the_order_of_frames_and_packets),
+		cmocka_unit_test(an_item_is_decoded_anew),
+		cmocka_unit_test(a_block_grows_with_the_packets_in_it),
+		cmocka_unit_test(frames_are_read_up_to_the_most_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
