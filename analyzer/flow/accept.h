@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tracker_parts.h"
+#include "messages.h"
 
-/* The way of nearly every packet: a SEND or WRITE where it was expected. */
+/* A SEND or WRITE where it was expected. */
 
 /* A loss just before it would have shown; on UC nobody would say whose. */
 static inline void ft_tell_evidence(struct ft_tracker *tracker, const struct ft_moment *moment)
@@ -24,15 +24,14 @@ static inline void ft_time_request(const struct ft_moment *moment)
 	half->asked_ns = moment->observed->ts_ns;
 }
 
-static inline void ft_accept(struct ft_tracker *tracker, const struct ft_moment *moment)
+/* The path MTU must have been learnt. */
+FT_IN_LINE void ft_accept(const struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_observed *observed = moment->observed;
-	struct ft_half *half = &moment->flow->half;
 
 	moment->step->what |= FT_STEP_NEW;
-	half->next_psn = ft_psn_add(observed->psn, 1);
-	if (moment->operation->part != 0 || half->mtu != observed->payload)
-		ft_follow_message(tracker, moment);
+	moment->flow->half.next_psn = ft_psn_add(observed->psn, 1);
+	ft_follow_message(tracker, moment);
 	if (observed->has & FT_OBSERVED_ACK_REQUEST)
 		ft_time_request(moment);
 }

@@ -1,4 +1,4 @@
-#include "tracker_parts.h"
+#include "answers.h"
 
 #include <decode/aeth.h>
 
@@ -53,23 +53,6 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 	moment->step->what |= FT_STEP_UNASKED;
 	ft_pairs_contradict(tracker->pairs, moment->flow);
 	return false;
-}
-
-void ft_measure_rtt(const struct ft_moment *moment, struct ft_half *half)
-{
-	uint32_t asked = half->asked_psn;
-
-	if (asked == FT_PSN_NONE || ft_psn_distance(moment->observed->psn, asked) < 0)
-		return;
-	moment->step->rtt_ns = ft_elapsed(moment->observed->ts_ns, half->asked_ns);
-	half->asked_psn = FT_PSN_NONE;
-}
-
-void ft_deliver(struct ft_half *half, uint32_t delivered)
-{
-	half->acked = ft_psn_newest(half->acked, delivered);
-	if (half->flags & FT_HALF_NAKED && ft_is_acked(half, half->nak_psn))
-		half->flags &= (uint8_t)~FT_HALF_NAKED;
 }
 
 /* Answered for before it was seen: lost, or about to come from another mirror port. */

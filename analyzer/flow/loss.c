@@ -29,14 +29,9 @@ static void halve(struct ft_loss_evidence *evidence)
 
 uint64_t ft_loss_widen(struct ft_loss_evidence *evidence, uint64_t frame)
 {
-	uint64_t bin;
-
 	while (frame >> evidence->shift >= FT_LOSS_BINS)
 		halve(evidence);
-	bin = frame >> evidence->shift;
-	if (bin >= evidence->used)
-		evidence->used = (uint32_t)bin + 1;
-	return bin;
+	return frame >> evidence->shift;
 }
 
 static uint64_t add_up(uint64_t left, uint64_t right)

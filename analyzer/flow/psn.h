@@ -39,9 +39,21 @@ static inline uint32_t ft_psn_follow(uint32_t before, uint32_t now)
 	return distance > 0 || distance <= -FT_PSN_WINDOW ? now : before;
 }
 
+/* After b, and by less than the window. */
+static inline bool ft_psn_is_soon_after(uint32_t a, uint32_t b)
+{
+	return (a - b - 1) << 8 < (FT_PSN_WINDOW - 1) << 8;
+}
+
 static inline bool ft_psn_within(uint32_t psn, uint32_t from, uint32_t count)
 {
 	return ft_psn_add(psn, 0x1000000 - from) < count;
+}
+
+/* Whether `last` is at or beyond the end of a range. */
+static inline bool ft_psn_covers(uint32_t last, uint32_t from, uint32_t count)
+{
+	return last != FT_PSN_NONE && ft_psn_distance(last, from) + 1 >= (int32_t)count;
 }
 
 /* PSNs from `from` up to and including `last` that lie in a range of `count`. */

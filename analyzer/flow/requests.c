@@ -57,15 +57,18 @@ static void follow_question(struct ft_tracker *tracker, const struct ft_moment *
 /* A new request where it was expected. */
 static void accept(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
+	struct ft_half *half = &moment->flow->half;
 	uint32_t psns;
 
 	if (!moment->operation->answered) {
+		if (moment->operation->part != 0 || half->mtu != moment->observed->payload)
+			ft_learn_mtu(half, moment);
 		ft_accept(tracker, moment);
 		return;
 	}
 	moment->step->what |= FT_STEP_NEW;
 	psns = ft_psns_of(tracker, moment);
-	moment->flow->half.next_psn = ft_psn_add(moment->observed->psn, psns == 0 ? 1 : psns);
+	half->next_psn = ft_psn_add(moment->observed->psn, psns == 0 ? 1 : psns);
 	follow_question(tracker, moment, psns);
 	ft_time_request(moment);
 }

@@ -1,4 +1,4 @@
-#include "tracker_parts.h"
+#include "messages.h"
 
 /* Requests behind the expected one: sent again, or late. */
 
@@ -62,6 +62,22 @@ static void tell_evidence(struct ft_tracker *tracker, const struct ft_moment *mo
 		ft_loss_space(tracker->evidence, frame);
 }
 
+/* A message that a late packet completes; `begin`: where it began, as far as is known. Returns where the next begins. */
+static uint32_t follow_late(const struct ft_tracker *tracker, const struct ft_moment *moment,
+			    uint32_t begin)
+{
+	const struct ft_observed *observed = moment->observed;
+	uint8_t part = moment->operation->part;
+
+	if (part & FT_PART_FIRST)
+		begin = observed->psn;
+	if ((part & FT_PART_LAST) == 0)
+		return begin;
+	ft_tell_message(tracker, moment, begin,
+			part & FT_PART_FIRST ? ft_message_length(observed) : 0);
+	return ft_psn_add(observed->psn, 1);
+}
+
 /* A request that never passed before fills a hole. */
 static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uint32_t number)
 {
@@ -79,7 +95,7 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 	}
 	tell_evidence(tracker, moment);
 	if (!moment->operation->answered)
-		hole->begin = ft_follow_late(tracker, moment, hole->begin);
+		hole->begin = follow_late(tracker, moment, hole->begin);
 	else
 		psns = ask_late(tracker, moment,
 				ft_psn_add(hole->from + hole->count, 0x1000000 - psn));

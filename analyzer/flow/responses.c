@@ -1,4 +1,5 @@
-#include "tracker_parts.h"
+#include "answers.h"
+#include "messages.h"
 
 /* READ responses and ATOMIC ACKNOWLEDGEs: which of the requests seen they answer. IBA vol. 1, 9.7.3.2. */
 

@@ -191,7 +191,7 @@ static bool is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow
 {
 	const struct ft_half *half = &flow->half;
 	uint64_t age = span->ts_ns == UINT64_MAX ? UINT64_MAX : ft_elapsed(now_ns, span->ts_ns);
-	bool answered = ft_psn_reached(half->acked, span->from, span->count) == span->count;
+	bool answered = ft_psn_covers(half->acked, span->from, span->count);
 
 	switch (span->kind) {
 	case FT_SPAN_AHEAD:

@@ -1,7 +1,5 @@
 #include "tracker_parts.h"
 
-#include "accept.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -18,6 +16,7 @@ int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_confi
 		return -ENOMEM;
 	made->config = *config;
 	made->table = table;
+	made->records = ft_flow_at(table, 1);
 	made->evidence = evidence;
 	failure = ft_spans_create(&made->spans, config->spans);
 	if (failure != 0)
@@ -175,88 +174,4 @@ void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there
 	ft_pairs_learn(tracker->pairs, there, back, by);
 	if (one != NULL && one->peer != before && ft_tracker_peer(tracker, one) == other)
 		ft_meet(tracker, one, other);
-}
-
-void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow *flow)
-{
-	if (flow->peer != 0)
-		__builtin_prefetch(&ft_flow_at(tracker->table, flow->peer)->half, 1);
-}
-
-/* UD, and what says nothing about a sequence. */
-static void pass(struct ft_tracker *tracker, const struct ft_moment *moment)
-{
-	const struct ft_observed *observed = moment->observed;
-	struct ft_step *step = moment->step;
-
-	ft_loss_silent(tracker->evidence, observed->frame);
-	if (ft_opcode_service(observed->opcode) != FT_UD)
-		return;
-	step->what |= FT_STEP_NEW | FT_STEP_MESSAGE;
-	step->message_kind = FT_MESSAGE_SEND;
-	step->message_bytes = observed->payload;
-	step->message_flow = ft_flow_number(tracker->table, moment->flow);
-}
-
-static void pass_cnp(struct ft_tracker *tracker, const struct ft_moment *moment)
-{
-	moment->step->what = FT_STEP_CNP;
-	tracker->totals.cnps++;
-	ft_loss_silent(tracker->evidence, moment->observed->frame);
-}
-
-/* Everything but a SEND or WRITE where it was expected. */
-__attribute__((noinline)) static void step_through(struct ft_tracker *tracker,
-						   const struct ft_moment *moment)
-{
-	const struct ft_flow *flow = moment->flow;
-	uint64_t silent_ns = ft_elapsed(moment->observed->ts_ns, flow->last_ns);
-
-	if (moment->operation->role == FT_ROLE_CNP) {
-		pass_cnp(tracker, moment);
-		return;
-	}
-	if (flow->half.service == UINT8_MAX || silent_ns > tracker->config.flow_timeout_ns)
-		ft_restart(tracker, moment);
-	switch (moment->operation->role) {
-	case FT_ROLE_REQUEST:
-		ft_request(tracker, moment);
-		return;
-	case FT_ROLE_ACKNOWLEDGE:
-		ft_acknowledge(tracker, moment);
-		return;
-	case FT_ROLE_RESPONSE:
-		ft_response(tracker, moment);
-		return;
-	default:
-		pass(tracker, moment);
-	}
-}
-
-/* Nothing is open, and the packet goes on where the half was. */
-static inline bool goes_on(const struct ft_tracker *tracker, const struct ft_moment *moment)
-{
-	const struct ft_half *half = &moment->flow->half;
-	uint64_t silent_ns = moment->observed->ts_ns - moment->flow->last_ns;
-
-	return half->next_psn == moment->observed->psn && half->spans == 0 && half->outside == 0 &&
-	       (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK)) == 0 &&
-	       moment->operation->role == FT_ROLE_REQUEST && !moment->operation->answered &&
-	       silent_ns <= tracker->config.flow_timeout_ns;
-}
-
-void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
-		     const struct ft_observed *observed, struct ft_step *step)
-{
-	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
-
-	*step = (struct ft_step){ 0 };
-	if (__builtin_expect(!goes_on(tracker, &moment), 0)) {
-		step_through(tracker, &moment);
-		return;
-	}
-	if (__builtin_expect(flow->peer == 0, 0))
-		ft_pairs_request(tracker->pairs, flow);
-	ft_tell_evidence(tracker, &moment);
-	ft_accept(tracker, &moment);
 }

@@ -12,6 +12,9 @@
 
 /* What the files of the tracker share. */
 
+/* Of the way of nearly every packet: a call would cost as much as what it does. */
+#define FT_IN_LINE static inline __attribute__((always_inline))
+
 enum {
 	FT_SETTLE_PSNS = 64,     /* a hole is not decided before the sequence went this far on .. */
 	FT_SETTLE_NS = 1000000,  /* .. and for this long: packets of two mirror ports may cross */
@@ -24,6 +27,7 @@ enum {
 struct ft_tracker {
 	struct ft_tracker_config config;
 	struct ft_flow_table *table;
+	struct ft_flow *records; /* of the table, side by side */
 	struct ft_loss_evidence *evidence;
 	struct ft_pairs *pairs;
 	struct ft_spans spans;
@@ -41,7 +45,14 @@ struct ft_moment {
 static inline struct ft_flow *ft_tracker_peer(const struct ft_tracker *tracker,
 					      const struct ft_flow *flow)
 {
-	return flow->peer == 0 ? NULL : ft_flow_at(tracker->table, flow->peer);
+	return flow->peer == 0 ? NULL : &tracker->records[flow->peer - 1];
+}
+
+/* ft_flow_number() without a call. */
+static inline uint32_t ft_tracker_number(const struct ft_tracker *tracker,
+					 const struct ft_flow *flow)
+{
+	return (uint32_t)(flow - tracker->records) + 1;
 }
 
 static inline bool ft_is_acked(const struct ft_half *half, uint32_t psn)
@@ -74,19 +85,6 @@ uint32_t ft_psns_of(const struct ft_tracker *tracker, const struct ft_moment *mo
  */
 uint32_t ft_span_that_fits(struct ft_half *half, uint32_t room);
 
-/* messages.c: a SEND or WRITE in its order. */
-void ft_follow_message(const struct ft_tracker *tracker, const struct ft_moment *moment);
-
-/*
- * messages.c: likewise, a packet that fills a hole; `begin`: where its message began, as far as is known.
- * Returns where the message behind it begins.
- */
-uint32_t ft_follow_late(const struct ft_tracker *tracker, const struct ft_moment *moment,
-			uint32_t begin);
-
-/* messages.c: READ response or ATOMIC ACKNOWLEDGE. */
-void ft_follow_answer(const struct ft_moment *moment);
-
 /* requests.c: a request of a reliable or unreliable connection. */
 void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment);
 
@@ -103,12 +101,6 @@ struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_mo
 /* answers.c: whether the PSN is of the sequence that the requester is in. */
 bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 		     struct ft_flow *requester);
-
-/* answers.c: every request up to this one was delivered. */
-void ft_deliver(struct ft_half *half, uint32_t delivered);
-
-/* answers.c: from the request that is timed to this answer, if it covers it. */
-void ft_measure_rtt(const struct ft_moment *moment, struct ft_half *half);
 
 /* answers.c */
 void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment);

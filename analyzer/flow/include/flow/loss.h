@@ -39,12 +39,20 @@ void ft_loss_init(struct ft_loss_evidence *evidence);
 /* Make room for the frame by doubling the width; returns its bin. */
 uint64_t ft_loss_widen(struct ft_loss_evidence *evidence, uint64_t frame);
 
+/* There is room for the frame without that. */
+static inline bool ft_loss_has_bin(const struct ft_loss_evidence *evidence, uint64_t frame)
+{
+	return frame >> evidence->shift < FT_LOSS_BINS;
+}
+
 static inline struct ft_loss_bin *ft_loss_bin(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	uint64_t bin = frame >> evidence->shift;
 
-	if (__builtin_expect(bin >= evidence->used, 0))
+	if (__builtin_expect(bin >= FT_LOSS_BINS, 0))
 		bin = ft_loss_widen(evidence, frame);
+	if (bin >= evidence->used)
+		evidence->used = (uint32_t)bin + 1;
 	return &evidence->bins[bin];
 }
 

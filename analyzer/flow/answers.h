@@ -1,0 +1,24 @@
+#pragma once
+
+#include "tracker_parts.h"
+
+/* What every answer that is for the newest requests does to the half that asked. */
+
+/* From the request that is timed to this answer, if it covers it. */
+static inline void ft_measure_rtt(const struct ft_moment *moment, struct ft_half *half)
+{
+	uint32_t asked = half->asked_psn;
+
+	if (asked == FT_PSN_NONE || ft_psn_distance(moment->observed->psn, asked) < 0)
+		return;
+	moment->step->rtt_ns = ft_elapsed(moment->observed->ts_ns, half->asked_ns);
+	half->asked_psn = FT_PSN_NONE;
+}
+
+/* Every request up to this one was delivered. */
+static inline void ft_deliver(struct ft_half *half, uint32_t delivered)
+{
+	half->acked = ft_psn_newest(half->acked, delivered);
+	if (half->flags & FT_HALF_NAKED && ft_is_acked(half, half->nak_psn))
+		half->flags &= (uint8_t)~FT_HALF_NAKED;
+}

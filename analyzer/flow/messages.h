@@ -1,0 +1,78 @@
+#pragma once
+
+#include "tracker_parts.h"
+
+/* Messages made of First, Middle and Last, in their order. IBA vol. 1, 9.7.2. */
+
+/* The packet completes a message; `begin`: its first PSN, `length` 0: as long as its packets. */
+FT_IN_LINE void ft_tell_message(const struct ft_tracker *tracker, const struct ft_moment *moment,
+				uint32_t begin, uint32_t length)
+{
+	const struct ft_observed *observed = moment->observed;
+	uint32_t before = ft_psn_add(observed->psn, 0x1000000 - begin);
+	struct ft_step *step = moment->step;
+
+	step->what |= FT_STEP_MESSAGE;
+	step->message_kind = moment->operation->kind;
+	step->message_flow = ft_tracker_number(tracker, moment->flow);
+	step->message_bytes =
+		length != 0 ? length : before * moment->flow->half.mtu + observed->payload;
+}
+
+/* Of a First or Only: as long as its RETH says; 0: it does not. */
+static inline uint32_t ft_message_length(const struct ft_observed *observed)
+{
+	return observed->has & FT_OBSERVED_RETH ? observed->length : 0;
+}
+
+/* A SEND or WRITE in its order. */
+FT_IN_LINE void ft_follow_message(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_observed *observed = moment->observed;
+	struct ft_half *half = &moment->flow->half;
+
+	switch (moment->operation->part) {
+	case FT_PART_FIRST | FT_PART_LAST:
+		ft_tell_message(tracker, moment, observed->psn, ft_message_length(observed));
+		break;
+	case FT_PART_LAST:
+		if (half->message_psn != FT_PSN_NONE)
+			ft_tell_message(tracker, moment, half->message_psn,
+					half->flags & FT_HALF_IN_MESSAGE ? half->message_bytes : 0);
+		break;
+	case FT_PART_FIRST:
+		half->message_psn = observed->psn;
+		half->message_bytes = ft_message_length(observed);
+		half->flags |= FT_HALF_IN_MESSAGE;
+		return;
+	default:
+		return;
+	}
+	half->message_psn = ft_psn_add(observed->psn, 1);
+	half->flags &= (uint8_t)~FT_HALF_IN_MESSAGE;
+}
+
+/* A READ response or ATOMIC ACKNOWLEDGE in its order. */
+static inline void ft_follow_answer(const struct ft_moment *moment)
+{
+	const struct ft_observed *observed = moment->observed;
+	struct ft_half *half = &moment->flow->half;
+	struct ft_step *step = moment->step;
+
+	if (moment->operation->part & FT_PART_FIRST) {
+		half->answer_first = observed->psn;
+		half->flags |= FT_HALF_ANSWERING;
+	}
+	half->answer_next = ft_psn_follow(half->answer_next, ft_psn_add(observed->psn, 1));
+	if ((moment->operation->part & FT_PART_LAST) == 0)
+		return;
+	if (half->flags & FT_HALF_ANSWERING) {
+		step->what |= FT_STEP_MESSAGE;
+		step->message_kind = moment->operation->kind;
+		step->message_flow = moment->flow->peer;
+		step->message_bytes =
+			ft_psn_add(observed->psn, 0x1000000 - half->answer_first) * half->mtu +
+			observed->payload;
+	}
+	half->flags &= (uint8_t)~FT_HALF_ANSWERING;
+}

@@ -1,0 +1,300 @@
+#include "accept.h"
+#include "answers.h"
+
+/*
+ * A packet on its way through the tracker. Nearly every one goes on where its connection was, and
+ * nothing that is open is touched by it: for those the step is taken here, in line. Each of these
+ * short cuts comes to what the way of all others, through ft_request(), ft_acknowledge() and
+ * ft_response(), would come to; what they demand first is what makes the rest of that way idle.
+ */
+
+enum { SYNDROME_KIND = 0x60 }; /* AETH; 0: ACK */
+
+/* UD, and what says nothing about a sequence. */
+static void pass(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_observed *observed = moment->observed;
+	struct ft_step *step = moment->step;
+
+	ft_loss_silent(tracker->evidence, observed->frame);
+	if (ft_opcode_service(observed->opcode) != FT_UD)
+		return;
+	step->what |= FT_STEP_NEW | FT_STEP_MESSAGE;
+	step->message_kind = FT_MESSAGE_SEND;
+	step->message_bytes = observed->payload;
+	step->message_flow = ft_tracker_number(tracker, moment->flow);
+}
+
+static void pass_cnp(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	moment->step->what = FT_STEP_CNP;
+	tracker->totals.cnps++;
+	ft_loss_silent(tracker->evidence, moment->observed->frame);
+}
+
+/* Everything that no short cut is for. */
+__attribute__((noinline)) static void step_through(struct ft_tracker *tracker, struct ft_flow *flow,
+						   const struct ft_observed *observed,
+						   struct ft_step *step)
+{
+	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
+	uint64_t silent_ns = ft_elapsed(observed->ts_ns, flow->last_ns);
+
+	if (moment.operation->role == FT_ROLE_CNP) {
+		pass_cnp(tracker, &moment);
+		return;
+	}
+	if (flow->half.service == UINT8_MAX || silent_ns > tracker->config.flow_timeout_ns)
+		ft_restart(tracker, &moment);
+	switch (moment.operation->role) {
+	case FT_ROLE_REQUEST:
+		ft_request(tracker, &moment);
+		return;
+	case FT_ROLE_ACKNOWLEDGE:
+		ft_acknowledge(tracker, &moment);
+		return;
+	case FT_ROLE_RESPONSE:
+		ft_response(tracker, &moment);
+		return;
+	default:
+		pass(tracker, &moment);
+	}
+}
+
+/* --- what all short cuts demand --- */
+
+/* It comes soon after the packet before it, not before that; and the evidence has room for it. */
+static inline bool is_timely(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	uint64_t silent_ns = moment->observed->ts_ns - moment->flow->last_ns;
+
+	return silent_ns <= tracker->config.flow_timeout_ns &&
+	       ft_loss_has_bin(tracker->evidence, moment->observed->frame);
+}
+
+/* The payload of a First or Middle is the path MTU, and it is known already. */
+static inline bool is_of_known_mtu(const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+
+	return (moment->operation->part & FT_PART_LAST) != 0 ||
+	       (half->mtu == moment->observed->payload && (half->flags & FT_HALF_MTU_GUESSED) == 0);
+}
+
+/* Something is open of the half, and is not decided once all requests up to `acked` were answered for. */
+static inline bool stays_open(const struct ft_tracker *tracker, const struct ft_half *half,
+			      uint32_t acked)
+{
+	const struct ft_span *oldest = ft_span_at(&tracker->spans, half->spans);
+
+	return oldest->kind == FT_SPAN_AWAITED &&
+	       !ft_psn_covers(acked, oldest->from, oldest->count);
+}
+
+/* --- requests --- */
+
+FT_IN_LINE void go_on(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	ft_tell_evidence(tracker, moment);
+	ft_accept(tracker, moment);
+}
+
+/* Nothing that is open of the half is decided by another request in its order. */
+static inline bool lets_pass(const struct ft_tracker *tracker, const struct ft_half *half)
+{
+	return half->spans == 0 || (stays_open(tracker, half, half->acked) &&
+				    ft_spans_last(&tracker->spans, half, FT_SPAN_AHEAD) == 0);
+}
+
+/* Of a half that awaits responses, or whose peer is not known. */
+__attribute__((noinline)) static void go_on_waiting(struct ft_tracker *tracker,
+						    struct ft_flow *flow,
+						    const struct ft_observed *observed,
+						    struct ft_step *step)
+{
+	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
+	const struct ft_half *half = &flow->half;
+
+	if (!is_timely(tracker, &moment) || !lets_pass(tracker, half)) {
+		step_through(tracker, flow, observed, step);
+		return;
+	}
+	if (flow->peer == 0)
+		ft_pairs_request(tracker->pairs, flow);
+	go_on(tracker, &moment);
+}
+
+/* A SEND or WRITE where it was expected. */
+static inline bool goes_on(const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+
+	return half->next_psn == moment->observed->psn && half->outside == 0 &&
+	       (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK)) == 0 &&
+	       !moment->operation->answered && is_of_known_mtu(moment);
+}
+
+__attribute__((noinline)) static void step_request(struct ft_tracker *tracker, struct ft_flow *flow,
+						   const struct ft_observed *observed,
+						   struct ft_step *step)
+{
+	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
+
+	*step = (struct ft_step){ 0 };
+	if (!goes_on(&moment))
+		step_through(tracker, flow, observed, step);
+	else if (flow->half.spans != 0 || flow->peer == 0)
+		go_on_waiting(tracker, flow, observed, step);
+	else if (!is_timely(tracker, &moment))
+		step_through(tracker, flow, observed, step);
+	else
+		go_on(tracker, &moment);
+}
+
+/* --- answers --- */
+
+/* For the newest requests: beyond all that were answered for, and no farther than they go. */
+static inline bool is_for_newest(const struct ft_half *asked, uint32_t psn)
+{
+	return asked->next_psn != FT_PSN_NONE && ft_psn_is_soon_after(psn, asked->acked) &&
+	       ft_psn_is_soon_after(asked->next_psn, psn) && (asked->flags & FT_HALF_NAKED) == 0;
+}
+
+static inline bool is_agreed(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	return moment->flow->peer != 0 && !ft_pairs_unsure(moment->flow) &&
+	       is_timely(tracker, moment);
+}
+
+/* An ACK for requests that passed. */
+static inline bool confirms(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_observed *observed = moment->observed;
+	const struct ft_half *asked;
+
+	if ((observed->has & FT_OBSERVED_AETH) == 0 || (observed->syndrome & SYNDROME_KIND) != 0 ||
+	    !is_agreed(tracker, moment))
+		return false;
+	asked = &ft_tracker_peer(tracker, moment->flow)->half;
+	return is_for_newest(asked, observed->psn) &&
+	       (asked->spans == 0 || stays_open(tracker, asked, observed->psn));
+}
+
+static inline void confirm(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+	struct ft_half *asked = &ft_tracker_peer(tracker, moment->flow)->half;
+	uint32_t psn = moment->observed->psn;
+
+	ft_loss_silent(tracker->evidence, moment->observed->frame);
+	moment->step->what = FT_STEP_ANSWER | FT_STEP_ACK;
+	tracker->totals.acks++;
+	half->answered = ft_psn_follow(half->answered, psn);
+	asked->acked = psn;
+	ft_measure_rtt(moment, asked);
+}
+
+__attribute__((noinline)) static void step_acknowledge(struct ft_tracker *tracker,
+						       struct ft_flow *flow,
+						       const struct ft_observed *observed,
+						       struct ft_step *step)
+{
+	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
+
+	*step = (struct ft_step){ 0 };
+	if (confirms(tracker, &moment))
+		confirm(tracker, &moment);
+	else
+		step_through(tracker, flow, observed, step);
+}
+
+/* A response that is the next one awaited. */
+static inline bool responds(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+	const struct ft_span *awaited;
+	const struct ft_half *asked;
+
+	if (!is_of_known_mtu(moment) || half->spans != 0 || !is_agreed(tracker, moment))
+		return false;
+	asked = &ft_tracker_peer(tracker, moment->flow)->half;
+	if (asked->spans == 0 || !is_for_newest(asked, moment->observed->psn) ||
+	    (asked->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_MTU_GUESSED)) != 0 ||
+	    (asked->mtu == 0 && half->mtu != 0))
+		return false;
+	awaited = ft_span_at(&tracker->spans, asked->spans);
+	return awaited->kind == FT_SPAN_AWAITED && awaited->from == moment->observed->psn;
+}
+
+/* One PSN less is awaited. */
+static inline void come(struct ft_tracker *tracker, struct ft_flow *requester,
+			const struct ft_moment *moment)
+{
+	struct ft_span *awaited = ft_span_at(&tracker->spans, requester->half.spans);
+
+	if (awaited->count > 1) {
+		awaited->from = ft_psn_add(awaited->from, 1);
+		awaited->count--;
+		return;
+	}
+	ft_spans_remove(&tracker->spans, &requester->half, requester->half.spans);
+	ft_settle_ripe(tracker, requester, moment->observed->ts_ns, moment->step);
+}
+
+static inline void respond(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_flow *requester = ft_tracker_peer(tracker, moment->flow);
+	struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn;
+
+	ft_loss_space(tracker->evidence, moment->observed->frame);
+	moment->step->what = FT_STEP_ANSWER | FT_STEP_NEW;
+	half->answer_first = ft_span_at(&tracker->spans, requester->half.spans)->begin;
+	half->flags |= FT_HALF_ANSWERING;
+	ft_measure_rtt(moment, &requester->half);
+	requester->half.acked = psn;
+	half->answered = ft_psn_follow(half->answered, psn);
+	ft_follow_answer(moment);
+	come(tracker, requester, moment);
+}
+
+__attribute__((noinline)) static void step_response(struct ft_tracker *tracker,
+						    struct ft_flow *flow,
+						    const struct ft_observed *observed,
+						    struct ft_step *step)
+{
+	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
+
+	*step = (struct ft_step){ 0 };
+	if (responds(tracker, &moment))
+		respond(tracker, &moment);
+	else
+		step_through(tracker, flow, observed, step);
+}
+
+/* --- */
+
+void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow *flow)
+{
+	if (flow->peer != 0)
+		__builtin_prefetch(&ft_tracker_peer(tracker, flow)->half, 1);
+}
+
+void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
+		     const struct ft_observed *observed, struct ft_step *step)
+{
+	switch (ft_operation(observed->opcode)->role) {
+	case FT_ROLE_REQUEST:
+		step_request(tracker, flow, observed, step);
+		return;
+	case FT_ROLE_ACKNOWLEDGE:
+		step_acknowledge(tracker, flow, observed, step);
+		return;
+	case FT_ROLE_RESPONSE:
+		step_response(tracker, flow, observed, step);
+		return;
+	default:
+		*step = (struct ft_step){ 0 };
+		step_through(tracker, flow, observed, step);
+	}
+}
