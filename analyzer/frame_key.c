@@ -183,48 +183,10 @@ static enum ft_frame_kind without_bth(const struct reading *reading, struct ft_c
 	return FT_FRAME_CUT;
 }
 
-/* RoCEv2 in no overlay, to an ordinary queue pair, of a service whose Q_Key is not asked about: nearly all. */
-static bool is_usual(const struct ft_packet *packet)
-{
-	const uint32_t needed = FT_HAS_ETH | FT_HAS_UDP | FT_HAS_BTH;
-	const uint32_t unusual = FT_HAS_LRH | FT_HAS_GRH | FT_HAS_VNI;
-
-	return (packet->has & (needed | unusual)) == needed &&
-	       packet->transport == FT_TRANSPORT_ROCE2 && packet->dest_qp >= 2 &&
-	       packet->opcode >> 5 != FT_UD && packet->icrc_check != FT_CHECK_BAD;
-}
-
-static void read_usual(const struct ft_packet *packet, struct ft_check_key *key)
-{
-	key->vni = 0;
-	key->vlan = packet->vlan;
-	key->qp_kind = 2;
-	key->has_gids = 1;
-	key->has_vni = 0;
-	key->mgmt_class = 0;
-	key->service = packet->opcode >> 5;
-	key->known = FT_NEED_ADDRESSES | FT_NEED_TAGS | FT_NEED_PKEY | FT_NEED_DEST_QP |
-		     FT_NEED_QKEY | FT_NEED_CLASS;
-	key->qkey = 0;
-	key->slid = key->dlid = 0;
-	key->pkey = packet->pkey;
-	key->native = 0;
-	key->has_macs = 1;
-	memcpy(key->src, packet->src, sizeof key->src);
-	memcpy(key->dst, packet->dst, sizeof key->dst);
-	memcpy(key->smac, packet->smac, sizeof key->smac);
-	memcpy(key->dmac, packet->dmac, sizeof key->dmac);
-}
-
 enum ft_frame_kind ft_frame_key(const struct ft_packet *packet, const uint8_t *bytes,
 				uint32_t captured, struct ft_check_key *key)
 {
 	struct reading reading = { packet, bytes, captured };
-
-	if (is_usual(packet)) {
-		read_usual(packet, key);
-		return FT_FRAME_JUDGED;
-	}
 
 	memset(key, 0, sizeof *key);
 	key->qp_kind = 2;

@@ -6,6 +6,7 @@
 #include <decode/opcode.h>
 #include <flow/hash.h>
 
+#include "item_usual.h"
 #include "observe.h"
 
 static bool is_connected(const struct ft_packet *packet)
@@ -36,23 +37,29 @@ static void fill_flow_key(uint32_t dest_qp, const struct ft_check_key *key,
 	}
 }
 
-/* What the verdict depends on besides the flow's own key. */
+/* What the verdict depends on besides the flow's own key; where only the usual differs, the digest of that. */
 static uint64_t digest_of_rest(const struct ft_check_key *key, uint64_t seed)
 {
-	const size_t shared = offsetof(struct ft_check_key, vlan);
+	const size_t shared = offsetof(struct ft_check_key, pkey);
+	struct ft_check_key usual = *key;
 
+	usual.qp_kind = 2;
+	usual.has_gids = usual.has_macs = 1;
+	usual.has_vni = usual.mgmt_class = usual.native = 0;
+	usual.known = FT_NEED_ALL;
+	usual.qkey = usual.slid = usual.dlid = 0;
+	if (memcmp(&usual, key, sizeof usual) == 0)
+		return ft_tags_digest(key, seed);
 	return ft_hash((const uint8_t *)key + shared, sizeof *key - shared, seed);
 }
 
-void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
-		  const struct ft_packet *packet, unsigned sub, uint64_t seed)
+void ft_item_fill_any(struct ft_item *item, const struct ft_frame *frame,
+		      const struct ft_packet *packet, uint64_t seed)
 {
 	const unsigned needed = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP;
 
 	item->frame = frame;
 	item->ts_ns = frame->ts_ns == FT_TS_UNKNOWN ? 0 : frame->ts_ns;
-	item->sub = (uint16_t)sub;
-	item->pause = (packet->has & FT_HAS_MACCTRL) != 0;
 	item->kind = (uint8_t)ft_frame_key(packet, frame->bytes, frame->captured, &item->key);
 	item->base = item->key.pkey & 0x7fff;
 	item->vlan = item->key.vlan;
@@ -74,6 +81,16 @@ void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 	fill_flow_key(packet->dest_qp, &item->key, &item->flow_key);
 	item->hash = ft_flow_key_hash(&item->flow_key, seed);
 	item->judged_by = digest_of_rest(&item->key, seed);
+}
+
+void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
+		  const struct ft_packet *packet, unsigned sub, uint64_t seed)
+{
+	item->sub = (uint16_t)sub;
+	if (ft_item_is_usual(packet))
+		ft_item_fill_usual(item, frame, packet, seed);
+	else
+		ft_item_fill_any(item, frame, packet, seed);
 }
 
 void ft_item_decode(const struct ft_item *item, const struct ft_decode_config *config,

@@ -22,8 +22,8 @@ struct ft_item {
 	uint16_t sub;        /* 0: the frame's first packet, which places the frame in the totals */
 
 	/* decoded */
-	uint8_t kind;      /* enum ft_frame_kind */
 	uint8_t truncated; /* enum ft_truncated */
+	uint8_t kind;      /* enum ft_frame_kind */
 	bool has_flow;     /* flow_key is filled */
 	bool pause;        /* a pause frame, and the frame's only packet */
 	bool connected;    /* RC, UC, RD or XRC between ordinary queue pairs */

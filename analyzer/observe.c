@@ -173,26 +173,21 @@ static uint64_t native_digest(const struct ft_packet *packet)
 	return ft_mix(lids ^ FT_SALT_GID, FT_SALT_BTH);
 }
 
-/* Its content apart. */
-static struct ft_known_by known_by(const struct ft_packet *packet,
-				   const struct ft_observed *observed, const uint8_t *bth)
+static struct ft_place place_of(const struct ft_packet *packet, const struct ft_observed *observed)
 {
-	struct ft_known_by known = {
-		.bth = bth,
+	struct ft_place place = {
 		.ends = observed->digest,
 		.ip_id = observed->ip_id,
 		.vni = (packet->has & FT_HAS_VNI) != 0 ? packet->vni : UINT32_MAX,
 	};
 
-	if ((packet->has & FT_HAS_ICRC) != 0)
-		known.icrc = ft_load32(packet->icrc);
 	if ((packet->has & FT_HAS_UDP) != 0)
-		known.ports = (uint32_t)packet->udp_dport << 16 | packet->udp_sport;
+		place.ports = (uint32_t)packet->udp_dport << 16 | packet->udp_sport;
 	if ((packet->has & FT_HAS_AETH) != 0)
-		known.aeth = packet->aeth.msn << 8 | packet->aeth.syndrome;
+		place.aeth = packet->aeth.msn << 8 | packet->aeth.syndrome;
 	if ((packet->has & FT_HAS_LRH) != 0)
-		known.ends += native_digest(packet);
-	return known;
+		place.ends += native_digest(packet);
+	return place;
 }
 
 static void observe_extensions(const struct ft_packet *packet, struct ft_observed *observed)
@@ -249,15 +244,18 @@ static void observe_rdma(const struct ft_packet *packet, const struct ft_frame *
 			 struct ft_observed *observed)
 {
 	uint32_t bth_at = bth_offset(packet);
+	uint32_t icrc = (packet->has & FT_HAS_ICRC) != 0 ? ft_load32(packet->icrc) : 0;
 	struct bytes bytes = content_of(packet, frame, bth_at);
-	struct ft_known_by known = known_by(packet, observed, frame->bytes + bth_at);
+	struct ft_place place = place_of(packet, observed);
+	uint64_t content, digest;
 
 	observe_bth(packet, observed);
 	observe_extensions(packet, observed);
 	observe_payload(packet, observed);
-	known.content = content_digest(packet, observed, bytes);
-	observed->content = (uint32_t)(known.content >> 32);
-	observed->digest = ft_rdma_digest(&known);
+	content = content_digest(packet, observed, bytes);
+	digest = ft_digest_bth(content, frame->bytes + bth_at, icrc);
+	observed->content = (uint32_t)(content >> 32);
+	observed->digest = ft_digest_place(digest, &place);
 	if (packet->icrc_check == FT_CHECK_BAD) { /* vouches for nothing: all there is counts */
 		observed->has |= FT_OBSERVED_BAD_ICRC;
 		observed->digest = ft_hash(bytes.at, bytes.size, observed->digest ^ SALT_IDS);

@@ -56,7 +56,7 @@ static inline uint64_t ft_content_begin(uint8_t opcode, uint32_t payload)
 
 static inline uint64_t ft_content_lane(uint64_t content, const uint8_t lane[FT_LANE])
 {
-	return ft_mix(ft_load64(lane) ^ content, ft_load64(lane + 8) ^ FT_SALT_LANE);
+	return ft_mix(ft_load64(lane) + content, ft_load64(lane + 8) ^ FT_SALT_LANE);
 }
 
 /* Of FT_CONTENT_MAX bytes, which most packets have. */
@@ -71,25 +71,30 @@ static inline uint64_t ft_content_digest(uint64_t content, const uint8_t *bytes)
 /* Of less. */
 uint64_t ft_content_digest_short(uint64_t content, const uint8_t *bytes, uint32_t size);
 
-/* What a packet with a BTH is known by, wherever it is seen; 0 for what it does not have. */
-struct ft_known_by {
-	const uint8_t *bth;
-	uint64_t content;
-	uint64_t ends; /* digest of the addresses */
-	uint32_t icrc; /* what it covers beyond the bytes looked at */
+/*
+ * What a packet with a BTH is known by, wherever it is seen: its content, then the BTH as it stands in the frame,
+ * but for the byte that a switch may mark, and what the ICRC covers beyond the bytes looked at; 0: no ICRC.
+ */
+static inline uint64_t ft_digest_bth(uint64_t content, const uint8_t *bth, uint32_t icrc)
+{
+	static const uint8_t kept[8] = { 0xff, 0xff, 0xff, 0xff, 0, 0xff, 0xff, 0xff };
+	uint64_t head = ft_load64(bth) & ft_load64(kept);
+	uint64_t tail = (uint64_t)icrc << 32 | ft_load32(bth + 8);
+
+	return ft_mix(head + content, tail ^ FT_SALT_BTH);
+}
+
+/* Then its place in the network, 0 for what it does not have; `ends`: of its addresses, in this order. */
+struct ft_place {
+	uint64_t ends;
 	uint32_t ports, ip_id, aeth;
 	uint32_t vni; /* UINT32_MAX: in no overlay */
 };
 
-/* The BTH counts as it stands in the frame, but for the byte that a switch may mark. */
-static inline uint64_t ft_rdma_digest(const struct ft_known_by *known)
+static inline uint64_t ft_digest_place(uint64_t digest, const struct ft_place *place)
 {
-	static const uint8_t kept[8] = { 0xff, 0xff, 0xff, 0xff, 0, 0xff, 0xff, 0xff };
-	uint64_t head = ft_load64(known->bth) & ft_load64(kept);
-	uint64_t tail = (uint64_t)known->icrc << 32 | ft_load32(known->bth + 8);
-	uint64_t udp = (uint64_t)known->ip_id << 32 | known->ports;
-	uint64_t more = (uint64_t)known->vni << 32 | known->aeth;
-	uint64_t digest = ft_mix(head ^ known->content, tail ^ FT_SALT_BTH);
+	uint64_t udp = (uint64_t)place->ip_id << 32 | place->ports;
+	uint64_t more = (uint64_t)place->vni << 32 | place->aeth;
 
-	return ft_mix(digest ^ udp, more ^ known->ends ^ FT_SALT_DIGEST);
+	return ft_mix(digest + udp, more ^ place->ends ^ FT_SALT_DIGEST);
 }

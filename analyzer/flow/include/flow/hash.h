@@ -16,16 +16,27 @@ static inline uint64_t ft_mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+static inline uint64_t ft_hash_begin(size_t size, uint64_t seed)
+{
+	return seed ^ size * 0x9e3779b97f4a7c15u;
+}
+
+/* With the next 16 bytes of the key. */
+static inline uint64_t ft_hash_step(uint64_t hash, uint64_t word, uint64_t next, uint64_t seed)
+{
+	return ft_mix(word + hash, next ^ 0xa0761d6478bd642fu ^ seed);
+}
+
 static inline uint64_t ft_hash(const void *key, size_t size, uint64_t seed)
 {
 	const uint8_t *bytes = key;
 	const size_t whole = size;
-	uint64_t hash = seed ^ size * 0x9e3779b97f4a7c15u;
+	uint64_t hash = ft_hash_begin(size, seed);
 	uint64_t word[2] = { 0, 0 };
 
 	for (; size >= sizeof word; bytes += sizeof word, size -= sizeof word) {
 		memcpy(word, bytes, sizeof word);
-		hash = ft_mix(word[0] ^ hash, word[1] ^ 0xa0761d6478bd642fu ^ seed);
+		hash = ft_hash_step(hash, word[0], word[1], seed);
 	}
 	if (size != 0) {
 		/* not by way of a padded copy, which would have to be stored before it is read */

@@ -81,11 +81,29 @@ void ft_flow_table_destroy(struct ft_flow_table *table); /* NULL is fine */
 /* Of a key, for the calls below; differs with the table's seed. */
 uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key);
 
+/* Of a key's addresses and of the rest, from its DestQP on, in words. */
+static inline uint32_t ft_flow_words_hash(const uint64_t src[2], const uint64_t dst[2],
+					  const uint64_t rest[2], uint64_t seed)
+{
+	uint64_t hash = ft_hash_begin(sizeof(struct ft_flow_key), seed);
+
+	hash = ft_hash_step(hash, src[0], src[1], seed);
+	hash = ft_hash_step(hash, dst[0], dst[1], seed);
+	hash = ft_hash_step(hash, rest[0], rest[1], seed);
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
 static inline uint32_t ft_flow_key_hash(const struct ft_flow_key *key, uint64_t seed)
 {
-	uint64_t hash = ft_hash(key, sizeof *key, seed);
+	uint64_t src[2], dst[2];
+	const uint64_t rest[2] = {
+		(uint64_t)key->vni << 32 | key->dest_qp,
+		(uint64_t)key->by_lid << 32 | (uint32_t)key->vlan << 16 | key->base,
+	};
 
-	return (uint32_t)(hash ^ hash >> 32);
+	memcpy(src, key->src, sizeof src);
+	memcpy(dst, key->dst, sizeof dst);
+	return ft_flow_words_hash(src, dst, rest, seed);
 }
 
 /* Hint that the record of this hash is wanted soon: its index slot. */

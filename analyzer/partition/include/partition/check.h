@@ -61,7 +61,8 @@ enum ft_needs {
 	FT_NEED_DEST_QP = 4,
 	FT_NEED_QKEY = 8,
 	FT_NEED_CLASS = 16,
-	FT_NEED_TAGS = 32
+	FT_NEED_TAGS = 32,
+	FT_NEED_ALL = 63,
 };
 
 /*
@@ -71,19 +72,19 @@ enum ft_needs {
 struct ft_check_key {
 	uint8_t src[16], dst[16]; /* IP or GID, wire order; zero without has_gids */
 	uint32_t vni;             /* with has_vni */
+	uint16_t pkey;            /* all 16 bits */
 	uint16_t vlan;            /* 0: untagged */
+	uint8_t smac[6], dmac[6]; /* RoCE with an Ethernet header; else zero */
+	uint32_t qkey;            /* with FT_NEED_QKEY in `known` and base 0x7fff; else 0 */
+	uint16_t slid, dlid;      /* native */
 	uint8_t qp_kind;          /* 0 QP0, 1 QP1, 2 any other */
 	uint8_t has_gids;         /* src, dst filled */
 	uint8_t has_vni;
 	uint8_t mgmt_class; /* QP1 with FT_NEED_CLASS */
-	uint8_t service;    /* BTH opcode bits 7..5: UD matters to rule 3 */
-	uint8_t known; /* enum ft_needs bits that were readable; a need that does not apply to the frame counts as known */
-	uint32_t qkey;            /* with FT_NEED_QKEY in `known` and base 0x7fff; else 0 */
-	uint8_t smac[6], dmac[6]; /* RoCE with an Ethernet header; else zero */
-	uint16_t slid, dlid;      /* native */
-	uint16_t pkey;            /* all 16 bits */
-	uint8_t native;           /* 1: LIDs; 0: RoCE */
+	uint8_t native;     /* 1: LIDs; 0: RoCE */
 	uint8_t has_macs;
+	uint8_t known; /* enum ft_needs bits that were readable; a need that does not apply to the frame counts as known */
+	uint8_t service; /* BTH opcode bits 7..5: UD matters to rule 3 */
 };
 static_assert(sizeof(struct ft_check_key) == 68, "padding would be hashed");
 

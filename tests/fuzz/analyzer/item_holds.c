@@ -1,0 +1,127 @@
+/*
+ * The usual packet's short way says the same about it as the way of any packet, bit for bit; for frames as
+ * they come, and for RoCEv2 frames around the same bytes.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../decode/frame_input.h"
+#include "../holds.h"
+#include "item_usual.h"
+
+enum {
+	ETHERNET = 14,
+	TAG = 4,
+	IPV4 = 20,
+	IPV6 = 40,
+	UDP = 8,
+	HEADERS_MAX = ETHERNET + TAG + IPV6 + UDP,
+	ROCE_PORT = 4791,
+	FILL = 0xa5,
+	SEED = 99,
+};
+
+static void put16(uint8_t *b, uint32_t value)
+{
+	b[0] = (uint8_t)(value >> 8);
+	b[1] = (uint8_t)value;
+}
+
+static void both_ways_agree(const struct ft_decode_config *config,
+			    const struct ft_decode_input *input)
+{
+	static struct ft_item shortly, fully;
+	static struct ft_packet packet;
+	struct ft_decode_rest rest;
+	struct ft_frame frame = {
+		.bytes = input->bytes,
+		.captured = input->captured,
+		.original = input->wire,
+		.wire = input->wire + 4,
+		.link_type = input->link_type,
+		.fcs_bytes = input->fcs_bytes,
+		.ts_ns = input->ts_ns,
+		.number = 5,
+	};
+
+	memset(&packet, FILL, sizeof packet);
+	ft_decode(config, input, &packet, &rest);
+	if (!ft_item_is_usual(&packet))
+		return;
+	memset(&shortly, FILL, sizeof shortly);
+	memset(&fully, FILL, sizeof fully);
+	ft_item_fill_usual(&shortly, &frame, &packet, SEED);
+	ft_item_fill_any(&fully, &frame, &packet, SEED);
+	assert(memcmp(&shortly, &fully, sizeof fully) == 0);
+}
+
+static uint8_t *put_ipv4(uint8_t *b, uint32_t size, const uint8_t *bytes)
+{
+	b[0] = 0x45;
+	b[1] = bytes[0];
+	put16(b + 2, IPV4 + size);
+	memcpy(b + 4, bytes + 1, 2);
+	b[8] = bytes[3];
+	b[9] = 17;
+	memcpy(b + 12, bytes + 4, 8);
+	return b + IPV4;
+}
+
+static uint8_t *put_ipv6(uint8_t *b, uint32_t size, const uint8_t *bytes)
+{
+	b[0] = 0x60;
+	b[1] = bytes[0];
+	put16(b + 4, size);
+	b[6] = 17;
+	b[7] = bytes[1];
+	memcpy(b + 8, bytes + 2, 32);
+	return b + IPV6;
+}
+
+/* Ethernet, perhaps a VLAN tag, IPv4 or IPv6, and UDP before the bytes of a frame: its BTH and what follows. */
+static void in_roce(const struct frame_input *frame, unsigned choice, unsigned more)
+{
+	const uint8_t *bytes = frame->bytes;
+	uint32_t size = frame->input.captured, udp = UDP + size + more % 8;
+	uint8_t *wrapped = calloc(1, HEADERS_MAX + size), *at = wrapped + 12;
+	struct ft_decode_input input = frame->input;
+	struct ft_decode_config config = frame->config;
+
+	assert(wrapped != NULL);
+	memcpy(wrapped, bytes, 12);
+	if ((choice & 1) != 0) {
+		put16(at, 0x8100);
+		memcpy(at + 2, bytes + 2, 2);
+		at += TAG;
+	}
+	put16(at, (choice & 2) != 0 ? 0x86dd : 0x0800);
+	at = (choice & 2) != 0 ? put_ipv6(at + 2, udp, bytes) : put_ipv4(at + 2, udp, bytes);
+	memcpy(at, bytes + 4, 2);
+	put16(at + 2, ROCE_PORT);
+	put16(at + 4, udp);
+	memcpy(at + UDP, bytes, size);
+	if ((choice & 4) == 0) /* a service of connections */
+		at[UDP] &= (choice & 8) != 0 ? 0xbf : 0x1f;
+	input.bytes = wrapped;
+	input.captured = (uint32_t)(at + UDP - wrapped) + size;
+	input.wire = input.captured + more % 8;
+	input.fcs_bytes = 0;
+	input.link_type = FT_LINK_ETHERNET;
+	config.check_icrc = (choice & 16) != 0;
+	both_ways_agree(&config, &input);
+	free(wrapped);
+}
+
+void ft_holds(const uint8_t *bytes, size_t size)
+{
+	struct frame_input frame;
+
+	if (!frame_input_read(bytes, size, &frame))
+		return;
+	both_ways_agree(&frame.config, &frame.input);
+	if (frame.input.captured >= IPV6)
+		in_roce(&frame, bytes[size - 1], bytes[size - 2]);
+	free(frame.bytes);
+}
