@@ -54,23 +54,28 @@ static void follow_question(struct ft_tracker *tracker, const struct ft_moment *
 	ft_await(tracker, moment, moment->flow, observed->psn, psns == 0 ? 1 : psns, observed->psn);
 }
 
+void ft_ask(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	uint32_t psns = ft_psns_of(tracker, moment);
+
+	moment->step->what |= FT_STEP_NEW;
+	moment->flow->half.next_psn = ft_psn_add(moment->observed->psn, psns == 0 ? 1 : psns);
+	follow_question(tracker, moment, psns);
+	ft_time_request(moment);
+}
+
 /* A new request where it was expected. */
 static void accept(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
-	uint32_t psns;
 
-	if (!moment->operation->answered) {
-		if (moment->operation->part != 0 || half->mtu != moment->observed->payload)
-			ft_learn_mtu(half, moment);
-		ft_accept(tracker, moment);
+	if (moment->operation->role == FT_ROLE_QUESTION) {
+		ft_ask(tracker, moment);
 		return;
 	}
-	moment->step->what |= FT_STEP_NEW;
-	psns = ft_psns_of(tracker, moment);
-	half->next_psn = ft_psn_add(moment->observed->psn, psns == 0 ? 1 : psns);
-	follow_question(tracker, moment, psns);
-	ft_time_request(moment);
+	if (moment->operation->part != 0 || half->mtu != moment->observed->payload)
+		ft_learn_mtu(half, moment);
+	ft_accept(tracker, moment);
 }
 
 /* The first request seen of a half, or of a new sequence on it. */

@@ -94,7 +94,7 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 		tracker->totals.reordered++;
 	}
 	tell_evidence(tracker, moment);
-	if (!moment->operation->answered)
+	if (moment->operation->role == FT_ROLE_REQUEST)
 		hole->begin = follow_late(tracker, moment, hole->begin);
 	else
 		psns = ask_late(tracker, moment,
@@ -143,6 +143,6 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 	tracker->totals.retransmitted++;
 	tell_evidence(tracker, moment);
 	half->flags |= FT_HALF_GOING_BACK;
-	if (moment->operation->answered)
+	if (moment->operation->role == FT_ROLE_QUESTION)
 		ask_again(tracker, moment);
 }

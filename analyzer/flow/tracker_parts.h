@@ -92,6 +92,9 @@ void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment);
 void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct ft_flow *requester,
 	      uint32_t from, uint32_t count, uint32_t begin);
 
+/* requests.c: a READ, ATOMIC or FLUSH where it was expected. */
+void ft_ask(struct ft_tracker *tracker, const struct ft_moment *moment);
+
 /* requests_again.c: a request behind the expected one. */
 void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment);
 

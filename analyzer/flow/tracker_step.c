@@ -48,6 +48,7 @@ __attribute__((noinline)) static void step_through(struct ft_tracker *tracker, s
 		ft_restart(tracker, &moment);
 	switch (moment.operation->role) {
 	case FT_ROLE_REQUEST:
+	case FT_ROLE_QUESTION:
 		ft_request(tracker, &moment);
 		return;
 	case FT_ROLE_ACKNOWLEDGE:
@@ -93,10 +94,11 @@ static inline bool stays_open(const struct ft_tracker *tracker, const struct ft_
 
 /* --- requests --- */
 
-FT_IN_LINE void go_on(struct ft_tracker *tracker, const struct ft_moment *moment)
+/* Sending again, or a READ of unknown length, or requests of another sequence. */
+static inline bool is_astray(const struct ft_half *half)
 {
-	ft_tell_evidence(tracker, moment);
-	ft_accept(tracker, moment);
+	return half->outside != 0 ||
+	       (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK)) != 0;
 }
 
 /* Nothing that is open of the half is decided by another request in its order. */
@@ -106,49 +108,39 @@ static inline bool lets_pass(const struct ft_tracker *tracker, const struct ft_h
 				    ft_spans_last(&tracker->spans, half, FT_SPAN_AHEAD) == 0);
 }
 
-/* Of a half that awaits responses, or whose peer is not known. */
-__attribute__((noinline)) static void go_on_waiting(struct ft_tracker *tracker,
-						    struct ft_flow *flow,
-						    const struct ft_observed *observed,
-						    struct ft_step *step)
+/* Where it was expected, and it does not tell the path MTU. */
+static inline bool is_expected(const struct ft_moment *moment)
 {
-	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
-	const struct ft_half *half = &flow->half;
-
-	if (!is_timely(tracker, &moment) || !lets_pass(tracker, half)) {
-		step_through(tracker, flow, observed, step);
-		return;
-	}
-	if (flow->peer == 0)
-		ft_pairs_request(tracker->pairs, flow);
-	go_on(tracker, &moment);
+	return moment->flow->half.next_psn == moment->observed->psn && is_of_known_mtu(moment);
 }
 
-/* A SEND or WRITE where it was expected. */
-static inline bool goes_on(const struct ft_moment *moment)
-{
-	const struct ft_half *half = &moment->flow->half;
-
-	return half->next_psn == moment->observed->psn && half->outside == 0 &&
-	       (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK)) == 0 &&
-	       !moment->operation->answered && is_of_known_mtu(moment);
-}
-
+/* A request of any kind; the half may await responses, and its peer be unknown. */
 __attribute__((noinline)) static void step_request(struct ft_tracker *tracker, struct ft_flow *flow,
 						   const struct ft_observed *observed,
 						   struct ft_step *step)
 {
 	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
 
-	*step = (struct ft_step){ 0 };
-	if (!goes_on(&moment))
+	if (is_astray(&flow->half) || !is_expected(&moment) || !is_timely(tracker, &moment) ||
+	    !lets_pass(tracker, &flow->half)) {
 		step_through(tracker, flow, observed, step);
-	else if (flow->half.spans != 0 || flow->peer == 0)
-		go_on_waiting(tracker, flow, observed, step);
-	else if (!is_timely(tracker, &moment))
-		step_through(tracker, flow, observed, step);
-	else
-		go_on(tracker, &moment);
+		return;
+	}
+	if (flow->peer == 0)
+		ft_pairs_request(tracker->pairs, flow);
+	ft_tell_evidence(tracker, &moment);
+	if (moment.operation->role == FT_ROLE_REQUEST) {
+		ft_accept(tracker, &moment);
+		return;
+	}
+	ft_ask(tracker, &moment); /* where room is short, this may push the oldest out */
+	ft_settle_ripe(tracker, flow, observed->ts_ns, step);
+}
+
+/* Of a half whose peer is known, and with nothing open. */
+static inline bool is_plain(const struct ft_flow *flow)
+{
+	return flow->peer != 0 && flow->half.spans == 0 && !is_astray(&flow->half);
 }
 
 /* --- answers --- */
@@ -201,7 +193,6 @@ __attribute__((noinline)) static void step_acknowledge(struct ft_tracker *tracke
 {
 	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
 
-	*step = (struct ft_step){ 0 };
 	if (confirms(tracker, &moment))
 		confirm(tracker, &moment);
 	else
@@ -265,7 +256,6 @@ __attribute__((noinline)) static void step_response(struct ft_tracker *tracker,
 {
 	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
 
-	*step = (struct ft_step){ 0 };
 	if (responds(tracker, &moment))
 		respond(tracker, &moment);
 	else
@@ -280,21 +270,38 @@ void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow 
 		__builtin_prefetch(&ft_tracker_peer(tracker, flow)->half, 1);
 }
 
-void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
-		     const struct ft_observed *observed, struct ft_step *step)
+/* All but a SEND or WRITE. */
+__attribute__((noinline)) static void step_other(struct ft_tracker *tracker, struct ft_flow *flow,
+						 const struct ft_observed *observed,
+						 struct ft_step *step)
 {
 	switch (ft_operation(observed->opcode)->role) {
-	case FT_ROLE_REQUEST:
-		step_request(tracker, flow, observed, step);
-		return;
 	case FT_ROLE_ACKNOWLEDGE:
 		step_acknowledge(tracker, flow, observed, step);
 		return;
 	case FT_ROLE_RESPONSE:
 		step_response(tracker, flow, observed, step);
 		return;
+	case FT_ROLE_QUESTION:
+		step_request(tracker, flow, observed, step);
+		return;
 	default:
-		*step = (struct ft_step){ 0 };
 		step_through(tracker, flow, observed, step);
+	}
+}
+
+void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
+		     const struct ft_observed *observed, struct ft_step *step)
+{
+	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
+
+	*step = (struct ft_step){ 0 };
+	if (moment.operation->role != FT_ROLE_REQUEST) {
+		step_other(tracker, flow, observed, step);
+	} else if (!is_plain(flow) || !is_expected(&moment) || !is_timely(tracker, &moment)) {
+		step_request(tracker, flow, observed, step);
+	} else {
+		ft_tell_evidence(tracker, &moment);
+		ft_accept(tracker, &moment);
 	}
 }

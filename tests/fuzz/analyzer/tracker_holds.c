@@ -88,7 +88,8 @@ static struct ft_flow_key key_of(unsigned half)
 static uint32_t psn_of(struct world *world, unsigned half, uint8_t opcode, const uint8_t *bytes)
 {
 	uint8_t role = ft_operation(opcode)->role;
-	uint32_t *near = &world->psn[role == FT_ROLE_REQUEST ? half : half ^ 1];
+	bool request = role == FT_ROLE_REQUEST || role == FT_ROLE_QUESTION;
+	uint32_t *near = &world->psn[request ? half : half ^ 1];
 	uint32_t psn = *near + bytes[2] - (bytes[2] & 0x80u) * 2;
 
 	if (bytes[0] >> 3 == 31)
@@ -96,7 +97,7 @@ static uint32_t psn_of(struct world *world, unsigned half, uint8_t opcode, const
 	else if ((bytes[0] >> 3 & 3) != 0)
 		psn = *near + (bytes[2] & 1);
 	psn &= 0xffffff;
-	if (role == FT_ROLE_REQUEST)
+	if (request)
 		*near = (psn + 1) & 0xffffff;
 	return psn;
 }
