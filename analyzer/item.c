@@ -65,6 +65,7 @@ void ft_item_fill_any(struct ft_item *item, const struct ft_frame *frame,
 	item->vlan = item->key.vlan;
 	item->truncated = packet->truncated;
 	item->dest_qp = packet->dest_qp;
+	item->pause = (packet->has & FT_HAS_MACCTRL) != 0;
 	item->setup.kind = FT_SETUP_NONE;
 	item->connected = item->followed = false;
 	item->has_flow = (item->kind == FT_FRAME_JUDGED || item->kind == FT_FRAME_BAD_ICRC ||

@@ -196,6 +196,7 @@ INLINE void fill(struct ft_item *restrict item, const struct ft_frame *frame,
 	item->kind = FT_FRAME_JUDGED;
 	item->truncated = packet->truncated;
 	item->has_flow = item->connected = item->followed = true;
+	item->pause = false;
 	item->dest_qp = packet->dest_qp;
 	item->setup.kind = FT_SETUP_NONE;
 	fill_key(&item->key, packet);
