@@ -1,0 +1,127 @@
+"""Forged packets in the midst of a healthy connection: each is found, and blamed is no other; also where the mirror
+loses one frame in a hundred, and where it shows all of them twice."""
+
+import json
+import random
+import struct
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import COMPLIANT, VIOLATED, fabtap, main
+from roce import NAK_ACCESS, READ_REQUEST, WRITE_ONLY, Half, capture, mac, number
+from spoof import MAP
+
+START, US, MS = 1_700_000_000 * 10**9, 10**3, 10**6
+CLIENT, SERVER, STRANGER = "10.0.0.1", "10.0.0.2", "10.0.0.3"
+REQUESTS, FIRST_PSN = 200, 16_777_100  # the PSNs begin anew at 16 777 216
+POSITIONS = (10, 60, 115, 116, 117, 198)  # of the forged packet: early, about the wrap, last
+FOREIGN = {"ttl": 128, "smac": mac(number("9.9.9.9")), "ident": 7}
+
+
+def reth(address, rkey):
+    return struct.pack(">QII", address, rkey, 64)
+
+
+class Injected(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.map = self.folder / "any.map.json"
+        self.map.write_text(json.dumps(MAP))
+        self.request, self.answer = Half(CLIENT, SERVER, 0x22), Half(SERVER, CLIENT, 0x11)
+
+    def healthy(self):
+        """WRITEs 10 us apart, each answered 4 us later."""
+        for i in range(REQUESTS):
+            yield START + i * 10 * US, self.request.write(psn=FIRST_PSN + i, ident=500 + i)
+            yield START + i * 10 * US + 4 * US, self.answer.answer(FIRST_PSN + i, msn=i + 1, ident=900 + i)
+
+    def audit(self, frames):
+        run = fabtap("audit", "-m", self.map, "--json", capture(self.folder / "injected.pcap", frames))
+        return run, {finding["rule"]: finding for finding in run.json()["findings"]}
+
+    def ways(self, forged):
+        """(how, frames in order): as it was, one in a hundred lost, all twice."""
+        chance = random.Random(1)
+        evil = {frame for _, frame in forged}
+        frames = sorted([*self.healthy(), *forged])
+        yield "complete", frames
+        yield "1 % lost", [pair for pair in frames if pair[1] in evil or chance.random() >= 0.01]
+        yield "twice", [(ts_ns, frame) for ts_ns, frame in frames for _ in range(2)]
+
+    def found(self, rule, forged, blamed=None, severity="medium"):
+        """The rule holds of forged packets, and nothing that makes a report violated of any other."""
+        evil = {frame for _, frame in blamed or forged}
+        for how, frames in self.ways(forged):
+            run, findings = self.audit(frames)
+            guilty = {n for n, (_, frame) in enumerate(frames, 1) if frame in evil}
+            with self.subTest(rule=rule, how=how, forged=sorted(guilty)):
+                self.assertEqual(run.status, VIOLATED)
+                self.assertIn(rule, findings)
+                self.assertEqual(findings[rule]["severity"], severity)
+                self.assertTrue(findings[rule]["frames"])
+                for finding in findings.values():
+                    if finding["severity"] != "info":
+                        self.assertLessEqual(set(finding["frames"]), guilty, finding["rule"])
+
+    def test_the_healthy_connection_has_no_finding(self):
+        for how, frames in self.ways([]):
+            run, findings = self.audit(frames)
+            self.assertEqual(findings, {}, how)
+            if how != "1 % lost":
+                self.assertEqual(run.status, COMPLIANT, how)
+
+    def forged(self, i, after_ns, **how):
+        """A WRITE to another place under the PSN of request i."""
+        packet = self.request.packet(WRITE_ONLY, FIRST_PSN + i, reth(0x666000, 0x1234), b"E" * 64, ask=True, **how)
+        return [(START + i * 10 * US + after_ns, packet)]
+
+    def test_a_stolen_psn_behind_the_true_packet(self):
+        for i in POSITIONS:
+            for after_ns in (1 * US, 7 * US):
+                self.found("spoof.psn-conflict", self.forged(i, after_ns, **FOREIGN), severity="high")
+
+    def test_a_stolen_psn_before_the_true_packet(self):
+        for i in POSITIONS:
+            self.found("spoof.sender-changed", self.forged(i, -2 * US, **FOREIGN))
+
+    def test_a_stolen_psn_from_the_same_machine(self):
+        for i in POSITIONS:
+            self.found("spoof.psn-conflict", self.forged(i, 1 * US, ident=500 + i))
+
+    def test_a_refusal_from_elsewhere(self):
+        for i in POSITIONS:
+            packet = self.answer.answer(FIRST_PSN + i, NAK_ACCESS, msn=i + 1, **FOREIGN)
+            self.found("spoof.sender-changed", [(START + i * 10 * US + 2 * US, packet)])
+
+    def test_guesses_of_keys(self):
+        for begin_us in (50, 1150):
+            for queue_pairs in (1, 4):  # one that is guessed on again and again, or one each
+                probes, refusals = [], []
+                for k in range(4):
+                    qp = k % queue_pairs
+                    asked, refused = Half(STRANGER, SERVER, 0x300 + qp, 0xd000 + qp), Half(SERVER, STRANGER, 0x400 + qp, 0xd000 + qp)
+                    at_ns = START + begin_us * US + k * 50 * US
+                    probes.append((at_ns, asked.packet(READ_REQUEST, 5000 + k, reth(0x1000, 0x101 * k), ask=True)))
+                    refusals.append((at_ns + 5 * US, refused.answer(5000 + k, NAK_ACCESS)))
+                self.found("spoof.access-errors", probes + refusals, blamed=refusals)
+
+    def test_one_refusal_is_no_guessing(self):
+        asked, refused = Half(STRANGER, SERVER, 0x300), Half(SERVER, STRANGER, 0x400)
+        frames = [(START, asked.packet(READ_REQUEST, 5000, reth(0x1000, 1), ask=True)), (START + 5 * US, refused.answer(5000, NAK_ACCESS))]
+        _, findings = self.audit(sorted([*self.healthy(), *frames]))
+        self.assertEqual(findings, {})
+
+    def test_a_search_for_queue_pairs(self):
+        """Of a host that answers others of its peer's queue pairs."""
+        talk, back = Half(STRANGER, SERVER, 0x55, 0xc777), Half(SERVER, STRANGER, 0x66, 0xc777)
+        ordinary = [pair for i in range(20) for pair in
+                    ((START + i * 5 * MS, talk.write(psn=i)), (START + i * 5 * MS + 4 * US, back.answer(i, msn=i + 1)))]
+        search = [(START + MS + k * 500 * US, Half(STRANGER, SERVER, 0x300 + 3 * k, 0xd000).write(psn=99991 * k)) for k in range(120)]
+        self.found("spoof.qp-scan", ordinary + search, blamed=search)
+
+
+if __name__ == "__main__":
+    main()
