@@ -86,15 +86,20 @@ static struct ft_flow *find_entered(const struct ft_pairs *pairs, const struct f
 	return flow;
 }
 
+static enum ft_place group_of(const struct ft_member *member)
+{
+	return member->port != 0 ? FT_PLACE_PORT : FT_PLACE_WAY;
+}
+
 /* Let the half be found by those that look for their other half. */
-static void offer(struct ft_pairs *pairs, struct ft_flow *flow)
+__attribute__((noinline)) static void offer(struct ft_pairs *pairs, struct ft_flow *flow)
 {
 	struct ft_member *member = ft_groups_member(pairs->groups, flow);
 
 	if ((member->place != FT_PLACE_ASIDE && member->place != FT_PLACE_DORMANT) ||
 	    flow->half.service == FT_UD)
 		return;
-	ft_groups_join(pairs->groups, flow, member->port != 0 ? FT_PLACE_PORT : FT_PLACE_WAY);
+	ft_groups_join(pairs->groups, flow, group_of(member));
 }
 
 static void part_half(struct ft_flow *flow)
@@ -132,8 +137,10 @@ static void set_bits(struct ft_flow *one, struct ft_flow *other, enum ft_paired_
 static void pair(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flow *other,
 		 enum ft_paired_by by, int bits)
 {
-	unpair(pairs, one);
-	unpair(pairs, other);
+	if ((one->peer | other->peer) != 0) {
+		unpair(pairs, one);
+		unpair(pairs, other);
+	}
 	part_half(one);
 	part_half(other);
 	one->peer = ft_groups_number(pairs->groups, other);
@@ -207,7 +214,7 @@ void ft_pairs_enter(struct ft_pairs *pairs, struct ft_flow *flow,
 	case FT_RC:
 	case FT_UC:
 	case FT_XRC:
-		offer(pairs, flow);
+		ft_groups_join(pairs->groups, flow, group_of(member));
 		if (!ft_setups_are_none(pairs->setups))
 			apply_setup(pairs, flow);
 		break;
@@ -225,11 +232,9 @@ void ft_pairs_leave(struct ft_pairs *pairs, struct ft_flow *flow)
 
 /* --- found by evidence --- */
 
-/* Whether this half looks for its other one, and it is time to; the waits double. */
-static bool is_due(struct ft_pairs *pairs, struct ft_flow *flow, struct ft_member *member)
+/* Whether it is time for a half to look for its other one; the waits double. */
+static inline bool is_due(struct ft_member *member)
 {
-	if (member->place == FT_PLACE_DORMANT)
-		offer(pairs, flow);
 	if (!ft_member_looks(member))
 		return false;
 	if (member->wait != 0) {
@@ -267,10 +272,8 @@ static void count_lead(struct ft_half *half, const struct ft_find *find)
 	half->candidate_bits = (uint8_t)(bits < FT_PAIR_SURE ? bits : FT_PAIR_SURE);
 }
 
-__attribute__((noinline)) static struct ft_flow *find_asker(struct ft_pairs *pairs,
-							    struct ft_flow *flow,
-							    struct ft_member *member,
-							    const struct ft_observed *observed)
+static struct ft_flow *find_asker(struct ft_pairs *pairs, struct ft_flow *flow,
+				  struct ft_member *member, const struct ft_observed *observed)
 {
 	struct ft_find find = ft_find_asker(pairs->groups, flow, observed);
 	struct ft_flow *asker;
@@ -345,7 +348,9 @@ struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 		return ft_pairs_unsure(flow) ? weigh_again(pairs, flow, observed->psn)
 					     : ft_groups_flow(pairs->groups, flow->peer);
 	member = ft_groups_member(pairs->groups, flow);
-	if (!is_due(pairs, flow, member))
+	if (member->place == FT_PLACE_DORMANT)
+		offer(pairs, flow);
+	if (!is_due(member))
 		return NULL;
 	return find_asker(pairs, flow, member, observed);
 }
@@ -361,23 +366,29 @@ static void pair_by_port(struct ft_pairs *pairs, struct ft_flow *flow)
 	pair(pairs, flow, other, FT_PAIRED_SOURCE_PORT, PORT_BITS);
 }
 
+/* Nobody answers it. */
+__attribute__((noinline)) static void look_by_port(struct ft_pairs *pairs, struct ft_flow *flow,
+						   const struct ft_member *member)
+{
+	if (member->place != FT_PLACE_PORT)
+		return;
+	pair_by_port(pairs, flow);
+	if (flow->peer == 0)
+		widen(pairs, flow, member);
+}
+
 void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow)
 {
 	struct ft_member *member = ft_groups_member(pairs->groups, flow);
 
 	if (flow->peer != 0)
 		return;
-	if (flow->half.answered != FT_PSN_NONE) { /* its answers say more */
-		if (member->place == FT_PLACE_DORMANT)
-			offer(pairs, flow);
+	if (member->place == FT_PLACE_DORMANT)
+		offer(pairs, flow);
+	if (flow->half.answered != FT_PSN_NONE) /* its answers say more */
 		return;
-	}
-	if (!is_due(pairs, flow, member))
-		return;
-	if (member->place == FT_PLACE_PORT && member->level >= LEVEL_PORT_ALONE)
-		pair_by_port(pairs, flow);
-	if (flow->peer == 0)
-		widen(pairs, flow, member);
+	if (is_due(member) && member->level >= LEVEL_PORT_ALONE)
+		look_by_port(pairs, flow, member);
 }
 
 void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow)

@@ -26,27 +26,27 @@ static int32_t behind(const struct ft_half *asker, uint32_t psn)
 	return distance;
 }
 
-enum ft_standing ft_pair_standing(const struct ft_half *asker, uint32_t psn)
+static enum ft_standing standing_at(int32_t distance)
 {
-	int32_t distance;
-
-	if (asker->next_psn == FT_PSN_NONE)
-		return FT_STANDING_OUTSIDE;
-	distance = behind(asker, psn);
 	if (distance >= 0)
 		return distance < FT_EVIDENCE_NEAR ? FT_STANDING_ASKED : FT_STANDING_OUTSIDE;
 	return -distance <= FT_EVIDENCE_AHEAD ? FT_STANDING_NOT_YET : FT_STANDING_OUTSIDE;
 }
 
+enum ft_standing ft_pair_standing(const struct ft_half *asker, uint32_t psn)
+{
+	return asker->next_psn == FT_PSN_NONE ? FT_STANDING_OUTSIDE
+					      : standing_at(behind(asker, psn));
+}
+
 int ft_pair_evidence(const struct ft_half *asker, uint32_t psn)
 {
-	enum ft_standing standing = ft_pair_standing(asker, psn);
-	int32_t distance;
+	int32_t distance = behind(asker, psn);
+	enum ft_standing standing = standing_at(distance);
 	int most, bits;
 
-	if (standing == FT_STANDING_OUTSIDE)
+	if (asker->next_psn == FT_PSN_NONE || standing == FT_STANDING_OUTSIDE)
 		return FT_EVIDENCE_OUTSIDE;
-	distance = behind(asker, psn);
 	most = bits_of(psn) + BITS_AT_START;
 	if (most > PSN_BITS)
 		most = PSN_BITS;

@@ -80,51 +80,47 @@ struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key)
 
 /* --- where a group is --- */
 
-enum { BY_WAY = 1 << 16, KIND_BITS = 17 }; /* kinds below are source ports */
-
-/* Any order will do, but one. */
-static bool is_above(const uint8_t one[16], const uint8_t other[16])
+static inline uint64_t hash_of(const struct ft_groups *groups, const uint8_t address[16])
 {
-	uint64_t a[2], b[2];
-
-	memcpy(a, one, sizeof a);
-	memcpy(b, other, sizeof b);
-	return a[0] != b[0] ? a[0] > b[0] : a[1] > b[1];
+	return ft_hash(address, 16, groups->seed);
 }
 
-/* Whoever sends chooses addresses and ports: none of them may undo what another one does to the hash. */
-static uint32_t bucket_of(const struct ft_groups *groups, const struct ft_flow_key *key, bool turn,
-			  uint32_t kind)
+/* Ports and overlays are chosen by whoever sends: mixed in last, they undo nothing of the addresses. */
+static inline uint32_t bucket_of(const struct ft_groups *groups, const struct ft_flow_key *key,
+				 uint64_t addresses, uint16_t port)
 {
-	uint64_t rest = (uint64_t)key->vni << KIND_BITS | kind | (uint64_t)key->by_lid << 63;
-	uint64_t hash = ft_hash(turn ? key->dst : key->src, sizeof key->src, groups->seed);
+	uint64_t rest = (uint64_t)key->by_lid << 63 | (uint64_t)key->vni << 16 | port;
+	uint64_t hash = ft_mix(addresses ^ rest, groups->seed | 1);
 
-	hash = ft_hash(turn ? key->src : key->dst, sizeof key->dst, hash);
-	hash = ft_mix(hash ^ rest, groups->seed | 1);
 	return (uint32_t)((hash >> 32) * groups->buckets >> 32);
 }
 
-static uint32_t bucket_of_port(const struct ft_groups *groups, const struct ft_flow_key *key,
-			       uint16_t port)
+/* The same for both directions. */
+static inline uint32_t bucket_of_port(const struct ft_groups *groups, const struct ft_flow_key *key,
+				      uint16_t port)
 {
-	return bucket_of(groups, key, is_above(key->src, key->dst), port);
+	uint64_t addresses = hash_of(groups, key->src) + hash_of(groups, key->dst);
+
+	return bucket_of(groups, key, addresses, port);
 }
 
-/* The same for both directions. */
-static uint32_t *ways_of(struct ft_groups *groups, const struct ft_flow_key *key)
+static inline uint32_t bucket_of_way(const struct ft_groups *groups, const struct ft_flow_key *key,
+				     const uint8_t src[16], const uint8_t dst[16])
 {
-	uint64_t src, dst;
+	uint64_t addresses = hash_of(groups, src) ^ hash_of(groups, dst) >> 1;
 
-	memcpy(&src, key->src + 8, sizeof src);
-	memcpy(&dst, key->dst + 8, sizeof dst);
-	return &groups->ways[(src ^ dst) * 0x9e3779b97f4a7c15u >> (64 - FT_GROUPS_WAYS_BITS)];
+	return bucket_of(groups, key, addresses, 0);
 }
 
 /* --- joining and parting --- */
 
-static void put_first(struct ft_groups *groups, uint32_t number, uint32_t bucket)
+static inline void put_in(struct ft_groups *groups, struct ft_member *member,
+			  const struct ft_flow_key *key)
 {
-	struct ft_member *member = ft_groups_at(groups, number);
+	uint32_t number = (uint32_t)(member - groups->members) + 1;
+	uint32_t bucket = member->place == FT_PLACE_PORT
+				  ? bucket_of_port(groups, key, member->port)
+				  : bucket_of_way(groups, key, key->src, key->dst);
 	uint32_t *first = &groups->firsts[bucket];
 
 	if (*first != 0)
@@ -132,16 +128,6 @@ static void put_first(struct ft_groups *groups, uint32_t number, uint32_t bucket
 	member->next = *first;
 	member->prev = FT_MEMBER_FIRST | bucket;
 	*first = number;
-}
-
-static void put_in(struct ft_groups *groups, uint32_t number)
-{
-	const struct ft_member *member = ft_groups_at(groups, number);
-	const struct ft_flow_key *key = &ft_groups_flow(groups, number)->key;
-
-	put_first(groups, number,
-		  member->place == FT_PLACE_PORT ? bucket_of_port(groups, key, member->port)
-						 : bucket_of(groups, key, false, BY_WAY));
 }
 
 /* From few buckets to as many as there are records, once. The oldest go in first, as they did before. */
@@ -161,7 +147,7 @@ __attribute__((noinline)) static void spread_out(struct ft_groups *groups)
 	madvise(groups->firsts, firsts_bytes(groups), MADV_HUGEPAGE);
 	for (uint32_t at = oldest; at != 0; at = following) {
 		following = ft_groups_at(groups, at)->next;
-		put_in(groups, at);
+		put_in(groups, ft_groups_at(groups, at), &ft_groups_flow(groups, at)->key);
 	}
 }
 
@@ -172,10 +158,10 @@ void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_plac
 	assert(!ft_member_looks(member));
 	member->place = place & 15;
 	if (place == FT_PLACE_WAY)
-		++*ways_of(groups, &flow->key);
+		++*ft_groups_ways(groups, &flow->key);
 	if (groups->waiting++ == groups->buckets && groups->buckets < groups->capacity)
 		spread_out(groups);
-	put_in(groups, ft_groups_number(groups, flow));
+	put_in(groups, member, &flow->key);
 }
 
 void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place)
@@ -191,7 +177,7 @@ void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow, enum ft_plac
 	else
 		ft_groups_at(groups, member->prev)->next = member->next;
 	if (member->place == FT_PLACE_WAY)
-		--*ways_of(groups, &flow->key);
+		--*ft_groups_ways(groups, &flow->key);
 	groups->waiting--;
 	member->next = member->prev = 0;
 	member->place = place & 15;
@@ -205,8 +191,7 @@ uint32_t ft_groups_of_port(const struct ft_groups *groups, const struct ft_flow_
 	return groups->firsts[bucket_of_port(groups, key, port)];
 }
 
-uint32_t ft_groups_facing(struct ft_groups *groups, const struct ft_flow_key *key)
+uint32_t ft_groups_facing(const struct ft_groups *groups, const struct ft_flow_key *key)
 {
-	return *ways_of(groups, key) == 0 ? 0
-					  : groups->firsts[bucket_of(groups, key, true, BY_WAY)];
+	return groups->firsts[bucket_of_way(groups, key, key->dst, key->src)];
 }

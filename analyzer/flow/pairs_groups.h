@@ -1,6 +1,7 @@
 #pragma once
 
 #include <assert.h>
+#include <string.h>
 
 #include <flow/table.h>
 
@@ -78,6 +79,16 @@ static inline struct ft_member *ft_groups_member(const struct ft_groups *groups,
 	return &groups->members[flow - groups->records];
 }
 
+/* How many halves are in groups by way, of all addresses that look alike; the same for both directions. */
+static inline uint32_t *ft_groups_ways(struct ft_groups *groups, const struct ft_flow_key *key)
+{
+	uint64_t src, dst;
+
+	memcpy(&src, key->src + 8, sizeof src);
+	memcpy(&dst, key->dst + 8, sizeof dst);
+	return &groups->ways[(src ^ dst) * 0x9e3779b97f4a7c15u >> (64 - FT_GROUPS_WAYS_BITS)];
+}
+
 /* Put the half into the group of its port or way; it must be in none. member->port must be set. */
 void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place);
 
@@ -89,7 +100,7 @@ uint32_t ft_groups_of_port(const struct ft_groups *groups, const struct ft_flow_
 			   uint16_t port);
 
 /* First of the bucket with those that go the opposite way and share no port; 0: none. */
-uint32_t ft_groups_facing(struct ft_groups *groups, const struct ft_flow_key *key);
+uint32_t ft_groups_facing(const struct ft_groups *groups, const struct ft_flow_key *key);
 
 /* The key of what comes back the other way, but for the queue pair. */
 struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key);

@@ -22,13 +22,18 @@ struct contender {
 	int bits, second; /* the best and the next best */
 };
 
-struct search {
-	struct ft_groups *groups;
+/* Who looks, and for what. */
+struct question {
 	const struct ft_flow *flow;
 	const struct ft_member *own;
-	uint64_t now_ns; /* UINT64_MAX: not known */
+	uint64_t silent_ns; /* who sent nothing since is left out */
 	uint32_t psn;
-	uint16_t port;                 /* of `flow`, if derived by the rule; else 0 */
+	uint16_t port; /* of `flow`, if derived by the rule; else 0 */
+};
+
+struct search {
+	struct question question;
+	struct ft_groups *groups;
 	unsigned left;                 /* halves that may yet be looked at */
 	bool complete;                 /* all were */
 	unsigned rivals;               /* halves of the same direction and port */
@@ -36,17 +41,25 @@ struct search {
 	struct contender same, unlike; /* with its port, and with another or none */
 };
 
-static struct search search_for(struct ft_groups *groups, const struct ft_flow *flow)
+static inline struct question question_of(const struct ft_groups *groups,
+					  const struct ft_flow *flow)
 {
-	const struct ft_member *member = ft_groups_member(groups, flow);
-	unsigned walk = (unsigned)WALK_FIRST << member->level;
+	const struct ft_member *own = ft_groups_member(groups, flow);
+
+	return (struct question){
+		.flow = flow,
+		.own = own,
+		.port = own->port >= PORT_RULE ? own->port : 0,
+	};
+}
+
+static struct search search_for(struct ft_groups *groups, const struct question *question)
+{
+	unsigned walk = (unsigned)WALK_FIRST << question->own->level;
 
 	return (struct search){
+		.question = *question,
 		.groups = groups,
-		.flow = flow,
-		.own = member,
-		.now_ns = UINT64_MAX,
-		.port = member->port >= PORT_RULE ? member->port : 0,
 		.left = walk < FT_PAIRS_WALK ? walk : FT_PAIRS_WALK,
 		.complete = true,
 		.same = { .bits = INT_MIN, .second = INT_MIN },
@@ -81,33 +94,39 @@ static inline bool go_together(const struct ft_flow *one, const struct ft_flow *
 }
 
 /* Seen from some adapters: the source port is the sender's own queue pair. */
-static bool names_each_other(const struct search *search, const struct ft_flow *candidate,
-			     uint16_t port)
+static inline bool names_each_other(const struct question *question,
+				    const struct ft_flow *candidate, uint16_t port)
 {
-	uint16_t own = search->own->port;
+	uint16_t own = question->own->port;
 
 	return own != 0 && port != 0 && own == candidate->key.dest_qp &&
-	       port == search->flow->key.dest_qp;
+	       port == question->flow->key.dest_qp;
 }
 
-static bool fits_both(const struct search *search, const struct ft_flow *candidate, uint16_t port)
+static inline bool fits_both(const struct question *question, const struct ft_flow *candidate,
+			     uint16_t port)
 {
-	return port != 0 && port == search->port &&
-	       ft_port_fits_qps(port, candidate->key.dest_qp, search->flow->key.dest_qp);
+	return port != 0 && port == question->port &&
+	       ft_port_fits_qps(port, candidate->key.dest_qp, question->flow->key.dest_qp);
 }
 
-static int weight(const struct search *search, const struct ft_flow *candidate, uint16_t port)
+static inline bool is_alike(const struct ft_flow *one, const struct ft_flow *other)
 {
-	int bits = ft_pair_evidence(&candidate->half, search->psn);
+	return one->half.service == other->half.service &&
+	       (one->first_base == other->first_base || one->first_base == FT_FLOW_NO_BASE ||
+		other->first_base == FT_FLOW_NO_BASE);
+}
 
-	if (names_each_other(search, candidate, port) || fits_both(search, candidate, port))
+static inline int weight(const struct question *question, const struct ft_flow *candidate,
+			 uint16_t port)
+{
+	int bits = ft_pair_evidence(&candidate->half, question->psn);
+
+	if (names_each_other(question, candidate, port) || fits_both(question, candidate, port))
 		return bits + FT_EVIDENCE_PORT;
-	if (search->port != 0 && port >= PORT_RULE && port != search->port)
+	if (question->port != 0 && port >= PORT_RULE && port != question->port)
 		bits -= FT_EVIDENCE_PORT;
-	if (candidate->half.service != search->flow->half.service ||
-	    (candidate->first_base != search->flow->first_base &&
-	     candidate->first_base != FT_FLOW_NO_BASE &&
-	     search->flow->first_base != FT_FLOW_NO_BASE))
+	if (!is_alike(candidate, question->flow))
 		bits -= FT_EVIDENCE_PORT;
 	return bits;
 }
@@ -126,23 +145,18 @@ static void contend(struct contender *contender, uint32_t number, int bits)
 static void consider(struct search *search, const struct ft_flow *candidate, uint32_t number,
 		     uint16_t port, bool faces)
 {
-	bool same = search->port != 0 && port == search->port;
+	const struct question *question = &search->question;
+	bool same = question->port != 0 && port == question->port;
 
-	if (candidate == search->flow)
+	if (candidate == question->flow)
 		return;
 	if (faces) {
 		search->sharing += same;
 		contend(same ? &search->same : &search->unlike, number,
-			weight(search, candidate, port));
+			weight(question, candidate, port));
 	} else {
-		search->rivals += port == search->port;
+		search->rivals += port == question->port;
 	}
-}
-
-static bool is_silent(const struct search *search, const struct ft_flow *candidate)
-{
-	return search->now_ns != UINT64_MAX && search->now_ns > candidate->last_ns &&
-	       search->now_ns - candidate->last_ns > SILENT_NS && candidate != search->flow;
 }
 
 /* Not the end of a list in either direction. */
@@ -155,7 +169,7 @@ static bool is_record(uint32_t number)
 static bool is_of(enum ft_place place, const struct search *search, const struct ft_member *member)
 {
 	return member->place == place &&
-	       (place != FT_PLACE_PORT || member->port == search->own->port);
+	       (place != FT_PLACE_PORT || member->port == search->question.own->port);
 }
 
 /*
@@ -164,6 +178,7 @@ static bool is_of(enum ft_place place, const struct search *search, const struct
  */
 static void walk(struct search *search, uint32_t from, bool newer, enum ft_place place)
 {
+	const struct ft_flow *flow = search->question.flow;
 	unsigned sweep = SWEEP;
 	uint32_t following;
 
@@ -176,10 +191,10 @@ static void walk(struct search *search, uint32_t from, bool newer, enum ft_place
 		following = newer ? member->prev : member->next;
 		if (!is_of(place, search, member))
 			continue;
-		faces = face_each_other(search->flow, candidate);
-		if (!faces && (place != FT_PLACE_PORT || !go_together(search->flow, candidate)))
+		faces = face_each_other(flow, candidate);
+		if (!faces && (place != FT_PLACE_PORT || !go_together(flow, candidate)))
 			continue;
-		if (is_silent(search, candidate))
+		if (candidate->last_ns < search->question.silent_ns && candidate != flow)
 			left = &sweep;
 		if (*left == 0) {
 			search->complete = false;
@@ -196,17 +211,19 @@ static void walk(struct search *search, uint32_t from, bool newer, enum ft_place
 /* All that share its source port. A half in that group is a way into its list. */
 static void walk_port(struct search *search)
 {
-	const struct ft_member *own = search->own;
+	const struct ft_member *own = search->question.own;
 
 	if (own->port == 0)
 		return;
 	if (own->place != FT_PLACE_PORT) {
-		walk(search, ft_groups_of_port(search->groups, &search->flow->key, own->port),
+		walk(search,
+		     ft_groups_of_port(search->groups, &search->question.flow->key, own->port),
 		     false, FT_PLACE_PORT);
 		return;
 	}
 	walk(search, own->next, false, FT_PLACE_PORT);
-	walk(search, own->prev, true, FT_PLACE_PORT);
+	if (is_record(own->prev))
+		walk(search, own->prev, true, FT_PLACE_PORT);
 }
 
 static int larger(int a, int b)
@@ -223,17 +240,17 @@ static struct ft_find lead_of(const struct contender *contender, int others)
 	};
 }
 
-struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow *flow,
-			     const struct ft_observed *answer)
+/* Among all there are. */
+__attribute__((noinline)) static struct ft_find find_among_all(struct ft_groups *groups,
+							       const struct question *question)
 {
-	struct search search = search_for(groups, flow);
+	struct search search = search_for(groups, question);
+	const struct ft_flow_key *key = &question->flow->key;
 	const struct ft_find nobody = { 0 };
 
-	search.psn = answer->psn;
-	search.now_ns = answer->ts_ns;
 	walk_port(&search);
-	if (search.same.bits < SURE_BY_PORT)
-		walk(&search, ft_groups_facing(groups, &flow->key), false, FT_PLACE_WAY);
+	if (search.same.bits < SURE_BY_PORT && *ft_groups_ways(groups, key) != 0)
+		walk(&search, ft_groups_facing(groups, key), false, FT_PLACE_WAY);
 	if (!search.complete)
 		return nobody;
 	if (search.same.bits > search.unlike.bits)
@@ -243,12 +260,48 @@ struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow *flo
 	return nobody;
 }
 
+/* The record number of the half beside which there is no other that could be taken; 0: not so simple. */
+static inline uint32_t only_one(struct ft_groups *groups, const struct question *question)
+{
+	const struct ft_member *own = question->own, *other;
+	const struct ft_flow *candidate;
+
+	if (own->place != FT_PLACE_PORT || own->next == 0 || (own->prev & FT_MEMBER_FIRST) == 0)
+		return 0;
+	other = ft_groups_at(groups, own->next);
+	candidate = ft_groups_flow(groups, own->next);
+	return other->next == 0 && other->place == FT_PLACE_PORT && other->port == own->port &&
+			       face_each_other(question->flow, candidate) &&
+			       candidate->last_ns >= question->silent_ns &&
+			       *ft_groups_ways(groups, &candidate->key) == 0
+		       ? own->next
+		       : 0;
+}
+
+struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow *flow,
+			     const struct ft_observed *answer)
+{
+	struct question question = question_of(groups, flow);
+	uint32_t number;
+	int bits;
+
+	question.psn = answer->psn;
+	if (answer->ts_ns != UINT64_MAX && answer->ts_ns > SILENT_NS)
+		question.silent_ns = answer->ts_ns - SILENT_NS;
+	number = only_one(groups, &question);
+	if (number == 0)
+		return find_among_all(groups, &question);
+	bits = weight(&question, ft_groups_flow(groups, number), question.own->port);
+	return (struct ft_find){ .number = number, .lead = bits };
+}
+
 struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow *flow)
 {
-	struct search search = search_for(groups, flow);
+	const struct question question = question_of(groups, flow);
+	struct search search = search_for(groups, &question);
 	struct ft_flow *other;
 
-	if (search.port == 0)
+	if (question.port == 0)
 		return NULL;
 	walk_port(&search);
 	if (!search.complete || search.sharing != 1 || search.rivals != 0)

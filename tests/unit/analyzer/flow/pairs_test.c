@@ -526,6 +526,80 @@ static void a_crowd_costs_no_more_than_the_walk(void **state)
 	cut(&wire);
 }
 
+/* More than the index is made for at first. */
+static void of_many_that_wait_each_is_found(void **state)
+{
+	enum { MANY = 40000, PORT = 1000 };
+	struct wire wire = wire_of(CAPACITY, SEED);
+	static struct ft_flow *halves[MANY];
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++)
+		halves[i] = ask(&wire, (struct packet){ THERE, 100 + i, (uint16_t)(PORT + i),
+							.psn = 0x700000 });
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_paired(&wire, halves[i],
+			      answer(&wire, (struct packet){ BACK, 100 + i, (uint16_t)(PORT + i),
+							     .psn = 0x700000 }),
+			      FT_PAIRED_TRANSPORT);
+	cut(&wire);
+}
+
+/* Of two that could have asked none is taken. */
+static void another_that_could_have_asked_is_seen_wherever_it_is(void **state)
+{
+	static const struct {
+		const char *what;
+		uint16_t port; /* of the third half */
+		bool alone;    /* what is left without it */
+	} cases[] = {
+		{ "on the same port", RULE + 5, true },
+		{ "on none", 0, true },
+		{ "on another port, where nobody looks yet", RULE + 6, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct wire wire = wire_of(16, SEED);
+		struct ft_flow *other;
+
+		ask(&wire, (struct packet){ THERE, 20, RULE + 5, .psn = 0x900000 });
+		ask(&wire, (struct packet){ THERE, 21, cases[i].port, .psn = 0x900000 });
+		other = answer(&wire, (struct packet){ BACK, 10, RULE + 5, .psn = 0x900000 });
+		if ((other->peer == 0) != cases[i].alone)
+			fail_msg("%s", cases[i].what);
+		cut(&wire);
+	}
+}
+
+static void another_that_came_later_is_seen_too(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+
+	(void)state;
+	ask(&wire, (struct packet){ THERE, 20, RULE + 5, .psn = 0x900000 });
+	answer(&wire, (struct packet){ BACK, 10, RULE + 5, .psn = 0x100000 });
+	ask(&wire, (struct packet){ THERE, 21, RULE + 5, .psn = 0x900000 });
+	assert_alone(answer(&wire, (struct packet){ BACK, 10, RULE + 5, .psn = 0x900000 }));
+	cut(&wire);
+}
+
+static void the_only_one_is_left_out_too_when_long_silent(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *one;
+
+	(void)state;
+	ask(&wire, (struct packet){ THERE, 20, RULE + 5, .psn = 0x900000 });
+	wire.now_ns = UINT64_C(3000000000);
+	assert_alone(answer(&wire, (struct packet){ BACK, 10, RULE + 5, .psn = 0x900000 }));
+	one = ask(&wire, (struct packet){ THERE, 20, RULE + 5, .psn = 0x900001 });
+	assert_paired(&wire, one,
+		      answer(&wire, (struct packet){ BACK, 10, RULE + 5, .psn = 0x900001 }),
+		      FT_PAIRED_TRANSPORT);
+	cut(&wire);
+}
+
 /* A thousand halves that nobody ever answered do not hide two that talk, and talk again themselves. */
 static void halves_long_silent_are_left_out(void **state)
 {
@@ -741,6 +815,10 @@ int main(void)
 		cmocka_unit_test(nothing_but_a_shared_port_makes_a_less_certain_pair),
 		cmocka_unit_test(a_port_that_three_halves_share_pairs_none),
 		cmocka_unit_test(a_crowd_costs_no_more_than_the_walk),
+		cmocka_unit_test(of_many_that_wait_each_is_found),
+		cmocka_unit_test(another_that_could_have_asked_is_seen_wherever_it_is),
+		cmocka_unit_test(another_that_came_later_is_seen_too),
+		cmocka_unit_test(the_only_one_is_left_out_too_when_long_silent),
 		cmocka_unit_test(halves_long_silent_are_left_out),
 		cmocka_unit_test(the_seed_changes_no_pair),
 		cmocka_unit_test(evidence_falls_with_distance),
