@@ -15,6 +15,7 @@ enum {
 
 struct ft_copies {
 	uint64_t window_ns;
+	uint64_t from_ns;    /* frames from this time on are no copies: 0, or FT_TS_UNKNOWN */
 	uint64_t busy_until; /* habits and asks are empty, as far as frames later than this go */
 	struct ft_recall frames; /* that were no copies */
 	struct ft_habits habits;
@@ -33,6 +34,7 @@ int ft_copies_create(struct ft_copies **copies, const struct ft_copies_config *c
 	if (made == NULL)
 		return -ENOMEM;
 	made->window_ns = config->window_ns;
+	made->from_ns = config->window_ns == 0 ? 0 : UINT64_MAX;
 	error = ft_recall_init(&made->frames, config->entries, config->seed);
 	if (error != 0)
 		goto free_copies;
@@ -152,10 +154,9 @@ static bool was_sent_again(const struct ft_copies *copies, const struct ft_recal
 	       original->frame.copies >= ft_habits_usual(&copies->habits, observed);
 }
 
-/* Something with this digest, or another of the same head, came before. */
-__attribute__((noinline)) static enum ft_copy_verdict compare(struct ft_copies *copies,
-							      const struct ft_observed *observed,
-							      uint32_t rules)
+/* Whether it is a copy of something with this digest, or another of the same head, that came before. */
+static enum ft_copy_verdict compare(struct ft_copies *copies, const struct ft_observed *observed,
+				    uint32_t rules)
 {
 	struct ft_recalled *original = find_original(copies, observed, rules);
 
@@ -172,21 +173,24 @@ __attribute__((noinline)) static enum ft_copy_verdict compare(struct ft_copies *
 	return FT_COPY_YES;
 }
 
-/* After an original was remembered, where copies or refusals are about. */
-__attribute__((noinline)) static void follow(struct ft_copies *copies,
-					     const struct ft_observed *observed)
+/* After an original was remembered, where copies or refusals are about; the verdict on it stays. */
+__attribute__((noinline)) static enum ft_copy_verdict follow(struct ft_copies *copies,
+							     const struct ft_observed *observed,
+							     enum ft_copy_verdict verdict)
 {
 	if (observed->alike != FT_ALIKE_PLAIN)
 		ft_habits_original(&copies->habits, observed);
-	if (observed->alike != FT_ALIKE_SEQUENCED || (observed->has & FT_OBSERVED_BAD_ICRC) != 0)
-		return;
-	ft_asks_follow(&copies->asks, observed, copies->frames.next);
-	stay_busy(copies);
+	if (observed->alike == FT_ALIKE_SEQUENCED && (observed->has & FT_OBSERVED_BAD_ICRC) == 0) {
+		ft_asks_follow(&copies->asks, observed, copies->frames.next);
+		stay_busy(copies);
+	}
+	return verdict;
 }
 
-static void remember(struct ft_copies *copies, const struct ft_observed *observed, uint32_t rules)
+static inline void remember(struct ft_copies *copies, const struct ft_observed *observed,
+			    uint32_t rules, const struct ft_recall_place *place)
 {
-	struct ft_recalled *entry = ft_recall_add(&copies->frames, observed->digest);
+	struct ft_recalled *entry = ft_recall_add_at(&copies->frames, observed->digest, place);
 
 	entry->ts_ns = observed->ts_ns;
 	entry->frame.rules = rules;
@@ -195,19 +199,34 @@ static void remember(struct ft_copies *copies, const struct ft_observed *observe
 	entry->frame.copies = 0;
 }
 
+static inline bool is_followed(const struct ft_copies *copies, const struct ft_observed *observed)
+{
+	return is_busy(copies, observed) || (observed->syndrome & SYNDROME_REFUSED) != 0;
+}
+
+/* Of all but the frames that nothing before them is like, or seems to be. */
+__attribute__((noinline)) static enum ft_copy_verdict check_alike(
+	struct ft_copies *copies, const struct ft_observed *observed, uint32_t rules)
+{
+	struct ft_recall_place place = ft_recall_place(&copies->frames, observed->digest);
+	enum ft_copy_verdict verdict = compare(copies, observed, rules);
+
+	if (verdict == FT_COPY_YES)
+		return verdict;
+	remember(copies, observed, rules, &place);
+	return is_followed(copies, observed) ? follow(copies, observed, verdict) : verdict;
+}
+
 enum ft_copy_verdict ft_copies_check(struct ft_copies *copies, const struct ft_observed *observed,
 				     uint32_t rules)
 {
-	enum ft_copy_verdict verdict = FT_COPY_NO;
+	struct ft_recall_place place;
 
-	if (copies->window_ns == 0 || observed->ts_ns == UINT64_MAX)
+	if (observed->ts_ns >= copies->from_ns)
 		return FT_COPY_NO;
-	if (ft_recall_may_have(&copies->frames, observed->digest))
-		verdict = compare(copies, observed, rules);
-	if (verdict == FT_COPY_YES)
-		return verdict;
-	remember(copies, observed, rules);
-	if (is_busy(copies, observed) || (observed->syndrome & SYNDROME_REFUSED) != 0)
-		follow(copies, observed);
-	return verdict;
+	place = ft_recall_place(&copies->frames, observed->digest);
+	if (ft_recall_may_have(&place))
+		return check_alike(copies, observed, rules);
+	remember(copies, observed, rules, &place);
+	return is_followed(copies, observed) ? follow(copies, observed, FT_COPY_NO) : FT_COPY_NO;
 }

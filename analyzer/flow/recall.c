@@ -30,7 +30,7 @@ int ft_recall_init(struct ft_recall *recall, uint32_t entries, uint64_t seed)
 		.seed = { seed, ft_mix(seed ^ 0x9e3779b97f4a7c15u, 0xa0761d6478bd642fu) | 1 },
 		.ring_mask = entries - 1,
 		.shift = 64 - (uint32_t)__builtin_ctz(entries * HEADS_PER_ENTRY),
-		.next = 1,
+		.next = entries + 1,
 	};
 	recall->heads = reserve(heads_bytes(entries));
 	if (recall->heads == NULL)

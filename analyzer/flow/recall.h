@@ -40,7 +40,7 @@ struct ft_recall_head {
 	uint32_t tag;    /* of its key; lowest bit: it was not the first of its chain */
 };
 
-/* Entries are numbered from 1 as they are added; the numbers wrap after 2^32. */
+/* Entries are numbered as they are added, from one more than the ring holds: 0 is one that is gone. The numbers wrap. */
 struct ft_recall {
 	struct ft_recall_head *heads;
 	struct ft_recalled *ring;
@@ -48,7 +48,6 @@ struct ft_recall {
 	uint32_t ring_mask;
 	uint32_t shift; /* 64 less the bits of the index */
 	uint32_t next;  /* number of the next entry */
-	uint32_t held;  /* entries that are not gone */
 };
 
 /* `entries`: a power of two, 2^8 .. 2^24. 0 or -ENOMEM. */
@@ -67,7 +66,7 @@ static inline struct ft_recall_head *ft_recall_head(const struct ft_recall *reca
 
 static inline bool ft_recall_holds(const struct ft_recall *recall, uint32_t number)
 {
-	return recall->next - 1 - number < recall->held;
+	return recall->next - 1 - number <= recall->ring_mask;
 }
 
 static inline struct ft_recalled *ft_recall_at(const struct ft_recall *recall, uint32_t number)
@@ -84,29 +83,46 @@ static inline uint32_t ft_recall_number(const struct ft_recall *recall,
 	return newest - ((newest - (uint32_t)(entry - recall->ring)) & recall->ring_mask);
 }
 
-/* False: there is none with this key. True: there may be. */
-static inline bool ft_recall_may_have(const struct ft_recall *recall, uint64_t key)
-{
-	uint64_t hash = ft_recall_hash(recall, key);
-	const struct ft_recall_head *head = ft_recall_head(recall, hash);
+/* Where a key belongs. */
+struct ft_recall_place {
+	struct ft_recall_head *head;
+	uint32_t tag;
+	bool taken; /* by entries of this key, or others */
+};
 
-	return ft_recall_holds(recall, head->newest) &&
-	       ((head->tag & 1) != 0 || head->tag == ((uint32_t)hash & ~1u));
-}
-
-/* A new entry; the caller fills in all but `key` and `older`. */
-static inline struct ft_recalled *ft_recall_add(struct ft_recall *recall, uint64_t key)
+static inline struct ft_recall_place ft_recall_place(const struct ft_recall *recall, uint64_t key)
 {
 	uint64_t hash = ft_recall_hash(recall, key);
 	struct ft_recall_head *head = ft_recall_head(recall, hash);
+
+	return (struct ft_recall_place){ head, (uint32_t)hash & ~1u,
+					 ft_recall_holds(recall, head->newest) };
+}
+
+/* False: there is none with the key. True: there may be. */
+static inline bool ft_recall_may_have(const struct ft_recall_place *place)
+{
+	return place->taken && ((place->head->tag & 1) != 0 || place->head->tag == place->tag);
+}
+
+/* A new entry; the caller fills in all but `key` and `older`. */
+static inline struct ft_recalled *ft_recall_add_at(struct ft_recall *recall, uint64_t key,
+						   const struct ft_recall_place *place)
+{
 	struct ft_recalled *entry = ft_recall_at(recall, recall->next);
-	uint32_t follows = ft_recall_holds(recall, head->newest);
 
 	entry->key = key;
-	entry->older = head->newest;
-	*head = (struct ft_recall_head){ recall->next++, ((uint32_t)hash & ~1u) | follows };
-	recall->held += recall->held <= recall->ring_mask;
+	entry->older = place->head->newest;
+	place->head->newest = recall->next++;
+	place->head->tag = place->tag | place->taken;
 	return entry;
+}
+
+static inline struct ft_recalled *ft_recall_add(struct ft_recall *recall, uint64_t key)
+{
+	struct ft_recall_place place = ft_recall_place(recall, key);
+
+	return ft_recall_add_at(recall, key, &place);
 }
 
 /* Entries of one key, the newest first: call ft_recall_next() until it returns NULL. */
