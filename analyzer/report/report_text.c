@@ -8,6 +8,7 @@
 #include "coverage_text.h"
 #include "finding_text.h"
 #include "human.h"
+#include "load_text.h"
 #include "matrix_text.h"
 #include "page.h"
 #include "table.h"
@@ -162,6 +163,7 @@ int ft_render_text(FILE *out, const struct ft_report *report,
 	say_findings(&page, report);
 	ft_matrix_text(&page, report);
 	say_pkeys(&page, report);
+	ft_load_text(&page, report);
 	say_details(&page, report, options->arguments);
 	return ft_page_close(&page);
 }
