@@ -45,13 +45,15 @@ static struct ft_crew_block *numbered(struct ft_crew *crew, uint64_t number)
 	return &crew->blocks[number % crew->block_count];
 }
 
-/* The next block, filled with frames; NULL: the end, or no room, or `most` frames were read. */
+/* The next block, filled with frames; NULL: the end, an error, no room, or `most` frames were read. */
 static struct ft_crew_block *next_block(struct ft_crew *crew, uint64_t *number)
 {
 	uint64_t left = crew->most - crew->frames_read;
 	struct ft_crew_block *slot;
 	int count;
 
+	if (crew->error != 0)
+		crew->ended = true;
 	*number = atomic_load_explicit(&crew->read, memory_order_relaxed);
 	if (crew->ended || *number - atomic_load_explicit(&crew->accounted, memory_order_acquire) ==
 				   crew->block_count)
@@ -117,10 +119,8 @@ static bool account(struct ft_crew *crew)
 				    ? 0
 				    : crew->account(crew->context, crew->source, &slot->block);
 
-		if (error != 0) {
+		if (error != 0)
 			crew->error = error;
-			crew->ended = true;
-		}
 		atomic_store_explicit(&slot->workers, 0, memory_order_relaxed);
 		atomic_store_explicit(&crew->accounted, number + 1, memory_order_release);
 	}

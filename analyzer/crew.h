@@ -32,7 +32,8 @@ struct ft_crew {
 	struct ft_source *source;
 	uint64_t most, frames_read; /* frames to read at most; read so far */
 	_Atomic uint64_t read;      /* blocks */
-	_Atomic bool ended;         /* nothing more will be read */
+	_Atomic bool
+		ended; /* nothing more will be read; set by whoever holds `reading`, so that no block comes after it */
 
 	pthread_mutex_t accounting;
 	_Atomic uint64_t accounted; /* blocks */
@@ -47,7 +48,7 @@ void ft_crew_free(struct ft_crew *crew);
 
 /*
  * Run until the source ends, `most` frames were read, or `go_on` (called now and then by the calling thread, with the
- * frames accounted for; nobody reads meanwhile) says false. 0, -errno of `account`, or of starting a thread.
+ * frames read; nobody reads meanwhile) says false. 0, -errno of `account`, or of starting a thread.
  */
 struct ft_crew_run {
 	struct ft_source *source;
