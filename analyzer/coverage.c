@@ -42,6 +42,12 @@ static double least_seen(const struct ft_covered *covered)
 	return here > 0 ? here / (here + (double)covered->uncertain) : 1;
 }
 
+/* Though nothing need be lost, as much as is here may well be. */
+static bool is_scrap(const struct ft_covered *covered)
+{
+	return covered->most_lost >= covered->judged + covered->undecided;
+}
+
 bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
 {
 	const struct ft_covered_pair *blind = blind_pair(covered);
@@ -56,6 +62,10 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "about %.2g %% of the RDMA frames that crossed are not in the capture",
 			 100 * (1 - least_seen(covered)));
+	else if (is_scrap(covered))
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "up to %" PRIu64 " RDMA frames may be lost beside the %" PRIu64 " here",
+			 covered->most_lost, covered->judged + covered->undecided);
 	else if (blind != NULL)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "%" PRIu64 " of %" PRIu64

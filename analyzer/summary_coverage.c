@@ -143,6 +143,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.judged = coverage->judged,
 		.undecided = coverage->undecided,
 		.share_seen = coverage->share_seen,
+		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
 		.uncertain = uncertain,
 		.pairs = pairs,
 		.min_coverage = engine->config.min_coverage,

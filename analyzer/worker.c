@@ -227,9 +227,11 @@ static void follow(struct ft_worker *worker, struct ft_item *item, struct ft_con
 
 /* What only the flow table's document shows. */
 static void note_details(struct ft_worker *worker, const struct ft_item *item,
-			 const struct ft_judged *judged, const struct ft_flow *part,
-			 const struct ft_step *step)
+			 const struct ft_conclusion *conclusion)
 {
+	const struct ft_judged *judged = conclusion->judged;
+	const struct ft_flow *part = conclusion->records.part;
+	const struct ft_step *step = item->followed ? &conclusion->step : NULL;
 	uint32_t number = ft_flow_number(worker->flows, part);
 	struct ft_detail *detail = ft_details_of(worker->details, number);
 
@@ -294,7 +296,7 @@ __attribute__((noinline)) static void finish_unusual(struct ft_worker *worker, s
 
 	ft_tally_count(&worker->tally, item, conclusion->judged, part);
 	if (!item->copy && part != NULL && worker->details != NULL)
-		note_details(worker, item, judged, part, &conclusion->step);
+		note_details(worker, item, conclusion);
 	if (item->rules != 0 || worker->tells_all)
 		keep_more(worker, more, judged, part);
 	if (conclusion->suspicion.rules != 0)

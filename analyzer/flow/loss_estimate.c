@@ -57,6 +57,10 @@ static struct sums add_up(const struct ft_loss_evidence *evidence)
 			     .holes = (double)all.holes,
 			     .silent = (double)all.silent };
 
+	if (all.spaces == 0 && all.again != 0) { /* all of it was sent again: better than nothing */
+		sums.spaces = (double)all.again;
+		sums.silent -= (double)all.again;
+	}
 	sums.odds = sums.holes / fmax(sums.spaces, 1);
 	sums.mixed = sums.silent / fmax(sums.spaces, 1);
 	return sums;

@@ -28,8 +28,8 @@ struct ft_engine_config {
 	uint64_t copy_window_ns;  /* the same frame again within it is a copy; 0: nothing is */
 	double min_coverage; /* share of RDMA frames that must be seen, and decided, for `compliant`, 0..1 */
 	double link_gbps; /* speed of the links, to tell pause times; 0: not known */
-	bool details;  /* keep what ft_engine_flows() shows */
-	uint64_t seed; /* for hash tables: from the system's random numbers; changes no result */
+	bool details;     /* keep what ft_engine_flows() shows */
+	uint64_t seed;    /* for hash tables: from the system's random numbers; changes no result */
 };
 #define FT_ENGINE_DEFAULTS                                                                         \
 	{                                                                                          \
