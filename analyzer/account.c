@@ -81,11 +81,13 @@ static uint32_t make_finding(struct ft_account *account, const struct ft_item *i
 			     const struct ft_item_more *more, enum ft_rule rule)
 {
 	const struct ft_verdict *verdict = more->has_verdict ? &more->verdict : NULL;
+	struct ft_check_key key;
 	struct ft_subject subject;
 	struct ft_finding *finding;
 	uint32_t index;
 
-	ft_subject_of(account->map, &item->key, verdict, &subject);
+	ft_item_key(item, &key);
+	ft_subject_of(account->map, &key, verdict, &subject);
 	index = ft_findings_of(&account->findings, rule, &subject);
 	if (index == FT_NONE || verdict == NULL)
 		return index;
@@ -106,8 +108,10 @@ static uint64_t digest_of(const struct ft_account *account, const struct ft_item
 			(more->has_verdict ? (uint64_t)more->verdict.src.tenant << 32 |
 						     more->verdict.dst.tenant
 					   : 0);
+	struct ft_check_key key;
 
-	return (ft_hash(&item->key, sizeof item->key, account->seed + rule) ^
+	ft_item_key(item, &key);
+	return (ft_hash(&key, sizeof key, account->seed + rule) ^
 		ft_mix(ends, account->seed | 1)) |
 	       1;
 }
@@ -159,7 +163,7 @@ uint32_t ft_account_bad_icrc(const struct ft_account *account, uint64_t flow)
 static void count_findings(struct ft_account *account, const struct ft_item *item,
 			   const struct ft_item_more *more, char comment[COMMENT_TEXT])
 {
-	bool known = (item->key.known & FT_NEED_DEST_QP) != 0;
+	bool known = (item->known & FT_NEED_DEST_QP) != 0;
 	size_t length = 0;
 
 	comment[0] = '\0';

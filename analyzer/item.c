@@ -37,40 +37,76 @@ static void fill_flow_key(uint32_t dest_qp, const struct ft_check_key *key,
 	}
 }
 
+/* Members of a check key that are the same for each usual packet. */
+static void make_usual(struct ft_check_key *key)
+{
+	key->vni = key->qkey = 0;
+	key->slid = key->dlid = 0;
+	key->qp_kind = 2;
+	key->has_gids = key->has_macs = 1;
+	key->has_vni = key->mgmt_class = key->native = 0;
+	key->known = FT_NEED_ALL;
+}
+
 /* What the verdict depends on besides the flow's own key; where only the usual differs, the digest of that. */
 static uint64_t digest_of_rest(const struct ft_check_key *key, uint64_t seed)
 {
 	const size_t shared = offsetof(struct ft_check_key, pkey);
+	const uint8_t *macs = (const uint8_t *)key + offsetof(struct ft_check_key, dmac);
 	struct ft_check_key usual = *key;
 
-	usual.qp_kind = 2;
-	usual.has_gids = usual.has_macs = 1;
-	usual.has_vni = usual.mgmt_class = usual.native = 0;
-	usual.known = FT_NEED_ALL;
-	usual.qkey = usual.slid = usual.dlid = 0;
-	if (memcmp(&usual, key, sizeof usual) == 0)
-		return ft_tags_digest(key, seed);
-	return ft_hash((const uint8_t *)key + shared, sizeof *key - shared, seed);
+	make_usual(&usual);
+	if (memcmp(&usual, key, sizeof usual) != 0)
+		return ft_hash((const uint8_t *)key + shared, sizeof *key - shared, seed);
+	return ft_tags_digest(
+		&(struct ft_tags){
+			.macs = { ft_load64(macs), ft_load32(macs + 8) },
+			.pkey = key->pkey,
+			.vlan = key->vlan,
+			.service = key->service,
+		},
+		seed);
+}
+
+void ft_item_key(const struct ft_item *item, struct ft_check_key *key)
+{
+	const struct ft_observed *observed = &item->observed;
+
+	if (!item->usual) {
+		*key = item->key;
+		return;
+	}
+	make_usual(key);
+	memcpy(key->src, item->flow_key.src, sizeof key->src);
+	memcpy(key->dst, item->flow_key.dst, sizeof key->dst);
+	key->pkey = observed->pkey;
+	key->vlan = observed->vlan;
+	memcpy(key->dmac, observed->dmac, sizeof key->dmac);
+	memcpy(key->smac, observed->smac, sizeof key->smac);
+	key->service = observed->opcode >> 5;
 }
 
 void ft_item_fill_any(struct ft_item *item, const struct ft_frame *frame,
 		      const struct ft_packet *packet, uint64_t seed)
 {
 	const unsigned needed = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP;
+	struct ft_check_key *key = &item->key;
 
 	item->frame = frame;
 	item->ts_ns = frame->ts_ns == FT_TS_UNKNOWN ? 0 : frame->ts_ns;
-	item->kind = (uint8_t)ft_frame_key(packet, frame->bytes, frame->captured, &item->key);
-	item->base = item->key.pkey & 0x7fff;
-	item->vlan = item->key.vlan;
+	item->kind = (uint8_t)ft_frame_key(packet, frame->bytes, frame->captured, key);
+	item->pkey = key->pkey;
+	item->base = key->pkey & 0x7fff;
+	item->vlan = key->vlan;
+	item->known = key->known;
 	item->truncated = packet->truncated;
 	item->dest_qp = packet->dest_qp;
 	item->pause = (packet->has & FT_HAS_MACCTRL) != 0;
 	item->setup.kind = FT_SETUP_NONE;
-	item->connected = item->followed = false;
+	item->connected = item->followed = item->usual = false;
 	item->has_flow = (item->kind == FT_FRAME_JUDGED || item->kind == FT_FRAME_BAD_ICRC ||
 			  item->kind == FT_FRAME_NEVER_JUDGED) &&
-			 (item->key.known & needed) == needed;
+			 (key->known & needed) == needed;
 	ft_observe(packet, frame, &item->observed);
 	if (!item->has_flow)
 		return;
@@ -79,9 +115,9 @@ void ft_item_fill_any(struct ft_item *item, const struct ft_frame *frame,
 			 (packet->has & FT_HAS_BTH) != 0;
 	if (packet->dest_qp == 1)
 		item->setup = ft_connection_setup_read(packet, frame->bytes);
-	fill_flow_key(packet->dest_qp, &item->key, &item->flow_key);
+	fill_flow_key(packet->dest_qp, key, &item->flow_key);
 	item->hash = ft_flow_key_hash(&item->flow_key, seed);
-	item->judged_by = digest_of_rest(&item->key, seed);
+	item->judged_by = digest_of_rest(key, seed);
 }
 
 void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,

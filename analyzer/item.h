@@ -17,23 +17,26 @@
 struct ft_item {
 	const struct ft_frame *frame;
 	uint64_t ts_ns;      /* the frame's; 0: it has none */
-	uint64_t judged_by;  /* digest of what of `key` flow_key does not have */
-	uint16_t base, vlan; /* of `key` */
-	uint16_t sub;        /* 0: the frame's first packet, which places the frame in the totals */
+	uint64_t judged_by;  /* digest of what of the key flow_key does not have */
+	uint16_t pkey, vlan; /* as in the key, like base and known below */
+	uint16_t base;
+	uint16_t sub; /* 0: the frame's first packet, which places the frame in the totals */
 
 	/* decoded */
 	uint8_t truncated; /* enum ft_truncated */
+	uint8_t known;     /* enum ft_needs */
 	uint8_t kind;      /* enum ft_frame_kind */
 	bool has_flow;     /* flow_key is filled */
 	bool pause;        /* a pause frame, and the frame's only packet */
 	bool connected;    /* RC, UC, RD or XRC between ordinary queue pairs */
 	bool followed;     /* of an ordinary queue pair, and to be trusted: the tracker sees it */
+	bool usual;        /* `key` is not filled: the rest says what it would be */
 	uint32_t record;   /* of the flow table, that most likely is its; 0: none yet */
 	uint32_t hash;     /* of flow_key */
-	uint32_t dest_qp;  /* with FT_NEED_DEST_QP in key.known */
+	uint32_t dest_qp;  /* with FT_NEED_DEST_QP in `known` */
 	struct ft_connection_setup setup;
 	struct ft_flow_key flow_key;
-	struct ft_check_key key;
+	struct ft_check_key key; /* ft_item_key() */
 	struct ft_observed observed;
 
 	/* judged and followed */
@@ -58,6 +61,9 @@ struct ft_item_more {
 /* Fill an item from a decoded packet; `seed`: of the engine's tables. */
 void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 		  const struct ft_packet *packet, unsigned sub, uint64_t seed);
+
+/* What to judge the packet by. */
+void ft_item_key(const struct ft_item *item, struct ft_check_key *key);
 
 /* The packet again, for the few who want all of it: decodes the frame anew. */
 void ft_item_decode(const struct ft_item *item, const struct ft_decode_config *config,

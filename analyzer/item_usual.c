@@ -17,35 +17,13 @@ enum {
 
 #define TAKEN_OVER (FT_HAS_RETH | FT_HAS_ATOMICETH | FT_HAS_AETH)
 
-static_assert(offsetof(struct ft_packet, dmac) == offsetof(struct ft_packet, smac) + 6 &&
-		      offsetof(struct ft_check_key, dmac) ==
-			      offsetof(struct ft_check_key, smac) + 6,
+#define TOGETHER(type) (offsetof(type, smac) == offsetof(type, dmac) + 6)
+static_assert(TOGETHER(struct ft_packet) && TOGETHER(struct ft_observed) &&
+		      TOGETHER(struct ft_check_key),
 	      "both MAC addresses in one go");
 static_assert(FT_OBSERVED_BECN == 0x40 << MARKS_SHIFT && FT_OBSERVED_FECN == 0x80 << MARKS_SHIFT &&
 		      FT_OBSERVED_ACK_REQUEST == ACK_REQUEST << ACK_SHIFT,
 	      "bits of the BTH");
-
-INLINE void fill_key(struct ft_check_key *key, const struct ft_packet *packet)
-{
-	const uint8_t *macs = (const uint8_t *)packet + offsetof(struct ft_packet, smac);
-
-	memcpy(key->src, packet->src, sizeof key->src);
-	memcpy(key->dst, packet->dst, sizeof key->dst);
-	key->vni = 0;
-	key->pkey = packet->pkey;
-	key->vlan = packet->vlan;
-	memcpy((uint8_t *)key + offsetof(struct ft_check_key, smac), macs, FT_MACS_LEN);
-	key->qkey = 0;
-	key->slid = key->dlid = 0;
-	key->qp_kind = 2;
-	key->has_gids = 1;
-	key->has_vni = 0;
-	key->mgmt_class = 0;
-	key->service = packet->opcode >> 5;
-	key->known = FT_NEED_ALL;
-	key->native = 0;
-	key->has_macs = 1;
-}
 
 INLINE void fill_flow_key(struct ft_flow_key *key, const struct ft_packet *packet)
 {
@@ -64,9 +42,9 @@ INLINE uint64_t gid_prefix(const uint8_t gid[16], uint32_t has)
 	return (has & FT_HAS_IPV4) != 0 ? 0 : ft_load64(gid);
 }
 
-INLINE uint64_t gid_digest(const uint8_t gid[16], uint32_t has)
+INLINE uint64_t gid_number(const uint8_t gid[16], uint32_t has)
 {
-	return ft_gid_digest(gid_prefix(gid, has), ft_load64(gid + 8));
+	return ft_gid_number(gid_prefix(gid, has), ft_load64(gid + 8));
 }
 
 /* As ft_flow_key_hash() of what fill_flow_key() makes, which need not be read again. */
@@ -112,14 +90,28 @@ INLINE void observe_extensions(const struct ft_packet *packet, uint32_t has,
 	}
 }
 
+/* The MAC addresses for all who ask for them. */
+INLINE uint64_t take_tags(const struct ft_packet *packet, struct ft_observed *observed,
+			  uint64_t seed)
+{
+	const uint8_t *macs = (const uint8_t *)packet + offsetof(struct ft_packet, dmac);
+	const struct ft_tags tags = {
+		.macs = { ft_load64(macs), ft_load32(macs + 8) },
+		.pkey = packet->pkey,
+		.vlan = packet->vlan,
+		.service = packet->opcode >> 5,
+	};
+	uint8_t *to = (uint8_t *)observed + offsetof(struct ft_observed, dmac);
+
+	memcpy(to, &tags.macs.first, sizeof tags.macs.first);
+	memcpy(to + sizeof tags.macs.first, &tags.macs.last, sizeof tags.macs.last);
+	observed->hop = ft_macs_digest(tags.macs.first, tags.macs.last) | packet->ttl;
+	return ft_tags_digest(&tags, seed);
+}
+
 INLINE void observe_headers(const struct ft_packet *packet, uint32_t has,
 			    struct ft_observed *observed)
 {
-	const uint8_t *macs = (const uint8_t *)packet + offsetof(struct ft_packet, smac);
-
-	memcpy(observed->smac, packet->smac, sizeof observed->smac);
-	observed->hop = ft_macs_digest(macs) | packet->ttl;
-	observed->vlan = packet->vlan;
 	observed->ip_id = (has & FT_HAS_IPV4) != 0 ? packet->ip_id : 0;
 	observed->ttl = packet->ttl;
 	observed->dscp = packet->dscp;
@@ -127,6 +119,7 @@ INLINE void observe_headers(const struct ft_packet *packet, uint32_t has,
 	observed->sport = packet->udp_sport;
 	observed->opcode = packet->opcode;
 	observed->pkey = packet->pkey;
+	observed->vlan = packet->vlan;
 	observed->dest_qp = packet->dest_qp;
 	observed->psn = packet->psn;
 	observed->payload = packet->payload_length;
@@ -171,8 +164,8 @@ INLINE void observe(const struct ft_packet *packet, uint32_t has, const struct f
 	uint32_t bth_at = packet->layers[packet->layer_count - 1].offset;
 	const uint8_t *bth = frame->bytes + bth_at;
 	uint64_t content = content_digest(packet, has, frame, bth_at);
-	uint64_t src = gid_digest(packet->src, has), dst = gid_digest(packet->dst, has);
-	uint64_t pair = src + dst;
+	uint64_t src = gid_number(packet->src, has), dst = gid_number(packet->dst, has);
+	uint64_t pair = ft_pair_digest(src, dst);
 
 	observed->ts_ns = frame->ts_ns;
 	observed->frame = frame->number;
@@ -186,23 +179,25 @@ INLINE void observe(const struct ft_packet *packet, uint32_t has, const struct f
 }
 
 /* `has`: packet->has. */
-INLINE void fill(struct ft_item *restrict item, const struct ft_frame *frame,
-		 const struct ft_packet *packet, uint32_t has, uint64_t seed)
+INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struct ft_packet *packet,
+		 uint32_t has, uint64_t seed)
 {
 	item->frame = frame;
 	item->ts_ns = frame->ts_ns == FT_TS_UNKNOWN ? 0 : frame->ts_ns;
-	item->base = packet->pkey & 0x7fff;
+	item->pkey = packet->pkey;
 	item->vlan = packet->vlan;
-	item->kind = FT_FRAME_JUDGED;
+	item->base = packet->pkey & 0x7fff;
 	item->truncated = packet->truncated;
-	item->has_flow = item->connected = item->followed = true;
+	item->known = FT_NEED_ALL;
+	item->kind = FT_FRAME_JUDGED;
+	item->has_flow = true;
 	item->pause = false;
+	item->connected = item->followed = item->usual = true;
 	item->dest_qp = packet->dest_qp;
 	item->setup.kind = FT_SETUP_NONE;
-	fill_key(&item->key, packet);
 	fill_flow_key(&item->flow_key, packet);
 	item->hash = flow_hash(packet, has, seed);
-	item->judged_by = ft_tags_digest(&item->key, seed);
+	item->judged_by = take_tags(packet, &item->observed, seed);
 	observe(packet, has, frame, &item->observed);
 }
 

@@ -34,12 +34,20 @@ static inline bool ft_item_is_usual(const struct ft_packet *packet)
 	       packet->icrc_check != FT_CHECK_BAD && (services >> (packet->opcode >> 5) & 1) != 0;
 }
 
-/* Digest of the part of a check key that differs among the usual packets of a half-connection. */
-static inline uint64_t ft_tags_digest(const struct ft_check_key *key, uint64_t seed)
-{
-	const uint8_t *macs = (const uint8_t *)key + offsetof(struct ft_check_key, smac);
-	uint32_t tags = ((uint32_t)key->vlan << 16 | key->pkey) ^ (uint32_t)key->service << 29;
+/* What differs, in check keys, among the usual packets of a half-connection. */
+struct ft_tags {
+	struct {
+		uint64_t first;
+		uint32_t last;
+	} macs; /* destination, source, as they stand in memory */
+	uint16_t pkey, vlan;
+	uint8_t service;
+};
 
-	return ft_mix(ft_load64(macs) + seed,
-		      ((uint64_t)tags << 32 | ft_load32(macs + 8)) ^ FT_SALT_SRC ^ seed);
+static inline uint64_t ft_tags_digest(const struct ft_tags *tags, uint64_t seed)
+{
+	uint32_t word = ((uint32_t)tags->vlan << 16 | tags->pkey) ^ (uint32_t)tags->service << 29;
+
+	return ft_mix(tags->macs.first + seed,
+		      ((uint64_t)word << 32 | tags->macs.last) ^ FT_SALT_SRC ^ seed);
 }

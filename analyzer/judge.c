@@ -138,6 +138,14 @@ __attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *j
 	return judged;
 }
 
+static struct ft_judged *verdict_of_item(struct ft_judge *judge, const struct ft_item *item)
+{
+	struct ft_check_key key;
+
+	ft_item_key(item, &key);
+	return verdict_of(judge, &key, (int64_t)item->frame->ts_ns);
+}
+
 /*
  * The verdict of a flow, kept in its record; NULL if it has nothing to report and its frames are
  * added up in flow->cell.
@@ -155,18 +163,27 @@ static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow 
 		judged = numbered(judge, flow->verdict);
 	if (judged != NULL)
 		return judged;
-	judged = verdict_of(judge, &item->key, (int64_t)item->frame->ts_ns);
+	judged = verdict_of_item(judge, item);
 	flow->judged_by = rest;
 	flow->cell = FT_NONE;
 	flow->verdict = has_nothing_to_report(&judged->verdict) ? 0 : judged->number;
 	return judged;
 }
 
+/* One whose P_Key may not change. */
+static bool is_followed(const struct ft_judge *judge, const struct ft_item *item)
+{
+	struct ft_check_key key;
+
+	ft_item_key(item, &key);
+	return ft_check_follows_pkey(judge->map, &key);
+}
+
 static void judge_by_map(struct ft_judge *judge, struct ft_item *item,
 			 const struct ft_records *records, const struct ft_judged *judged)
 {
 	const struct ft_verdict *verdict = &judged->verdict;
-	bool changed = records->changed && ft_check_follows_pkey(judge->map, &item->key);
+	bool changed = records->changed && is_followed(judge, item);
 
 	item->rules = ft_verdict_rules(verdict, changed);
 	item->undecided = verdict->undecided;
@@ -201,7 +218,7 @@ struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 	}
 	item->undecided = item->kind == FT_FRAME_BROKEN || item->kind == FT_FRAME_CUT;
 	enter_epoch(judge, instant(ts_ns));
-	judged = records->part == NULL ? verdict_of(judge, &item->key, (int64_t)ts_ns)
+	judged = records->part == NULL ? verdict_of_item(judge, item)
 				       : verdict_of_flow(judge, records->part, item, needed);
 	if (judged != NULL && item->kind == FT_FRAME_JUDGED)
 		judge_by_map(judge, item, records, judged);
@@ -211,5 +228,5 @@ struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 struct ft_judged *ft_judge_look_up(struct ft_judge *judge, const struct ft_item *item)
 {
 	enter_epoch(judge, instant(item->frame->ts_ns));
-	return verdict_of(judge, &item->key, (int64_t)item->frame->ts_ns);
+	return verdict_of_item(judge, item);
 }

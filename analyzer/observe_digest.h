@@ -34,16 +34,22 @@ static inline uint64_t ft_load64(const uint8_t *b)
 	return word;
 }
 
-/* Of a GID's two halves. */
-static inline uint64_t ft_gid_digest(uint64_t prefix, uint64_t interface)
+/* A GID as one number, of its two halves: an IPv4 address has no prefix. */
+static inline uint64_t ft_gid_number(uint64_t prefix, uint64_t interface)
 {
-	return ft_mix(prefix ^ FT_SALT_GID, interface ^ FT_SALT_SRC);
+	return prefix * FT_SALT_BTH + interface;
 }
 
-/* Of source and destination MAC address, 24 bits above 8 for the time to live. */
-static inline uint32_t ft_macs_digest(const uint8_t macs[FT_MACS_LEN])
+/* Of two addresses in either order. */
+static inline uint64_t ft_pair_digest(uint64_t one, uint64_t other)
 {
-	uint64_t digest = ft_load64(macs) * FT_SALT_SRC + ft_load32(macs + 8) * FT_SALT_BTH;
+	return ft_mix(one ^ FT_SALT_GID, other ^ FT_SALT_GID);
+}
+
+/* Of destination and source MAC address, 24 bits above 8 for the time to live. */
+static inline uint32_t ft_macs_digest(uint64_t first, uint32_t last)
+{
+	uint64_t digest = first * FT_SALT_SRC + last * FT_SALT_BTH;
 
 	return (uint32_t)(digest >> 32) & ~(uint32_t)UINT8_MAX;
 }

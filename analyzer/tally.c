@@ -116,7 +116,7 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 	struct ft_totals *totals = &tally->totals;
 	uint32_t index = cell_of(tally, item, judged, part);
 	struct ft_cell *cell = &totals->cells[index];
-	struct ft_pkey_total *pkey = &totals->pkeys[item->key.pkey];
+	struct ft_pkey_total *pkey = &totals->pkeys[item->pkey];
 
 	item->from = cell->from;
 	item->to = cell->to;
@@ -125,7 +125,7 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 	ft_totals_time(totals, item->frame->ts_ns);
 	cell->packets++;
 	cell->bytes += item->frame->wire;
-	if ((item->key.known & FT_NEED_PKEY) != 0) {
+	if ((item->known & FT_NEED_PKEY) != 0) {
 		pkey->packets++;
 		pkey->bytes += item->frame->wire;
 	}

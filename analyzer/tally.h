@@ -32,7 +32,7 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 static inline void ft_tally_usual(struct ft_tally *tally, struct ft_item *item, uint32_t index)
 {
 	struct ft_cell *cell = &tally->totals.cells[index];
-	struct ft_pkey_total *pkey = &tally->totals.pkeys[item->key.pkey];
+	struct ft_pkey_total *pkey = &tally->totals.pkeys[item->pkey];
 	uint32_t wire = item->frame->wire;
 
 	item->from = cell->from;

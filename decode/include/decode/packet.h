@@ -74,8 +74,8 @@ struct ft_packet {
 	uint8_t opcode;
 	uint8_t pad; /* 0..3 */
 	bool solicited, migrated, ack_request, fecn, becn;
-	uint16_t pkey; /* all 16 bits */
 	uint16_t udp_sport, udp_dport;
+	uint16_t pkey; /* all 16 bits */
 	uint16_t vlan; /* outermost VID != 0 of the innermost Ethernet header; 0: untagged */
 	uint32_t dest_qp, psn; /* 24-bit */
 	uint32_t vni;          /* FT_HAS_VNI: innermost overlay */
@@ -90,9 +90,9 @@ struct ft_packet {
 	 * FT_HAS_IPV4, FT_HAS_IPV6 or FT_HAS_GRH; wire order. Natural flow-key material.
 	 */
 	uint8_t src[16], dst[16];
-	uint8_t smac[6], dmac[6]; /* FT_HAS_ETH; FT_HAS_SLL: smac */
-	uint8_t ttl, dscp, ecn;   /* IPv4/IPv6 (hop limit, traffic class) */
+	uint8_t dmac[6], smac[6]; /* FT_HAS_ETH; FT_HAS_SLL: smac */
 	uint16_t ip_id;           /* IPv4 */
+	uint8_t ttl, dscp, ecn;   /* IPv4/IPv6 (hop limit, traffic class) */
 	uint32_t flow_label;      /* IPv6: 20-bit */
 	uint16_t udp_checksum;
 

@@ -29,6 +29,18 @@ static void put16(uint8_t *b, uint32_t value)
 	b[1] = (uint8_t)value;
 }
 
+/* The short way leaves the check key to who asks for it. */
+static void are_the_same(struct ft_item *shortly, const struct ft_item *fully)
+{
+	struct ft_check_key key;
+
+	assert(shortly->usual && !fully->usual);
+	ft_item_key(shortly, &key);
+	shortly->key = key;
+	shortly->usual = false;
+	assert(memcmp(shortly, fully, sizeof *fully) == 0);
+}
+
 static void both_ways_agree(const struct ft_decode_config *config,
 			    const struct ft_decode_input *input)
 {
@@ -54,7 +66,7 @@ static void both_ways_agree(const struct ft_decode_config *config,
 	memset(&fully, FILL, sizeof fully);
 	ft_item_fill_usual(&shortly, &frame, &packet, SEED);
 	ft_item_fill_any(&fully, &frame, &packet, SEED);
-	assert(memcmp(&shortly, &fully, sizeof fully) == 0);
+	are_the_same(&shortly, &fully);
 }
 
 static uint8_t *put_ipv4(uint8_t *b, uint32_t size, const uint8_t *bytes)

@@ -10,7 +10,7 @@
 
 /* The first nine are where the decoder has them, in enum ft_has. */
 enum ft_observed_has {
-	FT_OBSERVED_ETH = 1u << 0,      /* smac */
+	FT_OBSERVED_ETH = 1u << 0,      /* dmac, smac */
 	FT_OBSERVED_IPV4 = 1u << 1,     /* ip_id */
 	FT_OBSERVED_UDP = 1u << 3,      /* sport */
 	FT_OBSERVED_BTH = 1u << 6,      /* opcode, psn, dest_qp, pkey: all of it was captured */
@@ -53,7 +53,8 @@ struct ft_observed {
 		hop; /* what only a hop changes: 24 bits of digest of the MAC addresses, time to live */
 	uint32_t payload;      /* bytes, without pad */
 	uint32_t dest_qp, psn; /* 24-bit */
-	uint8_t smac[6];       /* from here to dscp: as in struct ft_sender_look */
+	uint8_t dmac[6];
+	uint8_t smac[6]; /* from here to dscp: as in struct ft_sender_look */
 	uint16_t sport, ip_id;
 	uint8_t ttl, dscp, ecn;
 	uint8_t opcode;
@@ -61,12 +62,12 @@ struct ft_observed {
 	uint16_t vlan; /* 0: untagged */
 	uint8_t alike; /* enum ft_alike */
 
+	uint8_t syndrome;
+	uint8_t mirror_sequence_bits; /* 16 or 32: where mirror_sequence wraps */
+	uint32_t src_qp;              /* 24-bit */
 	uint64_t va;
 	uint32_t rkey;
 	uint32_t length; /* of the whole message, RETH */
-	uint32_t src_qp; /* 24-bit */
 	uint32_t mirror; /* digest of the mirror session (outermost tunnel: addresses, kind, id) */
 	uint32_t mirror_sequence; /* its own count of frames */
-	uint8_t syndrome;
-	uint8_t mirror_sequence_bits; /* 16 or 32: where mirror_sequence wraps */
 };

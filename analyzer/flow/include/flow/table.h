@@ -81,14 +81,15 @@ void ft_flow_table_destroy(struct ft_flow_table *table); /* NULL is fine */
 /* Of a key, for the calls below; differs with the table's seed. */
 uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key);
 
-/* Of a key's addresses and of the rest, from its DestQP on, in words. */
+/* Of a key's addresses, IPv4 ones without prefix, and of the rest, from its DestQP on, in words. */
 static inline uint32_t ft_flow_words_hash(const uint64_t src[2], const uint64_t dst[2],
 					  const uint64_t rest[2], uint64_t seed)
 {
 	uint64_t hash = ft_hash_begin(sizeof(struct ft_flow_key), seed);
 
-	hash = ft_hash_step(hash, src[0], src[1], seed);
-	hash = ft_hash_step(hash, dst[0], dst[1], seed);
+	if ((src[0] | dst[0]) != 0)
+		hash = ft_hash_step(hash, src[0], dst[0], seed);
+	hash = ft_hash_step(hash, src[1], dst[1], seed);
 	hash = ft_hash_step(hash, rest[0], rest[1], seed);
 	return (uint32_t)(hash ^ hash >> 32);
 }

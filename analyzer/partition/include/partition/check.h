@@ -74,7 +74,7 @@ struct ft_check_key {
 	uint32_t vni;             /* with has_vni */
 	uint16_t pkey;            /* all 16 bits */
 	uint16_t vlan;            /* 0: untagged */
-	uint8_t smac[6], dmac[6]; /* RoCE with an Ethernet header; else zero */
+	uint8_t dmac[6], smac[6]; /* RoCE with an Ethernet header; else zero */
 	uint32_t qkey;            /* with FT_NEED_QKEY in `known` and base 0x7fff; else 0 */
 	uint16_t slid, dlid;      /* native */
 	uint8_t qp_kind;          /* 0 QP0, 1 QP1, 2 any other */

@@ -36,11 +36,9 @@ static struct ft_item item_of(uint8_t src, uint8_t dst)
 	struct ft_item item = {
 		.frame = &frame,
 		.kind = FT_FRAME_JUDGED,
-		.key = {
-			.has_gids = 1,
-			.pkey = 0x8001,
-			.known = FT_NEED_ADDRESSES | FT_NEED_PKEY,
-		},
+		.pkey = 0x8001,
+		.known = FT_NEED_ADDRESSES | FT_NEED_PKEY,
+		.key = { .has_gids = 1, .pkey = 0x8001 },
 	};
 
 	item.key.src[15] = src;
@@ -97,7 +95,7 @@ static void a_frame_that_nothing_is_known_of_is_counted_all_the_same(void **stat
 	struct ft_item item = item_of(1, 2);
 
 	item.kind = FT_FRAME_NOT_RDMA;
-	item.key.known = 0;
+	item.known = 0;
 	ft_tally_count(tally, &item, NULL, NULL);
 	assert_int_equal(item.from, UNKNOWN);
 	assert_int_equal(item.to, UNKNOWN);
