@@ -231,7 +231,8 @@ static void note_details(struct ft_worker *worker, const struct ft_item *item,
 {
 	const struct ft_judged *judged = conclusion->judged;
 	const struct ft_flow *part = conclusion->records.part;
-	const struct ft_step *step = item->followed ? &conclusion->step : NULL;
+	const struct ft_step nothing = { 0 };
+	const struct ft_step *step = item->followed ? &conclusion->step : &nothing;
 	uint32_t number = ft_flow_number(worker->flows, part);
 	struct ft_detail *detail = ft_details_of(worker->details, number);
 
