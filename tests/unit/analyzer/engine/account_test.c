@@ -1,0 +1,255 @@
+#include "maps.h"
+
+#include <string.h>
+
+#include "account.h"
+
+enum { RED, BLUE };
+enum { T0 = 1000, BYTES = 100, MARKED = 3 };
+
+static const struct ft_declared pod = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER }),
+	PORTS(IB_PORT("r1", 1), IB_PORT("b1", 2)),
+	PARTITIONS({ .base = 1, .tenant = RED, ALWAYS(FULL("r1")) },
+		   { .base = 2, .tenant = BLUE, ALWAYS(FULL("b1")) }),
+};
+
+struct books {
+	struct ft_engine_config config;
+	struct ft_map *map;
+	struct ft_source *source;
+	struct ft_account account;
+	struct ft_frame frame;
+};
+
+static void open_books(struct books *books, uint32_t findings)
+{
+	static const uint8_t empty[24] = {
+		0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, [16] = 0xff, 0xff, [20] = FT_LINK_INFINIBAND
+	};
+	struct ft_source_complaint complaint;
+
+	*books = (struct books){ .config = FT_ENGINE_DEFAULTS, .map = compiled(&pod) };
+	books->config.findings = findings;
+	books->frame = (struct ft_frame){ .wire = BYTES, .ts_ns = T0 };
+	assert_int_equal(ft_source_open_memory(&books->source, empty, sizeof empty, &complaint), 0);
+	assert_int_equal(ft_account_init(&books->account, &books->config, books->map), 0);
+	assert_int_equal(ft_account_open(&books->account, books->source), 0);
+}
+
+static void close_books(struct books *books)
+{
+	ft_account_free(&books->account);
+	ft_source_close(books->source);
+	ft_map_destroy(books->map);
+}
+
+/* A packet from LID 1 to this LID that breaks the rules. */
+static struct ft_item item_of(struct books *books, uint16_t dlid, uint32_t rules)
+{
+	struct ft_item item = {
+		.frame = &books->frame,
+		.from = RED,
+		.to = BLUE,
+		.rules = rules,
+		.dest_qp = 17,
+	};
+
+	item.key = (struct ft_check_key){ IB(1, dlid, 0x8001) };
+	return item;
+}
+
+static void add(struct books *books, const struct ft_item *item, uint64_t flow)
+{
+	struct ft_item_more more = {
+		.flow = flow,
+		.has_verdict = true,
+		.verdict = {
+			.src = { .endpoint = FT_NONE, .tenant = item->from },
+			.dst = { .endpoint = FT_NONE, .tenant = item->to },
+			.origin = { .file = FT_NONE },
+			.crossing_origin = { .file = FT_NONE },
+			.spoof_origin = { .file = FT_NONE },
+		},
+	};
+
+	books->frame.number++;
+	assert_int_equal(ft_account_add(&books->account, books->source, item, &more), 0);
+}
+
+/* More subjects than the cache has room for, again and again. */
+static void frames_of_a_subject_are_in_one_finding(void **state)
+{
+	enum { SUBJECTS = 10000, ROUNDS = 3 };
+	const uint32_t rules = R(PKEY_UNDECLARED) | R(TENANT_CROSSING);
+	struct books books;
+
+	(void)state;
+	open_books(&books, 1 << 16);
+	for (unsigned round = 0; round < ROUNDS; round++)
+		for (unsigned i = 0; i < SUBJECTS; i++) {
+			struct ft_item item = item_of(&books, (uint16_t)(10 + i), rules);
+
+			add(&books, &item, 0);
+		}
+	assert_int_equal(books.account.findings.count, 2 * SUBJECTS);
+	for (unsigned i = 0; i < 2 * SUBJECTS; i++) {
+		assert_int_equal(books.account.findings.items[i].packets, ROUNDS);
+		assert_int_equal(books.account.findings.items[i].bytes, ROUNDS * BYTES);
+		assert_int_equal(books.account.findings.items[i].frames[0], 1 + i / 2);
+	}
+	assert_int_equal(books.account.findings.dropped, 0);
+	close_books(&books);
+}
+
+/* A subject is two ends, whoever's they are by now. */
+static void a_subject_that_changes_hands_is_one_finding(void **state)
+{
+	struct books books;
+	struct ft_item item;
+
+	(void)state;
+	open_books(&books, 16);
+	item = item_of(&books, 9, R(PKEY_UNDECLARED));
+	add(&books, &item, 0);
+	item.to = RED;
+	add(&books, &item, 0);
+	assert_int_equal(books.account.findings.count, 1);
+	assert_int_equal(books.account.findings.items[0].packets, 2);
+	assert_int_equal(books.account.findings.items[0].subject.dst.tenant, BLUE);
+	close_books(&books);
+}
+
+/* What is dropped are violations; a remark beyond the limit hides none. */
+static void findings_beyond_the_limit_are_counted(void **state)
+{
+	struct books books;
+	struct ft_item item;
+
+	(void)state;
+	open_books(&books, 2);
+	for (uint16_t dlid = 10; dlid < 15; dlid++) {
+		item = item_of(&books, dlid, R(PKEY_UNDECLARED));
+		add(&books, &item, 0);
+	}
+	item = item_of(&books, 20, R(TENANT_GRACE));
+	add(&books, &item, 0);
+	item = item_of(&books, 10, R(PKEY_UNDECLARED));
+	add(&books, &item, 0);
+	assert_int_equal(books.account.findings.count, 2);
+	assert_int_equal(books.account.findings.items[0].packets, 2);
+	assert_int_equal(books.account.findings.dropped, 3);
+	close_books(&books);
+}
+
+static void a_flow_tells_its_finding_about_wrong_icrcs(void **state)
+{
+	struct books books;
+	struct ft_item item;
+
+	(void)state;
+	open_books(&books, 16);
+	item = item_of(&books, 10, R(DECODE_BAD_ICRC));
+	add(&books, &item, 77);
+	item = item_of(&books, 11, R(DECODE_BAD_ICRC));
+	add(&books, &item, 99);
+	item = item_of(&books, 12, R(PKEY_UNDECLARED));
+	add(&books, &item, 55);
+	item = item_of(&books, 13, R(DECODE_BAD_ICRC));
+	add(&books, &item, 0); /* no flow is known of it */
+	assert_int_equal(ft_account_bad_icrc(&books.account, 77), 0);
+	assert_int_equal(ft_account_bad_icrc(&books.account, 99), 1);
+	assert_int_equal(ft_account_bad_icrc(&books.account, 55), FT_NONE);
+	assert_int_equal(ft_account_bad_icrc(&books.account, 78), FT_NONE);
+	close_books(&books);
+}
+
+/* All of them in the same corner of the table: the first 32 768 are known, and it ends. */
+static void more_flows_than_places_are_left_out(void **state)
+{
+	enum { FLOWS = 40000, PLACES = 32768 };
+	struct books books;
+	struct ft_item item;
+
+	(void)state;
+	open_books(&books, 16);
+	item = item_of(&books, 10, R(DECODE_BAD_ICRC));
+	for (uint64_t i = 1; i <= FLOWS; i++)
+		add(&books, &item, i << 33 | 1);
+	for (uint64_t i = 1; i <= FLOWS; i++)
+		assert_int_equal(ft_account_bad_icrc(&books.account, i << 33 | 1),
+				 i <= PLACES ? 0 : FT_NONE);
+	assert_int_equal(books.account.findings.items[0].packets, FLOWS);
+	close_books(&books);
+}
+
+/* The short way takes what has nothing to tell, and does the same with it. */
+static void quiet_frames_count_in_the_peaks(void **state)
+{
+	static const struct {
+		const char *says;
+		struct ft_observed observed;
+		bool noisy, done;
+	} rows[] = {
+		{ "nothing to tell", { .has = FT_OBSERVED_BTH }, false, true },
+		{ "something to tell", { .has = FT_OBSERVED_BTH }, true, false },
+		{ "a number of the mirror",
+		  { .has = FT_OBSERVED_MIRROR, .mirror_sequence_bits = 32 },
+		  false,
+		  false },
+		{ "a mark", { .has = FT_OBSERVED_IP, .ecn = MARKED }, false, false },
+		{ "a CNP", { .has = FT_OBSERVED_BTH, .opcode = 0x81 }, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct books books;
+		struct ft_item item;
+
+		open_books(&books, 16);
+		item = item_of(&books, 2, 0);
+		item.has_flow = true;
+		item.quiet = !rows[i].noisy;
+		item.observed = rows[i].observed;
+		if (ft_account_quiet(&books.account, &item) != rows[i].done)
+			fail_msg("%s", rows[i].says);
+		assert_int_equal(ft_peaks_most(&books.account.peaks, RED).bytes,
+				 rows[i].done ? BYTES : 0);
+		if (!rows[i].done)
+			add(&books, &item, 0);
+		assert_int_equal(ft_peaks_most(&books.account.peaks, RED).bytes, BYTES);
+		close_books(&books);
+	}
+}
+
+static void copies_and_further_packets_add_nothing_to_the_peaks(void **state)
+{
+	struct books books;
+	struct ft_item item;
+
+	(void)state;
+	open_books(&books, 16);
+	item = item_of(&books, 2, 0);
+	item.copy = true;
+	add(&books, &item, 0);
+	item.copy = false;
+	item.sub = 1;
+	add(&books, &item, 0);
+	assert_int_equal(ft_peaks_most(&books.account.peaks, RED).bytes, 0);
+	close_books(&books);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_of_a_subject_are_in_one_finding),
+		cmocka_unit_test(a_subject_that_changes_hands_is_one_finding),
+		cmocka_unit_test(findings_beyond_the_limit_are_counted),
+		cmocka_unit_test(a_flow_tells_its_finding_about_wrong_icrcs),
+		cmocka_unit_test(more_flows_than_places_are_left_out),
+		cmocka_unit_test(quiet_frames_count_in_the_peaks),
+		cmocka_unit_test(copies_and_further_packets_add_nothing_to_the_peaks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
