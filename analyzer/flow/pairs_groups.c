@@ -7,8 +7,11 @@
 
 #include <flow/hash.h>
 
-/* Buckets while no more halves wait than that: 64 KiB. Those that are answered at once stay below it. */
-enum { FEW = 1 << 14 };
+/*
+ * Buckets in use, until more halves wait than that: 16 KiB, 64 KiB, or as many as there are records.
+ * Halves that are answered soon do not need more than the first. A step takes 4 ms at most.
+ */
+enum { FEW = 1 << 12, SOME = 1 << 14 };
 
 static size_t members_bytes(const struct ft_groups *groups)
 {
@@ -130,7 +133,7 @@ static inline void put_in(struct ft_groups *groups, struct ft_member *member,
 	*first = number;
 }
 
-/* From few buckets to as many as there are records, once. The oldest go in first, as they did before. */
+/* Over more buckets. The oldest go in first, as they did before. */
 __attribute__((noinline)) static void spread_out(struct ft_groups *groups)
 {
 	uint32_t oldest = 0, following;
@@ -143,8 +146,8 @@ __attribute__((noinline)) static void spread_out(struct ft_groups *groups)
 		}
 		groups->firsts[bucket] = 0;
 	}
-	groups->buckets = groups->capacity;
-	madvise(groups->firsts, firsts_bytes(groups), MADV_HUGEPAGE);
+	groups->buckets =
+		groups->buckets < SOME && SOME < groups->capacity ? SOME : groups->capacity;
 	for (uint32_t at = oldest; at != 0; at = following) {
 		following = ft_groups_at(groups, at)->next;
 		put_in(groups, ft_groups_at(groups, at), &ft_groups_flow(groups, at)->key);

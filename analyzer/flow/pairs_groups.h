@@ -42,9 +42,8 @@ struct ft_groups {
 	uint32_t capacity; /* records; and buckets, once so many wait */
 	uint32_t buckets;  /* in use: while few wait, so few that they stay in the cache */
 	uint32_t waiting;  /* halves in all groups */
-	uint32_t ways
-		[1
-		 << FT_GROUPS_WAYS_BITS]; /* those by way, added up by a few bits of their addresses */
+	/* those by way, added up by a few bits of their addresses: mostly there are none to look for */
+	uint32_t ways[1 << FT_GROUPS_WAYS_BITS];
 };
 
 /* 0 or -ENOMEM. */
