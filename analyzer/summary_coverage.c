@@ -89,13 +89,21 @@ static void set_estimate(struct ft_report_coverage *coverage,
 	coverage->share_seen = estimate->known ? estimate->share_seen : -1;
 }
 
-static uint64_t count_flows(const struct ft_engine *engine)
-{
-	uint64_t count = 0;
+struct flow_counts {
+	uint64_t used, evicted;
+};
 
-	for (unsigned i = 0; i < engine->config.workers; i++)
-		count += ft_flow_table_stats(engine->workers[i]->flows).used;
-	return count;
+static struct flow_counts count_flows(const struct ft_engine *engine)
+{
+	struct flow_counts counts = { 0 };
+
+	for (unsigned i = 0; i < engine->config.workers; i++) {
+		struct ft_flow_table_stats stats = ft_flow_table_stats(engine->workers[i]->flows);
+
+		counts.used += stats.used;
+		counts.evicted += stats.evicted;
+	}
+	return counts;
 }
 
 static void fill_gaps(struct ft_summary *summary, const struct ft_engine *engine,
@@ -107,7 +115,7 @@ static void fill_gaps(struct ft_summary *summary, const struct ft_engine *engine
 	struct ft_report_gap *rows = ft_summary_take(summary, room, sizeof *rows);
 	size_t count = silences->inputs == NULL
 			       ? 0
-			       : ft_silences_gaps(silences, count_flows(engine), gaps);
+			       : ft_silences_gaps(silences, count_flows(engine).used, gaps);
 
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct ft_report_gap){
@@ -188,6 +196,7 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 		.undecodable = tally->undecodable,
 		.connections = totals.paired,
 		.one_sided = totals.one_sided,
+		.evicted = count_flows(engine).evicted,
 		.could_hide_per_million = -1,
 		.judged = all.judged,
 		.never_judged = tally->never_judged,

@@ -58,14 +58,21 @@ void ft_loss_text(struct ft_page *page, const struct ft_report_coverage *seen)
 {
 	say_estimate(page, seen);
 	for (size_t i = 0; i < seen->lost_by_count; i++)
-		ft_page_row(page, "", "lost according to %s of %s: %" PRIu64 " frames",
-			    seen->lost_by[i].method, seen->lost_by[i].source,
+		ft_page_row(page, "", "lost according to %s%s%s: %" PRIu64 " frames",
+			    seen->lost_by[i].method, seen->lost_by[i].source != NULL ? " of " : "",
+			    seen->lost_by[i].source != NULL ? seen->lost_by[i].source : "",
 			    seen->lost_by[i].frames);
 	if (seen->one_sided > 0 && seen->one_sided != FT_UNKNOWN)
 		ft_page_row(page, "",
 			    "%" PRIu64 " half-connection%s without the reverse, beside %" PRIu64
 			    " connections",
 			    seen->one_sided, seen->one_sided == 1 ? "" : "s", seen->connections);
+	if (seen->evicted > 0)
+		ft_page_row(page, "",
+			    "%" PRIu64
+			    " half-connection%s pushed out of a full flow table: what came "
+			    "later of them was followed anew; see --flows",
+			    seen->evicted, seen->evicted == 1 ? "" : "s");
 	say_gaps(page, seen);
 	if (seen->clock_steps > 0)
 		ft_page_row(page, "", "times went backwards: %" PRIu64, seen->clock_steps);

@@ -53,6 +53,7 @@ struct ft_report_coverage {
 	size_t lost_by_count;
 	uint64_t duplicates, truncated, undecided, undecodable;
 	uint64_t connections, one_sided;
+	uint64_t evicted; /* half-connections pushed out of a full flow table */
 	const struct ft_report_gap *time_gaps;
 	size_t time_gap_count;
 	uint64_t clock_steps;
