@@ -13,13 +13,15 @@
 enum {
 	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
 	YOUNG = 8,                     /* requests on a connection that did little yet */
+	UNBOUND = 0x40,                /* in the opcode: RD, UD and what is not defined */
 };
 
 #define TIMEOUT_NS UINT64_C(1000000) /* no sender waits less for an answer */
 
 struct ft_suspects {
 	struct ft_flow_table *table;
-	struct ft_recent *recent; /* by record number */
+	const struct ft_flow *records; /* the first of them .. */
+	struct ft_recent *recent;      /* .. and what lies beside it */
 	size_t recent_bytes;
 	struct ft_suspect_pairs *pairs;
 };
@@ -27,11 +29,12 @@ struct ft_suspects {
 int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *table)
 {
 	struct ft_suspects *made = calloc(1, sizeof *made);
-	size_t records = (size_t)ft_flow_table_stats(table).capacity + 1;
+	size_t records = ft_flow_table_stats(table).capacity;
 
 	if (made == NULL)
 		return -ENOMEM;
 	made->table = table;
+	made->records = ft_flow_at(table, 1);
 	made->recent_bytes = records * sizeof *made->recent;
 	if (ft_suspect_pairs_create(&made->pairs) != 0)
 		goto free_suspects;
@@ -58,9 +61,15 @@ void ft_suspects_destroy(struct ft_suspects *suspects)
 	free(suspects);
 }
 
+static inline struct ft_recent *recent_of(const struct ft_suspects *suspects,
+					  const struct ft_flow *flow)
+{
+	return &suspects->recent[flow - suspects->records];
+}
+
 void ft_suspects_prefetch(const struct ft_suspects *suspects, const struct ft_flow *flow)
 {
-	__builtin_prefetch(&suspects->recent[ft_flow_number(suspects->table, flow)], 1);
+	__builtin_prefetch(recent_of(suspects, flow), 1);
 }
 
 /* One packet and what is known about it. */
@@ -105,11 +114,11 @@ static uint64_t since_packet(const struct ft_flow *flow, const struct ft_observe
 /* At least: the moment of the last request is known to about a millisecond. */
 static uint64_t since_request(const struct scene *scene)
 {
-	uint32_t moments = (uint32_t)(scene->observed->ts_ns >> FT_SUSPECTS_MOMENT_SHIFT) -
-			   scene->recent->moment;
+	uint32_t moments = ft_suspects_moment(scene->observed->ts_ns) - scene->flow->asked;
 	uint64_t since_ns = 0;
 
-	if (scene->recent->seen != 0 && moments > 1 && moments < UINT32_MAX / 2)
+	if ((scene->recent->newest & FT_RECENT_SEEN) != 0 && moments > 1 &&
+	    moments < UINT32_MAX / 2)
 		since_ns = (uint64_t)(moments - 1) << FT_SUSPECTS_MOMENT_SHIFT;
 	return since_ns > scene->since_packet_ns ? since_ns : scene->since_packet_ns;
 }
@@ -133,9 +142,10 @@ __attribute__((noinline)) static void begin(struct scene *scene, struct ft_suspi
 	bool acknowledged = service == FT_RC || service == FT_XRC;
 	bool probe = request && acknowledged && !known && begins_message(scene->observed->opcode);
 
-	*scene->recent = (struct ft_recent){ 0 };
+	ft_recent_begin(scene->recent);
 	ft_look_forget(&scene->flow->look);
-	scene->flow->look.style |= FT_LOOK_MET;
+	if (probe)
+		scene->recent->newest |= FT_RECENT_PROBE;
 	suspicion->count =
 		ft_suspect_pairs_begun(scene->suspects->pairs, scene->flow, scene->observed, probe);
 	if (suspicion->count != 0)
@@ -147,13 +157,22 @@ __attribute__((noinline)) static void refused(const struct scene *scene,
 {
 	const struct ft_suspects *suspects = scene->suspects;
 	uint32_t asking = scene->flow->peer != 0 ? scene->flow->peer : scene->flow->half.candidate;
-	bool young = asking != 0 && suspects->recent[asking].seen < YOUNG;
+	bool young =
+		asking != 0 && (recent_of(suspects, ft_flow_at(suspects->table, asking))->newest &
+				FT_RECENT_SEEN) < YOUNG;
 
 	suspicion->count =
 		ft_suspect_pairs_refused(suspects->pairs, scene->flow, scene->observed,
 					 ft_flow_number(suspects->table, scene->flow), young);
 	if (suspicion->count != 0)
 		hold(suspicion, FT_RULE_SPOOF_ACCESS_ERRORS);
+}
+
+/* The second request: the queue pair is used, not searched for. */
+static void no_probe(const struct scene *scene)
+{
+	scene->recent->newest &= ~(uint32_t)FT_RECENT_PROBE;
+	ft_suspect_pairs_used(scene->suspects->pairs, scene->flow, scene->observed);
 }
 
 static void check_request(const struct scene *scene, struct ft_suspicion *suspicion)
@@ -177,13 +196,12 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	};
 	enum ft_conflict conflict;
 
-	if (scene->since_alike_ns >> FT_SUSPECTS_MOMENT_SHIFT >= FT_SUSPECTS_LONG_AGO &&
-	    recent->seen != 0)
-		*recent = (struct ft_recent){ .seen = recent->seen };
-	if (recent->seen == 1)
-		ft_suspect_pairs_used(scene->suspects->pairs, scene->flow, scene->observed);
+	if (scene->since_alike_ns >> FT_SUSPECTS_MOMENT_SHIFT >= FT_SUSPECTS_LONG_AGO)
+		ft_recent_forget(recent);
+	if ((recent->newest & FT_RECENT_PROBE) != 0 && (recent->newest & FT_RECENT_SEEN) != 0)
+		no_probe(scene);
 	conflict = ft_recent_step(recent, scene->observed, &looks);
-	recent->moment = (uint32_t)(scene->observed->ts_ns >> FT_SUSPECTS_MOMENT_SHIFT);
+	scene->flow->asked = ft_suspects_moment(scene->observed->ts_ns);
 	if (rules[conflict] == 0)
 		return;
 	if (conflict == FT_CONFLICT_GRAVE) /* it says so already */
@@ -230,7 +248,7 @@ static void check_step(const struct scene *scene, struct ft_suspicion *suspicion
 		suspicion->strange |= FT_STRANGE_PKEY; /* pkey.changed-on-connection says so */
 }
 
-__attribute__((noinline)) static void judge(struct scene *scene, struct ft_suspicion *suspicion)
+static void judge(struct scene *scene, struct ft_suspicion *suspicion)
 {
 	const struct ft_observed *observed = scene->observed;
 	uint32_t what = scene->step->what;
@@ -254,46 +272,125 @@ __attribute__((noinline)) static void judge(struct scene *scene, struct ft_suspi
 }
 
 /* Transports that bind a queue pair to one sender: RC, UC, XRC. */
-static inline bool is_bound(uint8_t opcode)
+static bool is_bound(uint8_t opcode)
 {
 	return ((1u << FT_RC | 1u << FT_UC | 1u << FT_XRC) >> (opcode >> 5) & 1) != 0;
 }
 
-/* Nothing about it is odd: it is learnt from. */
-static inline bool is_ordinary(struct ft_flow *flow, struct ft_recent *recent,
-			       const struct ft_observed *observed, uint32_t what)
-{
-	const uint32_t usual = FT_STEP_NEW | FT_STEP_GAP | FT_STEP_MESSAGE | FT_STEP_ANSWER |
-			       FT_STEP_ACK | FT_STEP_RNR;
-	uint32_t moment = (uint32_t)(observed->ts_ns >> FT_SUSPECTS_MOMENT_SHIFT);
+/* Steps after which the packet need not be looked at but for its sender's look. */
+enum {
+	ORDINARY_REQUEST = FT_STEP_NEW | FT_STEP_GAP | FT_STEP_MESSAGE,
+	ORDINARY_ANSWER = ORDINARY_REQUEST | FT_STEP_ACK | FT_STEP_RNR,
+};
 
-	if ((what & ~usual) != 0 || ((observed->pkey ^ flow->first_base) & 0x7fff) != 0)
+/* The next request, soon enough for those before it to count. */
+static bool is_ordinary_request(const struct scene *scene)
+{
+	const struct ft_observed *observed = scene->observed;
+	struct ft_flow *flow = scene->flow;
+	struct ft_recent *recent = scene->recent;
+	uint32_t moment = ft_suspects_moment(observed->ts_ns);
+
+	if ((recent->newest & FT_RECENT_PROBE) != 0 && (recent->newest & FT_RECENT_SEEN) != 0)
+		no_probe(scene);
+	if (!ft_recent_follows(recent, observed->psn) ||
+	    moment - flow->asked >= FT_SUSPECTS_LONG_AGO ||
+	    !ft_look_is_of(&flow->look, FT_LOOK_MET | FT_LOOK_REQUESTS) ||
+	    !ft_look_is_usual(&flow->look, observed))
 		return false;
-	if ((what & FT_STEP_ANSWER) != 0)
-		return ft_look_is_ordinary(&flow->look, observed, true);
-	if (!ft_recent_is_ordinary(recent, observed, moment) ||
-	    !ft_look_is_ordinary(&flow->look, observed, false))
-		return false;
-	ft_recent_keep(recent, observed->psn, ft_recent_word(observed));
-	recent->moment = moment;
+	ft_look_agree(&flow->look, observed);
+	ft_recent_count(recent, observed->psn, ft_recent_word(observed));
+	flow->asked = moment;
 	return true;
+}
+
+static bool is_ordinary_answer(struct ft_sender_look *look, const struct ft_observed *observed)
+{
+	if (ft_look_is_of(look, FT_LOOK_MET | FT_LOOK_REQUESTS)) {
+		ft_look_learn_id(look, observed->ip_id);
+		return true;
+	}
+	if (!ft_look_is_of(look, FT_LOOK_MET) || !ft_look_is_usual(look, observed))
+		return false;
+	ft_look_agree(look, observed);
+	return true;
+}
+
+/* Of a sender that is not known for long, or odd. */
+__attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
+						   struct ft_flow *flow,
+						   const struct ft_observed *observed,
+						   const struct ft_step *step,
+						   struct ft_suspicion *suspicion)
+{
+	struct scene scene = {
+		.suspects = suspects,
+		.flow = flow,
+		.observed = observed,
+		.step = step,
+		.recent = recent_of(suspects, flow),
+		.answer = (step->what & FT_STEP_ANSWER) != 0,
+	};
+	uint32_t what = step->what;
+
+	if ((what & FT_STEP_CNP) != 0 || !is_bound(observed->opcode))
+		return;
+	if ((what & ~(uint32_t)ORDINARY_REQUEST) == 0 && is_ordinary_request(&scene))
+		return;
+	if ((what & ~(uint32_t)ORDINARY_ANSWER) == FT_STEP_ANSWER &&
+	    is_ordinary_answer(&flow->look, observed))
+		return;
+	judge(&scene, suspicion);
+}
+
+/* Nothing is odd about it, and nothing is left to learn about its sender. */
+static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *flow,
+			   const struct ft_observed *observed)
+{
+	uint32_t moment = ft_suspects_moment(observed->ts_ns), newest;
+	struct ft_recent *recent;
+
+	if (!ft_look_is_settled(&flow->look, observed, FT_LOOK_SETTLED) ||
+	    moment - flow->asked >= FT_SUSPECTS_LONG_AGO)
+		return false;
+	recent = recent_of(suspects, flow);
+	newest = observed->psn << FT_RECENT_PSN_SHIFT | FT_RECENT_SEEN;
+	if (!ft_recent_goes_on(recent, newest))
+		return false;
+	flow->asked = moment;
+	ft_look_go_on(&flow->look, observed);
+	ft_recent_keep(recent, newest, ft_recent_word(observed));
+	return true;
+}
+
+static inline bool answers_on(struct ft_sender_look *look, const struct ft_observed *observed)
+{
+	if (ft_look_is_between(look, observed)) {
+		look->ip_id = observed->ip_id;
+		return true;
+	}
+	if (!ft_look_is_settled(look, observed, FT_LOOK_SETTLED_ANSWERS))
+		return false;
+	ft_look_go_on(look, observed);
+	return true;
+}
+
+static inline bool is_usual(const struct ft_suspects *suspects, struct ft_flow *flow,
+			    const struct ft_observed *observed, uint32_t what)
+{
+	if ((observed->opcode & UNBOUND) != 0)
+		return false;
+	if ((what & ~(uint32_t)ORDINARY_REQUEST) == 0)
+		return goes_on(suspects, flow, observed);
+	return (what & ~(uint32_t)ORDINARY_ANSWER) == FT_STEP_ANSWER &&
+	       answers_on(&flow->look, observed);
 }
 
 void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
 		      const struct ft_observed *observed, const struct ft_step *step,
 		      struct ft_suspicion *suspicion)
 {
-	struct ft_recent *recent = &suspects->recent[ft_flow_number(suspects->table, flow)];
-
 	suspicion->rules = 0;
-	if ((step->what & FT_STEP_CNP) != 0 || !is_bound(observed->opcode))
-		return;
-	if (!is_ordinary(flow, recent, observed, step->what))
-		judge(&(struct scene){ .suspects = suspects,
-				       .flow = flow,
-				       .observed = observed,
-				       .step = step,
-				       .recent = recent,
-				       .answer = (step->what & FT_STEP_ANSWER) != 0 },
-		      suspicion);
+	if (!is_usual(suspects, flow, observed, step->what))
+		look_closely(suspects, flow, observed, step, suspicion);
 }

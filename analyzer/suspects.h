@@ -10,7 +10,7 @@
 /*
  * The spoof.* rules that look at how a connection behaves: a second sender inside it, answers nobody
  * asked for, bursts of access errors, scans. Loss and copies never make one: what a gap in the mirror
- * could explain is no indicator. What is remembered per half-connection are 32 bytes beside its
+ * could explain is no indicator. What is remembered per half-connection are 16 bytes beside its
  * record, per address pair a record of a bounded table. Memory is taken once.
  */
 struct ft_suspects;

@@ -6,7 +6,6 @@
 enum {
 	ID_PER_US = 16,    /* and what it may give to other connections in a microsecond */
 	ID_FAR = 1 << 15,  /* half the range: no telling beyond */
-	ADOPT_AFTER = 4,   /* strange packets in a row: this is how it looks from now on */
 	STRANGE_COSTS = 2, /* agreeing packets that a strange one outweighs */
 };
 
@@ -29,16 +28,14 @@ struct ft_sender_look ft_look_of(const struct ft_observed *observed)
 
 void ft_look_forget(struct ft_sender_look *look)
 {
-	*look = (struct ft_sender_look){ .style = look->style & FT_LOOK_MET };
+	*look = (struct ft_sender_look){ 0 };
 }
 
 static void learn(struct ft_sender_look *look, const struct ft_observed *observed, bool answer)
 {
-	uint8_t style = (look->style & FT_LOOK_MET) | (answer ? FT_LOOK_ANSWERS : 0);
-
 	*look = ft_look_of(observed);
 	look->learnt = 1;
-	look->style = style;
+	look->style = FT_LOOK_MET | FT_LOOK_PATIENCE | (answer ? 0 : FT_LOOK_REQUESTS);
 }
 
 static uint32_t differences(const struct ft_sender_look *look, const struct ft_observed *observed)
@@ -131,7 +128,7 @@ __attribute__((noinline)) static struct ft_look_verdict meet_stranger(
 	const struct ft_look_question *question)
 {
 	struct ft_look_verdict verdict = { 0 };
-	bool settled = look->learnt >= FT_SUSPECTS_LEARNT && look->strange + 1 < ADOPT_AFTER;
+	bool settled = look->learnt >= FT_SUSPECTS_LEARNT && (look->style & FT_LOOK_PATIENCE) != 0;
 
 	if (settled)
 		verdict = judge(look, observed, question);
@@ -139,7 +136,7 @@ __attribute__((noinline)) static struct ft_look_verdict meet_stranger(
 		learn(look, observed, question->answer);
 		return verdict;
 	}
-	look->strange++;
+	look->style = (uint8_t)(look->style - FT_LOOK_STRANGER);
 	look->learnt -= STRANGE_COSTS;
 	return verdict;
 }
@@ -148,7 +145,7 @@ struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft
 				    const struct ft_look_question *question,
 				    struct ft_sender_look *usual)
 {
-	bool of_answers = (look->style & FT_LOOK_ANSWERS) != 0;
+	bool of_answers = (look->style & FT_LOOK_REQUESTS) == 0;
 
 	*usual = *look;
 	if (look->learnt == 0 || (of_answers && !question->answer)) {

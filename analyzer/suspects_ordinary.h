@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stddef.h>
 #include <string.h>
 
 #include "suspects_parts.h"
@@ -7,17 +8,28 @@
 /* What every packet passes through, inline: nearly all look as usual and follow their predecessor. */
 
 enum ft_look_limit {
-	FT_LOOK_ID_NEAR = 256,  /* IP identifications that a counting sender may skip */
-	FT_LOOK_ID_SETTLED = 7, /* a full score */
-	FT_LOOK_ID_SHAKEN = 3,  /* the score after one that did not fit */
+	FT_LOOK_ID_NEAR = 256, /* IP identifications that a counting sender may skip */
+	FT_LOOK_ID_SETTLED = 7 * FT_LOOK_ID_FITS, /* a full score */
+	FT_LOOK_ID_SHAKEN = 3 * FT_LOOK_ID_FITS,  /* the score after one that did not fit */
 	FT_LOOK_LEARNT_MAX = 255,
 };
+
+/* MAC address and source port are those of the look. */
+static inline bool ft_look_is_from(const struct ft_sender_look *look,
+				   const struct ft_observed *observed)
+{
+	const size_t at = offsetof(struct ft_observed, smac), size = 8;
+
+	static_assert(offsetof(struct ft_observed, sport) - offsetof(struct ft_observed, smac) ==
+			      offsetof(struct ft_sender_look, sport),
+		      "compared with one load of each");
+	return memcmp((const uint8_t *)look, (const uint8_t *)observed + at, size) == 0;
+}
 
 static inline bool ft_look_is_usual(const struct ft_sender_look *look,
 				    const struct ft_observed *observed)
 {
-	return memcmp(look->smac, observed->smac, sizeof look->smac) == 0 &&
-	       look->sport == observed->sport && look->ttl == observed->ttl &&
+	return ft_look_is_from(look, observed) && look->ttl == observed->ttl &&
 	       look->dscp == observed->dscp;
 }
 
@@ -32,112 +44,124 @@ static inline bool ft_look_id_fits(const struct ft_sender_look *look, uint16_t i
 
 static inline void ft_look_learn_id(struct ft_sender_look *look, uint16_t ip_id)
 {
-	uint8_t score = look->style & FT_LOOK_ID_SCORE;
+	unsigned score = look->style & FT_LOOK_ID_SCORE, style = look->style;
 
-	if (score == FT_LOOK_ID_SETTLED && ft_look_id_fits(look, ip_id)) {
-		look->ip_id = ip_id;
-		return;
-	}
 	if (!ft_look_id_fits(look, ip_id)) {
 		score = score == FT_LOOK_ID_SETTLED ? FT_LOOK_ID_SHAKEN : 0;
 	} else if (score == 0) {
-		score = 1;
-		look->style = (uint8_t)(look->style & ~FT_LOOK_ID_CONSTANT) |
-			      (ip_id == look->ip_id ? FT_LOOK_ID_CONSTANT : 0);
-	} else if (score < FT_LOOK_ID_SETTLED) {
-		score++;
+		score = FT_LOOK_ID_FITS;
+		style = (style & ~(unsigned)FT_LOOK_ID_CONSTANT) |
+			(ip_id == look->ip_id ? FT_LOOK_ID_CONSTANT : 0);
+	} else if (score != FT_LOOK_ID_SETTLED) {
+		score += FT_LOOK_ID_FITS;
 	}
-	look->style = (uint8_t)(look->style & ~FT_LOOK_ID_SCORE) | score;
+	look->style = (uint8_t)((style & ~(unsigned)FT_LOOK_ID_SCORE) | score);
 	look->ip_id = ip_id;
+}
+
+static inline void ft_look_count(struct ft_sender_look *look)
+{
+	if (look->learnt != FT_LOOK_LEARNT_MAX)
+		look->learnt++;
 }
 
 /* A packet that looks as usual. */
 static inline void ft_look_agree(struct ft_sender_look *look, const struct ft_observed *observed)
 {
 	ft_look_learn_id(look, observed->ip_id);
-	look->strange = 0;
-	if (look->learnt < FT_LOOK_LEARNT_MAX)
-		look->learnt++;
+	look->style |= FT_LOOK_PATIENCE;
+	ft_look_count(look);
 }
 
-/* A request or answer that looks as usual, or cannot be compared; false: neither, nothing is learnt. */
-static inline bool ft_look_is_ordinary(struct ft_sender_look *look,
-				       const struct ft_observed *observed, bool answer)
+static inline uint32_t ft_look_tail(uint16_t ip_id, uint8_t ttl, uint8_t dscp)
 {
-	bool of_answers = (look->style & FT_LOOK_ANSWERS) != 0;
-
-	if (look->learnt == 0)
-		return false;
-	if (answer && !of_answers) {
-		ft_look_learn_id(look, observed->ip_id);
-		return true;
-	}
-	if (answer != of_answers || !ft_look_is_usual(look, observed))
-		return false;
-	ft_look_agree(look, observed);
-	return true;
+	return ip_id | (uint32_t)ttl << 16 | (uint32_t)dscp << 24;
 }
 
-/* A kept request, as bits of a word. */
+/*
+ * A packet of a sender that agreed for so long that nothing is left to learn but the identification.
+ * `settled`: the style then. Unless the identification wraps, when the packet is looked at more
+ * closely, one comparison tells that it is near and that time to live and service are the same.
+ */
+static inline bool ft_look_is_settled(const struct ft_sender_look *look,
+				      const struct ft_observed *observed, unsigned settled)
+{
+	uint32_t counts = look->style ^ settled; /* 0: always the same; 1: counting up */
+	uint32_t ahead = ft_look_tail(observed->ip_id, observed->ttl, observed->dscp) -
+			 ft_look_tail(look->ip_id, look->ttl, look->dscp);
+
+	return observed->ip_id >= look->ip_id && ahead <= counts * FT_LOOK_ID_NEAR &&
+	       counts <= FT_LOOK_ID_CONSTANT && ft_look_is_from(look, observed);
+}
+
+/* The next packet of such a sender. */
+static inline void ft_look_go_on(struct ft_sender_look *look, const struct ft_observed *observed)
+{
+	look->ip_id = observed->ip_id;
+	ft_look_count(look);
+}
+
+/* An answer, where the look is that of requests: only the identifications count on. */
+static inline bool ft_look_is_between(const struct ft_sender_look *look,
+				      const struct ft_observed *observed)
+{
+	uint32_t counts = look->style ^ FT_LOOK_SETTLED;
+	uint16_t ahead = (uint16_t)(observed->ip_id - look->ip_id);
+
+	return ahead <= counts * FT_LOOK_ID_NEAR && counts <= FT_LOOK_ID_CONSTANT;
+}
+
+static inline bool ft_look_is_of(const struct ft_sender_look *look, unsigned kind)
+{
+	const unsigned kinds = FT_LOOK_MET | FT_LOOK_REQUESTS;
+
+	return (look->style & kinds) == kind;
+}
+
+/* A kept request, as bits of a word; those of struct ft_observed in the same place. */
 enum ft_recent_bits {
-	FT_RECENT_PSN = 0xfff,        /* low bits of its PSN */
-	FT_RECENT_SHAPE = 0x7f << 12, /* digest of operation, length of the message, address, key */
-	FT_RECENT_CONTENT = 0x3f << 19, /* digest of all its content */
-	FT_RECENT_LOOK = 0x7 << 25,     /* digest of source port and TTL */
-	FT_RECENT_KEPT = 1 << 28,       /* always set */
-	FT_RECENT_WHOLE = 1 << 29,      /* nothing of it was cut off */
-	FT_RECENT_STRANGE = 1 << 30,    /* struct ft_request_looks */
+	FT_RECENT_PSN = 0xfff,          /* low bits of its PSN */
+	FT_RECENT_CONTENT = 0x3f << 12, /* digest of all its content */
+	FT_RECENT_LOOK = 0x7 << 18,     /* digest of source port and TTL, if it is a strange one */
+	FT_RECENT_STRANGE = 1 << 21,    /* struct ft_request_looks */
+	FT_RECENT_REPORTED = 1 << 22,
+	FT_RECENT_WHOLE = FT_OBSERVED_WHOLE, /* nothing of it was cut off */
+	FT_RECENT_KEPT = 1 << 24,            /* always set */
 };
-#define FT_RECENT_REPORTED (1u << 31)
+#define FT_RECENT_SHAPE 0xfe000000u /* digest of operation, length of the message, address, key */
+static_assert(FT_OBSERVED_WHOLE == 1 << 23, "no bit has two meanings");
 
 static inline uint32_t ft_recent_word(const struct ft_observed *observed)
 {
-	uint64_t aim = (observed->va ^ (uint64_t)observed->rkey << 24 ^
-			(uint64_t)observed->length << 40 ^ observed->opcode) *
-		       0x9e3779b97f4a7c15u;
-	uint32_t look = (observed->sport ^ observed->ttl * 5u) * 0x9e3779b1u;
+	uint64_t aim = observed->va + observed->opcode +
+		       ((uint64_t)observed->length << 32 | observed->rkey);
 
-	return (observed->psn & FT_RECENT_PSN) | ((uint32_t)(aim >> 45) & FT_RECENT_SHAPE) |
-	       (observed->content >> 7 & FT_RECENT_CONTENT) | (look >> 4 & FT_RECENT_LOOK) |
-	       FT_RECENT_KEPT | ((observed->has & FT_OBSERVED_WHOLE) != 0 ? FT_RECENT_WHOLE : 0);
+	return (observed->psn & FT_RECENT_PSN) | (observed->content & FT_RECENT_CONTENT) |
+	       (observed->has & FT_RECENT_WHOLE) |
+	       ((uint32_t)(aim * 0x9e3779b97f4a7c15u >> 32) & FT_RECENT_SHAPE) | FT_RECENT_KEPT;
 }
 
-/* PSNs from the newest request to this one. */
-static inline int32_t ft_recent_ahead(const struct ft_recent *recent, uint32_t psn)
+static inline uint32_t ft_recent_look(const struct ft_observed *observed)
 {
-	return (int32_t)((psn - recent->newest_psn) << 8) >> 8;
+	return (observed->sport ^ observed->ttl * 5u) * 0x9e3779b1u >> 11 & FT_RECENT_LOOK;
 }
 
-/* Where the request is that came `age` requests before the newest. */
-static inline unsigned ft_recent_place(const struct ft_recent *recent, unsigned age)
+static inline void ft_recent_keep(struct ft_recent *recent, uint32_t newest, uint32_t word)
 {
-	unsigned place = recent->newest_place + FT_SUSPECTS_KEPT - age;
-
-	return place < FT_SUSPECTS_KEPT ? place : place - FT_SUSPECTS_KEPT;
+	memmove(recent->requests + 1, recent->requests,
+		sizeof recent->requests - sizeof recent->requests[0]);
+	recent->requests[0] = word;
+	recent->newest = newest;
 }
 
-static inline void ft_recent_keep(struct ft_recent *recent, uint32_t psn, uint32_t word)
+/*
+ * A request that will be the newest: of a connection of which enough were seen, and in order. Then the
+ * difference is 1 to FT_RECENT_PSN above the state, and nothing in it.
+ */
+static inline bool ft_recent_goes_on(const struct ft_recent *recent, uint32_t newest)
 {
-	unsigned place = recent->newest_place + 1u;
-	unsigned seen = recent->seen + 1u;
+	uint32_t ahead = newest - recent->newest;
 
-	if (place == FT_SUSPECTS_KEPT)
-		place = 0;
-	if (seen > FT_SUSPECTS_SEEN)
-		seen = FT_SUSPECTS_SEEN;
-	recent->requests[place] = word;
-	recent->newest_place = (uint8_t)place;
-	recent->seen = (uint8_t)seen;
-	recent->newest_psn = psn;
-	recent->beyond = false;
-}
-
-/* The next request of a connection that is under way. */
-static inline bool ft_recent_is_ordinary(const struct ft_recent *recent,
-					 const struct ft_observed *observed, uint32_t moment)
-{
-	int32_t ahead = ft_recent_ahead(recent, observed->psn);
-
-	return ahead > 0 && ahead <= FT_RECENT_PSN && recent->seen > 1 && !recent->beyond &&
-	       moment - recent->moment < FT_SUSPECTS_LONG_AGO;
+	return (ahead >> FT_RECENT_PSN_SHIFT | ahead << (32 - FT_RECENT_PSN_SHIFT)) - 1 <
+	       FT_RECENT_PSN;
 }

@@ -9,37 +9,53 @@
 
 enum ft_suspects_limit {
 	FT_SUSPECTS_LEARNT = 8,        /* packets before anything is held against another one */
-	FT_SUSPECTS_SEEN = 15,         /* requests counted of a half-connection */
-	FT_SUSPECTS_MOMENT_SHIFT = 20, /* ns to moments */
+	FT_SUSPECTS_MOMENT_SHIFT = 20, /* ns to moments, as in ft_flow.asked */
 	FT_SUSPECTS_LONG_AGO = 10000,  /* moments: PSNs that far apart are not compared */
-	FT_SUSPECTS_KEPT = 5,          /* requests kept of a half-connection */
+	FT_SUSPECTS_KEPT = 3,          /* requests kept of a half-connection */
 };
 
 /* No connection is set up anew on the same queue pairs faster; after it, another look is taken for another's. */
 #define FT_SUSPECTS_PAUSE_NS UINT64_C(10000000)
 
-/* Flags in ft_sender_look.style, beside the style of the IP identification in the low bits. */
+static inline uint32_t ft_suspects_moment(uint64_t ts_ns)
+{
+	return (uint32_t)(ts_ns >> FT_SUSPECTS_MOMENT_SHIFT);
+}
+
+/* ft_sender_look.style; nearly always it is FT_LOOK_SETTLED, or that without its first bit. */
 enum ft_look_style {
-	FT_LOOK_ID_SCORE = 0x07,    /* packets in a row that fitted the style, up to 7 */
-	FT_LOOK_ID_CONSTANT = 0x08, /* the style is "always the same", else "counting up" */
-	FT_LOOK_ANSWERS = 0x40,     /* learnt from answers: no request was seen so far */
-	FT_LOOK_MET = 0x80,         /* the record's recent requests are its own */
+	FT_LOOK_ID_CONSTANT =
+		0x01,            /* the IP identification is always the same, else it counts up */
+	FT_LOOK_ID_FITS = 0x02,  /* one packet more that fitted this .. */
+	FT_LOOK_ID_SCORE = 0x0e, /* .. in a row, up to 7 */
+	FT_LOOK_STRANGER = 0x10, /* one strange packet .. */
+	FT_LOOK_PATIENCE = 0x30, /* .. of those in a row that do not make the look yet */
+	FT_LOOK_MET = 0x40,      /* learnt, and the record's recent requests are its own */
+	FT_LOOK_REQUESTS = 0x80, /* learnt from requests; else only answers were seen so far */
+	FT_LOOK_SETTLED = 0xff,
+	FT_LOOK_SETTLED_ANSWERS = FT_LOOK_SETTLED & ~FT_LOOK_REQUESTS,
+};
+
+/* Below the PSN in ft_recent.newest. */
+enum ft_recent_state {
+	FT_RECENT_SEEN = 0x0f, /* requests since the state was begun, up to 15 */
+	FT_RECENT_BEYOND =
+		0x10, /* went back to before the oldest kept, until the next new request */
+	FT_RECENT_NOTHING = 0x20, /* none is kept, and the PSN means nothing */
+	FT_RECENT_PROBE = 0x40,   /* the first one counts as a probe until the second */
+	FT_RECENT_STATE = 0xff,
+	FT_RECENT_PSN_SHIFT = 8,
 };
 
 /*
- * The last requests of a half-connection, in turn. Exact, although only the low bits of their PSNs
+ * The last requests of a half-connection. Exact, although only the low bits of their PSNs
  * are kept: what is 4096 or more behind the newest is neither asked for nor kept.
  */
 struct ft_recent {
-	uint32_t requests[FT_SUSPECTS_KEPT]; /* enum ft_recent_bits; 0: none */
-	uint32_t moment;                     /* of the request before, in units of 2^20 ns */
-	uint32_t newest_psn;                 /* 24-bit */
-	uint8_t newest_place;
-	uint8_t seen; /* requests since the state was begun, up to FT_SUSPECTS_SEEN */
-	bool beyond;  /* went back to before the oldest kept, until the next new request */
-	uint8_t spare;
+	uint32_t requests[FT_SUSPECTS_KEPT]; /* enum ft_recent_bits, the newest first; 0: none */
+	uint32_t newest;                     /* its PSN, above enum ft_recent_state */
 };
-static_assert(sizeof(struct ft_recent) == 32, "two half-connections share a cache line");
+static_assert(sizeof(struct ft_recent) == 16, "four half-connections share a cache line");
 
 /* What the look of a packet says. */
 struct ft_look_verdict {
@@ -86,6 +102,16 @@ struct ft_request_looks {
 	bool paused;   /* long enough before it for a connection to be set up anew */
 	bool prompt; /* too soon after the packet before it for a timeout, and nobody asked for it again */
 };
+
+/* No packet yet. */
+void ft_recent_begin(struct ft_recent *recent);
+
+/* Too long ago: what was kept is compared with nothing. */
+void ft_recent_forget(struct ft_recent *recent);
+
+/* One ahead of those kept, and of a connection that is under way. */
+bool ft_recent_follows(const struct ft_recent *recent, uint32_t psn);
+void ft_recent_count(struct ft_recent *recent, uint32_t psn, uint32_t word); /* keep it */
 
 /* A request against those that passed. */
 enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,

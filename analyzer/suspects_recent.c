@@ -15,7 +15,7 @@ static unsigned age_of(const struct ft_recent *recent, uint32_t psn)
 	unsigned age = 0;
 
 	while (age < FT_SUSPECTS_KEPT) {
-		uint32_t word = recent->requests[ft_recent_place(recent, age)];
+		uint32_t word = recent->requests[age];
 
 		if ((word & FT_RECENT_KEPT) != 0 && ((word ^ psn) & FT_RECENT_PSN) == 0)
 			break;
@@ -61,9 +61,9 @@ static enum ft_conflict difference(uint32_t before, uint32_t now, bool prompt)
  */
 static bool is_judged(const struct ft_recent *recent, unsigned age, bool paused)
 {
-	if (recent->beyond || age == FT_SUSPECTS_KEPT)
+	if ((recent->newest & FT_RECENT_BEYOND) != 0 || age == FT_SUSPECTS_KEPT)
 		return false;
-	return recent->seen >= age + 1 + BEGINNING && !(paused && age != 0);
+	return (recent->newest & FT_RECENT_SEEN) >= age + 1 + BEGINNING && !(paused && age != 0);
 }
 
 static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn, uint32_t word,
@@ -74,10 +74,10 @@ static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn, uint32
 	uint32_t *before;
 
 	if (!is_judged(recent, age, looks->paused)) {
-		recent->beyond = true;
+		recent->newest |= FT_RECENT_BEYOND;
 		return FT_CONFLICT_NONE;
 	}
-	before = &recent->requests[ft_recent_place(recent, age)];
+	before = &recent->requests[age];
 	conflict = difference(*before, word, looks->prompt);
 	if (conflict != FT_CONFLICT_NONE && (word & FT_RECENT_STRANGE) == 0)
 		*before = word;
@@ -86,22 +86,56 @@ static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn, uint32
 	return conflict;
 }
 
+void ft_recent_begin(struct ft_recent *recent)
+{
+	*recent = (struct ft_recent){ .newest = FT_RECENT_NOTHING };
+}
+
+void ft_recent_forget(struct ft_recent *recent)
+{
+	memset(recent->requests, 0, sizeof recent->requests);
+	recent->newest |= FT_RECENT_NOTHING;
+}
+
+/* PSNs from the newest request to this one. */
+static int32_t ahead_of(const struct ft_recent *recent, uint32_t psn)
+{
+	return (int32_t)((psn - (recent->newest >> FT_RECENT_PSN_SHIFT)) << 8) >> 8;
+}
+
+bool ft_recent_follows(const struct ft_recent *recent, uint32_t psn)
+{
+	int32_t ahead = ahead_of(recent, psn);
+
+	return ahead > 0 && ahead <= FT_RECENT_PSN &&
+	       (recent->newest & (FT_RECENT_NOTHING | FT_RECENT_BEYOND)) == 0;
+}
+
+void ft_recent_count(struct ft_recent *recent, uint32_t psn, uint32_t word)
+{
+	uint32_t seen = recent->newest & FT_RECENT_SEEN, probe = recent->newest & FT_RECENT_PROBE;
+
+	seen = seen < FT_RECENT_SEEN ? seen + 1 : seen;
+	ft_recent_keep(recent, psn << FT_RECENT_PSN_SHIFT | probe | seen, word);
+}
+
 enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,
 				const struct ft_request_looks *looks)
 {
-	uint32_t word = ft_recent_word(observed) | (looks->strange ? FT_RECENT_STRANGE : 0) |
+	uint32_t word = ft_recent_word(observed) | ft_recent_look(observed) |
+			(looks->strange ? FT_RECENT_STRANGE : 0) |
 			(looks->reported ? FT_RECENT_REPORTED : 0);
-	int32_t ahead = ft_recent_ahead(recent, observed->psn);
+	int32_t ahead = ahead_of(recent, observed->psn);
 
-	if (recent->seen == 0 || ahead > 0) {
+	if ((recent->newest & FT_RECENT_NOTHING) != 0 || ahead > 0) {
 		/* what is kept: far on, its low bits mean other PSNs; after going back, another connection's */
-		if (ahead > FT_RECENT_PSN || recent->beyond)
+		if (ahead > FT_RECENT_PSN || (recent->newest & FT_RECENT_BEYOND) != 0)
 			memset(recent->requests, 0, sizeof recent->requests);
-		ft_recent_keep(recent, observed->psn, word);
+		ft_recent_count(recent, observed->psn, word);
 		return FT_CONFLICT_NONE;
 	}
 	if (-ahead > FT_RECENT_PSN) {
-		recent->beyond = true;
+		recent->newest |= FT_RECENT_BEYOND;
 		return FT_CONFLICT_NONE;
 	}
 	return look_back(recent, observed->psn, word, looks);

@@ -36,10 +36,9 @@ struct ft_sender_look {
 	uint8_t smac[6];
 	uint16_t sport, ip_id;
 	uint8_t ttl, dscp;
-	uint8_t learnt;  /* packets that agreed, up to 255; 0: nothing yet */
-	uint8_t strange; /* packets that did not, up to 255 */
-	uint8_t style;   /* of the IP identification: the caller's */
-	uint8_t spare;
+	uint8_t learnt; /* packets that agreed, up to 255; 0: nothing yet */
+	uint8_t style;  /* of its IP identifications, and more: analyzer/suspects_parts.h */
+	uint8_t spare[2];
 };
 static_assert(sizeof(struct ft_sender_look) == 16, "no room to waste");
 
@@ -56,7 +55,7 @@ struct ft_flow {
 	uint32_t cell;     /* where the frames are added up; UINT32_MAX: not known yet */
 	uint32_t bad_icrc; /* packets whose ICRC was wrong */
 	uint32_t peer;     /* record number of the other half of the connection; 0: not known */
-	uint32_t spare;
+	uint32_t asked;    /* when its newest request passed: analyzer/suspects_parts.h */
 	uint16_t first_base; /* of the connection, by its set-up; FT_FLOW_NO_BASE */
 	uint16_t base, vlan; /* of the frames that are counted here, if the key leaves them open */
 	uint16_t spare16;
