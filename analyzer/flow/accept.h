@@ -4,13 +4,13 @@
 
 /* A SEND or WRITE where it was expected. */
 
-/* A loss just before it would have shown; on UC nobody would say whose. */
-static inline void ft_tell_evidence(struct ft_tracker *tracker, const struct ft_moment *moment)
+/* A loss just before it would have shown; on UC nobody would say whose. `bin`: of its frame. */
+static inline void ft_tell_evidence(struct ft_loss_bin *bin, const struct ft_flow *flow)
 {
-	if (moment->flow->half.service == FT_UC)
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
+	if (flow->half.service == FT_UC)
+		bin->silent++;
 	else
-		ft_loss_space(tracker->evidence, moment->observed->frame);
+		bin->spaces++;
 }
 
 /* A request that will be answered: one at a time is timed. */
@@ -29,9 +29,9 @@ FT_IN_LINE void ft_accept(const struct ft_tracker *tracker, const struct ft_mome
 {
 	const struct ft_observed *observed = moment->observed;
 
+	if (observed->has & FT_OBSERVED_ACK_REQUEST)
+		ft_time_request(moment);
 	moment->step->what |= FT_STEP_NEW;
 	moment->flow->half.next_psn = ft_psn_add(observed->psn, 1);
 	ft_follow_message(tracker, moment);
-	if (observed->has & FT_OBSERVED_ACK_REQUEST)
-		ft_time_request(moment);
 }

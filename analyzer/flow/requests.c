@@ -187,7 +187,7 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 	if (distance > 0)
 		open_hole(tracker, moment, (uint32_t)distance);
 	half->flags &= (uint8_t)~FT_HALF_GOING_BACK;
-	ft_tell_evidence(tracker, moment);
+	ft_tell_evidence(ft_loss_bin(tracker->evidence, moment->observed->frame), moment->flow);
 	accept(tracker, moment);
 	ft_settle_ripe(tracker, moment->flow, moment->observed->ts_ns, moment->step);
 }
@@ -203,6 +203,6 @@ void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment)
 		unexpected(tracker, moment);
 		return;
 	}
-	ft_tell_evidence(tracker, moment);
+	ft_tell_evidence(ft_loss_bin(tracker->evidence, moment->observed->frame), moment->flow);
 	accept(tracker, moment);
 }

@@ -64,13 +64,12 @@ __attribute__((noinline)) static void step_through(struct ft_tracker *tracker, s
 
 /* --- what all short cuts demand --- */
 
-/* It comes soon after the packet before it, not before that; and the evidence has room for it. */
+/* It comes soon after the packet before it, not before that. */
 static inline bool is_timely(const struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	uint64_t silent_ns = moment->observed->ts_ns - moment->flow->last_ns;
 
-	return silent_ns <= tracker->config.flow_timeout_ns &&
-	       ft_loss_has_bin(tracker->evidence, moment->observed->frame);
+	return silent_ns <= tracker->config.flow_timeout_ns;
 }
 
 /* The payload of a First or Middle is the path MTU, and it is known already. */
@@ -128,7 +127,7 @@ __attribute__((noinline)) static void step_request(struct ft_tracker *tracker, s
 	}
 	if (flow->peer == 0)
 		ft_pairs_request(tracker->pairs, flow);
-	ft_tell_evidence(tracker, &moment);
+	ft_tell_evidence(ft_loss_current(tracker->evidence), flow);
 	if (moment.operation->role == FT_ROLE_REQUEST) {
 		ft_accept(tracker, &moment);
 		return;
@@ -178,7 +177,7 @@ static inline void confirm(struct ft_tracker *tracker, const struct ft_moment *m
 	struct ft_half *asked = &ft_tracker_peer(tracker, moment->flow)->half;
 	uint32_t psn = moment->observed->psn;
 
-	ft_loss_silent(tracker->evidence, moment->observed->frame);
+	ft_loss_current(tracker->evidence)->silent++;
 	moment->step->what = FT_STEP_ANSWER | FT_STEP_ACK;
 	tracker->totals.acks++;
 	half->answered = ft_psn_follow(half->answered, psn);
@@ -238,7 +237,7 @@ static inline void respond(struct ft_tracker *tracker, const struct ft_moment *m
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
 
-	ft_loss_space(tracker->evidence, moment->observed->frame);
+	ft_loss_current(tracker->evidence)->spaces++;
 	moment->step->what = FT_STEP_ANSWER | FT_STEP_NEW;
 	half->answer_first = ft_span_at(&tracker->spans, requester->half.spans)->begin;
 	half->flags |= FT_HALF_ANSWERING;
@@ -290,18 +289,30 @@ __attribute__((noinline)) static void step_other(struct ft_tracker *tracker, str
 	}
 }
 
+/* The first frame of the next bin of the evidence: what is in line tells it of the current one. */
+__attribute__((noinline)) static void turn_and_step(struct ft_tracker *tracker,
+						    struct ft_flow *flow,
+						    const struct ft_observed *observed,
+						    struct ft_step *step)
+{
+	ft_loss_turn(tracker->evidence, observed->frame);
+	ft_tracker_step(tracker, flow, observed, step);
+}
+
 void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 		     const struct ft_observed *observed, struct ft_step *step)
 {
 	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
 
 	*step = (struct ft_step){ 0 };
-	if (moment.operation->role != FT_ROLE_REQUEST) {
+	if (!ft_loss_is_current(tracker->evidence, observed->frame)) {
+		turn_and_step(tracker, flow, observed, step);
+	} else if (moment.operation->role != FT_ROLE_REQUEST) {
 		step_other(tracker, flow, observed, step);
 	} else if (!is_plain(flow) || !is_expected(&moment) || !is_timely(tracker, &moment)) {
 		step_request(tracker, flow, observed, step);
 	} else {
-		ft_tell_evidence(tracker, &moment);
+		ft_tell_evidence(ft_loss_current(tracker->evidence), flow);
 		ft_accept(tracker, &moment);
 	}
 }

@@ -26,9 +26,12 @@ struct ft_loss_bin {
 struct ft_loss_evidence {
 	unsigned shift;
 	uint32_t used;
-	uint64_t starts;     /* sequences whose beginning may be lost */
-	uint64_t squares;    /* of the sizes of all holes, added up: how long losses last */
-	uint64_t fabric;     /* frames proved lost by the fabric: first seen when sent again */
+	uint64_t from,
+		frames;   /* frames of the current bin: the first, and how many; 0: there is none */
+	uint32_t current; /* the bin that was told of last */
+	uint64_t starts;  /* sequences whose beginning may be lost */
+	uint64_t squares; /* of the sizes of all holes, added up: how long losses last */
+	uint64_t fabric;  /* frames proved lost by the fabric: first seen when sent again */
 	uint64_t uncertain;  /* frames missing where fabric and mirror cannot be told apart .. */
 	uint64_t unanswered; /* .. of them, those that a reliable transport had yet to answer for */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
@@ -36,24 +39,24 @@ struct ft_loss_evidence {
 
 void ft_loss_init(struct ft_loss_evidence *evidence);
 
-/* Make room for the frame by doubling the width; returns its bin. */
-uint64_t ft_loss_widen(struct ft_loss_evidence *evidence, uint64_t frame);
+/* Make the frame's bin the current one; widths double until there is one. */
+void ft_loss_turn(struct ft_loss_evidence *evidence, uint64_t frame);
 
-/* There is room for the frame without that. */
-static inline bool ft_loss_has_bin(const struct ft_loss_evidence *evidence, uint64_t frame)
+static inline bool ft_loss_is_current(const struct ft_loss_evidence *evidence, uint64_t frame)
 {
-	return frame >> evidence->shift < FT_LOSS_BINS;
+	return frame - evidence->from < evidence->frames;
+}
+
+static inline struct ft_loss_bin *ft_loss_current(struct ft_loss_evidence *evidence)
+{
+	return &evidence->bins[evidence->current];
 }
 
 static inline struct ft_loss_bin *ft_loss_bin(struct ft_loss_evidence *evidence, uint64_t frame)
 {
-	uint64_t bin = frame >> evidence->shift;
-
-	if (__builtin_expect(bin >= FT_LOSS_BINS, 0))
-		bin = ft_loss_widen(evidence, frame);
-	if (bin >= evidence->used)
-		evidence->used = (uint32_t)bin + 1;
-	return &evidence->bins[bin];
+	if (__builtin_expect(!ft_loss_is_current(evidence, frame), 0))
+		ft_loss_turn(evidence, frame);
+	return ft_loss_current(evidence);
 }
 
 /* Frame `frame` (from 1) closed a space, was silent, or was the first seen of a sequence whose set-up was not. */
