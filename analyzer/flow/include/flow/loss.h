@@ -22,16 +22,20 @@ struct ft_loss_bin {
 	uint64_t again;  /* of the silent ones, sent again though they had passed */
 };
 
+/* A bin, its first frame, and how many it holds; 0: it is none. */
+struct ft_loss_place {
+	uint64_t from, frames;
+	uint64_t bin;
+};
+
 /* Bin i holds frames i << shift and on; the width doubles when the last bin is full. */
 struct ft_loss_evidence {
 	unsigned shift;
 	uint32_t used;
-	uint64_t from,
-		frames;   /* frames of the current bin: the first, and how many; 0: there is none */
-	uint32_t current; /* the bin that was told of last */
-	uint64_t starts;  /* sequences whose beginning may be lost */
-	uint64_t squares; /* of the sizes of all holes, added up: how long losses last */
-	uint64_t fabric;  /* frames proved lost by the fabric: first seen when sent again */
+	struct ft_loss_place current; /* where the last frame counted: no evidence itself */
+	uint64_t starts;              /* sequences whose beginning may be lost */
+	uint64_t squares;    /* of the sizes of all holes, added up: how long losses last */
+	uint64_t fabric;     /* frames proved lost by the fabric: first seen when sent again */
 	uint64_t uncertain;  /* frames missing where fabric and mirror cannot be told apart .. */
 	uint64_t unanswered; /* .. of them, those that a reliable transport had yet to answer for */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
@@ -44,12 +48,12 @@ void ft_loss_turn(struct ft_loss_evidence *evidence, uint64_t frame);
 
 static inline bool ft_loss_is_current(const struct ft_loss_evidence *evidence, uint64_t frame)
 {
-	return frame - evidence->from < evidence->frames;
+	return frame - evidence->current.from < evidence->current.frames;
 }
 
 static inline struct ft_loss_bin *ft_loss_current(struct ft_loss_evidence *evidence)
 {
-	return &evidence->bins[evidence->current];
+	return &evidence->bins[evidence->current.bin];
 }
 
 static inline struct ft_loss_bin *ft_loss_bin(struct ft_loss_evidence *evidence, uint64_t frame)
