@@ -288,10 +288,11 @@ __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struc
 }
 
 /* All that the rest of the frames have, each of it seldom. */
-__attribute__((noinline)) static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
-						     struct ft_item_more *more,
+__attribute__((noinline)) static void finish_unusual(struct ft_worker *worker,
+						     struct ft_block *block, struct ft_item *item,
 						     const struct ft_conclusion *conclusion)
 {
+	struct ft_item_more *more = &block->more[item - block->items];
 	const struct ft_judged *judged = conclusion->judged;
 	struct ft_flow *part = conclusion->records.part;
 
@@ -308,7 +309,7 @@ __attribute__((noinline)) static void finish_unusual(struct ft_worker *worker, s
 		follow_setup(worker, item);
 }
 
-static void run_item(struct ft_worker *worker, struct ft_item *item, struct ft_item_more *more)
+static void run_item(struct ft_worker *worker, struct ft_block *block, struct ft_item *item)
 {
 	struct ft_conclusion conclusion;
 	bool known; /* the verdict, and that there is nothing to report */
@@ -322,7 +323,7 @@ static void run_item(struct ft_worker *worker, struct ft_item *item, struct ft_i
 		find_records(worker, item, &conclusion.records);
 	known = worker->quiet && conclusion.records.part != NULL && !conclusion.records.changed &&
 		ft_judge_has_nothing(worker->epoch, item, conclusion.records.part);
-	if (!known && worker->judge != NULL)
+	if (__builtin_expect(!known, 0) && worker->judge != NULL)
 		conclusion.judged = ft_judge_frame(worker->judge, item, &conclusion.records);
 	if (ft_copies_check(worker->copies, &item->observed, item->rules) == FT_COPY_YES)
 		leave_copy(worker, item, &conclusion.records);
@@ -331,11 +332,11 @@ static void run_item(struct ft_worker *worker, struct ft_item *item, struct ft_i
 	else if (item->kind != FT_FRAME_NOT_RDMA)
 		ft_loss_silent(&worker->loss, item->observed.frame);
 	item->gap = conclusion.step.gap.lost != 0;
-	item->quiet = known && item->rules == 0 && item->sub == 0 && !item->copy && !item->gap;
+	item->quiet = known && (item->rules | item->sub | item->copy | item->gap) == 0;
 	if (item->quiet)
 		ft_tally_usual(&worker->tally, item, conclusion.records.part->cell);
 	else
-		finish_unusual(worker, item, more, &conclusion);
+		finish_unusual(worker, block, item, &conclusion);
 	if (item->copy || conclusion.records.part == NULL)
 		return;
 	if ((conclusion.step.what & FT_TALLIED_STEPS) != 0 || ft_is_marked(&item->observed))
@@ -357,46 +358,45 @@ static void prefetch_beside(const struct ft_worker *worker, const struct ft_item
 }
 
 /* Each step for a batch of packets before the next one: none of them waits for what it needs. */
-static void run_batch(struct ft_worker *worker, struct ft_block *block, const uint32_t *mine,
+static void run_batch(struct ft_worker *worker, struct ft_block *block, struct ft_item *const *mine,
 		      unsigned count)
 {
-	struct ft_item *items = block->items;
 	bool beside = ft_flow_table_stats(worker->flows).used > IN_THE_CACHE;
 
 	for (unsigned i = 0; i < count; i++) {
-		if (items[mine[i]].has_flow)
-			ft_flow_prefetch_slot(worker->flows, items[mine[i]].hash);
-		ft_copies_prefetch(worker->copies, items[mine[i]].observed.digest);
+		if (mine[i]->has_flow)
+			ft_flow_prefetch_slot(worker->flows, mine[i]->hash);
+		ft_copies_prefetch(worker->copies, mine[i]->observed.digest);
 	}
 	for (unsigned i = 0; i < count; i++)
-		items[mine[i]].record = items[mine[i]].has_flow
-						? ft_flow_peek(worker->flows, items[mine[i]].hash)
-						: 0;
+		mine[i]->record =
+			mine[i]->has_flow ? ft_flow_peek(worker->flows, mine[i]->hash) : 0;
 	for (unsigned i = 0; i < count && beside; i++)
-		prefetch_beside(worker, &items[mine[i]]);
+		prefetch_beside(worker, mine[i]);
 	for (unsigned i = 0; i < count; i++)
-		run_item(worker, &items[mine[i]], &block->more[mine[i]]);
+		run_item(worker, block, mine[i]);
 }
 
 static bool is_mine(const struct ft_item *item, unsigned index, unsigned count)
 {
-	return count == 1 ||
-	       (uint32_t)(item->observed.pair * 0x9e3779b97f4a7c15u >> 32) % count == index;
+	return (uint32_t)(item->observed.pair * 0x9e3779b97f4a7c15u >> 32) % count == index;
 }
 
 void ft_worker_run(struct ft_worker *worker, struct ft_block *block, unsigned index, unsigned count)
 {
-	uint32_t mine[BATCH];
+	struct ft_item *mine[BATCH];
 	unsigned found = 0;
 
 	if (worker->map == NULL && worker->details == NULL)
 		return; /* frames are only decoded */
 	for (unsigned i = 0; i < block->item_count; i++) {
-		if (is_mine(&block->items[i], index, count))
-			mine[found++] = i;
-		if (found == BATCH || i + 1 == block->item_count) {
-			run_batch(worker, block, mine, found);
-			found = 0;
-		}
+		if (count > 1 && !is_mine(&block->items[i], index, count))
+			continue;
+		mine[found++] = &block->items[i];
+		if (found < BATCH)
+			continue;
+		run_batch(worker, block, mine, found);
+		found = 0;
 	}
+	run_batch(worker, block, mine, found);
 }
