@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "item_fill.h"
+
 int ft_block_init(struct ft_block *block)
 {
 	block->room = FT_BLOCK_FRAMES;
@@ -28,7 +30,7 @@ int ft_block_read(struct ft_block *block, struct ft_source *source, unsigned mos
 	return count;
 }
 
-/* Seldom: an sFlow datagram with many samples. */
+/* Seldom: sFlow datagrams with many samples. */
 __attribute__((noinline)) static void grow(struct ft_block *block)
 {
 	unsigned room = 2 * block->room;
@@ -40,27 +42,42 @@ __attribute__((noinline)) static void grow(struct ft_block *block)
 	block->room = room;
 }
 
-static void add_item(struct ft_block *block, const struct ft_frame *frame, unsigned sub,
-		     uint64_t seed)
+static inline void add_item(struct ft_block *block, const struct ft_frame *frame, unsigned sub,
+			    uint64_t seed)
 {
-	if (block->item_count == block->room)
+	unsigned place = block->item_count++;
+
+	if (place == block->room)
 		grow(block);
-	ft_item_fill(&block->items[block->item_count++], frame, &block->packet, sub, seed);
+	ft_item_fill(&block->items[place], frame, &block->packet, sub, seed);
+}
+
+/* Seldom: the other packets of an sFlow datagram. */
+__attribute__((noinline)) static void add_others(struct ft_block *block,
+						 const struct ft_decode_config *config,
+						 const struct ft_frame *frame,
+						 struct ft_decode_rest *rest, uint64_t seed)
+{
+	struct ft_decode_input input = ft_decode_input_of(frame);
+	bool more = true;
+
+	while (more) {
+		more = ft_decode_more(config, &input, &block->packet, rest);
+		add_item(block, frame, rest->sub, seed);
+	}
 }
 
 void ft_block_decode(struct ft_block *block, const struct ft_decode_config *config, uint64_t seed)
 {
+	const struct ft_frame *end = block->frames + block->frame_count;
 	struct ft_decode_rest rest;
 
-	for (unsigned i = 0; i < block->frame_count; i++) {
-		const struct ft_frame *frame = &block->frames[i];
+	for (const struct ft_frame *frame = block->frames; frame < end; frame++) {
 		struct ft_decode_input input = ft_decode_input_of(frame);
 		bool more = ft_decode(config, &input, &block->packet, &rest);
 
 		add_item(block, frame, 0, seed);
-		while (more) {
-			more = ft_decode_more(config, &input, &block->packet, &rest);
-			add_item(block, frame, rest.sub, seed);
-		}
+		if (more)
+			add_others(block, config, frame, &rest, seed);
 	}
 }

@@ -6,7 +6,7 @@
 #include <decode/opcode.h>
 #include <flow/hash.h>
 
-#include "item_usual.h"
+#include "item_fill.h"
 #include "observe.h"
 
 static bool is_connected(const struct ft_packet *packet)
@@ -118,16 +118,6 @@ void ft_item_fill_any(struct ft_item *item, const struct ft_frame *frame,
 	fill_flow_key(packet->dest_qp, key, &item->flow_key);
 	item->hash = ft_flow_key_hash(&item->flow_key, seed);
 	item->judged_by = digest_of_rest(key, seed);
-}
-
-void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
-		  const struct ft_packet *packet, unsigned sub, uint64_t seed)
-{
-	item->sub = (uint16_t)sub;
-	if (ft_item_is_usual(packet))
-		ft_item_fill_usual(item, frame, packet, seed);
-	else
-		ft_item_fill_any(item, frame, packet, seed);
 }
 
 void ft_item_decode(const struct ft_item *item, const struct ft_decode_config *config,

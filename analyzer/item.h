@@ -58,10 +58,6 @@ struct ft_item_more {
 	struct ft_suspicion suspicion;
 };
 
-/* Fill an item from a decoded packet; `seed`: of the engine's tables. */
-void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
-		  const struct ft_packet *packet, unsigned sub, uint64_t seed);
-
 /* What to judge the packet by. */
 void ft_item_key(const struct ft_item *item, struct ft_check_key *key);
 

@@ -1,4 +1,4 @@
-#include "item_usual.h"
+#include "item_fill.h"
 
 #include <assert.h>
 #include <string.h>
@@ -17,10 +17,27 @@ enum {
 
 #define TAKEN_OVER (FT_HAS_RETH | FT_HAS_ATOMICETH | FT_HAS_AETH)
 
-#define TOGETHER(type) (offsetof(type, smac) == offsetof(type, dmac) + 6)
-static_assert(TOGETHER(struct ft_packet) && TOGETHER(struct ft_observed) &&
-		      TOGETHER(struct ft_check_key),
+/* Members in a row that another struct has in the same order: copied as they stand in memory. */
+#define ROW(type, first, last)                                                                     \
+	(offsetof(type, last) + sizeof(((type *)0)->last) - offsetof(type, first))
+#define COPY_ROW(type, to, packet, first, last)                                                    \
+	memcpy((uint8_t *)(to) + offsetof(type, first),                                            \
+	       (const uint8_t *)(packet) + offsetof(struct ft_packet, first),                      \
+	       ROW(struct ft_packet, first, last))
+#define SAME_ROW(type, first, last) (ROW(type, first, last) == ROW(struct ft_packet, first, last))
+
+static_assert(SAME_ROW(struct ft_observed, dmac, smac) &&
+		      SAME_ROW(struct ft_check_key, dmac, smac) &&
+		      ROW(struct ft_packet, dmac, smac) == FT_MACS_LEN,
 	      "both MAC addresses in one go");
+static_assert(SAME_ROW(struct ft_observed, dest_qp, psn) &&
+		      SAME_ROW(struct ft_observed, ip_id, ecn) &&
+		      SAME_ROW(struct ft_observed, pkey, vlan) &&
+		      SAME_ROW(struct ft_item, pkey, vlan),
+	      "in one order");
+static_assert(ROW(struct ft_observed, va, rkey) == ROW(struct ft_packet, reth.va, reth.rkey) &&
+		      ROW(struct ft_observed, va, length) == sizeof(((struct ft_packet *)0)->reth),
+	      "a RETH");
 static_assert(FT_OBSERVED_BECN == 0x40 << MARKS_SHIFT && FT_OBSERVED_FECN == 0x80 << MARKS_SHIFT &&
 		      FT_OBSERVED_ACK_REQUEST == ACK_REQUEST << ACK_SHIFT,
 	      "bits of the BTH");
@@ -79,9 +96,8 @@ INLINE void observe_extensions(const struct ft_packet *packet, uint32_t has,
 	memset(&observed->alike, FT_ALIKE_SEQUENCED,
 	       sizeof *observed - offsetof(struct ft_observed, alike));
 	if ((has & FT_HAS_RETH) != 0) {
-		observed->va = packet->reth.va;
-		observed->rkey = packet->reth.rkey;
-		observed->length = packet->reth.length;
+		memcpy((uint8_t *)observed + offsetof(struct ft_observed, va), &packet->reth,
+		       sizeof packet->reth);
 	} else if ((has & FT_HAS_AETH) != 0) {
 		observed->syndrome = packet->aeth.syndrome;
 	} else if ((has & FT_HAS_ATOMICETH) != 0) {
@@ -112,16 +128,13 @@ INLINE uint64_t take_tags(const struct ft_packet *packet, struct ft_observed *ob
 INLINE void observe_headers(const struct ft_packet *packet, uint32_t has,
 			    struct ft_observed *observed)
 {
-	observed->ip_id = (has & FT_HAS_IPV4) != 0 ? packet->ip_id : 0;
-	observed->ttl = packet->ttl;
-	observed->dscp = packet->dscp;
-	observed->ecn = packet->ecn;
+	COPY_ROW(struct ft_observed, observed, packet, ip_id, ecn);
+	if ((has & FT_HAS_IPV4) == 0)
+		observed->ip_id = 0;
 	observed->sport = packet->udp_sport;
 	observed->opcode = packet->opcode;
-	observed->pkey = packet->pkey;
-	observed->vlan = packet->vlan;
-	observed->dest_qp = packet->dest_qp;
-	observed->psn = packet->psn;
+	COPY_ROW(struct ft_observed, observed, packet, pkey, vlan);
+	COPY_ROW(struct ft_observed, observed, packet, dest_qp, psn);
 	observed->payload = packet->payload_length;
 }
 
@@ -150,7 +163,6 @@ INLINE uint64_t packet_digest(const struct ft_packet *packet, uint32_t has, uint
 		.ends = ends,
 		.ports = (uint32_t)packet->udp_dport << 16 | packet->udp_sport,
 		.ip_id = (has & FT_HAS_IPV4) != 0 ? packet->ip_id : 0,
-		.vni = UINT32_MAX,
 	};
 
 	if ((has & FT_HAS_AETH) != 0)
@@ -161,19 +173,21 @@ INLINE uint64_t packet_digest(const struct ft_packet *packet, uint32_t has, uint
 INLINE void observe(const struct ft_packet *packet, uint32_t has, const struct ft_frame *frame,
 		    struct ft_observed *observed)
 {
-	uint32_t bth_at = packet->layers[packet->layer_count - 1].offset;
+	const struct ft_layer *behind = packet->layers + packet->layer_count;
+	uint32_t bth_at = behind[-1].offset; /* the last one */
 	const uint8_t *bth = frame->bytes + bth_at;
 	uint64_t content = content_digest(packet, has, frame, bth_at);
 	uint64_t src = gid_number(packet->src, has), dst = gid_number(packet->dst, has);
 	uint64_t pair = ft_pair_digest(src, dst);
+	uint64_t upward = -(uint64_t)(src < dst); /* all bits or none: no branch can guess it */
 
 	observed->ts_ns = frame->ts_ns;
 	observed->frame = frame->number;
 	observed->pair = pair;
 	observed->content = (uint32_t)(content >> 32);
 	observed->has =
-		observed_bits(packet, has, frame, bth) | (src < dst ? FT_OBSERVED_UPWARD : 0u);
-	observed->digest = packet_digest(packet, has, content, bth, src < dst ? pair : ~pair);
+		observed_bits(packet, has, frame, bth) | (FT_OBSERVED_UPWARD & (uint32_t)upward);
+	observed->digest = packet_digest(packet, has, content, bth, pair ^ upward);
 	observe_headers(packet, has, observed);
 	observe_extensions(packet, has, observed);
 }
@@ -184,8 +198,7 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 {
 	item->frame = frame;
 	item->ts_ns = frame->ts_ns == FT_TS_UNKNOWN ? 0 : frame->ts_ns;
-	item->pkey = packet->pkey;
-	item->vlan = packet->vlan;
+	COPY_ROW(struct ft_item, item, packet, pkey, vlan);
 	item->base = packet->pkey & 0x7fff;
 	item->truncated = packet->truncated;
 	item->known = FT_NEED_ALL;

@@ -144,8 +144,6 @@ uint64_t ft_content_digest_short(uint64_t content, const uint8_t *bytes, uint32_
 {
 	uint8_t padded[FT_LANE] = { 0 };
 
-	if (size == 0)
-		return content;
 	content += size;
 	if (size < FT_LANE) {
 		memcpy(padded, bytes, size);
@@ -178,7 +176,7 @@ static struct ft_place place_of(const struct ft_packet *packet, const struct ft_
 	struct ft_place place = {
 		.ends = observed->digest,
 		.ip_id = observed->ip_id,
-		.vni = (packet->has & FT_HAS_VNI) != 0 ? packet->vni : UINT32_MAX,
+		.overlay = (packet->has & FT_HAS_VNI) != 0 ? packet->vni + 1 : 0,
 	};
 
 	if ((packet->has & FT_HAS_UDP) != 0)
@@ -273,7 +271,7 @@ void ft_observe(const struct ft_packet *packet, const struct ft_frame *frame,
 	observed->ts_ns = frame->ts_ns;
 	observed->frame = frame->number;
 	observed->pair = ft_pair_digest(ends.src, ends.dst);
-	observed->digest = upward ? observed->pair : ~observed->pair;
+	observed->digest = upward ? ~observed->pair : observed->pair;
 	observed->vlan = packet->vlan;
 	observed->has = (packet->has & (SAME_BITS | FT_HAS_IPV6)) |
 			(packet->has & FT_HAS_IPV4) << 1 | (whole ? FT_OBSERVED_WHOLE : 0u) |

@@ -57,12 +57,12 @@ static inline uint32_t ft_macs_digest(uint64_t first, uint32_t last)
 /* What a transport repeats unchanged: the operation, then what it carries, lane by lane. */
 static inline uint64_t ft_content_begin(uint8_t opcode, uint32_t payload)
 {
-	return ((uint64_t)payload << 8 | opcode) * FT_SALT_CONTENT;
+	return payload * FT_SALT_CONTENT + opcode;
 }
 
 static inline uint64_t ft_content_lane(uint64_t content, const uint8_t lane[FT_LANE])
 {
-	return ft_mix(ft_load64(lane) + content, ft_load64(lane + 8) ^ FT_SALT_LANE);
+	return ft_mix(ft_load64(lane + 8) ^ FT_SALT_LANE, ft_load64(lane) + content);
 }
 
 /* Of FT_CONTENT_MAX bytes, which most packets have. */
@@ -94,13 +94,13 @@ static inline uint64_t ft_digest_bth(uint64_t content, const uint8_t *bth, uint3
 struct ft_place {
 	uint64_t ends;
 	uint32_t ports, ip_id, aeth;
-	uint32_t vni; /* UINT32_MAX: in no overlay */
+	uint32_t overlay; /* VNI + 1 */
 };
 
 static inline uint64_t ft_digest_place(uint64_t digest, const struct ft_place *place)
 {
 	uint64_t udp = (uint64_t)place->ip_id << 32 | place->ports;
-	uint64_t more = (uint64_t)place->vni << 32 | place->aeth;
+	uint64_t more = (uint64_t)place->overlay << 32 | place->aeth;
 
 	return ft_mix(digest + udp, more ^ place->ends ^ FT_SALT_DIGEST);
 }

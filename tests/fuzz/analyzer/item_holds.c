@@ -9,7 +9,7 @@
 
 #include "../decode/frame_input.h"
 #include "../holds.h"
-#include "item_usual.h"
+#include "item_fill.h"
 
 enum {
 	ETHERNET = 14,

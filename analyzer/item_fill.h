@@ -34,6 +34,17 @@ static inline bool ft_item_is_usual(const struct ft_packet *packet)
 	       packet->icrc_check != FT_CHECK_BAD && (services >> (packet->opcode >> 5) & 1) != 0;
 }
 
+/* Fill an item from a decoded packet; `seed`: of the engine's tables. */
+static inline void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
+				const struct ft_packet *packet, unsigned sub, uint64_t seed)
+{
+	item->sub = (uint16_t)sub;
+	if (ft_item_is_usual(packet))
+		ft_item_fill_usual(item, frame, packet, seed);
+	else
+		ft_item_fill_any(item, frame, packet, seed);
+}
+
 /* What differs, in check keys, among the usual packets of a half-connection. */
 struct ft_tags {
 	struct {
