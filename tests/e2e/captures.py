@@ -8,8 +8,7 @@ import ipaddress
 import json
 import unittest
 
-import harness
-from harness import DATA, fabtap, main
+from harness import ReferenceCaptures, fabtap, main
 from pcapfile import read_pcap
 
 SERVICES = {"RC": 0x00, "UC": 0x20, "RD": 0x40, "UD": 0x60, "XRC": 0xA0}
@@ -111,7 +110,8 @@ class Counted:
         self.flows[(*addresses(packet), packet["dest_qp"])].add(packet)
 
 
-class Captures(unittest.TestCase):
+class Captures(ReferenceCaptures, unittest.TestCase):
+    FOLDERS = ["captures", "captures/ib-a"]
     maxDiff = 4000
 
     def folder_is_reproduced(self, folder):
@@ -165,16 +165,6 @@ class Captures(unittest.TestCase):
         self.assertEqual(dict(flow.opcodes), by_number(expected["opcodes"]))
         if not mirrored:  # a mirror's wrapper is part of our wire length
             self.assertEqual(flow.bytes, expected["bytes_on_wire"])
-
-    def test_the_shipped_captures_are_reproduced(self):
-        self.folder_is_reproduced(DATA / "captures")
-
-    def test_all_reference_captures_are_reproduced(self):
-        folder = harness.shared()
-        if folder is None:
-            self.skipTest("the full reference captures are not here (FT_SHARED or ../shared): only the shipped ones were tried")
-        self.folder_is_reproduced(folder / "captures")
-        self.folder_is_reproduced(folder / "captures" / "ib-a")
 
 
 if __name__ == "__main__":

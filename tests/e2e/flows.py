@@ -9,9 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import harness
 from captures import by_number
-from harness import DATA, FAILED, fabtap, main
+from harness import DATA, FAILED, ReferenceCaptures, fabtap, main
 from pcapfile import read_pcap, write_pcap
 
 TENANTS = DATA / "tenants"
@@ -149,17 +148,8 @@ class Counted:
                 self.opcodes[number_of(name)] += count
 
 
-class Truth(unittest.TestCase):
+class Truth(ReferenceCaptures, unittest.TestCase):
     maxDiff = 4000
-
-    def test_the_shipped_captures_are_reproduced(self):
-        self.folder_is_reproduced(DATA / "captures")
-
-    def test_all_reference_captures_are_reproduced(self):
-        folder = harness.shared()
-        if folder is None:
-            self.skipTest("the full reference captures are not here (FT_SHARED or ../shared): only the shipped ones were tried")
-        self.folder_is_reproduced(folder / "captures")
 
     def folder_is_reproduced(self, folder):
         tried = 0
@@ -215,20 +205,11 @@ class Truth(unittest.TestCase):
             self.assertIn(row["pkey"], truth["pkeys"])
 
 
-class Messages(unittest.TestCase):
+class Messages(ReferenceCaptures, unittest.TestCase):
     """What the program that made the traffic says it sent: operations, sizes, path MTU."""
 
     KINDS = {"send": "send", "sendimm": "send", "sendinv": "send", "write": "write", "writeimm": "write",
              "read": "read", "cas": "atomic", "fadd": "atomic"}
-
-    def test_the_shipped_captures_hold_the_messages_that_were_sent(self):
-        self.folder_is_reproduced(DATA / "captures")
-
-    def test_all_reference_captures_hold_the_messages_that_were_sent(self):
-        folder = harness.shared()
-        if folder is None:
-            self.skipTest("the full reference captures are not here (FT_SHARED or ../shared): only the shipped ones were tried")
-        self.folder_is_reproduced(folder / "captures")
 
     def folder_is_reproduced(self, folder):
         tried = 0

@@ -67,6 +67,22 @@ def shared():
     return folder if (folder / "captures").is_dir() else None
 
 
+class ReferenceCaptures:
+    """Tests of folder_is_reproduced(folder), over the shipped captures and over all there are."""
+
+    FOLDERS = ["captures"]
+
+    def test_the_shipped_captures_are_reproduced(self):
+        self.folder_is_reproduced(DATA / "captures")
+
+    def test_all_reference_captures_are_reproduced(self):
+        folder = shared()
+        if folder is None:
+            self.skipTest("the full reference captures are not here (FT_SHARED or ../shared): only the shipped ones were tried")
+        for name in self.FOLDERS:
+            self.folder_is_reproduced(folder / name)
+
+
 def main():
     """PROGRAM [unittest's own arguments]; exit status 77 when every test was skipped."""
     global PROGRAM
