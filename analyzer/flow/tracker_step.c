@@ -8,7 +8,10 @@
  * ft_response(), would come to; what they demand first is what makes the rest of that way idle.
  */
 
-enum { SYNDROME_KIND = 0x60 }; /* AETH; 0: ACK */
+enum {
+	SYNDROME_KIND = 0x60, /* AETH; 0: ACK */
+	FLAGS_ASTRAY = FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK,
+};
 
 /* UD, and what says nothing about a sequence. */
 static void pass(struct ft_tracker *tracker, const struct ft_moment *moment)
@@ -96,15 +99,16 @@ static inline bool stays_open(const struct ft_tracker *tracker, const struct ft_
 /* Sending again, or a READ of unknown length, or requests of another sequence. */
 static inline bool is_astray(const struct ft_half *half)
 {
-	return half->outside != 0 ||
-	       (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK)) != 0;
+	return (half->outside | (half->flags & FLAGS_ASTRAY)) != 0;
 }
 
-/* Nothing that is open of the half is decided by another request in its order. */
+/*
+ * Nothing that is open of the half is decided by another request in its order. An answer ahead of all
+ * requests covers what was awaited before it, so that where the oldest is still awaited there is none.
+ */
 static inline bool lets_pass(const struct ft_tracker *tracker, const struct ft_half *half)
 {
-	return half->spans == 0 || (stays_open(tracker, half, half->acked) &&
-				    ft_spans_last(&tracker->spans, half, FT_SPAN_AHEAD) == 0);
+	return half->spans == 0 || stays_open(tracker, half, half->acked);
 }
 
 /* Where it was expected, and it does not tell the path MTU. */
@@ -139,7 +143,9 @@ __attribute__((noinline)) static void step_request(struct ft_tracker *tracker, s
 /* Of a half whose peer is known, and with nothing open. */
 static inline bool is_plain(const struct ft_flow *flow)
 {
-	return flow->peer != 0 && flow->half.spans == 0 && !is_astray(&flow->half);
+	const struct ft_half *half = &flow->half;
+
+	return flow->peer != 0 && (half->spans | half->outside | (half->flags & FLAGS_ASTRAY)) == 0;
 }
 
 /* --- answers --- */
