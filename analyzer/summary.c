@@ -159,7 +159,7 @@ static void decide_by_coverage(struct ft_summary *summary)
 static void decide(struct ft_summary *summary)
 {
 	struct ft_report *report = &summary->report;
-	char severities[128] = "", about[128];
+	char severities[120] = "", about[128];
 	uint64_t violations = count_violations(report, severities, sizeof severities);
 
 	if (violations != 0 || report->findings_dropped != 0) {
