@@ -164,11 +164,13 @@ static void say_traffic(struct ft_page *page, const struct ft_report_finding *fi
 	struct ft_line *line = &page->line;
 	struct ft_human count, bytes, duration;
 
-	if (finding->packets == 0)
+	if (finding->bytes == 0)
 		return;
 	ft_page_label(page, "  traffic");
-	ft_line_add(line, ft_human_count(&count, finding->packets));
-	ft_line_add(line, finding->packets == 1 ? " frame, " : " frames, ");
+	if (finding->packets != 0) { /* none are counted of a rate */
+		ft_line_add(line, ft_human_count(&count, finding->packets));
+		ft_line_add(line, finding->packets == 1 ? " frame, " : " frames, ");
+	}
 	ft_line_add(line, ft_human_bytes(&bytes, finding->bytes));
 	if (finding->first_ts_ns != FT_UNKNOWN) {
 		ft_line_add(line, ", from ");
