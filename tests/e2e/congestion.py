@@ -39,11 +39,11 @@ class Reports(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def audit(self, frames, *more, **quotas):
+    def audit(self, frames, *more, text=False, **quotas):
         """frames: one list of (time, frame) per input."""
         (self.folder / "map.json").write_text(json.dumps(declared(**quotas)))
         inputs = [capture(self.folder / ("%d.pcap" % i), one) for i, one in enumerate(frames)]
-        return fabtap("audit", "-m", self.folder / "map.json", "--json", *more, *inputs)
+        return fabtap("audit", "-m", self.folder / "map.json", *(() if text else ("--json",)), *more, *inputs)
 
     def tenants(self, *arguments, **quotas):
         return {row["name"]: row for row in self.audit(*arguments, **quotas).json()["tenants"]}
@@ -79,6 +79,10 @@ class Rates(Reports):
         self.assertEqual(finding["bytes"], 30 * self.SIZE)
         self.assertEqual(finding["first_ts"], "2023-11-14T22:13:21.000000000Z")  # 1700000001
         self.assertEqual(finding["frames"], [])
+
+    def test_the_text_says_when_a_quota_was_exceeded(self):
+        text = self.audit([self.seconds([10, 30, 20])], red=1e-6, text=True).out.decode()
+        self.assertIn("  traffic 32.2 kB, from 2023-11-14T22:13:21.000000000Z for 1.00 s\n", text)
 
     def test_a_quota_of_another_tenant_is_not_touched(self):
         self.assertEqual(self.audit([self.seconds([30])], blue=0.0).status, COMPLIANT)
@@ -116,6 +120,14 @@ class Congestion(Reports):
         self.assertEqual(told["red"], {**self.NOTHING, "ce_marked": 2, "cnps_caused": 3, "cnps_received": 1})
         self.assertEqual(told["blue"], {**self.NOTHING, "ce_marked": 1, "cnps_caused": 1, "cnps_received": 3})
         self.assertEqual(told["store"], self.NOTHING)
+
+    def test_the_text_names_the_noisiest_first(self):
+        red, blue, to_blue = Half(RED, STORE, 0x11), Half(BLUE, STORE, 0x22), Half(STORE, BLUE, 0x202)
+        frames = [blue.write(), blue.write(), red.write(ecn=CE), to_blue.cnp()]
+        text = self.audit([[(START + i * 10 * US, frame) for i, frame in enumerate(frames)]], text=True).out.decode()
+        rows = [line.split() for line in text[text.index("\nLOAD "):].splitlines()[3:6]]
+        self.assertEqual([(row[0], *row[3:6]) for row in rows],
+                         [("red", "1", "1", "."), ("blue", ".", ".", "1"), ("store", ".", ".", ".")])
 
     def test_cnps_without_a_mark_are_held_against_the_one_told(self):
         told = self.congestion([Half(RED, STORE, 0x11).write(), Half(STORE, RED, 0x101).cnp()])
