@@ -132,24 +132,30 @@ static bool begins_message(uint8_t opcode)
 	return (inside >> (opcode & 0x1f) & 1) == 0;
 }
 
-/* State was begun anew: nothing before counts. */
-__attribute__((noinline)) static void begin(struct scene *scene, struct ft_suspicion *suspicion)
+/* A request that begins a message of a connection whose set-up was not seen. */
+static bool is_probe(const struct ft_flow *flow, const struct ft_observed *observed, uint32_t what)
 {
-	bool known = (scene->flow->look.style & FT_LOOK_MET) != 0 ||
-		     (scene->flow->half.flags & FT_HALF_START_SEEN) != 0;
-	bool request = (scene->step->what & (FT_STEP_ANSWER | FT_STEP_CNP)) == 0;
-	enum ft_service service = ft_opcode_service(scene->observed->opcode);
-	bool acknowledged = service == FT_RC || service == FT_XRC;
-	bool probe = request && acknowledged && !known && begins_message(scene->observed->opcode);
+	const uint32_t acknowledged = 1u << FT_RC | 1u << FT_XRC;
+	bool known = (flow->look.style & FT_LOOK_MET) != 0 ||
+		     (flow->half.flags & FT_HALF_START_SEEN) != 0;
 
-	ft_recent_begin(scene->recent);
-	ft_look_forget(&scene->flow->look);
+	return !known && (what & FT_STEP_ANSWER) == 0 &&
+	       (acknowledged >> (observed->opcode >> 5) & 1) != 0 &&
+	       begins_message(observed->opcode);
+}
+
+/* State is begun anew: nothing before counts. Queue pairs, if it looks like a search for them. */
+static uint32_t begin(const struct ft_suspects *suspects, struct ft_flow *flow,
+		      const struct ft_observed *observed, uint32_t what)
+{
+	struct ft_recent *recent = recent_of(suspects, flow);
+	bool probe = is_probe(flow, observed, what);
+
+	ft_recent_begin(recent);
+	flow->look.style = 0; /* to be learnt */
 	if (probe)
-		scene->recent->newest |= FT_RECENT_PROBE;
-	suspicion->count =
-		ft_suspect_pairs_begun(scene->suspects->pairs, scene->flow, scene->observed, probe);
-	if (suspicion->count != 0)
-		hold(suspicion, FT_RULE_SPOOF_QP_SCAN);
+		recent->newest |= FT_RECENT_PROBE;
+	return ft_suspect_pairs_begun(suspects->pairs, flow, observed, probe);
 }
 
 __attribute__((noinline)) static void refused(const struct scene *scene,
@@ -169,10 +175,15 @@ __attribute__((noinline)) static void refused(const struct scene *scene,
 }
 
 /* The second request: the queue pair is used, not searched for. */
-static void no_probe(const struct scene *scene)
+static inline void note_use(const struct ft_suspects *suspects, const struct ft_flow *flow,
+			    const struct ft_observed *observed)
 {
-	scene->recent->newest &= ~(uint32_t)FT_RECENT_PROBE;
-	ft_suspect_pairs_used(scene->suspects->pairs, scene->flow, scene->observed);
+	struct ft_recent *recent = recent_of(suspects, flow);
+
+	if ((recent->newest & FT_RECENT_PROBE) == 0 || (recent->newest & FT_RECENT_SEEN) == 0)
+		return;
+	recent->newest &= ~(uint32_t)FT_RECENT_PROBE;
+	ft_suspect_pairs_used(suspects->pairs, flow, observed);
 }
 
 static void check_request(const struct scene *scene, struct ft_suspicion *suspicion)
@@ -198,8 +209,7 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 
 	if (scene->since_alike_ns >> FT_SUSPECTS_MOMENT_SHIFT >= FT_SUSPECTS_LONG_AGO)
 		ft_recent_forget(recent);
-	if ((recent->newest & FT_RECENT_PROBE) != 0 && (recent->newest & FT_RECENT_SEEN) != 0)
-		no_probe(scene);
+	note_use(scene->suspects, scene->flow, scene->observed);
 	conflict = ft_recent_step(recent, scene->observed, &looks);
 	scene->flow->asked = ft_suspects_moment(scene->observed->ts_ns);
 	if (rules[conflict] == 0)
@@ -248,27 +258,33 @@ static void check_step(const struct scene *scene, struct ft_suspicion *suspicion
 		suspicion->strange |= FT_STRANGE_PKEY; /* pkey.changed-on-connection says so */
 }
 
-static void judge(struct scene *scene, struct ft_suspicion *suspicion)
+__attribute__((noinline)) static void judge(struct ft_suspects *suspects, struct ft_flow *flow,
+					    const struct ft_observed *observed,
+					    const struct ft_step *step,
+					    struct ft_suspicion *suspicion)
 {
-	const struct ft_observed *observed = scene->observed;
-	uint32_t what = scene->step->what;
+	struct scene scene = {
+		.suspects = suspects,
+		.flow = flow,
+		.observed = observed,
+		.step = step,
+		.recent = recent_of(suspects, flow),
+		.answer = (step->what & FT_STEP_ANSWER) != 0,
+		.since_packet_ns = since_packet(flow, observed),
+	};
 	struct ft_sender_look usual;
 
 	suspicion->strange = 0;
 	suspicion->grave = false;
-	suspicion->count = 0;
-	if ((what & FT_STEP_RESTART) != 0 || (scene->flow->look.style & FT_LOOK_MET) == 0)
-		begin(scene, suspicion);
-	scene->since_packet_ns = since_packet(scene->flow, observed);
-	scene->since_alike_ns = scene->answer ? scene->since_packet_ns : since_request(scene);
-	check_step(scene, suspicion);
-	check_look(scene, suspicion, &usual);
-	if ((what & FT_STEP_NAK) != 0 && observed->syndrome == SYNDROME_REMOTE_ACCESS)
-		refused(scene, suspicion);
-	if (!scene->answer && (what & FT_STEP_OUTSIDE) == 0)
-		check_request(scene, suspicion);
+	scene.since_alike_ns = scene.answer ? scene.since_packet_ns : since_request(&scene);
+	check_step(&scene, suspicion);
+	check_look(&scene, suspicion, &usual);
+	if ((step->what & FT_STEP_NAK) != 0 && observed->syndrome == SYNDROME_REMOTE_ACCESS)
+		refused(&scene, suspicion);
+	if (!scene.answer && (step->what & FT_STEP_OUTSIDE) == 0)
+		check_request(&scene, suspicion);
 	if (suspicion->rules != 0)
-		write_suspicion(scene, &usual, suspicion);
+		write_suspicion(&scene, &usual, suspicion);
 }
 
 /* Transports that bind a queue pair to one sender: RC, UC, XRC. */
@@ -283,37 +299,51 @@ enum {
 	ORDINARY_ANSWER = ORDINARY_REQUEST | FT_STEP_ACK | FT_STEP_RNR,
 };
 
-/* The next request, soon enough for those before it to count. */
-static bool is_ordinary_request(const struct scene *scene)
+/* The first of its kind, or as those before it. */
+static bool looks_alike(struct ft_sender_look *look, const struct ft_observed *observed,
+			bool answer)
 {
-	const struct ft_observed *observed = scene->observed;
-	struct ft_flow *flow = scene->flow;
-	struct ft_recent *recent = scene->recent;
-	uint32_t moment = ft_suspects_moment(observed->ts_ns);
+	bool of_requests = (look->style & FT_LOOK_REQUESTS) != 0;
 
-	if ((recent->newest & FT_RECENT_PROBE) != 0 && (recent->newest & FT_RECENT_SEEN) != 0)
-		no_probe(scene);
-	if (!ft_recent_follows(recent, observed->psn) ||
-	    moment - flow->asked >= FT_SUSPECTS_LONG_AGO ||
-	    !ft_look_is_of(&flow->look, FT_LOOK_MET | FT_LOOK_REQUESTS) ||
-	    !ft_look_is_usual(&flow->look, observed))
+	if ((look->style & FT_LOOK_MET) == 0 || (!answer && !of_requests)) {
+		ft_look_learn(look, observed, answer);
+		return true;
+	}
+	if (answer && of_requests) {
+		ft_look_learn_id(look, observed->ip_id);
+		return true;
+	}
+	if (!ft_look_is_usual(look, observed))
 		return false;
-	ft_look_agree(&flow->look, observed);
+	ft_look_agree(look, observed);
+	return true;
+}
+
+/* The first or next request, soon enough for those before it to count. */
+static bool is_ordinary_request(const struct ft_suspects *suspects, struct ft_flow *flow,
+				const struct ft_observed *observed)
+{
+	struct ft_recent *recent = recent_of(suspects, flow);
+	uint32_t moment = ft_suspects_moment(observed->ts_ns);
+	bool follows = ft_recent_follows(recent, observed->psn) &&
+		       moment - flow->asked < FT_SUSPECTS_LONG_AGO;
+
+	note_use(suspects, flow, observed);
+	if ((!follows && (recent->newest & FT_RECENT_SEEN) != 0) ||
+	    !looks_alike(&flow->look, observed, false))
+		return false;
 	ft_recent_count(recent, observed->psn, ft_recent_word(observed));
 	flow->asked = moment;
 	return true;
 }
 
-static bool is_ordinary_answer(struct ft_sender_look *look, const struct ft_observed *observed)
+static bool is_ordinary(const struct ft_suspects *suspects, struct ft_flow *flow,
+			const struct ft_observed *observed, uint32_t what)
 {
-	if (ft_look_is_of(look, FT_LOOK_MET | FT_LOOK_REQUESTS)) {
-		ft_look_learn_id(look, observed->ip_id);
-		return true;
-	}
-	if (!ft_look_is_of(look, FT_LOOK_MET) || !ft_look_is_usual(look, observed))
-		return false;
-	ft_look_agree(look, observed);
-	return true;
+	if ((what & ~(uint32_t)ORDINARY_REQUEST) == 0)
+		return is_ordinary_request(suspects, flow, observed);
+	return (what & ~(uint32_t)ORDINARY_ANSWER) == FT_STEP_ANSWER &&
+	       looks_alike(&flow->look, observed, true);
 }
 
 /* Of a sender that is not known for long, or odd. */
@@ -323,24 +353,18 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 						   const struct ft_step *step,
 						   struct ft_suspicion *suspicion)
 {
-	struct scene scene = {
-		.suspects = suspects,
-		.flow = flow,
-		.observed = observed,
-		.step = step,
-		.recent = recent_of(suspects, flow),
-		.answer = (step->what & FT_STEP_ANSWER) != 0,
-	};
 	uint32_t what = step->what;
 
 	if ((what & FT_STEP_CNP) != 0 || !is_bound(observed->opcode))
 		return;
-	if ((what & ~(uint32_t)ORDINARY_REQUEST) == 0 && is_ordinary_request(&scene))
+	suspicion->count = 0;
+	if ((what & FT_STEP_RESTART) != 0 || (flow->look.style & FT_LOOK_MET) == 0)
+		suspicion->count = begin(suspects, flow, observed, what);
+	if (suspicion->count != 0)
+		hold(suspicion, FT_RULE_SPOOF_QP_SCAN);
+	else if (is_ordinary(suspects, flow, observed, what & ~(uint32_t)FT_STEP_RESTART))
 		return;
-	if ((what & ~(uint32_t)ORDINARY_ANSWER) == FT_STEP_ANSWER &&
-	    is_ordinary_answer(&flow->look, observed))
-		return;
-	judge(&scene, suspicion);
+	judge(suspects, flow, observed, step, suspicion);
 }
 
 /* Nothing is odd about it, and nothing is left to learn about its sender. */

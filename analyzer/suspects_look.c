@@ -13,31 +13,6 @@ enum {
 
 #define FROM_PATH (FT_STRANGE_MAC | FT_STRANGE_TTL | FT_STRANGE_DSCP | FT_STRANGE_PORT)
 
-struct ft_sender_look ft_look_of(const struct ft_observed *observed)
-{
-	struct ft_sender_look look = {
-		.sport = observed->sport,
-		.ip_id = observed->ip_id,
-		.ttl = observed->ttl,
-		.dscp = observed->dscp,
-	};
-
-	memcpy(look.smac, observed->smac, sizeof look.smac);
-	return look;
-}
-
-void ft_look_forget(struct ft_sender_look *look)
-{
-	*look = (struct ft_sender_look){ 0 };
-}
-
-static void learn(struct ft_sender_look *look, const struct ft_observed *observed, bool answer)
-{
-	*look = ft_look_of(observed);
-	look->learnt = 1;
-	look->style = FT_LOOK_MET | FT_LOOK_PATIENCE | (answer ? 0 : FT_LOOK_REQUESTS);
-}
-
 static uint32_t differences(const struct ft_sender_look *look, const struct ft_observed *observed)
 {
 	uint32_t strange = 0;
@@ -133,7 +108,7 @@ __attribute__((noinline)) static struct ft_look_verdict meet_stranger(
 	if (settled)
 		verdict = judge(look, observed, question);
 	if (!settled || (!verdict.foreign && question->since_alike_ns > FT_SUSPECTS_PAUSE_NS)) {
-		learn(look, observed, question->answer);
+		ft_look_learn(look, observed, question->answer);
 		return verdict;
 	}
 	look->style = (uint8_t)(look->style - FT_LOOK_STRANGER);
@@ -148,8 +123,8 @@ struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft
 	bool of_answers = (look->style & FT_LOOK_REQUESTS) == 0;
 
 	*usual = *look;
-	if (look->learnt == 0 || (of_answers && !question->answer)) {
-		learn(look, observed, question->answer);
+	if ((look->style & FT_LOOK_MET) == 0 || (of_answers && !question->answer)) {
+		ft_look_learn(look, observed, question->answer);
 		return (struct ft_look_verdict){ 0 };
 	}
 	if (of_answers != question->answer) { /* the identifications count on */

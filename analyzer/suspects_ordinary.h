@@ -14,16 +14,44 @@ enum ft_look_limit {
 	FT_LOOK_LEARNT_MAX = 255,
 };
 
+/* The traits of a packet stand as in a look. */
+static_assert(offsetof(struct ft_observed, dscp) - offsetof(struct ft_observed, smac) ==
+			      offsetof(struct ft_sender_look, dscp) &&
+		      offsetof(struct ft_observed, sport) - offsetof(struct ft_observed, smac) ==
+			      offsetof(struct ft_sender_look, sport) &&
+		      offsetof(struct ft_observed, ip_id) - offsetof(struct ft_observed, smac) ==
+			      offsetof(struct ft_sender_look, ip_id),
+	      "copied and compared as bytes");
+
+static inline const uint8_t *ft_look_traits(const struct ft_observed *observed)
+{
+	return (const uint8_t *)observed + offsetof(struct ft_observed, smac);
+}
+
+/* The look of one packet. */
+static inline struct ft_sender_look ft_look_of(const struct ft_observed *observed)
+{
+	struct ft_sender_look look = { 0 };
+
+	memcpy(&look, ft_look_traits(observed), offsetof(struct ft_sender_look, learnt));
+	return look;
+}
+
+/* It looks like this packet from now on. */
+static inline void ft_look_learn(struct ft_sender_look *look, const struct ft_observed *observed,
+				 bool answer)
+{
+	*look = ft_look_of(observed);
+	look->learnt = 1;
+	look->style = FT_LOOK_MET | FT_LOOK_PATIENCE | (answer ? 0 : FT_LOOK_REQUESTS);
+}
+
 /* MAC address and source port are those of the look. */
 static inline bool ft_look_is_from(const struct ft_sender_look *look,
 				   const struct ft_observed *observed)
 {
-	const size_t at = offsetof(struct ft_observed, smac), size = 8;
-
-	static_assert(offsetof(struct ft_observed, sport) - offsetof(struct ft_observed, smac) ==
-			      offsetof(struct ft_sender_look, sport),
-		      "compared with one load of each");
-	return memcmp((const uint8_t *)look, (const uint8_t *)observed + at, size) == 0;
+	return memcmp((const uint8_t *)look, ft_look_traits(observed),
+		      offsetof(struct ft_sender_look, ip_id)) == 0;
 }
 
 static inline bool ft_look_is_usual(const struct ft_sender_look *look,
@@ -164,4 +192,33 @@ static inline bool ft_recent_goes_on(const struct ft_recent *recent, uint32_t ne
 
 	return (ahead >> FT_RECENT_PSN_SHIFT | ahead << (32 - FT_RECENT_PSN_SHIFT)) - 1 <
 	       FT_RECENT_PSN;
+}
+
+/* No packet yet. */
+static inline void ft_recent_begin(struct ft_recent *recent)
+{
+	*recent = (struct ft_recent){ .newest = FT_RECENT_NOTHING };
+}
+
+/* PSNs from the newest request to this one. */
+static inline int32_t ft_recent_ahead(const struct ft_recent *recent, uint32_t psn)
+{
+	return (int32_t)((psn - (recent->newest >> FT_RECENT_PSN_SHIFT)) << 8) >> 8;
+}
+
+/* One ahead of those kept, of a connection that is under way. */
+static inline bool ft_recent_follows(const struct ft_recent *recent, uint32_t psn)
+{
+	int32_t ahead = ft_recent_ahead(recent, psn);
+
+	return ahead > 0 && ahead <= FT_RECENT_PSN &&
+	       (recent->newest & (FT_RECENT_NOTHING | FT_RECENT_BEYOND)) == 0;
+}
+
+static inline void ft_recent_count(struct ft_recent *recent, uint32_t psn, uint32_t word)
+{
+	uint32_t seen = recent->newest & FT_RECENT_SEEN, probe = recent->newest & FT_RECENT_PROBE;
+
+	seen = seen < FT_RECENT_SEEN ? seen + 1 : seen;
+	ft_recent_keep(recent, psn << FT_RECENT_PSN_SHIFT | probe | seen, word);
 }

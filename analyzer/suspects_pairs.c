@@ -8,8 +8,8 @@
 #include "suspects_parts.h"
 
 enum {
-	SETS = 1 << 12,
-	WAYS = 8, /* 32768 address pairs at once; of a full set, the idlest makes room */
+	SETS = 1 << 13,
+	WAYS = 4, /* 32768 address pairs at once; of a full set, the idlest makes room */
 	BURST = 3,
 	SEARCH = 32,         /* queue pairs within a second */
 	SEARCH_UNSEEN = 512, /* likewise, if the other direction may not be mirrored at all */
@@ -20,26 +20,43 @@ enum {
 #define WINDOW_NS UINT64_C(1000000000)
 #define ANSWER_NS UINT64_C(5000000) /* a first request unanswered for so long is counted */
 
-/* What one of the two addresses sent. */
-struct side {
-	uint64_t errors_ns[BURST - 1]; /* of the last ones, newest first */
-	uint32_t error_half;           /* record number of the half-connection of the last one */
-	uint32_t error_psn;
-	uint32_t errors; /* in the burst so far */
-	uint32_t waiting,
-		due;    /* half-connections with one request: young ones; older than ANSWER_NS */
-	uint32_t begun; /* half-connections, in this window */
-	bool met;
+/* Half-connections that one of the two addresses began, in this window; up to UINT16_MAX each. */
+struct begun {
+	uint16_t all;
+	uint16_t waiting, due; /* with one request: young ones; older than ANSWER_NS */
+	bool met;              /* in any window */
 };
 
-struct pair {
-	uint64_t digest; /* 0: free */
-	uint64_t used_ns, window_ns, turn_ns;
-	struct side sides[2]; /* of the lower and the higher address */
+/* What they began: of the lower and the higher address. */
+struct search {
+	uint64_t window_ns, turn_ns;
+	struct begun sides[2];
+};
+static_assert(sizeof(struct search) == 32, "with the line of its set, two cache lines");
+
+/* The errors that one of the two sent. */
+struct refusals {
+	uint64_t ns[BURST - 1]; /* of the last ones, newest first */
+	uint32_t half;          /* record number of the half-connection of the last one */
+	uint32_t psn;
+	uint32_t count; /* in the burst so far */
+};
+
+/* Seldom needed, so not reset with its pair. */
+struct errors {
+	uint64_t digest; /* of the pair they are about */
+	struct refusals sides[2];
+};
+
+struct set {
+	_Alignas(64) uint64_t digests[WAYS]; /* 0: free */
+	uint64_t used_ns[WAYS];
+	struct search searches[WAYS];
 };
 
 struct ft_suspect_pairs {
-	struct pair pairs[SETS][WAYS];
+	struct set sets[SETS];
+	struct errors errors[SETS][WAYS];
 };
 
 /* Pages come as they are used. */
@@ -59,32 +76,49 @@ void ft_suspect_pairs_destroy(struct ft_suspect_pairs *pairs)
 	munmap(pairs, sizeof *pairs);
 }
 
-static struct pair *pair_of(struct ft_suspect_pairs *pairs, const struct ft_flow_key *key,
-			    const struct ft_observed *observed)
+static uint64_t digest_of(const struct ft_flow *flow, const struct ft_observed *observed)
 {
-	uint64_t digest = (observed->pair ^ (uint64_t)key->vni * 0x9e3779b97f4a7c15u) | 1;
-	struct pair *set = pairs->pairs[digest >> 32 & (SETS - 1)], *idlest = set;
+	return (observed->pair ^ (uint64_t)flow->key.vni * 0x9e3779b97f4a7c15u) | 1;
+}
 
-	for (unsigned way = 0; way < WAYS; way++) {
-		if (set[way].digest == digest)
-			return &set[way];
-		if (set[way].used_ns < idlest->used_ns)
-			idlest = &set[way];
-	}
-	*idlest = (struct pair){ .digest = digest };
+static unsigned set_of(uint64_t digest)
+{
+	return digest >> 32 & (SETS - 1);
+}
+
+/* Where the pair is, or is from now on. */
+static unsigned way_of(struct set *set, uint64_t digest)
+{
+	unsigned idlest = 0;
+
+	for (unsigned way = 0; way < WAYS; way++)
+		if (set->digests[way] == digest)
+			return way;
+	for (unsigned way = 1; way < WAYS; way++)
+		if (set->used_ns[way] < set->used_ns[idlest])
+			idlest = way;
+	set->digests[idlest] = digest;
+	set->used_ns[idlest] = 0;
+	set->searches[idlest] = (struct search){ 0 };
 	return idlest;
 }
 
+/* Which of the two addresses sent it. */
 static unsigned side_of(const struct ft_flow_key *key)
 {
-	return memcmp(key->src, key->dst, sizeof key->src) > 0;
+	uint64_t src[2], dst[2];
+
+	memcpy(src, key->src, sizeof src);
+	memcpy(dst, key->dst, sizeof dst);
+	return src[0] != dst[0] ? src[0] > dst[0] : src[1] > dst[1];
 }
 
-static uint64_t moment(struct pair *pair, uint64_t ts_ns)
+/* Times of a pair do not go back. */
+static uint64_t use(struct set *set, unsigned way, uint64_t ts_ns)
 {
-	if (ts_ns > pair->used_ns)
-		pair->used_ns = ts_ns;
-	return pair->used_ns;
+	if (ts_ns > set->used_ns[way])
+		set->used_ns[way] = ts_ns;
+	return set->used_ns[way];
 }
 
 /*
@@ -96,85 +130,97 @@ uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct f
 				  const struct ft_observed *observed, uint32_t half,
 				  bool young_connection)
 {
-	struct pair *pair = pair_of(pairs, &flow->key, observed);
-	struct side *side = &pair->sides[side_of(&flow->key)];
-	uint64_t now_ns;
+	uint64_t digest = digest_of(flow, observed), now_ns;
+	struct set *set = &pairs->sets[set_of(digest)];
+	unsigned way = way_of(set, digest);
+	struct errors *errors = &pairs->errors[set_of(digest)][way];
+	struct refusals *refusals = &errors->sides[side_of(&flow->key)];
 
 	if (observed->ts_ns == FT_TS_UNKNOWN)
 		return 0;
-	now_ns = moment(pair, observed->ts_ns);
-	if (side->errors != 0 && half == side->error_half && observed->psn == side->error_psn)
+	if (errors->digest != digest)
+		*errors = (struct errors){ .digest = digest };
+	now_ns = use(set, way, observed->ts_ns);
+	if (refusals->count != 0 && half == refusals->half && observed->psn == refusals->psn)
 		return 0; /* said again */
-	if (side->errors == 0 || now_ns - side->errors_ns[0] > BURST_NS)
-		side->errors = 0;
-	else if (half != side->error_half && !young_connection)
+	if (refusals->count == 0 || now_ns - refusals->ns[0] > BURST_NS)
+		refusals->count = 0;
+	else if (half != refusals->half && !young_connection)
 		return 0;
-	side->error_half = half;
-	side->error_psn = observed->psn;
-	side->errors++;
-	if (side->errors >= BURST && now_ns - side->errors_ns[BURST - 2] > BURST_NS)
-		side->errors = BURST - 1;
-	memmove(side->errors_ns + 1, side->errors_ns,
-		sizeof side->errors_ns - sizeof side->errors_ns[0]);
-	side->errors_ns[0] = now_ns;
-	return side->errors >= BURST ? side->errors : 0;
+	refusals->half = half;
+	refusals->psn = observed->psn;
+	refusals->count++;
+	if (refusals->count >= BURST && now_ns - refusals->ns[BURST - 2] > BURST_NS)
+		refusals->count = BURST - 1;
+	memmove(refusals->ns + 1, refusals->ns, sizeof refusals->ns - sizeof refusals->ns[0]);
+	refusals->ns[0] = now_ns;
+	return refusals->count >= BURST ? refusals->count : 0;
 }
 
-static void start_window(struct pair *pair, uint64_t now_ns)
+static void add(uint16_t *count, uint16_t more)
 {
-	pair->window_ns = pair->turn_ns = now_ns;
-	for (unsigned i = 0; i < 2; i++)
-		pair->sides[i].waiting = pair->sides[i].due = pair->sides[i].begun = 0;
+	*count = (uint16_t)(*count > UINT16_MAX - more ? UINT16_MAX : *count + more);
 }
 
-static void turn(struct pair *pair, uint64_t now_ns)
+/* A new window; or those that waited long enough are due. */
+__attribute__((noinline)) static void turn(struct search *search, uint64_t now_ns)
 {
-	if (now_ns - pair->window_ns > WINDOW_NS)
-		start_window(pair, now_ns);
-	if (now_ns - pair->turn_ns <= ANSWER_NS)
-		return;
-	pair->turn_ns = now_ns;
+	bool ended = now_ns - search->window_ns > WINDOW_NS;
+
+	search->turn_ns = now_ns;
+	if (ended)
+		search->window_ns = now_ns;
 	for (unsigned i = 0; i < 2; i++) {
-		pair->sides[i].due += pair->sides[i].waiting;
-		pair->sides[i].waiting = 0;
+		struct begun *side = &search->sides[i];
+
+		if (ended)
+			side->all = side->waiting = side->due = 0;
+		add(&side->due, side->waiting);
+		side->waiting = 0;
 	}
 }
 
 uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
 				const struct ft_observed *observed, bool probe)
 {
-	struct pair *pair;
-	struct side *side, *other;
+	uint64_t digest = digest_of(flow, observed), now_ns;
+	struct set *set = &pairs->sets[set_of(digest)];
+	unsigned way, sender = side_of(&flow->key);
+	struct begun *side, *other;
 
 	if (observed->ts_ns == FT_TS_UNKNOWN)
 		return 0;
-	pair = pair_of(pairs, &flow->key, observed);
-	side = &pair->sides[side_of(&flow->key)];
-	other = &pair->sides[!side_of(&flow->key)];
-	turn(pair, moment(pair, observed->ts_ns));
+	way = way_of(set, digest);
+	side = &set->searches[way].sides[sender];
+	other = &set->searches[way].sides[!sender];
+	now_ns = use(set, way, observed->ts_ns);
+	if (now_ns - set->searches[way].turn_ns > ANSWER_NS)
+		turn(&set->searches[way], now_ns);
 	side->met = true;
-	side->begun++;
+	add(&side->all, 1);
 	if (!probe)
 		return 0;
-	side->waiting++;
+	add(&side->waiting, 1);
 	if (side->due < (other->met ? SEARCH : SEARCH_UNSEEN) ||
-	    other->begun * SEARCH_ANSWERED > side->due)
+	    other->all * SEARCH_ANSWERED > side->due)
 		return 0;
-	return side->due + side->waiting;
+	return (uint32_t)side->due + side->waiting;
 }
 
 void ft_suspect_pairs_used(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
 			   const struct ft_observed *observed)
 {
-	struct pair *pair;
-	struct side *side;
-	uint32_t *counted;
+	uint64_t digest = digest_of(flow, observed);
+	struct set *set = &pairs->sets[set_of(digest)];
+	struct search *search;
+	struct begun *side;
+	uint16_t *counted;
 
 	if (observed->ts_ns == FT_TS_UNKNOWN)
 		return;
-	pair = pair_of(pairs, &flow->key, observed);
-	side = &pair->sides[side_of(&flow->key)];
-	counted = flow->last_ns < pair->turn_ns ? &side->due : &side->waiting;
-	if (flow->last_ns >= pair->window_ns && *counted != 0)
+	search = &set->searches[way_of(set, digest)];
+	side = &search->sides[side_of(&flow->key)];
+	counted = flow->last_ns < search->turn_ns ? &side->due : &side->waiting;
+	if (flow->last_ns >= search->window_ns && *counted != 0)
 		--*counted;
 }

@@ -65,9 +65,6 @@ struct ft_look_verdict {
 	bool varies;     /* in a way worth a note */
 };
 
-/* Start over: the next packet is the first. */
-void ft_look_forget(struct ft_sender_look *look);
-
 struct ft_look_question {
 	bool answer;     /* requests and answers are not compared with one another */
 	uint32_t beside; /* enum ft_strange: what is odd about the packet besides its look */
@@ -82,9 +79,6 @@ struct ft_look_question {
 struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft_observed *observed,
 				    const struct ft_look_question *question,
 				    struct ft_sender_look *usual);
-
-/* The look of one packet. */
-struct ft_sender_look ft_look_of(const struct ft_observed *observed);
 
 /* Two requests under one PSN. */
 enum ft_conflict {
@@ -103,15 +97,8 @@ struct ft_request_looks {
 	bool prompt; /* too soon after the packet before it for a timeout, and nobody asked for it again */
 };
 
-/* No packet yet. */
-void ft_recent_begin(struct ft_recent *recent);
-
 /* Too long ago: what was kept is compared with nothing. */
 void ft_recent_forget(struct ft_recent *recent);
-
-/* One ahead of those kept, and of a connection that is under way. */
-bool ft_recent_follows(const struct ft_recent *recent, uint32_t psn);
-void ft_recent_count(struct ft_recent *recent, uint32_t psn, uint32_t word); /* keep it */
 
 /* A request against those that passed. */
 enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,

@@ -86,37 +86,10 @@ static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn, uint32
 	return conflict;
 }
 
-void ft_recent_begin(struct ft_recent *recent)
-{
-	*recent = (struct ft_recent){ .newest = FT_RECENT_NOTHING };
-}
-
 void ft_recent_forget(struct ft_recent *recent)
 {
 	memset(recent->requests, 0, sizeof recent->requests);
 	recent->newest |= FT_RECENT_NOTHING;
-}
-
-/* PSNs from the newest request to this one. */
-static int32_t ahead_of(const struct ft_recent *recent, uint32_t psn)
-{
-	return (int32_t)((psn - (recent->newest >> FT_RECENT_PSN_SHIFT)) << 8) >> 8;
-}
-
-bool ft_recent_follows(const struct ft_recent *recent, uint32_t psn)
-{
-	int32_t ahead = ahead_of(recent, psn);
-
-	return ahead > 0 && ahead <= FT_RECENT_PSN &&
-	       (recent->newest & (FT_RECENT_NOTHING | FT_RECENT_BEYOND)) == 0;
-}
-
-void ft_recent_count(struct ft_recent *recent, uint32_t psn, uint32_t word)
-{
-	uint32_t seen = recent->newest & FT_RECENT_SEEN, probe = recent->newest & FT_RECENT_PROBE;
-
-	seen = seen < FT_RECENT_SEEN ? seen + 1 : seen;
-	ft_recent_keep(recent, psn << FT_RECENT_PSN_SHIFT | probe | seen, word);
 }
 
 enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,
@@ -125,7 +98,7 @@ enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observ
 	uint32_t word = ft_recent_word(observed) | ft_recent_look(observed) |
 			(looks->strange ? FT_RECENT_STRANGE : 0) |
 			(looks->reported ? FT_RECENT_REPORTED : 0);
-	int32_t ahead = ahead_of(recent, observed->psn);
+	int32_t ahead = ft_recent_ahead(recent, observed->psn);
 
 	if ((recent->newest & FT_RECENT_NOTHING) != 0 || ahead > 0) {
 		/* what is kept: far on, its low bits mean other PSNs; after going back, another connection's */
