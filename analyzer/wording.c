@@ -161,9 +161,17 @@ const char *ft_wording_summary(struct ft_arena *words, const struct ft_declared 
 	return kept;
 }
 
+/* Fewer wrong packets, and no others, may as well be chance. */
+enum { PATH_PACKETS = 4 };
+
 static const char *icrc_sentence(struct ft_arena *words, const struct ft_finding *finding)
 {
-	if (finding->packets >= finding->flow_packets)
+	bool all = finding->packets >= finding->flow_packets;
+
+	if (all && finding->packets < PATH_PACKETS)
+		return ft_words(words, "nothing else of these flows passed: too little to tell "
+				       "damage from a path that rewrites them");
+	if (all)
 		return ft_words(words,
 				"the ICRC is wrong in all %" PRIu64
 				" packets of these flows: the path "
