@@ -6,14 +6,7 @@
 /* The compiler must see, in every function, what is known of `has`: the network header's bit above all. */
 #define INLINE __attribute__((always_inline)) static inline
 
-enum {
-	AETH_LEN = 4,
-	CONTENT_TELLING = 8,
-	MARKS = 0xc0,
-	ACK_REQUEST = 0x80,
-	MARKS_SHIFT = 13,
-	ACK_SHIFT = 11
-};
+enum { AETH_LEN = 4, MARKS = 0xc0, ACK_REQUEST = 0x80, MARKS_SHIFT = 13, ACK_SHIFT = 11 };
 
 #define TAKEN_OVER (FT_HAS_RETH | FT_HAS_ATOMICETH | FT_HAS_AETH)
 
@@ -148,7 +141,7 @@ INLINE uint32_t observed_bits(const struct ft_packet *packet, uint32_t has,
 	bits |= (uint32_t)(bth[8] & ACK_REQUEST) << ACK_SHIFT;
 	if (packet->truncated == FT_COMPLETE && frame->captured >= frame->original)
 		bits |= FT_OBSERVED_WHOLE;
-	if (packet->payload_captured >= CONTENT_TELLING ||
+	if (packet->payload_captured >= FT_CONTENT_TELLING ||
 	    packet->payload_captured == packet->payload_length)
 		bits |= FT_OBSERVED_CONTENT;
 	return bits;

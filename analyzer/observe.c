@@ -11,7 +11,7 @@
 #include "observe_digest.h"
 #include "observe_other.h"
 
-enum { CONTENT_TELLING = 8, MAC_LEN = 6 };
+enum { MAC_LEN = 6 };
 
 #define SALT_DST 0xa0761d6478bd642fu
 #define SALT_IDS 0x589965cc75374cc3u
@@ -214,7 +214,7 @@ static void observe_payload(const struct ft_packet *packet, struct ft_observed *
 		return;
 	observed->payload = length;
 	if ((packet->has & both) == both &&
-	    packet->payload_captured >= (length < CONTENT_TELLING ? length : CONTENT_TELLING))
+	    packet->payload_captured >= (length < FT_CONTENT_TELLING ? length : FT_CONTENT_TELLING))
 		observed->has |= FT_OBSERVED_CONTENT;
 }
 

@@ -9,7 +9,13 @@
  * Digests of what tells packets apart: multiply-mixes of what the decoder read and of the bytes behind
  * the BTH. They have no seed, since they are compared between engines: tables mix in their own.
  */
-enum { FT_BTH_LEN = 12, FT_MACS_LEN = 12, FT_LANE = 16, FT_CONTENT_MAX = 4 * FT_LANE };
+enum {
+	FT_BTH_LEN = 12,
+	FT_MACS_LEN = 12,
+	FT_LANE = 16,
+	FT_CONTENT_MAX = 4 * FT_LANE,
+	FT_CONTENT_TELLING = 8, /* bytes of payload that tell packets apart */
+};
 
 #define FT_SALT_SRC     0x9e3779b97f4a7c15u
 #define FT_SALT_GID     0xe7037ed1a0b428dbu
