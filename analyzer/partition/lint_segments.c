@@ -82,6 +82,23 @@ static void say_shadow(struct ft_lint *lint, const struct held_prefix *outer,
 		    same ? ": it has two owners" : ": the longer one decides");
 }
 
+static void collect_interval(struct ft_lint *lint, struct ft_list *held,
+			     const struct ft_segment *segment, const struct ft_interval *interval)
+{
+	for (size_t i = 0; i < interval->member_count; i++) {
+		const struct ft_member *member = &interval->members[i];
+		struct held_prefix *added;
+
+		if (member->kind != FT_MEMBER_PREFIX)
+			continue;
+		added = ft_list_add(held);
+		lint->failed |= added == NULL;
+		if (added != NULL)
+			*added = (struct held_prefix){ member->prefix, segment, interval,
+						       member->origin };
+	}
+}
+
 static void collect(struct ft_lint *lint, struct ft_list *held)
 {
 	const struct ft_declared *declared = lint->declared;
@@ -89,23 +106,8 @@ static void collect(struct ft_lint *lint, struct ft_list *held)
 	for (size_t i = 0; i < declared->segment_count; i++) {
 		const struct ft_segment *segment = &declared->segments[i];
 
-		for (size_t j = 0; j < segment->interval_count; j++) {
-			const struct ft_interval *interval = &segment->intervals[j];
-
-			for (size_t k = 0; k < interval->member_count; k++) {
-				struct held_prefix *added;
-
-				if (interval->members[k].kind != FT_MEMBER_PREFIX)
-					continue;
-				added = ft_list_add(held);
-				lint->failed |= added == NULL;
-				if (added != NULL)
-					*added =
-						(struct held_prefix){ interval->members[k].prefix,
-								      segment, interval,
-								      interval->members[k].origin };
-			}
-		}
+		for (size_t j = 0; j < segment->interval_count; j++)
+			collect_interval(lint, held, segment, &segment->intervals[j]);
 	}
 }
 

@@ -9,15 +9,20 @@ void ft_tool_json(struct ft_document *json, const char *version, const char *bui
 	ft_member_end(json, '}');
 }
 
+void ft_link_types_json(struct ft_document *json, const uint16_t *link_types, size_t count)
+{
+	ft_member_begin(json, "linktypes", '[');
+	for (size_t i = 0; i < count; i++)
+		ft_member_number(json, NULL, link_types[i]);
+	ft_member_end(json, ']');
+}
+
 static void source(struct ft_document *json, const struct ft_report_source *input)
 {
 	ft_member_begin(json, NULL, '{');
 	ft_member_text(json, "name", input->name);
 	ft_member_text(json, "kind", input->kind);
-	ft_member_begin(json, "linktypes", '[');
-	for (size_t i = 0; i < input->link_type_count; i++)
-		ft_member_number(json, NULL, input->link_types[i]);
-	ft_member_end(json, ']');
+	ft_link_types_json(json, input->link_types, input->link_type_count);
 	ft_member_number(json, "frames", input->frames);
 	ft_member_number(json, "bytes", input->bytes);
 	ft_member_time(json, "first_ts", input->first_ts_ns);

@@ -2,8 +2,9 @@
 
 #include <inttypes.h>
 
-#include "human.h"
+#include "capture_json.h"
 #include "document.h"
+#include "human.h"
 
 static const struct format {
 	const char *name, *about;
@@ -158,10 +159,7 @@ static void input_object(struct ft_document *json, const struct ft_source_input 
 	ft_member_text(json, "kind", input->kind);
 	ft_member_text(json, "format", input->format);
 	ft_member_text(json, "compression", input->compression);
-	ft_member_begin(json, "linktypes", '[');
-	for (unsigned i = 0; i < input->link_type_count; i++)
-		ft_member_number(json, NULL, input->link_types[i]);
-	ft_member_end(json, ']');
+	ft_link_types_json(json, input->link_types, input->link_type_count);
 	ft_member_number(json, "frames", input->frames);
 	ft_member_number(json, "bytes", input->bytes);
 	ft_member_time(json, "first_ts", input->first_ts_ns);

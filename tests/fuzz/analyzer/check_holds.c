@@ -112,15 +112,10 @@ static void look_ups_hold(const struct ft_map *map, const struct ft_check_key *k
 
 void ft_holds(const uint8_t *bytes, size_t size)
 {
-	struct world *world = calloc(1, sizeof *world);
 	struct ft_check_key key;
+	struct world *world = world_of(bytes, size, &key);
 	struct ft_map *map;
 
-	assert(world != NULL);
-	world->bytes = bytes;
-	world->left = size;
-	draw_key(world, &key);
-	draw_map(world);
 	assert(ft_map_compile(&map, &world->declared) == 0);
 	for (int64_t half = 0; half < 40; half += 11) {
 		holds_over_time(map, &key, half * SECOND / 2);

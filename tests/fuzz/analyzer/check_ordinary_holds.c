@@ -153,15 +153,10 @@ static void listings_hold(const struct ft_map *map)
 
 void ft_holds(const uint8_t *bytes, size_t size)
 {
-	struct world *world = calloc(1, sizeof *world);
 	struct ft_check_key key;
+	struct world *world = world_of(bytes, size, &key);
 	struct ft_map *map;
 
-	assert(world != NULL);
-	world->bytes = bytes;
-	world->left = size;
-	draw_key(world, &key);
-	draw_map(world);
 	make_ordinary(world, &key);
 	assert(ft_map_compile(&map, &world->declared) == 0);
 	listings_hold(map);

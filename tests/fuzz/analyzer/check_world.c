@@ -1,5 +1,6 @@
 #include "check_world.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 unsigned draw(struct world *world, unsigned below)
@@ -129,7 +130,7 @@ static void draw_exception(struct world *world, unsigned index)
 	exception->mgid.bits = 128;
 }
 
-void draw_map(struct world *world)
+static void draw_map(struct world *world)
 {
 	static const uint32_t apart[] = { 1, 2 };
 	struct ft_declared *declared = &world->declared;
@@ -172,7 +173,7 @@ void draw_map(struct world *world)
 	declared->exceptions = world->exceptions;
 }
 
-void draw_key(struct world *world, struct ft_check_key *key)
+static void draw_key(struct world *world, struct ft_check_key *key)
 {
 	unsigned has = draw(world, 256);
 
@@ -195,4 +196,16 @@ void draw_key(struct world *world, struct ft_check_key *key)
 	key->service = (uint8_t)draw(world, 8);
 	key->mgmt_class = (uint8_t)draw(world, 10);
 	key->qkey = draw(world, 2) == 0 ? 0x0b1b : 0;
+}
+
+struct world *world_of(const uint8_t *bytes, size_t size, struct ft_check_key *key)
+{
+	struct world *world = calloc(1, sizeof *world);
+
+	assert(world != NULL);
+	world->bytes = bytes;
+	world->left = size;
+	draw_key(world, key);
+	draw_map(world);
+	return world;
 }

@@ -29,8 +29,8 @@ struct world {
 	struct ft_declared declared;
 };
 
+/* A world made of these bytes, with a declared map, and the key of a frame in it; free() it. */
+struct world *world_of(const uint8_t *bytes, size_t size, struct ft_check_key *key);
+
 /* The next byte's remainder; 0 when there are no more bytes. */
 unsigned draw(struct world *world, unsigned below);
-
-void draw_key(struct world *world, struct ft_check_key *key);
-void draw_map(struct world *world); /* into world->declared */
