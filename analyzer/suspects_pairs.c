@@ -14,6 +14,7 @@ enum {
 	SEARCH = 32,         /* queue pairs within a second */
 	SEARCH_UNSEEN = 512, /* likewise, if the other direction may not be mirrored at all */
 	SEARCH_ANSWERED = 8, /* .. per half-connection that began the other way: not a search */
+	WINDOW_MASK = (1 << 30) - 1,
 };
 
 #define BURST_NS  UINT64_C(10000000000)
@@ -24,15 +25,17 @@ enum {
 struct begun {
 	uint16_t all;
 	uint16_t waiting, due; /* with one request: young ones; older than ANSWER_NS */
-	bool met;              /* in any window */
 };
 
-/* What they began: of the lower and the higher address. */
+/* What they began: of the lower and the higher address. Where the pair was used last, within ANSWER_NS. */
 struct search {
-	uint64_t window_ns, turn_ns;
+	uint64_t digest; /* of the pair; 0: free */
+	uint64_t turn_ns;
+	uint32_t window : 30; /* ns that it began before the turn, up to WINDOW_NS */
+	uint32_t met : 2;     /* bit per side: began something, in any window */
 	struct begun sides[2];
 };
-static_assert(sizeof(struct search) == 32, "with the line of its set, two cache lines");
+static_assert(sizeof(struct search) == 32, "two in a cache line");
 
 /* The errors that one of the two sent. */
 struct refusals {
@@ -48,15 +51,9 @@ struct errors {
 	struct refusals sides[2];
 };
 
-struct set {
-	_Alignas(64) uint64_t digests[WAYS]; /* 0: free */
-	uint64_t used_ns[WAYS];
-	struct search searches[WAYS];
-};
-
 struct ft_suspect_pairs {
-	struct set sets[SETS];
-	struct errors errors[SETS][WAYS];
+	_Alignas(64) struct search searches[SETS * WAYS];
+	struct errors errors[SETS * WAYS];
 };
 
 /* Pages come as they are used. */
@@ -81,25 +78,18 @@ static uint64_t digest_of(const struct ft_flow *flow, const struct ft_observed *
 	return (observed->pair ^ (uint64_t)flow->key.vni * 0x9e3779b97f4a7c15u) | 1;
 }
 
-static unsigned set_of(uint64_t digest)
-{
-	return digest >> 32 & (SETS - 1);
-}
-
 /* Where the pair is, or is from now on. */
-static unsigned way_of(struct set *set, uint64_t digest)
+static struct search *search_of(struct ft_suspect_pairs *pairs, uint64_t digest)
 {
-	unsigned idlest = 0;
+	struct search *set = &pairs->searches[(digest >> 32 & (SETS - 1)) * WAYS], *idlest = set;
 
 	for (unsigned way = 0; way < WAYS; way++)
-		if (set->digests[way] == digest)
-			return way;
+		if (set[way].digest == digest)
+			return &set[way];
 	for (unsigned way = 1; way < WAYS; way++)
-		if (set->used_ns[way] < set->used_ns[idlest])
-			idlest = way;
-	set->digests[idlest] = digest;
-	set->used_ns[idlest] = 0;
-	set->searches[idlest] = (struct search){ 0 };
+		if (set[way].turn_ns < idlest->turn_ns)
+			idlest = &set[way];
+	*idlest = (struct search){ .digest = digest };
 	return idlest;
 }
 
@@ -113,12 +103,34 @@ static unsigned side_of(const struct ft_flow_key *key)
 	return src[0] != dst[0] ? src[0] > dst[0] : src[1] > dst[1];
 }
 
-/* Times of a pair do not go back. */
-static uint64_t use(struct set *set, unsigned way, uint64_t ts_ns)
+static void add(uint16_t *count, uint16_t more)
 {
-	if (ts_ns > set->used_ns[way])
-		set->used_ns[way] = ts_ns;
-	return set->used_ns[way];
+	*count = (uint16_t)(*count > UINT16_MAX - more ? UINT16_MAX : *count + more);
+}
+
+/* Begin a new window, or go on to what is due in this one. */
+static void turn(struct search *search, uint64_t now_ns)
+{
+	uint64_t window_ns = now_ns - search->turn_ns + search->window;
+	bool ended = window_ns > WINDOW_NS;
+
+	search->turn_ns = now_ns;
+	search->window = ended ? 0 : (uint32_t)window_ns & WINDOW_MASK;
+	for (unsigned i = 0; i < 2; i++) {
+		struct begun *side = &search->sides[i];
+
+		if (ended)
+			side->all = side->waiting = side->due = 0;
+		add(&side->due, side->waiting);
+		side->waiting = 0;
+	}
+}
+
+/* Times of a pair do not go back by more than ANSWER_NS. */
+static void use(struct search *search, uint64_t now_ns)
+{
+	if (now_ns > search->turn_ns && now_ns - search->turn_ns > ANSWER_NS)
+		turn(search, now_ns);
 }
 
 /*
@@ -130,17 +142,18 @@ uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct f
 				  const struct ft_observed *observed, uint32_t half,
 				  bool young_connection)
 {
-	uint64_t digest = digest_of(flow, observed), now_ns;
-	struct set *set = &pairs->sets[set_of(digest)];
-	unsigned way = way_of(set, digest);
-	struct errors *errors = &pairs->errors[set_of(digest)][way];
+	uint64_t digest = digest_of(flow, observed), now_ns = observed->ts_ns;
+	struct search *search = search_of(pairs, digest);
+	struct errors *errors = &pairs->errors[search - pairs->searches];
 	struct refusals *refusals = &errors->sides[side_of(&flow->key)];
 
 	if (observed->ts_ns == FT_TS_UNKNOWN)
 		return 0;
 	if (errors->digest != digest)
 		*errors = (struct errors){ .digest = digest };
-	now_ns = use(set, way, observed->ts_ns);
+	use(search, now_ns);
+	if (refusals->count != 0 && now_ns < refusals->ns[0])
+		now_ns = refusals->ns[0];
 	if (refusals->count != 0 && half == refusals->half && observed->psn == refusals->psn)
 		return 0; /* said again */
 	if (refusals->count == 0 || now_ns - refusals->ns[0] > BURST_NS)
@@ -157,51 +170,25 @@ uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct f
 	return refusals->count >= BURST ? refusals->count : 0;
 }
 
-static void add(uint16_t *count, uint16_t more)
-{
-	*count = (uint16_t)(*count > UINT16_MAX - more ? UINT16_MAX : *count + more);
-}
-
-/* A new window; or those that waited long enough are due. */
-__attribute__((noinline)) static void turn(struct search *search, uint64_t now_ns)
-{
-	bool ended = now_ns - search->window_ns > WINDOW_NS;
-
-	search->turn_ns = now_ns;
-	if (ended)
-		search->window_ns = now_ns;
-	for (unsigned i = 0; i < 2; i++) {
-		struct begun *side = &search->sides[i];
-
-		if (ended)
-			side->all = side->waiting = side->due = 0;
-		add(&side->due, side->waiting);
-		side->waiting = 0;
-	}
-}
-
 uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
 				const struct ft_observed *observed, bool probe)
 {
-	uint64_t digest = digest_of(flow, observed), now_ns;
-	struct set *set = &pairs->sets[set_of(digest)];
-	unsigned way, sender = side_of(&flow->key);
+	unsigned sender = side_of(&flow->key);
+	struct search *search;
 	struct begun *side, *other;
 
 	if (observed->ts_ns == FT_TS_UNKNOWN)
 		return 0;
-	way = way_of(set, digest);
-	side = &set->searches[way].sides[sender];
-	other = &set->searches[way].sides[!sender];
-	now_ns = use(set, way, observed->ts_ns);
-	if (now_ns - set->searches[way].turn_ns > ANSWER_NS)
-		turn(&set->searches[way], now_ns);
-	side->met = true;
+	search = search_of(pairs, digest_of(flow, observed));
+	side = &search->sides[sender];
+	other = &search->sides[!sender];
+	use(search, observed->ts_ns);
+	search->met |= 1u << sender & 3u;
 	add(&side->all, 1);
 	if (!probe)
 		return 0;
 	add(&side->waiting, 1);
-	if (side->due < (other->met ? SEARCH : SEARCH_UNSEEN) ||
+	if (side->due < ((search->met >> !sender & 1) != 0 ? SEARCH : SEARCH_UNSEEN) ||
 	    other->all * SEARCH_ANSWERED > side->due)
 		return 0;
 	return (uint32_t)side->due + side->waiting;
@@ -210,17 +197,15 @@ uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_
 void ft_suspect_pairs_used(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
 			   const struct ft_observed *observed)
 {
-	uint64_t digest = digest_of(flow, observed);
-	struct set *set = &pairs->sets[set_of(digest)];
 	struct search *search;
 	struct begun *side;
 	uint16_t *counted;
 
 	if (observed->ts_ns == FT_TS_UNKNOWN)
 		return;
-	search = &set->searches[way_of(set, digest)];
+	search = search_of(pairs, digest_of(flow, observed));
 	side = &search->sides[side_of(&flow->key)];
 	counted = flow->last_ns < search->turn_ns ? &side->due : &side->waiting;
-	if (flow->last_ns >= search->window_ns && *counted != 0)
+	if (flow->last_ns >= search->turn_ns - search->window && *counted != 0)
 		--*counted;
 }
