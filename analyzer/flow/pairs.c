@@ -223,8 +223,22 @@ void ft_pairs_enter(struct ft_pairs *pairs, struct ft_flow *flow,
 	}
 }
 
+/* A set-up that was used is over with the half it named: queue pair numbers come again. */
+static void use_up_setup(struct ft_pairs *pairs, const struct ft_flow *flow)
+{
+	const struct ft_half *half = &flow->half;
+	bool named_by_setup =
+		half->paired_by == FT_PAIRED_CM || half->paired_by == FT_PAIRED_NCCL;
+	bool used = half->next_psn != FT_PSN_NONE || half->answered != FT_PSN_NONE;
+	struct ft_flow_key name = named(&flow->key);
+
+	if (named_by_setup && used)
+		ft_setups_drop(pairs->setups, &name);
+}
+
 void ft_pairs_leave(struct ft_pairs *pairs, struct ft_flow *flow)
 {
+	use_up_setup(pairs, flow);
 	unpair(pairs, flow);
 	ft_groups_part(pairs->groups, flow, FT_PLACE_NONE);
 	*ft_groups_member(pairs->groups, flow) = (struct ft_member){ .place = FT_PLACE_NONE };

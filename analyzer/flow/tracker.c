@@ -159,6 +159,7 @@ static void begin_named(struct ft_tracker *tracker, struct ft_flow *flow,
 		return;
 	ft_settle_all(tracker, flow, NULL);
 	ft_forget_requests(&flow->half);
+	flow->half.answered = flow->half.answer_next = FT_PSN_NONE;
 }
 
 void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there,
