@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from bad_input import MEGABYTE, peak_memory
-from harness import DATA, COMPLIANT, FAILED, fabtap, main
+from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, fabtap, main
 from pcapfile import read_pcap, write_pcap
 from roce import Half, capture
 from spoof import MAP
@@ -117,6 +117,13 @@ class Connections(Hostile):
         self.is_complete([(START + (len(frames) - i) * US, frame) for i, frame in enumerate(frames)], 5)
         chance = random.Random(SEED)
         self.is_complete([(START + chance.randrange(SECOND), frame) for frame in frames], 5)
+
+    def test_one_side_of_which_every_second_packet_is_missing_is_not_evidence(self):
+        """Packets sprayed over two links, one of them mirrored: neither loss nor its absence can be proved."""
+        asks = Half("10.0.0.1", "10.0.0.2", 0x22)
+        run, coverage = self.audit([(START + i * US, asks.write(2 * i)) for i in range(10000)])
+        self.assertEqual(run.status, NOT_EVIDENCED, coverage)
+        self.assertGreaterEqual(coverage["frames_lost"]["high"], 9999)
 
     def test_a_table_that_is_too_small_changes_no_verdict_on_partitions(self):
         frames = self.connections(500, 4)
