@@ -52,9 +52,9 @@ INLINE uint64_t gid_prefix(const uint8_t gid[16], uint32_t has)
 	return (has & FT_HAS_IPV4) != 0 ? 0 : ft_load64(gid);
 }
 
-INLINE uint64_t gid_number(const uint8_t gid[16], uint32_t has)
+INLINE uint64_t gid_digest(const uint8_t gid[16], uint32_t has)
 {
-	return ft_gid_number(gid_prefix(gid, has), ft_load64(gid + 8));
+	return ft_gid_digest(gid_prefix(gid, has), ft_load64(gid + 8));
 }
 
 /* As ft_flow_key_hash() of what fill_flow_key() makes, which need not be read again. */
@@ -170,8 +170,8 @@ INLINE void observe(const struct ft_packet *packet, uint32_t has, const struct f
 	uint32_t bth_at = behind[-1].offset; /* the last one */
 	const uint8_t *bth = frame->bytes + bth_at;
 	uint64_t content = content_digest(packet, has, frame, bth_at);
-	uint64_t src = gid_number(packet->src, has), dst = gid_number(packet->dst, has);
-	uint64_t pair = ft_pair_digest(src, dst);
+	uint64_t src = gid_digest(packet->src, has), dst = gid_digest(packet->dst, has);
+	uint64_t pair = src + dst;
 	uint64_t upward = -(uint64_t)(src < dst); /* all bits or none: no branch can guess it */
 
 	observed->ts_ns = frame->ts_ns;

@@ -30,36 +30,36 @@ static_assert(FT_OBSERVED_IP == (int)FT_HAS_IPV6 && FT_OBSERVED_IP == (int)FT_HA
 /* --- addresses --- */
 
 struct ends {
-	uint64_t src, dst; /* a number for each; 0: not known */
+	uint64_t src, dst; /* a digest of each; 0: not known */
 };
 
-static uint64_t gid_number(const uint8_t gid[16])
+static uint64_t gid_digest(const uint8_t gid[16])
 {
-	return ft_gid_number(ft_load64(gid), ft_load64(gid + 8));
+	return ft_gid_digest(ft_load64(gid), ft_load64(gid + 8));
 }
 
-static uint64_t short_number(uint64_t address)
+static uint64_t short_digest(uint64_t address)
 {
 	return ft_mix(address ^ SALT_DST, FT_SALT_GID);
 }
 
-static uint64_t mac_number(const uint8_t mac[MAC_LEN])
+static uint64_t mac_digest(const uint8_t mac[MAC_LEN])
 {
 	uint8_t padded[8] = { 0 };
 
 	memcpy(padded, mac, MAC_LEN);
-	return short_number(ft_load64(padded));
+	return short_digest(ft_load64(padded));
 }
 
 static struct ends ends_of(const struct ft_packet *packet)
 {
 	if ((packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6 | FT_HAS_GRH)) != 0)
-		return (struct ends){ gid_number(packet->src), gid_number(packet->dst) };
+		return (struct ends){ gid_digest(packet->src), gid_digest(packet->dst) };
 	if ((packet->has & FT_HAS_LRH) != 0)
-		return (struct ends){ short_number(packet->lrh.slid),
-				      short_number(packet->lrh.dlid) };
+		return (struct ends){ short_digest(packet->lrh.slid),
+				      short_digest(packet->lrh.dlid) };
 	if ((packet->has & FT_HAS_ETH) != 0)
-		return (struct ends){ mac_number(packet->smac), mac_number(packet->dmac) };
+		return (struct ends){ mac_digest(packet->smac), mac_digest(packet->dmac) };
 	return (struct ends){ 0, 0 };
 }
 
@@ -106,8 +106,8 @@ static void observe_mirror(const struct ft_packet *packet, struct ft_observed *o
 
 	if (!tunnel->has_sequence)
 		return;
-	digest = ft_mix(gid_number(tunnel->outer_src) ^ FT_SALT_SRC,
-			gid_number(tunnel->outer_dst) ^ SALT_DST);
+	digest = ft_mix(gid_digest(tunnel->outer_src) ^ FT_SALT_SRC,
+			gid_digest(tunnel->outer_dst) ^ SALT_DST);
 	digest = ft_mix(digest ^ id, SALT_IDS);
 	observed->has |= FT_OBSERVED_MIRROR;
 	observed->mirror = (uint32_t)(digest >> 32);
@@ -270,7 +270,7 @@ void ft_observe(const struct ft_packet *packet, const struct ft_frame *frame,
 	memset(observed, 0, sizeof *observed);
 	observed->ts_ns = frame->ts_ns;
 	observed->frame = frame->number;
-	observed->pair = ft_pair_digest(ends.src, ends.dst);
+	observed->pair = ends.src + ends.dst;
 	observed->digest = upward ? ~observed->pair : observed->pair;
 	observed->vlan = packet->vlan;
 	observed->has = (packet->has & (SAME_BITS | FT_HAS_IPV6)) |

@@ -40,16 +40,10 @@ static inline uint64_t ft_load64(const uint8_t *b)
 	return word;
 }
 
-/* A GID as one number, of its two halves: an IPv4 address has no prefix. */
-static inline uint64_t ft_gid_number(uint64_t prefix, uint64_t interface)
+/* Of a GID, by its two halves: an IPv4 address has no prefix. The sum of two is a pair's, in either order. */
+static inline uint64_t ft_gid_digest(uint64_t prefix, uint64_t interface)
 {
-	return prefix * FT_SALT_BTH + interface;
-}
-
-/* Of two addresses in either order. */
-static inline uint64_t ft_pair_digest(uint64_t one, uint64_t other)
-{
-	return ft_mix(one ^ FT_SALT_GID, other ^ FT_SALT_GID);
+	return ft_mix(prefix ^ FT_SALT_GID, interface ^ FT_SALT_SRC);
 }
 
 /* Of destination and source MAC address, 24 bits above 8 for the time to live. */
