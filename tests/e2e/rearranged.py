@@ -13,7 +13,7 @@ from pcapfile import LITTLE_NSEC, LITTLE_USEC, read_pcap
 from spoof import MAP
 
 SEED = 20261121
-US, MS = 10**3, 10**6
+US, MS, SECOND = 10**3, 10**6, 10**9
 LATER = (0, 5 * US, 30 * US)  # of the second copy
 ENGINES = (2, 7)
 CUTS = 3
@@ -161,6 +161,25 @@ class Rearranged(unittest.TestCase):
                              self.timeless(self.whole(header, frames, arguments)), name)
             tried += 1
         self.assertGreater(tried, 3)
+
+    def test_captures_one_after_the_other_lose_nothing(self):
+        """Queue pairs that return 30 seconds or 10 minutes later are others, also where a set-up named them before."""
+        if shared() is None:
+            self.skipTest("the full reference captures are not here (FT_SHARED or ../shared)")
+        everyone = ("-m", self.folder / "everyone.json")
+        complete = {name: load(path) for name, path, arguments in self.cases
+                    if arguments == everyone and not name.startswith(("loss1pct", "nccl-emul-long"))}
+        chance = random.Random(SEED)
+        chosen = [("nvme-rdma", "nccl-emul-2rank")] + [chance.sample(sorted(complete), 2) for _ in range(20)]
+        for first, second in chosen:
+            for gap in (30 * SECOND, 600 * SECOND):
+                header, frames = complete[first]
+                shift = frames[-1][0] + gap - complete[second][1][0][0]
+                later = [(ts_ns + shift, frame) for ts_ns, frame in complete[second][1]]
+                with self.subTest(first=first, second=second, gap=gap):
+                    coverage = self.whole(header, frames + later, everyone)["coverage"]
+                    self.assertIn(coverage["frames_lost"]["estimate"], (0, None))
+                    self.assertEqual(coverage["lost_by"], [])
 
     def timeless(self, document):
         """Without what is about when, and which of the frames; and without what is inferred from frames near by."""
