@@ -83,11 +83,11 @@ static struct request *make_room(struct ft_connections *connections)
 static struct request *find_or_add(struct ft_connections *connections,
 				   const struct request_key *key)
 {
-	struct request *request = find(connections, key);
-	uint32_t *link;
+	uint32_t *link = link_to(connections, key);
+	struct request *request;
 
-	if (request != NULL)
-		return request;
+	if (*link != 0)
+		return &connections->requests[*link - 1];
 	request = make_room(connections);
 	link = link_to(connections, key);
 	*request = (struct request){ .key = *key, .used = true };

@@ -214,7 +214,7 @@ static void prepare(struct ft_crew *crew, const struct ft_crew_run *run)
 
 int ft_crew_run(struct ft_crew *crew, const struct ft_crew_run *run)
 {
-	struct hand hands[FT_CREW_MOST] = { 0 };
+	struct hand hands[FT_CREW_MOST] = { { .crew = crew } };
 	unsigned started = 1;
 	int error = 0;
 
