@@ -51,10 +51,10 @@ static void say_seen(struct ft_page *page, const struct ft_report_coverage *seen
 
 static void heads(struct ft_table *table)
 {
-	static const char *const names[] = { "flow",   "conn",     "source", "destination",
-					     "QP",     "type",     "P_Key",  "frames",
-					     "bytes",  "messages", "again",  "lost",
-					     "unseen", "naks",     "cnps",   "verdict" };
+	static const char *const names[] = { "flow",  "conn",   "source", "destination", "QP",
+					     "type",  "P_Key",  "frames", "bytes",       "messages",
+					     "again", "lost",   "unseen", "naks",        "marked",
+					     "cnps",  "verdict" };
 
 	for (size_t i = 0; i < table->columns; i++)
 		ft_table_name(table, names[i]);
@@ -117,6 +117,7 @@ static void counts(struct ft_table *table, const struct ft_report_flow *row)
 	count_cell(table, row->fabric_lost);
 	count_cell(table, row->mirror_lost);
 	count_cell(table, naks_of(row));
+	count_cell(table, row->ce_marked);
 	count_cell(table, row->cnps);
 }
 
@@ -190,14 +191,14 @@ static void say_flows(struct ft_page *page, const struct ft_report_flows *flows)
 
 	if (flows->flow_count == 0)
 		return;
-	ft_table_init(&table, flows->judged ? ">><<<<<>>>>>>>><" : ">><<<<<>>>>>>>>");
+	ft_table_init(&table, flows->judged ? ">><<<<<>>>>>>>>><" : ">><<<<<>>>>>>>>>");
 	write_rows(page, &table, &rows);
 	ft_table_free(&table);
 	ft_line_char(&page->line, '\n');
 	ft_page_row(
 		page, "",
 		"again: sent again by the transport; lost: in the fabric; unseen: lost on the way "
-		"here; naks: RNR NAKs too; .: none");
+		"here; naks: RNR NAKs too; marked: by ECN; .: none");
 }
 
 int ft_render_flows_text(FILE *out, const struct ft_report_flows *flows,

@@ -6,7 +6,7 @@
  * Cells in aligned columns. Every cell is text for a terminal already: names go through
  * ft_line_name() on their way in. Filled row by row, written once.
  */
-#define FT_TABLE_COLUMNS 16
+#define FT_TABLE_COLUMNS 20
 
 struct ft_table {
 	const char *align; /* one of '<', '>' for each column */
