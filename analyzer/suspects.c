@@ -300,8 +300,8 @@ enum {
 };
 
 /* The first of its kind, or as those before it. */
-static bool looks_alike(struct ft_sender_look *look, const struct ft_observed *observed,
-			bool answer)
+static inline bool looks_alike(struct ft_sender_look *look, const struct ft_observed *observed,
+			       bool answer)
 {
 	bool of_requests = (look->style & FT_LOOK_REQUESTS) != 0;
 
@@ -320,30 +320,35 @@ static bool looks_alike(struct ft_sender_look *look, const struct ft_observed *o
 }
 
 /* The first or next request, soon enough for those before it to count. */
-static bool is_ordinary_request(const struct ft_suspects *suspects, struct ft_flow *flow,
-				const struct ft_observed *observed)
+static inline bool follows(const struct ft_flow *flow, const struct ft_recent *recent,
+			   const struct ft_observed *observed)
 {
-	struct ft_recent *recent = recent_of(suspects, flow);
-	uint32_t moment = ft_suspects_moment(observed->ts_ns);
-	bool follows = ft_recent_follows(recent, observed->psn) &&
-		       moment - flow->asked < FT_SUSPECTS_LONG_AGO;
+	uint32_t since = ft_suspects_moment(observed->ts_ns) - flow->asked;
 
-	note_use(suspects, flow, observed);
-	if ((!follows && (recent->newest & FT_RECENT_SEEN) != 0) ||
-	    !looks_alike(&flow->look, observed, false))
-		return false;
-	ft_recent_count(recent, observed->psn, ft_recent_word(observed));
-	flow->asked = moment;
-	return true;
+	return (recent->newest & FT_RECENT_SEEN) == 0 ||
+	       (ft_recent_follows(recent, observed->psn) && since < FT_SUSPECTS_LONG_AGO);
 }
 
-static bool is_ordinary(const struct ft_suspects *suspects, struct ft_flow *flow,
-			const struct ft_observed *observed, uint32_t what)
+/* Nothing can be held against it: it is learnt. */
+static inline bool is_ordinary(const struct ft_suspects *suspects, struct ft_flow *flow,
+			       const struct ft_observed *observed, uint32_t what)
 {
-	if ((what & ~(uint32_t)ORDINARY_REQUEST) == 0)
-		return is_ordinary_request(suspects, flow, observed);
-	return (what & ~(uint32_t)ORDINARY_ANSWER) == FT_STEP_ANSWER &&
-	       looks_alike(&flow->look, observed, true);
+	bool request = (what & ~(uint32_t)ORDINARY_REQUEST) == 0;
+	struct ft_recent *recent = recent_of(suspects, flow);
+
+	if (!request && (what & ~(uint32_t)ORDINARY_ANSWER) != FT_STEP_ANSWER)
+		return false;
+	if (request)
+		note_use(suspects, flow, observed);
+	if (request && !follows(flow, recent, observed))
+		return false;
+	if (!looks_alike(&flow->look, observed, !request))
+		return false;
+	if (!request)
+		return true;
+	ft_recent_count(recent, observed->psn, ft_recent_word(observed));
+	flow->asked = ft_suspects_moment(observed->ts_ns);
+	return true;
 }
 
 /* Of a sender that is not known for long, or odd. */
@@ -379,31 +384,33 @@ static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *f
 		return false;
 	recent = recent_of(suspects, flow);
 	newest = observed->psn << FT_RECENT_PSN_SHIFT | FT_RECENT_SEEN;
-	if (!ft_recent_goes_on(recent, newest))
+	if (!ft_recent_goes_on(recent, newest) || (observed->opcode & UNBOUND) != 0)
 		return false;
 	flow->asked = moment;
-	ft_look_go_on(&flow->look, observed);
+	flow->look.ip_id = observed->ip_id;
+	ft_look_count(&flow->look);
 	ft_recent_keep(recent, newest, ft_recent_word(observed));
 	return true;
 }
 
 static inline bool answers_on(struct ft_sender_look *look, const struct ft_observed *observed)
 {
-	if (ft_look_is_between(look, observed)) {
-		look->ip_id = observed->ip_id;
-		return true;
-	}
-	if (!ft_look_is_settled(look, observed, FT_LOOK_SETTLED_ANSWERS))
+	bool compared = (look->style & FT_LOOK_REQUESTS) == 0;
+
+	if ((observed->opcode & UNBOUND) != 0)
 		return false;
-	ft_look_go_on(look, observed);
+	if (!(compared ? ft_look_is_settled(look, observed, FT_LOOK_SETTLED_ANSWERS)
+		       : ft_look_is_between(look, observed)))
+		return false;
+	look->ip_id = observed->ip_id;
+	if (compared)
+		ft_look_count(look);
 	return true;
 }
 
 static inline bool is_usual(const struct ft_suspects *suspects, struct ft_flow *flow,
 			    const struct ft_observed *observed, uint32_t what)
 {
-	if ((observed->opcode & UNBOUND) != 0)
-		return false;
 	if ((what & ~(uint32_t)ORDINARY_REQUEST) == 0)
 		return goes_on(suspects, flow, observed);
 	return (what & ~(uint32_t)ORDINARY_ANSWER) == FT_STEP_ANSWER &&

@@ -122,13 +122,6 @@ static inline bool ft_look_is_settled(const struct ft_sender_look *look,
 	       counts <= FT_LOOK_ID_CONSTANT && ft_look_is_from(look, observed);
 }
 
-/* The next packet of such a sender. */
-static inline void ft_look_go_on(struct ft_sender_look *look, const struct ft_observed *observed)
-{
-	look->ip_id = observed->ip_id;
-	ft_look_count(look);
-}
-
 /* An answer, where the look is that of requests: only the identifications count on. */
 static inline bool ft_look_is_between(const struct ft_sender_look *look,
 				      const struct ft_observed *observed)

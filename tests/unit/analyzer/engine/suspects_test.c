@@ -264,6 +264,23 @@ static void what_is_long_ago_is_not_compared(void **state)
 	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), 0);
 }
 
+static void what_follows_a_long_silence_is_compared_again(void **state)
+{
+	const uint32_t high = 0x900000;
+	struct wire *wire = *state;
+	struct ft_observed other = request(0);
+
+	for (uint32_t nth = 0; nth < SETTLED + 3; nth++) {
+		other = request(nth);
+		other.psn = high + nth;
+		if (nth == SETTLED)
+			wire->now_ns += UINT64_C(11000000000);
+		assert_int_equal(send(wire, other, FT_STEP_NEW), 0);
+	}
+	other.opcode = WRITE_ONLY;
+	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+}
+
 static void a_read_of_many_psns_does_not_stand_for_older_ones(void **state)
 {
 	struct wire *wire = *state;
@@ -433,6 +450,20 @@ static void a_sender_is_another_one_if_no_path_explains_it(void **state)
 		rules = send(*state, odd, cases[i].what);
 		if (rules != cases[i].rules)
 			fail_msg("%s: rules %x", cases[i].why, rules);
+	}
+}
+
+static void another_ttl_is_seen_where_the_identification_wraps(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed seen = request(0);
+
+	for (uint32_t nth = 0; nth <= SETTLED; nth++) {
+		seen = request(nth);
+		seen.ip_id = (uint16_t)(nth - SETTLED); /* 0 at last */
+		seen.ttl = nth == SETTLED ? 65 : 64;
+		assert_int_equal(send(wire, seen, FT_STEP_NEW),
+				 nth == SETTLED ? R(SENDER_VARIES) : 0);
 	}
 }
 
@@ -659,6 +690,26 @@ static void connections_joined_in_the_middle_are_no_search(void **state)
 	assert_int_equal(search(wire, 400, 1 * MS, WRITE_MIDDLE, 1), 0);
 }
 
+static void connections_joined_in_the_middle_do_not_hide_a_search(void **state)
+{
+	struct wire *wire = *state;
+	unsigned found = 0;
+
+	send_as(wire, true, request(0), FT_STEP_NEW);
+	for (uint32_t i = 0; i < 200; i++) {
+		struct ft_observed probe = request(0), joined = request(0);
+
+		probe.dest_qp = 100 + i;
+		found += send(wire, probe, FT_STEP_NEW) == R(QP_SCAN);
+		joined.dest_qp = 1000 + i / 2; /* each has two */
+		joined.opcode = WRITE_MIDDLE;
+		joined.psn += i % 2;
+		assert_int_equal(send(wire, joined, FT_STEP_NEW), 0);
+		wire->now_ns += 1 * MS;
+	}
+	assert_true(found > 150);
+}
+
 static void connections_that_begin_together_are_no_search(void **state)
 {
 	struct wire *wire = *state;
@@ -746,6 +797,7 @@ int main(void)
 		TEST(nor_does_one_that_passed_the_end_of_the_last),
 		TEST(after_a_pause_only_the_last_request_is_compared),
 		TEST(what_is_long_ago_is_not_compared),
+		TEST(what_follows_a_long_silence_is_compared_again),
 		TEST(a_read_of_many_psns_does_not_stand_for_older_ones),
 		TEST(another_payload_after_one_of_another_look_is_grave_unless_sent_again),
 		TEST(memory_that_changed_may_take_another_path),
@@ -755,6 +807,7 @@ int main(void)
 		TEST(nor_after_two_of_them),
 		TEST(the_own_packet_shows_the_conflict_if_nothing_else_did),
 		TEST(a_sender_is_another_one_if_no_path_explains_it),
+		TEST(another_ttl_is_seen_where_the_identification_wraps),
 		TEST(two_viewpoints_of_one_sender_are_one_sender),
 		TEST(a_sprayed_connection_is_at_most_worth_a_note),
 		TEST(a_new_look_that_stays_is_the_look),
@@ -770,6 +823,7 @@ int main(void)
 		TEST(queue_pairs_that_are_used_are_not_searched_for),
 		TEST(queue_pairs_that_answer_are_not_searched_for),
 		TEST(connections_joined_in_the_middle_are_no_search),
+		TEST(connections_joined_in_the_middle_do_not_hide_a_search),
 		TEST(connections_that_begin_together_are_no_search),
 		TEST(an_unasked_answer_is_worth_a_note),
 		TEST(a_suspicion_says_what_it_rests_on),
