@@ -111,8 +111,7 @@ static uint64_t digest_of(const struct ft_account *account, const struct ft_item
 	struct ft_check_key key;
 
 	ft_item_key(item, &key);
-	return (ft_hash(&key, sizeof key, account->seed + rule) ^
-		ft_mix(ends, account->seed | 1)) |
+	return (ft_hash(&key, sizeof key, account->seed + rule) ^ ft_mix(ends, account->seed | 1)) |
 	       1;
 }
 

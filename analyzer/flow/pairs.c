@@ -227,8 +227,7 @@ void ft_pairs_enter(struct ft_pairs *pairs, struct ft_flow *flow,
 static void use_up_setup(struct ft_pairs *pairs, const struct ft_flow *flow)
 {
 	const struct ft_half *half = &flow->half;
-	bool named_by_setup =
-		half->paired_by == FT_PAIRED_CM || half->paired_by == FT_PAIRED_NCCL;
+	bool named_by_setup = half->paired_by == FT_PAIRED_CM || half->paired_by == FT_PAIRED_NCCL;
 	bool used = half->next_psn != FT_PSN_NONE || half->answered != FT_PSN_NONE;
 	struct ft_flow_key name = named(&flow->key);
 

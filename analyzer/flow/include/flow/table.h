@@ -52,10 +52,10 @@ struct ft_flow {
 	uint64_t verdict; /* its number; 0: nothing to report */
 	uint64_t
 		judged_by; /* digest of what it was reached from besides this key, and of the epoch; 0: none yet */
-	uint32_t cell;     /* where the frames are added up; UINT32_MAX: not known yet */
-	uint32_t bad_icrc; /* packets whose ICRC was wrong */
-	uint32_t peer;     /* record number of the other half of the connection; 0: not known */
-	uint32_t asked;    /* when its newest request passed: analyzer/suspects_parts.h */
+	uint32_t cell;       /* where the frames are added up; UINT32_MAX: not known yet */
+	uint32_t bad_icrc;   /* packets whose ICRC was wrong */
+	uint32_t peer;       /* record number of the other half of the connection; 0: not known */
+	uint32_t asked;      /* when its newest request passed: analyzer/suspects_parts.h */
 	uint16_t first_base; /* of the connection, by its set-up; FT_FLOW_NO_BASE */
 	uint16_t base, vlan; /* of the frames that are counted here, if the key leaves them open */
 	uint16_t spare16;
