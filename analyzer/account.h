@@ -50,8 +50,7 @@ static inline bool ft_account_quiet(struct ft_account *account, const struct ft_
 {
 	const struct ft_frame *frame = item->frame;
 
-	if (!item->quiet || (item->observed.has & FT_OBSERVED_MIRROR) != 0 ||
-	    ft_tells_of_congestion(item))
+	if (!item->quiet || (item->observed.has & FT_OBSERVED_MIRROR) != 0)
 		return false;
 	ft_silences_see(&account->silences, frame->input, frame->ts_ns);
 	ft_peaks_add(&account->peaks, item->from, frame->ts_ns, frame->wire);

@@ -166,7 +166,9 @@ __attribute__((noinline)) static void sort_out(struct ft_worker *worker, const s
 static void find_records(struct ft_worker *worker, const struct ft_item *item,
 			 struct ft_records *records)
 {
-	struct ft_flow *flow = ft_flow_confirm(worker->flows, item->record, &item->flow_key);
+	uint32_t number =
+		item->record != 0 ? item->record : ft_flow_peek(worker->flows, item->hash);
+	struct ft_flow *flow = ft_flow_confirm(worker->flows, number, &item->flow_key);
 	bool silent;
 
 	if (flow == NULL)
@@ -313,6 +315,7 @@ static void run_item(struct ft_worker *worker, struct ft_block *block, struct ft
 {
 	struct ft_conclusion conclusion;
 	bool known; /* the verdict, and that there is nothing to report */
+	bool congested;
 
 	conclusion.records = (struct ft_records){ 0 };
 	conclusion.judged = NULL;
@@ -332,14 +335,15 @@ static void run_item(struct ft_worker *worker, struct ft_block *block, struct ft
 	else if (item->kind != FT_FRAME_NOT_RDMA)
 		ft_loss_silent(&worker->loss, item->observed.frame);
 	item->gap = conclusion.step.gap.lost != 0;
-	item->quiet = known && (item->rules | item->sub | item->copy | item->gap) == 0;
+	congested = ft_is_marked(&item->observed) || (conclusion.step.what & FT_STEP_CNP) != 0;
+	item->quiet = known && (item->rules | item->sub | item->copy | item->gap | congested) == 0;
 	if (item->quiet)
 		ft_tally_usual(&worker->tally, item, conclusion.records.part->cell);
 	else
 		finish_unusual(worker, block, item, &conclusion);
 	if (item->copy || conclusion.records.part == NULL)
 		return;
-	if ((conclusion.step.what & FT_TALLIED_STEPS) != 0 || ft_is_marked(&item->observed))
+	if (congested || (conclusion.step.what & FT_TALLIED_STEPS) != 0)
 		ft_tally_transport(&worker->tally, item, &conclusion.step);
 	count_records(item, &conclusion.records);
 }
@@ -358,23 +362,32 @@ static void prefetch_beside(const struct ft_worker *worker, const struct ft_item
 }
 
 /* Each step for a batch of packets before the next one: none of them waits for what it needs. */
-static void run_batch(struct ft_worker *worker, struct ft_block *block, struct ft_item *const *mine,
-		      unsigned count)
+static void fetch(const struct ft_worker *worker, struct ft_item *const *mine, unsigned count)
 {
-	bool beside = ft_flow_table_stats(worker->flows).used > IN_THE_CACHE;
-
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < count; i++)
 		if (mine[i]->has_flow)
 			ft_flow_prefetch_slot(worker->flows, mine[i]->hash);
-		ft_copies_prefetch(worker->copies, mine[i]->observed.digest);
-	}
 	for (unsigned i = 0; i < count; i++)
 		mine[i]->record =
 			mine[i]->has_flow ? ft_flow_peek(worker->flows, mine[i]->hash) : 0;
-	for (unsigned i = 0; i < count && beside; i++)
-		prefetch_beside(worker, mine[i]);
 	for (unsigned i = 0; i < count; i++)
+		prefetch_beside(worker, mine[i]);
+}
+
+static void run_batch(struct ft_worker *worker, struct ft_block *block, struct ft_item *const *mine,
+		      unsigned count)
+{
+	bool far = ft_flow_table_stats(worker->flows).used > IN_THE_CACHE;
+
+	for (unsigned i = 0; i < count; i++)
+		ft_copies_prefetch(worker->copies, mine[i]->observed.digest);
+	if (far)
+		fetch(worker, mine, count);
+	for (unsigned i = 0; i < count; i++) {
+		if (!far)
+			mine[i]->record = 0;
 		run_item(worker, block, mine[i]);
+	}
 }
 
 static bool is_mine(const struct ft_item *item, unsigned index, unsigned count)

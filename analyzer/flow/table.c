@@ -128,15 +128,17 @@ uint32_t ft_flow_peek(const struct ft_flow_table *table, uint32_t hash)
 	return table->slots[at].record;
 }
 
+/* In three pieces of 16 bytes: half as many instructions as word by word. */
 static bool is_key(const struct ft_flow_key *a, const struct ft_flow_key *b)
 {
-	uint64_t left[6], right[6];
+	typedef uint64_t piece __attribute__((vector_size(16)));
+	piece left[3], right[3], differs;
 
 	static_assert(sizeof left == sizeof *a, "all of it");
 	memcpy(left, a, sizeof left);
 	memcpy(right, b, sizeof right);
-	return ((left[0] ^ right[0]) | (left[1] ^ right[1]) | (left[2] ^ right[2]) |
-		(left[3] ^ right[3]) | (left[4] ^ right[4]) | (left[5] ^ right[5])) == 0;
+	differs = (left[0] ^ right[0]) | (left[1] ^ right[1]) | (left[2] ^ right[2]);
+	return (differs[0] | differs[1]) == 0;
 }
 
 struct ft_flow *ft_flow_confirm(const struct ft_flow_table *table, uint32_t number,
