@@ -197,8 +197,8 @@ static void quiet_frames_count_in_the_peaks(void **state)
 		  { .has = FT_OBSERVED_MIRROR, .mirror_sequence_bits = 32 },
 		  false,
 		  false },
-		{ "a mark", { .has = FT_OBSERVED_IP, .ecn = MARKED }, false, false },
-		{ "a CNP", { .has = FT_OBSERVED_BTH, .opcode = 0x81 }, false, false },
+		{ "a mark", { .has = FT_OBSERVED_IP, .ecn = MARKED }, true, false },
+		{ "a CNP", { .has = FT_OBSERVED_BTH, .opcode = 0x81 }, true, false },
 	};
 
 	(void)state;
