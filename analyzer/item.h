@@ -40,7 +40,7 @@ struct ft_item {
 	struct ft_observed observed;
 
 	/* judged and followed */
-	bool quiet;        /* nothing to tell: the frame is one more of its kind */
+	bool quiet;        /* nothing to tell, no mark, no CNP: one more of its kind */
 	uint32_t rules;    /* violations and notes, bit per enum ft_rule */
 	uint32_t from, to; /* tenant pair; FT_NONE: unknown */
 	bool gap;          /* packets were proved lost by the mirror: ft_item_more.gap */
