@@ -13,7 +13,8 @@
 /*
  * The pipeline: frames from a source are decoded, judged by the map in force at their time stamp,
  * followed as connections, and added up. No clock: the same frames and configuration give the same
- * report, whatever the number of workers (but for which idle half-connections a full table drops).
+ * report, whatever the number of workers (but for which idle half-connections a full table drops, and
+ * which ones count as silent where times go backwards by more than flow_timeout_ns).
  */
 struct ft_engine;
 
