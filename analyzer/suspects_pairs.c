@@ -183,7 +183,7 @@ uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_
 	side = &search->sides[sender];
 	other = &search->sides[!sender];
 	use(search, observed->ts_ns);
-	search->met |= 1u << sender & 3u;
+	search->met = (search->met | 1u << sender) & 3u;
 	add(&side->all, 1);
 	if (!probe)
 		return 0;
