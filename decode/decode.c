@@ -127,9 +127,9 @@ bool ft_decode(const struct ft_decode_config *config, const struct ft_decode_inp
 	       struct ft_packet *packet, struct ft_decode_rest *rest)
 {
 	rest->sub = 0;
-	if (input->link_type == LINK_ETHERNET && ft_read_usual(config, input, packet))
-		return false;
-	return ft_read_headers(config, input, packet, rest);
+	if (input->link_type != LINK_ETHERNET)
+		return ft_read_headers(config, input, packet, rest);
+	return ft_read_usual(config, input, packet, rest);
 }
 
 bool ft_decode_more(const struct ft_decode_config *config, const struct ft_decode_input *input,

@@ -67,7 +67,7 @@ enum {
 
 #define CNP_OPCODE (FT_CNP << 5 | 1)
 
-static const struct ft_opcode_shape shapes[256] = {
+const struct ft_opcode_shape ft_opcode_shapes[256] = {
 	OPERATIONS(SHAPE, RC)
 	OPERATIONS(SHAPE, UC)
 	OPERATIONS(SHAPE, RD)
@@ -86,11 +86,6 @@ static const char *const names[256] = {
 };
 
 /* clang-format on */
-
-const struct ft_opcode_shape *ft_opcode_shape(uint8_t opcode)
-{
-	return &shapes[opcode];
-}
 
 const char *ft_opcode_name(uint8_t opcode)
 {

@@ -102,12 +102,9 @@ static inline enum ft_step ft_ethertype_step(struct ft_pass *pass, uint16_t ethe
 bool ft_read_headers(const struct ft_decode_config *config, const struct ft_decode_input *input,
 		     struct ft_packet *packet, struct ft_decode_rest *rest);
 
-/*
- * The same for an Ethernet frame of the usual form, which holds one packet. False, and nothing written, if the frame is
- * of another form.
- */
+/* The same for any Ethernet frame, sooner if it is of the usual form. */
 bool ft_read_usual(const struct ft_decode_config *config, const struct ft_decode_input *input,
-		   struct ft_packet *packet);
+		   struct ft_packet *restrict packet, struct ft_decode_rest *rest);
 
 /* Extended headers and the bounds of the payload, after ft_read_bth(). */
 void ft_read_extensions(struct ft_pass *pass);

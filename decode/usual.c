@@ -1,4 +1,5 @@
 #include "fields.h"
+#include "rules.h"
 
 /*
  * The usual frame in one go: Ethernet with at most one VLAN tag, IPv4 without options, UDP without a checksum, BTH,
@@ -30,13 +31,16 @@ static uint32_t find_ip(const uint8_t *b)
 
 static bool is_usual_ip(const uint8_t *ip)
 {
-	return ip[0] == 0x45 && ip[9] == 17 && !ft_ipv4_is_fragment(ip);
+	uint32_t row = ft_be32(ip + 6); /* flags, fragment offset, TTL, protocol */
+
+	return ip[0] == 0x45 && (row & 0x3fff00ff) == 17;
 }
 
 static bool is_usual_udp(const struct ft_decode_config *config, const uint8_t *udp, uint32_t size)
 {
-	return ft_be16(udp + 4) == size && ft_be16(udp + 6) == 0 &&
-	       ft_is_roce_port(config, ft_be16(udp + 2));
+	uint32_t row = ft_be32(udp + 4); /* length, checksum */
+
+	return row == size << 16 && ft_is_roce_port(config, ft_be16(udp + 2));
 }
 
 static bool is_usual_bth(const uint8_t *bth, const struct ft_opcode_shape *shape)
@@ -156,14 +160,21 @@ static void check_icrc(const struct ft_decode_config *config, const uint8_t *byt
 		packet->malformed = FT_BAD_ICRC;
 }
 
+static void judge_headers(struct ft_packet *packet, const struct ft_opcode_shape *shape,
+			  uint32_t length)
+{
+	if (!ft_usual_rules_hold(packet, shape, length))
+		packet->malformed = (uint8_t)ft_header_rules(packet, shape, length, 0);
+}
+
 bool ft_read_usual(const struct ft_decode_config *config, const struct ft_decode_input *input,
-		   struct ft_packet *packet)
+		   struct ft_packet *restrict packet, struct ft_decode_rest *rest)
 {
 	const uint8_t *bytes = input->bytes;
 	struct form form;
 
 	if (input->fcs_bytes != 0 || !find_form(config, input, &form))
-		return false;
+		return ft_read_headers(config, input, packet, rest);
 	ft_packet_begin(packet);
 	packet->has = FT_HAS_ETH | FT_HAS_IPV4 | FT_HAS_UDP | FT_HAS_BTH | form.shape->headers |
 		      FT_HAS_PAYLOAD_LENGTH | FT_HAS_PAYLOAD;
@@ -171,9 +182,8 @@ bool ft_read_usual(const struct ft_decode_config *config, const struct ft_decode
 	read_network(packet, bytes + form.ip_at);
 	read_transport(packet, bytes + form.ip_at + BTH, form.shape->headers);
 	read_payload(packet, &form, input->captured);
-	packet->malformed =
-		(uint8_t)ft_header_rules(packet, form.shape, form.end - form.ip_at - BTH, 0);
+	judge_headers(packet, form.shape, form.end - form.ip_at - BTH);
 	if (input->captured >= form.end)
 		check_icrc(config, bytes, &form, packet);
-	return true;
+	return false;
 }

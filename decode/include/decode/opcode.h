@@ -39,8 +39,14 @@ struct ft_opcode_shape {
 	bool defined;
 };
 
+/* By opcode; read through ft_opcode_shape(). */
+extern const struct ft_opcode_shape ft_opcode_shapes[256];
+
 /* RD opcodes in IBA's reading: RDETH, and DETH in requests. */
-const struct ft_opcode_shape *ft_opcode_shape(uint8_t opcode);
+static inline const struct ft_opcode_shape *ft_opcode_shape(uint8_t opcode)
+{
+	return &ft_opcode_shapes[opcode];
+}
 
 /* "RC_RDMA_WRITE_ONLY", "CNP", ...; NULL for undefined opcodes. */
 const char *ft_opcode_name(uint8_t opcode);
