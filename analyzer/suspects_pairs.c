@@ -19,12 +19,12 @@ enum {
 
 #define BURST_NS  UINT64_C(10000000000)
 #define WINDOW_NS UINT64_C(1000000000)
-#define ANSWER_NS UINT64_C(5000000) /* a first request unanswered for so long is counted */
+#define ANSWER_NS UINT64_C(5000000) /* first requests that wait for an answer are not counted more often */
 
 /* Half-connections that one of the two addresses began, in this window; up to UINT16_MAX each. */
 struct begun {
 	uint16_t all;
-	uint16_t waiting, due; /* with one request: young ones; older than ANSWER_NS */
+	uint16_t waiting, due; /* with one request: since the last turn; before it */
 };
 
 /* What they began: of the lower and the higher address. Where the pair was used last, within ANSWER_NS. */

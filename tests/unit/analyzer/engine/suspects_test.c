@@ -653,6 +653,22 @@ static void unanswered_requests_to_many_queue_pairs_are_a_search(void **state)
 	assert_true(wire->suspicion.count >= 32);
 }
 
+/* It shows at the next first request, which need not come. */
+static void a_search_at_once_shows_when_it_goes_on(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed next = request(0);
+
+	send_as(wire, true, request(0), FT_STEP_NEW);
+	assert_int_equal(search(wire, 200, 10 * US, SEND_ONLY, 1), 0);
+	wire->now_ns += 5 * MS;
+	assert_int_equal(send(wire, request(0), FT_STEP_NEW), R(QP_SCAN));
+	assert_int_equal(wire->suspicion.count, 201);
+	wire->now_ns += 1000 * MS;
+	next.dest_qp = 18;
+	assert_int_equal(send(wire, next, FT_STEP_NEW), 0);
+}
+
 static void without_the_other_direction_few_are_no_search(void **state)
 {
 	assert_int_equal(search(*state, 200, 1 * MS, SEND_ONLY, 1), 0);
@@ -819,6 +835,7 @@ int main(void)
 		TEST(a_job_that_ends_under_its_peers_is_no_burst),
 		TEST(errors_on_one_fresh_connection_after_the_other_are_a_burst),
 		TEST(unanswered_requests_to_many_queue_pairs_are_a_search),
+		TEST(a_search_at_once_shows_when_it_goes_on),
 		TEST(without_the_other_direction_few_are_no_search),
 		TEST(queue_pairs_that_are_used_are_not_searched_for),
 		TEST(queue_pairs_that_answer_are_not_searched_for),
