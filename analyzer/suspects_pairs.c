@@ -19,7 +19,7 @@ enum {
 
 #define BURST_NS  UINT64_C(10000000000)
 #define WINDOW_NS UINT64_C(1000000000)
-#define ANSWER_NS UINT64_C(5000000) /* so seldom is what waits for an answer counted */
+#define ANSWER_NS UINT64_C(5000000) /* at least, between two counts of what waits */
 
 /* Half-connections that one of the two addresses began, in this window; up to UINT16_MAX each. */
 struct begun {
