@@ -53,7 +53,7 @@ enum ft_step ft_read_bth(struct ft_pass *pass)
 	if (ft_captured_left(cursor) < BTH_LEN)
 		return read_beginning(pass);
 	b = ft_take(cursor, BTH_LEN);
-	ft_bth_fields(packet, b);
+	ft_bth_fields(packet, b, b[1]);
 	packet->has |= FT_HAS_BTH;
 	ft_layer_push(pass, FT_LAYER_BTH, pass->bth_at, 0);
 	choose_shape(pass);

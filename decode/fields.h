@@ -12,8 +12,11 @@
 
 static inline void ft_ethernet_fields(struct ft_packet *packet, const uint8_t *b)
 {
-	memcpy(packet->dmac, b, sizeof packet->dmac);
-	memcpy(packet->smac, b + 6, sizeof packet->smac);
+	static_assert(offsetof(struct ft_packet, smac) ==
+			      offsetof(struct ft_packet, dmac) + sizeof packet->dmac,
+		      "as on the wire");
+	memcpy((uint8_t *)packet + offsetof(struct ft_packet, dmac), b,
+	       sizeof packet->dmac + sizeof packet->smac);
 }
 
 static inline void ft_map_ipv4(uint8_t address[16], const uint8_t *b)
@@ -26,9 +29,11 @@ static inline void ft_map_ipv4(uint8_t address[16], const uint8_t *b)
 
 static inline void ft_ipv4_fields(struct ft_packet *packet, const uint8_t *b)
 {
+	uint8_t traffic_class = b[1];
+
 	packet->ip_version = 4;
-	packet->dscp = b[1] >> 2;
-	packet->ecn = b[1] & 3;
+	packet->dscp = traffic_class >> 2;
+	packet->ecn = traffic_class & 3;
 	packet->ip_id = ft_be16(b + 4);
 	packet->ttl = b[8];
 	ft_map_ipv4(packet->src, b + 12);
@@ -62,11 +67,10 @@ static inline bool ft_is_roce_port(const struct ft_decode_config *config, uint16
 	return false;
 }
 
-/* Rows of 32 bits, as the standard draws them. */
-static inline void ft_bth_fields(struct ft_packet *packet, const uint8_t *b)
+/* Rows of 32 bits, as the standard draws them; `flags` is b[1], or what of it may be other than zero. */
+static inline void ft_bth_fields(struct ft_packet *packet, const uint8_t *b, uint8_t flags)
 {
 	uint32_t qp_row = ft_be32(b + 4), psn_row = ft_be32(b + 8);
-	uint8_t flags = b[1];
 
 	packet->opcode = b[0];
 	packet->solicited = (flags & 0x80) != 0;

@@ -30,7 +30,7 @@ static inline bool ft_reth_length_matches(const struct ft_packet *packet)
 static inline bool ft_payload_fits(uint8_t rule, uint32_t payload)
 {
 	static const struct {
-		uint32_t least, span;
+		uint16_t least, span;
 		uint32_t odd; /* all ones if the size is to be a power of two */
 	} sizes[] = {
 		[FT_PAYLOAD_ANY] = { 0, FT_MTU_MAX, 0 },

@@ -2,13 +2,16 @@
 #include "rules.h"
 
 /*
- * The usual frame in one go: Ethernet with at most one VLAN tag, IPv4 without options, UDP without a checksum, BTH,
- * then a RETH, an AETH or neither; no pad bytes, nothing behind the datagram, no lengths at odds. Nearly all frames of
- * a RoCEv2 fabric are of this form, and the readers would say the same about them, one header after the other.
+ * The usual frame in one go: Ethernet with at most one VLAN tag, IPv4 without options, UDP without a checksum, BTH of
+ * version 0, then a RETH, an AETH or neither; no pad bytes, nothing behind the datagram, no lengths at odds. Nearly all
+ * frames of a RoCEv2 fabric are of this form, and the readers would say the same about them, one header after the other.
  */
 
 /* Offsets from the IPv4 header. */
 enum { UDP = 20, BTH = 28, EXTENSIONS = 40 };
+
+/* Solicited event and migration; the others of their byte are the pad count and the version. */
+enum { BTH_FLAGS = 0xc0 };
 
 enum { ETHERNET_LEN = 14, TAG_LEN = 4, ICRC_LEN = 4, CAPTURED_MAX = 1 << 24 };
 
@@ -45,7 +48,7 @@ static bool is_usual_udp(const struct ft_decode_config *config, const uint8_t *u
 
 static bool is_usual_bth(const uint8_t *bth, const struct ft_opcode_shape *shape)
 {
-	return (bth[1] & 0x30) == 0 && shape->defined &&
+	return (bth[1] & ~BTH_FLAGS) == 0 && shape->defined &&
 	       (shape->headers & ~(uint32_t)(FT_HAS_RETH | FT_HAS_AETH)) == 0 &&
 	       shape->payload != FT_PAYLOAD_CNP;
 }
@@ -113,11 +116,26 @@ static void read_link(struct ft_packet *packet, const uint8_t *b, uint32_t ip_at
 		put_tagged_layers(packet, ft_be16(b + ETHERNET_LEN));
 }
 
+/* As ft_sum_is_good(ft_ipv4_sum()); 2^16 - 1 divides 2^64 - 1, so a carry out of 64 bits comes in again. Never 0. */
+static bool is_good_sum(const uint8_t *ip)
+{
+	uint64_t first, second;
+
+	memcpy(&first, ip, sizeof first);
+	memcpy(&second, ip + 8, sizeof second);
+	first += second;
+	first += first < second;
+	second = ft_sum_word(ip + 16);
+	first += second;
+	first += first < second;
+	return first % 0xffff == 0;
+}
+
 static void read_network(struct ft_packet *packet, const uint8_t *ip)
 {
 	packet->transport = FT_TRANSPORT_ROCE2;
 	ft_ipv4_fields(packet, ip);
-	if (!ft_sum_is_good(ft_ipv4_sum(ip)))
+	if (!is_good_sum(ip))
 		packet->alerts |= FT_ALERT_IP_BAD_CHECKSUM;
 	ft_udp_fields(packet, ip + UDP);
 }
@@ -126,7 +144,7 @@ static void read_transport(struct ft_packet *packet, const uint8_t *bth, uint32_
 {
 	const uint8_t *extension = bth + EXTENSIONS - BTH;
 
-	ft_bth_fields(packet, bth);
+	ft_bth_fields(packet, bth, bth[1] & BTH_FLAGS);
 	if ((headers & FT_HAS_RETH) != 0)
 		ft_reth_fields(packet, extension);
 	else if ((headers & FT_HAS_AETH) != 0)
