@@ -19,7 +19,8 @@ enum {
 	BTH = 28,
 	SHORTEST = 60,
 	FILL = 0xa5,
-	LITTLE_CUT = 8
+	LITTLE_CUT = 8,
+	OPERATIONS = 32
 };
 
 static void put16(uint8_t *b, uint32_t value)
@@ -84,6 +85,20 @@ static void both_ways_agree(const struct frame_input *frame)
 	assert(memcmp(&rest, &fully_rest, sizeof rest) == 0);
 }
 
+/* Of a frame made usual: every operation of RC, to a queue pair at the edge of what the rules tell apart. */
+static void every_operation_agrees(struct frame_input *frame, unsigned spared, unsigned pick)
+{
+	static const uint32_t edges[] = { 0, 1, 2, 0xfffffe, 0xffffff };
+	uint32_t at = (spared & 1) != 0 ? ETHERNET_LEN + TAG_LEN : ETHERNET_LEN;
+	uint32_t queue_pair = edges[pick % (sizeof edges / sizeof *edges)];
+	uint8_t *bth = frame->bytes + at + BTH;
+
+	bth[5] = (uint8_t)(queue_pair >> 16);
+	put16(bth + 6, queue_pair);
+	for (bth[0] = 0; bth[0] < OPERATIONS; bth[0]++)
+		both_ways_agree(frame);
+}
+
 void ft_holds(const uint8_t *bytes, size_t size)
 {
 	struct frame_input frame;
@@ -97,6 +112,7 @@ void ft_holds(const uint8_t *bytes, size_t size)
 			frame.input.wire = frame.input.captured + bytes[3] % 8;
 		make_usual(&frame, bytes[0], bytes[1]);
 		both_ways_agree(&frame);
+		every_operation_agrees(&frame, bytes[0], bytes[2]);
 	}
 	free(frame.bytes);
 }
