@@ -104,7 +104,7 @@ bool ft_read_headers(const struct ft_decode_config *config, const struct ft_deco
 
 /* The same for any Ethernet frame, sooner if it is of the usual form. */
 bool ft_read_usual(const struct ft_decode_config *config, const struct ft_decode_input *input,
-		   struct ft_packet *restrict packet, struct ft_decode_rest *rest);
+		   struct ft_packet *packet, struct ft_decode_rest *rest);
 
 /* Extended headers and the bounds of the payload, after ft_read_bth(). */
 void ft_read_extensions(struct ft_pass *pass);

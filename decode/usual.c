@@ -178,15 +178,17 @@ static void check_icrc(const struct ft_decode_config *config, const uint8_t *byt
 		packet->malformed = FT_BAD_ICRC;
 }
 
-static void judge_headers(struct ft_packet *packet, const struct ft_opcode_shape *shape,
-			  uint32_t length)
+static void judge_headers(struct ft_packet *packet, const struct form *form)
 {
-	if (!ft_usual_rules_hold(packet, shape, length))
-		packet->malformed = (uint8_t)ft_header_rules(packet, shape, length, 0);
+	uint32_t length = form->end - form->ip_at - BTH;
+
+	if (!ft_usual_rules_hold(packet, form->shape, length))
+		packet->malformed = (uint8_t)ft_header_rules(
+			packet, ft_opcode_shape(packet->opcode), length, 0);
 }
 
 bool ft_read_usual(const struct ft_decode_config *config, const struct ft_decode_input *input,
-		   struct ft_packet *restrict packet, struct ft_decode_rest *rest)
+		   struct ft_packet *packet, struct ft_decode_rest *rest)
 {
 	const uint8_t *bytes = input->bytes;
 	struct form form;
@@ -200,7 +202,7 @@ bool ft_read_usual(const struct ft_decode_config *config, const struct ft_decode
 	read_network(packet, bytes + form.ip_at);
 	read_transport(packet, bytes + form.ip_at + BTH, form.shape->headers);
 	read_payload(packet, &form, input->captured);
-	judge_headers(packet, form.shape, form.end - form.ip_at - BTH);
+	judge_headers(packet, &form);
 	if (input->captured >= form.end)
 		check_icrc(config, bytes, &form, packet);
 	return false;
