@@ -24,13 +24,14 @@ enum {
 /* Half-connections that one of the two addresses began, in this window; up to UINT16_MAX each. */
 struct begun {
 	uint16_t all;
-	uint16_t waiting, due; /* with one request: since the last turn; before it */
+	uint16_t waiting, due; /* with one request: since the last turn; since the one before it */
+	uint16_t unanswered;   /* with one request, that waited from turn to turn */
 };
 
 /* What they began: of the lower and the higher address. Where the pair was used last, within ANSWER_NS. */
 struct search {
-	uint64_t digest; /* of the pair; 0: free */
 	uint64_t turn_ns;
+	uint32_t digest;      /* of the pair; 0: free */
 	uint32_t window : 30; /* ns that it began before the turn, up to WINDOW_NS */
 	uint32_t met : 2;     /* bit per side: began something, in any window */
 	struct begun sides[2];
@@ -84,12 +85,12 @@ static struct search *search_of(struct ft_suspect_pairs *pairs, uint64_t digest)
 	struct search *set = &pairs->searches[(digest >> 32 & (SETS - 1)) * WAYS], *idlest = set;
 
 	for (unsigned way = 0; way < WAYS; way++)
-		if (set[way].digest == digest)
+		if (set[way].digest == (uint32_t)digest)
 			return &set[way];
 	for (unsigned way = 1; way < WAYS; way++)
 		if (set[way].turn_ns < idlest->turn_ns)
 			idlest = &set[way];
-	*idlest = (struct search){ .digest = digest };
+	*idlest = (struct search){ .digest = (uint32_t)digest };
 	return idlest;
 }
 
@@ -120,8 +121,9 @@ static void turn(struct search *search, uint64_t now_ns)
 		struct begun *side = &search->sides[i];
 
 		if (ended)
-			side->all = side->waiting = side->due = 0;
-		add(&side->due, side->waiting);
+			*side = (struct begun){ 0 };
+		add(&side->unanswered, side->due);
+		side->due = side->waiting;
 		side->waiting = 0;
 	}
 }
@@ -188,10 +190,10 @@ uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_
 	if (!probe)
 		return 0;
 	add(&side->waiting, 1);
-	if (side->due < ((search->met >> !sender & 1) != 0 ? SEARCH : SEARCH_UNSEEN) ||
-	    other->all * SEARCH_ANSWERED > side->due)
+	if (side->unanswered < ((search->met >> !sender & 1) != 0 ? SEARCH : SEARCH_UNSEEN) ||
+	    other->all * SEARCH_ANSWERED > side->unanswered)
 		return 0;
-	return (uint32_t)side->due + side->waiting;
+	return (uint32_t)side->unanswered + side->due + side->waiting;
 }
 
 void ft_suspect_pairs_used(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
@@ -205,7 +207,11 @@ void ft_suspect_pairs_used(struct ft_suspect_pairs *pairs, const struct ft_flow 
 		return;
 	search = search_of(pairs, digest_of(flow, observed));
 	side = &search->sides[side_of(&flow->key)];
-	counted = flow->last_ns < search->turn_ns ? &side->due : &side->waiting;
+	counted = &side->waiting;
+	if (flow->last_ns < search->turn_ns)
+		counted = search->turn_ns - flow->last_ns < ANSWER_NS || side->unanswered == 0
+				  ? &side->due
+				  : &side->unanswered;
 	if (flow->last_ns >= search->turn_ns - search->window && *counted != 0)
 		--*counted;
 }
