@@ -165,12 +165,14 @@ static void account_run(struct ft_input *input, struct ft_frame *frames, int cou
 	uint64_t bytes = 0, steps = 0, previous = input->previous_ts_ns;
 	uint64_t first = known->first_ts_ns, last = first != FT_TS_UNKNOWN ? known->last_ts_ns : 0;
 
+	if (known->link_type_count == 0)
+		note_link_type(input, frames[0].link_type);
 	for (int i = 0; i < count; i++) {
 		uint64_t ts_ns = frames[i].ts_ns;
 
 		frames[i].number = number++;
 		bytes += frames[i].wire;
-		if (frames[i].link_type != input->link_type || known->link_type_count == 0)
+		if (frames[i].link_type != input->link_type)
 			note_link_type(input, frames[i].link_type);
 		if (ts_ns == FT_TS_UNKNOWN)
 			continue;
