@@ -5,7 +5,7 @@
 
 #include "item.h"
 
-enum { FT_BLOCK_FRAMES = 256 };
+enum { FT_BLOCK_FRAMES = 512 };
 
 /* Frames read together, and the packets in them: decoded by one thread, then shared out. */
 struct ft_block {

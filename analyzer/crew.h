@@ -14,7 +14,7 @@
  *   4. accounted for, one thread at a time, in order.
  * Every thread does whichever step is ready. Nothing depends on who did it.
  */
-enum { FT_CREW_BLOCKS = 16, FT_CREW_MOST = FT_ENGINE_WORKERS_MAX };
+enum { FT_CREW_BLOCKS = 32, FT_CREW_MOST = FT_ENGINE_WORKERS_MAX };
 
 struct ft_crew_block {
 	struct ft_block block;

@@ -156,22 +156,22 @@ static void an_item_is_decoded_anew(void **state)
 	ft_block_free(&block);
 }
 
-/* Five frames of sixty samples are more packets than the block has room for at first. */
+/* Ten frames of sixty samples are more packets than the block has room for at first. */
 static void a_block_grows_with_the_packets_in_it(void **state)
 {
-	enum { SAMPLES = 60 };
+	enum { SAMPLES = 60, DATAGRAMS = 10 };
 	static uint8_t sflow[60 * 160];
 	uint32_t size = put_sflow(sflow, SAMPLES);
 	struct ft_block block;
 
 	(void)state;
 	assert_int_equal(ft_block_init(&block), 0);
-	for (unsigned i = 0; i < FRAMES; i++)
+	for (unsigned i = 0; i < DATAGRAMS; i++)
 		block.frames[i] = frame_of(sflow, size, i + 1);
-	block.frame_count = FRAMES;
-	assert_true(FRAMES * SAMPLES > block.room);
+	block.frame_count = DATAGRAMS;
+	assert_true(DATAGRAMS * SAMPLES > block.room);
 	ft_block_decode(&block, &config, 7);
-	assert_int_equal(block.item_count, FRAMES * SAMPLES);
+	assert_int_equal(block.item_count, DATAGRAMS * SAMPLES);
 	assert_true(block.room >= block.item_count);
 	for (unsigned i = 0; i < block.item_count; i++) {
 		assert_int_equal(block.items[i].frame->number, i / SAMPLES + 1);
