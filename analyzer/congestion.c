@@ -8,7 +8,6 @@
 enum {
 	RECEIVERS =
 		1 << 18, /* at most half of them are used: further receivers are not remembered */
-	OPCODE_CNP = 0x81,
 };
 
 struct ft_marked {
@@ -73,7 +72,7 @@ void ft_congestion_see(struct ft_congestion *congestion, const struct ft_item *i
 {
 	if ((item->observed.has & FT_OBSERVED_BTH) == 0)
 		return;
-	if (item->observed.opcode == OPCODE_CNP)
+	if (item->observed.opcode == FT_OPCODE_CNP)
 		blame(congestion, item);
 	else if (ft_is_marked(&item->observed))
 		note_marked(congestion, item);

@@ -19,6 +19,8 @@ struct ft_congestion {
 int ft_congestion_init(struct ft_congestion *congestion, uint32_t tenants, uint64_t seed);
 void ft_congestion_free(struct ft_congestion *congestion);
 
+enum { FT_OPCODE_CNP = 0x81 };
+
 /* Met congestion: ECN says so or, without IP, FECN. */
 static inline bool ft_is_marked(const struct ft_observed *observed)
 {
@@ -32,9 +34,7 @@ static inline bool ft_is_marked(const struct ft_observed *observed)
 /* A marked packet, or a CNP: what ft_congestion_see() has to be shown, in order. */
 static inline bool ft_tells_of_congestion(const struct ft_item *item)
 {
-	enum { OPCODE_CNP = 0x81 };
-
 	return item->has_flow &&
-	       (item->observed.opcode == OPCODE_CNP || ft_is_marked(&item->observed));
+	       (item->observed.opcode == FT_OPCODE_CNP || ft_is_marked(&item->observed));
 }
 void ft_congestion_see(struct ft_congestion *congestion, const struct ft_item *item);

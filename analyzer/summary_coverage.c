@@ -71,7 +71,6 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 
 		ft_loss_merge(evidence, &worker->loss);
 		ft_tracker_evidence(worker->tracker, evidence);
-		sum.mirror_lost += one.mirror_lost;
 		sum.lost_by_gap += one.lost_by_gap;
 		sum.lost_by_ack += one.lost_by_ack;
 		sum.paired += one.paired;

@@ -339,6 +339,28 @@ static void the_bounds_hold_the_truth_and_are_narrow(void **state)
 	assert_true(all_missed <= all / 100 + 3 * (unsigned)sqrt(all / 100.0));
 }
 
+/* Copies have numbers, and no bins of their own after this: frames 1, 3, 5, 7 are then as 1, 2, 3, 4. */
+static void empty_bins_are_dropped(void **state)
+{
+	static struct ft_loss_evidence once, twice;
+
+	(void)state;
+	ft_loss_init(&once);
+	ft_loss_init(&twice);
+	for (uint64_t i = 0; i < 4; i++) {
+		ft_loss_space(&once, 1 + i);
+		ft_loss_space(&twice, 1 + 2 * i);
+	}
+	ft_loss_hole(&once, 3, 2);
+	ft_loss_hole(&twice, 5, 2);
+	ft_loss_compact(&once);
+	ft_loss_compact(&twice);
+	assert_int_equal(once.used, 4);
+	assert_int_equal(twice.used, 4);
+	assert_memory_equal(once.bins, twice.bins, 4 * sizeof *once.bins);
+	assert_int_equal(once.bins[2].holes, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +368,7 @@ int main(void)
 		cmocka_unit_test(it_does_not_matter_who_saw_which_frame),
 		cmocka_unit_test(known_evidence_gives_known_bounds),
 		cmocka_unit_test(the_bounds_hold_the_truth_and_are_narrow),
+		cmocka_unit_test(empty_bins_are_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
