@@ -59,7 +59,8 @@ struct ft_job {
 	"  -r, --read FILE        a capture; the same as naming it without -r (repeatable)\n"      \
 	"  -c, --count N          stop after N frames\n"                                           \
 	"      --flows N          records of the flow table (default 1048576)\n"                   \
-	"      --workers N        threads that share the work (default 1); changes no result\n"    \
+	"      --workers N        threads that share the work (default 1); each has a flow "       \
+	"table\n"                                                                                  \
 	"      --link-gbps X      speed of the links, to tell pause times (default: not known)\n"  \
 	"      --rd iba|dc|opaque how opcodes 0x40 to 0x5f are read (default iba)\n"               \
 	"      --roce-port N      UDP port of RoCEv2 instead of 4791 (repeatable)\n"               \
