@@ -46,6 +46,28 @@ static inline uint64_t ft_gid_digest(uint64_t prefix, uint64_t interface)
 	return ft_mix(prefix ^ FT_SALT_GID, interface ^ FT_SALT_SRC);
 }
 
+/* Where a 64-bit word has what stands first and second in memory. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+enum { FT_FIRST_HALF = 0, FT_SECOND_HALF = 32 };
+#else
+enum { FT_FIRST_HALF = 32, FT_SECOND_HALF = 0 };
+#endif
+
+/* The second half of an IPv4 address in ::ffff:0:0/96, both as they stand in memory. */
+static inline uint64_t ft_ipv4_interface(uint32_t address)
+{
+	static const uint8_t prefix[4] = { 0, 0, 0xff, 0xff };
+
+	return (uint64_t)ft_load32(prefix) << FT_FIRST_HALF | (uint64_t)address << FT_SECOND_HALF;
+}
+
+/* Of an address pair, either way around, as ft_observed.pair has it: `addresses` as they follow each other in an IPv4 header. */
+static inline uint64_t ft_ipv4_pair_digest(const uint8_t addresses[8])
+{
+	return ft_gid_digest(0, ft_ipv4_interface(ft_load32(addresses))) +
+	       ft_gid_digest(0, ft_ipv4_interface(ft_load32(addresses + 4)));
+}
+
 /* Of destination and source MAC address, 24 bits above 8 for the time to live. */
 static inline uint32_t ft_macs_digest(uint64_t first, uint32_t last)
 {

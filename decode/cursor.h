@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <decode/big_endian.h>
+
 /* Inside a mirror copy nobody knows how long the packet was: the switch may have cut it unmarked. */
 #define FT_WIRE_UNKNOWN UINT32_MAX
 
@@ -45,25 +47,4 @@ static inline void ft_narrow(struct ft_cursor *cursor, uint32_t size)
 	cursor->wire = cursor->at + size;
 	if (cursor->captured > cursor->wire)
 		cursor->captured = cursor->wire;
-}
-
-/* Fields lie at any alignment. */
-static inline uint16_t ft_be16(const uint8_t *b)
-{
-	return (uint16_t)(b[0] << 8 | b[1]);
-}
-
-static inline uint32_t ft_be24(const uint8_t *b)
-{
-	return (uint32_t)b[0] << 16 | (uint32_t)b[1] << 8 | b[2];
-}
-
-static inline uint32_t ft_be32(const uint8_t *b)
-{
-	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-}
-
-static inline uint64_t ft_be64(const uint8_t *b)
-{
-	return (uint64_t)ft_be32(b) << 32 | ft_be32(b + 4);
 }

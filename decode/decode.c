@@ -10,7 +10,13 @@
 enum { CAPTURED_MAX = 1 << 24 };
 
 /* LINKTYPE_ numbers */
-enum { LINK_ETHERNET = 1, LINK_SLL = 113, LINK_ERF = 197, LINK_INFINIBAND = 247, LINK_SLL2 = 276 };
+enum {
+	LINK_ETHERNET = FT_LINKTYPE_ETHERNET,
+	LINK_SLL = 113,
+	LINK_ERF = 197,
+	LINK_INFINIBAND = 247,
+	LINK_SLL2 = 276
+};
 
 static ft_reader *const readers[FT_STEPS] = {
 	[FT_STEP_ERF] = ft_read_erf,           [FT_STEP_LINK] = ft_read_link,

@@ -59,14 +59,6 @@ static inline void ft_udp_fields(struct ft_packet *packet, const uint8_t *b)
 	packet->udp_checksum = ft_be16(b + 6);
 }
 
-static inline bool ft_is_roce_port(const struct ft_decode_config *config, uint16_t port)
-{
-	for (unsigned i = 0; i < config->roce_port_count; i++)
-		if (config->roce_ports[i] == port)
-			return true;
-	return false;
-}
-
 /* Rows of 32 bits, as the standard draws them; `flags` is b[1], or what of it may be other than zero. */
 static inline void ft_bth_fields(struct ft_packet *packet, const uint8_t *b, uint8_t flags)
 {

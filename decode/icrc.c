@@ -1,3 +1,5 @@
+#include <decode/brief.h>
+
 #include "crc32.h"
 #include "pass.h"
 
@@ -43,10 +45,10 @@ static uint32_t add_extended(const struct ft_pass *pass, const uint8_t *bytes, u
 	return ft_crc32_masked(crc, &covers[UDP_CHUNK].mask, bytes + udp_at, end - udp_at);
 }
 
-enum ft_check ft_icrc_check_ipv4(const uint8_t *bytes, uint32_t network_at, uint32_t end)
+enum ft_check ft_brief_check_icrc(const uint8_t *bytes, const struct ft_brief *brief)
 {
 	const struct cover *cover = &covers[FT_ICRC_IPV4];
-	uint32_t from = network_at - cover->before;
+	uint32_t from = brief->ip_at - cover->before, end = brief->end - FT_BRIEF_ICRC_LEN;
 	uint32_t crc = ft_crc32_masked(0, &cover->mask, bytes + from, end - from);
 
 	return ft_crc32_is(bytes + end, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;

@@ -60,7 +60,13 @@ enum {
 		.length = IS_LEGAL(service, operation) * BYTES(HEADERS(service, operation, extensions)), \
 		.payload = IS_LEGAL(service, operation) * rule, \
 		.defined = IS_LEGAL(service, operation), \
+		.brief = IS_LEGAL(service, operation) && IS_BRIEF(service, HEADERS(service, operation, extensions)), \
 	},
+
+/* The first extended header tells what is asked for, and stands right behind the BTH. */
+#define IS_BRIEF(service, headers) \
+	((FT_##service == FT_RC || FT_##service == FT_UC || FT_##service == FT_XRC) && \
+	 ((headers) & (FT_HAS_XRCETH | FT_HAS_FETH)) == 0)
 
 #define NAME(operation, name, extensions, rule, service) \
 	[FT_##service << 5 | (operation)] = IS_LEGAL(service, operation) ? #service "_" name : NULL,

@@ -122,8 +122,6 @@ enum ft_malformed ft_header_rules(const struct ft_packet *packet,
 
 /* FT_CHECK_UNKNOWN unless everything covered was captured. */
 enum ft_check ft_icrc_check(const struct ft_pass *pass);
-/* Of RoCEv2 over IPv4 without options, all of it captured; the ICRC lies at `end`. */
-enum ft_check ft_icrc_check_ipv4(const uint8_t *bytes, uint32_t network_at, uint32_t end);
 
 /* Read and check the VCRC behind a native packet, raw ones included; the LRH was acceptable. */
 void ft_read_vcrc(struct ft_pass *pass);

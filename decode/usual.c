@@ -1,3 +1,5 @@
+#include <decode/brief.h>
+
 #include "fields.h"
 #include "rules.h"
 
@@ -13,69 +15,7 @@ enum { UDP = 20, BTH = 28, EXTENSIONS = 40 };
 /* Solicited event and migration; the others of their byte are the pad count and the version. */
 enum { BTH_FLAGS = 0xc0 };
 
-enum { ETHERNET_LEN = 14, TAG_LEN = 4, ICRC_LEN = 4, CAPTURED_MAX = 1 << 24 };
-
-struct form {
-	uint32_t ip_at;
-	uint32_t end; /* of the datagram */
-	uint32_t payload_at, payload_length;
-	const struct ft_opcode_shape *shape;
-};
-
-/* The IPv4 header of an Ethernet frame, or 0. */
-static uint32_t find_ip(const uint8_t *b)
-{
-	uint16_t ethertype = ft_be16(b + 12);
-
-	if (ethertype == 0x0800)
-		return ETHERNET_LEN;
-	return ethertype == 0x8100 && ft_be16(b + 16) == 0x0800 ? ETHERNET_LEN + TAG_LEN : 0;
-}
-
-static bool is_usual_ip(const uint8_t *ip)
-{
-	uint32_t row = ft_be32(ip + 6); /* flags, fragment offset, TTL, protocol */
-
-	return ip[0] == 0x45 && (row & 0x3fff00ff) == 17;
-}
-
-static bool is_usual_udp(const struct ft_decode_config *config, const uint8_t *udp, uint32_t size)
-{
-	uint32_t row = ft_be32(udp + 4); /* length, checksum */
-
-	return row == size << 16 && ft_is_roce_port(config, ft_be16(udp + 2));
-}
-
-static bool is_usual_bth(const uint8_t *bth, const struct ft_opcode_shape *shape)
-{
-	return (bth[1] & ~BTH_FLAGS) == 0 && shape->defined &&
-	       (shape->headers & ~(uint32_t)(FT_HAS_RETH | FT_HAS_AETH)) == 0 &&
-	       shape->payload != FT_PAYLOAD_CNP;
-}
-
-static bool find_form(const struct ft_decode_config *config, const struct ft_decode_input *input,
-		      struct form *form)
-{
-	const uint8_t *ip = input->bytes;
-	uint32_t captured = input->captured, size;
-
-	if (captured < ETHERNET_LEN + TAG_LEN + EXTENSIONS || captured > CAPTURED_MAX)
-		return false;
-	form->ip_at = find_ip(input->bytes);
-	if (form->ip_at == 0)
-		return false;
-	ip += form->ip_at;
-	size = ft_be16(ip + 2);
-	form->shape = ft_opcode_shape(ip[BTH]);
-	if (!is_usual_ip(ip) || !is_usual_udp(config, ip + UDP, size - UDP) ||
-	    !is_usual_bth(ip + BTH, form->shape))
-		return false;
-	form->end = form->ip_at + size;
-	form->payload_at = form->ip_at + EXTENSIONS + form->shape->length;
-	form->payload_length = form->end - ICRC_LEN - form->payload_at;
-	return form->payload_at <= captured && form->payload_at + ICRC_LEN <= form->end &&
-	       (captured < input->wire ? form->end <= input->wire : form->end == captured);
-}
+enum { ETHERNET_LEN = 14, TAG_LEN = 4, ICRC_LEN = 4 };
 
 static void put_layers(struct ft_packet *packet)
 {
@@ -151,7 +91,7 @@ static void read_transport(struct ft_packet *packet, const uint8_t *bth, uint32_
 		ft_aeth_fields(packet, extension);
 }
 
-static void read_payload(struct ft_packet *packet, const struct form *form, uint32_t captured)
+static void read_payload(struct ft_packet *packet, const struct ft_brief *form, uint32_t captured)
 {
 	uint32_t held = captured - form->payload_at;
 
@@ -165,7 +105,7 @@ static void read_payload(struct ft_packet *packet, const struct form *form, uint
 }
 
 static void check_icrc(const struct ft_decode_config *config, const uint8_t *bytes,
-		       const struct form *form, struct ft_packet *packet)
+		       const struct ft_brief *form, struct ft_packet *packet)
 {
 	uint32_t at = form->end - ICRC_LEN;
 
@@ -173,12 +113,12 @@ static void check_icrc(const struct ft_decode_config *config, const uint8_t *byt
 	packet->has |= FT_HAS_ICRC;
 	if (!config->check_icrc)
 		return;
-	packet->icrc_check = (uint8_t)ft_icrc_check_ipv4(bytes, form->ip_at, at);
+	packet->icrc_check = (uint8_t)ft_brief_check_icrc(bytes, form);
 	if (packet->icrc_check == FT_CHECK_BAD && packet->malformed == FT_OK)
 		packet->malformed = FT_BAD_ICRC;
 }
 
-static void judge_headers(struct ft_packet *packet, const struct form *form)
+static void judge_headers(struct ft_packet *packet, const struct ft_brief *form)
 {
 	uint32_t length = form->end - form->ip_at - BTH;
 
@@ -191,9 +131,10 @@ bool ft_read_usual(const struct ft_decode_config *config, const struct ft_decode
 		   struct ft_packet *packet, struct ft_decode_rest *rest)
 {
 	const uint8_t *bytes = input->bytes;
-	struct form form;
+	struct ft_brief form;
 
-	if (input->fcs_bytes != 0 || !find_form(config, input, &form))
+	if (!ft_brief_find(config, input, &form) ||
+	    (form.shape->headers & ~(uint32_t)(FT_HAS_RETH | FT_HAS_AETH)) != 0)
 		return ft_read_headers(config, input, packet, rest);
 	ft_packet_begin(packet);
 	packet->has = FT_HAS_ETH | FT_HAS_IPV4 | FT_HAS_UDP | FT_HAS_BTH | form.shape->headers |

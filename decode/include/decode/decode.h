@@ -19,6 +19,17 @@ struct ft_decode_config {
 		.rd = FT_RD_IBA, .check_icrc = true, .roce_ports = { 4791 }, .roce_port_count = 1  \
 	}
 
+/* `port`: UDP destination. */
+static inline bool ft_is_roce_port(const struct ft_decode_config *config, uint16_t port)
+{
+	for (unsigned i = 0; i < config->roce_port_count; i++)
+		if (config->roce_ports[i] == port)
+			return true;
+	return false;
+}
+
+#define FT_LINKTYPE_ETHERNET 1
+
 /* A captured record as the decoder needs it; the bytes are borrowed for the call. */
 struct ft_decode_input {
 	const uint8_t *bytes;

@@ -37,6 +37,7 @@ struct ft_opcode_shape {
 	uint8_t length;  /* their bytes: 0..40 */
 	uint8_t payload; /* enum ft_payload_rule */
 	bool defined;
+	bool brief; /* of a connection, and its extended headers such as decode/brief.h describes */
 };
 
 /* By opcode; read through ft_opcode_shape(). */
