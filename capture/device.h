@@ -3,8 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <capture/frame.h>
-#include <capture/source.h>
+#include <capture/live.h>
 
 /*
  * A device that frames arrive at while the program runs: one driver each for libpcap, DPDK and libibverbs.
@@ -20,42 +19,15 @@ struct ft_device_config {
 	uint32_t snap;         /* bytes kept of each frame; 0: all */
 	const char *filter;    /* pcap's language; NULL: none */
 	uint64_t buffer_bytes; /* receive buffer; 0: the driver's default */
-	unsigned keep;         /* calls of receive() for which frames stay readable, >= 1 */
+	unsigned keep;         /* how long frames stay readable: see receive(); >= 1 */
 	bool allow_tx_queue;   /* consent to a device that cannot be had without a transmit queue */
 	bool verbose;          /* the libraries' own messages may reach standard error */
-};
-
-/* Where the time stamps come from. */
-enum ft_stamp_source {
-	FT_STAMP_PROGRAM, /* taken when the frame was fetched */
-	FT_STAMP_KERNEL,
-	FT_STAMP_ADAPTER, /* the device's own clock, converted */
-	FT_STAMP_FILE,    /* of the capture file that a virtual device replays */
-};
-
-/* What is known of an open device; texts live as long as it does. */
-struct ft_device_facts {
-	const char *driver;    /* "libpcap 1.10.3", "DPDK net_af_packet", "mlx5" */
-	const char *interface; /* kernel interface that it listens on; NULL: none, or not known */
-	unsigned transmit_queues; /* 0 wherever the device can be had without */
-	bool counts_losses;       /* its counter of lost frames can be believed */
-	enum ft_stamp_source stamps;
-	uint64_t
-		clock_error_ns; /* of the time stamps against wall time, as far as known; 0: not known */
-	const char *note; /* a sentence for the user on what this device cannot do; NULL: nothing */
 };
 
 /* Since the start. */
 struct ft_device_counts {
 	uint64_t lost;   /* arrived and not handed out for want of room; FT_LOST_UNKNOWN */
 	uint64_t errors; /* arrived broken, not handed out (bad FCS, too long for a buffer) */
-};
-
-/* A device that could be opened. */
-struct ft_device_listing {
-	const char *address; /* with prefix: "pcap:eth0" */
-	const char *about;   /* "Ethernet, up", "InfiniBand, port active, 400 Gbit/s" */
-	bool usable;         /* false: `about` says why not */
 };
 
 struct ft_driver {
@@ -74,9 +46,9 @@ struct ft_driver {
 
 	/*
 	 * At most `room` frames, without waiting: how many, 0: none at hand; -ENODATA: there will be no more (a virtual
-	 * device's file has ended); -ENODEV: the device has vanished. Fills all of a frame but number and input; frames
-	 * stay readable for the last config->keep calls, this one included. `wire` and `original` include VLAN tags
-	 * that the device took out; `bytes` have them put back.
+	 * device's file has ended); -ENODEV: the device has vanished. Fills all of a frame but number and input. Frames
+	 * of the last config->keep calls that returned any, this one included, stay readable. `wire` and `original`
+	 * include VLAN tags that the device took out; `bytes` have them put back.
 	 */
 	int (*receive)(void *device, struct ft_frame *frames, int room);
 
@@ -94,5 +66,5 @@ struct ft_driver {
 		    void *context);
 };
 
-/* Those that were built: dpdk and verbs are whole files chosen by FT_DPDK and FT_VERBS. */
+/* Those that were built: whole files chosen by FT_PCAP, FT_DPDK and FT_VERBS (ft_driver() in CMakeLists.txt). */
 extern const struct ft_driver ft_driver_pcap, ft_driver_dpdk, ft_driver_verbs;

@@ -6,7 +6,7 @@
 #include <capture/frame.h>
 
 /*
- * Where frames come from. A source has one or more inputs (files, later devices); several inputs
+ * Where frames come from. A source has one or more inputs (files, or devices: live.h); several inputs
  * are merged by time stamp, earlier inputs first on a tie, frames without a time stamp right after
  * the frame that preceded them in their own input.
  */
@@ -38,13 +38,14 @@ struct ft_source_input {
 	unsigned link_type_count; /* <= 16; further ones are read but not listed */
 	uint64_t erf_lost;        /* sum of the ERF loss counters (lctr) of types that define it */
 	uint64_t
-		dropped; /* by the capturing interfaces and their system, as pcapng statistics say */
+		dropped; /* by interfaces and their system, as pcapng statistics or the device say */
+	bool losses_unknown; /* a device that cannot count its losses: `dropped` is the least */
 	uint64_t
 		clock_steps; /* times that went backwards by more than the clock error from frame to frame */
 	uint64_t
 		odd_records; /* records read with a correction: fraction out of range, captured > original, unknown interface (dropped) */
 	uint64_t dropped_records; /* of those, blocks that could not be used at all */
-	bool damaged; /* ended before its end; `complaint` says where: "NAME: damaged at byte N: ..." */
+	bool damaged; /* ended before its end; `complaint` says where: "NAME: damaged at byte N: ...", or that a device vanished */
 	struct ft_source_complaint complaint;
 };
 
@@ -70,12 +71,15 @@ int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_
  * without this call, 1), so that several threads can work on what was read one after the other. Bytes
  * are not copied for it: an input is read into calls + 1 buffers in turn instead of one. With more than
  * one call, pieces are smaller where 8 MiB for all buffers of all inputs demand it, down to 64 KiB.
- * Before the first ft_source_next(). 0; -EINVAL: too late or out of range; -ENOMEM: as before the call.
+ * Before the first ft_source_next(). 0; -EINVAL: too late or out of range (a live source: more than it was
+ * opened for); -ENOMEM: as before the call.
  */
 int ft_source_keep(struct ft_source *source, unsigned calls);
 
 /*
- * Fill at most `room` frames. Returns how many (>= 1), or -ENODATA at the end of all inputs.
+ * Fill at most `room` frames. Returns how many (>= 1), or -ENODATA at the end of all inputs; 0 when
+ * nothing arrived at a live source for a while (live.h), files never return it. Such calls do not count for
+ * ft_source_keep().
  * A damaged input ends early: it is marked in ft_source_input() and the others go on.
  * Frames of one call are all readable until the next call, or as long as ft_source_keep() was told.
  * A call hands out what is at hand, up to `room`; it waits for more only while it has none.
