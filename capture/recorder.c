@@ -1,0 +1,428 @@
+#include <capture/recorder.h>
+
+#include "complain.h"
+#include "pcapng_blocks.h"
+#include "pcapng_numbers.h"
+#include "recorder_disk.h"
+#include "recorder_name.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MEMORY_MIN = 8 << 20,
+	STATISTICS_ROOM = 128,
+	INTERFACES_MAX = 256, /* of one file: inputs times link types */
+};
+
+#define WAIT_NS UINT64_C(500000000) /* frames wait no longer for their chunk to fill */
+
+/* An interface of the files: its block, as every file begins with it. */
+struct described {
+	uint32_t input;
+	size_t size;
+	uint8_t *block;
+};
+
+struct counted {
+	uint64_t received, dropped;
+};
+
+struct ft_recorder {
+	struct ft_recorder_config config;
+	struct ft_disk *disk;
+	struct ft_pcapng_numbers *numbers;
+	struct described interfaces[INTERFACES_MAX];
+	uint32_t interface_count;
+	struct counted *counted; /* by input */
+	struct ft_chunk *chunk;  /* being filled; NULL: none */
+	uint64_t waits_since_ns; /* its oldest frame */
+	uint64_t now_ns, began_ns;
+	struct {
+		uint64_t number, bytes, frames, since_ns;
+	} file; /* the one being filled */
+	uint8_t section[FT_PCAPNG_BLOCK_ROOM];
+	size_t section_size;
+	struct ft_recorder_account account;
+};
+
+static bool rotates(const struct ft_recorder_config *config)
+{
+	return config->rotate_bytes != 0 || config->rotate_ns != 0 || config->rotate_frames != 0 ||
+	       config->disk_limit != 0;
+}
+
+/* --- beginnings and ends of files --- */
+
+static size_t statistics_room(const struct ft_recorder *recorder)
+{
+	return (size_t)recorder->interface_count * STATISTICS_ROOM;
+}
+
+static void append(struct ft_recorder *recorder, const uint8_t *bytes, size_t size)
+{
+	memcpy(recorder->chunk->bytes + recorder->chunk->used, bytes, size);
+	recorder->chunk->used += size;
+	recorder->file.bytes += size;
+}
+
+static char *next_name(struct ft_recorder *recorder)
+{
+	const char *path = recorder->config.path;
+
+	recorder->file.number++;
+	if (!rotates(&recorder->config))
+		return strdup(path);
+	return ft_recorder_name(path, recorder->file.number, recorder->now_ns);
+}
+
+/* The chunk at hand is empty: a file begins with it. 0 or -ENOMEM. */
+static int begin_file(struct ft_recorder *recorder)
+{
+	recorder->chunk->begins = next_name(recorder);
+	if (recorder->chunk->begins == NULL)
+		return -ENOMEM;
+	recorder->file.bytes = recorder->file.frames = 0;
+	recorder->file.since_ns = recorder->now_ns;
+	append(recorder, recorder->section, recorder->section_size);
+	for (uint32_t i = 0; i < recorder->interface_count; i++)
+		append(recorder, recorder->interfaces[i].block, recorder->interfaces[i].size);
+	return 0;
+}
+
+static void hand_over(struct ft_recorder *recorder)
+{
+	if (recorder->chunk == NULL)
+		return;
+	ft_disk_hand_over(recorder->disk, recorder->chunk);
+	recorder->chunk = NULL;
+}
+
+static bool take_chunk(struct ft_recorder *recorder, bool last)
+{
+	recorder->chunk = ft_disk_take(recorder->disk, last);
+	return recorder->chunk != NULL;
+}
+
+/* Room in the chunk at hand. False: there is none, and no other chunk. */
+static bool make_room(struct ft_recorder *recorder, size_t size, bool last)
+{
+	if (recorder->chunk != NULL && recorder->chunk->used + size > FT_CHUNK_BYTES)
+		hand_over(recorder);
+	return recorder->chunk != NULL || take_chunk(recorder, last);
+}
+
+static void put_statistics(struct ft_recorder *recorder)
+{
+	uint8_t block[FT_PCAPNG_BLOCK_ROOM];
+
+	for (uint32_t i = 0; i < recorder->interface_count; i++) {
+		const struct counted *counted = &recorder->counted[recorder->interfaces[i].input];
+		const struct ft_pcapng_statistics statistics = {
+			.interface = i,
+			.from_ns = recorder->began_ns,
+			.to_ns = recorder->now_ns,
+			.received = counted->received,
+			.dropped = counted->dropped,
+			.kept = recorder->interface_count == 1 ? recorder->account.frames
+							       : FT_PCAPNG_NOT_COUNTED,
+		};
+
+		append(recorder, block, ft_pcapng_put_statistics(block, &statistics));
+	}
+}
+
+/* The file ends here. False: the disk is so far behind that not even that can be said yet. */
+static bool end_file(struct ft_recorder *recorder)
+{
+	if (!make_room(recorder, statistics_room(recorder), true))
+		return false;
+	put_statistics(recorder);
+	hand_over(recorder);
+	return true;
+}
+
+/* The next file takes over. False: not yet. What frames never take is enough for an end and a beginning. */
+static bool turn(struct ft_recorder *recorder)
+{
+	return ft_disk_stock(recorder->disk) >= FT_CHUNK_RESERVE && end_file(recorder) &&
+	       take_chunk(recorder, true) && begin_file(recorder) == 0;
+}
+
+/* --- opening --- */
+
+static int refuse(struct ft_recorder_complaint *complaint, const char *path, const char *why)
+{
+	ft_complain(complaint->text, sizeof complaint->text, path, "%s", why);
+	return -EINVAL;
+}
+
+static int check(const struct ft_recorder_config *config, struct ft_recorder_complaint *complaint)
+{
+	const char *path = config->path;
+
+	if (strcmp(path, "-") == 0 && rotates(config))
+		return refuse(complaint, "standard output",
+			      "cannot be rotated or limited: name a file");
+	if ((config->rotate_bytes != 0 && config->rotate_bytes < FT_RECORDER_FILE_MIN) ||
+	    (config->disk_limit != 0 && config->disk_limit < FT_RECORDER_FILE_MIN))
+		return refuse(complaint, path, "files of less than 16 KiB are not made");
+	return 0;
+}
+
+/* A single file must not outgrow what all of them may have. */
+static void bound_files(struct ft_recorder_config *config)
+{
+	if (config->disk_limit != 0 &&
+	    (config->rotate_bytes == 0 || config->rotate_bytes > config->disk_limit))
+		config->rotate_bytes = config->disk_limit;
+}
+
+static int create(struct ft_recorder **recorder, const struct ft_recorder_config *config,
+		  uint64_t now_ns)
+{
+	struct ft_recorder *made = calloc(1, sizeof *made);
+	uint64_t memory = config->memory > MEMORY_MIN ? config->memory : MEMORY_MIN;
+	int error;
+
+	if (made == NULL)
+		return -ENOMEM;
+	made->config = *config;
+	bound_files(&made->config);
+	made->now_ns = made->began_ns = now_ns;
+	made->counted = calloc(config->input_count + 1, sizeof *made->counted);
+	error = made->counted == NULL ? -ENOMEM : ft_pcapng_numbers_create(&made->numbers);
+	if (error == 0)
+		error = ft_disk_create(&made->disk, memory / FT_CHUNK_BYTES, config->disk_limit);
+	if (error != 0) {
+		ft_recorder_close(made);
+		return error;
+	}
+	for (uint32_t i = 0; i < config->input_count; i++)
+		made->counted[i] = (struct counted){ FT_PCAPNG_NOT_COUNTED, FT_PCAPNG_NOT_COUNTED };
+	*recorder = made;
+	return 0;
+}
+
+/* The first file exists, with its section, before anything is captured. */
+static int begin(struct ft_recorder *recorder)
+{
+	const struct ft_pcapng_section section = {
+		.application = recorder->config.application,
+		.system = recorder->config.system,
+		.comment = recorder->config.comment,
+	};
+	struct ft_chunk *first;
+	int error;
+
+	recorder->section_size = ft_pcapng_put_section(recorder->section, &section);
+	take_chunk(recorder, true);
+	error = begin_file(recorder);
+	if (error != 0)
+		return error;
+	first = recorder->chunk;
+	recorder->chunk = NULL;
+	error = ft_disk_write_now(recorder->disk, first);
+	return error != 0 ? error : ft_disk_start(recorder->disk);
+}
+
+int ft_recorder_open(struct ft_recorder **recorder, const struct ft_recorder_config *config,
+		     uint64_t now_ns, struct ft_recorder_complaint *complaint)
+{
+	struct ft_recorder *made = NULL;
+	int error = check(config, complaint);
+
+	if (error != 0)
+		return error;
+	error = create(&made, config, now_ns);
+	if (error == 0)
+		error = begin(made);
+	if (error != 0) {
+		ft_complain(complaint->text, sizeof complaint->text, config->path,
+			    "cannot create: %s", strerror(-error));
+		ft_recorder_close(made);
+		return error;
+	}
+	*recorder = made;
+	return 0;
+}
+
+/* --- frames --- */
+
+void ft_recorder_count(struct ft_recorder *recorder, uint32_t input, uint64_t received,
+		       uint64_t dropped)
+{
+	recorder->counted[input] = (struct counted){ received, dropped };
+}
+
+static bool is_full(const struct ft_recorder *recorder, size_t size)
+{
+	const struct ft_recorder_config *config = &recorder->config;
+	uint64_t bytes = recorder->file.bytes + size + statistics_room(recorder);
+
+	return (config->rotate_bytes != 0 && bytes > config->rotate_bytes) ||
+	       (config->rotate_frames != 0 && recorder->file.frames >= config->rotate_frames);
+}
+
+/* Room for a block of this size in the right file. */
+static bool find_room(struct ft_recorder *recorder, size_t size)
+{
+	if (is_full(recorder, size) && recorder->file.frames != 0 && !turn(recorder))
+		return false;
+	return !is_full(recorder, size) && make_room(recorder, size, false);
+}
+
+static size_t make_interface(const struct ft_recorder *recorder, const struct ft_frame *frame,
+			     uint8_t *block)
+{
+	const struct ft_recorder_input *input = &recorder->config.inputs[frame->input];
+	const struct ft_pcapng_interface interface = {
+		.link_type = frame->link_type,
+		.snap = input->snap,
+		.name = input->name,
+		.description = input->description,
+		.filter = input->filter,
+	};
+
+	return ft_pcapng_put_interface(block, &interface);
+}
+
+/* A new interface: its block goes here and into every file that follows. */
+static bool describe(struct ft_recorder *recorder, const struct ft_frame *frame)
+{
+	struct described *described = &recorder->interfaces[recorder->interface_count];
+	uint8_t block[FT_PCAPNG_BLOCK_ROOM];
+	size_t size = make_interface(recorder, frame, block);
+
+	described->block = malloc(size);
+	if (described->block == NULL || !find_room(recorder, size + STATISTICS_ROOM)) {
+		free(described->block);
+		return false;
+	}
+	memcpy(described->block, block, size);
+	described->size = size;
+	described->input = frame->input;
+	recorder->interface_count++;
+	append(recorder, block, size);
+	return true;
+}
+
+/* Its interface, described if it is new. False: there is no room for another one. */
+static bool find_interface(struct ft_recorder *recorder, const struct ft_frame *frame,
+			   uint32_t *number)
+{
+	if (ft_pcapng_numbers_find(recorder->numbers, frame, number) < 0)
+		return false;
+	return *number < recorder->interface_count ||
+	       (*number == recorder->interface_count && *number < INTERFACES_MAX &&
+		describe(recorder, frame));
+}
+
+static void keep(struct ft_recorder *recorder, const struct ft_frame *frame, uint32_t number,
+		 const char *comment)
+{
+	struct ft_chunk *chunk = recorder->chunk;
+	size_t size = ft_pcapng_put_packet(chunk->bytes + chunk->used, frame, number, comment);
+
+	if (chunk->frames++ == 0)
+		recorder->waits_since_ns = recorder->now_ns;
+	if (chunk->first_ns == FT_TS_UNKNOWN)
+		chunk->first_ns = frame->ts_ns;
+	chunk->last_ns = frame->ts_ns;
+	chunk->used += size;
+	recorder->file.bytes += size;
+	recorder->file.frames++;
+	recorder->account.frames++;
+	recorder->account.bytes += size;
+}
+
+bool ft_recorder_put(struct ft_recorder *recorder, const struct ft_frame *frame,
+		     const char *comment)
+{
+	size_t size = ft_pcapng_packet_size(frame, comment);
+	uint32_t number;
+
+	if (recorder->account.error == 0 && find_interface(recorder, frame, &number) &&
+	    find_room(recorder, size)) {
+		keep(recorder, frame, number, comment);
+		return true;
+	}
+	recorder->account.left_out++;
+	return false;
+}
+
+void ft_recorder_flush(struct ft_recorder *recorder)
+{
+	hand_over(recorder);
+}
+
+void ft_recorder_tick(struct ft_recorder *recorder, uint64_t now_ns)
+{
+	const struct ft_chunk *chunk = recorder->chunk;
+	uint64_t rotate_ns = recorder->config.rotate_ns, dropped;
+
+	if (now_ns < recorder->now_ns) /* the clock was set back */
+		recorder->file.since_ns = recorder->waits_since_ns = now_ns;
+	recorder->now_ns = now_ns;
+	recorder->account.error = ft_disk_error(recorder->disk, &dropped);
+	if (rotate_ns != 0 && now_ns - recorder->file.since_ns >= rotate_ns) {
+		if (recorder->file.frames != 0)
+			turn(recorder);
+		else
+			recorder->file.since_ns = now_ns;
+	}
+	if (chunk != NULL && chunk == recorder->chunk && chunk->frames != 0 &&
+	    now_ns - recorder->waits_since_ns >= WAIT_NS)
+		hand_over(recorder);
+}
+
+/* --- accounts and the end --- */
+
+void ft_recorder_account(struct ft_recorder *recorder, struct ft_recorder_account *account)
+{
+	uint64_t dropped;
+
+	recorder->account.error = ft_disk_error(recorder->disk, &dropped);
+	ft_disk_files(recorder->disk, &recorder->account.files, &recorder->account.removed);
+	*account = recorder->account;
+	account->frames -= dropped;
+	account->left_out += dropped;
+}
+
+void ft_recorder_each_file(struct ft_recorder *recorder,
+			   void (*visit)(void *context, const struct ft_recorder_file *file),
+			   void *context)
+{
+	ft_disk_each_file(recorder->disk, visit, context);
+}
+
+int ft_recorder_finish(struct ft_recorder *recorder, struct ft_recorder_complaint *complaint)
+{
+	const char *path = recorder->config.path;
+	int error;
+
+	while (!end_file(recorder) && ft_disk_error(recorder->disk, &(uint64_t){ 0 }) == 0)
+		ft_disk_wait(recorder->disk);
+	error = ft_disk_finish(recorder->disk);
+	if (error != 0)
+		ft_complain(complaint->text, sizeof complaint->text,
+			    strcmp(path, "-") == 0 ? "standard output" : path, "cannot write: %s",
+			    strerror(-error));
+	return error;
+}
+
+void ft_recorder_close(struct ft_recorder *recorder)
+{
+	if (recorder == NULL)
+		return;
+	if (recorder->chunk != NULL)
+		hand_over(recorder);
+	ft_disk_destroy(recorder->disk);
+	ft_pcapng_numbers_destroy(recorder->numbers);
+	for (uint32_t i = 0; i < recorder->interface_count; i++)
+		free(recorder->interfaces[i].block);
+	free(recorder->counted);
+	free(recorder);
+}
