@@ -1,23 +1,26 @@
 #include <capture/source.h>
 
 #include "complain.h"
-#include "input.h"
+#include "live_parts.h"
 #include "merge.h"
+#include "source_parts.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One piece per input is held in memory: many inputs share the room of some large ones. */
-enum { PIECE_MAX = 1 << 20, PIECE_MIN = 64 << 10, PIECES_TOTAL = 64 << 20, KEPT_TOTAL = 8 << 20 };
-
-struct ft_source {
-	struct ft_input *inputs;
-	size_t count;
-	struct ft_merge *merge; /* NULL until frames of several inputs are asked for */
-	uint64_t frames;
-	uint64_t calls; /* of ft_source_next(), the current one included */
+/*
+ * One piece per input is held in memory. It is small enough to stay in the second-level cache beside
+ * what the flows of its frames need there; pieces that are kept leave it in any case, and larger ones
+ * fill more calls. Many inputs share the room of some large ones.
+ */
+enum {
+	PIECE_MAX = 128 << 10,
+	KEPT_MAX = 1 << 20,
+	PIECE_MIN = 64 << 10,
+	PIECES_TOTAL = 64 << 20,
+	KEPT_TOTAL = 8 << 20,
 };
 
 static int out_of_memory(struct ft_source_complaint *complaint, const char *name)
@@ -26,7 +29,7 @@ static int out_of_memory(struct ft_source_complaint *complaint, const char *name
 	return -ENOMEM;
 }
 
-static struct ft_source *create(size_t count)
+struct ft_source *ft_source_create(size_t count)
 {
 	struct ft_source *source = calloc(1, sizeof *source);
 
@@ -68,12 +71,12 @@ static int check_paths(const char *const *paths, size_t count,
 	return -EINVAL;
 }
 
-static size_t piece_size(size_t total, size_t pieces)
+static size_t piece_size(size_t total, size_t pieces, size_t most)
 {
 	size_t share = total / pieces;
 
-	if (share > PIECE_MAX)
-		return PIECE_MAX;
+	if (share > most)
+		return most;
 	return share < PIECE_MIN ? PIECE_MIN : share;
 }
 
@@ -98,12 +101,12 @@ int ft_source_open_files(struct ft_source **source, const char *const *paths, si
 
 	if (error != 0)
 		return error;
-	opened = create(count);
+	opened = ft_source_create(count);
 	if (opened == NULL)
 		return out_of_memory(complaint, paths[0]);
 	for (size_t i = 0; i < count && error == 0; i++) {
 		error = ft_input_open_file(&opened->inputs[i], paths[i],
-					   piece_size(PIECES_TOTAL, count));
+					   piece_size(PIECES_TOTAL, count, PIECE_MAX));
 		error = add_input(opened, error, complaint);
 	}
 	if (error != 0) {
@@ -117,7 +120,7 @@ int ft_source_open_files(struct ft_source **source, const char *const *paths, si
 int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_t size,
 			  struct ft_source_complaint *complaint)
 {
-	struct ft_source *opened = create(1);
+	struct ft_source *opened = ft_source_create(1);
 	int error;
 
 	if (opened == NULL)
@@ -139,9 +142,11 @@ int ft_source_keep(struct ft_source *source, unsigned calls)
 
 	if (source->calls != 0 || calls == 0 || calls > FT_SOURCE_KEEP_MAX)
 		return -EINVAL;
+	if (source->live != NULL)
+		return calls <= source->live->keep ? 0 : -EINVAL;
 	for (size_t i = 0; i < source->count && calls > 1 && error == 0; i++)
 		error = ft_stream_keep(&source->inputs[i].stream, calls, &source->calls,
-				       piece_size(KEPT_TOTAL, pieces));
+				       piece_size(KEPT_TOTAL, pieces, KEPT_MAX));
 	return error;
 }
 
@@ -217,6 +222,11 @@ int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room)
 
 	assert(room > 0);
 	source->calls++;
+	if (source->live != NULL) {
+		count = ft_live_next(source->live, frames, room);
+		account(source, frames, count);
+		return count;
+	}
 	if (source->count == 1)
 		count = ft_input_next(&source->inputs[0], frames, room);
 	else
@@ -256,6 +266,7 @@ void ft_source_close(struct ft_source *source)
 	if (source == NULL)
 		return;
 	ft_merge_destroy(source->merge);
+	ft_live_close(source->live);
 	for (size_t i = 0; i < source->count; i++)
 		ft_input_close(&source->inputs[i]);
 	free(source->inputs);

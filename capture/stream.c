@@ -234,7 +234,7 @@ int ft_stream_keep(struct ft_stream *stream, unsigned calls, const uint64_t *cal
 		return -ENOMEM;
 	stream->ring = ring;
 	stream->call = call;
-	if (stream->piece > piece)
+	if (stream->fd >= 0)
 		stream->piece = piece;
 	while (stream->ring_size <= calls) {
 		uint8_t *bytes = malloc(stream->piece);

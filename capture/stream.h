@@ -16,8 +16,9 @@ struct ft_buffer {
 
 /*
  * The bytes of one input, unpacked, as a window that moves on. Files are read in pieces instead of
- * being mapped: memory stays the same however large the file is, one that shrinks meanwhile just
- * ends, and a piece is still in the cache when its frames are looked at.
+ * being mapped, which would spare the copy: but a file that shrinks meanwhile then just ends, bytes
+ * that others write into it cannot change between a check and what relies on it, memory stays the
+ * same however large it is, and a piece is still in the cache when its frames are looked at.
  */
 struct ft_stream {
 	const uint8_t *at, *end;            /* the window; readers move `at` */
@@ -55,8 +56,9 @@ void ft_stream_close(struct ft_stream *stream);
 /*
  * Keep bytes that were lent readable for `calls` (> 1) calls, the one that lends them included. *call
  * numbers the calls from 1 and outlives the stream. The window then goes on in another of calls + 1
- * buffers of about `piece` bytes instead of moving in one; and because it does so at most once per
- * call, a buffer comes round again after `calls` calls at the earliest. 0, or -ENOMEM and as before.
+ * buffers of about `piece` bytes (as before: the first, and all where memory is read) instead of moving
+ * in one; and because it does so at most once per call, a buffer comes round again after `calls` calls
+ * at the earliest. 0, or -ENOMEM and as before.
  */
 int ft_stream_keep(struct ft_stream *stream, unsigned calls, const uint64_t *call, size_t piece);
 

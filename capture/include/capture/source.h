@@ -55,7 +55,7 @@ struct ft_source_input {
  * -ENOENT/-EACCES/... from the system, -EINVAL: not a capture (names what was found instead).
  * The source keeps its own copy of the names.
  *
- * Files are read in pieces of at most 1 MiB and to their end at that moment: they may grow or shrink
+ * Files are read in pieces of at most 128 KiB and to their end at that moment: they may grow or shrink
  * meanwhile. A record that claims to hold more than 256 KiB is damage, so memory per input is bounded
  * (zstd: by its window, of at most 128 MiB).
  */
@@ -70,7 +70,8 @@ int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_
  * Keep the frames of the last `calls` calls of ft_source_next() readable (1..FT_SOURCE_KEEP_MAX;
  * without this call, 1), so that several threads can work on what was read one after the other. Bytes
  * are not copied for it: an input is read into calls + 1 buffers in turn instead of one. With more than
- * one call, pieces are smaller where 8 MiB for all buffers of all inputs demand it, down to 64 KiB.
+ * one call, pieces are of 1 MiB, or smaller where 8 MiB for all buffers of all inputs demand it, down to
+ * 64 KiB.
  * Before the first ft_source_next(). 0; -EINVAL: too late or out of range (a live source: more than it was
  * opened for); -ENOMEM: as before the call.
  */

@@ -159,7 +159,7 @@ static char *make_plain(const struct building *b)
 	return make_file("plain.pcap", b->bytes, b->size);
 }
 
-/* Each much longer than the first piece of 1 MiB. */
+/* Each longer than several pieces of the first size, 128 KiB. */
 static const struct {
 	const char *sentence;
 	char *(*make)(const struct building *b);
