@@ -239,3 +239,14 @@ int ft_account_add(struct ft_account *account, const struct ft_source *source,
 		ft_congestion_see(&account->congestion, item);
 	return item->rules == 0 ? 0 : add_findings(account, source, item, more);
 }
+
+enum ft_account_wants ft_account_wants_more(const struct ft_item *item)
+{
+	if ((item->observed.has & FT_OBSERVED_MIRROR) != 0 && item->sub == 0)
+		return FT_ACCOUNT_ITEM;
+	if (item->copy)
+		return FT_ACCOUNT_NOTHING;
+	if (item->gap || item->pause || item->rules != 0 || ft_tells_of_congestion(item))
+		return FT_ACCOUNT_ITEM;
+	return item->sub == 0 ? FT_ACCOUNT_FRAME : FT_ACCOUNT_NOTHING;
+}

@@ -45,16 +45,28 @@ int ft_account_open(struct ft_account *account, const struct ft_source *source);
 int ft_account_add(struct ft_account *account, const struct ft_source *source,
 		   const struct ft_item *item, const struct ft_item_more *more);
 
-/* The same for most packets: true if it is done, which it is where there is nothing to tell. */
-static inline bool ft_account_quiet(struct ft_account *account, const struct ft_item *item)
-{
-	const struct ft_frame *frame = item->frame;
+/* What the account wants of a packet that was judged. */
+enum ft_account_wants {
+	FT_ACCOUNT_NOTHING,
+	FT_ACCOUNT_FRAME, /* ft_account_frame() is all that there is to do */
+	FT_ACCOUNT_ITEM,
+};
+enum ft_account_wants ft_account_wants_more(const struct ft_item *item);
 
-	if (!item->quiet || (item->observed.has & FT_OBSERVED_MIRROR) != 0)
-		return false;
+/* Most packets: there is nothing to tell of them. */
+static inline enum ft_account_wants ft_account_wants(const struct ft_item *item)
+{
+	if (item->quiet && (item->observed.has & FT_OBSERVED_MIRROR) == 0)
+		return FT_ACCOUNT_FRAME;
+	return ft_account_wants_more(item);
+}
+
+/* `from`: as in the item. */
+static inline void ft_account_frame(struct ft_account *account, const struct ft_frame *frame,
+				    uint32_t from)
+{
 	ft_silences_see(&account->silences, frame->input, frame->ts_ns);
-	ft_peaks_add(&account->peaks, item->from, frame->ts_ns, frame->wire);
-	return true;
+	ft_peaks_add(&account->peaks, from, frame->ts_ns, frame->wire);
 }
 
 /* The finding about wrong ICRCs that a flow belongs to; FT_NONE: none. `flow`: digest as in ft_item_more. */

@@ -7,23 +7,43 @@
 
 enum { FT_BLOCK_FRAMES = 512 };
 
-/* Frames read together, and the packets in them: decoded by one thread, then shared out. */
+/* Frames read together. */
 struct ft_block {
 	struct ft_frame frames[FT_BLOCK_FRAMES];
 	unsigned frame_count;
-	struct ft_item *items;
-	struct ft_item_more
-		*more; /* beside items[i], touched only for items that have something to tell */
-	unsigned item_count, room;
-	struct ft_packet packet; /* decoding happens in one place, which stays in the cache */
 };
-
-/* 0 or -ENOMEM. */
-int ft_block_init(struct ft_block *block);
-void ft_block_free(struct ft_block *block);
 
 /* The next frames, at most `most`: how many (>= 1), or -ENODATA. Their bytes are the source's. */
 int ft_block_read(struct ft_block *block, struct ft_source *source, unsigned most);
 
-/* Fill the items; `seed`: of the engine's tables. Aborts when memory ends. */
-void ft_block_decode(struct ft_block *block, const struct ft_decode_config *config, uint64_t seed);
+/* Packets that are worked on one after the other, in the order of their frames. */
+struct ft_batch {
+	struct ft_item *items;
+	struct ft_item_more
+		*more; /* beside items[i], touched only for items that have something to tell */
+	unsigned count, room;
+	struct ft_packet packet; /* decoding happens in one place, which stays in the cache */
+};
+
+/* With room for so many packets at first. 0 or -ENOMEM. */
+int ft_batch_init(struct ft_batch *batch, unsigned room);
+void ft_batch_free(struct ft_batch *batch);
+
+/* Decode a frame and add its packets; `seed`: of the engine's tables. Aborts when memory ends. */
+void ft_batch_add(struct ft_batch *batch, const struct ft_frame *frame,
+		  const struct ft_decode_config *config, uint64_t seed);
+
+/* The packets of a block's frames, instead of those that were in the batch before. */
+void ft_batch_fill(struct ft_batch *batch, const struct ft_block *block,
+		   const struct ft_decode_config *config, uint64_t seed);
+
+/* Make room for one more. Aborts when memory ends. */
+void ft_batch_grow(struct ft_batch *batch);
+
+/* Add an item that the caller fills, or does without. */
+static inline struct ft_item *ft_batch_next(struct ft_batch *batch)
+{
+	if (batch->count == batch->room)
+		ft_batch_grow(batch);
+	return &batch->items[batch->count++];
+}

@@ -5,74 +5,118 @@
 #include <stdlib.h>
 
 enum {
-	ALONE_FRAMES = 32, /* a block that stays in the first-level cache */
-	SPINS = 64,        /* before a thread that has nothing to do lets others have the core */
+	AHEAD = 3,    /* blocks that a worker reads before it runs its part of the first of them */
+	SPINS = 1024, /* before a thread that has nothing to do lets others have the core */
+	ASK_EVERY = 64, /* rounds */
 };
+
+static int init_blocks(struct ft_crew *crew)
+{
+	crew->blocks = calloc(FT_CREW_BLOCKS, sizeof *crew->blocks);
+	if (crew->blocks == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < FT_CREW_BLOCKS; i++)
+		if (ft_share_init(&crew->blocks[i].share, crew->count) != 0)
+			return -ENOMEM;
+	return 0;
+}
 
 int ft_crew_init(struct ft_crew *crew, struct ft_worker **workers, unsigned count)
 {
-	*crew = (struct ft_crew){
-		.workers = workers,
-		.count = count,
-		.block_count = count == 1 ? 1 : FT_CREW_BLOCKS,
-		.block_frames = count == 1 ? ALONE_FRAMES : FT_BLOCK_FRAMES,
-	};
-	crew->blocks = calloc(crew->block_count, sizeof *crew->blocks);
-	if (crew->blocks == NULL)
-		return -ENOMEM;
-	for (unsigned i = 0; i < crew->block_count; i++)
-		if (ft_block_init(&crew->blocks[i].block) != 0) {
-			ft_crew_free(crew);
-			return -ENOMEM;
-		}
+	int error = 0;
+
+	*crew = (struct ft_crew){ .workers = workers, .count = count };
+	if (count > 1) {
+		error = init_blocks(crew);
+	} else {
+		crew->block = malloc(sizeof *crew->block);
+		error = crew->block == NULL ? -ENOMEM : 0;
+	}
 	pthread_mutex_init(&crew->reading, NULL);
 	pthread_mutex_init(&crew->accounting, NULL);
-	return 0;
+	if (error != 0)
+		ft_crew_free(crew);
+	return error;
 }
 
 void ft_crew_free(struct ft_crew *crew)
 {
-	if (crew->blocks == NULL)
-		return;
-	for (unsigned i = 0; i < crew->block_count; i++)
-		ft_block_free(&crew->blocks[i].block);
+	for (unsigned i = 0; crew->blocks != NULL && i < FT_CREW_BLOCKS; i++)
+		ft_share_free(&crew->blocks[i].share);
 	free(crew->blocks);
+	free(crew->block);
 	crew->blocks = NULL;
+	crew->block = NULL;
 }
+
+/* Frames as far as they are wanted: how many, 0: the end. */
+static unsigned read_block(struct ft_crew *crew, struct ft_block *block, unsigned most)
+{
+	uint64_t left = crew->run->most - crew->frames_read;
+	int count = left == 0 ? -ENODATA
+			      : ft_block_read(block, crew->run->source,
+					      left < most ? (unsigned)left : most);
+
+	if (count <= 0)
+		return 0;
+	crew->frames_read += (uint64_t)count;
+	return (unsigned)count;
+}
+
+static bool goes_on(const struct ft_crew *crew)
+{
+	return crew->run->go_on(crew->run->go_on_context, crew->frames_read);
+}
+
+/* --- a lone worker --- */
+
+static int run_alone(struct ft_crew *crew)
+{
+	const struct ft_crew_account *account = &crew->run->account;
+	struct ft_worker *worker = crew->workers[0];
+	struct ft_block *block = crew->block;
+	int error = 0;
+
+	for (uint64_t round = 0; error == 0; round++) {
+		if (round % ASK_EVERY == 0 && !goes_on(crew))
+			break;
+		if (read_block(crew, block, FT_WORKER_FRAMES) == 0)
+			break;
+		ft_batch_fill(&worker->batch, block, &worker->config->decode, worker->config->seed);
+		ft_worker_run(worker);
+		error = account->batch(account->context, crew->run->source, &worker->batch);
+	}
+	return error;
+}
+
+/* --- several --- */
 
 static struct ft_crew_block *numbered(struct ft_crew *crew, uint64_t number)
 {
-	return &crew->blocks[number % crew->block_count];
+	return &crew->blocks[number % FT_CREW_BLOCKS];
 }
 
 /* The next block, filled with frames; NULL: the end, an error, no room, or `most` frames were read. */
 static struct ft_crew_block *next_block(struct ft_crew *crew, uint64_t *number)
 {
-	uint64_t left = crew->most - crew->frames_read;
 	struct ft_crew_block *slot;
-	int count;
 
 	if (crew->error != 0)
 		crew->ended = true;
 	*number = atomic_load_explicit(&crew->read, memory_order_relaxed);
 	if (crew->ended || *number - atomic_load_explicit(&crew->accounted, memory_order_acquire) ==
-				   crew->block_count)
+				   FT_CREW_BLOCKS)
 		return NULL;
 	slot = numbered(crew, *number);
-	count = left == 0 ? -ENODATA
-			  : ft_block_read(&slot->block, crew->source,
-					  left < crew->block_frames ? (unsigned)left
-								    : crew->block_frames);
-	if (count <= 0) {
+	if (read_block(crew, &slot->share.block, FT_BLOCK_FRAMES) == 0) {
 		crew->ended = true;
 		return NULL;
 	}
-	crew->frames_read += (uint64_t)count;
 	atomic_store_explicit(&crew->read, *number + 1, memory_order_release);
 	return slot;
 }
 
-static bool read_and_decode(struct ft_crew *crew, unsigned index)
+static bool read_and_share(struct ft_crew *crew, unsigned index)
 {
 	const struct ft_worker *worker = crew->workers[index];
 	struct ft_crew_block *slot;
@@ -84,46 +128,54 @@ static bool read_and_decode(struct ft_crew *crew, unsigned index)
 	pthread_mutex_unlock(&crew->reading);
 	if (slot == NULL)
 		return false;
-	ft_block_decode(&slot->block, &worker->config->decode, worker->config->seed);
-	atomic_store_explicit(&slot->decoded, number + 1, memory_order_release);
+	ft_share_out(&slot->share, &worker->config->decode, worker->config->seed);
+	atomic_store_explicit(&slot->shared, number + 1, memory_order_release);
 	return true;
 }
 
-/* `*next`: number of the block that this worker has not worked on yet. */
-static bool work(struct ft_crew *crew, unsigned index, uint64_t *next)
+/* `*next`: number of the block that this worker has not run yet. */
+static bool run_part(struct ft_crew *crew, unsigned index, uint64_t *next)
 {
 	struct ft_crew_block *slot = numbered(crew, *next);
 
-	if (atomic_load_explicit(&slot->decoded, memory_order_acquire) != *next + 1)
+	if (atomic_load_explicit(&slot->shared, memory_order_acquire) != *next + 1)
 		return false;
-	ft_worker_run(crew->workers[index], &slot->block, index, crew->count);
+	ft_share_run(&slot->share, crew->workers[index], index);
 	++*next;
-	atomic_fetch_add_explicit(&slot->workers, 1, memory_order_release);
+	atomic_fetch_add_explicit(&slot->done, 1, memory_order_release);
 	return true;
+}
+
+static bool is_run(struct ft_crew *crew, uint64_t number)
+{
+	struct ft_crew_block *slot = numbered(crew, number);
+
+	return atomic_load_explicit(&slot->done, memory_order_acquire) == crew->count &&
+	       atomic_load_explicit(&slot->shared, memory_order_acquire) == number + 1;
+}
+
+static void account_for(struct ft_crew *crew, uint64_t number)
+{
+	const struct ft_crew_account *account = &crew->run->account;
+	struct ft_crew_block *slot = numbered(crew, number);
+
+	if (crew->error == 0)
+		crew->error = account->share(account->context, crew->run->source, &slot->share);
+	atomic_store_explicit(&slot->done, 0, memory_order_relaxed);
+	atomic_store_explicit(&crew->accounted, number + 1, memory_order_release);
 }
 
 static bool account(struct ft_crew *crew)
 {
-	uint64_t number;
-	struct ft_crew_block *slot;
+	uint64_t number = atomic_load_explicit(&crew->accounted, memory_order_relaxed);
 	bool ready;
 
-	if (pthread_mutex_trylock(&crew->accounting) != 0)
+	if (!is_run(crew, number) || pthread_mutex_trylock(&crew->accounting) != 0)
 		return false;
 	number = atomic_load_explicit(&crew->accounted, memory_order_relaxed);
-	slot = numbered(crew, number);
-	ready = atomic_load_explicit(&slot->decoded, memory_order_acquire) == number + 1 &&
-		atomic_load_explicit(&slot->workers, memory_order_acquire) == crew->count;
-	if (ready) {
-		int error = crew->error != 0
-				    ? 0
-				    : crew->account(crew->context, crew->source, &slot->block);
-
-		if (error != 0)
-			crew->error = error;
-		atomic_store_explicit(&slot->workers, 0, memory_order_relaxed);
-		atomic_store_explicit(&crew->accounted, number + 1, memory_order_release);
-	}
+	ready = is_run(crew, number);
+	if (ready)
+		account_for(crew, number);
 	pthread_mutex_unlock(&crew->accounting);
 	return ready;
 }
@@ -134,21 +186,17 @@ static bool is_done(struct ft_crew *crew)
 				      atomic_load_explicit(&crew->read, memory_order_acquire);
 }
 
-/* One round of whatever is ready; false: nothing was. */
+/* One thing that is ready; false: nothing was. Blocks are read ahead, so that nobody waits for one. */
 static bool move_on(struct ft_crew *crew, unsigned index, uint64_t *next)
 {
-	bool moved = read_and_decode(crew, index);
+	uint64_t ahead = atomic_load_explicit(&crew->read, memory_order_relaxed) - *next;
 
-	moved = work(crew, index, next) || moved;
-	return account(crew) || moved;
+	if (account(crew))
+		return true;
+	if (ahead < AHEAD && read_and_share(crew, index))
+		return true;
+	return run_part(crew, index, next) || read_and_share(crew, index);
 }
-
-struct hand {
-	struct ft_crew *crew;
-	unsigned index;
-	uint64_t next;
-	pthread_t thread;
-};
 
 static void rest(unsigned *idle)
 {
@@ -157,6 +205,13 @@ static void rest(unsigned *idle)
 	else
 		sched_yield();
 }
+
+struct hand {
+	struct ft_crew *crew;
+	unsigned index;
+	uint64_t next;
+	pthread_t thread;
+};
 
 static void *run_hand(void *context)
 {
@@ -173,24 +228,22 @@ static void *run_hand(void *context)
 }
 
 /* Ask whether to go on, when nobody reads. */
-static void ask(struct ft_crew *crew, const struct ft_crew_run *run)
+static void ask(struct ft_crew *crew)
 {
 	if (pthread_mutex_trylock(&crew->reading) != 0)
 		return;
-	if (!run->go_on(run->go_on_context, crew->frames_read))
+	if (!goes_on(crew))
 		crew->ended = true;
 	pthread_mutex_unlock(&crew->reading);
 }
 
-enum { ASK_EVERY = 64 }; /* rounds */
-
-static void run_first(struct hand *hand, const struct ft_crew_run *run)
+static void run_first(struct hand *hand)
 {
 	unsigned idle = 0;
 
 	for (uint64_t round = 0; !is_done(hand->crew); round++) {
 		if (round % ASK_EVERY == 0)
-			ask(hand->crew, run);
+			ask(hand->crew);
 		if (move_on(hand->crew, hand->index, &hand->next))
 			idle = 0;
 		else
@@ -198,31 +251,14 @@ static void run_first(struct hand *hand, const struct ft_crew_run *run)
 	}
 }
 
-static void prepare(struct ft_crew *crew, const struct ft_crew_run *run)
+static int run_together(struct ft_crew *crew)
 {
-	crew->source = run->source;
-	crew->most = run->most;
-	crew->account = run->account;
-	crew->context = run->context;
-	crew->frames_read = 0;
-	crew->read = crew->accounted = 0;
-	crew->error = 0;
-	crew->ended = false;
-	for (unsigned i = 0; i < crew->block_count; i++)
-		crew->blocks[i].decoded = 0;
-}
-
-int ft_crew_run(struct ft_crew *crew, const struct ft_crew_run *run)
-{
-	struct hand hands[FT_CREW_MOST] = { { .crew = crew } };
+	struct hand hands[FT_CREW_MOST];
 	unsigned started = 1;
-	int error = 0;
+	int error = ft_source_keep(crew->run->source, FT_CREW_BLOCKS);
 
-	if (crew->block_count > 1)
-		error = ft_source_keep(run->source, crew->block_count);
 	if (error != 0)
 		return error;
-	prepare(crew, run);
 	for (unsigned i = 0; i < crew->count; i++)
 		hands[i] = (struct hand){ .crew = crew, .index = i };
 	pthread_mutex_lock(&crew->reading); /* nobody reads before all are there */
@@ -231,8 +267,20 @@ int ft_crew_run(struct ft_crew *crew, const struct ft_crew_run *run)
 	crew->ended = error != 0;
 	pthread_mutex_unlock(&crew->reading);
 	if (error == 0)
-		run_first(&hands[0], run);
+		run_first(&hands[0]);
 	for (unsigned i = 1; i < started; i++)
 		pthread_join(hands[i].thread, NULL);
 	return error != 0 ? error : crew->error;
+}
+
+int ft_crew_run(struct ft_crew *crew, const struct ft_crew_run *run)
+{
+	crew->run = run;
+	crew->frames_read = 0;
+	crew->read = crew->accounted = 0;
+	crew->error = 0;
+	crew->ended = false;
+	for (unsigned i = 0; crew->blocks != NULL && i < FT_CREW_BLOCKS; i++)
+		crew->blocks[i].shared = 0;
+	return crew->count == 1 ? run_alone(crew) : run_together(crew);
 }

@@ -63,18 +63,49 @@ void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, v
 		ft_worker_tell_all(engine->workers[i]);
 }
 
+static int account_for_item(struct ft_engine *engine, const struct ft_source *source,
+			    const struct ft_item *item, const struct ft_item_more *more)
+{
+	int error = ft_account_add(&engine->account, source, item, more);
+
+	if (error == 0 && engine->observer != NULL)
+		error = ft_engine_show(engine, source, item, more);
+	return error;
+}
+
 /* The last step, in the order of the capture. */
-static int account_for(void *context, const struct ft_source *source, const struct ft_block *block)
+static int account_for(void *context, const struct ft_source *source, const struct ft_batch *batch)
 {
 	struct ft_engine *engine = context;
 	int error = 0;
 
-	for (unsigned i = 0; i < block->item_count && error == 0; i++) {
-		if (ft_account_quiet(&engine->account, &block->items[i]))
-			continue;
-		error = ft_account_add(&engine->account, source, &block->items[i], &block->more[i]);
-		if (error == 0 && engine->observer != NULL)
-			error = ft_engine_show(engine, source, &block->items[i], &block->more[i]);
+	for (unsigned i = 0; i < batch->count && error == 0; i++) {
+		const struct ft_item *item = &batch->items[i];
+
+		if (engine->observer == NULL && ft_account_wants(item) == FT_ACCOUNT_FRAME)
+			ft_account_frame(&engine->account, item->frame, item->from);
+		else
+			error = account_for_item(engine, source, item, &batch->more[i]);
+	}
+	return error;
+}
+
+/* The same for what several workers did. */
+static int account_for_share(void *context, const struct ft_source *source,
+			     const struct ft_share *share)
+{
+	struct ft_engine *engine = context;
+	int error = 0;
+
+	for (unsigned i = 0; i < share->batch.count && error == 0; i++) {
+		const struct ft_frame *frame = &share->block.frames[share->parcels[i].frame];
+		const struct ft_outcome *outcome = ft_share_outcome(share, i);
+
+		if (outcome->wants == FT_ACCOUNT_FRAME)
+			ft_account_frame(&engine->account, frame, outcome->from);
+		else if (outcome->wants == FT_ACCOUNT_ITEM)
+			error = account_for_item(engine, source, &share->batch.items[i],
+						 &share->batch.more[i]);
 	}
 	return error;
 }
@@ -84,8 +115,7 @@ int ft_engine_run(struct ft_engine *engine, const struct ft_engine_run *run, uin
 	struct ft_crew_run work = {
 		.source = run->source,
 		.most = run->most,
-		.account = account_for,
-		.context = engine,
+		.account = { account_for, account_for_share, engine },
 		.go_on = run->go_on,
 		.go_on_context = run->context,
 	};

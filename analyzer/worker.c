@@ -9,7 +9,7 @@
 #include "congestion.h"
 
 enum {
-	BATCH = 16,
+	FETCHED = 16, /* packets at a time that memory is fetched for */
 	IN_THE_CACHE =
 		2048, /* records: so many, and what lies beside them, stay in the second-level cache */
 };
@@ -79,6 +79,8 @@ int ft_worker_create(struct ft_worker **worker, const struct ft_engine_config *c
 	error = create_followers(made);
 	if (error == 0)
 		error = create_judges(made);
+	if (error == 0)
+		error = ft_batch_init(&made->batch, FT_WORKER_FRAMES);
 	if (error != 0) {
 		ft_worker_destroy(made);
 		return error;
@@ -94,6 +96,7 @@ void ft_worker_destroy(struct ft_worker *worker)
 {
 	if (worker == NULL)
 		return;
+	ft_batch_free(&worker->batch);
 	ft_suspects_destroy(worker->suspects);
 	ft_judge_destroy(worker->judge);
 	ft_tally_free(&worker->tally);
@@ -290,11 +293,10 @@ __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struc
 }
 
 /* All that the rest of the frames have, each of it seldom. */
-__attribute__((noinline)) static void finish_unusual(struct ft_worker *worker,
-						     struct ft_block *block, struct ft_item *item,
+__attribute__((noinline)) static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 						     const struct ft_conclusion *conclusion)
 {
-	struct ft_item_more *more = &block->more[item - block->items];
+	struct ft_item_more *more = &worker->batch.more[item - worker->batch.items];
 	const struct ft_judged *judged = conclusion->judged;
 	struct ft_flow *part = conclusion->records.part;
 
@@ -311,7 +313,7 @@ __attribute__((noinline)) static void finish_unusual(struct ft_worker *worker,
 		follow_setup(worker, item);
 }
 
-static void run_item(struct ft_worker *worker, struct ft_block *block, struct ft_item *item)
+static void run_item(struct ft_worker *worker, struct ft_item *item)
 {
 	struct ft_conclusion conclusion;
 	bool known; /* the verdict, and that there is nothing to report */
@@ -340,7 +342,7 @@ static void run_item(struct ft_worker *worker, struct ft_block *block, struct ft
 	if (item->quiet)
 		ft_tally_usual(&worker->tally, item, conclusion.records.part->cell);
 	else
-		finish_unusual(worker, block, item, &conclusion);
+		finish_unusual(worker, item, &conclusion);
 	if (item->copy || conclusion.records.part == NULL)
 		return;
 	if (congested || (conclusion.step.what & FT_TALLIED_STEPS) != 0)
@@ -361,55 +363,41 @@ static void prefetch_beside(const struct ft_worker *worker, const struct ft_item
 		ft_suspects_prefetch(worker->suspects, flow);
 }
 
-/* Each step for a batch of packets before the next one: none of them waits for what it needs. */
-static void fetch(const struct ft_worker *worker, struct ft_item *const *mine, unsigned count)
+/* Each step for several packets before the next one: none of them waits for what it needs. */
+static void fetch(const struct ft_worker *worker, struct ft_item *items, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (mine[i]->has_flow)
-			ft_flow_prefetch_slot(worker->flows, mine[i]->hash);
+		if (items[i].has_flow)
+			ft_flow_prefetch_slot(worker->flows, items[i].hash);
 	for (unsigned i = 0; i < count; i++)
-		mine[i]->record =
-			mine[i]->has_flow ? ft_flow_peek(worker->flows, mine[i]->hash) : 0;
+		items[i].record =
+			items[i].has_flow ? ft_flow_peek(worker->flows, items[i].hash) : 0;
 	for (unsigned i = 0; i < count; i++)
-		prefetch_beside(worker, mine[i]);
+		prefetch_beside(worker, &items[i]);
 }
 
-static void run_batch(struct ft_worker *worker, struct ft_block *block, struct ft_item *const *mine,
-		      unsigned count)
+static void run_items(struct ft_worker *worker, struct ft_item *items, unsigned count)
 {
 	bool far = ft_flow_table_stats(worker->flows).used > IN_THE_CACHE;
 
 	for (unsigned i = 0; i < count; i++)
-		ft_copies_prefetch(worker->copies, mine[i]->observed.digest);
+		ft_copies_prefetch(worker->copies, items[i].observed.digest);
 	if (far)
-		fetch(worker, mine, count);
+		fetch(worker, items, count);
 	for (unsigned i = 0; i < count; i++) {
 		if (!far)
-			mine[i]->record = 0;
-		run_item(worker, block, mine[i]);
+			items[i].record = 0;
+		run_item(worker, &items[i]);
 	}
 }
 
-static bool is_mine(const struct ft_item *item, unsigned index, unsigned count)
+void ft_worker_run(struct ft_worker *worker)
 {
-	return (uint32_t)(item->observed.pair * 0x9e3779b97f4a7c15u >> 32) % count == index;
-}
-
-void ft_worker_run(struct ft_worker *worker, struct ft_block *block, unsigned index, unsigned count)
-{
-	struct ft_item *mine[BATCH];
-	unsigned found = 0;
+	const struct ft_batch *batch = &worker->batch;
 
 	if (worker->map == NULL && worker->details == NULL)
 		return; /* frames are only decoded */
-	for (unsigned i = 0; i < block->item_count; i++) {
-		if (count > 1 && !is_mine(&block->items[i], index, count))
-			continue;
-		mine[found++] = &block->items[i];
-		if (found < BATCH)
-			continue;
-		run_batch(worker, block, mine, found);
-		found = 0;
-	}
-	run_batch(worker, block, mine, found);
+	for (unsigned i = 0; i < batch->count; i += FETCHED)
+		run_items(worker, batch->items + i,
+			  batch->count - i < FETCHED ? batch->count - i : FETCHED);
 }

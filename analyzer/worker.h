@@ -17,6 +17,8 @@
  * One of the engines that share the frames: the half-connections of its address pairs, and all that is
  * followed, judged and counted of them. Workers have nothing in common but the map.
  */
+enum { FT_WORKER_FRAMES = 32 }; /* of a batch: their packets stay in the first-level cache */
+
 struct ft_worker {
 	const struct ft_engine_config *config;
 	const struct ft_map *map; /* NULL: nothing is judged */
@@ -30,10 +32,11 @@ struct ft_worker {
 	const struct ft_judge_epoch *epoch;
 	struct ft_loss_evidence loss;
 	struct ft_tally tally;
-	uint64_t expired; /* half-connections that fell silent and began anew */
-	bool map_changes; /* with time */
-	bool quiet;       /* frames of which there is nothing to tell are only counted */
-	bool tells_all;   /* every item's verdict is kept */
+	struct ft_batch batch; /* what it works on */
+	uint64_t expired;      /* half-connections that fell silent and began anew */
+	bool map_changes;      /* with time */
+	bool quiet;            /* frames of which there is nothing to tell are only counted */
+	bool tells_all;        /* every item's verdict is kept */
 };
 
 /* 0, -ENOMEM or -EINVAL. The configuration and the map must outlive it. */
@@ -44,9 +47,5 @@ void ft_worker_destroy(struct ft_worker *worker); /* NULL is fine */
 /* From now on every item's verdict is kept, for an observer. */
 void ft_worker_tell_all(struct ft_worker *worker);
 
-/*
- * Judge, follow and count the block's packets whose address pair falls to worker `index` of `count`,
- * in order.
- */
-void ft_worker_run(struct ft_worker *worker, struct ft_block *block, unsigned index,
-		   unsigned count);
+/* Judge, follow and count the packets in its batch, which are of its address pairs, in order. */
+void ft_worker_run(struct ft_worker *worker);

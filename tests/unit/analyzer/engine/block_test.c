@@ -117,69 +117,70 @@ static void items_stand_in_the_order_of_frames_and_packets(void **state)
 	} expected[] = {
 		{ 1, 0, 99 }, { 2, 0, 2 }, { 2, 1, 3 }, { 2, 2, 4 }, { 3, 0, 99 },
 	};
+	struct ft_batch batch;
 	struct ft_block block;
 
 	(void)state;
-	assert_int_equal(ft_block_init(&block), 0);
+	assert_int_equal(ft_batch_init(&batch, 8), 0);
+	batch.count = 3; /* of what it held before */
 	for (unsigned i = 0; i < 3; i++)
 		block.frames[i] = i == 1 ? frame_of(sflow, sflow_size, 2)
 					 : frame_of(plain, plain_size, i + 1);
 	block.frame_count = 3;
-	ft_block_decode(&block, &config, 7);
-	assert_int_equal(block.item_count, 5);
+	ft_batch_fill(&batch, &block, &config, 7);
+	assert_int_equal(batch.count, 5);
 	for (unsigned i = 0; i < 5; i++) {
-		assert_int_equal(block.items[i].frame->number, expected[i].frame);
-		assert_int_equal(block.items[i].sub, expected[i].sub);
-		assert_true(block.items[i].has_flow);
-		assert_int_equal(block.items[i].dest_qp, expected[i].dest_qp);
+		assert_int_equal(batch.items[i].frame->number, expected[i].frame);
+		assert_int_equal(batch.items[i].sub, expected[i].sub);
+		assert_true(batch.items[i].has_flow);
+		assert_int_equal(batch.items[i].dest_qp, expected[i].dest_qp);
 	}
-	ft_block_free(&block);
+	ft_batch_free(&batch);
 }
 
 /* The packet of an item can be had again, whichever of its frame's it is. */
 static void an_item_is_decoded_anew(void **state)
 {
 	static uint8_t sflow[1024];
-	struct ft_block block;
+	const struct ft_frame frame = frame_of(sflow, put_sflow(sflow, 4), 1);
+	struct ft_batch batch;
 	struct ft_packet packet;
 
 	(void)state;
-	assert_int_equal(ft_block_init(&block), 0);
-	block.frames[0] = frame_of(sflow, put_sflow(sflow, 4), 1);
-	block.frame_count = 1;
-	ft_block_decode(&block, &config, 7);
-	assert_int_equal(block.item_count, 4);
+	assert_int_equal(ft_batch_init(&batch, 8), 0);
+	ft_batch_add(&batch, &frame, &config, 7);
+	assert_int_equal(batch.count, 4);
 	for (unsigned i = 4; i-- > 0;) {
-		ft_item_decode(&block.items[i], &config, &packet);
+		ft_item_decode(&batch.items[i], &config, &packet);
 		assert_int_equal(packet.dest_qp, 2 + i);
 	}
-	ft_block_free(&block);
+	ft_batch_free(&batch);
 }
 
-/* Ten frames of sixty samples are more packets than the block has room for at first. */
-static void a_block_grows_with_the_packets_in_it(void **state)
+/* Ten frames of sixty samples are more packets than there is room for at first. */
+static void a_batch_grows_with_the_packets_in_it(void **state)
 {
-	enum { SAMPLES = 60, DATAGRAMS = 10 };
+	enum { SAMPLES = 60, DATAGRAMS = 10, ROOM = 32 };
 	static uint8_t sflow[60 * 160];
 	uint32_t size = put_sflow(sflow, SAMPLES);
 	struct ft_block block;
+	struct ft_batch batch;
 
 	(void)state;
-	assert_int_equal(ft_block_init(&block), 0);
+	assert_int_equal(ft_batch_init(&batch, ROOM), 0);
 	for (unsigned i = 0; i < DATAGRAMS; i++)
 		block.frames[i] = frame_of(sflow, size, i + 1);
 	block.frame_count = DATAGRAMS;
-	assert_true(DATAGRAMS * SAMPLES > block.room);
-	ft_block_decode(&block, &config, 7);
-	assert_int_equal(block.item_count, DATAGRAMS * SAMPLES);
-	assert_true(block.room >= block.item_count);
-	for (unsigned i = 0; i < block.item_count; i++) {
-		assert_int_equal(block.items[i].frame->number, i / SAMPLES + 1);
-		assert_int_equal(block.items[i].sub, i % SAMPLES);
-		assert_int_equal(block.items[i].dest_qp, 2 + i % SAMPLES);
-		block.more[i].flow = i; /* there is one beside each */
+	ft_batch_fill(&batch, &block, &config, 7);
+	assert_int_equal(batch.count, DATAGRAMS * SAMPLES);
+	assert_true(batch.room >= batch.count);
+	for (unsigned i = 0; i < batch.count; i++) {
+		assert_int_equal(batch.items[i].frame->number, i / SAMPLES + 1);
+		assert_int_equal(batch.items[i].sub, i % SAMPLES);
+		assert_int_equal(batch.items[i].dest_qp, 2 + i % SAMPLES);
+		batch.more[i].flow = i; /* there is one beside each */
 	}
-	ft_block_free(&block);
+	ft_batch_free(&batch);
 }
 
 /* Three frames in a pcap file: blocks end where they are told, and the last is short. */
@@ -199,17 +200,13 @@ static void frames_are_read_up_to_the_most_asked_for(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		put(bytes, HEADER + i * RECORD, record, RECORD);
 	assert_int_equal(ft_source_open_memory(&source, bytes, sizeof bytes, &complaint), 0);
-	assert_int_equal(ft_block_init(&block), 0);
-	block.item_count = 9; /* of what it held before */
 	assert_int_equal(ft_block_read(&block, source, 2), 2);
 	assert_int_equal(block.frame_count, 2);
-	assert_int_equal(block.item_count, 0);
 	assert_int_equal(block.frames[1].number, 2);
 	assert_int_equal(ft_block_read(&block, source, 1000000), 1);
 	assert_int_equal(block.frames[0].number, 3);
 	assert_true(ft_block_read(&block, source, 1) < 0);
 	assert_int_equal(block.frame_count, 0);
-	ft_block_free(&block);
 	ft_source_close(source);
 }
 
@@ -218,7 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(items_stand_in_the_order_of_frames_and_packets),
 		cmocka_unit_test(an_item_is_decoded_anew),
-		cmocka_unit_test(a_block_grows_with_the_packets_in_it),
+		cmocka_unit_test(a_batch_grows_with_the_packets_in_it),
 		cmocka_unit_test(frames_are_read_up_to_the_most_asked_for),
 	};
 

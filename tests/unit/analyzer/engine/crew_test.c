@@ -83,24 +83,44 @@ struct account {
 	uint64_t asked;
 };
 
-static int account_for(void *context, const struct ft_source *source, const struct ft_block *block)
+static void see_frame(struct account *account, const struct ft_frame *frame)
+{
+	uint32_t number;
+
+	memcpy(&number, frame->bytes, sizeof number);
+	account->out_of_order += frame->number != ++account->frames;
+	account->changed += number != frame->number;
+}
+
+static int end_block(struct account *account)
+{
+	if (account->dawdles && ++account->blocks % 8 == 0)
+		usleep(200);
+	atomic_fetch_sub(&account->inside, 1);
+	return account->fail_after != 0 && account->frames >= account->fail_after ? -ENOSPC : 0;
+}
+
+static int account_for(void *context, const struct ft_source *source, const struct ft_batch *batch)
 {
 	struct account *account = context;
 
 	(void)source;
 	account->together += atomic_fetch_add(&account->inside, 1) != 0;
-	for (unsigned i = 0; i < block->item_count; i++) {
-		const struct ft_frame *frame = block->items[i].frame;
-		uint32_t number;
+	for (unsigned i = 0; i < batch->count; i++)
+		see_frame(account, batch->items[i].frame);
+	return end_block(account);
+}
 
-		memcpy(&number, frame->bytes, sizeof number);
-		account->out_of_order += frame->number != ++account->frames;
-		account->changed += number != frame->number;
-	}
-	if (account->dawdles && ++account->blocks % 8 == 0)
-		usleep(200);
-	atomic_fetch_sub(&account->inside, 1);
-	return account->fail_after != 0 && account->frames >= account->fail_after ? -ENOSPC : 0;
+static int account_for_share(void *context, const struct ft_source *source,
+			     const struct ft_share *share)
+{
+	struct account *account = context;
+
+	(void)source;
+	account->together += atomic_fetch_add(&account->inside, 1) != 0;
+	for (unsigned i = 0; i < share->batch.count; i++)
+		see_frame(account, &share->block.frames[share->parcels[i].frame]);
+	return end_block(account);
 }
 
 static bool go_on(void *context, uint64_t frames)
@@ -142,14 +162,14 @@ static void dismiss(struct team *team)
 
 static int run(struct team *team, struct account *account, uint64_t most)
 {
-	return ft_crew_run(&team->crew, &(struct ft_crew_run){
-						.source = team->source,
-						.most = most,
-						.account = account_for,
-						.context = account,
-						.go_on = go_on,
-						.go_on_context = account,
-					});
+	return ft_crew_run(&team->crew,
+			   &(struct ft_crew_run){
+				   .source = team->source,
+				   .most = most,
+				   .account = { account_for, account_for_share, account },
+				   .go_on = go_on,
+				   .go_on_context = account,
+			   });
 }
 
 static void assert_in_order(const struct account *account)

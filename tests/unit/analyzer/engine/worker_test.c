@@ -37,7 +37,6 @@ static int set_up(void **state)
 	bench.config.flow_timeout_ns = TIMEOUT;
 	bench.config.decode.check_icrc = false;
 	assert_int_equal(ft_worker_create(&bench.worker, &bench.config, bench.map), 0);
-	assert_int_equal(ft_block_init(&bench.block), 0);
 	*state = &bench;
 	return 0;
 }
@@ -46,7 +45,6 @@ static int tear_down(void **state)
 {
 	struct bench *bench = *state;
 
-	ft_block_free(&bench->block);
 	ft_worker_destroy(bench->worker);
 	ft_map_destroy(bench->map);
 	return 0;
@@ -92,11 +90,11 @@ static uint32_t send(struct bench *bench, uint64_t ts_ns, uint32_t dest_qp, uint
 		.number = ++bench->sent,
 	};
 	bench->block.frame_count = 1;
-	bench->block.item_count = 0;
-	ft_block_decode(&bench->block, &bench->config.decode, bench->config.seed);
-	assert_int_equal(bench->block.item_count, 1);
-	ft_worker_run(bench->worker, &bench->block, 0, 1);
-	return bench->block.items[0].rules;
+	ft_batch_fill(&bench->worker->batch, &bench->block, &bench->config.decode,
+		      bench->config.seed);
+	assert_int_equal(bench->worker->batch.count, 1);
+	ft_worker_run(bench->worker);
+	return bench->worker->batch.items[0].rules;
 }
 
 static void another_base_inside_a_connection_is_a_change(void **state)
