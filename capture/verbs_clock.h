@@ -1,0 +1,43 @@
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The device's free-running clock against wall time: a line through a moment known in both, corrected every
+ * second by bending it, so that time goes on forwards; wall time that was set anew is followed at once.
+ */
+struct ft_verbs_clock {
+	struct ibv_context *context;
+	uint64_t mask;           /* bits that a completion's time stamp has */
+	uint64_t ticks, wall_ns; /* a moment known in both */
+	uint64_t rate;           /* nanoseconds per tick, 32 bits after the point */
+	uint64_t nominal;        /* the same, as the device states it */
+	uint64_t measured_ticks,
+		measured_wall_ns; /* last measurement, which the line may still be off from */
+	uint64_t error_ns;        /* of a time stamp, as far as known */
+	uint64_t period_ns;       /* until the next correction */
+	uint64_t next_ns;         /* wall time of that */
+};
+
+/* False: the device has no clock, or its time stamps have none; take the program's time. */
+bool ft_verbs_clock_start(struct ft_verbs_clock *clock, struct ibv_context *context,
+			  const struct ibv_device_attr_ex *limits);
+
+/* Measure again if it is due. */
+void ft_verbs_clock_follow(struct ft_verbs_clock *clock, uint64_t wall_ns);
+
+uint64_t ft_verbs_wall_ns(void);
+
+/* Wall time of a completion's time stamp. */
+static inline uint64_t ft_verbs_clock_convert(const struct ft_verbs_clock *clock, uint64_t ticks)
+{
+	uint64_t since = (ticks - clock->ticks) & clock->mask;
+	uint64_t before = (clock->ticks - ticks) & clock->mask;
+
+	if (since <= before)
+		return clock->wall_ns + (uint64_t)((unsigned __int128)since * clock->rate >> 32);
+	return clock->wall_ns - (uint64_t)((unsigned __int128)before * clock->rate >> 32);
+}
