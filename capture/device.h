@@ -32,6 +32,7 @@ struct ft_device_counts {
 
 struct ft_driver {
 	const char *kind; /* "pcap": also the prefix of its addresses */
+	bool must_poll;   /* frames are lost while anybody sleeps: wait() returns at once */
 
 	/*
 	 * 0 and *device; or -errno and *complaint, one line that names the source and says what to do or use instead,
@@ -52,7 +53,7 @@ struct ft_driver {
 	 */
 	int (*receive)(void *device, struct ft_frame *frames, int room);
 
-	/* Sleep until frames may be at hand, at most `ms` milliseconds. Returns at once where one can only poll. */
+	/* Sleep until frames may be at hand or a signal came, at most `ms` milliseconds. */
 	void (*wait)(void *device, int ms);
 
 	void (*count)(void *device, struct ft_device_counts *counts);
