@@ -105,23 +105,25 @@ static inline struct record read_record(const struct pcap *pcap, const uint8_t *
 }
 
 /* Broken writers exist: put right what has only one reading, and count it. */
-static void correct(struct ft_input *input, const struct pcap *pcap, struct record *record)
+__attribute__((noinline)) static struct record corrected(struct ft_input *input,
+							 uint32_t units_per_s, struct record record)
 {
-	if (record->original < record->captured)
-		record->original = record->captured;
-	if (record->fraction >= pcap->units_per_s)
-		record->fraction = pcap->units_per_s - 1;
+	if (record.original < record.captured)
+		record.original = record.captured;
+	if (record.fraction >= units_per_s)
+		record.fraction = units_per_s - 1;
 	input->known.odd_records++;
+	return record;
 }
 
 /* Wait for a whole record; false at the end of the input. */
-static bool need_record(struct ft_input *input, const struct pcap *pcap)
+static bool need_record(struct ft_input *input)
 {
 	struct record record;
 
 	if (!ft_input_need(input, RECORD_HEADER, "a record header", true))
 		return false;
-	record = read_record(pcap, input->stream.at);
+	record = read_record(input->reader, input->stream.at);
 	if (record.captured > FT_RECORD_MAX)
 		return ft_input_damaged(input, ft_stream_offset(&input->stream),
 					"a record says it holds %u bytes, more than %d",
@@ -129,26 +131,29 @@ static bool need_record(struct ft_input *input, const struct pcap *pcap)
 	return ft_input_need(input, RECORD_HEADER + record.captured, "a record", false);
 }
 
-/* The hot loop: what it needs of the reader is copied, because frames could overlap it for all C knows. */
-static int next(struct ft_input *input, struct ft_frame *frames, int room)
+/*
+ * The whole records in the window. The hot loop: what it needs of the reader and of the stream is
+ * copied, because frames could overlap them for all C knows.
+ */
+static inline __attribute__((always_inline)) int take_records(struct ft_input *input,
+							      struct pcap pcap,
+							      struct ft_frame *frames, int room)
 {
-	const struct pcap pcap = *(const struct pcap *)input->reader;
-	struct ft_stream *stream = &input->stream;
+	const uint8_t *at = input->stream.at;
+	size_t left = ft_stream_left(&input->stream);
+	uint32_t index = input->index;
 	int count = 0;
 
-	if (!need_record(input, &pcap))
-		return 0;
-	while (count < room && ft_stream_left(stream) >= RECORD_HEADER) {
-		struct record record = read_record(&pcap, stream->at);
-		struct ft_frame *frame = &frames[count];
+	for (; count < room && left >= RECORD_HEADER; count++) {
+		struct record record = read_record(&pcap, at);
+		size_t size = RECORD_HEADER + (size_t)record.captured;
 
-		if (ft_stream_left(stream) - RECORD_HEADER < record.captured ||
-		    record.captured > FT_RECORD_MAX)
+		if (size > left || record.captured > FT_RECORD_MAX)
 			break;
 		if (record.original < record.captured || record.fraction >= pcap.units_per_s)
-			correct(input, &pcap, &record);
-		*frame = (struct ft_frame){
-			.bytes = stream->at + RECORD_HEADER,
+			record = corrected(input, pcap.units_per_s, record);
+		frames[count] = (struct ft_frame){
+			.bytes = at + RECORD_HEADER,
 			.captured = record.captured,
 			.original = record.original,
 			.wire = record.original,
@@ -156,13 +161,36 @@ static int next(struct ft_input *input, struct ft_frame *frames, int room)
 			.fcs_bytes = pcap.fcs_bytes,
 			.ts_ns = record.seconds * UINT64_C(1000000000) +
 				 record.fraction * (uint64_t)pcap.ns_per_unit,
-			.input = input->index,
+			.input = index,
 		};
 		if (pcap.link_type == FT_LINK_ERF)
-			ft_erf_stamp(input, frame);
-		stream->at += RECORD_HEADER + record.captured;
-		count++;
+			ft_erf_stamp(input, &frames[count]);
+		at += size;
+		left -= size;
 	}
+	input->stream.at = at;
+	return count;
+}
+
+/* What nearly all files are is told to the compiler, which makes a loop of its own for them. */
+static int take(struct ft_input *input, struct ft_frame *frames, int room)
+{
+	struct pcap pcap = *(const struct pcap *)input->reader;
+
+	if (pcap.big || pcap.minor < 4 || pcap.link_type != FT_LINK_ETHERNET)
+		return take_records(input, pcap, frames, room);
+	pcap.big = false;
+	pcap.minor = 4;
+	pcap.link_type = FT_LINK_ETHERNET;
+	return take_records(input, pcap, frames, room);
+}
+
+static int next(struct ft_input *input, struct ft_frame *frames, int room)
+{
+	int count = take(input, frames, room);
+
+	if (count == 0 && need_record(input))
+		count = take(input, frames, room);
 	return count;
 }
 

@@ -163,35 +163,46 @@ static void note_link_type(struct ft_input *input, uint16_t link_type)
 		known->link_types[known->link_type_count++] = link_type;
 }
 
-/* Frames in a row from one input: what is known of it is brought up to date once. */
-static void account_run(struct ft_input *input, struct ft_frame *frames, int count, uint64_t number)
+/* No time, the first one, or one before that of an earlier frame. */
+__attribute__((noinline)) static void note_odd_time(struct ft_input *input, uint64_t ts_ns)
 {
 	struct ft_source_input *known = &input->known;
-	uint64_t bytes = 0, steps = 0, previous = input->previous_ts_ns;
-	uint64_t first = known->first_ts_ns, last = first != FT_TS_UNKNOWN ? known->last_ts_ns : 0;
+	uint64_t previous = input->previous_ts_ns;
 
-	if (known->link_type_count == 0)
+	if (ts_ns == FT_TS_UNKNOWN)
+		return;
+	known->clock_steps += ts_ns < previous && previous - ts_ns > FT_CLOCK_ERROR_NS;
+	input->previous_ts_ns = ts_ns;
+	if (ts_ns < known->first_ts_ns)
+		known->first_ts_ns = ts_ns;
+	if (known->last_ts_ns == FT_TS_UNKNOWN || ts_ns > known->last_ts_ns)
+		known->last_ts_ns = ts_ns;
+}
+
+static inline void note_time(struct ft_input *input, uint64_t ts_ns)
+{
+	if (ts_ns >= input->known.last_ts_ns && ts_ns != FT_TS_UNKNOWN)
+		input->previous_ts_ns = input->known.last_ts_ns = ts_ns;
+	else
+		note_odd_time(input, ts_ns);
+}
+
+/* Frames in a row from one input: what is known of it is brought up to date. */
+static void account_run(struct ft_input *input, struct ft_frame *frames, int count, uint64_t number)
+{
+	uint64_t bytes = 0;
+
+	if (input->known.link_type_count == 0)
 		note_link_type(input, frames[0].link_type);
 	for (int i = 0; i < count; i++) {
-		uint64_t ts_ns = frames[i].ts_ns;
-
 		frames[i].number = number++;
 		bytes += frames[i].wire;
 		if (frames[i].link_type != input->link_type)
 			note_link_type(input, frames[i].link_type);
-		if (ts_ns == FT_TS_UNKNOWN)
-			continue;
-		steps += ts_ns < previous && previous - ts_ns > FT_CLOCK_ERROR_NS;
-		previous = ts_ns;
-		first = ts_ns < first ? ts_ns : first;
-		last = ts_ns > last ? ts_ns : last;
+		note_time(input, frames[i].ts_ns);
 	}
-	known->frames += (uint64_t)count;
-	known->bytes += bytes;
-	known->clock_steps += steps;
-	known->first_ts_ns = first;
-	known->last_ts_ns = first != FT_TS_UNKNOWN ? last : FT_TS_UNKNOWN;
-	input->previous_ts_ns = previous;
+	input->known.frames += (uint64_t)count;
+	input->known.bytes += bytes;
 }
 
 /* Number the frames and hand them to their inputs' accounts, run by run. */
