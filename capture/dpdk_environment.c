@@ -1,0 +1,176 @@
+#include "dpdk_environment.h"
+
+#include "complain.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+
+enum { ORDINARY_MB = 2048, SPARE_MB = 64, ARGUMENTS_MAX = 20 };
+
+/* The library's state is the process's; so is what is known of it. */
+static struct {
+	pthread_mutex_t lock;
+	bool started, huge, verbose;
+	int error; /* of a start that failed: there is no second */
+	char reason[160];
+} environment = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* All that DPDK logs comes here: errors are kept for our own line, the rest is for --verbose. */
+static ssize_t hear(void *cookie, const char *text, size_t size)
+{
+	size_t length = size;
+
+	(void)cookie;
+	if (environment.verbose && fwrite(text, 1, size, stderr) < size)
+		clearerr(stderr);
+	while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == ' '))
+		length--;
+	if (length > 0 && rte_log_cur_msg_loglevel() <= (int)RTE_LOG_ERR)
+		snprintf(environment.reason, sizeof environment.reason, "%.*s", (int)length, text);
+	return (ssize_t)size;
+}
+
+static int redirect_log(void)
+{
+	FILE *log = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = hear });
+
+	if (log == NULL)
+		return -ENOMEM;
+	setvbuf(log, NULL, _IOLBF, BUFSIZ);
+	rte_openlog_stream(log);
+	return 0;
+}
+
+static uint64_t read_number(const char *folder, const char *name)
+{
+	unsigned long long number = 0;
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%llu", &number) != 1)
+		number = 0;
+	fclose(file);
+	return number;
+}
+
+static uint64_t free_huge_bytes(void)
+{
+	uint64_t bytes = 0;
+	glob_t sizes;
+
+	if (glob("/sys/kernel/mm/hugepages/hugepages-*kB", GLOB_NOSORT, NULL, &sizes) != 0)
+		return 0;
+	for (size_t i = 0; i < sizes.gl_pathc; i++) {
+		const char *size = strrchr(sizes.gl_pathv[i], '-') + 1;
+
+		bytes += read_number(sizes.gl_pathv[i], "free_hugepages") * strtoull(size, NULL, 10)
+			 << 10;
+	}
+	globfree(&sizes);
+	return bytes;
+}
+
+/* One logical core, "0@(1,3,5)": it may run wherever the calling thread may, so EAL pins nobody. */
+static void place(char *text, size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "0@(");
+	cpu_set_t cores = { 0 };
+
+	if (sched_getaffinity(0, sizeof cores, &cores) != 0)
+		CPU_SET(0, &cores);
+	for (size_t core = 0; core < CPU_SETSIZE && used + 8 < size; core++) {
+		if (CPU_ISSET(core, &cores))
+			used += (size_t)snprintf(text + used, size - used, "%zu,", core);
+	}
+	snprintf(text + used - 1, size - used + 1, ")");
+}
+
+static int start(uint64_t megabytes)
+{
+	char cores[4096], memory[24];
+	/* allow lists that name nothing keep EAL from taking devices that nobody asked for */
+	char *arguments[ARGUMENTS_MAX] = {
+		"fabtap", "--no-telemetry", "-a",       "pci:ffff:ff:1f.7",
+		"-a",     "auxiliary:",     "--lcores", cores,
+	};
+	int count = 8;
+
+	place(cores, sizeof cores);
+	snprintf(memory, sizeof memory, "%llu", (unsigned long long)megabytes);
+	if (environment.huge) {
+		arguments[count++] = "--in-memory";
+	} else {
+		arguments[count++] = "--no-shconf";
+		arguments[count++] = "--no-huge";
+		arguments[count++] = "-m";
+		arguments[count++] = memory;
+	}
+	if (rte_eal_init(count, arguments) < 0)
+		return rte_errno > 0 ? -rte_errno : -EIO;
+	return 0;
+}
+
+int ft_dpdk_environment_start(const char *source, uint64_t bytes, bool verbose,
+			      struct ft_source_complaint *complaint)
+{
+	uint64_t needed = (bytes >> 20) + SPARE_MB;
+	int error;
+
+	pthread_mutex_lock(&environment.lock);
+	environment.verbose = verbose;
+	if (!environment.started && environment.error == 0) {
+		environment.huge = free_huge_bytes() >> 20 >= needed;
+		environment.error = redirect_log();
+		if (environment.error == 0)
+			environment.error =
+				start(needed > ORDINARY_MB ? needed + SPARE_MB : ORDINARY_MB);
+		environment.started = environment.error == 0;
+	}
+	error = environment.error;
+	pthread_mutex_unlock(&environment.lock);
+	if (error != 0)
+		ft_complain(complaint->text, sizeof complaint->text, source,
+			    "DPDK does not start: %s",
+			    environment.reason[0] != '\0' ? environment.reason : strerror(-error));
+	return error;
+}
+
+int ft_dpdk_environment_probe(const char *device)
+{
+	int error;
+
+	pthread_mutex_lock(&environment.lock);
+	error = rte_dev_probe(device);
+	pthread_mutex_unlock(&environment.lock);
+	return error;
+}
+
+const char *ft_dpdk_environment_reason(void)
+{
+	return environment.reason;
+}
+
+void ft_dpdk_environment_forget(void)
+{
+	environment.reason[0] = '\0';
+}
+
+bool ft_dpdk_environment_huge(void)
+{
+	return environment.huge;
+}

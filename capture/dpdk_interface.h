@@ -1,0 +1,23 @@
+#pragma once
+
+#include <stdbool.h>
+
+#include <capture/source.h>
+
+/*
+ * The kernel interface below a virtual device. Promiscuous mode is held by a socket that is bound to nothing and
+ * thus can neither receive nor be written to; it ends with the socket, whatever ends the process. (DPDK's own
+ * drivers set a flag of the interface instead, which would outlive the process.)
+ */
+struct ft_dpdk_interface {
+	int socket; /* -1: none */
+	int index;
+};
+
+/* 0, -ENODEV, -EPERM: the caller words it. */
+int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name);
+
+/* Without any privilege; false also where the system does not let us ask. */
+bool ft_dpdk_interface_is_gone(const struct ft_dpdk_interface *interface);
+
+void ft_dpdk_interface_close(struct ft_dpdk_interface *interface);

@@ -1,0 +1,291 @@
+#include "dpdk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "dpdk_environment.h"
+
+enum {
+	DESCRIPTORS = 4096,
+	DESCRIPTORS_MIN = 512,
+	DESCRIPTORS_MAX = 32768,
+	XDP_DESCRIPTORS =
+		2048, /* the driver's own number: its rings are as large whatever is asked */
+	CACHE = 256,  /* buffers that a thread holds back for itself, and half as many again */
+	CACHE_THREADS = 4,
+	KEY_BYTES = 64,
+};
+
+/* Both directions of a pair of addresses give the same sum with a key that repeats every 16 bits. */
+static uint8_t symmetric_key[KEY_BYTES];
+
+/*
+ * Addresses only: the two directions of a RoCE connection use different UDP source ports. What is not IP
+ * comes to the first queue.
+ */
+#define BY_ADDRESSES                                                                               \
+	(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER |               \
+	 RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_OTHER |               \
+	 RTE_ETH_RSS_IPV6_EX)
+
+static unsigned descriptors_wanted(const struct ft_dpdk *dpdk)
+{
+	uint64_t wanted = DESCRIPTORS;
+
+	if (dpdk->address.kind != NULL)
+		return XDP_DESCRIPTORS;
+	if (dpdk->config.buffer_bytes > 0)
+		wanted = dpdk->config.buffer_bytes / dpdk->frame_bytes;
+	if (wanted < DESCRIPTORS_MIN)
+		wanted = DESCRIPTORS_MIN;
+	return (unsigned)(wanted < DESCRIPTORS_MAX ? wanted : DESCRIPTORS_MAX);
+}
+
+void ft_dpdk_port_plan(struct ft_dpdk *dpdk, uint64_t file_frames, uint32_t longest)
+{
+	const struct ft_dpdk_address *address = &dpdk->address;
+	unsigned queues = address->queues > 0 ? address->queues : 1;
+	uint32_t frame_bytes = FT_DPDK_FRAME_MAX;
+
+	if (address->kind != NULL && address->kind->frame_bytes > 0)
+		frame_bytes = address->kind->frame_bytes;
+	if (address->endless)
+		frame_bytes = RTE_ALIGN_CEIL(longest > 0 ? longest : 1, 64);
+	dpdk->frame_bytes = frame_bytes;
+	dpdk->descriptors = (uint16_t)descriptors_wanted(dpdk);
+	dpdk->buffer_count = (uint32_t)file_frames + dpdk->descriptors * queues +
+			     (dpdk->config.keep + 1) * FT_DPDK_CALL + CACHE * 3 / 2 * CACHE_THREADS;
+}
+
+static void offer_rss(const struct ft_dpdk *dpdk, struct rte_eth_conf *conf)
+{
+	const struct rte_eth_dev_info *about = &dpdk->about;
+
+	if (dpdk->queues == 1 || (about->flow_type_rss_offloads & BY_ADDRESSES) == 0)
+		return;
+	for (size_t i = 0; i < sizeof symmetric_key; i++)
+		symmetric_key[i] = i % 2 == 0 ? 0x6d : 0x5a;
+	conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	conf->rx_adv_conf.rss_conf.rss_hf = about->flow_type_rss_offloads & BY_ADDRESSES;
+	if (about->hash_key_size > 0 && about->hash_key_size <= sizeof symmetric_key) {
+		conf->rx_adv_conf.rss_conf.rss_key = symmetric_key;
+		conf->rx_adv_conf.rss_conf.rss_key_len = about->hash_key_size;
+	}
+}
+
+/* Long frames whole, time stamps if there are, tags and checksums left alone. */
+static struct rte_eth_conf wishes(const struct ft_dpdk *dpdk)
+{
+	const struct rte_eth_dev_info *about = &dpdk->about;
+	struct rte_eth_conf conf = { 0 };
+	uint32_t mtu = FT_DPDK_FRAME_MAX - RTE_PKTMBUF_HEADROOM;
+
+	if (about->max_mtu > 0 && about->max_mtu < mtu)
+		mtu = about->max_mtu;
+	conf.rxmode.mtu = mtu;
+	conf.rxmode.offloads = about->rx_offload_capa &
+			       (RTE_ETH_RX_OFFLOAD_TIMESTAMP | RTE_ETH_RX_OFFLOAD_SCATTER);
+	conf.intr_conf.rmv = (*about->dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
+	offer_rss(dpdk, &conf);
+	return conf;
+}
+
+/* Virtual devices know no MTU, and refuse one. */
+static int configure(const struct ft_dpdk *dpdk, uint16_t transmit_queues)
+{
+	struct rte_eth_conf conf = wishes(dpdk);
+	int error = rte_eth_dev_configure(dpdk->port, dpdk->queues, transmit_queues, &conf);
+
+	if (error != -EINVAL)
+		return error;
+	conf.rxmode.mtu = 0;
+	return rte_eth_dev_configure(dpdk->port, dpdk->queues, transmit_queues, &conf);
+}
+
+/* A driver that refuses to do without transmit queues gets as few as it takes, if the user consents. */
+static int configure_with_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint,
+				 int error)
+{
+	const uint16_t tries[] = { 1, dpdk->queues };
+	size_t i = 0;
+
+	while (i < sizeof tries / sizeof tries[0] && configure(dpdk, tries[i]) != 0)
+		i++;
+	if (i == sizeof tries / sizeof tries[0])
+		return ft_dpdk_refuse(dpdk, complaint, error, "cannot be configured: %s",
+				      strerror(-error));
+	if (!dpdk->config.allow_tx_queue)
+		return ft_dpdk_refuse(dpdk, complaint, -EPERM,
+				      "%s cannot be had without a transmit queue; --allow-tx-queue "
+				      "consents to an idle one",
+				      dpdk->about.driver_name);
+	dpdk->transmit_queues = tries[i];
+	return 0;
+}
+
+static int configure_passively(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
+{
+	int error = configure(dpdk, 0);
+
+	if (error == 0)
+		return 0;
+	if (error == -EINVAL || error == -ENOTSUP)
+		return configure_with_queues(dpdk, complaint, error);
+	return ft_dpdk_refuse(dpdk, complaint, error, "cannot be configured: %s", strerror(-error));
+}
+
+static int choose_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
+{
+	unsigned most = dpdk->about.max_rx_queues;
+	unsigned wanted = dpdk->address.queues > 0 ? dpdk->address.queues : 1;
+
+	/* every file and interface of net_pcap is a queue: none of them is left out */
+	if (dpdk->address.kind != NULL && most > wanted)
+		wanted = most < UINT8_MAX ? most : wanted;
+	if (wanted > most)
+		return ft_dpdk_refuse(dpdk, complaint, -EINVAL, "has %u receive queues, not %u",
+				      most, wanted);
+	dpdk->queues = (uint16_t)wanted;
+	return 0;
+}
+
+static int create_pool(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
+	/* one thread at a time reads: no lock is needed; a cache only where it is always the same one */
+	unsigned cache = dpdk->config.keep == 1 ? CACHE : 0;
+
+	snprintf(name, sizeof name, "fabtap_%u", dpdk->port);
+	dpdk->pool =
+		rte_pktmbuf_pool_create_by_ops(name, dpdk->buffer_count, cache, 0,
+					       (uint16_t)(dpdk->frame_bytes + RTE_PKTMBUF_HEADROOM),
+					       rte_eth_dev_socket_id(dpdk->port), "ring_sp_sc");
+	if (dpdk->pool != NULL)
+		return 0;
+	return ft_dpdk_refuse(dpdk, complaint, -ENOMEM, "no memory for %u buffers of %u bytes%s",
+			      dpdk->buffer_count, dpdk->frame_bytes,
+			      ft_dpdk_environment_huge() ? "; raise vm.nr_hugepages" : "");
+}
+
+/* A queue that nobody will ever put a frame into; not even started where the driver can do that. */
+static int set_up_idle_queue(const struct ft_dpdk *dpdk, uint16_t queue)
+{
+	struct rte_eth_txconf deferred = dpdk->about.default_txconf;
+	int socket = rte_eth_dev_socket_id(dpdk->port);
+	int error;
+
+	deferred.tx_deferred_start = 1;
+	error = rte_eth_tx_queue_setup(dpdk->port, queue, 0, (unsigned)socket, &deferred);
+	if (error == 0)
+		return 0;
+	return rte_eth_tx_queue_setup(dpdk->port, queue, 0, (unsigned)socket, NULL);
+}
+
+static int set_up_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
+{
+	unsigned socket = (unsigned)rte_eth_dev_socket_id(dpdk->port);
+	int error = rte_eth_dev_adjust_nb_rx_tx_desc(dpdk->port, &dpdk->descriptors, NULL);
+
+	ft_dpdk_environment_forget();
+	for (uint16_t queue = 0; queue < dpdk->queues && error == 0; queue++)
+		error = rte_eth_rx_queue_setup(dpdk->port, queue, dpdk->descriptors, socket, NULL,
+					       dpdk->pool);
+	for (uint16_t queue = 0; queue < dpdk->transmit_queues && error == 0; queue++)
+		error = set_up_idle_queue(dpdk, queue);
+	if (error == 0)
+		return 0;
+	return ft_dpdk_refuse(dpdk, complaint, error, "receive queues cannot be set up: %s",
+			      ft_dpdk_environment_reason()[0] != '\0' ? ft_dpdk_environment_reason()
+								      : strerror(-error));
+}
+
+static int removed(uint16_t port, enum rte_eth_event_type event, void *opaque, void *result)
+{
+	struct ft_dpdk *dpdk = opaque;
+
+	(void)port;
+	(void)event;
+	(void)result;
+	atomic_store_explicit(&dpdk->gone, true, memory_order_relaxed);
+	return 0;
+}
+
+int ft_dpdk_port_open(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
+{
+	int error = rte_eth_dev_info_get(dpdk->port, &dpdk->about);
+
+	if (error != 0)
+		return ft_dpdk_refuse(dpdk, complaint, error, "says nothing of itself: %s",
+				      strerror(-error));
+	error = choose_queues(dpdk, complaint);
+	if (error == 0)
+		error = configure_passively(dpdk, complaint);
+	if (error == 0)
+		error = create_pool(dpdk, complaint);
+	if (error == 0)
+		error = set_up_queues(dpdk, complaint);
+	if (error == 0)
+		rte_eth_dev_callback_register(dpdk->port, RTE_ETH_EVENT_INTR_RMV, removed, dpdk);
+	return error;
+}
+
+/* What arrived since the device was opened is not ours: throw away as much as its ring can hold. */
+static void drain(const struct ft_dpdk *dpdk)
+{
+	struct rte_mbuf *buffers[FT_DPDK_BURST];
+	unsigned left = dpdk->descriptors;
+
+	for (uint16_t queue = 0; queue < dpdk->queues; queue++) {
+		uint16_t count;
+
+		do {
+			count = rte_eth_rx_burst(dpdk->port, queue, buffers, FT_DPDK_BURST);
+			rte_pktmbuf_free_bulk(buffers, count);
+			left = left > count ? left - count : 0;
+		} while (count > 0 && left > 0);
+	}
+}
+
+int ft_dpdk_port_start(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
+{
+	int error = rte_eth_dev_start(dpdk->port);
+
+	if (error != 0)
+		return ft_dpdk_refuse(dpdk, complaint, error, "does not start: %s",
+				      ft_dpdk_environment_reason()[0] != '\0'
+					      ? ft_dpdk_environment_reason()
+					      : strerror(-error));
+	dpdk->started = true;
+	/* below a virtual device is an interface that is promiscuous already, or nothing */
+	if (dpdk->address.kind == NULL) {
+		error = rte_eth_promiscuous_enable(dpdk->port);
+		if (error != 0 && rte_eth_promiscuous_get(dpdk->port) != 1)
+			return ft_dpdk_refuse(dpdk, complaint, error,
+					      "does not become promiscuous, so it would see its "
+					      "own frames only: %s",
+					      strerror(-error));
+	}
+	if (dpdk->address.kind != NULL && dpdk->address.kind->early)
+		drain(dpdk);
+	return 0;
+}
+
+void ft_dpdk_port_close(struct ft_dpdk *dpdk)
+{
+	struct rte_device *device = dpdk->about.device;
+
+	if (dpdk->attached) {
+		rte_eth_dev_callback_unregister(dpdk->port, RTE_ETH_EVENT_INTR_RMV, removed, dpdk);
+		if (dpdk->started)
+			rte_eth_dev_stop(dpdk->port);
+		rte_eth_dev_close(dpdk->port);
+		if (device != NULL)
+			rte_dev_remove(device);
+	}
+	rte_mempool_free(dpdk->pool);
+	dpdk->pool = NULL;
+	dpdk->attached = dpdk->started = false;
+}
