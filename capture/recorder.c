@@ -338,14 +338,28 @@ static void keep(struct ft_recorder *recorder, const struct ft_frame *frame, uin
 	recorder->account.bytes += size;
 }
 
+/* Whether there is a point in trying again, now. */
+static bool wait_for_disk(struct ft_recorder *recorder)
+{
+	if (!recorder->config.patient || ft_disk_stock(recorder->disk) > FT_CHUNK_RESERVE)
+		return false;
+	ft_disk_wait(recorder->disk, FT_CHUNK_RESERVE + 1);
+	recorder->account.error = ft_disk_error(recorder->disk, &(uint64_t){ 0 });
+	return true;
+}
+
 bool ft_recorder_put(struct ft_recorder *recorder, const struct ft_frame *frame,
 		     const char *comment)
 {
 	size_t size = ft_pcapng_packet_size(frame, comment);
 	uint32_t number;
+	bool found;
 
-	if (recorder->account.error == 0 && find_interface(recorder, frame, &number) &&
-	    find_room(recorder, size)) {
+	do {
+		found = recorder->account.error == 0 && find_interface(recorder, frame, &number) &&
+			find_room(recorder, size);
+	} while (!found && wait_for_disk(recorder));
+	if (found) {
 		keep(recorder, frame, number, comment);
 		return true;
 	}
@@ -404,7 +418,7 @@ int ft_recorder_finish(struct ft_recorder *recorder, struct ft_recorder_complain
 	int error;
 
 	while (!end_file(recorder) && ft_disk_error(recorder->disk, &(uint64_t){ 0 }) == 0)
-		ft_disk_wait(recorder->disk);
+		ft_disk_wait(recorder->disk, 1);
 	error = ft_disk_finish(recorder->disk);
 	if (error != 0)
 		ft_complain(complaint->text, sizeof complaint->text,

@@ -250,10 +250,10 @@ size_t ft_disk_stock(struct ft_disk *disk)
 	return count;
 }
 
-void ft_disk_wait(struct ft_disk *disk)
+void ft_disk_wait(struct ft_disk *disk, size_t stock)
 {
 	pthread_mutex_lock(&disk->mutex);
-	while (disk->in_stock == 0 && disk->error == 0)
+	while (disk->in_stock < stock && disk->error == 0)
 		pthread_cond_wait(&disk->stocked, &disk->mutex);
 	pthread_mutex_unlock(&disk->mutex);
 }

@@ -34,6 +34,7 @@ struct ft_recorder_config {
 	uint64_t
 		disk_limit; /* all files of this recorder together never exceed it: the oldest go; 0: no bound */
 	uint64_t memory; /* for frames that wait for the disk; at least 8 MiB are taken */
+	bool patient;    /* the frames can wait: nothing is left out for a slow disk */
 };
 
 enum { FT_RECORDER_FILE_MIN = 16 << 10 };

@@ -365,6 +365,19 @@ static void a_slow_disk_costs_frames_not_time(void **state)
 	assert_int_equal(account.frames, 20000 - left_out);
 }
 
+static void frames_that_can_wait_do(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->config.patient = true;
+	scene->config.rotate_frames = 10;
+	open_recorder(scene);
+	put_frames(scene, 1000);
+	finish(scene);
+	assert_int_equal(files_of(scene).frames, 1000);
+	assert_int_equal(files_of(scene).count, 100);
+}
+
 /* Stand-in for a full disk that needs no disk: no file of this process may exceed 64 KiB. */
 static void a_full_disk_leaves_whole_blocks(void **state)
 {
@@ -513,6 +526,7 @@ int main(void)
 		IN_A_FOLDER(files_end_by_time_also_in_silence),
 		IN_A_FOLDER(all_files_together_keep_the_limit),
 		IN_A_FOLDER(a_slow_disk_costs_frames_not_time),
+		IN_A_FOLDER(frames_that_can_wait_do),
 		IN_A_FOLDER(a_full_disk_leaves_whole_blocks),
 		IN_A_FOLDER(what_waits_is_written_within_half_a_second),
 		IN_A_FOLDER(a_kill_leaves_readable_files),
