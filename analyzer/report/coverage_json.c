@@ -9,7 +9,7 @@ static void frames_lost(struct ft_document *json, const struct ft_report_coverag
 	ft_member_end(json, '}');
 }
 
-static void lost_by(struct ft_document *json, const struct ft_report_coverage *seen)
+void ft_lost_by_json(struct ft_document *json, const struct ft_report_coverage *seen)
 {
 	ft_member_begin(json, "lost_by", '[');
 	for (size_t i = 0; i < seen->lost_by_count; i++) {
@@ -59,7 +59,7 @@ void ft_coverage_json(struct ft_document *json, const struct ft_report_coverage 
 	ft_member_number(json, "frames_seen", seen->frames_seen);
 	frames_lost(json, seen);
 	ft_member_real(json, "share_seen", seen->share_seen);
-	lost_by(json, seen);
+	ft_lost_by_json(json, seen);
 	ft_member_number(json, "duplicates", seen->duplicates);
 	ft_member_number(json, "truncated", seen->truncated);
 	ft_member_number(json, "undecided", seen->undecided);

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "interrupt.h"
 #include "log.h"
 #include "number.h"
 #include "output.h"
@@ -22,7 +21,8 @@ int ft_job_init(struct ft_job *job, const struct ft_verb *verb, int argc)
 		.topologies = calloc((size_t)argc, sizeof(*job->topologies)),
 	};
 	job->files.topologies = job->topologies;
-	if (job->captures != NULL && job->topologies != NULL)
+	if (ft_live_line_init(&job->live, verb, argc) == 0 && job->captures != NULL &&
+	    job->topologies != NULL)
 		return 0;
 	ft_job_close(job);
 	ft_log("out of memory");
@@ -35,8 +35,14 @@ void ft_job_close(struct ft_job *job)
 	ft_source_close(job->source);
 	ft_map_destroy(job->map);
 	ft_declared_destroy(job->declared);
+	ft_live_line_free(&job->live);
 	free(job->captures);
 	free(job->topologies);
+}
+
+bool ft_job_is_live(const struct ft_job *job)
+{
+	return job->live.count > 0;
 }
 
 static int refuse(const struct ft_job *job, const char *option, const char *value,
@@ -168,7 +174,7 @@ int ft_job_option(struct ft_job *job, int code, const char *value)
 		job->config.decode.check_icrc = false;
 		return 0;
 	default:
-		return 1;
+		return ft_live_line_option(&job->live, code, value);
 	}
 }
 
@@ -182,8 +188,14 @@ static enum ft_exit check_line(const struct ft_job *job)
 {
 	size_t standard_input = 0;
 
-	if (job->capture_count == 0)
+	if (job->capture_count == 0 && !ft_job_is_live(job))
 		return ft_usage_error(job->verb, "no capture given; `-` is standard input");
+	if (job->capture_count != 0 && ft_job_is_live(job))
+		return ft_usage_error(job->verb, "both captures and live sources (-i) given");
+	if (job->live.options && !ft_job_is_live(job))
+		return ft_usage_error(job->verb,
+				      "-s, -f, --duration, --buffer, --allow-tx-queue and "
+				      "--verbose need a live source: -i");
 	if (job->files.map == NULL && has_map_options(job))
 		return ft_usage_error(job->verb, "--topology, --key, --map-format and "
 						 "--allow-both-pkeys need a map: -m FILE");
@@ -228,10 +240,14 @@ static enum ft_exit load_map(struct ft_job *job)
 	return FT_EXIT_CLEAN;
 }
 
-static enum ft_exit open_source(struct ft_job *job)
+enum ft_exit ft_job_open_source(struct ft_job *job)
 {
 	struct ft_source_complaint complaint;
 
+	if (ft_job_is_live(job))
+		return ft_live_line_open(&job->live, FT_ENGINE_KEEP, &job->source) == 0
+			       ? FT_EXIT_CLEAN
+			       : FT_EXIT_FAILED;
 	if (ft_source_open_files(&job->source, job->captures, job->capture_count, &complaint) == 0)
 		return FT_EXIT_CLEAN;
 	ft_log("%s", complaint.text);
@@ -251,46 +267,20 @@ static enum ft_exit create_engine(struct ft_job *job)
 	return FT_EXIT_FAILED;
 }
 
-enum ft_exit ft_job_open(struct ft_job *job, const char *output)
+enum ft_exit ft_job_prepare(struct ft_job *job, const char *output)
 {
 	if (check_line(job) != FT_EXIT_CLEAN || check_output(job, NULL) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
 	if (output != NULL && check_output(job, output) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
-	if (load_map(job) != FT_EXIT_CLEAN || open_source(job) != FT_EXIT_CLEAN)
-		return FT_EXIT_FAILED;
-	return create_engine(job);
+	return load_map(job) == FT_EXIT_CLEAN ? create_engine(job) : FT_EXIT_FAILED;
 }
 
-struct run {
-	struct ft_job *job;
-	struct ft_progress progress;
-};
-
-static bool go_on(void *context, uint64_t frames)
+enum ft_exit ft_job_open(struct ft_job *job, const char *output)
 {
-	struct run *run = context;
+	enum ft_exit status = ft_job_prepare(job, output);
 
-	ft_progress_step(&run->progress, run->job->source, frames);
-	return !ft_interrupted();
-}
-
-int ft_job_run(struct ft_job *job)
-{
-	struct run run = { .job = job };
-	struct ft_engine_run engine_run = {
-		.source = job->source,
-		.most = job->most_frames,
-		.go_on = go_on,
-		.context = &run,
-	};
-	int error;
-
-	ft_interrupt_catch();
-	ft_progress_start(&run.progress, job->streams);
-	error = ft_engine_run(job->engine, &engine_run, &job->frames);
-	ft_progress_end(&run.progress);
-	return ft_interrupted() ? -EINTR : error;
+	return status == FT_EXIT_CLEAN ? ft_job_open_source(job) : status;
 }
 
 uint64_t ft_job_stopped_after(const struct ft_job *job)

@@ -4,6 +4,7 @@
 #include <partition/load.h>
 #include <partition/map.h>
 
+#include "live_line.h"
 #include "options.h"
 #include "progress.h"
 
@@ -21,6 +22,13 @@ struct ft_job {
 	unsigned ports_given; /* --roce-port so far */
 	bool streams;         /* prints while it runs */
 	uint64_t most_frames; /* -c; UINT64_MAX: all */
+	struct ft_live_line live;
+	void (*interim)(
+		void *context); /* on SIGUSR1 while a live run goes on; NULL: nothing to tell */
+	void *interim_context;
+	bool (*beat)(
+		void *context); /* called many times a second as long as frames are taken; false: stop */
+	void *beat_context;
 
 	struct ft_declared *declared;
 	struct ft_map *map;
@@ -29,7 +37,7 @@ struct ft_job {
 	uint64_t frames; /* done so far */
 };
 
-#define FT_JOB_LETTERS "m:r:c:"
+#define FT_JOB_LETTERS "m:r:c:" FT_LIVE_LETTERS
 /* clang-format off */
 #define FT_JOB_WORDS \
 	{ "map", required_argument, NULL, 'm' }, \
@@ -45,7 +53,8 @@ struct ft_job {
 	{ "rd", required_argument, NULL, FT_OPTION_RD }, \
 	{ "roce-port", required_argument, NULL, FT_OPTION_ROCE_PORT }, \
 	{ "no-icrc", no_argument, NULL, FT_OPTION_NO_ICRC }, \
-	{ "help", no_argument, NULL, 'h' }
+	{ "help", no_argument, NULL, 'h' }, \
+	FT_LIVE_WORDS
 /* clang-format on */
 
 /* The paragraph about these options in the help texts. */
@@ -64,7 +73,7 @@ struct ft_job {
 	"      --link-gbps X      speed of the links, to tell pause times (default: not known)\n"  \
 	"      --rd iba|dc|opaque how opcodes 0x40 to 0x5f are read (default iba)\n"               \
 	"      --roce-port N      UDP port of RoCEv2 instead of 4791 (repeatable)\n"               \
-	"      --no-icrc          do not check ICRC and VCRC\n"
+	"      --no-icrc          do not check ICRC and VCRC\n" FT_LIVE_USAGE
 
 /* 0 or -ENOMEM. */
 int ft_job_init(struct ft_job *job, const struct ft_verb *verb, int argc);
@@ -76,12 +85,24 @@ void ft_job_capture(struct ft_job *job, const char *path);
 
 /*
  * Load the map and open the captures. `output` is a file about to be written (NULL: none): refused if it is one
- * of the files read. FT_EXIT_CLEAN, or FT_EXIT_FAILED after one line.
+ * of the files read. FT_EXIT_CLEAN, or FT_EXIT_FAILED after one line. Also in two steps, for what has to be opened
+ * between them: a live source receives from the second one on, and the rights to open more are gone.
  */
 enum ft_exit ft_job_open(struct ft_job *job, const char *output);
+enum ft_exit ft_job_prepare(struct ft_job *job, const char *output);
+enum ft_exit ft_job_open_source(struct ft_job *job);
 
-/* All frames, or as many as asked. 0, or -errno of the evidence writer or observer; -EINTR: a signal. */
+/*
+ * All frames, or as many as asked; of live sources until they are stopped, for the time asked. 0, or -errno of the
+ * evidence writer or observer; -EINTR: a signal ended the reading of files.
+ */
 int ft_job_run(struct ft_job *job);
+
+/* The same frames without an engine, as they are read. Returns what `take` does if that is not 0. */
+typedef int ft_job_taker(void *context, const struct ft_frame *frames, int count);
+int ft_job_pass(struct ft_job *job, ft_job_taker *take, void *context);
+
+bool ft_job_is_live(const struct ft_job *job);
 
 /* Frames after which -c ended the run; 0: it did not. */
 uint64_t ft_job_stopped_after(const struct ft_job *job);

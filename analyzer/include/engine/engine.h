@@ -19,6 +19,7 @@
 struct ft_engine;
 
 #define FT_ENGINE_WORKERS_MAX 64
+#define FT_ENGINE_KEEP        8 /* what an engine of several workers asks of ft_source_keep() */
 
 struct ft_engine_config {
 	struct ft_decode_config decode;

@@ -1,0 +1,29 @@
+#include <report/source_row.h>
+
+struct ft_report_source ft_report_source_of(const struct ft_source_input *input)
+{
+	return (struct ft_report_source){
+		.name = input->name,
+		.kind = input->kind,
+		.format = input->format,
+		.compression = input->compression,
+		.link_types = input->link_types,
+		.link_type_count = input->link_type_count,
+		.frames = input->frames,
+		.bytes = input->bytes,
+		.first_ts_ns = input->first_ts_ns,
+		.last_ts_ns = input->last_ts_ns,
+		.complaint = input->damaged ? input->complaint.text : NULL,
+		.odd_records = input->odd_records,
+	};
+}
+
+bool ft_report_source_loss(const struct ft_source_input *input, struct ft_report_loss *row)
+{
+	*row = (struct ft_report_loss){
+		.method = "source-counter",
+		.source = input->name,
+		.frames = input->losses_unknown ? FT_UNKNOWN : input->dropped,
+	};
+	return row->frames != 0;
+}

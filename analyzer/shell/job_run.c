@@ -1,0 +1,128 @@
+#include <errno.h>
+
+#include "interrupt.h"
+#include "job.h"
+#include "signals.h"
+
+/* Frames are taken until they end, a signal says so, or the time is over. */
+struct run {
+	struct ft_job *job;
+	struct ft_progress progress;
+	uint64_t before; /* frames of earlier rounds */
+	uint64_t end_ns; /* monotonic; 0: none */
+	bool stopped;    /* by the beat */
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* False: somebody wants to hear how things stand. A stopped source still hands out what is at hand. */
+static bool go_on_live(const struct run *run)
+{
+	bool over = run->end_ns != 0 && monotonic_ns() >= run->end_ns;
+
+	if (ft_interrupted() || over)
+		ft_source_stop(run->job->source);
+	return !ft_requested(FT_REQUEST_REPORT);
+}
+
+static bool go_on(void *context, uint64_t frames)
+{
+	struct run *run = context;
+	struct ft_job *job = run->job;
+
+	ft_progress_step(&run->progress, job->source, run->before + frames);
+	if (job->beat != NULL && !job->beat(job->beat_context)) {
+		run->stopped = true;
+		return false;
+	}
+	return ft_job_is_live(job) ? go_on_live(run) : !ft_interrupted();
+}
+
+static int run_engine(void *context, uint64_t *frames)
+{
+	struct run *run = context;
+	const struct ft_engine_run engine_run = {
+		.source = run->job->source,
+		.most = run->job->most_frames - run->job->frames,
+		.go_on = go_on,
+		.context = run,
+	};
+
+	return ft_engine_run(run->job->engine, &engine_run, frames);
+}
+
+/* Rounds until the end; whenever something was asked for, the round ends and another one begins. */
+static int run_rounds(struct run *run, int (*round)(void *context, uint64_t *frames), void *context)
+{
+	struct ft_job *job = run->job;
+	bool again = true;
+	int error = 0;
+
+	ft_interrupt_catch();
+	if (ft_job_is_live(job))
+		ft_requests_catch();
+	if (job->live.duration_ns != 0)
+		run->end_ns = monotonic_ns() + job->live.duration_ns;
+	ft_progress_start(&run->progress, job->streams);
+	while (again && error == 0) {
+		uint64_t frames = 0;
+
+		error = round(context, &frames);
+		job->frames += frames;
+		run->before = job->frames;
+		again = !run->stopped && ft_request_take(FT_REQUEST_REPORT);
+		if (again && job->interim != NULL)
+			job->interim(job->interim_context);
+	}
+	ft_progress_end(&run->progress);
+	return ft_interrupted() && !ft_job_is_live(job) ? -EINTR : error;
+}
+
+int ft_job_run(struct ft_job *job)
+{
+	struct run run = { .job = job };
+
+	return run_rounds(&run, run_engine, &run);
+}
+
+struct pass {
+	struct run run;
+	ft_job_taker *take;
+	void *context;
+};
+
+static int run_pass(void *context, uint64_t *frames)
+{
+	enum { BURST = 64 };
+	struct pass *pass = context;
+	struct ft_job *job = pass->run.job;
+	struct ft_frame burst[BURST];
+
+	while (go_on(&pass->run, *frames)) {
+		uint64_t left = job->most_frames - job->frames - *frames;
+		int room = left < BURST ? (int)left : BURST;
+		int count = room > 0 ? ft_source_next(job->source, burst, room) : -ENODATA;
+		int error;
+
+		if (count == -ENODATA)
+			return 0;
+		error = count > 0 ? pass->take(pass->context, burst, count) : 0;
+		*frames += (uint64_t)count;
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+int ft_job_pass(struct ft_job *job, ft_job_taker *take, void *context)
+{
+	struct pass pass = { .run = { .job = job }, .take = take, .context = context };
+
+	return run_rounds(&pass.run, run_pass, &pass);
+}

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <capture/live.h>
+
+#include "options.h"
+
+/* What the command line says about live sources, in every verb that takes them. */
+struct ft_live_line {
+	const struct ft_verb *verb;
+	const char **addresses; /* room for all of argv */
+	size_t count;
+	struct ft_live_config config;
+	uint64_t duration_ns; /* 0: until stopped */
+	bool options;         /* one was given that only makes sense for a live source */
+};
+
+#define FT_LIVE_LETTERS "i:s:f:"
+/* clang-format off */
+#define FT_LIVE_WORDS \
+	{ "interface", required_argument, NULL, 'i' }, \
+	{ "snapshot-length", required_argument, NULL, 's' }, \
+	{ "filter", required_argument, NULL, 'f' }, \
+	{ "duration", required_argument, NULL, FT_OPTION_DURATION }, \
+	{ "buffer", required_argument, NULL, FT_OPTION_BUFFER }, \
+	{ "allow-tx-queue", no_argument, NULL, FT_OPTION_ALLOW_TX_QUEUE }, \
+	{ "verbose", no_argument, NULL, FT_OPTION_VERBOSE }
+/* clang-format on */
+
+/* The paragraph about these options in the help texts. */
+#define FT_LIVE_USAGE                                                                              \
+	"  -i, --interface SOURCE pcap:tap0, dpdk:DEVICE or verbs:mlx5_0/1 (repeatable)\n"         \
+	"      --duration T       stop after T: seconds, or 90s, 5m, 2h\n"                         \
+	"  -s, --snapshot-length N  bytes kept of each frame\n"                                    \
+	"  -f, --filter EXPR      kernel filter, in pcap's language\n"                             \
+	"      --buffer SIZE      receive buffer of each source: bytes, or 64K, 512M, 2G\n"        \
+	"      --allow-tx-queue   take a device that cannot be had without a transmit queue\n"     \
+	"      --verbose          let the capture libraries speak, too\n"
+
+/* 0 or -ENOMEM. */
+int ft_live_line_init(struct ft_live_line *line, const struct ft_verb *verb, int argc);
+void ft_live_line_free(struct ft_live_line *line);
+
+/* Take an option. 1: it is none of these; 0: taken; -EINVAL: refused, told. */
+int ft_live_line_option(struct ft_live_line *line, int code, const char *value);
+
+/*
+ * Open and start the sources and give up what rights they needed; `keep` as in ft_live_config. Told: what
+ * could not be opened, and in the end what is listened on. 0 or -errno.
+ */
+int ft_live_line_open(struct ft_live_line *line, unsigned keep, struct ft_source **source);

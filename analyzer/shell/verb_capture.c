@@ -1,0 +1,332 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include <report/recording.h>
+#include <report/source_row.h>
+
+#include "build.h"
+#include "capture_line.h"
+#include "frame_choice.h"
+#include "interrupt.h"
+#include "log.h"
+#include "output.h"
+#include "signals.h"
+
+static const char usage[] =
+	"usage: fabtap capture -i SOURCE -w FILE [options]\n"
+	"       fabtap capture -w FILE [options] CAPTURE...\n"
+	"\n"
+	"Writes frames to pcapng. Writing never holds up capturing: what the disk is too slow for\n"
+	"is left out and counted. With rotation or a limit x.pcapng becomes\n"
+	"x_00001_20261121T120000.pcapng (UTC) and so on.\n"
+	"\n"
+	"options:\n"
+	"  -w, --write FILE       pcapng; - is standard output\n"
+	"      --rotate-size SIZE next file before this one would exceed SIZE (64K, 512M, 2G)\n"
+	"      --rotate-time T    next file after T (seconds, or 90s, 5m, 2h)\n"
+	"      --rotate-count N   next file after N frames\n"
+	"      --disk-limit SIZE  all files together never exceed SIZE: the oldest go\n"
+	"      --tenant NAME      keep only frames of these tenants (with -m)\n"
+	"      --pkey P_KEY       ... with this P_Key base\n"
+	"      --qp N             ... to this queue pair\n"
+	"      --address A        ... from or to this address, prefix, or lid:N\n"
+	"      --rule NAME        ... that break this rule, or one of spoof.* (with -m)\n"
+	"                         several values, A,B: any of them; several options: all\n"
+	"      --json             the account as JSON, on standard output\n" FT_JOB_USAGE "\n"
+	"With a map the rules that a frame breaks stand in its comment.\n"
+	"\n"
+	"exit status: 0 ended as asked, frames lost or not; 2 could not do it (or not all)\n";
+
+struct capture {
+	struct ft_capture_line line;
+	struct ft_recorder_input *inputs;
+	struct ft_recorder *recorder;
+	char application[64], system[256];
+	uint64_t last_frame; /* the newest one that was kept */
+	uint64_t told_ns;    /* when the sources' counts were last passed on */
+	bool failed;         /* the disk has: there is no use in going on */
+};
+
+enum { BURST = 64 };
+
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* --- the account --- */
+
+struct rows {
+	struct ft_recorder_file *files;
+	size_t count, room;
+};
+
+static void add_file(void *context, const struct ft_recorder_file *file)
+{
+	struct rows *rows = context;
+
+	if (rows->count == rows->room) {
+		rows->room = 2 * rows->room + 8;
+		rows->files = reallocarray(rows->files, rows->room, sizeof *rows->files);
+		if (rows->files == NULL)
+			abort();
+	}
+	rows->files[rows->count++] = *file;
+}
+
+static void describe(const struct capture *capture, struct ft_report *report,
+		     struct ft_report_source *sources, struct ft_report_loss *losses)
+{
+	const struct ft_source *source = capture->line.job.source;
+	size_t count = ft_source_input_count(source);
+
+	report->first_ts_ns = report->last_ts_ns = FT_UNKNOWN;
+	for (size_t i = 0; i < count; i++) {
+		const struct ft_source_input *input = ft_source_input(source, i);
+
+		sources[i] = ft_report_source_of(input);
+		report->frames += input->frames;
+		report->bytes += input->bytes;
+		if (input->first_ts_ns < report->first_ts_ns)
+			report->first_ts_ns = input->first_ts_ns;
+		if (input->last_ts_ns != FT_TS_UNKNOWN &&
+		    (report->last_ts_ns == FT_UNKNOWN || input->last_ts_ns > report->last_ts_ns))
+			report->last_ts_ns = input->last_ts_ns;
+		if (ft_report_source_loss(input, &losses[report->coverage.lost_by_count]))
+			report->coverage.lost_by_count++;
+	}
+	report->sources = sources;
+	report->source_count = count;
+	report->coverage.lost_by = losses;
+	report->version = ft_build_version();
+	report->build = ft_build_text();
+	report->stopped_after = ft_job_stopped_after(&capture->line.job);
+}
+
+static int tell(struct capture *capture)
+{
+	size_t count = ft_source_input_count(capture->line.job.source);
+	struct ft_report_source *sources = calloc(count, sizeof *sources);
+	struct ft_report_loss *losses = calloc(count, sizeof *losses);
+	struct ft_report report = { 0 };
+	struct ft_recording recording = { .report = &report };
+	struct rows rows = { 0 };
+	int error = -ENOMEM;
+
+	if (sources != NULL && losses != NULL) {
+		describe(capture, &report, sources, losses);
+		ft_recorder_account(capture->recorder, &recording.account);
+		ft_recorder_each_file(capture->recorder, add_file, &rows);
+		recording.files = rows.files;
+		recording.file_count = rows.count;
+		error = ft_recording_text(stderr, &recording);
+		if (capture->line.json)
+			error = ft_recording_json(stdout, &recording);
+	}
+	free(rows.files);
+	free(losses);
+	free(sources);
+	return error;
+}
+
+static void tell_so_far(void *context)
+{
+	struct capture *capture = context;
+
+	tell(capture);
+	fflush(stdout);
+}
+
+/* --- frames --- */
+
+/* What the recorder has to be told now and then. */
+static void keep_going(struct capture *capture)
+{
+	const struct ft_source *source = capture->line.job.source;
+	uint64_t now_ns = wall_ns();
+	struct ft_recorder_account account;
+
+	ft_recorder_tick(capture->recorder, now_ns);
+	if (ft_request_take(FT_REQUEST_FLUSH))
+		ft_recorder_flush(capture->recorder);
+	if (now_ns - capture->told_ns < 1000000000)
+		return;
+	capture->told_ns = now_ns;
+	ft_recorder_account(capture->recorder, &account);
+	capture->failed = account.error != 0;
+	for (uint32_t i = 0; i < ft_source_input_count(source); i++) {
+		const struct ft_source_input *input = ft_source_input(source, i);
+		uint64_t dropped = input->losses_unknown ? UINT64_MAX : input->dropped;
+
+		ft_recorder_count(capture->recorder, i,
+				  dropped == UINT64_MAX ? UINT64_MAX : input->frames + dropped,
+				  dropped);
+	}
+}
+
+/* Every frame of which a packet is one of those asked for. */
+static int keep_chosen(void *context, const struct ft_frame_view *view)
+{
+	struct capture *capture = context;
+	char comment[FT_CHOICE_COMMENT];
+
+	if (view->frame->number % BURST == 0)
+		keep_going(capture);
+	if (view->frame->number == capture->last_frame ||
+	    !ft_frame_is_chosen(&capture->line.choice, view))
+		return 0;
+	capture->last_frame = view->frame->number;
+	ft_recorder_put(capture->recorder, view->frame, ft_frame_comment(view, comment));
+	return 0;
+}
+
+static bool go_on(void *context)
+{
+	struct capture *capture = context;
+
+	keep_going(capture);
+	return !capture->failed;
+}
+
+static int keep_all(void *context, const struct ft_frame *frames, int count)
+{
+	struct capture *capture = context;
+
+	for (int i = 0; i < count; i++)
+		ft_recorder_put(capture->recorder, &frames[i], NULL);
+	return 0;
+}
+
+static int take_frames(struct capture *capture)
+{
+	struct ft_job *job = &capture->line.job;
+
+	job->interim = tell_so_far;
+	job->interim_context = capture;
+	job->beat = go_on;
+	job->beat_context = capture;
+	if (!ft_capture_line_chooses(&capture->line))
+		return ft_job_pass(job, keep_all, capture);
+	ft_engine_observe(job->engine, keep_chosen, capture);
+	return ft_job_run(job);
+}
+
+/* --- the run --- */
+
+static void name_inputs(struct capture *capture)
+{
+	const struct ft_live_line *live = &capture->line.job.live;
+
+	for (size_t i = 0; i < capture->line.recorder.input_count; i++) {
+		bool is_live = i < live->count;
+
+		capture->inputs[i] = (struct ft_recorder_input){
+			.name = is_live ? live->addresses[i] : capture->line.job.captures[i],
+			.filter = is_live ? live->config.filter : NULL,
+			.snap = is_live ? live->config.snap : 0,
+		};
+	}
+}
+
+static enum ft_exit open_recorder(struct capture *capture)
+{
+	struct ft_recorder_config *config = &capture->line.recorder;
+	const struct ft_job *job = &capture->line.job;
+	struct ft_recorder_complaint complaint;
+	struct utsname host;
+
+	config->input_count =
+		(uint32_t)(ft_job_is_live(job) ? job->live.count : job->capture_count);
+	capture->inputs = calloc(config->input_count, sizeof *capture->inputs);
+	if (capture->inputs == NULL) {
+		ft_log("out of memory");
+		return FT_EXIT_FAILED;
+	}
+	name_inputs(capture);
+	config->inputs = capture->inputs;
+	snprintf(capture->application, sizeof capture->application, "fabtap %s",
+		 ft_build_version());
+	config->application = capture->application;
+	config->patient = !ft_job_is_live(job);
+	if (uname(&host) == 0) {
+		snprintf(capture->system, sizeof capture->system, "%s %s", host.sysname,
+			 host.release);
+		config->system = capture->system;
+	}
+	if (ft_recorder_open(&capture->recorder, config, wall_ns(), &complaint) == 0)
+		return FT_EXIT_CLEAN;
+	ft_log("%s", complaint.text);
+	return FT_EXIT_FAILED;
+}
+
+static enum ft_exit finish(struct capture *capture, int error)
+{
+	struct ft_recorder_complaint complaint;
+	enum ft_exit status = FT_EXIT_CLEAN;
+
+	if (error == -EINTR)
+		status = FT_EXIT_FAILED;
+	capture->told_ns = 0;
+	keep_going(capture);
+	error = ft_recorder_finish(capture->recorder, &complaint);
+	if (tell(capture) != 0)
+		status = FT_EXIT_FAILED;
+	if (error != 0) {
+		ft_log("%s", complaint.text);
+		status = FT_EXIT_FAILED;
+	}
+	return ft_job_tell_damage(&capture->line.job, status);
+}
+
+static enum ft_exit check_choice(const struct capture *capture)
+{
+	struct ft_flow_complaint complaint;
+
+	if (ft_flow_choice_check(&capture->line.choice, capture->line.job.map, &complaint) == 0)
+		return FT_EXIT_CLEAN;
+	return ft_usage_error(&ft_verb_capture, "--%s", complaint.text);
+}
+
+static enum ft_exit run_line(struct capture *capture, int argc, char **argv)
+{
+	struct ft_job *job = &capture->line.job;
+	const char *path;
+
+	if (ft_capture_line_read(&capture->line, argc, argv) != FT_EXIT_CLEAN)
+		return FT_EXIT_FAILED;
+	if (capture->line.help)
+		return ft_usage_print(&ft_verb_capture);
+	path = capture->line.recorder.path;
+	if (ft_job_prepare(job, strcmp(path, "-") == 0 ? NULL : path) != FT_EXIT_CLEAN ||
+	    check_choice(capture) != FT_EXIT_CLEAN || open_recorder(capture) != FT_EXIT_CLEAN ||
+	    ft_job_open_source(job) != FT_EXIT_CLEAN)
+		return FT_EXIT_FAILED;
+	return finish(capture, take_frames(capture));
+}
+
+static enum ft_exit run(int argc, char **argv)
+{
+	struct capture capture = { 0 };
+	enum ft_exit status = FT_EXIT_FAILED;
+
+	if (ft_flow_choice_init(&capture.line.choice) != 0)
+		ft_log("out of memory");
+	else if (ft_job_init(&capture.line.job, &ft_verb_capture, argc) == 0) {
+		status = run_line(&capture, argc, argv);
+		ft_recorder_close(capture.recorder);
+		ft_job_close(&capture.line.job);
+	}
+	ft_flow_choice_free(&capture.line.choice);
+	free(capture.inputs);
+	return status;
+}
+
+const struct ft_verb ft_verb_capture = { "capture", "frames to pcapng, with rotation and limits",
+					 usage, run };
