@@ -8,14 +8,12 @@
 #include <flow/hash.h>
 
 enum {
-	/*
-	 * Kept at once, the oldest makes room. Verdicts with nothing to report are soon done with, and so
-	 * many that they have a small part to themselves, which stays in the cache.
-	 */
-	VERDICTS = 1 << 14,
-	CLEAN_VERDICTS = 1 << 8,
+	VERDICTS = 1 << 14, /* with something to report, kept at once: the oldest makes room */
 	VERDICT_SLOTS = 4 * VERDICTS,
+	CLEAN_VERDICTS = 1 << 8, /* with nothing to report: so few that they stay in the cache */
 };
+
+#define NO_EPOCH UINT32_MAX
 
 struct ft_judge {
 	const struct ft_map *map;
@@ -24,12 +22,14 @@ struct ft_judge {
 	struct ft_judge_epoch epoch;
 
 	/*
-	 * Verdicts by key and epoch. A cache: a slot holds the number of the verdict that was put there
-	 * last, and a verdict is found by its number while the ring holds it.
+	 * Verdicts by key and epoch, a cache. One with nothing to report has a place of its own, which it
+	 * loses to the next that has the same. Of the others, a slot holds the number of the verdict that
+	 * was put there last, which is found by that while the ring holds it.
 	 */
+	struct ft_judged *clean;
 	struct ft_judged *verdicts;
-	uint64_t *slots;              /* 0: empty */
-	uint64_t last_turn, turns[2]; /* turns: of verdicts with something to report, and without */
+	uint64_t *slots; /* 0: empty */
+	uint64_t last_number;
 	bool tells_all;
 };
 
@@ -43,13 +43,16 @@ int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint64_t 
 		.map = map,
 		.seed = seed,
 		.epoch = { .from_ns = FT_TIME_MAX, .to_ns = FT_TIME_MIN }, /* none yet */
+		.clean = calloc(CLEAN_VERDICTS, sizeof *made->clean),
 		.verdicts = calloc(VERDICTS, sizeof *made->verdicts),
 		.slots = calloc(VERDICT_SLOTS, sizeof *made->slots),
 	};
-	if (made->verdicts == NULL || made->slots == NULL) {
+	if (made->clean == NULL || made->verdicts == NULL || made->slots == NULL) {
 		ft_judge_destroy(made);
 		return -ENOMEM;
 	}
+	for (unsigned i = 0; i < CLEAN_VERDICTS; i++)
+		made->clean[i].epoch = NO_EPOCH;
 	*judge = made;
 	return 0;
 }
@@ -60,6 +63,7 @@ void ft_judge_destroy(struct ft_judge *judge)
 		return;
 	free(judge->slots);
 	free(judge->verdicts);
+	free(judge->clean);
 	free(judge);
 }
 
@@ -102,48 +106,84 @@ static bool has_nothing_to_report(const struct ft_verdict *verdict)
 	       verdict->exception == FT_NONE;
 }
 
-/* A number never used before; its remainder is the place in the ring. */
-static uint64_t next_number(struct ft_judge *judge, bool clean)
-{
-	uint64_t turn = judge->turns[clean]++;
-	uint64_t place =
-		clean ? turn % CLEAN_VERDICTS : CLEAN_VERDICTS + turn % (VERDICTS - CLEAN_VERDICTS);
+/* What a frame is judged by. */
+struct question {
+	struct ft_check_key key;
+	uint64_t hash; /* of the key */
+	int64_t ts_ns;
+};
 
-	return ++judge->last_turn * VERDICTS + place;
+static bool answers(const struct ft_judged *judged, const struct question *question, uint32_t epoch)
+{
+	return judged->hash == question->hash && judged->epoch == epoch &&
+	       memcmp(&judged->key, &question->key, sizeof judged->key) == 0;
 }
 
-/* The verdict for a key in the current epoch, from the cache or worked out. */
-__attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *judge,
-							      const struct ft_check_key *key,
-							      int64_t ts_ns)
+/* The verdict in the current epoch, if it is kept. */
+static struct ft_judged *find(const struct ft_judge *judge, const struct question *question)
 {
-	uint64_t hash = ft_hash(key, sizeof *key, judge->seed) + judge->epoch.number;
-	uint64_t *slot = &judge->slots[hash % VERDICT_SLOTS];
-	struct ft_judged *judged = numbered(judge, *slot);
-	struct ft_verdict verdict;
+	struct ft_judged *judged = &judge->clean[question->hash % CLEAN_VERDICTS];
 
-	if (judged != NULL && judged->epoch == judge->epoch.number &&
-	    memcmp(&judged->key, key, sizeof *key) == 0)
+	if (answers(judged, question, judge->epoch.number))
 		return judged;
-	ft_check(judge->map, key, ts_ns, &verdict);
-	*slot = next_number(judge, has_nothing_to_report(&verdict));
-	judged = &judge->verdicts[*slot % VERDICTS];
-	*judged = (struct ft_judged){
-		.key = *key,
-		.epoch = judge->epoch.number,
-		.number = *slot,
-		.verdict = verdict,
-		.cell = FT_NONE,
-	};
+	if (judge->last_number == 0)
+		return NULL;
+	judged = numbered(judge, judge->slots[question->hash % VERDICT_SLOTS]);
+	return judged != NULL && answers(judged, question, judge->epoch.number) ? judged : NULL;
+}
+
+/* A place for a verdict, with its number. */
+static struct ft_judged *make_room(struct ft_judge *judge, uint64_t hash, bool clean)
+{
+	struct ft_judged *judged = &judge->clean[hash % CLEAN_VERDICTS];
+
+	if (clean)
+		return judged;
+	judged = &judge->verdicts[++judge->last_number % VERDICTS];
+	judged->number = judge->last_number;
+	judge->slots[hash % VERDICT_SLOTS] = judge->last_number;
 	return judged;
 }
 
-static struct ft_judged *verdict_of_item(struct ft_judge *judge, const struct ft_item *item)
+static struct ft_judged *work_out(struct ft_judge *judge, const struct question *question)
 {
-	struct ft_check_key key;
+	struct ft_verdict verdict;
+	struct ft_judged *judged;
 
-	ft_item_key(item, &key);
-	return verdict_of(judge, &key, (int64_t)item->frame->ts_ns);
+	ft_check(judge->map, &question->key, question->ts_ns, &verdict);
+	judged = make_room(judge, question->hash, has_nothing_to_report(&verdict));
+	judged->key = question->key;
+	judged->hash = question->hash;
+	judged->epoch = judge->epoch.number;
+	judged->verdict = verdict;
+	judged->cell = FT_NONE;
+	judged->exception_noted = false;
+	return judged;
+}
+
+/* Of the key; what an item with a flow has already is as good. */
+static uint64_t hash_of(const struct ft_judge *judge, const struct ft_item *item,
+			const struct ft_check_key *key)
+{
+	const struct ft_observed *observed = &item->observed;
+
+	if (!item->has_flow)
+		return ft_hash(key, sizeof *key, judge->seed);
+	return ft_mix(observed->pair ^ (observed->has & FT_OBSERVED_UPWARD) ^ judge->seed,
+		      item->judged_by);
+}
+
+/* The verdict in the current epoch, kept or worked out. */
+__attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *judge,
+							      const struct ft_item *item)
+{
+	struct question question = { .ts_ns = (int64_t)item->frame->ts_ns };
+	struct ft_judged *judged;
+
+	ft_item_key(item, &question.key);
+	question.hash = hash_of(judge, item, &question.key);
+	judged = find(judge, &question);
+	return judged != NULL ? judged : work_out(judge, &question);
 }
 
 /*
@@ -163,10 +203,10 @@ static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow 
 		judged = numbered(judge, flow->verdict);
 	if (judged != NULL)
 		return judged;
-	judged = verdict_of_item(judge, item);
+	judged = verdict_of(judge, item);
 	flow->judged_by = rest;
 	flow->cell = FT_NONE;
-	flow->verdict = has_nothing_to_report(&judged->verdict) ? 0 : judged->number;
+	flow->verdict = judged->number;
 	return judged;
 }
 
@@ -218,7 +258,7 @@ struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 	}
 	item->undecided = item->kind == FT_FRAME_BROKEN || item->kind == FT_FRAME_CUT;
 	enter_epoch(judge, instant(ts_ns));
-	judged = records->part == NULL ? verdict_of_item(judge, item)
+	judged = records->part == NULL ? verdict_of(judge, item)
 				       : verdict_of_flow(judge, records->part, item, needed);
 	if (judged != NULL && item->kind == FT_FRAME_JUDGED)
 		judge_by_map(judge, item, records, judged);
@@ -228,5 +268,5 @@ struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 struct ft_judged *ft_judge_look_up(struct ft_judge *judge, const struct ft_item *item)
 {
 	enter_epoch(judge, instant(item->frame->ts_ns));
-	return verdict_of_item(judge, item);
+	return verdict_of(judge, item);
 }
