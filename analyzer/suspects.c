@@ -72,6 +72,12 @@ void ft_suspects_prefetch(const struct ft_suspects *suspects, const struct ft_fl
 	__builtin_prefetch(recent_of(suspects, flow), 1);
 }
 
+void ft_suspects_prefetch_new(const struct ft_suspects *suspects, const struct ft_flow_key *key,
+			      const struct ft_observed *observed)
+{
+	ft_suspect_pairs_prefetch(suspects->pairs, key, observed);
+}
+
 /* One packet and what is known about it. */
 struct scene {
 	struct ft_suspects *suspects;

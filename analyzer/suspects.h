@@ -48,6 +48,10 @@ void ft_suspects_destroy(struct ft_suspects *suspects); /* NULL is fine */
 /* Bring what ft_suspects_step() will read beside `flow` into the cache. */
 void ft_suspects_prefetch(const struct ft_suspects *suspects, const struct ft_flow *flow);
 
+/* Likewise for the first packet of a half-connection. */
+void ft_suspects_prefetch_new(const struct ft_suspects *suspects, const struct ft_flow_key *key,
+			      const struct ft_observed *observed);
+
 /*
  * A packet that is no copy, after ft_tracker_step() and before it is counted in `flow` (flow->last_ns
  * is the time of the packet before). Packets of one address pair in capture order. Learns what

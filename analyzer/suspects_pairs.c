@@ -74,15 +74,29 @@ void ft_suspect_pairs_destroy(struct ft_suspect_pairs *pairs)
 	munmap(pairs, sizeof *pairs);
 }
 
-static uint64_t digest_of(const struct ft_flow *flow, const struct ft_observed *observed)
+static uint64_t digest_of(const struct ft_flow_key *key, const struct ft_observed *observed)
 {
-	return (observed->pair ^ (uint64_t)flow->key.vni * 0x9e3779b97f4a7c15u) | 1;
+	return (observed->pair ^ (uint64_t)key->vni * 0x9e3779b97f4a7c15u) | 1;
+}
+
+static struct search *set_of(struct ft_suspect_pairs *pairs, uint64_t digest)
+{
+	return &pairs->searches[(digest >> 32 & (SETS - 1)) * WAYS];
+}
+
+void ft_suspect_pairs_prefetch(struct ft_suspect_pairs *pairs, const struct ft_flow_key *key,
+			       const struct ft_observed *observed)
+{
+	const struct search *set = set_of(pairs, digest_of(key, observed));
+
+	__builtin_prefetch(set, 1);
+	__builtin_prefetch(set + WAYS / 2, 1);
 }
 
 /* Where the pair is, or is from now on. */
 static struct search *search_of(struct ft_suspect_pairs *pairs, uint64_t digest)
 {
-	struct search *set = &pairs->searches[(digest >> 32 & (SETS - 1)) * WAYS], *idlest = set;
+	struct search *set = set_of(pairs, digest), *idlest = set;
 
 	for (unsigned way = 0; way < WAYS; way++)
 		if (set[way].digest == (uint32_t)digest)
@@ -144,7 +158,7 @@ uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct f
 				  const struct ft_observed *observed, uint32_t half,
 				  bool young_connection)
 {
-	uint64_t digest = digest_of(flow, observed), now_ns = observed->ts_ns;
+	uint64_t digest = digest_of(&flow->key, observed), now_ns = observed->ts_ns;
 	struct search *search = search_of(pairs, digest);
 	struct errors *errors = &pairs->errors[search - pairs->searches];
 	struct refusals *refusals = &errors->sides[side_of(&flow->key)];
@@ -181,7 +195,7 @@ uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_
 
 	if (observed->ts_ns == FT_TS_UNKNOWN)
 		return 0;
-	search = search_of(pairs, digest_of(flow, observed));
+	search = search_of(pairs, digest_of(&flow->key, observed));
 	side = &search->sides[sender];
 	other = &search->sides[!sender];
 	use(search, observed->ts_ns);
@@ -205,7 +219,7 @@ void ft_suspect_pairs_used(struct ft_suspect_pairs *pairs, const struct ft_flow 
 
 	if (observed->ts_ns == FT_TS_UNKNOWN)
 		return;
-	search = search_of(pairs, digest_of(flow, observed));
+	search = search_of(pairs, digest_of(&flow->key, observed));
 	side = &search->sides[side_of(&flow->key)];
 	counted = &side->waiting;
 	if (flow->last_ns < search->turn_ns)

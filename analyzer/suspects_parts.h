@@ -111,6 +111,10 @@ struct ft_suspect_pairs;
 int ft_suspect_pairs_create(struct ft_suspect_pairs **pairs);
 void ft_suspect_pairs_destroy(struct ft_suspect_pairs *pairs);
 
+/* A half-connection with this key, whose first packet this is, is wanted soon. */
+void ft_suspect_pairs_prefetch(struct ft_suspect_pairs *pairs, const struct ft_flow_key *key,
+			       const struct ft_observed *observed);
+
 /* A remote access error for request `observed->psn`. Errors in the burst it belongs to; 0: no burst. */
 uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
 				  const struct ft_observed *observed, uint32_t half,

@@ -9,7 +9,8 @@
 #include "congestion.h"
 
 enum {
-	FETCHED = 16, /* packets at a time that memory is fetched for */
+	TOGETHER = 16, /* packets that take a step towards what they need of memory together .. */
+	STEPS = 3, /* .. of which there are so many; others take theirs meanwhile, so none waits */
 	IN_THE_CACHE =
 		2048, /* records: so many, and what lies beside them, stay in the second-level cache */
 };
@@ -350,54 +351,84 @@ static void run_item(struct ft_worker *worker, struct ft_item *item)
 	count_records(item, &conclusion.records);
 }
 
-/* What lies beside the record: the other half, and what the suspects remember. */
-static void prefetch_beside(const struct ft_worker *worker, const struct ft_item *item)
+/* The end of the packets from `from` on that take a step together; from < 0, as unsigned: none do. */
+static unsigned end_of(const struct ft_batch *batch, unsigned from)
 {
-	const struct ft_flow *flow;
-
-	if (!item->followed || item->record == 0)
-		return;
-	flow = ft_flow_at(worker->flows, item->record);
-	ft_tracker_prefetch(worker->tracker, flow);
-	if (worker->suspects != NULL)
-		ft_suspects_prefetch(worker->suspects, flow);
+	if (from >= batch->count)
+		return from;
+	return batch->count - from < TOGETHER ? batch->count : from + TOGETHER;
 }
 
-/* Each step for several packets before the next one: none of them waits for what it needs. */
-static void fetch(const struct ft_worker *worker, struct ft_item *items, unsigned count)
+/* First step: what only digest and hash lead to. */
+static void fetch_first(const struct ft_worker *worker, unsigned from, bool far)
 {
-	for (unsigned i = 0; i < count; i++)
+	struct ft_item *items = worker->batch.items;
+	unsigned end = end_of(&worker->batch, from);
+
+	for (unsigned i = from; i < end; i++) {
+		items[i].record = 0;
+		ft_copies_prefetch(worker->copies, items[i].observed.digest);
+	}
+	for (unsigned i = from; far && i < end; i++)
 		if (items[i].has_flow)
 			ft_flow_prefetch_slot(worker->flows, items[i].hash);
-	for (unsigned i = 0; i < count; i++)
-		items[i].record =
-			items[i].has_flow ? ft_flow_peek(worker->flows, items[i].hash) : 0;
-	for (unsigned i = 0; i < count; i++)
-		prefetch_beside(worker, &items[i]);
 }
 
-static void run_items(struct ft_worker *worker, struct ft_item *items, unsigned count)
+/* Second step: the record, or what the first packet of a half-connection needs. */
+static void fetch_records(const struct ft_worker *worker, unsigned from)
 {
-	bool far = ft_flow_table_stats(worker->flows).used > IN_THE_CACHE;
+	unsigned end = end_of(&worker->batch, from);
 
-	for (unsigned i = 0; i < count; i++)
-		ft_copies_prefetch(worker->copies, items[i].observed.digest);
-	if (far)
-		fetch(worker, items, count);
-	for (unsigned i = 0; i < count; i++) {
-		if (!far)
-			items[i].record = 0;
-		run_item(worker, &items[i]);
+	for (unsigned i = from; i < end; i++) {
+		struct ft_item *item = &worker->batch.items[i];
+
+		if (!item->has_flow)
+			continue;
+		item->record = ft_flow_peek(worker->flows, item->hash);
+		if (item->record == 0 && item->followed && worker->suspects != NULL)
+			ft_suspects_prefetch_new(worker->suspects, &item->flow_key,
+						 &item->observed);
 	}
+}
+
+/* Third step, what lies beside the record: the other half, and what the suspects remember. */
+static void fetch_beside(const struct ft_worker *worker, unsigned from)
+{
+	unsigned end = end_of(&worker->batch, from);
+
+	for (unsigned i = from; i < end; i++) {
+		const struct ft_item *item = &worker->batch.items[i];
+		const struct ft_flow *flow;
+
+		if (!item->followed || item->record == 0)
+			continue;
+		flow = ft_flow_at(worker->flows, item->record);
+		ft_tracker_prefetch(worker->tracker, flow);
+		if (worker->suspects != NULL)
+			ft_suspects_prefetch(worker->suspects, flow);
+	}
+}
+
+static void run_items(struct ft_worker *worker, unsigned from)
+{
+	unsigned end = end_of(&worker->batch, from);
+
+	for (unsigned i = from; i < end; i++)
+		run_item(worker, &worker->batch.items[i]);
 }
 
 void ft_worker_run(struct ft_worker *worker)
 {
-	const struct ft_batch *batch = &worker->batch;
+	bool far = ft_flow_table_stats(worker->flows).used > IN_THE_CACHE;
 
 	if (worker->map == NULL && worker->details == NULL)
 		return; /* frames are only decoded */
-	for (unsigned i = 0; i < batch->count; i += FETCHED)
-		run_items(worker, batch->items + i,
-			  batch->count - i < FETCHED ? batch->count - i : FETCHED);
+	for (unsigned at = 0; at < worker->batch.count + STEPS * TOGETHER; at += TOGETHER) {
+		fetch_first(worker, at, far);
+		if (far) {
+			fetch_records(worker, at - TOGETHER);
+			fetch_beside(worker, at - 2 * TOGETHER);
+		}
+		run_items(worker, at - STEPS * TOGETHER);
+	}
 }
