@@ -204,10 +204,9 @@ static void take_statistics(struct ft_input *input, struct ft_pcapng *pcapng,
 static enum ft_taken take_block(struct ft_input *input, struct ft_pcapng *pcapng,
 				const struct ft_block *block, struct ft_frame *frame)
 {
-	switch (block->type) {
-	case FT_BLOCK_ENHANCED:
-	case FT_BLOCK_PACKET:
+	if (block->type == FT_BLOCK_ENHANCED || block->type == FT_BLOCK_PACKET)
 		return ft_pcapng_packet(input, pcapng, block, frame);
+	switch (block->type) {
 	case FT_BLOCK_SIMPLE:
 		return ft_pcapng_simple(input, pcapng, block, frame);
 	case FT_BLOCK_INTERFACE:

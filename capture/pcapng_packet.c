@@ -43,13 +43,13 @@ static void take_flags(struct ft_input *input, struct ft_frame *frame, struct ft
 	input->known.odd_records += options.broken;
 }
 
-static void correct_lengths(struct ft_input *input, struct ft_frame *frame)
+/* Seldom: a capture longer than its frame, or one that tells its time and length on the wire itself. */
+__attribute__((noinline)) static void correct(struct ft_input *input, struct ft_frame *frame)
 {
 	if (frame->captured > frame->original) {
-		frame->original = frame->captured;
+		frame->original = frame->wire = frame->captured;
 		input->known.odd_records++;
 	}
-	frame->wire = frame->original;
 	if (frame->link_type == FT_LINK_ERF)
 		ft_erf_stamp(input, frame);
 }
@@ -61,12 +61,13 @@ enum ft_taken ft_pcapng_packet(struct ft_input *input, const struct ft_pcapng *p
 	const uint8_t *b = block->bytes;
 	bool big = pcapng->big;
 	const struct ft_interface *interface;
-	uint32_t number, captured, options_at;
+	uint32_t number, captured, original, options_at;
 
 	if (block->length < PACKET_MIN)
 		return drop(input);
 	number = block->type == FT_BLOCK_PACKET ? ft_u16(b + 8, big) : ft_u32(b + 8, big);
 	captured = ft_u32(b + 20, big);
+	original = ft_u32(b + 24, big);
 	if (captured > block->length - PACKET_MIN || number >= pcapng->interface_count)
 		return drop(input);
 	if (captured > FT_RECORD_MAX)
@@ -75,7 +76,8 @@ enum ft_taken ft_pcapng_packet(struct ft_input *input, const struct ft_pcapng *p
 	*frame = (struct ft_frame){
 		.bytes = b + 28,
 		.captured = captured,
-		.original = ft_u32(b + 24, big),
+		.original = original,
+		.wire = original,
 		.link_type = interface->link_type,
 		.fcs_bytes = interface->fcs_bytes,
 		.ts_ns = ft_interface_ns(interface,
@@ -92,7 +94,8 @@ enum ft_taken ft_pcapng_packet(struct ft_input *input, const struct ft_pcapng *p
 		take_flags(input, frame,
 			   (struct ft_options){ b + options_at, block->length - 4 - options_at, big,
 						false });
-	correct_lengths(input, frame);
+	if (captured > original || interface->link_type == FT_LINK_ERF)
+		correct(input, frame);
 	return FT_A_FRAME;
 }
 
@@ -116,6 +119,7 @@ enum ft_taken ft_pcapng_simple(struct ft_input *input, const struct ft_pcapng *p
 		.bytes = block->bytes + 12,
 		.captured = captured,
 		.original = original,
+		.wire = original,
 		.link_type = interface->link_type,
 		.fcs_bytes = interface->fcs_bytes,
 		.ts_ns = FT_TS_UNKNOWN,
@@ -123,6 +127,6 @@ enum ft_taken ft_pcapng_simple(struct ft_input *input, const struct ft_pcapng *p
 		.section = pcapng->section - 1,
 		.is_pcapng = true,
 	};
-	correct_lengths(input, frame);
+	correct(input, frame);
 	return FT_A_FRAME;
 }
