@@ -3,6 +3,7 @@
 #include "complain.h"
 #include "dpdk_environment.h"
 #include "dpdk_file.h"
+#include "dpdk_pci.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -34,6 +35,19 @@ int ft_dpdk_refuse(const struct ft_dpdk *dpdk, struct ft_source_complaint *compl
 	return error;
 }
 
+static int look_at_pci(const struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
+{
+	struct ft_dpdk_pci pci;
+
+	ft_dpdk_pci_look(&pci, dpdk->address.name);
+	if (!pci.present)
+		return ft_dpdk_refuse(dpdk, complaint, -ENODEV, "there is no such PCI device");
+	if (!pci.usable)
+		return ft_dpdk_refuse(dpdk, complaint, pci.ethernet ? -EBUSY : -EOPNOTSUPP, "%s",
+				      pci.about);
+	return 0;
+}
+
 /* What a driver would answer with a bare -1, asked beforehand. */
 static int look_ahead(struct ft_dpdk *dpdk, struct ft_dpdk_file *file,
 		      struct ft_source_complaint *complaint)
@@ -50,6 +64,8 @@ static int look_ahead(struct ft_dpdk *dpdk, struct ft_dpdk_file *file,
 				      "%s cannot be had without a transmit queue; --allow-tx-queue "
 				      "consents to an idle one",
 				      address->kind->driver);
+	if (address->kind == NULL)
+		return look_at_pci(dpdk, complaint);
 	if (address->file[0] != '\0')
 		return ft_dpdk_file_look(file, address->file, address->endless, complaint);
 	if (address->interface[0] == '\0')

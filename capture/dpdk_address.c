@@ -105,6 +105,17 @@ static bool is_pci(const char *name)
 	return false;
 }
 
+/* As the kernel writes it: with a domain, in small letters. */
+static void complete_pci(char *name, size_t size)
+{
+	if (strlen(name) < strlen("xxxx:xx:xx.x")) {
+		memmove(name + strlen("0000:"), name, strlen(name) + 1);
+		memcpy(name, "0000:", strlen("0000:"));
+	}
+	for (size_t i = 0; i < size && name[i] != '\0'; i++)
+		name[i] = (char)tolower((unsigned char)name[i]);
+}
+
 static const struct ft_dpdk_kind *find_kind(const char *name)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -224,8 +235,10 @@ static int read_name(struct ft_dpdk_address *address, const char *text,
 {
 	const char *why = why_refused(address->name);
 
-	if (is_pci(address->name))
+	if (is_pci(address->name)) {
+		complete_pci(address->name, sizeof address->name);
 		return 0;
+	}
 	if (why != NULL)
 		return refuse(text, complaint, -EOPNOTSUPP, "%s", why);
 	address->kind = find_kind(address->name);

@@ -2,6 +2,7 @@
 
 #include "complain.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
 #include <pthread.h>
@@ -36,7 +37,8 @@ static ssize_t hear(void *cookie, const char *text, size_t size)
 		clearerr(stderr);
 	while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == ' '))
 		length--;
-	if (length > 0 && rte_log_cur_msg_loglevel() <= (int)RTE_LOG_ERR)
+	if (length > 0 && rte_log_cur_msg_loglevel() <= (int)RTE_LOG_ERR &&
+	    environment.reason[0] == '\0')
 		snprintf(environment.reason, sizeof environment.reason, "%.*s", (int)length, text);
 	return (ssize_t)size;
 }
@@ -50,6 +52,30 @@ static int redirect_log(void)
 	setvbuf(log, NULL, _IOLBF, BUFSIZ);
 	rte_openlog_stream(log);
 	return 0;
+}
+
+/* Libraries of drivers that write to standard error by themselves; no function at all silences them. */
+static const struct {
+	const char *library, *setter;
+} talkers[] = {
+	{ "libbpf.so.1", "libbpf_set_print" },
+	{ "libxdp.so.1", "libxdp_set_print" },
+};
+
+/* Only where a driver has loaded the library. */
+static void silence_talkers(void)
+{
+	for (size_t i = 0; i < sizeof talkers / sizeof talkers[0]; i++) {
+		void *library = dlopen(talkers[i].library, RTLD_LAZY | RTLD_NOLOAD);
+		void *(*setter)(void *print) = NULL;
+
+		if (library == NULL)
+			continue;
+		*(void **)&setter = dlsym(library, talkers[i].setter);
+		if (setter != NULL)
+			setter(NULL);
+		dlclose(library);
+	}
 }
 
 static uint64_t read_number(const char *folder, const char *name)
@@ -140,6 +166,8 @@ int ft_dpdk_environment_start(const char *source, uint64_t bytes, bool verbose,
 			environment.error =
 				start(needed > ORDINARY_MB ? needed + SPARE_MB : ORDINARY_MB);
 		environment.started = environment.error == 0;
+		if (environment.started && !verbose)
+			silence_talkers();
 	}
 	error = environment.error;
 	pthread_mutex_unlock(&environment.lock);

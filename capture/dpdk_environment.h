@@ -20,7 +20,7 @@ int ft_dpdk_environment_start(const char *source, uint64_t bytes, bool verbose,
 /* Take the device in ("name,arguments"): 0, or -errno as DPDK gives it, which is not always telling. */
 int ft_dpdk_environment_probe(const char *device);
 
-/* The last error that a part of DPDK told since forget(); "" none. One line, valid until the next. */
+/* The first error that a part of DPDK told since forget(): the later ones follow from it. "" none. */
 const char *ft_dpdk_environment_reason(void);
 void ft_dpdk_environment_forget(void);
 
