@@ -5,6 +5,7 @@
 #include "capture_json.h"
 #include "document.h"
 #include "human.h"
+#include "sources_live.h"
 
 static const struct format {
 	const char *name, *about;
@@ -47,11 +48,12 @@ static void column(struct ft_line *line, const char *name, unsigned width)
 		ft_line_char(line, ' ');
 }
 
-int ft_sources_text(FILE *out)
+int ft_sources_text(FILE *out, const struct ft_sources *sources)
 {
 	struct ft_line line;
 
 	ft_line_open(&line, out);
+	ft_devices_text(&line, sources);
 	ft_line_add(&line, "files (file:PATH or PATH, - is standard input)\n");
 	for (size_t i = 0; i < FORMATS; i++) {
 		column(&line, formats[i].name, 10);
@@ -142,13 +144,13 @@ static void say_input(struct ft_line *line, const struct ft_source_input *input)
 	}
 }
 
-int ft_sources_inputs_text(FILE *out, const struct ft_source_input *const *inputs, size_t count)
+int ft_sources_inputs_text(FILE *out, const struct ft_sources *sources)
 {
 	struct ft_line line;
 
 	ft_line_open(&line, out);
-	for (size_t i = 0; i < count; i++)
-		say_input(&line, inputs[i]);
+	for (size_t i = 0; i < sources->input_count; i++)
+		say_input(&line, sources->inputs[i]);
 	return ft_line_flush(&line);
 }
 
@@ -171,12 +173,13 @@ static void input_object(struct ft_document *json, const struct ft_source_input 
 	ft_member_end(json, '}');
 }
 
-int ft_sources_json(FILE *out, const struct ft_source_input *const *inputs, size_t count)
+int ft_sources_json(FILE *out, const struct ft_sources *sources)
 {
 	struct ft_document json;
 
 	ft_document_open(&json, out);
 	ft_member_text(&json, "schema", "fabtap.sources/1");
+	ft_devices_json(&json, sources);
 	ft_member_begin(&json, "formats", '[');
 	for (size_t i = 0; i < FORMATS; i++)
 		ft_member_text(&json, NULL, formats[i].name);
@@ -194,8 +197,9 @@ int ft_sources_json(FILE *out, const struct ft_source_input *const *inputs, size
 	}
 	ft_member_end(&json, ']');
 	ft_member_begin(&json, "inputs", '[');
-	for (size_t i = 0; i < count; i++)
-		input_object(&json, inputs[i]);
+	for (size_t i = 0; i < sources->input_count; i++)
+		input_object(&json, sources->inputs[i]);
 	ft_member_end(&json, ']');
+	ft_trials_json(&json, sources);
 	return ft_document_close(&json);
 }

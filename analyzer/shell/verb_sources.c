@@ -6,24 +6,46 @@
 #include <report/sources.h>
 
 #include "interrupt.h"
+#include "live_line.h"
 #include "log.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
+#include "sources_live.h"
 
 static const char usage[] =
 	"usage: fabtap sources [--json] [FILE...]\n"
+	"       fabtap sources [--json] --test SOURCE...\n"
 	"\n"
-	"What fabtap can read. With files: what each of them is, the frames and the time it spans, "
-	"and\n"
-	"where it is damaged. `-` is standard input.\n"
+	"What fabtap can capture from and read. With files: what each of them is, the frames and "
+	"the "
+	"time\n"
+	"it spans, and where it is damaged. `-` is standard input.\n"
 	"\n"
 	"options:\n"
+	"      --test SOURCE      open a live source, receive for a second, close it, and say "
+	"what\n"
+	"                         worked (repeatable)\n"
+	"      --duration T       receive for T: seconds, or 90s, 5m, 2h\n"
+	"  -s, --snapshot-length N  bytes kept of each frame\n"
+	"  -f, --filter EXPR      kernel filter, in pcap's language\n"
+	"      --buffer SIZE      receive buffer: bytes, or 64K, 512M, 2G\n"
+	"      --allow-tx-queue   take a device that cannot be had without a transmit queue\n"
+	"      --verbose          let the capture libraries speak, too\n"
 	"      --json             as JSON\n"
 	"\n"
-	"exit status: 0 all files are whole, 2 one could not be read to its end\n";
+	"exit status: 0 all files are whole, all sources work; 2 one could not be read to its end, "
+	"or\n"
+	"does not work\n";
 
 static const struct option words[] = {
+	{ "test", required_argument, NULL, FT_OPTION_TEST },
+	{ "snapshot-length", required_argument, NULL, 's' },
+	{ "filter", required_argument, NULL, 'f' },
+	{ "duration", required_argument, NULL, FT_OPTION_DURATION },
+	{ "buffer", required_argument, NULL, FT_OPTION_BUFFER },
+	{ "allow-tx-queue", no_argument, NULL, FT_OPTION_ALLOW_TX_QUEUE },
+	{ "verbose", no_argument, NULL, FT_OPTION_VERBOSE },
 	{ "json", no_argument, NULL, FT_OPTION_JSON },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
@@ -67,6 +89,7 @@ static enum ft_exit look_at(const char *path, struct ft_source **source)
 static int print_all(struct ft_source *const *sources, size_t count, bool json)
 {
 	const struct ft_source_input **inputs = calloc(count + 1, sizeof(*inputs));
+	struct ft_sources found = { 0 };
 	size_t opened = 0;
 	int error;
 
@@ -75,8 +98,9 @@ static int print_all(struct ft_source *const *sources, size_t count, bool json)
 	for (size_t i = 0; i < count; i++)
 		if (sources[i] != NULL)
 			inputs[opened++] = ft_source_input(sources[i], 0);
-	error = json ? ft_sources_json(stdout, inputs, opened)
-		     : ft_sources_inputs_text(stdout, inputs, opened);
+	found.inputs = inputs;
+	found.input_count = opened;
+	error = json ? ft_sources_json(stdout, &found) : ft_sources_inputs_text(stdout, &found);
 	free(inputs);
 	return error;
 }
@@ -104,23 +128,70 @@ static enum ft_exit look_at_all(char **paths, size_t count, bool json)
 	return status;
 }
 
-static enum ft_exit run(int argc, char **argv)
+static enum ft_exit list_all(bool json)
 {
-	struct ft_options options = { &ft_verb_sources, "", words, argc, argv, false };
-	bool json = false;
-	int code, error;
+	struct ft_device_list devices;
+	enum ft_exit status = ft_device_list_fill(&devices) != 0 ? FT_EXIT_FAILED : FT_EXIT_CLEAN;
+	const struct ft_sources sources = {
+		.devices = devices.rows,
+		.device_count = devices.count,
+	};
+	int error = json ? ft_sources_json(stdout, &sources) : ft_sources_text(stdout, &sources);
 
-	while ((code = ft_options_next(&options)) != FT_OPTION_END) {
-		if (code == FT_OPTION_BAD)
-			return FT_EXIT_FAILED;
-		if (code == 'h')
-			return ft_usage_print(&ft_verb_sources);
-		json = true;
-	}
+	ft_device_list_free(&devices);
+	return ft_output_status(error, status);
+}
+
+static enum ft_exit run_line(const struct ft_live_line *line, int argc, char **argv, bool json)
+{
+	static const uint64_t a_second_ns = 1000000000;
+	uint64_t duration_ns = line->duration_ns != 0 ? line->duration_ns : a_second_ns;
+
+	if (line->count > 0 && optind < argc)
+		return ft_usage_error(&ft_verb_sources, "--test and files are two runs");
+	if (line->count == 0 && line->options)
+		return ft_usage_error(&ft_verb_sources,
+				      "options of live sources go with --test SOURCE");
+	if (line->count > 0)
+		return ft_sources_try(line->addresses, line->count, &line->config, duration_ns,
+				      json);
 	if (optind < argc)
 		return look_at_all(argv + optind, (size_t)(argc - optind), json);
-	error = json ? ft_sources_json(stdout, NULL, 0) : ft_sources_text(stdout);
-	return error != 0 ? ft_output_failed(error) : FT_EXIT_CLEAN;
+	return list_all(json);
+}
+
+static int take_option(struct ft_live_line *line, int code, bool *json)
+{
+	if (code == FT_OPTION_JSON) {
+		*json = true;
+		return 0;
+	}
+	if (code != FT_OPTION_TEST)
+		return ft_live_line_option(line, code, optarg);
+	if (ft_live_is_address(optarg))
+		return ft_live_line_option(line, 'i', optarg);
+	ft_usage_error(&ft_verb_sources,
+		       "--test %s: not a live source: pcap:INTERFACE, dpdk:DEVICE or "
+		       "verbs:DEVICE/PORT",
+		       optarg);
+	return -EINVAL;
+}
+
+static enum ft_exit run(int argc, char **argv)
+{
+	struct ft_options options = { &ft_verb_sources, "s:f:", words, argc, argv, false };
+	struct ft_live_line line;
+	enum ft_exit status = FT_EXIT_FAILED;
+	bool json = false;
+	int code, error = ft_live_line_init(&line, &ft_verb_sources, argc);
+
+	while (error == 0 && (code = ft_options_next(&options)) != FT_OPTION_END && code != 'h')
+		error = code == FT_OPTION_BAD ? -EINVAL : take_option(&line, code, &json);
+	if (error == 0)
+		status = code == 'h' ? ft_usage_print(&ft_verb_sources)
+				     : run_line(&line, argc, argv, json);
+	ft_live_line_free(&line);
+	return status;
 }
 
 const struct ft_verb ft_verb_sources = { "sources", "what can be captured from, and what a file is",

@@ -3,15 +3,33 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include <capture/live.h>
 #include <capture/source.h>
 
 /* What can be captured from, and what capture files are. 0 or -errno of the handle. */
 
-/* Formats, compressions and link types that are read. */
-int ft_sources_text(FILE *out);
+/* What a live source showed when it was tried. */
+struct ft_source_trial {
+	const struct ft_source_input *input;
+	const struct ft_device_facts *facts;
+	uint64_t duration_ns; /* that it was listened to */
+};
 
-/* Inputs that were read to their end. */
-int ft_sources_inputs_text(FILE *out, const struct ft_source_input *const *inputs, size_t count);
+/* What to tell; lists may be empty. */
+struct ft_sources {
+	const struct ft_device_listing *devices;
+	size_t device_count;
+	const struct ft_source_input *const *inputs; /* read to their end */
+	size_t input_count;
+	const struct ft_source_trial *trials;
+	size_t trial_count;
+};
 
-/* Both, as the document fabtap.sources/1. */
-int ft_sources_json(FILE *out, const struct ft_source_input *const *inputs, size_t count);
+/* Live devices, and formats, compressions and link types that are read. */
+int ft_sources_text(FILE *out, const struct ft_sources *sources);
+
+int ft_sources_inputs_text(FILE *out, const struct ft_sources *sources);
+int ft_sources_trials_text(FILE *out, const struct ft_sources *sources);
+
+/* All of it, as the document fabtap.sources/1. */
+int ft_sources_json(FILE *out, const struct ft_sources *sources);
