@@ -37,7 +37,16 @@ static_assert(sizeof(struct ft_recalled) == 32, "two in a cache line");
 
 struct ft_recall_head {
 	uint32_t newest; /* number of an entry, which may be gone */
-	uint32_t tag;    /* of its key; lowest bit: it was not the first of its chain */
+	uint32_t tags;   /* of the newest three of its chain, gone or not, the newest lowest */
+};
+
+/* Fields of ft_recall_head.tags. A tag is some bits of the key's hash, never 0: that is none. */
+enum {
+	FT_RECALL_TAG_BITS = 10,
+	FT_RECALL_TAG = (1 << FT_RECALL_TAG_BITS) - 1,
+	FT_RECALL_ONES =
+		1 << 2 * FT_RECALL_TAG_BITS | 1 << FT_RECALL_TAG_BITS | 1, /* in each tag */
+	FT_RECALL_DEEP = 1 << 3 * FT_RECALL_TAG_BITS, /* the chain was longer than three */
 };
 
 /* Entries are numbered as they are added, from one more than the ring holds: 0 is one that is gone. The numbers wrap. */
@@ -95,14 +104,26 @@ static inline struct ft_recall_place ft_recall_place(const struct ft_recall *rec
 	uint64_t hash = ft_recall_hash(recall, key);
 	struct ft_recall_head *head = ft_recall_head(recall, hash);
 
-	return (struct ft_recall_place){ head, (uint32_t)hash & ~1u,
+	return (struct ft_recall_place){ head, ((uint32_t)hash & FT_RECALL_TAG) | 1,
 					 ft_recall_holds(recall, head->newest) };
 }
 
 /* False: there is none with the key. True: there may be. */
 static inline bool ft_recall_may_have(const struct ft_recall_place *place)
 {
-	return place->taken && ((place->head->tag & 1) != 0 || place->head->tag == place->tag);
+	uint32_t other = place->head->tags ^ place->tag * FT_RECALL_ONES;
+	uint32_t same = (other - FT_RECALL_ONES) & ~other; /* highest bit of a tag: it was 0 */
+
+	return place->taken && ((same & FT_RECALL_ONES << (FT_RECALL_TAG_BITS - 1)) |
+				(other & FT_RECALL_DEEP)) != 0;
+}
+
+/* Another tag before those of a chain. */
+static inline uint32_t ft_recall_tags(uint32_t tags, uint32_t tag)
+{
+	uint32_t deep = tags >> 2 * FT_RECALL_TAG_BITS != 0 ? FT_RECALL_DEEP : 0;
+
+	return ((tags << FT_RECALL_TAG_BITS | tag) & (FT_RECALL_DEEP - 1)) | deep;
 }
 
 /* A new entry; the caller fills in all but `key` and `older`. */
@@ -114,7 +135,7 @@ static inline struct ft_recalled *ft_recall_add_at(struct ft_recall *recall, uin
 	entry->key = key;
 	entry->older = place->head->newest;
 	place->head->newest = recall->next++;
-	place->head->tag = place->tag | place->taken;
+	place->head->tags = ft_recall_tags(place->taken ? place->head->tags : 0, place->tag);
 	return entry;
 }
 
