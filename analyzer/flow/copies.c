@@ -38,6 +38,7 @@ int ft_copies_create(struct ft_copies **copies, const struct ft_copies_config *c
 	error = ft_recall_init(&made->frames, config->entries, config->seed);
 	if (error != 0)
 		goto free_copies;
+	ft_recall_keep(&made->frames, config->window_ns);
 	error = ft_habits_init(&made->habits, config->seed);
 	if (error != 0)
 		goto free_frames;
@@ -164,6 +165,7 @@ static enum ft_copy_verdict compare(struct ft_copies *copies, const struct ft_ob
 		return FT_COPY_NO;
 	if (observed->alike == FT_ALIKE_SEQUENCED && was_sent_again(copies, original, observed))
 		return FT_COPY_REPEATED;
+	ft_recall_met(&copies->frames, observed->ts_ns);
 	if (original->frame.copies < UINT8_MAX)
 		original->frame.copies++;
 	if (observed->alike != FT_ALIKE_PLAIN) {
@@ -188,10 +190,15 @@ __attribute__((noinline)) static enum ft_copy_verdict follow(struct ft_copies *c
 }
 
 static inline void remember(struct ft_copies *copies, const struct ft_observed *observed,
-			    uint32_t rules, const struct ft_recall_place *place)
+			    uint32_t rules, struct ft_recall_place place)
 {
-	struct ft_recalled *entry = ft_recall_add_at(&copies->frames, observed->digest, place);
+	struct ft_recall *frames = &copies->frames;
+	struct ft_recalled *entry;
 
+	if (__builtin_expect(!ft_recall_fits(frames, observed->ts_ns), 0) &&
+	    ft_recall_refit(frames, observed->ts_ns))
+		place = ft_recall_place(frames, observed->digest);
+	entry = ft_recall_add_at(frames, observed->digest, &place);
 	entry->ts_ns = observed->ts_ns;
 	entry->frame.rules = rules;
 	entry->frame.hop = observed->hop;
@@ -213,7 +220,7 @@ __attribute__((noinline)) static enum ft_copy_verdict check_alike(
 
 	if (verdict == FT_COPY_YES)
 		return verdict;
-	remember(copies, observed, rules, &place);
+	remember(copies, observed, rules, place);
 	return is_followed(copies, observed) ? follow(copies, observed, verdict) : verdict;
 }
 
@@ -227,6 +234,6 @@ enum ft_copy_verdict ft_copies_check(struct ft_copies *copies, const struct ft_o
 	place = ft_recall_place(&copies->frames, observed->digest);
 	if (ft_recall_may_have(&place))
 		return check_alike(copies, observed, rules);
-	remember(copies, observed, rules, &place);
+	remember(copies, observed, rules, place);
 	return is_followed(copies, observed) ? follow(copies, observed, FT_COPY_NO) : FT_COPY_NO;
 }

@@ -11,12 +11,15 @@
  * of heads, each the newest entry of a chain through the ring. Looking for what is not there touches
  * one line, of the index. What is found does not depend on the seed: a chain is followed to its end,
  * or for FT_RECALL_STEPS, which only entries of one key can fill.
+ *
+ * Where only entries of the newest time matter (keep_ns), the ring and its index use no more of their
+ * memory than those need, so that they stay in the cache: see ft_recall_refit().
  */
 enum { FT_RECALL_STEPS = 16 };
 
 struct ft_recalled {
 	uint64_t key;
-	uint64_t ts_ns;
+	uint64_t ts_ns; /* FT_RECALL_FREE: no entry */
 	uint32_t older; /* the next of its chain: number of an entry, which may be gone */
 	union {
 		struct {
@@ -34,6 +37,8 @@ struct ft_recalled {
 	};
 };
 static_assert(sizeof(struct ft_recalled) == 32, "two in a cache line");
+
+#define FT_RECALL_FREE UINT64_MAX
 
 struct ft_recall_head {
 	uint32_t newest; /* number of an entry, which may be gone */
@@ -54,14 +59,26 @@ struct ft_recall {
 	struct ft_recall_head *heads;
 	struct ft_recalled *ring;
 	uint64_t seed[2];
-	uint32_t ring_mask;
-	uint32_t shift; /* 64 less the bits of the index */
-	uint32_t next;  /* number of the next entry */
+	uint32_t entries;      /* most that the ring holds */
+	uint32_t ring_mask;    /* of the places in use: a power of two, less one */
+	uint32_t shift;        /* 64 less the bits of the index */
+	uint32_t next;         /* number of the next entry */
+	uint32_t stepped_back; /* newest entry when something met was of a time before it */
+	uint64_t slack_ns;     /* time may step back by so much */
+	uint64_t keep_ns;      /* what is no older is not pushed out, if there is room .. */
+	uint64_t spare_ns;     /* .. and what is older by more than this is a sign of too much */
 };
 
 /* `entries`: a power of two, 2^8 .. 2^24. 0 or -ENOMEM. */
 int ft_recall_init(struct ft_recall *recall, uint32_t entries, uint64_t seed);
 void ft_recall_free(struct ft_recall *recall);
+
+/*
+ * From now on only entries that are at most so much older or newer than what comes are looked for: the
+ * ring may be as small as keeps them, with half as much to spare for times that step back. Call
+ * ft_recall_fits() before each entry.
+ */
+void ft_recall_keep(struct ft_recall *recall, uint64_t window_ns);
 
 static inline uint64_t ft_recall_hash(const struct ft_recall *recall, uint64_t key)
 {
@@ -91,6 +108,25 @@ static inline uint32_t ft_recall_number(const struct ft_recall *recall,
 
 	return newest - ((newest - (uint32_t)(entry - recall->ring)) & recall->ring_mask);
 }
+
+/* False: the next entry would push out one that is to be kept, or the ring may be too large. */
+static inline bool ft_recall_fits(const struct ft_recall *recall, uint64_t now_ns)
+{
+	uint64_t age_ns = now_ns - ft_recall_at(recall, recall->next)->ts_ns;
+
+	return age_ns - recall->keep_ns <= recall->spare_ns;
+}
+
+/*
+ * Where it does not fit: use twice the places, or no more than needed. Entries keep their numbers, and
+ * those no older than keep_ns are kept. The ring begins with all of its places, and gives any up only
+ * after it was filled in the order of time; when time steps back behind all entries, it takes all
+ * places again. True: what ft_recall_place() said before no longer holds.
+ */
+bool ft_recall_refit(struct ft_recall *recall, uint64_t now_ns);
+
+/* Something of this time was met that does not become an entry: it shows the order of time too. */
+void ft_recall_met(struct ft_recall *recall, uint64_t now_ns);
 
 /* Where a key belongs. */
 struct ft_recall_place {

@@ -16,7 +16,8 @@
  *   - the same bytes with another source MAC and the same time to live, or the reverse: no hop does that;
  *   - the same bytes in another VLAN, unless a router sent them on;
  *   - a frame that breaks a rule which its original did not break.
- * Memory is reserved once; frames beyond `entries` within the window push the oldest out.
+ * Memory is reserved once; frames beyond `entries` within the window push the oldest out. After `entries`
+ * frames in the order of time those are let go that are older than one and a half windows.
  */
 struct ft_copies;
 
