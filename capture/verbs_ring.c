@@ -11,7 +11,8 @@ enum {
 	BUFFERS_MIN = 64,
 	BUFFERS_DEFAULT = 16384,
 	SCRATCH = 64 << 10, /* longer than any frame */
-	BATCH = 64,         /* buffers given back at a time */
+	BATCH_MAX = 64,     /* buffers given back at a time, */
+	BATCHES_MIN = 16,   /* fewer where a ring has not so many batches */
 };
 
 #define BYTES_DEFAULT (UINT64_C(128) << 20)
@@ -42,6 +43,8 @@ static int choose_sizes(struct ft_verbs_ring *ring, const struct ft_verbs_ring_c
 	if (room > config->buffers_max)
 		room = config->buffers_max;
 	ring->buffers = power_of_two_below(room);
+	ring->batch =
+		ring->buffers / BATCHES_MIN < BATCH_MAX ? ring->buffers / BATCHES_MIN : BATCH_MAX;
 	return ring->buffers >= BUFFERS_MIN && ring->buffers >= least ? 0 : -EINVAL;
 }
 
@@ -183,11 +186,8 @@ int ft_verbs_ring_begin_call(struct ft_verbs_ring *ring, struct ibv_qp *qp)
 	uint64_t free = ring->lent_before[ring->calls % ring->keep];
 	int error = 0;
 
-	while (error == 0 && free - ring->posted >= BATCH)
-		error = post_next(ring, qp, BATCH);
-	if (error == 0 && free != ring->posted &&
-	    ft_verbs_ring_with_device(ring) < ring->buffers / 2)
-		error = post_next(ring, qp, (unsigned)(free - ring->posted));
+	while (error == 0 && free - ring->posted >= ring->batch)
+		error = post_next(ring, qp, ring->batch);
 	return error;
 }
 

@@ -31,6 +31,7 @@ struct ft_verbs_ring {
 	uint32_t buffer_bytes; /* from one buffer to the next */
 	uint32_t kept;         /* bytes of a frame that are handed out */
 	uint32_t parts;        /* 2, or 1: the device cannot scatter, there is no scratch */
+	uint32_t batch;        /* buffers given back at a time */
 	bool given;            /* the device got its buffers */
 	uint64_t posted, lent, taken;
 	struct ft_verbs_completion *completions; /* one per buffer, used in turn */
