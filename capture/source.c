@@ -140,10 +140,10 @@ int ft_source_keep(struct ft_source *source, unsigned calls)
 	size_t pieces = source->count * (calls + (size_t)1);
 	int error = 0;
 
+	if (source->live != NULL)
+		return calls > 0 && calls <= source->live->keep ? 0 : -EINVAL;
 	if (source->calls != 0 || calls == 0 || calls > FT_SOURCE_KEEP_MAX)
 		return -EINVAL;
-	if (source->live != NULL)
-		return calls <= source->live->keep ? 0 : -EINVAL;
 	for (size_t i = 0; i < source->count && calls > 1 && error == 0; i++)
 		error = ft_stream_keep(&source->inputs[i].stream, calls, &source->calls,
 				       piece_size(KEPT_TOTAL, pieces, KEPT_MAX));

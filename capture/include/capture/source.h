@@ -72,8 +72,8 @@ int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_
  * are not copied for it: an input is read into calls + 1 buffers in turn instead of one. With more than
  * one call, pieces are of 1 MiB, or smaller where 8 MiB for all buffers of all inputs demand it, down to
  * 64 KiB.
- * Before the first ft_source_next(). 0; -EINVAL: too late or out of range (a live source: more than it was
- * opened for); -ENOMEM: as before the call.
+ * Before the first ft_source_next(). 0; -EINVAL: too late or out of range; -ENOMEM: as before the call. A live
+ * source keeps frames for as many calls as it was opened for anyway: it is never too late, and more are out of range.
  */
 int ft_source_keep(struct ft_source *source, unsigned calls);
 
