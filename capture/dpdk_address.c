@@ -33,6 +33,7 @@ static const struct ft_dpdk_kind kinds[] = {
 	{
 		.driver = "net_pcap",
 		.interface = "rx_iface",
+		.all_queues = true,
 		.note = "net_pcap tells neither the length of a cut frame nor the nanoseconds of "
 			"its time",
 	},

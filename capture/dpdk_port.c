@@ -17,6 +17,7 @@ enum {
 	CACHE = 256,  /* buffers that a thread holds back for itself, and half as many again */
 	CACHE_THREADS = 4,
 	KEY_BYTES = 64,
+	LINE = 64, /* of the processor's cache */
 };
 
 /* Both directions of a pair of addresses give the same sum with a key that repeats every 16 bits. */
@@ -44,6 +45,14 @@ static unsigned descriptors_wanted(const struct ft_dpdk *dpdk)
 	return (unsigned)(wanted < DESCRIPTORS_MAX ? wanted : DESCRIPTORS_MAX);
 }
 
+/* Frames that are replayed again and again each have a buffer for good, which need not be larger than the longest. */
+static uint32_t replayed_room(uint32_t longest)
+{
+	const uint32_t most = RTE_ALIGN_FLOOR(UINT16_MAX - RTE_PKTMBUF_HEADROOM, LINE);
+
+	return longest < most ? RTE_ALIGN_CEIL(longest + 1, LINE) : most;
+}
+
 void ft_dpdk_port_plan(struct ft_dpdk *dpdk, uint64_t file_frames, uint32_t longest)
 {
 	const struct ft_dpdk_address *address = &dpdk->address;
@@ -53,7 +62,7 @@ void ft_dpdk_port_plan(struct ft_dpdk *dpdk, uint64_t file_frames, uint32_t long
 	if (address->kind != NULL && address->kind->frame_bytes > 0)
 		frame_bytes = address->kind->frame_bytes;
 	if (address->endless)
-		frame_bytes = RTE_ALIGN_CEIL(longest > 0 ? longest : 1, 64);
+		frame_bytes = replayed_room(longest);
 	dpdk->frame_bytes = frame_bytes;
 	dpdk->descriptors = (uint16_t)descriptors_wanted(dpdk);
 	dpdk->buffer_count = (uint32_t)file_frames + dpdk->descriptors * queues +
@@ -142,9 +151,8 @@ static int choose_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *compl
 	unsigned most = dpdk->about.max_rx_queues;
 	unsigned wanted = dpdk->address.queues > 0 ? dpdk->address.queues : 1;
 
-	/* every file and interface of net_pcap is a queue: none of them is left out */
-	if (dpdk->address.kind != NULL && most > wanted)
-		wanted = most < UINT8_MAX ? most : wanted;
+	if (dpdk->address.kind != NULL && dpdk->address.kind->all_queues)
+		wanted = most;
 	if (wanted > most)
 		return ft_dpdk_refuse(dpdk, complaint, -EINVAL, "has %u receive queues, not %u",
 				      most, wanted);
