@@ -9,12 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The kernel hands over a block when it is full or the time is over, so the ring lasts at least a second. */
 enum {
-	LONGEST = 262144, /* a frame: tcpdump's bound */
-	BUFFER_BYTES =
-		32
-		<< 20, /* the kernel's ring: 3 ms of 10 GB/s, 30 ms of 128-byte slices at 8 Mpps */
-	READ_TIMEOUT_MS = 4, /* a block that is not full is handed over after that */
+	LONGEST = 262144,        /* a frame: tcpdump's bound */
+	BUFFER_BYTES = 64 << 20, /* the ring: 256 blocks */
+	READ_TIMEOUT_MS = 4,
 };
 
 static const char prefix[] = "pcap:";
