@@ -45,13 +45,16 @@ struct ft_recall_head {
 	uint32_t tags;   /* of the newest three of its chain, gone or not, the newest lowest */
 };
 
-/* Fields of ft_recall_head.tags. A tag is some bits of the key's hash, never 0: that is none. */
+/*
+ * Fields of ft_recall_head.tags. A tag is some bits of the key's hash, the lowest of them 1; 0 is none.
+ * Each new one moves the others up: that bit of the third then says that the chain was longer.
+ */
 enum {
 	FT_RECALL_TAG_BITS = 10,
 	FT_RECALL_TAG = (1 << FT_RECALL_TAG_BITS) - 1,
-	FT_RECALL_ONES =
-		1 << 2 * FT_RECALL_TAG_BITS | 1 << FT_RECALL_TAG_BITS | 1, /* in each tag */
-	FT_RECALL_DEEP = 1 << 3 * FT_RECALL_TAG_BITS, /* the chain was longer than three */
+	FT_RECALL_LOWEST = 1 << 2 * FT_RECALL_TAG_BITS | 1 << FT_RECALL_TAG_BITS | 1,
+	FT_RECALL_HIGHEST = FT_RECALL_LOWEST << (FT_RECALL_TAG_BITS - 1),
+	FT_RECALL_LONGER = 1 << 3 * FT_RECALL_TAG_BITS,
 };
 
 /* Entries are numbered as they are added, from one more than the ring holds: 0 is one that is gone. The numbers wrap. */
@@ -123,7 +126,7 @@ static inline bool ft_recall_fits(const struct ft_recall *recall, uint64_t now_n
  * after it was filled in the order of time; when time steps back behind all entries, it takes all
  * places again. True: what ft_recall_place() said before no longer holds.
  */
-bool ft_recall_refit(struct ft_recall *recall, uint64_t now_ns);
+__attribute__((noinline)) bool ft_recall_refit(struct ft_recall *recall, uint64_t now_ns);
 
 /* Something of this time was met that does not become an entry: it shows the order of time too. */
 void ft_recall_met(struct ft_recall *recall, uint64_t now_ns);
@@ -132,7 +135,7 @@ void ft_recall_met(struct ft_recall *recall, uint64_t now_ns);
 struct ft_recall_place {
 	struct ft_recall_head *head;
 	uint32_t tag;
-	bool taken; /* by entries of this key, or others */
+	uint32_t tags; /* of entries of this key, or others; 0: of none */
 };
 
 static inline struct ft_recall_place ft_recall_place(const struct ft_recall *recall, uint64_t key)
@@ -140,26 +143,19 @@ static inline struct ft_recall_place ft_recall_place(const struct ft_recall *rec
 	uint64_t hash = ft_recall_hash(recall, key);
 	struct ft_recall_head *head = ft_recall_head(recall, hash);
 
-	return (struct ft_recall_place){ head, ((uint32_t)hash & FT_RECALL_TAG) | 1,
-					 ft_recall_holds(recall, head->newest) };
+	uint32_t held = ft_recall_holds(recall, head->newest);
+	uint32_t tags = head->tags & (0 - held); /* no branch: one in four is, in no order */
+
+	return (struct ft_recall_place){ head, ((uint32_t)hash & FT_RECALL_TAG) | 1, tags };
 }
 
 /* False: there is none with the key. True: there may be. */
 static inline bool ft_recall_may_have(const struct ft_recall_place *place)
 {
-	uint32_t other = place->head->tags ^ place->tag * FT_RECALL_ONES;
-	uint32_t same = (other - FT_RECALL_ONES) & ~other; /* highest bit of a tag: it was 0 */
+	uint32_t other = place->tags ^ place->tag * FT_RECALL_LOWEST;
+	uint32_t same = (other - FT_RECALL_LOWEST) & ~other & FT_RECALL_HIGHEST; /* fields of 0 */
 
-	return place->taken && ((same & FT_RECALL_ONES << (FT_RECALL_TAG_BITS - 1)) |
-				(other & FT_RECALL_DEEP)) != 0;
-}
-
-/* Another tag before those of a chain. */
-static inline uint32_t ft_recall_tags(uint32_t tags, uint32_t tag)
-{
-	uint32_t deep = tags >> 2 * FT_RECALL_TAG_BITS != 0 ? FT_RECALL_DEEP : 0;
-
-	return ((tags << FT_RECALL_TAG_BITS | tag) & (FT_RECALL_DEEP - 1)) | deep;
+	return (same | (other & FT_RECALL_LONGER)) != 0;
 }
 
 /* A new entry; the caller fills in all but `key` and `older`. */
@@ -171,7 +167,7 @@ static inline struct ft_recalled *ft_recall_add_at(struct ft_recall *recall, uin
 	entry->key = key;
 	entry->older = place->head->newest;
 	place->head->newest = recall->next++;
-	place->head->tags = ft_recall_tags(place->taken ? place->head->tags : 0, place->tag);
+	place->head->tags = place->tags << FT_RECALL_TAG_BITS | place->tag;
 	return entry;
 }
 
