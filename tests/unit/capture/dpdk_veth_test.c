@@ -26,6 +26,14 @@ enum { ROOM = 64, BURST = 40, BURSTS = 50, LONGEST = 9230, PATIENCE = 20000 };
 
 static bool have_interfaces;
 
+/* The driver net_af_xdp of DPDK 22.11 keeps a part of its socket when it is closed. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:xsk_umem__create";
+}
+
 static int run(const char *command)
 {
 	int status = system(command);
