@@ -41,37 +41,33 @@ __attribute__((noinline)) void ft_batch_grow(struct ft_batch *batch)
 	batch->room = room;
 }
 
-static inline void add_item(struct ft_batch *batch, const struct ft_frame *frame, unsigned sub,
-			    uint64_t seed)
-{
-	ft_item_fill(ft_batch_next(batch), frame, &batch->packet, sub, seed);
-}
-
-/* Seldom: the other packets of an sFlow datagram. */
-__attribute__((noinline)) static void add_others(struct ft_batch *batch,
-						 const struct ft_decode_config *config,
-						 const struct ft_frame *frame,
-						 struct ft_decode_rest *rest, uint64_t seed)
+/* Seldom: anything but a usual frame; an sFlow datagram may hold several packets. */
+__attribute__((noinline)) static void add_decoded(struct ft_batch *batch,
+						  const struct ft_frame *frame,
+						  const struct ft_decode_config *config,
+						  uint64_t seed)
 {
 	struct ft_decode_input input = ft_decode_input_of(frame);
-	bool more = true;
+	struct ft_packet *packet = &batch->packet;
+	struct ft_decode_rest rest;
+	bool more = ft_decode(config, &input, packet, &rest);
 
+	ft_item_fill(ft_batch_next(batch), frame, packet, 0, seed);
 	while (more) {
-		more = ft_decode_more(config, &input, &batch->packet, rest);
-		add_item(batch, frame, rest->sub, seed);
+		more = ft_decode_more(config, &input, packet, &rest);
+		ft_item_fill(ft_batch_next(batch), frame, packet, rest.sub, seed);
 	}
 }
 
 static inline void add_frame(struct ft_batch *batch, const struct ft_frame *frame,
 			     const struct ft_decode_config *config, uint64_t seed)
 {
-	struct ft_decode_input input = ft_decode_input_of(frame);
-	struct ft_decode_rest rest;
-	bool more = ft_decode(config, &input, &batch->packet, &rest);
-
-	add_item(batch, frame, 0, seed);
-	if (more)
-		add_others(batch, config, frame, &rest, seed);
+	if (batch->count == batch->room)
+		ft_batch_grow(batch);
+	if (ft_item_fill_usual(&batch->items[batch->count], frame, config, seed))
+		batch->count++;
+	else
+		add_decoded(batch, frame, config, seed);
 }
 
 void ft_batch_add(struct ft_batch *batch, const struct ft_frame *frame,

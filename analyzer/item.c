@@ -86,13 +86,14 @@ void ft_item_key(const struct ft_item *item, struct ft_check_key *key)
 	key->service = observed->opcode >> 5;
 }
 
-void ft_item_fill_any(struct ft_item *item, const struct ft_frame *frame,
-		      const struct ft_packet *packet, uint64_t seed)
+void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
+		  const struct ft_packet *packet, unsigned sub, uint64_t seed)
 {
 	const unsigned needed = FT_NEED_ADDRESSES | FT_NEED_PKEY | FT_NEED_DEST_QP;
 	struct ft_check_key *key = &item->key;
 
 	item->frame = frame;
+	item->sub = (uint16_t)sub;
 	item->ts_ns = frame->ts_ns == FT_TS_UNKNOWN ? 0 : frame->ts_ns;
 	item->kind = (uint8_t)ft_frame_key(packet, frame->bytes, frame->captured, key);
 	item->pkey = key->pkey;

@@ -1,227 +1,309 @@
-#include "item_fill.h"
-
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
-/* The compiler must see, in every function, what is known of `has`: the network header's bit above all. */
+#include <decode/brief.h>
+
+#include "item_fill.h"
+#include "observe_digest.h"
+
+/*
+ * All in one function for each IP version: what was read of the frame stays in registers, and what depends on the
+ * version is known.
+ */
 #define INLINE __attribute__((always_inline)) static inline
 
-enum { AETH_LEN = 4, MARKS = 0xc0, ACK_REQUEST = 0x80, MARKS_SHIFT = 13, ACK_SHIFT = 11 };
+enum { IP_ID = 4, AETH_LEN = 4, AETH_LEN_SHIFT = 11 };
+static_assert((int)FT_HAS_AETH >> AETH_LEN_SHIFT == AETH_LEN, "its length from its bit");
 
-#define TAKEN_OVER (FT_HAS_RETH | FT_HAS_ATOMICETH | FT_HAS_AETH)
-
-/* Members in a row that another struct has in the same order: copied as they stand in memory. */
-#define ROW(type, first, last)                                                                     \
-	(offsetof(type, last) + sizeof(((type *)0)->last) - offsetof(type, first))
-#define COPY_ROW(type, to, packet, first, last)                                                    \
-	memcpy((uint8_t *)(to) + offsetof(type, first),                                            \
-	       (const uint8_t *)(packet) + offsetof(struct ft_packet, first),                      \
-	       ROW(struct ft_packet, first, last))
-#define SAME_ROW(type, first, last) (ROW(type, first, last) == ROW(struct ft_packet, first, last))
-
-static_assert(SAME_ROW(struct ft_observed, dmac, smac) &&
-		      SAME_ROW(struct ft_check_key, dmac, smac) &&
-		      ROW(struct ft_packet, dmac, smac) == FT_MACS_LEN,
-	      "both MAC addresses in one go");
-static_assert(SAME_ROW(struct ft_observed, dest_qp, psn) &&
-		      SAME_ROW(struct ft_observed, ip_id, ecn) &&
-		      SAME_ROW(struct ft_observed, pkey, vlan) &&
-		      SAME_ROW(struct ft_item, pkey, vlan),
-	      "in one order");
-static_assert(ROW(struct ft_observed, va, rkey) == ROW(struct ft_packet, reth.va, reth.rkey) &&
-		      ROW(struct ft_observed, va, length) == sizeof(((struct ft_packet *)0)->reth),
-	      "a RETH");
-static_assert(FT_OBSERVED_BECN == 0x40 << MARKS_SHIFT && FT_OBSERVED_FECN == 0x80 << MARKS_SHIFT &&
-		      FT_OBSERVED_ACK_REQUEST == ACK_REQUEST << ACK_SHIFT,
+/* From rows of the BTH to bits of what was observed. */
+enum { MARKS_SHIFT = 11, ACK_SHIFT = 13 };
+#define MARKS (FT_OBSERVED_FECN | FT_OBSERVED_BECN)
+static_assert(FT_OBSERVED_FECN == 1u << 31 >> MARKS_SHIFT &&
+		      FT_OBSERVED_BECN == 1u << 30 >> MARKS_SHIFT &&
+		      FT_OBSERVED_ACK_REQUEST == 1u << 31 >> ACK_SHIFT,
 	      "bits of the BTH");
 
-INLINE void fill_flow_key(struct ft_flow_key *key, const struct ft_packet *packet)
+#define EXTENDED (FT_OBSERVED_RETH | FT_OBSERVED_ATOMIC | FT_OBSERVED_AETH)
+#define ALWAYS_THERE                                                                               \
+	(FT_OBSERVED_ETH | FT_OBSERVED_IP | FT_OBSERVED_UDP | FT_OBSERVED_BTH | FT_OBSERVED_PAYLOAD)
+static_assert((int)FT_OBSERVED_RETH == (int)FT_HAS_RETH &&
+		      (int)FT_OBSERVED_ATOMIC == (int)FT_HAS_ATOMICETH &&
+		      (int)FT_OBSERVED_AETH == (int)FT_HAS_AETH,
+	      "taken over with one mask");
+
+/* Both halves of an address, as they stand in memory. */
+struct address {
+	uint64_t prefix, interface;
+};
+
+/* The frame as the functions below ask for it. */
+struct view {
+	bool ipv6;
+	const struct ft_frame *frame;
+	const uint8_t *ip, *bth;
+	uint32_t headers;         /* FT_HAS_ bits: extended ones */
+	uint32_t ports;           /* source, destination */
+	uint32_t qp_row, psn_row; /* of the BTH */
+	uint32_t tags;            /* VLAN, P_Key */
+	uint32_t payload;         /* bytes */
+	struct address src, dst;
+	uint8_t opcode;
+};
+
+/* What the capture holds of it. */
+struct extent {
+	uint32_t payload;
+	uint32_t has; /* FT_OBSERVED_ bits */
+	uint32_t icrc;
+	uint8_t truncated;
+};
+
+INLINE struct address address_of(const uint8_t *ip, bool ipv6, uint32_t at, uint32_t at6)
 {
-	memcpy(key->src, packet->src, sizeof key->src);
-	memcpy(key->dst, packet->dst, sizeof key->dst);
-	key->dest_qp = packet->dest_qp;
-	key->vni = FT_FLOW_NO_VNI;
-	key->base = FT_FLOW_ANY_BASE;
-	key->vlan = FT_FLOW_ANY_VLAN;
-	key->by_lid = 0;
+	if (!ipv6)
+		return (struct address){ 0, ft_ipv4_interface(ft_load32(ip + at)) };
+	return (struct address){ ft_load64(ip + at6), ft_load64(ip + at6 + 8) };
 }
 
-/* IPv4 addresses have none. */
-INLINE uint64_t gid_prefix(const uint8_t gid[16], uint32_t has)
+INLINE uint32_t tags_of(const uint8_t *bytes, const struct ft_brief *brief)
 {
-	return (has & FT_HAS_IPV4) != 0 ? 0 : ft_load64(gid);
+	uint32_t pkey = ft_be16(bytes + brief->bth_at + 2);
+
+	if (brief->ip_at == FT_BRIEF_ETHERNET_LEN)
+		return pkey;
+	return (ft_be16(bytes + FT_BRIEF_ETHERNET_LEN) & 0x0fffu) << 16 | pkey;
 }
 
-INLINE uint64_t gid_digest(const uint8_t gid[16], uint32_t has)
+INLINE struct view view_of(const struct ft_frame *frame, const struct ft_brief *brief, bool ipv6)
 {
-	return ft_gid_digest(gid_prefix(gid, has), ft_load64(gid + 8));
-}
+	const uint8_t *ip = frame->bytes + brief->ip_at, *bth = frame->bytes + brief->bth_at;
 
-/* As ft_flow_key_hash() of what fill_flow_key() makes, which need not be read again. */
-INLINE uint32_t flow_hash(const struct ft_packet *packet, uint32_t has, uint64_t seed)
-{
-	const uint64_t src[2] = { gid_prefix(packet->src, has), ft_load64(packet->src + 8) };
-	const uint64_t dst[2] = { gid_prefix(packet->dst, has), ft_load64(packet->dst + 8) };
-	const uint64_t rest[2] = {
-		(uint64_t)FT_FLOW_NO_VNI << 32 | packet->dest_qp,
-		(uint32_t)FT_FLOW_ANY_VLAN << 16 | FT_FLOW_ANY_BASE,
+	return (struct view){
+		.ipv6 = ipv6,
+		.frame = frame,
+		.ip = ip,
+		.bth = bth,
+		.headers = brief->shape->headers,
+		.ports = ft_be32(bth - FT_BRIEF_UDP_LEN),
+		.qp_row = ft_be32(bth + 4),
+		.psn_row = ft_be32(bth + 8),
+		.tags = tags_of(frame->bytes, brief),
+		.payload = brief->payload_length,
+		.src = address_of(ip, ipv6, FT_BRIEF_SRC, FT_BRIEF_SRC6),
+		.dst = address_of(ip, ipv6, FT_BRIEF_DST, FT_BRIEF_DST6),
+		.opcode = bth[0],
 	};
-
-	return ft_flow_words_hash(src, dst, rest, seed);
 }
 
-INLINE uint64_t content_digest(const struct ft_packet *packet, uint32_t has,
-			       const struct ft_frame *frame, uint32_t bth_at)
+INLINE struct extent extent_of(const struct ft_frame *frame, const struct ft_brief *brief)
 {
-	uint32_t at = bth_at + FT_BTH_LEN + ((has & FT_HAS_AETH) != 0 ? AETH_LEN : 0);
-	uint32_t size = packet->payload_offset + packet->payload_captured - at;
-	uint64_t content = ft_content_begin(packet->opcode, packet->payload_length);
+	const uint32_t whole = FT_OBSERVED_WHOLE | FT_OBSERVED_CONTENT;
+	uint32_t held = frame->captured - brief->payload_at, length = brief->payload_length;
 
-	return size < FT_CONTENT_MAX ? ft_content_digest_short(content, frame->bytes + at, size)
-				     : ft_content_digest(content, frame->bytes + at);
+	if (frame->captured == brief->end)
+		return (struct extent){
+			.payload = length,
+			.has = whole,
+			.icrc = ft_load32(frame->bytes + brief->end - FT_BRIEF_ICRC_LEN),
+			.truncated = FT_COMPLETE,
+		};
+	if (held < length)
+		return (struct extent){
+			.payload = held,
+			.has = held >= FT_CONTENT_TELLING ? FT_OBSERVED_CONTENT : 0,
+			.truncated = FT_CUT_PAYLOAD,
+		};
+	return (struct extent){
+		.payload = length,
+		.has = FT_OBSERVED_CONTENT,
+		.truncated = FT_CUT_ICRC,
+	};
+}
+
+/* Extended headers and payload as far as captured, without the AETH: its credits may change. */
+INLINE uint64_t content_digest(const struct view *view, uint8_t headers_len, uint32_t payload)
+{
+	uint32_t skipped = view->headers >> AETH_LEN_SHIFT & AETH_LEN;
+	const uint8_t *at = view->bth + FT_BTH_LEN + skipped;
+	uint64_t content = ft_content_begin(view->opcode, view->payload);
+	uint32_t size = headers_len - skipped + payload;
+
+	return size < FT_CONTENT_MAX ? ft_content_digest_short(content, at, size)
+				     : ft_content_digest(content, at);
 }
 
 static_assert(FT_ALIKE_SEQUENCED == 0, "like what is not there");
 
-INLINE void observe_extensions(const struct ft_packet *packet, uint32_t has,
-			       struct ft_observed *observed)
+/* The first extended header; returns an AETH as ft_place has it, or 0. */
+INLINE uint32_t observe_extension(const struct view *view, struct ft_observed *restrict observed)
 {
+	const uint8_t *b = view->bth + FT_BTH_LEN;
+	uint32_t aeth = 0;
+
 	memset(&observed->alike, FT_ALIKE_SEQUENCED,
 	       sizeof *observed - offsetof(struct ft_observed, alike));
-	if ((has & FT_HAS_RETH) != 0) {
-		memcpy((uint8_t *)observed + offsetof(struct ft_observed, va), &packet->reth,
-		       sizeof packet->reth);
-	} else if ((has & FT_HAS_AETH) != 0) {
-		observed->syndrome = packet->aeth.syndrome;
-	} else if ((has & FT_HAS_ATOMICETH) != 0) {
-		observed->va = packet->atomiceth.va;
-		observed->rkey = packet->atomiceth.rkey;
+	if ((view->headers & FT_HAS_AETH) != 0) {
+		aeth = ft_be32(b);
+		observed->syndrome = (uint8_t)(aeth >> 24);
+		return aeth << 8 | aeth >> 24;
 	}
+	if ((view->headers & (FT_HAS_RETH | FT_HAS_ATOMICETH)) != 0) {
+		observed->va = ft_be64(b);
+		observed->rkey = ft_be32(b + 8);
+		if ((view->headers & FT_HAS_RETH) != 0)
+			observed->length = ft_be32(b + 12);
+	}
+	return 0;
+}
+
+INLINE uint16_t ip_id(const struct view *view)
+{
+	return view->ipv6 ? 0 : ft_be16(view->ip + IP_ID);
+}
+
+INLINE uint8_t traffic_class(const struct view *view)
+{
+	return view->ipv6 ? (uint8_t)(ft_be16(view->ip) >> 4) : view->ip[1];
+}
+
+INLINE uint8_t ttl(const struct view *view)
+{
+	return view->ip[view->ipv6 ? FT_BRIEF_HOP_LIMIT6 : FT_BRIEF_TTL];
+}
+
+INLINE void observe(const struct view *view, const struct extent *extent, uint64_t content,
+		    struct ft_observed *restrict observed)
+{
+	uint64_t src = ft_gid_digest(view->src.prefix, view->src.interface);
+	uint64_t dst = ft_gid_digest(view->dst.prefix, view->dst.interface);
+	uint64_t pair = src + dst;
+	uint64_t upward = -(uint64_t)(src < dst); /* all bits or none: no branch can guess it */
+	uint32_t aeth = observe_extension(view, observed);
+	const struct ft_place place = {
+		.ends = pair ^ upward,
+		.ports = view->ports << 16 | view->ports >> 16,
+		.ip_id = ip_id(view),
+		.aeth = aeth,
+	};
+
+	observed->digest = ft_digest_place(ft_digest_bth(content, view->bth, extent->icrc), &place);
+	observed->pair = pair;
+	observed->content = (uint32_t)(content >> 32);
+	observed->has = ALWAYS_THERE | (view->ipv6 ? 0 : FT_OBSERVED_IPV4) |
+			(view->headers & EXTENDED) | extent->has |
+			(view->qp_row >> MARKS_SHIFT & MARKS) |
+			(view->psn_row >> ACK_SHIFT & FT_OBSERVED_ACK_REQUEST) |
+			((uint32_t)upward & FT_OBSERVED_UPWARD);
+	observed->ts_ns = view->frame->ts_ns;
+	observed->frame = view->frame->number;
+	observed->payload = view->payload;
+	observed->dest_qp = view->qp_row & 0xffffff;
+	observed->psn = view->psn_row & 0xffffff;
+	observed->sport = (uint16_t)(view->ports >> 16);
+	observed->ip_id = ip_id(view);
+	observed->ttl = ttl(view);
+	observed->dscp = traffic_class(view) >> 2;
+	observed->ecn = traffic_class(view) & 3;
+	observed->opcode = view->opcode;
+	observed->pkey = (uint16_t)view->tags;
+	observed->vlan = (uint16_t)(view->tags >> 16);
 }
 
 /* The MAC addresses for all who ask for them. */
-INLINE uint64_t take_tags(const struct ft_packet *packet, struct ft_observed *observed,
+INLINE uint64_t take_macs(const struct view *view, struct ft_observed *restrict observed,
 			  uint64_t seed)
 {
-	const uint8_t *macs = (const uint8_t *)packet + offsetof(struct ft_packet, dmac);
 	const struct ft_tags tags = {
-		.macs = { ft_load64(macs), ft_load32(macs + 8) },
-		.pkey = packet->pkey,
-		.vlan = packet->vlan,
-		.service = packet->opcode >> 5,
+		.macs = { ft_load64(view->frame->bytes), ft_load32(view->frame->bytes + 8) },
+		.pkey = (uint16_t)view->tags,
+		.vlan = (uint16_t)(view->tags >> 16),
+		.service = view->opcode >> 5,
 	};
 	uint8_t *to = (uint8_t *)observed + offsetof(struct ft_observed, dmac);
 
 	memcpy(to, &tags.macs.first, sizeof tags.macs.first);
 	memcpy(to + sizeof tags.macs.first, &tags.macs.last, sizeof tags.macs.last);
-	observed->hop = ft_macs_digest(tags.macs.first, tags.macs.last) | packet->ttl;
+	observed->hop = ft_macs_digest(tags.macs.first, tags.macs.last) | ttl(view);
 	return ft_tags_digest(&tags, seed);
 }
 
-INLINE void observe_headers(const struct ft_packet *packet, uint32_t has,
-			    struct ft_observed *observed)
+INLINE uint32_t fill_flow_key(const struct view *view, struct ft_flow_key *restrict key,
+			      uint64_t seed)
 {
-	COPY_ROW(struct ft_observed, observed, packet, ip_id, ecn);
-	if ((has & FT_HAS_IPV4) == 0)
-		observed->ip_id = 0;
-	observed->sport = packet->udp_sport;
-	observed->opcode = packet->opcode;
-	COPY_ROW(struct ft_observed, observed, packet, pkey, vlan);
-	COPY_ROW(struct ft_observed, observed, packet, dest_qp, psn);
-	observed->payload = packet->payload_length;
-}
-
-INLINE uint32_t observed_bits(const struct ft_packet *packet, uint32_t has,
-			      const struct ft_frame *frame, const uint8_t *bth)
-{
-	uint32_t bits = (has & (FT_USUAL_HEADERS | TAKEN_OVER | FT_HAS_IPV4)) | FT_OBSERVED_IP;
-
-	bits &= ~(uint32_t)FT_HAS_PAYLOAD;
-	bits |= (uint32_t)(bth[4] & MARKS) << MARKS_SHIFT;
-	bits |= (uint32_t)(bth[8] & ACK_REQUEST) << ACK_SHIFT;
-	if (packet->truncated == FT_COMPLETE && frame->captured >= frame->original)
-		bits |= FT_OBSERVED_WHOLE;
-	if (packet->payload_captured >= FT_CONTENT_TELLING ||
-	    packet->payload_captured == packet->payload_length)
-		bits |= FT_OBSERVED_CONTENT;
-	return bits;
-}
-
-INLINE uint64_t packet_digest(const struct ft_packet *packet, uint32_t has, uint64_t content,
-			      const uint8_t *bth, uint64_t ends)
-{
-	uint32_t icrc = (has & FT_HAS_ICRC) != 0 ? ft_load32(packet->icrc) : 0;
-	uint64_t digest = ft_digest_bth(content, bth, icrc);
-	struct ft_place place = {
-		.ends = ends,
-		.ports = (uint32_t)packet->udp_dport << 16 | packet->udp_sport,
-		.ip_id = (has & FT_HAS_IPV4) != 0 ? packet->ip_id : 0,
+	const uint64_t rest[2] = {
+		(uint64_t)FT_FLOW_NO_VNI << 32 | (view->qp_row & 0xffffff),
+		(uint32_t)FT_FLOW_ANY_VLAN << 16 | FT_FLOW_ANY_BASE,
 	};
 
-	if ((has & FT_HAS_AETH) != 0)
-		place.aeth = packet->aeth.msn << 8 | packet->aeth.syndrome;
-	return ft_digest_place(digest, &place);
+	memcpy(key->src, &view->src, sizeof key->src);
+	memcpy(key->dst, &view->dst, sizeof key->dst);
+	key->dest_qp = view->qp_row & 0xffffff;
+	key->vni = FT_FLOW_NO_VNI;
+	key->base = FT_FLOW_ANY_BASE;
+	key->vlan = FT_FLOW_ANY_VLAN;
+	key->by_lid = 0;
+	return ft_flow_words_hash((const uint64_t[]){ view->src.prefix, view->src.interface },
+				  (const uint64_t[]){ view->dst.prefix, view->dst.interface }, rest,
+				  seed);
 }
 
-INLINE void observe(const struct ft_packet *packet, uint32_t has, const struct ft_frame *frame,
-		    struct ft_observed *observed)
+INLINE void fill(struct ft_item *restrict item, const struct ft_frame *frame,
+		 const struct ft_brief *brief, bool ipv6, uint64_t seed)
 {
-	const struct ft_layer *behind = packet->layers + packet->layer_count;
-	uint32_t bth_at = behind[-1].offset; /* the last one */
-	const uint8_t *bth = frame->bytes + bth_at;
-	uint64_t content = content_digest(packet, has, frame, bth_at);
-	uint64_t src = gid_digest(packet->src, has), dst = gid_digest(packet->dst, has);
-	uint64_t pair = src + dst;
-	uint64_t upward = -(uint64_t)(src < dst); /* all bits or none: no branch can guess it */
+	const struct view view = view_of(frame, brief, ipv6);
+	const struct extent extent = extent_of(frame, brief);
+	uint64_t content = content_digest(&view, brief->shape->length, extent.payload);
 
-	observed->ts_ns = frame->ts_ns;
-	observed->frame = frame->number;
-	observed->pair = pair;
-	observed->content = (uint32_t)(content >> 32);
-	observed->has =
-		observed_bits(packet, has, frame, bth) | (FT_OBSERVED_UPWARD & (uint32_t)upward);
-	observed->digest = packet_digest(packet, has, content, bth, pair ^ upward);
-	observe_headers(packet, has, observed);
-	observe_extensions(packet, has, observed);
-}
-
-/* `has`: packet->has. */
-INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struct ft_packet *packet,
-		 uint32_t has, uint64_t seed)
-{
+	observe(&view, &extent, content, &item->observed);
+	item->judged_by = take_macs(&view, &item->observed, seed);
+	item->hash = fill_flow_key(&view, &item->flow_key, seed);
 	item->frame = frame;
 	item->ts_ns = frame->ts_ns == FT_TS_UNKNOWN ? 0 : frame->ts_ns;
-	COPY_ROW(struct ft_item, item, packet, pkey, vlan);
-	item->base = packet->pkey & 0x7fff;
-	item->truncated = packet->truncated;
+	item->pkey = (uint16_t)view.tags;
+	item->vlan = (uint16_t)(view.tags >> 16);
+	item->base = view.tags & 0x7fff;
+	item->sub = 0;
+	item->truncated = extent.truncated;
 	item->known = FT_NEED_ALL;
 	item->kind = FT_FRAME_JUDGED;
 	item->has_flow = true;
 	item->pause = false;
 	item->connected = item->followed = item->usual = true;
-	item->dest_qp = packet->dest_qp;
+	item->dest_qp = view.qp_row & 0xffffff;
 	item->setup.kind = FT_SETUP_NONE;
-	fill_flow_key(&item->flow_key, packet);
-	item->hash = flow_hash(packet, has, seed);
-	item->judged_by = take_tags(packet, &item->observed, seed);
-	observe(packet, has, frame, &item->observed);
 }
 
-__attribute__((noinline)) static void fill_ipv6(struct ft_item *item, const struct ft_frame *frame,
-						const struct ft_packet *packet, uint64_t seed)
+static inline bool is_broken(const struct ft_decode_config *config, const struct ft_frame *frame,
+			     const struct ft_brief *brief)
 {
-	uint32_t extensions = packet->has & FT_USUAL_EXTENSIONS;
-
-	fill(item, frame, packet, FT_HAS_IPV6 | FT_USUAL_HEADERS | extensions, seed);
+	return config->check_icrc && frame->captured == brief->end &&
+	       ft_brief_check_icrc(frame->bytes, brief) == FT_CHECK_BAD;
 }
 
-void ft_item_fill_usual(struct ft_item *item, const struct ft_frame *frame,
-			const struct ft_packet *packet, uint64_t seed)
+__attribute__((noinline)) static bool fill_ipv6(struct ft_item *item, const struct ft_frame *frame,
+						const struct ft_decode_config *config,
+						uint64_t seed)
 {
-	uint32_t extensions = packet->has & FT_USUAL_EXTENSIONS;
+	const struct ft_decode_input input = ft_decode_input_of(frame);
+	struct ft_brief brief;
 
-	if ((packet->has & FT_HAS_IPV6) != 0)
-		fill_ipv6(item, frame, packet, seed);
-	else
-		fill(item, frame, packet, FT_HAS_IPV4 | FT_USUAL_HEADERS | extensions, seed);
+	if (!ft_brief_find_ipv6(config, &input, &brief) || is_broken(config, frame, &brief))
+		return false;
+	fill(item, frame, &brief, true, seed);
+	return true;
+}
+
+bool ft_item_fill_usual(struct ft_item *item, const struct ft_frame *frame,
+			const struct ft_decode_config *config, uint64_t seed)
+{
+	const struct ft_decode_input input = ft_decode_input_of(frame);
+	struct ft_brief brief;
+
+	if (!ft_brief_find(config, &input, &brief))
+		return fill_ipv6(item, frame, config, seed);
+	if (is_broken(config, frame, &brief))
+		return false;
+	fill(item, frame, &brief, false, seed);
+	return true;
 }

@@ -105,8 +105,9 @@ static void walk(struct ft_pass *pass, uint16_t link_type)
 		step = readers[step](pass);
 }
 
-bool ft_read_headers(const struct ft_decode_config *config, const struct ft_decode_input *input,
-		     struct ft_packet *packet, struct ft_decode_rest *rest)
+/* Read and judge any frame, header by header; outcome as of ft_decode(). */
+static bool read_headers(const struct ft_decode_config *config, const struct ft_decode_input *input,
+			 struct ft_packet *packet, struct ft_decode_rest *rest)
 {
 	struct ft_pass pass;
 
@@ -133,16 +134,14 @@ bool ft_decode(const struct ft_decode_config *config, const struct ft_decode_inp
 	       struct ft_packet *packet, struct ft_decode_rest *rest)
 {
 	rest->sub = 0;
-	if (input->link_type != LINK_ETHERNET)
-		return ft_read_headers(config, input, packet, rest);
-	return ft_read_usual(config, input, packet, rest);
+	return read_headers(config, input, packet, rest);
 }
 
 bool ft_decode_more(const struct ft_decode_config *config, const struct ft_decode_input *input,
 		    struct ft_packet *packet, struct ft_decode_rest *rest)
 {
 	rest->sub++;
-	return ft_read_headers(config, input, packet, rest);
+	return read_headers(config, input, packet, rest);
 }
 
 bool ft_packet_is_rdma(const struct ft_packet *packet)

@@ -1,4 +1,4 @@
-#include "fields.h"
+#include "pass.h"
 
 enum { ETHERNET_LEN = 14, SLL_LEN = 16, SLL2_LEN = 20, MAC_LEN = 6 };
 
@@ -28,13 +28,22 @@ enum ft_step ft_other_ethertype_step(uint16_t ethertype)
 	}
 }
 
+static void read_addresses(struct ft_packet *packet, const uint8_t *b)
+{
+	static_assert(offsetof(struct ft_packet, smac) ==
+			      offsetof(struct ft_packet, dmac) + sizeof packet->dmac,
+		      "as on the wire");
+	memcpy((uint8_t *)packet + offsetof(struct ft_packet, dmac), b,
+	       sizeof packet->dmac + sizeof packet->smac);
+}
+
 enum ft_step ft_read_ethernet(struct ft_pass *pass)
 {
 	const uint8_t *b = ft_take(&pass->cursor, ETHERNET_LEN);
 
 	if (b == NULL)
 		return ft_short(pass, ETHERNET_LEN, FT_ETH_SHORT, FT_CUT_ETH);
-	ft_ethernet_fields(pass->packet, b);
+	read_addresses(pass->packet, b);
 	pass->packet->has |= FT_HAS_ETH;
 	pass->stamp_count = 0;
 	ft_layer_push(pass, FT_LAYER_ETH, pass->cursor.at - ETHERNET_LEN, 0);

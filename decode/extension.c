@@ -1,5 +1,8 @@
 #include "extension.h"
-#include "fields.h"
+
+#include <decode/aeth.h>
+
+#include "pass.h"
 
 /* Extended transport headers (IBA vol. 1, 9.3), the payload behind them, and the ICRC. */
 
@@ -29,7 +32,9 @@ static void read_feth(struct ft_packet *packet, const uint8_t *b)
 
 static void read_reth(struct ft_packet *packet, const uint8_t *b)
 {
-	ft_reth_fields(packet, b);
+	packet->reth.va = ft_be64(b);
+	packet->reth.rkey = ft_be32(b + 8);
+	packet->reth.length = ft_be32(b + 12);
 }
 
 static void read_atomiceth(struct ft_packet *packet, const uint8_t *b)
@@ -42,7 +47,10 @@ static void read_atomiceth(struct ft_packet *packet, const uint8_t *b)
 
 static void read_aeth(struct ft_packet *packet, const uint8_t *b)
 {
-	ft_aeth_fields(packet, b);
+	packet->aeth.syndrome = b[0];
+	packet->aeth.msn = ft_be24(b + 1);
+	if (ft_aeth_is_reserved(b[0]))
+		packet->alerts |= FT_ALERT_AETH_RESERVED;
 }
 
 static void read_atomicack(struct ft_packet *packet, const uint8_t *b)

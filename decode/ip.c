@@ -1,4 +1,5 @@
-#include "fields.h"
+#include "checksum.h"
+#include "pass.h"
 
 enum { IPV4_LEN = 20, IPV6_LEN = 40, EXTENSIONS_MAX = 8 };
 
@@ -27,11 +28,33 @@ static void enter_datagram(struct ft_pass *pass, uint32_t header_at, enum ft_icr
 
 static bool checksum_is_good(const uint8_t *b, uint32_t header_len)
 {
-	uint64_t sum = ft_ipv4_sum(b);
+	return ft_sum_is_good(ft_sum_words(0, b, header_len));
+}
 
-	if (header_len > IPV4_LEN)
-		sum = ft_sum_words(sum, b + IPV4_LEN, header_len - IPV4_LEN);
-	return ft_sum_is_good(sum);
+static bool is_fragment(const uint8_t *b)
+{
+	return (ft_be16(b + 6) & 0x3fff) != 0; /* more fragments, or an offset */
+}
+
+static void map_ipv4(uint8_t address[16], const uint8_t *b)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, 0xff };
+
+	memcpy(address, prefix, sizeof prefix);
+	memcpy(address + sizeof prefix, b, 4);
+}
+
+static void read_ipv4_fields(struct ft_packet *packet, const uint8_t *b)
+{
+	uint8_t traffic_class = b[1];
+
+	packet->ip_version = 4;
+	packet->dscp = traffic_class >> 2;
+	packet->ecn = traffic_class & 3;
+	packet->ip_id = ft_be16(b + 4);
+	packet->ttl = b[8];
+	map_ipv4(packet->src, b + 12);
+	map_ipv4(packet->dst, b + 16);
 }
 
 enum ft_step ft_read_ipv4(struct ft_pass *pass)
@@ -57,14 +80,14 @@ enum ft_step ft_read_ipv4(struct ft_pass *pass)
 		if (options_len > 0 && ft_take(cursor, options_len) == NULL)
 			return ft_short(pass, options_len, FT_IP_BAD_LENGTH, FT_CUT_IPV4);
 	}
-	ft_ipv4_fields(pass->packet, b);
+	read_ipv4_fields(pass->packet, b);
 	pass->packet->has |= FT_HAS_IPV4;
 	ft_layer_push(pass, FT_LAYER_IPV4, at, 0);
 	if (bad_length)
 		return ft_stop(pass, FT_IP_BAD_LENGTH);
 	if (!checksum_is_good(b, header_len))
 		pass->packet->alerts |= FT_ALERT_IP_BAD_CHECKSUM;
-	if (ft_ipv4_is_fragment(b))
+	if (is_fragment(b))
 		return ft_stop(pass, FT_IP_FRAGMENT);
 	pass->ip_options = options_len > 0;
 	return protocol_step(pass, b[9]);

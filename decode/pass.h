@@ -98,14 +98,6 @@ static inline enum ft_step ft_ethertype_step(struct ft_pass *pass, uint16_t ethe
 	return ethertype == 0x0800 ? ft_read_ipv4(pass) : ft_other_ethertype_step(ethertype);
 }
 
-/* Read and judge any frame, header by header; outcome as of ft_decode(). */
-bool ft_read_headers(const struct ft_decode_config *config, const struct ft_decode_input *input,
-		     struct ft_packet *packet, struct ft_decode_rest *rest);
-
-/* The same for any Ethernet frame, sooner if it is of the usual form. */
-bool ft_read_usual(const struct ft_decode_config *config, const struct ft_decode_input *input,
-		   struct ft_packet *packet, struct ft_decode_rest *rest);
-
 /* Extended headers and the bounds of the payload, after ft_read_bth(). */
 void ft_read_extensions(struct ft_pass *pass);
 
@@ -114,11 +106,6 @@ void ft_read_mad(struct ft_pass *pass);
 
 /* The rules above the BTH, in order; sets packet->malformed to the first one broken. */
 void ft_judge(struct ft_pass *pass);
-
-/* The first of them that the headers break, or FT_OK; `length` and `skipped` as in struct ft_pass. */
-enum ft_malformed ft_header_rules(const struct ft_packet *packet,
-				  const struct ft_opcode_shape *shape, uint32_t length,
-				  uint32_t skipped);
 
 /* FT_CHECK_UNKNOWN unless everything covered was captured. */
 enum ft_check ft_icrc_check(const struct ft_pass *pass);

@@ -1,14 +1,21 @@
 #include "pass.h"
-#include "rules.h"
 
 /*
  * The rules above the BTH, in the order in which they are tried; each group returns the first of its
  * rules that is broken, or FT_OK. What could not be read breaks no rule.
  */
 
-enum { BTH_LEN = 12, ICRC_LEN = 4, CNP_LEN = 32, MAD_LEN = 256 };
+enum {
+	BTH_LEN = 12,
+	ICRC_LEN = 4,
+	CNP_LEN = 32,
+	MAD_LEN = 256,
+	MTU_MAX = 4096,
+	MULTICAST_QP = 0xffffff,
+};
 
-#define QP1_QKEY 0x80010000u
+#define QP1_QKEY        0x80010000u
+#define RETH_LENGTH_MAX (1u << 31)
 
 static bool has(const struct ft_packet *packet, uint32_t bit)
 {
@@ -40,7 +47,7 @@ static enum ft_malformed framing_rules(const struct ft_packet *packet,
 
 static bool is_mtu(uint32_t size)
 {
-	return size >= 256 && size <= FT_MTU_MAX && (size & (size - 1)) == 0;
+	return size >= 256 && size <= MTU_MAX && (size & (size - 1)) == 0;
 }
 
 static bool pad_allowed(uint8_t rule)
@@ -61,7 +68,7 @@ static enum ft_malformed payload_rules(const struct ft_packet *packet, uint8_t r
 		return FT_PAYLOAD_NOT_ALLOWED;
 	if (rule == FT_PAYLOAD_8 && payload != 8)
 		return FT_ATOMIC_WRITE_LENGTH;
-	if (payload > FT_MTU_MAX)
+	if (payload > MTU_MAX)
 		return FT_PAYLOAD_OVER_MTU;
 	if (rule == FT_PAYLOAD_MTU && !is_mtu(payload))
 		return FT_PAYLOAD_NOT_MTU;
@@ -70,13 +77,27 @@ static enum ft_malformed payload_rules(const struct ft_packet *packet, uint8_t r
 	return FT_OK;
 }
 
+/* Of the operations with a RETH, only WRITE ONLY and WRITE FIRST bring data along. */
+static bool reth_length_matches(const struct ft_packet *packet)
+{
+	switch (packet->opcode & 0x1f) {
+	case 0x06: /* WRITE FIRST */
+		return packet->reth.length > packet->payload_length;
+	case 0x0a: /* WRITE ONLY */
+	case 0x0b:
+		return packet->reth.length == packet->payload_length;
+	default:
+		return true;
+	}
+}
+
 static enum ft_malformed operand_rules(const struct ft_packet *packet)
 {
 	if (!has(packet, FT_HAS_RETH | FT_HAS_ATOMICETH))
 		return FT_OK;
-	if (has(packet, FT_HAS_RETH) && packet->reth.length > FT_RETH_LENGTH_MAX)
+	if (has(packet, FT_HAS_RETH) && packet->reth.length > RETH_LENGTH_MAX)
 		return FT_RETH_LEN_TOO_BIG;
-	if (has(packet, FT_HAS_RETH) && !ft_reth_length_matches(packet))
+	if (has(packet, FT_HAS_RETH) && !reth_length_matches(packet))
 		return FT_RETH_LEN_MISMATCH;
 	if (has(packet, FT_HAS_ATOMICETH) && packet->atomiceth.va % 8 != 0)
 		return FT_ATOMIC_UNALIGNED;
@@ -87,11 +108,11 @@ static enum ft_malformed address_rules(const struct ft_packet *packet)
 {
 	bool ud = packet->opcode >> 5 == FT_UD;
 
-	if (packet->dest_qp > 1 && packet->dest_qp != FT_MULTICAST_QP)
+	if (packet->dest_qp > 1 && packet->dest_qp != MULTICAST_QP)
 		return FT_OK;
 	if (packet->dest_qp == 0 && packet->transport != FT_TRANSPORT_IB)
 		return FT_QP0_ON_ROCE;
-	if (packet->dest_qp == FT_MULTICAST_QP && !ud)
+	if (packet->dest_qp == MULTICAST_QP && !ud)
 		return FT_MCAST_QP_NOT_UD;
 	if (ud && packet->dest_qp == 1 && has(packet, FT_HAS_DETH) && packet->deth.qkey != QP1_QKEY)
 		return FT_QP1_BAD_QKEY;
@@ -100,9 +121,10 @@ static enum ft_malformed address_rules(const struct ft_packet *packet)
 	return FT_OK;
 }
 
-enum ft_malformed ft_header_rules(const struct ft_packet *packet,
-				  const struct ft_opcode_shape *shape, uint32_t length,
-				  uint32_t skipped)
+/* The first rule that the headers break, or FT_OK. */
+static enum ft_malformed header_rules(const struct ft_packet *packet,
+				      const struct ft_opcode_shape *shape, uint32_t length,
+				      uint32_t skipped)
 {
 	enum ft_malformed broken = framing_rules(packet, shape, length, skipped);
 
@@ -146,7 +168,7 @@ void ft_judge(struct ft_pass *pass)
 	struct ft_packet *packet = pass->packet;
 	bool ip_options = packet->malformed != FT_OK;
 
-	ft_break(pass, ft_header_rules(packet, pass->shape, pass->length, pass->skipped));
+	ft_break(pass, header_rules(packet, pass->shape, pass->length, pass->skipped));
 	if (packet->dest_qp <= 1 && packet->opcode >> 5 == FT_UD)
 		ft_read_mad(pass);
 	if (packet->opcode == 0x81 && !packet->becn)

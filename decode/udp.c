@@ -1,4 +1,5 @@
-#include "fields.h"
+#include "checksum.h"
+#include "pass.h"
 
 enum { UDP_LEN = 8 };
 
@@ -47,6 +48,13 @@ static void check_sum(struct ft_pass *pass, const uint8_t *udp, uint32_t size)
 	}
 }
 
+static void read_fields(struct ft_packet *packet, const uint8_t *b)
+{
+	packet->udp_sport = ft_be16(b);
+	packet->udp_dport = ft_be16(b + 2);
+	packet->udp_checksum = ft_be16(b + 6);
+}
+
 enum ft_step ft_read_udp(struct ft_pass *pass)
 {
 	struct ft_packet *packet = pass->packet;
@@ -56,7 +64,7 @@ enum ft_step ft_read_udp(struct ft_pass *pass)
 
 	if (b == NULL)
 		return ft_short(pass, UDP_LEN, FT_UDP_SHORT, FT_CUT_UDP);
-	ft_udp_fields(packet, b);
+	read_fields(packet, b);
 	packet->has |= FT_HAS_UDP;
 	ft_layer_push(pass, FT_LAYER_UDP, at, 0);
 	roce = packet->transport == FT_TRANSPORT_NONE &&

@@ -5,82 +5,112 @@
 #include <decode/opcode.h>
 
 /*
- * The usual frame in brief: Ethernet with at most one 802.1Q tag, IPv4 in one piece and without options, UDP to a RoCE
- * port without a checksum, a BTH of version 0 without pad bytes to an ordinary queue pair of a connection, extended
- * headers of which the first says all that is asked for; nothing behind the datagram, no lengths at odds. Nearly all
- * frames of a RoCEv2 fabric are of this form, and every field stands where the form says.
+ * The usual frame in brief: Ethernet with at most one 802.1Q tag, IPv4 in one piece and without options or IPv6 without
+ * extension headers, UDP to a RoCE port, a BTH of version 0 without pad bytes to an ordinary queue pair of a connection,
+ * extended headers of which the first says all that is asked for; captured to its end, or cut in its payload or ICRC;
+ * nothing behind the datagram, no lengths at odds. Nearly all frames of a RoCEv2 fabric are of this form, and in them
+ * every field stands where the form says.
  *
- * Whether the fields agree with each other and with the checksums is not asked here: the IPv4 header's sum, the ICRC and
+ * Whether fields agree with checksums and with each other is not asked: those of the IPv4 and UDP headers, the ICRC and
  * the rules about payloads and operands may be broken.
  */
-
-/* Offsets from the IPv4 header; the source address stands at 12, the destination's at 16. */
-enum { FT_BRIEF_ADDRESSES = 12, FT_BRIEF_UDP = 20, FT_BRIEF_BTH = 28, FT_BRIEF_EXTENSIONS = 40 };
-
-/* Offsets in the frame. */
-enum { FT_BRIEF_TAG = 14, FT_BRIEF_IP = 14, FT_BRIEF_TAGGED_IP = 18 };
-
-enum { FT_BRIEF_ICRC_LEN = 4 };
-
 struct ft_brief {
-	uint32_t ip_at;                      /* FT_BRIEF_IP or FT_BRIEF_TAGGED_IP */
-	uint32_t payload_at, payload_length; /* of the payload at least nothing was captured */
+	uint32_t ip_at;                      /* IPv4 or IPv6 header */
+	uint32_t bth_at;                     /* the UDP header stands in front of it */
+	uint32_t payload_at, payload_length; /* the payload begins within what was captured */
 	uint32_t
-		end; /* of the datagram, whose last four bytes are the ICRC; may lie beyond what was captured */
+		end; /* of the datagram, whose last four bytes are the ICRC: of the frame, unless that was cut */
 	const struct ft_opcode_shape *shape;
 };
 
-/* The IPv4 header of an Ethernet frame with no more than one tag, or 0. */
-static inline uint32_t ft_brief_ip(const uint8_t *bytes)
-{
-	uint16_t ethertype = ft_be16(bytes + FT_BRIEF_IP - 2);
+/* Offsets from an IPv4 and an IPv6 header, and lengths. */
+enum {
+	FT_BRIEF_TTL = 8,
+	FT_BRIEF_SRC = 12,
+	FT_BRIEF_DST = 16,
+	FT_BRIEF_UDP = 20,
+	FT_BRIEF_HOP_LIMIT6 = 7,
+	FT_BRIEF_SRC6 = 8,
+	FT_BRIEF_DST6 = 24,
+	FT_BRIEF_UDP6 = 40,
 
-	if (ethertype == 0x0800)
-		return FT_BRIEF_IP;
-	return ethertype == 0x8100 && ft_be16(bytes + FT_BRIEF_TAGGED_IP - 2) == 0x0800
-		       ? FT_BRIEF_TAGGED_IP
-		       : 0;
+	FT_BRIEF_ETHERNET_LEN = 14,
+	FT_BRIEF_TAG_LEN = 4,
+	FT_BRIEF_UDP_LEN = 8,
+	FT_BRIEF_BTH_LEN = 12,
+	FT_BRIEF_ICRC_LEN = 4,
+};
+
+/* The network header of this type in a frame with no more than one tag, or 0. */
+static inline uint32_t ft_brief_network(const uint8_t *bytes, uint16_t type)
+{
+	const uint32_t untagged = FT_BRIEF_ETHERNET_LEN, tagged = untagged + FT_BRIEF_TAG_LEN;
+	uint16_t ethertype = ft_be16(bytes + untagged - 2);
+
+	if (ethertype == type)
+		return untagged;
+	return ethertype == 0x8100 && ft_be16(bytes + tagged - 2) == type ? tagged : 0;
 }
 
-/* `size`: of the datagram, IPv4 header included. */
-static inline bool ft_brief_is_usual(const struct ft_decode_config *config, const uint8_t *ip,
-				     uint32_t size)
+/*
+ * From the UDP header on, `size` bytes by the network header. At least UDP and BTH were captured. True, and *brief
+ * filled but for ip_at, if the rest of the frame is of the usual form.
+ */
+static inline bool ft_brief_transport(const struct ft_decode_config *config,
+				      const struct ft_decode_input *input, uint32_t udp_at,
+				      uint32_t size, struct ft_brief *brief)
 {
-	uint32_t fragment_row = ft_be32(ip + 6); /* flags, fragment offset, TTL, protocol */
-	uint32_t length_row = ft_be32(ip + FT_BRIEF_UDP + 4); /* length, checksum */
-	const uint8_t *bth = ip + FT_BRIEF_BTH;
+	const uint8_t *udp = input->bytes + udp_at, *bth = udp + FT_BRIEF_UDP_LEN;
+	uint32_t captured = input->captured;
 
-	return ip[0] == 0x45 && (fragment_row & 0x3fff00ff) == 17 &&
-	       length_row == (size - FT_BRIEF_UDP) << 16 && (bth[1] & 0x3f) == 0 &&
-	       ft_be24(bth + 5) >= 2 && ft_opcode_shape(bth[0])->brief &&
-	       ft_is_roce_port(config, ft_be16(ip + FT_BRIEF_UDP + 2));
+	brief->shape = ft_opcode_shape(bth[0]);
+	if (ft_be16(udp + 4) != size || (bth[1] & 0x3f) != 0 || (ft_be32(bth + 4) & 0xffffff) < 2 ||
+	    !brief->shape->brief || !ft_is_roce_port(config, (uint16_t)ft_be32(udp)))
+		return false;
+	brief->bth_at = udp_at + FT_BRIEF_UDP_LEN;
+	brief->payload_at = brief->bth_at + FT_BRIEF_BTH_LEN + brief->shape->length;
+	brief->end = udp_at + size;
+	brief->payload_length = brief->end - FT_BRIEF_ICRC_LEN - brief->payload_at;
+	if (brief->payload_at + FT_BRIEF_ICRC_LEN > brief->end)
+		return false;
+	if (captured >= input->wire)
+		return captured == brief->end;
+	return brief->payload_at <= captured && captured < brief->end && brief->end <= input->wire;
 }
 
-/* True, and *brief filled, if the frame is of the usual form and was captured up to its payload at least. */
+/* Ethernet, by its link type; an FCS that the container announces is no part of the form. */
+static inline bool ft_brief_link(const struct ft_decode_input *input, uint32_t least)
+{
+	return (input->link_type ^ FT_LINKTYPE_ETHERNET) + input->fcs_bytes == 0 &&
+	       input->captured >= least;
+}
+
+/* True, and *brief filled, if the frame is of the usual form over IPv4; nearly free. */
 static inline bool ft_brief_find(const struct ft_decode_config *config,
 				 const struct ft_decode_input *input, struct ft_brief *brief)
 {
-	const uint8_t *ip = input->bytes;
-	uint32_t captured = input->captured, size;
+	const uint32_t least = FT_BRIEF_ETHERNET_LEN + FT_BRIEF_TAG_LEN + FT_BRIEF_UDP +
+			       FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
+	const uint8_t *ip;
 
-	if (input->link_type != FT_LINKTYPE_ETHERNET || input->fcs_bytes != 0 ||
-	    captured < FT_BRIEF_TAGGED_IP + FT_BRIEF_EXTENSIONS)
+	if (!ft_brief_link(input, least))
 		return false;
-	brief->ip_at = ft_brief_ip(ip);
-	if (brief->ip_at == 0)
+	brief->ip_at = ft_brief_network(input->bytes, 0x0800);
+	ip = input->bytes + brief->ip_at;
+	if (brief->ip_at == 0 || ip[0] != 0x45 || (ft_be16(ip + 6) & 0x3fff) != 0 || ip[9] != 17)
 		return false;
-	ip += brief->ip_at;
-	size = ft_be16(ip + 2);
-	if (!ft_brief_is_usual(config, ip, size))
-		return false;
-	brief->shape = ft_opcode_shape(ip[FT_BRIEF_BTH]);
-	brief->end = brief->ip_at + size;
-	brief->payload_at = brief->ip_at + FT_BRIEF_EXTENSIONS + brief->shape->length;
-	brief->payload_length = brief->end - FT_BRIEF_ICRC_LEN - brief->payload_at;
-	return brief->payload_at <= captured &&
-	       brief->payload_at + FT_BRIEF_ICRC_LEN <= brief->end &&
-	       (captured < input->wire ? brief->end <= input->wire : brief->end == captured);
+	return ft_brief_transport(config, input, brief->ip_at + FT_BRIEF_UDP,
+				  (uint32_t)ft_be16(ip + 2) - FT_BRIEF_UDP, brief);
 }
 
-/* Of a wholly captured frame of this form. */
+/* The same over IPv6. */
+bool ft_brief_find_ipv6(const struct ft_decode_config *config, const struct ft_decode_input *input,
+			struct ft_brief *brief);
+
+static inline bool ft_brief_is_ipv6(const struct ft_brief *brief)
+{
+	return brief->bth_at == brief->ip_at + FT_BRIEF_UDP6 + FT_BRIEF_UDP_LEN;
+}
+
+/* Of a frame of this form that was captured to its end. */
 enum ft_check ft_brief_check_icrc(const uint8_t *bytes, const struct ft_brief *brief);
