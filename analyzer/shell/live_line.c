@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "number.h"
+#include "rights.h"
 
 #define DURATION_MAX_NS (UINT64_C(366) * 24 * 3600 * 1000000000)
 
@@ -129,6 +130,16 @@ static void tell_listening(const struct ft_live_line *line)
 	ft_log("listening on %s", names);
 }
 
+static int drop_rights(void)
+{
+	const char *what;
+	int error = ft_rights_drop(&what);
+
+	if (error != 0)
+		ft_log("cannot give up %s: %s", what, strerror(-error));
+	return error;
+}
+
 int ft_live_line_open(struct ft_live_line *line, unsigned keep, struct ft_source **source)
 {
 	struct ft_source_complaint complaint;
@@ -143,6 +154,8 @@ int ft_live_line_open(struct ft_live_line *line, unsigned keep, struct ft_source
 		return error;
 	}
 	tell_notes(*source);
-	tell_listening(line);
-	return 0;
+	error = drop_rights();
+	if (error == 0)
+		tell_listening(line);
+	return error;
 }
