@@ -281,14 +281,15 @@ static void an_input_knows_its_times_and_link_types(void **state)
 /* Nothing states the error of a file's clock, so a millisecond is taken. */
 static const struct {
 	const char *sentence;
-	uint32_t microseconds[3];
+	uint32_t microseconds[4];
 	unsigned steps;
 } clocks[] = {
-	{ "forward", { 10, 20, 30 }, 0 },
-	{ "back by what several queues cause", { 2000, 1990, 2010 }, 0 },
-	{ "back by the clock error", { 2000, 1000, 2000 }, 0 },
-	{ "back by more", { 2000, 999, 1200 }, 1 },
-	{ "back twice", { 9000, 5000, 1000 }, 2 },
+	{ "forward", { 10, 20, 30, 30 }, 0 },
+	{ "back by what several queues cause", { 2000, 1990, 2010, 2000 }, 0 },
+	{ "back by the clock error", { 2000, 1000, 2000, 3000 }, 0 },
+	{ "back by more", { 2000, 999, 1200, 1300 }, 1 },
+	{ "back twice", { 9000, 5000, 1000, 2000 }, 2 },
+	{ "back from a time before the latest", { 9000, 5000, 7000, 4000 }, 2 },
 };
 
 static void times_that_go_backwards_are_clock_steps_beyond_the_clock_error(void **state)
@@ -299,7 +300,7 @@ static void times_that_go_backwards_are_clock_steps_beyond_the_clock_error(void 
 
 		print_message("%s\n", clocks[i].sentence);
 		put_pcap_header(&b, MICROSECONDS, 4, 1);
-		for (int f = 0; f < 3; f++)
+		for (int f = 0; f < 4; f++)
 			put_pcap_record(&b, 1, clocks[i].microseconds[f], 4, 4, 0);
 		assert_int_equal(read_building(&b).input.clock_steps, clocks[i].steps);
 	}

@@ -253,6 +253,39 @@ static void simple_packets_have_no_time(void **state)
 	}
 }
 
+static void put_simple(struct building *b)
+{
+	size_t begin = begin_block(b, 3);
+
+	put32(b, 4);
+	put_fill(b, 5, 4);
+	end_block(b, begin);
+}
+
+/* Ticks are microseconds. */
+static void packets_without_a_time_change_none(void **state)
+{
+	struct building b = { 0 };
+	struct reading r;
+
+	(void)state;
+	put_section(&b, false);
+	put_interface(&b, FT_LINK_ETHERNET, 0);
+	put_simple(&b);
+	put_enhanced(&b, 0, 20000, 4, 4, 1);
+	put_simple(&b);
+	put_enhanced(&b, 0, 10000, 4, 4, 1);
+	put_simple(&b);
+	put_enhanced(&b, 0, 30000, 4, 4, 1);
+	put_simple(&b);
+	put_enhanced(&b, 0, 25000, 4, 4, 1);
+	r = read_building(&b);
+	assert_int_equal(r.count, 8);
+	assert_int_equal(r.input.first_ts_ns, 10000000);
+	assert_int_equal(r.input.last_ts_ns, 30000000);
+	assert_int_equal(r.input.clock_steps, 2);
+}
+
 static void obsolete_packet_blocks_are_read(void **state)
 {
 	struct building b = { 0 };
@@ -541,6 +574,7 @@ int main(void)
 		cmocka_unit_test(a_section_resets_byte_order_and_interfaces),
 		cmocka_unit_test(direction_and_fcs_are_taken_from_options),
 		cmocka_unit_test(simple_packets_have_no_time),
+		cmocka_unit_test(packets_without_a_time_change_none),
 		cmocka_unit_test(obsolete_packet_blocks_are_read),
 		cmocka_unit_test(unknown_blocks_are_skipped_however_long),
 		cmocka_unit_test(blocks_that_make_no_sense_are_dropped),
