@@ -67,10 +67,10 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 	ft_loss_init(evidence);
 	for (unsigned i = 0; i < engine->config.workers; i++) {
 		const struct ft_worker *worker = engine->workers[i];
-		struct ft_tracker_totals one = ft_tracker_totals(worker->tracker);
+		struct ft_tracker_totals one;
 
 		ft_loss_merge(evidence, &worker->loss);
-		ft_tracker_evidence(worker->tracker, evidence);
+		one = ft_tracker_totals(worker->tracker, evidence);
 		sum.lost_by_gap += one.lost_by_gap;
 		sum.lost_by_ack += one.lost_by_ack;
 		sum.paired += one.paired;

@@ -46,20 +46,14 @@ static bool add_flow(void *context, const struct ft_flow *flow)
 	return true;
 }
 
-struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker)
+struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker,
+					   struct ft_loss_evidence *evidence)
 {
-	struct sum sum = { .tracker = tracker, .totals = tracker->totals };
+	struct sum sum = { .tracker = tracker, .totals = tracker->totals, .evidence = evidence };
 
 	ft_flow_each(tracker->table, add_flow, &sum);
 	sum.totals.paired += sum.halves / 2;
 	return sum.totals;
-}
-
-void ft_tracker_evidence(const struct ft_tracker *tracker, struct ft_loss_evidence *evidence)
-{
-	struct sum sum = { .tracker = tracker, .evidence = evidence };
-
-	ft_flow_each(tracker->table, add_flow, &sum);
 }
 
 struct ft_unsettled ft_tracker_unsettled(const struct ft_tracker *tracker,

@@ -201,7 +201,7 @@ static uint64_t holes(const struct ft_loss_evidence *evidence, uint64_t *told)
 
 static void check_sums(struct world *world)
 {
-	struct ft_tracker_totals totals = ft_tracker_totals(world->tracker);
+	struct ft_tracker_totals totals = ft_tracker_totals(world->tracker, NULL);
 	const struct ft_spans *spans = &world->tracker->spans;
 	uint64_t told = 0;
 
@@ -211,7 +211,7 @@ static void check_sums(struct world *world)
 	world->psn[0] = 0;
 	ft_flow_each(world->table, check_spans, world);
 	assert(world->psn[0] + free_spans(spans) == spans->used);
-	ft_tracker_evidence(world->tracker, world->evidence);
+	ft_tracker_totals(world->tracker, world->evidence);
 	assert(holes(world->evidence, &told) == totals.mirror_lost);
 	assert(told == world->frame);
 }

@@ -118,15 +118,13 @@ void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there
 /* The record is about to be evicted: add up what it leaves. */
 void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow);
 
-/* The totals as if the run ended here; changes nothing. */
-struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker);
-
 /*
- * Whether a hole was lost is told to the evidence, and in a step, only when late packets have had time
- * to come. At the end of a run add what is still undecided, as ft_tracker_totals() counts it, to
- * (a copy of) the evidence; changes nothing else.
+ * The totals as if the run ended here. Whether a hole was lost is told to the evidence, and in a step, only
+ * when late packets have had time to come: what is still undecided is added to `evidence` (a copy; may
+ * be NULL) as it is counted here. Changes nothing else.
  */
-void ft_tracker_evidence(const struct ft_tracker *tracker, struct ft_loss_evidence *evidence);
+struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker,
+					   struct ft_loss_evidence *evidence);
 
 /* What is undecided of one half, if the run ended here. */
 struct ft_unsettled {

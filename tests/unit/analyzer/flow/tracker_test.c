@@ -426,7 +426,7 @@ static void run(struct world *world, const struct script *script)
 
 static void check_totals(const struct world *world, const struct script *script)
 {
-	struct ft_tracker_totals totals = ft_tracker_totals(world->tracker);
+	struct ft_tracker_totals totals = ft_tracker_totals(world->tracker, NULL);
 	const uint64_t *seen = (const uint64_t *)&totals;
 	const uint64_t *wanted = (const uint64_t *)&script->wanted;
 
@@ -451,7 +451,7 @@ static void check_evidence(struct world *world, const struct script *script)
 {
 	uint64_t holes = 0, told = 0;
 
-	ft_tracker_evidence(world->tracker, world->evidence);
+	ft_tracker_totals(world->tracker, world->evidence);
 	for (uint32_t i = 0; i < world->evidence->used; i++) {
 		holes += world->evidence->bins[i].holes;
 		told += world->evidence->bins[i].spaces + world->evidence->bins[i].silent;
