@@ -174,9 +174,13 @@ static void decide(struct ft_summary *summary)
 static bool add_flow_packets(void *context, const struct ft_flow *flow)
 {
 	struct ft_account *account = context;
-	uint64_t digest = ft_hash(&flow->key, sizeof flow->key, account->seed) | 1;
-	uint32_t index = flow->bad_icrc == 0 ? FT_NONE : ft_account_bad_icrc(account, digest);
+	uint64_t digest;
+	uint32_t index;
 
+	if (flow->bad_icrc == 0)
+		return true;
+	digest = ft_hash(&flow->key, sizeof flow->key, account->seed) | 1;
+	index = ft_account_bad_icrc(account, digest);
 	if (index != FT_NONE)
 		account->findings.items[index].flow_packets += flow->packets;
 	return true;
