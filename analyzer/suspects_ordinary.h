@@ -41,7 +41,8 @@ static inline struct ft_sender_look ft_look_of(const struct ft_observed *observe
 static inline void ft_look_learn(struct ft_sender_look *look, const struct ft_observed *observed,
 				 bool answer)
 {
-	*look = ft_look_of(observed);
+	/* at once into its place: a copy would be read back wider than it was written, and waited for */
+	memcpy(look, ft_look_traits(observed), offsetof(struct ft_sender_look, learnt));
 	look->learnt = 1;
 	look->style = FT_LOOK_MET | FT_LOOK_PATIENCE | (answer ? 0 : FT_LOOK_REQUESTS);
 }
