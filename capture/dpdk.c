@@ -4,6 +4,7 @@
 #include "dpdk_environment.h"
 #include "dpdk_file.h"
 #include "dpdk_pci.h"
+#include "dpdk_xdp.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <net/if.h>
 
@@ -158,6 +160,8 @@ static int open_parts(struct ft_dpdk *dpdk, struct ft_source_complaint *complain
 		return error;
 	if (ft_dpdk_receive_open(dpdk) != 0)
 		return ft_dpdk_refuse(dpdk, complaint, -ENOMEM, "no memory");
+	if (dpdk->address.kind != NULL && dpdk->address.kind->program)
+		dpdk->program = ft_dpdk_xdp_hold(dpdk->interface.index);
 	ft_dpdk_stamps_open(dpdk);
 	return 0;
 }
@@ -170,6 +174,8 @@ static void close_device(void *device)
 		return;
 	ft_dpdk_receive_close(dpdk);
 	ft_dpdk_port_close(dpdk);
+	if (dpdk->program >= 0)
+		close(dpdk->program);
 	ft_dpdk_interface_close(&dpdk->interface);
 	free(dpdk);
 }
@@ -194,7 +200,7 @@ static int open_device(void **device, const struct ft_device_config *config,
 		return -ENOMEM;
 	}
 	dpdk->config = *config;
-	dpdk->interface.socket = -1;
+	dpdk->interface.socket = dpdk->program = -1;
 	dpdk->snap = config->snap > 0 ? config->snap : UINT32_MAX;
 	dpdk->may_register = config->keep == 1;
 	snprintf(dpdk->source, sizeof dpdk->source, "dpdk:%s", config->address);

@@ -68,6 +68,7 @@ struct ft_dpdk {
 	uint64_t discards_id;                /* xstat of what the port itself threw away */
 	bool has_discards;
 	struct ft_dpdk_interface interface;
+	int program;       /* descriptor that holds an XDP program; -1: none */
 	char source[1100]; /* "dpdk:..." for complaints */
 	char driver[80], interface_name[16];
 	unsigned waits;

@@ -27,8 +27,9 @@ static const struct ft_dpdk_kind kinds[] = {
 		.interface = "iface",
 		.frame_bytes = 2048,
 		.pairs_queues = true,
-		.note = "net_af_xdp does not tell how many frames it loses, and cannot take frames "
-			"longer than a memory page",
+		.program = true,
+		.note = "net_af_xdp does not tell how many frames it loses, and takes none longer "
+			"than about 3400 bytes",
 	},
 	{
 		.driver = "net_pcap",

@@ -16,6 +16,7 @@ struct ft_dpdk_kind {
 	uint32_t frame_bytes;  /* room of a buffer; 0: for jumbo frames */
 	bool all_queues;       /* every queue has frames of its own: none may be left out */
 	bool pairs_queues;     /* demands a transmit queue for every receive queue */
+	bool program;          /* attaches one to the interface */
 	bool counts_losses;    /* its counters can be believed */
 	bool early;            /* frames wait from the moment it is opened */
 	const char *note;      /* for the user; NULL: nothing */

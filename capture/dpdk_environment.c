@@ -7,17 +7,24 @@
 #include <glob.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <rte_alarm.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
 
-enum { ORDINARY_MB = 2048, SPARE_MB = 64, ARGUMENTS_MAX = 20 };
+enum { ORDINARY_MB = 2048, SPARE_MB = 64, ARGUMENTS_MAX = 20, ALARM_S = 5 };
 
 /* The library's state is the process's; so is what is known of it. */
 static struct {
@@ -76,6 +83,44 @@ static void silence_talkers(void)
 			setter(NULL);
 		dlclose(library);
 	}
+}
+
+/*
+ * DPDK's own thread, which waits for events of devices, would keep the rights that the program had when it was
+ * made: capabilities are a thread's. Alarms are run by that thread, so one of them can give the rights up.
+ */
+static void give_up_rights(void *semaphore)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	/* ends with -1 at the first number that the kernel has no capability for, or without the right to */
+	for (unsigned long each = 0; prctl(PR_CAPBSET_DROP, each, 0, 0, 0) == 0;)
+		each++;
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	syscall(SYS_capset, &header, none);
+	sem_post(semaphore);
+}
+
+static int disarm_event_thread(void)
+{
+	struct timespec limit;
+	sem_t done;
+	int error = 0;
+
+	sem_init(&done, 0, 0);
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec += ALARM_S;
+	if (rte_eal_alarm_set(1, give_up_rights, &done) != 0)
+		error = -EIO;
+	while (error == 0 && sem_timedwait(&done, &limit) != 0) {
+		if (errno != EINTR)
+			error = -errno;
+	}
+	rte_eal_alarm_cancel(give_up_rights, &done);
+	sem_destroy(&done);
+	return error;
 }
 
 static uint64_t read_number(const char *folder, const char *name)
@@ -148,7 +193,7 @@ static int start(uint64_t megabytes)
 	}
 	if (rte_eal_init(count, arguments) < 0)
 		return rte_errno > 0 ? -rte_errno : -EIO;
-	return 0;
+	return disarm_event_thread();
 }
 
 int ft_dpdk_environment_start(const char *source, uint64_t bytes, bool verbose,

@@ -135,7 +135,7 @@ static void verbs_wait(void *device, int ms)
 {
 	struct ft_verbs *verbs = device;
 
-	if (verbs->gone != NULL)
+	if (verbs->gone != NULL || verbs->ring.taken != verbs->ring.lent)
 		return;
 	ft_verbs_queue_wait(&verbs->queue, ms);
 	verbs->look_around = 0;

@@ -2,10 +2,15 @@
 
 #include <time.h>
 
-enum { TRIES = 16, PPM_MAX = 1000 };
+enum {
+	TRIES = 16,
+	PPM_MAX = 1000,            /* no clock is that wrong */
+	DRIFT_UNMEASURED = 100000, /* ns per s: what crystals are good for */
+	DRIFT_AIM = 20000,         /* a measurement worse than that waits for a later look */
+};
 
 #define PERIOD_FIRST_NS UINT64_C(10000000)
-#define PERIOD_NS       UINT64_C(1000000000)
+#define SECOND_NS       UINT64_C(1000000000)
 #define STEP_NS         1000000 /* wall time was set: no bending */
 
 /* One look at both clocks. */
@@ -44,13 +49,27 @@ static bool measure(const struct ft_verbs_clock *clock, struct measurement *best
 	return best->error_ns < UINT64_MAX / 2;
 }
 
+static void set_base(struct ft_verbs_clock *clock, const struct measurement *now)
+{
+	clock->base_ticks = now->ticks;
+	clock->base_wall_ns = now->wall_ns;
+	clock->base_error_ns = now->error_ns;
+}
+
+static uint64_t drift_in(const struct ft_verbs_clock *clock, uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)clock->drift_ns_per_s * ns / SECOND_NS);
+}
+
 static void set(struct ft_verbs_clock *clock, const struct measurement *now)
 {
-	clock->ticks = clock->measured_ticks = now->ticks;
-	clock->wall_ns = clock->measured_wall_ns = now->wall_ns;
-	clock->rate = clock->nominal;
-	clock->error_ns = now->error_ns;
+	set_base(clock, now);
+	clock->ticks = now->ticks;
+	clock->wall_ns = now->wall_ns;
+	clock->rate = clock->measured = clock->nominal;
+	clock->drift_ns_per_s = DRIFT_UNMEASURED;
 	clock->period_ns = PERIOD_FIRST_NS;
+	clock->error_ns = now->error_ns + drift_in(clock, clock->period_ns);
 	clock->next_ns = now->wall_ns + clock->period_ns;
 }
 
@@ -72,35 +91,43 @@ bool ft_verbs_clock_start(struct ft_verbs_clock *clock, struct ibv_context *cont
 	return true;
 }
 
-/* Nanoseconds per tick between the last measurement and this one; the nominal rate if it cannot be that. */
-static uint64_t rate_since(const struct ft_verbs_clock *clock, const struct measurement *now)
+/* Nanoseconds per tick since the base, once it lies far enough back for what the two looks are good for. */
+static void measure_rate(struct ft_verbs_clock *clock, const struct measurement *now)
 {
-	uint64_t ticks = (now->ticks - clock->measured_ticks) & clock->mask;
-	uint64_t wall = now->wall_ns - clock->measured_wall_ns, slack, rate;
+	uint64_t ticks = (now->ticks - clock->base_ticks) & clock->mask;
+	uint64_t wall = now->wall_ns - clock->base_wall_ns;
+	uint64_t slack = clock->nominal / 1000000 * PPM_MAX + 1, drift, rate;
 
-	if (ticks == 0 || wall > 100 * PERIOD_NS)
-		return clock->nominal;
+	if (wall == 0 || wall > 100 * SECOND_NS || ticks == 0) {
+		set_base(clock, now);
+		return;
+	}
+	drift = (uint64_t)((unsigned __int128)(now->error_ns + clock->base_error_ns) * SECOND_NS /
+			   wall);
+	if (drift > DRIFT_AIM)
+		return;
 	rate = (uint64_t)(((unsigned __int128)wall << 32) / ticks);
-	slack = clock->nominal / 1000000 * PPM_MAX + 1;
-	return rate + slack >= clock->nominal && rate <= clock->nominal + slack ? rate
-										: clock->nominal;
+	if (rate + slack >= clock->nominal && rate <= clock->nominal + slack) {
+		clock->measured = rate;
+		clock->drift_ns_per_s = drift;
+	}
+	set_base(clock, now);
 }
 
 /* Go on from where the line is now, so that it meets wall time one period from now. */
 static void bend(struct ft_verbs_clock *clock, const struct measurement *now, uint64_t line_ns)
 {
 	int64_t off = (int64_t)(now->wall_ns - line_ns);
-	uint64_t rate = rate_since(clock, now);
 	uint64_t apart = off < 0 ? (uint64_t)-off : (uint64_t)off;
 	uint64_t change;
 
-	clock->period_ns = clock->period_ns * 2 < PERIOD_NS ? clock->period_ns * 2 : PERIOD_NS;
-	change = (uint64_t)((unsigned __int128)rate * apart / clock->period_ns);
-	clock->rate = off < 0 ? rate - change : rate + change;
-	clock->ticks = clock->measured_ticks = now->ticks;
+	measure_rate(clock, now);
+	clock->period_ns = clock->period_ns * 2 < SECOND_NS ? clock->period_ns * 2 : SECOND_NS;
+	change = (uint64_t)((unsigned __int128)clock->measured * apart / clock->period_ns);
+	clock->rate = off < 0 ? clock->measured - change : clock->measured + change;
+	clock->ticks = now->ticks;
 	clock->wall_ns = line_ns;
-	clock->measured_wall_ns = now->wall_ns;
-	clock->error_ns = now->error_ns + apart;
+	clock->error_ns = now->error_ns + apart + drift_in(clock, clock->period_ns);
 	clock->next_ns = now->wall_ns + clock->period_ns;
 }
 
@@ -110,7 +137,7 @@ void ft_verbs_clock_follow(struct ft_verbs_clock *clock, uint64_t wall_ns)
 	uint64_t line_ns;
 	int64_t off;
 
-	if (wall_ns < clock->next_ns && wall_ns + 2 * PERIOD_NS > clock->next_ns)
+	if (wall_ns < clock->next_ns && wall_ns + 2 * SECOND_NS > clock->next_ns)
 		return;
 	if (!measure(clock, &now))
 		return;

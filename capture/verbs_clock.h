@@ -15,11 +15,12 @@ struct ft_verbs_clock {
 	uint64_t ticks, wall_ns; /* a moment known in both */
 	uint64_t rate;           /* nanoseconds per tick, 32 bits after the point */
 	uint64_t nominal;        /* the same, as the device states it */
-	uint64_t measured_ticks,
-		measured_wall_ns; /* last measurement, which the line may still be off from */
-	uint64_t error_ns;        /* of a time stamp, as far as known */
-	uint64_t period_ns;       /* until the next correction */
-	uint64_t next_ns;         /* wall time of that */
+	uint64_t measured;       /* the same, as found since the base */
+	uint64_t drift_ns_per_s; /* by which `measured` may be wrong */
+	uint64_t base_ticks, base_wall_ns, base_error_ns; /* an earlier look at both clocks */
+	uint64_t error_ns;                                /* of a time stamp, as far as known */
+	uint64_t period_ns;                               /* until the next correction */
+	uint64_t next_ns;                                 /* wall time of that */
 };
 
 /* False: the device has no clock, or its time stamps have none; take the program's time. */

@@ -196,11 +196,18 @@ void ft_verbs_ring_end_call(struct ft_verbs_ring *ring)
 	ring->lent_before[ring->calls++ % ring->keep] = ring->lent;
 }
 
-/* Frames that one call may hand out so that those of all calls kept take half of the buffers. */
+/*
+ * How many frames this call may hand out so that half of the buffers stay with the device: as many as there
+ * are while those of the calls kept are few; then an equal share, at least one, for it must not look as if
+ * there were none.
+ */
 static uint64_t share_of_call(const struct ft_verbs_ring *ring)
 {
-	uint64_t share = ring->buffers / 2 / ring->keep;
+	uint64_t quarter = ring->buffers / 4, share = quarter / ring->keep;
+	uint64_t kept = ring->lent - ring->lent_before[ring->calls % ring->keep];
 
+	if (kept < quarter && share < quarter - kept)
+		share = quarter - kept;
 	return share > 0 ? share : 1;
 }
 

@@ -65,7 +65,7 @@ int ft_verbs_ring_post_all(struct ft_verbs_ring *ring, struct ibv_qp *qp);
 int ft_verbs_ring_begin_call(struct ft_verbs_ring *ring, struct ibv_qp *qp);
 void ft_verbs_ring_end_call(struct ft_verbs_ring *ring);
 
-/* Hand out what waits, at most `room` frames, and so many that half of the buffers stay with the device. */
+/* Hand out what waits, at most `room` frames; as many of all calls kept as leave the device half of the buffers. */
 int ft_verbs_ring_lend(struct ft_verbs_ring *ring, struct ft_frame *frames, int room,
 		       uint16_t link_type);
 
