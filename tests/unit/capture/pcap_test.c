@@ -289,6 +289,7 @@ static const struct {
 	{ "back by the clock error", { 2000, 1000, 2000, 3000 }, 0 },
 	{ "back by more", { 2000, 999, 1200, 1300 }, 1 },
 	{ "back twice", { 9000, 5000, 1000, 2000 }, 2 },
+	{ "back after times in order", { 1000, 5000, 9000, 7000 }, 1 },
 	{ "back from a time before the latest", { 9000, 5000, 7000, 4000 }, 2 },
 };
 
