@@ -192,6 +192,13 @@ static int set_up_idle_queue(const struct ft_dpdk *dpdk, uint16_t queue)
 	return rte_eth_tx_queue_setup(dpdk->port, queue, 0, (unsigned)socket, NULL);
 }
 
+static const char *reason_or(int error)
+{
+	const char *reason = ft_dpdk_environment_reason();
+
+	return reason[0] != '\0' ? reason : strerror(-error);
+}
+
 static int set_up_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
 {
 	unsigned socket = (unsigned)rte_eth_dev_socket_id(dpdk->port);
@@ -205,9 +212,11 @@ static int set_up_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *compl
 		error = set_up_idle_queue(dpdk, queue);
 	if (error == 0)
 		return 0;
-	return ft_dpdk_refuse(dpdk, complaint, error, "receive queues cannot be set up: %s",
-			      ft_dpdk_environment_reason()[0] != '\0' ? ft_dpdk_environment_reason()
-								      : strerror(-error));
+	return ft_dpdk_refuse(dpdk, complaint, error, "receive queues cannot be set up: %s%s",
+			      reason_or(error),
+			      dpdk->address.kind != NULL && dpdk->address.kind->program
+				      ? " (is another program attached to the interface?)"
+				      : "");
 }
 
 static int removed(uint16_t port, enum rte_eth_event_type event, void *opaque, void *result)
@@ -263,9 +272,7 @@ int ft_dpdk_port_start(struct ft_dpdk *dpdk, struct ft_source_complaint *complai
 
 	if (error != 0)
 		return ft_dpdk_refuse(dpdk, complaint, error, "does not start: %s",
-				      ft_dpdk_environment_reason()[0] != '\0'
-					      ? ft_dpdk_environment_reason()
-					      : strerror(-error));
+				      reason_or(error));
 	dpdk->started = true;
 	/* below a virtual device is an interface that is promiscuous already, or nothing */
 	if (dpdk->address.kind == NULL) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <net/if.h>
 #include <netpacket/packet.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include <rte_ethdev.h>
 
@@ -173,6 +175,51 @@ static void receive_burst(void *device, uint32_t first, uint32_t longest)
 	assert_int_equal(next, first + BURST);
 }
 
+static __attribute__((noreturn)) void hold_open(const char *address, int tell)
+{
+	struct ft_device_config config = { .address = address, .keep = 1, .allow_tx_queue = true };
+	struct ft_source_complaint complaint;
+	void *device;
+
+	if (ft_driver_dpdk.open(&device, &config, &complaint) == 0 &&
+	    ft_driver_dpdk.start(device, &complaint) == 0 && write(tell, "", 1) == 1)
+		pause();
+	_exit(1);
+}
+
+/*
+ * Opened, and ended without notice, by a process of its own. Comes first: DPDK's environment
+ * must not run yet when a process is made.
+ */
+static void nothing_is_left_on_an_interface(void **state)
+{
+	static const char *const addresses[] = { "net_af_xdp0,iface=fabtap_tap",
+						 "net_af_packet0,iface=fabtap_tap" };
+
+	(void)state;
+	need_interfaces();
+	assert_int_equal(run("ip link set fabtap_far mtu 1500 && ip link set fabtap_tap mtu 1500"),
+			 0);
+	for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {
+		int opened[2];
+		pid_t child;
+		char byte;
+
+		assert_int_equal(pipe(opened), 0);
+		child = fork();
+		if (child == 0)
+			hold_open(addresses[i], opened[1]);
+		close(opened[1]);
+		assert_int_equal(read(opened[0], &byte, 1), 1);
+		close(opened[0]);
+		assert_true(is_promiscuous("fabtap_tap"));
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, NULL, 0), child);
+		assert_int_equal(run("! ip link show fabtap_tap | grep -q xdp"), 0);
+		assert_false(is_promiscuous("fabtap_tap"));
+	}
+}
+
 struct source {
 	const char *address;
 	bool allow_tx_queue;
@@ -305,6 +352,7 @@ int main(void)
 #define WITH_INTERFACES(test)                                                                      \
 	cmocka_unit_test_setup_teardown(test, make_interfaces, remove_interfaces)
 	const struct CMUnitTest tests[] = {
+		WITH_INTERFACES(nothing_is_left_on_an_interface),
 		WITH_INTERFACES(packet_sockets_bring_what_arrives_and_send_nothing),
 		WITH_INTERFACES(xdp_sockets_bring_what_arrives_and_send_nothing),
 		WITH_INTERFACES(libpcap_below_dpdk_brings_what_arrives_and_sends_nothing),
