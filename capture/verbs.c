@@ -51,6 +51,25 @@ static void make_events_nonblocking(const struct ft_verbs_port *port)
 	      fcntl(port->context->async_fd, F_GETFL) | O_NONBLOCK);
 }
 
+/* Whether the kernel interface beside the port takes frames to other stations; true if that is not known. */
+static bool takes_all(const struct ft_verbs *verbs)
+{
+	char path[64], flags[32];
+	FILE *file;
+	bool all = true;
+
+	if (verbs->port.interface[0] == '\0')
+		return true;
+	snprintf(path, sizeof path, "/sys/class/net/%s/flags", verbs->port.interface);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return true;
+	if (fgets(flags, sizeof flags, file) != NULL)
+		all = (strtoul(flags, NULL, 16) & IFF_PROMISC) != 0;
+	fclose(file);
+	return all;
+}
+
 static int open_port(struct ft_verbs *verbs, const struct ft_device_config *config,
 		     struct ft_source_complaint *complaint)
 {
@@ -68,10 +87,12 @@ static int open_port(struct ft_verbs *verbs, const struct ft_device_config *conf
 	if (error != 0)
 		goto destroy_ring;
 	ft_verbs_counters_open(&verbs->counters, &verbs->port);
+	ft_verbs_counters_start(&verbs->counters);
 	ft_verbs_tables_read(&verbs->tables, &verbs->port);
 	verbs->link_type =
 		ft_verbs_is_ethernet(&verbs->port) ? FT_LINK_ETHERNET : FT_LINK_INFINIBAND;
 	verbs->port_down = verbs->port.attr.state != IBV_PORT_ACTIVE;
+	verbs->promiscuous = takes_all(verbs);
 	return 0;
 destroy_ring:
 	ft_verbs_ring_destroy(&verbs->ring);
@@ -101,34 +122,12 @@ static int verbs_open(void **device, const struct ft_device_config *config,
 	return 0;
 }
 
-/* Whether the kernel interface beside the port takes frames to other stations; true if that is not known. */
-static bool takes_all(const struct ft_verbs *verbs)
-{
-	char path[64], flags[32];
-	FILE *file;
-	bool all = true;
-
-	if (verbs->port.interface[0] == '\0')
-		return true;
-	snprintf(path, sizeof path, "/sys/class/net/%s/flags", verbs->port.interface);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return true;
-	if (fgets(flags, sizeof flags, file) != NULL)
-		all = (strtoul(flags, NULL, 16) & IFF_PROMISC) != 0;
-	fclose(file);
-	return all;
-}
-
 static int verbs_start(void *device, struct ft_source_complaint *complaint)
 {
 	struct ft_verbs *verbs = device;
-	int error;
 
 	ft_verbs_counters_start(&verbs->counters);
-	error = ft_verbs_queue_start(&verbs->queue, complaint);
-	verbs->promiscuous = takes_all(verbs);
-	return error;
+	return ft_verbs_queue_start(&verbs->queue, complaint);
 }
 
 static void verbs_wait(void *device, int ms)
