@@ -32,7 +32,6 @@ struct ft_device_counts {
 
 struct ft_driver {
 	const char *kind; /* "pcap": also the prefix of its addresses */
-	bool must_poll;   /* frames are lost while anybody sleeps: wait() returns at once */
 
 	/*
 	 * 0 and *device; or -errno and *complaint, one line that names the source and says what to do or use instead,

@@ -261,6 +261,7 @@ static void describe(const void *device, struct ft_device_facts *facts)
 		.interface = dpdk->interface_name[0] != '\0' ? dpdk->interface_name : NULL,
 		.transmit_queues = dpdk->transmit_queues,
 		.counts_losses = ft_dpdk_counts_are_believed(dpdk),
+		.must_poll = dpdk->interface.socket < 0,
 		.stamps = stamps,
 		.clock_error_ns = stamps == FT_STAMP_ADAPTER ? dpdk->clock.error_ns : 0,
 		.note = kind != NULL ? kind->note : NULL,

@@ -199,18 +199,18 @@ static bool is_stopping(struct ft_live *live)
 static bool must_poll(const struct ft_live *live)
 {
 	for (size_t i = 0; i < live->count; i++)
-		if (!live->devices[i].ended && live->devices[i].driver->must_poll)
+		if (!live->devices[i].ended && live->devices[i].facts.must_poll)
 			return true;
 	return false;
 }
 
-/* Wait for the only device that is still alive, or for each of several for a moment. */
+/* Wait for the only device, or for each of several for a moment. None may sleep if one must be polled. */
 static void sleep_a_little(const struct ft_live *live, uint64_t left_ns)
 {
 	int ms = live->count == 1 ? (int)(left_ns / NS_PER_MS) + 1 : 1;
 
 	if (must_poll(live))
-		return;
+		ms = 0;
 	for (size_t i = 0; i < live->count; i++)
 		if (!live->devices[i].ended)
 			live->devices[i].driver->wait(live->devices[i].device, ms);

@@ -89,7 +89,7 @@ static void look_at_head(struct lane *lane)
 
 static bool is_due(const struct lane *lane, uint64_t now)
 {
-	uint64_t pace = lane->device->driver->must_poll ? POLL_PACE_NS : PACE_NS;
+	uint64_t pace = lane->device->facts.must_poll ? POLL_PACE_NS : PACE_NS;
 
 	if (lane->device->ended || lane->held == BURSTS)
 		return false;

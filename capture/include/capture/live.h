@@ -52,6 +52,7 @@ struct ft_device_facts {
 	const char *interface; /* kernel interface that it listens on; NULL: none, or not known */
 	unsigned transmit_queues; /* 0 wherever the device can be had without */
 	bool counts_losses;       /* its counter of lost frames can be believed */
+	bool must_poll;           /* it loses frames while its reader sleeps */
 	enum ft_stamp_source stamps;
 	uint64_t
 		clock_error_ns; /* of the time stamps against wall time, as far as known; 0: not known */

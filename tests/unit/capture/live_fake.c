@@ -11,6 +11,7 @@ enum { CROWD_CALLS = 1000, NAPS_US = 200 };
 #define MS UINT64_C(1000000)
 
 int fakes_open;
+bool fakes_slept;
 
 struct fake {
 	char *script;
@@ -21,7 +22,7 @@ struct fake {
 	uint32_t frames;
 	unsigned crowds; /* calls that "#" was good for */
 	uint64_t start_ns, lost, errors;
-	bool counts;
+	bool counts, must_poll;
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -83,6 +84,8 @@ static int open_fake(void **device, const struct ft_device_config *config,
 			fake->errors = take_number(fake);
 		else if (take_word(fake, "unknown"))
 			fake->counts = false;
+		else if (take_word(fake, "poll"))
+			fake->must_poll = true;
 		else
 			break;
 	}
@@ -195,6 +198,7 @@ static int receive_fake(void *device, struct ft_frame *frames, int room)
 static void wait_fake(void *device, int ms)
 {
 	(void)device;
+	fakes_slept = fakes_slept || ms > 0;
 	if (ms > 0)
 		nanosleep(&(struct timespec){ .tv_nsec = NAPS_US * 1000 }, NULL);
 }
@@ -211,7 +215,11 @@ static void describe_fake(const void *device, struct ft_device_facts *facts)
 {
 	const struct fake *fake = device;
 
-	*facts = (struct ft_device_facts){ .driver = "fake", .counts_losses = fake->counts };
+	*facts = (struct ft_device_facts){
+		.driver = "fake",
+		.counts_losses = fake->counts,
+		.must_poll = fake->must_poll,
+	};
 }
 
 static void close_fake(void *device)
@@ -226,9 +234,13 @@ static void close_fake(void *device)
 	fakes_open--;
 }
 
-#define FAKE                                                                                       \
-	.kind = "fake", .open = open_fake, .start = start_fake, .receive = receive_fake,           \
-	.wait = wait_fake, .count = count_fake, .describe = describe_fake, .close = close_fake
-
-const struct ft_driver fake_driver = { FAKE };
-const struct ft_driver fake_poll_driver = { FAKE, .must_poll = true };
+const struct ft_driver fake_driver = {
+	.kind = "fake",
+	.open = open_fake,
+	.start = start_fake,
+	.receive = receive_fake,
+	.wait = wait_fake,
+	.count = count_fake,
+	.describe = describe_fake,
+	.close = close_fake,
+};

@@ -18,8 +18,9 @@
  * After the last word nothing comes any more. Options stand before the words: "lost=3 errors=2", "unknown",
  * "refuse", "poll". A frame's bytes are its number on the device; they are freed when the driver may do so.
  */
-extern const struct ft_driver fake_driver, fake_poll_driver;
+extern const struct ft_driver fake_driver;
 
-extern int fakes_open; /* devices that were opened and not closed */
+extern int fakes_open;   /* devices that were opened and not closed */
+extern bool fakes_slept; /* one was asked to wait longer than no time */
 
 uint32_t fake_number(const struct ft_frame *frame);

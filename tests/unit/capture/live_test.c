@@ -16,7 +16,7 @@ static const char *const names[DEVICES_MAX] = { "fake:a", "fake:b", "fake:c" };
 
 /* Sources over fakes that do as the scripts say, until the first NULL. */
 static int open_fakes(struct ft_source **source, const char *const *scripts, unsigned keep,
-		      const struct ft_driver *driver, struct ft_source_complaint *complaint)
+		      struct ft_source_complaint *complaint)
 {
 	struct ft_live_address addresses[DEVICES_MAX];
 	struct ft_live_config config = { .keep = keep };
@@ -26,7 +26,7 @@ static int open_fakes(struct ft_source **source, const char *const *scripts, uns
 		addresses[count] = (struct ft_live_address){
 			.name = names[count],
 			.device = scripts[count],
-			.driver = driver,
+			.driver = &fake_driver,
 			.library = "libfake",
 		};
 	return ft_live_open_devices(source, addresses, count, &config, complaint);
@@ -37,7 +37,7 @@ static struct ft_source *started(const char *const *scripts, unsigned keep)
 	struct ft_source_complaint complaint;
 	struct ft_source *source;
 
-	assert_int_equal(open_fakes(&source, scripts, keep, &fake_driver, &complaint), 0);
+	assert_int_equal(open_fakes(&source, scripts, keep, &complaint), 0);
 	assert_int_equal(ft_live_start(source, &complaint), 0);
 	return source;
 }
@@ -273,19 +273,24 @@ static void a_stopped_source_hands_out_what_is_at_hand(void **state)
 	}
 }
 
-static void what_must_be_polled_is(void **state)
+static void nobody_sleeps_while_one_must_be_polled(void **state)
 {
-	const char *const scripts[] = { "@3 1 @9 4 $", "@5 2 @7 3 $", NULL };
-	struct ft_source_complaint complaint;
-	struct ft_source *source;
-	char order[64];
+	const char *const scripts[][DEVICES_MAX] = {
+		{ "@3 1 @9 4 $", "poll @5 2 @7 3 $" },
+		{ "@3 1 @9 4 $", "@5 2 @7 3 $" },
+	};
 
 	(void)state;
-	assert_int_equal(open_fakes(&source, scripts, 1, &fake_poll_driver, &complaint), 0);
-	assert_int_equal(ft_live_start(source, &complaint), 0);
-	read_order(source, order, sizeof order);
-	assert_string_equal(order, "a0 b0 b1 a1");
-	close_source(source);
+	for (size_t i = 0; i < 2; i++) {
+		struct ft_source *source = started(scripts[i], 1);
+		char order[64];
+
+		fakes_slept = false;
+		read_order(source, order, sizeof order);
+		assert_string_equal(order, "a0 b0 b1 a1");
+		assert_int_equal(fakes_slept, i == 1);
+		close_source(source);
+	}
 }
 
 static void what_cannot_be_opened_leaves_nothing_open(void **state)
@@ -302,7 +307,7 @@ static void what_cannot_be_opened_leaves_nothing_open(void **state)
 	struct ft_source *source = NULL;
 
 	(void)state;
-	assert_int_equal(open_fakes(&source, scripts, 1, &fake_driver, &complaint), -EPERM);
+	assert_int_equal(open_fakes(&source, scripts, 1, &complaint), -EPERM);
 	assert_string_equal(complaint.text, "fake: refused");
 	assert_int_equal(ft_live_open_devices(&source, twice, 2, &config, &complaint), -EINVAL);
 	assert_string_equal(complaint.text, "fake:a: is named twice");
@@ -338,7 +343,7 @@ int main(void)
 		cmocka_unit_test(a_vanished_device_is_marked_and_the_others_go_on),
 		cmocka_unit_test(losses_are_told_or_said_to_be_unknown),
 		cmocka_unit_test(a_stopped_source_hands_out_what_is_at_hand),
-		cmocka_unit_test(what_must_be_polled_is),
+		cmocka_unit_test(nobody_sleeps_while_one_must_be_polled),
 		cmocka_unit_test(what_cannot_be_opened_leaves_nothing_open),
 		cmocka_unit_test(addresses_are_known_by_their_prefix),
 	};
