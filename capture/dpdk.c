@@ -232,11 +232,10 @@ static void wait_device(void *device, int ms)
 {
 	struct ft_dpdk *dpdk = device;
 
-	if (dpdk->interface.socket < 0 || ms <= 0) {
+	if (dpdk->interface.socket >= 0 && ms > 0)
+		nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+	else
 		rte_pause();
-		return;
-	}
-	nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
 	if (++dpdk->waits % ASK_EVERY == 0 && ft_dpdk_interface_is_gone(&dpdk->interface))
 		atomic_store_explicit(&dpdk->gone, true, memory_order_relaxed);
 }

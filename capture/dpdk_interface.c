@@ -1,11 +1,11 @@
 #include "dpdk_interface.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <net/if.h>
 #include <netpacket/packet.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name)
@@ -21,7 +21,8 @@ int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name
 		return -errno;
 	promiscuous.mr_ifindex = (int)index;
 	if (setsockopt(opened, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous,
-		       sizeof promiscuous) != 0) {
+		       sizeof promiscuous) != 0 ||
+	    setsockopt(opened, SOL_SOCKET, SO_BINDTODEVICE, name, (socklen_t)strlen(name)) != 0) {
 		error = -errno;
 		close(opened);
 		return error;
@@ -30,11 +31,14 @@ int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name
 	return 0;
 }
 
+/* The kernel keeps the number of the interface and looks its name up. */
 bool ft_dpdk_interface_is_gone(const struct ft_dpdk_interface *interface)
 {
-	struct ifreq request = { .ifr_ifindex = interface->index };
+	char name[IFNAMSIZ];
+	socklen_t size = sizeof name;
 
-	return interface->socket >= 0 && ioctl(interface->socket, SIOCGIFNAME, &request) != 0 &&
+	return interface->socket >= 0 &&
+	       getsockopt(interface->socket, SOL_SOCKET, SO_BINDTODEVICE, name, &size) != 0 &&
 	       errno == ENODEV;
 }
 

@@ -5,9 +5,9 @@
 #include <capture/source.h>
 
 /*
- * The kernel interface below a virtual device. Promiscuous mode is held by a socket that is bound to nothing and
- * thus can neither receive nor be written to; it ends with the socket, whatever ends the process. (DPDK's own
- * drivers set a flag of the interface instead, which would outlive the process.)
+ * The kernel interface below a virtual device. Promiscuous mode is held by a socket without protocol and address:
+ * it receives nothing, write() on it fails, and promiscuous mode ends with it, whatever ends the process. (DPDK's
+ * own drivers set a flag of the interface instead, which would outlive the process.)
  */
 struct ft_dpdk_interface {
 	int socket; /* -1: none */
@@ -17,7 +17,7 @@ struct ft_dpdk_interface {
 /* 0, -ENODEV, -EPERM: the caller words it. */
 int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name);
 
-/* Without any privilege; false also where the system does not let us ask. */
+/* By a question that the filter of system calls lets pass, and without any privilege. */
 bool ft_dpdk_interface_is_gone(const struct ft_dpdk_interface *interface);
 
 void ft_dpdk_interface_close(struct ft_dpdk_interface *interface);
