@@ -20,7 +20,7 @@
  */
 extern const struct ft_driver fake_driver;
 
-extern int fakes_open;   /* devices that were opened and not closed */
-extern bool fakes_slept; /* one was asked to wait longer than no time */
+extern int fakes_open; /* devices that were opened and not closed */
+extern int fakes_naps; /* times that one was asked to wait longer than no time */
 
 uint32_t fake_number(const struct ft_frame *frame);

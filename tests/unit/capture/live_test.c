@@ -137,7 +137,7 @@ static void silence_is_told_after_a_while(void **state)
 		start = ft_live_now();
 		assert_int_equal(ft_source_next(source, &frame, 1), 0);
 		took = ft_live_now() - start;
-		assert_in_range(took, (FT_LIVE_WAIT_MS - 5) * MS, 10 * FT_LIVE_WAIT_MS * MS);
+		assert_in_range(took, (FT_LIVE_WAIT_MS - 5) * MS, 20 * FT_LIVE_WAIT_MS * MS);
 		close_source(source);
 	}
 }
@@ -148,11 +148,11 @@ static void a_silent_device_stalls_nobody(void **state)
 	struct ft_source *source = started(scripts, 1);
 
 	(void)state;
-	assert_in_range(time_to(source, 3), FT_LIVE_HOLD_NS, 10 * FT_LIVE_HOLD_NS);
+	assert_in_range(time_to(source, 3), FT_LIVE_HOLD_NS, 100 * FT_LIVE_HOLD_NS);
 	close_source(source);
 }
 
-/* Had a busy device to wait for the silent one each time, it would take more than 600 ms. */
+/* The silent one may hold back so many frames only, not the device: there is always something to hand out. */
 static void a_busy_device_waits_for_no_silent_one(void **state)
 {
 	const uint64_t frames = 1000 * 256, held = FT_LIVE_HOLD_FRAMES;
@@ -160,7 +160,9 @@ static void a_busy_device_waits_for_no_silent_one(void **state)
 	struct ft_source *source = started(scripts, 1);
 
 	(void)state;
-	assert_in_range(time_to(source, frames - held), 0, 300 * MS);
+	fakes_naps = 0;
+	time_to(source, frames - held);
+	assert_int_equal(fakes_naps, 0);
 	close_source(source);
 }
 
@@ -285,10 +287,10 @@ static void nobody_sleeps_while_one_must_be_polled(void **state)
 		struct ft_source *source = started(scripts[i], 1);
 		char order[64];
 
-		fakes_slept = false;
+		fakes_naps = 0;
 		read_order(source, order, sizeof order);
 		assert_string_equal(order, "a0 b0 b1 a1");
-		assert_int_equal(fakes_slept, i == 1);
+		assert_int_equal(fakes_naps > 0, i == 1);
 		close_source(source);
 	}
 }
