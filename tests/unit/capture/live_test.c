@@ -278,8 +278,8 @@ static void a_stopped_source_hands_out_what_is_at_hand(void **state)
 static void nobody_sleeps_while_one_must_be_polled(void **state)
 {
 	const char *const scripts[][DEVICES_MAX] = {
-		{ "@3 1 @9 4 $", "poll @5 2 @7 3 $" },
-		{ "@3 1 @9 4 $", "@5 2 @7 3 $" },
+		{ "@3 1 @6 4 $", "poll @5 2 @9 3 $" },
+		{ "@3 1 @6 4 $", "@5 2 @9 3 $" },
 	};
 
 	(void)state;
