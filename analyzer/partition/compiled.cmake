@@ -17,6 +17,7 @@ target_sources(partition PRIVATE
 	owners.c
 	rules.c
 	segments.c
+	succession.c
 	talk.c
 	tenants.c
 )

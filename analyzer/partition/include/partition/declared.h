@@ -43,6 +43,7 @@ struct ft_tenant {
 	double quota_gbps;     /* < 0: none */
 	const uint32_t *apart; /* tenants that must not share a leaf with this one */
 	size_t apart_count;
+	bool retired; /* not declared any more: it has no member and owns nothing */
 	struct ft_origin origin;
 };
 
@@ -185,7 +186,8 @@ struct ft_declared {
 	const struct ft_file *files;
 	size_t file_count; /* 0: the map, then topologies */
 	const struct ft_tenant *tenants;
-	size_t tenant_count;
+	size_t tenant_count;  /* retired ones included */
+	size_t retired_count; /* tenants of earlier maps of a run: succession.h */
 	const struct ft_port *ports;
 	size_t port_count;
 	const struct ft_partition *partitions;
@@ -193,7 +195,8 @@ struct ft_declared {
 	const struct ft_segment *segments;
 	size_t segment_count;
 	const struct ft_exception *exceptions;
-	size_t exception_count;
+	size_t exception_count;    /* in force; behind them stand .. */
+	size_t retired_exceptions; /* .. those of earlier maps of a run */
 	const struct ft_diagnostic *diagnostics;
 	size_t diagnostic_count;
 
