@@ -78,6 +78,7 @@ static const struct {
 	{ "one after the other", { "1,2 $", "3,4 $" }, "a0 a1 b0 b1" },
 	{ "in turns", { "1,3 5 $", "2 4,6 $" }, "a0 b0 a1 b1 a2 b2" },
 	{ "earlier devices first on a tie", { "5,5 $", "5 $", "5 $" }, "a0 a1 b0 c0" },
+	{ "also in the middle of a burst", { "5 $", "3,5 $" }, "b0 a0 b1" },
 	{ "also when they are asked later", { ". . 5 $", "5 $", ". 5 $" }, "a0 b0 c0" },
 	{ "three and one that ends at once", { "3,9 $", "$", "1,10 $" }, "c0 a0 a1 c1" },
 	{ "frames without a time follow their predecessor",
@@ -201,10 +202,16 @@ static void frames_stay_readable_as_long_as_asked(void **state)
 				    "200x1 . . 30x201 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 $",
 				    NULL };
 
+	const char *const held[] = { "1 256x2 256x258 256x514 256x770 256x1026 256x1282 256x1538 "
+				     "256x1794 256x2050 256x2306 256x2562 256x2818 256x3074 "
+				     "256x3330 256x3586 256x3842 256x4098 256x4354 $",
+				     "1 @60 5000 $", NULL };
+
 	(void)state;
 	for (unsigned keep = 1; keep <= 8; keep++) {
 		check_keep(alone, keep, 64);
 		check_keep(two, keep, 7);
+		check_keep(held, keep, 64);
 	}
 }
 
