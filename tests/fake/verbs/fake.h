@@ -41,6 +41,7 @@ struct fake_context {
 	bool removed;
 	struct fake_qp *listener; /* has the sniffer flow */
 	uint64_t started_ns;
+	uint64_t now_ticks;  /* on the device's clock, of what arrives now */
 	uint64_t next_frame; /* from 0, over all repetitions */
 	uint64_t out_of_buffer, discards;
 	uint64_t counted;        /* out_of_buffer as its file says */

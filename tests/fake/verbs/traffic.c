@@ -109,7 +109,7 @@ static void deliver(struct fake_context *context, struct fake_qp *qp, size_t fra
 	struct fake_completion completion = {
 		.wr_id = request->wr_id,
 		.length = size,
-		.ticks = fake_ticks(script, fake_wall_ns()) ^ (script->clock_jump ? JUMP : 0),
+		.ticks = context->now_ticks,
 	};
 	bool stops = faulty[fault].stops;
 
@@ -190,6 +190,11 @@ static bool lose(struct fake_context *context)
 
 void fake_arrive(struct fake_context *context)
 {
+	const struct script *script = &context->script;
+
+	if (fake_more_to_come(context))
+		context->now_ticks =
+			fake_ticks(script, fake_wall_ns()) ^ (script->clock_jump ? JUMP : 0);
 	for (uint64_t left = due(context); left > 0 && fake_more_to_come(context); left--) {
 		struct fake_qp *qp = context->listener;
 		enum fault fault = script_fault_at(&context->script, context->next_frame + 1);
