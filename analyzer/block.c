@@ -59,29 +59,32 @@ __attribute__((noinline)) static void add_decoded(struct ft_batch *batch,
 	}
 }
 
-static inline void add_frame(struct ft_batch *batch, const struct ft_frame *frame,
-			     const struct ft_decode_config *config, uint64_t seed)
+static void add_frames(struct ft_batch *batch, const struct ft_frame *frame, unsigned count,
+		       const struct ft_decode_config *config, uint64_t seed)
 {
-	if (batch->count == batch->room)
-		ft_batch_grow(batch);
-	if (ft_item_fill_usual(&batch->items[batch->count], frame, config, seed))
-		batch->count++;
-	else
-		add_decoded(batch, frame, config, seed);
+	const struct ft_frame *end = frame + count;
+
+	while (frame < end) {
+		unsigned left = (unsigned)(end - frame), room = batch->room - batch->count;
+		unsigned usual = ft_items_fill_usual(batch->items + batch->count, frame,
+						     left < room ? left : room, config, seed);
+
+		batch->count += usual;
+		frame += usual;
+		if (frame < end)
+			add_decoded(batch, frame++, config, seed);
+	}
 }
 
 void ft_batch_add(struct ft_batch *batch, const struct ft_frame *frame,
 		  const struct ft_decode_config *config, uint64_t seed)
 {
-	add_frame(batch, frame, config, seed);
+	add_frames(batch, frame, 1, config, seed);
 }
 
 void ft_batch_fill(struct ft_batch *batch, const struct ft_block *block,
 		   const struct ft_decode_config *config, uint64_t seed)
 {
-	const struct ft_frame *end = block->frames + block->frame_count;
-
 	batch->count = 0;
-	for (const struct ft_frame *frame = block->frames; frame < end; frame++)
-		add_frame(batch, frame, config, seed);
+	add_frames(batch, block->frames, block->frame_count, config, seed);
 }

@@ -34,9 +34,7 @@ struct ft_item {
 	uint32_t record;   /* of the flow table, that most likely is its; 0: none yet */
 	uint32_t hash;     /* of flow_key */
 	uint32_t dest_qp;  /* with FT_NEED_DEST_QP in `known` */
-	struct ft_connection_setup setup;
 	struct ft_flow_key flow_key;
-	struct ft_check_key key; /* ft_item_key() */
 	struct ft_observed observed;
 
 	/* judged and followed */
@@ -47,6 +45,10 @@ struct ft_item {
 	bool copy;         /* made by the mirror: counted as that and nothing else */
 	bool undecided, grace, untimed;
 	bool permitted; /* a crossing that an exception of the map permits */
+
+	/* seldom touched, but for the kind of set-up */
+	struct ft_connection_setup setup;
+	struct ft_check_key key; /* ft_item_key() */
 };
 
 /* What only frames with something to tell have, beside their items. */

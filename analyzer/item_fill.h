@@ -8,11 +8,12 @@
 #include "observe_digest.h"
 
 /*
- * The usual frame in one go, from what stands in it: of the form of decode/brief.h, and with no ICRC known to be wrong.
- * Nearly all are. False, and the item may be anything, of others: decode them.
+ * Usual frames in one go, from what stands in them: of the form of decode/brief.h, and with no ICRC known to be wrong.
+ * Nearly all are. Returns how many there are up to the first that is not, or `count`; the item of that one may be
+ * anything: it is to be decoded.
  */
-bool ft_item_fill_usual(struct ft_item *item, const struct ft_frame *frame,
-			const struct ft_decode_config *config, uint64_t seed);
+unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frames, unsigned count,
+			     const struct ft_decode_config *config, uint64_t seed);
 
 /* Any packet, as the decoder says it is; the `sub`th of its frame, from 0. `seed`: of the engine's tables. */
 void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,

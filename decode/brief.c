@@ -9,9 +9,10 @@ bool ft_brief_find_ipv6(const struct ft_decode_config *config, const struct ft_d
 
 	if (!ft_brief_link(input, least))
 		return false;
-	brief->ip_at = ft_brief_network(input->bytes, 0x86dd);
+	brief->ipv6 = true;
+	brief->ip_at = ft_brief_network(input->bytes);
 	ip = input->bytes + brief->ip_at;
-	if (brief->ip_at == 0 || ip[0] >> 4 != 6 || ip[6] != 17)
+	if (ft_be16(ip - 2) != 0x86dd || ip[0] >> 4 != 6 || ip[6] != 17)
 		return false;
 	return ft_brief_transport(config, input, brief->ip_at + FT_BRIEF_UDP6, ft_be16(ip + 4),
 				  brief);

@@ -47,7 +47,7 @@ static uint32_t add_extended(const struct ft_pass *pass, const uint8_t *bytes, u
 
 enum ft_check ft_brief_check_icrc(const uint8_t *bytes, const struct ft_brief *brief)
 {
-	const struct cover *cover = &covers[ft_brief_is_ipv6(brief) ? FT_ICRC_IPV6 : FT_ICRC_IPV4];
+	const struct cover *cover = &covers[brief->ipv6 ? FT_ICRC_IPV6 : FT_ICRC_IPV4];
 	uint32_t from = brief->ip_at - cover->before, end = brief->end - FT_BRIEF_ICRC_LEN;
 	uint32_t crc = ft_crc32_masked(0, &cover->mask, bytes + from, end - from);
 

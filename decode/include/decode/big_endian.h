@@ -1,12 +1,17 @@
 #pragma once
 
+#include <endian.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Numbers as they stand on the wire, at any alignment. */
 
 static inline uint16_t ft_be16(const uint8_t *b)
 {
-	return (uint16_t)(b[0] << 8 | b[1]);
+	uint16_t number;
+
+	memcpy(&number, b, sizeof number);
+	return be16toh(number);
 }
 
 static inline uint32_t ft_be24(const uint8_t *b)
@@ -16,10 +21,16 @@ static inline uint32_t ft_be24(const uint8_t *b)
 
 static inline uint32_t ft_be32(const uint8_t *b)
 {
-	return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+	uint32_t number;
+
+	memcpy(&number, b, sizeof number);
+	return be32toh(number);
 }
 
 static inline uint64_t ft_be64(const uint8_t *b)
 {
-	return (uint64_t)ft_be32(b) << 32 | ft_be32(b + 4);
+	uint64_t number;
+
+	memcpy(&number, b, sizeof number);
+	return be64toh(number);
 }

@@ -15,12 +15,12 @@
  * the rules about payloads and operands may be broken.
  */
 struct ft_brief {
-	uint32_t ip_at;                      /* IPv4 or IPv6 header */
-	uint32_t bth_at;                     /* the UDP header stands in front of it */
+	uint32_t ip_at;                      /* network header; behind it UDP, then the BTH */
 	uint32_t payload_at, payload_length; /* the payload begins within what was captured */
 	uint32_t
 		end; /* of the datagram, whose last four bytes are the ICRC: of the frame, unless that was cut */
 	const struct ft_opcode_shape *shape;
+	bool ipv6;
 };
 
 /* Offsets from an IPv4 and an IPv6 header, and lengths. */
@@ -41,38 +41,34 @@ enum {
 	FT_BRIEF_ICRC_LEN = 4,
 };
 
-/* The network header of this type in a frame with no more than one tag, or 0. */
-static inline uint32_t ft_brief_network(const uint8_t *bytes, uint16_t type)
+/* The network header of an Ethernet frame with no more than one tag; its EtherType stands in front of it. */
+static inline uint32_t ft_brief_network(const uint8_t *bytes)
 {
-	const uint32_t untagged = FT_BRIEF_ETHERNET_LEN, tagged = untagged + FT_BRIEF_TAG_LEN;
-	uint16_t ethertype = ft_be16(bytes + untagged - 2);
+	bool tagged = ft_be16(bytes + FT_BRIEF_ETHERNET_LEN - 2) == 0x8100;
 
-	if (ethertype == type)
-		return untagged;
-	return ethertype == 0x8100 && ft_be16(bytes + tagged - 2) == type ? tagged : 0;
+	return FT_BRIEF_ETHERNET_LEN + tagged * (uint32_t)FT_BRIEF_TAG_LEN;
 }
 
 /*
  * From the UDP header on, `size` bytes by the network header. At least UDP and BTH were captured. True, and *brief
- * filled but for ip_at, if the rest of the frame is of the usual form.
+ * filled but for ip_at and ipv6, if the rest of the frame is of the usual form.
  */
 static inline bool ft_brief_transport(const struct ft_decode_config *config,
 				      const struct ft_decode_input *input, uint32_t udp_at,
 				      uint32_t size, struct ft_brief *brief)
 {
 	const uint8_t *udp = input->bytes + udp_at, *bth = udp + FT_BRIEF_UDP_LEN;
-	uint32_t captured = input->captured;
+	uint32_t captured = input->captured, others;
 
 	brief->shape = ft_opcode_shape(bth[0]);
-	if (ft_be16(udp + 4) != size || (bth[1] & 0x3f) != 0 || (ft_be32(bth + 4) & 0xffffff) < 2 ||
-	    !brief->shape->brief || !ft_is_roce_port(config, (uint16_t)ft_be32(udp)))
+	others = FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN + brief->shape->length + FT_BRIEF_ICRC_LEN;
+	if (ft_be16(udp + 4) != size || size < others || (bth[1] & 0x3f) != 0 ||
+	    (ft_be32(bth + 4) & 0xffffff) < 2 || !brief->shape->brief ||
+	    !ft_is_roce_port(config, (uint16_t)ft_be32(udp)))
 		return false;
-	brief->bth_at = udp_at + FT_BRIEF_UDP_LEN;
-	brief->payload_at = brief->bth_at + FT_BRIEF_BTH_LEN + brief->shape->length;
 	brief->end = udp_at + size;
-	brief->payload_length = brief->end - FT_BRIEF_ICRC_LEN - brief->payload_at;
-	if (brief->payload_at + FT_BRIEF_ICRC_LEN > brief->end)
-		return false;
+	brief->payload_length = size - others;
+	brief->payload_at = brief->end - FT_BRIEF_ICRC_LEN - brief->payload_length;
 	if (captured >= input->wire)
 		return captured == brief->end;
 	return brief->payload_at <= captured && captured < brief->end && brief->end <= input->wire;
@@ -95,9 +91,11 @@ static inline bool ft_brief_find(const struct ft_decode_config *config,
 
 	if (!ft_brief_link(input, least))
 		return false;
-	brief->ip_at = ft_brief_network(input->bytes, 0x0800);
+	brief->ipv6 = false;
+	brief->ip_at = ft_brief_network(input->bytes);
 	ip = input->bytes + brief->ip_at;
-	if (brief->ip_at == 0 || ip[0] != 0x45 || (ft_be16(ip + 6) & 0x3fff) != 0 || ip[9] != 17)
+	if (ft_be16(ip - 2) != 0x0800 || ip[0] != 0x45 || (ft_be16(ip + 6) & 0x3fff) != 0 ||
+	    ip[9] != 17)
 		return false;
 	return ft_brief_transport(config, input, brief->ip_at + FT_BRIEF_UDP,
 				  (uint32_t)ft_be16(ip + 2) - FT_BRIEF_UDP, brief);
@@ -106,11 +104,6 @@ static inline bool ft_brief_find(const struct ft_decode_config *config,
 /* The same over IPv6. */
 bool ft_brief_find_ipv6(const struct ft_decode_config *config, const struct ft_decode_input *input,
 			struct ft_brief *brief);
-
-static inline bool ft_brief_is_ipv6(const struct ft_brief *brief)
-{
-	return brief->bth_at == brief->ip_at + FT_BRIEF_UDP6 + FT_BRIEF_UDP_LEN;
-}
 
 /* Of a frame of this form that was captured to its end. */
 enum ft_check ft_brief_check_icrc(const uint8_t *bytes, const struct ft_brief *brief);

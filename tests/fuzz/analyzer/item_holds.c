@@ -62,7 +62,7 @@ static bool both_ways_agree(const struct ft_decode_config *config,
 	memset(&shortly, FILL, sizeof shortly);
 	memset(&fully, FILL, sizeof fully);
 	memset(&packet, FILL, sizeof packet);
-	if (!ft_item_fill_usual(&shortly, &frame, config, SEED))
+	if (ft_items_fill_usual(&shortly, &frame, 1, config, SEED) == 0)
 		return false;
 	assert(!ft_decode(config, input, &packet, &rest));
 	ft_item_fill(&fully, &frame, &packet, 0, SEED);
