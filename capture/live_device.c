@@ -62,6 +62,7 @@ void ft_live_device_count(struct ft_live_device *device)
 	struct ft_device_counts counts = { 0 };
 
 	device->driver->count(device->device, &counts);
+	device->driver->describe(device->device, &device->facts);
 	if (counts.lost == FT_LOST_UNKNOWN) {
 		device->known->losses_unknown = true;
 		counts.lost = 0;

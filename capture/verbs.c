@@ -217,6 +217,7 @@ static void verbs_describe(const void *device, struct ft_device_facts *facts)
 		.clock_error_ns = verbs->queue.stamped != NULL ? verbs->clock.error_ns : 0,
 	};
 	write_note(verbs, verbs->note, FT_VERBS_NOTE);
+	facts->identities = verbs->tables.lines;
 	facts->note = verbs->note[0] != '\0' ? verbs->note : NULL;
 }
 

@@ -97,6 +97,8 @@ static void say_trial(struct ft_line *line, const struct ft_source_trial *trial)
 	}
 	ft_line_char(line, '\n');
 	say_frames(line, trial);
+	for (size_t i = 0; facts->identities != NULL && facts->identities[i] != NULL; i++)
+		say_row(line, "known as", facts->identities[i]);
 	if (facts->note != NULL)
 		say_row(line, "note", facts->note);
 }
@@ -126,6 +128,14 @@ void ft_devices_json(struct ft_document *json, const struct ft_sources *sources)
 	ft_member_end(json, ']');
 }
 
+static void identities(struct ft_document *json, const char *const *lines)
+{
+	ft_member_begin(json, "identities", '[');
+	for (size_t i = 0; lines != NULL && lines[i] != NULL; i++)
+		ft_member_text(json, NULL, lines[i]);
+	ft_member_end(json, ']');
+}
+
 static void trial_object(struct ft_document *json, const struct ft_source_trial *trial)
 {
 	const struct ft_source_input *input = trial->input;
@@ -149,6 +159,7 @@ static void trial_object(struct ft_document *json, const struct ft_source_trial 
 	ft_member_time(json, "last_ts", input->last_ts_ns);
 	ft_member_number(json, "lost", input->losses_unknown ? UINT64_MAX : input->dropped);
 	ft_member_text(json, "note", facts->note);
+	identities(json, facts->identities);
 	ft_member_text(json, "damage", input->damaged ? input->complaint.text : NULL);
 	ft_member_end(json, '}');
 }

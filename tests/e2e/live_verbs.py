@@ -164,6 +164,14 @@ class Trial(WithDevices):
         self.assertEqual((trial["works"], trial["kind"], trial["interface"]), (True, "verbs", "fake0"))
         self.assertEqual((trial["transmit_queues"], trial["lost"], trial["time_stamps"]), (0, 0, "adapter"))
         self.assertLess(trial["clock_error_ns"], 1000000)
+        self.assertIn("P_Key 0x8001", trial["identities"])
+        self.assertIn("GID 1 ::ffff:10.0.0.1, RoCE v2", trial["identities"])
+
+    def test_a_trial_says_what_went_wrong_meanwhile(self):
+        run = self.run_with("frames=%s burst=1 at=20:prot" % (CAPTURES / "rc-verbs-v4-mtu1024.pcap"), "sources", "--test",
+                            PORT)
+        self.assertEqual(run.status, COMPLIANT, run)
+        self.assertIn("the queue pair stopped on an error", run.out.decode())
 
     def test_ports_are_listed(self):
         run = self.run_with("devices=mlx5_0:1,mlx5_1:2", "sources", "--json")

@@ -57,6 +57,8 @@ struct ft_device_facts {
 	uint64_t
 		clock_error_ns; /* of the time stamps against wall time, as far as known; 0: not known */
 	const char *note; /* a sentence for the user on what this device cannot do; NULL: nothing */
+	const char *const *
+		identities; /* what an RDMA port is known as in its fabric, a line each, then NULL; NULL: none */
 };
 
 /* A device that could be opened. */

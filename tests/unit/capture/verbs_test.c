@@ -584,6 +584,15 @@ static void sleeps_until_frames_may_be_at_hand(void **state)
 	hang_up(device);
 }
 
+static void assert_identities(const char *const *lines, const char *wanted)
+{
+	char text[1024] = "";
+
+	for (size_t i = 0; lines[i] != NULL; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s\n", lines[i]);
+	assert_string_equal(text, wanted);
+}
+
 static void tells_what_it_is(void **state)
 {
 	struct ft_device_facts facts;
@@ -597,6 +606,9 @@ static void tells_what_it_is(void **state)
 	assert_string_equal(facts.interface, "fake0");
 	assert_int_equal(facts.transmit_queues, 0);
 	assert_true(facts.counts_losses);
+	assert_identities(facts.identities, "GUID 0x0002c903000a0b0c\nP_Key 0xffff\nP_Key 0x8001\n"
+					    "P_Key 0x0002\nGID 0 fe80::200:c9ff:fe0a:b0c, RoCE v1\n"
+					    "GID 1 ::ffff:10.0.0.1, RoCE v2\n");
 	hang_up(device);
 	behave("link=infiniband counters=none");
 	device = listen_plainly();
