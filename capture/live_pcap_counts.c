@@ -35,6 +35,7 @@ static const char *find_line(const char *text, const char *interface)
 
 bool ft_interface_counts_read(int fd, const char *interface, struct ft_interface_counts *counts)
 {
+	struct ft_interface_counts read;
 	char text[64 << 10];
 	size_t size = 0;
 	ssize_t got = 1;
@@ -46,8 +47,11 @@ bool ft_interface_counts_read(int fd, const char *interface, struct ft_interface
 	}
 	text[size] = '\0';
 	line = find_line(text, interface);
-	return line != NULL && sscanf(line, "%*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64,
-				      &counts->errors, &counts->dropped, &counts->overrun) == 3;
+	if (line == NULL || sscanf(line, "%*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64, &read.errors,
+				   &read.dropped, &read.overrun) != 3)
+		return false;
+	*counts = read;
+	return true;
 }
 
 /* What the socket dropped since the last time this was asked: reading sets the kernel's counter to 0. */
