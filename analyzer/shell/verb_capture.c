@@ -2,8 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 
 #include <report/recording.h>
 #include <report/source_row.h>
@@ -14,7 +12,7 @@
 #include "interrupt.h"
 #include "log.h"
 #include "output.h"
-#include "signals.h"
+#include "record.h"
 
 static const char usage[] =
 	"usage: fabtap capture -i SOURCE -w FILE [options]\n"
@@ -43,23 +41,11 @@ static const char usage[] =
 
 struct capture {
 	struct ft_capture_line line;
-	struct ft_recorder_input *inputs;
-	struct ft_recorder *recorder;
-	char application[64], system[256];
+	struct ft_record record;
 	uint64_t last_frame; /* the newest one that was kept */
-	uint64_t told_ns;    /* when the sources' counts were last passed on */
-	bool failed;         /* the disk has: there is no use in going on */
 };
 
 enum { BURST = 64 };
-
-static uint64_t wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* --- the account --- */
 
@@ -122,8 +108,8 @@ static int tell(struct capture *capture)
 
 	if (sources != NULL && losses != NULL) {
 		describe(capture, &report, sources, losses);
-		ft_recorder_account(capture->recorder, &recording.account);
-		ft_recorder_each_file(capture->recorder, add_file, &rows);
+		ft_recorder_account(capture->record.recorder, &recording.account);
+		ft_recorder_each_file(capture->record.recorder, add_file, &rows);
 		recording.files = rows.files;
 		recording.file_count = rows.count;
 		error = ft_recording_text(stderr, &recording);
@@ -146,31 +132,6 @@ static void tell_so_far(void *context)
 
 /* --- frames --- */
 
-/* What the recorder has to be told now and then. */
-static void keep_going(struct capture *capture)
-{
-	const struct ft_source *source = capture->line.job.source;
-	uint64_t now_ns = wall_ns();
-	struct ft_recorder_account account;
-
-	ft_recorder_tick(capture->recorder, now_ns);
-	if (ft_request_take(FT_REQUEST_FLUSH))
-		ft_recorder_flush(capture->recorder);
-	if (now_ns - capture->told_ns < 1000000000)
-		return;
-	capture->told_ns = now_ns;
-	ft_recorder_account(capture->recorder, &account);
-	capture->failed = account.error != 0;
-	for (uint32_t i = 0; i < ft_source_input_count(source); i++) {
-		const struct ft_source_input *input = ft_source_input(source, i);
-		uint64_t dropped = input->losses_unknown ? UINT64_MAX : input->dropped;
-
-		ft_recorder_count(capture->recorder, i,
-				  dropped == UINT64_MAX ? UINT64_MAX : input->frames + dropped,
-				  dropped);
-	}
-}
-
 /* Every frame of which a packet is one of those asked for. */
 static int keep_chosen(void *context, const struct ft_frame_view *view)
 {
@@ -178,12 +139,12 @@ static int keep_chosen(void *context, const struct ft_frame_view *view)
 	char comment[FT_CHOICE_COMMENT];
 
 	if (view->frame->number % BURST == 0)
-		keep_going(capture);
+		ft_record_tick(&capture->record);
 	if (view->frame->number == capture->last_frame ||
 	    !ft_frame_is_chosen(&capture->line.choice, view))
 		return 0;
 	capture->last_frame = view->frame->number;
-	ft_recorder_put(capture->recorder, view->frame, ft_frame_comment(view, comment));
+	ft_recorder_put(capture->record.recorder, view->frame, ft_frame_comment(view, comment));
 	return 0;
 }
 
@@ -191,8 +152,8 @@ static bool go_on(void *context)
 {
 	struct capture *capture = context;
 
-	keep_going(capture);
-	return !capture->failed;
+	ft_record_tick(&capture->record);
+	return !capture->record.failed;
 }
 
 static int keep_all(void *context, const struct ft_frame *frames, int count)
@@ -200,7 +161,7 @@ static int keep_all(void *context, const struct ft_frame *frames, int count)
 	struct capture *capture = context;
 
 	for (int i = 0; i < count; i++)
-		ft_recorder_put(capture->recorder, &frames[i], NULL);
+		ft_recorder_put(capture->record.recorder, &frames[i], NULL);
 	return 0;
 }
 
@@ -220,52 +181,6 @@ static int take_frames(struct capture *capture)
 
 /* --- the run --- */
 
-static void name_inputs(struct capture *capture)
-{
-	const struct ft_live_line *live = &capture->line.job.live;
-
-	for (size_t i = 0; i < capture->line.recorder.input_count; i++) {
-		bool is_live = i < live->count;
-
-		capture->inputs[i] = (struct ft_recorder_input){
-			.name = is_live ? live->addresses[i] : capture->line.job.captures[i],
-			.filter = is_live ? live->config.filter : NULL,
-			.snap = is_live ? live->config.snap : 0,
-		};
-	}
-}
-
-static enum ft_exit open_recorder(struct capture *capture)
-{
-	struct ft_recorder_config *config = &capture->line.recorder;
-	const struct ft_job *job = &capture->line.job;
-	struct ft_recorder_complaint complaint;
-	struct utsname host;
-
-	config->input_count =
-		(uint32_t)(ft_job_is_live(job) ? job->live.count : job->capture_count);
-	capture->inputs = calloc(config->input_count, sizeof *capture->inputs);
-	if (capture->inputs == NULL) {
-		ft_log("out of memory");
-		return FT_EXIT_FAILED;
-	}
-	name_inputs(capture);
-	config->inputs = capture->inputs;
-	snprintf(capture->application, sizeof capture->application, "fabtap %s",
-		 ft_build_version());
-	config->application = capture->application;
-	config->patient = !ft_job_is_live(job);
-	if (uname(&host) == 0) {
-		snprintf(capture->system, sizeof capture->system, "%s %s", host.sysname,
-			 host.release);
-		config->system = capture->system;
-	}
-	if (ft_recorder_open(&capture->recorder, config, wall_ns(), &complaint) == 0)
-		return FT_EXIT_CLEAN;
-	ft_log("%s", complaint.text);
-	return FT_EXIT_FAILED;
-}
-
 static enum ft_exit finish(struct capture *capture, int error)
 {
 	struct ft_recorder_complaint complaint;
@@ -273,9 +188,7 @@ static enum ft_exit finish(struct capture *capture, int error)
 
 	if (error == -EINTR)
 		status = FT_EXIT_FAILED;
-	capture->told_ns = 0;
-	keep_going(capture);
-	error = ft_recorder_finish(capture->recorder, &complaint);
+	error = ft_record_finish(&capture->record, &complaint);
 	if (tell(capture) != 0)
 		status = FT_EXIT_FAILED;
 	if (error != 0) {
@@ -305,7 +218,8 @@ static enum ft_exit run_line(struct capture *capture, int argc, char **argv)
 		return ft_usage_print(&ft_verb_capture);
 	path = capture->line.recorder.path;
 	if (ft_job_prepare(job, strcmp(path, "-") == 0 ? NULL : path) != FT_EXIT_CLEAN ||
-	    check_choice(capture) != FT_EXIT_CLEAN || open_recorder(capture) != FT_EXIT_CLEAN ||
+	    check_choice(capture) != FT_EXIT_CLEAN ||
+	    ft_record_open(&capture->record, job, &capture->line.recorder, NULL) != FT_EXIT_CLEAN ||
 	    ft_job_open_source(job) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
 	return finish(capture, take_frames(capture));
@@ -320,11 +234,10 @@ static enum ft_exit run(int argc, char **argv)
 		ft_log("out of memory");
 	else if (ft_job_init(&capture.line.job, &ft_verb_capture, argc) == 0) {
 		status = run_line(&capture, argc, argv);
-		ft_recorder_close(capture.recorder);
+		ft_record_close(&capture.record);
 		ft_job_close(&capture.line.job);
 	}
 	ft_flow_choice_free(&capture.line.choice);
-	free(capture.inputs);
 	return status;
 }
 
