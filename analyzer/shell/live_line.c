@@ -153,9 +153,10 @@ int ft_live_line_open(struct ft_live_line *line, unsigned keep, struct ft_source
 		ft_log("%s", complaint.text);
 		return error;
 	}
-	tell_notes(*source);
+	if (!line->quiet)
+		tell_notes(*source);
 	error = drop_rights();
-	if (error == 0)
+	if (error == 0 && !line->quiet)
 		tell_listening(line);
 	return error;
 }

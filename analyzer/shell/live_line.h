@@ -12,6 +12,7 @@ struct ft_live_line {
 	struct ft_live_config config;
 	uint64_t duration_ns; /* 0: until stopped */
 	bool options;         /* one was given that only makes sense for a live source */
+	bool quiet;           /* only failures are told */
 };
 
 #define FT_LIVE_LETTERS "i:s:f:"
