@@ -7,9 +7,9 @@
 /*
  * The usual frame in brief: Ethernet with at most one 802.1Q tag, IPv4 in one piece and without options or IPv6 without
  * extension headers, UDP to a RoCE port, a BTH of version 0 without pad bytes to an ordinary queue pair of a connection,
- * extended headers of which the first says all that is asked for; captured to its end, or cut in its payload or ICRC;
- * nothing behind the datagram, no lengths at odds. Nearly all frames of a RoCEv2 fabric are of this form, and in them
- * every field stands where the form says.
+ * extended headers of which the first says all that is asked for; nothing behind the datagram, no lengths at odds.
+ * Captured to its end, or cut in its payload or ICRC (and not so early that a tagged frame's BTH would not fit). Nearly
+ * all frames of a RoCEv2 fabric are of this form, and in them every field stands where the form says.
  *
  * Whether fields agree with checksums and with each other is not asked: those of the IPv4 and UDP headers, the ICRC and
  * the rules about payloads and operands may be broken.

@@ -1,0 +1,137 @@
+#include "frame_rows.h"
+
+#include <string.h>
+
+#include <decode/brief.h>
+
+#define BTH(opcode, flags, qp) #opcode " " #flags " ffff 00" #qp " 80000001 "
+#define SEND                   BTH(04, 00, 000011)
+#define WRITE                  BTH(0a, 00, 000011)
+#define ACKNOWLEDGE            BTH(11, 00, 000011) "1f000001 "
+#define RETH                   "0000000000001000 00000001 00000010 "
+#define BODY                   "11*16 "
+#define ICRC                   "aabbccdd "
+#define ROCE                   UDP(12b7, 0028)
+#define HEADERS                ETH(0800) IPV4(003c, 11) ROCE
+#define WHOLE                  HEADERS SEND BODY ICRC
+#define LONGER                 ETH(0800) IPV4(004c, 11) UDP(12b7, 0038) WRITE
+#define SHORTER                ETH(0800) IPV4(0030, 11) UDP(12b7, 001c) ACKNOWLEDGE
+
+enum { ETHERNET = 1, SLL = 113 };
+
+static bool find(struct ft_decode_input *input, const char *hex, uint32_t cut,
+		 struct ft_brief *brief)
+{
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	static uint8_t bytes[FRAME_BYTES_MAX];
+
+	memset(bytes, 0, sizeof bytes);
+	input->bytes = bytes;
+	input->captured = (uint32_t)frame_bytes(hex, bytes);
+	input->wire = input->captured + cut;
+	return ft_brief_find(&config, input, brief) || ft_brief_find_ipv6(&config, input, brief);
+}
+
+static void usual_frames_are_found(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		uint32_t cut; /* bytes that existed behind the captured ones */
+		uint32_t payload_at, payload_length;
+		bool ipv6;
+	} rows[] = {
+		{ "whole", WHOLE, 0, 54, 16, false },
+		{ "tagged", ETH(8100) "0005 0800 " IPV4(003c, 11) ROCE SEND BODY ICRC, 0, 58, 16,
+		  false },
+		{ "IPv6", ETH(86dd) IPV6(0028, 11) ROCE SEND BODY ICRC, 0, 74, 16, true },
+		{ "tagged IPv6", ETH(8100) "0005 86dd " IPV6(0028, 11) ROCE SEND BODY ICRC, 0, 78,
+		  16, true },
+		{ "an extended header", LONGER RETH BODY ICRC, 0, 70, 16, false },
+		{ "no payload", SHORTER ICRC, 0, 58, 0, false },
+		{ "cut in the payload", HEADERS SEND "11*4 ", 16, 54, 16, false },
+		{ "cut in the ICRC", HEADERS SEND BODY "aabb ", 2, 54, 16, false },
+		{ "with a UDP checksum",
+		  ETH(0800) IPV4(003c, 11) "c000 12b7 0028 1234 " SEND BODY ICRC, 0, 54, 16,
+		  false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_decode_input input = { .link_type = ETHERNET };
+		struct ft_brief brief;
+
+		if (!find(&input, rows[i].hex, rows[i].cut, &brief))
+			fail_msg("%s", rows[i].sentence);
+		if (brief.payload_at != rows[i].payload_at || brief.ipv6 != rows[i].ipv6 ||
+		    brief.payload_length != rows[i].payload_length)
+			fail_msg("%s: payload at %u, %u bytes", rows[i].sentence, brief.payload_at,
+				 brief.payload_length);
+	}
+}
+
+static void nothing_else_is(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		uint32_t cut;
+	} rows[] = {
+		{ "cut in an extended header", LONGER "0000000000001000 ", 28 },
+		{ "bytes behind the datagram", WHOLE "00 ", 0 },
+		{ "cut behind the datagram", WHOLE, 4 },
+		{ "less than the datagram", HEADERS SEND BODY, 0 },
+		{ "two tags", ETH(8100) "0005 8100 0006 0800 " IPV4(003c, 11) ROCE SEND BODY ICRC,
+		  0 },
+		{ "another EtherType", ETH(8915) IPV4(003c, 11) ROCE SEND BODY ICRC, 0 },
+		{ "options",
+		  ETH(0800) "4600 0040 0000 4000 4011 0000 " ADDRESSES "01*4 " ROCE SEND BODY ICRC,
+		  0 },
+		{ "a fragment",
+		  ETH(0800) "4500 003c 0000 2000 4011 0000 " ADDRESSES ROCE SEND BODY ICRC, 0 },
+		{ "TCP", ETH(0800) IPV4(003c, 06) ROCE SEND BODY ICRC, 0 },
+		{ "an extension header", ETH(86dd) IPV6(0028, 3c) ROCE SEND BODY ICRC, 0 },
+		{ "another port", ETH(0800) IPV4(003c, 11) UDP(12b8, 0028) SEND BODY ICRC, 0 },
+		{ "lengths at odds", ETH(0800) IPV4(003c, 11) UDP(12b7, 0027) SEND BODY ICRC, 0 },
+		{ "cut where a tagged one has its BTH", HEADERS SEND "11*3 ", 17 },
+		{ "no room for the ICRC", ETH(0800) IPV4(0028, 11) UDP(12b7, 0014) SEND, 0 },
+		{ "pad bytes", HEADERS BTH(04, 10, 000011) BODY ICRC, 0 },
+		{ "a later version", HEADERS BTH(04, 01, 000011) BODY ICRC, 0 },
+		{ "QP1", HEADERS BTH(04, 00, 000001) BODY ICRC, 0 },
+		{ "UD", HEADERS BTH(64, 00, 000011) BODY ICRC, 0 },
+		{ "a CNP", HEADERS BTH(81, 00, 000011) BODY ICRC, 0 },
+		{ "an XRC request", HEADERS BTH(a4, 00, 000011) BODY ICRC, 0 },
+		{ "a reserved opcode", HEADERS BTH(18, 00, 000011) BODY ICRC, 0 },
+	};
+	struct ft_brief brief;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_decode_input input = { .link_type = ETHERNET };
+
+		if (find(&input, rows[i].hex, rows[i].cut, &brief))
+			fail_msg("%s", rows[i].sentence);
+	}
+}
+
+static void it_is_ethernet_without_fcs(void **state)
+{
+	struct ft_decode_input usual = { .link_type = ETHERNET };
+	struct ft_decode_input announced = { .link_type = ETHERNET, .fcs_bytes = 4 };
+	struct ft_decode_input cooked = { .link_type = SLL };
+	struct ft_brief brief;
+
+	(void)state;
+	assert_true(find(&usual, WHOLE, 0, &brief));
+	assert_false(find(&announced, WHOLE, 0, &brief));
+	assert_false(find(&cooked, WHOLE, 0, &brief));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(usual_frames_are_found),
+		cmocka_unit_test(nothing_else_is),
+		cmocka_unit_test(it_is_ethernet_without_fcs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
