@@ -61,13 +61,6 @@ static inline uint64_t ft_ipv4_interface(uint32_t address)
 	return (uint64_t)ft_load32(prefix) << FT_FIRST_HALF | (uint64_t)address << FT_SECOND_HALF;
 }
 
-/* Of an address pair, either way around, as ft_observed.pair has it: `addresses` as they follow each other in an IPv4 header. */
-static inline uint64_t ft_ipv4_pair_digest(const uint8_t addresses[8])
-{
-	return ft_gid_digest(0, ft_ipv4_interface(ft_load32(addresses))) +
-	       ft_gid_digest(0, ft_ipv4_interface(ft_load32(addresses + 4)));
-}
-
 /* Of destination and source MAC address, 24 bits above 8 for the time to live. */
 static inline uint32_t ft_macs_digest(uint64_t first, uint32_t last)
 {
