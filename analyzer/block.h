@@ -5,7 +5,7 @@
 
 #include "item.h"
 
-enum { FT_BLOCK_FRAMES = 512 };
+enum { FT_BLOCK_FRAMES = 1024 };
 
 /* Frames read together. */
 struct ft_block {

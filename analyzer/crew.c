@@ -1,21 +1,22 @@
 #include "crew.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum {
-	AHEAD = 3,    /* blocks that a worker reads before it runs its part of the first of them */
-	SPINS = 1024, /* before a thread that has nothing to do lets others have the core */
-	ASK_EVERY = 64, /* rounds */
+	SPINS = 1024,    /* before a thread that has nothing to do leaves the core to others .. */
+	REST_NS = 50000, /* .. for so long, and again: a slow source keeps no core busy */
+	ASK_EVERY = 64,  /* rounds */
 };
 
 static int init_blocks(struct ft_crew *crew)
 {
-	crew->blocks = calloc(FT_CREW_BLOCKS, sizeof *crew->blocks);
+	crew->block_count = crew->count + FT_CREW_AHEAD;
+	crew->blocks = calloc(crew->block_count, sizeof *crew->blocks);
 	if (crew->blocks == NULL)
 		return -ENOMEM;
-	for (unsigned i = 0; i < FT_CREW_BLOCKS; i++)
+	for (unsigned i = 0; i < crew->block_count; i++)
 		if (ft_share_init(&crew->blocks[i].share, crew->count) != 0)
 			return -ENOMEM;
 	return 0;
@@ -41,7 +42,7 @@ int ft_crew_init(struct ft_crew *crew, struct ft_worker **workers, unsigned coun
 
 void ft_crew_free(struct ft_crew *crew)
 {
-	for (unsigned i = 0; crew->blocks != NULL && i < FT_CREW_BLOCKS; i++)
+	for (unsigned i = 0; crew->blocks != NULL && i < crew->block_count; i++)
 		ft_share_free(&crew->blocks[i].share);
 	free(crew->blocks);
 	free(crew->block);
@@ -93,7 +94,7 @@ static int run_alone(struct ft_crew *crew)
 
 static struct ft_crew_block *numbered(struct ft_crew *crew, uint64_t number)
 {
-	return &crew->blocks[number % FT_CREW_BLOCKS];
+	return &crew->blocks[number % crew->block_count];
 }
 
 /* The next block, filled with frames; NULL: the end, an error, no room, or `most` frames were read. */
@@ -105,7 +106,7 @@ static struct ft_crew_block *next_block(struct ft_crew *crew, uint64_t *number)
 		crew->ended = true;
 	*number = atomic_load_explicit(&crew->read, memory_order_relaxed);
 	if (crew->ended || *number - atomic_load_explicit(&crew->accounted, memory_order_acquire) ==
-				   FT_CREW_BLOCKS)
+				   crew->block_count)
 		return NULL;
 	slot = numbered(crew, *number);
 	if (read_block(crew, &slot->share.block, FT_BLOCK_FRAMES) == 0) {
@@ -193,7 +194,7 @@ static bool move_on(struct ft_crew *crew, unsigned index, uint64_t *next)
 
 	if (account(crew))
 		return true;
-	if (ahead < AHEAD && read_and_share(crew, index))
+	if (ahead < FT_CREW_AHEAD && read_and_share(crew, index))
 		return true;
 	return run_part(crew, index, next) || read_and_share(crew, index);
 }
@@ -203,7 +204,7 @@ static void rest(unsigned *idle)
 	if (++*idle < SPINS)
 		__builtin_ia32_pause();
 	else
-		sched_yield();
+		nanosleep(&(struct timespec){ .tv_nsec = REST_NS }, NULL);
 }
 
 struct hand {
@@ -255,7 +256,7 @@ static int run_together(struct ft_crew *crew)
 {
 	struct hand hands[FT_CREW_MOST];
 	unsigned started = 1;
-	int error = ft_source_keep(crew->run->source, FT_CREW_BLOCKS);
+	int error = ft_source_keep(crew->run->source, crew->block_count);
 
 	if (error != 0)
 		return error;
@@ -280,7 +281,7 @@ int ft_crew_run(struct ft_crew *crew, const struct ft_crew_run *run)
 	crew->read = crew->accounted = 0;
 	crew->error = 0;
 	crew->ended = false;
-	for (unsigned i = 0; crew->blocks != NULL && i < FT_CREW_BLOCKS; i++)
+	for (unsigned i = 0; crew->blocks != NULL && i < crew->block_count; i++)
 		crew->blocks[i].shared = 0;
 	return crew->count == 1 ? run_alone(crew) : run_together(crew);
 }

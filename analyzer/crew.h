@@ -15,7 +15,7 @@
  *   4. accounted for, one thread at a time, in order.
  * Every thread does whichever step is ready. Nothing depends on who did it.
  */
-enum { FT_CREW_BLOCKS = 8, FT_CREW_MOST = FT_ENGINE_WORKERS_MAX, FT_CREW_LINE = 64 };
+enum { FT_CREW_AHEAD = 2, FT_CREW_MOST = FT_ENGINE_WORKERS_MAX, FT_CREW_LINE = 64 };
 
 struct ft_crew_block {
 	struct ft_share share;
@@ -37,8 +37,10 @@ struct ft_crew_account {
 struct ft_crew {
 	struct ft_worker **workers;
 	unsigned count;
-	struct ft_crew_block *blocks; /* NULL: a lone worker has one of its own */
-	struct ft_block *block;
+	struct ft_block *block; /* of a lone worker */
+	struct ft_crew_block
+		*blocks; /* of several, in turn: one for each, and as many as are read ahead */
+	unsigned block_count;
 	const struct ft_crew_run *run;
 
 	char apart[FT_CREW_LINE];

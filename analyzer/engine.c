@@ -98,11 +98,10 @@ static int account_for_share(void *context, const struct ft_source *source,
 	int error = 0;
 
 	for (unsigned i = 0; i < share->batch.count && error == 0; i++) {
-		const struct ft_frame *frame = &share->block.frames[share->parcels[i].frame];
 		const struct ft_outcome *outcome = ft_share_outcome(share, i);
 
 		if (outcome->wants == FT_ACCOUNT_FRAME)
-			ft_account_frame(&engine->account, frame, outcome->from);
+			ft_account_frame(&engine->account, ft_share_frame(share, i), outcome->from);
 		else if (outcome->wants == FT_ACCOUNT_ITEM)
 			error = account_for_item(engine, source, &share->batch.items[i],
 						 &share->batch.more[i]);

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <decode/decode.h>
+#include <string.h>
 
 #include <capture/frame.h>
+#include <decode/decode.h>
 
 #include "observe_digest.h"
 
@@ -12,37 +13,35 @@
  * is behind these bytes, its only packet has these two addresses.
  */
 
+/* Offsets in the frame, then in the network headers. */
 enum {
 	FT_GLANCE_IP = 14,
 	FT_GLANCE_TAGGED_IP = 18,
-	FT_GLANCE_UDP = 17,
-	FT_GLANCE_FCS = 4, /* at most, at the end of what was captured */
+	FT_GLANCE_IPV4_LEN = 20,
+	FT_GLANCE_IPV6_LEN = 40
 };
 
-static inline uint16_t ft_glance_16(const uint8_t *b)
+/* Captured bytes that suffice: the FCS that the decoder may leave out is as long as the ports. */
+enum { FT_GLANCE_PORTS = 4 };
+
+/* As it stands in memory. */
+static inline uint16_t ft_glance_word(const uint8_t *b)
 {
-	return (uint16_t)(b[0] << 8 | b[1]);
+	uint16_t word;
+
+	memcpy(&word, b, sizeof word);
+	return word;
 }
 
-/* `b`: from the UDP header on. */
-static inline bool ft_glance_port(const struct ft_decode_config *config, const uint8_t *b)
+static inline bool ft_glance_is_roce(const struct ft_decode_config *config, const uint8_t *udp)
 {
-	uint16_t port = ft_glance_16(b + 2);
-
-	for (unsigned i = 0; i < config->roce_port_count; i++)
-		if (config->roce_ports[i] == port)
-			return true;
-	return false;
+	return ft_is_roce_port(config, __builtin_bswap16(ft_glance_word(udp + 2)));
 }
 
-/* Of an IPv4 address, which the decoder maps into IPv6: ::ffff:0:0/96. */
+/* Of an IPv4 address, which the decoder maps into IPv6, ::ffff:0:0/96. */
 static inline uint64_t ft_glance_ipv4(const uint8_t *address)
 {
-	const uint8_t mapped[8] = {
-		0, 0, 0xff, 0xff, address[0], address[1], address[2], address[3]
-	};
-
-	return ft_gid_digest(0, ft_load64(mapped));
+	return ft_gid_digest(0, (uint64_t)ft_load32(address) << 32 | 0xffff0000);
 }
 
 static inline uint64_t ft_glance_ipv6(const uint8_t *address)
@@ -50,32 +49,37 @@ static inline uint64_t ft_glance_ipv6(const uint8_t *address)
 	return ft_gid_digest(ft_load64(address), ft_load64(address + 8));
 }
 
+/* `left`: captured of the IPv6 header and what follows. */
+static inline bool ft_glance_pair_ipv6(const struct ft_decode_config *config, const uint8_t *ip,
+				       uint32_t left, uint64_t *pair)
+{
+	if (left < FT_GLANCE_IPV6_LEN + FT_GLANCE_PORTS || ip[0] >> 4 != 6 || ip[6] != 17 ||
+	    !ft_glance_is_roce(config, ip + FT_GLANCE_IPV6_LEN))
+		return false;
+	*pair = ft_glance_ipv6(ip + 8) + ft_glance_ipv6(ip + 24);
+	return true;
+}
+
 /* True, and *pair as in struct ft_observed, if the frame is of that form. */
 static inline bool ft_glance_pair(const struct ft_decode_config *config,
 				  const struct ft_frame *frame, uint64_t *pair)
 {
-	const uint8_t *ip = frame->bytes + FT_GLANCE_IP;
-	uint32_t left = frame->captured;
-	uint16_t type;
+	static const uint8_t tag[2] = { 0x81, 0x00 }, ipv4[2] = { 0x08, 0x00 };
+	static const uint8_t ipv6[2] = { 0x86, 0xdd };
+	uint32_t ip_at = FT_GLANCE_IP;
+	const uint8_t *ip;
 
-	if (frame->link_type != FT_LINK_ETHERNET || left < FT_GLANCE_TAGGED_IP + 20 + 4)
+	if (frame->link_type != FT_LINK_ETHERNET ||
+	    frame->captured < FT_GLANCE_TAGGED_IP + FT_GLANCE_IPV4_LEN + FT_GLANCE_PORTS)
 		return false;
-	type = ft_glance_16(ip - 2);
-	left -= FT_GLANCE_IP;
-	if (type == 0x8100) {
-		ip += FT_GLANCE_TAGGED_IP - FT_GLANCE_IP;
-		left -= FT_GLANCE_TAGGED_IP - FT_GLANCE_IP;
-		type = ft_glance_16(ip - 2);
-	}
-	if (type == 0x0800 && ip[0] == 0x45 && ip[9] == FT_GLANCE_UDP &&
-	    ft_glance_port(config, ip + 20)) {
-		*pair = ft_glance_ipv4(ip + 12) + ft_glance_ipv4(ip + 16);
-		return true;
-	}
-	if (type == 0x86dd && left >= 40 + 4 && ip[0] >> 4 == 6 && ip[6] == FT_GLANCE_UDP &&
-	    ft_glance_port(config, ip + 40)) {
-		*pair = ft_glance_ipv6(ip + 8) + ft_glance_ipv6(ip + 24);
-		return true;
-	}
-	return false;
+	if (ft_glance_word(frame->bytes + FT_GLANCE_IP - 2) == ft_glance_word(tag))
+		ip_at = FT_GLANCE_TAGGED_IP;
+	ip = frame->bytes + ip_at;
+	if (__builtin_expect(ft_glance_word(ip - 2) != ft_glance_word(ipv4), 0))
+		return ft_glance_word(ip - 2) == ft_glance_word(ipv6) &&
+		       ft_glance_pair_ipv6(config, ip, frame->captured - ip_at, pair);
+	if (ip[0] != 0x45 || ip[9] != 17 || !ft_glance_is_roce(config, ip + FT_GLANCE_IPV4_LEN))
+		return false;
+	*pair = ft_glance_ipv4(ip + 12) + ft_glance_ipv4(ip + 16);
+	return true;
 }

@@ -6,118 +6,134 @@
 
 #include "glance.h"
 
+enum {
+	FETCH_FRAMES = 24, /* packets ahead: another core may have them in its cache */
+	FETCH_BYTES = 12,
+	LINE = 64,
+};
+
+static int resize(struct ft_share *share)
+{
+	size_t most = (size_t)share->workers * share->batch.room;
+
+	free(share->places);
+	free(share->parcels);
+	free(share->outcomes);
+	share->room = share->batch.room;
+	share->places = calloc(share->room, sizeof *share->places);
+	share->parcels = calloc(most, sizeof *share->parcels);
+	share->outcomes = calloc(most, sizeof *share->outcomes);
+	return share->places == NULL || share->parcels == NULL || share->outcomes == NULL ? -ENOMEM
+											  : 0;
+}
+
 int ft_share_init(struct ft_share *share, unsigned workers)
 {
 	int error = ft_batch_init(&share->batch, FT_BLOCK_FRAMES);
 
 	share->workers = workers;
-	share->room = share->batch.room;
-	share->parcels = calloc(share->room, sizeof *share->parcels);
-	share->own = calloc(share->room, sizeof *share->own);
-	share->outcomes = calloc(share->room, sizeof *share->outcomes);
-	return error != 0 || share->parcels == NULL || share->own == NULL || share->outcomes == NULL
-		       ? -ENOMEM
-		       : 0;
+	return error == 0 ? resize(share) : error;
 }
 
 void ft_share_free(struct ft_share *share)
 {
 	ft_batch_free(&share->batch);
+	free(share->places);
 	free(share->parcels);
-	free(share->own);
 	free(share->outcomes);
 }
 
-/* Seldom, with the batch: sFlow datagrams with many samples. */
-__attribute__((noinline)) static void grow(struct ft_share *share)
-{
-	unsigned room = share->batch.room;
-
-	share->parcels = reallocarray(share->parcels, room, sizeof *share->parcels);
-	share->own = reallocarray(share->own, room, sizeof *share->own);
-	share->outcomes = reallocarray(share->outcomes, room, sizeof *share->outcomes);
-	if (share->parcels == NULL || share->own == NULL || share->outcomes == NULL)
-		abort();
-	share->room = room;
-}
+/* --- sharing out --- */
 
 /* Both directions of a connection, and all copies of a packet, have one owner. */
-static inline uint8_t owner_of(uint64_t pair, unsigned workers)
+static inline unsigned owner_of(uint64_t pair, unsigned workers)
 {
 	uint64_t mixed = pair * FT_SALT_SRC >> 32;
 
-	return (uint8_t)(mixed * workers >> 32);
+	return (unsigned)(mixed * workers >> 32);
 }
 
 static inline void address(struct ft_share *share, unsigned number, unsigned frame, uint64_t pair,
 			   bool decoded)
 {
-	uint8_t owner = owner_of(pair, share->workers);
+	unsigned owner = owner_of(pair, share->workers);
+	unsigned place = owner * share->room + share->counts[owner]++;
 
-	share->parcels[number] = (struct ft_parcel){
-		.frame = (uint16_t)frame,
-		.owner = owner,
-		.decoded = decoded,
-	};
-	share->first[owner + 1]++;
+	share->places[number] = place;
+	share->parcels[place] = (struct ft_parcel){ number, (uint16_t)frame, decoded };
 }
 
-/* A frame whose packets must be decoded to know whose they are. */
-__attribute__((noinline)) static void decode(struct ft_share *share, unsigned frame,
+/* A frame whose packets must be decoded to know whose they are. False: there are more than there is room for. */
+__attribute__((noinline)) static bool decode(struct ft_share *share, unsigned frame,
 					     const struct ft_decode_config *config, uint64_t seed)
 {
 	struct ft_batch *batch = &share->batch;
 	unsigned number = batch->count;
 
 	ft_batch_add(batch, &share->block.frames[frame], config, seed);
-	if (batch->room > share->room)
-		grow(share);
+	if (batch->count > share->room)
+		return false;
 	for (; number < batch->count; number++)
 		address(share, number, frame, batch->items[number].observed.pair, true);
+	return true;
 }
 
-/* Owners are known: put the packets of each in a row. */
-static void sort(struct ft_share *share)
+static bool share_out(struct ft_share *share, const struct ft_decode_config *config, uint64_t seed)
 {
-	unsigned places[FT_ENGINE_WORKERS_MAX];
+	unsigned frames = share->block.frame_count;
+	uint64_t pair;
 
-	for (unsigned i = 0; i < share->workers; i++) {
-		share->first[i + 1] += share->first[i];
-		places[i] = share->first[i];
+	share->batch.count = 0;
+	memset(share->counts, 0, share->workers * sizeof *share->counts);
+	for (unsigned i = 0; i < frames; i++) {
+		if (!ft_glance_pair(config, &share->block.frames[i], &pair)) {
+			if (!decode(share, i, config, seed))
+				return false;
+			continue;
+		}
+		if (share->batch.count == share->room)
+			return false;
+		address(share, share->batch.count++, i, pair, false);
 	}
-	for (unsigned i = 0; i < share->batch.count; i++) {
-		struct ft_parcel *parcel = &share->parcels[i];
+	return true;
+}
 
-		parcel->place = places[parcel->owner]++;
-		share->own[parcel->place] = i;
-	}
+/* Seldom: sFlow datagrams with many samples. */
+__attribute__((noinline)) static void grow(struct ft_share *share)
+{
+	if (share->batch.room == share->room)
+		ft_batch_grow(&share->batch);
+	if (resize(share) != 0)
+		abort();
 }
 
 void ft_share_out(struct ft_share *share, const struct ft_decode_config *config, uint64_t seed)
 {
-	share->batch.count = 0;
-	memset(share->first, 0, sizeof share->first);
-	for (unsigned i = 0; i < share->block.frame_count; i++) {
-		uint64_t pair;
-
-		if (!ft_glance_pair(config, &share->block.frames[i], &pair)) {
-			decode(share, i, config, seed);
-			continue;
-		}
-		ft_batch_next(&share->batch);
-		if (share->batch.room > share->room)
-			grow(share);
-		address(share, share->batch.count - 1, i, pair, false);
-	}
-	sort(share);
+	while (!share_out(share, config, seed))
+		grow(share);
 }
 
-static inline void take(const struct ft_share *share, struct ft_worker *worker, unsigned place)
-{
-	const struct ft_parcel *parcel = &share->parcels[share->own[place]];
+/* --- running a part --- */
 
+static inline void fetch(const struct ft_share *share, const struct ft_parcel *parcel,
+			 const struct ft_parcel *end)
+{
+	const uint8_t *bytes;
+
+	if (parcel + FETCH_FRAMES < end)
+		__builtin_prefetch(&share->block.frames[parcel[FETCH_FRAMES].frame]);
+	if (parcel + FETCH_BYTES >= end)
+		return;
+	bytes = share->block.frames[parcel[FETCH_BYTES].frame].bytes;
+	__builtin_prefetch(bytes);
+	__builtin_prefetch(bytes + LINE);
+}
+
+static inline void take(const struct ft_share *share, struct ft_worker *worker,
+			const struct ft_parcel *parcel)
+{
 	if (parcel->decoded)
-		*ft_batch_next(&worker->batch) = share->batch.items[share->own[place]];
+		*ft_batch_next(&worker->batch) = share->batch.items[parcel->number];
 	else
 		ft_batch_add(&worker->batch, &share->block.frames[parcel->frame],
 			     &worker->config->decode, worker->config->seed);
@@ -140,21 +156,23 @@ static void leave(struct ft_share *share, const struct ft_worker *worker, unsign
 
 		outcome->from = item->from;
 		outcome->wants = worker->tells_all ? FT_ACCOUNT_ITEM : ft_account_wants(item);
-		if (outcome->wants == FT_ACCOUNT_ITEM)
-			tell(share, worker, item, share->own[place + i]);
+		if (__builtin_expect(outcome->wants == FT_ACCOUNT_ITEM, 0))
+			tell(share, worker, item, share->parcels[place + i].number);
 	}
 }
 
 void ft_share_run(struct ft_share *share, struct ft_worker *worker, unsigned index)
 {
-	unsigned place = share->first[index], end = share->first[index + 1];
+	unsigned place = index * share->room, end = place + share->counts[index];
 
 	while (place < end) {
 		unsigned some = end - place < FT_WORKER_FRAMES ? end - place : FT_WORKER_FRAMES;
 
 		worker->batch.count = 0;
-		for (unsigned i = 0; i < some; i++)
-			take(share, worker, place + i);
+		for (unsigned i = place; i < place + some; i++) {
+			fetch(share, &share->parcels[i], &share->parcels[end]);
+			take(share, worker, &share->parcels[i]);
+		}
 		ft_worker_run(worker);
 		leave(share, worker, place);
 		place += some;

@@ -10,29 +10,27 @@
  * of those with something to tell everything.
  */
 
+/* A packet on its way to its owner. */
+struct ft_parcel {
+	uint32_t number; /* of the packet in the block */
+	uint16_t frame;
+	bool decoded; /* already: it is in the batch */
+};
+
 struct ft_outcome {
 	uint32_t from;  /* tenant, FT_NONE: unknown */
 	uint32_t wants; /* enum ft_account_wants */
 };
 
-/* A packet of the block. */
-struct ft_parcel {
-	uint16_t frame;
-	uint8_t owner;
-	bool decoded;   /* already: it is in the batch */
-	uint32_t place; /* among those of its owner and in the outcomes */
-};
-
 struct ft_share {
 	struct ft_block block;
 	struct ft_batch
-		batch; /* of each packet, if it is already decoded or has something to tell */
-	unsigned room; /* of the next three */
-	struct ft_parcel *parcels;   /* in the order of the capture, batch.count of them */
-	uint32_t *own;               /* their numbers, worker by worker */
-	struct ft_outcome *outcomes; /* beside own[i] */
-	unsigned workers;
-	unsigned first[FT_ENGINE_WORKERS_MAX + 1]; /* of each worker's, in own[] */
+		batch;    /* of each packet, if it is already decoded or has something to tell */
+	uint32_t *places; /* of each packet, in these two: */
+	struct ft_parcel *parcels;   /* worker by worker, `room` for each */
+	struct ft_outcome *outcomes; /* beside parcels[i] */
+	unsigned workers, room;
+	unsigned counts[FT_ENGINE_WORKERS_MAX]; /* packets of each worker */
 };
 
 /* 0 or -ENOMEM. */
@@ -45,9 +43,14 @@ void ft_share_out(struct ft_share *share, const struct ft_decode_config *config,
 /* Let worker `index` run its part. Several may do so at a time. */
 void ft_share_run(struct ft_share *share, struct ft_worker *worker, unsigned index);
 
-/* What came of packet `number`, when its owner is done. */
+/* The frame of packet `number`, and what came of it when its owner is done. */
+static inline const struct ft_frame *ft_share_frame(const struct ft_share *share, unsigned number)
+{
+	return &share->block.frames[share->parcels[share->places[number]].frame];
+}
+
 static inline const struct ft_outcome *ft_share_outcome(const struct ft_share *share,
 							unsigned number)
 {
-	return &share->outcomes[share->parcels[number].place];
+	return &share->outcomes[share->places[number]];
 }

@@ -192,7 +192,7 @@ static void quiet_frames_count_in_the_peaks(void **state)
 		bool noisy, done;
 	} rows[] = {
 		{ "nothing to tell", { .has = FT_OBSERVED_BTH }, false, true },
-		{ "something to tell", { .has = FT_OBSERVED_BTH }, true, false },
+		{ "judged for the first time", { .has = FT_OBSERVED_BTH }, true, true },
 		{ "a number of the mirror",
 		  { .has = FT_OBSERVED_MIRROR, .mirror_sequence_bits = 32 },
 		  false,
@@ -211,15 +211,52 @@ static void quiet_frames_count_in_the_peaks(void **state)
 		item.has_flow = true;
 		item.quiet = !rows[i].noisy;
 		item.observed = rows[i].observed;
-		if (ft_account_quiet(&books.account, &item) != rows[i].done)
+		if ((ft_account_wants(&item) == FT_ACCOUNT_FRAME) != rows[i].done)
 			fail_msg("%s", rows[i].says);
-		assert_int_equal(ft_peaks_most(&books.account.peaks, RED).bytes,
-				 rows[i].done ? BYTES : 0);
-		if (!rows[i].done)
+		if (rows[i].done)
+			ft_account_frame(&books.account, item.frame, item.from);
+		else
 			add(&books, &item, 0);
 		assert_int_equal(ft_peaks_most(&books.account.peaks, RED).bytes, BYTES);
 		close_books(&books);
 	}
+}
+
+/* The whole item where there is something to tell, the frame alone where only its time and length count. */
+static void the_account_wants_what_it_needs(void **state)
+{
+	static const struct {
+		const char *says;
+		struct ft_item item;
+		enum ft_account_wants wants;
+	} rows[] = {
+		{ "quiet", { .quiet = true }, FT_ACCOUNT_FRAME },
+		{ "judged, and no more", { .has_flow = true }, FT_ACCOUNT_FRAME },
+		{ "another packet of its frame", { .sub = 1 }, FT_ACCOUNT_NOTHING },
+		{ "a copy", { .copy = true }, FT_ACCOUNT_NOTHING },
+		{ "a copy that the mirror numbered",
+		  { .copy = true, .observed.has = FT_OBSERVED_MIRROR },
+		  FT_ACCOUNT_ITEM },
+		{ "quiet, and numbered by the mirror",
+		  { .quiet = true, .observed.has = FT_OBSERVED_MIRROR },
+		  FT_ACCOUNT_ITEM },
+		{ "a frame numbered before",
+		  { .sub = 1, .observed.has = FT_OBSERVED_MIRROR },
+		  FT_ACCOUNT_NOTHING },
+		{ "a rule broken", { .rules = 1 }, FT_ACCOUNT_ITEM },
+		{ "a rule broken by another packet", { .sub = 1, .rules = 1 }, FT_ACCOUNT_ITEM },
+		{ "a hole", { .gap = true }, FT_ACCOUNT_ITEM },
+		{ "a pause", { .pause = true }, FT_ACCOUNT_ITEM },
+		{ "a mark",
+		  { .has_flow = true, .observed = { .has = FT_OBSERVED_IP, .ecn = MARKED } },
+		  FT_ACCOUNT_ITEM },
+		{ "a CNP", { .has_flow = true, .observed.opcode = 0x81 }, FT_ACCOUNT_ITEM },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (ft_account_wants(&rows[i].item) != rows[i].wants)
+			fail_msg("%s", rows[i].says);
 }
 
 static void copies_and_further_packets_add_nothing_to_the_peaks(void **state)
@@ -248,6 +285,7 @@ int main(void)
 		cmocka_unit_test(a_flow_tells_its_finding_about_wrong_icrcs),
 		cmocka_unit_test(more_flows_than_places_are_left_out),
 		cmocka_unit_test(quiet_frames_count_in_the_peaks),
+		cmocka_unit_test(the_account_wants_what_it_needs),
 		cmocka_unit_test(copies_and_further_packets_add_nothing_to_the_peaks),
 	};
 

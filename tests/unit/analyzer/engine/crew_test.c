@@ -13,7 +13,12 @@
 #include "crew.h"
 
 /* Enough for three turns of all blocks. */
-enum { FRAMES = 3 * FT_CREW_BLOCKS * FT_BLOCK_FRAMES + 57, WORKERS_MOST = 7, FRAME_BYTES = 60 };
+enum {
+	WORKERS_MOST = 7,
+	BLOCKS_MOST = WORKERS_MOST + FT_CREW_AHEAD,
+	FRAMES = 3 * BLOCKS_MOST * FT_BLOCK_FRAMES + 57,
+	FRAME_BYTES = 60,
+};
 enum { FILE_HEADER = 24, RECORD = 16 + FRAME_BYTES, NEVER = -1, HANGS_S = 120 };
 
 static uint8_t file[FILE_HEADER + FRAMES * RECORD];
@@ -119,7 +124,7 @@ static int account_for_share(void *context, const struct ft_source *source,
 	(void)source;
 	account->together += atomic_fetch_add(&account->inside, 1) != 0;
 	for (unsigned i = 0; i < share->batch.count; i++)
-		see_frame(account, &share->block.frames[share->parcels[i].frame]);
+		see_frame(account, ft_share_frame(share, i));
 	return end_block(account);
 }
 
