@@ -11,13 +11,12 @@
 #include <string.h>
 
 /*
- * One piece per input is held in memory. It is small enough to stay in the second-level cache beside
- * what the flows of its frames need there; pieces that are kept leave it in any case, and larger ones
- * fill more calls. Many inputs share the room of some large ones.
+ * One piece per input is held in memory, or a few in turn that are kept. They are small enough to stay in the
+ * second-level cache beside what the flows of their frames need there. Many inputs share the room of some large
+ * ones.
  */
 enum {
 	PIECE_MAX = 128 << 10,
-	KEPT_MAX = 1 << 20,
 	PIECE_MIN = 64 << 10,
 	PIECES_TOTAL = 64 << 20,
 	KEPT_TOTAL = 8 << 20,
@@ -71,12 +70,12 @@ static int check_paths(const char *const *paths, size_t count,
 	return -EINVAL;
 }
 
-static size_t piece_size(size_t total, size_t pieces, size_t most)
+static size_t piece_size(size_t total, size_t pieces)
 {
 	size_t share = total / pieces;
 
-	if (share > most)
-		return most;
+	if (share > PIECE_MAX)
+		return PIECE_MAX;
 	return share < PIECE_MIN ? PIECE_MIN : share;
 }
 
@@ -106,7 +105,7 @@ int ft_source_open_files(struct ft_source **source, const char *const *paths, si
 		return out_of_memory(complaint, paths[0]);
 	for (size_t i = 0; i < count && error == 0; i++) {
 		error = ft_input_open_file(&opened->inputs[i], paths[i],
-					   piece_size(PIECES_TOTAL, count, PIECE_MAX));
+					   piece_size(PIECES_TOTAL, count));
 		error = add_input(opened, error, complaint);
 	}
 	if (error != 0) {
@@ -146,7 +145,7 @@ int ft_source_keep(struct ft_source *source, unsigned calls)
 		return -EINVAL;
 	for (size_t i = 0; i < source->count && calls > 1 && error == 0; i++)
 		error = ft_stream_keep(&source->inputs[i].stream, calls, &source->calls,
-				       piece_size(KEPT_TOTAL, pieces, KEPT_MAX));
+				       piece_size(KEPT_TOTAL, pieces));
 	return error;
 }
 

@@ -70,8 +70,7 @@ int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_
  * Keep the frames of the last `calls` calls of ft_source_next() readable (1..FT_SOURCE_KEEP_MAX;
  * without this call, 1), so that several threads can work on what was read one after the other. Bytes
  * are not copied for it: an input is read into calls + 1 buffers in turn instead of one. With more than
- * one call, pieces are of 1 MiB, or smaller where 8 MiB for all buffers of all inputs demand it, down to
- * 64 KiB.
+ * one call, pieces are smaller where 8 MiB for all buffers of all inputs demand it, down to 64 KiB.
  * Before the first ft_source_next(). 0; -EINVAL: too late or out of range; -ENOMEM: as before the call. A live
  * source keeps frames for as many calls as it was opened for anyway: it is never too late, and more are out of range.
  */
