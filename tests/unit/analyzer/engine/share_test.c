@@ -1,0 +1,316 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "share.h"
+
+enum { FRAME_BYTES = 66, SAMPLE_WORDS = 16, SEED = 7, FRAMES_MOST = 64, ROOM = 8192 };
+
+/*
+ * A RoCEv2 datagram between two addresses, plain, in a VXLAN tunnel, and as a sample of an sFlow datagram. Lengths as the
+ * headers state them; ICRCs are not looked at.
+ */
+static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
+{
+	memcpy(at, bytes, size);
+	return at + size;
+}
+
+static uint8_t *put_ipv4(uint8_t *at, uint32_t size, uint8_t from, uint8_t to, uint16_t port)
+{
+	const uint8_t headers[] = {
+		2,
+		0,
+		0,
+		0,
+		0,
+		2,
+		2,
+		0,
+		0,
+		0,
+		0,
+		1,
+		8,
+		0, /* to, from, IPv4 */
+		0x45,
+		0,
+		(uint8_t)((size + 28) >> 8),
+		(uint8_t)(size + 28),
+		0,
+		1,
+		0,
+		0,
+		64,
+		17,
+		0,
+		0,
+		10,
+		0,
+		0,
+		from,
+		10,
+		0,
+		0,
+		to,
+		0xc0,
+		0,
+		(uint8_t)(port >> 8),
+		(uint8_t)port,
+		(uint8_t)((size + 8) >> 8),
+		(uint8_t)(size + 8),
+		0,
+		0,
+	};
+
+	return put(at, headers, sizeof headers);
+}
+
+/* A SEND-only on a connection. */
+static uint8_t *put_plain(uint8_t *at, uint8_t from, uint8_t to, uint8_t psn)
+{
+	const uint8_t roce[] = {
+		0x04, 0, 0xff, 0xff, 0, 0, 0, 17, 0, 0, 0, psn, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0,
+	};
+
+	return put(put_ipv4(at, sizeof roce, from, to, 4791), roce, sizeof roce);
+}
+
+static uint8_t *put_in_vxlan(uint8_t *at, uint8_t from, uint8_t to, uint8_t psn)
+{
+	static const uint8_t vxlan[] = { 8, 0, 0, 0, 0, 0, 1, 0 };
+
+	at = put_ipv4(at, sizeof vxlan + FRAME_BYTES, 200, 201, 4789);
+	return put_plain(put(at, vxlan, sizeof vxlan), from, to, psn);
+}
+
+static uint8_t *put_word(uint8_t *at, uint32_t word)
+{
+	return put(at,
+		   (uint8_t[]){ (uint8_t)(word >> 24), (uint8_t)(word >> 16), (uint8_t)(word >> 8),
+				(uint8_t)word },
+		   4);
+}
+
+/* Samples of packets from 10.0.0.1 to 10.0.0.2, 10.0.0.3 and so on. */
+static uint8_t *put_sflow(uint8_t *at, uint32_t samples)
+{
+	enum { PADDED = (FRAME_BYTES + 3) & ~3, SAMPLE = 4 * SAMPLE_WORDS + PADDED };
+	const uint32_t head[] = { 5, 1, 0x0a000003, 0, 0, 0, samples };
+
+	at = put_ipv4(at, (uint32_t)sizeof head + samples * SAMPLE, 202, 203, 6343);
+	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+		at = put_word(at, head[i]);
+	for (uint32_t s = 0; s < samples; s++) {
+		const uint32_t words[SAMPLE_WORDS] = {
+			1, SAMPLE - 8, /* a flow sample */
+			0, 0,
+			0, 0,
+			0, 0,
+			0, 1,           /* with one record */
+			1, 16 + PADDED, /* a raw header: Ethernet, stripped FCS */
+			1, FRAME_BYTES + 4,
+			4, FRAME_BYTES,
+		};
+
+		for (size_t i = 0; i < SAMPLE_WORDS; i++)
+			at = put_word(at, words[i]);
+		put_plain(at, 1, (uint8_t)(2 + s), (uint8_t)s);
+		at += PADDED;
+	}
+	return at;
+}
+
+static const struct ft_decode_config config = { .roce_ports = { 4791 }, .roce_port_count = 1 };
+
+/* Frames for one block. */
+struct bench {
+	struct ft_share share;
+	uint8_t bytes[FRAMES_MOST][ROOM];
+};
+
+static void set_up(struct bench *bench, unsigned workers)
+{
+	memset(bench, 0, sizeof *bench);
+	assert_int_equal(ft_share_init(&bench->share, workers), 0);
+}
+
+static void tear_down(struct bench *bench)
+{
+	ft_share_free(&bench->share);
+}
+
+static uint8_t *room_for_frame(struct bench *bench)
+{
+	return bench->bytes[bench->share.block.frame_count];
+}
+
+static void add_frame(struct bench *bench, const uint8_t *end)
+{
+	struct ft_block *block = &bench->share.block;
+	const uint8_t *bytes = bench->bytes[block->frame_count];
+	uint32_t size = (uint32_t)(end - bytes);
+
+	block->frames[block->frame_count++] = (struct ft_frame){
+		.bytes = bytes,
+		.captured = size,
+		.original = size,
+		.wire = size,
+		.link_type = FT_LINK_ETHERNET,
+		.ts_ns = 1000 + block->frame_count,
+		.number = block->frame_count,
+	};
+}
+
+static unsigned owner_of(const struct ft_share *share, unsigned number)
+{
+	return share->places[number] / share->room;
+}
+
+/* Each packet is one worker's, and those of a worker stand in the order of the capture. */
+static void assert_shared_out(const struct ft_share *share)
+{
+	unsigned all = 0;
+
+	for (unsigned w = 0; w < share->workers; w++) {
+		const struct ft_parcel *parcels = &share->parcels[w * share->room];
+
+		for (unsigned i = 0; i < share->counts[w]; i++) {
+			assert_int_equal(share->places[parcels[i].number], w * share->room + i);
+			assert_true(i == 0 || parcels[i].number > parcels[i - 1].number);
+		}
+		all += share->counts[w];
+	}
+	assert_int_equal(all, share->batch.count);
+}
+
+static const unsigned crews[] = { 1, 2, 3, 7, 64 };
+#define CREWS (sizeof crews / sizeof *crews)
+
+/* Both directions too. The tunnel's own addresses are others. */
+static void a_packet_and_its_copy_in_a_tunnel_have_one_owner(void **state)
+{
+	static struct bench bench;
+
+	(void)state;
+	for (size_t c = 0; c < CREWS; c++) {
+		set_up(&bench, crews[c]);
+		for (uint8_t i = 0; i < FRAMES_MOST / 4; i++) {
+			add_frame(&bench, put_plain(room_for_frame(&bench), 1, 2 + i, i));
+			add_frame(&bench, put_in_vxlan(room_for_frame(&bench), 1, 2 + i, i));
+			add_frame(&bench, put_plain(room_for_frame(&bench), 2 + i, 1, i));
+			add_frame(&bench, put_in_vxlan(room_for_frame(&bench), 2 + i, 1, i));
+		}
+		ft_share_out(&bench.share, &config, SEED);
+		assert_shared_out(&bench.share);
+		assert_int_equal(bench.share.batch.count, FRAMES_MOST);
+		for (unsigned i = 0; i < FRAMES_MOST; i++) {
+			assert_int_equal(owner_of(&bench.share, i),
+					 owner_of(&bench.share, i / 4 * 4));
+			assert_ptr_equal(ft_share_frame(&bench.share, i),
+					 &bench.share.block.frames[i]);
+		}
+		tear_down(&bench);
+	}
+}
+
+/* Also where the first word of the headers behind it is broken, so that it has to be decoded. */
+static void a_broken_frame_stays_with_its_owner(void **state)
+{
+	static struct bench bench;
+
+	(void)state;
+	set_up(&bench, 7);
+	for (uint8_t i = 0; i < FRAMES_MOST / 2; i++) {
+		uint8_t *frame = room_for_frame(&bench);
+
+		add_frame(&bench, put_plain(frame, 1, 2 + i, i));
+		frame = room_for_frame(&bench);
+		add_frame(&bench, put_plain(frame, 1, 2 + i, i));
+		frame[38] = 0xff; /* length of the UDP datagram */
+		bench.share.block.frames[2 * i + 1].captured -= i % 30;
+	}
+	ft_share_out(&bench.share, &config, SEED);
+	assert_shared_out(&bench.share);
+	for (unsigned i = 0; i < FRAMES_MOST; i += 2)
+		assert_int_equal(owner_of(&bench.share, i), owner_of(&bench.share, i + 1));
+	tear_down(&bench);
+}
+
+/* Packets of one frame may have several owners. There are more of them than a block has frames. */
+static void packets_of_an_sflow_datagram_find_their_owners(void **state)
+{
+	enum { SAMPLES = 50 };
+	static struct bench bench;
+	unsigned owners = 0;
+
+	(void)state;
+	set_up(&bench, 3);
+	for (unsigned i = 0; i < FRAMES_MOST; i++)
+		add_frame(&bench, i % 2 == 0 ? put_sflow(room_for_frame(&bench), SAMPLES)
+					     : put_plain(room_for_frame(&bench), 1, 2, 0));
+	ft_share_out(&bench.share, &config, SEED);
+	assert_int_equal(bench.share.batch.count, FRAMES_MOST / 2 * (SAMPLES + 1));
+	assert_true(bench.share.batch.count > FT_BLOCK_FRAMES);
+	assert_shared_out(&bench.share);
+	for (unsigned i = 0; i < bench.share.batch.count; i++) {
+		unsigned sample = i % (SAMPLES + 1) % SAMPLES; /* the plain one is like the first */
+
+		assert_int_equal(owner_of(&bench.share, i), owner_of(&bench.share, sample));
+		assert_int_equal(ft_share_frame(&bench.share, i)->number,
+				 1 + i / (SAMPLES + 1) * 2 + (i % (SAMPLES + 1) == SAMPLES));
+		owners |= 1u << owner_of(&bench.share, i);
+	}
+	assert_int_equal(owners, 7);
+	tear_down(&bench);
+}
+
+/* Run by workers who tell all, every item comes back whole, its verdict with it. */
+static void what_is_told_is_kept_beside_its_packet(void **state)
+{
+	enum { WORKERS = 2 };
+	static struct bench bench;
+	struct ft_engine_config engine = FT_ENGINE_DEFAULTS;
+	struct ft_worker *workers[WORKERS];
+
+	(void)state;
+	engine.flows = 1024;
+	engine.details = true;
+	set_up(&bench, WORKERS);
+	for (uint8_t i = 0; i < FRAMES_MOST; i++)
+		add_frame(&bench, i % 2 == 0 ? put_plain(room_for_frame(&bench), 1, 2 + i, i)
+					     : put_in_vxlan(room_for_frame(&bench), 1, 2 + i, i));
+	ft_share_out(&bench.share, &config, SEED);
+	for (unsigned w = WORKERS; w-- > 0;) { /* in any order */
+		assert_int_equal(ft_worker_create(&workers[w], &engine, NULL), 0);
+		ft_worker_tell_all(workers[w]);
+		ft_share_run(&bench.share, workers[w], w);
+		ft_worker_destroy(workers[w]);
+	}
+	for (unsigned i = 0; i < FRAMES_MOST; i++) {
+		const struct ft_item *item = &bench.share.batch.items[i];
+
+		assert_int_equal(ft_share_outcome(&bench.share, i)->wants, FT_ACCOUNT_ITEM);
+		assert_ptr_equal(item->frame, &bench.share.block.frames[i]);
+		assert_int_equal(item->observed.psn, i);
+		assert_int_equal(bench.share.batch.more[i].flow != 0, 1);
+	}
+	tear_down(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_packet_and_its_copy_in_a_tunnel_have_one_owner),
+		cmocka_unit_test(a_broken_frame_stays_with_its_owner),
+		cmocka_unit_test(packets_of_an_sflow_datagram_find_their_owners),
+		cmocka_unit_test(what_is_told_is_kept_beside_its_packet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
