@@ -42,7 +42,6 @@ int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *tabl
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (made->recent == MAP_FAILED)
 		goto destroy_pairs;
-	madvise(made->recent, made->recent_bytes, MADV_HUGEPAGE); /* as for the flow table */
 	*suspects = made;
 	return 0;
 
