@@ -51,8 +51,8 @@ struct ft_dpdk {
 	struct ft_dpdk_call *calls; /* call_count: config.keep and the one that is being filled */
 	struct ft_dpdk_clock clock;
 	struct ft_dpdk_joined joined;
-	bool may_register; /* a thread that reads may become one of DPDK's */
-	bool ends;         /* when the file does */
+	bool may_join; /* a thread that reads may get a cache of buffers */
+	bool ends;     /* when the file does */
 	atomic_bool gone;
 	uint64_t unjoined; /* frames dropped for want of room to join their pieces */
 

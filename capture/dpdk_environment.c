@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_lcore.h>
 #include <rte_log.h>
 
 enum { ORDINARY_MB = 2048, SPARE_MB = 64, ARGUMENTS_MAX = 20, ALARM_S = 5 };
@@ -30,7 +32,8 @@ enum { ORDINARY_MB = 2048, SPARE_MB = 64, ARGUMENTS_MAX = 20, ALARM_S = 5 };
 static struct {
 	pthread_mutex_t lock;
 	bool started, huge, verbose;
-	int error; /* of a start that failed: there is no second */
+	unsigned threads; /* that joined */
+	int error;        /* of a start that failed: there is no second */
 	char reason[160];
 } environment = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -196,6 +199,22 @@ static int start(uint64_t megabytes)
 	return disarm_event_thread();
 }
 
+/* DPDK's thread takes over which signals are blocked: ours are for ours. Faults cannot wait. */
+static int start_undisturbed(uint64_t megabytes)
+{
+	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL };
+	sigset_t signals, before;
+	int error;
+
+	sigfillset(&signals);
+	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+		sigdelset(&signals, faults[i]);
+	pthread_sigmask(SIG_BLOCK, &signals, &before);
+	error = start(megabytes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
 int ft_dpdk_environment_start(const char *source, uint64_t bytes, bool verbose,
 			      struct ft_source_complaint *complaint)
 {
@@ -208,8 +227,8 @@ int ft_dpdk_environment_start(const char *source, uint64_t bytes, bool verbose,
 		environment.huge = free_huge_bytes() >> 20 >= needed;
 		environment.error = redirect_log();
 		if (environment.error == 0)
-			environment.error =
-				start(needed > ORDINARY_MB ? needed + SPARE_MB : ORDINARY_MB);
+			environment.error = start_undisturbed(
+				needed > ORDINARY_MB ? needed + SPARE_MB : ORDINARY_MB);
 		environment.started = environment.error == 0;
 		if (environment.started && !verbose)
 			silence_talkers();
@@ -231,6 +250,17 @@ int ft_dpdk_environment_probe(const char *device)
 	error = rte_dev_probe(device);
 	pthread_mutex_unlock(&environment.lock);
 	return error;
+}
+
+bool ft_dpdk_environment_join(void)
+{
+	bool joined;
+
+	pthread_mutex_lock(&environment.lock);
+	joined = environment.threads < FT_DPDK_THREADS && rte_thread_register() == 0;
+	environment.threads += joined;
+	pthread_mutex_unlock(&environment.lock);
+	return joined;
 }
 
 const char *ft_dpdk_environment_reason(void)

@@ -24,5 +24,12 @@ int ft_dpdk_environment_probe(const char *device);
 const char *ft_dpdk_environment_reason(void);
 void ft_dpdk_environment_forget(void);
 
+/*
+ * Make the calling thread one that DPDK keeps a cache of buffers for; at most FT_DPDK_THREADS are, beside the one that
+ * opened the first device, since such a cache may hold buffers that nobody uses. False: it stays without.
+ */
+enum { FT_DPDK_THREADS = 4 };
+bool ft_dpdk_environment_join(void);
+
 /* Buffers are in huge pages. */
 bool ft_dpdk_environment_huge(void);

@@ -15,7 +15,6 @@ enum {
 	XDP_DESCRIPTORS =
 		2048, /* the driver's own number: its rings are as large whatever is asked */
 	CACHE = 256,  /* buffers that a thread holds back for itself, and half as many again */
-	CACHE_THREADS = 4,
 	KEY_BYTES = 64,
 	LINE = 64, /* of the processor's cache */
 };
@@ -66,7 +65,8 @@ void ft_dpdk_port_plan(struct ft_dpdk *dpdk, uint64_t file_frames, uint32_t long
 	dpdk->frame_bytes = frame_bytes;
 	dpdk->descriptors = (uint16_t)descriptors_wanted(dpdk);
 	dpdk->buffer_count = (uint32_t)file_frames + dpdk->descriptors * queues +
-			     (dpdk->config.keep + 1) * FT_DPDK_CALL + CACHE * 3 / 2 * CACHE_THREADS;
+			     (dpdk->config.keep + 1) * FT_DPDK_CALL +
+			     CACHE * 3 / 2 * (FT_DPDK_THREADS + 1);
 }
 
 static void offer_rss(const struct ft_dpdk *dpdk, struct rte_eth_conf *conf)
@@ -102,13 +102,13 @@ static struct rte_eth_conf wishes(const struct ft_dpdk *dpdk)
 	return conf;
 }
 
-/* Virtual devices know no MTU, and refuse one. */
+/* Virtual devices have no MTU of their own, and some refuse one. */
 static int configure(const struct ft_dpdk *dpdk, uint16_t transmit_queues)
 {
 	struct rte_eth_conf conf = wishes(dpdk);
 	int error = rte_eth_dev_configure(dpdk->port, dpdk->queues, transmit_queues, &conf);
 
-	if (error != -EINVAL)
+	if (error != -EINVAL || dpdk->address.kind == NULL)
 		return error;
 	conf.rxmode.mtu = 0;
 	return rte_eth_dev_configure(dpdk->port, dpdk->queues, transmit_queues, &conf);

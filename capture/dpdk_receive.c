@@ -1,5 +1,6 @@
 #include "dpdk.h"
 
+#include "dpdk_environment.h"
 #include "dpdk_joined.h"
 
 #include <errno.h>
@@ -166,11 +167,10 @@ static int hand_out_ticks(struct ft_dpdk *dpdk, struct ft_frame *frames, struct 
 	return hand_out(dpdk, frames, buffers, count, FT_DPDK_STAMPS_TICKS, 0);
 }
 
-/* A thread of ours that DPDK does not know would go without its cache of buffers. */
-static __attribute__((noinline)) void register_thread(struct ft_dpdk *dpdk)
+/* A thread of ours that DPDK does not know goes without its cache of buffers. */
+static __attribute__((noinline)) void join(struct ft_dpdk *dpdk)
 {
-	if (rte_thread_register() != 0)
-		dpdk->may_register = false;
+	dpdk->may_join = ft_dpdk_environment_join();
 }
 
 int ft_dpdk_receive(void *device, struct ft_frame *frames, int room)
@@ -179,8 +179,8 @@ int ft_dpdk_receive(void *device, struct ft_frame *frames, int room)
 	struct ft_dpdk_call *call = &dpdk->calls[dpdk->call];
 	int handed;
 
-	if (unlikely(rte_lcore_id() == LCORE_ID_ANY) && dpdk->may_register)
-		register_thread(dpdk);
+	if (unlikely(rte_lcore_id() == LCORE_ID_ANY) && dpdk->may_join)
+		join(dpdk);
 	call->count =
 		fetch(dpdk, call->buffers, (unsigned)(room < FT_DPDK_CALL ? room : FT_DPDK_CALL));
 	if (call->count == 0)
