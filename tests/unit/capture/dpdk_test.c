@@ -1,6 +1,7 @@
-#include "device.h"
+#include "dpdk.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 #include <rte_ring.h>
 
 #include <cmocka.h>
@@ -481,6 +482,148 @@ static void a_file_is_replayed_again_and_again(void **state)
 	unlink(path);
 }
 
+/* Frames that find no buffer are lost and counted; the file goes on when there are buffers again. */
+static void a_shortage_of_buffers_is_no_end(void **state)
+{
+	static struct rte_mbuf *taken[1 << 16];
+	struct ft_frame frames[ROOM];
+	struct ft_device_counts counts;
+	struct scene scene;
+	char path[64], address[128];
+	struct ft_device_config config = { .address = address, .keep = 1 };
+	unsigned count = 0, seen = 0;
+	struct ft_dpdk *dpdk;
+	int got;
+
+	(void)state;
+	name_file(path);
+	write_file(path, 0xa1b2c3d4, false, 1, FILE_FRAMES);
+	snprintf(address, sizeof address, "net_pcap0,rx_pcap=%s", path);
+	open_device(&scene, &config);
+	dpdk = scene.device;
+	while (count < sizeof taken / sizeof taken[0] &&
+	       (taken[count] = rte_pktmbuf_alloc(dpdk->pool)) != NULL)
+		count++;
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(scene.driver->receive(scene.device, frames, ROOM), 0);
+	scene.driver->count(scene.device, &counts);
+	assert_int_equal(counts.lost, 3);
+	rte_pktmbuf_free_bulk(taken, count);
+	while ((got = scene.driver->receive(scene.device, frames, ROOM)) > 0) {
+		check_bytes(&frames[0], file_length(3 + seen), 3 + seen);
+		seen += (unsigned)got;
+	}
+	assert_int_equal(got, -ENODATA);
+	assert_int_equal(seen, FILE_FRAMES - 3);
+	close_device(&scene);
+	unlink(path);
+}
+
+/* An adapter's stamps, as a frame would bring them: net_ring has none of its own. */
+
+static int adapter_clock(void *adapter, struct ft_dpdk_moment *moment)
+{
+	struct timespec now;
+
+	(void)adapter;
+	clock_gettime(CLOCK_REALTIME, &now);
+	moment->ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	moment->ticks = (moment->ns - UINT64_C(1700000000000000000)) / 8; /* 125 MHz since then */
+	moment->error_ns = 40;
+	return 0;
+}
+
+static void adapters_stamp_with_ticks_or_nanoseconds(void **state)
+{
+	static const struct {
+		const char *says;
+		bool ticks, nonsense;
+		enum ft_dpdk_stamps stamps;
+	} cases[] = {
+		{ "ticks of the adapter's clock", true, false, FT_DPDK_STAMPS_TICKS },
+		{ "nanoseconds of an adapter that keeps the time", false, false,
+		  FT_DPDK_STAMPS_NANOSECONDS },
+		{ "something else is not believed", true, true, FT_DPDK_STAMPS_PROGRAM },
+	};
+	struct ft_frame frames[ROOM];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct ft_dpdk_moment now;
+		struct rte_mbuf *buffer;
+		struct ft_dpdk *dpdk;
+		struct scene scene;
+		uint64_t off;
+
+		print_message("%s\n", cases[i].says);
+		open_ring(&scene, "net_ring0", 1);
+		dpdk = scene.device;
+		assert_int_equal(
+			rte_mbuf_dyn_rx_timestamp_register(&dpdk->stamp_offset, &dpdk->stamp_flag),
+			0);
+		assert_int_equal(ft_dpdk_clock_set(&dpdk->clock, adapter_clock, NULL), 0);
+		dpdk->stamps = FT_DPDK_STAMPS_UNSURE;
+
+		feed("ETH_RXTX0_net_ring0", make(&scene, 60, 1, 1)); /* one without a stamp */
+		assert_int_equal(scene.driver->receive(scene.device, frames, ROOM), 1);
+		buffer = make(&scene, 60, 1, 2);
+		adapter_clock(NULL, &now);
+		*RTE_MBUF_DYNFIELD(buffer, (unsigned)dpdk->stamp_offset, rte_mbuf_timestamp_t *) =
+			cases[i].nonsense ? 12345
+			: cases[i].ticks  ? now.ticks
+					  : now.ns;
+		buffer->ol_flags |= dpdk->stamp_flag;
+		feed("ETH_RXTX0_net_ring0", buffer);
+		feed("ETH_RXTX0_net_ring0", make(&scene, 60, 1, 3));
+		assert_int_equal(scene.driver->receive(scene.device, frames, ROOM), 2);
+		assert_int_equal(dpdk->stamps, cases[i].stamps);
+		off = frames[0].ts_ns > now.ns ? frames[0].ts_ns - now.ns
+					       : now.ns - frames[0].ts_ns;
+		assert_true(off < (cases[i].nonsense ? 1000000000 : 10000));
+		assert_int_equal(frames[1].ts_ns == FT_TS_UNKNOWN, !cases[i].nonsense);
+		scene.driver->describe(scene.device, &scene.facts);
+		assert_int_equal(scene.facts.stamps,
+				 cases[i].nonsense ? FT_STAMP_PROGRAM : FT_STAMP_ADAPTER);
+		close_ring(&scene);
+	}
+}
+
+static void *receive_elsewhere(void *opaque)
+{
+	struct scene *scene = opaque;
+	struct ft_frame frames[ROOM];
+
+	for (unsigned i = 0; i < 100; i++) {
+		if (scene->driver->receive(scene->device, frames, ROOM) != ROOM)
+			return NULL;
+	}
+	return scene;
+}
+
+/* More threads than DPDK has numbers for threads. */
+static void any_thread_may_read(void **state)
+{
+	(void)state;
+	for (unsigned keep = 1; keep <= 4; keep += 3) {
+		struct ft_device_config config = { .address = "net_null0", .keep = keep };
+		struct ft_frame frames[ROOM];
+		struct scene scene;
+
+		open_device(&scene, &config);
+		for (unsigned i = 0; i < RTE_MAX_LCORE + 8; i++) {
+			pthread_t thread;
+			void *received;
+
+			assert_int_equal(pthread_create(&thread, NULL, receive_elsewhere, &scene),
+					 0);
+			assert_int_equal(pthread_join(thread, &received), 0);
+			assert_ptr_equal(received, &scene);
+			assert_int_equal(scene.driver->receive(scene.device, frames, ROOM), ROOM);
+		}
+		close_device(&scene);
+	}
+}
+
 static void two_devices_share_the_process(void **state)
 {
 	struct ft_device_config config = { .address = "net_null0,size=80", .keep = 1 };
@@ -587,6 +730,9 @@ int main(void)
 		cmocka_unit_test(a_file_is_replayed_as_it_is_and_ends),
 		cmocka_unit_test(a_file_without_frames_ends_at_once),
 		cmocka_unit_test(a_file_is_replayed_again_and_again),
+		cmocka_unit_test(a_shortage_of_buffers_is_no_end),
+		cmocka_unit_test(adapters_stamp_with_ticks_or_nanoseconds),
+		cmocka_unit_test(any_thread_may_read),
 		cmocka_unit_test(two_devices_share_the_process),
 		cmocka_unit_test(what_cannot_be_opened_is_said_in_a_line),
 		cmocka_unit_test(a_file_of_another_link_is_not_taken_for_ethernet),
