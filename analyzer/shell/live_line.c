@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <firmware-config/settings.h>
+
 #include "log.h"
 #include "number.h"
 #include "rights.h"
 
 #define DURATION_MAX_NS (UINT64_C(366) * 24 * 3600 * 1000000000)
 
-enum { SNAP_MIN = 64, SNAP_MAX = 262144, NAMES = 1024 };
+enum { SNAP_MIN = 64, SNAP_MAX = 262144, NAMES = 1024, WARNING = 1024 };
 
 int ft_live_line_init(struct ft_live_line *line, const struct ft_verb *verb, int argc)
 {
@@ -119,6 +121,26 @@ static void tell_notes(const struct ft_source *source)
 	}
 }
 
+/* An interface that speaks by itself is heard through the mirror port as if it were the program. */
+static void warn_of_interfaces(const struct ft_source *source)
+{
+	static const struct ft_machine here = { "" };
+
+	for (size_t i = 0; i < ft_source_input_count(source); i++) {
+		const char *interface = ft_live_facts(source, i)->interface;
+		struct ft_setting settings[FT_SETTINGS_MAX];
+		char warning[WARNING];
+		size_t count;
+
+		if (interface == NULL)
+			continue;
+		count = ft_settings_read(&here, interface, settings);
+		if (ft_settings_warn(interface, settings, count, warning, sizeof warning))
+			ft_log("%s: interface %s %s", ft_source_input(source, i)->name, interface,
+			       warning);
+	}
+}
+
 static void tell_listening(const struct ft_live_line *line)
 {
 	char names[NAMES] = "";
@@ -153,8 +175,10 @@ int ft_live_line_open(struct ft_live_line *line, unsigned keep, struct ft_source
 		ft_log("%s", complaint.text);
 		return error;
 	}
-	if (!line->quiet)
+	if (!line->quiet) {
 		tell_notes(*source);
+		warn_of_interfaces(*source);
+	}
 	error = drop_rights();
 	if (error == 0 && !line->quiet)
 		tell_listening(line);
