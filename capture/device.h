@@ -64,6 +64,10 @@ struct ft_driver {
 	/* Every device of this kind that could be opened, for a listing: 0, or -errno that `tell` returned or the system gave. */
 	int (*list)(int (*tell)(void *context, const struct ft_device_listing *listing),
 		    void *context);
+
+	/* Without a device: 0, or -EINVAL and *complaint, which names `name`. NULL: this kind takes no filter. */
+	int (*check_filter)(const char *name, const char *filter,
+			    struct ft_source_complaint *complaint);
 };
 
 /* Those that were built: whole files chosen by FT_PCAP, FT_DPDK and FT_VERBS (ft_driver() in CMakeLists.txt). */

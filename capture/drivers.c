@@ -1,5 +1,10 @@
 #include "drivers.h"
 
+#include <capture/filter.h>
+
+#include "complain.h"
+
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,4 +80,24 @@ int ft_live_list(int (*tell)(void *context, const struct ft_device_listing *list
 		error = kinds[i].driver != NULL ? kinds[i].driver->list(tell, context)
 						: tell_absent(&kinds[i], tell, context);
 	return error;
+}
+
+int ft_live_filter_check(const char *name, const char *filter,
+			 struct ft_source_complaint *complaint)
+{
+	struct ft_live_address address;
+	const char *why = NULL;
+
+	if (!ft_live_address_read(&address, name)) {
+		ft_complain(complaint->text, sizeof complaint->text, name, "not a live source");
+		return -ENODEV;
+	}
+	if (address.driver == NULL)
+		why = "this build cannot open it";
+	else if (address.driver->check_filter == NULL)
+		why = "takes no kernel filter";
+	if (why == NULL)
+		return address.driver->check_filter(name, filter, complaint);
+	ft_complain(complaint->text, sizeof complaint->text, name, "%s", why);
+	return -EOPNOTSUPP;
 }

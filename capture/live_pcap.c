@@ -127,4 +127,5 @@ const struct ft_driver ft_driver_pcap = {
 	.describe = describe,
 	.close = ft_pcap_close,
 	.list = ft_pcap_list,
+	.check_filter = ft_pcap_filter_check,
 };

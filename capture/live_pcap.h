@@ -51,6 +51,8 @@ int ft_pcap_open(void **device, const struct ft_device_config *config,
 		 struct ft_source_complaint *complaint);
 void ft_pcap_close(void *device);
 void ft_pcap_count(void *device, struct ft_device_counts *counts);
+int ft_pcap_filter_check(const char *name, const char *filter,
+			 struct ft_source_complaint *complaint);
 int ft_pcap_list(int (*tell)(void *context, const struct ft_device_listing *listing),
 		 void *context);
 
