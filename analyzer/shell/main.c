@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "extcap.h"
 #include "log.h"
 #include "output.h"
 #include "verb.h"
@@ -25,6 +26,8 @@ static enum ft_exit run(int argc, char **argv)
 		return version();
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return ft_verb_help.run(1, argv + 1);
+	if (ft_extcap_is_called(argc, argv))
+		return ft_extcap_run(argc, argv);
 	verb = ft_verb_find(argv[1]);
 	if (verb == NULL) {
 		ft_log("no verb %s; `fabtap help` lists them", argv[1]);
