@@ -50,18 +50,17 @@ void ft_crew_free(struct ft_crew *crew)
 	crew->block = NULL;
 }
 
-/* Frames as far as they are wanted: how many, 0: the end. */
-static unsigned read_block(struct ft_crew *crew, struct ft_block *block, unsigned most)
+/* Frames as far as they are wanted: how many, 0: none for a while, < 0: the end. */
+static int read_block(struct ft_crew *crew, struct ft_block *block, unsigned most)
 {
 	uint64_t left = crew->run->most - crew->frames_read;
 	int count = left == 0 ? -ENODATA
 			      : ft_block_read(block, crew->run->source,
 					      left < most ? (unsigned)left : most);
 
-	if (count <= 0)
-		return 0;
-	crew->frames_read += (uint64_t)count;
-	return (unsigned)count;
+	if (count > 0)
+		crew->frames_read += (uint64_t)count;
+	return count;
 }
 
 static bool goes_on(const struct ft_crew *crew)
@@ -76,13 +75,17 @@ static int run_alone(struct ft_crew *crew)
 	const struct ft_crew_account *account = &crew->run->account;
 	struct ft_worker *worker = crew->workers[0];
 	struct ft_block *block = crew->block;
-	int error = 0;
+	int count = FT_WORKER_FRAMES, error = 0;
 
 	for (uint64_t round = 0; error == 0; round++) {
-		if (round % ASK_EVERY == 0 && !goes_on(crew))
+		/* a batch that is not full was all there was: there is time */
+		if ((round % ASK_EVERY == 0 || count < FT_WORKER_FRAMES) && !goes_on(crew))
 			break;
-		if (read_block(crew, block, FT_WORKER_FRAMES) == 0)
+		count = read_block(crew, block, FT_WORKER_FRAMES);
+		if (count < 0)
 			break;
+		if (count == 0)
+			continue;
 		ft_batch_fill(&worker->batch, block, &worker->config->decode, worker->config->seed);
 		ft_worker_run(worker);
 		error = account->batch(account->context, crew->run->source, &worker->batch);
@@ -97,10 +100,11 @@ static struct ft_crew_block *numbered(struct ft_crew *crew, uint64_t number)
 	return &crew->blocks[number % crew->block_count];
 }
 
-/* The next block, filled with frames; NULL: the end, an error, no room, or `most` frames were read. */
+/* The next block, filled with frames; NULL: the end, an error, no room, none for a while, or `most` frames were read. */
 static struct ft_crew_block *next_block(struct ft_crew *crew, uint64_t *number)
 {
 	struct ft_crew_block *slot;
+	int count;
 
 	if (crew->error != 0)
 		crew->ended = true;
@@ -109,10 +113,11 @@ static struct ft_crew_block *next_block(struct ft_crew *crew, uint64_t *number)
 				   crew->block_count)
 		return NULL;
 	slot = numbered(crew, *number);
-	if (read_block(crew, &slot->share.block, FT_BLOCK_FRAMES) == 0) {
-		crew->ended = true;
+	count = read_block(crew, &slot->share.block, FT_BLOCK_FRAMES);
+	crew->ended = count < 0;
+	crew->silent = count == 0;
+	if (count <= 0)
 		return NULL;
-	}
 	atomic_store_explicit(&crew->read, *number + 1, memory_order_release);
 	return slot;
 }
@@ -123,6 +128,8 @@ static bool read_and_share(struct ft_crew *crew, unsigned index)
 	struct ft_crew_block *slot;
 	uint64_t number;
 
+	if (index != 0 && crew->asking)
+		return false;
 	if (pthread_mutex_trylock(&crew->reading) != 0)
 		return false;
 	slot = next_block(crew, &number);
@@ -228,11 +235,13 @@ static void *run_hand(void *context)
 	return NULL;
 }
 
-/* Ask whether to go on, when nobody reads. */
+/* Ask whether to go on, when nobody reads; the others leave that to the first until it has. */
 static void ask(struct ft_crew *crew)
 {
-	if (pthread_mutex_trylock(&crew->reading) != 0)
+	crew->asking = pthread_mutex_trylock(&crew->reading) != 0;
+	if (crew->asking)
 		return;
+	crew->silent = false;
 	if (!goes_on(crew))
 		crew->ended = true;
 	pthread_mutex_unlock(&crew->reading);
@@ -243,7 +252,7 @@ static void run_first(struct hand *hand)
 	unsigned idle = 0;
 
 	for (uint64_t round = 0; !is_done(hand->crew); round++) {
-		if (round % ASK_EVERY == 0)
+		if (round % ASK_EVERY == 0 || hand->crew->silent || hand->crew->asking)
 			ask(hand->crew);
 		if (move_on(hand->crew, hand->index, &hand->next))
 			idle = 0;
@@ -280,7 +289,7 @@ int ft_crew_run(struct ft_crew *crew, const struct ft_crew_run *run)
 	crew->frames_read = 0;
 	crew->read = crew->accounted = 0;
 	crew->error = 0;
-	crew->ended = false;
+	crew->ended = crew->silent = crew->asking = false;
 	for (unsigned i = 0; crew->blocks != NULL && i < crew->block_count; i++)
 		crew->blocks[i].shared = 0;
 	return crew->count == 1 ? run_alone(crew) : run_together(crew);

@@ -49,6 +49,8 @@ struct ft_crew {
 	_Atomic uint64_t read; /* blocks */
 	_Atomic bool
 		ended; /* nothing more will be read; set by whoever holds `reading`, so that no block comes after it */
+	_Atomic bool silent; /* nothing came for a while */
+	_Atomic bool asking; /* the first thread wants to hold `reading` */
 
 	char apart_too[FT_CREW_LINE];
 	pthread_mutex_t accounting;

@@ -64,13 +64,22 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 /* A disk that is slow at times: others go on while a block is being read. */
 static bool slow_disk;
 
+/* A source that nothing comes from at every other call. */
+static bool silent_source;
+static unsigned calls, silences;
+
 int __real_ft_block_read(struct ft_block *block, struct ft_source *source, unsigned most);
 int __wrap_ft_block_read(struct ft_block *block, struct ft_source *source, unsigned most);
 
 int __wrap_ft_block_read(struct ft_block *block, struct ft_source *source, unsigned most)
 {
-	int count = __real_ft_block_read(block, source, most);
+	int count;
 
+	if (silent_source && calls++ % 2 == 0) {
+		silences++;
+		return 0;
+	}
+	count = __real_ft_block_read(block, source, most);
 	if (slow_disk)
 		usleep(500);
 	return count;
@@ -298,6 +307,28 @@ static void an_error_while_a_block_is_read_ends_the_run(void **state)
 	slow_disk = false;
 }
 
+/* There is time to ask, and whoever is asked can end it; what comes later is not missed. */
+static void silence_does_not_end_the_run(void **state)
+{
+	(void)state;
+	silent_source = true;
+	for (size_t i = 0; i < CREWS; i++) {
+		struct account account = { .stop_after = UINT64_MAX };
+		struct team team;
+
+		calls = silences = 0;
+		assemble(&team, crews[i]);
+		assert_int_equal(run(&team, &account, UINT64_MAX), 0);
+		assert_in_order(&account);
+		assert_int_equal(account.frames, FRAMES);
+		assert_true(silences > FRAMES / FT_BLOCK_FRAMES);
+		if (crews[i] == 1)
+			assert_true(account.asked >= silences);
+		dismiss(&team);
+	}
+	silent_source = false;
+}
+
 static void a_thread_that_cannot_be_started_ends_the_run(void **state)
 {
 	(void)state;
@@ -355,6 +386,7 @@ int main(void)
 		cmocka_unit_test(whoever_is_asked_can_end_the_run),
 		cmocka_unit_test(an_error_of_the_account_ends_the_run),
 		cmocka_unit_test(an_error_while_a_block_is_read_ends_the_run),
+		cmocka_unit_test(silence_does_not_end_the_run),
 		cmocka_unit_test(a_thread_that_cannot_be_started_ends_the_run),
 		cmocka_unit_test(a_crew_of_one_starts_no_thread),
 		cmocka_unit_test(a_source_that_cannot_keep_frames_is_refused),
