@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -137,87 +136,91 @@ static bool sends_frames(int fd)
 }
 
 struct sockets {
-	int least, most; /* -1: there is none */
-	bool is_one[SOCKETS];
+	int numbers[SOCKETS];
+	size_t count;
 };
 
-/* 0 or -errno: -EMFILE: a socket has a number that is not expected so early. */
+/* 0 or -errno: -EMFILE: more than are expected. */
 static int find_sockets(struct sockets *sockets)
 {
 	DIR *folder = opendir("/proc/self/fd");
 	struct dirent *entry;
 	int error = 0;
 
-	*sockets = (struct sockets){ .least = -1, .most = -1 };
+	sockets->count = 0;
 	if (folder == NULL)
 		return -errno;
-	while ((entry = readdir(folder)) != NULL) {
+	while ((entry = readdir(folder)) != NULL && error == 0) {
 		int fd = atoi(entry->d_name);
 
 		if (entry->d_name[0] == '.' || !sends_frames(fd))
 			continue;
-		if (fd >= SOCKETS) {
+		if (sockets->count == SOCKETS)
 			error = -EMFILE;
-			break;
-		}
-		sockets->is_one[fd] = true;
-		if (sockets->least < 0 || fd < sockets->least)
-			sockets->least = fd;
-		if (fd > sockets->most)
-			sockets->most = fd;
+		else
+			sockets->numbers[sockets->count++] = fd;
 	}
 	closedir(folder);
 	return error;
 }
 
-static int allow_if(scmp_filter_ctx filter, int call, struct scmp_arg_cmp condition)
+static int rule_if(scmp_filter_ctx filter, uint32_t action, int call, struct scmp_arg_cmp condition)
 {
-	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &condition);
+	return seccomp_rule_add_array(filter, action, call, 1, &condition);
 }
 
-/* The call on every descriptor, open now or later, but those of the sockets. */
-static int allow_beside(scmp_filter_ctx filter, int call, const struct sockets *sockets)
-{
-	int error;
-
-	if (sockets->least < 0)
-		return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 0, NULL);
-	error = allow_if(filter, call, SCMP_A0_32(SCMP_CMP_LT, (unsigned)sockets->least));
-	if (error == 0)
-		error = allow_if(filter, call, SCMP_A0_32(SCMP_CMP_GT, (unsigned)sockets->most));
-	for (int fd = sockets->least; fd <= sockets->most && error == 0; fd++)
-		if (!sockets->is_one[fd])
-			error = allow_if(filter, call, SCMP_A0_32(SCMP_CMP_EQ, (unsigned)fd));
-	return error;
-}
-
-static int add_rules(scmp_filter_ctx filter, const struct sockets *sockets)
+/* The kernel takes the lower half of a register for a descriptor, whatever the upper one says. */
+static int refuse_sending(scmp_filter_ctx filter, const struct sockets *sockets)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < COUNT && error == 0; i++)
-		error = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
-	for (size_t i = 0; i < sizeof sending / sizeof sending[0] && error == 0; i++)
-		error = allow_beside(filter, sending[i], sockets);
-	for (size_t i = 0; i < sizeof fcntl_commands / sizeof fcntl_commands[0] && error == 0; i++)
-		error = allow_if(filter, SCMP_SYS(fcntl),
-				 SCMP_A1_32(SCMP_CMP_EQ, fcntl_commands[i]));
+	for (size_t i = 0; i < sizeof sending / sizeof sending[0]; i++)
+		for (size_t j = 0; j < sockets->count && error == 0; j++)
+			error = rule_if(filter, SCMP_ACT_ERRNO(EPERM), sending[i],
+					SCMP_A0_64(SCMP_CMP_MASKED_EQ, UINT32_MAX,
+						   (unsigned)sockets->numbers[j]));
 	return error;
 }
 
-static int filter_calls(const struct sockets *sockets)
+static int allow_the_rest(scmp_filter_ctx filter, const struct sockets *sockets)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int error = 0;
+
+	(void)sockets;
+	for (size_t i = 0; i < COUNT && error == 0; i++)
+		error = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
+	for (size_t i = 0; i < sizeof sending / sizeof sending[0] && error == 0; i++)
+		error = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, sending[i], 0, NULL);
+	for (size_t i = 0; i < sizeof fcntl_commands / sizeof fcntl_commands[0] && error == 0; i++)
+		error = rule_if(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl),
+				SCMP_A1_64(SCMP_CMP_EQ, fcntl_commands[i]));
+	return error;
+}
+
+/* A filter for all threads: `otherwise` but for what `add` says. */
+static int load_filter(uint32_t otherwise,
+		       int (*add)(scmp_filter_ctx filter, const struct sockets *sockets),
+		       const struct sockets *sockets)
+{
+	scmp_filter_ctx filter = seccomp_init(otherwise);
 	int error = filter == NULL ? -ENOMEM : 0;
 
 	if (error == 0)
 		error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (error == 0)
-		error = add_rules(filter, sockets);
+		error = add(filter, sockets);
 	if (error == 0)
 		error = seccomp_load(filter);
 	seccomp_release(filter);
 	return error;
+}
+
+/* Of several filters the strictest answer counts; the second one lets no further one in. */
+static int filter_calls(const struct sockets *sockets)
+{
+	int error = load_filter(SCMP_ACT_ALLOW, refuse_sending, sockets);
+
+	return error != 0 ? error : load_filter(SCMP_ACT_ERRNO(EPERM), allow_the_rest, sockets);
 }
 
 static int drop_capabilities(void)
