@@ -5,6 +5,7 @@
 #include <capture/source.h>
 #include <report/sources.h>
 
+#include "extcap_install.h"
 #include "interrupt.h"
 #include "live_line.h"
 #include "log.h"
@@ -16,6 +17,7 @@
 static const char usage[] =
 	"usage: fabtap sources [--json] [FILE...]\n"
 	"       fabtap sources [--json] --test SOURCE...\n"
+	"       fabtap sources --install-extcap\n"
 	"\n"
 	"What fabtap can capture from and read. With files: what each of them is, the frames and "
 	"the "
@@ -32,6 +34,9 @@ static const char usage[] =
 	"      --buffer SIZE      receive buffer: bytes, or 64K, 512M, 2G\n"
 	"      --allow-tx-queue   take a device that cannot be had without a transmit queue\n"
 	"      --verbose          let the capture libraries speak, too\n"
+	"      --install-extcap   link fabtap into your extcap folder: its sources are interfaces "
+	"of\n"
+	"                         Wireshark and tshark then\n"
 	"      --json             as JSON\n"
 	"\n"
 	"exit status: 0 all files are whole, all sources work; 2 one could not be read to its end, "
@@ -46,6 +51,7 @@ static const struct option words[] = {
 	{ "buffer", required_argument, NULL, FT_OPTION_BUFFER },
 	{ "allow-tx-queue", no_argument, NULL, FT_OPTION_ALLOW_TX_QUEUE },
 	{ "verbose", no_argument, NULL, FT_OPTION_VERBOSE },
+	{ "install-extcap", no_argument, NULL, FT_OPTION_INSTALL_EXTCAP },
 	{ "json", no_argument, NULL, FT_OPTION_JSON },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
@@ -142,11 +148,20 @@ static enum ft_exit list_all(bool json)
 	return ft_output_status(error, status);
 }
 
-static enum ft_exit run_line(const struct ft_live_line *line, int argc, char **argv, bool json)
+struct asked {
+	bool json, install;
+};
+
+static enum ft_exit run_line(const struct ft_live_line *line, int argc, char **argv,
+			     const struct asked *asked)
 {
 	static const uint64_t a_second_ns = 1000000000;
 	uint64_t duration_ns = line->duration_ns != 0 ? line->duration_ns : a_second_ns;
 
+	if (asked->install)
+		return argc == 2
+			       ? ft_extcap_install()
+			       : ft_usage_error(&ft_verb_sources, "--install-extcap stands alone");
 	if (line->count > 0 && optind < argc)
 		return ft_usage_error(&ft_verb_sources, "--test and files are two runs");
 	if (line->count == 0 && line->options)
@@ -154,18 +169,18 @@ static enum ft_exit run_line(const struct ft_live_line *line, int argc, char **a
 				      "options of live sources go with --test SOURCE");
 	if (line->count > 0)
 		return ft_sources_try(line->addresses, line->count, &line->config, duration_ns,
-				      json);
+				      asked->json);
 	if (optind < argc)
-		return look_at_all(argv + optind, (size_t)(argc - optind), json);
-	return list_all(json);
+		return look_at_all(argv + optind, (size_t)(argc - optind), asked->json);
+	return list_all(asked->json);
 }
 
-static int take_option(struct ft_live_line *line, int code, bool *json)
+static int take_option(struct ft_live_line *line, int code, struct asked *asked)
 {
-	if (code == FT_OPTION_JSON) {
-		*json = true;
+	asked->json |= code == FT_OPTION_JSON;
+	asked->install |= code == FT_OPTION_INSTALL_EXTCAP;
+	if (code == FT_OPTION_JSON || code == FT_OPTION_INSTALL_EXTCAP)
 		return 0;
-	}
 	if (code != FT_OPTION_TEST)
 		return ft_live_line_option(line, code, optarg);
 	if (ft_live_is_address(optarg))
@@ -182,14 +197,14 @@ static enum ft_exit run(int argc, char **argv)
 	struct ft_options options = { &ft_verb_sources, "s:f:", words, argc, argv, false };
 	struct ft_live_line line;
 	enum ft_exit status = FT_EXIT_FAILED;
-	bool json = false;
+	struct asked asked = { 0 };
 	int code, error = ft_live_line_init(&line, &ft_verb_sources, argc);
 
 	while (error == 0 && (code = ft_options_next(&options)) != FT_OPTION_END && code != 'h')
-		error = code == FT_OPTION_BAD ? -EINVAL : take_option(&line, code, &json);
+		error = code == FT_OPTION_BAD ? -EINVAL : take_option(&line, code, &asked);
 	if (error == 0)
 		status = code == 'h' ? ft_usage_print(&ft_verb_sources)
-				     : run_line(&line, argc, argv, json);
+				     : run_line(&line, argc, argv, &asked);
 	ft_live_line_free(&line);
 	return status;
 }
