@@ -4,6 +4,7 @@
 #include "dpdk_environment.h"
 #include "dpdk_file.h"
 #include "dpdk_pci.h"
+#include "dpdk_ring.h"
 #include "dpdk_xdp.h"
 
 #include <errno.h>
@@ -83,31 +84,6 @@ static int look_ahead(struct ft_dpdk *dpdk, struct ft_dpdk_file *file,
 	return 0;
 }
 
-/* Room for the frames of net_af_packet's ring: whole jumbo frames, blocks without gaps. */
-static bool size_ring(struct ft_dpdk *dpdk)
-{
-	enum { PER_BLOCK = 12, FRAMES = 2052, FRAMES_MAX = 1 << 17 };
-	uint64_t frames = FRAMES;
-	char frame[16], block[16], count[16];
-
-	if (dpdk->config.buffer_bytes > 0)
-		frames = dpdk->config.buffer_bytes / FT_DPDK_FRAME_MAX / PER_BLOCK * PER_BLOCK;
-	if (frames < PER_BLOCK)
-		frames = PER_BLOCK;
-	if (frames > FRAMES_MAX)
-		frames = FRAMES_MAX / PER_BLOCK * PER_BLOCK;
-	if (strstr(dpdk->address.arguments, "framesz=") != NULL ||
-	    strstr(dpdk->address.arguments, "blocksz=") != NULL ||
-	    strstr(dpdk->address.arguments, "framecnt=") != NULL)
-		return true;
-	snprintf(frame, sizeof frame, "%d", FT_DPDK_FRAME_MAX);
-	snprintf(block, sizeof block, "%d", FT_DPDK_FRAME_MAX * PER_BLOCK);
-	snprintf(count, sizeof count, "%u", (unsigned)frames);
-	return ft_dpdk_address_add(&dpdk->address, "framesz", frame) &&
-	       ft_dpdk_address_add(&dpdk->address, "blocksz", block) &&
-	       ft_dpdk_address_add(&dpdk->address, "framecnt", count);
-}
-
 static int attach(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
 {
 	char device[sizeof dpdk->address.name + sizeof dpdk->address.arguments + 2];
@@ -147,8 +123,8 @@ static int open_parts(struct ft_dpdk *dpdk, struct ft_source_complaint *complain
 	if (error != 0)
 		return error;
 	ft_dpdk_port_plan(dpdk, file.frames, file.longest);
-	if (dpdk->address.kind != NULL &&
-	    strcmp(dpdk->address.kind->driver, "net_af_packet") == 0 && !size_ring(dpdk))
+	if (dpdk->address.kind != NULL && dpdk->address.kind->ring &&
+	    !ft_dpdk_ring_size(&dpdk->address, dpdk->config.buffer_bytes))
 		return ft_dpdk_refuse(dpdk, complaint, -EINVAL, "too many arguments");
 	error = ft_dpdk_environment_start(dpdk->source, bytes_needed(dpdk), dpdk->config.verbose,
 					  complaint);
@@ -173,9 +149,9 @@ static void close_device(void *device)
 	if (dpdk == NULL)
 		return;
 	ft_dpdk_receive_close(dpdk);
-	ft_dpdk_port_close(dpdk);
-	if (dpdk->program >= 0)
+	if (dpdk->program >= 0) /* first: nothing is to be put into buffers that are gone */
 		close(dpdk->program);
+	ft_dpdk_port_close(dpdk);
 	ft_dpdk_interface_close(&dpdk->interface);
 	free(dpdk);
 }

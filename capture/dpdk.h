@@ -63,7 +63,7 @@ struct ft_dpdk {
 	struct rte_mempool *pool;
 	uint32_t frame_bytes, buffer_count;
 	uint16_t descriptors, transmit_queues;
-	bool attached, started;
+	bool attached;
 	uint64_t lost_before, errors_before; /* the device's counters at the start */
 	uint64_t discards_id;                /* xstat of what the port itself threw away */
 	bool has_discards;

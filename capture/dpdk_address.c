@@ -17,7 +17,7 @@ static const struct ft_dpdk_kind kinds[] = {
 		.own = "qdisc_bypass=0",
 		.queues = "qpairs",
 		.interface = "iface",
-		.early = true,
+		.ring = true,
 		.note = "net_af_packet does not tell how many frames it loses; pcap: on the same "
 			"interface does",
 	},

@@ -18,7 +18,7 @@ struct ft_dpdk_kind {
 	bool pairs_queues;     /* demands a transmit queue for every receive queue */
 	bool program;          /* attaches one to the interface */
 	bool counts_losses;    /* its counters can be believed */
-	bool early;            /* frames wait from the moment it is opened */
+	bool ring;             /* of the kernel, whose size is an argument */
 	const char *note;      /* for the user; NULL: nothing */
 };
 

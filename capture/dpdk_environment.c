@@ -2,6 +2,7 @@
 
 #include "complain.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
@@ -174,27 +175,68 @@ static void place(char *text, size_t size)
 	snprintf(text + used - 1, size - used + 1, ")");
 }
 
+/* EAL refuses to hear of a bus that is not installed. */
+static bool has_bus(const char *name)
+{
+	char pattern[512];
+	glob_t found;
+	bool has;
+
+	snprintf(pattern, sizeof pattern, "%s/librte_bus_%s.so*", RTE_EAL_PMD_PATH, name);
+	has = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+	if (has)
+		globfree(&found);
+	return has;
+}
+
+struct arguments {
+	char *texts[ARGUMENTS_MAX];
+	int count;
+};
+
+static void add(struct arguments *arguments, char *text)
+{
+	assert(arguments->count < ARGUMENTS_MAX);
+	arguments->texts[arguments->count++] = text;
+}
+
+/* Allow lists that name nothing keep EAL from taking devices that nobody asked for. */
+static void allow_no_device(struct arguments *arguments)
+{
+	static const struct {
+		const char *bus;
+		char *nothing;
+	} buses[] = { { "pci", "pci:ffff:ff:1f.7" }, { "auxiliary", "auxiliary:" } };
+
+	for (size_t i = 0; i < sizeof buses / sizeof buses[0]; i++) {
+		if (has_bus(buses[i].bus)) {
+			add(arguments, "-a");
+			add(arguments, buses[i].nothing);
+		}
+	}
+}
+
 static int start(uint64_t megabytes)
 {
+	struct arguments arguments = { .count = 0 };
 	char cores[4096], memory[24];
-	/* allow lists that name nothing keep EAL from taking devices that nobody asked for */
-	char *arguments[ARGUMENTS_MAX] = {
-		"fabtap", "--no-telemetry", "-a",       "pci:ffff:ff:1f.7",
-		"-a",     "auxiliary:",     "--lcores", cores,
-	};
-	int count = 8;
 
 	place(cores, sizeof cores);
 	snprintf(memory, sizeof memory, "%llu", (unsigned long long)megabytes);
+	add(&arguments, "fabtap");
+	add(&arguments, "--no-telemetry");
+	add(&arguments, "--lcores");
+	add(&arguments, cores);
+	allow_no_device(&arguments);
 	if (environment.huge) {
-		arguments[count++] = "--in-memory";
+		add(&arguments, "--in-memory");
 	} else {
-		arguments[count++] = "--no-shconf";
-		arguments[count++] = "--no-huge";
-		arguments[count++] = "-m";
-		arguments[count++] = memory;
+		add(&arguments, "--no-shconf");
+		add(&arguments, "--no-huge");
+		add(&arguments, "-m");
+		add(&arguments, memory);
 	}
-	if (rte_eal_init(count, arguments) < 0)
+	if (rte_eal_init(arguments.count, arguments.texts) < 0)
 		return rte_errno > 0 ? -rte_errno : -EIO;
 	return disarm_event_thread();
 }

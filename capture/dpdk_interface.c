@@ -6,7 +6,16 @@
 
 #include <net/if.h>
 #include <netpacket/packet.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+
+static bool has_flag(int opened, const char *name, short flag)
+{
+	struct ifreq request = { 0 };
+
+	memcpy(request.ifr_name, name, strnlen(name, IFNAMSIZ - 1));
+	return ioctl(opened, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & flag) != 0;
+}
 
 int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name)
 {
@@ -27,7 +36,11 @@ int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name
 		close(opened);
 		return error;
 	}
-	*interface = (struct ft_dpdk_interface){ .socket = opened, .index = (int)index };
+	*interface = (struct ft_dpdk_interface){
+		.socket = opened,
+		.index = (int)index,
+		.promiscuous = has_flag(opened, name, IFF_PROMISC),
+	};
 	return 0;
 }
 

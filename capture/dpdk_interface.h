@@ -12,6 +12,7 @@
 struct ft_dpdk_interface {
 	int socket; /* -1: none */
 	int index;
+	bool promiscuous; /* by a flag of its own, which is left as it is */
 };
 
 /* 0, -ENODEV, -EPERM: the caller words it. */

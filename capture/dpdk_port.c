@@ -16,7 +16,8 @@ enum {
 		2048, /* the driver's own number: its rings are as large whatever is asked */
 	CACHE = 256,  /* buffers that a thread holds back for itself, and half as many again */
 	KEY_BYTES = 64,
-	LINE = 64, /* of the processor's cache */
+	RING_MAX = 1 << 17, /* frames that a kernel keeps for a virtual device */
+	LINE = 64,          /* of the processor's cache */
 };
 
 /* Both directions of a pair of addresses give the same sum with a key that repeats every 16 bits. */
@@ -215,7 +216,8 @@ static int set_up_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *compl
 	return ft_dpdk_refuse(dpdk, complaint, error, "receive queues cannot be set up: %s%s",
 			      reason_or(error),
 			      dpdk->address.kind != NULL && dpdk->address.kind->program
-				      ? " (is another program attached to the interface?)"
+				      ? " (it needs CAP_NET_ADMIN, CAP_BPF and an interface "
+					"without another program)"
 				      : "");
 }
 
@@ -249,11 +251,11 @@ int ft_dpdk_port_open(struct ft_dpdk *dpdk, struct ft_source_complaint *complain
 	return error;
 }
 
-/* What arrived since the device was opened is not ours: throw away as much as its ring can hold. */
+/* What arrived since the device was opened is not ours: throw away as much as a ring can hold. */
 static void drain(const struct ft_dpdk *dpdk)
 {
 	struct rte_mbuf *buffers[FT_DPDK_BURST];
-	unsigned left = dpdk->descriptors;
+	unsigned left = RING_MAX;
 
 	for (uint16_t queue = 0; queue < dpdk->queues; queue++) {
 		uint16_t count;
@@ -266,26 +268,49 @@ static void drain(const struct ft_dpdk *dpdk)
 	}
 }
 
-int ft_dpdk_port_start(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
+/*
+ * DPDK puts the address and the promiscuous flag of an interface to what it holds for right when it starts, which takes
+ * a right that receiving does not. It is told the flag that is there, so that nothing changes.
+ */
+static int start_over_interface(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
+{
+	int error;
+
+	if (dpdk->interface.promiscuous)
+		rte_eth_promiscuous_enable(dpdk->port);
+	error = rte_eth_dev_start(dpdk->port);
+	if (error != 0)
+		return ft_dpdk_refuse(
+			dpdk, complaint, error,
+			"does not start: %s (DPDK needs CAP_NET_ADMIN for it, pcap:%s does not)",
+			reason_or(error), dpdk->address.interface);
+	drain(dpdk);
+	return 0;
+}
+
+static int start_adapter(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
 {
 	int error = rte_eth_dev_start(dpdk->port);
 
 	if (error != 0)
 		return ft_dpdk_refuse(dpdk, complaint, error, "does not start: %s",
 				      reason_or(error));
-	dpdk->started = true;
-	/* below a virtual device is an interface that is promiscuous already, or nothing */
-	if (dpdk->address.kind == NULL) {
-		error = rte_eth_promiscuous_enable(dpdk->port);
-		if (error != 0 && rte_eth_promiscuous_get(dpdk->port) != 1)
-			return ft_dpdk_refuse(dpdk, complaint, error,
-					      "does not become promiscuous, so it would see its "
-					      "own frames only: %s",
-					      strerror(-error));
-	}
-	if (dpdk->address.kind != NULL && dpdk->address.kind->early)
-		drain(dpdk);
+	if (dpdk->address.kind != NULL)
+		return 0; /* replays frames: there are no others */
+	error = rte_eth_promiscuous_enable(dpdk->port);
+	if (error != 0 && rte_eth_promiscuous_get(dpdk->port) != 1)
+		return ft_dpdk_refuse(
+			dpdk, complaint, error,
+			"does not become promiscuous, so it would see its own frames only: %s",
+			strerror(-error));
 	return 0;
+}
+
+int ft_dpdk_port_start(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
+{
+	ft_dpdk_environment_forget();
+	return dpdk->address.interface[0] != '\0' ? start_over_interface(dpdk, complaint)
+						  : start_adapter(dpdk, complaint);
 }
 
 void ft_dpdk_port_close(struct ft_dpdk *dpdk)
@@ -294,13 +319,12 @@ void ft_dpdk_port_close(struct ft_dpdk *dpdk)
 
 	if (dpdk->attached) {
 		rte_eth_dev_callback_unregister(dpdk->port, RTE_ETH_EVENT_INTR_RMV, removed, dpdk);
-		if (dpdk->started)
-			rte_eth_dev_stop(dpdk->port);
+		rte_eth_dev_stop(dpdk->port);
 		rte_eth_dev_close(dpdk->port);
 		if (device != NULL)
 			rte_dev_remove(device);
 	}
 	rte_mempool_free(dpdk->pool);
 	dpdk->pool = NULL;
-	dpdk->attached = dpdk->started = false;
+	dpdk->attached = false;
 }

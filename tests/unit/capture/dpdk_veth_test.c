@@ -315,6 +315,40 @@ static void frames_from_before_the_start_are_not_handed_out(void **state)
 	ft_driver_dpdk.close(device);
 }
 
+static void read_settings(char *text, size_t size)
+{
+	FILE *command = popen("ip link show fabtap_tap", "r");
+
+	assert_non_null(command);
+	text[fread(text, 1, size - 1, command)] = '\0';
+	assert_int_equal(pclose(command), 0);
+}
+
+static void settings_of_an_interface_are_left_as_they_are(void **state)
+{
+	static const char *const addresses[] = { "net_af_packet0,iface=fabtap_tap",
+						 "net_pcap0,rx_iface=fabtap_tap" };
+	struct ft_source_complaint complaint = { "" };
+	char before[1024], after[1024];
+
+	(void)state;
+	need_interfaces();
+	assert_int_equal(run("ip link set fabtap_tap promisc on"), 0);
+	for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {
+		struct ft_device_config config = { .address = addresses[i], .keep = 1 };
+		void *device;
+
+		read_settings(before, sizeof before);
+		assert_non_null(strstr(before, "PROMISC"));
+		if (ft_driver_dpdk.open(&device, &config, &complaint) != 0 ||
+		    ft_driver_dpdk.start(device, &complaint) != 0)
+			fail_msg("%s", complaint.text);
+		ft_driver_dpdk.close(device);
+		read_settings(after, sizeof after);
+		assert_string_equal(after, before);
+	}
+}
+
 static void an_interface_that_vanishes_is_noticed(void **state)
 {
 	static const char *const addresses[] = { "net_af_packet0,iface=fabtap_tap",
@@ -357,6 +391,7 @@ int main(void)
 		WITH_INTERFACES(xdp_sockets_bring_what_arrives_and_send_nothing),
 		WITH_INTERFACES(libpcap_below_dpdk_brings_what_arrives_and_sends_nothing),
 		WITH_INTERFACES(frames_from_before_the_start_are_not_handed_out),
+		WITH_INTERFACES(settings_of_an_interface_are_left_as_they_are),
 		WITH_INTERFACES(an_interface_that_vanishes_is_noticed),
 	};
 
