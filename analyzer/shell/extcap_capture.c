@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "frame_choice.h"
+#include "interrupt.h"
 #include "log.h"
 #include "record.h"
 
@@ -142,6 +143,7 @@ enum ft_exit ft_extcap_capture(struct ft_extcap_line *line)
 	struct capture capture = { .line = line };
 	enum ft_exit status = FT_EXIT_FAILED;
 
+	ft_interrupt_catch();
 	if (prepare(line) == FT_EXIT_CLEAN && ft_job_open_source(&line->job) == FT_EXIT_CLEAN &&
 	    open_record(&capture) == FT_EXIT_CLEAN)
 		status = finish(&capture, take_frames(&capture));
