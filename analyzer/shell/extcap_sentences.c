@@ -83,7 +83,7 @@ void ft_extcap_put_dlt(FILE *out, const char *interface, const char *about)
 
 /* --- options --- */
 
-enum { TENANT_NUMBER = 9 };
+enum { TENANT_NUMBER = 8 };
 
 static const struct argument {
 	int number; /* also the order on the screen */
