@@ -15,11 +15,13 @@ _fabtap() {
 	-e) words=$(fabtap decode --list-fields 2>/dev/null | cut -d' ' -f1) ;;
 	esac
 	if [[ -z $words && $COMP_CWORD -eq 1 ]]; then
-		words="audit decode flows explain map sources help --version --help"
+		words="audit decode flows explain map sources probe help --version --help"
 	elif [[ -z $words && $verb == map && $COMP_CWORD -eq 2 ]]; then
 		words="check show ask lint diff convert"
+	elif [[ -z $words && $verb == probe && $COMP_CWORD -eq 2 ]]; then
+		words="passive"
 	elif [[ -z $words && $verb == help ]]; then
-		words="audit decode flows explain map sources help"
+		words="audit decode flows explain map sources probe help"
 	elif [[ -z $words && $word == -* ]]; then
 		case $verb in
 		audit) words="$job --write --min-coverage" ;;
@@ -27,6 +29,7 @@ _fabtap() {
 		flows) words="$job --where --sort --top" ;;
 		explain) words=$job ;;
 		map) words="--map-format --topology --key --allow-both-pkeys --json --output --at --port --pair --help" ;;
+		probe) words="--for --one-way --switch-rx --root --buffer --allow-tx-queue --verbose --json --help" ;;
 		sources) words="--json --help" ;;
 		esac
 	fi
