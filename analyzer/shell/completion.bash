@@ -30,7 +30,7 @@ _fabtap() {
 		explain) words=$job ;;
 		map) words="--map-format --topology --key --allow-both-pkeys --json --output --at --port --pair --help" ;;
 		probe) words="--for --one-way --switch-rx --root --buffer --allow-tx-queue --verbose --json --help" ;;
-		sources) words="--json --help" ;;
+		sources) words="--json --install-extcap --help" ;;
 		esac
 	fi
 	if [[ -n $words ]]; then
