@@ -128,13 +128,13 @@ class Mirror:
         """To run in the tap's namespace; the process is the command's own."""
         return ["ip", "netns", "exec", self.tap, *map(str, words)]
 
-    def replay(self, frames, pause=0.0):
-        """Each frame from the host that its sender is: the first sender is a."""
-        first = frames[0][6:12]
-        for frame in frames:
+    def replay(self, frames, times=None):
+        """Each frame from the host that its sender is (the first is a), at once or as far apart as they were."""
+        first, start = frames[0][6:12], time.monotonic()
+        for i, frame in enumerate(frames):
+            if times is not None:
+                time.sleep(max(0.0, start + times[i] - times[0] - time.monotonic()))
             self.sockets[0 if frame[6:12] == first else 1].send(frame)
-            if pause:
-                time.sleep(pause)
 
     def sent_by_the_tap(self):
         """Frames that came back through the mirror port: there may be none."""
@@ -178,12 +178,17 @@ class Live:
         return self.end()
 
 
-def frames_of(path):
-    """The frames of a little-endian Ethernet pcap as they were on the wire, whole ones only."""
-    data, at, frames = Path(path).read_bytes(), 24, []
+def records_of(path):
+    """[(seconds, bytes)] of a little-endian Ethernet pcap of whole frames."""
+    data, at, records = Path(path).read_bytes(), 24, []
+    per_second = {0xA1B2C3D4: 1e6, 0xA1B23C4D: 1e9}[struct.unpack_from("<I", data)[0]]
     while at + 16 <= len(data):
-        captured, original = struct.unpack_from("<II", data, at + 8)
+        seconds, fraction, captured, original = struct.unpack_from("<IIII", data, at)
         assert captured == original, "%s holds cut frames" % path
-        frames.append(data[at + 16:at + 16 + captured])
+        records.append((seconds + fraction / per_second, data[at + 16:at + 16 + captured]))
         at += 16 + captured
-    return frames
+    return records
+
+
+def frames_of(path):
+    return [frame for _, frame in records_of(path)]
