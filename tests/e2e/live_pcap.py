@@ -144,10 +144,10 @@ class Frames(OnAMirror):
 class Audit(OnAMirror):
     COUNTS = ("frames_seen", "duplicates", "judged", "connections", "lost_by")
 
-    def audited_alike(self, policy, path, records):
+    def audited_alike(self, policy, path, records, *options):
         """Live and from the file: the same findings, the same account. The document."""
         of_file = fabtap("audit", "-m", policy, "--json", path)
-        with Live(self.mirror, "audit", "-i", TAP, "-m", policy, "--json") as live:
+        with Live(self.mirror, "audit", "-i", TAP, "-m", policy, "--json", *options) as live:
             self.mirror.replay([frame for _, frame in records], [seconds for seconds, _ in records])
             run = live.stop()
         self.assertEqual(run.status, of_file.status, run)
@@ -167,6 +167,10 @@ class Audit(OnAMirror):
             with self.subTest(capture=name):
                 path = TENANTS / (name + ".pcap")
                 self.audited_alike(TENANTS / (policy + ".map.json"), path, records_of(path))
+
+    def test_several_workers_share_a_live_source(self):
+        path = TENANTS / "tenants-pkey.pcap"
+        self.audited_alike(TENANTS / "tenants-pkey.map.json", path, records_of(path), "--workers", "2")
 
     def test_encapsulated_mirrors_are_audited_alike(self):
         policy = TENANTS / "tenants-pkey.map.json"
