@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "extcap_erf.h"
 #include "frame_choice.h"
 #include "interrupt.h"
 #include "log.h"
@@ -21,6 +22,7 @@ struct capture {
 	uint64_t last_frame; /* the newest one that was kept */
 	uint64_t flushed_ns; /* monotonic */
 	bool waiting;        /* frames are, since then */
+	uint8_t erf[FT_EXTCAP_RECORD];
 };
 
 static uint64_t monotonic_ns(void)
@@ -62,8 +64,10 @@ static bool go_on(void *context)
 
 static void keep(struct capture *capture, const struct ft_frame *frame, const char *comment)
 {
+	const struct ft_frame written = ft_extcap_frame(frame, capture->erf);
+
 	capture->waiting = true;
-	ft_recorder_put(capture->record.recorder, frame, comment);
+	ft_recorder_put(capture->record.recorder, &written, comment);
 }
 
 static int keep_judged(void *context, const struct ft_frame_view *view)

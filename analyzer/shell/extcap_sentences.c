@@ -62,7 +62,7 @@ static const struct dlt {
 	int number;
 	const char *name, *display;
 } ethernet = { 1, "EN10MB", "Ethernet" }, cooked = { 113, "LINUX_SLL", "Linux cooked" },
-  infiniband = { 247, "INFINIBAND", "InfiniBand" };
+  infiniband = { 197, "ERF", "InfiniBand in Endace records" };
 
 static const struct dlt *dlt_of(const char *interface, const char *about)
 {

@@ -84,7 +84,7 @@ static void the_link_type_is_that_of_the_source(void **state)
 		{ "fabtap-pcap:any", "up",
 		  "dlt {number=113}{name=LINUX_SLL}{display=Linux cooked}\n" },
 		{ "fabtap-verbs:mlx5_0/1", "InfiniBand, port active",
-		  "dlt {number=247}{name=INFINIBAND}{display=InfiniBand}\n" },
+		  "dlt {number=197}{name=ERF}{display=InfiniBand in Endace records}\n" },
 		{ "fabtap-verbs:mlx5_1/1", "Ethernet, port active",
 		  "dlt {number=1}{name=EN10MB}{display=Ethernet}\n" },
 		{ "fabtap-dpdk", NULL, "dlt {number=1}{name=EN10MB}{display=Ethernet}\n" },
