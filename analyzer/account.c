@@ -69,10 +69,30 @@ void ft_account_free(struct ft_account *account)
 	ft_findings_free(&account->findings);
 }
 
+int ft_account_change_map(struct ft_account *account, const struct ft_map *map)
+{
+	uint32_t tenants = (uint32_t)ft_map_declared(map)->tenant_count;
+	int error = ft_peaks_grow(&account->peaks, tenants);
+
+	if (error == 0)
+		error = ft_congestion_grow(&account->congestion, tenants);
+	if (error == 0)
+		error = ft_pauses_change_map(&account->pauses, map);
+	if (error != 0)
+		return error;
+	memset(account->known, 0, KNOWN * sizeof *account->known);
+	account->map = map;
+	return 0;
+}
+
 int ft_account_open(struct ft_account *account, const struct ft_source *source)
 {
 	size_t inputs = ft_source_input_count(source);
-	int error = ft_mirror_sequence_create(&account->mirror, inputs);
+	int error;
+
+	if (account->mirror != NULL)
+		return 0;
+	error = ft_mirror_sequence_create(&account->mirror, inputs);
 
 	return error != 0 ? error : ft_silences_init(&account->silences, (uint32_t)inputs);
 }
@@ -89,10 +109,14 @@ static uint32_t make_finding(struct ft_account *account, const struct ft_item *i
 	ft_item_key(item, &key);
 	ft_subject_of(account->map, &key, verdict, &subject);
 	index = ft_findings_of(&account->findings, rule, &subject);
-	if (index == FT_NONE || verdict == NULL)
+	if (index == FT_NONE)
 		return index;
 	finding = &account->findings.items[index];
-	if (finding->origin.file == FT_NONE)
+	if (finding->packets == 0)
+		finding->map = account->map;
+	if (verdict == NULL)
+		return index;
+	if (finding->origin.file == FT_NONE && finding->map == account->map)
 		finding->origin = ft_verdict_origin(verdict, rule);
 	if (rule == FT_RULE_TENANT_CROSSING && verdict->crossing_between_customers)
 		finding->severity = FT_CRITICAL;

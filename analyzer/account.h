@@ -38,7 +38,13 @@ int ft_account_init(struct ft_account *account, const struct ft_engine_config *c
 		    const struct ft_map *map);
 void ft_account_free(struct ft_account *account);
 
-/* Frames will come from this source. 0 or -ENOMEM. */
+/*
+ * From now on findings are about this map, which knows all tenants of the one before by the same indices; that one
+ * must live on, because findings name it. 0; or -ENOMEM and all as before.
+ */
+int ft_account_change_map(struct ft_account *account, const struct ft_map *map);
+
+/* Frames will come from this source; said again, it changes nothing. 0 or -ENOMEM. */
 int ft_account_open(struct ft_account *account, const struct ft_source *source);
 
 /* A packet that was judged. 0 or -errno of the evidence writer. */

@@ -32,6 +32,18 @@ void ft_congestion_free(struct ft_congestion *congestion)
 	free(congestion->caused);
 }
 
+int ft_congestion_grow(struct ft_congestion *congestion, uint32_t tenants)
+{
+	uint64_t *larger = reallocarray(congestion->caused, tenants + 1, sizeof *larger);
+
+	if (larger == NULL)
+		return -ENOMEM;
+	congestion->caused = larger;
+	for (; congestion->tenants < tenants; congestion->tenants++)
+		larger[congestion->tenants] = 0;
+	return 0;
+}
+
 static uint64_t digest_of(const struct ft_congestion *congestion, const uint8_t address[16])
 {
 	return ft_hash(address, 16, congestion->seed) | 1;

@@ -19,6 +19,9 @@ struct ft_congestion {
 int ft_congestion_init(struct ft_congestion *congestion, uint32_t tenants, uint64_t seed);
 void ft_congestion_free(struct ft_congestion *congestion);
 
+/* From now on there are so many tenants, no fewer than before. 0 or -ENOMEM. */
+int ft_congestion_grow(struct ft_congestion *congestion, uint32_t tenants);
+
 enum { FT_OPCODE_CNP = 0x81 };
 
 /* Met congestion: ECN says so or, without IP, FECN. */

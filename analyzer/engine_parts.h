@@ -10,6 +10,7 @@
 struct ft_engine {
 	struct ft_engine_config config;
 	const struct ft_map *map; /* NULL: nothing is judged */
+	uint64_t maps;            /* changed so far */
 	struct ft_worker *workers[FT_CREW_MOST];
 	struct ft_crew crew;
 	struct ft_account account;

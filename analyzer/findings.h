@@ -30,6 +30,7 @@ struct ft_finding {
 	enum ft_severity severity;
 	struct ft_subject subject;
 	struct ft_origin origin;
+	const struct ft_map *map;         /* that origin and the subject's host are of */
 	uint64_t first_ts_ns, last_ts_ns; /* FT_TS_UNKNOWN: no stamped frame */
 	uint64_t packets, bytes;
 	uint64_t flow_packets; /* of the flows it concerns, where a rule asks for it */

@@ -39,6 +39,20 @@ void ft_pauses_free(struct ft_pauses *pauses)
 	free(pauses->tenant_ns);
 }
 
+int ft_pauses_change_map(struct ft_pauses *pauses, const struct ft_map *map)
+{
+	uint32_t tenants = (uint32_t)ft_map_declared(map)->tenant_count;
+	uint64_t *larger = reallocarray(pauses->tenant_ns, tenants + 1, sizeof *larger);
+
+	if (larger == NULL)
+		return -ENOMEM;
+	pauses->tenant_ns = larger;
+	for (; pauses->tenants < tenants; pauses->tenants++)
+		larger[pauses->tenants] = 0;
+	pauses->map = map;
+	return 0;
+}
+
 /*
  * A pause frame has a MAC address and no other: the map may know its tenant, or the port's, which
  * then tells by the port's address.

@@ -21,6 +21,9 @@ struct ft_pauses {
 int ft_pauses_init(struct ft_pauses *pauses, const struct ft_map *map, double link_gbps);
 void ft_pauses_free(struct ft_pauses *pauses);
 
+/* From now on tenants are looked up here; there are no fewer than before. 0; or -ENOMEM and all as before. */
+int ft_pauses_change_map(struct ft_pauses *pauses, const struct ft_map *map);
+
 /* A frame with FT_HAS_MACCTRL, in capture order. */
 void ft_pauses_see(struct ft_pauses *pauses, const struct ft_packet *packet, uint64_t ts_ns);
 

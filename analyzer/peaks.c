@@ -17,6 +17,18 @@ void ft_peaks_free(struct ft_peaks *peaks)
 	free(peaks->tenants);
 }
 
+int ft_peaks_grow(struct ft_peaks *peaks, uint32_t tenants)
+{
+	struct ft_peak *larger = reallocarray(peaks->tenants, tenants + 1, sizeof *larger);
+
+	if (larger == NULL)
+		return -ENOMEM;
+	peaks->tenants = larger;
+	for (; peaks->count < tenants; peaks->count++)
+		larger[peaks->count] = (struct ft_peak){ 0 };
+	return 0;
+}
+
 static struct ft_peak_second greater(struct ft_peak_second a, struct ft_peak_second b)
 {
 	if (a.bytes != b.bytes)

@@ -26,6 +26,9 @@ struct ft_peaks {
 int ft_peaks_init(struct ft_peaks *peaks, uint32_t tenants);
 void ft_peaks_free(struct ft_peaks *peaks);
 
+/* From now on there are so many tenants, no fewer than before. 0 or -ENOMEM. */
+int ft_peaks_grow(struct ft_peaks *peaks, uint32_t tenants);
+
 /* Another second begins for this tenant, or an older one is counted in. */
 void ft_peaks_turn(struct ft_peak *peak, uint64_t ts_ns, uint32_t bytes);
 

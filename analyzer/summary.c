@@ -76,7 +76,7 @@ static void fill_map(struct ft_summary *summary, const struct ft_map *map)
 		.signed_by = declared->signed_by[0] != '\0' ? declared->signed_by : NULL,
 		.verdict = verdicts[declared->verdict],
 		.serial = declared->serial != 0 ? declared->serial : FT_UNKNOWN,
-		.tenants = declared->tenant_count,
+		.tenants = declared->tenant_count - declared->retired_count,
 		.partitions = declared->partition_count,
 		.segments = declared->segment_count,
 		.endpoints = ft_map_endpoint_count(map),

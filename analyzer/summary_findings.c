@@ -43,13 +43,14 @@ static struct ft_report_finding finding_row(struct ft_summary *summary,
 					    const struct ft_finding *finding)
 {
 	const char **sentences = ft_summary_take(summary, EVIDENCE_SENTENCES, sizeof *sentences);
+	const struct ft_declared *told_by = ft_map_declared(finding->map);
 	const struct ft_subject *subject = &finding->subject;
 	struct ft_report_finding row = {
 		.rule = ft_rule_text(finding->rule)->name,
 		.severity = (uint8_t)severity_of(finding),
 		.violation = ft_rule_text(finding->rule)->violation,
 		.certainty = ft_rule_text(finding->rule)->certainty,
-		.summary = ft_wording_summary(summary->words, declared, finding),
+		.summary = ft_wording_summary(summary->words, told_by, finding),
 		.first_ts_ns = finding->first_ts_ns,
 		.last_ts_ns = finding->last_ts_ns,
 		.packets = finding->packets,
@@ -71,9 +72,9 @@ static struct ft_report_finding finding_row(struct ft_summary *summary,
 	memcpy(row.id, finding->id, sizeof row.id);
 	memcpy(row.dest_qps, finding->dest_qps, sizeof row.dest_qps);
 	memcpy(row.frames, finding->frames, sizeof row.frames);
-	row.evidence_count = ft_wording_evidence(summary->words, declared, finding, sentences,
+	row.evidence_count = ft_wording_evidence(summary->words, told_by, finding, sentences,
 						 EVIDENCE_SENTENCES);
-	set_origin(&row, declared, &finding->origin);
+	set_origin(&row, told_by, &finding->origin);
 	return row;
 }
 

@@ -40,6 +40,18 @@ void ft_totals_free(struct ft_totals *totals)
 	*totals = (struct ft_totals){ 0 };
 }
 
+int ft_totals_grow(struct ft_totals *totals, uint32_t before, uint32_t tenants)
+{
+	uint32_t *larger = reallocarray(totals->seen_by_tenant, tenants + 1, sizeof *larger);
+
+	if (larger == NULL)
+		return -ENOMEM;
+	totals->seen_by_tenant = larger;
+	for (uint32_t i = before; i < tenants; i++)
+		larger[i] = 0;
+	return 0;
+}
+
 static void *grown(void *array, size_t count, size_t size)
 {
 	void *larger = reallocarray(array, count, size);
@@ -199,4 +211,22 @@ void ft_totals_merge(struct ft_totals *into, const struct ft_totals *from)
 			see(into, from->seen[i]);
 	ft_totals_time(into, from->first_ts_ns);
 	ft_totals_time(into, from->last_ts_ns);
+}
+
+static void move_exceptions(struct ft_totals *totals, uint32_t index, const uint32_t *to)
+{
+	struct ft_cell *cell = &totals->cells[index];
+	uint32_t *before = cell->exceptions, count = cell->exception_count;
+
+	cell->exceptions = NULL;
+	cell->exception_count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		ft_totals_except(totals, index, to[before[i]]);
+	free(before);
+}
+
+void ft_totals_move_exceptions(struct ft_totals *totals, const uint32_t *to)
+{
+	for (uint32_t i = 0; i < totals->cell_count; i++)
+		move_exceptions(totals, i, to);
 }

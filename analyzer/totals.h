@@ -38,6 +38,12 @@ struct ft_totals {
 int ft_totals_init(struct ft_totals *totals, uint32_t tenants);
 void ft_totals_free(struct ft_totals *totals);
 
+/* From now on there are `tenants`, of which `before` were there already. 0 or -ENOMEM. */
+int ft_totals_grow(struct ft_totals *totals, uint32_t before, uint32_t tenants);
+
+/* The exceptions noted so far have other indices: to[i] for i. */
+void ft_totals_move_exceptions(struct ft_totals *totals, const uint32_t *to);
+
 /* Index of the pair's cell, made if new. Aborts when memory ends: totals may not lose a frame. */
 uint32_t ft_totals_cell(struct ft_totals *totals, uint32_t from, uint32_t to);
 

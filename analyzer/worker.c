@@ -99,6 +99,7 @@ void ft_worker_destroy(struct ft_worker *worker)
 		return;
 	ft_batch_free(&worker->batch);
 	ft_suspects_destroy(worker->suspects);
+	ft_judge_destroy(worker->next_judge);
 	ft_judge_destroy(worker->judge);
 	ft_tally_free(&worker->tally);
 	ft_details_destroy(worker->details);

@@ -30,6 +30,8 @@ struct ft_worker {
 	struct ft_suspects *suspects; /* with a map */
 	struct ft_judge *judge;       /* with a map */
 	const struct ft_judge_epoch *epoch;
+	const struct ft_map *next_map; /* prepared, not yet entered; NULL: none */
+	struct ft_judge *next_judge;
 	struct ft_loss_evidence loss;
 	struct ft_tally tally;
 	struct ft_batch batch; /* what it works on */
@@ -43,6 +45,13 @@ struct ft_worker {
 int ft_worker_create(struct ft_worker **worker, const struct ft_engine_config *config,
 		     const struct ft_map *map);
 void ft_worker_destroy(struct ft_worker *worker); /* NULL is fine */
+
+/*
+ * A map to come: what it needs is made. 0; or -ENOMEM and all as before. Then ft_worker_enter_map() goes over to it,
+ * between two runs; `exceptions`: the new indices of those noted so far.
+ */
+int ft_worker_prepare_map(struct ft_worker *worker, const struct ft_map *map, uint64_t seed);
+void ft_worker_enter_map(struct ft_worker *worker, const uint32_t *exceptions);
 
 /* From now on every item's verdict is kept, for an observer. */
 void ft_worker_tell_all(struct ft_worker *worker);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "job_map.h"
 #include "log.h"
 #include "number.h"
 #include "output.h"
@@ -35,6 +36,7 @@ void ft_job_close(struct ft_job *job)
 	ft_source_close(job->source);
 	ft_map_destroy(job->map);
 	ft_declared_destroy(job->declared);
+	ft_job_maps_free(job);
 	ft_live_line_free(&job->live);
 	free(job->captures);
 	free(job->topologies);

@@ -32,6 +32,7 @@ struct ft_job {
 
 	struct ft_declared *declared;
 	struct ft_map *map;
+	struct ft_job_map *before; /* maps that were in force earlier in this run */
 	struct ft_source *source;
 	struct ft_engine *engine;
 	uint64_t frames; /* done so far */

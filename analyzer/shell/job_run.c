@@ -1,7 +1,7 @@
 #include <errno.h>
 
 #include "interrupt.h"
-#include "job.h"
+#include "job_map.h"
 #include "signals.h"
 
 /* Frames are taken until they end, a signal says so, or the time is over. */
@@ -21,14 +21,14 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* False: somebody wants to hear how things stand. A stopped source still hands out what is at hand. */
+/* False: something is asked for that has to wait for the round to end. A stopped source still hands out what is at hand. */
 static bool go_on_live(const struct run *run)
 {
 	bool over = run->end_ns != 0 && monotonic_ns() >= run->end_ns;
 
 	if (ft_interrupted() || over)
 		ft_source_stop(run->job->source);
-	return !ft_requested(FT_REQUEST_REPORT);
+	return !ft_requested(FT_REQUEST_REPORT) && !ft_requested(FT_REQUEST_RELOAD);
 }
 
 static bool go_on(void *context, uint64_t frames)
@@ -57,6 +57,19 @@ static int run_engine(void *context, uint64_t *frames)
 	return ft_engine_run(run->job->engine, &engine_run, frames);
 }
 
+/* Do what was asked for, between two rounds. False: nothing was. */
+static bool answer(struct ft_job *job)
+{
+	bool report = ft_request_take(FT_REQUEST_REPORT);
+	bool reload = ft_request_take(FT_REQUEST_RELOAD);
+
+	if (report && job->interim != NULL)
+		job->interim(job->interim_context);
+	if (reload)
+		ft_job_reload(job);
+	return report || reload;
+}
+
 /* Rounds until the end; whenever something was asked for, the round ends and another one begins. */
 static int run_rounds(struct run *run, int (*round)(void *context, uint64_t *frames), void *context)
 {
@@ -76,9 +89,7 @@ static int run_rounds(struct run *run, int (*round)(void *context, uint64_t *fra
 		error = round(context, &frames);
 		job->frames += frames;
 		run->before = job->frames;
-		again = !run->stopped && ft_request_take(FT_REQUEST_REPORT);
-		if (again && job->interim != NULL)
-			job->interim(job->interim_context);
+		again = error == 0 && !run->stopped && answer(job);
 	}
 	ft_progress_end(&run->progress);
 	return ft_interrupted() && !ft_job_is_live(job) ? -EINTR : error;

@@ -14,6 +14,7 @@
 
 static const char usage[] =
 	"usage: fabtap audit -m MAP [options] CAPTURE...\n"
+	"       fabtap audit -m MAP [options] -i SOURCE\n"
 	"\n"
 	"Compares what the captures show with the declared tenant partition map and reports who\n"
 	"talked to whom. `-` is standard input. Captures: pcap, pcapng, ERF, also .gz and .zst.\n"
@@ -162,23 +163,42 @@ static enum ft_exit status_of(const struct ft_report *report)
 	return statuses[report->verdict];
 }
 
-static enum ft_exit print_report(struct audit *audit)
+/* Its strings are good until the engine runs on. */
+static int render(struct audit *audit, struct ft_report *report)
 {
-	struct ft_report report = *ft_engine_report(audit->job.engine, audit->job.source);
 	char *arguments = ft_retell(&audit->job);
 	struct ft_render_options look = { .colour = ft_output_colour(), .arguments = arguments };
 	int error;
 
-	report.version = ft_build_version();
-	report.build = ft_build_text();
-	report.evidence_path = audit->evidence;
-	report.stopped_after = ft_job_stopped_after(&audit->job);
+	*report = *ft_engine_report(audit->job.engine, audit->job.source);
+	report->version = ft_build_version();
+	report->build = ft_build_text();
+	report->evidence_path = audit->evidence;
+	report->stopped_after = ft_job_stopped_after(&audit->job);
 	if (audit->format != NULL && strcmp(audit->format, "json") == 0)
-		error = ft_render_json(stdout, &report);
+		error = ft_render_json(stdout, report);
 	else
-		error = ft_render_text(stdout, &report, &look);
+		error = ft_render_text(stdout, report, &look);
 	free(arguments);
+	return error;
+}
+
+static enum ft_exit print_report(struct audit *audit)
+{
+	struct ft_report report;
+	int error = render(audit, &report);
+
 	return error != 0 ? ft_output_failed(error) : status_of(&report);
+}
+
+/* How things stand, in the midst of a live run. A reader that has gone is told of at the end. */
+static void print_so_far(void *context)
+{
+	struct audit *audit = context;
+	struct ft_report report;
+
+	if (render(audit, &report) == 0)
+		fflush(stdout);
 }
 
 static enum ft_exit audit_frames(struct audit *audit)
@@ -186,8 +206,8 @@ static enum ft_exit audit_frames(struct audit *audit)
 	enum ft_exit status;
 	int error;
 
-	if (open_evidence(audit) != FT_EXIT_CLEAN)
-		return FT_EXIT_FAILED;
+	audit->job.interim = print_so_far;
+	audit->job.interim_context = audit;
 	error = ft_job_run(&audit->job);
 	if (error != 0)
 		return run_failed(audit, error);
@@ -203,7 +223,9 @@ static enum ft_exit run_line(struct audit *audit, int argc, char **argv)
 		return FT_EXIT_FAILED;
 	if (audit->help)
 		return ft_usage_print(&ft_verb_audit);
-	if (ft_job_open(&audit->job, audit->evidence) != FT_EXIT_CLEAN)
+	if (ft_job_prepare(&audit->job, audit->evidence) != FT_EXIT_CLEAN ||
+	    open_evidence(audit) != FT_EXIT_CLEAN ||
+	    ft_job_open_source(&audit->job) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
 	return audit_frames(audit);
 }

@@ -7,6 +7,7 @@
 #include <capture/source.h>
 #include <decode/decode.h>
 #include <partition/check.h>
+#include <partition/succession.h>
 #include <report/frame.h>
 #include <report/model.h>
 
@@ -48,6 +49,14 @@ int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *c
 		     const struct ft_map *map);
 void ft_engine_destroy(struct ft_engine *engine);
 
+/*
+ * Between two runs: the frames from here on are judged by another map. `map` was compiled from a declared map that
+ * succeeded (ft_declared_succeed()) the one in force, and *succession is what that told. Maps of before must live on as long
+ * as the engine: findings name them. 0; -ENOMEM: the map before stays in force; -EINVAL: there was none.
+ */
+int ft_engine_change_map(struct ft_engine *engine, const struct ft_map *map,
+			 const struct ft_succession *succession);
+
 /* The first frames of every finding go to `writer` as they are met (NULL: nowhere). Needs a map. */
 void ft_engine_keep_evidence(struct ft_engine *engine, struct ft_pcapng_writer *writer);
 
@@ -57,8 +66,8 @@ void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, v
 
 /*
  * Take the frames of the source, at most `most` of them, until it ends or `go_on` says false: it is called now and
- * then with the number of frames read. 0, or -errno of the evidence writer, the observer, or of starting threads.
- * An engine runs once.
+ * then with the number of frames read in this run. 0, or -errno of the evidence writer, the observer, or of starting
+ * threads. A run that `go_on` ended can be gone on with by another call for the same source: nothing is lost between them.
  */
 struct ft_engine_run {
 	struct ft_source *source;

@@ -92,6 +92,13 @@ static inline void ft_detail_place(struct ft_detail *detail, const uint32_t src[
 	detail->dst_tenant = dst[1];
 }
 
+/* The map is another one: its tenants have the same indices, its endpoints not; who the ends are is asked anew. */
+static inline void ft_detail_displace(struct ft_detail *detail)
+{
+	detail->placed = 0;
+	detail->src_endpoint = detail->dst_endpoint = FT_DETAIL_NOBODY;
+}
+
 /* Add a value to `count` samples; returns how many there are now. added.count: 1 .. 2^28. */
 unsigned ft_sample_add(struct ft_sample samples[FT_SAMPLES], unsigned count,
 		       struct ft_sample added);

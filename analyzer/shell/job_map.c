@@ -1,0 +1,80 @@
+#include "job_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+static int load(const struct ft_job *job, struct ft_declared **declared)
+{
+	struct ft_map_complaint complaint;
+	int error = ft_map_load(declared, &job->files, NULL, &complaint);
+
+	if (error != 0)
+		ft_log("%s; the map before stays in force", complaint.text);
+	return error;
+}
+
+/* The engine judges by the new map from here on. */
+static int enter(struct ft_job *job, struct ft_job_map *next)
+{
+	struct ft_succession succession;
+	int error = ft_declared_succeed(next->declared, job->declared, &succession);
+
+	if (error == 0)
+		error = ft_map_compile(&next->map, next->declared);
+	if (error == 0)
+		error = ft_engine_change_map(job->engine, next->map, &succession);
+	if (error != 0)
+		ft_log("%s: %s; the map before stays in force", job->files.map, strerror(-error));
+	return error;
+}
+
+/* What was in force is kept in its place. */
+static void exchange(struct ft_job *job, struct ft_job_map *next)
+{
+	struct ft_job_map now = *next;
+
+	next->declared = job->declared;
+	next->map = job->map;
+	next->next = job->before;
+	job->before = next;
+	job->declared = now.declared;
+	job->map = now.map;
+}
+
+static void discard(struct ft_job_map *map)
+{
+	ft_map_destroy(map->map);
+	ft_declared_destroy(map->declared);
+	free(map);
+}
+
+void ft_job_reload(struct ft_job *job)
+{
+	struct ft_job_map *next;
+
+	if (job->map == NULL)
+		return;
+	next = calloc(1, sizeof *next);
+	if (next == NULL) {
+		ft_log("out of memory; the map before stays in force");
+		return;
+	}
+	if (load(job, &next->declared) != 0 || enter(job, next) != 0) {
+		discard(next);
+		return;
+	}
+	exchange(job, next);
+	ft_log("%s: read again, in force from here on", job->files.map);
+}
+
+void ft_job_maps_free(struct ft_job *job)
+{
+	while (job->before != NULL) {
+		struct ft_job_map *next = job->before->next;
+
+		discard(job->before);
+		job->before = next;
+	}
+}

@@ -1,0 +1,288 @@
+"""What a live run is asked for while it goes on: reports, another map, its buffer, an end. On a mirror port."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import harness
+from harness import COMPLIANT, DATA, VIOLATED, fabtap, main
+from mirror import Live, Mirror, frames_of, missing
+
+TENANTS = DATA / "tenants"
+CAPTURE = TENANTS / "tenants-segments.pcap"
+MAP = TENANTS / "tenants-segments.map.json"
+TAP = "pcap:tap0"
+PATIENCE_S = 20
+APART_S = 0.0015  # frames that are alike come farther apart than a mirror's copies do
+
+
+def findings(document):
+    return [(finding["rule"], finding["severity"], finding["summary"], finding["packets"])
+            for finding in document["findings"]]
+
+
+def counts(document):
+    return {name: document[name] for name in ("matrix", "pkeys")}
+
+
+def documents(text):
+    """The JSON documents that stand one after the other in the output."""
+    decoder, found, at = json.JSONDecoder(), [], 0
+    text = text.decode()
+    while text[at:].strip():
+        at += len(text[at:]) - len(text[at:].lstrip())
+        document, size = decoder.raw_decode(text[at:])
+        found.append(document)
+        at += size
+    return found
+
+
+class OnAMirror(unittest.TestCase):
+    def setUp(self):
+        why = missing()
+        if why is not None:
+            self.skipTest(why)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.mirror = Mirror()
+        self.addCleanup(self.mirror.close)
+        self.frames = frames_of(CAPTURE)
+        self.half = len(self.frames) // 2
+
+    def replay(self, frames):
+        """Slowly: none is taken for a copy of one that it is like."""
+        self.mirror.replay(frames, [number * APART_S for number in range(len(frames))])
+
+    def audit(self, policy, *options):
+        return Live(self.mirror, "audit", "-i", TAP, "-m", policy, "--json", *options)
+
+    def hear(self, live, words):
+        """Wait until the program says so."""
+        end = time.monotonic() + PATIENCE_S
+        os.set_blocking(live.process.stderr.fileno(), False)
+        while words not in live.said.decode():
+            self.assertLess(time.monotonic(), end, "%r was not said; only %r" % (words, live.said))
+            live.said += live.process.stderr.read() or b""
+            time.sleep(0.01)
+        os.set_blocking(live.process.stderr.fileno(), True)
+
+
+class Reports(OnAMirror):
+    def test_an_interim_report_is_of_what_was_seen_so_far(self):
+        for workers in ("1", "2"):
+            with self.subTest(workers=workers), self.audit(MAP, "--workers", workers) as live:
+                self.replay(self.frames[:self.half])
+                time.sleep(0.5)
+                live.signal(signal.SIGUSR1)
+                time.sleep(0.5)
+                self.replay(self.frames[self.half:])
+                run = live.stop()
+                interim, final = documents(run.out)
+                self.assertEqual(interim["capture"]["frames"], self.half)
+                self.assertEqual(final["capture"]["frames"], len(self.frames))
+                whole = fabtap("audit", "-m", MAP, "--json", CAPTURE)
+                self.assertEqual(run.status, whole.status)
+                self.assertEqual(findings(final), findings(whole.json()))
+                self.assertEqual(counts(final), counts(whole.json()))
+
+    def test_a_capture_tells_its_account_and_writes_its_buffer(self):
+        path = self.folder / "x.pcapng"
+        with Live(self.mirror, "capture", "-i", TAP, "-w", path, "--json") as live:
+            self.mirror.replay(self.frames[:self.half])
+            time.sleep(0.1)
+            live.signal(signal.SIGUSR2)
+            time.sleep(0.3)
+            self.assertEqual(self.count(path), self.half)
+            live.signal(signal.SIGUSR1)
+            time.sleep(0.3)
+            self.mirror.replay(self.frames[self.half:])
+            run = live.stop()
+        interim, final = documents(run.out)
+        self.assertEqual(interim["kept"], self.half)
+        self.assertEqual(final["kept"], len(self.frames))
+        self.assertEqual(self.count(path), len(self.frames))
+
+    def count(self, path):
+        return fabtap("sources", "--json", path).json()["inputs"][0]["frames"]
+
+
+class Maps(OnAMirror):
+    def write(self, change):
+        """The map, changed, as a file that the run reads."""
+        declared = json.loads(MAP.read_text())
+        change(declared)
+        path = self.folder / "map.json"
+        path.write_text(json.dumps(declared))
+        return path
+
+    def test_tenants_in_another_order_change_nothing(self):
+        def turn(declared):
+            declared["serial"] += 1
+            declared["tenants"].reverse()
+            declared["segments"].reverse()
+
+        whole = fabtap("audit", "-m", MAP, "--json", CAPTURE).json()
+        for workers in ("1", "2"):
+            with self.subTest(workers=workers):
+                policy = self.write(lambda declared: None)
+                with self.audit(policy, "--workers", workers) as live:
+                    self.replay(self.frames[:self.half])
+                    time.sleep(0.5)
+                    self.write(turn)
+                    live.signal(signal.SIGHUP)
+                    self.hear(live, "in force from here on")
+                    self.replay(self.frames[self.half:])
+                    document = live.stop().json()
+                self.assertEqual(document["map"]["serial"], whole["map"]["serial"] + 1)
+                self.assertEqual(findings(document), findings(whole))
+                self.assertEqual(counts(document), counts(whole))
+
+    def test_frames_are_judged_by_the_map_in_force(self):
+        """A tenant is gone, and comes back: only between the two its frames are of unknown ends."""
+        def retire(declared):
+            declared["serial"] += 1
+            declared["tenants"] = [tenant for tenant in declared["tenants"] if tenant["name"] != "red"]
+            declared["segments"] = [segment for segment in declared["segments"] if segment["tenant"] != "red"]
+            for exception in declared.get("exceptions", []):
+                exception["from_tenants"] = [name for name in exception.get("from_tenants", []) if name != "red"]
+            declared["exceptions"] = [exception for exception in declared.get("exceptions", [])
+                                      if exception["from_tenants"] and exception.get("to_tenant") != "red"]
+
+        policy = self.write(lambda declared: None)
+        with self.audit(policy) as live:
+            for change in (retire, lambda declared: None):
+                self.replay(self.frames)
+                time.sleep(0.5)
+                self.write(change)
+                live.signal(signal.SIGHUP)
+                self.hear(live, "in force from here on")
+                live.said = live.said.replace(b"in force from here on", b"in force")
+            self.replay(self.frames)
+            document = live.stop().json()
+        self.write(lambda declared: None)
+        first = fabtap("audit", "-m", policy, "--json", CAPTURE).json()
+        self.write(retire)
+        second = fabtap("audit", "-m", policy, "--json", CAPTURE).json()
+        self.assertEqual(self.packets(document), self.sum(self.packets(first), self.packets(second), self.packets(first)))
+        self.assertIn("red", [tenant["name"] for tenant in document["tenants"]])
+
+    @staticmethod
+    def packets(document):
+        return {(row["from"], row["to"]): row["packets"] for row in document["matrix"]}
+
+    @staticmethod
+    def sum(*parts):
+        total = {}
+        for part in parts:
+            for pair, packets in part.items():
+                total[pair] = total.get(pair, 0) + packets
+        return total
+
+    def test_a_map_with_an_error_changes_nothing(self):
+        policy = self.write(lambda declared: None)
+        with self.audit(policy) as live:
+            self.replay(self.frames[:self.half])
+            time.sleep(0.3)
+            policy.write_text(policy.read_text()[:-20])
+            live.signal(signal.SIGHUP)
+            self.hear(live, "the map before stays in force")
+            self.replay(self.frames[self.half:])
+            run = live.stop()
+        told = [line for line in run.err.decode().splitlines() if "stays in force" in line]
+        self.assertEqual(len(told), 1, run)
+        self.assertIn("map.json:", told[0])
+        whole = fabtap("audit", "-m", MAP, "--json", CAPTURE).json()
+        self.assertEqual(findings(run.json()), findings(whole))
+        self.assertEqual(run.json()["map"]["serial"], whole["map"]["serial"])
+
+
+class Ends(OnAMirror):
+    def test_a_run_ends_after_its_time_or_its_frames(self):
+        start = time.monotonic()
+        with self.audit(MAP, "--duration", "1.5") as live:
+            self.mirror.replay(self.frames)
+            run = live.end()
+        self.assertTrue(1.4 < time.monotonic() - start < 10)
+        self.assertEqual(run.json()["capture"]["frames"], len(self.frames))
+        with self.audit(MAP, "-c", "100") as live:
+            self.mirror.replay(self.frames)
+            run = live.end()
+        self.assertEqual(run.json()["capture"]["frames"], 100)
+        self.assertEqual(run.json()["capture"]["stopped_after"], 100)
+
+    def test_what_arrived_before_the_end_is_in_the_report(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number.name), self.audit(MAP) as live:
+                self.mirror.replay(self.frames)
+                live.signal(number)
+                run = live.end()
+                self.assertEqual(run.status, VIOLATED, run)
+                self.assertEqual(run.json()["capture"]["frames"], len(self.frames))
+
+    def test_silence_ends_as_well(self):
+        with self.audit(MAP) as live:
+            run = live.stop()
+        self.assertEqual(run.json()["verdict"], "not-evidenced")
+
+    def test_other_verbs_go_on_until_stopped(self):
+        with Live(self.mirror, "decode", "-i", TAP, "-T", "fields", "-e", "frame.number") as live:
+            self.mirror.replay(self.frames)
+            run = live.stop()
+        self.assertEqual(len(run.out.decode().splitlines()), len(self.frames))
+        with Live(self.mirror, "flows", "-i", TAP, "-m", MAP, "--json") as live:
+            self.mirror.replay(self.frames)
+            run = live.stop()
+        self.assertEqual(run.status, COMPLIANT)
+        self.assertTrue(run.json()["flows"])
+
+
+class Files(OnAMirror):
+    def test_a_ring_of_files_holds_what_came_last(self):
+        with Live(self.mirror, "capture", "-i", TAP, "-w", self.folder / "ring.pcapng", "--rotate-size", "64K",
+                  "--disk-limit", "200K", "--json") as live:
+            for _ in range(5):
+                self.mirror.replay(self.frames)
+            run = live.stop()
+        document = run.json()
+        files = sorted(self.folder.glob("ring_*.pcapng"))
+        self.assertEqual([str(path) for path in files], [entry["name"] for entry in document["files"]])
+        self.assertTrue(all(path.stat().st_size <= 64 << 10 for path in files))
+        self.assertLessEqual(sum(path.stat().st_size for path in files), 200 << 10)
+        self.assertEqual(document["kept"] + document["lost_for_disk"], 5 * len(self.frames))
+        self.assertTrue(document["files_removed"] > 0)
+
+    def test_a_kill_loses_at_most_the_last_second(self):
+        for round_ in range(3):
+            path = self.folder / ("killed%d.pcapng" % round_)
+            with Live(self.mirror, "capture", "-i", TAP, "-w", path) as live:
+                self.mirror.replay(self.frames)
+                time.sleep(1)
+                self.mirror.replay(self.frames[:50])
+                live.signal(signal.SIGKILL)
+                live.process.wait(timeout=10)
+            shown = subprocess.run([harness.PROGRAM, "sources", "--json", path], env=harness.ENVIRONMENT,
+                                   capture_output=True, timeout=30, check=False)
+            self.assertGreaterEqual(json.loads(shown.stdout)["inputs"][0]["frames"], len(self.frames))
+
+    def test_only_what_concerns_a_tenant_is_kept(self):
+        path = self.folder / "red.pcapng"
+        with Live(self.mirror, "capture", "-i", TAP, "-m", MAP, "--tenant", "red", "-w", path, "--json") as live:
+            self.replay(self.frames)
+            run = live.stop()
+        whole = fabtap("audit", "-m", MAP, "--json", CAPTURE).json()
+        wanted = sum(row["packets"] for row in whole["matrix"] if "red" in (row["from"], row["to"]))
+        self.assertTrue(wanted > 0)
+        self.assertEqual(run.json()["kept"], wanted)
+        found = fabtap("audit", "-m", MAP, "--json", path).json()
+        self.assertTrue(all("red" in (row["from"], row["to"]) for row in found["matrix"]))
+        self.assertEqual(sum(row["packets"] for row in found["matrix"]), wanted)
+
+
+if __name__ == "__main__":
+    main()
