@@ -2,7 +2,6 @@
 
 #include "complain.h"
 #include "dpdk_environment.h"
-#include "dpdk_file.h"
 #include "dpdk_pci.h"
 #include "dpdk_ring.h"
 #include "dpdk_xdp.h"
@@ -52,8 +51,7 @@ static int look_at_pci(const struct ft_dpdk *dpdk, struct ft_source_complaint *c
 }
 
 /* What a driver would answer with a bare -1, asked beforehand. */
-static int look_ahead(struct ft_dpdk *dpdk, struct ft_dpdk_file *file,
-		      struct ft_source_complaint *complaint)
+static int look_ahead(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
 {
 	const struct ft_dpdk_address *address = &dpdk->address;
 	int error;
@@ -70,7 +68,7 @@ static int look_ahead(struct ft_dpdk *dpdk, struct ft_dpdk_file *file,
 	if (address->kind == NULL)
 		return look_at_pci(dpdk, complaint);
 	if (address->file[0] != '\0')
-		return ft_dpdk_file_look(file, address->file, address->endless, complaint);
+		return ft_dpdk_file_look(&dpdk->file, address->file, complaint);
 	if (address->interface[0] == '\0')
 		return 0;
 	error = ft_dpdk_interface_open(&dpdk->interface, address->interface);
@@ -117,12 +115,11 @@ static uint64_t bytes_needed(const struct ft_dpdk *dpdk)
 
 static int open_parts(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
 {
-	struct ft_dpdk_file file = { 0 };
-	int error = look_ahead(dpdk, &file, complaint);
+	int error = look_ahead(dpdk, complaint);
 
 	if (error != 0)
 		return error;
-	ft_dpdk_port_plan(dpdk, file.frames, file.longest);
+	ft_dpdk_port_plan(dpdk);
 	if (dpdk->address.kind != NULL && dpdk->address.kind->ring &&
 	    !ft_dpdk_ring_size(&dpdk->address, dpdk->config.buffer_bytes))
 		return ft_dpdk_refuse(dpdk, complaint, -EINVAL, "too many arguments");
@@ -153,6 +150,7 @@ static void close_device(void *device)
 		close(dpdk->program);
 	ft_dpdk_port_close(dpdk);
 	ft_dpdk_interface_close(&dpdk->interface);
+	free(dpdk->file.originals);
 	free(dpdk);
 }
 

@@ -9,6 +9,7 @@
 #include "device.h"
 #include "dpdk_address.h"
 #include "dpdk_clock.h"
+#include "dpdk_file.h"
 #include "dpdk_interface.h"
 
 /* A DPDK port that is read: receive queues, no transmit queue, buffers on loan to whoever reads its frames. */
@@ -54,7 +55,9 @@ struct ft_dpdk {
 	bool may_join; /* a thread that reads may get a cache of buffers */
 	bool ends;     /* when the file does */
 	atomic_bool gone;
-	uint64_t unjoined; /* frames dropped for want of room to join their pieces */
+	struct ft_dpdk_file file; /* that is replayed */
+	uint64_t file_next;       /* frame of it that comes next */
+	uint64_t unjoined;        /* frames dropped for want of room to join their pieces */
 
 	/* the rest */
 	struct ft_dpdk_address address;
@@ -79,7 +82,7 @@ int ft_dpdk_refuse(const struct ft_dpdk *dpdk, struct ft_source_complaint *compl
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Buffers that the configuration asks for, before DPDK runs: how many, how large. */
-void ft_dpdk_port_plan(struct ft_dpdk *dpdk, uint64_t file_frames, uint32_t longest);
+void ft_dpdk_port_plan(struct ft_dpdk *dpdk);
 
 /* Configure the attached port: 0, -errno with *complaint and nothing of it left. */
 int ft_dpdk_port_open(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint);

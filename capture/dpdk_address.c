@@ -34,7 +34,6 @@ static const struct ft_dpdk_kind kinds[] = {
 	{
 		.driver = "net_pcap",
 		.interface = "rx_iface",
-		.all_queues = true,
 		.note = "net_pcap tells neither the length of a cut frame nor the nanoseconds of "
 			"its time",
 	},
@@ -194,6 +193,10 @@ static int note_origin(struct ft_dpdk_address *address, const char *key, const c
 	const struct ft_dpdk_kind *kind = address->kind;
 	bool names_interface = kind->interface != NULL && begins_with(key, kind->interface);
 
+	if ((names_interface || strcmp(key, "rx_pcap") == 0) &&
+	    (address->interface[0] != '\0' || address->file[0] != '\0'))
+		return refuse(text, complaint, -EINVAL,
+			      "takes one file or interface; name a second one as a second device");
 	if (names_interface && strlen(value) >= sizeof address->interface)
 		return refuse(text, complaint, -ENODEV, "there is no interface of this name");
 	if (names_interface)

@@ -14,7 +14,6 @@ struct ft_dpdk_kind {
 	const char *queues;    /* key for the number of queues; NULL: none, or counted otherwise */
 	const char *interface; /* key that names a kernel interface; NULL: no such */
 	uint32_t frame_bytes;  /* room of a buffer; 0: for jumbo frames */
-	bool all_queues;       /* every queue has frames of its own: none may be left out */
 	bool pairs_queues;     /* demands a transmit queue for every receive queue */
 	bool program;          /* attaches one to the interface */
 	bool counts_losses;    /* its counters can be believed */

@@ -7,13 +7,15 @@
 
 /* The capture file that net_pcap replays, seen with our own reader beforehand. */
 struct ft_dpdk_file {
-	uint64_t frames;  /* counted only if `whole` */
-	uint32_t longest; /* bytes of the longest one seen */
+	uint64_t frames;
+	uint32_t longest; /* bytes captured of the longest one */
+	uint32_t *
+		originals; /* length of each before it was cut, which net_pcap forgets; owned; NULL: none */
 };
 
 /*
- * Look at the first frames, or at all of them (`whole`). 0, or -errno with *complaint: as ft_source_open_files();
- * -EOPNOTSUPP: frames are not Ethernet's, as net_pcap takes for granted.
+ * Read it once. 0, or -errno with *complaint: as ft_source_open_files(); -EOPNOTSUPP: frames are not Ethernet's, as
+ * net_pcap takes for granted; -ENOMEM.
  */
-int ft_dpdk_file_look(struct ft_dpdk_file *file, const char *path, bool whole,
+int ft_dpdk_file_look(struct ft_dpdk_file *file, const char *path,
 		      struct ft_source_complaint *complaint);

@@ -53,19 +53,21 @@ static uint32_t replayed_room(uint32_t longest)
 	return longest < most ? RTE_ALIGN_CEIL(longest + 1, LINE) : most;
 }
 
-void ft_dpdk_port_plan(struct ft_dpdk *dpdk, uint64_t file_frames, uint32_t longest)
+void ft_dpdk_port_plan(struct ft_dpdk *dpdk)
 {
 	const struct ft_dpdk_address *address = &dpdk->address;
 	unsigned queues = address->queues > 0 ? address->queues : 1;
-	uint32_t frame_bytes = FT_DPDK_FRAME_MAX;
+	uint32_t frame_bytes = FT_DPDK_FRAME_MAX, replayed = 0;
 
 	if (address->kind != NULL && address->kind->frame_bytes > 0)
 		frame_bytes = address->kind->frame_bytes;
-	if (address->endless)
-		frame_bytes = replayed_room(longest);
+	if (address->endless) {
+		frame_bytes = replayed_room(dpdk->file.longest);
+		replayed = (uint32_t)dpdk->file.frames;
+	}
 	dpdk->frame_bytes = frame_bytes;
 	dpdk->descriptors = (uint16_t)descriptors_wanted(dpdk);
-	dpdk->buffer_count = (uint32_t)file_frames + dpdk->descriptors * queues +
+	dpdk->buffer_count = replayed + dpdk->descriptors * queues +
 			     (dpdk->config.keep + 1) * FT_DPDK_CALL +
 			     CACHE * 3 / 2 * (FT_DPDK_THREADS + 1);
 }
@@ -152,8 +154,6 @@ static int choose_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *compl
 	unsigned most = dpdk->about.max_rx_queues;
 	unsigned wanted = dpdk->address.queues > 0 ? dpdk->address.queues : 1;
 
-	if (dpdk->address.kind != NULL && dpdk->address.kind->all_queues)
-		wanted = most;
 	if (wanted > most)
 		return ft_dpdk_refuse(dpdk, complaint, -EINVAL, "has %u receive queues, not %u",
 				      most, wanted);

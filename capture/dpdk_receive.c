@@ -62,14 +62,28 @@ static unsigned fetch(struct ft_dpdk *dpdk, struct rte_mbuf **buffers, unsigned 
 	return count;
 }
 
+static bool is_short_of_buffers(const struct ft_dpdk *dpdk)
+{
+	return rte_mempool_avail_count(dpdk->pool) <= FT_DPDK_BURST;
+}
+
+static void forget_lengths(struct ft_dpdk *dpdk)
+{
+	free(dpdk->file.originals);
+	dpdk->file.originals = NULL;
+}
+
 /* No frame was at hand: is that all there will ever be? */
 static __attribute__((noinline)) int idle(struct ft_dpdk *dpdk)
 {
 	if (atomic_load_explicit(&dpdk->gone, memory_order_relaxed))
 		return -ENODEV;
+	if (!dpdk->ends)
+		return 0;
 	/* net_pcap says nothing at the end of its file, but gives nothing only there or without buffers */
-	if (dpdk->ends && rte_mempool_avail_count(dpdk->pool) > FT_DPDK_BURST)
+	if (!is_short_of_buffers(dpdk))
 		return -ENODATA;
+	forget_lengths(dpdk);
 	return 0;
 }
 
@@ -149,6 +163,25 @@ static inline __attribute__((always_inline)) int hand_out(struct ft_dpdk *dpdk,
 	return (int)(frame - frames);
 }
 
+/* Frames of a file come in its order, so their lengths do, as long as none was lost for want of a buffer. */
+static __attribute__((noinline)) void restore_lengths(struct ft_dpdk *dpdk, struct ft_frame *frames,
+						      int handed, unsigned count)
+{
+	struct ft_dpdk_file *file = &dpdk->file;
+
+	if (handed != (int)count || (dpdk->ends && is_short_of_buffers(dpdk))) {
+		forget_lengths(dpdk);
+		return;
+	}
+	for (int i = 0; i < handed; i++) {
+		uint32_t original = file->originals[dpdk->file_next];
+
+		if (original > frames[i].captured)
+			frames[i].original = frames[i].wire = original;
+		dpdk->file_next = dpdk->file_next + 1 == file->frames ? 0 : dpdk->file_next + 1;
+	}
+}
+
 /* Adapters stamp with ticks, some with nanoseconds: see what the first stamp looks like. */
 static __attribute__((noinline)) void decide(struct ft_dpdk *dpdk, const struct rte_mbuf *buffer)
 {
@@ -204,6 +237,8 @@ int ft_dpdk_receive(void *device, struct ft_frame *frames, int room)
 				  now_ns());
 		break;
 	}
+	if (unlikely(dpdk->file.originals != NULL))
+		restore_lengths(dpdk, frames, handed, call->count);
 	advance(dpdk);
 	return handed;
 }
