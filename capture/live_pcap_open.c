@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernel hands over a block when it is full or the time is over, so the ring lasts at least a second. */
+/* The kernel hands over a block when it is full or the time is over: 256 of them last for a second at most. */
 enum {
 	LONGEST = 262144,        /* a frame: tcpdump's bound */
 	BUFFER_BYTES = 64 << 20, /* the ring: 256 blocks */
