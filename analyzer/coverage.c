@@ -62,6 +62,9 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "about %.2g %% of the RDMA frames that crossed are not in the capture",
 			 100 * (1 - least_seen(covered)));
+	else if (covered->uncounted != NULL)
+		snprintf(because, FT_COVERAGE_TEXT, "%.100s does not know how many frames it lost",
+			 covered->uncounted);
 	else if (is_scrap(covered))
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "up to %" PRIu64 " RDMA frames may be lost beside the %" PRIu64 " here",
@@ -91,7 +94,8 @@ static uint64_t unplaced(const struct ft_covered *covered)
 static double taken_by_chance(const struct ft_covered *covered)
 {
 	double here = (double)(covered->judged + covered->undecided);
-	double lost = covered->share_seen < 0 ? 1 : 1 - covered->share_seen;
+	bool unknown = covered->share_seen < 0 || covered->uncounted != NULL;
+	double lost = unknown ? 1 : 1 - covered->share_seen;
 	double damaged = here > 0 ? (double)unplaced(covered) / here : 0;
 
 	return lost + damaged - lost * damaged;
@@ -145,7 +149,9 @@ static void say_why(const struct ft_covered *covered, const struct ft_covered_pa
 
 	say_count(undecided, pair->undecided, "undecided");
 	say_count(damaged, unplaced(covered), "of no known pair undecided");
-	if (covered->share_seen < 0)
+	if (covered->uncounted != NULL)
+		snprintf(lost, sizeof lost, ", a source does not count its losses");
+	else if (covered->share_seen < 0)
 		snprintf(lost, sizeof lost, ", nothing tells how many were lost");
 	else if (covered->share_seen < 1)
 		snprintf(lost, sizeof lost, ", about %.2g %% of all frames lost",

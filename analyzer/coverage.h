@@ -20,6 +20,7 @@ struct ft_covered {
 	double share_seen;          /* of those that crossed; < 0: nothing allows an estimate */
 	uint64_t uncertain;         /* frames missing that the fabric or the mirror lost */
 	uint64_t most_lost;         /* upper bound of the frames lost; 0: none, or not known */
+	const char *uncounted;      /* a live source that does not know what it lost; NULL: none */
 	const struct ft_covered_pair *pairs;
 	size_t pair_count;
 	double min_coverage; /* share that must be seen, and of that decided, for `compliant` */

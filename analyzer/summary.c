@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <flow/hash.h>
+#include <report/source_row.h>
 
 int ft_summary_create(struct ft_summary **summary)
 {
@@ -41,24 +42,8 @@ static void fill_sources(struct ft_summary *summary, const struct ft_source *sou
 	size_t count = ft_source_input_count(source);
 	struct ft_report_source *rows = ft_summary_take(summary, count, sizeof *rows);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct ft_source_input *input = ft_source_input(source, i);
-
-		rows[i] = (struct ft_report_source){
-			.name = input->name,
-			.kind = input->kind,
-			.format = input->format,
-			.compression = input->compression,
-			.link_types = input->link_types,
-			.link_type_count = input->link_type_count,
-			.frames = input->frames,
-			.bytes = input->bytes,
-			.first_ts_ns = input->first_ts_ns,
-			.last_ts_ns = input->last_ts_ns,
-			.complaint = input->damaged ? input->complaint.text : NULL,
-			.odd_records = input->odd_records,
-		};
-	}
+	for (size_t i = 0; i < count; i++)
+		rows[i] = ft_report_source_of(ft_source_input(source, i));
 	summary->report.sources = rows;
 	summary->report.source_count = count;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <report/source_row.h>
+
 #include "coverage.h"
 
 enum { METHODS = 5 }; /* of counting losses, each at most once per input */
@@ -39,6 +41,7 @@ static uint64_t fill_losses(struct ft_summary *summary, const struct ft_engine *
 	const char *only = inputs == 1 ? ft_source_input(source, 0)->name : NULL;
 	uint64_t counted = 0;
 
+	summary->uncounted = NULL;
 	add_loss(coverage, rows, (struct ft_report_loss){ "psn-gap", only, totals->lost_by_gap });
 	add_loss(coverage, rows,
 		 (struct ft_report_loss){ "ack-of-unseen", only, totals->lost_by_ack });
@@ -51,8 +54,10 @@ static uint64_t fill_losses(struct ft_summary *summary, const struct ft_engine *
 			 (struct ft_report_loss){ "mirror-sequence", input->name, missed });
 		add_loss(coverage, rows,
 			 (struct ft_report_loss){ "erf-lctr", input->name, input->erf_lost });
-		add_loss(coverage, rows,
-			 (struct ft_report_loss){ "source-counter", input->name, input->dropped });
+		if (ft_report_source_loss(input, &rows[coverage->lost_by_count]))
+			coverage->lost_by_count++;
+		if (input->losses_unknown)
+			summary->uncounted = input->name;
 		counted += most(most(missed, input->erf_lost), input->dropped);
 	}
 	coverage->lost_by = rows;
@@ -152,6 +157,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.share_seen = coverage->share_seen,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
 		.uncertain = uncertain,
+		.uncounted = summary->uncounted,
 		.pairs = pairs,
 		.min_coverage = engine->config.min_coverage,
 	};
@@ -211,6 +217,8 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 	ft_loss_compact(evidence);
 	ft_loss_estimate(evidence, ft_coverage_counted(counted, &here), &estimate);
 	set_estimate(&summary->report.coverage, &estimate);
+	if (summary->uncounted != NULL)
+		summary->report.coverage.lost_high = FT_UNKNOWN;
 	fill_gaps(summary, engine, source);
 	if (engine->map != NULL)
 		fill_could_hide(summary, engine, evidence->uncertain);

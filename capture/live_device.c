@@ -27,6 +27,25 @@ struct ft_live_stop ft_live_stop_now(void)
 	return (struct ft_live_stop){ ft_live_now(), clock_ns(CLOCK_REALTIME) };
 }
 
+const char *ft_stamp_name(enum ft_stamp_source source)
+{
+	static const char *const names[] = {
+		[FT_STAMP_PROGRAM] = "program",
+		[FT_STAMP_KERNEL] = "kernel",
+		[FT_STAMP_ADAPTER] = "adapter",
+		[FT_STAMP_FILE] = "file",
+	};
+
+	return names[source];
+}
+
+static void describe(struct ft_live_device *device)
+{
+	device->driver->describe(device->device, &device->facts);
+	device->known->clock = ft_stamp_name(device->facts.stamps);
+	device->known->clock_error_ns = device->facts.clock_error_ns;
+}
+
 int ft_live_device_open(struct ft_live_device *device, const struct ft_live_address *address,
 			const struct ft_device_config *config,
 			struct ft_source_complaint *complaint)
@@ -44,7 +63,7 @@ int ft_live_device_open(struct ft_live_device *device, const struct ft_live_addr
 	if (error != 0)
 		return error;
 	device->driver = address->driver;
-	device->driver->describe(device->device, &device->facts);
+	describe(device);
 	device->known->kind = device->driver->kind;
 	device->known->losses_unknown = !device->facts.counts_losses;
 	return 0;
@@ -62,7 +81,7 @@ void ft_live_device_count(struct ft_live_device *device)
 	struct ft_device_counts counts = { 0 };
 
 	device->driver->count(device->device, &counts);
-	device->driver->describe(device->device, &device->facts);
+	describe(device);
 	if (counts.lost == FT_LOST_UNKNOWN) {
 		device->known->losses_unknown = true;
 		counts.lost = 0;

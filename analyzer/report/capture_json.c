@@ -17,6 +17,18 @@ void ft_link_types_json(struct ft_document *json, const uint16_t *link_types, si
 	ft_member_end(json, ']');
 }
 
+static void clock(struct ft_document *json, const struct ft_report_source *input)
+{
+	if (input->clock == NULL) {
+		ft_member_null(json, "clock");
+		return;
+	}
+	ft_member_begin(json, "clock", '{');
+	ft_member_text(json, "name", input->clock);
+	ft_member_number(json, "error_ns", input->clock_error_ns);
+	ft_member_end(json, '}');
+}
+
 static void source(struct ft_document *json, const struct ft_report_source *input)
 {
 	ft_member_begin(json, NULL, '{');
@@ -27,7 +39,7 @@ static void source(struct ft_document *json, const struct ft_report_source *inpu
 	ft_member_number(json, "bytes", input->bytes);
 	ft_member_time(json, "first_ts", input->first_ts_ns);
 	ft_member_time(json, "last_ts", input->last_ts_ns);
-	ft_member_null(json, "clock");
+	clock(json, input);
 	ft_member_text(json, "format", input->format);
 	ft_member_text(json, "compression", input->compression);
 	ft_member_number(json, "odd_records", input->odd_records);

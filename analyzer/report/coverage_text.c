@@ -54,14 +54,21 @@ static void say_gaps(struct ft_page *page, const struct ft_report_coverage *seen
 		ft_page_row(page, "", "and %zu silences more", seen->time_gap_count - GAPS);
 }
 
+static void say_count(struct ft_page *page, const struct ft_report_loss *loss)
+{
+	if (loss->frames == FT_UNKNOWN)
+		ft_page_row(page, "", "%s does not know how many frames it lost", loss->source);
+	else
+		ft_page_row(page, "", "lost according to %s%s%s: %" PRIu64 " frames", loss->method,
+			    loss->source != NULL ? " of " : "",
+			    loss->source != NULL ? loss->source : "", loss->frames);
+}
+
 void ft_loss_text(struct ft_page *page, const struct ft_report_coverage *seen)
 {
 	say_estimate(page, seen);
 	for (size_t i = 0; i < seen->lost_by_count; i++)
-		ft_page_row(page, "", "lost according to %s%s%s: %" PRIu64 " frames",
-			    seen->lost_by[i].method, seen->lost_by[i].source != NULL ? " of " : "",
-			    seen->lost_by[i].source != NULL ? seen->lost_by[i].source : "",
-			    seen->lost_by[i].frames);
+		say_count(page, &seen->lost_by[i]);
 	if (seen->one_sided > 0 && seen->one_sided != FT_UNKNOWN)
 		ft_page_row(page, "",
 			    "%" PRIu64 " half-connection%s without the reverse, beside %" PRIu64

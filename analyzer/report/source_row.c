@@ -13,6 +13,8 @@ struct ft_report_source ft_report_source_of(const struct ft_source_input *input)
 		.bytes = input->bytes,
 		.first_ts_ns = input->first_ts_ns,
 		.last_ts_ns = input->last_ts_ns,
+		.clock = input->clock,
+		.clock_error_ns = input->clock_error_ns != 0 ? input->clock_error_ns : FT_UNKNOWN,
 		.complaint = input->damaged ? input->complaint.text : NULL,
 		.odd_records = input->odd_records,
 	};

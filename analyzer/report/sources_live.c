@@ -3,13 +3,6 @@
 #include "capture_json.h"
 #include "human.h"
 
-static const char *const stamp_names[] = {
-	[FT_STAMP_PROGRAM] = "program",
-	[FT_STAMP_KERNEL] = "kernel",
-	[FT_STAMP_ADAPTER] = "adapter",
-	[FT_STAMP_FILE] = "file",
-};
-
 void ft_devices_text(struct ft_line *line, const struct ft_sources *sources)
 {
 	size_t width = 0;
@@ -90,7 +83,7 @@ static void say_trial(struct ft_line *line, const struct ft_source_trial *trial)
 	if (facts->transmit_queues != 0)
 		ft_line_char(line, '\n');
 	row(line, "time stamps");
-	ft_line_add(line, stamp_names[facts->stamps]);
+	ft_line_add(line, ft_stamp_name(facts->stamps));
 	if (facts->clock_error_ns != 0) {
 		ft_line_add(line, ", off by at most ");
 		ft_line_add(line, ft_human_duration(&human, facts->clock_error_ns));
@@ -148,7 +141,7 @@ static void trial_object(struct ft_document *json, const struct ft_source_trial 
 	ft_member_text(json, "driver", facts->driver);
 	ft_member_text(json, "interface", facts->interface);
 	ft_member_number(json, "transmit_queues", facts->transmit_queues);
-	ft_member_text(json, "time_stamps", stamp_names[facts->stamps]);
+	ft_member_text(json, "time_stamps", ft_stamp_name(facts->stamps));
 	ft_member_number(json, "clock_error_ns",
 			 facts->clock_error_ns != 0 ? facts->clock_error_ns : UINT64_MAX);
 	ft_member_real(json, "duration_s", (double)trial->duration_ns / 1e9);

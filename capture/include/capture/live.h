@@ -46,6 +46,9 @@ enum ft_stamp_source {
 	FT_STAMP_FILE,    /* of the capture file that a virtual device replays */
 };
 
+/* "program", "kernel", "adapter", "file" */
+const char *ft_stamp_name(enum ft_stamp_source source);
+
 /* What is known of an open device; texts live as long as it does. */
 struct ft_device_facts {
 	const char *driver;    /* "libpcap 1.10.3", "DPDK net_af_packet", "mlx5" */

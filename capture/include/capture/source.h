@@ -45,6 +45,9 @@ struct ft_source_input {
 	uint64_t
 		odd_records; /* records read with a correction: fraction out of range, captured > original, unknown interface (dropped) */
 	uint64_t dropped_records; /* of those, blocks that could not be used at all */
+	const char *
+		clock; /* live: who stamps, "kernel", "adapter", "program", "file"; NULL: not stated */
+	uint64_t clock_error_ns; /* against wall time, as far as known; 0: not known */
 	bool damaged; /* ended before its end; `complaint` says where: "NAME: damaged at byte N: ...", or that a device vanished */
 	struct ft_source_complaint complaint;
 };

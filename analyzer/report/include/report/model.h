@@ -22,6 +22,8 @@ struct ft_report_source {
 	size_t link_type_count;
 	uint64_t frames, bytes;           /* bytes on the wire */
 	uint64_t first_ts_ns, last_ts_ns; /* FT_UNKNOWN: no stamped frame */
+	const char *clock;                /* who stamps; NULL: not stated */
+	uint64_t clock_error_ns;          /* FT_UNKNOWN: not stated */
 	const char *complaint;            /* where a damaged input ended; NULL: whole */
 	uint64_t odd_records;             /* read with a correction or dropped */
 };
