@@ -16,6 +16,8 @@
 /* Somebody watches: a frame is shown at once, but many together. */
 #define FLUSH_NS UINT64_C(50000000)
 
+enum { PATIENCE_MS = 2000 };
+
 struct capture {
 	struct ft_extcap_line *line;
 	struct ft_record record;
@@ -130,10 +132,24 @@ static enum ft_exit open_record(struct capture *capture)
 	return ft_record_open(&capture->record, job, &config, description);
 }
 
+/* A reader that takes nothing more, and does not leave either, would hold up the end for ever. */
+static void leave_if_stuck(struct capture *capture)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	if (poll(&output, 1, PATIENCE_MS) != 0)
+		return;
+	ft_extcap_line_free(capture->line);
+	_exit(FT_EXIT_CLEAN);
+}
+
 static enum ft_exit finish(struct capture *capture, int error)
 {
 	struct ft_recorder_complaint complaint;
-	int recorded = ft_record_finish(&capture->record, &complaint);
+	int recorded;
+
+	leave_if_stuck(capture);
+	recorded = ft_record_finish(&capture->record, &complaint);
 
 	if (error != 0 || (recorded != 0 && recorded != -EPIPE)) {
 		ft_log("%s", error != 0 ? strerror(-error) : complaint.text);

@@ -330,6 +330,16 @@ class Fifo(OnAMirror):
                         self.mirror.replay(self.frames)
                     self.ended()
 
+    def test_a_reader_that_only_stays_holds_nothing_up(self):
+        reader = self.start()
+        self.read(reader, 20)
+        self.mirror.replay(self.frames[:40] * 50)
+        time.sleep(0.5)
+        before = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.ended()
+        self.assertLess(time.monotonic() - before, 10)
+
     def test_a_signal_ends_it_quietly_and_the_file_is_whole(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(signal=number):
