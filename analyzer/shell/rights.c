@@ -193,7 +193,7 @@ static int allow_the_rest(scmp_filter_ctx filter, const struct sockets *sockets)
 		error = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, sending[i], 0, NULL);
 	for (size_t i = 0; i < sizeof fcntl_commands / sizeof fcntl_commands[0] && error == 0; i++)
 		error = rule_if(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl),
-				SCMP_A1_64(SCMP_CMP_EQ, fcntl_commands[i]));
+				SCMP_A1_64(SCMP_CMP_EQ, fcntl_commands[i], 0));
 	return error;
 }
 
