@@ -86,17 +86,18 @@ int ft_machine_text(const struct ft_machine *machine, char *text, size_t size, c
 static char *read_whole(FILE *file, size_t *size)
 {
 	char *text = NULL, *more;
-	size_t used = 0, got = 1;
+	size_t used = 0;
+	bool ended = false;
 
-	while (got > 0 && used < WHOLE_MAX) {
-		more = realloc(text, used + PIECE + 1);
+	for (size_t room = PIECE; !ended && room <= WHOLE_MAX; room *= 2) {
+		more = realloc(text, room + 1);
 		if (more == NULL)
 			break;
 		text = more;
-		got = fread(text + used, 1, PIECE, file);
-		used += got;
+		used += fread(text + used, 1, room - used, file);
+		ended = used < room;
 	}
-	if (got > 0 || ferror(file)) {
+	if (!ended || ferror(file)) {
 		free(text);
 		errno = EIO;
 		return NULL;

@@ -28,12 +28,22 @@ static void hash(const void *bytes, size_t size, char text[FT_HASH_TEXT])
 
 static void hash_file(const struct ft_machine *machine, const char *path, char text[FT_HASH_TEXT])
 {
-	size_t size;
-	char *content = ft_machine_whole(machine, &size, "%s", path);
+	char whole[FT_PATH], piece[1 << 14];
+	EVP_MD_CTX *state = EVP_MD_CTX_new();
+	FILE *file = ft_machine_path(machine, whole, "%s", path) == 0 ? fopen(whole, "re") : NULL;
+	size_t size = 1;
+	bool done = state != NULL && EVP_DigestInit_ex(state, EVP_sha256(), NULL) == 1;
+	uint8_t digest[32];
 
-	if (content != NULL)
-		hash(content, size, text);
-	free(content);
+	while (file != NULL && done && size > 0) {
+		size = fread(piece, 1, sizeof piece, file);
+		done = EVP_DigestUpdate(state, piece, size) == 1;
+	}
+	if (file != NULL && done && !ferror(file) && EVP_DigestFinal_ex(state, digest, NULL) == 1)
+		hexadecimal(digest, sizeof digest, text);
+	if (file != NULL)
+		fclose(file);
+	EVP_MD_CTX_free(state);
 }
 
 /* An EFI variable: four bytes of attributes, then its value. */

@@ -1,5 +1,7 @@
 """What `probe passive` claims of a tap interface that the test builds, and who was heard through it meanwhile."""
 
+import hashlib
+import os
 import shutil
 import socket
 import subprocess
@@ -10,7 +12,7 @@ from pathlib import Path
 
 import harness
 from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main
-from mirror import Mirror, frames_of, inside, missing
+from mirror import ENVIRONMENT, Mirror, frames_of, inside, missing
 
 FRAMES = DATA / "captures" / "rc-verbs-v4-mtu1024.pcap"
 FRAME = bytes.fromhex("020000000009 020000000007 8915") + bytes(50)
@@ -86,6 +88,16 @@ class Claims(OnAMirror):
         self.assertEqual(process, {"caps": "0", "caps_bounding": "0", "no_new_privs": 1, "seccomp": 2, "nb_tx_queues": 0})
         self.assertEqual(fds["packet"], 1)
         self.assertFalse({"xdp", "udp", "tcp", "netlink", "raw"} & set(fds), fds)
+
+    def test_the_record_names_the_machine_and_the_program(self):
+        record = self.claim("pcap:tap0", "--for", "0.2")
+        sha256 = lambda path: hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        self.assertEqual(record["binary"]["content_hash"], sha256(harness.PROGRAM))
+        self.assertEqual(record["binary"]["path_hash"], hashlib.sha256(harness.PROGRAM.encode()).hexdigest())
+        self.assertEqual(record["host"]["cmdline_hash"], sha256("/proc/cmdline"))
+        self.assertEqual(record["host"]["kernel"], os.uname().release)
+        self.assertEqual(record["boot_id"], Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        self.assertEqual((record["type"], record["seq"], record["prev"]), ("passivity", None, None))
 
     def test_settings_are_those_of_the_interface(self):
         settings = {row["name"]: row for row in self.claim("pcap:tap0", "--for", "0.2")["settings"]}
@@ -194,7 +206,7 @@ class SavedMachines(OnAMirror):
 class Warnings(OnAMirror):
     def warnings(self, *arguments):
         command = self.mirror.command(harness.PROGRAM, *arguments)
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=harness.ENVIRONMENT,
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=ENVIRONMENT,
                               timeout=60, check=False)
         run = harness.sound(harness.Run(arguments, done.returncode, done.stdout, done.stderr))
         return [line for line in run.complaints() if " interface " in line]
