@@ -8,7 +8,27 @@
 #include "extcap_sentences.h"
 #include "log.h"
 
-static const struct ft_verb extcap = { .name = "extcap" };
+static const char usage[] =
+	"usage: fabtap --extcap-interfaces\n"
+	"       fabtap --extcap-interface NAME --extcap-dlts | --extcap-config\n"
+	"       fabtap --extcap-interface NAME --extcap-capture-filter EXPR\n"
+	"       fabtap --extcap-interface NAME --capture --fifo FILE [options]\n"
+	"\n"
+	"How Wireshark and tshark call fabtap after `fabtap sources --install-extcap`.\n"
+	"\n"
+	"options:\n"
+	"      --device DEVICE    of " FT_EXTCAP_DPDK ": net_af_packet0,iface=tap0\n"
+	"      --extcap-capture-filter EXPR  kernel filter, in pcap's language\n"
+	"      --snap N           bytes kept of each frame\n"
+	"      --buffer SIZE      receive buffer: bytes, or 64K, 512M, 2G\n"
+	"      --allow-tx-queue   take a device that cannot be had without a transmit queue\n"
+	"      --map FILE         the declared map: what violates it gets a comment\n"
+	"      --topology FILE    ibnetdiscover, guid2lid, smpquery or saquery output\n"
+	"      --key PUB.pem      refuse a map that this Ed25519 key has not signed\n"
+	"      --only-violations  only frames that violate the map\n"
+	"      --tenant NAME      only frames of this tenant\n";
+
+static const struct ft_verb extcap = { .name = "extcap", .usage = usage };
 
 enum code {
 	INTERFACES = 1024,
@@ -49,6 +69,7 @@ static const struct option words[] = {
 	{ "key", required_argument, NULL, FT_OPTION_KEY },
 	{ "only-violations", no_argument, NULL, ONLY_VIOLATIONS },
 	{ FT_EXTCAP_TENANT, required_argument, NULL, TENANT },
+	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
 
@@ -202,7 +223,11 @@ enum ft_exit ft_extcap_line_read(struct ft_extcap_line *line, int argc, char **a
 		/* a field of the dialog that was left empty */
 		if (optarg != NULL && *optarg == 0 && code != FT_OPTION_BAD)
 			continue;
-		if (code == FT_OPTION_BAD || code == 'h' || take(line, code, optarg) != 0)
+		if (code == 'h') {
+			line->request = FT_EXTCAP_NOTHING;
+			return ft_usage_print(&extcap);
+		}
+		if (code == FT_OPTION_BAD || take(line, code, optarg) != 0)
 			return FT_EXIT_FAILED;
 	}
 	if (optind < argc)
