@@ -70,6 +70,12 @@ class Objects(unittest.TestCase):
         self.assertIn("prctl", names([PROGRAM], "--dynamic"))
         self.assertEqual(sending([PROGRAM], "--dynamic"), [])
 
+    def test_no_driver_that_it_loads_asks_for_one(self):
+        drivers = list((BUILD / "drivers").glob("*.so"))
+        if not drivers:
+            self.skipTest("this build has no drivers of its own to load")
+        self.assertEqual(sending(drivers, "--dynamic"), [])
+
     def test_what_sends_would_be_found(self):
         calls = ("#include <sys/socket.h>", "long f(int s, void *p); long f(int s, void *p) { return %s; }")
         for call, name in (("send(s, p, 1, 0)", "send"), ("sendto(s, p, 1, 0, 0, 0)", "sendto"),
