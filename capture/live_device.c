@@ -51,18 +51,16 @@ int ft_live_device_open(struct ft_live_device *device, const struct ft_live_addr
 			struct ft_source_complaint *complaint)
 {
 	struct ft_device_config own = *config;
+	const struct ft_driver *driver = ft_live_driver(address, complaint);
 	int error;
 
-	if (address->driver == NULL) {
-		ft_complain(complaint->text, sizeof complaint->text, address->name,
-			    "this build has no %s", address->library);
+	if (driver == NULL)
 		return -EOPNOTSUPP;
-	}
 	own.address = address->device;
-	error = address->driver->open(&device->device, &own, complaint);
+	error = driver->open(&device->device, &own, complaint);
 	if (error != 0)
 		return error;
-	device->driver = address->driver;
+	device->driver = driver;
 	describe(device);
 	device->known->kind = device->driver->kind;
 	device->known->losses_unknown = !device->facts.counts_losses;

@@ -264,6 +264,7 @@ class Wrong(OnAMirror):
             self.skipTest("setpriv (util-linux) is not installed: a run without rights was not tried")
         program = self.folder / "fabtap"
         shutil.copy(harness.PROGRAM, program)
+        shutil.copytree(Path(harness.PROGRAM).parent / "drivers", self.folder / "drivers")
         os.chmod(self.folder, 0o755)
         run = subprocess.run(self.mirror.command("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
                                                  program, "sources", "--test", TAP),
