@@ -108,6 +108,14 @@ static bool read_flags(const struct reader *reader, uint64_t *flags)
 						  reader->interface) == 0;
 }
 
+/* What is said there stays in the machine. */
+static bool is_loopback(const struct reader *reader)
+{
+	uint64_t flags;
+
+	return read_flags(reader, &flags) && (flags & IFF_LOOPBACK) != 0;
+}
+
 static void read_arp(struct reader *reader, struct ft_setting *setting)
 {
 	uint64_t flags;
@@ -189,6 +197,7 @@ size_t ft_settings_read(const struct ft_machine *machine, const char *interface,
 {
 	struct reader reader = { machine, interface, ft_machine_shows(machine, interface), false };
 	size_t count = sizeof settings_of / sizeof settings_of[0];
+	bool loops = is_loopback(&reader);
 
 	static_assert(sizeof settings_of / sizeof settings_of[0] <= FT_SETTINGS_MAX, "room");
 	for (size_t i = 0; i < count; i++) {
@@ -197,7 +206,7 @@ size_t ft_settings_read(const struct ft_machine *machine, const char *interface,
 			.want = settings_of[i].want,
 			.source = settings_of[i].source,
 			.remedy = settings_of[i].remedy,
-			.speaks = settings_of[i].speaks,
+			.speaks = settings_of[i].speaks && !loops,
 			.ok = FT_NOT_KNOWN,
 		};
 		settings_of[i].read(&reader, &settings[i]);
@@ -257,7 +266,7 @@ bool ft_settings_warn(const char *interface, const struct ft_setting *settings, 
 	for (size_t i = 0; i < sizeof warnings / sizeof warnings[0]; i++) {
 		const struct ft_setting *setting = find(settings, count, warnings[i].setting);
 
-		if (setting == NULL || setting->ok != FT_NO)
+		if (setting == NULL || !setting->speaks || setting->ok != FT_NO)
 			continue;
 		append(says, sizeof says, says[0] == '\0' ? "" : ", ");
 		append(says, sizeof says, warnings[i].says);

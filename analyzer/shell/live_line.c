@@ -121,8 +121,7 @@ static void tell_notes(const struct ft_source *source)
 	}
 }
 
-/* An interface that speaks by itself is heard through the mirror port as if it were the program. */
-static void warn_of_interfaces(const struct ft_source *source)
+void ft_live_warn(const struct ft_source *source)
 {
 	static const struct ft_machine here = { "" };
 
@@ -177,7 +176,7 @@ int ft_live_line_open(struct ft_live_line *line, unsigned keep, struct ft_source
 	}
 	if (!line->quiet) {
 		tell_notes(*source);
-		warn_of_interfaces(*source);
+		ft_live_warn(*source);
 	}
 	error = drop_rights();
 	if (error == 0 && !line->quiet)

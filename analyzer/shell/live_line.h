@@ -49,3 +49,9 @@ int ft_live_line_option(struct ft_live_line *line, int code, const char *value);
  * could not be opened, and in the end what is listened on. 0 or -errno.
  */
 int ft_live_line_open(struct ft_live_line *line, unsigned keep, struct ft_source **source);
+
+/*
+ * Tell of each interface of an open source that speaks by itself: through the mirror port that is heard as if the
+ * program had sent it. ft_live_line_open() has done so.
+ */
+void ft_live_warn(const struct ft_source *source);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "interrupt.h"
+#include "live_line.h"
 #include "log.h"
 #include "output.h"
 
@@ -102,6 +103,7 @@ static enum ft_exit try_one(const char *address, const struct ft_live_config *co
 		ft_log("%s", complaint.text);
 		return FT_EXIT_FAILED;
 	}
+	ft_live_warn(opened);
 	trial->duration_ns = receive(opened, duration_ns);
 	trial->input = ft_source_input(opened, 0);
 	trial->facts = ft_live_facts(opened, 0);

@@ -215,7 +215,7 @@ class Warnings(OnAMirror):
         live = ("-i", "pcap:tap0", "--duration", "0.1")
         policy = ("-m", DATA / "tenants" / "tenants-segments.map.json")
         verbs = (("audit", *live, *policy), ("flows", *live), ("decode", *live), ("capture", *live, "-w", "/dev/null"),
-                 ("probe", "passive", "pcap:tap0", "--for", "0.1"))
+                 ("probe", "passive", "pcap:tap0", "--for", "0.1"), ("sources", "--test", "pcap:tap0", "--duration", "0.1"))
         for arguments in verbs:
             self.assertEqual(self.warnings(*arguments), [], arguments)
         self.mirror.ip(self.mirror.tap, "address", "add", "192.0.2.1/24", "dev", "tap0")
@@ -249,6 +249,27 @@ class CommandLine(unittest.TestCase):
                           ("passive", "pcap:a", "--bogus")):
             run = fabtap("probe", *arguments)
             self.assertEqual((run.status, run.out, len(run.complaints())), (FAILED, b"", 1), run)
+
+    def test_a_user_with_the_capabilities_of_the_program_gets_the_same_record(self):
+        """Set on the file, they make the process one that others of the same user may not look into."""
+        why = missing() or next((tool + " is not installed" for tool in ("setcap", "setpriv") if not shutil.which(tool)), None)
+        if why is not None:
+            self.skipTest(why)
+        mirror = Mirror()
+        self.addCleanup(mirror.close)
+        folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        folder.chmod(0o755)
+        program = shutil.copy2(harness.PROGRAM, folder)
+        if (Path(harness.PROGRAM).parent / "drivers").is_dir():
+            shutil.copytree(Path(harness.PROGRAM).parent / "drivers", folder / "drivers")
+        subprocess.run(["setcap", "cap_net_raw,cap_net_admin+ep", program], check=True)
+        done = subprocess.run(mirror.command("setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", program,
+                                             "probe", "passive", "pcap:tap0", "--for", "0.2"),
+                              capture_output=True, env=ENVIRONMENT, check=False, timeout=60)
+        record = harness.sound(harness.Run(program, done.returncode, done.stdout, done.stderr)).json()
+        self.assertEqual((record["verdict"], record["process"]["caps"]), ("consistent", "0"), done.stderr)
+        self.assertEqual(record["process"]["fds"]["packet"], 1)
 
     def test_an_ordinary_user_is_told_what_is_missing(self):
         if shutil.which("setpriv") is None:

@@ -110,6 +110,24 @@ static void a_warning_says_how_to_silence_the_interface(void **state)
 	saved_machine_remove(&saved);
 }
 
+static void what_a_loopback_interface_says_stays_inside(void **state)
+{
+	struct ft_setting settings[FT_SETTINGS_MAX];
+	struct saved_machine saved;
+	char line[512];
+	size_t count;
+
+	(void)state;
+	saved_machine_make(&saved);
+	saved_machine_fill(&saved);
+	saved_machine_put(&saved, "ip/tap0/addresses", "1: lo    inet 127.0.0.1/8 scope host lo\n");
+	saved_machine_put(&saved, "sys/class/net/tap0/flags", "0x9\n");
+	count = ft_settings_read(&saved.machine, "tap0", settings);
+	assert_int_equal(find(settings, count, "arp")->ok, FT_NO);
+	assert_false(ft_settings_warn("tap0", settings, count, line, sizeof line));
+	saved_machine_remove(&saved);
+}
+
 static void interfaces_are_listed(void **state)
 {
 	char(*names)[FT_INTERFACE_NAME];
@@ -132,6 +150,7 @@ int main(void)
 		cmocka_unit_test(settings_are_read),
 		cmocka_unit_test(a_silent_interface_needs_no_warning),
 		cmocka_unit_test(a_warning_says_how_to_silence_the_interface),
+		cmocka_unit_test(what_a_loopback_interface_says_stays_inside),
 		cmocka_unit_test(interfaces_are_listed),
 	};
 
