@@ -176,7 +176,7 @@ static int open_device(void **device, const struct ft_device_config *config,
 	dpdk->config = *config;
 	dpdk->interface.socket = dpdk->program = -1;
 	dpdk->snap = config->snap > 0 ? config->snap : UINT32_MAX;
-	dpdk->may_join = config->keep == 1;
+	dpdk->may_join = true;
 	snprintf(dpdk->source, sizeof dpdk->source, "dpdk:%s", config->address);
 	error = ft_dpdk_address_read(&dpdk->address, config->address, complaint);
 	if (error == 0)

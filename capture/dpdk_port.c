@@ -164,12 +164,11 @@ static int choose_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *compl
 static int create_pool(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
-	/* one thread at a time reads: no lock is needed; a cache only where it is always the same one */
-	unsigned cache = dpdk->config.keep == 1 ? CACHE : 0;
 
+	/* one thread at a time reads, so no lock is needed */
 	snprintf(name, sizeof name, "fabtap_%u", dpdk->port);
 	dpdk->pool =
-		rte_pktmbuf_pool_create_by_ops(name, dpdk->buffer_count, cache, 0,
+		rte_pktmbuf_pool_create_by_ops(name, dpdk->buffer_count, CACHE, 0,
 					       (uint16_t)(dpdk->frame_bytes + RTE_PKTMBUF_HEADROOM),
 					       rte_eth_dev_socket_id(dpdk->port), "ring_sp_sc");
 	if (dpdk->pool != NULL)
