@@ -98,7 +98,6 @@ class Installed(unittest.TestCase):
         wanted = ["fabtap-" + name for name in devices if not name.endswith(":") and "=NAME" not in name]
         wanted += ["fabtap-dpdk"] * any("=NAME" in name for name in devices)
         self.assertEqual(sorted(listed), sorted(wanted))
-        self.assertIn("fabtap-pcap:lo", listed)
 
 
 class Watched(OnAMirror):
@@ -245,9 +244,11 @@ class InfiniBand(unittest.TestCase):
         folder = Path(folder.name)
         capture = TENANTS / "tenants-ib-clean.pcap"
         frames = frames_of(capture)
-        environment = {**settings(folder), "LD_PRELOAD": preloaded(),
-                       "FT_FAKE_VERBS": "frames=%s link=infiniband" % capture}
-        self.assertEqual(install(folder).status, COMPLIANT)
+        program = folder / "config" / "wireshark" / "extcap" / "fabtap"
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\nexec env LD_PRELOAD='%s' '%s' \"$@\"\n" % (preloaded(), harness.PROGRAM))
+        program.chmod(0o755)
+        environment = {**settings(folder), "FT_FAKE_VERBS": "frames=%s link=infiniband" % capture}
         done = subprocess.run(["tshark", "-n", "-i", "fabtap-verbs:mlx5_0/1", "-c", str(len(frames)), "-T", "fields",
                                "-e", "infiniband.lrh.slid", "-e", "infiniband.lrh.dlid", "-e", "frame.len"],
                               env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
