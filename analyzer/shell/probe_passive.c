@@ -10,6 +10,7 @@
 #include "log.h"
 #include "output.h"
 #include "receiver.h"
+#include "switch_count.h"
 
 /* --- counters before --- */
 
@@ -131,6 +132,8 @@ static int receive(struct ft_probe *probe, const struct readings *readings,
 	ft_receiver_wait(&receiver, probe->duration_ns);
 	passivity->duration_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
 	ft_receiver_stop(&receiver, &end);
+	passivity->utc_ns = clock_ns(CLOCK_REALTIME);
+	passivity->mono_ns = clock_ns(CLOCK_MONOTONIC);
 	compare(probe, readings, interface, after, passivity);
 	passivity->capture_driver = facts->driver;
 	passivity->transmit_queues = facts->transmit_queues;
@@ -141,13 +144,27 @@ static int receive(struct ft_probe *probe, const struct readings *readings,
 
 static void introduce(const struct ft_probe *probe, struct ft_passivity *passivity)
 {
-	passivity->utc_ns = clock_ns(CLOCK_REALTIME);
-	passivity->mono_ns = clock_ns(CLOCK_MONOTONIC);
 	passivity->version = ft_build_version();
 	passivity->witness = probe->witness;
+	if (probe->switch_file != NULL)
+		passivity->witness.switch_rx[1] =
+			ft_switch_count_since(probe->switch_file, passivity->utc_ns);
 	ft_host_facts_read(&probe->machine, &passivity->host);
 	ft_clock_facts_read(&probe->machine, &passivity->clock);
 	ft_binary_facts_read(&passivity->binary);
+}
+
+/* False, told, if there is a file that should have it and has not. */
+static bool read_switch(struct ft_probe *probe)
+{
+	if (probe->switch_file == NULL)
+		return true;
+	probe->witness.switch_by = probe->switch_file;
+	probe->witness.switch_rx[0] = ft_switch_count(probe->switch_file);
+	if (probe->witness.switch_rx[0] != FT_TX_UNREADABLE)
+		return true;
+	ft_log("%s: no file that begins with a number of frames", probe->switch_file);
+	return false;
 }
 
 enum ft_exit ft_probe_passive(struct ft_probe *probe)
@@ -159,6 +176,8 @@ enum ft_exit ft_probe_passive(struct ft_probe *probe)
 	enum ft_exit status = FT_EXIT_FAILED;
 
 	ft_interrupt_catch();
+	if (!read_switch(probe))
+		return FT_EXIT_FAILED;
 	if (read_all(&probe->machine, rdma_port(passivity.source), &readings) != 0)
 		ft_log("out of memory");
 	else if (receive(probe, &readings, &passivity, &facts, &after) == 0) {

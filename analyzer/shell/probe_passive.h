@@ -10,6 +10,7 @@ struct ft_probe {
 	struct ft_live_line line; /* one source */
 	struct ft_machine machine;
 	struct ft_witness witness;
+	const char *switch_file; /* keeps the switch's counter up to date; NULL: none */
 	uint64_t duration_ns;
 };
 

@@ -15,6 +15,7 @@
 #include "log.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+#define LOOK_NS   (SECOND_NS / 10) /* an interrupt just before it waits is noticed so much later */
 #define START_NS  (120 * SECOND_NS)
 #define STOP_NS   (15 * SECOND_NS)
 
@@ -92,13 +93,13 @@ static bool wait_until(const struct ft_receiver *receiver, uint64_t end_ns)
 	struct pollfd told = { .fd = receiver->told, .events = POLLIN };
 
 	while (!ft_interrupted()) {
-		uint64_t now = now_ns();
+		uint64_t now = now_ns(), left;
 		struct timespec rest;
 
 		if (now >= end_ns)
 			return false;
-		rest = (struct timespec){ .tv_sec = (time_t)((end_ns - now) / SECOND_NS),
-					  .tv_nsec = (long)((end_ns - now) % SECOND_NS) };
+		left = end_ns - now < LOOK_NS ? end_ns - now : LOOK_NS;
+		rest = (struct timespec){ .tv_nsec = (long)left };
 		if (ppoll(&told, 1, &rest, NULL) > 0)
 			return true;
 	}
@@ -117,6 +118,7 @@ static void bury(struct ft_receiver *receiver, int number)
 int ft_receiver_start(struct ft_receiver *receiver, struct ft_live_line *line,
 		      struct ft_receiver_facts *facts)
 {
+	uint64_t late_ns;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
@@ -134,9 +136,13 @@ int ft_receiver_start(struct ft_receiver *receiver, struct ft_live_line *line,
 		ft_log("no process to receive with: %s", strerror(errno));
 		return -ENOMEM;
 	}
-	if (wait_until(receiver, now_ns() + START_NS) &&
+	late_ns = now_ns() + START_NS;
+	if (wait_until(receiver, late_ns) &&
 	    read(receiver->told, facts, sizeof *facts) == (ssize_t)sizeof *facts)
 		return 0;
+	if (now_ns() >= late_ns)
+		ft_log("%s: does not receive after %d seconds", line->addresses[0],
+		       (int)(START_NS / SECOND_NS));
 	bury(receiver, SIGKILL);
 	return -EIO;
 }

@@ -19,6 +19,9 @@ static const char usage[] =
 	"      --for T            receive for T: seconds, or 90s, 5m, 2h (default: 10)\n"
 	"      --one-way WHO      WHO states that the port has no fibre to send through\n"
 	"      --switch-rx B:A    frames that the switch received from the port, before and after\n"
+	"      --switch-rx FILE   the same: FILE begins with that number, and somebody keeps it "
+	"up\n"
+	"                         to date; after the time it has to be written within a minute\n"
 	"      --root DIR         read counters and settings of a machine that was saved in DIR\n"
 	"      --buffer SIZE      receive buffer: bytes, or 64K, 512M, 2G\n"
 	"      --allow-tx-queue   take a device that cannot be had without a transmit queue\n"
@@ -55,6 +58,15 @@ static bool read_pair(const char *text, uint64_t pair[2])
 	       ft_number_read(text + size + 1, 0, INT64_MAX, &pair[1]);
 }
 
+/* Two numbers as somebody read them, or the file that somebody keeps the number in. */
+static void take_switch(struct ft_probe *probe)
+{
+	bool told = read_pair(optarg, probe->witness.switch_rx);
+
+	probe->witness.switch_by = told ? "operator" : NULL;
+	probe->switch_file = told ? NULL : optarg;
+}
+
 static int refuse(const char *option, const char *wanted)
 {
 	ft_usage_error(&ft_verb_probe, "%s %s: not %s", option, optarg, wanted);
@@ -72,10 +84,8 @@ static int take_option(struct ft_probe *probe, int code)
 		probe->witness.one_way_by = optarg;
 		return 0;
 	case FT_OPTION_SWITCH_RX:
-		probe->witness.switch_by = "operator";
-		return read_pair(optarg, probe->witness.switch_rx)
-			       ? 0
-			       : refuse("--switch-rx", "two numbers of frames, BEFORE:AFTER");
+		take_switch(probe);
+		return 0;
 	case FT_OPTION_ROOT:
 		probe->machine.root = optarg;
 		return 0;

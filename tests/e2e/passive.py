@@ -3,9 +3,11 @@
 import hashlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -131,6 +133,15 @@ class Claims(OnAMirror):
         self.assertGreater(record["tx"]["netdev"][1], 0)
         self.assertGreater(self.sent(), 0)
 
+    def test_an_interrupt_ends_the_time_early(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            probing = Probing(self.mirror, "pcap:tap0", "--for", "50")
+            time.sleep(0.3)
+            probing.process.send_signal(number)
+            run = probing.end()
+            self.assertEqual((run.status, run.json()["verdict"]), (COMPLIANT, "consistent"), run)
+            self.assertLess(run.json()["source"]["duration_ns"], 5e9)
+
     def test_dpdk_over_packet_sockets_is_consistent(self):
         record = self.claim("dpdk:net_af_packet0,iface=tap0", "--for", "0.5")
         self.assertEqual((record["verdict"], record["process"]["nb_tx_queues"]), ("consistent", 0))
@@ -192,6 +203,42 @@ class SavedMachines(OnAMirror):
             self.assertEqual(record["verdict"], "proved")
             self.assertEqual(record["tx"]["phy_packets"], [15, 15])
 
+    def written_outside(self, *numbers):
+        """A file that somebody writes anew every 0.3 s, with the next number, in the end the last one for ever."""
+        path, left, stop = self.root / "switch-rx", list(numbers), threading.Event()
+
+        def write():
+            while not stop.wait(0.3):
+                path.with_suffix(".new").write_text("%d\n" % (left.pop(0) if len(left) > 1 else left[0]))
+                path.with_suffix(".new").rename(path)
+        path.write_text("%d\n" % numbers[0])
+        thread = threading.Thread(target=write)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(stop.set)
+        return path
+
+    def test_a_switch_that_counts_on_its_own_is_a_witness(self):
+        path = self.written_outside(41)
+        record = self.claim("pcap:tap0", "--for", "0.5", "--root", self.root, "--switch-rx", path)
+        self.assertEqual((record["verdict"], record["switch"]["rx_packets"], record["switch"]["by"]),
+                         ("proved", [41, 41], str(path)))
+
+    def test_what_only_the_switch_saw_counts(self):
+        path = self.written_outside(41, 41, 42)
+        record = self.claim("pcap:tap0", "--for", "1.5", "--root", self.root, "--switch-rx", path, status=VIOLATED)
+        self.assertEqual((record["reasons"], record["switch"]["rx_packets"]), (["moved:switch.rx_packets"], [41, 42]))
+
+    def test_a_number_from_before_the_end_is_no_witness(self):
+        path = self.root / "switch-rx"
+        path.write_text("41\n")
+        probing = Probing(self.mirror, "pcap:tap0", "--for", "0.5", "--root", self.root, "--switch-rx", path)
+        time.sleep(2)
+        self.assertIsNone(probing.process.poll(), "it did not wait for the file")
+        probing.process.send_signal(signal.SIGINT)
+        run = probing.end()
+        self.assertEqual((run.status, run.json()["reasons"]), (NOT_EVIDENCED, ["unreadable:switch.rx_packets"]), run)
+
     def test_what_the_firmware_sends_is_seen(self):
         record = self.claim("pcap:tap0", "--for", "1", "--root", self.root, "--one-way", "ops", status=VIOLATED,
                             meanwhile=lambda: self.statistics("tx_packets_phy: 15", "tx_packets_phy: 16"))
@@ -245,7 +292,7 @@ class CommandLine(unittest.TestCase):
     def test_bad_command_lines_are_one_line(self):
         for arguments in ((), ("silence",), ("passive",), ("passive", "pcap:a", "pcap:b"), ("passive", "x.pcap"),
                           ("passive", "pcap:a", "--for", "never"), ("passive", "pcap:a", "--switch-rx", "5"),
-                          ("passive", "pcap:a", "--switch-rx", "5:"), ("passive", "pcap:a", "--switch-rx", "5:x"),
+                          ("passive", "pcap:a", "--switch-rx", "/nowhere"), ("passive", "pcap:a", "--switch-rx", "/dev/null"),
                           ("passive", "pcap:a", "--bogus")):
             run = fabtap("probe", *arguments)
             self.assertEqual((run.status, run.out, len(run.complaints())), (FAILED, b"", 1), run)
