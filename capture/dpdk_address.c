@@ -25,17 +25,17 @@ static const struct ft_dpdk_kind kinds[] = {
 		.driver = "net_af_xdp",
 		.queues = "queue_count",
 		.interface = "iface",
-		.frame_bytes = 2048,
+		.frame_bytes = 3584,
 		.pairs_queues = true,
 		.program = true,
 		.note = "net_af_xdp does not tell how many frames it loses, and takes none longer "
-			"than about 3400 bytes",
+			"than about 3300 bytes",
 	},
 	{
 		.driver = "net_pcap",
 		.interface = "rx_iface",
-		.note = "net_pcap tells neither the length of a cut frame nor the nanoseconds of "
-			"its time",
+		.note = "net_pcap tells times to the microsecond, and of an interface not how many "
+			"frames it loses",
 	},
 	{ .driver = "net_ring", .counts_losses = true },
 	{ .driver = "net_null", .counts_losses = true },
