@@ -46,18 +46,16 @@ static int read_all(const struct ft_machine *machine, const char *port, struct r
 	return 0;
 }
 
-/* Of the interface; one that was not there has no counters to compare with. */
+/* Of the interface, or of none where it was not there: then it has no counters to compare with. */
 static const struct ft_transmitted *reading_of(const struct readings *readings,
 					       const char *interface)
 {
-	static const struct ft_transmitted none = { 0 };
+	size_t i = 0;
 
-	if (interface == NULL)
-		return &readings->of[readings->count];
-	for (size_t i = 0; i < readings->count; i++)
-		if (strcmp(readings->names[i], interface) == 0)
-			return &readings->of[i];
-	return &none;
+	while (i < readings->count &&
+	       (interface == NULL || strcmp(readings->names[i], interface) != 0))
+		i++;
+	return &readings->of[i];
 }
 
 /* --- the run --- */
@@ -97,7 +95,7 @@ static void compare(const struct ft_probe *probe, const struct readings *reading
 	passivity->row_count = ft_transmitted_compare(before, after, passivity->rows);
 }
 
-static int tell(const struct ft_passivity *passivity, enum ft_exit *status)
+static enum ft_exit tell(const struct ft_passivity *passivity)
 {
 	static const enum ft_exit statuses[] = {
 		[FT_PASSIVE_PROVED] = FT_EXIT_CLEAN,
@@ -108,8 +106,8 @@ static int tell(const struct ft_passivity *passivity, enum ft_exit *status)
 	struct ft_passive_verdict verdict;
 
 	ft_passivity_judge(passivity, &verdict);
-	*status = statuses[verdict.verdict];
-	return ft_passivity_write(stdout, passivity, &verdict);
+	return ft_output_status(ft_passivity_write(stdout, passivity, &verdict),
+				statuses[verdict.verdict]);
 }
 
 /* 0, or -errno: it did not receive, told. */
@@ -182,9 +180,7 @@ enum ft_exit ft_probe_passive(struct ft_probe *probe)
 		ft_log("out of memory");
 	else if (receive(probe, &readings, &passivity, &facts, &after) == 0) {
 		introduce(probe, &passivity);
-		int error = tell(&passivity, &status);
-
-		status = ft_output_status(error, status);
+		status = tell(&passivity);
 	}
 	free(readings.names);
 	free(readings.of);

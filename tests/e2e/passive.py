@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 import harness
+import live_verbs
 from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main
 from mirror import ENVIRONMENT, Mirror, frames_of, inside, missing
 
@@ -248,6 +249,35 @@ class SavedMachines(OnAMirror):
         record = self.claim("pcap:tap0", "--for", "1", "--root", self.root, "--one-way", "ops", status=NOT_EVIDENCED,
                             meanwhile=lambda: self.statistics("tx_packets_phy: 15", "tx_packets_phy: 0"))
         self.assertEqual(record["reasons"], ["decreased:ethtool.tx_packets_phy"])
+
+
+class RdmaPorts(live_verbs.WithDevices):
+    """InfiniBand ports count for themselves; here their counters are in a folder, and the device is a stand-in."""
+
+    def setUp(self):
+        if "FT_FAKE_VERBS_LIBRARY" not in os.environ:
+            self.skipTest("no stand-in for RDMA devices (FT_FAKE_VERBS_LIBRARY)")
+        super().setUp()
+        self.counters = self.folder / "sys/class/infiniband/mlx5_0/ports/1/counters"
+
+    def claim(self, *options, status):
+        run = self.run_with("frames=%s link=infiniband" % (DATA / "captures" / "mads.pcap"), "probe", "passive",
+                            live_verbs.PORT, "--for", "0.3", *options)
+        self.assertEqual(run.status, status, run)
+        return run.json()
+
+    def test_without_counters_nothing_is_proved(self):
+        record = self.claim("--one-way", "ops", "--root", self.folder, status=NOT_EVIDENCED)
+        self.assertEqual(record["reasons"], ["unreadable:infiniband.port_xmit_packets", "unreadable:infiniband.port_xmit_data"])
+
+    def test_an_infiniband_port_is_known_by_its_own_counters(self):
+        self.counters.mkdir(parents=True)
+        for name in ("port_xmit_packets", "port_xmit_data"):
+            (self.counters / name).write_text("1200\n")
+        record = self.claim("--root", self.folder, status=COMPLIANT)
+        self.assertEqual((record["verdict"], record["tx"]["infiniband"]), ("consistent", [1200, 1200]))
+        self.assertEqual((record["process"]["caps"], record["process"]["seccomp"]), ("0", 2))
+        self.assertEqual(self.claim("--root", self.folder, "--one-way", "ops", status=COMPLIANT)["verdict"], "proved")
 
 
 class Warnings(OnAMirror):
