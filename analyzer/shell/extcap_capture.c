@@ -25,6 +25,7 @@ struct capture {
 	uint64_t flushed_ns; /* monotonic */
 	bool waiting;        /* frames are, since then */
 	uint8_t erf[FT_EXTCAP_RECORD];
+	char description[512]; /* of the interface */
 };
 
 static uint64_t monotonic_ns(void)
@@ -125,11 +126,10 @@ static enum ft_exit open_record(struct capture *capture)
 	const struct ft_job *job = &capture->line->job;
 	const struct ft_device_facts *facts = ft_live_facts(job->source, 0);
 	struct ft_recorder_config config = { .path = "-" };
-	char description[512];
 
-	snprintf(description, sizeof description, "%s%s%s", facts->driver,
+	snprintf(capture->description, sizeof capture->description, "%s%s%s", facts->driver,
 		 facts->note != NULL ? "; " : "", facts->note != NULL ? facts->note : "");
-	return ft_record_open(&capture->record, job, &config, description);
+	return ft_record_open(&capture->record, job, &config, capture->description);
 }
 
 /* A reader that takes nothing more, and does not leave either, would hold up the end for ever. */

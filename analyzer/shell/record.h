@@ -15,8 +15,8 @@ struct ft_record {
 };
 
 /*
- * Open the recorder of config->path; inputs, application and system are filled in. `description` of every input,
- * NULL: none. FT_EXIT_CLEAN, or FT_EXIT_FAILED after one line; then too ft_record_close() frees.
+ * Open the recorder of config->path; inputs, application and system are filled in. `description` of every input, borrowed
+ * until the end; NULL: none. FT_EXIT_CLEAN, or FT_EXIT_FAILED after one line; then too ft_record_close() frees.
  */
 enum ft_exit ft_record_open(struct ft_record *record, const struct ft_job *job,
 			    struct ft_recorder_config *config, const char *description);
