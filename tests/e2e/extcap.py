@@ -100,6 +100,40 @@ class Installed(unittest.TestCase):
         self.assertEqual(sorted(listed), sorted(wanted))
 
 
+class Answers(unittest.TestCase):
+    """What Wireshark asks before a capture; nothing is opened for it."""
+
+    def test_a_filter_is_checked_while_it_is_typed(self):
+        for interface, expression, answer in (
+                ("fabtap-pcap:lo", "udp port 4791", ""),
+                ("fabtap-pcap:lo", "udp prot 4791", "pcap:lo: bad filter: "),
+                ("fabtap-pcap:eth99", "vlan and udp", ""),
+                ("fabtap-dpdk:0000:81:00.0", "udp", "dpdk:0000:81:00.0: takes no kernel filter"),
+                ("fabtap-verbs:mlx5_0/1", "udp", "verbs:mlx5_0/1: takes no kernel filter")):
+            with self.subTest(interface=interface, expression=expression):
+                run = fabtap("--extcap-capture-filter", expression, "--extcap-interface", interface)
+                self.assertEqual((run.status, run.err), (COMPLIANT, b""), run)
+                lacks = b"this build has no" in run.out or b"cannot be loaded" in run.out
+                if lacks:
+                    self.skipTest(run.out.decode().strip())
+                self.assertTrue(run.out.decode().startswith(answer) and bool(run.out) == bool(answer), run.out)
+
+    def test_the_tenants_of_the_chosen_map_are_offered(self):
+        policy = TENANTS / "tenants-segments.map.json"
+        run = fabtap("--extcap-config", "--extcap-interface", "fabtap-pcap:lo", "--extcap-reload-option", "tenant", "--map",
+                     policy)
+        self.assertEqual((run.status, run.err), (COMPLIANT, b""), run)
+        offered = re.findall(r"^value \{arg=\d+\}\{value=(.*?)\}", run.out.decode(), re.M)
+        self.assertEqual(offered, [""] + [tenant["name"] for tenant in json.loads(policy.read_text())["tenants"]])
+
+    def test_every_interface_has_options_and_a_link_type(self):
+        names = re.findall(r"^interface \{value=(.*?)\}", fabtap("--extcap-interfaces", "--extcap-version=4.0").out.decode(),
+                           re.M)
+        for name in names:
+            self.assertIn(b"{call=--map}", fabtap("--extcap-config", "--extcap-interface", name).out)
+            self.assertTrue(fabtap("--extcap-dlts", "--extcap-interface", name).out.startswith(b"dlt {number="))
+
+
 class Watched(OnAMirror):
     """fabtap's interface in the hands of tshark."""
 
