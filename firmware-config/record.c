@@ -19,9 +19,28 @@ static void put(struct record *record, const char *name, json_t *value)
 		record->failed = true;
 }
 
+/* Names of files and interfaces may hold any bytes: what is no UTF-8 comes out in question marks. */
+static json_t *odd_text(const char *value)
+{
+	char *copy = strdup(value);
+	json_t *made;
+
+	for (char *at = copy; copy != NULL && *at != '\0'; at++)
+		if ((unsigned char)*at >= 0x80)
+			*at = '?';
+	made = copy == NULL ? NULL : json_string(copy);
+	free(copy);
+	return made;
+}
+
 static json_t *text(const char *value) /* "" and NULL are not known */
 {
-	return value == NULL || value[0] == '\0' ? json_null() : json_string(value);
+	json_t *made;
+
+	if (value == NULL || value[0] == '\0')
+		return json_null();
+	made = json_string(value);
+	return made != NULL ? made : odd_text(value);
 }
 
 static json_t *number(uint64_t value)
@@ -155,7 +174,7 @@ static json_t *counters(const struct ft_passivity *passivity)
 
 	for (size_t i = 0; i < passivity->row_count; i++) {
 		const struct ft_tx_row *row = &passivity->rows[i];
-		json_t *each = json_pack("{s:s, s:o, s:o, s:s}", "name", row->name, "before",
+		json_t *each = json_pack("{s:o, s:o, s:o, s:s}", "name", text(row->name), "before",
 					 number(row->before), "after", number(row->after), "change",
 					 ft_tx_change_name(row->change));
 
@@ -220,7 +239,7 @@ static json_t *process_part(const struct ft_passivity *passivity)
 
 static json_t *source_part(const struct ft_passivity *passivity)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:b}", "address", passivity->source, "driver",
+	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "address", text(passivity->source), "driver",
 			 text(passivity->capture_driver), "duration_ns",
 			 number(passivity->duration_ns), "frames", number(passivity->frames),
 			 "lasted", passivity->lasted);
@@ -231,7 +250,7 @@ static json_t *reasons(const struct ft_passive_verdict *verdict)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < verdict->count; i++)
-		if (json_array_append_new(list, json_string(verdict->reasons[i])) != 0) {
+		if (json_array_append_new(list, text(verdict->reasons[i])) != 0) {
 			json_decref(list);
 			return NULL;
 		}

@@ -134,6 +134,13 @@ class Claims(OnAMirror):
         self.assertGreater(record["tx"]["netdev"][1], 0)
         self.assertGreater(self.sent(), 0)
 
+    def test_names_of_any_bytes_are_told(self):
+        odd = os.fsdecode(b"t\xffp")
+        self.mirror.ip(self.mirror.tap, "link", "set", "tap0", "name", odd)
+        record = self.claim("pcap:" + odd, "--for", "0.2", "--one-way", os.fsdecode(b"J\xfcrg"))
+        self.assertEqual((record["source"]["address"], record["port"]["interface"]), ("pcap:t?p", "t?p"))
+        self.assertEqual(record["port"]["oneway_claim"]["by"], "J?rg")
+
     def test_an_interrupt_ends_the_time_early(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             probing = Probing(self.mirror, "pcap:tap0", "--for", "50")
