@@ -15,6 +15,7 @@
 #include <linux/if_ether.h>
 #include <net/if.h>
 #include <netpacket/packet.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -181,6 +182,7 @@ static __attribute__((noreturn)) void hold_open(const char *address, int tell)
 	struct ft_source_complaint complaint;
 	void *device;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (ft_driver_dpdk.open(&device, &config, &complaint) == 0 &&
 	    ft_driver_dpdk.start(device, &complaint) == 0 && write(tell, "", 1) == 1)
 		pause();
