@@ -40,9 +40,9 @@ def need_tshark(test):
         test.skipTest("tshark is not installed")
 
 
-def install(folder):
-    done = subprocess.run([harness.PROGRAM, "sources", "--install-extcap"], env=settings(folder), timeout=60,
-                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
+def install(folder, **environment):
+    done = subprocess.run([harness.PROGRAM, "sources", "--install-extcap"], env={**settings(folder), **environment},
+                          timeout=60, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     return harness.sound(harness.Run(["sources", "--install-extcap"], done.returncode, done.stdout, done.stderr))
 
 
@@ -88,6 +88,27 @@ class Installed(unittest.TestCase):
         run = install(self.folder)
         self.assertEqual((run.status, len(run.complaints())), (FAILED, 1), run)
         self.assertIn("%s is there already" % self.link, run.complaints()[0])
+
+    def test_the_folder_is_the_one_that_tshark_names(self):
+        named = self.folder / "lib" / "wireshark" / "extcap"
+        tshark = self.folder / "bin" / "tshark"
+        tshark.parent.mkdir()
+        tshark.write_text("#!/bin/sh\n"
+                          "[ \"$*\" = \"-G folders\" ] || exit 1\n"
+                          "printf 'Personal configuration:\\t%s/config\\nPersonal Extcap path:\\t%s\\n'\n"
+                          % (self.folder, named))
+        tshark.chmod(0o755)
+        self.assertEqual(install(self.folder, PATH=str(tshark.parent)).status, COMPLIANT)
+        self.assertEqual(os.readlink(named / "fabtap"), harness.PROGRAM)
+        self.assertFalse(self.link.exists())
+
+    def test_without_tshark_the_environment_tells(self):
+        for environment, link in (({}, self.link),
+                                  ({"XDG_CONFIG_HOME": ""}, self.folder / ".config" / "wireshark" / "extcap" / "fabtap")):
+            self.assertEqual(install(self.folder, PATH=str(self.folder), **environment).status, COMPLIANT)
+            self.assertEqual(os.readlink(link), harness.PROGRAM)
+        run = install(self.folder, PATH=str(self.folder), XDG_CONFIG_HOME="", HOME="")
+        self.assertEqual((run.status, len(run.complaints())), (FAILED, 1), run)
 
     def test_tshark_lists_every_source_that_fabtap_lists(self):
         need_tshark(self)
