@@ -109,10 +109,10 @@ static inline uint32_t ft_flow_key_hash(const struct ft_flow_key *key, uint64_t 
 /* Hint that the record of this hash is wanted soon: its index slot. */
 void ft_flow_prefetch_slot(const struct ft_flow_table *table, uint32_t hash);
 
-/*
- * Then, with the slot in the cache: the number of the record that most likely has the key, on its way
- * into the cache from now on; 0: none has. Only ft_flow_confirm() tells.
- */
+/* The number of the record that most likely has the key; 0: none has. Only ft_flow_confirm() tells. */
+uint32_t ft_flow_likely(const struct ft_flow_table *table, uint32_t hash);
+
+/* The same with the slot in the cache; the record is on its way there from now on. */
 uint32_t ft_flow_peek(const struct ft_flow_table *table, uint32_t hash);
 
 /* The record of this number (0: none) if it has this key, else NULL. */
