@@ -190,15 +190,10 @@ __attribute__((noinline)) static enum ft_copy_verdict follow(struct ft_copies *c
 }
 
 static inline void remember(struct ft_copies *copies, const struct ft_observed *observed,
-			    uint32_t rules, struct ft_recall_place place)
+			    uint32_t rules, const struct ft_recall_place *place)
 {
-	struct ft_recall *frames = &copies->frames;
-	struct ft_recalled *entry;
+	struct ft_recalled *entry = ft_recall_add_at(&copies->frames, observed->digest, place);
 
-	if (__builtin_expect(!ft_recall_fits(frames, observed->ts_ns), 0) &&
-	    ft_recall_refit(frames, observed->ts_ns))
-		place = ft_recall_place(frames, observed->digest);
-	entry = ft_recall_add_at(frames, observed->digest, &place);
 	entry->ts_ns = observed->ts_ns;
 	entry->frame.rules = rules;
 	entry->frame.hop = observed->hop;
@@ -211,17 +206,29 @@ static inline bool is_followed(const struct ft_copies *copies, const struct ft_o
 	return is_busy(copies, observed) || (observed->syndrome & SYNDROME_REFUSED) != 0;
 }
 
+/* No copy, but all else may be about it: it may be alike another, or the ring have to change. */
+__attribute__((noinline)) static enum ft_copy_verdict keep(struct ft_copies *copies,
+							   const struct ft_observed *observed,
+							   uint32_t rules,
+							   enum ft_copy_verdict verdict)
+{
+	struct ft_recall *frames = &copies->frames;
+	struct ft_recall_place place;
+
+	if (!ft_recall_fits(frames, observed->ts_ns))
+		ft_recall_refit(frames, observed->ts_ns);
+	place = ft_recall_place(frames, observed->digest);
+	remember(copies, observed, rules, &place);
+	return is_followed(copies, observed) ? follow(copies, observed, verdict) : verdict;
+}
+
 /* Of all but the frames that nothing before them is like, or seems to be. */
 __attribute__((noinline)) static enum ft_copy_verdict check_alike(
 	struct ft_copies *copies, const struct ft_observed *observed, uint32_t rules)
 {
-	struct ft_recall_place place = ft_recall_place(&copies->frames, observed->digest);
 	enum ft_copy_verdict verdict = compare(copies, observed, rules);
 
-	if (verdict == FT_COPY_YES)
-		return verdict;
-	remember(copies, observed, rules, place);
-	return is_followed(copies, observed) ? follow(copies, observed, verdict) : verdict;
+	return verdict == FT_COPY_YES ? verdict : keep(copies, observed, rules, verdict);
 }
 
 enum ft_copy_verdict ft_copies_check(struct ft_copies *copies, const struct ft_observed *observed,
@@ -234,6 +241,8 @@ enum ft_copy_verdict ft_copies_check(struct ft_copies *copies, const struct ft_o
 	place = ft_recall_place(&copies->frames, observed->digest);
 	if (ft_recall_may_have(&place))
 		return check_alike(copies, observed, rules);
-	remember(copies, observed, rules, place);
+	if (__builtin_expect(!ft_recall_fits(&copies->frames, observed->ts_ns), 0))
+		return keep(copies, observed, rules, FT_COPY_NO);
+	remember(copies, observed, rules, &place);
 	return is_followed(copies, observed) ? follow(copies, observed, FT_COPY_NO) : FT_COPY_NO;
 }
