@@ -208,7 +208,7 @@ static void count_findings(struct ft_account *account, const struct ft_item *ite
 			finding->suspicion = more->suspicion;
 		finding->suspicion.grave |=
 			(more->suspicion.rules >> rule & 1) != 0 && more->suspicion.grave;
-		if (ft_finding_add(finding, item->frame, known ? item->dest_qp : FT_NONE) &&
+		if (ft_finding_add(finding, item->frame, known ? ft_item_dest_qp(item) : FT_NONE) &&
 		    length < COMMENT_TEXT)
 			length += (size_t)snprintf(comment + length, COMMENT_TEXT - length,
 						   "%s%s %s", length == 0 ? "" : "\n", finding->id,
@@ -262,6 +262,24 @@ int ft_account_add(struct ft_account *account, const struct ft_source *source,
 	if (ft_tells_of_congestion(item))
 		ft_congestion_see(&account->congestion, item);
 	return item->rules == 0 ? 0 : add_findings(account, source, item, more);
+}
+
+unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *items, unsigned count)
+{
+	const uint32_t input = account->silences.current;
+	struct ft_silence_run run = ft_silence_run_begin(&account->silences);
+	unsigned i = 0;
+
+	for (; i < count && items[i].quiet; i++) {
+		const struct ft_item *item = &items[i];
+		uint64_t ts_ns = item->observed.ts_ns;
+
+		if (item->frame->input != input || !ft_silence_run_goes_on(&run, ts_ns))
+			break;
+		ft_peaks_add(&account->peaks, item->from, ts_ns, item->frame->wire);
+	}
+	ft_silence_run_end(&run);
+	return i;
 }
 
 enum ft_account_wants ft_account_wants_more(const struct ft_item *item)

@@ -67,6 +67,12 @@ static inline enum ft_account_wants ft_account_wants(const struct ft_item *item)
 	return ft_account_wants_more(item);
 }
 
+/*
+ * Quiet items in a row, from the first on: how many were accounted for as ft_account_frame() does; the rest, if any,
+ * begins with one that is not of the kind.
+ */
+unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *items, unsigned count);
+
 /* `from`: as in the item. */
 static inline void ft_account_frame(struct ft_account *account, const struct ft_frame *frame,
 				    uint32_t from)

@@ -77,15 +77,15 @@ static int account_for_item(struct ft_engine *engine, const struct ft_source *so
 static int account_for(void *context, const struct ft_source *source, const struct ft_batch *batch)
 {
 	struct ft_engine *engine = context;
+	unsigned at = 0;
 	int error = 0;
 
-	for (unsigned i = 0; i < batch->count && error == 0; i++) {
-		const struct ft_item *item = &batch->items[i];
-
-		if (engine->observer == NULL && ft_account_wants(item) == FT_ACCOUNT_FRAME)
-			ft_account_frame(&engine->account, item->frame, item->from);
-		else
-			error = account_for_item(engine, source, item, &batch->more[i]);
+	while (error == 0) {
+		at += ft_account_quiet(&engine->account, &batch->items[at], batch->count - at);
+		if (at == batch->count)
+			break;
+		error = account_for_item(engine, source, &batch->items[at], &batch->more[at]);
+		at++;
 	}
 	return error;
 }

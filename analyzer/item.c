@@ -93,18 +93,14 @@ void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 	struct ft_check_key *key = &item->key;
 
 	item->frame = frame;
+	item->record = 0;
 	item->sub = (uint16_t)sub;
-	item->ts_ns = frame->ts_ns == FT_TS_UNKNOWN ? 0 : frame->ts_ns;
 	item->kind = (uint8_t)ft_frame_key(packet, frame->bytes, frame->captured, key);
-	item->pkey = key->pkey;
-	item->base = key->pkey & 0x7fff;
-	item->vlan = key->vlan;
 	item->known = key->known;
 	item->truncated = packet->truncated;
 	item->dest_qp = packet->dest_qp;
 	item->pause = (packet->has & FT_HAS_MACCTRL) != 0;
-	item->setup.kind = FT_SETUP_NONE;
-	item->connected = item->followed = item->usual = false;
+	item->connected = item->followed = item->usual = item->sets_up = false;
 	item->has_flow = (item->kind == FT_FRAME_JUDGED || item->kind == FT_FRAME_BAD_ICRC ||
 			  item->kind == FT_FRAME_NEVER_JUDGED) &&
 			 (key->known & needed) == needed;
@@ -116,6 +112,7 @@ void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 			 (packet->has & FT_HAS_BTH) != 0;
 	if (packet->dest_qp == 1)
 		item->setup = ft_connection_setup_read(packet, frame->bytes);
+	item->sets_up = packet->dest_qp == 1 && item->setup.kind != FT_SETUP_NONE;
 	fill_flow_key(packet->dest_qp, key, &item->flow_key);
 	item->hash = ft_flow_key_hash(&item->flow_key, seed);
 	item->judged_by = digest_of_rest(key, seed);

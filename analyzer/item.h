@@ -16,39 +16,37 @@
  */
 struct ft_item {
 	const struct ft_frame *frame;
-	uint64_t ts_ns;      /* the frame's; 0: it has none */
-	uint64_t judged_by;  /* digest of what of the key flow_key does not have */
-	uint16_t pkey, vlan; /* as in the key, like base and known below */
-	uint16_t base;
-	uint16_t sub; /* 0: the frame's first packet, which places the frame in the totals */
+	uint64_t judged_by; /* digest of what of the check key flow_key does not have */
+	uint32_t hash;      /* of flow_key */
+	uint32_t record;    /* of the flow table, that most likely is its; 0: none yet */
 
 	/* decoded */
-	uint8_t truncated; /* enum ft_truncated */
-	uint8_t known;     /* enum ft_needs */
-	uint8_t kind;      /* enum ft_frame_kind */
-	bool has_flow;     /* flow_key is filled */
-	bool pause;        /* a pause frame, and the frame's only packet */
-	bool connected;    /* RC, UC, RD or XRC between ordinary queue pairs */
-	bool followed;     /* of an ordinary queue pair, and to be trusted: the tracker sees it */
-	bool usual;        /* `key` is not filled: the rest says what it would be */
-	uint32_t record;   /* of the flow table, that most likely is its; 0: none yet */
-	uint32_t hash;     /* of flow_key */
-	uint32_t dest_qp;  /* with FT_NEED_DEST_QP in `known` */
+	uint8_t known;  /* enum ft_needs */
+	uint8_t kind;   /* enum ft_frame_kind */
+	bool has_flow;  /* flow_key is filled */
+	bool pause;     /* a pause frame, and the frame's only packet */
+	bool connected; /* RC, UC, RD or XRC between ordinary queue pairs */
+	bool followed;  /* of an ordinary queue pair, and to be trusted: the tracker sees it */
+	bool usual;     /* nothing is filled behind `to`: the rest says what it would be */
+	bool sets_up;   /* a connection: `setup` is filled */
 	struct ft_flow_key flow_key;
 	struct ft_observed observed;
+	uint16_t sub;      /* 0: the frame's first packet, which places the frame in the totals */
+	uint8_t truncated; /* enum ft_truncated */
 
 	/* judged and followed */
-	bool quiet;        /* nothing to tell, no mark, no CNP: one more of its kind */
+	bool quiet; /* nothing to tell, no mark, no CNP: one more of its kind */
+	bool gap;   /* packets were proved lost by the mirror: ft_item_more.gap */
+	bool copy;  /* made by the mirror: counted as that and nothing else */
+	bool undecided, grace, untimed;
+	bool permitted;    /* a crossing that an exception of the map permits */
 	uint32_t rules;    /* violations and notes, bit per enum ft_rule */
 	uint32_t from, to; /* tenant pair; FT_NONE: unknown */
-	bool gap;          /* packets were proved lost by the mirror: ft_item_more.gap */
-	bool copy;         /* made by the mirror: counted as that and nothing else */
-	bool undecided, grace, untimed;
-	bool permitted; /* a crossing that an exception of the map permits */
 
-	/* seldom touched, but for the kind of set-up */
-	struct ft_connection_setup setup;
+	/* seldom touched */
+	uint32_t dest_qp;        /* with FT_NEED_DEST_QP in `known`; ft_item_dest_qp() */
 	struct ft_check_key key; /* ft_item_key() */
+	struct ft_connection_setup setup;
 };
 
 /* What only frames with something to tell have, beside their items. */
@@ -62,6 +60,22 @@ struct ft_item_more {
 
 /* What to judge the packet by. */
 void ft_item_key(const struct ft_item *item, struct ft_check_key *key);
+
+/* Parts of it, and the DestQP; what is not known is 0. */
+static inline uint16_t ft_item_pkey(const struct ft_item *item)
+{
+	return item->usual ? item->observed.pkey : item->key.pkey;
+}
+
+static inline uint16_t ft_item_vlan(const struct ft_item *item)
+{
+	return item->usual ? item->observed.vlan : item->key.vlan;
+}
+
+static inline uint32_t ft_item_dest_qp(const struct ft_item *item)
+{
+	return item->usual ? item->observed.dest_qp : item->dest_qp;
+}
 
 /* The packet again, for the few who want all of it: decodes the frame anew. */
 void ft_item_decode(const struct ft_item *item, const struct ft_decode_config *config,

@@ -83,8 +83,14 @@ INLINE uint32_t flow_hash(const struct address *src, const struct address *dst, 
 				  (const uint64_t[]){ dst->prefix, dst->interface }, rest, seed);
 }
 
-/* Fills the flow key, dest_qp and the pair; returns the digest of the addresses in this order. */
-INLINE uint64_t take_addresses(const struct view *view, struct ft_item *item, uint64_t seed)
+/* What the two addresses come to. */
+struct ends {
+	uint64_t digest; /* in this order */
+	uint32_t upward; /* FT_OBSERVED_UPWARD, or 0 */
+};
+
+/* Fills the flow key, dest_qp and the pair. */
+INLINE struct ends take_addresses(const struct view *view, struct ft_item *item, uint64_t seed)
 {
 	const struct address src = address_of(view, FT_BRIEF_SRC, FT_BRIEF_SRC6);
 	const struct address dst = address_of(view, FT_BRIEF_DST, FT_BRIEF_DST6);
@@ -97,15 +103,15 @@ INLINE uint64_t take_addresses(const struct view *view, struct ft_item *item, ui
 
 	store_address(key->src, &src);
 	store_address(key->dst, &dst);
-	key->dest_qp = item->dest_qp = item->observed.dest_qp = dest_qp;
+	key->dest_qp = item->observed.dest_qp = dest_qp;
 	key->vni = FT_FLOW_NO_VNI;
 	key->base = FT_FLOW_ANY_BASE;
 	key->vlan = FT_FLOW_ANY_VLAN;
 	key->by_lid = 0;
 	item->hash = flow_hash(&src, &dst, dest_qp, seed);
+	item->record = 0;
 	item->observed.pair = pair;
-	item->observed.has = FT_OBSERVED_UPWARD & (uint32_t)upward;
-	return pair ^ upward;
+	return (struct ends){ pair ^ upward, FT_OBSERVED_UPWARD & (uint32_t)upward };
 }
 
 /* --- Ethernet and IP --- */
@@ -127,9 +133,8 @@ INLINE void take_tags(const struct view *view, struct ft_item *item, uint64_t se
 		&(struct ft_tags){
 			.macs = { first, last }, .pkey = pkey, .vlan = vlan, .service = service },
 		seed);
-	item->pkey = observed->pkey = pkey;
-	item->vlan = observed->vlan = vlan;
-	item->base = pkey & 0x7fff;
+	observed->pkey = pkey;
+	observed->vlan = vlan;
 	memcpy(to, &first, sizeof first);
 	memcpy(to + sizeof first, &last, sizeof last);
 	observed->ttl = ttl;
@@ -230,10 +235,10 @@ INLINE void observe_bth(const struct view *view, uint32_t has, struct ft_observe
 {
 	uint32_t psn_row = ft_be32(view->bth + 8);
 
-	observed->has |= ALWAYS_THERE | (view->ipv6 ? 0 : FT_OBSERVED_IPV4) |
-			 (view->headers & EXTENDED) | has |
-			 (ft_be32(view->bth + 4) >> MARKS_SHIFT & MARKS) |
-			 (psn_row >> ACK_SHIFT & FT_OBSERVED_ACK_REQUEST);
+	observed->has = ALWAYS_THERE | (view->ipv6 ? 0 : FT_OBSERVED_IPV4) |
+			(view->headers & EXTENDED) | has |
+			(ft_be32(view->bth + 4) >> MARKS_SHIFT & MARKS) |
+			(psn_row >> ACK_SHIFT & FT_OBSERVED_ACK_REQUEST);
 	observed->opcode = view->bth[0];
 	observed->psn = psn_row & 0xffffff;
 	observed->payload = view->payload;
@@ -253,23 +258,22 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 		.ipv6 = ipv6,
 	};
 	uint64_t content = content_digest(&view, brief->shape->length, extent.payload);
-	uint64_t ends = take_addresses(&view, item, seed);
+	struct ends ends = take_addresses(&view, item, seed);
 
 	item->frame = frame;
-	item->ts_ns = frame->ts_ns == FT_TS_UNKNOWN ? 0 : frame->ts_ns;
-	item->sub = 0;
-	item->truncated = extent.truncated;
 	item->known = FT_NEED_ALL;
 	item->kind = FT_FRAME_JUDGED;
 	item->has_flow = true;
 	item->pause = false;
 	item->connected = item->followed = item->usual = true;
-	item->setup.kind = FT_SETUP_NONE;
+	item->sets_up = false;
+	item->sub = 0;
+	item->truncated = extent.truncated;
 	item->observed.ts_ns = frame->ts_ns;
 	item->observed.frame = frame->number;
 	item->observed.content = (uint32_t)(content >> 32);
-	observe_bth(&view, extent.has, &item->observed);
-	observe_place(&view, ends, content, extent.icrc, &item->observed);
+	observe_bth(&view, extent.has | ends.upward, &item->observed);
+	observe_place(&view, ends.digest, content, extent.icrc, &item->observed);
 	take_tags(&view, item, seed);
 	observe_traffic_class(&view, &item->observed);
 }

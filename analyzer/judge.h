@@ -55,17 +55,16 @@ struct ft_judge_epoch {
 const struct ft_judge_epoch *ft_judge_epoch(const struct ft_judge *judge);
 
 /*
- * Most frames: true if the half-connection's verdict is known to be about this frame, too, and to have
- * nothing to report; then part->cell is known. Otherwise ask ft_judge_frame().
+ * Most frames, of usual items: true if the half-connection's verdict is known to be about this frame, too, and to
+ * have nothing to report; then part->cell is known. Otherwise ask ft_judge_frame().
  */
 static inline bool ft_judge_has_nothing(const struct ft_judge_epoch *epoch,
 					const struct ft_item *item, const struct ft_flow *part)
 {
-	int64_t ts_ns = (int64_t)item->frame->ts_ns;
+	int64_t ts_ns = (int64_t)item->observed.ts_ns;
 
 	return part->judged_by == ((item->judged_by ^ epoch->salt) | 1) && part->verdict == 0 &&
-	       part->cell != UINT32_MAX && item->kind == FT_FRAME_JUDGED &&
-	       ts_ns >= epoch->from_ns && ts_ns < epoch->to_ns;
+	       part->cell != UINT32_MAX && ts_ns >= epoch->from_ns && ts_ns < epoch->to_ns;
 }
 
 /* From now on the verdict is never left out, at some cost per frame: for who wants to show every verdict. */

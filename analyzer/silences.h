@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -78,6 +79,39 @@ static inline void ft_silences_see(struct ft_silences *silences, uint32_t input,
 	}
 	seen->busy_ns += step_ns;
 	seen->last_ns = ts_ns;
+}
+
+/* ft_silences_see() for frames of the current input in a row, each soon after the one before it. */
+struct ft_silence_run {
+	struct ft_silence_input *input;
+	uint64_t last_ns, busy_ns, frames;
+};
+
+static inline struct ft_silence_run ft_silence_run_begin(const struct ft_silences *silences)
+{
+	struct ft_silence_input *seen = &silences->inputs[silences->current];
+
+	return (struct ft_silence_run){ seen, seen->last_ns, seen->busy_ns, seen->frames };
+}
+
+/* False: it does not belong to the run; ft_silences_see() has to be asked after the end of the run. */
+static inline bool ft_silence_run_goes_on(struct ft_silence_run *run, uint64_t ts_ns)
+{
+	uint64_t step_ns = ts_ns - run->last_ns;
+
+	if (step_ns + FT_SILENCE_MIN_NS > 2 * FT_SILENCE_MIN_NS)
+		return false;
+	run->frames++;
+	run->busy_ns += step_ns;
+	run->last_ns = ts_ns;
+	return true;
+}
+
+static inline void ft_silence_run_end(const struct ft_silence_run *run)
+{
+	run->input->last_ns = run->last_ns;
+	run->input->busy_ns = run->busy_ns;
+	run->input->frames = run->frames;
 }
 
 /*

@@ -26,18 +26,18 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 		    struct ft_flow *part);
 
 /*
- * The same for a frame of which there is nothing to tell: judged, no rule broken, its flow's cell known. The
- * most frequent case.
+ * The same for a frame of which there is nothing to tell: usual, with a time, judged, no rule broken, its flow's
+ * cell known. The most frequent case.
  */
 static inline void ft_tally_usual(struct ft_tally *tally, struct ft_item *item, uint32_t index)
 {
 	struct ft_cell *cell = &tally->totals.cells[index];
-	struct ft_pkey_total *pkey = &tally->totals.pkeys[item->pkey];
+	struct ft_pkey_total *pkey = &tally->totals.pkeys[item->observed.pkey];
 	uint32_t wire = item->frame->wire;
 
 	item->from = cell->from;
 	item->to = cell->to;
-	ft_totals_time(&tally->totals, item->frame->ts_ns);
+	ft_totals_time(&tally->totals, item->observed.ts_ns);
 	cell->packets++;
 	cell->bytes += wire;
 	cell->judged++;

@@ -53,12 +53,13 @@ struct ft_cell ft_totals_sum(const struct ft_totals *totals);
 /* A frame of this time was counted; UINT64_MAX: it has none. */
 static inline void ft_totals_time(struct ft_totals *totals, uint64_t ts_ns)
 {
-	if (ts_ns == UINT64_MAX)
-		return;
-	if (ts_ns < totals->first_ts_ns) /* UINT64_MAX: none yet */
+	if (ts_ns < totals->first_ts_ns) { /* UINT64_MAX: none yet */
+		if (totals->first_ts_ns == UINT64_MAX)
+			totals->last_ts_ns = ts_ns;
 		totals->first_ts_ns = ts_ns;
-	if (ts_ns > totals->last_ts_ns || totals->last_ts_ns == UINT64_MAX)
+	} else if (ts_ns > totals->last_ts_ns && ts_ns != UINT64_MAX) {
 		totals->last_ts_ns = ts_ns;
+	}
 }
 
 /* Add the other's; what comes out does not depend on which of them saw what. */

@@ -29,7 +29,7 @@ static void put16(uint8_t *b, uint32_t value)
 	b[1] = (uint8_t)value;
 }
 
-/* The short way leaves the check key to who asks for it. */
+/* The short way leaves the check key and the DestQP to who asks for them. */
 static void are_the_same(struct ft_item *shortly, const struct ft_item *fully)
 {
 	struct ft_check_key key;
@@ -37,6 +37,7 @@ static void are_the_same(struct ft_item *shortly, const struct ft_item *fully)
 	assert(shortly->usual && !fully->usual);
 	ft_item_key(shortly, &key);
 	shortly->key = key;
+	shortly->dest_qp = ft_item_dest_qp(shortly);
 	shortly->usual = false;
 	assert(memcmp(shortly, fully, sizeof *fully) == 0);
 }

@@ -36,7 +36,7 @@ static struct ft_item item_of(uint8_t src, uint8_t dst)
 	struct ft_item item = {
 		.frame = &frame,
 		.kind = FT_FRAME_JUDGED,
-		.pkey = 0x8001,
+		.observed.pkey = 0x8001,
 		.known = FT_NEED_ADDRESSES | FT_NEED_PKEY,
 		.key = { .has_gids = 1, .pkey = 0x8001 },
 	};

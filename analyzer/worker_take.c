@@ -1,0 +1,355 @@
+#include "worker_take.h"
+
+#include <string.h>
+
+#include <flow/hash.h>
+
+#include "congestion.h"
+
+/* --- the half-connection's records --- */
+
+static uint16_t base_of(const struct ft_item *item)
+{
+	return ft_item_pkey(item) & 0x7fff;
+}
+
+/* 0: it has none. */
+static uint64_t time_of(const struct ft_item *item)
+{
+	return item->observed.ts_ns == FT_TS_UNKNOWN ? 0 : item->observed.ts_ns;
+}
+
+/* A P_Key base or VLAN that is not the half-connection's first one. */
+__attribute__((noinline)) static struct ft_flow *part_of(struct ft_worker *worker,
+							 const struct ft_item *item)
+{
+	struct ft_flow_key key = item->flow_key;
+
+	key.base = base_of(item);
+	key.vlan = ft_item_vlan(item);
+	return ft_flow_find_or_create(worker->flows, &key, ft_flow_hash(worker->flows, &key),
+				      time_of(item));
+}
+
+/* At first, or after silence: what comes now is what the half-connection uses. */
+__attribute__((noinline)) static void begin(struct ft_worker *worker, struct ft_flow *flow,
+					    const struct ft_item *item)
+{
+	worker->expired += flow->base != FT_FLOW_NO_BASE;
+	flow->first_base = FT_FLOW_NO_BASE;
+	flow->base = base_of(item);
+	flow->vlan = ft_item_vlan(item);
+}
+
+/* A frame whose fields, or whose place in time, cannot be trusted teaches nothing. */
+static bool is_trusted(const struct ft_worker *worker, const struct ft_item *item)
+{
+	return item->kind == FT_FRAME_JUDGED &&
+	       (item->frame->ts_ns != FT_TS_UNKNOWN || !worker->map_changes);
+}
+
+/* What find_records() has to look at twice: a new half-connection, another P_Key or VLAN, a frame without trust. */
+static void sort_out(struct ft_worker *worker, const struct ft_item *item, bool silent,
+		     struct ft_records *records)
+{
+	struct ft_flow *flow = records->whole;
+	uint16_t base = base_of(item);
+
+	if (!is_trusted(worker, item))
+		return;
+	if (flow->base == FT_FLOW_NO_BASE || silent)
+		begin(worker, flow, item);
+	if (item->connected && flow->first_base == FT_FLOW_NO_BASE)
+		flow->first_base = base;
+	records->changed = item->connected && flow->first_base != base;
+	if ((flow->base == base && flow->vlan == ft_item_vlan(item)) ||
+	    item->flow_key.base != FT_FLOW_ANY_BASE)
+		return;
+	records->part = part_of(worker, item);
+	if (memcmp(&flow->key, &item->flow_key, sizeof flow->key) != 0)
+		records->whole = records->part; /* a table so small that one pushed the other out */
+}
+
+static struct ft_flow *find_known(const struct ft_worker *worker, const struct ft_item *item)
+{
+	uint32_t number =
+		item->record != 0 ? item->record : ft_flow_likely(worker->flows, item->hash);
+
+	return ft_flow_confirm(worker->flows, number, &item->flow_key);
+}
+
+static bool is_alike(const struct ft_flow *flow, uint16_t base, uint16_t vlan)
+{
+	return flow->base == base && flow->vlan == vlan && flow->first_base == base;
+}
+
+static void find_records(struct ft_worker *worker, const struct ft_item *item,
+			 struct ft_records *records)
+{
+	struct ft_flow *flow = find_known(worker, item);
+	uint64_t ts_ns = time_of(item);
+	bool silent;
+
+	if (flow == NULL)
+		flow = ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, ts_ns);
+	records->whole = records->part = flow;
+	records->changed = false;
+	silent = ts_ns > flow->last_ns && ts_ns - flow->last_ns > worker->config->flow_timeout_ns;
+	if (silent || !is_alike(flow, base_of(item), ft_item_vlan(item)))
+		sort_out(worker, item, silent, records);
+}
+
+/* --- what becomes of it --- */
+
+/* A connection set up anew may use another P_Key on the same queue pair. */
+__attribute__((noinline)) static void follow_setup(struct ft_worker *worker,
+						   const struct ft_item *item)
+{
+	struct ft_flow_key key = item->flow_key;
+	struct ft_flow *flow;
+
+	memcpy(key.src, item->flow_key.dst, sizeof key.src);
+	memcpy(key.dst, item->flow_key.src, sizeof key.dst);
+	key.dest_qp = item->setup.qpn;
+	key.base = FT_FLOW_ANY_BASE;
+	key.vlan = FT_FLOW_ANY_VLAN;
+	flow = ft_flow_find(worker->flows, &key, ft_flow_hash(worker->flows, &key));
+	if (flow != NULL)
+		flow->first_base = FT_FLOW_NO_BASE;
+	ft_connections_see(worker->connections, &item->setup, &item->flow_key, item->frame->ts_ns,
+			   worker->tracker);
+}
+
+/* What comes to light about one packet. */
+struct ft_conclusion {
+	struct ft_records records;
+	struct ft_judged *judged;
+	struct ft_step step;
+	struct ft_suspicion suspicion;
+};
+
+/* Something is held against it: who they are. */
+static void suspect(struct ft_worker *worker, struct ft_item *item,
+		    struct ft_conclusion *conclusion)
+{
+	if (conclusion->suspicion.rules == 0)
+		return;
+	item->rules |= conclusion->suspicion.rules;
+	if (conclusion->judged == NULL && !item->untimed)
+		conclusion->judged = ft_judge_look_up(worker->judge, item);
+}
+
+/* What the connection does: messages, losses, a second sender. */
+static void follow(struct ft_worker *worker, struct ft_item *item, struct ft_conclusion *conclusion)
+{
+	struct ft_flow *flow = conclusion->records.whole;
+
+	ft_tracker_step(worker->tracker, flow, &item->observed, &conclusion->step);
+	if (worker->suspects == NULL)
+		return;
+	ft_suspects_step(worker->suspects, flow, &item->observed, &conclusion->step,
+			 &conclusion->suspicion);
+	suspect(worker, item, conclusion);
+}
+
+/* What only the flow table's document shows. */
+static void note_details(struct ft_worker *worker, const struct ft_item *item,
+			 const struct ft_conclusion *conclusion)
+{
+	const struct ft_judged *judged = conclusion->judged;
+	const struct ft_flow *part = conclusion->records.part;
+	const struct ft_step nothing = { 0 };
+	const struct ft_step *step = item->followed ? &conclusion->step : &nothing;
+	uint32_t number = ft_flow_number(worker->flows, part);
+	struct ft_detail *detail = ft_details_of(worker->details, number);
+
+	ft_details_count(worker->details, number, &item->observed, step, false);
+	ft_detail_judge(detail, item->rules, item->kind == FT_FRAME_JUDGED && !item->undecided);
+	if (judged != NULL)
+		ft_detail_place(
+			detail,
+			(uint32_t[]){ judged->verdict.src.endpoint, judged->verdict.src.tenant },
+			(uint32_t[]){ judged->verdict.dst.endpoint, judged->verdict.dst.tenant });
+}
+
+static void count_records(const struct ft_item *item, const struct ft_records *records)
+{
+	struct ft_flow *part = records->part;
+	uint64_t ts_ns = time_of(item);
+
+	part->packets++;
+	part->bytes += item->frame->wire;
+	if (ts_ns > part->last_ns)
+		part->last_ns = ts_ns;
+	if (part != records->whole && ts_ns > records->whole->last_ns)
+		records->whole->last_ns = ts_ns;
+	if (item->kind == FT_FRAME_BAD_ICRC)
+		part->bad_icrc++;
+}
+
+/* For the accounts that come after: only items with something to tell. */
+__attribute__((noinline)) static void keep_more(const struct ft_worker *worker,
+						struct ft_item_more *more,
+						const struct ft_judged *judged,
+						const struct ft_flow *part)
+{
+	more->suspicion = (struct ft_suspicion){ 0 };
+	more->has_verdict = judged != NULL;
+	if (judged != NULL)
+		more->verdict = judged->verdict;
+	more->flow =
+		part == NULL ? 0 : ft_hash(&part->key, sizeof part->key, worker->config->seed) | 1;
+}
+
+__attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struct ft_item *item,
+						 const struct ft_records *records)
+{
+	item->copy = true;
+	if (item->sub == 0) {
+		worker->tally.duplicates++;
+		worker->tally.duplicate_bytes += item->frame->wire;
+	}
+	if (worker->details != NULL && records->part != NULL)
+		ft_details_count(worker->details, ft_flow_number(worker->flows, records->part),
+				 &item->observed, NULL, true);
+}
+
+/* All that the rest of the frames have, each of it seldom. */
+static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
+			   const struct ft_conclusion *conclusion)
+{
+	struct ft_item_more *more = &worker->batch.more[item - worker->batch.items];
+	const struct ft_judged *judged = conclusion->judged;
+	struct ft_flow *part = conclusion->records.part;
+
+	ft_tally_count(&worker->tally, item, conclusion->judged, part);
+	if (!item->copy && part != NULL && worker->details != NULL)
+		note_details(worker, item, conclusion);
+	if (item->rules != 0 || worker->tells_all)
+		keep_more(worker, more, judged, part);
+	if (conclusion->suspicion.rules != 0)
+		more->suspicion = conclusion->suspicion;
+	if (item->gap)
+		more->gap = conclusion->step.gap;
+	if (item->sets_up && !item->copy)
+		follow_setup(worker, item);
+}
+
+/* When all is known about a packet: counted, and kept for the accounts. */
+__attribute__((noinline)) static void conclude(struct ft_worker *worker, struct ft_item *item,
+					       const struct ft_conclusion *conclusion)
+{
+	uint32_t what = conclusion->step.what;
+	bool congested = ft_is_marked(&item->observed) || (what & FT_STEP_CNP) != 0;
+
+	item->gap = conclusion->step.gap.lost != 0;
+	finish_unusual(worker, item, conclusion);
+	if (item->copy || conclusion->records.part == NULL)
+		return;
+	if (congested || (what & FT_TALLIED_STEPS) != 0)
+		ft_tally_transport(&worker->tally, item, &conclusion->step);
+	count_records(item, &conclusion->records);
+}
+
+/* Nothing is known of it beforehand. */
+__attribute__((noinline)) static void take_any(struct ft_worker *worker, struct ft_item *item)
+{
+	struct ft_conclusion conclusion;
+
+	conclusion.records = (struct ft_records){ 0 };
+	conclusion.judged = NULL;
+	conclusion.step.what = conclusion.suspicion.rules = conclusion.step.gap.lost = 0;
+	if (item->has_flow)
+		find_records(worker, item, &conclusion.records);
+	if (worker->judge != NULL)
+		conclusion.judged = ft_judge_frame(worker->judge, item, &conclusion.records);
+	if (ft_copies_check(worker->copies, &item->observed, item->rules) == FT_COPY_YES) {
+		leave_copy(worker, item, &conclusion.records);
+	} else if (item->followed) {
+		follow(worker, item, &conclusion);
+	} else if (item->kind != FT_FRAME_NOT_RDMA) {
+		ft_loss_silent(&worker->loss, item->observed.frame);
+	}
+	conclude(worker, item, &conclusion);
+}
+
+/* --- most packets --- */
+
+/*
+ * The record of a packet that belongs to a known half-connection, goes on where that was in time, P_Key and VLAN, and
+ * is under a verdict that is known, with nothing to report; NULL: it is another.
+ */
+static inline struct ft_flow *find_quiet(const struct ft_worker *worker, const struct ft_item *item)
+{
+	const struct ft_observed *observed = &item->observed;
+	struct ft_flow *flow;
+
+	if (!worker->quiet || !item->usual)
+		return NULL;
+	flow = find_known(worker, item);
+	if (flow == NULL || observed->ts_ns - flow->last_ns > worker->config->flow_timeout_ns ||
+	    !is_alike(flow, observed->pkey & 0x7fff, observed->vlan) ||
+	    !ft_judge_has_nothing(worker->epoch, item, flow) || ft_is_marked(observed))
+		return NULL;
+	return flow;
+}
+
+__attribute__((noinline)) static void take_copy(struct ft_worker *worker, struct ft_item *item,
+						struct ft_flow *flow)
+{
+	const struct ft_conclusion conclusion = { .records = { .whole = flow, .part = flow } };
+
+	leave_copy(worker, item, &conclusion.records);
+	conclude(worker, item, &conclusion);
+}
+
+/* There is something to tell after all. */
+__attribute__((noinline)) static void speak(struct ft_worker *worker, struct ft_item *item,
+					    struct ft_flow *flow, struct ft_conclusion *conclusion)
+{
+	conclusion->records = (struct ft_records){ .whole = flow, .part = flow };
+	conclusion->judged = NULL;
+	suspect(worker, item, conclusion);
+	conclude(worker, item, conclusion);
+}
+
+/* One more of its kind. */
+static inline void count_quiet(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+{
+	item->quiet = true;
+	ft_tally_usual(&worker->tally, item, flow->cell);
+	flow->packets++;
+	flow->bytes += item->frame->wire;
+	flow->last_ns = item->observed.ts_ns; /* no earlier, see find_quiet() */
+}
+
+static inline void take_quiet(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+{
+	const struct ft_observed *observed = &item->observed;
+	struct ft_conclusion conclusion;
+
+	if (ft_copies_check(worker->copies, observed, 0) == FT_COPY_YES) {
+		take_copy(worker, item, flow);
+		return;
+	}
+	ft_tracker_step(worker->tracker, flow, observed, &conclusion.step);
+	ft_suspects_step(worker->suspects, flow, observed, &conclusion.step, &conclusion.suspicion);
+	if ((conclusion.suspicion.rules | conclusion.step.gap.lost |
+	     (conclusion.step.what & FT_TALLIED_STEPS)) != 0)
+		speak(worker, item, flow, &conclusion);
+	else
+		count_quiet(worker, item, flow);
+}
+
+void ft_worker_take(struct ft_worker *worker, struct ft_item *item)
+{
+	struct ft_flow *flow = find_quiet(worker, item);
+
+	item->quiet = item->gap = item->copy = item->undecided = item->grace = item->untimed =
+		item->permitted = false;
+	item->rules = 0;
+	if (flow != NULL)
+		take_quiet(worker, item, flow);
+	else
+		take_any(worker, item);
+}
