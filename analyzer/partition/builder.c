@@ -24,12 +24,11 @@ int ft_builder_open(struct ft_builder *builder)
 	if (builder->arena == NULL)
 		return -ENOMEM;
 	builder->declared = ft_arena_take(builder->arena, sizeof *builder->declared);
-	builder->lids = malloc(FT_LIDS * sizeof *builder->lids);
+	builder->lids = calloc(FT_LIDS, sizeof *builder->lids);
 	if (builder->declared == NULL || builder->lids == NULL) {
 		ft_builder_close(builder);
 		return -ENOMEM;
 	}
-	memset(builder->lids, 0xff, FT_LIDS * sizeof *builder->lids);
 	builder->declared->issued_at_ns = FT_TIME_MIN;
 	return 0;
 }
@@ -241,7 +240,7 @@ static const char *claimed(const struct ft_builder *builder, const struct ft_por
 	if (what != NULL || !port->has_lid)
 		return what;
 	for (unsigned i = 0; i < 1u << port->lmc && port->lid + i < FT_LIDS; i++)
-		if ((*owner = builder->lids[port->lid + i]) != FT_NONE)
+		if ((*owner = ft_builder_at_lid(builder, port->lid + i)) != FT_NONE)
 			return "lid";
 	return NULL;
 }
@@ -270,6 +269,6 @@ const char *ft_builder_claim(struct ft_builder *builder, uint32_t number, uint32
 	if (port->has_mac)
 		insert_copy(builder, &builder->macs, port->mac, 6, number);
 	for (unsigned i = 0; port->has_lid && i < 1u << port->lmc && port->lid + i < FT_LIDS; i++)
-		builder->lids[port->lid + i] = number;
+		builder->lids[port->lid + i] = number + 1;
 	return NULL;
 }

@@ -16,12 +16,18 @@ struct ft_builder {
 	struct ft_keys tenant_names;      /* -> index into tenants */
 	struct ft_keys hosts;             /* -> index of that host's first port */
 	struct ft_keys guids, gids, macs; /* -> index into ports */
-	uint32_t *lids;                   /* [FT_LIDS] -> index into ports, FT_NONE: free */
+	uint32_t *lids;                   /* [FT_LIDS] -> index into ports + 1, 0: free */
 	unsigned errors;                  /* diagnostics of severity FT_ERROR */
 	bool out_of_memory;               /* sticky; nothing that was built may be used */
 };
 
 enum { FT_LIDS = 0xc000 }; /* unicast LIDs end at 0xbfff */
+
+/* The port that claimed a LID below FT_LIDS; FT_NONE: none did. */
+static inline uint32_t ft_builder_at_lid(const struct ft_builder *builder, uint32_t lid)
+{
+	return builder->lids[lid] - 1;
+}
 
 int ft_builder_open(struct ft_builder *builder); /* 0 or -ENOMEM */
 void ft_builder_close(

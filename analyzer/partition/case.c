@@ -179,7 +179,7 @@ void ft_case_open(struct ft_case *frame, const struct ft_map *map, const struct 
 	frame->by_segment = !key->native && map->declared->segment_count != 0;
 	frame->by_pkey = ft_check_judges_pkey(map, key);
 	frame->everyone = frame->base == FT_PKEY_DEFAULT && key->qp_kind == 1 &&
-			  map->partition_of_base[FT_PKEY_DEFAULT] == FT_NONE;
+			  ft_map_of_base(map, FT_PKEY_DEFAULT) == FT_NONE;
 	if ((key->known & FT_NEED_ADDRESSES) != 0)
 		find_ends(frame);
 }

@@ -55,7 +55,7 @@ static bool try_ends(void *with, const struct ft_span *span)
 /* Sender and unicast receiver are members in this interval, so a frame may be permitted in it. */
 static bool has_both(const struct ft_case *frame, uint32_t span)
 {
-	uint32_t first = frame->map->partition_of_base[frame->base];
+	uint32_t first = ft_map_of_base(frame->map, frame->base);
 
 	if (frame->map->next_of_base[first] !=
 	    FT_NONE) /* one end may be in another partition of the base */
@@ -70,8 +70,7 @@ static bool try_partition(struct search *search, bool *possible)
 	const struct ft_case *frame = search->frame;
 	const struct ft_map *map = frame->map;
 
-	for (uint32_t p = map->partition_of_base[frame->base]; p != FT_NONE;
-	     p = map->next_of_base[p])
+	for (uint32_t p = ft_map_of_base(map, frame->base); p != FT_NONE; p = map->next_of_base[p])
 		for (uint32_t s = map->first_span[p]; s < map->first_span[p + 1]; s++) {
 			if (map->spans[s].from_ns > search->to_ns ||
 			    map->spans[s].to_ns <= search->from_ns || !has_both(frame, s))
@@ -145,7 +144,7 @@ static bool is_ever_permitted(const struct ft_case *frame, struct search *search
 static struct ft_origin permitting_line(const struct search *search)
 {
 	const struct ft_case *frame = search->frame;
-	uint32_t partition = frame->by_pkey ? frame->map->partition_of_base[frame->base] : FT_NONE;
+	uint32_t partition = frame->by_pkey ? ft_map_of_base(frame->map, frame->base) : FT_NONE;
 	uint32_t span = partition == FT_NONE ? FT_NONE
 					     : ft_map_span(frame->map, partition, search->found_ns);
 
@@ -173,8 +172,7 @@ static void describe(const struct ft_case *frame, const struct ft_ruling *ruling
 		.src = end_of(&ruling->src, frame->src, false),
 		.dst = end_of(&ruling->dst, frame->dst, frame->group),
 		.exception = breaks_nothing(ruling) ? ruling->exception : FT_NONE,
-		.partition =
-			frame->base == 0 ? FT_NONE : frame->map->partition_of_base[frame->base],
+		.partition = frame->base == 0 ? FT_NONE : ft_map_of_base(frame->map, frame->base),
 		.origin = ruling->origin,
 		.crossing_origin = { .file = FT_NONE },
 		.spoof_origin = frame->spoof_origin,

@@ -76,7 +76,7 @@ struct ft_map {
 	struct ft_numbers vnis;        /* -> list in vni_slots */
 	struct ft_names hosts, leaves;
 	struct ft_nets addresses;
-	uint32_t *lids; /* [FT_UNICAST_LIDS] -> endpoint */
+	uint32_t *lids; /* [FT_UNICAST_LIDS] -> endpoint + 1; 0: none */
 
 	struct ft_port_links *ports;
 	const struct ft_member **own_members;     /* the first line that named it */
@@ -86,7 +86,7 @@ struct ft_map {
 	uint32_t port_count, own_count, first_address, endpoint_count, first_host, first_keyword,
 		holder_count;
 
-	uint32_t *partition_of_base; /* [0x8000]; FT_NONE: none */
+	uint32_t *partition_of_base; /* [0x8000] -> partition + 1; 0: none */
 	uint32_t *next_of_base;      /* by partition: another one with the same base */
 	uint32_t *first_span;        /* by partition, and one more */
 	struct ft_span *spans;       /* of partitions */
@@ -122,6 +122,12 @@ struct ft_holder {
 };
 void ft_holders_begin(struct ft_holders *walk, const struct ft_map *map, uint32_t endpoint);
 bool ft_holders_next(struct ft_holders *walk, struct ft_holder *holder);
+
+/* The first partition of a base; FT_NONE: none. */
+static inline uint32_t ft_map_of_base(const struct ft_map *map, uint16_t base)
+{
+	return map->partition_of_base[base] - 1;
+}
 
 static inline bool ft_span_holds(const struct ft_span *span, int64_t ts_ns)
 {

@@ -44,12 +44,11 @@ static int index_bases(struct ft_map *map)
 	map->next_of_base = ft_map_array(count, sizeof *map->next_of_base);
 	if (map->partition_of_base == NULL || map->next_of_base == NULL)
 		return -ENOMEM;
-	memset(map->partition_of_base, 0xff, 0x8000 * sizeof *map->partition_of_base);
 	for (uint32_t p = (uint32_t)count; p-- > 0;) {
 		uint16_t base = map->declared->partitions[p].base & 0x7fff;
 
-		map->next_of_base[p] = map->partition_of_base[base];
-		map->partition_of_base[base] = p;
+		map->next_of_base[p] = ft_map_of_base(map, base);
+		map->partition_of_base[base] = p + 1;
 	}
 	return 0;
 }
@@ -209,7 +208,7 @@ unsigned ft_map_membership(const struct ft_map *map, uint32_t endpoint, uint16_t
 {
 	unsigned fullest = 0;
 
-	for (uint32_t p = map->partition_of_base[base & 0x7fff]; p != FT_NONE;
+	for (uint32_t p = ft_map_of_base(map, base & 0x7fff); p != FT_NONE;
 	     p = map->next_of_base[p]) {
 		uint32_t span = ft_map_span(map, p, ts_ns);
 		const struct ft_member *line = NULL;

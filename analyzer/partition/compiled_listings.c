@@ -65,7 +65,7 @@ static bool makes_owner(const struct ft_map *map, uint32_t span)
 
 	return declared->verdict != FT_MAP_FAIL_OPEN && tenant != FT_NONE &&
 	       declared->tenants[tenant].class == FT_CUSTOMER &&
-	       map->partition_of_base[base] == partition && map->next_of_base[partition] == FT_NONE;
+	       ft_map_of_base(map, base) == partition && map->next_of_base[partition] == FT_NONE;
 }
 
 static int make_room(struct ft_map *map, size_t needed, size_t *room)

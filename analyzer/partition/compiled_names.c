@@ -34,7 +34,7 @@ uint32_t ft_map_find_mac(const struct ft_map *map, const uint8_t mac[6])
 
 uint32_t ft_map_find_lid(const struct ft_map *map, uint16_t lid)
 {
-	return lid < FT_UNICAST_LIDS ? map->lids[lid] : FT_NONE;
+	return lid < FT_UNICAST_LIDS ? map->lids[lid] - 1 : FT_NONE;
 }
 
 uint32_t ft_map_find_address(const struct ft_map *map, const uint8_t address[16])
@@ -98,7 +98,6 @@ static int make_tables(struct ft_map *map, const struct member_counts *counts)
 	    ft_names_create(&map->hosts, ports) != 0 || ft_names_create(&map->leaves, ports) != 0 ||
 	    ft_nets_create(&map->addresses, addresses) != 0)
 		return -ENOMEM;
-	memset(map->lids, 0xff, FT_UNICAST_LIDS * sizeof *map->lids);
 	map->port_count = (uint32_t)ports;
 	return 0;
 }
@@ -119,8 +118,8 @@ static uint32_t add_address(struct ft_map *map, const struct ft_prefix *prefix)
 static void add_lids(struct ft_map *map, uint32_t endpoint, uint32_t lid, unsigned lmc)
 {
 	for (uint32_t end = lid + (1u << (lmc & 7)); lid < end && lid < FT_UNICAST_LIDS; lid++)
-		if (lid != 0 && map->lids[lid] == FT_NONE)
-			map->lids[lid] = endpoint;
+		if (lid != 0 && map->lids[lid] == 0)
+			map->lids[lid] = endpoint + 1;
 }
 
 static void add_port(struct ft_map *map, uint32_t index)
@@ -197,9 +196,9 @@ static uint32_t name_lid(struct ft_map *map, const struct ft_member *member)
 {
 	if (member->number == 0 || member->number >= FT_UNICAST_LIDS)
 		return FT_NONE;
-	if (map->lids[member->number] == FT_NONE)
-		map->lids[member->number] = own(map, member);
-	return map->lids[member->number];
+	if (map->lids[member->number] == 0)
+		map->lids[member->number] = own(map, member) + 1;
+	return map->lids[member->number] - 1;
 }
 
 /* A GID of this subnet is its port's, even if the port is declared by GUID alone. */

@@ -51,7 +51,7 @@ static enum ft_answer is_ipoib(const struct ft_case *frame)
 	const struct ft_map *map = frame->map;
 	bool declared = false;
 
-	for (uint32_t p = map->partition_of_base[FT_PKEY_DEFAULT]; p != FT_NONE;
+	for (uint32_t p = ft_map_of_base(map, FT_PKEY_DEFAULT); p != FT_NONE;
 	     p = map->next_of_base[p])
 		declared |= map->declared->partitions[p].ipoib;
 	if (!declared || frame->base != FT_PKEY_DEFAULT || frame->key->qp_kind != 2 ||
@@ -93,8 +93,8 @@ static enum ft_answer is_undeclared(const struct moment *moment)
 {
 	const struct ft_case *frame = moment->frame;
 
-	return frame->map->partition_of_base[frame->base] == FT_NONE && !frame->everyone ? FT_YES
-											 : FT_NO;
+	return ft_map_of_base(frame->map, frame->base) == FT_NONE && !frame->everyone ? FT_YES
+										      : FT_NO;
 }
 
 static enum ft_answer is_sender_outside(const struct moment *moment)
@@ -140,7 +140,7 @@ static struct ft_origin nowhere(const struct moment *moment)
 static struct ft_origin partition_line(const struct moment *moment)
 {
 	const struct ft_map *map = moment->frame->map;
-	uint32_t partition = map->partition_of_base[moment->frame->base], span;
+	uint32_t partition = ft_map_of_base(map, moment->frame->base), span;
 
 	if (partition == FT_NONE)
 		return nowhere(moment);

@@ -30,7 +30,7 @@ static bool may_send(const struct ft_case *frame, unsigned src, unsigned dst)
 static uint32_t tenant_by_partition(const struct ft_case *frame, int64_t ts_ns)
 {
 	const struct ft_map *map = frame->map;
-	uint32_t partition = map->partition_of_base[frame->base];
+	uint32_t partition = ft_map_of_base(map, frame->base);
 	uint32_t span = partition == FT_NONE ? FT_NONE : ft_map_span(map, partition, ts_ns);
 	const struct ft_listing *src, *dst;
 
@@ -74,7 +74,7 @@ bool ft_check_ordinary(const struct ft_case *frame, int64_t ts_ns, struct ft_ver
 		.src = { .endpoint = frame->src, .tenant = tenant },
 		.dst = { .endpoint = frame->dst, .tenant = tenant },
 		.exception = FT_NONE,
-		.partition = frame->map->partition_of_base[frame->base],
+		.partition = ft_map_of_base(frame->map, frame->base),
 		.origin = nowhere,
 		.crossing_origin = nowhere,
 		.spoof_origin = nowhere,

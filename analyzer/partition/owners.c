@@ -106,7 +106,7 @@ static void narrow(struct ft_tenants *set, uint16_t base)
 	const struct ft_map *map = set->map;
 	uint32_t found = FT_NONE;
 
-	for (uint32_t p = map->partition_of_base[base & 0x7fff]; p != FT_NONE;
+	for (uint32_t p = ft_map_of_base(map, base & 0x7fff); p != FT_NONE;
 	     p = map->next_of_base[p]) {
 		uint32_t tenant = map->declared->partitions[p].tenant;
 
@@ -148,7 +148,7 @@ struct ft_tenants ft_tenants_of_group(const struct ft_map *map, uint16_t base)
 {
 	struct ft_tenants set = { .map = map,
 				  .kind = FT_OF_BASE,
-				  .partition = map->partition_of_base[base & 0x7fff] };
+				  .partition = ft_map_of_base(map, base & 0x7fff) };
 
 	if (!ft_base_visit(&set, is_any, NULL))
 		set.kind = FT_NOBODY;

@@ -84,7 +84,7 @@ static uint32_t find_port(const struct ft_builder *builder, const struct ft_port
 {
 	if (seen->has_guid)
 		return ft_keys_find(&builder->guids, &seen->guid, sizeof seen->guid);
-	return seen->has_lid ? builder->lids[seen->lid] : FT_NONE;
+	return seen->has_lid ? ft_builder_at_lid(builder, seen->lid) : FT_NONE;
 }
 
 static const char *name_of(const struct ft_port *port, char text[FT_NOTATION_ROOM])
@@ -97,7 +97,7 @@ static bool lids_free(const struct ft_builder *builder, uint32_t number, unsigne
 {
 	for (unsigned i = 0; i < 1u << lmc; i++)
 		if (lid + i >= FT_LIDS ||
-		    (builder->lids[lid + i] != FT_NONE && builder->lids[lid + i] != number))
+		    (builder->lids[lid + i] != 0 && builder->lids[lid + i] != number + 1))
 			return false;
 	return true;
 }
@@ -120,7 +120,7 @@ static void take_lids(struct merge *merge, uint32_t number, const struct ft_sigh
 	port->lmc = (uint8_t)lmc;
 	merge->lmc_known[number] |= seen->has_lmc;
 	for (unsigned i = 0; i < 1u << lmc; i++)
-		builder->lids[port->lid + i] = number;
+		builder->lids[port->lid + i] = number + 1;
 }
 
 static void merge_lid(struct merge *merge, uint32_t number, const struct ft_sighting *seen)
