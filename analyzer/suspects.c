@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include <capture/frame.h>
 #include <decode/opcode.h>
+#include <flow/reserve.h>
 #include <partition/check.h>
 
 #include "suspects_ordinary.h"
@@ -38,9 +38,8 @@ int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *tabl
 	made->recent_bytes = records * sizeof *made->recent;
 	if (ft_suspect_pairs_create(&made->pairs) != 0)
 		goto free_suspects;
-	made->recent = mmap(NULL, made->recent_bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (made->recent == MAP_FAILED)
+	made->recent = ft_reserve(made->recent_bytes, FT_RESERVE_ALL);
+	if (made->recent == NULL)
 		goto destroy_pairs;
 	*suspects = made;
 	return 0;
@@ -56,7 +55,7 @@ void ft_suspects_destroy(struct ft_suspects *suspects)
 {
 	if (suspects == NULL)
 		return;
-	munmap(suspects->recent, suspects->recent_bytes);
+	ft_release(suspects->recent, suspects->recent_bytes);
 	ft_suspect_pairs_destroy(suspects->pairs);
 	free(suspects);
 }

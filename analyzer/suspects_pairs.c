@@ -1,9 +1,9 @@
 /* Between two addresses: bursts of remote access errors, and searches for queue pairs. */
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <capture/frame.h>
+#include <flow/reserve.h>
 
 #include "suspects_parts.h"
 
@@ -13,6 +13,7 @@ enum {
 	BURST = 3,
 	SEARCH = 32,         /* queue pairs within a second */
 	SEARCH_UNSEEN = 512, /* likewise, if the other direction may not be mirrored at all */
+	SURE = 32,           /* pairs after which there will be some in most pages */
 	SEARCH_ANSWERED = 8, /* .. per half-connection that began the other way: not a search */
 	WINDOW_MASK = (1 << 30) - 1,
 };
@@ -54,16 +55,16 @@ struct errors {
 
 struct ft_suspect_pairs {
 	_Alignas(64) struct search searches[SETS * WAYS];
+	uint32_t entered; /* pairs so far, up to SURE */
 	struct errors errors[SETS * WAYS];
 };
 
 /* Pages come as they are used. */
 int ft_suspect_pairs_create(struct ft_suspect_pairs **pairs)
 {
-	void *memory = mmap(NULL, sizeof **pairs, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = ft_reserve(sizeof **pairs, FT_RESERVE_ALL);
 
-	if (memory == MAP_FAILED)
+	if (memory == NULL)
 		return -ENOMEM;
 	*pairs = memory;
 	return 0;
@@ -71,7 +72,7 @@ int ft_suspect_pairs_create(struct ft_suspect_pairs **pairs)
 
 void ft_suspect_pairs_destroy(struct ft_suspect_pairs *pairs)
 {
-	munmap(pairs, sizeof *pairs);
+	ft_release(pairs, sizeof *pairs);
 }
 
 static uint64_t digest_of(const struct ft_flow_key *key, const struct ft_observed *observed)
@@ -105,6 +106,8 @@ static struct search *search_of(struct ft_suspect_pairs *pairs, uint64_t digest)
 		if (set[way].turn_ns < idlest->turn_ns)
 			idlest = &set[way];
 	*idlest = (struct search){ .digest = (uint32_t)digest };
+	if (pairs->entered < SURE && ++pairs->entered == SURE)
+		ft_reserve_fill(pairs->searches, sizeof pairs->searches);
 	return idlest;
 }
 

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include <flow/reserve.h>
 
 #define CNP_OPCODE  0x81
 #define TS_UNKNOWN  UINT64_MAX
@@ -32,9 +33,8 @@ int ft_details_create(struct ft_details **details, uint32_t capacity)
 	if (made == NULL)
 		return -ENOMEM;
 	made->capacity = capacity;
-	made->records = mmap(NULL, records_bytes(capacity), PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (made->records == MAP_FAILED) {
+	made->records = ft_reserve(records_bytes(capacity), FT_RESERVE_ALL);
+	if (made->records == NULL) {
 		free(made);
 		return -ENOMEM;
 	}
@@ -46,7 +46,7 @@ void ft_details_destroy(struct ft_details *details)
 {
 	if (details == NULL)
 		return;
-	munmap(details->records, records_bytes(details->capacity));
+	ft_release(details->records, records_bytes(details->capacity));
 	free(details);
 }
 

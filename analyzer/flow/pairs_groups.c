@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <flow/hash.h>
+#include <flow/reserve.h>
 
 /*
  * Buckets in use, until more halves wait than that: 16 KiB, 64 KiB, or as many as there are records.
@@ -28,14 +28,6 @@ uint64_t ft_groups_bytes(const struct ft_groups *groups)
 	return sizeof *groups + members_bytes(groups) + firsts_bytes(groups);
 }
 
-static void *reserve(size_t bytes)
-{
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
 int ft_groups_create(struct ft_groups **groups, struct ft_flow_table *table, uint64_t seed)
 {
 	struct ft_groups *made = calloc(1, sizeof *made);
@@ -46,18 +38,17 @@ int ft_groups_create(struct ft_groups **groups, struct ft_flow_table *table, uin
 	made->seed = seed;
 	made->capacity = ft_flow_table_stats(table).capacity;
 	made->buckets = made->capacity < FEW ? made->capacity : FEW;
-	made->members = reserve(members_bytes(made));
+	made->members = ft_reserve(members_bytes(made), FT_HUGE_PAGE);
 	if (made->members == NULL)
 		goto free_groups;
-	madvise(made->members, members_bytes(made), MADV_HUGEPAGE); /* as for the flow table */
-	made->firsts = reserve(firsts_bytes(made));
+	made->firsts = ft_reserve(firsts_bytes(made), FT_RESERVE_ALL);
 	if (made->firsts == NULL)
-		goto unmap_members;
+		goto release_members;
 	*groups = made;
 	return 0;
 
-unmap_members:
-	munmap(made->members, members_bytes(made));
+release_members:
+	ft_release(made->members, members_bytes(made));
 free_groups:
 	free(made);
 	return -ENOMEM;
@@ -67,8 +58,8 @@ void ft_groups_destroy(struct ft_groups *groups)
 {
 	if (groups == NULL)
 		return;
-	munmap(groups->firsts, firsts_bytes(groups));
-	munmap(groups->members, members_bytes(groups));
+	ft_release(groups->firsts, firsts_bytes(groups));
+	ft_release(groups->members, members_bytes(groups));
 	free(groups);
 }
 

@@ -3,21 +3,15 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include <flow/reserve.h>
 
 enum {
 	HEADS_PER_ENTRY = 4,      /* so that one in four is taken */
 	ENTRIES_LEAST = 1u << 12, /* fewer do not save anything */
 	SPARE = 2,                /* times keep_ns: then places are given up */
+	SURE = 64, /* entries after which all pages are taken: the first lap will touch every one */
 };
-
-static void *reserve(size_t bytes)
-{
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
 
 static size_t heads_bytes(uint32_t entries)
 {
@@ -46,23 +40,23 @@ int ft_recall_init(struct ft_recall *recall, uint32_t entries, uint64_t seed)
 		.next = entries + 1,
 	};
 	use_places(recall, entries);
-	recall->heads = reserve(heads_bytes(entries));
+	recall->heads = ft_reserve(heads_bytes(entries), FT_RESERVE_ALL);
 	if (recall->heads == NULL)
 		return -ENOMEM;
-	recall->ring = reserve(ring_bytes(entries));
+	recall->ring = ft_reserve(ring_bytes(entries), FT_RESERVE_ALL);
 	if (recall->ring == NULL)
 		goto release_heads;
 	return 0;
 
 release_heads:
-	munmap(recall->heads, heads_bytes(entries));
+	ft_release(recall->heads, heads_bytes(entries));
 	return -ENOMEM;
 }
 
 void ft_recall_free(struct ft_recall *recall)
 {
-	munmap(recall->ring, ring_bytes(recall->entries));
-	munmap(recall->heads, heads_bytes(recall->entries));
+	ft_release(recall->ring, ring_bytes(recall->entries));
+	ft_release(recall->heads, heads_bytes(recall->entries));
 }
 
 void ft_recall_keep(struct ft_recall *recall, uint64_t window_ns)
@@ -178,10 +172,18 @@ __attribute__((noinline)) static bool shrink(struct ft_recall *recall, uint64_t 
 	return true;
 }
 
+static void take_pages(struct ft_recall *recall)
+{
+	ft_reserve_fill(recall->heads, heads_bytes(recall->entries));
+	ft_reserve_fill(recall->ring, ring_bytes(recall->entries));
+}
+
 bool ft_recall_refit(struct ft_recall *recall, uint64_t now_ns)
 {
 	uint64_t oldest_ns = ft_recall_at(recall, recall->next)->ts_ns;
 
+	if (recall->next == recall->entries + 1 + SURE)
+		take_pages(recall);
 	if (oldest_ns == FT_RECALL_FREE)
 		return false;
 	if (oldest_ns > now_ns || now_ns - oldest_ns <= recall->keep_ns)

@@ -4,14 +4,14 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <sys/mman.h>
+
+#include <flow/reserve.h>
 
 int ft_spans_create(struct ft_spans *spans, uint32_t capacity)
 {
-	void *nodes = mmap(NULL, capacity * sizeof *spans->nodes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *nodes = ft_reserve(capacity * sizeof *spans->nodes, FT_RESERVE_ALL);
 
-	if (nodes == MAP_FAILED)
+	if (nodes == NULL)
 		return -ENOMEM;
 	*spans = (struct ft_spans){ .nodes = nodes, .capacity = capacity };
 	return 0;
@@ -19,7 +19,7 @@ int ft_spans_create(struct ft_spans *spans, uint32_t capacity)
 
 void ft_spans_destroy(struct ft_spans *spans)
 {
-	munmap(spans->nodes, spans->capacity * sizeof *spans->nodes);
+	ft_release(spans->nodes, spans->capacity * sizeof *spans->nodes);
 }
 
 static uint32_t take_node(struct ft_spans *spans, const struct ft_half *half)

@@ -1,16 +1,17 @@
 #include <flow/table.h>
 
 #include <flow/hash.h>
+#include <flow/reserve.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /*
  * An index of 8-byte slots (tag, record number) in front of dense records: a probe touches one
  * line of the index and, when the tag matches, the record. Linear probing, removal by shifting back.
  * The home slot is the top of the 32-bit tag, so an entry can be moved without reading its record.
+ * The first few records have a small index of their own, which stays in the cache.
  */
 struct slot {
 	uint32_t tag;
@@ -18,12 +19,13 @@ struct slot {
 };
 
 struct ft_flow_table {
-	struct slot *slots;
+	struct slot *slots;     /* in use: `few` .. */
+	struct slot *few, *all; /* .. until there are more records than it has room for */
 	struct ft_flow *records;
 	uint64_t seed;
 	uint64_t created, evicted;
 	uint32_t capacity, used, hand;
-	uint32_t slot_count;
+	uint32_t slot_count; /* in use */
 	uint64_t timeout_ns,
 		first_ns; /* timeout 0: records never expire; first: when the table was new */
 	uint64_t expired;
@@ -31,25 +33,29 @@ struct ft_flow_table {
 	void *evicted_context;
 };
 
-enum { EVICTION_SAMPLE = 64, SILENT_SAMPLE = 2 };
+enum { EVICTION_SAMPLE = 64, SILENT_SAMPLE = 2, FEW = 1 << 12 };
 #define NO_RECORD UINT32_MAX
 
-static void *reserve(size_t bytes)
+/* For so many records. */
+static uint32_t slots_for(uint32_t records)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
+	return records + records / 2 + 2;
 }
 
-static size_t slots_bytes(const struct ft_flow_table *table)
+static size_t slots_bytes(uint32_t records)
 {
-	return (size_t)table->slot_count * sizeof *table->slots;
+	return slots_for(records) * sizeof(struct slot);
 }
 
 static size_t records_bytes(const struct ft_flow_table *table)
 {
 	return (size_t)table->capacity * sizeof *table->records;
+}
+
+static void use_slots(struct ft_flow_table *table, struct slot *slots, uint32_t records)
+{
+	table->slots = slots;
+	table->slot_count = slots_for(records);
 }
 
 int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64_t seed)
@@ -63,21 +69,25 @@ int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64
 		return -ENOMEM;
 	made->capacity = capacity;
 	made->seed = seed;
-	made->slot_count = capacity + capacity / 2 + 2;
-	made->slots = reserve(slots_bytes(made));
-	if (made->slots == NULL)
+	made->few = ft_reserve(slots_bytes(FEW), FT_RESERVE_ALL);
+	if (made->few == NULL)
 		goto free_table;
-	made->records = reserve(records_bytes(made));
+	/* huge pages: a million flows miss the address cache less */
+	made->all = ft_reserve(slots_bytes(capacity), 0);
+	if (made->all == NULL)
+		goto release_few;
+	made->records = ft_reserve(records_bytes(made), 0);
 	if (made->records == NULL)
-		goto unmap_slots;
-	/* a hint: a million flows miss the address cache less, and the pages come in larger pieces */
-	madvise(made->slots, slots_bytes(made), MADV_HUGEPAGE);
-	madvise(made->records, records_bytes(made), MADV_HUGEPAGE);
+		goto release_all;
+	ft_reserve_fill(made->few, slots_bytes(FEW));
+	use_slots(made, capacity < FEW ? made->all : made->few, capacity < FEW ? capacity : FEW);
 	*table = made;
 	return 0;
 
-unmap_slots:
-	munmap(made->slots, slots_bytes(made));
+release_all:
+	ft_release(made->all, slots_bytes(capacity));
+release_few:
+	ft_release(made->few, slots_bytes(FEW));
 free_table:
 	free(made);
 	return -ENOMEM;
@@ -87,8 +97,9 @@ void ft_flow_table_destroy(struct ft_flow_table *table)
 {
 	if (table == NULL)
 		return;
-	munmap(table->records, records_bytes(table));
-	munmap(table->slots, slots_bytes(table));
+	ft_release(table->records, records_bytes(table));
+	ft_release(table->all, slots_bytes(table->capacity));
+	ft_release(table->few, slots_bytes(FEW));
 	free(table);
 }
 
@@ -246,6 +257,21 @@ static uint32_t find_silent(struct ft_flow_table *table, uint64_t now_ns)
 	return NO_RECORD;
 }
 
+/* From the few slots to all of them, once. */
+__attribute__((noinline)) static void spread_slots(struct ft_flow_table *table)
+{
+	use_slots(table, table->all, table->capacity);
+	for (uint32_t i = 0; i < slots_for(FEW); i++) {
+		uint32_t at = home(table, table->few[i].tag);
+
+		if (table->few[i].record == 0)
+			continue;
+		while (table->slots[at].record != 0)
+			at = following(table, at);
+		table->slots[at] = table->few[i];
+	}
+}
+
 /* A record to hold a new key: of one that fell silent, never used, or of the idlest. */
 static uint32_t take_record(struct ft_flow_table *table, uint64_t now_ns)
 {
@@ -258,8 +284,11 @@ static uint32_t take_record(struct ft_flow_table *table, uint64_t now_ns)
 		release(table, record);
 		return record;
 	}
-	if (table->used < table->capacity)
+	if (table->used < table->capacity) {
+		if (table->used == FEW)
+			spread_slots(table);
 		return table->used++;
+	}
 	record = find_idlest(table);
 	table->evicted++;
 	release(table, record);
@@ -271,13 +300,14 @@ __attribute__((noinline)) static struct ft_flow *create_at(struct ft_flow_table 
 							   const struct ft_flow_key *key,
 							   uint32_t hash, uint64_t ts_ns)
 {
+	const struct slot *slots = table->slots;
 	uint32_t used = table->used, record;
 	struct ft_flow *flow;
 
 	if (table->created++ == 0)
 		table->first_ns = ts_ns;
 	record = take_record(table, ts_ns);
-	if (table->used == used) /* slots have moved */
+	if (table->used == used || table->slots != slots) /* slots have moved */
 		at = find_slot(table, key, hash);
 	table->slots[at] = (struct slot){ .tag = hash, .record = record + 1 };
 	flow = &table->records[record];
@@ -347,6 +377,6 @@ struct ft_flow_table_stats ft_flow_table_stats(const struct ft_flow_table *table
 		.created = table->created,
 		.evicted = table->evicted,
 		.expired = table->expired,
-		.bytes = slots_bytes(table) + records_bytes(table),
+		.bytes = slots_bytes(table->capacity) + records_bytes(table),
 	};
 }

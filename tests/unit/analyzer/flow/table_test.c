@@ -167,6 +167,26 @@ static void ten_thousand_insertions_leave_a_table_that_finds_what_it_holds(void 
 	ft_flow_table_destroy(table);
 }
 
+/* Also when it outgrows its first, small index. */
+static void nothing_is_lost_while_a_table_fills(void **state)
+{
+	enum { RECORDS = 20000, STEP = 7 };
+	struct ft_flow_table *table;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, RECORDS, SEED), 0);
+	for (uint32_t number = 0; number < RECORDS; number++) {
+		touch(table, number, number)->packets = number;
+		assert_int_equal(look(table, number)->packets, number);
+		assert_int_equal(look(table, number / STEP)->packets, number / STEP);
+	}
+	assert_int_equal(ft_flow_table_stats(table).used, RECORDS);
+	for (uint32_t number = 0; number < RECORDS; number++)
+		assert_int_equal(look(table, number)->packets, number);
+	assert_null(look(table, RECORDS));
+	ft_flow_table_destroy(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +196,7 @@ int main(void)
 		cmocka_unit_test(a_full_table_evicts_the_idlest_and_counts_it),
 		cmocka_unit_test(what_fell_silent_makes_room_before_memory_is_taken),
 		cmocka_unit_test(ten_thousand_insertions_leave_a_table_that_finds_what_it_holds),
+		cmocka_unit_test(nothing_is_lost_while_a_table_fills),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
