@@ -245,6 +245,14 @@ static json_t *source_part(const struct ft_passivity *passivity)
 			 "lasted", passivity->lasted);
 }
 
+static json_t *self_test(enum ft_self_test result)
+{
+	if (result == FT_SELF_TEST_NOT_TRIED)
+		return json_null();
+	return json_pack("{s:s, s:b}", "tried_send", "in a network namespace of its own",
+			 "bypass_blocked", result == FT_SELF_TEST_BLOCKED);
+}
+
 static json_t *reasons(const struct ft_passive_verdict *verdict)
 {
 	json_t *list = json_array();
@@ -276,7 +284,7 @@ static void fill(struct record *record, const struct ft_passivity *passivity,
 	put(record, "tx", sent_part(passivity));
 	put(record, "switch", switch_part(&passivity->witness));
 	put(record, "process", process_part(passivity));
-	put(record, "self_test", json_null());
+	put(record, "self_test", self_test(passivity->self_test));
 	put(record, "verdict", json_string(ft_passive_name(verdict->verdict)));
 	put(record, "reasons", reasons(verdict));
 }

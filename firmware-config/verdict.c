@@ -75,6 +75,8 @@ static void find_doubt(const struct ft_passivity *passivity, struct ft_passive_v
 {
 	find_odd_counters(passivity, verdict);
 	find_rights(&passivity->process, verdict);
+	if (passivity->self_test == FT_SELF_TEST_SENT)
+		say(verdict, "self-test-sent");
 	if (!passivity->lasted)
 		say(verdict, "source-ended");
 }

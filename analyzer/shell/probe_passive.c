@@ -10,6 +10,7 @@
 #include "log.h"
 #include "output.h"
 #include "receiver.h"
+#include "self_test.h"
 #include "switch_count.h"
 
 /* --- counters before --- */
@@ -147,6 +148,7 @@ static void introduce(const struct ft_probe *probe, struct ft_passivity *passivi
 	if (probe->switch_file != NULL)
 		passivity->witness.switch_rx[1] =
 			ft_switch_count_since(probe->switch_file, passivity->utc_ns);
+	passivity->self_test = ft_self_test_run();
 	ft_host_facts_read(&probe->machine, &passivity->host);
 	ft_clock_facts_read(&probe->machine, &passivity->clock);
 	ft_binary_facts_read(&passivity->binary);

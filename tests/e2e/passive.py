@@ -102,6 +102,12 @@ class Claims(OnAMirror):
         self.assertEqual(record["boot_id"], Path("/proc/sys/kernel/random/boot_id").read_text().strip())
         self.assertEqual((record["type"], record["seq"], record["prev"]), ("passivity", None, None))
 
+    def test_the_filter_is_tried_on_this_kernel_and_not_on_the_tap(self):
+        self.assertEqual(self.claim("pcap:tap0", "--for", "0.2")["self_test"],
+                         {"tried_send": "in a network namespace of its own", "bypass_blocked": True})
+        self.assertEqual(self.mirror.counters(self.mirror.tap, "lo")["tx"]["packets"], 0)
+        self.assertEqual(self.sent(), 0)
+
     def test_settings_are_those_of_the_interface(self):
         settings = {row["name"]: row for row in self.claim("pcap:tap0", "--for", "0.2")["settings"]}
         for name, current in (("ipv4_addresses", "none"), ("disable_ipv6", "1"), ("addr_gen_mode", "none"), ("arp", "off"),
@@ -354,6 +360,7 @@ class CommandLine(unittest.TestCase):
         record = harness.sound(harness.Run(program, done.returncode, done.stdout, done.stderr)).json()
         self.assertEqual((record["verdict"], record["process"]["caps"]), ("consistent", "0"), done.stderr)
         self.assertEqual(record["process"]["fds"]["packet"], 1)
+        self.assertIsNone(record["self_test"], "no namespace can be made with these capabilities")
 
     def test_an_ordinary_user_is_told_what_is_missing(self):
         if shutil.which("setpriv") is None:

@@ -22,6 +22,9 @@ struct ft_witness {
 		[2]; /* frames it received from the port, before and after; FT_TX_UNREADABLE */
 };
 
+/* Whether a process without rights could send on this kernel, tried where nothing leaves the machine. */
+enum ft_self_test { FT_SELF_TEST_NOT_TRIED, FT_SELF_TEST_BLOCKED, FT_SELF_TEST_SENT };
+
 struct ft_passivity {
 	uint64_t utc_ns, mono_ns; /* the end of the interval */
 	uint64_t duration_ns;
@@ -46,6 +49,7 @@ struct ft_passivity {
 	size_t row_count;
 
 	struct ft_process_facts process;
+	enum ft_self_test self_test;
 	struct ft_witness witness;
 };
 

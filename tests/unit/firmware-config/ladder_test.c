@@ -35,6 +35,7 @@ static const struct claim {
 	enum witness witness;
 	uint64_t switch_rx[2];
 	bool ended; /* the source did not last */
+	enum ft_self_test self_test;
 	enum ft_passive verdict;
 	const char *reasons; /* all of them */
 } claims[] = {
@@ -132,6 +133,15 @@ static const struct claim {
 	  .changes = { { PROCESS, NULL } },
 	  .verdict = FT_PASSIVE_NOT_PROVED,
 	  .reasons = "unreadable:process.status" },
+	{ .sentence = "a process without rights could send",
+	  .self_test = FT_SELF_TEST_SENT,
+	  .witness = ONE_WAY,
+	  .verdict = FT_PASSIVE_NOT_PROVED,
+	  .reasons = "self-test-sent" },
+	{ .sentence = "a process without rights could not send",
+	  .self_test = FT_SELF_TEST_BLOCKED,
+	  .verdict = FT_PASSIVE_CONSISTENT,
+	  .reasons = "no-witness" },
 	{ .sentence = "the source vanished",
 	  .ended = true,
 	  .witness = ONE_WAY,
@@ -173,6 +183,7 @@ static void observe(const struct claim *claim, const char *interface,
 		.source = "pcap:tap0",
 		.interface_known = interface != NULL,
 		.lasted = !claim->ended,
+		.self_test = claim->self_test,
 	};
 	take_witness(claim, &passivity->witness);
 	ft_transmitted_read(&saved.machine, interface, NULL, &readings[0]);
