@@ -107,17 +107,18 @@ void ft_summary_fill_pkeys(struct ft_summary *summary)
 	size_t count = 0;
 	struct ft_report_pkey *rows;
 
-	for (uint32_t pkey = 0; pkey <= UINT16_MAX; pkey++)
-		count += totals->pkeys[pkey].packets != 0;
+	for (uint32_t pkey = ft_totals_next_pkey(totals, 0); pkey < FT_PKEYS;
+	     pkey = ft_totals_next_pkey(totals, pkey + 1))
+		count++;
 	rows = ft_summary_take(summary, count, sizeof *rows);
 	count = 0;
-	for (uint32_t pkey = 0; pkey <= UINT16_MAX; pkey++)
-		if (totals->pkeys[pkey].packets != 0)
-			rows[count++] = (struct ft_report_pkey){
-				.pkey = (uint16_t)pkey,
-				.packets = totals->pkeys[pkey].packets,
-				.bytes = totals->pkeys[pkey].bytes,
-			};
+	for (uint32_t pkey = ft_totals_next_pkey(totals, 0); pkey < FT_PKEYS;
+	     pkey = ft_totals_next_pkey(totals, pkey + 1))
+		rows[count++] = (struct ft_report_pkey){
+			.pkey = (uint16_t)pkey,
+			.packets = totals->pkeys[pkey].packets,
+			.bytes = totals->pkeys[pkey].bytes,
+		};
 	summary->report.pkeys = rows;
 	summary->report.pkey_count = count;
 }

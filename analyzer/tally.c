@@ -116,7 +116,7 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 	struct ft_totals *totals = &tally->totals;
 	uint32_t index = cell_of(tally, item, judged, part);
 	struct ft_cell *cell = &totals->cells[index];
-	struct ft_pkey_total *pkey = &totals->pkeys[ft_item_pkey(item)];
+	struct ft_pkey_total *pkey = ft_totals_pkey(totals, ft_item_pkey(item));
 
 	item->from = cell->from;
 	item->to = cell->to;

@@ -27,7 +27,7 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 
 /*
  * The same for a frame of which there is nothing to tell: usual, with a time, judged, no rule broken, its flow's
- * cell known. The most frequent case.
+ * cell known. The most frequent case. The frame that the cell was found for had this P_Key, too.
  */
 static inline void ft_tally_usual(struct ft_tally *tally, struct ft_item *item, uint32_t index)
 {

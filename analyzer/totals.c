@@ -7,7 +7,7 @@
 #include <flow/hash.h>
 #include <partition/declared.h>
 
-enum { FIRST_SLOTS = 256, PKEYS = 65536, SEEN_LIMIT = 1 << 20 };
+enum { FIRST_SLOTS = 256, SEEN_LIMIT = 1 << 20 };
 
 int ft_totals_init(struct ft_totals *totals, uint32_t tenants)
 {
@@ -19,7 +19,7 @@ int ft_totals_init(struct ft_totals *totals, uint32_t tenants)
 	};
 	totals->slots = calloc(FIRST_SLOTS, sizeof *totals->slots);
 	totals->seen = calloc(FIRST_SLOTS, sizeof *totals->seen);
-	totals->pkeys = calloc(PKEYS, sizeof *totals->pkeys);
+	totals->pkeys = calloc(FT_PKEYS, sizeof *totals->pkeys);
 	totals->seen_by_tenant = calloc(tenants + 1, sizeof *totals->seen_by_tenant);
 	if (totals->slots != NULL && totals->seen != NULL && totals->pkeys != NULL &&
 	    totals->seen_by_tenant != NULL)
@@ -180,6 +180,21 @@ void ft_totals_see(struct ft_totals *totals, uint32_t tenant, uint64_t digest)
 	see(totals, (struct ft_seen_address){ digest, tenant });
 }
 
+uint32_t ft_totals_next_pkey(const struct ft_totals *totals, uint32_t from)
+{
+	uint32_t pkey = from;
+
+	while (pkey < FT_PKEYS) {
+		if (!totals->pkey_groups[pkey >> 8])
+			pkey = (pkey | 255) + 1;
+		else if (totals->pkeys[pkey].packets == 0)
+			pkey++;
+		else
+			break;
+	}
+	return pkey;
+}
+
 static void merge_cell(struct ft_totals *into, const struct ft_cell *from)
 {
 	uint32_t index = ft_totals_cell(into, from->from, from->to);
@@ -202,9 +217,12 @@ void ft_totals_merge(struct ft_totals *into, const struct ft_totals *from)
 {
 	for (uint32_t i = 0; i < from->cell_count; i++)
 		merge_cell(into, &from->cells[i]);
-	for (uint32_t pkey = 0; pkey < PKEYS; pkey++) {
-		into->pkeys[pkey].packets += from->pkeys[pkey].packets;
-		into->pkeys[pkey].bytes += from->pkeys[pkey].bytes;
+	for (uint32_t pkey = ft_totals_next_pkey(from, 0); pkey < FT_PKEYS;
+	     pkey = ft_totals_next_pkey(from, pkey + 1)) {
+		struct ft_pkey_total *sum = ft_totals_pkey(into, (uint16_t)pkey);
+
+		sum->packets += from->pkeys[pkey].packets;
+		sum->bytes += from->pkeys[pkey].bytes;
 	}
 	for (uint32_t i = 0; i <= from->seen_mask; i++)
 		if (from->seen[i].digest != 0)

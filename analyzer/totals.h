@@ -14,6 +14,8 @@ struct ft_cell {
 	uint32_t exception_count;
 };
 
+#define FT_PKEYS UINT32_C(65536)
+
 struct ft_pkey_total {
 	uint64_t packets, bytes;
 };
@@ -28,7 +30,8 @@ struct ft_totals {
 	struct ft_cell *cells;
 	uint32_t *slots; /* open addressing over (from, to); 0 empty, else index + 1 */
 	uint32_t cell_count, cell_room, slot_mask;
-	struct ft_pkey_total *pkeys;  /* one per 16-bit value */
+	struct ft_pkey_total *pkeys; /* one per 16-bit value */
+	bool pkey_groups[256];       /* of 256 values each: any was counted; the rest is not read */
 	struct ft_seen_address *seen; /* a set, open addressing */
 	uint32_t seen_count, seen_mask;
 	uint32_t *seen_by_tenant;
@@ -61,6 +64,16 @@ static inline void ft_totals_time(struct ft_totals *totals, uint64_t ts_ns)
 		totals->last_ts_ns = ts_ns;
 	}
 }
+
+/* Where frames with this P_Key are counted; to be asked before the first one. */
+static inline struct ft_pkey_total *ft_totals_pkey(struct ft_totals *totals, uint16_t pkey)
+{
+	totals->pkey_groups[pkey >> 8] = true;
+	return &totals->pkeys[pkey];
+}
+
+/* The first P_Key from `from` on of which packets were counted; FT_PKEYS: none. */
+uint32_t ft_totals_next_pkey(const struct ft_totals *totals, uint32_t from);
 
 /* Add the other's; what comes out does not depend on which of them saw what. */
 void ft_totals_merge(struct ft_totals *into, const struct ft_totals *from);

@@ -126,8 +126,7 @@ static void fill_part(struct ft_totals *part, unsigned i)
 		.retransmitted = 50 + i,
 	};
 	ft_totals_except(part, index, used_exceptions[i % 2]);
-	part->pkeys[0x8001].packets = i;
-	part->pkeys[0x8001].bytes = 10 * i;
+	*ft_totals_pkey(part, 0x8001) = (struct ft_pkey_total){ .packets = i, .bytes = 10 * i };
 	ft_totals_see(part, RED, 4711);
 	ft_totals_see(part, BLUE, 1000 + i);
 	if (i < 2)
@@ -161,6 +160,27 @@ static void assert_sum_of_parts(struct ft_totals *sum)
 	assert_int_equal(sum->seen_by_tenant[BLUE], 3);
 	assert_int_equal(sum->first_ts_ns, 20);
 	assert_int_equal(sum->last_ts_ns, 90);
+}
+
+static void p_keys_counted_are_met_in_order(void **state)
+{
+	static const uint16_t counted[] = { 0, 1, 0x00ff, 0x0100, 0x7fff, 0x8001, 0xfffe, 0xffff };
+	struct ft_totals totals;
+	uint32_t pkey;
+
+	(void)state;
+	assert_int_equal(ft_totals_init(&totals, TENANTS), 0);
+	assert_int_equal(ft_totals_next_pkey(&totals, 0), FT_PKEYS);
+	ft_totals_pkey(&totals, 0x4000); /* but none came */
+	for (size_t i = sizeof counted / sizeof *counted; i-- > 0;)
+		ft_totals_pkey(&totals, counted[i])->packets = 1;
+	pkey = ft_totals_next_pkey(&totals, 0);
+	for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
+		assert_int_equal(pkey, counted[i]);
+		pkey = ft_totals_next_pkey(&totals, pkey + 1);
+	}
+	assert_int_equal(pkey, FT_PKEYS);
+	ft_totals_free(&totals);
 }
 
 static void parts_add_up_whatever_their_order(void **state)
@@ -208,6 +228,7 @@ int main(void)
 		cmocka_unit_test(the_sum_takes_in_every_cell),
 		cmocka_unit_test(exceptions_of_a_cell_are_a_sorted_set),
 		cmocka_unit_test(an_endpoint_counts_once_for_each_tenant_it_acts_for),
+		cmocka_unit_test(p_keys_counted_are_met_in_order),
 		cmocka_unit_test(parts_add_up_whatever_their_order),
 		cmocka_unit_test(a_part_without_times_changes_none),
 	};
