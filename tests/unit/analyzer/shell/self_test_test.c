@@ -1,6 +1,6 @@
 #include "cmocka_headers.h"
 
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "rights.h"
 #include "self_test.h"
@@ -17,7 +17,7 @@ static void a_process_that_kept_its_rights_is_found_out(void **state)
 	enum ft_self_test result = ft_self_test_run();
 
 	(void)state;
-	if (result == FT_SELF_TEST_NOT_TRIED && geteuid() != 0) {
+	if (result == FT_SELF_TEST_NOT_TRIED && system("unshare --net true 2>/dev/null") != 0) {
 		print_message("SKIP: no network namespace of our own (needs root)\n");
 		skip();
 	}
