@@ -15,6 +15,7 @@ enum {
 	MEMORY_MIN = 8 << 20,
 	STATISTICS_ROOM = 128,
 	INTERFACES_MAX = 256, /* of one file: inputs times link types */
+	FILES_OF_LIMIT = 10,  /* where nothing says how large files may be */
 };
 
 #define WAIT_NS UINT64_C(500000000) /* frames wait no longer for their chunk to fill */
@@ -92,10 +93,12 @@ static int begin_file(struct ft_recorder *recorder)
 	return 0;
 }
 
+/* The thread is made when there is first something for it: by then rights that it would keep have been given up. */
 static void hand_over(struct ft_recorder *recorder)
 {
 	if (recorder->chunk == NULL)
 		return;
+	ft_disk_start(recorder->disk);
 	ft_disk_hand_over(recorder->disk, recorder->chunk);
 	recorder->chunk = NULL;
 }
@@ -172,12 +175,17 @@ static int check(const struct ft_recorder_config *config, struct ft_recorder_com
 	return 0;
 }
 
-/* A single file must not outgrow what all of them may have. */
+/* A single file must not outgrow what all of them may have, nor its end cost most of what is kept. */
 static void bound_files(struct ft_recorder_config *config)
 {
-	if (config->disk_limit != 0 &&
-	    (config->rotate_bytes == 0 || config->rotate_bytes > config->disk_limit))
-		config->rotate_bytes = config->disk_limit;
+	uint64_t limit = config->disk_limit, share = limit / FILES_OF_LIMIT;
+
+	if (limit == 0)
+		return;
+	if (config->rotate_bytes == 0)
+		config->rotate_bytes = share > FT_RECORDER_FILE_MIN ? share : FT_RECORDER_FILE_MIN;
+	if (config->rotate_bytes > limit)
+		config->rotate_bytes = limit;
 }
 
 static int create(struct ft_recorder **recorder, const struct ft_recorder_config *config,
@@ -224,8 +232,7 @@ static int begin(struct ft_recorder *recorder)
 		return error;
 	first = recorder->chunk;
 	recorder->chunk = NULL;
-	error = ft_disk_write_now(recorder->disk, first);
-	return error != 0 ? error : ft_disk_start(recorder->disk);
+	return ft_disk_write_now(recorder->disk, first);
 }
 
 int ft_recorder_open(struct ft_recorder **recorder, const struct ft_recorder_config *config,

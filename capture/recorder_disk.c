@@ -8,7 +8,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A file of this run that is still there; the last one is open. */
@@ -28,7 +30,8 @@ struct ft_disk {
 	uint64_t limit, total; /* bytes of all files */
 	uint64_t begun, removed, dropped;
 	struct stored *oldest, *open;
-	int fd; /* of the open file; -1: none */
+	int fd;     /* of the open file; -1: none */
+	char *part; /* its name until its first chunk is written; NULL: it has its own */
 	int error;
 };
 
@@ -89,22 +92,58 @@ static int close_file(struct ft_disk *disk)
 	return fd > STDERR_FILENO && close(fd) != 0 ? -errno : 0;
 }
 
+/* A file has its name only from its first chunk on, so that one of that name without a section is never seen. */
+static int open_part(struct ft_disk *disk, const char *path)
+{
+	if (asprintf(&disk->part, "%s.part", path) < 0) {
+		disk->part = NULL;
+		return -ENOMEM;
+	}
+	disk->fd = open(disk->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	return disk->fd < 0 ? -errno : 0;
+}
+
+/* Standard output, pipes and devices are written to as they are. */
+static int open_path(struct ft_disk *disk, const char *path)
+{
+	struct stat status;
+
+	if (strcmp(path, "-") == 0) {
+		disk->fd = STDOUT_FILENO;
+		return 0;
+	}
+	if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
+		return open_part(disk, path);
+	disk->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	return disk->fd < 0 ? -errno : 0;
+}
+
 static int begin_file(struct ft_disk *disk, struct ft_chunk *chunk)
 {
 	char *path = chunk->begins;
 	int error = close_file(disk);
 
 	chunk->begins = NULL;
-	if (error == 0 && strcmp(path, "-") == 0)
-		disk->fd = STDOUT_FILENO;
-	else if (error == 0)
-		disk->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-	if (error == 0 && disk->fd < 0)
-		error = -errno;
+	if (error == 0)
+		error = open_path(disk, path);
 	if (error == 0 && add_file(disk, path) == NULL)
 		error = -ENOMEM;
 	if (error != 0)
 		free(path);
+	return error;
+}
+
+/* The first chunk was written, or not: then nothing is left of it. */
+static int name_file(struct ft_disk *disk, int error)
+{
+	if (disk->part == NULL)
+		return error;
+	if (error == 0 && rename(disk->part, disk->open->file.path) != 0)
+		error = -errno;
+	if (error != 0)
+		unlink(disk->part);
+	free(disk->part);
+	disk->part = NULL;
 	return error;
 }
 
@@ -203,7 +242,7 @@ static int store(struct ft_disk *disk, struct ft_chunk *chunk)
 	/* what is left of a block would be damage; what cannot be cut, a pipe, has a reader that sees its end */
 	if (error != 0 && ftruncate(disk->fd, (off_t)disk->open->file.bytes) != 0)
 		return error;
-	return error;
+	return name_file(disk, error);
 }
 
 /* --- chunks --- */
@@ -324,17 +363,20 @@ static void *run(void *context)
 }
 
 /* Signals are for the thread that started it. */
-int ft_disk_start(struct ft_disk *disk)
+void ft_disk_start(struct ft_disk *disk)
 {
 	sigset_t all, before;
 	int error;
 
+	if (disk->started)
+		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = -pthread_create(&disk->thread, NULL, run, disk);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	disk->started = error == 0;
-	return error;
+	if (error != 0)
+		note_error(disk, error, 0);
 }
 
 /* --- asking and ending --- */
@@ -398,6 +440,7 @@ void ft_disk_destroy(struct ft_disk *disk)
 		return;
 	ft_disk_finish(disk);
 	close_file(disk);
+	free(disk->part);
 	free_chunks(disk->stock);
 	free_chunks(disk->queue);
 	while (disk->oldest != NULL) {

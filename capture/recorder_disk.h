@@ -32,8 +32,8 @@ int ft_disk_create(struct ft_disk **disk, size_t chunks, uint64_t limit);
 /* Write a chunk at once, before the thread is there: 0 or -errno. The chunk comes back to the stock. */
 int ft_disk_write_now(struct ft_disk *disk, struct ft_chunk *chunk);
 
-/* 0 or -errno: from now on chunks are written by the thread. */
-int ft_disk_start(struct ft_disk *disk);
+/* From now on chunks are written by a thread, if they are not yet. That it cannot be made is the disk's failure. */
+void ft_disk_start(struct ft_disk *disk);
 
 /* An empty chunk, NULL: none is left. `last`: also from the reserve. */
 struct ft_chunk *ft_disk_take(struct ft_disk *disk, bool last);

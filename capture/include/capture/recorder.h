@@ -9,7 +9,8 @@
  * Frames to pcapng files, for as long as they come. Whoever hands frames over never waits for the disk: blocks are
  * made in memory, and a thread of the recorder's own writes them. Where the disk is too slow for
  * them, frames are left out and counted. Unlike the files of pcapng_writer.h these grow under their own
- * names: whatever ends the program, each is readable to its last whole block.
+ * names: whatever ends the program, each is readable to its last whole block. (Until its first blocks are written
+ * a file is called `x.pcapng.part`.)
  *
  * With rotation or a disk limit `x.pcapng` becomes `x_00001_20261121T120000.pcapng`, ..., numbered from 1
  * with the time (UTC) at which the file was begun. Each file holds every interface met so far, and
@@ -28,7 +29,8 @@ struct ft_recorder_config {
 	const char *application, *system, *comment; /* of every file's section; NULL: nothing */
 	const struct ft_recorder_input *inputs;     /* by ft_frame.input; borrowed */
 	uint32_t input_count;
-	uint64_t rotate_bytes;  /* a file never exceeds it; >= FT_RECORDER_FILE_MIN; 0: no bound */
+	uint64_t
+		rotate_bytes; /* a file never exceeds it; >= FT_RECORDER_FILE_MIN; 0: no bound but a tenth of disk_limit */
 	uint64_t rotate_ns;     /* a file with frames ends after so long; 0: never */
 	uint64_t rotate_frames; /* 0: no bound */
 	uint64_t
