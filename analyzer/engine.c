@@ -47,6 +47,7 @@ void ft_engine_destroy(struct ft_engine *engine)
 	ft_crew_free(&engine->crew);
 	for (unsigned i = 0; i < engine->config.workers; i++)
 		ft_worker_destroy(engine->workers[i]);
+	free(engine->earlier);
 	free(engine);
 }
 

@@ -9,8 +9,9 @@
 /* What the engine is made of, for the files that make its report. */
 struct ft_engine {
 	struct ft_engine_config config;
-	const struct ft_map *map; /* NULL: nothing is judged */
-	uint64_t maps;            /* changed so far */
+	const struct ft_map *map;      /* NULL: nothing is judged */
+	const struct ft_map **earlier; /* maps in force before, the first one first */
+	size_t earlier_count;
 	struct ft_worker *workers[FT_CREW_MOST];
 	struct ft_crew crew;
 	struct ft_account account;

@@ -48,6 +48,26 @@ static void fill_sources(struct ft_summary *summary, const struct ft_source *sou
 	summary->report.source_count = count;
 }
 
+static uint64_t serial_of(const struct ft_declared *declared)
+{
+	return declared->serial != 0 ? declared->serial : FT_UNKNOWN;
+}
+
+static void fill_earlier_maps(struct ft_summary *summary, const struct ft_engine *engine)
+{
+	struct ft_report_earlier_map *rows =
+		ft_summary_take(summary, engine->earlier_count, sizeof *rows);
+
+	for (size_t i = 0; i < engine->earlier_count; i++) {
+		const struct ft_declared *declared = ft_map_declared(engine->earlier[i]);
+
+		rows[i] = (struct ft_report_earlier_map){ declared->files[0].sha256,
+							  serial_of(declared) };
+	}
+	summary->report.map.earlier = rows;
+	summary->report.map.earlier_count = engine->earlier_count;
+}
+
 static void fill_map(struct ft_summary *summary, const struct ft_map *map)
 {
 	static const char *const verdicts[] = { "ok", "warn", "fail_open", "reject" };
@@ -60,7 +80,7 @@ static void fill_map(struct ft_summary *summary, const struct ft_map *map)
 		.sha256 = declared->files[0].sha256,
 		.signed_by = declared->signed_by[0] != '\0' ? declared->signed_by : NULL,
 		.verdict = verdicts[declared->verdict],
-		.serial = declared->serial != 0 ? declared->serial : FT_UNKNOWN,
+		.serial = serial_of(declared),
 		.tenants = declared->tenant_count - declared->retired_count,
 		.partitions = declared->partition_count,
 		.segments = declared->segment_count,
@@ -204,6 +224,7 @@ static void fill_by_map(struct ft_summary *summary, struct ft_engine *engine)
 {
 	count_flow_packets(engine);
 	fill_map(summary, engine->map);
+	fill_earlier_maps(summary, engine);
 	ft_summary_fill_tenants(summary, &engine->account);
 	ft_summary_fill_matrix(summary, &engine->account);
 	ft_summary_fill_pkeys(summary);

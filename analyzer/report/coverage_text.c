@@ -23,7 +23,10 @@ static void say_estimate(struct ft_page *page, const struct ft_report_coverage *
 	else
 		snprintf(bounds, sizeof(bounds), "%" PRIu64 " to %" PRIu64, seen->lost_low,
 			 seen->lost_high);
-	if (seen->lost_estimate == 0)
+	if (seen->lost_estimate == 0 && seen->lost_high == FT_UNKNOWN)
+		ft_page_row(page, "",
+			    "nothing shows a loss on the way here, but not all of it would show");
+	else if (seen->lost_estimate == 0)
 		ft_page_row(page, "", "nothing shows a loss on the way here (%s frames)", bounds);
 	else if (seen->share_seen >= 0)
 		ft_page_row(page, "",

@@ -25,6 +25,18 @@ static void texts(struct ft_document *json, const char *name, const char *const 
 	ft_member_end(json, ']');
 }
 
+static void earlier(struct ft_document *json, const struct ft_report_map *declared)
+{
+	ft_member_begin(json, "earlier", '[');
+	for (size_t i = 0; i < declared->earlier_count; i++) {
+		ft_member_begin(json, NULL, '{');
+		ft_member_text(json, "sha256", declared->earlier[i].sha256);
+		ft_member_number(json, "serial", declared->earlier[i].serial);
+		ft_member_end(json, '}');
+	}
+	ft_member_end(json, ']');
+}
+
 static void map(struct ft_document *json, const struct ft_report_map *declared)
 {
 	if (declared->path == NULL) {
@@ -43,6 +55,7 @@ static void map(struct ft_document *json, const struct ft_report_map *declared)
 	ft_member_number(json, "segments", declared->segments);
 	ft_member_number(json, "endpoints", declared->endpoints);
 	ft_member_text(json, "file", declared->path);
+	earlier(json, declared);
 	ft_member_end(json, '}');
 }
 

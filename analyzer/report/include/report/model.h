@@ -28,12 +28,20 @@ struct ft_report_source {
 	uint64_t odd_records;             /* read with a correction or dropped */
 };
 
-struct ft_report_map {
+/* A map that judged frames of the same run before. */
+struct ft_report_earlier_map {
+	const char *sha256;
+	uint64_t serial; /* FT_UNKNOWN: none */
+};
+
+struct ft_report_map { /* the one in force at the end */
 	const char *path, *name, *format, *sha256;
 	const char *signed_by; /* NULL: unsigned, or no key given to check with */
 	const char *verdict;   /* "ok", "warn", "fail_open" */
 	uint64_t serial;       /* FT_UNKNOWN: none */
 	uint64_t tenants, partitions, segments, endpoints;
+	const struct ft_report_earlier_map *earlier; /* the first one first */
+	size_t earlier_count;
 };
 
 struct ft_report_loss {     /* a row of coverage.lost_by */
