@@ -165,7 +165,7 @@ enum ft_exit ft_extcap_capture(struct ft_extcap_line *line)
 
 	ft_interrupt_catch();
 	if (prepare(line) == FT_EXIT_CLEAN && ft_job_open_source(&line->job) == FT_EXIT_CLEAN &&
-	    open_record(&capture) == FT_EXIT_CLEAN)
+	    ft_job_listen(&line->job) == FT_EXIT_CLEAN && open_record(&capture) == FT_EXIT_CLEAN)
 		status = finish(&capture, take_frames(&capture));
 	ft_record_close(&capture.record);
 	return status;

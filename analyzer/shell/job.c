@@ -256,6 +256,13 @@ enum ft_exit ft_job_open_source(struct ft_job *job)
 	return FT_EXIT_FAILED;
 }
 
+enum ft_exit ft_job_listen(struct ft_job *job)
+{
+	if (!ft_job_is_live(job))
+		return FT_EXIT_CLEAN;
+	return ft_live_line_listen(&job->live, job->source) == 0 ? FT_EXIT_CLEAN : FT_EXIT_FAILED;
+}
+
 static enum ft_exit create_engine(struct ft_job *job)
 {
 	if (getrandom(&job->config.seed, sizeof(job->config.seed), 0) !=
@@ -282,7 +289,9 @@ enum ft_exit ft_job_open(struct ft_job *job, const char *output)
 {
 	enum ft_exit status = ft_job_prepare(job, output);
 
-	return status == FT_EXIT_CLEAN ? ft_job_open_source(job) : status;
+	if (status == FT_EXIT_CLEAN)
+		status = ft_job_open_source(job);
+	return status == FT_EXIT_CLEAN ? ft_job_listen(job) : status;
 }
 
 uint64_t ft_job_stopped_after(const struct ft_job *job)

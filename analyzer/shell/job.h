@@ -86,12 +86,13 @@ void ft_job_capture(struct ft_job *job, const char *path);
 
 /*
  * Load the map and open the captures. `output` is a file about to be written (NULL: none): refused if it is one
- * of the files read. FT_EXIT_CLEAN, or FT_EXIT_FAILED after one line. Also in two steps, for what has to be opened
- * between them: a live source receives from the second one on, and the rights to open more are gone.
+ * of the files read. FT_EXIT_CLEAN, or FT_EXIT_FAILED after one line. Also in three steps, for what has to be opened
+ * between them: with the last one a live source receives, and the rights to open more are gone.
  */
 enum ft_exit ft_job_open(struct ft_job *job, const char *output);
 enum ft_exit ft_job_prepare(struct ft_job *job, const char *output);
 enum ft_exit ft_job_open_source(struct ft_job *job);
+enum ft_exit ft_job_listen(struct ft_job *job);
 
 /*
  * All frames, or as many as asked; of live sources until they are stopped, for the time asked. 0, or -errno of the

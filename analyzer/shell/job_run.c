@@ -77,9 +77,8 @@ static int run_rounds(struct run *run, int (*round)(void *context, uint64_t *fra
 	bool again = true;
 	int error = 0;
 
-	ft_interrupt_catch();
-	if (ft_job_is_live(job))
-		ft_requests_catch();
+	if (!ft_job_is_live(job)) /* of a live one they are caught since it listens */
+		ft_interrupt_catch();
 	if (job->live.duration_ns != 0)
 		run->end_ns = monotonic_ns() + job->live.duration_ns;
 	ft_progress_start(&run->progress, job->streams);

@@ -7,9 +7,11 @@
 
 #include <firmware-config/settings.h>
 
+#include "interrupt.h"
 #include "log.h"
 #include "number.h"
 #include "rights.h"
+#include "signals.h"
 
 #define DURATION_MAX_NS (UINT64_C(366) * 24 * 3600 * 1000000000)
 
@@ -168,17 +170,27 @@ int ft_live_line_open(struct ft_live_line *line, unsigned keep, struct ft_source
 
 	line->config.keep = keep;
 	error = ft_live_open(source, line->addresses, line->count, &line->config, &complaint);
-	if (error == 0)
-		error = ft_live_start(*source, &complaint);
+	if (error != 0)
+		ft_log("%s", complaint.text);
+	return error;
+}
+
+int ft_live_line_listen(const struct ft_live_line *line, struct ft_source *source)
+{
+	struct ft_source_complaint complaint;
+	int error = ft_live_start(source, &complaint);
+
 	if (error != 0) {
 		ft_log("%s", complaint.text);
 		return error;
 	}
 	if (!line->quiet) {
-		tell_notes(*source);
-		ft_live_warn(*source);
+		tell_notes(source);
+		ft_live_warn(source);
 	}
 	error = drop_rights();
+	ft_interrupt_catch();
+	ft_requests_catch();
 	if (error == 0 && !line->quiet)
 		tell_listening(line);
 	return error;

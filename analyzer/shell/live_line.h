@@ -44,14 +44,17 @@ void ft_live_line_free(struct ft_live_line *line);
 /* Take an option. 1: it is none of these; 0: taken; -EINVAL: refused, told. */
 int ft_live_line_option(struct ft_live_line *line, int code, const char *value);
 
-/*
- * Open and start the sources and give up what rights they needed; `keep` as in ft_live_config. Told: what
- * could not be opened, and in the end what is listened on. 0 or -errno.
- */
+/* Open the sources; `keep` as in ft_live_config. Told: what could not be opened. 0 or -errno. */
 int ft_live_line_open(struct ft_live_line *line, unsigned keep, struct ft_source **source);
 
 /*
+ * Start them and give up the rights that this needed. From here on signals ask for something instead of ending the
+ * program, and nothing that arrives is missed: in the end that is told. 0 or -errno, told.
+ */
+int ft_live_line_listen(const struct ft_live_line *line, struct ft_source *source);
+
+/*
  * Tell of each interface of an open source that speaks by itself: through the mirror port that is heard as if the
- * program had sent it. ft_live_line_open() has done so.
+ * program had sent it. ft_live_line_listen() has done so.
  */
 void ft_live_warn(const struct ft_source *source);

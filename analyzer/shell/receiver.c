@@ -77,7 +77,7 @@ static void run(struct ft_live_line *line, int out)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE,
 	      1); /* the caller, with the same user, is to see what this one has open */
-	if (ft_live_line_open(line, 1, &source) != 0)
+	if (ft_live_line_open(line, 1, &source) != 0 || ft_live_line_listen(line, source) != 0)
 		_exit(FT_EXIT_FAILED);
 	tell_facts(source, out);
 	end = receive(source);

@@ -48,12 +48,27 @@ static void decoding(FILE *out, const struct ft_job *job)
 		fprintf(out, "-c %" PRIu64 " ", job->most_frames);
 }
 
-char *ft_retell(const struct ft_job *job)
+/* Where the frames are; those of a live run that were kept. */
+static void captures(FILE *out, const struct ft_job *job, const char *evidence)
+{
+	if (ft_job_is_live(job))
+		quote(out, evidence);
+	for (size_t i = 0; i < job->capture_count; i++) {
+		if (i > 0)
+			fputc(' ', out);
+		quote(out, job->captures[i]);
+	}
+}
+
+char *ft_retell(const struct ft_job *job, const char *evidence)
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out;
 
+	if (ft_job_is_live(job) && evidence == NULL)
+		return NULL; /* the frames are gone */
+	out = open_memstream(&text, &size);
 	if (out == NULL)
 		return NULL;
 	option(out, "-m", job->files.map);
@@ -63,11 +78,7 @@ char *ft_retell(const struct ft_job *job)
 	if (job->files.allow_both_pkeys)
 		fputs("--allow-both-pkeys ", out);
 	decoding(out, job);
-	for (size_t i = 0; i < job->capture_count; i++) {
-		quote(out, job->captures[i]);
-		if (i + 1 < job->capture_count)
-			fputc(' ', out);
-	}
+	captures(out, job, evidence);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

@@ -166,7 +166,7 @@ static enum ft_exit status_of(const struct ft_report *report)
 /* Its strings are good until the engine runs on. */
 static int render(struct audit *audit, struct ft_report *report)
 {
-	char *arguments = ft_retell(&audit->job);
+	char *arguments = ft_retell(&audit->job, audit->evidence);
 	struct ft_render_options look = { .colour = ft_output_colour(), .arguments = arguments };
 	int error;
 
@@ -224,8 +224,8 @@ static enum ft_exit run_line(struct audit *audit, int argc, char **argv)
 	if (audit->help)
 		return ft_usage_print(&ft_verb_audit);
 	if (ft_job_prepare(&audit->job, audit->evidence) != FT_EXIT_CLEAN ||
-	    open_evidence(audit) != FT_EXIT_CLEAN ||
-	    ft_job_open_source(&audit->job) != FT_EXIT_CLEAN)
+	    ft_job_open_source(&audit->job) != FT_EXIT_CLEAN ||
+	    open_evidence(audit) != FT_EXIT_CLEAN || ft_job_listen(&audit->job) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
 	return audit_frames(audit);
 }

@@ -218,9 +218,9 @@ static enum ft_exit run_line(struct capture *capture, int argc, char **argv)
 		return ft_usage_print(&ft_verb_capture);
 	path = capture->line.recorder.path;
 	if (ft_job_prepare(job, strcmp(path, "-") == 0 ? NULL : path) != FT_EXIT_CLEAN ||
-	    check_choice(capture) != FT_EXIT_CLEAN ||
+	    check_choice(capture) != FT_EXIT_CLEAN || ft_job_open_source(job) != FT_EXIT_CLEAN ||
 	    ft_record_open(&capture->record, job, &capture->line.recorder, NULL) != FT_EXIT_CLEAN ||
-	    ft_job_open_source(job) != FT_EXIT_CLEAN)
+	    ft_job_listen(job) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
 	return finish(capture, take_frames(capture));
 }

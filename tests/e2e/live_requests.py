@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -10,7 +11,7 @@ import unittest
 from pathlib import Path
 
 import harness
-from harness import COMPLIANT, DATA, VIOLATED, fabtap, main
+from harness import COMPLIANT, DATA, FAILED, VIOLATED, fabtap, main
 from mirror import Live, Mirror, frames_of, missing
 
 TENANTS = DATA / "tenants"
@@ -59,8 +60,8 @@ class OnAMirror(unittest.TestCase):
         """Slowly: none is taken for a copy of one that it is like."""
         self.mirror.replay(frames, [number * APART_S for number in range(len(frames))])
 
-    def audit(self, policy, *options):
-        return Live(self.mirror, "audit", "-i", TAP, "-m", policy, "--json", *options)
+    def audit(self, policy, *options, settle=None):
+        return Live(self.mirror, "audit", "-i", TAP, "-m", policy, "--json", *options, settle=settle)
 
     def hear(self, live, words):
         """Wait until the program says so."""
@@ -140,6 +141,9 @@ class Maps(OnAMirror):
                     self.replay(self.frames[self.half:])
                     document = live.stop().json()
                 self.assertEqual(document["map"]["serial"], whole["map"]["serial"] + 1)
+                (earlier,) = document["map"]["earlier"]
+                self.assertEqual(earlier["serial"], whole["map"]["serial"])
+                self.assertNotEqual(earlier["sha256"], document["map"]["sha256"])
                 self.assertEqual(findings(document), findings(whole))
                 self.assertEqual(counts(document), counts(whole))
 
@@ -225,6 +229,17 @@ class Ends(OnAMirror):
                 self.assertEqual(run.status, VIOLATED, run)
                 self.assertEqual(run.json()["capture"]["frames"], len(self.frames))
 
+    def test_a_signal_right_after_listening_ends_nothing(self):
+        for number in (signal.SIGUSR1, signal.SIGHUP):
+            with self.subTest(signal=number.name), self.audit(MAP, settle=0) as live:
+                live.signal(number)
+                self.replay(self.frames)
+                run = live.stop()
+                self.assertEqual(run.status, VIOLATED, run)
+                self.assertEqual(documents(run.out)[-1]["capture"]["frames"], len(self.frames))
+        with self.audit(MAP, settle=0) as live:
+            self.assertEqual(documents(live.stop().out)[0]["verdict"], "not-evidenced")
+
     def test_silence_ends_as_well(self):
         with self.audit(MAP) as live:
             run = live.stop()
@@ -243,6 +258,25 @@ class Ends(OnAMirror):
 
 
 class Files(OnAMirror):
+    def test_no_thread_keeps_a_right(self):
+        with Live(self.mirror, "capture", "-i", TAP, "-w", self.folder / "x.pcapng") as live:
+            self.mirror.replay(self.frames)
+            time.sleep(1)
+            rights = [re.findall(r"^(Cap(?:Prm|Eff|Bnd|Amb)|Seccomp|NoNewPrivs):\s*(\w+)", path.read_text(), re.M)
+                      for path in Path("/proc/%d/task" % live.process.pid).glob("*/status")]
+            live.stop()
+        self.assertEqual(len(rights), 2)
+        for thread in rights:
+            self.assertEqual({name: int(value, 16) for name, value in thread},
+                             {"CapPrm": 0, "CapEff": 0, "CapBnd": 0, "CapAmb": 0, "NoNewPrivs": 1, "Seccomp": 2})
+
+    def test_a_source_that_cannot_be_opened_costs_no_file(self):
+        path = self.folder / "precious.pcapng"
+        path.write_bytes(b"precious")
+        run = fabtap("capture", "-i", "pcap:nope", "-w", path)
+        self.assertEqual(run.status, FAILED)
+        self.assertEqual(path.read_bytes(), b"precious")
+
     def test_a_ring_of_files_holds_what_came_last(self):
         with Live(self.mirror, "capture", "-i", TAP, "-w", self.folder / "ring.pcapng", "--rotate-size", "64K",
                   "--disk-limit", "200K", "--json") as live:

@@ -146,7 +146,7 @@ class Live:
 
     SETTLE_S = 0.1  # what was said may be ahead of what was done
 
-    def __init__(self, mirror, *arguments):
+    def __init__(self, mirror, *arguments, settle=None):
         self.arguments = arguments
         self.process = subprocess.Popen(mirror.command(harness.PROGRAM, *arguments), env=ENVIRONMENT,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -156,7 +156,7 @@ class Live:
             if not line:
                 break
             self.said += line
-        time.sleep(self.SETTLE_S)
+        time.sleep(self.SETTLE_S if settle is None else settle)
 
     def __enter__(self):
         return self
