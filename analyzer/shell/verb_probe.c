@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "number.h"
 #include "probe_passive.h"
@@ -88,7 +89,7 @@ static int take_option(struct ft_probe *probe, int code)
 		return 0;
 	case FT_OPTION_ROOT:
 		probe->machine.root = optarg;
-		return 0;
+		return access(optarg, X_OK) == 0 ? 0 : refuse("--root", "a folder");
 	case FT_OPTION_JSON:
 		return 0;
 	default:

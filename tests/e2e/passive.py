@@ -336,7 +336,7 @@ class CommandLine(unittest.TestCase):
         for arguments in ((), ("silence",), ("passive",), ("passive", "pcap:a", "pcap:b"), ("passive", "x.pcap"),
                           ("passive", "pcap:a", "--for", "never"), ("passive", "pcap:a", "--switch-rx", "5"),
                           ("passive", "pcap:a", "--switch-rx", "/nowhere"), ("passive", "pcap:a", "--switch-rx", "/dev/null"),
-                          ("passive", "pcap:a", "--bogus")):
+                          ("passive", "pcap:a", "--root", "/nowhere"), ("passive", "pcap:a", "--bogus")):
             run = fabtap("probe", *arguments)
             self.assertEqual((run.status, run.out, len(run.complaints())), (FAILED, b"", 1), run)
 
