@@ -22,6 +22,7 @@ enum {
 	ISB_ENDTIME = 3,
 	ISB_IFRECV = 4,
 	ISB_IFDROP = 5,
+	ISB_OSDROP = 7,
 	ISB_USRDELIV = 8,
 
 	NANOSECONDS = 9, /* 10^-9 */
@@ -159,6 +160,7 @@ size_t ft_pcapng_put_statistics(uint8_t *to, const struct ft_pcapng_statistics *
 	at = put_moment(at, ISB_ENDTIME, statistics->to_ns);
 	at = put_count(at, ISB_IFRECV, statistics->received);
 	at = put_count(at, ISB_IFDROP, statistics->dropped);
+	at = put_count(at, ISB_OSDROP, statistics->left_out);
 	at = put_count(at, ISB_USRDELIV, statistics->kept);
 	return end(to, put32(at, OPTION_END));
 }

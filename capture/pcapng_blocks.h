@@ -31,13 +31,14 @@ size_t ft_pcapng_put_interface(uint8_t *to, const struct ft_pcapng_interface *in
 
 #define FT_PCAPNG_NOT_COUNTED UINT64_MAX
 
-/* Since the capture began, any count may be FT_PCAPNG_NOT_COUNTED. */
+/* Of the time in which the section was written; any count may be FT_PCAPNG_NOT_COUNTED. */
 struct ft_pcapng_statistics {
 	uint32_t interface;
 	uint64_t from_ns, to_ns; /* FT_TS_UNKNOWN */
 	uint64_t received;       /* frames the interface handed over or dropped */
 	uint64_t dropped;        /* by the interface, its driver or the system */
-	uint64_t kept;           /* frames in the file, or those before it in a row of files */
+	uint64_t left_out;       /* taken from the interface and not written */
+	uint64_t kept;           /* frames in the section */
 	const char *comment;
 };
 size_t ft_pcapng_put_statistics(uint8_t *to, const struct ft_pcapng_statistics *statistics);

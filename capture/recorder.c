@@ -1,10 +1,7 @@
 #include <capture/recorder.h>
 
 #include "complain.h"
-#include "pcapng_blocks.h"
-#include "pcapng_numbers.h"
-#include "recorder_disk.h"
-#include "recorder_name.h"
+#include "recorder_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,146 +10,10 @@
 
 enum {
 	MEMORY_MIN = 8 << 20,
-	STATISTICS_ROOM = 128,
-	INTERFACES_MAX = 256, /* of one file: inputs times link types */
-	FILES_OF_LIMIT = 10,  /* where nothing says how large files may be */
+	FILES_OF_LIMIT = 10, /* where nothing says how large files may be */
 };
 
 #define WAIT_NS UINT64_C(500000000) /* frames wait no longer for their chunk to fill */
-
-/* An interface of the files: its block, as every file begins with it. */
-struct described {
-	uint32_t input;
-	size_t size;
-	uint8_t *block;
-};
-
-struct counted {
-	uint64_t received, dropped;
-};
-
-struct ft_recorder {
-	struct ft_recorder_config config;
-	struct ft_disk *disk;
-	struct ft_pcapng_numbers *numbers;
-	struct described interfaces[INTERFACES_MAX];
-	uint32_t interface_count;
-	struct counted *counted; /* by input */
-	struct ft_chunk *chunk;  /* being filled; NULL: none */
-	uint64_t waits_since_ns; /* its oldest frame */
-	uint64_t now_ns, began_ns;
-	struct {
-		uint64_t number, bytes, frames, since_ns;
-	} file; /* the one being filled */
-	uint8_t section[FT_PCAPNG_BLOCK_ROOM];
-	size_t section_size;
-	struct ft_recorder_account account;
-};
-
-static bool rotates(const struct ft_recorder_config *config)
-{
-	return config->rotate_bytes != 0 || config->rotate_ns != 0 || config->rotate_frames != 0 ||
-	       config->disk_limit != 0;
-}
-
-/* --- beginnings and ends of files --- */
-
-static size_t statistics_room(const struct ft_recorder *recorder)
-{
-	return (size_t)recorder->interface_count * STATISTICS_ROOM;
-}
-
-static void append(struct ft_recorder *recorder, const uint8_t *bytes, size_t size)
-{
-	memcpy(recorder->chunk->bytes + recorder->chunk->used, bytes, size);
-	recorder->chunk->used += size;
-	recorder->file.bytes += size;
-}
-
-static char *next_name(struct ft_recorder *recorder)
-{
-	const char *path = recorder->config.path;
-
-	recorder->file.number++;
-	if (!rotates(&recorder->config))
-		return strdup(path);
-	return ft_recorder_name(path, recorder->file.number, recorder->now_ns);
-}
-
-/* The chunk at hand is empty: a file begins with it. 0 or -ENOMEM. */
-static int begin_file(struct ft_recorder *recorder)
-{
-	recorder->chunk->begins = next_name(recorder);
-	if (recorder->chunk->begins == NULL)
-		return -ENOMEM;
-	recorder->file.bytes = recorder->file.frames = 0;
-	recorder->file.since_ns = recorder->now_ns;
-	append(recorder, recorder->section, recorder->section_size);
-	for (uint32_t i = 0; i < recorder->interface_count; i++)
-		append(recorder, recorder->interfaces[i].block, recorder->interfaces[i].size);
-	return 0;
-}
-
-/* The thread is made when there is first something for it: by then rights that it would keep have been given up. */
-static void hand_over(struct ft_recorder *recorder)
-{
-	if (recorder->chunk == NULL)
-		return;
-	ft_disk_start(recorder->disk);
-	ft_disk_hand_over(recorder->disk, recorder->chunk);
-	recorder->chunk = NULL;
-}
-
-static bool take_chunk(struct ft_recorder *recorder, bool last)
-{
-	recorder->chunk = ft_disk_take(recorder->disk, last);
-	return recorder->chunk != NULL;
-}
-
-/* Room in the chunk at hand. False: there is none, and no other chunk. */
-static bool make_room(struct ft_recorder *recorder, size_t size, bool last)
-{
-	if (recorder->chunk != NULL && recorder->chunk->used + size > FT_CHUNK_BYTES)
-		hand_over(recorder);
-	return recorder->chunk != NULL || take_chunk(recorder, last);
-}
-
-static void put_statistics(struct ft_recorder *recorder)
-{
-	uint8_t block[FT_PCAPNG_BLOCK_ROOM];
-
-	for (uint32_t i = 0; i < recorder->interface_count; i++) {
-		const struct counted *counted = &recorder->counted[recorder->interfaces[i].input];
-		const struct ft_pcapng_statistics statistics = {
-			.interface = i,
-			.from_ns = recorder->began_ns,
-			.to_ns = recorder->now_ns,
-			.received = counted->received,
-			.dropped = counted->dropped,
-			.kept = recorder->interface_count == 1 ? recorder->account.frames
-							       : FT_PCAPNG_NOT_COUNTED,
-		};
-
-		append(recorder, block, ft_pcapng_put_statistics(block, &statistics));
-	}
-}
-
-/* The file ends here. False: the disk is so far behind that not even that can be said yet. */
-static bool end_file(struct ft_recorder *recorder)
-{
-	if (!make_room(recorder, statistics_room(recorder), true))
-		return false;
-	put_statistics(recorder);
-	hand_over(recorder);
-	return true;
-}
-
-/* The next file takes over. False: not yet. What frames never take is enough for an end and a beginning. */
-static bool turn(struct ft_recorder *recorder)
-{
-	return ft_disk_stock(recorder->disk) >= FT_CHUNK_RESERVE && end_file(recorder) &&
-	       take_chunk(recorder, true) && begin_file(recorder) == 0;
-}
 
 /* --- opening --- */
 
@@ -166,7 +27,7 @@ static int check(const struct ft_recorder_config *config, struct ft_recorder_com
 {
 	const char *path = config->path;
 
-	if (strcmp(path, "-") == 0 && rotates(config))
+	if (strcmp(path, "-") == 0 && ft_recorder_rotates(config))
 		return refuse(complaint, "standard output",
 			      "cannot be rotated or limited: name a file");
 	if ((config->rotate_bytes != 0 && config->rotate_bytes < FT_RECORDER_FILE_MIN) ||
@@ -199,8 +60,8 @@ static int create(struct ft_recorder **recorder, const struct ft_recorder_config
 		return -ENOMEM;
 	made->config = *config;
 	bound_files(&made->config);
-	made->now_ns = made->began_ns = now_ns;
-	made->counted = calloc(config->input_count + 1, sizeof *made->counted);
+	made->now_ns = now_ns;
+	made->counted = calloc(2 * (size_t)config->input_count + 1, sizeof *made->counted);
 	error = made->counted == NULL ? -ENOMEM : ft_pcapng_numbers_create(&made->numbers);
 	if (error == 0)
 		error = ft_disk_create(&made->disk, memory / FT_CHUNK_BYTES, config->disk_limit);
@@ -209,7 +70,7 @@ static int create(struct ft_recorder **recorder, const struct ft_recorder_config
 		return error;
 	}
 	for (uint32_t i = 0; i < config->input_count; i++)
-		made->counted[i] = (struct counted){ FT_PCAPNG_NOT_COUNTED, FT_PCAPNG_NOT_COUNTED };
+		made->counted[i].received = made->counted[i].dropped = FT_PCAPNG_NOT_COUNTED;
 	*recorder = made;
 	return 0;
 }
@@ -226,8 +87,7 @@ static int begin(struct ft_recorder *recorder)
 	int error;
 
 	recorder->section_size = ft_pcapng_put_section(recorder->section, &section);
-	take_chunk(recorder, true);
-	error = begin_file(recorder);
+	error = ft_recorder_begin_file(recorder);
 	if (error != 0)
 		return error;
 	first = recorder->chunk;
@@ -261,24 +121,8 @@ int ft_recorder_open(struct ft_recorder **recorder, const struct ft_recorder_con
 void ft_recorder_count(struct ft_recorder *recorder, uint32_t input, uint64_t received,
 		       uint64_t dropped)
 {
-	recorder->counted[input] = (struct counted){ received, dropped };
-}
-
-static bool is_full(const struct ft_recorder *recorder, size_t size)
-{
-	const struct ft_recorder_config *config = &recorder->config;
-	uint64_t bytes = recorder->file.bytes + size + statistics_room(recorder);
-
-	return (config->rotate_bytes != 0 && bytes > config->rotate_bytes) ||
-	       (config->rotate_frames != 0 && recorder->file.frames >= config->rotate_frames);
-}
-
-/* Room for a block of this size in the right file. */
-static bool find_room(struct ft_recorder *recorder, size_t size)
-{
-	if (is_full(recorder, size) && recorder->file.frames != 0 && !turn(recorder))
-		return false;
-	return !is_full(recorder, size) && make_room(recorder, size, false);
+	recorder->counted[input].received = received;
+	recorder->counted[input].dropped = dropped;
 }
 
 static size_t make_interface(const struct ft_recorder *recorder, const struct ft_frame *frame,
@@ -299,12 +143,13 @@ static size_t make_interface(const struct ft_recorder *recorder, const struct ft
 /* A new interface: its block goes here and into every file that follows. */
 static bool describe(struct ft_recorder *recorder, const struct ft_frame *frame)
 {
-	struct described *described = &recorder->interfaces[recorder->interface_count];
+	struct ft_described *described = &recorder->interfaces[recorder->interface_count];
 	uint8_t block[FT_PCAPNG_BLOCK_ROOM];
 	size_t size = make_interface(recorder, frame, block);
 
 	described->block = malloc(size);
-	if (described->block == NULL || !find_room(recorder, size + STATISTICS_ROOM)) {
+	if (described->block == NULL ||
+	    !ft_recorder_find_room(recorder, size + FT_STATISTICS_ROOM)) {
 		free(described->block);
 		return false;
 	}
@@ -312,7 +157,7 @@ static bool describe(struct ft_recorder *recorder, const struct ft_frame *frame)
 	described->size = size;
 	described->input = frame->input;
 	recorder->interface_count++;
-	append(recorder, block, size);
+	ft_recorder_append(recorder, block, size);
 	return true;
 }
 
@@ -323,7 +168,7 @@ static bool find_interface(struct ft_recorder *recorder, const struct ft_frame *
 	if (ft_pcapng_numbers_find(recorder->numbers, frame, number) < 0)
 		return false;
 	return *number < recorder->interface_count ||
-	       (*number == recorder->interface_count && *number < INTERFACES_MAX &&
+	       (*number == recorder->interface_count && *number < FT_RECORDER_INTERFACES &&
 		describe(recorder, frame));
 }
 
@@ -364,19 +209,20 @@ bool ft_recorder_put(struct ft_recorder *recorder, const struct ft_frame *frame,
 
 	do {
 		found = recorder->account.error == 0 && find_interface(recorder, frame, &number) &&
-			find_room(recorder, size);
+			ft_recorder_find_room(recorder, size);
 	} while (!found && wait_for_disk(recorder));
 	if (found) {
 		keep(recorder, frame, number, comment);
 		return true;
 	}
+	recorder->counted[frame->input].left_out++;
 	recorder->account.left_out++;
 	return false;
 }
 
 void ft_recorder_flush(struct ft_recorder *recorder)
 {
-	hand_over(recorder);
+	ft_recorder_hand_over(recorder);
 }
 
 void ft_recorder_tick(struct ft_recorder *recorder, uint64_t now_ns)
@@ -390,13 +236,13 @@ void ft_recorder_tick(struct ft_recorder *recorder, uint64_t now_ns)
 	recorder->account.error = ft_disk_error(recorder->disk, &dropped);
 	if (rotate_ns != 0 && now_ns - recorder->file.since_ns >= rotate_ns) {
 		if (recorder->file.frames != 0)
-			turn(recorder);
+			ft_recorder_turn(recorder);
 		else
 			recorder->file.since_ns = now_ns;
 	}
 	if (chunk != NULL && chunk == recorder->chunk && chunk->frames != 0 &&
 	    now_ns - recorder->waits_since_ns >= WAIT_NS)
-		hand_over(recorder);
+		ft_recorder_hand_over(recorder);
 }
 
 /* --- accounts and the end --- */
@@ -424,7 +270,8 @@ int ft_recorder_finish(struct ft_recorder *recorder, struct ft_recorder_complain
 	const char *path = recorder->config.path;
 	int error;
 
-	while (!end_file(recorder) && ft_disk_error(recorder->disk, &(uint64_t){ 0 }) == 0)
+	while (!ft_recorder_end_file(recorder) &&
+	       ft_disk_error(recorder->disk, &(uint64_t){ 0 }) == 0)
 		ft_disk_wait(recorder->disk, 1);
 	error = ft_disk_finish(recorder->disk);
 	if (error != 0)
@@ -439,7 +286,7 @@ void ft_recorder_close(struct ft_recorder *recorder)
 	if (recorder == NULL)
 		return;
 	if (recorder->chunk != NULL)
-		hand_over(recorder);
+		ft_recorder_hand_over(recorder);
 	ft_disk_destroy(recorder->disk);
 	ft_pcapng_numbers_destroy(recorder->numbers);
 	for (uint32_t i = 0; i < recorder->interface_count; i++)

@@ -217,6 +217,7 @@ static enum ft_exit run_line(struct capture *capture, int argc, char **argv)
 	if (capture->line.help)
 		return ft_usage_print(&ft_verb_capture);
 	path = capture->line.recorder.path;
+	job->config.workers = 1; /* the recorder is told of time and frames by one thread */
 	if (ft_job_prepare(job, strcmp(path, "-") == 0 ? NULL : path) != FT_EXIT_CLEAN ||
 	    check_choice(capture) != FT_EXIT_CLEAN || ft_job_open_source(job) != FT_EXIT_CLEAN ||
 	    ft_record_open(&capture->record, job, &capture->line.recorder, NULL) != FT_EXIT_CLEAN ||

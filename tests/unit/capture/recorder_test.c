@@ -250,6 +250,28 @@ static void interfaces_are_described_in_every_file(void **state)
 	assert_non_null(memmem(bytes, size, "a finding", 9));
 }
 
+/* Of all files together as many are lost as were. */
+static void each_file_tells_its_own_losses(void **state)
+{
+	struct scene *scene = *state;
+	struct ft_source_input known;
+	char path[1024];
+
+	scene->config.rotate_frames = 10;
+	open_recorder(scene);
+	ft_recorder_count(scene->recorder, 0, 0, 0);
+	put_frames(scene, 10);
+	ft_recorder_count(scene->recorder, 0, 17, 7);
+	put_frames(scene, 10);
+	ft_recorder_count(scene->recorder, 0, 32, 12);
+	finish(scene);
+	for (unsigned i = 1; i <= 2; i++) {
+		snprintf(path, sizeof path, "%s/x_%05u_20261121T120000.pcapng", scene->folder, i);
+		assert_int_equal(frames_in(path, &known), 10);
+		assert_int_equal(known.dropped, i == 1 ? 7 : 5);
+	}
+}
+
 static void files_end_by_count(void **state)
 {
 	struct scene *scene = *state;
@@ -505,6 +527,7 @@ static void what_cannot_be_kept_is_refused(void **state)
 static void a_frame_larger_than_a_file_is_left_out(void **state)
 {
 	struct scene *scene = *state;
+	struct ft_source_input known;
 	struct ft_frame large = frame_at(NOON);
 
 	large.captured = large.original = sizeof payload;
@@ -517,6 +540,8 @@ static void a_frame_larger_than_a_file_is_left_out(void **state)
 	assert_int_equal(account_of(scene).frames, 6);
 	assert_int_equal(account_of(scene).left_out, 1);
 	assert_int_equal(files_of(scene).frames, 6);
+	assert_int_equal(frames_in(files_of(scene).first, &known), 6);
+	assert_int_equal(known.dropped, 1); /* the file says so, too */
 }
 
 int main(void)
@@ -525,6 +550,7 @@ int main(void)
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, begin, end)
 		IN_A_FOLDER(a_file_has_its_frames_and_statistics),
 		IN_A_FOLDER(interfaces_are_described_in_every_file),
+		IN_A_FOLDER(each_file_tells_its_own_losses),
 		IN_A_FOLDER(files_end_by_count),
 		IN_A_FOLDER(files_end_before_they_exceed_a_size),
 		IN_A_FOLDER(files_end_by_time_also_in_silence),
