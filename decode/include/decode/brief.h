@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string.h>
+
 #include <decode/big_endian.h>
 #include <decode/decode.h>
 #include <decode/opcode.h>
@@ -81,6 +83,19 @@ static inline bool ft_brief_link(const struct ft_decode_input *input, uint32_t l
 	       input->captured >= least;
 }
 
+/* Without options, and in one piece. */
+static inline bool ft_brief_is_plain_ipv4(const uint8_t *ip)
+{
+	static const uint8_t asked[8] = { 0xff, 0, 0, 0, 0, 0, 0x3f, 0xff };
+	static const uint8_t wanted[8] = { 0x45 };
+	uint64_t mask, same, head;
+
+	memcpy(&mask, asked, sizeof mask);
+	memcpy(&same, wanted, sizeof same);
+	memcpy(&head, ip, sizeof head);
+	return (head & mask) == same;
+}
+
 /* True, and *brief filled, if the frame is of the usual form over IPv4; nearly free. */
 static inline bool ft_brief_find(const struct ft_decode_config *config,
 				 const struct ft_decode_input *input, struct ft_brief *brief)
@@ -94,8 +109,7 @@ static inline bool ft_brief_find(const struct ft_decode_config *config,
 	brief->ipv6 = false;
 	brief->ip_at = ft_brief_network(input->bytes);
 	ip = input->bytes + brief->ip_at;
-	if (ft_be16(ip - 2) != 0x0800 || ip[0] != 0x45 || (ft_be16(ip + 6) & 0x3fff) != 0 ||
-	    ip[9] != 17)
+	if (ft_be16(ip - 2) != 0x0800 || !ft_brief_is_plain_ipv4(ip) || ip[9] != 17)
 		return false;
 	return ft_brief_transport(config, input, brief->ip_at + FT_BRIEF_UDP,
 				  (uint32_t)ft_be16(ip + 2) - FT_BRIEF_UDP, brief);
