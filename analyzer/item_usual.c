@@ -35,6 +35,8 @@ static_assert((int)FT_OBSERVED_RETH == (int)FT_HAS_RETH &&
 /* Where things stand. */
 struct view {
 	const uint8_t *bytes, *ip, *bth;
+	uint32_t rows[FT_BTH_LEN /
+		      4]; /* of the BTH; read before anything is written, which might be it */
 	uint32_t headers; /* FT_HAS_ bits: extended ones */
 	uint32_t payload; /* bytes */
 	bool ipv6;
@@ -98,7 +100,7 @@ INLINE struct ends take_addresses(const struct view *view, struct ft_item *item,
 	uint64_t dst_digest = ft_gid_digest(dst.prefix, dst.interface);
 	uint64_t upward = -(uint64_t)(src_digest < dst_digest); /* no branch can guess it */
 	uint64_t pair = src_digest + dst_digest;
-	uint32_t dest_qp = ft_be32(view->bth + 4) & 0xffffff;
+	uint32_t dest_qp = view->rows[1] & 0xffffff;
 	struct ft_flow_key *key = &item->flow_key;
 
 	store_address(key->src, &src);
@@ -120,11 +122,11 @@ INLINE struct ends take_addresses(const struct view *view, struct ft_item *item,
 INLINE void take_tags(const struct view *view, struct ft_item *item, uint64_t seed)
 {
 	struct ft_observed *observed = &item->observed;
-	uint16_t pkey = ft_be16(view->bth + 2), vlan = 0;
+	uint16_t pkey = (uint16_t)view->rows[0], vlan = 0;
 	uint64_t first = ft_load64(view->bytes);
 	uint32_t last = ft_load32(view->bytes + 8);
 	uint8_t *to = (uint8_t *)observed + offsetof(struct ft_observed, dmac);
-	uint8_t service = view->bth[0] >> 5;
+	uint8_t service = (uint8_t)(view->rows[0] >> 29);
 	uint8_t ttl = view->ip[view->ipv6 ? FT_BRIEF_HOP_LIMIT6 : FT_BRIEF_TTL];
 
 	if (view->ip != view->bytes + FT_BRIEF_ETHERNET_LEN)
@@ -181,7 +183,7 @@ INLINE uint64_t content_digest(const struct view *view, uint8_t headers_len, uin
 {
 	uint32_t skipped = view->headers >> AETH_LEN_SHIFT & AETH_LEN;
 	const uint8_t *at = view->bth + FT_BTH_LEN + skipped;
-	uint64_t content = ft_content_begin(view->bth[0], view->payload);
+	uint64_t content = ft_content_begin((uint8_t)(view->rows[0] >> 24), view->payload);
 	uint32_t size = headers_len - skipped + payload;
 
 	return size < FT_CONTENT_MAX ? ft_content_digest_short(content, at, size)
@@ -233,26 +235,43 @@ INLINE void observe_place(const struct view *view, uint64_t ends, uint64_t conte
 
 INLINE void observe_bth(const struct view *view, uint32_t has, struct ft_observed *observed)
 {
-	uint32_t psn_row = ft_be32(view->bth + 8);
+	uint32_t psn_row = view->rows[2];
 
 	observed->has = ALWAYS_THERE | (view->ipv6 ? 0 : FT_OBSERVED_IPV4) |
-			(view->headers & EXTENDED) | has |
-			(ft_be32(view->bth + 4) >> MARKS_SHIFT & MARKS) |
+			(view->headers & EXTENDED) | has | (view->rows[1] >> MARKS_SHIFT & MARKS) |
 			(psn_row >> ACK_SHIFT & FT_OBSERVED_ACK_REQUEST);
-	observed->opcode = view->bth[0];
+	observed->opcode = (uint8_t)(view->rows[0] >> 24);
 	observed->psn = psn_row & 0xffffff;
 	observed->payload = view->payload;
+}
+
+static_assert(offsetof(struct ft_item, sets_up) - offsetof(struct ft_item, known) == 7,
+	      "eight bytes, in this order");
+
+/* What is the same of all usual packets, in one store. */
+INLINE void take_traits(struct ft_item *item)
+{
+	static const uint8_t traits[8] = {
+		FT_NEED_ALL, FT_FRAME_JUDGED, /* known, kind */
+		true,        false,           /* has_flow, pause */
+		true,        true,            /* connected, followed */
+		true,        false,           /* usual, sets_up */
+	};
+
+	memcpy((uint8_t *)item + offsetof(struct ft_item, known), traits, sizeof traits);
 }
 
 INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struct ft_brief *brief,
 		 bool ipv6, uint64_t seed)
 {
 	const struct extent extent = extent_of(frame, brief);
+	const uint8_t *ip = frame->bytes + brief->ip_at;
+	const uint8_t *bth = ip + (ipv6 ? FT_BRIEF_UDP6 : FT_BRIEF_UDP) + FT_BRIEF_UDP_LEN;
 	const struct view view = {
 		.bytes = frame->bytes,
-		.ip = frame->bytes + brief->ip_at,
-		.bth = frame->bytes + brief->ip_at + (ipv6 ? FT_BRIEF_UDP6 : FT_BRIEF_UDP) +
-		       FT_BRIEF_UDP_LEN,
+		.ip = ip,
+		.bth = bth,
+		.rows = { ft_be32(bth), ft_be32(bth + 4), ft_be32(bth + 8) },
 		.headers = brief->shape->headers,
 		.payload = brief->payload_length,
 		.ipv6 = ipv6,
@@ -261,12 +280,7 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 	struct ends ends = take_addresses(&view, item, seed);
 
 	item->frame = frame;
-	item->known = FT_NEED_ALL;
-	item->kind = FT_FRAME_JUDGED;
-	item->has_flow = true;
-	item->pause = false;
-	item->connected = item->followed = item->usual = true;
-	item->sets_up = false;
+	take_traits(item);
 	item->sub = 0;
 	item->truncated = extent.truncated;
 	item->observed.ts_ns = frame->ts_ns;
@@ -281,7 +295,7 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 static inline bool is_broken(const struct ft_decode_config *config, const struct ft_frame *frame,
 			     const struct ft_brief *brief)
 {
-	return config->check_icrc && frame->captured == brief->end &&
+	return frame->captured == brief->end && config->check_icrc &&
 	       ft_brief_check_icrc(frame->bytes, brief) == FT_CHECK_BAD;
 }
 

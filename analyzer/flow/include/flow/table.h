@@ -80,12 +80,31 @@ void ft_flow_table_destroy(struct ft_flow_table *table); /* NULL is fine */
 /* Of a key, for the calls below; differs with the table's seed. */
 uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key);
 
-/* Of a key's addresses, IPv4 ones without prefix, and of the rest, from its DestQP on, in words. */
+/* An IPv4 address in ::ffff:0:0/96, as it stands in memory: where the same half of its second word is, and which it is. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+enum { FT_FLOW_SAME_HALF = 0 };
+#define FT_FLOW_IPV4 UINT32_C(0xffff0000)
+#else
+enum { FT_FLOW_SAME_HALF = 32 };
+#define FT_FLOW_IPV4 UINT32_C(0x0000ffff)
+#endif
+
+static inline bool ft_flow_is_ipv4(const uint64_t address[2])
+{
+	return address[0] == 0 && (uint32_t)(address[1] >> FT_FLOW_SAME_HALF) == FT_FLOW_IPV4;
+}
+
+/* Of a key's addresses and of the rest, from its DestQP on, in words. Between IPv4 addresses there is room for the rest. */
 static inline uint32_t ft_flow_words_hash(const uint64_t src[2], const uint64_t dst[2],
 					  const uint64_t rest[2], uint64_t seed)
 {
 	uint64_t hash = ft_hash_begin(sizeof(struct ft_flow_key), seed);
 
+	if (rest[0] >> 32 == FT_FLOW_NO_VNI && ft_flow_is_ipv4(src) && ft_flow_is_ipv4(dst)) {
+		hash = ft_hash_step(hash, src[1] ^ (rest[0] & UINT32_MAX) << FT_FLOW_SAME_HALF,
+				    dst[1] ^ (rest[1] & UINT32_MAX) << FT_FLOW_SAME_HALF, seed);
+		return (uint32_t)(hash ^ hash >> 32);
+	}
 	if ((src[0] | dst[0]) != 0)
 		hash = ft_hash_step(hash, src[0], dst[0], seed);
 	hash = ft_hash_step(hash, src[1], dst[1], seed);
