@@ -1,11 +1,21 @@
 # bash completion for fabtap
 
-_fabtap() {
-	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
-	local job="--map --read --count --topology --key --map-format --allow-both-pkeys --flows --workers --link-gbps --rd --roce-port --no-icrc --json --output --help"
-	local words
+# Live sources that can be opened, and the beginnings of virtual devices.
+_fabtap_sources() {
+	fabtap sources 2>/dev/null | sed -n '/not usable/d; s/^  \([a-z]*:[^ ]*\) .*/\1/p'
+	echo "dpdk:net_af_packet0,iface= dpdk:net_af_xdp0,iface= dpdk:net_pcap0,rx_pcap="
+}
 
-	case $previous in
+_fabtap() {
+	local line=${COMP_LINE:0:COMP_POINT} verb=${COMP_WORDS[1]}
+	local word=${line##*[[:space:]]} # whole: bash cuts it at colons
+	local before=${line%"$word"} previous words reply
+	local live="--interface --duration --snapshot-length --filter --buffer --allow-tx-queue --verbose"
+	local job="--map --read --count --topology --key --map-format --allow-both-pkeys --flows --workers --link-gbps --rd --roce-port --no-icrc $live --help"
+
+	read -ra previous <<<"$before"
+	case ${previous[-1]} in
+	-i | --interface | --test) words=$(_fabtap_sources) ;;
 	--rd) words="iba dc opaque" ;;
 	--map-format) words="tapmap opensm" ;;
 	-o | --output) words="text json" ;;
@@ -15,29 +25,35 @@ _fabtap() {
 	-e) words=$(fabtap decode --list-fields 2>/dev/null | cut -d' ' -f1) ;;
 	esac
 	if [[ -z $words && $COMP_CWORD -eq 1 ]]; then
-		words="audit decode flows explain map sources probe help --version --help"
+		words="audit capture decode flows explain map sources probe help --version --help"
 	elif [[ -z $words && $verb == map && $COMP_CWORD -eq 2 ]]; then
 		words="check show ask lint diff convert"
 	elif [[ -z $words && $verb == probe && $COMP_CWORD -eq 2 ]]; then
 		words="passive"
 	elif [[ -z $words && $verb == help ]]; then
-		words="audit decode flows explain map sources probe help"
+		words="audit capture decode flows explain map sources probe help"
 	elif [[ -z $words && $word == -* ]]; then
 		case $verb in
-		audit) words="$job --write --min-coverage" ;;
-		decode) words="$job -T -e --list-fields" ;;
-		flows) words="$job --where --sort --top" ;;
-		explain) words=$job ;;
+		audit) words="$job --json --output --write --min-coverage" ;;
+		capture) words="$job --json --write --rotate-size --rotate-time --rotate-count --disk-limit --tenant --pkey --qp --address --rule" ;;
+		decode) words="$job --json --output -T -e --list-fields" ;;
+		flows) words="$job --json --output --where --sort --top" ;;
+		explain) words="$job --json --output" ;;
 		map) words="--map-format --topology --key --allow-both-pkeys --json --output --at --port --pair --help" ;;
 		probe) words="--for --one-way --switch-rx --root --buffer --allow-tx-queue --verbose --json --help" ;;
-		sources) words="--json --install-extcap --help" ;;
+		sources) words="--test --duration --snapshot-length --filter --buffer --allow-tx-queue --verbose --install-extcap --json --help" ;;
 		esac
+	elif [[ -z $words && $verb == probe && ${previous[-1]} == passive ]]; then
+		words=$(_fabtap_sources)
 	fi
-	if [[ -n $words ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-	else
+	if [[ -z $words ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
 	fi
+	mapfile -t reply < <(compgen -W "$words" -- "$word")
+	compopt +o filenames
+	[[ ${#reply[@]} -eq 1 && ${reply[0]} == *= ]] && compopt -o nospace
+	COMPREPLY=("${reply[@]#"${word%"${word##*[:=]}"}"}")
 }
 
 complete -o filenames -F _fabtap fabtap
