@@ -72,11 +72,11 @@ int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64
 	made->few = ft_reserve(slots_bytes(FEW), FT_RESERVE_ALL);
 	if (made->few == NULL)
 		goto free_table;
-	/* huge pages: a million flows miss the address cache less */
+	/* huge pages: a million flows miss the address cache less, ten thousand do not need them */
 	made->all = ft_reserve(slots_bytes(capacity), 0);
 	if (made->all == NULL)
 		goto release_few;
-	made->records = ft_reserve(records_bytes(made), 0);
+	made->records = ft_reserve(records_bytes(made), FT_HUGE_PAGE);
 	if (made->records == NULL)
 		goto release_all;
 	ft_reserve_fill(made->few, slots_bytes(FEW));
