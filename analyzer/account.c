@@ -282,6 +282,27 @@ unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *item
 	return i;
 }
 
+unsigned ft_account_frames(struct ft_account *account, const struct ft_frame *frames,
+			   const struct ft_outcome *outcomes, const uint32_t *places,
+			   unsigned count)
+{
+	const uint32_t input = account->silences.current;
+	struct ft_silence_run run = ft_silence_run_begin(&account->silences);
+	unsigned i = 0;
+
+	for (; i < count; i++) {
+		const struct ft_frame *frame = &frames[i];
+		const struct ft_outcome *outcome = &outcomes[places[i]];
+
+		if (outcome->wants != FT_ACCOUNT_FRAME || frame->input != input ||
+		    !ft_silence_run_goes_on(&run, frame->ts_ns))
+			break;
+		ft_peaks_add(&account->peaks, outcome->from, frame->ts_ns, frame->wire);
+	}
+	ft_silence_run_end(&run);
+	return i;
+}
+
 enum ft_account_wants ft_account_wants_more(const struct ft_item *item)
 {
 	if ((item->observed.has & FT_OBSERVED_MIRROR) != 0 && item->sub == 0)

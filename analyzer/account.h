@@ -57,6 +57,13 @@ enum ft_account_wants {
 	FT_ACCOUNT_FRAME, /* ft_account_frame() is all that there is to do */
 	FT_ACCOUNT_ITEM,
 };
+
+/* What a packet has come to, for who has not its item. */
+struct ft_outcome {
+	uint32_t from;  /* tenant, FT_NONE: unknown */
+	uint32_t wants; /* enum ft_account_wants */
+};
+
 enum ft_account_wants ft_account_wants_more(const struct ft_item *item);
 
 /* Most packets: there is nothing to tell of them. */
@@ -72,6 +79,11 @@ static inline enum ft_account_wants ft_account_wants(const struct ft_item *item)
  * begins with one that is not of the kind.
  */
 unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *items, unsigned count);
+
+/* The same for frames of which only that is wanted, with the outcome of each. */
+unsigned ft_account_frames(struct ft_account *account, const struct ft_frame *frames,
+			   const struct ft_outcome *outcomes, const uint32_t *places,
+			   unsigned count);
 
 /* `from`: as in the item. */
 static inline void ft_account_frame(struct ft_account *account, const struct ft_frame *frame,

@@ -91,21 +91,35 @@ static int account_for(void *context, const struct ft_source *source, const stru
 	return error;
 }
 
+static int account_for_packet(struct ft_engine *engine, const struct ft_source *source,
+			      const struct ft_share *share, unsigned number)
+{
+	const struct ft_outcome *outcome = ft_share_outcome(share, number);
+
+	if (outcome->wants == FT_ACCOUNT_ITEM)
+		return account_for_item(engine, source, &share->batch.items[number],
+					&share->batch.more[number]);
+	if (outcome->wants == FT_ACCOUNT_FRAME)
+		ft_account_frame(&engine->account, ft_share_frame(share, number), outcome->from);
+	return 0;
+}
+
 /* The same for what several workers did. */
 static int account_for_share(void *context, const struct ft_source *source,
 			     const struct ft_share *share)
 {
 	struct ft_engine *engine = context;
+	bool plain = ft_share_is_plain(share);
+	unsigned count = share->batch.count, at = 0;
 	int error = 0;
 
-	for (unsigned i = 0; i < share->batch.count && error == 0; i++) {
-		const struct ft_outcome *outcome = ft_share_outcome(share, i);
-
-		if (outcome->wants == FT_ACCOUNT_FRAME)
-			ft_account_frame(&engine->account, ft_share_frame(share, i), outcome->from);
-		else if (outcome->wants == FT_ACCOUNT_ITEM)
-			error = account_for_item(engine, source, &share->batch.items[i],
-						 &share->batch.more[i]);
+	while (error == 0) {
+		if (plain)
+			at += ft_account_frames(&engine->account, &share->block.frames[at],
+						share->outcomes, &share->places[at], count - at);
+		if (at == count)
+			break;
+		error = account_for_packet(engine, source, share, at++);
 	}
 	return error;
 }

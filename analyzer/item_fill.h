@@ -15,6 +15,18 @@
 unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frames, unsigned count,
 			     const struct ft_decode_config *config, uint64_t seed);
 
+/* A packet on its way to its owner. */
+struct ft_parcel {
+	uint32_t number; /* of the packet in the block */
+	uint16_t frame;
+	bool decoded; /* already: its item stands elsewhere */
+};
+
+/* The same for frames of a block here and there, up to the first parcel that is decoded already. */
+unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *frames,
+			       const struct ft_parcel *parcels, unsigned count,
+			       const struct ft_decode_config *config, uint64_t seed);
+
 /* Any packet, as the decoder says it is; the `sub`th of its frame, from 0. `seed`: of the engine's tables. */
 void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 		  const struct ft_packet *packet, unsigned sub, uint64_t seed);

@@ -335,3 +335,15 @@ unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frame
 		filled++;
 	return filled;
 }
+
+unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *frames,
+			       const struct ft_parcel *parcels, unsigned count,
+			       const struct ft_decode_config *config, uint64_t seed)
+{
+	unsigned filled = 0;
+
+	while (filled < count && !parcels[filled].decoded &&
+	       fill_any(&items[filled], &frames[parcels[filled].frame], config, seed))
+		filled++;
+	return filled;
+}

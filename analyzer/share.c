@@ -7,8 +7,8 @@
 #include "glance.h"
 
 enum {
-	FETCH_FRAMES = 24, /* packets ahead: another core may have them in its cache */
-	FETCH_BYTES = 12,
+	FETCH_FRAMES = 2 * FT_WORKER_FRAMES, /* packets ahead: another core may have them .. */
+	FETCH_BYTES = FT_WORKER_FRAMES,      /* .. in its cache */
 	LINE = 64,
 };
 
@@ -21,7 +21,7 @@ static int resize(struct ft_share *share)
 	free(share->outcomes);
 	share->room = share->batch.room;
 	share->places = calloc(share->room, sizeof *share->places);
-	share->parcels = calloc(most, sizeof *share->parcels);
+	share->parcels = calloc(most + FETCH_FRAMES, sizeof *share->parcels);
 	share->outcomes = calloc(most, sizeof *share->outcomes);
 	return share->places == NULL || share->parcels == NULL || share->outcomes == NULL ? -ENOMEM
 											  : 0;
@@ -115,28 +115,47 @@ void ft_share_out(struct ft_share *share, const struct ft_decode_config *config,
 
 /* --- running a part --- */
 
-static inline void fetch(const struct ft_share *share, const struct ft_parcel *parcel,
-			 const struct ft_parcel *end)
+/* What the batches behind this one begin with. Behind the last there are parcels of no meaning, of frames of the block. */
+static inline void fetch(const struct ft_share *share, const struct ft_parcel *parcels,
+			 unsigned count)
 {
-	const uint8_t *bytes;
+	const struct ft_frame *frames = share->block.frames;
 
-	if (parcel + FETCH_FRAMES < end)
-		__builtin_prefetch(&share->block.frames[parcel[FETCH_FRAMES].frame]);
-	if (parcel + FETCH_BYTES >= end)
-		return;
-	bytes = share->block.frames[parcel[FETCH_BYTES].frame].bytes;
-	__builtin_prefetch(bytes);
-	__builtin_prefetch(bytes + LINE);
+	for (unsigned i = 0; i < count; i++) {
+		const uint8_t *bytes = frames[parcels[i + FETCH_BYTES].frame].bytes;
+
+		__builtin_prefetch(&frames[parcels[i + FETCH_FRAMES].frame]);
+		__builtin_prefetch(bytes);
+		__builtin_prefetch(bytes + LINE);
+	}
 }
 
-static inline void take(const struct ft_share *share, struct ft_worker *worker,
-			const struct ft_parcel *parcel)
+static void take(const struct ft_share *share, struct ft_worker *worker,
+		 const struct ft_parcel *parcel)
 {
 	if (parcel->decoded)
 		*ft_batch_next(&worker->batch) = share->batch.items[parcel->number];
 	else
 		ft_batch_add(&worker->batch, &share->block.frames[parcel->frame],
 			     &worker->config->decode, worker->config->seed);
+}
+
+/* The worker's batch: these packets. */
+static void fill(const struct ft_share *share, struct ft_worker *worker,
+		 const struct ft_parcel *parcels, unsigned count)
+{
+	struct ft_batch *batch = &worker->batch;
+
+	batch->count = 0;
+	while (batch->count < count) {
+		unsigned done = batch->count;
+
+		batch->count += ft_items_fill_parcels(
+			batch->items + done, share->block.frames, parcels + done, count - done,
+			&worker->config->decode, worker->config->seed);
+		if (batch->count < count)
+			take(share, worker, &parcels[batch->count]);
+	}
 }
 
 __attribute__((noinline)) static void tell(struct ft_share *share, const struct ft_worker *worker,
@@ -168,11 +187,8 @@ void ft_share_run(struct ft_share *share, struct ft_worker *worker, unsigned ind
 	while (place < end) {
 		unsigned some = end - place < FT_WORKER_FRAMES ? end - place : FT_WORKER_FRAMES;
 
-		worker->batch.count = 0;
-		for (unsigned i = place; i < place + some; i++) {
-			fetch(share, &share->parcels[i], &share->parcels[end]);
-			take(share, worker, &share->parcels[i]);
-		}
+		fetch(share, &share->parcels[place], some);
+		fill(share, worker, &share->parcels[place], some);
 		ft_worker_run(worker);
 		leave(share, worker, place);
 		place += some;

@@ -2,6 +2,7 @@
 
 #include "account.h"
 #include "block.h"
+#include "item_fill.h"
 #include "worker.h"
 
 /*
@@ -10,24 +11,12 @@
  * of those with something to tell everything.
  */
 
-/* A packet on its way to its owner. */
-struct ft_parcel {
-	uint32_t number; /* of the packet in the block */
-	uint16_t frame;
-	bool decoded; /* already: it is in the batch */
-};
-
-struct ft_outcome {
-	uint32_t from;  /* tenant, FT_NONE: unknown */
-	uint32_t wants; /* enum ft_account_wants */
-};
-
 struct ft_share {
 	struct ft_block block;
 	struct ft_batch
 		batch;    /* of each packet, if it is already decoded or has something to tell */
 	uint32_t *places; /* of each packet, in these two: */
-	struct ft_parcel *parcels;   /* worker by worker, `room` for each */
+	struct ft_parcel *parcels; /* worker by worker, `room` for each; then some that are none */
 	struct ft_outcome *outcomes; /* beside parcels[i] */
 	unsigned workers, room;
 	unsigned counts[FT_ENGINE_WORKERS_MAX]; /* packets of each worker */
@@ -42,6 +31,12 @@ void ft_share_out(struct ft_share *share, const struct ft_decode_config *config,
 
 /* Let worker `index` run its part. Several may do so at a time. */
 void ft_share_run(struct ft_share *share, struct ft_worker *worker, unsigned index);
+
+/* Each frame is one packet, of the same number: nearly always. */
+static inline bool ft_share_is_plain(const struct ft_share *share)
+{
+	return share->batch.count == share->block.frame_count;
+}
 
 /* The frame of packet `number`, and what came of it when its owner is done. */
 static inline const struct ft_frame *ft_share_frame(const struct ft_share *share, unsigned number)
