@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Linked in by tests; the program loads them. */
@@ -73,6 +75,23 @@ bool ft_live_is_address(const char *name)
 
 /* --- modules --- */
 
+/*
+ * With rights of its own (file capabilities) the program could have been linked into anybody's folder: what lies
+ * beside it must then be of its owner or of root, and nobody else's to write.
+ */
+static bool may_be_loaded(const char *path)
+{
+	struct stat module, program;
+
+	if (stat(path, &module) != 0)
+		return false;
+	if (getauxval(AT_SECURE) == 0)
+		return true;
+	return stat("/proc/self/exe", &program) == 0 &&
+	       (module.st_uid == 0 || module.st_uid == program.st_uid) &&
+	       (module.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 /* The folder of the program, as long as it fits; without it, the working directory is not searched. */
 static bool find_beside(const char *name, char path[PATH_MAX])
 {
@@ -83,8 +102,7 @@ static bool find_beside(const char *name, char path[PATH_MAX])
 	if (slash == NULL)
 		return false;
 	room = (size_t)(path + PATH_MAX - slash);
-	return (size_t)snprintf(slash, room, "/drivers/%s.so", name) < room &&
-	       access(path, F_OK) == 0;
+	return (size_t)snprintf(slash, room, "/drivers/%s.so", name) < room && may_be_loaded(path);
 }
 
 /* Beside the program, as a build leaves it; else where it is installed. */
