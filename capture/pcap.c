@@ -104,16 +104,20 @@ static inline struct record read_record(const struct pcap *pcap, const uint8_t *
 	};
 }
 
-/* Broken writers exist: put right what has only one reading, and count it. */
-__attribute__((noinline)) static struct record corrected(struct ft_input *input,
-							 uint32_t units_per_s, struct record record)
+/* Broken writers exist: what has only one reading is put right, and counted. */
+static inline bool is_odd(const struct record *record, uint32_t units_per_s)
 {
-	if (record.original < record.captured)
-		record.original = record.captured;
-	if (record.fraction >= units_per_s)
-		record.fraction = units_per_s - 1;
-	input->known.odd_records++;
-	return record;
+	return record->original < record->captured || record->fraction >= units_per_s;
+}
+
+static inline uint32_t most(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
 }
 
 /* Wait for a whole record; false at the end of the input. */
@@ -150,8 +154,11 @@ static inline __attribute__((always_inline)) int take_records(struct ft_input *i
 
 		if (size > left || record.captured > FT_RECORD_MAX)
 			break;
-		if (record.original < record.captured || record.fraction >= pcap.units_per_s)
-			record = corrected(input, pcap.units_per_s, record);
+		if (__builtin_expect(is_odd(&record, pcap.units_per_s), 0)) {
+			record.original = most(record.original, record.captured);
+			record.fraction = least(record.fraction, pcap.units_per_s - 1);
+			input->known.odd_records++;
+		}
 		frames[count] = (struct ft_frame){
 			.bytes = at + RECORD_HEADER,
 			.captured = record.captured,
