@@ -1,6 +1,9 @@
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "build.h"
 #include "extcap.h"
@@ -36,9 +39,24 @@ static enum ft_exit run(int argc, char **argv)
 	return verb->run(argc - 1, argv + 1);
 }
 
+/* What is closed stays unusable, but its number is taken: a socket that got it would send what is said onto its wire. */
+static bool hold_standard_descriptors(void)
+{
+	static const int unusable[] = { O_WRONLY, O_RDONLY, O_RDONLY };
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", unusable[fd]) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	/* a reader that goes away is an error of write(), not the end of the program */
+	if (!hold_standard_descriptors())
+		return FT_EXIT_FAILED;
+	/* a reader that goes away, a file that may not grow: errors of write(), not the end of the program */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	return (int)ft_output_finish(run(argc, argv));
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import harness
 from harness import COMPLIANT, DATA, FAILED, VIOLATED, fabtap, main
-from mirror import Live, Mirror, frames_of, missing
+from mirror import ENVIRONMENT, Live, Mirror, frames_of, missing
 
 TENANTS = DATA / "tenants"
 CAPTURE = TENANTS / "tenants-segments.pcap"
@@ -316,6 +316,21 @@ class Files(OnAMirror):
         found = fabtap("audit", "-m", MAP, "--json", path).json()
         self.assertTrue(all("red" in (row["from"], row["to"]) for row in found["matrix"]))
         self.assertEqual(sum(row["packets"] for row in found["matrix"]), wanted)
+
+
+class Descriptors(OnAMirror):
+    def test_what_is_said_without_standard_error_does_not_go_out_on_the_tap(self):
+        self.mirror.ip(self.mirror.tap, "address", "add", "192.0.2.1/24", "dev", "tap0")  # which is warned of
+        before = self.mirror.sent_by_the_tap()
+        for closed in ("2>&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+            with self.subTest(closed=closed):
+                path = self.folder / "closed.pcapng"
+                line = '"$0" capture -i pcap:tap0 -w "$1" --duration 0.3 ' + closed
+                run = subprocess.run(self.mirror.command("sh", "-c", line, harness.PROGRAM, path), timeout=30,
+                                     env=ENVIRONMENT, check=False)
+                self.assertEqual(run.returncode, 0)
+                self.assertEqual(fabtap("sources", path).status, 0)
+        self.assertEqual(self.mirror.sent_by_the_tap(), before)
 
 
 if __name__ == "__main__":
