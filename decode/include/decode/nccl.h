@@ -1,0 +1,95 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What NCCL's InfiniBand transport puts into RDMA writes: the receiver's clear-to-send entries, and the sender's
+ * answers. NCCL has no written specification: the layouts are the C structures of its releases (src/transport/net_ib.cc
+ * and net_ib/), as a little-endian 64-bit host keeps them in memory. Checked against traffic of 2.10 to 2.30.
+ */
+
+enum ft_nccl_verdict {
+	FT_NCCL_READ, /* the output is filled */
+	FT_NCCL_CUT, /* nothing speaks against it, but more bytes are needed; the output is as it was */
+	FT_NCCL_NOT, /* the bytes cannot be of this form; the output is as it was */
+};
+
+/* The payload of one write. */
+struct ft_nccl_write {
+	const uint8_t *bytes;
+	uint32_t captured; /* bytes that may be read, of the first packet at least */
+	uint32_t length;   /* of the whole write, as RETH or the length fields say */
+};
+
+/*
+ * Clear-to-send (CTS): the receiver of data writes one entry per expected request into a FIFO in the sender's memory,
+ * which has a slot for every message under way. Entries of one slot are consecutive.
+ */
+enum ft_nccl_family {
+	FT_NCCL_A, /* 2.3.5 - 2.7.8 */
+	FT_NCCL_B, /* 2.8.3 - 2.11.4 */
+	FT_NCCL_C, /* 2.12.7 - 2.19.4 */
+	FT_NCCL_D, /* 2.20.3 - 2.23.4 */
+	FT_NCCL_E, /* 2.24.3 - 2.29.7 */
+	FT_NCCL_F, /* 2.30.3 - 2.30.7 */
+	FT_NCCL_FAMILIES
+};
+
+enum { FT_NCCL_REQUESTS_MAX = 8, FT_NCCL_RKEYS_MAX = 8 };
+
+/* How a family's FIFO is laid out. */
+struct ft_nccl_fifo {
+	uint16_t entry_bytes;
+	uint16_t slot_bytes;  /* from slot to slot; a slot has room for the most entries */
+	uint16_t entries;     /* of a slot, at most */
+	uint16_t slots;       /* of the family's last release */
+	uint16_t slots_first; /* of its first release; differs for C: 64 before 2.19 */
+	uint8_t rkeys;        /* of an entry */
+};
+
+const struct ft_nccl_fifo *ft_nccl_fifo(enum ft_nccl_family family);
+
+char ft_nccl_family_letter(enum ft_nccl_family family); /* 'A' .. 'F' */
+
+/* Where in a FIFO at `base` with `slots` slots message `sequence`, from 0, is announced. */
+uint64_t ft_nccl_slot_va(enum ft_nccl_family family, uint64_t base, uint64_t sequence,
+			 uint32_t slots);
+
+/* Sets of families: bit 1 << family. */
+struct ft_nccl_fits {
+	uint8_t possible; /* nothing that was captured speaks against them */
+	uint8_t shown; /* of these: every telling field was captured, and bytes without meaning are zero */
+};
+
+/*
+ * The families that a WRITE without immediate can be a CTS of. One write is weak evidence for A (one word that is 1);
+ * for all, two in a row whose addresses and sequence numbers agree (ft_nccl_slot_va()) are strong.
+ */
+struct ft_nccl_fits ft_nccl_cts_fits(const struct ft_nccl_write *write);
+
+enum ft_nccl_cts_has {
+	FT_NCCL_CTS_SIZE = 1u << 0,
+	FT_NCCL_CTS_REQUESTS = 1u << 1,
+	FT_NCCL_CTS_TAG = 1u << 2, /* never in A and B */
+};
+
+struct ft_nccl_cts {
+	uint64_t addr;     /* of the receive buffer; always known */
+	uint64_t size;     /* what it holds at most, not the length of the message; 0 occurs */
+	uint64_t sequence; /* of the message, from 0; the low `sequence_bits` bits of it */
+	uint32_t rkeys
+		[FT_NCCL_RKEYS_MAX]; /* by device of the receiver; unused ones are 0. Keys: not for printing unasked */
+	uint32_t requests; /* entries of this CTS, 1..8 */
+	int32_t tag; /* normally the rank of the data's sender in the top-level communicator */
+	uint8_t has; /* enum ft_nccl_cts_has: a member without its bit is 0 */
+	uint8_t rkey_count;    /* captured ones, in front */
+	uint8_t sequence_bits; /* 0: not captured; A and B have 32, the others 64; less if cut */
+};
+
+/*
+ * Entry `index` of a CTS of `family`: FT_NCCL_NOT if the family is not possible for the write or has no such entry,
+ * FT_NCCL_CUT if not even the address was captured.
+ */
+enum ft_nccl_verdict ft_nccl_cts_read(enum ft_nccl_family family, const struct ft_nccl_write *write,
+				      uint32_t index, struct ft_nccl_cts *entry);
