@@ -34,6 +34,8 @@ static const struct ft_source_input damaged = {
 	.complaint = { "cut.pcap: damaged at byte 24" },
 };
 static const struct ft_source_input *const inputs[] = { &whole, &damaged };
+static const struct ft_sources both = { .inputs = inputs, .input_count = 2 };
+static const struct ft_sources nothing;
 
 static void inputs_are_told_apart_for_people(void **state)
 {
@@ -41,7 +43,7 @@ static void inputs_are_told_apart_for_people(void **state)
 
 	(void)state;
 	written_open(&written);
-	assert_int_equal(ft_sources_inputs_text(written.out, inputs, 2), 0);
+	assert_int_equal(ft_sources_inputs_text(written.out, &both), 0);
 	assert_string_equal(written_close(&written),
 			    "leaf1.pcapng\n"
 			    "  format      pcapng, gzip\n"
@@ -68,7 +70,7 @@ static void inputs_as_a_document(void **state)
 
 	(void)state;
 	written_open(&written);
-	assert_int_equal(ft_sources_json(written.out, inputs, 2), 0);
+	assert_int_equal(ft_sources_json(written.out, &both), 0);
 	document = json_loads(written_close(&written), JSON_REJECT_DUPLICATES, NULL);
 	rows = json_object_get(document, "inputs");
 	first = json_array_get(rows, 0);
@@ -94,7 +96,7 @@ static void what_is_read_is_listed_without_files_too(void **state)
 
 	(void)state;
 	written_open(&written);
-	assert_int_equal(ft_sources_json(written.out, NULL, 0), 0);
+	assert_int_equal(ft_sources_json(written.out, &nothing), 0);
 	document = json_loads(written_close(&written), JSON_REJECT_DUPLICATES, NULL);
 	assert_int_equal(json_array_size(json_object_get(document, "formats")), 3);
 	assert_int_equal(json_array_size(json_object_get(document, "linktypes")), 5);

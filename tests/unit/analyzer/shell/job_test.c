@@ -112,7 +112,7 @@ static void a_job_is_retold_as_it_was_typed(void **state)
 
 	(void)state;
 	assert_int_equal(read_line(&job, line), 0);
-	told = ft_retell(&job);
+	told = ft_retell(&job, NULL);
 	assert_string_equal(told, "-m 'it'\\''s.json' --topology net.txt --rd dc --roce-port 7 "
 				  "--no-icrc -c 5 one.pcap "
 				  "'two*.pcap' -");
