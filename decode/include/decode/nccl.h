@@ -93,3 +93,65 @@ struct ft_nccl_cts {
  */
 enum ft_nccl_verdict ft_nccl_cts_read(enum ft_nccl_family family, const struct ft_nccl_write *write,
 				      uint32_t index, struct ft_nccl_cts *entry);
+
+/* Tags with a meaning of their own, where they are not ranks: which they are only the connection's use tells. */
+enum {
+	FT_NCCL_TAG_SHARP = 0x69,      /* the SHARP plugin's out-of-band ring */
+	FT_NCCL_TAG_GIN_GATHER = 0xa0, /* set-up of GPU-initiated networking, 2.28 and later */
+	FT_NCCL_TAG_GIN = 0xa1,
+	FT_NCCL_TAG_BOOTSTRAP = 0x40000000 /* bootstrap over this transport */
+};
+
+/*
+ * Immediates. The decoder reads ImmDt as the big-endian number that the standard makes it. NCCL put its own number
+ * there in the order of the host up to 2.28, and converts it since 2.29.2.
+ */
+enum ft_nccl_order { FT_NCCL_LITTLE, FT_NCCL_BIG };
+
+/* The number that was meant. */
+uint32_t ft_nccl_immediate(uint32_t immdt, enum ft_nccl_order order);
+
+/* The orders, bits 1 << order, in which `immdt` means `number`: both for 0 and the like. */
+uint8_t ft_nccl_immediate_orders(uint32_t immdt, uint32_t number);
+
+/* Which of 2 to 8 requests sent together were not empty, as the immediate said it before 2.20. */
+enum ft_nccl_mask {
+	FT_NCCL_MASK_BYTES, /* 2.12: a byte each of the first four, the others are not told */
+	FT_NCCL_MASK_BITS,  /* 2.13 - 2.19 */
+};
+
+/* *filled has bit r for request r. FT_NCCL_NOT if the immediate says something else than so many yes and no. */
+enum ft_nccl_verdict ft_nccl_mask_read(uint32_t immdt, enum ft_nccl_mask mask, uint32_t requests,
+				       uint8_t *filled);
+
+/* The lengths of 2 to 8 requests sent together: the payload of their last write, 2.20 and later. */
+struct ft_nccl_sizes {
+	uint32_t sizes[FT_NCCL_REQUESTS_MAX];
+	uint8_t requests; /* in the write */
+	uint8_t captured; /* sizes, in front; the others are 0 */
+};
+
+/* FT_NCCL_CUT if not even one size was captured. */
+enum ft_nccl_verdict ft_nccl_sizes_read(const struct ft_nccl_write *write,
+					struct ft_nccl_sizes *sizes);
+
+/* From slot to slot of the receiver's array of sizes, and of its completion records since 2.29.7. */
+enum { FT_NCCL_SIZES_BYTES = 32, FT_NCCL_RECORD_BYTES = 160 };
+
+/*
+ * Failover (2.29.7 and later): after an error the sender reads, on a queue pair for this alone, which queue pairs the
+ * receiver has heard the end of a message on: the 128 flags behind the sizes of the message's completion record.
+ */
+enum { FT_NCCL_PROBE_AT = 32, FT_NCCL_PROBE_BYTES = 128 };
+
+/* The slot such a READ asks about, given where the records begin; -1: it is no such READ. */
+int32_t ft_nccl_probed_slot(uint64_t records, uint64_t va, uint32_t length);
+
+/*
+ * Port recovery (2.30): zero-length UC SENDs with immediate, in the order of the host. The sender counts from 0; the
+ * receiver answers with one number, and the sender repeats it. A packet is of this form by its connection, not by its
+ * number: any number counts.
+ */
+enum { FT_NCCL_RECOVERY_ANSWER = 0x1234 };
+
+bool ft_nccl_is_recovery_answer(uint32_t immdt);
