@@ -80,13 +80,14 @@ static inline uint64_t ft_content_lane(uint64_t content, const uint8_t lane[FT_L
 	return ft_mix(ft_load64(lane + 8) ^ FT_SALT_LANE, ft_load64(lane) + content);
 }
 
-/* Of FT_CONTENT_MAX bytes, which most packets have. */
+/* Of FT_CONTENT_MAX bytes, which most packets have: two by two, so that a processor need not wait for each. */
 static inline uint64_t ft_content_digest(uint64_t content, const uint8_t *bytes)
 {
-	content = ft_content_lane(content, bytes);
-	content = ft_content_lane(content, bytes + FT_LANE);
-	content = ft_content_lane(content, bytes + 2 * FT_LANE);
-	return ft_content_lane(content, bytes + 3 * FT_LANE);
+	uint64_t front = ft_content_lane(content, bytes);
+	uint64_t back = ft_content_lane(content ^ FT_SALT_DIGEST, bytes + 2 * FT_LANE);
+
+	front = ft_content_lane(front, bytes + FT_LANE);
+	return front + ft_content_lane(back, bytes + 3 * FT_LANE);
 }
 
 /* Of less. */

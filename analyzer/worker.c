@@ -187,10 +187,9 @@ void ft_worker_run(struct ft_worker *worker)
 		return; /* frames are only decoded */
 	for (unsigned at = 0; at < worker->batch.count + STEPS * TOGETHER; at += TOGETHER) {
 		fetch_first(worker, at, far);
-		if (far) {
-			fetch_records(worker, at - TOGETHER);
+		fetch_records(worker, far ? at - TOGETHER : at);
+		if (far)
 			fetch_beside(worker, at - 2 * TOGETHER);
-		}
 		run_items(worker, at - STEPS * TOGETHER);
 	}
 }
