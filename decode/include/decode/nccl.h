@@ -155,3 +155,34 @@ int32_t ft_nccl_probed_slot(uint64_t records, uint64_t va, uint32_t length);
 enum { FT_NCCL_RECOVERY_ANSWER = 0x1234 };
 
 bool ft_nccl_is_recovery_answer(uint32_t immdt);
+
+/*
+ * Protocols with flags in the data, so that a receiver sees it come without being told. Every line of a message has the
+ * same flag: the connection's step, from 1. SIMPLE data has no form.
+ */
+enum {
+	FT_NCCL_LL_LINE = 16,         /* u32 data, flag, data, flag */
+	FT_NCCL_LL_MAX = 65536,       /* bytes of a message */
+	FT_NCCL_LL128_LINE = 128,     /* fifteen u64 of data, u64 flag */
+	FT_NCCL_LL128_LINE_RCCL = 64, /* seven */
+	FT_NCCL_LL128_UNIT =
+		2048, /* a message is whole units of lines, the last one's rest undefined */
+	FT_NCCL_LL128_MAX = 614400,
+};
+
+struct ft_nccl_lines {
+	uint64_t flag;
+	uint32_t lines;     /* captured whole, each with this flag: the more, the surer */
+	uint32_t data_most; /* bytes of data that the message can hold */
+};
+
+/*
+ * A data write as LL: its flags are looked at in all lines captured. FT_NCCL_CUT if fewer than two whole lines of a
+ * longer message were. The flag of a message in slot s of the eight is s + 1 modulo 8.
+ */
+enum ft_nccl_verdict ft_nccl_ll_read(const struct ft_nccl_write *write,
+				     struct ft_nccl_lines *lines);
+
+/* The same as LL128, with lines of FT_NCCL_LL128_LINE or FT_NCCL_LL128_LINE_RCCL bytes. One line is enough to read. */
+enum ft_nccl_verdict ft_nccl_ll128_read(const struct ft_nccl_write *write, uint32_t line_bytes,
+					struct ft_nccl_lines *lines);
