@@ -1,6 +1,7 @@
 #include "recorder_disk.h"
 
 #include "byte_order.h"
+#include "pcapng.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +80,6 @@ static struct stored *add_file(struct ft_disk *disk, char *path)
 	else
 		disk->oldest = added;
 	disk->open = added;
-	disk->begun++;
 	pthread_mutex_unlock(&disk->mutex);
 	return added;
 }
@@ -99,7 +99,8 @@ static int open_part(struct ft_disk *disk, const char *path)
 		disk->part = NULL;
 		return -ENOMEM;
 	}
-	disk->fd = open(disk->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	unlink(disk->part); /* of an earlier run, or a link to anywhere */
+	disk->fd = open(disk->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	return disk->fd < 0 ? -errno : 0;
 }
 
@@ -118,6 +119,12 @@ static int open_path(struct ft_disk *disk, const char *path)
 	return disk->fd < 0 ? -errno : 0;
 }
 
+static void forget_part(struct ft_disk *disk)
+{
+	free(disk->part);
+	disk->part = NULL;
+}
+
 static int begin_file(struct ft_disk *disk, struct ft_chunk *chunk)
 {
 	char *path = chunk->begins;
@@ -128,22 +135,25 @@ static int begin_file(struct ft_disk *disk, struct ft_chunk *chunk)
 		error = open_path(disk, path);
 	if (error == 0 && add_file(disk, path) == NULL)
 		error = -ENOMEM;
-	if (error != 0)
+	if (error != 0) {
+		forget_part(disk);
 		free(path);
+	}
 	return error;
 }
 
-/* The first chunk was written, or not: then nothing is left of it. */
-static int name_file(struct ft_disk *disk, int error)
+/* Its first blocks were written, or none: then nothing is left of the file. */
+static int name_file(struct ft_disk *disk)
 {
+	int error = 0;
+
 	if (disk->part == NULL)
-		return error;
-	if (error == 0 && rename(disk->part, disk->open->file.path) != 0)
-		error = -errno;
-	if (error != 0)
+		return 0;
+	if (disk->open->file.bytes == 0)
 		unlink(disk->part);
-	free(disk->part);
-	disk->part = NULL;
+	else if (rename(disk->part, disk->open->file.path) != 0)
+		error = -errno;
+	forget_part(disk);
 	return error;
 }
 
@@ -196,53 +206,71 @@ static size_t write_bytes(int fd, const uint8_t *bytes, size_t size, int *error)
 	return done;
 }
 
-/* Of `written` bytes of a chunk, those of whole blocks. */
-static size_t whole_blocks(const struct ft_chunk *chunk, size_t written)
+/* Only so much of the chunk was written: it ends with the last block that is whole. */
+static void cut(struct ft_chunk *chunk, size_t written)
 {
-	size_t whole = 0;
+	size_t whole = 0, size;
 
-	while (whole + 8 <= written) {
-		size_t size = ft_le32(chunk->bytes + whole + 4);
+	chunk->frames = 0;
+	chunk->last_ns = FT_TS_UNKNOWN;
+	for (; whole + 8 <= written; whole += size) {
+		const uint8_t *block = chunk->bytes + whole;
 
+		size = ft_le32(block + 4);
 		if (whole + size > written)
 			break;
-		whole += size;
+		if (ft_le32(block) != FT_BLOCK_ENHANCED)
+			continue;
+		chunk->frames++;
+		chunk->last_ns = (uint64_t)ft_le32(block + 12) << 32 | ft_le32(block + 16);
 	}
-	return whole;
+	chunk->used = whole;
 }
 
-static void count_written(struct ft_disk *disk, const struct ft_chunk *chunk, size_t bytes)
+static void count_written(struct ft_disk *disk, const struct ft_chunk *chunk)
 {
 	struct ft_recorder_file *file = &disk->open->file;
 
 	pthread_mutex_lock(&disk->mutex);
-	disk->total += bytes;
-	file->bytes += bytes;
-	if (bytes == chunk->used)
-		file->frames += chunk->frames;
-	if (file->first_ns == FT_TS_UNKNOWN)
+	disk->begun += file->bytes == 0 && chunk->used != 0;
+	disk->total += chunk->used;
+	file->bytes += chunk->used;
+	file->frames += chunk->frames;
+	if (file->first_ns == FT_TS_UNKNOWN && chunk->frames != 0)
 		file->first_ns = chunk->first_ns;
 	if (chunk->last_ns != FT_TS_UNKNOWN)
 		file->last_ns = chunk->last_ns;
 	pthread_mutex_unlock(&disk->mutex);
 }
 
+/* What is left of a block would be damage. A pipe, which cannot be cut, has a reader that sees its end. */
+static void cut_file(struct ft_disk *disk, size_t surplus)
+{
+	off_t at = surplus != 0 ? lseek(disk->fd, 0, SEEK_CUR) : -1;
+
+	if (at < 0 || ftruncate(disk->fd, at - (off_t)surplus) != 0)
+		return;
+}
+
+/* Of the chunk is left what is in the file. */
 static int store(struct ft_disk *disk, struct ft_chunk *chunk)
 {
-	int error = chunk->begins != NULL ? begin_file(disk, chunk) : 0;
+	int error = chunk->begins != NULL ? begin_file(disk, chunk) : 0, named;
 	size_t written;
 
-	if (error != 0)
+	if (error != 0) {
+		cut(chunk, 0);
 		return error;
+	}
 	make_room(disk, chunk->used);
 	written = write_bytes(disk->fd, chunk->bytes, chunk->used, &error);
-	if (error != 0)
-		written = whole_blocks(chunk, written);
-	count_written(disk, chunk, written);
-	/* what is left of a block would be damage; what cannot be cut, a pipe, has a reader that sees its end */
-	if (error != 0 && ftruncate(disk->fd, (off_t)disk->open->file.bytes) != 0)
-		return error;
-	return name_file(disk, error);
+	if (error != 0) {
+		cut(chunk, written);
+		cut_file(disk, written - chunk->used);
+	}
+	count_written(disk, chunk);
+	named = name_file(disk);
+	return error != 0 ? error : named;
 }
 
 /* --- chunks --- */
@@ -335,10 +363,15 @@ static void note_error(struct ft_disk *disk, int error, uint64_t frames)
 
 static void write_chunk(struct ft_disk *disk, struct ft_chunk *chunk)
 {
-	int error = disk->error != 0 ? disk->error : store(disk, chunk);
+	uint64_t frames = chunk->frames;
+	int error = disk->error;
 
+	if (error == 0) {
+		error = store(disk, chunk);
+		frames -= chunk->frames;
+	}
 	if (error != 0)
-		note_error(disk, error, chunk->frames);
+		note_error(disk, error, frames);
 	put_back(disk, chunk);
 }
 
@@ -406,7 +439,8 @@ void ft_disk_each_file(struct ft_disk *disk,
 {
 	pthread_mutex_lock(&disk->mutex);
 	for (const struct stored *at = disk->oldest; at != NULL; at = at->next)
-		visit(context, &at->file);
+		if (at->file.bytes != 0)
+			visit(context, &at->file);
 	pthread_mutex_unlock(&disk->mutex);
 }
 
@@ -440,7 +474,7 @@ void ft_disk_destroy(struct ft_disk *disk)
 		return;
 	ft_disk_finish(disk);
 	close_file(disk);
-	free(disk->part);
+	forget_part(disk);
 	free_chunks(disk->stock);
 	free_chunks(disk->queue);
 	while (disk->oldest != NULL) {

@@ -162,7 +162,7 @@ static uint64_t frames_in(const char *path, struct ft_source_input *known)
 struct files {
 	unsigned count;
 	uint64_t frames, bytes, largest;
-	uint64_t most_frames;
+	uint64_t most_frames, last_ns;
 	char first[1024], last[1024];
 };
 
@@ -177,6 +177,7 @@ static void visit(void *context, const struct ft_recorder_file *file)
 	if (files->count++ == 0)
 		snprintf(files->first, sizeof files->first, "%s", file->path);
 	snprintf(files->last, sizeof files->last, "%s", file->path);
+	files->last_ns = file->last_ns;
 	files->frames += file->frames;
 	files->bytes += file->bytes;
 	if (file->bytes > files->largest)
@@ -422,6 +423,71 @@ static void a_full_disk_leaves_whole_blocks(void **state)
 	assert_false(known.damaged);
 	assert_in_range(frames, 60, 64);
 	assert_int_equal(account_of(scene).error, -EFBIG);
+	assert_int_equal(account_of(scene).frames, frames);
+	assert_int_equal(account_of(scene).left_out, 200 - frames);
+	assert_int_equal(files_of(scene).frames, frames);
+	assert_int_equal(files_of(scene).last_ns, NOON + frames - 1);
+}
+
+static struct files fill_second_file(struct scene *scene, rlim_t bound)
+{
+	struct rlimit before, limit;
+	unsigned patience = 2000;
+	struct files files;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = bound;
+	open_recorder(scene);
+	put_frames(scene, 101);
+	while (files_of(scene).frames != 100 && patience-- > 0)
+		usleep(1000);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	put_frames(scene, 99);
+	assert_int_equal(ft_recorder_finish(scene->recorder, &scene->complaint), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	files = files_of(scene);
+	assert_int_equal(account_of(scene).files, files.count);
+	assert_int_equal(account_of(scene).frames, files.frames);
+	assert_int_equal(account_of(scene).left_out, 200 - files.frames);
+	assert_int_equal(bytes_in(scene->folder), files.bytes);
+	ft_recorder_close(scene->recorder);
+	scene->recorder = NULL;
+	return files;
+}
+
+/* A file that fails in its first chunk stays with its whole blocks; without any there is none. */
+static void what_a_full_disk_took_of_a_new_file_is_told(void **state)
+{
+	struct scene *scene = *state;
+
+	signal(SIGXFSZ, SIG_IGN);
+	scene->config.rotate_frames = 100;
+	assert_int_equal(fill_second_file(scene, 8).count, 1);
+	assert_int_equal(fill_second_file(scene, 10 * BLOCK).frames, 109);
+}
+
+/* What another run left, or a link to somewhere else. */
+static void a_part_that_is_there_gives_way(void **state)
+{
+	struct scene *scene = *state;
+	char part[1024], other[1024];
+	struct stat status;
+	FILE *file;
+
+	snprintf(part, sizeof part, "%s.part", scene->path);
+	snprintf(other, sizeof other, "%s/other", scene->folder);
+	file = fopen(other, "w");
+	fputs("precious", file);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(symlink(other, part), 0);
+	open_recorder(scene);
+	put_frames(scene, 3);
+	finish(scene);
+	assert_int_equal(files_of(scene).frames, 3);
+	assert_int_equal(size_of(other), 8);
+	assert_int_equal(lstat(scene->path, &status), 0);
+	assert_true(S_ISREG(status.st_mode));
 }
 
 static void what_waits_is_written_within_half_a_second(void **state)
@@ -558,6 +624,8 @@ int main(void)
 		IN_A_FOLDER(a_slow_disk_costs_frames_not_time),
 		IN_A_FOLDER(frames_that_can_wait_do),
 		IN_A_FOLDER(a_full_disk_leaves_whole_blocks),
+		IN_A_FOLDER(what_a_full_disk_took_of_a_new_file_is_told),
+		IN_A_FOLDER(a_part_that_is_there_gives_way),
 		IN_A_FOLDER(what_waits_is_written_within_half_a_second),
 		IN_A_FOLDER(a_kill_leaves_readable_files),
 		IN_A_FOLDER(what_cannot_be_kept_is_refused),
