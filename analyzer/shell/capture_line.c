@@ -9,7 +9,8 @@
 
 static int refuse(const char *option, const char *value, const char *wanted)
 {
-	ft_usage_error(&ft_verb_capture, "%s %s: not %s", option, value, wanted);
+	ft_usage_error(&ft_verb_capture, "%s %s: not %s", option, *value != '\0' ? value : "\"\"",
+		       wanted);
 	return -EINVAL;
 }
 
@@ -19,6 +20,8 @@ static int take_path(struct ft_capture_line *line, const char *value)
 		ft_usage_error(&ft_verb_capture, "-w given twice");
 		return -EINVAL;
 	}
+	if (*value == '\0')
+		return refuse("-w", value, "the name of a file");
 	line->recorder.path = value;
 	return 0;
 }

@@ -9,6 +9,8 @@
 #include "log.h"
 #include "signals.h"
 
+#define MEMORY (UINT64_C(64) << 20) /* what a disk that stalls can be behind */
+
 static uint64_t wall_ns(void)
 {
 	struct timespec now;
@@ -64,6 +66,7 @@ enum ft_exit ft_record_open(struct ft_record *record, const struct ft_job *job,
 	config->inputs = record->inputs;
 	config->input_count = (uint32_t)count;
 	config->patient = !ft_job_is_live(job);
+	config->memory = MEMORY;
 	if (ft_recorder_open(&record->recorder, config, wall_ns(), &complaint) == 0)
 		return FT_EXIT_CLEAN;
 	ft_log("%s", complaint.text);

@@ -291,6 +291,20 @@ class Files(OnAMirror):
         self.assertEqual(document["kept"] + document["lost_for_disk"], 5 * len(self.frames))
         self.assertTrue(document["files_removed"] > 0)
 
+    def test_many_small_files_cost_no_frame(self):
+        with Live(self.mirror, "capture", "-i", TAP, "-w", self.folder / "small.pcapng", "--rotate-count", "10",
+                  "--json") as live:
+            self.mirror.replay(self.frames)
+            time.sleep(Live.SETTLE_S)
+            document = live.stop().json()
+        self.assertEqual([entry["frames"] for entry in document["files"]], [10] * 48 + [5])
+        self.assertEqual(document["lost_for_disk"], 0)
+
+    def test_a_file_without_a_name_is_refused(self):
+        run = fabtap("capture", "-i", TAP, "-w", "", "--rotate-count", "10")
+        self.assertEqual(run.status, FAILED)
+        self.assertEqual(run.complaints(), ['fabtap: capture: -w "": not the name of a file'])
+
     def test_a_kill_loses_at_most_the_last_second(self):
         for round_ in range(3):
             path = self.folder / ("killed%d.pcapng" % round_)
