@@ -263,7 +263,7 @@ static void run_first(struct hand *hand)
 
 static int run_together(struct ft_crew *crew)
 {
-	struct hand hands[FT_CREW_MOST];
+	struct hand hands[FT_CREW_MOST] = { { .crew = crew } };
 	unsigned started = 1;
 	int error = ft_source_keep(crew->run->source, crew->block_count);
 

@@ -98,8 +98,7 @@ static int attach(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
 		dpdk->attached = true;
 		return 0;
 	}
-	return ft_dpdk_refuse(dpdk, complaint,
-			      error == 0 || error == -EPERM || error == -1 ? -ENODEV : error,
+	return ft_dpdk_refuse(dpdk, complaint, error == 0 || error == -EPERM ? -ENODEV : error,
 			      "DPDK does not take it: %s",
 			      ft_dpdk_environment_reason()[0] != '\0'
 				      ? ft_dpdk_environment_reason()

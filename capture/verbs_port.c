@@ -62,7 +62,7 @@ static void find_interface(struct ft_verbs_port *port)
 		snprintf(path, sizeof path, "ports/%u/gid_attrs/ndevs/%d", port->number, i);
 		if (ft_verbs_sysfs_read(port->context->device, path, name, sizeof name) &&
 		    strlen(name) < sizeof port->interface) {
-			strcpy(port->interface, name);
+			memcpy(port->interface, name, strlen(name) + 1);
 			return;
 		}
 	}

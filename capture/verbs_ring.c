@@ -139,7 +139,7 @@ static unsigned post(struct ft_verbs_ring *ring, struct ibv_qp *qp, struct ibv_r
 		refused = NULL;
 	else if (refused == NULL)
 		refused = first;
-	for (struct ibv_recv_wr *at = first; at != refused; at = at->next) {
+	for (struct ibv_recv_wr *at = first; at != NULL && at != refused; at = at->next) {
 		ring->with_device[at->wr_id] = true;
 		count++;
 	}

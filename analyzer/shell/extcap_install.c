@@ -1,12 +1,15 @@
 #include "extcap_install.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -33,22 +36,57 @@ static bool read_folder(const char *line, const char *label, const char *more, s
 	return folder->text[0] == '/';
 }
 
-/* Newer versions name the folder; for those before it lies beside the user's settings. */
-static bool ask_tshark(struct path *folder)
+/* tshark's word on its folders, to be read from *answer. The process, or -errno. */
+static pid_t start_tshark(FILE **answer)
 {
-	FILE *answer = popen("tshark -G folders 2>/dev/null </dev/null", "re");
+	static char *const words[] = { "tshark", "-G", "folders", NULL };
+	posix_spawn_file_actions_t actions;
+	pid_t process = -1;
+	int ends[2], error;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -errno;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	error = posix_spawnp(&process, words[0], &actions, NULL, words, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	*answer = error == 0 ? fdopen(ends[0], "r") : NULL;
+	if (*answer == NULL)
+		close(ends[0]);
+	return error == 0 ? process : -error;
+}
+
+/* Newer versions name the folder; for those before it lies beside the user's settings. */
+static bool read_folders(FILE *answer, struct path *folder)
+{
 	char line[PATH_MAX + 64];
 	bool named = false, found = false;
 
-	if (answer == NULL)
-		return false;
 	while (fgets(line, sizeof line, answer) != NULL) {
 		if (!named && read_folder(line, "Personal configuration:", "/extcap", folder))
 			found = true;
 		if (read_folder(line, "Personal Extcap path:", "", folder))
 			found = named = true;
 	}
-	pclose(answer);
+	return found;
+}
+
+static bool ask_tshark(struct path *folder)
+{
+	FILE *answer = NULL;
+	pid_t process = start_tshark(&answer);
+	bool found = false;
+
+	if (process < 0)
+		return false;
+	if (answer != NULL) {
+		found = read_folders(answer, folder);
+		fclose(answer);
+	}
+	waitpid(process, NULL, 0);
 	return found;
 }
 

@@ -131,7 +131,7 @@ static int take(struct ft_extcap_line *line, int code, const char *value)
 		return 0;
 	case RELOAD:
 		ask(line, FT_EXTCAP_RELOAD);
-		line->reload = value + strspn(value, "-");
+		line->reload = value == NULL ? "" : value + strspn(value, "-");
 		return 0;
 	case FILTER:
 		ask(line, FT_EXTCAP_FILTER);
