@@ -1,6 +1,5 @@
 """libpcap on a mirror port that the test builds: what the hosts sent is what is captured, audited and counted."""
 
-import functools
 import json
 import os
 import shutil
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import harness
 from harness import COMPLIANT, DATA, FAILED, VIOLATED, fabtap, main
-from mirror import ENVIRONMENT, Live, Mirror, frames_of, missing, records_of
+from mirror import ENVIRONMENT, Live, Mirror, frames_of, left_out, missing, records_of
 
 CAPTURES = DATA / "captures"
 TENANTS = DATA / "tenants"
@@ -63,16 +62,9 @@ def pcap(records):
                              for seconds, frame in records)
 
 
-@functools.cache
-def left_out():
-    """What this build lacks to listen with libpcap, or None."""
-    about = {device["source"]: device["about"] for device in fabtap("sources", "--json").json()["devices"]}
-    return about.get("pcap:")
-
-
 class OnAMirror(unittest.TestCase):
     def setUp(self):
-        why = missing() or left_out()
+        why = missing() or left_out("pcap:")
         if why is not None:
             self.skipTest(why)
         folder = tempfile.TemporaryDirectory()

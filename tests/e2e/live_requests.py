@@ -12,7 +12,7 @@ from pathlib import Path
 
 import harness
 from harness import COMPLIANT, DATA, FAILED, VIOLATED, fabtap, main
-from mirror import ENVIRONMENT, Live, Mirror, frames_of, missing
+from mirror import ENVIRONMENT, Live, Mirror, frames_of, left_out, missing
 
 TENANTS = DATA / "tenants"
 CAPTURE = TENANTS / "tenants-segments.pcap"
@@ -45,7 +45,7 @@ def documents(text):
 
 class OnAMirror(unittest.TestCase):
     def setUp(self):
-        why = missing()
+        why = missing() or left_out("pcap:")
         if why is not None:
             self.skipTest(why)
         folder = tempfile.TemporaryDirectory()

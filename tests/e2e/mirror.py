@@ -1,6 +1,7 @@
 """A mirror port, made of network namespaces: two hosts on a switch that copies their traffic to a tap interface."""
 
 import ctypes
+import functools
 import json
 import os
 import shutil
@@ -31,6 +32,13 @@ def missing():
             return "%s (iproute2) is not installed" % tool
     tried = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
     return None if tried.returncode == 0 else "network namespaces cannot be made here: %s" % tried.stderr.decode().strip()
+
+
+@functools.cache
+def left_out(kind):
+    """What this build lacks to listen on sources of this kind, "pcap:" or "dpdk:", or None."""
+    about = {device["source"]: device["about"] for device in harness.fabtap("sources", "--json").json()["devices"]}
+    return about.get(kind)
 
 
 def run(*command):

@@ -15,7 +15,7 @@ from pathlib import Path
 import harness
 import live_verbs
 from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main
-from mirror import ENVIRONMENT, Mirror, frames_of, inside, missing
+from mirror import ENVIRONMENT, Mirror, frames_of, inside, left_out, missing
 
 FRAMES = DATA / "captures" / "rc-verbs-v4-mtu1024.pcap"
 FRAME = bytes.fromhex("020000000009 020000000007 8915") + bytes(50)
@@ -42,7 +42,7 @@ class Probing:
 
 class OnAMirror(unittest.TestCase):
     def setUp(self):
-        why = missing()
+        why = missing() or left_out("pcap:")
         if why is not None:
             self.skipTest(why)
         self.mirror = Mirror()
@@ -156,12 +156,19 @@ class Claims(OnAMirror):
             self.assertEqual((run.status, run.json()["verdict"]), (COMPLIANT, "consistent"), run)
             self.assertLess(run.json()["source"]["duration_ns"], 5e9)
 
+    def needs_dpdk(self):
+        why = left_out("dpdk:")
+        if why is not None:
+            self.skipTest(why)
+
     def test_dpdk_over_packet_sockets_is_consistent(self):
+        self.needs_dpdk()
         record = self.claim("dpdk:net_af_packet0,iface=tap0", "--for", "0.5")
         self.assertEqual((record["verdict"], record["process"]["nb_tx_queues"]), ("consistent", 0))
         self.assertEqual(self.sent(), 0)
 
     def test_a_transmit_queue_needs_consent_and_is_told(self):
+        self.needs_dpdk()
         for namespace, interface in ((self.mirror.tap, "tap0"), (self.mirror.switch, "mirror")):
             self.mirror.ip(namespace, "link", "set", interface, "mtu", "1500")
         self.refused("dpdk:net_af_xdp0,iface=tap0", "--allow-tx-queue")
@@ -342,7 +349,7 @@ class CommandLine(unittest.TestCase):
 
     def test_a_user_with_the_capabilities_of_the_program_gets_the_same_record(self):
         """Set on the file, they make the process one that others of the same user may not look into."""
-        why = missing() or next((tool + " is not installed" for tool in ("setcap", "setpriv") if not shutil.which(tool)), None)
+        why = missing() or left_out("pcap:") or next((tool + " is not installed" for tool in ("setcap", "setpriv") if not shutil.which(tool)), None)
         if why is not None:
             self.skipTest(why)
         mirror = Mirror()
