@@ -10,12 +10,22 @@ static void note(int number)
 	interrupted = 1;
 }
 
-void ft_interrupt_catch(void)
+static void catch_with(int flags)
 {
-	struct sigaction action = { .sa_handler = note, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction action = { .sa_handler = note, .sa_flags = (int)SA_RESETHAND | flags };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+}
+
+void ft_interrupt_catch(void)
+{
+	catch_with(0);
+}
+
+void ft_interrupt_catch_writing(void)
+{
+	catch_with(SA_RESTART);
 }
 
 bool ft_interrupted(void)

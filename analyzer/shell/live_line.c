@@ -189,7 +189,7 @@ int ft_live_line_listen(const struct ft_live_line *line, struct ft_source *sourc
 		ft_live_warn(source);
 	}
 	error = drop_rights();
-	ft_interrupt_catch();
+	ft_interrupt_catch_writing();
 	ft_requests_catch();
 	if (error == 0 && !line->quiet)
 		tell_listening(line);

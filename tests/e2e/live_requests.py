@@ -240,6 +240,19 @@ class Ends(OnAMirror):
         with self.audit(MAP, settle=0) as live:
             self.assertEqual(documents(live.stop().out)[0]["verdict"], "not-evidenced")
 
+    def test_a_signal_tears_no_output(self):
+        """Nobody reads until the program, after more than a pipe holds, has been told to stop."""
+        with Live(self.mirror, "decode", "-i", TAP) as live:
+            for _ in range(4):
+                self.mirror.replay(self.frames)
+            time.sleep(0.5)
+            live.signal(signal.SIGINT)
+            time.sleep(0.2)
+            run = live.end()
+        self.assertEqual(run.status, COMPLIANT, run)
+        self.assertGreater(len(run.out), 65536)
+        self.assertEqual(run.out.count(b"\n"), 4 * len(self.frames))
+
     def test_silence_ends_as_well(self):
         with self.audit(MAP) as live:
             run = live.stop()
