@@ -1,17 +1,29 @@
 #include "job_map.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
+
+/* An empty or half-written file reads as one that OpenSM drops: then everyone may talk to everyone. */
+static bool opens_up(const struct ft_declared *next, const struct ft_declared *before)
+{
+	return next->verdict == FT_MAP_FAIL_OPEN && before->verdict != FT_MAP_FAIL_OPEN;
+}
 
 static int load(const struct ft_job *job, struct ft_declared **declared)
 {
 	struct ft_map_complaint complaint;
 	int error = ft_map_load(declared, &job->files, NULL, &complaint);
 
-	if (error != 0)
+	if (error != 0) {
 		ft_log("%s; the map before stays in force", complaint.text);
+	} else if (opens_up(*declared, job->declared)) {
+		ft_log("%s: OpenSM drops such a file whole; the map before stays in force",
+		       job->files.map);
+		error = -EINVAL;
+	}
 	return error;
 }
 
