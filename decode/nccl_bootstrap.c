@@ -1,0 +1,129 @@
+#include <decode/nccl_ras.h>
+
+#include <stddef.h>
+#include <string.h>
+
+#include <decode/big_endian.h>
+#include <decode/little_endian.h>
+
+enum { LINUX_INET = 2, LINUX_INET6 = 10, NO_ADDRESS = 0, SENDER_BYTES = 8 };
+
+enum ft_nccl_verdict ft_nccl_body_take(const uint8_t *bytes, uint32_t size, uint32_t most,
+				       struct ft_nccl_body *body)
+{
+	uint32_t length;
+
+	if (size < FT_NCCL_LENGTH_BYTES)
+		return FT_NCCL_CUT;
+	length = ft_le32(bytes);
+	if (length > most)
+		return FT_NCCL_NOT;
+	if (length > size - FT_NCCL_LENGTH_BYTES)
+		return FT_NCCL_CUT;
+	*body = (struct ft_nccl_body){ bytes + FT_NCCL_LENGTH_BYTES, length };
+	return FT_NCCL_READ;
+}
+
+enum ft_nccl_verdict ft_nccl_address_read(const uint8_t *bytes, uint32_t size,
+					  struct ft_nccl_address *address)
+{
+	uint16_t family;
+
+	if (size < FT_NCCL_ADDRESS_BYTES)
+		return FT_NCCL_CUT;
+	family = ft_le16(bytes);
+	if (family != LINUX_INET && family != LINUX_INET6)
+		return FT_NCCL_NOT;
+	*address = (struct ft_nccl_address){ .port = ft_be16(bytes + 2),
+					     .version = family == LINUX_INET ? 4 : 6 };
+	if (family == LINUX_INET6) {
+		memcpy(address->ip, bytes + 8, 16);
+	} else {
+		memset(address->ip + 10, 0xff, 2);
+		memcpy(address->ip + 12, bytes + 4, 4);
+	}
+	return FT_NCCL_READ;
+}
+
+/* Where a release keeps what; 0 where it lacks it. Rank and number of ranks come first in all. */
+struct layout {
+	uint16_t bytes;
+	uint8_t minor_first, minor_last;
+	uint8_t root_at, offset_at, listen_root_at, listen_at;
+};
+
+static const struct layout layouts[] = {
+	{ 136, 6, 7, 0, 0, NO_ADDRESS, NO_ADDRESS },
+	{ 64, 8, 22, 0, 0, 8, 36 },
+	{ 172, 23, 28, 8, 0, 16, NO_ADDRESS },
+	{ 176, 29, 30, 8, 16, 20, NO_ADDRESS },
+};
+enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
+
+static const struct layout *layout_of(uint32_t bytes)
+{
+	for (size_t i = 0; i < LAYOUTS; i++) {
+		if (layouts[i].bytes == bytes)
+			return &layouts[i];
+	}
+	return NULL;
+}
+
+static bool read_addresses(const struct layout *layout, const uint8_t *bytes,
+			   struct ft_nccl_check_in *check_in)
+{
+	const uint8_t at[] = { layout->listen_root_at, layout->listen_at };
+	struct ft_nccl_address *const to[] = { &check_in->listen_root, &check_in->listen };
+
+	for (int i = 0; i < 2 && at[i] != NO_ADDRESS; i++) {
+		if (ft_nccl_address_read(bytes + at[i], FT_NCCL_ADDRESS_BYTES, to[i]) !=
+		    FT_NCCL_READ)
+			return false;
+		check_in->address_count++;
+	}
+	return true;
+}
+
+static bool is_one_of(int32_t number, int32_t count)
+{
+	return number >= 0 && number < count;
+}
+
+enum ft_nccl_verdict ft_nccl_check_in_read(const struct ft_nccl_body *body,
+					   struct ft_nccl_check_in *check_in)
+{
+	const struct layout *layout = layout_of(body->length);
+	struct ft_nccl_check_in read = { .roots = 1 };
+
+	if (layout == NULL)
+		return FT_NCCL_NOT;
+	read.minor_first = layout->minor_first;
+	read.minor_last = layout->minor_last;
+	read.rank = (int32_t)ft_le32(body->bytes);
+	read.ranks = (int32_t)ft_le32(body->bytes + 4);
+	if (layout->root_at != 0) {
+		read.root = (int32_t)ft_le32(body->bytes + layout->root_at);
+		read.roots = (int32_t)ft_le32(body->bytes + layout->root_at + 4);
+	}
+	if (layout->offset_at != 0)
+		read.offset = (int32_t)ft_le32(body->bytes + layout->offset_at);
+	if (!is_one_of(read.rank, read.ranks) || !is_one_of(read.root, read.roots) ||
+	    !read_addresses(layout, body->bytes, &read))
+		return FT_NCCL_NOT;
+	*check_in = read;
+	return FT_NCCL_READ;
+}
+
+enum ft_nccl_verdict ft_nccl_sender_read(const struct ft_nccl_body *body,
+					 struct ft_nccl_sender *sender)
+{
+	int32_t rank;
+
+	if (body->length != SENDER_BYTES)
+		return FT_NCCL_NOT;
+	rank = (int32_t)ft_le32(body->bytes);
+	if (rank < 0)
+		return FT_NCCL_NOT;
+	*sender = (struct ft_nccl_sender){ rank, (int32_t)ft_le32(body->bytes + 4) };
+	return FT_NCCL_READ;
+}
