@@ -28,8 +28,9 @@ static const struct ft_dpdk_kind kinds[] = {
 		.frame_bytes = 3584,
 		.pairs_queues = true,
 		.program = true,
-		.note = "net_af_xdp does not tell how many frames it loses, and takes none longer "
-			"than about 3300 bytes",
+		.note = "net_af_xdp does not tell how many frames it loses, takes none longer than "
+			"about 3300 bytes, and misses VLAN tags that the interface takes off: "
+			"ethtool -K it rxvlan off",
 	},
 	{
 		.driver = "net_pcap",

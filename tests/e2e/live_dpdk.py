@@ -1,0 +1,83 @@
+"""DPDK's devices on a mirror port that the test builds: what an audit finds there, and what it says of losses."""
+
+import shutil
+from pathlib import Path
+
+import harness
+from harness import DATA, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main
+from live_pcap import OnAMirror, pcap, wrapped
+from mirror import Live, records_of, run
+
+TENANTS = DATA / "tenants"
+XDP_MTU = 3000  # copy mode on veth takes no longer frames
+SOURCES = {
+    "dpdk:net_af_packet0,iface=tap0": (),
+    "dpdk:net_af_xdp0,iface=tap0": ("--allow-tx-queue",),
+}
+
+
+def findings(document):
+    return [(finding["rule"], finding["severity"], finding["summary"]) for finding in document["findings"]]
+
+
+class ThroughDpdk(OnAMirror):
+    def setUp(self):
+        if not (Path(harness.PROGRAM).parent / "drivers/dpdk.so").exists():
+            self.skipTest("this build has no DPDK")
+        if shutil.which("ip") is None:
+            self.skipTest("ip (iproute2) is not installed")
+        super().setUp()
+        self.mirror.ip(self.mirror.switch, "link", "set", "mirror", "mtu", str(XDP_MTU))
+        self.mirror.ip(self.mirror.tap, "link", "set", "tap0", "mtu", str(XDP_MTU))
+        self.keep_tags()
+
+    def keep_tags(self):
+        """In the frames, for XDP to see: interfaces carry them beside frames otherwise."""
+        if shutil.which("ethtool") is None:
+            self.skipTest("ethtool is not installed: VLAN tags cannot be kept in frames")
+        for namespace, interface in ((self.mirror.switch, "mirror"), (self.mirror.tap, "tap0")):
+            run("ip", "netns", "exec", namespace, "ethtool", "-K", interface, "rxvlan", "off", "txvlan", "off")
+
+    def audited_alike(self, source, policy, path, records):
+        """The file's findings and frames; but what nobody counted cannot be evidence of absence."""
+        of_file = fabtap("audit", "-m", policy, "--json", path)
+        with Live(self.mirror, "audit", "-i", source, "-m", policy, "--json", *SOURCES[source], settle=0.5) as live:
+            self.mirror.replay([frame for _, frame in records], [seconds for seconds, _ in records])
+            done = live.stop()
+        found, wanted = done.json(), of_file.json()
+        self.assertEqual(done.status, VIOLATED if wanted["findings"] else NOT_EVIDENCED, done)
+        self.assertEqual(findings(found), findings(wanted))
+        self.assertEqual(found["capture"]["frames"], len(records))
+        rows = [(row["source"], row["frames"]) for row in found["coverage"]["lost_by"]
+                if row["method"] == "source-counter"]
+        self.assertEqual(rows, [(source, None)])
+        self.assertIsNone(found["coverage"]["frames_lost"]["high"])
+        self.assertEqual(self.mirror.sent_by_the_tap(), 0)
+
+    def test_findings_are_those_of_the_file(self):
+        for source in SOURCES:
+            for name in ("tenants-pkey", "tenants-segments-clean"):
+                with self.subTest(source=source, capture=name):
+                    policy = TENANTS / (name.replace("-clean", "") + ".map.json")
+                    path = TENANTS / (name + ".pcap")
+                    self.audited_alike(source, policy, path, records_of(path))
+
+    def test_encapsulated_mirrors_are_audited_alike(self):
+        plain = records_of(TENANTS / "tenants-pkey.pcap")
+        for source in SOURCES:
+            for kind in ("erspan", "gre", "vxlan"):
+                with self.subTest(source=source, mirror=kind):
+                    records = [(seconds, wrapped(kind, frame, i)) for i, (seconds, frame) in enumerate(plain)]
+                    path = self.folder / (kind + ".pcap")
+                    path.write_bytes(pcap(records))
+                    self.audited_alike(source, TENANTS / "tenants-pkey.map.json", path, records)
+
+    def test_a_transmit_queue_needs_consent(self):
+        done = self.run_in_tap("sources", "--test", "dpdk:net_af_xdp0,iface=tap0")
+        self.assertEqual(done.status, FAILED, done)
+        self.assertEqual(len(done.complaints()), 1, done)
+        self.assertIn("--allow-tx-queue", done.complaints()[0])
+
+
+if __name__ == "__main__":
+    main()
