@@ -11,8 +11,8 @@
 
 enum ft_nccl_verdict {
 	FT_NCCL_READ, /* the output is filled */
-	FT_NCCL_CUT, /* nothing speaks against it, but more bytes are needed; the output is as it was */
-	FT_NCCL_NOT, /* the bytes cannot be of this form; the output is as it was */
+	FT_NCCL_CUT,  /* it can be, but more bytes are needed; the output is as it was */
+	FT_NCCL_NOT,  /* the bytes cannot be of this form; the output is as it was */
 };
 
 /* The payload of one write. */
@@ -59,7 +59,7 @@ uint64_t ft_nccl_slot_va(enum ft_nccl_family family, uint64_t base, uint64_t seq
 /* Sets of families: bit 1 << family. */
 struct ft_nccl_fits {
 	uint8_t possible; /* nothing that was captured speaks against them */
-	uint8_t shown; /* of these: every telling field was captured, and bytes without meaning are zero */
+	uint8_t shown;    /* of these: all telling fields were captured, and gaps are zero */
 };
 
 /*
@@ -78,9 +78,8 @@ struct ft_nccl_cts {
 	uint64_t addr;     /* of the receive buffer; always known */
 	uint64_t size;     /* what it holds at most, not the length of the message; 0 occurs */
 	uint64_t sequence; /* of the message, from 0; the low `sequence_bits` bits of it */
-	uint32_t rkeys
-		[FT_NCCL_RKEYS_MAX]; /* by device of the receiver; unused ones are 0. Keys: not for printing unasked */
-	uint32_t requests; /* entries of this CTS, 1..8 */
+	uint32_t rkeys[FT_NCCL_RKEYS_MAX]; /* by device of the receiver, unused ones 0; secrets */
+	uint32_t requests;                 /* entries of this CTS, 1..8 */
 	int32_t tag; /* normally the rank of the data's sender in the top-level communicator */
 	uint8_t has; /* enum ft_nccl_cts_has: a member without its bit is 0 */
 	uint8_t rkey_count;    /* captured ones, in front */
