@@ -113,7 +113,9 @@ static void take_lids(struct merge *merge, uint32_t number, const struct ft_sigh
 		ft_diagnose(builder, FT_WARNING, "lid-taken", seen->port.origin,
 			    "LID %u (LMC %u) of %.80s belongs to another port; it is left without",
 			    seen->port.lid, lmc, name_of(port, text));
-		return;
+		if (port->has_guid || lmc == 0)
+			return;
+		lmc = 0; /* it is known by that LID alone, which nobody else has */
 	}
 	port->has_lid = true;
 	port->lid = seen->port.lid;
