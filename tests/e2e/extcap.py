@@ -14,7 +14,7 @@ from pathlib import Path
 
 import harness
 from harness import COMPLIANT, DATA, FAILED, fabtap, main
-from live_pcap import OnAMirror, is_roce, packets
+from live_pcap import Captured, is_roce, packets
 from live_verbs import preloaded
 from mirror import frames_of
 
@@ -155,7 +155,7 @@ class Answers(unittest.TestCase):
             self.assertTrue(fabtap("--extcap-dlts", "--extcap-interface", name).out.startswith(b"dlt {number="))
 
 
-class Watched(OnAMirror):
+class Watched(Captured):
     """fabtap's interface in the hands of tshark."""
 
     def setUp(self):
@@ -313,7 +313,7 @@ class InfiniBand(unittest.TestCase):
         self.assertEqual(rows, wanted, done.stderr.decode())
 
 
-class Fifo(OnAMirror):
+class Fifo(Captured):
     """fabtap's side of a capture, with the test as the reader of the FIFO."""
 
     def setUp(self):

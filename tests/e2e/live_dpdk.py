@@ -1,12 +1,10 @@
 """DPDK's devices on a mirror port that the test builds: what an audit finds there, and what it says of losses."""
 
 import shutil
-from pathlib import Path
 
-import harness
 from harness import DATA, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main
-from live_pcap import OnAMirror, pcap, wrapped
-from mirror import Live, records_of, run
+from live_pcap import pcap, wrapped
+from mirror import Live, OnAMirror, records_of, run
 
 TENANTS = DATA / "tenants"
 XDP_MTU = 3000  # copy mode on veth takes no longer frames
@@ -21,11 +19,9 @@ def findings(document):
 
 
 class ThroughDpdk(OnAMirror):
+    NEEDS = "dpdk:"
+
     def setUp(self):
-        if not (Path(harness.PROGRAM).parent / "drivers/dpdk.so").exists():
-            self.skipTest("this build has no DPDK")
-        if shutil.which("ip") is None:
-            self.skipTest("ip (iproute2) is not installed")
         super().setUp()
         self.mirror.ip(self.mirror.switch, "link", "set", "mirror", "mtu", str(XDP_MTU))
         self.mirror.ip(self.mirror.tap, "link", "set", "tap0", "mtu", str(XDP_MTU))

@@ -6,14 +6,12 @@ import shutil
 import signal
 import struct
 import subprocess
-import tempfile
 import time
-import unittest
 from pathlib import Path
 
 import harness
 from harness import COMPLIANT, DATA, FAILED, VIOLATED, fabtap, main
-from mirror import ENVIRONMENT, Live, Mirror, frames_of, left_out, missing, records_of
+from mirror import ENVIRONMENT, Live, OnAMirror, frames_of, records_of
 
 CAPTURES = DATA / "captures"
 TENANTS = DATA / "tenants"
@@ -62,23 +60,7 @@ def pcap(records):
                              for seconds, frame in records)
 
 
-class OnAMirror(unittest.TestCase):
-    def setUp(self):
-        why = missing() or left_out("pcap:")
-        if why is not None:
-            self.skipTest(why)
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.mirror = Mirror()
-        self.addCleanup(self.mirror.close)
-
-    def run_in_tap(self, *arguments, prefix=()):
-        command = self.mirror.command(*prefix, harness.PROGRAM, *arguments)
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=ENVIRONMENT,
-                              timeout=60, check=False)
-        return harness.sound(harness.Run(arguments, done.returncode, done.stdout, done.stderr))
-
+class Captured(OnAMirror):
     def captured(self, frames, *options, source=TAP):
         """What `capture` wrote of these frames, and its account."""
         path = self.folder / "captured.pcapng"
@@ -96,7 +78,7 @@ class OnAMirror(unittest.TestCase):
             self.assertIn(word, run.complaints()[0])
 
 
-class Frames(OnAMirror):
+class Frames(Captured):
     def test_every_frame_is_captured_as_it_was_sent(self):
         for name in ("rc-verbs-v4-mtu4096", "vlan-v4", "roce-v6", "rocev1-rc-verbs", "rdmacm-pkey8002"):
             with self.subTest(capture=name):
@@ -142,7 +124,7 @@ class Frames(OnAMirror):
         self.assertTrue(min(counts) > 0)
 
 
-class Audit(OnAMirror):
+class Audit(Captured):
     COUNTS = ("frames_seen", "duplicates", "judged", "connections", "lost_by")
 
     def audited_alike(self, policy, path, records, *options):
@@ -191,7 +173,7 @@ class Audit(OnAMirror):
         return [(finding["rule"], finding["severity"], finding["summary"]) for finding in document["findings"]]
 
 
-class Account(OnAMirror):
+class Account(Captured):
     def test_frames_that_did_not_fit_are_counted(self):
         frame = frames_of(CAPTURES / "rc-verbs-v4-mtu1024.pcap")[12]
         with Live(self.mirror, "capture", "-i", TAP, "-w", self.folder / "x.pcapng", "--json", "--buffer", "1M") as live:
@@ -225,7 +207,7 @@ class Account(OnAMirror):
         self.assertTrue(trial["driver"].startswith("libpcap 1."))
 
 
-class Wrong(OnAMirror):
+class Wrong(Captured):
     def test_an_interface_that_is_taken_down_ends_the_run_with_what_was_seen(self):
         self.vanishes("set", "tap0", "down")
 

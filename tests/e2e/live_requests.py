@@ -5,14 +5,12 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 import time
-import unittest
 from pathlib import Path
 
 import harness
 from harness import COMPLIANT, DATA, FAILED, VIOLATED, fabtap, main
-from mirror import ENVIRONMENT, Live, Mirror, frames_of, left_out, missing
+from mirror import ENVIRONMENT, Live, OnAMirror, frames_of
 
 TENANTS = DATA / "tenants"
 CAPTURE = TENANTS / "tenants-segments.pcap"
@@ -43,16 +41,9 @@ def documents(text):
     return found
 
 
-class OnAMirror(unittest.TestCase):
+class Asked(OnAMirror):
     def setUp(self):
-        why = missing() or left_out("pcap:")
-        if why is not None:
-            self.skipTest(why)
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.mirror = Mirror()
-        self.addCleanup(self.mirror.close)
+        super().setUp()
         self.frames = frames_of(CAPTURE)
         self.half = len(self.frames) // 2
 
@@ -74,7 +65,7 @@ class OnAMirror(unittest.TestCase):
         os.set_blocking(live.process.stderr.fileno(), True)
 
 
-class Reports(OnAMirror):
+class Reports(Asked):
     def test_an_interim_report_is_of_what_was_seen_so_far(self):
         for workers in ("1", "2"):
             with self.subTest(workers=workers), self.audit(MAP, "--workers", workers) as live:
@@ -113,7 +104,7 @@ class Reports(OnAMirror):
         return fabtap("sources", "--json", path).json()["inputs"][0]["frames"]
 
 
-class Maps(OnAMirror):
+class Maps(Asked):
     def write(self, change):
         """The map, changed, as a file that the run reads."""
         declared = json.loads(MAP.read_text())
@@ -207,7 +198,7 @@ class Maps(OnAMirror):
                 self.assertEqual(run.json()["map"]["serial"], whole["map"]["serial"])
 
 
-class Ends(OnAMirror):
+class Ends(Asked):
     def test_a_run_ends_after_its_time_or_its_frames(self):
         start = time.monotonic()
         with self.audit(MAP, "--duration", "1.5") as live:
@@ -271,7 +262,7 @@ class Ends(OnAMirror):
         self.assertTrue(run.json()["flows"])
 
 
-class Files(OnAMirror):
+class Files(Asked):
     def test_no_thread_keeps_a_right(self):
         with Live(self.mirror, "capture", "-i", TAP, "-w", self.folder / "x.pcapng") as live:
             self.mirror.replay(self.frames)
@@ -346,7 +337,7 @@ class Files(OnAMirror):
         self.assertEqual(sum(row["packets"] for row in found["matrix"]), wanted)
 
 
-class Descriptors(OnAMirror):
+class Descriptors(Asked):
     def test_what_is_said_without_standard_error_does_not_go_out_on_the_tap(self):
         self.mirror.ip(self.mirror.tap, "address", "add", "192.0.2.1/24", "dev", "tap0")  # which is warned of
         before = self.mirror.sent_by_the_tap()

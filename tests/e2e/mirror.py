@@ -9,7 +9,9 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import time
+import unittest
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -184,6 +186,28 @@ class Live:
     def stop(self):
         self.signal(signal.SIGINT)
         return self.end()
+
+
+class OnAMirror(unittest.TestCase):
+    """A mirror port and an empty folder for each test; skipped where there can be none, or the build lacks NEEDS."""
+
+    NEEDS = "pcap:"
+
+    def setUp(self):
+        why = missing() or left_out(self.NEEDS)
+        if why is not None:
+            self.skipTest(why)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.mirror = Mirror()
+        self.addCleanup(self.mirror.close)
+
+    def run_in_tap(self, *arguments, prefix=()):
+        command = self.mirror.command(*prefix, harness.PROGRAM, *arguments)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=ENVIRONMENT,
+                              timeout=60, check=False)
+        return harness.sound(harness.Run(arguments, done.returncode, done.stdout, done.stderr))
 
 
 def records_of(path):

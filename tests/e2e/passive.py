@@ -15,7 +15,7 @@ from pathlib import Path
 import harness
 import live_verbs
 from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main
-from mirror import ENVIRONMENT, Mirror, frames_of, inside, left_out, missing
+from mirror import ENVIRONMENT, Mirror, OnAMirror, frames_of, inside, left_out, missing
 
 FRAMES = DATA / "captures" / "rc-verbs-v4-mtu1024.pcap"
 FRAME = bytes.fromhex("020000000009 020000000007 8915") + bytes(50)
@@ -40,14 +40,7 @@ class Probing:
         return harness.sound(harness.Run(self.arguments, self.process.returncode, out, self.said + err))
 
 
-class OnAMirror(unittest.TestCase):
-    def setUp(self):
-        why = missing() or left_out("pcap:")
-        if why is not None:
-            self.skipTest(why)
-        self.mirror = Mirror()
-        self.addCleanup(self.mirror.close)
-
+class Probed(OnAMirror):
     def probe(self, source, *options, meanwhile=lambda: None):
         run = Probing(self.mirror, source, *options)
         meanwhile()
@@ -71,7 +64,7 @@ class OnAMirror(unittest.TestCase):
         other.close()
 
 
-class Claims(OnAMirror):
+class Claims(Probed):
     def test_a_quiet_interface_is_consistent_while_traffic_arrives(self):
         frames = frames_of(FRAMES)
         record = self.claim("pcap:tap0", "--for", "1", meanwhile=lambda: self.mirror.replay(frames))
@@ -200,7 +193,7 @@ class Claims(OnAMirror):
         self.refused("pcap:tap9", "pcap:tap9", "no such interface")
 
 
-class SavedMachines(OnAMirror):
+class SavedMachines(Probed):
     """Counters of a network card that is not here, saved in a folder, beside a source that is."""
 
     def setUp(self):
@@ -300,7 +293,7 @@ class RdmaPorts(live_verbs.WithDevices):
         self.assertEqual(self.claim("--root", self.folder, "--one-way", "ops", status=COMPLIANT)["verdict"], "proved")
 
 
-class Warnings(OnAMirror):
+class Warnings(Probed):
     def warnings(self, *arguments):
         command = self.mirror.command(harness.PROGRAM, *arguments)
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=ENVIRONMENT,
