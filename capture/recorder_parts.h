@@ -6,7 +6,7 @@
 #include "pcapng_numbers.h"
 #include "recorder_disk.h"
 
-/* The recorder on its caller's side: recorder.c takes frames, recorder_file.c puts them into one file after another. */
+/* The recorder on its caller's side: recorder.c takes frames, recorder_turn.c puts them into one file after another. */
 enum {
 	FT_STATISTICS_ROOM = 128,     /* of an interface, at the end of a file */
 	FT_RECORDER_INTERFACES = 256, /* of one file: inputs times link types */
