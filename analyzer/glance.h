@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <capture/frame.h>
+#include <decode/big_endian.h>
 #include <decode/decode.h>
 
 #include "observe_digest.h"
@@ -35,13 +36,13 @@ static inline uint16_t ft_glance_word(const uint8_t *b)
 
 static inline bool ft_glance_is_roce(const struct ft_decode_config *config, const uint8_t *udp)
 {
-	return ft_is_roce_port(config, __builtin_bswap16(ft_glance_word(udp + 2)));
+	return ft_is_roce_port(config, ft_be16(udp + 2));
 }
 
 /* Of an IPv4 address, which the decoder maps into IPv6, ::ffff:0:0/96. */
 static inline uint64_t ft_glance_ipv4(const uint8_t *address)
 {
-	return ft_gid_digest(0, (uint64_t)ft_load32(address) << 32 | 0xffff0000);
+	return ft_gid_digest(0, ft_ipv4_interface(ft_load32(address)));
 }
 
 static inline uint64_t ft_glance_ipv6(const uint8_t *address)
