@@ -35,7 +35,10 @@ static const char usage[] =
 	"      --rule NAME        ... that break this rule, or one of spoof.* (with -m)\n"
 	"                         several values, A,B: any of them; several options: all\n"
 	"      --json             the account as JSON, on standard output\n" FT_JOB_USAGE "\n"
-	"With a map the rules that a frame breaks stand in its comment.\n"
+	"With a map the rules that a frame breaks stand in its comment. -c counts frames seen, "
+	"not\n"
+	"kept. Frames of captures wait for the disk. One thread does it all, whatever --workers "
+	"says.\n"
 	"\n"
 	"exit status: 0 ended as asked, frames lost or not; 2 could not do it (or not all)\n";
 
