@@ -79,7 +79,7 @@ static void a_port_has_no_transmit_queue(void **state)
 		struct ft_device_config config = { .address = addresses[i], .keep = 1 };
 		struct rte_eth_dev_info about;
 		struct scene scene;
-		uint16_t port;
+		uint16_t port = RTE_MAX_ETHPORTS;
 
 		open_device(&scene, &config);
 		about = only_port(&port);
