@@ -1,0 +1,41 @@
+#pragma once
+
+#include <nccl/follower.h>
+
+#include "queue_pairs.h"
+#include "side_channel.h"
+
+/*
+ * Connections and their messages: learnt from set-ups over TCP, from clear-to-sends, or, when payload is cut or
+ * encrypted, from lengths and addresses alone. The heart of the follower.
+ */
+struct ft_nccl_connections;
+
+/* 0 or -ENOMEM. The queue pairs must outlive it. */
+int ft_nccl_connections_create(struct ft_nccl_connections **connections,
+			       const struct ft_nccl_config *config, struct ft_nccl_qps *qps,
+			       const struct ft_nccl_sink *sink);
+void ft_nccl_connections_destroy(struct ft_nccl_connections *connections); /* NULL is fine */
+
+void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
+			       const struct ft_nccl_exchange *exchange);
+
+/* `qp`: what the packet was sent to; NULL: not kept. */
+void ft_nccl_connections_see(struct ft_nccl_connections *connections,
+			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp);
+
+const struct ft_nccl_connection *ft_nccl_connections_get(
+	const struct ft_nccl_connections *connections, uint32_t id);
+
+/*
+ * For a report: connections in order of first frame, not those that were given up as none; messages kept, those under
+ * way among them. Both belong to `connections` and hold until the next call of any of its functions. -ENOMEM or 0.
+ */
+struct ft_nccl_kept {
+	struct ft_nccl_connection **connections;
+	size_t connection_count;
+	struct ft_nccl_message *messages;
+	size_t message_count;
+	uint64_t connections_dropped, messages_dropped;
+};
+int ft_nccl_connections_keep(struct ft_nccl_connections *connections, struct ft_nccl_kept *kept);

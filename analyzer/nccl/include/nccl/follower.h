@@ -1,0 +1,92 @@
+#pragma once
+
+#include <nccl/model.h>
+#include <nccl/seen.h>
+
+/*
+ * Follows NCCL's framing through a capture: which queue pairs make up a connection, what each clear-to-send asked for
+ * and what answered it. Frames come in the order of the capture, without copies that a mirror made. Lossy input is the
+ * rule: what was not seen is said to be unknown, and causes no finding. Memory is bounded by the configuration, but for
+ * messages if they are kept: then by `messages`. Nothing here reads a clock or fails: what there is no room for is counted.
+ *
+ * A follower may be shown all packets, or (to be cheap) only those of queue pairs with clear-to-sends and what they
+ * answer, all of them from then on.
+ */
+struct ft_nccl_follower;
+
+struct ft_nccl_config {
+	uint32_t connections; /* most */
+	uint32_t queue_pairs; /* most that are classified; 0: none are */
+	uint32_t streams;     /* TCP connections at a time that may be a set-up */
+	uint64_t messages;    /* most kept for the report; 0: they are only counted */
+	uint64_t findings;    /* told at most */
+	uint64_t seed;        /* for hash tables; changes no result */
+};
+#define FT_NCCL_DEFAULTS                                                                           \
+	{                                                                                          \
+		.connections = 1u << 16, .queue_pairs = 1u << 20, .streams = 1u << 12,             \
+		.messages = 1u << 20, .findings = 1u << 16                                         \
+	}
+
+/* What is wrong; docs/findings.md. None is told where loss could explain it. */
+enum ft_nccl_fault {
+	FT_NCCL_WRITE_OUTSIDE, /* of the range or key of the clear-to-send it answers */
+	FT_NCCL_WRITE_UNASKED, /* no clear-to-send asked for it, on a connection whose every one was seen */
+	FT_NCCL_SECOND_WRITER, /* another source than the connection's writes to what was announced */
+	FT_NCCL_CONTRADICTION, /* a clear-to-send or immediate is not of the connection's family */
+	FT_NCCL_REPLAY,        /* framing repeated or out of order, not by the transport */
+	FT_NCCL_FAULTS
+};
+
+struct ft_nccl_found {
+	enum ft_nccl_fault fault;
+	double certainty; /* 0..1 */
+	uint64_t frame, ts_ns;
+	struct ft_nccl_ends ends; /* of the frame */
+	uint32_t dest_qp;
+	uint32_t connection; /* id so far: ft_nccl_follower_connection(); FT_NCCL_NONE */
+	bool has_k;
+	uint64_t k;
+	char text[192]; /* what was announced and what was seen, one sentence, without keys */
+};
+
+/* Connections, and set-ups over TCP, as they become known: for whoever judges who may talk to whom. */
+enum ft_nccl_contact_kind {
+	FT_NCCL_CONTACT_CONNECTION,
+	FT_NCCL_CONTACT_BOOTSTRAP,
+	FT_NCCL_CONTACT_RAS,
+	FT_NCCL_CONTACT_SETUP
+};
+
+struct ft_nccl_contact {
+	enum ft_nccl_contact_kind kind;
+	uint64_t frame, ts_ns;
+	struct ft_nccl_place from, to; /* sender and receiver; client and server of TCP */
+	uint32_t connection;           /* FT_NCCL_NONE */
+	uint64_t magic;                /* of the hello: bootstrap of one job has one; 0: none */
+};
+
+struct ft_nccl_sink {
+	void (*found)(void *context, const struct ft_nccl_found *found);
+	void (*contact)(void *context, const struct ft_nccl_contact *contact);
+	void *context;
+};
+
+/* 0, -EINVAL or -ENOMEM. Members of the sink may be NULL. */
+int ft_nccl_follower_create(struct ft_nccl_follower **follower, const struct ft_nccl_config *config,
+			    const struct ft_nccl_sink *sink);
+void ft_nccl_follower_destroy(struct ft_nccl_follower *follower); /* NULL is fine */
+
+void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen);
+void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
+			      const struct ft_nccl_segment *segment);
+
+/* A connection by the id that found and contact gave it; NULL: none. It stays where it is. */
+const struct ft_nccl_connection *ft_nccl_follower_connection(
+	const struct ft_nccl_follower *follower, uint32_t id);
+
+/*
+ * What is known so far; messages under way are in it as they stand. It belongs to the follower and holds until the next
+ * call. NULL: out of memory. The follower can go on afterwards.
+ */
+const struct ft_nccl_report *ft_nccl_follower_report(struct ft_nccl_follower *follower);

@@ -1,0 +1,215 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <decode/nccl.h>
+#include <decode/nccl_setup.h>
+
+/*
+ * What was found out about NCCL: the document fabtap.nccl/1, field by field. Plain data; what is not known has its has_
+ * flag unset, or is FT_NCCL_NONE, NULL, or UNKNOWN, never a guess. Keys (rkeys) are secrets: a renderer prints them only
+ * when it was asked to.
+ */
+
+#define FT_NCCL_NONE UINT32_MAX
+
+/* One end of a connection, or of a TCP connection. */
+struct ft_nccl_place {
+	uint8_t address[16]; /* as in struct ft_nccl_ends */
+	bool by_lid;
+};
+
+enum ft_nccl_found_by { FT_NCCL_BY_LENGTHS, FT_NCCL_BY_CTS, FT_NCCL_BY_METADATA };
+enum ft_nccl_known { FT_NCCL_UNKNOWN, FT_NCCL_NO, FT_NCCL_YES };
+enum ft_nccl_imm_order { FT_NCCL_ORDER_UNKNOWN, FT_NCCL_ORDER_LITTLE, FT_NCCL_ORDER_BIG };
+enum ft_nccl_imm_content { FT_NCCL_IMM_UNKNOWN, FT_NCCL_IMM_LENGTH, FT_NCCL_IMM_ID };
+enum ft_nccl_protocol {
+	FT_NCCL_PROTOCOL_UNKNOWN,
+	FT_NCCL_SIMPLE,
+	FT_NCCL_LL,
+	FT_NCCL_LL128,
+};
+
+struct ft_nccl_party {
+	struct ft_nccl_place places[FT_NCCL_DEVICES_MAX]; /* one per device */
+	uint8_t place_count;
+	bool has_rank;
+	int32_t rank;
+	uint32_t qpns[FT_NCCL_QPS_MAX]; /* [i] of the sender is paired with [i] of the receiver */
+	uint8_t qp_device[FT_NCCL_QPS_MAX];
+};
+
+/* Memory that the other side writes to: the sender's FIFO, the receiver's array of sizes. */
+struct ft_nccl_target {
+	bool is_known;
+	uint64_t addr;
+	uint32_t rkeys[FT_NCCL_DEVICES_MAX];
+	uint8_t rkey_count;
+	uint16_t slots, entries, entry_bytes; /* of the FIFO */
+	uint16_t slot_bytes;
+};
+
+/* A NCCL net connection: data goes from sender to receiver, clear-to-sends the other way. */
+struct ft_nccl_connection {
+	uint32_t connection; /* id, given when it was found; not its place in the report */
+	uint64_t first_frame;
+	struct ft_nccl_party sender, receiver;
+	uint8_t qp_count;
+	struct ft_nccl_target fifo, sizes;
+	bool has_family;
+	enum ft_nccl_family family;
+	double certainty;                    /* of the family, 0..1 */
+	int32_t version_first, version_last; /* 22403: 2.24.3; 0: not known */
+	enum ft_nccl_found_by found_by;
+	bool has_tcp;
+	struct ft_nccl_place connecting, listening;
+	uint16_t connecting_port, listening_port;
+	uint64_t tcp_frames[2]; /* first, last */
+	uint32_t channel;       /* FT_NCCL_NONE */
+	uint8_t devices;        /* from 1 */
+	uint8_t qps_per_device;
+	enum ft_nccl_known split, adaptive;
+	enum ft_nccl_imm_order imm_order;
+	enum ft_nccl_imm_content imm_content;
+	uint64_t cts, messages, payload_bytes;
+	uint64_t retransmitted_data, retransmitted_cts, missing_packets;
+};
+
+struct ft_nccl_request {
+	bool has_tag, has_offered, has_written;
+	int32_t tag;
+	uint64_t offered, written; /* bytes */
+	uint64_t va;
+	uint32_t rkeys[FT_NCCL_RKEYS_MAX]; /* by device of the receiver */
+	uint8_t rkey_count;
+};
+
+struct ft_nccl_part {
+	uint32_t qp_index;
+	uint32_t packets; /* each once */
+	uint64_t bytes;
+};
+
+/* A clear-to-send and the data that answered it, or one of the two. */
+struct ft_nccl_message {
+	uint32_t connection;
+	bool has_k;
+	uint64_t k;                                  /* from 0 */
+	uint64_t cts_frame, first_frame, last_frame; /* 0: not seen */
+	uint64_t cts_ts_ns, first_ts_ns, last_ts_ns; /* FT_TS_UNKNOWN: without */
+	uint64_t packets;
+	bool has_imm;
+	uint8_t imm[4]; /* as on the wire */
+	bool completed; /* an immediate on every queue pair used, no packet missing */
+	enum ft_nccl_protocol protocol;
+	uint64_t flag; /* LL and LL128: of its lines, the step + 1; 0: not seen */
+	uint8_t request_count;
+	uint8_t part_count;
+	const struct ft_nccl_request *requests;
+	const struct ft_nccl_part *parts;
+};
+
+struct ft_nccl_member {
+	bool has_rank;
+	int32_t rank;
+	struct ft_nccl_place places[FT_NCCL_DEVICES_MAX];
+	uint8_t place_count;
+};
+
+struct ft_nccl_channel {
+	uint32_t channel; /* FT_NCCL_NONE: not known */
+	const uint32_t *connections;
+	size_t connection_count;
+};
+
+/* Processes that connections tie together. */
+struct ft_nccl_communicator {
+	uint32_t communicator;                /* id */
+	const struct ft_nccl_member *members; /* by rank, unknown ranks last */
+	size_t member_count;
+	const uint32_t *ring; /* positions in members, from 0; NULL: they form none */
+	const struct ft_nccl_channel *channels;
+	size_t channel_count;
+	const uint32_t *connections;
+	size_t connection_count;
+};
+
+/*
+ * An operation that the messages of a communicator make up. What the wire does not show, as the data type or which of
+ * two collectives of the same volume it was, is not in it.
+ */
+struct ft_nccl_collective {
+	uint32_t communicator;
+	uint64_t sequence;      /* within the communicator, from 0, as seen */
+	const char *collective; /* "AllReduce", "SendRecv" ..; NULL: the volumes do not tell */
+	const char *algorithm;  /* "RING", "TREE" ..; NULL */
+	enum ft_nccl_protocol protocol;
+	uint64_t message_bytes; /* the size given to NCCL; 0: the volumes do not tell */
+	uint64_t wire_bytes;    /* payload that was written */
+	uint64_t messages;
+	uint64_t first_frame, last_frame, first_ts_ns, last_ts_ns;
+	uint32_t channels;
+	bool complete; /* no message of it lacks packets */
+};
+
+/* What kind of traffic a queue pair has. */
+enum ft_nccl_class {
+	FT_NCCL_CLASS_UNKNOWN,
+	FT_NCCL_CLASS_NCCL,
+	FT_NCCL_CLASS_GIN, /* NCCL's GPU-initiated networking */
+	FT_NCCL_CLASS_UCX,
+	FT_NCCL_CLASS_GLOO,
+	FT_NCCL_CLASS_OPENMPI,
+	FT_NCCL_CLASS_NVME,
+	FT_NCCL_CLASS_ISER,
+	FT_NCCL_CLASS_NFS,
+	FT_NCCL_CLASS_SMB,
+	FT_NCCL_CLASS_LUSTRE,
+	FT_NCCL_CLASS_PERFTEST,
+	FT_NCCL_CLASS_RDMA_CM,
+	FT_NCCL_CLASSES
+};
+
+const char *ft_nccl_class_name(enum ft_nccl_class class); /* "nccl", "nvme" .. */
+
+enum { FT_NCCL_EVIDENCE_MAX = 24 };
+
+/* Any (address, QPN) that an RDMA packet was sent to. */
+struct ft_nccl_queue_pair {
+	struct ft_nccl_place place;
+	uint32_t qpn;
+	uint64_t first_frame, packets;
+	enum ft_nccl_class class;
+	double confidence;
+	const char *evidence[FT_NCCL_EVIDENCE_MAX]; /* "N2", or a few words */
+	size_t evidence_count;
+	uint32_t connection; /* FT_NCCL_NONE */
+};
+
+/* A process as the side channel shows it. */
+struct ft_nccl_process {
+	struct ft_nccl_place place;
+	int32_t release; /* RAS says it: 22707 is 2.27.7; 0: not seen */
+	bool has_rank;
+	int32_t rank, ranks; /* bootstrap's check-in */
+	uint64_t first_frame, last_frame;
+};
+
+struct ft_nccl_report {
+	const struct ft_nccl_connection *const
+		*connections; /* each array in order of first frame */
+	size_t connection_count;
+	const struct ft_nccl_message *messages;
+	size_t message_count;
+	const struct ft_nccl_communicator *communicators;
+	size_t communicator_count;
+	const struct ft_nccl_collective *collectives;
+	size_t collective_count;
+	const struct ft_nccl_queue_pair *queue_pairs;
+	size_t queue_pair_count;
+	const struct ft_nccl_process *processes;
+	size_t process_count;
+	uint64_t connections_dropped, messages_dropped, queue_pairs_dropped; /* no room for them */
+};

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <capture/frame.h>
+#include <decode/packet.h>
+
+/*
+ * What NCCL's follower asks of an RDMA packet and of a TCP segment. Host byte order; bytes are the frame's, and
+ * are looked at only during the call they are handed to.
+ */
+
+/* Where a packet comes from and goes to: as in struct ft_flow_key. */
+struct ft_nccl_ends {
+	uint8_t src[16],
+		dst[16]; /* IP (IPv4 in ::ffff:0:0/96) or GID; LIDs in the last two bytes */
+	uint32_t by_lid; /* 1: they hold LIDs */
+	uint32_t vni;    /* of the overlay, 24-bit; UINT32_MAX: none */
+};
+
+struct ft_nccl_seen {
+	uint64_t frame; /* number in the capture, from 1 */
+	uint64_t ts_ns; /* FT_TS_UNKNOWN: none */
+	struct ft_nccl_ends ends;
+	uint32_t
+		has; /* enum ft_has bits: RETH, AETH, IMMDT, ATOMICETH, DETH, UDP, MAD, PAYLOAD_LENGTH */
+	uint32_t dest_qp, psn; /* 24-bit */
+	uint32_t src_qp;       /* DETH */
+	uint8_t opcode;
+	uint8_t syndrome;      /* AETH */
+	uint8_t traffic_class; /* DSCP and ECN, or the GRH's; 0 without */
+	bool ack_request;
+	uint16_t udp_sport;
+	uint16_t pkey;
+	uint32_t msn; /* AETH */
+	uint32_t immdt;
+	uint64_t va; /* RETH, AtomicETH */
+	uint32_t rkey;
+	uint32_t length; /* RETH: of the whole write or read */
+	const uint8_t *payload;
+	uint32_t captured;       /* bytes of the payload that may be read */
+	uint32_t payload_length; /* of this packet, without pad; 0 if it is not known */
+};
+
+/* False if the packet is no RDMA packet to be trusted: no whole BTH, malformed, or with a wrong ICRC. */
+bool ft_nccl_seen_of(const struct ft_packet *packet, const struct ft_frame *frame,
+		     struct ft_nccl_seen *seen);
+
+struct ft_nccl_segment {
+	uint64_t frame, ts_ns;
+	uint8_t src[16], dst[16]; /* IPv4 in ::ffff:0:0/96 */
+	uint16_t sport, dport;
+	uint32_t sequence;
+	bool syn, fin, rst;
+	const uint8_t *payload;
+	uint32_t captured; /* bytes that may be read */
+	uint32_t length;   /* of the payload on the wire */
+};
+
+/* False if the packet is no TCP segment in one piece whose header was captured. */
+bool ft_nccl_segment_of(const struct ft_packet *packet, const struct ft_frame *frame,
+			struct ft_nccl_segment *segment);

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <nccl/follower.h>
+
+/*
+ * NCCL's TCP connections: set-up of RDMA connections, bootstrap, RAS. Segments are put together per direction (out of
+ * order, repeated, overlapping; a few KiB are enough), and read when there is enough; what is something else is forgotten
+ * early. At most config->streams at a time, the idlest makes room. Captures cut the payload: then a stream ends as
+ * unreadable, without an error.
+ */
+struct ft_nccl_side;
+
+/* A set-up, both sides of it read. `metadata` points into memory that lives during the call only. */
+struct ft_nccl_exchange {
+	struct ft_nccl_place connecting, listening; /* of TCP: need not be the RDMA addresses */
+	uint16_t connecting_port, listening_port;
+	uint64_t frames[2]; /* of TCP: first, last so far */
+	uint64_t ts_ns;
+	const struct ft_nccl_metadata *sender, *receiver; /* of data: the connecting side sends */
+};
+
+struct ft_nccl_side_sink {
+	void (*exchange)(void *context, const struct ft_nccl_exchange *exchange);
+	void (*contact)(void *context, const struct ft_nccl_contact *contact);
+	void *context;
+};
+
+/* 0 or -ENOMEM. */
+int ft_nccl_side_create(struct ft_nccl_side **side, const struct ft_nccl_config *config,
+			const struct ft_nccl_side_sink *sink);
+void ft_nccl_side_destroy(struct ft_nccl_side *side); /* NULL is fine */
+
+void ft_nccl_side_see(struct ft_nccl_side *side, const struct ft_nccl_segment *segment);
+
+/* Processes that bootstrap and RAS told of, in order of first frame; the side's own until the next call. */
+const struct ft_nccl_process *ft_nccl_side_processes(const struct ft_nccl_side *side,
+						     size_t *count);
