@@ -10,7 +10,7 @@
 
 struct ft_nccl_follower {
 	struct ft_nccl_qps *qps;
-	struct ft_nccl_side *side;
+	struct ft_nccl_side_channel *side;
 	struct ft_nccl_connections *connections;
 	struct ft_nccl_sink sink;
 	struct ft_nccl_groups groups;

@@ -8,7 +8,7 @@
  * early. At most config->streams at a time, the idlest makes room. Captures cut the payload: then a stream ends as
  * unreadable, without an error.
  */
-struct ft_nccl_side;
+struct ft_nccl_side_channel;
 
 /* A set-up, both sides of it read. `metadata` points into memory that lives during the call only. */
 struct ft_nccl_exchange {
@@ -26,12 +26,12 @@ struct ft_nccl_side_sink {
 };
 
 /* 0 or -ENOMEM. */
-int ft_nccl_side_create(struct ft_nccl_side **side, const struct ft_nccl_config *config,
+int ft_nccl_side_create(struct ft_nccl_side_channel **side, const struct ft_nccl_config *config,
 			const struct ft_nccl_side_sink *sink);
-void ft_nccl_side_destroy(struct ft_nccl_side *side); /* NULL is fine */
+void ft_nccl_side_destroy(struct ft_nccl_side_channel *side); /* NULL is fine */
 
-void ft_nccl_side_see(struct ft_nccl_side *side, const struct ft_nccl_segment *segment);
+void ft_nccl_side_see(struct ft_nccl_side_channel *side, const struct ft_nccl_segment *segment);
 
 /* Processes that bootstrap and RAS told of, in order of first frame; the side's own until the next call. */
-const struct ft_nccl_process *ft_nccl_side_processes(const struct ft_nccl_side *side,
+const struct ft_nccl_process *ft_nccl_side_processes(const struct ft_nccl_side_channel *side,
 						     size_t *count);
