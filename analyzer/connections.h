@@ -1,9 +1,8 @@
 #pragma once
 
+#include <control/connection_setup.h>
 #include <flow/table.h>
 #include <flow/tracker.h>
-
-#include "connection_setup.h"
 
 /*
  * Connections as communication management sets them up: a REQ names the queue pair of one end, the REP

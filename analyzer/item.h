@@ -1,13 +1,13 @@
 #pragma once
 
 #include <capture/frame.h>
+#include <control/connection_setup.h>
 #include <decode/decode.h>
 #include <engine/frame_key.h>
 #include <flow/observed.h>
 #include <flow/table.h>
 #include <partition/check.h>
 
-#include "connection_setup.h"
 #include "suspects.h"
 
 /*
