@@ -1,0 +1,20 @@
+/* Any bytes as a TCP header: a header that is read lies inside them. */
+#undef NDEBUG
+#include <assert.h>
+
+#include <decode/tcp.h>
+
+#include "../holds.h"
+
+enum { UNTOUCHED = 77 };
+
+void ft_holds(const uint8_t *bytes, size_t size)
+{
+	struct ft_tcp tcp = { .header_bytes = UNTOUCHED };
+
+	if (ft_tcp_read(bytes, (uint32_t)size, &tcp))
+		assert(tcp.header_bytes >= FT_TCP_LEN && tcp.header_bytes <= 60 &&
+		       tcp.header_bytes <= size);
+	else
+		assert(tcp.header_bytes == UNTOUCHED);
+}
