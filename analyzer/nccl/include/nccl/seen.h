@@ -52,7 +52,8 @@ struct ft_nccl_segment {
 	uint8_t src[16], dst[16]; /* IPv4 in ::ffff:0:0/96 */
 	uint16_t sport, dport;
 	uint32_t sequence;
-	bool syn, fin, rst;
+	uint32_t acknowledgment; /* next byte wanted of the other side; if `ack` */
+	bool syn, fin, rst, ack;
 	const uint8_t *payload;
 	uint32_t captured; /* bytes that may be read */
 	uint32_t length;   /* of the payload on the wire */
