@@ -6,7 +6,7 @@
 
 /*
  * The subject of a finding about a frame with this key. `verdict` is the map's word on its ends, or
- * NULL where its fields cannot be trusted: then the addresses stand alone.
+ * NULL where its fields cannot be trusted, or there is no map: then the addresses stand alone.
  */
 void ft_subject_of(const struct ft_map *map, const struct ft_check_key *key,
 		   const struct ft_verdict *verdict, struct ft_subject *subject);

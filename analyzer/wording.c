@@ -36,7 +36,7 @@ const char *ft_words(struct ft_arena *words, const char *format, ...)
  * {s} and {d}: source and destination with their tenants; {p}: P_Key as sent; {o}: the partition's
  * name or tenant; {w}: where the frame was (VLAN or VNI).
  */
-static const char *const templates[FT_RULES] = {
+static const char *const templates[FT_ALL_RULES] = {
 	[FT_RULE_PKEY_INVALID] = "{s} sent to {d} with P_Key {p}, which no partition can have",
 	[FT_RULE_PKEY_UNDECLARED] =
 		"{s} sent to {d} with P_Key {p}, which the map does not declare",
@@ -78,6 +78,17 @@ static const char *const templates[FT_RULES] = {
 	[FT_RULE_SPOOF_ACCESS_ERRORS] =
 		"{s} refused {d} access to memory again and again: guessed R_Keys or probing{w}",
 	[FT_RULE_SPOOF_QP_SCAN] = "{s} searches {d} for queue pairs{w}",
+	[FT_RULE_NCCL_WRITE_OUTSIDE] =
+		"{s} wrote to {d} beyond what a NCCL clear-to-send offered{w}",
+	[FT_RULE_NCCL_WRITE_UNASKED] =
+		"{s} wrote to {d} on a NCCL connection without a clear-to-send{w}",
+	[FT_RULE_NCCL_SECOND_WRITER] =
+		"{s} wrote to memory of {d} that was offered to another sender{w}",
+	[FT_RULE_NCCL_CONTRADICTION] =
+		"{s} to {d}: NCCL framing that is not of the connection's form{w}",
+	[FT_RULE_NCCL_REPLAY] = "{s} to {d}: NCCL framing came again or out of order{w}",
+	[FT_RULE_NCCL_CROSSES_TENANTS] = "{s} and {d} are in one NCCL communicator{w}",
+	[FT_RULE_NCCL_FOREIGN_SETUP] = "{s} spoke NCCL's set-up with {d}{w}",
 };
 
 static void write_end(FILE *out, const struct ft_declared *declared,

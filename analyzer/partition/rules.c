@@ -1,7 +1,7 @@
 /* The rules by name. */
 #include <partition/check.h>
 
-static const struct ft_rule_text texts[FT_RULES] = {
+static const struct ft_rule_text texts[FT_ALL_RULES] = {
 	[FT_RULE_PKEY_INVALID] = { "pkey.invalid", FT_MEDIUM, true, 1,
 				   "The P_Key's base is 0, which is never a valid partition." },
 	[FT_RULE_PKEY_UNDECLARED] = { "pkey.undeclared", FT_HIGH, true, 1,
@@ -85,6 +85,29 @@ static const struct ft_rule_text texts[FT_RULES] = {
 	[FT_RULE_SPOOF_QP_SCAN] = { "spoof.qp-scan", FT_MEDIUM, true, 0.8,
 				    "Single requests went to many queue pairs of one host, and "
 				    "none was answered: somebody searches for queue pairs." },
+	[FT_RULE_NCCL_WRITE_OUTSIDE] = { "nccl.write-outside", FT_HIGH, true, 0.9,
+					 "A write on a NCCL connection goes beyond the memory, or "
+					 "uses another key, than the receiver's clear-to-send "
+					 "offered." },
+	[FT_RULE_NCCL_WRITE_UNASKED] = { "nccl.write-unasked", FT_MEDIUM, true, 0.8,
+					 "A write on a NCCL connection answers no clear-to-send, "
+					 "though all of them were seen." },
+	[FT_RULE_NCCL_SECOND_WRITER] = { "nccl.second-writer", FT_HIGH, true, 0.9,
+					 "Somebody else than the sender of a NCCL connection "
+					 "writes to the memory that was offered to that sender." },
+	[FT_RULE_NCCL_CONTRADICTION] = { "nccl.contradiction", FT_MEDIUM, true, 0.8,
+					 "A clear-to-send or an immediate is not of the form that "
+					 "its NCCL connection has used." },
+	[FT_RULE_NCCL_REPLAY] = { "nccl.replay", FT_MEDIUM, true, 0.8,
+				  "A clear-to-send or a message of a NCCL connection came again, "
+				  "or out of order, and not by the transport's "
+				  "retransmission." },
+	[FT_RULE_NCCL_CROSSES_TENANTS] = { "nccl.crosses-tenants", FT_HIGH, true, 1,
+					   "Processes of tenants that may not talk are members of "
+					   "one NCCL communicator." },
+	[FT_RULE_NCCL_FOREIGN_SETUP] = { "nccl.foreign-setup", FT_HIGH, true, 1,
+					 "NCCL's set-up, bootstrap or RAS was spoken over TCP "
+					 "between tenants that may not talk." },
 };
 
 const struct ft_rule_text *ft_rule_text(enum ft_rule rule)

@@ -6,7 +6,7 @@
 
 const char *ft_rule_meaning(const char *name)
 {
-	for (int rule = 0; rule < FT_RULES; rule++)
+	for (int rule = 0; rule < FT_ALL_RULES; rule++)
 		if (strcmp(ft_rule_text((enum ft_rule)rule)->name, name) == 0)
 			return ft_rule_text((enum ft_rule)rule)->meaning;
 	return NULL;

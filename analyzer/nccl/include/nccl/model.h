@@ -55,6 +55,7 @@ struct ft_nccl_target {
 struct ft_nccl_connection {
 	uint32_t connection; /* id, given when it was found; not its place in the report */
 	uint64_t first_frame;
+	uint64_t first_ts_ns; /* FT_TS_UNKNOWN: none */
 	struct ft_nccl_party sender, receiver;
 	uint8_t qp_count;
 	struct ft_nccl_target fifo, sizes;

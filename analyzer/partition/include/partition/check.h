@@ -39,7 +39,17 @@ enum ft_rule {
 	FT_RULE_SPOOF_UNASKED_RESPONSE,
 	FT_RULE_SPOOF_ACCESS_ERRORS,
 	FT_RULE_SPOOF_QP_SCAN,
-	FT_RULES,
+	FT_RULES, /* those that frames break by themselves; behind them: */
+
+	/* what NCCL's framing shows: nccl/follower.h */
+	FT_RULE_NCCL_WRITE_OUTSIDE = FT_RULES,
+	FT_RULE_NCCL_WRITE_UNASKED,
+	FT_RULE_NCCL_SECOND_WRITER,
+	FT_RULE_NCCL_CONTRADICTION,
+	FT_RULE_NCCL_REPLAY,
+	FT_RULE_NCCL_CROSSES_TENANTS,
+	FT_RULE_NCCL_FOREIGN_SETUP,
+	FT_ALL_RULES,
 };
 static_assert(FT_RULES <= 32, "rules are bits of a word");
 
