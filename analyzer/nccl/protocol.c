@@ -1,0 +1,208 @@
+#include <string.h>
+
+#include "groups.h"
+
+/*
+ * Every sign leaves some protocols possible. If one is left, it is that; if several are, lines or an address that only
+ * one of them has decide. The sizes are those of NCCL's defaults (src/include/device.h, src/graph/tuning.cc,
+ * src/transport/net.cc) and, where they differ, RCCL's.
+ */
+enum {
+	SIMPLE = 1u << FT_NCCL_SIMPLE,
+	LL = 1u << FT_NCCL_LL,
+	LL128 = 1u << FT_NCCL_LL128,
+	ALL = SIMPLE | LL | LL128,
+};
+
+enum { STEP_LL128_RCCL = 57344 };
+
+enum { LINES_LL = 2, LINES_LL128 = 4 }; /* with one flag: no accident */
+
+/* What a receive may hold: steps of the protocols' buffers, and what else it is if it was filled to the last byte. */
+static const struct {
+	uint32_t offered;
+	uint8_t possible, possible_full;
+} offers[] = {
+	{ 32768, LL, LL | SIMPLE },      /* a step of RCCL's; full, also a part of a send */
+	{ STEP_LL128_RCCL, LL128, ALL }, /* full, the same */
+	{ 65536, LL, LL | SIMPLE },      /* a step; full, the same */
+	{ 131072, SIMPLE, SIMPLE },      /* a chunk of a send */
+	{ 262144, SIMPLE, SIMPLE },      /* the same, on some hosts */
+	{ 524288, SIMPLE, SIMPLE },      /* a step */
+	{ 614400, LL128, LL128 },        /* a step */
+	{ 1048576, SIMPLE, SIMPLE },     /* two steps: a slice of a ring */
+};
+
+static uint8_t by_offer(const struct ft_nccl_sign *sign)
+{
+	uint8_t possible = SIMPLE;
+
+	if (!sign->has_offered)
+		return ALL;
+	if (sign->has_written && sign->written > sign->offered)
+		return 0;
+	for (size_t i = 0; i < sizeof offers / sizeof *offers; i++) {
+		if (sign->offered == offers[i].offered)
+			return sign->has_written && sign->written < sign->offered
+				       ? offers[i].possible
+				       : offers[i].possible_full;
+	}
+	if (sign->offered % FT_NCCL_LL_LINE == 0)
+		possible |= LL;
+	if (sign->offered % FT_NCCL_LL128_UNIT == 0)
+		possible |= LL128;
+	return possible;
+}
+
+static uint8_t by_length(const struct ft_nccl_sign *sign)
+{
+	uint8_t possible = SIMPLE;
+
+	if (!sign->has_written)
+		return ALL;
+	if (sign->written % FT_NCCL_LL_LINE == 0 && sign->written <= FT_NCCL_LL_MAX)
+		possible |= LL;
+	if (sign->written % FT_NCCL_LL128_UNIT == 0 && sign->written <= FT_NCCL_LL128_MAX)
+		possible |= LL128;
+	return possible;
+}
+
+/* Lines do not cross what the GPU stores at once. */
+static uint8_t by_alignment(const struct ft_nccl_sign *sign)
+{
+	uint8_t possible = SIMPLE;
+
+	if (sign->va % FT_NCCL_LL_LINE == 0)
+		possible |= LL;
+	if (sign->va % FT_NCCL_LL128_LINE_RCCL == 0)
+		possible |= LL128;
+	return possible;
+}
+
+/* A tensor of ones is as regular as flags are: all words of `size` bytes are the same. */
+static bool is_monotonous(const struct ft_nccl_write *write, uint32_t size, uint32_t bytes)
+{
+	return memcmp(write->bytes, write->bytes + size, bytes - size) == 0;
+}
+
+struct reading {
+	enum ft_nccl_verdict verdict;
+	struct ft_nccl_lines lines;
+};
+
+static struct reading read_ll(const struct ft_nccl_write *write)
+{
+	struct reading reading = { .verdict = FT_NCCL_CUT };
+
+	reading.verdict = ft_nccl_ll_read(write, &reading.lines);
+	if (reading.verdict == FT_NCCL_READ &&
+	    is_monotonous(write, sizeof(uint32_t), reading.lines.lines * FT_NCCL_LL_LINE))
+		reading.verdict = FT_NCCL_CUT;
+	return reading;
+}
+
+/* Every second line of RCCL's ends where one of NCCL's would: the shorter ones are asked for only where it is RCCL. */
+static struct reading read_ll128(const struct ft_nccl_write *write, bool rccl)
+{
+	const uint32_t line_bytes = rccl ? FT_NCCL_LL128_LINE_RCCL : FT_NCCL_LL128_LINE;
+	struct reading reading = { .verdict = FT_NCCL_CUT };
+
+	reading.verdict = ft_nccl_ll128_read(write, line_bytes, &reading.lines);
+	if (reading.verdict == FT_NCCL_READ &&
+	    is_monotonous(write, sizeof(uint64_t), reading.lines.lines * line_bytes))
+		reading.verdict = FT_NCCL_CUT;
+	return reading;
+}
+
+/* What stands in the data: of the whole message, though it may have been split, and a part's length tells nothing. */
+static struct ft_nccl_write message_of(const struct ft_nccl_sign *sign)
+{
+	struct ft_nccl_write message = sign->write;
+
+	if (message.captured > message.length)
+		message.captured = message.length;
+	if (sign->has_written)
+		message.length = sign->written > UINT32_MAX ? UINT32_MAX : (uint32_t)sign->written;
+	return message;
+}
+
+struct evidence {
+	uint8_t possible, shown;
+	uint64_t flags[FT_NCCL_LL128 + 1]; /* by protocol */
+};
+
+static void weigh(struct evidence *evidence, const struct reading *reading,
+		  enum ft_nccl_protocol protocol, uint32_t lines)
+{
+	if (reading->verdict == FT_NCCL_NOT)
+		evidence->possible &= (uint8_t) ~(1u << protocol);
+	if (reading->verdict != FT_NCCL_READ)
+		return;
+	evidence->flags[protocol] = reading->lines.flag;
+	if (reading->lines.lines >= lines)
+		evidence->shown |= (uint8_t)(1u << protocol);
+}
+
+static void weigh_lines(struct evidence *evidence, const struct ft_nccl_sign *sign)
+{
+	const struct ft_nccl_write message = message_of(sign);
+	struct reading ll, ll128;
+
+	if (message.captured == 0 || message.length == 0)
+		return;
+	ll = read_ll(&message);
+	ll128 = read_ll128(&message, sign->has_offered && sign->offered == STEP_LL128_RCCL);
+	weigh(evidence, &ll, FT_NCCL_LL, LINES_LL);
+	weigh(evidence, &ll128, FT_NCCL_LL128, LINES_LL128);
+}
+
+/*
+ * The receiver's buffers are one allocation: eight slots of LL, eight of LL128, eight of SIMPLE. GPU memory comes in
+ * units of 2 MiB, so that offsets within one are known. Those that two protocols have are left out, and with them all
+ * multiples of 64 KiB of LL128's: buffers of users are often there.
+ */
+static uint8_t by_slot(const struct ft_nccl_sign *sign)
+{
+	static const uint32_t ll128[] = {
+		0x116000, 0x1ac000, 0x042000, 0x0d8000, 0x16e000, 0x004000, 0x09a000,
+		0x04e000, 0x05c000, 0x06a000, 0x078000, 0x086000, 0x094000, 0x0a2000, /* RCCL */
+	};
+	uint32_t offset = sign->va % (2u << 20);
+
+	if (offset == 0x0b0000 || offset == 0x130000 || offset == 0x1b0000)
+		return SIMPLE;
+	for (size_t i = 0; i < sizeof ll128 / sizeof *ll128; i++)
+		if (offset == ll128[i])
+			return LL128;
+	return 0;
+}
+
+static enum ft_nccl_protocol only_one(uint8_t possible)
+{
+	switch (possible) {
+	case SIMPLE:
+		return FT_NCCL_SIMPLE;
+	case LL:
+		return FT_NCCL_LL;
+	case LL128:
+		return FT_NCCL_LL128;
+	default:
+		return FT_NCCL_PROTOCOL_UNKNOWN;
+	}
+}
+
+enum ft_nccl_protocol ft_nccl_protocol_of(const struct ft_nccl_sign *sign, uint64_t *flag)
+{
+	struct evidence evidence = { .possible = ALL };
+	enum ft_nccl_protocol protocol;
+
+	evidence.possible &= by_offer(sign) & by_length(sign) & by_alignment(sign);
+	weigh_lines(&evidence, sign);
+	protocol = only_one(evidence.possible);
+	if (protocol == FT_NCCL_PROTOCOL_UNKNOWN)
+		protocol = only_one(evidence.possible & evidence.shown);
+	if (protocol == FT_NCCL_PROTOCOL_UNKNOWN && evidence.shown == 0)
+		protocol = only_one(evidence.possible & by_slot(sign));
+	*flag = evidence.flags[protocol];
+	return protocol;
+}
