@@ -34,8 +34,10 @@ static uint8_t traffic_class_of(const struct ft_packet *packet)
 
 static void extend(const struct ft_packet *packet, struct ft_nccl_seen *seen)
 {
-	if ((packet->has & FT_HAS_DETH) != 0)
+	if ((packet->has & FT_HAS_DETH) != 0) {
+		seen->qkey = packet->deth.qkey;
 		seen->src_qp = packet->deth.src_qp;
+	}
 	if ((packet->has & FT_HAS_AETH) != 0) {
 		seen->syndrome = packet->aeth.syndrome;
 		seen->msn = packet->aeth.msn;

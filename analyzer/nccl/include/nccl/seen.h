@@ -26,7 +26,7 @@ struct ft_nccl_seen {
 	uint32_t
 		has; /* enum ft_has bits: RETH, AETH, IMMDT, ATOMICETH, DETH, UDP, MAD, PAYLOAD_LENGTH */
 	uint32_t dest_qp, psn; /* 24-bit */
-	uint32_t src_qp;       /* DETH */
+	uint32_t qkey, src_qp; /* DETH */
 	uint8_t opcode;
 	uint8_t syndrome;      /* AETH */
 	uint8_t traffic_class; /* DSCP and ECN, or the GRH's; 0 without */
