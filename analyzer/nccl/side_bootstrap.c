@@ -1,0 +1,57 @@
+#include <string.h>
+
+#include <decode/nccl_ras.h>
+
+#include "side_parts.h"
+
+static struct ft_nccl_place client_of(const struct ft_nccl_stream *stream)
+{
+	struct ft_nccl_place place = { .by_lid = false };
+
+	memcpy(place.address, stream->addresses[FT_NCCL_CLIENT], sizeof place.address);
+	return place;
+}
+
+/* Where a process listens is where it is; releases before 2.8 do not say. */
+static struct ft_nccl_place place_of(const struct ft_nccl_stream *stream,
+				     const struct ft_nccl_check_in *check_in)
+{
+	struct ft_nccl_place place = client_of(stream);
+
+	if (check_in->address_count > 0)
+		memcpy(place.address, check_in->listen_root.ip, sizeof place.address);
+	return place;
+}
+
+static void note(const struct ft_nccl_side_channel *side, const struct ft_nccl_stream *stream,
+		 const struct ft_nccl_check_in *check_in)
+{
+	struct ft_nccl_place place = place_of(stream, check_in);
+
+	ft_nccl_processes_check_in(side->processes, &place, check_in->rank, check_in->ranks,
+				   stream->frames[1]);
+}
+
+/* Only the client's first message is looked at; what follows in a ring is of its own and long. */
+enum ft_nccl_verdict ft_nccl_side_read_bootstrap(const struct ft_nccl_side_channel *side,
+						 struct ft_nccl_stream *stream)
+{
+	const struct ft_nccl_half *client = &stream->halves[FT_NCCL_CLIENT];
+	uint32_t at = stream->kind == FT_NCCL_STREAM_BARE ? 0 : FT_NCCL_HELLO_BYTES;
+	uint32_t size = ft_nccl_half_ready(client) - at;
+	uint32_t most = FT_NCCL_WINDOW - FT_NCCL_HELLO_BYTES - FT_NCCL_LENGTH_BYTES;
+	struct ft_nccl_check_in check_in;
+	struct ft_nccl_sender sender;
+	struct ft_nccl_body body;
+	enum ft_nccl_verdict verdict = ft_nccl_body_take(client->window + at, size, most, &body);
+
+	if (verdict != FT_NCCL_READ)
+		return verdict;
+	if (ft_nccl_check_in_read(&body, &check_in) == FT_NCCL_READ)
+		note(side, stream, &check_in);
+	else if (stream->kind == FT_NCCL_STREAM_BARE ||
+		 ft_nccl_sender_read(&body, &sender) != FT_NCCL_READ)
+		return FT_NCCL_NOT;
+	ft_nccl_side_tell(side, stream, FT_NCCL_CONTACT_BOOTSTRAP);
+	return FT_NCCL_READ;
+}

@@ -1,0 +1,121 @@
+#include <string.h>
+
+#include <decode/little_endian.h>
+#include <decode/nccl_ras.h>
+
+#include "side_parts.h"
+
+enum {
+	WINDOW_MOST = FT_NCCL_WINDOW - FT_NCCL_LENGTH_BYTES,
+	LONGEST = 64 << 20, /* what a job of a million processes may send */
+	TYPE_BYTES = 4,
+	PATIENCE = 4, /* segments behind a hole until it is given up */
+};
+
+static struct ft_nccl_place place_of(const struct ft_nccl_address *address)
+{
+	struct ft_nccl_place place = { .by_lid = false };
+
+	memcpy(place.address, address->ip, sizeof place.address);
+	return place;
+}
+
+/* The server of a connection listens where it was called. */
+static uint32_t server_process(const struct ft_nccl_side_channel *side,
+			       const struct ft_nccl_stream *stream)
+{
+	struct ft_nccl_place place = { .by_lid = false };
+
+	memcpy(place.address, stream->addresses[FT_NCCL_SERVER], sizeof place.address);
+	return ft_nccl_processes_listen(side->processes, &place, stream->ports[FT_NCCL_SERVER], 0,
+					stream->frames[1]);
+}
+
+static void note_peers(const struct ft_nccl_side_channel *side, const struct ft_nccl_body *body,
+		       const struct ft_nccl_ras *update, uint64_t frame)
+{
+	for (uint32_t i = 0; i < update->peers; i++) {
+		struct ft_nccl_ras_peer peer;
+		struct ft_nccl_place place;
+
+		if (ft_nccl_ras_peer_read(body, i, &peer) != FT_NCCL_READ)
+			continue;
+		place = place_of(&peer.listen);
+		ft_nccl_processes_listen(side->processes, &place, peer.listen.port, 0, frame);
+	}
+}
+
+/* False: it is no message. */
+static bool note(const struct ft_nccl_side_channel *side, struct ft_nccl_stream *stream,
+		 enum ft_nccl_end sender, const struct ft_nccl_body *body)
+{
+	struct ft_nccl_half *half = &stream->halves[sender];
+	struct ft_nccl_ras ras;
+
+	if (ft_nccl_ras_read(body, &ras) != FT_NCCL_READ)
+		return false;
+	ft_nccl_side_tell(side, stream, FT_NCCL_CONTACT_RAS);
+	if (ras.type == FT_NCCL_RAS_INIT) {
+		struct ft_nccl_place place = place_of(&ras.listen);
+
+		half->process = ft_nccl_processes_listen(side->processes, &place, ras.listen.port,
+							 ras.release, stream->frames[1]);
+	} else if (sender == FT_NCCL_SERVER && half->process == FT_NCCL_NONE) {
+		half->process = server_process(side, stream);
+	}
+	ft_nccl_processes_see(side->processes, half->process, stream->frames[1]);
+	if (ras.type == FT_NCCL_RAS_PEERS_UPDATE)
+		note_peers(side, body, &ras, stream->frames[1]);
+	return true;
+}
+
+/* Longer than the window: of one of the types that can be. */
+static bool is_long_message(const uint8_t *bytes)
+{
+	uint32_t type = ft_le32(bytes + FT_NCCL_LENGTH_BYTES);
+
+	return ft_le32(bytes) <= LONGEST && type >= FT_NCCL_RAS_PEERS_UPDATE &&
+	       type <= FT_NCCL_RAS_COLLECTED;
+}
+
+/* One message, or that there is one to come. False: nothing more to be read now. */
+static bool read_message(const struct ft_nccl_side_channel *side, struct ft_nccl_stream *stream,
+			 enum ft_nccl_end sender)
+{
+	struct ft_nccl_half *half = &stream->halves[sender];
+	uint32_t ready = ft_nccl_half_ready(half);
+	struct ft_nccl_body body;
+
+	switch (ft_nccl_body_take(half->window, ready, WINDOW_MOST, &body)) {
+	case FT_NCCL_READ:
+		half->is_lost = !note(side, stream, sender, &body);
+		ft_nccl_half_drop(half, FT_NCCL_LENGTH_BYTES + body.length);
+		return !half->is_lost;
+	case FT_NCCL_NOT:
+		if (ready < FT_NCCL_LENGTH_BYTES + TYPE_BYTES)
+			return false;
+		half->is_lost = !is_long_message(half->window);
+		ft_nccl_half_drop(half, FT_NCCL_LENGTH_BYTES + ft_le32(half->window));
+		return !half->is_lost;
+	default:
+		return false;
+	}
+}
+
+void ft_nccl_side_read_ras(const struct ft_nccl_side_channel *side, struct ft_nccl_stream *stream,
+			   enum ft_nccl_end sender)
+{
+	while (read_message(side, stream, sender))
+		;
+}
+
+void ft_nccl_side_rejoin_ras(struct ft_nccl_half *half, const struct ft_nccl_segment *segment)
+{
+	bool is_ahead = half->has_base && (int32_t)(segment->sequence - half->base) >
+						  (int32_t)ft_nccl_half_ready(half);
+
+	if (is_ahead)
+		half->waited++;
+	if (!half->has_base || half->is_lost || half->waited >= PATIENCE)
+		ft_nccl_half_restart(half, segment->sequence);
+}

@@ -1,0 +1,94 @@
+#include <string.h>
+
+#include <decode/little_endian.h>
+
+#include "side_parts.h"
+
+/* The most that a side sends until the end of a set-up: 2.30; before there was a hello: 2.10. */
+enum { LONGEST = 4629, LONGEST_BARE = 556, READY = 1 };
+
+/* Both sides' messages; *is_whole: the last word too. */
+struct sides {
+	struct ft_nccl_setup connecting, listening;
+	bool is_whole;
+};
+
+static enum ft_nccl_verdict find(const struct ft_nccl_stream *stream, struct sides *sides)
+{
+	const struct ft_nccl_half *client = &stream->halves[FT_NCCL_CLIENT];
+	const struct ft_nccl_half *server = &stream->halves[FT_NCCL_SERVER];
+	uint32_t asked = ft_nccl_half_ready(client), answered = ft_nccl_half_ready(server);
+	uint32_t longest = stream->kind == FT_NCCL_STREAM_BARE ? LONGEST_BARE : LONGEST;
+	uint32_t end;
+
+	if (asked > longest || answered > longest)
+		return FT_NCCL_NOT;
+	/* a part of the bytes may add up to another release's, so only agreement tells */
+	if (ft_nccl_setup_find(FT_NCCL_CONNECTING, client->window, asked, &sides->connecting) !=
+		    FT_NCCL_READ ||
+	    ft_nccl_setup_find(FT_NCCL_LISTENING, server->window, answered, &sides->listening) !=
+		    FT_NCCL_READ ||
+	    sides->connecting.form != sides->listening.form)
+		return FT_NCCL_CUT;
+	end = sides->connecting.metadata_at + sides->connecting.form->bytes;
+	sides->is_whole = asked > end;
+	return sides->is_whole && ft_le32(client->window + end) != READY ? FT_NCCL_NOT
+									 : FT_NCCL_READ;
+}
+
+/* The other side, or a later number of its own, tells of bytes that were not captured: of the ready word. */
+static bool is_past(const struct ft_nccl_stream *stream)
+{
+	const struct ft_nccl_half *client = &stream->halves[FT_NCCL_CLIENT];
+
+	return client->reached > (int32_t)ft_nccl_half_ready(client);
+}
+
+static enum ft_nccl_verdict read_side(const struct ft_nccl_half *half,
+				      const struct ft_nccl_setup *setup,
+				      struct ft_nccl_metadata *metadata)
+{
+	return ft_nccl_metadata_read(setup->form, half->window + setup->metadata_at,
+				     ft_nccl_half_ready(half) - setup->metadata_at, metadata);
+}
+
+static struct ft_nccl_exchange exchange_of(const struct ft_nccl_stream *stream)
+{
+	struct ft_nccl_exchange exchange = {
+		.connecting_port = stream->ports[FT_NCCL_CLIENT],
+		.listening_port = stream->ports[FT_NCCL_SERVER],
+		.frames = { stream->frames[0], stream->frames[1] },
+		.ts_ns = stream->ts_ns,
+	};
+
+	memcpy(exchange.connecting.address, stream->addresses[FT_NCCL_CLIENT],
+	       sizeof exchange.connecting.address);
+	memcpy(exchange.listening.address, stream->addresses[FT_NCCL_SERVER],
+	       sizeof exchange.listening.address);
+	return exchange;
+}
+
+enum ft_nccl_verdict ft_nccl_side_read_setup(const struct ft_nccl_side_channel *side,
+					     struct ft_nccl_stream *stream, bool is_over)
+{
+	struct ft_nccl_exchange exchange = exchange_of(stream);
+	struct ft_nccl_metadata sender, receiver;
+	struct sides sides;
+	enum ft_nccl_verdict verdict = find(stream, &sides);
+
+	if (verdict != FT_NCCL_READ)
+		return verdict;
+	if (!sides.is_whole &&
+	    (stream->kind == FT_NCCL_STREAM_BARE || (!is_over && !is_past(stream))))
+		return FT_NCCL_CUT;
+	if (read_side(&stream->halves[FT_NCCL_CLIENT], &sides.connecting, &sender) !=
+		    FT_NCCL_READ ||
+	    read_side(&stream->halves[FT_NCCL_SERVER], &sides.listening, &receiver) != FT_NCCL_READ)
+		return FT_NCCL_NOT;
+	exchange.sender = &sender;
+	exchange.receiver = &receiver;
+	ft_nccl_side_tell(side, stream, FT_NCCL_CONTACT_SETUP);
+	if (side->sink.exchange != NULL)
+		side->sink.exchange(side->sink.context, &exchange);
+	return FT_NCCL_READ;
+}

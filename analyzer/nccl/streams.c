@@ -1,0 +1,223 @@
+#include "streams.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <flow/hash.h>
+#include <flow/reserve.h>
+
+enum { NONE = UINT32_MAX };
+
+struct ft_nccl_streams {
+	uint32_t most, used; /* slots; used ever */
+	uint32_t idlest, freshest, free;
+	uint32_t mask; /* of the buckets */
+	uint64_t seed;
+	uint32_t *buckets;
+	struct ft_nccl_stream *slots;
+	uint8_t *windows;
+};
+
+static size_t window_bytes(const struct ft_nccl_streams *streams)
+{
+	return (size_t)streams->most * FT_NCCL_ENDS * FT_NCCL_WINDOW;
+}
+
+static bool take_memory(struct ft_nccl_streams *streams)
+{
+	size_t buckets = 1;
+
+	while (buckets < streams->most)
+		buckets *= 2;
+	streams->mask = (uint32_t)(buckets - 1);
+	streams->buckets = malloc(buckets * sizeof *streams->buckets);
+	streams->slots = calloc(streams->most, sizeof *streams->slots);
+	streams->windows = ft_reserve(window_bytes(streams), FT_RESERVE_ALL);
+	if (streams->buckets == NULL || streams->slots == NULL || streams->windows == NULL)
+		return false;
+	memset(streams->buckets, 0xff, buckets * sizeof *streams->buckets);
+	return true;
+}
+
+int ft_nccl_streams_create(struct ft_nccl_streams **streams, uint32_t most, uint64_t seed)
+{
+	struct ft_nccl_streams *made = calloc(1, sizeof *made);
+
+	if (made == NULL)
+		return -ENOMEM;
+	*made = (struct ft_nccl_streams){
+		.most = most, .idlest = NONE, .freshest = NONE, .free = NONE, .seed = seed
+	};
+	if (most > 0 && !take_memory(made)) {
+		ft_nccl_streams_destroy(made);
+		return -ENOMEM;
+	}
+	*streams = made;
+	return 0;
+}
+
+void ft_nccl_streams_destroy(struct ft_nccl_streams *streams)
+{
+	if (streams == NULL)
+		return;
+	if (streams->windows != NULL)
+		ft_release(streams->windows, window_bytes(streams));
+	free(streams->slots);
+	free(streams->buckets);
+	free(streams);
+}
+
+static uint64_t end_hash(const uint8_t address[16], uint16_t port, uint64_t seed)
+{
+	uint64_t words[2];
+
+	memcpy(words, address, sizeof words);
+	return ft_hash_step(ft_hash_step(seed, words[0], words[1], seed), port, 0, seed);
+}
+
+/* The sum, so that both directions meet. */
+static uint32_t *bucket_of(const struct ft_nccl_streams *streams,
+			   const struct ft_nccl_stream *stream)
+{
+	uint64_t sum = 0;
+
+	for (unsigned end = 0; end < FT_NCCL_ENDS; end++)
+		sum += end_hash(stream->addresses[end], stream->ports[end], streams->seed);
+	return &streams->buckets[(sum ^ sum >> 32) & streams->mask];
+}
+
+/* Who talks to whom, nothing else. */
+static void name_ends(struct ft_nccl_stream *stream, const struct ft_nccl_segment *segment,
+		      enum ft_nccl_end sender)
+{
+	memcpy(stream->addresses[sender], segment->src, sizeof segment->src);
+	memcpy(stream->addresses[!sender], segment->dst, sizeof segment->dst);
+	stream->ports[sender] = segment->sport;
+	stream->ports[!sender] = segment->dport;
+}
+
+static bool is_end(const struct ft_nccl_stream *stream, unsigned end, const uint8_t address[16],
+		   uint16_t port)
+{
+	return stream->ports[end] == port &&
+	       memcmp(stream->addresses[end], address, sizeof stream->addresses[end]) == 0;
+}
+
+static bool is_sender(const struct ft_nccl_stream *stream, enum ft_nccl_end sender,
+		      const struct ft_nccl_segment *segment)
+{
+	return is_end(stream, sender, segment->src, segment->sport) &&
+	       is_end(stream, !sender, segment->dst, segment->dport);
+}
+
+static uint32_t number_of(const struct ft_nccl_streams *streams,
+			  const struct ft_nccl_stream *stream)
+{
+	return (uint32_t)(stream - streams->slots);
+}
+
+static void leave_order(struct ft_nccl_streams *streams, const struct ft_nccl_stream *stream)
+{
+	uint32_t *older =
+		stream->older == NONE ? &streams->idlest : &streams->slots[stream->older].newer;
+	uint32_t *newer =
+		stream->newer == NONE ? &streams->freshest : &streams->slots[stream->newer].older;
+
+	*older = stream->newer;
+	*newer = stream->older;
+}
+
+static void enter_order(struct ft_nccl_streams *streams, struct ft_nccl_stream *stream)
+{
+	uint32_t number = number_of(streams, stream);
+
+	stream->older = streams->freshest;
+	stream->newer = NONE;
+	if (streams->freshest == NONE)
+		streams->idlest = number;
+	else
+		streams->slots[streams->freshest].newer = number;
+	streams->freshest = number;
+}
+
+struct ft_nccl_stream *ft_nccl_streams_find(struct ft_nccl_streams *streams,
+					    const struct ft_nccl_segment *segment,
+					    enum ft_nccl_end *sender)
+{
+	struct ft_nccl_stream wanted;
+
+	if (streams->used == 0)
+		return NULL;
+	name_ends(&wanted, segment, FT_NCCL_CLIENT);
+	for (uint32_t at = *bucket_of(streams, &wanted); at != NONE; at = streams->slots[at].next) {
+		struct ft_nccl_stream *stream = &streams->slots[at];
+
+		if (is_sender(stream, FT_NCCL_CLIENT, segment))
+			*sender = FT_NCCL_CLIENT;
+		else if (is_sender(stream, FT_NCCL_SERVER, segment))
+			*sender = FT_NCCL_SERVER;
+		else
+			continue;
+		leave_order(streams, stream);
+		enter_order(streams, stream);
+		return stream;
+	}
+	return NULL;
+}
+
+struct ft_nccl_stream *ft_nccl_streams_in_the_way(struct ft_nccl_streams *streams)
+{
+	if (streams->free != NONE || streams->used < streams->most || streams->most == 0)
+		return NULL;
+	return &streams->slots[streams->idlest];
+}
+
+static struct ft_nccl_stream *take_slot(struct ft_nccl_streams *streams)
+{
+	struct ft_nccl_stream *stream;
+
+	if (streams->free == NONE)
+		return streams->used < streams->most ? &streams->slots[streams->used++] : NULL;
+	stream = &streams->slots[streams->free];
+	streams->free = stream->next;
+	return stream;
+}
+
+struct ft_nccl_stream *ft_nccl_streams_add(struct ft_nccl_streams *streams,
+					   const struct ft_nccl_segment *segment,
+					   enum ft_nccl_end sender)
+{
+	struct ft_nccl_stream *stream = take_slot(streams);
+	uint32_t number, *bucket;
+
+	if (stream == NULL)
+		return NULL;
+	number = number_of(streams, stream);
+	*stream = (struct ft_nccl_stream){ .frames = { segment->frame, segment->frame } };
+	name_ends(stream, segment, sender);
+	for (unsigned end = 0; end < FT_NCCL_ENDS; end++) {
+		size_t window = (size_t)number * FT_NCCL_ENDS + end;
+
+		stream->halves[end].window = streams->windows + window * FT_NCCL_WINDOW;
+		stream->halves[end].process = FT_NCCL_NONE;
+	}
+	bucket = bucket_of(streams, stream);
+	stream->next = *bucket;
+	*bucket = number;
+	enter_order(streams, stream);
+	return stream;
+}
+
+void ft_nccl_streams_forget(struct ft_nccl_streams *streams, struct ft_nccl_stream *stream)
+{
+	uint32_t number = number_of(streams, stream);
+	uint32_t *link = bucket_of(streams, stream);
+
+	while (*link != number)
+		link = &streams->slots[*link].next;
+	*link = stream->next;
+	leave_order(streams, stream);
+	stream->next = streams->free;
+	streams->free = number;
+}
