@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+enum { IN_ONE_LINE = 3 }; /* depth from which on members follow each other in a line */
+
 static void new_line(struct ft_document *json)
 {
 	ft_line_char(&json->line, '\n');
@@ -13,7 +15,7 @@ static void lead(struct ft_document *json, const char *name)
 {
 	if (!json->first)
 		ft_line_char(&json->line, ',');
-	if (json->depth <= 2)
+	if (json->depth < IN_ONE_LINE)
 		new_line(json);
 	else if (!json->first)
 		ft_line_char(&json->line, ' ');
@@ -35,6 +37,29 @@ void ft_document_open(struct ft_document *json, FILE *out)
 int ft_document_close(struct ft_document *json)
 {
 	ft_line_add(&json->line, "\n}\n");
+	return ft_line_flush(&json->line);
+}
+
+void ft_records_open(struct ft_document *json, FILE *out)
+{
+	ft_line_open(&json->line, out);
+	json->depth = IN_ONE_LINE;
+}
+
+void ft_record_begin(struct ft_document *json)
+{
+	json->first = true;
+	ft_member_begin(json, NULL, '{');
+}
+
+void ft_record_end(struct ft_document *json)
+{
+	ft_member_end(json, '}');
+	ft_line_char(&json->line, '\n');
+}
+
+int ft_records_close(struct ft_document *json)
+{
 	return ft_line_flush(&json->line);
 }
 
@@ -87,6 +112,14 @@ void ft_member_number(struct ft_document *json, const char *name, uint64_t value
 	ft_line_decimal(&json->line, value);
 }
 
+void ft_member_signed(struct ft_document *json, const char *name, int64_t value)
+{
+	lead(json, name);
+	if (value < 0)
+		ft_line_char(&json->line, '-');
+	ft_line_decimal(&json->line, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
 void ft_member_real(struct ft_document *json, const char *name, double value)
 {
 	char text[32];
@@ -106,6 +139,15 @@ void ft_member_hex(struct ft_document *json, const char *name, uint64_t value, u
 	ft_line_char(&json->line, '"');
 	ft_line_hex(&json->line, value, digits);
 	ft_line_char(&json->line, '"');
+}
+
+void ft_member_address(struct ft_document *json, const char *name, uint64_t value)
+{
+	unsigned digits = 1;
+
+	while (digits < 16 && value >> (4 * digits) != 0)
+		digits++;
+	ft_member_hex(json, name, value, digits);
 }
 
 void ft_member_time(struct ft_document *json, const char *name, uint64_t ts_ns)

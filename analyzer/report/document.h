@@ -15,6 +15,12 @@ struct ft_document {
 void ft_document_open(struct ft_document *json, FILE *out); /* and the document's `{` */
 int ft_document_close(struct ft_document *json); /* `}`; 0 or the first -errno of the handle */
 
+/* JSON lines instead: objects, each in a line of its own. */
+void ft_records_open(struct ft_document *json, FILE *out);
+void ft_record_begin(struct ft_document *json);
+void ft_record_end(struct ft_document *json);
+int ft_records_close(struct ft_document *json); /* 0 or the first -errno of the handle */
+
 /* `name` is NULL inside a list. */
 void ft_member_begin(struct ft_document *json, const char *name, char bracket); /* '{' or '[' */
 void ft_member_end(struct ft_document *json, char bracket);                     /* '}' or ']' */
@@ -23,9 +29,12 @@ void ft_member_bool(struct ft_document *json, const char *name, bool value);
 void ft_member_text(struct ft_document *json, const char *name, const char *value); /* NULL: null */
 void ft_member_number(struct ft_document *json, const char *name,
 		      uint64_t value); /* UINT64_MAX: null */
+void ft_member_signed(struct ft_document *json, const char *name, int64_t value);
 void ft_member_real(struct ft_document *json, const char *name,
 		    double value); /* negative, not finite: null */
 void ft_member_hex(struct ft_document *json, const char *name, uint64_t value,
 		   unsigned digits); /* "0x8001" */
+void ft_member_address(struct ft_document *json, const char *name,
+		       uint64_t value); /* of memory: as many digits as it has */
 void ft_member_time(struct ft_document *json, const char *name,
 		    uint64_t ts_ns); /* RFC 3339; UINT64_MAX: null */

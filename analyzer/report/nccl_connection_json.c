@@ -1,0 +1,187 @@
+#include "nccl_rows.h"
+
+#include "nccl_words.h"
+
+void ft_nccl_places_json(struct ft_document *json, const struct ft_nccl_place *places, size_t count)
+{
+	struct ft_nccl_text text;
+
+	ft_member_begin(json, "addresses", '[');
+	for (size_t i = 0; i < count; i++)
+		ft_member_text(json, NULL, ft_nccl_place_text(&text, &places[i]));
+	ft_member_end(json, ']');
+}
+
+void ft_nccl_rank_json(struct ft_document *json, bool has_rank, int32_t rank)
+{
+	if (has_rank)
+		ft_member_signed(json, "rank", rank);
+	else
+		ft_member_null(json, "rank");
+}
+
+void ft_nccl_id_json(struct ft_document *json, const char *name, uint32_t id)
+{
+	if (id == FT_NCCL_NONE)
+		ft_member_null(json, name);
+	else
+		ft_member_number(json, name, id);
+}
+
+void ft_nccl_rkeys_json(struct ft_document *json, const uint32_t *rkeys, size_t count)
+{
+	ft_member_begin(json, "rkeys", '[');
+	for (size_t i = 0; i < count; i++)
+		ft_member_address(json, NULL, rkeys[i]);
+	ft_member_end(json, ']');
+}
+
+static void party(struct ft_document *json, const char *name, const struct ft_nccl_party *side,
+		  size_t qps)
+{
+	ft_member_begin(json, name, '{');
+	ft_nccl_places_json(json, side->places, side->place_count);
+	ft_member_begin(json, "qpns", '[');
+	for (size_t i = 0; i < qps; i++)
+		ft_member_number(json, NULL, side->qpns[i]);
+	ft_member_end(json, ']');
+	ft_member_begin(json, "qp_device", '[');
+	for (size_t i = 0; i < qps; i++)
+		ft_member_number(json, NULL, side->qp_device[i]);
+	ft_member_end(json, ']');
+	ft_nccl_rank_json(json, side->has_rank, side->rank);
+	ft_member_end(json, '}');
+}
+
+static void fifo(struct ft_document *json, const struct ft_nccl_target *target, bool keys)
+{
+	if (!target->is_known) {
+		ft_member_null(json, "cts_fifo");
+		return;
+	}
+	ft_member_begin(json, "cts_fifo", '{');
+	ft_member_address(json, "addr", target->addr);
+	if (keys)
+		ft_nccl_rkeys_json(json, target->rkeys, target->rkey_count);
+	ft_member_number(json, "slots", target->slots);
+	ft_member_number(json, "entries_per_slot", target->entries);
+	ft_member_number(json, "entry_bytes", target->entry_bytes);
+	ft_member_number(json, "slot_stride_bytes", target->slot_bytes);
+	ft_member_end(json, '}');
+}
+
+static void sizes(struct ft_document *json, const struct ft_nccl_target *target, bool keys)
+{
+	if (!target->is_known) {
+		ft_member_null(json, "sizes_array");
+		return;
+	}
+	ft_member_begin(json, "sizes_array", '{');
+	ft_member_address(json, "addr", target->addr);
+	if (keys)
+		ft_nccl_rkeys_json(json, target->rkeys, target->rkey_count);
+	ft_member_number(json, "slot_stride_bytes",
+			 target->slot_bytes > 0 ? target->slot_bytes : UINT64_MAX);
+	ft_member_end(json, '}');
+}
+
+static void family(struct ft_document *json, const struct ft_nccl_connection *connection)
+{
+	const char letter[2] = { ft_nccl_family_letter(connection->family), 0 };
+	struct ft_nccl_text first, last;
+
+	ft_member_begin(json, "family", '{');
+	ft_member_text(json, "name", connection->has_family ? letter : NULL);
+	ft_member_real(json, "certainty", connection->certainty);
+	ft_member_begin(json, "versions", '[');
+	ft_member_text(json, NULL, ft_nccl_release_text(&first, connection->version_first));
+	ft_member_text(json, NULL, ft_nccl_release_text(&last, connection->version_last));
+	ft_member_end(json, ']');
+	ft_member_end(json, '}');
+}
+
+static void tcp_side(struct ft_document *json, const char *name, const struct ft_nccl_place *place,
+		     uint16_t port)
+{
+	struct ft_nccl_text text;
+
+	ft_member_begin(json, name, '[');
+	ft_member_text(json, NULL, ft_nccl_place_text(&text, place));
+	ft_member_number(json, NULL, port);
+	ft_member_end(json, ']');
+}
+
+static void tcp(struct ft_document *json, const struct ft_nccl_connection *connection)
+{
+	if (!connection->has_tcp) {
+		ft_member_null(json, "metadata_tcp");
+		return;
+	}
+	ft_member_begin(json, "metadata_tcp", '{');
+	tcp_side(json, "connecting_side", &connection->connecting, connection->connecting_port);
+	tcp_side(json, "listening_side", &connection->listening, connection->listening_port);
+	ft_member_begin(json, "frames", '[');
+	ft_member_number(json, NULL, connection->tcp_frames[0]);
+	ft_member_number(json, NULL, connection->tcp_frames[1]);
+	ft_member_end(json, ']');
+	ft_member_end(json, '}');
+}
+
+static void known(struct ft_document *json, const char *name, enum ft_nccl_known value)
+{
+	if (value == FT_NCCL_UNKNOWN)
+		ft_member_null(json, name);
+	else
+		ft_member_bool(json, name, value == FT_NCCL_YES);
+}
+
+static void immediate(struct ft_document *json, const struct ft_nccl_connection *connection)
+{
+	static const char *const orders[] = { [FT_NCCL_ORDER_UNKNOWN] = NULL,
+					      [FT_NCCL_ORDER_LITTLE] = "little",
+					      [FT_NCCL_ORDER_BIG] = "big" };
+	static const char *const contents[] = { [FT_NCCL_IMM_UNKNOWN] = NULL,
+						[FT_NCCL_IMM_LENGTH] = "length",
+						[FT_NCCL_IMM_ID] = "id" };
+
+	ft_member_begin(json, "imm", '{');
+	ft_member_text(json, "order", orders[connection->imm_order]);
+	ft_member_text(json, "content", contents[connection->imm_content]);
+	ft_member_end(json, '}');
+}
+
+static void counts(struct ft_document *json, const struct ft_nccl_connection *connection)
+{
+	ft_member_begin(json, "counts", '{');
+	ft_member_number(json, "cts", connection->cts);
+	ft_member_number(json, "messages", connection->messages);
+	ft_member_number(json, "payload_bytes", connection->payload_bytes);
+	ft_member_begin(json, "retransmitted_packets", '{');
+	ft_member_number(json, "data", connection->retransmitted_data);
+	ft_member_number(json, "cts", connection->retransmitted_cts);
+	ft_member_end(json, '}');
+	ft_member_number(json, "missing_packets", connection->missing_packets);
+	ft_member_end(json, '}');
+}
+
+void ft_nccl_connection_json(struct ft_document *json, const struct ft_nccl_connection *connection,
+			     bool keys)
+{
+	ft_member_begin(json, NULL, '{');
+	ft_member_number(json, "connection", connection->connection);
+	party(json, "sender", &connection->sender, connection->qp_count);
+	party(json, "receiver", &connection->receiver, connection->qp_count);
+	fifo(json, &connection->fifo, keys);
+	sizes(json, &connection->sizes, keys);
+	family(json, connection);
+	ft_member_text(json, "found_by", ft_nccl_found_by_word(connection->found_by));
+	tcp(json, connection);
+	ft_nccl_id_json(json, "channel", connection->channel);
+	ft_member_number(json, "devices", connection->devices);
+	ft_member_number(json, "qps_per_connection", connection->qps_per_device);
+	known(json, "split_data_on_qps", connection->split);
+	known(json, "adaptive_routing", connection->adaptive);
+	immediate(json, connection);
+	counts(json, connection);
+	ft_member_end(json, '}');
+}

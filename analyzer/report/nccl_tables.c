@@ -1,0 +1,405 @@
+#include "nccl_tables.h"
+
+#include <inttypes.h>
+
+#include <capture/frame.h>
+
+#include "human.h"
+#include "nccl_words.h"
+#include "table.h"
+
+static void open_table(struct ft_table *table, const char *align, const char *const *heads)
+{
+	ft_table_init(table, align);
+	for (size_t i = 0; i < table->columns; i++)
+		ft_table_name(table, heads[i]);
+}
+
+static void close_table(struct ft_table *table, struct ft_page *page)
+{
+	int error = ft_table_write(table, &page->line, 2, NULL);
+
+	if (error != 0)
+		page->error = error;
+	ft_table_free(table);
+}
+
+static void count_cell(struct ft_table *table, uint64_t count)
+{
+	struct ft_human human;
+
+	ft_table_format(table, "%s", count == 0 ? "." : ft_human_count(&human, count));
+}
+
+static void bytes_cell(struct ft_table *table, uint64_t bytes)
+{
+	struct ft_human human;
+
+	ft_table_format(table, "%s", ft_human_bytes(&human, bytes));
+}
+
+static void id_cell(struct ft_table *table, uint32_t id)
+{
+	if (id == FT_NCCL_NONE)
+		ft_table_format(table, ".");
+	else
+		ft_table_format(table, "%" PRIu32, id);
+}
+
+static void rank_cell(struct ft_table *table, bool has_rank, int32_t rank)
+{
+	if (has_rank)
+		ft_table_format(table, "%" PRId32, rank);
+	else
+		ft_table_format(table, "?");
+}
+
+/* The first address; how many more there are. */
+static void places_cell(struct ft_table *table, const struct ft_nccl_place *places, unsigned count)
+{
+	struct ft_nccl_text text;
+
+	if (count == 0)
+		ft_table_format(table, "?");
+	else if (count == 1)
+		ft_table_format(table, "%s", ft_nccl_place_text(&text, places));
+	else
+		ft_table_format(table, "%s +%u", ft_nccl_place_text(&text, places), count - 1);
+}
+
+static void duration_cell(struct ft_table *table, uint64_t from_ns, uint64_t to_ns)
+{
+	struct ft_human human;
+
+	if (from_ns == FT_TS_UNKNOWN || to_ns == FT_TS_UNKNOWN)
+		ft_table_format(table, ".");
+	else if (to_ns < from_ns)
+		ft_table_format(table, "-%s", ft_human_duration(&human, from_ns - to_ns));
+	else
+		ft_table_format(table, "%s", ft_human_duration(&human, to_ns - from_ns));
+}
+
+/* --- communicators --- */
+
+void ft_nccl_members_table(struct ft_page *page, const struct ft_nccl_communicator *communicator)
+{
+	static const char *const heads[] = { "rank", "addresses" };
+	struct ft_table table;
+
+	open_table(&table, "><", heads);
+	for (size_t i = 0; i < communicator->member_count; i++) {
+		const struct ft_nccl_member *member = &communicator->members[i];
+		char all[256] = "";
+		size_t used = 0;
+
+		for (size_t j = 0; j < member->place_count && used < sizeof all; j++) {
+			struct ft_nccl_text text;
+
+			used += (size_t)snprintf(all + used, sizeof all - used, "%s%s",
+						 j > 0 ? ", " : "",
+						 ft_nccl_place_text(&text, &member->places[j]));
+		}
+		rank_cell(&table, member->has_rank, member->rank);
+		ft_table_name(&table, all);
+	}
+	close_table(&table, page);
+}
+
+/* --- connections --- */
+
+static void party_cells(struct ft_table *table, const struct ft_nccl_party *party)
+{
+	rank_cell(table, party->has_rank, party->rank);
+	places_cell(table, party->places, party->place_count);
+}
+
+static void qps_cell(struct ft_table *table, const struct ft_nccl_connection *row)
+{
+	char more[16] = "";
+
+	if (row->qp_count == 0) {
+		ft_table_format(table, "?");
+		return;
+	}
+	if (row->qp_count > 1)
+		snprintf(more, sizeof more, " +%d", row->qp_count - 1);
+	ft_table_format(table, "0x%06" PRIx32 " > 0x%06" PRIx32 "%s", row->sender.qpns[0],
+			row->receiver.qpns[0], more);
+}
+
+static void release_cell(struct ft_table *table, const struct ft_nccl_connection *row)
+{
+	struct ft_nccl_text first, last;
+	char letter[2] = { ft_nccl_family_letter(row->family), 0 };
+	const char *from = ft_nccl_release_text(&first, row->version_first);
+	const char *to = ft_nccl_release_text(&last, row->version_last);
+
+	ft_table_format(table, "%s", row->has_family ? letter : "?");
+	if (from == NULL || to == NULL)
+		ft_table_format(table, "?");
+	else if (row->version_first == row->version_last)
+		ft_table_format(table, "%s", from);
+	else
+		ft_table_format(table, "%s to %s", from, to);
+}
+
+static void connection_row(struct ft_table *table, const struct ft_nccl_connection *row)
+{
+	ft_table_format(table, "%" PRIu32, row->connection);
+	id_cell(table, row->channel);
+	party_cells(table, &row->sender);
+	party_cells(table, &row->receiver);
+	qps_cell(table, row);
+	release_cell(table, row);
+	ft_table_format(table, "%s", ft_nccl_found_by_word(row->found_by));
+	count_cell(table, row->cts);
+	count_cell(table, row->messages);
+	bytes_cell(table, row->payload_bytes);
+	count_cell(table, row->retransmitted_data + row->retransmitted_cts);
+	count_cell(table, row->missing_packets);
+}
+
+void ft_nccl_connections_table(struct ft_page *page, const struct ft_nccl_report *nccl)
+{
+	static const char *const heads[] = { "conn",     "ch",       "rank",   "sender", "rank",
+					     "receiver", "QPs",      "family", "NCCL",   "found by",
+					     "CTS",      "messages", "bytes",  "again",  "unseen" };
+	struct ft_table table;
+
+	open_table(&table, ">>><><<<<<>>>>>", heads);
+	for (size_t i = 0; i < nccl->connection_count; i++)
+		connection_row(&table, nccl->connections[i]);
+	close_table(&table, page);
+}
+
+/* --- operations --- */
+
+static void clock_cell(struct ft_table *table, uint64_t ts_ns)
+{
+	const uint64_t second = 1000000000u, of_day = ts_ns / second % 86400;
+
+	if (ts_ns == FT_TS_UNKNOWN)
+		ft_table_format(table, ".");
+	else
+		ft_table_format(table, "%02u:%02u:%02u.%06u", (unsigned)(of_day / 3600),
+				(unsigned)(of_day / 60 % 60), (unsigned)(of_day % 60),
+				(unsigned)(ts_ns % second / 1000));
+}
+
+static void rate_cell(struct ft_table *table, const struct ft_nccl_collective *row)
+{
+	if (row->message_bytes == 0 || row->first_ts_ns == FT_TS_UNKNOWN ||
+	    row->last_ts_ns == FT_TS_UNKNOWN || row->last_ts_ns <= row->first_ts_ns)
+		ft_table_format(table, ".");
+	else
+		ft_table_format(table, "%.3g GB/s",
+				(double)row->message_bytes /
+					(double)(row->last_ts_ns - row->first_ts_ns));
+}
+
+static void collective_row(struct ft_table *table, const struct ft_nccl_collective *row)
+{
+	ft_table_format(table, "%" PRIu32, row->communicator);
+	ft_table_format(table, "%" PRIu64, row->sequence);
+	clock_cell(table, row->first_ts_ns);
+	ft_table_format(table, "%s", row->collective != NULL ? row->collective : "?");
+	ft_table_format(table, "%s", row->algorithm != NULL ? row->algorithm : "?");
+	ft_table_format(table, "%s",
+			row->protocol == FT_NCCL_PROTOCOL_UNKNOWN
+				? "?"
+				: ft_nccl_protocol_word(row->protocol));
+	if (row->message_bytes > 0)
+		bytes_cell(table, row->message_bytes);
+	else
+		ft_table_format(table, "?");
+	ft_table_format(table, "%" PRIu32, row->channels);
+	count_cell(table, row->messages);
+	bytes_cell(table, row->wire_bytes);
+	duration_cell(table, row->first_ts_ns, row->last_ts_ns);
+	rate_cell(table, row);
+	ft_table_format(table, "%s", row->complete ? "" : "incomplete");
+}
+
+void ft_nccl_collectives_table(struct ft_page *page, const struct ft_nccl_report *nccl, size_t most)
+{
+	static const char *const heads[] = { "comm",      "seq",      "began", "operation",
+					     "algorithm", "protocol", "size",  "channels",
+					     "messages",  "written",  "took",  "algbw",
+					     "" };
+	struct ft_table table;
+
+	open_table(&table, ">><<<<>>>>>><", heads);
+	for (size_t i = 0; i < nccl->collective_count && i < most; i++)
+		collective_row(&table, &nccl->collectives[i]);
+	close_table(&table, page);
+}
+
+/* --- messages --- */
+
+struct sums {
+	uint64_t offered, written;
+	bool has_offered, has_written;
+};
+
+static struct sums sums_of(const struct ft_nccl_message *row)
+{
+	struct sums sums = { .has_offered = true };
+
+	for (size_t i = 0; i < row->request_count; i++) {
+		const struct ft_nccl_request *request = &row->requests[i];
+
+		sums.offered += request->offered;
+		sums.written += request->written;
+		sums.has_offered &= request->has_offered;
+		sums.has_written |= request->has_written;
+	}
+	return sums;
+}
+
+static const char *state_of(const struct ft_nccl_message *row)
+{
+	if (row->first_frame == 0)
+		return "unanswered";
+	if (row->cts_frame == 0)
+		return row->completed ? "CTS unseen" : "CTS unseen, incomplete";
+	return row->completed ? "whole" : "incomplete";
+}
+
+static void known_bytes_cell(struct ft_table *table, bool known, uint64_t bytes)
+{
+	if (known)
+		ft_table_format(table, "%" PRIu64, bytes);
+	else
+		ft_table_format(table, "?");
+}
+
+static void frame_cell(struct ft_table *table, uint64_t number)
+{
+	if (number == 0)
+		ft_table_format(table, ".");
+	else
+		ft_table_format(table, "%" PRIu64, number);
+}
+
+static void message_row(struct ft_table *table, const struct ft_nccl_message *row)
+{
+	const struct sums sums = sums_of(row);
+
+	ft_table_format(table, "%" PRIu32, row->connection);
+	if (row->has_k)
+		ft_table_format(table, "%" PRIu64, row->k);
+	else
+		ft_table_format(table, "?");
+	frame_cell(table, row->cts_frame);
+	frame_cell(table, row->first_frame);
+	frame_cell(table, row->last_frame);
+	ft_table_format(table, "%u", row->request_count);
+	known_bytes_cell(table, sums.has_offered, sums.offered);
+	known_bytes_cell(table, sums.has_written, sums.written);
+	ft_table_format(table, "%u", row->part_count);
+	ft_table_format(table, "%s",
+			row->protocol == FT_NCCL_PROTOCOL_UNKNOWN
+				? "?"
+				: ft_nccl_protocol_word(row->protocol));
+	duration_cell(table, row->cts_frame == 0 ? FT_TS_UNKNOWN : row->cts_ts_ns,
+		      row->first_frame == 0 ? FT_TS_UNKNOWN : row->first_ts_ns);
+	ft_table_format(table, "%s", state_of(row));
+}
+
+void ft_nccl_messages_table(struct ft_page *page, const struct ft_nccl_report *nccl, size_t most)
+{
+	static const char *const heads[] = { "conn", "k",        "CTS",     "first",
+					     "last", "n",        "offered", "written",
+					     "QPs",  "protocol", "latency", "state" };
+	struct ft_table table;
+
+	open_table(&table, ">>>>>>>>><><", heads);
+	for (size_t i = 0; i < nccl->message_count && i < most; i++)
+		message_row(&table, &nccl->messages[i]);
+	close_table(&table, page);
+}
+
+/* --- queue pairs --- */
+
+struct class_sum {
+	uint64_t queue_pairs, packets;
+	double confidence; /* the least */
+	const char *evidence[FT_NCCL_EVIDENCE_MAX];
+	size_t evidence_count;
+};
+
+static void add_evidence(struct class_sum *sum, const char *evidence)
+{
+	for (size_t i = 0; i < sum->evidence_count; i++)
+		if (strcmp(sum->evidence[i], evidence) == 0)
+			return;
+	if (sum->evidence_count < FT_NCCL_EVIDENCE_MAX)
+		sum->evidence[sum->evidence_count++] = evidence;
+}
+
+static void add_queue_pair(struct class_sum *sum, const struct ft_nccl_queue_pair *row)
+{
+	if (sum->queue_pairs == 0 || row->confidence < sum->confidence)
+		sum->confidence = row->confidence;
+	sum->queue_pairs++;
+	sum->packets += row->packets;
+	for (size_t i = 0; i < row->evidence_count; i++)
+		add_evidence(sum, row->evidence[i]);
+}
+
+static void class_row(struct ft_table *table, enum ft_nccl_class class, const struct class_sum *sum)
+{
+	char all[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < sum->evidence_count && used < sizeof all; i++)
+		used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "",
+					 sum->evidence[i]);
+	ft_table_format(table, "%s", ft_nccl_class_name(class));
+	count_cell(table, sum->queue_pairs);
+	count_cell(table, sum->packets);
+	ft_table_format(table, "%.2f", sum->confidence);
+	ft_table_name(table, all);
+}
+
+void ft_nccl_classes_table(struct ft_page *page, const struct ft_nccl_report *nccl)
+{
+	static const char *const heads[] = { "class", "queue pairs", "packets", "confidence",
+					     "evidence" };
+	struct class_sum sums[FT_NCCL_CLASSES] = { 0 };
+	struct ft_table table;
+
+	for (size_t i = 0; i < nccl->queue_pair_count; i++)
+		add_queue_pair(&sums[nccl->queue_pairs[i].class], &nccl->queue_pairs[i]);
+	open_table(&table, "<>>><", heads);
+	for (unsigned class = 1; class <= FT_NCCL_CLASSES; class ++) {
+		/* the unknown ones last */
+		const enum ft_nccl_class at = class % FT_NCCL_CLASSES;
+
+		if (sums[at].queue_pairs > 0)
+			class_row(&table, at, &sums[at]);
+	}
+	close_table(&table, page);
+}
+
+/* --- processes --- */
+
+void ft_nccl_processes_table(struct ft_page *page, const struct ft_nccl_report *nccl)
+{
+	static const char *const heads[] = { "address", "rank", "of", "release" };
+	struct ft_table table;
+
+	open_table(&table, "<>><", heads);
+	for (size_t i = 0; i < nccl->process_count; i++) {
+		const struct ft_nccl_process *row = &nccl->processes[i];
+		struct ft_nccl_text text;
+		const char *release;
+
+		ft_table_format(&table, "%s", ft_nccl_place_text(&text, &row->place));
+		rank_cell(&table, row->has_rank, row->rank);
+		rank_cell(&table, row->has_rank, row->ranks);
+		release = ft_nccl_release_text(&text, row->release);
+		ft_table_format(&table, "%s", release != NULL ? release : "?");
+	}
+	close_table(&table, page);
+}
