@@ -101,10 +101,11 @@ static uint16_t moved(uint16_t place, uint32_t bytes)
 
 void ft_nccl_half_drop(struct ft_nccl_half *half, uint32_t bytes)
 {
+	uint32_t end = half->span_count > 0 ? half->spans[half->span_count - 1].to : 0;
 	unsigned gone = 0;
 
-	if (bytes < FT_NCCL_WINDOW)
-		memmove(half->window, half->window + bytes, FT_NCCL_WINDOW - bytes);
+	if (bytes < end)
+		memmove(half->window, half->window + bytes, end - bytes);
 	while (gone < half->span_count && half->spans[gone].to <= bytes)
 		gone++;
 	remove_spans(half, 0, gone);
