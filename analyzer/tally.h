@@ -45,6 +45,30 @@ static inline void ft_tally_usual(struct ft_tally *tally, struct ft_item *item, 
 	pkey->bytes += wire;
 }
 
+/*
+ * Of many tenants, what ft_tally_usual() adds to is seldom in the cache. Hints that it is wanted soon: the P_Key's
+ * total, and the cell (UINT32_MAX: none) of a flow.
+ */
+enum { FT_TALLY_NEAR = 64 }; /* tenant pairs that stay in the first-level cache, with their P_Keys */
+
+static inline bool ft_tally_is_large(const struct ft_tally *tally)
+{
+	return tally->totals.cell_count > FT_TALLY_NEAR;
+}
+
+static inline void ft_tally_prefetch_pkey(const struct ft_tally *tally, uint16_t pkey)
+{
+	__builtin_prefetch(&tally->totals.pkeys[pkey], 1);
+}
+
+static inline void ft_tally_prefetch_cell(const struct ft_tally *tally, uint32_t index)
+{
+	const struct ft_cell *cell = &tally->totals.cells[index == UINT32_MAX ? 0 : index];
+
+	__builtin_prefetch(cell, 1);
+	__builtin_prefetch(&cell->judged, 1); /* may be in the next line */
+}
+
 /* Count what befell the frame's transport, in its tenant pair: a mark, or one of these steps. */
 #define FT_TALLIED_STEPS (FT_STEP_CNP | FT_STEP_RNR | FT_STEP_RETRANSMITTED)
 void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,

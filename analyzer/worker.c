@@ -6,7 +6,7 @@
 #include "worker_take.h"
 
 enum {
-	TOGETHER = 16, /* packets that take a step towards what they need of memory together .. */
+	TOGETHER = 32, /* packets that take a step towards what they need of memory together .. */
 	STEPS = 3, /* .. of which there are so many; others take theirs meanwhile, so none waits */
 	IN_THE_CACHE =
 		2048, /* records: so many, and what lies beside them, stay in the second-level cache */
@@ -134,6 +134,8 @@ static void fetch_first(const struct ft_worker *worker, unsigned from, bool far)
 	for (unsigned i = from; far && i < end; i++)
 		if (items[i].has_flow)
 			ft_flow_prefetch_slot(worker->flows, items[i].hash);
+	for (unsigned i = from; ft_tally_is_large(&worker->tally) && i < end; i++)
+		ft_tally_prefetch_pkey(&worker->tally, ft_item_pkey(&items[i]));
 }
 
 /* Second step: the record, or what the first packet of a half-connection needs. */
@@ -153,7 +155,7 @@ static void fetch_records(const struct ft_worker *worker, unsigned from)
 	}
 }
 
-/* Third step, what lies beside the record: the other half, and what the suspects remember. */
+/* Third step, what lies beside the record: the other half, what the suspects remember, where it is counted. */
 static void fetch_beside(const struct ft_worker *worker, unsigned from)
 {
 	unsigned end = end_of(&worker->batch, from);
@@ -166,6 +168,8 @@ static void fetch_beside(const struct ft_worker *worker, unsigned from)
 			continue;
 		flow = ft_flow_at(worker->flows, item->record);
 		ft_tracker_prefetch(worker->tracker, flow);
+		if (ft_tally_is_large(&worker->tally))
+			ft_tally_prefetch_cell(&worker->tally, flow->cell);
 		if (worker->suspects != NULL)
 			ft_suspects_prefetch(worker->suspects, flow);
 	}

@@ -17,7 +17,7 @@
  * One of the engines that share the frames: the half-connections of its address pairs, and all that is
  * followed, judged and counted of them. Workers have nothing in common but the map.
  */
-enum { FT_WORKER_FRAMES = 32 }; /* of a batch: their packets stay in the first-level cache */
+enum { FT_WORKER_FRAMES = 64 }; /* of a batch: their packets stay in the first-level cache */
 
 struct ft_worker {
 	const struct ft_engine_config *config;
