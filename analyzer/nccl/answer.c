@@ -1,0 +1,172 @@
+#include "answer.h"
+
+#include <decode/packet.h>
+
+#include "split.h"
+
+bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen)
+{
+	return seen->opcode == 0x0b && (seen->has & FT_HAS_RETH) != 0 && seen->va == 0 &&
+	       seen->rkey == 0 && seen->length == 0;
+}
+
+/* Nothing of the entry was captured, or it was encrypted. */
+static bool is_blank(const struct ft_nccl_request *request)
+{
+	return request->va == 0 && !request->has_offered && request->rkey_count == 0;
+}
+
+static bool has_key(const struct ft_nccl_request *request, uint32_t rkey)
+{
+	for (uint8_t i = 0; i < request->rkey_count; i++) {
+		if (request->rkeys[i] == rkey && rkey != 0)
+			return true;
+	}
+	return request->rkey_count == 0;
+}
+
+/* Up to 2.29.3 the address goes on by a part's size for each queue pair, even behind the end of the message. */
+static uint64_t room_of(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
+{
+	uint64_t offered = request->has_offered ? request->offered : UINT32_MAX;
+
+	if (seen->length == 0)
+		return offered + (uint64_t)followed->lane_count * FT_NCCL_PART_BYTES;
+	return offered;
+}
+
+static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
+		 const struct ft_nccl_seen *seen)
+{
+	if ((seen->has & FT_HAS_RETH) == 0 || is_blank(request))
+		return true;
+	return has_key(request, seen->rkey) && seen->va >= request->va &&
+	       seen->va - request->va + seen->length <= room_of(followed, request, seen);
+}
+
+bool ft_nccl_answers(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
+		     uint8_t *request)
+{
+	const struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	for (uint8_t i = 0; i < transfer->message.request_count; i++) {
+		if (fits(followed, &requests[i], seen)) {
+			*request = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The slot of the sizes array that is written to; -1: it is no write to it. */
+static int64_t sizes_slot(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_target *sizes = &followed->model.sizes;
+	uint64_t offset = seen->va - sizes->addr;
+
+	if (seen->opcode != 0x0b || !sizes->is_known || (seen->has & FT_HAS_RETH) == 0 ||
+	    seen->va < sizes->addr || offset % sizes->slot_bytes != 0 ||
+	    offset / sizes->slot_bytes >= 256)
+		return -1;
+	return (int64_t)(offset / sizes->slot_bytes);
+}
+
+/* The message under way on the lane, if it lacks its immediate. */
+static struct ft_nccl_transfer *open_of(const struct ft_nccl_moment *moment)
+{
+	if (!moment->lane->open)
+		return NULL;
+	return ft_nccl_ring_find(&moment->followed->ring, moment->lane->at);
+}
+
+/* A request is written to once per lane; a zero-length write with immediate may follow to the same address. */
+static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
+		    uint8_t *request)
+{
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	const struct ft_nccl_seen *seen = moment->seen;
+
+	if (!ft_nccl_answers(moment->followed, transfer, seen, request))
+		return false;
+	if ((share->requests & 1u << *request) == 0)
+		return true;
+	return seen->opcode == 0x0b && seen->length == 0 && transfer->message.request_count == 1;
+}
+
+/* The next message in turn that the write can be of. */
+static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, bool any_write)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_lane *lane = moment->lane;
+	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT;
+	bool strict = exact && ft_nccl_split_is_known(followed);
+	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .sure = exact };
+	bool unasked = false;
+
+	for (answer.k = lane->next; followed->has_newest && answer.k <= followed->newest &&
+				    answer.k - lane->next < FT_NCCL_RING_MOST;
+	     answer.k++) {
+		const struct ft_nccl_transfer *transfer =
+			ft_nccl_ring_find(&followed->ring, answer.k);
+
+		if (!ft_nccl_split_uses(followed, moment->lane_index, answer.k))
+			continue;
+		if (transfer == NULL || !transfer->has_cts) {
+			if (strict)
+				return answer;
+			continue;
+		}
+		if (ft_nccl_split_is_done(followed, transfer, moment->lane_index, moment->seen))
+			continue;
+		answer.sure = true;
+		if (any_write || ft_nccl_answers(followed, transfer, moment->seen, &answer.request))
+			return answer;
+		answer.sure = exact;
+		if (strict) {
+			unasked = true;
+			break;
+		}
+	}
+	answer.kind = unasked ? FT_NCCL_ANSWER_NONE : FT_NCCL_ANSWER_DATA;
+	return answer;
+}
+
+static struct ft_nccl_answer sizes_answer(const struct ft_nccl_moment *moment, uint32_t slot)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_SIZES, .sure = true };
+	uint64_t from = moment->lane->open ? moment->lane->at : moment->lane->next;
+	uint32_t slots = followed->model.fifo.slots != 0 ? followed->model.fifo.slots : 256;
+
+	answer.k = from + (slot + slots - from % slots) % slots;
+	return answer;
+}
+
+struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_transfer *open = open_of(moment);
+	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .sure = true };
+	bool bare = ft_nccl_is_bare_end(seen);
+	int64_t slot = sizes_slot(moment->followed, seen);
+
+	if (slot >= 0)
+		return sizes_answer(moment, (uint32_t)slot);
+	if (open != NULL && (bare || goes_on(moment, open, &answer.request))) {
+		const struct ft_nccl_share *share =
+			ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
+
+		answer.k = open->message.k;
+		answer.sure = open->message.has_k;
+		if (bare || (share->requests & 1u << answer.request) != 0)
+			answer.kind = FT_NCCL_ANSWER_END;
+		return answer;
+	}
+	answer = next_in_turn(moment, bare);
+	if (bare && answer.kind == FT_NCCL_ANSWER_DATA)
+		answer.kind = FT_NCCL_ANSWER_END;
+	return answer;
+}

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "followed.h"
+
+/* Which message a write to the receiver is of. */
+
+enum ft_nccl_answer_kind {
+	FT_NCCL_ANSWER_DATA,
+	FT_NCCL_ANSWER_END, /* a zero-length write whose immediate says that the message is there */
+	FT_NCCL_ANSWER_SIZES, /* into the receiver's array of sizes, with the immediate */
+	FT_NCCL_ANSWER_NONE,  /* nobody asked for it */
+};
+
+struct ft_nccl_answer {
+	enum ft_nccl_answer_kind kind;
+	uint64_t k;
+	bool sure;       /* of k */
+	uint8_t request; /* DATA: which of the message's requests */
+};
+
+/* Whether the write fits what a message asked for; *request says which part of it. */
+bool ft_nccl_answers(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
+		     uint8_t *request);
+
+/* A zero-length write whose RETH is all zero. */
+bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen);
+
+struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment);

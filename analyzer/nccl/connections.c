@@ -1,0 +1,219 @@
+#include "followed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ft_nccl_connections_create(struct ft_nccl_connections **connections,
+			       const struct ft_nccl_config *config, struct ft_nccl_qps *qps,
+			       const struct ft_nccl_sink *sink)
+{
+	struct ft_nccl_connections *made = calloc(1, sizeof *made);
+
+	if (made == NULL)
+		return -ENOMEM;
+	made->config = *config;
+	made->qps = qps;
+	made->sink = *sink;
+	made->ends.seed = config->seed;
+	made->store.most = config->messages;
+	*connections = made;
+	return 0;
+}
+
+static void free_followed(struct ft_nccl_followed *followed)
+{
+	ft_nccl_ring_free(&followed->ring);
+	free(followed->lanes);
+	free(followed);
+}
+
+void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
+{
+	if (connections == NULL)
+		return;
+	for (uint32_t i = 0; i < connections->count; i++)
+		free_followed(connections->all[i]);
+	free(connections->all);
+	ft_nccl_ends_free(&connections->ends);
+	ft_nccl_store_free(&connections->store);
+	ft_nccl_drop_kept(connections);
+	free(connections);
+}
+
+static bool make_room(struct ft_nccl_connections *connections)
+{
+	uint32_t room = connections->room != 0 ? 2 * connections->room : 64;
+	struct ft_nccl_followed **all;
+
+	if (connections->count < connections->room)
+		return true;
+	all = realloc(connections->all, room * sizeof(struct ft_nccl_followed *));
+	if (all == NULL)
+		return false;
+	connections->all = all;
+	connections->room = room;
+	return true;
+}
+
+struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections)
+{
+	struct ft_nccl_followed *followed = NULL;
+
+	if (connections->count < connections->config.connections && make_room(connections))
+		followed = calloc(1, sizeof *followed);
+	if (followed == NULL) {
+		connections->dropped++;
+		return NULL;
+	}
+	followed->model.connection = connections->count;
+	followed->model.channel = FT_NCCL_NONE;
+	followed->orders = 1u << FT_NCCL_LITTLE | 1u << FT_NCCL_BIG;
+	connections->all[connections->count++] = followed;
+	return followed;
+}
+
+int ft_nccl_add_lanes(struct ft_nccl_followed *followed, uint32_t count)
+{
+	struct ft_nccl_lane *lanes;
+
+	if (count <= followed->lane_count)
+		return 0;
+	lanes = realloc(followed->lanes, count * sizeof *lanes);
+	if (lanes == NULL)
+		return -ENOMEM;
+	memset(lanes + followed->lane_count, 0, (count - followed->lane_count) * sizeof *lanes);
+	for (uint32_t i = followed->lane_count; i < count; i++)
+		lanes[i].exact = true;
+	followed->lanes = lanes;
+	followed->lane_count = (uint8_t)count;
+	return 0;
+}
+
+void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
+{
+	struct ft_nccl_end_table *ends = &connections->ends;
+
+	for (size_t i = 0; i < ends->slots;) {
+		if (ends->ends[i].used && ends->ends[i].connection == followed->model.connection)
+			ft_nccl_ends_remove(ends, &ends->ends[i]);
+		else
+			i++;
+	}
+	followed->retired = true;
+}
+
+int ft_nccl_claim(struct ft_nccl_connections *connections, const struct ft_nccl_end *end)
+{
+	const struct ft_nccl_place place = { .by_lid = end->by_lid };
+	struct ft_nccl_end *old;
+	struct ft_nccl_place at = place;
+
+	memcpy(at.address, end->address, sizeof at.address);
+	old = ft_nccl_ends_find(&connections->ends, &at, end->qpn, end->vni);
+	if (old != NULL && old->connection != end->connection) {
+		if (end->unsure)
+			return 0;
+		if (!old->unsure)
+			ft_nccl_retire(connections, connections->all[old->connection]);
+	}
+	return ft_nccl_ends_put(&connections->ends, end);
+}
+
+void ft_nccl_announce(const struct ft_nccl_connections *connections,
+		      const struct ft_nccl_followed *followed, uint64_t frame, uint64_t ts_ns)
+{
+	const struct ft_nccl_contact contact = {
+		.kind = FT_NCCL_CONTACT_CONNECTION,
+		.frame = frame,
+		.ts_ns = ts_ns,
+		.from = followed->model.sender.places[0],
+		.to = followed->model.receiver.places[0],
+		.connection = followed->model.connection,
+	};
+
+	if (connections->sink.contact != NULL)
+		connections->sink.contact(connections->sink.context, &contact);
+}
+
+static struct ft_nccl_qp *qp_of(struct ft_nccl_connections *connections,
+				const struct ft_nccl_party *party, uint8_t lane)
+{
+	if (party->qpns[lane] == FT_NCCL_NONE || party->place_count == 0)
+		return NULL;
+	return ft_nccl_qps_of(connections->qps, &party->places[party->qp_device[lane]],
+			      party->qpns[lane]);
+}
+
+void ft_nccl_note(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		  uint8_t lane, enum ft_nccl_evidence evidence)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	struct ft_nccl_qp *ends[2];
+
+	if ((followed->lanes[lane].noted & 1u << evidence) != 0)
+		return;
+	ends[0] = qp_of(connections, &model->sender, lane);
+	ends[1] = qp_of(connections, &model->receiver, lane);
+	if (ends[0] != NULL && ends[1] != NULL)
+		followed->lanes[lane].noted |= (uint16_t)(1u << evidence);
+	for (unsigned i = 0; i < 2; i++) {
+		ft_nccl_qp_note(ends[i], evidence);
+		ft_nccl_qp_join(ends[i], model->connection);
+	}
+}
+
+/* Packets to an end count only from where the connection's other end is. */
+static bool is_from_peer(const struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
+			 const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_party *peer = end->role == FT_NCCL_AT_SENDER
+						   ? &followed->model.receiver
+						   : &followed->model.sender;
+
+	for (uint8_t i = 0; i < peer->place_count; i++) {
+		if (memcmp(peer->places[i].address, seen->ends.src, sizeof seen->ends.src) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_end *end,
+		      const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_followed *followed = connections->all[end->connection];
+	struct ft_nccl_moment moment = {
+		.connections = connections,
+		.followed = followed,
+		.lane = &followed->lanes[end->lane],
+		.lane_index = end->lane,
+		.seen = seen,
+	};
+
+	if (end->any_vni) {
+		end->any_vni = false;
+		end->vni = seen->ends.vni;
+	}
+	if (!ft_nccl_is_write(seen->opcode))
+		return;
+	if (end->role == FT_NCCL_AT_SENDER)
+		ft_nccl_cts_see(&moment);
+	else
+		ft_nccl_data_see(&moment);
+}
+
+void ft_nccl_connections_see(struct ft_nccl_connections *connections,
+			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp)
+{
+	struct ft_nccl_end *end = ft_nccl_ends_of(&connections->ends, seen);
+
+	(void)qp;
+	if (end != NULL && is_from_peer(connections->all[end->connection], end, seen))
+		follow_on(connections, end, seen);
+}
+
+const struct ft_nccl_connection *ft_nccl_connections_get(
+	const struct ft_nccl_connections *connections, uint32_t id)
+{
+	return id < connections->count ? &connections->all[id]->model : NULL;
+}

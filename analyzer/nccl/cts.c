@@ -1,0 +1,216 @@
+#include "followed.h"
+
+#include <capture/frame.h>
+#include <decode/packet.h>
+
+#include "family.h"
+
+/* A clear-to-send as it was read: what it is for, and where it was put. */
+struct ask {
+	struct ft_nccl_write write;
+	enum ft_nccl_family family;
+	bool is_read;
+	uint64_t k;
+	uint32_t requests;
+};
+
+static struct ft_nccl_write write_of(const struct ft_nccl_seen *seen)
+{
+	return (struct ft_nccl_write){
+		.bytes = seen->payload,
+		.captured = seen->captured,
+		.length = (seen->has & FT_HAS_RETH) != 0 ? seen->length : seen->payload_length,
+	};
+}
+
+/* The number nearest to what is expected that has these low bits. */
+static uint64_t extend(uint64_t low, unsigned bits, uint64_t expected)
+{
+	uint64_t span, base;
+
+	if (bits >= 64)
+		return low;
+	span = UINT64_C(1) << bits;
+	base = (expected & ~(span - 1)) | low;
+	if (base > expected + span / 2 && base >= span)
+		return base - span;
+	if (base + span / 2 < expected)
+		return base + span;
+	return base;
+}
+
+static uint64_t expected_k(const struct ft_nccl_followed *followed)
+{
+	return followed->has_newest ? followed->newest + 1 : 0;
+}
+
+/* By its address alone. */
+static bool place(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+		  struct ask *ask)
+{
+	const struct ft_nccl_target *fifo = &followed->model.fifo;
+	uint64_t offset = seen->va - fifo->addr, expected = expected_k(followed);
+	uint64_t slot;
+
+	if ((seen->has & FT_HAS_RETH) == 0) {
+		ask->k = expected;
+		return true;
+	}
+	if (!fifo->is_known || seen->va < fifo->addr || offset % fifo->slot_bytes != 0)
+		return false;
+	slot = offset / fifo->slot_bytes;
+	if (slot >= fifo->slots)
+		return false;
+	ask->k = expected + (slot + fifo->slots - expected % fifo->slots) % fifo->slots;
+	if (ask->k > expected + fifo->slots / 2 && ask->k >= fifo->slots)
+		ask->k -= fifo->slots;
+	return true;
+}
+
+/* The FIFO's address, by this clear-to-send, if it has the fewest or the most slots of the family. */
+static bool learn_base(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+		       const struct ask *ask)
+{
+	const struct ft_nccl_fifo *layout = ft_nccl_fifo(ask->family);
+	struct ft_nccl_target *fifo = &followed->model.fifo;
+	uint16_t slots[2] = { layout->slots_first, layout->slots };
+	uint8_t bits = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t base = seen->va - ask->k % slots[i] * layout->slot_bytes;
+
+		if (followed->base_bits == 0)
+			followed->bases[i] = base;
+		if (followed->bases[i] == base)
+			bits |= (uint8_t)(1u << i);
+	}
+	if (followed->base_bits != 0)
+		bits &= followed->base_bits;
+	if (bits == 0)
+		return false;
+	followed->base_bits = bits;
+	followed->has_base = bits != 3 || followed->bases[0] == followed->bases[1];
+	fifo->addr = followed->bases[bits == 2];
+	if (bits != 3)
+		fifo->slots = slots[bits == 2];
+	fifo->rkeys[0] = seen->rkey;
+	fifo->rkey_count = 1;
+	return true;
+}
+
+static bool is_in_place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			const struct ask *ask)
+{
+	const struct ft_nccl_target *fifo = &followed->model.fifo;
+
+	if ((seen->has & FT_HAS_RETH) == 0)
+		return true;
+	if (followed->has_base && fifo->slots != 0)
+		return seen->va == ft_nccl_slot_va(ask->family, fifo->addr, ask->k, fifo->slots);
+	return learn_base(followed, seen, ask);
+}
+
+/* Read as the family that fits; where nothing can be read, by the address. False: it is none. */
+static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+		       struct ask *ask)
+{
+	struct ft_nccl_cts first;
+	int32_t family;
+
+	ask->write = write_of(seen);
+	ask->is_read = ft_nccl_family_narrow(followed, ft_nccl_cts_fits(&ask->write).possible);
+	family = ft_nccl_family_taken(followed);
+	if (family < 0)
+		return false;
+	ask->family = (enum ft_nccl_family)family;
+	ask->requests = ask->write.length / ft_nccl_fifo(ask->family)->entry_bytes;
+	if (!ask->is_read ||
+	    ft_nccl_cts_read(ask->family, &ask->write, 0, &first) != FT_NCCL_READ ||
+	    first.sequence_bits == 0)
+		return place(followed, seen, ask);
+	ask->k = extend(first.sequence, first.sequence_bits, expected_k(followed));
+	return is_in_place(followed, seen, ask);
+}
+
+static void fill_request(struct ft_nccl_request *request, const struct ft_nccl_cts *entry)
+{
+	request->va = entry->addr;
+	request->has_offered = (entry->has & FT_NCCL_CTS_SIZE) != 0;
+	request->offered = entry->size;
+	request->has_tag = (entry->has & FT_NCCL_CTS_TAG) != 0;
+	request->tag = entry->tag;
+	request->rkey_count = entry->rkey_count;
+	for (uint8_t i = 0; i < entry->rkey_count; i++)
+		request->rkeys[i] = entry->rkeys[i];
+}
+
+static void fill_requests(const struct ft_nccl_followed *followed,
+			  struct ft_nccl_transfer *transfer, const struct ask *ask)
+{
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
+	struct ft_nccl_cts entry;
+
+	transfer->message.request_count = (uint8_t)ask->requests;
+	for (uint32_t i = 0; ask->is_read && i < ask->requests; i++) {
+		if (ft_nccl_cts_read(ask->family, &ask->write, i, &entry) == FT_NCCL_READ)
+			fill_request(&requests[i], &entry);
+	}
+}
+
+static void announce(struct ft_nccl_moment *moment, const struct ask *ask)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_transfer *transfer;
+
+	if (ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, ask->requests,
+			     followed->lane_count) != 0)
+		return;
+	transfer = ft_nccl_transfer_of(moment->connections, followed, ask->k);
+	if (transfer == NULL || transfer->has_cts)
+		return;
+	transfer->has_cts = true;
+	transfer->message.has_k = true;
+	transfer->message.cts_frame = moment->seen->frame;
+	transfer->message.cts_ts_ns = moment->seen->ts_ns;
+	fill_requests(followed, transfer, ask);
+	followed->model.cts++;
+	if (ask->is_read)
+		followed->readable++;
+	else
+		followed->unreadable++;
+	if (!followed->has_newest || ask->k > followed->newest)
+		followed->newest = ask->k;
+	followed->has_newest = true;
+}
+
+static void tell_evidence(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+
+	moment->lane->asked = true;
+	if (followed->readable >= 2)
+		ft_nccl_note(moment->connections, followed, moment->lane_index, FT_NCCL_N2);
+	ft_nccl_family_tell(followed);
+}
+
+void ft_nccl_cts_see(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_psns *psns = &moment->lane->cts;
+	struct ask ask = { 0 };
+
+	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
+	if (moment->turn == FT_NCCL_AGAIN) {
+		followed->model.retransmitted_cts++;
+		return;
+	}
+	if (ft_nccl_begins(seen->opcode)) {
+		if (!understand(followed, seen, &ask))
+			return;
+		announce(moment, &ask);
+		tell_evidence(moment);
+	}
+	followed->model.missing_packets -=
+		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
+}

@@ -1,0 +1,252 @@
+#include "followed.h"
+
+#include <decode/packet.h>
+
+#include "answer.h"
+#include "groups.h"
+#include "immediates.h"
+#include "split.h"
+
+void ft_nccl_data_count(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_message *message = &transfer->message;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+
+	share->packets++;
+	message->packets++;
+	if (message->first_frame == 0) {
+		message->first_frame = moment->seen->frame;
+		message->first_ts_ns = moment->seen->ts_ns;
+		moment->followed->model.messages++;
+	}
+	message->last_frame = moment->seen->frame;
+	message->last_ts_ns = moment->seen->ts_ns;
+}
+
+uint32_t ft_nccl_write_end(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	uint32_t packets;
+
+	if (seen->opcode != 0x06 || (seen->has & FT_HAS_RETH) == 0)
+		return seen->psn;
+	if ((seen->has & FT_HAS_PAYLOAD_LENGTH) != 0 && seen->payload_length >= 256)
+		followed->pmtu = (uint16_t)seen->payload_length;
+	if (followed->pmtu == 0)
+		return seen->psn;
+	packets = (seen->length + followed->pmtu - 1) / followed->pmtu;
+	return ft_nccl_psn_add(seen->psn, packets != 0 ? packets - 1 : 0);
+}
+
+static uint32_t length_of(const struct ft_nccl_seen *seen)
+{
+	return (seen->has & FT_HAS_RETH) != 0 ? seen->length : seen->payload_length;
+}
+
+/* The first data packet of a message tells its protocol. */
+static void sign(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		 const struct ft_nccl_request *request)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	const struct ft_nccl_sign sign = {
+		.offered = request->offered,
+		.has_offered = request->has_offered,
+		.written = seen->length,
+		.has_written = moment->followed->lane_count == 1,
+		.va = seen->va,
+		.write = { seen->payload, seen->captured, length_of(seen) },
+	};
+
+	if (transfer->message.request_count != 1 || (seen->has & FT_HAS_RETH) == 0)
+		return;
+	transfer->message.protocol = ft_nccl_protocol_of(&sign, &transfer->message.flag);
+	if (transfer->message.flag != 0)
+		ft_nccl_note(moment->connections, moment->followed, moment->lane_index,
+			     FT_NCCL_N10);
+}
+
+/* Without a clear-to-send a message has a request per range written. */
+static struct ft_nccl_request *request_of(struct ft_nccl_moment *moment,
+					  struct ft_nccl_transfer *transfer, uint8_t *request)
+{
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(&moment->followed->ring, transfer);
+
+	if (!transfer->has_cts && transfer->message.request_count == 0) {
+		transfer->message.request_count = 1;
+		*request = 0;
+	}
+	if (requests[*request].va == 0)
+		requests[*request].va = moment->seen->va;
+	return &requests[*request];
+}
+
+void ft_nccl_data_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+			uint8_t request)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&followed->ring, transfer) + moment->lane_index;
+	uint32_t length = length_of(moment->seen);
+	struct ft_nccl_request *written = request_of(moment, transfer, &request);
+
+	if (transfer->message.first_frame == 0)
+		sign(moment, transfer, written);
+	share->requests |= (uint8_t)(1u << request);
+	share->bytes += length;
+	transfer->written += length;
+	followed->model.payload_bytes += length;
+	if (!transfer->sized)
+		written->written += length;
+	written->has_written = true;
+	if (transfer->has_cts && written->rkey_count != 0)
+		ft_nccl_note(moment->connections, followed, moment->lane_index, FT_NCCL_N4);
+}
+
+void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_message *message = &transfer->message;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	uint32_t immdt = moment->seen->immdt;
+
+	share->ended = true;
+	if (moment->lane->open && moment->lane->at == message->k)
+		moment->lane->open = moment->lane->writing = false;
+	message->has_imm = true;
+	for (unsigned i = 0; i < 4; i++)
+		message->imm[i] = (uint8_t)(immdt >> (24 - 8 * i));
+	transfer->immdt = immdt;
+	ft_nccl_immediate_learn(moment, transfer);
+}
+
+/* The lane goes on to a message. */
+static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT;
+
+	if (!share->used) {
+		share->used = true;
+		share->begun = true;
+		share->from = moment->seen->psn;
+		ft_nccl_split_learn(moment->followed, transfer, moment->lane_index, exact);
+	}
+	lane->open = true;
+	lane->writing = false;
+	lane->exact = transfer->message.has_k;
+	lane->carried = true;
+	lane->at = transfer->message.k;
+	lane->next = lane->at + 1;
+	lane->orphans = 0;
+}
+
+static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
+					     const struct ft_nccl_answer *answer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_transfer *transfer;
+	bool is_new = ft_nccl_ring_find(&followed->ring, answer->k) == NULL;
+
+	if (ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, followed->lane_count) != 0)
+		return NULL;
+	transfer = ft_nccl_transfer_of(moment->connections, followed, answer->k);
+	if (transfer != NULL && is_new)
+		transfer->message.has_k = answer->sure;
+	return transfer;
+}
+
+/* A write begins. False: it is none of the connection's. */
+static bool begin(struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_answer answer = ft_nccl_answer_of(moment);
+	struct ft_nccl_transfer *transfer;
+	struct ft_nccl_share *share;
+
+	if (answer.kind == FT_NCCL_ANSWER_NONE)
+		return false;
+	transfer = transfer_for(moment, &answer);
+	if (transfer == NULL)
+		return true;
+	enter(moment, transfer);
+	share = ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	share->to = ft_nccl_write_end(moment->followed, seen);
+	if (answer.kind == FT_NCCL_ANSWER_DATA)
+		ft_nccl_data_write(moment, transfer, answer.request);
+	else if (answer.kind == FT_NCCL_ANSWER_SIZES)
+		ft_nccl_sizes_learn(moment, transfer);
+	else
+		transfer->bare = true;
+	if (ft_nccl_is_bare_end(seen))
+		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N3);
+	moment->lane->writing = seen->opcode == 0x06;
+	moment->lane->write_end = share->to;
+	ft_nccl_data_count(moment, transfer);
+	if (ft_nccl_has_immediate(seen->opcode))
+		ft_nccl_data_end(moment, transfer);
+	return true;
+}
+
+/* A packet of a write whose first was missed. */
+static void stray(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	lane->exact = false;
+	if (lane->orphans == 0 || moment->turn != FT_NCCL_NEXT) {
+		lane->orphans = 0;
+		lane->orphan_from = moment->seen->psn;
+		lane->orphan_hole = lane->data.next;
+		lane->orphan_frame = moment->seen->frame;
+		lane->orphan_ts_ns = moment->seen->ts_ns;
+	}
+	lane->orphans++;
+}
+
+/* A packet behind the first of a write. */
+static void go_on(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_transfer *transfer;
+
+	if (lane->writing && ft_nccl_psn_distance(seen->psn, lane->write_end) > 0)
+		lane->writing = false;
+	if (!lane->writing) {
+		stray(moment);
+		return;
+	}
+	transfer = ft_nccl_ring_find(&moment->followed->ring, lane->at);
+	if (transfer == NULL)
+		return;
+	ft_nccl_data_count(moment, transfer);
+	if (ft_nccl_ends(seen->opcode))
+		lane->writing = false;
+	if (ft_nccl_has_immediate(seen->opcode))
+		ft_nccl_data_end(moment, transfer);
+}
+
+void ft_nccl_data_see(struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_psns *psns = &moment->lane->data;
+	struct ft_nccl_connection *model = &moment->followed->model;
+
+	if (!ft_nccl_split_admits(moment))
+		return;
+	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
+	if (moment->turn == FT_NCCL_AGAIN) {
+		model->retransmitted_data++;
+		return;
+	}
+	if (moment->turn == FT_NCCL_LATE)
+		ft_nccl_late_see(moment);
+	else if (!ft_nccl_begins(seen->opcode))
+		go_on(moment);
+	else if (!begin(moment))
+		return;
+	model->missing_packets -=
+		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
+}

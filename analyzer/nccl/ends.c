@@ -1,0 +1,131 @@
+#include "ends.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <flow/hash.h>
+
+enum { SLOTS_LEAST = 256 };
+
+struct key {
+	uint8_t address[16];
+	uint32_t qpn, by_lid;
+};
+
+void ft_nccl_ends_free(struct ft_nccl_end_table *table)
+{
+	free(table->ends);
+	table->ends = NULL;
+	table->slots = table->used = 0;
+}
+
+static size_t home_of(const struct ft_nccl_end_table *table, const uint8_t address[16], bool by_lid,
+		      uint32_t qpn)
+{
+	struct key key = { .qpn = qpn, .by_lid = by_lid };
+
+	memcpy(key.address, address, sizeof key.address);
+	return ft_hash(&key, sizeof key, table->seed) & (table->slots - 1);
+}
+
+static bool is_at(const struct ft_nccl_end *end, const uint8_t address[16], bool by_lid,
+		  uint32_t qpn, uint32_t vni)
+{
+	return end->qpn == qpn && end->by_lid == by_lid && (end->any_vni || end->vni == vni) &&
+	       memcmp(end->address, address, sizeof end->address) == 0;
+}
+
+static struct ft_nccl_end *find(const struct ft_nccl_end_table *table, const uint8_t address[16],
+				bool by_lid, uint32_t qpn, uint32_t vni)
+{
+	if (table->slots == 0)
+		return NULL;
+	for (size_t at = home_of(table, address, by_lid, qpn);;
+	     at = (at + 1) & (table->slots - 1)) {
+		struct ft_nccl_end *end = &table->ends[at];
+
+		if (!end->used)
+			return NULL;
+		if (is_at(end, address, by_lid, qpn, vni))
+			return end;
+	}
+}
+
+struct ft_nccl_end *ft_nccl_ends_find(const struct ft_nccl_end_table *table,
+				      const struct ft_nccl_place *place, uint32_t qpn, uint32_t vni)
+{
+	return find(table, place->address, place->by_lid, qpn, vni);
+}
+
+struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
+				    const struct ft_nccl_seen *seen)
+{
+	return find(table, seen->ends.dst, seen->ends.by_lid != 0, seen->dest_qp, seen->ends.vni);
+}
+
+static void insert(struct ft_nccl_end_table *table, const struct ft_nccl_end *end)
+{
+	size_t at = home_of(table, end->address, end->by_lid, end->qpn);
+
+	while (table->ends[at].used)
+		at = (at + 1) & (table->slots - 1);
+	table->ends[at] = *end;
+	table->ends[at].used = true;
+	table->used++;
+}
+
+static int grow(struct ft_nccl_end_table *table)
+{
+	struct ft_nccl_end_table grown = *table;
+
+	grown.slots = table->slots != 0 ? 2 * table->slots : SLOTS_LEAST;
+	grown.used = 0;
+	grown.ends = calloc(grown.slots, sizeof *grown.ends);
+	if (grown.ends == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < table->slots; i++) {
+		if (table->ends[i].used)
+			insert(&grown, &table->ends[i]);
+	}
+	free(table->ends);
+	*table = grown;
+	return 0;
+}
+
+int ft_nccl_ends_put(struct ft_nccl_end_table *table, const struct ft_nccl_end *end)
+{
+	struct ft_nccl_end *old = find(table, end->address, end->by_lid, end->qpn, end->vni);
+	int error;
+
+	if (old != NULL) {
+		*old = *end;
+		old->used = true;
+		return 0;
+	}
+	if (2 * (table->used + 1) > table->slots) {
+		error = grow(table);
+		if (error != 0)
+			return error;
+	}
+	insert(table, end);
+	return 0;
+}
+
+/* Close the gap, so that whoever was put behind it is still found. */
+void ft_nccl_ends_remove(struct ft_nccl_end_table *table, struct ft_nccl_end *end)
+{
+	size_t mask = table->slots - 1, hole = (size_t)(end - table->ends);
+
+	for (size_t at = (hole + 1) & mask; table->ends[at].used; at = (at + 1) & mask) {
+		const struct ft_nccl_end *next = &table->ends[at];
+		size_t home = home_of(table, next->address, next->by_lid, next->qpn);
+
+		if (((at - home) & mask) >= ((at - hole) & mask)) {
+			table->ends[hole] = *next;
+			hole = at;
+		}
+	}
+	table->ends[hole].used = false;
+	table->used--;
+}

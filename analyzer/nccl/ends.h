@@ -1,0 +1,44 @@
+#pragma once
+
+#include <nccl/model.h>
+#include <nccl/seen.h>
+
+/*
+ * Which connection packets to an address and queue pair belong to. A queue pair of an overlay is told by the overlay's
+ * number from the first packet on; before, any will do, because set-ups over TCP do not say it.
+ */
+enum ft_nccl_role { FT_NCCL_AT_SENDER, FT_NCCL_AT_RECEIVER }; /* whose queue pair it is, of data */
+
+struct ft_nccl_end {
+	uint8_t address[16];
+	uint32_t qpn;
+	uint32_t vni;        /* as in struct ft_nccl_ends */
+	uint32_t connection; /* id */
+	uint8_t lane;
+	uint8_t role; /* enum ft_nccl_role */
+	bool by_lid, used;
+	bool any_vni; /* no packet was seen yet */
+	bool unsure;  /* may be stack bytes of an old release: whoever is sure takes the place */
+};
+
+struct ft_nccl_end_table {
+	struct ft_nccl_end *ends;
+	size_t slots, used; /* slots: a power of two, or 0 */
+	uint64_t seed;
+};
+
+void ft_nccl_ends_free(struct ft_nccl_end_table *table);
+
+/* NULL: nobody's. */
+struct ft_nccl_end *ft_nccl_ends_find(const struct ft_nccl_end_table *table,
+				      const struct ft_nccl_place *place, uint32_t qpn,
+				      uint32_t vni);
+
+/* The end a packet was sent to. */
+struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
+				    const struct ft_nccl_seen *seen);
+
+/* Put in; what has the same key is replaced. 0 or -ENOMEM. Pointers to ends do not outlive it. */
+int ft_nccl_ends_put(struct ft_nccl_end_table *table, const struct ft_nccl_end *end);
+
+void ft_nccl_ends_remove(struct ft_nccl_end_table *table, struct ft_nccl_end *end);

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "followed.h"
+
+/* Which families and releases fit what was seen of a connection, and what the document says of it. */
+
+/* The family its clear-to-sends are read as; -1: none is possible. Of several, the likeliest. */
+int32_t ft_nccl_family_taken(const struct ft_nccl_followed *followed);
+
+/* Leave only these families, bits 1 << family, if any of them is possible at all; false: none is. */
+bool ft_nccl_family_narrow(struct ft_nccl_followed *followed, uint8_t families);
+
+/* Leave only these releases, as 22403 for 2.24.3, if any of them is possible at all. */
+void ft_nccl_versions_narrow(struct ft_nccl_followed *followed, int32_t first, int32_t last);
+
+/* The releases 2.`minor_first`.x to 2.`minor_last`.x. */
+void ft_nccl_minors_narrow(struct ft_nccl_followed *followed, unsigned minor_first,
+			   unsigned minor_last);
+
+/* Fill in family, certainty and versions, and the FIFO's layout, as far as they are known. */
+void ft_nccl_family_tell(struct ft_nccl_followed *followed);

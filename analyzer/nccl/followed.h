@@ -1,0 +1,148 @@
+#pragma once
+
+#include "connections.h"
+#include "ends.h"
+#include "psns.h"
+#include "ring.h"
+#include "store.h"
+
+/*
+ * A connection that is followed, and what the files that do it share.
+ *
+ *     connections.c  whose a packet is; the list        strangers.c  queue pairs that may turn out to be NCCL's
+ *     learn.c        from a set-up over TCP             lock.c       from clear-to-sends, or lengths alone
+ *     cts.c          clear-to-sends                     family.c     layouts and releases that fit
+ *     data.c         writes of data                     answer.c     which message a write is of
+ *     late.c         what comes again or late           immediates.c what they mean
+ *     split.c        queue pairs a message uses         faults.c     what is wrong
+ *     keep.c         for the report
+ */
+
+/* A pair of queue pairs; its number is its position in the connection's lists. */
+struct ft_nccl_lane {
+	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender */
+	bool carried, asked;           /* data, clear-to-sends were seen */
+	bool open;                     /* message `at` lacks its immediate here */
+	bool writing;                  /* a write of it is under way, until PSN `write_end` */
+	bool exact;                    /* no hole since the last message */
+	uint8_t write_request;
+	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */
+	uint32_t write_end; /* PSN */
+	uint64_t at;
+	uint64_t next; /* the next message here is this one or a later one */
+	/* packets of a message whose first was missed: how many, the first, and where the hole before it began */
+	uint32_t orphans, orphan_from, orphan_hole;
+	uint64_t orphan_frame, orphan_ts_ns;
+};
+
+struct ft_nccl_followed {
+	struct ft_nccl_connection model; /* what others see of it */
+	bool given_up;                   /* it was none */
+	bool retired;                    /* its queue pairs went to a later one */
+	bool unsure;                     /* metadata names more queue pairs than there may be */
+	bool has_base;    /* model.fifo.addr is known, `is_known` is said when slots are too */
+	uint8_t families; /* possible, bits */
+	uint8_t orders;   /* of immediates that fit so far, bits 1 << enum ft_nccl_order */
+	uint8_t lane_count;
+	uint16_t pmtu;                       /* bytes; 0: not known */
+	int32_t version_first, version_last; /* by what was seen besides the family; 0: open */
+	uint32_t by_length, by_id;           /* immediates that spoke for it */
+	uint64_t lengths
+		[2]; /* of messages whose immediate was their length: the last different ones */
+	uint64_t readable, unreadable; /* clear-to-sends */
+	bool has_newest;
+	uint64_t newest; /* k of the newest clear-to-send */
+	uint64_t bases
+		[2]; /* of the FIFO, if it has the fewest slots of the family, or the most .. */
+	uint8_t base_bits; /* .. as far as both are possible */
+	struct ft_nccl_ring ring;
+	struct ft_nccl_lane *lanes;
+};
+
+struct ft_nccl_connections {
+	struct ft_nccl_config config;
+	struct ft_nccl_qps *qps;
+	struct ft_nccl_sink sink;
+	struct ft_nccl_followed **all; /* by id */
+	uint32_t count, room;
+	uint64_t dropped;
+	struct ft_nccl_end_table ends;
+	struct ft_nccl_store store;
+	uint64_t found;           /* told so far */
+	struct ft_nccl_kept kept; /* of the last call */
+	struct ft_nccl_part *kept_parts;
+};
+
+/* A packet on its way through a followed connection. */
+struct ft_nccl_moment {
+	struct ft_nccl_connections *connections;
+	struct ft_nccl_followed *followed;
+	struct ft_nccl_lane *lane;
+	uint8_t lane_index;
+	enum ft_nccl_turn turn;
+	const struct ft_nccl_seen *seen;
+};
+
+static inline bool ft_nccl_is_write(uint8_t opcode)
+{
+	return opcode >= 0x06 && opcode <= 0x0b;
+}
+
+/* First, or Only: with RETH. */
+static inline bool ft_nccl_begins(uint8_t opcode)
+{
+	return opcode == 0x06 || opcode >= 0x0a;
+}
+
+static inline bool ft_nccl_ends(uint8_t opcode)
+{
+	return opcode >= 0x08;
+}
+
+static inline bool ft_nccl_has_immediate(uint8_t opcode)
+{
+	return opcode == 0x09 || opcode == 0x0b;
+}
+
+/* connections.c: a new one, with its id; NULL: no room. Its lanes are for ft_nccl_add_lanes(). */
+struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections);
+
+/* Room for so many lanes; 0 or -ENOMEM. */
+int ft_nccl_add_lanes(struct ft_nccl_followed *followed, uint32_t count);
+
+/* Packets to these ends are its own from now on; a connection that had them before is retired. 0 or -ENOMEM. */
+int ft_nccl_claim(struct ft_nccl_connections *connections, const struct ft_nccl_end *end);
+void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed);
+
+/* Tell the sink that the connection is known. */
+void ft_nccl_announce(const struct ft_nccl_connections *connections,
+		      const struct ft_nccl_followed *followed, uint64_t frame, uint64_t ts_ns);
+
+/* Evidence about both ends of a lane; told once each. */
+void ft_nccl_note(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		  uint8_t lane, enum ft_nccl_evidence evidence);
+
+/* ring: message k of the connection, made if it is new; NULL: too old, or no memory. */
+struct ft_nccl_transfer *ft_nccl_transfer_of(struct ft_nccl_connections *connections,
+					     struct ft_nccl_followed *followed, uint64_t k);
+void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		  struct ft_nccl_transfer *transfer);
+
+/* cts.c, data.c: a write to the sender, to the receiver. */
+void ft_nccl_cts_see(struct ft_nccl_moment *moment);
+void ft_nccl_data_see(struct ft_nccl_moment *moment);
+
+/* late.c: data that fills a hole. */
+void ft_nccl_late_see(struct ft_nccl_moment *moment);
+
+/* What data.c and late.c do alike: a packet of a message; a write of so many bytes; its immediate. */
+void ft_nccl_data_count(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
+void ft_nccl_data_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+			uint8_t request);
+void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
+
+/* The PSN of the last packet of the write that `seen` begins. */
+uint32_t ft_nccl_write_end(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen);
+
+/* keep.c */
+void ft_nccl_drop_kept(struct ft_nccl_connections *connections);

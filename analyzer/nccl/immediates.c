@@ -1,0 +1,116 @@
+#include "immediates.h"
+
+#include <decode/packet.h>
+
+#include "family.h"
+
+enum {
+	LITTLE = 1u << FT_NCCL_LITTLE,
+	BIG = 1u << FT_NCCL_BIG,
+	AR_LENGTH = 8192 /* longer messages are sent in two writes where adaptive routing is on */
+};
+
+static void tell(struct ft_nccl_followed *followed)
+{
+	struct ft_nccl_connection *model = &followed->model;
+
+	if (followed->by_length > followed->by_id)
+		model->imm_content = FT_NCCL_IMM_LENGTH;
+	else if (followed->by_id >= 2 && followed->by_id > followed->by_length)
+		model->imm_content = FT_NCCL_IMM_ID;
+	if (followed->orders == LITTLE)
+		model->imm_order = FT_NCCL_ORDER_LITTLE;
+	else if (followed->orders == BIG)
+		model->imm_order = FT_NCCL_ORDER_BIG;
+}
+
+static void narrow_order(struct ft_nccl_followed *followed, uint8_t orders)
+{
+	if ((followed->orders & orders) != 0)
+		followed->orders &= orders;
+}
+
+/* Three different lengths that were said right are no accident. */
+static void count_length(struct ft_nccl_moment *moment, uint64_t length)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+
+	followed->by_length++;
+	if (length == followed->lengths[0] || length == followed->lengths[1])
+		return;
+	if (followed->lengths[1] != 0)
+		ft_nccl_note(moment->connections, followed, moment->lane_index, FT_NCCL_N6);
+	followed->lengths[1] = followed->lengths[0];
+	followed->lengths[0] = length;
+}
+
+static void learn_one(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	uint8_t orders = ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written);
+	bool is_id = transfer->message.has_k && transfer->immdt == (uint32_t)transfer->message.k;
+
+	if (orders != 0 && transfer->written != 0) {
+		narrow_order(followed, orders);
+		count_length(moment, transfer->written);
+	} else if (is_id && orders == 0) {
+		followed->by_id++;
+		if (followed->by_id >= 2 && followed->by_id > followed->by_length)
+			narrow_order(followed, BIG);
+	}
+}
+
+static void learn_mask(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer)
+{
+	uint32_t requests = transfer->message.request_count;
+	uint8_t filled;
+	bool bytes = ft_nccl_mask_read(transfer->immdt, FT_NCCL_MASK_BYTES, requests, &filled) ==
+		     FT_NCCL_READ;
+	bool bits = ft_nccl_mask_read(transfer->immdt, FT_NCCL_MASK_BITS, requests, &filled) ==
+		    FT_NCCL_READ;
+
+	if (bytes && !bits)
+		ft_nccl_minors_narrow(followed, 12, 12);
+	if (bits && !bytes)
+		ft_nccl_minors_narrow(followed, 13, 19);
+}
+
+void ft_nccl_immediate_learn(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_connection *model = &followed->model;
+
+	if (transfer->message.request_count == 1)
+		learn_one(moment, transfer);
+	else if (model->has_family && model->family == FT_NCCL_C)
+		learn_mask(followed, transfer);
+	if (transfer->message.request_count == 1 && transfer->bare)
+		model->adaptive = FT_NCCL_YES;
+	else if (transfer->message.request_count == 1 && transfer->written > AR_LENGTH &&
+		 model->adaptive == FT_NCCL_UNKNOWN)
+		model->adaptive = FT_NCCL_NO;
+	tell(followed);
+}
+
+void ft_nccl_sizes_learn(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_write write = { .bytes = moment->seen->payload,
+					     .captured = moment->seen->captured,
+					     .length = moment->seen->length };
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(&moment->followed->ring, transfer);
+	struct ft_nccl_sizes sizes;
+
+	ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N13);
+	if (ft_nccl_sizes_read(&write, &sizes) != FT_NCCL_READ)
+		return;
+	transfer->sized = sizes.captured >= transfer->message.request_count;
+	for (uint8_t i = 0; i < sizes.captured && i < transfer->message.request_count; i++) {
+		requests[i].written = sizes.sizes[i];
+		requests[i].has_written = true;
+	}
+	if (moment->seen->immdt != 0 && sizes.sizes[0] != 0) {
+		narrow_order(moment->followed,
+			     ft_nccl_immediate_orders(moment->seen->immdt, sizes.sizes[0]));
+		tell(moment->followed);
+	}
+}

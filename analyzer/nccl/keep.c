@@ -1,0 +1,213 @@
+#include "followed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "family.h"
+
+void ft_nccl_drop_kept(struct ft_nccl_connections *connections)
+{
+	struct ft_nccl_kept *kept = &connections->kept;
+
+	free(kept->connections);
+	free(kept->messages);
+	free(connections->kept_parts);
+	*kept = (struct ft_nccl_kept){ 0 };
+	connections->kept_parts = NULL;
+}
+
+/* A queue pair that a message with so much data must have ended on. */
+static bool is_whole(const struct ft_nccl_share *share)
+{
+	return share->used && share->begun && share->ended &&
+	       share->packets == ((share->to - share->from) & 0xffffff) + 1;
+}
+
+/* An immediate on every queue pair that a message uses, no packet missing. */
+static bool is_complete(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+	uint32_t used = 0, wanted = model->devices;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (shares[i].used && !is_whole(&shares[i]))
+			return false;
+		used += shares[i].used ? 1 : 0;
+	}
+	if (model->split == FT_NCCL_YES)
+		wanted = model->qp_count;
+	return used != 0 && used >= wanted;
+}
+
+static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed,
+					 const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_message message = transfer->message;
+
+	message.connection = followed->model.connection;
+	message.completed = is_complete(followed, transfer);
+	message.requests = ft_nccl_ring_requests(&followed->ring, transfer);
+	return message;
+}
+
+void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		  struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_message message = message_of(followed, transfer);
+
+	ft_nccl_store_add(&connections->store, &message, message.requests,
+			  ft_nccl_ring_shares(&followed->ring, transfer), followed->lane_count);
+	transfer->used = false;
+}
+
+/* Whoever still waits for something is not pushed out while the ring can grow. */
+static bool is_waiting(const struct ft_nccl_transfer *transfer)
+{
+	return transfer->has_cts && !transfer->message.has_imm;
+}
+
+struct ft_nccl_transfer *ft_nccl_transfer_of(struct ft_nccl_connections *connections,
+					     struct ft_nccl_followed *followed, uint64_t k)
+{
+	struct ft_nccl_ring *ring = &followed->ring;
+	struct ft_nccl_transfer *transfer = ft_nccl_ring_find(ring, k);
+
+	if (transfer != NULL)
+		return transfer;
+	for (transfer = ft_nccl_ring_holder(ring, k);
+	     transfer != NULL && is_waiting(transfer) && ring->slots < FT_NCCL_RING_MOST;
+	     transfer = ft_nccl_ring_holder(ring, k)) {
+		if (ft_nccl_ring_fit(ring, 2 * ring->slots, 1, 1) != 0)
+			return NULL;
+	}
+	if (transfer != NULL && transfer->message.k > k)
+		return NULL;
+	if (transfer != NULL)
+		ft_nccl_keep(connections, followed, transfer);
+	return ft_nccl_ring_begin(ring, k);
+}
+
+static uint64_t frame_of(const struct ft_nccl_message *message)
+{
+	return message->first_frame != 0 ? message->first_frame : message->cts_frame;
+}
+
+static int by_frame(const void *a, const void *b)
+{
+	const struct ft_nccl_message *one = a, *other = b;
+	uint64_t frame = frame_of(one), other_frame = frame_of(other);
+
+	if (frame != other_frame)
+		return frame < other_frame ? -1 : 1;
+	if (one->connection != other->connection)
+		return one->connection < other->connection ? -1 : 1;
+	return one->k < other->k ? -1 : one->k > other->k;
+}
+
+static int by_first_frame(const void *a, const void *b)
+{
+	const struct ft_nccl_connection *one = *(struct ft_nccl_connection *const *)a;
+	const struct ft_nccl_connection *other = *(struct ft_nccl_connection *const *)b;
+
+	if (one->first_frame != other->first_frame)
+		return one->first_frame < other->first_frame ? -1 : 1;
+	return one->connection < other->connection ? -1 : one->connection > other->connection;
+}
+
+/* Messages under way, and the queue pairs they use. */
+static void count_open(const struct ft_nccl_connections *connections, size_t *messages,
+		       size_t *parts)
+{
+	*messages = *parts = 0;
+	for (uint32_t i = 0; i < connections->count; i++) {
+		const struct ft_nccl_followed *followed = connections->all[i];
+
+		for (uint32_t at = 0; at < followed->ring.slots; at++) {
+			if (!followed->ring.transfers[at].used)
+				continue;
+			++*messages;
+			*parts += ft_nccl_shares_used(
+				ft_nccl_ring_shares(&followed->ring, &followed->ring.transfers[at]),
+				followed->lane_count);
+		}
+	}
+}
+
+static void add_open(const struct ft_nccl_followed *followed, struct ft_nccl_kept *kept,
+		     struct ft_nccl_part **parts)
+{
+	for (uint32_t at = 0; at < followed->ring.slots; at++) {
+		const struct ft_nccl_transfer *transfer = &followed->ring.transfers[at];
+		const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+		struct ft_nccl_message message;
+
+		if (!transfer->used)
+			continue;
+		message = message_of(followed, transfer);
+		message.part_count = ft_nccl_shares_used(shares, followed->lane_count);
+		message.parts = *parts;
+		ft_nccl_shares_tell(shares, followed->lane_count, *parts);
+		*parts += message.part_count;
+		kept->messages[kept->message_count++] = message;
+	}
+}
+
+static int keep_messages(struct ft_nccl_connections *connections, struct ft_nccl_kept *kept)
+{
+	const struct ft_nccl_store *store = &connections->store;
+	struct ft_nccl_part *parts;
+	size_t open, part_count;
+
+	if (store->most == 0)
+		return 0;
+	count_open(connections, &open, &part_count);
+	kept->messages = calloc(store->count + open + 1, sizeof *kept->messages);
+	connections->kept_parts = calloc(part_count + 1, sizeof *parts);
+	if (kept->messages == NULL || connections->kept_parts == NULL)
+		return -ENOMEM;
+	parts = connections->kept_parts;
+	for (size_t i = 0; i < store->count; i++)
+		kept->messages[kept->message_count++] = store->messages[i];
+	for (uint32_t i = 0; i < connections->count; i++)
+		add_open(connections->all[i], kept, &parts);
+	qsort(kept->messages, kept->message_count, sizeof *kept->messages, by_frame);
+	return 0;
+}
+
+static int keep_connections(const struct ft_nccl_connections *connections,
+			    struct ft_nccl_kept *kept)
+{
+	kept->connections = calloc(connections->count + 1u, sizeof(struct ft_nccl_connection *));
+	if (kept->connections == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < connections->count; i++) {
+		struct ft_nccl_followed *followed = connections->all[i];
+
+		ft_nccl_family_tell(followed);
+		if (!followed->given_up)
+			kept->connections[kept->connection_count++] = &followed->model;
+	}
+	qsort(kept->connections, kept->connection_count, sizeof(struct ft_nccl_connection *),
+	      by_first_frame);
+	return 0;
+}
+
+int ft_nccl_connections_keep(struct ft_nccl_connections *connections, struct ft_nccl_kept *kept)
+{
+	int error;
+
+	ft_nccl_drop_kept(connections);
+	error = keep_connections(connections, &connections->kept);
+	if (error == 0)
+		error = keep_messages(connections, &connections->kept);
+	if (error != 0) {
+		ft_nccl_drop_kept(connections);
+		return error;
+	}
+	connections->kept.connections_dropped = connections->dropped;
+	connections->kept.messages_dropped = connections->store.dropped;
+	*kept = connections->kept;
+	return 0;
+}

@@ -1,0 +1,114 @@
+#include "followed.h"
+
+#include "answer.h"
+
+/* Whether the PSN lies within what is known of a share. */
+static bool is_within(const struct ft_nccl_share *share, uint32_t psn)
+{
+	return share->used && ft_nccl_psn_distance(psn, share->from) >= 0 &&
+	       ft_nccl_psn_distance(share->to, psn) >= 0;
+}
+
+/* It was the next one of a message that lacks its end. */
+static bool is_behind(const struct ft_nccl_share *share, uint32_t psn)
+{
+	return share->used && !share->ended && ft_nccl_psn_add(share->to, 1) == psn;
+}
+
+static struct ft_nccl_transfer *find(const struct ft_nccl_moment *moment,
+				     bool (*is_it)(const struct ft_nccl_share *, uint32_t))
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		struct ft_nccl_transfer *transfer = &ring->transfers[i];
+
+		if (transfer->used &&
+		    is_it(ft_nccl_ring_shares(ring, transfer) + moment->lane_index,
+			  moment->seen->psn))
+			return transfer;
+	}
+	return NULL;
+}
+
+/* The first message that asked for this write and has nothing on the lane yet. */
+static struct ft_nccl_transfer *find_asking(const struct ft_nccl_moment *moment, uint8_t *request)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	struct ft_nccl_transfer *found = NULL;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		struct ft_nccl_transfer *transfer = &ring->transfers[i];
+
+		if (!transfer->used || !transfer->has_cts ||
+		    ft_nccl_ring_shares(ring, transfer)[moment->lane_index].used ||
+		    !ft_nccl_answers(moment->followed, transfer, moment->seen, request))
+			continue;
+		if (found == NULL || transfer->message.k < found->message.k)
+			found = transfer;
+	}
+	return found;
+}
+
+/* Packets that came ahead of their first one are the message's now. */
+static void adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		  struct ft_nccl_share *share)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_message *message = &transfer->message;
+
+	if (lane->orphans == 0 || !is_within(share, lane->orphan_from))
+		return;
+	share->packets += lane->orphans;
+	message->packets += lane->orphans;
+	message->first_frame = lane->orphan_frame;
+	message->first_ts_ns = lane->orphan_ts_ns;
+	lane->orphans = 0;
+	lane->open = lane->writing = true;
+	lane->write_end = share->to;
+	lane->exact = true;
+	lane->at = message->k;
+	lane->next = message->k + 1;
+}
+
+static void begin(struct ft_nccl_moment *moment)
+{
+	uint8_t request = 0;
+	struct ft_nccl_transfer *transfer = find_asking(moment, &request);
+	struct ft_nccl_share *share;
+
+	if (transfer == NULL)
+		return;
+	share = ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	share->used = share->begun = true;
+	share->from = moment->seen->psn;
+	share->to = ft_nccl_write_end(moment->followed, moment->seen);
+	ft_nccl_data_write(moment, transfer, request);
+	ft_nccl_data_count(moment, transfer);
+	adopt(moment, transfer, share);
+	if (ft_nccl_has_immediate(moment->seen->opcode))
+		ft_nccl_data_end(moment, transfer);
+}
+
+void ft_nccl_late_see(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_transfer *transfer = find(moment, is_within);
+	const struct ft_nccl_seen *seen = moment->seen;
+
+	if (transfer == NULL && (!ft_nccl_begins(seen->opcode) || ft_nccl_is_bare_end(seen))) {
+		transfer = find(moment, is_behind);
+		if (transfer != NULL)
+			ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index]
+				.to = seen->psn;
+	}
+	if (transfer == NULL) {
+		if (ft_nccl_begins(seen->opcode))
+			begin(moment);
+		return;
+	}
+	ft_nccl_data_count(moment, transfer);
+	if (ft_nccl_is_bare_end(seen))
+		transfer->bare = true;
+	if (ft_nccl_has_immediate(seen->opcode))
+		ft_nccl_data_end(moment, transfer);
+}

@@ -1,0 +1,209 @@
+#include "followed.h"
+
+#include <string.h>
+
+#include "family.h"
+
+enum { LINK_LAYER_INFINIBAND = 1, MINOR_SIZES = 20, MINOR_CLEARED = 27, MINOR_RECORDS = 30 };
+
+static bool is_infiniband(const struct ft_nccl_device *device)
+{
+	return device->lid != 0 && device->lid <= UINT16_MAX;
+}
+
+static struct ft_nccl_place place_of(const struct ft_nccl_device *device)
+{
+	struct ft_nccl_place place = { .by_lid = is_infiniband(device) };
+
+	if (place.by_lid) {
+		place.address[14] = (uint8_t)(device->lid >> 8);
+		place.address[15] = (uint8_t)device->lid;
+	} else {
+		memcpy(place.address, device->gid, sizeof place.address);
+	}
+	return place;
+}
+
+static void fill_party(struct ft_nccl_party *party, const struct ft_nccl_metadata *metadata,
+		       uint8_t qp_count)
+{
+	party->place_count = metadata->device_count;
+	for (uint8_t i = 0; i < metadata->device_count; i++)
+		party->places[i] = place_of(&metadata->devices[i]);
+	for (uint8_t i = 0; i < qp_count; i++) {
+		party->qpns[i] = metadata->qpns[i];
+		party->qp_device[i] = (uint8_t)(i % metadata->device_count);
+	}
+}
+
+static void fill_target(struct ft_nccl_target *target, const struct ft_nccl_metadata *metadata)
+{
+	target->addr = metadata->addr;
+	target->rkey_count = metadata->device_count;
+	for (uint8_t i = 0; i < metadata->device_count; i++)
+		target->rkeys[i] = metadata->devices[i].rkey;
+}
+
+static uint16_t pmtu_of(const struct ft_nccl_exchange *exchange)
+{
+	uint16_t sender = exchange->sender->devices[0].mtu;
+	uint16_t receiver = exchange->receiver->devices[0].mtu;
+
+	return sender < receiver ? sender : receiver;
+}
+
+static void fill_tcp(struct ft_nccl_connection *model, const struct ft_nccl_exchange *exchange)
+{
+	model->found_by = FT_NCCL_BY_METADATA;
+	model->has_tcp = true;
+	model->connecting = exchange->connecting;
+	model->listening = exchange->listening;
+	model->connecting_port = exchange->connecting_port;
+	model->listening_port = exchange->listening_port;
+	memcpy(model->tcp_frames, exchange->frames, sizeof model->tcp_frames);
+}
+
+static uint8_t larger(uint8_t a, uint8_t b)
+{
+	return a > b ? a : b;
+}
+
+/* 2.10 to 2.18: 64 slots; 2.19: 256. */
+static void fill_layout(struct ft_nccl_followed *followed, const struct ft_nccl_form *form)
+{
+	struct ft_nccl_connection *model = &followed->model;
+
+	followed->families = form->families;
+	ft_nccl_minors_narrow(followed, form->minor_first, form->minor_last);
+	if ((form->families & 1u << FT_NCCL_C) != 0)
+		model->fifo.slots = form->minor_last < 19 ? 64 : 256;
+	followed->has_base = true;
+	ft_nccl_family_tell(followed);
+}
+
+static void fill_sizes(struct ft_nccl_connection *model, const struct ft_nccl_metadata *receiver)
+{
+	const struct ft_nccl_form *form = receiver->form;
+
+	if (form->minor_first < MINOR_SIZES)
+		return;
+	fill_target(&model->sizes, receiver);
+	model->sizes.is_known = true;
+	model->sizes.slot_bytes = form->minor_first == form->minor_last && form->minor_last >= 29
+					  ? FT_NCCL_RECORD_BYTES
+					  : FT_NCCL_SIZES_BYTES;
+}
+
+static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange)
+{
+	struct ft_nccl_connection *model = &followed->model;
+	const struct ft_nccl_metadata *sender = exchange->sender, *receiver = exchange->receiver;
+	uint8_t qps = sender->qp_count < receiver->qp_count ? sender->qp_count : receiver->qp_count;
+
+	fill_tcp(model, exchange);
+	fill_party(&model->sender, sender, qps);
+	fill_party(&model->receiver, receiver, qps);
+	fill_target(&model->fifo, sender);
+	fill_sizes(model, receiver);
+	model->devices = larger(sender->device_count, receiver->device_count);
+	followed->unsure = sender->form->minor_first < MINOR_CLEARED && qps > model->devices;
+	model->qp_count = followed->unsure ? model->devices : qps;
+	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
+	followed->pmtu = pmtu_of(exchange);
+	fill_layout(followed, sender->form);
+}
+
+static struct ft_nccl_end end_of(const struct ft_nccl_followed *followed,
+				 const struct ft_nccl_party *party, enum ft_nccl_role role,
+				 uint8_t lane)
+{
+	const struct ft_nccl_place *place = &party->places[party->qp_device[lane]];
+	struct ft_nccl_end end = {
+		.qpn = party->qpns[lane],
+		.vni = UINT32_MAX,
+		.connection = followed->model.connection,
+		.lane = lane,
+		.role = (uint8_t)role,
+		.by_lid = place->by_lid,
+		.any_vni = true,
+		.unsure = followed->unsure && lane >= followed->model.devices,
+	};
+
+	memcpy(end.address, place->address, sizeof end.address);
+	return end;
+}
+
+/* The first packet of either direction has PSN 0. */
+static void expect_start(struct ft_nccl_lane *lane)
+{
+	lane->data = lane->cts = (struct ft_nccl_psns){ .known = true };
+}
+
+static int claim_lanes(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		       uint8_t count)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	int error = ft_nccl_add_lanes(followed, count);
+
+	for (uint8_t i = 0; error == 0 && i < count; i++) {
+		struct ft_nccl_end sender = end_of(followed, &model->sender, FT_NCCL_AT_SENDER, i);
+		struct ft_nccl_end receiver =
+			end_of(followed, &model->receiver, FT_NCCL_AT_RECEIVER, i);
+
+		expect_start(&followed->lanes[i]);
+		error = ft_nccl_claim(connections, &sender);
+		if (error == 0)
+			error = ft_nccl_claim(connections, &receiver);
+		if (error == 0 && i < model->qp_count)
+			ft_nccl_note(connections, followed, i, FT_NCCL_N1);
+	}
+	return error;
+}
+
+/* The connection that clear-to-sends showed before its set-up was read, as it happens when ports are merged. */
+static struct ft_nccl_followed *known_already(struct ft_nccl_connections *connections,
+					      const struct ft_nccl_exchange *exchange)
+{
+	const struct ft_nccl_metadata *sender = exchange->sender;
+	struct ft_nccl_place place = place_of(&sender->devices[0]);
+	struct ft_nccl_end *end =
+		ft_nccl_ends_find(&connections->ends, &place, sender->qpns[0], UINT32_MAX);
+	struct ft_nccl_followed *followed;
+
+	if (end == NULL)
+		return NULL;
+	followed = connections->all[end->connection];
+	if (followed->model.has_tcp || !followed->has_base ||
+	    followed->model.fifo.addr != sender->addr)
+		return NULL;
+	return followed;
+}
+
+void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
+			       const struct ft_nccl_exchange *exchange)
+{
+	struct ft_nccl_followed *followed = known_already(connections, exchange);
+	const struct ft_nccl_metadata *sender = exchange->sender, *receiver = exchange->receiver;
+	uint8_t count =
+		sender->qp_count < receiver->qp_count ? sender->qp_count : receiver->qp_count;
+
+	if (followed != NULL) {
+		fill_tcp(&followed->model, exchange);
+		fill_sizes(&followed->model, receiver);
+		ft_nccl_minors_narrow(followed, sender->form->minor_first,
+				      sender->form->minor_last);
+		ft_nccl_family_tell(followed);
+		ft_nccl_note(connections, followed, 0, FT_NCCL_N1);
+		return;
+	}
+	if (count == 0)
+		return;
+	followed = ft_nccl_follow(connections);
+	if (followed == NULL)
+		return;
+	followed->model.first_frame = exchange->frames[0];
+	fill(followed, exchange);
+	if (claim_lanes(connections, followed, count) != 0)
+		connections->dropped++;
+	ft_nccl_announce(connections, followed, exchange->frames[1], exchange->ts_ns);
+}

@@ -1,0 +1,96 @@
+#include "psns.h"
+
+#include <string.h>
+
+/* The hole that `psn` lies in, or hole_count. */
+static uint8_t hole_of(const struct ft_nccl_psns *psns, uint32_t psn)
+{
+	uint8_t at = psns->hole_count;
+
+	while (at > 0) {
+		at--;
+		if (((psn - psns->holes[at].psn) & 0xffffff) < psns->holes[at].count)
+			return at;
+	}
+	return psns->hole_count;
+}
+
+enum ft_nccl_turn ft_nccl_psns_judge(const struct ft_nccl_psns *psns, uint32_t psn)
+{
+	int32_t distance = ft_nccl_psn_distance(psn, psns->next);
+
+	if (distance == 0 || !psns->known)
+		return FT_NCCL_NEXT;
+	if (distance >= FT_NCCL_PSN_WINDOW || distance < -FT_NCCL_PSN_WINDOW)
+		return FT_NCCL_APART;
+	if (distance > 0)
+		return FT_NCCL_AHEAD;
+	return hole_of(psns, psn) < psns->hole_count ? FT_NCCL_LATE : FT_NCCL_AGAIN;
+}
+
+static void remove_hole(struct ft_nccl_psns *psns, uint8_t at)
+{
+	psns->hole_count--;
+	memmove(&psns->holes[at], &psns->holes[at + 1],
+		(size_t)(psns->hole_count - at) * sizeof psns->holes[0]);
+}
+
+static void add_hole(struct ft_nccl_psns *psns, uint8_t at, uint32_t psn, uint32_t count)
+{
+	if (count == 0)
+		return;
+	if (psns->hole_count == FT_NCCL_HOLES) {
+		if (at == 0)
+			return;
+		remove_hole(psns, 0);
+		at--;
+	}
+	memmove(&psns->holes[at + 1], &psns->holes[at],
+		(size_t)(psns->hole_count - at) * sizeof psns->holes[0]);
+	psns->holes[at].psn = psn;
+	psns->holes[at].count = count;
+	psns->hole_count++;
+}
+
+static void fill(struct ft_nccl_psns *psns, uint32_t psn)
+{
+	uint8_t at = hole_of(psns, psn);
+	uint32_t from = psns->holes[at].psn;
+	uint32_t before = (psn - from) & 0xffffff;
+	uint32_t after = psns->holes[at].count - before - 1;
+
+	if (before == 0 && after == 0) {
+		remove_hole(psns, at);
+	} else if (before == 0) {
+		psns->holes[at].psn = ft_nccl_psn_add(psn, 1);
+		psns->holes[at].count = after;
+	} else {
+		psns->holes[at].count = before;
+		add_hole(psns, (uint8_t)(at + 1), ft_nccl_psn_add(psn, 1), after);
+	}
+}
+
+int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_turn turn)
+{
+	int32_t missing = 0;
+
+	switch (turn) {
+	case FT_NCCL_AGAIN:
+		return 0;
+	case FT_NCCL_LATE:
+		fill(psns, psn);
+		return 1;
+	case FT_NCCL_AHEAD:
+		missing = ft_nccl_psn_distance(psn, psns->next);
+		add_hole(psns, psns->hole_count, psns->next, (uint32_t)missing);
+		break;
+	case FT_NCCL_APART:
+		psns->hole_count = 0;
+		break;
+	case FT_NCCL_NEXT:
+		break;
+	}
+	psns->next = ft_nccl_psn_add(psn, 1);
+	psns->known = true;
+	return -missing;
+}

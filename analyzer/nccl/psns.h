@@ -1,0 +1,44 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Packet sequence numbers of the requests that one queue pair sends: which were seen. 24-bit, wrapping; IBA vol. 1,
+ * 9.7.1. A few holes are remembered, the newest: what fills an older one counts as sent again.
+ */
+enum { FT_NCCL_HOLES = 8, FT_NCCL_PSN_WINDOW = 1 << 16 };
+
+struct ft_nccl_psns {
+	uint32_t next; /* behind the newest seen */
+	bool known;    /* `next` is */
+	uint8_t hole_count;
+	struct {
+		uint32_t psn, count;
+	} holes[FT_NCCL_HOLES]; /* oldest first */
+};
+
+enum ft_nccl_turn {
+	FT_NCCL_NEXT,  /* the one expected, or the first */
+	FT_NCCL_AHEAD, /* some before it were not seen */
+	FT_NCCL_LATE,  /* fills a hole */
+	FT_NCCL_AGAIN, /* was seen before */
+	FT_NCCL_APART, /* of another sequence: farther away than transport can be */
+};
+
+/* From b to a: -2^23 .. 2^23 - 1. */
+static inline int32_t ft_nccl_psn_distance(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t ft_nccl_psn_add(uint32_t psn, uint32_t count)
+{
+	return (psn + count) & 0xffffff;
+}
+
+/* What `psn` is; nothing is changed. */
+enum ft_nccl_turn ft_nccl_psns_judge(const struct ft_nccl_psns *psns, uint32_t psn);
+
+/* It was seen. Returns how many fewer (or, negative, more) packets are missing than before. */
+int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_turn turn);

@@ -1,0 +1,118 @@
+#include "ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <capture/frame.h>
+
+void ft_nccl_ring_free(struct ft_nccl_ring *ring)
+{
+	free(ring->transfers);
+	free(ring->requests);
+	free(ring->shares);
+	*ring = (struct ft_nccl_ring){ 0 };
+}
+
+static struct ft_nccl_transfer *place_of(const struct ft_nccl_ring *ring, uint64_t k)
+{
+	return &ring->transfers[k & (ring->slots - 1)];
+}
+
+struct ft_nccl_transfer *ft_nccl_ring_find(const struct ft_nccl_ring *ring, uint64_t k)
+{
+	struct ft_nccl_transfer *transfer;
+
+	if (ring->slots == 0)
+		return NULL;
+	transfer = place_of(ring, k);
+	return transfer->used && transfer->message.k == k ? transfer : NULL;
+}
+
+struct ft_nccl_transfer *ft_nccl_ring_holder(const struct ft_nccl_ring *ring, uint64_t k)
+{
+	struct ft_nccl_transfer *transfer;
+
+	if (ring->slots == 0)
+		return NULL;
+	transfer = place_of(ring, k);
+	return transfer->used && transfer->message.k != k ? transfer : NULL;
+}
+
+struct ft_nccl_request *ft_nccl_ring_requests(const struct ft_nccl_ring *ring,
+					      const struct ft_nccl_transfer *transfer)
+{
+	return ring->requests + (size_t)(transfer - ring->transfers) * ring->request_room;
+}
+
+struct ft_nccl_share *ft_nccl_ring_shares(const struct ft_nccl_ring *ring,
+					  const struct ft_nccl_transfer *transfer)
+{
+	return ring->shares + (size_t)(transfer - ring->transfers) * ring->share_room;
+}
+
+static void move(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
+		 const struct ft_nccl_ring *to)
+{
+	struct ft_nccl_transfer *moved = place_of(to, transfer->message.k);
+
+	*moved = *transfer;
+	memcpy(ft_nccl_ring_requests(to, moved), ft_nccl_ring_requests(from, transfer),
+	       from->request_room * sizeof *to->requests);
+	memcpy(ft_nccl_ring_shares(to, moved), ft_nccl_ring_shares(from, transfer),
+	       from->share_room * sizeof *to->shares);
+}
+
+static uint8_t at_least(uint8_t room, uint32_t wanted)
+{
+	uint32_t fits = room != 0 ? room : 1;
+
+	while (fits < wanted)
+		fits *= 2;
+	return (uint8_t)fits;
+}
+
+int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t requests, uint32_t lanes)
+{
+	struct ft_nccl_ring grown = {
+		.slots = slots > ring->slots ? slots : ring->slots,
+		.request_room = at_least(ring->request_room, requests),
+		.share_room = at_least(ring->share_room, lanes),
+	};
+
+	if (grown.slots == ring->slots && grown.request_room == ring->request_room &&
+	    grown.share_room == ring->share_room)
+		return 0;
+	grown.transfers = calloc(grown.slots, sizeof *grown.transfers);
+	grown.requests = calloc((size_t)grown.slots * grown.request_room, sizeof *grown.requests);
+	grown.shares = calloc((size_t)grown.slots * grown.share_room, sizeof *grown.shares);
+	if (grown.transfers == NULL || grown.requests == NULL || grown.shares == NULL) {
+		ft_nccl_ring_free(&grown);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		if (ring->transfers[i].used)
+			move(ring, &ring->transfers[i], &grown);
+	}
+	ft_nccl_ring_free(ring);
+	*ring = grown;
+	return 0;
+}
+
+struct ft_nccl_transfer *ft_nccl_ring_begin(struct ft_nccl_ring *ring, uint64_t k)
+{
+	struct ft_nccl_transfer *transfer = place_of(ring, k);
+
+	memset(ft_nccl_ring_requests(ring, transfer), 0,
+	       ring->request_room * sizeof *ring->requests);
+	memset(ft_nccl_ring_shares(ring, transfer), 0, ring->share_room * sizeof *ring->shares);
+	*transfer = (struct ft_nccl_transfer){
+		.used = true,
+		.message = { .has_k = true,
+			     .k = k,
+			     .cts_ts_ns = FT_TS_UNKNOWN,
+			     .first_ts_ns = FT_TS_UNKNOWN,
+			     .last_ts_ns = FT_TS_UNKNOWN },
+	};
+	return transfer;
+}

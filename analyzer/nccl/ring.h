@@ -1,0 +1,64 @@
+#pragma once
+
+#include <nccl/model.h>
+
+/*
+ * The messages of late of one connection: what each clear-to-send asked for, and what each queue pair carried of the
+ * answer. Message k has place k modulo `slots`; whoever comes later takes it, and what was there is handed on to be kept.
+ */
+enum {
+	FT_NCCL_RING_LEAST = 16, /* places; powers of two */
+	FT_NCCL_RING_MOST = 64,
+};
+
+/* What one queue pair carried of a message. */
+struct ft_nccl_share {
+	uint64_t bytes;
+	uint32_t packets;
+	uint32_t from, to; /* PSNs: of the first packet seen, of the last one expected so far */
+	bool used;
+	bool begun;       /* `from` is where it began */
+	bool ended;       /* its immediate was seen */
+	uint8_t requests; /* written to, bits */
+};
+
+struct ft_nccl_transfer {
+	struct ft_nccl_message message; /* its requests and parts are filled in when it is kept */
+	bool used;                      /* the place is */
+	bool has_cts;
+	bool bare;        /* the immediate came in a zero-length write of its own */
+	bool sized;       /* the requests' lengths are what the sizes write says */
+	uint64_t written; /* bytes, all requests */
+	uint32_t immdt;
+};
+
+struct ft_nccl_ring {
+	struct ft_nccl_transfer *transfers;
+	struct ft_nccl_request *requests; /* `request_room` of each */
+	struct ft_nccl_share *shares;     /* `share_room` of each, by lane */
+	uint32_t slots;                   /* 0: nothing yet */
+	uint8_t request_room, share_room;
+};
+
+void ft_nccl_ring_free(struct ft_nccl_ring *ring);
+
+/* Message k, or NULL. */
+struct ft_nccl_transfer *ft_nccl_ring_find(const struct ft_nccl_ring *ring, uint64_t k);
+
+/* Its requests, and what lanes carried of it. */
+struct ft_nccl_request *ft_nccl_ring_requests(const struct ft_nccl_ring *ring,
+					      const struct ft_nccl_transfer *transfer);
+struct ft_nccl_share *ft_nccl_ring_shares(const struct ft_nccl_ring *ring,
+					  const struct ft_nccl_transfer *transfer);
+
+/* The message in k's place, if it is another one: to be kept before k takes it. NULL: none. */
+struct ft_nccl_transfer *ft_nccl_ring_holder(const struct ft_nccl_ring *ring, uint64_t k);
+
+/*
+ * Room for so many requests and lanes of a message, and for `slots` messages: what is there moves. Pointers into the
+ * ring end here. 0 or -ENOMEM: then it is as before.
+ */
+int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t requests, uint32_t lanes);
+
+/* Message k, new and empty. Its place must be free. */
+struct ft_nccl_transfer *ft_nccl_ring_begin(struct ft_nccl_ring *ring, uint64_t k);

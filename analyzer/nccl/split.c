@@ -1,0 +1,104 @@
+#include "split.h"
+
+#include "answer.h"
+
+static uint8_t sets_of(const struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+
+	return model->qps_per_device != 0 ? model->qps_per_device : 1;
+}
+
+bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed)
+{
+	return sets_of(followed) == 1 || followed->model.split != FT_NCCL_UNKNOWN;
+}
+
+static uint8_t set_of(const struct ft_nccl_followed *followed, uint8_t lane)
+{
+	return (uint8_t)(lane / followed->model.devices);
+}
+
+bool ft_nccl_split_uses(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k)
+{
+	uint8_t sets = sets_of(followed);
+
+	if (sets == 1 || followed->model.split != FT_NCCL_NO)
+		return true;
+	return k % sets == set_of(followed, lane) % sets;
+}
+
+bool ft_nccl_split_is_done(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer, uint8_t lane,
+			   const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_message *message = &transfer->message;
+	const struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer) + lane;
+
+	if (share->used || followed->model.split == FT_NCCL_YES || !message->has_imm ||
+	    message->request_count != 1 || transfer->written == 0)
+		return false;
+	if (seen->opcode == 0x0b && seen->length == 0 && seen->immdt == transfer->immdt)
+		return false;
+	return (ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) &
+		followed->orders) != 0;
+}
+
+static void learn(struct ft_nccl_followed *followed, enum ft_nccl_known split)
+{
+	if (followed->model.split == FT_NCCL_UNKNOWN)
+		followed->model.split = split;
+}
+
+void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,
+			 uint8_t lane, bool exact)
+{
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+	uint64_t k = transfer->message.k;
+	const struct ft_nccl_transfer *before;
+
+	if (sets_of(followed) == 1 || followed->model.split != FT_NCCL_UNKNOWN)
+		return;
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (shares[i].used && set_of(followed, i) != set_of(followed, lane))
+			learn(followed, FT_NCCL_YES);
+	}
+	before = k != 0 ? ft_nccl_ring_find(&followed->ring, k - 1) : NULL;
+	if (!exact || before == NULL || before->message.first_frame == 0)
+		return;
+	shares = ft_nccl_ring_shares(&followed->ring, before);
+	if (!shares[lane].used)
+		learn(followed, FT_NCCL_NO);
+}
+
+static bool was_asked_for(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	uint8_t request;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		if (ring->transfers[i].used && ring->transfers[i].has_cts &&
+		    ft_nccl_answers(moment->followed, &ring->transfers[i], moment->seen, &request))
+			return true;
+	}
+	return false;
+}
+
+bool ft_nccl_split_admits(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_connection *model = &moment->followed->model;
+	uint8_t sets;
+
+	if (moment->lane_index < model->qp_count)
+		return true;
+	if (!ft_nccl_begins(moment->seen->opcode) || !was_asked_for(moment))
+		return false;
+	sets = (uint8_t)(moment->lane_index / model->devices + 1);
+	if (sets * model->devices > moment->followed->lane_count)
+		return false;
+	for (uint8_t i = model->qp_count; i < sets * model->devices; i++)
+		ft_nccl_note(moment->connections, moment->followed, i, FT_NCCL_N1);
+	model->qps_per_device = sets;
+	model->qp_count = (uint8_t)(sets * model->devices);
+	return true;
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "followed.h"
+
+/* Which queue pairs a message uses: all of them, or as many as there are devices, in turn. */
+enum { FT_NCCL_PART_BYTES = 128 }; /* parts are multiples of it, but for the last */
+
+/* Whether lanes take messages in a known order: one set, or the rule is known. */
+bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed);
+
+/* Whether message k can have data on the lane. */
+bool ft_nccl_split_uses(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k);
+
+/*
+ * The message came whole on other lanes, and this write is not what a queue pair gets that nothing was left for: nothing
+ * of the message is to be expected on this lane.
+ */
+bool ft_nccl_split_is_done(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer, uint8_t lane,
+			   const struct ft_nccl_seen *seen);
+
+/* Message `transfer` has data on the lane now; `exact`: it is the next that is there. */
+void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,
+			 uint8_t lane, bool exact);
+
+/*
+ * A write on a lane that metadata may have named by accident: false as long as it fits nothing that was asked for. Else
+ * the connection has this lane, and those before it.
+ */
+bool ft_nccl_split_admits(struct ft_nccl_moment *moment);

@@ -1,0 +1,118 @@
+#include "store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM_LEAST = 256, BLOCK_BYTES = 1 << 16 };
+
+struct ft_nccl_block {
+	struct ft_nccl_block *older;
+	size_t used;
+	_Alignas(16) uint8_t bytes[BLOCK_BYTES];
+};
+
+static void free_blocks(struct ft_nccl_block *block)
+{
+	while (block != NULL) {
+		struct ft_nccl_block *older = block->older;
+
+		free(block);
+		block = older;
+	}
+}
+
+void ft_nccl_store_free(struct ft_nccl_store *store)
+{
+	free_blocks(store->requests);
+	free_blocks(store->parts);
+	free(store->messages);
+	*store = (struct ft_nccl_store){ 0 };
+}
+
+/* At most 128 parts of 16 bytes, or 8 requests of 72: they fit a block. */
+static void *take(struct ft_nccl_block **newest, size_t bytes)
+{
+	struct ft_nccl_block *block = *newest;
+	void *taken;
+
+	if (block == NULL || block->used + bytes > BLOCK_BYTES) {
+		block = malloc(sizeof *block);
+		if (block == NULL)
+			return NULL;
+		block->older = *newest;
+		block->used = 0;
+		*newest = block;
+	}
+	taken = block->bytes + block->used;
+	block->used += bytes;
+	return taken;
+}
+
+uint8_t ft_nccl_shares_used(const struct ft_nccl_share *shares, uint32_t lanes)
+{
+	uint8_t used = 0;
+
+	for (uint32_t i = 0; i < lanes; i++)
+		used = (uint8_t)(used + (shares[i].used ? 1 : 0));
+	return used;
+}
+
+void ft_nccl_shares_tell(const struct ft_nccl_share *shares, uint32_t lanes,
+			 struct ft_nccl_part *parts)
+{
+	for (uint32_t i = 0; i < lanes; i++) {
+		if (!shares[i].used)
+			continue;
+		*parts++ = (struct ft_nccl_part){
+			.qp_index = i,
+			.packets = shares[i].packets,
+			.bytes = shares[i].bytes,
+		};
+	}
+}
+
+static struct ft_nccl_message *grow(struct ft_nccl_store *store)
+{
+	size_t room = store->room != 0 ? 2 * store->room : ROOM_LEAST;
+	struct ft_nccl_message *messages;
+
+	if (store->count < store->room)
+		return store->messages;
+	messages = realloc(store->messages, room * sizeof *messages);
+	if (messages == NULL)
+		return NULL;
+	store->messages = messages;
+	store->room = room;
+	return messages;
+}
+
+void ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+		       const struct ft_nccl_request *requests, const struct ft_nccl_share *shares,
+		       uint32_t lanes)
+{
+	size_t request_bytes = message->request_count * sizeof *requests;
+	uint8_t used = ft_nccl_shares_used(shares, lanes);
+	struct ft_nccl_request *kept_requests;
+	struct ft_nccl_part *kept_parts;
+	struct ft_nccl_message *kept;
+
+	if (store->most == 0)
+		return;
+	if (store->count >= store->most || grow(store) == NULL) {
+		store->dropped++;
+		return;
+	}
+	kept_requests = take(&store->requests, request_bytes);
+	kept_parts = take(&store->parts, used * sizeof *kept_parts);
+	if (kept_requests == NULL || kept_parts == NULL) {
+		store->dropped++;
+		return;
+	}
+	memcpy(kept_requests, requests, request_bytes);
+	ft_nccl_shares_tell(shares, lanes, kept_parts);
+	kept = &store->messages[store->count++];
+	*kept = *message;
+	kept->requests = kept_requests;
+	kept->parts = kept_parts;
+	kept->part_count = used;
+}
