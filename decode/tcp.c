@@ -11,7 +11,7 @@ bool ft_tcp_read(const uint8_t *bytes, uint32_t size, struct ft_tcp *tcp)
 	if (size < FT_TCP_LEN)
 		return false;
 	header_bytes = (uint8_t)((bytes[12] >> 4) * 4);
-	if (header_bytes < FT_TCP_LEN || header_bytes > size)
+	if (header_bytes < FT_TCP_LEN)
 		return false;
 	flags = bytes[13];
 	*tcp = (struct ft_tcp){

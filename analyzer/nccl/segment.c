@@ -78,7 +78,7 @@ bool ft_nccl_segment_of(const struct ft_packet *packet, const struct ft_frame *f
 			struct ft_nccl_segment *segment)
 {
 	struct inside inside;
-	uint32_t captured;
+	uint32_t captured, payload;
 	struct ft_tcp tcp;
 
 	if ((packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6)) == 0 ||
@@ -87,8 +87,10 @@ bool ft_nccl_segment_of(const struct ft_packet *packet, const struct ft_frame *f
 		return false;
 	captured = smaller(smaller(frame->captured, inside.end), outermost_end(packet, frame));
 	if (inside.at > captured ||
-	    !ft_tcp_read(frame->bytes + inside.at, captured - inside.at, &tcp))
+	    !ft_tcp_read(frame->bytes + inside.at, captured - inside.at, &tcp) ||
+	    inside.at + tcp.header_bytes > inside.end)
 		return false;
+	payload = smaller(inside.at + tcp.header_bytes, captured); /* options may be cut off */
 	*segment = (struct ft_nccl_segment){
 		.frame = frame->number,
 		.ts_ns = frame->ts_ns,
@@ -100,8 +102,8 @@ bool ft_nccl_segment_of(const struct ft_packet *packet, const struct ft_frame *f
 		.fin = tcp.fin,
 		.rst = tcp.rst,
 		.ack = tcp.ack,
-		.payload = frame->bytes + inside.at + tcp.header_bytes,
-		.captured = captured - inside.at - tcp.header_bytes,
+		.payload = frame->bytes + payload,
+		.captured = captured - payload,
 		.length = inside.end - inside.at - tcp.header_bytes,
 	};
 	memcpy(segment->src, packet->src, sizeof segment->src);

