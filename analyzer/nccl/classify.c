@@ -139,6 +139,9 @@ static void decide(const struct ft_nccl_candidate *candidate, int points,
 	judgement->confidence = points >= FT_NCCL_FULL ? 1 : (double)points / FT_NCCL_FULL;
 }
 
+/* Of a candidate that does not have enough. */
+enum { WORTH_TELLING = FT_NCCL_ENOUGH / 2 };
+
 void ft_nccl_judge(const struct ft_nccl_traffic *traffic, struct ft_nccl_judgement *judgement)
 {
 	const struct ft_nccl_candidate *best = NULL;
@@ -160,9 +163,10 @@ void ft_nccl_judge(const struct ft_nccl_traffic *traffic, struct ft_nccl_judgeme
 		decide(best, points[0], judgement);
 	else if (points_of(&ft_nccl_candidate_rdma_cm, traffic) >= FT_NCCL_ENOUGH) {
 		best = &ft_nccl_candidate_rdma_cm;
-		decide(best, points_of(best, traffic), judgement);
+		points[0] = points_of(best, traffic);
+		decide(best, points[0], judgement);
 	}
-	if (best != NULL)
+	if (best != NULL && points[0] >= WORTH_TELLING)
 		give_evidence(best, traffic, judgement);
 }
 

@@ -2,6 +2,8 @@
 
 /* Libraries of parallel programs that are known by their SENDs: UCX, which Open MPI uses, and Gloo. */
 
+enum { FEW = 3, MANY = 8 };
+
 static bool has_ucx_key(const struct ft_nccl_traffic *traffic)
 {
 	return (traffic->marks & FT_NCCL_MARK_QKEY_UCX) != 0;
@@ -14,7 +16,7 @@ static bool has_ucx_heads(const struct ft_nccl_traffic *traffic)
 
 static bool has_many_ucx_heads(const struct ft_nccl_traffic *traffic)
 {
-	return ft_nccl_heads_fit(traffic, FT_NCCL_HEAD_UCX, 8);
+	return ft_nccl_heads_fit(traffic, FT_NCCL_HEAD_UCX, MANY);
 }
 
 static bool has_mpi_tags(const struct ft_nccl_traffic *traffic)
@@ -31,12 +33,14 @@ static bool has_flushes(const struct ft_nccl_traffic *traffic)
 /* NCCL and others may be told to use this class as well, but do not SEND. */
 static bool sends_in_class(const struct ft_nccl_traffic *traffic)
 {
-	return ft_nccl_has_sends(traffic) && ft_nccl_has_marked_class(traffic);
+	return traffic->requests >= FEW && ft_nccl_has_sends(traffic) &&
+	       ft_nccl_has_marked_class(traffic);
 }
 
 static bool sends_from_0(const struct ft_nccl_traffic *traffic)
 {
-	return ft_nccl_has_sends(traffic) && ft_nccl_began_at_0(traffic);
+	return traffic->requests >= FEW && ft_nccl_has_sends(traffic) &&
+	       ft_nccl_began_at_0(traffic);
 }
 
 static bool sends_and_moves(const struct ft_nccl_traffic *traffic)
@@ -77,7 +81,7 @@ static const struct ft_nccl_sign ucx_signs[] = {
 const struct ft_nccl_candidate ft_nccl_candidate_ucx =
 	FT_NCCL_CANDIDATE(FT_NCCL_CLASS_UCX, ucx_signs);
 
-enum { GLOO_MR = 48, GLOO_MTU = 1024, MANY = 8 };
+enum { GLOO_MR = 48, GLOO_MTU = 1024 };
 
 /* Each end may have announced nothing, as far as it was seen. */
 static bool announces(const struct ft_nccl_traffic *traffic)

@@ -65,6 +65,16 @@ static bool has_nvme_commands(const struct ft_nccl_traffic *traffic)
 	return ends == 1;
 }
 
+/* The end that is sent what has the size of commands is sent something else. */
+static bool has_other_commands(const struct ft_nccl_traffic *traffic)
+{
+	for (unsigned i = 0; i < traffic->count; i++)
+		if (traffic->ends[i]->fails[FT_NCCL_HEAD_NVME] > 0 &&
+		    ft_nccl_sends_have(traffic->ends[i], NVME_COMMAND))
+			return true;
+	return false;
+}
+
 static bool invalidates(const struct ft_nccl_traffic *traffic)
 {
 	return (traffic->operations & (1u << 0x16 | 1u << 0x17)) != 0;
@@ -97,6 +107,7 @@ static const struct ft_nccl_sign nvme_signs[] = {
 	{ has_nvme_commands, 30, "NVMe commands" },
 	{ target_moves, 15, "READs and WRITEs by one side" },
 	{ invalidates, 10, "SENDs with Invalidate" },
+	{ has_other_commands, -60, NULL },
 	{ has_immediates, FT_NCCL_RULED_OUT, NULL },
 	{ adds_or_compares, FT_NCCL_RULED_OUT, NULL },
 };

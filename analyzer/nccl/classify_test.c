@@ -85,7 +85,7 @@ static bool is_fast(const struct ft_nccl_traffic *traffic)
 static const struct ft_nccl_sign perftest_signs[] = {
 	{ is_exchanged, 90, "perftest's exchange names it" },
 	{ asked_for_perftest, 90, "CM port 18515" },
-	{ has_met, 35, "TCP port 18515 between the hosts" },
+	{ has_met, 45, "TCP port 18515 between the hosts" },
 	{ has_one_operation, 15, "one operation" },
 	{ has_one_size, 15, "one size" },
 	{ has_one_target, 45, "one address and length" },

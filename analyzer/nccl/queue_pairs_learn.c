@@ -135,9 +135,10 @@ static void learn_target(struct ft_nccl_qp *qp, const struct ft_nccl_seen *seen,
 static void learn_immediate(struct ft_nccl_qp *qp, const struct ft_nccl_seen *seen, bool whole)
 {
 	uint32_t number = ft_nccl_immediate(seen->immdt, FT_NCCL_LITTLE);
-	bool empty = whole && seen->length == 0;
+	bool empty = whole && seen->length == 0,
+	     is_length = qp->targets > 0 && number == qp->length;
 
-	if (number < SMALL && number != qp->length && !empty)
+	if (number < SMALL && !empty && !is_length)
 		count(&qp->small);
 	count(&qp->immediates);
 }
