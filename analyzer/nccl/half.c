@@ -4,10 +4,10 @@
 
 void ft_nccl_half_start(struct ft_nccl_half *half, uint32_t sequence)
 {
-	if (half->has_base)
+	if (half->has_base && half->start == sequence)
 		return;
-	half->has_base = true;
-	half->start = half->base = sequence;
+	ft_nccl_half_restart(half, sequence);
+	half->start = sequence;
 }
 
 uint32_t ft_nccl_half_ready(const struct ft_nccl_half *half)

@@ -28,7 +28,7 @@ struct ft_nccl_half {
 	uint32_t process;           /* who sends: FT_NCCL_NONE, or of processes.h */
 };
 
-/* `sequence` is that of the first byte. Does nothing the second time. */
+/* `sequence` is that of the first byte. What came before is forgotten if it was taken for another one. */
 void ft_nccl_half_start(struct ft_nccl_half *half, uint32_t sequence);
 
 /* The half must have begun. */

@@ -94,14 +94,23 @@ static struct ft_nccl_stream *begin(struct ft_nccl_side_channel *side,
 	return ft_nccl_streams_add(side->streams, segment, *sender);
 }
 
+static bool begins_at(const struct ft_nccl_half *half, uint32_t sequence)
+{
+	return half->has_base && half->start == sequence;
+}
+
 /* The same ends, but another connection: its first number is not the one we began with. */
 static bool is_another(const struct ft_nccl_stream *stream, enum ft_nccl_end sender,
 		       const struct ft_nccl_segment *segment)
 {
-	const struct ft_nccl_half *half = &stream->halves[sender];
-	bool begins = segment->syn || ft_nccl_beginning_is_known(segment);
+	const struct ft_nccl_half *here = &stream->halves[sender],
+				  *there = &stream->halves[!sender];
 
-	return begins && half->has_base && half->start != segment->sequence + segment->syn;
+	if (!here->has_base || begins_at(here, segment->sequence + segment->syn) ||
+	    (!segment->syn && !ft_nccl_beginning_is_known(segment)))
+		return false;
+	/* a SYN knows better than what was inferred from the other side's */
+	return !segment->syn || !segment->ack || !begins_at(there, segment->acknowledgment);
 }
 
 static struct ft_nccl_stream *stream_of(struct ft_nccl_side_channel *side,
@@ -129,8 +138,8 @@ static void learn_starts(struct ft_nccl_stream *stream, enum ft_nccl_end sender,
 
 	if (segment->syn || (sender == FT_NCCL_CLIENT && ft_nccl_beginning_is_known(segment)))
 		ft_nccl_half_start(here, segment->sequence + segment->syn);
-	if (segment->ack && (segment->syn || (sender == FT_NCCL_CLIENT && here->has_base &&
-					      here->start == segment->sequence)))
+	if (segment->ack && !there->has_base &&
+	    (segment->syn || (sender == FT_NCCL_CLIENT && begins_at(here, segment->sequence))))
 		ft_nccl_half_start(there, segment->acknowledgment);
 	ft_nccl_half_reach(here, segment->sequence + segment->syn + segment->length);
 	if (segment->ack)
