@@ -19,7 +19,6 @@ struct ft_nccl_traffic {
 	uint8_t services;
 	uint32_t requests, sends, immediates, small, targets, repeated;
 	uint32_t fits[FT_NCCL_HEADS], fails[FT_NCCL_HEADS];
-	bool met;     /* the hosts talk over perftest's port */
 	bool by_nccl; /* NCCL has connections between the hosts */
 };
 

@@ -2,7 +2,7 @@
 
 /* perftest's benchmarks, and connections of which is known that CM made them, no more. */
 
-enum { PORT_PERFTEST = 18515, MANY = 16, FEW = 3 };
+enum { PORT_PERFTEST = 18515, MANY = 16, FEW = 3, TRAIN = 8 };
 
 /* Mean time from message to message. */
 #define FAST_NS UINT64_C(10000000)
@@ -19,7 +19,7 @@ static bool asked_for_perftest(const struct ft_nccl_traffic *traffic)
 
 static bool has_met(const struct ft_nccl_traffic *traffic)
 {
-	return traffic->met;
+	return (traffic->marks & FT_NCCL_MARK_MET) != 0;
 }
 
 static bool has_one_operation(const struct ft_nccl_traffic *traffic)
@@ -79,7 +79,7 @@ static bool is_fast(const struct ft_nccl_traffic *traffic)
 		    qp->last_ns - qp->first_ns > qp->requests * FAST_NS)
 			return false;
 	}
-	return traffic->requests >= MANY;
+	return traffic->requests >= TRAIN;
 }
 
 static const struct ft_nccl_sign perftest_signs[] = {

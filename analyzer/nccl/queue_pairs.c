@@ -160,13 +160,16 @@ struct ft_nccl_qp *ft_nccl_qps_of(struct ft_nccl_qps *qps, const struct ft_nccl_
 	return find_or_add(qps, place->address, ft_nccl_name(qpn, place->by_lid));
 }
 
-static void begin(struct ft_nccl_qp *qp, const struct ft_nccl_seen *seen)
+static void begin(const struct ft_nccl_qps *qps, struct ft_nccl_qp *qp,
+		  const struct ft_nccl_seen *seen)
 {
 	memcpy(qp->peer, seen->ends.src, sizeof qp->peer);
 	qp->first_frame = seen->frame;
 	qp->first_ns = seen->ts_ns;
 	qp->udp_sport = seen->udp_sport;
 	qp->traffic_class = seen->traffic_class;
+	if (ft_nccl_qps_met(qps, seen))
+		qp->marks |= FT_NCCL_MARK_MET;
 }
 
 enum { QKEY_UCX = 0x1ee7a330, QKEY_CM = 0x01234567 };
@@ -191,7 +194,7 @@ struct ft_nccl_qp *ft_nccl_qps_see(struct ft_nccl_qps *qps, const struct ft_nccl
 	if (qp == NULL)
 		return NULL;
 	if (qp->packets++ == 0)
-		begin(qp, seen);
+		begin(qps, qp, seen);
 	qp->last_ns = seen->ts_ns;
 	qp->services |= (uint8_t)service;
 	if ((service & FT_NCCL_CONNECTED) != 0)

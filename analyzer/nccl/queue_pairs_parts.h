@@ -19,7 +19,7 @@ struct ft_nccl_asked {
 /* Two hosts that talk over perftest's TCP port. */
 struct ft_nccl_meeting {
 	uint64_t pair; /* ft_nccl_pair_of(); 0: free */
-	uint64_t first_ns, last_ns;
+	uint64_t last_ns;
 };
 
 struct ft_nccl_slot {
@@ -53,8 +53,8 @@ uint64_t ft_nccl_pair_of(const uint8_t a[16], const uint8_t b[16], uint64_t seed
 void ft_nccl_qps_see_mad(struct ft_nccl_qps *qps, struct ft_nccl_qp *qp,
 			 const struct ft_nccl_seen *seen);
 
-/* Whether perftest's hosts of this pair were talking when the queue pair's first packet came. */
-bool ft_nccl_qps_met(const struct ft_nccl_qps *qps, uint64_t pair, uint64_t first_ns);
+/* Whether the two hosts have just talked over perftest's port. */
+bool ft_nccl_qps_met(const struct ft_nccl_qps *qps, const struct ft_nccl_seen *seen);
 
 /* Learn from a packet of a connected service. */
 void ft_nccl_qp_learn(struct ft_nccl_qp *qp, const struct ft_nccl_seen *seen);

@@ -34,7 +34,6 @@ static void judge(const struct listing *listing, uint32_t record,
 	struct ft_nccl_traffic traffic;
 
 	ft_nccl_traffic_of(&traffic, qp, partner == FT_NCCL_NONE ? NULL : &qps->records[partner]);
-	traffic.met = ft_nccl_qps_met(qps, pair, qp->first_ns);
 	traffic.by_nccl =
 		listing->pair_count > 0 &&
 		bsearch(&pair, listing->pairs, listing->pair_count, sizeof pair, by_number) != NULL;

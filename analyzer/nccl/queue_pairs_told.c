@@ -211,8 +211,7 @@ static void see_meeting(struct ft_nccl_qps *qps, const struct ft_nccl_segment *s
 		}
 	}
 	qps->newest_meeting = (qps->newest_meeting + 1) % FT_NCCL_MEETINGS;
-	qps->meetings[qps->newest_meeting] =
-		(struct ft_nccl_meeting){ pair, segment->ts_ns, segment->ts_ns };
+	qps->meetings[qps->newest_meeting] = (struct ft_nccl_meeting){ pair, segment->ts_ns };
 }
 
 void ft_nccl_qps_see_tcp(struct ft_nccl_qps *qps, const struct ft_nccl_segment *segment)
@@ -225,15 +224,18 @@ void ft_nccl_qps_see_tcp(struct ft_nccl_qps *qps, const struct ft_nccl_segment *
 		see_meeting(qps, segment);
 }
 
-/* Its TCP connection lasts as long as the test, but is silent meanwhile. */
-#define MEETING_NS UINT64_C(60000000000)
+/* From the exchange to the first packet; the TCP connection is silent during the test. */
+#define SOON_NS UINT64_C(5000000000)
 
-bool ft_nccl_qps_met(const struct ft_nccl_qps *qps, uint64_t pair, uint64_t first_ns)
+bool ft_nccl_qps_met(const struct ft_nccl_qps *qps, const struct ft_nccl_seen *seen)
 {
+	uint64_t pair;
+
+	if (qps->meetings[1].pair == 0) /* where the first one goes */
+		return false;
+	pair = ft_nccl_pair_of(seen->ends.src, seen->ends.dst, qps->seed);
 	for (size_t i = 0; i < FT_NCCL_MEETINGS; i++)
-		if (qps->meetings[i].pair == pair && first_ns >= qps->meetings[i].first_ns &&
-		    (first_ns <= qps->meetings[i].last_ns ||
-		     first_ns - qps->meetings[i].last_ns < MEETING_NS))
-			return true;
+		if (qps->meetings[i].pair == pair)
+			return seen->ts_ns <= qps->meetings[i].last_ns + SOON_NS;
 	return false;
 }
