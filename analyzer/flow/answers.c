@@ -25,8 +25,16 @@ struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_mo
 		ft_pairs_answer(tracker->pairs, flow, moment->observed);
 	requester = ft_tracker_peer(tracker, flow);
 	if (requester != NULL && flow->peer != peer)
-		ft_meet(tracker, flow, requester);
+		ft_meet(tracker, flow, requester, moment->observed->ts_ns);
 	return requester;
+}
+
+/* It answers for one of those that came from outside. */
+static bool is_outside_too(const struct ft_half *half, uint32_t psn)
+{
+	uint32_t run = half->outside >> FT_OUTSIDE_RUN_SHIFT;
+
+	return ft_psn_within(psn, ft_psn_add(half->outside, 0x1000000 - run), run);
 }
 
 /* Whether the PSN is of the sequence that the requester is in; its packets of another one may have come. */
@@ -39,11 +47,10 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 
 	if (distance < FT_PSN_WINDOW && distance > -FT_PSN_HALF / 2)
 		return true;
-	if (half->outside != 0 && psn == before(half->outside & 0xffffff)) {
+	if (is_outside_too(half, psn)) {
 		uint32_t next_psn = half->outside & 0xffffff;
 
-		ft_settle_all(tracker, requester, moment->step);
-		ft_forget_requests(half);
+		ft_begin_both(tracker, requester, moment->flow, moment->step);
 		half->next_psn = next_psn;
 		return true;
 	}
@@ -70,6 +77,16 @@ static void note_ahead(struct ft_tracker *tracker, const struct ft_moment *momen
 
 	if (ft_spans_last(&tracker->spans, half, FT_SPAN_AHEAD) == 0)
 		ft_remember(tracker, requester, &ahead, moment->step);
+}
+
+/*
+ * The same again, for requests that are behind what it said before: they are sent again, of what passed before the
+ * capture began. What they leave out needs no second time.
+ */
+static void answer_again(struct ft_tracker *tracker, struct ft_half *half)
+{
+	half->flags |= FT_HALF_GOING_BACK;
+	ft_spans_drop(&tracker->spans, half, FT_SPANS_HOLES | 1u << FT_SPAN_AHEAD);
 }
 
 static void refuse(struct ft_half *half, uint32_t psn)
@@ -122,6 +139,7 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	struct ft_flow *requester = ft_find_requester(tracker, moment);
 	struct ft_half *half;
 	uint32_t delivered;
+	bool repeated;
 
 	if (observed->has & FT_OBSERVED_AETH)
 		meaning = meaning_of(observed);
@@ -136,12 +154,15 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	half = &requester->half;
 	if (meaning.what == FT_STEP_NAK && !meaning.refused)
 		write_off(tracker, moment, requester);
+	repeated = half->acked == delivered && !meaning.refused;
 	ft_deliver(half, delivered);
 	if (meaning.refused)
 		refuse(half, observed->psn);
 	else
 		ft_measure_rtt(moment, half);
-	if (ft_psn_distance(delivered, half->next_psn) >= 0)
+	if (ft_psn_distance(delivered, half->next_psn) >= 0 && repeated)
+		answer_again(tracker, half);
+	else if (ft_psn_distance(delivered, half->next_psn) >= 0)
 		note_ahead(tracker, moment, requester);
 	else if (half->spans != 0)
 		ft_settle_ripe(tracker, requester, observed->ts_ns, moment->step);

@@ -4,17 +4,23 @@
 
 enum { MTU_MIN = 256, MTU_MAX = 4096 };
 
-void ft_learn_mtu(struct ft_half *half, const struct ft_moment *moment)
+void ft_know_mtu(struct ft_tracker *tracker, struct ft_half *half, uint16_t mtu)
+{
+	if (mtu < half->mtu || half->mtu == 0)
+		ft_spans_drop(&tracker->spans, half, 1u << FT_SPAN_GUESSED);
+	half->mtu = mtu;
+	half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
+}
+
+void ft_learn_mtu(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	uint32_t payload = moment->observed->payload;
 
 	if (moment->operation->part & FT_PART_LAST ||
 	    (moment->observed->has & FT_OBSERVED_PAYLOAD) == 0)
 		return;
-	if (payload >= MTU_MIN && payload <= MTU_MAX && (payload & (payload - 1)) == 0) {
-		half->mtu = (uint16_t)payload;
-		half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
-	}
+	if (payload >= MTU_MIN && payload <= MTU_MAX && (payload & (payload - 1)) == 0)
+		ft_know_mtu(tracker, &moment->flow->half, (uint16_t)payload);
 }
 
 uint32_t ft_packets_of(uint32_t length, uint32_t mtu)
@@ -58,7 +64,7 @@ uint32_t ft_least_mtu(const struct ft_half *half)
 }
 
 /* Of a READ: the most PSNs up to `room` that some path MTU gives it, no smaller than the one guessed. */
-uint32_t ft_span_that_fits(struct ft_half *half, uint32_t room)
+uint32_t ft_span_that_fits(struct ft_tracker *tracker, struct ft_half *half, uint32_t room)
 {
 	uint32_t least = ft_least_mtu(half);
 	uint32_t span = 1;
@@ -69,7 +75,7 @@ uint32_t ft_span_that_fits(struct ft_half *half, uint32_t room)
 		if (packets > room)
 			break;
 		if (packets == room && packets != span) {
-			half->mtu = (uint16_t)mtu;
+			ft_know_mtu(tracker, half, (uint16_t)mtu);
 			half->flags |= FT_HALF_MTU_GUESSED;
 		}
 		span = packets;

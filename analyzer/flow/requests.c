@@ -4,7 +4,6 @@
 
 enum {
 	ADOPT_PACKETS = 3,    /* in a row outside the window: a new sequence */
-	RUN_SHIFT = 24,       /* of half.outside */
 	OUTSIDE_SLACK = 4096, /* a READ of unknown length may lie between */
 };
 
@@ -74,7 +73,7 @@ static void accept(struct ft_tracker *tracker, const struct ft_moment *moment)
 		return;
 	}
 	if (moment->operation->part != 0 || half->mtu != moment->observed->payload)
-		ft_learn_mtu(half, moment);
+		ft_learn_mtu(tracker, moment);
 	ft_accept(tracker, moment);
 }
 
@@ -103,7 +102,7 @@ static void outside(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
-	uint32_t run = half->outside >> RUN_SHIFT;
+	uint32_t run = half->outside >> FT_OUTSIDE_RUN_SHIFT;
 
 	if (run == 0 || !ft_psn_within(psn, half->outside & 0xffffff, OUTSIDE_SLACK))
 		run = 0;
@@ -112,7 +111,7 @@ static void outside(struct ft_tracker *tracker, const struct ft_moment *moment)
 		begin(tracker, moment);
 		return;
 	}
-	half->outside = run << RUN_SHIFT | ft_psn_add(psn, 1);
+	half->outside = run << FT_OUTSIDE_RUN_SHIFT | ft_psn_add(psn, 1);
 	moment->step->what |= FT_STEP_OUTSIDE;
 	ft_loss_silent(tracker->evidence, moment->observed->frame);
 }
@@ -123,7 +122,7 @@ static void span_from_next(struct ft_tracker *tracker, const struct ft_moment *m
 	struct ft_half *half = &moment->flow->half;
 	uint32_t room = ft_psn_add(moment->observed->psn, 0x1000000 - half->message_psn);
 	uint32_t known = ft_psn_add(half->next_psn, 0x1000000 - half->message_psn);
-	uint32_t span = half->message_bytes == 0 ? room : ft_span_that_fits(half, room);
+	uint32_t span = half->message_bytes == 0 ? room : ft_span_that_fits(tracker, half, room);
 
 	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
 	if (span > known) {
@@ -143,11 +142,12 @@ static void drop_ahead(struct ft_tracker *tracker, struct ft_half *half)
 		ft_spans_remove(&tracker->spans, half, last);
 }
 
-static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment, uint32_t count)
+static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment,
+		      enum ft_span_kind kind, uint32_t count)
 {
 	struct ft_half *half = &moment->flow->half;
 	struct ft_span hole = {
-		.kind = FT_SPAN_HOLE,
+		.kind = kind,
 		.from = half->next_psn,
 		.count = count,
 		.begin = half->message_psn == FT_PSN_NONE ? half->next_psn : half->message_psn,
@@ -160,10 +160,19 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 	ft_remember(tracker, moment->flow, &hole, moment->step);
 }
 
+/* Who sends again leaves out what was answered for meanwhile. */
+static void leave_out(struct ft_half *half, uint32_t psn)
+{
+	if ((half->flags & FT_HALF_GOING_BACK) == 0 || !ft_is_acked(half, half->next_psn))
+		return;
+	half->next_psn = ft_is_acked(half, psn) ? psn : ft_psn_add(half->acked, 1);
+}
+
 static void unexpected(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
+	enum ft_span_kind kind = FT_SPAN_HOLE;
 	int32_t distance;
 
 	if (half->next_psn == FT_PSN_NONE) {
@@ -180,13 +189,17 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 		ft_request_again(tracker, moment);
 		return;
 	}
-	if (half->flags & FT_HALF_SPAN_UNKNOWN)
+	if (half->flags & FT_HALF_SPAN_UNKNOWN) {
 		span_from_next(tracker, moment);
+		kind = FT_SPAN_GUESSED;
+	}
 	drop_ahead(tracker, half);
+	leave_out(half, psn);
 	distance = ft_psn_distance(psn, half->next_psn);
 	if (distance > 0)
-		open_hole(tracker, moment, (uint32_t)distance);
-	half->flags &= (uint8_t)~FT_HALF_GOING_BACK;
+		open_hole(tracker, moment, kind, (uint32_t)distance);
+	if (!ft_is_acked(half, psn))
+		half->flags &= (uint8_t)~FT_HALF_GOING_BACK;
 	ft_tell_evidence(ft_loss_bin(tracker->evidence, moment->observed->frame), moment->flow);
 	accept(tracker, moment);
 	ft_settle_ripe(tracker, moment->flow, moment->observed->ts_ns, moment->step);

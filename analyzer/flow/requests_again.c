@@ -114,7 +114,7 @@ static void ask_again(struct ft_tracker *tracker, const struct ft_moment *moment
 	for (unsigned i = 0; i < half->span_count; i++) {
 		struct ft_span *span = ft_span_at(&tracker->spans, number);
 
-		if (span->kind == FT_SPAN_AWAITED &&
+		if ((FT_SPANS_AWAITED >> span->kind & 1) != 0 &&
 		    ft_psn_within(span->from, moment->observed->psn, psns == 0 ? 1 : psns)) {
 			span->kind = FT_SPAN_ASKED_AGAIN;
 			span->ts_ns = moment->observed->ts_ns;

@@ -168,10 +168,8 @@ static void match(struct ft_tracker *tracker, const struct ft_moment *moment,
 	uint32_t psn = moment->observed->psn;
 	uint32_t number;
 
-	if (moment->flow->half.mtu != 0 && (half->mtu == 0 || half->flags & FT_HALF_MTU_GUESSED)) {
-		half->mtu = moment->flow->half.mtu;
-		half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
-	}
+	if (moment->flow->half.mtu != 0 && (half->mtu == 0 || half->flags & FT_HALF_MTU_GUESSED))
+		ft_know_mtu(tracker, half, moment->flow->half.mtu);
 	count_span(tracker, moment, requester);
 	if (ft_psn_distance(psn, half->next_psn) >= 0) {
 		take_beyond(tracker, moment, requester);
@@ -227,7 +225,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 	struct ft_step *step = moment->step;
 
 	step->what |= FT_STEP_ANSWER;
-	ft_learn_mtu(half, moment);
+	ft_learn_mtu(tracker, moment);
 	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE) {
 		follow_alone(tracker, moment);
 	} else if (ft_is_in_window(tracker, moment, requester)) {

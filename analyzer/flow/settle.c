@@ -45,7 +45,7 @@ static uint32_t span_of_reads(const struct ft_tracker *tracker, const struct ft_
 
 		number = ft_span_at(&tracker->spans, number)->prev;
 		span = ft_span_at(&tracker->spans, number);
-		if (span->kind == FT_SPAN_AWAITED)
+		if (span->kind == FT_SPAN_AWAITED || span->kind == FT_SPAN_OVERTAKEN)
 			return span->count;
 	}
 	return 1;
@@ -77,6 +77,35 @@ static struct ft_finding judge_requests(const struct ft_tracker *tracker,
 	return (struct ft_finding){ .lost = packets_of(tracker, half, span->count) };
 }
 
+/* When anything of the connection passed last. */
+static uint64_t newest_ns(const struct ft_tracker *tracker, const struct ft_flow *flow)
+{
+	const struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+
+	return peer == NULL || peer->last_ns < flow->last_ns ? flow->last_ns : peer->last_ns;
+}
+
+/*
+ * Responses that were due, and were overtaken: the sender asks for what the fabric lost again, at once. Who has
+ * asked again may have to wait for a time-out until the next time.
+ */
+static struct ft_finding judge_answers(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				       const struct ft_span *span)
+{
+	const struct ft_half *half = &flow->half;
+	uint64_t waits_ns =
+		span->kind == FT_SPAN_OVERTAKEN ? FT_SETTLE_NS : tracker->config.reorder_ns;
+	uint32_t lost;
+
+	if (flow->peer == 0)
+		return (struct ft_finding){ 0 };
+	lost = ft_psn_reached(half->acked, span->from, span->count);
+	if (ft_elapsed(newest_ns(tracker, flow), span->ts_ns) >= waits_ns ||
+	    beyond(half->next_psn, span) >= FT_WENT_ON_PSNS)
+		return (struct ft_finding){ .lost = lost };
+	return (struct ft_finding){ .open = lost, .pending = lost };
+}
+
 /* What a span comes to if nothing more is seen. */
 struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct ft_flow *flow,
 				const struct ft_span *span)
@@ -91,12 +120,9 @@ struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct f
 				: ft_psn_reached(half->acked, half->next_psn, FT_PSN_WINDOW);
 		return (struct ft_finding){ .lost = after };
 	case FT_SPAN_AWAITED:
+	case FT_SPAN_OVERTAKEN:
 	case FT_SPAN_ASKED_AGAIN:
-		return (struct ft_finding){
-			.lost = flow->peer == 0
-					? 0
-					: ft_psn_reached(half->acked, span->from, span->count),
-		};
+		return judge_answers(tracker, flow, span);
 	case FT_SPAN_SKIPPED:
 		if (went_on(half->answered, flow->last_ns, span))
 			return (struct ft_finding){ .lost = span->count };
@@ -110,7 +136,7 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 		    const struct ft_span *span, struct ft_finding finding)
 {
 	totals->mirror_lost += finding.lost;
-	if (span->kind == FT_SPAN_HOLE)
+	if (span->kind == FT_SPAN_HOLE || span->kind == FT_SPAN_GUESSED)
 		totals->lost_by_gap += finding.lost;
 	else
 		totals->lost_by_ack += finding.lost;
@@ -156,12 +182,15 @@ static void settle_first(struct ft_tracker *tracker, struct ft_flow *flow, struc
 	ft_spans_remove(&tracker->spans, &flow->half, number);
 }
 
+/* Of packets that the peer has acknowledged, or responses that it gave. */
+enum { GIVEN_UP = FT_SPANS_HOLES | 1u << FT_SPAN_OVERTAKEN };
+
 /* More holes than a half may have: before so many, the sender of what the fabric lost would have gone back. */
 static void give_up_first(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
 {
 	uint32_t number = flow->half.spans;
 	const struct ft_span *span = ft_span_at(&tracker->spans, number);
-	bool delivered = (FT_SPANS_HOLES >> span->kind & 1) != 0 && flow->peer != 0 &&
+	bool delivered = (GIVEN_UP >> span->kind & 1) != 0 && flow->peer != 0 &&
 			 flow->half.service != FT_UC &&
 			 beyond(flow->half.next_psn, span) >= FT_SETTLE_PSNS;
 
@@ -195,8 +224,9 @@ static bool is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow
 
 	switch (span->kind) {
 	case FT_SPAN_AHEAD:
-		return false;
 	case FT_SPAN_AWAITED:
+		return false;
+	case FT_SPAN_OVERTAKEN:
 	case FT_SPAN_ASKED_AGAIN:
 		return answered && beyond(half->next_psn, span) >= FT_SETTLE_PSNS &&
 		       age >= tracker->config.reorder_ns;
@@ -212,9 +242,38 @@ static bool is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow
 	}
 }
 
+/* From now on the requester knows what it misses. Those behind, from the newest on: the others were found before. */
+static void find_overtaken(struct ft_tracker *tracker, const struct ft_half *half, uint64_t now_ns)
+{
+	uint32_t number = half->spans;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		struct ft_span *span;
+
+		number = ft_span_at(&tracker->spans, number)->prev;
+		span = ft_span_at(&tracker->spans, number);
+		if (span->kind == FT_SPAN_OVERTAKEN)
+			return;
+		if (span->kind != FT_SPAN_AWAITED ||
+		    !ft_psn_covers(half->acked, span->from, span->count))
+			continue;
+		span->kind = FT_SPAN_OVERTAKEN;
+		span->ts_ns = now_ns;
+	}
+}
+
 void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, uint64_t now_ns,
 		    struct ft_step *step)
 {
+	const struct ft_span *oldest;
+
+	if (flow->half.spans == 0)
+		return;
+	oldest = ft_span_at(&tracker->spans, flow->half.spans);
+	if (oldest->kind == FT_SPAN_AWAITED &&
+	    !ft_psn_covers(flow->half.acked, oldest->from, oldest->count))
+		return;
+	find_overtaken(tracker, &flow->half, now_ns);
 	while (flow->half.spans != 0 &&
 	       is_ripe(tracker, flow, ft_span_at(&tracker->spans, flow->half.spans), now_ns))
 		settle_first(tracker, flow, step);

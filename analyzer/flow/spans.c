@@ -116,6 +116,19 @@ static bool holds(const struct ft_span *span, uint32_t psn, uint32_t kinds)
 	return (kinds >> span->kind & 1) != 0 && ft_psn_within(psn, span->from, span->count);
 }
 
+void ft_spans_drop(struct ft_spans *spans, struct ft_half *half, uint32_t kinds)
+{
+	uint32_t number = half->spans;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		uint32_t next = ft_span_at(spans, number)->next;
+
+		if ((kinds >> ft_span_at(spans, number)->kind & 1) != 0)
+			ft_spans_remove(spans, half, number);
+		number = next;
+	}
+}
+
 uint32_t ft_spans_find(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn,
 		       uint32_t kinds)
 {

@@ -11,11 +11,13 @@
  */
 
 enum ft_span_kind {
-	FT_SPAN_HOLE,    /* requests that never passed, shown by a later request */
-	FT_SPAN_IMPLIED, /* likewise, shown by an answer; half.next_psn has moved on */
-	FT_SPAN_AHEAD,   /* answered for beyond half.next_psn; always the last of its ring */
-	FT_SPAN_AWAITED, /* READ responses and ATOMIC ACKNOWLEDGEs that the peer owes this half */
-	FT_SPAN_ASKED_AGAIN, /* likewise, and the request was sent again */
+	FT_SPAN_HOLE, /* requests that never passed, shown by a later request */
+	FT_SPAN_GUESSED, /* likewise, behind a READ of which only a guess at the path MTU tells how far it goes */
+	FT_SPAN_IMPLIED,   /* likewise, shown by an answer; half.next_psn has moved on */
+	FT_SPAN_AHEAD,     /* answered for beyond half.next_psn; always the last of its ring */
+	FT_SPAN_AWAITED,   /* READ responses and ATOMIC ACKNOWLEDGEs that the peer owes this half */
+	FT_SPAN_OVERTAKEN, /* likewise, and a later answer came before them; ts_ns: when */
+	FT_SPAN_ASKED_AGAIN, /* likewise, and the request was sent again; ts_ns: when */
 	FT_SPAN_SKIPPED, /* READ responses of this half that never passed; the peer is not known */
 };
 
@@ -38,8 +40,9 @@ static inline bool ft_span_is_answer(const struct ft_span *span)
 
 /* Sets of kinds. */
 enum {
-	FT_SPANS_HOLES = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_IMPLIED,
-	FT_SPANS_AWAITED = 1u << FT_SPAN_AWAITED | 1u << FT_SPAN_ASKED_AGAIN,
+	FT_SPANS_HOLES = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED | 1u << FT_SPAN_IMPLIED,
+	FT_SPANS_AWAITED =
+		1u << FT_SPAN_AWAITED | 1u << FT_SPAN_OVERTAKEN | 1u << FT_SPAN_ASKED_AGAIN,
 	FT_SPANS_SKIPPED = 1u << FT_SPAN_SKIPPED,
 };
 
@@ -81,6 +84,9 @@ uint32_t ft_spans_find(const struct ft_spans *spans, const struct ft_half *half,
 		       uint32_t kinds);
 uint32_t ft_spans_find_newest(const struct ft_spans *spans, const struct ft_half *half,
 			      uint32_t psn, uint32_t kinds);
+
+/* All of these kinds. */
+void ft_spans_drop(struct ft_spans *spans, struct ft_half *half, uint32_t kinds);
 
 /* The last of the ring if it is of that kind, else 0. */
 static inline uint32_t ft_spans_last(const struct ft_spans *spans, const struct ft_half *half,

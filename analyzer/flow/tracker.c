@@ -48,14 +48,27 @@ static bool is_set_up(const struct ft_flow *flow)
 	return flow->half.paired_by == FT_PAIRED_CM || flow->half.paired_by == FT_PAIRED_NCCL;
 }
 
+/*
+ * Whether responses that are due may have come unseen: of a half that has forgotten since what it answered,
+ * for it was silent for too long or evicted.
+ */
+static bool may_have_come(const struct ft_tracker *tracker, const struct ft_span *span,
+			  uint64_t now_ns)
+{
+	return span->ts_ns <= tracker->forgotten_ns ||
+	       ft_elapsed(now_ns, span->ts_ns) > tracker->config.flow_timeout_ns;
+}
+
 /* Responses that came before the halves had met were not looked for: let go of them. */
-static void let_go(struct ft_tracker *tracker, struct ft_half *half)
+static void let_go(struct ft_tracker *tracker, struct ft_half *half, uint64_t now_ns)
 {
 	uint32_t number = half->spans;
 
 	for (unsigned left = half->span_count; left != 0; left--) {
 		const struct ft_span *span = ft_span_at(&tracker->spans, number);
-		uint32_t there = ft_psn_reached(half->acked, span->from, span->count);
+		uint32_t there = may_have_come(tracker, span, now_ns)
+					 ? span->count
+					 : ft_psn_reached(half->acked, span->from, span->count);
 		uint32_t next = span->next;
 
 		if (ft_span_is_answer(span) && there != 0)
@@ -65,7 +78,8 @@ static void let_go(struct ft_tracker *tracker, struct ft_half *half)
 }
 
 /* What the other half has answered so far is for the requests of this one. */
-static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct ft_flow *other)
+static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct ft_flow *other,
+		 uint64_t now_ns)
 {
 	uint32_t answered = other->half.answered;
 
@@ -73,14 +87,17 @@ static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct 
 	    ft_psn_within(answered, ft_psn_add(half->next_psn, 0x1000000 - FT_PSN_WINDOW),
 			  2 * FT_PSN_WINDOW))
 		half->acked = ft_psn_newest(half->acked, answered);
+	if (other->half.mtu != 0 && (other->half.flags & FT_HALF_MTU_GUESSED) == 0)
+		ft_know_mtu(tracker, half, other->half.mtu);
 	half->flags |= FT_HALF_MET | (is_set_up(other) ? FT_HALF_START_SEEN : 0);
-	let_go(tracker, half);
+	let_go(tracker, half, now_ns);
 }
 
-void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer)
+void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,
+	     uint64_t now_ns)
 {
-	meet(tracker, &flow->half, peer);
-	meet(tracker, &peer->half, flow);
+	meet(tracker, &flow->half, peer, now_ns);
+	meet(tracker, &peer->half, flow, now_ns);
 }
 
 void ft_forget_requests(struct ft_half *half)
@@ -115,7 +132,40 @@ static void enter(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_pairs_enter(tracker->pairs, flow, moment->observed);
 	peer = ft_tracker_peer(tracker, flow);
 	if (peer != NULL)
-		ft_meet(tracker, flow, peer);
+		ft_meet(tracker, flow, peer, moment->observed->ts_ns);
+}
+
+static void forget_all(struct ft_half *half)
+{
+	ft_forget_requests(half);
+	half->flags = 0;
+	half->mtu = 0;
+	half->answered = half->answer_next = FT_PSN_NONE;
+}
+
+/* A queue pair that begins anew begins anew both ways: so does the other half, with its next packet. */
+static void begin_connection(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
+{
+	struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+
+	part(tracker, flow, step);
+	forget_all(&flow->half);
+	if (peer == NULL)
+		return;
+	ft_pairs_leave(tracker->pairs, peer);
+	forget_all(&peer->half);
+	peer->half.service = UINT8_MAX;
+}
+
+void ft_begin_both(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,
+		   struct ft_step *step)
+{
+	ft_settle_all(tracker, flow, step);
+	ft_settle_all(tracker, peer, step);
+	ft_forget_requests(&flow->half);
+	ft_forget_requests(&peer->half);
+	flow->half.answered = flow->half.answer_next = FT_PSN_NONE;
+	peer->half.answered = peer->half.answer_next = FT_PSN_NONE;
 }
 
 __attribute__((noinline)) void ft_restart(struct ft_tracker *tracker,
@@ -123,19 +173,17 @@ __attribute__((noinline)) void ft_restart(struct ft_tracker *tracker,
 {
 	struct ft_half *half = &moment->flow->half;
 
-	if (half->service != UINT8_MAX) {
-		part(tracker, moment->flow, moment->step);
-		ft_forget_requests(half);
-		half->flags = 0;
-		half->mtu = 0;
-		half->answered = half->answer_next = FT_PSN_NONE;
-	}
+	if (half->service != UINT8_MAX)
+		begin_connection(tracker, moment->flow, moment->step);
 	enter(tracker, moment);
 }
 
 void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 {
 	tracker->totals.one_sided += ft_is_lonely(flow);
+	if (flow->peer == 0 && flow->half.answered != FT_PSN_NONE &&
+	    flow->last_ns > tracker->forgotten_ns)
+		tracker->forgotten_ns = flow->last_ns;
 	part(tracker, flow, NULL);
 }
 
@@ -174,5 +222,5 @@ void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there
 	}
 	ft_pairs_learn(tracker->pairs, there, back, by);
 	if (one != NULL && one->peer != before && ft_tracker_peer(tracker, one) == other)
-		ft_meet(tracker, one, other);
+		ft_meet(tracker, one, other, 0);
 }

@@ -21,7 +21,8 @@ enum {
 	FT_SILENT_NS = 10000000, /* a requester that waited this long was waiting for an answer */
 	FT_OUTAGE_NS = 1000000,  /* less does not hide as many requests as the window holds */
 	FT_UNMET_SPANS = 32,     /* READs remembered of a half whose peer is not known yet */
-	FT_WENT_ON_PSNS = 1024,  /* one-sided: more than is on its way before a NAK comes back */
+	FT_OUTSIDE_RUN_SHIFT = 24, /* of half.outside: packets in a row */
+	FT_WENT_ON_PSNS = 1024,    /* one-sided: more than is on its way before a NAK comes back */
 };
 
 struct ft_tracker {
@@ -32,6 +33,8 @@ struct ft_tracker {
 	struct ft_pairs *pairs;
 	struct ft_spans spans;
 	struct ft_tracker_totals totals; /* what is final */
+	uint64_t
+		forgotten_ns; /* until then halves answered that were evicted before they met the other one */
 };
 
 /* One packet on its way through the tracker. */
@@ -68,7 +71,10 @@ static inline uint64_t ft_elapsed(uint64_t now_ns, uint64_t then_ns)
 }
 
 /* path_mtu.c: the payload of a First or Middle is the path MTU. */
-void ft_learn_mtu(struct ft_half *half, const struct ft_moment *moment);
+void ft_learn_mtu(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* path_mtu.c: the path MTU is known. What was reckoned with another one is no hole. */
+void ft_know_mtu(struct ft_tracker *tracker, struct ft_half *half, uint16_t mtu);
 
 /* path_mtu.c: packets that carry `length` bytes, at least one. */
 uint32_t ft_packets_of(uint32_t length, uint32_t mtu);
@@ -83,7 +89,7 @@ uint32_t ft_psns_of(const struct ft_tracker *tracker, const struct ft_moment *mo
  * path_mtu.c: of the READ sent last, the most PSNs up to `room` that some path MTU gives it, no smaller
  * than the one guessed; guesses the MTU if that fills the room.
  */
-uint32_t ft_span_that_fits(struct ft_half *half, uint32_t room);
+uint32_t ft_span_that_fits(struct ft_tracker *tracker, struct ft_half *half, uint32_t room);
 
 /* requests.c: a request of a reliable or unreliable connection. */
 void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment);
@@ -141,11 +147,16 @@ void ft_settle_seen(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t n
 /* settle.c: decide all spans of a half as if the run ended; `step` may be NULL. */
 void ft_settle_all(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step);
 
-/* tracker.c: two halves were found to be one connection: what either has answered counts for the other. */
-void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer);
+/* tracker.c: two halves are one connection, as is known since now_ns: what either has answered counts for the other. */
+void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,
+	     uint64_t now_ns);
 
 /* tracker_totals.c: traffic whose reverse is missing although the transport requires one. */
 bool ft_is_lonely(const struct ft_flow *flow);
+
+/* tracker.c: both halves begin anew, but stay together; what was open is settled. */
+void ft_begin_both(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,
+		   struct ft_step *step);
 
 /* tracker.c: the half's own requests begin anew; what was open is settled already. */
 void ft_forget_requests(struct ft_half *half);

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <flow/tracker.h>
+
+/*
+ * Scripts of one connection: A asks queue pair 2 of B, B answers (or asks) queue pair 1 of A. Each
+ * packet says what it is to be taken for; each script what it comes to.
+ */
+
+enum {
+	FIRST = 0x00,
+	MIDDLE = 0x01,
+	LAST = 0x02,
+	SEND = 0x04,
+	WRITE_FIRST = 0x06,
+	WRITE_LAST = 0x08,
+	READ = 0x0c,
+	RESP_FIRST = 0x0d,
+	RESP_MIDDLE = 0x0e,
+	RESP_LAST = 0x0f,
+	RESP_ONLY = 0x10,
+	ACK = 0x11,
+	ATOMIC_ACK = 0x12,
+	FETCH_ADD = 0x14,
+	UC_SEND = 0x24,
+	UD_SEND = 0x64,
+	CNP = 0x81,
+};
+enum { NAK_SEQUENCE = 0x60, NAK_ACCESS = 0x62, RNR = 0x21, MTU = 1024 };
+enum { US = 1000, MS = 1000000 };
+
+struct packet {
+	char from; /* 'A', 'B'; 0: the script ends */
+	uint8_t opcode;
+	uint32_t psn;
+	uint32_t wanted;   /* of what is compared */
+	uint32_t more;     /* syndrome of an ACKNOWLEDGE, length of a READ or WRITE */
+	uint32_t after_us; /* since the packet before; 0: 10 */
+	uint32_t repeat;   /* so many more like it, PSN by PSN */
+};
+
+struct script {
+	const char *sentence;
+	bool met; /* set-up named the halves */
+	struct packet packets[24];
+	struct ft_tracker_totals wanted;
+	uint32_t messages[FT_MESSAGE_KINDS], bytes; /* completed; all their bytes */
+	uint32_t uncertain;
+};
+
+extern const struct script tracker_scripts[];
+extern const size_t tracker_script_count;
