@@ -8,7 +8,7 @@ static struct ft_nccl_place client_of(const struct ft_nccl_stream *stream)
 {
 	struct ft_nccl_place place = { .by_lid = false };
 
-	memcpy(place.address, stream->addresses[FT_NCCL_CLIENT], sizeof place.address);
+	memcpy(place.address, stream->pair.addresses[FT_NCCL_CLIENT], sizeof place.address);
 	return place;
 }
 

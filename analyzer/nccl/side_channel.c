@@ -50,9 +50,9 @@ void ft_nccl_side_tell(const struct ft_nccl_side_channel *side, struct ft_nccl_s
 	if (stream->is_told)
 		return;
 	stream->is_told = true;
-	memcpy(contact.from.address, stream->addresses[FT_NCCL_CLIENT],
+	memcpy(contact.from.address, stream->pair.addresses[FT_NCCL_CLIENT],
 	       sizeof contact.from.address);
-	memcpy(contact.to.address, stream->addresses[FT_NCCL_SERVER], sizeof contact.to.address);
+	memcpy(contact.to.address, stream->pair.addresses[FT_NCCL_SERVER], sizeof contact.to.address);
 	if (side->sink.contact != NULL)
 		side->sink.contact(side->sink.context, &contact);
 }

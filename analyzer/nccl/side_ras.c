@@ -26,8 +26,8 @@ static uint32_t server_process(const struct ft_nccl_side_channel *side,
 {
 	struct ft_nccl_place place = { .by_lid = false };
 
-	memcpy(place.address, stream->addresses[FT_NCCL_SERVER], sizeof place.address);
-	return ft_nccl_processes_listen(side->processes, &place, stream->ports[FT_NCCL_SERVER], 0,
+	memcpy(place.address, stream->pair.addresses[FT_NCCL_SERVER], sizeof place.address);
+	return ft_nccl_processes_listen(side->processes, &place, stream->pair.ports[FT_NCCL_SERVER], 0,
 					stream->frames[1]);
 }
 

@@ -55,15 +55,15 @@ static enum ft_nccl_verdict read_side(const struct ft_nccl_half *half,
 static struct ft_nccl_exchange exchange_of(const struct ft_nccl_stream *stream)
 {
 	struct ft_nccl_exchange exchange = {
-		.connecting_port = stream->ports[FT_NCCL_CLIENT],
-		.listening_port = stream->ports[FT_NCCL_SERVER],
+		.connecting_port = stream->pair.ports[FT_NCCL_CLIENT],
+		.listening_port = stream->pair.ports[FT_NCCL_SERVER],
 		.frames = { stream->frames[0], stream->frames[1] },
 		.ts_ns = stream->ts_ns,
 	};
 
-	memcpy(exchange.connecting.address, stream->addresses[FT_NCCL_CLIENT],
+	memcpy(exchange.connecting.address, stream->pair.addresses[FT_NCCL_CLIENT],
 	       sizeof exchange.connecting.address);
-	memcpy(exchange.listening.address, stream->addresses[FT_NCCL_SERVER],
+	memcpy(exchange.listening.address, stream->pair.addresses[FT_NCCL_SERVER],
 	       sizeof exchange.listening.address);
 	return exchange;
 }

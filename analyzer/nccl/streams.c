@@ -1,5 +1,6 @@
 #include "streams.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include <flow/reserve.h>
 
 enum { NONE = UINT32_MAX };
+
+static_assert(sizeof(struct ft_nccl_pair) == 36, "padding would be compared");
 
 struct ft_nccl_streams {
 	uint32_t most, used; /* slots; used ever */
@@ -77,38 +80,29 @@ static uint64_t end_hash(const uint8_t address[16], uint16_t port, uint64_t seed
 }
 
 /* The sum, so that both directions meet. */
-static uint32_t *bucket_of(const struct ft_nccl_streams *streams,
-			   const struct ft_nccl_stream *stream)
+static uint32_t *bucket_of(const struct ft_nccl_streams *streams, const struct ft_nccl_pair *pair)
 {
 	uint64_t sum = 0;
 
 	for (unsigned end = 0; end < FT_NCCL_ENDS; end++)
-		sum += end_hash(stream->addresses[end], stream->ports[end], streams->seed);
+		sum += end_hash(pair->addresses[end], pair->ports[end], streams->seed);
 	return &streams->buckets[(sum ^ sum >> 32) & streams->mask];
 }
 
-/* Who talks to whom, nothing else. */
-static void name_ends(struct ft_nccl_stream *stream, const struct ft_nccl_segment *segment,
-		      enum ft_nccl_end sender)
+static struct ft_nccl_pair pair_of(const struct ft_nccl_segment *segment, enum ft_nccl_end sender)
 {
-	memcpy(stream->addresses[sender], segment->src, sizeof segment->src);
-	memcpy(stream->addresses[!sender], segment->dst, sizeof segment->dst);
-	stream->ports[sender] = segment->sport;
-	stream->ports[!sender] = segment->dport;
+	struct ft_nccl_pair pair = { .ports = { 0 } };
+
+	memcpy(pair.addresses[sender], segment->src, sizeof segment->src);
+	memcpy(pair.addresses[!sender], segment->dst, sizeof segment->dst);
+	pair.ports[sender] = segment->sport;
+	pair.ports[!sender] = segment->dport;
+	return pair;
 }
 
-static bool is_end(const struct ft_nccl_stream *stream, unsigned end, const uint8_t address[16],
-		   uint16_t port)
+static bool are_same(const struct ft_nccl_pair *a, const struct ft_nccl_pair *b)
 {
-	return stream->ports[end] == port &&
-	       memcmp(stream->addresses[end], address, sizeof stream->addresses[end]) == 0;
-}
-
-static bool is_sender(const struct ft_nccl_stream *stream, enum ft_nccl_end sender,
-		      const struct ft_nccl_segment *segment)
-{
-	return is_end(stream, sender, segment->src, segment->sport) &&
-	       is_end(stream, !sender, segment->dst, segment->dport);
+	return memcmp(a, b, sizeof *a) == 0;
 }
 
 static uint32_t number_of(const struct ft_nccl_streams *streams,
@@ -145,17 +139,18 @@ struct ft_nccl_stream *ft_nccl_streams_find(struct ft_nccl_streams *streams,
 					    const struct ft_nccl_segment *segment,
 					    enum ft_nccl_end *sender)
 {
-	struct ft_nccl_stream wanted;
+	struct ft_nccl_pair forth, back;
 
 	if (streams->used == 0)
 		return NULL;
-	name_ends(&wanted, segment, FT_NCCL_CLIENT);
-	for (uint32_t at = *bucket_of(streams, &wanted); at != NONE; at = streams->slots[at].next) {
+	forth = pair_of(segment, FT_NCCL_CLIENT);
+	back = pair_of(segment, FT_NCCL_SERVER);
+	for (uint32_t at = *bucket_of(streams, &forth); at != NONE; at = streams->slots[at].next) {
 		struct ft_nccl_stream *stream = &streams->slots[at];
 
-		if (is_sender(stream, FT_NCCL_CLIENT, segment))
+		if (are_same(&stream->pair, &forth))
 			*sender = FT_NCCL_CLIENT;
-		else if (is_sender(stream, FT_NCCL_SERVER, segment))
+		else if (are_same(&stream->pair, &back))
 			*sender = FT_NCCL_SERVER;
 		else
 			continue;
@@ -194,15 +189,15 @@ struct ft_nccl_stream *ft_nccl_streams_add(struct ft_nccl_streams *streams,
 	if (stream == NULL)
 		return NULL;
 	number = number_of(streams, stream);
-	*stream = (struct ft_nccl_stream){ .frames = { segment->frame, segment->frame } };
-	name_ends(stream, segment, sender);
+	*stream = (struct ft_nccl_stream){ .pair = pair_of(segment, sender),
+					   .frames = { segment->frame, segment->frame } };
 	for (unsigned end = 0; end < FT_NCCL_ENDS; end++) {
 		size_t window = (size_t)number * FT_NCCL_ENDS + end;
 
 		stream->halves[end].window = streams->windows + window * FT_NCCL_WINDOW;
 		stream->halves[end].process = FT_NCCL_NONE;
 	}
-	bucket = bucket_of(streams, stream);
+	bucket = bucket_of(streams, &stream->pair);
 	stream->next = *bucket;
 	*bucket = number;
 	enter_order(streams, stream);
@@ -212,7 +207,7 @@ struct ft_nccl_stream *ft_nccl_streams_add(struct ft_nccl_streams *streams,
 void ft_nccl_streams_forget(struct ft_nccl_streams *streams, struct ft_nccl_stream *stream)
 {
 	uint32_t number = number_of(streams, stream);
-	uint32_t *link = bucket_of(streams, stream);
+	uint32_t *link = bucket_of(streams, &stream->pair);
 
 	while (*link != number)
 		link = &streams->slots[*link].next;

@@ -22,9 +22,14 @@ enum ft_nccl_stream_kind {
 	FT_NCCL_STREAM_DONE, /* told, or unreadable: kept so that nothing is told twice */
 };
 
-struct ft_nccl_stream {
+/* Who talks to whom. */
+struct ft_nccl_pair {
 	uint8_t addresses[FT_NCCL_ENDS][16];
 	uint16_t ports[FT_NCCL_ENDS];
+};
+
+struct ft_nccl_stream {
+	struct ft_nccl_pair pair;
 	uint8_t kind; /* enum ft_nccl_stream_kind */
 	bool is_told; /* the contact was */
 	uint64_t magic;
