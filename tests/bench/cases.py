@@ -5,6 +5,7 @@ import json
 import typing
 
 import live
+import recording
 import rows
 from rows import Row, per_frame
 
@@ -200,7 +201,8 @@ CASES = [
     Case("two-engines", "--workers 2 against --workers 1", two_engines),
     Case("flows", "the flows verb against audit, 1 million flows", flows_rows),
     Case("live", "a live audit through DPDK's net_pcap against testpmd and the audit of a file", live.dpdk_rows),
-    Case("record", "capture to disk against tcpdump -w", live.record_rows),
+    Case("record", "capture to disk against tcpdump -w", recording.file_rows),
+    Case("record-live", "the same of frames that arrive, and against dpdk-dumpcap: cost and loss", recording.live_rows),
     Case("decode", "decode to the fields that tshark is asked for", decode_rows),
     Case("map", "32 000 partitions and 100 000 nodes: loading, and time per frame", map_rows),
     Case("memory", "peak memory for a file and one of four times its size", file_memory_rows),

@@ -1,4 +1,4 @@
-"""What a frame costs through a live source, and on its way to the disk."""
+"""What a frame costs through a live source."""
 
 import json
 import os
@@ -73,14 +73,3 @@ def dpdk_rows(bench):
     live, reference = costs[ratios.index(ratio)]
     return [Row("live audit, net_pcap", "file + testpmd", live * 1e9, reference * 1e9, "ns/frame", ratio,
                 rows.LIVE, usage_kib)]
-
-
-def record_rows(bench):
-    """Frames to pcapng, from a file: what capturing to disk costs beside receiving."""
-    if not bench.tool("tcpdump", "capture is not compared with it"):
-        return []
-    frames = 1000000
-    capture = bench.make("traffic", "small", "--frames", frames, "--flows", 1000, "--payload", 4096, "--slice", 128)
-    pair = bench.against([bench.fabtap, "capture", "-w", bench.folder / "ours", capture],
-                         ["tcpdump", "-r", capture, "-w", bench.folder / "theirs"], clock="cpu")
-    return [rows.per_frame("capture, 128-byte slices", "tcpdump -w", pair, frames, rows.RECORD_TO_DISK)]
