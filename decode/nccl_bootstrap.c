@@ -50,13 +50,14 @@ struct layout {
 	uint16_t bytes;
 	uint8_t minor_first, minor_last;
 	uint8_t root_at, offset_at, listen_root_at, listen_at;
+	uint8_t handle_at; /* an address, or a handle of NCCL's network */
 };
 
 static const struct layout layouts[] = {
-	{ 136, 6, 7, 0, 0, NO_ADDRESS, NO_ADDRESS },
-	{ 64, 8, 22, 0, 0, 8, 36 },
-	{ 172, 23, 28, 8, 0, 16, NO_ADDRESS },
-	{ 176, 29, 30, 8, 16, 20, NO_ADDRESS },
+	{ 136, 6, 7, 0, 0, NO_ADDRESS, NO_ADDRESS, NO_ADDRESS },
+	{ 64, 8, 22, 0, 0, 8, 36, NO_ADDRESS },
+	{ 172, 23, 28, 8, 0, 16, NO_ADDRESS, 44 },
+	{ 176, 29, 30, 8, 16, 20, NO_ADDRESS, 48 },
 };
 enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
@@ -81,6 +82,10 @@ static bool read_addresses(const struct layout *layout, const uint8_t *bytes,
 			return false;
 		check_in->address_count++;
 	}
+	if (layout->handle_at != NO_ADDRESS &&
+	    ft_nccl_address_read(bytes + layout->handle_at, FT_NCCL_ADDRESS_BYTES,
+				 &check_in->listen) == FT_NCCL_READ)
+		check_in->address_count++;
 	return true;
 }
 
@@ -126,4 +131,72 @@ enum ft_nccl_verdict ft_nccl_sender_read(const struct ft_nccl_body *body,
 		return FT_NCCL_NOT;
 	*sender = (struct ft_nccl_sender){ rank, (int32_t)ft_le32(body->bytes + 4) };
 	return FT_NCCL_READ;
+}
+
+/* Blocks of a ring; 0 where a release lacks the record. */
+static const struct block {
+	uint8_t bytes, minor_first, minor_last;
+	uint8_t proxy_at, ras_at;
+} blocks[] = {
+	{ 28, 8, 22, 0, 0 },
+	{ 64, 23, 23, 28, 0 },
+	{ 120, 24, 30, 28, 64 },
+};
+enum {
+	BLOCKS = sizeof blocks / sizeof blocks[0],
+	MEMBER_PID_AT = 28,
+	MEMBER_CUDA_AT = 32,
+	MEMBER_NVML_AT = 36,
+	MEMBER_HOST_AT = 40,
+	MEMBER_PID_HASH_AT = 48,
+	NEXT_BYTES = 28,        /* up to 2.22 */
+	NEXT_HANDLE_BYTES = 128 /* 2.23 and later */
+};
+
+static bool read_member(const uint8_t *bytes, struct ft_nccl_ras_member *member)
+{
+	member->pid = (int32_t)ft_le32(bytes + MEMBER_PID_AT);
+	member->cuda_device = (int32_t)ft_le32(bytes + MEMBER_CUDA_AT);
+	member->nvml_device = (int32_t)ft_le32(bytes + MEMBER_NVML_AT);
+	member->host_hash = ft_le64(bytes + MEMBER_HOST_AT);
+	member->pid_hash = ft_le64(bytes + MEMBER_PID_HASH_AT);
+	return ft_nccl_address_read(bytes, FT_NCCL_ADDRESS_BYTES, &member->listen) == FT_NCCL_READ;
+}
+
+static bool read_block(const struct block *layout, const uint8_t *bytes,
+		       struct ft_nccl_ring_block *block)
+{
+	*block = (struct ft_nccl_ring_block){
+		.minor_first = layout->minor_first,
+		.minor_last = layout->minor_last,
+		.has_proxy = layout->proxy_at != 0,
+		.has_ras = layout->ras_at != 0,
+	};
+	return ft_nccl_address_read(bytes, FT_NCCL_ADDRESS_BYTES, &block->peer) == FT_NCCL_READ &&
+	       (!block->has_proxy ||
+		ft_nccl_address_read(bytes + layout->proxy_at, FT_NCCL_ADDRESS_BYTES,
+				     &block->proxy) == FT_NCCL_READ) &&
+	       (!block->has_ras || read_member(bytes + layout->ras_at, &block->ras));
+}
+
+enum ft_nccl_verdict ft_nccl_ring_block_read(const struct ft_nccl_body *body,
+					     struct ft_nccl_ring_block *block)
+{
+	struct ft_nccl_ring_block read;
+
+	for (size_t i = 0; i < BLOCKS; i++) {
+		if (blocks[i].bytes != body->length || !read_block(&blocks[i], body->bytes, &read))
+			continue;
+		*block = read;
+		return FT_NCCL_READ;
+	}
+	return FT_NCCL_NOT;
+}
+
+enum ft_nccl_verdict ft_nccl_next_read(const struct ft_nccl_body *body,
+				       struct ft_nccl_address *next)
+{
+	if (body->length != NEXT_BYTES && body->length != NEXT_HANDLE_BYTES)
+		return FT_NCCL_NOT;
+	return ft_nccl_address_read(body->bytes, FT_NCCL_ADDRESS_BYTES, next);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <decode/nccl.h>
@@ -42,12 +43,16 @@ struct ft_nccl_check_in {
 	uint8_t minor_first, minor_last;    /* of the releases 2.x that send this length */
 	uint8_t address_count;              /* of listeners, in front */
 	struct ft_nccl_address listen_root; /* waits for the root's answer; 2.8 and later */
-	struct ft_nccl_address listen;      /* waits for the ring's predecessor; 2.8 - 2.22 */
+	/*
+	 * Waits for the ring's predecessor; 2.8 and later. Since 2.23 it is one of two only if that ring is of sockets: it
+	 * may also be of NCCL's network (NCCL_OOB_NET_ENABLE), whose handle of 128 bytes is not looked at.
+	 */
+	struct ft_nccl_address listen;
 };
 
 /*
- * FT_NCCL_NOT if the body is not as long as that of any release, or its numbers or addresses are impossible. The 128
- * bytes in which 2.23 and later keep the listener, and the handles of 2.6 and 2.7, are not looked at.
+ * FT_NCCL_NOT if the body is not as long as that of any release, or its numbers or addresses are impossible. The handles
+ * of 2.6 and 2.7 are not looked at.
  */
 enum ft_nccl_verdict ft_nccl_check_in_read(const struct ft_nccl_body *body,
 					   struct ft_nccl_check_in *check_in);
@@ -59,6 +64,34 @@ struct ft_nccl_sender {
 
 enum ft_nccl_verdict ft_nccl_sender_read(const struct ft_nccl_body *body,
 					 struct ft_nccl_sender *sender);
+
+/* How a process joins RAS. */
+struct ft_nccl_ras_member {
+	struct ft_nccl_address listen;
+	int32_t pid, cuda_device, nvml_device;
+	uint64_t host_hash, pid_hash;
+};
+
+/*
+ * The first block that a process sends to the next one of the ring is about itself: where it listens. 64 bytes also are
+ * a check-in of 2.8 - 2.22: try that first.
+ */
+struct ft_nccl_ring_block {
+	uint8_t minor_first, minor_last; /* of the releases 2.x that send this length */
+	struct ft_nccl_address peer;     /* for point-to-point messages */
+	bool has_proxy;                  /* 2.23 and later */
+	struct ft_nccl_address proxy;    /* for the proxy service */
+	bool has_ras;                    /* 2.24 and later */
+	struct ft_nccl_ras_member ras;
+};
+
+/* FT_NCCL_NOT if the body is not as long as that of any release, or has other than addresses where they belong. */
+enum ft_nccl_verdict ft_nccl_ring_block_read(const struct ft_nccl_body *body,
+					     struct ft_nccl_ring_block *block);
+
+/* The root's answer to a check-in: where the next one of the ring listens. FT_NCCL_NOT for a handle of NCCL's network. */
+enum ft_nccl_verdict ft_nccl_next_read(const struct ft_nccl_body *body,
+				       struct ft_nccl_address *next);
 
 /* RAS */
 enum ft_nccl_ras_type {

@@ -11,6 +11,30 @@
 
 enum { UNTOUCHED = 77, LOOKED_AT = 4 };
 
+static bool is_address(const struct ft_nccl_address *address)
+{
+	return address->version == 4 || address->version == 6;
+}
+
+static void ring_holds(const struct ft_nccl_body *body)
+{
+	struct ft_nccl_ring_block block = { .minor_last = UNTOUCHED };
+	struct ft_nccl_address next = { .version = UNTOUCHED };
+
+	if (ft_nccl_ring_block_read(body, &block) == FT_NCCL_READ)
+		assert(block.minor_first <= block.minor_last && is_address(&block.peer) &&
+		       block.has_proxy == (body->length >= 64) &&
+		       block.has_ras == (body->length == 120) &&
+		       (!block.has_proxy || is_address(&block.proxy)) &&
+		       (!block.has_ras || is_address(&block.ras.listen)));
+	else
+		assert(block.minor_last == UNTOUCHED);
+	if (ft_nccl_next_read(body, &next) == FT_NCCL_READ)
+		assert(body->length >= FT_NCCL_ADDRESS_BYTES && is_address(&next));
+	else
+		assert(next.version == UNTOUCHED);
+}
+
 static void bootstrap_holds(const struct ft_nccl_body *body)
 {
 	struct ft_nccl_check_in in = { .rank = UNTOUCHED };
@@ -25,6 +49,7 @@ static void bootstrap_holds(const struct ft_nccl_body *body)
 		assert(body->length == 8 && sender.rank >= 0);
 	else
 		assert(sender.tag == UNTOUCHED);
+	ring_holds(body);
 }
 
 static void records_hold(const struct ft_nccl_body *body, const struct ft_nccl_ras *ras)

@@ -84,6 +84,12 @@ static void a_process_checks_in(void **state)
 		  1, 2, 0, 23, 28, 1 },
 		{ "2.29", "03000000 08000000 01000000 02000000 04000000 " INET "11*128",
 		  FT_NCCL_READ, 3, 8, 1, 2, 4, 29, 30, 1 },
+		{ "2.23, the ring is of sockets",
+		  "03000000 08000000 01000000 02000000 " INET INET6 "00*100", FT_NCCL_READ, 3, 8, 1,
+		  2, 0, 23, 28, 2 },
+		{ "2.29, the ring is of sockets",
+		  "03000000 08000000 01000000 02000000 04000000 " INET INET6 "00*100", FT_NCCL_READ,
+		  3, 8, 1, 2, 4, 29, 30, 2 },
 		{ "a length of no release", "03000000 08000000 11*127", FT_NCCL_NOT, 0, 0, 0, 0, 0,
 		  0, 0, 0 },
 		{ "a rank that does not exist", "08000000 08000000 " INET INET6, FT_NCCL_NOT, 0, 0,
@@ -126,6 +132,63 @@ static void a_sender_names_itself(void **state)
 	assert_int_equal(ft_nccl_sender_read(&body, &sender), FT_NCCL_NOT);
 	body = body_of("ffffffff 00000000");
 	assert_int_equal(ft_nccl_sender_read(&body, &sender), FT_NCCL_NOT);
+}
+
+#define MEMBER INET "39300000 02000000 05000000 1111111111111111 2222222222222222 "
+
+static void a_block_of_a_ring_is_about_its_sender(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		enum ft_nccl_verdict verdict;
+		uint8_t minor_first, minor_last;
+		bool has_proxy, has_ras;
+	} rows[] = {
+		{ "2.8", INET, FT_NCCL_READ, 8, 22, false, false },
+		{ "2.23", INET INET6 "55*8", FT_NCCL_READ, 23, 23, true, false },
+		{ "2.24", INET INET6 "55*8 " MEMBER, FT_NCCL_READ, 24, 30, true, true },
+		{ "a length of no release", INET INET6 "55*9", FT_NCCL_NOT, 0, 0, false, false },
+		{ "no peer's address", "03*28 " INET6 "55*8", FT_NCCL_NOT, 0, 0, false, false },
+		{ "no proxy's address", INET "03*28 55*8", FT_NCCL_NOT, 0, 0, false, false },
+		{ "no address in RAS", INET INET6 "55*8 03*56", FT_NCCL_NOT, 0, 0, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_nccl_body body = body_of(rows[i].hex);
+		struct ft_nccl_ring_block block = { .minor_first = 0 };
+		const struct ft_nccl_ras_member *ras = &block.ras;
+
+		if (ft_nccl_ring_block_read(&body, &block) != rows[i].verdict ||
+		    block.minor_first != rows[i].minor_first ||
+		    block.minor_last != rows[i].minor_last ||
+		    block.has_proxy != rows[i].has_proxy || block.has_ras != rows[i].has_ras)
+			fail_msg("%s", rows[i].sentence);
+		assert_true(block.minor_first == 0 || is_inet(&block.peer));
+		assert_true(!block.has_proxy || is_inet6(&block.proxy));
+		assert_true(!block.has_ras ||
+			    (is_inet(&ras->listen) && ras->pid == 12345 && ras->cuda_device == 2 &&
+			     ras->nvml_device == 5 && ras->host_hash == 0x1111111111111111 &&
+			     ras->pid_hash == 0x2222222222222222));
+	}
+}
+
+static void the_root_names_the_next_one(void **state)
+{
+	struct ft_nccl_address next = { .port = 77 };
+	struct ft_nccl_body body = body_of("11*128");
+
+	(void)state;
+	assert_int_equal(ft_nccl_next_read(&body, &next), FT_NCCL_NOT);
+	body = body_of(INET "00");
+	assert_int_equal(ft_nccl_next_read(&body, &next), FT_NCCL_NOT);
+	assert_int_equal(next.port, 77);
+	body = body_of(INET6 "00*100");
+	assert_int_equal(ft_nccl_next_read(&body, &next), FT_NCCL_READ);
+	assert_true(is_inet6(&next));
+	body = body_of(INET);
+	assert_int_equal(ft_nccl_next_read(&body, &next), FT_NCCL_READ);
+	assert_true(is_inet(&next));
 }
 
 #define HASHES  "1111111111111111 2222222222222222 "
@@ -223,6 +286,8 @@ int main(void)
 		cmocka_unit_test(addresses_are_of_two_families),
 		cmocka_unit_test(a_process_checks_in),
 		cmocka_unit_test(a_sender_names_itself),
+		cmocka_unit_test(a_block_of_a_ring_is_about_its_sender),
+		cmocka_unit_test(the_root_names_the_next_one),
 		cmocka_unit_test(the_greeting_says_the_release),
 		cmocka_unit_test(other_types_have_their_fields),
 		cmocka_unit_test(an_update_lists_peers_and_the_dead),
