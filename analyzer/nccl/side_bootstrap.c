@@ -32,6 +32,27 @@ static void note(const struct ft_nccl_side_channel *side, const struct ft_nccl_s
 				   stream->frames[1]);
 }
 
+/* Messages without a rank; a ring's block says where its sender listens for RAS. */
+static bool note_other(const struct ft_nccl_side_channel *side, const struct ft_nccl_stream *stream,
+		       const struct ft_nccl_body *body)
+{
+	struct ft_nccl_ring_block block;
+	struct ft_nccl_address next;
+	struct ft_nccl_sender sender;
+
+	if (ft_nccl_ring_block_read(body, &block) == FT_NCCL_READ) {
+		struct ft_nccl_place place = { .by_lid = false };
+
+		memcpy(place.address, block.ras.listen.ip, sizeof place.address);
+		if (block.has_ras)
+			ft_nccl_processes_listen(side->processes, &place, block.ras.listen.port, 0,
+						 stream->frames[1]);
+		return true;
+	}
+	return ft_nccl_next_read(body, &next) == FT_NCCL_READ ||
+	       ft_nccl_sender_read(body, &sender) == FT_NCCL_READ;
+}
+
 /* Only the client's first message is looked at; what follows in a ring is of its own and long. */
 enum ft_nccl_verdict ft_nccl_side_read_bootstrap(const struct ft_nccl_side_channel *side,
 						 struct ft_nccl_stream *stream)
@@ -41,7 +62,6 @@ enum ft_nccl_verdict ft_nccl_side_read_bootstrap(const struct ft_nccl_side_chann
 	uint32_t size = ft_nccl_half_ready(client) - at;
 	uint32_t most = FT_NCCL_WINDOW - FT_NCCL_HELLO_BYTES - FT_NCCL_LENGTH_BYTES;
 	struct ft_nccl_check_in check_in;
-	struct ft_nccl_sender sender;
 	struct ft_nccl_body body;
 	enum ft_nccl_verdict verdict = ft_nccl_body_take(client->window + at, size, most, &body);
 
@@ -49,8 +69,7 @@ enum ft_nccl_verdict ft_nccl_side_read_bootstrap(const struct ft_nccl_side_chann
 		return verdict;
 	if (ft_nccl_check_in_read(&body, &check_in) == FT_NCCL_READ)
 		note(side, stream, &check_in);
-	else if (stream->kind == FT_NCCL_STREAM_BARE ||
-		 ft_nccl_sender_read(&body, &sender) != FT_NCCL_READ)
+	else if (stream->kind == FT_NCCL_STREAM_BARE || !note_other(side, stream, &body))
 		return FT_NCCL_NOT;
 	ft_nccl_side_tell(side, stream, FT_NCCL_CONTACT_BOOTSTRAP);
 	return FT_NCCL_READ;

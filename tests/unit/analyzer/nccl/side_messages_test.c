@@ -92,6 +92,42 @@ static void check_ins_tell_ranks(void **state)
 	}
 }
 
+/* Root to rank, rank to the next of the ring, rank to rank. */
+static void other_messages_of_a_bootstrap_tell_of_the_contact(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		bool has_listener;
+	} rows[] = {
+		{ "the next one, 2.16", JOB(1) "1c000000 " AT_THIRD, false },
+		{ "the next one, 2.23", JOB(1) "80000000 " AT_THIRD "00*100", false },
+		{ "a ring's first block, 2.23", JOB(1) "40000000 " AT_CLIENT AT_CLIENT_2 "55*8",
+		  false },
+		{ "a ring's first block, 2.24",
+		  JOB(1) "78000000 " AT_CLIENT AT_CLIENT_2 "55*8 " AT_THIRD "39300000 00*24",
+		  true },
+		{ "point to point", JOB(1) "08000000 03000000 07000000", false },
+	};
+	static struct play play;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct ft_nccl_process *processes;
+		uint32_t at = 0;
+		size_t count;
+
+		play_open(&play, 4);
+		play_open_connection(&play, 0);
+		send_hex(&play, 0, PLAY_CLIENT, &at, rows[i].hex);
+		processes = ft_nccl_side_processes(play.side, &count);
+		if (play.contact_count != 1 || play.contacts[0].kind != FT_NCCL_CONTACT_BOOTSTRAP ||
+		    count != rows[i].has_listener ||
+		    (count == 1 && !is_process(processes, "0a090909", 0, 0, 0)))
+			fail_msg("%s", rows[i].sentence);
+		play_close(&play);
+	}
+}
+
 static void a_check_in_comes_byte_by_byte(void **state)
 {
 	static struct play play;
@@ -316,6 +352,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(check_ins_tell_ranks),
+		cmocka_unit_test(other_messages_of_a_bootstrap_tell_of_the_contact),
 		cmocka_unit_test(a_check_in_comes_byte_by_byte),
 		cmocka_unit_test(an_unknown_magic_alone_tells_nothing),
 		cmocka_unit_test(a_process_is_listed_once),
