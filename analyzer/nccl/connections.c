@@ -1,4 +1,4 @@
-#include "followed.h"
+#include "lock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 	made->config = *config;
 	made->qps = qps;
 	made->sink = *sink;
-	made->ends.seed = config->seed;
+	made->ends.seed = made->keys.seed = made->strangers.seed = config->seed;
 	made->store.most = config->messages;
 	*connections = made;
 	return 0;
@@ -36,6 +36,8 @@ void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
 		free_followed(connections->all[i]);
 	free(connections->all);
 	ft_nccl_ends_free(&connections->ends);
+	ft_nccl_keys_free(&connections->keys);
+	ft_nccl_strangers_free(&connections->strangers);
 	ft_nccl_store_free(&connections->store);
 	ft_nccl_drop_kept(connections);
 	free(connections);
@@ -136,6 +138,40 @@ void ft_nccl_announce(const struct ft_nccl_connections *connections,
 		connections->sink.contact(connections->sink.context, &contact);
 }
 
+static struct ft_nccl_key key_of(const struct ft_nccl_followed *followed, uint8_t device,
+				 uint32_t rkey)
+{
+	const struct ft_nccl_party *receiver = &followed->model.receiver;
+	struct ft_nccl_key key = { .rkey = rkey, .connection = followed->model.connection };
+
+	if (device < receiver->place_count)
+		memcpy(key.address, receiver->places[device].address, sizeof key.address);
+	return key;
+}
+
+void ft_nccl_announce_key(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed, uint8_t device, uint32_t rkey)
+{
+	uint32_t known = followed->key_count < FT_NCCL_KEYS ? followed->key_count : FT_NCCL_KEYS;
+	uint32_t place = followed->key_count % FT_NCCL_KEYS;
+	struct ft_nccl_key key;
+
+	for (uint32_t i = 0; i < known; i++) {
+		if (followed->keys[i] == rkey && followed->key_devices[i] == device)
+			return;
+	}
+	if (known == FT_NCCL_KEYS) {
+		key = key_of(followed, followed->key_devices[place], followed->keys[place]);
+		ft_nccl_keys_remove(&connections->keys, &key);
+	}
+	key = key_of(followed, device, rkey);
+	if (ft_nccl_keys_put(&connections->keys, &key) != 0)
+		return;
+	followed->keys[place] = rkey;
+	followed->key_devices[place] = device;
+	followed->key_count++;
+}
+
 static struct ft_nccl_qp *qp_of(struct ft_nccl_connections *connections,
 				const struct ft_nccl_party *party, uint8_t lane)
 {
@@ -208,8 +244,25 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 	struct ft_nccl_end *end = ft_nccl_ends_of(&connections->ends, seen);
 
 	(void)qp;
-	if (end != NULL && is_from_peer(connections->all[end->connection], end, seen))
+	if (end == NULL)
+		ft_nccl_stranger_see(connections, seen);
+	else if (is_from_peer(connections->all[end->connection], end, seen))
 		follow_on(connections, end, seen);
+}
+
+void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_nccl_logged *logged)
+{
+	struct ft_nccl_seen seen = logged->seen;
+	struct ft_nccl_end *end = ft_nccl_ends_of(&connections->ends, &seen);
+
+	for (uint32_t i = 0; end != NULL && i < logged->run; i++) {
+		if (i + 1 == logged->run) {
+			seen.frame = logged->last_frame;
+			seen.ts_ns = logged->last_ts_ns;
+		}
+		follow_on(connections, end, &seen);
+		seen.psn = ft_nccl_psn_add(seen.psn, 1);
+	}
 }
 
 const struct ft_nccl_connection *ft_nccl_connections_get(

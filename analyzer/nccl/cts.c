@@ -144,16 +144,23 @@ static void fill_request(struct ft_nccl_request *request, const struct ft_nccl_c
 		request->rkeys[i] = entry->rkeys[i];
 }
 
-static void fill_requests(const struct ft_nccl_followed *followed,
-			  struct ft_nccl_transfer *transfer, const struct ask *ask)
+static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+			  const struct ask *ask)
 {
+	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
 	struct ft_nccl_cts entry;
 
 	transfer->message.request_count = (uint8_t)ask->requests;
 	for (uint32_t i = 0; ask->is_read && i < ask->requests; i++) {
-		if (ft_nccl_cts_read(ask->family, &ask->write, i, &entry) == FT_NCCL_READ)
-			fill_request(&requests[i], &entry);
+		if (ft_nccl_cts_read(ask->family, &ask->write, i, &entry) != FT_NCCL_READ)
+			break;
+		fill_request(&requests[i], &entry);
+		for (uint8_t device = 0; device < entry.rkey_count; device++) {
+			if (entry.rkeys[device] != 0)
+				ft_nccl_announce_key(moment->connections, followed, device,
+						     entry.rkeys[device]);
+		}
 	}
 }
 
@@ -172,7 +179,7 @@ static void announce(struct ft_nccl_moment *moment, const struct ask *ask)
 	transfer->message.has_k = true;
 	transfer->message.cts_frame = moment->seen->frame;
 	transfer->message.cts_ts_ns = moment->seen->ts_ns;
-	fill_requests(followed, transfer, ask);
+	fill_requests(moment, transfer, ask);
 	followed->model.cts++;
 	if (ask->is_read)
 		followed->readable++;

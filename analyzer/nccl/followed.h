@@ -2,9 +2,12 @@
 
 #include "connections.h"
 #include "ends.h"
+#include "keys.h"
+#include "packet_log.h"
 #include "psns.h"
 #include "ring.h"
 #include "store.h"
+#include "strangers.h"
 
 /*
  * A connection that is followed, and what the files that do it share.
@@ -26,6 +29,7 @@ struct ft_nccl_lane {
 	bool writing;                  /* a write of it is under way, until PSN `write_end` */
 	bool exact;                    /* no hole since the last message */
 	uint8_t write_request;
+	uint16_t udp_sport; /* of its packets, as first seen */
 	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */
 	uint32_t write_end; /* PSN */
 	uint64_t at;
@@ -34,6 +38,8 @@ struct ft_nccl_lane {
 	uint32_t orphans, orphan_from, orphan_hole;
 	uint64_t orphan_frame, orphan_ts_ns;
 };
+
+enum { FT_NCCL_KEYS = 16 };
 
 struct ft_nccl_followed {
 	struct ft_nccl_connection model; /* what others see of it */
@@ -50,6 +56,9 @@ struct ft_nccl_followed {
 	uint64_t lengths
 		[2]; /* of messages whose immediate was their length: the last different ones */
 	uint64_t readable, unreadable; /* clear-to-sends */
+	uint32_t keys[FT_NCCL_KEYS];   /* announced of late, in a ring .. */
+	uint8_t key_devices[FT_NCCL_KEYS];
+	uint32_t key_count; /* .. as many as ever */
 	bool has_newest;
 	uint64_t newest; /* k of the newest clear-to-send */
 	uint64_t bases
@@ -57,6 +66,16 @@ struct ft_nccl_followed {
 	uint8_t base_bits; /* .. as far as both are possible */
 	struct ft_nccl_ring ring;
 	struct ft_nccl_lane *lanes;
+};
+
+/* A lane that was found by its data: which queue pair of the sender the answers go to is not known yet. */
+enum { FT_NCCL_UNPAIRED = 64 };
+
+struct ft_nccl_unpaired {
+	uint32_t connection;
+	uint32_t qpn; /* that answers of late went to */
+	uint32_t votes;
+	uint8_t lane;
 };
 
 struct ft_nccl_connections {
@@ -67,6 +86,10 @@ struct ft_nccl_connections {
 	uint32_t count, room;
 	uint64_t dropped;
 	struct ft_nccl_end_table ends;
+	struct ft_nccl_keys keys;
+	struct ft_nccl_stranger_table strangers;
+	struct ft_nccl_unpaired unpaired[FT_NCCL_UNPAIRED];
+	unsigned unpaired_count;
 	struct ft_nccl_store store;
 	uint64_t found;           /* told so far */
 	struct ft_nccl_kept kept; /* of the last call */
@@ -117,6 +140,10 @@ void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_foll
 /* Tell the sink that the connection is known. */
 void ft_nccl_announce(const struct ft_nccl_connections *connections,
 		      const struct ft_nccl_followed *followed, uint64_t frame, uint64_t ts_ns);
+
+/* A clear-to-send gave a key of memory at the receiver's device. */
+void ft_nccl_announce_key(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed, uint8_t device, uint32_t rkey);
 
 /* Evidence about both ends of a lane; told once each. */
 void ft_nccl_note(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,

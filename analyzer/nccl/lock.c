@@ -1,0 +1,217 @@
+#include "lock.h"
+
+#include <string.h>
+
+#include <decode/packet.h>
+
+#include "family.h"
+
+enum {
+	LOOKS = 16,       /* writes of a queue pair that are compared with the newest */
+	RESTARTS_MOST = 4 /* of its log: by then it would have turned out to be NCCL's */
+};
+
+/* A write that may be a clear-to-send. */
+struct look {
+	struct ft_nccl_seen seen;
+	struct ft_nccl_fits fits;
+};
+
+static struct ft_nccl_write write_of(const struct ft_nccl_seen *seen)
+{
+	return (struct ft_nccl_write){ seen->payload, seen->captured, seen->length };
+}
+
+static bool look_at(const struct ft_nccl_seen *seen, struct look *look)
+{
+	struct ft_nccl_write write = write_of(seen);
+
+	if (seen->opcode != 0x0a || (seen->has & FT_HAS_RETH) == 0 ||
+	    seen->length > FT_NCCL_LOG_CTS)
+		return false;
+	look->seen = *seen;
+	look->fits = ft_nccl_cts_fits(&write);
+	return look->fits.possible != 0;
+}
+
+static bool is_apart(const struct ft_nccl_fifo *layout, uint32_t slots, uint64_t va, uint64_t k,
+		     uint64_t va_after, uint64_t k_after)
+{
+	return va_after - k_after % slots * layout->slot_bytes ==
+	       va - k % slots * layout->slot_bytes;
+}
+
+/* Addresses and numbers of two writes are those of two clear-to-sends of one connection. */
+static bool agree_as(enum ft_nccl_family family, const struct look *a, const struct look *b)
+{
+	const struct ft_nccl_fifo *layout = ft_nccl_fifo(family);
+	struct ft_nccl_write write_a = write_of(&a->seen), write_b = write_of(&b->seen);
+	struct ft_nccl_cts cts_a, cts_b;
+	uint8_t bits;
+	uint64_t apart;
+
+	if (ft_nccl_cts_read(family, &write_a, 0, &cts_a) != FT_NCCL_READ ||
+	    ft_nccl_cts_read(family, &write_b, 0, &cts_b) != FT_NCCL_READ)
+		return false;
+	bits = cts_a.sequence_bits < cts_b.sequence_bits ? cts_a.sequence_bits
+							 : cts_b.sequence_bits;
+	if (bits < 8)
+		return false;
+	apart = (cts_b.sequence - cts_a.sequence) & UINT64_MAX >> (64 - bits);
+	if (apart == 0 || apart > FT_NCCL_RING_MOST)
+		return false;
+	return is_apart(layout, layout->slots, a->seen.va, cts_a.sequence, b->seen.va,
+			cts_b.sequence) ||
+	       is_apart(layout, layout->slots_first, a->seen.va, cts_a.sequence, b->seen.va,
+			cts_b.sequence);
+}
+
+static uint8_t agree(const struct look *a, const struct look *b)
+{
+	uint8_t possible = a->fits.possible & b->fits.possible;
+	uint8_t shown = a->fits.shown & b->fits.shown;
+	uint8_t agreed = 0;
+
+	if (a->seen.rkey != b->seen.rkey || ft_nccl_psn_distance(b->seen.psn, a->seen.psn) <= 0)
+		return 0;
+	for (unsigned family = 0; family < FT_NCCL_FAMILIES; family++) {
+		if ((possible & 1u << family) != 0 && agree_as((enum ft_nccl_family)family, a, b))
+			agreed |= (uint8_t)(1u << family);
+	}
+	return (agreed & shown) != 0 ? agreed & shown : agreed;
+}
+
+/* What the newest write and those before it agree on: families, and the first one that agrees. */
+struct agreement {
+	uint8_t families;
+	uint64_t frame, ts_ns;
+};
+
+static struct agreement agreement_of(const struct ft_nccl_log *log, const struct look *newest)
+{
+	struct agreement agreement = { 0 };
+	struct ft_nccl_logged logged;
+	struct look look;
+	unsigned counts[FT_NCCL_FAMILIES] = { 0 };
+
+	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
+		uint8_t families;
+
+		if (logged.seen.frame == newest->seen.frame || !look_at(&logged.seen, &look))
+			continue;
+		families = agree(&look, newest);
+		for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++)
+			counts[i] += families >> i & 1;
+		if (families != 0 && agreement.frame == 0) {
+			agreement.frame = logged.seen.frame;
+			agreement.ts_ns = logged.seen.ts_ns;
+		}
+	}
+	for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++) {
+		if (counts[i] >= (i == FT_NCCL_A ? 2 : 1)) /* one word tells A: weak */
+			agreement.families |= (uint8_t)(1u << i);
+	}
+	return agreement;
+}
+
+static void set_place(struct ft_nccl_party *party, const uint8_t address[16], bool by_lid,
+		      uint32_t qpn)
+{
+	party->place_count = 1;
+	memcpy(party->places[0].address, address, sizeof party->places[0].address);
+	party->places[0].by_lid = by_lid;
+	party->qpns[0] = qpn;
+}
+
+static struct ft_nccl_followed *follow(struct ft_nccl_connections *connections,
+				       const struct ft_nccl_stranger *stranger,
+				       const struct agreement *agreement)
+{
+	struct ft_nccl_followed *followed = ft_nccl_follow(connections);
+	struct ft_nccl_end end = { .qpn = stranger->qpn,
+				   .vni = stranger->vni,
+				   .role = FT_NCCL_AT_SENDER,
+				   .by_lid = stranger->by_lid };
+
+	if (followed == NULL)
+		return NULL;
+	set_place(&followed->model.sender, stranger->dst, stranger->by_lid, stranger->qpn);
+	set_place(&followed->model.receiver, stranger->src, stranger->by_lid, FT_NCCL_NONE);
+	followed->model.found_by = FT_NCCL_BY_CTS;
+	followed->model.first_frame = agreement->frame;
+	followed->model.devices = followed->model.qps_per_device = followed->model.qp_count = 1;
+	followed->families = agreement->families;
+	end.connection = followed->model.connection;
+	memcpy(end.address, stranger->dst, sizeof end.address);
+	if (ft_nccl_add_lanes(followed, 1) != 0 || ft_nccl_claim(connections, &end) != 0)
+		return NULL;
+	followed->lanes[0].udp_sport = stranger->udp_sport;
+	return followed;
+}
+
+/* Clear-to-sends since the first one that agrees are the connection's. */
+static void catch_up(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
+		     uint64_t from)
+{
+	struct ft_nccl_logged logged;
+
+	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
+		if (logged.seen.frame >= from)
+			ft_nccl_replay(connections, &logged);
+	}
+	ft_nccl_stranger_forget(&connections->strangers, stranger);
+}
+
+static void lock(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
+		 const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_followed *followed;
+	struct agreement agreement;
+	struct look newest;
+
+	if (stranger->log == NULL || !look_at(seen, &newest))
+		return;
+	agreement = agreement_of(stranger->log, &newest);
+	if (agreement.families == 0)
+		return;
+	followed = follow(connections, stranger, &agreement);
+	if (followed == NULL)
+		return;
+	catch_up(connections, stranger, agreement.frame);
+	ft_nccl_announce(connections, followed, agreement.frame, agreement.ts_ns);
+	ft_nccl_bind_all(connections, followed);
+}
+
+/* SEND of any kind, atomics: no data queue pair of NCCL has them. */
+static bool is_foreign(uint8_t opcode)
+{
+	return opcode <= 0x05 || opcode >= 0x13;
+}
+
+void ft_nccl_stranger_see(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_stranger_table *table = &connections->strangers;
+	struct ft_nccl_stranger *stranger;
+
+	if (seen->opcode > 0x17)
+		return;
+	if (seen->opcode == 0x11) {
+		ft_nccl_pair(connections, seen);
+		return;
+	}
+	stranger = ft_nccl_stranger_of(table, seen);
+	if (stranger == NULL)
+		return;
+	if (is_foreign(seen->opcode))
+		ft_nccl_stranger_exclude(table, stranger);
+	if (!ft_nccl_is_write(seen->opcode))
+		return;
+	if (!stranger->excluded)
+		ft_nccl_stranger_keep(table, stranger, seen);
+	if ((seen->has & FT_HAS_RETH) != 0 && ft_nccl_bind_one(connections, stranger, seen))
+		return;
+	if (!stranger->excluded && stranger->log != NULL && stranger->log->restarts > RESTARTS_MOST)
+		ft_nccl_stranger_exclude(table, stranger);
+	if (!stranger->excluded)
+		lock(connections, stranger, seen);
+}

@@ -1,0 +1,68 @@
+#include "packet_log.h"
+
+#include <string.h>
+
+/* What is stored: the entry, then its payload, up to the next multiple of 16 bytes. */
+static uint32_t stored_bytes(uint32_t payload)
+{
+	return ((uint32_t)sizeof(struct ft_nccl_logged) + payload + 15) & ~15u;
+}
+
+void ft_nccl_log_clear(struct ft_nccl_log *log)
+{
+	log->used = log->count = log->newest = 0;
+}
+
+static uint32_t kept_of(const struct ft_nccl_seen *seen)
+{
+	uint32_t most =
+		seen->payload_length <= FT_NCCL_LOG_CTS ? FT_NCCL_LOG_CTS : FT_NCCL_LOG_DATA;
+
+	return seen->captured < most ? seen->captured : most;
+}
+
+/* A packet in the middle of a write joins the one before it. */
+static bool join(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_logged newest;
+
+	if (seen->opcode != 0x07 || log->count == 0)
+		return false;
+	memcpy(&newest, log->bytes + log->newest, sizeof newest);
+	if (newest.seen.opcode != 0x07 || ((newest.seen.psn + newest.run) & 0xffffff) != seen->psn)
+		return false;
+	newest.run++;
+	newest.last_frame = seen->frame;
+	newest.last_ts_ns = seen->ts_ns;
+	memcpy(log->bytes + log->newest, &newest, sizeof newest);
+	return true;
+}
+
+void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_logged logged = { *seen, 1, seen->frame, seen->ts_ns };
+
+	if (join(log, seen))
+		return;
+	logged.seen.captured = seen->opcode == 0x07 ? 0 : kept_of(seen);
+	if (log->used + stored_bytes(logged.seen.captured) > FT_NCCL_LOG_BYTES) {
+		ft_nccl_log_clear(log);
+		log->restarts++;
+	}
+	log->newest = log->used;
+	memcpy(log->bytes + log->used, &logged, sizeof logged);
+	if (logged.seen.captured != 0)
+		memcpy(log->bytes + log->used + sizeof logged, seen->payload, logged.seen.captured);
+	log->used += stored_bytes(logged.seen.captured);
+	log->count++;
+}
+
+bool ft_nccl_log_next(const struct ft_nccl_log *log, uint32_t *at, struct ft_nccl_logged *logged)
+{
+	if (*at >= log->used)
+		return false;
+	memcpy(logged, log->bytes + *at, sizeof *logged);
+	logged->seen.payload = log->bytes + *at + sizeof *logged;
+	*at += stored_bytes(logged->seen.captured);
+	return true;
+}

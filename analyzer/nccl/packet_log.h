@@ -1,0 +1,33 @@
+#pragma once
+
+#include <nccl/seen.h>
+
+/*
+ * Packets of one direction of a queue pair, kept until it turns out what they are of: writes only, with the first bytes
+ * of their payload; packets in the middle of a write take one entry together. Fixed size: when it is full it begins anew.
+ */
+enum {
+	FT_NCCL_LOG_BYTES = 8192,
+	FT_NCCL_LOG_CTS = 512, /* payload kept of a write that may be clear-to-sends .. */
+	FT_NCCL_LOG_DATA = 128 /* .. and of others */
+};
+
+struct ft_nccl_logged {
+	struct ft_nccl_seen seen; /* its payload is what was kept */
+	uint32_t run;             /* so many packets in a row, PSNs counting up from the first .. */
+	uint64_t last_frame, last_ts_ns; /* .. until this one */
+};
+
+struct ft_nccl_log {
+	struct ft_nccl_log *free; /* for whoever keeps logs that nobody needs */
+	uint32_t used, count;
+	uint32_t newest;   /* where its entry is, if count is not 0 */
+	uint32_t restarts; /* times it was full */
+	_Alignas(16) uint8_t bytes[FT_NCCL_LOG_BYTES];
+};
+
+void ft_nccl_log_clear(struct ft_nccl_log *log);
+void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen);
+
+/* The entry at *at, and step over it; begin with *at = 0. False: behind the newest. Points into the log. */
+bool ft_nccl_log_next(const struct ft_nccl_log *log, uint32_t *at, struct ft_nccl_logged *logged);
