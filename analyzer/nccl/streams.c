@@ -8,9 +8,14 @@
 #include <flow/hash.h>
 #include <flow/reserve.h>
 
-enum { NONE = UINT32_MAX };
+enum { NONE = UINT32_MAX, BUCKETS_PER_STREAM = 4 };
 
 static_assert(sizeof(struct ft_nccl_pair) == 36, "padding would be compared");
+
+/* What a look-up asks first, apart from the slots so that it stays in the cache. */
+struct link {
+	uint32_t hash, next;
+};
 
 struct ft_nccl_streams {
 	uint32_t most, used; /* slots; used ever */
@@ -18,6 +23,7 @@ struct ft_nccl_streams {
 	uint32_t mask; /* of the buckets */
 	uint64_t seed;
 	uint32_t *buckets;
+	struct link *links; /* of the slots */
 	struct ft_nccl_stream *slots;
 	uint8_t *windows;
 };
@@ -29,15 +35,17 @@ static size_t window_bytes(const struct ft_nccl_streams *streams)
 
 static bool take_memory(struct ft_nccl_streams *streams)
 {
-	size_t buckets = 1;
+	size_t buckets = BUCKETS_PER_STREAM;
 
-	while (buckets < streams->most)
+	while (buckets < (size_t)streams->most * BUCKETS_PER_STREAM)
 		buckets *= 2;
 	streams->mask = (uint32_t)(buckets - 1);
 	streams->buckets = malloc(buckets * sizeof *streams->buckets);
+	streams->links = calloc(streams->most, sizeof *streams->links);
 	streams->slots = calloc(streams->most, sizeof *streams->slots);
 	streams->windows = ft_reserve(window_bytes(streams), FT_RESERVE_ALL);
-	if (streams->buckets == NULL || streams->slots == NULL || streams->windows == NULL)
+	if (streams->buckets == NULL || streams->links == NULL || streams->slots == NULL ||
+	    streams->windows == NULL)
 		return false;
 	memset(streams->buckets, 0xff, buckets * sizeof *streams->buckets);
 	return true;
@@ -67,6 +75,7 @@ void ft_nccl_streams_destroy(struct ft_nccl_streams *streams)
 	if (streams->windows != NULL)
 		ft_release(streams->windows, window_bytes(streams));
 	free(streams->slots);
+	free(streams->links);
 	free(streams->buckets);
 	free(streams);
 }
@@ -76,17 +85,17 @@ static uint64_t end_hash(const uint8_t address[16], uint16_t port, uint64_t seed
 	uint64_t words[2];
 
 	memcpy(words, address, sizeof words);
-	return ft_hash_step(ft_hash_step(seed, words[0], words[1], seed), port, 0, seed);
+	return ft_hash_step(ft_hash_begin(port, seed), words[0], words[1], seed);
 }
 
 /* The sum, so that both directions meet. */
-static uint32_t *bucket_of(const struct ft_nccl_streams *streams, const struct ft_nccl_pair *pair)
+static uint32_t hash_of(const struct ft_nccl_streams *streams,
+			const struct ft_nccl_segment *segment)
 {
-	uint64_t sum = 0;
+	uint64_t sum = end_hash(segment->src, segment->sport, streams->seed) +
+		       end_hash(segment->dst, segment->dport, streams->seed);
 
-	for (unsigned end = 0; end < FT_NCCL_ENDS; end++)
-		sum += end_hash(pair->addresses[end], pair->ports[end], streams->seed);
-	return &streams->buckets[(sum ^ sum >> 32) & streams->mask];
+	return (uint32_t)(sum ^ sum >> 32);
 }
 
 static struct ft_nccl_pair pair_of(const struct ft_nccl_segment *segment, enum ft_nccl_end sender)
@@ -103,6 +112,16 @@ static struct ft_nccl_pair pair_of(const struct ft_nccl_segment *segment, enum f
 static bool are_same(const struct ft_nccl_pair *a, const struct ft_nccl_pair *b)
 {
 	return memcmp(a, b, sizeof *a) == 0;
+}
+
+static bool is_of(const struct ft_nccl_stream *stream, const struct ft_nccl_segment *segment,
+		  enum ft_nccl_end *sender)
+{
+	struct ft_nccl_pair forth = pair_of(segment, FT_NCCL_CLIENT);
+	struct ft_nccl_pair back = pair_of(segment, FT_NCCL_SERVER);
+
+	*sender = are_same(&stream->pair, &forth) ? FT_NCCL_CLIENT : FT_NCCL_SERVER;
+	return *sender == FT_NCCL_CLIENT || are_same(&stream->pair, &back);
 }
 
 static uint32_t number_of(const struct ft_nccl_streams *streams,
@@ -139,20 +158,15 @@ struct ft_nccl_stream *ft_nccl_streams_find(struct ft_nccl_streams *streams,
 					    const struct ft_nccl_segment *segment,
 					    enum ft_nccl_end *sender)
 {
-	struct ft_nccl_pair forth, back;
+	uint32_t hash = hash_of(streams, segment), at;
 
 	if (streams->used == 0)
 		return NULL;
-	forth = pair_of(segment, FT_NCCL_CLIENT);
-	back = pair_of(segment, FT_NCCL_SERVER);
-	for (uint32_t at = *bucket_of(streams, &forth); at != NONE; at = streams->slots[at].next) {
+	for (at = streams->buckets[hash & streams->mask]; at != NONE;
+	     at = streams->links[at].next) {
 		struct ft_nccl_stream *stream = &streams->slots[at];
 
-		if (are_same(&stream->pair, &forth))
-			*sender = FT_NCCL_CLIENT;
-		else if (are_same(&stream->pair, &back))
-			*sender = FT_NCCL_SERVER;
-		else
+		if (streams->links[at].hash != hash || !is_of(stream, segment, sender))
 			continue;
 		leave_order(streams, stream);
 		enter_order(streams, stream);
@@ -175,7 +189,7 @@ static struct ft_nccl_stream *take_slot(struct ft_nccl_streams *streams)
 	if (streams->free == NONE)
 		return streams->used < streams->most ? &streams->slots[streams->used++] : NULL;
 	stream = &streams->slots[streams->free];
-	streams->free = stream->next;
+	streams->free = streams->links[streams->free].next;
 	return stream;
 }
 
@@ -197,8 +211,9 @@ struct ft_nccl_stream *ft_nccl_streams_add(struct ft_nccl_streams *streams,
 		stream->halves[end].window = streams->windows + window * FT_NCCL_WINDOW;
 		stream->halves[end].process = FT_NCCL_NONE;
 	}
-	bucket = bucket_of(streams, &stream->pair);
-	stream->next = *bucket;
+	streams->links[number].hash = hash_of(streams, segment);
+	bucket = &streams->buckets[streams->links[number].hash & streams->mask];
+	streams->links[number].next = *bucket;
 	*bucket = number;
 	enter_order(streams, stream);
 	return stream;
@@ -207,12 +222,12 @@ struct ft_nccl_stream *ft_nccl_streams_add(struct ft_nccl_streams *streams,
 void ft_nccl_streams_forget(struct ft_nccl_streams *streams, struct ft_nccl_stream *stream)
 {
 	uint32_t number = number_of(streams, stream);
-	uint32_t *link = bucket_of(streams, &stream->pair);
+	uint32_t *next = &streams->buckets[streams->links[number].hash & streams->mask];
 
-	while (*link != number)
-		link = &streams->slots[*link].next;
-	*link = stream->next;
+	while (*next != number)
+		next = &streams->links[*next].next;
+	*next = streams->links[number].next;
 	leave_order(streams, stream);
-	stream->next = streams->free;
+	streams->links[number].next = streams->free;
 	streams->free = number;
 }

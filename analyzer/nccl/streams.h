@@ -36,7 +36,7 @@ struct ft_nccl_stream {
 	uint64_t frames[2];                       /* first, last so far */
 	uint64_t ts_ns;                           /* of the last */
 	struct ft_nccl_half halves[FT_NCCL_ENDS]; /* what each sends */
-	uint32_t next, older, newer;              /* the table's own */
+	uint32_t older, newer;                    /* the table's own */
 };
 
 /* 0 or -ENOMEM; `most` 0: there is never room. */
