@@ -165,7 +165,7 @@ static bool read_place(const struct ft_nccl_segment *segment, int32_t lid,
 		place->address[15] = (uint8_t)lid;
 		place->by_lid = true;
 	}
-	if (segment->length != EXCHANGE_GID || segment->captured < EXCHANGE_GID)
+	if (segment->length != EXCHANGE_GID || segment->captured < GID_AT + GID_BYTES * DIGITS_EACH)
 		return true;
 	for (unsigned i = 0; i < GID_BYTES; i++) {
 		int32_t byte = number_at(text + (size_t)i * DIGITS_EACH, DIGITS_EACH - 1);
