@@ -205,6 +205,7 @@ INLINE uint32_t observe_extension(const struct view *view, struct ft_observed *o
 	if ((view->headers & FT_HAS_AETH) != 0) {
 		aeth = ft_be32(b);
 		observed->syndrome = (uint8_t)(aeth >> 24);
+		observed->msn = aeth & 0xffffff;
 		return aeth << 8 | aeth >> 24;
 	}
 	observed->va = ft_be64(b);

@@ -190,8 +190,10 @@ static struct ft_place place_of(const struct ft_packet *packet, const struct ft_
 
 static void observe_extensions(const struct ft_packet *packet, struct ft_observed *observed)
 {
-	if ((packet->has & FT_HAS_AETH) != 0)
+	if ((packet->has & FT_HAS_AETH) != 0) {
 		observed->syndrome = packet->aeth.syndrome;
+		observed->msn = packet->aeth.msn;
+	}
 	if ((packet->has & FT_HAS_RETH) != 0) {
 		observed->va = packet->reth.va;
 		observed->rkey = packet->reth.rkey;

@@ -62,6 +62,30 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 	return false;
 }
 
+/*
+ * A responder counts the messages it completes, from 0 when the queue pair is set up (MSN; IBA vol. 1, 9.7.7.1). A count
+ * that goes back while PSNs go on is of another life, whose PSNs happen to begin near those of the last: what lies
+ * between is no hole.
+ */
+void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
+		  struct ft_flow *requester, uint32_t delivered)
+{
+	struct ft_half *half = &moment->flow->half;
+	uint32_t known = half->msn, next_psn = requester->half.next_psn;
+
+	if ((moment->observed->has & FT_OBSERVED_AETH) == 0 ||
+	    ft_is_acked(&requester->half, delivered))
+		return;
+	ft_note_msn(moment);
+	if (known == 0 || ft_psn_distance(half->msn, known) >= 0 ||
+	    ft_spans_find(&tracker->spans, &requester->half, ft_psn_add(requester->half.acked, 1),
+			  FT_SPANS_HOLES) == 0)
+		return;
+	ft_spans_drop(&tracker->spans, &requester->half, FT_SPANS_HOLES);
+	ft_begin_both(tracker, requester, moment->flow, moment->step);
+	requester->half.next_psn = next_psn;
+}
+
 /* Answered for before it was seen: lost, or about to come from another mirror port. */
 static void note_ahead(struct ft_tracker *tracker, const struct ft_moment *moment,
 		       struct ft_flow *requester)
@@ -155,6 +179,7 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	if (meaning.what == FT_STEP_NAK && !meaning.refused)
 		write_off(tracker, moment, requester);
 	repeated = half->acked == delivered && !meaning.refused;
+	ft_watch_msn(tracker, moment, requester, delivered);
 	ft_deliver(half, delivered);
 	if (meaning.refused)
 		refuse(half, observed->psn);

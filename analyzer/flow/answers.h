@@ -15,6 +15,13 @@ static inline void ft_measure_rtt(const struct ft_moment *moment, struct ft_half
 	half->asked_psn = FT_PSN_NONE;
 }
 
+/* An answer beyond all before it: how many messages the responder has completed. */
+static inline void ft_note_msn(const struct ft_moment *moment)
+{
+	if ((moment->observed->has & FT_OBSERVED_AETH) != 0)
+		moment->flow->half.msn = moment->observed->msn;
+}
+
 /* Every request up to this one was delivered. */
 static inline void ft_deliver(struct ft_half *half, uint32_t delivered)
 {

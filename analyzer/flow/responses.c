@@ -229,6 +229,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE) {
 		follow_alone(tracker, moment);
 	} else if (ft_is_in_window(tracker, moment, requester)) {
+		ft_watch_msn(tracker, moment, requester, psn);
 		match(tracker, moment, requester);
 		if (step->what & FT_STEP_NEW)
 			fill_skipped(tracker, moment);

@@ -187,6 +187,7 @@ static inline void confirm(struct ft_tracker *tracker, const struct ft_moment *m
 	moment->step->what = FT_STEP_ANSWER | FT_STEP_ACK;
 	tracker->totals.acks++;
 	half->answered = ft_psn_follow(half->answered, psn);
+	ft_note_msn(moment);
 	asked->acked = psn;
 	ft_measure_rtt(moment, asked);
 }
@@ -250,6 +251,7 @@ static inline void respond(struct ft_tracker *tracker, const struct ft_moment *m
 	ft_measure_rtt(moment, &requester->half);
 	requester->half.acked = psn;
 	half->answered = ft_psn_follow(half->answered, psn);
+	ft_note_msn(moment);
 	ft_follow_answer(moment);
 	come(tracker, requester, moment);
 }

@@ -44,7 +44,11 @@ struct ft_half {
 	uint32_t message_psn;   /* of the message being sent, its first */
 	uint32_t message_bytes; /* of the message being sent: RETH's, or the payload so far */
 	uint32_t asked_psn;     /* request whose answer is timed; FT_PSN_NONE */
-	uint32_t candidate;     /* record number of the half that may be the other one; 0: none */
+	union {
+		uint32_t
+			candidate; /* no peer yet: record number of the half that may be it; 0: none */
+		uint32_t msn; /* with a peer: newest MSN of the answers that moved on; 0: none */
+	};
 	uint64_t asked_ns;
 	uint16_t mtu;           /* path MTU learnt, bytes; 0: not yet */
 	uint8_t flags;          /* enum ft_half_flags */

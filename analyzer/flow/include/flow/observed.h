@@ -67,7 +67,10 @@ struct ft_observed {
 	uint32_t src_qp;              /* 24-bit */
 	uint64_t va;
 	uint32_t rkey;
-	uint32_t length; /* of the whole message, RETH */
+	union {
+		uint32_t length; /* of the whole message, RETH */
+		uint32_t msn;    /* 24-bit, AETH: messages the responder has completed */
+	};
 	uint32_t mirror; /* digest of the mirror session (outermost tunnel: addresses, kind, id) */
 	uint32_t mirror_sequence; /* its own count of frames */
 };

@@ -171,7 +171,8 @@ static void fields_of_an_acknowledgement_are_taken_over(void **state)
 			 FT_OBSERVED_AETH | FT_OBSERVED_PAYLOAD);
 	assert_int_equal(observed.syndrome, 0x63);
 	assert_int_equal(observed.payload, 0);
-	assert_int_equal(observed.rkey | observed.length, 0);
+	assert_int_equal(observed.msn, 0x1234);
+	assert_int_equal(observed.rkey, 0);
 }
 
 static void fields_of_an_atomic_are_taken_over(void **state)

@@ -41,6 +41,7 @@ struct packet {
 	uint32_t more;     /* syndrome of an ACKNOWLEDGE, length of a READ or WRITE */
 	uint32_t after_us; /* since the packet before; 0: 10 */
 	uint32_t repeat;   /* so many more like it, PSN by PSN */
+	uint32_t msn;      /* of an ACKNOWLEDGE */
 };
 
 struct script {

@@ -64,7 +64,7 @@ static struct ft_observed observe(struct world *world, const struct packet *pack
 		.opcode = packet->opcode,
 		.psn = packet->psn,
 		.payload = packet->opcode == READ || packet->opcode == ACK ? 0 : MTU,
-		.length = packet->more,
+		.length = packet->opcode == ACK ? packet->msn : packet->more,
 		.syndrome = (uint8_t)packet->more,
 	};
 }
