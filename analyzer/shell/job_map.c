@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "log.h"
 
@@ -12,11 +13,33 @@ static bool opens_up(const struct ft_declared *next, const struct ft_declared *b
 	return next->verdict == FT_MAP_FAIL_OPEN && before->verdict != FT_MAP_FAIL_OPEN;
 }
 
+/* A pipe has been read, and would keep the run waiting for whoever fills it again. */
+static bool can_be_read_again(const char *path)
+{
+	struct stat status;
+
+	if (path == NULL || stat(path, &status) != 0 || S_ISREG(status.st_mode))
+		return true; /* what is not there, reading says */
+	ft_log("%s: not a regular file, cannot be read again; the map before stays in force", path);
+	return false;
+}
+
+static bool all_can_be_read_again(const struct ft_map_files *files)
+{
+	for (size_t i = 0; i < files->topology_count; i++)
+		if (!can_be_read_again(files->topologies[i]))
+			return false;
+	return can_be_read_again(files->map) && can_be_read_again(files->key);
+}
+
 static int load(const struct ft_job *job, struct ft_declared **declared)
 {
 	struct ft_map_complaint complaint;
-	int error = ft_map_load(declared, &job->files, NULL, &complaint);
+	int error;
 
+	if (!all_can_be_read_again(&job->files))
+		return -EINVAL;
+	error = ft_map_load(declared, &job->files, NULL, &complaint);
 	if (error != 0) {
 		ft_log("%s; the map before stays in force", complaint.text);
 	} else if (opens_up(*declared, job->declared)) {

@@ -197,6 +197,18 @@ class Maps(Asked):
                 self.assertEqual(findings(run.json()), findings(whole))
                 self.assertEqual(run.json()["map"]["serial"], whole["map"]["serial"])
 
+    def test_a_map_that_is_now_a_pipe_holds_nothing_up(self):
+        policy = self.write(lambda declared: None)
+        with self.audit(policy) as live:
+            self.replay(self.frames[:self.half])
+            time.sleep(0.3)
+            policy.unlink()
+            os.mkfifo(policy)
+            live.signal(signal.SIGHUP)
+            self.hear(live, "%s: not a regular file, cannot be read again; the map before stays in force" % policy)
+            self.replay(self.frames[self.half:])
+            self.assertEqual(live.stop().json()["capture"]["frames"], len(self.frames))
+
 
 class Ends(Asked):
     def test_a_run_ends_after_its_time_or_its_frames(self):
