@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	MEMORY_MIN = 8 << 20,
@@ -23,6 +24,15 @@ static int refuse(struct ft_recorder_complaint *complaint, const char *path, con
 	return -EINVAL;
 }
 
+static bool is_folder(const char *path)
+{
+	size_t length = strlen(path);
+	struct stat status;
+
+	return (length != 0 && path[length - 1] == '/') ||
+	       (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+}
+
 static int check(const struct ft_recorder_config *config, struct ft_recorder_complaint *complaint)
 {
 	const char *path = config->path;
@@ -30,6 +40,8 @@ static int check(const struct ft_recorder_config *config, struct ft_recorder_com
 	if (strcmp(path, "-") == 0 && ft_recorder_rotates(config))
 		return refuse(complaint, "standard output",
 			      "cannot be rotated or limited: name a file");
+	if (is_folder(path))
+		return refuse(complaint, path, "is a folder: name a file in it");
 	if ((config->rotate_bytes != 0 && config->rotate_bytes < FT_RECORDER_FILE_MIN) ||
 	    (config->disk_limit != 0 && config->disk_limit < FT_RECORDER_FILE_MIN))
 		return refuse(complaint, path, "files of less than 16 KiB are not made");

@@ -18,6 +18,7 @@ enum {
 struct ft_chunk {
 	struct ft_chunk *next;
 	char *begins; /* name of the file that begins with it; NULL: the file goes on */
+	bool fresh;   /* ... or one like it that no file has */
 	uint64_t frames;
 	uint64_t first_ns, last_ns; /* FT_TS_UNKNOWN */
 	size_t used;

@@ -2,15 +2,12 @@
 
 #include "byte_order.h"
 #include "pcapng.h"
+#include "recorder_new_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A file of this run that is still there; the last one is open. */
@@ -24,8 +21,8 @@ struct ft_files {
 	uint64_t limit, total; /* bytes of all files */
 	uint64_t begun, removed;
 	struct stored *oldest, *open;
-	int fd;     /* of the open file; -1: none */
-	char *part; /* its name until its first chunk is written; NULL: it has its own */
+	int fd; /* of the open file; < 0: none */
+	struct ft_new_file new_file;
 };
 
 int ft_files_create(struct ft_files **files, uint64_t limit)
@@ -68,68 +65,22 @@ int ft_files_close(struct ft_files *files)
 	return fd > STDERR_FILENO && close(fd) != 0 ? -errno : 0;
 }
 
-/* A file has its name only from its first chunk on, so that one of that name without a section is never seen. */
-static int open_part(struct ft_files *files, const char *path)
-{
-	if (asprintf(&files->part, "%s.part", path) < 0) {
-		files->part = NULL;
-		return -ENOMEM;
-	}
-	unlink(files->part); /* of an earlier run, or a link to anywhere */
-	files->fd = open(files->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	return files->fd < 0 ? -errno : 0;
-}
-
-/* Standard output, pipes and devices are written to as they are. */
-static int open_path(struct ft_files *files, const char *path)
-{
-	struct stat status;
-
-	if (strcmp(path, "-") == 0) {
-		files->fd = STDOUT_FILENO;
-		return 0;
-	}
-	if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
-		return open_part(files, path);
-	files->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	return files->fd < 0 ? -errno : 0;
-}
-
-static void forget_part(struct ft_files *files)
-{
-	free(files->part);
-	files->part = NULL;
-}
-
 static int begin_file(struct ft_files *files, struct ft_chunk *chunk)
 {
 	char *path = chunk->begins;
 	int error = ft_files_close(files);
 
 	chunk->begins = NULL;
-	if (error == 0)
-		error = open_path(files, path);
+	if (error == 0) {
+		files->fd = ft_new_file_open(&files->new_file, &path, chunk->fresh);
+		error = files->fd < 0 ? files->fd : 0;
+	}
 	if (error == 0 && add_file(files, path) == NULL)
 		error = -ENOMEM;
 	if (error != 0) {
-		forget_part(files);
+		ft_new_file_forget(&files->new_file);
 		free(path);
 	}
-	return error;
-}
-
-/* Its first blocks were written, or none: then nothing is left of the file. */
-static int name_file(struct ft_files *files)
-{
-	int error = 0;
-
-	if (files->part == NULL)
-		return 0;
-	if (files->open->file.bytes == 0)
-		unlink(files->part);
-	else if (rename(files->part, files->open->file.path) != 0)
-		error = -errno;
-	forget_part(files);
 	return error;
 }
 
@@ -244,7 +195,7 @@ int ft_files_store(struct ft_files *files, struct ft_chunk *chunk)
 		cut_file(files, written - chunk->used);
 	}
 	count_written(files, chunk);
-	named = name_file(files);
+	named = ft_new_file_name(&files->new_file, files->open->file.bytes == 0);
 	return error != 0 ? error : named;
 }
 
@@ -271,7 +222,7 @@ void ft_files_destroy(struct ft_files *files)
 	if (files == NULL)
 		return;
 	ft_files_close(files);
-	forget_part(files);
+	ft_new_file_forget(&files->new_file);
 	while (files->oldest != NULL) {
 		struct stored *next = files->oldest->next;
 

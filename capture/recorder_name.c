@@ -29,3 +29,11 @@ char *ft_recorder_name(const char *path, uint64_t number, uint64_t now_ns)
 		return NULL;
 	return name;
 }
+
+char *ft_recorder_other_name(const char *path, unsigned number)
+{
+	size_t stem = stem_length(path);
+	char *name;
+
+	return asprintf(&name, "%.*s_%u%s", (int)stem, path, number, path + stem) < 0 ? NULL : name;
+}

@@ -46,6 +46,7 @@ int ft_recorder_begin_file(struct ft_recorder *recorder)
 	recorder->chunk->begins = next_name(recorder);
 	if (recorder->chunk->begins == NULL)
 		return -ENOMEM;
+	recorder->chunk->fresh = ft_recorder_rotates(&recorder->config);
 	recorder->file.bytes = recorder->file.frames = 0;
 	recorder->file.since_ns = recorder->now_ns;
 	memcpy(recorder->counted + recorder->config.input_count, recorder->counted,

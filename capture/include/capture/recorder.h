@@ -10,10 +10,11 @@
  * made in memory, and a thread of the recorder's own writes them. Where the disk is too slow for
  * them, frames are left out and counted. Unlike the files of pcapng_writer.h these grow under their own
  * names: whatever ends the program, each is readable to its last whole block. (Until its first blocks are written
- * a file is called `x.pcapng.part`.)
+ * a file is called `x.pcapng.part`.) A file of that name is replaced; where the name is a link, what it leads to.
  *
  * With rotation or a disk limit `x.pcapng` becomes `x_00001_20261121T120000.pcapng`, ..., numbered from 1
- * with the time (UTC) at which the file was begun. Each file holds every interface met so far, and
+ * with the time (UTC) at which the file was begun. No file that is there is touched then: of two that would have the
+ * same name the later one becomes `x_00001_20261121T120000_2.pcapng`. Each file holds every interface met so far, and
  * ends with their statistics.
  */
 struct ft_recorder;
@@ -25,7 +26,7 @@ struct ft_recorder_input {
 };
 
 struct ft_recorder_config {
-	const char *path; /* "-": standard output, without rotation and limit */
+	const char *path; /* no folder; "-": standard output, without rotation and limit */
 	const char *application, *system, *comment; /* of every file's section; NULL: nothing */
 	const struct ft_recorder_input *inputs;     /* by ft_frame.input; borrowed */
 	uint32_t input_count;
@@ -46,7 +47,7 @@ struct ft_recorder_complaint {
 };
 
 /*
- * Create the first file. `now_ns`: wall time. 0; -EINVAL: bounds that cannot be kept; or -errno of the file or of
+ * Create the first file. `now_ns`: wall time. 0; -EINVAL: bounds that cannot be kept, or a folder; or -errno of the file or of
  * starting the thread; always with *complaint.
  */
 int ft_recorder_open(struct ft_recorder **recorder, const struct ft_recorder_config *config,

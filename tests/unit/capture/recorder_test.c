@@ -456,14 +456,21 @@ static struct files fill_second_file(struct scene *scene, rlim_t bound)
 	return files;
 }
 
-/* A file that fails in its first chunk stays with its whole blocks; without any there is none. */
-static void what_a_full_disk_took_of_a_new_file_is_told(void **state)
+static void a_new_file_for_which_the_disk_has_no_room_is_not_there(void **state)
 {
 	struct scene *scene = *state;
 
 	signal(SIGXFSZ, SIG_IGN);
 	scene->config.rotate_frames = 100;
 	assert_int_equal(fill_second_file(scene, 8).count, 1);
+}
+
+static void a_new_file_that_fills_the_disk_keeps_its_whole_blocks(void **state)
+{
+	struct scene *scene = *state;
+
+	signal(SIGXFSZ, SIG_IGN);
+	scene->config.rotate_frames = 100;
 	assert_int_equal(fill_second_file(scene, 10 * BLOCK).frames, 109);
 }
 
@@ -587,6 +594,45 @@ static void what_cannot_be_kept_is_refused(void **state)
 	assert_int_equal(ft_recorder_open(&scene->recorder, &config, NOON, &scene->complaint),
 			 -ENOENT);
 	assert_says(scene->complaint.text, "/nowhere/x.pcapng: cannot create: No such file");
+	config.path = scene->folder;
+	assert_int_equal(ft_recorder_open(&scene->recorder, &config, NOON, &scene->complaint),
+			 -EINVAL);
+	assert_says(scene->complaint.text, ": is a folder: name a file in it");
+}
+
+static void add_path(void *context, const struct ft_recorder_file *file)
+{
+	char **paths = context;
+
+	while (*paths != NULL)
+		paths++;
+	*paths = strdup(file->path);
+}
+
+static void two_that_begin_in_the_same_second_share_no_file(void **state)
+{
+	struct scene *scene = *state;
+	struct ft_frame frame = frame_at(NOON);
+	struct ft_recorder *other;
+	char *paths[3] = { NULL };
+	struct ft_source_input known;
+
+	scene->config.rotate_frames = 100;
+	open_recorder(scene);
+	assert_int_equal(ft_recorder_open(&other, &scene->config, NOON, &scene->complaint), 0);
+	put_frames(scene, 3);
+	assert_true(ft_recorder_put(other, &frame, NULL));
+	finish(scene);
+	assert_int_equal(ft_recorder_finish(other, &scene->complaint), 0);
+	ft_recorder_each_file(scene->recorder, add_path, paths);
+	ft_recorder_each_file(other, add_path, paths);
+	assert_says(paths[0], "x_00001_20261121T120000.pcapng");
+	assert_says(paths[1], "x_00001_20261121T120000_2.pcapng");
+	assert_int_equal(frames_in(paths[0], &known), 3);
+	assert_int_equal(frames_in(paths[1], &known), 1);
+	free(paths[0]);
+	free(paths[1]);
+	ft_recorder_close(other);
 }
 
 /* It fits into no file: the others do not suffer. */
@@ -624,11 +670,13 @@ int main(void)
 		IN_A_FOLDER(a_slow_disk_costs_frames_not_time),
 		IN_A_FOLDER(frames_that_can_wait_do),
 		IN_A_FOLDER(a_full_disk_leaves_whole_blocks),
-		IN_A_FOLDER(what_a_full_disk_took_of_a_new_file_is_told),
+		IN_A_FOLDER(a_new_file_for_which_the_disk_has_no_room_is_not_there),
+		IN_A_FOLDER(a_new_file_that_fills_the_disk_keeps_its_whole_blocks),
 		IN_A_FOLDER(a_part_that_is_there_gives_way),
 		IN_A_FOLDER(what_waits_is_written_within_half_a_second),
 		IN_A_FOLDER(a_kill_leaves_readable_files),
 		IN_A_FOLDER(what_cannot_be_kept_is_refused),
+		IN_A_FOLDER(two_that_begin_in_the_same_second_share_no_file),
 		IN_A_FOLDER(a_frame_larger_than_a_file_is_left_out),
 	};
 
