@@ -165,7 +165,8 @@ static bool begin_replay(struct replay *replay, struct ft_nccl_stranger *strange
 	return replay->has;
 }
 
-void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
+void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		      const struct ft_nccl_stranger *partner)
 {
 	struct ft_nccl_stranger_table *table = &connections->strangers;
 	struct replay replays[REPLAYS];
@@ -175,7 +176,8 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 		struct ft_nccl_stranger *stranger = &table->strangers[i];
 		struct anchor anchor;
 
-		if (!stranger->used || stranger->log == NULL || !is_between(followed, stranger))
+		if (!stranger->used || stranger->log == NULL || !is_between(followed, stranger) ||
+		    (partner != NULL && stranger != partner))
 			continue;
 		anchor = anchor_in(followed, stranger->log);
 		if (anchor.frame != 0 && bind(connections, followed, stranger, &anchor) == 0 &&
@@ -185,10 +187,11 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 	replay_all(connections, replays, count);
 }
 
-/* All queue pairs of a connection are known that metadata told of completely. */
+/* All queue pairs of a connection are known that metadata told of; which data is asked for must be. */
 static bool may_have_more(const struct ft_nccl_followed *followed)
 {
-	return !followed->retired && !followed->given_up && !followed->model.has_tcp;
+	return !followed->retired && !followed->given_up && !followed->model.has_tcp &&
+	       (!followed->by_grid || followed->plain);
 }
 
 static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,

@@ -4,6 +4,8 @@
 #include <decode/packet.h>
 
 #include "family.h"
+#include "fifo.h"
+#include "grid.h"
 
 /* A clear-to-send as it was read: what it is for, and where it was put. */
 struct ask {
@@ -56,7 +58,8 @@ static bool place(const struct ft_nccl_followed *followed, const struct ft_nccl_
 		ask->k = expected;
 		return true;
 	}
-	if (!fifo->is_known || seen->va < fifo->addr || offset % fifo->slot_bytes != 0)
+	if (!fifo->is_known || fifo->slots == 0 || fifo->slot_bytes == 0 || seen->va < fifo->addr ||
+	    offset % fifo->slot_bytes != 0)
 		return false;
 	slot = offset / fifo->slot_bytes;
 	if (slot >= fifo->slots)
@@ -67,47 +70,23 @@ static bool place(const struct ft_nccl_followed *followed, const struct ft_nccl_
 	return true;
 }
 
-/* The FIFO's address, by this clear-to-send, if it has the fewest or the most slots of the family. */
-static bool learn_base(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
-		       const struct ask *ask)
-{
-	const struct ft_nccl_fifo *layout = ft_nccl_fifo(ask->family);
-	struct ft_nccl_target *fifo = &followed->model.fifo;
-	uint16_t slots[2] = { layout->slots_first, layout->slots };
-	uint8_t bits = 0;
-
-	for (unsigned i = 0; i < 2; i++) {
-		uint64_t base = seen->va - ask->k % slots[i] * layout->slot_bytes;
-
-		if (followed->base_bits == 0)
-			followed->bases[i] = base;
-		if (followed->bases[i] == base)
-			bits |= (uint8_t)(1u << i);
-	}
-	if (followed->base_bits != 0)
-		bits &= followed->base_bits;
-	if (bits == 0)
-		return false;
-	followed->base_bits = bits;
-	followed->has_base = bits != 3 || followed->bases[0] == followed->bases[1];
-	fifo->addr = followed->bases[bits == 2];
-	if (bits != 3)
-		fifo->slots = slots[bits == 2];
-	fifo->rkeys[0] = seen->rkey;
-	fifo->rkey_count = 1;
-	return true;
-}
-
 static bool is_in_place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 			const struct ask *ask)
 {
-	const struct ft_nccl_target *fifo = &followed->model.fifo;
+	return (seen->has & FT_HAS_RETH) == 0 ||
+	       ft_nccl_fifo_place(followed, seen->va, seen->rkey, ask->k);
+}
 
-	if ((seen->has & FT_HAS_RETH) == 0)
-		return true;
-	if (followed->has_base && fifo->slots != 0)
-		return seen->va == ft_nccl_slot_va(ask->family, fifo->addr, ask->k, fifo->slots);
-	return learn_base(followed, seen, ask);
+/* Queue pairs begin at PSN 0, and a clear-to-send takes one packet: of one device, its PSN is its number. */
+static bool count_on(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+		     struct ask *ask)
+{
+	uint16_t entry_bytes = followed->model.fifo.entry_bytes;
+
+	ask->k = extend(seen->psn, 24, expected_k(followed));
+	ask->requests = ask->write.length / entry_bytes;
+	return ask->write.length % entry_bytes == 0 && ask->requests != 0 &&
+	       ask->requests <= FT_NCCL_REQUESTS_MAX && is_in_place(followed, seen, ask);
 }
 
 /* Read as the family that fits; where nothing can be read, by the address. False: it is none. */
@@ -118,6 +97,8 @@ static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_s
 	int32_t family;
 
 	ask->write = write_of(seen);
+	if (followed->by_grid)
+		return count_on(followed, seen, ask);
 	ask->is_read = ft_nccl_family_narrow(followed, ft_nccl_cts_fits(&ask->write).possible);
 	family = ft_nccl_family_taken(followed);
 	if (family < 0)
@@ -152,6 +133,8 @@ static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer
 	struct ft_nccl_cts entry;
 
 	transfer->message.request_count = (uint8_t)ask->requests;
+	if (followed->plain)
+		ft_nccl_plain_read(moment, &ask->write, requests);
 	for (uint32_t i = 0; ask->is_read && i < ask->requests; i++) {
 		if (ft_nccl_cts_read(ask->family, &ask->write, i, &entry) != FT_NCCL_READ)
 			break;

@@ -1,5 +1,7 @@
 #include "family.h"
 
+#include "fifo.h"
+
 /* First and last release with the family. */
 struct span {
 	int32_t first, last;
@@ -87,7 +89,7 @@ static void tell_fifo(struct ft_nccl_followed *followed, enum ft_nccl_family fam
 	fifo->entries = layout->entries;
 	fifo->entry_bytes = layout->entry_bytes;
 	fifo->slot_bytes = layout->slot_bytes;
-	if (layout->slots == layout->slots_first)
+	if (followed->base_bits == 0 && layout->slots == layout->slots_first)
 		fifo->slots = layout->slots;
 }
 
@@ -117,11 +119,15 @@ void ft_nccl_family_tell(struct ft_nccl_followed *followed)
 	int32_t family = ft_nccl_family_taken(followed);
 
 	model->has_family = family >= 0 && followed->families == 1u << family;
-	if (!model->has_family)
+	if (!model->has_family) {
+		ft_nccl_fifo_tell(followed);
+		model->fifo.is_known = followed->has_base;
 		return;
+	}
 	model->family = (enum ft_nccl_family)family;
 	model->certainty = certainty_of(followed);
 	tell_fifo(followed, model->family);
+	ft_nccl_fifo_tell(followed);
 	tell_versions(followed, model->family);
-	model->fifo.is_known = followed->has_base && model->fifo.slots != 0;
+	model->fifo.is_known = followed->has_base;
 }

@@ -39,14 +39,17 @@ struct ft_nccl_lane {
 	uint64_t orphan_frame, orphan_ts_ns;
 };
 
-enum { FT_NCCL_KEYS = 16 };
+enum { FT_NCCL_KEYS = 16, FT_NCCL_SLOT_COUNTS = 6 };
 
 struct ft_nccl_followed {
 	struct ft_nccl_connection model; /* what others see of it */
 	bool given_up;                   /* it was none */
 	bool retired;                    /* its queue pairs went to a later one */
 	bool unsure;                     /* metadata names more queue pairs than there may be */
-	bool has_base;    /* model.fifo.addr is known, `is_known` is said when slots are too */
+	bool has_base;                   /* model.fifo.addr is known */
+	bool by_grid;                    /* clear-to-sends cannot be read: their PSNs number them */
+	bool plain;       /* by_grid: yet addr and size are where all families have them .. */
+	uint8_t rkey_at;  /* .. and the key here; 0: not known */
 	uint8_t families; /* possible, bits */
 	uint8_t orders;   /* of immediates that fit so far, bits 1 << enum ft_nccl_order */
 	uint8_t lane_count;
@@ -60,10 +63,9 @@ struct ft_nccl_followed {
 	uint8_t key_devices[FT_NCCL_KEYS];
 	uint32_t key_count; /* .. as many as ever */
 	bool has_newest;
-	uint64_t newest; /* k of the newest clear-to-send */
-	uint64_t bases
-		[2]; /* of the FIFO, if it has the fewest slots of the family, or the most .. */
-	uint8_t base_bits; /* .. as far as both are possible */
+	uint64_t newest;                     /* k of the newest clear-to-send */
+	uint64_t bases[FT_NCCL_SLOT_COUNTS]; /* of the FIFO, by how many slots it may have .. */
+	uint8_t base_bits; /* .. as far as they are possible; 0: it is as the set-up says */
 	struct ft_nccl_ring ring;
 	struct ft_nccl_lane *lanes;
 };

@@ -5,6 +5,8 @@
 #include <decode/packet.h>
 
 #include "family.h"
+#include "fifo.h"
+#include "grid.h"
 
 enum {
 	LOOKS = 16,       /* writes of a queue pair that are compared with the newest */
@@ -34,13 +36,6 @@ static bool look_at(const struct ft_nccl_seen *seen, struct look *look)
 	return look->fits.possible != 0;
 }
 
-static bool is_apart(const struct ft_nccl_fifo *layout, uint32_t slots, uint64_t va, uint64_t k,
-		     uint64_t va_after, uint64_t k_after)
-{
-	return va_after - k_after % slots * layout->slot_bytes ==
-	       va - k % slots * layout->slot_bytes;
-}
-
 /* Addresses and numbers of two writes are those of two clear-to-sends of one connection. */
 static bool agree_as(enum ft_nccl_family family, const struct look *a, const struct look *b)
 {
@@ -60,10 +55,8 @@ static bool agree_as(enum ft_nccl_family family, const struct look *a, const str
 	apart = (cts_b.sequence - cts_a.sequence) & UINT64_MAX >> (64 - bits);
 	if (apart == 0 || apart > FT_NCCL_RING_MOST)
 		return false;
-	return is_apart(layout, layout->slots, a->seen.va, cts_a.sequence, b->seen.va,
-			cts_b.sequence) ||
-	       is_apart(layout, layout->slots_first, a->seen.va, cts_a.sequence, b->seen.va,
-			cts_b.sequence);
+	return ft_nccl_fifo_agrees(layout->slot_bytes, a->seen.va, cts_a.sequence, b->seen.va,
+				   cts_b.sequence);
 }
 
 static uint8_t agree(const struct look *a, const struct look *b)
@@ -124,8 +117,7 @@ static void set_place(struct ft_nccl_party *party, const uint8_t address[16], bo
 }
 
 static struct ft_nccl_followed *follow(struct ft_nccl_connections *connections,
-				       const struct ft_nccl_stranger *stranger,
-				       const struct agreement *agreement)
+				       const struct ft_nccl_stranger *stranger, uint64_t frame)
 {
 	struct ft_nccl_followed *followed = ft_nccl_follow(connections);
 	struct ft_nccl_end end = { .qpn = stranger->qpn,
@@ -137,10 +129,8 @@ static struct ft_nccl_followed *follow(struct ft_nccl_connections *connections,
 		return NULL;
 	set_place(&followed->model.sender, stranger->dst, stranger->by_lid, stranger->qpn);
 	set_place(&followed->model.receiver, stranger->src, stranger->by_lid, FT_NCCL_NONE);
-	followed->model.found_by = FT_NCCL_BY_CTS;
-	followed->model.first_frame = agreement->frame;
+	followed->model.first_frame = frame;
 	followed->model.devices = followed->model.qps_per_device = followed->model.qp_count = 1;
-	followed->families = agreement->families;
 	end.connection = followed->model.connection;
 	memcpy(end.address, stranger->dst, sizeof end.address);
 	if (ft_nccl_add_lanes(followed, 1) != 0 || ft_nccl_claim(connections, &end) != 0)
@@ -162,24 +152,78 @@ static void catch_up(struct ft_nccl_connections *connections, struct ft_nccl_str
 	ft_nccl_stranger_forget(&connections->strangers, stranger);
 }
 
+/* Packets kept of it and of the queue pairs that answer belong to the connection now. */
+static void begin(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		  struct ft_nccl_stranger *stranger, const struct ft_nccl_stranger *partner,
+		  uint64_t ts_ns)
+{
+	catch_up(connections, stranger, followed->model.first_frame);
+	ft_nccl_announce(connections, followed, followed->model.first_frame, ts_ns);
+	ft_nccl_bind_all(connections, followed, partner);
+}
+
+static void lock_by_content(struct ft_nccl_connections *connections,
+			    struct ft_nccl_stranger *stranger, const struct look *newest)
+{
+	struct agreement agreement = agreement_of(stranger->log, newest);
+	struct ft_nccl_followed *followed;
+
+	if (agreement.families == 0)
+		return;
+	followed = follow(connections, stranger, agreement.frame);
+	if (followed == NULL)
+		return;
+	followed->model.found_by = FT_NCCL_BY_CTS;
+	followed->families = agreement.families;
+	begin(connections, followed, stranger, NULL, agreement.ts_ns);
+}
+
+/* Families with these lengths. */
+static uint8_t families_of(const struct ft_nccl_grid *grid)
+{
+	uint8_t families = 0;
+
+	for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++) {
+		const struct ft_nccl_fifo *layout = ft_nccl_fifo((enum ft_nccl_family)i);
+
+		if (layout->entry_bytes == grid->entry_bytes &&
+		    layout->slot_bytes == grid->slot_bytes)
+			families |= (uint8_t)(1u << i);
+	}
+	return families;
+}
+
+static void lock_by_grid(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger)
+{
+	struct ft_nccl_grid grid;
+	struct ft_nccl_followed *followed;
+
+	if (!ft_nccl_grid_of(connections, stranger, &grid))
+		return;
+	followed = follow(connections, stranger, grid.frame);
+	if (followed == NULL)
+		return;
+	followed->model.found_by = FT_NCCL_BY_LENGTHS;
+	followed->model.fifo.entry_bytes = grid.entry_bytes;
+	followed->model.fifo.slot_bytes = grid.slot_bytes;
+	followed->by_grid = true;
+	followed->plain = grid.plain;
+	followed->rkey_at = grid.rkey_at;
+	followed->families = grid.plain ? 0 : families_of(&grid);
+	begin(connections, followed, stranger, grid.plain ? NULL : grid.partner, grid.ts_ns);
+}
+
 static void lock(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
 		 const struct ft_nccl_seen *seen)
 {
-	struct ft_nccl_followed *followed;
-	struct agreement agreement;
 	struct look newest;
 
-	if (stranger->log == NULL || !look_at(seen, &newest))
+	if (stranger->log == NULL || seen->opcode != 0x0a)
 		return;
-	agreement = agreement_of(stranger->log, &newest);
-	if (agreement.families == 0)
-		return;
-	followed = follow(connections, stranger, &agreement);
-	if (followed == NULL)
-		return;
-	catch_up(connections, stranger, agreement.frame);
-	ft_nccl_announce(connections, followed, agreement.frame, agreement.ts_ns);
-	ft_nccl_bind_all(connections, followed);
+	if (look_at(seen, &newest))
+		lock_by_content(connections, stranger, &newest);
+	if (stranger->log != NULL)
+		lock_by_grid(connections, stranger);
 }
 
 /* SEND of any kind, atomics: no data queue pair of NCCL has them. */

@@ -1,0 +1,114 @@
+#include "fifo.h"
+
+#include "family.h"
+
+static const uint16_t counts[FT_NCCL_SLOT_COUNTS] = { 8, 16, 32, 64, 128, 256 };
+
+bool ft_nccl_fifo_agrees(uint16_t slot_bytes, uint64_t va, uint64_t k, uint64_t other_va,
+			 uint64_t other)
+{
+	for (unsigned i = 0; i < FT_NCCL_SLOT_COUNTS; i++) {
+		if (va - k % counts[i] * slot_bytes == other_va - other % counts[i] * slot_bytes)
+			return true;
+	}
+	return false;
+}
+
+static uint16_t slot_bytes_of(const struct ft_nccl_followed *followed)
+{
+	int32_t family = ft_nccl_family_taken(followed);
+
+	return family >= 0 ? ft_nccl_fifo((enum ft_nccl_family)family)->slot_bytes
+			   : followed->model.fifo.slot_bytes;
+}
+
+static bool is_release(const struct ft_nccl_followed *followed, unsigned at, bool *alone)
+{
+	int32_t family = ft_nccl_family_taken(followed);
+	const struct ft_nccl_fifo *layout;
+
+	if (family < 0)
+		return false;
+	layout = ft_nccl_fifo((enum ft_nccl_family)family);
+	*alone = layout->slots == layout->slots_first;
+	return counts[at] == layout->slots || counts[at] == layout->slots_first;
+}
+
+/* The one place left; of several that of NCCL's releases, if there is only one of it. -1: not known. */
+static int place_of(const struct ft_nccl_followed *followed)
+{
+	int left = -1, released = -1;
+	bool alone = false;
+
+	for (int i = 0; i < FT_NCCL_SLOT_COUNTS; i++) {
+		if ((followed->base_bits & 1u << i) == 0)
+			continue;
+		left = left == -1 ? i : -2;
+		if (is_release(followed, (unsigned)i, &alone))
+			released = released == -1 ? i : -2;
+	}
+	return left >= 0 ? left : released;
+}
+
+/* All places left begin at the same address. */
+static bool is_one_address(const struct ft_nccl_followed *followed, unsigned *at)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < FT_NCCL_SLOT_COUNTS; i++) {
+		if ((followed->base_bits & 1u << i) == 0)
+			continue;
+		if (found && followed->bases[i] != followed->bases[*at])
+			return false;
+		*at = i;
+		found = true;
+	}
+	return found;
+}
+
+void ft_nccl_fifo_tell(struct ft_nccl_followed *followed)
+{
+	struct ft_nccl_target *fifo = &followed->model.fifo;
+	unsigned at = 0;
+	int place;
+
+	if (followed->base_bits == 0)
+		return;
+	place = place_of(followed);
+	fifo->slots = place >= 0 ? counts[place] : 0;
+	followed->has_base = place >= 0 || is_one_address(followed, &at);
+	fifo->addr = followed->has_base ? followed->bases[place >= 0 ? (unsigned)place : at] : 0;
+}
+
+static bool is_where_told(const struct ft_nccl_followed *followed, uint64_t va, uint64_t k)
+{
+	const struct ft_nccl_target *fifo = &followed->model.fifo;
+
+	return va == fifo->addr + k % fifo->slots * slot_bytes_of(followed);
+}
+
+bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t rkey, uint64_t k)
+{
+	uint64_t bases[FT_NCCL_SLOT_COUNTS];
+	uint8_t bits = 0;
+
+	if (followed->base_bits == 0 && followed->has_base && followed->model.fifo.slots != 0)
+		return is_where_told(followed, va, k);
+	for (unsigned i = 0; i < FT_NCCL_SLOT_COUNTS; i++) {
+		bases[i] = va - k % counts[i] * slot_bytes_of(followed);
+		if (followed->base_bits == 0 ||
+		    ((followed->base_bits & 1u << i) != 0 && bases[i] == followed->bases[i]))
+			bits |= (uint8_t)(1u << i);
+	}
+	if (bits == 0)
+		return false;
+	if (followed->base_bits == 0) {
+		for (unsigned i = 0; i < FT_NCCL_SLOT_COUNTS; i++)
+			followed->bases[i] = bases[i];
+		followed->model.fifo.rkeys[0] = rkey;
+		followed->model.fifo.rkey_count = 1;
+	}
+	followed->base_bits = bits;
+	ft_nccl_fifo_tell(followed);
+	return true;
+}

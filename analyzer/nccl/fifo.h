@@ -1,0 +1,18 @@
+#pragma once
+
+#include "followed.h"
+
+/*
+ * Where a connection's FIFO is, and how many slots it has: from the set-up, or learnt from the addresses of clear-to-sends.
+ * Builds of NCCL may have other numbers of slots than its releases: those that no wrap has excluded yet stay possible.
+ */
+
+/* Addresses of messages k and `other` are of one FIFO, with some number of slots. */
+bool ft_nccl_fifo_agrees(uint16_t slot_bytes, uint64_t va, uint64_t k, uint64_t other_va,
+			 uint64_t other);
+
+/* Message k was announced at `va`: false if it cannot have been, and nothing is learnt. */
+bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t rkey, uint64_t k);
+
+/* Choose the number of slots, by those that are possible and what the family has. */
+void ft_nccl_fifo_tell(struct ft_nccl_followed *followed);

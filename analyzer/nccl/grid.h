@@ -1,0 +1,25 @@
+#pragma once
+
+#include "lock.h"
+
+/*
+ * Connections whose clear-to-sends cannot be read, because payload is cut or encrypted, or a build of NCCL has a layout of
+ * its own: writes of one size go round a FIFO, each to the slot that its PSN says, and the other way go writes whose
+ * immediates are their lengths, or that go where the first bytes of those writes say. The grid alone would not be enough:
+ * other libraries have rings, too.
+ */
+struct ft_nccl_grid {
+	uint16_t entry_bytes, slot_bytes;
+	bool plain; /* the receiver's addresses can be read .. */
+	uint8_t rkey_at;
+	struct ft_nccl_stranger *partner; /* .. or else this queue pair's data answers */
+	uint64_t frame, ts_ns;            /* of the first write */
+};
+
+/* The stranger's newest write completes the picture. */
+bool ft_nccl_grid_of(struct ft_nccl_connections *connections,
+		     const struct ft_nccl_stranger *stranger, struct ft_nccl_grid *grid);
+
+/* What every layout has at the same place. */
+void ft_nccl_plain_read(struct ft_nccl_moment *moment, const struct ft_nccl_write *write,
+			struct ft_nccl_request *requests);
