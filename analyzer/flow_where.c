@@ -172,7 +172,8 @@ static bool tenant_exists(const struct value *value, const struct ft_map *map)
 	const struct ft_declared *declared = ft_map_declared(map);
 
 	for (size_t i = 0; i < declared->tenant_count; i++)
-		if (strcmp(declared->tenants[i].name, value->text) == 0)
+		if (!declared->tenants[i].retired &&
+		    strcmp(declared->tenants[i].name, value->text) == 0)
 			return true;
 	return strcmp(value->text, "unknown") == 0;
 }

@@ -25,7 +25,8 @@ struct ft_job {
 	struct ft_live_line live;
 	void (*interim)(
 		void *context); /* on SIGUSR1 while a live run goes on; NULL: nothing to tell */
-	void *interim_context;
+	void (*reloaded)(void *context); /* another map is in force; NULL: nobody cares */
+	void *asked_context;             /* of both */
 	bool (*beat)(
 		void *context); /* called many times a second as long as frames are taken; false: stop */
 	void *beat_context;

@@ -102,6 +102,8 @@ void ft_job_reload(struct ft_job *job)
 	}
 	exchange(job, next);
 	ft_log("%s: read again, in force from here on", job->files.map);
+	if (job->reloaded != NULL)
+		job->reloaded(job->asked_context);
 }
 
 void ft_job_maps_free(struct ft_job *job)

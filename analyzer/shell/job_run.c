@@ -64,7 +64,7 @@ static bool answer(struct ft_job *job)
 	bool reload = ft_request_take(FT_REQUEST_RELOAD);
 
 	if (report && job->interim != NULL)
-		job->interim(job->interim_context);
+		job->interim(job->asked_context);
 	if (reload)
 		ft_job_reload(job);
 	return report || reload;

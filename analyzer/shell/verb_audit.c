@@ -207,7 +207,7 @@ static enum ft_exit audit_frames(struct audit *audit)
 	int error;
 
 	audit->job.interim = print_so_far;
-	audit->job.interim_context = audit;
+	audit->job.asked_context = audit;
 	error = ft_job_run(&audit->job);
 	if (error != 0)
 		return run_failed(audit, error);

@@ -35,17 +35,17 @@ static const char usage[] =
 	"      --rule NAME        ... that break this rule, or one of spoof.* (with -m)\n"
 	"                         several values, A,B: any of them; several options: all\n"
 	"      --json             the account as JSON, on standard output\n" FT_JOB_USAGE "\n"
-	"With a map the rules that a frame breaks stand in its comment. -c counts frames seen, "
-	"not\n"
-	"kept. Frames of captures wait for the disk. One thread does it all, whatever --workers "
-	"says.\n"
+	"With a map the rules that a frame breaks stand in its comment. -c counts frames that "
+	"match.\n"
+	"Frames of captures wait for the disk. One thread does it all, whatever --workers says.\n"
 	"\n"
 	"exit status: 0 ended as asked, frames lost or not; 2 could not do it (or not all)\n";
 
 struct capture {
 	struct ft_capture_line line;
 	struct ft_record record;
-	uint64_t last_frame; /* the newest one that was kept */
+	uint64_t last_frame;          /* the newest one that was chosen */
+	uint64_t chosen, most_chosen; /* where frames are chosen: -c counts those */
 };
 
 enum { BURST = 64 };
@@ -68,6 +68,14 @@ static void add_file(void *context, const struct ft_recorder_file *file)
 			abort();
 	}
 	rows->files[rows->count++] = *file;
+}
+
+/* Frames after which -c ended the run; 0: it did not. */
+static uint64_t stopped_after(const struct capture *capture)
+{
+	if (capture->most_chosen != 0)
+		return capture->chosen == capture->most_chosen ? capture->chosen : 0;
+	return ft_job_stopped_after(&capture->line.job);
 }
 
 static void describe(const struct capture *capture, struct ft_report *report,
@@ -96,7 +104,7 @@ static void describe(const struct capture *capture, struct ft_report *report,
 	report->coverage.lost_by = losses;
 	report->version = ft_build_version();
 	report->build = ft_build_text();
-	report->stopped_after = ft_job_stopped_after(&capture->line.job);
+	report->stopped_after = stopped_after(capture);
 }
 
 static int tell(struct capture *capture)
@@ -143,10 +151,11 @@ static int keep_chosen(void *context, const struct ft_frame_view *view)
 
 	if (view->frame->number % BURST == 0)
 		ft_record_tick(&capture->record);
-	if (view->frame->number == capture->last_frame ||
+	if (view->frame->number == capture->last_frame || capture->chosen == capture->most_chosen ||
 	    !ft_frame_is_chosen(&capture->line.choice, view))
 		return 0;
 	capture->last_frame = view->frame->number;
+	capture->chosen++;
 	ft_recorder_put(capture->record.recorder, view->frame, ft_frame_comment(view, comment));
 	return 0;
 }
@@ -156,7 +165,8 @@ static bool go_on(void *context)
 	struct capture *capture = context;
 
 	ft_record_tick(&capture->record);
-	return !capture->record.failed;
+	return !capture->record.failed &&
+	       (capture->most_chosen == 0 || capture->chosen < capture->most_chosen);
 }
 
 static int keep_all(void *context, const struct ft_frame *frames, int count)
@@ -168,16 +178,29 @@ static int keep_all(void *context, const struct ft_frame *frames, int count)
 	return 0;
 }
 
+/* A tenant may be gone: then no frame matches any more. */
+static void check_choice_again(void *context)
+{
+	const struct capture *capture = context;
+	struct ft_flow_complaint complaint;
+
+	if (ft_flow_choice_check(&capture->line.choice, capture->line.job.map, &complaint) != 0)
+		ft_log("capture: --%s as it was read again", complaint.text);
+}
+
 static int take_frames(struct capture *capture)
 {
 	struct ft_job *job = &capture->line.job;
 
 	job->interim = tell_so_far;
-	job->interim_context = capture;
+	job->asked_context = capture;
 	job->beat = go_on;
 	job->beat_context = capture;
 	if (!ft_capture_line_chooses(&capture->line))
 		return ft_job_pass(job, keep_all, capture);
+	job->reloaded = check_choice_again;
+	capture->most_chosen = job->most_frames;
+	job->most_frames = UINT64_MAX;
 	ft_engine_observe(job->engine, keep_chosen, capture);
 	return ft_job_run(job);
 }

@@ -41,6 +41,17 @@ def documents(text):
     return found
 
 
+def without_red(declared):
+    """The map's next issue, in which that tenant is gone."""
+    declared["serial"] += 1
+    declared["tenants"] = [tenant for tenant in declared["tenants"] if tenant["name"] != "red"]
+    declared["segments"] = [segment for segment in declared["segments"] if segment["tenant"] != "red"]
+    for exception in declared.get("exceptions", []):
+        exception["from_tenants"] = [name for name in exception.get("from_tenants", []) if name != "red"]
+    declared["exceptions"] = [exception for exception in declared.get("exceptions", [])
+                              if exception["from_tenants"] and exception.get("to_tenant") != "red"]
+
+
 class Asked(OnAMirror):
     def setUp(self):
         super().setUp()
@@ -50,6 +61,14 @@ class Asked(OnAMirror):
     def replay(self, frames):
         """Slowly: none is taken for a copy of one that it is like."""
         self.mirror.replay(frames, [number * APART_S for number in range(len(frames))])
+
+    def write(self, change):
+        """The map, changed, as a file that the run reads."""
+        declared = json.loads(MAP.read_text())
+        change(declared)
+        path = self.folder / "map.json"
+        path.write_text(json.dumps(declared))
+        return path
 
     def audit(self, policy, *options, settle=None):
         return Live(self.mirror, "audit", "-i", TAP, "-m", policy, "--json", *options, settle=settle)
@@ -105,14 +124,6 @@ class Reports(Asked):
 
 
 class Maps(Asked):
-    def write(self, change):
-        """The map, changed, as a file that the run reads."""
-        declared = json.loads(MAP.read_text())
-        change(declared)
-        path = self.folder / "map.json"
-        path.write_text(json.dumps(declared))
-        return path
-
     def test_tenants_in_another_order_change_nothing(self):
         def turn(declared):
             declared["serial"] += 1
@@ -140,18 +151,9 @@ class Maps(Asked):
 
     def test_frames_are_judged_by_the_map_in_force(self):
         """A tenant is gone, and comes back: only between the two its frames are of unknown ends."""
-        def retire(declared):
-            declared["serial"] += 1
-            declared["tenants"] = [tenant for tenant in declared["tenants"] if tenant["name"] != "red"]
-            declared["segments"] = [segment for segment in declared["segments"] if segment["tenant"] != "red"]
-            for exception in declared.get("exceptions", []):
-                exception["from_tenants"] = [name for name in exception.get("from_tenants", []) if name != "red"]
-            declared["exceptions"] = [exception for exception in declared.get("exceptions", [])
-                                      if exception["from_tenants"] and exception.get("to_tenant") != "red"]
-
         policy = self.write(lambda declared: None)
         with self.audit(policy) as live:
-            for change in (retire, lambda declared: None):
+            for change in (without_red, lambda declared: None):
                 self.replay(self.frames)
                 time.sleep(0.5)
                 self.write(change)
@@ -162,7 +164,7 @@ class Maps(Asked):
             document = live.stop().json()
         self.write(lambda declared: None)
         first = fabtap("audit", "-m", policy, "--json", CAPTURE).json()
-        self.write(retire)
+        self.write(without_red)
         second = fabtap("audit", "-m", policy, "--json", CAPTURE).json()
         self.assertEqual(self.packets(document), self.sum(self.packets(first), self.packets(second), self.packets(first)))
         self.assertIn("red", [tenant["name"] for tenant in document["tenants"]])
@@ -347,6 +349,27 @@ class Files(Asked):
         found = fabtap("audit", "-m", MAP, "--json", path).json()
         self.assertTrue(all("red" in (row["from"], row["to"]) for row in found["matrix"]))
         self.assertEqual(sum(row["packets"] for row in found["matrix"]), wanted)
+
+    def test_the_count_is_of_frames_that_match(self):
+        path = self.folder / "red.pcapng"
+        with Live(self.mirror, "capture", "-i", TAP, "-m", MAP, "--tenant", "red", "-c", "20", "-w", path, "--json") as live:
+            self.replay(self.frames)
+            document = live.end().json()
+        self.assertEqual((document["kept"], document["capture"]["stopped_after"]), (20, 20))
+        self.assertGreater(document["capture"]["frames"], 20)
+        self.assertEqual(fabtap("sources", "--json", path).json()["inputs"][0]["frames"], 20)
+
+    def test_a_tenant_that_a_new_map_lacks_is_told(self):
+        policy = self.write(lambda declared: None)
+        with Live(self.mirror, "capture", "-i", TAP, "-m", policy, "--tenant", "red", "-w", self.folder / "red.pcapng",
+                  "--json") as live:
+            self.write(without_red)
+            live.signal(signal.SIGHUP)
+            self.hear(live, "in force from here on")
+            self.replay(self.frames)
+            run = live.stop()
+        self.assertEqual(run.json()["kept"], 0)
+        self.assertIn("fabtap: capture: --tenant=red: not a tenant of the map as it was read again", run.complaints())
 
 
 class Descriptors(Asked):
