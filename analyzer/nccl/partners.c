@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "queue_pairs_parts.h"
+#include "source_port.h"
 
 /*
  * Records are ordered so that those which could belong together stand near each other; each is compared with so many
@@ -25,15 +26,6 @@ struct search {
 	struct row *rows;
 	size_t count;
 };
-
-uint16_t ft_nccl_source_port(uint32_t qpn, uint32_t other_qpn)
-{
-	uint64_t value = (uint64_t)qpn * other_qpn;
-
-	value ^= value >> 20;
-	value ^= value >> 40;
-	return (uint16_t)(0xc000 | ((value & 0x3fff) ^ (value >> 14 & 0x3f)));
-}
 
 static void join(struct search *search, uint32_t one, uint32_t other)
 {

@@ -84,6 +84,3 @@ enum {
 
 /* What services keep `operations`. */
 enum { FT_NCCL_CONNECTED = 1u << FT_RC | 1u << FT_UC | 1u << FT_XRC };
-
-/* The UDP source port that Linux gives to RoCEv2 packets between two queue pairs, in both directions. */
-uint16_t ft_nccl_source_port(uint32_t qpn, uint32_t other_qpn);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "queue_pair.h"
+#include "source_port.h"
 
 static const struct words none;
 
