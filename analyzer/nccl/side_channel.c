@@ -52,7 +52,8 @@ void ft_nccl_side_tell(const struct ft_nccl_side_channel *side, struct ft_nccl_s
 	stream->is_told = true;
 	memcpy(contact.from.address, stream->pair.addresses[FT_NCCL_CLIENT],
 	       sizeof contact.from.address);
-	memcpy(contact.to.address, stream->pair.addresses[FT_NCCL_SERVER], sizeof contact.to.address);
+	memcpy(contact.to.address, stream->pair.addresses[FT_NCCL_SERVER],
+	       sizeof contact.to.address);
 	if (side->sink.contact != NULL)
 		side->sink.contact(side->sink.context, &contact);
 }
@@ -156,7 +157,7 @@ static bool is_something_else(const struct ft_nccl_stream *stream, enum ft_nccl_
 
 	if (stream->kind != FT_NCCL_STREAM_NEW)
 		return false;
-	if (segment->rst || segment->fin)
+	if (segment->rst || (segment->fin && segment->length == 0))
 		return true;
 	if (sender != FT_NCCL_CLIENT || segment->length == 0 || !half->has_base ||
 	    segment->sequence + segment->syn != half->start)

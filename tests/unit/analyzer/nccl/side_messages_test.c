@@ -149,6 +149,22 @@ static void a_check_in_comes_byte_by_byte(void **state)
 	play_close(&play);
 }
 
+/* Messages from rank to rank have a connection of their own, which may end with the segment that it began with. */
+static void a_connection_may_be_one_segment(void **state)
+{
+	static struct play play;
+	uint8_t bytes[FRAME_BYTES_MAX];
+	struct play_piece piece = { .flags = PLAY_FIN, .bytes = bytes };
+
+	(void)state;
+	play_open(&play, 4);
+	play_open_connection(&play, 0);
+	piece.size = (uint32_t)frame_bytes(JOB(1) "08000000 03000000 07000000", bytes);
+	play_piece(&play, 0, &piece);
+	assert_int_equal(play.contact_count, 1);
+	play_close(&play);
+}
+
 static void an_unknown_magic_alone_tells_nothing(void **state)
 {
 	static const char *const rows[] = {
@@ -354,6 +370,7 @@ int main(void)
 		cmocka_unit_test(check_ins_tell_ranks),
 		cmocka_unit_test(other_messages_of_a_bootstrap_tell_of_the_contact),
 		cmocka_unit_test(a_check_in_comes_byte_by_byte),
+		cmocka_unit_test(a_connection_may_be_one_segment),
 		cmocka_unit_test(an_unknown_magic_alone_tells_nothing),
 		cmocka_unit_test(a_process_is_listed_once),
 		cmocka_unit_test(ras_tells_releases_and_peers),

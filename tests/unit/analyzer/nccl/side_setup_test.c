@@ -195,6 +195,26 @@ static void a_set_up_without_hello_needs_its_ready_word(void **state)
 	play_close(&play);
 }
 
+/* NCCL_SOCKET_MAGIC of 2.30.7: what has only the form of a hello is believed when the set-up is whole. */
+static void a_magic_set_by_the_job_is_as_good(void **state)
+{
+	struct setup_release release = setup_releases[4];
+	static struct setup setup;
+	static struct play play;
+
+	(void)state;
+	setup_load(&setup, &release);
+	setup.bytes[PLAY_CLIENT][0] = 0x6d;
+	release.magic++; /* the lowest byte comes first */
+	setup_add_all(&setup, 8, SETUP_MSS);
+	play_open(&play, 2);
+	play_open_connection(&play, 0);
+	setup_send(&play, &setup);
+	assert_true(setup_is_told(&play, &setup, 1, play.frame));
+	assert_true(setup_is_contact(&play, &setup, play.frame));
+	play_close(&play);
+}
+
 static void cut_payload_tells_of_the_contact_only(void **state)
 {
 	static struct setup setup;
@@ -224,6 +244,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_told_of_a_set_up_with_a_segment_lost),
 		cmocka_unit_test(a_lost_ready_word_is_known_from_what_follows),
 		cmocka_unit_test(a_set_up_without_hello_needs_its_ready_word),
+		cmocka_unit_test(a_magic_set_by_the_job_is_as_good),
 		cmocka_unit_test(cut_payload_tells_of_the_contact_only),
 	};
 
