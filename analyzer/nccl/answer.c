@@ -25,24 +25,32 @@ static bool has_key(const struct ft_nccl_request *request, uint32_t rkey)
 	return request->rkey_count == 0;
 }
 
-/* Up to 2.29.3 the address goes on by a part's size for each queue pair, even behind the end of the message. */
-static uint64_t room_of(const struct ft_nccl_followed *followed,
-			const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
+/*
+ * A zero-length write goes to the start; of a message split over queue pairs, those that nothing is left for may be given
+ * an address that goes on by a part's size each, even behind the end.
+ */
+static bool fits_empty(const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_request *request, uint64_t offset)
 {
-	uint64_t offered = request->has_offered ? request->offered : UINT32_MAX;
+	uint64_t offered = request->has_offered ? request->offered : 0;
 
-	if (seen->length == 0)
-		return offered + (uint64_t)followed->lane_count * FT_NCCL_PART_BYTES;
-	return offered;
+	if (followed->lane_count == 1)
+		return offset == 0;
+	return offset <= offered + (uint64_t)followed->lane_count * FT_NCCL_PART_BYTES;
 }
 
 static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
 		 const struct ft_nccl_seen *seen)
 {
+	uint64_t offset = seen->va - request->va;
+
 	if ((seen->has & FT_HAS_RETH) == 0 || is_blank(request))
 		return true;
-	return has_key(request, seen->rkey) && seen->va >= request->va &&
-	       seen->va - request->va + seen->length <= room_of(followed, request, seen);
+	if (!has_key(request, seen->rkey) || seen->va < request->va)
+		return false;
+	if (seen->length == 0)
+		return fits_empty(followed, request, offset);
+	return offset + seen->length <= (request->has_offered ? request->offered : UINT32_MAX);
 }
 
 bool ft_nccl_answers(const struct ft_nccl_followed *followed,
@@ -81,7 +89,7 @@ static struct ft_nccl_transfer *open_of(const struct ft_nccl_moment *moment)
 	return ft_nccl_ring_find(&moment->followed->ring, moment->lane->at);
 }
 
-/* A request is written to once per lane; a zero-length write with immediate may follow to the same address. */
+/* Requests are written to in their order, once per lane; a zero-length write with immediate may follow to the same address. */
 static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
 		    uint8_t *request)
 {
@@ -91,46 +99,62 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 
 	if (!ft_nccl_answers(moment->followed, transfer, seen, request))
 		return false;
-	if ((share->requests & 1u << *request) == 0)
+	if (share->requests >> *request == 0)
 		return true;
 	return seen->opcode == 0x0b && seen->length == 0 && transfer->message.request_count == 1;
 }
 
-/* The next message in turn that the write can be of. */
+/* What the message in turn has to do with a write. */
+enum fit { FIT, NO_CTS, NO_FIT, NOT_HERE };
+
+static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any_write,
+		       uint8_t *request)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k);
+
+	if (!ft_nccl_split_uses(followed, moment->lane_index, k))
+		return NOT_HERE;
+	if (transfer == NULL || !transfer->has_cts)
+		return NO_CTS;
+	if (ft_nccl_split_is_done(followed, transfer, moment->lane_index, moment->seen))
+		return NOT_HERE;
+	if (any_write || ft_nccl_answers(followed, transfer, moment->seen, request))
+		return FIT;
+	return NO_FIT;
+}
+
+/*
+ * The next message in turn that the write can be of. Where lanes take turns in a known order and no hole came between it
+ * can be of no other; else of any whose clear-to-send fits, or of one whose clear-to-send was missed.
+ */
 static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, bool any_write)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_lane *lane = moment->lane;
-	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT;
-	bool strict = exact && ft_nccl_split_is_known(followed);
-	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .sure = exact };
-	bool unasked = false;
+	bool strict =
+		lane->exact && moment->turn == FT_NCCL_NEXT && ft_nccl_split_is_known(followed);
+	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .k = lane->next };
+	uint64_t missed = UINT64_MAX;
 
-	for (answer.k = lane->next; followed->has_newest && answer.k <= followed->newest &&
-				    answer.k - lane->next < FT_NCCL_RING_MOST;
+	for (; followed->has_newest && answer.k <= followed->newest &&
+	       answer.k - lane->next < FT_NCCL_RING_MOST;
 	     answer.k++) {
-		const struct ft_nccl_transfer *transfer =
-			ft_nccl_ring_find(&followed->ring, answer.k);
+		enum fit fit = fit_of(moment, answer.k, any_write, &answer.request);
 
-		if (!ft_nccl_split_uses(followed, moment->lane_index, answer.k))
-			continue;
-		if (transfer == NULL || !transfer->has_cts) {
-			if (strict)
-				return answer;
-			continue;
-		}
-		if (ft_nccl_split_is_done(followed, transfer, moment->lane_index, moment->seen))
-			continue;
-		answer.sure = true;
-		if (any_write || ft_nccl_answers(followed, transfer, moment->seen, &answer.request))
+		answer.sure = strict || (fit == FIT && !any_write);
+		if (fit == FIT || (fit == NO_CTS && strict))
 			return answer;
-		answer.sure = exact;
-		if (strict) {
-			unasked = true;
-			break;
+		if (fit == NO_FIT && strict) {
+			answer.kind = FT_NCCL_ANSWER_NONE;
+			return answer;
 		}
+		if (fit == NO_CTS && missed == UINT64_MAX)
+			missed = answer.k;
 	}
-	answer.kind = unasked ? FT_NCCL_ANSWER_NONE : FT_NCCL_ANSWER_DATA;
+	answer.sure = strict;
+	if (missed != UINT64_MAX)
+		answer.k = missed;
 	return answer;
 }
 

@@ -155,6 +155,9 @@ static void announce(struct ft_nccl_moment *moment, const struct ask *ask)
 	if (ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, ask->requests,
 			     followed->lane_count) != 0)
 		return;
+	transfer = ft_nccl_ring_find(&followed->ring, ask->k);
+	if (transfer != NULL && !transfer->message.has_k)
+		ft_nccl_keep(moment->connections, followed, transfer);
 	transfer = ft_nccl_transfer_of(moment->connections, followed, ask->k);
 	if (transfer == NULL || transfer->has_cts)
 		return;

@@ -97,7 +97,8 @@ void ft_nccl_data_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 	followed->model.payload_bytes += length;
 	if (!transfer->sized)
 		written->written += length;
-	written->has_written = true;
+	if (length != 0 || moment->seen->immdt == 0 || transfer->message.request_count != 1)
+		written->has_written = true;
 	if (transfer->has_cts && written->rkey_count != 0)
 		ft_nccl_note(moment->connections, followed, moment->lane_index, FT_NCCL_N4);
 }
@@ -129,7 +130,7 @@ static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 
 	if (!share->used) {
 		share->used = true;
-		share->begun = true;
+		share->begun = !ft_nccl_is_bare_end(moment->seen);
 		share->from = moment->seen->psn;
 		ft_nccl_split_learn(moment->followed, transfer, moment->lane_index, exact);
 	}
@@ -138,8 +139,16 @@ static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 	lane->exact = transfer->message.has_k;
 	lane->carried = true;
 	lane->at = transfer->message.k;
-	lane->next = lane->at + 1;
+	if (lane->exact)
+		lane->next = lane->at + 1;
 	lane->orphans = 0;
+}
+
+/* A message whose number is a guess makes room, unless the write goes on with it. */
+static bool is_under_way(const struct ft_nccl_moment *moment,
+			 const struct ft_nccl_transfer *transfer)
+{
+	return moment->lane->open && moment->lane->at == transfer->message.k;
 }
 
 static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
@@ -147,10 +156,16 @@ static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_transfer *transfer;
-	bool is_new = ft_nccl_ring_find(&followed->ring, answer->k) == NULL;
+	bool is_new;
 
 	if (ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, followed->lane_count) != 0)
 		return NULL;
+	transfer = ft_nccl_ring_find(&followed->ring, answer->k);
+	is_new = transfer == NULL;
+	if (transfer != NULL && !transfer->message.has_k && !is_under_way(moment, transfer)) {
+		ft_nccl_keep(moment->connections, followed, transfer);
+		is_new = true;
+	}
 	transfer = ft_nccl_transfer_of(moment->connections, followed, answer->k);
 	if (transfer != NULL && is_new)
 		transfer->message.has_k = answer->sure;
