@@ -23,8 +23,8 @@ struct play play_start(uint32_t most)
 	return play;
 }
 
-struct ft_nccl_qp *play(struct play *play, uint8_t from, uint8_t to, uint32_t qpn, uint8_t opcode,
-			uint32_t psn, struct words words)
+struct ft_nccl_qp *play_packet(struct play *play, uint8_t from, uint8_t to, uint32_t qpn,
+			       uint8_t opcode, uint32_t psn, struct words words)
 {
 	struct ft_nccl_seen seen = {
 		.frame = ++play->frame,
@@ -71,7 +71,7 @@ static void start_mad(uint8_t mad[MAD], uint8_t attribute)
 }
 
 /* IBA vol. 1, 12.6.5 */
-void play_req(struct play *at, uint8_t from, uint8_t to, uint32_t id, uint32_t qpn, uint16_t port)
+void play_req(struct play *play, uint8_t from, uint8_t to, uint32_t id, uint32_t qpn, uint16_t port)
 {
 	uint8_t mad[MAD], *req = mad + MAD_HEADER;
 
@@ -81,11 +81,11 @@ void play_req(struct play *at, uint8_t from, uint8_t to, uint32_t id, uint32_t q
 	put32(req + 32, qpn << 8);
 	put_address(req + 56, from);
 	put_address(req + 72, to);
-	play(at, from, to, 1, UD_SEND, 0, (struct words){ .bytes = mad, .captured = MAD });
+	play_packet(play, from, to, 1, UD_SEND, 0, (struct words){ .bytes = mad, .captured = MAD });
 }
 
 /* IBA vol. 1, 12.6.8 */
-void play_rep(struct play *at, uint8_t from, uint8_t to, uint32_t id, uint32_t qpn)
+void play_rep(struct play *play, uint8_t from, uint8_t to, uint32_t id, uint32_t qpn)
 {
 	uint8_t mad[MAD], *rep = mad + MAD_HEADER;
 
@@ -93,7 +93,7 @@ void play_rep(struct play *at, uint8_t from, uint8_t to, uint32_t id, uint32_t q
 	put32(rep, 0x77);
 	put32(rep + 4, id);
 	put32(rep + 12, qpn << 8);
-	play(at, from, to, 1, UD_SEND, 0, (struct words){ .bytes = mad, .captured = MAD });
+	play_packet(play, from, to, 1, UD_SEND, 0, (struct words){ .bytes = mad, .captured = MAD });
 }
 
 void play_segment(struct play *play, uint8_t from, uint8_t to, uint16_t dport, const char *text,
@@ -137,4 +137,37 @@ bool play_has(const struct ft_nccl_queue_pair *row, const char *evidence)
 		if (strcmp(row->evidence[i], evidence) == 0)
 			return true;
 	return false;
+}
+
+static const struct words none;
+
+struct ft_nccl_qp *play_there(struct play *play, uint8_t opcode, uint32_t psn, struct words words)
+{
+	return play_packet(play, 1, 2, ASKED, opcode, psn, words);
+}
+
+struct ft_nccl_qp *play_back(struct play *play, uint8_t opcode, uint32_t psn, struct words words)
+{
+	return play_packet(play, 2, 1, ASKING, opcode, psn, words);
+}
+
+void play_send(struct play *play, bool turned, uint32_t psn, const uint8_t *bytes,
+	       uint32_t captured, uint32_t size)
+{
+	struct words words = { .bytes = bytes, .captured = captured, .size = size };
+
+	(turned ? play_back : play_there)(play, SEND, psn, words);
+	(turned ? play_there : play_back)(play, ACK, psn, none);
+}
+
+void play_set_up(struct play *play, uint16_t port)
+{
+	play_req(play, 1, 2, 9, ASKING, port);
+	play_rep(play, 2, 1, 9, ASKED);
+}
+
+void assert_both(const struct play *play, enum ft_nccl_class class)
+{
+	assert_class(play, 2, ASKED, class);
+	assert_class(play, 1, ASKING, class);
 }

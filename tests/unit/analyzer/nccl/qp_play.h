@@ -55,8 +55,21 @@ struct words {
 struct play play_start(uint32_t most);
 
 /* A packet as the decoder would show it. What the opcode has no header for is left out. */
-struct ft_nccl_qp *play(struct play *play, uint8_t from, uint8_t to, uint32_t qpn, uint8_t opcode,
-			uint32_t psn, struct words words);
+struct ft_nccl_qp *play_packet(struct play *play, uint8_t from, uint8_t to, uint32_t qpn,
+			       uint8_t opcode, uint32_t psn, struct words words);
+
+/* Between queue pair ASKING of host 1 and ASKED of host 2. */
+enum { ASKING = 0x10, ASKED = 0x20 };
+
+struct ft_nccl_qp *play_there(struct play *play, uint8_t opcode, uint32_t psn, struct words words);
+struct ft_nccl_qp *play_back(struct play *play, uint8_t opcode, uint32_t psn, struct words words);
+
+/* A SEND there and its ACK back, or the other way. */
+void play_send(struct play *play, bool turned, uint32_t psn, const uint8_t *bytes,
+	       uint32_t captured, uint32_t size);
+
+/* CM's REQ and REP of the connection. */
+void play_set_up(struct play *play, uint16_t port);
 
 /* CM's REQ from `from` for its QPN and a port, or the REP to it. */
 void play_req(struct play *play, uint8_t from, uint8_t to, uint32_t id, uint32_t qpn,
@@ -73,3 +86,6 @@ bool play_has(const struct ft_nccl_queue_pair *row, const char *evidence);
 #define assert_class(play, host, qpn, wanted)                                                      \
 	assert_string_equal(ft_nccl_class_name(play_end(play, host, qpn).class),                   \
 			    ft_nccl_class_name(wanted))
+
+/* Both ends of it. */
+void assert_both(const struct play *play, enum ft_nccl_class class);

@@ -18,12 +18,12 @@ static void every_queue_pair_sent_to_is_listed_in_order_of_its_first_frame(void 
 	assert_non_null(ft_nccl_qps_of(p.qps, &named, 5)); /* nothing is sent to it */
 	named.address[15] = 3;
 	ft_nccl_qp_join(ft_nccl_qps_of(p.qps, &named, 7), 12);
-	play(&p, 1, 2, 0x10, SEND, 5, none);
-	play(&p, 2, 1, 0x11, ACK, 5, none);
-	play(&p, 1, 3, 7, UD_SEND, 5, none);
-	play(&p, 1, 2, 0xffffff, UD_SEND, 5, none);
-	play(&p, 1, 2, 0, UD_SEND, 5, none);
-	play(&p, 1, 2, 0x10, SEND, 6, none);
+	play_packet(&p, 1, 2, 0x10, SEND, 5, none);
+	play_packet(&p, 2, 1, 0x11, ACK, 5, none);
+	play_packet(&p, 1, 3, 7, UD_SEND, 5, none);
+	play_packet(&p, 1, 2, 0xffffff, UD_SEND, 5, none);
+	play_packet(&p, 1, 2, 0, UD_SEND, 5, none);
+	play_packet(&p, 1, 2, 0x10, SEND, 6, none);
 	rows = ft_nccl_qps_report(p.qps, &count);
 	assert_int_equal(count, 5);
 	assert_int_equal(rows[0].qpn, 0x10);
@@ -65,7 +65,7 @@ static void those_without_room_are_counted_once(void **state)
 	(void)state;
 	for (uint32_t round = 0; round < 3; round++)
 		for (uint32_t qpn = 100; qpn < 115; qpn++)
-			assert_true((play(&p, 1, 2, qpn, SEND, round, none) != NULL) ==
+			assert_true((play_packet(&p, 1, 2, qpn, SEND, round, none) != NULL) ==
 				    (qpn < 110));
 	assert_int_equal(ft_nccl_qps_dropped(p.qps), 5);
 	rows = ft_nccl_qps_report(p.qps, &count);
@@ -84,7 +84,7 @@ static void thousands_are_told_apart(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 2 * MANY; i++)
-		play(&p, 1, (uint8_t)(2 + i % 50), i % MANY / 50, WRITE, i, none);
+		play_packet(&p, 1, (uint8_t)(2 + i % 50), i % MANY / 50, WRITE, i, none);
 	rows = ft_nccl_qps_report(p.qps, &count);
 	assert_int_equal(count, MANY);
 	for (size_t i = 0; i < count; i++)
@@ -102,7 +102,7 @@ static void nothing_is_kept_if_nothing_may_be(void **state)
 	size_t count;
 
 	(void)state;
-	assert_null(play(&p, 1, 2, 3, SEND, 0, none));
+	assert_null(play_packet(&p, 1, 2, 3, SEND, 0, none));
 	assert_null(ft_nccl_qps_of(p.qps, &place, 5));
 	play_req(&p, 1, 2, 1, 3, 4420);
 	play_segment(&p, 1, 2, 18515, "0000:0001:000034:2c554d:00000000:0000559626ef3000:00000000",
@@ -148,10 +148,10 @@ static void ends_meet_by_their_source_port(void **state)
 	(void)state;
 	for (uint32_t psn = 0; psn < 4; psn++) {
 		p.udp_sport = 60881;
-		ft_nccl_qp_note(play(&p, 1, 2, 0x123, WRITE_IMM, psn, none), FT_NCCL_N1);
-		play(&p, 2, 1, 0x456, WRITE, 100 + psn, none);
+		ft_nccl_qp_note(play_packet(&p, 1, 2, 0x123, WRITE_IMM, psn, none), FT_NCCL_N1);
+		play_packet(&p, 2, 1, 0x456, WRITE, 100 + psn, none);
 		p.udp_sport = 60882; /* not theirs by the rule, and answers nothing */
-		play(&p, 2, 1, 0x457, ACK, 0x800000 + psn, none);
+		play_packet(&p, 2, 1, 0x457, ACK, 0x800000 + psn, none);
 	}
 	assert_true(is_noted(&p, 0x456));
 	assert_false(is_noted(&p, 0x457));
@@ -164,10 +164,11 @@ static void ends_meet_by_what_is_answered(void **state)
 
 	(void)state;
 	for (uint32_t psn = 0; psn < 9; psn++) {
-		ft_nccl_qp_note(play(&p, 1, 2, 0x20, WRITE_IMM, 700 + psn, none), FT_NCCL_N1);
-		play(&p, 1, 2, 0x21, WRITE_IMM, 5000 + psn, none);
-		play(&p, 2, 1, 0x30, ACK, 5000 + psn, none);
-		play(&p, 2, 1, 0x31, ACK, 700 + psn, none);
+		ft_nccl_qp_note(play_packet(&p, 1, 2, 0x20, WRITE_IMM, 700 + psn, none),
+				FT_NCCL_N1);
+		play_packet(&p, 1, 2, 0x21, WRITE_IMM, 5000 + psn, none);
+		play_packet(&p, 2, 1, 0x30, ACK, 5000 + psn, none);
+		play_packet(&p, 2, 1, 0x31, ACK, 700 + psn, none);
 	}
 	assert_true(is_noted(&p, 0x31));
 	assert_false(is_noted(&p, 0x30));
@@ -180,10 +181,10 @@ static void ends_that_may_be_anybodys_stay_alone(void **state)
 
 	(void)state;
 	for (uint32_t psn = 0; psn < 9; psn++) {
-		ft_nccl_qp_note(play(&p, 1, 2, 0x20, WRITE_IMM, psn, none), FT_NCCL_N1);
-		ft_nccl_qp_note(play(&p, 1, 2, 0x21, WRITE_IMM, psn, none), FT_NCCL_N1);
-		play(&p, 2, 1, 0x30, ACK, psn, none);
-		play(&p, 2, 1, 0x31, ACK, psn, none);
+		ft_nccl_qp_note(play_packet(&p, 1, 2, 0x20, WRITE_IMM, psn, none), FT_NCCL_N1);
+		ft_nccl_qp_note(play_packet(&p, 1, 2, 0x21, WRITE_IMM, psn, none), FT_NCCL_N1);
+		play_packet(&p, 2, 1, 0x30, ACK, psn, none);
+		play_packet(&p, 2, 1, 0x31, ACK, psn, none);
 	}
 	assert_false(is_noted(&p, 0x30));
 	assert_false(is_noted(&p, 0x31));
