@@ -148,11 +148,13 @@ struct ft_nccl_collective {
 	const char *algorithm;  /* "RING", "TREE" ..; NULL */
 	enum ft_nccl_protocol protocol;
 	uint64_t message_bytes; /* the size given to NCCL; 0: the volumes do not tell */
-	uint64_t wire_bytes;    /* payload that was written */
+	uint64_t message_bytes_least,
+		message_bytes_most; /* what it can be: lines hide the end of their data; 0: as above */
+	uint64_t wire_bytes;        /* payload that was written */
 	uint64_t messages;
 	uint64_t first_frame, last_frame, first_ts_ns, last_ts_ns;
-	uint32_t channels;
-	bool complete; /* no message of it lacks packets */
+	uint32_t channels; /* 0: not known */
+	bool complete;     /* no message of it lacks packets */
 };
 
 /* What kind of traffic a queue pair has. */

@@ -1,0 +1,304 @@
+#include "group_members.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "group_sites.h"
+#include "group_tags.h"
+
+/* Somebody at a site: a rank, or whoever is there. */
+struct claim {
+	uint32_t component; /* in order of first connection */
+	uint32_t site;
+	uint32_t seen; /* the lower the earlier */
+	int32_t rank;
+	bool has_rank;
+};
+
+struct finder {
+	struct ft_nccl_members *members;
+	struct ft_nccl_connection **connections;
+	size_t connection_count;
+	struct ft_nccl_sites sites;
+	struct ft_nccl_tag *tags;
+	uint32_t *numbers;     /* of components, by root */
+	uint32_t *ranks_at;    /* by site: how many */
+	uint32_t *member_at;   /* by site: FT_NCCL_NONE unless it is one */
+	struct claim *claims;  /* each rank at each of its sites, sorted */
+	struct claim *persons; /* one for each member, sorted */
+	size_t claim_count, person_count;
+};
+
+/* Ranks first, by rank, and of one rank by site; the others in the order in which they were seen. */
+static int compare(const void *a, const void *b)
+{
+	const struct claim *left = a, *right = b;
+
+	if (left->component != right->component)
+		return left->component < right->component ? -1 : 1;
+	if (left->has_rank != right->has_rank)
+		return left->has_rank ? -1 : 1;
+	if (!left->has_rank)
+		return (left->seen > right->seen) - (left->seen < right->seen);
+	if (left->rank != right->rank)
+		return left->rank < right->rank ? -1 : 1;
+	return (left->site > right->site) - (left->site < right->site);
+}
+
+static bool same_rank(const struct claim *a, const struct claim *b)
+{
+	return a->component == b->component && a->rank == b->rank;
+}
+
+static uint32_t component_number(struct finder *finder, uint32_t site)
+{
+	uint32_t *number = &finder->numbers[ft_nccl_component_of(&finder->sites, site)];
+
+	if (*number == FT_NCCL_NONE)
+		*number = finder->members->components++;
+	return *number;
+}
+
+static bool is_rank(const struct ft_nccl_tag *tag)
+{
+	bool never = false;
+
+	ft_nccl_tag_is_special(tag->tag, &never);
+	return tag->seen && !tag->mixed && !never;
+}
+
+static void claim_ranks(struct finder *finder)
+{
+	for (size_t i = 0; i < finder->connection_count; i++) {
+		const uint32_t site =
+			ft_nccl_site_of(&finder->sites, &finder->connections[i]->sender);
+
+		if (site == FT_NCCL_NONE)
+			continue;
+		finder->members->of[i] = component_number(finder, site);
+		if (is_rank(&finder->tags[i]))
+			finder->claims[finder->claim_count++] =
+				(struct claim){ finder->members->of[i], site, (uint32_t)i,
+						finder->tags[i].tag, true };
+	}
+	if (finder->claim_count > 0)
+		qsort(finder->claims, finder->claim_count, sizeof *finder->claims, compare);
+}
+
+/* The claims of a rank from `at` on, and whether they are of several sites. */
+static size_t rank_end(const struct finder *finder, size_t at, bool *several)
+{
+	const struct claim *first = &finder->claims[at];
+
+	*several = false;
+	for (; at < finder->claim_count && same_rank(first, &finder->claims[at]); at++)
+		*several |= finder->claims[at].site != first->site;
+	return at;
+}
+
+/* Each rank at each of its sites once; not a tag with another meaning that several sites have. */
+static void settle_ranks(struct finder *finder)
+{
+	size_t kept = 0, end;
+	bool several, never;
+
+	for (size_t i = 0; i < finder->claim_count; i = end) {
+		end = rank_end(finder, i, &several);
+		if (several && ft_nccl_tag_is_special(finder->claims[i].rank, &never))
+			continue;
+		finder->persons[finder->person_count++] = finder->claims[i];
+		for (size_t j = i; j < end; j++) {
+			if (j > i && finder->claims[j].site == finder->claims[j - 1].site)
+				continue;
+			finder->ranks_at[finder->claims[j].site]++;
+			finder->claims[kept++] = finder->claims[j];
+		}
+	}
+	finder->claim_count = kept;
+}
+
+/* Sites without a rank are somebody too. */
+static void add_stranger(struct finder *finder, size_t seen, const struct ft_nccl_party *party)
+{
+	const uint32_t site = ft_nccl_site_of(&finder->sites, party);
+
+	if (site == FT_NCCL_NONE || finder->ranks_at[site] > 0)
+		return;
+	finder->ranks_at[site] = 1;
+	finder->persons[finder->person_count++] =
+		(struct claim){ component_number(finder, site), site, (uint32_t)seen, 0, false };
+}
+
+static size_t person_of_rank(const struct finder *finder, uint32_t component, int32_t rank)
+{
+	size_t low = 0, high = finder->person_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct claim *at = &finder->persons[middle];
+
+		if (at->component < component ||
+		    (at->component == component && at->has_rank && at->rank < rank))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_person(const struct finder *finder, size_t at, uint32_t component, int32_t rank)
+{
+	return at < finder->person_count && finder->persons[at].has_rank &&
+	       finder->persons[at].component == component && finder->persons[at].rank == rank;
+}
+
+static void settle_sites(struct finder *finder)
+{
+	for (size_t i = 0; i < finder->connection_count; i++) {
+		add_stranger(finder, 2 * i, &finder->connections[i]->sender);
+		add_stranger(finder, 2 * i + 1, &finder->connections[i]->receiver);
+	}
+	if (finder->person_count > 0)
+		qsort(finder->persons, finder->person_count, sizeof *finder->persons, compare);
+	for (size_t i = 0; i < finder->person_count; i++)
+		if (!finder->persons[i].has_rank)
+			finder->member_at[finder->persons[i].site] = (uint32_t)i;
+	for (size_t i = 0; i < finder->claim_count; i++) {
+		const struct claim *claim = &finder->claims[i];
+
+		if (finder->ranks_at[claim->site] == 1)
+			finder->member_at[claim->site] =
+				(uint32_t)person_of_rank(finder, claim->component, claim->rank);
+	}
+}
+
+static uint32_t sender_of(struct finder *finder, size_t connection)
+{
+	const struct ft_nccl_tag *tag = &finder->tags[connection];
+	const uint32_t component = finder->members->of[connection];
+	const uint32_t site =
+		ft_nccl_site_of(&finder->sites, &finder->connections[connection]->sender);
+	size_t person;
+
+	if (site == FT_NCCL_NONE)
+		return FT_NCCL_NONE;
+	if (is_rank(tag)) {
+		person = person_of_rank(finder, component, tag->tag);
+		if (is_person(finder, person, component, tag->tag))
+			return (uint32_t)person;
+	}
+	return finder->member_at[site];
+}
+
+static uint32_t receiver_of(struct finder *finder, size_t connection)
+{
+	const uint32_t site =
+		ft_nccl_site_of(&finder->sites, &finder->connections[connection]->receiver);
+
+	return site == FT_NCCL_NONE ? FT_NCCL_NONE : finder->member_at[site];
+}
+
+static void add_place(struct ft_nccl_member *member, const struct ft_nccl_place *place)
+{
+	for (size_t i = 0; i < member->place_count; i++)
+		if (memcmp(member->places[i].address, place->address, sizeof place->address) == 0 &&
+		    member->places[i].by_lid == place->by_lid)
+			return;
+	if (member->place_count < FT_NCCL_DEVICES_MAX)
+		member->places[member->place_count++] = *place;
+}
+
+static void join(struct finder *finder, struct ft_nccl_party *party, uint32_t person)
+{
+	struct ft_nccl_member *member;
+
+	party->has_rank = person != FT_NCCL_NONE && finder->persons[person].has_rank;
+	party->rank = party->has_rank ? finder->persons[person].rank : 0;
+	if (person == FT_NCCL_NONE)
+		return;
+	member = &finder->members->at[person];
+	member->has_rank = party->has_rank;
+	member->rank = party->rank;
+	finder->members->component[person] = finder->persons[person].component;
+	for (size_t i = 0; i < party->place_count; i++)
+		add_place(member, &party->places[i]);
+}
+
+static void join_all(struct finder *finder)
+{
+	struct ft_nccl_members *members = finder->members;
+
+	members->count = finder->person_count;
+	for (size_t i = 0; i < finder->connection_count; i++) {
+		members->sender[i] = sender_of(finder, i);
+		members->receiver[i] = receiver_of(finder, i);
+		join(finder, &finder->connections[i]->sender, members->sender[i]);
+		join(finder, &finder->connections[i]->receiver, members->receiver[i]);
+	}
+}
+
+static int reserve(struct finder *finder, size_t connections)
+{
+	struct ft_nccl_members *members = finder->members;
+	const size_t persons = 3 * connections + 1;
+
+	members->at = calloc(persons, sizeof *members->at);
+	members->component = calloc(persons, sizeof *members->component);
+	members->sender = calloc(connections + 1, sizeof *members->sender);
+	members->receiver = calloc(connections + 1, sizeof *members->receiver);
+	members->of = malloc((connections + 1) * sizeof *members->of);
+	finder->claims = calloc(connections + 1, sizeof *finder->claims);
+	finder->persons = calloc(persons, sizeof *finder->persons);
+	finder->ranks_at = calloc(finder->sites.count + 1, sizeof *finder->ranks_at);
+	finder->member_at = malloc((finder->sites.count + 1) * sizeof *finder->member_at);
+	finder->numbers = malloc((finder->sites.count + 1) * sizeof *finder->numbers);
+	if (members->at == NULL || members->component == NULL || members->sender == NULL ||
+	    members->receiver == NULL || members->of == NULL || finder->claims == NULL ||
+	    finder->persons == NULL || finder->ranks_at == NULL || finder->member_at == NULL ||
+	    finder->numbers == NULL || finder->tags == NULL)
+		return -ENOMEM;
+	/* FT_NCCL_NONE is all bits set */
+	memset(members->of, 0xff, connections * sizeof *members->of);
+	memset(finder->member_at, 0xff, finder->sites.count * sizeof *finder->member_at);
+	memset(finder->numbers, 0xff, finder->sites.count * sizeof *finder->numbers);
+	return 0;
+}
+
+int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connection **connections,
+			 size_t connection_count, const struct ft_nccl_message *messages,
+			 size_t message_count)
+{
+	struct finder finder = { .members = members,
+				 .connections = connections,
+				 .connection_count = connection_count };
+	int error = ft_nccl_sites_find(&finder.sites, connections, connection_count);
+
+	finder.tags = ft_nccl_tags_read(connections, connection_count, messages, message_count);
+	if (error == 0)
+		error = reserve(&finder, connection_count);
+	if (error == 0) {
+		claim_ranks(&finder);
+		settle_ranks(&finder);
+		settle_sites(&finder);
+		join_all(&finder);
+	}
+	ft_nccl_sites_free(&finder.sites);
+	free(finder.tags);
+	free(finder.numbers);
+	free(finder.ranks_at);
+	free(finder.member_at);
+	free(finder.claims);
+	free(finder.persons);
+	return error;
+}
+
+void ft_nccl_members_free(struct ft_nccl_members *members)
+{
+	free(members->at);
+	free(members->component);
+	free(members->sender);
+	free(members->receiver);
+	free(members->of);
+	*members = (struct ft_nccl_members){ 0 };
+}

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <nccl/model.h>
+
+/*
+ * The processes at the ends of connections. Addresses that one party of a connection has are one site; a rank, told by
+ * the tags of clear-to-sends, is one process, whichever sites it sends from; sites that connections tie together are one
+ * component. At a site of several ranks nobody knows which of them receives.
+ */
+struct ft_nccl_members {
+	struct ft_nccl_member *at; /* by component, then rank, unknown ranks last */
+	uint32_t *component;       /* of each */
+	size_t count;
+	uint32_t components; /* in order of their first connection */
+	/* by place of the connection in the list */
+	uint32_t *sender, *receiver; /* FT_NCCL_NONE: one of several */
+	uint32_t *of;                /* component; FT_NCCL_NONE: an end has no address */
+};
+
+/* Fills in the ranks of the connections' parties. 0 or -ENOMEM. */
+int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connection **connections,
+			 size_t connection_count, const struct ft_nccl_message *messages,
+			 size_t message_count);
+void ft_nccl_members_free(struct ft_nccl_members *members); /* all zero is fine */

@@ -1,0 +1,149 @@
+#include "group_ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who each member sends to, if it is one other for all its connections. */
+static bool successors(const struct ft_nccl_edges *edges, uint32_t *next)
+{
+	for (size_t i = 0; i < edges->member_count; i++)
+		next[i] = FT_NCCL_NONE;
+	for (size_t i = 0; i < edges->count; i++) {
+		uint32_t from = edges->members->sender[edges->at[i]];
+		uint32_t to = edges->members->receiver[edges->at[i]];
+
+		if (from == FT_NCCL_NONE || to == FT_NCCL_NONE || from == to)
+			return false;
+		from -= edges->first;
+		to -= edges->first;
+		if (next[from] != FT_NCCL_NONE && next[from] != to)
+			return false;
+		next[from] = to;
+	}
+	return true;
+}
+
+/* From the first member through all the others and back. */
+static bool walk(const struct ft_nccl_edges *edges, const uint32_t *next, uint32_t *ring)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < edges->member_count; i++) {
+		if (at == FT_NCCL_NONE || (i > 0 && at == 0))
+			return false;
+		ring[i] = at;
+		at = next[at];
+	}
+	return at == 0;
+}
+
+int ft_nccl_members_ring(const struct ft_nccl_edges *edges, uint32_t **ring)
+{
+	uint32_t *next = calloc(edges->member_count + 1, sizeof *next);
+	uint32_t *found = calloc(edges->member_count + 1, sizeof *found);
+	int error = -ENOMEM;
+
+	if (next != NULL && found != NULL)
+		error = edges->member_count > 1 && successors(edges, next) &&
+					walk(edges, next, found)
+				? 0
+				: -ENOENT;
+	free(next);
+	if (error == 0)
+		*ring = found;
+	else
+		free(found);
+	return error;
+}
+
+struct lane {
+	const struct ft_nccl_connection *connection;
+	uint32_t at;
+	uint32_t place; /* of its sender in the ring */
+	uint64_t made;  /* when, by set-up or queue pair */
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct lane *left = a, *right = b;
+
+	if (left->place != right->place)
+		return left->place < right->place ? -1 : 1;
+	return (left->made > right->made) - (left->made < right->made);
+}
+
+static bool same_devices(const struct lane *a, const struct lane *b)
+{
+	return memcmp(&a->connection->sender.places[0], &b->connection->sender.places[0],
+		      sizeof(struct ft_nccl_place)) == 0 &&
+	       memcmp(&a->connection->receiver.places[0], &b->connection->receiver.places[0],
+		      sizeof(struct ft_nccl_place)) == 0;
+}
+
+/* Of two between the same neighbours: both sides made the first one first. */
+static bool in_order(const struct lane *a, const struct lane *b, bool by_setup)
+{
+	if (by_setup)
+		return a->made < b->made;
+	return a->connection->qp_count > 0 && b->connection->qp_count > 0 && same_devices(a, b) &&
+	       a->made < b->made &&
+	       a->connection->receiver.qpns[0] < b->connection->receiver.qpns[0];
+}
+
+static bool has_setups(const struct ft_nccl_edges *edges)
+{
+	for (size_t i = 0; i < edges->count; i++)
+		if (!edges->connections[edges->at[i]]->has_tcp)
+			return false;
+	return true;
+}
+
+static void place_lanes(const struct ft_nccl_edges *edges, const uint32_t *ring, bool by_setup,
+			uint32_t *place, struct lane *lanes)
+{
+	for (uint32_t i = 0; i < edges->member_count; i++)
+		place[ring[i]] = i;
+	for (size_t i = 0; i < edges->count; i++) {
+		const struct ft_nccl_connection *connection = edges->connections[edges->at[i]];
+
+		lanes[i] = (struct lane){
+			.connection = connection,
+			.at = edges->at[i],
+			.place = place[edges->members->sender[edges->at[i]] - edges->first],
+			.made = by_setup ? connection->tcp_frames[0] : connection->sender.qpns[0],
+		};
+	}
+	qsort(lanes, edges->count, sizeof *lanes, compare);
+}
+
+static int number(struct ft_nccl_edges *edges, const struct lane *lanes, bool by_setup)
+{
+	const size_t channels = edges->count / edges->member_count;
+
+	if (edges->count % edges->member_count != 0)
+		return 0;
+	for (size_t i = 0; i < edges->count; i++)
+		if (lanes[i].place != i / channels ||
+		    (i % channels > 0 && !in_order(&lanes[i - 1], &lanes[i], by_setup)))
+			return 0;
+	for (size_t i = 0; i < edges->count; i++)
+		edges->at[i % channels * edges->member_count + i / channels] = lanes[i].at;
+	return (int)channels;
+}
+
+int ft_nccl_members_channels(struct ft_nccl_edges *edges, const uint32_t *ring)
+{
+	uint32_t *place = calloc(edges->member_count + 1, sizeof *place);
+	struct lane *lanes = calloc(edges->count + 1, sizeof *lanes);
+	const bool by_setup = has_setups(edges);
+	int channels = -ENOMEM;
+
+	if (place != NULL && lanes != NULL) {
+		place_lanes(edges, ring, by_setup, place, lanes);
+		channels = number(edges, lanes, by_setup);
+	}
+	free(place);
+	free(lanes);
+	return channels;
+}

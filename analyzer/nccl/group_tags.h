@@ -1,0 +1,25 @@
+#pragma once
+
+#include <nccl/model.h>
+
+/* The tag of all clear-to-sends of a connection: its sender's rank, if it is one. */
+struct ft_nccl_tag {
+	bool seen, mixed; /* mixed: of several ranks, which one process serves */
+	int32_t tag;
+};
+
+/* By place of the connection in the list; the array is for the caller to free. NULL: out of memory. */
+struct ft_nccl_tag *ft_nccl_tags_read(struct ft_nccl_connection *const *connections,
+				      size_t connection_count,
+				      const struct ft_nccl_message *messages, size_t message_count);
+
+/* Can be something else than a rank: enum of decode/nccl.h. `never`: is no rank at all. */
+bool ft_nccl_tag_is_special(int32_t tag, bool *never);
+
+/* Places of connections in their list, by id. */
+struct ft_nccl_id {
+	uint32_t connection, at;
+};
+struct ft_nccl_id *ft_nccl_ids_sort(struct ft_nccl_connection *const *connections, size_t count);
+uint32_t ft_nccl_ids_find(const struct ft_nccl_id *ids, size_t count,
+			  uint32_t connection); /* FT_NCCL_NONE */

@@ -1,0 +1,209 @@
+#include "groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "group_members.h"
+#include "group_ring.h"
+#include "operations.h"
+
+/* What a report of groups points to. */
+struct memory {
+	struct ft_nccl_members members;
+	struct ft_nccl_communicator *communicators;
+	struct ft_nccl_channel *channels; /* at most one for each connection */
+	uint32_t *ids;    /* of each connection twice: of communicators, of channels */
+	uint32_t **rings; /* by communicator; NULL: none */
+	struct ft_nccl_collective *collectives;
+};
+
+struct maker {
+	struct memory *memory;
+	struct ft_nccl_connection **connections;
+	size_t connection_count;
+	uint32_t *order; /* places of connections, by component, in order of first frame */
+	struct ft_nccl_channel *channel; /* the next one */
+	uint32_t *id;                    /* the next one */
+};
+
+static uint32_t *list_ids(struct maker *maker, const uint32_t *places, size_t count)
+{
+	uint32_t *ids = maker->id;
+
+	for (size_t i = 0; i < count; i++)
+		*maker->id++ = maker->connections[places[i]]->connection;
+	return ids;
+}
+
+/* `each` connections of the component to a channel; not numbered: all to one. */
+static void add_channels(struct maker *maker, struct ft_nccl_communicator *communicator,
+			 const struct ft_nccl_edges *edges, uint32_t channels)
+{
+	const size_t each = channels > 0 ? edges->count / channels : edges->count;
+
+	communicator->channels = maker->channel;
+	communicator->channel_count = channels > 0 ? channels : 1;
+	for (uint32_t i = 0; i < communicator->channel_count; i++) {
+		const uint32_t *places = edges->at + i * each;
+		const uint32_t number = channels > 0 ? i : FT_NCCL_NONE;
+
+		for (size_t j = 0; j < each; j++)
+			maker->connections[places[j]]->channel = number;
+		*maker->channel++ =
+			(struct ft_nccl_channel){ number, list_ids(maker, places, each), each };
+	}
+}
+
+static int add_communicator(struct maker *maker, struct ft_nccl_edges *edges, uint32_t id)
+{
+	struct ft_nccl_communicator *communicator = &maker->memory->communicators[id];
+	uint32_t **ring = &maker->memory->rings[id];
+	int channels = 0, error = ft_nccl_members_ring(edges, ring);
+
+	communicator->communicator = id;
+	communicator->members = maker->memory->members.at + edges->first;
+	communicator->member_count = edges->member_count;
+	communicator->connections = list_ids(maker, edges->at, edges->count);
+	communicator->connection_count = edges->count;
+	if (error == 0) {
+		communicator->ring = *ring;
+		channels = ft_nccl_members_channels(edges, *ring);
+	}
+	if (error == -ENOMEM || channels < 0)
+		return -ENOMEM;
+	add_channels(maker, communicator, edges, (uint32_t)channels);
+	return 0;
+}
+
+/* Places of the connections, by component; ends[i] is where those of component i end. */
+static void order(struct maker *maker, size_t *ends)
+{
+	const struct ft_nccl_members *members = &maker->memory->members;
+	size_t sum = 0;
+
+	for (size_t i = 0; i < maker->connection_count; i++)
+		if (members->of[i] != FT_NCCL_NONE)
+			ends[members->of[i]]++;
+	for (uint32_t i = 0; i < members->components; i++) {
+		const size_t count = ends[i];
+
+		ends[i] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < maker->connection_count; i++)
+		if (members->of[i] != FT_NCCL_NONE)
+			maker->order[ends[members->of[i]]++] = (uint32_t)i;
+}
+
+static int add_all(struct maker *maker, const size_t *ends)
+{
+	const struct ft_nccl_members *members = &maker->memory->members;
+	struct ft_nccl_edges edges = { .members = members, .connections = maker->connections };
+	uint32_t person = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; error == 0 && i < members->components; i++) {
+		const size_t begin = i > 0 ? ends[i - 1] : 0;
+
+		edges.at = maker->order + begin;
+		edges.count = ends[i] - begin;
+		edges.first = person;
+		while (person < members->count && members->component[person] == i)
+			person++;
+		edges.member_count = person - edges.first;
+		error = add_communicator(maker, &edges, i);
+	}
+	return error;
+}
+
+static int reserve(struct maker *maker)
+{
+	struct memory *memory = maker->memory;
+	const size_t connections = maker->connection_count;
+
+	memory->communicators =
+		calloc(memory->members.components + 1, sizeof *memory->communicators);
+	memory->rings = calloc(memory->members.components + 1, sizeof *memory->rings);
+	memory->channels = calloc(connections + 1, sizeof *memory->channels);
+	memory->ids = calloc(2 * connections + 1, sizeof *memory->ids);
+	maker->order = calloc(connections + 1, sizeof *maker->order);
+	maker->channel = memory->channels;
+	maker->id = memory->ids;
+	return memory->communicators != NULL && memory->rings != NULL && memory->channels != NULL &&
+			       memory->ids != NULL && maker->order != NULL
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int make_communicators(struct maker *maker)
+{
+	size_t *ends = calloc(maker->memory->members.components + 1, sizeof *ends);
+	int error = ends != NULL ? reserve(maker) : -ENOMEM;
+
+	if (error == 0) {
+		order(maker, ends);
+		error = add_all(maker, ends);
+	}
+	free(maker->order);
+	free(ends);
+	return error;
+}
+
+static int make(struct maker *maker, struct ft_nccl_groups *groups,
+		const struct ft_nccl_message *messages, size_t message_count)
+{
+	struct memory *memory = maker->memory;
+	int error = ft_nccl_members_find(&memory->members, maker->connections,
+					 maker->connection_count, messages, message_count);
+	struct ft_nccl_operations_input input = { .connections = maker->connections,
+						  .connection_count = maker->connection_count,
+						  .messages = messages,
+						  .message_count = message_count };
+
+	if (error == 0)
+		error = make_communicators(maker);
+	if (error != 0)
+		return error;
+	groups->communicators = input.communicators = memory->communicators;
+	groups->communicator_count = input.communicator_count = memory->members.components;
+	error = ft_nccl_operations_make(&memory->collectives, &groups->collective_count, &input);
+	groups->collectives = memory->collectives;
+	return error;
+}
+
+int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection **connections,
+			size_t connection_count, const struct ft_nccl_message *messages,
+			size_t message_count)
+{
+	struct maker maker = { .connections = connections, .connection_count = connection_count };
+	int error;
+
+	*groups = (struct ft_nccl_groups){ 0 };
+	maker.memory = calloc(1, sizeof *maker.memory);
+	if (maker.memory == NULL)
+		return -ENOMEM;
+	groups->memory = maker.memory;
+	error = make(&maker, groups, messages, message_count);
+	if (error != 0)
+		ft_nccl_groups_free(groups);
+	return error;
+}
+
+void ft_nccl_groups_free(struct ft_nccl_groups *groups)
+{
+	struct memory *memory = groups->memory;
+
+	if (memory == NULL)
+		return;
+	for (uint32_t i = 0; memory->rings != NULL && i < memory->members.components; i++)
+		free(memory->rings[i]);
+	ft_nccl_members_free(&memory->members);
+	free(memory->communicators);
+	free(memory->rings);
+	free(memory->channels);
+	free(memory->ids);
+	free(memory->collectives);
+	free(memory);
+	*groups = (struct ft_nccl_groups){ 0 };
+}

@@ -1,0 +1,76 @@
+#include "operation_ring.h"
+#include "operation_steps.h"
+
+/* To its next border, and no further than the track. */
+static size_t own_length(const struct ft_nccl_circle *ring, uint32_t member)
+{
+	const struct ft_nccl_track *track = ring->tracks[member];
+	size_t length = track->count > ring->at[member] ? 1 : 0;
+
+	while (ring->at[member] + length < track->count &&
+	       ft_nccl_track_border(track, ring->at[member] + length) != FT_NCCL_BORDER)
+		length++;
+	return length;
+}
+
+struct chain {
+	const struct ft_nccl_circle *ring;
+	uint32_t out; /* who sends nothing */
+	size_t length;
+	struct ft_nccl_stretch sum;
+};
+
+static bool goes_on(const struct ft_nccl_stretch *before, const struct ft_nccl_stretch *own)
+{
+	return own->bytes == before->bytes && own->offered == before->offered &&
+	       own->first_frame > before->first_frame && own->last_frame > before->last_frame;
+}
+
+static bool add_member(struct chain *chain, uint32_t member, struct ft_nccl_stretch *before)
+{
+	const struct ft_nccl_circle *ring = chain->ring;
+	const size_t length = own_length(ring, member);
+	const struct ft_nccl_stretch own =
+		ft_nccl_stretch_of(ring->tracks[member], ring->at[member], length);
+	const bool first = before->seen == 0;
+
+	if (length == 0 || !own.whole || !ft_nccl_is_step(&own) ||
+	    (!first && (length != chain->length || !goes_on(before, &own))))
+		return false;
+	chain->length = length;
+	if (first)
+		chain->sum = own;
+	else
+		ft_nccl_stretch_add(&chain->sum, &own);
+	*before = own;
+	return true;
+}
+
+static bool is_chain(struct chain *chain)
+{
+	const uint32_t ranks = chain->ring->ranks;
+	struct ft_nccl_stretch before = { 0 };
+
+	for (uint32_t i = 1; i < ranks; i++)
+		if (!add_member(chain, (chain->out + i) % ranks, &before))
+			return false;
+	return true;
+}
+
+bool ft_nccl_circle_chain(struct ft_nccl_circle *ring, struct ft_nccl_collective *row)
+{
+	struct chain chain = { .ring = ring };
+
+	for (chain.out = 0; ring->ranks > 2 && chain.out < ring->ranks; chain.out++) {
+		if (!is_chain(&chain))
+			continue;
+		*row = ft_nccl_stretch_row(&chain.sum);
+		row->channels = 1;
+		row->algorithm = "RING";
+		ft_nccl_tell_bytes(row, &chain.sum, ring->ranks - 1, 1);
+		for (uint32_t i = 0; i < ring->ranks; i++)
+			ring->at[i] += i == chain.out ? 0 : chain.length;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,239 @@
+#include "operation_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <capture/frame.h>
+
+/* --- stretches --- */
+
+static void widen(struct ft_nccl_stretch *sum, uint64_t first_frame, uint64_t last_frame,
+		  uint64_t first_ts_ns, uint64_t last_ts_ns)
+{
+	if (sum->first_frame == 0 || first_frame < sum->first_frame) {
+		sum->first_frame = first_frame;
+		sum->first_ts_ns = first_ts_ns;
+	}
+	if (last_frame > sum->last_frame) {
+		sum->last_frame = last_frame;
+		sum->last_ts_ns = last_ts_ns;
+	}
+}
+
+static void agree(struct ft_nccl_stretch *sum, enum ft_nccl_protocol protocol)
+{
+	if (protocol == FT_NCCL_PROTOCOL_UNKNOWN || sum->differs)
+		return;
+	sum->differs = sum->protocol != FT_NCCL_PROTOCOL_UNKNOWN && sum->protocol != protocol;
+	sum->protocol = sum->differs ? FT_NCCL_PROTOCOL_UNKNOWN : protocol;
+}
+
+static void offer(struct ft_nccl_stretch *sum, const struct ft_nccl_request *request, bool first)
+{
+	if (!request->has_offered) {
+		sum->asked = false;
+		sum->offered = 0;
+		return;
+	}
+	if (first)
+		sum->offered = request->offered;
+	else if (sum->offered != request->offered)
+		sum->offered = 0;
+	if (request->offered > sum->offered_most)
+		sum->offered_most = request->offered;
+}
+
+static void add_message(struct ft_nccl_stretch *sum, const struct ft_nccl_message *message,
+			bool first)
+{
+	sum->bytes += ft_nccl_message_bytes(message);
+	sum->seen++;
+	sum->whole &= ft_nccl_message_is_whole(message);
+	sum->grouped |= message->request_count > 1;
+	agree(sum, message->protocol);
+	for (size_t i = 0; i < message->request_count; i++)
+		offer(sum, &message->requests[i], first && i == 0);
+	widen(sum, message->first_frame, message->last_frame, message->first_ts_ns,
+	      message->last_ts_ns);
+}
+
+static bool is_send_chunk(const struct ft_nccl_message *message)
+{
+	return message != NULL && message->request_count == 1 &&
+	       ft_nccl_is_send_chunk(message->requests[0].offered);
+}
+
+struct ft_nccl_stretch ft_nccl_stretch_of(const struct ft_nccl_track *track, size_t from,
+					  size_t count)
+{
+	struct ft_nccl_stretch sum = { .whole = true,
+				       .asked = true,
+				       .cut_as_sends = true,
+				       .first_ts_ns = FT_TS_UNKNOWN,
+				       .last_ts_ns = FT_TS_UNKNOWN };
+
+	for (size_t i = from; i < from + count && i < track->count; i++) {
+		const struct ft_nccl_message *message = track->messages[i];
+
+		if (message == NULL || message->first_frame == 0)
+			sum.whole = false;
+		else
+			add_message(&sum, message, sum.seen == 0);
+		if (i + 1 < from + count)
+			sum.cut_as_sends &= is_send_chunk(message);
+	}
+	return sum;
+}
+
+void ft_nccl_stretch_add(struct ft_nccl_stretch *sum, const struct ft_nccl_stretch *more)
+{
+	if (more->seen == 0) {
+		sum->whole &= more->whole;
+		return;
+	}
+	if (sum->seen > 0 && sum->offered != more->offered)
+		sum->offered = 0;
+	else
+		sum->offered = more->offered;
+	if (more->offered_most > sum->offered_most)
+		sum->offered_most = more->offered_most;
+	sum->differs |= more->differs;
+	agree(sum, more->protocol);
+	if (sum->differs)
+		sum->protocol = FT_NCCL_PROTOCOL_UNKNOWN;
+	sum->bytes += more->bytes;
+	sum->seen += more->seen;
+	sum->whole &= more->whole;
+	sum->asked &= more->asked;
+	sum->cut_as_sends &= more->cut_as_sends;
+	sum->grouped |= more->grouped;
+	widen(sum, more->first_frame, more->last_frame, more->first_ts_ns, more->last_ts_ns);
+}
+
+struct ft_nccl_collective ft_nccl_stretch_row(const struct ft_nccl_stretch *stretch)
+{
+	return (struct ft_nccl_collective){
+		.protocol = stretch->protocol,
+		.wire_bytes = stretch->bytes,
+		.messages = stretch->seen,
+		.first_frame = stretch->first_frame,
+		.last_frame = stretch->last_frame,
+		.first_ts_ns = stretch->first_ts_ns,
+		.last_ts_ns = stretch->last_ts_ns,
+		.complete = stretch->whole,
+	};
+}
+
+/* --- the list --- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct operation *left = a, *right = b;
+
+	if (left->row.first_frame != right->row.first_frame)
+		return left->row.first_frame < right->row.first_frame ? -1 : 1;
+	return (left->source > right->source) - (left->source < right->source);
+}
+
+static void sort(struct ft_nccl_operations *operations)
+{
+	if (operations->count > operations->begin)
+		qsort(operations->at + operations->begin, operations->count - operations->begin,
+		      sizeof *operations->at, compare);
+	operations->sorted = operations->count;
+	operations->from = operations->begin;
+}
+
+void ft_nccl_operations_begin(struct ft_nccl_operations *operations)
+{
+	operations->begin = operations->sorted = operations->from = operations->count;
+	operations->source = 0;
+}
+
+void ft_nccl_operations_next(struct ft_nccl_operations *operations)
+{
+	sort(operations);
+	operations->source++;
+}
+
+static bool same_words(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool can_join(const struct operation *there, const struct ft_nccl_collective *row,
+		     uint32_t source)
+{
+	return there->source != source && there->row.protocol == row->protocol &&
+	       there->row.first_frame <= row->last_frame &&
+	       row->first_frame <= there->row.last_frame &&
+	       same_words(there->row.collective, row->collective) &&
+	       same_words(there->row.algorithm, row->algorithm);
+}
+
+static void join(struct ft_nccl_collective *sum, const struct ft_nccl_collective *row)
+{
+	const bool sized = sum->message_bytes_most > 0 && row->message_bytes_most > 0;
+
+	sum->message_bytes = sum->message_bytes > 0 && row->message_bytes > 0
+				     ? sum->message_bytes + row->message_bytes
+				     : 0;
+	sum->message_bytes_least = sized ? sum->message_bytes_least + row->message_bytes_least : 0;
+	sum->message_bytes_most = sized ? sum->message_bytes_most + row->message_bytes_most : 0;
+	sum->wire_bytes += row->wire_bytes;
+	sum->messages += row->messages;
+	sum->channels += row->channels;
+	sum->complete &= row->complete;
+	if (row->first_frame < sum->first_frame) {
+		sum->first_frame = row->first_frame;
+		sum->first_ts_ns = row->first_ts_ns;
+	}
+	if (row->last_frame > sum->last_frame) {
+		sum->last_frame = row->last_frame;
+		sum->last_ts_ns = row->last_ts_ns;
+	}
+}
+
+static bool joined(struct ft_nccl_operations *operations, const struct ft_nccl_collective *row)
+{
+	while (operations->from < operations->sorted &&
+	       operations->at[operations->from].row.last_frame < row->first_frame)
+		operations->from++;
+	for (size_t i = operations->from; i < operations->sorted; i++) {
+		struct operation *there = &operations->at[i];
+
+		if (there->row.first_frame > row->last_frame)
+			break;
+		if (can_join(there, row, operations->source)) {
+			join(&there->row, row);
+			there->source = operations->source;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool reserve(struct ft_nccl_operations *operations)
+{
+	const size_t room = operations->room > 0 ? 2 * operations->room : 64;
+	struct operation *at;
+
+	if (operations->count < operations->room)
+		return true;
+	at = realloc(operations->at, room * sizeof *at);
+	if (at == NULL) {
+		operations->broken = true;
+		return false;
+	}
+	operations->at = at;
+	operations->room = room;
+	return true;
+}
+
+void ft_nccl_operations_add(struct ft_nccl_operations *operations,
+			    const struct ft_nccl_collective *row)
+{
+	if (row->messages == 0 || joined(operations, row) || !reserve(operations))
+		return;
+	operations->at[operations->count++] = (struct operation){ *row, operations->source };
+}

@@ -1,0 +1,154 @@
+#include "operation_ring.h"
+
+enum { BORDERS_TRIED = 16 };
+
+static size_t left(const struct ft_nccl_circle *ring, uint32_t member)
+{
+	return ring->tracks[member]->count - ring->at[member];
+}
+
+static size_t least_left(const struct ft_nccl_circle *ring)
+{
+	size_t least = left(ring, 0);
+
+	for (uint32_t i = 1; i < ring->ranks; i++)
+		if (left(ring, i) < least)
+			least = left(ring, i);
+	return least;
+}
+
+/* An operation can end here for all of them; for one at least it is shown. */
+static bool at_border(const struct ft_nccl_circle *ring, size_t length)
+{
+	bool shown = false;
+
+	for (uint32_t i = 0; i < ring->ranks; i++) {
+		enum ft_nccl_border border =
+			ft_nccl_track_border(ring->tracks[i], ring->at[i] + length);
+
+		if (border == FT_NCCL_INSIDE)
+			return false;
+		shown |= border == FT_NCCL_BORDER;
+	}
+	return shown;
+}
+
+static struct ft_nccl_stretch sum_of(const struct ft_nccl_circle *ring, size_t length)
+{
+	struct ft_nccl_stretch sum = ft_nccl_stretch_of(ring->tracks[0], ring->at[0], length);
+
+	for (uint32_t i = 1; i < ring->ranks; i++) {
+		struct ft_nccl_stretch more =
+			ft_nccl_stretch_of(ring->tracks[i], ring->at[i], length);
+
+		ft_nccl_stretch_add(&sum, &more);
+	}
+	return sum;
+}
+
+/*
+ * The shortest part that ends at a border and is something a ring does; a border may be the haste of senders, so it may
+ * have some inside. 0: none, and *shortest is the part up to the first border, 0 if there is no border either.
+ */
+static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective *row,
+		   size_t *shortest)
+{
+	const size_t most = least_left(ring);
+	unsigned tried = 0;
+
+	*shortest = 0;
+	for (size_t length = 1; length <= most && tried < BORDERS_TRIED; length++) {
+		struct ft_nccl_circle_part part = { .ring = ring,
+						    .length = length,
+						    .undivided = tried == 0 };
+
+		if (!at_border(ring, length))
+			continue;
+		part.sum = sum_of(ring, length);
+		if (ft_nccl_circle_recognize(&part, row))
+			return length;
+		if (tried++ == 0)
+			*shortest = length;
+	}
+	return 0;
+}
+
+static void advance(struct ft_nccl_circle *ring, size_t length)
+{
+	for (uint32_t i = 0; i < ring->ranks; i++)
+		ring->at[i] += length;
+}
+
+static void add_unnamed(struct ft_nccl_operations *operations, const struct ft_nccl_stretch *sum,
+			bool complete)
+{
+	struct ft_nccl_collective row = ft_nccl_stretch_row(sum);
+
+	row.channels = 1;
+	row.complete &= complete;
+	ft_nccl_operations_add(operations, &row);
+}
+
+/*
+ * Where the capture begins in the middle of a job, members have the same number of messages behind them: what is before
+ * the first number that all of them have is the end of an operation.
+ */
+static void begin(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
+{
+	struct ft_nccl_stretch sum = { .whole = false };
+	uint64_t latest = 0;
+	bool numbered = true;
+
+	for (uint32_t i = 0; i < ring->ranks; i++) {
+		ring->at[i] = 0;
+		numbered &= ring->tracks[i]->numbered;
+		if (ring->tracks[i]->first_k > latest)
+			latest = ring->tracks[i]->first_k;
+	}
+	for (uint32_t i = 0; i < ring->ranks && numbered; i++) {
+		const struct ft_nccl_track *track = ring->tracks[i];
+		const uint64_t skipped = latest - track->first_k;
+		struct ft_nccl_stretch more;
+
+		ring->at[i] = skipped < track->count ? (size_t)skipped : track->count;
+		more = ft_nccl_stretch_of(track, 0, ring->at[i]);
+		ft_nccl_stretch_add(&sum, &more);
+	}
+	add_unnamed(operations, &sum, false);
+}
+
+/* Where it ends in the middle. */
+static void end(struct ft_nccl_operations *operations, const struct ft_nccl_circle *ring)
+{
+	struct ft_nccl_stretch sum = { .whole = false };
+
+	for (uint32_t i = 0; i < ring->ranks; i++) {
+		struct ft_nccl_stretch more =
+			ft_nccl_stretch_of(ring->tracks[i], ring->at[i], left(ring, i));
+
+		ft_nccl_stretch_add(&sum, &more);
+	}
+	add_unnamed(operations, &sum, false);
+}
+
+void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
+{
+	begin(operations, ring);
+	for (;;) {
+		struct ft_nccl_collective row;
+		size_t shortest, length = find(ring, &row, &shortest);
+
+		if (length > 0 || ft_nccl_circle_chain(ring, &row)) {
+			ft_nccl_operations_add(operations, &row);
+			advance(ring, length);
+		} else if (shortest > 0) {
+			const struct ft_nccl_stretch sum = sum_of(ring, shortest);
+
+			add_unnamed(operations, &sum, true);
+			advance(ring, shortest);
+		} else {
+			break;
+		}
+	}
+	end(operations, ring);
+}

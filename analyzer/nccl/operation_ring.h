@@ -1,0 +1,31 @@
+#pragma once
+
+#include "operation_list.h"
+
+/*
+ * Operations of a ring, one channel at a time. Every member sends to the next; what all of them send in an operation
+ * tells which one it can be: an all-reduce has 2(N-1) chunks in every loop, all-gather and reduce-scatter N-1; broadcast
+ * and reduce leave one member out. Only the last loop has chunks that are not full, and so shows how many there are.
+ */
+struct ft_nccl_circle {
+	const struct ft_nccl_track **tracks; /* of the connections in the order of the ring */
+	uint32_t ranks;                      /* so many, 2 at least */
+	size_t *at;                          /* the next message of each; room for as many */
+};
+
+void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);
+
+/* The next `length` messages of all members, all of which are there. */
+struct ft_nccl_circle_part {
+	const struct ft_nccl_circle *ring;
+	size_t length;
+	struct ft_nccl_stretch sum; /* of all members */
+	bool undivided;             /* no operation can end inside */
+};
+
+/* Fills the row; false: together they are nothing that a ring does. */
+bool ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
+			      struct ft_nccl_collective *row);
+
+/* A broadcast or reduce, whichever: all members but one send the same on. Steps over it. */
+bool ft_nccl_circle_chain(struct ft_nccl_circle *ring, struct ft_nccl_collective *row);

@@ -1,0 +1,84 @@
+#include "operation_steps.h"
+
+enum {
+	SEND_CHUNK = 131072,      /* halved or quartered for short messages */
+	SEND_CHUNK_MOST = 262144, /* on some hosts */
+	LL_STEP_RCCL = 32768,
+	LL128_STEP_RCCL = 57344,
+	LL_DATA = 8,       /* of FT_NCCL_LL_LINE */
+	LL128_DATA = 1920, /* of FT_NCCL_LL128_UNIT */
+	LL128_DATA_RCCL = 1792,
+};
+
+static bool has_lines(const struct ft_nccl_stretch *sum)
+{
+	return sum->protocol == FT_NCCL_LL || sum->protocol == FT_NCCL_LL128;
+}
+
+uint64_t ft_nccl_step_of_lines(const struct ft_nccl_stretch *sum)
+{
+	const bool ll = sum->protocol == FT_NCCL_LL;
+
+	if (!sum->asked)
+		return ll ? FT_NCCL_LL_MAX : FT_NCCL_LL128_MAX;
+	if (ll && (sum->offered == FT_NCCL_LL_MAX || sum->offered == LL_STEP_RCCL))
+		return sum->offered;
+	if (!ll && (sum->offered == FT_NCCL_LL128_MAX || sum->offered == LL128_STEP_RCCL))
+		return sum->offered;
+	return 0;
+}
+
+bool ft_nccl_is_step(const struct ft_nccl_stretch *sum)
+{
+	if (has_lines(sum))
+		return sum->asked && ft_nccl_step_of_lines(sum) != 0;
+	return sum->protocol == FT_NCCL_SIMPLE && sum->offered == FT_NCCL_STEP_OFFERED;
+}
+
+/* Sends of lines are short: their receivers offer less than a step. */
+bool ft_nccl_may_be_sends(const struct ft_nccl_stretch *sum, uint32_t ranks)
+{
+	if (!sum->asked || sum->grouped || sum->offered == 0)
+		return true;
+	if (has_lines(sum) && ft_nccl_step_of_lines(sum) != 0)
+		return false;
+	return sum->cut_as_sends && (ranks == 2 || sum->offered > SEND_CHUNK / 2);
+}
+
+bool ft_nccl_are_sends(const struct ft_nccl_stretch *sum)
+{
+	if (!sum->asked || !sum->whole)
+		return false;
+	return sum->grouped ||
+	       (sum->cut_as_sends && sum->offered_most <= SEND_CHUNK && !has_lines(sum));
+}
+
+bool ft_nccl_is_send_chunk(uint64_t offered)
+{
+	return offered == SEND_CHUNK_MOST || offered == SEND_CHUNK || offered == SEND_CHUNK / 2 ||
+	       offered == SEND_CHUNK / 4;
+}
+
+void ft_nccl_tell_bytes(struct ft_nccl_collective *row, const struct ft_nccl_stretch *sum,
+			uint64_t passes, uint64_t shares)
+{
+	uint64_t bytes = sum->bytes, data = 1, of = 1, hidden;
+
+	if (!sum->whole)
+		return;
+	if (sum->protocol == FT_NCCL_LL) {
+		data = LL_DATA;
+		of = FT_NCCL_LL_LINE;
+	} else if (sum->protocol == FT_NCCL_LL128) {
+		data = sum->offered == LL128_STEP_RCCL ? LL128_DATA_RCCL : LL128_DATA;
+		of = FT_NCCL_LL128_UNIT;
+	}
+	hidden = sum->seen * (data - 1);
+	bytes = bytes / of * data;
+	if (hidden == 0 && bytes % (passes * shares) != 0)
+		return;
+	row->message_bytes_most = bytes / passes / shares;
+	row->message_bytes_least = bytes > hidden ? (bytes - hidden) / passes / shares : 0;
+	if (hidden == 0)
+		row->message_bytes = row->message_bytes_most;
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "operation_list.h"
+
+/* Sizes of NCCL's defaults (src/include/device.h, src/graph/tuning.cc), where they tell operations apart. */
+enum {
+	FT_NCCL_SLICE_OFFERED = 1048576, /* by a ring's receiver for a slice of SIMPLE: two steps */
+	FT_NCCL_CHUNK = 2097152,         /* two slices */
+	FT_NCCL_STEP_OFFERED = 524288,   /* by all others, for SIMPLE */
+};
+
+/* What a full message of lines has, if the receivers offered a step of NCCL or RCCL; 0: they did not. */
+uint64_t ft_nccl_step_of_lines(const struct ft_nccl_stretch *sum);
+
+/* The receivers offered what those of a collective do, not of a ring's SIMPLE. */
+bool ft_nccl_is_step(const struct ft_nccl_stretch *sum);
+
+/*
+ * Messages are as sends and receives cut them, or nobody knows what was offered. Between two they may follow each other
+ * as in a ring by accident, among more only short ones may.
+ */
+bool ft_nccl_may_be_sends(const struct ft_nccl_stretch *sum, uint32_t ranks);
+bool ft_nccl_are_sends(const struct ft_nccl_stretch *sum); /* as nothing else does */
+
+/*
+ * The size given to NCCL, of which `passes` times the data of all chunks were sent, in parts of one of `shares`. Lines do
+ * not tell where data ends: then it is told how little and how much it can be.
+ */
+void ft_nccl_tell_bytes(struct ft_nccl_collective *row, const struct ft_nccl_stretch *sum,
+			uint64_t passes, uint64_t shares);

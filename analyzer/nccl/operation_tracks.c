@@ -1,0 +1,172 @@
+#include "operation_tracks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "group_tags.h"
+
+/* A track has room for so many missing messages for each one seen: idx of forged clear-to-sends may be anything. */
+enum { MISSING_MOST = 4 };
+
+struct maker {
+	struct ft_nccl_tracks *tracks;
+	const struct ft_nccl_id *ids;
+	size_t connection_count;
+	const struct ft_nccl_message *messages;
+	size_t message_count;
+	struct span {
+		uint64_t first, last;
+		size_t count;
+		bool unnumbered;
+	} * spans;
+};
+
+static struct span *span_of(struct maker *maker, const struct ft_nccl_message *message,
+			    struct ft_nccl_track **track)
+{
+	uint32_t at = ft_nccl_ids_find(maker->ids, maker->connection_count, message->connection);
+
+	if (at == FT_NCCL_NONE)
+		return NULL;
+	*track = &maker->tracks->at[at];
+	return &maker->spans[at];
+}
+
+static void measure(struct maker *maker)
+{
+	struct ft_nccl_track *track;
+
+	for (size_t i = 0; i < maker->message_count; i++) {
+		const struct ft_nccl_message *message = &maker->messages[i];
+		struct span *span = span_of(maker, message, &track);
+
+		if (span == NULL)
+			continue;
+		span->unnumbered |= !message->has_k;
+		if (span->count == 0 || message->k < span->first)
+			span->first = message->k;
+		if (span->count == 0 || message->k > span->last)
+			span->last = message->k;
+		span->count++;
+	}
+}
+
+static size_t lay_out(struct maker *maker)
+{
+	size_t all = 0;
+
+	for (size_t i = 0; i < maker->connection_count; i++) {
+		struct ft_nccl_track *track = &maker->tracks->at[i];
+		const struct span *span = &maker->spans[i];
+
+		track->numbered = !span->unnumbered && span->count > 0 &&
+				  span->last - span->first < span->count * (1 + MISSING_MOST);
+		track->first_k = track->numbered ? span->first : 0;
+		track->count =
+			track->numbered ? (size_t)(span->last - span->first) + 1 : span->count;
+		all += track->count;
+	}
+	return all;
+}
+
+static void fill(struct maker *maker)
+{
+	const struct ft_nccl_message **next = maker->tracks->memory;
+	struct ft_nccl_track *track;
+
+	for (size_t i = 0; i < maker->connection_count; i++) {
+		maker->tracks->at[i].messages = next;
+		next += maker->tracks->at[i].count;
+		maker->spans[i].count = 0;
+	}
+	for (size_t i = 0; i < maker->message_count; i++) {
+		struct span *span = span_of(maker, &maker->messages[i], &track);
+		size_t place;
+
+		if (span == NULL)
+			continue;
+		place = track->numbered ? (size_t)(maker->messages[i].k - track->first_k)
+					: span->count++;
+		if (track->messages[place] == NULL)
+			track->messages[place] = &maker->messages[i];
+	}
+}
+
+static void leave_out_unanswered(struct ft_nccl_track *track)
+{
+	while (track->count > 0 && (track->messages[track->count - 1] == NULL ||
+				    track->messages[track->count - 1]->first_frame == 0))
+		track->count--;
+}
+
+static int make(struct maker *maker)
+{
+	measure(maker);
+	maker->tracks->memory = calloc(lay_out(maker) + 1, sizeof *maker->tracks->memory);
+	if (maker->tracks->memory == NULL)
+		return -ENOMEM;
+	fill(maker);
+	for (size_t i = 0; i < maker->connection_count; i++)
+		leave_out_unanswered(&maker->tracks->at[i]);
+	return 0;
+}
+
+int ft_nccl_tracks_make(struct ft_nccl_tracks *tracks,
+			struct ft_nccl_connection *const *connections, size_t connection_count,
+			const struct ft_nccl_message *messages, size_t message_count)
+{
+	struct ft_nccl_id *ids = ft_nccl_ids_sort(connections, connection_count);
+	struct maker maker = {
+		.tracks = tracks,
+		.ids = ids,
+		.connection_count = connection_count,
+		.messages = messages,
+		.message_count = message_count,
+		.spans = calloc(connection_count + 1, sizeof *maker.spans),
+	};
+	int error = -ENOMEM;
+
+	*tracks = (struct ft_nccl_tracks){ .at = calloc(connection_count + 1, sizeof *tracks->at) };
+	if (ids != NULL && maker.spans != NULL && tracks->at != NULL)
+		error = make(&maker);
+	free(ids);
+	free(maker.spans);
+	return error;
+}
+
+void ft_nccl_tracks_free(struct ft_nccl_tracks *tracks)
+{
+	free(tracks->at);
+	free(tracks->memory);
+	*tracks = (struct ft_nccl_tracks){ 0 };
+}
+
+enum ft_nccl_border ft_nccl_track_border(const struct ft_nccl_track *track, size_t at)
+{
+	const struct ft_nccl_message *before, *after;
+
+	if (at == 0 || at >= track->count)
+		return FT_NCCL_BORDER;
+	before = track->messages[at - 1];
+	after = track->messages[at];
+	if (before == NULL || after == NULL || before->last_frame == 0 || after->cts_frame == 0)
+		return FT_NCCL_BORDER_UNKNOWN;
+	return after->cts_frame > before->last_frame ? FT_NCCL_BORDER : FT_NCCL_INSIDE;
+}
+
+uint64_t ft_nccl_message_bytes(const struct ft_nccl_message *message)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < message->request_count; i++)
+		bytes += message->requests[i].written;
+	return bytes;
+}
+
+bool ft_nccl_message_is_whole(const struct ft_nccl_message *message)
+{
+	for (size_t i = 0; i < message->request_count; i++)
+		if (!message->requests[i].has_written)
+			return false;
+	return message->completed && message->request_count > 0;
+}

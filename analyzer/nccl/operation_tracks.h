@@ -1,0 +1,32 @@
+#pragma once
+
+#include <nccl/model.h>
+
+/* The messages of a connection in their order, those that are missing in between too. */
+struct ft_nccl_track {
+	const struct ft_nccl_message **messages; /* NULL: not seen */
+	size_t count;
+	uint64_t first_k;
+	bool numbered; /* by k; else in order of first frame, and nobody knows what is missing */
+};
+
+struct ft_nccl_tracks {
+	struct ft_nccl_track *at; /* by place of the connection in the list */
+	const struct ft_nccl_message **memory;
+};
+
+/* Clear-to-sends at the end that nothing answered are left out. 0 or -ENOMEM. */
+int ft_nccl_tracks_make(struct ft_nccl_tracks *tracks,
+			struct ft_nccl_connection *const *connections, size_t connection_count,
+			const struct ft_nccl_message *messages, size_t message_count);
+void ft_nccl_tracks_free(struct ft_nccl_tracks *tracks); /* all zero is fine */
+
+/*
+ * Whether an operation can begin at message `at`, 0..count. A receiver asks for the messages of an operation ahead of
+ * them, but for none of the next operation before it has this one: so between two operations nothing is asked for.
+ */
+enum ft_nccl_border { FT_NCCL_INSIDE, FT_NCCL_BORDER_UNKNOWN, FT_NCCL_BORDER };
+enum ft_nccl_border ft_nccl_track_border(const struct ft_nccl_track *track, size_t at);
+
+uint64_t ft_nccl_message_bytes(const struct ft_nccl_message *message); /* written */
+bool ft_nccl_message_is_whole(const struct ft_nccl_message *message);  /* and its size known */

@@ -1,0 +1,155 @@
+#include "operations.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "group_tags.h"
+#include "operation_ring.h"
+#include "operation_steps.h"
+
+struct maker {
+	const struct ft_nccl_operations_input *input;
+	struct ft_nccl_tracks tracks;
+	struct ft_nccl_id *ids;
+	const struct ft_nccl_track **ring_tracks; /* room for all connections */
+	size_t *ring_at;
+	struct ft_nccl_operations operations;
+};
+
+static const struct ft_nccl_track *track_of(const struct maker *maker, uint32_t connection)
+{
+	const uint32_t at =
+		ft_nccl_ids_find(maker->ids, maker->input->connection_count, connection);
+
+	return &maker->tracks.at[at];
+}
+
+/* Without clear-to-sends nothing shows where operations end. */
+static bool is_asked(const struct ft_nccl_track *track)
+{
+	for (size_t i = 0; i < track->count; i++)
+		if (track->messages[i] != NULL && track->messages[i]->cts_frame != 0)
+			return true;
+	return false;
+}
+
+static void ring_channel(struct maker *maker, const struct ft_nccl_channel *channel)
+{
+	struct ft_nccl_circle ring = { maker->ring_tracks, (uint32_t)channel->connection_count,
+				       maker->ring_at };
+
+	for (size_t i = 0; i < channel->connection_count; i++) {
+		ring.tracks[i] = track_of(maker, channel->connections[i]);
+		if (!is_asked(ring.tracks[i]))
+			return;
+	}
+	ft_nccl_circle_operations(&maker->operations, &ring);
+}
+
+static void add_stretch(struct maker *maker, const struct ft_nccl_track *track, size_t from,
+			size_t count)
+{
+	const struct ft_nccl_stretch sum = ft_nccl_stretch_of(track, from, count);
+	struct ft_nccl_collective row = ft_nccl_stretch_row(&sum);
+
+	if (ft_nccl_are_sends(&sum))
+		row.collective = "SendRecv";
+	ft_nccl_operations_add(&maker->operations, &row);
+}
+
+static void lone_connection(struct maker *maker, uint32_t connection)
+{
+	const struct ft_nccl_track *track = track_of(maker, connection);
+	size_t from = 0;
+
+	if (!is_asked(track))
+		return;
+	for (size_t at = 1; at <= track->count; at++) {
+		if (ft_nccl_track_border(track, at) != FT_NCCL_BORDER)
+			continue;
+		add_stretch(maker, track, from, at - from);
+		from = at;
+	}
+}
+
+static bool has_channels(const struct ft_nccl_communicator *communicator)
+{
+	return communicator->ring != NULL && communicator->channel_count > 0 &&
+	       communicator->channels[0].channel != FT_NCCL_NONE;
+}
+
+static void communicator_operations(struct maker *maker,
+				    const struct ft_nccl_communicator *communicator)
+{
+	struct ft_nccl_operations *operations = &maker->operations;
+
+	ft_nccl_operations_begin(operations);
+	if (has_channels(communicator)) {
+		for (size_t i = 0; i < communicator->channel_count; i++) {
+			ring_channel(maker, &communicator->channels[i]);
+			ft_nccl_operations_next(operations);
+		}
+	} else {
+		for (size_t i = 0; i < communicator->connection_count; i++) {
+			lone_connection(maker, communicator->connections[i]);
+			ft_nccl_operations_next(operations);
+		}
+	}
+	for (size_t i = operations->begin; i < operations->count; i++) {
+		operations->at[i].row.communicator = communicator->communicator;
+		operations->at[i].row.sequence = i - operations->begin;
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ft_nccl_collective *left = a, *right = b;
+
+	if (left->first_frame != right->first_frame)
+		return left->first_frame < right->first_frame ? -1 : 1;
+	if (left->communicator != right->communicator)
+		return left->communicator < right->communicator ? -1 : 1;
+	return (left->sequence > right->sequence) - (left->sequence < right->sequence);
+}
+
+static int hand_over(const struct ft_nccl_operations *operations, struct ft_nccl_collective **rows,
+		     size_t *count)
+{
+	if (operations->broken)
+		return -ENOMEM;
+	*rows = calloc(operations->count + 1, sizeof **rows);
+	if (*rows == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < operations->count; i++)
+		(*rows)[i] = operations->at[i].row;
+	*count = operations->count;
+	if (*count > 0)
+		qsort(*rows, *count, sizeof **rows, compare);
+	return 0;
+}
+
+int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
+			    const struct ft_nccl_operations_input *input)
+{
+	struct maker maker = {
+		.input = input,
+		.ids = ft_nccl_ids_sort(input->connections, input->connection_count),
+		.ring_tracks = calloc(input->connection_count + 1, sizeof *maker.ring_tracks),
+		.ring_at = calloc(input->connection_count + 1, sizeof *maker.ring_at),
+	};
+	int error = ft_nccl_tracks_make(&maker.tracks, input->connections, input->connection_count,
+					input->messages, input->message_count);
+
+	if (maker.ids == NULL || maker.ring_tracks == NULL || maker.ring_at == NULL)
+		error = -ENOMEM;
+	for (size_t i = 0; error == 0 && i < input->communicator_count; i++)
+		communicator_operations(&maker, &input->communicators[i]);
+	if (error == 0)
+		error = hand_over(&maker.operations, rows, count);
+	ft_nccl_tracks_free(&maker.tracks);
+	free(maker.ids);
+	free(maker.ring_tracks);
+	free(maker.ring_at);
+	free(maker.operations.at);
+	return error;
+}

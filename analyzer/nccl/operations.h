@@ -1,0 +1,19 @@
+#pragma once
+
+#include <nccl/model.h>
+
+/*
+ * Operations that messages make up, as far as order and volumes tell: docs/nccl.md. Of a ring with channels, collectives;
+ * else what a connection was asked for without a pause in between. The array is for the caller to free. 0 or -ENOMEM.
+ */
+struct ft_nccl_operations_input {
+	struct ft_nccl_connection *const *connections;
+	size_t connection_count;
+	const struct ft_nccl_message *messages;
+	size_t message_count;
+	const struct ft_nccl_communicator
+		*communicators; /* channels of rings in the order of the ring */
+	size_t communicator_count;
+};
+int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
+			    const struct ft_nccl_operations_input *input);
