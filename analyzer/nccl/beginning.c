@@ -60,7 +60,7 @@ enum ft_nccl_verdict ft_nccl_beginning_read(const uint8_t *bytes, uint32_t size,
 	if (size < BARE_BYTES)
 		return FT_NCCL_CUT;
 	read = (struct ft_nccl_beginning){ .is_sure = is_known_magic(ft_le64(bytes)) };
-	if (!read.is_sure && may_be_bare(bytes)) {
+	if (may_be_bare(bytes)) {
 		read.kind = FT_NCCL_STREAM_BARE;
 	} else if (ft_nccl_hello_read(bytes, size, &hello) == FT_NCCL_READ) {
 		read.kind = kind_of(hello.kind);

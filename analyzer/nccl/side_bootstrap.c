@@ -67,6 +67,9 @@ enum ft_nccl_verdict ft_nccl_side_read_bootstrap(const struct ft_nccl_side_chann
 
 	if (verdict != FT_NCCL_READ)
 		return verdict;
+	/* without a hello metadata may look like one, but goes on */
+	if (stream->kind == FT_NCCL_STREAM_BARE && size > FT_NCCL_LENGTH_BYTES + body.length)
+		return FT_NCCL_NOT;
 	if (ft_nccl_check_in_read(&body, &check_in) == FT_NCCL_READ)
 		note(side, stream, &check_in);
 	else if (stream->kind == FT_NCCL_STREAM_BARE || !note_other(side, stream, &body))

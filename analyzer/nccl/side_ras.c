@@ -27,8 +27,8 @@ static uint32_t server_process(const struct ft_nccl_side_channel *side,
 	struct ft_nccl_place place = { .by_lid = false };
 
 	memcpy(place.address, stream->pair.addresses[FT_NCCL_SERVER], sizeof place.address);
-	return ft_nccl_processes_listen(side->processes, &place, stream->pair.ports[FT_NCCL_SERVER], 0,
-					stream->frames[1]);
+	return ft_nccl_processes_listen(side->processes, &place, stream->pair.ports[FT_NCCL_SERVER],
+					0, stream->frames[1]);
 }
 
 static void note_peers(const struct ft_nccl_side_channel *side, const struct ft_nccl_body *body,
@@ -69,37 +69,34 @@ static bool note(const struct ft_nccl_side_channel *side, struct ft_nccl_stream 
 	return true;
 }
 
-/* Longer than the window: of one of the types that can be. */
-static bool is_long_message(const uint8_t *bytes)
+/* As far as the first words tell: longer than the window are only messages of some types. */
+static bool is_message(const uint8_t *bytes)
 {
-	uint32_t type = ft_le32(bytes + FT_NCCL_LENGTH_BYTES);
+	uint32_t length = ft_le32(bytes), type = ft_le32(bytes + FT_NCCL_LENGTH_BYTES);
 
-	return ft_le32(bytes) <= LONGEST && type >= FT_NCCL_RAS_PEERS_UPDATE &&
-	       type <= FT_NCCL_RAS_COLLECTED;
+	return length >= TYPE_BYTES && length <= LONGEST && type >= FT_NCCL_RAS_INIT &&
+	       type <= FT_NCCL_RAS_COLLECTED &&
+	       (length <= WINDOW_MOST || type >= FT_NCCL_RAS_PEERS_UPDATE);
 }
 
-/* One message, or that there is one to come. False: nothing more to be read now. */
+/* False: nothing more to be read now. */
 static bool read_message(const struct ft_nccl_side_channel *side, struct ft_nccl_stream *stream,
 			 enum ft_nccl_end sender)
 {
 	struct ft_nccl_half *half = &stream->halves[sender];
 	uint32_t ready = ft_nccl_half_ready(half);
 	struct ft_nccl_body body;
+	enum ft_nccl_verdict verdict;
 
-	switch (ft_nccl_body_take(half->window, ready, WINDOW_MOST, &body)) {
-	case FT_NCCL_READ:
-		half->is_lost = !note(side, stream, sender, &body);
-		ft_nccl_half_drop(half, FT_NCCL_LENGTH_BYTES + body.length);
-		return !half->is_lost;
-	case FT_NCCL_NOT:
-		if (ready < FT_NCCL_LENGTH_BYTES + TYPE_BYTES)
-			return false;
-		half->is_lost = !is_long_message(half->window);
-		ft_nccl_half_drop(half, FT_NCCL_LENGTH_BYTES + ft_le32(half->window));
-		return !half->is_lost;
-	default:
+	if (ready < FT_NCCL_LENGTH_BYTES + TYPE_BYTES)
 		return false;
-	}
+	verdict = ft_nccl_body_take(half->window, ready, WINDOW_MOST, &body);
+	half->is_lost = !is_message(half->window) ||
+			(verdict == FT_NCCL_READ && !note(side, stream, sender, &body));
+	if (half->is_lost || verdict == FT_NCCL_CUT)
+		return false;
+	ft_nccl_half_drop(half, FT_NCCL_LENGTH_BYTES + ft_le32(half->window));
+	return true;
 }
 
 void ft_nccl_side_read_ras(const struct ft_nccl_side_channel *side, struct ft_nccl_stream *stream,

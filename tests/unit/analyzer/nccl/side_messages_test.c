@@ -173,6 +173,7 @@ static void an_unknown_magic_alone_tells_nothing(void **state)
 		JOB(4) "00*100",
 		JOB(5) "38000000 00*56",
 		JOB(2) CHECK_IN_2_8,
+		"08000000 03000000 07000000", /* without a hello, as from rank to rank before 2.16 */
 		"40000000 03000000 08000000 00*56", /* begins as a check-in */
 		"0000 0000 0100 0000 1800 0000 00*40",
 	};
@@ -307,10 +308,11 @@ static void a_long_message_is_passed_over(void **state)
 	send_hex(&play, 0, PLAY_CLIENT, &at, HELLO(5) INIT(AT_CLIENT));
 	send_hex(&play, 0, PLAY_CLIENT, &at,
 		 "204b0000 04000000 00000000 " HASHES "2c010000 00000000 00*1400");
-	for (unsigned left = 300 * 64 - 1400; left > 0; left -= 1400 < left ? 1400 : left)
-		send_hex(&play, 0, PLAY_CLIENT, &at, left < 1400 ? "00*1000" : "00*1400");
-	assert_int_equal(at, 12 + 60 + 4 + 32 + 300 * 64);
-	send_hex(&play, 0, PLAY_CLIENT, &at, UPDATE);
+	for (unsigned i = 0; i < 12; i++)
+		send_hex(&play, 0, PLAY_CLIENT, &at, "00*1400");
+	/* the next one begins in the same segment */
+	send_hex(&play, 0, PLAY_CLIENT, &at, "00*1000" UPDATE);
+	assert_int_equal(at, 12 + 60 + 4 + 32 + 300 * 64 + 164);
 	processes = ft_nccl_side_processes(play.side, &count);
 	assert_int_equal(count, 3);
 	assert_int_equal(processes[0].last_frame, play.frame);
@@ -330,6 +332,11 @@ static void nonsense_is_passed_over_until_a_message_begins(void **state)
 	send_hex(&play, 0, PLAY_CLIENT, &at, HELLO(5) INIT(AT_CLIENT));
 	send_hex(&play, 0, PLAY_CLIENT, &at, "ffffffff 09000000 00*50");
 	send_hex(&play, 0, PLAY_CLIENT, &at, "10000000 09000000 00*12");
+	send_hex(&play, 0, PLAY_CLIENT, &at,
+		 "00100000 07000000 00*12"); /* of 4096 bytes, it says */
+	send_hex(&play, 0, PLAY_CLIENT, &at, "38000000 02000000 00*52"); /* not the type's length */
+	send_hex(&play, 0, PLAY_CLIENT, &at, "12"); /* spoils the message behind it */
+	send_hex(&play, 0, PLAY_CLIENT, &at, KEEP_ALIVE);
 	send_hex(&play, 0, PLAY_CLIENT, &at, KEEP_ALIVE);
 	processes = ft_nccl_side_processes(play.side, &count);
 	assert_int_equal(count, 1);

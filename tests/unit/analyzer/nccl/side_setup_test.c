@@ -1,5 +1,7 @@
 #include "setup_play.h"
 
+#include <string.h>
+
 static void set_ups_of_all_releases_are_told_once(void **state)
 {
 	static const uint32_t hellos[] = { 8, 12, 32 };
@@ -215,6 +217,55 @@ static void a_magic_set_by_the_job_is_as_good(void **state)
 	play_close(&play);
 }
 
+/* LIDs that look like the lengths of bootstrap's messages. */
+static void a_lid_is_no_length(void **state)
+{
+	static const uint8_t lids[] = { 8, 28, 64, 120, 128, 136 };
+	static struct setup setup;
+	static struct play play;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof lids; i++) {
+		setup_load(&setup, &setup_releases[0]);
+		setup.bytes[PLAY_CLIENT][0] = lids[i];
+		setup_add_all(&setup, 0, SETUP_MSS);
+		play_open(&play, 2);
+		play_open_connection(&play, 0);
+		setup_send(&play, &setup);
+		if (!setup_is_told(&play, &setup, 1, play.frame) ||
+		    !setup_is_contact(&play, &setup, play.frame))
+			fail_msg("LID %u", lids[i]);
+		play_close(&play);
+	}
+}
+
+static void sides_that_disagree_are_no_set_up(void **state)
+{
+	static struct setup setup, other;
+	static struct play play;
+
+	(void)state;
+	setup_load(&setup, &setup_releases[1]);
+	setup_load(&other, &setup_releases[2]);
+	memcpy(setup.bytes[PLAY_SERVER], other.bytes[PLAY_SERVER], other.size[PLAY_SERVER]);
+	setup.size[PLAY_SERVER] = other.size[PLAY_SERVER];
+	setup_add_all(&setup, 12, SETUP_MSS);
+	play_open(&play, 2);
+	play_open_connection(&play, 0);
+	setup_send(&play, &setup);
+	assert_int_equal(play.exchange_count, 0);
+	play_close(&play);
+
+	setup_load(&setup, &setup_releases[3]);
+	setup.bytes[PLAY_CLIENT][setup.size[PLAY_CLIENT] - SETUP_READY] = 2;
+	setup_add_all(&setup, 12, SETUP_MSS);
+	play_open(&play, 2);
+	play_open_connection(&play, 0);
+	setup_send(&play, &setup);
+	assert_int_equal(play.exchange_count, 0);
+	play_close(&play);
+}
+
 static void cut_payload_tells_of_the_contact_only(void **state)
 {
 	static struct setup setup;
@@ -245,6 +296,8 @@ int main(void)
 		cmocka_unit_test(a_lost_ready_word_is_known_from_what_follows),
 		cmocka_unit_test(a_set_up_without_hello_needs_its_ready_word),
 		cmocka_unit_test(a_magic_set_by_the_job_is_as_good),
+		cmocka_unit_test(a_lid_is_no_length),
+		cmocka_unit_test(sides_that_disagree_are_no_set_up),
 		cmocka_unit_test(cut_payload_tells_of_the_contact_only),
 	};
 
