@@ -181,6 +181,7 @@ static enum ft_taken add_interface(struct ft_input *input, struct ft_pcapng *pca
 		return FT_NOTHING;
 	*interface = ft_interface_read(block->bytes + 8, block->length - BLOCK_FRAME, pcapng->big);
 	input->known.odd_records += interface->odd;
+	input->known.losses_unknown |= interface->losses_unknown;
 	return FT_NOTHING;
 }
 
@@ -194,6 +195,7 @@ static void take_statistics(struct ft_input *input, struct ft_pcapng *pcapng,
 	struct ft_interface *interface;
 	uint64_t dropped;
 
+	input->known.losses_unknown |= ft_interface_losses_unknown(options);
 	if (number >= pcapng->interface_count || !ft_interface_dropped(options, &dropped))
 		return;
 	interface = &pcapng->interfaces[number];

@@ -139,6 +139,7 @@ size_t ft_pcapng_put_interface(uint8_t *to, const struct ft_pcapng_interface *in
 	uint8_t *at = begin(to, BLOCK_INTERFACE);
 
 	at = put32(put16(put16(at, interface->link_type), 0), interface->snap);
+	at = put_text(at, OPTION_COMMENT, interface->comment);
 	at = put_text(at, IF_NAME, interface->name);
 	at = put_text(at, IF_DESCRIPTION, interface->description);
 	at = put_option(at, IF_TSRESOL, (const uint8_t[]){ NANOSECONDS }, 1);

@@ -25,11 +25,14 @@ size_t ft_pcapng_put_section(uint8_t *to, const struct ft_pcapng_section *sectio
 struct ft_pcapng_interface {
 	uint16_t link_type;
 	uint32_t snap; /* 0: no limit */
-	const char *name, *description, *filter;
+	const char *name, *description, *filter, *comment;
 };
 size_t ft_pcapng_put_interface(uint8_t *to, const struct ft_pcapng_interface *interface);
 
 #define FT_PCAPNG_NOT_COUNTED UINT64_MAX
+
+/* As the comment of an interface or its statistics: how many of its frames were lost nobody knows. */
+#define FT_PCAPNG_LOSSES_UNKNOWN "fabtap: losses unknown"
 
 /* Of the time in which the section was written; any count may be FT_PCAPNG_NOT_COUNTED. */
 struct ft_pcapng_statistics {

@@ -3,10 +3,14 @@
 #include <capture/frame.h>
 
 #include "byte_order.h"
+#include "pcapng_blocks.h"
+
+#include <string.h>
 
 enum {
 	OPTION_HEADER = 4,
 	OPTION_END = 0,
+	OPTION_COMMENT = 1,
 	IF_TSRESOL = 9,
 	IF_FCSLEN = 13,
 	IF_TSOFFSET = 14,
@@ -120,6 +124,7 @@ struct ft_interface ft_interface_read(const uint8_t *body, size_t size, bool big
 	struct ft_option option;
 
 	set_power_of_ten(&interface, 6);
+	interface.losses_unknown = ft_interface_losses_unknown(options);
 	while (ft_option_next(&options, &option))
 		take_option(&interface, &option, big);
 	interface.odd |= options.broken;
@@ -138,6 +143,18 @@ uint64_t ft_interface_exact_ns(const struct ft_interface *interface, uint64_t ti
 	if (interface->offset_s != 0)
 		ns += (__int128)interface->offset_s * 1000000000;
 	return ns >= 0 && ns < FT_TS_UNKNOWN ? (uint64_t)ns : FT_TS_UNKNOWN;
+}
+
+bool ft_interface_losses_unknown(struct ft_options options)
+{
+	static const char text[] = FT_PCAPNG_LOSSES_UNKNOWN;
+	struct ft_option option;
+
+	while (ft_option_next(&options, &option))
+		if (option.code == OPTION_COMMENT && option.length == sizeof text - 1 &&
+		    memcmp(option.value, text, sizeof text - 1) == 0)
+			return true;
+	return false;
 }
 
 bool ft_interface_dropped(struct ft_options options, uint64_t *dropped)

@@ -8,10 +8,11 @@
 struct ft_interface {
 	uint16_t link_type;
 	uint8_t fcs_bytes;
-	uint64_t dropped; /* by interface and system, as its newest statistics say */
-	bool odd;         /* a resolution no clock has, or options that do not add up */
-	bool plain;       /* ns = ticks * multiplier */
-	uint32_t snaplen; /* 0: none */
+	uint64_t dropped;    /* by interface and system, as its newest statistics say */
+	bool losses_unknown; /* it says that nobody counted them */
+	bool odd;            /* a resolution no clock has, or options that do not add up */
+	bool plain;          /* ns = ticks * multiplier */
+	uint32_t snaplen;    /* 0: none */
 	/* ns = (ticks * multiplier / divisor >> shift) + offset_ns */
 	uint64_t multiplier, divisor;
 	unsigned shift;
@@ -37,6 +38,9 @@ bool ft_option_next(struct ft_options *options, struct ft_option *option);
 
 /* Read the body of the block (from the link type on, at least 8 bytes). */
 struct ft_interface ft_interface_read(const uint8_t *body, size_t size, bool big);
+
+/* Whether the options, of an interface or of its statistics, say that losses were not counted. */
+bool ft_interface_losses_unknown(struct ft_options options);
 
 /*
  * What an Interface Statistics Block says was dropped (options of its body, from 12 bytes on): by the

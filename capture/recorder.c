@@ -135,6 +135,7 @@ void ft_recorder_count(struct ft_recorder *recorder, uint32_t input, uint64_t re
 {
 	recorder->counted[input].received = received;
 	recorder->counted[input].dropped = dropped;
+	recorder->counted[input].uncounted = dropped == FT_PCAPNG_NOT_COUNTED;
 }
 
 static size_t make_interface(const struct ft_recorder *recorder, const struct ft_frame *frame,
@@ -147,6 +148,7 @@ static size_t make_interface(const struct ft_recorder *recorder, const struct ft
 		.name = input->name,
 		.description = input->description,
 		.filter = input->filter,
+		.comment = ft_recorder_remark(&recorder->counted[frame->input]),
 	};
 
 	return ft_pcapng_put_interface(block, &interface);
@@ -223,6 +225,7 @@ bool ft_recorder_put(struct ft_recorder *recorder, const struct ft_frame *frame,
 		found = recorder->account.error == 0 && find_interface(recorder, frame, &number) &&
 			ft_recorder_find_room(recorder, size);
 	} while (!found && wait_for_disk(recorder));
+	recorder->counted[frame->input].put++; /* it is the next file's that it begins */
 	if (found) {
 		keep(recorder, frame, number, comment);
 		return true;

@@ -22,6 +22,8 @@ struct ft_described {
 /* What an input's source counted, and how many of its frames were left out; since the beginning. */
 struct ft_counted {
 	uint64_t received, dropped, left_out;
+	uint64_t put;   /* frames handed over, kept or not: received may not be told of them yet */
+	bool uncounted; /* it cannot tell what it dropped */
 };
 
 struct ft_recorder {
@@ -44,6 +46,9 @@ struct ft_recorder {
 
 /* Whether there is more than one file, with names of their own. */
 bool ft_recorder_rotates(const struct ft_recorder_config *config);
+
+/* What files say of an input that does not count; NULL: nothing. */
+const char *ft_recorder_remark(const struct ft_counted *counted);
 
 /* There is no chunk at hand: a file begins with the next one. 0 or -ENOMEM. */
 int ft_recorder_begin_file(struct ft_recorder *recorder);

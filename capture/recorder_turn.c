@@ -76,6 +76,21 @@ static bool make_room(struct ft_recorder *recorder, size_t size, bool last)
 	return recorder->chunk != NULL || take_chunk(recorder, last);
 }
 
+const char *ft_recorder_remark(const struct ft_counted *counted)
+{
+	return counted->uncounted ? FT_PCAPNG_LOSSES_UNKNOWN : NULL;
+}
+
+/* What is told comes later than the frames. */
+static uint64_t received(const struct ft_counted *counted)
+{
+	uint64_t least = counted->put + counted->dropped;
+
+	if (counted->received == FT_PCAPNG_NOT_COUNTED || counted->dropped == FT_PCAPNG_NOT_COUNTED)
+		return counted->received;
+	return counted->received > least ? counted->received : least;
+}
+
 static uint64_t since(uint64_t before, uint64_t now)
 {
 	if (now == FT_PCAPNG_NOT_COUNTED || before == FT_PCAPNG_NOT_COUNTED)
@@ -106,11 +121,12 @@ static void put_statistics(struct ft_recorder *recorder)
 			.interface = i,
 			.from_ns = recorder->file.since_ns,
 			.to_ns = recorder->now_ns,
-			.received = since(begun[input].received, now->received),
+			.received = since(received(&begun[input]), received(now)),
 			.dropped = first ? since(begun[input].dropped, now->dropped) : 0,
 			.left_out = first ? since(begun[input].left_out, now->left_out) : 0,
 			.kept = recorder->interface_count == 1 ? recorder->file.frames
 							       : FT_PCAPNG_NOT_COUNTED,
+			.comment = first ? ft_recorder_remark(now) : NULL,
 		};
 
 		ft_recorder_append(recorder, block, ft_pcapng_put_statistics(block, &statistics));

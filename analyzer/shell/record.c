@@ -97,12 +97,12 @@ void ft_record_tick(struct ft_record *record)
 	ft_recorder_tick(record->recorder, now_ns);
 	if (ft_request_take(FT_REQUEST_FLUSH))
 		ft_recorder_flush(record->recorder);
+	count_inputs(record);
 	if (now_ns - record->told_ns < 1000000000)
 		return;
 	record->told_ns = now_ns;
 	ft_recorder_account(record->recorder, &account);
 	record->failed = account.error != 0;
-	count_inputs(record);
 }
 
 int ft_record_finish(struct ft_record *record, struct ft_recorder_complaint *complaint)

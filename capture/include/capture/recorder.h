@@ -53,7 +53,11 @@ struct ft_recorder_complaint {
 int ft_recorder_open(struct ft_recorder **recorder, const struct ft_recorder_config *config,
 		     uint64_t now_ns, struct ft_recorder_complaint *complaint);
 
-/* What the input's source counted so far, for the statistics; FT_PCAPNG_NOT_COUNTED (UINT64_MAX): not known. */
+/*
+ * What the input's source counted so far, for the statistics; FT_PCAPNG_NOT_COUNTED (UINT64_MAX): not known. Where
+ * that is so for `dropped`, files say it, and who reads them knows (ft_source_input.losses_unknown). `received` may come later
+ * than the frames do.
+ */
 void ft_recorder_count(struct ft_recorder *recorder, uint32_t input, uint64_t received,
 		       uint64_t dropped);
 

@@ -39,7 +39,7 @@ struct ft_source_input {
 	uint64_t erf_lost;        /* sum of the ERF loss counters (lctr) of types that define it */
 	uint64_t
 		dropped; /* by interfaces and their system, as pcapng statistics or the device say */
-	bool losses_unknown; /* a device that cannot count its losses: `dropped` is the least */
+	bool losses_unknown; /* a device that cannot count its losses, or a file captured from one: `dropped` is the least */
 	uint64_t
 		clock_steps; /* times that went backwards by more than the clock error from frame to frame */
 	uint64_t

@@ -273,6 +273,88 @@ static void each_file_tells_its_own_losses(void **state)
 	}
 }
 
+/* The option of the last statistics in a file, 8 bytes; UINT64_MAX: none. */
+static uint64_t last_count(const char *path, unsigned code)
+{
+	static uint8_t bytes[64 << 10];
+	FILE *file = fopen(path, "rb");
+	uint64_t found = UINT64_MAX;
+	size_t size, at = 0;
+
+	assert_non_null(file);
+	size = fread(bytes, 1, sizeof bytes, file);
+	fclose(file);
+
+	for (uint32_t length; at + 12 <= size; at += length) {
+		memcpy(&length, bytes + at + 4, 4);
+		if (bytes[at] != 5)
+			continue;
+		for (size_t option = at + 20; option + 4 < at + length;) {
+			uint16_t words[2];
+
+			memcpy(words, bytes + option, 4);
+			if (words[0] == code)
+				memcpy(&found, bytes + option + 4, 8);
+			option += 4 + ((words[1] + 3u) & ~3u);
+		}
+	}
+	return found;
+}
+
+/* The source tells its counts once a second, and frames come all the time. */
+static void what_was_received_is_not_less_than_what_came(void **state)
+{
+	enum { ISB_IFRECV = 4, ISB_USRDELIV = 8 };
+	struct scene *scene = *state;
+	char path[1024];
+
+	scene->config.rotate_frames = 10;
+	open_recorder(scene);
+	ft_recorder_count(scene->recorder, 0, 0, 0);
+	put_frames(scene, 5);
+	ft_recorder_count(scene->recorder, 0, 8, 3);
+	put_frames(scene, 15);
+	finish(scene);
+	for (unsigned i = 1; i <= 2; i++) {
+		snprintf(path, sizeof path, "%s/x_%05u_20261121T120000.pcapng", scene->folder, i);
+		assert_int_equal(last_count(path, ISB_IFRECV), i == 1 ? 13 : 10);
+		assert_int_equal(last_count(path, ISB_USRDELIV), 10);
+	}
+}
+
+/* Whoever reads the file later knows no more than was known when it was written. */
+static void that_nobody_counted_losses_is_in_the_file(void **state)
+{
+	struct scene *scene = *state;
+	struct ft_source_input known;
+
+	open_recorder(scene);
+	ft_recorder_count(scene->recorder, 0, UINT64_MAX, UINT64_MAX);
+	put_frames(scene, 3);
+	ft_recorder_flush(scene->recorder); /* also if nothing more is written */
+	while (files_of(scene).frames != 3)
+		usleep(1000);
+	assert_int_equal(frames_in(scene->path, &known), 3);
+	assert_true(known.losses_unknown);
+	finish(scene);
+	frames_in(scene->path, &known);
+	assert_true(known.losses_unknown);
+}
+
+static void that_counting_ended_is_in_the_file(void **state)
+{
+	struct scene *scene = *state;
+	struct ft_source_input known;
+
+	open_recorder(scene);
+	ft_recorder_count(scene->recorder, 0, 0, 0);
+	put_frames(scene, 3);
+	ft_recorder_count(scene->recorder, 0, UINT64_MAX, UINT64_MAX);
+	finish(scene);
+	frames_in(scene->path, &known);
+	assert_true(known.losses_unknown);
+}
+
 static void files_end_by_count(void **state)
 {
 	struct scene *scene = *state;
@@ -663,6 +745,9 @@ int main(void)
 		IN_A_FOLDER(a_file_has_its_frames_and_statistics),
 		IN_A_FOLDER(interfaces_are_described_in_every_file),
 		IN_A_FOLDER(each_file_tells_its_own_losses),
+		IN_A_FOLDER(what_was_received_is_not_less_than_what_came),
+		IN_A_FOLDER(that_nobody_counted_losses_is_in_the_file),
+		IN_A_FOLDER(that_counting_ended_is_in_the_file),
 		IN_A_FOLDER(files_end_by_count),
 		IN_A_FOLDER(files_end_before_they_exceed_a_size),
 		IN_A_FOLDER(files_end_by_time_also_in_silence),
