@@ -82,15 +82,15 @@ static void one_operation_again_and_again_is_perftests(void **state)
 static void perftests_port_must_be_used_just_before(void **state)
 {
 	static const struct {
-		uint16_t port;
-		uint8_t host;
 		uint64_t wait_ns;
 		enum ft_nccl_class class;
+		uint16_t port;
+		uint8_t host;
 	} rows[] = {
-		{ 18515, 1, 1000, FT_NCCL_CLASS_PERFTEST },
-		{ 18515, 1, 6000000000, FT_NCCL_CLASS_UNKNOWN },
-		{ 18515, 7, 1000, FT_NCCL_CLASS_UNKNOWN },
-		{ 18516, 1, 1000, FT_NCCL_CLASS_UNKNOWN },
+		{ 1000, FT_NCCL_CLASS_PERFTEST, 18515, 1 },
+		{ 6000000000, FT_NCCL_CLASS_UNKNOWN, 18515, 1 },
+		{ 1000, FT_NCCL_CLASS_UNKNOWN, 18515, 7 },
+		{ 1000, FT_NCCL_CLASS_UNKNOWN, 18516, 1 },
 	};
 
 	(void)state;
