@@ -90,4 +90,10 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->fabric += from->fabric;
 	into->uncertain += from->uncertain;
 	into->unanswered += from->unanswered;
+	into->overdue += from->overdue;
+	into->questions += from->questions;
+	into->answers += from->answers;
+	into->answers_lost += from->answers_lost;
+	into->requests_lost += from->requests_lost;
+	into->implied += from->implied;
 }

@@ -178,12 +178,40 @@ static struct inferred lost_ends(const struct ft_loss_evidence *evidence, const 
 static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
 				    const struct sums *sums)
 {
-	double pending = (double)evidence->unanswered;
+	double requests = (double)evidence->unanswered;
+	double pending = requests + (double)evidence->overdue;
 	double mirror = sums->holes / (sums->holes + (double)evidence->fabric);
 
 	return (struct inferred){
 		.mean = pending * mirror,
-		.variance = pending * mirror * (1 + pending * (1 - mirror) + pending * mirror / 16),
+		.variance = mirror * (pending + pending * pending * (1 - mirror) +
+				      requests * requests * mirror / 16),
+	};
+}
+
+/*
+ * A READ or ATOMIC that was lost with all its responses leaves as many PSNs as it asked for, one less than was lost.
+ * Requests are lost alike, so a known share of them are questions; those of which a response was seen are known, and of
+ * such responses, which are silent, as many more are lost as of all that is silent. What is left went in one loss with
+ * them. It is the difference of two counts: where it is small against their errors it says little.
+ */
+static struct inferred lost_with_answers(const struct ft_loss_evidence *evidence,
+					 const struct sums *sums, const struct spread *by)
+{
+	double questions = (double)evidence->questions, implied = (double)evidence->implied;
+	double each = questions == 0 ? 1 : (double)evidence->answers / questions;
+	double psns =
+		fmax(sums->spaces - questions + (double)evidence->answers_lost - implied * each,
+		     questions * each);
+	double odds = ((double)evidence->requests_lost + implied * (each - 1)) / fmax(psns, 1);
+	double more = questions * odds - implied * (1 + odds);
+	double error = questions * odds + implied;
+
+	if (more <= 0)
+		return (struct inferred){ 0 };
+	return (struct inferred){
+		.mean = more * more * more / (more * more + error),
+		.variance = by->frames * error * more * more / (more * more + error),
 	};
 }
 
@@ -192,12 +220,13 @@ static struct inferred infer(const struct ft_loss_evidence *evidence, const stru
 {
 	const struct inferred ends = lost_ends(evidence, sums, by);
 	const struct inferred pending = lost_pending(evidence, sums);
+	const struct inferred hidden = lost_with_answers(evidence, sums, by);
 	double unseen = lost_unseen(evidence, sums) * (1 + pending.mean / sums->holes);
 
 	return (struct inferred){
-		.mean = fmax(0, unseen + ends.mean + pending.mean),
+		.mean = fmax(0, unseen + ends.mean + pending.mean + hidden.mean),
 		.variance = by->variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds) +
-			    ends.variance + pending.variance,
+			    ends.variance + pending.variance + hidden.variance,
 	};
 }
 
@@ -233,6 +262,14 @@ static void from_silence(const struct sums *sums, struct ft_loss_estimate *estim
 		estimate->high = (uint64_t)ceil(log(0.01) / log(share));
 }
 
+/* What fabric and mirror share in a way not known, beyond what the estimate has of it. */
+static uint64_t unclear(const struct ft_loss_evidence *evidence, const struct sums *sums)
+{
+	double counted = sums->holes > 0 ? lost_pending(evidence, sums).mean : 0;
+
+	return (uint64_t)fmax(0, (double)evidence->uncertain - counted);
+}
+
 static uint64_t larger(uint64_t left, uint64_t right)
 {
 	return left > right ? left : right;
@@ -253,7 +290,7 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 	else if (sums.spaces > 0)
 		from_silence(&sums, estimate);
 	estimate->frames = larger(estimate->frames, counted);
-	estimate->high = larger(estimate->high, estimate->frames) + evidence->uncertain;
+	estimate->high = larger(estimate->high, estimate->frames) + unclear(evidence, &sums);
 	if (estimate->known && estimate->seen + estimate->frames > 0)
 		estimate->share_seen =
 			(double)estimate->seen / (double)(estimate->seen + estimate->frames);

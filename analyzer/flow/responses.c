@@ -43,6 +43,7 @@ static void imply_request(struct ft_tracker *tracker, const struct ft_moment *mo
 		.ts_ns = moment->observed->ts_ns,
 	};
 
+	tracker->evidence->implied += part & FT_PART_FIRST;
 	if (missing != 0)
 		ft_remember(tracker, requester, &hole, moment->step);
 	half->message_psn = half->next_psn = ft_psn_add(psn, 1);
@@ -130,6 +131,7 @@ static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *m
 	moment->step->what |= FT_STEP_NEW;
 	if (hole != 0 && !first)
 		ft_settle_seen(tracker, requester, hole, psn, 1, moment->step);
+	tracker->evidence->implied += hole != 0 && first;
 	if (in_order || (hole != 0 && !first))
 		ft_loss_space(tracker->evidence, moment->observed->frame);
 	else

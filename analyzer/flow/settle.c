@@ -146,7 +146,13 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	if (finding.lost != 0)
 		ft_loss_hole(evidence, span->frame, finding.lost);
 	evidence->uncertain += finding.open;
-	evidence->unanswered += finding.pending;
+	if (ft_span_is_answer(span)) {
+		evidence->answers_lost += finding.lost;
+		evidence->overdue += finding.pending;
+	} else {
+		evidence->requests_lost += finding.lost;
+		evidence->unanswered += finding.pending;
+	}
 }
 
 static void count(struct ft_tracker *tracker, const struct ft_flow *flow,

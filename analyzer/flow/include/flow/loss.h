@@ -34,10 +34,17 @@ struct ft_loss_evidence {
 	uint32_t used;
 	struct ft_loss_place current; /* where the last frame counted: no evidence itself */
 	uint64_t starts;              /* sequences whose beginning may be lost */
-	uint64_t squares;    /* of the sizes of all holes, added up: how long losses last */
-	uint64_t fabric;     /* frames proved lost by the fabric: first seen when sent again */
-	uint64_t uncertain;  /* frames missing where fabric and mirror cannot be told apart .. */
-	uint64_t unanswered; /* .. of them, those that a reliable transport had yet to answer for */
+	uint64_t squares;   /* of the sizes of all holes, added up: how long losses last */
+	uint64_t fabric;    /* frames proved lost by the fabric: first seen when sent again */
+	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart .. */
+	uint64_t
+		unanswered; /* .. of them, those that a reliable transport had yet to answer for .. */
+	uint64_t overdue;   /* .. and responses that may yet be asked for again */
+	uint64_t questions;     /* READs and ATOMICs seen .. */
+	uint64_t answers;       /* .. responses they ask for .. */
+	uint64_t answers_lost;  /* .. and those proved lost */
+	uint64_t requests_lost; /* PSNs of requests proved lost .. */
+	uint64_t implied;       /* .. and of them, questions of which a response was seen */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
@@ -87,6 +94,13 @@ static inline void ft_loss_again(struct ft_loss_evidence *evidence, uint64_t fra
 
 	bin->silent++;
 	bin->again++;
+}
+
+/* A READ or ATOMIC that asks for so many responses. */
+static inline void ft_loss_question(struct ft_loss_evidence *evidence, uint32_t answers)
+{
+	evidence->questions++;
+	evidence->answers += answers;
 }
 
 /*
