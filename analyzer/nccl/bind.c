@@ -6,6 +6,7 @@
 #include <decode/packet.h>
 
 #include "answer.h"
+#include "faults.h"
 #include "source_port.h"
 
 /* Where in a log the connection's data begins, and the message that it begins with. */
@@ -190,8 +191,7 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 /* All queue pairs of a connection are known that metadata told of; which data is asked for must be. */
 static bool may_have_more(const struct ft_nccl_followed *followed)
 {
-	return !followed->retired && !followed->given_up && !followed->model.has_tcp &&
-	       (!followed->by_grid || followed->plain);
+	return !followed->model.has_tcp && (!followed->by_grid || followed->plain);
 }
 
 static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
@@ -228,9 +228,14 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 	       FT_NCCL_NONE) {
 		struct ft_nccl_followed *followed = connections->all[id];
 
-		if (may_have_more(followed) && is_between(followed, stranger) &&
-		    bind_to(connections, followed, stranger, seen))
+		if (followed->retired || followed->given_up)
+			continue;
+		if (may_have_more(followed) && is_between(followed, stranger)) {
+			if (bind_to(connections, followed, stranger, seen))
+				return true;
+		} else if (ft_nccl_fault_stranger(connections, followed, seen)) {
 			return true;
+		}
 	}
 	return false;
 }

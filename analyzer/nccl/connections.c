@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <decode/packet.h>
+
+#include "faults.h"
+
 int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 			       const struct ft_nccl_config *config, struct ft_nccl_qps *qps,
 			       const struct ft_nccl_sink *sink)
@@ -172,6 +176,29 @@ void ft_nccl_announce_key(struct ft_nccl_connections *connections,
 	followed->key_count++;
 }
 
+static void announce_target(struct ft_nccl_connections *connections,
+			    const struct ft_nccl_followed *followed,
+			    const struct ft_nccl_party *party, const struct ft_nccl_target *target)
+{
+	for (uint8_t i = 0; i < target->rkey_count && i < party->place_count; i++) {
+		struct ft_nccl_key key = { .rkey = target->rkeys[i],
+					   .connection = followed->model.connection };
+
+		memcpy(key.address, party->places[i].address, sizeof key.address);
+		if (ft_nccl_keys_put(&connections->keys, &key) != 0)
+			return;
+	}
+}
+
+void ft_nccl_announce_targets(struct ft_nccl_connections *connections,
+			      const struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+
+	announce_target(connections, followed, &model->sender, &model->fifo);
+	announce_target(connections, followed, &model->receiver, &model->sizes);
+}
+
 static struct ft_nccl_qp *qp_of(struct ft_nccl_connections *connections,
 				const struct ft_nccl_party *party, uint8_t lane)
 {
@@ -230,6 +257,10 @@ static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_en
 		end->any_vni = false;
 		end->vni = seen->ends.vni;
 	}
+	if (seen->opcode == FT_NCCL_ACK && end->role == FT_NCCL_AT_RECEIVER) {
+		moment.lane->has_acked = true;
+		moment.lane->acked = seen->psn;
+	}
 	if (!ft_nccl_is_write(seen->opcode))
 		return;
 	if (end->role == FT_NCCL_AT_SENDER)
@@ -248,6 +279,8 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 		ft_nccl_stranger_see(connections, seen);
 	else if (is_from_peer(connections->all[end->connection], end, seen))
 		follow_on(connections, end, seen);
+	else if (ft_nccl_is_write(seen->opcode) && (seen->has & FT_HAS_RETH) != 0)
+		ft_nccl_fault_stranger(connections, connections->all[end->connection], seen);
 }
 
 void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_nccl_logged *logged)

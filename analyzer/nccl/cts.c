@@ -4,14 +4,17 @@
 #include <decode/packet.h>
 
 #include "family.h"
+#include "faults.h"
 #include "fifo.h"
 #include "grid.h"
+#include "lock.h"
 
 /* A clear-to-send as it was read: what it is for, and where it was put. */
 struct ask {
 	struct ft_nccl_write write;
 	enum ft_nccl_family family;
 	bool is_read;
+	bool has_k;
 	uint64_t k;
 	uint32_t requests;
 };
@@ -73,8 +76,13 @@ static bool place(const struct ft_nccl_followed *followed, const struct ft_nccl_
 static bool is_in_place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 			const struct ask *ask)
 {
+	const struct ft_nccl_target *fifo = &followed->model.fifo;
+	bool has_key = fifo->rkey_count == 0;
+
+	for (uint8_t i = 0; i < fifo->rkey_count; i++)
+		has_key = has_key || fifo->rkeys[i] == seen->rkey;
 	return (seen->has & FT_HAS_RETH) == 0 ||
-	       ft_nccl_fifo_place(followed, seen->va, seen->rkey, ask->k);
+	       (has_key && ft_nccl_fifo_place(followed, seen->va, seen->rkey, ask->k));
 }
 
 /* Queue pairs begin at PSN 0, and a clear-to-send takes one packet: of one device, its PSN is its number. */
@@ -110,6 +118,7 @@ static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_s
 	    first.sequence_bits == 0)
 		return place(followed, seen, ask);
 	ask->k = extend(first.sequence, first.sequence_bits, expected_k(followed));
+	ask->has_k = true;
 	return is_in_place(followed, seen, ask);
 }
 
@@ -147,25 +156,29 @@ static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer
 	}
 }
 
-static void announce(struct ft_nccl_moment *moment, const struct ask *ask)
+/* Data that came before, without a clear-to-send, waits for no earlier one any more. */
+static void pass_by(struct ft_nccl_followed *followed, uint64_t k)
+{
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (followed->lanes[i].early_k < k)
+			followed->lanes[i].has_early = false;
+	}
+}
+
+/* The message's place; NULL: it has been asked for before, or is long over. */
+static struct ft_nccl_transfer *place_for(struct ft_nccl_moment *moment, const struct ask *ask)
 {
 	struct ft_nccl_followed *followed = moment->followed;
-	struct ft_nccl_transfer *transfer;
+	struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, ask->k);
 
-	if (ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, ask->requests,
-			     followed->lane_count) != 0)
-		return;
-	transfer = ft_nccl_ring_find(&followed->ring, ask->k);
 	if (transfer != NULL && !transfer->message.has_k)
 		ft_nccl_keep(moment->connections, followed, transfer);
 	transfer = ft_nccl_transfer_of(moment->connections, followed, ask->k);
-	if (transfer == NULL || transfer->has_cts)
-		return;
-	transfer->has_cts = true;
-	transfer->message.has_k = true;
-	transfer->message.cts_frame = moment->seen->frame;
-	transfer->message.cts_ts_ns = moment->seen->ts_ns;
-	fill_requests(moment, transfer, ask);
+	return transfer != NULL && !transfer->has_cts ? transfer : NULL;
+}
+
+static void count(struct ft_nccl_followed *followed, const struct ask *ask)
+{
 	followed->model.cts++;
 	if (ask->is_read)
 		followed->readable++;
@@ -174,6 +187,32 @@ static void announce(struct ft_nccl_moment *moment, const struct ask *ask)
 	if (!followed->has_newest || ask->k > followed->newest)
 		followed->newest = ask->k;
 	followed->has_newest = true;
+}
+
+/* False: it repeats another one. */
+static bool announce(struct ft_nccl_moment *moment, const struct ask *ask)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_transfer *transfer;
+
+	if (ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, ask->requests,
+			     followed->lane_count) != 0)
+		return true;
+	transfer = place_for(moment, ask);
+	if (transfer == NULL)
+		return moment->turn != FT_NCCL_NEXT;
+	fill_requests(moment, transfer, ask);
+	if (!ft_nccl_fault_resolve(moment, transfer)) {
+		transfer = ft_nccl_transfer_of(moment->connections, followed, ask->k);
+		fill_requests(moment, transfer, ask);
+	}
+	pass_by(followed, ask->k);
+	transfer->has_cts = true;
+	transfer->message.has_k = true;
+	transfer->message.cts_frame = moment->seen->frame;
+	transfer->message.cts_ts_ns = moment->seen->ts_ns;
+	count(followed, ask);
+	return true;
 }
 
 static void tell_evidence(struct ft_nccl_moment *moment)
@@ -186,24 +225,44 @@ static void tell_evidence(struct ft_nccl_moment *moment)
 	ft_nccl_family_tell(followed);
 }
 
+/* A connection that has ended may have left its queue pairs to another one, which begins at PSN 0. */
+static bool may_be_new(const struct ft_nccl_moment *moment)
+{
+	return moment->turn == FT_NCCL_APART || moment->seen->psn == 0;
+}
+
+/* A write begins. False: it is none of the connection's. */
+static bool take(struct ft_nccl_moment *moment)
+{
+	struct ask ask = { 0 };
+
+	if (!understand(moment->followed, moment->seen, &ask)) {
+		if (!may_be_new(moment))
+			ft_nccl_fault_cts(moment, ask.has_k, ask.k);
+		ft_nccl_stranger_see(moment->connections, moment->seen);
+		return false;
+	}
+	if (!announce(moment, &ask)) {
+		ft_nccl_fault_replayed(moment, ask.k);
+		return false;
+	}
+	tell_evidence(moment);
+	return true;
+}
+
 void ft_nccl_cts_see(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_psns *psns = &moment->lane->cts;
-	struct ask ask = { 0 };
 
 	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
 	if (moment->turn == FT_NCCL_AGAIN) {
 		followed->model.retransmitted_cts++;
 		return;
 	}
-	if (ft_nccl_begins(seen->opcode)) {
-		if (!understand(followed, seen, &ask))
-			return;
-		announce(moment, &ask);
-		tell_evidence(moment);
-	}
+	if (ft_nccl_begins(seen->opcode) && !take(moment))
+		return;
 	followed->model.missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
 }

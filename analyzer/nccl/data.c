@@ -3,6 +3,7 @@
 #include <decode/packet.h>
 
 #include "answer.h"
+#include "faults.h"
 #include "groups.h"
 #include "immediates.h"
 #include "split.h"
@@ -117,6 +118,10 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	for (unsigned i = 0; i < 4; i++)
 		message->imm[i] = (uint8_t)(immdt >> (24 - 8 * i));
 	transfer->immdt = immdt;
+	if (message->request_count == 1 && transfer->has_cts &&
+	    ft_nccl_split_is_known(moment->followed) &&
+	    ft_nccl_is_complete(moment->followed, transfer))
+		ft_nccl_fault_immediate(moment, transfer);
 	ft_nccl_immediate_learn(moment, transfer);
 }
 
@@ -172,6 +177,35 @@ static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
 	return transfer;
 }
 
+static void reject(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	ft_nccl_fault_write(moment);
+	lane->exact = false;
+	lane->alien = moment->seen->opcode == 0x06;
+	lane->alien_to = ft_nccl_write_end(moment->followed, moment->seen);
+}
+
+/* The rest of a write that is none of the connection's. */
+static bool is_alien(struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
+{
+	if (!lane->alien || ft_nccl_begins(seen->opcode) ||
+	    ft_nccl_psn_distance(seen->psn, lane->alien_to) > 0) {
+		lane->alien = false;
+		return false;
+	}
+	lane->alien = !ft_nccl_ends(seen->opcode);
+	return true;
+}
+
+/* Out of sequence, although what was asked for is known: one more packet tells whether the sequence moved on. */
+static bool is_odd(const struct ft_nccl_moment *moment)
+{
+	return (moment->turn == FT_NCCL_AHEAD || moment->turn == FT_NCCL_APART) &&
+	       moment->lane->exact && !moment->lane->open;
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool begin(struct ft_nccl_moment *moment)
 {
@@ -180,8 +214,15 @@ static bool begin(struct ft_nccl_moment *moment)
 	struct ft_nccl_transfer *transfer;
 	struct ft_nccl_share *share;
 
-	if (answer.kind == FT_NCCL_ANSWER_NONE)
+	if (answer.kind == FT_NCCL_ANSWER_NONE) {
+		reject(moment);
 		return false;
+	}
+	if (!answer.sure && !moment->accepted && is_odd(moment)) {
+		moment->lane->has_odd = true;
+		moment->lane->odd = *seen;
+		return false;
+	}
 	transfer = transfer_for(moment, &answer);
 	if (transfer == NULL)
 		return true;
@@ -198,6 +239,8 @@ static bool begin(struct ft_nccl_moment *moment)
 		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N3);
 	moment->lane->writing = seen->opcode == 0x06;
 	moment->lane->write_end = share->to;
+	if (!transfer->has_cts && transfer->message.has_k)
+		ft_nccl_fault_early(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
 	if (ft_nccl_has_immediate(seen->opcode))
 		ft_nccl_data_end(moment, transfer);
@@ -243,17 +286,17 @@ static void go_on(struct ft_nccl_moment *moment)
 		ft_nccl_data_end(moment, transfer);
 }
 
-void ft_nccl_data_see(struct ft_nccl_moment *moment)
+static void see(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_psns *psns = &moment->lane->data;
 	struct ft_nccl_connection *model = &moment->followed->model;
 
-	if (!ft_nccl_split_admits(moment))
-		return;
 	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
 	if (moment->turn == FT_NCCL_AGAIN) {
 		model->retransmitted_data++;
+		if (ft_nccl_begins(seen->opcode))
+			ft_nccl_fault_again(moment);
 		return;
 	}
 	if (moment->turn == FT_NCCL_LATE)
@@ -264,4 +307,50 @@ void ft_nccl_data_see(struct ft_nccl_moment *moment)
 		return;
 	model->missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
+}
+
+/* The write that was held back: it was right if the sequence went on behind it. */
+static void decide(struct ft_nccl_moment *moment, bool is_right)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_moment held = *moment;
+	struct ft_nccl_seen odd = lane->odd;
+
+	lane->has_odd = false;
+	held.seen = &odd;
+	odd.captured = 0;
+	if (is_right) {
+		held.accepted = true;
+		see(&held);
+	} else if (!lane->has_early && moment->followed->has_newest) {
+		lane->has_early = true;
+		lane->early = odd;
+		lane->early_k = moment->followed->newest + 1;
+	}
+}
+
+void ft_nccl_data_see(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	if (!ft_nccl_split_admits(moment) || is_alien(lane, moment->seen))
+		return;
+	if (lane->has_odd)
+		decide(moment, moment->seen->psn != lane->data.next);
+	see(moment);
+}
+
+void ft_nccl_data_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
+{
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		struct ft_nccl_moment moment = {
+			.connections = connections,
+			.followed = followed,
+			.lane = &followed->lanes[i],
+			.lane_index = i,
+		};
+
+		if (followed->lanes[i].has_odd)
+			decide(&moment, true);
+	}
 }

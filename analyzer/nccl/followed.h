@@ -37,6 +37,16 @@ struct ft_nccl_lane {
 	/* packets of a message whose first was missed: how many, the first, and where the hole before it began */
 	uint32_t orphans, orphan_from, orphan_hole;
 	uint64_t orphan_frame, orphan_ts_ns;
+	/* a write out of sequence that nobody asked for: the next packet tells which of both is right */
+	bool has_odd;
+	/* one before its clear-to-send: see faults.h */
+	bool has_early, told;
+	bool alien;        /* a write that is none of the connection's is under way .. */
+	uint32_t alien_to; /* .. until this PSN */
+	bool has_acked;
+	uint32_t acked; /* newest PSN of clear-to-sends that the sender acknowledged */
+	uint64_t early_k;
+	struct ft_nccl_seen odd, early; /* without payload */
 };
 
 enum { FT_NCCL_KEYS = 16, FT_NCCL_SLOT_COUNTS = 6 };
@@ -105,8 +115,11 @@ struct ft_nccl_moment {
 	struct ft_nccl_lane *lane;
 	uint8_t lane_index;
 	enum ft_nccl_turn turn;
+	bool accepted; /* it was held back, and is right */
 	const struct ft_nccl_seen *seen;
 };
+
+enum { FT_NCCL_ACK = 0x11 };
 
 static inline bool ft_nccl_is_write(uint8_t opcode)
 {
@@ -147,6 +160,10 @@ void ft_nccl_announce(const struct ft_nccl_connections *connections,
 void ft_nccl_announce_key(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed, uint8_t device, uint32_t rkey);
 
+/* So did the set-up, or the first clear-to-sends, of the FIFO and the sizes. */
+void ft_nccl_announce_targets(struct ft_nccl_connections *connections,
+			      const struct ft_nccl_followed *followed);
+
 /* Evidence about both ends of a lane; told once each. */
 void ft_nccl_note(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  uint8_t lane, enum ft_nccl_evidence evidence);
@@ -161,6 +178,10 @@ void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_follow
 void ft_nccl_cts_see(struct ft_nccl_moment *moment);
 void ft_nccl_data_see(struct ft_nccl_moment *moment);
 
+/* At the end: a write that was held back for the next packet, as if that had shown it right. */
+void ft_nccl_data_settle(struct ft_nccl_connections *connections,
+			 struct ft_nccl_followed *followed);
+
 /* late.c: data that fills a hole. */
 void ft_nccl_late_see(struct ft_nccl_moment *moment);
 
@@ -173,5 +194,7 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 /* The PSN of the last packet of the write that `seen` begins. */
 uint32_t ft_nccl_write_end(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen);
 
-/* keep.c */
+/* keep.c: an immediate on every queue pair that the message uses, no packet missing. */
+bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer);
 void ft_nccl_drop_kept(struct ft_nccl_connections *connections);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "family.h"
+#include "faults.h"
 
 void ft_nccl_drop_kept(struct ft_nccl_connections *connections)
 {
@@ -23,9 +24,8 @@ static bool is_whole(const struct ft_nccl_share *share)
 	       share->packets == ((share->to - share->from) & 0xffffff) + 1;
 }
 
-/* An immediate on every queue pair that a message uses, no packet missing. */
-static bool is_complete(const struct ft_nccl_followed *followed,
-			const struct ft_nccl_transfer *transfer)
+bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
@@ -47,7 +47,7 @@ static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed
 	struct ft_nccl_message message = transfer->message;
 
 	message.connection = followed->model.connection;
-	message.completed = is_complete(followed, transfer);
+	message.completed = ft_nccl_is_complete(followed, transfer);
 	message.requests = ft_nccl_ring_requests(&followed->ring, transfer);
 	return message;
 }
@@ -176,8 +176,7 @@ static int keep_messages(struct ft_nccl_connections *connections, struct ft_nccl
 	return 0;
 }
 
-static int keep_connections(const struct ft_nccl_connections *connections,
-			    struct ft_nccl_kept *kept)
+static int keep_connections(struct ft_nccl_connections *connections, struct ft_nccl_kept *kept)
 {
 	kept->connections = calloc(connections->count + 1u, sizeof(struct ft_nccl_connection *));
 	if (kept->connections == NULL)
@@ -185,6 +184,8 @@ static int keep_connections(const struct ft_nccl_connections *connections,
 	for (uint32_t i = 0; i < connections->count; i++) {
 		struct ft_nccl_followed *followed = connections->all[i];
 
+		ft_nccl_data_settle(connections, followed);
+		ft_nccl_fault_settle(connections, followed);
 		ft_nccl_family_tell(followed);
 		if (!followed->given_up)
 			kept->connections[kept->connection_count++] = &followed->model;

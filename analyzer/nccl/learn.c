@@ -205,5 +205,6 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 	fill(followed, exchange);
 	if (claim_lanes(connections, followed, count) != 0)
 		connections->dropped++;
+	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_announce(connections, followed, exchange->frames[1], exchange->ts_ns);
 }

@@ -158,6 +158,7 @@ static void begin(struct ft_nccl_connections *connections, struct ft_nccl_follow
 		  uint64_t ts_ns)
 {
 	catch_up(connections, stranger, followed->model.first_frame);
+	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_announce(connections, followed, followed->model.first_frame, ts_ns);
 	ft_nccl_bind_all(connections, followed, partner);
 }
@@ -239,7 +240,7 @@ void ft_nccl_stranger_see(struct ft_nccl_connections *connections, const struct 
 
 	if (seen->opcode > 0x17)
 		return;
-	if (seen->opcode == 0x11) {
+	if (seen->opcode == FT_NCCL_ACK) {
 		ft_nccl_pair(connections, seen);
 		return;
 	}

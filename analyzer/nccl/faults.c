@@ -1,0 +1,351 @@
+#include "faults.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <decode/packet.h>
+
+#include "answer.h"
+
+/* Immediates that must have been right before one is wrong. */
+enum { SURE_OF_CONTENT = 3 };
+
+static void tell(struct ft_nccl_connections *connections, struct ft_nccl_found *found)
+{
+	if (connections->sink.found == NULL || connections->found >= connections->config.findings)
+		return;
+	connections->found++;
+	connections->sink.found(connections->sink.context, found);
+}
+
+static struct ft_nccl_found found_in(const struct ft_nccl_followed *followed,
+				     const struct ft_nccl_seen *seen, enum ft_nccl_fault fault,
+				     double certainty)
+{
+	return (struct ft_nccl_found){
+		.fault = fault,
+		.certainty = certainty,
+		.frame = seen->frame,
+		.ts_ns = seen->ts_ns,
+		.ends = seen->ends,
+		.dest_qp = seen->dest_qp,
+		.connection = followed->model.connection,
+	};
+}
+
+static void set_k(struct ft_nccl_found *found, uint64_t k)
+{
+	found->has_k = true;
+	found->k = k;
+}
+
+/* A message of late that asked for exactly this, and was answered. */
+static const struct ft_nccl_transfer *answered_before(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	uint8_t request;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+
+		if (transfer->used && transfer->has_cts && transfer->message.first_frame != 0 &&
+		    ft_nccl_answers(moment->followed, transfer, moment->seen, &request))
+			return transfer;
+	}
+	return NULL;
+}
+
+static void tell_replay(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *before)
+{
+	struct ft_nccl_found found = found_in(moment->followed, moment->seen, FT_NCCL_REPLAY, 0.9);
+
+	set_k(&found, before->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64 ", which message %" PRIu64
+		 " of frame %" PRIu64 " was asked for and has been sent",
+		 moment->seen->length, moment->seen->va, before->message.k,
+		 before->message.first_frame);
+	tell(moment->connections, &found);
+}
+
+static void tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *asked)
+{
+	const struct ft_nccl_request *request =
+		ft_nccl_ring_requests(&moment->followed->ring, asked);
+	struct ft_nccl_found found =
+		found_in(moment->followed, moment->seen, FT_NCCL_WRITE_OUTSIDE, 0.95);
+
+	set_k(&found, asked->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64
+		 ", but the clear-to-send in frame %" PRIu64 " asked for up to %" PRIu64
+		 " bytes at 0x%" PRIx64,
+		 moment->seen->length, moment->seen->va, asked->message.cts_frame, request->offered,
+		 request->va);
+	tell(moment->connections, &found);
+}
+
+void ft_nccl_fault_write(struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_transfer *asked =
+		ft_nccl_ring_find(&moment->followed->ring, moment->lane->next);
+	const struct ft_nccl_transfer *before = answered_before(moment);
+
+	if (before != NULL)
+		tell_replay(moment, before);
+	else if (asked != NULL && asked->has_cts)
+		tell_outside(moment, asked);
+}
+
+/* The clear-to-sends before message k were all seen, as far as they are remembered. */
+static bool saw_all_before(const struct ft_nccl_followed *followed, uint64_t k)
+{
+	for (uint64_t i = 1; i <= FT_NCCL_RING_LEAST / 2 && i <= k; i++) {
+		const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k - i);
+
+		if (transfer == NULL || !transfer->has_cts)
+			return i > 1 && transfer == NULL;
+	}
+	return true;
+}
+
+void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	if (lane->has_early || !saw_all_before(moment->followed, transfer->message.k))
+		return;
+	lane->has_early = true;
+	lane->early = *moment->seen;
+	lane->early_k = transfer->message.k;
+}
+
+static void tell_unasked(struct ft_nccl_connections *connections,
+			 const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane,
+			 double certainty)
+{
+	struct ft_nccl_found found =
+		found_in(followed, &lane->early, FT_NCCL_WRITE_UNASKED, certainty);
+
+	set_k(&found, lane->early_k);
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " although all %" PRIu64
+		 " clear-to-sends before it had been answered",
+		 lane->early.length, lane->early.va, lane->early_k);
+	tell(connections, &found);
+}
+
+/* As if the message had never had data. */
+static void forget(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
+		   struct ft_nccl_lane *lane)
+{
+	if (transfer->message.first_frame == 0)
+		return;
+	followed->model.messages--;
+	followed->model.payload_bytes -= transfer->written;
+	transfer->used = false;
+	lane->open = lane->writing = false;
+	lane->next = lane->early_k;
+	if (lane->data.next == ft_nccl_psn_add(lane->early.psn, 1))
+		lane->data.next = lane->early.psn;
+}
+
+bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	bool was_its_own = true;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		struct ft_nccl_lane *lane = &followed->lanes[i];
+		uint8_t request;
+
+		if (!lane->has_early || lane->early_k != transfer->message.k)
+			continue;
+		lane->has_early = false;
+		if (ft_nccl_answers(followed, transfer, &lane->early, &request))
+			continue;
+		was_its_own = false;
+		if (moment->turn == FT_NCCL_NEXT)
+			tell_unasked(moment->connections, followed, lane, 0.95);
+		forget(followed, transfer, lane);
+	}
+	return was_its_own;
+}
+
+void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed)
+{
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		struct ft_nccl_lane *lane = &followed->lanes[i];
+		bool missed = followed->model.missing_packets != 0 || !lane->has_acked ||
+			      lane->acked != ft_nccl_psn_add(lane->cts.next, 0xffffff);
+
+		if (lane->has_early && !missed && !lane->told)
+			tell_unasked(connections, followed, lane, 0.7);
+		lane->told |= lane->has_early && !missed;
+	}
+}
+
+void ft_nccl_fault_again(struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	const struct ft_nccl_seen *seen = moment->seen;
+	uint8_t request;
+
+	if ((seen->has & FT_HAS_RETH) == 0 || ft_nccl_is_bare_end(seen))
+		return;
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		const struct ft_nccl_share *share =
+			ft_nccl_ring_shares(ring, transfer) + moment->lane_index;
+
+		if (!transfer->used || !transfer->has_cts || !transfer->message.has_k ||
+		    transfer->message.request_count != 1 || !share->used || !share->begun ||
+		    ((seen->psn - share->from) & 0xffffff) > ((share->to - share->from) & 0xffffff))
+			continue;
+		if (!ft_nccl_answers(moment->followed, transfer, seen, &request))
+			tell_outside(moment, transfer);
+		return;
+	}
+}
+
+void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_found found =
+		found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, is_read ? 0.95 : 0.9);
+	const struct ft_nccl_seen *seen = moment->seen;
+	bool was_captured = (seen->has & FT_HAS_RETH) != 0 && seen->captured >= seen->length;
+
+	if (followed->readable < 2 || followed->unreadable != 0 || followed->by_grid ||
+	    !was_captured)
+		return;
+	if (is_read) {
+		set_k(&found, k);
+		snprintf(found.text, sizeof found.text,
+			 "a clear-to-send for message %" PRIu64 " goes to 0x%" PRIx64
+			 ", not to its slot of the FIFO at 0x%" PRIx64,
+			 k, seen->va, followed->model.fifo.addr);
+	} else {
+		snprintf(found.text, sizeof found.text,
+			 "a write of %" PRIu32 " bytes to 0x%" PRIx64
+			 " is no clear-to-send of family %c",
+			 seen->length, seen->va, ft_nccl_family_letter(followed->model.family));
+	}
+	tell(moment->connections, &found);
+}
+
+void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, k);
+	struct ft_nccl_found found = found_in(followed, moment->seen, FT_NCCL_REPLAY, 0.9);
+
+	if (followed->readable < 2 || followed->by_grid)
+		return;
+	set_k(&found, k);
+	snprintf(found.text, sizeof found.text,
+		 "a clear-to-send for message %" PRIu64
+		 " comes again with a new PSN (frame %" PRIu64 " had it)",
+		 k, before != NULL ? before->message.cts_frame : 0);
+	tell(moment->connections, &found);
+}
+
+void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	uint8_t orders = ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written);
+	struct ft_nccl_found found = found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
+
+	if (followed->model.imm_content != FT_NCCL_IMM_LENGTH || followed->by_id != 0 ||
+	    followed->by_length < SURE_OF_CONTENT || (orders & followed->orders) != 0)
+		return;
+	set_k(&found, transfer->message.k);
+	snprintf(found.text, sizeof found.text,
+		 orders != 0 ? "the immediate gives the length of %" PRIu64
+			       " bytes in the other byte order"
+			     : "the immediate is not the length of %" PRIu64 " bytes",
+		 transfer->written);
+	tell(moment->connections, &found);
+}
+
+/* A message that waits for data, or has it just now. */
+static bool is_current(const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_transfer *transfer)
+{
+	if (!transfer->used || !transfer->has_cts)
+		return false;
+	if (transfer->message.first_frame == 0)
+		return true;
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (followed->lanes[i].carried && followed->lanes[i].at == transfer->message.k)
+			return true;
+	}
+	return false;
+}
+
+static bool is_in_target(const struct ft_nccl_target *target, uint64_t bytes,
+			 const struct ft_nccl_seen *seen)
+{
+	if (!target->is_known || seen->va < target->addr || seen->va - target->addr >= bytes)
+		return false;
+	for (uint8_t i = 0; i < target->rkey_count; i++) {
+		if (target->rkeys[i] == seen->rkey)
+			return true;
+	}
+	return false;
+}
+
+static bool is_at(const struct ft_nccl_party *party, const struct ft_nccl_seen *seen)
+{
+	for (uint8_t i = 0; i < party->place_count; i++) {
+		if (memcmp(party->places[i].address, seen->ends.dst, sizeof seen->ends.dst) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What of the connection's a write goes to; NULL: nothing. */
+static const char *what_is_at(const struct ft_nccl_followed *followed,
+			      const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	const struct ft_nccl_ring *ring = &followed->ring;
+	uint8_t request;
+
+	if (is_at(&model->sender, seen) &&
+	    is_in_target(&model->fifo, (uint64_t)model->fifo.slots * model->fifo.slot_bytes, seen))
+		return "the FIFO of clear-to-sends";
+	if (!is_at(&model->receiver, seen))
+		return NULL;
+	if (is_in_target(&model->sizes, (uint64_t)256 * model->sizes.slot_bytes, seen))
+		return "the array of sizes";
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_request *requests =
+			ft_nccl_ring_requests(ring, &ring->transfers[i]);
+
+		if (is_current(followed, &ring->transfers[i]) && requests[0].rkey_count != 0 &&
+		    requests[0].rkeys[0] != 0 &&
+		    ft_nccl_answers(followed, &ring->transfers[i], seen, &request))
+			return "the buffer that was asked for";
+	}
+	return NULL;
+}
+
+bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
+			    const struct ft_nccl_followed *followed,
+			    const struct ft_nccl_seen *seen)
+{
+	const char *what = what_is_at(followed, seen);
+	struct ft_nccl_found found = found_in(followed, seen, FT_NCCL_SECOND_WRITER, 0.9);
+
+	if (what == NULL)
+		return false;
+	snprintf(found.text, sizeof found.text,
+		 "%" PRIu32 " bytes to 0x%" PRIx64
+		 ", %s, come from another queue pair than the connection's",
+		 seen->length, seen->va, what);
+	tell(connections, &found);
+	return true;
+}

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "followed.h"
+
+/*
+ * What is wrong with a packet of a followed connection. Nothing is told that loss, retransmission, reordering or a start
+ * in the middle could explain: what a clear-to-send not seen yet could explain waits for the next one.
+ */
+
+/* A data write that fits nothing although all that went before it was seen. */
+void ft_nccl_fault_write(struct ft_nccl_moment *moment);
+
+/* A data write before its clear-to-send was seen: to be judged when that comes, or a later one, or nothing more. */
+void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer);
+
+/*
+ * The clear-to-send of message k came: whether data that was before it is its own. False: it was not, is told, and is
+ * forgotten, so that the message can still come.
+ */
+bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
+
+/* At the end: what is still waiting is told if no clear-to-send can have been missed. */
+void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed);
+
+/* A data write sent again that is not what it was. */
+void ft_nccl_fault_again(struct ft_nccl_moment *moment);
+
+/* A write to the sender that is no clear-to-send of the connection, or is in the wrong place. */
+void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k);
+
+/* A clear-to-send for a message that has one, or that is long over. */
+void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k);
+
+/* The immediate of a message that is complete. */
+void ft_nccl_fault_immediate(struct ft_nccl_moment *moment,
+			     const struct ft_nccl_transfer *transfer);
+
+/* A write by somebody else to what the connection announced; false: it is to nothing of it. */
+bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
+			    const struct ft_nccl_followed *followed,
+			    const struct ft_nccl_seen *seen);
