@@ -17,6 +17,14 @@ static bool has_flag(int opened, const char *name, short flag)
 	return ioctl(opened, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & flag) != 0;
 }
 
+static int mtu_of(int opened, const char *name)
+{
+	struct ifreq request = { 0 };
+
+	memcpy(request.ifr_name, name, strnlen(name, IFNAMSIZ - 1));
+	return ioctl(opened, SIOCGIFMTU, &request) == 0 ? request.ifr_mtu : 0;
+}
+
 int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name)
 {
 	struct packet_mreq promiscuous = { .mr_type = PACKET_MR_PROMISC };
@@ -39,6 +47,7 @@ int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name
 	*interface = (struct ft_dpdk_interface){
 		.socket = opened,
 		.index = (int)index,
+		.mtu = mtu_of(opened, name),
 		.promiscuous = has_flag(opened, name, IFF_PROMISC),
 	};
 	return 0;

@@ -12,6 +12,7 @@
 struct ft_dpdk_interface {
 	int socket; /* -1: none */
 	int index;
+	int mtu;          /* when it was opened; 0: not known */
 	bool promiscuous; /* by a flag of its own, which is left as it is */
 };
 

@@ -199,6 +199,21 @@ static const char *reason_or(int error)
 	return reason[0] != '\0' ? reason : strerror(-error);
 }
 
+/* The driver says nothing of the kernel's reason. A frame must fit into a page, with what XDP puts around it. */
+static const char *why_no_program(const struct ft_dpdk *dpdk)
+{
+	enum {
+		XDP_MTU_MAX = 3498
+	}; /* 4096 - 256 before it, 320 behind it, Ethernet and VLAN header */
+
+	if (dpdk->address.kind == NULL || !dpdk->address.kind->program)
+		return "";
+	if (dpdk->interface.mtu > XDP_MTU_MAX)
+		return " (the interface's MTU is more than the 3506 that XDP has room for)";
+	return " (it needs CAP_NET_ADMIN, CAP_BPF, an interface without another program, and of a "
+	       "veth a peer with an MTU of at most 3506)";
+}
+
 static int set_up_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *complaint)
 {
 	unsigned socket = (unsigned)rte_eth_dev_socket_id(dpdk->port);
@@ -213,11 +228,7 @@ static int set_up_queues(struct ft_dpdk *dpdk, struct ft_source_complaint *compl
 	if (error == 0)
 		return 0;
 	return ft_dpdk_refuse(dpdk, complaint, error, "receive queues cannot be set up: %s%s",
-			      reason_or(error),
-			      dpdk->address.kind != NULL && dpdk->address.kind->program
-				      ? " (it needs CAP_NET_ADMIN, CAP_BPF and an interface "
-					"without another program)"
-				      : "");
+			      reason_or(error), why_no_program(dpdk));
 }
 
 static int removed(uint16_t port, enum rte_eth_event_type event, void *opaque, void *result)

@@ -88,6 +88,17 @@ class ThroughDpdk(OnAMirror):
                     path.write_bytes(pcap(records))
                     self.audited_alike(source, TENANTS / "tenants-pkey.map.json", path, records)
 
+    def test_an_interface_whose_frames_xdp_cannot_take_is_named_as_the_reason(self):
+        source = "dpdk:net_af_xdp0,iface=tap0"
+        for mtu, words in (("3507", "MTU is more than the 3506"), ("3506", None)):
+            self.mirror.ip(self.mirror.switch, "link", "set", "mirror", "mtu", mtu)
+            self.mirror.ip(self.mirror.tap, "link", "set", "tap0", "mtu", mtu)
+            done = self.run_in_tap("sources", "--test", source, "--allow-tx-queue", "--duration", "0.2")
+            self.assertEqual(done.status, COMPLIANT if words is None else FAILED, done)
+            if words is not None:
+                self.assertEqual(len(done.complaints()), 1, done)
+                self.assertIn(words, done.complaints()[0])
+
     def test_a_transmit_queue_needs_consent(self):
         done = self.run_in_tap("sources", "--test", "dpdk:net_af_xdp0,iface=tap0")
         self.assertEqual(done.status, FAILED, done)
