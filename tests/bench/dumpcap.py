@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 import measure
+import wire
 
 READY = b"File: "  # what dpdk-dumpcap says when it begins
 HUGE_PAGES = 300  # of 2 MiB: testpmd's memory, and what its mate takes of it
@@ -51,14 +52,16 @@ def testpmd(prefix, device, folder):
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                text=True)
     try:
-        if not any("Port statistics" in line for line in process.stdout):
-            raise measure.Failure("dpdk-testpmd receives nothing")
+        with wire.impatient(process):
+            if not any("Port statistics" in line for line in process.stdout):
+                raise measure.Failure("dpdk-testpmd receives nothing")
         yield process
     finally:
         process.send_signal(signal.SIGINT)
         process.stdin.close()
-        process.stdout.read()
-        process.wait()
+        with wire.impatient(process):
+            process.stdout.read()
+            process.wait()
 
 
 def command(device):

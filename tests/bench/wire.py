@@ -1,17 +1,20 @@
 """A wire to capture from, programs that write what comes to a file, and how many frames are in it."""
 
+import contextlib
 import json
 import mmap
 import os
 import signal
 import struct
 import subprocess
+import threading
 import time
 import typing
 
 import measure
 
 OFFERED = 1500000  # frames
+PATIENCE_S = 60
 SETTLE_S = 1  # from "listening" on, and after the last frame
 SLICES = ["--flows", 1000, "--payload", 4096, "--slice", 128]
 ENHANCED_PACKET = 6
@@ -61,22 +64,37 @@ def begun(command, word=b"listening", environment=None):
     process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, env={**os.environ, **(environment or {})})
     said = b""
-    while word not in said:
-        line = process.stderr.readline()
-        if not line:
-            process.wait()
-            raise measure.Failure(f"{' '.join(map(str, command))}: {said.decode().strip()}")
-        said += line
+    with impatient(process):
+        while word not in said:
+            line = process.stderr.readline()
+            if not line:
+                process.wait()
+                raise measure.Failure(f"{' '.join(map(str, command))}: {said.decode().strip()}")
+            said += line
     return process
+
+
+@contextlib.contextmanager
+def impatient(process):
+    """What does not end in time is killed: then what is asked of it comes to an end, too."""
+    timer = threading.Timer(PATIENCE_S, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def ended(process, number=signal.SIGINT):
     """Its processor time and its peak."""
     if number is not None:
         process.send_signal(number)
-    process.stderr.read()
-    _, _, usage = os.wait4(process.pid, 0)
+    with impatient(process):
+        process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
     process.stderr.close()
+    if os.WIFSIGNALED(status):
+        raise measure.Failure(f"{process.args[0]} did not end")
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
 
 
