@@ -10,15 +10,23 @@
  */
 struct ft_nccl_side_channel;
 
-/* A set-up, both sides of it read. `metadata` points into memory that lives during the call only. */
+/*
+ * A set-up, both sides of it read. Told once, when its ready word comes; if the mirror lost that, when an acknowledgment
+ * or the end of the connection shows it. Without a hello (before 2.16) only with SYN and ready word. The metadata lives
+ * during the call only, as does what it points to.
+ */
 struct ft_nccl_exchange {
 	struct ft_nccl_place connecting, listening; /* of TCP: need not be the RDMA addresses */
 	uint16_t connecting_port, listening_port;
-	uint64_t frames[2]; /* of TCP: first, last so far */
+	uint64_t frames[2]; /* of TCP: first (the SYN, if seen), last so far */
 	uint64_t ts_ns;
 	const struct ft_nccl_metadata *sender, *receiver; /* of data: the connecting side sends */
 };
 
+/*
+ * A contact is told once for a TCP connection, of kind SETUP, BOOTSTRAP or RAS: with a hello of a known magic, else with the
+ * first message or set-up that shows what it is. Proxy and socket connections are not followed.
+ */
 struct ft_nccl_side_sink {
 	void (*exchange)(void *context, const struct ft_nccl_exchange *exchange);
 	void (*contact)(void *context, const struct ft_nccl_contact *contact);
@@ -32,6 +40,10 @@ void ft_nccl_side_destroy(struct ft_nccl_side_channel *side); /* NULL is fine */
 
 void ft_nccl_side_see(struct ft_nccl_side_channel *side, const struct ft_nccl_segment *segment);
 
-/* Processes that bootstrap and RAS told of, in order of first frame; the side's own until the next call. */
+/*
+ * Processes that bootstrap and RAS told of, in order of first frame; the side's own until the next call. At most
+ * config->connections. A host's release is that of its ranks if all its listeners of RAS agree; listeners are listed by
+ * themselves only where nobody was seen to check in.
+ */
 const struct ft_nccl_process *ft_nccl_side_processes(const struct ft_nccl_side_channel *side,
 						     size_t *count);
