@@ -53,19 +53,27 @@ static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_r
 	return offset + seen->length <= (request->has_offered ? request->offered : UINT32_MAX);
 }
 
-bool ft_nccl_answers(const struct ft_nccl_followed *followed,
-		     const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
-		     uint8_t *request)
+/* One of the requests from number `from` on. */
+static bool answers_from(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
+			 uint8_t from, uint8_t *request)
 {
 	const struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
 
-	for (uint8_t i = 0; i < transfer->message.request_count; i++) {
+	for (uint8_t i = from; i < transfer->message.request_count; i++) {
 		if (fits(followed, &requests[i], seen)) {
 			*request = i;
 			return true;
 		}
 	}
 	return false;
+}
+
+bool ft_nccl_answers(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
+		     uint8_t *request)
+{
+	return answers_from(followed, transfer, seen, 0, request);
 }
 
 /* The slot of the sizes array that is written to; -1: it is no write to it. */
@@ -97,10 +105,14 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 	const struct ft_nccl_seen *seen = moment->seen;
 
+	uint8_t from = 0;
+
+	while (share->requests >> from != 0)
+		from++;
+	if (answers_from(moment->followed, transfer, seen, from, request))
+		return true;
 	if (!ft_nccl_answers(moment->followed, transfer, seen, request))
 		return false;
-	if (share->requests >> *request == 0)
-		return true;
 	return seen->opcode == 0x0b && seen->length == 0 && transfer->message.request_count == 1;
 }
 
@@ -169,6 +181,20 @@ static struct ft_nccl_answer sizes_answer(const struct ft_nccl_moment *moment, u
 	return answer;
 }
 
+/* The end of a message of several requests, to an array of sizes that no set-up told of. */
+static bool is_sizes(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	const struct ft_nccl_request *first;
+
+	if (open == NULL || moment->followed->model.sizes.is_known || seen->opcode != 0x0b ||
+	    (seen->has & FT_HAS_RETH) == 0 || open->message.request_count < 2 ||
+	    seen->length != 4u * open->message.request_count)
+		return false;
+	first = ft_nccl_ring_requests(&moment->followed->ring, open);
+	return first->rkey_count != 0 && !has_key(first, seen->rkey);
+}
+
 struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
@@ -179,6 +205,12 @@ struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment)
 
 	if (slot >= 0)
 		return sizes_answer(moment, (uint32_t)slot);
+	if (is_sizes(moment, open)) {
+		answer.kind = FT_NCCL_ANSWER_SIZES;
+		answer.k = open->message.k;
+		answer.sure = open->message.has_k;
+		return answer;
+	}
 	if (open != NULL && (bare || goes_on(moment, open, &answer.request))) {
 		const struct ft_nccl_share *share =
 			ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;

@@ -177,6 +177,13 @@ static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
 	return transfer;
 }
 
+static void learn_sizes(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	if (!moment->followed->model.has_tcp && transfer->message.has_k)
+		ft_nccl_sizes_place(moment->followed, moment->seen, transfer->message.k);
+	ft_nccl_sizes_learn(moment, transfer);
+}
+
 static void reject(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_lane *lane = moment->lane;
@@ -232,7 +239,7 @@ static bool begin(struct ft_nccl_moment *moment)
 	if (answer.kind == FT_NCCL_ANSWER_DATA)
 		ft_nccl_data_write(moment, transfer, answer.request);
 	else if (answer.kind == FT_NCCL_ANSWER_SIZES)
-		ft_nccl_sizes_learn(moment, transfer);
+		learn_sizes(moment, transfer);
 	else
 		transfer->bare = true;
 	if (ft_nccl_is_bare_end(seen))

@@ -75,7 +75,9 @@ struct ft_nccl_followed {
 	bool has_newest;
 	uint64_t newest;                     /* k of the newest clear-to-send */
 	uint64_t bases[FT_NCCL_SLOT_COUNTS]; /* of the FIFO, by how many slots it may have .. */
-	uint8_t base_bits; /* .. as far as they are possible; 0: it is as the set-up says */
+	uint8_t base_bits;       /* .. as far as they are possible; 0: it is as the set-up says */
+	uint64_t sizes_bases[2]; /* of the array of sizes, if its slots have 32 bytes, or 160 .. */
+	uint8_t sizes_bits;      /* .. as far as both are possible */
 	struct ft_nccl_ring ring;
 	struct ft_nccl_lane *lanes;
 };

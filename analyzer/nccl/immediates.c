@@ -114,3 +114,38 @@ void ft_nccl_sizes_learn(struct ft_nccl_moment *moment, struct ft_nccl_transfer 
 		tell(moment->followed);
 	}
 }
+
+static uint8_t strides_of(const struct ft_nccl_followed *followed)
+{
+	int32_t family = ft_nccl_family_taken(followed);
+
+	if (family == FT_NCCL_D)
+		return 1;
+	return family == FT_NCCL_F ? 2 : 3;
+}
+
+void ft_nccl_sizes_place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			 uint64_t k)
+{
+	static const uint16_t strides[2] = { FT_NCCL_SIZES_BYTES, FT_NCCL_RECORD_BYTES };
+	struct ft_nccl_target *sizes = &followed->model.sizes;
+	uint32_t slots = followed->model.fifo.slots != 0 ? followed->model.fifo.slots : 256;
+	uint8_t bits = followed->sizes_bits != 0 ? followed->sizes_bits : strides_of(followed);
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t base = seen->va - k % slots * strides[i];
+
+		if (followed->sizes_bits == 0)
+			followed->sizes_bases[i] = base;
+		else if (followed->sizes_bases[i] != base)
+			bits &= (uint8_t) ~(1u << i);
+	}
+	followed->sizes_bits = bits;
+	if (bits != 1 && bits != 2)
+		return;
+	sizes->is_known = true;
+	sizes->addr = followed->sizes_bases[bits - 1];
+	sizes->slot_bytes = strides[bits - 1];
+	sizes->rkeys[0] = seen->rkey;
+	sizes->rkey_count = 1;
+}
