@@ -28,7 +28,7 @@ static const char usage[] =
 	"      --only-violations  only frames that violate the map\n"
 	"      --tenant NAME      only frames of this tenant\n";
 
-static const struct ft_verb extcap = { .name = "extcap", .usage = usage };
+const struct ft_verb ft_extcap_verb = { .name = "extcap", .usage = usage };
 
 enum code {
 	INTERFACES = 1024,
@@ -80,7 +80,7 @@ int ft_extcap_line_init(struct ft_extcap_line *line, int argc)
 		ft_log("out of memory");
 		return -ENOMEM;
 	}
-	if (ft_job_init(&line->job, &extcap, argc) == 0)
+	if (ft_job_init(&line->job, &ft_extcap_verb, argc) == 0)
 		return 0;
 	ft_flow_choice_free(&line->choice);
 	return -ENOMEM;
@@ -104,7 +104,7 @@ static int take_tenant(struct ft_extcap_line *line, const char *value)
 	snprintf(expression, sizeof expression, "tenant=%s", value);
 	error = ft_flow_choice_where(&line->choice, expression, &complaint);
 	if (error == -EINVAL)
-		ft_usage_error(&extcap, "--%s", complaint.text);
+		ft_usage_error(&ft_extcap_verb, "--%s", complaint.text);
 	else if (error != 0)
 		ft_log("out of memory");
 	return error;
@@ -176,7 +176,7 @@ static enum ft_exit find_address(struct ft_extcap_line *line)
 	else if (strncmp(name, FT_EXTCAP_PREFIX, prefix) == 0 && ft_live_is_address(name + prefix))
 		size = asprintf(&line->address, "%s", name + prefix);
 	else
-		return ft_usage_error(&extcap, "no interface %s", name);
+		return ft_usage_error(&ft_extcap_verb, "no interface %s", name);
 	if (size >= 0)
 		return FT_EXIT_CLEAN;
 	line->address = NULL;
@@ -189,14 +189,14 @@ static enum ft_exit check_capture(struct ft_extcap_line *line)
 	const struct ft_job *job = &line->job;
 
 	if (line->fifo == NULL)
-		return ft_usage_error(&extcap, "nowhere to write: --fifo FILE");
+		return ft_usage_error(&ft_extcap_verb, "nowhere to write: --fifo FILE");
 	if (strcmp(line->interface, FT_EXTCAP_DPDK) == 0 && line->device == NULL)
-		return ft_usage_error(&extcap,
+		return ft_usage_error(&ft_extcap_verb,
 				      "%s: no device given: a PCI address, or "
 				      "net_af_packet0,iface=tap0 and the like",
 				      line->interface);
 	if (job->files.map == NULL && (line->only_violations || line->choice.expressions != 0))
-		return ft_usage_error(&extcap, "--only-violations and --tenant need a map");
+		return ft_usage_error(&ft_extcap_verb, "--only-violations and --tenant need a map");
 	return FT_EXIT_CLEAN;
 }
 
@@ -216,7 +216,7 @@ static enum ft_exit prepare_capture(struct ft_extcap_line *line)
 
 enum ft_exit ft_extcap_line_read(struct ft_extcap_line *line, int argc, char **argv)
 {
-	struct ft_options options = { &extcap, "", words, argc, argv, false };
+	struct ft_options options = { &ft_extcap_verb, "", words, argc, argv, false };
 	int code;
 
 	while ((code = ft_options_next(&options)) != FT_OPTION_END) {
@@ -225,17 +225,18 @@ enum ft_exit ft_extcap_line_read(struct ft_extcap_line *line, int argc, char **a
 			continue;
 		if (code == 'h') {
 			line->request = FT_EXTCAP_NOTHING;
-			return ft_usage_print(&extcap);
+			return ft_usage_print(&ft_extcap_verb);
 		}
 		if (code == FT_OPTION_BAD || take(line, code, optarg) != 0)
 			return FT_EXIT_FAILED;
 	}
 	if (optind < argc)
-		return ft_usage_error(&extcap, "%s: not an option", argv[optind]);
+		return ft_usage_error(&ft_extcap_verb, "%s: not an option", argv[optind]);
 	if (line->request == FT_EXTCAP_INTERFACES || line->request == FT_EXTCAP_NOTHING)
 		return FT_EXIT_CLEAN;
 	if (line->interface == NULL)
-		return ft_usage_error(&extcap, "no interface named: --extcap-interface NAME");
+		return ft_usage_error(&ft_extcap_verb,
+				      "no interface named: --extcap-interface NAME");
 	if (find_address(line) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
 	return line->request == FT_EXTCAP_CAPTURE ? prepare_capture(line) : FT_EXIT_CLEAN;

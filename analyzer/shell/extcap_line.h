@@ -25,6 +25,9 @@ struct ft_extcap_line {
 	bool only_violations;
 };
 
+/* For `fabtap help extcap` and complaints: no command line begins with it. */
+extern const struct ft_verb ft_extcap_verb;
+
 /* 0 or -ENOMEM, told. */
 int ft_extcap_line_init(struct ft_extcap_line *line, int argc);
 void ft_extcap_line_free(struct ft_extcap_line *line);

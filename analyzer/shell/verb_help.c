@@ -1,5 +1,7 @@
 #include <stdio.h>
+#include <string.h>
 
+#include "extcap_line.h"
 #include "log.h"
 #include "verb.h"
 
@@ -28,13 +30,18 @@ static enum ft_exit overview(void)
 	return FT_EXIT_CLEAN;
 }
 
+static const struct ft_verb *find(const char *name)
+{
+	return strcmp(name, ft_extcap_verb.name) == 0 ? &ft_extcap_verb : ft_verb_find(name);
+}
+
 static enum ft_exit run(int argc, char **argv)
 {
 	const struct ft_verb *verb;
 
 	if (argc < 2)
 		return overview();
-	verb = ft_verb_find(argv[1]);
+	verb = find(argv[1]);
 	if (verb == NULL || argc > 2) {
 		ft_log("help: no verb %s; `fabtap help` lists them", argv[verb == NULL ? 1 : 2]);
 		return FT_EXIT_FAILED;

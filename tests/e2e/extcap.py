@@ -147,6 +147,14 @@ class Answers(unittest.TestCase):
         offered = re.findall(r"^value \{arg=\d+\}\{value=(.*?)\}", run.out.decode(), re.M)
         self.assertEqual(offered, [""] + [tenant["name"] for tenant in json.loads(policy.read_text())["tenants"]])
 
+    def test_an_unknown_option_is_told_with_a_help_that_there_is(self):
+        run = fabtap("--extcap-interfaces", "--bogus")
+        self.assertEqual((run.status, run.complaints()),
+                         (FAILED, ["fabtap: extcap: --bogus: no such option; see `fabtap help extcap`"]))
+        run = fabtap("help", "extcap")
+        self.assertEqual((run.status, run.err), (COMPLIANT, b""), run)
+        self.assertIn(b"--extcap-interface NAME", run.out)
+
     def test_every_interface_has_options_and_a_link_type(self):
         names = re.findall(r"^interface \{value=(.*?)\}", fabtap("--extcap-interfaces", "--extcap-version=4.0").out.decode(),
                            re.M)
