@@ -13,7 +13,7 @@ struct claim {
 	uint32_t site;
 	uint32_t seen; /* the lower the earlier */
 	int32_t rank;
-	bool has_rank;
+	bool has_rank, doubted;
 };
 
 struct finder {
@@ -60,14 +60,6 @@ static uint32_t component_number(struct finder *finder, uint32_t site)
 	return *number;
 }
 
-static bool is_rank(const struct ft_nccl_tag *tag)
-{
-	bool never = false;
-
-	ft_nccl_tag_is_special(tag->tag, &never);
-	return tag->seen && !tag->mixed && !never;
-}
-
 static void claim_ranks(struct finder *finder)
 {
 	for (size_t i = 0; i < finder->connection_count; i++) {
@@ -77,40 +69,79 @@ static void claim_ranks(struct finder *finder)
 		if (site == FT_NCCL_NONE)
 			continue;
 		finder->members->of[i] = component_number(finder, site);
-		if (is_rank(&finder->tags[i]))
+		if (ft_nccl_tag_is_rank(&finder->tags[i]))
 			finder->claims[finder->claim_count++] =
 				(struct claim){ finder->members->of[i], site, (uint32_t)i,
-						finder->tags[i].tag, true };
+						finder->tags[i].tag,    true, false };
 	}
 	if (finder->claim_count > 0)
 		qsort(finder->claims, finder->claim_count, sizeof *finder->claims, compare);
 }
 
-/* The claims of a rank from `at` on, and whether they are of several sites. */
-static size_t rank_end(const struct finder *finder, size_t at, bool *several)
+static bool same_claim(const struct claim *a, const struct claim *b)
+{
+	return same_rank(a, b) && a->site == b->site;
+}
+
+static struct claim *find_claim(const struct finder *finder, const struct claim *key)
+{
+	return finder->claim_count > 0 ? bsearch(key, finder->claims, finder->claim_count,
+						 sizeof *finder->claims, compare)
+				       : NULL;
+}
+
+/*
+ * Nobody sends to himself over a network: a tag that both ends of a connection send with is not a rank, as those of the
+ * SHARP plugin, of GPU-initiated networking, and of programs that leave the field alone.
+ */
+static void doubt(struct finder *finder)
+{
+	for (size_t i = 0; i < finder->connection_count; i++) {
+		const struct claim key = {
+			.component = finder->members->of[i],
+			.site = ft_nccl_site_of(&finder->sites, &finder->connections[i]->receiver),
+			.rank = finder->tags[i].tag,
+			.has_rank = true,
+		};
+		struct claim *found =
+			ft_nccl_tag_is_rank(&finder->tags[i]) && key.component != FT_NCCL_NONE
+				? find_claim(finder, &key)
+				: NULL;
+
+		if (found != NULL)
+			found->doubted = true;
+	}
+}
+
+/* The claims of a rank from `at` on, and whether one of them is doubted. */
+static size_t rank_end(const struct finder *finder, size_t at, bool *doubted)
 {
 	const struct claim *first = &finder->claims[at];
 
-	*several = false;
+	*doubted = false;
 	for (; at < finder->claim_count && same_rank(first, &finder->claims[at]); at++)
-		*several |= finder->claims[at].site != first->site;
+		*doubted |= finder->claims[at].doubted;
 	return at;
 }
 
-/* Each rank at each of its sites once; not a tag with another meaning that several sites have. */
+/* Each rank is a person, and at each of its sites once. */
 static void settle_ranks(struct finder *finder)
 {
 	size_t kept = 0, end;
-	bool several, never;
+	bool doubted;
 
+	for (size_t i = 0; i < finder->claim_count; i++)
+		if (kept == 0 || !same_claim(&finder->claims[i], &finder->claims[kept - 1]))
+			finder->claims[kept++] = finder->claims[i];
+	finder->claim_count = kept;
+	doubt(finder);
+	kept = 0;
 	for (size_t i = 0; i < finder->claim_count; i = end) {
-		end = rank_end(finder, i, &several);
-		if (several && ft_nccl_tag_is_special(finder->claims[i].rank, &never))
+		end = rank_end(finder, i, &doubted);
+		if (doubted)
 			continue;
 		finder->persons[finder->person_count++] = finder->claims[i];
 		for (size_t j = i; j < end; j++) {
-			if (j > i && finder->claims[j].site == finder->claims[j - 1].site)
-				continue;
 			finder->ranks_at[finder->claims[j].site]++;
 			finder->claims[kept++] = finder->claims[j];
 		}
@@ -126,8 +157,9 @@ static void add_stranger(struct finder *finder, size_t seen, const struct ft_ncc
 	if (site == FT_NCCL_NONE || finder->ranks_at[site] > 0)
 		return;
 	finder->ranks_at[site] = 1;
-	finder->persons[finder->person_count++] =
-		(struct claim){ component_number(finder, site), site, (uint32_t)seen, 0, false };
+	finder->persons[finder->person_count++] = (struct claim){
+		.component = component_number(finder, site), .site = site, .seen = (uint32_t)seen
+	};
 }
 
 static size_t person_of_rank(const struct finder *finder, uint32_t component, int32_t rank)
@@ -183,7 +215,7 @@ static uint32_t sender_of(struct finder *finder, size_t connection)
 
 	if (site == FT_NCCL_NONE)
 		return FT_NCCL_NONE;
-	if (is_rank(tag)) {
+	if (ft_nccl_tag_is_rank(tag)) {
 		person = person_of_rank(finder, component, tag->tag);
 		if (is_person(finder, person, component, tag->tag))
 			return (uint32_t)person;

@@ -2,11 +2,9 @@
 
 #include <stdlib.h>
 
-bool ft_nccl_tag_is_special(int32_t tag, bool *never)
+bool ft_nccl_tag_is_rank(const struct ft_nccl_tag *tag)
 {
-	*never = tag < 0 || tag == FT_NCCL_TAG_BOOTSTRAP;
-	return *never || tag == FT_NCCL_TAG_SHARP || tag == FT_NCCL_TAG_GIN_GATHER ||
-	       tag == FT_NCCL_TAG_GIN;
+	return tag->seen && !tag->mixed && tag->tag >= 0 && tag->tag != FT_NCCL_TAG_BOOTSTRAP;
 }
 
 static int compare(const void *a, const void *b)

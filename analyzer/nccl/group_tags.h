@@ -13,8 +13,8 @@ struct ft_nccl_tag *ft_nccl_tags_read(struct ft_nccl_connection *const *connecti
 				      size_t connection_count,
 				      const struct ft_nccl_message *messages, size_t message_count);
 
-/* Can be something else than a rank: enum of decode/nccl.h. `never`: is no rank at all. */
-bool ft_nccl_tag_is_special(int32_t tag, bool *never);
+/* All requests had one tag, and it can be a rank. */
+bool ft_nccl_tag_is_rank(const struct ft_nccl_tag *tag);
 
 /* Places of connections in their list, by id. */
 struct ft_nccl_id {

@@ -3,8 +3,8 @@
 #include "groups.h"
 
 /*
- * Every sign leaves some protocols possible. If one is left, it is that; if several are, lines or an address that only
- * one of them has decide. The sizes are those of NCCL's defaults (src/include/device.h, src/graph/tuning.cc,
+ * Every sign leaves some protocols possible. If one is left, it is that; if several are, lines decide that only one of
+ * them has. A place in the receiver's buffers does not: where they begin is not known. The sizes are those of NCCL's defaults (src/include/device.h, src/graph/tuning.cc,
  * src/transport/net.cc) and, where they differ, RCCL's.
  */
 enum {
@@ -156,27 +156,6 @@ static void weigh_lines(struct evidence *evidence, const struct ft_nccl_sign *si
 	weigh(evidence, &ll128, FT_NCCL_LL128, LINES_LL128);
 }
 
-/*
- * The receiver's buffers are one allocation: eight slots of LL, eight of LL128, eight of SIMPLE. GPU memory comes in
- * units of 2 MiB, so that offsets within one are known. Those that two protocols have are left out, and with them all
- * multiples of 64 KiB of LL128's: buffers of users are often there.
- */
-static uint8_t by_slot(const struct ft_nccl_sign *sign)
-{
-	static const uint32_t ll128[] = {
-		0x116000, 0x1ac000, 0x042000, 0x0d8000, 0x16e000, 0x004000, 0x09a000,
-		0x04e000, 0x05c000, 0x06a000, 0x078000, 0x086000, 0x094000, 0x0a2000, /* RCCL */
-	};
-	uint32_t offset = sign->va % (2u << 20);
-
-	if (offset == 0x0b0000 || offset == 0x130000 || offset == 0x1b0000)
-		return SIMPLE;
-	for (size_t i = 0; i < sizeof ll128 / sizeof *ll128; i++)
-		if (offset == ll128[i])
-			return LL128;
-	return 0;
-}
-
 static enum ft_nccl_protocol only_one(uint8_t possible)
 {
 	switch (possible) {
@@ -201,8 +180,6 @@ enum ft_nccl_protocol ft_nccl_protocol_of(const struct ft_nccl_sign *sign, uint6
 	protocol = only_one(evidence.possible);
 	if (protocol == FT_NCCL_PROTOCOL_UNKNOWN)
 		protocol = only_one(evidence.possible & evidence.shown);
-	if (protocol == FT_NCCL_PROTOCOL_UNKNOWN && evidence.shown == 0)
-		protocol = only_one(evidence.possible & by_slot(sign));
 	*flag = evidence.flags[protocol];
 	return protocol;
 }
