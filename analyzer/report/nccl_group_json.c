@@ -53,6 +53,18 @@ void ft_nccl_communicator_json(struct ft_document *json,
 	ft_member_end(json, '}');
 }
 
+static void bounds(struct ft_document *json, const struct ft_nccl_collective *collective)
+{
+	if (collective->message_bytes_most == 0) {
+		ft_member_null(json, "message_bytes_range");
+		return;
+	}
+	ft_member_begin(json, "message_bytes_range", '[');
+	ft_member_number(json, NULL, collective->message_bytes_least);
+	ft_member_number(json, NULL, collective->message_bytes_most);
+	ft_member_end(json, ']');
+}
+
 void ft_nccl_collective_json(struct ft_document *json, const struct ft_nccl_collective *collective)
 {
 	ft_member_begin(json, NULL, '{');
@@ -63,9 +75,11 @@ void ft_nccl_collective_json(struct ft_document *json, const struct ft_nccl_coll
 	ft_member_text(json, "protocol", ft_nccl_protocol_word(collective->protocol));
 	ft_member_number(json, "message_bytes",
 			 collective->message_bytes > 0 ? collective->message_bytes : UINT64_MAX);
+	bounds(json, collective);
 	ft_member_number(json, "wire_bytes", collective->wire_bytes);
 	ft_member_number(json, "messages", collective->messages);
-	ft_member_number(json, "channels", collective->channels);
+	ft_member_number(json, "channels",
+			 collective->channels > 0 ? collective->channels : UINT64_MAX);
 	ft_member_number(json, "first_frame", collective->first_frame);
 	ft_member_number(json, "last_frame", collective->last_frame);
 	ft_member_time(json, "first_ts", collective->first_ts_ns);

@@ -116,7 +116,8 @@ static void performance(struct inspector *inspector, const struct ft_nccl_collec
 		ft_member_text(json, "algorithm", row->algorithm);
 	if (row->protocol != FT_NCCL_PROTOCOL_UNKNOWN)
 		ft_member_text(json, "protocol", ft_nccl_protocol_word(row->protocol));
-	ft_member_number(json, "channels", row->channels);
+	if (row->channels > 0)
+		ft_member_number(json, "channels", row->channels);
 	ft_member_number(json, "wire_bytes", row->wire_bytes);
 	ft_member_bool(json, "complete", row->complete);
 	ft_member_end(json, '}');
@@ -129,7 +130,7 @@ static void record(struct inspector *inspector, const struct ft_nccl_collective 
 	size_t ranks = 0;
 
 	/* that the size could be told shows that the members seen are all there are */
-	if (at < nccl->communicator_count && row->message_bytes > 0)
+	if (at < nccl->communicator_count && row->message_bytes_most > 0)
 		ranks = nccl->communicators[at].member_count;
 	ft_record_begin(&inspector->json);
 	header(&inspector->json, row, ranks);

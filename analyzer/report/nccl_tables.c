@@ -73,6 +73,8 @@ static void duration_cell(struct ft_table *table, uint64_t from_ns, uint64_t to_
 
 	if (from_ns == FT_TS_UNKNOWN || to_ns == FT_TS_UNKNOWN)
 		ft_table_format(table, ".");
+	else if (to_ns == from_ns)
+		ft_table_format(table, "0");
 	else if (to_ns < from_ns)
 		ft_table_format(table, "-%s", ft_human_duration(&human, from_ns - to_ns));
 	else
@@ -197,6 +199,19 @@ static void rate_cell(struct ft_table *table, const struct ft_nccl_collective *r
 					(double)(row->last_ts_ns - row->first_ts_ns));
 }
 
+/* Lines do not show where their data ends: then it is the most that it can be. */
+static void size_cell(struct ft_table *table, const struct ft_nccl_collective *row)
+{
+	struct ft_human human;
+
+	if (row->message_bytes > 0)
+		bytes_cell(table, row->message_bytes);
+	else if (row->message_bytes_most > 0)
+		ft_table_format(table, "<= %s", ft_human_bytes(&human, row->message_bytes_most));
+	else
+		ft_table_format(table, "?");
+}
+
 static void collective_row(struct ft_table *table, const struct ft_nccl_collective *row)
 {
 	ft_table_format(table, "%" PRIu32, row->communicator);
@@ -208,11 +223,8 @@ static void collective_row(struct ft_table *table, const struct ft_nccl_collecti
 			row->protocol == FT_NCCL_PROTOCOL_UNKNOWN
 				? "?"
 				: ft_nccl_protocol_word(row->protocol));
-	if (row->message_bytes > 0)
-		bytes_cell(table, row->message_bytes);
-	else
-		ft_table_format(table, "?");
-	ft_table_format(table, "%" PRIu32, row->channels);
+	size_cell(table, row);
+	count_cell(table, row->channels);
 	count_cell(table, row->messages);
 	bytes_cell(table, row->wire_bytes);
 	duration_cell(table, row->first_ts_ns, row->last_ts_ns);
@@ -321,6 +333,8 @@ void ft_nccl_messages_table(struct ft_page *page, const struct ft_nccl_report *n
 
 /* --- queue pairs --- */
 
+enum { EVIDENCE_ROOM = 64 }; /* what more there is stands in the document */
+
 struct class_sum {
 	uint64_t queue_pairs, packets;
 	double confidence; /* the least */
@@ -349,12 +363,16 @@ static void add_queue_pair(struct class_sum *sum, const struct ft_nccl_queue_pai
 
 static void class_row(struct ft_table *table, enum ft_nccl_class class, const struct class_sum *sum)
 {
-	char all[256] = "";
+	char all[EVIDENCE_ROOM + 8] = "";
 	size_t used = 0;
 
-	for (size_t i = 0; i < sum->evidence_count && used < sizeof all; i++)
-		used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "",
-					 sum->evidence[i]);
+	for (size_t i = 0; i < sum->evidence_count; i++) {
+		if (used + strlen(sum->evidence[i]) + 2 > EVIDENCE_ROOM) {
+			strcpy(all + used, ", ...");
+			break;
+		}
+		used += (size_t)sprintf(all + used, "%s%s", i > 0 ? ", " : "", sum->evidence[i]);
+	}
 	ft_table_format(table, "%s", ft_nccl_class_name(class));
 	count_cell(table, sum->queue_pairs);
 	count_cell(table, sum->packets);
