@@ -3,10 +3,10 @@
 #include <string.h>
 
 static const struct ft_nccl_candidate *const candidates[] = {
-	&ft_nccl_candidate_nccl,     &ft_nccl_candidate_gin,  &ft_nccl_candidate_ucx,
-	&ft_nccl_candidate_gloo,     &ft_nccl_candidate_nvme, &ft_nccl_candidate_iser,
-	&ft_nccl_candidate_nfs,      &ft_nccl_candidate_smb,  &ft_nccl_candidate_lustre,
-	&ft_nccl_candidate_perftest,
+	&ft_nccl_candidate_nccl,     &ft_nccl_candidate_gin,     &ft_nccl_candidate_ucx,
+	&ft_nccl_candidate_gloo,     &ft_nccl_candidate_nvme,    &ft_nccl_candidate_iser,
+	&ft_nccl_candidate_nfs,      &ft_nccl_candidate_smb,     &ft_nccl_candidate_lustre,
+	&ft_nccl_candidate_perftest, &ft_nccl_candidate_openmpi,
 };
 
 static void add(struct ft_nccl_traffic *traffic, const struct ft_nccl_qp *qp)

@@ -1,6 +1,6 @@
 #include "classify.h"
 
-/* Libraries of parallel programs that are known by their SENDs: UCX, which Open MPI uses, and Gloo. */
+/* Libraries of parallel programs that are known by their SENDs: UCX, which Open MPI uses, Open MPI without it, and Gloo. */
 
 enum { FEW = 3, MANY = 8 };
 
@@ -64,6 +64,11 @@ static bool fails_ucx_heads(const struct ft_nccl_traffic *traffic)
 	return traffic->fails[FT_NCCL_HEAD_UCX] > 0;
 }
 
+static bool has_openmpi_heads(const struct ft_nccl_traffic *traffic)
+{
+	return ft_nccl_heads_fit(traffic, FT_NCCL_HEAD_OPENMPI, FEW);
+}
+
 static const struct ft_nccl_sign ucx_signs[] = {
 	{ has_ucx_key, 90, "UCX's Q_Key" },
 	{ has_ucx_heads, 35, "UCX active messages" },
@@ -75,11 +80,21 @@ static const struct ft_nccl_sign ucx_signs[] = {
 	{ sends_and_moves, 10, "SENDs beside READs or WRITEs" },
 	{ has_ucx_timer, 5, "UCX's RNR timer" },
 	{ fails_ucx_heads, -60, NULL },
+	{ has_openmpi_heads, -60, NULL },
 	{ has_immediates, FT_NCCL_RULED_OUT, NULL },
 };
 
 const struct ft_nccl_candidate ft_nccl_candidate_ucx =
 	FT_NCCL_CANDIDATE(FT_NCCL_CLASS_UCX, ucx_signs);
+
+static const struct ft_nccl_sign openmpi_signs[] = {
+	{ has_openmpi_heads, 85, "Open MPI's headers over verbs" },
+	{ ft_nccl_began_elsewhere, 5, "PSNs not from 0" },
+	{ has_immediates, FT_NCCL_RULED_OUT, NULL },
+};
+
+const struct ft_nccl_candidate ft_nccl_candidate_openmpi =
+	FT_NCCL_CANDIDATE(FT_NCCL_CLASS_OPENMPI, openmpi_signs);
 
 enum { GLOO_MR = 48, GLOO_MTU = 1024 };
 

@@ -99,6 +99,38 @@ bool ft_nccl_head_is_mpi(const struct ft_nccl_send *send)
 	       tag >> 48 == 0xffff && tag >> 40 != 0xffffff && (tag & 0xfffff) < 0x10000;
 }
 
+/*
+ * A tag, a flag, credits, and with some builds padding; then the header of the message, whose type is the tag. Control
+ * messages have none.
+ */
+enum {
+	OPENMPI_CONTROL = 0x20,
+	OPENMPI_FIRST = 0x41,
+	OPENMPI_LAST = 0x49,
+	OPENMPI_HEADER = 4,
+	OPENMPI_PADDED = 8,
+	OPENMPI_FLAGS = 0x1f,
+};
+
+static bool has_type_at(const struct ft_nccl_send *send, uint32_t at)
+{
+	return send->captured >= at + 2 && send->bytes[at] == send->bytes[0] &&
+	       send->bytes[at + 1] <= OPENMPI_FLAGS;
+}
+
+static enum ft_nccl_verdict read_openmpi(const struct ft_nccl_send *send)
+{
+	uint8_t tag = send->bytes[0];
+
+	if (send->immediate ||
+	    (tag != OPENMPI_CONTROL && (tag < OPENMPI_FIRST || tag > OPENMPI_LAST)))
+		return FT_NCCL_NOT;
+	if (tag == OPENMPI_CONTROL || send->captured < OPENMPI_PADDED + 2)
+		return FT_NCCL_CUT;
+	return has_type_at(send, OPENMPI_HEADER) || has_type_at(send, OPENMPI_PADDED) ? FT_NCCL_READ
+										      : FT_NCCL_NOT;
+}
+
 /* On a 64-bit host: two pointers, address, length, three keys and numbers, padding; pointers are of user space. */
 enum { MR_BYTES = 48, MR_ADDRESS = 16, MR_LENGTH = 24, POINTER_TOP = 6 };
 
@@ -213,10 +245,10 @@ bool ft_nccl_head_is_smb2(const struct ft_nccl_send *send)
 enum ft_nccl_verdict ft_nccl_head_read(enum ft_nccl_head head, const struct ft_nccl_send *send)
 {
 	static enum ft_nccl_verdict (*const readers[FT_NCCL_HEADS])(const struct ft_nccl_send *) = {
-		[FT_NCCL_HEAD_UCX] = read_ucx,   [FT_NCCL_HEAD_GLOO] = read_gloo,
-		[FT_NCCL_HEAD_NVME] = read_nvme, [FT_NCCL_HEAD_ISER] = read_iser,
-		[FT_NCCL_HEAD_NFS] = read_nfs,   [FT_NCCL_HEAD_LUSTRE] = read_lustre,
-		[FT_NCCL_HEAD_SMB] = read_smb,
+		[FT_NCCL_HEAD_UCX] = read_ucx,       [FT_NCCL_HEAD_OPENMPI] = read_openmpi,
+		[FT_NCCL_HEAD_GLOO] = read_gloo,     [FT_NCCL_HEAD_NVME] = read_nvme,
+		[FT_NCCL_HEAD_ISER] = read_iser,     [FT_NCCL_HEAD_NFS] = read_nfs,
+		[FT_NCCL_HEAD_LUSTRE] = read_lustre, [FT_NCCL_HEAD_SMB] = read_smb,
 	};
 
 	return send->captured == 0 ? FT_NCCL_CUT : readers[head](send);

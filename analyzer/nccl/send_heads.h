@@ -10,13 +10,14 @@
  * SENDs. One that fits says little, as many bytes fit some of them; all of many do.
  */
 enum ft_nccl_head {
-	FT_NCCL_HEAD_UCX,    /* active message of its RC transports; uct/ib/rc and ucp of UCX 1.x */
-	FT_NCCL_HEAD_GLOO,   /* struct ibv_mr as it is in memory, with an immediate */
-	FT_NCCL_HEAD_NVME,   /* command capsule; NVMe over Fabrics 1.1, 2.1 */
-	FT_NCCL_HEAD_ISER,   /* header of control-type PDUs; RFC 7145, 9.2 */
-	FT_NCCL_HEAD_NFS,    /* RPC-over-RDMA version 1; RFC 8166, 4.2 */
-	FT_NCCL_HEAD_LUSTRE, /* o2iblnd */
-	FT_NCCL_HEAD_SMB,    /* SMB Direct; MS-SMBD, 2.2 */
+	FT_NCCL_HEAD_UCX, /* active message of its RC transports; uct/ib/rc and ucp of UCX 1.x */
+	FT_NCCL_HEAD_OPENMPI, /* Open MPI over verbs: headers of btl/openib and pml/ob1, up to 4.x */
+	FT_NCCL_HEAD_GLOO,    /* struct ibv_mr as it is in memory, with an immediate */
+	FT_NCCL_HEAD_NVME,    /* command capsule; NVMe over Fabrics 1.1, 2.1 */
+	FT_NCCL_HEAD_ISER,    /* header of control-type PDUs; RFC 7145, 9.2 */
+	FT_NCCL_HEAD_NFS,     /* RPC-over-RDMA version 1; RFC 8166, 4.2 */
+	FT_NCCL_HEAD_LUSTRE,  /* o2iblnd */
+	FT_NCCL_HEAD_SMB,     /* SMB Direct; MS-SMBD, 2.2 */
 	FT_NCCL_HEADS
 };
 

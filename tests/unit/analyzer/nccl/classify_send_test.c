@@ -42,6 +42,38 @@ static void tags_of_open_mpi_are_seen_in_ucx_messages(void **state)
 	ft_nccl_qps_destroy(p.qps);
 }
 
+/* btl/openib's header with its tag, then pml/ob1's: a match, from rank 1; with the padding of some builds and without. */
+static void headers_of_open_mpi_are_known_without_ucx(void **state)
+{
+	static const struct {
+		const char *sentence;
+		uint8_t bytes[24];
+		enum ft_nccl_class class;
+	} rows[] = {
+		{ "padded",
+		  { 0x41, 0, 0, 5, [8] = 0x41, [12] = 1, [16] = 0xf4, 0xff, 0xff, 0xff },
+		  FT_NCCL_CLASS_OPENMPI },
+		{ "not padded",
+		  { 0x42, 0, 0, 5, 0x42, 1, [8] = 1, [12] = 0xf4, 0xff, 0xff, 0xff },
+		  FT_NCCL_CLASS_OPENMPI },
+		{ "two types", { 0x41, 0, 0, 5, 0x42, [8] = 0x43 }, FT_NCCL_CLASS_UNKNOWN },
+		{ "no type", { 0x4a, 0, 0, 5, 0x4a, [8] = 0x4a }, FT_NCCL_CLASS_UNKNOWN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct play p = play_start(100);
+		struct ft_nccl_queue_pair row;
+
+		for (uint32_t psn = 300; psn < 306; psn++)
+			play_send(&p, psn % 2 != 0, psn, rows[i].bytes, 24, 200 + psn);
+		row = play_end(&p, 1, ASKING);
+		if (row.class != rows[i].class)
+			fail_msg("%s: %s", rows[i].sentence, ft_nccl_class_name(row.class));
+		ft_nccl_qps_destroy(p.qps);
+	}
+}
+
 static void datagrams_are_known_by_their_key(void **state)
 {
 	static const struct {
@@ -111,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(active_messages_are_ucxs),
 		cmocka_unit_test(tags_of_open_mpi_are_seen_in_ucx_messages),
+		cmocka_unit_test(headers_of_open_mpi_are_known_without_ucx),
 		cmocka_unit_test(datagrams_are_known_by_their_key),
 		cmocka_unit_test(announced_memory_is_gloos),
 		cmocka_unit_test(immediates_alone_are_not_gloos),
