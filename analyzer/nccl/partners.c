@@ -33,6 +33,12 @@ static void join(struct search *search, uint32_t one, uint32_t other)
 	search->partner[other] = one;
 }
 
+/* A datagram may name a connected queue pair for its sender; that proves nothing. */
+static bool is_alike(const struct ft_nccl_qp *one, const struct ft_nccl_qp *other)
+{
+	return one != other && other->packets > 0 && (one->services & other->services) != 0;
+}
+
 static void join_named(struct search *search)
 {
 	for (uint32_t i = 0; i < search->qps->used; i++) {
@@ -45,7 +51,7 @@ static void join_named(struct search *search)
 		other = ft_nccl_qps_find(
 			search->qps, qp->peer,
 			ft_nccl_name(qp->peer_qpn, (qp->name & FT_NCCL_NAME_LID) != 0));
-		if (other == NULL || other->packets == 0 || other == qp)
+		if (other == NULL || !is_alike(qp, other))
 			continue;
 		at = (uint32_t)(other - search->qps->records);
 		if (search->partner[i] == FT_NCCL_NONE && search->partner[at] == FT_NCCL_NONE)

@@ -76,13 +76,12 @@ void ft_nccl_qps_destroy(struct ft_nccl_qps *qps)
 	free(qps);
 }
 
-static uint32_t hash_of(const struct ft_nccl_qps *qps, const uint8_t address[16], uint32_t name)
+static uint32_t hash_of(const uint8_t address[16], uint32_t name, uint64_t seed)
 {
 	uint64_t words[2];
 
 	memcpy(words, address, sizeof words);
-	return (uint32_t)ft_hash_step(qps->seed ^ (uint64_t)name << 20, words[0], words[1],
-				      qps->seed);
+	return (uint32_t)ft_hash_step(seed ^ (uint64_t)name << 20, words[0], words[1], seed);
 }
 
 /* The slot of it, or the free one where it belongs. */
@@ -112,14 +111,14 @@ struct ft_nccl_qp *ft_nccl_qps_find(const struct ft_nccl_qps *qps, const uint8_t
 
 	if (qps->most == 0)
 		return NULL;
-	slot = slot_of(qps, address, name, hash_of(qps, address, name));
+	slot = slot_of(qps, address, name, hash_of(address, name, qps->seed));
 	return slot->record == 0 ? NULL : &qps->records[slot->record - 1];
 }
 
-/* Counts each once, but those with the hash of another one. */
-static void drop(struct ft_nccl_qps *qps, uint32_t tag)
+/* Counts each once, but those with the hash of another one: not by the seed, so that any run counts the same. */
+static void drop(struct ft_nccl_qps *qps, const uint8_t address[16], uint32_t name)
 {
-	uint32_t bit = tag % BEYOND_BITS;
+	uint32_t bit = hash_of(address, name, 0) % BEYOND_BITS;
 	uint64_t mask = UINT64_C(1) << bit % WORD_BITS;
 
 	if ((qps->beyond[bit / WORD_BITS] & mask) != 0)
@@ -137,12 +136,12 @@ static struct ft_nccl_qp *find_or_add(struct ft_nccl_qps *qps, const uint8_t add
 
 	if (qps->most == 0)
 		return NULL;
-	tag = hash_of(qps, address, name);
+	tag = hash_of(address, name, qps->seed);
 	slot = slot_of(qps, address, name, tag);
 	if (slot->record != 0)
 		return &qps->records[slot->record - 1];
 	if (qps->used == qps->most) {
-		drop(qps, tag);
+		drop(qps, address, name);
 		return NULL;
 	}
 	qp = &qps->records[qps->used++];

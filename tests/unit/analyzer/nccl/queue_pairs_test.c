@@ -175,6 +175,19 @@ static void ends_meet_by_what_is_answered(void **state)
 	ft_nccl_qps_destroy(p.qps);
 }
 
+static void a_datagram_names_no_end_of_a_connection(void **state)
+{
+	struct play p = play_start(100);
+
+	(void)state;
+	play_packet(&p, 1, 2, 0x30, UD_SEND, 0, (struct words){ .src_qp = 0x456 });
+	p.udp_sport = 60881;
+	ft_nccl_qp_note(play_packet(&p, 1, 2, 0x123, WRITE_IMM, 3, none), FT_NCCL_N1);
+	play_packet(&p, 2, 1, 0x456, ACK, 3, none);
+	assert_true(is_noted(&p, 0x456));
+	ft_nccl_qps_destroy(p.qps);
+}
+
 static void ends_that_may_be_anybodys_stay_alone(void **state)
 {
 	struct play p = play_start(100);
@@ -202,6 +215,7 @@ int main(void)
 		cmocka_unit_test(source_ports_follow_from_both_queue_pairs),
 		cmocka_unit_test(ends_meet_by_their_source_port),
 		cmocka_unit_test(ends_meet_by_what_is_answered),
+		cmocka_unit_test(a_datagram_names_no_end_of_a_connection),
 		cmocka_unit_test(ends_that_may_be_anybodys_stay_alone),
 	};
 
