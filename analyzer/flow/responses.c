@@ -230,6 +230,9 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_learn_mtu(tracker, moment);
 	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE) {
 		follow_alone(tracker, moment);
+		if (requester !=
+		    NULL) /* its first request comes behind the answer: from another mirror port */
+			ft_deliver(&requester->half, psn);
 	} else if (ft_is_in_window(tracker, moment, requester)) {
 		ft_watch_msn(tracker, moment, requester, psn);
 		match(tracker, moment, requester);
