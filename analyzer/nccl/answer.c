@@ -144,8 +144,8 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_lane *lane = moment->lane;
-	bool strict =
-		lane->exact && moment->turn == FT_NCCL_NEXT && ft_nccl_split_is_known(followed);
+	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT;
+	bool strict = exact && ft_nccl_split_is_known(followed);
 	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .k = lane->next };
 	uint64_t missed = UINT64_MAX;
 
@@ -155,7 +155,10 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 		enum fit fit = fit_of(moment, answer.k, any_write, &answer.request);
 
 		answer.sure = strict || (fit == FIT && !any_write);
-		if (fit == FIT || (fit == NO_CTS && strict))
+		if (fit == NO_CTS && exact && followed->lane_count == 1 &&
+		    answer.k < followed->oldest)
+			answer.sure = true; /* asked for before the capture began */
+		if (fit == FIT || (fit == NO_CTS && answer.sure))
 			return answer;
 		if (fit == NO_FIT && strict) {
 			answer.kind = FT_NCCL_ANSWER_NONE;
@@ -165,6 +168,7 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 			missed = answer.k;
 	}
 	answer.sure = strict;
+	answer.odd = missed == UINT64_MAX && (!exact || (!strict && answer.k > lane->next));
 	if (missed != UINT64_MAX)
 		answer.k = missed;
 	return answer;
@@ -178,7 +182,18 @@ static struct ft_nccl_answer sizes_answer(const struct ft_nccl_moment *moment, u
 	uint32_t slots = followed->model.fifo.slots != 0 ? followed->model.fifo.slots : 256;
 
 	answer.k = from + (slot + slots - from % slots) % slots;
+	if (answer.k > from + slots / 2 && answer.k >= slots)
+		answer.k -= slots;
 	return answer;
+}
+
+/* Nothing is written, but the immediate says that there was something. Split, others may have written it. */
+static bool is_end(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	return ft_nccl_is_bare_end(seen) ||
+	       (followed->lane_count == 1 && seen->opcode == 0x0b &&
+		(seen->has & FT_HAS_RETH) != 0 && seen->length == 0 && seen->immdt != 0 &&
+		followed->model.imm_content != FT_NCCL_IMM_ID);
 }
 
 /* The end of a message of several requests, to an array of sizes that no set-up told of. */
@@ -222,7 +237,7 @@ struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment)
 		return answer;
 	}
 	answer = next_in_turn(moment, bare);
-	if (bare && answer.kind == FT_NCCL_ANSWER_DATA)
+	if (is_end(moment->followed, seen) && answer.kind == FT_NCCL_ANSWER_DATA)
 		answer.kind = FT_NCCL_ANSWER_END;
 	return answer;
 }

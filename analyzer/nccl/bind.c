@@ -8,6 +8,7 @@
 #include "answer.h"
 #include "faults.h"
 #include "source_port.h"
+#include "split.h"
 
 /* Where in a log the connection's data begins, and the message that it begins with. */
 struct anchor {
@@ -188,10 +189,22 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 	replay_all(connections, replays, count);
 }
 
-/* All queue pairs of a connection are known that metadata told of; which data is asked for must be. */
+/*
+ * Metadata tells of all queue pairs; a queue pair that had messages in a row shares them with no other; and which data is
+ * asked for must be known.
+ */
 static bool may_have_more(const struct ft_nccl_followed *followed)
 {
-	return !followed->model.has_tcp && (!followed->by_grid || followed->plain);
+	return !followed->model.has_tcp && !ft_nccl_split_is_known(followed) &&
+	       (!followed->by_grid || followed->plain);
+}
+
+/* Somebody else has begun to write there: it is no part of the same message. */
+static bool is_taken(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_transfer *transfer, bool at_start)
+{
+	return at_start && transfer->message.first_frame != 0 &&
+	       followed->model.receiver.qpns[0] != FT_NCCL_NONE;
 }
 
 static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
@@ -201,7 +214,7 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	const struct ft_nccl_transfer *transfer = asked_by(followed, seen, &anchor.at_start);
 	struct replay replay;
 
-	if (transfer == NULL)
+	if (transfer == NULL || is_taken(followed, transfer, anchor.at_start))
 		return false;
 	anchor.frame = seen->frame;
 	anchor.k = transfer->message.k;
@@ -218,6 +231,12 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	return true;
 }
 
+/* Whose data goes to the buffers is known. */
+static bool has_data(const struct ft_nccl_followed *followed)
+{
+	return followed->model.receiver.qpns[0] != FT_NCCL_NONE && followed->model.messages != 0;
+}
+
 bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
 		      const struct ft_nccl_seen *seen)
 {
@@ -230,12 +249,11 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 
 		if (followed->retired || followed->given_up)
 			continue;
-		if (may_have_more(followed) && is_between(followed, stranger)) {
-			if (bind_to(connections, followed, stranger, seen))
-				return true;
-		} else if (ft_nccl_fault_stranger(connections, followed, seen)) {
+		if (may_have_more(followed) && is_between(followed, stranger) &&
+		    bind_to(connections, followed, stranger, seen))
 			return true;
-		}
+		if (has_data(followed) && ft_nccl_fault_stranger(connections, followed, seen))
+			return true;
 	}
 	return false;
 }

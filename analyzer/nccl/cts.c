@@ -109,7 +109,8 @@ static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_s
 		return count_on(followed, seen, ask);
 	ask->is_read = ft_nccl_family_narrow(followed, ft_nccl_cts_fits(&ask->write).possible);
 	family = ft_nccl_family_taken(followed);
-	if (family < 0)
+	if (family < 0 ||
+	    (!ask->is_read && followed->readable != 0 && ask->write.captured >= ask->write.length))
 		return false;
 	ask->family = (enum ft_nccl_family)family;
 	ask->requests = ask->write.length / ft_nccl_fifo(ask->family)->entry_bytes;
@@ -186,6 +187,8 @@ static void count(struct ft_nccl_followed *followed, const struct ask *ask)
 		followed->unreadable++;
 	if (!followed->has_newest || ask->k > followed->newest)
 		followed->newest = ask->k;
+	if (!followed->has_newest || ask->k < followed->oldest)
+		followed->oldest = ask->k;
 	followed->has_newest = true;
 }
 
@@ -231,23 +234,58 @@ static bool may_be_new(const struct ft_nccl_moment *moment)
 	return moment->turn == FT_NCCL_APART || moment->seen->psn == 0;
 }
 
+/* Without a hole between, numbers go up by as many as there are devices. */
+static bool is_in_turn(struct ft_nccl_moment *moment, const struct ask *ask)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	uint64_t step = ask->k - lane->cts_k;
+	bool in_turn = true;
+
+	if (moment->turn == FT_NCCL_LATE || !ask->is_read)
+		return true;
+	if (moment->turn == FT_NCCL_NEXT && lane->asked) {
+		in_turn = lane->cts_step == 0 ? step <= FT_NCCL_DEVICES_MAX && step != 0
+					      : step == lane->cts_step;
+		if (in_turn)
+			lane->cts_step = (uint8_t)step;
+	}
+	if (in_turn)
+		lane->cts_k = ask->k;
+	return in_turn;
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool take(struct ft_nccl_moment *moment)
 {
 	struct ask ask = { 0 };
 
 	if (!understand(moment->followed, moment->seen, &ask)) {
-		if (!may_be_new(moment))
+		if (may_be_new(moment))
+			ft_nccl_stranger_see(moment->connections, moment->seen);
+		else
 			ft_nccl_fault_cts(moment, ask.has_k, ask.k);
-		ft_nccl_stranger_see(moment->connections, moment->seen);
 		return false;
 	}
-	if (!announce(moment, &ask)) {
+	if (!is_in_turn(moment, &ask) || !announce(moment, &ask)) {
 		ft_nccl_fault_replayed(moment, ask.k);
 		return false;
 	}
 	tell_evidence(moment);
 	return true;
+}
+
+/* Sent again; or a new connection's, whose PSNs began anew. */
+static void see_again(struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_target *fifo = &moment->followed->model.fifo;
+	const struct ft_nccl_seen *seen = moment->seen;
+	uint64_t bytes = (uint64_t)fifo->slots * fifo->slot_bytes;
+
+	if ((seen->has & FT_HAS_RETH) != 0 && fifo->is_known && bytes != 0 &&
+	    seen->va - fifo->addr >= bytes)
+		ft_nccl_stranger_see(moment->connections, seen);
+	else
+		moment->followed->model.retransmitted_cts++;
 }
 
 void ft_nccl_cts_see(struct ft_nccl_moment *moment)
@@ -258,7 +296,7 @@ void ft_nccl_cts_see(struct ft_nccl_moment *moment)
 
 	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
 	if (moment->turn == FT_NCCL_AGAIN) {
-		followed->model.retransmitted_cts++;
+		see_again(moment);
 		return;
 	}
 	if (ft_nccl_begins(seen->opcode) && !take(moment))

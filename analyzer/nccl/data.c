@@ -112,6 +112,8 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	uint32_t immdt = moment->seen->immdt;
 
 	share->ended = true;
+	share->immdt = immdt;
+	share->imm_frame = moment->seen->frame;
 	if (moment->lane->open && moment->lane->at == message->k)
 		moment->lane->open = moment->lane->writing = false;
 	message->has_imm = true;
@@ -126,7 +128,8 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 }
 
 /* The lane goes on to a message. */
-static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		  enum ft_nccl_answer_kind kind)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 	struct ft_nccl_share *share =
@@ -135,12 +138,15 @@ static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 
 	if (!share->used) {
 		share->used = true;
-		share->begun = !ft_nccl_is_bare_end(moment->seen);
+		share->begun = kind == FT_NCCL_ANSWER_DATA;
 		share->from = moment->seen->psn;
 		ft_nccl_split_learn(moment->followed, transfer, moment->lane_index, exact);
 	}
 	lane->open = true;
 	lane->writing = false;
+	if (lane->carried && lane->exact && transfer->has_cts &&
+	    transfer->message.k == lane->at + 1)
+		moment->followed->in_a_row++;
 	lane->exact = transfer->message.has_k;
 	lane->carried = true;
 	lane->at = transfer->message.k;
@@ -206,11 +212,23 @@ static bool is_alien(struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
 	return true;
 }
 
-/* Out of sequence, although what was asked for is known: one more packet tells whether the sequence moved on. */
-static bool is_odd(const struct ft_nccl_moment *moment)
+/*
+ * A write that nobody is known to have asked for. Out of sequence it is held back: the next packet tells whether the
+ * sequence moved on. In sequence it waits for the next clear-to-send, as an early one does.
+ */
+static bool hold_back(struct ft_nccl_moment *moment)
 {
-	return (moment->turn == FT_NCCL_AHEAD || moment->turn == FT_NCCL_APART) &&
-	       moment->lane->exact && !moment->lane->open;
+	struct ft_nccl_lane *lane = moment->lane;
+
+	if (!lane->exact || lane->open)
+		return false;
+	if (moment->turn == FT_NCCL_NEXT) {
+		ft_nccl_fault_odd(moment->followed, lane, moment->seen);
+	} else {
+		lane->has_odd = true;
+		lane->odd = *moment->seen;
+	}
+	return true;
 }
 
 /* A write begins. False: it is none of the connection's. */
@@ -225,15 +243,12 @@ static bool begin(struct ft_nccl_moment *moment)
 		reject(moment);
 		return false;
 	}
-	if (!answer.sure && !moment->accepted && is_odd(moment)) {
-		moment->lane->has_odd = true;
-		moment->lane->odd = *seen;
+	if (answer.odd && !answer.sure && !moment->accepted && hold_back(moment))
 		return false;
-	}
 	transfer = transfer_for(moment, &answer);
 	if (transfer == NULL)
 		return true;
-	enter(moment, transfer);
+	enter(moment, transfer, answer.kind);
 	share = ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 	share->to = ft_nccl_write_end(moment->followed, seen);
 	if (answer.kind == FT_NCCL_ANSWER_DATA)
@@ -329,10 +344,8 @@ static void decide(struct ft_nccl_moment *moment, bool is_right)
 	if (is_right) {
 		held.accepted = true;
 		see(&held);
-	} else if (!lane->has_early && moment->followed->has_newest) {
-		lane->has_early = true;
-		lane->early = odd;
-		lane->early_k = moment->followed->newest + 1;
+	} else {
+		ft_nccl_fault_odd(moment->followed, lane, &odd);
 	}
 }
 

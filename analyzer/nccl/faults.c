@@ -121,6 +121,17 @@ void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 	lane->early_k = transfer->message.k;
 }
 
+void ft_nccl_fault_odd(const struct ft_nccl_followed *followed, struct ft_nccl_lane *lane,
+		       const struct ft_nccl_seen *seen)
+{
+	if (lane->has_early || !followed->has_newest || followed->by_grid ||
+	    !saw_all_before(followed, followed->newest + 1))
+		return;
+	lane->has_early = true;
+	lane->early = *seen;
+	lane->early_k = followed->newest + 1;
+}
+
 static void tell_unasked(struct ft_nccl_connections *connections,
 			 const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane,
 			 double certainty)
@@ -173,17 +184,31 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 	return was_its_own;
 }
 
+/* Clear-to-sends that nobody saw would have been acknowledged. */
+static bool may_have_missed(const struct ft_nccl_followed *followed)
+{
+	bool missed = followed->model.missing_packets != 0;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		const struct ft_nccl_lane *lane = &followed->lanes[i];
+
+		if (lane->asked)
+			missed = missed || !lane->has_acked ||
+				 lane->acked != ft_nccl_psn_add(lane->cts.next, 0xffffff);
+	}
+	return missed;
+}
+
 void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed)
 {
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		struct ft_nccl_lane *lane = &followed->lanes[i];
-		bool missed = followed->model.missing_packets != 0 || !lane->has_acked ||
-			      lane->acked != ft_nccl_psn_add(lane->cts.next, 0xffffff);
 
-		if (lane->has_early && !missed && !lane->told)
-			tell_unasked(connections, followed, lane, 0.7);
-		lane->told |= lane->has_early && !missed;
+		if (!lane->has_early || lane->told || may_have_missed(followed))
+			continue;
+		tell_unasked(connections, followed, lane, 0.7);
+		lane->told = true;
 	}
 }
 
@@ -218,8 +243,8 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 	const struct ft_nccl_seen *seen = moment->seen;
 	bool was_captured = (seen->has & FT_HAS_RETH) != 0 && seen->captured >= seen->length;
 
-	if (followed->readable < 2 || followed->unreadable != 0 || followed->by_grid ||
-	    !was_captured)
+	if ((followed->readable < 2 && !(followed->model.has_tcp && followed->readable != 0)) ||
+	    followed->unreadable != 0 || followed->by_grid || !was_captured)
 		return;
 	if (is_read) {
 		set_k(&found, k);
@@ -242,7 +267,8 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
 	const struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, k);
 	struct ft_nccl_found found = found_in(followed, moment->seen, FT_NCCL_REPLAY, 0.9);
 
-	if (followed->readable < 2 || followed->by_grid)
+	if (followed->readable < 2 || followed->by_grid ||
+	    (before == NULL && k + followed->ring.slots > followed->newest))
 		return;
 	set_k(&found, k);
 	snprintf(found.text, sizeof found.text,
@@ -252,15 +278,16 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
 	tell(moment->connections, &found);
 }
 
-void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+static void tell_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
+			   const struct ft_nccl_share *share)
 {
-	const struct ft_nccl_followed *followed = moment->followed;
-	uint8_t orders = ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written);
-	struct ft_nccl_found found = found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
+	struct ft_nccl_found found =
+		found_in(moment->followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
+	uint8_t orders = ft_nccl_immediate_orders(share->immdt, (uint32_t)transfer->written);
 
-	if (followed->model.imm_content != FT_NCCL_IMM_LENGTH || followed->by_id != 0 ||
-	    followed->by_length < SURE_OF_CONTENT || (orders & followed->orders) != 0)
+	if ((orders & moment->followed->orders) != 0)
 		return;
+	found.frame = share->imm_frame;
 	set_k(&found, transfer->message.k);
 	snprintf(found.text, sizeof found.text,
 		 orders != 0 ? "the immediate gives the length of %" PRIu64
@@ -268,6 +295,20 @@ void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl
 			     : "the immediate is not the length of %" PRIu64 " bytes",
 		 transfer->written);
 	tell(moment->connections, &found);
+}
+
+void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+
+	if (followed->model.imm_content != FT_NCCL_IMM_LENGTH || followed->by_id != 0 ||
+	    followed->by_length < SURE_OF_CONTENT)
+		return;
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (shares[i].used)
+			tell_immediate(moment, transfer, &shares[i]);
+	}
 }
 
 /* A message that waits for data, or has it just now. */

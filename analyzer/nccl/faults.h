@@ -13,6 +13,10 @@ void ft_nccl_fault_write(struct ft_nccl_moment *moment);
 /* A data write before its clear-to-send was seen: to be judged when that comes, or a later one, or nothing more. */
 void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer);
 
+/* A data write in sequence, or out of it, that fits nothing that was asked for: likewise. */
+void ft_nccl_fault_odd(const struct ft_nccl_followed *followed, struct ft_nccl_lane *lane,
+		       const struct ft_nccl_seen *seen);
+
 /*
  * The clear-to-send of message k came: whether data that was before it is its own. False: it was not, is told, and is
  * forgotten, so that the message can still come.
@@ -29,10 +33,10 @@ void ft_nccl_fault_again(struct ft_nccl_moment *moment);
 /* A write to the sender that is no clear-to-send of the connection, or is in the wrong place. */
 void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k);
 
-/* A clear-to-send for a message that has one, or that is long over. */
+/* A clear-to-send for a message that has one, that is long over, or not in turn. */
 void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k);
 
-/* The immediate of a message that is complete. */
+/* The immediates of a message of one request that is complete. */
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment,
 			     const struct ft_nccl_transfer *transfer);
 

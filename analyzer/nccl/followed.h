@@ -46,6 +46,8 @@ struct ft_nccl_lane {
 	bool has_acked;
 	uint32_t acked; /* newest PSN of clear-to-sends that the sender acknowledged */
 	uint64_t early_k;
+	uint64_t cts_k;   /* of the last clear-to-send here .. */
+	uint8_t cts_step; /* .. and from one to the next without a hole; 0: not known */
 	struct ft_nccl_seen odd, early; /* without payload */
 };
 
@@ -68,11 +70,13 @@ struct ft_nccl_followed {
 	uint32_t by_length, by_id;           /* immediates that spoke for it */
 	uint64_t lengths
 		[2]; /* of messages whose immediate was their length: the last different ones */
+	uint32_t in_a_row;             /* messages next to each other on one lane */
 	uint64_t readable, unreadable; /* clear-to-sends */
 	uint32_t keys[FT_NCCL_KEYS];   /* announced of late, in a ring .. */
 	uint8_t key_devices[FT_NCCL_KEYS];
 	uint32_t key_count; /* .. as many as ever */
 	bool has_newest;
+	uint64_t oldest;                     /* k of the oldest clear-to-send */
 	uint64_t newest;                     /* k of the newest clear-to-send */
 	uint64_t bases[FT_NCCL_SLOT_COUNTS]; /* of the FIFO, by how many slots it may have .. */
 	uint8_t base_bits;       /* .. as far as they are possible; 0: it is as the set-up says */

@@ -41,6 +41,22 @@ bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 	return used != 0 && used >= wanted;
 }
 
+/* What was missed of a message of one request, its immediate tells. */
+static void settle_length(const struct ft_nccl_followed *followed,
+			  const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	if (transfer->message.request_count != 1 || !transfer->message.has_imm ||
+	    followed->model.imm_content != FT_NCCL_IMM_LENGTH ||
+	    followed->model.imm_order == FT_NCCL_ORDER_UNKNOWN)
+		return;
+	request->written = ft_nccl_immediate(
+		transfer->immdt,
+		followed->model.imm_order == FT_NCCL_ORDER_BIG ? FT_NCCL_BIG : FT_NCCL_LITTLE);
+	request->has_written = true;
+}
+
 static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed,
 					 const struct ft_nccl_transfer *transfer)
 {
@@ -48,6 +64,8 @@ static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed
 
 	message.connection = followed->model.connection;
 	message.completed = ft_nccl_is_complete(followed, transfer);
+	if (!message.completed)
+		settle_length(followed, transfer);
 	message.requests = ft_nccl_ring_requests(&followed->ring, transfer);
 	return message;
 }

@@ -17,8 +17,10 @@ struct ft_nccl_share {
 	uint32_t packets;
 	uint32_t from, to; /* PSNs: of the first packet seen, of the last one expected so far */
 	bool used;
-	bool begun;       /* `from` is where it began */
-	bool ended;       /* its immediate was seen */
+	bool begun; /* `from` is where it began */
+	bool ended; /* its immediate was seen */
+	uint32_t immdt;
+	uint64_t imm_frame;
 	uint8_t requests; /* written to, bits */
 };
 

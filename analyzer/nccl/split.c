@@ -2,6 +2,9 @@
 
 #include "answer.h"
 
+/* Messages next to each other on a lane, until lanes that were not seen yet are not expected to take turns with it. */
+enum { IN_A_ROW = 2 };
+
 static uint8_t sets_of(const struct ft_nccl_followed *followed)
 {
 	const struct ft_nccl_connection *model = &followed->model;
@@ -9,9 +12,16 @@ static uint8_t sets_of(const struct ft_nccl_followed *followed)
 	return model->qps_per_device != 0 ? model->qps_per_device : 1;
 }
 
+/* There are no more queue pairs than those known. */
+static bool has_all_lanes(const struct ft_nccl_followed *followed)
+{
+	return (followed->model.has_tcp && !followed->unsure) || followed->in_a_row >= IN_A_ROW;
+}
+
 bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed)
 {
-	return sets_of(followed) == 1 || followed->model.split != FT_NCCL_UNKNOWN;
+	return (sets_of(followed) == 1 && has_all_lanes(followed)) ||
+	       followed->model.split != FT_NCCL_UNKNOWN;
 }
 
 static uint8_t set_of(const struct ft_nccl_followed *followed, uint8_t lane)
