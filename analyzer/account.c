@@ -241,27 +241,31 @@ __attribute__((noinline)) static void see_pause(struct ft_account *account,
 	ft_pauses_see(&account->pauses, &packet, item->frame->ts_ns);
 }
 
-int ft_account_add(struct ft_account *account, const struct ft_source *source,
-		   const struct ft_item *item, const struct ft_item_more *more)
+int ft_account_tell(struct ft_account *account, const struct ft_source *source,
+		    const struct ft_item *item, const struct ft_item_more *more)
 {
 	if ((item->observed.has & FT_OBSERVED_MIRROR) != 0 && item->sub == 0)
 		ft_mirror_sequence_see(account->mirror, item->frame->input, &item->observed);
 	if (item->copy)
 		return 0;
-	if (item->sub == 0)
-		ft_silences_see(&account->silences, item->frame->input, item->frame->ts_ns);
 	if (item->gap)
 		ft_silences_lost(&account->silences, item->frame->input, more->gap.from_ns,
 				 more->gap.to_ns, more->gap.lost);
 	if (account->map == NULL)
 		return 0;
-	if (item->sub == 0)
-		ft_peaks_add(&account->peaks, item->from, item->frame->ts_ns, item->frame->wire);
 	if (item->pause)
 		see_pause(account, item);
 	if (ft_tells_of_congestion(item))
 		ft_congestion_see(&account->congestion, item);
 	return item->rules == 0 ? 0 : add_findings(account, source, item, more);
+}
+
+int ft_account_add(struct ft_account *account, const struct ft_source *source,
+		   const struct ft_item *item, const struct ft_item_more *more)
+{
+	if (item->sub == 0 && !item->copy)
+		ft_account_frame(account, item->frame, item->from);
+	return ft_account_tell(account, source, item, more);
 }
 
 unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *items, unsigned count)
@@ -277,27 +281,6 @@ unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *item
 		if (item->frame->input != input || !ft_silence_run_goes_on(&run, ts_ns))
 			break;
 		ft_peaks_add(&account->peaks, item->from, ts_ns, item->frame->wire);
-	}
-	ft_silence_run_end(&run);
-	return i;
-}
-
-unsigned ft_account_frames(struct ft_account *account, const struct ft_frame *frames,
-			   const struct ft_outcome *outcomes, const uint32_t *places,
-			   unsigned count)
-{
-	const uint32_t input = account->silences.current;
-	struct ft_silence_run run = ft_silence_run_begin(&account->silences);
-	unsigned i = 0;
-
-	for (; i < count; i++) {
-		const struct ft_frame *frame = &frames[i];
-		const struct ft_outcome *outcome = &outcomes[places[i]];
-
-		if (outcome->wants != FT_ACCOUNT_FRAME || frame->input != input ||
-		    !ft_silence_run_goes_on(&run, frame->ts_ns))
-			break;
-		ft_peaks_add(&account->peaks, outcome->from, frame->ts_ns, frame->wire);
 	}
 	ft_silence_run_end(&run);
 	return i;

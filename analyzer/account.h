@@ -51,6 +51,10 @@ int ft_account_open(struct ft_account *account, const struct ft_source *source);
 int ft_account_add(struct ft_account *account, const struct ft_source *source,
 		   const struct ft_item *item, const struct ft_item_more *more);
 
+/* The rest of that for a packet whose frame was seen by ft_account_see(). */
+int ft_account_tell(struct ft_account *account, const struct ft_source *source,
+		    const struct ft_item *item, const struct ft_item_more *more);
+
 /* What the account wants of a packet that was judged. */
 enum ft_account_wants {
 	FT_ACCOUNT_NOTHING,
@@ -61,6 +65,7 @@ enum ft_account_wants {
 /* What a packet has come to, for who has not its item. */
 struct ft_outcome {
 	uint32_t from;  /* tenant, FT_NONE: unknown */
+	uint32_t wire;  /* of its frame: bytes */
 	uint32_t wants; /* enum ft_account_wants */
 };
 
@@ -80,17 +85,31 @@ static inline enum ft_account_wants ft_account_wants(const struct ft_item *item)
  */
 unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *items, unsigned count);
 
-/* The same for frames of which only that is wanted, with the outcome of each. */
-unsigned ft_account_frames(struct ft_account *account, const struct ft_frame *frames,
-			   const struct ft_outcome *outcomes, const uint32_t *places,
-			   unsigned count);
-
 /* `from`: as in the item. */
 static inline void ft_account_frame(struct ft_account *account, const struct ft_frame *frame,
 				    uint32_t from)
 {
 	ft_silences_see(&account->silences, frame->input, frame->ts_ns);
 	ft_peaks_add(&account->peaks, from, frame->ts_ns, frame->wire);
+}
+
+/*
+ * Frames of which each is one packet and none a copy. Where they are a stretch of time, within a whole second, the order
+ * in which they are accounted for makes no difference: first ft_account_stretch(), then, if that was true,
+ * ft_account_see() for the outcomes of all of them, in any order. False: nothing is changed, and each is for
+ * ft_account_frame() or ft_account_add().
+ */
+static inline bool ft_account_stretch(struct ft_account *account, const struct ft_stretch *stretch)
+{
+	return ft_silences_see_stretch(&account->silences, stretch);
+}
+
+static inline void ft_account_see(struct ft_account *account, const struct ft_stretch *stretch,
+				  const struct ft_outcome *outcomes, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		ft_peaks_add(&account->peaks, outcomes[i].from, stretch->first_ns,
+			     outcomes[i].wire);
 }
 
 /* The finding about wrong ICRCs that a flow belongs to; FT_NONE: none. `flow`: digest as in ft_item_more. */

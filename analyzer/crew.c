@@ -10,9 +10,17 @@ enum {
 	ASK_EVERY = 64,  /* rounds */
 };
 
+/* One for each worker and those that are read ahead, but no more than sources keep. */
+static unsigned blocks_for(unsigned workers)
+{
+	unsigned wanted = workers + FT_CREW_AHEAD;
+
+	return wanted < FT_ENGINE_KEEP ? wanted : FT_ENGINE_KEEP;
+}
+
 static int init_blocks(struct ft_crew *crew)
 {
-	crew->block_count = crew->count + FT_CREW_AHEAD;
+	crew->block_count = blocks_for(crew->count);
 	crew->blocks = calloc(crew->block_count, sizeof *crew->blocks);
 	if (crew->blocks == NULL)
 		return -ENOMEM;
@@ -27,12 +35,11 @@ int ft_crew_init(struct ft_crew *crew, struct ft_worker **workers, unsigned coun
 	int error = 0;
 
 	*crew = (struct ft_crew){ .workers = workers, .count = count };
-	if (count > 1) {
+	crew->read_into = calloc(count, sizeof *crew->read_into);
+	if (crew->read_into == NULL)
+		error = -ENOMEM;
+	else if (count > 1)
 		error = init_blocks(crew);
-	} else {
-		crew->block = malloc(sizeof *crew->block);
-		error = crew->block == NULL ? -ENOMEM : 0;
-	}
 	pthread_mutex_init(&crew->reading, NULL);
 	pthread_mutex_init(&crew->accounting, NULL);
 	if (error != 0)
@@ -45,9 +52,9 @@ void ft_crew_free(struct ft_crew *crew)
 	for (unsigned i = 0; crew->blocks != NULL && i < crew->block_count; i++)
 		ft_share_free(&crew->blocks[i].share);
 	free(crew->blocks);
-	free(crew->block);
+	free(crew->read_into);
 	crew->blocks = NULL;
-	crew->block = NULL;
+	crew->read_into = NULL;
 }
 
 /* Frames as far as they are wanted: how many, 0: none for a while, < 0: the end. */
@@ -74,7 +81,7 @@ static int run_alone(struct ft_crew *crew)
 {
 	const struct ft_crew_account *account = &crew->run->account;
 	struct ft_worker *worker = crew->workers[0];
-	struct ft_block *block = crew->block;
+	struct ft_block *block = crew->read_into;
 	int count = FT_WORKER_FRAMES, error = 0;
 
 	for (uint64_t round = 0; error == 0; round++) {
@@ -100,10 +107,10 @@ static struct ft_crew_block *numbered(struct ft_crew *crew, uint64_t number)
 	return &crew->blocks[number % crew->block_count];
 }
 
-/* The next block, filled with frames; NULL: the end, an error, no room, none for a while, or `most` frames were read. */
-static struct ft_crew_block *next_block(struct ft_crew *crew, uint64_t *number)
+/* Where to share out the frames just read; NULL: the end, an error, no room, none for a while, or `most` were read. */
+static struct ft_crew_block *next_block(struct ft_crew *crew, struct ft_block *read_into,
+					uint64_t *number)
 {
-	struct ft_crew_block *slot;
 	int count;
 
 	if (crew->error != 0)
@@ -112,19 +119,19 @@ static struct ft_crew_block *next_block(struct ft_crew *crew, uint64_t *number)
 	if (crew->ended || *number - atomic_load_explicit(&crew->accounted, memory_order_acquire) ==
 				   crew->block_count)
 		return NULL;
-	slot = numbered(crew, *number);
-	count = read_block(crew, &slot->share.block, FT_BLOCK_FRAMES);
+	count = read_block(crew, read_into, FT_BLOCK_FRAMES);
 	crew->ended = count < 0;
 	crew->silent = count == 0;
 	if (count <= 0)
 		return NULL;
 	atomic_store_explicit(&crew->read, *number + 1, memory_order_release);
-	return slot;
+	return numbered(crew, *number);
 }
 
 static bool read_and_share(struct ft_crew *crew, unsigned index)
 {
 	const struct ft_worker *worker = crew->workers[index];
+	struct ft_block *block = &crew->read_into[index];
 	struct ft_crew_block *slot;
 	uint64_t number;
 
@@ -132,11 +139,11 @@ static bool read_and_share(struct ft_crew *crew, unsigned index)
 		return false;
 	if (pthread_mutex_trylock(&crew->reading) != 0)
 		return false;
-	slot = next_block(crew, &number);
+	slot = next_block(crew, block, &number);
 	pthread_mutex_unlock(&crew->reading);
 	if (slot == NULL)
 		return false;
-	ft_share_out(&slot->share, &worker->config->decode, worker->config->seed);
+	ft_share_out(&slot->share, block, &worker->config->decode, worker->config->seed);
 	atomic_store_explicit(&slot->shared, number + 1, memory_order_release);
 	return true;
 }

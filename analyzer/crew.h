@@ -15,7 +15,7 @@
  *   4. accounted for, one thread at a time, in order.
  * Every thread does whichever step is ready. Nothing depends on who did it.
  */
-enum { FT_CREW_AHEAD = 2, FT_CREW_MOST = FT_ENGINE_WORKERS_MAX, FT_CREW_LINE = 64 };
+enum { FT_CREW_AHEAD = 4, FT_CREW_MOST = FT_ENGINE_WORKERS_MAX, FT_CREW_LINE = 64 };
 
 struct ft_crew_block {
 	struct ft_share share;
@@ -30,16 +30,15 @@ struct ft_crew_block {
 /* Called with what was run, packets in the order of the capture. 0 or -errno, which ends the run. */
 struct ft_crew_account {
 	int (*batch)(void *context, const struct ft_source *source, const struct ft_batch *batch);
-	int (*share)(void *context, const struct ft_source *source, const struct ft_share *share);
+	int (*share)(void *context, const struct ft_source *source, struct ft_share *share);
 	void *context;
 };
 
 struct ft_crew {
 	struct ft_worker **workers;
 	unsigned count;
-	struct ft_block *block; /* of a lone worker */
-	struct ft_crew_block
-		*blocks; /* of several, in turn: one for each, and as many as are read ahead */
+	struct ft_block *read_into;   /* one for each */
+	struct ft_crew_block *blocks; /* of several workers, in turn: as many as are under way */
 	unsigned block_count;
 	const struct ft_crew_run *run;
 

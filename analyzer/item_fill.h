@@ -1,5 +1,6 @@
 #pragma once
 
+#include <assert.h>
 #include <stddef.h>
 
 #include <decode/opcode.h>
@@ -15,17 +16,26 @@
 unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frames, unsigned count,
 			     const struct ft_decode_config *config, uint64_t seed);
 
-/* A packet on its way to its owner. */
+/*
+ * A packet on its way to its owner, often from core to core: all that is asked for stands in one cache line, which
+ * holds nothing that another core asks for.
+ */
+enum { FT_PARCEL_BYTES = 64 };
 struct ft_parcel {
+	_Alignas(FT_PARCEL_BYTES) struct ft_frame frame;
 	uint32_t number; /* of the packet in the block */
-	uint16_t frame;
-	bool decoded; /* already: its item stands elsewhere */
+	bool decoded;    /* already: its item stands elsewhere */
 };
+static_assert(sizeof(struct ft_parcel) == FT_PARCEL_BYTES, "one cache line");
 
-/* The same for frames of a block here and there, up to the first parcel that is decoded already. */
-unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *frames,
-			       const struct ft_parcel *parcels, unsigned count,
-			       const struct ft_decode_config *config, uint64_t seed);
+/*
+ * The same for the frames of parcels, up to the first that is decoded already. Meanwhile those further on are fetched:
+ * so many parcels more than `count` must be readable, but need not mean anything.
+ */
+enum { FT_PARCELS_AHEAD = 48 };
+unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_parcel *parcels,
+			       unsigned count, const struct ft_decode_config *config,
+			       uint64_t seed);
 
 /* Any packet, as the decoder says it is; the `sub`th of its frame, from 0. `seed`: of the engine's tables. */
 void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,

@@ -14,6 +14,9 @@
 #define INLINE __attribute__((always_inline)) static inline
 
 enum { IP_ID = 4, AETH_LEN = 4, AETH_LEN_SHIFT = 11 };
+enum { LINE = 64, USUALLY_READ = 128 }; /* bytes */
+enum { BYTES_AHEAD = 32 };              /* parcels */
+static_assert((int)BYTES_AHEAD < (int)FT_PARCELS_AHEAD, "read only when they are there");
 static_assert((int)FT_HAS_AETH >> AETH_LEN_SHIFT == AETH_LEN, "its length from its bit");
 
 /* From rows of the BTH to bits of what was observed. */
@@ -337,14 +340,26 @@ unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frame
 	return filled;
 }
 
-unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *frames,
-			       const struct ft_parcel *parcels, unsigned count,
-			       const struct ft_decode_config *config, uint64_t seed)
+/* A parcel some way behind this one, and what fill_any() reads of most frames: another core may have them. */
+INLINE void fetch(const struct ft_parcel *parcel)
+{
+	const uint8_t *bytes = parcel[BYTES_AHEAD].frame.bytes;
+
+	__builtin_prefetch(parcel + FT_PARCELS_AHEAD);
+	__builtin_prefetch(bytes);
+	__builtin_prefetch(bytes + LINE);
+	__builtin_prefetch(bytes + USUALLY_READ - 1);
+}
+
+unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_parcel *parcels,
+			       unsigned count, const struct ft_decode_config *config, uint64_t seed)
 {
 	unsigned filled = 0;
 
-	while (filled < count && !parcels[filled].decoded &&
-	       fill_any(&items[filled], &frames[parcels[filled].frame], config, seed))
-		filled++;
+	for (; filled < count && !parcels[filled].decoded; filled++) {
+		fetch(&parcels[filled]);
+		if (!fill_any(&items[filled], &parcels[filled].frame, config, seed))
+			break;
+	}
 	return filled;
 }

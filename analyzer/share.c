@@ -4,26 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <flow/reserve.h>
+
 #include "glance.h"
 
-enum {
-	FETCH_FRAMES = 2 * FT_WORKER_FRAMES, /* packets ahead: another core may have them .. */
-	FETCH_BYTES = FT_WORKER_FRAMES,      /* .. in its cache */
-	LINE = 64,
-};
+#define NO_PLACE UINT32_MAX
 
-static int resize(struct ft_share *share)
+static size_t parcels_bytes(const struct ft_share *share)
 {
-	size_t most = (size_t)share->workers * share->batch.room;
+	size_t most = (size_t)share->workers * share->room;
 
+	return (most + FT_PARCELS_AHEAD) * sizeof *share->parcels;
+}
+
+static void free_room(struct ft_share *share)
+{
 	free(share->places);
-	free(share->parcels);
 	free(share->outcomes);
+	if (share->parcels != NULL)
+		ft_release(share->parcels, parcels_bytes(share));
+}
+
+/* Room for as many packets as the batch has. */
+static int make_room(struct ft_share *share)
+{
 	share->room = share->batch.room;
 	share->places = calloc(share->room, sizeof *share->places);
-	share->parcels = calloc(most + FETCH_FRAMES, sizeof *share->parcels);
-	share->outcomes = calloc(most, sizeof *share->outcomes);
-	return share->places == NULL || share->parcels == NULL || share->outcomes == NULL ? -ENOMEM
+	share->outcomes = calloc((size_t)share->workers * share->room, sizeof *share->outcomes);
+	share->parcels = ft_reserve(parcels_bytes(share), FT_RESERVE_ALL);
+	return share->places == NULL || share->outcomes == NULL || share->parcels == NULL ? -ENOMEM
 											  : 0;
 }
 
@@ -32,15 +41,13 @@ int ft_share_init(struct ft_share *share, unsigned workers)
 	int error = ft_batch_init(&share->batch, FT_BLOCK_FRAMES);
 
 	share->workers = workers;
-	return error == 0 ? resize(share) : error;
+	return error == 0 ? make_room(share) : error;
 }
 
 void ft_share_free(struct ft_share *share)
 {
 	ft_batch_free(&share->batch);
-	free(share->places);
-	free(share->parcels);
-	free(share->outcomes);
+	free_room(share);
 }
 
 /* --- sharing out --- */
@@ -53,91 +60,129 @@ static inline unsigned owner_of(uint64_t pair, unsigned workers)
 	return (unsigned)(mixed * workers >> 32);
 }
 
-static inline void address(struct ft_share *share, unsigned number, unsigned frame, uint64_t pair,
-			   bool decoded)
-{
-	unsigned owner = owner_of(pair, share->workers);
-	unsigned place = owner * share->room + share->counts[owner]++;
+/* A block on its way into parcels. */
+struct dealing {
+	struct ft_share *share;
+	const struct ft_decode_config *config;
+	uint64_t seed;
+	uint32_t next[FT_ENGINE_WORKERS_MAX]; /* of each worker: the place behind those it has */
+};
 
-	share->places[number] = place;
-	share->parcels[place] = (struct ft_parcel){ number, (uint16_t)frame, decoded };
+static inline void address(struct dealing *dealing, unsigned number, const struct ft_frame *frame,
+			   uint64_t pair, bool decoded)
+{
+	struct ft_share *share = dealing->share;
+	struct ft_parcel *parcel = &share->parcels[dealing->next[owner_of(pair, share->workers)]++];
+
+	parcel->frame = *frame;
+	parcel->number = number;
+	parcel->decoded = decoded;
 }
 
 /* A frame whose packets must be decoded to know whose they are. False: there are more than there is room for. */
-__attribute__((noinline)) static bool decode(struct ft_share *share, unsigned frame,
-					     const struct ft_decode_config *config, uint64_t seed)
+__attribute__((noinline)) static bool decode(struct dealing *dealing, const struct ft_frame *frame)
 {
-	struct ft_batch *batch = &share->batch;
+	struct ft_batch *batch = &dealing->share->batch;
 	unsigned number = batch->count;
 
-	ft_batch_add(batch, &share->block.frames[frame], config, seed);
-	if (batch->count > share->room)
+	ft_batch_add(batch, frame, dealing->config, dealing->seed);
+	if (batch->count > dealing->share->room)
 		return false;
 	for (; number < batch->count; number++)
-		address(share, number, frame, batch->items[number].observed.pair, true);
+		address(dealing, number, frame, batch->items[number].observed.pair, true);
 	return true;
 }
 
-static bool share_out(struct ft_share *share, const struct ft_decode_config *config, uint64_t seed)
+static bool deal(struct dealing *dealing, const struct ft_block *block)
 {
-	unsigned frames = share->block.frame_count;
+	struct ft_share *share = dealing->share;
 	uint64_t pair;
 
-	share->batch.count = 0;
-	memset(share->counts, 0, share->workers * sizeof *share->counts);
-	for (unsigned i = 0; i < frames; i++) {
-		if (!ft_glance_pair(config, &share->block.frames[i], &pair)) {
-			if (!decode(share, i, config, seed))
+	for (unsigned i = 0; i < block->frame_count; i++) {
+		const struct ft_frame *frame = &block->frames[i];
+
+		if (!ft_glance_pair(dealing->config, frame, &pair)) {
+			if (!decode(dealing, frame))
 				return false;
 			continue;
 		}
 		if (share->batch.count == share->room)
 			return false;
-		address(share, share->batch.count++, i, pair, false);
+		address(dealing, share->batch.count++, frame, pair, false);
 	}
+	return true;
+}
+
+/* False: there is too little room. */
+static bool share_out(struct ft_share *share, const struct ft_block *block,
+		      const struct ft_decode_config *config, uint64_t seed)
+{
+	struct dealing dealing = { share, config, seed, { 0 } };
+
+	for (unsigned w = 0; w < share->workers; w++)
+		dealing.next[w] = w * share->room;
+	share->batch.count = 0;
+	if (!deal(&dealing, block))
+		return false;
+	for (unsigned w = 0; w < share->workers; w++)
+		share->parts[w] =
+			(struct ft_share_part){ .count = dealing.next[w] - w * share->room };
 	return true;
 }
 
 /* Seldom: sFlow datagrams with many samples. */
 __attribute__((noinline)) static void grow(struct ft_share *share)
 {
+	free_room(share);
 	if (share->batch.room == share->room)
 		ft_batch_grow(&share->batch);
-	if (resize(share) != 0)
+	if (make_room(share) != 0)
 		abort();
 }
 
-void ft_share_out(struct ft_share *share, const struct ft_decode_config *config, uint64_t seed)
+/* Of none, unless they are a stretch within a whole second. */
+static struct ft_stretch stretch_of(const struct ft_block *block)
 {
-	while (!share_out(share, config, seed))
+	const struct ft_frame *frames = block->frames;
+	struct ft_stretch stretch = { 0, frames[0].ts_ns, frames[0].ts_ns, frames[0].input };
+	uint64_t from_ns = stretch.first_ns - stretch.first_ns % FT_PEAK_NS;
+	bool goes_on = from_ns <= FT_TS_UNKNOWN - FT_PEAK_NS;
+
+	for (unsigned i = 0; i < block->frame_count; i++) {
+		goes_on &= ft_stretch_goes_on(stretch.last_ns, frames[i].ts_ns) &
+			   (frames[i].ts_ns - from_ns < FT_PEAK_NS) &
+			   (frames[i].input == stretch.input);
+		stretch.last_ns = frames[i].ts_ns;
+	}
+	stretch.frames = goes_on ? block->frame_count : 0;
+	return stretch;
+}
+
+void ft_share_out(struct ft_share *share, const struct ft_block *block,
+		  const struct ft_decode_config *config, uint64_t seed)
+{
+	while (!share_out(share, block, config, seed))
 		grow(share);
+	share->stretch = stretch_of(block);
+	if (share->batch.count != block->frame_count)
+		share->stretch.frames = 0;
 }
 
 /* --- running a part --- */
 
-/* What the batches behind this one begin with. Behind the last there are parcels of no meaning, of frames of the block. */
-static inline void fetch(const struct ft_share *share, const struct ft_parcel *parcels,
-			 unsigned count)
-{
-	const struct ft_frame *frames = share->block.frames;
-
-	for (unsigned i = 0; i < count; i++) {
-		const uint8_t *bytes = frames[parcels[i + FETCH_BYTES].frame].bytes;
-
-		__builtin_prefetch(&frames[parcels[i + FETCH_FRAMES].frame]);
-		__builtin_prefetch(bytes);
-		__builtin_prefetch(bytes + LINE);
-	}
-}
-
 static void take(const struct ft_share *share, struct ft_worker *worker,
 		 const struct ft_parcel *parcel)
 {
-	if (parcel->decoded)
-		*ft_batch_next(&worker->batch) = share->batch.items[parcel->number];
-	else
-		ft_batch_add(&worker->batch, &share->block.frames[parcel->frame],
-			     &worker->config->decode, worker->config->seed);
+	struct ft_item *item;
+
+	if (parcel->decoded) {
+		item = ft_batch_next(&worker->batch);
+		*item = share->batch.items[parcel->number];
+		item->frame = &parcel->frame;
+	} else {
+		ft_batch_add(&worker->batch, &parcel->frame, &worker->config->decode,
+			     worker->config->seed);
+	}
 }
 
 /* The worker's batch: these packets. */
@@ -150,9 +195,9 @@ static void fill(const struct ft_share *share, struct ft_worker *worker,
 	while (batch->count < count) {
 		unsigned done = batch->count;
 
-		batch->count += ft_items_fill_parcels(
-			batch->items + done, share->block.frames, parcels + done, count - done,
-			&worker->config->decode, worker->config->seed);
+		batch->count +=
+			ft_items_fill_parcels(batch->items + done, parcels + done, count - done,
+					      &worker->config->decode, worker->config->seed);
 		if (batch->count < count)
 			take(share, worker, &parcels[batch->count]);
 	}
@@ -167,30 +212,88 @@ __attribute__((noinline)) static void tell(struct ft_share *share, const struct 
 }
 
 /* What the worker's batch came to, from `place` on. */
-static void leave(struct ft_share *share, const struct ft_worker *worker, unsigned place)
+static void leave(struct ft_share *share, const struct ft_worker *worker, unsigned place,
+		  struct ft_share_part *part)
 {
 	for (unsigned i = 0; i < worker->batch.count; i++) {
 		const struct ft_item *item = &worker->batch.items[i];
 		struct ft_outcome *outcome = &share->outcomes[place + i];
 
 		outcome->from = item->from;
+		outcome->wire = item->frame->wire;
 		outcome->wants = worker->tells_all ? FT_ACCOUNT_ITEM : ft_account_wants(item);
-		if (__builtin_expect(outcome->wants == FT_ACCOUNT_ITEM, 0))
-			tell(share, worker, item, share->parcels[place + i].number);
+		if (__builtin_expect(outcome->wants == FT_ACCOUNT_FRAME, 1))
+			continue;
+		part->copies |= item->copy;
+		if (outcome->wants != FT_ACCOUNT_ITEM)
+			continue;
+		part->told++;
+		tell(share, worker, item, share->parcels[place + i].number);
 	}
 }
 
 void ft_share_run(struct ft_share *share, struct ft_worker *worker, unsigned index)
 {
-	unsigned place = index * share->room, end = place + share->counts[index];
+	struct ft_share_part *part = &share->parts[index];
+	unsigned place = index * share->room, end = place + part->count;
 
 	while (place < end) {
 		unsigned some = end - place < FT_WORKER_FRAMES ? end - place : FT_WORKER_FRAMES;
 
-		fetch(share, &share->parcels[place], some);
 		fill(share, worker, &share->parcels[place], some);
 		ft_worker_run(worker);
-		leave(share, worker, place);
+		leave(share, worker, place, part);
 		place += some;
 	}
+}
+
+/* --- accounting for all parts --- */
+
+bool ft_share_see(const struct ft_share *share, struct ft_account *account)
+{
+	if (share->stretch.frames == 0)
+		return false;
+	for (unsigned w = 0; w < share->workers; w++)
+		if (share->parts[w].copies)
+			return false;
+	if (!ft_account_stretch(account, &share->stretch))
+		return false;
+	for (unsigned w = 0; w < share->workers; w++)
+		ft_account_see(account, &share->stretch, &share->outcomes[w * share->room],
+			       share->parts[w].count);
+	return true;
+}
+
+/* Places by the packets' numbers, NO_PLACE for those that are not asked for; returns how many are. */
+static unsigned find_places(struct ft_share *share, bool told_only)
+{
+	unsigned found = 0;
+
+	memset(share->places, 0xff, share->batch.count * sizeof *share->places);
+	for (unsigned w = 0; w < share->workers; w++) {
+		unsigned place = w * share->room, end = place + share->parts[w].count;
+
+		for (; place < end; place++) {
+			if (told_only && share->outcomes[place].wants != FT_ACCOUNT_ITEM)
+				continue;
+			share->places[share->parcels[place].number] = place;
+			found++;
+		}
+	}
+	return found;
+}
+
+unsigned ft_share_order(struct ft_share *share, bool told_only)
+{
+	unsigned told = 0, wanted, count = 0;
+
+	for (unsigned w = 0; w < share->workers; w++)
+		told += share->parts[w].told;
+	if (told_only && told == 0)
+		return 0;
+	wanted = find_places(share, told_only);
+	for (unsigned number = 0; count < wanted; number++)
+		if (share->places[number] != NO_PLACE)
+			share->places[count++] = share->places[number];
+	return count;
 }

@@ -11,41 +11,57 @@
  * of those with something to tell everything.
  */
 
+/* What one worker has of it. */
+struct ft_share_part {
+	unsigned count; /* packets */
+	unsigned told;  /* packets whose items are kept for the account */
+	bool copies;    /* there are such */
+};
+
 struct ft_share {
-	struct ft_block block;
 	struct ft_batch
-		batch;    /* of each packet, if it is already decoded or has something to tell */
-	uint32_t *places; /* of each packet, in these two: */
+		batch; /* of each packet, if it is already decoded or has something to tell */
 	struct ft_parcel *parcels; /* worker by worker, `room` for each; then some that are none */
 	struct ft_outcome *outcomes; /* beside parcels[i] */
+	uint32_t *places;            /* in these two, by ft_share_order() */
 	unsigned workers, room;
-	unsigned counts[FT_ENGINE_WORKERS_MAX]; /* packets of each worker */
+	struct ft_stretch stretch; /* that its frames are, each one packet; of none: they are not */
+	struct ft_share_part parts[FT_ENGINE_WORKERS_MAX];
 };
 
 /* 0 or -ENOMEM. */
 int ft_share_init(struct ft_share *share, unsigned workers);
 void ft_share_free(struct ft_share *share);
 
-/* Share out what was read into the block. Aborts when memory ends. */
-void ft_share_out(struct ft_share *share, const struct ft_decode_config *config, uint64_t seed);
+/* Share out the frames of a block, which is not needed afterwards; their bytes are. Aborts when memory ends. */
+void ft_share_out(struct ft_share *share, const struct ft_block *block,
+		  const struct ft_decode_config *config, uint64_t seed);
 
 /* Let worker `index` run its part. Several may do so at a time. */
 void ft_share_run(struct ft_share *share, struct ft_worker *worker, unsigned index);
 
-/* Each frame is one packet, of the same number: nearly always. */
-static inline bool ft_share_is_plain(const struct ft_share *share)
-{
-	return share->batch.count == share->block.frame_count;
-}
+/* When all have: account for all frames at once, if that may be. False: nothing was done. */
+bool ft_share_see(const struct ft_share *share, struct ft_account *account);
 
-/* The frame of packet `number`, and what came of it when its owner is done. */
-static inline const struct ft_frame *ft_share_frame(const struct ft_share *share, unsigned number)
+/*
+ * Where packets stand, in the order of the capture, in share->places: of all, or only of those whose items are kept.
+ * Returns how many.
+ */
+unsigned ft_share_order(struct ft_share *share, bool told_only);
+
+/* The frame of the packet at a place, what came of it, and its number in the block. */
+static inline const struct ft_frame *ft_share_frame(const struct ft_share *share, uint32_t place)
 {
-	return &share->block.frames[share->parcels[share->places[number]].frame];
+	return &share->parcels[place].frame;
 }
 
 static inline const struct ft_outcome *ft_share_outcome(const struct ft_share *share,
-							unsigned number)
+							uint32_t place)
 {
-	return &share->outcomes[share->places[number]];
+	return &share->outcomes[place];
+}
+
+static inline uint32_t ft_share_number(const struct ft_share *share, uint32_t place)
+{
+	return share->parcels[place].number;
 }

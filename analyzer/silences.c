@@ -93,6 +93,19 @@ __attribute__((noinline)) void ft_silences_pause(struct ft_silences *silences, u
 	keep(seen, &silence);
 }
 
+bool ft_silences_see_stretch(struct ft_silences *silences, const struct ft_stretch *stretch)
+{
+	struct ft_silence_input *seen = &silences->inputs[silences->current];
+
+	if (stretch->input != silences->current ||
+	    !ft_stretch_goes_on(seen->last_ns, stretch->first_ns))
+		return false;
+	seen->frames += stretch->frames;
+	seen->busy_ns += stretch->last_ns - seen->last_ns;
+	seen->last_ns = stretch->last_ns;
+	return true;
+}
+
 /* A hole's packets may have gone anywhere in it: it speaks for a silence that takes up most of it. */
 void ft_silences_lost(struct ft_silences *silences, uint32_t input, uint64_t from_ns,
 		      uint64_t to_ns, uint64_t count)

@@ -81,6 +81,26 @@ static inline void ft_silences_see(struct ft_silences *silences, uint32_t input,
 	seen->last_ns = ts_ns;
 }
 
+/*
+ * A stretch of frames in a row, all of one input, with times, each soon after the one before it. None of them is a copy.
+ */
+struct ft_stretch {
+	uint64_t frames, first_ns, last_ns;
+	uint32_t input;
+};
+
+/* Whether a frame comes soon enough after another for both to be of one stretch; it may be a little earlier. */
+static inline bool ft_stretch_goes_on(uint64_t before_ns, uint64_t ts_ns)
+{
+	return ts_ns - before_ns + FT_SILENCE_MIN_NS <= 2 * FT_SILENCE_MIN_NS;
+}
+
+/*
+ * ft_silences_see() for all of its frames at once. False, and nothing is changed: they do not go on where the current
+ * input is, and are to be seen one by one.
+ */
+bool ft_silences_see_stretch(struct ft_silences *silences, const struct ft_stretch *stretch);
+
 /* ft_silences_see() for frames of the current input in a row, each soon after the one before it. */
 struct ft_silence_run {
 	struct ft_silence_input *input;
@@ -99,7 +119,7 @@ static inline bool ft_silence_run_goes_on(struct ft_silence_run *run, uint64_t t
 {
 	uint64_t step_ns = ts_ns - run->last_ns;
 
-	if (step_ns + FT_SILENCE_MIN_NS > 2 * FT_SILENCE_MIN_NS)
+	if (!ft_stretch_goes_on(run->last_ns, ts_ns))
 		return false;
 	run->frames++;
 	run->busy_ns += step_ns;

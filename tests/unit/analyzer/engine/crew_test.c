@@ -125,15 +125,14 @@ static int account_for(void *context, const struct ft_source *source, const stru
 	return end_block(account);
 }
 
-static int account_for_share(void *context, const struct ft_source *source,
-			     const struct ft_share *share)
+static int account_for_share(void *context, const struct ft_source *source, struct ft_share *share)
 {
 	struct account *account = context;
 
 	(void)source;
 	account->together += atomic_fetch_add(&account->inside, 1) != 0;
-	for (unsigned i = 0; i < share->batch.count; i++)
-		see_frame(account, ft_share_frame(share, i));
+	for (unsigned i = 0, count = ft_share_order(share, false); i < count; i++)
+		see_frame(account, ft_share_frame(share, share->places[i]));
 	return end_block(account);
 }
 

@@ -130,6 +130,7 @@ static const struct ft_decode_config config = { .roce_ports = { 4791 }, .roce_po
 
 /* Frames for one block. */
 struct bench {
+	struct ft_block block;
 	struct ft_share share;
 	uint8_t bytes[FRAMES_MOST][ROOM];
 };
@@ -147,12 +148,12 @@ static void tear_down(struct bench *bench)
 
 static uint8_t *room_for_frame(struct bench *bench)
 {
-	return bench->bytes[bench->share.block.frame_count];
+	return bench->bytes[bench->block.frame_count];
 }
 
 static void add_frame(struct bench *bench, const uint8_t *end)
 {
-	struct ft_block *block = &bench->share.block;
+	struct ft_block *block = &bench->block;
 	const uint8_t *bytes = bench->bytes[block->frame_count];
 	uint32_t size = (uint32_t)(end - bytes);
 
@@ -165,6 +166,13 @@ static void add_frame(struct bench *bench, const uint8_t *end)
 		.ts_ns = 1000 + block->frame_count,
 		.number = block->frame_count,
 	};
+}
+
+/* And find all packets. */
+static void share_out(struct bench *bench)
+{
+	ft_share_out(&bench->share, &bench->block, &config, SEED);
+	assert_int_equal(ft_share_order(&bench->share, false), bench->share.batch.count);
 }
 
 static unsigned owner_of(const struct ft_share *share, unsigned number)
@@ -180,11 +188,11 @@ static void assert_shared_out(const struct ft_share *share)
 	for (unsigned w = 0; w < share->workers; w++) {
 		const struct ft_parcel *parcels = &share->parcels[w * share->room];
 
-		for (unsigned i = 0; i < share->counts[w]; i++) {
+		for (unsigned i = 0; i < share->parts[w].count; i++) {
 			assert_int_equal(share->places[parcels[i].number], w * share->room + i);
 			assert_true(i == 0 || parcels[i].number > parcels[i - 1].number);
 		}
-		all += share->counts[w];
+		all += share->parts[w].count;
 	}
 	assert_int_equal(all, share->batch.count);
 }
@@ -206,14 +214,14 @@ static void a_packet_and_its_copy_in_a_tunnel_have_one_owner(void **state)
 			add_frame(&bench, put_plain(room_for_frame(&bench), 2 + i, 1, i));
 			add_frame(&bench, put_in_vxlan(room_for_frame(&bench), 2 + i, 1, i));
 		}
-		ft_share_out(&bench.share, &config, SEED);
+		share_out(&bench);
 		assert_shared_out(&bench.share);
 		assert_int_equal(bench.share.batch.count, FRAMES_MOST);
 		for (unsigned i = 0; i < FRAMES_MOST; i++) {
 			assert_int_equal(owner_of(&bench.share, i),
 					 owner_of(&bench.share, i / 4 * 4));
-			assert_ptr_equal(ft_share_frame(&bench.share, i),
-					 &bench.share.block.frames[i]);
+			assert_int_equal(
+				ft_share_frame(&bench.share, bench.share.places[i])->number, 1 + i);
 		}
 		tear_down(&bench);
 	}
@@ -233,9 +241,9 @@ static void a_broken_frame_stays_with_its_owner(void **state)
 		frame = room_for_frame(&bench);
 		add_frame(&bench, put_plain(frame, 1, 2 + i, i));
 		frame[38] = 0xff; /* length of the UDP datagram */
-		bench.share.block.frames[2 * i + 1].captured -= i % 30;
+		bench.block.frames[2 * i + 1].captured -= i % 30;
 	}
-	ft_share_out(&bench.share, &config, SEED);
+	share_out(&bench);
 	assert_shared_out(&bench.share);
 	for (unsigned i = 0; i < FRAMES_MOST; i += 2)
 		assert_int_equal(owner_of(&bench.share, i), owner_of(&bench.share, i + 1));
@@ -254,7 +262,7 @@ static void packets_of_an_sflow_datagram_find_their_owners(void **state)
 	for (unsigned i = 0; i < FRAMES_MOST; i++)
 		add_frame(&bench, i % 2 == 0 ? put_sflow(room_for_frame(&bench), SAMPLES)
 					     : put_plain(room_for_frame(&bench), 1, 2, 0));
-	ft_share_out(&bench.share, &config, SEED);
+	share_out(&bench);
 	assert_int_equal(bench.share.batch.count, FRAMES_MOST / 2 * (SAMPLES + 1));
 	assert_true(bench.share.batch.count > FT_BLOCK_FRAMES);
 	assert_shared_out(&bench.share);
@@ -262,7 +270,7 @@ static void packets_of_an_sflow_datagram_find_their_owners(void **state)
 		unsigned sample = i % (SAMPLES + 1) % SAMPLES; /* the plain one is like the first */
 
 		assert_int_equal(owner_of(&bench.share, i), owner_of(&bench.share, sample));
-		assert_int_equal(ft_share_frame(&bench.share, i)->number,
+		assert_int_equal(ft_share_frame(&bench.share, bench.share.places[i])->number,
 				 1 + i / (SAMPLES + 1) * 2 + (i % (SAMPLES + 1) == SAMPLES));
 		owners |= 1u << owner_of(&bench.share, i);
 	}
@@ -285,22 +293,179 @@ static void what_is_told_is_kept_beside_its_packet(void **state)
 	for (uint8_t i = 0; i < FRAMES_MOST; i++)
 		add_frame(&bench, i % 2 == 0 ? put_plain(room_for_frame(&bench), 1, 2 + i, i)
 					     : put_in_vxlan(room_for_frame(&bench), 1, 2 + i, i));
-	ft_share_out(&bench.share, &config, SEED);
+	share_out(&bench);
 	for (unsigned w = WORKERS; w-- > 0;) { /* in any order */
 		assert_int_equal(ft_worker_create(&workers[w], &engine, NULL), 0);
 		ft_worker_tell_all(workers[w]);
 		ft_share_run(&bench.share, workers[w], w);
 		ft_worker_destroy(workers[w]);
 	}
+	assert_int_equal(ft_share_order(&bench.share, true), FRAMES_MOST);
 	for (unsigned i = 0; i < FRAMES_MOST; i++) {
 		const struct ft_item *item = &bench.share.batch.items[i];
+		uint32_t place = bench.share.places[i];
 
-		assert_int_equal(ft_share_outcome(&bench.share, i)->wants, FT_ACCOUNT_ITEM);
-		assert_ptr_equal(item->frame, &bench.share.block.frames[i]);
+		assert_int_equal(ft_share_number(&bench.share, place), i);
+		assert_int_equal(ft_share_outcome(&bench.share, place)->wants, FT_ACCOUNT_ITEM);
+		assert_ptr_equal(item->frame, ft_share_frame(&bench.share, place));
 		assert_int_equal(item->observed.psn, i);
 		assert_int_equal(bench.share.batch.more[i].flow != 0, 1);
 	}
 	tear_down(&bench);
+}
+
+/* In places, those of which items are kept: in order, and no other. */
+static void what_is_told_is_found_in_order(void **state)
+{
+	static struct bench bench;
+	unsigned told = 0;
+
+	(void)state;
+	set_up(&bench, 3);
+	for (uint8_t i = 0; i < FRAMES_MOST; i++)
+		add_frame(&bench, put_plain(room_for_frame(&bench), 1, 2 + i, i));
+	share_out(&bench);
+	assert_int_equal(ft_share_order(&bench.share, true), 0);
+	for (unsigned w = 0; w < 3; w++)
+		for (unsigned i = 0; i < bench.share.parts[w].count; i++) {
+			unsigned place = w * bench.share.room + i;
+
+			if (ft_share_number(&bench.share, place) % 5 != 0)
+				continue;
+			bench.share.outcomes[place].wants = FT_ACCOUNT_ITEM;
+			bench.share.parts[w].told++;
+		}
+	told = ft_share_order(&bench.share, true);
+	assert_int_equal(told, (FRAMES_MOST + 4) / 5);
+	for (unsigned i = 0; i < told; i++)
+		assert_int_equal(ft_share_number(&bench.share, bench.share.places[i]), 5 * i);
+	tear_down(&bench);
+}
+
+/* --- accounting for all frames at once --- */
+
+enum { TENANTS = 3, INPUTS = 2, BLOCKS = 4000 };
+
+struct books {
+	struct ft_account at_once, in_turn;
+	unsigned seen;
+	uint64_t now_ns;
+	uint32_t chance;
+};
+
+static uint32_t draw(struct books *books, uint32_t choices)
+{
+	books->chance = books->chance * 1664525 + 1013904223;
+	return (books->chance >> 16) % choices;
+}
+
+static void open_books(struct books *books)
+{
+	*books = (struct books){ .now_ns = UINT64_C(1700000000000000000) };
+	assert_int_equal(ft_peaks_init(&books->at_once.peaks, TENANTS), 0);
+	assert_int_equal(ft_peaks_init(&books->in_turn.peaks, TENANTS), 0);
+	assert_int_equal(ft_silences_init(&books->at_once.silences, INPUTS), 0);
+	assert_int_equal(ft_silences_init(&books->in_turn.silences, INPUTS), 0);
+}
+
+static void close_books(struct books *books)
+{
+	ft_account_free(&books->at_once);
+	ft_account_free(&books->in_turn);
+}
+
+/* Times that mostly go on, and sometimes stand still, go back, leap, or are not known; now and then another input. */
+static void fill_block(struct bench *bench, struct books *books)
+{
+	uint32_t rough = draw(books, 2), input = draw(books, 4) == 0;
+
+	bench->block.frame_count = 0;
+	for (uint8_t i = 0; i < FRAMES_MOST; i++) {
+		struct ft_frame *frame = &bench->block.frames[i];
+
+		add_frame(bench, put_plain(room_for_frame(bench), 1, 2 + i, i));
+		books->now_ns += draw(books, 300000);
+		if (draw(books, 8) == 0)
+			books->now_ns -= draw(books, 1500000);
+		if (rough && draw(books, 64) == 0)
+			books->now_ns += draw(books, 4) * UINT64_C(500000000);
+		frame->ts_ns = rough && draw(books, 128) == 0 ? FT_TS_UNKNOWN : books->now_ns;
+		frame->input = rough && draw(books, 32) == 0 ? 1 - input : input;
+		frame->wire = draw(books, 5000);
+	}
+}
+
+static void account_for_block(struct bench *bench, struct books *books)
+{
+	struct ft_share *share = &bench->share;
+	bool seen;
+
+	share_out(bench);
+	for (unsigned i = 0; i < FRAMES_MOST; i++) {
+		const struct ft_frame *frame = ft_share_frame(share, share->places[i]);
+		uint32_t from = draw(books, TENANTS + 1);
+
+		share->outcomes[share->places[i]] =
+			(struct ft_outcome){ from == TENANTS ? FT_NONE : from, frame->wire,
+					     FT_ACCOUNT_FRAME };
+		ft_account_frame(&books->in_turn, frame, from);
+	}
+	seen = ft_share_see(share, &books->at_once);
+	books->seen += seen;
+	for (unsigned i = 0; i < FRAMES_MOST && !seen; i++)
+		ft_account_frame(&books->at_once, ft_share_frame(share, share->places[i]),
+				 ft_share_outcome(share, share->places[i])->from);
+}
+
+static void assert_same(const struct books *books)
+{
+	const struct ft_silences *a = &books->at_once.silences, *b = &books->in_turn.silences;
+
+	assert_memory_equal(books->at_once.peaks.tenants, books->in_turn.peaks.tenants,
+			    TENANTS * sizeof(struct ft_peak));
+	assert_memory_equal(a->inputs, b->inputs, INPUTS * sizeof *a->inputs);
+	assert_int_equal(a->current, b->current);
+	assert_int_equal(a->frames, b->frames);
+}
+
+static void frames_seen_at_once_count_as_if_seen_in_turn(void **state)
+{
+	static struct bench bench;
+	struct books books;
+
+	(void)state;
+	set_up(&bench, 3);
+	open_books(&books);
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		fill_block(&bench, &books);
+		account_for_block(&bench, &books);
+		assert_same(&books);
+	}
+	assert_true(books.seen > BLOCKS / 8 && books.seen < BLOCKS - BLOCKS / 8);
+	close_books(&books);
+	tear_down(&bench);
+}
+
+/* A copy is no frame of its input; an sFlow datagram counts once. */
+static void copies_and_samples_are_not_seen_at_once(void **state)
+{
+	static struct bench bench;
+	struct books books;
+
+	(void)state;
+	for (unsigned odd = 0; odd < 3; odd++) {
+		set_up(&bench, 2);
+		open_books(&books);
+		add_frame(&bench, put_plain(room_for_frame(&bench), 1, 2, 0));
+		add_frame(&bench, odd == 1 ? put_sflow(room_for_frame(&bench), 2)
+					   : put_plain(room_for_frame(&bench), 1, 3, 0));
+		share_out(&bench);
+		ft_silences_see(&books.at_once.silences, 0, 999);
+		bench.share.parts[1].copies = odd == 2;
+		assert_int_equal(ft_share_see(&bench.share, &books.at_once), odd == 0);
+		close_books(&books);
+		tear_down(&bench);
+	}
 }
 
 int main(void)
@@ -310,6 +475,9 @@ int main(void)
 		cmocka_unit_test(a_broken_frame_stays_with_its_owner),
 		cmocka_unit_test(packets_of_an_sflow_datagram_find_their_owners),
 		cmocka_unit_test(what_is_told_is_kept_beside_its_packet),
+		cmocka_unit_test(what_is_told_is_found_in_order),
+		cmocka_unit_test(frames_seen_at_once_count_as_if_seen_in_turn),
+		cmocka_unit_test(copies_and_samples_are_not_seen_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
