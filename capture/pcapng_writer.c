@@ -5,6 +5,7 @@
 #include "pcapng_numbers.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ struct ft_pcapng_writer {
 	struct ft_pcapng_numbers *numbers;
 	uint8_t *block; /* being made */
 	size_t room;
+	atomic_int error;
 };
 
 static int make_room(struct ft_pcapng_writer *writer, size_t size)
@@ -73,8 +75,8 @@ int ft_pcapng_create(struct ft_pcapng_writer **writer, const char *path, const c
 }
 
 /* Named after the input and, if that is pcapng, the interface in it. */
-static int put_interface(struct ft_pcapng_writer *writer, const struct ft_frame *frame,
-			 const char *input_name)
+static void put_interface(struct ft_pcapng_writer *writer, const struct ft_frame *frame,
+			  const char *input_name)
 {
 	char inside[32] = "", name[FT_PCAPNG_TEXT_MAX + 1];
 	const struct ft_pcapng_interface interface = { .link_type = frame->link_type,
@@ -85,8 +87,8 @@ static int put_interface(struct ft_pcapng_writer *writer, const struct ft_frame 
 		snprintf(inside, sizeof inside, "#%u.%u", frame->section, frame->interface);
 	length = ft_pcapng_fitting(input_name, FT_PCAPNG_TEXT_MAX - strlen(inside));
 	snprintf(name, sizeof name, "%.*s%s", (int)length, input_name, inside);
-	return ft_output_put(writer->output, writer->block,
-			     ft_pcapng_put_interface(writer->block, &interface));
+	ft_output_put(writer->output, writer->block,
+		      ft_pcapng_put_interface(writer->block, &interface));
 }
 
 int ft_pcapng_write(struct ft_pcapng_writer *writer, const struct ft_frame *frame,
@@ -97,13 +99,20 @@ int ft_pcapng_write(struct ft_pcapng_writer *writer, const struct ft_frame *fram
 	int error = found < 0 ? found : 0;
 
 	if (found == 1)
-		error = put_interface(writer, frame, input_name);
+		put_interface(writer, frame, input_name);
 	if (error == 0)
 		error = make_room(writer, ft_pcapng_packet_size(frame, comment));
 	if (error != 0)
 		return error;
-	return ft_output_put(writer->output, writer->block,
-			     ft_pcapng_put_packet(writer->block, frame, number, comment));
+	error = ft_output_put(writer->output, writer->block,
+			      ft_pcapng_put_packet(writer->block, frame, number, comment));
+	atomic_store_explicit(&writer->error, error, memory_order_relaxed);
+	return 0;
+}
+
+int ft_pcapng_error(const struct ft_pcapng_writer *writer)
+{
+	return atomic_load_explicit(&writer->error, memory_order_relaxed);
 }
 
 int ft_pcapng_close(struct ft_pcapng_writer *writer, struct ft_writer_complaint *complaint)

@@ -24,6 +24,11 @@ static int refuse(struct ft_recorder_complaint *complaint, const char *path, con
 	return -EINVAL;
 }
 
+static const char *name_of(const struct ft_recorder_config *config)
+{
+	return strcmp(config->path, "-") == 0 ? "standard output" : config->path;
+}
+
 static bool is_folder(const char *path)
 {
 	size_t length = strlen(path);
@@ -38,7 +43,7 @@ static int check(const struct ft_recorder_config *config, struct ft_recorder_com
 	const char *path = config->path;
 
 	if (strcmp(path, "-") == 0 && ft_recorder_rotates(config))
-		return refuse(complaint, "standard output",
+		return refuse(complaint, name_of(config),
 			      "cannot be rotated or limited: name a file");
 	if (is_folder(path))
 		return refuse(complaint, path, "is a folder: name a file in it");
@@ -119,8 +124,9 @@ int ft_recorder_open(struct ft_recorder **recorder, const struct ft_recorder_con
 	if (error == 0)
 		error = begin(made);
 	if (error != 0) {
-		ft_complain(complaint->text, sizeof complaint->text, config->path,
-			    "cannot create: %s", strerror(-error));
+		ft_complain(complaint->text, sizeof complaint->text, name_of(config), "%s: %s",
+			    strcmp(config->path, "-") == 0 ? "cannot write" : "cannot create",
+			    strerror(-error));
 		ft_recorder_close(made);
 		return error;
 	}
@@ -282,7 +288,6 @@ void ft_recorder_each_file(struct ft_recorder *recorder,
 
 int ft_recorder_finish(struct ft_recorder *recorder, struct ft_recorder_complaint *complaint)
 {
-	const char *path = recorder->config.path;
 	int error;
 
 	while (!ft_recorder_end_file(recorder) &&
@@ -290,9 +295,8 @@ int ft_recorder_finish(struct ft_recorder *recorder, struct ft_recorder_complain
 		ft_disk_wait(recorder->disk, 1);
 	error = ft_disk_finish(recorder->disk);
 	if (error != 0)
-		ft_complain(complaint->text, sizeof complaint->text,
-			    strcmp(path, "-") == 0 ? "standard output" : path, "cannot write: %s",
-			    strerror(-error));
+		ft_complain(complaint->text, sizeof complaint->text, name_of(&recorder->config),
+			    "cannot write: %s", strerror(-error));
 	return error;
 }
 

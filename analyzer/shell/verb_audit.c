@@ -33,6 +33,7 @@ struct audit {
 	const char *format;   /* NULL: text */
 	const char *evidence; /* -w; NULL: none */
 	struct ft_pcapng_writer *writer;
+	bool evidence_failed; /* and has been told */
 	bool help;
 };
 
@@ -130,16 +131,34 @@ static enum ft_exit open_evidence(struct audit *audit)
 	return FT_EXIT_CLEAN;
 }
 
-static enum ft_exit close_evidence(struct audit *audit)
+/* A run that may go on for days tells of it when it happens. */
+static bool watch_evidence(void *context)
+{
+	struct audit *audit = context;
+	int error = audit->writer != NULL ? ft_pcapng_error(audit->writer) : 0;
+
+	if (error != 0 && !audit->evidence_failed) {
+		ft_log("%s: cannot write: %s; the audit goes on without evidence", audit->evidence,
+		       strerror(-error));
+		audit->evidence_failed = true;
+	}
+	return true;
+}
+
+/* Without it there is still a report. */
+static void close_evidence(struct audit *audit)
 {
 	struct ft_pcapng_writer *writer = audit->writer;
 	struct ft_writer_complaint complaint;
 
 	audit->writer = NULL;
-	if (writer == NULL || ft_pcapng_close(writer, &complaint) == 0)
-		return FT_EXIT_CLEAN;
-	ft_log("%s", complaint.text);
-	return FT_EXIT_FAILED;
+	if (writer != NULL && ft_pcapng_close(writer, &complaint) != 0) {
+		if (!audit->evidence_failed)
+			ft_log("%s", complaint.text);
+		audit->evidence_failed = true;
+	}
+	if (audit->evidence_failed)
+		audit->evidence = NULL;
 }
 
 static enum ft_exit run_failed(const struct audit *audit, int error)
@@ -148,7 +167,7 @@ static enum ft_exit run_failed(const struct audit *audit, int error)
 		ft_log("interrupted after %llu frames: no report",
 		       (unsigned long long)audit->job.frames);
 	else
-		ft_log("%s: %s", audit->evidence, strerror(-error));
+		ft_log("%s", strerror(-error));
 	return FT_EXIT_FAILED;
 }
 
@@ -208,12 +227,15 @@ static enum ft_exit audit_frames(struct audit *audit)
 
 	audit->job.interim = print_so_far;
 	audit->job.asked_context = audit;
+	audit->job.beat = watch_evidence;
+	audit->job.beat_context = audit;
 	error = ft_job_run(&audit->job);
 	if (error != 0)
 		return run_failed(audit, error);
-	if (close_evidence(audit) != FT_EXIT_CLEAN)
-		return FT_EXIT_FAILED;
+	close_evidence(audit);
 	status = print_report(audit);
+	if (audit->evidence_failed)
+		status = FT_EXIT_FAILED;
 	return ft_job_tell_damage(&audit->job, status);
 }
 

@@ -237,6 +237,7 @@ class BadOutputs(BadInput):
         self.assertEqual(run.status, FAILED, run)
         self.one_line(run, "evidence.pcapng")
         self.assertEqual(os.listdir(self.folder), [])
+        self.assertIn(b"VIOLATED", run.out, "there is a report all the same")
 
     def test_evidence_in_a_missing_folder_is_refused(self):
         target = self.folder / "nowhere" / "evidence.pcapng"

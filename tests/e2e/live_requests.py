@@ -372,6 +372,51 @@ class Files(Asked):
         self.assertIn("fabtap: capture: --tenant=red: not a tenant of the map as it was read again", run.complaints())
 
 
+class FullDisks(Asked):
+    def setUp(self):
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", self.disk], check=True)
+        self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
+
+    def test_an_audit_goes_on_without_evidence_and_says_so(self):
+        evidence = self.disk / "evidence.pcapng"
+        with self.audit(MAP, "-w", evidence) as live:
+            (self.disk / "other").write_bytes(bytes(96 << 10))
+            self.replay(self.frames)
+            run = live.stop()
+        whole = fabtap("audit", "-m", MAP, "--json", CAPTURE).json()
+        self.assertEqual(run.status, FAILED, run)
+        self.assertEqual(findings(run.json()), findings(whole))
+        told = [line for line in run.complaints() if "No space left" in line]
+        self.assertEqual(len(told), 1, run)
+        self.assertIn(str(evidence), told[0])
+        self.assertEqual([path.name for path in self.disk.iterdir()], ["other"])
+
+    def test_a_capture_leaves_whole_frames(self):
+        path = self.disk / "x.pcapng"
+        with Live(self.mirror, "capture", "-i", TAP, "-w", path, "--json") as live:
+            self.replay(self.frames)
+            run = live.end()
+        self.assertEqual(run.status, FAILED, run)
+        told = [line for line in run.complaints() if line.endswith("x.pcapng: cannot write: No space left on device")]
+        self.assertEqual(len(told), 1, run)
+        inputs = fabtap("sources", "--json", path).json()["inputs"]
+        self.assertEqual(inputs[0]["frames"], run.json()["kept"])
+        self.assertGreater(run.json()["lost_for_disk"], 0)
+
+    def test_what_cannot_begin_is_told_by_its_name(self):
+        with open("/dev/full", "wb") as full:
+            run = fabtap("capture", "-w", "-", CAPTURE, stdout=full)
+        self.assertEqual((run.status, run.complaints()),
+                         (FAILED, ["fabtap: standard output: cannot write: No space left on device"]))
+        (self.disk / "other").write_bytes(bytes(100 << 10))
+        run = fabtap("capture", "-w", self.disk / "y.pcapng", CAPTURE)
+        self.assertEqual(run.status, FAILED)
+        self.assertEqual(run.complaints(), ["fabtap: %s: cannot create: No space left on device" % (self.disk / "y.pcapng")])
+
+
 class Descriptors(Asked):
     def test_what_is_said_without_standard_error_does_not_go_out_on_the_tap(self):
         self.mirror.ip(self.mirror.tap, "address", "add", "192.0.2.1/24", "dev", "tap0")  # which is warned of

@@ -23,10 +23,14 @@ int ft_pcapng_create(struct ft_pcapng_writer **writer, const char *path, const c
 
 /*
  * Append a frame; `comment` (may be NULL) becomes its opt_comment, cut to the 65535 bytes it may have.
- * 0 or -errno; the first error stays, so that it is enough to look at what the close returns.
+ * 0, or -ENOMEM: then it is not in the file. That nothing can be written any more is no reason to stop whatever the frames
+ * come from: it stays, is told by the next two, and frames are dropped from then on.
  */
 int ft_pcapng_write(struct ft_pcapng_writer *writer, const struct ft_frame *frame,
 		    const char *input_name, const char *comment);
+
+/* -errno of the first failure so far, or 0. For any thread. */
+int ft_pcapng_error(const struct ft_pcapng_writer *writer);
 
 /* Flush, rename, free (in any case). 0 or -errno and *complaint; the target exists only after 0. */
 int ft_pcapng_close(struct ft_pcapng_writer *writer, struct ft_writer_complaint *complaint);
