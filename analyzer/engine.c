@@ -9,6 +9,19 @@
 #include "summary.h"
 #include "worker.h"
 
+static int create_workers(struct ft_engine *engine)
+{
+	const struct ft_engine_config *config = &engine->config;
+	int error = 0;
+
+	for (unsigned i = 0; i < config->workers && error == 0; i++) {
+		error = ft_worker_create(&engine->workers[i], config, engine->map);
+		if (error == 0 && config->nccl == FT_ENGINE_NCCL_ALL)
+			ft_worker_tell_all(engine->workers[i]);
+	}
+	return error;
+}
+
 int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *config,
 		     const struct ft_map *map)
 {
@@ -22,12 +35,15 @@ int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *c
 		return -ENOMEM;
 	made->config = *config;
 	made->map = map;
-	for (unsigned i = 0; i < config->workers && error == 0; i++)
-		error = ft_worker_create(&made->workers[i], &made->config, map);
+	made->config.details |=
+		config->nccl == FT_ENGINE_NCCL_ALL; /* or workers without a map do nothing */
+	error = create_workers(made);
 	if (error == 0)
 		error = ft_crew_init(&made->crew, made->workers, config->workers);
 	if (error == 0)
 		error = ft_account_init(&made->account, &made->config, map);
+	if (error == 0 && config->nccl != FT_ENGINE_NCCL_OFF)
+		error = ft_framing_create(&made->framing, &made->config, map);
 	if (error == 0)
 		error = ft_summary_create(&made->summary);
 	if (error != 0) {
@@ -43,6 +59,7 @@ void ft_engine_destroy(struct ft_engine *engine)
 	if (engine == NULL)
 		return;
 	ft_summary_destroy(engine->summary);
+	ft_framing_destroy(engine->framing);
 	ft_account_free(&engine->account);
 	ft_crew_free(&engine->crew);
 	for (unsigned i = 0; i < engine->config.workers; i++)
@@ -64,13 +81,13 @@ void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, v
 		ft_worker_tell_all(engine->workers[i]);
 }
 
-/* `seen`: its frame already was. */
 static int account_for_item(struct ft_engine *engine, const struct ft_source *source,
-			    const struct ft_item *item, const struct ft_item_more *more, bool seen)
+			    const struct ft_item *item, const struct ft_item_more *more)
 {
-	int error = seen ? ft_account_tell(&engine->account, source, item, more)
-			 : ft_account_add(&engine->account, source, item, more);
+	int error = ft_account_add(&engine->account, source, item, more);
 
+	if (error == 0 && engine->framing != NULL)
+		error = ft_framing_see(engine->framing, source, item, engine->account.writer);
 	if (error == 0 && engine->observer != NULL)
 		error = ft_engine_show(engine, source, item, more);
 	return error;
@@ -87,37 +104,42 @@ static int account_for(void *context, const struct ft_source *source, const stru
 		at += ft_account_quiet(&engine->account, &batch->items[at], batch->count - at);
 		if (at == batch->count)
 			break;
-		error = account_for_item(engine, source, &batch->items[at], &batch->more[at],
-					 false);
+		error = account_for_item(engine, source, &batch->items[at], &batch->more[at]);
 		at++;
 	}
 	return error;
 }
 
 static int account_for_packet(struct ft_engine *engine, const struct ft_source *source,
-			      const struct ft_share *share, uint32_t place, bool seen)
+			      const struct ft_share *share, unsigned number)
 {
-	const struct ft_outcome *outcome = ft_share_outcome(share, place);
-	uint32_t number = ft_share_number(share, place);
+	const struct ft_outcome *outcome = ft_share_outcome(share, number);
 
 	if (outcome->wants == FT_ACCOUNT_ITEM)
 		return account_for_item(engine, source, &share->batch.items[number],
-					&share->batch.more[number], seen);
+					&share->batch.more[number]);
 	if (outcome->wants == FT_ACCOUNT_FRAME)
-		ft_account_frame(&engine->account, ft_share_frame(share, place), outcome->from);
+		ft_account_frame(&engine->account, ft_share_frame(share, number), outcome->from);
 	return 0;
 }
 
-/* The same for what several workers did; if all frames are seen at once, only the items with something to tell are left. */
-static int account_for_share(void *context, const struct ft_source *source, struct ft_share *share)
+/* The same for what several workers did. */
+static int account_for_share(void *context, const struct ft_source *source,
+			     const struct ft_share *share)
 {
 	struct ft_engine *engine = context;
-	bool seen = ft_share_see(share, &engine->account);
-	unsigned count = ft_share_order(share, seen);
+	bool plain = ft_share_is_plain(share);
+	unsigned count = share->batch.count, at = 0;
 	int error = 0;
 
-	for (unsigned i = 0; i < count && error == 0; i++)
-		error = account_for_packet(engine, source, share, share->places[i], seen);
+	while (error == 0) {
+		if (plain)
+			at += ft_account_frames(&engine->account, &share->block.frames[at],
+						share->outcomes, &share->places[at], count - at);
+		if (at == count)
+			break;
+		error = account_for_packet(engine, source, share, at++);
+	}
 	return error;
 }
 
@@ -141,4 +163,11 @@ int ft_engine_run(struct ft_engine *engine, const struct ft_engine_run *run, uin
 const struct ft_report *ft_engine_report(struct ft_engine *engine, const struct ft_source *source)
 {
 	return ft_summary_make(engine->summary, engine, source);
+}
+
+const struct ft_nccl_report *ft_engine_nccl(struct ft_engine *engine)
+{
+	if (engine->framing == NULL || engine->config.nccl != FT_ENGINE_NCCL_ALL)
+		return NULL;
+	return ft_nccl_follower_report(engine->framing->follower);
 }

@@ -42,6 +42,8 @@ int ft_engine_change_map(struct ft_engine *engine, const struct ft_map *map,
 		return error;
 	for (unsigned i = 0; i < engine->config.workers; i++)
 		ft_worker_enter_map(engine->workers[i], succession->exceptions);
+	if (engine->framing != NULL)
+		ft_framing_change_map(engine->framing, map);
 	engine->earlier[engine->earlier_count++] = engine->map;
 	engine->map = map;
 	return 0;

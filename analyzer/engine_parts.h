@@ -4,6 +4,7 @@
 
 #include "account.h"
 #include "crew.h"
+#include "framing.h"
 #include "worker.h"
 
 /* What the engine is made of, for the files that make its report. */
@@ -15,6 +16,7 @@ struct ft_engine {
 	struct ft_worker *workers[FT_CREW_MOST];
 	struct ft_crew crew;
 	struct ft_account account;
+	struct ft_framing *framing; /* NULL: not followed */
 	struct ft_summary *summary;
 	ft_engine_observer *observer;
 	void *observer_context;

@@ -228,8 +228,6 @@ static void fill_by_map(struct ft_summary *summary, struct ft_engine *engine)
 	ft_summary_fill_tenants(summary, &engine->account);
 	ft_summary_fill_matrix(summary, &engine->account);
 	ft_summary_fill_pkeys(summary);
-	ft_summary_fill_findings(summary, &engine->account);
-	decide(summary);
 }
 
 const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_engine *engine,
@@ -253,5 +251,8 @@ const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_en
 	ft_summary_fill_coverage(summary, engine, source);
 	if (engine->map != NULL)
 		fill_by_map(summary, engine);
+	ft_summary_fill_findings(summary, engine);
+	if (engine->map != NULL)
+		decide(summary);
 	return &summary->report;
 }

@@ -43,7 +43,8 @@ static struct ft_report_finding finding_row(struct ft_summary *summary,
 					    const struct ft_finding *finding)
 {
 	const char **sentences = ft_summary_take(summary, EVIDENCE_SENTENCES, sizeof *sentences);
-	const struct ft_declared *told_by = ft_map_declared(finding->map);
+	const struct ft_declared *told_by =
+		finding->map == NULL ? NULL : ft_map_declared(finding->map);
 	const struct ft_subject *subject = &finding->subject;
 	struct ft_report_finding row = {
 		.rule = ft_rule_text(finding->rule)->name,
@@ -76,6 +77,36 @@ static struct ft_report_finding finding_row(struct ft_summary *summary,
 						 EVIDENCE_SENTENCES);
 	set_origin(&row, told_by, &finding->origin);
 	return row;
+}
+
+/* What NCCL's framing shows is as severe as it is certain, and no violation if it is not. */
+static struct ft_report_finding framing_row(struct ft_summary *summary,
+					    const struct ft_declared *declared,
+					    const struct ft_framing *framing, uint32_t index)
+{
+	struct ft_report_finding row =
+		finding_row(summary, declared, &framing->findings.items[index]);
+	const struct ft_framing_note *note = &framing->notes[index];
+	const char **sentences =
+		ft_summary_take(summary, EVIDENCE_SENTENCES + 1, sizeof *sentences);
+
+	memcpy(sentences, row.evidence, row.evidence_count * sizeof *sentences);
+	sentences[row.evidence_count++] = ft_words(summary->words, "%s", note->text);
+	row.evidence = sentences;
+	row.certainty = note->certainty;
+	if (100 * note->certainty < FT_FRAMING_SURE_PERCENT) {
+		row.severity = FT_INFO;
+		row.violation = false;
+	}
+	return row;
+}
+
+static size_t fill_framing(struct ft_summary *summary, const struct ft_declared *declared,
+			   const struct ft_framing *framing, struct ft_report_finding *rows)
+{
+	for (uint32_t i = 0; i < framing->findings.count; i++)
+		rows[i] = framing_row(summary, declared, framing, i);
+	return framing->findings.count;
 }
 
 static struct ft_report_finding map_row(struct ft_summary *summary, enum ft_rule rule,
@@ -199,31 +230,63 @@ static int by_weight(const void *left, const void *right)
 	return order != 0 ? order : strcmp(a->id, b->id);
 }
 
-void ft_summary_fill_findings(struct ft_summary *summary, struct ft_account *account)
+/* Those that need the map: of frames, and about the map itself. */
+static size_t fill_by_map(struct ft_summary *summary, const struct ft_account *account,
+			  const struct ft_cotenancy *shared, size_t shared_count,
+			  struct ft_report_finding *rows)
 {
-	const struct ft_totals *totals = &summary->tally->totals;
 	const struct ft_declared *declared = ft_map_declared(account->map);
-	struct ft_findings *findings = &account->findings;
-	struct ft_cotenancy shared[COTENANCIES];
-	size_t shared_count = 0, count = 0;
-	struct ft_report_finding *rows;
+	const struct ft_findings *findings = &account->findings;
+	size_t count = fill_quotas(summary, account, rows);
 
-	if (totals->first_ts_ns != FT_TS_UNKNOWN)
-		shared_count = ft_check_cotenancy(account->map, (int64_t)totals->first_ts_ns,
-						  (int64_t)totals->last_ts_ns, shared, COTENANCIES);
-	if (shared_count > COTENANCIES)
-		shared_count = COTENANCIES;
-	rows = ft_summary_take(summary, findings->count + shared_count + declared->tenant_count + 1,
-			       sizeof *rows);
-	count = fill_quotas(summary, account, rows);
 	if (declared->verdict == FT_MAP_FAIL_OPEN)
 		rows[count++] = fail_open_row(summary, declared);
 	for (size_t i = 0; i < shared_count; i++)
 		rows[count++] = cotenancy_row(summary, declared, &shared[i]);
 	for (uint32_t i = 0; i < findings->count; i++)
 		rows[count++] = finding_row(summary, declared, &findings->items[i]);
+	return count;
+}
+
+static size_t find_cotenancy(const struct ft_summary *summary, const struct ft_map *map,
+			     struct ft_cotenancy shared[COTENANCIES])
+{
+	const struct ft_totals *totals = &summary->tally->totals;
+	size_t count;
+
+	if (totals->first_ts_ns == FT_TS_UNKNOWN)
+		return 0;
+	count = ft_check_cotenancy(map, (int64_t)totals->first_ts_ns, (int64_t)totals->last_ts_ns,
+				   shared, COTENANCIES);
+	return count < COTENANCIES ? count : COTENANCIES;
+}
+
+void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine *engine)
+{
+	const struct ft_account *account = &engine->account;
+	const struct ft_declared *declared =
+		engine->map == NULL ? NULL : ft_map_declared(engine->map);
+	struct ft_cotenancy shared[COTENANCIES];
+	size_t shared_count =
+		engine->map == NULL ? 0 : find_cotenancy(summary, engine->map, shared);
+	size_t most = account->findings.count + shared_count + 1, count = 0;
+	struct ft_report_finding *rows;
+
+	if (engine->framing != NULL) {
+		ft_framing_judge_communicators(engine->framing);
+		most += engine->framing->findings.count;
+		summary->report.findings_dropped += engine->framing->findings.dropped;
+	}
+	if (declared != NULL) {
+		most += declared->tenant_count;
+		summary->report.findings_dropped += account->findings.dropped;
+	}
+	rows = ft_summary_take(summary, most, sizeof *rows);
+	if (declared != NULL)
+		count = fill_by_map(summary, account, shared, shared_count, rows);
+	if (engine->framing != NULL)
+		count += fill_framing(summary, declared, engine->framing, rows + count);
 	qsort(rows, count, sizeof *rows, by_weight);
 	summary->report.findings = rows;
 	summary->report.finding_count = count;
-	summary->report.findings_dropped = findings->dropped;
 }

@@ -6,6 +6,7 @@
 #include <capture/pcapng_writer.h>
 #include <capture/source.h>
 #include <decode/decode.h>
+#include <nccl/model.h>
 #include <partition/check.h>
 #include <partition/succession.h>
 #include <report/frame.h>
@@ -22,6 +23,13 @@ struct ft_engine;
 #define FT_ENGINE_WORKERS_MAX 64
 #define FT_ENGINE_KEEP        8 /* what an engine of several workers asks of ft_source_keep() */
 
+/* How much of NCCL's framing is followed; all of it shows in findings. */
+enum ft_engine_nccl {
+	FT_ENGINE_NCCL_OFF,
+	FT_ENGINE_NCCL_WATCH, /* connections with clear-to-sends: nearly free for other traffic */
+	FT_ENGINE_NCCL_ALL,   /* for ft_engine_nccl(): every packet, messages kept */
+};
+
 struct ft_engine_config {
 	struct ft_decode_config decode;
 	unsigned workers;         /* threads, 1..64: frames are spread over them by address pair */
@@ -32,13 +40,15 @@ struct ft_engine_config {
 	double min_coverage; /* share of RDMA frames that must be seen, and decided, for `compliant`, 0..1 */
 	double link_gbps; /* speed of the links, to tell pause times; 0: not known */
 	bool details;     /* keep what ft_engine_flows() shows */
-	uint64_t seed;    /* for hash tables: from the system's random numbers; changes no result */
+	enum ft_engine_nccl nccl;
+	uint64_t nccl_messages; /* most that ft_engine_nccl() has; further ones are counted */
+	uint64_t seed; /* for hash tables: from the system's random numbers; changes no result */
 };
 #define FT_ENGINE_DEFAULTS                                                                         \
 	{                                                                                          \
 		.decode = FT_DECODE_DEFAULTS, .workers = 1, .flows = 1u << 20,                     \
 		.findings = 1u << 16, .flow_timeout_ns = 300000000000u, .copy_window_ns = 1000000, \
-		.min_coverage = 0.99,                                                              \
+		.min_coverage = 0.99, .nccl_messages = 1u << 20,                                   \
 	}
 
 /*
@@ -82,3 +92,9 @@ int ft_engine_run(struct ft_engine *engine, const struct ft_engine_run *run, uin
  * call on any of them. `source` gives names and loss counters.
  */
 const struct ft_report *ft_engine_report(struct ft_engine *engine, const struct ft_source *source);
+
+/*
+ * What is known of NCCL so far, for FT_ENGINE_NCCL_ALL; NULL otherwise, or if memory ends. Belongs to the engine and
+ * stays until the next call on it. Its findings are among those of the report, with or without a map.
+ */
+const struct ft_nccl_report *ft_engine_nccl(struct ft_engine *engine);

@@ -1,0 +1,81 @@
+#include "framing_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config *config,
+		      const struct ft_map *map)
+{
+	struct ft_framing *made = calloc(1, sizeof *made);
+	struct ft_nccl_config wanted = FT_NCCL_DEFAULTS;
+	const struct ft_nccl_sink sink = { ft_framing_found, ft_framing_contact, made };
+	int error;
+
+	if (made == NULL)
+		return -ENOMEM;
+	made->decode = &config->decode;
+	made->map = map;
+	made->noted = FT_NONE;
+	wanted.seed = config->seed;
+	wanted.findings = config->findings;
+	wanted.messages = config->nccl == FT_ENGINE_NCCL_ALL ? config->nccl_messages : 0;
+	if (config->nccl != FT_ENGINE_NCCL_ALL)
+		wanted.queue_pairs = 0;
+	error = ft_findings_init(&made->findings, config->findings);
+	if (error == 0)
+		error = ft_nccl_follower_create(&made->follower, &wanted, &sink);
+	if (error != 0) {
+		ft_framing_destroy(made);
+		return error;
+	}
+	*framing = made;
+	return 0;
+}
+
+void ft_framing_destroy(struct ft_framing *framing)
+{
+	if (framing == NULL)
+		return;
+	ft_nccl_follower_destroy(framing->follower);
+	ft_findings_free(&framing->findings);
+	free(framing->notes);
+	free(framing);
+}
+
+void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
+{
+	framing->map = map;
+}
+
+static void show(struct ft_framing *framing, const struct ft_item *item)
+{
+	struct ft_nccl_segment segment;
+	struct ft_nccl_seen seen;
+
+	ft_item_decode(item, framing->decode, &framing->packet);
+	if (ft_nccl_seen_of(&framing->packet, item->frame, &seen))
+		ft_nccl_follower_see(framing->follower, &seen);
+	else if (ft_nccl_segment_of(&framing->packet, item->frame, &segment))
+		ft_nccl_follower_see_tcp(framing->follower, &segment);
+}
+
+int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
+		   const struct ft_item *item, struct ft_pcapng_writer *writer)
+{
+	const struct ft_finding *finding;
+	char comment[64];
+
+	if (item->copy || item->kind == FT_FRAME_BAD_ICRC || item->kind == FT_FRAME_BROKEN)
+		return 0;
+	framing->item = item;
+	framing->noted = FT_NONE;
+	show(framing, item);
+	framing->item = NULL;
+	if (framing->noted == FT_NONE || writer == NULL)
+		return 0;
+	finding = &framing->findings.items[framing->noted];
+	snprintf(comment, sizeof comment, "%s %s", finding->id, ft_rule_text(finding->rule)->name);
+	return ft_pcapng_write(writer, item->frame,
+			       ft_source_input(source, item->frame->input)->name, comment);
+}

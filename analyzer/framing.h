@@ -1,0 +1,52 @@
+#pragma once
+
+#include <capture/pcapng_writer.h>
+#include <capture/source.h>
+#include <engine/engine.h>
+#include <nccl/follower.h>
+
+#include "findings.h"
+#include "item.h"
+
+/*
+ * NCCL's framing as the engine follows it: packets go to the follower in the order of the capture, and what it finds
+ * wrong, and who talks to whom, become findings.
+ */
+
+/* What a finding says beyond its subject, of its first frame. */
+struct ft_framing_note {
+	double certainty;
+	char text[192];
+};
+
+struct ft_framing {
+	struct ft_nccl_follower *follower;
+	const struct ft_decode_config *decode;
+	const struct ft_map *map; /* NULL: who may talk to whom is not known */
+	struct ft_findings findings;
+	struct ft_framing_note *notes; /* beside findings.items */
+	const struct ft_item *item;    /* the follower is looking at */
+	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
+	struct ft_packet packet;
+};
+
+/* 0 or -ENOMEM. The configuration and the map must outlive it. */
+int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config *config,
+		      const struct ft_map *map);
+void ft_framing_destroy(struct ft_framing *framing); /* NULL is fine */
+
+/* From now on the map is another one; the one before must live on. */
+void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map);
+
+/*
+ * Show it a packet. If it is among the first of a finding it is written to `writer` (NULL: nowhere) with the finding's
+ * name. 0 or -errno of the writer.
+ */
+int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
+		   const struct ft_item *item, struct ft_pcapng_writer *writer);
+
+/* Findings about members of one communicator that may not talk to each other: made when a report is. */
+void ft_framing_judge_communicators(struct ft_framing *framing);
+
+/* How sure a finding is: severe only if its certainty is. */
+enum { FT_FRAMING_SURE_PERCENT = 80 };

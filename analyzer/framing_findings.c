@@ -1,0 +1,269 @@
+#include "framing_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "subject.h"
+
+static const enum ft_rule rules[FT_NCCL_FAULTS] = {
+	[FT_NCCL_WRITE_OUTSIDE] = FT_RULE_NCCL_WRITE_OUTSIDE,
+	[FT_NCCL_WRITE_UNASKED] = FT_RULE_NCCL_WRITE_UNASKED,
+	[FT_NCCL_SECOND_WRITER] = FT_RULE_NCCL_SECOND_WRITER,
+	[FT_NCCL_CONTRADICTION] = FT_RULE_NCCL_CONTRADICTION,
+	[FT_NCCL_REPLAY] = FT_RULE_NCCL_REPLAY,
+};
+
+/* What a finding is about, and what it is based on. */
+struct occasion {
+	enum ft_rule rule;
+	double certainty;
+	const char *text;
+	uint64_t frame, ts_ns;
+	uint32_t dest_qp;
+	struct ft_check_key key;
+};
+
+static bool is_current(const struct ft_framing *framing, uint64_t frame)
+{
+	return framing->item != NULL && framing->item->frame->number == frame;
+}
+
+/* By addresses alone, as all that is known of a frame that has gone by. */
+static void key_of_places(const uint8_t src[16], const uint8_t dst[16], bool by_lid,
+			  struct ft_check_key *key)
+{
+	memset(key, 0, sizeof *key);
+	key->qp_kind = 2;
+	key->known = FT_NEED_ADDRESSES;
+	if (by_lid) {
+		key->native = 1;
+		key->slid = (uint16_t)(src[14] << 8 | src[15]);
+		key->dlid = (uint16_t)(dst[14] << 8 | dst[15]);
+		return;
+	}
+	key->has_gids = 1;
+	memcpy(key->src, src, sizeof key->src);
+	memcpy(key->dst, dst, sizeof key->dst);
+}
+
+static bool make_note(struct ft_framing *framing, uint32_t index, const struct occasion *occasion)
+{
+	struct ft_framing_note *notes =
+		reallocarray(framing->notes, framing->findings.room, sizeof *notes);
+
+	if (notes == NULL)
+		return false;
+	framing->notes = notes;
+	notes[index].certainty = occasion->certainty;
+	snprintf(notes[index].text, sizeof notes[index].text, "%s", occasion->text);
+	return true;
+}
+
+static bool has_frame(const struct ft_finding *finding, uint64_t number)
+{
+	return finding->frame_count != 0 && finding->frames[finding->frame_count - 1] == number;
+}
+
+/*
+ * A finding with its first frames: the frame at hand, or one that has gone by, of which only the number is left. A frame
+ * counts once, whatever it is found to be for the second time: communicators are judged in each report.
+ */
+static void add(struct ft_framing *framing, const struct occasion *occasion)
+{
+	struct ft_frame frame = { .number = occasion->frame, .ts_ns = occasion->ts_ns };
+	struct ft_verdict verdict;
+	struct ft_subject subject;
+	struct ft_finding *finding;
+	uint32_t index;
+
+	if (framing->map != NULL)
+		ft_check(framing->map, &occasion->key, (int64_t)occasion->ts_ns, &verdict);
+	ft_subject_of(framing->map, &occasion->key, framing->map != NULL ? &verdict : NULL,
+		      &subject);
+	index = ft_findings_of(&framing->findings, occasion->rule, &subject);
+	if (index == FT_NONE) {
+		framing->findings.dropped++;
+		return;
+	}
+	finding = &framing->findings.items[index];
+	if (finding->packets == 0) {
+		finding->map = framing->map;
+		if (!make_note(framing, index, occasion))
+			abort();
+	}
+	if (has_frame(finding, occasion->frame))
+		return;
+	if (is_current(framing, occasion->frame))
+		frame.wire = framing->item->frame->wire;
+	if (ft_finding_add(finding, &frame, occasion->dest_qp) && frame.wire != 0)
+		framing->noted = index;
+}
+
+void ft_framing_found(void *context, const struct ft_nccl_found *found)
+{
+	struct ft_framing *framing = context;
+	struct occasion occasion = {
+		.rule = rules[found->fault],
+		.certainty = found->certainty,
+		.text = found->text,
+		.frame = found->frame,
+		.ts_ns = found->ts_ns,
+		.dest_qp = found->dest_qp,
+	};
+
+	if (is_current(framing, found->frame))
+		ft_item_key(framing->item, &occasion.key);
+	else
+		key_of_places(found->ends.src, found->ends.dst, found->ends.by_lid != 0,
+			      &occasion.key);
+	add(framing, &occasion);
+}
+
+/* --- who may talk to whom --- */
+
+static bool names(const struct ft_exception *exception, uint32_t from, uint32_t to)
+{
+	bool from_one = exception->any_from;
+
+	for (size_t i = 0; i < exception->from_count && !from_one; i++)
+		from_one = exception->from_tenants[i] == from;
+	return from_one && (exception->to_tenant == FT_NONE || exception->to_tenant == to);
+}
+
+/* An exception that may be meant for them: what it asks for besides tenants is not known here. */
+static bool may_be_excepted(const struct ft_map *map, uint32_t one, uint32_t other)
+{
+	const struct ft_declared *declared = ft_map_declared(map);
+
+	for (size_t i = 0; i < declared->exception_count; i++)
+		if (names(&declared->exceptions[i], one, other) ||
+		    names(&declared->exceptions[i], other, one))
+			return true;
+	return false;
+}
+
+/* Both ends are some tenant's, not the same one's, and nothing permits it. */
+static bool is_crossing(const struct ft_map *map, const struct ft_check_key *key, uint64_t ts_ns)
+{
+	struct ft_verdict verdict;
+
+	if (ts_ns == FT_TS_UNKNOWN && ft_map_epoch_count(map) > 1)
+		return false;
+	ft_check(map, key, (int64_t)ts_ns, &verdict);
+	return !verdict.grace && (verdict.rules >> FT_RULE_TENANT_CROSSING & 1) != 0 &&
+	       !may_be_excepted(map, verdict.src.tenant, verdict.dst.tenant);
+}
+
+/* Set-ups, bootstrap and RAS are TCP, which no rule about RDMA frames judges. */
+void ft_framing_contact(void *context, const struct ft_nccl_contact *contact)
+{
+	static const char *const texts[] = {
+		[FT_NCCL_CONTACT_CONNECTION] = "a NCCL connection between two tenants",
+		[FT_NCCL_CONTACT_BOOTSTRAP] = "a process checked in with another tenant's job",
+		[FT_NCCL_CONTACT_RAS] = "RAS, which watches one job, between two tenants",
+		[FT_NCCL_CONTACT_SETUP] = "queue pairs of a NCCL connection were exchanged over "
+					  "TCP between two tenants",
+	};
+	struct ft_framing *framing = context;
+	struct occasion occasion = {
+		.rule = contact->kind == FT_NCCL_CONTACT_CONNECTION ? FT_RULE_NCCL_CROSSES_TENANTS
+								    : FT_RULE_NCCL_FOREIGN_SETUP,
+		.certainty = 1,
+		.text = texts[contact->kind],
+		.frame = contact->frame,
+		.ts_ns = contact->ts_ns,
+		.dest_qp = FT_NONE,
+	};
+
+	if (framing->map == NULL)
+		return;
+	key_of_places(contact->from.address, contact->to.address, contact->from.by_lid,
+		      &occasion.key);
+	if (is_crossing(framing->map, &occasion.key, contact->ts_ns))
+		add(framing, &occasion);
+}
+
+/* --- communicators --- */
+
+enum { TENANTS = 64 }; /* of one communicator that are told apart */
+
+/* A member of each tenant there is. */
+struct party {
+	uint32_t tenant;
+	const struct ft_nccl_place *place;
+};
+
+static uint32_t tenant_of(const struct ft_map *map, const struct ft_nccl_place *place,
+			  uint64_t ts_ns)
+{
+	struct ft_check_key key;
+	struct ft_verdict verdict;
+
+	key_of_places(place->address, place->address, place->by_lid, &key);
+	ft_check(map, &key, (int64_t)ts_ns, &verdict);
+	return verdict.src.tenant;
+}
+
+static size_t parties_of(const struct ft_map *map, const struct ft_nccl_communicator *communicator,
+			 uint64_t ts_ns, struct party parties[TENANTS])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < communicator->member_count && count < TENANTS; i++) {
+		const struct ft_nccl_place *place = &communicator->members[i].places[0];
+		uint32_t tenant = tenant_of(map, place, ts_ns);
+		bool known = tenant == FT_NONE;
+
+		for (size_t j = 0; j < count && !known; j++)
+			known = parties[j].tenant == tenant;
+		if (!known)
+			parties[count++] = (struct party){ tenant, place };
+	}
+	return count;
+}
+
+static void judge_pair(struct ft_framing *framing, const struct party *one,
+		       const struct party *other, const struct ft_nccl_connection *first)
+{
+	struct occasion occasion = {
+		.rule = FT_RULE_NCCL_CROSSES_TENANTS,
+		.certainty = 1,
+		.text = "members of one communicator, whose data reaches both",
+		.frame = first->first_frame,
+		.ts_ns = first->first_ts_ns,
+		.dest_qp = FT_NONE,
+	};
+
+	key_of_places(one->place->address, other->place->address, one->place->by_lid,
+		      &occasion.key);
+	if (is_crossing(framing->map, &occasion.key, first->first_ts_ns))
+		add(framing, &occasion);
+}
+
+static void judge_communicator(struct ft_framing *framing,
+			       const struct ft_nccl_communicator *communicator)
+{
+	const struct ft_nccl_connection *first;
+	struct party parties[TENANTS];
+	size_t count;
+
+	if (communicator->connection_count == 0)
+		return;
+	first = ft_nccl_follower_connection(framing->follower, communicator->connections[0]);
+	count = parties_of(framing->map, communicator, first->first_ts_ns, parties);
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i + 1; j < count; j++)
+			judge_pair(framing, &parties[i], &parties[j], first);
+}
+
+void ft_framing_judge_communicators(struct ft_framing *framing)
+{
+	const struct ft_nccl_report *report;
+
+	if (framing->map == NULL)
+		return;
+	report = ft_nccl_follower_report(framing->follower);
+	for (size_t i = 0; report != NULL && i < report->communicator_count; i++)
+		judge_communicator(framing, &report->communicators[i]);
+}
