@@ -63,13 +63,14 @@ static uint32_t component_number(struct finder *finder, uint32_t site)
 static void claim_ranks(struct finder *finder)
 {
 	for (size_t i = 0; i < finder->connection_count; i++) {
-		const uint32_t site =
-			ft_nccl_site_of(&finder->sites, &finder->connections[i]->sender);
+		const struct ft_nccl_connection *connection = finder->connections[i];
+		const uint32_t site = ft_nccl_site_of(&finder->sites, &connection->sender);
+		const uint32_t other = ft_nccl_site_of(&finder->sites, &connection->receiver);
 
-		if (site == FT_NCCL_NONE)
-			continue;
-		finder->members->of[i] = component_number(finder, site);
-		if (ft_nccl_tag_is_rank(&finder->tags[i]))
+		if (site != FT_NCCL_NONE || other != FT_NCCL_NONE)
+			finder->members->of[i] =
+				component_number(finder, site != FT_NCCL_NONE ? site : other);
+		if (site != FT_NCCL_NONE && ft_nccl_tag_is_rank(&finder->tags[i]))
 			finder->claims[finder->claim_count++] =
 				(struct claim){ finder->members->of[i], site, (uint32_t)i,
 						finder->tags[i].tag,    true, false };
@@ -211,12 +212,11 @@ static uint32_t sender_of(struct finder *finder, size_t connection)
 	const uint32_t component = finder->members->of[connection];
 	const uint32_t site =
 		ft_nccl_site_of(&finder->sites, &finder->connections[connection]->sender);
-	size_t person;
 
 	if (site == FT_NCCL_NONE)
 		return FT_NCCL_NONE;
 	if (ft_nccl_tag_is_rank(tag)) {
-		person = person_of_rank(finder, component, tag->tag);
+		const size_t person = person_of_rank(finder, component, tag->tag);
 		if (is_person(finder, person, component, tag->tag))
 			return (uint32_t)person;
 	}

@@ -14,7 +14,7 @@ struct ft_nccl_members {
 	uint32_t components; /* in order of their first connection */
 	/* by place of the connection in the list */
 	uint32_t *sender, *receiver; /* FT_NCCL_NONE: one of several */
-	uint32_t *of;                /* component; FT_NCCL_NONE: an end has no address */
+	uint32_t *of;                /* component; FT_NCCL_NONE: no end has an address */
 };
 
 /* Fills in the ranks of the connections' parties. 0 or -ENOMEM. */

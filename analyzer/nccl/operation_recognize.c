@@ -114,7 +114,7 @@ static bool is_all_reduce(const struct look *look, bool loops)
 	const size_t chunks = 2 * (size_t)(look->part->ring->ranks - 1);
 	const size_t length = look->part->length;
 
-	if (length / look->slices % chunks != 0)
+	if (chunks == 0 || length / look->slices % chunks != 0)
 		return false;
 	if (loops)
 		return look->tail == chunks && follows(look, chunks * look->slices, look->slices);

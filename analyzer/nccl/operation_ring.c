@@ -1,5 +1,7 @@
 #include "operation_ring.h"
 
+#include "operation_steps.h"
+
 enum { BORDERS_TRIED = 16 };
 
 static size_t left(const struct ft_nccl_circle *ring, uint32_t member)
@@ -79,13 +81,15 @@ static void advance(struct ft_nccl_circle *ring, size_t length)
 		ring->at[i] += length;
 }
 
-static void add_unnamed(struct ft_nccl_operations *operations, const struct ft_nccl_stretch *sum,
-			bool complete)
+static void add_other(struct ft_nccl_operations *operations, const struct ft_nccl_stretch *sum,
+		      bool complete)
 {
 	struct ft_nccl_collective row = ft_nccl_stretch_row(sum);
 
 	row.channels = 1;
 	row.complete &= complete;
+	if (ft_nccl_are_sends(sum))
+		row.collective = "SendRecv";
 	ft_nccl_operations_add(operations, &row);
 }
 
@@ -114,7 +118,7 @@ static void begin(struct ft_nccl_operations *operations, struct ft_nccl_circle *
 		more = ft_nccl_stretch_of(track, 0, ring->at[i]);
 		ft_nccl_stretch_add(&sum, &more);
 	}
-	add_unnamed(operations, &sum, false);
+	add_other(operations, &sum, false);
 }
 
 /* Where it ends in the middle. */
@@ -128,7 +132,7 @@ static void end(struct ft_nccl_operations *operations, const struct ft_nccl_circ
 
 		ft_nccl_stretch_add(&sum, &more);
 	}
-	add_unnamed(operations, &sum, false);
+	add_other(operations, &sum, false);
 }
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
@@ -144,7 +148,7 @@ void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_
 		} else if (shortest > 0) {
 			const struct ft_nccl_stretch sum = sum_of(ring, shortest);
 
-			add_unnamed(operations, &sum, true);
+			add_other(operations, &sum, true);
 			advance(ring, shortest);
 		} else {
 			break;

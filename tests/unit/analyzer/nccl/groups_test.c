@@ -1,0 +1,321 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "groups_play.h"
+
+/* Who is in a communicator, in which ring and on which channel. */
+
+static struct play play;
+static struct ft_nccl_groups groups;
+
+static int begin(void **state)
+{
+	(void)state;
+	play_begin(&play);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	ft_nccl_groups_free(&groups);
+	return 0;
+}
+
+static void is_rank(const struct ft_nccl_party *party, int32_t rank)
+{
+	assert_true(party->has_rank);
+	assert_int_equal(party->rank, rank);
+}
+
+static void a_sender_is_named_by_what_he_is_sent(void **state)
+{
+	const struct ft_nccl_communicator *row;
+
+	(void)state;
+	play_connect(&play, 1, 2);
+	play_send(&play, 0, 7, 100);
+	play_groups(&play, &groups);
+	is_rank(&play.rows[0].sender, 7);
+	assert_false(play.rows[0].receiver.has_rank);
+	assert_int_equal(play.rows[0].channel, FT_NCCL_NONE);
+	assert_int_equal(groups.communicator_count, 1);
+	row = &groups.communicators[0];
+	assert_int_equal(row->member_count, 2);
+	assert_true(row->members[0].has_rank);
+	assert_int_equal(row->members[0].rank, 7);
+	assert_int_equal(row->members[0].places[0].address[15], 1);
+	assert_false(row->members[1].has_rank);
+	assert_int_equal(row->members[1].places[0].address[15], 2);
+	assert_null(row->ring);
+	assert_int_equal(row->channel_count, 1);
+	assert_int_equal(row->channels[0].channel, FT_NCCL_NONE);
+	assert_int_equal(row->channels[0].connections[0], 100);
+}
+
+static void a_ring_is_told_in_the_order_of_ranks(void **state)
+{
+	static const uint32_t order[] = { 0, 2, 1 };
+	const struct ft_nccl_communicator *row;
+
+	(void)state;
+	/* hosts 1, 2, 3 are ranks 0, 2, 1: 0 sends to 2, 2 to 1, 1 to 0 */
+	play_ring(&play, 3);
+	play_send(&play, 0, 0, 100);
+	play_send(&play, 1, 2, 100);
+	play_send(&play, 2, 1, 100);
+	play_groups(&play, &groups);
+	row = &groups.communicators[0];
+	assert_int_equal(row->member_count, 3);
+	for (int32_t i = 0; i < 3; i++)
+		assert_int_equal(row->members[i].rank, i);
+	assert_non_null(row->ring);
+	for (size_t i = 0; i < 3; i++) {
+		/* position in members is the rank here */
+		assert_int_equal(row->ring[i], order[i]);
+		assert_int_equal(play.rows[i].channel, 0);
+	}
+	is_rank(&play.rows[0].receiver, 2);
+	is_rank(&play.rows[2].receiver, 0);
+}
+
+static void a_ring_without_ranks_is_one_too(void **state)
+{
+	(void)state;
+	play_ring(&play, 3);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicators[0].member_count, 3);
+	assert_non_null(groups.communicators[0].ring);
+	assert_false(play.rows[0].sender.has_rank);
+}
+
+static void a_connection_more_or_less_breaks_the_ring(void **state)
+{
+	(void)state;
+	play_ring(&play, 4);
+	play_connect(&play, 1, 3);
+	play_groups(&play, &groups);
+	assert_null(groups.communicators[0].ring);
+	ft_nccl_groups_free(&groups);
+	play_begin(&play);
+	play_ring(&play, 4);
+	play.count--;
+	play_groups(&play, &groups);
+	assert_null(groups.communicators[0].ring);
+	ft_nccl_groups_free(&groups);
+	/* two rings that meet in one host */
+	play_begin(&play);
+	play_ring(&play, 2);
+	play_connect(&play, 1, 3);
+	play_connect(&play, 3, 1);
+	play_groups(&play, &groups);
+	assert_null(groups.communicators[0].ring);
+}
+
+static void channels_follow_the_order_of_queue_pairs(void **state)
+{
+	const struct ft_nccl_communicator *row;
+
+	(void)state;
+	play_ring(&play, 3);
+	play_ring(&play, 3);
+	play_groups(&play, &groups);
+	row = &groups.communicators[0];
+	assert_int_equal(row->channel_count, 2);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(play.rows[i].channel, i / 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(row->channels[0].connections[i], 100 + i);
+		assert_int_equal(row->channels[1].connections[i], 103 + i);
+	}
+	assert_int_equal(row->connection_count, 6);
+}
+
+static void channels_that_the_two_sides_order_differently_are_not_known(void **state)
+{
+	(void)state;
+	play_ring(&play, 3);
+	play_ring(&play, 3);
+	play.rows[0].receiver.qpns[0] = 99;
+	play_groups(&play, &groups);
+	assert_non_null(groups.communicators[0].ring);
+	assert_int_equal(groups.communicators[0].channel_count, 1);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(play.rows[i].channel, FT_NCCL_NONE);
+	ft_nccl_groups_free(&groups);
+	/* unless all set-ups were seen: they have an order */
+	for (uint32_t i = 0; i < 6; i++) {
+		play.rows[i].has_tcp = true;
+		play.rows[i].tcp_frames[0] = 10 + i;
+	}
+	play_groups(&play, &groups);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(play.rows[i].channel, i / 3);
+}
+
+static void neighbours_with_one_connection_more_leave_channels_unknown(void **state)
+{
+	(void)state;
+	play_ring(&play, 3);
+	play_connect(&play, 1, 2);
+	play_groups(&play, &groups);
+	assert_non_null(groups.communicators[0].ring);
+	assert_int_equal(play.rows[0].channel, FT_NCCL_NONE);
+}
+
+static void devices_merged_into_one_are_one_process(void **state)
+{
+	struct ft_nccl_connection *there;
+
+	(void)state;
+	there = play_connect(&play, 1, 2);
+	there->sender.places[1] = there->sender.places[0];
+	there->sender.places[1].address[14] = 1;
+	there->sender.place_count = 2;
+	play_connect(&play, 2, 1);
+	play_send(&play, 0, 0, 100);
+	play_send(&play, 1, 1, 100);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicators[0].member_count, 2);
+	assert_int_equal(groups.communicators[0].members[0].place_count, 2);
+	assert_int_equal(groups.communicators[0].members[0].places[1].address[14], 1);
+	assert_non_null(groups.communicators[0].ring);
+}
+
+static void a_rank_with_two_addresses_is_one_process(void **state)
+{
+	(void)state;
+	play_connect(&play, 1, 9);
+	play_connect(&play, 2, 9);
+	play_send(&play, 0, 4, 100);
+	play_send(&play, 1, 4, 100);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicators[0].member_count, 2);
+	assert_int_equal(groups.communicators[0].members[0].rank, 4);
+	assert_int_equal(groups.communicators[0].members[0].place_count, 2);
+}
+
+static void at_an_address_of_two_ranks_nobody_knows_who_receives(void **state)
+{
+	(void)state;
+	play_connect(&play, 1, 9);
+	play_connect(&play, 1, 9);
+	play_connect(&play, 9, 1);
+	play_send(&play, 0, 4, 100);
+	play_send(&play, 1, 5, 100);
+	play_send(&play, 2, 6, 100);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicators[0].member_count, 3);
+	is_rank(&play.rows[0].sender, 4);
+	is_rank(&play.rows[1].sender, 5);
+	is_rank(&play.rows[0].receiver, 6);
+	assert_false(play.rows[2].receiver.has_rank);
+	assert_null(groups.communicators[0].ring);
+}
+
+static void tags_that_are_no_ranks(void **state)
+{
+	(void)state;
+	play_connect(&play, 1, 2);
+	play_connect(&play, 3, 4);
+	play_connect(&play, 5, 6);
+	play_connect(&play, 6, 5);
+	play_connect(&play, 7, 8);
+	play_send(&play, 0, -1, 100);
+	play_send(&play, 1, FT_NCCL_TAG_BOOTSTRAP, 100);
+	play_send(&play, 2, FT_NCCL_TAG_SHARP, 100); /* of both: nobody sends to himself */
+	play_send(&play, 3, FT_NCCL_TAG_SHARP, 100);
+	play_send(&play, 4, 1, 100); /* of several ranks, which one process serves */
+	play_send(&play, 4, 2, 100);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicator_count, 4);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_false(play.rows[i].sender.has_rank || play.rows[i].receiver.has_rank);
+	assert_non_null(groups.communicators[2].ring);
+}
+
+static void a_rank_of_that_number_is_one(void **state)
+{
+	(void)state;
+	play_connect(&play, 1, 2);
+	play_connect(&play, 2, 1);
+	play_send(&play, 0, FT_NCCL_TAG_SHARP, 100);
+	play_send(&play, 1, 104, 100);
+	play_groups(&play, &groups);
+	is_rank(&play.rows[0].sender, FT_NCCL_TAG_SHARP);
+}
+
+static void what_no_connection_ties_together_is_apart(void **state)
+{
+	(void)state;
+	play_connect(&play, 1, 2);
+	play_connect(&play, 3, 4);
+	play_connect(&play, 2, 1);
+	play_send(&play, 0, 0, 100);
+	play_send(&play, 1, 0, 100);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicator_count, 2);
+	assert_int_equal(groups.communicators[0].connection_count, 2);
+	assert_int_equal(groups.communicators[0].connections[1], 102);
+	assert_int_equal(groups.communicators[1].connections[0], 101);
+	assert_int_equal(groups.communicators[1].members[0].places[0].address[15], 3);
+}
+
+static void an_end_without_an_address_is_nobody(void **state)
+{
+	(void)state;
+	play_connect(&play, 1, 2)->receiver.place_count = 0;
+	play_connect(&play, 1, 2)->sender.place_count = 0;
+	play_connect(&play, 1, 2)->sender.place_count = 0;
+	play.rows[2].receiver.place_count = 0;
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicator_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(groups.communicators[i].connection_count, 1);
+		assert_int_equal(groups.communicators[i].connections[0], 100 + i);
+		assert_int_equal(groups.communicators[i].member_count, 1);
+		assert_null(groups.communicators[i].ring);
+	}
+}
+
+static void nothing_is_no_group(void **state)
+{
+	(void)state;
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicator_count, 0);
+	assert_int_equal(groups.collective_count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sender_is_named_by_what_he_is_sent),
+		cmocka_unit_test(a_ring_is_told_in_the_order_of_ranks),
+		cmocka_unit_test(a_ring_without_ranks_is_one_too),
+		cmocka_unit_test(a_connection_more_or_less_breaks_the_ring),
+		cmocka_unit_test(channels_follow_the_order_of_queue_pairs),
+		cmocka_unit_test(channels_that_the_two_sides_order_differently_are_not_known),
+		cmocka_unit_test(neighbours_with_one_connection_more_leave_channels_unknown),
+		cmocka_unit_test(devices_merged_into_one_are_one_process),
+		cmocka_unit_test(a_rank_with_two_addresses_is_one_process),
+		cmocka_unit_test(at_an_address_of_two_ranks_nobody_knows_who_receives),
+		cmocka_unit_test(tags_that_are_no_ranks),
+		cmocka_unit_test(a_rank_of_that_number_is_one),
+		cmocka_unit_test(what_no_connection_ties_together_is_apart),
+		cmocka_unit_test(an_end_without_an_address_is_nobody),
+		cmocka_unit_test(nothing_is_no_group),
+	};
+	struct CMUnitTest fresh[sizeof tests / sizeof *tests];
+
+	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+		fresh[i] = tests[i];
+		fresh[i].setup_func = begin;
+		fresh[i].teardown_func = end;
+	}
+	return cmocka_run_group_tests(fresh, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "groups_play.h"
+
+/* Which operations messages make up, and how large they were. */
+
+static struct play play;
+static struct ft_nccl_groups groups;
+
+static int begin(void **state)
+{
+	(void)state;
+	play_begin(&play);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	ft_nccl_groups_free(&groups);
+	return 0;
+}
+
+static void is_named(const struct ft_nccl_collective *row, const char *collective,
+		     const char *algorithm)
+{
+	if (collective == NULL)
+		assert_null(row->collective);
+	else
+		assert_string_equal(row->collective != NULL ? row->collective : "none", collective);
+	if (algorithm == NULL)
+		assert_null(row->algorithm);
+	else
+		assert_string_equal(row->algorithm != NULL ? row->algorithm : "none", algorithm);
+}
+
+static void is_sized(const struct ft_nccl_collective *row, uint64_t bytes)
+{
+	assert_int_equal(row->message_bytes, bytes);
+	assert_int_equal(row->message_bytes_least, bytes);
+	assert_int_equal(row->message_bytes_most, bytes);
+}
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* Three members, 196608 bytes: four chunks of 64 KiB, each in two slices. */
+static void an_all_reduce_has_two_chunks_for_each_other_member(void **state)
+{
+	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768, 32768, 32768 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct ft_nccl_collective *row = &groups.collectives[i];
+
+		is_named(row, "AllReduce", "RING");
+		is_sized(row, 196608);
+		assert_int_equal(row->sequence, i);
+		assert_int_equal(row->protocol, FT_NCCL_SIMPLE);
+		assert_int_equal(row->messages, 24);
+		assert_int_equal(row->wire_bytes, 24 * 32768);
+		assert_int_equal(row->channels, 1);
+		assert_true(row->complete);
+	}
+	assert_int_equal(groups.collectives[0].first_frame, 25);
+	assert_int_equal(groups.collectives[0].last_frame, 72);
+	assert_int_equal(groups.collectives[0].first_ts_ns, 25000);
+	assert_int_equal(groups.collectives[0].last_ts_ns, 72000);
+}
+
+/* Half as many: each member's part goes round once. Which of the two it is volumes do not tell. */
+static void all_gather_and_reduce_scatter_look_alike(void **state)
+{
+	static const uint64_t slices[] = { 32768, 8192, 32768, 8192 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 1);
+	is_named(&groups.collectives[0], NULL, "RING");
+	is_sized(&groups.collectives[0], 40960); /* given by each member */
+}
+
+/* 3 x 2 MiB and 3 x 64 KiB: the second loop tells how many chunks a loop has. */
+static void the_last_loop_tells_what_full_ones_do_not(void **state)
+{
+	uint64_t slices[16], full = 1048576, rest = 32768;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(slices); i++)
+		slices[i] = i < 8 ? full : rest;
+	play_ring(&play, 3);
+	play_step(&play, 0, 3, slices, 16);
+	play_step(&play, 0, 3, slices, 8);
+	play_step(&play, 0, 3, slices, 12);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 3);
+	is_named(&groups.collectives[0], "AllReduce", "RING");
+	is_sized(&groups.collectives[0], 3 * (2097152 + 65536));
+	/* all full: an all-reduce, or an all-gather of two loops */
+	is_named(&groups.collectives[1], NULL, "RING");
+	assert_int_equal(groups.collectives[1].message_bytes_most, 0);
+	/* two full loops of an all-gather and half of one */
+	is_named(&groups.collectives[2], NULL, "RING");
+	is_sized(&groups.collectives[2], 2 * 2097152 + 65536);
+}
+
+static void lines_leave_bounds(void **state)
+{
+	static const uint64_t ll[] = { 1024, 1024, 1024, 1024 };
+	static const uint64_t ll128[] = { 4096, 4096, 4096, 4096 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play.protocol = FT_NCCL_LL;
+	play.offered = 65536;
+	play_step(&play, 0, 3, ll, COUNT(ll));
+	play.protocol = FT_NCCL_LL128;
+	play.offered = 614400;
+	play_step(&play, 0, 3, ll128, COUNT(ll128));
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 2);
+	is_named(&groups.collectives[0], "AllReduce", "RING");
+	assert_int_equal(groups.collectives[0].message_bytes, 0);
+	/* three chunks of 505 to 512 bytes */
+	assert_int_equal(groups.collectives[0].message_bytes_least, 3 * 505);
+	assert_int_equal(groups.collectives[0].message_bytes_most, 3 * 512);
+	/* of 1921 to 3840 */
+	assert_int_equal(groups.collectives[1].message_bytes_least, 3 * 1921);
+	assert_int_equal(groups.collectives[1].message_bytes_most, 3 * 3840);
+}
+
+/* Steps of other sizes than NCCL's: what follows what tells. */
+static void other_chunks_are_told_by_who_waits_for_whom(void **state)
+{
+	static const uint64_t slices[] = { 12288, 12288, 12288, 12288 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play.offered = 12288;
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 1);
+	is_named(&groups.collectives[0], "AllReduce", "RING");
+	is_sized(&groups.collectives[0], 36864);
+}
+
+static void what_does_not_wait_is_no_all_reduce(void **state)
+{
+	static const uint64_t slices[] = { 12288, 12288, 12288, 12288 };
+	uint32_t asked;
+
+	(void)state;
+	play_ring(&play, 3);
+	play.offered = 12288;
+	for (uint32_t i = 0; i < 3; i++)
+		for (size_t j = 0; j < COUNT(slices); j++)
+			play_ask(&play, i, (int32_t)i);
+	asked = play.message_count;
+	for (uint32_t i = 0; i < asked; i++) /* one member after the other */
+		play_answer(&play, &play.messages[i], slices[0]);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 1);
+	is_named(&groups.collectives[0], NULL, NULL);
+	assert_int_equal(groups.collectives[0].message_bytes_most, 0);
+}
+
+/* From host 2 on; host 1, before the root or the root itself, sends nothing. */
+static void broadcast_and_reduce_leave_one_out(void **state)
+{
+	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768,
+					   32768, 32768, 32768, 32768, 32768, 32768 };
+	struct ft_nccl_message *asked[3][2];
+
+	(void)state;
+	play_ring(&play, 4);
+	play.offered = 524288;
+	for (uint32_t i = 0; i < 3; i++)
+		for (uint32_t j = 0; j < 2; j++)
+			asked[i][j] = play_ask(&play, i + 1, (int32_t)i + 1);
+	for (uint32_t j = 0; j < 2; j++)
+		for (uint32_t i = 0; i < 3; i++)
+			play_answer(&play, asked[i][j], j == 0 ? 524288 : 1000);
+	play.offered = 1048576;
+	play_step(&play, 0, 4, slices, COUNT(slices));
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 2);
+	is_named(&groups.collectives[0], NULL, "RING");
+	is_sized(&groups.collectives[0], 525288);
+	assert_int_equal(groups.collectives[0].messages, 6);
+	is_named(&groups.collectives[1], "AllReduce", "RING");
+	is_sized(&groups.collectives[1], 4 * 65536);
+}
+
+static void channels_share_an_operation(void **state)
+{
+	static const uint64_t slices[] = { 32768, 0, 32768, 0, 32768, 0, 32768, 0 };
+	uint32_t first;
+
+	(void)state;
+	play_ring(&play, 3);
+	play_ring(&play, 3);
+	/* both channels at the same time: the frames of the second begin within the first */
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	first = play.message_count;
+	play.frame = 40;
+	play_step(&play, 3, 3, slices, COUNT(slices));
+	play.frame = 200;
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	assert_int_equal(first, 24);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 2);
+	is_named(&groups.collectives[0], "AllReduce", "RING");
+	is_sized(&groups.collectives[0], 2 * 3 * 32768);
+	assert_int_equal(groups.collectives[0].channels, 2);
+	assert_int_equal(groups.collectives[0].messages, 48);
+	is_sized(&groups.collectives[1], 3 * 32768);
+	assert_int_equal(groups.collectives[1].channels, 1);
+}
+
+static void a_lost_message_takes_the_size_along(void **state)
+{
+	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768, 32768, 32768 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	/* the third of the first member in the second operation */
+	memmove(&play.messages[26], &play.messages[27],
+		(play.message_count - 27) * sizeof *play.messages);
+	play.message_count--;
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 3);
+	is_sized(&groups.collectives[0], 196608);
+	assert_int_equal(groups.collectives[1].message_bytes_most, 0);
+	assert_int_equal(groups.collectives[1].messages, 23);
+	assert_false(groups.collectives[1].complete);
+	is_sized(&groups.collectives[2], 196608);
+}
+
+static void a_capture_can_begin_and_end_inside(void **state)
+{
+	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768, 32768, 32768 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play.k[0] = 1003; /* one member is a message ahead */
+	play.k[1] = play.k[2] = 1002;
+	play_send(&play, 1, 1, 500);
+	play_send(&play, 2, 2, 500);
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play_send(&play, 0, 0, 4711);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 3);
+	is_named(&groups.collectives[0], NULL, NULL);
+	assert_int_equal(groups.collectives[0].wire_bytes, 1000);
+	assert_false(groups.collectives[0].complete);
+	is_named(&groups.collectives[1], "AllReduce", "RING");
+	is_sized(&groups.collectives[1], 196608);
+	assert_int_equal(groups.collectives[2].wire_bytes, 4711);
+	assert_false(groups.collectives[2].complete);
+}
+
+static void sends_are_cut_in_their_own_way(void **state)
+{
+	struct ft_nccl_message *asked[3];
+
+	(void)state;
+	play_connect(&play, 1, 2);
+	play.offered = 131072;
+	for (size_t i = 0; i < 3; i++)
+		asked[i] = play_ask(&play, 0, 0);
+	for (size_t i = 0; i < 3; i++)
+		play_answer(&play, asked[i], i < 2 ? 131072 : 500);
+	play.offered = 1048576;
+	play_send(&play, 0, 0, 500);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 2);
+	is_named(&groups.collectives[0], "SendRecv", NULL);
+	assert_int_equal(groups.collectives[0].wire_bytes, 262644);
+	assert_int_equal(groups.collectives[0].message_bytes_most, 0);
+	assert_int_equal(groups.collectives[0].channels, 0);
+	is_named(&groups.collectives[1], NULL, NULL);
+}
+
+/* Two that send each other pieces at the same time look like a ring of two. */
+static void an_exchange_of_two_is_no_all_reduce(void **state)
+{
+	static const uint64_t pieces[] = { 131072, 131072, 131072, 131072 };
+
+	(void)state;
+	play_ring(&play, 2);
+	play.offered = 131072;
+	play_step(&play, 0, 2, pieces, COUNT(pieces));
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 1);
+	is_named(&groups.collectives[0], "SendRecv", NULL);
+}
+
+static void of_two_members_the_way_down_follows_the_way_up_in_a_tree(void **state)
+{
+	struct ft_nccl_message *up[2], *down[2];
+
+	(void)state;
+	play_ring(&play, 2);
+	play.protocol = FT_NCCL_LL;
+	play.offered = 65536;
+	for (size_t i = 0; i < 2; i++)
+		up[i] = play_ask(&play, 0, 0);
+	for (size_t i = 0; i < 2; i++)
+		down[i] = play_ask(&play, 1, 1);
+	for (size_t i = 0; i < 2; i++) {
+		play_answer(&play, up[i], 1024);
+		play_answer(&play, down[i], 1024);
+	}
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 1);
+	assert_null(groups.collectives[0].algorithm);
+}
+
+static void without_clear_to_sends_nothing_shows_where_operations_end(void **state)
+{
+	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768, 32768, 32768 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	for (uint32_t i = 0; i < play.message_count; i++)
+		play.messages[i].cts_frame = 0;
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 0);
+}
+
+static void clear_to_sends_alone_are_no_operation(void **state)
+{
+	(void)state;
+	play_connect(&play, 1, 2);
+	play_ask(&play, 0, 0);
+	play_ask(&play, 0, 0);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 0);
+}
+
+/* The number of a forged clear-to-send may be anything. */
+static void numbers_far_apart_take_no_memory(void **state)
+{
+	(void)state;
+	play_connect(&play, 1, 2);
+	play.offered = 4096;
+	play_send(&play, 0, 0, 4096);
+	play.k[0] = UINT64_MAX;
+	play_send(&play, 0, 0, 4096);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_all_reduce_has_two_chunks_for_each_other_member),
+		cmocka_unit_test(all_gather_and_reduce_scatter_look_alike),
+		cmocka_unit_test(the_last_loop_tells_what_full_ones_do_not),
+		cmocka_unit_test(lines_leave_bounds),
+		cmocka_unit_test(other_chunks_are_told_by_who_waits_for_whom),
+		cmocka_unit_test(what_does_not_wait_is_no_all_reduce),
+		cmocka_unit_test(broadcast_and_reduce_leave_one_out),
+		cmocka_unit_test(channels_share_an_operation),
+		cmocka_unit_test(a_lost_message_takes_the_size_along),
+		cmocka_unit_test(a_capture_can_begin_and_end_inside),
+		cmocka_unit_test(sends_are_cut_in_their_own_way),
+		cmocka_unit_test(an_exchange_of_two_is_no_all_reduce),
+		cmocka_unit_test(of_two_members_the_way_down_follows_the_way_up_in_a_tree),
+		cmocka_unit_test(without_clear_to_sends_nothing_shows_where_operations_end),
+		cmocka_unit_test(clear_to_sends_alone_are_no_operation),
+		cmocka_unit_test(numbers_far_apart_take_no_memory),
+	};
+	struct CMUnitTest fresh[sizeof tests / sizeof *tests];
+
+	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+		fresh[i] = tests[i];
+		fresh[i].setup_func = begin;
+		fresh[i].teardown_func = end;
+	}
+	return cmocka_run_group_tests(fresh, NULL, NULL);
+}
