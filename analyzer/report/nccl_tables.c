@@ -367,11 +367,13 @@ static void class_row(struct ft_table *table, enum ft_nccl_class class, const st
 	size_t used = 0;
 
 	for (size_t i = 0; i < sum->evidence_count; i++) {
-		if (used + strlen(sum->evidence[i]) + 2 > EVIDENCE_ROOM) {
-			strcpy(all + used, ", ...");
+		const char *next = sum->evidence[i];
+		const bool fits = used + strlen(next) + 2 <= EVIDENCE_ROOM;
+
+		used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "",
+					 fits ? next : "...");
+		if (!fits)
 			break;
-		}
-		used += (size_t)sprintf(all + used, "%s%s", i > 0 ? ", " : "", sum->evidence[i]);
 	}
 	ft_table_format(table, "%s", ft_nccl_class_name(class));
 	count_cell(table, sum->queue_pairs);
