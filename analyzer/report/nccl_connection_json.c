@@ -28,8 +28,11 @@ void ft_nccl_id_json(struct ft_document *json, const char *name, uint32_t id)
 		ft_member_number(json, name, id);
 }
 
+/* Those of devices that are not there are zero. */
 void ft_nccl_rkeys_json(struct ft_document *json, const uint32_t *rkeys, size_t count)
 {
+	while (count > 1 && rkeys[count - 1] == 0)
+		count--;
 	ft_member_begin(json, "rkeys", '[');
 	for (size_t i = 0; i < count; i++)
 		ft_member_address(json, NULL, rkeys[i]);

@@ -18,26 +18,30 @@ _fabtap() {
 	-i | --interface | --test) words=$(_fabtap_sources) ;;
 	--rd) words="iba dc opaque" ;;
 	--map-format) words="tapmap opensm" ;;
-	-o | --output) words="text json" ;;
+	-o | --output)
+		words="text json"
+		[[ $verb == nccl ]] && words="text json inspector"
+		;;
 	-T) words="text json fields" ;;
 	--where) words="tenant= host= address= qp= pkey= rule= verdict= vlan= vni= transport=" ;;
 	--sort) words="packets bytes messages retransmitted fabric_lost mirror_lost naks cnps ce_marked tenant rule" ;;
 	-e) words=$(fabtap decode --list-fields 2>/dev/null | cut -d' ' -f1) ;;
 	esac
 	if [[ -z $words && $COMP_CWORD -eq 1 ]]; then
-		words="audit capture decode flows explain map sources probe help --version --help"
+		words="audit capture decode flows nccl explain map sources probe help --version --help"
 	elif [[ -z $words && $verb == map && $COMP_CWORD -eq 2 ]]; then
 		words="check show ask lint diff convert"
 	elif [[ -z $words && $verb == probe && $COMP_CWORD -eq 2 ]]; then
 		words="passive"
 	elif [[ -z $words && $verb == help ]]; then
-		words="audit capture decode flows explain map sources probe help"
+		words="audit capture decode flows nccl explain map sources probe help"
 	elif [[ -z $words && $word == -* ]]; then
 		case $verb in
 		audit) words="$job --json --output --write --min-coverage" ;;
 		capture) words="$job --json --write --rotate-size --rotate-time --rotate-count --disk-limit --tenant --pkey --qp --address --rule" ;;
 		decode) words="$job --json --output -T -e --list-fields" ;;
 		flows) words="$job --json --output --where --sort --top" ;;
+		nccl) words="$job --json --output --messages --keys" ;;
 		explain) words="$job --json --output" ;;
 		map) words="--map-format --topology --key --allow-both-pkeys --json --output --at --port --pair --help" ;;
 		probe) words="--for --one-way --switch-rx --root --buffer --allow-tx-queue --verbose --json --help" ;;

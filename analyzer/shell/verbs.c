@@ -4,8 +4,9 @@
 #include <string.h>
 
 static const struct ft_verb *const verbs[] = {
-	&ft_verb_audit, &ft_verb_decode,  &ft_verb_flows, &ft_verb_explain, &ft_verb_capture,
-	&ft_verb_map,   &ft_verb_sources, &ft_verb_probe, &ft_verb_help,    NULL,
+	&ft_verb_audit,   &ft_verb_decode,  &ft_verb_flows, &ft_verb_nccl,
+	&ft_verb_explain, &ft_verb_capture, &ft_verb_map,   &ft_verb_sources,
+	&ft_verb_probe,   &ft_verb_help,    NULL,
 };
 
 const struct ft_verb *ft_verb_find(const char *name)

@@ -196,7 +196,7 @@ static const struct ft_nccl_request job_requests[] = {
 	  .offered = 1048576,
 	  .va = 0x7f0000530000,
 	  .rkeys = { 0x11, 0x22 },
-	  .rkey_count = 2 },
+	  .rkey_count = 4 },
 	{ .has_written = true, .written = 65536, .va = 0 },
 	{ .has_tag = true,
 	  .has_offered = true,
