@@ -35,8 +35,8 @@ int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *c
 		return -ENOMEM;
 	made->config = *config;
 	made->map = map;
-	made->config.details |=
-		config->nccl == FT_ENGINE_NCCL_ALL; /* or workers without a map do nothing */
+	if (config->nccl == FT_ENGINE_NCCL_ALL)
+		made->config.details = true; /* or workers without a map do nothing */
 	error = create_workers(made);
 	if (error == 0)
 		error = ft_crew_init(&made->crew, made->workers, config->workers);
@@ -81,10 +81,12 @@ void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, v
 		ft_worker_tell_all(engine->workers[i]);
 }
 
+/* `seen`: its frame already was. */
 static int account_for_item(struct ft_engine *engine, const struct ft_source *source,
-			    const struct ft_item *item, const struct ft_item_more *more)
+			    const struct ft_item *item, const struct ft_item_more *more, bool seen)
 {
-	int error = ft_account_add(&engine->account, source, item, more);
+	int error = seen ? ft_account_tell(&engine->account, source, item, more)
+			 : ft_account_add(&engine->account, source, item, more);
 
 	if (error == 0 && engine->framing != NULL)
 		error = ft_framing_see(engine->framing, source, item, engine->account.writer);
@@ -104,42 +106,37 @@ static int account_for(void *context, const struct ft_source *source, const stru
 		at += ft_account_quiet(&engine->account, &batch->items[at], batch->count - at);
 		if (at == batch->count)
 			break;
-		error = account_for_item(engine, source, &batch->items[at], &batch->more[at]);
+		error = account_for_item(engine, source, &batch->items[at], &batch->more[at],
+					 false);
 		at++;
 	}
 	return error;
 }
 
 static int account_for_packet(struct ft_engine *engine, const struct ft_source *source,
-			      const struct ft_share *share, unsigned number)
+			      const struct ft_share *share, uint32_t place, bool seen)
 {
-	const struct ft_outcome *outcome = ft_share_outcome(share, number);
+	const struct ft_outcome *outcome = ft_share_outcome(share, place);
+	uint32_t number = ft_share_number(share, place);
 
 	if (outcome->wants == FT_ACCOUNT_ITEM)
 		return account_for_item(engine, source, &share->batch.items[number],
-					&share->batch.more[number]);
+					&share->batch.more[number], seen);
 	if (outcome->wants == FT_ACCOUNT_FRAME)
-		ft_account_frame(&engine->account, ft_share_frame(share, number), outcome->from);
+		ft_account_frame(&engine->account, ft_share_frame(share, place), outcome->from);
 	return 0;
 }
 
-/* The same for what several workers did. */
-static int account_for_share(void *context, const struct ft_source *source,
-			     const struct ft_share *share)
+/* The same for what several workers did; if all frames are seen at once, only the items with something to tell are left. */
+static int account_for_share(void *context, const struct ft_source *source, struct ft_share *share)
 {
 	struct ft_engine *engine = context;
-	bool plain = ft_share_is_plain(share);
-	unsigned count = share->batch.count, at = 0;
+	bool seen = ft_share_see(share, &engine->account);
+	unsigned count = ft_share_order(share, seen);
 	int error = 0;
 
-	while (error == 0) {
-		if (plain)
-			at += ft_account_frames(&engine->account, &share->block.frames[at],
-						share->outcomes, &share->places[at], count - at);
-		if (at == count)
-			break;
-		error = account_for_packet(engine, source, share, at++);
-	}
+	for (unsigned i = 0; i < count && error == 0; i++)
+		error = account_for_packet(engine, source, share, share->places[i], seen);
 	return error;
 }
 
