@@ -127,7 +127,8 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any
 
 	if (!ft_nccl_split_uses(followed, moment->lane_index, k))
 		return NOT_HERE;
-	if (transfer == NULL || !transfer->has_cts)
+	if (transfer == NULL || !transfer->has_cts ||
+	    transfer->message.cts_frame > moment->seen->frame)
 		return NO_CTS;
 	if (ft_nccl_split_is_done(followed, transfer, moment->lane_index, moment->seen))
 		return NOT_HERE;

@@ -39,55 +39,108 @@ static const struct ft_nccl_transfer *asked_by(const struct ft_nccl_followed *fo
 	return found;
 }
 
-/* Messages before the first one that is known, without a hole between, are those before it. */
+/* How far a log has been read. */
+struct reading {
+	struct anchor anchor;
+	bool is_begun;   /* at the beginning of a message, or within one that was begun */
+	uint32_t next;   /* PSN */
+	uint64_t from;   /* frame of the first message without a hole since */
+	uint64_t before; /* so many messages since then, before the first that is known */
+	uint64_t step; /* from one that is known to the next on the queue pair; 0: not known yet */
+	uint64_t last; /* the last one that is known .. */
+	bool is_next;  /* .. and whether there was no hole since */
+};
+
+/* A hole, or a beginning in the middle of a message: what cannot be told apart is left out. */
+static void align(struct reading *reading, const struct ft_nccl_logged *logged)
+{
+	bool is_hole = reading->next != logged->seen.psn;
+
+	reading->next = ft_nccl_psn_add(logged->seen.psn, logged->run);
+	reading->is_next = reading->is_next && !is_hole;
+	if (reading->anchor.frame != 0)
+		return;
+	if (is_hole)
+		reading->is_begun = false;
+	if (!reading->is_begun && ft_nccl_begins(logged->seen.opcode)) {
+		reading->is_begun = true;
+		reading->from = logged->seen.frame;
+		reading->before = 0;
+	}
+}
+
+static void read_write(struct reading *reading, const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_seen *seen)
+{
+	bool at_start;
+	const struct ft_nccl_transfer *transfer = asked_by(followed, seen, &at_start);
+
+	if (transfer == NULL)
+		return;
+	if (reading->anchor.frame == 0) {
+		reading->anchor = (struct anchor){ reading->from, transfer->message.k, at_start };
+		if (reading->anchor.frame == 0)
+			reading->anchor.frame = seen->frame;
+	} else if (reading->is_next && transfer->message.k > reading->last) {
+		reading->step = transfer->message.k - reading->last;
+	}
+	reading->last = transfer->message.k;
+	reading->is_next = true;
+}
+
+/*
+ * Messages before the first one that is known, without a hole between, have the numbers before it, by the step that the
+ * queue pair has from one to the next: until that is known, there is no anchor.
+ */
 static struct anchor anchor_in(const struct ft_nccl_followed *followed,
 			       const struct ft_nccl_log *log)
 {
 	struct ft_nccl_logged logged;
-	struct anchor anchor = { 0 };
-	uint64_t before = 0, from = 0;
-	uint32_t next = 0;
+	struct reading reading = { 0 };
 
-	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
+	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged) && reading.step == 0;) {
 		const struct ft_nccl_seen *seen = &logged.seen;
-		const struct ft_nccl_transfer *transfer = NULL;
 
-		if (from == 0 || seen->psn != next) {
-			from = seen->frame;
-			before = 0;
-		}
-		next = ft_nccl_psn_add(seen->psn, logged.run);
+		align(&reading, &logged);
 		if (ft_nccl_begins(seen->opcode) && (seen->has & FT_HAS_RETH) != 0 &&
 		    !ft_nccl_is_bare_end(seen))
-			transfer = asked_by(followed, seen, &anchor.at_start);
-		if (transfer != NULL) {
-			anchor.frame = before <= transfer->message.k ? from : seen->frame;
-			anchor.k =
-				transfer->message.k - (before <= transfer->message.k ? before : 0);
-			return anchor;
-		}
-		before += ft_nccl_has_immediate(seen->opcode) ? 1 : 0;
+			read_write(&reading, followed, seen);
+		if (reading.anchor.frame == 0 && ft_nccl_has_immediate(seen->opcode))
+			reading.before += reading.is_begun ? 1 : 0;
 	}
-	return anchor;
+	if (reading.before != 0 && reading.step == 0)
+		return (struct anchor){ 0 };
+	if (reading.before * reading.step <= reading.anchor.k)
+		reading.anchor.k -= reading.before * reading.step;
+	return reading.anchor;
 }
 
-/* The first lane is that of the clear-to-sends: their packets have the same port, or a message starts on it. */
-static bool is_first_lane(const struct ft_nccl_followed *followed,
-			  const struct ft_nccl_stranger *stranger, const struct anchor *anchor)
+/* The lane of a device's clear-to-sends that lacks its other end; lane_count: a new one. */
+static uint8_t lane_for(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_stranger *stranger, const struct anchor *anchor)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 
-	if (model->receiver.qpns[0] != FT_NCCL_NONE)
-		return false;
-	return anchor->at_start || stranger->udp_sport == followed->lanes[0].udp_sport ||
-	       stranger->udp_sport == ft_nccl_source_port(model->sender.qpns[0], stranger->qpn);
+	for (uint8_t i = 0; i < model->devices && i < followed->lane_count; i++) {
+		bool is_pair = stranger->udp_sport == followed->lanes[i].udp_sport ||
+			       stranger->udp_sport ==
+				       ft_nccl_source_port(model->sender.qpns[i], stranger->qpn);
+
+		if (model->receiver.qpns[i] == FT_NCCL_NONE &&
+		    memcmp(model->receiver.places[i].address, stranger->dst,
+			   sizeof stranger->dst) == 0 &&
+		    (stranger->udp_sport != 0 ? is_pair : anchor->at_start || i != 0))
+			return i;
+	}
+	return followed->lane_count;
 }
 
 static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		const struct ft_nccl_stranger *stranger, const struct anchor *anchor)
 {
 	struct ft_nccl_connection *model = &followed->model;
-	uint8_t lane = is_first_lane(followed, stranger, anchor) ? 0 : followed->lane_count;
+	uint8_t lane = lane_for(followed, stranger, anchor);
+	bool is_new = lane == followed->lane_count;
 	struct ft_nccl_end end = { .qpn = stranger->qpn,
 				   .vni = stranger->vni,
 				   .connection = model->connection,
@@ -106,14 +159,14 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 		error = ft_nccl_claim(connections, &end);
 	if (error != 0)
 		return error;
-	if (lane != 0)
+	if (is_new)
 		model->sender.qpns[lane] = FT_NCCL_NONE;
 	model->receiver.qpns[lane] = stranger->qpn;
 	model->qp_count = followed->lane_count;
 	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
 	followed->lanes[lane].next = anchor->k;
 	followed->lanes[lane].udp_sport = stranger->udp_sport;
-	if (lane != 0)
+	if (is_new)
 		ft_nccl_await_pair(connections, followed, lane);
 	return 0;
 }
@@ -123,9 +176,16 @@ static bool is_between(const struct ft_nccl_followed *followed,
 {
 	const struct ft_nccl_connection *model = &followed->model;
 
-	return model->sender.places[0].by_lid == stranger->by_lid &&
-	       memcmp(stranger->src, model->sender.places[0].address, sizeof stranger->src) == 0 &&
-	       memcmp(stranger->dst, model->receiver.places[0].address, sizeof stranger->dst) == 0;
+	for (uint8_t i = 0; i < model->sender.place_count; i++) {
+		const struct ft_nccl_place *from = &model->sender.places[i];
+		const struct ft_nccl_place *to = &model->receiver.places[i];
+
+		if (from->by_lid == stranger->by_lid &&
+		    memcmp(stranger->src, from->address, sizeof stranger->src) == 0 &&
+		    memcmp(stranger->dst, to->address, sizeof stranger->dst) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Logs of queue pairs that are bound, to be replayed together in the order of their frames. */
@@ -220,6 +280,8 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	anchor.k = transfer->message.k;
 	if (stranger->log != NULL)
 		anchor = anchor_in(followed, stranger->log);
+	if (anchor.frame == 0)
+		return true; /* one write more will tell */
 	if (bind(connections, followed, stranger, &anchor) != 0)
 		return false;
 	if (stranger->log != NULL && begin_replay(&replay, stranger, anchor.frame)) {

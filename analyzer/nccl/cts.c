@@ -15,6 +15,7 @@ struct ask {
 	enum ft_nccl_family family;
 	bool is_read;
 	bool has_k;
+	struct ft_nccl_cts first; /* entry, if it is read */
 	uint64_t k;
 	uint32_t requests;
 };
@@ -101,7 +102,7 @@ static bool count_on(struct ft_nccl_followed *followed, const struct ft_nccl_see
 static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 		       struct ask *ask)
 {
-	struct ft_nccl_cts first;
+	struct ft_nccl_cts *first = &ask->first;
 	int32_t family;
 
 	ask->write = write_of(seen);
@@ -114,11 +115,10 @@ static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_s
 		return false;
 	ask->family = (enum ft_nccl_family)family;
 	ask->requests = ask->write.length / ft_nccl_fifo(ask->family)->entry_bytes;
-	if (!ask->is_read ||
-	    ft_nccl_cts_read(ask->family, &ask->write, 0, &first) != FT_NCCL_READ ||
-	    first.sequence_bits == 0)
+	if (!ask->is_read || ft_nccl_cts_read(ask->family, &ask->write, 0, first) != FT_NCCL_READ ||
+	    first->sequence_bits == 0)
 		return place(followed, seen, ask);
-	ask->k = extend(first.sequence, first.sequence_bits, expected_k(followed));
+	ask->k = extend(first->sequence, first->sequence_bits, expected_k(followed));
 	ask->has_k = true;
 	return is_in_place(followed, seen, ask);
 }
@@ -166,13 +166,23 @@ static void pass_by(struct ft_nccl_followed *followed, uint64_t k)
 	}
 }
 
+/* Data whose message was a guess went to where this one says. */
+static bool is_for(const struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,
+		   const struct ask *ask)
+{
+	const struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	return ask->is_read && (ask->first.has & FT_NCCL_CTS_SIZE) != 0 &&
+	       request->va - ask->first.addr + request->written <= ask->first.size;
+}
+
 /* The message's place; NULL: it has been asked for before, or is long over. */
 static struct ft_nccl_transfer *place_for(struct ft_nccl_moment *moment, const struct ask *ask)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, ask->k);
 
-	if (transfer != NULL && !transfer->message.has_k)
+	if (transfer != NULL && !transfer->message.has_k && !is_for(followed, transfer, ask))
 		ft_nccl_keep(moment->connections, followed, transfer);
 	transfer = ft_nccl_transfer_of(moment->connections, followed, ask->k);
 	return transfer != NULL && !transfer->has_cts ? transfer : NULL;

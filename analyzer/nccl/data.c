@@ -7,6 +7,7 @@
 #include "groups.h"
 #include "immediates.h"
 #include "split.h"
+#include "stray.h"
 
 void ft_nccl_data_count(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
 {
@@ -138,8 +139,10 @@ static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 
 	if (!share->used) {
 		share->used = true;
-		share->begun = kind == FT_NCCL_ANSWER_DATA;
-		share->from = moment->seen->psn;
+		if (share->packets == 0) {
+			share->begun = kind == FT_NCCL_ANSWER_DATA;
+			share->from = moment->seen->psn;
+		}
 		ft_nccl_split_learn(moment->followed, transfer, moment->lane_index, exact);
 	}
 	lane->open = true;
@@ -238,6 +241,8 @@ static bool begin(struct ft_nccl_moment *moment)
 	struct ft_nccl_answer answer = ft_nccl_answer_of(moment);
 	struct ft_nccl_transfer *transfer;
 	struct ft_nccl_share *share;
+	bool is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->lane->orphans != 0 &&
+			moment->turn == FT_NCCL_NEXT && ft_nccl_stray_is_next(moment, true);
 
 	if (answer.kind == FT_NCCL_ANSWER_NONE) {
 		reject(moment);
@@ -245,9 +250,15 @@ static bool begin(struct ft_nccl_moment *moment)
 	}
 	if (answer.odd && !answer.sure && !moment->accepted && hold_back(moment))
 		return false;
+	if (is_stray) {
+		answer.k = moment->lane->next;
+		answer.sure = true;
+	}
 	transfer = transfer_for(moment, &answer);
 	if (transfer == NULL)
 		return true;
+	if (is_stray)
+		ft_nccl_stray_adopt(moment, transfer, true);
 	enter(moment, transfer, answer.kind);
 	share = ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 	share->to = ft_nccl_write_end(moment->followed, seen);
@@ -269,20 +280,21 @@ static bool begin(struct ft_nccl_moment *moment)
 	return true;
 }
 
-/* A packet of a write whose first was missed. */
-static void stray(struct ft_nccl_moment *moment)
+/* The message of packets whose first was missed ends. */
+static void end_stray(struct ft_nccl_moment *moment)
 {
-	struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_END, .k = moment->lane->next };
+	struct ft_nccl_transfer *transfer;
 
-	lane->exact = false;
-	if (lane->orphans == 0 || moment->turn != FT_NCCL_NEXT) {
-		lane->orphans = 0;
-		lane->orphan_from = moment->seen->psn;
-		lane->orphan_hole = lane->data.next;
-		lane->orphan_frame = moment->seen->frame;
-		lane->orphan_ts_ns = moment->seen->ts_ns;
-	}
-	lane->orphans++;
+	answer.sure = ft_nccl_stray_is_next(moment, false);
+	transfer = transfer_for(moment, &answer);
+	if (transfer == NULL)
+		return;
+	ft_nccl_stray_adopt(moment, transfer, answer.sure);
+	enter(moment, transfer, answer.kind);
+	ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index].to =
+		moment->seen->psn;
+	ft_nccl_data_end(moment, transfer);
 }
 
 /* A packet behind the first of a write. */
@@ -295,7 +307,9 @@ static void go_on(struct ft_nccl_moment *moment)
 	if (lane->writing && ft_nccl_psn_distance(seen->psn, lane->write_end) > 0)
 		lane->writing = false;
 	if (!lane->writing) {
-		stray(moment);
+		ft_nccl_stray_see(moment);
+		if (ft_nccl_has_immediate(seen->opcode))
+			end_stray(moment);
 		return;
 	}
 	transfer = ft_nccl_ring_find(&moment->followed->ring, lane->at);

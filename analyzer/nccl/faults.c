@@ -11,9 +11,16 @@
 /* Immediates that must have been right before one is wrong. */
 enum { SURE_OF_CONTENT = 3 };
 
+/* What is asked for can be read. */
+static bool may_judge(const struct ft_nccl_followed *followed)
+{
+	return followed->plain || (!followed->by_grid && followed->unreadable == 0);
+}
+
 static void tell(struct ft_nccl_connections *connections, struct ft_nccl_found *found)
 {
-	if (connections->sink.found == NULL || connections->found >= connections->config.findings)
+	if (connections->sink.found == NULL || connections->found >= connections->config.findings ||
+	    !may_judge(connections->all[found->connection]))
 		return;
 	connections->found++;
 	connections->sink.found(connections->sink.context, found);

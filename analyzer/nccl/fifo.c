@@ -112,3 +112,12 @@ bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t
 	ft_nccl_fifo_tell(followed);
 	return true;
 }
+
+bool ft_nccl_fifo_has(const struct ft_nccl_followed *followed, uint64_t va)
+{
+	const struct ft_nccl_target *fifo = &followed->model.fifo;
+	uint64_t slots = fifo->slots != 0 ? fifo->slots : counts[0];
+
+	return followed->has_base && va >= fifo->addr &&
+	       va - fifo->addr < slots * slot_bytes_of(followed);
+}

@@ -11,6 +11,9 @@
 bool ft_nccl_fifo_agrees(uint16_t slot_bytes, uint64_t va, uint64_t k, uint64_t other_va,
 			 uint64_t other);
 
+/* Whether an address lies in the FIFO, as far as it is known. */
+bool ft_nccl_fifo_has(const struct ft_nccl_followed *followed, uint64_t va);
+
 /* Message k was announced at `va`: false if it cannot have been, and nothing is learnt. */
 bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t rkey, uint64_t k);
 

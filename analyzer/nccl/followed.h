@@ -36,6 +36,7 @@ struct ft_nccl_lane {
 	uint64_t next; /* the next message here is this one or a later one */
 	/* packets of a message whose first was missed: how many, the first, and where the hole before it began */
 	uint32_t orphans, orphan_from, orphan_hole;
+	bool orphan_exact; /* `exact` was set before them */
 	uint64_t orphan_frame, orphan_ts_ns;
 	/* a write out of sequence that nobody asked for: the next packet tells which of both is right */
 	bool has_odd;

@@ -16,6 +16,8 @@ enum {
 	SLOT_MOST = 1024 /* bytes */,
 	ENTRY_LEAST = 24,
 	ENTRY_MOST = 64,
+	ENTRIES_MOST =
+		8, /* of a slot: farther apart are clear-to-sends that several devices take in turn */
 	LENGTHS = 3, /* messages whose immediate must be their length .. */
 	PLAIN = 2,   /* .. or writes that must go where they were told to */
 	DATA = 8     /* bytes that tell where: an address */
@@ -67,6 +69,7 @@ static bool is_grid(const struct ft_nccl_log *log, struct ft_nccl_grid *grid)
 	uint32_t at = 0;
 
 	if (slot_bytes_in(log, grid) == 0 || grid->entry_bytes > ENTRY_MOST ||
+	    grid->slot_bytes > ENTRIES_MOST * grid->entry_bytes ||
 	    !ft_nccl_log_next(log, &at, &first))
 		return false;
 	while (ft_nccl_log_next(log, &at, &logged)) {

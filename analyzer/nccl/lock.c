@@ -10,6 +10,7 @@
 
 enum {
 	LOOKS = 16,       /* writes of a queue pair that are compared with the newest */
+	RECENT = 64,      /* connections that a further device may be one of */
 	RESTARTS_MOST = 4 /* of its log: by then it would have turned out to be NCCL's */
 };
 
@@ -163,13 +164,84 @@ static void begin(struct ft_nccl_connections *connections, struct ft_nccl_follow
 	ft_nccl_bind_all(connections, followed, partner);
 }
 
+/* Two ends of a further device. */
+static void add_device(struct ft_nccl_followed *followed, const struct ft_nccl_stranger *stranger,
+		       uint32_t rkey)
+{
+	struct ft_nccl_connection *model = &followed->model;
+	uint8_t device = model->devices++;
+
+	memcpy(model->sender.places[device].address, stranger->dst, sizeof stranger->dst);
+	memcpy(model->receiver.places[device].address, stranger->src, sizeof stranger->src);
+	model->sender.places[device].by_lid = stranger->by_lid;
+	model->receiver.places[device].by_lid = stranger->by_lid;
+	model->sender.place_count = model->receiver.place_count = model->devices;
+	model->sender.qpns[device] = stranger->qpn;
+	model->receiver.qpns[device] = FT_NCCL_NONE;
+	model->sender.qp_device[device] = model->receiver.qp_device[device] = device;
+	model->fifo.rkeys[device] = rkey;
+	model->fifo.rkey_count = model->devices;
+	model->qp_count = model->devices;
+	model->qps_per_device = 1;
+	followed->lanes[device].udp_sport = stranger->udp_sport;
+}
+
+/* A connection with this FIFO that takes clear-to-sends in turn with devices that were not met yet. */
+static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *connections,
+					  const struct ft_nccl_stranger *stranger,
+					  const struct agreement *agreement,
+					  const struct look *newest)
+{
+	uint32_t recent = connections->count > RECENT ? connections->count - RECENT : 0;
+
+	for (uint32_t i = connections->count; i > recent; i--) {
+		struct ft_nccl_followed *followed = connections->all[i - 1];
+
+		if (!followed->model.has_tcp && !followed->retired &&
+		    followed->lane_count == followed->model.devices &&
+		    followed->lanes[0].cts_step > followed->model.devices &&
+		    (followed->families & agreement->families) != 0 &&
+		    followed->model.sender.places[0].by_lid == stranger->by_lid &&
+		    followed->model.fifo.rkeys[0] != newest->seen.rkey &&
+		    ft_nccl_fifo_has(followed, newest->seen.va))
+			return followed;
+	}
+	return NULL;
+}
+
+/* The stranger is a further device of a connection. */
+static bool join(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
+		 const struct agreement *agreement, const struct look *newest)
+{
+	struct ft_nccl_followed *followed = with_fifo(connections, stranger, agreement, newest);
+	struct ft_nccl_end end = { .qpn = stranger->qpn,
+				   .vni = stranger->vni,
+				   .role = FT_NCCL_AT_SENDER,
+				   .by_lid = stranger->by_lid };
+
+	if (followed == NULL || followed->model.devices == FT_NCCL_DEVICES_MAX)
+		return false;
+	end.connection = followed->model.connection;
+	end.lane = followed->model.devices;
+	memcpy(end.address, stranger->dst, sizeof end.address);
+	if (ft_nccl_add_lanes(followed, end.lane + 1u) != 0 ||
+	    ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, end.lane + 1u) != 0 ||
+	    ft_nccl_claim(connections, &end) != 0)
+		return false;
+	add_device(followed, stranger, newest->seen.rkey);
+	catch_up(connections, stranger, agreement->frame);
+	ft_nccl_announce_targets(connections, followed);
+	ft_nccl_bind_all(connections, followed, NULL);
+	return true;
+}
+
 static void lock_by_content(struct ft_nccl_connections *connections,
 			    struct ft_nccl_stranger *stranger, const struct look *newest)
 {
 	struct agreement agreement = agreement_of(stranger->log, newest);
 	struct ft_nccl_followed *followed;
 
-	if (agreement.families == 0)
+	if (agreement.families == 0 || join(connections, stranger, &agreement, newest))
 		return;
 	followed = follow(connections, stranger, agreement.frame);
 	if (followed == NULL)

@@ -15,6 +15,8 @@ static uint8_t sets_of(const struct ft_nccl_followed *followed)
 /* There are no more queue pairs than those known. */
 static bool has_all_lanes(const struct ft_nccl_followed *followed)
 {
+	if (followed->lanes[0].cts_step > followed->model.devices)
+		return false; /* devices that were not met yet */
 	return (followed->model.has_tcp && !followed->unsure) || followed->in_a_row >= IN_A_ROW;
 }
 

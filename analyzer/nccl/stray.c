@@ -1,0 +1,76 @@
+#include "stray.h"
+
+void ft_nccl_stray_see(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	if (lane->orphans == 0 || moment->turn != FT_NCCL_NEXT) {
+		lane->orphans = 0;
+		lane->orphan_from = moment->seen->psn;
+		lane->orphan_hole = lane->data.known ? lane->data.next : moment->seen->psn;
+		lane->orphan_exact = lane->exact;
+		lane->orphan_frame = moment->seen->frame;
+		lane->orphan_ts_ns = moment->seen->ts_ns;
+	}
+	lane->orphans++;
+	lane->exact = false;
+}
+
+/* The PSN that the next message must begin with; the message before may lack its end. */
+static uint32_t beginning(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+	const struct ft_nccl_transfer *before;
+
+	before = lane->open ? ft_nccl_ring_find(&moment->followed->ring, lane->at) : NULL;
+	if (before == NULL)
+		return lane->orphan_hole;
+	return ft_nccl_psn_add(
+		ft_nccl_ring_shares(&moment->followed->ring, before)[moment->lane_index].to, 1);
+}
+
+static bool is_as_long(const struct ft_nccl_moment *moment, enum ft_nccl_order order,
+		       uint32_t packets)
+{
+	uint32_t length = ft_nccl_immediate(moment->seen->immdt, order);
+	uint16_t pmtu = moment->followed->pmtu;
+
+	return (moment->followed->orders & 1u << order) != 0 &&
+	       length / pmtu + (length % pmtu != 0 ? 1 : 0) == packets;
+}
+
+bool ft_nccl_stray_is_next(const struct ft_nccl_moment *moment, bool bare)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+	uint32_t end = ft_nccl_psn_add(moment->seen->psn, bare ? 0 : 1);
+	uint32_t packets = (end - beginning(moment)) & 0xffffff;
+
+	if (lane->orphans == 0 || !lane->orphan_exact)
+		return false;
+	if (lane->orphan_hole == lane->orphan_from)
+		return true; /* the capture begins within the message */
+	return moment->followed->pmtu != 0 && moment->followed->lane_count == 1 &&
+	       (is_as_long(moment, FT_NCCL_LITTLE, packets) ||
+		is_as_long(moment, FT_NCCL_BIG, packets));
+}
+
+void ft_nccl_stray_adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+			 bool is_whole)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_message *message = &transfer->message;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+
+	share->begun = is_whole && lane->orphan_hole != lane->orphan_from;
+	share->from = share->begun ? beginning(moment) : lane->orphan_from;
+	share->packets += lane->orphans;
+	message->packets += lane->orphans;
+	if (message->first_frame == 0)
+		moment->followed->model.messages++;
+	message->first_frame = lane->orphan_frame;
+	message->first_ts_ns = lane->orphan_ts_ns;
+	message->last_frame = moment->seen->frame;
+	message->last_ts_ns = moment->seen->ts_ns;
+	lane->orphans = 0;
+}

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "followed.h"
+
+/*
+ * Packets of a write whose first packet was missed: counted until the message's immediate tells how long it is, and so
+ * where it began.
+ */
+
+/* One more such packet. */
+void ft_nccl_stray_see(struct ft_nccl_moment *moment);
+
+/* The immediate came, in the last packet or, `bare`, behind it: whether the packets are the lane's next message. */
+bool ft_nccl_stray_is_next(const struct ft_nccl_moment *moment, bool bare);
+
+/* They are of this message, which lacks data on the lane so far. `is_whole`: but for what is missing in between. */
+void ft_nccl_stray_adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+			 bool is_whole);
