@@ -200,6 +200,7 @@ CASES = [
     Case("mtu-4096", "whole frames of MTU 4096, with and without ICRC", payload_rows(4096, 160000)),
     Case("two-engines", "--workers 2 against --workers 1", two_engines),
     Case("flows", "the flows verb against audit, 1 million flows", flows_rows),
+    Case("start", "starting with drivers of live sources beside the program and without", live.start_rows),
     Case("live", "a live audit through DPDK's net_pcap against testpmd and the audit of a file", live.dpdk_rows),
     Case("record", "capture to disk against tcpdump -w", recording.file_rows),
     Case("record-live", "the same of frames that arrive, and against dpdk-dumpcap: cost and loss", recording.live_rows),

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ import rows
 from rows import Row
 
 FRAMES = 60000  # of the file that net_pcap plays again and again, each in a buffer of its own
+STARTS = 101
 SHORT_S, LONG_S = 2, 6  # the difference leaves out starting and ending
 
 
@@ -45,6 +47,21 @@ def of_report(printed):
 def of_testpmd(printed):
     found = re.findall(r"RX-packets: (\d+)", printed)
     return int(found[-1]) if found else None
+
+
+def start_rows(bench):
+    """What a program that could open live sources costs those who do not: beside it, the program alone."""
+    if not any((bench.build / "drivers").glob("*.so")):
+        bench.skipped.append("this build has no live sources: what they cost at the start is not measured")
+        return []
+    alone = shutil.copy2(bench.fabtap, bench.folder / "alone")
+    capture, policy = bench.make("traffic", "small", "--frames", 8), bench.make("map", "small")
+    measured = []
+    for case, arguments in (("--version", ["--version"]), ("audit of 8 frames", ["audit", "-m", policy, capture])):
+        pair = bench.against([bench.fabtap, *arguments], [alone, *arguments], rounds=STARTS)
+        measured.append(Row(f"start, {case}", "without drivers", pair.ours * 1e3, pair.reference * 1e3, "ms", pair.ratio,
+                            rows.START, pair.ours_kib))
+    return measured
 
 
 def dpdk_rows(bench):
