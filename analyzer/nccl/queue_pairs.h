@@ -5,7 +5,7 @@
 
 /*
  * Every (address, QPN) that RDMA packets are sent to, and what its traffic looks like: which library or protocol it is
- * of, with the evidence. NCCL is one candidate among others. Memory is reserved once; queue pairs beyond it are counted.
+ * of, with the evidence. NCCL is one candidate among others. Memory is reserved once; queue pairs beyond it are counted. Overlays are not told apart.
  */
 struct ft_nccl_qps;
 
@@ -44,7 +44,7 @@ struct ft_nccl_qp *ft_nccl_qps_of(struct ft_nccl_qps *qps, const struct ft_nccl_
 void ft_nccl_qp_note(struct ft_nccl_qp *qp, enum ft_nccl_evidence evidence);
 void ft_nccl_qp_join(struct ft_nccl_qp *qp, uint32_t connection);
 
-/* TCP connections tell of what comes later between two hosts: perftest's exchange, NCCL's hello. */
+/* TCP connections tell of what comes later between two hosts: perftest's exchange, and its port. */
 void ft_nccl_qps_see_tcp(struct ft_nccl_qps *qps, const struct ft_nccl_segment *segment);
 
 /* All of them with class, in order of first frame. The array is malloc'd, for the caller to free; NULL: out of memory. */
