@@ -5,7 +5,8 @@
 
 /*
  * Every (address, QPN) that RDMA packets are sent to, and what its traffic looks like: which library or protocol it is
- * of, with the evidence. NCCL is one candidate among others. Memory is reserved once; queue pairs beyond it are counted. Overlays are not told apart.
+ * of, with the evidence. NCCL is one candidate among others. Memory is reserved once; queue pairs beyond it are counted.
+ * Overlays are not told apart.
  */
 struct ft_nccl_qps;
 
