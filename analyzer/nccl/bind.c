@@ -10,6 +10,8 @@
 #include "source_port.h"
 #include "split.h"
 
+enum { MESSAGES_TO_BE_SURE = 8 };
+
 /* Where in a log the connection's data begins, and the message that it begins with. */
 struct anchor {
 	uint64_t frame; /* 0: nothing in it was asked for */
@@ -293,6 +295,13 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	return true;
 }
 
+/* A set-up, or many messages, have shown all queue pairs between the two. */
+static bool is_complete(const struct ft_nccl_followed *followed)
+{
+	return (followed->model.has_tcp && !followed->unsure) ||
+	       followed->in_a_row >= MESSAGES_TO_BE_SURE;
+}
+
 /* Whose data goes to the buffers is known. */
 static bool has_data(const struct ft_nccl_followed *followed)
 {
@@ -311,9 +320,13 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 
 		if (followed->retired || followed->given_up)
 			continue;
-		if (may_have_more(followed) && is_between(followed, stranger) &&
-		    bind_to(connections, followed, stranger, seen))
-			return true;
+		if (may_have_more(followed) && is_between(followed, stranger)) {
+			if (bind_to(connections, followed, stranger, seen))
+				return true;
+			continue;
+		}
+		if (is_between(followed, stranger) && !is_complete(followed))
+			continue;
 		if (has_data(followed) && ft_nccl_fault_stranger(connections, followed, seen))
 			return true;
 	}
