@@ -62,24 +62,39 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 	return false;
 }
 
+/* Whether a message that ended behind the hole is among what was delivered. */
+static bool ended_behind(const struct ft_half *half, const struct ft_span *hole, uint32_t delivered)
+{
+	uint32_t behind = half->message_psn;
+
+	return behind != FT_PSN_NONE &&
+	       ft_psn_distance(behind, ft_psn_add(hole->from, hole->count)) > 0 &&
+	       ft_psn_distance(ft_psn_add(delivered, 1), behind) >= 0;
+}
+
 /*
  * A responder counts the messages it completes, from 0 when the queue pair is set up (MSN; IBA vol. 1, 9.7.7.1). A count
- * that goes back while PSNs go on is of another life, whose PSNs happen to begin near those of the last: what lies
- * between is no hole.
+ * that goes back while PSNs go on, or stays with a message completed, is of another life, whose PSNs happen to begin near
+ * those of the last: what lies between is no hole.
  */
 void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		  struct ft_flow *requester, uint32_t delivered)
 {
 	struct ft_half *half = &moment->flow->half;
-	uint32_t known = half->msn, next_psn = requester->half.next_psn;
+	uint32_t known = half->msn, next_psn = requester->half.next_psn, hole;
+	int32_t counted;
 
 	if ((moment->observed->has & FT_OBSERVED_AETH) == 0 ||
 	    ft_is_acked(&requester->half, delivered))
 		return;
 	ft_note_msn(moment);
-	if (known == 0 || ft_psn_distance(half->msn, known) >= 0 ||
-	    ft_spans_find(&tracker->spans, &requester->half, ft_psn_add(requester->half.acked, 1),
-			  FT_SPANS_HOLES) == 0)
+	counted = ft_psn_distance(half->msn, known);
+	hole = ft_spans_find(&tracker->spans, &requester->half,
+			     ft_psn_add(requester->half.acked, 1), FT_SPANS_HOLES);
+	if (known == 0 || counted > 0 || hole == 0)
+		return;
+	if (counted == 0 &&
+	    !ended_behind(&requester->half, ft_span_at(&tracker->spans, hole), delivered))
 		return;
 	ft_spans_drop(&tracker->spans, &requester->half, FT_SPANS_HOLES);
 	ft_begin_both(tracker, requester, moment->flow, moment->step);

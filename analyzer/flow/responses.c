@@ -242,6 +242,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 		ft_deliver(&requester->half, psn);
 		ft_settle_ripe(tracker, requester, moment->observed->ts_ns, step);
 	} else {
+		half->answered = ft_psn_follow(half->answered, psn);
 		ft_loss_silent(tracker->evidence, moment->observed->frame);
 		return;
 	}

@@ -77,6 +77,13 @@ static void let_go(struct ft_tracker *tracker, struct ft_half *half, uint64_t no
 	}
 }
 
+static bool is_near(uint32_t answered, uint32_t psn)
+{
+	return answered != FT_PSN_NONE &&
+	       ft_psn_within(answered, ft_psn_add(psn, 0x1000000 - FT_PSN_WINDOW),
+			     2 * FT_PSN_WINDOW);
+}
+
 /* What the other half has answered so far is for the requests of this one. */
 static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct ft_flow *other,
 		 uint64_t now_ns)
@@ -84,8 +91,7 @@ static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct 
 	uint32_t answered = other->half.answered;
 
 	if (half->next_psn == FT_PSN_NONE || answered == FT_PSN_NONE ||
-	    ft_psn_within(answered, ft_psn_add(half->next_psn, 0x1000000 - FT_PSN_WINDOW),
-			  2 * FT_PSN_WINDOW))
+	    is_near(answered, half->next_psn))
 		half->acked = ft_psn_newest(half->acked, answered);
 	if (other->half.mtu != 0 && (other->half.flags & FT_HALF_MTU_GUESSED) == 0)
 		ft_know_mtu(tracker, half, other->half.mtu);
@@ -143,18 +149,24 @@ static void forget_all(struct ft_half *half)
 	half->answered = half->answer_next = FT_PSN_NONE;
 }
 
-/* A queue pair that begins anew begins anew both ways: so does the other half, with its next packet. */
-static void begin_connection(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
+/*
+ * A queue pair that begins anew begins anew both ways: so does the other half, with its next packet. What that has
+ * answered may be for the new requests, ahead of them from another mirror port.
+ */
+static void begin_connection(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+	struct ft_flow *flow = moment->flow, *peer = ft_tracker_peer(tracker, flow);
+	uint32_t answered = peer == NULL ? FT_PSN_NONE : peer->half.answered;
 
-	part(tracker, flow, step);
+	part(tracker, flow, moment->step);
 	forget_all(&flow->half);
 	if (peer == NULL)
 		return;
 	ft_pairs_leave(tracker->pairs, peer);
 	forget_all(&peer->half);
 	peer->half.service = UINT8_MAX;
+	if (is_near(answered, moment->observed->psn))
+		peer->half.answered = answered;
 }
 
 void ft_begin_both(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,
@@ -174,7 +186,7 @@ __attribute__((noinline)) void ft_restart(struct ft_tracker *tracker,
 	struct ft_half *half = &moment->flow->half;
 
 	if (half->service != UINT8_MAX)
-		begin_connection(tracker, moment->flow, moment->step);
+		begin_connection(tracker, moment);
 	enter(tracker, moment);
 }
 

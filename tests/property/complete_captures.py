@@ -1,0 +1,141 @@
+"""A capture that has all that passed shows no loss, whatever the fabric itself lost.
+
+usage: complete_captures.py PROGRAM [--rounds N] [--seed S]
+
+Of each kind of traffic: the estimate and the lower bound are 0, for one worker and for four, and of every frame twice, of
+the two directions from ports that differ by some microseconds, and of a capture cut in two; bounds stay as they are.
+"""
+
+import argparse
+import copy
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import streams
+import transport
+from loss_drill import EVERYONE, audit
+
+
+def usual(fabric, connections=15, messages=40, **habits):
+    for _ in range(connections):
+        transport.Connection(fabric).chat(messages, **habits)
+    fabric.run()
+
+
+def wrapping(fabric):
+    for _ in range(10):
+        transport.Connection(fabric, psns=[0xffffff - fabric.rng.randrange(200) for _ in (0, 1)]).chat(40)
+    fabric.run()
+
+
+def between_two(fabric):
+    for i in range(20):
+        transport.Connection(fabric, hosts=[1, 2], qps=[0x200 + i, 0x400 + i]).chat(30)
+    fabric.run()
+
+
+def idle(fabric):
+    """Silences around those after which PSNs are taken as they come."""
+    connections = [transport.Connection(fabric) for _ in range(10)]
+    for seconds in (1, 3, 100, 290, 310, 1000):
+        for connection in connections:
+            connection.chat(fabric.rng.randint(0, 12), questions=0.4)
+        fabric.run()
+        fabric.now += seconds * 10**9
+
+
+def anew(fabric, finished=True):
+    """Queue pairs that are set up again and again, without a set-up in view."""
+    for _ in range(12):
+        lives = [transport.Connection(fabric, hosts=[1, 2 + i], qps=[0x200 + i, 0x400 + i]) for i in range(5)]
+        last = max(life.chat(15) for life in lives)
+        fabric.run(None if finished else (fabric.now + last) // 2)
+        for life in lives:
+            life.end()
+        fabric.now += fabric.rng.randrange(10**9)
+
+
+KINDS = {
+    "usual": (usual, {}),
+    "many READs": (lambda fabric: usual(fabric, questions=0.8, longest=20), {}),
+    "few acknowledgements": (usual, {"acknowledge": 50}),
+    "receivers not ready": (usual, {"not_ready": 0.2}),
+    "PSNs that wrap": (wrapping, {}),
+    "two hosts": (between_two, {}),
+    "idle": (idle, {}),
+    "anew": (anew, {}),
+    "anew in the middle": (lambda fabric: anew(fabric, False), {}),
+}
+LOST = (0.0, 0.002)  # by the fabric, on each half of the way
+SKEWS_NS = (500, 20_000)  # of one port against the other: less and more than a round trip
+
+
+def later(frames, delay_ns):
+    moved = [copy.copy(frame) for frame in frames]
+    for frame in moved:
+        frame.ts_ns += delay_ns
+    return moved
+
+
+def in_order(*lists):
+    return sorted((frame for frames in lists for frame in frames), key=lambda frame: frame.ts_ns)
+
+
+class Judge:
+    def __init__(self, program, folder):
+        self.program, self.folder, self.wrong = program, folder, []
+        (folder / "everyone.json").write_text(json.dumps(EVERYONE))
+
+    def lost(self, frames, *options):
+        path = self.folder / "complete.pcap"
+        streams.write(path, frames)
+        document = audit(self.program, ("-m", str(self.folder / "everyone.json"), *options), path)
+        return document["coverage"]["frames_lost"]
+
+    def expect_none(self, label, lost):
+        if lost["estimate"] != 0 or lost["low"] != 0:
+            self.wrong.append("%s: %s" % (label, lost))
+
+    def check(self, label, frames, rng, skews_ns):
+        whole = self.lost(frames)
+        middle = len(frames) // 2 + rng.randrange(100)
+        up = [frame for frame in frames if frame.data[26:30] < frame.data[30:34]]
+        down = [frame for frame in frames if frame.data[26:30] > frame.data[30:34]]
+        self.expect_none(label, whole)
+        for name, same in (("four workers", self.lost(frames, "--workers", "4")),
+                           ("every frame twice", self.lost(in_order(frames, later(frames, 100))))):
+            if same != whole:
+                self.wrong.append("%s, %s: %s, not %s" % (label, name, same, whole))
+        parts = [("first half", frames[:middle]), ("second half", frames[middle:])]
+        parts += [("one port %d ns late" % skew, in_order(up, later(down, skew))) for skew in skews_ns]
+        for name, part in parts:
+            self.expect_none("%s, %s" % (label, name), self.lost(part))
+        print("%-36s %6d frames, at most %d lost" % (label, len(frames), whole["high"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        judge = Judge(arguments.program, Path(scratch))
+        for seed in range(arguments.seed, arguments.seed + arguments.rounds):
+            for kind, (make, habits) in KINDS.items():
+                # which of two lives an answer is for that comes before its request, nothing tells
+                skews_ns = SKEWS_NS[:1] if kind.startswith("anew") else SKEWS_NS
+                for share in LOST:
+                    fabric = transport.Fabric(random.Random(seed), share, **habits)
+                    make(fabric)
+                    judge.check("%s, %g lost by the fabric" % (kind, 2 * share), in_order(fabric.capture), fabric.rng,
+                                skews_ns)
+    print("\n".join(judge.wrong))
+    sys.exit(1 if judge.wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
