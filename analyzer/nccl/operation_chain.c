@@ -34,7 +34,7 @@ static bool add_member(struct chain *chain, uint32_t member, struct ft_nccl_stre
 		ft_nccl_stretch_of(ring->tracks[member], ring->at[member], length);
 	const bool first = before->seen == 0;
 
-	if (length == 0 || !own.whole || !ft_nccl_is_step(&own) ||
+	if (length == 0 || !own.sized || !ft_nccl_is_step(&own) ||
 	    (!first && (length != chain->length || !goes_on(before, &own))))
 		return false;
 	chain->length = length;

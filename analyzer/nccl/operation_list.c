@@ -43,12 +43,15 @@ static void offer(struct ft_nccl_stretch *sum, const struct ft_nccl_request *req
 		sum->offered_most = request->offered;
 }
 
-static void add_message(struct ft_nccl_stretch *sum, const struct ft_nccl_message *message,
-			bool first)
+static void add_message(struct ft_nccl_stretch *sum, const struct ft_nccl_track *track,
+			const struct ft_nccl_message *message)
 {
+	const bool first = sum->seen == 0;
+
 	sum->bytes += ft_nccl_message_bytes(message);
 	sum->seen++;
-	sum->whole &= ft_nccl_message_is_whole(message);
+	sum->whole &= message->completed;
+	sum->sized &= ft_nccl_message_is_sized(track, message);
 	sum->grouped |= message->request_count > 1;
 	agree(sum, message->protocol);
 	for (size_t i = 0; i < message->request_count; i++)
@@ -67,6 +70,7 @@ struct ft_nccl_stretch ft_nccl_stretch_of(const struct ft_nccl_track *track, siz
 					  size_t count)
 {
 	struct ft_nccl_stretch sum = { .whole = true,
+				       .sized = true,
 				       .asked = true,
 				       .cut_as_sends = true,
 				       .first_ts_ns = FT_TS_UNKNOWN,
@@ -76,9 +80,9 @@ struct ft_nccl_stretch ft_nccl_stretch_of(const struct ft_nccl_track *track, siz
 		const struct ft_nccl_message *message = track->messages[i];
 
 		if (message == NULL || message->first_frame == 0)
-			sum.whole = false;
+			sum.whole = sum.sized = false;
 		else
-			add_message(&sum, message, sum.seen == 0);
+			add_message(&sum, track, message);
 		if (i + 1 < from + count)
 			sum.cut_as_sends &= is_send_chunk(message);
 	}
@@ -89,6 +93,7 @@ void ft_nccl_stretch_add(struct ft_nccl_stretch *sum, const struct ft_nccl_stret
 {
 	if (more->seen == 0) {
 		sum->whole &= more->whole;
+		sum->sized &= more->sized;
 		return;
 	}
 	if (sum->seen > 0 && sum->offered != more->offered)
@@ -104,6 +109,7 @@ void ft_nccl_stretch_add(struct ft_nccl_stretch *sum, const struct ft_nccl_stret
 	sum->bytes += more->bytes;
 	sum->seen += more->seen;
 	sum->whole &= more->whole;
+	sum->sized &= more->sized;
 	sum->asked &= more->asked;
 	sum->cut_as_sends &= more->cut_as_sends;
 	sum->grouped |= more->grouped;

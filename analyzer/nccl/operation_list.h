@@ -35,7 +35,8 @@ struct ft_nccl_stretch {
 	uint64_t offered_most;          /* 0: not known of any */
 	enum ft_nccl_protocol protocol; /* of those whose is known; UNKNOWN if they differ */
 	bool differs;                   /* in protocol */
-	bool whole;                     /* all seen, with their sizes */
+	bool whole;                     /* all seen, without a packet missing */
+	bool sized;                     /* the size of all is known */
 	bool grouped;                   /* some have several requests */
 	bool asked;                     /* offers are known of all */
 	bool cut_as_sends; /* all but the last of a track have the size of a send's chunk */

@@ -47,7 +47,7 @@ bool ft_nccl_may_be_sends(const struct ft_nccl_stretch *sum, uint32_t ranks)
 
 bool ft_nccl_are_sends(const struct ft_nccl_stretch *sum)
 {
-	if (!sum->asked || !sum->whole)
+	if (!sum->asked || !sum->sized)
 		return false;
 	return sum->grouped ||
 	       (sum->cut_as_sends && sum->offered_most <= SEND_CHUNK && !has_lines(sum));
@@ -64,7 +64,7 @@ void ft_nccl_tell_bytes(struct ft_nccl_collective *row, const struct ft_nccl_str
 {
 	uint64_t bytes = sum->bytes, data = 1, of = 1, hidden;
 
-	if (!sum->whole)
+	if (!sum->sized)
 		return;
 	if (sum->protocol == FT_NCCL_LL) {
 		data = LL_DATA;

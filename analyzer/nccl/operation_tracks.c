@@ -10,6 +10,7 @@ enum { MISSING_MOST = 4 };
 
 struct maker {
 	struct ft_nccl_tracks *tracks;
+	struct ft_nccl_connection *const *connections;
 	const struct ft_nccl_id *ids;
 	size_t connection_count;
 	const struct ft_nccl_message *messages;
@@ -59,6 +60,7 @@ static size_t lay_out(struct maker *maker)
 		struct ft_nccl_track *track = &maker->tracks->at[i];
 		const struct span *span = &maker->spans[i];
 
+		track->connection = maker->connections[i];
 		track->numbered = !span->unnumbered && span->count > 0 &&
 				  span->last - span->first < span->count * (1 + MISSING_MOST);
 		track->first_k = track->numbered ? span->first : 0;
@@ -118,6 +120,7 @@ int ft_nccl_tracks_make(struct ft_nccl_tracks *tracks,
 	struct ft_nccl_id *ids = ft_nccl_ids_sort(connections, connection_count);
 	struct maker maker = {
 		.tracks = tracks,
+		.connections = connections,
 		.ids = ids,
 		.connection_count = connection_count,
 		.messages = messages,
@@ -163,10 +166,26 @@ uint64_t ft_nccl_message_bytes(const struct ft_nccl_message *message)
 	return bytes;
 }
 
-bool ft_nccl_message_is_whole(const struct ft_nccl_message *message)
+static bool immediate_says(const struct ft_nccl_connection *connection,
+			   const struct ft_nccl_message *message)
+{
+	const enum ft_nccl_order order =
+		connection->imm_order == FT_NCCL_ORDER_LITTLE ? FT_NCCL_LITTLE : FT_NCCL_BIG;
+	const uint8_t *imm = message->imm;
+	const uint32_t immdt =
+		(uint32_t)imm[0] << 24 | (uint32_t)imm[1] << 16 | (uint32_t)imm[2] << 8 | imm[3];
+
+	return message->has_imm && connection->imm_content == FT_NCCL_IMM_LENGTH &&
+	       connection->imm_order != FT_NCCL_ORDER_UNKNOWN && message->request_count == 1 &&
+	       ft_nccl_immediate(immdt, order) == message->requests[0].written;
+}
+
+bool ft_nccl_message_is_sized(const struct ft_nccl_track *track,
+			      const struct ft_nccl_message *message)
 {
 	for (size_t i = 0; i < message->request_count; i++)
 		if (!message->requests[i].has_written)
 			return false;
-	return message->completed && message->request_count > 0;
+	return message->request_count > 0 &&
+	       (message->completed || immediate_says(track->connection, message));
 }

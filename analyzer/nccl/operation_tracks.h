@@ -4,6 +4,7 @@
 
 /* The messages of a connection in their order, those that are missing in between too. */
 struct ft_nccl_track {
+	const struct ft_nccl_connection *connection;
 	const struct ft_nccl_message **messages; /* NULL: not seen */
 	size_t count;
 	uint64_t first_k;
@@ -29,4 +30,6 @@ enum ft_nccl_border { FT_NCCL_INSIDE, FT_NCCL_BORDER_UNKNOWN, FT_NCCL_BORDER };
 enum ft_nccl_border ft_nccl_track_border(const struct ft_nccl_track *track, size_t at);
 
 uint64_t ft_nccl_message_bytes(const struct ft_nccl_message *message); /* written */
-bool ft_nccl_message_is_whole(const struct ft_nccl_message *message);  /* and its size known */
+/* All of it was seen, or what is missing does not matter: the immediate says the same length. */
+bool ft_nccl_message_is_sized(const struct ft_nccl_track *track,
+			      const struct ft_nccl_message *message);

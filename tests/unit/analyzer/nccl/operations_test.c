@@ -251,6 +251,31 @@ static void a_lost_message_takes_the_size_along(void **state)
 	is_sized(&groups.collectives[2], 196608);
 }
 
+static void an_immediate_stands_for_a_packet_that_is_missing(void **state)
+{
+	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768, 32768, 32768 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play.messages[5].completed = play.messages[30].completed = false;
+	play.messages[5].has_imm = play.messages[30].has_imm = true;
+	memcpy(play.messages[5].imm, (const uint8_t[]){ 0, 0, 0x80, 0 }, 4);  /* 32768 */
+	memcpy(play.messages[30].imm, (const uint8_t[]){ 0, 0, 0x90, 0 }, 4); /* more than that */
+	for (size_t i = 0; i < 3; i++) {
+		play.rows[i].imm_content = FT_NCCL_IMM_LENGTH;
+		play.rows[i].imm_order = FT_NCCL_ORDER_BIG;
+	}
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 2);
+	is_named(&groups.collectives[0], "AllReduce", "RING");
+	is_sized(&groups.collectives[0], 196608);
+	assert_false(groups.collectives[0].complete);
+	is_named(&groups.collectives[1], "AllReduce", "RING");
+	assert_int_equal(groups.collectives[1].message_bytes_most, 0);
+}
+
 static void a_capture_can_begin_and_end_inside(void **state)
 {
 	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768, 32768, 32768 };
@@ -379,6 +404,7 @@ int main(void)
 		cmocka_unit_test(broadcast_and_reduce_leave_one_out),
 		cmocka_unit_test(channels_share_an_operation),
 		cmocka_unit_test(a_lost_message_takes_the_size_along),
+		cmocka_unit_test(an_immediate_stands_for_a_packet_that_is_missing),
 		cmocka_unit_test(a_capture_can_begin_and_end_inside),
 		cmocka_unit_test(sends_are_cut_in_their_own_way),
 		cmocka_unit_test(an_exchange_of_two_is_no_all_reduce),
