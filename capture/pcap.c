@@ -14,6 +14,8 @@ enum {
 	NANOSECONDS = 0xa1b23c4d,
 	FCS_PRESENT = 1 << 26,
 	ETHERNET_FCS = 4,
+	FETCH_RECORDS = 16, /* ahead */
+	FETCH_LINE = 64,
 };
 
 struct pcap {
@@ -135,6 +137,18 @@ static bool need_record(struct ft_input *input)
 	return ft_input_need(input, RECORD_HEADER + record.captured, "a record", false);
 }
 
+/* Mostly a record is as long as the one before: what stands at the start of one further on will be read soon. */
+static inline void fetch_ahead(const uint8_t *at, size_t size, size_t left)
+{
+	size_t ahead = FETCH_RECORDS * size;
+
+	if (ahead + 3 * FETCH_LINE > left)
+		return;
+	__builtin_prefetch(at + ahead);
+	__builtin_prefetch(at + ahead + FETCH_LINE);
+	__builtin_prefetch(at + ahead + 2 * FETCH_LINE);
+}
+
 /*
  * The whole records in the window. The hot loop: what it needs of the reader and of the stream is
  * copied, because frames could overlap them for all C knows.
@@ -154,6 +168,7 @@ static inline __attribute__((always_inline)) int take_records(struct ft_input *i
 
 		if (size > left || record.captured > FT_RECORD_MAX)
 			break;
+		fetch_ahead(at, size, left);
 		if (__builtin_expect(is_odd(&record, pcap.units_per_s), 0)) {
 			record.original = most(record.original, record.captured);
 			record.fraction = least(record.fraction, pcap.units_per_s - 1);
