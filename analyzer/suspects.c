@@ -151,9 +151,8 @@ static bool is_probe(const struct ft_flow *flow, const struct ft_observed *obser
 
 /* State is begun anew: nothing before counts. Queue pairs, if it looks like a search for them. */
 static uint32_t begin(const struct ft_suspects *suspects, struct ft_flow *flow,
-		      const struct ft_observed *observed, uint32_t what)
+		      struct ft_recent *recent, const struct ft_observed *observed, uint32_t what)
 {
-	struct ft_recent *recent = recent_of(suspects, flow);
 	bool probe = is_probe(flow, observed, what);
 
 	ft_recent_begin(recent);
@@ -181,10 +180,8 @@ __attribute__((noinline)) static void refused(const struct scene *scene,
 
 /* The second request: the queue pair is used, not searched for. */
 static inline void note_use(const struct ft_suspects *suspects, const struct ft_flow *flow,
-			    const struct ft_observed *observed)
+			    struct ft_recent *recent, const struct ft_observed *observed)
 {
-	struct ft_recent *recent = recent_of(suspects, flow);
-
 	if ((recent->newest & FT_RECENT_PROBE) == 0 || (recent->newest & FT_RECENT_SEEN) == 0)
 		return;
 	recent->newest &= ~(uint32_t)FT_RECENT_PROBE;
@@ -214,7 +211,7 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 
 	if (scene->since_alike_ns >> FT_SUSPECTS_MOMENT_SHIFT >= FT_SUSPECTS_LONG_AGO)
 		ft_recent_forget(recent);
-	note_use(scene->suspects, scene->flow, scene->observed);
+	note_use(scene->suspects, scene->flow, recent, scene->observed);
 	conflict = ft_recent_step(recent, scene->observed, &looks);
 	scene->flow->asked = ft_suspects_moment(scene->observed->ts_ns);
 	if (rules[conflict] == 0)
@@ -336,15 +333,15 @@ static inline bool follows(const struct ft_flow *flow, const struct ft_recent *r
 
 /* Nothing can be held against it: it is learnt. */
 static inline bool is_ordinary(const struct ft_suspects *suspects, struct ft_flow *flow,
-			       const struct ft_observed *observed, uint32_t what)
+			       struct ft_recent *recent, const struct ft_observed *observed,
+			       uint32_t what)
 {
 	bool request = (what & ~(uint32_t)ORDINARY_REQUEST) == 0;
-	struct ft_recent *recent = recent_of(suspects, flow);
 
 	if (!request && (what & ~(uint32_t)ORDINARY_ANSWER) != FT_STEP_ANSWER)
 		return false;
 	if (request)
-		note_use(suspects, flow, observed);
+		note_use(suspects, flow, recent, observed);
 	if (request && !follows(flow, recent, observed))
 		return false;
 	if (!looks_alike(&flow->look, observed, !request))
@@ -364,15 +361,17 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 						   struct ft_suspicion *suspicion)
 {
 	uint32_t what = step->what;
+	struct ft_recent *recent;
 
 	if ((what & FT_STEP_CNP) != 0 || !is_bound(observed->opcode))
 		return;
+	recent = recent_of(suspects, flow);
 	suspicion->count = 0;
 	if ((what & FT_STEP_RESTART) != 0 || (flow->look.style & FT_LOOK_MET) == 0)
-		suspicion->count = begin(suspects, flow, observed, what);
+		suspicion->count = begin(suspects, flow, recent, observed, what);
 	if (suspicion->count != 0)
 		hold(suspicion, FT_RULE_SPOOF_QP_SCAN);
-	else if (is_ordinary(suspects, flow, observed, what & ~(uint32_t)FT_STEP_RESTART))
+	else if (is_ordinary(suspects, flow, recent, observed, what & ~(uint32_t)FT_STEP_RESTART))
 		return;
 	judge(suspects, flow, observed, step, suspicion);
 }
