@@ -49,7 +49,8 @@ static inline void ft_tally_usual(struct ft_tally *tally, struct ft_item *item, 
  * Of many tenants, what ft_tally_usual() adds to is seldom in the cache. Hints that it is wanted soon: the P_Key's
  * total, and the cell (UINT32_MAX: none) of a flow.
  */
-enum { FT_TALLY_NEAR = 64 }; /* tenant pairs that stay in the first-level cache, with their P_Keys */
+/* Tenant pairs that stay in the first-level cache, with their P_Keys. */
+enum { FT_TALLY_NEAR = 64 };
 
 static inline bool ft_tally_is_large(const struct ft_tally *tally)
 {
