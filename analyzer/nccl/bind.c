@@ -298,8 +298,7 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 /* A set-up, or many messages, have shown all queue pairs between the two. */
 static bool is_complete(const struct ft_nccl_followed *followed)
 {
-	return (followed->model.has_tcp && !followed->unsure) ||
-	       followed->in_a_row >= MESSAGES_TO_BE_SURE;
+	return followed->model.has_tcp || followed->in_a_row >= MESSAGES_TO_BE_SURE;
 }
 
 /* Whose data goes to the buffers is known. */

@@ -98,6 +98,14 @@ static bool count_on(struct ft_nccl_followed *followed, const struct ft_nccl_see
 	       ask->requests <= FT_NCCL_REQUESTS_MAX && is_in_place(followed, seen, ask);
 }
 
+/* A whole number of entries that a slot has room for. */
+static bool has_entries(struct ask *ask, const struct ft_nccl_fifo *layout)
+{
+	ask->requests = ask->write.length / layout->entry_bytes;
+	return ask->write.length % layout->entry_bytes == 0 && ask->requests != 0 &&
+	       ask->requests <= layout->entries;
+}
+
 /* Read as the family that fits; where nothing can be read, by the address. False: it is none. */
 static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 		       struct ask *ask)
@@ -114,7 +122,8 @@ static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_s
 	    (!ask->is_read && followed->readable != 0 && ask->write.captured >= ask->write.length))
 		return false;
 	ask->family = (enum ft_nccl_family)family;
-	ask->requests = ask->write.length / ft_nccl_fifo(ask->family)->entry_bytes;
+	if (!has_entries(ask, ft_nccl_fifo(ask->family)))
+		return false;
 	if (!ask->is_read || ft_nccl_cts_read(ask->family, &ask->write, 0, first) != FT_NCCL_READ ||
 	    first->sequence_bits == 0)
 		return place(followed, seen, ask);
