@@ -11,7 +11,8 @@
 /*
  * The address pair of a RoCEv2 frame, read without decoding it: Ethernet with at most one tag, then IPv4 without options
  * or IPv6, then UDP to a RoCE port. That begins no tunnel, so whatever else is said of the frame, and however broken it
- * is behind these bytes, its only packet has these two addresses.
+ * is behind these bytes, its only packet has these two addresses. The same for such a frame in one of the tunnels that
+ * mirrors use, GRE (ERSPAN) and VXLAN, over IPv4: its own pair.
  */
 
 /* Offsets in the frame, then in the network headers. */
@@ -61,26 +62,46 @@ static inline bool ft_glance_pair_ipv6(const struct ft_decode_config *config, co
 	return true;
 }
 
-/* True, and *pair as in struct ft_observed, if the frame is of that form. */
-static inline bool ft_glance_pair(const struct ft_decode_config *config,
-				  const struct ft_frame *frame, uint64_t *pair)
+/* Where the network header of an Ethernet frame with no more than one tag is; its EtherType stands in front of it. */
+static inline uint32_t ft_glance_network(const uint8_t *bytes)
 {
-	static const uint8_t tag[2] = { 0x81, 0x00 }, ipv4[2] = { 0x08, 0x00 };
-	static const uint8_t ipv6[2] = { 0x86, 0xdd };
-	uint32_t ip_at = FT_GLANCE_IP;
+	static const uint8_t tag[2] = { 0x81, 0x00 };
+
+	return ft_glance_word(bytes + FT_GLANCE_IP - 2) == ft_glance_word(tag) ? FT_GLANCE_TAGGED_IP
+									       : FT_GLANCE_IP;
+}
+
+/* Of `captured` bytes from an Ethernet header on, without a tunnel. */
+static inline bool ft_glance_pair_plain(const struct ft_decode_config *config, const uint8_t *bytes,
+					uint32_t captured, uint64_t *pair)
+{
+	static const uint8_t ipv4[2] = { 0x08, 0x00 }, ipv6[2] = { 0x86, 0xdd };
+	uint32_t ip_at;
 	const uint8_t *ip;
 
-	if (frame->link_type != FT_LINK_ETHERNET ||
-	    frame->captured < FT_GLANCE_TAGGED_IP + FT_GLANCE_IPV4_LEN + FT_GLANCE_PORTS)
+	if (captured < FT_GLANCE_TAGGED_IP + FT_GLANCE_IPV4_LEN + FT_GLANCE_PORTS)
 		return false;
-	if (ft_glance_word(frame->bytes + FT_GLANCE_IP - 2) == ft_glance_word(tag))
-		ip_at = FT_GLANCE_TAGGED_IP;
-	ip = frame->bytes + ip_at;
+	ip_at = ft_glance_network(bytes);
+	ip = bytes + ip_at;
 	if (__builtin_expect(ft_glance_word(ip - 2) != ft_glance_word(ipv4), 0))
 		return ft_glance_word(ip - 2) == ft_glance_word(ipv6) &&
-		       ft_glance_pair_ipv6(config, ip, frame->captured - ip_at, pair);
+		       ft_glance_pair_ipv6(config, ip, captured - ip_at, pair);
 	if (ip[0] != 0x45 || ip[9] != 17 || !ft_glance_is_roce(config, ip + FT_GLANCE_IPV4_LEN))
 		return false;
 	*pair = ft_glance_ipv4(ip + 12) + ft_glance_ipv4(ip + 16);
 	return true;
+}
+
+/* The same for a frame that is not plain. */
+bool ft_glance_pair_tunnel(const struct ft_decode_config *config, const struct ft_frame *frame,
+			   uint64_t *pair);
+
+/* True, and *pair as in struct ft_observed, if the frame is of that form. */
+static inline bool ft_glance_pair(const struct ft_decode_config *config,
+				  const struct ft_frame *frame, uint64_t *pair)
+{
+	if (frame->link_type != FT_LINK_ETHERNET)
+		return false;
+	return ft_glance_pair_plain(config, frame->bytes, frame->captured, pair) ||
+	       ft_glance_pair_tunnel(config, frame, pair);
 }

@@ -1,6 +1,6 @@
 /*
- * A frame whose address pair can be told at a glance has one packet, and that has this pair; for frames as they come, and
- * for RoCEv2 frames around the same bytes.
+ * A frame whose address pair can be told at a glance has one packet, and that has this pair; for frames as they come, for
+ * RoCEv2 frames around the same bytes, and for those in tunnels.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -41,6 +41,51 @@ static bool glance_is_right(const struct ft_decode_config *config,
 	return true;
 }
 
+/* In front of an Ethernet frame: ERSPAN types I, II and III, GRE with Ethernet and a key, VXLAN. */
+static const struct {
+	uint8_t size, protocol, bytes[24];
+} tunnels[] = {
+	{ 4, 47, { 0, 0, 0x88, 0xbe } },
+	{ 16, 47, { 0x10, 0, 0x88, 0xbe, [8] = 0x10 } },
+	{ 20, 47, { 0x10, 0, 0x22, 0xeb, [8] = 0x20 } },
+	{ 24, 47, { 0, 0, 0x22, 0xeb, [4] = 0x20, [15] = 1 } },
+	{ 8, 47, { 0x20, 0, 0x65, 0x58 } },
+	{ 16, 17, { [2] = 0x12, 0xb5, [8] = 8 } },
+};
+
+/* All of them are seen at a glance but GRE with Ethernet, unless they were spoilt. */
+static void in_tunnel(const struct ft_decode_config *config, const struct ft_decode_input *inner,
+		      unsigned choice, unsigned change)
+{
+	unsigned tunnel = choice % (sizeof tunnels / sizeof *tunnels);
+	uint32_t front = ETHERNET + IPV4 + tunnels[tunnel].size, size = front + inner->captured;
+	uint32_t datagram = size - ETHERNET;
+	uint8_t *wrapped = calloc(1, size), *ip = wrapped + ETHERNET;
+	struct ft_decode_input input = { wrapped, size, size, FT_LINK_ETHERNET, 0, inner->ts_ns };
+
+	assert(wrapped != NULL);
+	wrapped[12] = 0x08;
+	ip[0] = 0x45;
+	ip[2] = (uint8_t)(datagram >> 8);
+	ip[3] = (uint8_t)datagram;
+	ip[9] = tunnels[tunnel].protocol;
+	memcpy(ip + IPV4, tunnels[tunnel].bytes, tunnels[tunnel].size);
+	if (ip[9] == 17) {
+		ip[IPV4 + 4] = (uint8_t)((datagram - IPV4) >> 8);
+		ip[IPV4 + 5] = (uint8_t)(datagram - IPV4);
+	}
+	memcpy(wrapped + front, inner->bytes, inner->captured);
+	if (datagram <= UINT16_MAX)
+		assert(glance_is_right(config, &input) == (tunnel != 4));
+	input.captured -= change % size;
+	glance_is_right(config, &input);
+	wrapped[change % front] ^= (uint8_t)(choice + change);
+	glance_is_right(config, &input);
+	input.captured = size;
+	glance_is_right(config, &input);
+	free(wrapped);
+}
+
 /* `change`: a byte of the headers that is spoilt, if it is one of them. */
 static void in_roce(const struct frame_input *frame, unsigned choice, unsigned change)
 {
@@ -66,8 +111,10 @@ static void in_roce(const struct frame_input *frame, unsigned choice, unsigned c
 	input.fcs_bytes = (choice & 4) != 0 ? 4 : 0;
 	input.captured = headers + size - ((choice & 8) != 0 ? change % (size + UDP) : 0);
 	input.wire = input.captured + ((choice & 16) != 0 ? change : 0);
-	if (input.captured >= headers && (choice & 8) == 0)
+	if (input.captured >= headers && (choice & 8) == 0) {
 		assert(glance_is_right(&frame->config, &input));
+		in_tunnel(&frame->config, &input, choice, change);
+	}
 	wrapped[change % headers] ^= (uint8_t)choice;
 	glance_is_right(&frame->config, &input);
 	free(wrapped);

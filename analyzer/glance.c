@@ -1,0 +1,118 @@
+#include "glance.h"
+
+/* Sizes in bytes, and bits of GRE (RFC 2784, 2890), ERSPAN (draft-foschiano-erspan) and VXLAN (RFC 7348). */
+enum {
+	GRE_LEN = 4,
+	GRE_ROUTING = 0x4000,
+	GRE_SEQUENCE = 0x1000,
+	GRE_VERSION = 0x0007,
+	ERSPAN2_LEN = 8,
+	ERSPAN3_LEN = 12,
+	ERSPAN3_SUBHEADER = 8,
+	ERSPAN3_OF_IP = 0x7c00, /* or of another type, but of Ethernet */
+	UDP_LEN = 8,
+	VXLAN_LEN = 8,
+	VXLAN_VNI = 0x08,
+	NO_TUNNEL = 0,
+};
+
+static uint32_t erspan3_length(const uint8_t *b, uint32_t left)
+{
+	uint16_t flags;
+
+	if (left < ERSPAN3_LEN || b[0] >> 4 != 2)
+		return NO_TUNNEL;
+	flags = ft_be16(b + 10);
+	if ((flags & ERSPAN3_OF_IP) != 0)
+		return NO_TUNNEL;
+	return ERSPAN3_LEN + ((flags & 1) != 0 ? ERSPAN3_SUBHEADER : 0);
+}
+
+/* Checksum, key and sequence number are words that may be there. */
+static uint32_t gre_words(uint32_t flags)
+{
+	return 4 * ((flags >> 15 & 1) + (flags >> 13 & 1) + (flags >> 12 & 1));
+}
+
+/* Bytes in front of the Ethernet frame in a GRE tunnel of `left` captured bytes. */
+static uint32_t gre_length(const uint8_t *b, uint32_t left)
+{
+	uint32_t flags, words, mirror = NO_TUNNEL;
+
+	if (left < GRE_LEN)
+		return NO_TUNNEL;
+	flags = ft_be16(b);
+	words = gre_words(flags);
+	if ((flags & (GRE_VERSION | GRE_ROUTING)) != 0 || left < GRE_LEN + words + 1)
+		return NO_TUNNEL;
+	b += GRE_LEN + words;
+	left -= GRE_LEN + words;
+	switch (ft_be16(b - words - 2)) {
+	case 0x88be:
+		if ((flags & GRE_SEQUENCE) == 0)
+			return GRE_LEN + words; /* type I has no header */
+		mirror = b[0] >> 4 == 1 ? ERSPAN2_LEN : NO_TUNNEL;
+		break;
+	case 0x22eb:
+		mirror = erspan3_length(b, left);
+		break;
+	}
+	return mirror == NO_TUNNEL ? NO_TUNNEL : GRE_LEN + words + mirror;
+}
+
+/* The same for VXLAN; `size`: of the UDP datagram by the IP header. */
+static uint32_t vxlan_length(const uint8_t *b, uint32_t left, uint32_t size)
+{
+	uint16_t port;
+
+	if (left < UDP_LEN + VXLAN_LEN || ft_be16(b + 4) != size)
+		return NO_TUNNEL;
+	port = ft_be16(b + 2);
+	if ((port != 4789 && port != 8472) || (b[UDP_LEN] & VXLAN_VNI) == 0)
+		return NO_TUNNEL;
+	return UDP_LEN + VXLAN_LEN;
+}
+
+/* Bytes in front of the Ethernet frame in a datagram of this protocol. */
+static uint32_t tunnel_length(uint8_t protocol, const uint8_t *b, uint32_t left, uint32_t size)
+{
+	switch (protocol) {
+	case 17:
+		return vxlan_length(b, left, size);
+	case 47:
+		return gre_length(b, left);
+	default:
+		return NO_TUNNEL;
+	}
+}
+
+/* Whole, and as long as the frame has room for: else what it carries is not looked at. */
+static bool is_datagram(const uint8_t *ip, uint32_t room)
+{
+	uint32_t size = ft_be16(ip + 2);
+
+	return ip[0] == 0x45 && (ft_be16(ip + 6) & 0x3fff) == 0 && size >= FT_GLANCE_IPV4_LEN &&
+	       size <= room;
+}
+
+bool ft_glance_pair_tunnel(const struct ft_decode_config *config, const struct ft_frame *frame,
+			   uint64_t *pair)
+{
+	uint32_t wire = frame->original > frame->captured ? frame->original : frame->captured;
+	uint32_t ip_at, left, size, length;
+	const uint8_t *ip, *carried;
+
+	if (frame->captured < FT_GLANCE_TAGGED_IP + FT_GLANCE_IPV4_LEN || frame->fcs_bytes != 0)
+		return false;
+	ip_at = ft_glance_network(frame->bytes);
+	ip = frame->bytes + ip_at;
+	if (ft_be16(ip - 2) != 0x0800 || !is_datagram(ip, wire - ip_at))
+		return false;
+	size = ft_be16(ip + 2);
+	left = size < frame->captured - ip_at ? size : frame->captured - ip_at;
+	carried = ip + FT_GLANCE_IPV4_LEN;
+	left -= FT_GLANCE_IPV4_LEN;
+	length = tunnel_length(ip[9], carried, left, size - FT_GLANCE_IPV4_LEN);
+	return length != NO_TUNNEL && length < left &&
+	       ft_glance_pair_plain(config, carried + length, left - length, pair);
+}
