@@ -1,0 +1,274 @@
+#include "follow_play.h"
+
+#include <string.h>
+
+/* One packet that nobody of the connection sent, and what is told of it; and what is no fault. */
+
+enum { BEFORE = 12, AFTER = 6 };
+
+/* Twelve messages, then one that has been asked for. */
+static struct follow *start(void)
+{
+	struct follow *follow = follow_start('E');
+
+	converse(follow, 0, BEFORE);
+	ask(follow, BEFORE);
+	return follow;
+}
+
+static void expect(struct follow *follow, enum ft_nccl_fault fault, uint64_t frame)
+{
+	answer(follow, BEFORE, 4000);
+	converse(follow, BEFORE + 1, AFTER);
+	assert_int_equal(follow->found_count, 1);
+	assert_int_equal(follow->found[0].fault, fault);
+	assert_int_equal(follow->found[0].frame, frame);
+	assert_int_equal(follow->found[0].connection, 0);
+	assert_true(follow->found[0].certainty > 0.5);
+	assert_null(strstr(follow->found[0].text, "18a3c5")); /* a key */
+	follow_keep(follow);
+	for (uint64_t k = 0; k < BEFORE + 1 + AFTER; k++)
+		assert_true(follow_message(follow, k)->completed);
+	follow_stop(follow);
+}
+
+static void a_write_outside_of_what_was_asked_for(void **state)
+{
+	static const struct {
+		int64_t va;
+		uint32_t key, psn;
+	} cases[] = {
+		{ 0x40000000, 0, 0 },
+		{ -1, 0, 0 },
+		{ OFFERED - 32, 0, 0 },
+		{ 0, 1, 0 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct follow *follow = start();
+		struct packet packet = data_of(follow, BEFORE, 64, 0);
+
+		packet.va += (uint64_t)cases[i].va;
+		packet.rkey += cases[i].key;
+		expect(follow, FT_NCCL_WRITE_OUTSIDE, follow_packet(follow, &packet));
+	}
+}
+
+/* A PSN that has been sent, with another address. */
+static void a_write_outside_dressed_as_sent_again(void **state)
+{
+	struct follow *follow = start();
+	struct packet packet;
+
+	(void)state;
+	follow->data_psn -= 2;
+	packet = data_of(follow, BEFORE - 1, 64, 0);
+	follow->data_psn += 2;
+	packet.va += 0x40000000;
+	expect(follow, FT_NCCL_WRITE_OUTSIDE, follow_packet(follow, &packet));
+}
+
+/* All clear-to-sends are answered; told when the next one comes, and is for something else. */
+static void a_write_that_nobody_asked_for(void **state)
+{
+	static const uint32_t ahead[] = { 0, 1000, 0x400000 };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof ahead / sizeof ahead[0]; i++) {
+		struct follow *follow = follow_start('E');
+		struct packet packet;
+		uint64_t frame;
+
+		converse(follow, 0, BEFORE);
+		packet = data_of(follow, BEFORE, 64, 0);
+		packet.va += 0x40000000;
+		packet.psn += ahead[i];
+		frame = follow_packet(follow, &packet);
+		assert_int_equal(follow->found_count, 0);
+		ask(follow, BEFORE);
+		if (ahead[i] == 0) {
+			expect(follow, FT_NCCL_WRITE_UNASKED, frame);
+			continue;
+		}
+		answer(follow, BEFORE, 4000);
+		converse(follow, BEFORE + 1, AFTER);
+		assert_int_equal(follow->found_count, 1);
+		assert_int_equal(follow->found[0].fault, FT_NCCL_WRITE_UNASKED);
+		assert_int_equal(follow->found[0].frame, frame);
+		follow_stop(follow);
+	}
+}
+
+static void somebody_else_writes(void **state)
+{
+	static const struct {
+		uint8_t from;
+		uint32_t qpn;
+	} cases[] = {
+		{ STRANGER, RECEIVER_QP },
+		{ STRANGER, 99 },
+		{ SENDER, 99 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct follow *follow = start();
+		struct packet packet = data_of(follow, BEFORE, 64, 0);
+
+		packet.from = cases[i].from;
+		packet.qpn = cases[i].qpn;
+		expect(follow, FT_NCCL_SECOND_WRITER, follow_packet(follow, &packet));
+	}
+}
+
+static void somebody_else_writes_to_the_fifo(void **state)
+{
+	struct follow *follow = start();
+	struct packet packet = cts_of(follow, BEFORE + 1);
+
+	(void)state;
+	packet.from = STRANGER;
+	packet.qpn = 99;
+	expect(follow, FT_NCCL_SECOND_WRITER, follow_packet(follow, &packet));
+}
+
+static void a_clear_to_send_in_the_wrong_place(void **state)
+{
+	struct follow *follow = start();
+	struct packet packet = cts_of(follow, BEFORE + 1);
+
+	(void)state;
+	packet.va += 512;
+	expect(follow, FT_NCCL_CONTRADICTION, follow_packet(follow, &packet));
+}
+
+static void a_clear_to_send_with_another_key(void **state)
+{
+	struct follow *follow = start();
+	struct packet packet = cts_of(follow, BEFORE + 1);
+
+	(void)state;
+	packet.rkey++;
+	expect(follow, FT_NCCL_CONTRADICTION, follow_packet(follow, &packet));
+}
+
+static void a_clear_to_send_of_another_family(void **state)
+{
+	struct follow *follow = start();
+	struct packet packet;
+
+	(void)state;
+	follow->family = 'F';
+	packet = cts_of(follow, BEFORE + 1);
+	follow->family = 'E';
+	expect(follow, FT_NCCL_CONTRADICTION, follow_packet(follow, &packet));
+}
+
+static void a_clear_to_send_again_with_a_new_psn(void **state)
+{
+	struct follow *follow = start();
+	struct packet packet = cts_of(follow, BEFORE - 3);
+
+	(void)state;
+	expect(follow, FT_NCCL_REPLAY, follow_packet(follow, &packet));
+}
+
+static void data_again_with_a_new_psn(void **state)
+{
+	struct follow *follow = start();
+	struct packet packet = data_of(follow, BEFORE - 3, 64, 0);
+
+	(void)state;
+	expect(follow, FT_NCCL_REPLAY, follow_packet(follow, &packet));
+}
+
+static void an_immediate_that_is_not_the_length(void **state)
+{
+	static const uint32_t immediates[] = { 701, 0xbc020000 }; /* 700 bytes, the other order */
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct follow *follow = start();
+		struct packet packet = data_of(follow, BEFORE, 700, 0);
+		uint64_t frame;
+
+		packet.immdt = immediates[i];
+		frame = follow_packet(follow, &packet);
+		assert_int_equal(follow->found_count, 1);
+		assert_int_equal(follow->found[0].fault, FT_NCCL_CONTRADICTION);
+		assert_int_equal(follow->found[0].frame, frame);
+		follow_stop(follow);
+	}
+}
+
+/* Two mirror ports: the data is seen before its clear-to-send. */
+static void data_before_its_clear_to_send_is_no_fault(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	converse(follow, 0, BEFORE);
+	answer(follow, BEFORE, 4000);
+	ask(follow, BEFORE);
+	converse(follow, BEFORE + 1, AFTER);
+	follow_keep(follow);
+	assert_int_equal(follow->found_count, 0);
+	assert_true(follow_message(follow, BEFORE)->completed);
+	assert_true(follow_message(follow, BEFORE)->cts_frame >
+		    follow_message(follow, BEFORE)->first_frame);
+	follow_stop(follow);
+}
+
+/* Every pattern of two packets in the conversation missed. */
+static void loss_is_no_fault(void **state)
+{
+	enum { MESSAGES = 12, PACKETS = 3, ALL = MESSAGES * (PACKETS + 1) };
+
+	(void)state;
+	for (unsigned a = 0; a < ALL; a++) {
+		for (unsigned b = a; b < ALL; b++) {
+			struct follow *follow = follow_start('E');
+			unsigned at = 0;
+
+			for (uint64_t k = 0; k < MESSAGES; k++) {
+				if (at != a && at != b)
+					ask(follow, k);
+				else
+					follow->cts_psn++;
+				at++;
+				for (uint32_t i = 0; i < PACKETS; i++, at++) {
+					struct packet packet = data_of(follow, k, 3000, i);
+
+					if (at != a && at != b)
+						follow_packet(follow, &packet);
+				}
+				follow->data_psn += PACKETS;
+			}
+			follow_keep(follow);
+			assert_int_equal(follow->found_count, 0);
+			follow_stop(follow);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_write_outside_of_what_was_asked_for),
+		cmocka_unit_test(a_write_outside_dressed_as_sent_again),
+		cmocka_unit_test(a_write_that_nobody_asked_for),
+		cmocka_unit_test(somebody_else_writes),
+		cmocka_unit_test(somebody_else_writes_to_the_fifo),
+		cmocka_unit_test(a_clear_to_send_in_the_wrong_place),
+		cmocka_unit_test(a_clear_to_send_with_another_key),
+		cmocka_unit_test(a_clear_to_send_of_another_family),
+		cmocka_unit_test(a_clear_to_send_again_with_a_new_psn),
+		cmocka_unit_test(data_again_with_a_new_psn),
+		cmocka_unit_test(an_immediate_that_is_not_the_length),
+		cmocka_unit_test(data_before_its_clear_to_send_is_no_fault),
+		cmocka_unit_test(loss_is_no_fault),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

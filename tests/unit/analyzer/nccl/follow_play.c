@@ -1,0 +1,216 @@
+#include "follow_play.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <decode/opcode.h>
+#include <decode/packet.h>
+
+static void note_found(void *context, const struct ft_nccl_found *found)
+{
+	struct follow *follow = context;
+
+	assert_true(follow->found_count < FOUND_MAX);
+	follow->found[follow->found_count++] = *found;
+}
+
+static void note_contact(void *context, const struct ft_nccl_contact *contact)
+{
+	struct follow *follow = context;
+
+	assert_int_equal(contact->kind, FT_NCCL_CONTACT_CONNECTION);
+	assert_int_equal(contact->from.address[15], SENDER);
+	assert_int_equal(contact->to.address[15], RECEIVER);
+	follow->contact_count++;
+}
+
+struct follow *follow_start_with(char family, const struct ft_nccl_config *config)
+{
+	struct follow *follow = calloc(1, sizeof *follow);
+	const struct ft_nccl_sink sink = { note_found, note_contact, follow };
+
+	assert_non_null(follow);
+	follow->family = family;
+	assert_int_equal(ft_nccl_qps_create(&follow->qps, 64, 1), 0);
+	assert_int_equal(
+		ft_nccl_connections_create(&follow->connections, config, follow->qps, &sink), 0);
+	return follow;
+}
+
+struct follow *follow_start(char family)
+{
+	const struct ft_nccl_config config = FT_NCCL_DEFAULTS;
+
+	return follow_start_with(family, &config);
+}
+
+void follow_stop(struct follow *follow)
+{
+	ft_nccl_connections_destroy(follow->connections);
+	ft_nccl_qps_destroy(follow->qps);
+	free(follow);
+}
+
+void follow_keep(struct follow *follow)
+{
+	assert_int_equal(ft_nccl_connections_keep(follow->connections, &follow->kept), 0);
+}
+
+const struct ft_nccl_message *follow_message(const struct follow *follow, uint64_t k)
+{
+	const struct ft_nccl_message *found = NULL;
+
+	for (size_t i = 0; i < follow->kept.message_count; i++) {
+		if (!follow->kept.messages[i].has_k || follow->kept.messages[i].k != k)
+			continue;
+		assert_null(found); /* once each */
+		found = &follow->kept.messages[i];
+	}
+	assert_non_null(found);
+	return found;
+}
+
+static void put_address(uint8_t address[16], uint8_t host)
+{
+	static const uint8_t prefix[16] = { [10] = 0xff, 0xff, 10 };
+
+	memcpy(address, prefix, sizeof prefix);
+	address[15] = host;
+}
+
+uint64_t follow_packet(struct follow *follow, const struct packet *packet)
+{
+	struct ft_nccl_seen seen = {
+		.frame = ++follow->frame,
+		.ts_ns = follow->frame * 1000,
+		.ends.vni = UINT32_MAX,
+		.has = ft_opcode_shape(packet->opcode)->headers | FT_HAS_BTH | FT_HAS_UDP |
+		       FT_HAS_PAYLOAD_LENGTH,
+		.dest_qp = packet->qpn,
+		.psn = packet->psn & 0xffffff,
+		.opcode = packet->opcode,
+		.udp_sport = 50000,
+		.va = packet->va,
+		.rkey = packet->rkey,
+		.length = packet->length,
+		.immdt = packet->immdt,
+		.payload = packet->bytes,
+		.captured = packet->captured,
+		.payload_length = packet->payload,
+	};
+
+	put_address(seen.ends.src, packet->from);
+	put_address(seen.ends.dst, packet->to);
+	ft_nccl_connections_see(follow->connections, &seen, NULL);
+	return follow->frame;
+}
+
+static void put_le(uint8_t *bytes, uint64_t number, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		bytes[i] = (uint8_t)(number >> 8 * i);
+}
+
+uint64_t buffer_of(uint64_t k)
+{
+	return BUFFER_AT + k % 8 * OFFERED;
+}
+
+/* Section 3.1: bytes of an entry, from slot to slot, slots, and where things are; 0: not there. */
+struct layout {
+	char family;
+	uint8_t entry, size_bytes, rkey, requests, tag, sequence, first;
+	uint16_t slot, slots;
+};
+
+static const struct layout layouts[] = {
+	{ 'A', 24, 4, 16, 20, 0, 12, 0, 24, 128 },   { 'B', 32, 4, 16, 20, 0, 12, 0, 32, 8 },
+	{ 'C', 32, 4, 12, 16, 20, 24, 1, 256, 64 },  { 'D', 64, 4, 12, 20, 24, 32, 1, 512, 256 },
+	{ 'E', 64, 8, 16, 32, 36, 40, 1, 512, 256 }, { 'F', 64, 8, 16, 48, 52, 56, 1, 512, 256 },
+};
+
+struct packet cts_of(const struct follow *follow, uint64_t k)
+{
+	const struct layout *layout = &layouts[follow->family - 'A'];
+	struct packet packet = {
+		.from = RECEIVER,
+		.to = SENDER,
+		.opcode = 0x0a,
+		.qpn = SENDER_QP,
+		.psn = follow->cts_psn,
+		.va = FIFO_AT + k % layout->slots * layout->slot,
+		.rkey = FIFO_KEY,
+		.length = layout->entry,
+		.captured = layout->entry,
+		.payload = layout->entry,
+	};
+
+	put_le(packet.bytes, buffer_of(k), 8);
+	put_le(packet.bytes + 8, OFFERED, layout->size_bytes);
+	put_le(packet.bytes + layout->rkey, DATA_KEY, 4);
+	put_le(packet.bytes + layout->requests, 1, 4);
+	if (layout->tag != 0)
+		put_le(packet.bytes + layout->tag, TAG, 4);
+	put_le(packet.bytes + layout->sequence, k + layout->first, layout->first != 0 ? 8 : 4);
+	return packet;
+}
+
+uint64_t ask(struct follow *follow, uint64_t k)
+{
+	struct packet packet = cts_of(follow, k);
+
+	follow->cts_psn++;
+	return follow_packet(follow, &packet);
+}
+
+uint32_t packets_in(uint32_t length)
+{
+	return length == 0 ? 1 : (length + MTU - 1) / MTU;
+}
+
+struct packet data_of(const struct follow *follow, uint64_t k, uint32_t length, uint32_t at)
+{
+	uint32_t count = packets_in(length);
+	bool is_first = at == 0, is_last = at + 1 == count;
+	struct packet packet = {
+		.from = SENDER,
+		.to = RECEIVER,
+		.opcode = is_first ? (is_last ? 0x0b : 0x06) : (is_last ? 0x09 : 0x07),
+		.qpn = RECEIVER_QP,
+		.psn = follow->data_psn + at,
+		.va = buffer_of(k),
+		.rkey = DATA_KEY,
+		.length = length,
+		.immdt = length,
+		.payload = is_last ? length - at * MTU : MTU,
+	};
+
+	return packet;
+}
+
+uint64_t answer_without(struct follow *follow, uint64_t k, uint32_t length, uint64_t missing)
+{
+	uint64_t frame = 0;
+
+	for (uint32_t i = 0; i < packets_in(length); i++) {
+		struct packet packet = data_of(follow, k, length, i);
+
+		if ((missing >> i & 1) == 0)
+			frame = follow_packet(follow, &packet);
+	}
+	follow->data_psn += packets_in(length);
+	return frame;
+}
+
+uint64_t answer(struct follow *follow, uint64_t k, uint32_t length)
+{
+	return answer_without(follow, k, length, 0);
+}
+
+void converse(struct follow *follow, uint64_t from, uint64_t count)
+{
+	for (uint64_t k = from; k < from + count; k++) {
+		ask(follow, k);
+		answer(follow, k, 1500 + (uint32_t)k % 64 * 256);
+	}
+}

@@ -1,0 +1,309 @@
+#include "follow_play.h"
+
+#include <string.h>
+
+/* Connections found by what they carry, and messages under loss and retransmission. */
+
+static const struct ft_nccl_connection *only_one(const struct follow *follow)
+{
+	assert_int_equal(follow->kept.connection_count, 1);
+	return follow->kept.connections[0];
+}
+
+static void two_clear_to_sends_are_a_connection(void **state)
+{
+	(void)state;
+	for (char family = 'B'; family <= 'F'; family++) {
+		struct follow *follow = follow_start(family);
+		const struct ft_nccl_connection *connection;
+
+		ask(follow, 0);
+		follow_keep(follow);
+		assert_int_equal(follow->kept.connection_count, 0);
+		ask(follow, 1);
+		follow_keep(follow);
+		connection = only_one(follow);
+		assert_int_equal(connection->cts, 2);
+		assert_true(connection->has_family);
+		assert_int_equal(ft_nccl_family_letter(connection->family), family);
+		assert_int_equal(connection->fifo.addr, FIFO_AT);
+		assert_int_equal(connection->sender.qpns[0], SENDER_QP);
+		assert_int_equal(connection->receiver.qpns[0], FT_NCCL_NONE);
+		assert_int_equal(connection->found_by, FT_NCCL_BY_CTS);
+		assert_int_equal(follow->contact_count, 1);
+		follow_stop(follow);
+	}
+}
+
+static void family_a_takes_three(void **state)
+{
+	struct follow *follow = follow_start('A');
+
+	(void)state;
+	ask(follow, 0);
+	ask(follow, 1);
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, 0);
+	ask(follow, 2);
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->cts, 3);
+	follow_stop(follow);
+}
+
+static void writes_to_one_address_are_no_connection(void **state)
+{
+	struct follow *follow = follow_start('E');
+	struct packet packet = cts_of(follow, 0);
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		packet.psn = i;
+		memset(packet.bytes, (int)i, sizeof packet.bytes);
+		follow_packet(follow, &packet);
+	}
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, 0);
+	assert_int_equal(follow->kept.message_count, 0);
+	follow_stop(follow);
+}
+
+/* A ring of another library: on a grid, but nothing answers with immediates. */
+static void a_ring_alone_is_no_connection(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct packet packet = cts_of(follow, i);
+
+		packet.psn = i;
+		memset(packet.bytes, 0xa5, sizeof packet.bytes);
+		follow_packet(follow, &packet);
+	}
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, 0);
+	follow_stop(follow);
+}
+
+static void messages_are_asked_for_and_answered(void **state)
+{
+	struct follow *follow = follow_start('F');
+	const struct ft_nccl_message *message;
+	uint64_t asked, last;
+
+	(void)state;
+	converse(follow, 0, 4);
+	asked = ask(follow, 4);
+	last = answer(follow, 4, 5000);
+	follow_keep(follow);
+	message = follow_message(follow, 4);
+	assert_int_equal(message->cts_frame, asked);
+	assert_int_equal(message->first_frame, asked + 1);
+	assert_int_equal(message->last_frame, last);
+	assert_int_equal(message->packets, 5);
+	assert_true(message->completed);
+	assert_memory_equal(message->imm, "\0\0\x13\x88", 4);
+	assert_int_equal(message->request_count, 1);
+	assert_int_equal(message->requests[0].offered, OFFERED);
+	assert_int_equal(message->requests[0].written, 5000);
+	assert_int_equal(message->requests[0].va, buffer_of(4));
+	assert_int_equal(message->requests[0].tag, TAG);
+	assert_int_equal(message->parts[0].bytes, 5000);
+	assert_int_equal(only_one(follow)->imm_order, FT_NCCL_ORDER_BIG);
+	assert_int_equal(only_one(follow)->imm_content, FT_NCCL_IMM_LENGTH);
+	assert_int_equal(only_one(follow)->receiver.qpns[0], RECEIVER_QP);
+	follow_stop(follow);
+}
+
+/* Also those before the second clear-to-send, by which the connection was found. */
+static void the_first_message_is_not_lost(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	ask(follow, 0);
+	answer(follow, 0, 3000);
+	ask(follow, 1);
+	follow_keep(follow);
+	assert_int_equal(follow_message(follow, 0)->first_frame, 2);
+	assert_int_equal(follow_message(follow, 0)->last_frame, 4);
+	assert_true(follow_message(follow, 0)->completed);
+	assert_int_equal(follow_message(follow, 1)->first_frame, 0);
+	follow_stop(follow);
+}
+
+static void numbers_go_on_when_slots_and_psns_wrap(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	follow->cts_psn = 0xffff00;
+	follow->data_psn = 0xffff80;
+	converse(follow, 1000, 600);
+	follow_keep(follow);
+	assert_int_equal(follow->kept.message_count, 600);
+	for (uint64_t k = 1000; k < 1600; k++)
+		assert_true(follow_message(follow, k)->completed);
+	assert_int_equal(only_one(follow)->fifo.addr, FIFO_AT);
+	assert_int_equal(only_one(follow)->fifo.slots, 256);
+	assert_int_equal(only_one(follow)->missing_packets, 0);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+static void a_clear_to_send_missed_parks_its_data(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	converse(follow, 0, 5);
+	follow->cts_psn++;
+	answer(follow, 5, 4000);
+	converse(follow, 6, 5);
+	follow_keep(follow);
+	assert_int_equal(follow_message(follow, 5)->cts_frame, 0);
+	assert_int_equal(follow_message(follow, 5)->requests[0].written, 4000);
+	assert_false(follow_message(follow, 5)->requests[0].has_offered);
+	assert_true(follow_message(follow, 10)->completed);
+	assert_int_equal(only_one(follow)->missing_packets, 1);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+static void any_packet_may_be_missed(void **state)
+{
+	(void)state;
+	for (uint32_t missed = 0; missed < 4; missed++) {
+		struct follow *follow = follow_start('E');
+		const struct ft_nccl_message *message;
+
+		converse(follow, 0, 5);
+		ask(follow, 5);
+		answer_without(follow, 5, 4000, UINT64_C(1) << missed);
+		converse(follow, 6, 5);
+		follow_keep(follow);
+		message = follow_message(follow, 5);
+		assert_int_equal(message->packets, 3);
+		assert_int_equal(message->requests[0].written, 4000);
+		assert_false(message->completed);
+		assert_true(follow_message(follow, 6)->completed);
+		assert_true(follow_message(follow, 10)->completed);
+		assert_int_equal(only_one(follow)->missing_packets, 1);
+		assert_int_equal(follow->found_count, 0);
+		follow_stop(follow);
+	}
+}
+
+static void what_is_sent_again_counts_once(void **state)
+{
+	struct follow *follow = follow_start('E');
+	struct packet cts;
+	uint64_t last;
+
+	(void)state;
+	converse(follow, 0, 5);
+	cts = cts_of(follow, 5);
+	ask(follow, 5);
+	follow_packet(follow, &cts);
+	last = answer(follow, 5, 4000);
+	follow->data_psn -= 4;
+	answer(follow, 5, 4000);
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->retransmitted_cts, 1);
+	assert_int_equal(only_one(follow)->retransmitted_data, 4);
+	assert_int_equal(follow_message(follow, 5)->packets, 4);
+	assert_int_equal(follow_message(follow, 5)->last_frame, last);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+/* The network lost one packet, the sender goes back to it. */
+static void go_back_n_fills_the_hole(void **state)
+{
+	(void)state;
+	for (uint32_t lost = 0; lost < 4; lost++) {
+		struct follow *follow = follow_start('E');
+		uint64_t filled = 0;
+
+		converse(follow, 0, 5);
+		ask(follow, 5);
+		answer_without(follow, 5, 4000, UINT64_C(1) << lost);
+		follow->data_psn -= 4;
+		for (uint32_t i = lost; i < 4; i++) {
+			struct packet packet = data_of(follow, 5, 4000, i);
+			uint64_t frame = follow_packet(follow, &packet);
+
+			filled = i == lost ? frame : filled;
+		}
+		follow->data_psn += 4;
+		converse(follow, 6, 5);
+		follow_keep(follow);
+		assert_true(follow_message(follow, 5)->completed);
+		assert_int_equal(follow_message(follow, 5)->packets, 4);
+		assert_int_equal(follow_message(follow, 5)->last_frame, filled);
+		assert_int_equal(only_one(follow)->retransmitted_data, 3 - lost);
+		assert_int_equal(only_one(follow)->missing_packets, 0);
+		assert_int_equal(follow->found_count, 0);
+		follow_stop(follow);
+	}
+}
+
+static void no_more_connections_than_configured(void **state)
+{
+	struct ft_nccl_config config = FT_NCCL_DEFAULTS;
+	struct follow *follow;
+
+	(void)state;
+	config.connections = 1;
+	follow = follow_start_with('E', &config);
+	converse(follow, 0, 3);
+	for (uint64_t k = 0; k < 3; k++) {
+		struct packet packet = cts_of(follow, k);
+
+		packet.qpn = 99;
+		packet.psn = (uint32_t)k;
+		packet.va += 0x10000000;
+		follow_packet(follow, &packet);
+	}
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->sender.qpns[0], SENDER_QP);
+	assert_true(follow->kept.connections_dropped >= 1);
+	follow_stop(follow);
+}
+
+static void no_more_messages_than_configured(void **state)
+{
+	struct ft_nccl_config config = FT_NCCL_DEFAULTS;
+	struct follow *follow;
+
+	(void)state;
+	config.messages = 10;
+	follow = follow_start_with('E', &config);
+	converse(follow, 0, 300);
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->messages, 300);
+	assert_int_equal(follow->kept.message_count + follow->kept.messages_dropped, 300);
+	assert_true(follow->kept.message_count <= 10 + 64);
+	follow_stop(follow);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_clear_to_sends_are_a_connection),
+		cmocka_unit_test(family_a_takes_three),
+		cmocka_unit_test(writes_to_one_address_are_no_connection),
+		cmocka_unit_test(a_ring_alone_is_no_connection),
+		cmocka_unit_test(messages_are_asked_for_and_answered),
+		cmocka_unit_test(the_first_message_is_not_lost),
+		cmocka_unit_test(numbers_go_on_when_slots_and_psns_wrap),
+		cmocka_unit_test(a_clear_to_send_missed_parks_its_data),
+		cmocka_unit_test(any_packet_may_be_missed),
+		cmocka_unit_test(what_is_sent_again_counts_once),
+		cmocka_unit_test(go_back_n_fills_the_hole),
+		cmocka_unit_test(no_more_connections_than_configured),
+		cmocka_unit_test(no_more_messages_than_configured),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
