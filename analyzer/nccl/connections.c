@@ -226,9 +226,8 @@ void ft_nccl_note(struct ft_nccl_connections *connections, struct ft_nccl_follow
 	}
 }
 
-/* Packets to an end count only from where the connection's other end is. */
-static bool is_from_peer(const struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
-			 const struct ft_nccl_seen *seen)
+bool ft_nccl_is_from_peer(const struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
+			  const struct ft_nccl_seen *seen)
 {
 	const struct ft_nccl_party *peer = end->role == FT_NCCL_AT_SENDER
 						   ? &followed->model.receiver
@@ -277,7 +276,7 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 	(void)qp;
 	if (end == NULL)
 		ft_nccl_stranger_see(connections, seen);
-	else if (is_from_peer(connections->all[end->connection], end, seen))
+	else if (ft_nccl_is_from_peer(connections->all[end->connection], end, seen))
 		follow_on(connections, end, seen);
 	else if (ft_nccl_is_write(seen->opcode) && (seen->has & FT_HAS_RETH) != 0)
 		ft_nccl_fault_stranger(connections, connections->all[end->connection], seen);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nccl/follower.h>
+#include <nccl/shown.h>
 
 #include "queue_pairs.h"
 #include "side_channel.h"
@@ -23,6 +24,10 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 /* `qp`: what the packet was sent to; NULL: not kept. */
 void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp);
+
+/* What the packet seen last is; false: nothing of NCCL's framing. */
+bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,
+			       const struct ft_nccl_seen *seen, struct ft_nccl_shown *shown);
 
 const struct ft_nccl_connection *ft_nccl_connections_get(
 	const struct ft_nccl_connections *connections, uint32_t id);

@@ -18,7 +18,7 @@
  *     data.c         writes of data                     answer.c     which message a write is of
  *     late.c         what comes again or late           immediates.c what they mean
  *     split.c        queue pairs a message uses         faults.c     what is wrong
- *     keep.c         for the report
+ *     keep.c         for the report                     shown.c       what a packet was
  */
 
 /* A pair of queue pairs; its number is its position in the connection's lists. */
@@ -158,6 +158,10 @@ int ft_nccl_add_lanes(struct ft_nccl_followed *followed, uint32_t count);
 /* Packets to these ends are its own from now on; a connection that had them before is retired. 0 or -ENOMEM. */
 int ft_nccl_claim(struct ft_nccl_connections *connections, const struct ft_nccl_end *end);
 void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed);
+
+/* Packets to an end count only from where the connection's other end is. */
+bool ft_nccl_is_from_peer(const struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
+			  const struct ft_nccl_seen *seen);
 
 /* Tell the sink that the connection is known. */
 void ft_nccl_announce(const struct ft_nccl_connections *connections,

@@ -89,6 +89,12 @@ void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 	ft_nccl_side_see(follower->side, segment);
 }
 
+bool ft_nccl_follower_shown(const struct ft_nccl_follower *follower,
+			    const struct ft_nccl_seen *seen, struct ft_nccl_shown *shown)
+{
+	return ft_nccl_connections_shown(follower->connections, seen, shown);
+}
+
 const struct ft_nccl_connection *ft_nccl_follower_connection(
 	const struct ft_nccl_follower *follower, uint32_t id)
 {

@@ -2,6 +2,7 @@
 
 #include <nccl/model.h>
 #include <nccl/seen.h>
+#include <nccl/shown.h>
 
 /*
  * Follows NCCL's framing through a capture: which queue pairs make up a connection, what each clear-to-send asked for
@@ -80,6 +81,14 @@ void ft_nccl_follower_destroy(struct ft_nccl_follower *follower); /* NULL is fin
 void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen);
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 			      const struct ft_nccl_segment *segment);
+
+/*
+ * What the packet is that was shown last (`seen`, to ft_nccl_follower_see()), of a follower that is shown all packets.
+ * False: nothing of NCCL's framing, or not known yet. What *shown points to holds until the next call. Nothing is kept
+ * for it: it costs whoever asks.
+ */
+bool ft_nccl_follower_shown(const struct ft_nccl_follower *follower,
+			    const struct ft_nccl_seen *seen, struct ft_nccl_shown *shown);
 
 /* A connection by the id that found and contact gave it; NULL: none. It stays where it is. */
 const struct ft_nccl_connection *ft_nccl_follower_connection(
