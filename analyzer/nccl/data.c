@@ -17,13 +17,9 @@ void ft_nccl_data_count(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 
 	share->packets++;
 	message->packets++;
-	if (message->first_frame == 0) {
-		message->first_frame = moment->seen->frame;
-		message->first_ts_ns = moment->seen->ts_ns;
+	if (message->first_frame == 0)
 		moment->followed->model.messages++;
-	}
-	message->last_frame = moment->seen->frame;
-	message->last_ts_ns = moment->seen->ts_ns;
+	ft_nccl_message_reach(message, moment->seen->frame, moment->seen->ts_ns);
 }
 
 uint32_t ft_nccl_write_end(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
@@ -322,6 +318,21 @@ static void go_on(struct ft_nccl_moment *moment)
 		ft_nccl_data_end(moment, transfer);
 }
 
+/* What is between a write's first packet and its last is not shown: it counts as seen. */
+static void pass_middle(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&moment->followed->ring, lane->at);
+	int32_t packets = ft_nccl_psn_distance(lane->write_end, lane->data.next);
+
+	if (packets <= 0 || transfer == NULL)
+		return;
+	lane->data.next = lane->write_end;
+	ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index].packets +=
+		(uint32_t)packets;
+	transfer->message.packets += (uint32_t)packets;
+}
+
 static void see(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
@@ -343,6 +354,8 @@ static void see(struct ft_nccl_moment *moment)
 		return;
 	model->missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
+	if (moment->connections->config.ends_only && seen->opcode == 0x06 && moment->lane->writing)
+		pass_middle(moment);
 }
 
 /* The write that was held back: it was right if the sequence went on behind it. */

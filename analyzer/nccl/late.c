@@ -61,8 +61,7 @@ static void adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 		return;
 	share->packets += lane->orphans;
 	message->packets += lane->orphans;
-	message->first_frame = lane->orphan_frame;
-	message->first_ts_ns = lane->orphan_ts_ns;
+	ft_nccl_message_reach(message, lane->orphan_frame, lane->orphan_ts_ns);
 	lane->orphans = 0;
 	lane->open = lane->writing = true;
 	lane->write_end = share->to;

@@ -42,6 +42,20 @@ struct ft_nccl_ring {
 	uint8_t request_room, share_room;
 };
 
+/* A first copy of one of the message's packets was in this frame. */
+static inline void ft_nccl_message_reach(struct ft_nccl_message *message, uint64_t frame,
+					 uint64_t ts_ns)
+{
+	if (message->first_frame == 0 || frame < message->first_frame) {
+		message->first_frame = frame;
+		message->first_ts_ns = ts_ns;
+	}
+	if (frame >= message->last_frame) {
+		message->last_frame = frame;
+		message->last_ts_ns = ts_ns;
+	}
+}
+
 void ft_nccl_ring_free(struct ft_nccl_ring *ring);
 
 /* Message k, or NULL. */

@@ -68,9 +68,7 @@ void ft_nccl_stray_adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer 
 	message->packets += lane->orphans;
 	if (message->first_frame == 0)
 		moment->followed->model.messages++;
-	message->first_frame = lane->orphan_frame;
-	message->first_ts_ns = lane->orphan_ts_ns;
-	message->last_frame = moment->seen->frame;
-	message->last_ts_ns = moment->seen->ts_ns;
+	ft_nccl_message_reach(message, lane->orphan_frame, lane->orphan_ts_ns);
+	ft_nccl_message_reach(message, moment->seen->frame, moment->seen->ts_ns);
 	lane->orphans = 0;
 }
