@@ -66,11 +66,15 @@ static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective 
 
 		if (!at_border(ring, length))
 			continue;
+		if (tried++ == 0)
+			*shortest = length;
+		else if (length % (ring->ranks - 1) != 0) /* of no loop */
+			continue;
 		part.sum = sum_of(ring, length);
 		if (ft_nccl_circle_recognize(&part, row))
 			return length;
-		if (tried++ == 0)
-			*shortest = length;
+		if (!ft_nccl_has_ring_steps(&part.sum))
+			break;
 	}
 	return 0;
 }

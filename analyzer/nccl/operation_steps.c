@@ -28,6 +28,12 @@ uint64_t ft_nccl_step_of_lines(const struct ft_nccl_stretch *sum)
 	return 0;
 }
 
+bool ft_nccl_has_ring_steps(const struct ft_nccl_stretch *sum)
+{
+	return has_lines(sum) ? ft_nccl_step_of_lines(sum) != 0
+			      : sum->offered == FT_NCCL_SLICE_OFFERED;
+}
+
 bool ft_nccl_is_step(const struct ft_nccl_stretch *sum)
 {
 	if (has_lines(sum))

@@ -12,6 +12,9 @@ enum {
 /* What a full message of lines has, if the receivers offered a step of NCCL or RCCL; 0: they did not. */
 uint64_t ft_nccl_step_of_lines(const struct ft_nccl_stretch *sum);
 
+/* The receivers offered what those of a ring do, so that full chunks are known. */
+bool ft_nccl_has_ring_steps(const struct ft_nccl_stretch *sum);
+
 /* The receivers offered what those of a collective do, not of a ring's SIMPLE. */
 bool ft_nccl_is_step(const struct ft_nccl_stretch *sum);
 
