@@ -7,6 +7,7 @@
 #include <decode/packet.h>
 
 #include "faults.h"
+#include "run.h"
 
 int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 			       const struct ft_nccl_config *config, struct ft_nccl_qps *qps,
@@ -252,28 +253,36 @@ static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_en
 		.seen = seen,
 	};
 
+	bool is_data = end->role == FT_NCCL_AT_RECEIVER; /* the end may move from here on */
+
 	if (end->any_vni) {
 		end->any_vni = false;
 		end->vni = seen->ends.vni;
 	}
-	if (seen->opcode == FT_NCCL_ACK && end->role == FT_NCCL_AT_RECEIVER) {
+	if (seen->opcode == FT_NCCL_ACK && is_data) {
 		moment.lane->has_acked = true;
 		moment.lane->acked = seen->psn;
 	}
 	if (!ft_nccl_is_write(seen->opcode))
 		return;
-	if (end->role == FT_NCCL_AT_SENDER)
+	if (!is_data) {
 		ft_nccl_cts_see(&moment);
-	else
-		ft_nccl_data_see(&moment);
+		return;
+	}
+	ft_nccl_data_see(&moment);
+	if (seen->opcode == 0x06)
+		ft_nccl_run_note(connections, seen, followed->model.connection, moment.lane_index);
 }
 
 void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp)
 {
-	struct ft_nccl_end *end = ft_nccl_ends_of(&connections->ends, seen);
+	struct ft_nccl_end *end;
 
 	(void)qp;
+	if (ft_nccl_run_on(connections, seen))
+		return;
+	end = ft_nccl_ends_of(&connections->ends, seen);
 	if (end == NULL)
 		ft_nccl_stranger_see(connections, seen);
 	else if (ft_nccl_is_from_peer(connections->all[end->connection], end, seen))
@@ -287,6 +296,7 @@ void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_ncc
 	struct ft_nccl_seen seen = logged->seen;
 	struct ft_nccl_end *end = ft_nccl_ends_of(&connections->ends, &seen);
 
+	connections->is_replaying = true;
 	for (uint32_t i = 0; end != NULL && i < logged->run; i++) {
 		if (i + 1 == logged->run) {
 			seen.frame = logged->last_frame;
@@ -295,6 +305,7 @@ void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_ncc
 		follow_on(connections, end, &seen);
 		seen.psn = ft_nccl_psn_add(seen.psn, 1);
 	}
+	connections->is_replaying = false;
 }
 
 const struct ft_nccl_connection *ft_nccl_connections_get(

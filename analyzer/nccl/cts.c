@@ -106,6 +106,17 @@ static bool has_entries(struct ask *ask, const struct ft_nccl_fifo *layout)
 	       ask->requests <= layout->entries;
 }
 
+/* Once there is one family left, no other is tried. */
+static bool is_of_family(struct ft_nccl_followed *followed, const struct ask *ask)
+{
+	struct ft_nccl_cts entry;
+
+	if (followed->families != 0 && (followed->families & (followed->families - 1)) == 0)
+		return ft_nccl_cts_read((enum ft_nccl_family)ft_nccl_family_taken(followed),
+					&ask->write, 0, &entry) != FT_NCCL_NOT;
+	return ft_nccl_family_narrow(followed, ft_nccl_cts_fits(&ask->write).possible);
+}
+
 /* Read as the family that fits; where nothing can be read, by the address. False: it is none. */
 static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 		       struct ask *ask)
@@ -116,7 +127,7 @@ static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_s
 	ask->write = write_of(seen);
 	if (followed->by_grid)
 		return count_on(followed, seen, ask);
-	ask->is_read = ft_nccl_family_narrow(followed, ft_nccl_cts_fits(&ask->write).possible);
+	ask->is_read = is_of_family(followed, ask);
 	family = ft_nccl_family_taken(followed);
 	if (family < 0 ||
 	    (!ask->is_read && followed->readable != 0 && ask->write.captured >= ask->write.length))

@@ -98,6 +98,7 @@ int ft_nccl_ends_put(struct ft_nccl_end_table *table, const struct ft_nccl_end *
 	struct ft_nccl_end *old = find(table, end->address, end->by_lid, end->qpn, end->vni);
 	int error;
 
+	table->changes++;
 	if (old != NULL) {
 		*old = *end;
 		old->used = true;
@@ -117,6 +118,7 @@ void ft_nccl_ends_remove(struct ft_nccl_end_table *table, struct ft_nccl_end *en
 {
 	size_t mask = table->slots - 1, hole = (size_t)(end - table->ends);
 
+	table->changes++;
 	for (size_t at = (hole + 1) & mask; table->ends[at].used; at = (at + 1) & mask) {
 		const struct ft_nccl_end *next = &table->ends[at];
 		size_t home = home_of(table, next->address, next->by_lid, next->qpn);

@@ -25,6 +25,7 @@ struct ft_nccl_end_table {
 	struct ft_nccl_end *ends;
 	size_t slots, used; /* slots: a power of two, or 0 */
 	uint64_t seed;
+	uint64_t changes; /* so far */
 };
 
 void ft_nccl_ends_free(struct ft_nccl_end_table *table);

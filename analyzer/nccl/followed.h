@@ -97,6 +97,17 @@ struct ft_nccl_unpaired {
 	uint8_t lane;
 };
 
+enum { FT_NCCL_RUNS = 256 };
+
+/* Where data packets went of late: see run.h. */
+struct ft_nccl_run {
+	struct ft_nccl_ends ends;
+	uint32_t qpn;
+	uint8_t lane;
+	uint64_t changes; /* of the table of ends when it was noted; 0: nothing was */
+	struct ft_nccl_followed *followed;
+};
+
 struct ft_nccl_connections {
 	struct ft_nccl_config config;
 	struct ft_nccl_qps *qps;
@@ -105,6 +116,8 @@ struct ft_nccl_connections {
 	uint32_t count, room;
 	uint64_t dropped;
 	struct ft_nccl_end_table ends;
+	struct ft_nccl_run runs[FT_NCCL_RUNS];
+	bool is_replaying; /* packets of logs: no stranger is made of them */
 	struct ft_nccl_keys keys;
 	struct ft_nccl_stranger_table strangers;
 	struct ft_nccl_unpaired unpaired[FT_NCCL_UNPAIRED];

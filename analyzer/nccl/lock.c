@@ -310,7 +310,7 @@ void ft_nccl_stranger_see(struct ft_nccl_connections *connections, const struct 
 	struct ft_nccl_stranger_table *table = &connections->strangers;
 	struct ft_nccl_stranger *stranger;
 
-	if (seen->opcode > 0x17)
+	if (seen->opcode > 0x17 || connections->is_replaying)
 		return;
 	if (seen->opcode == FT_NCCL_ACK) {
 		ft_nccl_pair(connections, seen);
