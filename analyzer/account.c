@@ -292,7 +292,8 @@ enum ft_account_wants ft_account_wants_more(const struct ft_item *item)
 		return FT_ACCOUNT_ITEM;
 	if (item->copy)
 		return FT_ACCOUNT_NOTHING;
-	if (item->gap || item->pause || item->rules != 0 || ft_tells_of_congestion(item))
+	if (item->gap || item->pause || item->framing || item->rules != 0 ||
+	    ft_tells_of_congestion(item))
 		return FT_ACCOUNT_ITEM;
 	return item->sub == 0 ? FT_ACCOUNT_FRAME : FT_ACCOUNT_NOTHING;
 }

@@ -88,7 +88,8 @@ static int account_for_item(struct ft_engine *engine, const struct ft_source *so
 	int error = seen ? ft_account_tell(&engine->account, source, item, more)
 			 : ft_account_add(&engine->account, source, item, more);
 
-	if (error == 0 && engine->framing != NULL)
+	if (error == 0 && engine->framing != NULL &&
+	    (item->framing || engine->config.nccl == FT_ENGINE_NCCL_ALL))
 		error = ft_framing_see(engine->framing, source, item, engine->account.writer);
 	if (error == 0 && engine->observer != NULL)
 		error = ft_engine_show(engine, source, item, more);

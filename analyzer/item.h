@@ -40,6 +40,7 @@ struct ft_item {
 	bool copy;  /* made by the mirror: counted as that and nothing else */
 	bool undecided, grace, untimed;
 	bool permitted;    /* a crossing that an exception of the map permits */
+	bool framing;      /* the follower of NCCL is to see it */
 	uint32_t rules;    /* violations and notes, bit per enum ft_rule */
 	uint32_t from, to; /* tenant pair; FT_NONE: unknown */
 

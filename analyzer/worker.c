@@ -72,6 +72,7 @@ int ft_worker_create(struct ft_worker **worker, const struct ft_engine_config *c
 	made->config = config;
 	made->map = map;
 	made->quiet = map != NULL && !config->details;
+	made->watches = config->nccl == FT_ENGINE_NCCL_WATCH;
 	made->map_changes = map != NULL && ft_map_epoch_count(map) > 1;
 	ft_loss_init(&made->loss);
 	error = create_followers(made);

@@ -39,6 +39,7 @@ struct ft_worker {
 	bool map_changes;      /* with time */
 	bool quiet;            /* frames of which there is nothing to tell are only counted */
 	bool tells_all;        /* every item's verdict is kept */
+	bool watches;          /* for NCCL: items are chosen for its follower */
 };
 
 /* 0, -ENOMEM or -EINVAL. The configuration and the map must outlive it. */

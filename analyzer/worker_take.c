@@ -5,6 +5,7 @@
 #include <flow/hash.h>
 
 #include "congestion.h"
+#include "watch.h"
 
 /* --- the half-connection's records --- */
 
@@ -37,6 +38,7 @@ __attribute__((noinline)) static void begin(struct ft_worker *worker, struct ft_
 {
 	worker->expired += flow->base != FT_FLOW_NO_BASE;
 	flow->first_base = FT_FLOW_NO_BASE;
+	flow->watched = 0;
 	flow->base = base_of(item);
 	flow->vlan = ft_item_vlan(item);
 }
@@ -235,6 +237,16 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 		follow_setup(worker, item);
 }
 
+/* Not quiet, so that it gets there. */
+static inline void watch(const struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+{
+	if (worker->watches && ft_watch_may_want(item, flow) &&
+	    ft_watch_wants(worker, item, flow)) {
+		item->framing = true;
+		item->quiet = false;
+	}
+}
+
 /* When all is known about a packet: counted, and kept for the accounts. */
 __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct ft_item *item,
 					       const struct ft_conclusion *conclusion)
@@ -244,8 +256,13 @@ __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct 
 
 	item->gap = conclusion->step.gap.lost != 0;
 	finish_unusual(worker, item, conclusion);
-	if (item->copy || conclusion->records.part == NULL)
+	if (item->copy || conclusion->records.part == NULL) {
+		item->framing = worker->watches && !item->copy && item->kind == FT_FRAME_NOT_RDMA &&
+				ft_watch_may_be_tcp(item->frame);
 		return;
+	}
+	if (item->followed)
+		watch(worker, item, conclusion->records.whole);
 	if (congested || (what & FT_TALLIED_STEPS) != 0)
 		ft_tally_transport(&worker->tally, item, &conclusion->step);
 	count_records(item, &conclusion->records);
@@ -321,6 +338,7 @@ static inline void count_quiet(struct ft_worker *worker, struct ft_item *item, s
 	flow->packets++;
 	flow->bytes += item->frame->wire;
 	flow->last_ns = item->observed.ts_ns; /* no earlier, see find_quiet() */
+	watch(worker, item, flow);
 }
 
 static inline void take_quiet(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
@@ -346,7 +364,7 @@ void ft_worker_take(struct ft_worker *worker, struct ft_item *item)
 	struct ft_flow *flow = find_quiet(worker, item);
 
 	item->quiet = item->gap = item->copy = item->undecided = item->grace = item->untimed =
-		item->permitted = false;
+		item->permitted = item->framing = false;
 	item->rules = 0;
 	if (flow != NULL)
 		take_quiet(worker, item, flow);

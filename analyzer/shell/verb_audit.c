@@ -25,6 +25,7 @@ static const char usage[] =
 	"                         their comments\n"
 	"      --min-coverage X   share of RDMA frames that must have been seen, and of those\n"
 	"                         judged, for a verdict of compliant, 0 to 1 (default 0.99)\n"
+	"      --no-nccl          do not follow NCCL's framing: no nccl.* findings\n"
 	"\n"
 	"exit status: 0 compliant, 1 violated, 2 could not do it (or not all), 3 not evidenced\n";
 
@@ -83,6 +84,9 @@ static int take(struct audit *audit, int code, const char *value)
 		return take_evidence(audit, value);
 	case FT_OPTION_MIN_COVERAGE:
 		return take_coverage(audit, value);
+	case FT_OPTION_NO_NCCL:
+		audit->job.config.nccl = FT_ENGINE_NCCL_OFF;
+		return 0;
 	default:
 		return ft_job_option(&audit->job, code, value);
 	}
@@ -94,6 +98,7 @@ static const struct option words[] = {
 	{ "json", no_argument, NULL, FT_OPTION_JSON },
 	{ "write", required_argument, NULL, 'w' },
 	{ "min-coverage", required_argument, NULL, FT_OPTION_MIN_COVERAGE },
+	{ "no-nccl", no_argument, NULL, FT_OPTION_NO_NCCL },
 	{ 0 },
 };
 
@@ -259,6 +264,7 @@ static enum ft_exit run(int argc, char **argv)
 
 	if (ft_job_init(&audit.job, &ft_verb_audit, argc) != 0)
 		return FT_EXIT_FAILED;
+	audit.job.config.nccl = FT_ENGINE_NCCL_WATCH;
 	status = run_line(&audit, argc, argv);
 	if (audit.writer != NULL)
 		ft_pcapng_abandon(audit.writer);

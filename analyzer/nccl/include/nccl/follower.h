@@ -10,8 +10,8 @@
  * rule: what was not seen is said to be unknown, and causes no finding. Memory is bounded by the configuration, but for
  * messages if they are kept: then by `messages`. Nothing here reads a clock or fails: what there is no room for is counted.
  *
- * A follower may be shown all packets, or (to be cheap) only those of queue pairs with clear-to-sends and what they
- * answer, all of them from then on.
+ * A follower may be shown all packets, or (to be cheap) only requests of queue pairs with clear-to-sends and what they
+ * answer, from then on, with ends_only even without those in the middle of a write.
  */
 struct ft_nccl_follower;
 
@@ -21,7 +21,8 @@ struct ft_nccl_config {
 	uint32_t streams;     /* TCP connections at a time that may be a set-up */
 	uint64_t messages;    /* most kept for the report; 0: they are only counted */
 	uint64_t findings;    /* told at most */
-	uint64_t seed;        /* for hash tables; changes no result */
+	bool ends_only; /* of writes of several packets only the first and the last are shown */
+	uint64_t seed;  /* for hash tables; changes no result */
 };
 #define FT_NCCL_DEFAULTS                                                                           \
 	{                                                                                          \

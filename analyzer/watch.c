@@ -1,0 +1,73 @@
+#include "watch.h"
+
+#include <decode/big_endian.h>
+#include <nccl/seen.h>
+
+enum { CTS_MAX = 512, CTS_UNIT = 32, CTS_OLD = 24 };
+
+static bool is_sized_like_cts(uint32_t length)
+{
+	return length == CTS_OLD || (length != 0 && length <= CTS_MAX && length % CTS_UNIT == 0);
+}
+
+/* Written like a clear-to-send of any family, as far as it was captured. */
+static bool fits(const struct ft_worker *worker, const struct ft_item *item)
+{
+	struct ft_packet packet;
+	struct ft_nccl_seen seen;
+
+	if (!is_sized_like_cts(item->observed.payload))
+		return false;
+	ft_item_decode(item, &worker->config->decode, &packet);
+	if (!ft_nccl_seen_of(&packet, item->frame, &seen))
+		return false;
+	return ft_nccl_cts_fits(
+		       &(struct ft_nccl_write){ seen.payload, seen.captured, seen.payload_length })
+		       .possible != 0;
+}
+
+/* Data goes where clear-to-sends come from. */
+static void follow_both(const struct ft_worker *worker, struct ft_flow *flow)
+{
+	flow->watched = FT_WATCH_FOLLOWED;
+	if (flow->peer != 0)
+		ft_flow_at(worker->flows, flow->peer)->watched = FT_WATCH_FOLLOWED;
+}
+
+bool ft_watch_wants(const struct ft_worker *worker, const struct ft_item *item,
+		    struct ft_flow *flow)
+{
+	if (flow->watched == FT_WATCH_FOLLOWED) {
+		if (item->observed.opcode == 0x0a)
+			follow_both(worker, flow); /* the other half may have come to light since */
+		return true;
+	}
+	if (fits(worker, item)) {
+		follow_both(worker, flow);
+		return true;
+	}
+	if (flow->watched < FT_WATCH_IDLE)
+		flow->watched++;
+	return false;
+}
+
+enum { ETHERTYPE = 12, TAG = 4, IPV4_PROTOCOL = 9, IPV6_NEXT = 6, TCP = 6, LEAST = 54 };
+
+bool ft_watch_may_be_tcp(const struct ft_frame *frame)
+{
+	const uint8_t *type = frame->bytes + ETHERTYPE;
+
+	if (frame->link_type != FT_LINK_ETHERNET || frame->captured < LEAST + TAG)
+		return frame->captured >= LEAST;
+	if (ft_be16(type) == 0x8100)
+		type += TAG;
+	switch (ft_be16(type)) {
+	case 0x0800:
+		return type[2 + IPV4_PROTOCOL] == TCP || type[2 + IPV4_PROTOCOL] == 47 ||
+		       type[2 + IPV4_PROTOCOL] == 17;
+	case 0x86dd:
+		return type[2 + IPV6_NEXT] != 58;
+	default:
+		return false;
+	}
+}
