@@ -56,15 +56,19 @@ int ft_engine_show(const struct ft_engine *engine, const struct ft_source *sourc
 {
 	const char *names[2 * RULE_NAMES];
 	struct ft_frame_verdict verdict;
+	struct ft_nccl_shown shown;
 	struct ft_packet packet;
 	struct ft_frame_view view = {
 		.frame = item->frame,
 		.input = ft_source_input(source, item->frame->input)->name,
 		.packet = &packet,
 		.sub = item->sub,
+		.followed = engine->config.nccl == FT_ENGINE_NCCL_ALL,
 	};
 
 	ft_item_decode(item, &engine->config.decode, &packet);
+	if (view.followed && ft_framing_shown(engine->framing, &shown))
+		view.nccl = &shown;
 	if (engine->map != NULL) {
 		describe(engine, item, more, names, &verdict);
 		view.verdict = &verdict;

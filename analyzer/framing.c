@@ -51,11 +51,11 @@ void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
 static void show(struct ft_framing *framing, const struct ft_item *item)
 {
 	struct ft_nccl_segment segment;
-	struct ft_nccl_seen seen;
 
 	ft_item_decode(item, framing->decode, &framing->packet);
-	if (ft_nccl_seen_of(&framing->packet, item->frame, &seen))
-		ft_nccl_follower_see(framing->follower, &seen);
+	framing->has_seen = ft_nccl_seen_of(&framing->packet, item->frame, &framing->seen);
+	if (framing->has_seen)
+		ft_nccl_follower_see(framing->follower, &framing->seen);
 	else if (ft_nccl_segment_of(&framing->packet, item->frame, &segment))
 		ft_nccl_follower_see_tcp(framing->follower, &segment);
 }
@@ -66,6 +66,7 @@ int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 	const struct ft_finding *finding;
 	char comment[64];
 
+	framing->has_seen = false;
 	if (item->copy || item->kind == FT_FRAME_BAD_ICRC || item->kind == FT_FRAME_BROKEN)
 		return 0;
 	framing->item = item;
@@ -78,4 +79,10 @@ int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 	snprintf(comment, sizeof comment, "%s %s", finding->id, ft_rule_text(finding->rule)->name);
 	return ft_pcapng_write(writer, item->frame,
 			       ft_source_input(source, item->frame->input)->name, comment);
+}
+
+bool ft_framing_shown(const struct ft_framing *framing, struct ft_nccl_shown *shown)
+{
+	return framing->has_seen &&
+	       ft_nccl_follower_shown(framing->follower, &framing->seen, shown);
 }

@@ -28,6 +28,8 @@ struct ft_framing {
 	const struct ft_item *item;    /* the follower is looking at */
 	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
 	struct ft_packet packet;
+	bool has_seen;
+	struct ft_nccl_seen seen; /* the packet seen last */
 };
 
 /* 0 or -ENOMEM. The configuration and the map must outlive it. */
@@ -44,6 +46,9 @@ void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
  */
 int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 		   const struct ft_item *item, struct ft_pcapng_writer *writer);
+
+/* What the packet seen last is, while its item lives; false: nothing of NCCL's framing. */
+bool ft_framing_shown(const struct ft_framing *framing, struct ft_nccl_shown *shown);
 
 /* Findings about members of one communicator that may not talk to each other: made when a report is. */
 void ft_framing_judge_communicators(struct ft_framing *framing);

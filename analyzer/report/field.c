@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "frame_nccl.h"
+
 #define MEMBER(name)                                                                               \
 	.offset = offsetof(struct ft_packet, name), .size = sizeof(((struct ft_packet *)0)->name)
 #define DECIMAL .write = ft_field_decimal
@@ -86,6 +88,18 @@ static const struct ft_field fields[] = {
 	{ "notes", "remarks on the verdict, with a map", .write = ft_field_notes },
 	{ "undecided", "why it could not be judged", .write = ft_field_undecided },
 	{ "exception", "exception that permits the crossing", .write = ft_field_exception },
+	{ "nccl.role", "cts, data, sizes or completion, with --nccl", .write = ft_field_nccl_role },
+	{ "nccl.connection", "number of the connection", .write = ft_field_nccl_connection },
+	{ "nccl.k", "number of the message, from 0", .write = ft_field_nccl_k },
+	{ "nccl.again", "true: its PSN had passed before", .write = ft_field_nccl_again },
+	{ "nccl.family", "layout of clear-to-sends, A to F", .write = ft_field_nccl_family },
+	{ "nccl.protocol", "SIMPLE, LL, LL128 or unknown", .write = ft_field_nccl_protocol },
+	{ "nccl.n", "requests of a clear-to-send or of sizes", .write = ft_field_nccl_n },
+	{ "nccl.tag", "their tags", .write = ft_field_nccl_requests, .size = FT_FRAME_TAG },
+	{ "nccl.offered_size", "bytes asked for", .write = ft_field_nccl_requests, .size = FT_FRAME_OFFERED },
+	{ "nccl.va", "where to", .write = ft_field_nccl_requests, .size = FT_FRAME_VA },
+	{ "nccl.rkeys", "R_Keys, with --keys", .write = ft_field_nccl_requests, .size = FT_FRAME_RKEYS },
+	{ "nccl.written_bytes", "lengths that sizes say", .write = ft_field_nccl_requests, .size = FT_FRAME_WRITTEN },
 
 	/* Wireshark's names: value forms of tshark 4.0, of the innermost packet */
 	{ "frame.number", "frame number", .write = ft_field_number },

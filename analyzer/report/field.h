@@ -37,3 +37,6 @@ ft_field_writer ft_field_syndrome_kind, ft_field_syndrome_name, ft_field_syndrom
 /* of the verdict */
 ft_field_writer ft_field_from, ft_field_to, ft_field_rules, ft_field_notes, ft_field_undecided,
 	ft_field_exception;
+/* of NCCL's framing; of requests the value of enum ft_frame_request_value that `size` names */
+ft_field_writer ft_field_nccl_role, ft_field_nccl_connection, ft_field_nccl_k, ft_field_nccl_again,
+	ft_field_nccl_family, ft_field_nccl_protocol, ft_field_nccl_n, ft_field_nccl_requests;

@@ -3,6 +3,7 @@
 #include <decode/opcode.h>
 
 #include "frame_extension.h"
+#include "frame_nccl.h"
 #include "frame_wrapper.h"
 #include "line.h"
 
@@ -263,6 +264,10 @@ int ft_frame_json(FILE *out, const struct ft_frame_view *view)
 	ft_wrapper_members(&line, packet);
 	if (view->verdict != NULL)
 		judgement(&line, view->verdict);
+	if (view->followed) {
+		ft_line_add(&line, ",\"nccl\":");
+		ft_frame_nccl_json(&line, view->nccl, view->keys);
+	}
 	ft_line_add(&line, "}\n");
 	return ft_line_flush(&line);
 }

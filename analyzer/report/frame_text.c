@@ -2,6 +2,7 @@
 
 #include <decode/opcode.h>
 
+#include "frame_nccl.h"
 #include "frame_wrapper.h"
 #include "line.h"
 #include "syndrome.h"
@@ -255,6 +256,8 @@ int ft_frame_text(FILE *out, const struct ft_frame_view *view)
 		crc(&line, " vcrc", packet->vcrc_check);
 	tags(&line, packet);
 	oddities(&line, packet);
+	if (view->nccl != NULL)
+		ft_frame_nccl_text(&line, view->nccl, view->keys);
 	if (view->verdict != NULL)
 		judgement(&line, view->verdict);
 	ft_line_char(&line, '\n');

@@ -22,6 +22,12 @@ static const char usage[] =
 	"  -e NAME                a field to print with -T fields (repeatable): our name or\n"
 	"                         Wireshark's; values are separated by tabs\n"
 	"      --list-fields      the names that -e takes\n"
+	"      --nccl             follow NCCL's framing, and tell of each packet what it is of "
+	"it:\n"
+	"                         clear-to-send, data, sizes or completion, of which connection "
+	"and\n"
+	"                         message\n"
+	"      --keys             show the R_Keys that clear-to-sends hold\n"
 	"\n"
 	"exit status: 0 all frames read, 2 could not do it (or not all)\n";
 
@@ -33,6 +39,8 @@ struct decode {
 	const struct ft_field **fields; /* room for all of argv */
 	size_t field_count;
 	bool list_fields, help;
+	bool nccl, keys;             /* asked for .. */
+	bool wants_nccl, wants_keys; /* .. by the names of fields */
 };
 
 static int take_format(struct decode *decode, const char *format)
@@ -58,6 +66,8 @@ static int take_field(struct decode *decode, const char *name)
 		ft_usage_error(&ft_verb_decode, "-e %s: no such field; see --list-fields", name);
 		return -EINVAL;
 	}
+	decode->wants_nccl |= strncmp(name, "nccl.", 5) == 0;
+	decode->wants_keys |= strcmp(name, "nccl.rkeys") == 0;
 	decode->fields[decode->field_count++] = field;
 	return 0;
 }
@@ -78,6 +88,12 @@ static int take(struct decode *decode, int code, const char *value)
 	case FT_OPTION_LIST_FIELDS:
 		decode->list_fields = true;
 		return 0;
+	case FT_OPTION_NCCL:
+		decode->nccl = true;
+		return 0;
+	case FT_OPTION_KEYS:
+		decode->keys = true;
+		return 0;
 	default:
 		return ft_job_option(&decode->job, code, value);
 	}
@@ -88,15 +104,34 @@ static const struct option words[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "json", no_argument, NULL, FT_OPTION_JSON },
 	{ "list-fields", no_argument, NULL, FT_OPTION_LIST_FIELDS },
+	{ "nccl", no_argument, NULL, FT_OPTION_NCCL },
+	{ "keys", no_argument, NULL, FT_OPTION_KEYS },
 	{ 0 },
 };
+
+/* Options that make sense only with others. */
+static enum ft_exit check_line(const struct decode *decode)
+{
+	bool wants_fields = decode->format != NULL && strcmp(decode->format, "fields") == 0;
+
+	if (wants_fields && decode->field_count == 0)
+		return ft_usage_error(&ft_verb_decode, "-T fields needs a field: -e NAME");
+	if (!wants_fields && decode->field_count > 0)
+		return ft_usage_error(&ft_verb_decode, "-e needs -T fields");
+	if (decode->wants_nccl && !decode->nccl)
+		return ft_usage_error(&ft_verb_decode, "fields of NCCL (-e nccl.*) need --nccl");
+	if (decode->keys && !decode->nccl)
+		return ft_usage_error(&ft_verb_decode, "--keys is for --nccl");
+	if (decode->wants_keys && !decode->keys)
+		return ft_usage_error(&ft_verb_decode, "-e nccl.rkeys needs --keys");
+	return FT_EXIT_CLEAN;
+}
 
 static enum ft_exit read_line(struct decode *decode, int argc, char **argv)
 {
 	struct ft_options options = {
 		&ft_verb_decode, FT_JOB_LETTERS "o:T:e:", words, argc, argv, false
 	};
-	bool wants_fields;
 	int code;
 
 	while ((code = ft_options_next(&options)) != FT_OPTION_END)
@@ -104,24 +139,25 @@ static enum ft_exit read_line(struct decode *decode, int argc, char **argv)
 			return FT_EXIT_FAILED;
 	for (int i = optind; i < argc; i++)
 		ft_job_capture(&decode->job, argv[i]);
-	wants_fields = decode->format != NULL && strcmp(decode->format, "fields") == 0;
-	if (wants_fields && decode->field_count == 0)
-		return ft_usage_error(&ft_verb_decode, "-T fields needs a field: -e NAME");
-	if (!wants_fields && decode->field_count > 0)
-		return ft_usage_error(&ft_verb_decode, "-e needs -T fields");
-	return FT_EXIT_CLEAN;
+	return decode->help ? FT_EXIT_CLEAN : check_line(decode);
 }
 
 static int show_text(void *context, const struct ft_frame_view *view)
 {
-	(void)context;
-	return ft_frame_text(stdout, view);
+	const struct decode *decode = context;
+	struct ft_frame_view shown = *view;
+
+	shown.keys = decode->keys;
+	return ft_frame_text(stdout, &shown);
 }
 
 static int show_json(void *context, const struct ft_frame_view *view)
 {
-	(void)context;
-	return ft_frame_json(stdout, view);
+	const struct decode *decode = context;
+	struct ft_frame_view shown = *view;
+
+	shown.keys = decode->keys;
+	return ft_frame_json(stdout, &shown);
 }
 
 static int show_fields(void *context, const struct ft_frame_view *view)
@@ -164,6 +200,10 @@ static enum ft_exit run_line(struct decode *decode, int argc, char **argv)
 		int error = ft_field_list(stdout);
 
 		return error != 0 ? ft_output_failed(error) : FT_EXIT_CLEAN;
+	}
+	if (decode->nccl) {
+		decode->job.config.nccl = FT_ENGINE_NCCL_ALL;
+		decode->job.config.nccl_messages = 0; /* none is asked for */
 	}
 	if (ft_job_open(&decode->job, NULL) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;

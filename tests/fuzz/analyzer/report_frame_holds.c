@@ -66,7 +66,7 @@ static void check(const struct ft_frame *frame, const struct ft_packet *packet, 
 					    .to = name,
 					    .exception = name,
 					    .undecided = "truncated" };
-	struct ft_frame_view view = { frame, name, packet, sub, &verdict };
+	struct ft_frame_view view = { frame, name, packet, sub, &verdict, false, NULL, false };
 
 	object_is_json(&view);
 	line_is_harmless(&view);

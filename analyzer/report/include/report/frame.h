@@ -6,6 +6,7 @@
 
 #include <capture/frame.h>
 #include <decode/packet.h>
+#include <nccl/shown.h>
 
 /* What a map says of a frame, for `decode -m`. */
 struct ft_frame_verdict {
@@ -24,7 +25,8 @@ struct ft_frame_verdict {
 /*
  * One frame as one line of people's text, as one JSON object (names of the wire-format vectors), or
  * as chosen fields. `sub` is the packet's index in its frame. `verdict` may be NULL. Memory
- * keys (R_Keys) are header fields here and shown; reports never hold them.
+ * keys (R_Keys) are header fields here and shown, those that NCCL's clear-to-sends hold only with `keys`; reports
+ * never hold them.
  */
 struct ft_frame_view {
 	const struct ft_frame *frame;
@@ -32,6 +34,9 @@ struct ft_frame_view {
 	const struct ft_packet *packet;
 	unsigned sub;
 	const struct ft_frame_verdict *verdict;
+	bool followed;                    /* NCCL's framing was: what it says is shown */
+	const struct ft_nccl_shown *nccl; /* NULL: the packet is nothing of it */
+	bool keys;
 };
 /* One line for people. 0 or -errno of the handle. */
 int ft_frame_text(FILE *out, const struct ft_frame_view *view);
