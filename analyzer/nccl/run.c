@@ -27,11 +27,13 @@ bool ft_nccl_run_on(struct ft_nccl_connections *connections, const struct ft_ncc
 
 	if (seen->opcode != 0x07 || !is_same(run, connections, seen))
 		return false;
-	ring = &run->followed->ring;
 	lane = &run->followed->lanes[run->lane];
-	transfer = &ring->transfers[lane->at & (ring->slots - 1)];
 	if (!lane->writing || lane->has_odd || lane->alien || seen->psn != lane->data.next ||
-	    seen->psn == lane->write_end || transfer->message.k != lane->at)
+	    seen->psn == lane->write_end)
+		return false;
+	ring = &run->followed->ring;
+	transfer = &ring->transfers[lane->at & (ring->slots - 1)];
+	if (!transfer->used || transfer->message.k != lane->at)
 		return false;
 	lane->data.next = ft_nccl_psn_add(seen->psn, 1);
 	ring->shares[(size_t)(transfer - ring->transfers) * ring->share_room + run->lane].packets++;
