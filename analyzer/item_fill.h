@@ -32,7 +32,7 @@ static_assert(sizeof(struct ft_parcel) == FT_PARCEL_BYTES, "one cache line");
  * The same for the frames of parcels, up to the first that is decoded already. Meanwhile those further on are fetched:
  * so many parcels more than `count` must be readable, but need not mean anything.
  */
-enum { FT_PARCELS_AHEAD = 48 };
+enum { FT_PARCELS_AHEAD = 24 };
 unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_parcel *parcels,
 			       unsigned count, const struct ft_decode_config *config,
 			       uint64_t seed);

@@ -15,7 +15,7 @@
 
 enum { IP_ID = 4, AETH_LEN = 4, AETH_LEN_SHIFT = 11 };
 enum { LINE = 64, USUALLY_READ = 128 }; /* bytes */
-enum { BYTES_AHEAD = 32 };              /* parcels */
+enum { BYTES_AHEAD = 12 };              /* parcels */
 static_assert((int)BYTES_AHEAD < (int)FT_PARCELS_AHEAD, "read only when they are there");
 static_assert((int)FT_HAS_AETH >> AETH_LEN_SHIFT == AETH_LEN, "its length from its bit");
 
