@@ -39,6 +39,15 @@ void ft_nccl_rkeys_json(struct ft_document *json, const uint32_t *rkeys, size_t 
 	ft_member_end(json, ']');
 }
 
+static void known_number(struct ft_document *json, const char *name, uint32_t number,
+			 uint32_t unknown)
+{
+	if (number == unknown)
+		ft_member_null(json, name);
+	else
+		ft_member_number(json, name, number);
+}
+
 static void party(struct ft_document *json, const char *name, const struct ft_nccl_party *side,
 		  size_t qps)
 {
@@ -46,7 +55,7 @@ static void party(struct ft_document *json, const char *name, const struct ft_nc
 	ft_nccl_places_json(json, side->places, side->place_count);
 	ft_member_begin(json, "qpns", '[');
 	for (size_t i = 0; i < qps; i++)
-		ft_member_number(json, NULL, side->qpns[i]);
+		known_number(json, NULL, side->qpns[i], FT_NCCL_NONE);
 	ft_member_end(json, ']');
 	ft_member_begin(json, "qp_device", '[');
 	for (size_t i = 0; i < qps; i++)
@@ -66,8 +75,8 @@ static void fifo(struct ft_document *json, const struct ft_nccl_target *target, 
 	ft_member_address(json, "addr", target->addr);
 	if (keys)
 		ft_nccl_rkeys_json(json, target->rkeys, target->rkey_count);
-	ft_member_number(json, "slots", target->slots);
-	ft_member_number(json, "entries_per_slot", target->entries);
+	known_number(json, "slots", target->slots, 0);
+	known_number(json, "entries_per_slot", target->entries, 0);
 	ft_member_number(json, "entry_bytes", target->entry_bytes);
 	ft_member_number(json, "slot_stride_bytes", target->slot_bytes);
 	ft_member_end(json, '}');

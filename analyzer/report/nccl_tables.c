@@ -115,6 +115,19 @@ static void party_cells(struct ft_table *table, const struct ft_nccl_party *part
 	places_cell(table, party->places, party->place_count);
 }
 
+struct qpn_text {
+	char text[16];
+};
+
+static struct qpn_text qpn_text(uint32_t qpn)
+{
+	struct qpn_text text = { "?" };
+
+	if (qpn != FT_NCCL_NONE)
+		snprintf(text.text, sizeof text.text, "0x%06" PRIx32, qpn);
+	return text;
+}
+
 static void qps_cell(struct ft_table *table, const struct ft_nccl_connection *row)
 {
 	char more[16] = "";
@@ -125,8 +138,8 @@ static void qps_cell(struct ft_table *table, const struct ft_nccl_connection *ro
 	}
 	if (row->qp_count > 1)
 		snprintf(more, sizeof more, " +%d", row->qp_count - 1);
-	ft_table_format(table, "0x%06" PRIx32 " > 0x%06" PRIx32 "%s", row->sender.qpns[0],
-			row->receiver.qpns[0], more);
+	ft_table_format(table, "%s > %s%s", qpn_text(row->sender.qpns[0]).text,
+			qpn_text(row->receiver.qpns[0]).text, more);
 }
 
 static void release_cell(struct ft_table *table, const struct ft_nccl_connection *row)

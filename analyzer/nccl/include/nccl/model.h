@@ -37,7 +37,8 @@ struct ft_nccl_party {
 	uint8_t place_count;
 	bool has_rank;
 	int32_t rank;
-	uint32_t qpns[FT_NCCL_QPS_MAX]; /* [i] of the sender is paired with [i] of the receiver */
+	/* [i] of the sender is paired with [i] of the receiver; FT_NCCL_NONE: not known yet */
+	uint32_t qpns[FT_NCCL_QPS_MAX];
 	uint8_t qp_device[FT_NCCL_QPS_MAX];
 };
 
@@ -47,7 +48,8 @@ struct ft_nccl_target {
 	uint64_t addr;
 	uint32_t rkeys[FT_NCCL_DEVICES_MAX];
 	uint8_t rkey_count;
-	uint16_t slots, entries, entry_bytes; /* of the FIFO */
+	/* of the FIFO; 0: not known, as where no wrap has told 64 slots from 256 */
+	uint16_t slots, entries, entry_bytes;
 	uint16_t slot_bytes;
 };
 
