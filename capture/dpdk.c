@@ -75,6 +75,11 @@ static int look_ahead(struct ft_dpdk *dpdk, struct ft_source_complaint *complain
 	if (error == -ENODEV)
 		return ft_dpdk_refuse(dpdk, complaint, error, "there is no interface %s",
 				      address->interface);
+	if (error == -ENETDOWN)
+		return ft_dpdk_refuse(dpdk, complaint, error,
+				      "interface %s is down; bring it up with "
+				      "`ip link set dev %s up`",
+				      address->interface, address->interface);
 	if (error != 0)
 		return ft_dpdk_refuse(dpdk, complaint, error,
 				      "packets of %s are for root or CAP_NET_RAW: %s",

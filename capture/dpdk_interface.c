@@ -44,6 +44,10 @@ int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name
 		close(opened);
 		return error;
 	}
+	if (!has_flag(opened, name, IFF_UP)) {
+		close(opened);
+		return -ENETDOWN;
+	}
 	*interface = (struct ft_dpdk_interface){
 		.socket = opened,
 		.index = (int)index,

@@ -16,7 +16,7 @@ struct ft_dpdk_interface {
 	bool promiscuous; /* by a flag of its own, which is left as it is */
 };
 
-/* 0, -ENODEV, -EPERM: the caller words it. */
+/* 0, -ENODEV, -ENETDOWN (nothing would arrive), -EPERM: the caller words it. */
 int ft_dpdk_interface_open(struct ft_dpdk_interface *interface, const char *name);
 
 /* By a question that the filter of system calls lets pass, and without any privilege. */

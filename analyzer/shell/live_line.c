@@ -184,6 +184,11 @@ int ft_live_line_listen(const struct ft_live_line *line, struct ft_source *sourc
 		ft_log("%s", complaint.text);
 		return error;
 	}
+	if (line->receiving != NULL) {
+		error = line->receiving(line->receiving_context);
+		if (error != 0)
+			return error;
+	}
 	if (!line->quiet) {
 		tell_notes(source);
 		ft_live_warn(source);

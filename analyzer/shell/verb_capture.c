@@ -233,6 +233,28 @@ static enum ft_exit check_choice(const struct capture *capture)
 	return ft_usage_error(&ft_verb_capture, "--%s", complaint.text);
 }
 
+/* Not before all sources receive: one that cannot must cost no file. */
+static int open_files(void *context)
+{
+	struct capture *capture = context;
+	enum ft_exit status =
+		ft_record_open(&capture->record, &capture->line.job, &capture->line.recorder, NULL);
+
+	return status == FT_EXIT_CLEAN ? 0 : -EIO;
+}
+
+/* Whatever the frames come from. */
+static enum ft_exit begin(struct capture *capture)
+{
+	struct ft_job *job = &capture->line.job;
+
+	if (!ft_job_is_live(job))
+		return open_files(capture) == 0 ? FT_EXIT_CLEAN : FT_EXIT_FAILED;
+	job->live.receiving = open_files;
+	job->live.receiving_context = capture;
+	return ft_job_listen(job);
+}
+
 static enum ft_exit run_line(struct capture *capture, int argc, char **argv)
 {
 	struct ft_job *job = &capture->line.job;
@@ -246,8 +268,7 @@ static enum ft_exit run_line(struct capture *capture, int argc, char **argv)
 	job->config.workers = 1; /* the recorder is told of time and frames by one thread */
 	if (ft_job_prepare(job, strcmp(path, "-") == 0 ? NULL : path) != FT_EXIT_CLEAN ||
 	    check_choice(capture) != FT_EXIT_CLEAN || ft_job_open_source(job) != FT_EXIT_CLEAN ||
-	    ft_record_open(&capture->record, job, &capture->line.recorder, NULL) != FT_EXIT_CLEAN ||
-	    ft_job_listen(job) != FT_EXIT_CLEAN)
+	    begin(capture) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
 	return finish(capture, take_frames(capture));
 }

@@ -99,6 +99,25 @@ class ThroughDpdk(OnAMirror):
                 self.assertEqual(len(done.complaints()), 1, done)
                 self.assertIn(words, done.complaints()[0])
 
+    def test_an_interface_that_is_down_is_refused(self):
+        self.mirror.ip(self.mirror.tap, "link", "set", "tap0", "down")
+        for source, options in SOURCES.items():
+            done = self.run_in_tap("sources", "--test", source, *options)
+            self.assertEqual((done.status, len(done.complaints())), (FAILED, 1), done)
+            self.assertIn("`ip link set dev tap0 up`", done.complaints()[0])
+
+    def test_a_source_that_does_not_start_costs_no_file(self):
+        if shutil.which("setpriv") is None:
+            self.skipTest("setpriv (util-linux) is not installed")
+        path = self.folder / "precious.pcapng"
+        path.write_bytes(b"precious")
+        few = ("setpriv", "--bounding-set=-all,+net_raw,+dac_override", "--inh-caps=-all")
+        done = self.run_in_tap("capture", "-i", "dpdk:net_af_packet0,iface=tap0", "-w", path, prefix=few)
+        self.assertEqual((done.status, len(done.complaints())), (FAILED, 1), done)
+        self.assertIn("does not start", done.complaints()[0])
+        self.assertEqual(path.read_bytes(), b"precious")
+        self.assertEqual([entry.name for entry in self.folder.iterdir()], ["precious.pcapng"])
+
     def test_a_transmit_queue_needs_consent(self):
         done = self.run_in_tap("sources", "--test", "dpdk:net_af_xdp0,iface=tap0")
         self.assertEqual(done.status, FAILED, done)

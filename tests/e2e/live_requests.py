@@ -351,13 +351,16 @@ class Files(Asked):
         self.assertEqual(sum(row["packets"] for row in found["matrix"]), wanted)
 
     def test_the_count_is_of_frames_that_match(self):
+        """All but the last of them: by then many others have come."""
         path = self.folder / "red.pcapng"
-        with Live(self.mirror, "capture", "-i", TAP, "-m", MAP, "--tenant", "red", "-c", "20", "-w", path, "--json") as live:
+        whole = fabtap("audit", "-m", MAP, "--json", CAPTURE).json()
+        few = sum(row["packets"] for row in whole["matrix"] if "red" in (row["from"], row["to"])) - 1
+        with Live(self.mirror, "capture", "-i", TAP, "-m", MAP, "--tenant", "red", "-c", few, "-w", path, "--json") as live:
             self.replay(self.frames)
             document = live.end().json()
-        self.assertEqual((document["kept"], document["capture"]["stopped_after"]), (20, 20))
-        self.assertGreater(document["capture"]["frames"], 20)
-        self.assertEqual(fabtap("sources", "--json", path).json()["inputs"][0]["frames"], 20)
+        self.assertEqual((document["kept"], document["capture"]["stopped_after"]), (few, few))
+        self.assertGreater(document["capture"]["frames"], few)
+        self.assertEqual(fabtap("sources", "--json", path).json()["inputs"][0]["frames"], few)
 
     def test_a_tenant_that_a_new_map_lacks_is_told(self):
         policy = self.write(lambda declared: None)
