@@ -10,7 +10,7 @@ import rows
 from rows import Row
 from wire import SLICES, Wire, begun, ended, frames_in
 
-ROUNDS = 3
+ROUNDS = 3  # of what takes seconds to start
 FLAT_OUT_S = 4  # dpdk-dumpcap takes whole seconds
 
 
@@ -54,7 +54,8 @@ def libpcap_rows(bench):
     with Wire(bench) as wire:
         # at a pace that leaves both idle it is mostly waking up that costs
         for pace, per_second, limits in (("400 k/s", 400000, rows.TOLD), ("flat out", 0, rows.RECORD_TO_DISK)):
-            rounds = [[wire.recorded(command, per_second) for command in (ours, theirs)] for _ in range(ROUNDS)]
+            rounds = [[wire.recorded(command, per_second) for command in (ours, theirs)]
+                      for _ in range(bench.rounds)]
             measured.append(cost_row(f"capture, veth, {pace}", "tcpdump -w", rounds, limits))
             measured.append(kept_row(f"capture, veth, {pace}", "tcpdump -w", rounds))
     return measured
