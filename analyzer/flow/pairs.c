@@ -178,6 +178,27 @@ void ft_pairs_learn(struct ft_pairs *pairs, const struct ft_flow_key *there,
 		apply_setup(pairs, flow);
 }
 
+static bool is_free(const struct ft_pairs *pairs, const struct ft_flow *flow)
+{
+	if (ft_groups_member(pairs->groups, flow)->place == FT_PLACE_NONE)
+		return false; /* of CNPs alone, or forgotten */
+	return flow->peer == 0 || flow->half.paired_by == FT_PAIRED_SOURCE_PORT;
+}
+
+bool ft_pairs_confirm(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flow *other,
+		      enum ft_paired_by by)
+{
+	if (one->peer == ft_groups_number(pairs->groups, other)) {
+		if (by < one->half.paired_by)
+			set_bits(one, other, by, NAMED_BITS);
+		return false;
+	}
+	if (!is_free(pairs, one) || !is_free(pairs, other))
+		return false;
+	pair(pairs, one, other, by, NAMED_BITS);
+	return true;
+}
+
 /* Two datagram halves belong together when the first packet of each names the other's queue pair. */
 static void enter_datagram(struct ft_pairs *pairs, struct ft_flow *flow, struct ft_member *member,
 			   const struct ft_observed *observed)

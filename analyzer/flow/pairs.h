@@ -70,5 +70,12 @@ void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow);
 void ft_pairs_learn(struct ft_pairs *pairs, const struct ft_flow_key *there,
 		    const struct ft_flow_key *back, enum ft_paired_by by);
 
+/*
+ * Two halves that have long been there belong together: see ft_tracker_confirm(). True if they are joined now and were
+ * not before.
+ */
+bool ft_pairs_confirm(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flow *other,
+		      enum ft_paired_by by);
+
 /* Address space reserved. */
 uint64_t ft_pairs_bytes(const struct ft_pairs *pairs);

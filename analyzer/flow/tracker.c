@@ -236,3 +236,13 @@ void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there
 	if (one != NULL && one->peer != before && ft_tracker_peer(tracker, one) == other)
 		ft_meet(tracker, one, other, 0);
 }
+
+void ft_tracker_confirm(struct ft_tracker *tracker, const struct ft_flow_key *there,
+			const struct ft_flow_key *back, enum ft_paired_by by)
+{
+	struct ft_flow *one = find(tracker, there), *other = find(tracker, back);
+
+	if (one != NULL && other != NULL && one != other &&
+	    ft_pairs_confirm(tracker->pairs, one, other, by))
+		ft_meet(tracker, one, other, 0);
+}

@@ -115,6 +115,13 @@ void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow 
 void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there,
 		     const struct ft_flow_key *back, enum ft_paired_by by);
 
+/*
+ * The same, learnt when both halves have long been there: they are joined if both are, and neither is joined with a third
+ * by anything surer than a source port. Nothing begins anew, and nothing is remembered for later halves.
+ */
+void ft_tracker_confirm(struct ft_tracker *tracker, const struct ft_flow_key *there,
+			const struct ft_flow_key *back, enum ft_paired_by by);
+
 /* The record is about to be evicted: add up what it leaves. */
 void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow);
 
