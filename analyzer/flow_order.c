@@ -74,6 +74,12 @@ static void place_verdict(const struct ft_report_flow *row, struct ft_flow_place
 			place->number[0] = i;
 }
 
+static void place_class(const struct ft_report_flow *row, struct ft_flow_place *place)
+{
+	place->text[0] = row->nccl.class;
+	place->text[1] = row->nccl.role;
+}
+
 static void place_qp(const struct ft_report_flow *row, struct ft_flow_place *place)
 {
 	place->number[0] = row->dest_qp;
@@ -155,6 +161,7 @@ static const struct ft_flow_order orders[] = {
 	{ "rule", false, true, 0, place_rule },
 	{ "rules", false, true, 0, place_rule },
 	NAMED(connection),
+	{ "class", false, true, 0, place_class },
 };
 
 enum { ORDERS = sizeof(orders) / sizeof(orders[0]) };
@@ -169,6 +176,7 @@ int ft_flow_choice_sort(struct ft_flow_choice *choice, const char *field,
 			continue;
 		choice->order = &orders[i];
 		choice->reversed = reversed;
+		choice->nccl |= orders[i].place == place_class;
 		return 0;
 	}
 	snprintf(complaint->text, sizeof complaint->text,

@@ -22,6 +22,7 @@ struct ft_flow_report {
 	struct ft_flow_share *shares;
 	size_t share_count;
 	const struct ft_map *map;
+	struct ft_framed *framed; /* NULL: not followed */
 	uint64_t capacity;
 	struct row *rows;
 	uint32_t row_count;
@@ -195,7 +196,13 @@ void ft_flow_report_destroy(struct ft_flow_report *report)
 	free(report->connections);
 	free(report->listed);
 	free(report->listed_connections);
+	ft_framed_destroy(report->framed);
 	free(report);
+}
+
+void ft_flow_report_frame(struct ft_flow_report *report, struct ft_framed *framed)
+{
+	report->framed = framed;
 }
 
 static void fill_row(const struct ft_flow_report *report, uint32_t index,
@@ -207,6 +214,10 @@ static void fill_row(const struct ft_flow_report *report, uint32_t index,
 	row->flow = (uint64_t)index + 1;
 	if (at->connection != 0)
 		row->connection = at->connection;
+	if (report->framed != NULL)
+		ft_framed_tell(report->framed,
+			       &ft_flow_at(report->shares[at->share].flows, at->number)->key,
+			       &row->nccl);
 }
 
 static void list_connections(struct ft_flow_report *report, const bool *shown)
@@ -302,6 +313,7 @@ struct ft_report_flows ft_flow_report_model(const struct ft_flow_report *report,
 	struct ft_report_flows model = {
 		.about = about,
 		.judged = report->map != NULL,
+		.followed = report->framed != NULL,
 		.capacity = report->capacity,
 		.record_bytes = sizeof(struct ft_flow),
 		.detail_bytes = sizeof(struct ft_detail),

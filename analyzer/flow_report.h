@@ -3,6 +3,7 @@
 #include <engine/flows.h>
 
 #include "flow_row.h"
+#include "framed.h"
 
 /*
  * All half-connections of the engines' shares, in order of their ids. The records may not change until
@@ -10,6 +11,9 @@
  */
 int ft_flow_report_create(struct ft_flow_report **report, const struct ft_flow_share *shares,
 			  size_t share_count, const struct ft_map *map, uint64_t capacity);
+
+/* Rows say from now on what NCCL's framing does. `framed` is the report's then. */
+void ft_flow_report_frame(struct ft_flow_report *report, struct ft_framed *framed);
 
 /* List only what is chosen, in its order; connections with a half that is listed. 0 or -ENOMEM. */
 int ft_flow_report_choose(struct ft_flow_report *report, const struct ft_flow_choice *choice);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include <nccl/model.h>
 #include <partition/check.h>
 #include <partition/notation.h>
 
@@ -26,6 +27,7 @@ struct field {
 	bool (*holds)(const struct value *value, const struct ft_report_flow *row);
 	bool (*exists)(const struct value *value,
 		       const struct ft_map *map); /* NULL: needs no map */
+	bool nccl;                                /* it is of what NCCL's framing says */
 };
 
 struct test {
@@ -59,6 +61,14 @@ static bool read_transport(struct value *value)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcasecmp(names[i], value->text) == 0)
+			return true;
+	return false;
+}
+
+static bool read_class(struct value *value)
+{
+	for (unsigned class = 0; class < FT_NCCL_CLASSES; class ++)
+		if (strcmp(ft_nccl_class_name((enum ft_nccl_class) class), value->text) == 0)
 			return true;
 	return false;
 }
@@ -149,6 +159,16 @@ static bool holds_verdict(const struct value *value, const struct ft_report_flow
 	return row->verdict != NULL && strcmp(value->text, row->verdict) == 0;
 }
 
+static bool holds_class(const struct value *value, const struct ft_report_flow *row)
+{
+	return is_name(value->text, row->nccl.class);
+}
+
+static bool holds_nccl(const struct value *value, const struct ft_report_flow *row)
+{
+	return row->nccl.class != NULL && row->nccl.connection == value->number;
+}
+
 /* A name, or a family of them: spoof.* */
 static bool is_rule(const char *wanted, const char *name)
 {
@@ -208,18 +228,24 @@ static bool verdict_exists(const struct value *value, const struct ft_map *map)
 }
 
 static const struct field fields[] = {
-	{ "tenant", "a tenant of the map", 0, read_text, holds_tenant, tenant_exists },
-	{ "host", "a host of the map", 0, read_text, holds_host, host_exists },
-	{ "address", "an address, a prefix or lid:N", UINT16_MAX, read_address, holds_address,
-	  NULL },
-	{ "qp", "a queue pair, 24 bits", 0xffffff, read_number, holds_qp, NULL },
-	{ "pkey", "a P_Key, 16 bits", UINT16_MAX, read_number, holds_pkey, NULL },
-	{ "rule", "a rule, or a family of them like spoof.*", 0, read_text, holds_rule,
-	  rule_exists },
-	{ "verdict", "allowed, violated or unknown", 0, read_text, holds_verdict, verdict_exists },
-	{ "vlan", "a VLAN, or 0 for untagged", 4095, read_number, holds_vlan, NULL },
-	{ "vni", "a VNI, 24 bits", 0xffffff, read_number, holds_vni, NULL },
-	{ "transport", "RC, UC, UD, RD, XRC or CNP", 0, read_transport, holds_transport, NULL },
+	{ "tenant", "a tenant of the map", 0, read_text, holds_tenant, tenant_exists, false },
+	{ "host", "a host of the map", 0, read_text, holds_host, host_exists, false },
+	{ "address", "an address, a prefix or lid:N", UINT16_MAX, read_address, holds_address, NULL,
+	  false },
+	{ "qp", "a queue pair, 24 bits", 0xffffff, read_number, holds_qp, NULL, false },
+	{ "pkey", "a P_Key, 16 bits", UINT16_MAX, read_number, holds_pkey, NULL, false },
+	{ "rule", "a rule, or a family of them like spoof.*", 0, read_text, holds_rule, rule_exists,
+	  false },
+	{ "verdict", "allowed, violated or unknown", 0, read_text, holds_verdict, verdict_exists,
+	  false },
+	{ "vlan", "a VLAN, or 0 for untagged", 4095, read_number, holds_vlan, NULL, false },
+	{ "vni", "a VNI, 24 bits", 0xffffff, read_number, holds_vni, NULL, false },
+	{ "transport", "RC, UC, UD, RD, XRC or CNP", 0, read_transport, holds_transport, NULL,
+	  false },
+	{ "class", "a class of queue pairs, as nccl or ucx", 0, read_class, holds_class, NULL,
+	  true },
+	{ "nccl", "the number of a connection of NCCL", UINT32_MAX - 1, read_number, holds_nccl,
+	  NULL, true },
 };
 
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
@@ -286,6 +312,7 @@ static int add_test(struct ft_flow_choice *choice, const struct field *field, co
 	if (test == NULL)
 		return -ENOMEM;
 	*test = (struct test){ field, choice->expressions, value };
+	choice->nccl |= field->nccl;
 	return 0;
 }
 

@@ -121,7 +121,26 @@ static void rules(struct ft_document *json, const struct ft_report_flow *row)
 	ft_member_end(json, ']');
 }
 
-static void flow_object(struct ft_document *json, const struct ft_report_flow *row)
+static void nccl(struct ft_document *json, const struct ft_report_flow_nccl *row)
+{
+	if (row->class == NULL) {
+		ft_member_null(json, "nccl");
+		return;
+	}
+	ft_member_begin(json, "nccl", '{');
+	ft_member_text(json, "class", row->class);
+	ft_member_real(json, "confidence", row->confidence);
+	ft_member_number(json, "connection", row->connection);
+	ft_member_text(json, "role", row->role);
+	ft_member_number(json, "channel", row->channel);
+	if (row->has_rank)
+		ft_member_signed(json, "rank", row->rank);
+	else
+		ft_member_null(json, "rank");
+	ft_member_end(json, '}');
+}
+
+static void flow_object(struct ft_document *json, const struct ft_report_flow *row, bool followed)
 {
 	ft_member_begin(json, NULL, '{');
 	identity(json, row);
@@ -135,6 +154,8 @@ static void flow_object(struct ft_document *json, const struct ft_report_flow *r
 	transport_account(json, row);
 	rules(json, row);
 	ft_member_number(json, "connection", row->connection);
+	if (followed)
+		nccl(json, &row->nccl);
 	ft_member_end(json, '}');
 }
 
@@ -167,7 +188,7 @@ static void flow_rows(struct ft_document *json, const struct ft_report_flows *fl
 	ft_member_begin(json, "flows", '[');
 	for (size_t i = 0; i < flows->flow_count; i++) {
 		flows->flow(flows->rows, i, &row);
-		flow_object(json, &row);
+		flow_object(json, &row, flows->followed);
 	}
 	ft_member_end(json, ']');
 }

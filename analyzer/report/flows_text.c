@@ -49,15 +49,23 @@ static void say_seen(struct ft_page *page, const struct ft_report_coverage *seen
 	ft_loss_text(page, seen);
 }
 
-static void heads(struct ft_table *table)
+static void heads(struct ft_table *table, const struct ft_report_flows *flows)
 {
-	static const char *const names[] = { "flow",  "conn",   "source", "destination", "QP",
-					     "type",  "P_Key",  "frames", "bytes",       "messages",
-					     "again", "lost",   "unseen", "naks",        "marked",
-					     "cnps",  "verdict" };
+	static const char *const first[] = {
+		"flow", "conn", "source", "destination", "QP", "type"
+	};
+	static const char *const rest[] = { "P_Key",  "frames", "bytes",  "messages",
+					    "again",  "lost",   "unseen", "naks",
+					    "marked", "cnps",   "verdict" };
+	size_t count = sizeof(first) / sizeof(first[0]);
 
-	for (size_t i = 0; i < table->columns; i++)
-		ft_table_name(table, names[i]);
+	for (size_t i = 0; i < count; i++)
+		ft_table_name(table, first[i]);
+	if (flows->followed)
+		ft_table_name(table, "class");
+	count += flows->followed ? 1 : 0;
+	for (size_t i = 0; count + i < table->columns; i++)
+		ft_table_name(table, rest[i]);
 }
 
 /* Addresses need no escaping, names do. */
@@ -121,7 +129,18 @@ static void counts(struct ft_table *table, const struct ft_report_flow *row)
 	count_cell(table, row->cnps);
 }
 
-static void add_row(struct ft_table *table, const struct ft_report_flow *row)
+/* What is not told apart stands out as little as what is not known. */
+static void class_cell(struct ft_table *table, const struct ft_report_flow_nccl *nccl)
+{
+	const char *class = nccl->class;
+
+	if (class == NULL || (nccl->role == NULL && strcmp(class, "unknown") == 0))
+		class = ".";
+	ft_table_format(table, "%s%s%s", class, nccl->role != NULL ? " " : "",
+			nccl->role != NULL ? nccl->role : "");
+}
+
+static void add_row(struct ft_table *table, const struct ft_report_flow *row, bool followed)
 {
 	ft_table_format(table, "%" PRIu64, row->flow);
 	if (row->connection != FT_UNKNOWN)
@@ -132,6 +151,8 @@ static void add_row(struct ft_table *table, const struct ft_report_flow *row)
 	end_cell(table, &row->dst);
 	ft_table_format(table, "0x%06" PRIx32, row->dest_qp);
 	ft_table_format(table, "%s", row->transport != NULL ? row->transport : "-");
+	if (followed)
+		class_cell(table, &row->nccl);
 	net_cell(table, row);
 	counts(table, row);
 	if (row->verdict != NULL)
@@ -145,7 +166,7 @@ static void fill(struct ft_table *table, struct rows *rows)
 
 	ft_table_rewind(table);
 	if (rows->first == 0)
-		heads(table);
+		heads(table, rows->flows);
 	for (rows->count = 0; rows->count < PIECE; rows->count++) {
 		size_t index = rows->first + rows->count;
 
@@ -154,7 +175,7 @@ static void fill(struct ft_table *table, struct rows *rows)
 		rows->flows->flow(rows->flows->rows, index, &row);
 		rows->violated[rows->count] =
 			row.verdict != NULL && strcmp(row.verdict, "violated") == 0;
-		add_row(table, &row);
+		add_row(table, &row, rows->flows->followed);
 	}
 }
 
@@ -186,12 +207,16 @@ static void write_rows(struct ft_page *page, struct ft_table *table, struct rows
 
 static void say_flows(struct ft_page *page, const struct ft_report_flows *flows)
 {
+	static const char *const columns[2][2] = {
+		{ ">><<<<<>>>>>>>>>", ">><<<<<>>>>>>>>><" },
+		{ ">><<<<<<>>>>>>>>>", ">><<<<<<>>>>>>>>><" },
+	};
 	struct rows rows = { .flows = flows, .page = page };
 	struct ft_table table;
 
 	if (flows->flow_count == 0)
 		return;
-	ft_table_init(&table, flows->judged ? ">><<<<<>>>>>>>>><" : ">><<<<<>>>>>>>>>");
+	ft_table_init(&table, columns[flows->followed][flows->judged]);
 	write_rows(page, &table, &rows);
 	ft_table_free(&table);
 	ft_line_char(&page->line, '\n');

@@ -24,12 +24,16 @@ static const char usage[] =
 	"them;\n"
 	"                         repeated: all of them. Fields: tenant, host, address (also a\n"
 	"                         prefix), qp, pkey, rule (also spoof.*), verdict, vlan, vni,\n"
-	"                         transport\n"
+	"                         transport; with --nccl also class (nccl, ucx ..) and nccl, the\n"
+	"                         number of a connection of NCCL\n"
 	"      --sort FIELD       order by a field of the JSON document: counts with the most "
 	"first,\n"
 	"                         all else ascending; -FIELD is the other way round (default "
 	"flow)\n"
 	"      --top N            only the first N of them\n"
+	"      --nccl             follow NCCL: say what library a half-connection is of, and "
+	"which\n"
+	"                         connection of NCCL it carries data or clear-to-sends of\n"
 	"\n"
 	"exit status: 0 done, 2 could not do it (or not all)\n";
 
@@ -37,7 +41,7 @@ struct flows {
 	struct ft_job job;
 	const char *format; /* NULL: text */
 	struct ft_flow_choice choice;
-	bool sorted, topped;
+	bool sorted, topped, nccl;
 	bool help;
 };
 
@@ -118,6 +122,9 @@ static int take(struct flows *flows, int code, const char *value)
 		return take_sort(flows, value);
 	case FT_OPTION_TOP:
 		return take_top(flows, value);
+	case FT_OPTION_NCCL:
+		flows->nccl = true;
+		return 0;
 	default:
 		return ft_job_option(&flows->job, code, value);
 	}
@@ -130,6 +137,7 @@ static const struct option words[] = {
 	{ "where", required_argument, NULL, FT_OPTION_WHERE },
 	{ "sort", required_argument, NULL, FT_OPTION_SORT },
 	{ "top", required_argument, NULL, FT_OPTION_TOP },
+	{ "nccl", no_argument, NULL, FT_OPTION_NCCL },
 	{ 0 },
 };
 
@@ -145,6 +153,9 @@ static enum ft_exit read_line(struct flows *flows, int argc, char **argv)
 			return FT_EXIT_FAILED;
 	for (int i = optind; i < argc; i++)
 		ft_job_capture(&flows->job, argv[i]);
+	if (flows->choice.nccl && !flows->nccl && !flows->help)
+		return ft_usage_error(&ft_verb_flows,
+				      "class and nccl (--where, --sort) need --nccl");
 	return FT_EXIT_CLEAN;
 }
 
@@ -200,6 +211,8 @@ static enum ft_exit run_line(struct flows *flows, int argc, char **argv)
 	if (flows->help)
 		return ft_usage_print(&ft_verb_flows);
 	flows->job.config.details = true;
+	if (flows->nccl)
+		flows->job.config.nccl = FT_ENGINE_NCCL_ALL;
 	if (ft_job_open(&flows->job, NULL) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
 	return list_flows(flows);

@@ -16,6 +16,7 @@ struct ft_flow_choice {
 	unsigned expressions;
 	const struct ft_flow_order *order; /* NULL: by id */
 	bool reversed;
+	bool nccl;  /* an expression, or the order, is of what NCCL's framing says */
 	size_t top; /* most rows; SIZE_MAX: all */
 };
 

@@ -12,10 +12,12 @@
 struct ft_flow_report;
 
 /*
- * What an engine with config.details saw so far, as much of it as is chosen. It and the map must outlive
- * the report, and the engine may not go on before. 0 or -ENOMEM.
+ * What an engine with config.details saw so far, as much of it as is chosen. With FT_ENGINE_NCCL_ALL rows say what NCCL's
+ * framing does, and halves that a set-up over TCP named are joined, unless more than their source ports join them with
+ * others: that shows in later reports of the engine too. It and the map must outlive the report, and the engine may not go
+ * on before. 0 or -ENOMEM.
  */
-int ft_engine_flows(const struct ft_engine *engine, const struct ft_flow_choice *choice,
+int ft_engine_flows(struct ft_engine *engine, const struct ft_flow_choice *choice,
 		    struct ft_flow_report **report);
 void ft_flow_report_destroy(struct ft_flow_report *report); /* NULL is fine */
 

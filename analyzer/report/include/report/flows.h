@@ -33,6 +33,18 @@ struct ft_report_opcode {
 	uint64_t packets;
 };
 
+/* What NCCL's framing says of a half-connection. */
+struct ft_report_flow_nccl {
+	const char *class
+		; /* of the queue pair it goes to: "nccl", "ucx" .., "unknown"; NULL: nothing is known */
+	double confidence;   /* 0..1 */
+	uint64_t connection; /* in fabtap.nccl/1; FT_UNKNOWN: none */
+	const char *role;    /* "data", "cts"; NULL: no connection */
+	uint64_t channel;    /* FT_UNKNOWN: not known */
+	bool has_rank;
+	int32_t rank; /* of who sends it */
+};
+
 struct ft_report_flow {
 	uint64_t flow; /* from 1, in order of first frame */
 	struct ft_report_flow_end src, dst;
@@ -54,6 +66,7 @@ struct ft_report_flow {
 	const char *rules[FT_FLOW_RULES]; /* names */
 	size_t rule_count;
 	uint64_t connection; /* FT_UNKNOWN: its other half is not known */
+	struct ft_report_flow_nccl nccl;
 };
 
 struct ft_report_connection {
@@ -67,6 +80,7 @@ struct ft_report_connection {
 struct ft_report_flows {
 	const struct ft_report *about; /* tool, capture and coverage */
 	bool judged;                   /* by a map: rows have a verdict and rules */
+	bool followed;                 /* NCCL's framing was: rows have `nccl` */
 
 	/* the table: records that fit, are in use, made room, fell silent; bytes of one and of what
 	   only this document needs beside it */
