@@ -162,8 +162,7 @@ void ft_framing_contact(void *context, const struct ft_nccl_contact *contact)
 		[FT_NCCL_CONTACT_CONNECTION] = "a NCCL connection between two tenants",
 		[FT_NCCL_CONTACT_BOOTSTRAP] = "a process checked in with another tenant's job",
 		[FT_NCCL_CONTACT_RAS] = "RAS, which watches one job, between two tenants",
-		[FT_NCCL_CONTACT_SETUP] = "queue pairs of a NCCL connection were exchanged over "
-					  "TCP between two tenants",
+		[FT_NCCL_CONTACT_SETUP] = "a NCCL connection was set up between two tenants",
 	};
 	struct ft_framing *framing = context;
 	struct occasion occasion = {
