@@ -257,8 +257,7 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
  */
 static bool may_have_more(const struct ft_nccl_followed *followed)
 {
-	return !followed->model.has_tcp && !ft_nccl_split_is_known(followed) &&
-	       (!followed->by_grid || followed->plain);
+	return !followed->model.has_tcp && !ft_nccl_split_is_known(followed) && !followed->blind;
 }
 
 /* Somebody else has begun to write there: it is no part of the same message. */

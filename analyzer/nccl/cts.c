@@ -50,28 +50,44 @@ static uint64_t expected_k(const struct ft_nccl_followed *followed)
 	return followed->has_newest ? followed->newest + 1 : 0;
 }
 
-/* By its address alone. */
-static bool place(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+/* The message that a slot of a family's FIFO is for, nearest to the one expected; false: there is no such slot. */
+static bool k_of_slot(const struct ft_nccl_followed *followed, enum ft_nccl_family family,
+		      uint64_t va, uint64_t *k)
+{
+	const struct ft_nccl_fifo *layout = ft_nccl_fifo(family);
+	const struct ft_nccl_target *fifo = &followed->model.fifo;
+	bool is_fixed = layout->slots == layout->slots_first && followed->base_bits == 0;
+	uint64_t slots = is_fixed ? layout->slots : fifo->slots;
+	uint64_t offset = va - fifo->addr, expected = expected_k(followed);
+
+	if (slots == 0 || offset % layout->slot_bytes != 0 || offset / layout->slot_bytes >= slots)
+		return false;
+	*k = expected + (offset / layout->slot_bytes + slots - expected % slots) % slots;
+	if (*k > expected + slots / 2 && *k >= slots)
+		*k -= slots;
+	return true;
+}
+
+/* By its address alone: the families that have the next message there are left, if there are any. */
+static bool place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 		  struct ask *ask)
 {
-	const struct ft_nccl_target *fifo = &followed->model.fifo;
-	uint64_t offset = seen->va - fifo->addr, expected = expected_k(followed);
-	uint64_t slot;
+	uint8_t next = 0;
+	uint64_t k;
 
-	if ((seen->has & FT_HAS_RETH) == 0) {
-		ask->k = expected;
+	ask->k = expected_k(followed);
+	if ((seen->has & FT_HAS_RETH) == 0)
 		return true;
+	if (!followed->has_base)
+		return false;
+	for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++) {
+		if ((followed->families & 1u << i) != 0 &&
+		    k_of_slot(followed, (enum ft_nccl_family)i, seen->va, &k) && k == ask->k)
+			next |= (uint8_t)(1u << i);
 	}
-	if (!fifo->is_known || fifo->slots == 0 || fifo->slot_bytes == 0 || seen->va < fifo->addr ||
-	    offset % fifo->slot_bytes != 0)
-		return false;
-	slot = offset / fifo->slot_bytes;
-	if (slot >= fifo->slots)
-		return false;
-	ask->k = expected + (slot + fifo->slots - expected % fifo->slots) % fifo->slots;
-	if (ask->k > expected + fifo->slots / 2 && ask->k >= fifo->slots)
-		ask->k -= fifo->slots;
-	return true;
+	ft_nccl_family_narrow(followed, next);
+	ask->family = (enum ft_nccl_family)ft_nccl_family_taken(followed);
+	return k_of_slot(followed, ask->family, seen->va, &ask->k);
 }
 
 static bool is_in_place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
@@ -86,6 +102,17 @@ static bool is_in_place(struct ft_nccl_followed *followed, const struct ft_nccl_
 	       (has_key && ft_nccl_fifo_place(followed, seen->va, seen->rkey, ask->k));
 }
 
+/* Once there is one family left, no other is tried. */
+static bool is_of_family(struct ft_nccl_followed *followed, const struct ask *ask)
+{
+	struct ft_nccl_cts entry;
+
+	if (followed->families != 0 && (followed->families & (followed->families - 1)) == 0)
+		return ft_nccl_cts_read((enum ft_nccl_family)ft_nccl_family_taken(followed),
+					&ask->write, 0, &entry) != FT_NCCL_NOT;
+	return ft_nccl_family_narrow(followed, ft_nccl_cts_fits(&ask->write).possible);
+}
+
 /* Queue pairs begin at PSN 0, and a clear-to-send takes one packet: of one device, its PSN is its number. */
 static bool count_on(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 		     struct ask *ask)
@@ -94,6 +121,10 @@ static bool count_on(struct ft_nccl_followed *followed, const struct ft_nccl_see
 
 	ask->k = extend(seen->psn, 24, expected_k(followed));
 	ask->requests = ask->write.length / entry_bytes;
+	if (followed->families != 0 && !followed->blind) {
+		ask->family = (enum ft_nccl_family)ft_nccl_family_taken(followed);
+		ask->is_read = is_of_family(followed, ask);
+	}
 	return ask->write.length % entry_bytes == 0 && ask->requests != 0 &&
 	       ask->requests <= FT_NCCL_REQUESTS_MAX && is_in_place(followed, seen, ask);
 }
@@ -104,17 +135,6 @@ static bool has_entries(struct ask *ask, const struct ft_nccl_fifo *layout)
 	ask->requests = ask->write.length / layout->entry_bytes;
 	return ask->write.length % layout->entry_bytes == 0 && ask->requests != 0 &&
 	       ask->requests <= layout->entries;
-}
-
-/* Once there is one family left, no other is tried. */
-static bool is_of_family(struct ft_nccl_followed *followed, const struct ask *ask)
-{
-	struct ft_nccl_cts entry;
-
-	if (followed->families != 0 && (followed->families & (followed->families - 1)) == 0)
-		return ft_nccl_cts_read((enum ft_nccl_family)ft_nccl_family_taken(followed),
-					&ask->write, 0, &entry) != FT_NCCL_NOT;
-	return ft_nccl_family_narrow(followed, ft_nccl_cts_fits(&ask->write).possible);
 }
 
 /* Read as the family that fits; where nothing can be read, by the address. False: it is none. */
@@ -253,7 +273,9 @@ static void tell_evidence(struct ft_nccl_moment *moment)
 	struct ft_nccl_followed *followed = moment->followed;
 
 	moment->lane->asked = true;
-	if (followed->readable >= 2)
+	if (followed->by_grid)
+		ft_nccl_note(moment->connections, followed, moment->lane_index, FT_NCCL_N5);
+	else if (followed->readable >= 2)
 		ft_nccl_note(moment->connections, followed, moment->lane_index, FT_NCCL_N2);
 	ft_nccl_family_tell(followed);
 }

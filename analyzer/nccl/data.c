@@ -9,6 +9,9 @@
 #include "split.h"
 #include "stray.h"
 
+/* Messages next to each other, each with its clear-to-send, that are no accident. */
+enum { ASKED_EACH = 3 };
+
 void ft_nccl_data_count(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_message *message = &transfer->message;
@@ -117,6 +120,8 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	for (unsigned i = 0; i < 4; i++)
 		message->imm[i] = (uint8_t)(immdt >> (24 - 8 * i));
 	transfer->immdt = immdt;
+	if (transfer->has_cts && moment->followed->in_a_row >= ASKED_EACH)
+		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N8);
 	if (message->request_count == 1 && transfer->has_cts &&
 	    ft_nccl_split_is_known(moment->followed) &&
 	    ft_nccl_is_complete(moment->followed, transfer))

@@ -113,21 +113,49 @@ static void tell_versions(struct ft_nccl_followed *followed, enum ft_nccl_family
 	model->version_last = followed->version_last;
 }
 
+/* What all families that are left have alike. */
+static void tell_common(struct ft_nccl_followed *followed)
+{
+	struct ft_nccl_connection *model = &followed->model;
+	const struct ft_nccl_fifo *layout = NULL;
+	int32_t first = INT32_MAX, last = 0;
+
+	for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++) {
+		const struct ft_nccl_fifo *other = ft_nccl_fifo((enum ft_nccl_family)i);
+
+		if ((followed->families & 1u << i) == 0)
+			continue;
+		if (layout != NULL && layout->slot_bytes != other->slot_bytes)
+			return;
+		layout = other;
+		first = spans[i].first < first ? spans[i].first : first;
+		last = spans[i].last > last ? spans[i].last : last;
+	}
+	if (layout == NULL)
+		return;
+	model->fifo.entries = layout->entries;
+	model->fifo.entry_bytes = layout->entry_bytes;
+	model->fifo.slot_bytes = layout->slot_bytes;
+	ft_nccl_versions_narrow(followed, first, last);
+	model->version_first = followed->version_first;
+	model->version_last = followed->version_last;
+}
+
 void ft_nccl_family_tell(struct ft_nccl_followed *followed)
 {
 	struct ft_nccl_connection *model = &followed->model;
 	int32_t family = ft_nccl_family_taken(followed);
 
 	model->has_family = family >= 0 && followed->families == 1u << family;
-	if (!model->has_family) {
-		ft_nccl_fifo_tell(followed);
-		model->fifo.is_known = followed->has_base;
-		return;
+	if (model->has_family) {
+		model->family = (enum ft_nccl_family)family;
+		model->certainty = certainty_of(followed);
+		tell_fifo(followed, model->family);
+	} else {
+		tell_common(followed);
 	}
-	model->family = (enum ft_nccl_family)family;
-	model->certainty = certainty_of(followed);
-	tell_fifo(followed, model->family);
 	ft_nccl_fifo_tell(followed);
-	tell_versions(followed, model->family);
+	if (model->has_family)
+		tell_versions(followed, model->family);
 	model->fifo.is_known = followed->has_base;
 }

@@ -14,7 +14,7 @@ enum { SURE_OF_CONTENT = 3 };
 /* What is asked for can be read. */
 static bool may_judge(const struct ft_nccl_followed *followed)
 {
-	return followed->plain || (!followed->by_grid && followed->unreadable == 0);
+	return followed->plain || (!followed->blind && followed->unreadable == 0);
 }
 
 static void tell(struct ft_nccl_connections *connections, struct ft_nccl_found *found)

@@ -61,6 +61,7 @@ struct ft_nccl_followed {
 	bool unsure;                     /* metadata names more queue pairs than there may be */
 	bool has_base;                   /* model.fifo.addr is known */
 	bool by_grid;                    /* clear-to-sends cannot be read: their PSNs number them */
+	bool blind;                      /* by_grid: nothing of them can be read */
 	bool plain;       /* by_grid: yet addr and size are where all families have them .. */
 	uint8_t rkey_at;  /* .. and the key here; 0: not known */
 	uint8_t families; /* possible, bits */

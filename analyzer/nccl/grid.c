@@ -20,7 +20,8 @@ enum {
 		8, /* of a slot: farther apart are clear-to-sends that several devices take in turn */
 	LENGTHS = 3, /* messages whose immediate must be their length .. */
 	PLAIN = 2,   /* .. or writes that must go where they were told to */
-	DATA = 8     /* bytes that tell where: an address */
+	DATA = 8,    /* bytes that tell where: an address */
+	KEY_AT_12 = 1u << FT_NCCL_C | 1u << FT_NCCL_D /* families with the first key there */
 };
 
 static bool is_on(const struct ft_nccl_seen *seen)
@@ -80,6 +81,30 @@ static bool is_grid(const struct ft_nccl_log *log, struct ft_nccl_grid *grid)
 			return false;
 	}
 	return true;
+}
+
+/* Families with these lengths, if their content fits or there is none to see. */
+static uint8_t families_of(const struct ft_nccl_log *log, const struct ft_nccl_grid *grid)
+{
+	struct ft_nccl_logged logged;
+	uint8_t families = 0, possible = UINT8_MAX;
+
+	for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++) {
+		const struct ft_nccl_fifo *layout = ft_nccl_fifo((enum ft_nccl_family)i);
+
+		if (layout->entry_bytes == grid->entry_bytes &&
+		    layout->slot_bytes == grid->slot_bytes)
+			families |= (uint8_t)(1u << i);
+	}
+	for (uint32_t at = 0; grid->plain && ft_nccl_log_next(log, &at, &logged);) {
+		const struct ft_nccl_write write = { logged.seen.payload, logged.seen.captured,
+						     logged.seen.length };
+
+		possible &= ft_nccl_cts_fits(&write).possible;
+	}
+	if (grid->plain)
+		possible &= (uint8_t)(grid->rkey_at == 12 ? KEY_AT_12 : ~KEY_AT_12);
+	return families & possible;
 }
 
 /* Whether a write went where an earlier one to the FIFO said, and if so where its key stood there. */
@@ -175,10 +200,13 @@ bool ft_nccl_grid_of(struct ft_nccl_connections *connections,
 		told += signs.told;
 		grid->plain = signs.told >= PLAIN;
 		if (grid->plain)
-			return true;
+			break;
 		if (signs.right >= LENGTHS && signs.wrong == 0)
 			choose(stranger, &others[i], grid, &choices);
 	}
+	grid->families = families_of(stranger->log, grid);
+	if (grid->plain)
+		return true;
 	return told == 0 && choices == 1 &&
 	       (is_pair(stranger, grid->partner) || stranger->log->count >= WRITES_ALONE);
 }

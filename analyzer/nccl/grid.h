@@ -12,6 +12,7 @@ struct ft_nccl_grid {
 	uint16_t entry_bytes, slot_bytes;
 	bool plain; /* the receiver's addresses can be read .. */
 	uint8_t rkey_at;
+	uint8_t families; /* whose lengths these are and that nothing captured speaks against, bits */
 	struct ft_nccl_stranger *partner; /* .. or else this queue pair's data answers */
 	uint64_t frame, ts_ns;            /* of the first write */
 };

@@ -251,21 +251,6 @@ static void lock_by_content(struct ft_nccl_connections *connections,
 	begin(connections, followed, stranger, NULL, agreement.ts_ns);
 }
 
-/* Families with these lengths. */
-static uint8_t families_of(const struct ft_nccl_grid *grid)
-{
-	uint8_t families = 0;
-
-	for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++) {
-		const struct ft_nccl_fifo *layout = ft_nccl_fifo((enum ft_nccl_family)i);
-
-		if (layout->entry_bytes == grid->entry_bytes &&
-		    layout->slot_bytes == grid->slot_bytes)
-			families |= (uint8_t)(1u << i);
-	}
-	return families;
-}
-
 static void lock_by_grid(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger)
 {
 	struct ft_nccl_grid grid;
@@ -276,13 +261,14 @@ static void lock_by_grid(struct ft_nccl_connections *connections, struct ft_nccl
 	followed = follow(connections, stranger, grid.frame);
 	if (followed == NULL)
 		return;
-	followed->model.found_by = FT_NCCL_BY_LENGTHS;
+	followed->model.found_by = grid.plain ? FT_NCCL_BY_CTS : FT_NCCL_BY_LENGTHS;
 	followed->model.fifo.entry_bytes = grid.entry_bytes;
 	followed->model.fifo.slot_bytes = grid.slot_bytes;
 	followed->by_grid = true;
-	followed->plain = grid.plain;
+	followed->blind = !grid.plain;
+	followed->plain = grid.plain && grid.families == 0;
 	followed->rkey_at = grid.rkey_at;
-	followed->families = grid.plain ? 0 : families_of(&grid);
+	followed->families = grid.families;
 	begin(connections, followed, stranger, grid.plain ? NULL : grid.partner, grid.ts_ns);
 }
 
