@@ -1,0 +1,361 @@
+"""NCCL followed through captures: everything that their ground truth says, also where frames are cut, lost or missing at the
+start; forged writes found, each by its own frame; and no NCCL where there is none."""
+
+import json
+import random
+import struct
+import tempfile
+import unittest
+import zlib
+from pathlib import Path
+
+from harness import DATA, VIOLATED, fabtap, main, shared
+from nccl_truth import compare
+from pcapfile import read_pcap, write_pcap
+from roce import checksum
+
+WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM = 0x06, 0x0a, 0x0b
+IP, BTH = 14, 42  # offsets in frames of the truths: no tag, no options
+CUT = [192, 160, 128]
+
+
+def document(*captures, options=()):
+    return fabtap("nccl", "--json", *options, *captures).json()
+
+
+def cut(record, size):
+    seconds, fraction, captured, original = struct.unpack_from("<IIII", record)
+    captured = min(captured, size)
+    return struct.pack("<IIII", seconds, fraction, captured, original) + record[16:16 + captured]
+
+
+def is_roce(record):
+    frame = record[16:]
+    return len(frame) > BTH + 12 and frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[36:38] == b"\x12\xb7"
+
+
+def opcode(record):
+    return record[16 + BTH] if is_roce(record) else None
+
+
+def retouched(record, source=None, psn=None, reth=None, key=None, payload=None):
+    """A WRITE Only made of a write with a RETH: other source, PSN, (address, length)."""
+    frame = bytearray(record[16:])
+    frame[BTH] = WRITE_ONLY
+    va, rkey, length = struct.unpack_from(">QII", frame, BTH + 12)
+    va, length = reth or (va, min(length, 1024))
+    body = bytes(frame[BTH:BTH + 12]) + struct.pack(">QII", va, rkey if key is None else key, length) + (payload or b"X" * length)
+    body = body[:1] + bytes([body[1] & 0xcf]) + body[2:]
+    if psn is not None:
+        body = body[:8] + struct.pack(">I", psn & 0xffffff | 0x80000000) + body[12:]
+    ip = bytearray(frame[IP:IP + 20])
+    size = 20 + 8 + len(body) + 4
+    struct.pack_into(">H", ip, 2, size)
+    struct.pack_into(">H", ip, 10, 0)
+    if source is not None:
+        ip[12:16] = source
+        frame[6:12] = b"\x02\x66" + source
+    struct.pack_into(">H", ip, 10, checksum(bytes(ip)))
+    udp = bytes(frame[34:38]) + struct.pack(">HH", size - 20, 0)
+    ip = bytes(ip)
+    masked = ip[:1] + b"\xff" + ip[2:8] + b"\xff" + ip[9:10] + b"\xff\xff" + ip[12:] + udp[:6] + b"\xff\xff"
+    icrc = zlib.crc32(b"\xff" * 8 + masked + body[:4] + b"\xff" + body[5:])
+    made = bytes(frame[:IP]) + ip + udp + body + struct.pack("<I", icrc)
+    return record[:8] + struct.pack("<II", len(made), len(made)) + made
+
+
+class WithTruths(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, header, records):
+        return write_pcap(self.folder / (name + ".pcap"), header, records)
+
+    def folders(self):
+        yield DATA / "nccl"
+        folder = shared()
+        if folder is None:
+            self.skipTest("the reference captures of NCCL are not here (FT_SHARED or ../shared): only the shipped ones were tried")
+        yield folder / "captures" / "nccl"
+
+    def each(self):
+        """(capture, its truth)"""
+        for folder in self.folders():
+            for path in sorted(folder.glob("*.truth.json")):
+                yield path.parent / path.name.replace(".truth.json", ".pcap"), json.loads(path.read_text())
+
+
+class Truths(WithTruths):
+    def test_all_that_the_truths_say(self):
+        for capture, truth in self.each():
+            with self.subTest(capture=capture.name):
+                self.assertEqual(compare(document(capture, options=["--keys"]), truth), [])
+
+    def test_several_workers_find_the_same(self):
+        for capture, _ in self.each():
+            with self.subTest(capture=capture.name):
+                self.assertEqual(document(capture, options=["--workers", "3"]), document(capture))
+
+    def test_frames_cut_short(self):
+        """Without the set-up over TCP, which is cut away; 128 bytes lose the last of a clear-to-send of 64 bytes."""
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            for size in CUT:
+                short = self.write("cut", header, [cut(record, size) for record in records])
+                told = document(short)
+                with self.subTest(capture=capture.name, size=size):
+                    self.agrees(told, truth)
+                    self.assertEqual(len(told["connections"]), len(truth["connections"]))
+
+    def agrees(self, told, truth, least=1.0):
+        """What is said to be complete is true; `least` of the messages are."""
+        def place(addresses, *qpns):
+            return (addresses[0], *map(tuple, qpns))
+
+        places = {place(c["sender_addresses"], c["sender_qpns"], c["receiver_qpns"]): c for c in truth["connections"]}
+        ids = {}
+        for one in told["connections"]:
+            true = places.get(place(one["sender"]["addresses"], one["sender"]["qpns"], one["receiver"]["qpns"]))
+            self.assertIsNotNone(true, "a connection that there is not: %r" % (one["sender"],))
+            self.assertEqual(one["receiver"]["addresses"], true["receiver_addresses"])
+            if one["family"]["name"] is not None:
+                self.assertEqual(one["family"]["name"], truth["cts_family"])
+            ids[one["connection"]] = true["connection"]
+        rows = {(m["connection"], m["k"]): m for m in truth["messages"]}
+        right = 0
+        for row in told["messages"]:
+            true = rows.get((ids[row["connection"]], row["k"]))
+            if true is None or not row["completed"]:
+                continue
+            written = [None] * true["n"]
+            for send in true["sends"]:
+                written[send.get("index_in_group", 0)] = send["size"]
+            self.assertEqual([r["written_bytes"] for r in row["requests"]], written, row)
+            self.assertEqual(row["packets"], sum(w["packets"] for w in true["wire"]), row)
+            right += 1
+        self.assertGreaterEqual(right, least * len(rows))
+        self.assertEqual(told["findings"], [])
+
+    def test_one_frame_in_a_hundred_lost(self):
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            for seed in range(3):
+                chance = random.Random(seed)
+                kept = [record for record in records if chance.random() >= 0.01]
+                with self.subTest(capture=capture.name, seed=seed):
+                    told = document(self.write("lossy", header, kept))
+                    self.assertEqual([(f["rule"], f["frames"]) for f in told["findings"]], [])
+                    self.agrees(told, truth, least=0.25)
+
+    def test_a_start_in_the_middle(self):
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            for share in (0.2, 0.5):
+                skipped = int(len(records) * share)
+                rest = [m for m in truth["messages"] if m["frames"][0] > skipped]
+                told = document(self.write("middle", header, records[skipped:]))
+                with self.subTest(capture=capture.name, skipped=skipped):
+                    self.assertEqual([(f["rule"], f["frames"]) for f in told["findings"]], [])
+                    if len(rest) > 8:
+                        self.agrees(told, {**truth, "messages": rest}, least=0.9)
+
+
+class Forged(WithTruths):
+    """Writes added to a healthy capture."""
+
+    def data_writes(self, records, truth):
+        """Indices of first packets of data writes of one request, beyond the first few messages."""
+        frames = [m["wire"][0]["first_frame"] for m in truth["messages"] if m["n"] == 1 and m["wire"][0]["dmalen"] > 0]
+        return [frame - 1 for frame in frames[2:]]
+
+    def next_psn(self, records, at, last):
+        """Behind all that the half-connection of record `at` sends up to record `last`."""
+        mine = records[at][16:]
+        psn = 0
+        for record in records[:last + 1]:
+            if is_roce(record) and record[16 + 26:16 + 34] == mine[26:34] and record[16 + BTH + 5:16 + BTH + 8] == mine[BTH + 5:BTH + 8]:
+                psn = struct.unpack_from(">I", record, 16 + BTH + 8)[0] & 0xffffff
+        return psn + 1
+
+    def found(self, name, capture, records, header, at, forged, rules):
+        """The forged record behind record `at` is blamed, and it alone."""
+        number = at + 2
+        path = self.write(name, header, records[:at + 1] + [forged] + records[at + 1:])
+        findings = document(path)["findings"]
+        blamed = [(f["rule"], f["frames"]) for f in findings]
+        with self.subTest(capture=capture.name, forged=name, frame=number):
+            self.assertTrue(any(rule in rules and frames == [number] for rule, frames in blamed), blamed)
+            self.assertTrue(all(frames == [number] for _, frames in blamed), blamed)
+
+    def forgeries(self, records, at):
+        """(name, record, rules that name it)"""
+        va, _, length = struct.unpack_from(">QII", records[at], 16 + BTH + 12)
+        psn = self.next_psn(records, at, at)
+        stranger = bytes((10, 66, 6, 6))
+        outside = {"nccl.write-outside", "nccl.write-unasked"}
+        yield "outside", retouched(records[at], psn=psn, reth=(va + (1 << 30), 64)), outside
+        yield "other key", retouched(records[at], psn=psn, key=0x66666666), outside
+        far = self.next_psn(records, at, len(records) - 1)
+        yield "outside, far ahead", retouched(records[at], psn=far, reth=(va + (1 << 30), 64)), outside
+        yield "stranger", retouched(records[at], psn=psn + 7777, source=stranger), {"nccl.second-writer"}
+
+    def test_each_forged_write_is_found(self):
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            writes = self.data_writes(records, truth)
+            for at in writes[len(writes) // 2:][:1]:
+                for name, forged, rules in self.forgeries(records, at):
+                    self.found(name, capture, records, header, at, forged, rules)
+                # behind all else, on a queue pair that goes on where it was
+                last = len(records) - 1
+                again = retouched(records[at], psn=self.next_psn(records, at, last))
+                self.found("unasked", capture, records, header, last, again,
+                           {"nccl.write-unasked", "nccl.write-outside", "nccl.replay"})
+
+    def test_an_audit_finds_them_too(self):
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            writes = self.data_writes(records, truth)
+            for at in writes[len(writes) // 2:][:1]:
+                va, _, _ = struct.unpack_from(">QII", records[at], 16 + BTH + 12)
+                forged = retouched(records[at], psn=self.next_psn(records, at, at), reth=(va + (1 << 30), 64))
+                path = self.write("audited", header, records[:at + 1] + [forged] + records[at + 1:])
+                run = fabtap("audit", "-m", self.map_of(truth), "--json", path)
+                with self.subTest(capture=capture.name):
+                    self.assertEqual(run.status, VIOLATED)
+                    self.assertIn(("nccl.write-outside", [at + 2]), [(f["rule"], f["frames"]) for f in run.json()["findings"]])
+
+    def map_of(self, truth):
+        """One tenant that has all addresses."""
+        ips = sorted({ip for c in truth["connections"] for ip in c["sender_addresses"] + c["receiver_addresses"]})
+        path = self.folder / "one.map.json"
+        path.write_text(json.dumps({
+            "schema": "tapmap/1", "map_id": "one", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
+            "fabric": {"kind": "roce"}, "tenants": [{"name": "one", "class": "customer"}],
+            "nodes": [{"host": "h%d" % i, "ports": [{"ip": ip}]} for i, ip in enumerate(ips)],
+            "segments": [{"name": "one", "tenant": "one", "intervals": [
+                {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": "10.0.0.0/8"}]}]}]}))
+        return path
+
+
+class Others(unittest.TestCase):
+    CLASSES = {
+        "gloo-ibverbs-3rank": {"gloo"}, "openmpi-ucx-allreduce-2rank": {"ucx", "openmpi"},
+        "openmpi-ucx-allreduce-4rank": {"ucx", "openmpi"}, "dup-openmpi": {"ucx", "openmpi"}, "nvme-rdma": {"nvme"},
+        "perftest-rc-v4": {"perftest"}, "rdmacm-v4": {"rdma_cm", "perftest"}, "rdmacm-v6": {"rdma_cm"}, "ucx-perftest-v6": {"ucx"},
+    }
+    NCCL = ("nccl", "erspan2.pcap")  # mirror-erspan2.pcap is a mirrored copy of the emulation
+
+    def captures(self):
+        folder = shared()
+        if folder is None:
+            self.skipTest("the reference captures are not here (FT_SHARED or ../shared)")
+        for path in sorted((folder / "captures").glob("*.pcap*")):
+            yield path
+
+    def test_nothing_else_is_taken_for_nccl(self):
+        for path in self.captures():
+            if not any(mark in path.name for mark in self.NCCL):
+                told = document(path)
+                with self.subTest(capture=path.name):
+                    self.assertEqual([q for q in told["queue_pairs"] if q["class"] == "nccl"], [])
+                    self.assertEqual((told["connections"], told["findings"]), ([], []))
+
+    def test_vectors_hold_no_nccl(self):
+        folder = shared()
+        if folder is None:
+            self.skipTest("the reference vectors are not here (FT_SHARED or ../shared)")
+        for path in sorted((folder / "vectors").rglob("*.pcap*")):
+            told = document(path)
+            with self.subTest(capture=path.name):
+                self.assertEqual([q for q in told["queue_pairs"] if q["class"] == "nccl"], [])
+
+    def test_each_is_what_it_is(self):
+        """Connected queue pairs with more than a handful of packets."""
+        for path in self.captures():
+            wanted = self.CLASSES.get(path.name.split(".")[0])
+            if wanted is None:
+                continue
+            told = [q for q in document(path)["queue_pairs"] if q["qpn"] > 1 and q["class"] != "unknown"]
+            with self.subTest(capture=path.name):
+                self.assertTrue(told)
+                self.assertLessEqual({q["class"] for q in told}, wanted | {"rdma_cm"})
+                self.assertTrue(any(q["class"] in wanted for q in told))
+
+
+class Emulated(unittest.TestCase):
+    """Rings whose program told what it did."""
+
+    NAMES = ("nccl-emul-2rank", "nccl-emul-3rank-checkpoint", "nccl-emul-4rank-2qp-jumbo", "nccl-emul-4rank-ar-oldfifo",
+             "nccl-emul-long-snap160", "snap128-nccl-emul", "loss1pct-nccl-emul", "ecn-cnp-nccl-emul")
+
+    def each(self):
+        folder = shared()
+        if folder is None:
+            self.skipTest("the reference captures are not here (FT_SHARED or ../shared)")
+        for name in self.NAMES:
+            truth = json.loads((folder / "captures" / (name + ".json")).read_text())
+            source = truth.get("source_capture", name + ".pcap").replace(".pcap", ".json")
+            yield folder / "captures" / (name + ".pcap"), json.loads((folder / "captures" / source).read_text())
+
+    @staticmethod
+    def reported(truth):
+        return [row for command in truth["commands"] for row in command["reported"]]
+
+    def test_connections_and_their_fifos(self):
+        for path, truth in self.each():
+            ip = {rank["rank"]: rank["ip"] for rank in truth["ranks"]}
+            wanted = {}
+            for row in self.reported(truth):
+                if "send_qpn" in row:
+                    key = (ip[row["rank"]], ip[row["send_peer_rank"]], row["channel"])
+                    wanted.setdefault(key, set()).add((row["send_qpn"], row["send_peer_qpn"], row["fifo_addr"]))
+            told = {}
+            for one in document(path)["connections"]:
+                pairs = set(zip(one["sender"]["qpns"], one["receiver"]["qpns"], [one["cts_fifo"]["addr"]] * 8))
+                told[frozenset(pairs)] = (one["sender"]["addresses"], one["receiver"]["addresses"])
+            with self.subTest(capture=path.name):
+                self.assertEqual(told, {frozenset(pairs): ([key[0]], [key[1]]) for key, pairs in wanted.items()})
+
+    def test_rings_and_ranks(self):
+        for path, truth in self.each():
+            told = document(path)["communicators"]
+            with self.subTest(capture=path.name):
+                self.assertEqual(len(told), 1)
+                ranks = {rank["addresses"][0]: rank["rank"] for rank in told[0]["ranks"]}
+                known = {ip: rank for ip, rank in ranks.items() if rank is not None}
+                true = {rank["ip"]: rank["rank"] for rank in truth["ranks"]}
+                self.assertEqual(set(ranks), set(true))
+                self.assertEqual(known, {ip: true[ip] for ip in known})
+                ring = [told[0]["ranks"][at]["addresses"][0] for at in told[0]["ring"]]
+                count = len(true)
+                order = sorted(true, key=true.get)
+                start = order.index(ring[0])
+                self.assertEqual(ring, [order[(start + i) % count] for i in range(count)])
+
+    def test_messages_are_counted(self):
+        for path, truth in self.each():
+            if path.name.startswith("loss1pct"):
+                continue
+            rows = document(path)["connections"]
+            told = sorted((c["counts"]["cts"], c["counts"]["messages"], c["counts"]["payload_bytes"]) for c in rows)
+            sent = {}
+            for row in self.reported(truth):
+                if "data_messages_sent" in row:
+                    sent[row["rank"]] = row
+            with self.subTest(capture=path.name):
+                self.assertEqual(sum(t[1] for t in told), sum(row["data_messages_sent"] for row in sent.values()))
+                self.assertEqual(sum(t[2] for t in told), sum(row["data_bytes_sent"] for row in sent.values()))
+
+    def test_there_are_no_findings(self):
+        for path, _ in self.each():
+            with self.subTest(capture=path.name):
+                self.assertEqual(document(path)["findings"], [])
+
+
+if __name__ == "__main__":
+    main()
