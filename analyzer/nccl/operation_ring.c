@@ -55,7 +55,7 @@ static struct ft_nccl_stretch sum_of(const struct ft_nccl_circle *ring, size_t l
 static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective *row,
 		   size_t *shortest)
 {
-	const size_t most = least_left(ring);
+	const size_t most = least_left(ring), others = ring->ranks > 1 ? ring->ranks - 1 : 1;
 	unsigned tried = 0;
 
 	*shortest = 0;
@@ -68,7 +68,7 @@ static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective 
 			continue;
 		if (tried++ == 0)
 			*shortest = length;
-		else if (length % (ring->ranks - 1) != 0) /* of no loop */
+		else if (length % others != 0) /* of no loop */
 			continue;
 		part.sum = sum_of(ring, length);
 		if (ft_nccl_circle_recognize(&part, row))

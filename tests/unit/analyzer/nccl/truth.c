@@ -133,8 +133,9 @@ static void read_all(struct truth *truth)
 	truth->messages = calloc(truth->message_count, sizeof *truth->messages);
 	truth->requests =
 		calloc(truth->message_count * FT_NCCL_REQUESTS_MAX, sizeof *truth->requests);
-	assert_true(truth->rows != NULL && truth->connections != NULL && truth->messages != NULL &&
-		    truth->requests != NULL);
+	if (truth->rows == NULL || truth->connections == NULL || truth->messages == NULL ||
+	    truth->requests == NULL)
+		abort();
 	for (size_t i = 0; i < truth->connection_count; i++) {
 		read_connection(json_array_get(connections, i), &truth->rows[i]);
 		truth->connections[i] = &truth->rows[i];
