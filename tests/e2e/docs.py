@@ -45,6 +45,12 @@ class Readme(unittest.TestCase):
         start = listed.index(sample[0])
         self.assertEqual(sample, listed[start:start + len(sample)])
 
+    def test_the_sample_of_nccl_is_what_nccl_prints(self):
+        page = printed("nccl", "--messages", "3", "midstart-2.19.3.pcap", cwd=DATA / "nccl")
+        sample = [block for block in blocks(PROJECT / "README.md") if block[0].startswith("NCCL ")][0]
+        start = page.index(sample[0])
+        self.assertEqual(sample, page[start:start + len(sample)])
+
 
 class Findings(unittest.TestCase):
     DOCUMENT = (PROJECT / "docs" / "findings.md").read_text()
