@@ -1,5 +1,6 @@
 #include "followed.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "family.h"
@@ -27,6 +28,7 @@ static struct ft_nccl_place place_of(const struct ft_nccl_device *device)
 static void fill_party(struct ft_nccl_party *party, const struct ft_nccl_metadata *metadata,
 		       uint8_t qp_count)
 {
+	assert(metadata->device_count != 0); /* the reader takes no metadata without */
 	party->place_count = metadata->device_count;
 	for (uint8_t i = 0; i < metadata->device_count; i++)
 		party->places[i] = place_of(&metadata->devices[i]);
@@ -106,6 +108,7 @@ static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchang
 	fill_target(&model->fifo, sender);
 	fill_sizes(model, receiver);
 	model->devices = larger(sender->device_count, receiver->device_count);
+	assert(model->devices != 0);
 	followed->unsure = sender->form->minor_first < MINOR_CLEARED && qps > model->devices;
 	model->qp_count = followed->unsure ? model->devices : qps;
 	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
