@@ -75,6 +75,7 @@ struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections)
 	}
 	followed->model.connection = connections->count;
 	followed->model.channel = FT_NCCL_NONE;
+	followed->vni = UINT32_MAX;
 	followed->orders = 1u << FT_NCCL_LITTLE | 1u << FT_NCCL_BIG;
 	connections->all[connections->count++] = followed;
 	return followed;
@@ -97,16 +98,31 @@ int ft_nccl_add_lanes(struct ft_nccl_followed *followed, uint32_t count)
 	return 0;
 }
 
+static void release(struct ft_nccl_connections *connections,
+		    const struct ft_nccl_followed *followed, const struct ft_nccl_party *party,
+		    uint8_t lane)
+{
+	struct ft_nccl_end *end;
+
+	if (party->qpns[lane] == FT_NCCL_NONE)
+		return;
+	end = ft_nccl_ends_find(&connections->ends, &party->places[party->qp_device[lane]],
+				party->qpns[lane], followed->vni);
+	if (end != NULL && end->connection == followed->model.connection)
+		ft_nccl_ends_remove(&connections->ends, end);
+}
+
 void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
 {
-	struct ft_nccl_end_table *ends = &connections->ends;
-
-	for (size_t i = 0; i < ends->slots;) {
-		if (ends->ends[i].used && ends->ends[i].connection == followed->model.connection)
-			ft_nccl_ends_remove(ends, &ends->ends[i]);
-		else
-			i++;
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		release(connections, followed, &followed->model.sender, i);
+		release(connections, followed, &followed->model.receiver, i);
 	}
+	for (uint32_t i = 0; i < followed->ring.slots; i++) {
+		if (followed->ring.transfers[i].used)
+			ft_nccl_keep(connections, followed, &followed->ring.transfers[i]);
+	}
+	ft_nccl_ring_free(&followed->ring);
 	followed->retired = true;
 }
 
@@ -257,7 +273,7 @@ static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_en
 
 	if (end->any_vni) {
 		end->any_vni = false;
-		end->vni = seen->ends.vni;
+		end->vni = followed->vni = seen->ends.vni;
 	}
 	if (seen->opcode == FT_NCCL_ACK && is_data) {
 		moment.lane->has_acked = true;

@@ -32,7 +32,8 @@ static size_t home_of(const struct ft_nccl_end_table *table, const uint8_t addre
 static bool is_at(const struct ft_nccl_end *end, const uint8_t address[16], bool by_lid,
 		  uint32_t qpn, uint32_t vni)
 {
-	return end->qpn == qpn && end->by_lid == by_lid && (end->any_vni || end->vni == vni) &&
+	return end->qpn == qpn && end->by_lid == by_lid &&
+	       (end->any_vni || end->vni == vni || vni == FT_NCCL_VNI_ANY) &&
 	       memcmp(end->address, address, sizeof end->address) == 0;
 }
 

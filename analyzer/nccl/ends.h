@@ -21,6 +21,8 @@ struct ft_nccl_end {
 	bool unsure;  /* may be stack bytes of an old release: whoever is sure takes the place */
 };
 
+#define FT_NCCL_VNI_ANY (UINT32_MAX - 1) /* an overlay's number has 24 bits */
+
 struct ft_nccl_end_table {
 	struct ft_nccl_end *ends;
 	size_t slots, used; /* slots: a power of two, or 0 */
@@ -30,7 +32,7 @@ struct ft_nccl_end_table {
 
 void ft_nccl_ends_free(struct ft_nccl_end_table *table);
 
-/* NULL: nobody's. */
+/* NULL: nobody's. `vni` FT_NCCL_VNI_ANY: whatever overlay it is in. */
 struct ft_nccl_end *ft_nccl_ends_find(const struct ft_nccl_end_table *table,
 				      const struct ft_nccl_place *place, uint32_t qpn,
 				      uint32_t vni);

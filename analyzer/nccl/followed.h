@@ -67,6 +67,7 @@ struct ft_nccl_followed {
 	uint8_t families; /* possible, bits */
 	uint8_t orders;   /* of immediates that fit so far, bits 1 << enum ft_nccl_order */
 	uint8_t lane_count;
+	uint32_t vni;                        /* as in struct ft_nccl_ends */
 	uint16_t pmtu;                       /* bytes; 0: not known */
 	int32_t version_first, version_last; /* by what was seen besides the family; 0: open */
 	uint32_t by_length, by_id;           /* immediates that spoke for it */

@@ -123,7 +123,7 @@ static struct ft_nccl_end end_of(const struct ft_nccl_followed *followed,
 	const struct ft_nccl_place *place = &party->places[party->qp_device[lane]];
 	struct ft_nccl_end end = {
 		.qpn = party->qpns[lane],
-		.vni = UINT32_MAX,
+		.vni = FT_NCCL_VNI_ANY,
 		.connection = followed->model.connection,
 		.lane = lane,
 		.role = (uint8_t)role,
@@ -170,7 +170,7 @@ static struct ft_nccl_followed *known_already(struct ft_nccl_connections *connec
 	const struct ft_nccl_metadata *sender = exchange->sender;
 	struct ft_nccl_place place = place_of(&sender->devices[0]);
 	struct ft_nccl_end *end =
-		ft_nccl_ends_find(&connections->ends, &place, sender->qpns[0], UINT32_MAX);
+		ft_nccl_ends_find(&connections->ends, &place, sender->qpns[0], FT_NCCL_VNI_ANY);
 	struct ft_nccl_followed *followed;
 
 	if (end == NULL)

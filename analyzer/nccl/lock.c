@@ -131,6 +131,7 @@ static struct ft_nccl_followed *follow(struct ft_nccl_connections *connections,
 	set_place(&followed->model.sender, stranger->dst, stranger->by_lid, stranger->qpn);
 	set_place(&followed->model.receiver, stranger->src, stranger->by_lid, FT_NCCL_NONE);
 	followed->model.first_frame = frame;
+	followed->vni = stranger->vni;
 	followed->model.devices = followed->model.qps_per_device = followed->model.qp_count = 1;
 	end.connection = followed->model.connection;
 	memcpy(end.address, stranger->dst, sizeof end.address);
