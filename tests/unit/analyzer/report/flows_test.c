@@ -196,6 +196,91 @@ static void without_a_map_there_is_no_verdict(void **state)
 	free(text);
 }
 
+static const struct ft_report_flow_nccl followed_rows[] = {
+	{ "nccl", 0.875, 12, "data", 3, true, 0 },
+	{ "nccl", 1, 12, "cts", FT_UNKNOWN, false, 0 },
+	{ NULL, 0, 0, NULL, 0, false, 0 },
+	{ "ucx", 0.5, FT_UNKNOWN, NULL, FT_UNKNOWN, false, 0 },
+	{ "unknown", 0, FT_UNKNOWN, NULL, FT_UNKNOWN, false, 0 },
+	{ "unknown", 0.25, 7, "data", FT_UNKNOWN, true, -1 },
+};
+
+static void followed_flow(const void *rows, size_t index, struct ft_report_flow *row)
+{
+	(void)rows;
+	*row = (struct ft_report_flow){ .flow = index + 1,
+					.src = { .address = "10.0.0.1" },
+					.dst = { .address = "10.0.0.2" },
+					.transport = "RC",
+					.connection = FT_UNKNOWN,
+					.nccl = followed_rows[index] };
+}
+
+static struct ft_report_flows followed_flows(const struct ft_report *about)
+{
+	struct ft_report_flows flows = sample_flows(about, false);
+
+	flows.followed = true;
+	flows.flow = followed_flow;
+	flows.flow_count = sizeof(followed_rows) / sizeof(followed_rows[0]);
+	return flows;
+}
+
+static void a_flow_says_what_the_framing_of_nccl_does(void **state)
+{
+	static const char *const expected[] = {
+		"{\"class\": \"nccl\", \"confidence\": 0.875, \"connection\": 12, \"role\": "
+		"\"data\","
+		" \"channel\": 3, \"rank\": 0}",
+		"{\"class\": \"nccl\", \"confidence\": 1, \"connection\": 12, \"role\": \"cts\","
+		" \"channel\": null, \"rank\": null}",
+		"null",
+		"{\"class\": \"ucx\", \"confidence\": 0.5, \"connection\": null, \"role\": null,"
+		" \"channel\": null, \"rank\": null}",
+		"{\"class\": \"unknown\", \"confidence\": 0, \"connection\": null, \"role\": null,"
+		" \"channel\": null, \"rank\": null}",
+		"{\"class\": \"unknown\", \"confidence\": 0.25, \"connection\": 7, \"role\": "
+		"\"data\","
+		" \"channel\": null, \"rank\": -1}",
+	};
+	struct ft_report about = sample_report();
+	struct ft_report_flows flows = followed_flows(&about);
+	json_t *document = rendered(&flows), *plain = sample_document(true);
+	json_t *rows = json_object_get(document, "flows");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		is_json(json_object_get(json_array_get(rows, i), "nccl"), expected[i]);
+	assert_null(json_object_get(json_array_get(json_object_get(plain, "flows"), 0), "nccl"));
+	json_decref(plain);
+	json_decref(document);
+}
+
+static void a_followed_page_has_a_column_for_the_class(void **state)
+{
+	static const char *const cells[] = {
+		"QP        type  class         P_Key  frames",
+		"0x000000  RC    nccl data     -",
+		"0x000000  RC    nccl cts      -",
+		"0x000000  RC    .             -",
+		"0x000000  RC    ucx           -",
+		"0x000000  RC    .             -",
+		"0x000000  RC    unknown data  -",
+	};
+	struct ft_report about = sample_report();
+	struct ft_report_flows flows = followed_flows(&about);
+	char *text = page(&flows, false), *at = text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+		at = strstr(at, cells[i]);
+		if (at == NULL)
+			fail_msg("%s\n  is not in\n%s", cells[i], text);
+		at++;
+	}
+	free(text);
+}
+
 static void a_violated_flow_has_a_colour_of_its_own(void **state)
 {
 	char *text = sample_page(true, true);
@@ -285,6 +370,8 @@ int main(void)
 		cmocka_unit_test(an_unmeasured_round_trip_is_null),
 		cmocka_unit_test(the_page_has_a_line_for_each_flow),
 		cmocka_unit_test(without_a_map_there_is_no_verdict),
+		cmocka_unit_test(a_flow_says_what_the_framing_of_nccl_does),
+		cmocka_unit_test(a_followed_page_has_a_column_for_the_class),
 		cmocka_unit_test(a_violated_flow_has_a_colour_of_its_own),
 		cmocka_unit_test(a_long_table_is_aligned_from_the_first_line_on),
 		cmocka_unit_test(nothing_listed_is_said_in_one_line),

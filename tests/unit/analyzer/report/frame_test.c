@@ -91,9 +91,11 @@ static const struct ft_frame_verdict crossing = {
 	.judged = true,
 };
 
-static const struct ft_frame_view write_view = { &write_frame, "a \"b\".pcap", &write_packet, 0,
-						 NULL, false, NULL, false };
-static const struct ft_frame_view ack_view = { &ack_frame, NULL, &ack_packet, 2, &crossing, false, NULL, false };
+static const struct ft_frame_view write_view = {
+	&write_frame, "a \"b\".pcap", &write_packet, 0, NULL, false, NULL, false
+};
+static const struct ft_frame_view ack_view = { &ack_frame, NULL,  &ack_packet, 2,
+					       &crossing,  false, NULL,        false };
 
 static void expect(int (*write)(FILE *, const struct ft_frame_view *),
 		   const struct ft_frame_view *view, const char *wanted)
@@ -206,7 +208,8 @@ static void wrappers_say_what_was_read(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct ft_frame_view view = { &ack_frame, NULL, &rows[i].packet, 0, NULL, false, NULL, false };
+		struct ft_frame_view view = { &ack_frame, NULL, &rows[i].packet, 0, NULL, false,
+					      NULL,       false };
 		size_t end = strlen(rows[i].end);
 		struct written written;
 		const char *text;
