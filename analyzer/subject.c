@@ -21,7 +21,8 @@ static bool is_remote(const struct ft_map *map, const uint8_t gid[16])
 	const struct ft_declared *declared = map == NULL ? NULL : ft_map_declared(map);
 	uint8_t own[8];
 
-	if (declared == NULL || !declared->has_subnet_prefix || memcmp(gid, link_local, sizeof link_local) == 0)
+	if (declared == NULL || !declared->has_subnet_prefix ||
+	    memcmp(gid, link_local, sizeof link_local) == 0)
 		return false;
 	for (int i = 0; i < 8; i++)
 		own[i] = (uint8_t)(declared->subnet_prefix >> (56 - 8 * i));

@@ -58,7 +58,7 @@ struct ft_flow {
 	uint32_t asked;      /* when its newest request passed: analyzer/suspects_parts.h */
 	uint16_t first_base; /* of the connection, by its set-up; FT_FLOW_NO_BASE */
 	uint16_t base, vlan; /* of the frames that are counted here, if the key leaves them open */
-	uint16_t watched; /* for NCCL: analyzer/watch.h */
+	uint16_t watched;    /* for NCCL: analyzer/watch.h */
 	struct ft_sender_look look;
 
 	struct ft_half half;
