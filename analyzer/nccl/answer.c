@@ -117,7 +117,7 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 }
 
 /* What the message in turn has to do with a write. */
-enum fit { FIT, NO_CTS, NO_FIT, NOT_HERE };
+enum fit { FIT, NO_CTS, NOT_YET, NO_FIT, NOT_HERE };
 
 static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any_write,
 		       uint8_t *request)
@@ -127,9 +127,10 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any
 
 	if (!ft_nccl_split_uses(followed, moment->lane_index, k))
 		return NOT_HERE;
-	if (transfer == NULL || !transfer->has_cts ||
-	    transfer->message.cts_frame > moment->seen->frame)
+	if (transfer == NULL || !transfer->has_cts)
 		return NO_CTS;
+	if (transfer->message.cts_frame > moment->seen->frame)
+		return NOT_YET; /* packets that were kept come behind it */
 	if (ft_nccl_split_is_done(followed, transfer, moment->lane_index, moment->seen))
 		return NOT_HERE;
 	if (any_write || ft_nccl_answers(followed, transfer, moment->seen, request))
@@ -168,7 +169,7 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 		if (fit == NO_CTS && missed == UINT64_MAX)
 			missed = answer.k;
 	}
-	answer.sure = strict;
+	answer.sure = strict && answer.k == lane->next;
 	answer.odd = missed == UINT64_MAX && (!exact || (!strict && answer.k > lane->next));
 	if (missed != UINT64_MAX)
 		answer.k = missed;
@@ -211,6 +212,15 @@ static bool is_sizes(const struct ft_nccl_moment *moment, const struct ft_nccl_t
 	return first->rkey_count != 0 && !has_key(first, seen->rkey);
 }
 
+/* A write begins within another one: the transport resumes it, or it is somebody else's. */
+static bool is_within_write(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+
+	return lane->open && lane->writing && moment->turn == FT_NCCL_NEXT &&
+	       ft_nccl_psn_distance(lane->write_end, moment->seen->psn) >= 0;
+}
+
 struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
@@ -219,6 +229,13 @@ struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment)
 	bool bare = ft_nccl_is_bare_end(seen);
 	int64_t slot = sizes_slot(moment->followed, seen);
 
+	if (open != NULL && is_within_write(moment)) {
+		answer.k = open->message.k;
+		answer.kind = ft_nccl_answers(moment->followed, open, seen, &answer.request)
+				      ? FT_NCCL_ANSWER_RESUMED
+				      : FT_NCCL_ANSWER_NONE;
+		return answer;
+	}
 	if (slot >= 0)
 		return sizes_answer(moment, (uint32_t)slot);
 	if (is_sizes(moment, open)) {

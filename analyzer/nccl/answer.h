@@ -7,8 +7,9 @@
 enum ft_nccl_answer_kind {
 	FT_NCCL_ANSWER_DATA,
 	FT_NCCL_ANSWER_END, /* a zero-length write whose immediate says that the message is there */
-	FT_NCCL_ANSWER_SIZES, /* into the receiver's array of sizes, with the immediate */
-	FT_NCCL_ANSWER_NONE,  /* nobody asked for it */
+	FT_NCCL_ANSWER_SIZES,   /* into the receiver's array of sizes, with the immediate */
+	FT_NCCL_ANSWER_RESUMED, /* the transport goes on in the middle of a write, as if it began */
+	FT_NCCL_ANSWER_NONE,    /* nobody asked for it */
 };
 
 struct ft_nccl_answer {

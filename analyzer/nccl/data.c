@@ -199,9 +199,11 @@ static void reject(struct ft_nccl_moment *moment)
 	struct ft_nccl_lane *lane = moment->lane;
 
 	ft_nccl_fault_write(moment);
+	if (lane->writing)
+		return; /* what goes on from here is the write that it came between */
 	lane->exact = false;
-	lane->alien = moment->seen->opcode == 0x06;
 	lane->alien_to = ft_nccl_write_end(moment->followed, moment->seen);
+	lane->alien = lane->alien_to != moment->seen->psn;
 }
 
 /* The rest of a write that is none of the connection's. */
@@ -224,7 +226,7 @@ static bool hold_back(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 
-	if (!lane->exact || lane->open)
+	if (!lane->exact || (lane->open && moment->turn == FT_NCCL_NEXT))
 		return false;
 	if (moment->turn == FT_NCCL_NEXT) {
 		ft_nccl_fault_odd(moment->followed, lane, moment->seen);
@@ -267,7 +269,7 @@ static bool begin(struct ft_nccl_moment *moment)
 		ft_nccl_data_write(moment, transfer, answer.request);
 	else if (answer.kind == FT_NCCL_ANSWER_SIZES)
 		learn_sizes(moment, transfer);
-	else
+	else if (answer.kind == FT_NCCL_ANSWER_END)
 		transfer->bare = true;
 	if (ft_nccl_is_bare_end(seen))
 		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N3);

@@ -95,8 +95,9 @@ static void tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 
 void ft_nccl_fault_write(struct ft_nccl_moment *moment)
 {
+	const struct ft_nccl_lane *lane = moment->lane;
 	const struct ft_nccl_transfer *asked =
-		ft_nccl_ring_find(&moment->followed->ring, moment->lane->next);
+		ft_nccl_ring_find(&moment->followed->ring, lane->writing ? lane->at : lane->next);
 	const struct ft_nccl_transfer *before = answered_before(moment);
 
 	if (before != NULL)
