@@ -37,6 +37,7 @@ static const struct ft_report_flow usual = {
 	.verdict = "violated",
 	.rules = { "pkey.undeclared", "spoof.second-sender" },
 	.rule_count = 2,
+	.nccl = { .class = "nccl", .connection = 12, .role = "data" },
 };
 
 /* Expressions, separated by blanks, and whether the usual row meets them all. */
@@ -85,6 +86,14 @@ static const struct {
 	{ "transport=RC", true },
 	{ "transport=rc", true },
 	{ "transport=UD", false },
+	{ "class=nccl", true },
+	{ "class=ucx,nccl", true },
+	{ "class=ucx", false },
+	{ "class=unknown", false },
+	{ "nccl=12", true },
+	{ "nccl=0x0c", true },
+	{ "nccl=1", false },
+	{ "class=nccl nccl=12,13", true },
 	{ "tenant=red qp=4779", true },
 	{ "tenant=red qp=4780", false },
 	{ "tenant=blue qp=4779", false },
@@ -128,7 +137,8 @@ static void a_row_by_lid_is_no_address(void **state)
 static void a_row_without_what_is_asked_for_is_not_taken(void **state)
 {
 	static const char *const expressions[] = { "pkey=0",          "vni=0",       "transport=RC",
-						   "verdict=allowed", "rule=pkey.*", "host=gpu01" };
+						   "verdict=allowed", "rule=pkey.*", "host=gpu01",
+						   "class=nccl",      "nccl=0" };
 	const struct ft_report_flow bare = { .flow = 1 };
 
 	(void)state;
@@ -177,6 +187,10 @@ static const struct {
 	{ "address=lid:", "not an address" },
 	{ "address=lid:65536", "not an address" },
 	{ "transport=TCP", "not RC, UC, UD" },
+	{ "class=", "not a class of queue pairs" },
+	{ "class=NCCL", "not a class of queue pairs" },
+	{ "nccl=first", "not the number of a connection" },
+	{ "nccl=4294967295", "not the number of a connection" },
 };
 
 static void what_is_no_expression_is_refused_with_a_reason(void **state)
@@ -189,6 +203,27 @@ static void what_is_no_expression_is_refused_with_a_reason(void **state)
 			fail_msg("%s: %d %s", refused[i].expression, error, complaint.text);
 		assert_null(strchr(complaint.text, '\n'));
 	}
+}
+
+static void what_only_following_nccl_tells_is_noted(void **state)
+{
+	static const char *const others[] = { "qp=5", "transport=RC", "vlan=0" };
+	struct ft_report_flow row = { .flow = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_int_equal(ft_flow_choice_where(&choice, others[i], &complaint), 0);
+	assert_int_equal(ft_flow_choice_sort(&choice, "bytes", &complaint), 0);
+	assert_false(choice.nccl);
+	assert_int_equal(ft_flow_choice_sort(&choice, "-class", &complaint), 0);
+	assert_true(choice.nccl);
+	ft_flow_choice_free(&choice);
+	assert_int_equal(ft_flow_choice_init(&choice), 0);
+	assert_int_equal(ft_flow_choice_where(&choice, "class=unknown", &complaint), 0);
+	assert_true(choice.nccl);
+	assert_true(ft_flow_choice_takes(&choice, &row)); /* nothing is known */
+	row.nccl.class = "unknown";
+	assert_true(ft_flow_choice_takes(&choice, &row));
 }
 
 static void names_need_a_map(void **state)
@@ -268,6 +303,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		  .verdict = "allowed",
 		  .src = { "10.0.0.9", { [15] = 9 }, .tenant = "blue" },
 		  .naks = { 1, 2 },
+		  .nccl = { .class = "ucx" },
 		  .rules = { "spoof.x" },
 		  .rule_count = 1 },
 		{ .flow = 2,
@@ -280,6 +316,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		  .mtu = 1024,
 		  .verdict = "violated",
 		  .src = { "10.0.0.10", { [15] = 10 }, .tenant = NULL },
+		  .nccl = { .class = "nccl", .role = "data" },
 		  .naks = { 0, 0, 4 } },
 		{ .flow = 3,
 		  .packets = 0,
@@ -301,6 +338,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		  .pkey = 0x8001,
 		  .mtu = 1024,
 		  .verdict = "violated",
+		  .nccl = { .class = "nccl", .role = "cts" },
 		  .src = { "10.0.0.9", { [15] = 9 }, .tenant = "blue" } },
 	};
 	static const struct {
@@ -313,7 +351,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		{ "mtu", "3241" },        { "-mtu", "2431" },        { "verdict", "2431" },
 		{ "-verdict", "1324" },   { "src", "1423" },         { "address", "1423" },
 		{ "tenant", "3142" },     { "-tenant", "1432" },     { "naks", "2134" },
-		{ "rule", "3124" },
+		{ "rule", "3124" },       { "class", "4213" },       { "-class", "1243" },
 	};
 
 	(void)state;
@@ -342,6 +380,7 @@ int main(void)
 		EACH(a_row_without_what_is_asked_for_is_not_taken),
 		EACH(a_tagged_row_is_found_by_its_tags),
 		EACH(what_is_no_expression_is_refused_with_a_reason),
+		EACH(what_only_following_nccl_tells_is_noted),
 		EACH(names_need_a_map),
 		EACH(names_that_the_map_has_not_are_refused),
 		EACH(rows_stand_in_the_order_asked_for),

@@ -432,6 +432,90 @@ static void a_setup_corrects_what_evidence_said(void **state)
 	cut(&wire);
 }
 
+static void a_setup_known_late_joins_halves_that_are_alone(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *one = ask(&wire, (struct packet){ THERE, 20, 0, .psn = 5 });
+	struct ft_flow *other = ask(&wire, (struct packet){ BACK, 10, 0, .psn = 9 });
+
+	(void)state;
+	assert_alone(one);
+	assert_true(ft_pairs_confirm(wire.pairs, one, other, FT_PAIRED_NCCL));
+	assert_paired(&wire, one, other, FT_PAIRED_NCCL);
+	assert_true(ft_paired_certainty(&other->half) == 1);
+	assert_false(ft_pairs_confirm(wire.pairs, other, one, FT_PAIRED_NCCL));
+	assert_paired(&wire, one, other, FT_PAIRED_NCCL);
+	cut(&wire);
+}
+
+static void a_setup_known_late_makes_a_pair_sure(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *one, *other;
+
+	(void)state;
+	one = ask(&wire, (struct packet){ THERE, 20, 0, .psn = 0x900000 });
+	other = answer(&wire, (struct packet){ BACK, 10, 0, .psn = 0x900000 });
+	assert_paired(&wire, one, other, FT_PAIRED_TRANSPORT);
+	assert_false(ft_pairs_confirm(wire.pairs, one, other, FT_PAIRED_NCCL));
+	assert_paired(&wire, one, other, FT_PAIRED_NCCL);
+	assert_false(ft_pairs_confirm(wire.pairs, one, other, FT_PAIRED_CM));
+	assert_false(ft_pairs_confirm(wire.pairs, one, other, FT_PAIRED_NCCL));
+	assert_paired(&wire, one, other, FT_PAIRED_CM);
+	cut(&wire);
+}
+
+static void a_setup_known_late_leaves_what_answers_prove(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *one, *other, *third;
+
+	(void)state;
+	one = ask(&wire, (struct packet){ THERE, 20, 0, .psn = 0x900000 });
+	other = answer(&wire, (struct packet){ BACK, 10, 0, .psn = 0x900000 });
+	third = ask(&wire, (struct packet){ BACK, 11, 0, .psn = 9 });
+	assert_false(ft_pairs_confirm(wire.pairs, one, third, FT_PAIRED_NCCL));
+	assert_false(ft_pairs_confirm(wire.pairs, third, one, FT_PAIRED_NCCL));
+	assert_paired(&wire, one, other, FT_PAIRED_TRANSPORT);
+	assert_alone(third);
+	cut(&wire);
+}
+
+static void a_setup_known_late_corrects_what_a_port_said(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *one, *wrong, *right;
+
+	(void)state;
+	for (uint32_t psn = 0; psn < 40; psn++) {
+		one = ask(&wire, (struct packet){ THERE, 20, RULE + 5, .psn = psn });
+		wrong = ask(&wire, (struct packet){ BACK, 10, RULE + 5, .psn = 9000 + psn });
+	}
+	right = ask(&wire, (struct packet){ BACK, 11, RULE + 7, .psn = 9 });
+	assert_paired(&wire, one, wrong, FT_PAIRED_SOURCE_PORT);
+	assert_true(ft_pairs_confirm(wire.pairs, one, right, FT_PAIRED_NCCL));
+	assert_paired(&wire, one, right, FT_PAIRED_NCCL);
+	assert_alone(wrong);
+	cut(&wire);
+}
+
+/* As one that only got CNPs. */
+static void a_setup_known_late_leaves_halves_that_never_entered(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow_key key = half_key(BACK, 10);
+	struct ft_flow *one = ask(&wire, (struct packet){ THERE, 20, 0, .psn = 5 });
+	struct ft_flow *other =
+		ft_flow_find_or_create(wire.table, &key, ft_flow_hash(wire.table, &key), 1);
+
+	(void)state;
+	assert_false(ft_pairs_confirm(wire.pairs, one, other, FT_PAIRED_NCCL));
+	assert_false(ft_pairs_confirm(wire.pairs, other, one, FT_PAIRED_NCCL));
+	assert_alone(one);
+	assert_alone(other);
+	cut(&wire);
+}
+
 static void the_newest_setup_of_a_queue_pair_counts(void **state)
 {
 	struct wire wire = wire_of(16, SEED);
@@ -810,6 +894,11 @@ int main(void)
 		cmocka_unit_test(datagrams_of_which_one_names_a_third_are_none),
 		cmocka_unit_test(a_setup_pairs_halves_that_come_later),
 		cmocka_unit_test(a_setup_corrects_what_evidence_said),
+		cmocka_unit_test(a_setup_known_late_joins_halves_that_are_alone),
+		cmocka_unit_test(a_setup_known_late_makes_a_pair_sure),
+		cmocka_unit_test(a_setup_known_late_leaves_what_answers_prove),
+		cmocka_unit_test(a_setup_known_late_corrects_what_a_port_said),
+		cmocka_unit_test(a_setup_known_late_leaves_halves_that_never_entered),
 		cmocka_unit_test(the_newest_setup_of_a_queue_pair_counts),
 		cmocka_unit_test(the_oldest_setups_make_room_for_new_ones),
 		cmocka_unit_test(nothing_but_a_shared_port_makes_a_less_certain_pair),
