@@ -113,6 +113,19 @@ static void answer(struct world *world, struct ft_nccl_seen *seen, const uint8_t
 	seen->payload_length = seen->length < 1024 ? seen->length : 1024;
 }
 
+/* Of a packet that was just seen. */
+static void check_shown(const struct world *world, const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_shown shown;
+
+	if (!ft_nccl_connections_shown(world->connections, seen, &shown))
+		return;
+	assert(shown.connection->connection < CONNECTIONS);
+	assert(shown.request_count <= FT_NCCL_REQUESTS_MAX);
+	assert(shown.request_count == 0 || shown.requests != NULL);
+	assert(shown.role != FT_NCCL_FRAME_SIZES || shown.request_count > 1);
+}
+
 static void show(struct world *world, const uint8_t *bytes)
 {
 	uint8_t direction = bytes[1] >> 2 & 1, lane = (uint8_t)((bytes[1] & 3) + 4 * direction);
@@ -139,6 +152,7 @@ static void show(struct world *world, const uint8_t *bytes)
 	else
 		answer(world, &seen, bytes);
 	ft_nccl_connections_see(world->connections, &seen, ft_nccl_qps_see(world->qps, &seen));
+	check_shown(world, &seen);
 }
 
 static struct ft_nccl_metadata metadata_of(const uint8_t *bytes, uint32_t qpn, uint8_t host)

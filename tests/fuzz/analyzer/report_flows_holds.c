@@ -82,6 +82,17 @@ static void identify(struct taken *taken, struct row *row)
 	row->flow.transport = transports[bits >> 5 & 3];
 	row->flow.verdict = verdicts[bits >> 7 & 3];
 	row->flow.connection = maybe(taken);
+	if ((bits & 1u << 9) == 0)
+		return;
+	row->flow.nccl = (struct ft_report_flow_nccl){
+		.class = (bits & 1u << 10) != 0 ? "unknown" : "nccl",
+		.confidence = (double)(bits >> 11 & 7) / 7,
+		.connection = maybe(taken),
+		.role = (bits & 1u << 14) != 0 ? "data" : NULL,
+		.channel = maybe(taken),
+		.has_rank = (bits & 1u << 15) != 0,
+		.rank = (int32_t)bits,
+	};
 }
 
 static void count(struct taken *taken, struct ft_report_flow *flow)
@@ -170,6 +181,7 @@ void ft_holds(const uint8_t *bytes, size_t size)
 	const struct ft_report_flows flows = {
 		.about = &about,
 		.judged = true,
+		.followed = true,
 		.capacity = number(&taken),
 		.used = number(&taken),
 		.evicted = number(&taken),

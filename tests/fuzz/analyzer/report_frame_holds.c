@@ -56,6 +56,37 @@ static void line_is_harmless(const struct ft_frame_view *view)
 	free(text);
 }
 
+/* Clear-to-sends are the sender's bytes: any numbers in them. */
+static void fill(const struct ft_frame *frame, struct ft_nccl_request requests[8],
+		 struct ft_nccl_connection *connection, struct ft_nccl_shown *shown)
+{
+	const uint8_t *bytes = frame->bytes;
+
+	for (uint32_t i = 0; i + 16 <= frame->captured && i < 8 * 16; i += 16) {
+		struct ft_nccl_request *request = &requests[i / 16];
+
+		request->has_tag = (bytes[i] & 1) != 0;
+		request->has_offered = (bytes[i] & 2) != 0;
+		request->has_written = (bytes[i] & 4) != 0;
+		request->rkey_count = (uint8_t)(bytes[i + 1] % (FT_NCCL_RKEYS_MAX + 1));
+		memcpy(&request->tag, bytes + i + 4, sizeof request->tag);
+		memcpy(&request->va, bytes + i + 8, sizeof request->va);
+		request->offered = request->written =
+			request->va >> 1; /* JSON readers stop at 63 bits */
+		memcpy(request->rkeys, bytes + i, 16);
+		shown->request_count++;
+	}
+	if (frame->captured == 0)
+		return;
+	connection->has_family = (bytes[0] & 8) != 0;
+	connection->family = (enum ft_nccl_family)(bytes[0] % FT_NCCL_FAMILIES);
+	shown->role = (enum ft_nccl_frame_role)(bytes[0] >> 6);
+	shown->again = (bytes[0] & 16) != 0;
+	shown->has_k = (bytes[0] & 32) != 0;
+	shown->k = requests[0].written;
+	shown->protocol = (enum ft_nccl_protocol)(bytes[0] >> 2 & 3);
+}
+
 static void check(const struct ft_frame *frame, const struct ft_packet *packet, unsigned sub,
 		  const char *name)
 {
@@ -66,10 +97,16 @@ static void check(const struct ft_frame *frame, const struct ft_packet *packet, 
 					    .to = name,
 					    .exception = name,
 					    .undecided = "truncated" };
-	struct ft_frame_view view = { frame, name, packet, sub, &verdict, false, NULL, false };
+	struct ft_nccl_request requests[8] = { 0 };
+	struct ft_nccl_connection connection = { 0 };
+	struct ft_nccl_shown shown = { .connection = &connection, .requests = requests };
+	struct ft_frame_view view = { frame, name, packet, sub, &verdict, true, &shown, true };
 
+	fill(frame, requests, &connection, &shown);
 	object_is_json(&view);
 	line_is_harmless(&view);
+	view.nccl = NULL;
+	object_is_json(&view);
 }
 
 void ft_holds(const uint8_t *bytes, size_t size)
