@@ -150,6 +150,7 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 	bool strict = exact && ft_nccl_split_is_known(followed);
 	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .k = lane->next };
 	uint64_t missed = UINT64_MAX;
+	bool is_early = false;
 
 	for (; followed->has_newest && answer.k <= followed->newest &&
 	       answer.k - lane->next < FT_NCCL_RING_MOST;
@@ -168,9 +169,10 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 		}
 		if (fit == NO_CTS && missed == UINT64_MAX)
 			missed = answer.k;
+		is_early = is_early || fit == NOT_YET;
 	}
-	answer.sure = strict && answer.k == lane->next;
-	answer.odd = missed == UINT64_MAX && (!exact || (!strict && answer.k > lane->next));
+	answer.sure = strict && !is_early;
+	answer.odd = missed == UINT64_MAX && !answer.sure && (!exact || answer.k > lane->next);
 	if (missed != UINT64_MAX)
 		answer.k = missed;
 	return answer;

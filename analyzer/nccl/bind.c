@@ -229,6 +229,22 @@ static bool begin_replay(struct replay *replay, struct ft_nccl_stranger *strange
 	return replay->has;
 }
 
+/* Writes of somebody else to what the connection had asked for by then. */
+static void blame(struct ft_nccl_connections *connections, const struct ft_nccl_followed *followed,
+		  const struct ft_nccl_stranger *stranger)
+{
+	struct ft_nccl_logged logged;
+
+	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
+		bool at_start;
+
+		if (ft_nccl_begins(logged.seen.opcode) && (logged.seen.has & FT_HAS_RETH) != 0 &&
+		    !ft_nccl_is_bare_end(&logged.seen) &&
+		    asked_by(followed, &logged.seen, &at_start) != NULL)
+			ft_nccl_fault_stranger(connections, followed, &logged.seen);
+	}
+}
+
 void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		      const struct ft_nccl_stranger *partner)
 {
@@ -240,9 +256,13 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 		struct ft_nccl_stranger *stranger = &table->strangers[i];
 		struct anchor anchor;
 
-		if (!stranger->used || stranger->log == NULL || !is_between(followed, stranger) ||
+		if (!stranger->used || stranger->log == NULL ||
 		    (partner != NULL && stranger != partner))
 			continue;
+		if (!is_between(followed, stranger)) {
+			blame(connections, followed, stranger);
+			continue;
+		}
 		anchor = anchor_in(followed, stranger->log);
 		if (anchor.frame != 0 && bind(connections, followed, stranger, &anchor) == 0 &&
 		    begin_replay(&replays[count], stranger, anchor.frame))

@@ -143,6 +143,7 @@ static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 		if (share->packets == 0) {
 			share->begun = kind == FT_NCCL_ANSWER_DATA;
 			share->from = moment->seen->psn;
+			share->va = moment->seen->va;
 		}
 		ft_nccl_split_learn(moment->followed, transfer, moment->lane_index, exact);
 	}

@@ -106,12 +106,14 @@ void ft_nccl_fault_write(struct ft_nccl_moment *moment)
 		tell_outside(moment, asked);
 }
 
-/* The clear-to-sends before message k were all seen, as far as they are remembered. */
+/* The clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
 static bool saw_all_before(const struct ft_nccl_followed *followed, uint64_t k)
 {
 	for (uint64_t i = 1; i <= FT_NCCL_RING_LEAST / 2 && i <= k; i++) {
 		const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k - i);
 
+		if (k - i < followed->oldest)
+			return i > 1;
 		if (transfer == NULL || !transfer->has_cts)
 			return i > 1 && transfer == NULL;
 	}
@@ -220,6 +222,30 @@ void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 	}
 }
 
+/* What the transport sends again goes to where that packet went. */
+static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_share *share,
+			 const struct ft_nccl_seen *seen)
+{
+	uint64_t ahead = (seen->psn - share->from) & 0xffffff;
+
+	if (followed->pmtu == 0 || share->va == 0 || seen->length == 0 ||
+	    ahead * followed->pmtu >= share->bytes)
+		return false;
+	return seen->va != share->va + ahead * followed->pmtu;
+}
+
+static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again)
+{
+	struct ft_nccl_found found = found_in(moment->followed, moment->seen, FT_NCCL_REPLAY, 0.8);
+
+	set_k(&found, again->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " with a PSN of message %" PRIu64
+		 ", whose packet went elsewhere",
+		 moment->seen->length, moment->seen->va, again->message.k);
+	tell(moment->connections, &found);
+}
+
 void ft_nccl_fault_again(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_ring *ring = &moment->followed->ring;
@@ -239,6 +265,8 @@ void ft_nccl_fault_again(struct ft_nccl_moment *moment)
 			continue;
 		if (!ft_nccl_answers(moment->followed, transfer, seen, &request))
 			tell_outside(moment, transfer);
+		else if (is_elsewhere(moment->followed, share, seen))
+			tell_misplaced(moment, transfer);
 		return;
 	}
 }

@@ -14,6 +14,7 @@ enum {
 /* What one queue pair carried of a message. */
 struct ft_nccl_share {
 	uint64_t bytes;
+	uint64_t va; /* that the first write went to, if `begun` */
 	uint32_t packets;
 	uint32_t from, to; /* PSNs: of the first packet seen, of the last one expected so far */
 	bool used;
