@@ -23,7 +23,7 @@ _fabtap() {
 		[[ $verb == nccl ]] && words="text json inspector"
 		;;
 	-T) words="text json fields" ;;
-	--where) words="tenant= host= address= qp= pkey= rule= verdict= vlan= vni= transport=" ;;
+	--where) words="tenant= host= address= qp= pkey= rule= verdict= vlan= vni= transport= class= nccl=" ;;
 	--sort) words="packets bytes messages retransmitted fabric_lost mirror_lost naks cnps ce_marked tenant rule" ;;
 	-e) words=$(fabtap decode --list-fields 2>/dev/null | cut -d' ' -f1) ;;
 	esac
@@ -39,8 +39,8 @@ _fabtap() {
 		case $verb in
 		audit) words="$job --json --output --write --min-coverage" ;;
 		capture) words="$job --json --write --rotate-size --rotate-time --rotate-count --disk-limit --tenant --pkey --qp --address --rule" ;;
-		decode) words="$job --json --output -T -e --list-fields" ;;
-		flows) words="$job --json --output --where --sort --top" ;;
+		decode) words="$job --json --output -T -e --list-fields --nccl --keys" ;;
+		flows) words="$job --json --output --where --sort --top --nccl" ;;
 		nccl) words="$job --json --output --messages --keys" ;;
 		explain) words="$job --json --output" ;;
 		map) words="--map-format --topology --key --allow-both-pkeys --json --output --at --port --pair --help" ;;
