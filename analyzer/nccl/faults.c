@@ -1,8 +1,7 @@
-#include "faults.h"
+#include "faults_parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <decode/packet.h>
 
@@ -17,7 +16,7 @@ static bool may_judge(const struct ft_nccl_followed *followed)
 	return followed->plain || (!followed->blind && followed->unreadable == 0);
 }
 
-static void tell(struct ft_nccl_connections *connections, struct ft_nccl_found *found)
+void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_found *found)
 {
 	if (connections->sink.found == NULL || connections->found >= connections->config.findings ||
 	    !may_judge(connections->all[found->connection]))
@@ -26,9 +25,9 @@ static void tell(struct ft_nccl_connections *connections, struct ft_nccl_found *
 	connections->sink.found(connections->sink.context, found);
 }
 
-static struct ft_nccl_found found_in(const struct ft_nccl_followed *followed,
-				     const struct ft_nccl_seen *seen, enum ft_nccl_fault fault,
-				     double certainty)
+struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
+				      const struct ft_nccl_seen *seen, enum ft_nccl_fault fault,
+				      double certainty)
 {
 	return (struct ft_nccl_found){
 		.fault = fault,
@@ -65,7 +64,8 @@ static const struct ft_nccl_transfer *answered_before(const struct ft_nccl_momen
 
 static void tell_replay(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *before)
 {
-	struct ft_nccl_found found = found_in(moment->followed, moment->seen, FT_NCCL_REPLAY, 0.9);
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_REPLAY, 0.9);
 
 	set_k(&found, before->message.k);
 	snprintf(found.text, sizeof found.text,
@@ -73,7 +73,7 @@ static void tell_replay(struct ft_nccl_moment *moment, const struct ft_nccl_tran
 		 " of frame %" PRIu64 " was asked for and has been sent",
 		 moment->seen->length, moment->seen->va, before->message.k,
 		 before->message.first_frame);
-	tell(moment->connections, &found);
+	ft_nccl_tell(moment->connections, &found);
 }
 
 static void tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *asked)
@@ -81,7 +81,7 @@ static void tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 	const struct ft_nccl_request *request =
 		ft_nccl_ring_requests(&moment->followed->ring, asked);
 	struct ft_nccl_found found =
-		found_in(moment->followed, moment->seen, FT_NCCL_WRITE_OUTSIDE, 0.95);
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_WRITE_OUTSIDE, 0.95);
 
 	set_k(&found, asked->message.k);
 	snprintf(found.text, sizeof found.text,
@@ -90,7 +90,7 @@ static void tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 		 " bytes at 0x%" PRIx64,
 		 moment->seen->length, moment->seen->va, asked->message.cts_frame, request->offered,
 		 request->va);
-	tell(moment->connections, &found);
+	ft_nccl_tell(moment->connections, &found);
 }
 
 void ft_nccl_fault_write(struct ft_nccl_moment *moment)
@@ -147,14 +147,14 @@ static void tell_unasked(struct ft_nccl_connections *connections,
 			 double certainty)
 {
 	struct ft_nccl_found found =
-		found_in(followed, &lane->early, FT_NCCL_WRITE_UNASKED, certainty);
+		ft_nccl_found_in(followed, &lane->early, FT_NCCL_WRITE_UNASKED, certainty);
 
 	set_k(&found, lane->early_k);
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " although all %" PRIu64
 		 " clear-to-sends before it had been answered",
 		 lane->early.length, lane->early.va, lane->early_k);
-	tell(connections, &found);
+	ft_nccl_tell(connections, &found);
 }
 
 /* As if the message had never had data. */
@@ -236,14 +236,15 @@ static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct f
 
 static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again)
 {
-	struct ft_nccl_found found = found_in(moment->followed, moment->seen, FT_NCCL_REPLAY, 0.8);
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_REPLAY, 0.8);
 
 	set_k(&found, again->message.k);
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " with a PSN of message %" PRIu64
 		 ", whose packet went elsewhere",
 		 moment->seen->length, moment->seen->va, again->message.k);
-	tell(moment->connections, &found);
+	ft_nccl_tell(moment->connections, &found);
 }
 
 void ft_nccl_fault_again(struct ft_nccl_moment *moment)
@@ -274,8 +275,8 @@ void ft_nccl_fault_again(struct ft_nccl_moment *moment)
 void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 {
 	struct ft_nccl_followed *followed = moment->followed;
-	struct ft_nccl_found found =
-		found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, is_read ? 0.95 : 0.9);
+	struct ft_nccl_found found = ft_nccl_found_in(followed, moment->seen, FT_NCCL_CONTRADICTION,
+						      is_read ? 0.95 : 0.9);
 	const struct ft_nccl_seen *seen = moment->seen;
 	bool was_captured = (seen->has & FT_HAS_RETH) != 0 && seen->captured >= seen->length;
 
@@ -294,14 +295,14 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 			 " is no clear-to-send of family %c",
 			 seen->length, seen->va, ft_nccl_family_letter(followed->model.family));
 	}
-	tell(moment->connections, &found);
+	ft_nccl_tell(moment->connections, &found);
 }
 
 void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, k);
-	struct ft_nccl_found found = found_in(followed, moment->seen, FT_NCCL_REPLAY, 0.9);
+	struct ft_nccl_found found = ft_nccl_found_in(followed, moment->seen, FT_NCCL_REPLAY, 0.9);
 
 	if (followed->readable < 2 || followed->by_grid ||
 	    (before == NULL && k + followed->ring.slots > followed->newest))
@@ -311,14 +312,14 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
 		 "a clear-to-send for message %" PRIu64
 		 " comes again with a new PSN (frame %" PRIu64 " had it)",
 		 k, before != NULL ? before->message.cts_frame : 0);
-	tell(moment->connections, &found);
+	ft_nccl_tell(moment->connections, &found);
 }
 
 static void tell_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
 			   const struct ft_nccl_share *share)
 {
 	struct ft_nccl_found found =
-		found_in(moment->followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
 	uint8_t orders = ft_nccl_immediate_orders(share->immdt, (uint32_t)transfer->written);
 
 	if ((orders & moment->followed->orders) != 0)
@@ -330,7 +331,7 @@ static void tell_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_t
 			       " bytes in the other byte order"
 			     : "the immediate is not the length of %" PRIu64 " bytes",
 		 transfer->written);
-	tell(moment->connections, &found);
+	ft_nccl_tell(moment->connections, &found);
 }
 
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
@@ -345,84 +346,4 @@ void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl
 		if (shares[i].used)
 			tell_immediate(moment, transfer, &shares[i]);
 	}
-}
-
-/* A message that waits for data, or has it just now. */
-static bool is_current(const struct ft_nccl_followed *followed,
-		       const struct ft_nccl_transfer *transfer)
-{
-	if (!transfer->used || !transfer->has_cts)
-		return false;
-	if (transfer->message.first_frame == 0)
-		return true;
-	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		if (followed->lanes[i].carried && followed->lanes[i].at == transfer->message.k)
-			return true;
-	}
-	return false;
-}
-
-static bool is_in_target(const struct ft_nccl_target *target, uint64_t bytes,
-			 const struct ft_nccl_seen *seen)
-{
-	if (!target->is_known || seen->va < target->addr || seen->va - target->addr >= bytes)
-		return false;
-	for (uint8_t i = 0; i < target->rkey_count; i++) {
-		if (target->rkeys[i] == seen->rkey)
-			return true;
-	}
-	return false;
-}
-
-static bool is_at(const struct ft_nccl_party *party, const struct ft_nccl_seen *seen)
-{
-	for (uint8_t i = 0; i < party->place_count; i++) {
-		if (memcmp(party->places[i].address, seen->ends.dst, sizeof seen->ends.dst) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* What of the connection's a write goes to; NULL: nothing. */
-static const char *what_is_at(const struct ft_nccl_followed *followed,
-			      const struct ft_nccl_seen *seen)
-{
-	const struct ft_nccl_connection *model = &followed->model;
-	const struct ft_nccl_ring *ring = &followed->ring;
-	uint8_t request;
-
-	if (is_at(&model->sender, seen) &&
-	    is_in_target(&model->fifo, (uint64_t)model->fifo.slots * model->fifo.slot_bytes, seen))
-		return "the FIFO of clear-to-sends";
-	if (!is_at(&model->receiver, seen))
-		return NULL;
-	if (is_in_target(&model->sizes, (uint64_t)256 * model->sizes.slot_bytes, seen))
-		return "the array of sizes";
-	for (uint32_t i = 0; i < ring->slots; i++) {
-		const struct ft_nccl_request *requests =
-			ft_nccl_ring_requests(ring, &ring->transfers[i]);
-
-		if (is_current(followed, &ring->transfers[i]) && requests[0].rkey_count != 0 &&
-		    requests[0].rkeys[0] != 0 &&
-		    ft_nccl_answers(followed, &ring->transfers[i], seen, &request))
-			return "the buffer that was asked for";
-	}
-	return NULL;
-}
-
-bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
-			    const struct ft_nccl_followed *followed,
-			    const struct ft_nccl_seen *seen)
-{
-	const char *what = what_is_at(followed, seen);
-	struct ft_nccl_found found = found_in(followed, seen, FT_NCCL_SECOND_WRITER, 0.9);
-
-	if (what == NULL)
-		return false;
-	snprintf(found.text, sizeof found.text,
-		 "%" PRIu32 " bytes to 0x%" PRIx64
-		 ", %s, come from another queue pair than the connection's",
-		 seen->length, seen->va, what);
-	tell(connections, &found);
-	return true;
 }

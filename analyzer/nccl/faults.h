@@ -40,7 +40,7 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k);
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment,
 			     const struct ft_nccl_transfer *transfer);
 
-/* A write by somebody else to what the connection announced; false: it is to nothing of it. */
+/* second_writer.c: a write by somebody else to what the connection announced; false: it is to nothing of it. */
 bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 			    const struct ft_nccl_followed *followed,
 			    const struct ft_nccl_seen *seen);

@@ -18,7 +18,10 @@
  *     data.c         writes of data                     answer.c     which message a write is of
  *     late.c         what comes again or late           immediates.c what they mean
  *     split.c        queue pairs a message uses         faults.c     what is wrong
- *     keep.c         for the report                     shown.c       what a packet was
+ *     keep.c         for the report                     shown.c      what a packet was
+ *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
+ *     bind.c         whose data is whose                pairing.c    whose answers
+ *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  */
 
 /* A pair of queue pairs; its number is its position in the connection's lists. */
@@ -28,10 +31,9 @@ struct ft_nccl_lane {
 	bool open;                     /* message `at` lacks its immediate here */
 	bool writing;                  /* a write of it is under way, until PSN `write_end` */
 	bool exact;                    /* no hole since the last message */
-	uint8_t write_request;
-	uint16_t udp_sport; /* of its packets, as first seen */
-	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */
-	uint32_t write_end; /* PSN */
+	uint16_t udp_sport;            /* of its packets, as first seen */
+	uint16_t noted;                /* evidence told, bits 1 << enum ft_nccl_evidence */
+	uint32_t write_end;            /* PSN */
 	uint64_t at;
 	uint64_t next; /* the next message here is this one or a later one */
 	/* packets of a message whose first was missed: how many, the first, and where the hole before it began */

@@ -5,7 +5,13 @@
 
 #include "family.h"
 
-enum { LINK_LAYER_INFINIBAND = 1, MINOR_SIZES = 20, MINOR_CLEARED = 27, MINOR_RECORDS = 30 };
+enum {
+	MINOR_SIZES = 20, /* 2.20: the first with an array of sizes */
+	MINOR_CLEARED =
+		27, /* 2.27: the first whose metadata has nothing behind the queue pairs in use */
+	UNSURE_MOST =
+		16 /* queue pairs taken from metadata that may have; 1 is usual, more than 8 rare */
+};
 
 static bool is_infiniband(const struct ft_nccl_device *device)
 {
@@ -201,6 +207,8 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 	}
 	if (count == 0)
 		return;
+	if (sender->form->minor_first < MINOR_CLEARED && count > UNSURE_MOST)
+		count = UNSURE_MOST;
 	followed = ft_nccl_follow(connections);
 	if (followed == NULL)
 		return;

@@ -1,0 +1,9 @@
+#pragma once
+
+#include "faults.h"
+
+/* A finding of a followed connection, to be completed and told; told unless what is asked for cannot be read. */
+struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
+				      const struct ft_nccl_seen *seen, enum ft_nccl_fault fault,
+				      double certainty);
+void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_found *found);
