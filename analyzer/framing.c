@@ -20,8 +20,10 @@ int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config
 	wanted.seed = config->seed;
 	wanted.findings = config->findings;
 	wanted.messages = config->nccl == FT_ENGINE_NCCL_ALL ? config->nccl_messages : 0;
-	if (config->nccl != FT_ENGINE_NCCL_ALL)
+	if (config->nccl == FT_ENGINE_NCCL_WATCH) {
 		wanted.queue_pairs = 0;
+		wanted.ends_only = true;
+	}
 	error = ft_findings_init(&made->findings, config->findings);
 	if (error == 0)
 		error = ft_nccl_follower_create(&made->follower, &wanted, &sink);
