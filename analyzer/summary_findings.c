@@ -8,13 +8,16 @@
 
 enum { EVIDENCE_SENTENCES = 4, COTENANCIES = 256, ID_TEXT = 512 };
 
+/* `declared`: NULL without a map, here and below. */
 static struct ft_report_end end_of(const struct ft_declared *declared,
 				   const struct ft_subject_end *end)
 {
 	return (struct ft_report_end){
 		.address = end->address,
 		.host = end->host,
-		.tenant = end->tenant == FT_NONE ? NULL : declared->tenants[end->tenant].name,
+		.tenant = declared == NULL || end->tenant == FT_NONE
+				  ? NULL
+				  : declared->tenants[end->tenant].name,
 		.group = end->group,
 	};
 }
@@ -22,7 +25,7 @@ static struct ft_report_end end_of(const struct ft_declared *declared,
 static void set_origin(struct ft_report_finding *row, const struct ft_declared *declared,
 		       const struct ft_origin *origin)
 {
-	if (origin->file == FT_NONE || origin->file >= declared->file_count)
+	if (declared == NULL || origin->file == FT_NONE || origin->file >= declared->file_count)
 		return;
 	row->map_file = declared->files[origin->file].path;
 	row->map_line = origin->line;
