@@ -87,6 +87,32 @@ def two_engines(bench):
     return measured
 
 
+def follow_row(bench, case, capture, site, frames, limits):
+    """On the clock of the processor, whose noise is smaller than what is asked for; in more rounds than usual."""
+    with_nccl, without = audit(bench, capture, site), audit(bench, capture, site, "--no-nccl")
+    bench.check_audit(with_nccl, frames)
+    pair = bench.against(with_nccl, without, rounds=3 * bench.rounds, clock="cpu")
+    return per_frame(f"follow NCCL, {case}", "--no-nccl", pair, frames, limits)
+
+
+def nccl_rows(bench):
+    """Following NCCL against leaving it out: on its traffic in two protocols, and on traffic that has none of it."""
+    if not bench.knows("audit", "--no-nccl"):
+        return []
+    frames, slices = 1000000, ["--slice", 128]
+    measured = []
+    for case, packets, options in (("SIMPLE, 512 KiB", 128, []), ("LL, 32 KiB", 8, ["--ll"])):
+        capture = bench.make("nccl", "small", "--frames", frames, *slices, *options)
+        bench.check_rings(capture, 4 * 16 * 8, packets)
+        measured.append(follow_row(bench, case, capture, "small", frames, rows.NCCL))
+    for case, site, count, traffic in (("slices, 1 k flows", "small", frames, ["--flows", 1000, *SLICES]),
+                                       ("64 B, 1 k flows", "small", frames, ["--flows", 1000, "--payload", 64]),
+                                       ("slices, 1 M flows", "wide", 4 * frames, ["--flows", 1000000, *SLICES])):
+        capture = bench.make("traffic", site, "--frames", count, *traffic)
+        measured.append(follow_row(bench, case, capture, site, count, rows.NO_NCCL))
+    return measured
+
+
 def flows_rows(bench):
     if not bench.knows("flows", "--top"):
         return []
@@ -199,6 +225,7 @@ CASES = [
     Case("mtu-1024", "whole frames of MTU 1024, with and without ICRC", payload_rows(1024, 500000)),
     Case("mtu-4096", "whole frames of MTU 4096, with and without ICRC", payload_rows(4096, 160000)),
     Case("two-engines", "--workers 2 against --workers 1", two_engines),
+    Case("nccl", "an audit that follows NCCL against one with --no-nccl, on its traffic and on other", nccl_rows),
     Case("flows", "the flows verb against audit, 1 million flows", flows_rows),
     Case("start", "starting with drivers of live sources beside the program and without", live.start_rows),
     Case("live", "a live audit through DPDK's net_pcap against testpmd and the audit of a file", live.dpdk_rows),

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "declared_map.h"
+#include "rings.h"
+#include "roce_frame.h"
 #include "traffic.h"
 
 /* Makes the inputs of the bench: captures and the maps that declare them. */
@@ -13,68 +15,114 @@ static int usage(void)
 {
 	fputs("usage: bench_generate map SITE FILE\n"
 	      "       bench_generate traffic SITE FILE [OPTIONS]\n"
+	      "       bench_generate nccl SITE FILE [OPTIONS]\n"
 	      "SITE: small, wide or big; FILE: - is standard output\n"
 	      "  --frames N       in all, lost ones included (1000000)\n"
+	      "  --slice BYTES    kept of each frame\n"
+	      "traffic:\n"
 	      "  --flows N        half-connections at a time (1000)\n"
 	      "  --payload BYTES  of a data packet (1024)\n"
-	      "  --slice BYTES    kept of each frame\n"
 	      "  --in-turn        connections one after the other, not at random\n"
 	      "  --day N          24 hours are N frames long, and connections come and go\n"
 	      "  --loss SHARE     leave out frames as a mirror does that loses this share\n"
-	      "  --burst N        ... in bursts of so many (1)\n",
+	      "  --burst N        ... in bursts of so many (1)\n"
+	      "nccl:\n"
+	      "  --rings N        (4)\n"
+	      "  --ranks N        of a ring, one to a node (16)\n"
+	      "  --channels N     connections from each rank to the next (8)\n"
+	      "  --ll             messages of 32 KiB by protocol LL, not of 512 KiB by SIMPLE\n",
 	      stderr);
 	return 2;
 }
 
-static int read_options(int argc, char **argv, struct traffic *traffic)
+/* What can be asked for; which of it, the first argument says. */
+struct order {
+	struct traffic traffic;
+	struct rings rings;
+};
+
+static int read_traffic_option(int option, const char *text, struct traffic *traffic)
+{
+	unsigned long long number = text == NULL ? 0 : strtoull(text, NULL, 10);
+
+	switch (option) {
+	case 'n':
+		traffic->flows = (uint32_t)number;
+		return 0;
+	case 'p':
+		traffic->payload = (uint32_t)number;
+		return 0;
+	case 't':
+		traffic->in_turn = true;
+		return 0;
+	case 'd':
+		traffic->day = number;
+		return 0;
+	case 'l':
+		traffic->loss = strtod(text, NULL);
+		return 0;
+	case 'b':
+		traffic->burst = (uint32_t)number;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int read_option(int option, const char *text, struct order *order)
+{
+	unsigned long long number = text == NULL ? 0 : strtoull(text, NULL, 10);
+
+	switch (option) {
+	case 'f':
+		order->traffic.frames = order->rings.frames = number;
+		return 0;
+	case 's':
+		order->traffic.slice = order->rings.slice = (uint32_t)number;
+		return 0;
+	case 'R':
+		order->rings.rings = (uint32_t)number;
+		return 0;
+	case 'r':
+		order->rings.ranks = (uint32_t)number;
+		return 0;
+	case 'c':
+		order->rings.channels = (uint32_t)number;
+		return 0;
+	case 'L':
+		order->rings.ll = true;
+		return 0;
+	default:
+		return read_traffic_option(option, text, &order->traffic);
+	}
+}
+
+static int read_options(int argc, char **argv, struct order *order)
 {
 	static const struct option options[] = {
 		{ "frames", required_argument, NULL, 'f' },
+		{ "slice", required_argument, NULL, 's' },
 		{ "flows", required_argument, NULL, 'n' },
 		{ "payload", required_argument, NULL, 'p' },
-		{ "slice", required_argument, NULL, 's' },
 		{ "in-turn", no_argument, NULL, 't' },
 		{ "day", required_argument, NULL, 'd' },
 		{ "loss", required_argument, NULL, 'l' },
 		{ "burst", required_argument, NULL, 'b' },
+		{ "rings", required_argument, NULL, 'R' },
+		{ "ranks", required_argument, NULL, 'r' },
+		{ "channels", required_argument, NULL, 'c' },
+		{ "ll", no_argument, NULL, 'L' },
 		{ 0 },
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		unsigned long long number = optarg == NULL ? 0 : strtoull(optarg, NULL, 10);
-
-		switch (option) {
-		case 'f':
-			traffic->frames = number;
-			break;
-		case 'n':
-			traffic->flows = (uint32_t)number;
-			break;
-		case 'p':
-			traffic->payload = (uint32_t)number;
-			break;
-		case 's':
-			traffic->slice = (uint32_t)number;
-			break;
-		case 't':
-			traffic->in_turn = true;
-			break;
-		case 'd':
-			traffic->day = number;
-			break;
-		case 'l':
-			traffic->loss = strtod(optarg, NULL);
-			break;
-		case 'b':
-			traffic->burst = (uint32_t)number;
-			break;
-		default:
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+		if (read_option(option, optarg, order) != 0)
 			return -EINVAL;
-		}
-	}
 	return optind == argc ? 0 : -EINVAL;
 }
+
+enum { HALVES_MAX = (1 << 24) - FIRST_QP };
 
 static bool is_possible(const struct traffic *traffic)
 {
@@ -84,9 +132,16 @@ static bool is_possible(const struct traffic *traffic)
 
 	if (traffic->day != 0) /* those of all lives */
 		flows += flows * 144 * traffic->frames / traffic->day;
-	return traffic->flows >= 2 && traffic->flows % 2 == 0 && flows <= (1u << 24) - 256 &&
+	return traffic->flows >= 2 && traffic->flows % 2 == 0 && flows <= HALVES_MAX &&
 	       traffic->loss >= 0 && traffic->loss < 1 && traffic->burst >= 1 &&
 	       (mtu || (payload < 256 && payload % 4 == 0 && payload != 0));
+}
+
+static bool are_possible(const struct rings *rings)
+{
+	return rings->rings >= 1 && rings->rings <= HALVES_MAX && rings->ranks >= 2 &&
+	       rings->ranks <= rings->site->members && rings->channels >= 1 &&
+	       rings->channels <= 64 && 2 * rings_connections(rings) <= HALVES_MAX;
 }
 
 /* Where it went is told on the other stream. */
@@ -97,23 +152,50 @@ static void say_lost(FILE *file, const struct traffic *traffic, uint64_t lost)
 			(unsigned long long)lost, (unsigned long long)traffic->frames);
 }
 
-static int write_file(const char *path, const struct site *site, const struct traffic *traffic)
+static int write_traffic(FILE *file, const struct order *order)
+{
+	uint64_t lost = 0;
+	int error = traffic_write(file, &order->traffic, &lost);
+
+	if (error == 0)
+		say_lost(file, &order->traffic, lost);
+	return error;
+}
+
+static int write_rings(FILE *file, const struct order *order)
+{
+	return rings_write(file, &order->rings);
+}
+
+static int write_map(FILE *file, const struct order *order)
+{
+	declared_map_write(file, order->traffic.site);
+	return ferror(file) ? -EIO : 0;
+}
+
+typedef int writer(FILE *file, const struct order *order);
+
+/* NULL: there is no such kind, or not as it is asked for. */
+static writer *writer_of(const char *kind, int options, const struct order *order)
+{
+	if (strcmp(kind, "map") == 0)
+		return options == 0 ? write_map : NULL;
+	if (strcmp(kind, "traffic") == 0)
+		return is_possible(&order->traffic) ? write_traffic : NULL;
+	if (strcmp(kind, "nccl") == 0)
+		return are_possible(&order->rings) ? write_rings : NULL;
+	return NULL;
+}
+
+static int write_file(const char *path, writer *write, const struct order *order)
 {
 	FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
-	uint64_t lost = 0;
-	int error = 0;
+	int error;
 
 	if (file == NULL)
 		return -errno;
 	setvbuf(file, NULL, _IOFBF, 1 << 20);
-	if (traffic != NULL)
-		error = traffic_write(file, traffic, &lost);
-	else
-		declared_map_write(file, site);
-	if (ferror(file) && error == 0)
-		error = -EIO;
-	if (traffic != NULL && error == 0)
-		say_lost(file, traffic, lost);
+	error = write(file, order);
 	if (fclose(file) != 0 && error == 0)
 		error = -errno;
 	return error;
@@ -121,17 +203,22 @@ static int write_file(const char *path, const struct site *site, const struct tr
 
 int main(int argc, char **argv)
 {
-	struct traffic traffic = { .frames = 1000000, .flows = 1000, .payload = 1024, .burst = 1 };
-	bool makes_map = argc == 4 && strcmp(argv[1], "map") == 0;
+	struct order order = {
+		.traffic = { .frames = 1000000, .flows = 1000, .payload = 1024, .burst = 1 },
+		.rings = { .frames = 1000000, .rings = 4, .ranks = 16, .channels = 8 },
+	};
+	writer *write;
 	int error;
 
-	if (argc < 4 || (!makes_map && strcmp(argv[1], "traffic") != 0))
+	if (argc < 4)
 		return usage();
-	traffic.site = site_find(argv[2]);
-	if (traffic.site == NULL || read_options(argc - 3, argv + 3, &traffic) != 0 ||
-	    !is_possible(&traffic))
+	order.traffic.site = order.rings.site = site_find(argv[2]);
+	if (order.rings.site == NULL || read_options(argc - 3, argv + 3, &order) != 0)
 		return usage();
-	error = write_file(argv[3], traffic.site, makes_map ? NULL : &traffic);
+	write = writer_of(argv[1], argc - 4, &order);
+	if (write == NULL)
+		return usage();
+	error = write_file(argv[3], write, &order);
 	if (error != 0)
 		fprintf(stderr, "bench_generate: %s: %s\n", argv[3], strerror(-error));
 	return error == 0 ? 0 : 2;

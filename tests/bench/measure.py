@@ -130,6 +130,17 @@ class Bench:
             raise Failure(f"{' '.join(map(str, command))}: {report['verdict']} after {report['capture']['frames']} of "
                           f"{frames} frames, {lost} of them lost: {report['because']}")
 
+    def check_rings(self, capture, connections, packets):
+        """What bench_generate made is followed as what it is: every connection, and its messages up to the last."""
+        report = self.report([self.fabtap, "nccl", capture])
+        last = {message["connection"]: message for message in report["messages"] if message["first_frame"] is not None}
+        odd = [message for message in report["messages"] if message["first_frame"] is not None
+               and message is not last[message["connection"]]
+               and not (message["completed"] and message["packets"] == packets)]
+        if len(report["connections"]) != connections or odd or report["findings"]:
+            raise Failure(f"{capture}: {len(report['connections'])} connections of NCCL instead of {connections}, "
+                          f"{len(odd)} messages with parts missing, {len(report['findings'])} findings")
+
     def check_same(self, command, other):
         """Both write the same document."""
         if self.report(command) != self.report(other):

@@ -11,6 +11,7 @@ enum {
 	BTH = 12,
 	RETH = 16,
 	AETH = 4,
+	IMMDT = 4,
 	ICRC = 4,
 	BEFORE_BTH = ETHERNET + IPV4 + UDP,
 };
@@ -52,6 +53,11 @@ static bool has_aeth(enum opcode opcode)
 	       opcode == ACKNOWLEDGE;
 }
 
+static bool has_immdt(enum opcode opcode)
+{
+	return opcode == WRITE_LAST_IMM;
+}
+
 static bool has_payload(enum opcode opcode)
 {
 	return opcode != READ_REQUEST && opcode != ACKNOWLEDGE;
@@ -65,6 +71,8 @@ static uint32_t size_of_headers(enum opcode opcode)
 		size += RETH;
 	if (has_aeth(opcode))
 		size += AETH;
+	if (has_immdt(opcode))
+		size += IMMDT;
 	return size;
 }
 
@@ -94,13 +102,7 @@ static uint32_t icrc_of(const uint8_t *ip, uint32_t size)
 			       size - IPV4 - UDP - BTH);
 }
 
-struct ends {
-	uint32_t from, to; /* nodes */
-	uint32_t partition;
-	uint16_t port;
-};
-
-static struct ends ends_of(const struct site *site, uint32_t flow)
+struct ends ends_of(const struct site *site, uint32_t flow)
 {
 	uint64_t random = mixed(0x5eed000000000000u + flow / 2);
 	uint32_t partition = (uint32_t)(random % site->partitions);
@@ -112,6 +114,7 @@ static struct ends ends_of(const struct site *site, uint32_t flow)
 		.from = site_node(site, partition, flow % 2 == 0 ? first : second),
 		.to = site_node(site, partition, flow % 2 == 0 ? second : first),
 		.partition = partition,
+		.dest_qp = FIRST_QP + (flow ^ 1),
 		.port = (uint16_t)(0xc000 | random >> 50),
 	};
 }
@@ -136,30 +139,36 @@ static uint8_t *put_lower_headers(uint8_t *b, const struct ends *ends, uint32_t 
 	return put16(b, 0);
 }
 
-uint32_t roce_frame(const struct site *site, uint32_t flow, const struct packet *packet,
-		    uint8_t frame[FRAME_MAX])
+/* Extended headers, of which a packet has one or none. */
+static uint8_t *put_extension(uint8_t *b, const struct packet *packet)
 {
-	struct ends ends = ends_of(site, flow);
-	uint32_t payload = has_payload(packet->opcode) ? packet->payload_size : 0;
-	uint32_t size = size_of_headers(packet->opcode) + payload;
-	uint8_t *b = put_lower_headers(frame, &ends, IPV4 + UDP + size + ICRC, packet->ip_id);
-	uint32_t icrc;
-
-	b = put16(b, (uint32_t)packet->opcode << 8 | 0x40); /* MigReq as adapters set it */
-	b = put16(b, 0x8000u | site_base(ends.partition));
-	b = put32(b, FIRST_QP + (flow ^ 1));
-	b = put32(b, (packet->opcode == WRITE_LAST ? 0x80000000 : 0) | (packet->psn & 0xffffff));
 	if (has_reth(packet->opcode)) {
-		b = put32(put32(b, 0x7f00 + flow), packet->psn << 12);
-		b = put32(put32(b, 0x1000 + flow), packet->length);
+		b = put32(put32(b, (uint32_t)(packet->va >> 32)), (uint32_t)packet->va);
+		b = put32(put32(b, packet->rkey), packet->length);
 	}
 	if (has_aeth(packet->opcode)) {
 		*b++ = 0x1f; /* ACK without credit information */
 		b = put24(b, packet->msn);
 	}
+	return has_immdt(packet->opcode) ? put32(b, packet->immediate) : b;
+}
+
+uint32_t roce_frame(const struct ends *ends, const struct packet *packet, uint8_t frame[FRAME_MAX])
+{
+	uint32_t payload = has_payload(packet->opcode) ? packet->payload_size : 0;
+	uint32_t size = size_of_headers(packet->opcode) + payload;
+	uint8_t *b = put_lower_headers(frame, ends, IPV4 + UDP + size + ICRC, packet->ip_id);
+	uint32_t icrc;
+
+	b = put16(b, (uint32_t)packet->opcode << 8 | 0x40); /* MigReq as adapters set it */
+	b = put16(b, 0x8000u | site_base(ends->partition));
+	b = put32(b, ends->dest_qp);
+	b = put32(b, (packet->ack_request ? 0x80000000 : 0) | (packet->psn & 0xffffff));
+	b = put_extension(b, packet);
 	if (payload > 0) {
 		memcpy(b, packet->payload, payload);
-		put32(b, packet->psn & 0xffffff);
+		if (packet->stamped)
+			put32(b, packet->psn & 0xffffff);
 		b += payload;
 	}
 	icrc = icrc_of(frame + ETHERNET, IPV4 + UDP + size);

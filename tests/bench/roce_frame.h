@@ -8,7 +8,7 @@
 /* One RoCEv2 frame over IPv4 of a reliable connection, with right checksums and ICRC. */
 
 enum {
-	FRAME_HEADERS_MAX = 14 + 20 + 8 + 12 + 16 + 4,
+	FRAME_HEADERS_MAX = 14 + 20 + 8 + 12 + 16 + 4, /* an AETH, or an immediate */
 	PAYLOAD_MAX = 4096,
 	FRAME_MAX = FRAME_HEADERS_MAX + PAYLOAD_MAX + 4,
 	FIRST_QP = 256,
@@ -18,6 +18,7 @@ enum opcode {
 	WRITE_FIRST = 0x06,
 	WRITE_MIDDLE = 0x07,
 	WRITE_LAST = 0x08,
+	WRITE_LAST_IMM = 0x09,
 	WRITE_ONLY = 0x0a,
 	READ_REQUEST = 0x0c,
 	READ_FIRST = 0x0d,
@@ -27,22 +28,37 @@ enum opcode {
 	ACKNOWLEDGE = 0x11,
 };
 
+/* Where a packet comes from and goes to. */
+struct ends {
+	uint32_t from, to; /* nodes */
+	uint32_t partition;
+	uint32_t dest_qp;
+	uint16_t port; /* UDP source port */
+};
+
 struct packet {
 	enum opcode opcode;
+	bool ack_request;
 	uint32_t psn;
-	uint32_t length;        /* RETH */
+	uint64_t va; /* RETH, and what follows */
+	uint32_t rkey;
+	uint32_t length;
 	uint32_t msn;           /* AETH */
+	uint32_t immediate;     /* ImmDt, its first byte on the wire uppermost */
 	uint32_t ip_id;         /* its lower 16 bits: a counter of the sending queue pair */
-	const uint8_t *payload; /* its PSN goes in front; opcodes without one leave it out */
+	const uint8_t *payload; /* opcodes without one leave it out */
 	uint32_t payload_size;  /* a multiple of 4 */
+	bool stamped;           /* the PSN stands in the payload's first four bytes */
 };
 
 /*
- * The bytes of a packet of half-connection `flow`, whole; returns their number. 2n and 2n + 1 are the two
- * directions of connection n, which joins two nodes of one partition.
+ * Of half-connection `flow`: 2n and 2n + 1 are the two directions of connection n, which joins two nodes of one
+ * partition.
  */
-uint32_t roce_frame(const struct site *site, uint32_t flow, const struct packet *packet,
-		    uint8_t frame[FRAME_MAX]);
+struct ends ends_of(const struct site *site, uint32_t flow);
+
+/* The bytes of a packet, whole; returns their number. */
+uint32_t roce_frame(const struct ends *ends, const struct packet *packet, uint8_t frame[FRAME_MAX]);
 
 /* Invented, but the same in every run. */
 uint64_t mixed(uint64_t x);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "pcap_file.h"
 #include "roce_frame.h"
 
 enum {
@@ -11,7 +12,6 @@ enum {
 	ANSWER_DELAY = 64, /* runs until the other direction has its own .. */
 	ANSWER_DELAY_DAY =
 		2, /* .. in a day, where they are tenths of a second apart and nobody waits for long */
-	START_S = 1795219200, /* 2026-11-21T00:00:00Z, when the maps of the bench are in force */
 	FRAME_GAP_NS = 100,
 	LIVES_PER_DAY = 144,
 	NO_FLOW = -1,
@@ -73,31 +73,26 @@ static bool loses(struct writer *writer)
 	return true;
 }
 
-static void put_record(struct writer *writer, const uint8_t *frame, uint32_t size)
-{
-	uint32_t slice = writer->traffic->slice;
-	uint64_t ns = now_ns(writer);
-	uint32_t kept = slice != 0 && slice < size ? slice : size;
-	uint32_t record[4] = { (uint32_t)(START_S + ns / 1000000000), (uint32_t)(ns % 1000000000),
-			       kept, size };
-
-	fwrite(record, sizeof record, 1, writer->file);
-	fwrite(frame, kept, 1, writer->file);
-}
-
 static void send(struct writer *writer, uint32_t flow, struct packet packet)
 {
+	const struct traffic *traffic = writer->traffic;
+	const struct ends ends = ends_of(traffic->site, flow);
 	uint8_t frame[FRAME_MAX];
 
-	packet.ip_id = half_of(writer, flow)->sent++;
-	packet.payload = writer->payload + (packet.psn * 64 & (PAYLOAD_MAX - 1));
-	packet.payload_size = writer->traffic->payload;
-	if (writer->made == writer->traffic->frames)
+	if (writer->made == traffic->frames)
 		return;
+	packet.ip_id = half_of(writer, flow)->sent++;
+	packet.ack_request = packet.opcode == WRITE_LAST;
+	packet.va = (uint64_t)(0x7f00 + flow) << 32 | packet.psn << 12;
+	packet.rkey = 0x1000 + flow;
+	packet.payload = writer->payload + (packet.psn * 64 & (PAYLOAD_MAX - 1));
+	packet.payload_size = traffic->payload;
+	packet.stamped = true;
 	if (loses(writer))
 		writer->lost++;
 	else
-		put_record(writer, frame, roce_frame(writer->traffic->site, flow, &packet, frame));
+		pcap_put(writer->file, now_ns(writer), frame, roce_frame(&ends, &packet, frame),
+			 traffic->slice);
 	writer->made++;
 }
 
@@ -242,13 +237,6 @@ static void send_runs(struct writer *writer)
 	send_run(writer, flow);
 }
 
-static void put_file_header(FILE *file)
-{
-	const uint32_t header[6] = { 0xa1b23c4d, 4 << 16 | 2, 0, 0, 262144, 1 };
-
-	fwrite(header, sizeof header, 1, file);
-}
-
 static void start(struct writer *writer, FILE *file, const struct traffic *traffic)
 {
 	*writer = (struct writer){ .file = file, .traffic = traffic, .mirror_random = 1u << 30 };
@@ -273,7 +261,7 @@ int traffic_write(FILE *file, const struct traffic *traffic, uint64_t *lost)
 	}
 	for (uint32_t flow = 0; flow < traffic->flows; flow++)
 		start_half(writer, flow);
-	put_file_header(file);
+	pcap_begin(file);
 	while (writer->made < traffic->frames && !ferror(file))
 		send_runs(writer);
 	if (ferror(file) || fflush(file) != 0)
