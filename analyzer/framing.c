@@ -42,6 +42,7 @@ void ft_framing_destroy(struct ft_framing *framing)
 	ft_nccl_follower_destroy(framing->follower);
 	ft_findings_free(&framing->findings);
 	free(framing->notes);
+	free(framing->tags);
 	free(framing);
 }
 

@@ -19,13 +19,22 @@ struct ft_framing_note {
 	char text[192];
 };
 
+/* Where a connection's packets were seen: what tells tenants apart besides addresses. */
+struct ft_framing_tags {
+	uint16_t pkey, vlan;
+	bool has_vni;
+	uint32_t vni;
+};
+
 struct ft_framing {
 	struct ft_nccl_follower *follower;
 	const struct ft_decode_config *decode;
 	const struct ft_map *map; /* NULL: who may talk to whom is not known */
 	struct ft_findings findings;
 	struct ft_framing_note *notes; /* beside findings.items */
-	const struct ft_item *item;    /* the follower is looking at */
+	struct ft_framing_tags *tags;  /* of connections, by id */
+	uint32_t tag_count;
+	const struct ft_item *item; /* the follower is looking at */
 	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
 	struct ft_packet packet;
 	bool has_seen;

@@ -29,13 +29,33 @@ static bool is_current(const struct ft_framing *framing, uint64_t frame)
 	return framing->item != NULL && framing->item->frame->number == frame;
 }
 
-/* By addresses alone, as all that is known of a frame that has gone by. */
+static const struct ft_framing_tags no_tags = { .pkey = UINT16_MAX };
+
+/* Of the packet at hand; of TCP there is no P_Key. */
+static struct ft_framing_tags tags_of(const struct ft_framing *framing)
+{
+	const struct ft_packet *packet = &framing->packet;
+	struct ft_framing_tags tags = no_tags;
+
+	tags.vlan = packet->vlan;
+	tags.has_vni = (packet->has & FT_HAS_VNI) != 0;
+	tags.vni = tags.has_vni ? packet->vni : 0;
+	if ((packet->has & FT_HAS_BTH) != 0)
+		tags.pkey = packet->pkey;
+	return tags;
+}
+
+/* As of a packet between ordinary queue pairs. */
 static void key_of_places(const uint8_t src[16], const uint8_t dst[16], bool by_lid,
-			  struct ft_check_key *key)
+			  const struct ft_framing_tags *tags, struct ft_check_key *key)
 {
 	memset(key, 0, sizeof *key);
 	key->qp_kind = 2;
-	key->known = FT_NEED_ADDRESSES;
+	key->known = FT_NEED_ALL;
+	key->pkey = tags->pkey;
+	key->vlan = tags->vlan;
+	key->has_vni = tags->has_vni;
+	key->vni = tags->vni;
 	if (by_lid) {
 		key->native = 1;
 		key->slid = (uint16_t)(src[14] << 8 | src[15]);
@@ -45,6 +65,23 @@ static void key_of_places(const uint8_t src[16], const uint8_t dst[16], bool by_
 	key->has_gids = 1;
 	memcpy(key->src, src, sizeof key->src);
 	memcpy(key->dst, dst, sizeof key->dst);
+}
+
+/* Where the connection was seen when it became known. */
+static struct ft_framing_tags *tags_at(struct ft_framing *framing, uint32_t connection)
+{
+	struct ft_framing_tags *more;
+	uint32_t count = 2 * connection + 16;
+
+	if (connection < framing->tag_count)
+		return &framing->tags[connection];
+	more = reallocarray(framing->tags, count, sizeof *more);
+	if (more == NULL)
+		abort();
+	framing->tags = more;
+	for (; framing->tag_count < count; framing->tag_count++)
+		more[framing->tag_count] = no_tags;
+	return &framing->tags[connection];
 }
 
 static bool make_note(struct ft_framing *framing, uint32_t index, const struct occasion *occasion)
@@ -116,6 +153,9 @@ void ft_framing_found(void *context, const struct ft_nccl_found *found)
 		ft_item_key(framing->item, &occasion.key);
 	else
 		key_of_places(found->ends.src, found->ends.dst, found->ends.by_lid != 0,
+			      found->connection == FT_NCCL_NONE
+				      ? &no_tags
+				      : tags_at(framing, found->connection),
 			      &occasion.key);
 	add(framing, &occasion);
 }
@@ -165,6 +205,7 @@ void ft_framing_contact(void *context, const struct ft_nccl_contact *contact)
 		[FT_NCCL_CONTACT_SETUP] = "a NCCL connection was set up between two tenants",
 	};
 	struct ft_framing *framing = context;
+	struct ft_framing_tags tags = no_tags;
 	struct occasion occasion = {
 		.rule = contact->kind == FT_NCCL_CONTACT_CONNECTION ? FT_RULE_NCCL_CROSSES_TENANTS
 								    : FT_RULE_NCCL_FOREIGN_SETUP,
@@ -175,9 +216,13 @@ void ft_framing_contact(void *context, const struct ft_nccl_contact *contact)
 		.dest_qp = FT_NONE,
 	};
 
+	if (is_current(framing, contact->frame))
+		tags = tags_of(framing);
+	if (contact->kind == FT_NCCL_CONTACT_CONNECTION && contact->connection != FT_NCCL_NONE)
+		*tags_at(framing, contact->connection) = tags;
 	if (framing->map == NULL)
 		return;
-	key_of_places(contact->from.address, contact->to.address, contact->from.by_lid,
+	key_of_places(contact->from.address, contact->to.address, contact->from.by_lid, &tags,
 		      &occasion.key);
 	if (is_crossing(framing->map, &occasion.key, contact->ts_ns))
 		add(framing, &occasion);
@@ -194,24 +239,25 @@ struct party {
 };
 
 static uint32_t tenant_of(const struct ft_map *map, const struct ft_nccl_place *place,
-			  uint64_t ts_ns)
+			  const struct ft_framing_tags *tags, uint64_t ts_ns)
 {
 	struct ft_check_key key;
 	struct ft_verdict verdict;
 
-	key_of_places(place->address, place->address, place->by_lid, &key);
+	key_of_places(place->address, place->address, place->by_lid, tags, &key);
 	ft_check(map, &key, (int64_t)ts_ns, &verdict);
 	return verdict.src.tenant;
 }
 
 static size_t parties_of(const struct ft_map *map, const struct ft_nccl_communicator *communicator,
-			 uint64_t ts_ns, struct party parties[TENANTS])
+			 const struct ft_framing_tags *tags, uint64_t ts_ns,
+			 struct party parties[TENANTS])
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < communicator->member_count && count < TENANTS; i++) {
 		const struct ft_nccl_place *place = &communicator->members[i].places[0];
-		uint32_t tenant = tenant_of(map, place, ts_ns);
+		uint32_t tenant = tenant_of(map, place, tags, ts_ns);
 		bool known = tenant == FT_NONE;
 
 		for (size_t j = 0; j < count && !known; j++)
@@ -235,7 +281,7 @@ static void judge_pair(struct ft_framing *framing, const struct party *one,
 	};
 
 	key_of_places(one->place->address, other->place->address, one->place->by_lid,
-		      &occasion.key);
+		      tags_at(framing, first->connection), &occasion.key);
 	if (is_crossing(framing->map, &occasion.key, first->first_ts_ns))
 		add(framing, &occasion);
 }
@@ -250,7 +296,8 @@ static void judge_communicator(struct ft_framing *framing,
 	if (communicator->connection_count == 0)
 		return;
 	first = ft_nccl_follower_connection(framing->follower, communicator->connections[0]);
-	count = parties_of(framing->map, communicator, first->first_ts_ns, parties);
+	count = parties_of(framing->map, communicator, tags_at(framing, first->connection),
+			   first->first_ts_ns, parties);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count; j++)
 			judge_pair(framing, &parties[i], &parties[j], first);
