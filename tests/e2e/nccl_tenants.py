@@ -1,0 +1,63 @@
+"""A communicator across tenants, and its set-up over TCP: found with the map that forbids it, and not with others."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import COMPLIANT, DATA, VIOLATED, fabtap, main
+
+CAPTURE = DATA / "nccl" / "dual-2.27.7.pcap"  # 10.61.3.11 and 10.61.4.11 send to 10.61.3.12 and 10.61.4.12
+SENDER, RECEIVER = ["10.61.3.11", "10.61.4.11"], ["10.61.3.12", "10.61.4.12"]
+
+
+def declared(red, blue, exceptions=()):
+    """Who has which addresses."""
+    return {
+        "schema": "tapmap/1", "map_id": "tenants", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
+        "fabric": {"kind": "roce"}, "tenants": [{"name": "red", "class": "customer"}, {"name": "blue", "class": "shared"}],
+        "nodes": [{"host": "h" + ip.replace(".", "-"), "ports": [{"ip": ip}]} for ip in red + blue],
+        "segments": [{"name": name, "tenant": name, "intervals": [
+            {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": ip + "/32"} for ip in ips]}]}
+            for name, ips in (("red", red), ("blue", blue)) if ips],
+        "exceptions": list(exceptions),
+    }
+
+
+class Tenants(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.map = Path(folder.name) / "tenants.map.json"
+
+    def run_with(self, verb, *how):
+        self.map.write_text(json.dumps(declared(*how)))
+        return fabtap(verb, "-m", self.map, "--json", CAPTURE)
+
+    def rules(self, verb, *how):
+        found = {}
+        for finding in self.run_with(verb, *how).json()["findings"]:
+            if finding["rule"].startswith("nccl."):
+                found.setdefault(finding["rule"], []).append((finding["src"]["tenant"], finding["dst"]["tenant"]))
+        return found
+
+    def test_one_tenant_may_do_as_it_likes(self):
+        for verb in ("audit", "nccl"):
+            self.assertEqual(self.rules(verb, SENDER + RECEIVER, []), {})
+        self.assertEqual(self.run_with("audit", SENDER + RECEIVER, []).status, COMPLIANT)
+
+    def test_two_tenants_are_named(self):
+        for verb in ("audit", "nccl"):
+            found = self.rules(verb, SENDER, RECEIVER)
+            self.assertEqual(set(found), {"nccl.crosses-tenants", "nccl.foreign-setup"})
+            self.assertEqual({pair for pairs in found.values() for pair in pairs}, {("red", "blue")})
+        self.assertEqual(self.run_with("audit", SENDER, RECEIVER).status, VIOLATED)
+
+    def test_an_exception_permits_it(self):
+        shared = [{"id": "both", "kind": "shared-service", "to_tenant": "blue"}]
+        for verb in ("audit", "nccl"):
+            self.assertEqual(self.rules(verb, SENDER, RECEIVER, shared), {})
+
+
+if __name__ == "__main__":
+    main()
