@@ -69,7 +69,7 @@ int ft_engine_flows(struct ft_engine *engine, const struct ft_flow_choice *choic
 		ft_framed_destroy(framed);
 		return error;
 	}
-	ft_flow_report_frame(made, framed);
+	ft_flow_report_take_framed(made, framed);
 	error = ft_flow_report_choose(made, choice);
 	if (error != 0)
 		ft_flow_report_destroy(made);

@@ -200,7 +200,7 @@ void ft_flow_report_destroy(struct ft_flow_report *report)
 	free(report);
 }
 
-void ft_flow_report_frame(struct ft_flow_report *report, struct ft_framed *framed)
+void ft_flow_report_take_framed(struct ft_flow_report *report, struct ft_framed *framed)
 {
 	report->framed = framed;
 }

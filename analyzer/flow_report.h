@@ -13,7 +13,7 @@ int ft_flow_report_create(struct ft_flow_report **report, const struct ft_flow_s
 			  size_t share_count, const struct ft_map *map, uint64_t capacity);
 
 /* Rows say from now on what NCCL's framing does. `framed` is the report's then. */
-void ft_flow_report_frame(struct ft_flow_report *report, struct ft_framed *framed);
+void ft_flow_report_take_framed(struct ft_flow_report *report, struct ft_framed *framed);
 
 /* List only what is chosen, in its order; connections with a half that is listed. 0 or -ENOMEM. */
 int ft_flow_report_choose(struct ft_flow_report *report, const struct ft_flow_choice *choice);

@@ -314,6 +314,44 @@ static void a_map_gives_names_and_verdicts(void **state)
 	ft_map_destroy(map);
 }
 
+/* A queue pair is known by address and number, whichever engine has the half-connection to it. */
+static void rows_say_what_the_framing_of_nccl_does(void **state)
+{
+	static const struct ft_nccl_queue_pair queue_pairs[] = {
+		{ .place.address = { [10] = 0xff, 0xff, 10, 0, 0, 2 },
+		  .qpn = 13,
+		  .class = FT_NCCL_CLASS_NCCL,
+		  .confidence = 0.75 },
+		{ .place.address = { [10] = 0xff, 0xff, 10, 0, 0, 4 },
+		  .qpn = 14,
+		  .class = FT_NCCL_CLASS_UCX,
+		  .confidence = 0.5 },
+	};
+	static const struct ft_nccl_report nccl = { .queue_pairs = queue_pairs,
+						    .queue_pair_count = 2 };
+	struct ft_report_flows flows;
+	struct ft_framed *framed;
+
+	(void)state;
+	add(0, 1, 2, 13, 1);
+	add(1, 3, 4, 14, 2);
+	add(0, 1, 2, 15, 3);
+	flows = made(NULL);
+	assert_false(flows.followed);
+	assert_null(row_of(&flows, 0).nccl.class);
+	assert_int_equal(ft_framed_create(&framed, &nccl, 7), 0);
+	ft_flow_report_take_framed(report, framed);
+	assert_int_equal(ft_flow_choice_where(&choice, "class=nccl,unknown", NULL), 0);
+	assert_int_equal(ft_flow_report_choose(report, &choice), 0);
+	flows = ft_flow_report_model(report, NULL);
+	assert_true(flows.followed);
+	assert_int_equal(flows.flow_count, 2);
+	assert_string_equal(row_of(&flows, 0).nccl.class, "nccl");
+	assert_true(row_of(&flows, 0).nccl.confidence == 0.75);
+	assert_int_equal(row_of(&flows, 1).flow, 3);
+	assert_null(row_of(&flows, 1).nccl.class);
+}
+
 static void what_is_undecided_counts_as_if_the_run_ended(void **state)
 {
 	uint32_t asking = add(0, 1, 2, 11, 1), answering = add(0, 2, 1, 12, 2);
@@ -475,6 +513,7 @@ int main(void)
 		EACH(two_slots_of_one_opcode_are_one_row),
 		EACH(lids_are_written_as_such),
 		EACH(a_map_gives_names_and_verdicts),
+		EACH(rows_say_what_the_framing_of_nccl_does),
 		EACH(what_is_undecided_counts_as_if_the_run_ended),
 		EACH(connections_are_the_order_of_their_first_halves),
 		EACH(round_trips_of_both_halves_count),
