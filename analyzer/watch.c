@@ -26,29 +26,21 @@ static bool fits(const struct ft_worker *worker, const struct ft_item *item)
 		       .possible != 0;
 }
 
-/* Data goes where clear-to-sends come from. */
-static void follow_both(const struct ft_worker *worker, struct ft_flow *flow)
-{
-	flow->watched = FT_WATCH_FOLLOWED;
-	if (flow->peer != 0)
-		ft_flow_at(worker->flows, flow->peer)->watched = FT_WATCH_FOLLOWED;
-}
-
-bool ft_watch_wants(const struct ft_worker *worker, const struct ft_item *item,
+void ft_watch_learn(const struct ft_worker *worker, const struct ft_item *item,
 		    struct ft_flow *flow)
 {
+	bool is_only = item->observed.opcode == 0x0a;
+
 	if (flow->watched == FT_WATCH_FOLLOWED) {
-		if (item->observed.opcode == 0x0a)
-			follow_both(worker, flow); /* the other half may have come to light since */
-		return true;
+		if (is_only && flow->peer != 0) /* the other half may have come to light since */
+			ft_flow_at(worker->flows, flow->peer)->watched = FT_WATCH_FOLLOWED;
+		return;
 	}
-	if (fits(worker, item)) {
+	if (is_only && fits(worker, item))
 		follow_both(worker, flow);
-		return true;
-	}
-	if (flow->watched < FT_WATCH_IDLE)
+	else if (flow->watched < FT_WATCH_IDLE &&
+		 (FT_WATCH_BEGINS >> item->observed.opcode & 1) != 0)
 		flow->watched++;
-	return false;
 }
 
 enum { ETHERTYPE = 12, TAG = 4, IPV4_PROTOCOL = 9, IPV6_NEXT = 6, TCP = 6, LEAST = 54 };

@@ -5,34 +5,35 @@
 
 /*
  * Which packets the follower of NCCL is shown when it is not shown all (FT_ENGINE_NCCL_WATCH): of half-connections with
- * clear-to-sends, and of their other halves, where writes begin and end. For all others this is nearly free.
+ * clear-to-sends, and of their other halves, where writes begin and end; of all others the first few of these, because
+ * they may be data, or somebody else's writes to what NCCL uses. Depends on nothing but the connection itself, so that
+ * the number of workers changes nothing.
  */
 
-/* ft_flow.watched: how often it was looked at in vain, up to FT_WATCH_TRIES; or one of these. */
+/* ft_flow.watched: writes that were shown, up to FT_WATCH_TRIES; or one of these. */
 enum {
 	FT_WATCH_TRIES = 4,
 	FT_WATCH_IDLE =
-		FT_WATCH_TRIES, /* is none; looked at now and then, because queue pairs are used anew */
+		FT_WATCH_TRIES, /* looked at now and then, because queue pairs are used anew */
 	FT_WATCH_FOLLOWED,
 	FT_WATCH_AGAIN = 64, /* PSNs between looks */
 };
 
-/* RC operations, bits 1 << opcode. */
-#define FT_WATCH_CTS  (1u << 0x0a)
-#define FT_WATCH_ENDS (1u << 0x06 | 1u << 0x08 | 1u << 0x09 | 1u << 0x0a | 1u << 0x0b)
+/* Where RC writes begin and end, bits 1 << opcode. */
+#define FT_WATCH_BEGINS (1u << 0x06 | 1u << 0x0a | 1u << 0x0b)
+#define FT_WATCH_ENDS   (1u << 0x08 | 1u << 0x09)
 
 /* What may be worth a look by its operation. */
 static inline bool ft_watch_may_want(const struct ft_item *item, const struct ft_flow *flow)
 {
 	uint32_t opcode = item->observed.opcode;
-	uint32_t wanted = flow->watched == FT_WATCH_FOLLOWED ? FT_WATCH_ENDS : FT_WATCH_CTS;
 
-	return opcode < 32 && (wanted >> opcode & 1) != 0 &&
+	return opcode < 32 && ((FT_WATCH_BEGINS | FT_WATCH_ENDS) >> opcode & 1) != 0 &&
 	       (flow->watched != FT_WATCH_IDLE || item->observed.psn % FT_WATCH_AGAIN == 0);
 }
 
-/* The rest of the question; `flow` is the packet's half-connection and learns from it. */
-bool ft_watch_wants(const struct ft_worker *worker, const struct ft_item *item,
+/* Learn from it: `flow` is the packet's half-connection. */
+void ft_watch_learn(const struct ft_worker *worker, const struct ft_item *item,
 		    struct ft_flow *flow);
 
 /* No RDMA packet, but perhaps TCP, by which connections are set up. */

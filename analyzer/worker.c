@@ -73,6 +73,7 @@ int ft_worker_create(struct ft_worker **worker, const struct ft_engine_config *c
 	made->map = map;
 	made->quiet = map != NULL && !config->details;
 	made->watches = config->nccl == FT_ENGINE_NCCL_WATCH;
+	made->watched.seed = config->seed;
 	made->map_changes = map != NULL && ft_map_epoch_count(map) > 1;
 	ft_loss_init(&made->loss);
 	error = create_followers(made);
@@ -105,6 +106,7 @@ void ft_worker_destroy(struct ft_worker *worker)
 	ft_copies_destroy(worker->copies);
 	ft_tracker_destroy(worker->tracker);
 	ft_flow_table_destroy(worker->flows);
+	ft_watched_pairs_free(&worker->watched);
 	free(worker);
 }
 

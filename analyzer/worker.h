@@ -12,6 +12,7 @@
 #include "judge.h"
 #include "suspects.h"
 #include "tally.h"
+#include "watched_pairs.h"
 
 /*
  * One of the engines that share the frames: the half-connections of its address pairs, and all that is
@@ -40,6 +41,7 @@ struct ft_worker {
 	bool quiet;            /* frames of which there is nothing to tell are only counted */
 	bool tells_all;        /* every item's verdict is kept */
 	bool watches;          /* for NCCL: items are chosen for its follower */
+	struct ft_watched_pairs watched;
 };
 
 /* 0, -ENOMEM or -EINVAL. The configuration and the map must outlive it. */
