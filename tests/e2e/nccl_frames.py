@@ -109,6 +109,22 @@ class Packets(WithTruths):
                     seen.update(connection.get("retransmitted_packets_seen", {}))
                 self.assertEqual(+again, +seen)
 
+    def test_what_is_sent_again_is_of_the_message_it_was_of(self):
+        found = 0
+        for capture, _ in self.each():
+            before = {}
+            for number, line in frames_of(capture).items():
+                told = line["nccl"]
+                if told is None:
+                    continue
+                where = line["ip"]["dst"], line["dest_qp"], line["psn"]
+                self.assertEqual(told["again"], where in before, (capture.name, number))
+                if told["again"]:
+                    found += 1
+                    self.assertEqual((told["connection"], told["role"], told["k"]), before[where], (capture.name, number))
+                before[where] = told["connection"], told["role"], told["k"]
+        self.assertGreater(found, 50)
+
     def test_fields_are_those_of_the_objects(self):
         names = ["nccl.role", "nccl.connection", "nccl.k", "nccl.again", "nccl.family", "nccl.protocol"]
         lists = {"nccl.tag": "tag", "nccl.offered_size": "offered_size", "nccl.va": "va", "nccl.written_bytes": "written_bytes"}
