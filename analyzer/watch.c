@@ -1,7 +1,8 @@
 #include "watch.h"
 
 #include <decode/big_endian.h>
-#include <nccl/seen.h>
+
+#include "item_seen.h"
 
 enum { CTS_MAX = 512, CTS_UNIT = 32, CTS_OLD = 24 };
 
@@ -18,29 +19,47 @@ static bool fits(const struct ft_worker *worker, const struct ft_item *item)
 
 	if (!is_sized_like_cts(item->observed.payload))
 		return false;
-	ft_item_decode(item, &worker->config->decode, &packet);
-	if (!ft_nccl_seen_of(&packet, item->frame, &seen))
+	if (!ft_item_seen(item, &worker->config->decode, &packet, &seen))
 		return false;
 	return ft_nccl_cts_fits(
 		       &(struct ft_nccl_write){ seen.payload, seen.captured, seen.payload_length })
 		       .possible != 0;
 }
 
-void ft_watch_learn(const struct ft_worker *worker, const struct ft_item *item,
-		    struct ft_flow *flow)
+static bool is_cts(const struct ft_worker *worker, const struct ft_item *item)
 {
-	bool is_only = item->observed.opcode == 0x0a;
+	return item->observed.opcode == 0x0a && fits(worker, item);
+}
 
-	if (flow->watched == FT_WATCH_FOLLOWED) {
-		if (is_only && flow->peer != 0) /* the other half may have come to light since */
-			ft_flow_at(worker->flows, flow->peer)->watched = FT_WATCH_FOLLOWED;
-		return;
-	}
-	if (is_only && fits(worker, item))
-		follow_both(worker, flow);
-	else if (flow->watched < FT_WATCH_IDLE &&
-		 (FT_WATCH_BEGINS >> item->observed.opcode & 1) != 0)
+/* Its other half may have come to light since. */
+static void follow_peer(const struct ft_worker *worker, const struct ft_flow *flow)
+{
+	if (flow->peer != 0)
+		ft_flow_at(worker->flows, flow->peer)->watched = FT_WATCH_FOLLOWED;
+}
+
+static void learn(struct ft_worker *worker, const struct ft_item *item, struct ft_flow *flow)
+{
+	if (ft_watched_pairs_have(&worker->watched, &flow->key)) {
+		flow->watched = FT_WATCH_FOLLOWED;
+	} else if (is_cts(worker, item)) {
+		ft_watched_pairs_add(&worker->watched, &flow->key);
+		flow->watched = FT_WATCH_FOLLOWED;
+		follow_peer(worker, flow);
+	} else if (flow->watched < FT_WATCH_IDLE &&
+		   (FT_WATCH_BEGINS >> item->observed.opcode & 1) != 0) {
 		flow->watched++;
+	}
+}
+
+void ft_watch_show(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+{
+	if (flow->watched != FT_WATCH_FOLLOWED)
+		learn(worker, item, flow);
+	else if (item->observed.opcode == 0x0a)
+		follow_peer(worker, flow);
+	item->framing = true;
+	item->quiet = false;
 }
 
 enum { ETHERTYPE = 12, TAG = 4, IPV4_PROTOCOL = 9, IPV6_NEXT = 6, TCP = 6, LEAST = 54 };

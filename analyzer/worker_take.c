@@ -240,11 +240,8 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 /* Not quiet, so that it gets there. */
 static inline void watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
-	if (worker->watches && ft_watch_may_want(worker, item, flow) &&
-	    ft_watch_wants(worker, item, flow)) {
-		item->framing = true;
-		item->quiet = false;
-	}
+	if (worker->watches && ft_watch_may_want(item, flow))
+		ft_watch_show(worker, item, flow);
 }
 
 /* When all is known about a packet: counted, and kept for the accounts. */
