@@ -1,10 +1,11 @@
 """What decode says of packets, and flows of half-connections, that are NCCL's, against the ground truth of their captures."""
 
 import collections
-import unittest
+import random
 
 from harness import DATA, FAILED, fabtap, main, shared
 from nccl import WithTruths
+from pcapfile import read_pcap
 
 ROLES = {"cts", "data", "sizes", "completion"}
 WHOLE = 262144  # snaplen of captures whose set-up over TCP is not cut
@@ -108,6 +109,23 @@ class Packets(WithTruths):
                 for connection in truth["connections"]:
                     seen.update(connection.get("retransmitted_packets_seen", {}))
                 self.assertEqual(+again, +seen)
+
+    def test_nothing_false_is_said_where_one_frame_in_a_hundred_is_lost(self):
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            expected = self.expected(truth)
+            for seed in range(3):
+                chance = random.Random(seed)
+                kept = [number for number in range(1, len(records) + 1) if chance.random() >= 0.01]
+                frames = frames_of(self.write("lossy", header, [records[number - 1] for number in kept]))
+                told = {number: frames[at]["nccl"] for at, number in enumerate(kept, 1) if number in expected}
+                for number, one in told.items():
+                    if one is not None:
+                        _, k, role, _ = expected[number]
+                        self.assertEqual(one["role"], role, (capture.name, seed, number))
+                        self.assertIn(one["k"], (k, None), (capture.name, seed, number))
+                said = sum(one is not None and one["k"] is not None for one in told.values())
+                self.assertGreater(said, 0.4 * len(told), (capture.name, seed))
 
     def test_what_is_sent_again_is_of_the_message_it_was_of(self):
         found = 0
