@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "item_seen.h"
+
 int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config *config,
 		      const struct ft_map *map)
 {
@@ -55,8 +57,7 @@ static void show(struct ft_framing *framing, const struct ft_item *item)
 {
 	struct ft_nccl_segment segment;
 
-	ft_item_decode(item, framing->decode, &framing->packet);
-	framing->has_seen = ft_nccl_seen_of(&framing->packet, item->frame, &framing->seen);
+	framing->has_seen = ft_item_seen(item, framing->decode, &framing->packet, &framing->seen);
 	if (framing->has_seen)
 		ft_nccl_follower_see(framing->follower, &framing->seen);
 	else if (ft_nccl_segment_of(&framing->packet, item->frame, &segment))

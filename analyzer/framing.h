@@ -36,7 +36,7 @@ struct ft_framing {
 	uint32_t tag_count;
 	const struct ft_item *item; /* the follower is looking at */
 	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
-	struct ft_packet packet;
+	struct ft_packet packet; /* that one's, if it is not usual */
 	bool has_seen;
 	struct ft_nccl_seen seen; /* the packet seen last */
 };

@@ -35,8 +35,11 @@ static const struct ft_framing_tags no_tags = { .pkey = UINT16_MAX };
 static struct ft_framing_tags tags_of(const struct ft_framing *framing)
 {
 	const struct ft_packet *packet = &framing->packet;
+	const struct ft_observed *observed = &framing->item->observed;
 	struct ft_framing_tags tags = no_tags;
 
+	if (framing->item->usual)
+		return (struct ft_framing_tags){ .pkey = observed->pkey, .vlan = observed->vlan };
 	tags.vlan = packet->vlan;
 	tags.has_vni = (packet->has & FT_HAS_VNI) != 0;
 	tags.vni = tags.has_vni ? packet->vni : 0;
