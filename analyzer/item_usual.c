@@ -346,6 +346,8 @@ INLINE void fetch(const struct ft_parcel *parcel)
 	const uint8_t *bytes = parcel[BYTES_AHEAD].frame.bytes;
 
 	__builtin_prefetch(parcel + FT_PARCELS_AHEAD);
+	if (bytes == NULL)
+		return; /* there never was one */
 	__builtin_prefetch(bytes);
 	__builtin_prefetch(bytes + LINE);
 	__builtin_prefetch(bytes + USUALLY_READ - 1);
