@@ -25,6 +25,10 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp);
 
+/* Fetch what seeing the packet needs of memory, if its connection is known. */
+void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
+				  const struct ft_nccl_seen *seen);
+
 /* What the packet seen last is; false: nothing of NCCL's framing. */
 bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,
 			       const struct ft_nccl_seen *seen, struct ft_nccl_shown *shown);

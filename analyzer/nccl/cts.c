@@ -183,6 +183,8 @@ static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer
 	struct ft_nccl_cts entry;
 
 	transfer->message.request_count = (uint8_t)ask->requests;
+	transfer->partial = followed->by_grid && ask->requests > 1;
+	followed->partial = followed->partial || transfer->partial;
 	if (followed->plain)
 		ft_nccl_plain_read(moment, &ask->write, requests);
 	for (uint32_t i = 0; ask->is_read && i < ask->requests; i++) {
@@ -286,18 +288,20 @@ static bool may_be_new(const struct ft_nccl_moment *moment)
 	return moment->turn == FT_NCCL_APART || moment->seen->psn == 0;
 }
 
-/* Without a hole between, numbers go up by as many as there are devices. */
+/* Numbers go up by as many as there are devices, with each PSN: one packet is a clear-to-send. */
 static bool is_in_turn(struct ft_nccl_moment *moment, const struct ask *ask)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 	uint64_t step = ask->k - lane->cts_k;
+	uint64_t ahead = (uint64_t)ft_nccl_psn_distance(moment->seen->psn, lane->cts.next);
 	bool in_turn = true;
 
-	if (moment->turn == FT_NCCL_LATE || !ask->is_read)
+	if (moment->turn == FT_NCCL_LATE || moment->turn == FT_NCCL_APART || !ask->is_read)
 		return true;
-	if (moment->turn == FT_NCCL_NEXT && lane->asked) {
-		in_turn = lane->cts_step == 0 ? step <= FT_NCCL_DEVICES_MAX && step != 0
-					      : step == lane->cts_step;
+	if (lane->asked && lane->cts_step != 0) {
+		in_turn = step == (ahead + 1) * lane->cts_step;
+	} else if (lane->asked && ahead == 0) {
+		in_turn = step <= FT_NCCL_DEVICES_MAX && step != 0;
 		if (in_turn)
 			lane->cts_step = (uint8_t)step;
 	}
@@ -349,10 +353,12 @@ void ft_nccl_cts_see(struct ft_nccl_moment *moment)
 	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
 	if (moment->turn == FT_NCCL_AGAIN) {
 		see_again(moment);
+		ft_nccl_step(followed, false);
 		return;
 	}
 	if (ft_nccl_begins(seen->opcode) && !take(moment))
 		return;
+	ft_nccl_step(followed, moment->turn == FT_NCCL_NEXT);
 	followed->model.missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
 }

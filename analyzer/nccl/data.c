@@ -341,6 +341,12 @@ static void pass_middle(struct ft_nccl_moment *moment)
 	transfer->message.packets += (uint32_t)packets;
 }
 
+/* What was sent again has the place of a write that nobody asked for: one of the two is forged. */
+static bool is_twin(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
+{
+	return lane->has_early && lane->early.psn == seen->psn;
+}
+
 static void see(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
@@ -352,6 +358,7 @@ static void see(struct ft_nccl_moment *moment)
 		model->retransmitted_data++;
 		if (ft_nccl_begins(seen->opcode))
 			ft_nccl_fault_again(moment);
+		ft_nccl_step(moment->followed, is_twin(moment->lane, seen));
 		return;
 	}
 	if (moment->turn == FT_NCCL_LATE)
@@ -360,6 +367,7 @@ static void see(struct ft_nccl_moment *moment)
 		go_on(moment);
 	else if (!begin(moment))
 		return;
+	ft_nccl_step(moment->followed, moment->turn == FT_NCCL_NEXT);
 	model->missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
 	if (moment->connections->config.ends_only && seen->opcode == 0x06 && moment->lane->writing)

@@ -13,7 +13,8 @@ enum { SURE_OF_CONTENT = 3 };
 /* What is asked for can be read. */
 static bool may_judge(const struct ft_nccl_followed *followed)
 {
-	return followed->plain || (!followed->blind && followed->unreadable == 0);
+	return !followed->partial &&
+	       (followed->plain || (!followed->blind && followed->unreadable == 0));
 }
 
 void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_found *found)
@@ -100,6 +101,8 @@ void ft_nccl_fault_write(struct ft_nccl_moment *moment)
 		ft_nccl_ring_find(&moment->followed->ring, lane->writing ? lane->at : lane->next);
 	const struct ft_nccl_transfer *before = answered_before(moment);
 
+	if (!ft_nccl_is_calm(moment->followed))
+		return;
 	if (before != NULL)
 		tell_replay(moment, before);
 	else if (asked != NULL && asked->has_cts)
@@ -120,15 +123,29 @@ static bool saw_all_before(const struct ft_nccl_followed *followed, uint64_t k)
 	return true;
 }
 
+static void keep_early(const struct ft_nccl_followed *followed, struct ft_nccl_lane *lane,
+		       const struct ft_nccl_seen *seen, uint64_t k)
+{
+	lane->has_early = true;
+	lane->calm = ft_nccl_is_calm(followed);
+	lane->early_step = followed->steps;
+	lane->early = *seen;
+	lane->early_k = k;
+}
+
+/* All was in sequence before it and since. */
+static bool was_calm(const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane)
+{
+	return lane->calm && followed->trouble <= lane->early_step;
+}
+
 void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 
 	if (lane->has_early || !saw_all_before(moment->followed, transfer->message.k))
 		return;
-	lane->has_early = true;
-	lane->early = *moment->seen;
-	lane->early_k = transfer->message.k;
+	keep_early(moment->followed, lane, moment->seen, transfer->message.k);
 }
 
 void ft_nccl_fault_odd(const struct ft_nccl_followed *followed, struct ft_nccl_lane *lane,
@@ -137,9 +154,7 @@ void ft_nccl_fault_odd(const struct ft_nccl_followed *followed, struct ft_nccl_l
 	if (lane->has_early || !followed->has_newest || followed->by_grid ||
 	    !saw_all_before(followed, followed->newest + 1))
 		return;
-	lane->has_early = true;
-	lane->early = *seen;
-	lane->early_k = followed->newest + 1;
+	keep_early(followed, lane, seen, followed->newest + 1);
 }
 
 static void tell_unasked(struct ft_nccl_connections *connections,
@@ -187,7 +202,7 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 		if (ft_nccl_answers(followed, transfer, &lane->early, &request))
 			continue;
 		was_its_own = false;
-		if (moment->turn == FT_NCCL_NEXT)
+		if (moment->turn == FT_NCCL_NEXT && was_calm(followed, lane))
 			tell_unasked(moment->connections, followed, lane, 0.95);
 		forget(followed, transfer, lane);
 	}
@@ -197,7 +212,7 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 /* Clear-to-sends that nobody saw would have been acknowledged. */
 static bool may_have_missed(const struct ft_nccl_followed *followed)
 {
-	bool missed = followed->model.missing_packets != 0;
+	bool missed = followed->model.missing_packets != 0 || !followed->has_newest;
 
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		const struct ft_nccl_lane *lane = &followed->lanes[i];
@@ -215,7 +230,8 @@ void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 
-		if (!lane->has_early || lane->told || may_have_missed(followed))
+		if (!lane->has_early || lane->told || !was_calm(followed, lane) ||
+		    may_have_missed(followed))
 			continue;
 		tell_unasked(connections, followed, lane, 0.7);
 		lane->told = true;
@@ -253,7 +269,8 @@ void ft_nccl_fault_again(struct ft_nccl_moment *moment)
 	const struct ft_nccl_seen *seen = moment->seen;
 	uint8_t request;
 
-	if ((seen->has & FT_HAS_RETH) == 0 || ft_nccl_is_bare_end(seen))
+	if ((seen->has & FT_HAS_RETH) == 0 || ft_nccl_is_bare_end(seen) ||
+	    !ft_nccl_is_calm(moment->followed))
 		return;
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
@@ -340,7 +357,7 @@ void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
 
 	if (followed->model.imm_content != FT_NCCL_IMM_LENGTH || followed->by_id != 0 ||
-	    followed->by_length < SURE_OF_CONTENT)
+	    followed->by_length < SURE_OF_CONTENT || !ft_nccl_is_calm(followed))
 		return;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		if (shares[i].used)

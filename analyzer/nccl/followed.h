@@ -44,8 +44,10 @@ struct ft_nccl_lane {
 	bool has_odd;
 	/* one before its clear-to-send: see faults.h */
 	bool has_early, told;
-	bool alien;        /* a write that is none of the connection's is under way .. */
-	uint32_t alien_to; /* .. until this PSN */
+	bool calm;           /* nothing was lost or out of order for a while before it .. */
+	uint64_t early_step; /* .. and when it came */
+	bool alien;          /* a write that is none of the connection's is under way .. */
+	uint32_t alien_to;   /* .. until this PSN */
 	bool has_acked;
 	uint32_t acked; /* newest PSN of clear-to-sends that the sender acknowledged */
 	uint64_t early_k;
@@ -63,6 +65,7 @@ struct ft_nccl_followed {
 	bool unsure;                     /* metadata names more queue pairs than there may be */
 	bool has_base;                   /* model.fifo.addr is known */
 	bool by_grid;                    /* clear-to-sends cannot be read: their PSNs number them */
+	bool partial;                    /* by_grid: there were messages of several requests */
 	bool blind;                      /* by_grid: nothing of them can be read */
 	bool plain;       /* by_grid: yet addr and size are where all families have them .. */
 	uint8_t rkey_at;  /* .. and the key here; 0: not known */
@@ -75,7 +78,9 @@ struct ft_nccl_followed {
 	uint32_t by_length, by_id;           /* immediates that spoke for it */
 	uint64_t lengths
 		[2]; /* of messages whose immediate was their length: the last different ones */
-	uint32_t in_a_row;             /* messages next to each other on one lane */
+	uint32_t in_a_row; /* messages next to each other on one lane */
+	uint64_t steps,
+		trouble; /* packets that were looked at; and when one was out of sequence last, or 0 */
 	uint64_t readable, unreadable; /* clear-to-sends */
 	uint32_t keys[FT_NCCL_KEYS];   /* announced of late, in a ring .. */
 	uint8_t key_devices[FT_NCCL_KEYS];
@@ -144,6 +149,22 @@ struct ft_nccl_moment {
 };
 
 enum { FT_NCCL_ACK = 0x11 };
+
+/* Packets looked at in sequence, after which it is trusted again that nothing else explains what is wrong. */
+enum { FT_NCCL_CALM = 16 };
+
+static inline bool ft_nccl_is_calm(const struct ft_nccl_followed *followed)
+{
+	return followed->trouble == 0 || followed->steps - followed->trouble > FT_NCCL_CALM;
+}
+
+/* A packet is looked at, and out of sequence or not. */
+static inline void ft_nccl_step(struct ft_nccl_followed *followed, bool is_in_sequence)
+{
+	followed->steps++;
+	if (!is_in_sequence)
+		followed->trouble = followed->steps;
+}
 
 static inline bool ft_nccl_is_write(uint8_t opcode)
 {

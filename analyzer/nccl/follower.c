@@ -82,6 +82,12 @@ void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_ncc
 	ft_nccl_connections_see(follower->connections, seen, qp);
 }
 
+void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower,
+			       const struct ft_nccl_seen *seen)
+{
+	ft_nccl_connections_prefetch(follower->connections, seen);
+}
+
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 			      const struct ft_nccl_segment *segment)
 {

@@ -29,6 +29,7 @@ struct ft_nccl_transfer {
 	struct ft_nccl_message message; /* its requests and parts are filled in when it is kept */
 	bool used;                      /* the place is */
 	bool has_cts;
+	bool partial;     /* several requests, and what they asked for cannot be read */
 	bool bare;        /* the immediate came in a zero-length write of its own */
 	bool sized;       /* the requests' lengths are what the sizes write says */
 	uint64_t written; /* bytes, all requests */

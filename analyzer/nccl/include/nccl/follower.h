@@ -80,6 +80,10 @@ int ft_nccl_follower_create(struct ft_nccl_follower **follower, const struct ft_
 void ft_nccl_follower_destroy(struct ft_nccl_follower *follower); /* NULL is fine */
 
 void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen);
+/* Soon the packet will be shown: fetch what that needs of memory. Changes nothing. */
+void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower,
+			       const struct ft_nccl_seen *seen);
+
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 			      const struct ft_nccl_segment *segment);
 
