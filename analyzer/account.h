@@ -74,7 +74,8 @@ enum ft_account_wants ft_account_wants_more(const struct ft_item *item);
 /* Most packets: there is nothing to tell of them. */
 static inline enum ft_account_wants ft_account_wants(const struct ft_item *item)
 {
-	if (item->quiet && (item->observed.has & FT_OBSERVED_MIRROR) == 0)
+	if (item->quiet && item->framing == FT_FRAMING_NONE &&
+	    (item->observed.has & FT_OBSERVED_MIRROR) == 0)
 		return FT_ACCOUNT_FRAME;
 	return ft_account_wants_more(item);
 }

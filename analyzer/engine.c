@@ -89,7 +89,7 @@ static int account_for_item(struct ft_engine *engine, const struct ft_source *so
 			 : ft_account_add(&engine->account, source, item, more);
 
 	if (error == 0 && engine->framing != NULL &&
-	    (item->framing || engine->config.nccl == FT_ENGINE_NCCL_ALL))
+	    (item->framing != FT_FRAMING_NONE || engine->config.nccl == FT_ENGINE_NCCL_ALL))
 		error = ft_framing_see(engine->framing, source, item, engine->account.writer);
 	if (error == 0 && engine->observer != NULL)
 		error = ft_engine_show(engine, source, item, more);
@@ -104,8 +104,14 @@ static int account_for(void *context, const struct ft_source *source, const stru
 	int error = 0;
 
 	while (error == 0) {
-		at += ft_account_quiet(&engine->account, &batch->items[at], batch->count - at);
-		if (at == batch->count)
+		const struct ft_item *items = &batch->items[at];
+		unsigned quiet = ft_account_quiet(&engine->account, items, batch->count - at);
+
+		if (engine->framing != NULL)
+			error = ft_framing_see_quiet(engine->framing, source, items, quiet,
+						     engine->account.writer);
+		at += quiet;
+		if (error != 0 || at == batch->count)
 			break;
 		error = account_for_item(engine, source, &batch->items[at], &batch->more[at],
 					 false);

@@ -6,6 +6,8 @@
 
 #include "item_seen.h"
 
+enum { TOGETHER = 16 };
+
 int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config *config,
 		      const struct ft_map *map)
 {
@@ -64,25 +66,86 @@ static void show(struct ft_framing *framing, const struct ft_item *item)
 		ft_nccl_follower_see_tcp(framing->follower, &segment);
 }
 
-int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
-		   const struct ft_item *item, struct ft_pcapng_writer *writer)
+/* If what was just shown is among the first frames of a finding. */
+static int keep_evidence(const struct ft_framing *framing, const struct ft_source *source,
+			 const struct ft_item *item, struct ft_pcapng_writer *writer)
 {
 	const struct ft_finding *finding;
 	char comment[64];
 
-	framing->has_seen = false;
-	if (item->copy || item->kind == FT_FRAME_BAD_ICRC || item->kind == FT_FRAME_BROKEN)
-		return 0;
-	framing->item = item;
-	framing->noted = FT_NONE;
-	show(framing, item);
-	framing->item = NULL;
 	if (framing->noted == FT_NONE || writer == NULL)
 		return 0;
 	finding = &framing->findings.items[framing->noted];
 	snprintf(comment, sizeof comment, "%s %s", finding->id, ft_rule_text(finding->rule)->name);
 	return ft_pcapng_write(writer, item->frame,
 			       ft_source_input(source, item->frame->input)->name, comment);
+}
+
+/* Nobody writes to what NCCL uses where no connection is known and no clear-to-send was seen. */
+static bool is_wanted(struct ft_framing *framing, const struct ft_item *item)
+{
+	if (item->framing == FT_FRAMING_STRANGE)
+		return framing->awake || ft_nccl_follower_connection(framing->follower, 0) != NULL;
+	if (item->framing == FT_FRAMING_SHOWN && item->followed)
+		framing->awake = true;
+	return true;
+}
+
+int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
+		   const struct ft_item *item, struct ft_pcapng_writer *writer)
+{
+	framing->has_seen = false;
+	if (item->copy || item->kind == FT_FRAME_BAD_ICRC || item->kind == FT_FRAME_BROKEN ||
+	    !is_wanted(framing, item))
+		return 0;
+	framing->item = item;
+	framing->noted = FT_NONE;
+	show(framing, item);
+	framing->item = NULL;
+	return keep_evidence(framing, source, item, writer);
+}
+
+/* What they need of memory is fetched together, so that each waits for its part of one wait. */
+static int see_together(struct ft_framing *framing, const struct ft_source *source,
+			const struct ft_item *const *items, unsigned count,
+			struct ft_pcapng_writer *writer)
+{
+	struct ft_nccl_seen seen[TOGETHER];
+	int error = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		ft_item_seen(items[i], framing->decode, &framing->packet, &seen[i]);
+		ft_nccl_follower_prefetch(framing->follower, &seen[i]);
+	}
+	for (unsigned i = 0; i < count && error == 0; i++) {
+		framing->item = items[i];
+		framing->noted = FT_NONE;
+		ft_nccl_follower_see(framing->follower, &seen[i]);
+		error = keep_evidence(framing, source, items[i], writer);
+	}
+	framing->item = NULL;
+	return error;
+}
+
+int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
+			 const struct ft_item *items, unsigned count,
+			 struct ft_pcapng_writer *writer)
+{
+	const struct ft_item *wanted[TOGETHER];
+	unsigned found = 0;
+	int error = 0;
+
+	framing->has_seen = false;
+	for (unsigned i = 0; i < count && error == 0; i++) {
+		if (items[i].framing == FT_FRAMING_NONE || !is_wanted(framing, &items[i]))
+			continue;
+		wanted[found++] = &items[i];
+		if (found == TOGETHER) {
+			error = see_together(framing, source, wanted, found, writer);
+			found = 0;
+		}
+	}
+	return error == 0 ? see_together(framing, source, wanted, found, writer) : error;
 }
 
 bool ft_framing_shown(const struct ft_framing *framing, struct ft_nccl_shown *shown)

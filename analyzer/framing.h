@@ -37,6 +37,7 @@ struct ft_framing {
 	const struct ft_item *item; /* the follower is looking at */
 	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
 	struct ft_packet packet; /* that one's, if it is not usual */
+	bool awake; /* there is NCCL in the capture: strangers may have to do with it */
 	bool has_seen;
 	struct ft_nccl_seen seen; /* the packet seen last */
 };
@@ -55,6 +56,11 @@ void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
  */
 int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 		   const struct ft_item *item, struct ft_pcapng_writer *writer);
+
+/* The same for those of quiet items that it is to see. */
+int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
+			 const struct ft_item *items, unsigned count,
+			 struct ft_pcapng_writer *writer);
 
 /* What the packet seen last is, while its item lives; false: nothing of NCCL's framing. */
 bool ft_framing_shown(const struct ft_framing *framing, struct ft_nccl_shown *shown);

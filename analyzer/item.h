@@ -10,6 +10,13 @@
 
 #include "suspects.h"
 
+/* Whether the follower of NCCL is to see a packet. */
+enum ft_framing_interest {
+	FT_FRAMING_NONE,
+	FT_FRAMING_STRANGE, /* only once there is NCCL in the capture: its queue pair has nothing to do with it so far */
+	FT_FRAMING_SHOWN,
+};
+
 /*
  * A packet on its way through the engine, without the packet: what was decoded of it, then what the
  * worker made of it. Frames have one, sFlow datagrams several.
@@ -40,7 +47,7 @@ struct ft_item {
 	bool copy;  /* made by the mirror: counted as that and nothing else */
 	bool undecided, grace, untimed;
 	bool permitted;    /* a crossing that an exception of the map permits */
-	bool framing;      /* the follower of NCCL is to see it */
+	uint8_t framing;   /* enum ft_framing_interest */
 	uint32_t rules;    /* violations and notes, bit per enum ft_rule */
 	uint32_t from, to; /* tenant pair; FT_NONE: unknown */
 

@@ -58,8 +58,7 @@ void ft_watch_show(struct ft_worker *worker, struct ft_item *item, struct ft_flo
 		learn(worker, item, flow);
 	else if (item->observed.opcode == 0x0a)
 		follow_peer(worker, flow);
-	item->framing = true;
-	item->quiet = false;
+	item->framing = flow->watched == FT_WATCH_FOLLOWED ? FT_FRAMING_SHOWN : FT_FRAMING_STRANGE;
 }
 
 enum { ETHERTYPE = 12, TAG = 4, IPV4_PROTOCOL = 9, IPV6_NEXT = 6, TCP = 6, LEAST = 54 };

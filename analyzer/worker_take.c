@@ -237,7 +237,6 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 		follow_setup(worker, item);
 }
 
-/* Not quiet, so that it gets there. */
 static inline void watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
 	if (worker->watches && ft_watch_may_want(item, flow))
@@ -254,8 +253,9 @@ __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct 
 	item->gap = conclusion->step.gap.lost != 0;
 	finish_unusual(worker, item, conclusion);
 	if (item->copy || conclusion->records.part == NULL) {
-		item->framing = worker->watches && !item->copy && item->kind == FT_FRAME_NOT_RDMA &&
-				ft_watch_may_be_tcp(item->frame);
+		if (worker->watches && !item->copy && item->kind == FT_FRAME_NOT_RDMA &&
+		    ft_watch_may_be_tcp(item->frame))
+			item->framing = FT_FRAMING_SHOWN;
 		return;
 	}
 	if (item->followed)
@@ -361,7 +361,8 @@ void ft_worker_take(struct ft_worker *worker, struct ft_item *item)
 	struct ft_flow *flow = find_quiet(worker, item);
 
 	item->quiet = item->gap = item->copy = item->undecided = item->grace = item->untimed =
-		item->permitted = item->framing = false;
+		item->permitted = false;
+	item->framing = FT_FRAMING_NONE;
 	item->rules = 0;
 	if (flow != NULL)
 		take_quiet(worker, item, flow);
