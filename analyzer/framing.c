@@ -6,8 +6,6 @@
 
 #include "item_seen.h"
 
-enum { TOGETHER = 16 };
-
 int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config *config,
 		      const struct ft_map *map)
 {
@@ -110,13 +108,12 @@ static int see_together(struct ft_framing *framing, const struct ft_source *sour
 			const struct ft_item *const *items, unsigned count,
 			struct ft_pcapng_writer *writer)
 {
-	struct ft_nccl_seen seen[TOGETHER];
+	struct ft_nccl_seen seen[FT_NCCL_TOGETHER];
 	int error = 0;
 
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < count; i++)
 		ft_item_seen(items[i], framing->decode, &framing->packet, &seen[i]);
-		ft_nccl_follower_prefetch(framing->follower, &seen[i]);
-	}
+	ft_nccl_follower_prefetch(framing->follower, seen, count);
 	for (unsigned i = 0; i < count && error == 0; i++) {
 		framing->item = items[i];
 		framing->noted = FT_NONE;
@@ -131,7 +128,7 @@ int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *sou
 			 const struct ft_item *items, unsigned count,
 			 struct ft_pcapng_writer *writer)
 {
-	const struct ft_item *wanted[TOGETHER];
+	const struct ft_item *wanted[FT_NCCL_TOGETHER];
 	unsigned found = 0;
 	int error = 0;
 
@@ -140,7 +137,7 @@ int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *sou
 		if (items[i].framing == FT_FRAMING_NONE || !is_wanted(framing, &items[i]))
 			continue;
 		wanted[found++] = &items[i];
-		if (found == TOGETHER) {
+		if (found == FT_NCCL_TOGETHER) {
 			error = see_together(framing, source, wanted, found, writer);
 			found = 0;
 		}

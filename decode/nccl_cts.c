@@ -96,6 +96,10 @@ static uint64_t low_bytes(const struct entry *entry, uint32_t at, uint32_t bytes
 	uint32_t left = entry->captured > at ? entry->captured - at : 0;
 
 	*known = left < bytes ? left : bytes;
+	if (*known == 8)
+		return ft_le64(entry->bytes + at);
+	if (*known == 4)
+		return ft_le32(entry->bytes + at);
 	for (uint32_t i = 0; i < *known; i++)
 		number |= (uint64_t)entry->bytes[at + i] << 8 * i;
 	return number;
@@ -179,7 +183,7 @@ static bool is_possible(const struct layout *layout, const struct ft_nccl_write 
 		struct entry entry = entry_at(layout, write, i);
 
 		if (!entry_is_possible(layout, &entry, requests) ||
-		    !is_same_message(layout, &first, &entry))
+		    (i != 0 && !is_same_message(layout, &first, &entry)))
 			return false;
 	}
 	return requests != 0;

@@ -229,6 +229,19 @@ static bool begin_replay(struct replay *replay, struct ft_nccl_stranger *strange
 	return replay->has;
 }
 
+static bool is_to_receiver(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_stranger *stranger)
+{
+	const struct ft_nccl_party *receiver = &followed->model.receiver;
+
+	for (uint8_t i = 0; i < receiver->place_count; i++) {
+		if (receiver->places[i].by_lid == stranger->by_lid &&
+		    memcmp(receiver->places[i].address, stranger->dst, sizeof stranger->dst) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Writes of somebody else to what the connection had asked for by then. */
 static void blame(struct ft_nccl_connections *connections, const struct ft_nccl_followed *followed,
 		  const struct ft_nccl_stranger *stranger)
@@ -250,17 +263,18 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 {
 	struct ft_nccl_stranger_table *table = &connections->strangers;
 	struct replay replays[REPLAYS];
+	struct ft_nccl_stranger *stranger;
 	unsigned count = 0;
+	uint32_t at = 0;
 
-	for (unsigned i = 0; i < FT_NCCL_STRANGERS && count < REPLAYS; i++) {
-		struct ft_nccl_stranger *stranger = &table->strangers[i];
+	while (count < REPLAYS && (stranger = ft_nccl_stranger_logged(table, &at)) != NULL) {
 		struct anchor anchor;
 
-		if (!stranger->used || stranger->log == NULL ||
-		    (partner != NULL && stranger != partner))
+		if (partner != NULL && stranger != partner)
 			continue;
 		if (!is_between(followed, stranger)) {
-			blame(connections, followed, stranger);
+			if (is_to_receiver(followed, stranger))
+				blame(connections, followed, stranger);
 			continue;
 		}
 		anchor = anchor_in(followed, stranger->log);

@@ -231,7 +231,8 @@ void ft_nccl_note(struct ft_nccl_connections *connections, struct ft_nccl_follow
 	const struct ft_nccl_connection *model = &followed->model;
 	struct ft_nccl_qp *ends[2];
 
-	if ((followed->lanes[lane].noted & 1u << evidence) != 0)
+	if (connections->config.queue_pairs == 0 ||
+	    (followed->lanes[lane].noted & 1u << evidence) != 0)
 		return;
 	ends[0] = qp_of(connections, &model->sender, lane);
 	ends[1] = qp_of(connections, &model->receiver, lane);
@@ -286,7 +287,7 @@ static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_en
 		return;
 	}
 	ft_nccl_data_see(&moment);
-	if (seen->opcode == 0x06)
+	if (seen->opcode == 0x06 && !connections->config.ends_only)
 		ft_nccl_run_note(connections, seen, followed->model.connection, moment.lane_index);
 }
 

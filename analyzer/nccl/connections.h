@@ -25,9 +25,9 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp);
 
-/* Fetch what seeing the packet needs of memory, if its connection is known. */
+/* Fetch what seeing these packets, up to FT_NCCL_TOGETHER, needs of memory, as far as their connections are known. */
 void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
-				  const struct ft_nccl_seen *seen);
+				  const struct ft_nccl_seen *seen, unsigned count);
 
 /* What the packet seen last is; false: nothing of NCCL's framing. */
 bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,

@@ -65,6 +65,13 @@ struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 	return find(table, seen->ends.dst, seen->ends.by_lid != 0, seen->dest_qp, seen->ends.vni);
 }
 
+void ft_nccl_ends_prefetch(const struct ft_nccl_end_table *table, const struct ft_nccl_seen *seen)
+{
+	if (table->slots != 0)
+		__builtin_prefetch(&table->ends[home_of(table, seen->ends.dst,
+							seen->ends.by_lid != 0, seen->dest_qp)]);
+}
+
 static void insert(struct ft_nccl_end_table *table, const struct ft_nccl_end *end)
 {
 	size_t at = home_of(table, end->address, end->by_lid, end->qpn);

@@ -41,6 +41,9 @@ struct ft_nccl_end *ft_nccl_ends_find(const struct ft_nccl_end_table *table,
 struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 				    const struct ft_nccl_seen *seen);
 
+/* Fetch from memory what that looks at first. */
+void ft_nccl_ends_prefetch(const struct ft_nccl_end_table *table, const struct ft_nccl_seen *seen);
+
 /* Put in; what has the same key is replaced. 0 or -ENOMEM. Pointers to ends do not outlive it. */
 int ft_nccl_ends_put(struct ft_nccl_end_table *table, const struct ft_nccl_end *end);
 

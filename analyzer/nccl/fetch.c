@@ -10,6 +10,16 @@ static void fetch(const void *from, size_t size)
 		__builtin_prefetch(at + i, 1);
 }
 
+/* All but its queue pairs. */
+static void fetch_followed(const struct ft_nccl_followed *followed)
+{
+	const size_t from = offsetof(struct ft_nccl_followed, model.qp_count);
+
+	fetch((const char *)followed + from, sizeof *followed - from);
+	__builtin_prefetch(&followed->model.sender.places[0], 1);
+	__builtin_prefetch(&followed->model.receiver.places[0], 1);
+}
+
 /* Message k, which is asked for, begins, or ends. */
 static void fetch_message(const struct ft_nccl_ring *ring, uint64_t k)
 {
@@ -23,25 +33,35 @@ static void fetch_message(const struct ft_nccl_ring *ring, uint64_t k)
 	fetch(ft_nccl_ring_shares(ring, transfer), sizeof *ring->shares);
 }
 
-void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
-				  const struct ft_nccl_seen *seen)
+static void fetch_lane(const struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
+		       uint8_t opcode)
 {
-	const struct ft_nccl_end *end = ft_nccl_ends_of(&connections->ends, seen);
-	const struct ft_nccl_followed *followed;
-	const struct ft_nccl_lane *lane;
+	const struct ft_nccl_lane *lane = &followed->lanes[end->lane];
 
-	if (end == NULL)
-		return;
-	followed = connections->all[end->connection];
-	lane = &followed->lanes[end->lane];
-	fetch(&followed->model.qp_count,
-	      sizeof *followed - offsetof(struct ft_nccl_followed, model.qp_count));
 	fetch(lane, sizeof *lane);
-	if (seen->opcode == FT_NCCL_ACK)
+	if (opcode == FT_NCCL_ACK)
 		return;
 	if (end->role == FT_NCCL_AT_SENDER)
 		fetch_message(&followed->ring, followed->newest + 1);
 	else
-		fetch_message(&followed->ring,
-			      ft_nccl_begins(seen->opcode) ? lane->next : lane->at);
+		fetch_message(&followed->ring, ft_nccl_begins(opcode) ? lane->next : lane->at);
+}
+
+/* Step by step for all of them, so that no step waits for memory. */
+void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
+				  const struct ft_nccl_seen *seen, unsigned count)
+{
+	const struct ft_nccl_end *ends[FT_NCCL_TOGETHER];
+
+	for (unsigned i = 0; i < count; i++)
+		ft_nccl_ends_prefetch(&connections->ends, &seen[i]);
+	for (unsigned i = 0; i < count; i++) {
+		ends[i] = ft_nccl_ends_of(&connections->ends, &seen[i]);
+		if (ends[i] != NULL)
+			fetch_followed(connections->all[ends[i]->connection]);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		if (ends[i] != NULL)
+			fetch_lane(connections->all[ends[i]->connection], ends[i], seen[i].opcode);
+	}
 }

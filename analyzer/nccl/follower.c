@@ -83,9 +83,9 @@ void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_ncc
 }
 
 void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower,
-			       const struct ft_nccl_seen *seen)
+			       const struct ft_nccl_seen *seen, unsigned count)
 {
-	ft_nccl_connections_prefetch(follower->connections, seen);
+	ft_nccl_connections_prefetch(follower->connections, seen, count);
 }
 
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,

@@ -5,7 +5,7 @@
 
 #include <flow/hash.h>
 
-enum { BUCKET = 4 };
+enum { BUCKET = 4, WORD_BITS = 64 };
 
 struct key {
 	uint8_t dst[16];
@@ -44,6 +44,18 @@ static bool is_it(const struct ft_nccl_stranger *stranger, const struct ft_nccl_
 	       memcmp(stranger->src, seen->ends.src, sizeof stranger->src) == 0;
 }
 
+static void mark(struct ft_nccl_stranger_table *table, const struct ft_nccl_stranger *stranger,
+		 bool logged)
+{
+	size_t number = (size_t)(stranger - table->strangers);
+	uint64_t bit = UINT64_C(1) << number % WORD_BITS;
+
+	if (logged)
+		table->logged[number / WORD_BITS] |= bit;
+	else
+		table->logged[number / WORD_BITS] &= ~bit;
+}
+
 static void give_back(struct ft_nccl_stranger_table *table, struct ft_nccl_stranger *stranger)
 {
 	if (stranger->log == NULL)
@@ -51,6 +63,7 @@ static void give_back(struct ft_nccl_stranger_table *table, struct ft_nccl_stran
 	stranger->log->free = table->free;
 	table->free = stranger->log;
 	stranger->log = NULL;
+	mark(table, stranger, false);
 }
 
 static struct ft_nccl_stranger *meet(struct ft_nccl_stranger_table *table,
@@ -116,10 +129,27 @@ void ft_nccl_stranger_keep(struct ft_nccl_stranger_table *table, struct ft_nccl_
 			   const struct ft_nccl_seen *seen)
 {
 	stranger->udp_sport = seen->udp_sport;
-	if (stranger->log == NULL)
+	if (stranger->log == NULL) {
 		stranger->log = take_log(table);
+		mark(table, stranger, stranger->log != NULL);
+	}
 	if (stranger->log != NULL)
 		ft_nccl_log_add(stranger->log, seen);
+}
+
+struct ft_nccl_stranger *ft_nccl_stranger_logged(const struct ft_nccl_stranger_table *table,
+						 uint32_t *at)
+{
+	while (*at < FT_NCCL_STRANGERS) {
+		uint64_t word = table->logged[*at / WORD_BITS] >> *at % WORD_BITS;
+
+		if (word != 0) {
+			*at += (uint32_t)__builtin_ctzll(word) + 1;
+			return &table->strangers[*at - 1];
+		}
+		*at += WORD_BITS - *at % WORD_BITS;
+	}
+	return NULL;
 }
 
 void ft_nccl_stranger_exclude(struct ft_nccl_stranger_table *table,

@@ -26,8 +26,9 @@ struct ft_nccl_stranger {
 };
 
 struct ft_nccl_stranger_table {
-	struct ft_nccl_stranger *strangers; /* in buckets; NULL before the first */
-	struct ft_nccl_log *free;           /* logs */
+	struct ft_nccl_stranger *strangers;      /* in buckets; NULL before the first */
+	struct ft_nccl_log *free;                /* logs */
+	uint64_t logged[FT_NCCL_STRANGERS / 64]; /* bit per stranger: has a log */
 	uint32_t logs, moments;
 	uint64_t seed;
 };
@@ -41,6 +42,10 @@ struct ft_nccl_stranger *ft_nccl_stranger_of(struct ft_nccl_stranger_table *tabl
 /* Keep a write of it, if there is a log for it. */
 void ft_nccl_stranger_keep(struct ft_nccl_stranger_table *table, struct ft_nccl_stranger *stranger,
 			   const struct ft_nccl_seen *seen);
+
+/* The first one from *at on that has a log, and *at behind it; begin with *at = 0. NULL: none. */
+struct ft_nccl_stranger *ft_nccl_stranger_logged(const struct ft_nccl_stranger_table *table,
+						 uint32_t *at);
 
 /* Its packets are not needed any more, for it is known what it is. */
 void ft_nccl_stranger_exclude(struct ft_nccl_stranger_table *table,

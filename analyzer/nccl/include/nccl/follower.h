@@ -80,9 +80,10 @@ int ft_nccl_follower_create(struct ft_nccl_follower **follower, const struct ft_
 void ft_nccl_follower_destroy(struct ft_nccl_follower *follower); /* NULL is fine */
 
 void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen);
-/* Soon the packet will be shown: fetch what that needs of memory. Changes nothing. */
+/* These packets will be shown soon: fetch what that needs of memory. Changes nothing. `count`: 0 .. FT_NCCL_TOGETHER. */
+enum { FT_NCCL_TOGETHER = 16 };
 void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower,
-			       const struct ft_nccl_seen *seen);
+			       const struct ft_nccl_seen *seen, unsigned count);
 
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 			      const struct ft_nccl_segment *segment);
