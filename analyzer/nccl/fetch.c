@@ -10,14 +10,21 @@ static void fetch(const void *from, size_t size)
 		__builtin_prefetch(at + i, 1);
 }
 
-/* All but its queue pairs. */
+static void fetch_party(const struct ft_nccl_party *party)
+{
+	__builtin_prefetch(&party->places[0], 1);
+	__builtin_prefetch(&party->place_count, 1);
+	__builtin_prefetch(&party->qpns[0], 1);
+}
+
+/* All but queue pairs behind the first. */
 static void fetch_followed(const struct ft_nccl_followed *followed)
 {
 	const size_t from = offsetof(struct ft_nccl_followed, model.qp_count);
 
 	fetch((const char *)followed + from, sizeof *followed - from);
-	__builtin_prefetch(&followed->model.sender.places[0], 1);
-	__builtin_prefetch(&followed->model.receiver.places[0], 1);
+	fetch_party(&followed->model.sender);
+	fetch_party(&followed->model.receiver);
 }
 
 /* Message k, which is asked for, begins, or ends. */
@@ -38,7 +45,7 @@ static void fetch_lane(const struct ft_nccl_followed *followed, const struct ft_
 {
 	const struct ft_nccl_lane *lane = &followed->lanes[end->lane];
 
-	fetch(lane, sizeof *lane);
+	fetch(lane, offsetof(struct ft_nccl_lane, odd));
 	if (opcode == FT_NCCL_ACK)
 		return;
 	if (end->role == FT_NCCL_AT_SENDER)
