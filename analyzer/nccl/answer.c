@@ -138,6 +138,23 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any
 	return NO_FIT;
 }
 
+/* After a hole: a message behind k fits, too, or may. */
+static bool is_doubtful(const struct ft_nccl_moment *moment, uint64_t k)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	uint8_t request;
+
+	for (uint64_t other = k + 1;
+	     followed->has_newest && other <= followed->newest && other - k < FT_NCCL_RING_MOST;
+	     other++) {
+		enum fit fit = fit_of(moment, other, false, &request);
+
+		if (fit == FIT || fit == NO_CTS)
+			return true;
+	}
+	return false;
+}
+
 /*
  * The next message in turn that the write can be of. Where lanes take turns in a known order and no hole came between it
  * can be of no other; else of any whose clear-to-send fits, or of one whose clear-to-send was missed.
@@ -161,8 +178,10 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 		if (fit == NO_CTS && exact && followed->lane_count == 1 &&
 		    answer.k < followed->oldest)
 			answer.sure = true; /* asked for before the capture began */
-		if (fit == FIT || (fit == NO_CTS && answer.sure))
+		if (fit == FIT || (fit == NO_CTS && answer.sure)) {
+			answer.doubtful = !exact && is_doubtful(moment, answer.k);
 			return answer;
+		}
 		if (fit == NO_FIT && strict) {
 			answer.kind = FT_NCCL_ANSWER_NONE;
 			return answer;

@@ -15,7 +15,8 @@ enum ft_nccl_answer_kind {
 struct ft_nccl_answer {
 	enum ft_nccl_answer_kind kind;
 	uint64_t k;
-	bool sure; /* of k */
+	bool sure;     /* of k */
+	bool doubtful; /* another message fits, too */
 	bool odd; /* it fits none of those asked for, and no clear-to-send is known to be missing */
 	uint8_t request; /* DATA: which of the message's requests */
 };

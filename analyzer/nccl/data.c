@@ -136,7 +136,7 @@ static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 	struct ft_nccl_lane *lane = moment->lane;
 	struct ft_nccl_share *share =
 		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
-	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT;
+	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT && lane->data.known;
 
 	if (!share->used) {
 		share->used = true;
@@ -264,6 +264,10 @@ static bool begin(struct ft_nccl_moment *moment)
 	if (is_stray)
 		ft_nccl_stray_adopt(moment, transfer, true);
 	enter(moment, transfer, answer.kind);
+	if (answer.doubtful) {
+		transfer->doubtful = true;
+		moment->lane->exact = false;
+	}
 	share = ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 	share->to = ft_nccl_write_end(moment->followed, seen);
 	if (answer.kind == FT_NCCL_ANSWER_DATA)

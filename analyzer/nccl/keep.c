@@ -31,7 +31,7 @@ bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
 	uint32_t used = 0, wanted = model->devices;
 
-	if (transfer->partial)
+	if (transfer->partial || transfer->doubtful)
 		return false;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		if (shares[i].used && !is_whole(&shares[i]))

@@ -30,6 +30,7 @@ struct ft_nccl_transfer {
 	bool used;                      /* the place is */
 	bool has_cts;
 	bool partial;     /* several requests, and what they asked for cannot be read */
+	bool doubtful;    /* what carried data of it may have been another message's */
 	bool bare;        /* the immediate came in a zero-length write of its own */
 	bool sized;       /* the requests' lengths are what the sizes write says */
 	uint64_t written; /* bytes, all requests */
