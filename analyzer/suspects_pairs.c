@@ -13,7 +13,7 @@ enum {
 	BURST = 3,
 	SEARCH = 32,         /* queue pairs within a second */
 	SEARCH_UNSEEN = 512, /* likewise, if the other direction may not be mirrored at all */
-	SURE = 32,           /* pairs after which there will be some in most pages */
+	SURE = 8,            /* pairs after which there will be some in most pages */
 	SEARCH_ANSWERED = 8, /* .. per half-connection that began the other way: not a search */
 	WINDOW_MASK = (1 << 30) - 1,
 };

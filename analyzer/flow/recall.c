@@ -10,7 +10,7 @@ enum {
 	HEADS_PER_ENTRY = 4,      /* so that one in four is taken */
 	ENTRIES_LEAST = 1u << 12, /* fewer do not save anything */
 	SPARE = 2,                /* times keep_ns: then places are given up */
-	SURE = 64, /* entries after which all pages are taken: the first lap will touch every one */
+	SURE = 8, /* entries after which all pages are taken: the first lap will touch every one */
 };
 
 static size_t heads_bytes(uint32_t entries)
