@@ -108,7 +108,7 @@ static int see_together(struct ft_framing *framing, const struct ft_source *sour
 			const struct ft_item *const *items, unsigned count,
 			struct ft_pcapng_writer *writer)
 {
-	struct ft_nccl_seen seen[FT_NCCL_TOGETHER];
+	struct ft_nccl_seen *seen = framing->together;
 	int error = 0;
 
 	for (unsigned i = 0; i < count; i++)

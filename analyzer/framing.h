@@ -40,6 +40,7 @@ struct ft_framing {
 	bool awake; /* there is NCCL in the capture: strangers may have to do with it */
 	bool has_seen;
 	struct ft_nccl_seen seen; /* the packet seen last */
+	struct ft_nccl_seen together[FT_NCCL_TOGETHER]; /* quiet ones */
 };
 
 /* 0 or -ENOMEM. The configuration and the map must outlive it. */
