@@ -163,7 +163,8 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_lane *lane = moment->lane;
-	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT;
+	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT &&
+		     (lane->data.known || lane->anchored || moment->seen->psn == 0);
 	bool strict = exact && ft_nccl_split_is_known(followed);
 	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .k = lane->next };
 	uint64_t missed = UINT64_MAX;

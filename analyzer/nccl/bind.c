@@ -167,6 +167,7 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 	model->qp_count = followed->lane_count;
 	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
 	followed->lanes[lane].next = anchor->k;
+	followed->lanes[lane].anchored = stranger->log != NULL && stranger->log->restarts == 0;
 	followed->lanes[lane].udp_sport = stranger->udp_sport;
 	if (is_new)
 		ft_nccl_await_pair(connections, followed, lane);

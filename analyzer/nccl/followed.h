@@ -30,10 +30,11 @@ struct ft_nccl_lane {
 	bool carried, asked;           /* data, clear-to-sends were seen */
 	bool open;                     /* message `at` lacks its immediate here */
 	bool writing;                  /* a write of it is under way, until PSN `write_end` */
-	bool exact;                    /* no hole since the last message */
-	uint16_t udp_sport;            /* of its packets, as first seen */
-	uint16_t noted;                /* evidence told, bits 1 << enum ft_nccl_evidence */
-	uint32_t write_end;            /* PSN */
+	bool anchored;      /* `next` is where its data began, none of which was left out */
+	bool exact;         /* no hole since the last message */
+	uint16_t udp_sport; /* of its packets, as first seen */
+	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */
+	uint32_t write_end; /* PSN */
 	uint64_t at;
 	uint64_t next; /* the next message here is this one or a later one */
 	/* packets of a message whose first was missed: how many, the first, and where the hole before it began */
