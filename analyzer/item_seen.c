@@ -4,10 +4,48 @@
 
 #include <decode/brief.h>
 
-enum { RETH_LEN = 16 };
+enum { RETH_LEN = 16, MTU_LEAST = 256, MTU_MOST = 4096, MULTICAST_QP = 0xffffff };
+
+#define RETH_LENGTH_MOST (UINT32_C(1) << 31)
 
 #define EXTENDED (FT_HAS_RETH | FT_HAS_ATOMICETH | FT_HAS_AETH | FT_HAS_IMMDT | FT_HAS_IETH)
 #define ALWAYS   (FT_HAS_ETH | FT_HAS_UDP | FT_HAS_BTH | FT_HAS_PAYLOAD_LENGTH | FT_HAS_PAYLOAD)
+
+static bool is_sized(uint8_t rule, uint32_t payload)
+{
+	switch (rule) {
+	case FT_PAYLOAD_ANY:
+		return payload <= MTU_MOST;
+	case FT_PAYLOAD_NONE:
+		return payload == 0;
+	case FT_PAYLOAD_MTU:
+		return payload >= MTU_LEAST && payload <= MTU_MOST &&
+		       (payload & (payload - 1)) == 0;
+	case FT_PAYLOAD_SOME:
+		return payload != 0 && payload <= MTU_MOST;
+	default:
+		return false;
+	}
+}
+
+/* Of what brings data along. */
+static bool is_as_long(const struct ft_observed *observed)
+{
+	if (observed->opcode == 0x06)
+		return observed->length > observed->payload && observed->length <= RETH_LENGTH_MOST;
+	return (observed->opcode | 1) == 0x0b && observed->length == observed->payload;
+}
+
+/* Usual, and breaks no rule that makes a packet malformed; false: that is for the decoder to say. */
+static bool is_plain(const struct ft_item *item)
+{
+	const struct ft_observed *observed = &item->observed;
+	const struct ft_opcode_shape *shape = ft_opcode_shape(observed->opcode);
+
+	return item->usual && (observed->pkey & 0x7fff) != 0 && observed->dest_qp != MULTICAST_QP &&
+	       observed->payload % 4 == 0 && is_sized(shape->payload, observed->payload) &&
+	       ((shape->headers & (FT_HAS_RETH | FT_HAS_ATOMICETH)) == 0 || is_as_long(observed));
+}
 
 /* Behind the BTH, as far as it was captured. */
 static void see_rest(const struct ft_item *item, struct ft_nccl_seen *seen)
@@ -27,7 +65,7 @@ static void see_rest(const struct ft_item *item, struct ft_nccl_seen *seen)
 	seen->captured = held < seen->payload_length ? held : seen->payload_length;
 }
 
-static void see_usual(const struct ft_item *item, struct ft_nccl_seen *seen)
+static void see_plain(const struct ft_item *item, struct ft_nccl_seen *seen)
 {
 	const struct ft_observed *observed = &item->observed;
 
@@ -38,17 +76,20 @@ static void see_usual(const struct ft_item *item, struct ft_nccl_seen *seen)
 		.dest_qp = observed->dest_qp,
 		.psn = observed->psn,
 		.opcode = observed->opcode,
-		.syndrome = observed->syndrome,
 		.traffic_class = (uint8_t)(observed->dscp << 2 | observed->ecn),
 		.ack_request = (observed->has & FT_OBSERVED_ACK_REQUEST) != 0,
 		.udp_sport = observed->sport,
 		.pkey = observed->pkey,
-		.msn = observed->msn,
-		.va = observed->va,
-		.rkey = observed->rkey,
-		.length = observed->length,
 		.payload_length = observed->payload,
 	};
+	if ((observed->has & FT_OBSERVED_AETH) != 0) {
+		seen->syndrome = observed->syndrome;
+		seen->msn = observed->msn;
+	} else if ((observed->has & FT_OBSERVED_RETH) != 0) {
+		seen->va = observed->va;
+		seen->rkey = observed->rkey;
+		seen->length = observed->length;
+	}
 	memcpy(seen->ends.src, item->flow_key.src, sizeof seen->ends.src);
 	memcpy(seen->ends.dst, item->flow_key.dst, sizeof seen->ends.dst);
 	see_rest(item, seen);
@@ -57,8 +98,8 @@ static void see_usual(const struct ft_item *item, struct ft_nccl_seen *seen)
 bool ft_item_seen(const struct ft_item *item, const struct ft_decode_config *config,
 		  struct ft_packet *packet, struct ft_nccl_seen *seen)
 {
-	if (item->usual) {
-		see_usual(item, seen);
+	if (is_plain(item)) {
+		see_plain(item, seen);
 		return true;
 	}
 	ft_item_decode(item, config, packet);

@@ -5,9 +5,9 @@
 #include "item.h"
 
 /*
- * What NCCL's follower asks of an item's packet. That of a usual frame is put together from the item and from where the
- * usual form has the rest; any other is decoded anew, into *packet, which is untouched otherwise. False: as
- * ft_nccl_seen_of() says.
+ * What NCCL's follower asks of an item's packet. That of a usual frame in which nothing is wrong is put together from the
+ * item and from where the usual form has the rest; any other is decoded anew, into *packet, which is undefined otherwise.
+ * False: as ft_nccl_seen_of() says.
  */
 bool ft_item_seen(const struct ft_item *item, const struct ft_decode_config *config,
 		  struct ft_packet *packet, struct ft_nccl_seen *seen);

@@ -1,6 +1,6 @@
 /*
- * The usual packet's short way says the same about it as the way of any packet, bit for bit; for frames as
- * they come, and for RoCEv2 frames around the same bytes.
+ * The usual packet's short way says the same about it as the way of any packet, bit for bit, and so does what NCCL's
+ * follower sees of it; for frames as they come, and for RoCEv2 frames around the same bytes.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -10,6 +10,7 @@
 #include "../decode/frame_input.h"
 #include "../holds.h"
 #include "item_fill.h"
+#include "item_seen.h"
 
 enum {
 	ETHERNET = 14,
@@ -27,6 +28,39 @@ static void put16(uint8_t *b, uint32_t value)
 {
 	b[0] = (uint8_t)(value >> 8);
 	b[1] = (uint8_t)value;
+}
+
+/* What NCCL's follower asks of `has`. */
+#define ASKED                                                                                      \
+	(FT_HAS_RETH | FT_HAS_AETH | FT_HAS_IMMDT | FT_HAS_ATOMICETH | FT_HAS_DETH | FT_HAS_UDP |  \
+	 FT_HAS_MAD | FT_HAS_PAYLOAD_LENGTH)
+
+/* What the follower sees is what it would see of the packet. */
+static void are_seen_the_same(const struct ft_item *shortly, const struct ft_packet *packet,
+			      const struct ft_decode_config *config)
+{
+	static struct ft_packet again;
+	struct ft_nccl_seen one, other;
+
+	if (!ft_nccl_seen_of(packet, shortly->frame, &other)) {
+		assert(!ft_item_seen(shortly, config, &again, &one));
+		return;
+	}
+	assert(ft_item_seen(shortly, config, &again, &one));
+	assert(one.captured == other.captured);
+	assert(one.captured == 0 || one.payload == other.payload);
+	assert((one.has & ASKED) == (other.has & ASKED));
+	assert(memcmp(&one.ends, &other.ends, sizeof one.ends) == 0);
+	assert(one.frame == other.frame && one.ts_ns == other.ts_ns);
+	assert(one.dest_qp == other.dest_qp && one.psn == other.psn);
+	assert(one.opcode == other.opcode && one.pkey == other.pkey);
+	assert(one.ack_request == other.ack_request);
+	assert(one.syndrome == other.syndrome && one.msn == other.msn);
+	assert(one.traffic_class == other.traffic_class && one.udp_sport == other.udp_sport);
+	assert(one.immdt == other.immdt && one.va == other.va);
+	assert(one.rkey == other.rkey && one.length == other.length);
+	assert(one.qkey == other.qkey && one.src_qp == other.src_qp);
+	assert(one.payload_length == other.payload_length);
 }
 
 /* The short way leaves the check key and the DestQP to who asks for them. */
@@ -67,6 +101,7 @@ static bool both_ways_agree(const struct ft_decode_config *config,
 		return false;
 	assert(!ft_decode(config, input, &packet, &rest));
 	ft_item_fill(&fully, &frame, &packet, 0, SEED);
+	are_seen_the_same(&shortly, &packet, config);
 	are_the_same(&shortly, &fully);
 	return true;
 }
