@@ -299,15 +299,37 @@ static bool is_in_turn(struct ft_nccl_moment *moment, const struct ask *ask)
 	if (moment->turn == FT_NCCL_LATE || moment->turn == FT_NCCL_APART || !ask->is_read)
 		return true;
 	if (lane->asked && lane->cts_step != 0) {
-		in_turn = step == (ahead + 1) * lane->cts_step;
+		in_turn = step != 0 && step <= (ahead + 1) * lane->cts_step &&
+			  step % lane->cts_step == 0 &&
+			  step / lane->cts_step + lane->refused > ahead;
 	} else if (lane->asked && ahead == 0) {
 		in_turn = step <= FT_NCCL_DEVICES_MAX && step != 0;
 		if (in_turn)
 			lane->cts_step = (uint8_t)step;
 	}
-	if (in_turn)
+	if (in_turn) {
 		lane->cts_k = ask->k;
+		lane->refused = 0;
+	}
 	return in_turn;
+}
+
+/* What asks for another place or length than the clear-to-send of the same message did. */
+static bool is_disputed(struct ft_nccl_moment *moment, const struct ask *ask)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, ask->k);
+	const struct ft_nccl_request *request;
+
+	if (before == NULL || !before->has_cts || before->doubtful || !ask->is_read ||
+	    (ask->first.has & FT_NCCL_CTS_SIZE) == 0)
+		return false;
+	request = ft_nccl_ring_requests(&followed->ring, before);
+	if (!request->has_offered ||
+	    (request->va == ask->first.addr && request->offered == ask->first.size))
+		return false;
+	ft_nccl_fault_disputed(moment, before);
+	return true;
 }
 
 /* A write begins. False: it is none of the connection's. */
@@ -323,7 +345,8 @@ static bool take(struct ft_nccl_moment *moment)
 		return false;
 	}
 	if (!is_in_turn(moment, &ask) || !announce(moment, &ask)) {
-		ft_nccl_fault_replayed(moment, ask.k);
+		if (!is_disputed(moment, &ask))
+			ft_nccl_fault_replayed(moment, ask.k);
 		return false;
 	}
 	tell_evidence(moment);
@@ -336,11 +359,13 @@ static void see_again(struct ft_nccl_moment *moment)
 	const struct ft_nccl_target *fifo = &moment->followed->model.fifo;
 	const struct ft_nccl_seen *seen = moment->seen;
 	uint64_t bytes = (uint64_t)fifo->slots * fifo->slot_bytes;
+	struct ask ask = { 0 };
 
 	if ((seen->has & FT_HAS_RETH) != 0 && fifo->is_known && bytes != 0 &&
 	    seen->va - fifo->addr >= bytes)
 		ft_nccl_stranger_see(moment->connections, seen);
-	else
+	else if (!ft_nccl_begins(seen->opcode) || !understand(moment->followed, seen, &ask) ||
+		 !is_disputed(moment, &ask))
 		moment->followed->model.retransmitted_cts++;
 }
 
@@ -356,8 +381,11 @@ void ft_nccl_cts_see(struct ft_nccl_moment *moment)
 		ft_nccl_step(followed, false);
 		return;
 	}
-	if (ft_nccl_begins(seen->opcode) && !take(moment))
+	if (ft_nccl_begins(seen->opcode) && !take(moment)) {
+		if (moment->turn == FT_NCCL_NEXT && moment->lane->refused < UINT8_MAX)
+			moment->lane->refused++;
 		return;
+	}
 	ft_nccl_step(followed, moment->turn == FT_NCCL_NEXT);
 	followed->model.missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);

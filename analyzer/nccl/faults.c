@@ -322,15 +322,37 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
 	const struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, k);
 	struct ft_nccl_found found = ft_nccl_found_in(followed, moment->seen, FT_NCCL_REPLAY, 0.9);
 
-	if (followed->readable < 2 || followed->by_grid ||
-	    (before == NULL && k + followed->ring.slots > followed->newest))
+	if (followed->readable < 2 || followed->by_grid)
 		return;
 	set_k(&found, k);
-	snprintf(found.text, sizeof found.text,
-		 "a clear-to-send for message %" PRIu64
-		 " comes again with a new PSN (frame %" PRIu64 " had it)",
-		 k, before != NULL ? before->message.cts_frame : 0);
+	if (before != NULL && before->has_cts)
+		snprintf(found.text, sizeof found.text,
+			 "a clear-to-send for message %" PRIu64
+			 " comes again with a new PSN (frame %" PRIu64 " had it)",
+			 k, before->message.cts_frame);
+	else
+		snprintf(found.text, sizeof found.text,
+			 "a clear-to-send for message %" PRIu64
+			 ", which is not in turn by its PSN: the one before was for %" PRIu64,
+			 k, moment->lane->cts_k);
 	ft_nccl_tell(moment->connections, &found);
+}
+
+void ft_nccl_fault_disputed(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_found found =
+		ft_nccl_found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
+
+	set_k(&found, transfer->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "the clear-to-send for message %" PRIu64 " in frame %" PRIu64
+		 " asked for something else: one of the two is forged",
+		 transfer->message.k, transfer->message.cts_frame);
+	ft_nccl_tell(moment->connections, &found);
+	for (uint8_t i = 0; i < transfer->message.request_count; i++)
+		ft_nccl_ring_requests(&followed->ring, transfer)[i] = (struct ft_nccl_request){ 0 };
+	transfer->doubtful = true;
 }
 
 static void tell_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,

@@ -36,6 +36,9 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k);
 /* A clear-to-send for a message that has one, that is long over, or not in turn. */
 void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k);
 
+/* Two clear-to-sends for one message differ: nothing is judged by either. */
+void ft_nccl_fault_disputed(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
+
 /* The immediates of a message of one request that is complete. */
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment,
 			     const struct ft_nccl_transfer *transfer);

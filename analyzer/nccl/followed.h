@@ -53,6 +53,7 @@ struct ft_nccl_lane {
 	uint32_t acked; /* newest PSN of clear-to-sends that the sender acknowledged */
 	uint64_t early_k;
 	uint64_t cts_k;   /* of the last clear-to-send here .. */
+	uint8_t refused;  /* writes since that were none, each of which may have taken a PSN */
 	uint8_t cts_step; /* .. and from one to the next without a hole; 0: not known */
 	struct ft_nccl_seen odd, early; /* without payload */
 };
