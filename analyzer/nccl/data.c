@@ -12,6 +12,9 @@
 /* Messages next to each other, each with its clear-to-send, that are no accident. */
 enum { ASKED_EACH = 3 };
 
+/* Packets that one may have overtaken. */
+enum { REORDERED_MOST = 64 };
+
 void ft_nccl_data_count(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_message *message = &transfer->message;
@@ -391,6 +394,8 @@ static void decide(struct ft_nccl_moment *moment, bool is_right)
 	if (is_right) {
 		held.accepted = true;
 		see(&held);
+	} else if (ft_nccl_psn_distance(odd.psn, lane->data.next) > REORDERED_MOST) {
+		ft_nccl_fault_apart(&held);
 	} else {
 		ft_nccl_fault_odd(moment->followed, lane, &odd);
 	}

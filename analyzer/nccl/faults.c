@@ -172,6 +172,22 @@ static void tell_unasked(struct ft_nccl_connections *connections,
 	ft_nccl_tell(connections, &found);
 }
 
+void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_found found =
+		ft_nccl_found_in(followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
+
+	if (!ft_nccl_is_calm(followed))
+		return;
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64
+		 ", which no clear-to-send asked for, %" PRId32 " PSNs ahead of the connection",
+		 moment->seen->length, moment->seen->va,
+		 ft_nccl_psn_distance(moment->seen->psn, moment->lane->data.next));
+	ft_nccl_tell(moment->connections, &found);
+}
+
 /* As if the message had never had data. */
 static void forget(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
 		   struct ft_nccl_lane *lane)

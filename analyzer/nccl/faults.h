@@ -17,6 +17,9 @@ void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 void ft_nccl_fault_odd(const struct ft_nccl_followed *followed, struct ft_nccl_lane *lane,
 		       const struct ft_nccl_seen *seen);
 
+/* A data write that fits nothing, farther ahead than packets overtake each other, and the sequence went on without it. */
+void ft_nccl_fault_apart(struct ft_nccl_moment *moment);
+
 /*
  * The clear-to-send of message k came: whether data that was before it is its own. False: it was not, is told, and is
  * forgotten, so that the message can still come.
