@@ -107,7 +107,7 @@ static int account_for(void *context, const struct ft_source *source, const stru
 		const struct ft_item *items = &batch->items[at];
 		unsigned quiet = ft_account_quiet(&engine->account, items, batch->count - at);
 
-		if (engine->framing != NULL)
+		if (batch->framed && quiet != 0)
 			error = ft_framing_see_quiet(engine->framing, source, items, quiet,
 						     engine->account.writer);
 		at += quiet;

@@ -53,6 +53,12 @@ void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
 	framing->map = map;
 }
 
+static void see_tcp(struct ft_framing *framing, const struct ft_nccl_segment *segment)
+{
+	ft_nccl_follower_see_tcp(framing->follower, segment);
+	framing->awake |= ft_nccl_follower_connection(framing->follower, 0) != NULL;
+}
+
 static void show(struct ft_framing *framing, const struct ft_item *item)
 {
 	struct ft_nccl_segment segment;
@@ -61,7 +67,7 @@ static void show(struct ft_framing *framing, const struct ft_item *item)
 	if (framing->has_seen)
 		ft_nccl_follower_see(framing->follower, &framing->seen);
 	else if (ft_nccl_segment_of(&framing->packet, item->frame, &segment))
-		ft_nccl_follower_see_tcp(framing->follower, &segment);
+		see_tcp(framing, &segment);
 }
 
 /* If what was just shown is among the first frames of a finding. */
@@ -83,7 +89,7 @@ static int keep_evidence(const struct ft_framing *framing, const struct ft_sourc
 static bool is_wanted(struct ft_framing *framing, const struct ft_item *item)
 {
 	if (item->framing == FT_FRAMING_STRANGE)
-		return framing->awake || ft_nccl_follower_connection(framing->follower, 0) != NULL;
+		return framing->awake;
 	if (item->framing == FT_FRAMING_SHOWN && item->followed)
 		framing->awake = true;
 	return true;
@@ -142,7 +148,8 @@ int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *sou
 			found = 0;
 		}
 	}
-	return error == 0 ? see_together(framing, source, wanted, found, writer) : error;
+	return error == 0 && found != 0 ? see_together(framing, source, wanted, found, writer)
+					: error;
 }
 
 bool ft_framing_shown(const struct ft_framing *framing, struct ft_nccl_shown *shown)

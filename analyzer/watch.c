@@ -40,7 +40,7 @@ static void follow_peer(const struct ft_worker *worker, const struct ft_flow *fl
 
 static void learn(struct ft_worker *worker, const struct ft_item *item, struct ft_flow *flow)
 {
-	if (ft_watched_pairs_have(&worker->watched, &flow->key)) {
+	if (worker->watched.count != 0 && ft_watched_pairs_have(&worker->watched, &flow->key)) {
 		flow->watched = FT_WATCH_FOLLOWED;
 	} else if (is_cts(worker, item)) {
 		ft_watched_pairs_add(&worker->watched, &flow->key);
@@ -58,6 +58,7 @@ void ft_watch_show(struct ft_worker *worker, struct ft_item *item, struct ft_flo
 		learn(worker, item, flow);
 	else if (item->observed.opcode == 0x0a)
 		follow_peer(worker, flow);
+	worker->batch.framed = true;
 	item->framing = flow->watched == FT_WATCH_FOLLOWED ? FT_FRAMING_SHOWN : FT_FRAMING_STRANGE;
 }
 
