@@ -46,6 +46,8 @@ static bool make_room(struct ft_watched_pairs *pairs)
 
 	if (pairs->room != 0 && pairs->count < pairs->room / 2)
 		return true;
+	if (pairs->count == FT_WATCHED_PAIRS)
+		return false;
 	larger.room = pairs->room != 0 ? 2 * pairs->room : ROOM_LEAST;
 	larger.hashes = calloc(larger.room, sizeof *larger.hashes);
 	if (larger.hashes == NULL)

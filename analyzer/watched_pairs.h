@@ -11,6 +11,7 @@ struct ft_watched_pairs {
 
 void ft_watched_pairs_free(struct ft_watched_pairs *pairs);
 
-/* The addresses of a half-connection, in either direction. Without memory the pair stays unknown. */
+/* The addresses of a half-connection, in either direction. Without memory, and beyond so many, the pair stays unknown. */
+enum { FT_WATCHED_PAIRS = 1 << 15 };
 void ft_watched_pairs_add(struct ft_watched_pairs *pairs, const struct ft_flow_key *key);
 bool ft_watched_pairs_have(const struct ft_watched_pairs *pairs, const struct ft_flow_key *key);
