@@ -102,9 +102,9 @@ def nccl_rows(bench):
     frames, slices = 1000000, ["--slice", 128]
     measured = []
     for case, packets, options in (("SIMPLE, 512 KiB", 128, []), ("LL, 32 KiB", 8, ["--ll"])):
-        capture = bench.make("nccl", "small", "--frames", frames, *slices, *options)
-        bench.check_rings(capture, 4 * 16 * 8, packets)
-        measured.append(follow_row(bench, case, capture, "small", frames, rows.NCCL))
+        bench.check_rings(bench.make("nccl", "small", "--frames", frames, *slices, *options), 4 * 16 * 8, packets)
+        capture = bench.make("nccl", "small", "--frames", 4 * frames, *slices, *options)
+        measured.append(follow_row(bench, case, capture, "small", 4 * frames, rows.NCCL))
     for case, site, count, traffic in (("slices, 1 k flows", "small", frames, ["--flows", 1000, *SLICES]),
                                        ("64 B, 1 k flows", "small", frames, ["--flows", 1000, "--payload", 64]),
                                        ("slices, 1 M flows", "wide", 4 * frames, ["--flows", 1000000, *SLICES])):
