@@ -168,6 +168,12 @@ class Truths(WithTruths):
 class Forged(WithTruths):
     """Writes added to a healthy capture."""
 
+    def each(self):
+        """Not where packets were lost: near holes nothing is told."""
+        for capture, truth in super().each():
+            if not any(c.get("retransmitted_packets_seen", {}).get("data") for c in truth["connections"]):
+                yield capture, truth
+
     def data_writes(self, records, truth):
         """Indices of first packets of data writes of one request, beyond the first few messages."""
         frames = [m["wire"][0]["first_frame"] for m in truth["messages"] if m["n"] == 1 and m["wire"][0]["dmalen"] > 0]

@@ -1,0 +1,248 @@
+"""Frames forged into captures of NCCL, each named by its number, in the document and in an audit, and no other frame blamed;
+and captures that a mirror, a switch or a network spoilt, in which nothing is wrong."""
+
+import collections
+import json
+import random
+import struct
+
+import nccl
+from harness import fabtap, main
+from nccl import BTH, IP, cut, document, is_roce, retouched
+from pcapfile import read_pcap
+from roce import checksum, number
+
+PSN = 1 << 24
+
+
+def field(record, at, size):
+    return int.from_bytes(record[16 + at:16 + at + size], "big")
+
+
+def psn_of(record):
+    return field(record, BTH + 9, 3)
+
+
+def with_psn(record, psn):
+    """Of a captured packet; one of an RDMA write without its ICRC is left as short as it is."""
+    return record[:16 + BTH + 9] + (psn % PSN).to_bytes(3, "big") + record[16 + BTH + 12:]
+
+
+class Place:
+    """A moment in a capture: behind record `at`, on the first queue pair of a connection."""
+
+    def __init__(self, records, truth, message, at):
+        self.records, self.message, self.at = records, message, at
+        self.connection = next(c for c in truth["connections"] if c["connection"] == message["connection"])
+        self.family = truth["cts_family"]
+        lane = message["wire"][0]["qp_index"]
+        device = self.connection.get("receiver_qp_device", [0] * 128)[lane]
+        receiver, sender = self.connection["receiver_addresses"][device], self.connection["sender_addresses"][device]
+        self.data = self.writes(receiver, self.connection["receiver_qpns"][lane])
+        self.asks = self.writes(sender, self.connection["sender_qpns"][lane])
+        # what will be asked for counts too: a write before its clear-to-send may have overtaken it
+        ahead = [m for m in truth["messages"] + truth["receives_without_data"]
+                 if m["connection"] == message["connection"] and at + 1 < m.get("frames", [0, 1 << 60])[1]]
+        self.ranges = [(int(a, 16), s) for m in ahead if "receive" in m for a, s in
+                       zip(m["receive"]["addrs"], m["receive"]["posted_sizes"])]
+
+    def writes(self, address, qpn):
+        address = number(address)
+        return [i for i, r in enumerate(self.records) if is_roce(r) and 6 <= r[16 + BTH] <= 0x0b and
+                r[16 + 30:16 + 34] == address and field(r, BTH + 5, 3) == qpn]
+
+    def next_psn(self, which, last):
+        psn = 0
+        for i in which:
+            if i <= last and (psn_of(self.records[i]) + 1 - psn) % PSN < PSN // 2:
+                psn = psn_of(self.records[i]) + 1
+        return psn % PSN
+
+    def is_asked(self, va, length):
+        return any(a <= va and va + length <= a + size for a, size in self.ranges)
+
+    def with_frame(self, forged, psn=None, which=()):
+        """`psn`: the forged frame has this place in the sequence of `which`, and what follows comes one later."""
+        rest = self.records[self.at + 1:]
+        if psn is not None:
+            later = {i for i in which if i > self.at}
+            rest = [with_psn(r, psn_of(r) + 1) if i in later and (psn_of(r) - psn) % PSN < PSN // 2 else r
+                    for i, r in enumerate(rest, self.at + 1)]
+        return self.records[:self.at + 1] + [forged] + rest
+
+
+class Forged(nccl.WithTruths):
+    def places(self):
+        """A message of each capture in which nothing was lost: when it was asked for, and when it was there."""
+        for capture, truth in self.each():
+            if any(c.get("retransmitted_packets_seen") for c in truth["connections"]):
+                continue
+            header, records = read_pcap(capture)
+            singles = [m for m in truth["messages"] if m["n"] == 1 and m["wire"][0]["dmalen"] and m["cts_frame"]]
+            for message in random.Random(7).sample(singles[3:], min(1, len(singles[3:]))):
+                for at in (message["cts_frame"] - 1, message["frames"][1] - 1):
+                    yield capture, header, Place(records, truth, message, at)
+
+    def findings(self, verb, path):
+        if verb == "nccl":
+            return document(path, options=["--messages", "0"])["findings"]
+        found = fabtap("audit", "-m", self.folder / "all.map.json", "--json", path).json()["findings"]
+        return [finding for finding in found if finding["rule"].startswith("nccl.")]
+
+    def named(self, name, capture, header, records, frame, verbs=("nccl", "audit")):
+        path = self.write("forged", header, records)
+        for verb in verbs:
+            blamed = [(f["rule"], f["frames"]) for f in self.findings(verb, path)]
+            with self.subTest(capture=capture.name, verb=verb, forged=name, frame=frame):
+                self.assertTrue(blamed)
+                self.assertTrue(all(frames == [frame] for _, frames in blamed), blamed)
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "all.map.json").write_text(json.dumps({
+            "schema": "tapmap/1", "map_id": "all", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
+            "fabric": {"kind": "roce"}, "tenants": [{"name": "one", "class": "customer"}],
+            "nodes": [{"host": "h", "ports": [{"ip": "10.0.0.1"}]}], "segments": [{"name": "one", "tenant": "one", "intervals": [
+                {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": "10.0.0.0/8"}]}]}]}))
+
+    def test_writes_outside_what_was_asked_for(self):
+        for capture, header, place in self.places():
+            like = place.records[next(i for i in place.data if place.records[i][16 + BTH] in (0x06, 0x0a, 0x0b))]
+            va, size = int(place.message["receive"]["addrs"][0], 16), place.message["receive"]["posted_sizes"][0]
+            psn, far = place.next_psn(place.data, place.at), place.next_psn(place.data, len(place.records)) + 1000
+            for name, to in (("above", va + size), ("below", va - 64), ("above by a byte", va + size - 63),
+                             ("below by a byte", va - 1), ("far away", va + (1 << 30))):
+                if not place.is_asked(to, 64):
+                    forged = retouched(like, psn=psn, reth=(to, 64))
+                    self.named(name, capture, header, place.with_frame(forged), place.at + 2)
+                    self.named(name + ", in sequence", capture, header, place.with_frame(forged, psn, place.data), place.at + 2)
+                    forged = retouched(like, psn=far, reth=(to, 64))
+                if not place.is_asked(to, 64) and place.data[-1] > place.at:
+                    self.named(name + ", far ahead", capture, header, place.with_frame(forged), place.at + 2)
+            forged = retouched(like, psn=psn, reth=(va, 64), key=0x66666666)
+            self.named("other key", capture, header, place.with_frame(forged), place.at + 2)
+
+    def clear_to_sends(self, place, like):
+        """(name, address, key, payload): none of them is the next one."""
+        va, key, length = struct.unpack_from(">QII", like, 16 + BTH + 12)
+        entry = like[16 + BTH + 28:16 + BTH + 28 + length]
+        fifo = place.connection["cts_fifo_at_sender"]
+        at, size = {"B": (12, 4), "C": (24, 8), "D": (32, 8), "E": (40, 8), "F": (56, 8)}[place.family]
+        index, first = int.from_bytes(entry[at:at + size], "little"), 0 if place.family == "B" else 1
+
+        def slot(i):
+            return int(fifo["addr"], 16) + (i - first) % fifo["slots"] * fifo["slot_stride_bytes"]
+
+        def numbered(i):
+            return entry[:at] + i.to_bytes(size, "little") + entry[at + size:]
+
+        yield "in the wrong slot", slot(index + 2), key, numbered(index + 1)
+        yield "with a wrong number", slot(index + 1), key, numbered(index + 6)
+        yield "ahead of others", slot(index + 6), key, numbered(index + 6)
+        yield "with another key", slot(index + 1), key ^ 0x10101, numbered(index + 1)
+        yield "of no family", slot(index + 1), key, b"\xa5" * length
+        yield "again", va, key, entry
+
+    def test_clear_to_sends(self):
+        for capture, header, place in self.places():
+            before = [i for i in place.asks if i <= place.at]
+            if len(before) < 3 or place.message["n"] != 1 or len(place.connection["sender_qpns"]) != 1:
+                continue
+            like = place.records[before[-1]]
+            if field(like, BTH + 24, 4) != {"B": 32, "C": 32}.get(place.family, 64):
+                continue
+            psn = place.next_psn(place.asks, place.at)
+            for name, va, key, payload in self.clear_to_sends(place, like):
+                forged = retouched(like, psn=psn, reth=(va, len(payload)), key=key, payload=payload)
+                self.named("clear-to-send " + name, capture, header, place.with_frame(forged), place.at + 2)
+                self.named("clear-to-send %s, in sequence" % name, capture, header,
+                           place.with_frame(forged, psn, place.asks), place.at + 2)
+
+    def test_other_writers(self):
+        for capture, header, place in self.places():
+            if place.at + 1 != place.message["cts_frame"]:
+                continue
+            like = place.records[place.message["wire"][0]["first_frame"] - 1]
+            forged = retouched(like, psn=7, source=bytes((10, 66, 6, 6)), reth=(int(place.message["wire"][0]["va"], 16), 4))
+            self.named("another address", capture, header, place.with_frame(forged), place.at + 2)
+
+
+def lossy(records, chance):
+    return [r for r in records if chance.random() >= 0.03]
+
+
+def bursts(records, chance):
+    left, kept = 0, []
+    for record in records:
+        if left == 0 and chance.random() < 0.002:
+            left = chance.randrange(1, 40)
+        left -= left > 0
+        if left == 0:
+            kept.append(record)
+    return kept
+
+
+def twice(records, chance):
+    return [r for record in records for r in (record, record)]
+
+
+def out_of_order(records, chance):
+    order = sorted(range(len(records)), key=lambda i: i + 4 * chance.random())
+    return [records[i][:8] + records[j][8:] for i, j in enumerate(order)]
+
+
+def sent_again(records, chance):
+    """Go-back-N, as where packets are lost behind the tap."""
+    sent, seen = [], collections.defaultdict(list)
+    for record in records:
+        sent.append(record)
+        if is_roce(record) and 6 <= record[16 + BTH] <= 0x0b:
+            flow = seen[record[16 + 30:16 + 34], record[16 + BTH + 5:16 + BTH + 8]]
+            flow.append(record)
+            if chance.random() < 0.01:
+                sent += [record[:8] + r[8:] for r in flow[-chance.randrange(1, 30):]]
+    return sent
+
+
+def lengthened(record, front, frame):
+    captured, original = struct.unpack_from("<II", record, 8)
+    return record[:8] + struct.pack("<II", captured + front, original + front) + frame
+
+
+def tagged(records, chance):
+    return [lengthened(r, 4, r[16:28] + b"\x81\0\0\x65" + r[28:]) for r in records]
+
+
+def mirrored(records, chance):
+    """In GRE, ERSPAN type II."""
+    copies = []
+    for sequence, record in enumerate(records):
+        original = struct.unpack_from("<I", record, 12)[0]
+        outer = struct.pack(">BBHHHBBH", 0x45, 0, 36 + original, 0, 0, 64, 47, 0) + bytes((192, 0, 2, 1, 192, 0, 2, 2))
+        outer = outer[:10] + struct.pack(">H", checksum(outer)) + outer[12:]
+        head = bytes(12) + b"\x08\0" + outer + struct.pack(">HHIHHI", 0x1000, 0x88be, sequence, 0x1000, 1, 0)
+        copies.append(lengthened(record, len(head), head + record[16:]))
+    return copies
+
+
+def slices(size):
+    return lambda records, chance: [cut(record, size) for record in records]
+
+
+class Spoilt(nccl.WithTruths):
+    """What happens to captures, and to packets on their way, is no finding."""
+
+    WAYS = {"lossy": lossy, "bursts": bursts, "twice": twice, "out of order": out_of_order, "sent again": sent_again,
+            "tagged": tagged, "mirrored": mirrored, "96 bytes": slices(96), "64 bytes": slices(64)}
+
+    def test_nothing_is_wrong(self):
+        for capture, _ in self.each():
+            header, records = read_pcap(capture)
+            for name, way in self.WAYS.items():
+                path = self.write("spoilt", header, way(records, random.Random(1)))
+                with self.subTest(capture=capture.name, way=name):
+                    self.assertEqual([(f["rule"], f["frames"]) for f in document(path)["findings"]], [])
+
+
+if __name__ == "__main__":
+    main()
