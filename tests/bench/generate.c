@@ -59,7 +59,7 @@ static int read_traffic_option(int option, const char *text, struct traffic *tra
 		traffic->day = number;
 		return 0;
 	case 'l':
-		traffic->loss = strtod(text, NULL);
+		traffic->loss = text == NULL ? 0 : strtod(text, NULL);
 		return 0;
 	case 'b':
 		traffic->burst = (uint32_t)number;
