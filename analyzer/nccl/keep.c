@@ -59,13 +59,25 @@ static void settle_length(const struct ft_nccl_followed *followed,
 	request->has_written = true;
 }
 
+/* Its immediate may tell that there was more, on queue pairs that are not known. */
+static bool says_so(const struct ft_nccl_followed *followed,
+		    const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_message *message = &transfer->message;
+	bool is_id = followed->model.imm_content == FT_NCCL_IMM_ID ||
+		     (message->has_k && transfer->immdt == (uint32_t)message->k);
+
+	return message->request_count != 1 || !message->has_imm || is_id ||
+	       ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) != 0;
+}
+
 static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed,
 					 const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_message message = transfer->message;
 
 	message.connection = followed->model.connection;
-	message.completed = ft_nccl_is_complete(followed, transfer);
+	message.completed = ft_nccl_is_complete(followed, transfer) && says_so(followed, transfer);
 	if (!message.completed)
 		settle_length(followed, transfer);
 	message.requests = ft_nccl_ring_requests(&followed->ring, transfer);
