@@ -378,7 +378,6 @@ void ft_nccl_cts_see(struct ft_nccl_moment *moment)
 	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
 	if (moment->turn == FT_NCCL_AGAIN) {
 		see_again(moment);
-		ft_nccl_step(followed, false);
 		return;
 	}
 	if (ft_nccl_begins(seen->opcode) && !take(moment)) {
