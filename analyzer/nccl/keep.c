@@ -68,6 +68,7 @@ static bool says_so(const struct ft_nccl_followed *followed,
 		     (message->has_k && transfer->immdt == (uint32_t)message->k);
 
 	return message->request_count != 1 || !message->has_imm || is_id ||
+	       transfer->written == 0 ||
 	       ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) != 0;
 }
 
