@@ -268,6 +268,7 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 	unsigned count = 0;
 	uint32_t at = 0;
 
+	replays[0].has = false;
 	while (count < REPLAYS && (stranger = ft_nccl_stranger_logged(table, &at)) != NULL) {
 		struct anchor anchor;
 
