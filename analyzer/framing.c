@@ -115,16 +115,20 @@ static int see_together(struct ft_framing *framing, const struct ft_source *sour
 			struct ft_pcapng_writer *writer)
 {
 	struct ft_nccl_seen *seen = framing->together;
+	const struct ft_item *of[FT_NCCL_TOGETHER];
+	unsigned fit = 0;
 	int error = 0;
 
-	for (unsigned i = 0; i < count; i++)
-		ft_item_seen(items[i], framing->decode, &framing->packet, &seen[i]);
-	ft_nccl_follower_prefetch(framing->follower, seen, count);
-	for (unsigned i = 0; i < count && error == 0; i++) {
-		framing->item = items[i];
+	for (unsigned i = 0; i < count; i++) {
+		if (ft_item_seen(items[i], framing->decode, &framing->packet, &seen[fit]))
+			of[fit++] = items[i];
+	}
+	ft_nccl_follower_prefetch(framing->follower, seen, fit);
+	for (unsigned i = 0; i < fit && error == 0; i++) {
+		framing->item = of[i];
 		framing->noted = FT_NONE;
 		ft_nccl_follower_see(framing->follower, &seen[i]);
-		error = keep_evidence(framing, source, items[i], writer);
+		error = keep_evidence(framing, source, of[i], writer);
 	}
 	framing->item = NULL;
 	return error;

@@ -53,7 +53,7 @@ void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
 
 /*
  * Show it a packet. If it is among the first of a finding it is written to `writer` (NULL: nowhere) with the finding's
- * name. 0 or -errno of the writer.
+ * name. 0, or -ENOMEM of the writer.
  */
 int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 		   const struct ft_item *item, struct ft_pcapng_writer *writer);

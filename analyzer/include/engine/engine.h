@@ -76,8 +76,8 @@ void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, v
 
 /*
  * Take the frames of the source, at most `most` of them, until it ends or `go_on` says false: it is called now and
- * then with the number of frames read in this run. 0, or -errno of the evidence writer, the observer, or of starting
- * threads. A run that `go_on` ended can be gone on with by another call for the same source: nothing is lost between them.
+ * then with the number of frames read in this run. 0, -ENOMEM of the evidence writer, or -errno of the observer or of
+ * starting threads. A run that `go_on` ended can be gone on with by another call for the same source: nothing is lost between them.
  */
 struct ft_engine_run {
 	struct ft_source *source;
