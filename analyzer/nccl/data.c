@@ -241,13 +241,32 @@ static bool hold_back(struct ft_nccl_moment *moment)
 	return true;
 }
 
+/* What it says of the message that it is of. */
+static void take_in(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		    const struct ft_nccl_answer *answer)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+
+	share->to = ft_nccl_write_end(moment->followed, seen);
+	if (answer->kind == FT_NCCL_ANSWER_DATA)
+		ft_nccl_data_write(moment, transfer, answer->request);
+	else if (answer->kind == FT_NCCL_ANSWER_SIZES)
+		learn_sizes(moment, transfer);
+	else if (answer->kind == FT_NCCL_ANSWER_END)
+		transfer->bare = true;
+	if (ft_nccl_is_bare_end(seen))
+		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N3);
+	moment->lane->writing = seen->opcode == 0x06;
+	moment->lane->write_end = share->to;
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool begin(struct ft_nccl_moment *moment)
 {
-	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_answer answer = ft_nccl_answer_of(moment);
 	struct ft_nccl_transfer *transfer;
-	struct ft_nccl_share *share;
 	bool is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->lane->orphans != 0 &&
 			moment->turn == FT_NCCL_NEXT && ft_nccl_stray_is_next(moment, true);
 
@@ -271,22 +290,11 @@ static bool begin(struct ft_nccl_moment *moment)
 		transfer->doubtful = true;
 		moment->lane->exact = false;
 	}
-	share = ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
-	share->to = ft_nccl_write_end(moment->followed, seen);
-	if (answer.kind == FT_NCCL_ANSWER_DATA)
-		ft_nccl_data_write(moment, transfer, answer.request);
-	else if (answer.kind == FT_NCCL_ANSWER_SIZES)
-		learn_sizes(moment, transfer);
-	else if (answer.kind == FT_NCCL_ANSWER_END)
-		transfer->bare = true;
-	if (ft_nccl_is_bare_end(seen))
-		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N3);
-	moment->lane->writing = seen->opcode == 0x06;
-	moment->lane->write_end = share->to;
+	take_in(moment, transfer, &answer);
 	if (!transfer->has_cts && transfer->message.has_k)
 		ft_nccl_fault_early(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
-	if (ft_nccl_has_immediate(seen->opcode))
+	if (ft_nccl_has_immediate(moment->seen->opcode))
 		ft_nccl_data_end(moment, transfer);
 	return true;
 }
