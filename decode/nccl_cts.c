@@ -13,11 +13,9 @@ struct layout {
 	struct ft_nccl_fifo fifo;
 	uint8_t size_bytes; /* 4: signed */
 	uint8_t rkeys_at;
-	uint8_t requests_at; /* A and B: a flag, always 1, as is their number of requests */
-	uint8_t tag_at;      /* 0: none */
-	uint8_t sequence_at;
-	uint8_t sequence_bytes; /* 4: counts from 0; 8: from 1 */
-	struct gap hole, rest;  /* bytes without meaning, zero in practice */
+	uint8_t requests_at;   /* A and B: a flag, always 1, as is their number of requests */
+	uint8_t tag_at;        /* 0: none */
+	struct gap hole, rest; /* bytes without meaning, zero in practice */
 };
 
 enum { ADDR_BYTES = 8, SIZE_AT = 8 };
@@ -26,25 +24,25 @@ enum { ADDR_BYTES = 8, SIZE_AT = 8 };
 #define SIZE_LIMIT (UINT64_C(1) << 41)
 
 static const struct layout layouts[FT_NCCL_FAMILIES] = {
-	/* FIFO: entry, slot, entries, slots, slots first, rkeys; offsets; gaps */
-	[FT_NCCL_A] = { { 24, 24, 1, 128, 128, 1 }, 4, 16, 20, 0, 12, 4, { 0, 0 }, { 0, 0 } },
-	[FT_NCCL_B] = { { 32, 32, 1, 8, 8, 1 }, 4, 16, 20, 0, 12, 4, { 0, 0 }, { 24, 32 } },
-	[FT_NCCL_C] = { { 32, 256, 8, 256, 64, 1 }, 4, 12, 16, 20, 24, 8, { 0, 0 }, { 0, 0 } },
-	[FT_NCCL_D] = { { 64, 512, 8, 256, 256, 2 }, 4, 12, 20, 24, 32, 8, { 28, 32 }, { 40, 64 } },
-	[FT_NCCL_E] = { { 64, 512, 8, 256, 256, 4 }, 8, 16, 32, 36, 40, 8, { 0, 0 }, { 48, 64 } },
-	[FT_NCCL_F] = { { 64, 512, 8, 256, 256, 8 }, 8, 16, 48, 52, 56, 8, { 0, 0 }, { 0, 0 } },
+	/* FIFO: entry, slot, entries, slots, slots first, rkeys, number; offsets; gaps */
+	[FT_NCCL_A] = { { 24, 24, 1, 128, 128, 1, 12, 4 }, 4, 16, 20, 0, { 0, 0 }, { 0, 0 } },
+	[FT_NCCL_B] = { { 32, 32, 1, 8, 8, 1, 12, 4 }, 4, 16, 20, 0, { 0, 0 }, { 24, 32 } },
+	[FT_NCCL_C] = { { 32, 256, 8, 256, 64, 1, 24, 8 }, 4, 12, 16, 20, { 0, 0 }, { 0, 0 } },
+	[FT_NCCL_D] = { { 64, 512, 8, 256, 256, 2, 32, 8 }, 4, 12, 20, 24, { 28, 32 }, { 40, 64 } },
+	[FT_NCCL_E] = { { 64, 512, 8, 256, 256, 4, 40, 8 }, 8, 16, 32, 36, { 0, 0 }, { 48, 64 } },
+	[FT_NCCL_F] = { { 64, 512, 8, 256, 256, 8, 56, 8 }, 8, 16, 48, 52, { 0, 0 }, { 0, 0 } },
 };
 
 /* The number of a connection's first message. */
 static uint64_t first_of(const struct layout *layout)
 {
-	return layout->sequence_bytes == 4 ? 0 : 1;
+	return layout->fifo.number_bytes == 4 ? 0 : 1;
 }
 
 /* B: where it has a gap, C of the same length has its sequence number. */
 static bool gaps_tell(const struct layout *layout)
 {
-	return layout->sequence_bytes == 4;
+	return layout->fifo.number_bytes == 4;
 }
 
 const struct ft_nccl_fifo *ft_nccl_fifo(enum ft_nccl_family family)
@@ -132,12 +130,13 @@ static bool entry_is_possible(const struct layout *layout, const struct entry *e
 			      uint32_t requests)
 {
 	uint32_t known;
-	uint64_t sequence = low_bytes(entry, layout->sequence_at, layout->sequence_bytes, &known);
+	uint64_t sequence =
+		low_bytes(entry, layout->fifo.number_at, layout->fifo.number_bytes, &known);
 
 	if (holds(entry, layout->requests_at, 4) &&
 	    ft_le32(entry->bytes + layout->requests_at) != requests)
 		return false;
-	if (known == layout->sequence_bytes && sequence < first_of(layout))
+	if (known == layout->fifo.number_bytes && sequence < first_of(layout))
 		return false;
 	if (gaps_tell(layout) && !gaps_are_zero(layout, entry))
 		return false;
@@ -149,10 +148,10 @@ static bool is_same_message(const struct layout *layout, const struct entry *a,
 			    const struct entry *b)
 {
 	uint32_t known_a, known_b;
-	uint64_t of_a = low_bytes(a, layout->sequence_at, layout->sequence_bytes, &known_a);
-	uint64_t of_b = low_bytes(b, layout->sequence_at, layout->sequence_bytes, &known_b);
+	uint64_t of_a = low_bytes(a, layout->fifo.number_at, layout->fifo.number_bytes, &known_a);
+	uint64_t of_b = low_bytes(b, layout->fifo.number_at, layout->fifo.number_bytes, &known_b);
 
-	return known_b < layout->sequence_bytes || of_a == of_b;
+	return known_b < layout->fifo.number_bytes || of_a == of_b;
 }
 
 static bool is_shown(const struct layout *layout, const struct entry *entry)
@@ -160,7 +159,7 @@ static bool is_shown(const struct layout *layout, const struct entry *entry)
 	uint32_t gap_end = gaps_tell(layout) ? layout->rest.to : 0;
 
 	return holds(entry, layout->requests_at, 4) &&
-	       holds(entry, layout->sequence_at, layout->sequence_bytes) &&
+	       holds(entry, layout->fifo.number_at, layout->fifo.number_bytes) &&
 	       entry->captured >= gap_end && gaps_are_zero(layout, entry);
 }
 
@@ -222,7 +221,8 @@ static void read_sequence(const struct layout *layout, const struct entry *bytes
 			  struct ft_nccl_cts *entry)
 {
 	uint32_t known;
-	uint64_t sequence = low_bytes(bytes, layout->sequence_at, layout->sequence_bytes, &known);
+	uint64_t sequence =
+		low_bytes(bytes, layout->fifo.number_at, layout->fifo.number_bytes, &known);
 
 	if (known == 0)
 		return;

@@ -46,6 +46,8 @@ struct ft_nccl_fifo {
 	uint16_t slots;       /* of the family's last release */
 	uint16_t slots_first; /* of its first release; differs for C: 64 before 2.19 */
 	uint8_t rkeys;        /* of an entry */
+	uint8_t number_at;    /* where in an entry the message's number is .. */
+	uint8_t number_bytes; /* .. little-endian; 4: counts from 0; 8: from 1 */
 };
 
 const struct ft_nccl_fifo *ft_nccl_fifo(enum ft_nccl_family family);
