@@ -109,28 +109,34 @@ int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 	return keep_evidence(framing, source, item, writer);
 }
 
+/* What is not as its connection expects. */
+static int look_closely(struct ft_framing *framing, const struct ft_source *source,
+			const struct ft_item *item, struct ft_pcapng_writer *writer)
+{
+	if (!ft_item_seen(item, framing->decode, &framing->packet, &framing->seen))
+		return 0;
+	framing->item = item;
+	framing->noted = FT_NONE;
+	ft_nccl_follower_see(framing->follower, &framing->seen);
+	framing->item = NULL;
+	return keep_evidence(framing, source, item, writer);
+}
+
 /* What they need of memory is fetched together, so that each waits for its part of one wait. */
 static int see_together(struct ft_framing *framing, const struct ft_source *source,
 			const struct ft_item *const *items, unsigned count,
 			struct ft_pcapng_writer *writer)
 {
-	struct ft_nccl_seen *seen = framing->together;
-	const struct ft_item *of[FT_NCCL_TOGETHER];
-	unsigned fit = 0;
+	struct ft_nccl_glimpse *glimpses = framing->glimpses;
 	int error = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		if (ft_item_seen(items[i], framing->decode, &framing->packet, &seen[fit]))
-			of[fit++] = items[i];
+	for (unsigned i = 0; i < count; i++)
+		ft_item_glimpse(items[i], &glimpses[i]);
+	ft_nccl_follower_prefetch(framing->follower, glimpses, count);
+	for (unsigned i = 0; i < count && error == 0; i++) {
+		if (!ft_nccl_follower_glance(framing->follower, &glimpses[i]))
+			error = look_closely(framing, source, items[i], writer);
 	}
-	ft_nccl_follower_prefetch(framing->follower, seen, fit);
-	for (unsigned i = 0; i < fit && error == 0; i++) {
-		framing->item = of[i];
-		framing->noted = FT_NONE;
-		ft_nccl_follower_see(framing->follower, &seen[i]);
-		error = keep_evidence(framing, source, of[i], writer);
-	}
-	framing->item = NULL;
 	return error;
 }
 

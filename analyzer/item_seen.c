@@ -47,20 +47,31 @@ static bool is_plain(const struct ft_item *item)
 	       ((shape->headers & (FT_HAS_RETH | FT_HAS_ATOMICETH)) == 0 || is_as_long(observed));
 }
 
+static bool is_ipv4(const struct ft_item *item)
+{
+	return (item->observed.has & FT_OBSERVED_IPV4) != 0;
+}
+
+/* Where its BTH ends. */
+static uint32_t extension_of(const struct ft_item *item)
+{
+	return ft_brief_network(item->frame->bytes) +
+	       (is_ipv4(item) ? FT_BRIEF_UDP : FT_BRIEF_UDP6) + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
+}
+
 /* Behind the BTH, as far as it was captured. */
 static void see_rest(const struct ft_item *item, struct ft_nccl_seen *seen)
 {
 	const struct ft_opcode_shape *shape = ft_opcode_shape(item->observed.opcode);
 	const struct ft_frame *frame = item->frame;
-	bool ipv4 = (item->observed.has & FT_OBSERVED_IPV4) != 0;
-	uint32_t at = ft_brief_network(frame->bytes) + (ipv4 ? FT_BRIEF_UDP : FT_BRIEF_UDP6) +
-		      FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
+	uint32_t at = extension_of(item);
 	uint32_t held = frame->captured - (at + shape->length);
 
 	if ((shape->headers & FT_HAS_IMMDT) != 0)
 		seen->immdt = ft_be32(frame->bytes + at +
 				      ((shape->headers & FT_HAS_RETH) != 0 ? RETH_LEN : 0));
-	seen->has = ALWAYS | (ipv4 ? FT_HAS_IPV4 : FT_HAS_IPV6) | (shape->headers & EXTENDED);
+	seen->has =
+		ALWAYS | (is_ipv4(item) ? FT_HAS_IPV4 : FT_HAS_IPV6) | (shape->headers & EXTENDED);
 	seen->payload = frame->bytes + at + shape->length;
 	seen->captured = held < seen->payload_length ? held : seen->payload_length;
 }
@@ -104,4 +115,16 @@ bool ft_item_seen(const struct ft_item *item, const struct ft_decode_config *con
 	}
 	ft_item_decode(item, config, packet);
 	return ft_nccl_seen_of(packet, item->frame, seen);
+}
+
+void ft_item_glimpse(const struct ft_item *item, struct ft_nccl_glimpse *glimpse)
+{
+	uint32_t at = extension_of(item);
+
+	*glimpse = (struct ft_nccl_glimpse){
+		.key = &item->flow_key,
+		.observed = &item->observed,
+		.extension = item->frame->bytes + at,
+		.captured = item->frame->captured - at,
+	};
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nccl/seen.h>
+#include <nccl/follower.h>
 
 #include "item.h"
 
@@ -11,3 +11,6 @@
  */
 bool ft_item_seen(const struct ft_item *item, const struct ft_decode_config *config,
 		  struct ft_packet *packet, struct ft_nccl_seen *seen);
+
+/* The short way to the same follower, of a usual item: both must live on. */
+void ft_item_glimpse(const struct ft_item *item, struct ft_nccl_glimpse *glimpse);

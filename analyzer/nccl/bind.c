@@ -354,6 +354,7 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 
 		if (followed->retired || followed->given_up)
 			continue;
+		ft_nccl_straight_leave(followed);
 		if (may_have_more(followed) && is_between(followed, stranger)) {
 			if (bind_to(connections, followed, stranger, seen))
 				return true;

@@ -29,6 +29,7 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 static void free_followed(struct ft_nccl_followed *followed)
 {
 	ft_nccl_ring_free(&followed->ring);
+	ft_nccl_straight_free(&followed->straight);
 	free(followed->lanes);
 	free(followed);
 }
@@ -68,11 +69,12 @@ struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections)
 	struct ft_nccl_followed *followed = NULL;
 
 	if (connections->count < connections->config.connections && make_room(connections))
-		followed = calloc(1, sizeof *followed);
+		followed = aligned_alloc(FT_NCCL_STRAIGHT_LINE, sizeof *followed);
 	if (followed == NULL) {
 		connections->dropped++;
 		return NULL;
 	}
+	memset(followed, 0, sizeof *followed);
 	followed->model.connection = connections->count;
 	followed->model.channel = FT_NCCL_NONE;
 	followed->vni = UINT32_MAX;
@@ -114,6 +116,7 @@ static void release(struct ft_nccl_connections *connections,
 
 void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
 {
+	ft_nccl_straight_leave(followed);
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		release(connections, followed, &followed->model.sender, i);
 		release(connections, followed, &followed->model.receiver, i);
@@ -291,6 +294,21 @@ static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_en
 		ft_nccl_run_note(connections, seen, followed->model.connection, moment.lane_index);
 }
 
+/* To an end of a connection, by its peer or by somebody else. */
+static void see_followed(struct ft_nccl_connections *connections, struct ft_nccl_end *end,
+			 const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_followed *followed = connections->all[end->connection];
+
+	ft_nccl_straight_leave(followed);
+	if (ft_nccl_is_from_peer(followed, end, seen))
+		follow_on(connections, end, seen);
+	else if (ft_nccl_is_write(seen->opcode) && (seen->has & FT_HAS_RETH) != 0)
+		ft_nccl_fault_stranger(connections, followed, seen);
+	if (ft_nccl_may_go_straight(&connections->config))
+		ft_nccl_straight_enter(followed);
+}
+
 void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp)
 {
@@ -302,10 +320,17 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 	end = ft_nccl_ends_of(&connections->ends, seen);
 	if (end == NULL)
 		ft_nccl_stranger_see(connections, seen);
-	else if (ft_nccl_is_from_peer(connections->all[end->connection], end, seen))
-		follow_on(connections, end, seen);
-	else if (ft_nccl_is_write(seen->opcode) && (seen->has & FT_HAS_RETH) != 0)
-		ft_nccl_fault_stranger(connections, connections->all[end->connection], seen);
+	else
+		see_followed(connections, end, seen);
+}
+
+bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
+				const struct ft_nccl_glimpse *glimpse)
+{
+	const struct ft_nccl_end *end = ft_nccl_ends_glimpsed(&connections->ends, glimpse);
+
+	return end != NULL &&
+	       ft_nccl_straight_take(connections->all[end->connection], end, glimpse);
 }
 
 void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_nccl_logged *logged)

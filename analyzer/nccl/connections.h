@@ -25,9 +25,13 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp);
 
-/* Fetch what seeing these packets, up to FT_NCCL_TOGETHER, needs of memory, as far as their connections are known. */
+/* A packet that is just what its connection expects. False: it is not, and nothing has changed. */
+bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
+				const struct ft_nccl_glimpse *glimpse);
+
+/* Fetch what these packets, up to FT_NCCL_TOGETHER, need of memory, as far as their connections are known. */
 void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
-				  const struct ft_nccl_seen *seen, unsigned count);
+				  struct ft_nccl_glimpse *glimpses, unsigned count);
 
 /* What the packet seen last is; false: nothing of NCCL's framing. */
 bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,

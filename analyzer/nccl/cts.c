@@ -350,6 +350,8 @@ static bool take(struct ft_nccl_moment *moment)
 		return false;
 	}
 	tell_evidence(moment);
+	if (ask.has_k && ask.requests == 1 && ft_nccl_may_go_straight(&moment->connections->config))
+		ft_nccl_straight_note(moment->followed, moment->seen, ask.k);
 	return true;
 }
 

@@ -8,11 +8,6 @@
 
 enum { SLOTS_LEAST = 256 };
 
-struct key {
-	uint8_t address[16];
-	uint32_t qpn, by_lid;
-};
-
 void ft_nccl_ends_free(struct ft_nccl_end_table *table)
 {
 	free(table->ends);
@@ -23,10 +18,12 @@ void ft_nccl_ends_free(struct ft_nccl_end_table *table)
 static size_t home_of(const struct ft_nccl_end_table *table, const uint8_t address[16], bool by_lid,
 		      uint32_t qpn)
 {
-	struct key key = { .qpn = qpn, .by_lid = by_lid };
+	uint64_t words[2];
 
-	memcpy(key.address, address, sizeof key.address);
-	return ft_hash(&key, sizeof key, table->seed) & (table->slots - 1);
+	memcpy(words, address, sizeof words);
+	return ft_hash_step(words[0] ^ table->seed, words[1], (uint64_t)by_lid << 32 | qpn,
+			    table->seed) &
+	       (table->slots - 1);
 }
 
 static bool is_at(const struct ft_nccl_end *end, const uint8_t address[16], bool by_lid,
@@ -37,13 +34,11 @@ static bool is_at(const struct ft_nccl_end *end, const uint8_t address[16], bool
 	       memcmp(end->address, address, sizeof end->address) == 0;
 }
 
-static struct ft_nccl_end *find(const struct ft_nccl_end_table *table, const uint8_t address[16],
-				bool by_lid, uint32_t qpn, uint32_t vni)
+static struct ft_nccl_end *find_from(const struct ft_nccl_end_table *table, size_t home,
+				     const uint8_t address[16], bool by_lid, uint32_t qpn,
+				     uint32_t vni)
 {
-	if (table->slots == 0)
-		return NULL;
-	for (size_t at = home_of(table, address, by_lid, qpn);;
-	     at = (at + 1) & (table->slots - 1)) {
+	for (size_t at = home;; at = (at + 1) & (table->slots - 1)) {
 		struct ft_nccl_end *end = &table->ends[at];
 
 		if (!end->used)
@@ -51,6 +46,14 @@ static struct ft_nccl_end *find(const struct ft_nccl_end_table *table, const uin
 		if (is_at(end, address, by_lid, qpn, vni))
 			return end;
 	}
+}
+
+static struct ft_nccl_end *find(const struct ft_nccl_end_table *table, const uint8_t address[16],
+				bool by_lid, uint32_t qpn, uint32_t vni)
+{
+	if (table->slots == 0)
+		return NULL;
+	return find_from(table, home_of(table, address, by_lid, qpn), address, by_lid, qpn, vni);
 }
 
 struct ft_nccl_end *ft_nccl_ends_find(const struct ft_nccl_end_table *table,
@@ -65,11 +68,42 @@ struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 	return find(table, seen->ends.dst, seen->ends.by_lid != 0, seen->dest_qp, seen->ends.vni);
 }
 
-void ft_nccl_ends_prefetch(const struct ft_nccl_end_table *table, const struct ft_nccl_seen *seen)
+void ft_nccl_ends_prefetch(const struct ft_nccl_end_table *table, struct ft_nccl_glimpse *glimpse)
 {
+	const struct ft_flow_key *key = glimpse->key;
+
+	if (table->slots == 0)
+		return;
+	glimpse->found.place = home_of(table, key->dst, key->by_lid != 0, key->dest_qp);
+	__builtin_prefetch(&table->ends[glimpse->found.place]);
+}
+
+static const struct ft_nccl_end *find_glimpsed(const struct ft_nccl_end_table *table,
+					       const struct ft_nccl_glimpse *glimpse)
+{
+	const struct ft_flow_key *key = glimpse->key;
+
+	return find(table, key->dst, key->by_lid != 0, key->dest_qp, key->vni);
+}
+
+void ft_nccl_ends_look(const struct ft_nccl_end_table *table, struct ft_nccl_glimpse *glimpse)
+{
+	const struct ft_flow_key *key = glimpse->key;
+	const struct ft_nccl_end *end = NULL;
+
 	if (table->slots != 0)
-		__builtin_prefetch(&table->ends[home_of(table, seen->ends.dst,
-							seen->ends.by_lid != 0, seen->dest_qp)]);
+		end = find_from(table, glimpse->found.place, key->dst, key->by_lid != 0,
+				key->dest_qp, key->vni);
+	glimpse->found.changes = table->changes;
+	glimpse->found.place = end != NULL ? (size_t)(end - table->ends) + 1 : 0;
+}
+
+const struct ft_nccl_end *ft_nccl_ends_glimpsed(const struct ft_nccl_end_table *table,
+						const struct ft_nccl_glimpse *glimpse)
+{
+	if (glimpse->found.changes != table->changes)
+		return find_glimpsed(table, glimpse);
+	return glimpse->found.place != 0 ? &table->ends[glimpse->found.place - 1] : NULL;
 }
 
 static void insert(struct ft_nccl_end_table *table, const struct ft_nccl_end *end)

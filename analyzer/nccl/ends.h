@@ -1,7 +1,6 @@
 #pragma once
 
-#include <nccl/model.h>
-#include <nccl/seen.h>
+#include <nccl/follower.h>
 
 /*
  * Which connection packets to an address and queue pair belong to. A queue pair of an overlay is told by the overlay's
@@ -41,8 +40,11 @@ struct ft_nccl_end *ft_nccl_ends_find(const struct ft_nccl_end_table *table,
 struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 				    const struct ft_nccl_seen *seen);
 
-/* Fetch from memory what that looks at first. */
-void ft_nccl_ends_prefetch(const struct ft_nccl_end_table *table, const struct ft_nccl_seen *seen);
+/* The same in steps for a glimpse: fetch its place from memory, look there, and ask for what was found. */
+void ft_nccl_ends_prefetch(const struct ft_nccl_end_table *table, struct ft_nccl_glimpse *glimpse);
+void ft_nccl_ends_look(const struct ft_nccl_end_table *table, struct ft_nccl_glimpse *glimpse);
+const struct ft_nccl_end *ft_nccl_ends_glimpsed(const struct ft_nccl_end_table *table,
+						const struct ft_nccl_glimpse *glimpse);
 
 /* Put in; what has the same key is replaced. 0 or -ENOMEM. Pointers to ends do not outlive it. */
 int ft_nccl_ends_put(struct ft_nccl_end_table *table, const struct ft_nccl_end *end);

@@ -121,3 +121,10 @@ bool ft_nccl_fifo_has(const struct ft_nccl_followed *followed, uint64_t va)
 	return followed->has_base && va >= fifo->addr &&
 	       va - fifo->addr < slots * slot_bytes_of(followed);
 }
+
+uint32_t ft_nccl_fifo_slots_least(const struct ft_nccl_followed *followed)
+{
+	if (followed->base_bits == 0)
+		return followed->has_base ? followed->model.fifo.slots : 0;
+	return counts[__builtin_ctz(followed->base_bits)];
+}

@@ -19,3 +19,6 @@ bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t
 
 /* Choose the number of slots, by those that are possible and what the family has. */
 void ft_nccl_fifo_tell(struct ft_nccl_followed *followed);
+
+/* The fewest slots that it may have; 0: not known. */
+uint32_t ft_nccl_fifo_slots_least(const struct ft_nccl_followed *followed);

@@ -7,6 +7,7 @@
 #include "psns.h"
 #include "ring.h"
 #include "store.h"
+#include "straight.h"
 #include "strangers.h"
 
 /*
@@ -20,6 +21,7 @@
  *     split.c        queue pairs a message uses         faults.c     what is wrong
  *     keep.c         for the report                     shown.c      what a packet was
  *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
+ *     straight.c     the same of audits                 straight_turn.c  onto it and back
  *     bind.c         whose data is whose                pairing.c    whose answers
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  */
@@ -61,7 +63,8 @@ struct ft_nccl_lane {
 enum { FT_NCCL_KEYS = 16, FT_NCCL_SLOT_COUNTS = 6 };
 
 struct ft_nccl_followed {
-	struct ft_nccl_connection model; /* what others see of it */
+	struct ft_nccl_straight straight; /* while it is on, the rest is behind the times */
+	struct ft_nccl_connection model;  /* what others see of it */
 	bool given_up;                   /* it was none */
 	bool retired;                    /* its queue pairs went to a later one */
 	bool unsure;                     /* metadata names more queue pairs than there may be */

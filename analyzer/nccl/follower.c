@@ -82,10 +82,16 @@ void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_ncc
 	ft_nccl_connections_see(follower->connections, seen, qp);
 }
 
-void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower,
-			       const struct ft_nccl_seen *seen, unsigned count)
+bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
+			     const struct ft_nccl_glimpse *glimpse)
 {
-	ft_nccl_connections_prefetch(follower->connections, seen, count);
+	return ft_nccl_connections_glance(follower->connections, glimpse);
+}
+
+void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower,
+			       struct ft_nccl_glimpse *glimpses, unsigned count)
+{
+	ft_nccl_connections_prefetch(follower->connections, glimpses, count);
 }
 
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,

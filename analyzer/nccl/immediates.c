@@ -7,7 +7,6 @@
 enum {
 	LITTLE = 1u << FT_NCCL_LITTLE,
 	BIG = 1u << FT_NCCL_BIG,
-	AR_LENGTH = 8192 /* longer messages are sent in two writes where adaptive routing is on */
 };
 
 static void tell(struct ft_nccl_followed *followed)
@@ -86,8 +85,8 @@ void ft_nccl_immediate_learn(struct ft_nccl_moment *moment, struct ft_nccl_trans
 		learn_mask(followed, transfer);
 	if (transfer->message.request_count == 1 && transfer->bare)
 		model->adaptive = FT_NCCL_YES;
-	else if (transfer->message.request_count == 1 && transfer->written > AR_LENGTH &&
-		 model->adaptive == FT_NCCL_UNKNOWN)
+	else if (transfer->message.request_count == 1 &&
+		 transfer->written > FT_NCCL_ADAPTIVE_LENGTH && model->adaptive == FT_NCCL_UNKNOWN)
 		model->adaptive = FT_NCCL_NO;
 	tell(followed);
 }

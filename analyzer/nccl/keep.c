@@ -217,6 +217,7 @@ static int keep_connections(struct ft_nccl_connections *connections, struct ft_n
 	for (uint32_t i = 0; i < connections->count; i++) {
 		struct ft_nccl_followed *followed = connections->all[i];
 
+		ft_nccl_straight_leave(followed);
 		ft_nccl_data_settle(connections, followed);
 		ft_nccl_fault_settle(connections, followed);
 		ft_nccl_family_tell(followed);

@@ -197,6 +197,7 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 		sender->qp_count < receiver->qp_count ? sender->qp_count : receiver->qp_count;
 
 	if (followed != NULL) {
+		ft_nccl_straight_leave(followed);
 		fill_tcp(&followed->model, exchange);
 		fill_sizes(&followed->model, receiver);
 		ft_nccl_minors_narrow(followed, sender->form->minor_first,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <flow/observed.h>
+#include <flow/table.h>
 #include <nccl/model.h>
 #include <nccl/seen.h>
 #include <nccl/shown.h>
@@ -80,10 +82,30 @@ int ft_nccl_follower_create(struct ft_nccl_follower **follower, const struct ft_
 void ft_nccl_follower_destroy(struct ft_nccl_follower *follower); /* NULL is fine */
 
 void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen);
-/* These packets will be shown soon: fetch what that needs of memory. Changes nothing. `count`: 0 .. FT_NCCL_TOGETHER. */
+
+/*
+ * The short way, for a follower with ends_only that keeps neither messages nor queue pairs: an RDMA packet over UDP, with
+ * all its headers, as the flow stage has it. Nearly all packets of connections are what was expected, which is soon seen.
+ */
+struct ft_nccl_glimpse {
+	const struct ft_flow_key *key; /* where it comes from and goes to */
+	const struct ft_observed *observed;
+	const uint8_t *extension; /* behind its BTH .. */
+	uint32_t captured;        /* .. so many bytes may be read */
+	struct {
+		uint64_t changes;
+		size_t place;
+	} found; /* the follower's own; zero at first */
+};
+
+/* True: seen; false: nothing has happened, ft_nccl_follower_see() it. */
+bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
+			     const struct ft_nccl_glimpse *glimpse);
+
+/* These packets will be shown soon: fetch what that needs of memory. Changes no more than found. 0 .. FT_NCCL_TOGETHER. */
 enum { FT_NCCL_TOGETHER = 16 };
 void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower,
-			       const struct ft_nccl_seen *seen, unsigned count);
+			       struct ft_nccl_glimpse *glimpses, unsigned count);
 
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 			      const struct ft_nccl_segment *segment);
@@ -96,7 +118,10 @@ void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 bool ft_nccl_follower_shown(const struct ft_nccl_follower *follower,
 			    const struct ft_nccl_seen *seen, struct ft_nccl_shown *shown);
 
-/* A connection by the id that found and contact gave it; NULL: none. It stays where it is. */
+/*
+ * A connection by the id that found and contact gave it; NULL: none. It stays where it is. What it has counted may be behind
+ * the times until the next report.
+ */
 const struct ft_nccl_connection *ft_nccl_follower_connection(
 	const struct ft_nccl_follower *follower, uint32_t id);
 

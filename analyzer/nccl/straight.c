@@ -1,0 +1,214 @@
+#include "followed.h"
+
+#include <string.h>
+
+#include <decode/big_endian.h>
+#include <decode/little_endian.h>
+
+enum { RETH_LEN = 16, ADDR_BYTES = 8, PAYLOAD_MOST = 4096 };
+
+static struct ft_nccl_straight_message *message_at(const struct ft_nccl_straight *straight,
+						   uint64_t k)
+{
+	return &straight->messages[k & straight->mask];
+}
+
+/* --- clear-to-sends --- */
+
+/* Messages that are over. */
+static uint64_t done_of(const struct ft_nccl_straight *straight)
+{
+	return straight->next - (straight->stage != FT_NCCL_STRAIGHT_IDLE ? 1 : 0);
+}
+
+static bool is_next_cts(const struct ft_nccl_straight *straight, const struct ft_observed *observed)
+{
+	return observed->psn == straight->cts_psn && observed->va == straight->cts_va &&
+	       observed->rkey == straight->fifo_rkey && observed->length == straight->entry_bytes &&
+	       observed->payload == straight->entry_bytes && straight->cts_left != 0 &&
+	       straight->newest + 1 - done_of(straight) <= straight->mask;
+}
+
+static bool is_like_before(const struct ft_nccl_straight *straight,
+			   const struct ft_nccl_glimpse *glimpse)
+{
+	uint32_t captured = glimpse->captured - RETH_LEN;
+
+	if (captured > straight->entry_bytes)
+		captured = straight->entry_bytes;
+	return captured == straight->entry_captured &&
+	       memcmp(glimpse->extension + RETH_LEN + ADDR_BYTES, straight->entry + ADDR_BYTES,
+		      captured - ADDR_BYTES) == 0;
+}
+
+static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
+{
+	if (!is_next_cts(straight, glimpse->observed) || !is_like_before(straight, glimpse))
+		return false;
+	straight->newest++;
+	straight->cts_psn = ft_nccl_psn_add(straight->cts_psn, 1);
+	straight->cts_va += straight->slot_bytes;
+	straight->cts_left--;
+	straight->packets++;
+	ft_nccl_straight_count_up(straight);
+	*message_at(straight, straight->newest) = (struct ft_nccl_straight_message){
+		.va = ft_le64(glimpse->extension + RETH_LEN),
+		.cts_frame = glimpse->observed->frame,
+	};
+	return true;
+}
+
+/* --- data --- */
+
+/* The message that comes next is asked for, and this begins to answer. */
+static bool is_next_write(const struct ft_nccl_straight *straight,
+			  const struct ft_observed *observed)
+{
+	return straight->stage == FT_NCCL_STRAIGHT_IDLE && observed->psn == straight->data_psn &&
+	       straight->next <= straight->newest && observed->rkey == straight->rkey &&
+	       observed->va == message_at(straight, straight->next)->va &&
+	       observed->length <= straight->length_most;
+}
+
+static bool is_length(const struct ft_nccl_straight *straight, const uint8_t *immdt,
+		      uint32_t length)
+{
+	return (straight->big ? ft_be32(immdt) : ft_le32(immdt)) == length;
+}
+
+static void begin(struct ft_nccl_straight *straight, const struct ft_observed *observed)
+{
+	struct ft_nccl_straight_message *message = message_at(straight, straight->next);
+
+	message->first_frame = observed->frame;
+	message->written = observed->length;
+	message->from = observed->psn & 0xffffff;
+	straight->next++;
+	straight->bytes += observed->length;
+	straight->packets++;
+}
+
+/* What is in the middle is not shown. */
+static bool take_first(struct ft_nccl_straight *straight, const struct ft_observed *observed)
+{
+	if (!is_next_write(straight, observed) || straight->pmtu == 0 ||
+	    observed->payload != straight->pmtu || observed->length <= observed->payload)
+		return false;
+	begin(straight, observed);
+	straight->data_psn = ft_nccl_psn_add(
+		straight->data_psn, ft_nccl_straight_packets(straight, observed->length) - 1);
+	straight->stage = FT_NCCL_STRAIGHT_WRITING;
+	return true;
+}
+
+static void end(struct ft_nccl_straight *straight, enum ft_nccl_straight_stage stage)
+{
+	straight->data_psn = ft_nccl_psn_add(straight->data_psn, 1);
+	straight->packets++;
+	straight->stage = (uint8_t)stage;
+}
+
+static bool is_sane(uint32_t payload)
+{
+	return payload != 0 && payload <= PAYLOAD_MOST && payload % 4 == 0;
+}
+
+static bool take_last(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
+{
+	const struct ft_observed *observed = glimpse->observed;
+	bool has_immediate = ft_nccl_has_immediate(observed->opcode);
+
+	if (straight->stage != FT_NCCL_STRAIGHT_WRITING || observed->psn != straight->data_psn ||
+	    !is_sane(observed->payload) ||
+	    (has_immediate && !is_length(straight, glimpse->extension,
+					 message_at(straight, straight->next - 1)->written)))
+		return false;
+	end(straight, has_immediate ? FT_NCCL_STRAIGHT_IDLE : FT_NCCL_STRAIGHT_WRITTEN);
+	return true;
+}
+
+static bool take_bare_end(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
+{
+	const struct ft_observed *observed = glimpse->observed;
+	struct ft_nccl_straight_message *message = message_at(straight, straight->next - 1);
+
+	if (straight->stage != FT_NCCL_STRAIGHT_WRITTEN || !straight->bare ||
+	    observed->psn != straight->data_psn || observed->va != 0 || observed->rkey != 0 ||
+	    observed->payload != 0 ||
+	    !is_length(straight, glimpse->extension + RETH_LEN, message->written))
+		return false;
+	message->bare = 1;
+	end(straight, FT_NCCL_STRAIGHT_IDLE);
+	return true;
+}
+
+/* It may be a write to the array of sizes. */
+static bool is_in(const struct ft_nccl_target *sizes, uint64_t va)
+{
+	return sizes->is_known && va - sizes->addr < UINT64_C(256) * sizes->slot_bytes;
+}
+
+static bool take_only(struct ft_nccl_followed *followed, const struct ft_nccl_glimpse *glimpse)
+{
+	struct ft_nccl_straight *straight = &followed->straight;
+	const struct ft_observed *observed = glimpse->observed;
+
+	if (observed->length == 0)
+		return take_bare_end(straight, glimpse);
+	if (!is_next_write(straight, observed) || !is_sane(observed->payload) ||
+	    observed->length != observed->payload ||
+	    ft_nccl_straight_packets(straight, observed->length) != 1 ||
+	    !is_length(straight, glimpse->extension + RETH_LEN, observed->length) ||
+	    is_in(&followed->model.sizes, observed->va))
+		return false;
+	begin(straight, observed);
+	straight->data_psn = ft_nccl_psn_add(straight->data_psn, 1);
+	return true;
+}
+
+/* --- any --- */
+
+static bool is_of_peer(const struct ft_nccl_straight *straight, uint8_t role,
+		       const struct ft_flow_key *key)
+{
+	return memcmp(straight->peers[role], key->src, sizeof key->src) == 0;
+}
+
+/* Of clear-to-sends: those of data tell nothing. */
+static bool take_acknowledgment(struct ft_nccl_straight *straight, uint8_t role,
+				const struct ft_observed *observed)
+{
+	if (observed->payload != 0)
+		return false;
+	if (role == FT_NCCL_AT_RECEIVER) {
+		straight->has_acked = true;
+		straight->acked = observed->psn;
+	}
+	return true;
+}
+
+bool ft_nccl_straight_take(struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
+			   const struct ft_nccl_glimpse *glimpse)
+{
+	struct ft_nccl_straight *straight = &followed->straight;
+	const struct ft_observed *observed = glimpse->observed;
+
+	if (!straight->is_on || end->any_vni || !is_of_peer(straight, end->role, glimpse->key) ||
+	    (observed->pkey & 0x7fff) == 0)
+		return false;
+	if (observed->opcode == FT_NCCL_ACK)
+		return take_acknowledgment(straight, end->role, observed);
+	if (end->role == FT_NCCL_AT_SENDER)
+		return observed->opcode == 0x0a && take_cts(straight, glimpse);
+	switch (observed->opcode) {
+	case 0x06:
+		return take_first(straight, observed);
+	case 0x08:
+	case 0x09:
+		return take_last(straight, glimpse);
+	case 0x0b:
+		return take_only(followed, glimpse);
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <assert.h>
+
+#include <nccl/follower.h>
+
+#include "ends.h"
+
+/*
+ * The straight way of a connection's packets. Nearly each is just what is expected:
+ *
+ *     a clear-to-send    of the next message, in the next slot, like the one before but for where the buffer is
+ *     a write            begins where the next message was asked for, in packets of the size known
+ *     its end            the last packet expected, with the length as immediate, or an empty write that has it
+ *     an acknowledgment
+ *
+ * Then a few comparisons do, and what is to be remembered of a message takes half a cache line. All else of the connection
+ * stays as it was when it went straight, until somebody asks: ft_nccl_straight_leave() makes it what the general way would
+ * have made it. Only connections of one pair of queue pairs go straight, once there is nothing left to be learnt of them,
+ * and only where no messages are kept: their times, last frames and protocols are not known here.
+ */
+
+/* A message that was asked for, and may have come. */
+struct ft_nccl_straight_message {
+	uint64_t va; /* asked for, and written to */
+	uint64_t cts_frame;
+	uint64_t first_frame;
+	uint32_t written;   /* bytes */
+	uint32_t from : 24; /* PSN of its first packet */
+	uint32_t bare : 1;  /* its immediate came in an empty write */
+};
+static_assert(sizeof(struct ft_nccl_straight_message) == 32, "two to a cache line");
+
+/* Of message `next` - 1: over; its write is under way; written, but for the immediate. */
+enum ft_nccl_straight_stage {
+	FT_NCCL_STRAIGHT_IDLE,
+	FT_NCCL_STRAIGHT_WRITING,
+	FT_NCCL_STRAIGHT_WRITTEN
+};
+
+enum { FT_NCCL_STRAIGHT_LINE = 64 }; /* bytes: a cache line, and the longest entry */
+
+/* By cache line: what is expected; whose packets, and counts; the next clear-to-send; what is asked for at either end. */
+struct ft_nccl_straight {
+	_Alignas(FT_NCCL_STRAIGHT_LINE) bool is_on;
+	bool has_acked;
+	uint8_t stage;              /* enum ft_nccl_straight_stage */
+	uint8_t entry_bytes;        /* of a clear-to-send .. */
+	uint8_t entry_captured;     /* .. of which so many */
+	uint16_t pmtu;              /* bytes; 0: not known */
+	uint32_t cts_psn, data_psn; /* next ones */
+	uint32_t acked;             /* newest PSN of clear-to-sends, if `has_acked` */
+	uint32_t fifo_rkey, rkey;
+	uint32_t length_most; /* of a message */
+	uint32_t cts_left;    /* clear-to-sends until one has something to tell, or needs room */
+	uint32_t mask;        /* places of messages less 1, as in the ring */
+	uint64_t cts_va;      /* next one */
+	uint64_t newest;      /* message asked for */
+	uint64_t next;        /* message that will be written */
+
+	struct ft_nccl_straight_message *messages; /* message k in place k & mask */
+	uint8_t peers[2][16]; /* who sends, by enum ft_nccl_role of the end sent to */
+	uint64_t bytes;       /* written */
+	uint32_t packets;     /* clear-to-sends, and of data, as far as they are shown */
+	uint16_t slot_bytes;
+	uint8_t number_at, number_bytes; /* in `entry` */
+	bool big;                        /* immediates are */
+	bool bare;                       /* they may come in empty writes */
+
+	_Alignas(FT_NCCL_STRAIGHT_LINE)
+		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* next one, but for its address */
+
+	struct ft_nccl_request request; /* of each message, but for its address */
+	uint32_t room;                  /* messages that there is memory for */
+	bool has_entry;                 /* `entry` is that of the message behind `entry_k` */
+	uint64_t entry_k;
+};
+
+struct ft_nccl_followed;
+
+/* Nothing is kept that only the general way finds. */
+static inline bool ft_nccl_may_go_straight(const struct ft_nccl_config *config)
+{
+	return config->ends_only && config->messages == 0 && config->queue_pairs == 0;
+}
+
+/* Of a message of so many bytes. */
+static inline uint32_t ft_nccl_straight_packets(const struct ft_nccl_straight *straight,
+						uint32_t length)
+{
+	return straight->pmtu == 0 ? 1 : (length + straight->pmtu - 1) / straight->pmtu;
+}
+
+/* From a clear-to-send's entry to the next one's. */
+static inline void ft_nccl_straight_count_up(struct ft_nccl_straight *straight)
+{
+	uint8_t *number = straight->entry + straight->number_at;
+
+	for (uint8_t i = 0; i < straight->number_bytes && ++number[i] == 0; i++)
+		;
+}
+
+/* A clear-to-send of one entry was taken in, for message k: the next is to be like it. */
+void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			   uint64_t k);
+
+/* Go straight from here on, if it is known what comes next. */
+void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
+
+/* A packet to one of its ends. True: it is as expected, and done with; false: nothing has changed. */
+bool ft_nccl_straight_take(struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
+			   const struct ft_nccl_glimpse *glimpse);
+
+/* Back to the general way, if it went straight. */
+void ft_nccl_straight_leave(struct ft_nccl_followed *followed);
+
+void ft_nccl_straight_free(struct ft_nccl_straight *straight);

@@ -1,0 +1,359 @@
+#include "followed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <decode/packet.h>
+
+#include "family.h"
+#include "fifo.h"
+#include "immediates.h"
+
+/* RETH's limit. */
+#define LENGTH_MOST (UINT32_C(1) << 31)
+
+void ft_nccl_straight_free(struct ft_nccl_straight *straight)
+{
+	free(straight->messages);
+}
+
+/* --- onto the straight way --- */
+
+static void expect_next(struct ft_nccl_straight *straight, const struct ft_nccl_seen *seen,
+			const struct ft_nccl_fifo *layout)
+{
+	memset(straight->entry, 0, sizeof straight->entry);
+	memcpy(straight->entry, seen->payload, straight->entry_captured);
+	straight->slot_bytes = layout->slot_bytes;
+	straight->number_at = layout->number_at;
+	straight->number_bytes = layout->number_bytes;
+	straight->fifo_rkey = seen->rkey;
+	straight->cts_va = seen->va + layout->slot_bytes;
+	ft_nccl_straight_count_up(straight);
+}
+
+void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			   uint64_t k)
+{
+	struct ft_nccl_straight *straight = &followed->straight;
+	int32_t family = ft_nccl_family_taken(followed);
+	const struct ft_nccl_fifo *layout;
+
+	straight->has_entry = false;
+	if (family < 0 || (seen->has & FT_HAS_RETH) == 0)
+		return;
+	layout = ft_nccl_fifo((enum ft_nccl_family)family);
+	if (seen->length != layout->entry_bytes || seen->captured <= layout->number_at)
+		return;
+	straight->has_entry = true;
+	straight->entry_k = k;
+	straight->entry_bytes = (uint8_t)layout->entry_bytes;
+	straight->entry_captured = (uint8_t)seen->captured;
+	expect_next(straight, seen, layout);
+}
+
+/* One pair of queue pairs, and what it does is known. */
+static bool is_known(const struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+
+	return followed->lane_count == 1 && model->devices == 1 && model->qp_count == 1 &&
+	       model->qps_per_device <= 1 && model->sender.place_count == 1 &&
+	       model->receiver.place_count == 1 && !followed->by_grid && !followed->unsure &&
+	       model->has_family && model->imm_content == FT_NCCL_IMM_LENGTH &&
+	       model->imm_order != FT_NCCL_ORDER_UNKNOWN && followed->by_length > followed->by_id;
+}
+
+/* Nothing is open, and the next clear-to-send and the next message are the ones behind the last. */
+static bool is_in_order(const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane)
+{
+	return lane->asked && lane->cts.known && lane->cts_step == 1 &&
+	       lane->cts_k == followed->newest && followed->straight.has_entry &&
+	       followed->straight.entry_k == followed->newest && lane->carried &&
+	       lane->data.known && lane->exact && lane->next == lane->at + 1 &&
+	       lane->next <= followed->newest + 1 && !lane->open && !lane->writing &&
+	       !lane->has_odd && !lane->has_early && !lane->alien && lane->orphans == 0;
+}
+
+/* Clear-to-sends until the address begins anew, or would if the FIFO had as few slots as it may have; 0: not known. */
+static uint32_t cts_left(const struct ft_nccl_followed *followed)
+{
+	uint32_t slots = ft_nccl_fifo_slots_least(followed);
+
+	return slots == 0 ? 0 : slots - 1 - (uint32_t)(followed->newest % slots);
+}
+
+/* What is known of all messages that wait for their data. */
+static bool is_waiting_like(const struct ft_nccl_followed *followed,
+			    const struct ft_nccl_transfer *transfer,
+			    const struct ft_nccl_request *like)
+{
+	const struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	return transfer->has_cts && !transfer->partial && !transfer->doubtful &&
+	       transfer->message.request_count == 1 && transfer->message.first_frame == 0 &&
+	       !transfer->message.has_imm && request->has_offered &&
+	       request->offered == like->offered && request->rkey_count != 0 &&
+	       request->rkeys[0] == like->rkeys[0];
+}
+
+/* A message that lacks its end is not pushed out while the ring can grow. */
+static void leave_room_for(struct ft_nccl_straight *straight,
+			   const struct ft_nccl_followed *followed, uint64_t k)
+{
+	uint64_t left = k + followed->ring.slots - 1 - followed->newest;
+
+	if (left < straight->cts_left)
+		straight->cts_left = (uint32_t)left;
+}
+
+/* False: there is a message that takes the general way. */
+static bool take_over(struct ft_nccl_followed *followed, uint64_t next)
+{
+	const struct ft_nccl_ring *ring = &followed->ring;
+	struct ft_nccl_straight *straight = &followed->straight;
+	uint64_t waiting = 0;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		const struct ft_nccl_message *message = &transfer->message;
+
+		if (!transfer->used)
+			continue;
+		if (!message->has_k || message->k > followed->newest)
+			return false;
+		if (message->k < next) {
+			if (transfer->has_cts && !message->has_imm)
+				leave_room_for(straight, followed, message->k);
+			continue;
+		}
+		if (!is_waiting_like(followed, transfer, &straight->request))
+			return false;
+		waiting++;
+		straight->messages[i] = (struct ft_nccl_straight_message){
+			.va = ft_nccl_ring_requests(ring, transfer)->va,
+			.cts_frame = message->cts_frame,
+		};
+	}
+	return waiting == followed->newest + 1 - next;
+}
+
+/* What a message of this kind asks for. */
+static bool has_request(struct ft_nccl_followed *followed)
+{
+	struct ft_nccl_request *request = &followed->straight.request;
+	const struct ft_nccl_transfer *newest =
+		ft_nccl_ring_find(&followed->ring, followed->newest);
+
+	if (newest == NULL || !newest->has_cts || newest->message.request_count != 1)
+		return false;
+	*request = *ft_nccl_ring_requests(&followed->ring, newest);
+	request->written = 0;
+	request->has_written = false;
+	return request->has_offered && request->rkey_count != 0 && request->rkeys[0] != 0;
+}
+
+static int make_room(struct ft_nccl_straight *straight, uint32_t slots)
+{
+	struct ft_nccl_straight_message *messages;
+
+	if (slots <= straight->room)
+		return 0;
+	messages = aligned_alloc(FT_NCCL_STRAIGHT_LINE, slots * sizeof *messages);
+	if (messages == NULL)
+		return -ENOMEM;
+	free(straight->messages);
+	straight->messages = messages;
+	straight->room = slots;
+	return 0;
+}
+
+static uint32_t length_most(const struct ft_nccl_followed *followed)
+{
+	uint64_t offered = followed->straight.request.offered;
+	uint32_t most = offered < LENGTH_MOST ? (uint32_t)offered : LENGTH_MOST;
+
+	if (followed->model.adaptive == FT_NCCL_UNKNOWN && most > FT_NCCL_ADAPTIVE_LENGTH)
+		return FT_NCCL_ADAPTIVE_LENGTH;
+	return most;
+}
+
+static void begin(struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	const struct ft_nccl_lane *lane = &followed->lanes[0];
+	struct ft_nccl_straight *straight = &followed->straight;
+
+	straight->is_on = true;
+	straight->has_acked = false;
+	straight->stage = FT_NCCL_STRAIGHT_IDLE;
+	straight->pmtu = followed->pmtu;
+	straight->cts_psn = lane->cts.next;
+	straight->data_psn = lane->data.next;
+	straight->rkey = straight->request.rkeys[0];
+	straight->length_most = length_most(followed);
+	straight->newest = followed->newest;
+	straight->next = lane->next;
+	memcpy(straight->peers[FT_NCCL_AT_SENDER], model->receiver.places[0].address, 16);
+	memcpy(straight->peers[FT_NCCL_AT_RECEIVER], model->sender.places[0].address, 16);
+	straight->bytes = 0;
+	straight->packets = 0;
+	straight->big = model->imm_order == FT_NCCL_ORDER_BIG;
+	straight->bare = model->adaptive == FT_NCCL_YES;
+}
+
+void ft_nccl_straight_enter(struct ft_nccl_followed *followed)
+{
+	struct ft_nccl_straight *straight = &followed->straight;
+
+	if (followed->retired || followed->given_up || !is_known(followed) ||
+	    !is_in_order(followed, &followed->lanes[0]) || !has_request(followed) ||
+	    make_room(straight, followed->ring.slots) != 0)
+		return;
+	straight->mask = followed->ring.slots - 1;
+	straight->cts_left = cts_left(followed);
+	if (take_over(followed, followed->lanes[0].next))
+		begin(followed);
+}
+
+/* --- back --- */
+
+/* What was asked for on the way, as if it had been read. */
+static struct ft_nccl_transfer *ask(struct ft_nccl_followed *followed,
+				    const struct ft_nccl_straight_message *message, uint64_t k)
+{
+	struct ft_nccl_transfer *transfer = ft_nccl_ring_begin(&followed->ring, k);
+	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	*request = followed->straight.request;
+	request->va = message->va;
+	transfer->has_cts = true;
+	transfer->message.request_count = 1;
+	transfer->message.cts_frame = message->cts_frame;
+	return transfer;
+}
+
+static void write(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
+		  const struct ft_nccl_straight_message *message)
+{
+	const struct ft_nccl_straight *straight = &followed->straight;
+	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
+	struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer);
+	uint32_t packets = ft_nccl_straight_packets(straight, message->written) + message->bare;
+
+	request->written = share->bytes = transfer->written = message->written;
+	request->has_written = true;
+	transfer->bare = message->bare != 0;
+	*share = (struct ft_nccl_share){
+		.bytes = message->written,
+		.va = message->va,
+		.packets = packets,
+		.from = message->from,
+		.to = ft_nccl_psn_add(message->from, packets - 1),
+		.used = true,
+		.begun = true,
+		.requests = 1,
+	};
+	transfer->message.packets = packets;
+	transfer->message.first_frame = transfer->message.last_frame = message->first_frame;
+}
+
+static void end(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer);
+
+	share->ended = true;
+	share->immdt = ft_nccl_immediate((uint32_t)transfer->written,
+					 followed->straight.big ? FT_NCCL_BIG : FT_NCCL_LITTLE);
+	transfer->immdt = share->immdt;
+	transfer->message.has_imm = true;
+}
+
+/* The last packet of the message under way is still to come. */
+static void await_last(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer)
+{
+	ft_nccl_ring_shares(&followed->ring, transfer)->packets--;
+	transfer->message.packets--;
+}
+
+static void tell_message(struct ft_nccl_followed *followed, uint64_t k)
+{
+	const struct ft_nccl_straight *straight = &followed->straight;
+	const struct ft_nccl_straight_message *message = &straight->messages[k & straight->mask];
+	struct ft_nccl_transfer *transfer = k > followed->newest
+						    ? ask(followed, message, k)
+						    : ft_nccl_ring_find(&followed->ring, k);
+
+	if (k >= straight->next)
+		return;
+	write(followed, transfer, message);
+	if (k + 1 < straight->next || straight->stage == FT_NCCL_STRAIGHT_IDLE)
+		end(followed, transfer);
+	else if (straight->stage == FT_NCCL_STRAIGHT_WRITING)
+		await_last(followed, transfer);
+}
+
+/* Of the ring's messages those that it had not when it went straight, or that have gone on since. */
+static void tell_messages(struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_straight *straight = &followed->straight;
+	uint64_t k = followed->lanes[0].next;
+
+	if (straight->newest > straight->mask && k < straight->newest - straight->mask)
+		k = straight->newest - straight->mask;
+	for (; k <= straight->newest; k++)
+		tell_message(followed, k);
+}
+
+static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_lane *lane,
+		      const struct ft_nccl_ring *ring)
+{
+	lane->cts.next = straight->cts_psn;
+	lane->cts_k = straight->newest;
+	lane->data.next = straight->data_psn;
+	if (straight->has_acked) {
+		lane->has_acked = true;
+		lane->acked = straight->acked;
+	}
+	if (straight->next == lane->next)
+		return;
+	lane->next = straight->next;
+	lane->at = straight->next - 1;
+	lane->open = straight->stage != FT_NCCL_STRAIGHT_IDLE;
+	lane->writing = straight->stage == FT_NCCL_STRAIGHT_WRITING;
+	lane->write_end = ft_nccl_ring_shares(ring, ft_nccl_ring_find(ring, lane->at))->to;
+}
+
+static void count(struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_straight *straight = &followed->straight;
+	struct ft_nccl_connection *model = &followed->model;
+	uint64_t asked = straight->newest - followed->newest;
+	uint64_t begun = straight->next - followed->lanes[0].next;
+	uint64_t ended = begun != 0 && straight->stage != FT_NCCL_STRAIGHT_IDLE ? begun - 1 : begun;
+
+	model->cts += asked;
+	followed->readable += asked;
+	model->messages += begun;
+	model->payload_bytes += straight->bytes;
+	followed->in_a_row += (uint32_t)begun;
+	followed->by_length += (uint32_t)ended;
+	followed->steps += straight->packets;
+}
+
+void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
+{
+	struct ft_nccl_straight *straight = &followed->straight;
+
+	if (!straight->is_on)
+		return;
+	straight->is_on = false;
+	tell_messages(followed);
+	count(followed);
+	if (straight->newest != followed->newest)
+		followed->lanes[0].refused = 0;
+	straight->entry_k = straight->newest;
+	tell_lane(straight, &followed->lanes[0], &followed->ring);
+	followed->newest = straight->newest;
+}
