@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import COMPLIANT, FAILED, VIOLATED, fabtap, main, shared
+from harness import COMPLIANT, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main, shared
 from roce import CE, RNR_NAK, Half, capture, mac, number, pause
 
 START = 1_700_000_000 * 10**9  # a whole second
@@ -50,9 +50,12 @@ class Reports(unittest.TestCase):
 
 
 class Rates(Reports):
-    """1000 bytes of payload: 14 Ethernet, 20 IP, 8 UDP, 12 BTH, 16 RETH, 1000, 4 ICRC."""
+    """1000 bytes of payload: 14 Ethernet, 20 IP, 8 UDP, 12 BTH, 16 RETH, 1000, 4 ICRC. Nobody answers, and that is enough."""
 
     SIZE = 1074
+
+    def audit(self, frames, *more, **options):
+        return super().audit(frames, "--min-coverage", "0.5", *more, **options)
 
     def seconds(self, counts):
         """So many WRITEs from red in each second, evenly spread."""
@@ -99,6 +102,44 @@ class Rates(Reports):
     def test_the_inputs_of_an_audit_add_up(self):
         frames = self.seconds([30, 10])
         self.assertEqual(self.tenants([frames[::2], frames[1::2]]), self.tenants([frames]))
+
+
+
+class Directions(Reports):
+    """Of a reliable connection both directions have to be seen."""
+
+    @staticmethod
+    def conversations(answered, unanswered):
+        """Ten WRITEs on each of so many connections, with their acknowledgements or without."""
+        frames = []
+        for connection in range(answered + unanswered):
+            asks, answers = Half(RED, STORE, 0x100 + connection), Half(STORE, RED, 0x5000 + connection)
+            for psn in range(10):
+                frames.append(asks.write())
+                if connection < answered:
+                    frames.append(answers.answer(psn, msn=psn + 1))
+        return [[(START + i * 10 * US, frame) for i, frame in enumerate(frames)]]
+
+    def judged(self, answered, unanswered, *more):
+        run = self.audit(self.conversations(answered, unanswered), *more)
+        document = run.json()
+        coverage = document["coverage"]
+        self.assertEqual((coverage["connections"], coverage["one_sided"]), (answered, unanswered))
+        return run.status, coverage["enough"], document["because"], coverage["could_hide"]["packets_per_million"]
+
+    def test_a_mirror_of_one_direction_is_no_evidence(self):
+        because = "no violation was seen, but of 3 of 3 connections only one direction is in the capture"
+        self.assertEqual(self.judged(0, 3), (NOT_EVIDENCED, False, because, 1e6))
+        self.assertEqual(self.judged(0, 3, "--min-coverage", "0.5")[0], COMPLIANT)
+
+    def test_one_half_of_a_hundred_may_be_missing(self):
+        self.assertEqual(self.judged(3, 0)[0], COMPLIANT)
+        self.assertEqual(self.judged(49, 1)[0], COMPLIANT)
+        self.assertEqual(self.judged(48, 1)[0], NOT_EVIDENCED)
+
+    def test_one_direction_is_enough_for_a_violation(self):
+        frames = [[(START + i * 10 * US, frame) for i, frame in enumerate(Half(RED, BLUE, 0x11).write() for _ in range(10))]]
+        self.assertEqual(self.audit(frames).status, VIOLATED)
 
 
 class Congestion(Reports):
