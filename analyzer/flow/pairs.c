@@ -281,11 +281,10 @@ static inline bool is_due(struct ft_member *member)
 	return true;
 }
 
-/* One that found nothing for long looks among those with other ports too, and lets itself be found there. */
+/* Looks among those with other ports too from now on, and lets itself be found there. */
 static void widen(struct ft_pairs *pairs, struct ft_flow *flow, const struct ft_member *member)
 {
-	if (member->place != FT_PLACE_PORT || member->level < LEVEL_ANY_PORT ||
-	    flow->half.service == FT_UC)
+	if (member->place != FT_PLACE_PORT || flow->half.service == FT_UC)
 		return;
 	ft_groups_part(pairs->groups, flow, FT_PLACE_ASIDE);
 	ft_groups_join(pairs->groups, flow, FT_PLACE_WAY);
@@ -312,7 +311,8 @@ static struct ft_flow *find_asker(struct ft_pairs *pairs, struct ft_flow *flow,
 	struct ft_find find = ft_find_asker(pairs->groups, flow, observed);
 	struct ft_flow *asker;
 
-	widen(pairs, flow, member);
+	if (find.alone || member->level >= LEVEL_ANY_PORT)
+		widen(pairs, flow, member);
 	if (find.number == 0 || find.lead <= 0)
 		return NULL;
 	count_lead(&flow->half, &find);
@@ -407,7 +407,7 @@ __attribute__((noinline)) static void look_by_port(struct ft_pairs *pairs, struc
 	if (member->place != FT_PLACE_PORT)
 		return;
 	pair_by_port(pairs, flow);
-	if (flow->peer == 0)
+	if (flow->peer == 0 && member->level >= LEVEL_ANY_PORT)
 		widen(pairs, flow, member);
 }
 
@@ -421,8 +421,12 @@ void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow)
 		offer(pairs, flow);
 	if (flow->half.answered != FT_PSN_NONE) /* its answers say more */
 		return;
-	if (is_due(member) && member->level >= LEVEL_PORT_ALONE)
+	if (!is_due(member))
+		return;
+	if (member->level >= LEVEL_PORT_ALONE)
 		look_by_port(pairs, flow, member);
+	else if (ft_is_looked_for(pairs->groups, flow))
+		widen(pairs, flow, member);
 }
 
 void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow)

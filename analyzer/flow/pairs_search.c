@@ -13,6 +13,7 @@
 
 enum {
 	SURE_BY_PORT = FT_EVIDENCE_PORT + FT_PAIR_LEAD, /* none with another port could equal it */
+	ODD_PORT = 4, /* bits against another port by the rule, where none has the same */
 	WALK_FIRST = 16,
 	SWEEP = 1024, /* silent ones taken out on one walk; each was put in by a packet of its own */
 };
@@ -29,6 +30,7 @@ struct question {
 	uint64_t silent_ns; /* who sent nothing since is left out */
 	uint32_t psn;
 	uint16_t port; /* of `flow`, if derived by the rule; else 0 */
+	bool alone;    /* no half faces it from that port, as the rule would have it */
 };
 
 struct search {
@@ -125,7 +127,7 @@ static inline int weight(const struct question *question, const struct ft_flow *
 	if (names_each_other(question, candidate, port) || fits_both(question, candidate, port))
 		return bits + FT_EVIDENCE_PORT;
 	if (question->port != 0 && port >= PORT_RULE && port != question->port)
-		bits -= FT_EVIDENCE_PORT;
+		bits -= question->alone ? ODD_PORT : FT_EVIDENCE_PORT;
 	if (!is_alike(candidate, question->flow))
 		bits -= FT_EVIDENCE_PORT;
 	return bits;
@@ -246,18 +248,35 @@ __attribute__((noinline)) static struct ft_find find_among_all(struct ft_groups 
 {
 	struct search search = search_for(groups, question);
 	const struct ft_flow_key *key = &question->flow->key;
-	const struct ft_find nobody = { 0 };
+	struct ft_find find = { 0 };
 
 	walk_port(&search);
+	search.question.alone = search.complete && search.sharing == 0;
 	if (search.same.bits < SURE_BY_PORT && *ft_groups_ways(groups, key) != 0)
 		walk(&search, ft_groups_facing(groups, key), false, FT_PLACE_WAY);
-	if (!search.complete)
-		return nobody;
-	if (search.same.bits > search.unlike.bits)
-		return lead_of(&search.same, search.unlike.bits);
-	if (search.unlike.bits > search.same.bits)
-		return lead_of(&search.unlike, search.same.bits);
-	return nobody;
+	if (search.complete && search.same.bits > search.unlike.bits)
+		find = lead_of(&search.same, search.unlike.bits);
+	else if (search.complete && search.unlike.bits > search.same.bits)
+		find = lead_of(&search.unlike, search.same.bits);
+	find.alone = search.complete && search.sharing == 0;
+	return find;
+}
+
+bool ft_is_looked_for(struct ft_groups *groups, const struct ft_flow *flow)
+{
+	unsigned left = WALK_FIRST;
+
+	if (*ft_groups_ways(groups, &flow->key) == 0)
+		return false;
+	for (uint32_t number = ft_groups_facing(groups, &flow->key); number != 0 && left != 0;
+	     number = ft_groups_at(groups, number)->next, left--) {
+		const struct ft_flow *other = ft_groups_flow(groups, number);
+
+		if (ft_groups_at(groups, number)->place == FT_PLACE_WAY &&
+		    face_each_other(flow, other))
+			return true;
+	}
+	return false;
 }
 
 /* The record number of the half beside which there is no other that could be taken; 0: not so simple. */

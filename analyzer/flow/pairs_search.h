@@ -9,6 +9,7 @@ struct ft_find {
 	uint32_t
 		number; /* record number of the likeliest; 0: none, or not all could be looked at */
 	int lead;       /* bits over every other, and over nobody at all */
+	bool alone;     /* no half faces this one from its source port: the other may use another */
 };
 
 /*
@@ -17,6 +18,9 @@ struct ft_find {
  */
 struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow *flow,
 			     const struct ft_observed *answer);
+
+/* Whether a half that found nobody with its source port waits for one like this. */
+bool ft_is_looked_for(struct ft_groups *groups, const struct ft_flow *flow);
 
 /* The only half that shares the source port in the opposite direction, if there is no third; or NULL. */
 struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow *flow);
