@@ -132,6 +132,7 @@ static void refuse(struct ft_half *half, uint32_t psn)
 {
 	half->flags |= FT_HALF_NAKED;
 	half->nak_psn = psn;
+	half->sent_again = 1;
 }
 
 struct meaning {

@@ -89,6 +89,8 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 		moment->step->what |= FT_STEP_FABRIC_LOST;
 		tracker->totals.fabric_lost++;
 		flow->half.flags |= FT_HALF_GOING_BACK;
+		if (flow->peer != 0)
+			flow->half.sent_again = 1;
 	} else {
 		moment->step->what |= FT_STEP_REORDERED;
 		tracker->totals.reordered++;
@@ -102,6 +104,26 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 	number = find_hole(tracker, &flow->half, psn); /* awaiting may have settled it */
 	if (number != 0)
 		ft_settle_seen(tracker, flow, number, psn, psns, moment->step);
+}
+
+/*
+ * A SEND or WRITE where a READ was thought to end: the path MTU guessed is too small, and what was awaited from here on is
+ * not.
+ */
+static void shorten_read(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn;
+	uint32_t number;
+
+	if (moment->operation->role != FT_ROLE_REQUEST || (half->flags & FT_HALF_MTU_GUESSED) == 0)
+		return;
+	number = ft_spans_find(&tracker->spans, half, psn, FT_SPANS_AWAITED);
+	if (number == 0)
+		return;
+	ft_spans_take(&tracker->spans, half, number, psn, FT_PSN_HALF);
+	half->mtu = 0;
+	half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
 }
 
 /* Responses to a request that is sent again: those that never came are asked for again. */
@@ -139,6 +161,9 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 		fill(tracker, moment, hole);
 		return;
 	}
+	if (moment->flow->peer != 0)
+		half->sent_again = 1;
+	shorten_read(tracker, moment);
 	moment->step->what |= FT_STEP_RETRANSMITTED;
 	tracker->totals.retransmitted++;
 	tell_evidence(tracker, moment);

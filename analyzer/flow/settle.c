@@ -30,9 +30,11 @@ static bool went_on(uint32_t next_psn, uint64_t now_ns, const struct ft_span *sp
 	       (since >= FT_SETTLE_PSNS && ft_elapsed(now_ns, span->ts_ns) >= FT_SETTLE_NS);
 }
 
+/* The receiver's answers pass here, though there may be none yet. */
 static bool is_answered(const struct ft_flow *flow)
 {
-	return flow->peer != 0 && flow->half.acked != FT_PSN_NONE;
+	return flow->peer != 0 && (flow->half.acked != FT_PSN_NONE ||
+				   flow->half.paired_by != FT_PAIRED_SOURCE_PORT);
 }
 
 /* PSNs that the last READ of this half took, if it is among the newest of what is open; else 1. */
@@ -86,15 +88,15 @@ static uint64_t newest_ns(const struct ft_tracker *tracker, const struct ft_flow
 }
 
 /*
- * Responses that were due, and were overtaken: the sender asks for what the fabric lost again, at once. Who has
- * asked again may have to wait for a time-out until the next time.
+ * Responses that were due, and were overtaken: the sender asks for what the fabric lost again, at once. That may be lost
+ * itself where the fabric loses: then it is asked for after a time-out, as what was asked for in vain is.
  */
 static struct ft_finding judge_answers(const struct ft_tracker *tracker, const struct ft_flow *flow,
 				       const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	uint64_t waits_ns =
-		span->kind == FT_SPAN_OVERTAKEN ? FT_SETTLE_NS : tracker->config.reorder_ns;
+	bool at_once = span->kind == FT_SPAN_OVERTAKEN && half->sent_again == 0;
+	uint64_t waits_ns = at_once ? FT_SETTLE_NS : tracker->config.reorder_ns;
 	uint32_t lost;
 
 	if (flow->peer == 0)
