@@ -119,11 +119,15 @@ static void note_ahead(struct ft_tracker *tracker, const struct ft_moment *momen
 }
 
 /*
- * The same again, for requests that are behind what it said before: they are sent again, of what passed before the
- * capture began. What they leave out needs no second time.
+ * The same again: its requester sends what it has already. Of a half that has not been here for long, that passed before
+ * the capture began; what is left out, or lost once more in the fabric, needs no second time.
  */
-static void answer_again(struct ft_tracker *tracker, struct ft_half *half)
+static void answer_again(struct ft_tracker *tracker, struct ft_flow *requester, bool ahead)
 {
+	struct ft_half *half = &requester->half;
+
+	if (!ahead && requester->packets >= FT_WENT_ON_PSNS)
+		return;
 	half->flags |= FT_HALF_GOING_BACK;
 	ft_spans_drop(&tracker->spans, half, FT_SPANS_HOLES | 1u << FT_SPAN_AHEAD);
 }
@@ -179,7 +183,7 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	struct ft_flow *requester = ft_find_requester(tracker, moment);
 	struct ft_half *half;
 	uint32_t delivered;
-	bool repeated;
+	bool repeated, ahead;
 
 	if (observed->has & FT_OBSERVED_AETH)
 		meaning = meaning_of(observed);
@@ -201,9 +205,10 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 		refuse(half, observed->psn);
 	else
 		ft_measure_rtt(moment, half);
-	if (ft_psn_distance(delivered, half->next_psn) >= 0 && repeated)
-		answer_again(tracker, half);
-	else if (ft_psn_distance(delivered, half->next_psn) >= 0)
+	ahead = ft_psn_distance(delivered, half->next_psn) >= 0;
+	if (repeated && (ahead || half->spans != 0))
+		answer_again(tracker, requester, ahead);
+	else if (ahead)
 		note_ahead(tracker, moment, requester);
 	else if (half->spans != 0)
 		ft_settle_ripe(tracker, requester, observed->ts_ns, moment->step);

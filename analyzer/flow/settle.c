@@ -30,11 +30,13 @@ static bool went_on(uint32_t next_psn, uint64_t now_ns, const struct ft_span *sp
 	       (since >= FT_SETTLE_PSNS && ft_elapsed(now_ns, span->ts_ns) >= FT_SETTLE_NS);
 }
 
-/* The receiver's answers pass here, though there may be none yet. */
+/* The receiver's answers pass here, as do those of this half or others that told which halves belong together. */
 static bool is_answered(const struct ft_flow *flow)
 {
-	return flow->peer != 0 && (flow->half.acked != FT_PSN_NONE ||
-				   flow->half.paired_by != FT_PAIRED_SOURCE_PORT);
+	const struct ft_half *half = &flow->half;
+
+	return flow->peer != 0 && (half->acked != FT_PSN_NONE || half->answered != FT_PSN_NONE ||
+				   half->paired_by != FT_PAIRED_SOURCE_PORT);
 }
 
 /* PSNs that the last READ of this half took, if it is among the newest of what is open; else 1. */

@@ -50,10 +50,10 @@ struct ft_half {
 		uint32_t msn; /* with a peer: newest MSN of the answers that moved on; 0: none */
 	};
 	uint64_t asked_ns;
-	uint16_t mtu;           /* path MTU learnt, bytes; 0: not yet */
-	uint8_t flags;          /* enum ft_half_flags */
-	uint8_t paired_by;      /* enum ft_paired_by */
-	uint8_t pair_bits;      /* evidence for it, in bits: certainty is 1 - 2^-bits */
+	uint16_t mtu;      /* path MTU learnt, bytes; 0: not yet */
+	uint8_t flags;     /* enum ft_half_flags */
+	uint8_t paired_by; /* enum ft_paired_by */
+	uint8_t pair_bits; /* evidence for it, in bits: certainty is 1 - 2^-bits */
 	union {
 		uint8_t candidate_bits; /* likewise for `candidate` */
 		uint8_t sent_again; /* with a peer: 1 if any request was sent again, or refused */
