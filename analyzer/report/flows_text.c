@@ -140,6 +140,23 @@ static void class_cell(struct ft_table *table, const struct ft_report_flow_nccl 
 			nccl->role != NULL ? nccl->role : "");
 }
 
+/* "violated pkey.undeclared, tenant.crossing": the verdict, and the rules that hold of it. */
+static void verdict_cell(struct ft_table *table, const struct ft_report_flow *row)
+{
+	char text[FT_FLOW_RULES * 40];
+	size_t used;
+
+	if (row->rule_count == 0) {
+		ft_table_format(table, "%s", row->verdict);
+		return;
+	}
+	used = (size_t)snprintf(text, sizeof text, "%s", row->verdict);
+	for (size_t i = 0; i < row->rule_count && used < sizeof text; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+					 i > 0 ? ", " : " ", row->rules[i]);
+	ft_table_name(table, text);
+}
+
 static void add_row(struct ft_table *table, const struct ft_report_flow *row, bool followed)
 {
 	ft_table_format(table, "%" PRIu64, row->flow);
@@ -156,7 +173,7 @@ static void add_row(struct ft_table *table, const struct ft_report_flow *row, bo
 	net_cell(table, row);
 	counts(table, row);
 	if (row->verdict != NULL)
-		ft_table_format(table, "%s", row->verdict);
+		verdict_cell(table, row);
 }
 
 /* Fill the table with the piece that begins at rows->first; the heads stand before the first one. */

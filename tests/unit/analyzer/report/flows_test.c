@@ -171,7 +171,8 @@ static void the_page_has_a_line_for_each_flow(void **state)
 		"frames    bytes  messages  again  lost  unseen  naks  marked    cnps  verdict\n"
 		"     1     1  g1 (green)             g2 (green)   0x00002e  RC    0x8001 vlan 100 "
 		" "
-		"    12  15.3 kB        11      1     4       5    27      11      12  violated\n"
+		"    12  15.3 kB        11      1     4       5    27      11      12  violated "
+		"pkey.undeclared, tenant.crossing\n"
 		"     2     1  g2 (green)             g1 (green)   0x000012  CNP   0x0001 vni 5001 "
 		" "
 		"2.00 M   120 MB         .      .     .       .     .       .  2.00 M  allowed\n"
@@ -287,7 +288,7 @@ static void a_violated_flow_has_a_colour_of_its_own(void **state)
 	unsigned codes = 0;
 
 	(void)state;
-	assert_non_null(strstr(text, "violated\033[0m\n"));
+	assert_non_null(strstr(text, "tenant.crossing\033[0m\n"));
 	for (const char *at = text; (at = strstr(at, "\033[0m")) != NULL; at++)
 		codes++;
 	assert_int_equal(codes, 1);
