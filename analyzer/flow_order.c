@@ -80,6 +80,11 @@ static void place_class(const struct ft_report_flow *row, struct ft_flow_place *
 	place->text[1] = row->nccl.role;
 }
 
+static void place_nccl(const struct ft_report_flow *row, struct ft_flow_place *place)
+{
+	place->number[0] = row->nccl.connection;
+}
+
 static void place_qp(const struct ft_report_flow *row, struct ft_flow_place *place)
 {
 	place->number[0] = row->dest_qp;
@@ -162,6 +167,7 @@ static const struct ft_flow_order orders[] = {
 	{ "rules", false, true, 0, place_rule },
 	NAMED(connection),
 	{ "class", false, true, 0, place_class },
+	{ "nccl", false, false, 0, place_nccl },
 };
 
 enum { ORDERS = sizeof(orders) / sizeof(orders[0]) };
@@ -176,7 +182,7 @@ int ft_flow_choice_sort(struct ft_flow_choice *choice, const char *field,
 			continue;
 		choice->order = &orders[i];
 		choice->reversed = reversed;
-		choice->nccl |= orders[i].place == place_class;
+		choice->nccl |= orders[i].place == place_class || orders[i].place == place_nccl;
 		return 0;
 	}
 	snprintf(complaint->text, sizeof complaint->text,

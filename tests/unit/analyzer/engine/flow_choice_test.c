@@ -217,6 +217,9 @@ static void what_only_following_nccl_tells_is_noted(void **state)
 	assert_false(choice.nccl);
 	assert_int_equal(ft_flow_choice_sort(&choice, "-class", &complaint), 0);
 	assert_true(choice.nccl);
+	choice.nccl = false;
+	assert_int_equal(ft_flow_choice_sort(&choice, "nccl", &complaint), 0);
+	assert_true(choice.nccl);
 	ft_flow_choice_free(&choice);
 	assert_int_equal(ft_flow_choice_init(&choice), 0);
 	assert_int_equal(ft_flow_choice_where(&choice, "class=unknown", &complaint), 0);
@@ -303,7 +306,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		  .verdict = "allowed",
 		  .src = { "10.0.0.9", { [15] = 9 }, .tenant = "blue" },
 		  .naks = { 1, 2 },
-		  .nccl = { .class = "ucx" },
+		  .nccl = { .class = "ucx", .connection = FT_UNKNOWN },
 		  .rules = { "spoof.x" },
 		  .rule_count = 1 },
 		{ .flow = 2,
@@ -316,7 +319,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		  .mtu = 1024,
 		  .verdict = "violated",
 		  .src = { "10.0.0.10", { [15] = 10 }, .tenant = NULL },
-		  .nccl = { .class = "nccl", .role = "data" },
+		  .nccl = { .class = "nccl", .role = "data", .connection = 7 },
 		  .naks = { 0, 0, 4 } },
 		{ .flow = 3,
 		  .packets = 0,
@@ -327,6 +330,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		  .mtu = 4096,
 		  .verdict = "unknown",
 		  .src = { "10.0.0.2", { [0] = 1 }, .tenant = "azure" },
+		  .nccl = { .connection = FT_UNKNOWN },
 		  .rules = { "pkey.y" },
 		  .rule_count = 1 },
 		{ .flow = 4,
@@ -338,7 +342,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		  .pkey = 0x8001,
 		  .mtu = 1024,
 		  .verdict = "violated",
-		  .nccl = { .class = "nccl", .role = "cts" },
+		  .nccl = { .class = "nccl", .role = "cts", .connection = 3 },
 		  .src = { "10.0.0.9", { [15] = 9 }, .tenant = "blue" } },
 	};
 	static const struct {
@@ -352,6 +356,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		{ "-verdict", "1324" },   { "src", "1423" },         { "address", "1423" },
 		{ "tenant", "3142" },     { "-tenant", "1432" },     { "naks", "2134" },
 		{ "rule", "3124" },       { "class", "4213" },       { "-class", "1243" },
+		{ "nccl", "4213" },       { "-nccl", "2413" },
 	};
 
 	(void)state;
