@@ -7,6 +7,8 @@
 
 #include <flow/hash.h>
 
+#include "homes.h"
+
 enum {
 	VERDICTS = 1 << 14, /* with something to report, kept at once: the oldest makes room */
 	VERDICT_SLOTS = 4 * VERDICTS,
@@ -20,6 +22,7 @@ struct ft_judge {
 	uint64_t seed;
 
 	struct ft_judge_epoch epoch;
+	struct ft_homes homes;
 
 	/*
 	 * Verdicts by key and epoch, a cache. One with nothing to report has a place of its own, which it
@@ -36,6 +39,7 @@ struct ft_judge {
 int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint64_t seed)
 {
 	struct ft_judge *made = calloc(1, sizeof *made);
+	int error;
 
 	if (made == NULL)
 		return -ENOMEM;
@@ -47,7 +51,8 @@ int ft_judge_create(struct ft_judge **judge, const struct ft_map *map, uint64_t 
 		.verdicts = calloc(VERDICTS, sizeof *made->verdicts),
 		.slots = calloc(VERDICT_SLOTS, sizeof *made->slots),
 	};
-	if (made->clean == NULL || made->verdicts == NULL || made->slots == NULL) {
+	error = ft_homes_init(&made->homes, map, seed);
+	if (error != 0 || made->clean == NULL || made->verdicts == NULL || made->slots == NULL) {
 		ft_judge_destroy(made);
 		return -ENOMEM;
 	}
@@ -61,6 +66,7 @@ void ft_judge_destroy(struct ft_judge *judge)
 {
 	if (judge == NULL)
 		return;
+	ft_homes_free(&judge->homes);
 	free(judge->slots);
 	free(judge->verdicts);
 	free(judge->clean);
@@ -263,6 +269,27 @@ struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 	if (judged != NULL && item->kind == FT_FRAME_JUDGED)
 		judge_by_map(judge, item, records, judged);
 	return judged;
+}
+
+bool ft_judge_knows_home(struct ft_judge *judge, const struct ft_item *item, struct ft_flow *flow)
+{
+	uint32_t cell;
+
+	enter_epoch(judge, instant(item->observed.ts_ns));
+	cell = ft_homes_find(&judge->homes, item, judge->epoch.number);
+	if (cell == FT_NONE)
+		return false;
+	flow->judged_by = (item->judged_by ^ judge->epoch.salt) | 1;
+	flow->verdict = 0;
+	flow->cell = cell;
+	return true;
+}
+
+void ft_judge_learn_home(struct ft_judge *judge, const struct ft_item *item,
+			 const struct ft_judged *judged)
+{
+	if (judged->verdict.at_home)
+		ft_homes_learn(&judge->homes, item, judged->epoch, judged->cell);
 }
 
 struct ft_judged *ft_judge_look_up(struct ft_judge *judge, const struct ft_item *item)

@@ -41,6 +41,16 @@ struct ft_records {
 struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 				 const struct ft_records *records);
 
+/*
+ * A usual item whose time is known or does not matter, the first of a half-connection: true if its two ends are at home
+ * in one tenant, as other half-connections showed. Then the verdict is in the record, and has nothing to report.
+ */
+bool ft_judge_knows_home(struct ft_judge *judge, const struct ft_item *item, struct ft_flow *flow);
+
+/* A usual item was judged by this and counted in judged->cell. */
+void ft_judge_learn_home(struct ft_judge *judge, const struct ft_item *item,
+			 const struct ft_judged *judged);
+
 /* The verdict on a frame of a known half-connection, for who has something to say about it after all. */
 struct ft_judged *ft_judge_look_up(struct ft_judge *judge, const struct ft_item *item);
 

@@ -227,6 +227,8 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 	ft_tally_count(&worker->tally, item, conclusion->judged, part);
 	if (!item->copy && part != NULL && worker->details != NULL)
 		note_details(worker, item, conclusion);
+	if (worker->quiet && item->usual && judged != NULL)
+		ft_judge_learn_home(worker->judge, item, judged);
 	if (item->rules != 0 || worker->tells_all)
 		keep_more(worker, more, judged, part);
 	if (conclusion->suspicion.rules != 0)
@@ -289,21 +291,38 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 
 /* --- most packets --- */
 
+/* The record of a half-connection that begins, if it is known to be one of two ends at home in one tenant. */
+__attribute__((noinline)) static struct ft_flow *begin_quiet(struct ft_worker *worker,
+							     const struct ft_item *item)
+{
+	struct ft_flow *flow =
+		ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, time_of(item));
+
+	if (flow->base != FT_FLOW_NO_BASE || !is_trusted(worker, item) ||
+	    !ft_judge_knows_home(worker->judge, item, flow))
+		return NULL;
+	begin(worker, flow, item);
+	flow->first_base = flow->base;
+	return flow;
+}
+
 /*
- * The record of a packet that belongs to a known half-connection, goes on where that was in time, P_Key and VLAN, and
- * is under a verdict that is known, with nothing to report; NULL: it is another.
+ * The record of a packet that belongs to a half-connection, goes on where that was in time, P_Key and VLAN, and is
+ * under a verdict that is known, with nothing to report; NULL: it is another.
  */
-static inline struct ft_flow *find_quiet(const struct ft_worker *worker, const struct ft_item *item)
+static inline struct ft_flow *find_quiet(struct ft_worker *worker, const struct ft_item *item)
 {
 	const struct ft_observed *observed = &item->observed;
 	struct ft_flow *flow;
 
-	if (!worker->quiet || !item->usual)
+	if (!worker->quiet || !item->usual || ft_is_marked(observed))
 		return NULL;
 	flow = find_known(worker, item);
-	if (flow == NULL || observed->ts_ns - flow->last_ns > worker->config->flow_timeout_ns ||
+	if (flow == NULL)
+		return begin_quiet(worker, item);
+	if (observed->ts_ns - flow->last_ns > worker->config->flow_timeout_ns ||
 	    !is_alike(flow, observed->pkey & 0x7fff, observed->vlan) ||
-	    !ft_judge_has_nothing(worker->epoch, item, flow) || ft_is_marked(observed))
+	    !ft_judge_has_nothing(worker->epoch, item, flow))
 		return NULL;
 	return flow;
 }

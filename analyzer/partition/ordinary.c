@@ -71,6 +71,7 @@ bool ft_check_ordinary(const struct ft_case *frame, int64_t ts_ns, struct ft_ver
 	if (tenant == FT_NONE)
 		return false;
 	*verdict = (struct ft_verdict){
+		.at_home = true,
 		.src = { .endpoint = frame->src, .tenant = tenant },
 		.dst = { .endpoint = frame->dst, .tenant = tenant },
 		.exception = FT_NONE,

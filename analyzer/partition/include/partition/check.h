@@ -110,6 +110,7 @@ struct ft_verdict {
 	bool undecided; /* a rule that might hold could not be tried */
 	bool grace;     /* report FT_RULE_TENANT_GRACE instead of the violations in `rules` */
 	bool crossing_between_customers;
+	bool at_home; /* nothing holds, and each end by itself is one that its tenant has by this P_Key or segment */
 	struct ft_end src, dst;
 	uint32_t exception; /* index into declared->exceptions used to permit a crossing; FT_NONE */
 	uint32_t partition; /* index of the base's partition; FT_NONE */
