@@ -126,6 +126,12 @@ static unsigned end_of(const struct ft_batch *batch, unsigned from)
 	return batch->count - from < TOGETHER ? batch->count : from + TOGETHER;
 }
 
+/* Frames come in runs: whether what it leads to was asked for with the one before it, in the same step. */
+static inline bool goes_with_last(const struct ft_item *items, unsigned i, unsigned from)
+{
+	return i > from && items[i].hash == items[i - 1].hash && items[i - 1].has_flow;
+}
+
 /* First step: what only digest and hash lead to. */
 static void fetch_first(const struct ft_worker *worker, unsigned from, bool far)
 {
@@ -135,7 +141,7 @@ static void fetch_first(const struct ft_worker *worker, unsigned from, bool far)
 	for (unsigned i = from; i < end; i++)
 		ft_copies_prefetch(worker->copies, items[i].observed.digest);
 	for (unsigned i = from; far && i < end; i++)
-		if (items[i].has_flow)
+		if (items[i].has_flow && !goes_with_last(items, i, from))
 			ft_flow_prefetch_slot(worker->flows, items[i].hash);
 	for (unsigned i = from; ft_tally_is_large(&worker->tally) && i < end; i++)
 		ft_tally_prefetch_pkey(&worker->tally, ft_item_pkey(&items[i]));
@@ -144,13 +150,18 @@ static void fetch_first(const struct ft_worker *worker, unsigned from, bool far)
 /* Second step: the record, or what the first packet of a half-connection needs. */
 static void fetch_records(const struct ft_worker *worker, unsigned from)
 {
+	struct ft_item *items = worker->batch.items;
 	unsigned end = end_of(&worker->batch, from);
 
 	for (unsigned i = from; i < end; i++) {
-		struct ft_item *item = &worker->batch.items[i];
+		struct ft_item *item = &items[i];
 
 		if (!item->has_flow)
 			continue;
+		if (goes_with_last(items, i, from)) {
+			item->record = items[i - 1].record;
+			continue;
+		}
 		item->record = ft_flow_peek(worker->flows, item->hash);
 		if (item->record == 0 && item->followed && worker->suspects != NULL)
 			ft_suspects_prefetch_new(worker->suspects, &item->flow_key,
@@ -161,13 +172,14 @@ static void fetch_records(const struct ft_worker *worker, unsigned from)
 /* Third step, what lies beside the record: the other half, what the suspects remember, where it is counted. */
 static void fetch_beside(const struct ft_worker *worker, unsigned from)
 {
+	const struct ft_item *items = worker->batch.items;
 	unsigned end = end_of(&worker->batch, from);
 
 	for (unsigned i = from; i < end; i++) {
-		const struct ft_item *item = &worker->batch.items[i];
+		const struct ft_item *item = &items[i];
 		const struct ft_flow *flow;
 
-		if (!item->followed || item->record == 0)
+		if (!item->followed || item->record == 0 || goes_with_last(items, i, from))
 			continue;
 		flow = ft_flow_at(worker->flows, item->record);
 		ft_tracker_prefetch(worker->tracker, flow);
