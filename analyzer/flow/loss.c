@@ -96,4 +96,5 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->answers_lost += from->answers_lost;
 	into->requests_lost += from->requests_lost;
 	into->implied += from->implied;
+	into->orphans += from->orphans;
 }

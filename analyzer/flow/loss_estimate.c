@@ -72,7 +72,10 @@ static double frames_in_bin(const struct ft_loss_evidence *evidence, const struc
 	return fmax(1, round((sums->spaces + sums->silent) / fmax(1, evidence->used)));
 }
 
-/* Silent frames lost, by the mix of frames round each hole. */
+/*
+ * Silent frames lost, by the rate and the mix of frames round them. Where few frames are in sequences, the whole stands for
+ * what is near: its rate for the silent frames there, its mix for the holes.
+ */
 static double lost_unseen(const struct ft_loss_evidence *evidence, const struct sums *sums)
 {
 	uint32_t width = (uint32_t)fmax(1, near / frames_in_bin(evidence, sums));
@@ -81,10 +84,12 @@ static double lost_unseen(const struct ft_loss_evidence *evidence, const struct 
 	for (uint32_t i = 0; i < evidence->used; i += width) {
 		const struct ft_loss_bin here = group(evidence, i, width);
 
-		lost += (double)here.holes * ((double)here.silent + sums->mixed * tempered) /
-			((double)here.spaces + tempered);
+		lost += ((double)here.holes + sums->odds * tempered) *
+				((double)here.silent + sums->mixed * tempered) /
+				((double)here.spaces + tempered) -
+			sums->odds * sums->mixed * tempered;
 	}
-	return lost;
+	return fmax(0, lost);
 }
 
 /* In groups of `width` bins: how unevenly holes, and silent frames, are spread. Both 1 by lots. */
@@ -199,11 +204,12 @@ static struct inferred lost_with_answers(const struct ft_loss_evidence *evidence
 					 const struct sums *sums, const struct spread *by)
 {
 	double questions = (double)evidence->questions, implied = (double)evidence->implied;
+	double orphans = (double)evidence->orphans;
 	double each = questions == 0 ? 1 : (double)evidence->answers / questions;
 	double psns =
-		fmax(sums->spaces - questions + (double)evidence->answers_lost - implied * each,
+		fmax(sums->spaces - questions * each + (double)evidence->answers_lost - orphans,
 		     questions * each);
-	double odds = ((double)evidence->requests_lost + implied * (each - 1)) / fmax(psns, 1);
+	double odds = ((double)evidence->requests_lost + orphans) / fmax(psns, 1);
 	double more = questions * odds - implied * (1 + odds);
 	double error = questions * odds + implied;
 
@@ -221,7 +227,8 @@ static struct inferred infer(const struct ft_loss_evidence *evidence, const stru
 	const struct inferred ends = lost_ends(evidence, sums, by);
 	const struct inferred pending = lost_pending(evidence, sums);
 	const struct inferred hidden = lost_with_answers(evidence, sums, by);
-	double unseen = lost_unseen(evidence, sums) * (1 + pending.mean / sums->holes);
+	double unseen =
+		lost_unseen(evidence, sums) * (1 + (pending.mean + hidden.mean) / sums->holes);
 
 	return (struct inferred){
 		.mean = fmax(0, unseen + ends.mean + pending.mean + hidden.mean),

@@ -43,7 +43,10 @@ static void imply_request(struct ft_tracker *tracker, const struct ft_moment *mo
 		.ts_ns = moment->observed->ts_ns,
 	};
 
-	tracker->evidence->implied += part & FT_PART_FIRST;
+	if (part & FT_PART_FIRST)
+		tracker->evidence->implied++;
+	else
+		tracker->evidence->orphans++;
 	if (missing != 0)
 		ft_remember(tracker, requester, &hole, moment->step);
 	half->message_psn = half->next_psn = ft_psn_add(psn, 1);
@@ -62,6 +65,7 @@ static void widen_request(struct ft_tracker *tracker, const struct ft_moment *mo
 	struct ft_half *half = &requester->half;
 	uint32_t psn = moment->observed->psn;
 
+	tracker->evidence->orphans += half->message_bytes == 0;
 	ft_await(tracker, moment, requester, half->next_psn,
 		 (uint32_t)ft_psn_distance(psn, half->next_psn), half->message_psn);
 	half->next_psn = ft_psn_add(psn, 1);
@@ -132,6 +136,7 @@ static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *m
 	if (hole != 0 && !first)
 		ft_settle_seen(tracker, requester, hole, psn, 1, moment->step);
 	tracker->evidence->implied += hole != 0 && first;
+	tracker->evidence->orphans += hole != 0 && !first;
 	if (in_order || (hole != 0 && !first))
 		ft_loss_space(tracker->evidence, moment->observed->frame);
 	else

@@ -44,7 +44,8 @@ struct ft_loss_evidence {
 	uint64_t answers;       /* .. responses they ask for .. */
 	uint64_t answers_lost;  /* .. and those proved lost */
 	uint64_t requests_lost; /* PSNs of requests proved lost .. */
-	uint64_t implied;       /* .. and of them, questions of which a response was seen */
+	uint64_t implied;       /* .. and of them, questions of which the first response was seen */
+	uint64_t orphans;       /* other responses to questions that never passed */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
