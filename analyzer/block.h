@@ -22,7 +22,7 @@ struct ft_batch {
 	struct ft_item_more
 		*more; /* beside items[i], touched only for items that have something to tell */
 	unsigned count, room;
-	bool framed;             /* quiet ones among them are for NCCL's follower */
+	uint64_t framed;         /* bit i % 64: item i may be for NCCL's follower */
 	struct ft_packet packet; /* decoding happens in one place, which stays in the cache */
 };
 

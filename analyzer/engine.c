@@ -104,13 +104,12 @@ static int account_for(void *context, const struct ft_source *source, const stru
 	int error = 0;
 
 	while (error == 0) {
-		const struct ft_item *items = &batch->items[at];
-		unsigned quiet = ft_account_quiet(&engine->account, items, batch->count - at);
+		unsigned from = at;
 
-		if (batch->framed && quiet != 0)
-			error = ft_framing_see_quiet(engine->framing, source, items, quiet,
+		at += ft_account_quiet(&engine->account, &batch->items[at], batch->count - at);
+		if (batch->framed != 0)
+			error = ft_framing_see_quiet(engine->framing, source, batch, from, at,
 						     engine->account.writer);
-		at += quiet;
 		if (error != 0 || at == batch->count)
 			break;
 		error = account_for_item(engine, source, &batch->items[at], &batch->more[at],

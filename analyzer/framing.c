@@ -140,26 +140,47 @@ static int see_together(struct ft_framing *framing, const struct ft_source *sour
 	return error;
 }
 
+/* Items that are marked and wanted, by bits; returns how many. */
+static unsigned choose(struct ft_framing *framing, const struct ft_item *items, uint64_t marked,
+		       const struct ft_item **wanted)
+{
+	unsigned found = 0;
+
+	for (; marked != 0; marked &= marked - 1) {
+		const struct ft_item *item = &items[__builtin_ctzll(marked)];
+
+		wanted[found] = item;
+		if (item->framing != FT_FRAMING_NONE && is_wanted(framing, item))
+			found++;
+	}
+	return found;
+}
+
+/* Of item `at` the first bit, and so on. */
+static uint64_t marks_from(uint64_t framed, unsigned at, unsigned count)
+{
+	unsigned by = at % 64;
+	uint64_t marks = by == 0 ? framed : framed >> by | framed << (64 - by);
+
+	return count < 64 ? marks & ((UINT64_C(1) << count) - 1) : marks;
+}
+
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
-			 const struct ft_item *items, unsigned count,
+			 const struct ft_batch *batch, unsigned from, unsigned to,
 			 struct ft_pcapng_writer *writer)
 {
 	const struct ft_item *wanted[FT_NCCL_TOGETHER];
-	unsigned found = 0;
 	int error = 0;
 
 	framing->has_seen = false;
-	for (unsigned i = 0; i < count && error == 0; i++) {
-		if (items[i].framing == FT_FRAMING_NONE || !is_wanted(framing, &items[i]))
-			continue;
-		wanted[found++] = &items[i];
-		if (found == FT_NCCL_TOGETHER) {
-			error = see_together(framing, source, wanted, found, writer);
-			found = 0;
-		}
+	for (unsigned count; from < to && error == 0; from += count) {
+		count = to - from < FT_NCCL_TOGETHER ? to - from : FT_NCCL_TOGETHER;
+		error = see_together(framing, source, wanted,
+				     choose(framing, &batch->items[from],
+					    marks_from(batch->framed, from, count), wanted),
+				     writer);
 	}
-	return error == 0 && found != 0 ? see_together(framing, source, wanted, found, writer)
-					: error;
+	return error;
 }
 
 bool ft_framing_shown(const struct ft_framing *framing, struct ft_nccl_shown *shown)

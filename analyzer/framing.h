@@ -5,8 +5,8 @@
 #include <engine/engine.h>
 #include <nccl/follower.h>
 
+#include "block.h"
 #include "findings.h"
-#include "item.h"
 
 /*
  * NCCL's framing as the engine follows it: packets go to the follower in the order of the capture, and what it finds
@@ -58,9 +58,9 @@ void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
 int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 		   const struct ft_item *item, struct ft_pcapng_writer *writer);
 
-/* The same for those of quiet items that it is to see. */
+/* The same for those of a batch's items from..to, which are quiet, that it is to see. */
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
-			 const struct ft_item *items, unsigned count,
+			 const struct ft_batch *batch, unsigned from, unsigned to,
 			 struct ft_pcapng_writer *writer);
 
 /* What the packet seen last is, while its item lives; false: nothing of NCCL's framing. */

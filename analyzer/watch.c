@@ -31,11 +31,16 @@ static bool is_cts(const struct ft_worker *worker, const struct ft_item *item)
 	return item->observed.opcode == 0x0a && fits(worker, item);
 }
 
-/* Its other half may have come to light since. */
-static void follow_peer(const struct ft_worker *worker, const struct ft_flow *flow)
+/* It may ask, and its other half may have come to light since. */
+static void follow_peer(const struct ft_worker *worker, const struct ft_item *item,
+			struct ft_flow *flow)
 {
-	if (flow->peer != 0)
-		ft_flow_at(worker->flows, flow->peer)->watched = FT_WATCH_FOLLOWED;
+	struct ft_flow *peer = flow->peer != 0 ? ft_flow_at(worker->flows, flow->peer) : NULL;
+
+	if (peer == NULL || peer->watched == FT_WATCH_ASKING || !is_cts(worker, item))
+		return;
+	peer->watched = FT_WATCH_FOLLOWED;
+	flow->watched = FT_WATCH_ASKING;
 }
 
 static void learn(struct ft_worker *worker, const struct ft_item *item, struct ft_flow *flow)
@@ -45,21 +50,21 @@ static void learn(struct ft_worker *worker, const struct ft_item *item, struct f
 	} else if (is_cts(worker, item)) {
 		ft_watched_pairs_add(&worker->watched, &flow->key);
 		flow->watched = FT_WATCH_FOLLOWED;
-		follow_peer(worker, flow);
+		follow_peer(worker, item, flow);
 	} else if (flow->watched < FT_WATCH_IDLE &&
 		   (FT_WATCH_BEGINS >> item->observed.opcode & 1) != 0) {
 		flow->watched++;
 	}
 }
 
-void ft_watch_show(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
-	if (flow->watched != FT_WATCH_FOLLOWED)
+	if (flow->watched < FT_WATCH_FOLLOWED)
 		learn(worker, item, flow);
-	else if (item->observed.opcode == 0x0a)
-		follow_peer(worker, flow);
-	worker->batch.framed = true;
-	item->framing = flow->watched == FT_WATCH_FOLLOWED ? FT_FRAMING_SHOWN : FT_FRAMING_STRANGE;
+	else
+		follow_peer(worker, item, flow);
+	ft_watch_mark(worker, item,
+		      flow->watched < FT_WATCH_FOLLOWED ? FT_FRAMING_STRANGE : FT_FRAMING_SHOWN);
 }
 
 enum { ETHERTYPE = 12, TAG = 4, IPV4_PROTOCOL = 9, IPV6_NEXT = 6, TCP = 6, LEAST = 54 };

@@ -241,8 +241,8 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 
 static inline void watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
-	if (worker->watches && ft_watch_may_want(item, flow))
-		ft_watch_show(worker, item, flow);
+	if (worker->watches)
+		ft_watch(worker, item, flow);
 }
 
 /* When all is known about a packet: counted, and kept for the accounts. */

@@ -22,6 +22,10 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 	made->sink = *sink;
 	made->ends.seed = made->keys.seed = made->strangers.seed = config->seed;
 	made->store.most = config->messages;
+	if (ft_nccl_straight_reserve(&made->straights, config) != 0) {
+		free(made);
+		return -ENOMEM;
+	}
 	*connections = made;
 	return 0;
 }
@@ -29,7 +33,6 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 static void free_followed(struct ft_nccl_followed *followed)
 {
 	ft_nccl_ring_free(&followed->ring);
-	ft_nccl_straight_free(&followed->straight);
 	free(followed->lanes);
 	free(followed);
 }
@@ -41,6 +44,7 @@ void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
 	for (uint32_t i = 0; i < connections->count; i++)
 		free_followed(connections->all[i]);
 	free(connections->all);
+	ft_nccl_straight_release(connections->straights, &connections->config, connections->count);
 	ft_nccl_ends_free(&connections->ends);
 	ft_nccl_keys_free(&connections->keys);
 	ft_nccl_strangers_free(&connections->strangers);
@@ -69,16 +73,17 @@ struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections)
 	struct ft_nccl_followed *followed = NULL;
 
 	if (connections->count < connections->config.connections && make_room(connections))
-		followed = aligned_alloc(FT_NCCL_STRAIGHT_LINE, sizeof *followed);
+		followed = calloc(1, sizeof *followed);
 	if (followed == NULL) {
 		connections->dropped++;
 		return NULL;
 	}
-	memset(followed, 0, sizeof *followed);
 	followed->model.connection = connections->count;
 	followed->model.channel = FT_NCCL_NONE;
 	followed->vni = UINT32_MAX;
 	followed->orders = 1u << FT_NCCL_LITTLE | 1u << FT_NCCL_BIG;
+	if (connections->straights != NULL)
+		followed->straight = &connections->straights[connections->count];
 	connections->all[connections->count++] = followed;
 	return followed;
 }
@@ -305,7 +310,7 @@ static void see_followed(struct ft_nccl_connections *connections, struct ft_nccl
 		follow_on(connections, end, seen);
 	else if (ft_nccl_is_write(seen->opcode) && (seen->has & FT_HAS_RETH) != 0)
 		ft_nccl_fault_stranger(connections, followed, seen);
-	if (ft_nccl_may_go_straight(&connections->config))
+	if (followed->straight != NULL)
 		ft_nccl_straight_enter(followed);
 }
 
@@ -325,12 +330,15 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 }
 
 bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
-				const struct ft_nccl_glimpse *glimpse)
+				struct ft_nccl_glimpse *glimpse)
 {
-	const struct ft_nccl_end *end = ft_nccl_ends_glimpsed(&connections->ends, glimpse);
+	const struct ft_nccl_end_table *ends = &connections->ends;
 
-	return end != NULL &&
-	       ft_nccl_straight_take(connections->all[end->connection], end, glimpse);
+	if (glimpse->changes != ends->changes)
+		ft_nccl_look_up(ends, glimpse, ft_nccl_ends_home(ends, glimpse->key));
+	return glimpse->changes != 0 && glimpse->connection != FT_NCCL_NONE &&
+	       connections->straights != NULL &&
+	       ft_nccl_straight_take(&connections->straights[glimpse->connection], glimpse);
 }
 
 void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_nccl_logged *logged)

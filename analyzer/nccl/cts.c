@@ -350,7 +350,7 @@ static bool take(struct ft_nccl_moment *moment)
 		return false;
 	}
 	tell_evidence(moment);
-	if (ask.has_k && ask.requests == 1 && ft_nccl_may_go_straight(&moment->connections->config))
+	if (ask.has_k && ask.requests == 1 && moment->followed->straight != NULL)
 		ft_nccl_straight_note(moment->followed, moment->seen, ask.k);
 	return true;
 }

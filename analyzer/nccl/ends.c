@@ -1,6 +1,8 @@
 #include "ends.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,42 +70,26 @@ struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 	return find(table, seen->ends.dst, seen->ends.by_lid != 0, seen->dest_qp, seen->ends.vni);
 }
 
-void ft_nccl_ends_prefetch(const struct ft_nccl_end_table *table, struct ft_nccl_glimpse *glimpse)
+size_t ft_nccl_ends_home(const struct ft_nccl_end_table *table, const struct ft_flow_key *key)
 {
-	const struct ft_flow_key *key = glimpse->key;
-
-	if (table->slots == 0)
-		return;
-	glimpse->found.place = home_of(table, key->dst, key->by_lid != 0, key->dest_qp);
-	__builtin_prefetch(&table->ends[glimpse->found.place]);
+	return home_of(table, key->dst, false, key->dest_qp);
 }
 
-static const struct ft_nccl_end *find_glimpsed(const struct ft_nccl_end_table *table,
-					       const struct ft_nccl_glimpse *glimpse)
+enum { NAME = 24 /* bytes: address, queue pair, VNI */ };
+static_assert(offsetof(struct ft_nccl_end, vni) + 4 == NAME &&
+		      offsetof(struct ft_flow_key, vni) + 4 - offsetof(struct ft_flow_key, dst) ==
+			      NAME,
+	      "compared as bytes");
+
+/* Nearly always it is the first. */
+const struct ft_nccl_end *ft_nccl_ends_from(const struct ft_nccl_end_table *table, size_t home,
+					    const struct ft_flow_key *key)
 {
-	const struct ft_flow_key *key = glimpse->key;
+	const struct ft_nccl_end *first = &table->ends[home];
 
-	return find(table, key->dst, key->by_lid != 0, key->dest_qp, key->vni);
-}
-
-void ft_nccl_ends_look(const struct ft_nccl_end_table *table, struct ft_nccl_glimpse *glimpse)
-{
-	const struct ft_flow_key *key = glimpse->key;
-	const struct ft_nccl_end *end = NULL;
-
-	if (table->slots != 0)
-		end = find_from(table, glimpse->found.place, key->dst, key->by_lid != 0,
-				key->dest_qp, key->vni);
-	glimpse->found.changes = table->changes;
-	glimpse->found.place = end != NULL ? (size_t)(end - table->ends) + 1 : 0;
-}
-
-const struct ft_nccl_end *ft_nccl_ends_glimpsed(const struct ft_nccl_end_table *table,
-						const struct ft_nccl_glimpse *glimpse)
-{
-	if (glimpse->found.changes != table->changes)
-		return find_glimpsed(table, glimpse);
-	return glimpse->found.place != 0 ? &table->ends[glimpse->found.place - 1] : NULL;
+	if (memcmp(first->address, key->dst, NAME) == 0 && first->used && !first->by_lid)
+		return first;
+	return find_from(table, home, key->dst, false, key->dest_qp, key->vni);
 }
 
 static void insert(struct ft_nccl_end_table *table, const struct ft_nccl_end *end)

@@ -9,9 +9,11 @@
 enum ft_nccl_role { FT_NCCL_AT_SENDER, FT_NCCL_AT_RECEIVER }; /* whose queue pair it is, of data */
 
 struct ft_nccl_end {
+	/* as they follow each other in struct ft_flow_key, too */
 	uint8_t address[16];
 	uint32_t qpn;
-	uint32_t vni;        /* as in struct ft_nccl_ends */
+	uint32_t vni; /* as in struct ft_nccl_ends */
+
 	uint32_t connection; /* id */
 	uint8_t lane;
 	uint8_t role; /* enum ft_nccl_role */
@@ -40,11 +42,25 @@ struct ft_nccl_end *ft_nccl_ends_find(const struct ft_nccl_end_table *table,
 struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 				    const struct ft_nccl_seen *seen);
 
-/* The same in steps for a glimpse: fetch its place from memory, look there, and ask for what was found. */
-void ft_nccl_ends_prefetch(const struct ft_nccl_end_table *table, struct ft_nccl_glimpse *glimpse);
-void ft_nccl_ends_look(const struct ft_nccl_end_table *table, struct ft_nccl_glimpse *glimpse);
-const struct ft_nccl_end *ft_nccl_ends_glimpsed(const struct ft_nccl_end_table *table,
-						const struct ft_nccl_glimpse *glimpse);
+/* The same for a packet over UDP in two steps: where to begin, to be fetched; then from there. The table is not empty. */
+size_t ft_nccl_ends_home(const struct ft_nccl_end_table *table, const struct ft_flow_key *key);
+const struct ft_nccl_end *ft_nccl_ends_from(const struct ft_nccl_end_table *table, size_t home,
+					    const struct ft_flow_key *key);
+
+/* Whose end a glimpsed packet is sent to; an overlay's end that no packet was seen of yet is nobody's. */
+static inline void ft_nccl_look_up(const struct ft_nccl_end_table *table,
+				   struct ft_nccl_glimpse *glimpse, size_t home)
+{
+	const struct ft_nccl_end *end = ft_nccl_ends_from(table, home, glimpse->key);
+
+	glimpse->changes = table->changes;
+	glimpse->connection = FT_NCCL_NONE;
+	if (end == NULL || end->any_vni)
+		return;
+	glimpse->connection = end->connection;
+	glimpse->lane = end->lane;
+	glimpse->role = end->role;
+}
 
 /* Put in; what has the same key is replaced. 0 or -ENOMEM. Pointers to ends do not outlive it. */
 int ft_nccl_ends_put(struct ft_nccl_end_table *table, const struct ft_nccl_end *end);

@@ -17,20 +17,6 @@ static void fetch_party(const struct ft_nccl_party *party)
 	__builtin_prefetch(&party->qpns[0], 1);
 }
 
-/* What is expected of either end; of the one that is asked, its clear-to-send too. */
-static void fetch_straight(const struct ft_nccl_straight *straight, uint8_t role)
-{
-	fetch(straight, role == FT_NCCL_AT_SENDER ? offsetof(struct ft_nccl_straight, request)
-						  : offsetof(struct ft_nccl_straight, entry));
-}
-
-static void fetch_straight_message(const struct ft_nccl_straight *straight, uint8_t role)
-{
-	uint64_t k = role == FT_NCCL_AT_SENDER ? straight->newest + 1 : straight->next;
-
-	__builtin_prefetch(&straight->messages[k & straight->mask], 1);
-}
-
 /* All but queue pairs behind the first. */
 static void fetch_followed(const struct ft_nccl_followed *followed)
 {
@@ -54,67 +40,68 @@ static void fetch_message(const struct ft_nccl_ring *ring, uint64_t k)
 	fetch(ft_nccl_ring_shares(ring, transfer), sizeof *ring->shares);
 }
 
-static void fetch_lane(const struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
-		       uint8_t opcode)
+static void fetch_lane(const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_glimpse *glimpse)
 {
-	const struct ft_nccl_lane *lane = &followed->lanes[end->lane];
+	const struct ft_nccl_lane *lane = &followed->lanes[glimpse->lane];
+	uint8_t opcode = glimpse->observed->opcode;
 
 	fetch(lane, offsetof(struct ft_nccl_lane, odd));
 	if (opcode == FT_NCCL_ACK)
 		return;
-	if (end->role == FT_NCCL_AT_SENDER)
+	if (glimpse->role == FT_NCCL_AT_SENDER)
 		fetch_message(&followed->ring, followed->newest + 1);
 	else
 		fetch_message(&followed->ring, ft_nccl_begins(opcode) ? lane->next : lane->at);
 }
 
-/* Packets whose connections are known, and these. */
-struct known {
-	struct {
-		const struct ft_nccl_followed *followed;
-		const struct ft_nccl_end *end;
-		uint8_t opcode;
-	} packets[FT_NCCL_TOGETHER];
-	unsigned count;
-};
-
-static void look(const struct ft_nccl_connections *connections, struct ft_nccl_glimpse *glimpse,
-		 struct known *known)
+/* What is expected of either end. */
+static void fetch_straight(const struct ft_nccl_straight *straight)
 {
-	const struct ft_nccl_end *end;
-
-	ft_nccl_ends_look(&connections->ends, glimpse);
-	end = ft_nccl_ends_glimpsed(&connections->ends, glimpse);
-	if (end == NULL)
-		return;
-	known->packets[known->count].followed = connections->all[end->connection];
-	known->packets[known->count].end = end;
-	known->packets[known->count].opcode = glimpse->observed->opcode;
-	fetch_straight(&connections->all[end->connection]->straight, end->role);
-	known->count++;
+	__builtin_prefetch(straight, 1);
+	__builtin_prefetch(&straight->messages, 1);
+	__builtin_prefetch(straight->entry, 1);
 }
 
-/* Step by step for all of them, so that no step waits for memory; a connection that goes straight needs little. */
+/* A connection that goes straight needs no more than that, and its message. False: it does not. */
+static bool fetch_straight_message(const struct ft_nccl_straight *straight, uint8_t role)
+{
+	uint64_t k = role == FT_NCCL_AT_SENDER ? straight->newest + 1 : straight->next;
+
+	if (straight->is_on)
+		__builtin_prefetch(&straight->messages[k & straight->mask], 1);
+	return straight->is_on;
+}
+
+/* Step by step for all of them, so that no step waits for memory. */
 void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
 				  struct ft_nccl_glimpse *glimpses, unsigned count)
 {
-	struct known known = { .count = 0 };
-	unsigned others = 0;
+	const struct ft_nccl_end_table *ends = &connections->ends;
+	const struct ft_nccl_glimpse *others[FT_NCCL_TOGETHER];
+	size_t homes[FT_NCCL_TOGETHER];
+	unsigned other_count = 0;
 
-	for (unsigned i = 0; i < count; i++)
-		ft_nccl_ends_prefetch(&connections->ends, &glimpses[i]);
-	for (unsigned i = 0; i < count; i++)
-		look(connections, &glimpses[i], &known);
-	for (unsigned i = 0; i < known.count; i++) {
-		if (known.packets[i].followed->straight.is_on) {
-			fetch_straight_message(&known.packets[i].followed->straight,
-					       known.packets[i].end->role);
-		} else {
-			fetch_followed(known.packets[i].followed);
-			known.packets[others++] = known.packets[i];
-		}
+	if (ends->slots == 0 || connections->straights == NULL)
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		homes[i] = ft_nccl_ends_home(ends, glimpses[i].key);
+		__builtin_prefetch(&ends->ends[homes[i]]);
 	}
-	for (unsigned i = 0; i < others; i++)
-		fetch_lane(known.packets[i].followed, known.packets[i].end,
-			   known.packets[i].opcode);
+	for (unsigned i = 0; i < count; i++) {
+		ft_nccl_look_up(ends, &glimpses[i], homes[i]);
+		if (glimpses[i].connection != FT_NCCL_NONE)
+			fetch_straight(&connections->straights[glimpses[i].connection]);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t id = glimpses[i].connection;
+
+		if (id == FT_NCCL_NONE ||
+		    fetch_straight_message(&connections->straights[id], glimpses[i].role))
+			continue;
+		fetch_followed(connections->all[id]);
+		others[other_count++] = &glimpses[i];
+	}
+	for (unsigned i = 0; i < other_count; i++)
+		fetch_lane(connections->all[others[i]->connection], others[i]);
 }

@@ -63,8 +63,9 @@ struct ft_nccl_lane {
 enum { FT_NCCL_KEYS = 16, FT_NCCL_SLOT_COUNTS = 6 };
 
 struct ft_nccl_followed {
-	struct ft_nccl_straight straight; /* while it is on, the rest is behind the times */
-	struct ft_nccl_connection model;  /* what others see of it */
+	struct ft_nccl_straight
+		*straight; /* while it is on, the rest is behind the times; NULL: it never is */
+	struct ft_nccl_connection model; /* what others see of it */
 	bool given_up;                   /* it was none */
 	bool retired;                    /* its queue pairs went to a later one */
 	bool unsure;                     /* metadata names more queue pairs than there may be */
@@ -126,7 +127,8 @@ struct ft_nccl_connections {
 	struct ft_nccl_config config;
 	struct ft_nccl_qps *qps;
 	struct ft_nccl_sink sink;
-	struct ft_nccl_followed **all; /* by id */
+	struct ft_nccl_followed **all;      /* by id */
+	struct ft_nccl_straight *straights; /* likewise; NULL: no packets go straight */
 	uint32_t count, room;
 	uint64_t dropped;
 	struct ft_nccl_end_table ends;

@@ -82,8 +82,7 @@ void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_ncc
 	ft_nccl_connections_see(follower->connections, seen, qp);
 }
 
-bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
-			     const struct ft_nccl_glimpse *glimpse)
+bool ft_nccl_follower_glance(struct ft_nccl_follower *follower, struct ft_nccl_glimpse *glimpse)
 {
 	return ft_nccl_connections_glance(follower->connections, glimpse);
 }

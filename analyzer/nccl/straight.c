@@ -29,6 +29,19 @@ static bool is_next_cts(const struct ft_nccl_straight *straight, const struct ft
 	       straight->newest + 1 - done_of(straight) <= straight->mask;
 }
 
+/* From the end of the address on; `size` bytes, 16 or more. */
+static inline bool is_like(const uint8_t *entry, const uint8_t *expected, uint32_t size)
+{
+	uint64_t different = 0;
+
+	for (uint32_t at = ADDR_BYTES; at < size; at += 8) {
+		uint32_t from = at + 8 <= size ? at : size - 8;
+
+		different |= ft_le64(entry + from) ^ ft_le64(expected + from);
+	}
+	return different == 0;
+}
+
 static bool is_like_before(const struct ft_nccl_straight *straight,
 			   const struct ft_nccl_glimpse *glimpse)
 {
@@ -37,8 +50,7 @@ static bool is_like_before(const struct ft_nccl_straight *straight,
 	if (captured > straight->entry_bytes)
 		captured = straight->entry_bytes;
 	return captured == straight->entry_captured &&
-	       memcmp(glimpse->extension + RETH_LEN + ADDR_BYTES, straight->entry + ADDR_BYTES,
-		      captured - ADDR_BYTES) == 0;
+	       is_like(glimpse->extension + RETH_LEN, straight->entry, captured);
 }
 
 static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
@@ -148,9 +160,8 @@ static bool is_in(const struct ft_nccl_target *sizes, uint64_t va)
 	return sizes->is_known && va - sizes->addr < UINT64_C(256) * sizes->slot_bytes;
 }
 
-static bool take_only(struct ft_nccl_followed *followed, const struct ft_nccl_glimpse *glimpse)
+static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
 {
-	struct ft_nccl_straight *straight = &followed->straight;
 	const struct ft_observed *observed = glimpse->observed;
 
 	if (observed->length == 0)
@@ -159,7 +170,7 @@ static bool take_only(struct ft_nccl_followed *followed, const struct ft_nccl_gl
 	    observed->length != observed->payload ||
 	    ft_nccl_straight_packets(straight, observed->length) != 1 ||
 	    !is_length(straight, glimpse->extension + RETH_LEN, observed->length) ||
-	    is_in(&followed->model.sizes, observed->va))
+	    is_in(&straight->followed->model.sizes, observed->va))
 		return false;
 	begin(straight, observed);
 	straight->data_psn = ft_nccl_psn_add(straight->data_psn, 1);
@@ -174,40 +185,37 @@ static bool is_of_peer(const struct ft_nccl_straight *straight, uint8_t role,
 	return memcmp(straight->peers[role], key->src, sizeof key->src) == 0;
 }
 
-/* Of clear-to-sends: those of data tell nothing. */
-static bool take_acknowledgment(struct ft_nccl_straight *straight, uint8_t role,
+/* Where data goes clear-to-sends are acknowledged, too; what acknowledges data tells nothing. */
+static bool take_acknowledgment(struct ft_nccl_straight *straight, bool is_data,
 				const struct ft_observed *observed)
 {
 	if (observed->payload != 0)
 		return false;
-	if (role == FT_NCCL_AT_RECEIVER) {
-		straight->has_acked = true;
+	if (is_data)
 		straight->acked = observed->psn;
-	}
 	return true;
 }
 
-bool ft_nccl_straight_take(struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
-			   const struct ft_nccl_glimpse *glimpse)
+bool ft_nccl_straight_take(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
 {
-	struct ft_nccl_straight *straight = &followed->straight;
 	const struct ft_observed *observed = glimpse->observed;
+	bool is_data = glimpse->role == FT_NCCL_AT_RECEIVER;
 
-	if (!straight->is_on || end->any_vni || !is_of_peer(straight, end->role, glimpse->key) ||
+	if (!straight->is_on || !is_of_peer(straight, glimpse->role, glimpse->key) ||
 	    (observed->pkey & 0x7fff) == 0)
 		return false;
-	if (observed->opcode == FT_NCCL_ACK)
-		return take_acknowledgment(straight, end->role, observed);
-	if (end->role == FT_NCCL_AT_SENDER)
-		return observed->opcode == 0x0a && take_cts(straight, glimpse);
 	switch (observed->opcode) {
 	case 0x06:
-		return take_first(straight, observed);
+		return is_data && take_first(straight, observed);
 	case 0x08:
 	case 0x09:
-		return take_last(straight, glimpse);
+		return is_data && take_last(straight, glimpse);
+	case 0x0a:
+		return !is_data && take_cts(straight, glimpse);
 	case 0x0b:
-		return take_only(followed, glimpse);
+		return is_data && take_only(straight, glimpse);
+	case FT_NCCL_ACK:
+		return take_acknowledgment(straight, is_data, observed);
 	default:
 		return false;
 	}

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <assert.h>
+#include <stddef.h>
 
 #include <nccl/follower.h>
 
 #include "ends.h"
+#include "ring.h"
 
 /*
  * The straight way of a connection's packets. Nearly each is just what is expected:
@@ -38,18 +40,24 @@ enum ft_nccl_straight_stage {
 	FT_NCCL_STRAIGHT_WRITTEN
 };
 
-enum { FT_NCCL_STRAIGHT_LINE = 64 }; /* bytes: a cache line, and the longest entry */
+enum {
+	FT_NCCL_STRAIGHT_LINE = 64, /* bytes: a cache line, and the longest entry */
+	FT_NCCL_STRAIGHT_LEAST = FT_NCCL_RING_LEAST, /* messages that there always is room for */
+};
 
-/* By cache line: what is expected; whose packets, and counts; the next clear-to-send; what is asked for at either end. */
+struct ft_nccl_followed;
+
+/* Of all connections side by side. By cache line: what is expected; whose packets, and counts; the next clear-to-send. */
 struct ft_nccl_straight {
 	_Alignas(FT_NCCL_STRAIGHT_LINE) bool is_on;
-	bool has_acked;
 	uint8_t stage;              /* enum ft_nccl_straight_stage */
 	uint8_t entry_bytes;        /* of a clear-to-send .. */
 	uint8_t entry_captured;     /* .. of which so many */
+	bool big;                   /* immediates are */
+	bool bare;                  /* they may come in empty writes */
 	uint16_t pmtu;              /* bytes; 0: not known */
 	uint32_t cts_psn, data_psn; /* next ones */
-	uint32_t acked;             /* newest PSN of clear-to-sends, if `has_acked` */
+	uint32_t acked;             /* newest PSN of clear-to-sends; FT_NCCL_NONE: none here */
 	uint32_t fifo_rkey, rkey;
 	uint32_t length_most; /* of a message */
 	uint32_t cts_left;    /* clear-to-sends until one has something to tell, or needs room */
@@ -59,24 +67,27 @@ struct ft_nccl_straight {
 	uint64_t next;        /* message that will be written */
 
 	struct ft_nccl_straight_message *messages; /* message k in place k & mask */
+	struct ft_nccl_followed *followed;         /* whose it is */
 	uint8_t peers[2][16]; /* who sends, by enum ft_nccl_role of the end sent to */
 	uint64_t bytes;       /* written */
 	uint32_t packets;     /* clear-to-sends, and of data, as far as they are shown */
 	uint16_t slot_bytes;
 	uint8_t number_at, number_bytes; /* in `entry` */
-	bool big;                        /* immediates are */
-	bool bare;                       /* they may come in empty writes */
 
-	_Alignas(FT_NCCL_STRAIGHT_LINE)
-		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* next one, but for its address */
+	uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* next one, but for its address */
 
-	struct ft_nccl_request request; /* of each message, but for its address */
-	uint32_t room;                  /* messages that there is memory for */
-	bool has_entry;                 /* `entry` is that of the message behind `entry_k` */
+	struct ft_nccl_straight_message few[FT_NCCL_STRAIGHT_LEAST];
+
+	/* asked for at either end of the way */
+	struct ft_nccl_request request;        /* of each message, but for its address */
+	struct ft_nccl_straight_message *many; /* NULL, or room for FT_NCCL_RING_MOST messages */
+	bool has_entry;                        /* `entry` is that of the message behind `entry_k` */
 	uint64_t entry_k;
 };
-
-struct ft_nccl_followed;
+static_assert(offsetof(struct ft_nccl_straight, messages) == FT_NCCL_STRAIGHT_LINE &&
+		      offsetof(struct ft_nccl_straight, entry) == 2 * FT_NCCL_STRAIGHT_LINE &&
+		      offsetof(struct ft_nccl_straight, few) == 3 * FT_NCCL_STRAIGHT_LINE,
+	      "what is asked for together is in one cache line");
 
 /* Nothing is kept that only the general way finds. */
 static inline bool ft_nccl_may_go_straight(const struct ft_nccl_config *config)
@@ -108,10 +119,13 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 
 /* A packet to one of its ends. True: it is as expected, and done with; false: nothing has changed. */
-bool ft_nccl_straight_take(struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
+bool ft_nccl_straight_take(struct ft_nccl_straight *straight,
 			   const struct ft_nccl_glimpse *glimpse);
 
 /* Back to the general way, if it went straight. */
 void ft_nccl_straight_leave(struct ft_nccl_followed *followed);
 
-void ft_nccl_straight_free(struct ft_nccl_straight *straight);
+/* For so many connections, where packets may go straight; 0 or -ENOMEM. `used`: of them, so far. */
+int ft_nccl_straight_reserve(struct ft_nccl_straight **all, const struct ft_nccl_config *config);
+void ft_nccl_straight_release(struct ft_nccl_straight *all, const struct ft_nccl_config *config,
+			      uint32_t used);

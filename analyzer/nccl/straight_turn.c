@@ -5,17 +5,34 @@
 #include <string.h>
 
 #include <decode/packet.h>
+#include <flow/reserve.h>
 
 #include "family.h"
 #include "fifo.h"
 #include "immediates.h"
 
+enum { ENTRY_LEAST = 16 /* bytes that are compared together */ };
+
 /* RETH's limit. */
 #define LENGTH_MOST (UINT32_C(1) << 31)
 
-void ft_nccl_straight_free(struct ft_nccl_straight *straight)
+int ft_nccl_straight_reserve(struct ft_nccl_straight **all, const struct ft_nccl_config *config)
 {
-	free(straight->messages);
+	*all = NULL;
+	if (!ft_nccl_may_go_straight(config))
+		return 0;
+	*all = ft_reserve(config->connections * sizeof **all, FT_HUGE_PAGE);
+	return *all != NULL ? 0 : -ENOMEM;
+}
+
+void ft_nccl_straight_release(struct ft_nccl_straight *all, const struct ft_nccl_config *config,
+			      uint32_t used)
+{
+	if (all == NULL)
+		return;
+	for (uint32_t i = 0; i < used; i++)
+		free(all[i].many);
+	ft_release(all, config->connections * sizeof *all);
 }
 
 /* --- onto the straight way --- */
@@ -36,7 +53,7 @@ static void expect_next(struct ft_nccl_straight *straight, const struct ft_nccl_
 void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 			   uint64_t k)
 {
-	struct ft_nccl_straight *straight = &followed->straight;
+	struct ft_nccl_straight *straight = followed->straight;
 	int32_t family = ft_nccl_family_taken(followed);
 	const struct ft_nccl_fifo *layout;
 
@@ -44,7 +61,8 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 	if (family < 0 || (seen->has & FT_HAS_RETH) == 0)
 		return;
 	layout = ft_nccl_fifo((enum ft_nccl_family)family);
-	if (seen->length != layout->entry_bytes || seen->captured <= layout->number_at)
+	if (seen->length != layout->entry_bytes || seen->captured <= layout->number_at ||
+	    seen->captured < ENTRY_LEAST)
 		return;
 	straight->has_entry = true;
 	straight->entry_k = k;
@@ -69,8 +87,8 @@ static bool is_known(const struct ft_nccl_followed *followed)
 static bool is_in_order(const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane)
 {
 	return lane->asked && lane->cts.known && lane->cts_step == 1 &&
-	       lane->cts_k == followed->newest && followed->straight.has_entry &&
-	       followed->straight.entry_k == followed->newest && lane->carried &&
+	       lane->cts_k == followed->newest && followed->straight->has_entry &&
+	       followed->straight->entry_k == followed->newest && lane->carried &&
 	       lane->data.known && lane->exact && lane->next == lane->at + 1 &&
 	       lane->next <= followed->newest + 1 && !lane->open && !lane->writing &&
 	       !lane->has_odd && !lane->has_early && !lane->alien && lane->orphans == 0;
@@ -112,7 +130,7 @@ static void leave_room_for(struct ft_nccl_straight *straight,
 static bool take_over(struct ft_nccl_followed *followed, uint64_t next)
 {
 	const struct ft_nccl_ring *ring = &followed->ring;
-	struct ft_nccl_straight *straight = &followed->straight;
+	struct ft_nccl_straight *straight = followed->straight;
 	uint64_t waiting = 0;
 
 	for (uint32_t i = 0; i < ring->slots; i++) {
@@ -142,7 +160,7 @@ static bool take_over(struct ft_nccl_followed *followed, uint64_t next)
 /* What a message of this kind asks for. */
 static bool has_request(struct ft_nccl_followed *followed)
 {
-	struct ft_nccl_request *request = &followed->straight.request;
+	struct ft_nccl_request *request = &followed->straight->request;
 	const struct ft_nccl_transfer *newest =
 		ft_nccl_ring_find(&followed->ring, followed->newest);
 
@@ -156,22 +174,18 @@ static bool has_request(struct ft_nccl_followed *followed)
 
 static int make_room(struct ft_nccl_straight *straight, uint32_t slots)
 {
-	struct ft_nccl_straight_message *messages;
-
-	if (slots <= straight->room)
+	straight->messages = straight->few;
+	if (slots <= FT_NCCL_STRAIGHT_LEAST)
 		return 0;
-	messages = aligned_alloc(FT_NCCL_STRAIGHT_LINE, slots * sizeof *messages);
-	if (messages == NULL)
-		return -ENOMEM;
-	free(straight->messages);
-	straight->messages = messages;
-	straight->room = slots;
-	return 0;
+	if (straight->many == NULL)
+		straight->many = calloc(FT_NCCL_RING_MOST, sizeof *straight->many);
+	straight->messages = straight->many;
+	return straight->many != NULL ? 0 : -ENOMEM;
 }
 
 static uint32_t length_most(const struct ft_nccl_followed *followed)
 {
-	uint64_t offered = followed->straight.request.offered;
+	uint64_t offered = followed->straight->request.offered;
 	uint32_t most = offered < LENGTH_MOST ? (uint32_t)offered : LENGTH_MOST;
 
 	if (followed->model.adaptive == FT_NCCL_UNKNOWN && most > FT_NCCL_ADAPTIVE_LENGTH)
@@ -183,10 +197,11 @@ static void begin(struct ft_nccl_followed *followed)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_lane *lane = &followed->lanes[0];
-	struct ft_nccl_straight *straight = &followed->straight;
+	struct ft_nccl_straight *straight = followed->straight;
 
 	straight->is_on = true;
-	straight->has_acked = false;
+	straight->acked = FT_NCCL_NONE;
+	straight->followed = followed;
 	straight->stage = FT_NCCL_STRAIGHT_IDLE;
 	straight->pmtu = followed->pmtu;
 	straight->cts_psn = lane->cts.next;
@@ -205,7 +220,7 @@ static void begin(struct ft_nccl_followed *followed)
 
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed)
 {
-	struct ft_nccl_straight *straight = &followed->straight;
+	struct ft_nccl_straight *straight = followed->straight;
 
 	if (followed->retired || followed->given_up || !is_known(followed) ||
 	    !is_in_order(followed, &followed->lanes[0]) || !has_request(followed) ||
@@ -226,7 +241,7 @@ static struct ft_nccl_transfer *ask(struct ft_nccl_followed *followed,
 	struct ft_nccl_transfer *transfer = ft_nccl_ring_begin(&followed->ring, k);
 	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
 
-	*request = followed->straight.request;
+	*request = followed->straight->request;
 	request->va = message->va;
 	transfer->has_cts = true;
 	transfer->message.request_count = 1;
@@ -237,7 +252,7 @@ static struct ft_nccl_transfer *ask(struct ft_nccl_followed *followed,
 static void write(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
 		  const struct ft_nccl_straight_message *message)
 {
-	const struct ft_nccl_straight *straight = &followed->straight;
+	const struct ft_nccl_straight *straight = followed->straight;
 	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
 	struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer);
 	uint32_t packets = ft_nccl_straight_packets(straight, message->written) + message->bare;
@@ -265,7 +280,7 @@ static void end(struct ft_nccl_followed *followed, struct ft_nccl_transfer *tran
 
 	share->ended = true;
 	share->immdt = ft_nccl_immediate((uint32_t)transfer->written,
-					 followed->straight.big ? FT_NCCL_BIG : FT_NCCL_LITTLE);
+					 followed->straight->big ? FT_NCCL_BIG : FT_NCCL_LITTLE);
 	transfer->immdt = share->immdt;
 	transfer->message.has_imm = true;
 }
@@ -279,7 +294,7 @@ static void await_last(struct ft_nccl_followed *followed, struct ft_nccl_transfe
 
 static void tell_message(struct ft_nccl_followed *followed, uint64_t k)
 {
-	const struct ft_nccl_straight *straight = &followed->straight;
+	const struct ft_nccl_straight *straight = followed->straight;
 	const struct ft_nccl_straight_message *message = &straight->messages[k & straight->mask];
 	struct ft_nccl_transfer *transfer = k > followed->newest
 						    ? ask(followed, message, k)
@@ -297,7 +312,7 @@ static void tell_message(struct ft_nccl_followed *followed, uint64_t k)
 /* Of the ring's messages those that it had not when it went straight, or that have gone on since. */
 static void tell_messages(struct ft_nccl_followed *followed)
 {
-	const struct ft_nccl_straight *straight = &followed->straight;
+	const struct ft_nccl_straight *straight = followed->straight;
 	uint64_t k = followed->lanes[0].next;
 
 	if (straight->newest > straight->mask && k < straight->newest - straight->mask)
@@ -312,7 +327,7 @@ static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_la
 	lane->cts.next = straight->cts_psn;
 	lane->cts_k = straight->newest;
 	lane->data.next = straight->data_psn;
-	if (straight->has_acked) {
+	if (straight->acked != FT_NCCL_NONE) {
 		lane->has_acked = true;
 		lane->acked = straight->acked;
 	}
@@ -327,7 +342,7 @@ static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_la
 
 static void count(struct ft_nccl_followed *followed)
 {
-	const struct ft_nccl_straight *straight = &followed->straight;
+	const struct ft_nccl_straight *straight = followed->straight;
 	struct ft_nccl_connection *model = &followed->model;
 	uint64_t asked = straight->newest - followed->newest;
 	uint64_t begun = straight->next - followed->lanes[0].next;
@@ -344,9 +359,9 @@ static void count(struct ft_nccl_followed *followed)
 
 void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
 {
-	struct ft_nccl_straight *straight = &followed->straight;
+	struct ft_nccl_straight *straight = followed->straight;
 
-	if (!straight->is_on)
+	if (straight == NULL || !straight->is_on)
 		return;
 	straight->is_on = false;
 	tell_messages(followed);

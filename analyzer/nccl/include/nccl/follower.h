@@ -92,18 +92,17 @@ struct ft_nccl_glimpse {
 	const struct ft_observed *observed;
 	const uint8_t *extension; /* behind its BTH .. */
 	uint32_t captured;        /* .. so many bytes may be read */
-	struct {
-		uint64_t changes;
-		size_t place;
-	} found; /* the follower's own; zero at first */
+	/* the follower's own, by ft_nccl_follower_prefetch(): whose end it is sent to */
+	uint32_t connection; /* id; FT_NCCL_NONE: nobody's */
+	uint8_t lane, role;
+	uint64_t changes; /* of what that was looked up in; 0 at first */
 };
 
 /* True: seen; false: nothing has happened, ft_nccl_follower_see() it. */
-bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
-			     const struct ft_nccl_glimpse *glimpse);
+bool ft_nccl_follower_glance(struct ft_nccl_follower *follower, struct ft_nccl_glimpse *glimpse);
 
-/* These packets will be shown soon: fetch what that needs of memory. Changes no more than found. 0 .. FT_NCCL_TOGETHER. */
-enum { FT_NCCL_TOGETHER = 16 };
+/* These packets will be shown soon: fetch what that needs of memory. `count`: 0 .. FT_NCCL_TOGETHER. */
+enum { FT_NCCL_TOGETHER = 64 };
 void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower,
 			       struct ft_nccl_glimpse *glimpses, unsigned count);
 
