@@ -5,67 +5,8 @@
 #include <capture/frame.h>
 
 #include "human.h"
+#include "nccl_cells.h"
 #include "nccl_words.h"
-#include "table.h"
-
-static void open_table(struct ft_table *table, const char *align, const char *const *heads)
-{
-	ft_table_init(table, align);
-	for (size_t i = 0; i < table->columns; i++)
-		ft_table_name(table, heads[i]);
-}
-
-static void close_table(struct ft_table *table, struct ft_page *page)
-{
-	int error = ft_table_write(table, &page->line, 2, NULL);
-
-	if (error != 0)
-		page->error = error;
-	ft_table_free(table);
-}
-
-static void count_cell(struct ft_table *table, uint64_t count)
-{
-	struct ft_human human;
-
-	ft_table_format(table, "%s", count == 0 ? "." : ft_human_count(&human, count));
-}
-
-static void bytes_cell(struct ft_table *table, uint64_t bytes)
-{
-	struct ft_human human;
-
-	ft_table_format(table, "%s", ft_human_bytes(&human, bytes));
-}
-
-static void id_cell(struct ft_table *table, uint32_t id)
-{
-	if (id == FT_NCCL_NONE)
-		ft_table_format(table, ".");
-	else
-		ft_table_format(table, "%" PRIu32, id);
-}
-
-static void rank_cell(struct ft_table *table, bool has_rank, int32_t rank)
-{
-	if (has_rank)
-		ft_table_format(table, "%" PRId32, rank);
-	else
-		ft_table_format(table, "?");
-}
-
-/* The first address; how many more there are. */
-static void places_cell(struct ft_table *table, const struct ft_nccl_place *places, unsigned count)
-{
-	struct ft_nccl_text text;
-
-	if (count == 0)
-		ft_table_format(table, "?");
-	else if (count == 1)
-		ft_table_format(table, "%s", ft_nccl_place_text(&text, places));
-	else
-		ft_table_format(table, "%s +%u", ft_nccl_place_text(&text, places), count - 1);
-}
 
 static void duration_cell(struct ft_table *table, uint64_t from_ns, uint64_t to_ns)
 {
@@ -88,7 +29,7 @@ void ft_nccl_members_table(struct ft_page *page, const struct ft_nccl_communicat
 	static const char *const heads[] = { "rank", "addresses" };
 	struct ft_table table;
 
-	open_table(&table, "><", heads);
+	ft_nccl_table_open(&table, "><", heads);
 	for (size_t i = 0; i < communicator->member_count; i++) {
 		const struct ft_nccl_member *member = &communicator->members[i];
 		char all[256] = "";
@@ -101,90 +42,10 @@ void ft_nccl_members_table(struct ft_page *page, const struct ft_nccl_communicat
 						 j > 0 ? ", " : "",
 						 ft_nccl_place_text(&text, &member->places[j]));
 		}
-		rank_cell(&table, member->has_rank, member->rank);
+		ft_nccl_rank_cell(&table, member->has_rank, member->rank);
 		ft_table_name(&table, all);
 	}
-	close_table(&table, page);
-}
-
-/* --- connections --- */
-
-static void party_cells(struct ft_table *table, const struct ft_nccl_party *party)
-{
-	rank_cell(table, party->has_rank, party->rank);
-	places_cell(table, party->places, party->place_count);
-}
-
-struct qpn_text {
-	char text[16];
-};
-
-static struct qpn_text qpn_text(uint32_t qpn)
-{
-	struct qpn_text text = { "?" };
-
-	if (qpn != FT_NCCL_NONE)
-		snprintf(text.text, sizeof text.text, "0x%06" PRIx32, qpn);
-	return text;
-}
-
-static void qps_cell(struct ft_table *table, const struct ft_nccl_connection *row)
-{
-	char more[16] = "";
-
-	if (row->qp_count == 0) {
-		ft_table_format(table, "?");
-		return;
-	}
-	if (row->qp_count > 1)
-		snprintf(more, sizeof more, " +%d", row->qp_count - 1);
-	ft_table_format(table, "%s > %s%s", qpn_text(row->sender.qpns[0]).text,
-			qpn_text(row->receiver.qpns[0]).text, more);
-}
-
-static void release_cell(struct ft_table *table, const struct ft_nccl_connection *row)
-{
-	struct ft_nccl_text first, last;
-	char letter[2] = { ft_nccl_family_letter(row->family), 0 };
-	const char *from = ft_nccl_release_text(&first, row->version_first);
-	const char *to = ft_nccl_release_text(&last, row->version_last);
-
-	ft_table_format(table, "%s", row->has_family ? letter : "?");
-	if (from == NULL || to == NULL)
-		ft_table_format(table, "?");
-	else if (row->version_first == row->version_last)
-		ft_table_format(table, "%s", from);
-	else
-		ft_table_format(table, "%s to %s", from, to);
-}
-
-static void connection_row(struct ft_table *table, const struct ft_nccl_connection *row)
-{
-	ft_table_format(table, "%" PRIu32, row->connection);
-	id_cell(table, row->channel);
-	party_cells(table, &row->sender);
-	party_cells(table, &row->receiver);
-	qps_cell(table, row);
-	release_cell(table, row);
-	ft_table_format(table, "%s", ft_nccl_found_by_word(row->found_by));
-	count_cell(table, row->cts);
-	count_cell(table, row->messages);
-	bytes_cell(table, row->payload_bytes);
-	count_cell(table, row->retransmitted_data + row->retransmitted_cts);
-	count_cell(table, row->missing_packets);
-}
-
-void ft_nccl_connections_table(struct ft_page *page, const struct ft_nccl_report *nccl)
-{
-	static const char *const heads[] = { "conn",     "ch",       "rank",   "sender", "rank",
-					     "receiver", "QPs",      "family", "NCCL",   "found by",
-					     "CTS",      "messages", "bytes",  "again",  "unseen" };
-	struct ft_table table;
-
-	open_table(&table, ">>><><<<<<>>>>>", heads);
-	for (size_t i = 0; i < nccl->connection_count; i++)
-		connection_row(&table, nccl->connections[i]);
-	close_table(&table, page);
+	ft_nccl_table_close(&table, page);
 }
 
 /* --- operations --- */
@@ -218,7 +79,7 @@ static void size_cell(struct ft_table *table, const struct ft_nccl_collective *r
 	struct ft_human human;
 
 	if (row->message_bytes > 0)
-		bytes_cell(table, row->message_bytes);
+		ft_nccl_bytes_cell(table, row->message_bytes);
 	else if (row->message_bytes_most > 0)
 		ft_table_format(table, "<= %s", ft_human_bytes(&human, row->message_bytes_most));
 	else
@@ -237,9 +98,9 @@ static void collective_row(struct ft_table *table, const struct ft_nccl_collecti
 				? "?"
 				: ft_nccl_protocol_word(row->protocol));
 	size_cell(table, row);
-	count_cell(table, row->channels);
-	count_cell(table, row->messages);
-	bytes_cell(table, row->wire_bytes);
+	ft_nccl_count_cell(table, row->channels);
+	ft_nccl_count_cell(table, row->messages);
+	ft_nccl_bytes_cell(table, row->wire_bytes);
 	duration_cell(table, row->first_ts_ns, row->last_ts_ns);
 	rate_cell(table, row);
 	ft_table_format(table, "%s", row->complete ? "" : "incomplete");
@@ -253,10 +114,10 @@ void ft_nccl_collectives_table(struct ft_page *page, const struct ft_nccl_report
 					     "" };
 	struct ft_table table;
 
-	open_table(&table, ">><<<<>>>>>><", heads);
+	ft_nccl_table_open(&table, ">><<<<>>>>>><", heads);
 	for (size_t i = 0; i < nccl->collective_count && i < most; i++)
 		collective_row(&table, &nccl->collectives[i]);
-	close_table(&table, page);
+	ft_nccl_table_close(&table, page);
 }
 
 /* --- messages --- */
@@ -338,10 +199,10 @@ void ft_nccl_messages_table(struct ft_page *page, const struct ft_nccl_report *n
 					     "QPs",  "protocol", "latency", "state" };
 	struct ft_table table;
 
-	open_table(&table, ">>>>>>>>><><", heads);
+	ft_nccl_table_open(&table, ">>>>>>>>><><", heads);
 	for (size_t i = 0; i < nccl->message_count && i < most; i++)
 		message_row(&table, &nccl->messages[i]);
-	close_table(&table, page);
+	ft_nccl_table_close(&table, page);
 }
 
 /* --- queue pairs --- */
@@ -389,8 +250,8 @@ static void class_row(struct ft_table *table, enum ft_nccl_class class, const st
 			break;
 	}
 	ft_table_format(table, "%s", ft_nccl_class_name(class));
-	count_cell(table, sum->queue_pairs);
-	count_cell(table, sum->packets);
+	ft_nccl_count_cell(table, sum->queue_pairs);
+	ft_nccl_count_cell(table, sum->packets);
 	ft_table_format(table, "%.2f", sum->confidence);
 	ft_table_name(table, all);
 }
@@ -404,7 +265,7 @@ void ft_nccl_classes_table(struct ft_page *page, const struct ft_nccl_report *nc
 
 	for (size_t i = 0; i < nccl->queue_pair_count; i++)
 		add_queue_pair(&sums[nccl->queue_pairs[i].class], &nccl->queue_pairs[i]);
-	open_table(&table, "<>>><", heads);
+	ft_nccl_table_open(&table, "<>>><", heads);
 	for (unsigned class = 1; class <= FT_NCCL_CLASSES; class ++) {
 		/* the unknown ones last */
 		const enum ft_nccl_class at = class % FT_NCCL_CLASSES;
@@ -412,7 +273,7 @@ void ft_nccl_classes_table(struct ft_page *page, const struct ft_nccl_report *nc
 		if (sums[at].queue_pairs > 0)
 			class_row(&table, at, &sums[at]);
 	}
-	close_table(&table, page);
+	ft_nccl_table_close(&table, page);
 }
 
 /* --- processes --- */
@@ -422,17 +283,17 @@ void ft_nccl_processes_table(struct ft_page *page, const struct ft_nccl_report *
 	static const char *const heads[] = { "address", "rank", "of", "release" };
 	struct ft_table table;
 
-	open_table(&table, "<>><", heads);
+	ft_nccl_table_open(&table, "<>><", heads);
 	for (size_t i = 0; i < nccl->process_count; i++) {
 		const struct ft_nccl_process *row = &nccl->processes[i];
 		struct ft_nccl_text text;
 		const char *release;
 
 		ft_table_format(&table, "%s", ft_nccl_place_text(&text, &row->place));
-		rank_cell(&table, row->has_rank, row->rank);
-		rank_cell(&table, row->has_rank, row->ranks);
+		ft_nccl_rank_cell(&table, row->has_rank, row->rank);
+		ft_nccl_rank_cell(&table, row->has_rank, row->ranks);
 		release = ft_nccl_release_text(&text, row->release);
 		ft_table_format(&table, "%s", release != NULL ? release : "?");
 	}
-	close_table(&table, page);
+	ft_nccl_table_close(&table, page);
 }

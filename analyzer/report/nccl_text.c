@@ -105,9 +105,11 @@ static void say_connections(struct ft_page *page, const struct ft_nccl_report *n
 	ft_page_row(page, "CONN", "data goes from sender to receiver");
 	ft_nccl_connections_table(page, nccl);
 	ft_line_char(&page->line, '\n');
-	ft_page_row(page, "",
-		    "conn: id; ch: channel; CTS: clear-to-sends; again: packets sent again by the "
-		    "transport; unseen: packets lost on the way here; ?: not known; .: none");
+	ft_page_row(
+		page, "",
+		"%sconn: id; ch: channel; CTS: clear-to-sends; again: packets sent again by the "
+		"transport; unseen: packets lost on the way here; ?: not known; .: none",
+		nccl->communicator_count > 1 ? "comm: communicator; " : "");
 }
 
 static void say_shown(struct ft_page *page, const char *label, size_t shown, size_t all)

@@ -128,6 +128,36 @@ static void only_so_many_messages_are_shown(void **state)
 	free(text);
 }
 
+/* Connection 3 comes first in the report, but is of the second communicator. */
+static void connections_of_several_communicators_stand_one_after_the_other(void **state)
+{
+	static const uint32_t first[] = { 5 }, second[] = { 3 };
+	const struct ft_nccl_communicator communicators[] = {
+		{ .communicator = 0, .connections = first, .connection_count = 1 },
+		{ .communicator = 1, .connections = second, .connection_count = 1 },
+	};
+	const struct ft_report about = sample_report();
+	struct ft_nccl_report nccl = *sample_nccl_job();
+	char *text;
+
+	(void)state;
+	nccl.communicators = communicators;
+	nccl.communicator_count = 2;
+	text = page(&nccl, &about, 0);
+	assert_non_null(strstr(text,
+			       "  comm  conn  ch  rank  sender       rank  receiver    QPs         "
+			       "            family"
+			       "  NCCL    found by  CTS  messages    bytes  again  unseen\n"
+			       "     0     5   .     1  10.0.0.2 +1     ?  lid:273 +1  0x000101 > "
+			       "0x000201 +3  ?     "
+			       "  ?       lengths     .         .      0 B      .       .\n"
+			       "     1     3   0     0  10.0.0.1        1  10.0.0.2    0x000020 > "
+			       "0x000021     C     "
+			       "  2.19.4  cts         4         3  3.15 MB      6       7\n"));
+	assert_non_null(strstr(text, "          comm: communicator; conn: id; ch: channel; "));
+	free(text);
+}
+
 static void a_capture_without_nccl_says_so(void **state)
 {
 	const struct ft_report about = sample_report();
@@ -195,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_reads_from_the_whole_to_the_single_message),
 		cmocka_unit_test(only_so_many_messages_are_shown),
+		cmocka_unit_test(connections_of_several_communicators_stand_one_after_the_other),
 		cmocka_unit_test(a_capture_without_nccl_says_so),
 		cmocka_unit_test(findings_about_nccl_stand_at_the_end),
 		cmocka_unit_test(operations_as_nccl_itself_records_them),
