@@ -48,21 +48,6 @@ static bool is_scrap(const struct ft_covered *covered)
 	return covered->most_lost >= covered->judged + covered->undecided;
 }
 
-/* Of a connection seen from one side the other one crossed, too, and whatever it carried is not here. */
-static bool is_one_sided(const struct ft_covered *covered)
-{
-	double halves = 2 * ((double)covered->connections + (double)covered->one_sided);
-
-	return halves - (double)covered->one_sided < covered->min_coverage * halves;
-}
-
-static void say_one_sided(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
-{
-	snprintf(because, FT_COVERAGE_TEXT,
-		 "of %" PRIu64 " of %" PRIu64 " connections only one direction is in the capture",
-		 covered->one_sided, covered->connections + covered->one_sided);
-}
-
 bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
 {
 	const struct ft_covered_pair *blind = blind_pair(covered);
@@ -80,8 +65,6 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 	else if (covered->uncounted != NULL)
 		snprintf(because, FT_COVERAGE_TEXT, "%.100s does not know how many frames it lost",
 			 covered->uncounted);
-	else if (is_one_sided(covered))
-		say_one_sided(covered, because);
 	else if (is_scrap(covered))
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "up to %" PRIu64 " RDMA frames may be lost beside the %" PRIu64 " here",
@@ -184,10 +167,6 @@ double ft_coverage_could_hide(const struct ft_covered *covered, char because[FT_
 
 	if (covered->judged == 0) {
 		snprintf(because, FT_COVERAGE_TEXT, "no RDMA frame could be judged");
-		return 1e6;
-	}
-	if (is_one_sided(covered)) {
-		say_one_sided(covered, because);
 		return 1e6;
 	}
 	if (pair != NULL)

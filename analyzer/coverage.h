@@ -21,8 +21,6 @@ struct ft_covered {
 	uint64_t uncertain;         /* frames missing that the fabric or the mirror lost */
 	uint64_t most_lost;         /* upper bound of the frames lost; 0: none, or not known */
 	const char *uncounted;      /* a live source that does not know what it lost; NULL: none */
-	uint64_t connections;       /* of which both directions are here */
-	uint64_t one_sided;         /* of a reliable transport, of which only one is */
 	const struct ft_covered_pair *pairs;
 	size_t pair_count;
 	double min_coverage; /* share that must be seen, and of that decided, for `compliant` */

@@ -138,6 +138,18 @@ static uint64_t count_violations(const struct ft_report *report, char *text, siz
 	return count;
 }
 
+/* What the other sides sent crossed other links: it is neither here nor counted as lost. */
+static void say_one_sided(struct ft_report *report)
+{
+	const struct ft_report_coverage *coverage = &report->coverage;
+	size_t length = strlen(report->because);
+
+	if (coverage->one_sided != 0)
+		snprintf(report->because + length, sizeof report->because - length,
+			 "; of %" PRIu64 " of %" PRIu64 " connections only one direction was seen",
+			 coverage->one_sided, coverage->connections + coverage->one_sided);
+}
+
 /* Where nothing contradicts the map: was enough of the traffic seen and judged to say so? */
 static void decide_by_coverage(struct ft_summary *summary)
 {
@@ -159,6 +171,8 @@ static void decide_by_coverage(struct ft_summary *summary)
 		snprintf(report->because, sizeof report->because,
 			 "all %" PRIu64 " RDMA frames seen agree with the declared map",
 			 coverage->judged);
+	if (coverage->enough)
+		say_one_sided(report);
 }
 
 static void decide(struct ft_summary *summary)

@@ -158,8 +158,6 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
 		.uncertain = uncertain,
 		.uncounted = summary->uncounted,
-		.connections = coverage->connections,
-		.one_sided = coverage->one_sided,
 		.pairs = pairs,
 		.min_coverage = engine->config.min_coverage,
 	};

@@ -23,9 +23,8 @@ static const char usage[] =
 	"  -o, --output FORMAT    text (default) or json; --json is short for -o json\n"
 	"  -w, --write FILE       the first frames of every finding as pcapng, its id in\n"
 	"                         their comments\n"
-	"      --min-coverage X   share of RDMA frames that must have been seen, of those judged,\n"
-	"                         and of directions of connections seen, for a verdict of\n"
-	"                         compliant, 0 to 1 (default 0.99)\n"
+	"      --min-coverage X   share of RDMA frames that must have been seen, and of those\n"
+	"                         judged, for a verdict of compliant, 0 to 1 (default 0.99)\n"
 	"      --no-nccl          do not follow NCCL's framing: no nccl.* findings\n"
 	"\n"
 	"exit status: 0 compliant, 1 violated, 2 could not do it (or not all), 3 not evidenced\n";

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import COMPLIANT, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main, shared
+from harness import COMPLIANT, FAILED, VIOLATED, fabtap, main, shared
 from roce import CE, RNR_NAK, Half, capture, mac, number, pause
 
 START = 1_700_000_000 * 10**9  # a whole second
@@ -50,12 +50,9 @@ class Reports(unittest.TestCase):
 
 
 class Rates(Reports):
-    """1000 bytes of payload: 14 Ethernet, 20 IP, 8 UDP, 12 BTH, 16 RETH, 1000, 4 ICRC. Nobody answers, and that is enough."""
+    """1000 bytes of payload: 14 Ethernet, 20 IP, 8 UDP, 12 BTH, 16 RETH, 1000, 4 ICRC."""
 
     SIZE = 1074
-
-    def audit(self, frames, *more, **options):
-        return super().audit(frames, "--min-coverage", "0.5", *more, **options)
 
     def seconds(self, counts):
         """So many WRITEs from red in each second, evenly spread."""
@@ -104,9 +101,8 @@ class Rates(Reports):
         self.assertEqual(self.tenants([frames[::2], frames[1::2]]), self.tenants([frames]))
 
 
-
 class Directions(Reports):
-    """Of a reliable connection both directions have to be seen."""
+    """What the other side of a connection sent may cross another link: the verdict says so."""
 
     @staticmethod
     def conversations(answered, unanswered):
@@ -120,26 +116,19 @@ class Directions(Reports):
                     frames.append(answers.answer(psn, msn=psn + 1))
         return [[(START + i * 10 * US, frame) for i, frame in enumerate(frames)]]
 
-    def judged(self, answered, unanswered, *more):
-        run = self.audit(self.conversations(answered, unanswered), *more)
+    def judged(self, answered, unanswered):
+        run = self.audit(self.conversations(answered, unanswered))
         document = run.json()
         coverage = document["coverage"]
         self.assertEqual((coverage["connections"], coverage["one_sided"]), (answered, unanswered))
-        return run.status, coverage["enough"], document["because"], coverage["could_hide"]["packets_per_million"]
+        return run.status, document["because"]
 
-    def test_a_mirror_of_one_direction_is_no_evidence(self):
-        because = "no violation was seen, but of 3 of 3 connections only one direction is in the capture"
-        self.assertEqual(self.judged(0, 3), (NOT_EVIDENCED, False, because, 1e6))
-        self.assertEqual(self.judged(0, 3, "--min-coverage", "0.5")[0], COMPLIANT)
-
-    def test_one_half_of_a_hundred_may_be_missing(self):
-        self.assertEqual(self.judged(3, 0)[0], COMPLIANT)
-        self.assertEqual(self.judged(49, 1)[0], COMPLIANT)
-        self.assertEqual(self.judged(48, 1)[0], NOT_EVIDENCED)
-
-    def test_one_direction_is_enough_for_a_violation(self):
-        frames = [[(START + i * 10 * US, frame) for i, frame in enumerate(Half(RED, BLUE, 0x11).write() for _ in range(10))]]
-        self.assertEqual(self.audit(frames).status, VIOLATED)
+    def test_the_verdict_says_of_how_many_one_direction_was_seen(self):
+        agree = "all {} RDMA frames seen agree with the declared map"
+        of = "; of {} of {} connections only one direction was seen"
+        self.assertEqual(self.judged(3, 0), (COMPLIANT, agree.format(60)))
+        self.assertEqual(self.judged(0, 3), (COMPLIANT, agree.format(30) + of.format(3, 3)))
+        self.assertEqual(self.judged(4, 1), (COMPLIANT, agree.format(90) + of.format(1, 5)))
 
 
 class Congestion(Reports):
