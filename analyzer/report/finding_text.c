@@ -202,12 +202,14 @@ static void say_frames(struct ft_page *page, const struct ft_report *report,
 			    report->evidence_path, finding->id);
 }
 
-static void say_map(struct ft_page *page, const struct ft_report_finding *finding)
+/* Nothing where there is no map. */
+static void say_map(struct ft_page *page, const struct ft_report *report,
+		    const struct ft_report_finding *finding)
 {
 	if (finding->map_file != NULL)
 		ft_page_row(page, "  map", "%s:%" PRIu32 " %s", finding->map_file,
 			    finding->map_line, finding->map_path != NULL ? finding->map_path : "");
-	else
+	else if (report->map.path != NULL)
 		ft_page_row(page, "  map", "no single line decides this");
 }
 
@@ -237,7 +239,7 @@ static void say_finding(struct ft_page *page, const struct ft_report *report,
 			const struct ft_report_finding *finding)
 {
 	ft_page_row(page, "", "%s  %s", finding->id, finding->summary);
-	say_map(page, finding);
+	say_map(page, report, finding);
 	say_wire(page, finding);
 	say_traffic(page, finding);
 	say_frames(page, report, finding);

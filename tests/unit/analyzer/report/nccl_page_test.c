@@ -186,6 +186,15 @@ static void findings_about_nccl_stand_at_the_end(void **state)
 	assert_non_null(strstr(end, "00ff00ff00ff00ff"));
 	assert_null(strstr(end, "a1b2c3d4e5f60718"));
 	free(text);
+	findings[1].map_file = NULL;
+	text = page(sample_nccl_nothing(), &about, 20);
+	assert_non_null(strstr(text, "\n  map     no single line decides this\n"));
+	free(text);
+	about.map = (struct ft_report_map){ 0 };
+	text = page(sample_nccl_nothing(), &about, 20);
+	assert_non_null(strstr(text, "nccl.second-writer (high)"));
+	assert_null(strstr(text, "\n  map "));
+	free(text);
 }
 
 static void operations_as_nccl_itself_records_them(void **state)
