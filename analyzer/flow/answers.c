@@ -7,7 +7,11 @@
  * was delivered, because a responder takes requests in order. IBA vol. 1, 9.7.5 and 9.7.8.
  */
 
-enum { NAK_SEQUENCE_ERROR = 0x60 };
+enum {
+	NAK_SEQUENCE_ERROR = 0x60,
+	OUTSIDE_NEAR =
+		64, /* PSNs round requests from outside that an answer to some of them may name */
+};
 
 static uint32_t before(uint32_t psn)
 {
@@ -29,12 +33,26 @@ struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_mo
 	return requester;
 }
 
-/* It answers for one of those that came from outside. */
+/* It answers for one of those that came from outside, or were lost next to them. */
 static bool is_outside_too(const struct ft_half *half, uint32_t psn)
 {
-	uint32_t run = half->outside >> FT_OUTSIDE_RUN_SHIFT;
+	return half->outside >> FT_OUTSIDE_RUN_SHIFT != 0 &&
+	       ft_psn_within(psn, ft_psn_add(half->outside, 0x1000000 - OUTSIDE_NEAR),
+			     2 * OUTSIDE_NEAR);
+}
 
-	return ft_psn_within(psn, ft_psn_add(half->outside, 0x1000000 - run), run);
+/* The queue pair may be in use anew, and the requests between all have been lost. */
+static bool may_be_anew(const struct ft_moment *moment, const struct ft_flow *requester)
+{
+	return (moment->flow->half.outside | requester->half.outside) != 0 ||
+	       ft_elapsed(moment->observed->ts_ns, requester->last_ns) >= FT_OUTAGE_NS;
+}
+
+/* A run of none: the next request from outside begins a sequence. */
+static void expect_anew(struct ft_half *half)
+{
+	if (half->outside == 0)
+		half->outside = FT_OUTSIDE_EXPECTED;
 }
 
 /* Whether the PSN is of the sequence that the requester is in; its packets of another one may have come. */
@@ -55,8 +73,11 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 		return true;
 	}
 	moment->step->what |= FT_STEP_OUTSIDE;
-	if (ft_elapsed(moment->observed->ts_ns, requester->last_ns) >= FT_OUTAGE_NS)
-		return false; /* the requests between may all have been lost */
+	if (may_be_anew(moment, requester)) {
+		expect_anew(half);
+		expect_anew(&moment->flow->half);
+		return false;
+	}
 	moment->step->what |= FT_STEP_UNASKED;
 	ft_pairs_contradict(tracker->pairs, moment->flow);
 	return false;

@@ -5,6 +5,7 @@
 enum {
 	ADOPT_PACKETS = 3,    /* in a row outside the window: a new sequence */
 	OUTSIDE_SLACK = 4096, /* a READ of unknown length may lie between */
+	ANEW_NS = 100000000,
 };
 
 /* Before the halves have met only the newest READs are remembered: the others may be answered unseen. */
@@ -98,7 +99,17 @@ static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 	accept(tracker, moment);
 }
 
-/* Far from what is expected: forged, or the queue pair is in use anew; the third in a row decides. */
+/* Neither side has sent for so long that the queue pairs may have been set up anew. */
+static bool is_idle(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_flow *peer = ft_tracker_peer(tracker, moment->flow);
+	uint64_t now_ns = moment->observed->ts_ns;
+
+	return ft_elapsed(now_ns, moment->flow->last_ns) >= ANEW_NS &&
+	       (peer == NULL || ft_elapsed(now_ns, peer->last_ns) >= ANEW_NS);
+}
+
+/* Far from what is expected: forged, or the queue pair is in use anew; silence before, or the third in a row, decides. */
 static void outside(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
@@ -107,7 +118,8 @@ static void outside(struct ft_tracker *tracker, const struct ft_moment *moment)
 
 	if (run == 0 || !ft_psn_within(psn, half->outside & 0xffffff, OUTSIDE_SLACK))
 		run = 0;
-	if (++run == ADOPT_PACKETS) {
+	if (++run == ADOPT_PACKETS || half->outside == FT_OUTSIDE_EXPECTED ||
+	    is_idle(tracker, moment)) {
 		ft_restart(tracker, moment);
 		begin(tracker, moment);
 		return;

@@ -22,6 +22,7 @@ enum {
 	FT_OUTAGE_NS = 1000000,  /* less does not hide as many requests as the window holds */
 	FT_UNMET_SPANS = 32,     /* READs remembered of a half whose peer is not known yet */
 	FT_OUTSIDE_RUN_SHIFT = 24, /* of half.outside: packets in a row */
+	FT_OUTSIDE_EXPECTED = 1,   /* none yet, but the other side answers for another sequence */
 	FT_WENT_ON_PSNS = 1024,    /* one-sided: more than is on its way before a NAK comes back */
 };
 

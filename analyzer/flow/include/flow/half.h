@@ -62,6 +62,6 @@ struct ft_half {
 	uint8_t span_count;    /* ranges in the list of `spans` */
 	uint32_t answer_first; /* of the READ response being sent, its first; FT_PSN_NONE */
 	uint32_t
-		outside; /* another sequence: packets of it in a row, << 24, and the PSN it would go on with */
+		outside; /* another sequence: requests of it in a row, << 24, and the PSN it would go on with; 0: none */
 };
 static_assert(sizeof(struct ft_half) == 64, "a cache line");
