@@ -292,6 +292,8 @@ enum ft_account_wants ft_account_wants_more(const struct ft_item *item)
 		return FT_ACCOUNT_ITEM;
 	if (item->copy)
 		return FT_ACCOUNT_NOTHING;
+	if (item->quiet && item->usual && item->framing == FT_FRAMING_STRANGE)
+		return FT_ACCOUNT_STRANGE;
 	if (item->gap || item->pause || item->framing || item->rules != 0 ||
 	    ft_tells_of_congestion(item))
 		return FT_ACCOUNT_ITEM;

@@ -59,6 +59,7 @@ int ft_account_tell(struct ft_account *account, const struct ft_source *source,
 enum ft_account_wants {
 	FT_ACCOUNT_NOTHING,
 	FT_ACCOUNT_FRAME, /* ft_account_frame() is all that there is to do */
+	FT_ACCOUNT_STRANGE, /* that, and the follower of NCCL may want it: a usual item with FT_FRAMING_STRANGE */
 	FT_ACCOUNT_ITEM,
 };
 

@@ -120,7 +120,7 @@ static int account_for(void *context, const struct ft_source *source, const stru
 }
 
 static int account_for_packet(struct ft_engine *engine, const struct ft_source *source,
-			      const struct ft_share *share, uint32_t place, bool seen)
+			      struct ft_share *share, uint32_t place, bool seen)
 {
 	const struct ft_outcome *outcome = ft_share_outcome(share, place);
 	uint32_t number = ft_share_number(share, place);
@@ -128,19 +128,35 @@ static int account_for_packet(struct ft_engine *engine, const struct ft_source *
 	if (outcome->wants == FT_ACCOUNT_ITEM)
 		return account_for_item(engine, source, &share->batch.items[number],
 					&share->batch.more[number], seen);
-	if (outcome->wants == FT_ACCOUNT_FRAME)
+	if (outcome->wants != FT_ACCOUNT_NOTHING && !seen)
 		ft_account_frame(&engine->account, ft_share_frame(share, place), outcome->from);
-	return 0;
+	if (outcome->wants != FT_ACCOUNT_STRANGE || !engine->framing->awake)
+		return 0;
+	return ft_framing_see(engine->framing, source,
+			      ft_share_strange(share, place, &engine->config),
+			      engine->account.writer);
 }
 
-/* The same for what several workers did; if all frames are seen at once, only the items with something to tell are left. */
+/* There is more to a block than its frames; strangers are wanted once NCCL is about, which may begin in it. */
+static bool has_more(const struct ft_engine *engine, const struct ft_share *share)
+{
+	enum ft_account_wants most = ft_share_most(share);
+
+	return most == FT_ACCOUNT_ITEM || (most == FT_ACCOUNT_STRANGE && engine->framing->awake);
+}
+
+/* The same for what several workers did; if all frames are seen at once, only what has more to tell is left. */
 static int account_for_share(void *context, const struct ft_source *source, struct ft_share *share)
 {
 	struct ft_engine *engine = context;
-	bool seen = ft_share_see(share, &engine->account);
-	unsigned count = ft_share_order(share, seen);
+	unsigned count = 0;
 	int error = 0;
+	bool seen = ft_share_see(share, &engine->account);
 
+	if (!seen)
+		count = ft_share_order(share, FT_ACCOUNT_FRAME);
+	else if (has_more(engine, share))
+		count = ft_share_order(share, FT_ACCOUNT_STRANGE);
 	for (unsigned i = 0; i < count && error == 0; i++)
 		error = account_for_packet(engine, source, share, share->places[i], seen);
 	return error;

@@ -225,10 +225,9 @@ static void leave(struct ft_share *share, const struct ft_worker *worker, unsign
 		if (__builtin_expect(outcome->wants == FT_ACCOUNT_FRAME, 1))
 			continue;
 		part->copies |= item->copy;
-		if (outcome->wants != FT_ACCOUNT_ITEM)
-			continue;
-		part->told++;
-		tell(share, worker, item, share->parcels[place + i].number);
+		part->most = outcome->wants > part->most ? outcome->wants : part->most;
+		if (outcome->wants == FT_ACCOUNT_ITEM)
+			tell(share, worker, item, share->parcels[place + i].number);
 	}
 }
 
@@ -264,8 +263,17 @@ bool ft_share_see(const struct ft_share *share, struct ft_account *account)
 	return true;
 }
 
+enum ft_account_wants ft_share_most(const struct ft_share *share)
+{
+	uint32_t most = FT_ACCOUNT_NOTHING;
+
+	for (unsigned w = 0; w < share->workers; w++)
+		most = share->parts[w].most > most ? share->parts[w].most : most;
+	return most;
+}
+
 /* Places by the packets' numbers, NO_PLACE for those that are not asked for; returns how many are. */
-static unsigned find_places(struct ft_share *share, bool told_only)
+static unsigned find_places(struct ft_share *share, enum ft_account_wants least)
 {
 	unsigned found = 0;
 
@@ -274,7 +282,7 @@ static unsigned find_places(struct ft_share *share, bool told_only)
 		unsigned place = w * share->room, end = place + share->parts[w].count;
 
 		for (; place < end; place++) {
-			if (told_only && share->outcomes[place].wants != FT_ACCOUNT_ITEM)
+			if (share->outcomes[place].wants < least)
 				continue;
 			share->places[share->parcels[place].number] = place;
 			found++;
@@ -283,17 +291,26 @@ static unsigned find_places(struct ft_share *share, bool told_only)
 	return found;
 }
 
-unsigned ft_share_order(struct ft_share *share, bool told_only)
+unsigned ft_share_order(struct ft_share *share, enum ft_account_wants least)
 {
-	unsigned told = 0, wanted, count = 0;
+	unsigned wanted = find_places(share, least), count = 0;
 
-	for (unsigned w = 0; w < share->workers; w++)
-		told += share->parts[w].told;
-	if (told_only && told == 0)
-		return 0;
-	wanted = find_places(share, told_only);
 	for (unsigned number = 0; count < wanted; number++)
 		if (share->places[number] != NO_PLACE)
 			share->places[count++] = share->places[number];
 	return count;
+}
+
+const struct ft_item *ft_share_strange(struct ft_share *share, uint32_t place,
+				       const struct ft_engine_config *config)
+{
+	const struct ft_parcel *parcel = &share->parcels[place];
+	struct ft_item *item = &share->batch.items[parcel->number];
+
+	if (!parcel->decoded)
+		ft_items_fill_usual(item, &parcel->frame, 1, &config->decode, config->seed);
+	item->frame = &parcel->frame;
+	item->copy = false;
+	item->framing = FT_FRAMING_STRANGE;
+	return item;
 }

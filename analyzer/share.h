@@ -14,8 +14,9 @@
 /* What one worker has of it. */
 struct ft_share_part {
 	unsigned count; /* packets */
-	unsigned told;  /* packets whose items are kept for the account */
-	bool copies;    /* there are such */
+	uint32_t
+		most; /* that any of them wants: enum ft_account_wants; of FT_ACCOUNT_ITEM the items are kept */
+	bool copies; /* there are such */
 };
 
 struct ft_share {
@@ -43,11 +44,18 @@ void ft_share_run(struct ft_share *share, struct ft_worker *worker, unsigned ind
 /* When all have: account for all frames at once, if that may be. False: nothing was done. */
 bool ft_share_see(const struct ft_share *share, struct ft_account *account);
 
+/* The most that any packet wants. */
+enum ft_account_wants ft_share_most(const struct ft_share *share);
+
 /*
- * Where packets stand, in the order of the capture, in share->places: of all, or only of those whose items are kept.
+ * Where packets stand, in the order of the capture, in share->places: of those whose outcome wants at least so much.
  * Returns how many.
  */
-unsigned ft_share_order(struct ft_share *share, bool told_only);
+unsigned ft_share_order(struct ft_share *share, enum ft_account_wants least);
+
+/* The item of the packet at a place, which is FT_ACCOUNT_STRANGE, made once more; good until the block is shared out anew. */
+const struct ft_item *ft_share_strange(struct ft_share *share, uint32_t place,
+				       const struct ft_engine_config *config);
 
 /* The frame of the packet at a place, what came of it, and its number in the block. */
 static inline const struct ft_frame *ft_share_frame(const struct ft_share *share, uint32_t place)

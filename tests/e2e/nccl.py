@@ -1,6 +1,7 @@
 """NCCL followed through captures: everything that their ground truth says, also where frames are cut, lost or missing at the
 start; forged writes found, each by its own frame; and no NCCL where there is none."""
 
+import itertools
 import json
 import random
 import struct
@@ -222,6 +223,13 @@ class Forged(WithTruths):
                 self.found("unasked", capture, records, header, last, again,
                            {"nccl.write-unasked", "nccl.write-outside", "nccl.replay"})
 
+    def audited(self, truth, header, records, at, forged, *more):
+        """Rules and frames of the findings once a record is put in behind another."""
+        path = self.write("audited", header, records[:at + 1] + [forged] + records[at + 1:])
+        run = fabtap("audit", "-m", self.map_of(truth), "--json", *more, path)
+        self.assertEqual(run.status, VIOLATED)
+        return [(f["rule"], f["frames"]) for f in run.json()["findings"]]
+
     def test_an_audit_finds_them_too(self):
         for capture, truth in self.each():
             header, records = read_pcap(capture)
@@ -229,12 +237,20 @@ class Forged(WithTruths):
             for at in writes[len(writes) // 2:][:1]:
                 va, _, _ = struct.unpack_from(">QII", records[at], 16 + BTH + 12)
                 forged = retouched(records[at], psn=self.next_psn(records, at, at), reth=(va + (1 << 30), 64))
-                path = self.write("audited", header, records[:at + 1] + [forged] + records[at + 1:])
-                run = fabtap("audit", "-m", self.map_of(truth), "--json", path)
                 with self.subTest(capture=capture.name):
-                    self.assertEqual(run.status, VIOLATED)
-                    found = [(f["rule"], f["frames"]) for f in run.json()["findings"]]
+                    found = self.audited(truth, header, records, at, forged)
                     self.assertTrue(any(f[0] in OUTSIDE and f[1] == [at + 2] for f in found), found)
+
+    def test_an_audit_finds_a_stranger_whoever_has_its_frames(self):
+        """The writer's queue pair has nothing to do with NCCL, and some worker of its own."""
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            for at, last in itertools.product(self.data_writes(records, truth)[-1:], (201, 202, 203)):
+                forged = retouched(records[at], psn=7777, source=bytes([10, 66, 0, last]))
+                with self.subTest(capture=capture.name, last=last):
+                    found = self.audited(truth, header, records, at, forged)
+                    self.assertIn(("nccl.second-writer", [at + 2]), found)
+                    self.assertEqual(self.audited(truth, header, records, at, forged, "--workers", 3), found)
 
     def map_of(self, truth):
         """One tenant that has all addresses."""

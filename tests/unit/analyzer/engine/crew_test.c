@@ -131,7 +131,7 @@ static int account_for_share(void *context, const struct ft_source *source, stru
 
 	(void)source;
 	account->together += atomic_fetch_add(&account->inside, 1) != 0;
-	for (unsigned i = 0, count = ft_share_order(share, false); i < count; i++)
+	for (unsigned i = 0, count = ft_share_order(share, FT_ACCOUNT_NOTHING); i < count; i++)
 		see_frame(account, ft_share_frame(share, share->places[i]));
 	return end_block(account);
 }

@@ -172,7 +172,8 @@ static void add_frame(struct bench *bench, const uint8_t *end)
 static void share_out(struct bench *bench)
 {
 	ft_share_out(&bench->share, &bench->block, &config, SEED);
-	assert_int_equal(ft_share_order(&bench->share, false), bench->share.batch.count);
+	assert_int_equal(ft_share_order(&bench->share, FT_ACCOUNT_NOTHING),
+			 bench->share.batch.count);
 }
 
 static unsigned owner_of(const struct ft_share *share, unsigned number)
@@ -300,7 +301,7 @@ static void what_is_told_is_kept_beside_its_packet(void **state)
 		ft_share_run(&bench.share, workers[w], w);
 		ft_worker_destroy(workers[w]);
 	}
-	assert_int_equal(ft_share_order(&bench.share, true), FRAMES_MOST);
+	assert_int_equal(ft_share_order(&bench.share, FT_ACCOUNT_ITEM), FRAMES_MOST);
 	for (unsigned i = 0; i < FRAMES_MOST; i++) {
 		const struct ft_item *item = &bench.share.batch.items[i];
 		uint32_t place = bench.share.places[i];
@@ -325,7 +326,7 @@ static void what_is_told_is_found_in_order(void **state)
 	for (uint8_t i = 0; i < FRAMES_MOST; i++)
 		add_frame(&bench, put_plain(room_for_frame(&bench), 1, 2 + i, i));
 	share_out(&bench);
-	assert_int_equal(ft_share_order(&bench.share, true), 0);
+	assert_int_equal(ft_share_order(&bench.share, FT_ACCOUNT_ITEM), 0);
 	for (unsigned w = 0; w < 3; w++)
 		for (unsigned i = 0; i < bench.share.parts[w].count; i++) {
 			unsigned place = w * bench.share.room + i;
@@ -333,12 +334,43 @@ static void what_is_told_is_found_in_order(void **state)
 			if (ft_share_number(&bench.share, place) % 5 != 0)
 				continue;
 			bench.share.outcomes[place].wants = FT_ACCOUNT_ITEM;
-			bench.share.parts[w].told++;
 		}
-	told = ft_share_order(&bench.share, true);
+	told = ft_share_order(&bench.share, FT_ACCOUNT_ITEM);
 	assert_int_equal(told, (FRAMES_MOST + 4) / 5);
 	for (unsigned i = 0; i < told; i++)
 		assert_int_equal(ft_share_number(&bench.share, bench.share.places[i]), 5 * i);
+	tear_down(&bench);
+}
+
+/* One whose item was not kept is made of its frame again; those with more to tell are in order with it. */
+static void a_stranger_is_made_once_more(void **state)
+{
+	struct ft_engine_config engine = FT_ENGINE_DEFAULTS;
+	static struct bench bench;
+	unsigned count;
+
+	(void)state;
+	engine.decode.check_icrc = false;
+	set_up(&bench, 3);
+	for (uint8_t i = 0; i < FRAMES_MOST; i++)
+		add_frame(&bench, put_plain(room_for_frame(&bench), 1, 2 + i, i));
+	share_out(&bench);
+	memset(bench.share.batch.items, 0xee, FRAMES_MOST * sizeof *bench.share.batch.items);
+	for (unsigned w = 0; w < 3; w++)
+		for (unsigned i = 0; i < bench.share.parts[w].count; i++)
+			bench.share.outcomes[w * bench.share.room + i].wants =
+				w == 0 ? FT_ACCOUNT_FRAME : FT_ACCOUNT_STRANGE;
+	count = ft_share_order(&bench.share, FT_ACCOUNT_STRANGE);
+	assert_int_equal(count, FRAMES_MOST - bench.share.parts[0].count);
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t place = bench.share.places[i];
+		const struct ft_item *item = ft_share_strange(&bench.share, place, &engine);
+
+		assert_int_equal(item->observed.psn, ft_share_number(&bench.share, place));
+		assert_ptr_equal(item->frame, ft_share_frame(&bench.share, place));
+		assert_int_equal(item->framing, FT_FRAMING_STRANGE);
+		assert_false(item->copy);
+	}
 	tear_down(&bench);
 }
 
@@ -476,6 +508,7 @@ int main(void)
 		cmocka_unit_test(packets_of_an_sflow_datagram_find_their_owners),
 		cmocka_unit_test(what_is_told_is_kept_beside_its_packet),
 		cmocka_unit_test(what_is_told_is_found_in_order),
+		cmocka_unit_test(a_stranger_is_made_once_more),
 		cmocka_unit_test(frames_seen_at_once_count_as_if_seen_in_turn),
 		cmocka_unit_test(copies_and_samples_are_not_seen_at_once),
 	};
