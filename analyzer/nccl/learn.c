@@ -214,6 +214,7 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 	if (followed == NULL)
 		return;
 	followed->model.first_frame = exchange->frames[0];
+	followed->model.first_ts_ns = exchange->ts_ns;
 	fill(followed, exchange);
 	if (claim_lanes(connections, followed, count) != 0)
 		connections->dropped++;

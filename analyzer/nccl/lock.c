@@ -159,6 +159,7 @@ static void begin(struct ft_nccl_connections *connections, struct ft_nccl_follow
 		  struct ft_nccl_stranger *stranger, const struct ft_nccl_stranger *partner,
 		  uint64_t ts_ns)
 {
+	followed->model.first_ts_ns = ts_ns;
 	catch_up(connections, stranger, followed->model.first_frame);
 	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_announce(connections, followed, followed->model.first_frame, ts_ns);

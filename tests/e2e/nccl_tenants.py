@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import COMPLIANT, DATA, VIOLATED, fabtap, main
+from harness import COMPLIANT, DATA, VIOLATED, fabtap, main, shared
 
 CAPTURE = DATA / "nccl" / "dual-2.27.7.pcap"  # 10.61.3.11 and 10.61.4.11 send to 10.61.3.12 and 10.61.4.12
 SENDER, RECEIVER = ["10.61.3.11", "10.61.4.11"], ["10.61.3.12", "10.61.4.12"]
@@ -52,6 +52,20 @@ class Tenants(unittest.TestCase):
             self.assertEqual(set(found), {"nccl.crosses-tenants", "nccl.foreign-setup"})
             self.assertEqual({pair for pairs in found.values() for pair in pairs}, {("red", "blue")})
         self.assertEqual(self.run_with("audit", SENDER, RECEIVER).status, VIOLATED)
+
+    @unittest.skipUnless(shared(), "no reference captures here")
+    def test_members_that_are_no_neighbours_are_named(self):
+        """A ring of red, store, blue, store: each may talk to its neighbours, and red's data reaches blue."""
+        ring = ["10.61.3.%d" % host for host in (11, 12, 13, 14)]
+        document = declared(ring[:1], ring[1::2], [{"id": "store", "kind": "shared-service", "to_tenant": "blue"}])
+        document["tenants"].append({"name": "green", "class": "customer"})
+        document["segments"].append({"name": "green", "tenant": "green", "intervals": [
+            {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": ring[2] + "/32"}]}]})
+        self.map.write_text(json.dumps(document))
+        for verb in ("audit", "nccl"):
+            findings = fabtap(verb, "-m", self.map, "--json", shared() / "captures" / "nccl" / "ring4-2.27.7.pcap").json()["findings"]
+            self.assertEqual([finding["rule"] for finding in findings], ["nccl.crosses-tenants"])
+            self.assertEqual({findings[0][end]["tenant"] for end in ("src", "dst")}, {"red", "green"})
 
     def test_an_exception_permits_it(self):
         shared = [{"id": "both", "kind": "shared-service", "to_tenant": "blue"}]
