@@ -40,8 +40,8 @@ def opcode(record):
     return record[16 + BTH] if is_roce(record) else None
 
 
-def retouched(record, source=None, psn=None, reth=None, key=None, payload=None):
-    """A WRITE Only made of a write with a RETH: other source, PSN, (address, length)."""
+def retouched(record, source=None, psn=None, reth=None, key=None, payload=None, qpn=None):
+    """A WRITE Only made of a write with a RETH: other source, PSN, (address, length), destination queue pair."""
     frame = bytearray(record[16:])
     frame[BTH] = WRITE_ONLY
     va, rkey, length = struct.unpack_from(">QII", frame, BTH + 12)
@@ -50,6 +50,8 @@ def retouched(record, source=None, psn=None, reth=None, key=None, payload=None):
     body = body[:1] + bytes([body[1] & 0xcf]) + body[2:]
     if psn is not None:
         body = body[:8] + struct.pack(">I", psn & 0xffffff | 0x80000000) + body[12:]
+    if qpn is not None:
+        body = body[:5] + qpn.to_bytes(3, "big") + body[8:]
     ip = bytearray(frame[IP:IP + 20])
     size = 20 + 8 + len(body) + 4
     struct.pack_into(">H", ip, 2, size)
@@ -223,9 +225,9 @@ class Forged(WithTruths):
                 self.found("unasked", capture, records, header, last, again,
                            {"nccl.write-unasked", "nccl.write-outside", "nccl.replay"})
 
-    def audited(self, truth, header, records, at, forged, *more):
-        """Rules and frames of the findings once a record is put in behind another."""
-        path = self.write("audited", header, records[:at + 1] + [forged] + records[at + 1:])
+    def audited(self, truth, header, records, *more):
+        """Rules and frames of the findings."""
+        path = self.write("audited", header, records)
         run = fabtap("audit", "-m", self.map_of(truth), "--json", *more, path)
         self.assertEqual(run.status, VIOLATED)
         return [(f["rule"], f["frames"]) for f in run.json()["findings"]]
@@ -238,19 +240,22 @@ class Forged(WithTruths):
                 va, _, _ = struct.unpack_from(">QII", records[at], 16 + BTH + 12)
                 forged = retouched(records[at], psn=self.next_psn(records, at, at), reth=(va + (1 << 30), 64))
                 with self.subTest(capture=capture.name):
-                    found = self.audited(truth, header, records, at, forged)
+                    found = self.audited(truth, header, records[:at + 1] + [forged] + records[at + 1:])
                     self.assertTrue(any(f[0] in OUTSIDE and f[1] == [at + 2] for f in found), found)
 
     def test_an_audit_finds_a_stranger_whoever_has_its_frames(self):
-        """The writer's queue pair has nothing to do with NCCL, and some worker of its own."""
+        """The writer is known to be of the tenant, and its queue pair has nothing to do with NCCL."""
         for capture, truth in self.each():
             header, records = read_pcap(capture)
             for at, last in itertools.product(self.data_writes(records, truth)[-1:], (201, 202, 203)):
-                forged = retouched(records[at], psn=7777, source=bytes([10, 66, 0, last]))
+                source = bytes([10, 66, 0, last])
+                harmless = retouched(records[at], psn=1, source=source, qpn=0xabcdef)
+                forged = retouched(records[at], psn=7777, source=source)
+                among = [harmless] + records[:at + 1] + [forged] + records[at + 1:]
                 with self.subTest(capture=capture.name, last=last):
-                    found = self.audited(truth, header, records, at, forged)
-                    self.assertIn(("nccl.second-writer", [at + 2]), found)
-                    self.assertEqual(self.audited(truth, header, records, at, forged, "--workers", 3), found)
+                    found = self.audited(truth, header, among)
+                    self.assertIn(("nccl.second-writer", [at + 3]), found)
+                    self.assertEqual(self.audited(truth, header, among, "--workers", 3), found)
 
     def map_of(self, truth):
         """One tenant that has all addresses."""
