@@ -198,22 +198,57 @@ static bool is_crossing(const struct ft_map *map, const struct ft_check_key *key
 	       !may_be_excepted(map, verdict.src.tenant, verdict.dst.tenant);
 }
 
-/* Set-ups, bootstrap and RAS are TCP, which no rule about RDMA frames judges. */
-void ft_framing_contact(void *context, const struct ft_nccl_contact *contact)
+/* One end is some tenant's, and the other is declared nowhere. */
+static bool is_from_nowhere(const struct ft_map *map, const struct ft_check_key *key,
+			    uint64_t ts_ns)
 {
-	static const char *const texts[] = {
+	struct ft_verdict verdict;
+
+	if (ts_ns == FT_TS_UNKNOWN && ft_map_epoch_count(map) > 1)
+		return false;
+	ft_check(map, key, (int64_t)ts_ns, &verdict);
+	return !verdict.grace && (verdict.rules >> FT_RULE_TENANT_UNKNOWN_ENDPOINT & 1) != 0 &&
+	       (verdict.src.tenant == FT_NONE) != (verdict.dst.tenant == FT_NONE);
+}
+
+/*
+ * What is wrong with a contact; NULL: nothing. Set-ups, bootstrap and RAS are TCP, which no rule about RDMA frames judges:
+ * strangers count here, too. A connection with one has RDMA frames that are judged.
+ */
+static const char *what_is_wrong(const struct ft_map *map, const struct ft_nccl_contact *contact,
+				 const struct ft_check_key *key)
+{
+	static const char *const crossings[] = {
 		[FT_NCCL_CONTACT_CONNECTION] = "a NCCL connection between two tenants",
 		[FT_NCCL_CONTACT_BOOTSTRAP] = "a process checked in with another tenant's job",
 		[FT_NCCL_CONTACT_RAS] = "RAS, which watches one job, between two tenants",
 		[FT_NCCL_CONTACT_SETUP] = "a NCCL connection was set up between two tenants",
 	};
+	static const char *const strangers[] = {
+		[FT_NCCL_CONTACT_BOOTSTRAP] =
+			"a check-in with a job, one end of which the map does not declare",
+		[FT_NCCL_CONTACT_RAS] =
+			"RAS, which watches one job, with an end that the map does not declare",
+		[FT_NCCL_CONTACT_SETUP] =
+			"a NCCL connection was set up with an end that the map does not declare",
+	};
+
+	if (is_crossing(map, key, contact->ts_ns))
+		return crossings[contact->kind];
+	if (contact->kind != FT_NCCL_CONTACT_CONNECTION &&
+	    is_from_nowhere(map, key, contact->ts_ns))
+		return strangers[contact->kind];
+	return NULL;
+}
+
+void ft_framing_contact(void *context, const struct ft_nccl_contact *contact)
+{
 	struct ft_framing *framing = context;
 	struct ft_framing_tags tags = no_tags;
 	struct occasion occasion = {
 		.rule = contact->kind == FT_NCCL_CONTACT_CONNECTION ? FT_RULE_NCCL_CROSSES_TENANTS
 								    : FT_RULE_NCCL_FOREIGN_SETUP,
 		.certainty = 1,
-		.text = texts[contact->kind],
 		.frame = contact->frame,
 		.ts_ns = contact->ts_ns,
 		.dest_qp = FT_NONE,
@@ -227,7 +262,8 @@ void ft_framing_contact(void *context, const struct ft_nccl_contact *contact)
 		return;
 	key_of_places(contact->from.address, contact->to.address, contact->from.by_lid, &tags,
 		      &occasion.key);
-	if (is_crossing(framing->map, &occasion.key, contact->ts_ns))
+	occasion.text = what_is_wrong(framing->map, contact, &occasion.key);
+	if (occasion.text != NULL)
 		add(framing, &occasion);
 }
 

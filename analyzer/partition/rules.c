@@ -107,7 +107,8 @@ static const struct ft_rule_text texts[FT_ALL_RULES] = {
 					   "one NCCL communicator." },
 	[FT_RULE_NCCL_FOREIGN_SETUP] = { "nccl.foreign-setup", FT_HIGH, true, 1,
 					 "NCCL's set-up, bootstrap or RAS was spoken over TCP "
-					 "between tenants that may not talk." },
+					 "between tenants that may not talk, or with an end that "
+					 "the map does not declare." },
 };
 
 const struct ft_rule_text *ft_rule_text(enum ft_rule rule)

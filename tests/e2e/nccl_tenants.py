@@ -53,6 +53,20 @@ class Tenants(unittest.TestCase):
             self.assertEqual({pair for pairs in found.values() for pair in pairs}, {("red", "blue")})
         self.assertEqual(self.run_with("audit", SENDER, RECEIVER).status, VIOLATED)
 
+    def test_a_set_up_with_an_undeclared_end_is_named(self):
+        """One end is a tenant's, and nobody knows the other."""
+        for red in (SENDER, RECEIVER):
+            for verb in ("audit", "nccl"):
+                found = [row for row in self.run_with(verb, red, []).json()["findings"] if row["rule"].startswith("nccl.")]
+                self.assertEqual({row["rule"] for row in found}, {"nccl.foreign-setup"})
+                for row in found:
+                    self.assertEqual({row[end]["tenant"] for end in ("src", "dst")}, {"red", None})
+                    self.assertIn("the map does not declare", row["evidence"][-1])
+
+    def test_where_neither_end_is_declared_nothing_is_told(self):
+        for verb in ("audit", "nccl"):
+            self.assertEqual(self.rules(verb, ["10.9.9.9"], []), {})
+
     @unittest.skipUnless(shared(), "no reference captures here")
     def test_members_that_are_no_neighbours_are_named(self):
         """A ring of red, store, blue, store: each may talk to its neighbours, and red's data reaches blue."""
