@@ -307,6 +307,39 @@ static size_t parties_of(const struct ft_map *map, const struct ft_nccl_communic
 	return count;
 }
 
+static uint32_t tenant_at(struct ft_framing *framing, const struct ft_nccl_connection *row,
+			  const struct ft_nccl_party *end)
+{
+	return end->place_count == 0
+		       ? FT_NONE
+		       : tenant_of(framing->map, &end->places[0], tags_at(framing, row->connection),
+				   row->first_ts_ns);
+}
+
+/* The first connection that one of two tenants has; NULL if they have one with each other: it was judged by itself. */
+static const struct ft_nccl_connection *what_joins(struct ft_framing *framing,
+						   const struct ft_nccl_communicator *communicator,
+						   const struct party *one,
+						   const struct party *other)
+{
+	const struct ft_nccl_connection *found = NULL;
+
+	for (size_t i = 0; i < communicator->connection_count; i++) {
+		const struct ft_nccl_connection *row = ft_nccl_follower_connection(
+			framing->follower, communicator->connections[i]);
+		uint32_t from = tenant_at(framing, row, &row->sender);
+		uint32_t to = tenant_at(framing, row, &row->receiver);
+		bool has_one = from == one->tenant || to == one->tenant;
+		bool has_other = from == other->tenant || to == other->tenant;
+
+		if (has_one && has_other)
+			return NULL;
+		if (found == NULL && (has_one || has_other))
+			found = row;
+	}
+	return found;
+}
+
 static void judge_pair(struct ft_framing *framing, const struct party *one,
 		       const struct party *other, const struct ft_nccl_connection *first)
 {
@@ -337,9 +370,13 @@ static void judge_communicator(struct ft_framing *framing,
 	first = ft_nccl_follower_connection(framing->follower, communicator->connections[0]);
 	count = parties_of(framing->map, communicator, tags_at(framing, first->connection),
 			   first->first_ts_ns, parties);
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = i + 1; j < count; j++)
-			judge_pair(framing, &parties[i], &parties[j], first);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = i + 1; j < count; j++) {
+			first = what_joins(framing, communicator, &parties[i], &parties[j]);
+			if (first != NULL)
+				judge_pair(framing, &parties[i], &parties[j], first);
+		}
+	}
 }
 
 void ft_framing_judge_communicators(struct ft_framing *framing)

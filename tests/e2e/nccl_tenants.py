@@ -80,6 +80,11 @@ class Tenants(unittest.TestCase):
             findings = fabtap(verb, "-m", self.map, "--json", shared() / "captures" / "nccl" / "ring4-2.27.7.pcap").json()["findings"]
             self.assertEqual([finding["rule"] for finding in findings], ["nccl.crosses-tenants"])
             self.assertEqual({findings[0][end]["tenant"] for end in ("src", "dst")}, {"red", "green"})
+        del document["exceptions"][:]  # then each may talk to none, and only who does is named
+        self.map.write_text(json.dumps(document))
+        findings = fabtap("nccl", "-m", self.map, "--json", shared() / "captures" / "nccl" / "ring4-2.27.7.pcap").json()["findings"]
+        pairs = [(row["src"]["tenant"], row["dst"]["tenant"]) for row in findings if row["rule"] == "nccl.crosses-tenants"]
+        self.assertEqual(sorted(pairs), [("blue", "green"), ("blue", "red"), ("green", "blue"), ("red", "blue"), ("red", "green")])
 
     def test_an_exception_permits_it(self):
         shared = [{"id": "both", "kind": "shared-service", "to_tenant": "blue"}]
