@@ -288,12 +288,16 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 }
 
 /*
- * Metadata tells of all queue pairs; a queue pair that had messages in a row shares them with no other; and which data is
- * asked for must be known.
+ * Metadata tells of all queue pairs; a queue pair that had messages in a row shares them with no other; those that share
+ * them are all, once an immediate was the length of what they carried; and which data is asked for must be known.
  */
 static bool may_have_more(const struct ft_nccl_followed *followed)
 {
-	return !followed->model.has_tcp && !ft_nccl_split_is_known(followed) && !followed->blind;
+	const struct ft_nccl_connection *model = &followed->model;
+	bool is_short = model->split == FT_NCCL_YES && model->imm_content != FT_NCCL_IMM_LENGTH;
+
+	return !model->has_tcp && (!ft_nccl_split_is_known(followed) || is_short) &&
+	       !followed->blind;
 }
 
 /* Somebody else has begun to write there: it is no part of the same message. */

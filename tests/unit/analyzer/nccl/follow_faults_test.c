@@ -221,6 +221,47 @@ static void data_before_its_clear_to_send_is_no_fault(void **state)
 }
 
 /* Every pattern of two packets in the conversation missed. */
+/* No set-up tells how many there are: the first two look as if they were all, but that no immediate is what they carry. */
+static void four_queue_pairs_without_a_set_up_are_no_fault(void **state)
+{
+	enum { PARTS = 4, PART = 512, AHEAD = 2, MESSAGES = 10 };
+	struct follow *follow = follow_start('E');
+	const struct ft_nccl_connection *model;
+
+	(void)state;
+	for (uint64_t k = 0; k < AHEAD; k++)
+		ask(follow, k);
+	for (uint64_t k = 0; k < MESSAGES; k++) {
+		for (uint32_t part = 0; part < PARTS; part++)
+			follow_packet(follow, &(struct packet){
+						      .from = SENDER,
+						      .to = RECEIVER,
+						      .opcode = 0x0b,
+						      .qpn = RECEIVER_QP + part,
+						      .psn = (uint32_t)k,
+						      .va = buffer_of(k) + part * PART,
+						      .rkey = DATA_KEY,
+						      .length = PART,
+						      .immdt = PARTS * PART,
+						      .payload = PART,
+					      });
+		ask(follow, k + AHEAD);
+	}
+	follow_keep(follow);
+	assert_int_equal(follow->found_count, 0);
+	assert_int_equal(follow->kept.connection_count, 1);
+	model = follow->kept.connections[0];
+	assert_int_equal(model->qp_count, PARTS);
+	assert_int_equal(model->split, FT_NCCL_YES);
+	for (uint32_t part = 0; part < PARTS; part++)
+		assert_int_equal(model->receiver.qpns[part], RECEIVER_QP + part);
+	for (uint64_t k = 0; k < MESSAGES; k++) {
+		assert_true(follow_message(follow, k)->completed);
+		assert_int_equal(follow_message(follow, k)->requests[0].written, PARTS * PART);
+	}
+	follow_stop(follow);
+}
+
 static void loss_is_no_fault(void **state)
 {
 	enum { MESSAGES = 12, PACKETS = 3, ALL = MESSAGES * (PACKETS + 1) };
@@ -267,6 +308,7 @@ int main(void)
 		cmocka_unit_test(data_again_with_a_new_psn),
 		cmocka_unit_test(an_immediate_that_is_not_the_length),
 		cmocka_unit_test(data_before_its_clear_to_send_is_no_fault),
+		cmocka_unit_test(four_queue_pairs_without_a_set_up_are_no_fault),
 		cmocka_unit_test(loss_is_no_fault),
 	};
 
