@@ -10,10 +10,18 @@
 /* Immediates that must have been right before one is wrong. */
 enum { SURE_OF_CONTENT = 3 };
 
-/* What is asked for can be read. */
+/* Which queue pairs of several devices take turns with each other only a set-up tells. */
+static bool has_guessed_turns(const struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+
+	return !model->has_tcp && model->devices > 1 && followed->lane_count > model->devices;
+}
+
+/* What is asked for can be read, and it is known who is to answer. */
 static bool may_judge(const struct ft_nccl_followed *followed)
 {
-	return !followed->partial &&
+	return !followed->partial && !has_guessed_turns(followed) &&
 	       (followed->plain || (!followed->blind && followed->unreadable == 0));
 }
 

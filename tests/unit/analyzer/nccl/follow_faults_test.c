@@ -262,6 +262,46 @@ static void four_queue_pairs_without_a_set_up_are_no_fault(void **state)
 	follow_stop(follow);
 }
 
+/* Two devices, four queue pairs on each that take turns: which belong together is a guess, and no ground for blame. */
+static void turns_of_two_devices_are_no_fault(void **state)
+{
+	enum { DEVICES = 2, SETS = 4, PART = 512, AHEAD = 2, MESSAGES = 24, OTHERS = 100 };
+	static const uint8_t senders[] = { SENDER, 4 }, receivers[] = { RECEIVER, 5 };
+	struct follow *follow = follow_start('E');
+	uint32_t psns[DEVICES] = { 0 };
+
+	(void)state;
+	for (uint64_t k = 0; k < MESSAGES + AHEAD; k++) {
+		struct packet cts = cts_of(follow, k);
+		const unsigned to = (unsigned)(k % DEVICES);
+
+		cts.from = receivers[to];
+		cts.to = senders[to];
+		cts.qpn += to * OTHERS;
+		cts.rkey += to;
+		cts.psn = psns[to]++;
+		memcpy(cts.bytes + 20, cts.bytes + 16, 4); /* the second device's key */
+		cts.bytes[20]++;
+		follow_packet(follow, &cts);
+		for (unsigned device = 0; k >= AHEAD && device < DEVICES; device++)
+			follow_packet(follow, &(struct packet){
+						      .from = senders[device],
+						      .to = receivers[device],
+						      .opcode = 0x0b,
+						      .qpn = RECEIVER_QP + device * OTHERS +
+							     (uint32_t)((k - AHEAD) % SETS),
+						      .psn = (uint32_t)((k - AHEAD) / SETS),
+						      .va = buffer_of(k - AHEAD) + device * PART,
+						      .rkey = DATA_KEY + device,
+						      .length = PART,
+						      .immdt = DEVICES * PART,
+						      .payload = PART,
+					      });
+	}
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
 static void loss_is_no_fault(void **state)
 {
 	enum { MESSAGES = 12, PACKETS = 3, ALL = MESSAGES * (PACKETS + 1) };
@@ -309,6 +349,7 @@ int main(void)
 		cmocka_unit_test(an_immediate_that_is_not_the_length),
 		cmocka_unit_test(data_before_its_clear_to_send_is_no_fault),
 		cmocka_unit_test(four_queue_pairs_without_a_set_up_are_no_fault),
+		cmocka_unit_test(turns_of_two_devices_are_no_fault),
 		cmocka_unit_test(loss_is_no_fault),
 	};
 
