@@ -15,7 +15,7 @@
  *   4. accounted for, one thread at a time, in order.
  * Every thread does whichever step is ready. Nothing depends on who did it.
  */
-enum { FT_CREW_AHEAD = 4, FT_CREW_MOST = FT_ENGINE_WORKERS_MAX, FT_CREW_LINE = 64 };
+enum { FT_CREW_AHEAD = 3, FT_CREW_MOST = FT_ENGINE_WORKERS_MAX, FT_CREW_LINE = 64 };
 
 struct ft_crew_block {
 	struct ft_share share;
