@@ -27,10 +27,8 @@ enum { FT_OPCODE_CNP = 0x81 };
 /* Met congestion: ECN says so or, without IP, FECN. */
 static inline bool ft_is_marked(const struct ft_observed *observed)
 {
-	enum { ECN_CE = 3 };
-
 	if ((observed->has & FT_OBSERVED_IP) != 0)
-		return observed->ecn == ECN_CE;
+		return observed->ecn == FT_ECN_CE;
 	return (observed->has & FT_OBSERVED_FECN) != 0;
 }
 

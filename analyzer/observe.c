@@ -81,12 +81,27 @@ static void observe_ethernet(const struct ft_packet *packet, struct ft_observed 
 	observed->hop = ft_macs_digest(ft_load64(macs), ft_load32(macs + 8));
 }
 
+static bool is_overlay(const struct ft_tunnel *tunnel)
+{
+	return tunnel->kind == FT_TUNNEL_VXLAN || tunnel->kind == FT_TUNNEL_GENEVE ||
+	       tunnel->kind == FT_TUNNEL_NVGRE;
+}
+
+/* As it will be where an overlay ends: a mark that the underlay made is taken over there (RFC 6040). */
+static uint8_t ecn_of(const struct ft_packet *packet)
+{
+	for (unsigned i = 0; packet->ecn != FT_ECN_NOT_ECT && i < packet->tunnel_count; i++)
+		if (is_overlay(&packet->tunnels[i]) && packet->tunnels[i].outer_ecn == FT_ECN_CE)
+			return FT_ECN_CE;
+	return packet->ecn;
+}
+
 static void observe_network(const struct ft_packet *packet, struct ft_observed *observed)
 {
 	if ((packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6)) != 0) {
 		observed->ttl = packet->ttl;
 		observed->dscp = packet->dscp;
-		observed->ecn = packet->ecn;
+		observed->ecn = ecn_of(packet);
 		observed->hop |= packet->ttl;
 		if ((packet->has & FT_HAS_IPV4) != 0)
 			observed->ip_id = packet->ip_id;

@@ -21,6 +21,7 @@ struct ft_tunnel *ft_tunnel_open(struct ft_pass *pass, enum ft_tunnel_kind kind)
 	if ((packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6)) != 0) {
 		memcpy(tunnel->outer_src, packet->src, sizeof packet->src);
 		memcpy(tunnel->outer_dst, packet->dst, sizeof packet->dst);
+		tunnel->outer_ecn = packet->ecn;
 	}
 	packet->has = (packet->has & OUTER) | FT_HAS_MIRROR;
 	packet->transport = FT_TRANSPORT_NONE;

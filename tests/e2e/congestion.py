@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 from harness import COMPLIANT, FAILED, VIOLATED, fabtap, main, shared
-from roce import CE, RNR_NAK, Half, capture, mac, number, pause
+from roce import CE, ECT, RNR_NAK, Half, capture, mac, number, pause, vxlan
 
 START = 1_700_000_000 * 10**9  # a whole second
 US, MS, SECOND = 10**3, 10**6, 10**9
@@ -162,6 +162,13 @@ class Congestion(Reports):
     def test_cnps_without_a_mark_are_held_against_the_one_told(self):
         told = self.congestion([Half(RED, STORE, 0x11).write(), Half(STORE, RED, 0x101).cnp()])
         self.assertEqual(told["red"], {**self.NOTHING, "cnps_caused": 1, "cnps_received": 1})
+
+    def test_marks_of_the_underlay_count_where_the_packet_can_have_them(self):
+        """RFC 6040: where the tunnel ends, a mark on the outer header is put on the inner one, if that is capable of it."""
+        half = Half(RED, STORE, 0x11)
+        marked = [vxlan(half.write(ecn=inner), 100, outer) for inner, outer in ((ECT, CE), (1, CE), (CE, ECT), (ECT, ECT), (0, CE), (0, 0))]
+        run = fabtap("flows", "--json", capture(self.folder / "underlay.pcap", [(START + i * 10 * US, f) for i, f in enumerate(marked)]))
+        self.assertEqual(sum(flow["ce_marked"] for flow in run.json()["flows"]), 3)
 
     def test_what_is_sent_again_and_who_was_not_ready(self):
         red, store = Half(RED, STORE, 0x11), Half(STORE, RED, 0x101)

@@ -56,6 +56,15 @@ class Half:
         return self.packet(CNP, 0, b"", bytes(16), dscp=48, becn=True, **how)
 
 
+def vxlan(frame, vni, ecn=ECT):
+    """In an overlay between two switches, whose outer IP header has this ECN (RFC 7348)."""
+    inner = struct.pack(">II", 0x08000000, vni << 8) + frame
+    size = 20 + 8 + len(inner)
+    ip = struct.pack(">BBHHHBBH", 0x45, ecn, size, 0, 0x4000, 64, 17, 0) + number("172.16.0.1") + number("172.16.0.2")
+    ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
+    return mac(number("172.16.0.2")) + mac(number("172.16.0.1")) + b"\x08\x00" + ip + struct.pack(">HHHH", 0xd00d, 4789, size - 20, 0) + inner
+
+
 def pause(source, quanta):
     """PFC (IEEE 802.1Qbb): {priority: quanta}."""
     enabled = sum(1 << priority for priority in quanta)

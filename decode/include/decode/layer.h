@@ -71,6 +71,9 @@ enum ft_tunnel_kind {
 	FT_TUNNEL_MIRROR1123,
 };
 
+/* ECN of an IP header (RFC 3168). */
+enum ft_ecn { FT_ECN_NOT_ECT = 0, FT_ECN_CE = 3 };
+
 /* A tunnel that was peeled. Fields not named for a kind are 0. */
 struct ft_tunnel {
 	uint8_t kind;                             /* enum ft_tunnel_kind */
@@ -96,6 +99,7 @@ struct ft_tunnel {
 	uint32_t sampling_rate, frame_length, stripped, input, output;
 	/* where the mirror packet itself went (outer addresses), IPv4 as ::ffff:a.b.c.d; for mirror-loss accounting */
 	uint8_t outer_src[16], outer_dst[16];
+	uint8_t outer_ecn; /* enum ft_ecn bits; 0 without an outer IP header */
 };
 
 /* "vlan:100", "gre:88be", "eth" ... into text; returns its length, cut at `room` - 1. */
