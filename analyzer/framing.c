@@ -122,41 +122,20 @@ static int look_closely(struct ft_framing *framing, const struct ft_source *sour
 	return keep_evidence(framing, source, item, writer);
 }
 
-/* What they need of memory is fetched together, so that each waits for its part of one wait. */
-static int see_together(struct ft_framing *framing, const struct ft_source *source,
-			const struct ft_item *const *items, unsigned count,
-			struct ft_pcapng_writer *writer)
+static int see_quiet(struct ft_framing *framing, const struct ft_source *source,
+		     const struct ft_item *item, struct ft_pcapng_writer *writer)
 {
-	struct ft_nccl_glimpse *glimpses = framing->glimpses;
-	int error = 0;
+	struct ft_nccl_glimpse glimpse;
 
-	for (unsigned i = 0; i < count; i++)
-		ft_item_glimpse(items[i], &glimpses[i]);
-	ft_nccl_follower_prefetch(framing->follower, glimpses, count);
-	for (unsigned i = 0; i < count && error == 0; i++) {
-		if (!ft_nccl_follower_glance(framing->follower, &glimpses[i]))
-			error = look_closely(framing, source, items[i], writer);
-	}
-	return error;
+	if (item->framing == FT_FRAMING_NONE || !is_wanted(framing, item))
+		return 0;
+	ft_item_glimpse(item, &glimpse);
+	if (ft_nccl_follower_glance(framing->follower, &glimpse))
+		return 0;
+	return look_closely(framing, source, item, writer);
 }
 
-/* Items that are marked and wanted, by bits; returns how many. */
-static unsigned choose(struct ft_framing *framing, const struct ft_item *items, uint64_t marked,
-		       const struct ft_item **wanted)
-{
-	unsigned found = 0;
-
-	for (; marked != 0; marked &= marked - 1) {
-		const struct ft_item *item = &items[__builtin_ctzll(marked)];
-
-		wanted[found] = item;
-		if (item->framing != FT_FRAMING_NONE && is_wanted(framing, item))
-			found++;
-	}
-	return found;
-}
-
-/* Of item `at` the first bit, and so on. */
+/* The marks of items from `at` on: of that one the first bit, and so on. */
 static uint64_t marks_from(uint64_t framed, unsigned at, unsigned count)
 {
 	unsigned by = at % 64;
@@ -165,20 +144,32 @@ static uint64_t marks_from(uint64_t framed, unsigned at, unsigned count)
 	return count < 64 ? marks & ((UINT64_C(1) << count) - 1) : marks;
 }
 
+/* What is known of their connections, and what of their frames lies behind the BTH. */
+static void prefetch(const struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
+{
+	for (; marks != 0; marks &= marks - 1) {
+		const struct ft_item *item = &items[__builtin_ctzll(marks)];
+
+		ft_nccl_follower_prefetch(framing->follower, item->hash);
+		__builtin_prefetch(item->frame->bytes);
+		__builtin_prefetch(item->frame->bytes + 64);
+	}
+}
+
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
 			 const struct ft_batch *batch, unsigned from, unsigned to,
 			 struct ft_pcapng_writer *writer)
 {
-	const struct ft_item *wanted[FT_NCCL_TOGETHER];
 	int error = 0;
 
 	framing->has_seen = false;
-	for (unsigned count; from < to && error == 0; from += count) {
-		count = to - from < FT_NCCL_TOGETHER ? to - from : FT_NCCL_TOGETHER;
-		error = see_together(framing, source, wanted,
-				     choose(framing, &batch->items[from],
-					    marks_from(batch->framed, from, count), wanted),
-				     writer);
+	for (unsigned at = from; at < to; at += 64) {
+		const struct ft_item *items = &batch->items[at];
+		uint64_t marks = marks_from(batch->framed, at, to - at);
+
+		prefetch(framing, items, marks);
+		for (; marks != 0 && error == 0; marks &= marks - 1)
+			error = see_quiet(framing, source, &items[__builtin_ctzll(marks)], writer);
 	}
 	return error;
 }

@@ -39,8 +39,7 @@ struct ft_framing {
 	struct ft_packet packet; /* that one's, if it is not usual */
 	bool awake; /* there is NCCL in the capture: strangers may have to do with it */
 	bool has_seen;
-	struct ft_nccl_seen seen;                          /* the packet seen last */
-	struct ft_nccl_glimpse glimpses[FT_NCCL_TOGETHER]; /* of quiet ones */
+	struct ft_nccl_seen seen; /* the packet seen last */
 };
 
 /* 0 or -ENOMEM. The configuration and the map must outlive it. */

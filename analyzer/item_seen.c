@@ -123,6 +123,7 @@ void ft_item_glimpse(const struct ft_item *item, struct ft_nccl_glimpse *glimpse
 
 	*glimpse = (struct ft_nccl_glimpse){
 		.key = &item->flow_key,
+		.digest = item->hash,
 		.observed = &item->observed,
 		.extension = item->frame->bytes + at,
 		.captured = item->frame->captured - at,

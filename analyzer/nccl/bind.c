@@ -365,6 +365,8 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 			continue;
 		}
 		if (is_between(followed, stranger) && !is_complete(followed))
+			followed->unsure = true;
+		if (is_between(followed, stranger) && followed->unsure)
 			continue;
 		if (has_data(followed) && ft_nccl_fault_stranger(connections, followed, seen))
 			return true;

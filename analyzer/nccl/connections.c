@@ -329,16 +329,40 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 		see_followed(connections, end, seen);
 }
 
-bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
-				struct ft_nccl_glimpse *glimpse)
+void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t digest)
 {
-	const struct ft_nccl_end_table *ends = &connections->ends;
+	if (connections->straights != NULL)
+		ft_nccl_straight_prefetch(
+			&connections->straights[connections->hints[digest % FT_NCCL_HINTS] / 2]);
+}
 
-	if (glimpse->changes != ends->changes)
-		ft_nccl_look_up(ends, glimpse, ft_nccl_ends_home(ends, glimpse->key));
-	return glimpse->changes != 0 && glimpse->connection != FT_NCCL_NONE &&
-	       connections->straights != NULL &&
-	       ft_nccl_straight_take(&connections->straights[glimpse->connection], glimpse);
+/* Whose it is, if it goes straight; the hint will do next time. */
+static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connections,
+					const struct ft_flow_key *key, uint32_t *hint)
+{
+	const struct ft_nccl_end *end = ft_nccl_ends_glimpse(&connections->ends, key);
+	struct ft_nccl_straight *straight;
+
+	if (end == NULL || end->any_vni)
+		return NULL;
+	straight = &connections->straights[end->connection];
+	*hint = 2 * end->connection + end->role;
+	return straight->is_on && ft_nccl_straight_has(straight, end->role, key) ? straight : NULL;
+}
+
+bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
+				const struct ft_nccl_glimpse *glimpse)
+{
+	struct ft_nccl_straight *straight;
+	uint32_t *hint;
+
+	if (connections->straights == NULL)
+		return false;
+	hint = &connections->hints[glimpse->digest % FT_NCCL_HINTS];
+	straight = &connections->straights[*hint / 2];
+	if (!straight->is_on || !ft_nccl_straight_has(straight, *hint % 2, glimpse->key))
+		straight = look_up(connections, glimpse->key, hint);
+	return straight != NULL && ft_nccl_straight_take(straight, *hint % 2, glimpse);
 }
 
 void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_nccl_logged *logged)

@@ -27,11 +27,9 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 
 /* A packet that is just what its connection expects. False: it is not, and nothing has changed. */
 bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
-				struct ft_nccl_glimpse *glimpse);
+				const struct ft_nccl_glimpse *glimpse);
 
-/* Fetch what these packets, up to FT_NCCL_TOGETHER, need of memory, as far as their connections are known. */
-void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
-				  struct ft_nccl_glimpse *glimpses, unsigned count);
+void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t digest);
 
 /* What the packet seen last is; false: nothing of NCCL's framing. */
 bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,

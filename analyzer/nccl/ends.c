@@ -70,11 +70,6 @@ struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 	return find(table, seen->ends.dst, seen->ends.by_lid != 0, seen->dest_qp, seen->ends.vni);
 }
 
-size_t ft_nccl_ends_home(const struct ft_nccl_end_table *table, const struct ft_flow_key *key)
-{
-	return home_of(table, key->dst, false, key->dest_qp);
-}
-
 enum { NAME = 24 /* bytes: address, queue pair, VNI */ };
 static_assert(offsetof(struct ft_nccl_end, vni) + 4 == NAME &&
 		      offsetof(struct ft_flow_key, vni) + 4 - offsetof(struct ft_flow_key, dst) ==
@@ -82,11 +77,16 @@ static_assert(offsetof(struct ft_nccl_end, vni) + 4 == NAME &&
 	      "compared as bytes");
 
 /* Nearly always it is the first. */
-const struct ft_nccl_end *ft_nccl_ends_from(const struct ft_nccl_end_table *table, size_t home,
-					    const struct ft_flow_key *key)
+const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *table,
+					       const struct ft_flow_key *key)
 {
-	const struct ft_nccl_end *first = &table->ends[home];
+	const struct ft_nccl_end *first;
+	size_t home;
 
+	if (table->slots == 0)
+		return NULL;
+	home = home_of(table, key->dst, false, key->dest_qp);
+	first = &table->ends[home];
 	if (memcmp(first->address, key->dst, NAME) == 0 && first->used && !first->by_lid)
 		return first;
 	return find_from(table, home, key->dst, false, key->dest_qp, key->vni);

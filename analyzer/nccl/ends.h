@@ -42,25 +42,9 @@ struct ft_nccl_end *ft_nccl_ends_find(const struct ft_nccl_end_table *table,
 struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 				    const struct ft_nccl_seen *seen);
 
-/* The same for a packet over UDP in two steps: where to begin, to be fetched; then from there. The table is not empty. */
-size_t ft_nccl_ends_home(const struct ft_nccl_end_table *table, const struct ft_flow_key *key);
-const struct ft_nccl_end *ft_nccl_ends_from(const struct ft_nccl_end_table *table, size_t home,
-					    const struct ft_flow_key *key);
-
-/* Whose end a glimpsed packet is sent to; an overlay's end that no packet was seen of yet is nobody's. */
-static inline void ft_nccl_look_up(const struct ft_nccl_end_table *table,
-				   struct ft_nccl_glimpse *glimpse, size_t home)
-{
-	const struct ft_nccl_end *end = ft_nccl_ends_from(table, home, glimpse->key);
-
-	glimpse->changes = table->changes;
-	glimpse->connection = FT_NCCL_NONE;
-	if (end == NULL || end->any_vni)
-		return;
-	glimpse->connection = end->connection;
-	glimpse->lane = end->lane;
-	glimpse->role = end->role;
-}
+/* The same for a packet over UDP. */
+const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *table,
+					       const struct ft_flow_key *key);
 
 /* Put in; what has the same key is replaced. 0 or -ENOMEM. Pointers to ends do not outlive it. */
 int ft_nccl_ends_put(struct ft_nccl_end_table *table, const struct ft_nccl_end *end);

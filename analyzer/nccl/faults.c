@@ -10,18 +10,19 @@
 /* Immediates that must have been right before one is wrong. */
 enum { SURE_OF_CONTENT = 3 };
 
-/* Which queue pairs of several devices take turns with each other only a set-up tells. */
-static bool has_guessed_turns(const struct ft_nccl_followed *followed)
+/*
+ * Without a set-up it is a guess how many queue pairs share the messages or take turns, and in which order. One that had
+ * all of them, while nobody else between the two addresses wrote to their buffers, is alone.
+ */
+static bool has_guessed_lanes(const struct ft_nccl_followed *followed)
 {
-	const struct ft_nccl_connection *model = &followed->model;
-
-	return !model->has_tcp && model->devices > 1 && followed->lane_count > model->devices;
+	return !followed->model.has_tcp && (followed->unsure || followed->lane_count > 1);
 }
 
 /* What is asked for can be read, and it is known who is to answer. */
 static bool may_judge(const struct ft_nccl_followed *followed)
 {
-	return !followed->partial && !has_guessed_turns(followed) &&
+	return !followed->partial && !has_guessed_lanes(followed) &&
 	       (followed->plain || (!followed->blind && followed->unreadable == 0));
 }
 

@@ -112,7 +112,7 @@ struct ft_nccl_unpaired {
 	uint8_t lane;
 };
 
-enum { FT_NCCL_RUNS = 256 };
+enum { FT_NCCL_RUNS = 256, FT_NCCL_HINTS = 1 << 14 };
 
 /* Where data packets went of late: see run.h. */
 struct ft_nccl_run {
@@ -129,6 +129,7 @@ struct ft_nccl_connections {
 	struct ft_nccl_sink sink;
 	struct ft_nccl_followed **all;      /* by id */
 	struct ft_nccl_straight *straights; /* likewise; NULL: no packets go straight */
+	uint32_t hints[FT_NCCL_HINTS];      /* where packets of a digest went last: 2 x id + role */
 	uint32_t count, room;
 	uint64_t dropped;
 	struct ft_nccl_end_table ends;

@@ -82,15 +82,15 @@ void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_ncc
 	ft_nccl_connections_see(follower->connections, seen, qp);
 }
 
-bool ft_nccl_follower_glance(struct ft_nccl_follower *follower, struct ft_nccl_glimpse *glimpse)
+bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
+			     const struct ft_nccl_glimpse *glimpse)
 {
 	return ft_nccl_connections_glance(follower->connections, glimpse);
 }
 
-void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower,
-			       struct ft_nccl_glimpse *glimpses, unsigned count)
+void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t digest)
 {
-	ft_nccl_connections_prefetch(follower->connections, glimpses, count);
+	ft_nccl_connections_prefetch(follower->connections, digest);
 }
 
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,

@@ -55,8 +55,11 @@ static bool is_like_before(const struct ft_nccl_straight *straight,
 
 static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
 {
+	uint64_t va;
+
 	if (!is_next_cts(straight, glimpse->observed) || !is_like_before(straight, glimpse))
 		return false;
+	va = ft_le64(glimpse->extension + RETH_LEN);
 	straight->newest++;
 	straight->cts_psn = ft_nccl_psn_add(straight->cts_psn, 1);
 	straight->cts_va += straight->slot_bytes;
@@ -64,9 +67,12 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	straight->packets++;
 	ft_nccl_straight_count_up(straight);
 	*message_at(straight, straight->newest) = (struct ft_nccl_straight_message){
-		.va = ft_le64(glimpse->extension + RETH_LEN),
+		.va = va,
 		.cts_frame = glimpse->observed->frame,
 	};
+	if (straight->newest == straight->next)
+		straight->next_va = va;
+	__builtin_prefetch(message_at(straight, straight->newest + 2), 1);
 	return true;
 }
 
@@ -78,8 +84,7 @@ static bool is_next_write(const struct ft_nccl_straight *straight,
 {
 	return straight->stage == FT_NCCL_STRAIGHT_IDLE && observed->psn == straight->data_psn &&
 	       straight->next <= straight->newest && observed->rkey == straight->rkey &&
-	       observed->va == message_at(straight, straight->next)->va &&
-	       observed->length <= straight->length_most;
+	       observed->va == straight->next_va && observed->length <= straight->length_most;
 }
 
 static bool is_length(const struct ft_nccl_straight *straight, const uint8_t *immdt,
@@ -94,7 +99,7 @@ static void begin(struct ft_nccl_straight *straight, const struct ft_observed *o
 
 	message->first_frame = observed->frame;
 	message->written = observed->length;
-	message->from = observed->psn & 0xffffff;
+	message->from = observed->psn;
 	straight->next++;
 	straight->bytes += observed->length;
 	straight->packets++;
@@ -110,14 +115,16 @@ static bool take_first(struct ft_nccl_straight *straight, const struct ft_observ
 	straight->data_psn = ft_nccl_psn_add(
 		straight->data_psn, ft_nccl_straight_packets(straight, observed->length) - 1);
 	straight->stage = FT_NCCL_STRAIGHT_WRITING;
+	__builtin_prefetch(message_at(straight, straight->next), 1);
 	return true;
 }
 
+/* The message is over, or waits for its immediate. */
 static void end(struct ft_nccl_straight *straight, enum ft_nccl_straight_stage stage)
 {
 	straight->data_psn = ft_nccl_psn_add(straight->data_psn, 1);
-	straight->packets++;
 	straight->stage = (uint8_t)stage;
+	straight->next_va = message_at(straight, straight->next)->va;
 }
 
 static bool is_sane(uint32_t payload)
@@ -135,6 +142,7 @@ static bool take_last(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 	    (has_immediate && !is_length(straight, glimpse->extension,
 					 message_at(straight, straight->next - 1)->written)))
 		return false;
+	straight->packets++;
 	end(straight, has_immediate ? FT_NCCL_STRAIGHT_IDLE : FT_NCCL_STRAIGHT_WRITTEN);
 	return true;
 }
@@ -149,7 +157,8 @@ static bool take_bare_end(struct ft_nccl_straight *straight, const struct ft_ncc
 	    observed->payload != 0 ||
 	    !is_length(straight, glimpse->extension + RETH_LEN, message->written))
 		return false;
-	message->bare = 1;
+	message->from |= FT_NCCL_STRAIGHT_BARE;
+	straight->packets++;
 	end(straight, FT_NCCL_STRAIGHT_IDLE);
 	return true;
 }
@@ -173,16 +182,18 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 	    is_in(&straight->followed->model.sizes, observed->va))
 		return false;
 	begin(straight, observed);
-	straight->data_psn = ft_nccl_psn_add(straight->data_psn, 1);
+	end(straight, FT_NCCL_STRAIGHT_IDLE);
 	return true;
 }
 
 /* --- any --- */
 
-static bool is_of_peer(const struct ft_nccl_straight *straight, uint8_t role,
-		       const struct ft_flow_key *key)
+bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t role,
+			  const struct ft_flow_key *key)
 {
-	return memcmp(straight->peers[role], key->src, sizeof key->src) == 0;
+	const uint8_t *from_to = straight->hosts[role == FT_NCCL_AT_RECEIVER ? 0 : 1];
+
+	return key->dest_qp == straight->qpns[role] && memcmp(from_to, key->src, 32) == 0;
 }
 
 /* Where data goes clear-to-sends are acknowledged, too; what acknowledges data tells nothing. */
@@ -196,13 +207,13 @@ static bool take_acknowledgment(struct ft_nccl_straight *straight, bool is_data,
 	return true;
 }
 
-bool ft_nccl_straight_take(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
+bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t role,
+			   const struct ft_nccl_glimpse *glimpse)
 {
 	const struct ft_observed *observed = glimpse->observed;
-	bool is_data = glimpse->role == FT_NCCL_AT_RECEIVER;
+	bool is_data = role == FT_NCCL_AT_RECEIVER;
 
-	if (!straight->is_on || !is_of_peer(straight, glimpse->role, glimpse->key) ||
-	    (observed->pkey & 0x7fff) == 0)
+	if ((observed->pkey & 0x7fff) == 0)
 		return false;
 	switch (observed->opcode) {
 	case 0x06:

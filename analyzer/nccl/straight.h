@@ -27,11 +27,13 @@ struct ft_nccl_straight_message {
 	uint64_t va; /* asked for, and written to */
 	uint64_t cts_frame;
 	uint64_t first_frame;
-	uint32_t written;   /* bytes */
-	uint32_t from : 24; /* PSN of its first packet */
-	uint32_t bare : 1;  /* its immediate came in an empty write */
+	uint32_t written; /* bytes */
+	uint32_t from;    /* PSN of its first packet; with FT_NCCL_STRAIGHT_BARE */
 };
 static_assert(sizeof(struct ft_nccl_straight_message) == 32, "two to a cache line");
+
+/* Its immediate came in an empty write. */
+#define FT_NCCL_STRAIGHT_BARE (UINT32_C(1) << 24)
 
 /* Of message `next` - 1: over; its write is under way; written, but for the immediate. */
 enum ft_nccl_straight_stage {
@@ -47,46 +49,49 @@ enum {
 
 struct ft_nccl_followed;
 
-/* Of all connections side by side. By cache line: what is expected; whose packets, and counts; the next clear-to-send. */
+/* Of all connections side by side. By cache line: what comes next; whose packets; clear-to-sends; the next of them. */
 struct ft_nccl_straight {
 	_Alignas(FT_NCCL_STRAIGHT_LINE) bool is_on;
-	uint8_t stage;              /* enum ft_nccl_straight_stage */
-	uint8_t entry_bytes;        /* of a clear-to-send .. */
-	uint8_t entry_captured;     /* .. of which so many */
-	bool big;                   /* immediates are */
-	bool bare;                  /* they may come in empty writes */
-	uint16_t pmtu;              /* bytes; 0: not known */
-	uint32_t cts_psn, data_psn; /* next ones */
-	uint32_t acked;             /* newest PSN of clear-to-sends; FT_NCCL_NONE: none here */
-	uint32_t fifo_rkey, rkey;
+	uint8_t stage; /* enum ft_nccl_straight_stage */
+	bool big;      /* immediates are */
+	bool bare;     /* they may come in empty writes */
+	uint16_t pmtu; /* bytes; 0: not known */
+	uint32_t data_psn;
+	uint32_t rkey;
 	uint32_t length_most; /* of a message */
-	uint32_t cts_left;    /* clear-to-sends until one has something to tell, or needs room */
 	uint32_t mask;        /* places of messages less 1, as in the ring */
-	uint64_t cts_va;      /* next one */
-	uint64_t newest;      /* message asked for */
-	uint64_t next;        /* message that will be written */
-
-	struct ft_nccl_straight_message *messages; /* message k in place k & mask */
-	struct ft_nccl_followed *followed;         /* whose it is */
-	uint8_t peers[2][16]; /* who sends, by enum ft_nccl_role of the end sent to */
-	uint64_t bytes;       /* written */
+	uint32_t acked;       /* newest PSN of clear-to-sends; FT_NCCL_NONE: none here */
 	uint32_t packets;     /* clear-to-sends, and of data, as far as they are shown */
-	uint16_t slot_bytes;
-	uint8_t number_at, number_bytes; /* in `entry` */
+	uint64_t newest;      /* message asked for */
+	uint64_t next;        /* message that will be written .. */
+	uint64_t next_va;     /* .. and where, if it is asked for */
+	uint64_t bytes;       /* written */
 
-	uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* next one, but for its address */
+	uint8_t hosts[3][16];                      /* sender, receiver, sender */
+	uint32_t qpns[2];                          /* by enum ft_nccl_role */
+	struct ft_nccl_straight_message *messages; /* message k in place k & mask */
+
+	uint64_t cts_va; /* of the next one */
+	uint32_t cts_psn;
+	uint32_t fifo_rkey;
+	uint32_t cts_left;               /* until one has something to tell, or needs room */
+	uint16_t slot_bytes;             /* from one to the next */
+	uint8_t entry_bytes;             /* of each .. */
+	uint8_t entry_captured;          /* .. of which so many */
+	uint8_t number_at, number_bytes; /* in `entry` */
+	bool has_entry;                  /* `entry` is that of the message behind `entry_k` */
+	uint64_t entry_k;
+	struct ft_nccl_followed *followed; /* whose it is */
+
+	_Alignas(FT_NCCL_STRAIGHT_LINE)
+		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* but for its address */
 
 	struct ft_nccl_straight_message few[FT_NCCL_STRAIGHT_LEAST];
-
-	/* asked for at either end of the way */
-	struct ft_nccl_request request;        /* of each message, but for its address */
 	struct ft_nccl_straight_message *many; /* NULL, or room for FT_NCCL_RING_MOST messages */
-	bool has_entry;                        /* `entry` is that of the message behind `entry_k` */
-	uint64_t entry_k;
+	struct ft_nccl_request request;        /* of each message, but for its address */
 };
-static_assert(offsetof(struct ft_nccl_straight, messages) == FT_NCCL_STRAIGHT_LINE &&
-		      offsetof(struct ft_nccl_straight, entry) == 2 * FT_NCCL_STRAIGHT_LINE &&
-		      offsetof(struct ft_nccl_straight, few) == 3 * FT_NCCL_STRAIGHT_LINE,
+static_assert(offsetof(struct ft_nccl_straight, hosts) == FT_NCCL_STRAIGHT_LINE &&
+		      offsetof(struct ft_nccl_straight, cts_va) == 2 * FT_NCCL_STRAIGHT_LINE,
 	      "what is asked for together is in one cache line");
 
 /* Nothing is kept that only the general way finds. */
@@ -118,8 +123,21 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 /* Go straight from here on, if it is known what comes next. */
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 
-/* A packet to one of its ends. True: it is as expected, and done with; false: nothing has changed. */
-bool ft_nccl_straight_take(struct ft_nccl_straight *straight,
+/* Fetch it from memory, soon to be asked for. */
+static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *straight)
+{
+	__builtin_prefetch(straight, 1);
+	__builtin_prefetch(&straight->hosts);
+	__builtin_prefetch(&straight->cts_va, 1);
+	__builtin_prefetch(&straight->entry, 1);
+}
+
+/* The packet goes to this end of it, and comes from the other one. */
+bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t role,
+			  const struct ft_flow_key *key);
+
+/* A packet to one of its ends, by enum ft_nccl_role. True: it is as expected, and done with; false: nothing has changed. */
+bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t role,
 			   const struct ft_nccl_glimpse *glimpse);
 
 /* Back to the general way, if it went straight. */

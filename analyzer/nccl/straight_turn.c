@@ -78,7 +78,8 @@ static bool is_known(const struct ft_nccl_followed *followed)
 
 	return followed->lane_count == 1 && model->devices == 1 && model->qp_count == 1 &&
 	       model->qps_per_device <= 1 && model->sender.place_count == 1 &&
-	       model->receiver.place_count == 1 && !followed->by_grid && !followed->unsure &&
+	       model->receiver.place_count == 1 && !model->sender.places[0].by_lid &&
+	       followed->vni == UINT32_MAX && !followed->by_grid && !followed->unsure &&
 	       model->has_family && model->imm_content == FT_NCCL_IMM_LENGTH &&
 	       model->imm_order != FT_NCCL_ORDER_UNKNOWN && followed->by_length > followed->by_id;
 }
@@ -210,8 +211,12 @@ static void begin(struct ft_nccl_followed *followed)
 	straight->length_most = length_most(followed);
 	straight->newest = followed->newest;
 	straight->next = lane->next;
-	memcpy(straight->peers[FT_NCCL_AT_SENDER], model->receiver.places[0].address, 16);
-	memcpy(straight->peers[FT_NCCL_AT_RECEIVER], model->sender.places[0].address, 16);
+	straight->next_va = straight->messages[straight->next & straight->mask].va;
+	memcpy(straight->hosts[0], model->sender.places[0].address, 16);
+	memcpy(straight->hosts[1], model->receiver.places[0].address, 16);
+	memcpy(straight->hosts[2], model->sender.places[0].address, 16);
+	straight->qpns[FT_NCCL_AT_SENDER] = model->sender.qpns[0];
+	straight->qpns[FT_NCCL_AT_RECEIVER] = model->receiver.qpns[0];
 	straight->bytes = 0;
 	straight->packets = 0;
 	straight->big = model->imm_order == FT_NCCL_ORDER_BIG;
@@ -255,16 +260,17 @@ static void write(struct ft_nccl_followed *followed, struct ft_nccl_transfer *tr
 	const struct ft_nccl_straight *straight = followed->straight;
 	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
 	struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer);
-	uint32_t packets = ft_nccl_straight_packets(straight, message->written) + message->bare;
+	bool bare = (message->from & FT_NCCL_STRAIGHT_BARE) != 0;
+	uint32_t packets = ft_nccl_straight_packets(straight, message->written) + (bare ? 1 : 0);
 
 	request->written = share->bytes = transfer->written = message->written;
 	request->has_written = true;
-	transfer->bare = message->bare != 0;
+	transfer->bare = bare;
 	*share = (struct ft_nccl_share){
 		.bytes = message->written,
 		.va = message->va,
 		.packets = packets,
-		.from = message->from,
+		.from = message->from & 0xffffff,
 		.to = ft_nccl_psn_add(message->from, packets - 1),
 		.used = true,
 		.begun = true,

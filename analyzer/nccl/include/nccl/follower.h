@@ -84,27 +84,23 @@ void ft_nccl_follower_destroy(struct ft_nccl_follower *follower); /* NULL is fin
 void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen);
 
 /*
- * The short way, for a follower with ends_only that keeps neither messages nor queue pairs: an RDMA packet over UDP, with
+ * The short way, for a follower with ends_only that keeps neither messages nor queue pairs: an RDMA packet over UDP in no overlay, with
  * all its headers, as the flow stage has it. Nearly all packets of connections are what was expected, which is soon seen.
  */
 struct ft_nccl_glimpse {
 	const struct ft_flow_key *key; /* where it comes from and goes to */
+	uint32_t digest;               /* of the key */
 	const struct ft_observed *observed;
 	const uint8_t *extension; /* behind its BTH .. */
 	uint32_t captured;        /* .. so many bytes may be read */
-	/* the follower's own, by ft_nccl_follower_prefetch(): whose end it is sent to */
-	uint32_t connection; /* id; FT_NCCL_NONE: nobody's */
-	uint8_t lane, role;
-	uint64_t changes; /* of what that was looked up in; 0 at first */
 };
 
 /* True: seen; false: nothing has happened, ft_nccl_follower_see() it. */
-bool ft_nccl_follower_glance(struct ft_nccl_follower *follower, struct ft_nccl_glimpse *glimpse);
+bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
+			     const struct ft_nccl_glimpse *glimpse);
 
-/* These packets will be shown soon: fetch what that needs of memory. `count`: 0 .. FT_NCCL_TOGETHER. */
-enum { FT_NCCL_TOGETHER = 64 };
-void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower,
-			       struct ft_nccl_glimpse *glimpses, unsigned count);
+/* Fetch from memory what that looks at, by the digest of a glimpse to come. */
+void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t digest);
 
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 			      const struct ft_nccl_segment *segment);
