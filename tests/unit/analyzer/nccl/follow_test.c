@@ -50,41 +50,6 @@ static void family_a_takes_three(void **state)
 	follow_stop(follow);
 }
 
-static void writes_to_one_address_are_no_connection(void **state)
-{
-	struct follow *follow = follow_start('E');
-	struct packet packet = cts_of(follow, 0);
-
-	(void)state;
-	for (uint32_t i = 0; i < 1000; i++) {
-		packet.psn = i;
-		memset(packet.bytes, (int)i, sizeof packet.bytes);
-		follow_packet(follow, &packet);
-	}
-	follow_keep(follow);
-	assert_int_equal(follow->kept.connection_count, 0);
-	assert_int_equal(follow->kept.message_count, 0);
-	follow_stop(follow);
-}
-
-/* A ring of another library: on a grid, but nothing answers with immediates. */
-static void a_ring_alone_is_no_connection(void **state)
-{
-	struct follow *follow = follow_start('E');
-
-	(void)state;
-	for (uint32_t i = 0; i < 1000; i++) {
-		struct packet packet = cts_of(follow, i);
-
-		packet.psn = i;
-		memset(packet.bytes, 0xa5, sizeof packet.bytes);
-		follow_packet(follow, &packet);
-	}
-	follow_keep(follow);
-	assert_int_equal(follow->kept.connection_count, 0);
-	follow_stop(follow);
-}
-
 static void messages_are_asked_for_and_answered(void **state)
 {
 	struct follow *follow = follow_start('F');
@@ -409,8 +374,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_clear_to_sends_are_a_connection),
 		cmocka_unit_test(family_a_takes_three),
-		cmocka_unit_test(writes_to_one_address_are_no_connection),
-		cmocka_unit_test(a_ring_alone_is_no_connection),
 		cmocka_unit_test(messages_are_asked_for_and_answered),
 		cmocka_unit_test(the_first_message_is_not_lost),
 		cmocka_unit_test(numbers_go_on_when_slots_and_psns_wrap),

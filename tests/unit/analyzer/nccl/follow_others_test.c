@@ -1,0 +1,79 @@
+#include "follow_play.h"
+
+#include <string.h>
+
+/* What is not NCCL: rings of other libraries, and writes that only look like clear-to-sends. */
+
+static void writes_to_one_address_are_no_connection(void **state)
+{
+	struct follow *follow = follow_start('E');
+	struct packet packet = cts_of(follow, 0);
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		packet.psn = i;
+		memset(packet.bytes, (int)i, sizeof packet.bytes);
+		follow_packet(follow, &packet);
+	}
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, 0);
+	assert_int_equal(follow->kept.message_count, 0);
+	follow_stop(follow);
+}
+
+/* A ring of another library: on a grid, but nothing answers with immediates. */
+static void a_ring_alone_is_no_connection(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct packet packet = cts_of(follow, i);
+
+		packet.psn = i;
+		memset(packet.bytes, 0xa5, sizeof packet.bytes);
+		follow_packet(follow, &packet);
+	}
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, 0);
+	follow_stop(follow);
+}
+
+/* Lengths alone may do where payload is cut off, not where it is in view and never asks for anything. */
+static void a_ring_in_view_that_never_asks_is_no_connection(void **state)
+{
+	static const struct row {
+		uint32_t captured, slots;
+		size_t connections;
+	} rows[] = { { 0, 256, 1 }, { 4, 256, 1 }, { 64, 256, 0 }, { 64, 100, 0 } };
+
+	(void)state;
+	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+		struct follow *follow = follow_start('E');
+
+		for (uint32_t i = 0; i < 600; i++) {
+			struct packet packet = cts_of(follow, 0);
+
+			packet.psn = i;
+			packet.va = FIFO_AT + UINT64_C(512) * (i % rows[row].slots);
+			packet.captured = rows[row].captured;
+			memset(packet.bytes, 0xa5, sizeof packet.bytes);
+			follow_packet(follow, &packet);
+			answer(follow, i, 500 + i % 7 * 100);
+		}
+		follow_keep(follow);
+		assert_int_equal(follow->kept.connection_count, rows[row].connections);
+		follow_stop(follow);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(writes_to_one_address_are_no_connection),
+		cmocka_unit_test(a_ring_alone_is_no_connection),
+		cmocka_unit_test(a_ring_in_view_that_never_asks_is_no_connection),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
