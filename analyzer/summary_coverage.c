@@ -78,8 +78,14 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 		one = ft_tracker_totals(worker->tracker, evidence);
 		sum.lost_by_gap += one.lost_by_gap;
 		sum.lost_by_ack += one.lost_by_ack;
+		sum.doubted_by_gap += one.doubted_by_gap;
+		sum.doubted_by_ack += one.doubted_by_ack;
 		sum.paired += one.paired;
 		sum.one_sided += one.one_sided;
+	}
+	if (!ft_loss_resolve(evidence)) {
+		sum.lost_by_gap -= sum.doubted_by_gap;
+		sum.lost_by_ack -= sum.doubted_by_ack;
 	}
 	return sum;
 }

@@ -1,6 +1,9 @@
 #include <flow/loss.h>
 
+#include <math.h>
 #include <string.h>
+
+enum { LEAST_ELSEWHERE = 4, MOST_EXPECTED = 4 };
 
 void ft_loss_init(struct ft_loss_evidence *evidence)
 {
@@ -13,6 +16,7 @@ static void add(struct ft_loss_bin *into, const struct ft_loss_bin *from)
 	into->holes += from->holes;
 	into->silent += from->silent;
 	into->again += from->again;
+	into->doubted += from->doubted;
 }
 
 /* Two bins become one; the upper half is free. */
@@ -54,6 +58,48 @@ void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t co
 	evidence->squares = add_up(evidence->squares, (uint64_t)count * count);
 }
 
+void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count,
+		   bool of_answers)
+{
+	ft_loss_bin(evidence, frame)->doubted += count;
+	evidence->doubted_squares = add_up(evidence->doubted_squares, (uint64_t)count * count);
+	if (of_answers)
+		evidence->doubted_answers += count;
+	else
+		evidence->doubted_requests += count;
+}
+
+/*
+ * Whether what is doubtful is more than four times as much as holes elsewhere let expect of the first frames of halves,
+ * and there is enough elsewhere to say so.
+ */
+static bool is_too_much(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	double spaces = (double)sum->spaces, early = fmin((double)evidence->early, spaces);
+	double doubted = (double)sum->doubted, others = (double)sum->holes - doubted;
+
+	return LEAST_ELSEWHERE * (spaces - early) >= early &&
+	       MOST_EXPECTED * others * early < doubted * (spaces - early);
+}
+
+bool ft_loss_resolve(struct ft_loss_evidence *evidence)
+{
+	struct ft_loss_bin sum = { 0 };
+
+	for (uint32_t i = 0; i < evidence->used; i++)
+		add(&sum, &evidence->bins[i]);
+	if (sum.doubted == 0 || evidence->fabric + evidence->late + sum.again == 0 ||
+	    !is_too_much(evidence, &sum))
+		return true;
+	for (uint32_t i = 0; i < evidence->used; i++)
+		evidence->bins[i].holes -= evidence->bins[i].doubted;
+	evidence->squares -= evidence->doubted_squares;
+	evidence->answers_lost -= evidence->doubted_answers;
+	evidence->requests_lost -= evidence->doubted_requests;
+	evidence->uncertain += sum.doubted;
+	return false;
+}
+
 void ft_loss_compact(struct ft_loss_evidence *evidence)
 {
 	uint32_t kept = 0;
@@ -88,6 +134,11 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->starts += from->starts;
 	into->squares = add_up(into->squares, from->squares);
 	into->fabric += from->fabric;
+	into->late += from->late;
+	into->early += from->early;
+	into->doubted_squares = add_up(into->doubted_squares, from->doubted_squares);
+	into->doubted_answers += from->doubted_answers;
+	into->doubted_requests += from->doubted_requests;
 	into->uncertain += from->uncertain;
 	into->unanswered += from->unanswered;
 	into->overdue += from->overdue;

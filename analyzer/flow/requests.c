@@ -90,6 +90,8 @@ static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 	if (ahead >= FT_PSN_WINDOW || ahead <= -FT_PSN_WINDOW)
 		half->acked = FT_PSN_NONE;
 	moment->step->what |= FT_STEP_RESTART;
+	if ((half->flags & FT_HALF_NAKED) == 0)
+		half->first_psn = moment->observed->psn;
 	if (half->service == FT_UC || half->flags & FT_HALF_START_SEEN)
 		ft_loss_silent(tracker->evidence, moment->observed->frame);
 	else
@@ -160,7 +162,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 {
 	struct ft_half *half = &moment->flow->half;
 	struct ft_span hole = {
-		.kind = kind,
+		.kind = kind == FT_SPAN_HOLE && ft_is_early(moment->flow) ? FT_SPAN_EARLY : kind,
 		.from = half->next_psn,
 		.count = count,
 		.begin = half->message_psn == FT_PSN_NONE ? half->next_psn : half->message_psn,

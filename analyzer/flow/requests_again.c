@@ -54,6 +54,8 @@ static void tell_evidence(struct ft_tracker *tracker, const struct ft_moment *mo
 
 	if (moment->step->what & FT_STEP_FABRIC_LOST)
 		tracker->evidence->fabric++;
+	if (moment->step->what & FT_STEP_REORDERED)
+		tracker->evidence->late++;
 	if (moment->flow->half.service == FT_UC || moment->step->what & FT_STEP_FABRIC_LOST)
 		ft_loss_silent(tracker->evidence, frame);
 	else if (moment->step->what & FT_STEP_RETRANSMITTED)
@@ -145,6 +147,29 @@ static void ask_again(struct ft_tracker *tracker, const struct ft_moment *moment
 	}
 }
 
+/*
+ * A SEND or WRITE behind the first of its half that was seen, and nobody asked for it: that was ahead of it on another way.
+ */
+static bool is_from_before(const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn;
+
+	return moment->operation->role == FT_ROLE_REQUEST && ft_is_early(moment->flow) &&
+	       (half->flags & FT_HALF_NAKED) == 0 && half->first_psn != FT_PSN_NONE &&
+	       ft_psn_distance(psn, half->first_psn) < 0 && !ft_is_acked(half, psn) &&
+	       !is_sent_again(moment);
+}
+
+static void come_late(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	moment->step->what |= FT_STEP_REORDERED;
+	tracker->totals.reordered++;
+	tell_evidence(tracker, moment);
+	if (moment->operation->part & FT_PART_FIRST)
+		follow_late(tracker, moment, moment->observed->psn);
+}
+
 /* Behind what was expected. */
 void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
@@ -159,6 +184,10 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 		moment->step->what |= FT_STEP_BEHIND;
 	if (hole != 0) {
 		fill(tracker, moment, hole);
+		return;
+	}
+	if (is_from_before(moment)) {
+		come_late(tracker, moment);
 		return;
 	}
 	if (moment->flow->peer != 0)

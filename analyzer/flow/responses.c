@@ -19,6 +19,7 @@ static void take_awaited(struct ft_tracker *tracker, const struct ft_moment *mom
 	} else {
 		moment->step->what |= FT_STEP_REORDERED;
 		tracker->totals.reordered++;
+		tracker->evidence->late++;
 	}
 	moment->flow->half.answer_first = span->begin;
 	moment->flow->half.flags |= FT_HALF_ANSWERING;

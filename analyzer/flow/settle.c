@@ -64,21 +64,30 @@ static uint32_t packets_of(const struct ft_tracker *tracker, const struct ft_hal
 	return psns / read + psns % read;
 }
 
+/* Among the first packets of a half whose set-up was not seen. */
+static bool is_doubtful(const struct ft_flow *flow, const struct ft_span *span)
+{
+	return span->kind == FT_SPAN_EARLY && (flow->half.flags & FT_HALF_START_SEEN) == 0;
+}
+
 static struct ft_finding judge_requests(const struct ft_tracker *tracker,
 					const struct ft_flow *flow, const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	uint32_t lost, open;
+	struct ft_finding finding = { .doubtful = is_doubtful(flow, span) };
 
-	if (half->service == FT_UC)
-		return (struct ft_finding){ .open = span->count };
-	lost = ft_psn_reached(half->acked, span->from, span->count);
-	open = span->count - lost;
+	if (half->service == FT_UC) {
+		finding.open = span->count;
+		return finding;
+	}
+	finding.lost = ft_psn_reached(half->acked, span->from, span->count);
+	finding.open = span->count - finding.lost;
+	finding.pending = packets_of(tracker, half, finding.open);
 	if (is_answered(flow) || !went_on(half->next_psn, flow->last_ns, span))
-		return (struct ft_finding){ lost, open, packets_of(tracker, half, open) };
-	if (flow->peer != 0)
-		return (struct ft_finding){ .lost = span->count };
-	return (struct ft_finding){ .lost = packets_of(tracker, half, span->count) };
+		return finding;
+	finding.lost = flow->peer != 0 ? span->count : packets_of(tracker, half, span->count);
+	finding.open = finding.pending = 0;
+	return finding;
 }
 
 /* When anything of the connection passed last. */
@@ -98,15 +107,17 @@ static struct ft_finding judge_answers(const struct ft_tracker *tracker, const s
 {
 	const struct ft_half *half = &flow->half;
 	bool at_once = span->kind == FT_SPAN_OVERTAKEN && half->sent_again == 0;
-	uint64_t waits_ns = at_once ? FT_SETTLE_NS : tracker->config.reorder_ns;
+	uint64_t waited_ns = ft_elapsed(newest_ns(tracker, flow), span->ts_ns);
 	uint32_t lost;
 
 	if (flow->peer == 0)
 		return (struct ft_finding){ 0 };
 	lost = ft_psn_reached(half->acked, span->from, span->count);
-	if (ft_elapsed(newest_ns(tracker, flow), span->ts_ns) >= waits_ns ||
+	if (waited_ns >= tracker->config.reorder_ns ||
 	    beyond(half->next_psn, span) >= FT_WENT_ON_PSNS)
 		return (struct ft_finding){ .lost = lost };
+	if (at_once && waited_ns >= FT_SETTLE_NS)
+		return (struct ft_finding){ .lost = lost, .doubtful = true };
 	return (struct ft_finding){ .open = lost, .pending = lost };
 }
 
@@ -136,19 +147,26 @@ struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct f
 	}
 }
 
+/* Kinds that a later request shows. */
+enum { BY_GAP = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED | 1u << FT_SPAN_EARLY };
+
 void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
 		    const struct ft_span *span, struct ft_finding finding)
 {
+	bool by_gap = (BY_GAP >> span->kind & 1) != 0;
+
 	totals->mirror_lost += finding.lost;
-	if (span->kind == FT_SPAN_HOLE || span->kind == FT_SPAN_GUESSED)
-		totals->lost_by_gap += finding.lost;
-	else
-		totals->lost_by_ack += finding.lost;
+	totals->lost_by_gap += by_gap ? finding.lost : 0;
+	totals->lost_by_ack += by_gap ? 0 : finding.lost;
+	totals->doubted_by_gap += by_gap && finding.doubtful ? finding.lost : 0;
+	totals->doubted_by_ack += !by_gap && finding.doubtful ? finding.lost : 0;
 	totals->gaps_open += finding.open;
 	if (evidence == NULL)
 		return;
 	if (finding.lost != 0)
 		ft_loss_hole(evidence, span->frame, finding.lost);
+	if (finding.lost != 0 && finding.doubtful)
+		ft_loss_doubt(evidence, span->frame, finding.lost, ft_span_is_answer(span));
 	evidence->uncertain += finding.open;
 	if (ft_span_is_answer(span)) {
 		evidence->answers_lost += finding.lost;
@@ -208,7 +226,9 @@ static void give_up_first(struct ft_tracker *tracker, struct ft_flow *flow, stru
 		settle_first(tracker, flow, step);
 		return;
 	}
-	count(tracker, flow, span, (struct ft_finding){ .lost = span->count }, step);
+	count(tracker, flow, span,
+	      (struct ft_finding){ .lost = span->count, .doubtful = is_doubtful(flow, span) },
+	      step);
 	ft_spans_remove(&tracker->spans, &flow->half, number);
 }
 
@@ -293,7 +313,11 @@ void ft_settle_seen(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t n
 		    uint32_t count, struct ft_step *step)
 {
 	struct ft_span rest = *ft_span_at(&tracker->spans, number);
+	bool parts =
+		psn != rest.from && ft_psn_add(psn, count) != ft_psn_add(rest.from, rest.count);
 
+	if (parts && flow->half.span_count == FT_SPANS_PER_HALF && flow->half.spans != number)
+		give_up_first(tracker, flow, step);
 	rest.count = ft_spans_take(&tracker->spans, &flow->half, number, psn, count);
 	if (rest.count == 0)
 		return;

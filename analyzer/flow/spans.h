@@ -13,6 +13,7 @@
 enum ft_span_kind {
 	FT_SPAN_HOLE, /* requests that never passed, shown by a later request */
 	FT_SPAN_GUESSED, /* likewise, behind a READ of which only a guess at the path MTU tells how far it goes */
+	FT_SPAN_EARLY, /* likewise, among the first packets of a half: may have passed before the capture began */
 	FT_SPAN_IMPLIED,   /* likewise, shown by an answer; half.next_psn has moved on */
 	FT_SPAN_AHEAD,     /* answered for beyond half.next_psn; always the last of its ring */
 	FT_SPAN_AWAITED,   /* READ responses and ATOMIC ACKNOWLEDGEs that the peer owes this half */
@@ -40,7 +41,8 @@ static inline bool ft_span_is_answer(const struct ft_span *span)
 
 /* Sets of kinds. */
 enum {
-	FT_SPANS_HOLES = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED | 1u << FT_SPAN_IMPLIED,
+	FT_SPANS_HOLES = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED | 1u << FT_SPAN_EARLY |
+			 1u << FT_SPAN_IMPLIED,
 	FT_SPANS_AWAITED =
 		1u << FT_SPAN_AWAITED | 1u << FT_SPAN_OVERTAKEN | 1u << FT_SPAN_ASKED_AGAIN,
 	FT_SPANS_SKIPPED = 1u << FT_SPAN_SKIPPED,

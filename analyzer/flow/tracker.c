@@ -193,6 +193,7 @@ __attribute__((noinline)) void ft_restart(struct ft_tracker *tracker,
 void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 {
 	tracker->totals.one_sided += ft_is_lonely(flow);
+	tracker->evidence->early += ft_early_packets(flow);
 	if (flow->peer == 0 && flow->half.answered != FT_PSN_NONE &&
 	    flow->last_ns > tracker->forgotten_ns)
 		tracker->forgotten_ns = flow->last_ns;

@@ -23,7 +23,9 @@ enum {
 	FT_UNMET_SPANS = 32,     /* READs remembered of a half whose peer is not known yet */
 	FT_OUTSIDE_RUN_SHIFT = 24, /* of half.outside: packets in a row */
 	FT_OUTSIDE_EXPECTED = 1,   /* none yet, but the other side answers for another sequence */
-	FT_WENT_ON_PSNS = 1024,    /* one-sided: more than is on its way before a NAK comes back */
+	FT_EARLY_PACKETS =
+		32, /* the first of a half: what is out of order there may have begun before */
+	FT_WENT_ON_PSNS = 1024, /* one-sided: more than is on its way before a NAK comes back */
 };
 
 struct ft_tracker {
@@ -62,6 +64,12 @@ static inline uint32_t ft_tracker_number(const struct ft_tracker *tracker,
 static inline bool ft_is_acked(const struct ft_half *half, uint32_t psn)
 {
 	return half->acked != FT_PSN_NONE && ft_psn_distance(psn, half->acked) <= 0;
+}
+
+/* Packets in view are few, and what passed before is not known: it may have been overtaken, or sent again since. */
+static inline bool ft_is_early(const struct ft_flow *flow)
+{
+	return flow->packets < FT_EARLY_PACKETS && (flow->half.flags & FT_HALF_START_SEEN) == 0;
 }
 
 /* Time from then to now; 0 if either is not known or it went backwards. */
@@ -127,7 +135,11 @@ struct ft_finding {
 	uint32_t lost;    /* by the mirror */
 	uint32_t open;    /* PSNs missing, by whom is not known */
 	uint32_t pending; /* packets that these are, where an answer was still due */
+	bool doubtful;    /* what is lost was so only if the mirror loses elsewhere too */
 };
+
+/* tracker_totals.c: how many of the packets of a half may be early. */
+uint64_t ft_early_packets(const struct ft_flow *flow);
 
 /* settle.c: if nothing more is seen. */
 struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct ft_flow *flow,

@@ -36,11 +36,20 @@ bool ft_is_lonely(const struct ft_flow *flow)
 	       (flow->packets >= LONELY_PACKETS && (half->flags & FT_HALF_GOING_BACK) == 0);
 }
 
+uint64_t ft_early_packets(const struct ft_flow *flow)
+{
+	if (flow->half.next_psn == FT_PSN_NONE || flow->half.flags & FT_HALF_START_SEEN)
+		return 0;
+	return flow->packets < FT_EARLY_PACKETS ? flow->packets : FT_EARLY_PACKETS;
+}
+
 static bool add_flow(void *context, const struct ft_flow *flow)
 {
 	struct sum *sum = context;
 
 	add_spans(sum, flow);
+	if (sum->evidence != NULL)
+		sum->evidence->early += ft_early_packets(flow);
 	sum->totals.one_sided += ft_is_lonely(flow);
 	sum->halves += flow->peer != 0;
 	return true;

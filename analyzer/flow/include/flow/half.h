@@ -39,7 +39,10 @@ struct ft_half {
 	uint32_t
 		answered; /* newest PSN of the peer's requests that this half answered for; FT_PSN_NONE */
 	uint32_t answer_next; /* PSN expected of the next READ response packet; FT_PSN_NONE */
-	uint32_t nak_psn;     /* with FT_HALF_NAKED */
+	union {
+		uint32_t nak_psn;   /* with FT_HALF_NAKED */
+		uint32_t first_psn; /* without: first request seen of this sequence; FT_PSN_NONE */
+	};
 	uint32_t spans; /* PSN ranges not accounted for: first of a list in the tracker; 0: none */
 	uint32_t message_psn;   /* of the message being sent, its first */
 	uint32_t message_bytes; /* of the message being sent: RETH's, or the payload so far */

@@ -16,10 +16,11 @@
 enum { FT_LOSS_BINS = 4096 };
 
 struct ft_loss_bin {
-	uint64_t spaces; /* frames seen that closed a space, with a hole in it or not */
-	uint64_t holes;  /* frames proved lost by the mirror */
-	uint64_t silent; /* RDMA frames seen that closed none, starts too */
-	uint64_t again;  /* of the silent ones, sent again though they had passed */
+	uint64_t spaces;  /* frames seen that closed a space, with a hole in it or not */
+	uint64_t holes;   /* frames proved lost by the mirror */
+	uint64_t silent;  /* RDMA frames seen that closed none, starts too */
+	uint64_t again;   /* of the silent ones, sent again though they had passed */
+	uint64_t doubted; /* of the holes: ft_loss_doubt() */
 };
 
 /* A bin, its first frame, and how many it holds; 0: it is none. */
@@ -34,8 +35,11 @@ struct ft_loss_evidence {
 	uint32_t used;
 	struct ft_loss_place current; /* where the last frame counted: no evidence itself */
 	uint64_t starts;              /* sequences whose beginning may be lost */
-	uint64_t squares;   /* of the sizes of all holes, added up: how long losses last */
-	uint64_t fabric;    /* frames proved lost by the fabric: first seen when sent again */
+	uint64_t squares; /* of the sizes of all holes, added up: how long losses last */
+	uint64_t fabric;  /* frames proved lost by the fabric: first seen when sent again */
+	uint64_t late;    /* frames overtaken on their way, seen once */
+	uint64_t early;   /* frames seen among the first of their half, where holes are doubtful */
+	uint64_t doubted_squares, doubted_answers, doubted_requests; /* of what is doubtful */
 	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart .. */
 	uint64_t
 		unanswered; /* .. of them, those that a reliable transport had yet to answer for .. */
@@ -109,6 +113,19 @@ static inline void ft_loss_question(struct ft_loss_evidence *evidence, uint32_t 
  * that is not at hand, the one that proved it. Says nothing of `frame` itself, which is told as above.
  */
 void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count);
+
+/*
+ * The hole just told, or a part of it, may be none: packets of the beginning that passed before the capture began, as
+ * retransmission and adaptive routing send them, or responses at its end that are still to be asked for again.
+ */
+void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count,
+		   bool of_answers);
+
+/*
+ * Decide about what is doubtful, once all evidence is merged: it was lost if nothing was sent again or out of order
+ * anywhere, or if others are lost nearly as often. Else it is taken out of the holes and is uncertain; then false.
+ */
+bool ft_loss_resolve(struct ft_loss_evidence *evidence);
 
 /* Add another engine's evidence; the result does not depend on who saw which frame. */
 void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from);
