@@ -12,7 +12,7 @@ enum {
 	WAYS = 2, /* in a bucket */
 	LINE = 64,
 	HOMES_LEAST = 1 << 8,
-	HOMES_MOST = 1 << 16, /* 2 MiB: more would be in nobody's cache */
+	HOMES_MOST = 1 << 13, /* 256 KiB: where more ends come and go it only has to cost little */
 	PKEY_FULL = 0x8000,
 };
 static_assert(WAYS * sizeof(struct ft_home) == LINE, "one line to look into");
