@@ -158,12 +158,17 @@ struct ft_nccl_moment {
 
 enum { FT_NCCL_ACK = 0x11 };
 
-/* Packets looked at in sequence, after which it is trusted again that nothing else explains what is wrong. */
-enum { FT_NCCL_CALM = 16 };
+/*
+ * Packets looked at in sequence, after which it is trusted again that nothing else explains what is wrong. Of several
+ * queue pairs one that missed a message may be out of step until its turn comes again.
+ */
+enum { FT_NCCL_CALM = 16, FT_NCCL_CALM_OF_SEVERAL = 1024 };
 
 static inline bool ft_nccl_is_calm(const struct ft_nccl_followed *followed)
 {
-	return followed->trouble == 0 || followed->steps - followed->trouble > FT_NCCL_CALM;
+	const unsigned calm = followed->lane_count > 1 ? FT_NCCL_CALM_OF_SEVERAL : FT_NCCL_CALM;
+
+	return followed->trouble == 0 || followed->steps - followed->trouble > calm;
 }
 
 /* A packet is looked at, and out of sequence or not. */
