@@ -121,7 +121,7 @@ static bool is_waiting_like(const struct ft_nccl_followed *followed,
 static void leave_room_for(struct ft_nccl_straight *straight,
 			   const struct ft_nccl_followed *followed, uint64_t k)
 {
-	uint64_t left = k + followed->ring.slots - 1 - followed->newest;
+	uint64_t left = (k - followed->newest - 1) & (followed->ring.slots - 1);
 
 	if (left < straight->cts_left)
 		straight->cts_left = (uint32_t)left;

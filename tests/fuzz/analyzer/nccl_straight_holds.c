@@ -1,0 +1,445 @@
+/*
+ * Packets that may go straight tell the follower what they would tell it the general way: of a connection that is known,
+ * clear-to-sends and data as they should be, spoilt ones among them, everything that is found and remembered is the same.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <string.h>
+
+#include "../holds.h"
+
+#include <decode/opcode.h>
+#include <decode/packet.h>
+
+#include "followed.h"
+
+enum {
+	SENDER = 1,
+	RECEIVER = 2,
+	STRANGER = 3,
+	SENDER_QP = 17,
+	RECEIVER_QP = 18,
+	FIFO_KEY = 0x55,
+	DATA_KEY = 0x77,
+	OFFERED = 1 << 16,
+	MTU = 1024,
+	ENTRY = 64,
+	AHEAD = 8,
+	KNOWN = 10, /* messages until it is known */
+	FOUND = 64,
+	RETH = 16
+};
+
+/* One of the two followers. */
+struct way {
+	struct ft_nccl_qps *qps;
+	struct ft_nccl_connections *connections;
+	struct ft_nccl_found found[FOUND];
+	unsigned found_count;
+};
+
+enum stage { IDLE, WRITING, WRITTEN };
+
+struct world {
+	struct way straight, general;
+	bool adaptive;
+	uint8_t slots_bits;
+	uint64_t frame, asked, answered; /* messages */
+	uint32_t cts_psn, data_psn, length;
+	enum stage stage;
+	uint8_t spoil; /* enum spoilt: of the next packet */
+	uint8_t again; /* captures of it, more than one */
+	uint8_t bytes[RETH + 4 * ENTRY];
+};
+
+struct packet {
+	uint8_t from, to, opcode;
+	uint32_t qpn, psn, rkey, length, payload, immdt, captured;
+	uint64_t va;
+};
+
+static void found(void *context, const struct ft_nccl_found *what)
+{
+	struct way *way = context;
+
+	if (way->found_count < FOUND)
+		way->found[way->found_count++] = *what;
+}
+
+static void put_le(uint8_t *bytes, uint64_t number, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		bytes[i] = (uint8_t)(number >> 8 * i);
+}
+
+/* --- packets, to both --- */
+
+static void put_host(uint8_t address[16], uint8_t host)
+{
+	memset(address, 0, 16);
+	address[15] = host;
+}
+
+static struct ft_nccl_seen seen_of(const struct world *world, const struct packet *packet)
+{
+	struct ft_nccl_seen seen = {
+		.frame = world->frame,
+		.ts_ns = world->frame * 1000,
+		.ends.vni = UINT32_MAX,
+		.has = ft_opcode_shape(packet->opcode)->headers | FT_HAS_BTH | FT_HAS_UDP |
+		       FT_HAS_PAYLOAD_LENGTH,
+		.dest_qp = packet->qpn,
+		.psn = packet->psn & 0xffffff,
+		.opcode = packet->opcode,
+		.pkey = 0xffff,
+		.va = packet->va,
+		.rkey = packet->rkey,
+		.length = packet->length,
+		.immdt = packet->immdt,
+		.payload = world->bytes + RETH,
+		.captured = packet->captured,
+		.payload_length = packet->payload,
+	};
+
+	put_host(seen.ends.src, packet->from);
+	put_host(seen.ends.dst, packet->to);
+	return seen;
+}
+
+static bool glance(struct world *world, const struct ft_nccl_seen *seen)
+{
+	struct ft_flow_key key = { .dest_qp = seen->dest_qp, .vni = FT_FLOW_NO_VNI };
+	const struct ft_observed observed = {
+		.frame = seen->frame,
+		.ts_ns = seen->ts_ns,
+		.psn = seen->psn,
+		.opcode = seen->opcode,
+		.pkey = seen->pkey,
+		.va = seen->va,
+		.rkey = seen->rkey,
+		.length = seen->length,
+		.payload = seen->payload_length,
+	};
+	struct ft_nccl_glimpse glimpse = { .key = &key,
+					   .digest = seen->dest_qp & 1, /* many are alike */
+					   .observed = &observed,
+					   .extension = world->bytes,
+					   .captured = RETH + seen->captured };
+
+	memcpy(key.src, seen->ends.src, sizeof key.src);
+	memcpy(key.dst, seen->ends.dst, sizeof key.dst);
+	return ft_nccl_connections_glance(world->straight.connections, &glimpse);
+}
+
+static void show(struct world *world, const struct packet *packet)
+{
+	uint32_t at = packet->opcode == 0x09 ? 0 : RETH;
+	struct ft_nccl_seen seen;
+
+	world->frame++;
+	if (ft_nccl_has_immediate(packet->opcode))
+		for (unsigned i = 0; i < 4; i++)
+			world->bytes[at + i] = (uint8_t)(packet->immdt >> (24 - 8 * i));
+	seen = seen_of(world, packet);
+	ft_nccl_connections_see(world->general.connections, &seen, NULL);
+	ft_nccl_connections_prefetch(world->straight.connections, seen.dest_qp & 1);
+	if (!glance(world, &seen))
+		ft_nccl_connections_see(world->straight.connections, &seen, NULL);
+}
+
+/* --- what may be wrong with one --- */
+
+enum spoilt {
+	NOTHING,
+	LOST,
+	TWICE,
+	AHEAD_OF_TURN,
+	BEHIND,
+	ELSEWHERE,
+	OTHER_KEY,
+	OTHER_IMMEDIATE,
+	LONGER,
+	OTHER_HOST,
+	OTHER_QP,
+	OTHER_ENTRY,
+	CUT,
+	MORE_ENTRIES,
+	SPOILT
+};
+
+static void spoil(struct world *world, struct packet *packet)
+{
+	packet->psn += world->spoil == AHEAD_OF_TURN ? 1 : world->spoil == BEHIND ? -1u : 0;
+	packet->va += world->spoil == ELSEWHERE ? 64 : 0;
+	packet->rkey ^= world->spoil == OTHER_KEY ? 1 : 0;
+	packet->immdt ^= world->spoil == OTHER_IMMEDIATE ? 4 : 0;
+	packet->length += world->spoil == LONGER ? 4 : 0;
+	packet->from = world->spoil == OTHER_HOST ? STRANGER : packet->from;
+	packet->qpn += world->spoil == OTHER_QP ? 7 : 0;
+	packet->captured -= world->spoil == CUT && packet->captured > 20 ? 20 : 0;
+	world->bytes[RETH + 9] ^= world->spoil == OTHER_ENTRY ? 1 : 0;
+	if (world->spoil == MORE_ENTRIES && packet->opcode == 0x0a)
+		packet->length = packet->payload = packet->captured = 2 * ENTRY;
+}
+
+static void pass(struct world *world, struct packet packet)
+{
+	uint8_t spoilt = world->spoil;
+
+	spoil(world, &packet);
+	world->spoil = NOTHING;
+	if (spoilt == LOST)
+		return;
+	show(world, &packet);
+	if (spoilt == TWICE)
+		show(world, &packet);
+}
+
+/* --- the conversation --- */
+
+static uint64_t buffer_of(uint64_t k)
+{
+	return UINT64_C(0x7f0000000000) + k % AHEAD * OFFERED;
+}
+
+/* Family E, section 3.1 of the specification. */
+static void ask(struct world *world)
+{
+	uint64_t k = world->asked++;
+	uint64_t slots = UINT64_C(8) << world->slots_bits;
+
+	memset(world->bytes, 0, sizeof world->bytes);
+	put_le(world->bytes + RETH, buffer_of(k), 8);
+	put_le(world->bytes + RETH + 8, OFFERED, 8);
+	put_le(world->bytes + RETH + 16, DATA_KEY, 4);
+	put_le(world->bytes + RETH + 32, 1, 4);
+	put_le(world->bytes + RETH + 36, 3, 4);
+	put_le(world->bytes + RETH + 40, k + 1, 8);
+	pass(world, (struct packet){ .from = RECEIVER,
+				     .to = SENDER,
+				     .opcode = 0x0a,
+				     .qpn = SENDER_QP,
+				     .psn = world->cts_psn++,
+				     .va = 0x550000000000 + k % slots * 512,
+				     .rkey = FIFO_KEY,
+				     .length = ENTRY,
+				     .payload = ENTRY,
+				     .captured = ENTRY });
+}
+
+static void send_data(struct world *world, uint8_t opcode, uint32_t psn, bool bare)
+{
+	pass(world, (struct packet){ .from = SENDER,
+				     .to = RECEIVER,
+				     .opcode = opcode,
+				     .qpn = RECEIVER_QP,
+				     .psn = psn,
+				     .va = bare ? 0 : buffer_of(world->answered),
+				     .rkey = bare ? 0 : DATA_KEY,
+				     .length = bare ? 0 : world->length,
+				     .payload = bare             ? 0
+						: opcode == 0x06 ? MTU
+								 : 4,
+				     .immdt = world->length });
+}
+
+static void begin(struct world *world, uint8_t choice)
+{
+	uint32_t packets = 2 + (choice & 15);
+
+	if ((choice & 7) == 0) {
+		world->length = 4;
+		send_data(world, 0x0b, world->data_psn++, false);
+		world->answered++;
+		return;
+	}
+	world->length = (packets - 1) * MTU + 4;
+	send_data(world, 0x06, world->data_psn, false);
+	world->data_psn += packets - 1;
+	world->stage = WRITING;
+}
+
+static void answer(struct world *world, uint8_t choice)
+{
+	bool alone = world->adaptive && world->length > 8192;
+
+	if (world->stage == IDLE) {
+		begin(world, choice);
+		return;
+	}
+	if (world->stage == WRITTEN)
+		send_data(world, 0x0b, world->data_psn++, true);
+	else
+		send_data(world, alone ? 0x08 : 0x09, world->data_psn++, false);
+	world->stage = world->stage == WRITING && alone ? WRITTEN : IDLE;
+	world->answered += world->stage == IDLE ? 1 : 0;
+}
+
+static void acknowledge(struct world *world, bool data)
+{
+	pass(world, (struct packet){ .from = data ? RECEIVER : SENDER,
+				     .to = data ? SENDER : RECEIVER,
+				     .opcode = 0x11,
+				     .qpn = data ? SENDER_QP : RECEIVER_QP,
+				     .psn = (data ? world->data_psn : world->cts_psn) - 1 });
+}
+
+/* --- the two are the same --- */
+
+static void are_same_shares(const struct ft_nccl_share *a, const struct ft_nccl_share *b)
+{
+	assert(a->used == b->used && a->begun == b->begun && a->ended == b->ended);
+	assert(a->bytes == b->bytes && a->va == b->va && a->packets == b->packets);
+	assert(a->from == b->from && a->to == b->to && a->immdt == b->immdt);
+	assert(a->requests == b->requests);
+}
+
+static void are_same_requests(const struct ft_nccl_request *a, const struct ft_nccl_request *b)
+{
+	assert(a->va == b->va && a->offered == b->offered && a->written == b->written);
+	assert(a->has_offered == b->has_offered && a->has_written == b->has_written);
+	assert(a->has_tag == b->has_tag && a->tag == b->tag && a->rkey_count == b->rkey_count);
+	assert(memcmp(a->rkeys, b->rkeys, sizeof a->rkeys) == 0);
+}
+
+static void are_same_messages(const struct ft_nccl_ring *a, const struct ft_nccl_ring *b)
+{
+	assert(a->slots == b->slots);
+	for (uint32_t i = 0; i < a->slots; i++) {
+		const struct ft_nccl_transfer *one = &a->transfers[i], *other = &b->transfers[i];
+
+		assert(one->used == other->used);
+		if (!one->used)
+			continue;
+		assert(one->has_cts == other->has_cts && one->doubtful == other->doubtful);
+		assert(one->bare == other->bare && one->written == other->written);
+		assert(one->immdt == other->immdt && one->message.k == other->message.k);
+		assert(one->message.has_k == other->message.has_k);
+		assert(one->message.has_imm == other->message.has_imm);
+		assert(one->message.cts_frame == other->message.cts_frame);
+		assert(one->message.first_frame == other->message.first_frame);
+		assert(one->message.packets == other->message.packets);
+		assert(one->message.request_count == other->message.request_count);
+		are_same_requests(ft_nccl_ring_requests(a, one), ft_nccl_ring_requests(b, other));
+		are_same_shares(ft_nccl_ring_shares(a, one), ft_nccl_ring_shares(b, other));
+	}
+}
+
+static void are_same_lanes(const struct ft_nccl_lane *a, const struct ft_nccl_lane *b)
+{
+	assert(a->data.next == b->data.next && a->cts.next == b->cts.next);
+	assert(a->data.hole_count == b->data.hole_count && a->cts.hole_count == b->cts.hole_count);
+	assert(a->next == b->next && a->at == b->at && a->cts_k == b->cts_k);
+	assert(a->open == b->open && a->writing == b->writing && a->exact == b->exact);
+	assert(!a->writing || a->write_end == b->write_end);
+	assert(a->has_acked == b->has_acked && a->acked == b->acked);
+	assert(a->has_early == b->has_early && a->has_odd == b->has_odd && a->alien == b->alien);
+	assert(a->refused == b->refused && a->orphans == b->orphans);
+}
+
+static void are_same_models(const struct ft_nccl_connection *a, const struct ft_nccl_connection *b)
+{
+	assert(a->cts == b->cts && a->messages == b->messages);
+	assert(a->payload_bytes == b->payload_bytes && a->missing_packets == b->missing_packets);
+	assert(a->retransmitted_data == b->retransmitted_data);
+	assert(a->retransmitted_cts == b->retransmitted_cts && a->adaptive == b->adaptive);
+	assert(a->imm_content == b->imm_content && a->imm_order == b->imm_order);
+	assert(a->fifo.addr == b->fifo.addr && a->fifo.slots == b->fifo.slots);
+	assert(a->family == b->family && a->version_first == b->version_first);
+	assert(a->version_last == b->version_last && a->split == b->split);
+}
+
+static void are_same(const struct ft_nccl_followed *a, const struct ft_nccl_followed *b)
+{
+	are_same_models(&a->model, &b->model);
+	assert(a->lane_count == b->lane_count && a->retired == b->retired);
+	assert(a->newest == b->newest && a->oldest == b->oldest && a->readable == b->readable);
+	assert(a->in_a_row == b->in_a_row && a->by_length == b->by_length);
+	assert(a->steps == b->steps && a->trouble == b->trouble && a->pmtu == b->pmtu);
+	are_same_messages(&a->ring, &b->ring);
+	for (uint8_t i = 0; i < a->lane_count; i++)
+		are_same_lanes(&a->lanes[i], &b->lanes[i]);
+}
+
+static void are_same_findings(const struct way *a, const struct way *b)
+{
+	assert(a->found_count == b->found_count);
+	for (unsigned i = 0; i < a->found_count; i++) {
+		assert(a->found[i].fault == b->found[i].fault);
+		assert(a->found[i].frame == b->found[i].frame && a->found[i].k == b->found[i].k);
+		assert(a->found[i].connection == b->found[i].connection);
+		assert(strcmp(a->found[i].text, b->found[i].text) == 0);
+	}
+}
+
+static void compare(struct world *world)
+{
+	struct ft_nccl_kept straight, general;
+
+	assert(ft_nccl_connections_keep(world->straight.connections, &straight) == 0);
+	assert(ft_nccl_connections_keep(world->general.connections, &general) == 0);
+	assert(straight.connection_count == general.connection_count);
+	assert(world->straight.connections->count == world->general.connections->count);
+	for (uint32_t i = 0; i < world->straight.connections->count; i++)
+		are_same(world->straight.connections->all[i], world->general.connections->all[i]);
+	are_same_findings(&world->straight, &world->general);
+}
+
+/* --- */
+
+static void open_way(struct way *way, uint32_t queue_pairs)
+{
+	const struct ft_nccl_config config = { .connections = 4,
+					       .queue_pairs = queue_pairs,
+					       .findings = FOUND,
+					       .ends_only = true,
+					       .seed = 4711 };
+	const struct ft_nccl_sink sink = { .found = found, .context = way };
+
+	assert(ft_nccl_qps_create(&way->qps, queue_pairs, 4711) == 0);
+	assert(ft_nccl_connections_create(&way->connections, &config, way->qps, &sink) == 0);
+}
+
+static void close_way(struct way *way)
+{
+	ft_nccl_connections_destroy(way->connections);
+	ft_nccl_qps_destroy(way->qps);
+}
+
+static void step(struct world *world, uint8_t byte)
+{
+	bool may_ask = world->asked - world->answered < AHEAD;
+
+	if (byte >= 0xf0)
+		world->spoil = (uint8_t)((byte & 15) % SPOILT);
+	else if (byte == 0xef)
+		compare(world);
+	else if (byte >= 0xe0)
+		acknowledge(world, (byte & 1) != 0);
+	else if (may_ask && (byte < 0x60 || world->asked == world->answered))
+		ask(world);
+	else
+		answer(world, byte);
+}
+
+void ft_holds(const uint8_t *bytes, size_t size)
+{
+	static struct world world;
+
+	if (size == 0)
+		return;
+	world = (struct world){ .adaptive = (bytes[0] & 1) != 0,
+				.slots_bits = bytes[0] >> 1 & 7,
+				.cts_psn = bytes[0] >> 4 == 0 ? 0xfffff0 : 0 };
+	world.slots_bits = world.slots_bits < 6 ? world.slots_bits : 5;
+	open_way(&world.straight, 0);
+	open_way(&world.general, 16); /* whose queue pairs are kept never goes straight */
+	for (uint8_t i = 0; world.answered < KNOWN; i++)
+		step(&world, i % 2 == 0 ? 0x00 : 0x69);
+	assert(world.straight.connections->all[0]->straight->is_on);
+	for (size_t i = 1; i < size; i++)
+		step(&world, bytes[i]);
+	compare(&world);
+	close_way(&world.straight);
+	close_way(&world.general);
+}
