@@ -91,6 +91,7 @@ static void see_plain(const struct ft_item *item, struct ft_nccl_seen *seen)
 		.ack_request = (observed->has & FT_OBSERVED_ACK_REQUEST) != 0,
 		.udp_sport = observed->sport,
 		.pkey = observed->pkey,
+		.vlan = observed->vlan,
 		.payload_length = observed->payload,
 	};
 	if ((observed->has & FT_OBSERVED_AETH) != 0) {

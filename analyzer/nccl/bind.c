@@ -179,6 +179,8 @@ static bool is_between(const struct ft_nccl_followed *followed,
 {
 	const struct ft_nccl_connection *model = &followed->model;
 
+	if (!ft_nccl_is_in(followed, stranger->vni))
+		return false;
 	for (uint8_t i = 0; i < model->sender.place_count; i++) {
 		const struct ft_nccl_place *from = &model->sender.places[i];
 		const struct ft_nccl_place *to = &model->receiver.places[i];
@@ -235,6 +237,8 @@ static bool is_to_receiver(const struct ft_nccl_followed *followed,
 {
 	const struct ft_nccl_party *receiver = &followed->model.receiver;
 
+	if (!ft_nccl_is_in(followed, stranger->vni))
+		return false;
 	for (uint8_t i = 0; i < receiver->place_count; i++) {
 		if (receiver->places[i].by_lid == stranger->by_lid &&
 		    memcmp(receiver->places[i].address, stranger->dst, sizeof stranger->dst) == 0)
@@ -356,7 +360,8 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 	       FT_NCCL_NONE) {
 		struct ft_nccl_followed *followed = connections->all[id];
 
-		if (followed->retired || followed->given_up)
+		if (followed->retired || followed->given_up ||
+		    !ft_nccl_is_in(followed, stranger->vni))
 			continue;
 		ft_nccl_straight_leave(followed);
 		if (may_have_more(followed) && is_between(followed, stranger)) {

@@ -266,6 +266,19 @@ bool ft_nccl_is_from_peer(const struct ft_nccl_followed *followed, const struct 
 	return false;
 }
 
+static void note_net(struct ft_nccl_connection *model, const struct ft_nccl_seen *seen)
+{
+	uint32_t net = seen->ends.vni != UINT32_MAX ? FT_NCCL_NET_VNI | seen->ends.vni : seen->vlan;
+
+	if (net == 0)
+		return;
+	for (uint8_t i = 0; i < model->net_count; i++)
+		if (model->nets[i] == net)
+			return;
+	if (model->net_count < FT_NCCL_NETS_MAX)
+		model->nets[model->net_count++] = net;
+}
+
 static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_end *end,
 		      const struct ft_nccl_seen *seen)
 {
@@ -283,7 +296,9 @@ static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_en
 	if (end->any_vni) {
 		end->any_vni = false;
 		end->vni = followed->vni = seen->ends.vni;
+		followed->any_vni = false;
 	}
+	note_net(&followed->model, seen);
 	if (seen->opcode == FT_NCCL_ACK && is_data) {
 		moment.lane->has_acked = true;
 		moment.lane->acked = seen->psn;

@@ -78,7 +78,8 @@ struct ft_nccl_followed {
 	uint8_t families; /* possible, bits */
 	uint8_t orders;   /* of immediates that fit so far, bits 1 << enum ft_nccl_order */
 	uint8_t lane_count;
-	uint32_t vni;                        /* as in struct ft_nccl_ends */
+	uint32_t vni;                        /* as in struct ft_nccl_ends .. */
+	bool any_vni;                        /* .. but the first packet has to tell it yet */
 	uint16_t pmtu;                       /* bytes; 0: not known */
 	int32_t version_first, version_last; /* by what was seen besides the family; 0: open */
 	uint32_t by_length, by_id;           /* immediates that spoke for it */
@@ -169,6 +170,12 @@ static inline bool ft_nccl_is_calm(const struct ft_nccl_followed *followed)
 	const unsigned calm = followed->lane_count > 1 ? FT_NCCL_CALM_OF_SEVERAL : FT_NCCL_CALM;
 
 	return followed->trouble == 0 || followed->steps - followed->trouble > calm;
+}
+
+/* Addresses and keys mean something within an overlay only. */
+static inline bool ft_nccl_is_in(const struct ft_nccl_followed *followed, uint32_t vni)
+{
+	return followed->any_vni || followed->vni == vni;
 }
 
 /* A packet is looked at, and out of sequence or not. */

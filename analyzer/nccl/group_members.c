@@ -64,8 +64,8 @@ static void claim_ranks(struct finder *finder)
 {
 	for (size_t i = 0; i < finder->connection_count; i++) {
 		const struct ft_nccl_connection *connection = finder->connections[i];
-		const uint32_t site = ft_nccl_site_of(&finder->sites, &connection->sender);
-		const uint32_t other = ft_nccl_site_of(&finder->sites, &connection->receiver);
+		const uint32_t site = ft_nccl_site_of(&finder->sites, i, &connection->sender);
+		const uint32_t other = ft_nccl_site_of(&finder->sites, i, &connection->receiver);
 
 		if (site != FT_NCCL_NONE || other != FT_NCCL_NONE)
 			finder->members->of[i] =
@@ -100,7 +100,8 @@ static void doubt(struct finder *finder)
 	for (size_t i = 0; i < finder->connection_count; i++) {
 		const struct claim key = {
 			.component = finder->members->of[i],
-			.site = ft_nccl_site_of(&finder->sites, &finder->connections[i]->receiver),
+			.site = ft_nccl_site_of(&finder->sites, i,
+						&finder->connections[i]->receiver),
 			.rank = finder->tags[i].tag,
 			.has_rank = true,
 		};
@@ -150,10 +151,10 @@ static void settle_ranks(struct finder *finder)
 	finder->claim_count = kept;
 }
 
-/* Sites without a rank are somebody too. */
+/* Sites without a rank are somebody too. `seen`: connection i's sender is 2 i, its receiver 2 i + 1. */
 static void add_stranger(struct finder *finder, size_t seen, const struct ft_nccl_party *party)
 {
-	const uint32_t site = ft_nccl_site_of(&finder->sites, party);
+	const uint32_t site = ft_nccl_site_of(&finder->sites, seen / 2, party);
 
 	if (site == FT_NCCL_NONE || finder->ranks_at[site] > 0)
 		return;
@@ -210,8 +211,8 @@ static uint32_t sender_of(struct finder *finder, size_t connection)
 {
 	const struct ft_nccl_tag *tag = &finder->tags[connection];
 	const uint32_t component = finder->members->of[connection];
-	const uint32_t site =
-		ft_nccl_site_of(&finder->sites, &finder->connections[connection]->sender);
+	const uint32_t site = ft_nccl_site_of(&finder->sites, connection,
+					      &finder->connections[connection]->sender);
 
 	if (site == FT_NCCL_NONE)
 		return FT_NCCL_NONE;
@@ -225,8 +226,8 @@ static uint32_t sender_of(struct finder *finder, size_t connection)
 
 static uint32_t receiver_of(struct finder *finder, size_t connection)
 {
-	const uint32_t site =
-		ft_nccl_site_of(&finder->sites, &finder->connections[connection]->receiver);
+	const uint32_t site = ft_nccl_site_of(&finder->sites, connection,
+					      &finder->connections[connection]->receiver);
 
 	return site == FT_NCCL_NONE ? FT_NCCL_NONE : finder->member_at[site];
 }

@@ -2,10 +2,17 @@
 
 #include <nccl/model.h>
 
+/* An address within a network: which of its names does not matter, a router leads from one to the other. */
+struct ft_nccl_spot {
+	struct ft_nccl_place place;
+	uint32_t net; /* 0: nobody said */
+};
+
 /* Addresses, united into sites by parties that have several, and into components by connections. */
 struct ft_nccl_sites {
-	struct ft_nccl_place *places; /* sorted, each once */
-	uint32_t *site, *component;   /* by place: of a forest, of its components */
+	struct ft_nccl_spot *spots; /* sorted, each once */
+	uint32_t *site, *component; /* by spot: of a forest, of its components */
+	uint32_t *nets;             /* of each connection */
 	size_t count;
 };
 
@@ -14,6 +21,10 @@ int ft_nccl_sites_find(struct ft_nccl_sites *sites, struct ft_nccl_connection **
 		       size_t count);
 void ft_nccl_sites_free(struct ft_nccl_sites *sites);
 
-/* FT_NCCL_NONE: the party has no address. Numbers below sites->count, the same for what is united. */
-uint32_t ft_nccl_site_of(struct ft_nccl_sites *sites, const struct ft_nccl_party *party);
+/*
+ * Where a party of connections[connection] is. FT_NCCL_NONE: the party has no address. Numbers below sites->count, the
+ * same for what is united.
+ */
+uint32_t ft_nccl_site_of(struct ft_nccl_sites *sites, size_t connection,
+			 const struct ft_nccl_party *party);
 uint32_t ft_nccl_component_of(struct ft_nccl_sites *sites, uint32_t site);

@@ -108,6 +108,7 @@ static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchang
 	const struct ft_nccl_metadata *sender = exchange->sender, *receiver = exchange->receiver;
 	uint8_t qps = sender->qp_count < receiver->qp_count ? sender->qp_count : receiver->qp_count;
 
+	followed->any_vni = true;
 	fill_tcp(model, exchange);
 	fill_party(&model->sender, sender, qps);
 	fill_party(&model->receiver, receiver, qps);

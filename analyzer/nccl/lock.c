@@ -201,6 +201,7 @@ static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *conn
 
 		if (!followed->model.has_tcp && !followed->retired &&
 		    followed->lane_count == followed->model.devices &&
+		    ft_nccl_is_in(followed, stranger->vni) &&
 		    followed->lanes[0].cts_step > followed->model.devices &&
 		    (followed->families & agreement->families) != 0 &&
 		    followed->model.sender.places[0].by_lid == stranger->by_lid &&

@@ -22,7 +22,8 @@ static bool is_back(const struct ft_nccl_followed *followed, const struct ft_ncc
 {
 	const struct ft_nccl_connection *model = &followed->model;
 
-	return memcmp(seen->ends.src, model->receiver.places[0].address, 16) == 0 &&
+	return ft_nccl_is_in(followed, seen->ends.vni) &&
+	       memcmp(seen->ends.src, model->receiver.places[0].address, 16) == 0 &&
 	       memcmp(seen->ends.dst, model->sender.places[0].address, 16) == 0;
 }
 

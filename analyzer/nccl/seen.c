@@ -82,6 +82,7 @@ bool ft_nccl_seen_of(const struct ft_packet *packet, const struct ft_frame *fram
 	seen->psn = packet->psn;
 	seen->opcode = packet->opcode;
 	seen->pkey = packet->pkey;
+	seen->vlan = packet->vlan;
 	seen->ack_request = packet->ack_request;
 	seen->traffic_class = traffic_class_of(packet);
 	if ((packet->has & FT_HAS_UDP) != 0)

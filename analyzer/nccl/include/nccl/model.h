@@ -42,6 +42,13 @@ struct ft_nccl_party {
 	uint8_t qp_device[FT_NCCL_QPS_MAX];
 };
 
+/*
+ * The network that a packet was seen in, within which alone addresses are unique: FT_NCCL_NET_VNI with its VNI, else its
+ * VLAN; 0: not told, as of untagged frames and native InfiniBand.
+ */
+enum { FT_NCCL_NETS_MAX = 4 };
+#define FT_NCCL_NET_VNI (UINT32_C(1) << 31)
+
 /* Memory that the other side writes to: the sender's FIFO, the receiver's array of sizes. */
 struct ft_nccl_target {
 	bool is_known;
@@ -59,6 +66,8 @@ struct ft_nccl_connection {
 	uint64_t first_frame;
 	uint64_t first_ts_ns; /* FT_TS_UNKNOWN: none */
 	struct ft_nccl_party sender, receiver;
+	uint32_t nets[FT_NCCL_NETS_MAX]; /* several: it was seen on both sides of a router */
+	uint8_t net_count;
 	uint8_t qp_count;
 	struct ft_nccl_target fifo, sizes;
 	bool has_family;

@@ -33,7 +33,8 @@ struct ft_nccl_seen {
 	bool ack_request;
 	uint16_t udp_sport;
 	uint16_t pkey;
-	uint32_t msn; /* AETH */
+	uint16_t vlan; /* of the frame, or the overlay's frame in it; 0: untagged */
+	uint32_t msn;  /* AETH */
 	uint32_t immdt;
 	uint64_t va; /* RETH, AtomicETH */
 	uint32_t rkey;

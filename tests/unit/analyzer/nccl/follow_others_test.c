@@ -67,12 +67,59 @@ static void a_ring_in_view_that_never_asks_is_no_connection(void **state)
 	}
 }
 
+/* Two tenants' overlays may have the same addresses, and all numbers and keys alike. */
+static void overlays_are_worlds_of_their_own(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	for (uint64_t k = 0; k < 20; k++) {
+		uint32_t cts_psn = follow->cts_psn, data_psn = follow->data_psn;
+
+		follow->vni = 201;
+		converse(follow, k, 1);
+		follow->vni = 202;
+		follow->cts_psn = cts_psn;
+		follow->data_psn = data_psn;
+		converse(follow, k, 1);
+	}
+	follow_keep(follow);
+	assert_int_equal(follow->found_count, 0);
+	assert_int_equal(follow->kept.connection_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(follow->kept.connections[i]->messages, 20);
+		assert_int_equal(follow->kept.connections[i]->net_count, 1);
+		assert_int_equal(follow->kept.connections[i]->nets[0], FT_NCCL_NET_VNI | (201 + i));
+	}
+	follow_stop(follow);
+}
+
+static void each_vlan_that_it_was_seen_in_is_kept(void **state)
+{
+	static const uint16_t vlans[] = { 0, 30, 0, 20, 30 };
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	for (uint64_t k = 0; k < sizeof vlans / sizeof *vlans; k++) {
+		follow->vlan = vlans[k];
+		converse(follow, k, 1);
+	}
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, 1);
+	assert_int_equal(follow->kept.connections[0]->net_count, 2);
+	assert_int_equal(follow->kept.connections[0]->nets[0], 30);
+	assert_int_equal(follow->kept.connections[0]->nets[1], 20);
+	follow_stop(follow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_to_one_address_are_no_connection),
 		cmocka_unit_test(a_ring_alone_is_no_connection),
 		cmocka_unit_test(a_ring_in_view_that_never_asks_is_no_connection),
+		cmocka_unit_test(overlays_are_worlds_of_their_own),
+		cmocka_unit_test(each_vlan_that_it_was_seen_in_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

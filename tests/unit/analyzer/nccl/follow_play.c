@@ -83,13 +83,14 @@ uint64_t follow_packet(struct follow *follow, const struct packet *packet)
 	struct ft_nccl_seen seen = {
 		.frame = ++follow->frame,
 		.ts_ns = follow->frame * 1000,
-		.ends.vni = UINT32_MAX,
+		.ends.vni = follow->vni != 0 ? follow->vni : UINT32_MAX,
 		.has = ft_opcode_shape(packet->opcode)->headers | FT_HAS_BTH | FT_HAS_UDP |
 		       FT_HAS_PAYLOAD_LENGTH,
 		.dest_qp = packet->qpn,
 		.psn = packet->psn & 0xffffff,
 		.opcode = packet->opcode,
 		.udp_sport = 50000,
+		.vlan = follow->vlan,
 		.va = packet->va,
 		.rkey = packet->rkey,
 		.length = packet->length,

@@ -39,6 +39,8 @@ struct follow {
 	uint64_t frame;
 	uint32_t cts_psn, data_psn; /* next ones */
 	char family;
+	uint32_t vni;  /* of packets from now on; 0: none */
+	uint16_t vlan; /* likewise */
 };
 
 struct follow *follow_start(char family);

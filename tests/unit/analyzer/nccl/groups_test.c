@@ -94,6 +94,48 @@ static void a_ring_without_ranks_is_one_too(void **state)
 	assert_false(play.rows[0].sender.has_rank);
 }
 
+/* Connections one after the other: from, to, and up to two networks that their packets were seen in. */
+static void addresses_are_unique_within_a_network_only(void **state)
+{
+	static const struct row {
+		size_t communicators, count;
+		struct {
+			uint8_t from, to;
+			uint32_t nets[2];
+		} links[4];
+	} rows[] = {
+		/* one VLAN; two; an overlay with the number of a VLAN */
+		{ 1, 2, { { 1, 2, { 201 } }, { 2, 1, { 201 } } } },
+		{ 2, 2, { { 1, 2, { 201 } }, { 2, 1, { 202 } } } },
+		{ 2, 2, { { 1, 2, { 201 } }, { 2, 1, { FT_NCCL_NET_VNI | 201 } } } },
+		/* seen without tags, too: before a switch added them, or behind one that took them off */
+		{ 1, 2, { { 1, 2, { 201 } }, { 2, 1, { 0 } } } },
+		{ 1, 3, { { 3, 4, { 0 } }, { 2, 3, { 0 } }, { 1, 2, { 201 } } } },
+		{ 3, 3, { { 1, 2, { 201 } }, { 1, 2, { 202 } }, { 1, 2, { 0 } } } },
+		/* a router between the hosts */
+		{ 1, 3, { { 1, 2, { 10, 20 } }, { 2, 3, { 20, 30 } }, { 3, 1, { 10, 30 } } } },
+		{ 1, 3, { { 1, 2, { 10 } }, { 2, 3, { 30 } }, { 3, 1, { 10, 30 } } } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		play_begin(&play);
+		for (size_t j = 0; j < rows[i].count; j++) {
+			struct ft_nccl_connection *row =
+				play_connect(&play, rows[i].links[j].from, rows[i].links[j].to);
+
+			memcpy(row->nets, rows[i].links[j].nets, sizeof rows[i].links[j].nets);
+			row->net_count = (uint8_t)((row->nets[0] != 0) + (row->nets[1] != 0));
+		}
+		play_groups(&play, &groups);
+		if (groups.communicator_count != rows[i].communicators)
+			fail_msg("row %zu: %zu", i, groups.communicator_count);
+		ft_nccl_groups_free(&groups);
+	}
+	play_begin(&play);
+	play_groups(&play, &groups);
+}
+
 static void a_connection_more_or_less_breaks_the_ring(void **state)
 {
 	(void)state;
@@ -297,6 +339,7 @@ int main(void)
 		cmocka_unit_test(a_sender_is_named_by_what_he_is_sent),
 		cmocka_unit_test(a_ring_is_told_in_the_order_of_ranks),
 		cmocka_unit_test(a_ring_without_ranks_is_one_too),
+		cmocka_unit_test(addresses_are_unique_within_a_network_only),
 		cmocka_unit_test(a_connection_more_or_less_breaks_the_ring),
 		cmocka_unit_test(channels_follow_the_order_of_queue_pairs),
 		cmocka_unit_test(channels_that_the_two_sides_order_differently_are_not_known),
