@@ -127,6 +127,7 @@ static enum ft_exit run(int argc, char **argv)
 
 	if (ft_job_init(&explain.job, &ft_verb_explain, argc) != 0)
 		return FT_EXIT_FAILED;
+	explain.job.config.nccl = FT_ENGINE_NCCL_WATCH; /* as an audit, whose findings these are */
 	status = run_line(&explain, argc, argv);
 	ft_job_close(&explain.job);
 	return status;

@@ -53,6 +53,11 @@ class Tenants(unittest.TestCase):
             self.assertEqual({pair for pairs in found.values() for pair in pairs}, {("red", "blue")})
         self.assertEqual(self.run_with("audit", SENDER, RECEIVER).status, VIOLATED)
 
+    def test_what_an_audit_found_is_explained(self):
+        for finding in self.run_with("audit", SENDER, RECEIVER).json()["findings"]:
+            told = fabtap("explain", finding["id"], "-m", self.map, "--json", CAPTURE).json()
+            self.assertEqual((told["finding"]["rule"], told["finding"]["frames"]), (finding["rule"], finding["frames"]))
+
     def test_a_set_up_with_an_undeclared_end_is_named(self):
         """One end is a tenant's, and nobody knows the other."""
         for red in (SENDER, RECEIVER):
