@@ -275,8 +275,7 @@ void ft_findings_at_length(struct ft_page *page, const struct ft_report *report,
 
 static void say_tenant(struct ft_page *page, const char *label, const struct ft_report_end *end)
 {
-	ft_page_row(page, label, "%s%s%s%s", end->host != NULL ? end->host : "an undeclared end",
-		    end->group ? " (multicast group)" : "",
+	ft_page_row(page, label, "%s%s%s%s", end_name(end), end->group ? " (multicast group)" : "",
 		    end->tenant != NULL ? ", tenant " : ", no single tenant",
 		    end->tenant != NULL ? end->tenant : "");
 }

@@ -187,6 +187,27 @@ static void a_finding_is_explained_by_its_id_or_its_beginning(void **state)
 	}
 }
 
+static void an_end_without_a_host_is_named_by_its_address(void **state)
+{
+	struct ft_report report = sample_report();
+	struct ft_report_finding finding = report.findings[0];
+	struct ft_render_options look = { 0 };
+	struct written written;
+	const char *text;
+
+	(void)state;
+	finding.src.host = NULL;
+	finding.dst.host = finding.dst.tenant = NULL;
+	report.findings = &finding;
+	report.finding_count = 1;
+	written_open(&written);
+	assert_int_equal(ft_render_finding_text(written.out, &report, finding.id, &look), 0);
+	text = written_close(&written);
+	assert_non_null(strstr(
+		text, "\n  from    lid:17, tenant green\n  to      lid:23, no single tenant\n"));
+	written_free(&written);
+}
+
 static void an_unknown_or_ambiguous_id_is_no_finding(void **state)
 {
 	struct ft_report report = sample_report();
@@ -265,6 +286,7 @@ int main(void)
 		cmocka_unit_test(colour_is_only_where_it_is_asked_for),
 		cmocka_unit_test(every_line_fits_the_page_but_for_tables),
 		cmocka_unit_test(a_finding_is_explained_by_its_id_or_its_beginning),
+		cmocka_unit_test(an_end_without_a_host_is_named_by_its_address),
 		cmocka_unit_test(an_unknown_or_ambiguous_id_is_no_finding),
 		cmocka_unit_test(many_tenants_are_listed_the_violating_pairs_first),
 		cmocka_unit_test(a_full_disk_is_told),
