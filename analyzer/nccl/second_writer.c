@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "answer.h"
+#include "fifo.h"
 
 /* A message that waits for data, or has it just now. */
 static bool is_current(const struct ft_nccl_followed *followed,
@@ -48,10 +49,11 @@ static const char *what_is_at(const struct ft_nccl_followed *followed,
 {
 	const struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_ring *ring = &followed->ring;
+	uint64_t slots = ft_nccl_fifo_slots_least(followed);
 	uint8_t request;
 
 	if (is_at(&model->sender, seen) &&
-	    is_in_target(&model->fifo, (uint64_t)model->fifo.slots * model->fifo.slot_bytes, seen))
+	    is_in_target(&model->fifo, slots * model->fifo.slot_bytes, seen))
 		return "the FIFO of clear-to-sends";
 	if (!is_at(&model->receiver, seen))
 		return NULL;

@@ -122,15 +122,21 @@ static void somebody_else_writes(void **state)
 	}
 }
 
+/* Also before a wrap shows how many slots there are: 64 or 256 with family C. */
 static void somebody_else_writes_to_the_fifo(void **state)
 {
-	struct follow *follow = start();
-	struct packet packet = cts_of(follow, BEFORE + 1);
-
 	(void)state;
-	packet.from = STRANGER;
-	packet.qpn = 99;
-	expect(follow, FT_NCCL_SECOND_WRITER, follow_packet(follow, &packet));
+	for (const char *family = "BCDEF"; *family != '\0'; family++) {
+		struct follow *follow = follow_start(*family);
+		struct packet packet;
+
+		converse(follow, 0, BEFORE);
+		ask(follow, BEFORE);
+		packet = cts_of(follow, BEFORE + 1);
+		packet.from = STRANGER;
+		packet.qpn = 99;
+		expect(follow, FT_NCCL_SECOND_WRITER, follow_packet(follow, &packet));
+	}
 }
 
 static void a_clear_to_send_in_the_wrong_place(void **state)
