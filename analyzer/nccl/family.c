@@ -109,6 +109,10 @@ static void tell_versions(struct ft_nccl_followed *followed, enum ft_nccl_family
 		ft_nccl_versions_narrow(followed, 22902, 22907);
 	if (family == FT_NCCL_E && model->sizes.slot_bytes == FT_NCCL_RECORD_BYTES)
 		ft_nccl_versions_narrow(followed, 22907, 22907);
+	if (family == FT_NCCL_E && model->sizes.slot_bytes == FT_NCCL_SIZES_BYTES)
+		ft_nccl_versions_narrow(followed, 22403, 22903);
+	if (family == FT_NCCL_E && model->imm_content == FT_NCCL_IMM_ID)
+		ft_nccl_versions_narrow(followed, 22907, 22907);
 	model->version_first = followed->version_first;
 	model->version_last = followed->version_last;
 }
