@@ -68,6 +68,7 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 					     struct ft_loss_evidence *evidence)
 {
 	struct ft_tracker_totals sum = { 0 };
+	uint32_t untrue;
 
 	ft_loss_init(evidence);
 	for (unsigned i = 0; i < engine->config.workers; i++) {
@@ -83,10 +84,9 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 		sum.paired += one.paired;
 		sum.one_sided += one.one_sided;
 	}
-	if (!ft_loss_resolve(evidence)) {
-		sum.lost_by_gap -= sum.doubted_by_gap;
-		sum.lost_by_ack -= sum.doubted_by_ack;
-	}
+	untrue = ft_loss_resolve(evidence);
+	sum.lost_by_gap -= untrue >> FT_LOSS_EARLY & 1 ? sum.doubted_by_gap : 0;
+	sum.lost_by_ack -= untrue >> FT_LOSS_OVERDUE & 1 ? sum.doubted_by_ack : 0;
 	return sum;
 }
 

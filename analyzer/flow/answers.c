@@ -147,7 +147,7 @@ static void answer_again(struct ft_tracker *tracker, struct ft_flow *requester, 
 {
 	struct ft_half *half = &requester->half;
 
-	if (!ahead && requester->packets >= FT_WENT_ON_PSNS)
+	if (!ahead && !ft_is_early(requester))
 		return;
 	half->flags |= FT_HALF_GOING_BACK;
 	ft_spans_drop(&tracker->spans, half, FT_SPANS_HOLES | 1u << FT_SPAN_AHEAD);
@@ -157,7 +157,6 @@ static void refuse(struct ft_half *half, uint32_t psn)
 {
 	half->flags |= FT_HALF_NAKED;
 	half->nak_psn = psn;
-	half->sent_again = 1;
 }
 
 struct meaning {

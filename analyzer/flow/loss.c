@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_ELSEWHERE = 4, MOST_EXPECTED = 4 };
+enum { LEAST_ELSEWHERE = 4, MOST_EXPECTED = 4, LEAST_OVERDUE = 2 };
 
 void ft_loss_init(struct ft_loss_evidence *evidence)
 {
@@ -16,7 +16,8 @@ static void add(struct ft_loss_bin *into, const struct ft_loss_bin *from)
 	into->holes += from->holes;
 	into->silent += from->silent;
 	into->again += from->again;
-	into->doubted += from->doubted;
+	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++)
+		into->doubted[i] += from->doubted[i];
 }
 
 /* Two bins become one; the upper half is free. */
@@ -59,45 +60,66 @@ void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t co
 }
 
 void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count,
-		   bool of_answers)
+		   enum ft_loss_doubt doubt)
 {
-	ft_loss_bin(evidence, frame)->doubted += count;
-	evidence->doubted_squares = add_up(evidence->doubted_squares, (uint64_t)count * count);
-	if (of_answers)
-		evidence->doubted_answers += count;
-	else
-		evidence->doubted_requests += count;
+	ft_loss_bin(evidence, frame)->doubted[doubt] += count;
+	evidence->doubted_squares[doubt] =
+		add_up(evidence->doubted_squares[doubt], (uint64_t)count * count);
 }
 
 /*
- * Whether what is doubtful is more than four times as much as holes elsewhere let expect of the first frames of halves,
- * and there is enough elsewhere to say so.
+ * Whether early holes are more than four times as many as holes elsewhere let expect of the first frames of halves, and
+ * there is enough elsewhere to say so.
  */
 static bool is_too_much(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
 {
 	double spaces = (double)sum->spaces, early = fmin((double)evidence->early, spaces);
-	double doubted = (double)sum->doubted, others = (double)sum->holes - doubted;
+	double doubted = (double)sum->doubted[FT_LOSS_EARLY];
+	double others = (double)sum->holes - doubted;
 
 	return LEAST_ELSEWHERE * (spaces - early) >= early &&
 	       MOST_EXPECTED * others * early < doubted * (spaces - early);
 }
 
-bool ft_loss_resolve(struct ft_loss_evidence *evidence)
+/* Whether responses are overdue as a fabric makes them that loses the request for them too: of all it loses, so few. */
+static bool is_so_few(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	double fabric = (double)evidence->fabric;
+	double twice = 2 * fabric * fabric / fmax((double)sum->spaces, 1);
+
+	return (double)sum->doubted[FT_LOSS_OVERDUE] <= LEAST_OVERDUE + MOST_EXPECTED * twice;
+}
+
+static void take_out(struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum,
+		     enum ft_loss_doubt doubt)
+{
+	for (uint32_t i = 0; i < evidence->used; i++)
+		evidence->bins[i].holes -= evidence->bins[i].doubted[doubt];
+	evidence->squares -= evidence->doubted_squares[doubt];
+	evidence->uncertain += sum->doubted[doubt];
+	if (doubt == FT_LOSS_OVERDUE)
+		evidence->answers_lost -= sum->doubted[doubt];
+	else
+		evidence->requests_lost -= sum->doubted[doubt];
+}
+
+uint32_t ft_loss_resolve(struct ft_loss_evidence *evidence)
 {
 	struct ft_loss_bin sum = { 0 };
+	uint32_t taken = 0;
 
 	for (uint32_t i = 0; i < evidence->used; i++)
 		add(&sum, &evidence->bins[i]);
-	if (sum.doubted == 0 || evidence->fabric + evidence->late + sum.again == 0 ||
-	    !is_too_much(evidence, &sum))
-		return true;
-	for (uint32_t i = 0; i < evidence->used; i++)
-		evidence->bins[i].holes -= evidence->bins[i].doubted;
-	evidence->squares -= evidence->doubted_squares;
-	evidence->answers_lost -= evidence->doubted_answers;
-	evidence->requests_lost -= evidence->doubted_requests;
-	evidence->uncertain += sum.doubted;
-	return false;
+	if (evidence->fabric + evidence->late + sum.again == 0)
+		return 0;
+	if (sum.doubted[FT_LOSS_EARLY] != 0 && is_too_much(evidence, &sum))
+		taken |= 1u << FT_LOSS_EARLY;
+	if (sum.doubted[FT_LOSS_OVERDUE] != 0 && is_so_few(evidence, &sum))
+		taken |= 1u << FT_LOSS_OVERDUE;
+	for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++)
+		if (taken >> doubt & 1)
+			take_out(evidence, &sum, (enum ft_loss_doubt)doubt);
+	return taken;
 }
 
 void ft_loss_compact(struct ft_loss_evidence *evidence)
@@ -136,9 +158,9 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->fabric += from->fabric;
 	into->late += from->late;
 	into->early += from->early;
-	into->doubted_squares = add_up(into->doubted_squares, from->doubted_squares);
-	into->doubted_answers += from->doubted_answers;
-	into->doubted_requests += from->doubted_requests;
+	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++)
+		into->doubted_squares[i] =
+			add_up(into->doubted_squares[i], from->doubted_squares[i]);
 	into->uncertain += from->uncertain;
 	into->unanswered += from->unanswered;
 	into->overdue += from->overdue;

@@ -22,6 +22,7 @@ struct sums {
 	double spaces, holes, silent;
 	double odds;  /* lost to seen, of frames in sequences */
 	double mixed; /* silent frames to one that is not */
+	double twice; /* of what was sent again, the share that was for the first time */
 };
 
 /* How losses come: all 1 when each is single and hits any frame alike. */
@@ -32,9 +33,12 @@ struct spread {
 	double variance; /* of how many of them are silent, to what drawing lots would give */
 };
 
-/* What was sent again closed no space either when it passed first: its loss would not have shown. */
-static struct ft_loss_bin group(const struct ft_loss_evidence *evidence, uint32_t first,
-				uint32_t count)
+/*
+ * What was sent again closed no space either when it passed first: its loss would not have shown. `twice`: of what is sent
+ * again, the share that is for the first time.
+ */
+static struct ft_loss_bin group(const struct ft_loss_evidence *evidence, double twice,
+				uint32_t first, uint32_t count)
 {
 	struct ft_loss_bin sum = { 0 };
 
@@ -44,18 +48,33 @@ static struct ft_loss_bin group(const struct ft_loss_evidence *evidence, uint32_
 		sum.silent += evidence->bins[i].silent;
 		sum.again += evidence->bins[i].again;
 	}
+	sum.again = (uint64_t)llround(twice * (double)sum.again);
 	sum.again = sum.again < sum.spaces ? sum.again : sum.spaces;
 	sum.spaces -= sum.again;
 	sum.silent += sum.again;
 	return sum;
 }
 
+/* Packets are sent again as often as chance has it: so many of n, if a have been, that 1 - e^(-a/n) of all are at least once. */
+static double share_for_the_first_time(const struct ft_loss_evidence *evidence)
+{
+	double again = 0, spaces = 0;
+
+	for (uint32_t i = 0; i < evidence->used; i++) {
+		again += (double)evidence->bins[i].again;
+		spaces += (double)evidence->bins[i].spaces;
+	}
+	return again == 0 || spaces == 0 ? 1 : (1 - exp(-again / spaces)) * spaces / again;
+}
+
 static struct sums add_up(const struct ft_loss_evidence *evidence)
 {
-	struct ft_loss_bin all = group(evidence, 0, evidence->used);
+	double twice = share_for_the_first_time(evidence);
+	struct ft_loss_bin all = group(evidence, twice, 0, evidence->used);
 	struct sums sums = { .spaces = (double)all.spaces,
 			     .holes = (double)all.holes,
-			     .silent = (double)all.silent };
+			     .silent = (double)all.silent,
+			     .twice = twice };
 
 	if (all.spaces == 0 && all.again != 0) { /* all of it was sent again: better than nothing */
 		sums.spaces = (double)all.again;
@@ -82,7 +101,7 @@ static double lost_unseen(const struct ft_loss_evidence *evidence, const struct 
 	double lost = 0;
 
 	for (uint32_t i = 0; i < evidence->used; i += width) {
-		const struct ft_loss_bin here = group(evidence, i, width);
+		const struct ft_loss_bin here = group(evidence, sums->twice, i, width);
 
 		lost += ((double)here.holes + sums->odds * tempered) *
 				((double)here.silent + sums->mixed * tempered) /
@@ -100,7 +119,7 @@ static void measure(const struct ft_loss_evidence *evidence, const struct sums *
 	double holes_off = 0, silent_off = 0;
 
 	for (uint32_t i = 0; i < evidence->used; i += width) {
-		const struct ft_loss_bin here = group(evidence, i, width);
+		const struct ft_loss_bin here = group(evidence, sums->twice, i, width);
 		double spaces = (double)here.spaces;
 
 		holes_off += pow((double)here.holes - sums->odds * spaces, 2);

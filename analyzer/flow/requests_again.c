@@ -91,8 +91,6 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 		moment->step->what |= FT_STEP_FABRIC_LOST;
 		tracker->totals.fabric_lost++;
 		flow->half.flags |= FT_HALF_GOING_BACK;
-		if (flow->peer != 0)
-			flow->half.sent_again = 1;
 	} else {
 		moment->step->what |= FT_STEP_REORDERED;
 		tracker->totals.reordered++;
@@ -190,8 +188,6 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 		come_late(tracker, moment);
 		return;
 	}
-	if (moment->flow->peer != 0)
-		half->sent_again = 1;
 	shorten_read(tracker, moment);
 	moment->step->what |= FT_STEP_RETRANSMITTED;
 	tracker->totals.retransmitted++;

@@ -99,14 +99,13 @@ static uint64_t newest_ns(const struct ft_tracker *tracker, const struct ft_flow
 }
 
 /*
- * Responses that were due, and were overtaken: the sender asks for what the fabric lost again, at once. That may be lost
- * itself where the fabric loses: then it is asked for after a time-out, as what was asked for in vain is.
+ * Responses that were due, and were overtaken: the sender asks for what the fabric lost again, at once. If the fabric
+ * loses that too, it asks after a time-out, as who has asked in vain does.
  */
 static struct ft_finding judge_answers(const struct ft_tracker *tracker, const struct ft_flow *flow,
 				       const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	bool at_once = span->kind == FT_SPAN_OVERTAKEN && half->sent_again == 0;
 	uint64_t waited_ns = ft_elapsed(newest_ns(tracker, flow), span->ts_ns);
 	uint32_t lost;
 
@@ -116,7 +115,7 @@ static struct ft_finding judge_answers(const struct ft_tracker *tracker, const s
 	if (waited_ns >= tracker->config.reorder_ns ||
 	    beyond(half->next_psn, span) >= FT_WENT_ON_PSNS)
 		return (struct ft_finding){ .lost = lost };
-	if (at_once && waited_ns >= FT_SETTLE_NS)
+	if (span->kind == FT_SPAN_OVERTAKEN && waited_ns >= FT_SETTLE_NS)
 		return (struct ft_finding){ .lost = lost, .doubtful = true };
 	return (struct ft_finding){ .open = lost, .pending = lost };
 }
@@ -166,7 +165,8 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	if (finding.lost != 0)
 		ft_loss_hole(evidence, span->frame, finding.lost);
 	if (finding.lost != 0 && finding.doubtful)
-		ft_loss_doubt(evidence, span->frame, finding.lost, ft_span_is_answer(span));
+		ft_loss_doubt(evidence, span->frame, finding.lost,
+			      by_gap ? FT_LOSS_EARLY : FT_LOSS_OVERDUE);
 	evidence->uncertain += finding.open;
 	if (ft_span_is_answer(span)) {
 		evidence->answers_lost += finding.lost;

@@ -53,14 +53,11 @@ struct ft_half {
 		uint32_t msn; /* with a peer: newest MSN of the answers that moved on; 0: none */
 	};
 	uint64_t asked_ns;
-	uint16_t mtu;      /* path MTU learnt, bytes; 0: not yet */
-	uint8_t flags;     /* enum ft_half_flags */
-	uint8_t paired_by; /* enum ft_paired_by */
-	uint8_t pair_bits; /* evidence for it, in bits: certainty is 1 - 2^-bits */
-	union {
-		uint8_t candidate_bits; /* likewise for `candidate` */
-		uint8_t sent_again; /* with a peer: 1 if any request was sent again, or refused */
-	};
+	uint16_t mtu;           /* path MTU learnt, bytes; 0: not yet */
+	uint8_t flags;          /* enum ft_half_flags */
+	uint8_t paired_by;      /* enum ft_paired_by */
+	uint8_t pair_bits;      /* evidence for it, in bits: certainty is 1 - 2^-bits */
+	uint8_t candidate_bits; /* likewise for `candidate` */
 	uint8_t service; /* enum ft_service of the first packet that was not a CNP; 0xff: none yet */
 	uint8_t span_count;    /* ranges in the list of `spans` */
 	uint32_t answer_first; /* of the READ response being sent, its first; FT_PSN_NONE */

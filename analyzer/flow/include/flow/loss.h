@@ -15,12 +15,19 @@
 
 enum { FT_LOSS_BINS = 4096 };
 
+/* Why a hole may be none. */
+enum ft_loss_doubt {
+	FT_LOSS_EARLY, /* requests among the first of a half: they may have passed before the capture began */
+	FT_LOSS_OVERDUE, /* responses near the end: they may yet be asked for again */
+	FT_LOSS_DOUBTS
+};
+
 struct ft_loss_bin {
-	uint64_t spaces;  /* frames seen that closed a space, with a hole in it or not */
-	uint64_t holes;   /* frames proved lost by the mirror */
-	uint64_t silent;  /* RDMA frames seen that closed none, starts too */
-	uint64_t again;   /* of the silent ones, sent again though they had passed */
-	uint64_t doubted; /* of the holes: ft_loss_doubt() */
+	uint64_t spaces; /* frames seen that closed a space, with a hole in it or not */
+	uint64_t holes;  /* frames proved lost by the mirror */
+	uint64_t silent; /* RDMA frames seen that closed none, starts too */
+	uint64_t again;  /* of the silent ones, sent again though they had passed */
+	uint64_t doubted[FT_LOSS_DOUBTS]; /* of the holes: ft_loss_doubt() */
 };
 
 /* A bin, its first frame, and how many it holds; 0: it is none. */
@@ -39,7 +46,7 @@ struct ft_loss_evidence {
 	uint64_t fabric;  /* frames proved lost by the fabric: first seen when sent again */
 	uint64_t late;    /* frames overtaken on their way, seen once */
 	uint64_t early;   /* frames seen among the first of their half, where holes are doubtful */
-	uint64_t doubted_squares, doubted_answers, doubted_requests; /* of what is doubtful */
+	uint64_t doubted_squares[FT_LOSS_DOUBTS]; /* like `squares`, of what is doubtful */
 	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart .. */
 	uint64_t
 		unanswered; /* .. of them, those that a reliable transport had yet to answer for .. */
@@ -114,18 +121,17 @@ static inline void ft_loss_question(struct ft_loss_evidence *evidence, uint32_t 
  */
 void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count);
 
-/*
- * The hole just told, or a part of it, may be none: packets of the beginning that passed before the capture began, as
- * retransmission and adaptive routing send them, or responses at its end that are still to be asked for again.
- */
+/* The hole just told, `count` frames of it, may be none. */
 void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count,
-		   bool of_answers);
+		   enum ft_loss_doubt doubt);
 
 /*
- * Decide about what is doubtful, once all evidence is merged: it was lost if nothing was sent again or out of order
- * anywhere, or if others are lost nearly as often. Else it is taken out of the holes and is uncertain; then false.
+ * Decide about what is doubtful, once all evidence is merged. It was lost where nothing was sent again or out of order
+ * anywhere; else early holes were if others are nearly as frequent, and overdue responses if they are more than a fabric
+ * that loses so much makes wait. What was not is taken out of the holes and is uncertain. Returns the set of doubts, as
+ * bits, that were found true.
  */
-bool ft_loss_resolve(struct ft_loss_evidence *evidence);
+uint32_t ft_loss_resolve(struct ft_loss_evidence *evidence);
 
 /* Add another engine's evidence; the result does not depend on who saw which frame. */
 void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from);

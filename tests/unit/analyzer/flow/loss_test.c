@@ -340,6 +340,82 @@ static void the_bounds_hold_the_truth_and_are_narrow(void **state)
 }
 
 /* Copies have numbers, and no bins of their own after this: frames 1, 3, 5, 7 are then as 1, 2, 3, 4. */
+static void fill_spaces(void)
+{
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 10000; frame++)
+		ft_loss_space(&evidence, frame);
+}
+
+/* Of 10 000 spaces the first 1000 are early; so are holes that are doubted. */
+struct doubt_case {
+	const char *sentence;
+	uint32_t early, later, again;
+	uint32_t untrue, holes; /* bits; left */
+};
+
+static const struct doubt_case doubt_cases[] = {
+	{ "where nothing is sent again a hole is a hole", 50, 0, 0, 0, 50 },
+	{ "where packets are sent again early holes alone are none", 50, 0, 1, 1u << FT_LOSS_EARLY,
+	  0 },
+	{ "as many as there are elsewhere are", 10, 90, 1, 0, 100 },
+	{ "far more than there are elsewhere are none", 300, 90, 1, 1u << FT_LOSS_EARLY, 90 },
+};
+
+static void early_holes_count_where_others_do(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof doubt_cases / sizeof *doubt_cases; i++) {
+		const struct doubt_case *doubted = &doubt_cases[i];
+
+		fill_spaces();
+		evidence.early = 1000;
+		evidence.late = doubted->again;
+		for (uint32_t hole = 0; hole < doubted->early; hole++) {
+			ft_loss_hole(&evidence, 500 + hole, 1);
+			ft_loss_doubt(&evidence, 500 + hole, 1, FT_LOSS_EARLY);
+		}
+		for (uint32_t hole = 0; hole < doubted->later; hole++)
+			ft_loss_hole(&evidence, 2000 + 50 * hole, 1);
+		if (ft_loss_resolve(&evidence) != doubted->untrue ||
+		    total(&evidence).holes != doubted->holes)
+			fail_msg("%s", doubted->sentence);
+	}
+}
+
+static void responses_are_overdue_in_a_fabric_that_loses(void **state)
+{
+	(void)state;
+	for (uint32_t overdue = 1; overdue <= 20; overdue++) {
+		fill_spaces();
+		evidence.fabric =
+			100; /* 1 %, so that about two requests for what was lost are lost too */
+		for (uint32_t i = 0; i < overdue; i++) {
+			ft_loss_hole(&evidence, 9000 + i, 1);
+			ft_loss_doubt(&evidence, 9000 + i, 1, FT_LOSS_OVERDUE);
+		}
+		ft_loss_resolve(&evidence);
+		assert_int_equal(total(&evidence).holes, overdue <= 10 ? 0 : overdue);
+	}
+}
+
+/* Datagrams when no connection sends: what they lose is known from the rate of before. */
+static void the_rate_stands_for_silent_frames_far_away(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 40000; frame++) {
+		(frame > 20000 ? ft_loss_silent : ft_loss_space)(&evidence, frame);
+		if (frame <= 20000 && frame % 10 == 0)
+			ft_loss_hole(&evidence, frame, 1);
+	}
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_in_range(estimate.frames, 3960, 4040);
+	assert_in_range(4000, estimate.low, estimate.high);
+}
+
 static void empty_bins_are_dropped(void **state)
 {
 	static struct ft_loss_evidence once, twice;
@@ -368,6 +444,9 @@ int main(void)
 		cmocka_unit_test(it_does_not_matter_who_saw_which_frame),
 		cmocka_unit_test(known_evidence_gives_known_bounds),
 		cmocka_unit_test(the_bounds_hold_the_truth_and_are_narrow),
+		cmocka_unit_test(early_holes_count_where_others_do),
+		cmocka_unit_test(responses_are_overdue_in_a_fabric_that_loses),
+		cmocka_unit_test(the_rate_stands_for_silent_frames_far_away),
 		cmocka_unit_test(empty_bins_are_dropped),
 	};
 
