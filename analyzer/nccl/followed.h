@@ -101,6 +101,8 @@ struct ft_nccl_followed {
 	uint8_t sizes_bits;      /* .. as far as both are possible */
 	struct ft_nccl_ring ring;
 	struct ft_nccl_lane *lanes;
+	struct ft_nccl_request
+		straight_request; /* of each message on the straight way, but for its address */
 };
 
 /* A lane that was found by its data: which queue pair of the sender the answers go to is not known yet. */

@@ -81,14 +81,13 @@ struct ft_nccl_straight {
 	uint8_t number_at, number_bytes; /* in `entry` */
 	bool has_entry;                  /* `entry` is that of the message behind `entry_k` */
 	uint64_t entry_k;
-	struct ft_nccl_followed *followed; /* whose it is */
+	struct ft_nccl_followed *followed;     /* whose it is */
+	struct ft_nccl_straight_message *many; /* NULL, or room for FT_NCCL_RING_MOST messages */
 
 	_Alignas(FT_NCCL_STRAIGHT_LINE)
 		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* but for its address */
 
 	struct ft_nccl_straight_message few[FT_NCCL_STRAIGHT_LEAST];
-	struct ft_nccl_straight_message *many; /* NULL, or room for FT_NCCL_RING_MOST messages */
-	struct ft_nccl_request request;        /* of each message, but for its address */
 };
 static_assert(offsetof(struct ft_nccl_straight, hosts) == FT_NCCL_STRAIGHT_LINE &&
 		      offsetof(struct ft_nccl_straight, cts_va) == 2 * FT_NCCL_STRAIGHT_LINE,

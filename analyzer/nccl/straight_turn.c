@@ -147,7 +147,7 @@ static bool take_over(struct ft_nccl_followed *followed, uint64_t next)
 				leave_room_for(straight, followed, message->k);
 			continue;
 		}
-		if (!is_waiting_like(followed, transfer, &straight->request))
+		if (!is_waiting_like(followed, transfer, &followed->straight_request))
 			return false;
 		waiting++;
 		straight->messages[i] = (struct ft_nccl_straight_message){
@@ -161,7 +161,7 @@ static bool take_over(struct ft_nccl_followed *followed, uint64_t next)
 /* What a message of this kind asks for. */
 static bool has_request(struct ft_nccl_followed *followed)
 {
-	struct ft_nccl_request *request = &followed->straight->request;
+	struct ft_nccl_request *request = &followed->straight_request;
 	const struct ft_nccl_transfer *newest =
 		ft_nccl_ring_find(&followed->ring, followed->newest);
 
@@ -186,7 +186,7 @@ static int make_room(struct ft_nccl_straight *straight, uint32_t slots)
 
 static uint32_t length_most(const struct ft_nccl_followed *followed)
 {
-	uint64_t offered = followed->straight->request.offered;
+	uint64_t offered = followed->straight_request.offered;
 	uint32_t most = offered < LENGTH_MOST ? (uint32_t)offered : LENGTH_MOST;
 
 	if (followed->model.adaptive == FT_NCCL_UNKNOWN && most > FT_NCCL_ADAPTIVE_LENGTH)
@@ -207,7 +207,7 @@ static void begin(struct ft_nccl_followed *followed)
 	straight->pmtu = followed->pmtu;
 	straight->cts_psn = lane->cts.next;
 	straight->data_psn = lane->data.next;
-	straight->rkey = straight->request.rkeys[0];
+	straight->rkey = followed->straight_request.rkeys[0];
 	straight->length_most = length_most(followed);
 	straight->newest = followed->newest;
 	straight->next = lane->next;
@@ -246,7 +246,7 @@ static struct ft_nccl_transfer *ask(struct ft_nccl_followed *followed,
 	struct ft_nccl_transfer *transfer = ft_nccl_ring_begin(&followed->ring, k);
 	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
 
-	*request = followed->straight->request;
+	*request = followed->straight_request;
 	request->va = message->va;
 	transfer->has_cts = true;
 	transfer->message.request_count = 1;
