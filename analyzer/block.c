@@ -86,6 +86,6 @@ void ft_batch_fill(struct ft_batch *batch, const struct ft_block *block,
 		   const struct ft_decode_config *config, uint64_t seed)
 {
 	batch->count = 0;
-	batch->framed = 0;
+	batch->framed = batch->strange = 0;
 	add_frames(batch, block->frames, block->frame_count, config, seed);
 }

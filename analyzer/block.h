@@ -22,7 +22,8 @@ struct ft_batch {
 	struct ft_item_more
 		*more; /* beside items[i], touched only for items that have something to tell */
 	unsigned count, room;
-	uint64_t framed;         /* bit i % 64: item i may be for NCCL's follower */
+	uint64_t framed,
+		strange; /* bit i % 64: item i is for NCCL's follower; it is once there is NCCL */
 	struct ft_packet packet; /* decoding happens in one place, which stays in the cache */
 };
 

@@ -107,7 +107,7 @@ static int account_for(void *context, const struct ft_source *source, const stru
 		unsigned from = at;
 
 		at += ft_account_quiet(&engine->account, &batch->items[at], batch->count - at);
-		if (batch->framed != 0)
+		if (batch->framed != 0 || (batch->strange != 0 && engine->framing->awake))
 			error = ft_framing_see_quiet(engine->framing, source, batch, from, at,
 						     engine->account.writer);
 		if (error != 0 || at == batch->count)

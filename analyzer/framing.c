@@ -160,12 +160,13 @@ int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *sou
 			 const struct ft_batch *batch, unsigned from, unsigned to,
 			 struct ft_pcapng_writer *writer)
 {
+	uint64_t marked = batch->framed | batch->strange;
 	int error = 0;
 
 	framing->has_seen = false;
 	for (unsigned at = from; at < to; at += 64) {
 		const struct ft_item *items = &batch->items[at];
-		uint64_t marks = marks_from(batch->framed, at, to - at);
+		uint64_t marks = marks_from(marked, at, to - at);
 
 		prefetch(framing, items, marks);
 		for (; marks != 0 && error == 0; marks &= marks - 1)

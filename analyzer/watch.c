@@ -63,8 +63,12 @@ void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_fl
 		learn(worker, item, flow);
 	else
 		follow_peer(worker, item, flow);
-	ft_watch_mark(worker, item,
-		      flow->watched < FT_WATCH_FOLLOWED ? FT_FRAMING_STRANGE : FT_FRAMING_SHOWN);
+	if (flow->watched >= FT_WATCH_FOLLOWED) {
+		ft_watch_mark(worker, item, true);
+		return;
+	}
+	item->framing = FT_FRAMING_STRANGE;
+	worker->batch.strange |= ft_watch_bit(worker, item);
 }
 
 enum { ETHERTYPE = 12, TAG = 4, IPV4_PROTOCOL = 9, IPV6_NEXT = 6, TCP = 6, LEAST = 54 };

@@ -24,13 +24,17 @@ enum {
 #define FT_WATCH_WRITES (FT_WATCH_BEGINS | 1u << 0x08 | 1u << 0x09)
 #define FT_WATCH_ALL    (FT_WATCH_WRITES | 1u << 0x11)
 
-/* For the follower, or not: enum ft_framing_interest. */
-static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item, uint32_t interest)
+/* Its bit in the batch. */
+static inline uint64_t ft_watch_bit(const struct ft_worker *worker, const struct ft_item *item)
 {
-	unsigned place = (unsigned)(item - worker->batch.items);
+	return UINT64_C(1) << (unsigned)(item - worker->batch.items) % 64;
+}
 
-	item->framing = (uint8_t)interest;
-	worker->batch.framed |= (uint64_t)(interest != FT_FRAMING_NONE) << place % 64;
+/* For the follower, or not. */
+static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item, bool wanted)
+{
+	item->framing = wanted ? FT_FRAMING_SHOWN : FT_FRAMING_NONE;
+	worker->batch.framed |= wanted ? ft_watch_bit(worker, item) : 0;
 }
 
 /* Show it, and learn from it what its half-connection does. */
@@ -53,7 +57,7 @@ static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, stru
 	} else if (flow->watched == FT_WATCH_FOLLOWED && opcode == 0x0a) {
 		ft_watch_learn(worker, item, flow);
 	} else {
-		ft_watch_mark(worker, item, wanted * FT_FRAMING_SHOWN);
+		ft_watch_mark(worker, item, wanted != 0);
 	}
 }
 
