@@ -204,7 +204,7 @@ static void forget(struct ft_nccl_followed *followed, struct ft_nccl_transfer *t
 	if (transfer->message.first_frame == 0)
 		return;
 	followed->model.messages--;
-	followed->model.payload_bytes -= transfer->written;
+	followed->model.payload_bytes -= transfer->written + transfer->missed;
 	transfer->used = false;
 	lane->open = lane->writing = false;
 	lane->next = lane->early_k;

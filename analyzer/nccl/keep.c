@@ -5,6 +5,7 @@
 
 #include "family.h"
 #include "faults.h"
+#include "split.h"
 
 void ft_nccl_drop_kept(struct ft_nccl_connections *connections)
 {
@@ -24,12 +25,19 @@ static bool is_whole(const struct ft_nccl_share *share)
 	       share->packets == ((share->to - share->from) & 0xffffff) + 1;
 }
 
+/* How many queue pairs a message uses, at least. */
+static uint32_t lanes_of(const struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+
+	return model->split == FT_NCCL_YES ? model->qp_count : model->devices;
+}
+
 bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 			 const struct ft_nccl_transfer *transfer)
 {
-	const struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
-	uint32_t used = 0, wanted = model->devices;
+	uint32_t used = 0;
 
 	if (transfer->partial || transfer->doubtful)
 		return false;
@@ -38,9 +46,7 @@ bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 			return false;
 		used += shares[i].used ? 1 : 0;
 	}
-	if (model->split == FT_NCCL_YES)
-		wanted = model->qp_count;
-	return used != 0 && used >= wanted;
+	return used != 0 && used >= lanes_of(followed);
 }
 
 /* What was missed of a message of one request, its immediate tells. */
@@ -85,13 +91,41 @@ static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed
 	return message;
 }
 
+static struct ft_nccl_shares shares_of(const struct ft_nccl_followed *followed,
+				       const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_shares shares = { ft_nccl_ring_shares(&followed->ring, transfer),
+					 followed->lane_count, false };
+
+	shares.all = ft_nccl_split_is_known(followed) &&
+		     ft_nccl_shares_used(shares.at, shares.count) >= lanes_of(followed);
+	return shares;
+}
+
+/*
+ * What was missed of a message, and its immediate or its sizes tell, counts as the connection's: where messages are told,
+ * whose sum it has to be.
+ */
+static void count_missed(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
+			 const struct ft_nccl_message *message)
+{
+	uint64_t total = 0;
+
+	for (uint8_t i = 0; i < message->request_count; i++)
+		total += message->requests[i].has_written ? message->requests[i].written : 0;
+	followed->model.payload_bytes += total - transfer->written - transfer->missed;
+	transfer->missed = total - transfer->written;
+}
+
 void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_message message = message_of(followed, transfer);
+	struct ft_nccl_shares shares = shares_of(followed, transfer);
 
-	ft_nccl_store_add(&connections->store, &message, message.requests,
-			  ft_nccl_ring_shares(&followed->ring, transfer), followed->lane_count);
+	if (connections->store.most != 0)
+		count_missed(followed, transfer, &message);
+	ft_nccl_store_add(&connections->store, &message, &shares);
 	transfer->used = false;
 }
 
@@ -173,15 +207,16 @@ static void add_open(const struct ft_nccl_followed *followed, struct ft_nccl_kep
 {
 	for (uint32_t at = 0; at < followed->ring.slots; at++) {
 		const struct ft_nccl_transfer *transfer = &followed->ring.transfers[at];
-		const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+		struct ft_nccl_shares shares;
 		struct ft_nccl_message message;
 
 		if (!transfer->used)
 			continue;
 		message = message_of(followed, transfer);
-		message.part_count = ft_nccl_shares_used(shares, followed->lane_count);
+		shares = shares_of(followed, transfer);
+		message.part_count = ft_nccl_shares_used(shares.at, shares.count);
 		message.parts = *parts;
-		ft_nccl_shares_tell(shares, followed->lane_count, *parts);
+		ft_nccl_shares_tell(&shares, &message, *parts);
 		*parts += message.part_count;
 		kept->messages[kept->message_count++] = message;
 	}
@@ -209,6 +244,19 @@ static int keep_messages(struct ft_nccl_connections *connections, struct ft_nccl
 	return 0;
 }
 
+static void count_open_missed(struct ft_nccl_followed *followed)
+{
+	for (uint32_t at = 0; at < followed->ring.slots; at++) {
+		struct ft_nccl_transfer *transfer = &followed->ring.transfers[at];
+		struct ft_nccl_message message;
+
+		if (!transfer->used)
+			continue;
+		message = message_of(followed, transfer);
+		count_missed(followed, transfer, &message);
+	}
+}
+
 static int keep_connections(struct ft_nccl_connections *connections, struct ft_nccl_kept *kept)
 {
 	kept->connections = calloc(connections->count + 1u, sizeof(struct ft_nccl_connection *));
@@ -221,6 +269,8 @@ static int keep_connections(struct ft_nccl_connections *connections, struct ft_n
 		ft_nccl_data_settle(connections, followed);
 		ft_nccl_fault_settle(connections, followed);
 		ft_nccl_family_tell(followed);
+		if (connections->store.most != 0)
+			count_open_missed(followed);
 		if (!followed->given_up)
 			kept->connections[kept->connection_count++] = &followed->model;
 	}

@@ -29,7 +29,7 @@ void ft_nccl_store_free(struct ft_nccl_store *store)
 	*store = (struct ft_nccl_store){ 0 };
 }
 
-/* At most 128 parts of 16 bytes, or 8 requests of 72: they fit a block. */
+/* At most 128 parts of 24 bytes, or 8 requests of 72: they fit a block. */
 static void *take(struct ft_nccl_block **newest, size_t bytes)
 {
 	struct ft_nccl_block *block = *newest;
@@ -57,18 +57,62 @@ uint8_t ft_nccl_shares_used(const struct ft_nccl_share *shares, uint32_t lanes)
 	return used;
 }
 
-void ft_nccl_shares_tell(const struct ft_nccl_share *shares, uint32_t lanes,
+/* Bytes of all requests; UINT64_MAX: not known. */
+static uint64_t total_of(const struct ft_nccl_message *message)
+{
+	uint64_t total = 0;
+
+	for (uint8_t i = 0; i < message->request_count; i++) {
+		if (!message->requests[i].has_written)
+			return UINT64_MAX;
+		total += message->requests[i].written;
+	}
+	return total;
+}
+
+/* Where a write began was missed: its part has what the others leave of the message, if it is the only such one. */
+static void settle(const struct ft_nccl_shares *shares, const struct ft_nccl_message *message,
+		   struct ft_nccl_part *parts, uint32_t count)
+{
+	uint64_t total = total_of(message), sum = 0;
+	struct ft_nccl_part *open = NULL;
+	uint32_t opens = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += parts[i].bytes;
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_sure = parts[i].has_bytes && message->request_count == 1;
+
+		parts[i].has_bytes = is_sure || total == sum;
+		if (!parts[i].has_bytes) {
+			open = &parts[i];
+			opens++;
+		}
+	}
+	if (opens != 1 || !shares->all || total == UINT64_MAX || total <= sum)
+		return;
+	open->bytes += total - sum;
+	open->has_bytes = true;
+}
+
+void ft_nccl_shares_tell(const struct ft_nccl_shares *shares, const struct ft_nccl_message *message,
 			 struct ft_nccl_part *parts)
 {
-	for (uint32_t i = 0; i < lanes; i++) {
-		if (!shares[i].used)
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < shares->count; i++) {
+		const struct ft_nccl_share *share = &shares->at[i];
+
+		if (!share->used)
 			continue;
-		*parts++ = (struct ft_nccl_part){
+		parts[count++] = (struct ft_nccl_part){
 			.qp_index = i,
-			.packets = shares[i].packets,
-			.bytes = shares[i].bytes,
+			.packets = share->packets,
+			.bytes = share->bytes,
+			.has_bytes = share->requests != 0,
 		};
 	}
+	settle(shares, message, parts, count);
 }
 
 static struct ft_nccl_message *grow(struct ft_nccl_store *store)
@@ -87,11 +131,10 @@ static struct ft_nccl_message *grow(struct ft_nccl_store *store)
 }
 
 void ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
-		       const struct ft_nccl_request *requests, const struct ft_nccl_share *shares,
-		       uint32_t lanes)
+		       const struct ft_nccl_shares *shares)
 {
-	size_t request_bytes = message->request_count * sizeof *requests;
-	uint8_t used = ft_nccl_shares_used(shares, lanes);
+	size_t request_bytes = message->request_count * sizeof *message->requests;
+	uint8_t used = ft_nccl_shares_used(shares->at, shares->count);
 	struct ft_nccl_request *kept_requests;
 	struct ft_nccl_part *kept_parts;
 	struct ft_nccl_message *kept;
@@ -108,8 +151,8 @@ void ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message
 		store->dropped++;
 		return;
 	}
-	memcpy(kept_requests, requests, request_bytes);
-	ft_nccl_shares_tell(shares, lanes, kept_parts);
+	memcpy(kept_requests, message->requests, request_bytes);
+	ft_nccl_shares_tell(shares, message, kept_parts);
 	kept = &store->messages[store->count++];
 	*kept = *message;
 	kept->requests = kept_requests;

@@ -19,14 +19,19 @@ struct ft_nccl_store {
 
 void ft_nccl_store_free(struct ft_nccl_store *store);
 
-/* `requests` are message->request_count, `shares` `lanes` many. */
+/* What lanes carried of a message: `count` many; `all`: those that it uses are among them. */
+struct ft_nccl_shares {
+	const struct ft_nccl_share *at;
+	uint32_t count;
+	bool all;
+};
+
 void ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
-		       const struct ft_nccl_request *requests, const struct ft_nccl_share *shares,
-		       uint32_t lanes);
+		       const struct ft_nccl_shares *shares);
 
 /* The number of shares that are used. */
 uint8_t ft_nccl_shares_used(const struct ft_nccl_share *shares, uint32_t lanes);
 
-/* The shares that are used as parts, so many. */
-void ft_nccl_shares_tell(const struct ft_nccl_share *shares, uint32_t lanes,
+/* The shares that are used as parts of the message, so many. */
+void ft_nccl_shares_tell(const struct ft_nccl_shares *shares, const struct ft_nccl_message *message,
 			 struct ft_nccl_part *parts);

@@ -23,7 +23,7 @@ static void part(struct ft_document *json, const struct ft_nccl_part *used)
 {
 	ft_member_begin(json, NULL, '{');
 	ft_member_number(json, "qp_index", used->qp_index);
-	ft_member_number(json, "bytes", used->bytes);
+	ft_member_number(json, "bytes", used->has_bytes ? used->bytes : UINT64_MAX);
 	ft_member_number(json, "packets", used->packets);
 	ft_member_end(json, '}');
 }

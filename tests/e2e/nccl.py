@@ -154,6 +154,18 @@ class Truths(WithTruths):
                     told = document(self.write("lossy", header, kept))
                     self.assertEqual([(f["rule"], f["frames"]) for f in told["findings"]], [])
                     self.agrees(told, truth, least=0.25)
+                    self.adds_up(told)
+
+    def adds_up(self, told):
+        """Bytes of a connection are those of its messages, and of a message those of its queue pairs, as far as they are known."""
+        for row in told["connections"]:
+            mine = [m for m in told["messages"] if m["connection"] == row["connection"]]
+            written = [sum(r["written_bytes"] or 0 for r in m["requests"]) for m in mine]
+            self.assertEqual(row["counts"]["payload_bytes"], sum(written))
+            for message, total in zip(mine, written):
+                parts = [part["bytes"] for part in message["qps"]]
+                if parts and None not in parts and len(parts) == len(row["sender"]["qpns"]):
+                    self.assertEqual(sum(parts), total, message)
 
     def test_a_queue_pair_out_of_step_is_no_fault(self):
         """Frames lost of queue pairs that take turns: one that missed a message shows it only when its turn comes again."""

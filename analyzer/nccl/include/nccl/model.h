@@ -101,6 +101,7 @@ struct ft_nccl_request {
 struct ft_nccl_part {
 	uint32_t qp_index;
 	uint32_t packets; /* each once */
+	bool has_bytes;   /* not: where its write began was missed, and there were others */
 	uint64_t bytes;
 };
 

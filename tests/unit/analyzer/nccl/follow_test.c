@@ -135,6 +135,16 @@ static void a_clear_to_send_missed_parks_its_data(void **state)
 	follow_stop(follow);
 }
 
+/* What the specification (section 15) says of a connection's bytes: they are those of its messages. */
+static void counts_all_that_was_written(const struct follow *follow)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < follow->kept.message_count; i++)
+		sum += follow->kept.messages[i].requests[0].written;
+	assert_int_equal(only_one(follow)->payload_bytes, sum);
+}
+
 static void any_packet_may_be_missed(void **state)
 {
 	(void)state;
@@ -150,6 +160,17 @@ static void any_packet_may_be_missed(void **state)
 		message = follow_message(follow, 5);
 		assert_int_equal(message->packets, 3);
 		assert_int_equal(message->requests[0].written, 4000);
+		assert_int_equal(message->part_count, 1);
+		assert_true(message->parts[0].has_bytes);
+		assert_int_equal(message->parts[0].bytes, 4000);
+		counts_all_that_was_written(follow);
+		follow_keep(follow);
+		counts_all_that_was_written(follow);
+		converse(follow, 11, 100); /* out of the ring */
+		follow_keep(follow);
+		counts_all_that_was_written(follow);
+		message = follow_message(follow, 5);
+		assert_int_equal(message->parts[0].bytes, 4000);
 		assert_false(message->completed);
 		assert_true(follow_message(follow, 6)->completed);
 		assert_true(follow_message(follow, 10)->completed);

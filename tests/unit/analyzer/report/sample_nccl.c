@@ -63,7 +63,7 @@ static const struct ft_nccl_request example_request = {
 	.rkeys = { 0xc88d },
 	.rkey_count = 1,
 };
-static const struct ft_nccl_part example_part = { 0, 8, 8192 };
+static const struct ft_nccl_part example_part = { 0, 8, true, 8192 };
 
 static const struct ft_nccl_message example_message = {
 	.has_k = true,
@@ -206,7 +206,7 @@ static const struct ft_nccl_request job_requests[] = {
 	  .written = 1008,
 	  .va = 0x7f0000010000 },
 };
-static const struct ft_nccl_part job_parts[] = { { 0, 40, 40960 }, { 1, 24, 24576 } };
+static const struct ft_nccl_part job_parts[] = { { 0, 40, true, 40960 }, { 1, 24, true, 24576 } };
 
 static const struct ft_nccl_message job_messages[] = {
 	{ .connection = 3,
