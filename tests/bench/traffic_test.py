@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The generated traffic is what reliable connections may send, and what it says it lost is what is missing.
+"""The generated traffic is what reliable connections may send, NCCL's rings among them; what it says it lost is missing.
 
 usage: traffic_test.py BENCH_GENERATE
 """
@@ -133,10 +133,66 @@ def losses(generate, folder):
         print(f"loss {loss} in bursts of {burst}: {lost} of {FRAMES}")
 
 
+class Connection:
+    """NCCL's: clear-to-sends of family E one way, the writes that they ask for the other (nccl-wire, sections 2 and 3.1)."""
+
+    SLOTS, STRIDE, ENTRY = 256, 512, 64
+
+    def __init__(self):
+        self.asked, self.fifo = [], None  # (address, size, key) of each clear-to-send
+        self.sent = self.packets = 0  # whole messages; packets of the one under way
+
+    def ask(self, packet):
+        va, length = struct.unpack_from(">Q4xI", packet, BTH + 12)
+        addr, size, key, requests, number = struct.unpack_from("<QQI12xI4xQ", packet, BTH + 28)
+        k = len(self.asked)
+        self.fifo = self.fifo or va
+        assert length == self.ENTRY and va == self.fifo + k % self.SLOTS * self.STRIDE, "not in its slot"
+        assert requests == 1 and number == k + 1, f"number {number} instead of {k + 1}"
+        self.asked.append((addr, size, key))
+
+    def send(self, packet, message):
+        opcode, last = packet[BTH], message // 4096 - 1
+        assert self.sent < len(self.asked), "data that nobody asked for yet"
+        assert opcode == {0: 0x06, last: 0x09}.get(self.packets, 0x07), f"{opcode:#x} as packet {self.packets}"
+        if self.packets == 0:
+            addr, size, key = self.asked[self.sent]
+            assert struct.unpack_from(">QII", packet, BTH + 12) == (addr, key, message) and message <= size
+        self.packets += 1
+        if opcode == 0x09:
+            assert int.from_bytes(packet[BTH + 12:BTH + 16], "little") == message, "another length as immediate"
+            self.packets, self.sent = 0, self.sent + 1
+
+
+def rings(generate, folder):
+    for message, options in ((512 << 10, []), (32 << 10, ["--ll"])):
+        path = folder / "rings.pcap"
+        subprocess.run([generate, "nccl", "small", path, "--frames", str(FRAMES), "--slice", "128", "--rings", "1",
+                        "--ranks", "4", "--channels", "2", *options], check=True)
+        connections, psns, frames = {}, {}, 0
+        for _, _, packet in records(path):
+            qp, psn = (int.from_bytes(packet[BTH + at:BTH + at + 3], "big") for at in (5, 9))
+            frames += 1
+            if packet[BTH] == ACKNOWLEDGE:
+                assert psn + 1 == psns[qp ^ 1], "an ACK of something else"
+                continue
+            assert psn == psns.get(qp, 0), f"PSN {psn} instead of {psns.get(qp, 0)}"
+            psns[qp] = psn + 1
+            connection = connections.setdefault(qp | 1, Connection())
+            if packet[BTH] == 0x0a:
+                connection.ask(packet)
+            else:
+                connection.send(packet, message)
+        sent = [connection.sent for connection in connections.values()]
+        print(f"messages of {message} bytes: {frames} frames, {sum(sent)} messages on {len(sent)} connections")
+        assert frames == FRAMES and len(sent) == 4 * 2 and min(sent) > 0
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="fabtap-traffic-") as folder:
         legal(sys.argv[1], pathlib.Path(folder))
         losses(sys.argv[1], pathlib.Path(folder))
+        rings(sys.argv[1], pathlib.Path(folder))
 
 
 if __name__ == "__main__":
