@@ -10,7 +10,7 @@
 #include "source_port.h"
 #include "split.h"
 
-enum { MESSAGES_TO_BE_SURE = 8 };
+enum { MESSAGES_TO_BE_SURE = 8, ROUNDS = 4 };
 
 /* Where in a log the connection's data begins, and the message that it begins with. */
 struct anchor {
@@ -117,70 +117,14 @@ static struct anchor anchor_in(const struct ft_nccl_followed *followed,
 	return reading.anchor;
 }
 
-/* The lane of a device's clear-to-sends that lacks its other end; lane_count: a new one. */
-static uint8_t lane_for(const struct ft_nccl_followed *followed,
-			const struct ft_nccl_stranger *stranger, const struct anchor *anchor)
-{
-	const struct ft_nccl_connection *model = &followed->model;
-
-	for (uint8_t i = 0; i < model->devices && i < followed->lane_count; i++) {
-		bool is_pair = stranger->udp_sport == followed->lanes[i].udp_sport ||
-			       stranger->udp_sport ==
-				       ft_nccl_source_port(model->sender.qpns[i], stranger->qpn);
-
-		if (model->receiver.qpns[i] == FT_NCCL_NONE &&
-		    memcmp(model->receiver.places[i].address, stranger->dst,
-			   sizeof stranger->dst) == 0 &&
-		    (stranger->udp_sport != 0 ? is_pair : anchor->at_start || i != 0))
-			return i;
-	}
-	return followed->lane_count;
-}
-
-static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		const struct ft_nccl_stranger *stranger, const struct anchor *anchor)
-{
-	struct ft_nccl_connection *model = &followed->model;
-	uint8_t lane = lane_for(followed, stranger, anchor);
-	bool is_new = lane == followed->lane_count;
-	struct ft_nccl_end end = { .qpn = stranger->qpn,
-				   .vni = stranger->vni,
-				   .connection = model->connection,
-				   .lane = lane,
-				   .role = FT_NCCL_AT_RECEIVER,
-				   .by_lid = stranger->by_lid };
-	int error;
-
-	if (lane >= FT_NCCL_QPS_MAX)
-		return -1;
-	memcpy(end.address, stranger->dst, sizeof end.address);
-	error = ft_nccl_add_lanes(followed, lane + 1u);
-	if (error == 0)
-		error = ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, lane + 1u);
-	if (error == 0)
-		error = ft_nccl_claim(connections, &end);
-	if (error != 0)
-		return error;
-	if (is_new)
-		model->sender.qpns[lane] = FT_NCCL_NONE;
-	model->receiver.qpns[lane] = stranger->qpn;
-	model->qp_count = followed->lane_count;
-	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
-	followed->lanes[lane].next = anchor->k;
-	followed->lanes[lane].anchored = stranger->log != NULL && stranger->log->restarts == 0;
-	followed->lanes[lane].udp_sport = stranger->udp_sport;
-	if (is_new)
-		ft_nccl_await_pair(connections, followed, lane);
-	return 0;
-}
-
-static bool is_between(const struct ft_nccl_followed *followed,
-		       const struct ft_nccl_stranger *stranger)
+/* The device whose two ends it is between; -1: it is between others. */
+static int device_of(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_stranger *stranger)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 
 	if (!ft_nccl_is_in(followed, stranger->vni))
-		return false;
+		return -1;
 	for (uint8_t i = 0; i < model->sender.place_count; i++) {
 		const struct ft_nccl_place *from = &model->sender.places[i];
 		const struct ft_nccl_place *to = &model->receiver.places[i];
@@ -188,9 +132,98 @@ static bool is_between(const struct ft_nccl_followed *followed,
 		if (from->by_lid == stranger->by_lid &&
 		    memcmp(stranger->src, from->address, sizeof stranger->src) == 0 &&
 		    memcmp(stranger->dst, to->address, sizeof stranger->dst) == 0)
-			return true;
+			return i;
 	}
-	return false;
+	return -1;
+}
+
+static bool is_between(const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_stranger *stranger)
+{
+	return device_of(followed, stranger) >= 0;
+}
+
+/* The lane of the device's clear-to-sends, if it lacks its other end; else the device's next one: they take turns. */
+static uint32_t lane_for(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_stranger *stranger, const struct anchor *anchor)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	uint32_t device = (uint32_t)device_of(followed, stranger), lane = device;
+
+	if (device < followed->lane_count && model->receiver.qpns[device] == FT_NCCL_NONE) {
+		bool is_pair =
+			stranger->udp_sport == followed->lanes[device].udp_sport ||
+			stranger->udp_sport ==
+				ft_nccl_source_port(model->sender.qpns[device], stranger->qpn);
+
+		if (stranger->udp_sport != 0 ? is_pair : anchor->at_start || device != 0)
+			return device;
+	}
+	do
+		lane += model->devices;
+	while (lane < followed->lane_count && model->receiver.qpns[lane] != FT_NCCL_NONE);
+	return lane;
+}
+
+/*
+ * Clear-to-sends take turns with devices that were not met: what those asked for is not known, nor where further queue
+ * pairs belong. A few rounds show them all, unless the tap is at one of the ports.
+ */
+static bool awaits_device(const struct ft_nccl_followed *followed)
+{
+	uint64_t step = followed->lanes[0].cts_step;
+
+	return step > followed->model.devices &&
+	       followed->newest - followed->oldest < ROUNDS * step;
+}
+
+/* Room for the lane, and for those in front of it that nothing was seen of yet. */
+static int add_lane(struct ft_nccl_followed *followed, uint32_t lane)
+{
+	struct ft_nccl_connection *model = &followed->model;
+	uint32_t count = followed->lane_count;
+	int error = ft_nccl_add_lanes(followed, lane + 1);
+
+	if (error != 0)
+		return error;
+	for (; count <= lane; count++) {
+		model->sender.qpns[count] = model->receiver.qpns[count] = FT_NCCL_NONE;
+		model->sender.qp_device[count] = model->receiver.qp_device[count] =
+			(uint8_t)(count % model->devices);
+	}
+	return ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, followed->lane_count);
+}
+
+static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		const struct ft_nccl_stranger *stranger, const struct anchor *anchor)
+{
+	struct ft_nccl_connection *model = &followed->model;
+	uint32_t lane = lane_for(followed, stranger, anchor);
+	struct ft_nccl_end end = { .qpn = stranger->qpn,
+				   .vni = stranger->vni,
+				   .connection = model->connection,
+				   .lane = (uint8_t)lane,
+				   .role = FT_NCCL_AT_RECEIVER,
+				   .by_lid = stranger->by_lid };
+	int error;
+
+	if (lane >= FT_NCCL_QPS_MAX)
+		return -1;
+	memcpy(end.address, stranger->dst, sizeof end.address);
+	error = add_lane(followed, lane);
+	if (error == 0)
+		error = ft_nccl_claim(connections, &end);
+	if (error != 0)
+		return error;
+	model->receiver.qpns[lane] = stranger->qpn;
+	model->qp_count = followed->lane_count;
+	model->qps_per_device = (uint8_t)((model->qp_count + model->devices - 1) / model->devices);
+	followed->lanes[lane].next = anchor->k;
+	followed->lanes[lane].anchored = stranger->log != NULL && stranger->log->restarts == 0;
+	followed->lanes[lane].udp_sport = stranger->udp_sport;
+	if (model->sender.qpns[lane] == FT_NCCL_NONE)
+		ft_nccl_await_pair(connections, followed, (uint8_t)lane);
+	return 0;
 }
 
 /* Logs of queue pairs that are bound, to be replayed together in the order of their frames. */
@@ -263,17 +296,34 @@ static void blame(struct ft_nccl_connections *connections, const struct ft_nccl_
 	}
 }
 
-void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		      const struct ft_nccl_stranger *partner)
+/* A queue pair whose data was asked for. */
+struct candidate {
+	struct ft_nccl_stranger *stranger;
+	struct anchor anchor;
+};
+
+/* Queue pairs are used in their order: for a message together, or one after the other. */
+static int by_turn(const void *a, const void *b)
 {
-	struct ft_nccl_stranger_table *table = &connections->strangers;
-	struct replay replays[REPLAYS];
+	const struct candidate *left = a, *right = b;
+
+	if (left->anchor.k != right->anchor.k)
+		return left->anchor.k < right->anchor.k ? -1 : 1;
+	return left->anchor.frame < right->anchor.frame ? -1
+							: left->anchor.frame > right->anchor.frame;
+}
+
+static unsigned find_candidates(struct ft_nccl_connections *connections,
+				const struct ft_nccl_followed *followed,
+				const struct ft_nccl_stranger *partner,
+				struct candidate candidates[REPLAYS])
+{
 	struct ft_nccl_stranger *stranger;
 	unsigned count = 0;
 	uint32_t at = 0;
 
-	replays[0].has = false;
-	while (count < REPLAYS && (stranger = ft_nccl_stranger_logged(table, &at)) != NULL) {
+	while (count < REPLAYS &&
+	       (stranger = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
 		struct anchor anchor;
 
 		if (partner != NULL && stranger != partner)
@@ -284,8 +334,27 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 			continue;
 		}
 		anchor = anchor_in(followed, stranger->log);
-		if (anchor.frame != 0 && bind(connections, followed, stranger, &anchor) == 0 &&
-		    begin_replay(&replays[count], stranger, anchor.frame))
+		if (anchor.frame != 0)
+			candidates[count++] = (struct candidate){ stranger, anchor };
+	}
+	qsort(candidates, count, sizeof *candidates, by_turn);
+	return count;
+}
+
+void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		      const struct ft_nccl_stranger *partner)
+{
+	struct candidate candidates[REPLAYS];
+	struct replay replays[REPLAYS];
+	unsigned found = find_candidates(connections, followed, partner, candidates), count = 0;
+
+	replays[0].has = false;
+	for (unsigned i = 0; i < found && !awaits_device(followed); i++) {
+		struct ft_nccl_stranger *stranger = candidates[i].stranger;
+		const struct anchor *anchor = &candidates[i].anchor;
+
+		if (bind(connections, followed, stranger, anchor) == 0 &&
+		    begin_replay(&replays[count], stranger, anchor->frame))
 			count++;
 	}
 	replay_all(connections, replays, count);
@@ -325,7 +394,7 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	anchor.k = transfer->message.k;
 	if (stranger->log != NULL)
 		anchor = anchor_in(followed, stranger->log);
-	if (anchor.frame == 0)
+	if (anchor.frame == 0 || awaits_device(followed))
 		return true; /* one write more will tell */
 	if (bind(connections, followed, stranger, &anchor) != 0)
 		return false;

@@ -173,8 +173,7 @@ static struct ft_nccl_key key_of(const struct ft_nccl_followed *followed, uint8_
 	const struct ft_nccl_party *receiver = &followed->model.receiver;
 	struct ft_nccl_key key = { .rkey = rkey, .connection = followed->model.connection };
 
-	if (device < receiver->place_count)
-		memcpy(key.address, receiver->places[device].address, sizeof key.address);
+	memcpy(key.address, receiver->places[device].address, sizeof key.address);
 	return key;
 }
 
@@ -185,6 +184,8 @@ void ft_nccl_announce_key(struct ft_nccl_connections *connections,
 	uint32_t place = followed->key_count % FT_NCCL_KEYS;
 	struct ft_nccl_key key;
 
+	if (device >= followed->model.receiver.place_count)
+		return;
 	for (uint32_t i = 0; i < known; i++) {
 		if (followed->keys[i] == rkey && followed->key_devices[i] == device)
 			return;

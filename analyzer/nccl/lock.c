@@ -188,6 +188,27 @@ static void add_device(struct ft_nccl_followed *followed, const struct ft_nccl_s
 	followed->lanes[device].udp_sport = stranger->udp_sport;
 }
 
+/* Keys of the new device that clear-to-sends gave before its place was known. */
+static void announce_keys(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_ring *ring = &followed->ring;
+	uint8_t device = (uint8_t)(followed->model.devices - 1);
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		const struct ft_nccl_request *requests = ft_nccl_ring_requests(ring, transfer);
+
+		if (!transfer->used || !transfer->has_cts)
+			continue;
+		for (uint8_t r = 0; r < transfer->message.request_count; r++) {
+			if (device < requests[r].rkey_count && requests[r].rkeys[device] != 0)
+				ft_nccl_announce_key(connections, followed, device,
+						     requests[r].rkeys[device]);
+		}
+	}
+}
+
 /* A connection with this FIFO that takes clear-to-sends in turn with devices that were not met yet. */
 static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *connections,
 					  const struct ft_nccl_stranger *stranger,
@@ -232,6 +253,7 @@ static bool join(struct ft_nccl_connections *connections, struct ft_nccl_strange
 	    ft_nccl_claim(connections, &end) != 0)
 		return false;
 	add_device(followed, stranger, newest->seen.rkey);
+	announce_keys(connections, followed);
 	catch_up(connections, stranger, agreement->frame);
 	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_bind_all(connections, followed, NULL);

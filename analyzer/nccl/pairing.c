@@ -18,13 +18,16 @@ void ft_nccl_await_pair(struct ft_nccl_connections *connections,
 	};
 }
 
-static bool is_back(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+static bool is_back(const struct ft_nccl_followed *followed, uint8_t lane,
+		    const struct ft_nccl_seen *seen)
 {
-	const struct ft_nccl_connection *model = &followed->model;
+	const struct ft_nccl_party *sender = &followed->model.sender;
+	const struct ft_nccl_party *receiver = &followed->model.receiver;
 
 	return ft_nccl_is_in(followed, seen->ends.vni) &&
-	       memcmp(seen->ends.src, model->receiver.places[0].address, 16) == 0 &&
-	       memcmp(seen->ends.dst, model->sender.places[0].address, 16) == 0;
+	       memcmp(seen->ends.src, receiver->places[receiver->qp_device[lane]].address, 16) ==
+		       0 &&
+	       memcmp(seen->ends.dst, sender->places[sender->qp_device[lane]].address, 16) == 0;
 }
 
 /* By the port both directions share; or by what it acknowledges, several times, alone among the lanes. */
@@ -35,7 +38,7 @@ static bool is_answer(struct ft_nccl_unpaired *unpaired, const struct ft_nccl_fo
 	uint32_t qpn = followed->model.receiver.qpns[unpaired->lane];
 	int32_t behind = ft_nccl_psn_distance(lane->data.next, seen->psn);
 
-	if (!is_back(followed, seen))
+	if (!is_back(followed, unpaired->lane, seen))
 		return false;
 	if ((seen->has & FT_HAS_UDP) != 0 && seen->udp_sport == lane->udp_sport &&
 	    seen->udp_sport == ft_nccl_source_port(seen->dest_qp, qpn))

@@ -89,7 +89,7 @@ uint64_t follow_packet(struct follow *follow, const struct packet *packet)
 		.dest_qp = packet->qpn,
 		.psn = packet->psn & 0xffffff,
 		.opcode = packet->opcode,
-		.udp_sport = 50000,
+		.udp_sport = packet->sport != 0 ? packet->sport : 50000,
 		.vlan = follow->vlan,
 		.va = packet->va,
 		.rkey = packet->rkey,

@@ -59,6 +59,7 @@ struct packet {
 	uint32_t rkey, length, immdt;
 	uint8_t bytes[512];
 	uint32_t captured, payload;
+	uint16_t sport; /* 0: that of all others */
 };
 uint64_t follow_packet(struct follow *follow, const struct packet *packet);
 
