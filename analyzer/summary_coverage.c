@@ -79,14 +79,15 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 		one = ft_tracker_totals(worker->tracker, evidence);
 		sum.lost_by_gap += one.lost_by_gap;
 		sum.lost_by_ack += one.lost_by_ack;
-		sum.doubted_by_gap += one.doubted_by_gap;
-		sum.doubted_by_ack += one.doubted_by_ack;
+		for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++)
+			sum.doubted[doubt] += one.doubted[doubt];
 		sum.paired += one.paired;
 		sum.one_sided += one.one_sided;
 	}
 	untrue = ft_loss_resolve(evidence);
-	sum.lost_by_gap -= untrue >> FT_LOSS_EARLY & 1 ? sum.doubted_by_gap : 0;
-	sum.lost_by_ack -= untrue >> FT_LOSS_OVERDUE & 1 ? sum.doubted_by_ack : 0;
+	sum.lost_by_gap -= untrue >> FT_LOSS_FIRST & 1 ? sum.doubted[FT_LOSS_FIRST] : 0;
+	sum.lost_by_gap -= untrue >> FT_LOSS_EARLY & 1 ? sum.doubted[FT_LOSS_EARLY] : 0;
+	sum.lost_by_ack -= untrue >> FT_LOSS_OVERDUE & 1 ? sum.doubted[FT_LOSS_OVERDUE] : 0;
 	return sum;
 }
 

@@ -67,17 +67,32 @@ void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t c
 		add_up(evidence->doubted_squares[doubt], (uint64_t)count * count);
 }
 
-/*
- * Whether early holes are more than four times as many as holes elsewhere let expect of the first frames of halves, and
- * there is enough elsewhere to say so.
- */
-static bool is_too_much(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+/* Of the spaces, those among which such holes are. */
+static double doubtful_spaces(const struct ft_loss_evidence *evidence, enum ft_loss_doubt doubt)
 {
-	double spaces = (double)sum->spaces, early = fmin((double)evidence->early, spaces);
-	double doubted = (double)sum->doubted[FT_LOSS_EARLY];
-	double others = (double)sum->holes - doubted;
+	double spaces = 0;
 
-	return LEAST_ELSEWHERE * (spaces - early) >= early &&
+	if (doubt == FT_LOSS_EARLY)
+		return (double)evidence->early;
+	for (uint64_t i = 0; i < evidence->used && i << evidence->shift < FT_LOSS_FIRST_FRAMES; i++)
+		spaces += (double)evidence->bins[i].spaces;
+	return spaces;
+}
+
+/*
+ * Whether holes at the beginning are more than four times as many as holes elsewhere let expect, and there is enough
+ * elsewhere to say so.
+ */
+static bool is_too_much(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum,
+			enum ft_loss_doubt doubt)
+{
+	double spaces = (double)sum->spaces;
+	double early = fmin(doubtful_spaces(evidence, doubt), spaces);
+	double doubted = (double)sum->doubted[doubt];
+	double others = (double)sum->holes - (double)sum->doubted[FT_LOSS_FIRST] -
+			(double)sum->doubted[FT_LOSS_EARLY];
+
+	return doubted > 0 && LEAST_ELSEWHERE * (spaces - early) >= early &&
 	       MOST_EXPECTED * others * early < doubted * (spaces - early);
 }
 
@@ -112,8 +127,9 @@ uint32_t ft_loss_resolve(struct ft_loss_evidence *evidence)
 		add(&sum, &evidence->bins[i]);
 	if (evidence->fabric + evidence->late + sum.again == 0)
 		return 0;
-	if (sum.doubted[FT_LOSS_EARLY] != 0 && is_too_much(evidence, &sum))
-		taken |= 1u << FT_LOSS_EARLY;
+	for (unsigned doubt = FT_LOSS_FIRST; doubt <= FT_LOSS_EARLY; doubt++)
+		if (is_too_much(evidence, &sum, (enum ft_loss_doubt)doubt))
+			taken |= 1u << doubt;
 	if (sum.doubted[FT_LOSS_OVERDUE] != 0 && is_so_few(evidence, &sum))
 		taken |= 1u << FT_LOSS_OVERDUE;
 	for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++)

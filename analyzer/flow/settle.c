@@ -149,6 +149,13 @@ struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct f
 /* Kinds that a later request shows. */
 enum { BY_GAP = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED | 1u << FT_SPAN_EARLY };
 
+static enum ft_loss_doubt doubt_of(const struct ft_span *span)
+{
+	if ((BY_GAP >> span->kind & 1) == 0)
+		return FT_LOSS_OVERDUE;
+	return span->frame <= FT_LOSS_FIRST_FRAMES ? FT_LOSS_FIRST : FT_LOSS_EARLY;
+}
+
 void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
 		    const struct ft_span *span, struct ft_finding finding)
 {
@@ -157,16 +164,14 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	totals->mirror_lost += finding.lost;
 	totals->lost_by_gap += by_gap ? finding.lost : 0;
 	totals->lost_by_ack += by_gap ? 0 : finding.lost;
-	totals->doubted_by_gap += by_gap && finding.doubtful ? finding.lost : 0;
-	totals->doubted_by_ack += !by_gap && finding.doubtful ? finding.lost : 0;
+	totals->doubted[doubt_of(span)] += finding.doubtful ? finding.lost : 0;
 	totals->gaps_open += finding.open;
 	if (evidence == NULL)
 		return;
 	if (finding.lost != 0)
 		ft_loss_hole(evidence, span->frame, finding.lost);
 	if (finding.lost != 0 && finding.doubtful)
-		ft_loss_doubt(evidence, span->frame, finding.lost,
-			      by_gap ? FT_LOSS_EARLY : FT_LOSS_OVERDUE);
+		ft_loss_doubt(evidence, span->frame, finding.lost, doubt_of(span));
 	evidence->uncertain += finding.open;
 	if (ft_span_is_answer(span)) {
 		evidence->answers_lost += finding.lost;

@@ -13,11 +13,15 @@
  * changes: what was lost is taken to be of the mix around it, and the spread of it gives the bounds.
  */
 
-enum { FT_LOSS_BINS = 4096 };
+enum {
+	FT_LOSS_BINS = 4096,
+	FT_LOSS_FIRST_FRAMES = 512, /* for FT_LOSS_FIRST */
+};
 
 /* Why a hole may be none. */
 enum ft_loss_doubt {
-	FT_LOSS_EARLY, /* requests among the first of a half: they may have passed before the capture began */
+	FT_LOSS_FIRST, /* requests among the first frames of the capture: they may have been overtaken before it began */
+	FT_LOSS_EARLY, /* others among the first of a half: they may have passed before, and what was seen be sent again */
 	FT_LOSS_OVERDUE, /* responses near the end: they may yet be asked for again */
 	FT_LOSS_DOUBTS
 };

@@ -372,8 +372,8 @@ static void early_holes_count_where_others_do(void **state)
 		evidence.early = 1000;
 		evidence.late = doubted->again;
 		for (uint32_t hole = 0; hole < doubted->early; hole++) {
-			ft_loss_hole(&evidence, 500 + hole, 1);
-			ft_loss_doubt(&evidence, 500 + hole, 1, FT_LOSS_EARLY);
+			ft_loss_hole(&evidence, 600 + hole, 1);
+			ft_loss_doubt(&evidence, 600 + hole, 1, FT_LOSS_EARLY);
 		}
 		for (uint32_t hole = 0; hole < doubted->later; hole++)
 			ft_loss_hole(&evidence, 2000 + 50 * hole, 1);
