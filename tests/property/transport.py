@@ -23,10 +23,13 @@ def opcode(kind, index, count):
 
 
 class Fabric:
-    """What happens when. Packets are lost before and behind the tap; `capture` has all that came to it."""
+    """What happens when. Packets are lost before and behind the tap; `capture` has all that came to it.
 
-    def __init__(self, rng, lost=0.0, not_ready=0.0, acknowledge=8):
-        self.rng, self.lost, self.not_ready, self.acknowledge = rng, lost, not_ready, acknowledge
+    `ways_ns`: packets overtake each other by as much on their way to the tap; adapters put them in order again.
+    """
+
+    def __init__(self, rng, lost=0.0, not_ready=0.0, acknowledge=8, ways_ns=0):
+        self.rng, self.lost, self.not_ready, self.acknowledge, self.ways_ns = rng, lost, not_ready, acknowledge, ways_ns
         self.now, self.capture, self.events, self.number = 1_700_000_000 * 10**9, [], [], 0
 
     def after(self, delay_ns, call, *arguments):
@@ -41,13 +44,15 @@ class Fabric:
 
     def carry(self, frame, receiver, packet):
         if self.rng.random() >= self.lost:
-            self.after(PATH_NS, self.tap, frame, receiver, packet)
+            delay_ns = PATH_NS + (self.rng.randrange(self.ways_ns) if self.ways_ns else 0)
+            receiver.due = max(receiver.due + 1, self.now + delay_ns + PATH_NS)
+            self.after(delay_ns, self.tap, frame, receiver, packet, receiver.due)
 
-    def tap(self, frame, receiver, packet):
+    def tap(self, frame, receiver, packet, due):
         frame.ts_ns = self.now
         self.capture.append(frame)
         if self.rng.random() >= self.lost:
-            self.after(PATH_NS, receiver.receive, *packet)
+            self.after(due - self.now, receiver.receive, *packet)
 
 
 class End:
@@ -55,6 +60,7 @@ class End:
 
     def __init__(self, fabric, side):
         self.fabric, self.side, self.peer, self.alive, self.sent = fabric, side, None, True, 0
+        self.due = 0  # the newest packet for it
         self.messages, self.packets, self.questions, self.replies = [], [], [], []
         self.unanswered = self.next = 0  # the oldest request without an answer; the next to send
         self.busy = self.watching = False
@@ -225,15 +231,15 @@ class End:
 
 
 class Connection:
-    """Two ends that send each other messages at random times."""
+    """Two ends that send each other messages at random times; by `any_port` from source ports that say nothing."""
 
-    def __init__(self, fabric, hosts=None, qps=None, psns=None):
+    def __init__(self, fabric, hosts=None, qps=None, psns=None, any_port=False):
         rng = fabric.rng
         hosts, qps = hosts or rng.sample(range(1, 9), 2), qps or rng.sample(range(0x100, 0x100000), 2)
         psns = psns or [rng.getrandbits(24) for _ in hosts]
+        ports = [0xc000 | rng.getrandbits(14) if any_port else streams.source_port(qps) for _ in hosts]
         self.fabric = fabric
-        self.ends = [End(fabric, streams.Side(hosts[i], hosts[1 - i], qps[1 - i], streams.source_port(qps), psns[i]))
-                     for i in (0, 1)]
+        self.ends = [End(fabric, streams.Side(hosts[i], hosts[1 - i], qps[1 - i], ports[i], psns[i])) for i in (0, 1)]
         self.ends[0].peer, self.ends[1].peer = self.ends[1], self.ends[0]
 
     def chat(self, messages, questions=0.2, longest=12):
@@ -248,3 +254,21 @@ class Connection:
     def end(self):
         for end in self.ends:
             end.alive = False
+
+
+class Datagrams:
+    """UD from one host to another, at random times; nobody answers."""
+
+    def __init__(self, fabric, packets, every_ns):
+        self.fabric, self.due = fabric, 0
+        self.side = streams.Side(*fabric.rng.sample(range(1, 9), 2), fabric.rng.randrange(0x100, 0x100000), 0xc123, 0)
+        delay = 0.0
+        for psn in range(packets):
+            delay += fabric.rng.expovariate(1 / every_ns)
+            fabric.after(int(delay), self.send, psn)
+
+    def send(self, psn):
+        self.fabric.carry(self.side.frame(0, 0x64, psn, struct.pack(">II", 0x11, self.side.dest_qp), 256), self, ())
+
+    def receive(self):
+        pass
