@@ -78,13 +78,21 @@ static bool says_so(const struct ft_nccl_followed *followed,
 	       ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) != 0;
 }
 
+/* Without set-up it is a guess how queue pairs take turns, and which message data is of that nobody was seen to ask for. */
+static bool is_sure(const struct ft_nccl_followed *followed,
+		    const struct ft_nccl_transfer *transfer)
+{
+	return transfer->has_cts || followed->model.has_tcp || followed->lane_count == 1;
+}
+
 static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed,
 					 const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_message message = transfer->message;
 
 	message.connection = followed->model.connection;
-	message.completed = ft_nccl_is_complete(followed, transfer) && says_so(followed, transfer);
+	message.completed = ft_nccl_is_complete(followed, transfer) &&
+			    says_so(followed, transfer) && is_sure(followed, transfer);
 	if (!message.completed)
 		settle_length(followed, transfer);
 	message.requests = ft_nccl_ring_requests(&followed->ring, transfer);

@@ -166,10 +166,42 @@ static void devices_and_queue_pairs_are_found_by_what_they_carry(void **state)
 	}
 }
 
+/* Which message it was of is a guess then, and nothing that is guessed is told as complete. */
+static void what_nobody_was_seen_to_ask_for_is_not_complete(void **state)
+{
+	enum { LOST = 20 };
+	static const struct shape shapes[] = {
+		{ 1, 2, true, 2 }, { 1, 4, false, 2 }, { 2, 2, false, 2 }, { 2, 2, true, 2 }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		struct talk talk = { .follow = follow_start('E'), .shape = shapes[i] };
+		struct follow *follow = talk.follow;
+
+		for (uint64_t k = 0; k < MESSAGES; k++) {
+			if (k == LOST)
+				talk.cts_psns[k % shapes[i].devices]++;
+			else
+				ask_next(&talk, k);
+			if (k >= shapes[i].ahead)
+				answer_next(&talk, k - shapes[i].ahead);
+		}
+		follow_keep(follow);
+		assert_int_equal(follow->found_count, 0);
+		for (size_t j = 0; j < follow->kept.message_count; j++)
+			assert_true(follow->kept.messages[j].cts_frame != 0 ||
+				    !follow->kept.messages[j].completed);
+		assert_true(follow_message(follow, LOST - 1)->completed);
+		follow_stop(follow);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices_and_queue_pairs_are_found_by_what_they_carry),
+		cmocka_unit_test(what_nobody_was_seen_to_ask_for_is_not_complete),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
