@@ -337,7 +337,8 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 		if (anchor.frame != 0)
 			candidates[count++] = (struct candidate){ stranger, anchor };
 	}
-	qsort(candidates, count, sizeof *candidates, by_turn);
+	if (count > 0)
+		qsort(candidates, count, sizeof *candidates, by_turn);
 	return count;
 }
 
