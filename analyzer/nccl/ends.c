@@ -71,7 +71,8 @@ struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 }
 
 enum { NAME = 24 /* bytes: address, queue pair, VNI */ };
-static_assert(offsetof(struct ft_nccl_end, vni) + 4 == NAME &&
+static_assert(offsetof(struct ft_nccl_end, address) == 0 &&
+		      offsetof(struct ft_nccl_end, vni) + 4 == NAME &&
 		      offsetof(struct ft_flow_key, vni) + 4 - offsetof(struct ft_flow_key, dst) ==
 			      NAME,
 	      "compared as bytes");
@@ -80,6 +81,7 @@ static_assert(offsetof(struct ft_nccl_end, vni) + 4 == NAME &&
 const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *table,
 					       const struct ft_flow_key *key)
 {
+	const uint8_t *name = (const uint8_t *)key + offsetof(struct ft_flow_key, dst);
 	const struct ft_nccl_end *first;
 	size_t home;
 
@@ -87,7 +89,7 @@ const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *t
 		return NULL;
 	home = home_of(table, key->dst, false, key->dest_qp);
 	first = &table->ends[home];
-	if (memcmp(first->address, key->dst, NAME) == 0 && first->used && !first->by_lid)
+	if (memcmp(first, name, NAME) == 0 && first->used && !first->by_lid)
 		return first;
 	return find_from(table, home, key->dst, false, key->dest_qp, key->vni);
 }
