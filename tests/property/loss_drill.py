@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 import streams
+import transport
 
 PROJECT = Path(__file__).resolve().parents[2]
 TENANTS = PROJECT / "tests" / "data" / "tenants"
@@ -161,11 +162,24 @@ class Judge:
             self.complain(stream.name, share, burst, "has bounds %.3f apart, more than %.3f" % (width, narrow))
 
 
+def simulated(rng, datagrams=0):
+    """Connections event by event: from source ports that say nothing, and datagrams that go on for longer."""
+    fabric = transport.Fabric(random.Random(rng.random()))
+    for _ in range(20):
+        transport.Connection(fabric, any_port=True).chat(60)
+    for _ in range(datagrams):
+        transport.Datagrams(fabric, 300, 100_000)
+    fabric.run()
+    return fabric.capture
+
+
 def choose(arguments, rng):
     if arguments.captures:
         return [Stream(path.name, streams.read(path)) for path in arguments.captures]
     chosen = [Stream("many-short", streams.made_up(rng, 12000, 60, 4)),
-              Stream("few-long", streams.made_up(rng, 12000, 6, 40))]
+              Stream("few-long", streams.made_up(rng, 12000, 6, 40)),
+              Stream("any-port", simulated(rng)),
+              Stream("datagrams", simulated(rng, datagrams=8))]
     folder = Path(arguments.shared or os.environ.get("FT_SHARED", PROJECT.parent / "shared")) / "captures"
     if not folder.is_dir():
         print("SKIPPED: %s is not there; FT_SHARED names the folder of the reference captures" % folder)

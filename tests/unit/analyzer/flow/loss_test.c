@@ -350,8 +350,7 @@ static void fill_spaces(void)
 /* Of 10 000 spaces the first 1000 are early; so are holes that are doubted. */
 struct doubt_case {
 	const char *sentence;
-	uint32_t early, later, again;
-	uint32_t untrue, holes; /* bits; left */
+	uint32_t early, later, again, untrue, holes; /* the last: left; untrue: bits */
 };
 
 static const struct doubt_case doubt_cases[] = {
@@ -388,12 +387,9 @@ static void responses_are_overdue_in_a_fabric_that_loses(void **state)
 	(void)state;
 	for (uint32_t overdue = 1; overdue <= 20; overdue++) {
 		fill_spaces();
-		evidence.fabric =
-			100; /* 1 %, so that about two requests for what was lost are lost too */
-		for (uint32_t i = 0; i < overdue; i++) {
-			ft_loss_hole(&evidence, 9000 + i, 1);
-			ft_loss_doubt(&evidence, 9000 + i, 1, FT_LOSS_OVERDUE);
-		}
+		evidence.fabric = 100; /* 1 %: about two requests for what was lost are lost too */
+		ft_loss_hole(&evidence, 9000, overdue);
+		ft_loss_doubt(&evidence, 9000, overdue, FT_LOSS_OVERDUE);
 		ft_loss_resolve(&evidence);
 		assert_int_equal(total(&evidence).holes, overdue <= 10 ? 0 : overdue);
 	}
