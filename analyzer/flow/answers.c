@@ -103,6 +103,7 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 {
 	struct ft_half *half = &moment->flow->half;
 	uint32_t known = half->msn, next_psn = requester->half.next_psn, hole;
+	const struct ft_span *span;
 	int32_t counted;
 
 	if ((moment->observed->has & FT_OBSERVED_AETH) == 0 ||
@@ -114,9 +115,10 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 			     ft_psn_add(requester->half.acked, 1), FT_SPANS_HOLES);
 	if (known == 0 || counted > 0 || hole == 0)
 		return;
+	span = ft_span_at(&tracker->spans, hole);
 	if (counted == 0 &&
-	    !ended_behind(&requester->half, ft_span_at(&tracker->spans, hole), delivered))
-		return;
+	    (span->count < FT_WENT_ON_PSNS || !ended_behind(&requester->half, span, delivered)))
+		return; /* some senders do not count at all */
 	ft_spans_drop(&tracker->spans, &requester->half, FT_SPANS_HOLES);
 	ft_begin_both(tracker, requester, moment->flow, moment->step);
 	requester->half.next_psn = next_psn;
