@@ -87,24 +87,41 @@ def two_engines(bench):
     return measured
 
 
-def follow_row(bench, case, capture, site, frames, limits):
+def follow(bench, capture, site, frames):
     """On the clock of the processor, whose noise is smaller than what is asked for; in more rounds than usual."""
     with_nccl, without = audit(bench, capture, site), audit(bench, capture, site, "--no-nccl")
     bench.check_audit(with_nccl, frames)
-    pair = bench.against(with_nccl, without, rounds=3 * bench.rounds, clock="cpu")
+    return bench.against(with_nccl, without, rounds=3 * bench.rounds, clock="cpu")
+
+
+def follow_row(bench, case, capture, site, frames, limits):
+    pair = follow(bench, capture, site, frames)
     return per_frame(f"follow NCCL, {case}", "--no-nccl", pair, frames, limits)
+
+
+def follow_rings_rows(bench, case, packets, options):
+    """512 connections that come into view at once: with the time until each is known, and per frame from then on."""
+    frames, slices = 1000000, ["--slice", 128]
+    captures = {count: bench.make("nccl", "small", "--frames", count, *slices, *options)
+                for count in (frames, 4 * frames)}
+    bench.check_rings(captures[frames], 4 * 16 * 8, packets)
+    few, all_of_it = (follow(bench, capture, "small", count) for count, capture in captures.items())
+    ours, reference = all_of_it.ours - few.ours, all_of_it.reference - few.reference
+    return [
+        Row(f"follow NCCL, {case}", "--no-nccl", ours / (3 * frames) * 1e9, reference / (3 * frames) * 1e9, "ns/frame",
+            ours / reference, rows.NCCL, all_of_it.ours_kib),
+        per_frame(f"follow NCCL, {case}, from the start", "--no-nccl", all_of_it, 4 * frames, rows.TOLD),
+    ]
 
 
 def nccl_rows(bench):
     """Following NCCL against leaving it out: on its traffic in two protocols, and on traffic that has none of it."""
     if not bench.knows("audit", "--no-nccl"):
         return []
-    frames, slices = 1000000, ["--slice", 128]
+    frames = 1000000
     measured = []
     for case, packets, options in (("SIMPLE, 512 KiB", 128, []), ("LL, 32 KiB", 8, ["--ll"])):
-        bench.check_rings(bench.make("nccl", "small", "--frames", frames, *slices, *options), 4 * 16 * 8, packets)
-        capture = bench.make("nccl", "small", "--frames", 4 * frames, *slices, *options)
-        measured.append(follow_row(bench, case, capture, "small", 4 * frames, rows.NCCL))
+        measured.extend(follow_rings_rows(bench, case, packets, options))
     for case, site, count, traffic in (("slices, 1 k flows", "small", frames, ["--flows", 1000, *SLICES]),
                                        ("64 B, 1 k flows", "small", frames, ["--flows", 1000, "--payload", 64]),
                                        ("slices, 1 M flows", "wide", 4 * frames, ["--flows", 1000000, *SLICES])):
