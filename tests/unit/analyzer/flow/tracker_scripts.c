@@ -1,5 +1,7 @@
 #include "tracker_scripts.h"
 
+enum { DUE = FT_LOSS_OVERDUE };
+
 /* What a packet is taken for. */
 enum {
 	NEW = FT_STEP_NEW,
@@ -111,10 +113,7 @@ const struct script tracker_scripts[] = {
 	  true,
 	  { A(READ, 22, BEGIN, .more = 3 * MTU), B(RESP_FIRST, 22, RESPONDS), A(SEND, 25, NEW),
 	    B(RESP_LAST, 24, RESPONDS_GAP), A(SEND, 26, NEW, .after_us = 1500) },
-	  .wanted = { .mirror_lost = 1,
-		      .doubted[FT_LOSS_OVERDUE] = 1,
-		      .lost_by_ack = 1,
-		      .paired = 1 },
+	  .wanted = { .mirror_lost = 1, .doubted[DUE] = 1, .lost_by_ack = 1, .paired = 1 },
 	  .messages = { [FT_MESSAGE_SEND] = 2, [FT_MESSAGE_READ] = 1 },
 	  .bytes = MTU + 3 * MTU + MTU },
 	{ "the next request tells how many PSNs the READ takes",
@@ -129,7 +128,7 @@ const struct script tracker_scripts[] = {
 	    A(SEND, 27, NEW), B(ACK, 27, ANSWERS), A(SEND, 28, NEW, .after_us = 1500) },
 	  .wanted = { .acks = 1,
 		      .mirror_lost = 5,
-		      .doubted[FT_LOSS_OVERDUE] = 5,
+		      .doubted[DUE] = 5,
 		      .lost_by_ack = 5,
 		      .paired = 1 },
 	  .messages = { 3 },
@@ -217,7 +216,7 @@ const struct script tracker_scripts[] = {
 	    A(SEND, 7, NEW, .after_us = 1500) },
 	  .wanted = { .acks = 1,
 		      .mirror_lost = 1,
-		      .doubted[FT_LOSS_OVERDUE] = 1,
+		      .doubted[DUE] = 1,
 		      .lost_by_ack = 1,
 		      .paired = 1 },
 	  .messages = { 2 },
@@ -352,7 +351,7 @@ const struct script tracker_scripts[] = {
 	  .wanted = { .acks = 1,
 		      .mirror_lost = 1,
 		      .lost_by_ack = 1,
-		      .doubted[FT_LOSS_OVERDUE] = 1,
+		      .doubted[DUE] = 1,
 		      .paired = 1 },
 	  .messages = { [FT_MESSAGE_SEND] = 2, [FT_MESSAGE_READ] = 1 },
 	  .bytes = 2 * MTU + MTU + MTU },
