@@ -1,6 +1,6 @@
 #include "tracker_scripts.h"
 
-enum { DUE = FT_LOSS_OVERDUE };
+enum { SOON = FT_LOSS_FIRST, DUE = FT_LOSS_OVERDUE };
 
 /* What a packet is taken for. */
 enum {
@@ -415,10 +415,7 @@ const struct script tracker_scripts[] = {
 	{ "alone: a hole that the sender went on from was delivered",
 	  false,
 	  { A(SEND, 10, BEGIN), A(SEND, 12, GAP), A(SEND, 13, NEW, .after_us = 20, .repeat = 80) },
-	  .wanted = { .mirror_lost = 1,
-		      .doubted[FT_LOSS_FIRST] = 1,
-		      .lost_by_gap = 1,
-		      .one_sided = 1 },
+	  .wanted = { .mirror_lost = 1, .doubted[SOON] = 1, .lost_by_gap = 1, .one_sided = 1 },
 	  .messages = { 83 },
 	  .bytes = 83 * MTU },
 	{ "alone: a hole with little beyond it stays open",
