@@ -253,6 +253,19 @@ void ft_nccl_note(struct ft_nccl_connections *connections, struct ft_nccl_follow
 	}
 }
 
+void ft_nccl_give_up(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+
+	followed->given_up = true;
+	for (uint8_t lane = 0; lane < followed->lane_count; lane++) {
+		uint16_t noted = followed->lanes[lane].noted;
+
+		ft_nccl_qp_leave(qp_of(connections, &model->sender, lane), noted);
+		ft_nccl_qp_leave(qp_of(connections, &model->receiver, lane), noted);
+	}
+}
+
 bool ft_nccl_is_from_peer(const struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
 			  const struct ft_nccl_seen *seen)
 {
@@ -321,6 +334,8 @@ static void see_followed(struct ft_nccl_connections *connections, struct ft_nccl
 {
 	struct ft_nccl_followed *followed = connections->all[end->connection];
 
+	if (followed->given_up)
+		return;
 	ft_nccl_straight_leave(followed);
 	if (ft_nccl_is_from_peer(followed, end, seen))
 		follow_on(connections, end, seen);

@@ -9,6 +9,8 @@
 #include "grid.h"
 #include "lock.h"
 
+enum { MISFITS = 8 }; /* in a row, of a connection that was none */
+
 /* A clear-to-send as it was read: what it is for, and where it was put. */
 struct ask {
 	struct ft_nccl_write write;
@@ -332,6 +334,18 @@ static bool is_disputed(struct ft_nccl_moment *moment, const struct ask *ask)
 	return true;
 }
 
+/*
+ * Where clear-to-sends are known by their lengths alone: a ring that goes on wrapping where no FIFO does is another
+ * library's.
+ */
+static void doubt(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+
+	if (followed->by_grid && !followed->plain && ++followed->misfits == MISFITS)
+		ft_nccl_give_up(moment->connections, followed);
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool take(struct ft_nccl_moment *moment)
 {
@@ -342,8 +356,10 @@ static bool take(struct ft_nccl_moment *moment)
 			ft_nccl_stranger_see(moment->connections, moment->seen);
 		else
 			ft_nccl_fault_cts(moment, ask.has_k, ask.k);
+		doubt(moment);
 		return false;
 	}
+	moment->followed->misfits = 0;
 	if (!is_in_turn(moment, &ask) || !announce(moment, &ask)) {
 		if (!is_disputed(moment, &ask))
 			ft_nccl_fault_replayed(moment, ask.k);

@@ -66,7 +66,8 @@ struct ft_nccl_followed {
 	struct ft_nccl_straight
 		*straight; /* while it is on, the rest is behind the times; NULL: it never is */
 	struct ft_nccl_connection model; /* what others see of it */
-	bool given_up;                   /* it was none */
+	bool given_up;                   /* it was none: ft_nccl_give_up() */
+	uint8_t misfits;                 /* by_grid: writes in a row that no FIFO has there */
 	bool retired;                    /* its queue pairs went to a later one */
 	bool unsure;                     /* metadata names more queue pairs than there may be */
 	bool has_base;                   /* model.fifo.addr is known */
@@ -234,6 +235,9 @@ void ft_nccl_announce_key(struct ft_nccl_connections *connections,
 /* So did the set-up, or the first clear-to-sends, of the FIFO and the sizes. */
 void ft_nccl_announce_targets(struct ft_nccl_connections *connections,
 			      const struct ft_nccl_followed *followed);
+
+/* It only looked like a connection: its queue pairs are nothing of NCCL, and what is sent to them is not followed. */
+void ft_nccl_give_up(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed);
 
 /* Evidence about both ends of a lane; told once each. */
 void ft_nccl_note(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,

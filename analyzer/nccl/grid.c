@@ -129,25 +129,6 @@ static bool was_told(const struct ft_nccl_log *fifo, const struct ft_nccl_seen *
 	return false;
 }
 
-/*
- * Payload that is in view and reads as no family's clear-to-send: another library's ring, whatever lengths answer it. NCCL
- * does not encrypt what its proxy writes, and what encrypts whole packets leaves no lengths to go by.
- */
-static bool is_something_else(const struct ft_nccl_log *log)
-{
-	struct ft_nccl_logged logged;
-	unsigned refuted = 0, count = 0;
-
-	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged); count++) {
-		const struct ft_nccl_write write = { logged.seen.payload, logged.seen.captured,
-						     logged.seen.length };
-
-		refuted += logged.seen.captured >= ENTRY_LEAST &&
-			   ft_nccl_cts_fits(&write).possible == 0;
-	}
-	return 2 * refuted > count;
-}
-
 struct signs {
 	unsigned right, wrong, told;
 };
@@ -226,7 +207,7 @@ bool ft_nccl_grid_of(struct ft_nccl_connections *connections,
 	grid->families = families_of(stranger->log, grid);
 	if (grid->plain)
 		return true;
-	return told == 0 && choices == 1 && !is_something_else(stranger->log) &&
+	return told == 0 && choices == 1 &&
 	       (is_pair(stranger, grid->partner) || stranger->log->count >= WRITES_ALONE);
 }
 

@@ -273,14 +273,15 @@ static int keep_connections(struct ft_nccl_connections *connections, struct ft_n
 	for (uint32_t i = 0; i < connections->count; i++) {
 		struct ft_nccl_followed *followed = connections->all[i];
 
+		if (followed->given_up)
+			continue;
 		ft_nccl_straight_leave(followed);
 		ft_nccl_data_settle(connections, followed);
 		ft_nccl_fault_settle(connections, followed);
 		ft_nccl_family_tell(followed);
 		if (connections->store.most != 0)
 			count_open_missed(followed);
-		if (!followed->given_up)
-			kept->connections[kept->connection_count++] = &followed->model;
+		kept->connections[kept->connection_count++] = &followed->model;
 	}
 	qsort(kept->connections, kept->connection_count, sizeof(struct ft_nccl_connection *),
 	      by_first_frame);

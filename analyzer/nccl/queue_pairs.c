@@ -217,6 +217,14 @@ void ft_nccl_qp_join(struct ft_nccl_qp *qp, uint32_t connection)
 		qp->connection = connection;
 }
 
+void ft_nccl_qp_leave(struct ft_nccl_qp *qp, uint16_t evidence)
+{
+	if (qp == NULL)
+		return;
+	qp->noted &= (uint16_t)~evidence;
+	qp->connection = FT_NCCL_NONE;
+}
+
 uint64_t ft_nccl_qps_dropped(const struct ft_nccl_qps *qps)
 {
 	return qps->dropped;

@@ -68,6 +68,15 @@ def retouched(record, source=None, psn=None, reth=None, key=None, payload=None, 
     return record[:8] + struct.pack("<II", len(made), len(made)) + made
 
 
+EXTENDED = {WRITE_FIRST: 16, 0x09: 4, WRITE_ONLY: 16, WRITE_ONLY_IMM: 20, 0x11: 4}  # bytes between BTH and payload
+
+
+def encrypted(record, random_bytes):
+    """What lies behind the transport headers is nothing that can be read."""
+    at = 16 + BTH + 12 + EXTENDED.get(opcode(record), 0)
+    return record[:at] + random_bytes(max(len(record) - at - 4, 0)) + record[max(at, len(record) - 4):]
+
+
 class WithTruths(unittest.TestCase):
     maxDiff = None
 
@@ -98,6 +107,20 @@ class Truths(WithTruths):
         for capture, truth in self.each():
             with self.subTest(capture=capture.name):
                 self.assertEqual(compare(document(capture, options=["--keys"]), truth), [])
+
+    def test_payload_that_is_encrypted(self):
+        """Without the set-up over TCP: connections of one pair of queue pairs, by lengths and timing alone."""
+        chance = random.Random(5)
+        for capture, truth in self.each():
+            if any(len(c["sender_qpns"]) != 1 for c in truth["connections"]) or any(m["n"] != 1 for m in truth["messages"]):
+                continue
+            header, records = read_pcap(capture)
+            unread = self.write("unread", header, [encrypted(r, chance.randbytes) for r in records if is_roce(r)])
+            told = document(unread, options=["--no-icrc"])
+            with self.subTest(capture=capture.name):
+                self.assertEqual(sorted(c["sender"]["qpns"] for c in told["connections"]),
+                                 sorted(c["sender_qpns"] for c in truth["connections"]))
+                self.assertEqual(told["findings"], [])
 
     def test_several_workers_find_the_same(self):
         for capture, _ in self.each():

@@ -39,13 +39,14 @@ static void a_ring_alone_is_no_connection(void **state)
 	follow_stop(follow);
 }
 
-/* Lengths alone may do where payload is cut off, not where it is in view and never asks for anything. */
-static void a_ring_in_view_that_never_asks_is_no_connection(void **state)
+/* Lengths alone do where payload is cut off or encrypted, until the ring wraps where no FIFO does. */
+static void a_ring_of_another_size_is_no_connection(void **state)
 {
 	static const struct row {
 		uint32_t captured, slots;
 		size_t connections;
-	} rows[] = { { 0, 256, 1 }, { 4, 256, 1 }, { 64, 256, 0 }, { 64, 100, 0 } };
+	} rows[] = { { 0, 256, 1 }, { 4, 256, 1 },  { 64, 256, 1 }, { 64, 64, 1 },
+		     { 0, 100, 0 }, { 64, 100, 0 }, { 64, 300, 0 } };
 
 	(void)state;
 	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
@@ -117,7 +118,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_to_one_address_are_no_connection),
 		cmocka_unit_test(a_ring_alone_is_no_connection),
-		cmocka_unit_test(a_ring_in_view_that_never_asks_is_no_connection),
+		cmocka_unit_test(a_ring_of_another_size_is_no_connection),
 		cmocka_unit_test(overlays_are_worlds_of_their_own),
 		cmocka_unit_test(each_vlan_that_it_was_seen_in_is_kept),
 	};
