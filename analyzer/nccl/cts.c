@@ -352,10 +352,11 @@ static bool take(struct ft_nccl_moment *moment)
 	struct ask ask = { 0 };
 
 	if (!understand(moment->followed, moment->seen, &ask)) {
-		if (may_be_new(moment))
+		if (may_be_new(moment)) {
 			ft_nccl_stranger_see(moment->connections, moment->seen);
-		else
-			ft_nccl_fault_cts(moment, ask.has_k, ask.k);
+			return false;
+		}
+		ft_nccl_fault_cts(moment, ask.has_k, ask.k);
 		doubt(moment);
 		return false;
 	}

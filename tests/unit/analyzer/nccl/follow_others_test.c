@@ -39,6 +39,37 @@ static void a_ring_alone_is_no_connection(void **state)
 	follow_stop(follow);
 }
 
+/* A clear-to-send that cannot be read, and what answers it. */
+static void ask_unread(struct follow *follow, uint32_t psn, uint64_t va)
+{
+	struct packet packet = cts_of(follow, 0);
+
+	packet.psn = psn;
+	packet.va = va;
+	memset(packet.bytes, 0xa5, sizeof packet.bytes);
+	follow_packet(follow, &packet);
+	answer(follow, psn, 500 + psn % 7 * 100);
+}
+
+/* The queue pairs of a connection that ended may be another one's: its ring is elsewhere, and PSNs begin anew. */
+static void a_connection_is_not_given_up_for_the_next_one(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	for (uint32_t i = 0; i < 40; i++)
+		ask_unread(follow, i, FIFO_AT + UINT64_C(512) * i);
+	follow->data_psn = 0;
+	for (uint32_t i = 0; i < 7; i++)
+		ask_unread(follow, i, FIFO_AT + (1 << 20) + UINT64_C(512) * i);
+	for (uint32_t i = 1 << 22; i < (1 << 22) + 20; i++)
+		ask_unread(follow, i, FIFO_AT + (1 << 20) + UINT64_C(512) * (i % 256 + 1));
+	follow_keep(follow);
+	assert_true(follow->kept.connection_count >= 1);
+	assert_true(follow->kept.connections[0]->cts >= 40);
+	follow_stop(follow);
+}
+
 /* Lengths alone do where payload is cut off or encrypted, until the ring wraps where no FIFO does. */
 static void a_ring_of_another_size_is_no_connection(void **state)
 {
@@ -118,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_to_one_address_are_no_connection),
 		cmocka_unit_test(a_ring_alone_is_no_connection),
+		cmocka_unit_test(a_connection_is_not_given_up_for_the_next_one),
 		cmocka_unit_test(a_ring_of_another_size_is_no_connection),
 		cmocka_unit_test(overlays_are_worlds_of_their_own),
 		cmocka_unit_test(each_vlan_that_it_was_seen_in_is_kept),
