@@ -110,7 +110,7 @@ def follow_rings_rows(bench, case, packets, options):
     return [
         Row(f"follow NCCL, {case}", "--no-nccl", ours / (3 * frames) * 1e9, reference / (3 * frames) * 1e9, "ns/frame",
             ours / reference, rows.NCCL, all_of_it.ours_kib),
-        per_frame(f"follow NCCL, {case}, from the start", "--no-nccl", all_of_it, 4 * frames, rows.TOLD),
+        per_frame(f"follow NCCL, {case}, from the start", "--no-nccl", all_of_it, 4 * frames, rows.NCCL),
     ]
 
 
