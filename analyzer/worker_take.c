@@ -283,6 +283,8 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 		leave_copy(worker, item, &conclusion.records);
 	} else if (item->followed) {
 		follow(worker, item, &conclusion);
+	} else if (item->kind == FT_FRAME_BAD_ICRC && conclusion.records.whole != NULL) {
+		ft_tracker_see_damaged(worker->tracker, conclusion.records.whole, &item->observed);
 	} else if (item->kind != FT_FRAME_NOT_RDMA) {
 		ft_loss_silent(&worker->loss, item->observed.frame);
 	}

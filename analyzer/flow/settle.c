@@ -120,9 +120,39 @@ static struct ft_finding judge_answers(const struct ft_tracker *tracker, const s
 	return (struct ft_finding){ .open = lost, .pending = lost };
 }
 
-/* What a span comes to if nothing more is seen. */
-struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct ft_flow *flow,
-				const struct ft_span *span)
+static uint32_t smaller(uint32_t left, uint32_t right)
+{
+	return left < right ? left : right;
+}
+
+/* Those that came, but damaged. */
+static struct ft_finding leave_out_damaged(const struct ft_tracker *tracker,
+					   const struct ft_flow *flow, const struct ft_span *span,
+					   struct ft_finding finding)
+{
+	bool answers = ft_span_is_answer(span);
+	const struct ft_flow *sender =
+		answers && span->kind != FT_SPAN_SKIPPED ? ft_tracker_peer(tracker, flow) : flow;
+	uint32_t from = span->kind == FT_SPAN_AHEAD ? flow->half.next_psn : span->from;
+	uint32_t count = span->kind == FT_SPAN_AHEAD ? finding.lost : span->count;
+	uint32_t lost = finding.lost, here;
+
+	if (sender == NULL || sender->bad_icrc == 0 || finding.lost + finding.open == 0)
+		return finding;
+	from |= answers ? FT_DAMAGED_ANSWER : 0;
+	here = ft_damaged_within(&tracker->damaged, ft_tracker_number(tracker, sender), from,
+				 smaller(lost, count));
+	finding.lost -= smaller(here, lost);
+	here = ft_damaged_within(&tracker->damaged, ft_tracker_number(tracker, sender), from,
+				 count) -
+	       here;
+	finding.open -= smaller(here, finding.open);
+	finding.pending -= smaller(here, finding.pending);
+	return finding;
+}
+
+static struct ft_finding judge_kind(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				    const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
 	uint32_t after;
@@ -144,6 +174,13 @@ struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct f
 	default:
 		return judge_requests(tracker, flow, span);
 	}
+}
+
+/* What a span comes to if nothing more is seen. */
+struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				const struct ft_span *span)
+{
+	return leave_out_damaged(tracker, flow, span, judge_kind(tracker, flow, span));
 }
 
 /* Kinds that a later request shows. */
@@ -223,6 +260,7 @@ static void give_up_first(struct ft_tracker *tracker, struct ft_flow *flow, stru
 {
 	uint32_t number = flow->half.spans;
 	const struct ft_span *span = ft_span_at(&tracker->spans, number);
+	struct ft_finding finding;
 	bool delivered = (GIVEN_UP >> span->kind & 1) != 0 && flow->peer != 0 &&
 			 flow->half.service != FT_UC &&
 			 beyond(flow->half.next_psn, span) >= FT_SETTLE_PSNS;
@@ -231,9 +269,8 @@ static void give_up_first(struct ft_tracker *tracker, struct ft_flow *flow, stru
 		settle_first(tracker, flow, step);
 		return;
 	}
-	count(tracker, flow, span,
-	      (struct ft_finding){ .lost = span->count, .doubtful = is_doubtful(flow, span) },
-	      step);
+	finding = (struct ft_finding){ .lost = span->count, .doubtful = is_doubtful(flow, span) };
+	count(tracker, flow, span, leave_out_damaged(tracker, flow, span, finding), step);
 	ft_spans_remove(&tracker->spans, &flow->half, number);
 }
 

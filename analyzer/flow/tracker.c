@@ -200,6 +200,26 @@ void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 	part(tracker, flow, NULL);
 }
 
+void ft_tracker_see_damaged(struct ft_tracker *tracker, const struct ft_flow *flow,
+			    const struct ft_observed *observed)
+{
+	const uint32_t numbered = 1u << FT_RC | 1u << FT_XRC | 1u << FT_UC;
+	enum ft_role role = ft_operation(observed->opcode)->role;
+	uint32_t number = ft_tracker_number(tracker, flow);
+
+	if ((numbered >> ft_opcode_service(observed->opcode) & 1) == 0 || flow->packets == 0 ||
+	    (role != FT_ROLE_REQUEST && role != FT_ROLE_QUESTION && role != FT_ROLE_RESPONSE)) {
+		ft_loss_silent(tracker->evidence, observed->frame);
+		return;
+	}
+	ft_damaged_add(&tracker->damaged, number,
+		       observed->psn | (role == FT_ROLE_RESPONSE ? FT_DAMAGED_ANSWER : 0));
+	if (flow->half.service == FT_UC)
+		ft_loss_silent(tracker->evidence, observed->frame);
+	else
+		ft_loss_space(tracker->evidence, observed->frame);
+}
+
 /* The primary record of a half-connection, or NULL. */
 static struct ft_flow *find(const struct ft_tracker *tracker, const struct ft_flow_key *key)
 {

@@ -5,6 +5,7 @@
 #include <decode/opcode.h>
 #include <flow/tracker.h>
 
+#include "damaged.h"
 #include "operation.h"
 #include "pairs.h"
 #include "psn.h"
@@ -35,6 +36,7 @@ struct ft_tracker {
 	struct ft_loss_evidence *evidence;
 	struct ft_pairs *pairs;
 	struct ft_spans spans;
+	struct ft_damaged damaged;
 	struct ft_tracker_totals totals; /* what is final */
 	uint64_t
 		forgotten_ns; /* until then halves answered that were evicted before they met the other one */

@@ -252,6 +252,15 @@ class Clocks(Reports):
         self.assertEqual((gap["from"], gap["to"]), ("2023-11-14T22:13:20.001993000Z", "2023-11-14T22:13:20.003000000Z"))
         self.assertTrue(gap["source"].endswith("0.pcap"))
 
+    def test_frames_damaged_behind_the_mirror_are_not_lost(self):
+        frames = self.traffic(1000)
+        for at in range(20, 2000, 50):  # a WRITE each time
+            ts_ns, frame = frames[at]
+            frames[at] = (ts_ns, frame[:-1] + bytes([frame[-1] ^ 1]))
+        coverage = self.coverage(frames)
+        self.assertEqual((coverage["undecided"], coverage["judged"]), (40, 1960))
+        self.assertEqual((coverage["lost_by"], coverage["frames_lost"]["estimate"], coverage["share_seen"]), ([], 0, 1))
+
     def test_a_silence_in_which_nobody_sent_is_none(self):
         frames = self.traffic()
         later = [(ts_ns + 5 * MS, frame) for ts_ns, frame in frames[400:]]

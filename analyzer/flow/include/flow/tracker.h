@@ -106,6 +106,13 @@ void ft_tracker_destroy(struct ft_tracker *tracker); /* NULL is fine */
 void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 		     const struct ft_observed *observed, struct ft_step *step);
 
+/*
+ * A packet of `flow` whose ICRC is wrong, no copy; flow->bad_icrc counts it afterwards. It moves nothing on, but where its
+ * PSN is missing it is not lost.
+ */
+void ft_tracker_see_damaged(struct ft_tracker *tracker, const struct ft_flow *flow,
+			    const struct ft_observed *observed);
+
 /* Bring the record that ft_tracker_step() will read beside `flow` into the cache. */
 void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow *flow);
 

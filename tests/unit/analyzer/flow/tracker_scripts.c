@@ -1,38 +1,5 @@
 #include "tracker_scripts.h"
 
-enum { SOON = FT_LOSS_FIRST, DUE = FT_LOSS_OVERDUE };
-
-/* What a packet is taken for. */
-enum {
-	NEW = FT_STEP_NEW,
-	GAP = FT_STEP_NEW | FT_STEP_GAP,
-	BEGIN = FT_STEP_NEW | FT_STEP_RESTART,
-	AGAIN = FT_STEP_RETRANSMITTED,
-	BEHIND = FT_STEP_RETRANSMITTED | FT_STEP_BEHIND,
-	LATE = FT_STEP_REORDERED,
-	LATE_ACKED = FT_STEP_REORDERED | FT_STEP_BEHIND,
-	FABRIC = FT_STEP_FABRIC_LOST,
-	OUTSIDE = FT_STEP_OUTSIDE,
-	ANSWERS = FT_STEP_ANSWER | FT_STEP_ACK,
-	REFUSES = FT_STEP_ANSWER | FT_STEP_NAK,
-	NOT_READY = FT_STEP_ANSWER | FT_STEP_RNR,
-	RESPONDS = FT_STEP_ANSWER | FT_STEP_NEW,
-	RESPONDS_GAP = FT_STEP_ANSWER | FT_STEP_NEW | FT_STEP_GAP,
-	RESPONDS_AGAIN = FT_STEP_ANSWER | FT_STEP_RETRANSMITTED,
-	RESPONDS_LATE = FT_STEP_ANSWER | FT_STEP_REORDERED,
-	RESPONDS_FABRIC = FT_STEP_ANSWER | FT_STEP_FABRIC_LOST,
-	ASTRAY = FT_STEP_ANSWER | FT_STEP_ACK | FT_STEP_OUTSIDE | FT_STEP_UNASKED,
-};
-
-#define A(op, at, what, ...)                                                                       \
-	{                                                                                          \
-		.from = 'A', .opcode = op, .psn = at, .wanted = what, __VA_ARGS__                  \
-	}
-#define B(op, at, what, ...)                                                                       \
-	{                                                                                          \
-		.from = 'B', .opcode = op, .psn = at, .wanted = what, __VA_ARGS__                  \
-	}
-
 const struct script tracker_scripts[] = {
 	{ "requests in order, one acknowledgement for several of them",
 	  true,

@@ -34,7 +34,8 @@ enum { NAK_SEQUENCE = 0x60, NAK_ACCESS = 0x62, RNR = 0x21, MTU = 1024 };
 enum { US = 1000, MS = 1000000 };
 
 struct packet {
-	char from; /* 'A', 'B'; 0: the script ends */
+	char from;    /* 'A', 'B'; 0: the script ends */
+	bool damaged; /* its ICRC is wrong: it is not followed */
 	uint8_t opcode;
 	uint32_t psn;
 	uint32_t wanted;   /* of what is compared */
@@ -53,5 +54,46 @@ struct script {
 	uint32_t uncertain;
 };
 
+enum { SOON = FT_LOSS_FIRST, DUE = FT_LOSS_OVERDUE };
+
+/* What a packet is taken for. */
+enum {
+	NEW = FT_STEP_NEW,
+	GAP = FT_STEP_NEW | FT_STEP_GAP,
+	BEGIN = FT_STEP_NEW | FT_STEP_RESTART,
+	AGAIN = FT_STEP_RETRANSMITTED,
+	BEHIND = FT_STEP_RETRANSMITTED | FT_STEP_BEHIND,
+	LATE = FT_STEP_REORDERED,
+	LATE_ACKED = FT_STEP_REORDERED | FT_STEP_BEHIND,
+	FABRIC = FT_STEP_FABRIC_LOST,
+	OUTSIDE = FT_STEP_OUTSIDE,
+	ANSWERS = FT_STEP_ANSWER | FT_STEP_ACK,
+	REFUSES = FT_STEP_ANSWER | FT_STEP_NAK,
+	NOT_READY = FT_STEP_ANSWER | FT_STEP_RNR,
+	RESPONDS = FT_STEP_ANSWER | FT_STEP_NEW,
+	RESPONDS_GAP = FT_STEP_ANSWER | FT_STEP_NEW | FT_STEP_GAP,
+	RESPONDS_AGAIN = FT_STEP_ANSWER | FT_STEP_RETRANSMITTED,
+	RESPONDS_LATE = FT_STEP_ANSWER | FT_STEP_REORDERED,
+	RESPONDS_FABRIC = FT_STEP_ANSWER | FT_STEP_FABRIC_LOST,
+	ASTRAY = FT_STEP_ANSWER | FT_STEP_ACK | FT_STEP_OUTSIDE | FT_STEP_UNASKED,
+};
+
+#define A(op, at, what, ...)                                                                       \
+	{                                                                                          \
+		.from = 'A', .opcode = op, .psn = at, .wanted = what, __VA_ARGS__                  \
+	}
+#define B(op, at, what, ...)                                                                       \
+	{                                                                                          \
+		.from = 'B', .opcode = op, .psn = at, .wanted = what, __VA_ARGS__                  \
+	}
+#define DAMAGED(who, op, at, ...)                                                                  \
+	{                                                                                          \
+		.from = who, .opcode = op, .psn = at, .damaged = true, __VA_ARGS__                 \
+	}
+
 extern const struct script tracker_scripts[];
 extern const size_t tracker_script_count;
+
+/* What came damaged, and what may have passed before the capture began. */
+extern const struct script tracker_scripts_doubtful[];
+extern const size_t tracker_script_doubtful_count;
