@@ -31,7 +31,7 @@ static int make_room(struct ft_share *share)
 	share->room = share->batch.room;
 	share->places = calloc(share->room, sizeof *share->places);
 	share->outcomes = calloc((size_t)share->workers * share->room, sizeof *share->outcomes);
-	share->parcels = ft_reserve(parcels_bytes(share), FT_RESERVE_ALL);
+	share->parcels = ft_reserve(parcels_bytes(share));
 	return share->places == NULL || share->outcomes == NULL || share->parcels == NULL ? -ENOMEM
 											  : 0;
 }

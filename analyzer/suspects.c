@@ -38,7 +38,7 @@ int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *tabl
 	made->recent_bytes = records * sizeof *made->recent;
 	if (ft_suspect_pairs_create(&made->pairs) != 0)
 		goto free_suspects;
-	made->recent = ft_reserve(made->recent_bytes, FT_RESERVE_ALL);
+	made->recent = ft_reserve(made->recent_bytes);
 	if (made->recent == NULL)
 		goto destroy_pairs;
 	*suspects = made;

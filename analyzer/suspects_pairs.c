@@ -62,7 +62,7 @@ struct ft_suspect_pairs {
 /* Pages come as they are used. */
 int ft_suspect_pairs_create(struct ft_suspect_pairs **pairs)
 {
-	void *memory = ft_reserve(sizeof **pairs, FT_RESERVE_ALL);
+	void *memory = ft_reserve(sizeof **pairs);
 
 	if (memory == NULL)
 		return -ENOMEM;

@@ -33,7 +33,7 @@ int ft_details_create(struct ft_details **details, uint32_t capacity)
 	if (made == NULL)
 		return -ENOMEM;
 	made->capacity = capacity;
-	made->records = ft_reserve(records_bytes(capacity), FT_RESERVE_ALL);
+	made->records = ft_reserve(records_bytes(capacity));
 	if (made->records == NULL) {
 		free(made);
 		return -ENOMEM;

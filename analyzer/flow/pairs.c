@@ -222,7 +222,7 @@ static void enter_datagram(struct ft_pairs *pairs, struct ft_flow *flow, struct 
 void ft_pairs_enter(struct ft_pairs *pairs, struct ft_flow *flow,
 		    const struct ft_observed *observed)
 {
-	struct ft_member *member = ft_groups_member(pairs->groups, flow);
+	struct ft_member *member = ft_groups_new_member(pairs->groups, flow);
 
 	*member = (struct ft_member){
 		.port = (observed->has & FT_OBSERVED_UDP) != 0 ? observed->sport : 0,

@@ -38,17 +38,17 @@ int ft_groups_create(struct ft_groups **groups, struct ft_flow_table *table, uin
 	made->seed = seed;
 	made->capacity = ft_flow_table_stats(table).capacity;
 	made->buckets = made->capacity < FEW ? made->capacity : FEW;
-	made->members = ft_reserve(members_bytes(made), FT_HUGE_PAGE);
-	if (made->members == NULL)
+	if (ft_growth_reserve(&made->growth, members_bytes(made)) != 0)
 		goto free_groups;
-	made->firsts = ft_reserve(firsts_bytes(made), FT_RESERVE_ALL);
+	made->members = (struct ft_member *)(void *)made->growth.memory;
+	made->firsts = ft_reserve(firsts_bytes(made));
 	if (made->firsts == NULL)
 		goto release_members;
 	*groups = made;
 	return 0;
 
 release_members:
-	ft_release(made->members, members_bytes(made));
+	ft_growth_release(&made->growth);
 free_groups:
 	free(made);
 	return -ENOMEM;
@@ -59,7 +59,7 @@ void ft_groups_destroy(struct ft_groups *groups)
 	if (groups == NULL)
 		return;
 	ft_release(groups->firsts, firsts_bytes(groups));
-	ft_release(groups->members, members_bytes(groups));
+	ft_growth_release(&groups->growth);
 	free(groups);
 }
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include <flow/reserve.h>
 #include <flow/table.h>
 
 /*
@@ -37,6 +38,7 @@ enum { FT_GROUPS_WAYS_BITS = 10 };
 struct ft_groups {
 	struct ft_flow *records;   /* of the table */
 	struct ft_member *members; /* by record number less 1 */
+	struct ft_growth growth;   /* of the members */
 	uint32_t *firsts;          /* of the buckets: record numbers; 0: empty */
 	uint64_t seed;
 	uint32_t capacity; /* records; and buckets, once so many wait */
@@ -76,6 +78,14 @@ static inline struct ft_member *ft_groups_member(const struct ft_groups *groups,
 						 const struct ft_flow *flow)
 {
 	return &groups->members[flow - groups->records];
+}
+
+/* Of a record that may be new: its member is about to be written. */
+static inline struct ft_member *ft_groups_new_member(struct ft_groups *groups,
+						     const struct ft_flow *flow)
+{
+	ft_growth_upto(&groups->growth, ft_groups_number(groups, flow) * sizeof *groups->members);
+	return ft_groups_member(groups, flow);
 }
 
 /* How many halves are in groups by way, of all addresses that look alike; the same for both directions. */

@@ -40,10 +40,10 @@ int ft_recall_init(struct ft_recall *recall, uint32_t entries, uint64_t seed)
 		.next = entries + 1,
 	};
 	use_places(recall, entries);
-	recall->heads = ft_reserve(heads_bytes(entries), FT_RESERVE_ALL);
+	recall->heads = ft_reserve(heads_bytes(entries));
 	if (recall->heads == NULL)
 		return -ENOMEM;
-	recall->ring = ft_reserve(ring_bytes(entries), FT_RESERVE_ALL);
+	recall->ring = ft_reserve(ring_bytes(entries));
 	if (recall->ring == NULL)
 		goto release_heads;
 	return 0;

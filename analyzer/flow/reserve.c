@@ -1,46 +1,20 @@
 #include <flow/reserve.h>
 
+#include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <time.h>
 
-static void *map(size_t bytes)
+/* Small pages for as much as a huge one holds cost half of it. */
+#define SLOW_HUGE_NS UINT64_C(1000000)
+#define SMALL_STEP   ((size_t)256 << 10)
+
+void *ft_reserve(size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
-}
-
-static size_t whole_pages(size_t bytes)
-{
-	const size_t page = 4096;
-
-	return (bytes + page - 1) & ~(page - 1);
-}
-
-/* At a boundary of huge pages: what lies around is given back. */
-static void *map_aligned(size_t bytes)
-{
-	size_t kept = whole_pages(bytes);
-	unsigned char *memory = map(kept + FT_HUGE_PAGE);
-	size_t before;
-
-	if (memory == NULL)
-		return NULL;
-	before = -(uintptr_t)memory & (FT_HUGE_PAGE - 1);
-	if (before != 0)
-		munmap(memory, before);
-	munmap(memory + before + kept, FT_HUGE_PAGE - before);
-	return memory + before;
-}
-
-void *ft_reserve(size_t bytes, size_t small)
-{
-	unsigned char *memory = small < bytes ? map_aligned(bytes) : map(bytes);
-
-	if (memory != NULL && small < bytes)
-		madvise(memory + small, bytes - small, MADV_HUGEPAGE);
-	return memory;
 }
 
 void ft_release(void *memory, size_t bytes)
@@ -54,4 +28,70 @@ void ft_reserve_fill(void *memory, size_t bytes)
 	uintptr_t start = (uintptr_t)memory & ~(uintptr_t)4095;
 
 	madvise((void *)start, (uintptr_t)memory + bytes - start, MADV_POPULATE_WRITE);
+}
+
+static size_t whole_pages(size_t bytes)
+{
+	const size_t page = 4096;
+
+	return (bytes + page - 1) & ~(page - 1);
+}
+
+/* What lies around is given back. */
+int ft_growth_reserve(struct ft_growth *growth, size_t bytes)
+{
+	size_t kept = whole_pages(bytes), before;
+	unsigned char *memory = ft_reserve(kept + FT_HUGE_PAGE);
+
+	if (memory == NULL)
+		return -ENOMEM;
+	before = -(uintptr_t)memory & (FT_HUGE_PAGE - 1);
+	if (before != 0)
+		munmap(memory, before);
+	munmap(memory + before + kept, FT_HUGE_PAGE - before);
+	*growth = (struct ft_growth){ .memory = memory + before, .bytes = bytes };
+	return 0;
+}
+
+void ft_growth_release(struct ft_growth *growth)
+{
+	ft_release(growth->memory, growth->bytes);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A host that must find the memory of a guest's huge page does so for the next one, too. */
+static bool is_slow(unsigned char *from)
+{
+	uint64_t before = now_ns();
+
+	madvise(from, FT_HUGE_PAGE, MADV_HUGEPAGE);
+	ft_reserve_fill(from, FT_HUGE_PAGE);
+	return now_ns() - before > SLOW_HUGE_NS;
+}
+
+static void take(struct ft_growth *growth, size_t bytes)
+{
+	ft_reserve_fill(growth->memory + growth->taken, bytes);
+	growth->taken += bytes;
+}
+
+void ft_growth_step(struct ft_growth *growth)
+{
+	size_t left = growth->bytes - growth->taken;
+
+	if (growth->taken < FT_HUGE_PAGE || growth->small || left < FT_HUGE_PAGE) {
+		take(growth, left < SMALL_STEP ? left : SMALL_STEP);
+		return;
+	}
+	growth->small = is_slow(growth->memory + growth->taken);
+	growth->taken += FT_HUGE_PAGE;
+	if (growth->small) /* kernels that give huge pages unasked are told not to */
+		madvise(growth->memory + growth->taken, left - FT_HUGE_PAGE, MADV_NOHUGEPAGE);
 }

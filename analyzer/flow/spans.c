@@ -9,7 +9,7 @@
 
 int ft_spans_create(struct ft_spans *spans, uint32_t capacity)
 {
-	void *nodes = ft_reserve(capacity * sizeof *spans->nodes, FT_RESERVE_ALL);
+	void *nodes = ft_reserve(capacity * sizeof *spans->nodes);
 
 	if (nodes == NULL)
 		return -ENOMEM;

@@ -19,9 +19,11 @@ struct slot {
 };
 
 struct ft_flow_table {
-	struct slot *slots;     /* in use: `few` .. */
-	struct slot *few, *all; /* .. until there are more records than it has room for */
+	struct slot *slots;   /* in use: `few` .. */
+	struct slot *few;     /* .. until there are more records than it has room for; then */
+	struct ft_growth all; /* .. all slots */
 	struct ft_flow *records;
+	struct ft_growth growth; /* of the records */
 	uint64_t seed;
 	uint64_t created, evicted;
 	uint32_t capacity, used, hand;
@@ -35,6 +37,7 @@ struct ft_flow_table {
 
 enum { EVICTION_SAMPLE = 64, SILENT_SAMPLE = 2, FEW = 1 << 12 };
 #define NO_RECORD UINT32_MAX
+#define AT_ONCE ((size_t)16 << 20) /* bytes of slots */
 
 /* For so many records. */
 static uint32_t slots_for(uint32_t records)
@@ -52,10 +55,20 @@ static size_t records_bytes(const struct ft_flow_table *table)
 	return (size_t)table->capacity * sizeof *table->records;
 }
 
-static void use_slots(struct ft_flow_table *table, struct slot *slots, uint32_t records)
+static void use_slots(struct ft_flow_table *table, void *slots, uint32_t records)
 {
 	table->slots = slots;
 	table->slot_count = slots_for(records);
+}
+
+/* They are used in no order. Of a table for many millions, which may stay empty, most are taken as they are used. */
+static void use_all_slots(struct ft_flow_table *table)
+{
+	size_t bytes = table->all.bytes;
+
+	ft_growth_upto(&table->all, bytes < AT_ONCE ? bytes : AT_ONCE);
+	table->growth.small = table->all.small; /* learnt once */
+	use_slots(table, table->all.memory, table->capacity);
 }
 
 int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64_t seed)
@@ -69,23 +82,24 @@ int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64
 		return -ENOMEM;
 	made->capacity = capacity;
 	made->seed = seed;
-	made->few = ft_reserve(slots_bytes(FEW), FT_RESERVE_ALL);
+	made->few = ft_reserve(slots_bytes(FEW));
 	if (made->few == NULL)
 		goto free_table;
-	/* huge pages: a million flows miss the address cache less, ten thousand do not need them */
-	made->all = ft_reserve(slots_bytes(capacity), 0);
-	if (made->all == NULL)
+	if (ft_growth_reserve(&made->all, slots_bytes(capacity)) != 0)
 		goto release_few;
-	made->records = ft_reserve(records_bytes(made), FT_HUGE_PAGE);
-	if (made->records == NULL)
+	if (ft_growth_reserve(&made->growth, records_bytes(made)) != 0)
 		goto release_all;
+	made->records = (struct ft_flow *)(void *)made->growth.memory;
 	ft_reserve_fill(made->few, slots_bytes(FEW));
-	use_slots(made, capacity < FEW ? made->all : made->few, capacity < FEW ? capacity : FEW);
+	if (capacity < FEW)
+		use_all_slots(made);
+	else
+		use_slots(made, made->few, FEW);
 	*table = made;
 	return 0;
 
 release_all:
-	ft_release(made->all, slots_bytes(capacity));
+	ft_growth_release(&made->all);
 release_few:
 	ft_release(made->few, slots_bytes(FEW));
 free_table:
@@ -97,8 +111,8 @@ void ft_flow_table_destroy(struct ft_flow_table *table)
 {
 	if (table == NULL)
 		return;
-	ft_release(table->records, records_bytes(table));
-	ft_release(table->all, slots_bytes(table->capacity));
+	ft_growth_release(&table->growth);
+	ft_growth_release(&table->all);
 	ft_release(table->few, slots_bytes(FEW));
 	free(table);
 }
@@ -260,7 +274,7 @@ static uint32_t find_silent(struct ft_flow_table *table, uint64_t now_ns)
 /* From the few slots to all of them, once. */
 __attribute__((noinline)) static void spread_slots(struct ft_flow_table *table)
 {
-	use_slots(table, table->all, table->capacity);
+	use_all_slots(table);
 	for (uint32_t i = 0; i < slots_for(FEW); i++) {
 		uint32_t at = home(table, table->few[i].tag);
 
@@ -270,6 +284,15 @@ __attribute__((noinline)) static void spread_slots(struct ft_flow_table *table)
 			at = following(table, at);
 		table->slots[at] = table->few[i];
 	}
+}
+
+static uint32_t take_new_record(struct ft_flow_table *table)
+{
+	if (table->used == FEW)
+		spread_slots(table);
+	table->used++;
+	ft_growth_upto(&table->growth, table->used * sizeof *table->records);
+	return table->used - 1;
 }
 
 /* A record to hold a new key: of one that fell silent, never used, or of the idlest. */
@@ -284,11 +307,8 @@ static uint32_t take_record(struct ft_flow_table *table, uint64_t now_ns)
 		release(table, record);
 		return record;
 	}
-	if (table->used < table->capacity) {
-		if (table->used == FEW)
-			spread_slots(table);
-		return table->used++;
-	}
+	if (table->used < table->capacity)
+		return take_new_record(table);
 	record = find_idlest(table);
 	table->evicted++;
 	release(table, record);

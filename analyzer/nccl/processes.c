@@ -52,8 +52,8 @@ static bool take_memory(struct ft_nccl_processes *processes)
 	processes->mask = (uint32_t)(buckets - 1);
 	processes->buckets = malloc(buckets * sizeof *processes->buckets);
 	processes->order = malloc(processes->most * sizeof *processes->order);
-	processes->entries = ft_reserve(entry_bytes(processes), FT_RESERVE_ALL);
-	processes->report = ft_reserve(report_bytes(processes), FT_RESERVE_ALL);
+	processes->entries = ft_reserve(entry_bytes(processes));
+	processes->report = ft_reserve(report_bytes(processes));
 	if (processes->buckets == NULL || processes->order == NULL || processes->entries == NULL ||
 	    processes->report == NULL)
 		return false;

@@ -35,9 +35,9 @@ static int reserve(struct ft_nccl_qps *qps)
 {
 	if (qps->most == 0)
 		return 0;
-	qps->slots = ft_reserve(slots_bytes(qps), FT_RESERVE_ALL);
-	qps->records = ft_reserve(records_bytes(qps), FT_RESERVE_ALL);
-	qps->beyond = ft_reserve(BEYOND_BYTES, FT_RESERVE_ALL);
+	qps->slots = ft_reserve(slots_bytes(qps));
+	qps->records = ft_reserve(records_bytes(qps));
+	qps->beyond = ft_reserve(BEYOND_BYTES);
 	return qps->slots != NULL && qps->records != NULL && qps->beyond != NULL ? 0 : -ENOMEM;
 }
 

@@ -21,7 +21,7 @@ int ft_nccl_straight_reserve(struct ft_nccl_straight **all, const struct ft_nccl
 	*all = NULL;
 	if (!ft_nccl_may_go_straight(config))
 		return 0;
-	*all = ft_reserve(config->connections * sizeof **all, FT_HUGE_PAGE);
+	*all = ft_reserve(config->connections * sizeof **all);
 	return *all != NULL ? 0 : -ENOMEM;
 }
 

@@ -43,7 +43,7 @@ static bool take_memory(struct ft_nccl_streams *streams)
 	streams->buckets = malloc(buckets * sizeof *streams->buckets);
 	streams->links = calloc(streams->most, sizeof *streams->links);
 	streams->slots = calloc(streams->most, sizeof *streams->slots);
-	streams->windows = ft_reserve(window_bytes(streams), FT_RESERVE_ALL);
+	streams->windows = ft_reserve(window_bytes(streams));
 	if (streams->buckets == NULL || streams->links == NULL || streams->slots == NULL ||
 	    streams->windows == NULL)
 		return false;

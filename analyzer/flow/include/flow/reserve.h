@@ -1,25 +1,46 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
  * Memory of which the most that is needed is told once. Address space is taken for all of it; pages, all
  * zero, come as they are first written. What a page costs when it comes, on a virtual machine of 2026:
  * 2 us if it is written at once, 3 us if it is read before, 1 us with others in ft_reserve_fill(); a huge
- * page of 2 MiB 250 us, or ten times that if the host has to find it.
+ * page of 2 MiB 250 us, or twenty times that if the host has to find it.
  */
-#define FT_HUGE_PAGE   ((size_t)2 << 20)
-#define FT_RESERVE_ALL ((size_t)-1)
+#define FT_HUGE_PAGE ((size_t)2 << 20)
 
-/*
- * `small`: so many bytes at the start come in small pages, those behind them in huge ones, as far as the
- * kernel has any: for what is filled from the start, and will be filled or is used in no order. A multiple of
- * FT_HUGE_PAGE; FT_RESERVE_ALL: no huge ones. NULL: no memory.
- */
-void *ft_reserve(size_t bytes, size_t small);
+/* In small pages. NULL: no memory. */
+void *ft_reserve(size_t bytes);
 
 /* `bytes` as they were reserved. */
 void ft_release(void *memory, size_t bytes);
 
 /* All pages of these bytes are wanted soon: take them together. They stay what they are; a hint. */
 void ft_reserve_fill(void *memory, size_t bytes);
+
+/*
+ * Reserved memory that is filled from the start, or will be used in no order but as a whole. It takes its
+ * pages ahead of use, a step at a time: small ones up to FT_HUGE_PAGE, for what stays small; behind it huge
+ * ones, until one comes slower than small pages do. No result depends on it.
+ */
+struct ft_growth {
+	unsigned char *memory; /* at a boundary of huge pages */
+	size_t bytes, taken;   /* reserved; of which, from the start, have their pages */
+	bool small;            /* no huge ones (any more) */
+};
+
+/* 0 or -ENOMEM. */
+int ft_growth_reserve(struct ft_growth *growth, size_t bytes);
+void ft_growth_release(struct ft_growth *growth);
+
+/* One step more, up to all of it; not beyond. */
+void ft_growth_step(struct ft_growth *growth);
+
+/* The first `bytes` are about to be written: at most all of them. */
+static inline void ft_growth_upto(struct ft_growth *growth, size_t bytes)
+{
+	while (bytes > growth->taken)
+		ft_growth_step(growth);
+}

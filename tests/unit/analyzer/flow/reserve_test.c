@@ -6,55 +6,47 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include <flow/reserve.h>
 
-enum { KIB = 1024, MIB = 1024 * KIB };
+enum { KIB = 1024, MIB = 1024 * KIB, PAGE = 4 * KIB };
 
 static const struct {
 	const char *what;
-	size_t bytes, small;
-} kinds[] = {
-	{ "less than a page", 100, FT_RESERVE_ALL },
-	{ "small pages", 5 * MIB, FT_RESERVE_ALL },
-	{ "huge pages", 4 * MIB, 0 },
-	{ "huge pages, and a bit", 4 * MIB + 100, 0 },
-	{ "less than a huge page", 100 * KIB, 0 },
-	{ "huge pages behind small ones", 6 * MIB, FT_HUGE_PAGE },
-	{ "none behind small ones", 1 * MIB, FT_HUGE_PAGE },
+	size_t bytes;
+} sizes[] = {
+	{ "less than a page", 100 },
+	{ "less than a huge page", 100 * KIB },
+	{ "a huge page", 2 * MIB },
+	{ "huge pages", 6 * MIB },
+	{ "huge pages, and a bit", 6 * MIB + 100 },
+	{ "huge pages, and small ones", 7 * MIB },
 };
 
-static void all_bytes_are_zero_and_can_be_written(void **state)
+static void check_zero_and_write(unsigned char *memory, size_t bytes)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		size_t bytes = kinds[i].bytes;
-		unsigned char *memory = ft_reserve(bytes, kinds[i].small);
-
-		print_message("%s\n", kinds[i].what);
-		assert_non_null(memory);
-		for (size_t at = 0; at < bytes; at++)
-			assert_int_equal(memory[at], 0);
-		memset(memory, 0xa5, bytes);
-		ft_release(memory, bytes);
-	}
+	for (size_t at = 0; at < bytes; at++)
+		assert_int_equal(memory[at], 0);
+	memset(memory, 0xa5, bytes);
 }
 
-static void huge_pages_can_begin_where_they_should(void **state)
+static void reserved_bytes_are_zero_and_can_be_written(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 4; i++) {
-		void *memory = ft_reserve(4 * MIB, 0);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		unsigned char *memory = ft_reserve(sizes[i].bytes);
 
+		print_message("%s\n", sizes[i].what);
 		assert_non_null(memory);
-		assert_int_equal((uintptr_t)memory % FT_HUGE_PAGE, 0);
-		ft_release(memory, 4 * MIB);
+		check_zero_and_write(memory, sizes[i].bytes);
+		ft_release(memory, sizes[i].bytes);
 	}
 }
 
 static void what_is_filled_keeps_its_bytes(void **state)
 {
-	unsigned char *memory = ft_reserve(MIB, FT_RESERVE_ALL);
+	unsigned char *memory = ft_reserve(MIB);
 
 	(void)state;
 	assert_non_null(memory);
@@ -66,12 +58,77 @@ static void what_is_filled_keeps_its_bytes(void **state)
 	ft_release(memory, MIB);
 }
 
+static void growth_goes_to_the_end_and_not_beyond(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		struct ft_growth growth;
+		size_t bytes = sizes[i].bytes;
+
+		print_message("%s\n", sizes[i].what);
+		assert_int_equal(ft_growth_reserve(&growth, bytes), 0);
+		assert_int_equal((uintptr_t)growth.memory % FT_HUGE_PAGE, 0);
+		assert_int_equal(growth.taken, 0);
+		while (growth.taken < bytes) {
+			size_t before = growth.taken;
+
+			ft_growth_upto(&growth, before + 1);
+			assert_in_range(growth.taken, before + 1, bytes);
+		}
+		check_zero_and_write(growth.memory, bytes);
+		ft_growth_release(&growth);
+	}
+}
+
+/* Whether the kernel has given a page for it. */
+static bool has_page(unsigned char *memory)
+{
+	unsigned char has;
+
+	assert_int_equal(mincore(memory, PAGE, &has), 0);
+	return (has & 1) != 0;
+}
+
+static void growth_takes_its_pages_ahead_of_use(void **state)
+{
+	struct ft_growth growth;
+
+	(void)state;
+	assert_int_equal(ft_growth_reserve(&growth, 16 * MIB), 0);
+	assert_false(has_page(growth.memory));
+	for (size_t wanted = 1; wanted < 8 * MIB; wanted += 700 * KIB) {
+		ft_growth_upto(&growth, wanted);
+		assert_true(growth.taken >= wanted);
+		assert_true(has_page(growth.memory + (growth.taken - 1) / PAGE * PAGE));
+	}
+	assert_true(growth.taken <= 10 * MIB);
+	assert_false(has_page(growth.memory + 14 * MIB));
+	ft_growth_release(&growth);
+}
+
+static void growth_keeps_what_was_written(void **state)
+{
+	struct ft_growth growth;
+
+	(void)state;
+	assert_int_equal(ft_growth_reserve(&growth, 8 * MIB), 0);
+	for (size_t at = 0; at < 8 * MIB; at += 10007) {
+		ft_growth_upto(&growth, at + 1);
+		growth.memory[at] = 1;
+	}
+	for (size_t at = 0; at < 8 * MIB; at++)
+		assert_int_equal(growth.memory[at], at % 10007 == 0);
+	ft_growth_release(&growth);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_bytes_are_zero_and_can_be_written),
-		cmocka_unit_test(huge_pages_can_begin_where_they_should),
+		cmocka_unit_test(reserved_bytes_are_zero_and_can_be_written),
 		cmocka_unit_test(what_is_filled_keeps_its_bytes),
+		cmocka_unit_test(growth_goes_to_the_end_and_not_beyond),
+		cmocka_unit_test(growth_takes_its_pages_ahead_of_use),
+		cmocka_unit_test(growth_keeps_what_was_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
