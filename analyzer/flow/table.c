@@ -37,7 +37,7 @@ struct ft_flow_table {
 
 enum { EVICTION_SAMPLE = 64, SILENT_SAMPLE = 2, FEW = 1 << 12 };
 #define NO_RECORD UINT32_MAX
-#define AT_ONCE ((size_t)16 << 20) /* bytes of slots */
+#define AT_ONCE   ((size_t)16 << 20) /* bytes of slots */
 
 /* For so many records. */
 static uint32_t slots_for(uint32_t records)

@@ -122,6 +122,20 @@ bool ft_nccl_fifo_has(const struct ft_nccl_followed *followed, uint64_t va)
 	       va - fifo->addr < slots * slot_bytes_of(followed);
 }
 
+static bool is_one_bit(uint32_t bits)
+{
+	return bits != 0 && (bits & (bits - 1)) == 0;
+}
+
+uint16_t ft_nccl_fifo_slots_sure(const struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_target *fifo = &followed->model.fifo;
+
+	if (followed->base_bits == 0)
+		return followed->has_base && is_one_bit(fifo->slots) ? (uint16_t)fifo->slots : 0;
+	return is_one_bit(followed->base_bits) ? counts[__builtin_ctz(followed->base_bits)] : 0;
+}
+
 uint32_t ft_nccl_fifo_slots_least(const struct ft_nccl_followed *followed)
 {
 	if (followed->base_bits == 0)

@@ -22,3 +22,6 @@ void ft_nccl_fifo_tell(struct ft_nccl_followed *followed);
 
 /* The fewest slots that it may have; 0: not known. */
 uint32_t ft_nccl_fifo_slots_least(const struct ft_nccl_followed *followed);
+
+/* Its slots, if there is nothing left to be learnt of them and they are a power of two; else 0. */
+uint16_t ft_nccl_fifo_slots_sure(const struct ft_nccl_followed *followed);

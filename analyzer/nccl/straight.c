@@ -62,10 +62,9 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	va = ft_le64(glimpse->extension + RETH_LEN);
 	straight->newest++;
 	straight->cts_psn = ft_nccl_psn_add(straight->cts_psn, 1);
-	straight->cts_va += straight->slot_bytes;
 	straight->cts_left--;
 	straight->packets++;
-	ft_nccl_straight_count_up(straight);
+	ft_nccl_straight_count_up(straight, straight->newest);
 	*message_at(straight, straight->newest) = (struct ft_nccl_straight_message){
 		.va = va,
 		.cts_frame = glimpse->observed->frame,

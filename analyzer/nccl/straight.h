@@ -75,6 +75,7 @@ struct ft_nccl_straight {
 	uint32_t cts_psn;
 	uint32_t fifo_rkey;
 	uint32_t cts_left;               /* until one has something to tell, or needs room */
+	uint16_t slots;                  /* then the first again, a power of two; 0: not known */
 	uint16_t slot_bytes;             /* from one to the next */
 	uint8_t entry_bytes;             /* of each .. */
 	uint8_t entry_captured;          /* .. of which so many */
@@ -106,11 +107,14 @@ static inline uint32_t ft_nccl_straight_packets(const struct ft_nccl_straight *s
 	return straight->pmtu == 0 ? 1 : (length + straight->pmtu - 1) / straight->pmtu;
 }
 
-/* From a clear-to-send's entry to the next one's. */
-static inline void ft_nccl_straight_count_up(struct ft_nccl_straight *straight)
+/* From the clear-to-send of message k to the next one: its slot, and its entry. */
+static inline void ft_nccl_straight_count_up(struct ft_nccl_straight *straight, uint64_t k)
 {
 	uint8_t *number = straight->entry + straight->number_at;
+	bool is_last = straight->slots != 0 && ((k + 1) & (straight->slots - 1u)) == 0;
 
+	straight->cts_va += straight->slot_bytes;
+	straight->cts_va -= is_last ? (uint32_t)straight->slots * straight->slot_bytes : 0;
 	for (uint8_t i = 0; i < straight->number_bytes && ++number[i] == 0; i++)
 		;
 }

@@ -38,7 +38,7 @@ void ft_nccl_straight_release(struct ft_nccl_straight *all, const struct ft_nccl
 /* --- onto the straight way --- */
 
 static void expect_next(struct ft_nccl_straight *straight, const struct ft_nccl_seen *seen,
-			const struct ft_nccl_fifo *layout)
+			const struct ft_nccl_fifo *layout, uint64_t k)
 {
 	memset(straight->entry, 0, sizeof straight->entry);
 	memcpy(straight->entry, seen->payload, straight->entry_captured);
@@ -46,8 +46,8 @@ static void expect_next(struct ft_nccl_straight *straight, const struct ft_nccl_
 	straight->number_at = layout->number_at;
 	straight->number_bytes = layout->number_bytes;
 	straight->fifo_rkey = seen->rkey;
-	straight->cts_va = seen->va + layout->slot_bytes;
-	ft_nccl_straight_count_up(straight);
+	straight->cts_va = seen->va;
+	ft_nccl_straight_count_up(straight, k);
 }
 
 void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
@@ -68,7 +68,8 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 	straight->entry_k = k;
 	straight->entry_bytes = (uint8_t)layout->entry_bytes;
 	straight->entry_captured = (uint8_t)seen->captured;
-	expect_next(straight, seen, layout);
+	straight->slots = ft_nccl_fifo_slots_sure(followed);
+	expect_next(straight, seen, layout, k);
 }
 
 /* One pair of queue pairs, and what it does is known. */
@@ -95,11 +96,13 @@ static bool is_in_order(const struct ft_nccl_followed *followed, const struct ft
 	       !lane->has_odd && !lane->has_early && !lane->alien && lane->orphans == 0;
 }
 
-/* Clear-to-sends until the address begins anew, or would if the FIFO had as few slots as it may have; 0: not known. */
+/* Clear-to-sends until one tells how many slots there are, which may be as few as there can be; 0: not known. */
 static uint32_t cts_left(const struct ft_nccl_followed *followed)
 {
 	uint32_t slots = ft_nccl_fifo_slots_least(followed);
 
+	if (followed->straight->slots != 0)
+		return UINT32_MAX;
 	return slots == 0 ? 0 : slots - 1 - (uint32_t)(followed->newest % slots);
 }
 
