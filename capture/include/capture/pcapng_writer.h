@@ -17,7 +17,9 @@ struct ft_writer_complaint {
 	char text[512];
 };
 
-/* 0, or -errno and *complaint. `application` goes into the section header. */
+/*
+ * 0, or -errno and *complaint. `application` (may be NULL) goes into the section header; no text is needed afterwards.
+ */
 int ft_pcapng_create(struct ft_pcapng_writer **writer, const char *path, const char *application,
 		     struct ft_writer_complaint *complaint);
 

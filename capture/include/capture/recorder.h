@@ -47,8 +47,9 @@ struct ft_recorder_complaint {
 };
 
 /*
- * Create the first file. `now_ns`: wall time. 0; -EINVAL: bounds that cannot be kept, or a folder; or -errno of the file or of
- * starting the thread; always with *complaint.
+ * Create the first file. `now_ns`: wall time. 0; -EINVAL: bounds that cannot be kept, or a folder; -ENOMEM, or -errno
+ * of the file; always with *complaint. `config` is copied, but its path and inputs are borrowed until the recorder is
+ * closed. The thread is started when there is first something for it: if that fails, the account's error says so.
  */
 int ft_recorder_open(struct ft_recorder **recorder, const struct ft_recorder_config *config,
 		     uint64_t now_ns, struct ft_recorder_complaint *complaint);
@@ -63,7 +64,7 @@ void ft_recorder_count(struct ft_recorder *recorder, uint32_t input, uint64_t re
 
 /*
  * Keep a frame; `comment` may be NULL. Its bytes are copied. False: left out and counted, because the disk is behind,
- * has failed, or the frame alone exceeds rotate_bytes.
+ * has failed, the frame alone exceeds rotate_bytes, or its interface is one more than the 256 that a file can have.
  */
 bool ft_recorder_put(struct ft_recorder *recorder, const struct ft_frame *frame,
 		     const char *comment);
@@ -84,6 +85,8 @@ struct ft_recorder_account {
 	uint64_t files, removed; /* begun, and of those removed for the disk limit */
 	int error;               /* -errno of the disk; 0: none so far */
 };
+
+/* As of now. Frames that the disk then refused count as left out. To be called by the thread that hands frames over. */
 void ft_recorder_account(struct ft_recorder *recorder, struct ft_recorder_account *account);
 
 /* A file that is still there. */
@@ -93,7 +96,7 @@ struct ft_recorder_file {
 	uint64_t first_ns, last_ns; /* of its frames, in order of arrival; FT_TS_UNKNOWN */
 };
 
-/* Each file, the oldest first; valid in the call. */
+/* Each file that something was written to, the oldest first; valid in the call, which must not call the recorder. */
 void ft_recorder_each_file(struct ft_recorder *recorder,
 			   void (*visit)(void *context, const struct ft_recorder_file *file),
 			   void *context);

@@ -41,7 +41,7 @@ struct ft_source_input {
 		dropped; /* by interfaces and their system, as pcapng statistics or the device say */
 	bool losses_unknown; /* a device that cannot count its losses, or a file captured from one: `dropped` is the least */
 	uint64_t
-		clock_steps; /* times that went backwards by more than the clock error from frame to frame */
+		clock_steps; /* times that went backwards by more than FT_CLOCK_ERROR_NS from frame to frame */
 	uint64_t
 		odd_records; /* records read with a correction: fraction out of range, captured > original, unknown interface (dropped) */
 	uint64_t dropped_records; /* of those, blocks that could not be used at all */
@@ -80,19 +80,23 @@ int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_
 int ft_source_keep(struct ft_source *source, unsigned calls);
 
 /*
- * Fill at most `room` frames. Returns how many (>= 1), or -ENODATA at the end of all inputs; 0 when
- * nothing arrived at a live source for a while (live.h), files never return it. Such calls do not count for
- * ft_source_keep().
+ * Fill at most `room` frames, which is at least 1. Returns how many (>= 1), or -ENODATA at the end of all inputs;
+ * 0 when nothing arrived at a live source for a while (live.h), files never return it. Such calls do not count for
+ * ft_source_keep(). -ENOMEM, with nothing read: there is no memory to merge several files.
  * A damaged input ends early: it is marked in ft_source_input() and the others go on.
  * Frames of one call are all readable until the next call, or as long as ft_source_keep() was told.
  * A call hands out what is at hand, up to `room`; it waits for more only while it has none.
  */
 int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room);
 
+/* Files or devices that were opened, at least 1; a damaged or ended one still counts. */
 size_t ft_source_input_count(const struct ft_source *source);
+
+/* What is known of input `index`, in the order in which they were named; NULL: there is no such. */
 const struct ft_source_input *ft_source_input(const struct ft_source *source, size_t index);
 
-/* Bytes read so far and their total (0: not known, as for a pipe); for a progress line. */
+/* Bytes read so far, packed ones as such, and their total (0: not known, as with a pipe or device among the inputs). */
 void ft_source_progress(const struct ft_source *source, uint64_t *done, uint64_t *total);
 
-void ft_source_close(struct ft_source *source); /* NULL is fine */
+/* Close all inputs and free everything: frames and what ft_source_input() gave go with it. NULL is fine. */
+void ft_source_close(struct ft_source *source);

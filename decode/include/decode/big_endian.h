@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Numbers as they stand on the wire, at any alignment. */
+/* Numbers as they stand on the wire, at any alignment; the caller has made sure that the bytes are there. */
 
 static inline uint16_t ft_be16(const uint8_t *b)
 {

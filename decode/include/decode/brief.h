@@ -119,5 +119,5 @@ static inline bool ft_brief_find(const struct ft_decode_config *config,
 bool ft_brief_find_ipv6(const struct ft_decode_config *config, const struct ft_decode_input *input,
 			struct ft_brief *brief);
 
-/* Of a frame of this form that was captured to its end. */
+/* Good or bad, never unknown: of a frame of this form that was captured to its end. `bytes` are the whole frame's. */
 enum ft_check ft_brief_check_icrc(const uint8_t *bytes, const struct ft_brief *brief);

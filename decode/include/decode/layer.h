@@ -102,7 +102,8 @@ struct ft_tunnel {
 	uint8_t outer_ecn; /* enum ft_ecn bits; 0 without an outer IP header */
 };
 
-/* "vlan:100", "gre:88be", "eth" ... into text; returns its length, cut at `room` - 1. */
+/* "vlan:100", "gre:88be", "eth" ... into text; returns its length, cut at `room` - 1. `room` is at least 1. */
 size_t ft_layer_text(const struct ft_layer *layer, char *text, size_t room);
 
-const char *ft_tunnel_name(enum ft_tunnel_kind kind); /* "erspan2", "gre_teb", "vxlan" ... */
+/* "erspan2", "gre_teb", "vxlan" ..., as reports write it: one for each kind, static. */
+const char *ft_tunnel_name(enum ft_tunnel_kind kind);

@@ -4,7 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Numbers as hosts keep them in memory and some protocols send them, at any alignment. */
+/*
+ * Numbers as hosts keep them in memory and some protocols send them, at any alignment; the caller has made sure that
+ * the bytes are there.
+ */
 
 static inline uint16_t ft_le16(const uint8_t *b)
 {

@@ -50,11 +50,13 @@ struct ft_nccl_fifo {
 	uint8_t number_bytes; /* .. little-endian; 4: counts from 0; 8: from 1 */
 };
 
+/* Static, never NULL. `family` is one of the six. */
 const struct ft_nccl_fifo *ft_nccl_fifo(enum ft_nccl_family family);
 
-char ft_nccl_family_letter(enum ft_nccl_family family); /* 'A' .. 'F' */
+/* 'A' .. 'F', as documents write it. `family` is one of the six. */
+char ft_nccl_family_letter(enum ft_nccl_family family);
 
-/* Where in a FIFO at `base` with `slots` slots message `sequence`, from 0, is announced. */
+/* Where in a FIFO at `base` with `slots` slots (not 0) message `sequence`, from 0, is announced: its first entry. */
 uint64_t ft_nccl_slot_va(enum ft_nccl_family family, uint64_t base, uint64_t sequence,
 			 uint32_t slots);
 
@@ -121,7 +123,10 @@ enum ft_nccl_mask {
 	FT_NCCL_MASK_BITS,  /* 2.13 - 2.19 */
 };
 
-/* *filled has bit r for request r. FT_NCCL_NOT if the immediate says something else than so many yes and no. */
+/*
+ * *filled has bit r for request r. FT_NCCL_NOT if the immediate says something else than so many yes and no, or
+ * `requests` is not 2..8; never FT_NCCL_CUT.
+ */
 enum ft_nccl_verdict ft_nccl_mask_read(uint32_t immdt, enum ft_nccl_mask mask, uint32_t requests,
 				       uint8_t *filled);
 
@@ -132,7 +137,9 @@ struct ft_nccl_sizes {
 	uint8_t captured; /* sizes, in front; the others are 0 */
 };
 
-/* FT_NCCL_CUT if not even one size was captured. */
+/*
+ * FT_NCCL_NOT if the length is not that of 2 to 8 sizes or one is negative; FT_NCCL_CUT if not even one was captured.
+ */
 enum ft_nccl_verdict ft_nccl_sizes_read(const struct ft_nccl_write *write,
 					struct ft_nccl_sizes *sizes);
 
@@ -155,6 +162,7 @@ int32_t ft_nccl_probed_slot(uint64_t records, uint64_t va, uint32_t length);
  */
 enum { FT_NCCL_RECOVERY_ANSWER = 0x1234 };
 
+/* Whether the immediate, as the decoder reads it, is the answer's number in the order of a little-endian host. */
 bool ft_nccl_is_recovery_answer(uint32_t immdt);
 
 /*

@@ -13,12 +13,16 @@
  */
 enum { FT_NCCL_LENGTH_BYTES = 4 };
 
-/* A message's body; FT_NCCL_CUT if less than all of it is there, FT_NCCL_NOT if it claims more than `most`. */
+/* A message without its length. */
 struct ft_nccl_body {
-	const uint8_t *bytes;
+	const uint8_t *bytes; /* borrowed of the stream that it was taken from */
 	uint32_t length;
 };
 
+/*
+ * The message that `bytes`, what is there of a stream, begin with; the next one begins FT_NCCL_LENGTH_BYTES + length
+ * on. FT_NCCL_CUT if less than all of it is there, FT_NCCL_NOT if it claims more than `most`.
+ */
 enum ft_nccl_verdict ft_nccl_body_take(const uint8_t *bytes, uint32_t size, uint32_t most,
 				       struct ft_nccl_body *body);
 
@@ -31,7 +35,7 @@ struct ft_nccl_address {
 	uint8_t version; /* 4 or 6 */
 };
 
-/* FT_NCCL_NOT if the family is neither Linux's AF_INET (2) nor its AF_INET6 (10). */
+/* FT_NCCL_CUT under 28 bytes; FT_NCCL_NOT if the family is neither Linux's AF_INET (2) nor its AF_INET6 (10). */
 enum ft_nccl_verdict ft_nccl_address_read(const uint8_t *bytes, uint32_t size,
 					  struct ft_nccl_address *address);
 
@@ -51,8 +55,8 @@ struct ft_nccl_check_in {
 };
 
 /*
- * FT_NCCL_NOT if the body is not as long as that of any release, or its numbers or addresses are impossible. The handles
- * of 2.6 and 2.7 are not looked at.
+ * FT_NCCL_NOT if the body is not as long as that of any release, or its numbers or addresses are impossible. The
+ * handles of 2.6 and 2.7 are not looked at.
  */
 enum ft_nccl_verdict ft_nccl_check_in_read(const struct ft_nccl_body *body,
 					   struct ft_nccl_check_in *check_in);
@@ -62,6 +66,7 @@ struct ft_nccl_sender {
 	int32_t rank, tag;
 };
 
+/* FT_NCCL_NOT unless the body has 8 bytes and the rank is not negative; the tag may be any number. */
 enum ft_nccl_verdict ft_nccl_sender_read(const struct ft_nccl_body *body,
 					 struct ft_nccl_sender *sender);
 
@@ -89,7 +94,10 @@ struct ft_nccl_ring_block {
 enum ft_nccl_verdict ft_nccl_ring_block_read(const struct ft_nccl_body *body,
 					     struct ft_nccl_ring_block *block);
 
-/* The root's answer to a check-in: where the next one of the ring listens. FT_NCCL_NOT for a handle of NCCL's network. */
+/*
+ * The root's answer to a check-in: where the next one of the ring listens. FT_NCCL_NOT for a handle of NCCL's network,
+ * and for other lengths than 28 bytes (up to 2.22) and 128 (2.23 and later).
+ */
 enum ft_nccl_verdict ft_nccl_next_read(const struct ft_nccl_body *body,
 				       struct ft_nccl_address *next);
 
@@ -114,7 +122,10 @@ struct ft_nccl_ras {
 	uint32_t peers, dead;           /* PEERS_UPDATE: so many records of peers, then addresses */
 };
 
-/* FT_NCCL_NOT if the type is none of these or the length not the type's. Of COLLECT and COLLECTED only the type is read. */
+/*
+ * FT_NCCL_NOT if the type is none of these, the length not the type's, or INIT's address none. Of COLLECT and COLLECTED
+ * only the type is read.
+ */
 enum ft_nccl_verdict ft_nccl_ras_read(const struct ft_nccl_body *body, struct ft_nccl_ras *ras);
 
 struct ft_nccl_ras_peer {
@@ -124,8 +135,12 @@ struct ft_nccl_ras_peer {
 	uint64_t host_hash, pid_hash;
 };
 
-/* One of the `peers` of a PEERS_UPDATE, and one of its `dead` ones. FT_NCCL_NOT if there is no such. */
+/*
+ * Record `index` of the `peers` of a PEERS_UPDATE; FT_NCCL_NOT if it is none, has no such record, or no address in it.
+ */
 enum ft_nccl_verdict ft_nccl_ras_peer_read(const struct ft_nccl_body *body, uint32_t index,
 					   struct ft_nccl_ras_peer *peer);
+
+/* The same of its `dead` ones, which are addresses alone, behind the peers. */
 enum ft_nccl_verdict ft_nccl_ras_dead_read(const struct ft_nccl_body *body, uint32_t index,
 					   struct ft_nccl_address *dead);

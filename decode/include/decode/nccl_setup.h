@@ -44,7 +44,10 @@ struct ft_nccl_hello {
 	enum ft_nccl_socket kind;
 };
 
-/* FT_NCCL_NOT if the kind is none of these. With another magic than the two it is weak evidence. */
+/*
+ * FT_NCCL_CUT under 12 bytes; FT_NCCL_NOT if the kind is none of these. With another magic than the two it is weak
+ * evidence.
+ */
 enum ft_nccl_verdict ft_nccl_hello_read(const uint8_t *bytes, uint32_t size,
 					struct ft_nccl_hello *hello);
 
@@ -57,7 +60,11 @@ struct ft_nccl_device_list {
 	bool out_of_order; /* 2.30: every device has an out-of-order receive queue */
 };
 
-/* A list with room for 4 devices (2.24 - 2.29, 20 bytes) or 8 (2.30, 37 bytes). */
+/*
+ * A list with room for 4 devices (2.24 - 2.29, 20 bytes) or 8 (2.30, 37 bytes). FT_NCCL_CUT if fewer are there;
+ * FT_NCCL_NOT if the count is 0 or above `room`, a device negative, what is behind the last one not 0, or the flag
+ * neither 0 nor 1.
+ */
 enum ft_nccl_verdict ft_nccl_device_list_read(const uint8_t *bytes, uint32_t size, uint32_t room,
 					      struct ft_nccl_device_list *list);
 
@@ -72,8 +79,14 @@ struct ft_nccl_form {
 	uint8_t hello;      /* bits: 1 sent without, 2 sent with a hello */
 };
 
-const struct ft_nccl_form *ft_nccl_form_at(uint32_t index);   /* by size; NULL behind the last */
-const struct ft_nccl_form *ft_nccl_form_find(uint32_t bytes); /* NULL: no release sends so many */
+/* All forms by `index` from 0, the shortest metadata first; NULL behind the last. Static. */
+const struct ft_nccl_form *ft_nccl_form_at(uint32_t index);
+
+/*
+ * The one whose metadata has so many bytes, without list, hello and ready word; NULL: no release sends so many.
+ * Static.
+ */
+const struct ft_nccl_form *ft_nccl_form_find(uint32_t bytes);
 
 struct ft_nccl_device {
 	uint8_t gid[FT_NCCL_GID_BYTES];
@@ -121,7 +134,8 @@ struct ft_nccl_setup {
 
 /*
  * Find the messages in all that a side has sent by the end of the set-up: the sizes of no two releases add up to the
- * same, a ready word in the end or not. FT_NCCL_CUT if there is no such sum, but longer ones.
+ * same, a ready word in the end or not. FT_NCCL_CUT if there is no such sum, but longer ones; FT_NCCL_NOT if hello or
+ * device list are not what they would have to be. The metadata is not looked at.
  */
 enum ft_nccl_verdict ft_nccl_setup_find(enum ft_nccl_side side, const uint8_t *bytes, uint32_t size,
 					struct ft_nccl_setup *setup);

@@ -15,6 +15,7 @@ enum ft_service {
 	FT_MANUFACTURER = 6
 };
 
+/* By its range, defined or not: 0x80..0x9f are FT_CNP's, 0xc0 and above the manufacturers'. */
 static inline enum ft_service ft_opcode_service(uint8_t opcode)
 {
 	return opcode >= 0xc0 ? FT_MANUFACTURER : (enum ft_service)(opcode >> 5);
@@ -43,11 +44,11 @@ struct ft_opcode_shape {
 /* By opcode; read through ft_opcode_shape(). */
 extern const struct ft_opcode_shape ft_opcode_shapes[256];
 
-/* RD opcodes in IBA's reading: RDETH, and DETH in requests. */
+/* Static, never NULL. RD opcodes in IBA's reading: RDETH, and DETH in requests. */
 static inline const struct ft_opcode_shape *ft_opcode_shape(uint8_t opcode)
 {
 	return &ft_opcode_shapes[opcode];
 }
 
-/* "RC_RDMA_WRITE_ONLY", "CNP", ...; NULL for undefined opcodes. */
+/* "RC_RDMA_WRITE_ONLY", "CNP", ..., static; NULL for undefined opcodes. */
 const char *ft_opcode_name(uint8_t opcode);

@@ -182,4 +182,5 @@ struct ft_packet {
 	struct ft_layer layers[FT_LAYERS_MAX];
 };
 
-const char *ft_transport_name(enum ft_transport transport); /* "roce2"; NULL for none */
+/* "roce1", "roce2", "ib", "ib_link"; NULL for FT_TRANSPORT_NONE. Static. */
+const char *ft_transport_name(enum ft_transport transport);

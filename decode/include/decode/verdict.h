@@ -132,6 +132,11 @@ enum ft_alert {
 };
 #define FT_ALERT_KINDS 8
 
-const char *ft_malformed_name(enum ft_malformed kind); /* "bad_icrc"; NULL for FT_OK */
-const char *ft_truncated_name(enum ft_truncated kind); /* "payload"; NULL for FT_COMPLETE */
-const char *ft_alert_name(unsigned bit);               /* bit number 0..FT_ALERT_KINDS-1 */
+/* "bad_icrc", as records and reports write it; NULL for FT_OK. Static. */
+const char *ft_malformed_name(enum ft_malformed kind);
+
+/* "payload", the header's name; NULL for FT_COMPLETE. Static. */
+const char *ft_truncated_name(enum ft_truncated kind);
+
+/* "pad_nonzero", by bit number, 0..FT_ALERT_KINDS-1, not by the bit. Static. */
+const char *ft_alert_name(unsigned bit);

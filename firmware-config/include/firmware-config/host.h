@@ -17,6 +17,7 @@ struct ft_host_facts {
 	bool secure_boot_known, secure_boot;
 };
 
+/* Nothing fails: each that cannot be read is "" or not known. Secure boot is what the firmware's variable says. */
 void ft_host_facts_read(const struct ft_machine *machine, struct ft_host_facts *facts);
 
 struct ft_binary_facts {
@@ -25,7 +26,7 @@ struct ft_binary_facts {
 	char build_id[FT_HASH_TEXT]; /* that the linker gave it */
 };
 
-/* Of the program that runs. */
+/* Of the program that runs, always on this machine; the whole file is hashed. What cannot be read is "". */
 void ft_binary_facts_read(struct ft_binary_facts *facts);
 
 /* The kernel's clock, as it knows it. */
@@ -36,4 +37,5 @@ struct ft_clock_facts {
 	int64_t offset_ns; /* from that, as last told */
 };
 
+/* Of a saved machine only the source is known: the rest is asked of the kernel that runs. */
 void ft_clock_facts_read(const struct ft_machine *machine, struct ft_clock_facts *facts);

@@ -17,7 +17,7 @@ struct ft_machine {
 enum { FT_INTERFACE_NAME = 16 }; /* with its end, as IFNAMSIZ */
 
 /*
- * The names of all interfaces, for the caller to free(); as many as are returned, or -errno. They are those of the
- * network namespace that the caller is in.
+ * The names of all interfaces, for the caller to free(); as many as are returned, or -errno with *names as it was.
+ * They are those of the network namespace that the caller is in, or of the saved machine's proc/net/dev.
  */
 int ft_interfaces_list(const struct ft_machine *machine, char (**names)[FT_INTERFACE_NAME]);

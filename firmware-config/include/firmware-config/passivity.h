@@ -70,10 +70,20 @@ struct ft_passive_verdict {
 		[FT_REASON]; /* codes, those of the verdict first, then what else is to be known */
 };
 
+/*
+ * The first of these that holds: VIOLATED, a counter of the port or of the switch moved; NOT_PROVED, one could not be
+ * read or went back, the interface was replaced, the process had rights or could get them, or the source ended;
+ * CONSISTENT, there is no witness, or no counter of what leaves the port; PROVED. There is always a reason; beyond
+ * FT_REASONS_MAX they are dropped.
+ */
 void ft_passivity_judge(const struct ft_passivity *passivity, struct ft_passive_verdict *verdict);
 
-const char *ft_passive_name(enum ft_passive verdict); /* "not-proved" */
+/* "proved", "consistent", "not-proved", "violated": one for each, static. */
+const char *ft_passive_name(enum ft_passive verdict);
 
-/* The record, a JSON object in one line. 0 or -errno. */
+/*
+ * The record, a JSON object in one line (docs/formats.md, fabtap.passivity/1), flushed. 0, -ENOMEM or -errno of the
+ * handle.
+ */
 int ft_passivity_write(FILE *out, const struct ft_passivity *passivity,
 		       const struct ft_passive_verdict *verdict);

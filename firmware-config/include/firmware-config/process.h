@@ -27,6 +27,6 @@ struct ft_process_facts {
 	struct ft_descriptor_kind kinds[FT_DESCRIPTOR_KINDS_MAX];
 };
 
-/* What cannot be read is marked as not known. */
+/* What cannot be read, or is of more kinds than there is room for, is marked as not known. */
 void ft_process_facts_read(const struct ft_machine *machine, pid_t process,
 			   struct ft_process_facts *facts);

@@ -25,8 +25,9 @@ size_t ft_settings_read(const struct ft_machine *machine, const char *interface,
 			struct ft_setting settings[FT_SETTINGS_MAX]);
 
 /*
- * What makes the interface speak by itself, in a line for its user: "has addresses (10.0.0.1); neighbour discovery
- * is on", and the command that silences it. False, and both untouched, if nothing does as far as is known.
+ * What makes the interface speak by itself, in a line for its user: "has IPv4 addresses (10.0.0.1), ARP is on; it may
+ * send by itself; silence it with", and the commands that do; cut at `size` - 1. False, and the line untouched, if
+ * nothing does as far as is known.
  */
 bool ft_settings_warn(const char *interface, const struct ft_setting *settings, size_t count,
 		      char *line, size_t size);
@@ -41,5 +42,6 @@ struct ft_port_facts {
 	char speed[16];   /* Mbit/s */
 };
 
+/* `interface` is copied. Where /sys shows another network namespace's, only what the driver says of itself is known. */
 void ft_port_facts_read(const struct ft_machine *machine, const char *interface,
 			struct ft_port_facts *facts);

@@ -59,5 +59,5 @@ size_t ft_transmitted_compare(const struct ft_transmitted *before,
 			      const struct ft_transmitted *after,
 			      struct ft_tx_row rows[2 * FT_TX_COUNTERS_MAX]);
 
-const char *ft_tx_change_name(
-	enum ft_tx_change change); /* "unchanged", "moved", "decreased", "unreadable" */
+/* "unchanged", "moved", "decreased", and "unreadable" for FT_TX_UNKNOWN. Static. */
+const char *ft_tx_change_name(enum ft_tx_change change);
