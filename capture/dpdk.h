@@ -18,6 +18,7 @@ enum {
 	FT_DPDK_CALL = 256,        /* frames that one call of receive() hands out, at most */
 	FT_DPDK_BURST = 64,        /* frames that the driver is asked for at once */
 	FT_DPDK_FRAME_MAX = 10240, /* room of a buffer: 9216 bytes and what encapsulation adds */
+	FT_DPDK_KEY = 64,          /* longest key of a hash over addresses */
 };
 
 enum ft_dpdk_stamps {
@@ -66,6 +67,7 @@ struct ft_dpdk {
 	struct rte_mempool *pool;
 	uint32_t frame_bytes, buffer_count;
 	uint16_t descriptors, transmit_queues;
+	uint8_t hash_key[FT_DPDK_KEY]; /* drivers keep a pointer to it */
 	bool attached;
 	uint64_t lost_before, errors_before; /* the device's counters at the start */
 	uint64_t discards_id;                /* xstat of what the port itself threw away */

@@ -15,13 +15,9 @@ enum {
 	XDP_DESCRIPTORS =
 		2048, /* the driver's own number: its rings are as large whatever is asked */
 	CACHE = 256,  /* buffers that a thread holds back for itself, and half as many again */
-	KEY_BYTES = 64,
 	RING_MAX = 1 << 17, /* frames that a kernel keeps for a virtual device */
 	LINE = 64,          /* of the processor's cache */
 };
-
-/* Both directions of a pair of addresses give the same sum with a key that repeats every 16 bits. */
-static uint8_t symmetric_key[KEY_BYTES];
 
 /*
  * Addresses only: the two directions of a RoCE connection use different UDP source ports. What is not IP
@@ -72,24 +68,25 @@ void ft_dpdk_port_plan(struct ft_dpdk *dpdk)
 			     CACHE * 3 / 2 * (FT_DPDK_THREADS + 1);
 }
 
-static void offer_rss(const struct ft_dpdk *dpdk, struct rte_eth_conf *conf)
+/* Both directions of a pair of addresses give the same sum with a key that repeats every 16 bits. */
+static void offer_rss(struct ft_dpdk *dpdk, struct rte_eth_conf *conf)
 {
 	const struct rte_eth_dev_info *about = &dpdk->about;
 
 	if (dpdk->queues == 1 || (about->flow_type_rss_offloads & BY_ADDRESSES) == 0)
 		return;
-	for (size_t i = 0; i < sizeof symmetric_key; i++)
-		symmetric_key[i] = i % 2 == 0 ? 0x6d : 0x5a;
+	for (size_t i = 0; i < sizeof dpdk->hash_key; i++)
+		dpdk->hash_key[i] = i % 2 == 0 ? 0x6d : 0x5a;
 	conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 	conf->rx_adv_conf.rss_conf.rss_hf = about->flow_type_rss_offloads & BY_ADDRESSES;
-	if (about->hash_key_size > 0 && about->hash_key_size <= sizeof symmetric_key) {
-		conf->rx_adv_conf.rss_conf.rss_key = symmetric_key;
+	if (about->hash_key_size > 0 && about->hash_key_size <= sizeof dpdk->hash_key) {
+		conf->rx_adv_conf.rss_conf.rss_key = dpdk->hash_key;
 		conf->rx_adv_conf.rss_conf.rss_key_len = about->hash_key_size;
 	}
 }
 
 /* Long frames whole, time stamps if there are, tags and checksums left alone. */
-static struct rte_eth_conf wishes(const struct ft_dpdk *dpdk)
+static struct rte_eth_conf wishes(struct ft_dpdk *dpdk)
 {
 	const struct rte_eth_dev_info *about = &dpdk->about;
 	struct rte_eth_conf conf = { 0 };
@@ -106,7 +103,7 @@ static struct rte_eth_conf wishes(const struct ft_dpdk *dpdk)
 }
 
 /* Virtual devices have no MTU of their own, and some refuse one. */
-static int configure(const struct ft_dpdk *dpdk, uint16_t transmit_queues)
+static int configure(struct ft_dpdk *dpdk, uint16_t transmit_queues)
 {
 	struct rte_eth_conf conf = wishes(dpdk);
 	int error = rte_eth_dev_configure(dpdk->port, dpdk->queues, transmit_queues, &conf);
