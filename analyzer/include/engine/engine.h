@@ -21,7 +21,7 @@
 struct ft_engine;
 
 #define FT_ENGINE_WORKERS_MAX 64
-#define FT_ENGINE_KEEP        8 /* what an engine of several workers asks of ft_source_keep() */
+#define FT_ENGINE_KEEP        8 /* the most that an engine of several workers asks of ft_source_keep() */
 
 /* How much of NCCL's framing is followed; all of it shows in findings. */
 enum ft_engine_nccl {
@@ -52,44 +52,56 @@ struct ft_engine_config {
 	}
 
 /*
- * `map` may be NULL: then frames are decoded, followed and observed, and there is no report. 0, -ENOMEM or
- * -EINVAL. The map must outlive the engine.
+ * `map` may be NULL: then frames are decoded, followed and observed, and the report's verdict means nothing. 0,
+ * -ENOMEM or -EINVAL (workers, flows). The map must outlive the engine; `config` is copied.
  */
 int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *config,
 		     const struct ft_map *map);
+
+/* Frees all of it, and what reports of it point to; source, map and evidence writer stay. NULL is fine. */
 void ft_engine_destroy(struct ft_engine *engine);
 
 /*
  * Between two runs: the frames from here on are judged by another map. `map` was compiled from a declared map that
- * succeeded (ft_declared_succeed()) the one in force, and *succession is what that told. Maps of before must live on as long
- * as the engine: findings name them. 0; -ENOMEM: the map before stays in force; -EINVAL: there was none.
+ * succeeded (ft_declared_succeed()) the one in force, and *succession is what that told. Maps of before must live on
+ * as long as the engine: findings name them. 0; -ENOMEM: the map before stays in force; -EINVAL: there was none.
  */
 int ft_engine_change_map(struct ft_engine *engine, const struct ft_map *map,
 			 const struct ft_succession *succession);
 
-/* The first frames of every finding go to `writer` as they are met (NULL: nowhere). Needs a map. */
+/* The first frames of every finding go to `writer` as they are met (NULL: nowhere); it must outlive the runs. */
 void ft_engine_keep_evidence(struct ft_engine *engine, struct ft_pcapng_writer *writer);
 
-/* Called for every packet of every frame in order, after judging; used by `decode`. -errno stops. */
+/* Told of a packet, judged if there is a map; the view holds for the call. 0, or -errno, which ends the run. */
 typedef int ft_engine_observer(void *context, const struct ft_frame_view *view);
-void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, void *context);
 
 /*
- * Take the frames of the source, at most `most` of them, until it ends or `go_on` says false: it is called now and
- * then with the number of frames read in this run. 0, -ENOMEM of the evidence writer, or -errno of the observer or of
- * starting threads. A run that `go_on` ended can be gone on with by another call for the same source: nothing is lost between them.
+ * Before the first run: tell `observer` of every packet of every frame, in the order of the capture, one at a time, but
+ * from any of the workers' threads. Packets are then decoded a second time.
  */
+void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, void *context);
+
+/* What a run takes, and how far. */
 struct ft_engine_run {
 	struct ft_source *source;
-	uint64_t most;
+	uint64_t most; /* frames; UINT64_MAX: all */
+	/* called now and then by the thread that started the run, with the frames read in it; false: no more */
 	bool (*go_on)(void *context, uint64_t frames);
 	void *context;
 };
+
+/*
+ * Take the frames of the source until it ends, `most` were read or `go_on` says false; *frames: how many were read,
+ * whatever is returned. 0, -ENOMEM, or -errno of the observer or of starting threads; of several workers also that of
+ * ft_source_keep(). A run that `go_on` ended can be gone on with by another call for the same source, if it is a live
+ * one or the worker a lone one: nothing is lost between them.
+ */
 int ft_engine_run(struct ft_engine *engine, const struct ft_engine_run *run, uint64_t *frames);
 
 /*
- * The report so far. Strings belong to the engine, the map and the source, and stay until the next
- * call on any of them. `source` gives names and loss counters.
+ * The report so far, never NULL. Strings belong to the engine, the map and the source, and stay until the next call on
+ * any of them. `source` gives names and loss counters. Without a map it has sources, sums, coverage and findings about
+ * NCCL. The caller fills in version and build.
  */
 const struct ft_report *ft_engine_report(struct ft_engine *engine, const struct ft_source *source);
 

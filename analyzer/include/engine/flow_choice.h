@@ -25,21 +25,34 @@ struct ft_flow_complaint {
 	char text[200];
 };
 
-int ft_flow_choice_init(struct ft_flow_choice *choice); /* 0 or -ENOMEM */
+/* Every row, in order of ids. 0; -ENOMEM: it can be freed, no more. */
+int ft_flow_choice_init(struct ft_flow_choice *choice);
+
+/* What it owns, not the struct; also after an error. */
 void ft_flow_choice_free(struct ft_flow_choice *choice);
 
-/* Add an expression. 0, -EINVAL with a complaint, or -ENOMEM. */
+/*
+ * Add an expression, of which the text is copied. 0, -EINVAL with a complaint, or -ENOMEM; after an error the choice
+ * is only good to be freed.
+ */
 int ft_flow_choice_where(struct ft_flow_choice *choice, const char *expression,
 			 struct ft_flow_complaint *complaint);
 
-/* Order by a field of the document; a `-` before it turns the order round. 0 or -EINVAL with a complaint. */
+/*
+ * Order by a field of the document; a `-` before it turns the order round. The last call counts. 0 or -EINVAL with a
+ * complaint, and the order as it was.
+ */
 int ft_flow_choice_sort(struct ft_flow_choice *choice, const char *field,
 			struct ft_flow_complaint *complaint);
 
-/* Do the names exist in the map (NULL: there is none)? 0 or -EINVAL with a complaint. */
+/*
+ * Do the tenants, hosts, rules and verdicts of the expressions exist? 0 or -EINVAL with a complaint; without a map
+ * (NULL) none does.
+ */
 int ft_flow_choice_check(const struct ft_flow_choice *choice, const struct ft_map *map,
 			 struct ft_flow_complaint *complaint);
 
+/* Whether the row meets every expression, one value of it at least. Not `top`: that is of all rows taken. */
 bool ft_flow_choice_takes(const struct ft_flow_choice *choice, const struct ft_report_flow *row);
 
 /* Where a row stands in the order asked for; rows that compare equal stand in order of their ids. */
@@ -50,7 +63,11 @@ struct ft_flow_place {
 	};
 	uint32_t id;
 };
+
+/* Of a row; texts are the row's, and must live as long as places are compared. */
 void ft_flow_choice_place(const struct ft_flow_choice *choice, const struct ft_report_flow *row,
 			  struct ft_flow_place *place);
+
+/* Sort places that this choice made. In order of ids they are left as they are, as rows come in that order. */
 void ft_flow_choice_order(const struct ft_flow_choice *choice, struct ft_flow_place *places,
 			  size_t count);

@@ -6,8 +6,8 @@
 
 /*
  * The flow table's document: half-connections numbered in order of their first frames, connections in
- * order of their first half, so that it does not matter how many workers there were. Keeps 28
- * bytes a record; rows are made when they are asked for.
+ * order of their first half, so that it does not matter how many workers there were. Keeps 32
+ * bytes a record, and up to 6 for connections; rows are made when they are asked for.
  */
 struct ft_flow_report;
 
@@ -19,7 +19,9 @@ struct ft_flow_report;
  */
 int ft_engine_flows(struct ft_engine *engine, const struct ft_flow_choice *choice,
 		    struct ft_flow_report **report);
-void ft_flow_report_destroy(struct ft_flow_report *report); /* NULL is fine */
+
+/* Frees all of it, its model too. NULL is fine. */
+void ft_flow_report_destroy(struct ft_flow_report *report);
 
 /* The model, for a renderer; as long as the report. `about`: tool, capture and coverage. */
 struct ft_report_flows ft_flow_report_model(const struct ft_flow_report *report,

@@ -38,9 +38,10 @@ struct ft_transmitted {
 };
 
 /*
- * Counters of an interface, and of the RDMA port "mlx5_0/1"; either may be NULL. One that should be there and
- * cannot be read is there with FT_TX_UNREADABLE: the two of the kernel always, "ethtool" for all that the device's
- * driver would tell, the two of the RDMA port. What the driver does not have is not listed.
+ * Counters of an interface, and of the RDMA port "mlx5_0/1"; either may be NULL. One that should be there and cannot
+ * be read is there with FT_TX_UNREADABLE: the two of the kernel always, "ethtool" for all that the device's driver
+ * would tell, the two of the RDMA port. What the driver does not have is not listed. If it has more than there is room
+ * for, the last one is unreadable and stands for the rest.
  */
 void ft_transmitted_read(const struct ft_machine *machine, const char *interface,
 			 const char *rdma_port, struct ft_transmitted *transmitted);

@@ -23,7 +23,7 @@ struct ft_copies;
 
 struct ft_copies_config {
 	uint64_t window_ns; /* 0: nothing is a copy */
-	uint32_t entries;   /* frames remembered, 2^8 .. 2^24 */
+	uint32_t entries;   /* frames remembered, a power of two, 2^8 .. 2^24 */
 	uint64_t seed;      /* of the hash; changes no result */
 };
 #define FT_COPIES_DEFAULTS                                                                         \
@@ -31,9 +31,11 @@ struct ft_copies_config {
 		.window_ns = 1000000, .entries = 1u << 16,                                         \
 	}
 
-/* 0, -EINVAL or -ENOMEM. */
+/* 0; -EINVAL: `entries` is out of range or no power of two; -ENOMEM. `config` is copied. */
 int ft_copies_create(struct ft_copies **copies, const struct ft_copies_config *config);
-void ft_copies_destroy(struct ft_copies *copies); /* NULL is fine */
+
+/* Frees all of it. NULL is fine. */
+void ft_copies_destroy(struct ft_copies *copies);
 
 /* Hint that ft_copies_check() will be asked about this digest soon. */
 void ft_copies_prefetch(const struct ft_copies *copies, uint64_t digest);

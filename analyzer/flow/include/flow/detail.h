@@ -54,11 +54,13 @@ struct ft_detail {
 };
 static_assert(sizeof(struct ft_detail) <= 448, "seven cache lines");
 
-/* 0, -EINVAL or -ENOMEM. `capacity`: of the flow table. */
+/* 0, -EINVAL (capacity 0) or -ENOMEM. `capacity`: of the flow table. */
 int ft_details_create(struct ft_details **details, uint32_t capacity);
-void ft_details_destroy(struct ft_details *details); /* NULL is fine */
 
-/* The record's; `number` from 1. */
+/* Frees all of it; what ft_details_of() gave goes with it. NULL is fine. */
+void ft_details_destroy(struct ft_details *details);
+
+/* The record's; `number` from 1 to the capacity. It stays where it is; all zero before its first packet. */
 struct ft_detail *ft_details_of(const struct ft_details *details, uint32_t number);
 
 /* The record holds another half-connection from now on. */

@@ -8,6 +8,8 @@
  * Seeded multiply-mix of a fixed-size key without padding. Keys are chosen by whoever sends, so the
  * seed must differ from run to run; nothing that is reported depends on it.
  */
+
+/* The two halves of the 128-bit product, one XORed with the other. */
 static inline uint64_t ft_mix(uint64_t a, uint64_t b)
 {
 	__extension__ typedef unsigned __int128 wide;
@@ -16,6 +18,7 @@ static inline uint64_t ft_mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* Of a key of `size` bytes: what ft_hash_step() goes on with, 16 bytes at a time. */
 static inline uint64_t ft_hash_begin(size_t size, uint64_t seed)
 {
 	return seed ^ size * 0x9e3779b97f4a7c15u;
@@ -27,6 +30,7 @@ static inline uint64_t ft_hash_step(uint64_t hash, uint64_t word, uint64_t next,
 	return ft_mix(word + hash, next ^ 0xa0761d6478bd642fu ^ seed);
 }
 
+/* Of all `size` bytes, any number of them: begin, steps, and what is less than 16 bytes at the end. */
 static inline uint64_t ft_hash(const void *key, size_t size, uint64_t seed)
 {
 	const uint8_t *bytes = key;

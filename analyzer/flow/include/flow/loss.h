@@ -64,21 +64,25 @@ struct ft_loss_evidence {
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
+/* No evidence: all of it is zero, and evidence that is all zero needs no call. */
 void ft_loss_init(struct ft_loss_evidence *evidence);
 
 /* Make the frame's bin the current one; widths double until there is one. */
 void ft_loss_turn(struct ft_loss_evidence *evidence, uint64_t frame);
 
+/* Whether the last bin turned to is the frame's, so that ft_loss_current() is it. */
 static inline bool ft_loss_is_current(const struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	return frame - evidence->current.from < evidence->current.frames;
 }
 
+/* The bin turned to last: there has to be one. Good until the next turn. */
 static inline struct ft_loss_bin *ft_loss_current(struct ft_loss_evidence *evidence)
 {
 	return &evidence->bins[evidence->current.bin];
 }
 
+/* The frame's own bin, turned to if need be. Good until the next turn. */
 static inline struct ft_loss_bin *ft_loss_bin(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	if (__builtin_expect(!ft_loss_is_current(evidence, frame), 0))
@@ -86,17 +90,19 @@ static inline struct ft_loss_bin *ft_loss_bin(struct ft_loss_evidence *evidence,
 	return ft_loss_current(evidence);
 }
 
-/* Frame `frame` (from 1) closed a space, was silent, or was the first seen of a sequence whose set-up was not. */
+/* Frame `frame` (from 1) closed a space: it follows another one of its sequence, with a hole between them or not. */
 static inline void ft_loss_space(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	ft_loss_bin(evidence, frame)->spaces++;
 }
 
+/* It is in no sequence: nothing shows what was lost just before it. */
 static inline void ft_loss_silent(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	ft_loss_bin(evidence, frame)->silent++;
 }
 
+/* It is the first seen of a sequence whose set-up was not: silent, and what came before it may be lost. */
 static inline void ft_loss_start(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	ft_loss_bin(evidence, frame)->silent++;

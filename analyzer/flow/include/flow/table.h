@@ -75,7 +75,9 @@ struct ft_flow_table_stats {
 
 /* 0, -EINVAL (capacity 0 or above 2^28) or -ENOMEM. `seed` decides who collides with whom, never a result. */
 int ft_flow_table_create(struct ft_flow_table **table, uint32_t capacity, uint64_t seed);
-void ft_flow_table_destroy(struct ft_flow_table *table); /* NULL is fine */
+
+/* Frees all of it, without telling of evictions; records go with it. NULL is fine. */
+void ft_flow_table_destroy(struct ft_flow_table *table);
 
 /* Of a key, for the calls below; differs with the table's seed. */
 uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key);
@@ -89,6 +91,7 @@ enum { FT_FLOW_SAME_HALF = 32 };
 #define FT_FLOW_IPV4 UINT32_C(0x0000ffff)
 #endif
 
+/* Of an address as two words of memory. */
 static inline bool ft_flow_is_ipv4(const uint64_t address[2])
 {
 	return address[0] == 0 && (uint32_t)(address[1] >> FT_FLOW_SAME_HALF) == FT_FLOW_IPV4;
@@ -112,6 +115,7 @@ static inline uint32_t ft_flow_words_hash(const uint64_t src[2], const uint64_t 
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
+/* The same of a key; ft_flow_hash() with the seed that is the table's. */
 static inline uint32_t ft_flow_key_hash(const struct ft_flow_key *key, uint64_t seed)
 {
 	uint64_t src[2], dst[2];
@@ -146,8 +150,13 @@ struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_k
 struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key,
 				       uint32_t hash, uint64_t ts_ns);
 
-/* Records by number, from 1: what another record may hold on to. A number is used again after an eviction. */
+/* Of a record of the table, from 1: what another record may hold on to. It is used again after an eviction. */
 uint32_t ft_flow_number(const struct ft_flow_table *table, const struct ft_flow *flow);
+
+/*
+ * The record of this number, 1 .. capacity, which is not checked; records stand in order of their numbers and never
+ * move. Those up to the table's `used` hold a half-connection, the others are all zero.
+ */
 struct ft_flow *ft_flow_at(const struct ft_flow_table *table, uint32_t number);
 
 /*
@@ -156,12 +165,18 @@ struct ft_flow *ft_flow_at(const struct ft_flow_table *table, uint32_t number);
  */
 void ft_flow_expire_after(struct ft_flow_table *table, uint64_t timeout_ns);
 
-/* Called with every record about to be evicted or to expire; NULL: nobody is told. */
+/*
+ * Told of a record that is about to be evicted or to expire, as it still is; records may be looked up meanwhile, but
+ * none made.
+ */
 typedef void ft_flow_evicted(void *context, struct ft_flow *flow);
+
+/* Whom to tell from now on, instead of whoever was told so far; NULL: nobody. */
 void ft_flow_on_evict(struct ft_flow_table *table, ft_flow_evicted *evicted, void *context);
 
-/* Every record in order of creation slot; false from `visit` stops. */
+/* Every record in order of its number; false from `visit` stops. */
 void ft_flow_each(const struct ft_flow_table *table,
 		  bool (*visit)(void *context, const struct ft_flow *flow), void *context);
 
+/* As of now. `used` never falls: a record that made room is at once another's. `created` counts those, too. */
 struct ft_flow_table_stats ft_flow_table_stats(const struct ft_flow_table *table);

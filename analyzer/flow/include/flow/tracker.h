@@ -93,10 +93,12 @@ struct ft_tracker_totals {
 	uint64_t paired, one_sided; /* connections; half-connections whose reverse is missing */
 };
 
-/* 0, -EINVAL or -ENOMEM. `table` must outlive it. `evidence` takes what bears on loss. */
+/* 0, -EINVAL (no spans) or -ENOMEM. `table` and `evidence`, which takes what bears on loss, must outlive it. */
 int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_config *config,
 		      struct ft_flow_table *table, struct ft_loss_evidence *evidence);
-void ft_tracker_destroy(struct ft_tracker *tracker); /* NULL is fine */
+
+/* Frees all of it; totals and what is unsettled have to be asked for before. NULL is fine. */
+void ft_tracker_destroy(struct ft_tracker *tracker);
 
 /*
  * A packet of `flow`, no copy, its ICRC not wrong. Call it for every such packet of DestQP >= 2, in
@@ -117,8 +119,9 @@ void ft_tracker_see_damaged(struct ft_tracker *tracker, const struct ft_flow *fl
 void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow *flow);
 
 /*
- * Set-up named both queue pairs: the half to `dest_qp` at dst, and that to `src_qp` at src, now or when they
- * appear. After a CM handshake both begin anew; what that decides is in no step.
+ * A set-up named both halves of a connection by their addresses and queue pairs; base and VLAN of the keys are not
+ * looked at. They are joined now or when they appear. After a CM handshake both begin anew, unless they were joined
+ * already; what that decides is in no step.
  */
 void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there,
 		     const struct ft_flow_key *back, enum ft_paired_by by);
@@ -147,5 +150,7 @@ struct ft_unsettled {
 	uint64_t peer_lost;   /* responses of its peer, likewise */
 	uint64_t open;        /* PSNs missing for which nothing is known */
 };
+
+/* Of one record; all zero where nothing is missing. Changes nothing, and tells the evidence nothing. */
 struct ft_unsettled ft_tracker_unsettled(const struct ft_tracker *tracker,
 					 const struct ft_flow *flow);

@@ -76,17 +76,20 @@ struct ft_nccl_sink {
 	void *context;
 };
 
-/* 0, -EINVAL or -ENOMEM. Members of the sink may be NULL. */
+/* 0 or -ENOMEM. Configuration and sink are copied; functions of the sink may be NULL. */
 int ft_nccl_follower_create(struct ft_nccl_follower **follower, const struct ft_nccl_config *config,
 			    const struct ft_nccl_sink *sink);
-void ft_nccl_follower_destroy(struct ft_nccl_follower *follower); /* NULL is fine */
 
+/* Frees all of it: connections, the last report and what was shown go with it. NULL is fine. */
+void ft_nccl_follower_destroy(struct ft_nccl_follower *follower);
+
+/* The next RDMA packet, as ft_nccl_seen_of() has it. What it makes known is told to the sink before this returns. */
 void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen);
 
 /*
- * The short way, for a follower with ends_only that keeps neither messages nor queue pairs: an RDMA packet over UDP, in no
- * overlay and with all its headers, as the flow stage has it. Nearly all packets of connections are what was expected, which
- * is soon seen. Payload sizes may break the rules of RDMA: such a packet is not taken.
+ * The short way, for a follower with ends_only that keeps neither messages nor queue pairs: an RDMA packet over UDP,
+ * in no overlay and with all its headers, as the flow stage has it. Nearly all packets of connections are what was
+ * expected, which is soon seen. Payload sizes may break the rules of RDMA: such a packet is not taken.
  */
 struct ft_nccl_glimpse {
 	const struct ft_flow_key *key; /* where it comes from and goes to */
@@ -103,6 +106,10 @@ bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
 /* Fetch from memory what that looks at, by the digest of a glimpse to come. */
 void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t digest);
 
+/*
+ * The next TCP segment, of whatever connection, in one order with the packets: connections that are no set-up,
+ * bootstrap or RAS of NCCL's are soon let go of. Told to the sink as above.
+ */
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 			      const struct ft_nccl_segment *segment);
 
@@ -115,8 +122,8 @@ bool ft_nccl_follower_shown(const struct ft_nccl_follower *follower,
 			    const struct ft_nccl_seen *seen, struct ft_nccl_shown *shown);
 
 /*
- * A connection by the id that found and contact gave it; NULL: none. It stays where it is. What it has counted may be behind
- * the times until the next report.
+ * A connection by the id that found and contact gave it; NULL: none. It stays where it is. What it has counted may be
+ * behind the times until the next report.
  */
 const struct ft_nccl_connection *ft_nccl_follower_connection(
 	const struct ft_nccl_follower *follower, uint32_t id);

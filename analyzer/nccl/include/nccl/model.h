@@ -187,7 +187,8 @@ enum ft_nccl_class {
 	FT_NCCL_CLASSES
 };
 
-const char *ft_nccl_class_name(enum ft_nccl_class class); /* "nccl", "nvme" .. */
+/* "unknown", "nccl", "nvme", "rdma_cm" ..: one for each, static. */
+const char *ft_nccl_class_name(enum ft_nccl_class class);
 
 enum { FT_NCCL_EVIDENCE_MAX = 24 };
 

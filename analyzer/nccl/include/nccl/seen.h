@@ -44,7 +44,10 @@ struct ft_nccl_seen {
 	uint32_t payload_length; /* of this packet, without pad; 0 if it is not known */
 };
 
-/* False if the packet is no RDMA packet to be trusted: no whole BTH, malformed, or with a wrong ICRC. */
+/*
+ * False if the packet is no RDMA packet to be trusted: no whole BTH, malformed, with a wrong ICRC, or without
+ * addresses; *seen is written either way. Its payload is the frame's.
+ */
 bool ft_nccl_seen_of(const struct ft_packet *packet, const struct ft_frame *frame,
 		     struct ft_nccl_seen *seen);
 
@@ -60,6 +63,9 @@ struct ft_nccl_segment {
 	uint32_t length;   /* of the payload on the wire */
 };
 
-/* False if the packet is no TCP segment in one piece whose header was captured, its options aside. */
+/*
+ * False, and *segment as it was, if the packet is no TCP segment in one piece whose header was captured, its options
+ * aside; or a sample of sFlow, or in a frame of more than 64 KiB. Its payload is the frame's.
+ */
 bool ft_nccl_segment_of(const struct ft_packet *packet, const struct ft_frame *frame,
 			struct ft_nccl_segment *segment);

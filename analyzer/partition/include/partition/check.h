@@ -62,6 +62,8 @@ struct ft_rule_text {
 	double certainty; /* 0..1 that it means what it says; 1 for rules of the map */
 	const char *meaning; /* one sentence */
 };
+
+/* Of any rule below FT_ALL_RULES; static, never NULL. docs/findings.md says it at length. */
 const struct ft_rule_text *ft_rule_text(enum ft_rule rule);
 
 /* What could be read of a frame (section 4: "needs"). */
@@ -144,16 +146,18 @@ bool ft_check_judges_pkey(const struct ft_map *map, const struct ft_check_key *k
 /* True for the frames that pkey.changed-on-connection is about: where section 4 applies, RC, UC, RD or XRC, DestQP >= 2. */
 bool ft_check_follows_pkey(const struct ft_map *map, const struct ft_check_key *key);
 
-/*
- * tenant.cotenancy at some instant in [from, to]: pairs of tenants on one leaf, each pair once per leaf.
- * Returns how many, `room` written. A port that both own is shared by them, and so is what a tenant of
- * class `shared` owns: neither conflicts.
- */
+/* Two tenants on one leaf though one of them names the other in no_leaf_sharing_with. */
 struct ft_cotenancy {
 	uint32_t tenant_a, tenant_b; /* a < b */
-	const char *leaf;
-	uint32_t port_a, port_b; /* index into declared->ports, an example each */
-	int64_t at_ns;           /* first instant */
+	const char *leaf;            /* the declared map's */
+	uint32_t port_a, port_b;     /* index into declared->ports, an example each */
+	int64_t at_ns;               /* first instant */
 };
+
+/*
+ * tenant.cotenancy at some instant in [from, to]: each pair of tenants once per leaf. Returns how many there
+ * are, of which at most `room` were written. A port that both own is shared by them, and so is what a tenant
+ * of class `shared` owns: neither conflicts.
+ */
 size_t ft_check_cotenancy(const struct ft_map *map, int64_t from_ns, int64_t to_ns,
 			  struct ft_cotenancy *found, size_t room);

@@ -206,4 +206,5 @@ struct ft_declared {
 	void *arena; /* private: owns all of the above */
 };
 
-void ft_declared_destroy(struct ft_declared *declared); /* NULL is fine */
+/* Frees the struct and all that it owns; a compiled map of it may then only be destroyed. NULL is fine. */
+void ft_declared_destroy(struct ft_declared *declared);

@@ -8,7 +8,8 @@
  * `map diff OLD NEW`: what a change of maps would open and close, at every instant at which either
  * map changes: pairs of tenants that may talk (and by which base or exception), memberships that
  * appear, vanish, or change between limited and full.
- * JSON: {"schema": "fabtap.map-diff/1", "old", "new", "pairs": [...], "memberships": [...], "exceptions": [...]}.
+ * JSON: {"schema": "fabtap.map-diff/1", "old", "new", "pairs": [...], "memberships": [...], "exceptions": [...],
+ * "tenants": [...]}, and "grace_ms" where the grace differs.
  * *changes counts all of them: 0 means that the maps permit the same. 0, -ENOMEM or -EIO.
  */
 int ft_map_diff(const struct ft_map *old, const struct ft_map *new, bool json, FILE *out,

@@ -22,7 +22,9 @@ struct ft_map_files {
 /*
  * Read, check and resolve a map. 0 and *declared (verdict OK, WARN or FAIL_OPEN), or -errno with
  * *complaint set and *declared untouched: -EINVAL refused, else the system's word.
- * On -EINVAL *rejected (may be NULL) receives the diagnostics as a FT_MAP_REJECT model for `map show`.
+ * Where content or signature was refused, *rejected (may be NULL) receives the diagnostics as a FT_MAP_REJECT
+ * model for `map show`; it is untouched by other failures, -EINVAL of an unknown format or key among them. Both
+ * models are for ft_declared_destroy().
  * No file's content makes it allocate beyond a small multiple of the file's size; files over 1 GiB are refused.
  */
 int ft_map_load(struct ft_declared **declared, const struct ft_map_files *files,
@@ -32,6 +34,8 @@ int ft_map_load(struct ft_declared **declared, const struct ft_map_files *files,
 int ft_map_load_memory(struct ft_declared **declared, const char *name, const char *format,
 		       const uint8_t *bytes, size_t size, struct ft_map_complaint *complaint);
 
-/* The ports that the bytes of one topology file name, as a map with nothing else in it. */
+/*
+ * The ports that the bytes of one topology file name, as a map with nothing else in it. Outcomes as of ft_map_load().
+ */
 int ft_map_load_topology(struct ft_declared **declared, const char *name, const uint8_t *bytes,
 			 size_t size, struct ft_map_complaint *complaint);

@@ -11,7 +11,11 @@ struct ft_map;
 
 /* 0 or -ENOMEM. */
 int ft_map_compile(struct ft_map **map, const struct ft_declared *declared);
-void ft_map_destroy(struct ft_map *map); /* NULL is fine */
+
+/* Frees the map, not the declared one. NULL is fine. */
+void ft_map_destroy(struct ft_map *map);
+
+/* What it was compiled from, for what indices stand for. */
 const struct ft_declared *ft_map_declared(const struct ft_map *map);
 
 /*
@@ -19,7 +23,8 @@ const struct ft_declared *ft_map_declared(const struct ft_map *map);
  * and those plus the grace). Epoch 0 begins at FT_TIME_MIN.
  */
 size_t ft_map_epoch_count(const struct ft_map *map);
-/* The epoch of an instant and its half-open bounds. */
+
+/* The epoch of an instant, below the count, and its half-open bounds; FT_TIME_MIN and FT_TIME_MAX at the ends. */
 uint32_t ft_map_epoch(const struct ft_map *map, int64_t ts_ns, int64_t *from_ns, int64_t *to_ns);
 
 /*
@@ -30,15 +35,29 @@ struct ft_endpoint_name {
 	const char *host; /* NULL: not declared by a host name */
 	struct ft_origin origin;
 };
-/* `endpoint` must be below ft_map_endpoint_count(). */
+
+/* `endpoint` must be below ft_map_endpoint_count(); it is not checked. */
 struct ft_endpoint_name ft_map_endpoint(const struct ft_map *map, uint32_t endpoint);
+
+/* Declared ports come first, with the indices that they have in `declared`. */
 size_t ft_map_endpoint_count(const struct ft_map *map);
 
-/* Look-ups by one address: the endpoint, or FT_NONE if nobody declares it. */
+/*
+ * The endpoint by one address; FT_NONE if nobody declares it, which holds for the next three, too. LIDs: any of the
+ * 2^lmc that a port has; 0 and multicast ones are nobody's.
+ */
 uint32_t ft_map_find_lid(const struct ft_map *map, uint16_t lid);
+
+/* The GUID of a port, in host byte order; not that of a node. */
 uint32_t ft_map_find_guid(const struct ft_map *map, uint64_t guid);
-uint32_t ft_map_find_address(const struct ft_map *map,
-			     const uint8_t address[16]); /* exact, then longest prefix */
+
+/*
+ * IP address or GID, wire order, IPv4 in ::ffff:0:0/96: who has just this one, else the longest prefix. The GUID in a
+ * GID is not looked for.
+ */
+uint32_t ft_map_find_address(const struct ft_map *map, const uint8_t address[16]);
+
+/* Of several ports that declare one MAC, the first. */
 uint32_t ft_map_find_mac(const struct ft_map *map, const uint8_t mac[6]);
 
 /* One P_Key table entry of an endpoint at an instant, as the fabric would hold it. */
@@ -53,7 +72,10 @@ struct ft_entry {
 size_t ft_map_entries(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns,
 		      struct ft_entry *entries, size_t room);
 
-/* Membership of an endpoint in the partition of `base`: 0 not a member, else enum ft_membership. */
+/*
+ * Membership of an endpoint in the partitions of `base` (its membership bit is not looked at), the fullest of several:
+ * 0 not a member, else enum ft_membership and *origin (may be NULL), the line that says so.
+ */
 unsigned ft_map_membership(const struct ft_map *map, uint32_t endpoint, uint16_t base,
 			   int64_t ts_ns, struct ft_origin *origin);
 
@@ -64,13 +86,19 @@ unsigned ft_map_membership(const struct ft_map *map, uint32_t endpoint, uint16_t
 size_t ft_map_owners(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, uint32_t *tenants,
 		     size_t room);
 
-/* May the first endpoint send to the second, by which base and exception. */
+/* The answer to whether two endpoints may talk. */
 struct ft_talk {
 	bool allowed; /* they share a base that at least one holds as full, and no tenant rule forbids it */
 	bool grace;    /* not allowed, but excused by the grace of an interval that just ended */
 	uint16_t base; /* by this one; 0 if none */
 	const char *exception; /* id that permits the crossing; NULL: none needed or none there */
-	char because[160];
+	char because[160];     /* a few words, never empty */
 };
+
+/*
+ * May the first endpoint send data (RC, with the P_Key that it holds) to the second at this instant: over any base
+ * that the first has, the default one last, then by segments, whatever the VLAN or VNI. FT_NONE is an endpoint that
+ * may not.
+ */
 void ft_map_may_talk(const struct ft_map *map, uint32_t a, uint32_t b, int64_t ts_ns,
 		     struct ft_talk *talk);

@@ -13,17 +13,25 @@ bool ft_hex_read(const char *text, uint64_t *number);
  */
 bool ft_prefix_read(const char *text, bool prefix_allowed, struct ft_prefix *prefix);
 
-/* "02:4e:61:00:00:71" */
+/* "02:4e:61:00:00:71", digits of either case, all of the text. False leaves `mac` as it was. */
 bool ft_mac_read(const char *text, uint8_t mac[6]);
 
 enum { FT_NOTATION_ROOM = 64 };
 
-/* All return `text`. */
-const char *ft_prefix_write(char text[FT_NOTATION_ROOM],
-			    const struct ft_prefix *prefix); /* bits only if not all */
-const char *ft_mac_write(char text[FT_NOTATION_ROOM], const uint8_t mac[6]);
-const char *ft_guid_write(char text[FT_NOTATION_ROOM], uint64_t guid); /* 0x + 16 digits */
-const char *ft_pkey_write(char text[FT_NOTATION_ROOM], unsigned pkey); /* 0x + 4 digits */
+/* As ft_prefix_read() takes it, IPv4 dotted; bits only if not all. Returns `text`, as the next three do. */
+const char *ft_prefix_write(char text[FT_NOTATION_ROOM], const struct ft_prefix *prefix);
 
-const char *ft_membership_word(enum ft_membership membership); /* "limited", "full", "both" */
-const char *ft_class_word(enum ft_tenant_class class); /* "customer", "shared", "management" */
+/* Lower case, with colons. */
+const char *ft_mac_write(char text[FT_NOTATION_ROOM], const uint8_t mac[6]);
+
+/* "0x" and 16 digits; also of other numbers of 64 bits. */
+const char *ft_guid_write(char text[FT_NOTATION_ROOM], uint64_t guid);
+
+/* "0x" and 4 digits: a P_Key of 16 bits or a base of 15. */
+const char *ft_pkey_write(char text[FT_NOTATION_ROOM], unsigned pkey);
+
+/* "limited", "full", "both", static; 0, no member, has no word. */
+const char *ft_membership_word(enum ft_membership membership);
+
+/* "customer", "shared", "management", as tapmap/1 writes it. Static. */
+const char *ft_class_word(enum ft_tenant_class class);

@@ -20,7 +20,8 @@ int ft_map_show(const struct ft_declared *declared, bool json, FILE *out);
  */
 int ft_map_check_write(const struct ft_declared *declared, FILE *out);
 
-const char *ft_map_verdict_word(
-	enum ft_map_verdict verdict); /* "ok", "warn", "fail_open", "reject" */
-const char *ft_diagnostic_severity_word(
-	enum ft_diagnostic_severity severity); /* "info", "warning", "error" */
+/* "ok", "warn", "fail_open", "reject", as documents write it. Static. */
+const char *ft_map_verdict_word(enum ft_map_verdict verdict);
+
+/* "info" (FT_NOTE), "warning", "error". Static. */
+const char *ft_diagnostic_severity_word(enum ft_diagnostic_severity severity);

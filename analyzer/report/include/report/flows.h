@@ -95,6 +95,7 @@ struct ft_report_flows {
 
 /* The document; the same rows give the same bytes. 0 or -errno of the handle. */
 int ft_render_flows_json(FILE *out, const struct ft_report_flows *flows);
+
 /* For people: a line for each flow. 0, -ENOMEM or -errno of the handle. */
 int ft_render_flows_text(FILE *out, const struct ft_report_flows *flows,
 			 const struct ft_render_options *options);

@@ -38,20 +38,29 @@ struct ft_frame_view {
 	const struct ft_nccl_shown *nccl; /* NULL: the packet is nothing of it */
 	bool keys;
 };
+
 /* One line for people. 0 or -errno of the handle. */
 int ft_frame_text(FILE *out, const struct ft_frame_view *view);
+
 /* One JSON object on one line. 0 or -errno of the handle. */
 int ft_frame_json(FILE *out, const struct ft_frame_view *view);
 
 /*
  * A field by one of our names, which are the keys of the JSON object ("psn", "reth.va"; value forms as there), or
  * by one of Wireshark's ("infiniband.bth.psn"; value forms as tshark 4.0 prints them). Both speak of
- * the innermost packet. NULL: unknown.
+ * the innermost packet.
  */
 struct ft_field;
+
+/* The field of this name, in just this case; static. NULL: unknown. */
 const struct ft_field *ft_field_find(const char *name);
-/* One line: the values with a tab between them, nothing for a value that the packet has not. */
+
+/*
+ * One line: the values with a tab between them, nothing for a value that the packet has not. 0 or -errno of the
+ * handle.
+ */
 int ft_fields_write(FILE *out, const struct ft_field *const *chosen, size_t count,
 		    const struct ft_frame_view *view);
-/* All names, one a line, with a few words each. */
+
+/* All names, one a line, with a few words each. 0 or -errno of the handle. */
 int ft_field_list(FILE *out);

@@ -16,6 +16,8 @@ struct ft_recording {
 	size_t file_count;
 };
 
-/* 0 or -errno of the handle. */
+/* A line with the sums, then losses and files, flushed. 0 or -errno of the handle. */
 int ft_recording_text(FILE *out, const struct ft_recording *recording);
+
+/* The document; the same recording gives the same bytes. 0 or -errno of the handle. */
 int ft_recording_json(FILE *out, const struct ft_recording *recording);

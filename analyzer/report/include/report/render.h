@@ -11,17 +11,19 @@ struct ft_render_options {
 	const char *arguments; /* what to add to `fabtap explain ID`; NULL: do not say how */
 };
 
-/* The whole report for people: a screen that answers, then each finding. 0 or -errno of the handle. */
+/* The whole report for people: a screen that answers, then the worst findings. 0, -ENOMEM or -errno of the handle. */
 int ft_render_text(FILE *out, const struct ft_report *report,
 		   const struct ft_render_options *options);
+
 /* The whole report as fabtap.audit/1; the same report gives the same bytes. 0 or -errno of the handle. */
 int ft_render_json(FILE *out, const struct ft_report *report);
 
 /*
  * One finding at length: rule, meaning, map line, frames. `id` may be cut to 8 characters or more that name
- * one finding. -ENOENT if there is no such finding.
+ * one finding. 0, -ENOENT if there is no such finding or several, -ENOMEM, or -errno of the handle.
  */
 int ft_render_finding_text(FILE *out, const struct ft_report *report, const char *id,
 			   const struct ft_render_options *options);
-/* The same as the document fabtap.finding/1. */
+
+/* The same as the document fabtap.finding/1. 0, -ENOENT or -errno of the handle. */
 int ft_render_finding_json(FILE *out, const struct ft_report *report, const char *id);

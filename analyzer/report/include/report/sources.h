@@ -6,7 +6,7 @@
 #include <capture/live.h>
 #include <capture/source.h>
 
-/* What can be captured from, and what capture files are. 0 or -errno of the handle. */
+/* What can be captured from, and what capture files are. */
 
 /* What a live source showed when it was tried. */
 struct ft_source_trial {
@@ -25,11 +25,14 @@ struct ft_sources {
 	size_t trial_count;
 };
 
-/* Live devices, and formats, compressions and link types that are read. */
+/* Live devices, and formats, compressions and link types that are read. 0 or -errno of the handle. */
 int ft_sources_text(FILE *out, const struct ft_sources *sources);
 
+/* A few lines for each of `inputs`: format, link types, frames, times, and what was odd. 0 or -errno of the handle. */
 int ft_sources_inputs_text(FILE *out, const struct ft_sources *sources);
+
+/* The same of `trials`: the device, and what it showed while it was listened to. 0 or -errno of the handle. */
 int ft_sources_trials_text(FILE *out, const struct ft_sources *sources);
 
-/* All of it, as the document fabtap.sources/1. */
+/* All of it, as the document fabtap.sources/1. 0 or -errno of the handle. */
 int ft_sources_json(FILE *out, const struct ft_sources *sources);
