@@ -3,6 +3,7 @@
 #include <decode/packet.h>
 
 #include "split.h"
+#include "turns.h"
 
 bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen)
 {
@@ -13,7 +14,8 @@ bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen)
 /* Nothing of the entry was captured, or it was encrypted. */
 static bool is_blank(const struct ft_nccl_request *request)
 {
-	return request->va == 0 && !request->has_offered && request->rkey_count == 0;
+	return (request->va == 0 || request->by_data) && !request->has_offered &&
+	       request->rkey_count == 0;
 }
 
 static bool has_key(const struct ft_nccl_request *request, uint32_t rkey)
@@ -76,6 +78,13 @@ bool ft_nccl_answers(const struct ft_nccl_followed *followed,
 	return answers_from(followed, transfer, seen, 0, request);
 }
 
+bool ft_nccl_answers_first(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen)
+{
+	return transfer->message.request_count != 0 &&
+	       fits(followed, ft_nccl_ring_requests(&followed->ring, transfer), seen);
+}
+
 /* The slot of the sizes array that is written to; -1: it is no write to it. */
 static int64_t sizes_slot(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
 {
@@ -116,6 +125,18 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 	return seen->opcode == 0x0b && seen->length == 0 && transfer->message.request_count == 1;
 }
 
+/* Behind a hole: an immediate that is not the length of the message under way is another one's. */
+static bool is_another_end(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+
+	return moment->turn == FT_NCCL_AHEAD && ft_nccl_has_immediate(seen->opcode) &&
+	       seen->length == 0 && open->message.request_count == 1 &&
+	       moment->followed->lane_count == 1 &&
+	       moment->followed->model.imm_content == FT_NCCL_IMM_LENGTH &&
+	       ft_nccl_immediate_orders(seen->immdt, (uint32_t)open->written) == 0;
+}
+
 /* What the message in turn has to do with a write. */
 enum fit { FIT, NO_CTS, NOT_YET, NO_FIT, NOT_HERE };
 
@@ -138,73 +159,188 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any
 	return NO_FIT;
 }
 
-/* After a hole: a message behind k fits, too, or may. */
-static bool is_doubtful(const struct ft_nccl_moment *moment, uint64_t k)
+/* Messages from the lane's next one on that a write may be of, bits 1 << (k - next). */
+struct choice {
+	uint64_t fits;
+	uint64_t
+		unseen; /* nobody was seen to ask for them: if the buffer recurs they may be meant */
+	uint64_t
+		missed; /* the first one of those before the newest that was asked for; UINT64_MAX: none */
+};
+
+/* It followed the one before without a hole, and that one had passed before it was asked for. */
+static bool is_refuted(const struct ft_nccl_moment *moment, uint64_t k)
 {
-	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_lane *lane = moment->lane;
+	uint32_t step = ft_nccl_split_step(moment->followed);
+	const struct ft_nccl_transfer *before;
+
+	if (lane->slack == 0 || lane->begun_frame == 0 || moment->turn != FT_NCCL_NEXT ||
+	    step == 0 || k < step)
+		return false;
+	before = ft_nccl_ring_find(&moment->followed->ring, k - step);
+	return before != NULL && before->has_cts && before->message.cts_frame > lane->begun_frame;
+}
+
+static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t last, bool any_write)
+{
+	const uint64_t next = moment->lane->next;
+	struct choice choice = { .missed = UINT64_MAX };
 	uint8_t request;
 
-	for (uint64_t other = k + 1;
-	     followed->has_newest && other <= followed->newest && other - k < FT_NCCL_RING_MOST;
-	     other++) {
-		enum fit fit = fit_of(moment, other, false, &request);
+	for (uint64_t k = next; k <= last && k - next < FT_NCCL_RING_MOST; k++) {
+		enum fit fit = fit_of(moment, k, any_write, &request);
 
-		if (fit == FIT || fit == NO_CTS)
-			return true;
+		if (fit == FIT && !is_refuted(moment, k))
+			choice.fits |= UINT64_C(1) << (k - next);
+		else if (fit == NO_CTS && !is_refuted(moment, k))
+			choice.unseen |= UINT64_C(1) << (k - next);
+		if (fit == NO_CTS && choice.missed == UINT64_MAX && k <= moment->followed->newest)
+			choice.missed = k;
 	}
-	return false;
+	return choice;
+}
+
+/* After how many messages the buffer was offered again, at least; 0: it was not, as far as is remembered. */
+static uint64_t period_of(const struct ft_nccl_moment *moment, uint64_t k)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	uint64_t period = 0;
+	uint8_t request;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *other = &ring->transfers[i];
+		uint64_t apart = other->message.k > k ? other->message.k - k : k - other->message.k;
+
+		if (other->used && other->has_cts && apart != 0 &&
+		    (period == 0 || apart < period) &&
+		    ft_nccl_answers(moment->followed, other, moment->seen, &request))
+			period = apart;
+	}
+	return period;
+}
+
+/* Bits of messages that are as many apart from the chosen one as the buffer takes to recur. */
+static uint64_t recurring(uint64_t chosen, uint64_t period)
+{
+	uint64_t bits = 0;
+
+	for (uint64_t bit = chosen % period; bit < FT_NCCL_RING_MOST; bit += period)
+		bits |= UINT64_C(1) << bit;
+	return bits;
+}
+
+static uint8_t lowest(uint64_t bits)
+{
+	return (uint8_t)__builtin_ctzll(bits);
+}
+
+static uint8_t highest(uint64_t bits)
+{
+	return (uint8_t)(63 - __builtin_clzll(bits));
+}
+
+/*
+ * Of several that a write fits, the next one where no hole came between; else the last one, since a buffer is not offered
+ * anew before it was filled. It is in doubt if another one fits, or may.
+ */
+static void choose(const struct ft_nccl_moment *moment, const struct choice *choice, bool exact,
+		   struct ft_nccl_answer *answer)
+{
+	uint64_t next = moment->lane->next, bits = choice->fits;
+	uint8_t chosen = exact ? lowest(bits) : highest(bits);
+	uint64_t period = choice->unseen != 0 ? period_of(moment, next + chosen) : 0;
+
+	if (period != 0)
+		bits |= choice->unseen & recurring(chosen, period);
+	fit_of(moment, next + chosen, false, &answer->request);
+	answer->k = next + chosen;
+	answer->doubtful = (bits & (bits - 1)) != 0;
+	answer->low = next + lowest(bits);
+	answer->high = next + highest(bits);
+}
+
+/* From message k on, the first that the lane is used for. */
+static uint64_t first_of(const struct ft_nccl_moment *moment, uint64_t k)
+{
+	while (!ft_nccl_split_uses(moment->followed, moment->lane_index, k))
+		k++;
+	return k;
+}
+
+/* Queue pairs that take turns in an order not known may be behind others. */
+static uint64_t last_for(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_lane *lane = moment->lane;
+	uint64_t last = first_of(moment, lane->next) + lane->slack;
+
+	if (ft_nccl_split_is_known(followed) && !moment->lane->exact)
+		return last;
+	return followed->has_newest && followed->newest > last ? followed->newest : last;
+}
+
+/* Where a hole came between, or the order in which lanes take turns is not known. */
+static struct ft_nccl_answer by_search(const struct ft_nccl_moment *moment, bool any_write,
+				       bool exact)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .k = moment->lane->next };
+	struct choice choice = choice_of(moment, last_for(moment), any_write);
+
+	if (choice.fits != 0) {
+		choose(moment, &choice, exact, &answer);
+		answer.sure = !any_write;
+		return answer;
+	}
+	if (exact && followed->lane_count == 1 && answer.k < followed->oldest) {
+		answer.sure = true; /* asked for before the capture began */
+		return answer;
+	}
+	if (choice.missed != UINT64_MAX)
+		answer.k = choice.missed;
+	else if (followed->has_newest && followed->newest >= answer.k)
+		answer.k = followed->newest + 1;
+	answer.odd = choice.missed == UINT64_MAX && (!exact || answer.k > moment->lane->next);
+	answer.k = first_of(moment, answer.k);
+	return answer;
 }
 
 /*
  * The next message in turn that the write can be of. Where lanes take turns in a known order and no hole came between it
- * can be of no other; else of any whose clear-to-send fits, or of one whose clear-to-send was missed.
+ * can be of no other.
  */
 static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, bool any_write)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_lane *lane = moment->lane;
-	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT &&
+	bool exact = lane->exact && moment->is_behind &&
 		     (lane->data.known || lane->anchored || moment->seen->psn == 0);
-	bool strict = exact && ft_nccl_split_is_known(followed);
-	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .k = lane->next };
-	uint64_t missed = UINT64_MAX;
-	bool is_early = false;
+	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA,
+					 .k = lane->next,
+					 .sure = true };
+	enum fit fit;
 
-	for (; followed->has_newest && answer.k <= followed->newest &&
-	       answer.k - lane->next < FT_NCCL_RING_MOST;
-	     answer.k++) {
-		enum fit fit = fit_of(moment, answer.k, any_write, &answer.request);
-
-		answer.sure = strict || (fit == FIT && !any_write);
-		if (fit == NO_CTS && exact && followed->lane_count == 1 &&
-		    answer.k < followed->oldest)
-			answer.sure = true; /* asked for before the capture began */
-		if (fit == FIT || (fit == NO_CTS && answer.sure)) {
-			answer.doubtful = !exact && is_doubtful(moment, answer.k);
-			return answer;
-		}
-		if (fit == NO_FIT && strict) {
-			answer.kind = FT_NCCL_ANSWER_NONE;
-			return answer;
-		}
-		if (fit == NO_CTS && missed == UINT64_MAX)
-			missed = answer.k;
-		is_early = is_early || fit == NOT_YET;
-	}
-	answer.sure = strict && !is_early;
-	answer.odd = missed == UINT64_MAX && !answer.sure && (!exact || answer.k > lane->next);
-	if (missed != UINT64_MAX)
-		answer.k = missed;
+	if (!exact || !ft_nccl_split_is_known(followed))
+		return by_search(moment, any_write, exact);
+	while ((fit = fit_of(moment, answer.k, any_write, &answer.request)) == NOT_HERE)
+		answer.k++;
+	if (fit == NOT_YET)
+		return by_search(moment, any_write, exact);
+	if (fit == NO_FIT)
+		answer.kind = FT_NCCL_ANSWER_NONE;
 	return answer;
 }
 
-static struct ft_nccl_answer sizes_answer(const struct ft_nccl_moment *moment, uint32_t slot)
+static struct ft_nccl_answer sizes_answer(struct ft_nccl_moment *moment, uint32_t slot)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_SIZES, .sure = true };
-	uint64_t from = moment->lane->open ? moment->lane->at : moment->lane->next;
 	uint32_t slots = followed->model.fifo.slots != 0 ? followed->model.fifo.slots : 256;
+	uint64_t from;
 
+	ft_nccl_turns_end_at(moment, slot, slots);
+	from = moment->lane->open ? moment->lane->at : moment->lane->next;
 	answer.k = from + (slot + slots - from % slots) % slots;
 	if (answer.k > from + slots / 2 && answer.k >= slots)
 		answer.k -= slots;
@@ -243,7 +379,20 @@ static bool is_within_write(const struct ft_nccl_moment *moment)
 	       ft_nccl_psn_distance(lane->write_end, moment->seen->psn) >= 0;
 }
 
-struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment)
+/* The next message on the lane, by the ways left in which lanes may take turns. */
+static struct ft_nccl_answer by_turns(struct ft_nccl_moment *moment, bool any_write)
+{
+	struct ft_nccl_turn_fit fit = ft_nccl_turns_fit(moment, any_write);
+
+	return (struct ft_nccl_answer){
+		.kind = fit.fits || fit.unasked ? FT_NCCL_ANSWER_DATA : FT_NCCL_ANSWER_NONE,
+		.k = fit.k,
+		.sure = !fit.undecided,
+		.undecided = fit.undecided,
+	};
+}
+
+struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_transfer *open = open_of(moment);
@@ -266,7 +415,8 @@ struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment)
 		answer.sure = open->message.has_k;
 		return answer;
 	}
-	if (open != NULL && (bare || goes_on(moment, open, &answer.request))) {
+	if (open != NULL && !is_another_end(moment, open) &&
+	    (bare || goes_on(moment, open, &answer.request))) {
 		const struct ft_nccl_share *share =
 			ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
 
@@ -276,7 +426,14 @@ struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment)
 			answer.kind = FT_NCCL_ANSWER_END;
 		return answer;
 	}
-	answer = next_in_turn(moment, bare);
+	if (moment->lane->open && moment->turn == FT_NCCL_NEXT &&
+	    (open == NULL || !open->has_cts || ft_nccl_turns_count(moment))) {
+		answer.k = moment->lane->at;
+		answer.sure = open == NULL || open->message.has_k;
+		answer.kind = FT_NCCL_ANSWER_MORE;
+		return answer;
+	}
+	answer = ft_nccl_turns_count(moment) ? by_turns(moment, bare) : next_in_turn(moment, bare);
 	if (is_end(moment->followed, seen) && answer.kind == FT_NCCL_ANSWER_DATA)
 		answer.kind = FT_NCCL_ANSWER_END;
 	return answer;

@@ -9,14 +9,17 @@ enum ft_nccl_answer_kind {
 	FT_NCCL_ANSWER_END, /* a zero-length write whose immediate says that the message is there */
 	FT_NCCL_ANSWER_SIZES,   /* into the receiver's array of sizes, with the immediate */
 	FT_NCCL_ANSWER_RESUMED, /* the transport goes on in the middle of a write, as if it began */
-	FT_NCCL_ANSWER_NONE,    /* nobody asked for it */
+	FT_NCCL_ANSWER_MORE, /* of one that nobody was seen to ask for: it has several requests */
+	FT_NCCL_ANSWER_NONE, /* nobody asked for it */
 };
 
 struct ft_nccl_answer {
 	enum ft_nccl_answer_kind kind;
 	uint64_t k;
-	bool sure;     /* of k */
-	bool doubtful; /* another message fits, too */
+	bool sure;          /* of k */
+	bool doubtful;      /* another message fits, too: */
+	uint64_t low, high; /* the first and the last one that do */
+	bool undecided;     /* ways of taking turns are left that disagree about k */
 	bool odd; /* it fits none of those asked for, and no clear-to-send is known to be missing */
 	uint8_t request; /* DATA: which of the message's requests */
 };
@@ -26,7 +29,12 @@ bool ft_nccl_answers(const struct ft_nccl_followed *followed,
 		     const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
 		     uint8_t *request);
 
+/* Likewise of the first request, which each queue pair begins with. */
+bool ft_nccl_answers_first(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer,
+			   const struct ft_nccl_seen *seen);
+
 /* A zero-length write whose RETH is all zero. */
 bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen);
 
-struct ft_nccl_answer ft_nccl_answer_of(const struct ft_nccl_moment *moment);
+struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment);

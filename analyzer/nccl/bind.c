@@ -5,117 +5,13 @@
 
 #include <decode/packet.h>
 
+#include "anchor.h"
 #include "answer.h"
 #include "faults.h"
 #include "source_port.h"
 #include "split.h"
 
 enum { MESSAGES_TO_BE_SURE = 8, ROUNDS = 4 };
-
-/* Where in a log the connection's data begins, and the message that it begins with. */
-struct anchor {
-	uint64_t frame; /* 0: nothing in it was asked for */
-	uint64_t k;
-	bool at_start; /* the write that tells goes to the start of what was asked for */
-};
-
-/* The first message that asked for this write before it was made. */
-static const struct ft_nccl_transfer *asked_by(const struct ft_nccl_followed *followed,
-					       const struct ft_nccl_seen *seen, bool *at_start)
-{
-	const struct ft_nccl_ring *ring = &followed->ring;
-	const struct ft_nccl_transfer *found = NULL;
-	uint8_t request;
-
-	for (uint32_t i = 0; i < ring->slots; i++) {
-		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
-
-		if (!transfer->used || !transfer->has_cts ||
-		    transfer->message.cts_frame > seen->frame ||
-		    (found != NULL && transfer->message.k > found->message.k) ||
-		    !ft_nccl_answers(followed, transfer, seen, &request))
-			continue;
-		found = transfer;
-		*at_start = ft_nccl_ring_requests(ring, transfer)[request].va == seen->va;
-	}
-	return found;
-}
-
-/* How far a log has been read. */
-struct reading {
-	struct anchor anchor;
-	bool is_begun;   /* at the beginning of a message, or within one that was begun */
-	uint32_t next;   /* PSN */
-	uint64_t from;   /* frame of the first message without a hole since */
-	uint64_t before; /* so many messages since then, before the first that is known */
-	uint64_t step; /* from one that is known to the next on the queue pair; 0: not known yet */
-	uint64_t last; /* the last one that is known .. */
-	bool is_next;  /* .. and whether there was no hole since */
-};
-
-/* A hole, or a beginning in the middle of a message: what cannot be told apart is left out. */
-static void align(struct reading *reading, const struct ft_nccl_logged *logged)
-{
-	bool is_hole = reading->next != logged->seen.psn;
-
-	reading->next = ft_nccl_psn_add(logged->seen.psn, logged->run);
-	reading->is_next = reading->is_next && !is_hole;
-	if (reading->anchor.frame != 0)
-		return;
-	if (is_hole)
-		reading->is_begun = false;
-	if (!reading->is_begun && ft_nccl_begins(logged->seen.opcode)) {
-		reading->is_begun = true;
-		reading->from = logged->seen.frame;
-		reading->before = 0;
-	}
-}
-
-static void read_write(struct reading *reading, const struct ft_nccl_followed *followed,
-		       const struct ft_nccl_seen *seen)
-{
-	bool at_start;
-	const struct ft_nccl_transfer *transfer = asked_by(followed, seen, &at_start);
-
-	if (transfer == NULL)
-		return;
-	if (reading->anchor.frame == 0) {
-		reading->anchor = (struct anchor){ reading->from, transfer->message.k, at_start };
-		if (reading->anchor.frame == 0)
-			reading->anchor.frame = seen->frame;
-	} else if (reading->is_next && transfer->message.k > reading->last) {
-		reading->step = transfer->message.k - reading->last;
-	}
-	reading->last = transfer->message.k;
-	reading->is_next = true;
-}
-
-/*
- * Messages before the first one that is known, without a hole between, have the numbers before it, by the step that the
- * queue pair has from one to the next: until that is known, there is no anchor.
- */
-static struct anchor anchor_in(const struct ft_nccl_followed *followed,
-			       const struct ft_nccl_log *log)
-{
-	struct ft_nccl_logged logged;
-	struct reading reading = { 0 };
-
-	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged) && reading.step == 0;) {
-		const struct ft_nccl_seen *seen = &logged.seen;
-
-		align(&reading, &logged);
-		if (ft_nccl_begins(seen->opcode) && (seen->has & FT_HAS_RETH) != 0 &&
-		    !ft_nccl_is_bare_end(seen))
-			read_write(&reading, followed, seen);
-		if (reading.anchor.frame == 0 && ft_nccl_has_immediate(seen->opcode))
-			reading.before += reading.is_begun ? 1 : 0;
-	}
-	if (reading.before != 0 && reading.step == 0)
-		return (struct anchor){ 0 };
-	if (reading.before * reading.step <= reading.anchor.k)
-		reading.anchor.k -= reading.before * reading.step;
-	return reading.anchor;
-}
 
 /* The device whose two ends it is between; -1: it is between others. */
 static int device_of(const struct ft_nccl_followed *followed,
@@ -145,7 +41,8 @@ static bool is_between(const struct ft_nccl_followed *followed,
 
 /* The lane of the device's clear-to-sends, if it lacks its other end; else the device's next one: they take turns. */
 static uint32_t lane_for(const struct ft_nccl_followed *followed,
-			 const struct ft_nccl_stranger *stranger, const struct anchor *anchor)
+			 const struct ft_nccl_stranger *stranger,
+			 const struct ft_nccl_anchor *anchor)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 	uint32_t device = (uint32_t)device_of(followed, stranger), lane = device;
@@ -195,7 +92,7 @@ static int add_lane(struct ft_nccl_followed *followed, uint32_t lane)
 }
 
 static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		const struct ft_nccl_stranger *stranger, const struct anchor *anchor)
+		const struct ft_nccl_stranger *stranger, const struct ft_nccl_anchor *anchor)
 {
 	struct ft_nccl_connection *model = &followed->model;
 	uint32_t lane = lane_for(followed, stranger, anchor);
@@ -218,8 +115,10 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 	model->receiver.qpns[lane] = stranger->qpn;
 	model->qp_count = followed->lane_count;
 	model->qps_per_device = (uint8_t)((model->qp_count + model->devices - 1) / model->devices);
-	followed->lanes[lane].next = anchor->k;
+	followed->lanes[lane].next = anchor->k > anchor->spread ? anchor->k - anchor->spread : 0;
+	followed->lanes[lane].exact = anchor->spread == 0;
 	followed->lanes[lane].anchored = stranger->log != NULL && stranger->log->restarts == 0;
+	followed->lanes[lane].slack = (uint32_t)anchor->spread;
 	followed->lanes[lane].udp_sport = stranger->udp_sport;
 	if (model->sender.qpns[lane] == FT_NCCL_NONE)
 		ft_nccl_await_pair(connections, followed, (uint8_t)lane);
@@ -287,11 +186,11 @@ static void blame(struct ft_nccl_connections *connections, const struct ft_nccl_
 	struct ft_nccl_logged logged;
 
 	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
-		bool at_start;
+		struct ft_nccl_anchor anchor;
 
 		if (ft_nccl_begins(logged.seen.opcode) && (logged.seen.has & FT_HAS_RETH) != 0 &&
 		    !ft_nccl_is_bare_end(&logged.seen) &&
-		    asked_by(followed, &logged.seen, &at_start) != NULL)
+		    ft_nccl_asked_by(followed, &logged.seen, &anchor) != NULL)
 			ft_nccl_fault_stranger(connections, followed, &logged.seen);
 	}
 }
@@ -299,7 +198,7 @@ static void blame(struct ft_nccl_connections *connections, const struct ft_nccl_
 /* A queue pair whose data was asked for. */
 struct candidate {
 	struct ft_nccl_stranger *stranger;
-	struct anchor anchor;
+	struct ft_nccl_anchor anchor;
 };
 
 /* Queue pairs are used in their order: for a message together, or one after the other. */
@@ -324,7 +223,7 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 
 	while (count < REPLAYS &&
 	       (stranger = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
-		struct anchor anchor;
+		struct ft_nccl_anchor anchor;
 
 		if (partner != NULL && stranger != partner)
 			continue;
@@ -333,7 +232,7 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 				blame(connections, followed, stranger);
 			continue;
 		}
-		anchor = anchor_in(followed, stranger->log);
+		anchor = ft_nccl_anchor_in(followed, stranger->log);
 		if (anchor.frame != 0)
 			candidates[count++] = (struct candidate){ stranger, anchor };
 	}
@@ -352,7 +251,7 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 	replays[0].has = false;
 	for (unsigned i = 0; i < found && !awaits_device(followed); i++) {
 		struct ft_nccl_stranger *stranger = candidates[i].stranger;
-		const struct anchor *anchor = &candidates[i].anchor;
+		const struct ft_nccl_anchor *anchor = &candidates[i].anchor;
 
 		if (bind(connections, followed, stranger, anchor) == 0 &&
 		    begin_replay(&replays[count], stranger, anchor->frame))
@@ -385,16 +284,15 @@ static bool is_taken(const struct ft_nccl_followed *followed,
 static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		    struct ft_nccl_stranger *stranger, const struct ft_nccl_seen *seen)
 {
-	struct anchor anchor = { 0 };
-	const struct ft_nccl_transfer *transfer = asked_by(followed, seen, &anchor.at_start);
+	struct ft_nccl_anchor anchor = { 0 };
+	const struct ft_nccl_transfer *transfer = ft_nccl_asked_by(followed, seen, &anchor);
 	struct replay replay;
 
 	if (transfer == NULL || is_taken(followed, transfer, anchor.at_start))
 		return false;
 	anchor.frame = seen->frame;
-	anchor.k = transfer->message.k;
 	if (stranger->log != NULL)
-		anchor = anchor_in(followed, stranger->log);
+		anchor = ft_nccl_anchor_in(followed, stranger->log);
 	if (anchor.frame == 0 || awaits_device(followed))
 		return true; /* one write more will tell */
 	if (bind(connections, followed, stranger, &anchor) != 0)

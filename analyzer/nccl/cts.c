@@ -168,6 +168,7 @@ static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_s
 static void fill_request(struct ft_nccl_request *request, const struct ft_nccl_cts *entry)
 {
 	request->va = entry->addr;
+	request->by_data = false;
 	request->has_offered = (entry->has & FT_NCCL_CTS_SIZE) != 0;
 	request->offered = entry->size;
 	request->has_tag = (entry->has & FT_NCCL_CTS_TAG) != 0;
@@ -182,11 +183,12 @@ static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
+	bool is_partial = followed->by_grid && ask->requests > 1;
 	struct ft_nccl_cts entry;
 
 	transfer->message.request_count = (uint8_t)ask->requests;
-	transfer->partial = followed->by_grid && ask->requests > 1;
-	followed->partial = followed->partial || transfer->partial;
+	transfer->partial = transfer->partial || is_partial;
+	followed->partial = followed->partial || is_partial;
 	if (followed->plain)
 		ft_nccl_plain_read(moment, &ask->write, requests);
 	for (uint32_t i = 0; ask->is_read && i < ask->requests; i++) {

@@ -8,12 +8,10 @@
 #include "immediates.h"
 #include "split.h"
 #include "stray.h"
+#include "turns.h"
 
 /* Messages next to each other, each with its clear-to-send, that are no accident. */
 enum { ASKED_EACH = 3 };
-
-/* Packets that one may have overtaken. */
-enum { REORDERED_MOST = 64 };
 
 void ft_nccl_data_count(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
 {
@@ -79,8 +77,11 @@ static struct ft_nccl_request *request_of(struct ft_nccl_moment *moment,
 		transfer->message.request_count = 1;
 		*request = 0;
 	}
-	if (requests[*request].va == 0)
+	if (requests[*request].va == 0 ||
+	    (requests[*request].by_data && moment->seen->va < requests[*request].va)) {
 		requests[*request].va = moment->seen->va;
+		requests[*request].by_data = true;
+	}
 	return &requests[*request];
 }
 
@@ -130,6 +131,35 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	    ft_nccl_is_complete(moment->followed, transfer))
 		ft_nccl_fault_immediate(moment, transfer);
 	ft_nccl_immediate_learn(moment, transfer);
+	ft_nccl_turns_weigh(moment, transfer);
+}
+
+static bool is_under_way(const struct ft_nccl_moment *moment,
+			 const struct ft_nccl_transfer *transfer)
+{
+	return moment->lane->open && moment->lane->at == transfer->message.k;
+}
+
+/* The first packet of it on this lane. */
+static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		       enum ft_nccl_answer_kind kind)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT && lane->data.known;
+
+	if (share->used)
+		return;
+	share->used = true;
+	if (share->packets == 0) {
+		share->begun = kind == FT_NCCL_ANSWER_DATA;
+		share->from = moment->seen->psn;
+		share->va = moment->seen->va;
+	}
+	share->counted = lane->counted;
+	share->turn = lane->open && lane->turns != 0 ? lane->turns - 1 : lane->turns;
+	ft_nccl_split_learn(moment->followed, transfer, moment->lane_index, exact);
 }
 
 /* The lane goes on to a message. */
@@ -137,37 +167,29 @@ static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 		  enum ft_nccl_answer_kind kind)
 {
 	struct ft_nccl_lane *lane = moment->lane;
-	struct ft_nccl_share *share =
-		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
-	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT && lane->data.known;
+	uint32_t step = ft_nccl_split_step(moment->followed);
 
-	if (!share->used) {
-		share->used = true;
-		if (share->packets == 0) {
-			share->begun = kind == FT_NCCL_ANSWER_DATA;
-			share->from = moment->seen->psn;
-			share->va = moment->seen->va;
-		}
-		ft_nccl_split_learn(moment->followed, transfer, moment->lane_index, exact);
-	}
-	lane->open = true;
+	open_share(moment, transfer, kind);
 	lane->writing = false;
+	lane->orphans = 0;
+	if (is_under_way(moment, transfer))
+		return;
+	if (!lane->open || kind == FT_NCCL_ANSWER_DATA)
+		lane->turns++;
+	lane->open = true;
 	if (lane->carried && lane->exact && transfer->has_cts &&
 	    transfer->message.k == lane->at + 1)
 		moment->followed->in_a_row++;
 	lane->exact = transfer->message.has_k;
 	lane->carried = true;
 	lane->at = transfer->message.k;
-	if (lane->exact)
+	lane->begun_frame = moment->seen->frame;
+	if (lane->exact) {
 		lane->next = lane->at + 1;
-	lane->orphans = 0;
-}
-
-/* A message whose number is a guess makes room, unless the write goes on with it. */
-static bool is_under_way(const struct ft_nccl_moment *moment,
-			 const struct ft_nccl_transfer *transfer)
-{
-	return moment->lane->open && moment->lane->at == transfer->message.k;
+		lane->slack = 0;
+	} else {
+		ft_nccl_loosen(lane, step != 0 ? step : FT_NCCL_SLACK_MOST);
+	}
 }
 
 static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
@@ -181,6 +203,7 @@ static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
 		return NULL;
 	transfer = ft_nccl_ring_find(&followed->ring, answer->k);
 	is_new = transfer == NULL;
+	/* whose number is a guess makes room, unless the write goes on with it */
 	if (transfer != NULL && !transfer->message.has_k && !is_under_way(moment, transfer)) {
 		ft_nccl_keep(moment->connections, followed, transfer);
 		is_new = true;
@@ -206,39 +229,20 @@ static void reject(struct ft_nccl_moment *moment)
 	if (lane->writing)
 		return; /* what goes on from here is the write that it came between */
 	lane->exact = false;
+	lane->begun_frame = 0;
 	lane->alien_to = ft_nccl_write_end(moment->followed, moment->seen);
 	lane->alien = lane->alien_to != moment->seen->psn;
 }
 
-/* The rest of a write that is none of the connection's. */
-static bool is_alien(struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
+/* Which request it answers is not known. */
+static void take_more(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
 {
-	if (!lane->alien || ft_nccl_begins(seen->opcode) ||
-	    ft_nccl_psn_distance(seen->psn, lane->alien_to) > 0) {
-		lane->alien = false;
-		return false;
-	}
-	lane->alien = !ft_nccl_ends(seen->opcode);
-	return true;
-}
+	uint32_t length = length_of(moment->seen);
 
-/*
- * A write that nobody is known to have asked for. Out of sequence it is held back: the next packet tells whether the
- * sequence moved on. In sequence it waits for the next clear-to-send, as an early one does.
- */
-static bool hold_back(struct ft_nccl_moment *moment)
-{
-	struct ft_nccl_lane *lane = moment->lane;
-
-	if (!lane->exact || (lane->open && moment->turn == FT_NCCL_NEXT))
-		return false;
-	if (moment->turn == FT_NCCL_NEXT) {
-		ft_nccl_fault_odd(moment->followed, lane, moment->seen);
-	} else {
-		lane->has_odd = true;
-		lane->odd = *moment->seen;
-	}
-	return true;
+	transfer->partial = true;
+	transfer->written += length;
+	moment->followed->model.payload_bytes += length;
+	ft_nccl_ring_requests(&moment->followed->ring, transfer)->has_written = false;
 }
 
 /* What it says of the message that it is of. */
@@ -252,6 +256,8 @@ static void take_in(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tran
 	share->to = ft_nccl_write_end(moment->followed, seen);
 	if (answer->kind == FT_NCCL_ANSWER_DATA)
 		ft_nccl_data_write(moment, transfer, answer->request);
+	else if (answer->kind == FT_NCCL_ANSWER_MORE)
+		take_more(moment, transfer);
 	else if (answer->kind == FT_NCCL_ANSWER_SIZES)
 		learn_sizes(moment, transfer);
 	else if (answer->kind == FT_NCCL_ANSWER_END)
@@ -262,36 +268,54 @@ static void take_in(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tran
 	moment->lane->write_end = share->to;
 }
 
+/* It may be of another message: the lane is at one of several. */
+static void doubt(struct ft_nccl_lane *lane, struct ft_nccl_transfer *transfer,
+		  const struct ft_nccl_answer *answer)
+{
+	transfer->doubtful = true;
+	lane->exact = false;
+	lane->next = answer->low + 1;
+	lane->slack = 0;
+	ft_nccl_loosen(lane, answer->high - answer->low);
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool begin(struct ft_nccl_moment *moment)
 {
-	struct ft_nccl_answer answer = ft_nccl_answer_of(moment);
+	struct ft_nccl_answer answer;
 	struct ft_nccl_transfer *transfer;
-	bool is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->lane->orphans != 0 &&
-			moment->turn == FT_NCCL_NEXT && ft_nccl_stray_is_next(moment, true);
+	bool is_stray;
 
+	ft_nccl_turns_carry(moment);
+	answer = ft_nccl_answer_of(moment);
+	is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->lane->orphans != 0 &&
+		   moment->turn == FT_NCCL_NEXT && ft_nccl_stray_is_next(moment, true);
 	if (answer.kind == FT_NCCL_ANSWER_NONE) {
 		reject(moment);
 		return false;
 	}
-	if (answer.odd && !answer.sure && !moment->accepted && hold_back(moment))
+	if (answer.odd && !answer.sure && !moment->accepted && ft_nccl_hold_back(moment))
 		return false;
+	if (answer.odd)
+		ft_nccl_loosen(moment->lane, FT_NCCL_SLACK_MOST);
 	if (is_stray) {
 		answer.k = moment->lane->next;
 		answer.sure = true;
 	}
 	transfer = transfer_for(moment, &answer);
-	if (transfer == NULL)
+	if (transfer == NULL) {
+		moment->lane->counted = false;
 		return true;
+	}
 	if (is_stray)
 		ft_nccl_stray_adopt(moment, transfer, true);
 	enter(moment, transfer, answer.kind);
-	if (answer.doubtful) {
-		transfer->doubtful = true;
-		moment->lane->exact = false;
-	}
+	transfer->undecided = transfer->undecided || answer.undecided;
+	if (answer.doubtful)
+		doubt(moment->lane, transfer, &answer);
 	take_in(moment, transfer, &answer);
-	if (!transfer->has_cts && transfer->message.has_k)
+	if (answer.kind == FT_NCCL_ANSWER_DATA && !transfer->has_cts && transfer->message.has_k &&
+	    !transfer->undecided)
 		ft_nccl_fault_early(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
 	if (ft_nccl_has_immediate(moment->seen->opcode))
@@ -306,6 +330,11 @@ static void end_stray(struct ft_nccl_moment *moment)
 	struct ft_nccl_transfer *transfer;
 
 	answer.sure = ft_nccl_stray_is_next(moment, false);
+	transfer = ft_nccl_ring_find(&moment->followed->ring, answer.k);
+	if (!answer.sure && transfer != NULL && transfer->has_cts) {
+		moment->lane->orphans = 0;
+		return;
+	}
 	transfer = transfer_for(moment, &answer);
 	if (transfer == NULL)
 		return;
@@ -362,13 +391,38 @@ static bool is_twin(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *
 	return lane->has_early && lane->early.psn == seen->psn;
 }
 
-static void see(struct ft_nccl_moment *moment)
+/* What was missed is of the write under way. */
+static bool is_rest_missing(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+
+	return moment->turn == FT_NCCL_AHEAD && lane->writing &&
+	       ft_nccl_psn_distance(moment->seen->psn, lane->write_end) <= 1;
+}
+
+/* Each packet that was missed may have been a message. */
+static void note_hole(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	uint32_t packets = (moment->seen->psn - lane->data.next) & 0xffffff;
+	uint32_t step = ft_nccl_split_step(moment->followed);
+
+	lane->counted = false;
+	lane->begun_frame = 0;
+	ft_nccl_loosen(lane, moment->turn == FT_NCCL_AHEAD && step != 0 ? (uint64_t)packets * step
+									: FT_NCCL_SLACK_MOST);
+}
+
+void ft_nccl_data_take(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_psns *psns = &moment->lane->data;
 	struct ft_nccl_connection *model = &moment->followed->model;
 
 	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
+	moment->is_behind = moment->turn == FT_NCCL_NEXT || is_rest_missing(moment);
+	if (!moment->is_behind && (moment->turn == FT_NCCL_AHEAD || moment->turn == FT_NCCL_APART))
+		note_hole(moment);
 	if (moment->turn == FT_NCCL_AGAIN) {
 		model->retransmitted_data++;
 		if (ft_nccl_begins(seen->opcode))
@@ -387,50 +441,4 @@ static void see(struct ft_nccl_moment *moment)
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
 	if (moment->connections->config.ends_only && seen->opcode == 0x06 && moment->lane->writing)
 		pass_middle(moment);
-}
-
-/* The write that was held back: it was right if the sequence went on behind it. */
-static void decide(struct ft_nccl_moment *moment, bool is_right)
-{
-	struct ft_nccl_lane *lane = moment->lane;
-	struct ft_nccl_moment held = *moment;
-	struct ft_nccl_seen odd = lane->odd;
-
-	lane->has_odd = false;
-	held.seen = &odd;
-	odd.captured = 0;
-	if (is_right) {
-		held.accepted = true;
-		see(&held);
-	} else if (ft_nccl_psn_distance(odd.psn, lane->data.next) > REORDERED_MOST) {
-		ft_nccl_fault_apart(&held);
-	} else {
-		ft_nccl_fault_odd(moment->followed, lane, &odd);
-	}
-}
-
-void ft_nccl_data_see(struct ft_nccl_moment *moment)
-{
-	struct ft_nccl_lane *lane = moment->lane;
-
-	if (!ft_nccl_split_admits(moment) || is_alien(lane, moment->seen))
-		return;
-	if (lane->has_odd)
-		decide(moment, moment->seen->psn != lane->data.next);
-	see(moment);
-}
-
-void ft_nccl_data_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
-{
-	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		struct ft_nccl_moment moment = {
-			.connections = connections,
-			.followed = followed,
-			.lane = &followed->lanes[i],
-			.lane_index = i,
-		};
-
-		if (followed->lanes[i].has_odd)
-			decide(&moment, true);
-	}
 }

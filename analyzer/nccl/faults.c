@@ -6,9 +6,7 @@
 #include <decode/packet.h>
 
 #include "answer.h"
-
-/* Immediates that must have been right before one is wrong. */
-enum { SURE_OF_CONTENT = 3 };
+#include "turns.h"
 
 /*
  * Without a set-up it is a guess how many queue pairs share the messages or take turns, and in which order. One that had
@@ -16,7 +14,9 @@ enum { SURE_OF_CONTENT = 3 };
  */
 static bool has_guessed_lanes(const struct ft_nccl_followed *followed)
 {
-	return !followed->model.has_tcp && (followed->unsure || followed->lane_count > 1);
+	if (followed->ways != 0)
+		return ft_nccl_turns_are_open(followed);
+	return followed->unsure || (!followed->model.has_tcp && followed->lane_count > 1);
 }
 
 /* What is asked for can be read, and it is known who is to answer. */
@@ -66,7 +66,8 @@ static const struct ft_nccl_transfer *answered_before(const struct ft_nccl_momen
 		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
 
 		if (transfer->used && transfer->has_cts && transfer->message.first_frame != 0 &&
-		    ft_nccl_answers(moment->followed, transfer, moment->seen, &request))
+		    ft_nccl_answers(moment->followed, transfer, moment->seen, &request) &&
+		    ft_nccl_ring_requests(ring, transfer)[request].has_offered)
 			return transfer;
 	}
 	return NULL;
@@ -150,9 +151,13 @@ static bool was_calm(const struct ft_nccl_followed *followed, const struct ft_nc
 
 void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
+	const struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_lane *lane = moment->lane;
+	uint64_t k = transfer->message.k;
 
-	if (lane->has_early || !saw_all_before(moment->followed, transfer->message.k))
+	if (followed->has_newest && followed->newest + 1 < k)
+		k = followed->newest + 1;
+	if (lane->has_early || !saw_all_before(followed, k))
 		return;
 	keep_early(moment->followed, lane, moment->seen, transfer->message.k);
 }
@@ -173,6 +178,8 @@ static void tell_unasked(struct ft_nccl_connections *connections,
 	struct ft_nccl_found found =
 		ft_nccl_found_in(followed, &lane->early, FT_NCCL_WRITE_UNASKED, certainty);
 
+	if (!ft_nccl_is_alone(followed))
+		return;
 	set_k(&found, lane->early_k);
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " although all %" PRIu64
@@ -378,37 +385,4 @@ void ft_nccl_fault_disputed(struct ft_nccl_moment *moment, struct ft_nccl_transf
 	for (uint8_t i = 0; i < transfer->message.request_count; i++)
 		ft_nccl_ring_requests(&followed->ring, transfer)[i] = (struct ft_nccl_request){ 0 };
 	transfer->doubtful = true;
-}
-
-static void tell_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
-			   const struct ft_nccl_share *share)
-{
-	struct ft_nccl_found found =
-		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
-	uint8_t orders = ft_nccl_immediate_orders(share->immdt, (uint32_t)transfer->written);
-
-	if ((orders & moment->followed->orders) != 0)
-		return;
-	found.frame = share->imm_frame;
-	set_k(&found, transfer->message.k);
-	snprintf(found.text, sizeof found.text,
-		 orders != 0 ? "the immediate gives the length of %" PRIu64
-			       " bytes in the other byte order"
-			     : "the immediate is not the length of %" PRIu64 " bytes",
-		 transfer->written);
-	ft_nccl_tell(moment->connections, &found);
-}
-
-void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
-{
-	const struct ft_nccl_followed *followed = moment->followed;
-	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
-
-	if (followed->model.imm_content != FT_NCCL_IMM_LENGTH || followed->by_id != 0 ||
-	    followed->by_length < SURE_OF_CONTENT || !ft_nccl_is_calm(followed))
-		return;
-	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		if (shares[i].used)
-			tell_immediate(moment, transfer, &shares[i]);
-	}
 }

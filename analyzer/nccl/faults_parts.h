@@ -7,3 +7,6 @@ struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
 				      const struct ft_nccl_seen *seen, enum ft_nccl_fault fault,
 				      double certainty);
 void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_found *found);
+
+/* faults_immediate.c: nobody else has data of its messages, as far as a set-up or what was said of them tells. */
+bool ft_nccl_is_alone(const struct ft_nccl_followed *followed);

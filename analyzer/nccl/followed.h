@@ -18,7 +18,9 @@
  *     cts.c          clear-to-sends                     family.c     layouts and releases that fit
  *     data.c         writes of data                     answer.c     which message a write is of
  *     late.c         what comes again or late           immediates.c what they mean
- *     split.c        queue pairs a message uses         faults.c     what is wrong
+ *     split.c        queue pairs a message uses         turns.c      likewise, after a set-up
+ *     faults.c       what is wrong                      faults_immediate.c  with immediates
+ *     held.c         what may be no data of it          anchor.c     where data begins in a log
  *     keep.c         for the report                     shown.c      what a packet was
  *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
  *     straight.c     the same of audits                 straight_turn.c  onto it and back
@@ -37,8 +39,13 @@ struct ft_nccl_lane {
 	uint16_t udp_sport; /* of its packets, as first seen */
 	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */
 	uint32_t write_end; /* PSN */
+	bool counted;       /* it was followed from its first packet on, without a hole: */
+	uint32_t turns;     /* messages that began here */
 	uint64_t at;
-	uint64_t next; /* the next message here is this one or a later one */
+	uint64_t next; /* the next message here is this one or a later one: */
+	uint32_t
+		slack; /* unless `exact` is set, by so much at most; none is more than FT_NCCL_SLACK_MOST */
+	uint64_t begun_frame; /* of the last message here; 0: a hole came since */
 	/* packets of a message whose first was missed: how many, the first, and where the hole before it began */
 	uint32_t orphans, orphan_from, orphan_hole;
 	bool orphan_exact; /* `exact` was set before them */
@@ -79,6 +86,7 @@ struct ft_nccl_followed {
 	uint8_t families; /* possible, bits */
 	uint8_t orders;   /* of immediates that fit so far, bits 1 << enum ft_nccl_order */
 	uint8_t lane_count;
+	uint64_t ways;                       /* in which lanes may take turns: turns.h */
 	uint32_t vni;                        /* as in struct ft_nccl_ends .. */
 	bool any_vni;                        /* .. but the first packet has to tell it yet */
 	uint16_t pmtu;                       /* bytes; 0: not known */
@@ -149,6 +157,15 @@ struct ft_nccl_connections {
 	struct ft_nccl_part *kept_parts;
 };
 
+/* Of a lane of which is not known where it is: more than is remembered. */
+#define FT_NCCL_SLACK_MOST 4096
+
+static inline void ft_nccl_loosen(struct ft_nccl_lane *lane, uint64_t messages)
+{
+	lane->slack = messages < FT_NCCL_SLACK_MOST - lane->slack ? lane->slack + (uint32_t)messages
+								  : FT_NCCL_SLACK_MOST;
+}
+
 /* A packet on its way through a followed connection. */
 struct ft_nccl_moment {
 	struct ft_nccl_connections *connections;
@@ -156,7 +173,8 @@ struct ft_nccl_moment {
 	struct ft_nccl_lane *lane;
 	uint8_t lane_index;
 	enum ft_nccl_turn turn;
-	bool accepted; /* it was held back, and is right */
+	bool accepted;  /* it was held back, and is right */
+	bool is_behind; /* no message was missed since the one before on the lane */
 	const struct ft_nccl_seen *seen;
 };
 
@@ -249,9 +267,18 @@ struct ft_nccl_transfer *ft_nccl_transfer_of(struct ft_nccl_connections *connect
 void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  struct ft_nccl_transfer *transfer);
 
-/* cts.c, data.c: a write to the sender, to the receiver. */
+/* cts.c, held.c: a write to the sender, to the receiver. */
 void ft_nccl_cts_see(struct ft_nccl_moment *moment);
 void ft_nccl_data_see(struct ft_nccl_moment *moment);
+
+/*
+ * A write that nobody is known to have asked for. Out of sequence it is held back: the next packet tells whether the
+ * sequence moved on. In sequence it waits for the next clear-to-send, as an early one does. False: neither.
+ */
+bool ft_nccl_hold_back(struct ft_nccl_moment *moment);
+
+/* data.c: data, once it is not held back. */
+void ft_nccl_data_take(struct ft_nccl_moment *moment);
 
 /* At the end: a write that was held back for the next packet, as if that had shown it right. */
 void ft_nccl_data_settle(struct ft_nccl_connections *connections,

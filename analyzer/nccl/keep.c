@@ -18,13 +18,6 @@ void ft_nccl_drop_kept(struct ft_nccl_connections *connections)
 	connections->kept_parts = NULL;
 }
 
-/* A queue pair that a message with so much data must have ended on. */
-static bool is_whole(const struct ft_nccl_share *share)
-{
-	return share->used && share->begun && share->ended &&
-	       share->packets == ((share->to - share->from) & 0xffffff) + 1;
-}
-
 /* How many queue pairs a message uses, at least. */
 static uint32_t lanes_of(const struct ft_nccl_followed *followed)
 {
@@ -39,10 +32,10 @@ bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
 	uint32_t used = 0;
 
-	if (transfer->partial || transfer->doubtful)
+	if (transfer->partial || transfer->doubtful || transfer->undecided)
 		return false;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		if (shares[i].used && !is_whole(&shares[i]))
+		if (shares[i].used && !ft_nccl_share_is_whole(&shares[i]))
 			return false;
 		used += shares[i].used ? 1 : 0;
 	}
@@ -91,7 +84,7 @@ static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed
 	struct ft_nccl_message message = transfer->message;
 
 	message.connection = followed->model.connection;
-	message.completed = ft_nccl_is_complete(followed, transfer) &&
+	message.completed = message.has_k && ft_nccl_is_complete(followed, transfer) &&
 			    says_so(followed, transfer) && is_sure(followed, transfer);
 	if (!message.completed)
 		settle_length(followed, transfer);

@@ -1,6 +1,7 @@
 #include "followed.h"
 
 #include "answer.h"
+#include "split.h"
 
 /* Whether the PSN lies within what is known of a share. */
 static bool is_within(const struct ft_nccl_share *share, uint32_t psn)
@@ -31,22 +32,70 @@ static struct ft_nccl_transfer *find(const struct ft_nccl_moment *moment,
 	return NULL;
 }
 
-/* The first message that asked for this write and has nothing on the lane yet. */
-static struct ft_nccl_transfer *find_asking(const struct ft_nccl_moment *moment, uint8_t *request)
+/* Messages on both sides of the hole, which the one that fills it lies between. */
+struct gap {
+	uint64_t first, last;
+	bool is_next; /* it goes on right behind the one before */
+};
+
+static struct gap gap_of(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	struct gap gap = { .last = UINT64_MAX };
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		const struct ft_nccl_share *share =
+			ft_nccl_ring_shares(ring, transfer) + moment->lane_index;
+		uint64_t k = transfer->message.k;
+
+		if (!transfer->used || !share->used || !transfer->message.has_k ||
+		    transfer->doubtful)
+			continue;
+		if (ft_nccl_psn_distance(share->from, moment->seen->psn) > 0) {
+			gap.last = k != 0 && k - 1 < gap.last ? k - 1 : gap.last;
+		} else if (k + 1 >= gap.first) {
+			gap.first = k + 1;
+			gap.is_next = ft_nccl_psn_add(share->to, 1) == moment->seen->psn;
+		}
+	}
+	return gap;
+}
+
+static bool is_asking(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
+		      uint8_t *request)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+
+	return transfer->used && transfer->has_cts &&
+	       ft_nccl_split_uses(moment->followed, moment->lane_index, transfer->message.k) &&
+	       !ft_nccl_ring_shares(ring, transfer)[moment->lane_index].used &&
+	       ft_nccl_answers(moment->followed, transfer, moment->seen, request);
+}
+
+/* The first message that asked for this write and has nothing on the lane yet; in doubt if there is another one. */
+static struct ft_nccl_transfer *find_asking(const struct ft_nccl_moment *moment, uint8_t *request,
+					    bool *is_sure)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	const struct gap gap = gap_of(moment);
 	struct ft_nccl_transfer *found = NULL;
+	unsigned count = 0;
 
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		uint8_t answered;
 
-		if (!transfer->used || !transfer->has_cts ||
-		    ft_nccl_ring_shares(ring, transfer)[moment->lane_index].used ||
-		    !ft_nccl_answers(moment->followed, transfer, moment->seen, request))
+		if (transfer->message.k < gap.first || transfer->message.k > gap.last ||
+		    !is_asking(moment, transfer, &answered))
 			continue;
-		if (found == NULL || transfer->message.k < found->message.k)
-			found = transfer;
+		count++;
+		if (found != NULL && transfer->message.k > found->message.k)
+			continue;
+		found = transfer;
+		*request = answered;
 	}
+	*is_sure = count == 1 || (found != NULL && gap.is_next && found->message.k == gap.first);
 	return found;
 }
 
@@ -66,6 +115,7 @@ static void adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 	lane->open = lane->writing = true;
 	lane->write_end = share->to;
 	lane->exact = true;
+	lane->slack = 0;
 	lane->at = message->k;
 	lane->next = message->k + 1;
 }
@@ -73,7 +123,8 @@ static void adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 static void begin(struct ft_nccl_moment *moment)
 {
 	uint8_t request = 0;
-	struct ft_nccl_transfer *transfer = find_asking(moment, &request);
+	bool is_sure;
+	struct ft_nccl_transfer *transfer = find_asking(moment, &request, &is_sure);
 	struct ft_nccl_share *share;
 
 	if (transfer == NULL)
@@ -85,7 +136,9 @@ static void begin(struct ft_nccl_moment *moment)
 	share->to = ft_nccl_write_end(moment->followed, moment->seen);
 	ft_nccl_data_write(moment, transfer, request);
 	ft_nccl_data_count(moment, transfer);
-	adopt(moment, transfer, share);
+	transfer->doubtful = transfer->doubtful || !is_sure;
+	if (is_sure)
+		adopt(moment, transfer, share);
 	if (ft_nccl_has_immediate(moment->seen->opcode))
 		ft_nccl_data_end(moment, transfer);
 }

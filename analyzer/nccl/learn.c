@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "family.h"
+#include "turns.h"
 
 enum {
 	MINOR_SIZES = 20, /* 2.20: the first with an array of sizes */
@@ -121,6 +122,7 @@ static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchang
 	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
 	followed->pmtu = pmtu_of(exchange);
 	fill_layout(followed, sender->form);
+	ft_nccl_turns_begin(followed, qps / model->devices);
 }
 
 static struct ft_nccl_end end_of(const struct ft_nccl_followed *followed,
@@ -147,6 +149,7 @@ static struct ft_nccl_end end_of(const struct ft_nccl_followed *followed,
 static void expect_start(struct ft_nccl_lane *lane)
 {
 	lane->data = lane->cts = (struct ft_nccl_psns){ .known = true };
+	lane->counted = true;
 }
 
 static int claim_lanes(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,

@@ -18,8 +18,10 @@ struct ft_nccl_share {
 	uint32_t packets;
 	uint32_t from, to; /* PSNs: of the first packet seen, of the last one expected so far */
 	bool used;
-	bool begun; /* `from` is where it began */
-	bool ended; /* its immediate was seen */
+	bool begun;    /* `from` is where it began */
+	bool ended;    /* its immediate was seen */
+	bool counted;  /* on this queue pair it was .. */
+	uint32_t turn; /* .. the message of this number, from 0 */
 	uint32_t immdt;
 	uint64_t imm_frame;
 	uint8_t requests; /* written to, bits */
@@ -29,10 +31,11 @@ struct ft_nccl_transfer {
 	struct ft_nccl_message message; /* its requests and parts are filled in when it is kept */
 	bool used;                      /* the place is */
 	bool has_cts;
-	bool partial;     /* several requests, and what they asked for cannot be read */
-	bool doubtful;    /* what carried data of it may have been another message's */
-	bool bare;        /* the immediate came in a zero-length write of its own */
-	bool sized;       /* the requests' lengths are what the sizes write says */
+	bool partial;   /* several requests, and what they asked for cannot be read */
+	bool doubtful;  /* what carried data of it may have been another message's */
+	bool undecided; /* more than one way of taking turns is left, and they disagree: turns.h */
+	bool bare;      /* the immediate came in a zero-length write of its own */
+	bool sized;     /* the requests' lengths are what the sizes write says */
 	uint64_t written; /* bytes, all requests */
 	uint64_t
 		missed; /* of those, beyond `written`, that the connection counts: what was missed */
@@ -46,6 +49,13 @@ struct ft_nccl_ring {
 	uint32_t slots;                   /* 0: nothing yet */
 	uint8_t request_room, share_room;
 };
+
+/* All that a queue pair carries of a message was seen. */
+static inline bool ft_nccl_share_is_whole(const struct ft_nccl_share *share)
+{
+	return share->used && share->begun && share->ended &&
+	       share->packets == ((share->to - share->from) & 0xffffff) + 1;
+}
 
 /* A first copy of one of the message's packets was in this frame. */
 static inline void ft_nccl_message_reach(struct ft_nccl_message *message, uint64_t frame,

@@ -1,6 +1,7 @@
 #include "split.h"
 
 #include "answer.h"
+#include "turns.h"
 
 /* Messages next to each other on a lane, until lanes that were not seen yet are not expected to take turns with it. */
 enum { IN_A_ROW = 2 };
@@ -22,6 +23,8 @@ static bool has_all_lanes(const struct ft_nccl_followed *followed)
 
 bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed)
 {
+	if (followed->ways != 0)
+		return !ft_nccl_turns_are_open(followed);
 	return (sets_of(followed) == 1 && has_all_lanes(followed)) ||
 	       followed->model.split != FT_NCCL_UNKNOWN;
 }
@@ -31,10 +34,19 @@ static uint8_t set_of(const struct ft_nccl_followed *followed, uint8_t lane)
 	return (uint8_t)(lane / followed->model.devices);
 }
 
+uint32_t ft_nccl_split_step(const struct ft_nccl_followed *followed)
+{
+	if (!ft_nccl_split_is_known(followed))
+		return 0;
+	return followed->model.split == FT_NCCL_NO ? sets_of(followed) : 1;
+}
+
 bool ft_nccl_split_uses(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k)
 {
 	uint8_t sets = sets_of(followed);
 
+	if (ft_nccl_turns_are_open(followed))
+		return true;
 	if (sets == 1 || followed->model.split != FT_NCCL_NO)
 		return true;
 	return k % sets == set_of(followed, lane) % sets;
@@ -47,8 +59,9 @@ bool ft_nccl_split_is_done(const struct ft_nccl_followed *followed,
 	const struct ft_nccl_message *message = &transfer->message;
 	const struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer) + lane;
 
-	if (share->used || followed->model.split == FT_NCCL_YES || !message->has_imm ||
-	    message->request_count != 1 || transfer->written == 0)
+	if (share->used || followed->model.split == FT_NCCL_YES ||
+	    followed->ways == FT_NCCL_WAY_ALL || !message->has_imm || message->request_count != 1 ||
+	    transfer->written == 0)
 		return false;
 	if (seen->opcode == 0x0b && seen->length == 0 && seen->immdt == transfer->immdt)
 		return false;
@@ -69,7 +82,8 @@ void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl
 	uint64_t k = transfer->message.k;
 	const struct ft_nccl_transfer *before;
 
-	if (sets_of(followed) == 1 || followed->model.split != FT_NCCL_UNKNOWN)
+	if (followed->ways != 0 || sets_of(followed) == 1 ||
+	    followed->model.split != FT_NCCL_UNKNOWN)
 		return;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		if (shares[i].used && set_of(followed, i) != set_of(followed, lane))
@@ -103,14 +117,17 @@ bool ft_nccl_split_admits(struct ft_nccl_moment *moment)
 
 	if (moment->lane_index < model->qp_count)
 		return true;
-	if (!ft_nccl_begins(moment->seen->opcode) || !was_asked_for(moment))
+	if (!ft_nccl_begins(moment->seen->opcode) ||
+	    (moment->seen->psn != 0 && !was_asked_for(moment)))
 		return false;
 	sets = (uint8_t)(moment->lane_index / model->devices + 1);
-	if (sets * model->devices > moment->followed->lane_count)
+	if (sets * model->devices > moment->followed->lane_count || model->split == FT_NCCL_NO)
 		return false;
 	for (uint8_t i = model->qp_count; i < sets * model->devices; i++)
 		ft_nccl_note(moment->connections, moment->followed, i, FT_NCCL_N1);
 	model->qps_per_device = sets;
 	model->qp_count = (uint8_t)(sets * model->devices);
+	if (moment->followed->ways == FT_NCCL_WAY_ALL)
+		model->split = FT_NCCL_YES;
 	return true;
 }

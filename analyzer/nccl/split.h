@@ -8,6 +8,9 @@ enum { FT_NCCL_PART_BYTES = 128 }; /* parts are multiples of it, but for the las
 /* Whether lanes take messages in a known order: one set, or the rule is known. */
 bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed);
 
+/* From one message on a lane to the next; 0: not known. */
+uint32_t ft_nccl_split_step(const struct ft_nccl_followed *followed);
+
 /* Whether message k can have data on the lane. */
 bool ft_nccl_split_uses(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k);
 
@@ -24,7 +27,7 @@ void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl
 			 uint8_t lane, bool exact);
 
 /*
- * A write on a lane that metadata may have named by accident: false as long as it fits nothing that was asked for. Else
- * the connection has this lane, and those before it.
+ * A write on a lane that metadata may have named by accident: false as long as it neither has the first PSN of all nor fits
+ * what was asked for. Else the connection has this lane, and those before it.
  */
 bool ft_nccl_split_admits(struct ft_nccl_moment *moment);

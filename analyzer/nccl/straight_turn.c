@@ -343,6 +343,7 @@ static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_la
 	if (straight->next == lane->next)
 		return;
 	lane->next = straight->next;
+	lane->slack = 0;
 	lane->at = straight->next - 1;
 	lane->open = straight->stage != FT_NCCL_STRAIGHT_IDLE;
 	lane->writing = straight->stage == FT_NCCL_STRAIGHT_WRITING;

@@ -13,7 +13,7 @@ void ft_nccl_stray_see(struct ft_nccl_moment *moment)
 		lane->orphan_ts_ns = moment->seen->ts_ns;
 	}
 	lane->orphans++;
-	lane->exact = false;
+	lane->exact = lane->counted = false;
 }
 
 /* The PSN that the next message must begin with; the message before may lack its end. */

@@ -1,0 +1,102 @@
+#include "anchor.h"
+
+#include "answer.h"
+
+const struct ft_nccl_transfer *ft_nccl_asked_by(const struct ft_nccl_followed *followed,
+						const struct ft_nccl_seen *seen,
+						struct ft_nccl_anchor *anchor)
+{
+	const struct ft_nccl_ring *ring = &followed->ring;
+	const struct ft_nccl_transfer *found = NULL;
+	uint64_t first = UINT64_MAX;
+	uint8_t request;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+
+		if (!transfer->used || !transfer->has_cts ||
+		    transfer->message.cts_frame > seen->frame ||
+		    !ft_nccl_answers(followed, transfer, seen, &request))
+			continue;
+		first = transfer->message.k < first ? transfer->message.k : first;
+		if (found != NULL && transfer->message.k < found->message.k)
+			continue;
+		found = transfer;
+		anchor->k = transfer->message.k;
+		anchor->spread = anchor->k - first;
+		anchor->at_start = ft_nccl_ring_requests(ring, transfer)[request].va == seen->va;
+	}
+	return found;
+}
+
+/* How far a log has been read. */
+struct reading {
+	struct ft_nccl_anchor anchor;
+	bool is_begun;   /* at the beginning of a message, or within one that was begun */
+	uint32_t next;   /* PSN */
+	uint64_t from;   /* frame of the first message without a hole since */
+	uint64_t before; /* so many messages since then, before the first that is known */
+	uint64_t step; /* from one that is known to the next on the queue pair; 0: not known yet */
+	uint64_t last; /* the last one that is known .. */
+	bool is_next;  /* .. and whether there was no hole since */
+};
+
+/* A hole, or a beginning in the middle of a message: what cannot be told apart is left out. */
+static void align(struct reading *reading, const struct ft_nccl_logged *logged)
+{
+	bool is_hole = reading->next != logged->seen.psn;
+
+	reading->next = ft_nccl_psn_add(logged->seen.psn, logged->run);
+	reading->is_next = reading->is_next && !is_hole;
+	if (reading->anchor.frame != 0)
+		return;
+	if (is_hole)
+		reading->is_begun = false;
+	if (!reading->is_begun && ft_nccl_begins(logged->seen.opcode)) {
+		reading->is_begun = true;
+		reading->from = logged->seen.frame;
+		reading->before = 0;
+	}
+}
+
+static void read_write(struct reading *reading, const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_anchor anchor = { .frame = reading->from };
+	const struct ft_nccl_transfer *transfer = ft_nccl_asked_by(followed, seen, &anchor);
+
+	if (transfer == NULL)
+		return;
+	if (reading->anchor.frame == 0) {
+		reading->anchor = anchor;
+		if (reading->anchor.frame == 0)
+			reading->anchor.frame = seen->frame;
+	} else if (reading->is_next && transfer->message.k > reading->last) {
+		reading->step = transfer->message.k - reading->last;
+	}
+	reading->last = transfer->message.k;
+	reading->is_next = true;
+}
+
+struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
+					const struct ft_nccl_log *log)
+{
+	struct ft_nccl_logged logged;
+	struct reading reading = { 0 };
+
+	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged) && reading.step == 0;) {
+		const struct ft_nccl_seen *seen = &logged.seen;
+
+		align(&reading, &logged);
+		if (ft_nccl_begins(seen->opcode) && (seen->has & FT_HAS_RETH) != 0 &&
+		    !ft_nccl_is_bare_end(seen))
+			read_write(&reading, followed, seen);
+		if (reading.anchor.frame == 0 && ft_nccl_has_immediate(seen->opcode))
+			reading.before += reading.is_begun ? 1 : 0;
+	}
+	if (reading.before != 0 && reading.step == 0)
+		return (struct ft_nccl_anchor){ 0 };
+	if (reading.before * reading.step <= reading.anchor.k)
+		reading.anchor.k -= reading.before * reading.step;
+	return reading.anchor;
+}

@@ -1,0 +1,77 @@
+#include "faults_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Immediates that must have been right before one is wrong. */
+enum { SURE_OF_CONTENT = 3 };
+
+/* Messages next to each other until a queue pair is believed to be alone; and if it had all of one that is shared else. */
+enum { IN_A_ROW = 8, IN_A_ROW_WHOLE = 2, SHARED_LENGTH = 129 };
+
+bool ft_nccl_is_alone(const struct ft_nccl_followed *followed)
+{
+	bool had_all = followed->by_length != 0 && (followed->lengths[0] >= SHARED_LENGTH ||
+						    followed->lengths[1] >= SHARED_LENGTH);
+
+	return followed->model.has_tcp ||
+	       followed->in_a_row >= (had_all ? IN_A_ROW_WHOLE : IN_A_ROW);
+}
+
+/* Queue pairs that were not seen yet may have the rest. */
+static bool is_longer(const struct ft_nccl_followed *followed, uint32_t immdt, uint64_t written)
+{
+	return ((followed->orders & 1u << FT_NCCL_LITTLE) != 0 &&
+		ft_nccl_immediate(immdt, FT_NCCL_LITTLE) > written) ||
+	       ((followed->orders & 1u << FT_NCCL_BIG) != 0 &&
+		ft_nccl_immediate(immdt, FT_NCCL_BIG) > written);
+}
+
+static void tell_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
+			   const struct ft_nccl_share *share)
+{
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
+	uint8_t orders = ft_nccl_immediate_orders(share->immdt, (uint32_t)transfer->written);
+
+	if ((orders & moment->followed->orders) != 0 ||
+	    (moment->followed->unsure &&
+	     is_longer(moment->followed, share->immdt, transfer->written)))
+		return;
+	found.frame = share->imm_frame;
+	found.has_k = true;
+	found.k = transfer->message.k;
+	snprintf(found.text, sizeof found.text,
+		 orders != 0 ? "the immediate gives the length of %" PRIu64
+			       " bytes in the other byte order"
+			     : "the immediate is not the length of %" PRIu64 " bytes",
+		 transfer->written);
+	ft_nccl_tell(moment->connections, &found);
+}
+
+/* Of several queue pairs one that a hole came on may have been taken for being elsewhere. */
+static bool is_counted(const struct ft_nccl_followed *followed, const struct ft_nccl_share *shares)
+{
+	bool counted = true;
+
+	for (uint8_t i = 0; followed->ways != 0 && i < followed->lane_count; i++)
+		counted = counted && (!shares[i].used || shares[i].counted);
+	return counted;
+}
+
+void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+
+	if (followed->model.imm_content != FT_NCCL_IMM_LENGTH || followed->by_id != 0 ||
+	    followed->by_length < SURE_OF_CONTENT || !ft_nccl_is_calm(followed) ||
+	    !ft_nccl_is_alone(followed))
+		return;
+	if (!is_counted(followed, shares))
+		return;
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (shares[i].used)
+			tell_immediate(moment, transfer, &shares[i]);
+	}
+}

@@ -1,0 +1,89 @@
+#include "followed.h"
+
+#include "faults.h"
+#include "split.h"
+
+/* Packets that one may have overtaken. */
+enum { REORDERED_MOST = 64 };
+
+bool ft_nccl_hold_back(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	if (!lane->exact || (lane->open && moment->turn == FT_NCCL_NEXT))
+		return false;
+	if (moment->turn == FT_NCCL_NEXT) {
+		ft_nccl_fault_odd(moment->followed, lane, moment->seen);
+	} else {
+		lane->has_odd = true;
+		lane->odd = *moment->seen;
+	}
+	return true;
+}
+
+/* The write that was held back: it was right if the sequence went on behind it. */
+static void decide(struct ft_nccl_moment *moment, bool is_right)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_moment held = *moment;
+	struct ft_nccl_seen odd = lane->odd;
+
+	lane->has_odd = false;
+	held.seen = &odd;
+	odd.captured = 0;
+	if (is_right) {
+		held.accepted = true;
+		ft_nccl_data_take(&held);
+	} else if (ft_nccl_psn_distance(odd.psn, lane->data.next) > REORDERED_MOST) {
+		ft_nccl_fault_apart(&held);
+	} else {
+		ft_nccl_fault_odd(moment->followed, lane, &odd);
+	}
+}
+
+/* The rest of a write that is none of the connection's. */
+static bool is_alien(struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
+{
+	if (!lane->alien || ft_nccl_begins(seen->opcode) ||
+	    ft_nccl_psn_distance(seen->psn, lane->alien_to) > 0) {
+		lane->alien = false;
+		return false;
+	}
+	lane->alien = !ft_nccl_ends(seen->opcode);
+	return true;
+}
+
+/* It may have overtaken those that come now: the sequence has not got to where it is. */
+static bool is_held(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
+{
+	int32_t ahead = ft_nccl_psn_distance(lane->odd.psn, lane->data.next);
+
+	return ahead > 0 && ahead <= REORDERED_MOST &&
+	       ft_nccl_psn_distance(seen->psn, lane->data.next) <= 0;
+}
+
+void ft_nccl_data_see(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	if (!ft_nccl_split_admits(moment) || is_alien(lane, moment->seen))
+		return;
+	if (lane->has_odd && !is_held(lane, moment->seen))
+		decide(moment, moment->seen->psn != lane->data.next);
+	ft_nccl_data_take(moment);
+}
+
+void ft_nccl_data_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
+{
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		struct ft_nccl_moment moment = {
+			.connections = connections,
+			.followed = followed,
+			.lane = &followed->lanes[i],
+			.lane_index = i,
+		};
+
+		if (followed->lanes[i].has_odd)
+			decide(&moment, true);
+	}
+}

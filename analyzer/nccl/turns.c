@@ -1,0 +1,323 @@
+#include "turns.h"
+
+#include <string.h>
+
+#include <capture/frame.h>
+
+#include "answer.h"
+#include "immediates.h"
+#include "split.h"
+
+enum { ALIGNMENT = 128, VERSION_SPLIT_FLAG = 21801, VERSION_BY_ID = 22907 };
+
+static bool is_older(const struct ft_nccl_followed *followed, int32_t version)
+{
+	return followed->version_last != 0 && followed->version_last < version;
+}
+
+void ft_nccl_turns_begin(struct ft_nccl_followed *followed, unsigned sets)
+{
+	unsigned from = followed->unsure ? 2 : sets;
+
+	if (sets < 2)
+		return;
+	followed->ways = FT_NCCL_WAY_ALL;
+	if (is_older(followed, VERSION_SPLIT_FLAG))
+		return;
+	for (unsigned i = from; i <= sets && i <= FT_NCCL_WAY_SETS_MOST; i++)
+		followed->ways |= UINT64_C(1) << i;
+}
+
+bool ft_nccl_turns_are_open(const struct ft_nccl_followed *followed)
+{
+	return (followed->ways & (followed->ways - 1)) != 0;
+}
+
+unsigned ft_nccl_turns_sets(const struct ft_nccl_followed *followed)
+{
+	unsigned sets = 0;
+
+	while (followed->ways >> sets > 1)
+		sets++;
+	return sets;
+}
+
+static uint8_t set_of(const struct ft_nccl_followed *followed, uint8_t lane)
+{
+	return (uint8_t)(lane / followed->model.devices);
+}
+
+static uint64_t k_of(const struct ft_nccl_followed *followed, unsigned sets, uint8_t lane,
+		     uint64_t turn)
+{
+	return sets == 0 ? turn : turn * sets + set_of(followed, lane);
+}
+
+/* As if it had carried no data: what did may have been another message's. */
+static void undo(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_ring *ring = &followed->ring;
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(ring, transfer);
+	const struct ft_nccl_transfer before = *transfer;
+
+	followed->model.messages--;
+	followed->model.payload_bytes -= transfer->written + transfer->missed;
+	memset(ft_nccl_ring_shares(ring, transfer), 0, ring->share_room * sizeof *ring->shares);
+	*transfer = (struct ft_nccl_transfer){ .used = before.has_cts,
+					       .has_cts = before.has_cts,
+					       .partial = before.partial,
+					       .doubtful = before.doubtful,
+					       .message = before.message };
+	transfer->message.first_frame = transfer->message.last_frame = 0;
+	transfer->message.first_ts_ns = transfer->message.last_ts_ns = FT_TS_UNKNOWN;
+	transfer->message.packets = 0;
+	transfer->message.has_imm = false;
+	transfer->message.protocol = FT_NCCL_PROTOCOL_UNKNOWN;
+	transfer->message.flag = 0;
+	for (uint8_t i = 0; i < transfer->message.request_count; i++) {
+		requests[i].written = 0;
+		requests[i].has_written = false;
+	}
+}
+
+/* What lanes carried of it would have been its own by the way that was left. */
+static bool is_right(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_transfer *transfer, unsigned sets)
+{
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+	uint64_t k = transfer->message.k;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (!shares[i].used)
+			continue;
+		if (shares[i].counted && k_of(followed, sets, i, shares[i].turn) != k)
+			return false;
+		if (sets != 0 && k % sets != set_of(followed, i))
+			return false;
+	}
+	return true;
+}
+
+/* A lane goes on by the way that was left. */
+static void realign(const struct ft_nccl_followed *followed, uint8_t at, unsigned sets)
+{
+	struct ft_nccl_lane *lane = &followed->lanes[at];
+
+	lane->has_early = false;
+	lane->exact = lane->counted;
+	lane->slack = lane->counted ? 0 : FT_NCCL_SLACK_MOST;
+	if (!lane->counted)
+		return;
+	lane->next = k_of(followed, sets, at, lane->turns);
+	if (lane->turns != 0)
+		lane->at = k_of(followed, sets, at, lane->turns - 1);
+}
+
+/* One way is left. */
+static void settle(struct ft_nccl_followed *followed)
+{
+	struct ft_nccl_connection *model = &followed->model;
+	struct ft_nccl_ring *ring = &followed->ring;
+	unsigned sets = ft_nccl_turns_sets(followed);
+
+	if (sets != 0) {
+		model->split = FT_NCCL_NO;
+		model->qps_per_device = (uint8_t)sets;
+		model->qp_count = (uint8_t)(sets * model->devices);
+	} else if (model->qps_per_device > 1) {
+		model->split = FT_NCCL_YES;
+	}
+	for (uint8_t i = 0; i < followed->lane_count; i++)
+		realign(followed, i, sets);
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		struct ft_nccl_transfer *transfer = &ring->transfers[i];
+
+		if (!transfer->used || transfer->message.first_frame == 0)
+			continue;
+		if (is_right(followed, transfer, sets))
+			transfer->undecided = false;
+		else
+			undo(followed, transfer);
+	}
+}
+
+static void rule_out(struct ft_nccl_followed *followed, uint64_t ways)
+{
+	if ((followed->ways & ~ways) == 0 || (followed->ways & ways) == 0)
+		return;
+	followed->ways &= ~ways;
+	if (!ft_nccl_turns_are_open(followed))
+		settle(followed);
+}
+
+bool ft_nccl_turns_count(const struct ft_nccl_moment *moment)
+{
+	return ft_nccl_turns_are_open(moment->followed) && moment->lane->counted &&
+	       moment->is_behind;
+}
+
+/*
+ * A queue pair that nothing of a message is left for is told its length all the same, and its address is one that goes on
+ * by a part each, or the end of the data.
+ */
+static bool is_left_over(const struct ft_nccl_followed *followed, uint32_t immdt, uint64_t offset)
+{
+	for (unsigned order = FT_NCCL_LITTLE; order <= FT_NCCL_BIG; order++) {
+		uint32_t length = ft_nccl_immediate(immdt, (enum ft_nccl_order)order);
+
+		if ((followed->orders & 1u << order) != 0 && offset >= length &&
+		    (offset == length || offset % ALIGNMENT == 0))
+			return true;
+	}
+	return false;
+}
+
+/* The first part of a message goes to the start of the buffer, as all do of an empty one; the others not just anywhere. */
+static bool is_at_part(const struct ft_nccl_moment *moment, const struct ft_nccl_request *request,
+		       uint8_t part, uint64_t k)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	uint64_t offset = seen->va - request->va;
+
+	if (seen->length != 0)
+		return part == 0 ? offset == 0 : offset % ALIGNMENT == 0;
+	if (!ft_nccl_has_immediate(seen->opcode))
+		return part != 0 || offset == 0;
+	if (part == 0 || seen->immdt == 0)
+		return offset == 0 && (seen->immdt == 0 || seen->immdt == (uint32_t)k);
+	return is_left_over(moment->followed, seen->immdt, offset);
+}
+
+enum fit { UNASKED, NO_FIT, LOOSE, EXACT };
+
+static enum fit fit_of(const struct ft_nccl_moment *moment, unsigned sets, bool any_write)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	uint64_t k = k_of(followed, sets, moment->lane_index, moment->lane->turns);
+	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k);
+	uint8_t part = sets == 0 ? moment->lane_index
+				 : (uint8_t)(moment->lane_index % followed->model.devices);
+	const struct ft_nccl_request *request;
+
+	if (transfer == NULL || !transfer->has_cts ||
+	    transfer->message.cts_frame > moment->seen->frame)
+		return UNASKED;
+	if (any_write)
+		return LOOSE;
+	if (!ft_nccl_answers_first(followed, transfer, moment->seen))
+		return NO_FIT;
+	request = ft_nccl_ring_requests(&followed->ring, transfer);
+	return is_at_part(moment, request, part, k) ? EXACT : LOOSE;
+}
+
+struct ft_nccl_turn_fit ft_nccl_turns_fit(struct ft_nccl_moment *moment, bool any_write)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	uint64_t by_fit[EXACT + 1] = { 0 }, left;
+	struct ft_nccl_turn_fit fit = { 0 };
+	bool is_first = true;
+
+	for (unsigned sets = 0; followed->ways >> sets != 0; sets++) {
+		if ((followed->ways >> sets & 1) != 0)
+			by_fit[fit_of(moment, sets, any_write)] |= UINT64_C(1) << sets;
+	}
+	fit.unasked = by_fit[UNASKED] != 0;
+	fit.fits = (by_fit[LOOSE] | by_fit[EXACT]) != 0;
+	if (fit.fits)
+		rule_out(followed, by_fit[NO_FIT] | (by_fit[EXACT] != 0 ? by_fit[LOOSE] : 0));
+	left = fit.fits ? followed->ways & ~by_fit[UNASKED] : followed->ways & by_fit[UNASKED];
+	for (unsigned sets = 0; left >> sets != 0; sets++) {
+		uint64_t k = k_of(followed, sets, moment->lane_index, moment->lane->turns);
+
+		if ((left >> sets & 1) == 0)
+			continue;
+		if (is_first)
+			fit.k = k;
+		fit.undecided = fit.undecided || k != fit.k;
+		is_first = false;
+	}
+	fit.undecided = fit.undecided && ft_nccl_turns_are_open(followed);
+	return fit;
+}
+
+/* What the queue pair number `at` of `count` gets of a message; see the specification of NCCL 2.12 and later. */
+static uint64_t part_of(uint32_t length, uint32_t count, uint32_t at)
+{
+	uint64_t each = (length + (uint64_t)count - 1) / count;
+	uint64_t part = (each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, from = at * part;
+
+	if (length <= from)
+		return 0;
+	return length - from < part ? length - from : part;
+}
+
+static bool is_share_of_all(const struct ft_nccl_moment *moment, uint64_t bytes, uint32_t length)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	uint32_t count = followed->lane_count, devices = followed->model.devices;
+	uint32_t least = followed->unsure ? moment->lane_index + 1u : count;
+
+	for (; count >= least && count >= devices; count -= devices) {
+		if (part_of(length, count, moment->lane_index) == bytes)
+			return true;
+	}
+	return false;
+}
+
+/* An immediate may be the message's number instead. */
+static bool may_be_number(const struct ft_nccl_followed *followed, uint32_t immediate)
+{
+	return !is_older(followed, VERSION_BY_ID) &&
+	       (uint64_t)immediate <= followed->newest + FT_NCCL_RING_MOST &&
+	       (uint64_t)immediate + FT_NCCL_RING_MOST >= followed->oldest;
+}
+
+void ft_nccl_turns_weigh(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&followed->ring, transfer) + moment->lane_index;
+	uint32_t devices = followed->model.devices;
+	bool by_all = false, by_set = false;
+
+	if (!ft_nccl_turns_are_open(followed) || transfer->message.request_count != 1 ||
+	    !ft_nccl_share_is_whole(share))
+		return;
+	for (unsigned order = FT_NCCL_LITTLE; order <= FT_NCCL_BIG; order++) {
+		uint32_t length = ft_nccl_immediate(share->immdt, (enum ft_nccl_order)order);
+
+		if ((followed->orders & 1u << order) == 0 || may_be_number(followed, length))
+			continue;
+		by_all = by_all || is_share_of_all(moment, share->bytes, length);
+		by_set = by_set ||
+			 part_of(length, devices, moment->lane_index % devices) == share->bytes;
+	}
+	if (by_all != by_set)
+		rule_out(followed, by_all ? ~FT_NCCL_WAY_ALL : FT_NCCL_WAY_ALL);
+}
+
+void ft_nccl_turns_end_at(struct ft_nccl_moment *moment, uint32_t slot, uint32_t slots)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+	uint64_t wrong = 0;
+
+	if (!ft_nccl_turns_count(moment) || lane->turns == 0)
+		return;
+	for (unsigned sets = 0; moment->followed->ways >> sets != 0; sets++) {
+		if (k_of(moment->followed, sets, moment->lane_index, lane->turns - 1) % slots !=
+		    slot)
+			wrong |= UINT64_C(1) << sets;
+	}
+	rule_out(moment->followed, wrong);
+}
+
+void ft_nccl_turns_carry(struct ft_nccl_moment *moment)
+{
+	uint8_t set = set_of(moment->followed, moment->lane_index);
+
+	if (!ft_nccl_turns_are_open(moment->followed))
+		return;
+	if (is_older(moment->followed, VERSION_SPLIT_FLAG))
+		rule_out(moment->followed, ~FT_NCCL_WAY_ALL);
+	rule_out(moment->followed, ((UINT64_C(2) << set) - 1) & ~FT_NCCL_WAY_ALL);
+}
