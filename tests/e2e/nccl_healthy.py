@@ -1,0 +1,151 @@
+"""Healthy traffic of NCCL over several queue pairs, as it was sent and as mirrors spoil it: nothing is found in it, and messages
+that are said to be complete have their numbers. Forged into it, frames are found."""
+
+import collections
+import random
+import struct
+import tempfile
+import unittest
+from pathlib import Path
+
+import nccl_made
+from harness import fabtap, main
+from roce import checksum, mac
+
+SEEDS = range(60)
+UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
+RETH = 54
+
+
+def whole(frames, chance):
+    return frames
+
+
+def lossy(frames, chance):
+    share = chance.choice([0.003, 0.01, 0.05])
+    return [f for f in frames if f.bytes[23] == 6 or chance.random() >= share]
+
+
+def bursts(frames, chance):
+    kept, left = [], 0
+    for frame in frames:
+        if left == 0 and chance.random() < 0.003:
+            left = chance.randrange(1, 60)
+        left -= left > 0
+        kept += [frame] if left == 0 else []
+    return kept
+
+
+def middle(frames, chance):
+    return frames[chance.randrange(len(frames) // 8, len(frames) // 2):]
+
+
+def swapped(frames, chance):
+    """Frames overtake each other, on one queue pair, too."""
+    order = sorted(range(len(frames)), key=lambda i: i + 4 * chance.random())
+    return [frames[j]._replace(ts=frames[i].ts) for i, j in enumerate(order)]
+
+
+def apart(frames, chance):
+    """Each queue pair is seen at a port of its own, and later by so much: data may pass before it is asked for."""
+    late = collections.defaultdict(lambda: chance.uniform(0, 20000))
+    return sorted(frames, key=lambda f: f.ts + (late[f.connection, f.role, f.lane] if f.role else 0))
+
+
+class Healthy(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def document(self, frames, *options):
+        path = nccl_made.write(self.folder / "made.pcap", frames)
+        return fabtap("nccl", "--json", *options, path).json()
+
+    def finds_nothing(self, ways, **how):
+        for seed in SEEDS:
+            world = nccl_made.World(seed, **how)
+            for way in ways:
+                with self.subTest(seed=seed, way=way.__name__, release=world.release):
+                    found = self.document(way(world.frames, random.Random(seed)), "--messages", "0")["findings"]
+                    self.assertEqual([(f["rule"], f["frames"], f["evidence"]) for f in found], [])
+
+    def test_nothing_is_found(self):
+        self.finds_nothing((whole, lossy, bursts, middle, swapped, apart))
+
+    def test_nothing_is_found_in_short_slices(self):
+        self.finds_nothing((whole, lossy), slice_bytes=160)
+
+    def numbers(self, document, frames):
+        """(messages said to be complete, those of them whose first or last frame is of another message)"""
+        told = [m for m in document["messages"] if m["completed"]]
+        wrong = [m for m in told if {frames[m["first_frame"] - 1].k, frames[m["last_frame"] - 1].k} != {m["k"]}]
+        return len(told), wrong
+
+    def test_all_messages_of_whole_captures(self):
+        """Each is complete and has its number, and how queue pairs take turns is known; but for a few that may be of either way."""
+        sent = complete = 0
+        for seed in SEEDS:
+            world = nccl_made.World(seed)
+            document = self.document(world.frames)
+            told, wrong = self.numbers(document, world.frames)
+            with self.subTest(seed=seed, release=world.release):
+                self.assertEqual(wrong, [])
+                self.assertEqual(len(document["connections"]), len(world.connections))
+                for connection in document["connections"]:
+                    self.assertIn(connection["split_data_on_qps"], (world.split, None))
+            sent += world.messages * len(world.connections)
+            complete += told
+        self.assertGreater(complete, 0.998 * sent)
+
+    def test_numbers_behind_holes(self):
+        """Hardly one in a hundred of those said to be complete is taken for another one."""
+        complete = mistaken = 0
+        for seed in SEEDS:
+            for setup in (True, False):
+                frames = nccl_made.World(seed, setup=setup).frames
+                for way in (lossy, middle):
+                    kept = way(frames, random.Random(seed))
+                    told, wrong = self.numbers(self.document(kept), kept)
+                    complete, mistaken = complete + told, mistaken + len(wrong)
+        self.assertGreater(complete, 5000)
+        self.assertLess(mistaken, 0.01 * complete)
+
+    def forged(self, world):
+        """(name, rules, where it comes, the frame): before the first write of a message, once it is known how queue pairs take turns"""
+        first = {}
+        for i, f in enumerate(world.frames):
+            if f.role == "data":
+                first.setdefault((f.connection, f.k), i)
+        known = [i for (_, k), i in first.items() if i > len(world.frames) // 2 and k > 2 * world.sets and self.length(world.frames[i])]
+        at = random.Random(world.messages).choice(known or [None])
+        if at is None:
+            return
+        frame = world.frames[at]
+        va, key, length = struct.unpack_from(">QII", frame.bytes, RETH)
+        yield "outside", UNASKED, at, self.rewritten(frame, va ^ 1 << 40, key, length)
+        yield "other key", UNASKED, at, self.rewritten(frame, va, key ^ 0x6666, length)
+        other, source = self.rewritten(frame, va, key, length), bytes((10, 66, 6, 6))
+        ip = other.bytes[14:24] + bytes(2) + source + other.bytes[30:34]
+        ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
+        yield "second writer", {"nccl.second-writer"}, at, other._replace(bytes=other.bytes[:6] + mac(source) + b"\x08\x00" + ip + other.bytes[34:])
+
+    def length(self, frame):
+        return struct.unpack_from(">I", frame.bytes, RETH + 12)[0]
+
+    def rewritten(self, frame, va, key, length):
+        changed = frame.bytes[:RETH] + struct.pack(">QII", va, key, length) + frame.bytes[RETH + 16:]
+        return frame._replace(bytes=changed, ts=frame.ts - 1)
+
+    def test_forged_writes_are_found(self):
+        for seed in SEEDS:
+            world = nccl_made.World(seed)
+            for name, rules, at, frame in self.forged(world):
+                found = self.document(world.frames[:at] + [frame] + world.frames[at:], "--messages", "0", "--no-icrc")["findings"]
+                with self.subTest(seed=seed, forged=name, release=world.release, sets=world.sets, style=world.style):
+                    self.assertEqual([f["frames"] for f in found], [[at + 1]])
+                    self.assertIn(found[0]["rule"], rules)
+
+
+if __name__ == "__main__":
+    main()
