@@ -183,6 +183,8 @@ __attribute__((noinline)) static enum ft_copy_verdict follow(struct ft_copies *c
 	if (observed->alike != FT_ALIKE_PLAIN)
 		ft_habits_original(&copies->habits, observed);
 	if (observed->alike == FT_ALIKE_SEQUENCED && (observed->has & FT_OBSERVED_BAD_ICRC) == 0) {
+		if (verdict == FT_COPY_REPEATED)
+			ft_asks_repeated(&copies->asks, observed, copies->frames.next - 1);
 		ft_asks_follow(&copies->asks, observed, copies->frames.next);
 		stay_busy(copies);
 	}

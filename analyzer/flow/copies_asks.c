@@ -4,6 +4,7 @@ enum {
 	ASKS = 1u << 12, /* remembered */
 	PSN_MASK = 0xffffff,
 	PSN_WINDOW = 1u << 16,
+	PSN_NONE = PSN_MASK + 1,
 	OPERATION = 0x1f, /* of an opcode */
 	ACKNOWLEDGE = 0x11,
 	RESPONSE_FIRST = 0x0d,   /* operations from here .. */
@@ -67,6 +68,16 @@ const struct ft_recalled *ft_asks_find(const struct ft_asks *asks,
 	return find(asks, key_of(observed->pair, ft_copies_is_upward(observed), kind), observed);
 }
 
+/* It is for what came before this frame. */
+static void renew(struct ft_asks *asks, struct ft_recalled *ask, const struct ft_observed *observed,
+		  uint32_t frame)
+{
+	ask->ts_ns = observed->ts_ns;
+	ask->ask.frame = frame;
+	if (asks->until < observed->ts_ns + asks->window_ns)
+		asks->until = observed->ts_ns + asks->window_ns;
+}
+
 /* One that reaches this PSN already is only renewed. */
 static void ask_other_side(struct ft_asks *asks, const struct ft_observed *observed, enum kind kind,
 			   uint32_t frame)
@@ -78,10 +89,22 @@ static void ask_other_side(struct ft_asks *asks, const struct ft_observed *obser
 		ask = ft_recall_add(&asks->asks, key);
 		ask->ask.psn = observed->psn;
 	}
-	ask->ts_ns = observed->ts_ns;
-	ask->ask.frame = frame;
-	if (asks->until < observed->ts_ns + asks->window_ns)
-		asks->until = observed->ts_ns + asks->window_ns;
+	ask->ask.again = PSN_NONE;
+	renew(asks, ask, observed, frame);
+}
+
+void ft_asks_repeated(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame)
+{
+	enum kind kind = is_response(observed) ? RESPONSES : REQUESTS;
+	uint64_t key = key_of(observed->pair, ft_copies_is_upward(observed), kind);
+	struct ft_recalled *ask = find(asks, key, observed);
+
+	if (ask == NULL)
+		return;
+	if (ask->ask.again == PSN_NONE ||
+	    ((ask->ask.again - observed->psn) & PSN_MASK) < PSN_WINDOW)
+		renew(asks, ask, observed, frame);
+	ask->ask.again = observed->psn;
 }
 
 void ft_asks_follow(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame)

@@ -46,6 +46,12 @@ void ft_asks_free(struct ft_asks *asks);
 const struct ft_recalled *ft_asks_find(const struct ft_asks *asks,
 				       const struct ft_observed *observed);
 
+/*
+ * A packet sent again for such a reason. With the first of them, and one behind the last of them, the sender
+ * goes back: what passed until then had been on its way when the reason came, and will be sent again too.
+ */
+void ft_asks_repeated(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame);
+
 /* A packet that is no copy: is it a reason? */
 void ft_asks_follow(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame);
 

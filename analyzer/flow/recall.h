@@ -29,6 +29,7 @@ struct ft_recalled {
 		} frame;
 		struct { /* one side gave the other a reason to send again from `psn` on */
 			uint32_t psn, frame;
+			uint32_t again; /* PSN of the last packet that was */
 		} ask;
 		struct { /* of an address pair, by direction */
 			uint16_t originals[2], copies[2];

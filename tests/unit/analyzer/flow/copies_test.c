@@ -331,6 +331,63 @@ static void what_a_nak_asked_for_is_sent_again(void **state)
 	ft_copies_destroy(copies);
 }
 
+/* What passed behind the NAK had been sent before it arrived. */
+static void what_was_on_its_way_when_refused_is_sent_again(void **state)
+{
+	struct ft_copies *copies = copies_made();
+
+	(void)state;
+	for (uint32_t psn = 10; psn < 20; psn++)
+		check(copies, packet(WRITE_MIDDLE, psn, psn));
+	check(copies, answer(ACKNOWLEDGE, NAK_SEQUENCE, 13, 20));
+	for (uint32_t psn = 20; psn < 30; psn++)
+		assert_int_equal(check(copies, packet(WRITE_MIDDLE, psn, psn + 1)), FT_COPY_NO);
+	for (uint32_t psn = 13; psn < 30; psn++)
+		assert_int_equal(check(copies, packet(WRITE_MIDDLE, psn, psn + 30)),
+				 FT_COPY_REPEATED);
+	assert_int_equal(check(copies, packet(WRITE_MIDDLE, 13, 90)), FT_COPY_YES);
+	ft_copies_destroy(copies);
+}
+
+/* Refused once more while the sender goes back: it goes back again, and that was on its way, too. */
+static void a_sender_may_go_back_while_it_goes_back(void **state)
+{
+	struct ft_copies *copies = copies_made();
+
+	(void)state;
+	for (uint32_t psn = 10; psn < 20; psn++)
+		check(copies, packet(WRITE_MIDDLE, psn, psn));
+	check(copies, answer(ACKNOWLEDGE, NAK_SEQUENCE, 11, 20));
+	for (uint32_t psn = 11; psn < 16; psn++)
+		check(copies, packet(WRITE_MIDDLE, psn, psn + 20));
+	check(copies, answer(ACKNOWLEDGE, NAK_SEQUENCE, 12, 36));
+	for (uint32_t psn = 16; psn < 20; psn++)
+		assert_int_equal(check(copies, packet(WRITE_MIDDLE, psn, psn + 22)),
+				 FT_COPY_REPEATED);
+	for (uint32_t psn = 12; psn < 20; psn++)
+		assert_int_equal(check(copies, packet(WRITE_MIDDLE, psn, psn + 40)),
+				 FT_COPY_REPEATED);
+	ft_copies_destroy(copies);
+}
+
+/* Responses to a READ that was sent again while the first ones were still coming. */
+static void responses_on_their_way_when_asked_again_are_sent_again(void **state)
+{
+	struct ft_copies *copies = copies_made();
+
+	(void)state;
+	check(copies, packet(WRITE_MIDDLE, 9, 0));
+	check(copies, packet(READ_REQUEST, 10, 1));
+	check(copies, answer(READ_RESPONSE_ONLY, 0, 10, 5));
+	check(copies, answer(ACKNOWLEDGE, NAK_SEQUENCE, 9, 8));
+	assert_int_equal(check(copies, packet(READ_REQUEST, 10, 21)), FT_COPY_REPEATED);
+	check(copies, answer(READ_RESPONSE_ONLY, 0, 11, 22));
+	assert_int_equal(check(copies, answer(READ_RESPONSE_ONLY, 0, 10, 25)), FT_COPY_REPEATED);
+	assert_int_equal(check(copies, answer(READ_RESPONSE_ONLY, 0, 11, 26)), FT_COPY_REPEATED);
+	assert_int_equal(check(copies, answer(READ_RESPONSE_ONLY, 0, 11, 27)), FT_COPY_YES);
+	ft_copies_destroy(copies);
+}
+
 static void psns_wrap_between_a_nak_and_what_it_asked_for(void **state)
 {
 	struct ft_copies *copies = copies_made();
@@ -581,6 +638,9 @@ int main(void)
 		cmocka_unit_test(a_mirror_that_changes_its_ways_is_noticed),
 		cmocka_unit_test(other_pairs_do_not_count),
 		cmocka_unit_test(what_a_nak_asked_for_is_sent_again),
+		cmocka_unit_test(what_was_on_its_way_when_refused_is_sent_again),
+		cmocka_unit_test(a_sender_may_go_back_while_it_goes_back),
+		cmocka_unit_test(responses_on_their_way_when_asked_again_are_sent_again),
 		cmocka_unit_test(psns_wrap_between_a_nak_and_what_it_asked_for),
 		cmocka_unit_test(a_nak_of_the_same_side_asks_for_nothing),
 		cmocka_unit_test(a_nak_before_the_original_explains_nothing),
