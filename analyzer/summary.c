@@ -158,7 +158,8 @@ static void say_evicted(struct ft_report *report)
 
 	if (evicted != 0 && report->map.partitions != 0)
 		snprintf(report->because + length, sizeof report->because - length,
-			 "; %" PRIu64 " half-connection%s made room for others (--flows): a change of "
+			 "; %" PRIu64
+			 " half-connection%s made room for others (--flows): a change of "
 			 "P_Key inside %s would not show",
 			 evicted, evicted == 1 ? "" : "s", evicted == 1 ? "it" : "one of them");
 }

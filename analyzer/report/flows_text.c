@@ -33,8 +33,9 @@ static void say_table(struct ft_page *page, const struct ft_report_flows *flows)
 		    flows->all_connections, flows->all_connections == 1 ? "" : "s");
 	if (flows->evicted > 0)
 		ft_page_row(page, "",
-			    "INCOMPLETE: %" PRIu64 " made room for others; --flows above %" PRIu64
-			    " keeps them all",
+			    "INCOMPLETE: %" PRIu64
+			    " made room for others; a larger --flows than %" PRIu64
+			    " keeps more of them",
 			    flows->evicted, flows->capacity);
 }
 

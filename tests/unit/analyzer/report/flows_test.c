@@ -165,7 +165,8 @@ static void the_page_has_a_line_for_each_flow(void **state)
 {
 	static const char expected[] =
 		"FLOWS     3 of 4 half-connections, 2 connections\n"
-		"          INCOMPLETE: 5 made room for others; --flows above 1024 keeps them all\n"
+		"          INCOMPLETE: 5 made room for others; a larger --flows than 1024 keeps "
+		"more of them\n"
 		"  flow  conn  source                 destination  QP        type  P_Key           "
 		" "
 		"frames    bytes  messages  again  lost  unseen  naks  marked    cnps  verdict\n"
