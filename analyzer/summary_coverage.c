@@ -79,15 +79,20 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 		one = ft_tracker_totals(worker->tracker, evidence);
 		sum.lost_by_gap += one.lost_by_gap;
 		sum.lost_by_ack += one.lost_by_ack;
-		for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++)
+		for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++) {
 			sum.doubted[doubt] += one.doubted[doubt];
+			sum.doubted_gaps[doubt] += one.doubted_gaps[doubt];
+		}
 		sum.paired += one.paired;
 		sum.one_sided += one.one_sided;
 	}
 	untrue = ft_loss_resolve(evidence);
-	sum.lost_by_gap -= untrue >> FT_LOSS_FIRST & 1 ? sum.doubted[FT_LOSS_FIRST] : 0;
-	sum.lost_by_gap -= untrue >> FT_LOSS_EARLY & 1 ? sum.doubted[FT_LOSS_EARLY] : 0;
-	sum.lost_by_ack -= untrue >> FT_LOSS_OVERDUE & 1 ? sum.doubted[FT_LOSS_OVERDUE] : 0;
+	for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++) {
+		if ((untrue >> doubt & 1) == 0)
+			continue;
+		sum.lost_by_gap -= sum.doubted_gaps[doubt];
+		sum.lost_by_ack -= sum.doubted[doubt] - sum.doubted_gaps[doubt];
+	}
 	return sum;
 }
 

@@ -131,6 +131,7 @@ static void note_ahead(struct ft_tracker *tracker, const struct ft_moment *momen
 	struct ft_half *half = &requester->half;
 	struct ft_span ahead = {
 		.kind = FT_SPAN_AHEAD,
+		.early = ft_is_early(tracker, requester),
 		.from = half->next_psn,
 		.count = 1,
 		.frame = moment->observed->frame,
@@ -149,16 +150,20 @@ static void answer_again(struct ft_tracker *tracker, struct ft_flow *requester, 
 {
 	struct ft_half *half = &requester->half;
 
-	if (!ahead && !ft_is_early(requester))
+	if (!ahead && requester->packets >= FT_EARLY_PACKETS)
 		return;
 	half->flags |= FT_HALF_GOING_BACK;
 	ft_spans_drop(&tracker->spans, half, FT_SPANS_HOLES | 1u << FT_SPAN_AHEAD);
 }
 
-static void refuse(struct ft_half *half, uint32_t psn)
+static void refuse(const struct ft_tracker *tracker, struct ft_half *half, uint32_t psn)
 {
+	uint32_t refused = ft_is_young(tracker, half)
+				   ? (half->first_psn & FT_REFUSED_OFTEN) + FT_REFUSED_ONCE
+				   : FT_REFUSED_OFTEN;
+
 	half->flags |= FT_HALF_NAKED;
-	half->nak_psn = psn;
+	half->nak_psn = psn | refused;
 }
 
 struct meaning {
@@ -212,6 +217,7 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	delivered = meaning.refused ? before(observed->psn) : observed->psn;
 	moment->step->what |= FT_STEP_ANSWER | meaning.what;
 	count_answer(&tracker->totals, meaning.what);
+	tracker->evidence->refused += meaning.refused && meaning.what != 0;
 	ft_loss_silent(tracker->evidence, observed->frame);
 	moment->flow->half.answered = ft_psn_follow(moment->flow->half.answered, delivered);
 	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE ||
@@ -224,7 +230,7 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_watch_msn(tracker, moment, requester, delivered);
 	ft_deliver(half, delivered);
 	if (meaning.refused)
-		refuse(half, observed->psn);
+		refuse(tracker, half, observed->psn);
 	else
 		ft_measure_rtt(moment, half);
 	ahead = ft_psn_distance(delivered, half->next_psn) >= 0;

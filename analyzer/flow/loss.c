@@ -3,7 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_ELSEWHERE = 4, MOST_EXPECTED = 4, LEAST_OVERDUE = 2 };
+#include "tail.h"
+
+enum {
+	LEAST_ELSEWHERE = 4,
+	MOST_EXPECTED = 4,
+	LEAST_OVERDUE = 2,
+	FEW_SPACES = 4096, /* a capture of fewer may well be of nothing but beginnings */
+};
 
 void ft_loss_init(struct ft_loss_evidence *evidence)
 {
@@ -79,30 +86,87 @@ static double doubtful_spaces(const struct ft_loss_evidence *evidence, enum ft_l
 	return spaces;
 }
 
-/*
- * Whether holes at the beginning are more than four times as many as holes elsewhere let expect, and there is enough
- * elsewhere to say so.
- */
-static bool is_too_much(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum,
-			enum ft_loss_doubt doubt)
+/* Losses there must have been for so many frames, if each took as many as they typically do. */
+static double events(double frames, uint64_t squares)
 {
-	double spaces = (double)sum->spaces;
-	double early = fmin(doubtful_spaces(evidence, doubt), spaces);
-	double doubted = (double)sum->doubted[doubt];
-	double others = (double)sum->holes - (double)sum->doubted[FT_LOSS_FIRST] -
-			(double)sum->doubted[FT_LOSS_EARLY];
-
-	return doubted > 0 && LEAST_ELSEWHERE * (spaces - early) >= early &&
-	       MOST_EXPECTED * others * early < doubted * (spaces - early);
+	return frames <= 0 ? 0 : fmax(1, frames * frames / fmax(1, (double)squares));
 }
 
-/* Whether responses are overdue as a fabric makes them that loses the request for them too: of all it loses, so few. */
+/* Holes and what they say of losses, but for those of the doubts, as bits. */
+struct elsewhere {
+	double holes, events;
+};
+
+static struct elsewhere elsewhere(const struct ft_loss_evidence *evidence,
+				  const struct ft_loss_bin *sum, uint32_t doubts)
+{
+	struct elsewhere found = { .holes = (double)sum->holes };
+	uint64_t squares = evidence->squares;
+
+	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++) {
+		if ((doubts >> i & 1) == 0)
+			continue;
+		found.holes -= (double)sum->doubted[i];
+		squares -= evidence->doubted_squares[i] < squares ? evidence->doubted_squares[i]
+								  : squares;
+	}
+	found.events = events(found.holes, squares);
+	return found;
+}
+
+/* Whether so many are far more than `mean` lets expect: four times, and not by chance but once in 200. */
+static bool is_far_more(double count, double mean, double spread)
+{
+	return mean <= 0 ? count > 0
+			 : count > MOST_EXPECTED * mean &&
+				   count > ft_tail_high(mean, mean * (1 + spread));
+}
+
+/* How often packets were sent again, wanted again or out of order. */
+static double trouble(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	return (double)evidence->fabric + (double)evidence->late + (double)evidence->refused +
+	       (double)sum->again;
+}
+
+/*
+ * Whether losses at the beginning are far more than those elsewhere let expect. Where nearly all is beginning, a small
+ * capture with much trouble may have begun amid it; of many half-connections that are all short it cannot be said.
+ */
+static bool is_too_much(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum,
+			enum ft_loss_doubt doubt, uint32_t doubts)
+{
+	const struct elsewhere others = elsewhere(evidence, sum, doubts);
+	double spaces = (double)sum->spaces;
+	double early = fmin(doubtful_spaces(evidence, doubt), spaces);
+	double doubted = events((double)sum->doubted[doubt], evidence->doubted_squares[doubt]);
+	double share = early / fmax(1, spaces - early);
+
+	if (doubted == 0)
+		return false;
+	if (LEAST_ELSEWHERE * (spaces - early) < early &&
+	    (spaces >= FEW_SPACES || trouble(evidence, sum) < MOST_EXPECTED * doubted))
+		return false;
+	return others.holes <= 0 || is_far_more(doubted, (others.events + 1) * share, share);
+}
+
+/*
+ * Whether responses are overdue as a fabric makes them that loses the request for them too: of all it loses, so few. Not
+ * where the mirror loses as many: what it loses elsewhere tells.
+ */
 static bool is_so_few(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
 {
-	double fabric = (double)evidence->fabric;
-	double twice = 2 * fabric * fabric / fmax((double)sum->spaces, 1);
+	const struct elsewhere others = elsewhere(evidence, sum, (1u << FT_LOSS_DOUBTS) - 1);
+	double spaces = fmax((double)sum->spaces, 1);
+	double share = (double)evidence->answers / spaces;
+	double doubted = (double)sum->doubted[FT_LOSS_OVERDUE];
+	double events_doubted = events(doubted, evidence->doubted_squares[FT_LOSS_OVERDUE]);
+	double twice = 2 * (double)evidence->fabric * (double)evidence->fabric / spaces;
 
-	return (double)sum->doubted[FT_LOSS_OVERDUE] <= LEAST_OVERDUE + MOST_EXPECTED * twice;
+	if (doubted == 0 || (MOST_EXPECTED * others.holes * share > twice &&
+			     !is_far_more(events_doubted, others.events * share, share)))
+		return false;
+	return doubted <= LEAST_OVERDUE + MOST_EXPECTED * twice;
 }
 
 static void take_out(struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum,
@@ -112,25 +176,26 @@ static void take_out(struct ft_loss_evidence *evidence, const struct ft_loss_bin
 		evidence->bins[i].holes -= evidence->bins[i].doubted[doubt];
 	evidence->squares -= evidence->doubted_squares[doubt];
 	evidence->uncertain += sum->doubted[doubt];
-	if (doubt == FT_LOSS_OVERDUE)
-		evidence->answers_lost -= sum->doubted[doubt];
-	else
-		evidence->requests_lost -= sum->doubted[doubt];
+	evidence->answers_lost -= evidence->doubted_answers[doubt];
+	evidence->requests_lost -= sum->doubted[doubt] - evidence->doubted_answers[doubt];
 }
 
 uint32_t ft_loss_resolve(struct ft_loss_evidence *evidence)
 {
+	const uint32_t all = (1u << FT_LOSS_DOUBTS) - 1;
 	struct ft_loss_bin sum = { 0 };
 	uint32_t taken = 0;
 
 	for (uint32_t i = 0; i < evidence->used; i++)
 		add(&sum, &evidence->bins[i]);
-	if (evidence->fabric + evidence->late + sum.again == 0)
+	if (trouble(evidence, &sum) == 0)
 		return 0;
-	for (unsigned doubt = FT_LOSS_FIRST; doubt <= FT_LOSS_EARLY; doubt++)
-		if (is_too_much(evidence, &sum, (enum ft_loss_doubt)doubt))
-			taken |= 1u << doubt;
-	if (sum.doubted[FT_LOSS_OVERDUE] != 0 && is_so_few(evidence, &sum))
+	if (is_too_much(evidence, &sum, FT_LOSS_EARLY, all))
+		taken |= 1u << FT_LOSS_EARLY;
+	if (is_too_much(evidence, &sum, FT_LOSS_FIRST,
+			1u << FT_LOSS_FIRST | 1u << FT_LOSS_OVERDUE | taken))
+		taken |= 1u << FT_LOSS_FIRST;
+	if (is_so_few(evidence, &sum))
 		taken |= 1u << FT_LOSS_OVERDUE;
 	for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++)
 		if (taken >> doubt & 1)
@@ -173,10 +238,13 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->squares = add_up(into->squares, from->squares);
 	into->fabric += from->fabric;
 	into->late += from->late;
+	into->refused += from->refused;
 	into->early += from->early;
-	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++)
+	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++) {
 		into->doubted_squares[i] =
 			add_up(into->doubted_squares[i], from->doubted_squares[i]);
+		into->doubted_answers[i] += from->doubted_answers[i];
+	}
 	into->uncertain += from->uncertain;
 	into->unanswered += from->unanswered;
 	into->overdue += from->overdue;

@@ -8,6 +8,7 @@
 /* Packet sequence numbers, 24-bit, wrapping; IBA vol. 1, 9.7.1. */
 
 enum {
+	FT_PSN_MOST = 0xffffff,
 	FT_PSN_WINDOW = 1 << 16, /* farther than this from the expected one is another sequence */
 	FT_PSN_HALF = 1 << 23,   /* most that may be outstanding */
 };

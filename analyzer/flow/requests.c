@@ -22,6 +22,8 @@ void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct
 	uint32_t there = ft_psn_reached(requester->half.acked, from, count);
 	struct ft_span span = {
 		.kind = FT_SPAN_AWAITED,
+		.early = moment->operation->role == FT_ROLE_RESPONSE &&
+			 ft_is_early(tracker, requester), /* its READ passed unseen */
 		.from = ft_psn_add(from, there), /* those before came ahead of their request */
 		.count = count - there,
 		.begin = begin,
@@ -92,7 +94,7 @@ static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 	if (ahead >= FT_PSN_WINDOW || ahead <= -FT_PSN_WINDOW)
 		half->acked = FT_PSN_NONE;
 	moment->step->what |= FT_STEP_RESTART;
-	if ((half->flags & FT_HALF_NAKED) == 0)
+	if ((half->flags & FT_HALF_NAKED) == 0 && half->first_psn == FT_PSN_NONE)
 		half->first_psn = moment->observed->psn;
 	if (half->service == FT_UC || half->flags & FT_HALF_START_SEEN)
 		ft_loss_silent(tracker->evidence, moment->observed->frame);
@@ -139,7 +141,7 @@ static void span_from_next(struct ft_tracker *tracker, const struct ft_moment *m
 	struct ft_half *half = &moment->flow->half;
 	uint32_t room = ft_psn_add(moment->observed->psn, 0x1000000 - half->message_psn);
 	uint32_t known = ft_psn_add(half->next_psn, 0x1000000 - half->message_psn);
-	uint32_t span = half->message_bytes == 0 ? room : ft_span_that_fits(tracker, half, room);
+	uint32_t span = half->message_bytes == 0 ? known : ft_span_that_fits(tracker, half, room);
 
 	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
 	if (span > known) {
@@ -164,7 +166,8 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 {
 	struct ft_half *half = &moment->flow->half;
 	struct ft_span hole = {
-		.kind = kind == FT_SPAN_HOLE && ft_is_early(moment->flow) ? FT_SPAN_EARLY : kind,
+		.kind = kind,
+		.early = ft_is_early(tracker, moment->flow),
 		.from = half->next_psn,
 		.count = count,
 		.begin = half->message_psn == FT_PSN_NONE ? half->next_psn : half->message_psn,
@@ -207,8 +210,8 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 		return;
 	}
 	if (half->flags & FT_HALF_SPAN_UNKNOWN) {
+		kind = half->message_bytes == 0 ? FT_SPAN_HOLE : FT_SPAN_GUESSED;
 		span_from_next(tracker, moment);
-		kind = FT_SPAN_GUESSED;
 	}
 	drop_ahead(tracker, half);
 	leave_out(half, psn);

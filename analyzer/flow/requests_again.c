@@ -148,13 +148,13 @@ static void ask_again(struct ft_tracker *tracker, const struct ft_moment *moment
 /*
  * A SEND or WRITE behind the first of its half that was seen, and nobody asked for it: that was ahead of it on another way.
  */
-static bool is_from_before(const struct ft_moment *moment)
+static bool is_from_before(const struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
 
-	return moment->operation->role == FT_ROLE_REQUEST && ft_is_early(moment->flow) &&
-	       (half->flags & FT_HALF_NAKED) == 0 && half->first_psn != FT_PSN_NONE &&
+	return moment->operation->role == FT_ROLE_REQUEST && ft_is_early(tracker, moment->flow) &&
+	       (half->flags & FT_HALF_NAKED) == 0 && half->first_psn < FT_REFUSED_OFTEN &&
 	       ft_psn_distance(psn, half->first_psn) < 0 && !ft_is_acked(half, psn) &&
 	       !is_sent_again(moment);
 }
@@ -184,7 +184,7 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 		fill(tracker, moment, hole);
 		return;
 	}
-	if (is_from_before(moment)) {
+	if (is_from_before(tracker, moment)) {
 		come_late(tracker, moment);
 		return;
 	}

@@ -67,14 +67,14 @@ static uint32_t packets_of(const struct ft_tracker *tracker, const struct ft_hal
 /* Among the first packets of a half whose set-up was not seen. */
 static bool is_doubtful(const struct ft_flow *flow, const struct ft_span *span)
 {
-	return span->kind == FT_SPAN_EARLY && (flow->half.flags & FT_HALF_START_SEEN) == 0;
+	return span->early && (flow->half.flags & FT_HALF_START_SEEN) == 0;
 }
 
 static struct ft_finding judge_requests(const struct ft_tracker *tracker,
 					const struct ft_flow *flow, const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	struct ft_finding finding = { .doubtful = is_doubtful(flow, span) };
+	struct ft_finding finding = { 0 };
 
 	if (half->service == FT_UC) {
 		finding.open = span->count;
@@ -180,15 +180,18 @@ static struct ft_finding judge_kind(const struct ft_tracker *tracker, const stru
 struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct ft_flow *flow,
 				const struct ft_span *span)
 {
-	return leave_out_damaged(tracker, flow, span, judge_kind(tracker, flow, span));
+	struct ft_finding finding = judge_kind(tracker, flow, span);
+
+	finding.doubtful |= is_doubtful(flow, span);
+	return leave_out_damaged(tracker, flow, span, finding);
 }
 
 /* Kinds that a later request shows. */
-enum { BY_GAP = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED | 1u << FT_SPAN_EARLY };
+enum { BY_GAP = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED };
 
 static enum ft_loss_doubt doubt_of(const struct ft_span *span)
 {
-	if ((BY_GAP >> span->kind & 1) == 0)
+	if (!span->early)
 		return FT_LOSS_OVERDUE;
 	return span->frame <= FT_LOSS_FIRST_FRAMES ? FT_LOSS_FIRST : FT_LOSS_EARLY;
 }
@@ -202,6 +205,7 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	totals->lost_by_gap += by_gap ? finding.lost : 0;
 	totals->lost_by_ack += by_gap ? 0 : finding.lost;
 	totals->doubted[doubt_of(span)] += finding.doubtful ? finding.lost : 0;
+	totals->doubted_gaps[doubt_of(span)] += finding.doubtful && by_gap ? finding.lost : 0;
 	totals->gaps_open += finding.open;
 	if (evidence == NULL)
 		return;
@@ -209,6 +213,8 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 		ft_loss_hole(evidence, span->frame, finding.lost);
 	if (finding.lost != 0 && finding.doubtful)
 		ft_loss_doubt(evidence, span->frame, finding.lost, doubt_of(span));
+	if (finding.doubtful && ft_span_is_answer(span))
+		evidence->doubted_answers[doubt_of(span)] += finding.lost;
 	evidence->uncertain += finding.open;
 	if (ft_span_is_answer(span)) {
 		evidence->answers_lost += finding.lost;

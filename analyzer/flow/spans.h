@@ -13,7 +13,6 @@
 enum ft_span_kind {
 	FT_SPAN_HOLE, /* requests that never passed, shown by a later request */
 	FT_SPAN_GUESSED, /* likewise, behind a READ of which only a guess at the path MTU tells how far it goes */
-	FT_SPAN_EARLY, /* likewise, among the first packets of a half: may have passed before the capture began */
 	FT_SPAN_IMPLIED,   /* likewise, shown by an answer; half.next_psn has moved on */
 	FT_SPAN_AHEAD,     /* answered for beyond half.next_psn; always the last of its ring */
 	FT_SPAN_AWAITED,   /* READ responses and ATOMIC ACKNOWLEDGEs that the peer owes this half */
@@ -27,8 +26,9 @@ struct ft_span {
 	uint32_t from;       /* 24-bit PSN */
 	uint32_t count;      /* PSNs, up to 2^23 */
 	uint32_t begin;      /* responses: PSN of the request; holes: where the message began */
-	uint32_t kind;       /* enum ft_span_kind */
-	uint64_t frame;      /* that showed it */
+	uint16_t kind;       /* enum ft_span_kind */
+	bool early; /* among the first packets of a half: may have passed before the capture began */
+	uint64_t frame; /* that showed it */
 	uint64_t ts_ns;
 	uint64_t before_ns; /* time of the half's packet before the range; 0: not known */
 };
@@ -41,8 +41,7 @@ static inline bool ft_span_is_answer(const struct ft_span *span)
 
 /* Sets of kinds. */
 enum {
-	FT_SPANS_HOLES = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED | 1u << FT_SPAN_EARLY |
-			 1u << FT_SPAN_IMPLIED,
+	FT_SPANS_HOLES = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED | 1u << FT_SPAN_IMPLIED,
 	FT_SPANS_AWAITED =
 		1u << FT_SPAN_AWAITED | 1u << FT_SPAN_OVERTAKEN | 1u << FT_SPAN_ASKED_AGAIN,
 	FT_SPANS_SKIPPED = 1u << FT_SPAN_SKIPPED,

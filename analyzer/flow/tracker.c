@@ -108,7 +108,8 @@ void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *p
 
 void ft_forget_requests(struct ft_half *half)
 {
-	half->next_psn = half->acked = half->nak_psn = FT_PSN_NONE;
+	half->next_psn = half->acked = FT_PSN_NONE;
+	half->first_psn = FT_PSN_ANEW;
 	half->message_psn = half->asked_psn = FT_PSN_NONE;
 	half->message_bytes = half->outside = 0;
 	half->flags &= FT_HALF_ANSWERING | FT_HALF_START_SEEN | FT_HALF_MET;

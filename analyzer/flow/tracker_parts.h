@@ -25,7 +25,8 @@ enum {
 	FT_OUTSIDE_RUN_SHIFT = 24, /* of half.outside: packets in a row */
 	FT_OUTSIDE_EXPECTED = 1,   /* none yet, but the other side answers for another sequence */
 	FT_EARLY_PACKETS =
-		32, /* the first of a half: what is out of order there may have begun before */
+		32, /* the first of a half: what is out of order there may have begun before .. */
+	FT_EARLY_PSNS = 64,     /* .. and so many PSNs of its requests, but for those missing */
 	FT_WENT_ON_PSNS = 1024, /* one-sided: more than is on its way before a NAK comes back */
 };
 
@@ -68,11 +69,14 @@ static inline bool ft_is_acked(const struct ft_half *half, uint32_t psn)
 	return half->acked != FT_PSN_NONE && ft_psn_distance(psn, half->acked) <= 0;
 }
 
+#define FT_REFUSED_ONCE  (UINT32_C(1) << 24) /* of half.nak_psn and half.first_psn */
+#define FT_REFUSED_OFTEN (UINT32_C(8) << 24)
+
+/* Few requests have passed since the first one seen. */
+bool ft_is_young(const struct ft_tracker *tracker, const struct ft_half *half);
+
 /* Packets in view are few, and what passed before is not known: it may have been overtaken, or sent again since. */
-static inline bool ft_is_early(const struct ft_flow *flow)
-{
-	return flow->packets < FT_EARLY_PACKETS && (flow->half.flags & FT_HALF_START_SEEN) == 0;
-}
+bool ft_is_early(const struct ft_tracker *tracker, const struct ft_flow *flow);
 
 /* Time from then to now; 0 if either is not known or it went backwards. */
 static inline uint64_t ft_elapsed(uint64_t now_ns, uint64_t then_ns)

@@ -40,7 +40,7 @@ uint64_t ft_early_packets(const struct ft_flow *flow)
 {
 	if (flow->half.next_psn == FT_PSN_NONE || flow->half.flags & FT_HALF_START_SEEN)
 		return 0;
-	return flow->packets < FT_EARLY_PACKETS ? flow->packets : FT_EARLY_PACKETS;
+	return flow->packets < FT_EARLY_PSNS ? flow->packets : FT_EARLY_PSNS;
 }
 
 static bool add_flow(void *context, const struct ft_flow *flow)

@@ -9,6 +9,7 @@
  */
 
 #define FT_PSN_NONE UINT32_MAX
+#define FT_PSN_ANEW (UINT32_MAX - 1) /* first_psn: another sequence was here before */
 
 /* How the two halves of a connection were found; the smaller the surer. */
 enum ft_paired_by {
@@ -40,8 +41,10 @@ struct ft_half {
 		answered; /* newest PSN of the peer's requests that this half answered for; FT_PSN_NONE */
 	uint32_t answer_next; /* PSN expected of the next READ response packet; FT_PSN_NONE */
 	union {
-		uint32_t nak_psn;   /* with FT_HALF_NAKED */
-		uint32_t first_psn; /* without: first request seen of this sequence; FT_PSN_NONE */
+		uint32_t nak_psn; /* with FT_HALF_NAKED */
+		uint32_t
+			first_psn; /* without: first request seen of the first sequence; FT_PSN_NONE, FT_PSN_ANEW */
+		/* of both, from bit 24 on: how often requests were refused soon after that; 8: too often */
 	};
 	uint32_t spans; /* PSN ranges not accounted for: first of a list in the tracker; 0: none */
 	uint32_t message_psn;   /* of the message being sent, its first */

@@ -49,8 +49,10 @@ struct ft_loss_evidence {
 	uint64_t squares; /* of the sizes of all holes, added up: how long losses last */
 	uint64_t fabric;  /* frames proved lost by the fabric: first seen when sent again */
 	uint64_t late;    /* frames overtaken on their way, seen once */
+	uint64_t refused; /* NAKs that want packets again */
 	uint64_t early;   /* frames seen among the first of their half, where holes are doubtful */
 	uint64_t doubted_squares[FT_LOSS_DOUBTS]; /* like `squares`, of what is doubtful */
+	uint64_t doubted_answers[FT_LOSS_DOUBTS]; /* like `answers_lost` */
 	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart .. */
 	uint64_t
 		unanswered; /* .. of them, those that a reliable transport had yet to answer for .. */
@@ -136,8 +138,8 @@ void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t c
 		   enum ft_loss_doubt doubt);
 
 /*
- * Decide about what is doubtful, once all evidence is merged. It was lost where nothing was sent again or out of order
- * anywhere; else early holes were if others are nearly as frequent, and overdue responses if they are more than a fabric
+ * Decide about what is doubtful, once all evidence is merged. It was lost where nothing was sent again, wanted again or out
+ * of order anywhere; else early holes were if others are nearly as frequent, and overdue responses if they are more than a fabric
  * that loses so much makes wait. What was not is taken out of the holes and is uncertain. Returns the set of doubts, as
  * bits, that were found true.
  */

@@ -87,8 +87,9 @@ struct ft_tracker_totals {
 	uint64_t lost_by_gap; /* of mirror_lost: holes that a request sequence shows (psn-gap) */
 	uint64_t
 		lost_by_ack; /* .. packets known only from answers to them or from answers due (ack-of-unseen) */
-	uint64_t doubted[FT_LOSS_DOUBTS]; /* of these, what ft_loss_resolve() decides about */
-	uint64_t gaps_open;               /* PSNs missing at the end, neither */
+	uint64_t doubted[FT_LOSS_DOUBTS]; /* of these, what ft_loss_resolve() decides about .. */
+	uint64_t doubted_gaps[FT_LOSS_DOUBTS]; /* .. and of that, what is of lost_by_gap */
+	uint64_t gaps_open;                    /* PSNs missing at the end, neither */
 	uint64_t acks, naks, rnr_naks, cnps;
 	uint64_t paired, one_sided; /* connections; half-connections whose reverse is missing */
 };

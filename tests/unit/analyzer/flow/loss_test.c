@@ -382,6 +382,44 @@ static void early_holes_count_where_others_do(void **state)
 	}
 }
 
+/* Of `spaces` all of which are early, whether 20 losses are believed. */
+static bool all_early(uint64_t spaces, uint64_t refused)
+{
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= spaces; frame++)
+		ft_loss_space(&evidence, frame);
+	evidence.early = spaces;
+	evidence.refused = refused;
+	for (uint32_t hole = 0; hole < 20; hole++) {
+		ft_loss_hole(&evidence, 600 + hole, 1);
+		ft_loss_doubt(&evidence, 600 + hole, 1, FT_LOSS_EARLY);
+	}
+	return ft_loss_resolve(&evidence) == 0;
+}
+
+static void of_nothing_but_beginnings_few_amid_trouble_are_not_believed(void **state)
+{
+	(void)state;
+	assert_false(all_early(1000, 100));
+	assert_true(all_early(1000, 5));
+	assert_true(all_early(10000, 100));
+}
+
+/* Responses overdue are doubted themselves: they say nothing for holes at the beginning. */
+static void doubts_do_not_bear_out_each_other(void **state)
+{
+	(void)state;
+	fill_spaces();
+	evidence.early = 1000;
+	evidence.fabric = 100;
+	ft_loss_hole(&evidence, 9999, 4);
+	ft_loss_doubt(&evidence, 9999, 4, FT_LOSS_OVERDUE);
+	ft_loss_hole(&evidence, 600, 1);
+	ft_loss_doubt(&evidence, 600, 1, FT_LOSS_EARLY);
+	assert_int_equal(ft_loss_resolve(&evidence), 1u << FT_LOSS_EARLY | 1u << FT_LOSS_OVERDUE);
+	assert_int_equal(total(&evidence).holes, 0);
+}
+
 static void responses_are_overdue_in_a_fabric_that_loses(void **state)
 {
 	(void)state;
@@ -441,6 +479,8 @@ int main(void)
 		cmocka_unit_test(known_evidence_gives_known_bounds),
 		cmocka_unit_test(the_bounds_hold_the_truth_and_are_narrow),
 		cmocka_unit_test(early_holes_count_where_others_do),
+		cmocka_unit_test(of_nothing_but_beginnings_few_amid_trouble_are_not_believed),
+		cmocka_unit_test(doubts_do_not_bear_out_each_other),
 		cmocka_unit_test(responses_are_overdue_in_a_fabric_that_loses),
 		cmocka_unit_test(the_rate_stands_for_silent_frames_far_away),
 		cmocka_unit_test(empty_bins_are_dropped),

@@ -52,6 +52,7 @@ struct script {
 	struct ft_tracker_totals wanted;
 	uint32_t messages[FT_MESSAGE_KINDS], bytes; /* completed; all their bytes */
 	uint32_t uncertain;
+	bool joined; /* they are known to belong together, but what was before is not */
 };
 
 enum { SOON = FT_LOSS_FIRST, DUE = FT_LOSS_OVERDUE };
@@ -71,6 +72,7 @@ enum {
 	REFUSES = FT_STEP_ANSWER | FT_STEP_NAK,
 	NOT_READY = FT_STEP_ANSWER | FT_STEP_RNR,
 	RESPONDS = FT_STEP_ANSWER | FT_STEP_NEW,
+	BEGIN_ANSWER = FT_STEP_ANSWER | FT_STEP_NEW | FT_STEP_RESTART,
 	RESPONDS_GAP = FT_STEP_ANSWER | FT_STEP_NEW | FT_STEP_GAP,
 	RESPONDS_AGAIN = FT_STEP_ANSWER | FT_STEP_RETRANSMITTED,
 	RESPONDS_LATE = FT_STEP_ANSWER | FT_STEP_REORDERED,

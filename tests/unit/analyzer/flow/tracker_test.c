@@ -31,7 +31,7 @@ static struct ft_flow_key key_of(char from)
 	return key;
 }
 
-static void open_world(struct world *world, bool met)
+static void open_world(struct world *world, bool met, bool joined)
 {
 	struct ft_tracker_config config = FT_TRACKER_DEFAULTS;
 	struct ft_flow_key there = key_of('A'), back = key_of('B');
@@ -42,8 +42,9 @@ static void open_world(struct world *world, bool met)
 	assert_int_equal(ft_flow_table_create(&world->table, 16, 1), 0);
 	assert_int_equal(ft_tracker_create(&world->tracker, &config, world->table, world->evidence),
 			 0);
-	if (met)
-		ft_tracker_pair(world->tracker, &there, &back, FT_PAIRED_CM);
+	if (met || joined)
+		ft_tracker_pair(world->tracker, &there, &back,
+				met ? FT_PAIRED_CM : FT_PAIRED_UD_SOURCE_QP);
 }
 
 static void close_world(struct world *world)
@@ -150,7 +151,7 @@ static void check(const struct script *script)
 {
 	struct world world = { .ts_ns = 1700000000000000000u };
 
-	open_world(&world, script->met);
+	open_world(&world, script->met, script->joined);
 	run(&world, script);
 	check_totals(&world, script);
 	check_messages(&world, script);
@@ -176,7 +177,7 @@ static void a_loss_is_told_once_and_late(void **state)
 	const struct ft_flow *flow;
 
 	(void)state;
-	open_world(&world, true);
+	open_world(&world, true, false);
 	send(&world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = 10 });
 	send(&world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = 13 });
 	send(&world, &(struct packet){ .from = 'B', .opcode = ACK, .psn = 13 });
@@ -204,7 +205,7 @@ static void the_time_from_request_to_answer_is_measured(void **state)
 	struct world world = { .ts_ns = 1700000000000000000u };
 
 	(void)state;
-	open_world(&world, true);
+	open_world(&world, true, false);
 	send(&world, &(struct packet){ .from = 'A', .opcode = FETCH_ADD, .psn = 10 });
 	assert_int_equal(send(&world,
 			      &(struct packet){

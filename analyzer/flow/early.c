@@ -1,0 +1,33 @@
+#include "tracker_parts.h"
+
+/* What may have begun before the capture did. */
+
+static uint32_t missing_early(const struct ft_tracker *tracker, const struct ft_half *half)
+{
+	uint32_t number = half->spans, missing = 0;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+
+		if (span->early && (FT_SPANS_HOLES >> span->kind & 1) != 0)
+			missing += span->count;
+		number = span->next;
+	}
+	return missing;
+}
+
+bool ft_is_young(const struct ft_tracker *tracker, const struct ft_half *half)
+{
+	if (half->next_psn == FT_PSN_NONE || half->first_psn >= FT_REFUSED_OFTEN)
+		return half->first_psn == FT_PSN_NONE;
+	if (half->flags & FT_HALF_NAKED)
+		return true;
+	return ft_psn_within(half->next_psn, half->first_psn & FT_PSN_MOST,
+			     FT_EARLY_PSNS + missing_early(tracker, half));
+}
+
+bool ft_is_early(const struct ft_tracker *tracker, const struct ft_flow *flow)
+{
+	return (flow->half.flags & FT_HALF_START_SEEN) == 0 &&
+	       (flow->packets < FT_EARLY_PACKETS || ft_is_young(tracker, &flow->half));
+}
