@@ -224,12 +224,37 @@ static void the_time_from_request_to_answer_is_measured(void **state)
 	close_world(&world);
 }
 
+/* The answer came before the halves were known to belong together: the next one is not for that request. */
+static void an_answer_missed_before_pairing_is_not_waited_for(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+	struct ft_flow_key there = key_of('A'), back = key_of('B');
+
+	(void)state;
+	open_world(&world, false, false);
+	send(&world, &(struct packet){ .from = 'A', .opcode = FETCH_ADD, .psn = 10 });
+	assert_int_equal(
+		send(&world, &(struct packet){ .from = 'B', .opcode = ATOMIC_ACK, .psn = 10 })
+			.rtt_ns,
+		0);
+	ft_tracker_confirm(world.tracker, &there, &back, FT_PAIRED_NCCL);
+	send(&world,
+	     &(struct packet){ .from = 'A', .opcode = FETCH_ADD, .psn = 11, .after_us = 5000 });
+	assert_int_equal(send(&world,
+			      &(struct packet){
+				      .from = 'B', .opcode = ATOMIC_ACK, .psn = 11, .after_us = 7 })
+				 .rtt_ns,
+			 7 * US);
+	close_world(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_script_is_read_as_it_was_meant),
 		cmocka_unit_test(a_loss_is_told_once_and_late),
 		cmocka_unit_test(the_time_from_request_to_answer_is_measured),
+		cmocka_unit_test(an_answer_missed_before_pairing_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
