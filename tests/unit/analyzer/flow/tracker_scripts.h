@@ -47,14 +47,14 @@ struct packet {
 
 struct script {
 	const char *sentence;
-	bool met; /* set-up named the halves */
+	uint8_t met; /* true: set-up named the halves; JOINED: something else did, later */
 	struct packet packets[24];
 	struct ft_tracker_totals wanted;
 	uint32_t messages[FT_MESSAGE_KINDS], bytes; /* completed; all their bytes */
 	uint32_t uncertain;
-	bool joined; /* they are known to belong together, but what was before is not */
 };
 
+enum { JOINED = true + 1 };
 enum { SOON = FT_LOSS_FIRST, DUE = FT_LOSS_OVERDUE };
 
 /* What a packet is taken for. */

@@ -31,7 +31,7 @@ static struct ft_flow_key key_of(char from)
 	return key;
 }
 
-static void open_world(struct world *world, bool met, bool joined)
+static void open_world(struct world *world, uint8_t met)
 {
 	struct ft_tracker_config config = FT_TRACKER_DEFAULTS;
 	struct ft_flow_key there = key_of('A'), back = key_of('B');
@@ -42,9 +42,9 @@ static void open_world(struct world *world, bool met, bool joined)
 	assert_int_equal(ft_flow_table_create(&world->table, 16, 1), 0);
 	assert_int_equal(ft_tracker_create(&world->tracker, &config, world->table, world->evidence),
 			 0);
-	if (met || joined)
+	if (met != false)
 		ft_tracker_pair(world->tracker, &there, &back,
-				met ? FT_PAIRED_CM : FT_PAIRED_UD_SOURCE_QP);
+				met == JOINED ? FT_PAIRED_UD_SOURCE_QP : FT_PAIRED_CM);
 }
 
 static void close_world(struct world *world)
@@ -151,7 +151,7 @@ static void check(const struct script *script)
 {
 	struct world world = { .ts_ns = 1700000000000000000u };
 
-	open_world(&world, script->met, script->joined);
+	open_world(&world, script->met);
 	run(&world, script);
 	check_totals(&world, script);
 	check_messages(&world, script);
@@ -177,7 +177,7 @@ static void a_loss_is_told_once_and_late(void **state)
 	const struct ft_flow *flow;
 
 	(void)state;
-	open_world(&world, true, false);
+	open_world(&world, true);
 	send(&world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = 10 });
 	send(&world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = 13 });
 	send(&world, &(struct packet){ .from = 'B', .opcode = ACK, .psn = 13 });
@@ -205,7 +205,7 @@ static void the_time_from_request_to_answer_is_measured(void **state)
 	struct world world = { .ts_ns = 1700000000000000000u };
 
 	(void)state;
-	open_world(&world, true, false);
+	open_world(&world, true);
 	send(&world, &(struct packet){ .from = 'A', .opcode = FETCH_ADD, .psn = 10 });
 	assert_int_equal(send(&world,
 			      &(struct packet){
@@ -231,7 +231,7 @@ static void an_answer_missed_before_pairing_is_not_waited_for(void **state)
 	struct ft_flow_key there = key_of('A'), back = key_of('B');
 
 	(void)state;
-	open_world(&world, false, false);
+	open_world(&world, false);
 	send(&world, &(struct packet){ .from = 'A', .opcode = FETCH_ADD, .psn = 10 });
 	assert_int_equal(
 		send(&world, &(struct packet){ .from = 'B', .opcode = ATOMIC_ACK, .psn = 10 })
