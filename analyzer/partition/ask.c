@@ -216,6 +216,13 @@ static int answer_text(const struct ft_map *map, const struct ft_question *quest
 	return ft_written(out);
 }
 
+static const char *word_of(const struct ft_talk *talk)
+{
+	if (talk->allowed)
+		return "allowed";
+	return talk->grace ? "not allowed, but in grace" : "not allowed";
+}
+
 static int answer_pair(const struct ft_map *map, const struct ft_question *question, uint32_t a,
 		       uint32_t b, bool json, FILE *out)
 {
@@ -235,8 +242,7 @@ static int answer_pair(const struct ft_map *map, const struct ft_question *quest
 				  ft_json_text(talk.because)),
 			out);
 	fprintf(out, "%s and %s at %s: %s%s%s%s%s\n  %s\n", question->port, question->other,
-		ft_moment_write(at, question->at_ns),
-		talk.allowed ? (talk.grace ? "allowed, by grace" : "allowed") : "not allowed",
+		ft_moment_write(at, question->at_ns), word_of(&talk),
 		talk.base != 0 ? ", via " : "",
 		talk.base != 0 ? ft_pkey_write(text, talk.base) : "",
 		talk.exception != NULL ? ", exception " : "",

@@ -122,6 +122,14 @@ static void write_named(const json_t *document, const char *key, const char *wha
 			text_at(json_array_get(found, i), "change", ""));
 }
 
+static void write_grace(const json_t *change, FILE *out)
+{
+	if (change != NULL)
+		fprintf(out, "grace   %" JSON_INTEGER_FORMAT " ms -> %" JSON_INTEGER_FORMAT " ms\n",
+			json_integer_value(json_object_get(change, "old")),
+			json_integer_value(json_object_get(change, "new")));
+}
+
 static int write_text(const json_t *document, size_t changes, FILE *out)
 {
 	const json_t *pairs = json_object_get(document, "pairs"),
@@ -133,6 +141,7 @@ static int write_text(const json_t *document, size_t changes, FILE *out)
 		write_membership(json_array_get(members, i), out);
 	write_named(document, "exceptions", "exception", out);
 	write_named(document, "tenants", "tenant", out);
+	write_grace(json_object_get(document, "grace_ms"), out);
 	if (changes == 0)
 		fputs("the two maps permit the same\n", out);
 	return ft_written(out);

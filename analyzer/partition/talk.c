@@ -79,6 +79,15 @@ static void allow(const struct ft_case *frame, const struct ft_ruling *ruling, s
 			 tenant_name(&ruling->src), tenant_name(&ruling->dst));
 }
 
+static void excuse(const struct ft_case *frame, struct ft_talk *talk)
+{
+	talk->grace = true;
+	talk->base = frame->base;
+	snprintf(talk->because, sizeof talk->because,
+		 "what allowed it over 0x%04x ended less than %lld ms before", frame->base,
+		 (long long)(frame->map->declared->grace_ns / 1000000));
+}
+
 static bool try_frame(const struct ft_case *frame, int64_t ts_ns, struct ft_talk *talk)
 {
 	/* which VLAN or VNI such a frame would be seen in is not asked */
@@ -90,12 +99,10 @@ static bool try_frame(const struct ft_case *frame, int64_t ts_ns, struct ft_talk
 		allow(frame, &ruling, talk);
 		return true;
 	}
+	if (!talk->grace && frame->by_pkey && ft_case_in_grace(frame, ts_ns))
+		excuse(frame, talk);
 	if (talk->because[0] == '\0')
 		explain(frame, &ruling, talk);
-	if (!talk->grace && frame->by_pkey && ft_case_in_grace(frame, ts_ns)) {
-		talk->grace = true;
-		talk->base = frame->base;
-	}
 	return false;
 }
 

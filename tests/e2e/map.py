@@ -144,6 +144,18 @@ class TapMap(unittest.TestCase):
                 if "in_grace_for" in query:
                     self.assertIn(query["in_grace_for"], run.out.decode())
 
+    def test_a_pair_in_grace_is_told_so_and_why(self):
+        # the membership in 0x0101 ended at 12:00:00, grace is 5 s
+        pair = ["--pair", "gpu-a1", "gpu-a2", self.MAP]
+        for at, grace in (("2026-11-20T12:00:03Z", True), ("2026-11-20T12:00:06Z", False)):
+            said = fabtap("map", "ask", "--at", at, *pair).out.decode()
+            answer = fabtap("map", "ask", "--json", "--at", at, *pair).json()
+            self.assertEqual((answer["allowed"], answer["grace"]), (False, grace))
+            self.assertIn("not allowed", said)
+            self.assertEqual("grace" in said, grace, said)
+            for text in (said, answer["because"]):
+                self.assertEqual("over 0x0101 ended less than 5000 ms before" in text, grace, text)
+
     def test_lint_sees_tenants_that_share_a_leaf(self):
         bad = fabtap("map", "lint", TENANTS / "cotenancy-bad.map.json").out.decode()
         fine = fabtap("map", "lint", TENANTS / "cotenancy-fine.map.json").out.decode()
@@ -167,6 +179,15 @@ class TapMap(unittest.TestCase):
                 self.assertEqual(len(said), 1, run.out)
                 for name in ("red", "green", "0x0002"):
                     self.assertIn(name, said[0])
+
+    def test_diff_says_that_the_grace_changed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            short, long = Path(folder, "short.json"), Path(folder, "long.json")
+            short.write_text(json.dumps(two_tenants(["b"]) | {"grace_ms": 100}))
+            long.write_text(json.dumps(two_tenants(["b"]) | {"grace_ms": 2500}))
+            run = fabtap("map", "diff", short, long)
+            self.assertEqual(run.status, 1, run)
+            self.assertEqual(run.out.decode().split(), "grace 100 ms -> 2500 ms".split())
 
     def test_a_converted_map_gives_the_same_verdicts(self):
         topology = ["--topology", TENANTS / "ib-a" / "ibnetdiscover.txt"]
