@@ -16,7 +16,8 @@ struct lane {
 struct ft_merge {
 	struct lane *lanes;
 	struct lane **heap;
-	size_t live;
+	size_t count, live;
+	bool begun;
 	bool drained; /* the top lane has handed out its last frame */
 };
 
@@ -69,10 +70,10 @@ static void refill_top(struct ft_merge *merge)
 		sift_down(merge, 0);
 }
 
-static void fill_lanes(struct ft_merge *merge, struct ft_input *inputs, size_t count)
+static void fill_lanes(struct ft_merge *merge)
 {
-	for (size_t i = 0; i < count; i++) {
-		merge->lanes[i].input = &inputs[i];
+	merge->begun = true;
+	for (size_t i = 0; i < merge->count; i++) {
 		if (refill(&merge->lanes[i]))
 			merge->heap[merge->live++] = &merge->lanes[i];
 	}
@@ -92,7 +93,9 @@ struct ft_merge *ft_merge_create(struct ft_input *inputs, size_t count)
 		ft_merge_destroy(merge);
 		return NULL;
 	}
-	fill_lanes(merge, inputs, count);
+	merge->count = count;
+	for (size_t i = 0; i < count; i++)
+		merge->lanes[i].input = &inputs[i];
 	return merge;
 }
 
@@ -104,6 +107,8 @@ int ft_merge_next(struct ft_merge *merge, struct ft_frame *frames, int room)
 {
 	int count = 0;
 
+	if (!merge->begun)
+		fill_lanes(merge);
 	if (merge->drained)
 		refill_top(merge);
 	while (count < room && merge->live > 0 && !merge->drained) {

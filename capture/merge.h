@@ -5,7 +5,7 @@
 /* The frames of several inputs in the order of their times; ties and missing times as in source.h. */
 struct ft_merge;
 
-/* The inputs must outlive it. NULL: out of memory. */
+/* The inputs must outlive it; nothing is read of them yet. NULL: out of memory. */
 struct ft_merge *ft_merge_create(struct ft_input *inputs, size_t count);
 
 /* At most `room` frames, readable as those of ft_input_next(); 0 when every input has ended. */

@@ -79,6 +79,14 @@ static size_t piece_size(size_t total, size_t pieces)
 	return share < PIECE_MIN ? PIECE_MIN : share;
 }
 
+/* Of several inputs. False: no memory. */
+static bool merge(struct ft_source *source)
+{
+	if (source->count > 1)
+		source->merge = ft_merge_create(source->inputs, source->count);
+	return source->count <= 1 || source->merge != NULL;
+}
+
 /* Take in the input that was just opened, or pass on why it was not. */
 static int add_input(struct ft_source *source, int error, struct ft_source_complaint *complaint)
 {
@@ -108,6 +116,8 @@ int ft_source_open_files(struct ft_source **source, const char *const *paths, si
 					   piece_size(PIECES_TOTAL, count));
 		error = add_input(opened, error, complaint);
 	}
+	if (error == 0 && !merge(opened))
+		error = out_of_memory(complaint, paths[0]);
 	if (error != 0) {
 		ft_source_close(opened);
 		return error;
@@ -219,13 +229,6 @@ static void account(struct ft_source *source, struct ft_frame *frames, int count
 	}
 }
 
-static int next_merged(struct ft_source *source, struct ft_frame *frames, int room)
-{
-	if (source->merge == NULL)
-		source->merge = ft_merge_create(source->inputs, source->count);
-	return source->merge != NULL ? ft_merge_next(source->merge, frames, room) : -ENOMEM;
-}
-
 int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room)
 {
 	int count;
@@ -240,7 +243,7 @@ int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room)
 	if (source->count == 1)
 		count = ft_input_next(&source->inputs[0], frames, room);
 	else
-		count = next_merged(source, frames, room);
+		count = ft_merge_next(source->merge, frames, room);
 	account(source, frames, count);
 	return count != 0 ? count : -ENODATA;
 }

@@ -82,7 +82,7 @@ int ft_source_keep(struct ft_source *source, unsigned calls);
 /*
  * Fill at most `room` frames, which is at least 1. Returns how many (>= 1), or -ENODATA at the end of all inputs;
  * 0 when nothing arrived at a live source for a while (live.h), files never return it. Such calls do not count for
- * ft_source_keep(). -ENOMEM, with nothing read: there is no memory to merge several files.
+ * ft_source_keep().
  * A damaged input ends early: it is marked in ft_source_input() and the others go on.
  * Frames of one call are all readable until the next call, or as long as ft_source_keep() was told.
  * A call hands out what is at hand, up to `room`; it waits for more only while it has none.
