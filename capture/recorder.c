@@ -207,7 +207,6 @@ static void keep(struct ft_recorder *recorder, const struct ft_frame *frame, uin
 	recorder->file.bytes += size;
 	recorder->file.frames++;
 	recorder->account.frames++;
-	recorder->account.bytes += size;
 }
 
 /* Whether there is a point in trying again, now. */

@@ -79,9 +79,8 @@ void ft_recorder_tick(struct ft_recorder *recorder, uint64_t now_ns);
 void ft_recorder_flush(struct ft_recorder *recorder);
 
 struct ft_recorder_account {
-	uint64_t frames,
-		bytes;     /* kept: handed over and not left out; bytes of the blocks of frames */
-	uint64_t left_out; /* frames */
+	uint64_t frames;         /* kept: handed over and not left out */
+	uint64_t left_out;       /* frames */
 	uint64_t files, removed; /* begun, and of those removed for the disk limit */
 	int error;               /* -errno of the disk; 0: none so far */
 };
