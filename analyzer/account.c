@@ -46,15 +46,9 @@ static int init_by_map(struct ft_account *account, const struct ft_engine_config
 int ft_account_init(struct ft_account *account, const struct ft_engine_config *config,
 		    const struct ft_map *map)
 {
-	int error = 0;
-
 	*account =
 		(struct ft_account){ .map = map, .decode = &config->decode, .seed = config->seed };
-	if (map != NULL)
-		error = init_by_map(account, config);
-	if (error != 0)
-		ft_account_free(account);
-	return error;
+	return map != NULL ? init_by_map(account, config) : 0;
 }
 
 void ft_account_free(struct ft_account *account)

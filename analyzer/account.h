@@ -33,7 +33,7 @@ struct ft_account {
 	uint64_t seed;
 };
 
-/* 0 or -ENOMEM. */
+/* 0 or -ENOMEM; ft_account_free() it in either case. */
 int ft_account_init(struct ft_account *account, const struct ft_engine_config *config,
 		    const struct ft_map *map);
 void ft_account_free(struct ft_account *account);

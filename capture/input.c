@@ -133,7 +133,11 @@ static int name_input(struct ft_input *input, const char *name, const char *kind
 	*input = (struct ft_input){ .fd = -1, .known = { .kind = kind } };
 	input->known.first_ts_ns = input->known.last_ts_ns = FT_TS_UNKNOWN;
 	input->known.name = strdup(name);
-	return input->known.name != NULL ? 0 : -ENOMEM;
+	if (input->known.name != NULL)
+		return 0;
+	ft_complain(input->known.complaint.text, sizeof input->known.complaint.text, name,
+		    strerror(ENOMEM));
+	return -ENOMEM;
 }
 
 int ft_input_open_file(struct ft_input *input, const char *path, size_t piece)

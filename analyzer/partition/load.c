@@ -73,9 +73,10 @@ static int read_file(struct loading *loading, const char *path, struct ft_bytes 
 	if (failed != 0)
 		return complain(loading->complaint, failed, path, strerror(-failed));
 	failed = add_file(&loading->builder, path, bytes);
-	if (failed != 0)
-		ft_bytes_release(bytes);
-	return failed;
+	if (failed == 0)
+		return 0;
+	ft_bytes_release(bytes);
+	return complain(loading->complaint, failed, path, strerror(-failed));
 }
 
 static int read_topology(struct loading *loading, struct ft_topology *topology, const char *path)
@@ -203,6 +204,8 @@ static int load(struct loading *loading, const struct ft_bytes *bytes,
 {
 	int failed = read_map(loading, bytes);
 
+	if (loading->builder.out_of_memory) /* what else was found may come of it */
+		failed = -ENOMEM;
 	if (failed == 0)
 		failed = finish(loading, declared, rejected);
 	if (failed == -ENOMEM)

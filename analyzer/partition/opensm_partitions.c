@@ -173,6 +173,7 @@ struct ft_opensm_partition *ft_opensm_define(struct ft_opensm *opensm,
 		partition = define_by_name(opensm, header.name);
 	if (partition != NULL)
 		opensm->open = (size_t)(partition - partition_at(opensm, 0));
+	opensm->failed |= partition == NULL; /* it has been said why, or memory ended */
 	return partition;
 }
 

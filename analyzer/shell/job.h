@@ -96,10 +96,15 @@ enum ft_exit ft_job_open_source(struct ft_job *job);
 enum ft_exit ft_job_listen(struct ft_job *job);
 
 /*
- * All frames, or as many as asked; of live sources until they are stopped, for the time asked. 0, or -errno of the
- * evidence writer or observer; -EINTR: a signal ended the reading of files.
+ * All frames, or as many as asked; of live sources until they are stopped, for the time asked. 0, -ENOMEM, or -errno of
+ * the evidence writer or observer; -EINTR: a signal ended the reading of files.
  */
 int ft_job_run(struct ft_job *job);
+
+/*
+ * Say in one line why it failed, with `lacking`: what there is therefore none of ("no report"). FT_EXIT_FAILED.
+ */
+enum ft_exit ft_job_failed(const struct ft_job *job, int error, const char *lacking);
 
 /* The same frames without an engine, as they are read. Returns what `take` does if that is not 0. */
 typedef int ft_job_taker(void *context, const struct ft_frame *frames, int count);

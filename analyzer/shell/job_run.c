@@ -1,7 +1,9 @@
 #include <errno.h>
+#include <string.h>
 
 #include "interrupt.h"
 #include "job_map.h"
+#include "log.h"
 #include "signals.h"
 
 /* Frames are taken until they end, a signal says so, or the time is over. */
@@ -99,6 +101,17 @@ int ft_job_run(struct ft_job *job)
 	struct run run = { .job = job };
 
 	return run_rounds(&run, run_engine, &run);
+}
+
+enum ft_exit ft_job_failed(const struct ft_job *job, int error, const char *lacking)
+{
+	if (error == -EINTR)
+		ft_log("interrupted after %llu frames: %s", (unsigned long long)job->frames,
+		       lacking);
+	else
+		ft_log("%s after %llu frames: %s", strerror(-error),
+		       (unsigned long long)job->frames, lacking);
+	return FT_EXIT_FAILED;
 }
 
 struct pass {

@@ -2,8 +2,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <jansson.h>
 
 #include "build.h"
 #include "extcap.h"
@@ -51,8 +54,21 @@ static bool hold_standard_descriptors(void)
 	return true;
 }
 
+/* Without memory jansson would leave out parts of what it reads and writes, or take them for syntax errors. */
+static void *allocate_json(size_t size)
+{
+	static const char why[] = "fabtap: out of memory\n";
+	void *memory = malloc(size);
+
+	if (memory != NULL)
+		return memory;
+	(void)!write(STDERR_FILENO, why, sizeof why - 1);
+	_exit(FT_EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+	json_set_alloc_funcs(allocate_json, free);
 	if (!hold_standard_descriptors())
 		return FT_EXIT_FAILED;
 	/* a reader that goes away, a file that may not grow: errors of write(), not the end of the program */

@@ -166,16 +166,6 @@ static void close_evidence(struct audit *audit)
 		audit->evidence = NULL;
 }
 
-static enum ft_exit run_failed(const struct audit *audit, int error)
-{
-	if (error == -EINTR)
-		ft_log("interrupted after %llu frames: no report",
-		       (unsigned long long)audit->job.frames);
-	else
-		ft_log("%s", strerror(-error));
-	return FT_EXIT_FAILED;
-}
-
 static enum ft_exit status_of(const struct ft_report *report)
 {
 	static const enum ft_exit statuses[] = {
@@ -236,7 +226,7 @@ static enum ft_exit audit_frames(struct audit *audit)
 	audit->job.beat_context = audit;
 	error = ft_job_run(&audit->job);
 	if (error != 0)
-		return run_failed(audit, error);
+		return ft_job_failed(&audit->job, error, "no report");
 	close_evidence(audit);
 	status = print_report(audit);
 	if (audit->evidence_failed)

@@ -107,16 +107,17 @@ static enum ft_exit print_finding(struct explain *explain)
 
 static enum ft_exit run_line(struct explain *explain, int argc, char **argv)
 {
+	int error;
+
 	if (read_line(explain, argc, argv) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
 	if (explain->help)
 		return ft_usage_print(&ft_verb_explain);
 	if (ft_job_open(&explain->job, NULL) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
-	if (ft_job_run(&explain->job) != 0) {
-		ft_log("interrupted after %llu frames", (unsigned long long)explain->job.frames);
-		return FT_EXIT_FAILED;
-	}
+	error = ft_job_run(&explain->job);
+	if (error != 0)
+		return ft_job_failed(&explain->job, error, "no finding");
 	return ft_job_tell_damage(&explain->job, print_finding(explain));
 }
 

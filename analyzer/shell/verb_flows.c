@@ -196,11 +196,8 @@ static enum ft_exit list_flows(struct flows *flows)
 	if (error != 0)
 		return ft_usage_error(&ft_verb_flows, "--where %s", complaint.text);
 	error = ft_job_run(&flows->job);
-	if (error != 0) {
-		ft_log("interrupted after %llu frames: no flows",
-		       (unsigned long long)flows->job.frames);
-		return FT_EXIT_FAILED;
-	}
+	if (error != 0)
+		return ft_job_failed(&flows->job, error, "no flows");
 	return ft_job_tell_damage(&flows->job, print_flows(flows));
 }
 

@@ -181,6 +181,8 @@ static enum ft_exit print_report(const struct nccl *nccl)
 
 static enum ft_exit run_line(struct nccl *nccl, int argc, char **argv)
 {
+	int error;
+
 	if (read_line(nccl, argc, argv) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
 	if (nccl->help)
@@ -188,11 +190,9 @@ static enum ft_exit run_line(struct nccl *nccl, int argc, char **argv)
 	nccl->job.config.nccl = FT_ENGINE_NCCL_ALL;
 	if (ft_job_open(&nccl->job, NULL) != FT_EXIT_CLEAN)
 		return FT_EXIT_FAILED;
-	if (ft_job_run(&nccl->job) != 0) {
-		ft_log("interrupted after %llu frames: no report",
-		       (unsigned long long)nccl->job.frames);
-		return FT_EXIT_FAILED;
-	}
+	error = ft_job_run(&nccl->job);
+	if (error != 0)
+		return ft_job_failed(&nccl->job, error, "no report");
 	return ft_job_tell_damage(&nccl->job, print_report(nccl));
 }
 
