@@ -102,15 +102,6 @@ void ft_disk_wait(struct ft_disk *disk, size_t stock)
 	pthread_mutex_unlock(&disk->mutex);
 }
 
-void ft_disk_hand_over(struct ft_disk *disk, struct ft_chunk *chunk)
-{
-	pthread_mutex_lock(&disk->mutex);
-	*disk->queue_end = chunk;
-	disk->queue_end = &chunk->next;
-	pthread_cond_signal(&disk->ready);
-	pthread_mutex_unlock(&disk->mutex);
-}
-
 /* Wait for the next one; NULL: the end. */
 static struct ft_chunk *next_chunk(struct ft_disk *disk)
 {
@@ -150,6 +141,25 @@ static void write_chunk(struct ft_disk *disk, struct ft_chunk *chunk)
 	if (error != 0)
 		note_error(disk, error, frames);
 	put_back(disk, chunk);
+}
+
+static void queue(struct ft_disk *disk, struct ft_chunk *chunk)
+{
+	pthread_mutex_lock(&disk->mutex);
+	*disk->queue_end = chunk;
+	disk->queue_end = &chunk->next;
+	pthread_cond_signal(&disk->ready);
+	pthread_mutex_unlock(&disk->mutex);
+}
+
+void ft_disk_hand_over(struct ft_disk *disk, struct ft_chunk *chunk)
+{
+	if (disk->started)
+		queue(disk, chunk);
+	else
+		write_chunk(
+			disk,
+			chunk); /* there is no thread, which was noted: its frames are dropped */
 }
 
 int ft_disk_write_now(struct ft_disk *disk, struct ft_chunk *chunk)

@@ -40,6 +40,8 @@ void ft_disk_start(struct ft_disk *disk);
 struct ft_chunk *ft_disk_take(struct ft_disk *disk, bool last);
 size_t ft_disk_stock(struct ft_disk *disk); /* chunks that could be taken, the reserve included */
 void ft_disk_wait(struct ft_disk *disk, size_t stock); /* until so many, or the disk has failed */
+
+/* After ft_disk_start(). If the disk has failed, its frames are dropped. */
 void ft_disk_hand_over(struct ft_disk *disk, struct ft_chunk *chunk);
 
 /* -errno of the first failure so far, or 0. Chunks handed over after it are dropped: *dropped frames. */

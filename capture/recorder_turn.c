@@ -1,6 +1,7 @@
 #include "recorder_parts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "recorder_name.h"
@@ -41,11 +42,13 @@ static bool take_chunk(struct ft_recorder *recorder, bool last)
 
 int ft_recorder_begin_file(struct ft_recorder *recorder)
 {
-	if (!take_chunk(recorder, true))
+	char *name = next_name(recorder);
+
+	if (name == NULL || !take_chunk(recorder, true)) {
+		free(name);
 		return -ENOMEM;
-	recorder->chunk->begins = next_name(recorder);
-	if (recorder->chunk->begins == NULL)
-		return -ENOMEM;
+	}
+	recorder->chunk->begins = name;
 	recorder->chunk->fresh = ft_recorder_rotates(&recorder->config);
 	recorder->file.bytes = recorder->file.frames = 0;
 	recorder->file.since_ns = recorder->now_ns;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <jansson.h>
+#include <openssl/crypto.h>
 
 #include "build.h"
 #include "extcap.h"
@@ -54,11 +55,9 @@ static bool hold_standard_descriptors(void)
 	return true;
 }
 
-/* Without memory jansson would leave out parts of what it reads and writes, or take them for syntax errors. */
-static void *allocate_json(size_t size)
+static void *given(void *memory)
 {
 	static const char why[] = "fabtap: out of memory\n";
-	void *memory = malloc(size);
 
 	if (memory != NULL)
 		return memory;
@@ -66,9 +65,42 @@ static void *allocate_json(size_t size)
 	_exit(FT_EXIT_FAILED);
 }
 
-int main(int argc, char **argv)
+static void *allocate_json(size_t size)
+{
+	return given(malloc(size));
+}
+
+static void *allocate_crypto(size_t size, const char *file, int line)
+{
+	(void)file, (void)line;
+	return given(malloc(size));
+}
+
+static void *reallocate_crypto(void *memory, size_t size, const char *file, int line)
+{
+	(void)file, (void)line;
+	return size == 0 ? (free(memory), NULL) : given(realloc(memory, size));
+}
+
+static void free_crypto(void *memory, const char *file, int line)
+{
+	(void)file, (void)line;
+	free(memory);
+}
+
+/*
+ * Without memory jansson would leave out parts of what it reads and writes, or take them for syntax errors, and OpenSSL
+ * crash.
+ */
+static void take_care_of_libraries(void)
 {
 	json_set_alloc_funcs(allocate_json, free);
+	CRYPTO_set_mem_functions(allocate_crypto, reallocate_crypto, free_crypto);
+}
+
+int main(int argc, char **argv)
+{
+	take_care_of_libraries();
 	if (!hold_standard_descriptors())
 		return FT_EXIT_FAILED;
 	/* a reader that goes away, a file that may not grow: errors of write(), not the end of the program */

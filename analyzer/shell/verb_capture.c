@@ -55,19 +55,25 @@ enum { BURST = 64 };
 struct rows {
 	struct ft_recorder_file *files;
 	size_t count, room;
+	int error;
 };
 
 static void add_file(void *context, const struct ft_recorder_file *file)
 {
 	struct rows *rows = context;
+	size_t room = 2 * rows->room + 8;
+	struct ft_recorder_file *files = rows->files;
 
 	if (rows->count == rows->room) {
-		rows->room = 2 * rows->room + 8;
-		rows->files = reallocarray(rows->files, rows->room, sizeof *rows->files);
-		if (rows->files == NULL)
-			abort();
+		files = reallocarray(rows->files, room, sizeof *files);
+		if (files == NULL) {
+			rows->error = -ENOMEM;
+			return;
+		}
+		rows->files = files;
+		rows->room = room;
 	}
-	rows->files[rows->count++] = *file;
+	files[rows->count++] = *file;
 }
 
 /* Frames after which -c ended the run; 0: it did not. */
@@ -123,13 +129,17 @@ static int tell(struct capture *capture)
 		ft_recorder_each_file(capture->record.recorder, add_file, &rows);
 		recording.files = rows.files;
 		recording.file_count = rows.count;
-		error = ft_recording_text(stderr, &recording);
-		if (capture->line.json)
+		error = rows.error;
+		if (error == 0)
+			error = ft_recording_text(stderr, &recording);
+		if (error == 0 && capture->line.json)
 			error = ft_recording_json(stdout, &recording);
 	}
 	free(rows.files);
 	free(losses);
 	free(sources);
+	if (error == -ENOMEM)
+		ft_log("%s: no account of what was captured", strerror(ENOMEM));
 	return error;
 }
 
