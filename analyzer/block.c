@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <engine/no_memory.h>
+
 #include "item_fill.h"
 
 int ft_block_read(struct ft_block *block, struct ft_source *source, unsigned most)
@@ -37,7 +39,7 @@ __attribute__((noinline)) void ft_batch_grow(struct ft_batch *batch)
 	batch->items = reallocarray(batch->items, room, sizeof *batch->items);
 	batch->more = reallocarray(batch->more, room, sizeof *batch->more);
 	if (batch->items == NULL || batch->more == NULL)
-		abort();
+		ft_no_memory();
 	batch->room = room;
 }
 

@@ -31,7 +31,7 @@ struct ft_batch {
 int ft_batch_init(struct ft_batch *batch, unsigned room);
 void ft_batch_free(struct ft_batch *batch);
 
-/* Decode a frame and add its packets; `seed`: of the engine's tables. Aborts when memory ends. */
+/* Decode a frame and add its packets; `seed`: of the engine's tables. Ends the program (engine/no_memory.h) when memory ends. */
 void ft_batch_add(struct ft_batch *batch, const struct ft_frame *frame,
 		  const struct ft_decode_config *config, uint64_t seed);
 
@@ -39,7 +39,7 @@ void ft_batch_add(struct ft_batch *batch, const struct ft_frame *frame,
 void ft_batch_fill(struct ft_batch *batch, const struct ft_block *block,
 		   const struct ft_decode_config *config, uint64_t seed);
 
-/* Make room for one more. Aborts when memory ends. */
+/* Make room for one more. Ends the program (engine/no_memory.h) when memory ends. */
 void ft_batch_grow(struct ft_batch *batch);
 
 /* Add an item that the caller fills, or does without. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <engine/no_memory.h>
+
 #include "subject.h"
 
 static const enum ft_rule rules[FT_NCCL_FAULTS] = {
@@ -80,7 +82,7 @@ static struct ft_framing_tags *tags_at(struct ft_framing *framing, uint32_t conn
 		return &framing->tags[connection];
 	more = reallocarray(framing->tags, count, sizeof *more);
 	if (more == NULL)
-		abort();
+		ft_no_memory();
 	framing->tags = more;
 	for (; framing->tag_count < count; framing->tag_count++)
 		more[framing->tag_count] = no_tags;
@@ -130,7 +132,7 @@ static void add(struct ft_framing *framing, const struct occasion *occasion)
 	if (finding->packets == 0) {
 		finding->map = framing->map;
 		if (!make_note(framing, index, occasion))
-			abort();
+			ft_no_memory();
 	}
 	if (has_frame(finding, occasion->frame))
 		return;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <engine/no_memory.h>
 #include <flow/reserve.h>
 
 #include "glance.h"
@@ -137,7 +138,7 @@ __attribute__((noinline)) static void grow(struct ft_share *share)
 	if (share->batch.room == share->room)
 		ft_batch_grow(&share->batch);
 	if (make_room(share) != 0)
-		abort();
+		ft_no_memory();
 }
 
 /* Of none, unless they are a stretch within a whole second. */

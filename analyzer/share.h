@@ -34,7 +34,10 @@ struct ft_share {
 int ft_share_init(struct ft_share *share, unsigned workers);
 void ft_share_free(struct ft_share *share);
 
-/* Share out the frames of a block, which is not needed afterwards; their bytes are. Aborts when memory ends. */
+/*
+ * Share out the frames of a block, which is not needed afterwards; their bytes are. Ends the program
+ * (engine/no_memory.h) when memory ends.
+ */
 void ft_share_out(struct ft_share *share, const struct ft_block *block,
 		  const struct ft_decode_config *config, uint64_t seed);
 

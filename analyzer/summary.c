@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <engine/no_memory.h>
 #include <flow/hash.h>
 #include <report/source_row.h>
 
@@ -33,7 +34,7 @@ void *ft_summary_take(struct ft_summary *summary, size_t count, size_t size)
 	void *room = ft_arena_take(summary->words, count * size);
 
 	if (room == NULL)
-		abort();
+		ft_no_memory();
 	return room;
 }
 
@@ -244,7 +245,7 @@ static void add_up(struct ft_summary *summary, const struct ft_engine *engine)
 		return;
 	ft_tally_free(&summary->sum);
 	if (ft_tally_init(&summary->sum, tenants, engine->config.seed) != 0)
-		abort();
+		ft_no_memory();
 	for (unsigned i = 0; i < engine->config.workers; i++)
 		ft_tally_merge(&summary->sum, &engine->workers[i]->tally);
 	summary->tally = &summary->sum;
@@ -268,7 +269,7 @@ const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_en
 	ft_arena_destroy(summary->words);
 	summary->words = ft_arena_create();
 	if (summary->words == NULL)
-		abort();
+		ft_no_memory();
 	add_up(summary, engine);
 	all = ft_totals_sum(&summary->tally->totals);
 	summary->report = (struct ft_report){

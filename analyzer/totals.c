@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <engine/no_memory.h>
 #include <flow/hash.h>
 #include <partition/declared.h>
 
@@ -57,7 +58,7 @@ static void *grown(void *array, size_t count, size_t size)
 	void *larger = reallocarray(array, count, size);
 
 	if (larger == NULL)
-		abort();
+		ft_no_memory();
 	return larger;
 }
 
@@ -153,7 +154,7 @@ static void double_seen(struct ft_totals *totals)
 	struct ft_seen_address *larger = calloc((size_t)mask + 1, sizeof *larger);
 
 	if (larger == NULL)
-		abort();
+		ft_no_memory();
 	for (uint32_t i = 0; i <= totals->seen_mask; i++)
 		if (totals->seen[i].digest != 0)
 			insert(larger, mask, totals->seen[i]);

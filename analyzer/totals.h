@@ -47,7 +47,7 @@ int ft_totals_grow(struct ft_totals *totals, uint32_t before, uint32_t tenants);
 /* The exceptions noted so far have other indices: to[i] for i. */
 void ft_totals_move_exceptions(struct ft_totals *totals, const uint32_t *to);
 
-/* Index of the pair's cell, made if new. Aborts when memory ends: totals may not lose a frame. */
+/* Index of the pair's cell, made if new. Ends the program (engine/no_memory.h) when memory ends: totals may not lose a frame. */
 uint32_t ft_totals_cell(struct ft_totals *totals, uint32_t from, uint32_t to);
 
 /* Packets, bytes and judged packets of all cells; every frame is in one. */

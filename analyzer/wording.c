@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <engine/no_memory.h>
+
 static const char *keep(struct ft_arena *words, const char *text, size_t length)
 {
 	const char *kept = ft_arena_text(words, text, length);
 
 	if (kept == NULL)
-		abort();
+		ft_no_memory();
 	return kept;
 }
 
@@ -26,7 +28,7 @@ const char *ft_words(struct ft_arena *words, const char *format, ...)
 	length = vasprintf(&text, format, values);
 	va_end(values);
 	if (length < 0)
-		abort();
+		ft_no_memory();
 	kept = keep(words, text, (size_t)length);
 	free(text);
 	return kept;
@@ -154,7 +156,7 @@ const char *ft_wording_summary(struct ft_arena *words, const struct ft_declared 
 	const char *kept;
 
 	if (out == NULL)
-		abort();
+		ft_no_memory();
 	while (*at != '\0') {
 		size_t plain = strcspn(at, "{");
 
@@ -166,7 +168,7 @@ const char *ft_wording_summary(struct ft_arena *words, const struct ft_declared 
 		at += strlen("{x}");
 	}
 	if (fclose(out) != 0)
-		abort();
+		ft_no_memory();
 	kept = keep(words, text, length);
 	free(text);
 	return kept;

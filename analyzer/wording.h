@@ -5,7 +5,7 @@
 
 #include "findings.h"
 
-/* A finding in words. The strings live in `words`. Aborts when memory ends. */
+/* A finding in words. The strings live in `words`. Ends the program (engine/no_memory.h) when memory ends. */
 const char *ft_wording_summary(struct ft_arena *words, const struct ft_declared *declared,
 			       const struct ft_finding *finding);
 

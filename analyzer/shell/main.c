@@ -9,6 +9,8 @@
 #include <jansson.h>
 #include <openssl/crypto.h>
 
+#include <engine/no_memory.h>
+
 #include "build.h"
 #include "extcap.h"
 #include "log.h"
@@ -57,12 +59,9 @@ static bool hold_standard_descriptors(void)
 
 static void *given(void *memory)
 {
-	static const char why[] = "fabtap: out of memory\n";
-
-	if (memory != NULL)
-		return memory;
-	(void)!write(STDERR_FILENO, why, sizeof why - 1);
-	_exit(FT_EXIT_FAILED);
+	if (memory == NULL)
+		ft_no_memory();
+	return memory;
 }
 
 static void *allocate_json(size_t size)

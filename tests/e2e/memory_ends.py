@@ -1,7 +1,6 @@
 """Each allocation of a run fails once: the run ends with one line, or as if nothing had been; it never crashes or tells half."""
 
 import os
-import signal
 import subprocess
 import tempfile
 import unittest
@@ -36,13 +35,9 @@ class MemoryEnds(unittest.TestCase):
                 continue
             failed += 1
             with self.subTest(arguments=[str(a) for a in arguments], number=number):
-                self.assertIn(done.returncode, (FAILED, -signal.SIGABRT), done.stderr)
+                self.assertEqual(done.returncode, FAILED, done.stderr)
                 self.assertEqual(done.stdout, b"")
-                said = done.stderr.decode().splitlines()
-                if done.returncode == FAILED:
-                    self.assertIn("memory", said[0])
-                else:
-                    self.assertEqual(said, [])  # the program's own abort(), not that of a library that was misused
+                self.assertIn("memory", done.stderr.decode().splitlines()[0])
         self.assertGreater(failed, 20)
 
     def test_an_audit_by_an_opensm_file(self):
@@ -67,10 +62,10 @@ class MemoryEnds(unittest.TestCase):
                 target = Path(folder, "%d.pcapng" % number)
                 done = run(["capture", "-w", target, TENANTS / "tenants-ib-clean.pcap"], number)
                 with self.subTest(number=number):
-                    self.assertIn(done.returncode, (0, FAILED, -signal.SIGABRT), done.stderr)
+                    self.assertIn(done.returncode, (0, FAILED), done.stderr)
                     if done.returncode == 0:
                         self.assertEqual(harness.fabtap("decode", target).status, 0)
-                    elif done.returncode == FAILED:
+                    else:
                         self.assertRegex(done.stderr.decode(), "memory|cannot write")
 
 

@@ -33,6 +33,8 @@ struct ft_growth {
 
 /* 0 or -ENOMEM. */
 int ft_growth_reserve(struct ft_growth *growth, size_t bytes);
+
+/* All of it, taken or not; of what was reserved only. */
 void ft_growth_release(struct ft_growth *growth);
 
 /* One step more, up to all of it; not beyond. */
