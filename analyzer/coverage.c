@@ -62,6 +62,12 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "about %.2g %% of the RDMA frames that crossed are not in the capture",
 			 100 * (1 - least_seen(covered)));
+	else if (covered->share_seen >= 0 && 1 - covered->doubted < covered->min_coverage)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "about %.2g %% of the RDMA frames that crossed may be lost, or may have "
+			 "passed "
+			 "before the capture began",
+			 100 * covered->doubted);
 	else if (covered->uncounted != NULL)
 		snprintf(because, FT_COVERAGE_TEXT, "%.100s does not know how many frames it lost",
 			 covered->uncounted);

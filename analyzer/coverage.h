@@ -18,6 +18,7 @@ struct ft_covered_pair {
 struct ft_covered {
 	uint64_t judged, undecided; /* RDMA frames of the whole capture */
 	double share_seen;          /* of those that crossed; < 0: nothing allows an estimate */
+	double doubted;             /* share of them not seen, if all that is doubted was lost */
 	uint64_t uncertain;         /* frames missing that the fabric or the mirror lost */
 	uint64_t most_lost;         /* upper bound of the frames lost; 0: none, or not known */
 	const char *uncounted;      /* a live source that does not know what it lost; NULL: none */

@@ -64,8 +64,10 @@ static uint64_t fill_losses(struct ft_summary *summary, const struct ft_engine *
 	return counted;
 }
 
+/* `believed`: the evidence if every doubt were a loss. */
 static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
-					     struct ft_loss_evidence *evidence)
+					     struct ft_loss_evidence *evidence,
+					     struct ft_loss_evidence *believed)
 {
 	struct ft_tracker_totals sum = { 0 };
 	uint32_t untrue;
@@ -86,6 +88,7 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 		sum.paired += one.paired;
 		sum.one_sided += one.one_sided;
 	}
+	*believed = *evidence;
 	untrue = ft_loss_resolve(evidence);
 	for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++) {
 		if ((untrue >> doubt & 1) == 0)
@@ -167,6 +170,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.judged = coverage->judged,
 		.undecided = coverage->undecided,
 		.share_seen = coverage->share_seen,
+		.doubted = summary->doubted,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
 		.uncertain = uncertain,
 		.uncounted = summary->uncounted,
@@ -199,9 +203,10 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 	const struct ft_tally *tally = summary->tally;
 	const struct ft_cell all = ft_totals_sum(&tally->totals);
 	struct ft_loss_evidence *evidence = ft_summary_take(summary, 1, sizeof *evidence);
-	struct ft_tracker_totals totals = sum_trackers(engine, evidence);
+	struct ft_loss_evidence *believed = ft_summary_take(summary, 1, sizeof *believed);
+	struct ft_tracker_totals totals = sum_trackers(engine, evidence, believed);
 	struct ft_counted_frames here = { .copies = tally->duplicates };
-	struct ft_loss_estimate estimate;
+	struct ft_loss_estimate estimate, highest;
 	uint64_t counted;
 
 	summary->report.coverage = (struct ft_report_coverage){
@@ -227,7 +232,12 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 	here.rdma = ft_loss_seen(evidence);
 	here.others = all.packets > here.rdma ? all.packets - here.rdma : 0;
 	ft_loss_compact(evidence);
-	ft_loss_estimate(evidence, ft_coverage_counted(counted, &here), &estimate);
+	ft_loss_compact(believed);
+	counted = ft_coverage_counted(counted, &here);
+	ft_loss_estimate(evidence, counted, &estimate);
+	ft_loss_estimate(believed, counted, &highest);
+	estimate.high = most(estimate.high, highest.high);
+	summary->doubted = highest.known ? 1 - highest.share_seen : 0;
 	set_estimate(&summary->report.coverage, &estimate);
 	if (summary->uncounted != NULL)
 		summary->report.coverage.lost_high = FT_UNKNOWN;

@@ -13,7 +13,8 @@ struct ft_summary {
 	struct ft_tally sum;    /* of all workers, if there are several */
 	const struct ft_tally *tally;
 	char not_enough[FT_COVERAGE_TEXT]; /* why the verdict cannot be `compliant` */
-	const char *uncounted;             /* a source that does not know its losses; NULL: none */
+	double doubted;        /* share of the RDMA frames lost, if all that is doubted was */
+	const char *uncounted; /* a source that does not know its losses; NULL: none */
 };
 
 /* Zeroed room for `count` things, freed with the report; never NULL. */

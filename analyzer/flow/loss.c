@@ -122,11 +122,10 @@ static bool is_far_more(double count, double mean, double spread)
 				   count > ft_tail_high(mean, mean * (1 + spread));
 }
 
-/* How often packets were sent again, wanted again or out of order. */
-static double trouble(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+/* How often packets were wanted again, out of order, or lost by the fabric. What was sent again says nothing of how often. */
+static double trouble(const struct ft_loss_evidence *evidence)
 {
-	return (double)evidence->fabric + (double)evidence->late + (double)evidence->refused +
-	       (double)sum->again;
+	return (double)evidence->fabric + (double)evidence->late + (double)evidence->refused;
 }
 
 /*
@@ -145,7 +144,7 @@ static bool is_too_much(const struct ft_loss_evidence *evidence, const struct ft
 	if (doubted == 0)
 		return false;
 	if (LEAST_ELSEWHERE * (spaces - early) < early &&
-	    (spaces >= FEW_SPACES || trouble(evidence, sum) < MOST_EXPECTED * doubted))
+	    (spaces >= FEW_SPACES || trouble(evidence) < MOST_EXPECTED * doubted))
 		return false;
 	return others.holes <= 0 || is_far_more(doubted, (others.events + 1) * share, share);
 }
@@ -188,7 +187,7 @@ uint32_t ft_loss_resolve(struct ft_loss_evidence *evidence)
 
 	for (uint32_t i = 0; i < evidence->used; i++)
 		add(&sum, &evidence->bins[i]);
-	if (trouble(evidence, &sum) == 0)
+	if (trouble(evidence) + (double)sum.again == 0)
 		return 0;
 	if (is_too_much(evidence, &sum, FT_LOSS_EARLY, all))
 		taken |= 1u << FT_LOSS_EARLY;
