@@ -3,37 +3,24 @@
 #include <string.h>
 
 #include <decode/brief.h>
+#include <decode/lengths.h>
 
-enum { RETH_LEN = 16, MTU_LEAST = 256, MTU_MOST = 4096, MULTICAST_QP = 0xffffff };
-
-#define RETH_LENGTH_MOST (UINT32_C(1) << 31)
+enum { RETH_LEN = 16, MULTICAST_QP = 0xffffff };
 
 #define EXTENDED (FT_HAS_RETH | FT_HAS_ATOMICETH | FT_HAS_AETH | FT_HAS_IMMDT | FT_HAS_IETH)
 #define ALWAYS   (FT_HAS_ETH | FT_HAS_UDP | FT_HAS_BTH | FT_HAS_PAYLOAD_LENGTH | FT_HAS_PAYLOAD)
 
+/* The rule of CNPs asks for more than an item tells. */
 static bool is_sized(uint8_t rule, uint32_t payload)
 {
-	switch (rule) {
-	case FT_PAYLOAD_ANY:
-		return payload <= MTU_MOST;
-	case FT_PAYLOAD_NONE:
-		return payload == 0;
-	case FT_PAYLOAD_MTU:
-		return payload >= MTU_LEAST && payload <= MTU_MOST &&
-		       (payload & (payload - 1)) == 0;
-	case FT_PAYLOAD_SOME:
-		return payload != 0 && payload <= MTU_MOST;
-	default:
-		return false;
-	}
+	return rule != FT_PAYLOAD_CNP && ft_payload_broken(rule, payload) == FT_OK;
 }
 
 /* Of what brings data along. */
 static bool is_as_long(const struct ft_observed *observed)
 {
-	if (observed->opcode == 0x06)
-		return observed->length > observed->payload && observed->length <= RETH_LENGTH_MOST;
-	return (observed->opcode | 1) == 0x0b && observed->length == observed->payload;
+	return (observed->opcode == 0x06 || (observed->opcode | 1) == 0x0b) &&
+	       ft_reth_broken(observed->opcode, observed->length, observed->payload) == FT_OK;
 }
 
 /* Usual, and breaks no rule that makes a packet malformed; false: that is for the decoder to say. */

@@ -1,5 +1,7 @@
 #include "pass.h"
 
+#include <decode/lengths.h>
+
 /*
  * The rules above the BTH, in the order in which they are tried; each group returns the first of its
  * rules that is broken, or FT_OK. What could not be read breaks no rule.
@@ -10,12 +12,10 @@ enum {
 	ICRC_LEN = 4,
 	CNP_LEN = 32,
 	MAD_LEN = 256,
-	MTU_MAX = 4096,
 	MULTICAST_QP = 0xffffff,
 };
 
-#define QP1_QKEY        0x80010000u
-#define RETH_LENGTH_MAX (1u << 31)
+#define QP1_QKEY 0x80010000u
 
 static bool has(const struct ft_packet *packet, uint32_t bit)
 {
@@ -45,11 +45,6 @@ static enum ft_malformed framing_rules(const struct ft_packet *packet,
 	return FT_OK;
 }
 
-static bool is_mtu(uint32_t size)
-{
-	return size >= 256 && size <= MTU_MAX && (size & (size - 1)) == 0;
-}
-
 static bool pad_allowed(uint8_t rule)
 {
 	return rule != FT_PAYLOAD_NONE && rule != FT_PAYLOAD_MTU && rule != FT_PAYLOAD_8;
@@ -58,50 +53,25 @@ static bool pad_allowed(uint8_t rule)
 static enum ft_malformed payload_rules(const struct ft_packet *packet, uint8_t rule,
 				       uint32_t length)
 {
-	uint32_t payload = packet->payload_length;
-
 	if (rule == FT_PAYLOAD_CNP && length != CNP_LEN)
 		return FT_CNP_BAD_LENGTH;
 	if (!has(packet, FT_HAS_PAYLOAD_LENGTH) || (packet->pad != 0 && !pad_allowed(rule)))
 		return FT_BAD_PADCNT;
-	if (rule == FT_PAYLOAD_NONE && payload > 0)
-		return FT_PAYLOAD_NOT_ALLOWED;
-	if (rule == FT_PAYLOAD_8 && payload != 8)
-		return FT_ATOMIC_WRITE_LENGTH;
-	if (payload > MTU_MAX)
-		return FT_PAYLOAD_OVER_MTU;
-	if (rule == FT_PAYLOAD_MTU && !is_mtu(payload))
-		return FT_PAYLOAD_NOT_MTU;
-	if (rule == FT_PAYLOAD_SOME && payload == 0)
-		return FT_PAYLOAD_ZERO_LAST;
-	return FT_OK;
-}
-
-/* Of the operations with a RETH, only WRITE ONLY and WRITE FIRST bring data along. */
-static bool reth_length_matches(const struct ft_packet *packet)
-{
-	switch (packet->opcode & 0x1f) {
-	case 0x06: /* WRITE FIRST */
-		return packet->reth.length > packet->payload_length;
-	case 0x0a: /* WRITE ONLY */
-	case 0x0b:
-		return packet->reth.length == packet->payload_length;
-	default:
-		return true;
-	}
+	return ft_payload_broken(rule, packet->payload_length);
 }
 
 static enum ft_malformed operand_rules(const struct ft_packet *packet)
 {
+	enum ft_malformed broken = FT_OK;
+
 	if (!has(packet, FT_HAS_RETH | FT_HAS_ATOMICETH))
 		return FT_OK;
-	if (has(packet, FT_HAS_RETH) && packet->reth.length > RETH_LENGTH_MAX)
-		return FT_RETH_LEN_TOO_BIG;
-	if (has(packet, FT_HAS_RETH) && !reth_length_matches(packet))
-		return FT_RETH_LEN_MISMATCH;
-	if (has(packet, FT_HAS_ATOMICETH) && packet->atomiceth.va % 8 != 0)
+	if (has(packet, FT_HAS_RETH))
+		broken =
+			ft_reth_broken(packet->opcode, packet->reth.length, packet->payload_length);
+	if (broken == FT_OK && has(packet, FT_HAS_ATOMICETH) && packet->atomiceth.va % 8 != 0)
 		return FT_ATOMIC_UNALIGNED;
-	return FT_OK;
+	return broken;
 }
 
 static enum ft_malformed address_rules(const struct ft_packet *packet)
