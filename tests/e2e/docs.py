@@ -2,9 +2,15 @@
 
 import json
 import re
+import struct
+import tempfile
 import unittest
+from pathlib import Path
 
 from harness import DATA, PROJECT, fabtap, main
+from nccl import BTH, retouched
+from nccl_tenants import RECEIVER, SENDER, declared
+from pcapfile import read_pcap, write_pcap
 
 TENANTS = DATA / "tenants"
 DEMO = ("-m", "tests/data/tenants/tenants-ib.map.json", "tests/data/tenants/tenants-ib.pcap")
@@ -80,6 +86,72 @@ class Findings(unittest.TestCase):
             arguments = [t["audit_args"] for t in truths if t.get("capture") == capture and rules in t["audit_args"]]
             document = fabtap("audit", *arguments[0], "--json", capture, cwd=TENANTS).json()
             self.assertIn(summary, [finding["summary"] for finding in document["findings"]])
+
+
+class NcclFindings(unittest.TestCase):
+    """The examples of NCCL's rules: shipped captures, with a frame put in."""
+
+    # frames of midstart-2.19.3.pcap, of one connection; behind the last one it is known how long its FIFO is
+    ASKED, ALSO_ASKED, WRITTEN, ASKED_NEXT, WRAPPED = 562, 563, 570, 574, 900
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.header, self.records = read_pcap(DATA / "nccl" / "midstart-2.19.3.pcap")
+
+    def example(self, rule):
+        section = Findings.DOCUMENT.split("### `%s`" % rule)[1].split("\n#")[0]
+        return " ".join(re.findall(r"^> (.+)", section, re.M))
+
+    def frame(self, number):
+        return self.records[number - 1]
+
+    def psn(self, number):
+        return int.from_bytes(self.frame(number)[16 + BTH + 9:16 + BTH + 12], "big")
+
+    def reth(self, number):
+        return struct.unpack_from(">QII", self.frame(number), 16 + BTH + 12)
+
+    def is_told(self, rule, behind, forged):
+        path = write_pcap(self.folder / "forged.pcap", self.header, self.records[:behind] + [forged] + self.records[behind:])
+        for verb, options in (("nccl", ()), ("audit", ("-m", self.map(SENDER, RECEIVER)))):
+            found = [f for f in fabtap(verb, *options, "--json", path).json()["findings"] if f["rule"] == rule]
+            self.assertEqual([f["frames"] for f in found], [[behind + 1]], verb)
+            self.assertIn(self.example(rule), found[0]["evidence"])
+
+    def map(self, *tenants, hosts=()):
+        path = self.folder / "tenants.map.json"
+        document = declared(*tenants)
+        for node, host in zip(document["nodes"], hosts):
+            node["host"] = host
+        path.write_text(json.dumps(document))
+        return path
+
+    def test_writes_and_other_writers(self):
+        va, asked = self.reth(self.WRITTEN)[0], self.reth(self.WRITTEN - 2)[0]
+        outside = retouched(self.frame(self.WRITTEN - 2), psn=self.psn(self.WRITTEN - 2), reth=(asked + 65536 - 63, 64))
+        self.is_told("nccl.write-outside", self.ALSO_ASKED, outside)
+        ahead = retouched(self.frame(self.WRITTEN), psn=self.psn(self.WRITTEN) + 1073, reth=(va + (1 << 30), 64))
+        self.is_told("nccl.write-unasked", self.WRITTEN, ahead)
+        fifo = self.reth(self.ASKED_NEXT)[0]
+        other = retouched(self.frame(self.ASKED), psn=7, source=bytes((10, 66, 6, 6)), reth=(fifo, 32))
+        self.is_told("nccl.second-writer", self.WRAPPED, other)
+
+    def test_clear_to_sends(self):
+        entry = self.frame(self.ALSO_ASKED)[16 + BTH + 28:16 + BTH + 60]
+        fifo, key, _ = self.reth(self.ALSO_ASKED)
+        misplaced = entry[:24] + (231).to_bytes(8, "little")
+        forged = retouched(self.frame(self.ALSO_ASKED), psn=self.psn(self.ALSO_ASKED) + 1, reth=(fifo + 512, 32), key=key, payload=misplaced)
+        self.is_told("nccl.contradiction", self.ALSO_ASKED, forged)
+        forged = retouched(self.frame(self.ALSO_ASKED), psn=self.psn(self.ALSO_ASKED) + 1, reth=(fifo, 32), key=key, payload=entry)
+        self.is_told("nccl.replay", self.ALSO_ASKED, forged)
+
+    def test_tenants(self):
+        for rule in ("nccl.crosses-tenants", "nccl.foreign-setup"):
+            path = self.map(SENDER, RECEIVER, hosts=("gpu1", "gpu1b", "gpu2", "gpu2b"))
+            found = fabtap("nccl", "-m", path, "--json", DATA / "nccl" / "dual-2.27.7.pcap").json()["findings"]
+            self.assertIn(self.example(rule), [f["summary"] for f in found if f["rule"] == rule])
 
 
 class Manual(unittest.TestCase):
