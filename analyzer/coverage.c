@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <report/render.h>
+
 uint64_t ft_coverage_counted(uint64_t missing, const struct ft_counted_frames *here)
 {
 	double seen = (double)here->rdma + (double)here->others;
@@ -51,6 +53,7 @@ static bool is_scrap(const struct ft_covered *covered)
 bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
 {
 	const struct ft_covered_pair *blind = blind_pair(covered);
+	struct ft_percent percent;
 
 	if (covered->judged == 0)
 		snprintf(because, FT_COVERAGE_TEXT, "no RDMA frame could be judged");
@@ -60,14 +63,13 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 			 covered->undecided, covered->judged + covered->undecided);
 	else if (least_seen(covered) < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
-			 "about %.2g %% of the RDMA frames that crossed are not in the capture",
-			 100 * (1 - least_seen(covered)));
+			 "about %s %% of the RDMA frames that crossed are not in the capture",
+			 ft_percent(&percent, 1 - least_seen(covered)));
 	else if (covered->share_seen >= 0 && 1 - covered->doubted < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
-			 "about %.2g %% of the RDMA frames that crossed may be lost, or may have "
-			 "passed "
-			 "before the capture began",
-			 100 * covered->doubted);
+			 "about %s %% of the RDMA frames that crossed may be lost, or may have "
+			 "passed before the capture began",
+			 ft_percent(&percent, covered->doubted));
 	else if (covered->uncounted != NULL)
 		snprintf(because, FT_COVERAGE_TEXT, "%.100s does not know how many frames it lost",
 			 covered->uncounted);
@@ -152,6 +154,7 @@ static void say_why(const struct ft_covered *covered, const struct ft_covered_pa
 		    char because[FT_COVERAGE_TEXT])
 {
 	char undecided[64], damaged[64], lost[64] = "";
+	struct ft_percent percent;
 
 	say_count(undecided, pair->undecided, "undecided");
 	say_count(damaged, unplaced(covered), "of no known pair undecided");
@@ -160,8 +163,8 @@ static void say_why(const struct ft_covered *covered, const struct ft_covered_pa
 	else if (covered->share_seen < 0)
 		snprintf(lost, sizeof lost, ", nothing tells how many were lost");
 	else if (covered->share_seen < 1)
-		snprintf(lost, sizeof lost, ", about %.2g %% of all frames lost",
-			 100 * (1 - covered->share_seen));
+		snprintf(lost, sizeof lost, ", about %s %% of all frames lost",
+			 ft_percent(&percent, 1 - covered->share_seen));
 	snprintf(because, FT_COVERAGE_TEXT, "from %.24s to %.24s %" PRIu64 " judged%s%s%s",
 		 pair->from, pair->to, pair->judged, undecided, damaged, lost);
 }

@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include <report/render.h>
+
 #include "human.h"
 
 enum { GAPS = 3 };
@@ -11,6 +13,7 @@ enum { GAPS = 3 };
 static void say_estimate(struct ft_page *page, const struct ft_report_coverage *seen)
 {
 	char bounds[80];
+	struct ft_percent percent;
 
 	if (seen->lost_estimate == FT_UNKNOWN) {
 		ft_page_row(
@@ -30,8 +33,9 @@ static void say_estimate(struct ft_page *page, const struct ft_report_coverage *
 		ft_page_row(page, "", "nothing shows a loss on the way here (%s frames)", bounds);
 	else if (seen->share_seen >= 0)
 		ft_page_row(page, "",
-			    "about %" PRIu64 " frames lost on the way here (%s), %.2g %% of RDMA",
-			    seen->lost_estimate, bounds, 100 * (1 - seen->share_seen));
+			    "about %" PRIu64 " frames lost on the way here (%s), %s %% of RDMA",
+			    seen->lost_estimate, bounds,
+			    ft_percent(&percent, 1 - seen->share_seen));
 	else
 		ft_page_row(page, "", "about %" PRIu64 " frames lost on the way here (%s)",
 			    seen->lost_estimate, bounds);

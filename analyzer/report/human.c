@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include <report/render.h>
+
 static const char *scaled(struct ft_human *human, uint64_t value, uint64_t exact,
 			  const char *const units[7])
 {
@@ -25,6 +27,24 @@ static const char *scaled(struct ft_human *human, uint64_t value, uint64_t exact
 				: 0,
 		 rest, units[unit]);
 	return human->text;
+}
+
+const char *ft_percent(struct ft_percent *percent, double share)
+{
+	double rest = 100 * share;
+	int decimals = 5;
+
+	if (share >= 0.995 && share < 1) { /* never 100 */
+		snprintf(percent->text, sizeof(percent->text), "%.2f",
+			 (double)(int)(10000 * share) / 100);
+	} else if (share > 0 && rest < 0.0001) {
+		for (double digits = 100000 * rest; digits < 9.5 && decimals < 12; decimals++)
+			digits *= 10;
+		snprintf(percent->text, sizeof(percent->text), "%.*f", decimals, rest);
+	} else {
+		snprintf(percent->text, sizeof(percent->text), rest < 99.5 ? "%.2g" : "%.0f", rest);
+	}
+	return percent->text;
 }
 
 const char *ft_human_count(struct ft_human *human, uint64_t count)

@@ -11,6 +11,12 @@ struct ft_render_options {
 	const char *arguments; /* what to add to `fabtap explain ID`; NULL: do not say how */
 };
 
+/* A share of 0 to 1 in percent, for people: "0.5", "48", "99.97"; 100 only if it is all. Fills `percent` and returns it. */
+struct ft_percent {
+	char text[24];
+};
+const char *ft_percent(struct ft_percent *percent, double share);
+
 /* The whole report for people: a screen that answers, then the worst findings. 0, -ENOMEM or -errno of the handle. */
 int ft_render_text(FILE *out, const struct ft_report *report,
 		   const struct ft_render_options *options);
