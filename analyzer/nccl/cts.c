@@ -265,6 +265,7 @@ static bool announce(struct ft_nccl_moment *moment, const struct ask *ask)
 		transfer = ft_nccl_transfer_of(moment->connections, followed, ask->k);
 		fill_requests(moment, transfer, ask);
 	}
+	followed->overtaken = followed->overtaken || transfer->message.first_frame != 0;
 	pass_by(followed, ask->k);
 	transfer->has_cts = true;
 	transfer->message.has_k = true;

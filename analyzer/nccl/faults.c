@@ -16,7 +16,8 @@ static bool has_guessed_lanes(const struct ft_nccl_followed *followed)
 {
 	if (followed->ways != 0)
 		return ft_nccl_turns_are_open(followed);
-	return followed->unsure || (!followed->model.has_tcp && followed->lane_count > 1);
+	return followed->unsure ||
+	       (!followed->model.has_tcp && (followed->lane_count > 1 || followed->overtaken));
 }
 
 /* What is asked for can be read, and it is known who is to answer. */

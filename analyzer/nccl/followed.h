@@ -76,12 +76,13 @@ struct ft_nccl_followed {
 	bool given_up;                   /* it was none: ft_nccl_give_up() */
 	uint8_t misfits;                 /* by_grid: writes in a row that no FIFO has there */
 	bool retired;                    /* its queue pairs went to a later one */
-	bool unsure;                     /* metadata names more queue pairs than there may be */
-	bool has_base;                   /* model.fifo.addr is known */
-	bool by_grid;                    /* clear-to-sends cannot be read: their PSNs number them */
-	bool partial;                    /* by_grid: there were messages of several requests */
-	bool blind;                      /* by_grid: nothing of them can be read */
-	bool plain;       /* by_grid: yet addr and size are where all families have them .. */
+	bool overtaken; /* data was seen before its clear-to-send: they pass in another order here */
+	bool unsure;    /* metadata names more queue pairs than there may be */
+	bool has_base;  /* model.fifo.addr is known */
+	bool by_grid;   /* clear-to-sends cannot be read: their PSNs number them */
+	bool partial;   /* by_grid: there were messages of several requests */
+	bool blind;     /* by_grid: nothing of them can be read */
+	bool plain;     /* by_grid: yet addr and size are where all families have them .. */
 	uint8_t rkey_at;  /* .. and the key here; 0: not known */
 	uint8_t families; /* possible, bits */
 	uint8_t orders;   /* of immediates that fit so far, bits 1 << enum ft_nccl_order */
