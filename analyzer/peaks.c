@@ -50,14 +50,14 @@ void ft_peaks_turn(struct ft_peak *peak, uint64_t ts_ns, uint32_t bytes)
 	if (ts_ns == FT_TS_UNKNOWN)
 		return;
 	if (from_ns < peak->now.from_ns) {
-		peak->before.bytes += bytes;
+		ft_peak_count(&peak->before, bytes);
 		return;
 	}
 	peak->most = most_of(peak);
 	peak->before = (struct ft_peak_second){ .from_ns = from_ns - FT_PEAK_NS };
 	if (peak->before.from_ns == peak->now.from_ns)
 		peak->before = peak->now;
-	peak->now = (struct ft_peak_second){ from_ns, bytes };
+	peak->now = (struct ft_peak_second){ from_ns, bytes, 1 };
 }
 
 struct ft_peak_second ft_peaks_most(const struct ft_peaks *peaks, uint32_t tenant)

@@ -10,7 +10,7 @@ enum { FT_PEAK_NS = 1000000000 };
 
 struct ft_peak_second {
 	uint64_t from_ns; /* since 1970, a whole second */
-	uint64_t bytes;
+	uint64_t bytes, frames;
 };
 
 struct ft_peak {
@@ -32,6 +32,12 @@ int ft_peaks_grow(struct ft_peaks *peaks, uint32_t tenants);
 /* Another second begins for this tenant, or an older one is counted in. */
 void ft_peaks_turn(struct ft_peak *peak, uint64_t ts_ns, uint32_t bytes);
 
+static inline void ft_peak_count(struct ft_peak_second *second, uint32_t bytes)
+{
+	second->bytes += bytes;
+	second->frames++;
+}
+
 /* `tenant` may be none of them; ts_ns UINT64_MAX: no time, not counted. */
 static inline void ft_peaks_add(struct ft_peaks *peaks, uint32_t tenant, uint64_t ts_ns,
 				uint32_t bytes)
@@ -42,7 +48,7 @@ static inline void ft_peaks_add(struct ft_peaks *peaks, uint32_t tenant, uint64_
 		return;
 	peak = &peaks->tenants[tenant];
 	if (__builtin_expect(ts_ns - peak->now.from_ns < FT_PEAK_NS, 1))
-		peak->now.bytes += bytes;
+		ft_peak_count(&peak->now, bytes);
 	else
 		ft_peaks_turn(peak, ts_ns, bytes);
 }

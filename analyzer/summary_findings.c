@@ -198,6 +198,7 @@ static struct ft_report_finding quota_row(struct ft_summary *summary,
 	row.tenant_a = declaration->name;
 	row.first_ts_ns = most->from_ns;
 	row.last_ts_ns = most->from_ns + FT_PEAK_NS - 1;
+	row.packets = most->frames;
 	row.bytes = most->bytes;
 	set_origin(&row, declared, &declaration->origin);
 	return row;

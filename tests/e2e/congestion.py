@@ -76,13 +76,13 @@ class Rates(Reports):
         self.assertEqual(beyond.status, VIOLATED)
         finding, = beyond.json()["findings"]
         self.assertEqual((finding["rule"], finding["severity"], finding["certainty"]), ("tenant.quota", "low", 1))
-        self.assertEqual(finding["bytes"], 30 * self.SIZE)
+        self.assertEqual((finding["packets"], finding["bytes"]), (30, 30 * self.SIZE))
         self.assertEqual(finding["first_ts"], "2023-11-14T22:13:21.000000000Z")  # 1700000001
         self.assertEqual(finding["frames"], [])
 
     def test_the_text_says_when_a_quota_was_exceeded(self):
         text = self.audit([self.seconds([10, 30, 20])], red=1e-6, text=True).out.decode()
-        self.assertIn("  traffic 32.2 kB, from 2023-11-14T22:13:21.000000000Z for 1.00 s\n", text)
+        self.assertIn("  traffic 30 frames, 32.2 kB, from 2023-11-14T22:13:21.000000000Z for 1.00 s\n", text)
 
     def test_a_quota_of_another_tenant_is_not_touched(self):
         self.assertEqual(self.audit([self.seconds([30])], blue=0.0).status, COMPLIANT)

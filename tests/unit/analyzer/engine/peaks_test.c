@@ -13,7 +13,7 @@
 #define WHOLE(n)    (UINT64_C(1795219200000000000) + UINT64_C(n) * 1000000000)
 #define MOST_FRAMES 6
 
-/* Frames of one tenant, in order, and the second that must stand out: from when, and its bytes. */
+/* Frames of one tenant, in order, and the second that must stand out: from when, with its bytes and frames. */
 static const struct row {
 	const char *says;
 	struct {
@@ -22,37 +22,37 @@ static const struct row {
 	} frames[MOST_FRAMES];
 	struct ft_peak_second most;
 } rows[] = {
-	{ "a tenant that sent nothing", { { 0 } }, { 0, 0 } },
-	{ "one frame", { { S(5.25), 1000 } }, { WHOLE(5), 1000 } },
+	{ "a tenant that sent nothing", { { 0 } }, { 0, 0, 0 } },
+	{ "one frame", { { S(5.25), 1000 } }, { WHOLE(5), 1000, 1 } },
 	{ "frames of one second add up",
 	  { { S(5), 1000 }, { S(5.5), 200 }, { S(5.999), 30 } },
-	  { WHOLE(5), 1230 } },
+	  { WHOLE(5), 1230, 3 } },
 	{ "a second is a whole one, not any thousand milliseconds",
 	  { { S(5.9), 1000 }, { S(6.1), 1000 } },
-	  { WHOLE(5), 1000 } },
+	  { WHOLE(5), 1000, 1 } },
 	{ "the middle second of three",
 	  { { S(1), 100 }, { S(2), 300 }, { S(3), 200 } },
-	  { WHOLE(2), 300 } },
-	{ "the second that is still open", { { S(1), 100 }, { S(2), 300 } }, { WHOLE(2), 300 } },
+	  { WHOLE(2), 300, 1 } },
+	{ "the second that is still open", { { S(1), 100 }, { S(2), 300 } }, { WHOLE(2), 300, 1 } },
 	{ "of equal seconds the first",
 	  { { S(1), 100 }, { S(3), 300 }, { S(7), 300 }, { S(9), 300 } },
-	  { WHOLE(3), 300 } },
+	  { WHOLE(3), 300, 1 } },
 	{ "a frame that is late counts in its own second",
 	  { { S(1.9), 100 }, { S(2), 150 }, { S(1.8), 100 } },
-	  { WHOLE(1), 200 } },
+	  { WHOLE(1), 200, 2 } },
 	{ "also where that second had no frame",
 	  { { S(7), 100 }, { S(6.9), 200 } },
-	  { WHOLE(6), 200 } },
+	  { WHOLE(6), 200, 1 } },
 	{ "one that is later counts in the older open second",
 	  { { S(1), 100 }, { S(7), 10 }, { S(8), 20 }, { S(1), 200 } },
-	  { WHOLE(7), 210 } },
+	  { WHOLE(7), 210, 2 } },
 	{ "a late frame does not reopen a second that is over",
 	  { { S(1), 100 }, { S(2), 50 }, { S(3), 10 }, { S(1), 60 } },
-	  { WHOLE(2), 110 } },
+	  { WHOLE(2), 110, 2 } },
 	{ "a frame without time is in no second",
 	  { { S(1), 100 }, { FT_TS_UNKNOWN, 5000 }, { S(1.5), 10 } },
-	  { WHOLE(1), 110 } },
-	{ "a clock that begins at nought", { { 5, 100 }, { 999999999, 10 } }, { 0, 110 } },
+	  { WHOLE(1), 110, 2 } },
+	{ "a clock that begins at nought", { { 5, 100 }, { 999999999, 10 } }, { 0, 110, 2 } },
 };
 
 static bool row_holds(const struct row *row)
@@ -65,10 +65,11 @@ static bool row_holds(const struct row *row)
 		ft_peaks_add(&peaks, 0, row->frames[i].ts_ns, row->frames[i].bytes);
 	most = ft_peaks_most(&peaks, 0);
 	ft_peaks_free(&peaks);
-	if (most.bytes == row->most.bytes && (most.bytes == 0 || most.from_ns == row->most.from_ns))
+	if (most.bytes == row->most.bytes && most.frames == row->most.frames &&
+	    (most.bytes == 0 || most.from_ns == row->most.from_ns))
 		return true;
-	print_error("%s: %ju bytes from %ju\n", row->says, (uintmax_t)most.bytes,
-		    (uintmax_t)most.from_ns);
+	print_error("%s: %ju bytes in %ju frames from %ju\n", row->says, (uintmax_t)most.bytes,
+		    (uintmax_t)most.frames, (uintmax_t)most.from_ns);
 	return false;
 }
 
