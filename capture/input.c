@@ -135,7 +135,7 @@ static int name_input(struct ft_input *input, const char *name, const char *kind
 	input->known.name = strdup(name);
 	if (input->known.name != NULL)
 		return 0;
-	ft_complain(input->known.complaint.text, sizeof input->known.complaint.text, name,
+	ft_complain(input->known.complaint.text, sizeof input->known.complaint.text, name, "%s",
 		    strerror(ENOMEM));
 	return -ENOMEM;
 }

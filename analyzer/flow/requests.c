@@ -166,7 +166,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 {
 	struct ft_half *half = &moment->flow->half;
 	struct ft_span hole = {
-		.kind = kind,
+		.kind = (uint16_t)kind,
 		.early = ft_is_early(tracker, moment->flow),
 		.from = half->next_psn,
 		.count = count,

@@ -174,7 +174,7 @@ static bool is_left_over(const struct ft_nccl_followed *followed, uint32_t immdt
 
 /* The first part of a message goes to the start of the buffer, as all do of an empty one; the others not just anywhere. */
 static bool is_at_part(const struct ft_nccl_moment *moment, const struct ft_nccl_request *request,
-		       uint8_t part, uint64_t k)
+		       unsigned part, uint64_t k)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
 	uint64_t offset = seen->va - request->va;
@@ -195,8 +195,8 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, unsigned sets, bool 
 	const struct ft_nccl_followed *followed = moment->followed;
 	uint64_t k = k_of(followed, sets, moment->lane_index, moment->lane->turns);
 	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k);
-	uint8_t part = sets == 0 ? moment->lane_index
-				 : (uint8_t)(moment->lane_index % followed->model.devices);
+	unsigned lane = moment->lane_index;
+	unsigned part = sets == 0 ? lane : lane % followed->model.devices;
 	const struct ft_nccl_request *request;
 
 	if (transfer == NULL || !transfer->has_cts ||
