@@ -154,12 +154,11 @@ static void queue(struct ft_disk *disk, struct ft_chunk *chunk)
 
 void ft_disk_hand_over(struct ft_disk *disk, struct ft_chunk *chunk)
 {
+	/* that there is no thread was noted as an error, after which frames are dropped */
 	if (disk->started)
 		queue(disk, chunk);
 	else
-		write_chunk(
-			disk,
-			chunk); /* there is no thread, which was noted: its frames are dropped */
+		write_chunk(disk, chunk);
 }
 
 int ft_disk_write_now(struct ft_disk *disk, struct ft_chunk *chunk)

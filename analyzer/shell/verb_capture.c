@@ -132,7 +132,7 @@ static int tell(struct capture *capture)
 		error = rows.error;
 		if (error == 0)
 			error = ft_recording_text(stderr, &recording);
-		if (error == 0 && capture->line.json)
+		if (rows.error == 0 && capture->line.json)
 			error = ft_recording_json(stdout, &recording);
 	}
 	free(rows.files);
