@@ -197,6 +197,21 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 	coverage->could_hide_because = because;
 }
 
+/* `believed`: as sum_trackers() has it; what it adds to the other is still possible. Both are compacted. */
+static void fill_estimate(struct ft_summary *summary, struct ft_loss_evidence *evidence,
+			  struct ft_loss_evidence *believed, uint64_t counted)
+{
+	struct ft_loss_estimate estimate, highest;
+
+	ft_loss_compact(evidence);
+	ft_loss_compact(believed);
+	ft_loss_estimate(evidence, counted, &estimate);
+	ft_loss_estimate(believed, counted, &highest);
+	estimate.high = most(estimate.high, highest.high);
+	summary->doubted = highest.known ? 1 - highest.share_seen : 0;
+	set_estimate(&summary->report.coverage, &estimate);
+}
+
 void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine *engine,
 			      const struct ft_source *source)
 {
@@ -206,7 +221,6 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 	struct ft_loss_evidence *believed = ft_summary_take(summary, 1, sizeof *believed);
 	struct ft_tracker_totals totals = sum_trackers(engine, evidence, believed);
 	struct ft_counted_frames here = { .copies = tally->duplicates };
-	struct ft_loss_estimate estimate, highest;
 	uint64_t counted;
 
 	summary->report.coverage = (struct ft_report_coverage){
@@ -231,14 +245,7 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 	counted = fill_losses(summary, engine, source, &totals);
 	here.rdma = ft_loss_seen(evidence);
 	here.others = all.packets > here.rdma ? all.packets - here.rdma : 0;
-	ft_loss_compact(evidence);
-	ft_loss_compact(believed);
-	counted = ft_coverage_counted(counted, &here);
-	ft_loss_estimate(evidence, counted, &estimate);
-	ft_loss_estimate(believed, counted, &highest);
-	estimate.high = most(estimate.high, highest.high);
-	summary->doubted = highest.known ? 1 - highest.share_seen : 0;
-	set_estimate(&summary->report.coverage, &estimate);
+	fill_estimate(summary, evidence, believed, ft_coverage_counted(counted, &here));
 	if (summary->uncounted != NULL)
 		summary->report.coverage.lost_high = FT_UNKNOWN;
 	fill_gaps(summary, engine, source);

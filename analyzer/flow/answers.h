@@ -26,7 +26,7 @@ static inline void ft_note_msn(const struct ft_moment *moment)
 static inline void ft_deliver(struct ft_half *half, uint32_t delivered)
 {
 	half->acked = ft_psn_newest(half->acked, delivered);
+	/* from now on nak_psn stands for the first PSN */
 	if (half->flags & FT_HALF_NAKED && ft_is_acked(half, half->nak_psn))
-		half->flags &=
-			(uint8_t)~FT_HALF_NAKED; /* its PSN stands for the first one from now on */
+		half->flags &= (uint8_t)~FT_HALF_NAKED;
 }

@@ -392,6 +392,17 @@ static struct ft_nccl_answer by_turns(struct ft_nccl_moment *moment, bool any_wr
 	};
 }
 
+/* A packet in the middle of the write that is under way. */
+static struct ft_nccl_answer within(const struct ft_nccl_moment *moment,
+				    const struct ft_nccl_transfer *open)
+{
+	struct ft_nccl_answer answer = { .k = open->message.k, .sure = true };
+	bool fits = ft_nccl_answers(moment->followed, open, moment->seen, &answer.request);
+
+	answer.kind = fits ? FT_NCCL_ANSWER_RESUMED : FT_NCCL_ANSWER_NONE;
+	return answer;
+}
+
 struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
@@ -400,13 +411,8 @@ struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 	bool bare = ft_nccl_is_bare_end(seen);
 	int64_t slot = sizes_slot(moment->followed, seen);
 
-	if (open != NULL && is_within_write(moment)) {
-		answer.k = open->message.k;
-		answer.kind = ft_nccl_answers(moment->followed, open, seen, &answer.request)
-				      ? FT_NCCL_ANSWER_RESUMED
-				      : FT_NCCL_ANSWER_NONE;
-		return answer;
-	}
+	if (open != NULL && is_within_write(moment))
+		return within(moment, open);
 	if (slot >= 0)
 		return sizes_answer(moment, (uint32_t)slot);
 	if (is_sizes(moment, open)) {

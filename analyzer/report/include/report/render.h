@@ -11,10 +11,12 @@ struct ft_render_options {
 	const char *arguments; /* what to add to `fabtap explain ID`; NULL: do not say how */
 };
 
-/* A share of 0 to 1 in percent, for people: "0.5", "48", "99.97"; 100 only if it is all. Fills `percent` and returns it. */
+/* Room for a share in words. */
 struct ft_percent {
 	char text[24];
 };
+
+/* A share of 0 to 1 in percent, for people: "0.5", "48", "99.97"; 100 only if it is all. Fills `percent` and returns its text. */
 const char *ft_percent(struct ft_percent *percent, double share);
 
 /* The whole report for people: a screen that answers, then the worst findings. 0, -ENOMEM or -errno of the handle. */

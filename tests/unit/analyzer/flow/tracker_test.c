@@ -200,6 +200,16 @@ static void a_loss_is_told_once_and_late(void **state)
 	close_world(&world);
 }
 
+/* The time that the answer to an atomic operation tells, so long after the packet before it. */
+static uint64_t answered_after(struct world *world, uint32_t psn, uint32_t us)
+{
+	const struct packet answer = {
+		.from = 'B', .opcode = ATOMIC_ACK, .psn = psn, .after_us = us
+	};
+
+	return send(world, &answer).rtt_ns;
+}
+
 static void the_time_from_request_to_answer_is_measured(void **state)
 {
 	struct world world = { .ts_ns = 1700000000000000000u };
@@ -207,20 +217,12 @@ static void the_time_from_request_to_answer_is_measured(void **state)
 	(void)state;
 	open_world(&world, true);
 	send(&world, &(struct packet){ .from = 'A', .opcode = FETCH_ADD, .psn = 10 });
-	assert_int_equal(send(&world,
-			      &(struct packet){
-				      .from = 'B', .opcode = ATOMIC_ACK, .psn = 10, .after_us = 7 })
-				 .rtt_ns,
-			 7 * US);
+	assert_int_equal(answered_after(&world, 10, 7), 7 * US);
 	/* sent again: which of the two was answered is not known */
 	send(&world, &(struct packet){ .from = 'A', .opcode = FETCH_ADD, .psn = 11 });
 	send(&world,
 	     &(struct packet){ .from = 'A', .opcode = FETCH_ADD, .psn = 11, .after_us = 5000 });
-	assert_int_equal(send(&world,
-			      &(struct packet){
-				      .from = 'B', .opcode = ATOMIC_ACK, .psn = 11, .after_us = 7 })
-				 .rtt_ns,
-			 0);
+	assert_int_equal(answered_after(&world, 11, 7), 0);
 	close_world(&world);
 }
 
@@ -233,18 +235,11 @@ static void an_answer_missed_before_pairing_is_not_waited_for(void **state)
 	(void)state;
 	open_world(&world, false);
 	send(&world, &(struct packet){ .from = 'A', .opcode = FETCH_ADD, .psn = 10 });
-	assert_int_equal(
-		send(&world, &(struct packet){ .from = 'B', .opcode = ATOMIC_ACK, .psn = 10 })
-			.rtt_ns,
-		0);
+	assert_int_equal(answered_after(&world, 10, 0), 0);
 	ft_tracker_confirm(world.tracker, &there, &back, FT_PAIRED_NCCL);
 	send(&world,
 	     &(struct packet){ .from = 'A', .opcode = FETCH_ADD, .psn = 11, .after_us = 5000 });
-	assert_int_equal(send(&world,
-			      &(struct packet){
-				      .from = 'B', .opcode = ATOMIC_ACK, .psn = 11, .after_us = 7 })
-				 .rtt_ns,
-			 7 * US);
+	assert_int_equal(answered_after(&world, 11, 7), 7 * US);
 	close_world(&world);
 }
 
