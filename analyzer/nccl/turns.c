@@ -21,10 +21,14 @@ void ft_nccl_turns_begin(struct ft_nccl_followed *followed, unsigned sets)
 
 	if (sets < 2)
 		return;
+	if (sets > FT_NCCL_WAY_SETS_MOST) {
+		followed->unsure = true;
+		return;
+	}
 	followed->ways = FT_NCCL_WAY_ALL;
 	if (is_older(followed, VERSION_SPLIT_FLAG))
 		return;
-	for (unsigned i = from; i <= sets && i <= FT_NCCL_WAY_SETS_MOST; i++)
+	for (unsigned i = from; i <= sets; i++)
 		followed->ways |= UINT64_C(1) << i;
 }
 
@@ -319,5 +323,6 @@ void ft_nccl_turns_carry(struct ft_nccl_moment *moment)
 		return;
 	if (is_older(moment->followed, VERSION_SPLIT_FLAG))
 		rule_out(moment->followed, ~FT_NCCL_WAY_ALL);
-	rule_out(moment->followed, ((UINT64_C(2) << set) - 1) & ~FT_NCCL_WAY_ALL);
+	if (set <= FT_NCCL_WAY_SETS_MOST) /* another set than any way has: nothing to rule out by */
+		rule_out(moment->followed, ((UINT64_C(2) << set) - 1) & ~FT_NCCL_WAY_ALL);
 }

@@ -13,9 +13,12 @@
 /* One bit each in `ways` of a connection; 0: they are not asked for. */
 #define FT_NCCL_WAY_ALL                                                                            \
 	UINT64_C(1) /* each message uses all queue pairs; bit n: n sets of them take turns */
-enum { FT_NCCL_WAY_SETS_MOST = 63 };
+enum { FT_NCCL_WAY_SETS_MOST = 62 }; /* the top bit stays free, so that no shift goes beyond it */
 
-/* The set-up told of so many sets of queue pairs, or, where metadata is not sure, of as many at most. */
+/*
+ * The set-up told of so many sets of queue pairs, or, where metadata is not sure, of as many at most. Of more than
+ * FT_NCCL_WAY_SETS_MOST it is not sure either, and the ways are not asked for.
+ */
 void ft_nccl_turns_begin(struct ft_nccl_followed *followed, unsigned sets);
 
 /* They are asked for, and more than one is left. */

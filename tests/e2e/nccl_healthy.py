@@ -77,6 +77,10 @@ class Healthy(unittest.TestCase):
     def test_nothing_is_found_in_short_slices(self):
         self.finds_nothing((whole, lossy), slice_bytes=160)
 
+    def test_nothing_is_found_with_as_many_queue_pairs_as_there_can_be(self):
+        for sets in (62, 63, 64, 128):
+            self.finds_nothing((whole,), seeds=(0, 2, 4, 6), sets=sets)
+
     def test_nothing_is_found_without_the_set_up(self):
         self.finds_nothing((whole, apart), (*SEEDS, *OVERTAKEN), setup=False)
 

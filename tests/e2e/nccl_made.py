@@ -117,12 +117,12 @@ class Connection:
 class World:
     """A ring of hosts; `frames` in the order in which they pass. What is not told is drawn by the seed."""
 
-    def __init__(self, seed, setup=True, slice_bytes=700):
+    def __init__(self, seed, setup=True, slice_bytes=700, sets=None):
         chance = self.chance = random.Random(seed)
         self.release = chance.choice(list(RELEASES))
         self.layout, self.slice_bytes, self.setup = RELEASES[self.release], slice_bytes, setup
         minor = self.release[0]
-        self.sets = chance.randrange(1, 9) if minor >= 10 else 1
+        self.sets = sets or (chance.randrange(1, 9) if minor >= 10 else 1)
         self.devices = chance.choice([1, 1, 2]) if self.layout.most_devices == 2 and self.sets <= 4 else 1
         self.split = minor < 18 or chance.random() < 0.5
         self.adaptive = 6 <= minor <= 15 or (minor > 15 and chance.random() < 0.2)
