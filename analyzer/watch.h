@@ -47,12 +47,14 @@ void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_fl
 static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
 	uint32_t opcode = item->observed.opcode;
-	uint32_t wanted = flow->watched == FT_WATCH_FOLLOWED ? FT_WATCH_ALL : FT_WATCH_WRITES;
+	uint32_t wanted;
 
+	if (flow->watched == FT_WATCH_IDLE && item->observed.psn % FT_WATCH_AGAIN != 0)
+		return;
+	wanted = flow->watched == FT_WATCH_FOLLOWED ? FT_WATCH_ALL : FT_WATCH_WRITES;
 	wanted = opcode < 32 ? wanted >> opcode & 1 : 0;
 	if (flow->watched < FT_WATCH_FOLLOWED) {
-		if (wanted != 0 &&
-		    (flow->watched != FT_WATCH_IDLE || item->observed.psn % FT_WATCH_AGAIN == 0))
+		if (wanted != 0)
 			ft_watch_learn(worker, item, flow);
 	} else if (flow->watched == FT_WATCH_FOLLOWED && opcode == 0x0a) {
 		ft_watch_learn(worker, item, flow);
