@@ -188,6 +188,16 @@ static inline void note_use(const struct ft_suspects *suspects, const struct ft_
 	ft_suspect_pairs_used(suspects->pairs, flow, observed);
 }
 
+/* The path MTU of the connection; 0: not known. */
+static uint32_t mtu_of(const struct scene *scene)
+{
+	const struct ft_half *half = &scene->flow->half;
+
+	if ((half->mtu == 0 || (half->flags & FT_HALF_MTU_GUESSED) != 0) && scene->flow->peer != 0)
+		half = &ft_flow_at(scene->suspects->table, scene->flow->peer)->half;
+	return (half->flags & FT_HALF_MTU_GUESSED) != 0 ? 0 : half->mtu;
+}
+
 static void check_request(const struct scene *scene, struct ft_suspicion *suspicion)
 {
 	static const uint32_t rules[] = {
@@ -206,6 +216,9 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 		.paused = paused,
 		.prompt = scene->since_alike_ns < TIMEOUT_NS &&
 			  (scene->flow->half.flags & FT_HALF_NAKED) == 0,
+		.again = (scene->step->what & FT_STEP_RETRANSMITTED) != 0,
+		.mtu = mtu_of(scene),
+		.next_psn = scene->flow->half.next_psn,
 	};
 	enum ft_conflict conflict;
 

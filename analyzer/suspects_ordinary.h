@@ -142,21 +142,23 @@ static inline bool ft_look_is_of(const struct ft_sender_look *look, unsigned kin
 
 /* A kept request, as bits of a word; those of struct ft_observed in the same place. */
 enum ft_recent_bits {
-	FT_RECENT_PSN = 0xfff,          /* low bits of its PSN */
-	FT_RECENT_CONTENT = 0x3f << 12, /* digest of all its content */
-	FT_RECENT_LOOK = 0x7 << 18,     /* digest of source port and TTL, if it is a strange one */
-	FT_RECENT_STRANGE = 1 << 21,    /* struct ft_request_looks */
-	FT_RECENT_REPORTED = 1 << 22,
+	FT_RECENT_PSN = 0xfff,       /* low bits of its PSN */
+	FT_RECENT_LOOK = 0x7 << 12,  /* digest of source port and TTL, if it is a strange one */
+	FT_RECENT_STRANGE = 1 << 15, /* struct ft_request_looks */
+	FT_RECENT_REPORTED = 1 << 16,
+	FT_RECENT_CONTENT = 0x3f << 17,      /* digest of all its content */
 	FT_RECENT_WHOLE = FT_OBSERVED_WHOLE, /* nothing of it was cut off */
 	FT_RECENT_KEPT = 1 << 24,            /* always set */
 };
-#define FT_RECENT_SHAPE 0xfe000000u /* digest of operation, length of the message, address, key */
+#define FT_RECENT_SHAPE                                                                            \
+	0xfe000000u /* digest of operation, address, key and, but of a READ, length of the message */
 static_assert(FT_OBSERVED_WHOLE == 1 << 23, "no bit has two meanings");
 
+/* Of a READ, which has no payload, the length is left out: it may be asked again in part. */
 static inline uint32_t ft_recent_word(const struct ft_observed *observed)
 {
-	uint64_t aim = observed->va + observed->opcode +
-		       ((uint64_t)observed->length << 32 | observed->rkey);
+	uint64_t aim = observed->va + observed->opcode + ((uint64_t)observed->rkey << 32) +
+		       (uint64_t)observed->length * observed->payload;
 
 	return (observed->psn & FT_RECENT_PSN) | (observed->content & FT_RECENT_CONTENT) |
 	       (observed->has & FT_RECENT_WHOLE) |
@@ -165,7 +167,7 @@ static inline uint32_t ft_recent_word(const struct ft_observed *observed)
 
 static inline uint32_t ft_recent_look(const struct ft_observed *observed)
 {
-	return (observed->sport ^ observed->ttl * 5u) * 0x9e3779b1u >> 11 & FT_RECENT_LOOK;
+	return (observed->sport ^ observed->ttl * 5u) * 0x9e3779b1u >> 17 & FT_RECENT_LOOK;
 }
 
 static inline void ft_recent_keep(struct ft_recent *recent, uint32_t newest, uint32_t word)

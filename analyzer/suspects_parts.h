@@ -95,6 +95,9 @@ struct ft_request_looks {
 	bool reported; /* and was reported for that */
 	bool paused;   /* long enough before it for a connection to be set up anew */
 	bool prompt; /* too soon after the packet before it for a timeout, and nobody asked for it again */
+	bool again;        /* passed before, or is part of a READ that did */
+	uint32_t mtu;      /* of the path; 0: not known */
+	uint32_t next_psn; /* of the half-connection */
 };
 
 /* Too long ago: what was kept is compared with nothing. */

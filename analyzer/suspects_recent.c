@@ -9,6 +9,8 @@
  */
 enum { BEGINNING = 8 };
 
+enum { OPERATION = 0x1f, READ = 0x0c, PSN_MOST = 0xffffff };
+
 /* Where it is kept, counted from the newest; FT_SUSPECTS_KEPT: nowhere. */
 static unsigned age_of(const struct ft_recent *recent, uint32_t psn)
 {
@@ -39,11 +41,24 @@ static bool is_grave(uint32_t before, uint32_t now, bool prompt)
 	return prompt && (before & FT_RECENT_STRANGE) != 0 && (different & FT_RECENT_LOOK) != 0;
 }
 
-/* What is different about two requests under one PSN. */
-static enum ft_conflict difference(uint32_t before, uint32_t now, bool prompt)
+static bool is_read(const struct ft_observed *observed)
+{
+	return (observed->opcode & OPERATION) == READ;
+}
+
+/* Its payload is known to be empty: what it says stands in its headers, which no memory changes. */
+static bool is_bare(const struct ft_observed *observed)
+{
+	return (observed->has & FT_OBSERVED_PAYLOAD) != 0 && observed->payload == 0;
+}
+
+/* What is different about two requests under one PSN; of a `part` of a READ, only what is no other length. */
+static enum ft_conflict difference(uint32_t before, uint32_t now, bool prompt, bool part)
 {
 	uint32_t different = before ^ now;
 
+	if (part)
+		different &= ~(uint32_t)FT_RECENT_CONTENT;
 	if ((different & FT_RECENT_WHOLE) != 0) /* cut differently: cannot be compared */
 		return FT_CONFLICT_NONE;
 	if ((different & (FT_RECENT_SHAPE | FT_RECENT_CONTENT)) == 0)
@@ -66,10 +81,30 @@ static bool is_judged(const struct ft_recent *recent, unsigned age, bool paused)
 	return (recent->newest & FT_RECENT_SEEN) >= age + 1 + BEGINNING && !(paused && age != 0);
 }
 
-static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn, uint32_t word,
-				  const struct ft_request_looks *looks)
+/* Of a READ; 0: not known. */
+static uint32_t psns_of(const struct ft_observed *observed, uint32_t mtu)
 {
-	unsigned age = age_of(recent, psn);
+	return mtu == 0 ? 0 : observed->length / mtu + (observed->length % mtu != 0);
+}
+
+/*
+ * Who lost some of the responses to a READ may ask for those alone: under their PSN, from there on in memory, and no farther
+ * than the READ went, which is to where the request after it stands.
+ */
+static bool may_be_part(const struct ft_recent *recent, unsigned age,
+			const struct ft_observed *observed, const struct ft_request_looks *looks)
+{
+	uint32_t room = (looks->next_psn - observed->psn) & PSN_MOST;
+
+	if (age != 0)
+		room = (recent->requests[age - 1] - observed->psn) & FT_RECENT_PSN;
+	return is_read(observed) && psns_of(observed, looks->mtu) <= room;
+}
+
+static enum ft_conflict look_back(struct ft_recent *recent, const struct ft_observed *observed,
+				  uint32_t word, const struct ft_request_looks *looks)
+{
+	unsigned age = age_of(recent, observed->psn);
 	enum ft_conflict conflict;
 	uint32_t *before;
 
@@ -78,7 +113,10 @@ static enum ft_conflict look_back(struct ft_recent *recent, uint32_t psn, uint32
 		return FT_CONFLICT_NONE;
 	}
 	before = &recent->requests[age];
-	conflict = difference(*before, word, looks->prompt);
+	conflict =
+		difference(*before, word, looks->prompt, may_be_part(recent, age, observed, looks));
+	if (conflict == FT_CONFLICT_PAYLOAD && is_bare(observed))
+		conflict = FT_CONFLICT_REQUEST;
 	if (conflict != FT_CONFLICT_NONE && (word & FT_RECENT_STRANGE) == 0)
 		*before = word;
 	else if (conflict == FT_CONFLICT_GRAVE && (*before & FT_RECENT_STRANGE) != 0)
@@ -100,6 +138,9 @@ enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observ
 			(looks->reported ? FT_RECENT_REPORTED : 0);
 	int32_t ahead = ft_recent_ahead(recent, observed->psn);
 
+	if (ahead > 0 && looks->again && is_read(observed) &&
+	    (recent->newest & FT_RECENT_NOTHING) == 0)
+		return FT_CONFLICT_NONE; /* the rest of a READ, which is kept under its first PSN */
 	if ((recent->newest & FT_RECENT_NOTHING) != 0 || ahead > 0) {
 		/* what is kept: far on, its low bits mean other PSNs; after going back, another connection's */
 		if (ahead > FT_RECENT_PSN || (recent->newest & FT_RECENT_BEYOND) != 0)
@@ -111,5 +152,5 @@ enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observ
 		recent->newest |= FT_RECENT_BEYOND;
 		return FT_CONFLICT_NONE;
 	}
-	return look_back(recent, observed->psn, word, looks);
+	return look_back(recent, observed, word, looks);
 }

@@ -16,6 +16,7 @@ START, US, MS = 1_700_000_000 * 10**9, 10**3, 10**6
 CLIENT, SERVER, STRANGER = "10.0.0.1", "10.0.0.2", "10.0.0.3"
 REQUESTS, FIRST_PSN = 200, 16_777_100  # the PSNs begin anew at 16 777 216
 POSITIONS = (10, 60, 115, 116, 117, 198)  # of the forged packet: early, about the wrap, last
+BUFFER = 0x7f0000600000
 FOREIGN = {"ttl": 128, "smac": mac(number("9.9.9.9")), "ident": 7}
 
 
@@ -90,6 +91,37 @@ class Injected(unittest.TestCase):
     def test_a_stolen_psn_from_the_same_machine(self):
         for i in POSITIONS:
             self.found("spoof.psn-conflict", self.forged(i, 1 * US, ident=500 + i))
+
+    def reading(self, asked_again):
+        """READs of eight packets 20 us apart; of the last but three, some answers are lost and asked for again, in parts."""
+        reads, packets, mtu = 40, 8, 256
+        for i in range(reads):
+            psn, at_ns = FIRST_PSN + i * packets, START + i * 20 * US
+            yield at_ns, self.request.read(psn, BUFFER + i * 0x1000, packets * mtu)
+            for k in range(packets):
+                part = "first" if k == 0 else "last" if k == packets - 1 else "middle"
+                yield at_ns + (5 + k) * US, self.answer.response(psn + k, part, bytes([i]) * mtu)
+        psn, at_ns = FIRST_PSN + (reads - 1) * packets, START + reads * 20 * US
+        for k, (first, count) in enumerate(asked_again):
+            request = self.request.read(psn + first, BUFFER + (reads - 1) * 0x1000 + first * mtu, count * mtu)
+            yield at_ns + k * 20 * US, request
+            for n in range(count):
+                part = "only" if count == 1 else "first" if n == 0 else "last" if n == count - 1 else "middle"
+                yield at_ns + (k * 20 + 5 + n) * US, self.answer.response(psn + first + n, part, bytes([reads - 1]) * mtu)
+
+    def test_a_read_that_is_asked_again_in_part(self):
+        for parts in ([(0, 1)], [(0, 3), (5, 2)], [(2, 1), (2, 6)], [(5, 3), (0, 8)], [(3, 2), (3, 1), (0, 2)]):
+            _, findings = self.audit(sorted(self.reading(parts)))
+            self.assertEqual(findings, {}, parts)
+
+    def test_a_read_of_another_place_under_its_psn(self):
+        frames = sorted(self.reading([]))
+        psn, at_ns = FIRST_PSN + 39 * 8, START + 39 * 20 * US + 2 * US
+        for address, size in ((0x666000, 256), (BUFFER + 39 * 0x1000, 9 * 256)):
+            forged = at_ns, self.request.read(psn, address, size)
+            run, findings = self.audit(sorted([*frames, forged]))
+            self.assertEqual(run.status, VIOLATED)
+            self.assertEqual(len(findings["spoof.psn-conflict"]["frames"]), 1)
 
     def test_a_refusal_from_elsewhere(self):
         for i in POSITIONS:

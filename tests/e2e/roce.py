@@ -49,6 +49,14 @@ class Half:
         return self.packet(WRITE_ONLY, psn, struct.pack(">QII", 0x7f0000001000 + 4096 * psn, 0x1234, size), bytes(size),
                            ask=True, **how)
 
+    def read(self, psn, address, size):
+        return self.packet(READ_REQUEST, psn, struct.pack(">QII", address, 0x1234, size), ask=True)
+
+    def response(self, psn, part, payload, **how):
+        """A packet of the answer to a READ; `part`: "first", "middle", "last" or "only"."""
+        opcode = {"first": 0x0d, "middle": 0x0e, "last": 0x0f, "only": 0x10}[part]
+        return self.packet(opcode, psn, b"" if part == "middle" else struct.pack(">I", ACK << 24), payload, **how)
+
     def answer(self, psn, syndrome=ACK, msn=0, **how):
         return self.packet(ACKNOWLEDGE, psn, struct.pack(">I", syndrome << 24 | msn), **how)
 

@@ -17,6 +17,8 @@ enum {
 	SEND_ONLY = 0x04,
 	WRITE_ONLY = 0x0a,
 	WRITE_MIDDLE = 0x07,
+	READ_REQUEST = 0x0c,
+	COMPARE_SWAP = 0x13,
 	ACKNOWLEDGE = 0x11,
 	UD_SEND_ONLY = 0x64,
 	CNP = 0x81,
@@ -171,6 +173,106 @@ static void another_address_is_another_request(void **state)
 	other.content ^= 0x5a5a5a5a;
 	other.va = 0x1000;
 	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+}
+
+/* Requests of which the one before last is a READ of ten packets from PSN `psn`; the path MTU is 1024. */
+static struct ft_observed talk_of_a_read(struct wire *wire)
+{
+	struct ft_observed read = request(SETTLED), next = request(SETTLED + 10);
+	struct ft_flow *flow = flow_of(wire, false, 17);
+
+	talk(wire, SETTLED);
+	flow->half.mtu = 1024;
+	flow->half.next_psn = (next.psn + 1) & 0xffffff;
+	read.opcode = READ_REQUEST;
+	read.payload = 0;
+	read.va = 0x10000;
+	read.rkey = 77;
+	read.length = 10 * 1024;
+	assert_int_equal(send(wire, read, FT_STEP_NEW), 0);
+	assert_int_equal(send(wire, next, FT_STEP_NEW), 0);
+	return read;
+}
+
+static void a_read_may_be_asked_again_in_part(void **state)
+{
+	static const uint32_t parts[][2] = { { 0, 1 }, { 0, 4 }, { 3, 1 }, { 3, 7 }, { 0, 10 } };
+	struct wire *wire = *state;
+	struct ft_observed read = talk_of_a_read(wire);
+
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		struct ft_observed part = read;
+
+		part.psn += parts[i][0];
+		part.va += (uint64_t)parts[i][0] * 1024;
+		part.length = parts[i][1] * 1024;
+		part.content += (uint32_t)i << 12;
+		assert_int_equal(send(wire, part, FT_STEP_RETRANSMITTED), 0);
+	}
+}
+
+static void also_if_nothing_came_after_it(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_flow *flow = flow_of(wire, false, 17);
+	struct ft_observed read = talk_of_a_read(wire), part;
+
+	read.psn += 20;
+	flow->half.next_psn = (read.psn + 10) & 0xffffff;
+	assert_int_equal(send(wire, read, FT_STEP_NEW), 0);
+	for (uint32_t length = 1; length <= 7; length += 3) {
+		part = read;
+		part.psn += 3;
+		part.va += 3 * 1024;
+		part.length = length * 1024;
+		part.content += length << 12;
+		assert_int_equal(send(wire, part, FT_STEP_RETRANSMITTED), 0);
+	}
+	assert_int_equal(send(wire, read, FT_STEP_RETRANSMITTED), 0);
+}
+
+static void a_read_of_more_than_was_asked_for_is_another(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed more = talk_of_a_read(wire);
+
+	more.length += 1024;
+	more.content ^= 0x5a5a5a5a;
+	assert_int_equal(send(wire, more, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+}
+
+static void so_is_one_of_another_address_or_key(void **state)
+{
+	for (unsigned which = 0; which < 2; which++) {
+		struct ft_observed other;
+		struct wire *wire;
+
+		tear_down(state);
+		set_up(state);
+		wire = *state;
+		other = talk_of_a_read(wire);
+		other.length = 1024;
+		other.content ^= 0x5a5a5a5a;
+		if (which == 0)
+			other.va += 1024;
+		else
+			other.rkey++;
+		assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+	}
+}
+
+static void operands_of_an_atomic_do_not_change(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed swap = request(SETTLED);
+
+	talk(wire, SETTLED);
+	swap.opcode = COMPARE_SWAP;
+	swap.payload = 0;
+	swap.va = 0x1000;
+	assert_int_equal(send(wire, swap, FT_STEP_NEW), 0);
+	swap.content ^= 0x5a5a5a5a;
+	assert_int_equal(send(wire, swap, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
 }
 
 static void what_was_cut_differently_is_not_compared(void **state)
@@ -821,6 +923,11 @@ int main(void)
 		TEST(the_same_request_again_is_a_retransmission),
 		TEST(another_payload_alone_is_worth_a_note),
 		TEST(another_address_is_another_request),
+		TEST(a_read_may_be_asked_again_in_part),
+		TEST(also_if_nothing_came_after_it),
+		TEST(a_read_of_more_than_was_asked_for_is_another),
+		TEST(so_is_one_of_another_address_or_key),
+		TEST(operands_of_an_atomic_do_not_change),
 		TEST(what_was_cut_differently_is_not_compared),
 		TEST(a_conflict_across_the_wrap_is_seen),
 		TEST(a_connection_set_up_anew_repeats_psns),
