@@ -96,7 +96,7 @@ static inline void ft_account_frame(struct ft_account *account, const struct ft_
 }
 
 /*
- * Frames of which each is one packet and none a copy. Where they are a stretch of time, within a whole second, the order
+ * Frames of which each is one packet and none a copy. Where they are a stretch of time, within a tenth of a second, the order
  * in which they are accounted for makes no difference: first ft_account_stretch(), then, if that was true,
  * ft_account_see() for the outcomes of all of them, in any order. False: nothing is changed, and each is for
  * ft_account_frame() or ft_account_add().

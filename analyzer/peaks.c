@@ -29,38 +29,67 @@ int ft_peaks_grow(struct ft_peaks *peaks, uint32_t tenants)
 	return 0;
 }
 
-static struct ft_peak_second greater(struct ft_peak_second a, struct ft_peak_second b)
+/* The place of tenth number `step` since 1970. */
+static struct ft_peak_step *step_at(struct ft_peak *peak, uint64_t step)
 {
-	if (a.bytes != b.bytes)
-		return a.bytes > b.bytes ? a : b;
-	return a.from_ns < b.from_ns ? a : b;
+	return &peak->steps[step % FT_PEAK_KEPT];
 }
 
-static struct ft_peak_second most_of(const struct ft_peak *peak)
+static void add(struct ft_peak_step *to, uint64_t bytes, uint64_t frames)
 {
-	struct ft_peak_second open = greater(peak->now, peak->before);
+	to->bytes += bytes;
+	to->frames += frames;
+}
 
-	return peak->most.bytes == 0 ? open : greater(peak->most, open);
+/* The second whose last tenth is `last` is over: is it the one with most? */
+static void end_second(struct ft_peak *peak, uint64_t last)
+{
+	uint64_t first = last < FT_PEAK_STEPS ? 0 : last - (FT_PEAK_STEPS - 1);
+	struct ft_peak_step sum = { 0 };
+
+	for (uint64_t step = first; step <= last; step++)
+		add(&sum, step_at(peak, step)->bytes, step_at(peak, step)->frames);
+	if (sum.bytes <= peak->most.bytes)
+		return;
+	while (step_at(peak, first)->frames == 0)
+		first++;
+	peak->most = (struct ft_peak_second){ first * FT_PEAK_STEP_NS, sum.bytes, sum.frames };
+}
+
+/* The newest tenth is `now` from here on: those that no late frame may change any more are over. */
+static void move_on(struct ft_peak *peak, uint64_t now)
+{
+	uint64_t before = peak->now_ns / FT_PEAK_STEP_NS;
+
+	*step_at(peak, before) = peak->now;
+	peak->now = (struct ft_peak_step){ 0 };
+	peak->now_ns = now * FT_PEAK_STEP_NS;
+	for (uint64_t step = before + 1; step <= now && step <= before + FT_PEAK_KEPT; step++) {
+		if (step > FT_PEAK_STEPS)
+			end_second(peak, step - FT_PEAK_STEPS);
+		*step_at(peak, step) = (struct ft_peak_step){ 0 };
+	}
 }
 
 void ft_peaks_turn(struct ft_peak *peak, uint64_t ts_ns, uint32_t bytes)
 {
-	uint64_t from_ns = ts_ns - ts_ns % FT_PEAK_NS;
+	uint64_t step = ts_ns / FT_PEAK_STEP_NS, now = peak->now_ns / FT_PEAK_STEP_NS;
+	uint64_t oldest = now < FT_PEAK_STEPS ? 0 : now - (FT_PEAK_STEPS - 1);
 
 	if (ts_ns == FT_TS_UNKNOWN)
 		return;
-	if (from_ns < peak->now.from_ns) {
-		ft_peak_count(&peak->before, bytes);
-		return;
+	if (step > now) {
+		move_on(peak, step);
+		add(&peak->now, bytes, 1);
+	} else {
+		add(step_at(peak, step < oldest ? oldest : step), bytes, 1);
 	}
-	peak->most = most_of(peak);
-	peak->before = (struct ft_peak_second){ .from_ns = from_ns - FT_PEAK_NS };
-	if (peak->before.from_ns == peak->now.from_ns)
-		peak->before = peak->now;
-	peak->now = (struct ft_peak_second){ from_ns, bytes, 1 };
 }
 
 struct ft_peak_second ft_peaks_most(const struct ft_peaks *peaks, uint32_t tenant)
 {
-	return most_of(&peaks->tenants[tenant]);
+	struct ft_peak open = peaks->tenants[tenant];
+
+	move_on(&open, open.now_ns / FT_PEAK_STEP_NS + FT_PEAK_KEPT);
+	return open.most;
 }

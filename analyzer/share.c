@@ -141,17 +141,17 @@ __attribute__((noinline)) static void grow(struct ft_share *share)
 		ft_no_memory();
 }
 
-/* Of none, unless they are a stretch within a whole second. */
+/* Of none, unless they are a stretch within a tenth of a second. */
 static struct ft_stretch stretch_of(const struct ft_block *block)
 {
 	const struct ft_frame *frames = block->frames;
 	struct ft_stretch stretch = { 0, frames[0].ts_ns, frames[0].ts_ns, frames[0].input };
-	uint64_t from_ns = stretch.first_ns - stretch.first_ns % FT_PEAK_NS;
-	bool goes_on = from_ns <= FT_TS_UNKNOWN - FT_PEAK_NS;
+	uint64_t from_ns = stretch.first_ns - stretch.first_ns % FT_PEAK_STEP_NS;
+	bool goes_on = from_ns <= FT_TS_UNKNOWN - FT_PEAK_STEP_NS;
 
 	for (unsigned i = 0; i < block->frame_count; i++) {
 		goes_on &= ft_stretch_goes_on(stretch.last_ns, frames[i].ts_ns) &
-			   (frames[i].ts_ns - from_ns < FT_PEAK_NS) &
+			   (frames[i].ts_ns - from_ns < FT_PEAK_STEP_NS) &
 			   (frames[i].input == stretch.input);
 		stretch.last_ns = frames[i].ts_ns;
 	}
