@@ -35,6 +35,8 @@ static int init_by_map(struct ft_account *account, const struct ft_engine_config
 	if (account->known == NULL || account->by_flow == NULL)
 		error = -ENOMEM;
 	if (error == 0)
+		error = ft_strays_init(&account->strays);
+	if (error == 0)
 		error = ft_peaks_init(&account->peaks, tenants);
 	if (error == 0)
 		error = ft_congestion_init(&account->congestion, tenants, account->seed);
@@ -58,6 +60,7 @@ void ft_account_free(struct ft_account *account)
 	ft_pauses_free(&account->pauses);
 	ft_congestion_free(&account->congestion);
 	ft_peaks_free(&account->peaks);
+	ft_strays_free(&account->strays);
 	free(account->by_flow);
 	free(account->known);
 	ft_findings_free(&account->findings);
@@ -169,6 +172,11 @@ static void note_flow(struct ft_account *account, uint64_t flow, uint32_t index)
 	*place = (struct ft_flow_finding){ flow, index };
 }
 
+void ft_account_settle(struct ft_account *account)
+{
+	ft_strays_settle(&account->strays, &account->findings);
+}
+
 uint32_t ft_account_bad_icrc(const struct ft_account *account, uint64_t flow)
 {
 	const struct ft_flow_finding *place = place_of(account, flow);
@@ -176,17 +184,51 @@ uint32_t ft_account_bad_icrc(const struct ft_account *account, uint64_t flow)
 	return place->flow == flow ? place->index : FT_NONE;
 }
 
+/* It may yet turn out to be none. True if the finding would note its number. */
+static bool hold_back(struct ft_account *account, const struct ft_item *item,
+		      const struct ft_item_more *more, uint32_t index, uint32_t dest_qp)
+{
+	const struct ft_stray stray = {
+		.half = more->half,
+		.finding = index,
+		.dest_qp = dest_qp,
+		.number = item->frame->number,
+		.ts_ns = item->frame->ts_ns,
+		.wire = item->frame->wire,
+		.suspicion = more->suspicion,
+	};
+
+	ft_strays_add(&account->strays, &stray, &account->findings);
+	return account->findings.items[index].frame_count < FT_FINDING_FRAMES;
+}
+
+/* True if its number was noted. */
+static bool count_finding(struct ft_account *account, const struct ft_item *item,
+			  const struct ft_item_more *more, enum ft_rule rule, uint32_t index)
+{
+	struct ft_finding *finding = &account->findings.items[index];
+	bool suspected = (more->suspicion.rules >> rule & 1) != 0;
+	uint32_t dest_qp = (item->known & FT_NEED_DEST_QP) != 0 ? ft_item_dest_qp(item) : FT_NONE;
+
+	if (rule == FT_RULE_SPOOF_PSN_WINDOW)
+		return hold_back(account, item, more, index, dest_qp);
+	if (rule == FT_RULE_DECODE_BAD_ICRC)
+		note_flow(account, more->flow, index);
+	if (suspected && finding->packets == 0)
+		finding->suspicion = more->suspicion;
+	finding->suspicion.grave |= suspected && more->suspicion.grave;
+	return ft_finding_add(finding, item->frame, dest_qp);
+}
+
 /* Count the frame in every finding it belongs to; `comment` names those that keep it as evidence. */
 static void count_findings(struct ft_account *account, const struct ft_item *item,
 			   const struct ft_item_more *more, char comment[COMMENT_TEXT])
 {
-	bool known = (item->known & FT_NEED_DEST_QP) != 0;
 	size_t length = 0;
 
 	comment[0] = '\0';
 	for (unsigned rule = 0; rule < FT_RULES; rule++) {
 		uint32_t index;
-		struct ft_finding *finding;
 
 		if ((item->rules >> rule & 1) == 0)
 			continue;
@@ -195,17 +237,11 @@ static void count_findings(struct ft_account *account, const struct ft_item *ite
 			account->findings.dropped += ft_rule_text(rule)->violation;
 			continue;
 		}
-		if (rule == FT_RULE_DECODE_BAD_ICRC)
-			note_flow(account, more->flow, index);
-		finding = &account->findings.items[index];
-		if ((more->suspicion.rules >> rule & 1) != 0 && finding->packets == 0)
-			finding->suspicion = more->suspicion;
-		finding->suspicion.grave |=
-			(more->suspicion.rules >> rule & 1) != 0 && more->suspicion.grave;
-		if (ft_finding_add(finding, item->frame, known ? ft_item_dest_qp(item) : FT_NONE) &&
+		if (count_finding(account, item, more, (enum ft_rule)rule, index) &&
 		    length < COMMENT_TEXT)
 			length += (size_t)snprintf(comment + length, COMMENT_TEXT - length,
-						   "%s%s %s", length == 0 ? "" : "\n", finding->id,
+						   "%s%s %s", length == 0 ? "" : "\n",
+						   account->findings.items[index].id,
 						   ft_rule_text(rule)->name);
 	}
 }
@@ -251,6 +287,8 @@ int ft_account_tell(struct ft_account *account, const struct ft_source *source,
 		see_pause(account, item);
 	if (ft_tells_of_congestion(item))
 		ft_congestion_see(&account->congestion, item);
+	if (item->anew)
+		ft_strays_answered(&account->strays, more->half, more->next_psn);
 	return item->rules == 0 ? 0 : add_findings(account, source, item, more);
 }
 
@@ -288,7 +326,7 @@ enum ft_account_wants ft_account_wants_more(const struct ft_item *item)
 		return FT_ACCOUNT_NOTHING;
 	if (item->quiet && item->usual && item->framing == FT_FRAMING_STRANGE)
 		return FT_ACCOUNT_STRANGE;
-	if (item->gap || item->pause || item->framing || item->rules != 0 ||
+	if (item->gap || item->anew || item->pause || item->framing || item->rules != 0 ||
 	    ft_tells_of_congestion(item))
 		return FT_ACCOUNT_ITEM;
 	return item->sub == 0 ? FT_ACCOUNT_FRAME : FT_ACCOUNT_NOTHING;

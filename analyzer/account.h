@@ -11,14 +11,16 @@
 #include "pauses.h"
 #include "peaks.h"
 #include "silences.h"
+#include "strays.h"
 
 /*
  * What is added up in the order of the capture, whoever judged the frames: findings and the frames kept
  * as evidence, the tenants' peaks, who caused congestion, the mirror's own sequence numbers.
  */
 struct ft_account {
-	const struct ft_map *map; /* NULL: no findings */
-	struct ft_findings findings;
+	const struct ft_map *map;       /* NULL: no findings */
+	struct ft_findings findings;    /* one without packets is none */
+	struct ft_strays strays;        /* not yet among them */
 	struct ft_known_finding *known; /* a cache: findings by rule and key */
 	struct ft_flow_finding
 		*by_flow; /* decode.bad-icrc: finding of a flow, by digest of its key */
@@ -113,6 +115,9 @@ static inline void ft_account_see(struct ft_account *account, const struct ft_st
 		ft_peaks_add(&account->peaks, outcomes[i].from, stretch->first_ns,
 			     outcomes[i].wire);
 }
+
+/* The findings are asked for: what was held back counts now. */
+void ft_account_settle(struct ft_account *account);
 
 /* The finding about wrong ICRCs that a flow belongs to; FT_NONE: none. `flow`: digest as in ft_item_more. */
 uint32_t ft_account_bad_icrc(const struct ft_account *account, uint64_t flow);

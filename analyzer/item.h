@@ -44,6 +44,7 @@ struct ft_item {
 	/* judged and followed */
 	bool quiet; /* nothing to tell, no mark, no CNP: one more of its kind */
 	bool gap;   /* packets were proved lost by the mirror: ft_item_more.gap */
+	bool anew;  /* answers in a sequence begun anew: ft_item_more.half, next_psn */
 	bool copy;  /* made by the mirror: counted as that and nothing else */
 	bool undecided, grace, untimed;
 	bool permitted;    /* a crossing that an exception of the map permits */
@@ -62,7 +63,9 @@ struct ft_item_more {
 	struct ft_verdict verdict;
 	bool has_verdict;
 	struct ft_step_gap gap;
-	uint64_t flow; /* digest of the flow's key; 0: none */
+	uint64_t flow;     /* digest of the flow's key; 0: none */
+	uint64_t half;     /* of the half-connection whose sequence is in question */
+	uint32_t next_psn; /* .. which goes on with this, with `anew` */
 	struct ft_suspicion suspicion;
 };
 

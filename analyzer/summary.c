@@ -270,6 +270,7 @@ const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_en
 	summary->words = ft_arena_create();
 	if (summary->words == NULL)
 		ft_no_memory();
+	ft_account_settle(&engine->account);
 	add_up(summary, engine);
 	all = ft_totals_sum(&summary->tally->totals);
 	summary->report = (struct ft_report){

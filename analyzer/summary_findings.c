@@ -248,7 +248,8 @@ static size_t fill_by_map(struct ft_summary *summary, const struct ft_account *a
 	for (size_t i = 0; i < shared_count; i++)
 		rows[count++] = cotenancy_row(summary, declared, &shared[i]);
 	for (uint32_t i = 0; i < findings->count; i++)
-		rows[count++] = finding_row(summary, declared, &findings->items[i]);
+		if (findings->items[i].packets != 0)
+			rows[count++] = finding_row(summary, declared, &findings->items[i]);
 	return count;
 }
 

@@ -312,6 +312,7 @@ static bool is_bound(uint8_t opcode)
 enum {
 	ORDINARY_REQUEST = FT_STEP_NEW | FT_STEP_GAP | FT_STEP_MESSAGE,
 	ORDINARY_ANSWER = ORDINARY_REQUEST | FT_STEP_ACK | FT_STEP_RNR,
+	BEGINS = FT_STEP_RESTART | FT_STEP_ANEW,
 };
 
 /* The first of its kind, or as those before it. */
@@ -384,7 +385,7 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 		suspicion->count = begin(suspects, flow, recent, observed, what);
 	if (suspicion->count != 0)
 		hold(suspicion, FT_RULE_SPOOF_QP_SCAN);
-	else if (is_ordinary(suspects, flow, recent, observed, what & ~(uint32_t)FT_STEP_RESTART))
+	else if (is_ordinary(suspects, flow, recent, observed, what & ~(uint32_t)BEGINS))
 		return;
 	judge(suspects, flow, observed, step, suspicion);
 }

@@ -216,6 +216,23 @@ __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struc
 				 &item->observed, NULL, true);
 }
 
+/* Whose sequence it leaves, or says to be another. */
+static void note_sequence(const struct ft_worker *worker, struct ft_item *item,
+			  struct ft_item_more *more, const struct ft_conclusion *conclusion)
+{
+	const struct ft_flow *flow = conclusion->records.whole;
+
+	if ((item->rules >> FT_RULE_SPOOF_PSN_WINDOW & 1) != 0)
+		more->half = ft_hash(&flow->key, sizeof flow->key, worker->config->seed);
+	item->anew = worker->suspects != NULL && (conclusion->step.what & FT_STEP_ANEW) != 0 &&
+		     flow->peer != 0;
+	if (!item->anew)
+		return;
+	flow = ft_flow_at(worker->flows, flow->peer);
+	more->half = ft_hash(&flow->key, sizeof flow->key, worker->config->seed);
+	more->next_psn = flow->half.next_psn;
+}
+
 /* All that the rest of the frames have, each of it seldom. */
 static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 			   const struct ft_conclusion *conclusion)
@@ -235,6 +252,7 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 		more->suspicion = conclusion->suspicion;
 	if (item->gap)
 		more->gap = conclusion->step.gap;
+	note_sequence(worker, item, more, conclusion);
 	if (item->sets_up && !item->copy)
 		follow_setup(worker, item);
 }
@@ -371,7 +389,7 @@ static inline void take_quiet(struct ft_worker *worker, struct ft_item *item, st
 	ft_tracker_step(worker->tracker, flow, observed, &conclusion.step);
 	ft_suspects_step(worker->suspects, flow, observed, &conclusion.step, &conclusion.suspicion);
 	if ((conclusion.suspicion.rules | conclusion.step.gap.lost |
-	     (conclusion.step.what & FT_TALLIED_STEPS)) != 0)
+	     (conclusion.step.what & (FT_TALLIED_STEPS | FT_STEP_ANEW))) != 0)
 		speak(worker, item, flow, &conclusion);
 	else
 		count_quiet(worker, item, flow);
@@ -381,8 +399,8 @@ void ft_worker_take(struct ft_worker *worker, struct ft_item *item)
 {
 	struct ft_flow *flow = find_quiet(worker, item);
 
-	item->quiet = item->gap = item->copy = item->undecided = item->grace = item->untimed =
-		item->permitted = false;
+	item->quiet = item->gap = item->anew = item->copy = item->undecided = item->grace =
+		item->untimed = item->permitted = false;
 	item->framing = FT_FRAMING_NONE;
 	item->rules = 0;
 	if (flow != NULL)

@@ -18,6 +18,14 @@ static uint32_t before(uint32_t psn)
 	return ft_psn_add(psn, 0xffffff);
 }
 
+/* Before it is noted what was answered. */
+static void note_anew(const struct ft_moment *moment, const struct ft_half *half)
+{
+	if (half->acked == FT_PSN_NONE && (half->flags & FT_HALF_NAKED) == 0 &&
+	    half->first_psn == FT_PSN_ANEW)
+		moment->step->what |= FT_STEP_ANEW;
+}
+
 /* The half that asked: known, or found out by this answer. */
 struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
@@ -28,8 +36,10 @@ struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_mo
 	if (ft_pairs_unsure(flow) && moment->operation->part & FT_PART_FIRST)
 		ft_pairs_answer(tracker->pairs, flow, moment->observed);
 	requester = ft_tracker_peer(tracker, flow);
-	if (requester != NULL && flow->peer != peer)
+	if (requester != NULL && flow->peer != peer) {
+		note_anew(moment, &requester->half);
 		ft_meet(tracker, flow, requester, moment->observed->ts_ns);
+	}
 	return requester;
 }
 
@@ -63,13 +73,16 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 	uint32_t psn = moment->observed->psn;
 	int32_t distance = ft_psn_distance(psn, half->next_psn);
 
-	if (distance < FT_PSN_WINDOW && distance > -FT_PSN_HALF / 2)
+	if (distance < FT_PSN_WINDOW && distance > -FT_PSN_HALF / 2) {
+		note_anew(moment, half);
 		return true;
+	}
 	if (is_outside_too(half, psn)) {
 		uint32_t next_psn = half->outside & 0xffffff;
 
 		ft_begin_both(tracker, requester, moment->flow, moment->step);
 		half->next_psn = next_psn;
+		note_anew(moment, half);
 		return true;
 	}
 	moment->step->what |= FT_STEP_OUTSIDE;

@@ -123,6 +123,51 @@ class Injected(unittest.TestCase):
             self.assertEqual(run.status, VIOLATED)
             self.assertEqual(len(findings["spoof.psn-conflict"]["frames"]), 1)
 
+    def life(self, begin_ns, first_psn, ahead, requests=40):
+        """WRITEs 10 us apart on queue pairs used anew; the first `ahead` are sent before the first is answered."""
+        for i in range(requests):
+            yield begin_ns + max(0, i - ahead) * 10 * US + i * 100, self.request.write(psn=first_psn + i, ident=5000 + i)
+            yield begin_ns + i * 10 * US + 4 * US, self.answer.answer(first_psn + i, msn=i + 1, ident=9000 + i)
+
+    def test_queue_pairs_that_are_used_anew(self):
+        end_ns = START + REQUESTS * 10 * US
+        for pause_ns in (US, MS, 30 * MS, 99 * MS):
+            for ahead in (0, 1, 2, 3, 7):
+                for first_psn in (100, 5_000_000, 12_345_678):
+                    again = self.life(end_ns + pause_ns, first_psn, ahead)
+                    _, findings = self.audit(sorted([*self.healthy(), *again]))
+                    self.assertEqual(findings, {}, (pause_ns, ahead, first_psn))
+
+    def test_and_used_anew_again(self):
+        lives = [(20 * k * MS, 5_000_011 * k % (1 << 24)) for k in range(1, 30)]
+        again = [pair for begin_ns, psn in lives for pair in self.life(START + begin_ns, psn, 2)]
+        _, findings = self.audit(sorted([*self.healthy(), *again]))
+        self.assertEqual(findings, {})
+
+    def far(self, numbers, answered, after=115):
+        """READs far from the sequence in the midst of the connection, (offset, ns after); the peer may answer them."""
+        frames, evil = [], []
+        for k, offset in enumerate(numbers):
+            at_ns, psn = START + (after + k) * 10 * US + 5 * US, (FIRST_PSN + offset) % (1 << 24)
+            evil.append((at_ns, self.request.read(psn, 0x666000 + k, 64)))
+            if answered:
+                frames.append((at_ns + 2 * US, self.answer.response(psn, "only", bytes(64))))
+        return frames, evil
+
+    def test_a_psn_far_away(self):
+        blind = [300_000 + 99_991 * k for k in range(40)]
+        for numbers in ([-1_000_000], [70_000], [8_000_000], [-500_000, -499_999], blind):
+            for answered in (False, True):
+                for after in (20, 115):
+                    answers, evil = self.far(numbers, answered, after)
+                    frames = sorted([*self.healthy(), *answers, *evil])
+                    forged = [n for n, pair in enumerate(frames, 1) if pair in evil]
+                    _, findings = self.audit(frames)
+                    self.assertIn("spoof.psn-window", findings, (numbers, answered))
+                    window = findings["spoof.psn-window"]
+                    self.assertEqual(window["frames"], forged[:32], (numbers, answered))
+                    self.assertIn("frame %d:" % forged[0], " ".join(window["evidence"]))
+
     def test_a_refusal_from_elsewhere(self):
         for i in POSITIONS:
             packet = self.answer.answer(FIRST_PSN + i, NAK_ACCESS, msn=i + 1, **FOREIGN)

@@ -36,6 +36,7 @@ enum ft_step_what {
 		1u << 13, /* answers a PSN that no request seen before or after it explains, with
 	                                    the half that would have asked for it in full view */
 	FT_STEP_RESTART = 1u << 14, /* first packet, or state begun anew after silence or set-up */
+	FT_STEP_ANEW = 1u << 15, /* the first answer in a sequence that the other half began anew */
 };
 
 enum ft_message_kind {
