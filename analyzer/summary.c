@@ -24,6 +24,7 @@ void ft_summary_destroy(struct ft_summary *summary)
 {
 	if (summary == NULL)
 		return;
+	ft_second_findings_free(&summary->second);
 	ft_tally_free(&summary->sum);
 	ft_arena_destroy(summary->words);
 	free(summary);

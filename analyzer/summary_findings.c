@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <engine/no_memory.h>
+
 #include "wording.h"
 
 enum { EVIDENCE_SENTENCES = 4, COTENANCIES = 256, ID_TEXT = 512 };
+
+#define STALE_CERTAINTY 0.3
 
 /* `declared`: NULL without a map, here and below. */
 static struct ft_report_end end_of(const struct ft_declared *declared,
@@ -98,6 +102,27 @@ static struct ft_report_finding framing_row(struct ft_summary *summary,
 	row.evidence = sentences;
 	row.certainty = note->certainty;
 	if (100 * note->certainty < FT_FRAMING_SURE_PERCENT) {
+		row.severity = FT_INFO;
+		row.violation = false;
+	}
+	return row;
+}
+
+/* Whose packets do not fit the connection may have had the queue pair before. */
+static struct ft_report_finding second_row(struct ft_summary *summary,
+					   const struct ft_declared *declared, uint32_t index)
+{
+	const struct ft_second_note *note = &summary->second.notes[index];
+	struct ft_report_finding row =
+		finding_row(summary, declared, &summary->second.findings.items[index]);
+	const char **sentences =
+		ft_summary_take(summary, EVIDENCE_SENTENCES + 1, sizeof *sentences);
+
+	memcpy(sentences, row.evidence, row.evidence_count * sizeof *sentences);
+	sentences[row.evidence_count++] = ft_words(summary->words, "%s", note->text);
+	row.evidence = sentences;
+	if (!note->plausible) {
+		row.certainty = STALE_CERTAINTY;
 		row.severity = FT_INFO;
 		row.violation = false;
 	}
@@ -247,6 +272,8 @@ static size_t fill_by_map(struct ft_summary *summary, const struct ft_account *a
 		rows[count++] = fail_open_row(summary, declared);
 	for (size_t i = 0; i < shared_count; i++)
 		rows[count++] = cotenancy_row(summary, declared, &shared[i]);
+	for (uint32_t i = 0; i < summary->second.findings.count; i++)
+		rows[count++] = second_row(summary, declared, i);
 	for (uint32_t i = 0; i < findings->count; i++)
 		if (findings->items[i].packets != 0)
 			rows[count++] = finding_row(summary, declared, &findings->items[i]);
@@ -283,7 +310,10 @@ void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine
 		summary->report.findings_dropped += engine->framing->findings.dropped;
 	}
 	if (declared != NULL) {
-		most += declared->tenant_count;
+		if (ft_second_findings_fill(&summary->second, engine->map, engine->workers,
+					    engine->config.workers) != 0)
+			ft_no_memory();
+		most += declared->tenant_count + summary->second.findings.count;
 		summary->report.findings_dropped += account->findings.dropped;
 	}
 	rows = ft_summary_take(summary, most, sizeof *rows);

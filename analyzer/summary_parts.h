@@ -4,6 +4,7 @@
 
 #include "coverage.h"
 #include "engine_parts.h"
+#include "second_findings.h"
 #include "summary.h"
 
 /* How summary.c and its parts share the model being filled. */
@@ -13,8 +14,9 @@ struct ft_summary {
 	struct ft_tally sum;    /* of all workers, if there are several */
 	const struct ft_tally *tally;
 	char not_enough[FT_COVERAGE_TEXT]; /* why the verdict cannot be `compliant` */
-	double doubted;        /* share of the RDMA frames lost, if all that is doubted was */
-	const char *uncounted; /* a source that does not know its losses; NULL: none */
+	double doubted; /* share of the RDMA frames lost, if all that is doubted was */
+	struct ft_second_findings second; /* with a map */
+	const char *uncounted;            /* a source that does not know its losses; NULL: none */
 };
 
 /* Zeroed room for `count` things, freed with the report; never NULL. */

@@ -66,6 +66,12 @@ static inline struct ft_recent *recent_of(const struct ft_suspects *suspects,
 	return &suspects->recent[flow - suspects->records];
 }
 
+const struct ft_recent *ft_suspects_recent(const struct ft_suspects *suspects,
+					   const struct ft_flow *flow)
+{
+	return recent_of(suspects, flow);
+}
+
 void ft_suspects_prefetch(const struct ft_suspects *suspects, const struct ft_flow *flow)
 {
 	__builtin_prefetch(recent_of(suspects, flow), 1);
@@ -255,7 +261,6 @@ static void check_look(const struct scene *scene, struct ft_suspicion *suspicion
 		hold(suspicion, FT_RULE_SPOOF_SENDER_VARIES);
 }
 
-/* What needs no memory but the flow's own. */
 static void check_step(const struct scene *scene, struct ft_suspicion *suspicion)
 {
 	uint32_t what = scene->step->what;

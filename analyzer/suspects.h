@@ -61,6 +61,10 @@ void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
 		      const struct ft_observed *observed, const struct ft_step *step,
 		      struct ft_suspicion *suspicion);
 
+/* The newest requests of a half-connection: analyzer/suspects_parts.h. */
+const struct ft_recent *ft_suspects_recent(const struct ft_suspects *suspects,
+					   const struct ft_flow *flow);
+
 /* The evidence in one sentence, ended by a NUL in at most `room` bytes (FT_SUSPICION_TEXT are enough). */
 enum { FT_SUSPICION_TEXT = 400 };
 void ft_suspicion_text(const struct ft_suspicion *suspicion, char *text, size_t room);

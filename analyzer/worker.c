@@ -49,6 +49,8 @@ static int create_judges(struct ft_worker *worker)
 		worker->epoch = ft_judge_epoch(worker->judge);
 	if (error == 0 && worker->map != NULL)
 		error = ft_suspects_create(&worker->suspects, worker->flows);
+	if (error == 0 && worker->map != NULL)
+		error = ft_firsts_init(&worker->firsts);
 	return error;
 }
 
@@ -97,6 +99,7 @@ void ft_worker_destroy(struct ft_worker *worker)
 	if (worker == NULL)
 		return;
 	ft_batch_free(&worker->batch);
+	ft_firsts_free(&worker->firsts);
 	ft_suspects_destroy(worker->suspects);
 	ft_judge_destroy(worker->next_judge);
 	ft_judge_destroy(worker->judge);

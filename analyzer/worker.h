@@ -9,6 +9,7 @@
 
 #include "block.h"
 #include "connections.h"
+#include "firsts.h"
 #include "judge.h"
 #include "suspects.h"
 #include "tally.h"
@@ -29,6 +30,7 @@ struct ft_worker {
 	struct ft_copies *copies;
 	struct ft_connections *connections;
 	struct ft_suspects *suspects; /* with a map */
+	struct ft_firsts firsts;      /* likewise */
 	struct ft_judge *judge;       /* with a map */
 	const struct ft_judge_epoch *epoch;
 	const struct ft_map *next_map; /* prepared, not yet entered; NULL: none */

@@ -41,6 +41,9 @@ __attribute__((noinline)) static void begin(struct ft_worker *worker, struct ft_
 	flow->watched = 0;
 	flow->base = base_of(item);
 	flow->vlan = ft_item_vlan(item);
+	if (worker->suspects != NULL && item->followed)
+		ft_firsts_add(&worker->firsts, ft_flow_number(worker->flows, flow),
+			      &item->observed);
 }
 
 /* A frame whose fields, or whose place in time, cannot be trusted teaches nothing. */

@@ -109,6 +109,10 @@ static const struct ft_rule_text texts[FT_ALL_RULES] = {
 					 "NCCL's set-up, bootstrap or RAS was spoken over TCP "
 					 "between tenants that may not talk, or with an end that "
 					 "the map does not declare." },
+	[FT_RULE_SPOOF_SECOND_SENDER] = { "spoof.second-sender", FT_MEDIUM, true, 0.9,
+					  "Another address sent to a queue pair while that was "
+					  "connected with its one peer; the packets are numbered "
+					  "to fit the connection, and none was answered." },
 };
 
 const struct ft_rule_text *ft_rule_text(enum ft_rule rule)

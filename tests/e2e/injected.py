@@ -168,6 +168,61 @@ class Injected(unittest.TestCase):
                     self.assertEqual(window["frames"], forged[:32], (numbers, answered))
                     self.assertIn("frame %d:" % forged[0], " ".join(window["evidence"]))
 
+    def stranger(self, offsets, at=100, source=STRANGER, dest_qp=0x22, opcode=WRITE_ONLY):
+        """WRITEs from another host, between those of the connection: at so many PSNs from where it is."""
+        other = Half(source, SERVER, dest_qp, 0xd777)
+        for k, offset in enumerate(offsets):
+            psn = (FIRST_PSN + at + k + offset) % (1 << 24)
+            yield START + (at + k) * 10 * US + 6 * US, other.packet(opcode, psn, reth(0x666000, 0x1234), b"E" * 64, ask=True, ident=77 + k)
+
+    def test_a_second_host_on_the_queue_pair_of_a_connection(self):
+        for offsets in ([0], [1], [0, 0, 0], [-3, 5, 900], [30_000, -30_000]):
+            forged = list(self.stranger(offsets))
+            frames = sorted([*self.healthy(), *forged])
+            first = min(n for n, pair in enumerate(frames, 1) if pair in forged)
+            for workers in (1, 4):
+                path = capture(self.folder / "second.pcap", frames)
+                run = fabtap("audit", "-m", self.map, "--json", "--workers", workers, path)
+                findings = {finding["rule"]: finding for finding in run.json()["findings"]}
+                self.assertEqual(run.status, VIOLATED)
+                self.assertEqual(set(findings), {"spoof.second-sender"})
+                finding = findings["spoof.second-sender"]
+                self.assertEqual((finding["severity"], finding["packets"], finding["frames"]), ("medium", len(offsets), [first]))
+                self.assertEqual((finding["src"]["address"], finding["dst"]["address"], finding["dest_qps"]), (STRANGER, SERVER, [0x22]))
+                self.assertIn("frame %d: " % first, finding["evidence"][-1])
+                self.assertIn(CLIENT, finding["evidence"][-1])
+
+    def test_what_an_earlier_peer_sends_again_is_a_note(self):
+        again = [(at_ns, frame) for k in range(3) for at_ns, frame in self.stranger([7_000_000 - 20 * k], at=60 + 20 * k)]
+        run, findings = self.audit(sorted([*self.healthy(), *again]))
+        self.assertEqual(run.status, COMPLIANT)
+        self.assertEqual({rule: finding["severity"] for rule, finding in findings.items()}, {"spoof.second-sender": "info"})
+
+    def test_no_second_sender_where_two_are_legal(self):
+        """A queue pair that goes to another peer, one of XRC or UD, another queue pair, one side alone, another VLAN."""
+        healthy = list(self.healthy())
+        taken, back = Half(STRANGER, SERVER, 0x22, 0xd777), Half(SERVER, STRANGER, 0x99, 0xd777)
+        end_ns = START + REQUESTS * 10 * US + MS
+        moved = [pair for i in range(40) for pair in ((end_ns + i * 10 * US, taken.write(psn=FIRST_PSN + REQUESTS + i)),
+                                                     (end_ns + i * 10 * US + 4 * US, back.answer(FIRST_PSN + REQUESTS + i, msn=i + 1)))]
+        requests = [pair for pair in healthy if pair[1][26:30] == number(CLIENT)]
+        tagged = [(ts_ns, frame[:12] + b"\x81\0\0\x09" + frame[12:]) for ts_ns, frame in self.stranger([0, 0, 0])]
+        for legal in (healthy + moved, healthy + moved[::2], healthy + list(self.stranger([0, 1], opcode=0xa0 | WRITE_ONLY)),
+                      healthy + list(self.stranger([0, 1], opcode=0x64)), healthy + list(self.stranger([0, 1], dest_qp=0x23)),
+                      requests + list(self.stranger([0, 1])), healthy + tagged):
+            _, findings = self.audit(sorted(legal))
+            self.assertNotIn("spoof.second-sender", findings)
+
+    def test_one_connection_seen_under_two_addresses(self):
+        """Its requests pass again behind what translates the client's address; the answers do not."""
+        outside = Half("10.9.9.9", SERVER, 0x22)
+        frames = sorted(self.healthy())
+        behind = [(ts_ns + 3 * US, outside.write(psn=FIRST_PSN + i, ident=500 + i))
+                  for i, (ts_ns, _) in enumerate(pair for pair in frames if pair[1][26:30] == number(CLIENT))]
+        for part in (behind, behind[100:]):
+            run, findings = self.audit(sorted([*frames, *part]))
+            self.assertEqual({f["severity"] for f in findings.values()} - {"info"}, set())
+
     def test_a_refusal_from_elsewhere(self):
         for i in POSITIONS:
             packet = self.answer.answer(FIRST_PSN + i, NAK_ACCESS, msn=i + 1, **FOREIGN)

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <stdint.h>
+
+#include <flow/observed.h>
+
+/* The packets that half-connections began with, the last FT_FIRSTS of them: which of two came first, and with what. */
+enum { FT_FIRSTS = 1 << 14 };
+
+struct ft_first {
+	uint64_t frame, ts_ns; /* number, time */
+	uint32_t
+		record; /* of the flow table; it may hold another half-connection by now, which began later */
+	uint32_t psn;
+	uint16_t pkey, vlan;
+	uint8_t opcode;
+};
+
+struct ft_firsts {
+	struct ft_first *items; /* a ring */
+	uint64_t count;         /* that there ever were */
+};
+
+int ft_firsts_init(struct ft_firsts *firsts); /* 0 or -ENOMEM */
+void ft_firsts_free(struct ft_firsts *firsts);
+
+/* Record number `record` begins with this packet. */
+static inline void ft_firsts_add(struct ft_firsts *firsts, uint32_t record,
+				 const struct ft_observed *observed)
+{
+	firsts->items[firsts->count++ % FT_FIRSTS] = (struct ft_first){
+		.frame = observed->frame,
+		.ts_ns = observed->ts_ns,
+		.record = record,
+		.psn = observed->psn,
+		.pkey = observed->pkey,
+		.vlan = observed->vlan,
+		.opcode = observed->opcode,
+	};
+}
+
+/* What the half-connection in this record began with; NULL: that was too long ago. */
+const struct ft_first *ft_firsts_find(const struct ft_firsts *firsts, uint32_t record);
+
+/* Number of a frame before which everything began that is not found; 0: nothing is missing. */
+uint64_t ft_firsts_since(const struct ft_firsts *firsts);
