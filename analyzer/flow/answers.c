@@ -155,6 +155,22 @@ static void note_ahead(struct ft_tracker *tracker, const struct ft_moment *momen
 		ft_remember(tracker, requester, &ahead, moment->step);
 }
 
+/* Holes, but for those that no sending again explains. */
+static void drop_stale(struct ft_tracker *tracker, struct ft_half *half)
+{
+	const uint32_t kinds = FT_SPANS_HOLES | 1u << FT_SPAN_AHEAD;
+	uint32_t number = half->spans;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+		uint32_t next = span->next;
+
+		if ((kinds >> span->kind & 1) != 0 && !span->fresh)
+			ft_spans_remove(&tracker->spans, half, number);
+		number = next;
+	}
+}
+
 /*
  * The same again: its requester sends what it has already. Of a half that has not been here for long, that passed before
  * the capture began; what is left out, or lost once more in the fabric, needs no second time.
@@ -166,14 +182,26 @@ static void answer_again(struct ft_tracker *tracker, struct ft_flow *requester, 
 	if (!ahead && requester->packets >= FT_EARLY_PACKETS)
 		return;
 	half->flags |= FT_HALF_GOING_BACK;
-	ft_spans_drop(&tracker->spans, half, FT_SPANS_HOLES | 1u << FT_SPAN_AHEAD);
+	drop_stale(tracker, half);
+}
+
+/* What was refused soon after the beginning moves it on: half.nak_psn, or half.first_psn. */
+static uint32_t moved_on(const struct ft_half *half, uint32_t psn)
+{
+	int32_t by = ft_psn_distance(psn, half->first_psn & FT_PSN_MOST);
+
+	return half->first_psn >= FT_PSN_ANEW || by < 0 ? 0 : (uint32_t)by;
 }
 
 static void refuse(const struct ft_tracker *tracker, struct ft_half *half, uint32_t psn)
 {
-	uint32_t refused = ft_is_young(tracker, half)
-				   ? (half->first_psn & FT_REFUSED_OFTEN) + FT_REFUSED_ONCE
-				   : FT_REFUSED_OFTEN;
+	uint32_t refused = FT_REFUSED_OFTEN;
+
+	if (ft_is_young(tracker, half)) {
+		refused = (half->first_psn & FT_REFUSED_OFTEN) + FT_REFUSED_ONCE;
+		if ((half->flags & FT_HALF_START_SEEN) == 0)
+			tracker->evidence->longer += moved_on(half, psn);
+	}
 
 	half->flags |= FT_HALF_NAKED;
 	half->nak_psn = psn | refused;

@@ -138,8 +138,9 @@ static bool is_too_much(const struct ft_loss_evidence *evidence, const struct ft
 	const struct elsewhere others = elsewhere(evidence, sum, doubts);
 	double spaces = (double)sum->spaces;
 	double early = fmin(doubtful_spaces(evidence, doubt), spaces);
+	double longer = doubt == FT_LOSS_EARLY ? (double)evidence->longer : 0;
 	double doubted = events((double)sum->doubted[doubt], evidence->doubted_squares[doubt]);
-	double share = early / fmax(1, spaces - early);
+	double share = (early + longer) / fmax(1, spaces - early - longer);
 
 	if (doubted == 0)
 		return false;
@@ -147,6 +148,14 @@ static bool is_too_much(const struct ft_loss_evidence *evidence, const struct ft
 	    (spaces >= FEW_SPACES || trouble(evidence) < MOST_EXPECTED * doubted))
 		return false;
 	return others.holes <= 0 || is_far_more(doubted, (others.events + 1) * share, share);
+}
+
+/* Of what passed first when sent again, the mirror has lost the first of as many as of those of which both passed. */
+static double lost_by_fabric(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	double once = fmax((double)sum->spaces - (double)sum->again, 1);
+
+	return fmax(0, (double)evidence->fabric - (double)sum->holes * (double)sum->again / once);
 }
 
 /*
@@ -160,7 +169,7 @@ static bool is_so_few(const struct ft_loss_evidence *evidence, const struct ft_l
 	double share = (double)evidence->answers / spaces;
 	double doubted = (double)sum->doubted[FT_LOSS_OVERDUE];
 	double events_doubted = events(doubted, evidence->doubted_squares[FT_LOSS_OVERDUE]);
-	double twice = 2 * (double)evidence->fabric * (double)evidence->fabric / spaces;
+	double fabric = lost_by_fabric(evidence, sum), twice = 2 * fabric * fabric / spaces;
 
 	if (doubted == 0 || (MOST_EXPECTED * others.holes * share > twice &&
 			     !is_far_more(events_doubted, others.events * share, share)))
@@ -168,11 +177,27 @@ static bool is_so_few(const struct ft_loss_evidence *evidence, const struct ft_l
 	return doubted <= LEAST_OVERDUE + MOST_EXPECTED * twice;
 }
 
+/* Where holes are not believed nothing shows a loss. */
+static void silence_first(struct ft_loss_evidence *evidence)
+{
+	for (uint64_t i = 0; i < evidence->used && i << evidence->shift < FT_LOSS_FIRST_FRAMES;
+	     i++) {
+		struct ft_loss_bin *bin = &evidence->bins[i];
+
+		bin->silent += bin->spaces;
+		bin->spaces = bin->again = 0;
+	}
+}
+
 static void take_out(struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum,
 		     enum ft_loss_doubt doubt)
 {
 	for (uint32_t i = 0; i < evidence->used; i++)
 		evidence->bins[i].holes -= evidence->bins[i].doubted[doubt];
+	if (doubt == FT_LOSS_FIRST)
+		silence_first(evidence);
+	else if (doubt == FT_LOSS_EARLY)
+		evidence->aside = evidence->early + evidence->longer;
 	evidence->squares -= evidence->doubted_squares[doubt];
 	evidence->uncertain += sum->doubted[doubt];
 	evidence->answers_lost -= evidence->doubted_answers[doubt];
@@ -236,9 +261,13 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->starts += from->starts;
 	into->squares = add_up(into->squares, from->squares);
 	into->fabric += from->fabric;
+	into->filled += from->filled;
+	into->twice += from->twice;
 	into->late += from->late;
+	into->late_once += from->late_once;
 	into->refused += from->refused;
 	into->early += from->early;
+	into->longer += from->longer;
 	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++) {
 		into->doubted_squares[i] =
 			add_up(into->doubted_squares[i], from->doubted_squares[i]);

@@ -12,17 +12,30 @@
  * and what it was tried on.
  */
 
-/* Frames round a hole whose mix stands for what was lost there, and how many of the whole temper it. */
-static const double near = 1024, tempered = 128;
+/*
+ * Frames round a hole whose mix stands for what was lost there, and how many of the whole temper it: the more, the more
+ * packets are sent again, for when they passed first is not known.
+ */
+static const double near = 1024, tempered = 128, by_again = 512, aligned = 32;
+
+/* A fabric loss is asked for again so many times sooner than what is overdue is given up. */
+static const double patience = 8;
+
+/* Of packets sent again, the share that may be taken for something else: a READ for the rest of another, one late. */
+static const double untold = 0.1;
 
 /* Fewest groups of bins that still show how losses are spread. */
 enum { GROUPS = 12 };
 
 struct sums {
 	double spaces, holes, silent;
-	double odds;  /* lost to seen, of frames in sequences */
-	double mixed; /* silent frames to one that is not */
-	double twice; /* of what was sent again, the share that was for the first time */
+	double odds;   /* lost to seen, of frames in sequences */
+	double mixed;  /* silent frames to one that is not */
+	double temper; /* frames of the whole that temper what is near */
+	double widest; /* frames in a stretch that may show how losses come */
+	double once;   /* of the spaces, the share that packets closed which passed once */
+	double fabric; /* packets that the fabric lost before they passed */
+	double stood; /* spaces there are to one that packets closed which were sent once: those lost by the fabric close one, too */
 };
 
 /* How losses come: all 1 when each is single and hits any frame alike. */
@@ -33,14 +46,17 @@ struct spread {
 	double variance; /* of how many of them are silent, to what drawing lots would give */
 };
 
-/*
- * What was sent again closed no space either when it passed first: its loss would not have shown. `twice`: of what is sent
- * again, the share that is for the first time.
- */
-static struct ft_loss_bin group(const struct ft_loss_evidence *evidence, double twice,
-				uint32_t first, uint32_t count)
+/* Of some bins. */
+struct mix {
+	double spaces, holes, silent;
+};
+
+/* What was sent again closed no space either when it passed first: its loss would not have shown. */
+static struct mix group(const struct ft_loss_evidence *evidence, double stood, uint32_t first,
+			uint32_t count)
 {
 	struct ft_loss_bin sum = { 0 };
+	double spaces, more;
 
 	for (uint32_t i = first; i < first + count && i < evidence->used; i++) {
 		sum.spaces += evidence->bins[i].spaces;
@@ -48,40 +64,57 @@ static struct ft_loss_bin group(const struct ft_loss_evidence *evidence, double 
 		sum.silent += evidence->bins[i].silent;
 		sum.again += evidence->bins[i].again;
 	}
-	sum.again = (uint64_t)llround(twice * (double)sum.again);
 	sum.again = sum.again < sum.spaces ? sum.again : sum.spaces;
-	sum.spaces -= sum.again;
-	sum.silent += sum.again;
-	return sum;
+	spaces = (double)(sum.spaces - sum.again);
+	more = fmin(spaces * (stood - 1), (double)(sum.silent + sum.again));
+	return (struct mix){
+		.spaces = spaces + more,
+		.holes = (double)sum.holes,
+		.silent = (double)(sum.silent + sum.again) - more,
+	};
 }
 
-/* Packets are sent again as often as chance has it: so many of n, if a have been, that 1 - e^(-a/n) of all are at least once. */
-static double share_for_the_first_time(const struct ft_loss_evidence *evidence)
+/*
+ * Packets that passed first when sent again: those that the fabric had lost closed a space then. The mirror lost the first
+ * of the others, as many to those of which both passed as it lost to those it did not.
+ */
+static double lost_by_fabric(const struct ft_loss_evidence *evidence, const struct mix *all)
 {
-	double again = 0, spaces = 0;
+	double holes = all->holes == 0 ? 0 : all->holes + (double)evidence->overdue;
+	double odds = holes / fmax(all->spaces, 1), found = 0;
 
-	for (uint32_t i = 0; i < evidence->used; i++) {
-		again += (double)evidence->bins[i].again;
-		spaces += (double)evidence->bins[i].spaces;
+	for (unsigned i = 0; i < 4; i++) {
+		found = (double)evidence->filled - odds * (double)evidence->twice;
+		found = fmax(found, -(double)evidence->late_once);
+		odds = holes / fmax(all->spaces + found, 1);
 	}
-	return again == 0 || spaces == 0 ? 1 : (1 - exp(-again / spaces)) * spaces / again;
+	return found;
 }
 
 static struct sums add_up(const struct ft_loss_evidence *evidence)
 {
-	double twice = share_for_the_first_time(evidence);
-	struct ft_loss_bin all = group(evidence, twice, 0, evidence->used);
-	struct sums sums = { .spaces = (double)all.spaces,
-			     .holes = (double)all.holes,
-			     .silent = (double)all.silent,
-			     .twice = twice };
+	struct mix all = group(evidence, 1, 0, evidence->used), raw = all;
+	double spaces = fmax(all.spaces, 1);
+	double more = lost_by_fabric(evidence, &all) - fmin((double)evidence->aside, spaces / 2);
+	struct sums sums = { .stood = 1 + more / spaces };
+	double again = 0;
 
-	if (all.spaces == 0 && all.again != 0) { /* all of it was sent again: better than nothing */
-		sums.spaces = (double)all.again;
-		sums.silent -= (double)all.again;
+	for (uint32_t i = 0; i < evidence->used; i++)
+		again += (double)evidence->bins[i].again;
+	all = group(evidence, sums.stood, 0, evidence->used);
+	if (raw.spaces == 0 && again != 0) { /* all of it was sent again: better than nothing */
+		all.spaces = fmin(again, all.silent);
+		all.silent -= all.spaces;
 	}
+	sums.spaces = all.spaces;
+	sums.holes = all.holes;
+	sums.silent = all.silent;
 	sums.odds = sums.holes / fmax(sums.spaces, 1);
 	sums.mixed = sums.silent / fmax(sums.spaces, 1);
+	sums.widest = again == 0 ? INFINITY : aligned * (spaces + again) / again;
+	sums.once = spaces / (spaces + again);
+	sums.temper = tempered * (1 + by_again * again / (spaces + again));
+	sums.fabric = fmax(0, (double)evidence->fabric - sums.odds * again);
 	return sums;
 }
 
@@ -98,15 +131,14 @@ static double frames_in_bin(const struct ft_loss_evidence *evidence, const struc
 static double lost_unseen(const struct ft_loss_evidence *evidence, const struct sums *sums)
 {
 	uint32_t width = (uint32_t)fmax(1, near / frames_in_bin(evidence, sums));
-	double lost = 0;
+	double temper = sums->temper, lost = 0;
 
 	for (uint32_t i = 0; i < evidence->used; i += width) {
-		const struct ft_loss_bin here = group(evidence, sums->twice, i, width);
+		const struct mix here = group(evidence, sums->stood, i, width);
 
-		lost += ((double)here.holes + sums->odds * tempered) *
-				((double)here.silent + sums->mixed * tempered) /
-				((double)here.spaces + tempered) -
-			sums->odds * sums->mixed * tempered;
+		lost += (here.holes + sums->odds * temper) * (here.silent + sums->mixed * temper) /
+				(here.spaces + temper) -
+			sums->odds * sums->mixed * temper;
 	}
 	return fmax(0, lost);
 }
@@ -119,11 +151,9 @@ static void measure(const struct ft_loss_evidence *evidence, const struct sums *
 	double holes_off = 0, silent_off = 0;
 
 	for (uint32_t i = 0; i < evidence->used; i += width) {
-		const struct ft_loss_bin here = group(evidence, sums->twice, i, width);
-		double spaces = (double)here.spaces;
-
-		holes_off += pow((double)here.holes - sums->odds * spaces, 2);
-		silent_off += pow((double)here.silent - sums->mixed * spaces, 2);
+		const struct mix here = group(evidence, sums->stood, i, width);
+		holes_off += pow(here.holes - sums->odds * here.spaces, 2);
+		silent_off += pow(here.silent - sums->mixed * here.spaces, 2);
 	}
 	*holes = holes_off / sums->holes - sums->odds;
 	*silent = sums->silent > 0 ? silent_off / (frames * sums->mixed) : 1;
@@ -132,9 +162,11 @@ static void measure(const struct ft_loss_evidence *evidence, const struct sums *
 /* The longest losses that any width of the groups shows. */
 static double longest(const struct ft_loss_evidence *evidence, const struct sums *sums)
 {
-	double frames = 1, holes, silent;
+	double bin = frames_in_bin(evidence, sums), frames = 1, holes, silent;
 
-	for (uint32_t width = 1; width == 1 || evidence->used / width >= GROUPS; width *= 2) {
+	for (uint32_t width = 1;
+	     width == 1 || (evidence->used / width >= GROUPS && bin * width <= sums->widest);
+	     width *= 2) {
 		measure(evidence, sums, width, &holes, &silent);
 		frames = fmax(frames, holes * (1 + sums->mixed));
 	}
@@ -198,18 +230,23 @@ static struct inferred lost_ends(const struct ft_loss_evidence *evidence, const 
 	};
 }
 
-/* Of what is missing and not answered for yet, the mirror's share. A lost READ leaves as many PSNs as it asked for. */
+/*
+ * Of what is missing and not answered for yet, the mirror's share. Responses that the fabric loses are asked for again at
+ * once, and so wait for less long than those that the mirror lost. A lost READ leaves as many PSNs as it asked for.
+ */
 static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
 				    const struct sums *sums)
 {
-	double requests = (double)evidence->unanswered;
-	double pending = requests + (double)evidence->overdue;
-	double mirror = sums->holes / (sums->holes + (double)evidence->fabric);
+	double requests = (double)evidence->unanswered, overdue = (double)evidence->overdue;
+	double pending = requests + overdue;
+	double mirror = sums->holes / (sums->holes + sums->fabric);
+	double waits = sums->holes / (sums->holes + sums->fabric / patience);
 
 	return (struct inferred){
-		.mean = pending * mirror,
-		.variance = mirror * (pending + pending * pending * (1 - mirror) +
-				      requests * requests * mirror / 16),
+		.mean = requests * mirror + overdue * waits,
+		.variance = mirror * (pending + requests * requests * (1 - mirror) +
+				      requests * requests * mirror / 16) +
+			    overdue * overdue * (waits - mirror) * (waits - mirror) / 4,
 	};
 }
 
@@ -222,9 +259,9 @@ static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
 static struct inferred lost_with_answers(const struct ft_loss_evidence *evidence,
 					 const struct sums *sums, const struct spread *by)
 {
-	double questions = (double)evidence->questions, implied = (double)evidence->implied;
-	double orphans = (double)evidence->orphans;
-	double each = questions == 0 ? 1 : (double)evidence->answers / questions;
+	double questions = (double)evidence->questions * sums->once;
+	double implied = (double)evidence->implied, orphans = (double)evidence->orphans;
+	double each = questions == 0 ? 1 : (double)evidence->answers / (double)evidence->questions;
 	double psns =
 		fmax(sums->spaces - questions * each + (double)evidence->answers_lost - orphans,
 		     questions * each);
@@ -248,11 +285,12 @@ static struct inferred infer(const struct ft_loss_evidence *evidence, const stru
 	const struct inferred hidden = lost_with_answers(evidence, sums, by);
 	double unseen =
 		lost_unseen(evidence, sums) * (1 + (pending.mean + hidden.mean) / sums->holes);
+	double taken = untold * (1 - sums->once) * (sums->holes + unseen);
 
 	return (struct inferred){
 		.mean = fmax(0, unseen + ends.mean + pending.mean + hidden.mean),
 		.variance = by->variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds) +
-			    ends.variance + pending.variance + hidden.variance,
+			    ends.variance + pending.variance + hidden.variance + taken * taken,
 	};
 }
 

@@ -31,6 +31,10 @@ struct ft_recalled {
 			uint32_t psn, frame;
 			uint32_t again; /* PSN of the last packet that was */
 		} ask;
+		struct {               /* a packet that was sent again */
+			uint8_t first; /* what the one that passed first was: again.c */
+			bool oftener;  /* it passed more often than is counted */
+		} again;
 		struct { /* of an address pair, by direction */
 			uint16_t originals[2], copies[2];
 			uint8_t most[2]; /* copies of one original */

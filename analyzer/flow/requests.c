@@ -168,6 +168,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 	struct ft_span hole = {
 		.kind = (uint16_t)kind,
 		.early = ft_is_early(tracker, moment->flow),
+		.fresh = half->acked != FT_PSN_NONE && !ft_is_acked(half, half->next_psn),
 		.from = half->next_psn,
 		.count = count,
 		.begin = half->message_psn == FT_PSN_NONE ? half->next_psn : half->message_psn,

@@ -47,21 +47,36 @@ static uint32_t ask_late(struct ft_tracker *tracker, const struct ft_moment *mom
 	return psns;
 }
 
+/* A READ that asks for the rest of another one: none with its PSN has passed before. */
+static bool asks_for_rest(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn, number;
+
+	if (moment->operation->role != FT_ROLE_QUESTION)
+		return false;
+	number = ft_spans_find(&tracker->spans, half, psn, FT_SPANS_AWAITED);
+	if (number == 0)
+		return (half->flags & FT_HALF_GOING_BACK) == 0;
+	return ft_span_at(&tracker->spans, number)->begin != psn;
+}
+
 /* What a request behind the others says of loss; of an unreliable connection, nothing. */
 static void tell_evidence(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	uint64_t frame = moment->observed->frame;
+	uint32_t what = moment->step->what;
 
-	if (moment->step->what & FT_STEP_FABRIC_LOST)
-		tracker->evidence->fabric++;
-	if (moment->step->what & FT_STEP_REORDERED)
-		tracker->evidence->late++;
-	if (moment->flow->half.service == FT_UC || moment->step->what & FT_STEP_FABRIC_LOST)
-		ft_loss_silent(tracker->evidence, frame);
-	else if (moment->step->what & FT_STEP_RETRANSMITTED)
-		ft_loss_again(tracker->evidence, frame);
+	tracker->evidence->fabric += (what & FT_STEP_FABRIC_LOST) != 0;
+	tracker->evidence->late += (what & FT_STEP_REORDERED) != 0;
+	if (moment->flow->half.service == FT_UC ||
+	    (what & FT_STEP_RETRANSMITTED && asks_for_rest(tracker, moment)))
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
+	else if (what & FT_STEP_FABRIC_LOST)
+		ft_pass_instead(tracker, moment);
+	else if (what & FT_STEP_RETRANSMITTED)
+		ft_pass_again(tracker, moment);
 	else
-		ft_loss_space(tracker->evidence, frame);
+		ft_pass_late(tracker, moment);
 }
 
 /* A message that a late packet completes; `begin`: where it began, as far as is known. Returns where the next begins. */

@@ -12,18 +12,23 @@ static void take_awaited(struct ft_tracker *tracker, const struct ft_moment *mom
 
 	if (!ft_is_acked(&requester->half, psn)) {
 		moment->step->what |= FT_STEP_NEW | (psn != span->from ? FT_STEP_GAP : 0);
+		if (span->kind != FT_SPAN_ASKED_AGAIN)
+			ft_loss_space(tracker->evidence, moment->observed->frame);
+		else
+			ft_pass_instead(tracker, moment);
 	} else if (span->kind == FT_SPAN_ASKED_AGAIN) {
 		moment->step->what |= FT_STEP_FABRIC_LOST;
 		tracker->totals.fabric_lost++;
 		tracker->evidence->fabric++;
+		ft_pass_instead(tracker, moment);
 	} else {
 		moment->step->what |= FT_STEP_REORDERED;
 		tracker->totals.reordered++;
 		tracker->evidence->late++;
+		ft_pass_late(tracker, moment);
 	}
 	moment->flow->half.answer_first = span->begin;
 	moment->flow->half.flags |= FT_HALF_ANSWERING;
-	ft_loss_space(tracker->evidence, moment->observed->frame);
 	ft_settle_seen(tracker, requester, number, psn, 1, moment->step);
 }
 
@@ -116,7 +121,7 @@ static void respond_again(struct ft_tracker *tracker, const struct ft_moment *mo
 	} else {
 		moment->step->what |= FT_STEP_RETRANSMITTED;
 		tracker->totals.retransmitted++;
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		ft_pass_again(tracker, moment);
 	}
 }
 

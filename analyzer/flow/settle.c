@@ -98,6 +98,16 @@ static uint64_t newest_ns(const struct ft_tracker *tracker, const struct ft_flow
 	return peer == NULL || peer->last_ns < flow->last_ns ? flow->last_ns : peer->last_ns;
 }
 
+/* Whether the other side still answers, long after it was asked again. */
+static bool is_answering(const struct ft_tracker *tracker, const struct ft_flow *flow,
+			 const struct ft_span *span)
+{
+	const struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+
+	return span->kind == FT_SPAN_ASKED_AGAIN && peer != NULL &&
+	       ft_elapsed(peer->last_ns, span->ts_ns) >= FT_SETTLE_NS;
+}
+
 /*
  * Responses that were due, and were overtaken: the sender asks for what the fabric lost again, at once. If the fabric
  * loses that too, it asks after a time-out, as who has asked in vain does.
@@ -115,7 +125,8 @@ static struct ft_finding judge_answers(const struct ft_tracker *tracker, const s
 	if (waited_ns >= tracker->config.reorder_ns ||
 	    beyond(half->next_psn, span) >= FT_WENT_ON_PSNS)
 		return (struct ft_finding){ .lost = lost };
-	if (span->kind == FT_SPAN_OVERTAKEN && waited_ns >= FT_SETTLE_NS)
+	if ((span->kind == FT_SPAN_OVERTAKEN || is_answering(tracker, flow, span)) &&
+	    waited_ns >= FT_SETTLE_NS)
 		return (struct ft_finding){ .lost = lost, .doubtful = true };
 	return (struct ft_finding){ .open = lost, .pending = lost };
 }

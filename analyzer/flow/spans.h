@@ -28,6 +28,7 @@ struct ft_span {
 	uint32_t begin;      /* responses: PSN of the request; holes: where the message began */
 	uint16_t kind;       /* enum ft_span_kind */
 	bool early; /* among the first packets of a half: may have passed before the capture began */
+	bool fresh; /* a hole beyond all that was answered for when it was shown: no part of what was sent again */
 	uint64_t frame; /* that showed it */
 	uint64_t ts_ns;
 	uint64_t before_ns; /* time of the half's packet before the range; 0: not known */

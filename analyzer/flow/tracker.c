@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum { AGAIN = 1u << 15 }; /* packets sent again that are remembered */
+
 int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_config *config,
 		      struct ft_flow_table *table, struct ft_loss_evidence *evidence)
 {
@@ -21,12 +23,17 @@ int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_confi
 	failure = ft_spans_create(&made->spans, config->spans);
 	if (failure != 0)
 		goto free_tracker;
-	failure = ft_pairs_create(&made->pairs, table, config->seed);
+	failure = ft_recall_init(&made->again, AGAIN, config->seed);
 	if (failure != 0)
 		goto destroy_spans;
+	failure = ft_pairs_create(&made->pairs, table, config->seed);
+	if (failure != 0)
+		goto free_again;
 	*tracker = made;
 	return 0;
 
+free_again:
+	ft_recall_free(&made->again);
 destroy_spans:
 	ft_spans_destroy(&made->spans);
 free_tracker:
@@ -39,6 +46,7 @@ void ft_tracker_destroy(struct ft_tracker *tracker)
 	if (tracker == NULL)
 		return;
 	ft_pairs_destroy(tracker->pairs);
+	ft_recall_free(&tracker->again);
 	ft_spans_destroy(&tracker->spans);
 	free(tracker);
 }

@@ -9,6 +9,7 @@
 #include "operation.h"
 #include "pairs.h"
 #include "psn.h"
+#include "recall.h"
 #include "spans.h"
 
 /* What the files of the tracker share. */
@@ -38,6 +39,7 @@ struct ft_tracker {
 	struct ft_pairs *pairs;
 	struct ft_spans spans;
 	struct ft_damaged damaged;
+	struct ft_recall again;          /* packets that were sent again */
 	struct ft_tracker_totals totals; /* what is final */
 	uint64_t
 		forgotten_ns; /* until then halves answered that were evicted before they met the other one */
@@ -132,6 +134,15 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 
 /* answers.c */
 void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* again.c: a packet that `sender` has sent before passes again. */
+void ft_pass_again(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* again.c: it is the first that passes, though not the first that was sent. */
+void ft_pass_instead(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* again.c: likewise, and it may be the first that was sent. */
+void ft_pass_late(struct ft_tracker *tracker, const struct ft_moment *moment);
 
 /* responses.c */
 void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment);

@@ -7,6 +7,7 @@ drills and are narrow, a complete capture shows no loss, `compliant` needs what 
 """
 
 import argparse
+import collections
 import json
 import math
 import os
@@ -60,12 +61,20 @@ def lose(rng, frames, share, burst):
     return kept, lost
 
 
+def packet_of(frame):
+    """The same for a packet that is sent again, whatever its IP identification."""
+    return frame.data[26:-4] if frame.data[12:14] == b"\x08\x00" else frame.data[:]
+
+
 class Stream:
-    def __init__(self, name, frames):
-        self.name, self.frames = name, frames
+    """`least`: where fewer are lost, a fabric that loses frames too may explain all that shows: bounds alone are judged."""
+
+    def __init__(self, name, frames, least=0):
+        self.name, self.frames, self.least = name, frames, least
         rdma = [frame for frame in frames if frame.opcode is not None]
         self.rdma = len(rdma)
-        self.silent = sum(not frame.in_sequence() for frame in rdma) / len(rdma)
+        times = collections.Counter(map(packet_of, rdma))
+        self.silent = sum(not frame.in_sequence() or times[packet_of(frame)] > 1 for frame in rdma) / len(rdma)
 
     def deviation(self, lost, share, burst):
         """What sampling allows, of the estimate: silent frames among the lost ones are known by lot only."""
@@ -122,7 +131,7 @@ class Judge:
         if stream.rdma - truth != coverage["judged"] + coverage["undecided"]:
             self.complain(label, stream.rdma - truth, "RDMA frames left,", coverage["judged"], "judged")
         error = abs(coverage["frames_lost"]["estimate"] - truth)
-        if burst == 1 and error > max(0.01 * truth, 5 * stream.deviation(truth, share, 1)):
+        if burst == 1 and truth >= stream.least and error > max(0.01 * truth, 5 * stream.deviation(truth, share, 1)):
             self.complain(label, "estimate", coverage["frames_lost"]["estimate"], "of", truth)
         drills.add(truth, coverage["frames_lost"], max(truth, 1))
 
@@ -156,7 +165,7 @@ class Judge:
         narrow = (2 * 5.2 * stream.deviation(expected, share, 4 * burst) + 6 * burst) / expected
         print("%-15s %5.1f %% in bursts of %2d: error %+6.1f %% (of %.1f %%), bounds %6.1f %% apart, missed %d of %d"
               % (stream.name, 100 * share, burst, 100 * error, 100 * allowed, 100 * width, drills.missed, drills.rounds))
-        if abs(error) > allowed:
+        if abs(error) > allowed and expected >= stream.least:
             self.complain(stream.name, share, burst, "is off by %.3f on average, more than %.3f" % (error, allowed))
         if width > narrow:
             self.complain(stream.name, share, burst, "has bounds %.3f apart, more than %.3f" % (width, narrow))
@@ -173,13 +182,24 @@ def simulated(rng, datagrams=0):
     return fabric.capture
 
 
+def troubled(rng, lost, **habits):
+    """A fabric that loses frames itself, on either side of the mirror: what it lost is sent again, and much with it."""
+    fabric = transport.Fabric(random.Random(rng.random()), lost)
+    for _ in range(20):
+        transport.Connection(fabric).chat(60, **habits)
+    fabric.run()
+    return fabric.capture
+
+
 def choose(arguments, rng):
     if arguments.captures:
         return [Stream(path.name, streams.read(path)) for path in arguments.captures]
     chosen = [Stream("many-short", streams.made_up(rng, 12000, 60, 4)),
               Stream("few-long", streams.made_up(rng, 12000, 6, 40)),
               Stream("any-port", simulated(rng)),
-              Stream("datagrams", simulated(rng, datagrams=8))]
+              Stream("datagrams", simulated(rng, datagrams=8)),
+              Stream("lossy-fabric", troubled(rng, 0.01), least=50),
+              Stream("lossy-reads", troubled(rng, 0.01, questions=0.9), least=50)]
     folder = Path(arguments.shared or os.environ.get("FT_SHARED", PROJECT.parent / "shared")) / "captures"
     if not folder.is_dir():
         print("SKIPPED: %s is not there; FT_SHARED names the folder of the reference captures" % folder)

@@ -30,7 +30,7 @@ struct ft_loss_bin {
 	uint64_t spaces; /* frames seen that closed a space, with a hole in it or not */
 	uint64_t holes;  /* frames proved lost by the mirror */
 	uint64_t silent; /* RDMA frames seen that closed none, starts too */
-	uint64_t again;  /* of the silent ones, sent again though they had passed */
+	uint64_t again;  /* of the silent ones, those that passed for the second time */
 	uint64_t doubted[FT_LOSS_DOUBTS]; /* of the holes: ft_loss_doubt() */
 };
 
@@ -46,11 +46,16 @@ struct ft_loss_evidence {
 	uint32_t used;
 	struct ft_loss_place current; /* where the last frame counted: no evidence itself */
 	uint64_t starts;              /* sequences whose beginning may be lost */
-	uint64_t squares; /* of the sizes of all holes, added up: how long losses last */
-	uint64_t fabric;  /* frames proved lost by the fabric: first seen when sent again */
-	uint64_t late;    /* frames overtaken on their way, seen once */
-	uint64_t refused; /* NAKs that want packets again */
-	uint64_t early;   /* frames seen among the first of their half, where holes are doubtful */
+	uint64_t squares;   /* of the sizes of all holes, added up: how long losses last */
+	uint64_t fabric;    /* frames proved lost by the fabric: first seen when sent again */
+	uint64_t filled;    /* of them, those that passed once */
+	uint64_t twice;     /* frames that passed when sent first and once more, no oftener */
+	uint64_t late;      /* frames overtaken on their way, seen once */
+	uint64_t late_once; /* of them, those that passed once */
+	uint64_t refused;   /* NAKs that want packets again */
+	uint64_t early;  /* frames seen among the first of their half, where holes are doubtful */
+	uint64_t longer; /* by so many do refusals there make that longer */
+	uint64_t aside;  /* of the spaces, those where holes are not believed */
 	uint64_t doubted_squares[FT_LOSS_DOUBTS]; /* like `squares`, of what is doubtful */
 	uint64_t doubted_answers[FT_LOSS_DOUBTS]; /* like `answers_lost` */
 	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart .. */
@@ -111,7 +116,7 @@ static inline void ft_loss_start(struct ft_loss_evidence *evidence, uint64_t fra
 	evidence->starts++;
 }
 
-/* The frame had passed before: had it not, it would now, and would be taken for lost by the fabric. */
+/* The frame had passed once before: had it not, it would now, and would be taken for lost by the fabric. */
 static inline void ft_loss_again(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	struct ft_loss_bin *bin = ft_loss_bin(evidence, frame);

@@ -351,14 +351,16 @@ static void fill_spaces(void)
 struct doubt_case {
 	const char *sentence;
 	uint32_t early, later, again, untrue, holes; /* the last: left; untrue: bits */
+	uint32_t longer;
 };
 
 static const struct doubt_case doubt_cases[] = {
-	{ "where nothing is sent again a hole is a hole", 50, 0, 0, 0, 50 },
+	{ "where nothing is sent again a hole is a hole", 50, 0, 0, 0, 50, 0 },
 	{ "where packets are sent again early holes alone are none", 50, 0, 1, 1u << FT_LOSS_EARLY,
-	  0 },
-	{ "as many as there are elsewhere are", 10, 90, 1, 0, 100 },
-	{ "far more than there are elsewhere are none", 300, 90, 1, 1u << FT_LOSS_EARLY, 90 },
+	  0, 0 },
+	{ "as many as there are elsewhere are", 10, 90, 1, 0, 100, 0 },
+	{ "far more than there are elsewhere are none", 300, 90, 1, 1u << FT_LOSS_EARLY, 90, 0 },
+	{ "but beginnings are longer where what they have is refused", 300, 90, 1, 0, 390, 4000 },
 };
 
 static void early_holes_count_where_others_do(void **state)
@@ -370,6 +372,7 @@ static void early_holes_count_where_others_do(void **state)
 		fill_spaces();
 		evidence.early = 1000;
 		evidence.late = doubted->again;
+		evidence.longer = doubted->longer;
 		for (uint32_t hole = 0; hole < doubted->early; hole++) {
 			ft_loss_hole(&evidence, 600 + hole, 1);
 			ft_loss_doubt(&evidence, 600 + hole, 1, FT_LOSS_EARLY);
@@ -380,6 +383,30 @@ static void early_holes_count_where_others_do(void **state)
 		    total(&evidence).holes != doubted->holes)
 			fail_msg("%s", doubted->sentence);
 	}
+}
+
+/* Half of 1000 packets pass twice, the others once; 50 that would have passed once are lost, so one in eleven is. */
+static void what_passed_twice_would_not_have_been_missed(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 1500; frame += 3) {
+		ft_loss_space(&evidence, frame);
+		ft_loss_space(&evidence, frame + 1);
+		ft_loss_again(&evidence, frame + 2);
+		evidence.twice++;
+		if (frame % 10 == 1)
+			ft_loss_hole(&evidence, frame, 1);
+	}
+	assert_int_equal(total(&evidence).holes, 50);
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_in_range(estimate.frames, 145, 155);
+	/* and where 50 more passed when sent again alone, the mirror has lost the first of all of them */
+	evidence.filled = 50;
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_in_range(estimate.frames, 145, 155);
 }
 
 /* Of `spaces` all of which are early, whether 20 losses are believed. */
@@ -479,6 +506,7 @@ int main(void)
 		cmocka_unit_test(known_evidence_gives_known_bounds),
 		cmocka_unit_test(the_bounds_hold_the_truth_and_are_narrow),
 		cmocka_unit_test(early_holes_count_where_others_do),
+		cmocka_unit_test(what_passed_twice_would_not_have_been_missed),
 		cmocka_unit_test(of_nothing_but_beginnings_few_amid_trouble_are_not_believed),
 		cmocka_unit_test(doubts_do_not_bear_out_each_other),
 		cmocka_unit_test(responses_are_overdue_in_a_fabric_that_loses),

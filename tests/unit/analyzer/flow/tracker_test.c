@@ -200,6 +200,70 @@ static void a_loss_is_told_once_and_late(void **state)
 	close_world(&world);
 }
 
+static struct ft_loss_bin total(const struct world *world)
+{
+	struct ft_loss_bin sum = { 0 };
+
+	for (uint32_t i = 0; i < world->evidence->used; i++) {
+		sum.spaces += world->evidence->bins[i].spaces;
+		sum.silent += world->evidence->bins[i].silent;
+		sum.again += world->evidence->bins[i].again;
+	}
+	return sum;
+}
+
+/* 11 and 12 are sent again: nobody has seen 11 before. */
+static void go_back(struct world *world)
+{
+	send(world,
+	     &(struct packet){ .from = 'B', .opcode = ACK, .psn = 11, .more = NAK_SEQUENCE });
+	send(world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = 11 });
+	send(world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = 12 });
+}
+
+static void what_passes_again_is_counted_by_how_often(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, true);
+	send(&world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = 10 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = 12 });
+	assert_int_equal(total(&world).spaces, 1);
+	go_back(&world);
+	assert_int_equal(total(&world).again, 1);
+	assert_int_equal(world.evidence->twice, 1);
+	assert_int_equal(world.evidence->filled, 1);
+	go_back(&world);
+	assert_int_equal(total(&world).spaces, 1);
+	assert_int_equal(total(&world).again, 1);
+	assert_int_equal(world.evidence->twice, 0);
+	assert_int_equal(world.evidence->filled, 0);
+	close_world(&world);
+}
+
+/* A READ for the rest of another one was never sent before; a response that came before was. */
+static void a_read_for_the_rest_is_another_read(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, true);
+	send(&world, &(struct packet){ .from = 'A', .opcode = FIRST, .psn = 10 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = LAST, .psn = 11 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 12, .more = 3 * MTU });
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_FIRST, .psn = 12 });
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_LAST, .psn = 14 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 13, .more = 2 * MTU });
+	assert_int_equal(total(&world).again, 0);
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_FIRST, .psn = 13 });
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_LAST, .psn = 14 });
+	assert_int_equal(world.evidence->filled, 1);
+	assert_int_equal(world.evidence->twice, 1);
+	assert_int_equal(total(&world).again, 1);
+	close_world(&world);
+}
+
 /* The time that the answer to an atomic operation tells, so long after the packet before it. */
 static uint64_t answered_after(struct world *world, uint32_t psn, uint32_t us)
 {
@@ -247,6 +311,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_script_is_read_as_it_was_meant),
+		cmocka_unit_test(what_passes_again_is_counted_by_how_often),
+		cmocka_unit_test(a_read_for_the_rest_is_another_read),
 		cmocka_unit_test(a_loss_is_told_once_and_late),
 		cmocka_unit_test(the_time_from_request_to_answer_is_measured),
 		cmocka_unit_test(an_answer_missed_before_pairing_is_not_waited_for),
