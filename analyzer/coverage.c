@@ -73,6 +73,12 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 	else if (covered->uncounted != NULL)
 		snprintf(because, FT_COVERAGE_TEXT, "%.100s does not know how many frames it lost",
 			 covered->uncounted);
+	else if (covered->forgotten != 0)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "%" PRIu64 " half-connection%s had to be forgotten (--flows): a change "
+			 "of P_Key inside %s would not show",
+			 covered->forgotten, covered->forgotten == 1 ? "" : "s",
+			 covered->forgotten == 1 ? "it" : "one of them");
 	else if (is_scrap(covered))
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "up to %" PRIu64 " RDMA frames may be lost beside the %" PRIu64 " here",
@@ -102,7 +108,8 @@ static uint64_t unplaced(const struct ft_covered *covered)
 static double taken_by_chance(const struct ft_covered *covered)
 {
 	double here = (double)(covered->judged + covered->undecided);
-	bool unknown = covered->share_seen < 0 || covered->uncounted != NULL;
+	bool unknown =
+		covered->share_seen < 0 || covered->uncounted != NULL || covered->forgotten != 0;
 	double lost = unknown ? 1 : 1 - covered->share_seen;
 	double damaged = here > 0 ? (double)unplaced(covered) / here : 0;
 
@@ -160,6 +167,8 @@ static void say_why(const struct ft_covered *covered, const struct ft_covered_pa
 	say_count(damaged, unplaced(covered), "of no known pair undecided");
 	if (covered->uncounted != NULL)
 		snprintf(lost, sizeof lost, ", a source does not count its losses");
+	else if (covered->forgotten != 0)
+		snprintf(lost, sizeof lost, ", P_Keys of connections were forgotten (--flows)");
 	else if (covered->share_seen < 0)
 		snprintf(lost, sizeof lost, ", nothing tells how many were lost");
 	else if (covered->share_seen < 1)

@@ -152,20 +152,6 @@ static void say_one_sided(struct ft_report *report)
 			 coverage->one_sided, coverage->connections + coverage->one_sided);
 }
 
-/* A half-connection that comes back to a table that was too full to keep it is a new one. */
-static void say_evicted(struct ft_report *report)
-{
-	uint64_t evicted = report->coverage.evicted;
-	size_t length = strlen(report->because);
-
-	if (evicted != 0 && report->map.partitions != 0)
-		snprintf(report->because + length, sizeof report->because - length,
-			 "; %" PRIu64
-			 " half-connection%s made room for others (--flows): a change of "
-			 "P_Key inside %s would not show",
-			 evicted, evicted == 1 ? "" : "s", evicted == 1 ? "it" : "one of them");
-}
-
 /* Where nothing contradicts the map: was enough of the traffic seen and judged to say so? */
 static void decide_by_coverage(struct ft_summary *summary)
 {
@@ -187,10 +173,8 @@ static void decide_by_coverage(struct ft_summary *summary)
 		snprintf(report->because, sizeof report->because,
 			 "all %" PRIu64 " RDMA frames seen agree with the declared map",
 			 coverage->judged);
-	if (coverage->enough) {
+	if (coverage->enough)
 		say_one_sided(report);
-		say_evicted(report);
-	}
 }
 
 static void decide(struct ft_summary *summary)

@@ -160,6 +160,16 @@ static int by_names(const void *left, const void *right)
 	return order != 0 ? order : strcmp(a->to, b->to);
 }
 
+/* Where no P_Key is judged, none need be known. */
+static uint64_t count_forgotten(const struct ft_engine *engine)
+{
+	uint64_t forgotten = 0;
+
+	for (unsigned i = 0; i < engine->config.workers; i++)
+		forgotten += engine->workers[i]->bases.dropped;
+	return ft_map_declared(engine->map)->partition_count != 0 ? forgotten : 0;
+}
+
 static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *engine,
 			    uint64_t uncertain)
 {
@@ -173,6 +183,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.doubted = summary->doubted,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
 		.uncertain = uncertain,
+		.forgotten = count_forgotten(engine),
 		.uncounted = summary->uncounted,
 		.pairs = pairs,
 		.min_coverage = engine->config.min_coverage,

@@ -51,6 +51,9 @@ static int create_judges(struct ft_worker *worker)
 		error = ft_suspects_create(&worker->suspects, worker->flows);
 	if (error == 0 && worker->map != NULL)
 		error = ft_firsts_init(&worker->firsts);
+	if (error == 0 && worker->map != NULL)
+		error = ft_bases_init(&worker->bases, worker->config->flows,
+				      worker->config->flow_timeout_ns, worker->config->seed);
 	return error;
 }
 
@@ -59,6 +62,9 @@ static void forget(void *context, struct ft_flow *flow)
 	struct ft_worker *worker = context;
 
 	ft_tracker_forget(worker->tracker, flow);
+	if (worker->map != NULL && flow->first_base != FT_FLOW_NO_BASE &&
+	    flow->key.base == FT_FLOW_ANY_BASE)
+		ft_bases_keep(&worker->bases, flow);
 	if (worker->details != NULL)
 		ft_details_clear(worker->details, ft_flow_number(worker->flows, flow));
 }
@@ -99,6 +105,7 @@ void ft_worker_destroy(struct ft_worker *worker)
 	if (worker == NULL)
 		return;
 	ft_batch_free(&worker->batch);
+	ft_bases_free(&worker->bases);
 	ft_firsts_free(&worker->firsts);
 	ft_suspects_destroy(worker->suspects);
 	ft_judge_destroy(worker->next_judge);

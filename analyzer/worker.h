@@ -7,6 +7,7 @@
 #include <flow/table.h>
 #include <flow/tracker.h>
 
+#include "bases.h"
 #include "block.h"
 #include "connections.h"
 #include "firsts.h"
@@ -31,6 +32,7 @@ struct ft_worker {
 	struct ft_connections *connections;
 	struct ft_suspects *suspects; /* with a map */
 	struct ft_firsts firsts;      /* likewise */
+	struct ft_bases bases;        /* likewise */
 	struct ft_judge *judge;       /* with a map */
 	const struct ft_judge_epoch *epoch;
 	const struct ft_map *next_map; /* prepared, not yet entered; NULL: none */

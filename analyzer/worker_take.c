@@ -36,8 +36,14 @@ __attribute__((noinline)) static struct ft_flow *part_of(struct ft_worker *worke
 __attribute__((noinline)) static void begin(struct ft_worker *worker, struct ft_flow *flow,
 					    const struct ft_item *item)
 {
-	worker->expired += flow->base != FT_FLOW_NO_BASE;
+	bool known = flow->base != FT_FLOW_NO_BASE;
+
+	worker->expired += known;
 	flow->first_base = FT_FLOW_NO_BASE;
+	if (time_of(item) > worker->bases.now_ns)
+		worker->bases.now_ns = time_of(item);
+	if (!known && item->connected && !ft_bases_are_empty(&worker->bases))
+		flow->first_base = ft_bases_take(&worker->bases, &item->flow_key);
 	flow->watched = 0;
 	flow->base = base_of(item);
 	flow->vlan = ft_item_vlan(item);
@@ -121,6 +127,8 @@ __attribute__((noinline)) static void follow_setup(struct ft_worker *worker,
 	flow = ft_flow_find(worker->flows, &key, ft_flow_hash(worker->flows, &key));
 	if (flow != NULL)
 		flow->first_base = FT_FLOW_NO_BASE;
+	else if (!ft_bases_are_empty(&worker->bases))
+		ft_bases_take(&worker->bases, &key);
 	ft_connections_see(worker->connections, &item->setup, &item->flow_key, item->frame->ts_ns,
 			   worker->tracker);
 }
@@ -325,6 +333,8 @@ __attribute__((noinline)) static struct ft_flow *begin_quiet(struct ft_worker *w
 	    !ft_judge_knows_home(worker->judge, item, flow))
 		return NULL;
 	begin(worker, flow, item);
+	if (flow->first_base != FT_FLOW_NO_BASE && flow->first_base != flow->base)
+		return NULL; /* it was here before, with another base */
 	flow->first_base = flow->base;
 	return flow;
 }
