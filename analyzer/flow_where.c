@@ -106,10 +106,14 @@ static bool holds_host(const struct value *value, const struct ft_report_flow *r
 	return is_name(value->text, row->src.host) || is_name(value->text, row->dst.host);
 }
 
+/* An IPv4 address stands in ::ffff:0:0/96, but is in no shorter prefix: that is of IPv6 addresses. */
 static bool lies_within(const uint8_t octets[16], const struct ft_prefix *prefix)
 {
+	static const uint8_t ipv4[12] = { [10] = 0xff, [11] = 0xff };
 	unsigned whole = prefix->bits / 8, rest = prefix->bits % 8;
 
+	if (prefix->bits < 8 * sizeof ipv4 && memcmp(octets, ipv4, sizeof ipv4) == 0)
+		return false;
 	return memcmp(octets, prefix->address, whole) == 0 &&
 	       (rest == 0 || (octets[whole] ^ prefix->address[whole]) >> (8 - rest) == 0);
 }

@@ -52,8 +52,11 @@ FT_IN_LINE void ft_follow_message(const struct ft_tracker *tracker, const struct
 	half->flags &= (uint8_t)~FT_HALF_IN_MESSAGE;
 }
 
-/* A READ response or ATOMIC ACKNOWLEDGE in its order. */
-static inline void ft_follow_answer(const struct ft_moment *moment)
+/*
+ * A READ response or ATOMIC ACKNOWLEDGE in its order; `kind`: of the message that it answers, for a READ response answers
+ * FLUSH and ATOMIC WRITE as well.
+ */
+static inline void ft_follow_answer(const struct ft_moment *moment, uint8_t kind)
 {
 	const struct ft_observed *observed = moment->observed;
 	struct ft_half *half = &moment->flow->half;
@@ -66,9 +69,9 @@ static inline void ft_follow_answer(const struct ft_moment *moment)
 	half->answer_next = ft_psn_follow(half->answer_next, ft_psn_add(observed->psn, 1));
 	if ((moment->operation->part & FT_PART_LAST) == 0)
 		return;
-	if (half->flags & FT_HALF_ANSWERING) {
+	if (half->flags & FT_HALF_ANSWERING && kind < FT_MESSAGE_KINDS) {
 		step->what |= FT_STEP_MESSAGE;
-		step->message_kind = moment->operation->kind;
+		step->message_kind = kind;
 		step->message_flow = moment->flow->peer;
 		step->message_bytes =
 			ft_psn_add(observed->psn, 0x1000000 - half->answer_first) * half->mtu +

@@ -20,8 +20,10 @@ void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct
 	      uint32_t from, uint32_t count, uint32_t begin)
 {
 	uint32_t there = ft_psn_reached(requester->half.acked, from, count);
+	bool asks = requester == moment->flow && begin == moment->observed->psn;
 	struct ft_span span = {
 		.kind = FT_SPAN_AWAITED,
+		.asked = asks ? moment->operation->kind : FT_MESSAGE_READ,
 		.early = moment->operation->role == FT_ROLE_RESPONSE &&
 			 ft_is_early(tracker, requester), /* its READ passed unseen */
 		.from = ft_psn_add(from, there), /* those before came ahead of their request */
@@ -166,7 +168,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 {
 	struct ft_half *half = &moment->flow->half;
 	struct ft_span hole = {
-		.kind = (uint16_t)kind,
+		.kind = (uint8_t)kind,
 		.early = ft_is_early(tracker, moment->flow),
 		.fresh = half->acked != FT_PSN_NONE && !ft_is_acked(half, half->next_psn),
 		.from = half->next_psn,

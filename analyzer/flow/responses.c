@@ -3,12 +3,13 @@
 
 /* READ responses and ATOMIC ACKNOWLEDGEs: which of the requests seen they answer. IBA vol. 1, 9.7.3.2. */
 
-/* A response that was awaited. Late if a later answer has overtaken it. */
-static void take_awaited(struct ft_tracker *tracker, const struct ft_moment *moment,
+/* A response that was awaited. Late if a later answer has overtaken it. Returns what was asked for. */
+static uint8_t take_awaited(struct ft_tracker *tracker, const struct ft_moment *moment,
 			 struct ft_flow *requester, uint32_t number)
 {
 	const struct ft_span *span = ft_span_at(&tracker->spans, number);
 	uint32_t psn = moment->observed->psn;
+	uint8_t asked = span->asked;
 
 	if (!ft_is_acked(&requester->half, psn)) {
 		moment->step->what |= FT_STEP_NEW | (psn != span->from ? FT_STEP_GAP : 0);
@@ -30,6 +31,7 @@ static void take_awaited(struct ft_tracker *tracker, const struct ft_moment *mom
 	moment->flow->half.answer_first = span->begin;
 	moment->flow->half.flags |= FT_HALF_ANSWERING;
 	ft_settle_seen(tracker, requester, number, psn, 1, moment->step);
+	return asked;
 }
 
 /* A response to a request that never passed. Middle and Last show that no request has their PSN. */
@@ -175,8 +177,9 @@ static void count_span(struct ft_tracker *tracker, const struct ft_moment *momen
 	half->message_psn = half->next_psn;
 }
 
-static void match(struct ft_tracker *tracker, const struct ft_moment *moment,
-		  struct ft_flow *requester)
+/* Returns the kind of the message it answers, enum ft_message_kind; where nothing tells, what it usually is for. */
+static uint8_t match(struct ft_tracker *tracker, const struct ft_moment *moment,
+		     struct ft_flow *requester)
 {
 	struct ft_half *half = &requester->half;
 	uint32_t psn = moment->observed->psn;
@@ -187,13 +190,13 @@ static void match(struct ft_tracker *tracker, const struct ft_moment *moment,
 	count_span(tracker, moment, requester);
 	if (ft_psn_distance(psn, half->next_psn) >= 0) {
 		take_beyond(tracker, moment, requester);
-		return;
+		return moment->operation->kind;
 	}
 	number = ft_spans_find(&tracker->spans, half, psn, FT_SPANS_AWAITED);
 	if (number != 0)
-		take_awaited(tracker, moment, requester, number);
-	else
-		take_unawaited(tracker, moment, requester);
+		return take_awaited(tracker, moment, requester, number);
+	take_unawaited(tracker, moment, requester);
+	return moment->operation->kind;
 }
 
 /* Without the requester in view, responses are a sequence of their own. */
@@ -237,6 +240,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 	struct ft_flow *requester = ft_find_requester(tracker, moment);
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
+	uint8_t kind = moment->operation->kind;
 	struct ft_step *step = moment->step;
 
 	step->what |= FT_STEP_ANSWER;
@@ -248,7 +252,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 			ft_deliver(&requester->half, psn);
 	} else if (ft_is_in_window(tracker, moment, requester)) {
 		ft_watch_msn(tracker, moment, requester, psn);
-		match(tracker, moment, requester);
+		kind = match(tracker, moment, requester);
 		if (step->what & FT_STEP_NEW)
 			fill_skipped(tracker, moment);
 		ft_measure_rtt(moment, &requester->half);
@@ -261,5 +265,5 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 	}
 	half->answered = ft_psn_follow(half->answered, psn);
 	if ((step->what & FT_STEP_RETRANSMITTED) == 0)
-		ft_follow_answer(moment);
+		ft_follow_answer(moment, kind);
 }

@@ -26,7 +26,8 @@ struct ft_span {
 	uint32_t from;       /* 24-bit PSN */
 	uint32_t count;      /* PSNs, up to 2^23 */
 	uint32_t begin;      /* responses: PSN of the request; holes: where the message began */
-	uint16_t kind;       /* enum ft_span_kind */
+	uint8_t kind;        /* enum ft_span_kind */
+	uint8_t asked; /* responses: enum ft_message_kind of the request; FT_MESSAGE_KINDS: of none */
 	bool early; /* among the first packets of a half: may have passed before the capture began */
 	bool fresh; /* a hole beyond all that was answered for when it was shown: no part of what was sent again */
 	uint64_t frame; /* that showed it */

@@ -241,18 +241,19 @@ static inline void come(struct ft_tracker *tracker, struct ft_flow *requester,
 static inline void respond(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_flow *requester = ft_tracker_peer(tracker, moment->flow);
+	const struct ft_span *awaited = ft_span_at(&tracker->spans, requester->half.spans);
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
 
 	ft_loss_current(tracker->evidence)->spaces++;
 	moment->step->what = FT_STEP_ANSWER | FT_STEP_NEW;
-	half->answer_first = ft_span_at(&tracker->spans, requester->half.spans)->begin;
+	half->answer_first = awaited->begin;
 	half->flags |= FT_HALF_ANSWERING;
 	ft_measure_rtt(moment, &requester->half);
 	requester->half.acked = psn;
 	half->answered = ft_psn_follow(half->answered, psn);
 	ft_note_msn(moment);
-	ft_follow_answer(moment);
+	ft_follow_answer(moment, awaited->asked);
 	come(tracker, requester, moment);
 }
 

@@ -65,6 +65,8 @@ static const struct {
 	{ "address=10.0.1.0/30", true },
 	{ "address=10.0.1.4/30", false },
 	{ "address=0.0.0.0/0", true },
+	{ "address=::/0", false },
+	{ "address=::ffff:0:0/96", true },
 	{ "address=lid:2", false },
 	{ "qp=4779", true },
 	{ "qp=0x12ab", true },

@@ -26,6 +26,8 @@ enum {
 	ACK = 0x11,
 	ATOMIC_ACK = 0x12,
 	FETCH_ADD = 0x14,
+	FLUSH = 0x1c,
+	ATOMIC_WRITE = 0x1d,
 	UC_SEND = 0x24,
 	UD_SEND = 0x64,
 	CNP = 0x81,
