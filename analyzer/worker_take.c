@@ -20,16 +20,36 @@ static uint64_t time_of(const struct ft_item *item)
 	return item->observed.ts_ns == FT_TS_UNKNOWN ? 0 : item->observed.ts_ns;
 }
 
-/* A P_Key base or VLAN that is not the half-connection's first one. */
-__attribute__((noinline)) static struct ft_flow *part_of(struct ft_worker *worker,
-							 const struct ft_item *item)
+/* Of a P_Key base or VLAN that is not the half-connection's first one. */
+static struct ft_flow_key part_key(const struct ft_item *item)
 {
 	struct ft_flow_key key = item->flow_key;
 
 	key.base = base_of(item);
 	key.vlan = ft_item_vlan(item);
-	return ft_flow_find_or_create(worker->flows, &key, ft_flow_hash(worker->flows, &key),
-				      time_of(item));
+	return key;
+}
+
+/* NULL: there is none yet, and will be none if this is a copy. */
+__attribute__((noinline)) static struct ft_flow *find_part(const struct ft_worker *worker,
+							   const struct ft_item *item)
+{
+	const struct ft_flow_key key = part_key(item);
+
+	return ft_flow_find(worker->flows, &key, ft_flow_hash(worker->flows, &key));
+}
+
+__attribute__((noinline)) static void make_part(struct ft_worker *worker,
+						const struct ft_item *item,
+						struct ft_records *records)
+{
+	const struct ft_flow_key key = part_key(item);
+	struct ft_flow *flow = records->whole;
+
+	records->part = ft_flow_find_or_create(worker->flows, &key,
+					       ft_flow_hash(worker->flows, &key), time_of(item));
+	if (memcmp(&flow->key, &item->flow_key, sizeof flow->key) != 0)
+		records->whole = records->part; /* a table so small that one pushed the other out */
 }
 
 /* At first, or after silence: what comes now is what the half-connection uses. */
@@ -76,9 +96,7 @@ static void sort_out(struct ft_worker *worker, const struct ft_item *item, bool 
 	if ((flow->base == base && flow->vlan == ft_item_vlan(item)) ||
 	    item->flow_key.base != FT_FLOW_ANY_BASE)
 		return;
-	records->part = part_of(worker, item);
-	if (memcmp(&flow->key, &item->flow_key, sizeof flow->key) != 0)
-		records->whole = records->part; /* a table so small that one pushed the other out */
+	records->part = find_part(worker, item);
 }
 
 static struct ft_flow *find_known(const struct ft_worker *worker, const struct ft_item *item)
@@ -217,13 +235,15 @@ __attribute__((noinline)) static void keep_more(const struct ft_worker *worker,
 __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struct ft_item *item,
 						 const struct ft_records *records)
 {
+	const struct ft_flow *counted = records->part != NULL ? records->part : records->whole;
+
 	item->copy = true;
 	if (item->sub == 0) {
 		worker->tally.duplicates++;
 		worker->tally.duplicate_bytes += item->frame->wire;
 	}
-	if (worker->details != NULL && records->part != NULL)
-		ft_details_count(worker->details, ft_flow_number(worker->flows, records->part),
+	if (worker->details != NULL && counted != NULL)
+		ft_details_count(worker->details, ft_flow_number(worker->flows, counted),
 				 &item->observed, NULL, true);
 }
 
@@ -310,7 +330,12 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 		conclusion.judged = ft_judge_frame(worker->judge, item, &conclusion.records);
 	if (ft_copies_check(worker->copies, &item->observed, item->rules) == FT_COPY_YES) {
 		leave_copy(worker, item, &conclusion.records);
-	} else if (item->followed) {
+		conclude(worker, item, &conclusion);
+		return;
+	}
+	if (conclusion.records.whole != NULL && conclusion.records.part == NULL)
+		make_part(worker, item, &conclusion.records);
+	if (item->followed) {
 		follow(worker, item, &conclusion);
 	} else if (item->kind == FT_FRAME_BAD_ICRC && conclusion.records.whole != NULL) {
 		ft_tracker_see_damaged(worker->tracker, conclusion.records.whole, &item->observed);

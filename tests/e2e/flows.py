@@ -9,6 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import roce
 from captures import by_number
 from harness import DATA, FAILED, ReferenceCaptures, fabtap, main
 from pcapfile import read_pcap, write_pcap
@@ -284,6 +285,21 @@ class Properties(unittest.TestCase):
                     row["duplicates"] = 0
                 self.assertEqual(doubled["flows"], whole["flows"])
                 self.assertEqual(doubled["connections"], whole["connections"])
+
+    def test_copies_tagged_elsewhere_make_no_rows(self):
+        there, back = roce.Half("10.0.0.1", "10.0.0.2", 0x22), roce.Half("10.0.0.2", "10.0.0.1", 0x11)
+        frames = [pair for i in range(20) for pair in ((1000 * i, there.write(ident=i)), (1000 * i + 500, back.answer(i, msn=i + 1, ident=i)))]
+        tagged = [(ts_ns + 100, frame[:12] + b"\x81\0\0\x09" + frame[12:]) for ts_ns, frame in frames]
+        whole = flows_of(roce.capture(self.folder / "whole.pcap", frames))
+        self.assertEqual([row["packets"] for row in whole["flows"]], [20, 20])
+        for several in ((), ("-m", DATA / "tenants" / "tenants-segments.map.json")):
+            whole = flows_of(*several, self.folder / "whole.pcap")
+            doubled = flows_of(*several, roce.capture(self.folder / "tagged.pcap", sorted(frames + tagged)))
+            for row in doubled["flows"]:
+                self.assertEqual(row["duplicates"], 20)
+                row["duplicates"] = 0
+            self.assertEqual(doubled["flows"], whole["flows"])
+            self.assertEqual(doubled["table"], whole["table"])
 
     def without(self, capture, dropped):
         """The capture as a mirror shows it that loses the frames with these numbers."""
