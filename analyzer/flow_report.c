@@ -273,18 +273,15 @@ static void listed_flow(const void *rows, size_t index, struct ft_report_flow *r
 static void fill_rtt(struct ft_report_connection *row, const struct ft_detail *a,
 		     const struct ft_detail *b)
 {
-	struct ft_sample both[FT_SAMPLES];
-	unsigned count = a->rtt_count;
+	struct ft_spread both = a->rtts;
 
-	memcpy(both, a->rtts, sizeof both);
-	for (unsigned i = 0; i < b->rtt_count; i++)
-		count = ft_sample_add(both, count, b->rtts[i]);
+	ft_spread_merge(&both, &b->rtts);
 	row->rtt_min_ns = row->rtt_p50_ns = row->rtt_p99_ns = FT_UNKNOWN;
-	if (count == 0)
+	if (both.kinds == 0)
 		return;
-	row->rtt_min_ns = both[0].value;
-	row->rtt_p50_ns = ft_sample_quantile(both, count, 0.5);
-	row->rtt_p99_ns = ft_sample_quantile(both, count, 0.99);
+	row->rtt_min_ns = both.least;
+	row->rtt_p50_ns = ft_spread_quantile(&both, 0.5);
+	row->rtt_p99_ns = ft_spread_quantile(&both, 0.99);
 }
 
 static void listed_connection(const void *rows, size_t index, struct ft_report_connection *row)

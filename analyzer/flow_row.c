@@ -96,11 +96,11 @@ static void fill_messages(struct ft_report_flow *row, const struct ft_detail *de
 	row->reads = detail->messages[FT_MESSAGE_READ];
 	row->atomics = detail->messages[FT_MESSAGE_ATOMIC];
 	row->size_min = row->size_p50 = row->size_max = FT_UNKNOWN;
-	if (detail->size_count == 0)
+	if (detail->sizes.kinds == 0)
 		return;
-	row->size_min = detail->sizes[0].value;
-	row->size_p50 = ft_sample_quantile(detail->sizes, detail->size_count, 0.5);
-	row->size_max = detail->sizes[detail->size_count - 1].value;
+	row->size_min = detail->sizes.least;
+	row->size_p50 = ft_spread_quantile(&detail->sizes, 0.5);
+	row->size_max = detail->sizes.most;
 }
 
 static void fill_account(struct ft_report_flow *row, const struct ft_detail *detail)

@@ -6,10 +6,9 @@
 
 #include <flow/reserve.h>
 
-#define CNP_OPCODE  0x81
-#define TS_UNKNOWN  UINT64_MAX
-#define UD_SEND     0x64       /* SEND Only; with immediate data 0x65 */
-#define COUNT_LIMIT (1u << 28) /* of a sample: two of them never overflow */
+#define CNP_OPCODE 0x81
+#define TS_UNKNOWN UINT64_MAX
+#define UD_SEND    0x64 /* SEND Only; with immediate data 0x65 */
 
 enum { ECN_CE = 3, NAK_CODE = 0x1f };
 
@@ -117,12 +116,9 @@ static void count_answer(struct ft_detail *detail, uint8_t syndrome, const struc
 	detail->rnr_naks += (step->what & FT_STEP_RNR) != 0;
 	if ((step->what & FT_STEP_NAK) != 0 && code < FT_DETAIL_NAKS)
 		detail->naks[code]++;
-	if (step->rtt_ns == 0)
-		return;
-	detail->rtt_count = (uint8_t)ft_sample_add(
-		detail->rtts, detail->rtt_count,
-		(struct ft_sample){ step->rtt_ns < UINT32_MAX ? (uint32_t)step->rtt_ns : UINT32_MAX,
-				    1 });
+	if (step->rtt_ns != 0)
+		ft_spread_add(&detail->rtts,
+			      step->rtt_ns < UINT32_MAX ? (uint32_t)step->rtt_ns : UINT32_MAX, 1);
 }
 
 /* Packets that the transport sent again, or that came late. */
@@ -138,8 +134,7 @@ static void count_order(struct ft_detail *detail, uint32_t what)
 static void count_message(struct ft_detail *detail, enum ft_message_kind kind, uint32_t bytes)
 {
 	detail->messages[kind]++;
-	detail->size_count = (uint8_t)ft_sample_add(detail->sizes, detail->size_count,
-						    (struct ft_sample){ bytes, 1 });
+	ft_spread_add(&detail->sizes, bytes, 1);
 }
 
 /* The management queue pairs, which the tracker leaves alone: every datagram is a message. */
@@ -194,77 +189,4 @@ void ft_details_count(struct ft_details *details, uint32_t number,
 	if ((step->what & FT_STEP_ANSWER) != 0)
 		count_answer(detail, observed->syndrome, step);
 	count_proved(details, step);
-}
-
-/* Of the inner neighbours the pair with the smallest ratio: the ends stay what they are. */
-static unsigned nearest(const struct ft_sample *samples, unsigned count)
-{
-	unsigned best = 1;
-
-	for (unsigned i = 2; i + 2 < count; i++) {
-		uint64_t gap = samples[i + 1].value - samples[i].value;
-		uint64_t least = samples[best + 1].value - samples[best].value;
-
-		if (gap * samples[best + 1].value < least * samples[i + 1].value)
-			best = i;
-	}
-	return best;
-}
-
-/* A value that is not there yet goes to `at`; where there is no room for it, two become one. */
-__attribute__((noinline)) static unsigned insert(struct ft_sample *samples, unsigned count,
-						 unsigned at, struct ft_sample added)
-{
-	struct ft_sample wider[FT_SAMPLES + 1];
-	unsigned two;
-
-	memcpy(wider, samples, at * sizeof *samples);
-	wider[at] = added;
-	memcpy(wider + at + 1, samples + at, (count - at) * sizeof *samples);
-	if (count < FT_SAMPLES) {
-		memcpy(samples, wider, (count + 1) * sizeof *samples);
-		return count + 1;
-	}
-	two = nearest(wider, count + 1);
-	if (wider[two + 1].count > wider[two].count)
-		wider[two].value = wider[two + 1].value;
-	wider[two].count += wider[two + 1].count;
-	memcpy(samples, wider, (two + 1) * sizeof *samples);
-	memcpy(samples + two + 1, wider + two + 2, (count - two - 1) * sizeof *samples);
-	return count;
-}
-
-/* Only the shares matter; none becomes nothing. */
-static void halve(struct ft_sample *samples, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		samples[i].count -= samples[i].count / 2;
-}
-
-unsigned ft_sample_add(struct ft_sample samples[FT_SAMPLES], unsigned count, struct ft_sample added)
-{
-	unsigned at = 0;
-
-	while (at < count && samples[at].value < added.value)
-		at++;
-	if (at == count || samples[at].value != added.value)
-		return insert(samples, count, at, added);
-	samples[at].count += added.count;
-	if (samples[at].count >= COUNT_LIMIT)
-		halve(samples, count);
-	return count;
-}
-
-uint32_t ft_sample_quantile(const struct ft_sample *samples, unsigned count, double quantile)
-{
-	uint64_t all = 0, passed = 0;
-
-	for (unsigned i = 0; i < count; i++)
-		all += samples[i].count;
-	for (unsigned i = 0; i < count; i++) {
-		passed += samples[i].count;
-		if ((double)passed >= quantile * (double)all)
-			return samples[i].value;
-	}
-	return 0;
 }

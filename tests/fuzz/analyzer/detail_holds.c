@@ -7,8 +7,8 @@
 #include <flow/detail.h>
 
 /*
- * Whatever packets come: what is kept of their values is ascending, counts every one of them and holds the
- * least and the greatest; up to eight different ones its quantiles are exact. Opcodes are told
+ * Whatever packets come: what is kept of their values counts every one of them and holds the least and the greatest;
+ * up to eight different ones its quantiles are exact. Opcodes are told
  * apart up to what a record holds, and never counted twice. Five bytes are a packet: its opcode, and the
  * size of a message it completes.
  */
@@ -39,27 +39,28 @@ static void quantiles_hold(const struct ft_detail *detail, const uint32_t *value
 
 		while ((double)(at + 1) < quantiles[i] * (double)count)
 			at++;
-		assert(ft_sample_quantile(detail->sizes, detail->size_count, quantiles[i]) ==
-		       values[at]);
+		assert(ft_spread_quantile(&detail->sizes, quantiles[i]) == values[at]);
 	}
 }
 
 static void sizes_hold(const struct ft_detail *detail, uint32_t *values, size_t count)
 {
+	const struct ft_spread *sizes = &detail->sizes;
 	uint64_t all = 0;
 
 	qsort(values, count, sizeof *values, ascending);
-	for (unsigned i = 0; i < detail->size_count; i++) {
-		assert(i == 0 || detail->sizes[i].value > detail->sizes[i - 1].value);
-		assert(detail->sizes[i].count > 0);
-		all += detail->sizes[i].count;
-	}
-	assert(all == count && detail->size_count <= FT_SAMPLES);
+	for (unsigned i = 0; i < FT_SPREAD_EXACT; i++)
+		all += sizes->counts[i];
+	for (unsigned i = 0; i < FT_SPREAD_BUCKETS; i++)
+		all += sizes->buckets[i];
+	assert(all == count);
 	if (count == 0)
 		return;
-	assert(detail->sizes[0].value == values[0]);
-	assert(detail->sizes[detail->size_count - 1].value == values[count - 1]);
-	if (different(values, count) <= FT_SAMPLES)
+	assert(sizes->least == values[0] && sizes->most == values[count - 1]);
+	assert(ft_spread_quantile(sizes, 0) == sizes->least);
+	assert(ft_spread_quantile(sizes, 0.5) >= sizes->least);
+	assert(ft_spread_quantile(sizes, 1) <= sizes->most);
+	if (different(values, count) <= FT_SPREAD_EXACT)
 		quantiles_hold(detail, values, count);
 }
 

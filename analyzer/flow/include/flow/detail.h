@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include <flow/observed.h>
+#include <flow/spread.h>
 #include <flow/tracker.h>
 
 /*
@@ -13,18 +14,9 @@
 struct ft_details;
 
 /* RC has 25 opcodes, and its half-connection sees CNPs. */
-enum { FT_DETAIL_OPCODES = 26, FT_DETAIL_NAKS = 5, FT_SAMPLES = 8 };
+enum { FT_DETAIL_OPCODES = 26, FT_DETAIL_NAKS = 5 };
 
 #define FT_DETAIL_NOBODY UINT32_MAX /* no such endpoint or tenant */
-
-/*
- * Values seen, ascending, and how often: exact up to FT_SAMPLES of them; then the two that lie nearest,
- * by their ratio, become the more frequent one. The first and the last are always the least and the
- * greatest value seen. Beyond 2^28 of one value, counts are shares.
- */
-struct ft_sample {
-	uint32_t value, count;
-};
 
 struct ft_detail {
 	uint64_t first_frame; /* number of the first frame; 0: none yet */
@@ -45,14 +37,14 @@ struct ft_detail {
 	uint32_t opcode_packets[FT_DETAIL_OPCODES]; /* a slot that is full goes on in another */
 	uint16_t pkey;                              /* all 16 bits as first seen */
 	uint16_t vlan;                              /* of the first frame; 0: untagged */
-	uint8_t opcode_count, size_count, rtt_count;
+	uint8_t opcode_count;
 	uint8_t judged; /* 1: a frame of it was judged, and decided */
 	uint8_t placed; /* 1: endpoints and tenants are those of its first frame with a verdict */
 	uint8_t opcodes[FT_DETAIL_OPCODES]; /* in order of first packet */
-	struct ft_sample sizes[FT_SAMPLES]; /* of messages */
-	struct ft_sample rtts[FT_SAMPLES];  /* ns, from a request to its answer sent here */
+	struct ft_spread sizes;             /* of messages */
+	struct ft_spread rtts;              /* ns, from a request to its answer sent here */
 };
-static_assert(sizeof(struct ft_detail) <= 448, "seven cache lines");
+static_assert(sizeof(struct ft_detail) <= 576, "nine cache lines");
 
 /* 0, -EINVAL (capacity 0) or -ENOMEM. `capacity`: of the flow table. */
 int ft_details_create(struct ft_details **details, uint32_t capacity);
@@ -100,10 +92,3 @@ static inline void ft_detail_displace(struct ft_detail *detail)
 	detail->placed = 0;
 	detail->src_endpoint = detail->dst_endpoint = FT_DETAIL_NOBODY;
 }
-
-/* Add a value to `count` samples; returns how many there are now. added.count: 1 .. 2^28. */
-unsigned ft_sample_add(struct ft_sample samples[FT_SAMPLES], unsigned count,
-		       struct ft_sample added);
-
-/* The least value that a share `quantile` (0..1) of all is not above; 0 if there are none. */
-uint32_t ft_sample_quantile(const struct ft_sample *samples, unsigned count, double quantile);

@@ -405,12 +405,10 @@ static void round_trips_of_both_halves_count(void **state)
 
 	(void)state;
 	pair(0, a, b);
-	of_a->rtt_count = 2;
-	of_a->rtts[0] = (struct ft_sample){ 1000, 60 };
-	of_a->rtts[1] = (struct ft_sample){ 9000, 1 };
-	of_b->rtt_count = 2;
-	of_b->rtts[0] = (struct ft_sample){ 500, 30 };
-	of_b->rtts[1] = (struct ft_sample){ 1000, 9 };
+	ft_spread_add(&of_a->rtts, 1000, 60);
+	ft_spread_add(&of_a->rtts, 9000, 1);
+	ft_spread_add(&of_b->rtts, 500, 30);
+	ft_spread_add(&of_b->rtts, 1000, 9);
 	flows = made(NULL);
 	flows.connection(flows.rows, 0, &row);
 	assert_int_equal(row.rtt_min_ns, 500);

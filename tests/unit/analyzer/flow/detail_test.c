@@ -243,14 +243,14 @@ static void what_a_packet_proves_goes_to_the_record_it_is_about(void **state)
 	(void)state;
 	here = count(1, packet(1, 0x10, 1), step);
 	assert_int_equal(there->messages[FT_MESSAGE_READ], 1);
-	assert_int_equal(there->size_count, 1);
-	assert_int_equal(there->sizes[0].value, 4096);
+	assert_int_equal(there->sizes.kinds, 1);
+	assert_int_equal(there->sizes.most, 4096);
 	assert_int_equal(there->mirror_lost, 3);
 	assert_int_equal(there->first_frame, 0);
 	assert_int_equal(here->messages[FT_MESSAGE_READ], 0);
 	assert_int_equal(here->mirror_lost, 5);
-	assert_int_equal(here->rtt_count, 1);
-	assert_int_equal(here->rtts[0].value, 1500);
+	assert_int_equal(here->rtts.kinds, 1);
+	assert_int_equal(here->rtts.least, 1500);
 }
 
 static void an_atomic_operation_is_on_eight_bytes(void **state)
@@ -263,7 +263,7 @@ static void an_atomic_operation_is_on_eight_bytes(void **state)
 	(void)state;
 	count(1, packet(1, 0x12, 1), step);
 	assert_int_equal(there->messages[FT_MESSAGE_ATOMIC], 1);
-	assert_int_equal(there->sizes[0].value, 8);
+	assert_int_equal(there->sizes.most, 8);
 }
 
 static void datagrams_to_management_queue_pairs_are_messages(void **state)
@@ -283,8 +283,8 @@ static void datagrams_to_management_queue_pairs_are_messages(void **state)
 	management.opcode = WRITE_ONLY;
 	ft_details_count(details, 1, &management, NULL, false);
 	assert_int_equal(detail->messages[FT_MESSAGE_SEND], 2);
-	assert_int_equal(detail->size_count, 1);
-	assert_int_equal(detail->sizes[0].value, 256);
+	assert_int_equal(detail->sizes.kinds, 1);
+	assert_int_equal(detail->sizes.least, 256);
 	assert_int_equal(detail->payload_bytes, 1024);
 }
 
@@ -337,99 +337,6 @@ static void the_ends_are_those_of_the_first_verdict(void **state)
 	assert_int_equal(detail->judged, 1);
 }
 
-static unsigned add_all(struct ft_sample *samples, const uint32_t *values, size_t size)
-{
-	unsigned kept = 0;
-
-	for (size_t i = 0; i < size; i++)
-		kept = ft_sample_add(samples, kept, (struct ft_sample){ values[i], 1 });
-	return kept;
-}
-
-static void eight_values_are_kept_exactly(void **state)
-{
-	static const uint32_t values[] = { 80, 10, 70, 20, 60, 30, 50, 40, 10, 80, 10 };
-	struct ft_sample samples[FT_SAMPLES];
-	unsigned kept = add_all(samples, values, sizeof(values) / sizeof(values[0]));
-
-	(void)state;
-	assert_int_equal(kept, 8);
-	for (unsigned i = 0; i < 8; i++)
-		assert_int_equal(samples[i].value, 10 * (i + 1));
-	assert_int_equal(samples[0].count, 3);
-	assert_int_equal(samples[7].count, 2);
-	assert_int_equal(samples[3].count, 1);
-	/* 11 values: the sixth is the median */
-	assert_int_equal(ft_sample_quantile(samples, kept, 0.5), 40);
-	assert_int_equal(ft_sample_quantile(samples, kept, 0.99), 80);
-	assert_int_equal(ft_sample_quantile(samples, kept, 0), 10);
-	assert_int_equal(ft_sample_quantile(samples, 0, 0.5), 0);
-}
-
-static void a_ninth_value_joins_the_nearest_two_by_ratio(void **state)
-{
-	static const uint32_t values[] = { 1, 10, 100, 1000, 1000, 1010, 10000, 20000, 90000, 5 };
-	static const struct ft_sample expected[] = {
-		{ 1, 1 },    { 5, 1 },     { 10, 1 },    { 100, 1 },
-		{ 1000, 3 }, { 10000, 1 }, { 20000, 1 }, { 90000, 1 },
-	};
-	struct ft_sample samples[FT_SAMPLES];
-	unsigned kept = add_all(samples, values, sizeof(values) / sizeof(values[0]));
-
-	(void)state;
-	assert_int_equal(kept, 8);
-	for (unsigned i = 0; i < 8; i++) {
-		assert_int_equal(samples[i].value, expected[i].value);
-		assert_int_equal(samples[i].count, expected[i].count);
-	}
-}
-
-static void the_least_and_the_greatest_stay_exact(void **state)
-{
-	struct ft_sample samples[FT_SAMPLES];
-	unsigned kept = 0;
-	uint64_t all = 0;
-
-	(void)state;
-	for (uint32_t value = 1000; value < 3000; value++)
-		kept = ft_sample_add(samples, kept, (struct ft_sample){ value, 1 });
-	kept = ft_sample_add(samples, kept, (struct ft_sample){ 7, 1 });
-	for (unsigned i = 0; i < kept; i++)
-		all += samples[i].count;
-	assert_int_equal(all, 2001);
-	assert_int_equal(samples[0].value, 7);
-	assert_int_equal(samples[kept - 1].value, 2999);
-}
-
-static void a_creeping_maximum_does_not_carry_the_rest_along(void **state)
-{
-	struct ft_sample samples[FT_SAMPLES];
-	unsigned kept = 0;
-
-	(void)state;
-	for (uint32_t i = 0; i < 1000; i++) {
-		for (unsigned usual = 0; usual < 10; usual++)
-			kept = ft_sample_add(samples, kept, (struct ft_sample){ 500, 1 });
-		kept = ft_sample_add(samples, kept, (struct ft_sample){ 501 + i, 1 });
-	}
-	assert_int_equal(ft_sample_quantile(samples, kept, 0.5), 500);
-}
-
-static void counts_never_overflow(void **state)
-{
-	struct ft_sample samples[FT_SAMPLES];
-	unsigned kept = 0;
-
-	(void)state;
-	for (uint32_t i = 0; i < 100; i++) {
-		kept = ft_sample_add(samples, kept, (struct ft_sample){ 4096, 1u << 28 });
-		kept = ft_sample_add(samples, kept, (struct ft_sample){ 8 + i, 1u << 28 });
-		kept = ft_sample_add(samples, kept, (struct ft_sample){ 1u << 20, 1 });
-	}
-	for (unsigned i = 0; i < kept; i++)
-		assert_in_range(samples[i].count, 1, 1u << 30);
-}
-
 int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, open_details, close_details)
@@ -451,11 +358,6 @@ int main(void)
 		EACH(what_is_about_an_unknown_record_goes_nowhere),
 		EACH(a_cleared_record_begins_anew),
 		EACH(the_ends_are_those_of_the_first_verdict),
-		cmocka_unit_test(eight_values_are_kept_exactly),
-		cmocka_unit_test(a_ninth_value_joins_the_nearest_two_by_ratio),
-		cmocka_unit_test(the_least_and_the_greatest_stay_exact),
-		cmocka_unit_test(a_creeping_maximum_does_not_carry_the_rest_along),
-		cmocka_unit_test(counts_never_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
