@@ -86,6 +86,20 @@ void ft_item_key(const struct ft_item *item, struct ft_check_key *key)
 	key->service = observed->opcode >> 5;
 }
 
+/* Numbers of sampled packets say nothing of loss: they are not followed. */
+static void fill_sampling(struct ft_item *item, const struct ft_packet *packet)
+{
+	item->sampled_of = 0;
+	for (unsigned i = 0; i < packet->tunnel_count; i++) {
+		const struct ft_tunnel *tunnel = &packet->tunnels[i];
+
+		if (tunnel->kind != FT_TUNNEL_SFLOW5)
+			continue;
+		item->sampled_of = tunnel->sampling_rate != 0 ? tunnel->sampling_rate : 1;
+		item->sampled_wire = tunnel->frame_length - tunnel->stripped;
+	}
+}
+
 void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 		  const struct ft_packet *packet, unsigned sub, uint64_t seed)
 {
@@ -104,12 +118,13 @@ void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 	item->has_flow = (item->kind == FT_FRAME_JUDGED || item->kind == FT_FRAME_BAD_ICRC ||
 			  item->kind == FT_FRAME_NEVER_JUDGED) &&
 			 (key->known & needed) == needed;
+	fill_sampling(item, packet);
 	ft_observe(packet, frame, &item->observed);
 	if (!item->has_flow)
 		return;
 	item->connected = is_connected(packet);
 	item->followed = item->kind == FT_FRAME_JUDGED && packet->dest_qp >= 2 &&
-			 (packet->has & FT_HAS_BTH) != 0;
+			 (packet->has & FT_HAS_BTH) != 0 && item->sampled_of == 0;
 	if (packet->dest_qp == 1)
 		item->setup = ft_connection_setup_read(packet, frame->bytes);
 	item->sets_up = packet->dest_qp == 1 && item->setup.kind != FT_SETUP_NONE;

@@ -53,7 +53,11 @@ struct ft_item {
 	uint32_t from, to; /* tenant pair; FT_NONE: unknown */
 
 	/* seldom touched */
-	uint32_t dest_qp;        /* with FT_NEED_DEST_QP in `known`; ft_item_dest_qp() */
+	uint32_t dest_qp; /* with FT_NEED_DEST_QP in `known`; ft_item_dest_qp() */
+	uint32_t
+		sampled_of; /* by sFlow: one of so many; 0: it is no sample. ft_item_unsampled() .. */
+	uint32_t
+		sampled_wire; /* .. then bytes on the wire that it was sampled from; ft_item_wire() */
 	struct ft_check_key key; /* ft_item_key() */
 	struct ft_connection_setup setup;
 };
@@ -86,6 +90,18 @@ static inline uint16_t ft_item_vlan(const struct ft_item *item)
 static inline uint32_t ft_item_dest_qp(const struct ft_item *item)
 {
 	return item->usual ? item->observed.dest_qp : item->dest_qp;
+}
+
+/* Bytes on the wire: of its frame, or what it was sampled from. */
+static inline uint32_t ft_item_wire(const struct ft_item *item)
+{
+	return !item->usual && item->sampled_of != 0 ? item->sampled_wire : item->frame->wire;
+}
+
+/* Packets that a sample stands for, but for itself. */
+static inline uint32_t ft_item_unsampled(const struct ft_item *item)
+{
+	return !item->usual && item->sampled_of > 1 ? item->sampled_of - 1 : 0;
 }
 
 /* The packet again, for the few who want all of it: decodes the frame anew. */

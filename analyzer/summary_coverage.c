@@ -7,7 +7,7 @@
 
 #include "coverage.h"
 
-enum { METHODS = 5 }; /* of counting losses, each at most once per input */
+enum { METHODS = 6 }; /* of counting losses, each at most once per input */
 
 static uint64_t mirror_lost(const struct ft_engine *engine, size_t input)
 {
@@ -45,6 +45,8 @@ static uint64_t fill_losses(struct ft_summary *summary, const struct ft_engine *
 	add_loss(coverage, rows, (struct ft_report_loss){ "psn-gap", only, totals->lost_by_gap });
 	add_loss(coverage, rows,
 		 (struct ft_report_loss){ "ack-of-unseen", only, totals->lost_by_ack });
+	add_loss(coverage, rows,
+		 (struct ft_report_loss){ "sampling", only, summary->tally->unsampled });
 	for (size_t i = 0; i < inputs; i++) {
 		const struct ft_source_input *input = ft_source_input(source, i);
 		uint64_t missed = mirror_lost(engine, i);
@@ -256,7 +258,8 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 	counted = fill_losses(summary, engine, source, &totals);
 	here.rdma = ft_loss_seen(evidence);
 	here.others = all.packets > here.rdma ? all.packets - here.rdma : 0;
-	fill_estimate(summary, evidence, believed, ft_coverage_counted(counted, &here));
+	fill_estimate(summary, evidence, believed,
+		      ft_coverage_counted(counted, &here) + tally->unsampled);
 	if (summary->uncounted != NULL)
 		summary->report.coverage.lost_high = FT_UNKNOWN;
 	fill_gaps(summary, engine, source);

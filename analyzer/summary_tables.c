@@ -81,7 +81,7 @@ void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account 
 	for (uint32_t i = 0; i < totals->cell_count; i++) {
 		const struct ft_cell *cell = &totals->cells[i];
 
-		if (cell->packets == 0)
+		if (cell->packets == 0 && cell->violating == 0)
 			continue;
 		rows[count++] = (struct ft_report_pair){
 			.from = cell->from == FT_NONE ? "unknown"

@@ -120,7 +120,13 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 
 	item->from = cell->from;
 	item->to = cell->to;
-	if (item->sub != 0 || item->copy)
+	if (item->copy)
+		return;
+	if (item->kind != FT_FRAME_NOT_RDMA)
+		tally->unsampled += ft_item_unsampled(item);
+	if (item->rules != 0 || item->permitted)
+		count_outcome(totals, index, item, judged);
+	if (item->sub != 0)
 		return;
 	ft_totals_time(totals, item->frame->ts_ns);
 	cell->packets++;
@@ -135,8 +141,6 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 		cell->undecided += item->undecided;
 		count_unjudged(tally, item);
 	}
-	if (item->rules != 0 || item->permitted)
-		count_outcome(totals, index, item, judged);
 }
 
 void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
@@ -163,5 +167,6 @@ void ft_tally_merge(struct ft_tally *into, const struct ft_tally *from)
 	into->undecided_malformed += from->undecided_malformed;
 	into->undecided_untimed += from->undecided_untimed;
 	into->truncated += from->truncated;
+	into->unsampled += from->unsampled;
 	into->undecodable += from->undecodable;
 }

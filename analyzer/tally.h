@@ -13,6 +13,7 @@ struct ft_tally {
 	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed;
 	uint64_t truncated;   /* cut below what a rule needs */
 	uint64_t undecodable; /* claim to be RDMA and are broken */
+	uint64_t unsampled;   /* RDMA packets that samples stand for */
 };
 
 int ft_tally_init(struct ft_tally *tally, uint32_t tenants, uint64_t seed);

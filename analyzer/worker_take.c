@@ -209,7 +209,7 @@ static void count_records(const struct ft_item *item, const struct ft_records *r
 	uint64_t ts_ns = time_of(item);
 
 	part->packets++;
-	part->bytes += item->frame->wire;
+	part->bytes += ft_item_wire(item);
 	if (ts_ns > part->last_ns)
 		part->last_ns = ts_ns;
 	if (part != records->whole && ts_ns > records->whole->last_ns)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import roce
 from captures import by_number
-from harness import DATA, FAILED, ReferenceCaptures, fabtap, main
+from harness import DATA, FAILED, NOT_EVIDENCED, VIOLATED, ReferenceCaptures, fabtap, main
 from pcapfile import read_pcap, write_pcap
 
 TENANTS = DATA / "tenants"
@@ -411,6 +411,54 @@ class Choosing(unittest.TestCase):
         matrix = fabtap("audit", "--json", *DEMO, cwd=TENANTS).json()["matrix"]
         named = {(row["from"], row["to"]) for row in matrix if row["verdict"] == "violated"}
         self.assertEqual({(a or "unknown", b or "unknown") for a, b in violated}, named)
+
+
+class Sampled(unittest.TestCase):
+    """One packet in ten, by sFlow: nothing follows from PSNs, and nine in ten are not here."""
+
+    RATE, SAMPLES = 10, 40
+    MAP = {
+        "schema": "tapmap/1", "map_id": "two", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
+        "fabric": {"kind": "roce"}, "nodes": [], "tenants": [{"name": name, "class": "customer"} for name in ("red", "blue")],
+        "segments": [{"name": name, "tenant": name, "intervals": [
+            {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": subnet}]}]}
+            for name, subnet in (("red", "10.0.0.0/24"), ("blue", "10.0.1.0/24"))],
+    }
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "two.map.json").write_text(json.dumps(self.MAP))
+
+    def run_on(self, verb, datagrams):
+        path = roce.capture(self.folder / "sampled.pcap", datagrams)
+        return fabtap(verb, "--json", "-m", self.folder / "two.map.json", path)
+
+    def test_packets_are_counted_and_not_followed(self):
+        asks = roce.Half("10.0.0.1", "10.0.0.2", 0x22)
+        frames = [asks.write(psn=self.RATE * i, size=200, ident=i) for i in range(self.SAMPLES)]
+        datagrams = [(10**18 + 10**6 * i, roce.sflow(frames[2 * i:2 * i + 2], self.RATE)) for i in range(self.SAMPLES // 2)]
+        row, = self.run_on("flows", datagrams).json()["flows"]
+        self.assertEqual((row["packets"], row["bytes"]), (self.SAMPLES, sum(map(len, frames))))
+        for nothing in ("mirror_lost", "gaps_open", "retransmitted", "reordered", "fabric_lost"):
+            self.assertEqual(row[nothing], 0)
+        run = self.run_on("audit", datagrams)
+        coverage = run.json()["coverage"]
+        unseen = self.SAMPLES * (self.RATE - 1)
+        self.assertEqual(run.status, NOT_EVIDENCED)
+        self.assertEqual([(loss["method"], loss["frames"]) for loss in coverage["lost_by"]], [("sampling", unseen)])
+        self.assertEqual(coverage["frames_lost"]["estimate"], unseen)
+        self.assertAlmostEqual(coverage["share_seen"], 1 / self.RATE)
+
+    def test_what_a_later_sample_of_a_datagram_violates_is_in_the_matrix(self):
+        at_home, astray = roce.Half("10.0.0.1", "10.0.0.2", 0x22).write(), roce.Half("10.0.0.1", "10.0.1.1", 0x33).write()
+        run = self.run_on("audit", [(10**18, roce.sflow([at_home, astray], self.RATE))])
+        matrix = {(row["from"], row["to"]): row for row in run.json()["matrix"]}
+        self.assertEqual(run.status, VIOLATED)
+        self.assertEqual(set(matrix), {("red", "red"), ("red", "blue")})
+        self.assertEqual([(matrix["red", to]["packets"], matrix["red", to]["verdict"]) for to in ("red", "blue")],
+                         [(1, "allowed"), (0, "violated")])
 
 
 class Refusing(unittest.TestCase):

@@ -73,6 +73,21 @@ def vxlan(frame, vni, ecn=ECT):
     return mac(number("172.16.0.2")) + mac(number("172.16.0.1")) + b"\x08\x00" + ip + struct.pack(">HHHH", 0xd00d, 4789, size - 20, 0) + inner
 
 
+def sflow(frames, rate, captured=128):
+    """A datagram of a sample of each frame, one of so many (sFlow version 5: raw packet headers in flow samples)."""
+    samples = b""
+    for frame in frames:
+        header = frame[:captured] + bytes(-len(frame[:captured]) % 4)
+        record = struct.pack(">IIII", 1, len(frame) + 4, 4, len(frame[:captured])) + header
+        body = struct.pack(">IIIIIIII", 7, 1, rate, 7 * rate, 0, 1, 2, 1) + struct.pack(">II", 1, len(record)) + record
+        samples += struct.pack(">II", 1, len(body)) + body
+    inner = struct.pack(">II4sIIII", 5, 1, number("192.0.2.1"), 0, 7, 1000, len(frames)) + samples
+    size = 20 + 8 + len(inner)
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, size, 0, 0, 64, 17, 0) + number("192.0.2.1") + number("192.0.2.2")
+    ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
+    return mac(number("192.0.2.2")) + mac(number("192.0.2.1")) + b"\x08\x00" + ip + struct.pack(">HHHH", 0xd00d, 6343, size - 20, 0) + inner
+
+
 def pause(source, quanta):
     """PFC (IEEE 802.1Qbb): {priority: quanta}."""
     enabled = sum(1 << priority for priority in quanta)

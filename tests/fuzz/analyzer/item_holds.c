@@ -72,6 +72,8 @@ static void are_the_same(struct ft_item *shortly, const struct ft_item *fully)
 	ft_item_key(shortly, &key);
 	shortly->key = key;
 	shortly->dest_qp = ft_item_dest_qp(shortly);
+	assert(ft_item_wire(shortly) == ft_item_wire(fully));
+	shortly->sampled_of = ft_item_unsampled(shortly);
 	shortly->usual = false;
 	assert(memcmp(shortly, fully, sizeof *fully) == 0);
 }
