@@ -238,6 +238,8 @@ __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struc
 	const struct ft_flow *counted = records->part != NULL ? records->part : records->whole;
 
 	item->copy = true;
+	if (records->whole != NULL)
+		ft_tracker_see_copy(records->whole);
 	if (item->sub == 0) {
 		worker->tally.duplicates++;
 		worker->tally.duplicate_bytes += item->frame->wire;

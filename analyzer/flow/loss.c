@@ -268,6 +268,8 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->refused += from->refused;
 	into->early += from->early;
 	into->longer += from->longer;
+	into->alike += from->alike;
+	into->models += from->models;
 	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++) {
 		into->doubted_squares[i] =
 			add_up(into->doubted_squares[i], from->doubted_squares[i]);

@@ -95,7 +95,9 @@ static struct sums add_up(const struct ft_loss_evidence *evidence)
 {
 	struct mix all = group(evidence, 1, 0, evidence->used), raw = all;
 	double spaces = fmax(all.spaces, 1);
-	double more = lost_by_fabric(evidence, &all) - fmin((double)evidence->aside, spaces / 2);
+	double models = (double)evidence->models * spaces / (spaces + all.silent);
+	double aside = fmin((double)evidence->aside + models, spaces / 2);
+	double more = lost_by_fabric(evidence, &all) - aside;
 	struct sums sums = { .stood = 1 + more / spaces };
 	double again = 0;
 
@@ -277,6 +279,14 @@ static struct inferred lost_with_answers(const struct ft_loss_evidence *evidence
 	};
 }
 
+/* Among packets sent again that are taken for copies: most of those that may be, anything from half to all of them. */
+static struct inferred lost_alike(const struct ft_loss_evidence *evidence, double odds)
+{
+	double lost = odds * (double)evidence->alike;
+
+	return (struct inferred){ .mean = lost * 3 / 4, .variance = lost * lost / 9 };
+}
+
 static struct inferred infer(const struct ft_loss_evidence *evidence, const struct sums *sums,
 			     const struct spread *by)
 {
@@ -286,11 +296,14 @@ static struct inferred infer(const struct ft_loss_evidence *evidence, const stru
 	double unseen =
 		lost_unseen(evidence, sums) * (1 + (pending.mean + hidden.mean) / sums->holes);
 	double taken = untold * (1 - sums->once) * (sums->holes + unseen);
+	const struct inferred alike =
+		lost_alike(evidence, sums->odds * (1 + pending.mean / sums->holes));
 
 	return (struct inferred){
-		.mean = fmax(0, unseen + ends.mean + pending.mean + hidden.mean),
+		.mean = fmax(0, unseen + ends.mean + pending.mean + hidden.mean + alike.mean),
 		.variance = by->variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds) +
-			    ends.variance + pending.variance + hidden.variance + taken * taken,
+			    ends.variance + pending.variance + hidden.variance + taken * taken +
+			    alike.variance,
 	};
 }
 

@@ -205,10 +205,17 @@ void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 {
 	tracker->totals.one_sided += ft_is_lonely(flow);
 	tracker->evidence->early += ft_early_packets(flow);
+	ft_doubt_copies(tracker->evidence, flow);
 	if (flow->peer == 0 && flow->half.answered != FT_PSN_NONE &&
 	    flow->last_ns > tracker->forgotten_ns)
 		tracker->forgotten_ns = flow->last_ns;
 	part(tracker, flow, NULL);
+}
+
+void ft_tracker_see_copy(struct ft_flow *flow)
+{
+	if (flow->look.copies < UINT16_MAX)
+		flow->look.copies++;
 }
 
 void ft_tracker_see_damaged(struct ft_tracker *tracker, const struct ft_flow *flow,

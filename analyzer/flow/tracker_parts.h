@@ -158,6 +158,9 @@ struct ft_finding {
 /* tracker_totals.c: how many of the packets of a half may be early. */
 uint64_t ft_early_packets(const struct ft_flow *flow);
 
+/* tracker_totals.c: copies that may be none. */
+void ft_doubt_copies(struct ft_loss_evidence *evidence, const struct ft_flow *flow);
+
 /* settle.c: if nothing more is seen. */
 struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct ft_flow *flow,
 				const struct ft_span *span);

@@ -1,8 +1,14 @@
 #include "tracker_parts.h"
 
+#include <math.h>
+
 /* What the run would come to if it ended here. */
 
-enum { LONELY_PACKETS = 4 }; /* fewer may have been sent to nobody, or lost with their answers */
+enum {
+	LONELY_PACKETS = 4, /* fewer may have been sent to nobody, or lost with their answers */
+	UNCOPIED_PACKETS = 16,
+	UNCOPIED_SHARE = 2, /* copies of fewer than one in so many */
+};
 
 struct sum {
 	const struct ft_tracker *tracker;
@@ -43,13 +49,30 @@ uint64_t ft_early_packets(const struct ft_flow *flow)
 	return flow->packets < FT_EARLY_PSNS ? flow->packets : FT_EARLY_PSNS;
 }
 
+/*
+ * A mirror that copies a half copies all of it, but for what it loses. Copies of a few are packets sent again of which
+ * no reason was seen; of n, if a are sent again by chance, 1 - e^(-a/n) are at least once.
+ */
+void ft_doubt_copies(struct ft_loss_evidence *evidence, const struct ft_flow *flow)
+{
+	double packets = (double)flow->packets, copies = flow->look.copies;
+
+	if (flow->packets < UNCOPIED_PACKETS || UNCOPIED_SHARE * copies >= packets ||
+	    (flow->half.service != FT_RC && flow->half.service != FT_XRC))
+		return;
+	evidence->alike += flow->look.copies;
+	evidence->models += (uint64_t)llround(packets * (1 - exp(-copies / packets)));
+}
+
 static bool add_flow(void *context, const struct ft_flow *flow)
 {
 	struct sum *sum = context;
 
 	add_spans(sum, flow);
-	if (sum->evidence != NULL)
+	if (sum->evidence != NULL) {
 		sum->evidence->early += ft_early_packets(flow);
+		ft_doubt_copies(sum->evidence, flow);
+	}
 	sum->totals.one_sided += ft_is_lonely(flow);
 	sum->halves += flow->peer != 0;
 	return true;

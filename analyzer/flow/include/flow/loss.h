@@ -56,6 +56,9 @@ struct ft_loss_evidence {
 	uint64_t early;  /* frames seen among the first of their half, where holes are doubtful */
 	uint64_t longer; /* by so many do refusals there make that longer */
 	uint64_t aside;  /* of the spaces, those where holes are not believed */
+	uint64_t
+		alike; /* copies of packets that mostly have none: they may have been sent again .. */
+	uint64_t models;                          /* .. and packets that they are like */
 	uint64_t doubted_squares[FT_LOSS_DOUBTS]; /* like `squares`, of what is doubtful */
 	uint64_t doubted_answers[FT_LOSS_DOUBTS]; /* like `answers_lost` */
 	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart .. */

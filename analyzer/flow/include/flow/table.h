@@ -36,9 +36,9 @@ struct ft_sender_look {
 	uint8_t smac[6];
 	uint16_t sport, ip_id;
 	uint8_t ttl, dscp;
-	uint8_t learnt; /* packets that agreed, up to 255; 0: nothing yet */
-	uint8_t style;  /* of its IP identifications, and more: analyzer/suspects_parts.h */
-	uint8_t spare[2];
+	uint8_t learnt;  /* packets that agreed, up to 255; 0: nothing yet */
+	uint8_t style;   /* of its IP identifications, and more: analyzer/suspects_parts.h */
+	uint16_t copies; /* of its packets, by the mirror as it seems; up to 65535 */
 };
 static_assert(sizeof(struct ft_sender_look) == 16, "no room to waste");
 

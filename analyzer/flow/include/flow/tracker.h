@@ -117,6 +117,9 @@ void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 void ft_tracker_see_damaged(struct ft_tracker *tracker, const struct ft_flow *flow,
 			    const struct ft_observed *observed);
 
+/* A packet of `flow` that is taken for a copy. It may have been sent again, if few packets of the half have copies. */
+void ft_tracker_see_copy(struct ft_flow *flow);
+
 /* Bring the record that ft_tracker_step() will read beside `flow` into the cache. */
 void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow *flow);
 

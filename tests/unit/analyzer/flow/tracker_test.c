@@ -264,6 +264,35 @@ static void a_read_for_the_rest_is_another_read(void **state)
 	close_world(&world);
 }
 
+/* What is told of a half of 20 packets of which so many seem to have copies. */
+static struct ft_loss_evidence *with_copies(struct world *world, unsigned copies)
+{
+	struct ft_flow_key key = key_of('A');
+	struct ft_flow *flow;
+
+	open_world(world, true);
+	for (uint32_t psn = 10; psn < 30; psn++)
+		send(world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = psn });
+	flow = ft_flow_find(world->table, &key, ft_flow_hash(world->table, &key));
+	for (unsigned i = 0; i < copies; i++)
+		ft_tracker_see_copy(flow);
+	ft_tracker_totals(world->tracker, world->evidence);
+	return world->evidence;
+}
+
+static void copies_of_few_packets_may_be_none(void **state)
+{
+	struct world few = { 0 }, many = { 0 };
+
+	(void)state;
+	assert_int_equal(with_copies(&few, 5)->alike, 5);
+	assert_int_equal(few.evidence->models, 4); /* one of them twice */
+	close_world(&few);
+	assert_int_equal(with_copies(&many, 14)->alike, 0);
+	assert_int_equal(many.evidence->models, 0);
+	close_world(&many);
+}
+
 /* The time that the answer to an atomic operation tells, so long after the packet before it. */
 static uint64_t answered_after(struct world *world, uint32_t psn, uint32_t us)
 {
@@ -313,6 +342,7 @@ int main(void)
 		cmocka_unit_test(every_script_is_read_as_it_was_meant),
 		cmocka_unit_test(what_passes_again_is_counted_by_how_often),
 		cmocka_unit_test(a_read_for_the_rest_is_another_read),
+		cmocka_unit_test(copies_of_few_packets_may_be_none),
 		cmocka_unit_test(a_loss_is_told_once_and_late),
 		cmocka_unit_test(the_time_from_request_to_answer_is_measured),
 		cmocka_unit_test(an_answer_missed_before_pairing_is_not_waited_for),
