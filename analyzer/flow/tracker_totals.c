@@ -7,8 +7,10 @@
 enum {
 	LONELY_PACKETS = 4, /* fewer may have been sent to nobody, or lost with their answers */
 	UNCOPIED_PACKETS = 16,
-	UNCOPIED_SHARE = 2, /* copies of fewer than one in so many */
+	UNCOPIED_SHARE = 2, /* copies of fewer than one in so many .. */
 };
+
+static const double by_chance = 2.6; /* .. and that not by chance of so many standard deviations */
 
 struct sum {
 	const struct ft_tracker *tracker;
@@ -50,14 +52,16 @@ uint64_t ft_early_packets(const struct ft_flow *flow)
 }
 
 /*
- * A mirror that copies a half copies all of it, but for what it loses. Copies of a few are packets sent again of which
- * no reason was seen; of n, if a are sent again by chance, 1 - e^(-a/n) are at least once.
+ * A mirror that copies a half copies all of it, but for what it loses: more than half of it even if it loses 30 %. Copies
+ * of a few are packets sent again of which no reason was seen; of n, if a are sent again by chance, 1 - e^(-a/n) are at
+ * least once.
  */
 void ft_doubt_copies(struct ft_loss_evidence *evidence, const struct ft_flow *flow)
 {
 	double packets = (double)flow->packets, copies = flow->look.copies;
 
-	if (flow->packets < UNCOPIED_PACKETS || UNCOPIED_SHARE * copies >= packets ||
+	if (flow->packets < UNCOPIED_PACKETS ||
+	    UNCOPIED_SHARE * (copies + by_chance * sqrt(copies)) >= packets ||
 	    (flow->half.service != FT_RC && flow->half.service != FT_XRC))
 		return;
 	evidence->alike += flow->look.copies;
