@@ -195,6 +195,28 @@ static void dc_has_eight_bytes_more_and_opaque_has_none(void **state)
 	assert_int_equal(packet.has & (FT_HAS_RDETH | FT_HAS_DETH | FT_HAS_RETH), 0);
 }
 
+/* 0x55 without a solicited event sets a connection up: 16 bytes more. */
+static void a_dc_connect_has_sixteen_bytes_more(void **state)
+{
+	struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	const char *connect = ETH(8915) GRH(0030, 1b) "55 00 ffff 00 000002 00 000001 00*32 00*4";
+	const char *solicited = ETH(8915) GRH(0030, 1b) "55 80 ffff 00 000002 00 000001 00*32 00*4";
+	struct ft_packet packet;
+
+	(void)state;
+	config.check_icrc = false;
+	config.rd = FT_RD_DC;
+	packet = decode_cut(&config, connect, UINT32_MAX);
+	assert_int_equal(packet.malformed, FT_OK);
+	assert_int_equal(packet.payload_length, 8);
+	assert_int_equal(packet.payload_offset, 14 + 40 + 12 + 8 + 16);
+	assert_int_equal(decode_cut(&config, solicited, UINT32_MAX).payload_length, 24);
+	packet = decode_cut(&config, connect, 14 + 40 + 12 + 23);
+	assert_true(packet.truncated != FT_COMPLETE);
+	assert_int_equal(packet.malformed, FT_OK);
+	assert_int_equal(packet.has & FT_HAS_PAYLOAD, 0);
+}
+
 static void a_cut_bth_still_names_partition_and_queue_pair(void **state)
 {
 	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
@@ -319,6 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_above_the_bth_hold_in_their_order),
 		cmocka_unit_test(dc_has_eight_bytes_more_and_opaque_has_none),
+		cmocka_unit_test(a_dc_connect_has_sixteen_bytes_more),
 		cmocka_unit_test(a_cut_bth_still_names_partition_and_queue_pair),
 		cmocka_unit_test(odd_but_legal_packets_raise_alerts),
 		cmocka_unit_test(opcodes_have_the_headers_of_the_standard),

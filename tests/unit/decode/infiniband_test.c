@@ -45,6 +45,8 @@ static void native_packets_end_where_the_lrh_says(void **state)
 		{ "a mirrored packet in a raw one", 247, 0,
 		  "00 00 0002 000a 0001 0000 1123 00*4 00 02 0002 0006 0001 " BTH ICRC VCRC,
 		  .stack = "lrh,rwh,mirror1123,lrh,bth" },
+		{ "a raw header that was not captured", 247, 4, "00 00 0002 0003 0001",
+		  .stack = "lrh", .truncated = FT_CUT_RWH },
 		{ "no prefix in front of it", 247, 0, "00 00 0002 0003 0001 0000 1123",
 		  .stack = "lrh,rwh", .malformed = FT_LRH_BAD_PKTLEN },
 		{ "it is as long as the mirror's packet says", 247, 0,

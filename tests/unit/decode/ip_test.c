@@ -66,6 +66,11 @@ static void ip_and_udp_rules_hold_in_their_order(void **state)
 		{ "an extension header past the capture", 1, 8,
 		  ETH(86dd) IPV6(0010, 00) "11 01 00*6", .stack = "eth,ipv6",
 		  .truncated = FT_CUT_IPV6 },
+		{ "half an extension header", 1, 0, ETH(86dd) IPV6(0004, 3c) "11000000",
+		  .stack = "eth,ipv6", .malformed = FT_IP_BAD_LENGTH },
+		{ "an extension header cut in its first eight bytes", 1, 12,
+		  ETH(86dd) IPV6(0010, 3c) "11000000", .stack = "eth,ipv6",
+		  .truncated = FT_CUT_IPV6 },
 		{ "an IPv6 fragment", 1, 0, ETH(86dd) IPV6(0010, 2c) "00*16", .stack = "eth,ipv6",
 		  .malformed = FT_IP_FRAGMENT },
 		{ "ESP is not followed", 1, 0, ETH(86dd) IPV6(0010, 32) "00*16",
@@ -123,6 +128,35 @@ static void checksums_are_judged_but_stop_nothing(void **state)
 			 FT_ALERT_IP_BAD_CHECKSUM | FT_ALERT_UDP_BAD_CHECKSUM);
 }
 
+/*
+ * CRC-32 of eight bytes of ones, the IPv6 header, its extension headers, UDP, BTH and payload, where traffic class, flow
+ * label, hop limit, UDP checksum and byte 4 of the BTH are ones: computed with zlib.
+ */
+static void the_icrc_covers_ipv6_extension_headers(void **state)
+{
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+#define PACKET     UDP(12b7, 001c) "04 00 ffff 00 000011 00 000001 01020304 "
+#define HOP_BY_HOP "11 00 01 04 00000000 "
+	static const struct {
+		const char *hex;
+		enum ft_check icrc;
+	} rows[] = {
+		{ ETH(86dd) IPV6(001c, 11) PACKET "ddb2ee86", FT_CHECK_GOOD },
+		{ ETH(86dd) IPV6(0024, 00) HOP_BY_HOP PACKET "006f2b37", FT_CHECK_GOOD },
+		{ ETH(86dd) IPV6(0024, 00) "11 00 01 04 00000001 " PACKET "006f2b37",
+		  FT_CHECK_BAD },
+		{ ETH(86dd) "6ab12345 0024 00 01 fd*16 fe*16 " HOP_BY_HOP PACKET "006f2b37",
+		  FT_CHECK_GOOD },
+		{ ETH(86dd) IPV6(0024, 00) HOP_BY_HOP PACKET "006f2b38", FT_CHECK_BAD },
+	};
+#undef PACKET
+#undef HOP_BY_HOP
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_int_equal(decode_with(&config, rows[i].hex).icrc_check, rows[i].icrc);
+}
+
 static void roce_ports_are_a_list(void **state)
 {
 	struct ft_decode_config config = { .roce_ports = { 4791, 53 }, .roce_port_count = 2 };
@@ -139,6 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ip_and_udp_rules_hold_in_their_order),
 		cmocka_unit_test(checksums_are_judged_but_stop_nothing),
+		cmocka_unit_test(the_icrc_covers_ipv6_extension_headers),
 		cmocka_unit_test(roce_ports_are_a_list),
 	};
 

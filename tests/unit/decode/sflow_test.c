@@ -114,6 +114,85 @@ static void datagrams_are_walked_sample_by_sample(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+static void check_only_packet(const struct row *row, const char *wanted)
+{
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	static uint8_t bytes[FRAME_BYTES_MAX];
+	struct ft_decode_input input = { .bytes = bytes, .link_type = 1, .ts_ns = UINT64_MAX };
+	struct ft_decode_rest rest;
+	struct ft_packet packet;
+	char text[256];
+
+	input.captured = input.wire = (uint32_t)build(row, bytes);
+	assert_false(ft_decode(&config, &input, &packet, &rest));
+	stack_text(&packet, text, sizeof text);
+	assert_string_equal(text, wanted);
+	assert_int_equal(packet.malformed, FT_OK);
+	assert_int_equal(packet.truncated, FT_COMPLETE);
+}
+
+/* A record of one header of `header` bytes, in a sample of its own. */
+#define SAMPLED(sample, record, protocol, header)                                                  \
+	FLOW(sample, 01)                                                                           \
+	"00000001 000000" #record " 000000" #protocol " 000000" #header " 00000000 000000" #header \
+	" "
+
+static void the_header_may_be_of_another_link(void **state)
+{
+	static const struct {
+		struct row row;
+		const char *stack;
+	} rows[] = {
+		{ { "IPv4", SAMPLED(4c, 24, 0b, 14) IPV4(0014, 3b), 1, 1, FT_OK },
+		  "eth,ipv4,udp,sflow5,ipv4" },
+		{ { "IPv6", SAMPLED(60, 38, 0c, 28) IPV6(0000, 3b), 1, 1, FT_OK },
+		  "eth,ipv4,udp,sflow5,ipv6" },
+		{ { "MPLS", SAMPLED(50, 28, 0d, 18) "000111 40 " IPV4(0014, 3b), 1, 1, FT_OK },
+		  "eth,ipv4,udp,sflow5,mpls:17,ipv4" },
+		{ { "InfiniBand",
+		    SAMPLED(50, 28, 12,
+			    18) "00 02 0002 0006 0001 04 00 ffff 00 000011 00 000001 ba73c053",
+		    1, 1, FT_OK },
+		  "eth,ipv4,udp,sflow5,lrh,bth" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		check_only_packet(&rows[i].row, rows[i].stack);
+}
+
+#define SEVEN(what) what what what what what what what
+#define EIGHT(what) SEVEN(what) what
+#define OTHER       "000003e9 00000000 "
+#define PACKET      RAW(34, 22, 00, 22) IPV4_TCP
+
+/* The sixty-fifth sample of a datagram and the sixty-fifth record of a sample are not looked at. */
+static void no_more_than_64_are_walked(void **state)
+{
+#define WIDE_FLOW(length, records)                                                                 \
+	"00000001 0000" #length                                                                    \
+	" 00000001 00000002 00000064 00000000 00000000 00000007 00000009 000000" #records " "
+	static const struct {
+		struct row row;
+		const char *stack;
+	} rows[] = {
+		{ { "64 samples", EIGHT(EIGHT(COUNTERS)) SAMPLE, 65, 1, FT_OK },
+		  "eth,ipv4,udp,sflow5" },
+		{ { "63 samples", EIGHT(SEVEN(COUNTERS)) SEVEN(COUNTERS) SAMPLE, 64, 1, FT_OK },
+		  "eth,ipv4,udp,sflow5,eth,ipv4" },
+		{ { "64 records", WIDE_FLOW(025c, 41) EIGHT(EIGHT(OTHER)) PACKET, 1, 1, FT_OK },
+		  "eth,ipv4,udp,sflow5" },
+		{ { "63 records", WIDE_FLOW(0254, 40) EIGHT(SEVEN(OTHER)) SEVEN(OTHER) PACKET, 1, 1,
+		    FT_OK },
+		  "eth,ipv4,udp,sflow5,eth,ipv4" },
+	};
+#undef WIDE_FLOW
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		check_only_packet(&rows[i].row, rows[i].stack);
+}
+
 static void a_sample_tells_where_it_was_taken(void **state)
 {
 	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
@@ -141,6 +220,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(datagrams_are_walked_sample_by_sample),
+		cmocka_unit_test(the_header_may_be_of_another_link),
+		cmocka_unit_test(no_more_than_64_are_walked),
 		cmocka_unit_test(a_sample_tells_where_it_was_taken),
 	};
 
