@@ -161,12 +161,6 @@ static void count_all(struct ft_live *live)
 			ft_live_device_count(&live->devices[i]);
 }
 
-void ft_live_count(struct ft_source *source)
-{
-	if (source->live != NULL)
-		count_all(source->live);
-}
-
 const struct ft_device_facts *ft_live_facts(const struct ft_source *source, size_t index)
 {
 	if (source->live == NULL || index >= source->live->count)

@@ -60,11 +60,6 @@ void ft_pairs_destroy(struct ft_pairs *pairs)
 	free(pairs);
 }
 
-uint64_t ft_pairs_bytes(const struct ft_pairs *pairs)
-{
-	return ft_groups_bytes(pairs->groups);
-}
-
 /* --- joining and parting --- */
 
 /* Set-ups and DETHs name addresses and queue pairs; nothing else tells halves apart here. */

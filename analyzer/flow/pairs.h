@@ -76,6 +76,3 @@ void ft_pairs_learn(struct ft_pairs *pairs, const struct ft_flow_key *there,
  */
 bool ft_pairs_confirm(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flow *other,
 		      enum ft_paired_by by);
-
-/* Address space reserved. */
-uint64_t ft_pairs_bytes(const struct ft_pairs *pairs);

@@ -23,11 +23,6 @@ static size_t firsts_bytes(const struct ft_groups *groups)
 	return (size_t)groups->capacity * sizeof *groups->firsts;
 }
 
-uint64_t ft_groups_bytes(const struct ft_groups *groups)
-{
-	return sizeof *groups + members_bytes(groups) + firsts_bytes(groups);
-}
-
 int ft_groups_create(struct ft_groups **groups, struct ft_flow_table *table, uint64_t seed)
 {
 	struct ft_groups *made = calloc(1, sizeof *made);

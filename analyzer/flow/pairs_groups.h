@@ -113,5 +113,3 @@ uint32_t ft_groups_facing(const struct ft_groups *groups, const struct ft_flow_k
 
 /* The key of what comes back the other way, but for the queue pair. */
 struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key);
-
-uint64_t ft_groups_bytes(const struct ft_groups *groups);

@@ -202,7 +202,6 @@ void ft_opensm_read(struct ft_opensm *opensm, struct ft_builder *builder, uint32
 	};
 	builder->declared->format = "opensm-partitions";
 	builder->declared->last_rule_wins = true;
-	builder->declared->tenants_are_partitions = true;
 	read_pieces(opensm, text, text + size);
 	if (opensm->partitions.count == 0 && !opensm->failed) {
 		opensm->origin.line = 0;

@@ -2,10 +2,10 @@
 
 #include <arpa/inet.h>
 
+#include <decode/aeth.h>
 #include <decode/opcode.h>
 
 #include "frame_wrapper.h"
-#include "syndrome.h"
 
 static const uint8_t *member(const struct ft_field *field, const struct ft_frame_view *view)
 {
@@ -270,7 +270,7 @@ void ft_field_syndrome_kind(struct ft_line *line, const struct ft_field *field,
 			    const struct ft_frame_view *view)
 {
 	(void)field;
-	ft_line_decimal(line, ft_syndrome_kind(view->packet->aeth.syndrome));
+	ft_line_decimal(line, ft_aeth_kind(view->packet->aeth.syndrome));
 }
 
 void ft_field_syndrome_name(struct ft_line *line, const struct ft_field *field,
@@ -279,14 +279,14 @@ void ft_field_syndrome_name(struct ft_line *line, const struct ft_field *field,
 	uint8_t syndrome = view->packet->aeth.syndrome;
 
 	(void)field;
-	ft_line_add(line, ft_syndrome_kind(syndrome) == FT_AETH_NAK
-				  ? ft_syndrome_nak_name(syndrome)
-				  : ft_syndrome_kind_name(syndrome));
+	ft_line_add(line, ft_aeth_kind(syndrome) == FT_AETH_NAK
+				  ? ft_aeth_nak_name(syndrome)
+				  : ft_aeth_kind_name(ft_aeth_kind(syndrome)));
 }
 
 void ft_field_syndrome_value(struct ft_line *line, const struct ft_field *field,
 			     const struct ft_frame_view *view)
 {
-	if (ft_syndrome_kind(view->packet->aeth.syndrome) == field->digits)
+	if (ft_aeth_kind(view->packet->aeth.syndrome) == field->digits)
 		ft_line_decimal(line, view->packet->aeth.syndrome & 0x1f);
 }

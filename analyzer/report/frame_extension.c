@@ -1,6 +1,6 @@
 #include "frame_extension.h"
 
-#include "syndrome.h"
+#include <decode/aeth.h>
 
 static void hex64(struct ft_line *line, const char *name, uint64_t value)
 {
@@ -48,20 +48,20 @@ static void atomiceth(struct ft_line *line, const struct ft_packet *packet)
 static void aeth(struct ft_line *line, const struct ft_packet *packet)
 {
 	uint8_t syndrome = packet->aeth.syndrome;
-	enum ft_aeth_kind kind = ft_syndrome_kind(syndrome);
-	uint32_t credits;
+	enum ft_aeth_kind kind = ft_aeth_kind(syndrome);
+	int32_t credits = ft_aeth_credits(syndrome);
 
 	ft_line_number(line, "{\"syndrome\":", syndrome);
 	ft_line_number(line, ",\"msn\":", packet->aeth.msn);
-	ft_line_word(line, ",\"kind\":", ft_syndrome_kind_name(syndrome));
-	if (kind == FT_AETH_ACK && ft_syndrome_credits(syndrome, &credits))
-		ft_line_number(line, ",\"credits\":", credits);
+	ft_line_word(line, ",\"kind\":", ft_aeth_kind_name(kind));
+	if (kind == FT_AETH_ACK && credits >= 0)
+		ft_line_number(line, ",\"credits\":", (uint32_t)credits);
 	else if (kind == FT_AETH_ACK)
 		ft_line_add(line, ",\"credits\":null");
 	else if (kind == FT_AETH_RNR)
-		ft_line_number(line, ",\"rnr_us\":", ft_syndrome_rnr_us(syndrome));
+		ft_line_number(line, ",\"rnr_us\":", ft_aeth_rnr_us(syndrome));
 	else if (kind == FT_AETH_NAK)
-		ft_line_word(line, ",\"nak\":", ft_syndrome_nak_name(syndrome));
+		ft_line_word(line, ",\"nak\":", ft_aeth_nak_name(syndrome));
 	ft_line_char(line, '}');
 }
 

@@ -1,11 +1,11 @@
 #include <report/frame.h>
 
+#include <decode/aeth.h>
 #include <decode/opcode.h>
 
 #include "frame_nccl.h"
 #include "frame_wrapper.h"
 #include "line.h"
-#include "syndrome.h"
 
 /* One packet as one line for people: what tcpdump's reader expects, in columns. */
 
@@ -99,17 +99,17 @@ static void acknowledge(struct ft_line *line, const struct ft_packet *packet)
 {
 	uint8_t syndrome = packet->aeth.syndrome;
 
-	switch (ft_syndrome_kind(syndrome)) {
+	switch (ft_aeth_kind(syndrome)) {
 	case FT_AETH_ACK:
 		ft_line_add(line, " ack");
 		break;
 	case FT_AETH_RNR:
-		ft_line_number(line, " rnr-nak ", ft_syndrome_rnr_us(syndrome));
+		ft_line_number(line, " rnr-nak ", ft_aeth_rnr_us(syndrome));
 		ft_line_add(line, "us");
 		break;
 	case FT_AETH_NAK:
 		ft_line_add(line, " nak ");
-		ft_line_add(line, ft_syndrome_nak_name(syndrome));
+		ft_line_add(line, ft_aeth_nak_name(syndrome));
 		break;
 	case FT_AETH_RESERVED:
 		ft_line_add(line, " syndrome ");

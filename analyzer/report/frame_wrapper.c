@@ -24,21 +24,8 @@ static const char *gre_teb_name(const struct ft_tunnel *tunnel)
 
 const char *ft_wrapper_tunnel_name(const struct ft_tunnel *tunnel)
 {
-	static const char *const names[] = {
-		[FT_TUNNEL_ERSPAN1] = "erspan1",
-		[FT_TUNNEL_ERSPAN2] = "erspan2",
-		[FT_TUNNEL_ERSPAN3] = "erspan3",
-		[FT_TUNNEL_MLNX8949] = "mlnx8949",
-		[FT_TUNNEL_NVGRE] = "nvgre",
-		[FT_TUNNEL_GRE_IP] = "gre_ip",
-		[FT_TUNNEL_VXLAN] = "vxlan",
-		[FT_TUNNEL_GENEVE] = "geneve",
-		[FT_TUNNEL_TZSP] = "tzsp",
-		[FT_TUNNEL_SFLOW5] = "sflow5",
-		[FT_TUNNEL_MIRROR1123] = "mirror1123",
-	};
-
-	return tunnel->kind == FT_TUNNEL_GRE_TEB ? gre_teb_name(tunnel) : names[tunnel->kind];
+	return tunnel->kind == FT_TUNNEL_GRE_TEB ? gre_teb_name(tunnel)
+						 : ft_tunnel_name(tunnel->kind);
 }
 
 static void sequence(struct ft_line *line, const struct ft_tunnel *tunnel)

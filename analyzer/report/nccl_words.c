@@ -50,8 +50,3 @@ const char *ft_nccl_found_by_word(enum ft_nccl_found_by found_by)
 
 	return words[found_by];
 }
-
-bool ft_nccl_place_equal(const struct ft_nccl_place *a, const struct ft_nccl_place *b)
-{
-	return a->by_lid == b->by_lid && memcmp(a->address, b->address, sizeof a->address) == 0;
-}

@@ -15,5 +15,3 @@ const char *ft_nccl_release_text(struct ft_nccl_text *to,
 
 const char *ft_nccl_protocol_word(enum ft_nccl_protocol protocol);
 const char *ft_nccl_found_by_word(enum ft_nccl_found_by found_by);
-
-bool ft_nccl_place_equal(const struct ft_nccl_place *a, const struct ft_nccl_place *b);

@@ -94,12 +94,6 @@ int ft_live_start(struct ft_source *source, struct ft_source_complaint *complain
  */
 void ft_source_stop(struct ft_source *source);
 
-/*
- * Ask the devices for their counts now; otherwise they are asked every second, and at the end. For the thread that
- * calls ft_source_next(); of files nothing is asked.
- */
-void ft_live_count(struct ft_source *source);
-
 /* Of an open live source's input; NULL: no such input, or a file. */
 const struct ft_device_facts *ft_live_facts(const struct ft_source *source, size_t index);
 

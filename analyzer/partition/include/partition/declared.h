@@ -173,7 +173,6 @@ struct ft_declared {
 	const char *format; /* "tapmap", "opensm-partitions": static */
 	enum ft_map_verdict verdict;
 	bool last_rule_wins;         /* OpenSM; else the most specific entry decides */
-	bool tenants_are_partitions; /* OpenSM: one tenant per partition name */
 	const char *map_id, *issuer; /* NULL: none */
 	uint64_t serial, supersedes; /* 0: none */
 	int64_t issued_at_ns;        /* FT_TIME_MIN: none */

@@ -11,7 +11,6 @@ enum { SW = 1, CA1 = 4 /* LMC 2 */, CA2 = 8, ROUTER = 9, SM = 10 };
 /* In OpenSM's manner: keywords, and the last rule wins. */
 static const struct ft_declared opensm = {
 	.last_rule_wins = true,
-	.tenants_are_partitions = true,
 	TENANTS({ .name = "Default", .class = FT_MANAGEMENT }, { .name = "p1" }, { .name = "p2" },
 		{ .name = "p3" }),
 	PORTS({ .has_guid = true,

@@ -819,18 +819,6 @@ static void what_finds_nothing_looks_ever_more_seldom(void **state)
 	cut(&wire);
 }
 
-/* 12 bytes of its own, and 4 of the index. */
-static void memory_is_a_few_bytes_a_record(void **state)
-{
-	enum { RECORDS = 1 << 20 };
-	struct wire wire = wire_of(RECORDS, SEED);
-
-	(void)state;
-	assert_true(ft_pairs_bytes(wire.pairs) >= RECORDS * UINT64_C(16));
-	assert_true(ft_pairs_bytes(wire.pairs) <= RECORDS * UINT64_C(16) + (1 << 13));
-	cut(&wire);
-}
-
 /* Queue pairs 18 and 19 at each end make the same port twice; of the first connection one side is not in view. */
 static void a_port_shared_by_two_connections_is_not_enough(void **state)
 {
@@ -913,7 +901,6 @@ int main(void)
 		cmocka_unit_test(evidence_falls_with_distance),
 		cmocka_unit_test(another_pkey_speaks_against),
 		cmocka_unit_test(what_finds_nothing_looks_ever_more_seldom),
-		cmocka_unit_test(memory_is_a_few_bytes_a_record),
 		cmocka_unit_test(a_port_shared_by_two_connections_is_not_enough),
 		cmocka_unit_test(the_rule_of_linux_gives_the_ports_that_were_seen),
 	};
