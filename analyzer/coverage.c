@@ -111,7 +111,7 @@ static double taken_by_chance(const struct ft_covered *covered)
 	bool unknown =
 		covered->share_seen < 0 || covered->uncounted != NULL || covered->forgotten != 0;
 	double lost = unknown ? 1 : 1 - covered->share_seen;
-	double damaged = here > 0 ? (double)unplaced(covered) / here : 0;
+	double damaged = here > 0 ? (double)(unplaced(covered) - covered->untimed) / here : 0;
 
 	return lost + damaged - lost * damaged;
 }
@@ -119,11 +119,12 @@ static double taken_by_chance(const struct ft_covered *covered)
 /*
  * What chance took hides a violation by chance: of one by 3 frames in n, not one is among n frames
  * with 5 % only, since (1 - 3/n)^n = 5 %; and no more can hide than was taken. Other undecided
- * frames are so for what they are, cut or broken: all of them may be the violation.
+ * frames are so for what they are, cut, broken or without a time: all of them may be the violation.
  */
-static double hidden(const struct ft_covered_pair *pair, double taken)
+static double hidden(const struct ft_covered *covered, const struct ft_covered_pair *pair,
+		     double taken)
 {
-	double undecided = (double)pair->undecided;
+	double undecided = (double)pair->undecided + (double)covered->untimed;
 	double chance = pair->judged > 3 ? 3 / (double)pair->judged : 1;
 	double share =
 		undecided / ((double)pair->judged + undecided) + (taken < chance ? taken : chance);
@@ -139,7 +140,7 @@ static const struct ft_covered_pair *darkest(const struct ft_covered *covered, d
 	*share = 0;
 	for (size_t i = 0; i < covered->pair_count; i++) {
 		const struct ft_covered_pair *pair = &covered->pairs[i];
-		double here = pair->judged + pair->undecided > 0 ? hidden(pair, taken) : 0;
+		double here = pair->judged + pair->undecided > 0 ? hidden(covered, pair, taken) : 0;
 
 		if (here > *share) {
 			*share = here;

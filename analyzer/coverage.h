@@ -17,6 +17,7 @@ struct ft_covered_pair {
 
 struct ft_covered {
 	uint64_t judged, undecided; /* RDMA frames of the whole capture */
+	uint64_t untimed;           /* of the undecided, for want of a time: of no known pair */
 	double share_seen;          /* of those that crossed; < 0: nothing allows an estimate */
 	double doubted;             /* share of them not seen, if all that is doubted was lost */
 	uint64_t uncertain;         /* frames missing that the fabric or the mirror lost */

@@ -181,6 +181,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 	struct ft_covered covered = {
 		.judged = coverage->judged,
 		.undecided = coverage->undecided,
+		.untimed = coverage->undecided_untimed,
 		.share_seen = coverage->share_seen,
 		.doubted = summary->doubted,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
@@ -241,7 +242,7 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 		.duplicates = tally->duplicates,
 		.truncated = tally->truncated,
 		.undecided = tally->undecided_bad_icrc + tally->undecided_cut +
-			     tally->undecided_malformed,
+			     tally->undecided_malformed + tally->undecided_untimed,
 		.undecodable = tally->undecodable,
 		.connections = totals.paired,
 		.one_sided = totals.one_sided,

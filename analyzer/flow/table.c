@@ -257,7 +257,10 @@ static uint32_t find_idlest(struct ft_flow_table *table)
 	return idlest;
 }
 
-/* One of the next records under the hand that fell silent for the timeout; NO_RECORD: none has. */
+/*
+ * One of the next records under the hand that fell silent for the timeout; NO_RECORD: none has. Of one that no frame with
+ * a time was of, nobody knows.
+ */
 static uint32_t find_silent(struct ft_flow_table *table, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < SILENT_SAMPLE; i++) {
@@ -265,7 +268,7 @@ static uint32_t find_silent(struct ft_flow_table *table, uint64_t now_ns)
 		uint64_t last_ns = table->records[record].last_ns;
 
 		table->hand %= table->used;
-		if (now_ns > last_ns && now_ns - last_ns > table->timeout_ns)
+		if (last_ns != 0 && now_ns > last_ns && now_ns - last_ns > table->timeout_ns)
 			return record;
 	}
 	return NO_RECORD;

@@ -30,6 +30,28 @@ def pcap_of(frames, link_type=1):
     return header + b"".join(struct.pack("<IIII", 1700000000, i % 1000000, len(f), len(f)) + f for i, f in enumerate(frames))
 
 
+def _block(kind, body):
+    body += bytes(-len(body) % 4)
+    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+
+def pcapng_of(header, records, timed):
+    """The frames of read_pcap() as pcapng; those for whose number (from 1) `timed` is false have no time stamp."""
+    digits = 9 if struct.unpack_from("<I", header)[0] == LITTLE_NSEC else 6
+    link_type = struct.unpack_from("<I", header, 20)[0]
+    blocks = [_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),
+              _block(1, struct.pack("<HHIHHB3xHH", link_type, 0, 0, 9, 1, digits, 0, 0))]
+    for number, record in enumerate(records, 1):
+        seconds, fraction, captured, original = struct.unpack_from("<IIII", record)
+        if timed(number):
+            time = seconds * 10 ** digits + fraction
+            head = struct.pack("<IIIII", 0, time >> 32, time & 0xFFFFFFFF, captured, original)
+            blocks.append(_block(6, head + record[16:]))
+        else:
+            blocks.append(_block(3, struct.pack("<I", original) + record[16:]))
+    return b"".join(blocks)
+
+
 def _options(body, at, end, order):
     found = []
     while at + 4 <= end:

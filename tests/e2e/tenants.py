@@ -3,9 +3,12 @@
 import collections
 import functools
 import json
+import tempfile
 import unittest
+from pathlib import Path
 
-from harness import DATA, FAILED, fabtap, main
+from harness import DATA, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main
+from pcapfile import pcapng_of, read_pcap
 
 FOLDER = DATA / "tenants"
 
@@ -181,6 +184,61 @@ class Tenants(unittest.TestCase):
             self.assertEqual(len(run.complaints()), 1, run)
             self.assertIn(truth["capture"], run.complaints()[0])
             self.assertEqual(run.json()["capture"]["frames"], truth["frames"])
+
+
+class Untimed(unittest.TestCase):
+    """Frames without a time stamp, under maps that change: nobody knows what was in force."""
+
+    NAMES = ("tenants-ib", "tenants-ib-clean", "tenants-moving", "tenants-pkey", "tenants-segments")
+
+    def for_every_way(self, check):
+        for name in self.NAMES:
+            truth = dict(TRUTHS)[name]
+            header, records = read_pcap(FOLDER / truth["capture"])
+            half = len(records) // 2
+            ways = {"none": lambda number: False, "odd": lambda number: number % 2 == 1, "early": lambda number: number <= half}
+            for way, timed in ways.items():
+                with self.subTest(truth=name, timed=way), tempfile.TemporaryDirectory() as folder:
+                    path = Path(folder) / "untimed.pcapng"
+                    path.write_bytes(pcapng_of(header, records, timed))
+                    check(truth, path, timed)
+
+    def run_verb(self, verb, truth, path, *more):
+        return fabtap(verb, *truth["audit_args"], "--json", *more, path, cwd=FOLDER)
+
+    def test_only_frames_with_a_time_break_rules(self):
+        def check(truth, path, timed):
+            found = marks(self.run_verb("decode", truth, path))
+            expected = {row["frame"]: set(row["expected"]) for row in truth["violating_frames"] if timed(row["frame"])}
+            self.assertEqual({frame: rules for frame, rules in found.items() if rules}, expected)
+
+        self.for_every_way(check)
+
+    def test_those_without_are_counted_and_keep_the_verdict_from_compliant(self):
+        def check(truth, path, timed):
+            undecided = sum(packet.get("undecided") == "no_timestamp" for packet in
+                            self.run_verb("decode", truth, path).lines())
+            run = self.run_verb("audit", truth, path)
+            document = run.json()
+            self.assertGreater(undecided, 0)
+            self.assertEqual(document["coverage"]["undecided"], undecided)
+            self.assertFalse(document["coverage"]["enough"])
+            self.assertGreater(document["coverage"]["could_hide"]["packets_per_million"], 0)
+            broken = any(timed(row["frame"]) for row in truth["violating_frames"])
+            self.assertEqual(run.status, VIOLATED if broken else NOT_EVIDENCED)
+            self.assertEqual(self.run_verb("audit", truth, path, "--workers", "3").out, run.out)
+
+        self.for_every_way(check)
+
+    def test_a_map_that_never_changes_needs_no_time(self):
+        truth = dict(TRUTHS)["tenants-ib-opensm"]
+        path = FOLDER / truth["capture"]
+        with tempfile.TemporaryDirectory() as folder:
+            untimed = Path(folder) / "untimed.pcapng"
+            untimed.write_bytes(pcapng_of(*read_pcap(path), lambda number: False))
+            found, usual = (marks(self.run_verb("decode", truth, one)) for one in (untimed, path))
+            self.assertEqual(found, usual)
+            self.assertEqual(self.run_verb("audit", truth, untimed).status, VIOLATED)
 
 
 if __name__ == "__main__":

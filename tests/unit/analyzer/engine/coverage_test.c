@@ -55,6 +55,13 @@ static const struct row {
 	  "7 half-connections had to be forgotten (--flows): a change of P_Key inside one of them "
 	  "would not show",
 	  "from red to blue 100 judged, P_Keys of connections were forgotten (--flows)" },
+	{ "frames without a time may all be of the smallest pair",
+	  { .judged = 1000, .undecided = 8, .untimed = 8, .share_seen = 1, .min_coverage = 0.99 },
+	  { { "red", "red", 900, 0 }, { "red", "blue", 100, 0 } },
+	  true,
+	  1e6 * 8 / 108,
+	  "",
+	  "from red to blue 100 judged, 8 of no known pair undecided" },
 	{ "six in ten lost",
 	  { .judged = 1000, .share_seen = 0.4, .min_coverage = 0.99 },
 	  { { "red", "red", 1000, 0 } },

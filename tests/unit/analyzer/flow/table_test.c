@@ -142,6 +142,29 @@ static void what_fell_silent_makes_room_before_memory_is_taken(void **state)
 	ft_flow_table_destroy(table);
 }
 
+/* A record that no frame with a time was of (0) may be in use: it goes when the table is full, and not before. */
+static void what_has_no_time_is_not_taken_for_silent(void **state)
+{
+	struct ft_flow_table *table;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, 4, SEED), 0);
+	ft_flow_expire_after(table, 1000);
+	touch(table, 0, 0);
+	touch(table, 1, 0);
+	touch(table, 2, 100000);
+	touch(table, 3, 200000);
+	touch(table, 4, 200001);
+	assert_null(look(table, 2)); /* it is the one that fell silent */
+	assert_non_null(look(table, 0));
+	assert_non_null(look(table, 1));
+	assert_int_equal(ft_flow_table_stats(table).expired, 1);
+	touch(table, 5, 200002);
+	assert_true((look(table, 0) == NULL) != (look(table, 1) == NULL));
+	assert_int_equal(ft_flow_table_stats(table).evicted, 1);
+	ft_flow_table_destroy(table);
+}
+
 /* Every record that the table still holds is found, whatever was inserted and evicted before. */
 static void ten_thousand_insertions_leave_a_table_that_finds_what_it_holds(void **state)
 {
@@ -195,6 +218,7 @@ int main(void)
 		cmocka_unit_test(keys_that_differ_in_one_field_are_apart),
 		cmocka_unit_test(a_full_table_evicts_the_idlest_and_counts_it),
 		cmocka_unit_test(what_fell_silent_makes_room_before_memory_is_taken),
+		cmocka_unit_test(what_has_no_time_is_not_taken_for_silent),
 		cmocka_unit_test(ten_thousand_insertions_leave_a_table_that_finds_what_it_holds),
 		cmocka_unit_test(nothing_is_lost_while_a_table_fills),
 	};
