@@ -169,6 +169,46 @@ class Maps(Asked):
         self.assertEqual(self.packets(document), self.sum(self.packets(first), self.packets(second), self.packets(first)))
         self.assertIn("red", [tenant["name"] for tenant in document["tenants"]])
 
+    def test_a_tenant_that_comes_later_is_counted_from_then_on(self):
+        """Nobody knew of it at first."""
+        policy = self.write(without_red)
+        with self.audit(policy) as live:
+            for change in (lambda declared: None, None):
+                self.replay(self.frames)
+                time.sleep(0.5)
+                if change is not None:
+                    self.write(change)
+                    live.signal(signal.SIGHUP)
+                    self.hear(live, "in force from here on")
+            document = live.stop().json()
+        self.write(without_red)
+        first = fabtap("audit", "-m", policy, "--json", CAPTURE).json()
+        second = fabtap("audit", "-m", MAP, "--json", CAPTURE).json()
+        self.assertEqual(self.packets(document), self.sum(self.packets(first), self.packets(second)))
+        (live_red,), (whole_red,) = ([tenant for tenant in one["tenants"] if tenant["name"] == "red"] for one in (document, second))
+        for count in ("frames", "bytes", "endpoints_seen"):
+            self.assertEqual(live_red[count], whole_red[count], count)
+
+    def test_rows_have_the_names_of_the_map_in_force(self):
+        """Half-connections seen under both maps are of the tenants of the second one."""
+        def row(flow):
+            return tuple(flow[end]["address"] for end in ("src", "dst")) + (flow["dest_qp"], flow["pkey"], flow["vlan"], flow["vni"])
+
+        policy = self.write(without_red)
+        with Live(self.mirror, "flows", "-i", TAP, "-m", policy, "--json") as live:
+            self.replay(self.frames)
+            time.sleep(0.5)
+            self.write(lambda declared: None)
+            live.signal(signal.SIGHUP)
+            self.hear(live, "in force from here on")
+            self.replay(self.frames)
+            document = live.stop().json()
+        whole = fabtap("flows", "-m", MAP, "--json", CAPTURE).json()
+        named = [{row(flow): tuple(flow[end][name] for end in ("src", "dst") for name in ("host", "tenant"))
+                  for flow in one["flows"]} for one in (document, whole)]
+        self.assertEqual(named[0], named[1])
+        self.assertIn("red", {name for names in named[0].values() for name in names})
+
     @staticmethod
     def packets(document):
         return {(row["from"], row["to"]): row["packets"] for row in document["matrix"]}
