@@ -1,11 +1,13 @@
 """A communicator across tenants, and its set-up over TCP: found with the map that forbids it, and not with others."""
 
+import collections
 import json
 import tempfile
 import unittest
 from pathlib import Path
 
 from harness import COMPLIANT, DATA, VIOLATED, fabtap, main, shared
+from pcapfile import read_pcap, read_pcapng
 
 CAPTURE = DATA / "nccl" / "dual-2.27.7.pcap"  # 10.61.3.11 and 10.61.4.11 send to 10.61.3.12 and 10.61.4.12
 SENDER, RECEIVER = ["10.61.3.11", "10.61.4.11"], ["10.61.3.12", "10.61.4.12"]
@@ -57,6 +59,21 @@ class Tenants(unittest.TestCase):
         for finding in self.run_with("audit", SENDER, RECEIVER).json()["findings"]:
             told = fabtap("explain", finding["id"], "-m", self.map, "--json", CAPTURE).json()
             self.assertEqual((told["finding"]["rule"], told["finding"]["frames"]), (finding["rule"], finding["frames"]))
+
+    def test_the_frames_of_a_finding_are_its_evidence(self):
+        """Of rules about NCCL as of all others, with the finding's id; the bytes are those of the capture."""
+        evidence = self.map.parent / "evidence.pcapng"
+        self.map.write_text(json.dumps(declared(SENDER, RECEIVER)))
+        document = fabtap("audit", "-m", self.map, "-w", evidence, "--json", CAPTURE).json()
+        _, records = read_pcap(CAPTURE)
+        kept = collections.defaultdict(list)
+        for frame, _, comments in read_pcapng(evidence):
+            for comment in comments:
+                kept[comment].append(frame)
+        expected = {"%s %s" % (finding["id"], finding["rule"]): [records[number - 1][16:] for number in finding["frames"]]
+                    for finding in document["findings"]}
+        self.assertEqual(kept, expected)
+        self.assertTrue(any(name.endswith(" nccl.crosses-tenants") for name in kept))
 
     def test_a_set_up_with_an_undeclared_end_is_named(self):
         """One end is a tenant's, and nobody knows the other."""

@@ -7,8 +7,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import DATA, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main
-from pcapfile import pcapng_of, read_pcap
+from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main
+from pcapfile import pcapng_of, read_pcap, write_pcap
 
 FOLDER = DATA / "tenants"
 
@@ -184,6 +184,23 @@ class Tenants(unittest.TestCase):
             self.assertEqual(len(run.complaints()), 1, run)
             self.assertIn(truth["capture"], run.complaints()[0])
             self.assertEqual(run.json()["capture"]["frames"], truth["frames"])
+
+
+class Damaged(unittest.TestCase):
+    def test_one_frame_in_five_hundred_is_told_and_takes_no_verdict(self):
+        """Undecided, since its ICRC is wrong; 99 in 100 decided are enough."""
+        truth = dict(TRUTHS)["tenants-segments-clean"]
+        header, records = read_pcap(FOLDER / truth["capture"])
+        records[100] = records[100][:-1] + bytes([records[100][-1] ^ 0xFF])
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_pcap(Path(folder) / "damaged.pcap", header, records)
+            run = fabtap("audit", *truth["audit_args"], "--json", path, cwd=FOLDER)
+        document = run.json()
+        self.assertEqual((run.status, document["verdict"]), (COMPLIANT, "compliant"))
+        self.assertEqual(document["coverage"]["undecided"], 1)
+        self.assertIn("1 could not be judged", document["because"])
+        self.assertGreater(document["coverage"]["could_hide"]["packets_per_million"], 0)
+        self.assertEqual([finding["rule"] for finding in document["findings"]], ["decode.bad-icrc"])
 
 
 class Untimed(unittest.TestCase):
