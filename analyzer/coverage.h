@@ -22,8 +22,9 @@ struct ft_covered {
 	double doubted;             /* share of them not seen, if all that is doubted was lost */
 	uint64_t uncertain;         /* frames missing that the fabric or the mirror lost */
 	uint64_t most_lost;         /* upper bound of the frames lost; 0: none, or not known */
-	uint64_t forgotten; /* half-connections whose first P_Key base is not known any more, where that counts */
-	const char *uncounted;      /* a live source that does not know what it lost; NULL: none */
+	uint64_t
+		forgotten; /* half-connections whose first P_Key base is not known any more, where that counts */
+	const char *uncounted; /* a live source that does not know what it lost; NULL: none */
 	const struct ft_covered_pair *pairs;
 	size_t pair_count;
 	double min_coverage; /* share that must be seen, and of that decided, for `compliant` */

@@ -16,15 +16,10 @@ void ft_firsts_free(struct ft_firsts *firsts)
 	ft_release(firsts->items, FT_FIRSTS * sizeof *firsts->items);
 }
 
-static uint64_t kept(const struct ft_firsts *firsts)
-{
-	return firsts->count < FT_FIRSTS ? firsts->count : FT_FIRSTS;
-}
-
 const struct ft_first *ft_firsts_find(const struct ft_firsts *firsts, uint32_t record)
 {
-	for (uint64_t i = 1; i <= kept(firsts); i++) {
-		const struct ft_first *first = &firsts->items[(firsts->count - i) % FT_FIRSTS];
+	for (uint64_t i = 1; i <= ft_firsts_kept(firsts); i++) {
+		const struct ft_first *first = ft_firsts_at(firsts, i);
 
 		if (first->record == record)
 			return first;

@@ -39,6 +39,18 @@ static inline void ft_firsts_add(struct ft_firsts *firsts, uint32_t record,
 	};
 }
 
+/* How many are kept. */
+static inline uint64_t ft_firsts_kept(const struct ft_firsts *firsts)
+{
+	return firsts->count < FT_FIRSTS ? firsts->count : FT_FIRSTS;
+}
+
+/* From the newest on, which is 1, to the oldest kept. */
+static inline const struct ft_first *ft_firsts_at(const struct ft_firsts *firsts, uint64_t nth)
+{
+	return &firsts->items[(firsts->count - nth) % FT_FIRSTS];
+}
+
 /* What the half-connection in this record began with; NULL: that was too long ago. */
 const struct ft_first *ft_firsts_find(const struct ft_firsts *firsts, uint32_t record);
 

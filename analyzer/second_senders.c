@@ -11,42 +11,44 @@
 #include "suspects_parts.h"
 
 enum {
-	BITS = 1 << 20,    /* of a first, rough look */
-	OWNERS = 1 << 12,  /* connections that are looked at closely */
 	BUSY_PACKETS = 16, /* of a connection that is more than begun */
 	WINDOW = 1 << 16,  /* PSNs round those of the connection that may be meant for it */
 	TELLING = 1 << 21, /* a connection that used more may be hit by any PSN */
 	PSN_MOST = 0xffffff,
 };
 
-/* A half-connection whose queue pair somebody else may have sent to. */
-struct owner {
+/* Who asked, and nobody answered. */
+struct stranger {
 	uint64_t target;
 	const struct ft_flow *flow;
 	const struct ft_worker *worker;
+	const struct ft_first *first;
 };
 
 struct search {
 	struct ft_worker *const *workers;
 	unsigned worker_count;
-	uint64_t *strangers; /* bits: targets of who is not answered */
-	bool any;            /* of them is set */
-	struct owner *owners;
-	size_t owner_count;
+	struct stranger *strangers; /* open addressing by target; no flow: empty */
+	size_t mask, stranger_count;
 	const struct ft_worker *worker; /* whose records are visited */
 	struct ft_second_sender *found;
 	size_t count;
 };
 
+/* A connection, and who follows it. */
+struct owner {
+	const struct ft_flow *flow;
+	const struct ft_worker *worker;
+};
+
 /* The queue pair that is sent to. */
 static uint64_t target_of(const struct ft_flow_key *key)
 {
-	uint8_t target[24];
+	uint64_t dst[2];
 
-	memcpy(target, key->dst, sizeof key->dst);
-	memcpy(target + 16, &key->dest_qp, sizeof key->dest_qp);
-	memcpy(target + 20, &key->vni, sizeof key->vni);
-	return ft_hash(target, sizeof target, key->by_lid);
+	memcpy(dst, key->dst, sizeof dst);
+	return ft_mix(dst[0] ^ key->dest_qp, dst[1] ^ (uint64_t)key->vni << 32 ^ key->by_lid ^
+						     UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static bool is_reliable(const struct ft_flow *flow)
@@ -60,51 +62,42 @@ static bool is_stranger(const struct ft_flow *flow)
 {
 	const struct ft_half *half = &flow->half;
 
-	return is_reliable(flow) && flow->peer == 0 && half->candidate == 0 &&
-	       half->acked == FT_PSN_NONE &&
+	return flow->peer == 0 && is_reliable(flow) && half->candidate == 0 &&
+	       half->acked == FT_PSN_NONE && half->answered == FT_PSN_NONE &&
 	       (half->flags & (FT_HALF_MET | FT_HALF_START_SEEN)) == 0;
 }
 
 /* Its requests are answered. */
 static bool is_owner(const struct ft_flow *flow)
 {
-	return is_reliable(flow) && flow->peer != 0 && flow->half.acked != FT_PSN_NONE &&
-	       flow->packets >= BUSY_PACKETS;
+	return flow->packets >= BUSY_PACKETS && flow->peer != 0 && is_reliable(flow) &&
+	       flow->half.acked != FT_PSN_NONE;
 }
 
-static bool mark_stranger(void *context, const struct ft_flow *flow)
+/* Newest first: of a record that began more than once the first one met counts. */
+static void add_stranger(struct search *search, const struct stranger *stranger)
 {
-	struct search *search = context;
-	uint64_t bit;
+	size_t at = stranger->target & search->mask;
 
-	if (!is_stranger(flow))
-		return true;
-	bit = target_of(&flow->key) % BITS;
-	search->strangers[bit / 64] |= UINT64_C(1) << bit % 64;
-	search->any = true;
-	return true;
+	for (; search->strangers[at].flow != NULL; at = (at + 1) & search->mask)
+		if (search->strangers[at].flow == stranger->flow)
+			return;
+	search->strangers[at] = *stranger;
+	search->stranger_count++;
 }
 
-static bool keep_owner(void *context, const struct ft_flow *flow)
+static void collect(struct search *search, const struct ft_worker *worker)
 {
-	struct search *search = context;
-	uint64_t target, bit;
+	const struct ft_firsts *firsts = &worker->firsts;
 
-	if (!is_owner(flow))
-		return true;
-	target = target_of(&flow->key);
-	bit = target % BITS;
-	if ((search->strangers[bit / 64] >> bit % 64 & 1) != 0)
-		search->owners[search->owner_count++] =
-			(struct owner){ target, flow, search->worker };
-	return search->owner_count < OWNERS;
-}
+	for (uint64_t i = 1; i <= ft_firsts_kept(firsts); i++) {
+		const struct ft_first *first = ft_firsts_at(firsts, i);
+		const struct ft_flow *flow = ft_flow_at(worker->flows, first->record);
 
-static int by_target(const void *left, const void *right)
-{
-	const struct owner *a = left, *b = right;
-
-	return (a->target > b->target) - (a->target < b->target);
+		if (is_stranger(flow))
+			add_stranger(search, &(struct stranger){ target_of(&flow->key), flow,
+								 worker, first });
+	}
 }
 
 /* It goes to where the owner sends, from elsewhere. */
@@ -130,10 +123,10 @@ static bool is_amid(const struct ft_first *first, const struct owner *owner)
 }
 
 /* One request in common: the same packet, seen before and behind what translates addresses. */
-static bool is_same_packet(const struct ft_worker *worker, const struct ft_flow *flow,
-			   const struct owner *owner)
+static bool is_same_packet(const struct stranger *stranger, const struct owner *owner)
 {
-	const struct ft_recent *mine = ft_suspects_recent(worker->suspects, flow);
+	const struct ft_recent *mine =
+		ft_suspects_recent(stranger->worker->suspects, stranger->flow);
 	const struct ft_recent *theirs = ft_suspects_recent(owner->worker->suspects, owner->flow);
 
 	for (unsigned i = 0; i < FT_SUSPECTS_KEPT; i++)
@@ -165,61 +158,35 @@ static bool is_plausible(const struct ft_flow *flow, const struct ft_first *firs
 	       ((owner->half.next_psn + WINDOW - first->psn) & PSN_MOST) <= used + 2 * WINDOW;
 }
 
-static void add(struct search *search, const struct ft_flow *flow, const struct owner *owner)
+static void compare(struct search *search, const struct stranger *stranger,
+		    const struct owner *owner)
 {
-	const struct ft_worker *worker = search->worker;
-	const struct ft_first *first =
-		ft_firsts_find(&worker->firsts, ft_flow_number(worker->flows, flow));
-
-	if (first == NULL || !is_amid(first, owner) || is_same_packet(worker, flow, owner))
+	if (search->count == FT_SECOND_SENDERS || !is_aimed_alike(stranger->flow, owner->flow) ||
+	    !is_amid(stranger->first, owner) || is_same_packet(stranger, owner))
 		return;
 	search->found[search->count++] = (struct ft_second_sender){
-		.flow = flow,
+		.flow = stranger->flow,
 		.owner = owner->flow,
-		.first = *first,
-		.plausible = is_plausible(flow, first, owner->flow),
+		.first = *stranger->first,
+		.plausible = is_plausible(stranger->flow, stranger->first, owner->flow),
 	};
 }
 
-/* Where the owners of this target stand, or would. */
-static size_t place_of(const struct search *search, uint64_t target)
-{
-	size_t from = 0, to = search->owner_count;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (search->owners[middle].target < target)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
-}
-
-static bool match(void *context, const struct ft_flow *flow)
+/* Whether somebody else sent to the queue pair of this connection. */
+static bool visit(void *context, const struct ft_flow *flow)
 {
 	struct search *search = context;
-	uint64_t target = target_of(&flow->key);
+	const struct owner owner = { flow, search->worker };
+	uint64_t target;
 
-	if (!is_stranger(flow))
+	if (!is_owner(flow))
 		return true;
-	for (size_t i = place_of(search, target);
-	     i < search->owner_count && search->owners[i].target == target; i++) {
-		if (!is_aimed_alike(flow, search->owners[i].flow))
-			continue;
-		add(search, flow, &search->owners[i]);
-		break;
-	}
-	return search->count < FT_SECOND_SENDERS;
-}
-
-static void visit(struct search *search, bool (*each)(void *context, const struct ft_flow *flow))
-{
-	for (unsigned i = 0; i < search->worker_count; i++) {
-		search->worker = search->workers[i];
-		ft_flow_each(search->worker->flows, each, search);
-	}
+	target = target_of(&flow->key);
+	for (size_t at = target & search->mask; search->strangers[at].flow != NULL;
+	     at = (at + 1) & search->mask)
+		if (search->strangers[at].target == target)
+			compare(search, &search->strangers[at], &owner);
+	return true;
 }
 
 static int by_frame(const void *left, const void *right)
@@ -229,23 +196,33 @@ static int by_frame(const void *left, const void *right)
 	return (a->first.frame > b->first.frame) - (a->first.frame < b->first.frame);
 }
 
+/* Room for all that there may be, half of it empty. */
+static void make_room(struct search *search)
+{
+	size_t slots = 2;
+
+	for (unsigned i = 0; i < search->worker_count; i++)
+		slots += 2 * ft_firsts_kept(&search->workers[i]->firsts);
+	while ((slots & (slots - 1)) != 0)
+		slots += slots & -slots;
+	search->mask = slots - 1;
+	search->strangers = calloc(slots, sizeof *search->strangers);
+	if (search->strangers == NULL)
+		ft_no_memory();
+}
+
 size_t ft_second_senders(struct ft_worker *const *workers, unsigned count,
 			 struct ft_second_sender found[FT_SECOND_SENDERS])
 {
 	struct search search = { .workers = workers, .worker_count = count, .found = found };
 
-	search.strangers = calloc(BITS / 64, sizeof *search.strangers);
-	search.owners = calloc(OWNERS, sizeof *search.owners);
-	if (search.strangers == NULL || search.owners == NULL)
-		ft_no_memory();
-	visit(&search, mark_stranger);
-	if (search.any)
-		visit(&search, keep_owner);
-	if (search.owner_count != 0) {
-		qsort(search.owners, search.owner_count, sizeof *search.owners, by_target);
-		visit(&search, match);
+	make_room(&search);
+	for (unsigned i = 0; i < count; i++)
+		collect(&search, workers[i]);
+	for (unsigned i = 0; i < count && search.stranger_count != 0; i++) {
+		search.worker = workers[i];
+		ft_flow_each(workers[i]->flows, visit, &search);
 	}
-	free(search.owners);
 	free(search.strangers);
 	qsort(found, search.count, sizeof *found, by_frame);
 	return search.count;

@@ -5,7 +5,7 @@
 
 /* A response that was awaited. Late if a later answer has overtaken it. Returns what was asked for. */
 static uint8_t take_awaited(struct ft_tracker *tracker, const struct ft_moment *moment,
-			 struct ft_flow *requester, uint32_t number)
+			    struct ft_flow *requester, uint32_t number)
 {
 	const struct ft_span *span = ft_span_at(&tracker->spans, number);
 	uint32_t psn = moment->observed->psn;
