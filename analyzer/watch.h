@@ -5,8 +5,8 @@
 
 /*
  * Which packets the follower of NCCL is shown when it is not shown all (FT_ENGINE_NCCL_WATCH): between hosts where
- * clear-to-sends were seen, where all that is written begins and ends, and acknowledgments but for those of data; elsewhere the first few writes of
- * each half-connection, because they may be somebody else's to what NCCL uses. Depends on nothing but the address pair,
+ * clear-to-sends were seen, where all that is written begins and ends, and acknowledgments, but few of those of data;
+ * elsewhere the first few writes of each half-connection, because they may be somebody else's to what NCCL uses. Depends on nothing but the address pair,
  * so that the number of workers changes nothing.
  */
 
@@ -15,8 +15,9 @@ enum {
 	FT_WATCH_TRIES = 4,
 	FT_WATCH_IDLE = FT_WATCH_TRIES, /* shown now and then, because queue pairs are used anew */
 	FT_WATCH_FOLLOWED,
-	FT_WATCH_ASKING,     /* so is its other half, and its own writes are clear-to-sends */
-	FT_WATCH_AGAIN = 64, /* PSNs between looks */
+	FT_WATCH_ASKING,      /* so is its other half, and its own writes are clear-to-sends */
+	FT_WATCH_AGAIN = 64,  /* PSNs between looks */
+	FT_WATCH_SPARSE = 29, /* of 32 bits of a PSN's hash: one in eight is shown */
 };
 
 /* Where RC writes begin and end, and what acknowledges clear-to-sends: bits 1 << opcode. */
@@ -35,6 +36,12 @@ static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item,
 {
 	item->framing = wanted ? FT_FRAMING_SHOWN : FT_FRAMING_NONE;
 	worker->batch.framed |= wanted ? ft_watch_bit(worker, item) : 0;
+}
+
+/* By a hash, since the last packets of messages often have PSNs that are alike. */
+static inline bool ft_watch_is_sample(uint32_t psn)
+{
+	return psn * UINT32_C(0x9e3779b1) >> FT_WATCH_SPARSE == 0;
 }
 
 /* Show it, and learn from it what its half-connection does. */
@@ -59,6 +66,7 @@ static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, stru
 	} else if (flow->watched == FT_WATCH_FOLLOWED && opcode == 0x0a) {
 		ft_watch_learn(worker, item, flow);
 	} else {
+		wanted |= (opcode == 0x11) & ft_watch_is_sample(item->observed.psn);
 		ft_watch_mark(worker, item, wanted != 0);
 	}
 }

@@ -100,3 +100,20 @@ struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
 		reading.anchor.k -= reading.before * reading.step;
 	return reading.anchor;
 }
+
+bool ft_nccl_is_anchored_at_first(const struct ft_nccl_followed *followed,
+				  const struct ft_nccl_log *log, struct ft_nccl_anchor *anchor)
+{
+	const struct ft_nccl_transfer *first = ft_nccl_ring_find(&followed->ring, 0);
+	struct ft_nccl_logged logged;
+	uint32_t at = 0;
+
+	if (log == NULL || log->restarts != 0 || !ft_nccl_log_next(log, &at, &logged) ||
+	    logged.seen.psn != 0 || !ft_nccl_begins(logged.seen.opcode) || first == NULL ||
+	    !first->has_cts || followed->by_grid ||
+	    !ft_nccl_answers_first(followed, first, &logged.seen))
+		return false;
+	*anchor = (struct ft_nccl_anchor){ .frame = logged.seen.frame };
+	anchor->at_start = ft_nccl_ring_requests(&followed->ring, first)->va == logged.seen.va;
+	return true;
+}

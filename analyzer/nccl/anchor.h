@@ -24,3 +24,7 @@ const struct ft_nccl_transfer *ft_nccl_asked_by(const struct ft_nccl_followed *f
  */
 struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
 					const struct ft_nccl_log *log);
+
+/* The log begins with the first packet of all, which fits the first message: in whichever order the two passed. */
+bool ft_nccl_is_anchored_at_first(const struct ft_nccl_followed *followed,
+				  const struct ft_nccl_log *log, struct ft_nccl_anchor *anchor);

@@ -2,6 +2,7 @@
 
 #include <decode/packet.h>
 
+#include "order.h"
 #include "split.h"
 #include "turns.h"
 
@@ -168,20 +169,6 @@ struct choice {
 		missed; /* the first one of those before the newest that was asked for; UINT64_MAX: none */
 };
 
-/* It followed the one before without a hole, and that one had passed before it was asked for. */
-static bool is_refuted(const struct ft_nccl_moment *moment, uint64_t k)
-{
-	const struct ft_nccl_lane *lane = moment->lane;
-	uint32_t step = ft_nccl_split_step(moment->followed);
-	const struct ft_nccl_transfer *before;
-
-	if (lane->slack == 0 || lane->begun_frame == 0 || moment->turn != FT_NCCL_NEXT ||
-	    step == 0 || k < step)
-		return false;
-	before = ft_nccl_ring_find(&moment->followed->ring, k - step);
-	return before != NULL && before->has_cts && before->message.cts_frame > lane->begun_frame;
-}
-
 static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t last, bool any_write)
 {
 	const uint64_t next = moment->lane->next;
@@ -191,9 +178,9 @@ static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t las
 	for (uint64_t k = next; k <= last && k - next < FT_NCCL_RING_MOST; k++) {
 		enum fit fit = fit_of(moment, k, any_write, &request);
 
-		if (fit == FIT && !is_refuted(moment, k))
+		if (fit == FIT && !ft_nccl_order_refutes(moment, k))
 			choice.fits |= UINT64_C(1) << (k - next);
-		else if (fit == NO_CTS && !is_refuted(moment, k))
+		else if (fit == NO_CTS && !ft_nccl_order_refutes(moment, k))
 			choice.unseen |= UINT64_C(1) << (k - next);
 		if (fit == NO_CTS && choice.missed == UINT64_MAX && k <= moment->followed->newest)
 			choice.missed = k;
@@ -306,6 +293,17 @@ static struct ft_nccl_answer by_search(const struct ft_nccl_moment *moment, bool
 	return answer;
 }
 
+/* Where messages are counted, one may pass before its clear-to-send, which is known by now. */
+static bool is_counted(const struct ft_nccl_moment *moment, uint64_t k, bool any_write,
+		       uint8_t *request)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+
+	return followed->numbered &&
+	       (any_write || ft_nccl_answers(followed, ft_nccl_ring_find(&followed->ring, k),
+					     moment->seen, request));
+}
+
 /*
  * The next message in turn that the write can be of. Where lanes take turns in a known order and no hole came between it
  * can be of no other.
@@ -321,12 +319,16 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 					 .sure = true };
 	enum fit fit;
 
-	if (!exact || !ft_nccl_split_is_known(followed))
+	if (!exact || (!ft_nccl_split_is_known(followed) && !followed->numbered))
 		return by_search(moment, any_write, exact);
 	while ((fit = fit_of(moment, answer.k, any_write, &answer.request)) == NOT_HERE)
 		answer.k++;
-	if (fit == NOT_YET)
+	if (fit == NOT_YET && !is_counted(moment, answer.k, any_write, &answer.request))
 		return by_search(moment, any_write, exact);
+	if (fit == NO_FIT && !ft_nccl_split_is_known(followed)) {
+		moment->followed->numbered = false; /* it takes turns with others */
+		return by_search(moment, any_write, exact);
+	}
 	if (fit == NO_FIT)
 		answer.kind = FT_NCCL_ANSWER_NONE;
 	return answer;

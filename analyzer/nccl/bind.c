@@ -11,7 +11,8 @@
 #include "source_port.h"
 #include "split.h"
 
-enum { MESSAGES_TO_BE_SURE = 8, ROUNDS = 4 };
+/* Messages in a row until all queue pairs were seen; and if none was long enough to be shared. */
+enum { MESSAGES_TO_BE_SURE = 8, SHORT_TO_BE_SURE = 32, ROUNDS = 4 };
 
 /* The device whose two ends it is between; -1: it is between others. */
 static int device_of(const struct ft_nccl_followed *followed,
@@ -92,7 +93,7 @@ static int add_lane(struct ft_nccl_followed *followed, uint32_t lane)
 }
 
 static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		const struct ft_nccl_stranger *stranger, const struct ft_nccl_anchor *anchor)
+		const struct ft_nccl_stranger *stranger, struct ft_nccl_anchor *anchor)
 {
 	struct ft_nccl_connection *model = &followed->model;
 	uint32_t lane = lane_for(followed, stranger, anchor);
@@ -112,6 +113,8 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 		error = ft_nccl_claim(connections, &end);
 	if (error != 0)
 		return error;
+	followed->numbered = followed->lane_count == 1 &&
+			     ft_nccl_is_anchored_at_first(followed, stranger->log, anchor);
 	model->receiver.qpns[lane] = stranger->qpn;
 	model->qp_count = followed->lane_count;
 	model->qps_per_device = (uint8_t)((model->qp_count + model->devices - 1) / model->devices);
@@ -251,7 +254,7 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 	replays[0].has = false;
 	for (unsigned i = 0; i < found && !awaits_device(followed); i++) {
 		struct ft_nccl_stranger *stranger = candidates[i].stranger;
-		const struct ft_nccl_anchor *anchor = &candidates[i].anchor;
+		struct ft_nccl_anchor *anchor = &candidates[i].anchor;
 
 		if (bind(connections, followed, stranger, anchor) == 0 &&
 		    begin_replay(&replays[count], stranger, anchor->frame))
@@ -309,7 +312,9 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 /* A set-up, or many messages, have shown all queue pairs between the two. */
 static bool is_complete(const struct ft_nccl_followed *followed)
 {
-	return followed->model.has_tcp || followed->in_a_row >= MESSAGES_TO_BE_SURE;
+	return followed->model.has_tcp ||
+	       followed->in_a_row >=
+		       (ft_nccl_had_all(followed) ? MESSAGES_TO_BE_SURE : SHORT_TO_BE_SURE);
 }
 
 /* Whose data goes to the buffers is known. */

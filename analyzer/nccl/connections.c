@@ -7,6 +7,7 @@
 #include <decode/packet.h>
 
 #include "faults.h"
+#include "order.h"
 #include "run.h"
 
 int ft_nccl_connections_create(struct ft_nccl_connections **connections,
@@ -313,10 +314,8 @@ static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_en
 		followed->any_vni = false;
 	}
 	note_net(&followed->model, seen);
-	if (seen->opcode == FT_NCCL_ACK && is_data) {
-		moment.lane->has_acked = true;
-		moment.lane->acked = seen->psn;
-	}
+	if (seen->opcode == FT_NCCL_ACK && seen->syndrome < FT_NCCL_NAKS)
+		ft_nccl_order_acknowledge(&moment, is_data);
 	if (!ft_nccl_is_write(seen->opcode))
 		return;
 	if (!is_data) {

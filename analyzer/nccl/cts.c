@@ -8,6 +8,7 @@
 #include "fifo.h"
 #include "grid.h"
 #include "lock.h"
+#include "order.h"
 
 enum { MISFITS = 8 }; /* in a row, of a connection that was none */
 
@@ -261,6 +262,7 @@ static bool announce(struct ft_nccl_moment *moment, const struct ask *ask)
 	if (transfer == NULL)
 		return moment->turn != FT_NCCL_NEXT;
 	fill_requests(moment, transfer, ask);
+	ft_nccl_order_see(moment, &moment->lane->cts_acked);
 	if (!ft_nccl_fault_resolve(moment, transfer)) {
 		transfer = ft_nccl_transfer_of(moment->connections, followed, ask->k);
 		fill_requests(moment, transfer, ask);

@@ -6,6 +6,7 @@
 #include "faults.h"
 #include "groups.h"
 #include "immediates.h"
+#include "order.h"
 #include "split.h"
 #include "stray.h"
 #include "turns.h"
@@ -124,6 +125,7 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	for (unsigned i = 0; i < 4; i++)
 		message->imm[i] = (uint8_t)(immdt >> (24 - 8 * i));
 	transfer->immdt = immdt;
+	ft_nccl_split_weigh(moment->followed, transfer);
 	if (transfer->has_cts && moment->followed->in_a_row >= ASKED_EACH)
 		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N8);
 	if (message->request_count == 1 && transfer->has_cts &&
@@ -286,6 +288,7 @@ static bool begin(struct ft_nccl_moment *moment)
 	struct ft_nccl_transfer *transfer;
 	bool is_stray;
 
+	ft_nccl_order_see(moment, &moment->lane->data_acked);
 	ft_nccl_turns_carry(moment);
 	answer = ft_nccl_answer_of(moment);
 	is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->lane->orphans != 0 &&
@@ -394,10 +397,8 @@ static bool is_twin(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *
 /* What was missed is of the write under way. */
 static bool is_rest_missing(const struct ft_nccl_moment *moment)
 {
-	const struct ft_nccl_lane *lane = moment->lane;
-
-	return moment->turn == FT_NCCL_AHEAD && lane->writing &&
-	       ft_nccl_psn_distance(moment->seen->psn, lane->write_end) <= 1;
+	return moment->turn == FT_NCCL_AHEAD && moment->lane->writing &&
+	       ft_nccl_psn_distance(moment->seen->psn, moment->lane->write_end) <= 1;
 }
 
 /* Each packet that was missed may have been a message. */
@@ -418,10 +419,13 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_psns *psns = &moment->lane->data;
 	struct ft_nccl_connection *model = &moment->followed->model;
+	bool is_hole;
 
 	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
 	moment->is_behind = moment->turn == FT_NCCL_NEXT || is_rest_missing(moment);
-	if (!moment->is_behind && (moment->turn == FT_NCCL_AHEAD || moment->turn == FT_NCCL_APART))
+	is_hole =
+		!moment->is_behind && moment->turn != FT_NCCL_LATE && moment->turn != FT_NCCL_AGAIN;
+	if (is_hole)
 		note_hole(moment);
 	if (moment->turn == FT_NCCL_AGAIN) {
 		model->retransmitted_data++;
@@ -436,6 +440,8 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 		go_on(moment);
 	else if (!begin(moment))
 		return;
+	if (is_hole)
+		moment->followed->numbered = false;
 	ft_nccl_step(moment->followed, moment->turn == FT_NCCL_NEXT);
 	model->missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);

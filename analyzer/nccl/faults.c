@@ -10,14 +10,16 @@
 
 /*
  * Without a set-up it is a guess how many queue pairs share the messages or take turns, and in which order. One that had
- * all of them, while nobody else between the two addresses wrote to their buffers, is alone.
+ * all of them, while nobody else between the two addresses wrote to their buffers, is alone. Which message its data is of
+ * has to be known.
  */
 static bool has_guessed_lanes(const struct ft_nccl_followed *followed)
 {
 	if (followed->ways != 0)
 		return ft_nccl_turns_are_open(followed);
-	return followed->unsure ||
-	       (!followed->model.has_tcp && (followed->lane_count > 1 || followed->overtaken));
+	if (followed->unsure || followed->model.has_tcp)
+		return followed->unsure;
+	return followed->lane_count > 1 || followed->shared;
 }
 
 /* What is asked for can be read, and it is known who is to answer. */
@@ -27,13 +29,69 @@ static bool may_judge(const struct ft_nccl_followed *followed)
 	       (followed->plain || (!followed->blind && followed->unreadable == 0));
 }
 
+/* Which message data is of will not be known any more. */
+static bool has_lost_count(const struct ft_nccl_followed *followed)
+{
+	return followed->overtaken && !followed->numbered;
+}
+
+/* Room is made by those that turned out to be nothing. */
+static void let_wait(struct ft_nccl_connections *connections, const struct ft_nccl_found *found)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < connections->waiting_count; i++) {
+		if (!has_lost_count(connections->all[connections->waiting[i].connection]))
+			connections->waiting[kept++] = connections->waiting[i];
+	}
+	if (kept < FT_NCCL_WAITING)
+		connections->waiting[kept++] = *found;
+	connections->waiting_count = kept;
+}
+
+void ft_nccl_tell_of_data(struct ft_nccl_connections *connections,
+			  const struct ft_nccl_found *found)
+{
+	const struct ft_nccl_followed *followed = connections->all[found->connection];
+
+	if (connections->sink.found == NULL || connections->found >= connections->config.findings ||
+	    !may_judge(followed) || has_lost_count(followed))
+		return;
+	if (!ft_nccl_has_numbers(followed)) {
+		let_wait(connections, found);
+		return;
+	}
+	connections->found++;
+	connections->sink.found(connections->sink.context, found);
+}
+
 void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_found *found)
 {
+	const struct ft_nccl_followed *followed = connections->all[found->connection];
+
+	if (!followed->model.has_tcp) {
+		ft_nccl_tell_of_data(connections, found);
+		return;
+	}
 	if (connections->sink.found == NULL || connections->found >= connections->config.findings ||
-	    !may_judge(connections->all[found->connection]))
+	    !may_judge(followed))
 		return;
 	connections->found++;
 	connections->sink.found(connections->sink.context, found);
+}
+
+void ft_nccl_fault_release(struct ft_nccl_connections *connections,
+			   const struct ft_nccl_followed *followed)
+{
+	unsigned count = connections->waiting_count, kept = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (connections->waiting[i].connection == followed->model.connection)
+			ft_nccl_tell_of_data(connections, &connections->waiting[i]);
+		else
+			connections->waiting[kept++] = connections->waiting[i];
+	}
+	connections->waiting_count = kept;
 }
 
 struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
@@ -85,7 +143,7 @@ static void tell_replay(struct ft_nccl_moment *moment, const struct ft_nccl_tran
 		 " of frame %" PRIu64 " was asked for and has been sent",
 		 moment->seen->length, moment->seen->va, before->message.k,
 		 before->message.first_frame);
-	ft_nccl_tell(moment->connections, &found);
+	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
 static void tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *asked)
@@ -102,7 +160,7 @@ static void tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 		 " bytes at 0x%" PRIx64,
 		 moment->seen->length, moment->seen->va, asked->message.cts_frame, request->offered,
 		 request->va);
-	ft_nccl_tell(moment->connections, &found);
+	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
 void ft_nccl_fault_write(struct ft_nccl_moment *moment)
@@ -186,7 +244,7 @@ static void tell_unasked(struct ft_nccl_connections *connections,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " although all %" PRIu64
 		 " clear-to-sends before it had been answered",
 		 lane->early.length, lane->early.va, lane->early_k);
-	ft_nccl_tell(connections, &found);
+	ft_nccl_tell_of_data(connections, &found);
 }
 
 void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
@@ -202,7 +260,7 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
 		 ", which no clear-to-send asked for, %" PRId32 " PSNs ahead of the connection",
 		 moment->seen->length, moment->seen->va,
 		 ft_nccl_psn_distance(moment->seen->psn, moment->lane->data.next));
-	ft_nccl_tell(moment->connections, &found);
+	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
 /* As if the message had never had data. */
@@ -252,8 +310,8 @@ static bool may_have_missed(const struct ft_nccl_followed *followed)
 		const struct ft_nccl_lane *lane = &followed->lanes[i];
 
 		if (lane->asked)
-			missed = missed || !lane->has_acked ||
-				 lane->acked != ft_nccl_psn_add(lane->cts.next, 0xffffff);
+			missed = missed || !lane->cts_acked.known ||
+				 lane->cts_acked.psn != ft_nccl_psn_add(lane->cts.next, 0xffffff);
 	}
 	return missed;
 }
@@ -294,7 +352,7 @@ static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_t
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " with a PSN of message %" PRIu64
 		 ", whose packet went elsewhere",
 		 moment->seen->length, moment->seen->va, again->message.k);
-	ft_nccl_tell(moment->connections, &found);
+	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
 void ft_nccl_fault_again(struct ft_nccl_moment *moment)

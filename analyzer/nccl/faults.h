@@ -42,6 +42,10 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k);
 /* Two clear-to-sends for one message differ: nothing is judged by either. */
 void ft_nccl_fault_disputed(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
 
+/* What was found before it was known that packets pass in order is told. */
+void ft_nccl_fault_release(struct ft_nccl_connections *connections,
+			   const struct ft_nccl_followed *followed);
+
 /* The immediates of a message of one request that is complete. */
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment,
 			     const struct ft_nccl_transfer *transfer);

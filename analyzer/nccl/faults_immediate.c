@@ -7,15 +7,12 @@
 enum { SURE_OF_CONTENT = 3 };
 
 /* Messages next to each other until a queue pair is believed to be alone; and if it had all of one that is shared else. */
-enum { IN_A_ROW = 8, IN_A_ROW_WHOLE = 2, SHARED_LENGTH = 129 };
+enum { IN_A_ROW = 8, IN_A_ROW_WHOLE = 2 };
 
 bool ft_nccl_is_alone(const struct ft_nccl_followed *followed)
 {
-	bool had_all = followed->by_length != 0 && (followed->lengths[0] >= SHARED_LENGTH ||
-						    followed->lengths[1] >= SHARED_LENGTH);
-
 	return followed->model.has_tcp ||
-	       followed->in_a_row >= (had_all ? IN_A_ROW_WHOLE : IN_A_ROW);
+	       followed->in_a_row >= (ft_nccl_had_all(followed) ? IN_A_ROW_WHOLE : IN_A_ROW);
 }
 
 /* Queue pairs that were not seen yet may have the rest. */
@@ -46,7 +43,7 @@ static void tell_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_t
 			       " bytes in the other byte order"
 			     : "the immediate is not the length of %" PRIu64 " bytes",
 		 transfer->written);
-	ft_nccl_tell(moment->connections, &found);
+	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
 /* Of several queue pairs one that a hole came on may have been taken for being elsewhere. */

@@ -8,5 +8,12 @@ struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
 				      double certainty);
 void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_found *found);
 
+/*
+ * Likewise what depends on which message data is of: it waits until packets are known to pass in order, and is forgotten if
+ * they do not. Without a set-up all does.
+ */
+void ft_nccl_tell_of_data(struct ft_nccl_connections *connections,
+			  const struct ft_nccl_found *found);
+
 /* faults_immediate.c: nobody else has data of its messages, as far as a set-up or what was said of them tells. */
 bool ft_nccl_is_alone(const struct ft_nccl_followed *followed);

@@ -21,6 +21,7 @@
  *     split.c        queue pairs a message uses         turns.c      likewise, after a set-up
  *     faults.c       what is wrong                      faults_immediate.c  with immediates
  *     held.c         what may be no data of it          anchor.c     where data begins in a log
+ *     order.c        whether taps keep packets in order
  *     keep.c         for the report                     shown.c      what a packet was
  *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
  *     straight.c     the same of audits                 straight_turn.c  onto it and back
@@ -31,16 +32,17 @@
 /* A pair of queue pairs; its number is its position in the connection's lists. */
 struct ft_nccl_lane {
 	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender */
-	bool carried, asked;           /* data, clear-to-sends were seen */
-	bool open;                     /* message `at` lacks its immediate here */
-	bool writing;                  /* a write of it is under way, until PSN `write_end` */
-	bool anchored;      /* `next` is where its data began, none of which was left out */
-	bool exact;         /* no hole since the last message */
-	uint16_t udp_sport; /* of its packets, as first seen */
-	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */
-	uint32_t write_end; /* PSN */
-	bool counted;       /* it was followed from its first packet on, without a hole: */
-	uint32_t turns;     /* messages that began here */
+	struct ft_nccl_acked data_acked, cts_acked;
+	bool carried, asked; /* data, clear-to-sends were seen */
+	bool open;           /* message `at` lacks its immediate here */
+	bool writing;        /* a write of it is under way, until PSN `write_end` */
+	bool anchored;       /* `next` is where its data began, none of which was left out */
+	bool exact;          /* no hole since the last message */
+	uint16_t udp_sport;  /* of its packets, as first seen */
+	uint16_t noted;      /* evidence told, bits 1 << enum ft_nccl_evidence */
+	uint32_t write_end;  /* PSN */
+	bool counted;        /* it was followed from its first packet on, without a hole: */
+	uint32_t turns;      /* messages that began here */
 	uint64_t at;
 	uint64_t next; /* the next message here is this one or a later one: */
 	uint32_t
@@ -58,8 +60,6 @@ struct ft_nccl_lane {
 	uint64_t early_step; /* .. and when it came */
 	bool alien;          /* a write that is none of the connection's is under way .. */
 	uint32_t alien_to;   /* .. until this PSN */
-	bool has_acked;
-	uint32_t acked; /* newest PSN of clear-to-sends that the sender acknowledged */
 	uint64_t early_k;
 	uint64_t cts_k;   /* of the last clear-to-send here .. */
 	uint8_t refused;  /* writes since that were none, each of which may have taken a PSN */
@@ -76,13 +76,16 @@ struct ft_nccl_followed {
 	bool given_up;                   /* it was none: ft_nccl_give_up() */
 	uint8_t misfits;                 /* by_grid: writes in a row that no FIFO has there */
 	bool retired;                    /* its queue pairs went to a later one */
-	bool overtaken; /* data was seen before its clear-to-send: they pass in another order here */
+	bool overtaken; /* data was seen before its clear-to-send, or an ACK before what it is of: */
+			/* they pass in another order here */
+	bool numbered;  /* messages are counted from the first packet on, as there was no hole */
 	bool unsure;    /* metadata names more queue pairs than there may be */
-	bool has_base;  /* model.fifo.addr is known */
-	bool by_grid;   /* clear-to-sends cannot be read: their PSNs number them */
-	bool partial;   /* by_grid: there were messages of several requests */
-	bool blind;     /* by_grid: nothing of them can be read */
-	bool plain;     /* by_grid: yet addr and size are where all families have them .. */
+	bool shared; /* a message was longer than what its queue pair had: others, not known yet, share it */
+	bool has_base;    /* model.fifo.addr is known */
+	bool by_grid;     /* clear-to-sends cannot be read: their PSNs number them */
+	bool partial;     /* by_grid: there were messages of several requests */
+	bool blind;       /* by_grid: nothing of them can be read */
+	bool plain;       /* by_grid: yet addr and size are where all families have them .. */
 	uint8_t rkey_at;  /* .. and the key here; 0: not known */
 	uint8_t families; /* possible, bits */
 	uint8_t orders;   /* of immediates that fit so far, bits 1 << enum ft_nccl_order */
@@ -125,7 +128,7 @@ struct ft_nccl_unpaired {
 	uint8_t lane;
 };
 
-enum { FT_NCCL_RUNS = 256, FT_NCCL_HINTS = 1 << 14 };
+enum { FT_NCCL_RUNS = 256, FT_NCCL_HINTS = 1 << 14, FT_NCCL_WAITING = 64 };
 
 /* Where data packets went of late: see run.h. */
 struct ft_nccl_run {
@@ -153,7 +156,10 @@ struct ft_nccl_connections {
 	struct ft_nccl_unpaired unpaired[FT_NCCL_UNPAIRED];
 	unsigned unpaired_count;
 	struct ft_nccl_store store;
-	uint64_t found;           /* told so far */
+	uint64_t found; /* told so far */
+	struct ft_nccl_found
+		waiting[FT_NCCL_WAITING]; /* until it is known whether packets pass in order */
+	unsigned waiting_count;
 	struct ft_nccl_kept kept; /* of the last call */
 	struct ft_nccl_part *kept_parts;
 };
@@ -179,7 +185,7 @@ struct ft_nccl_moment {
 	const struct ft_nccl_seen *seen;
 };
 
-enum { FT_NCCL_ACK = 0x11 };
+enum { FT_NCCL_ACK = 0x11, FT_NCCL_NAKS = 0x20 /* syndromes from there on */ };
 
 /*
  * Packets looked at in sequence, after which it is trusted again that nothing else explains what is wrong. Of several
@@ -192,6 +198,29 @@ static inline bool ft_nccl_is_calm(const struct ft_nccl_followed *followed)
 	const unsigned calm = followed->lane_count > 1 ? FT_NCCL_CALM_OF_SEVERAL : FT_NCCL_CALM;
 
 	return followed->trouble == 0 || followed->steps - followed->trouble > calm;
+}
+
+enum {
+	FT_NCCL_SHARED_LENGTH = 129
+}; /* bytes: what is shorter goes to the first queue pair alone */
+
+/* A message came whole of which several queue pairs would each have had a part. */
+static inline bool ft_nccl_had_all(const struct ft_nccl_followed *followed)
+{
+	return followed->by_length != 0 && (followed->lengths[0] >= FT_NCCL_SHARED_LENGTH ||
+					    followed->lengths[1] >= FT_NCCL_SHARED_LENGTH);
+}
+
+/*
+ * Which messages data is of: it was followed from the first packet on, without a hole; or writes pass before they are
+ * acknowledged, so that data passes between its clear-to-send and the next one for the same buffer.
+ */
+static inline bool ft_nccl_has_numbers(const struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_lane *lane = &followed->lanes[0];
+
+	return followed->numbered ||
+	       (lane->cts_acked.ordered && lane->data_acked.ordered && !followed->overtaken);
 }
 
 /* Addresses and keys mean something within an overlay only. */

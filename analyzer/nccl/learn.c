@@ -122,6 +122,7 @@ static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchang
 	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
 	followed->pmtu = pmtu_of(exchange);
 	fill_layout(followed, sender->form);
+	followed->numbered = true;
 	ft_nccl_turns_begin(followed, qps / model->devices);
 }
 

@@ -94,3 +94,20 @@ int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_
 	psns->known = true;
 	return -missing;
 }
+
+void ft_nccl_acknowledge(struct ft_nccl_acked *acked, const struct ft_nccl_psns *psns, uint32_t psn)
+{
+	acked->known = true;
+	acked->psn = psn;
+	acked->ordered =
+		acked->ordered || (psns->known && ft_nccl_psn_distance(psns->next, psn) > 0);
+}
+
+bool ft_nccl_is_acknowledged(const struct ft_nccl_acked *acked, uint32_t psn,
+			     enum ft_nccl_turn turn)
+{
+	int32_t ahead = ft_nccl_psn_distance(acked->psn, psn);
+
+	return acked->known && (turn == FT_NCCL_NEXT || turn == FT_NCCL_AHEAD) && ahead >= 0 &&
+	       ahead < FT_NCCL_PSN_WINDOW;
+}

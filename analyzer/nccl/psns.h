@@ -32,6 +32,13 @@ static inline int32_t ft_nccl_psn_distance(uint32_t a, uint32_t b)
 	return (int32_t)((a - b) << 8) >> 8;
 }
 
+/* What the other side acknowledged of them. */
+struct ft_nccl_acked {
+	bool known;
+	bool ordered; /* what was seen by then was acknowledged, too */
+	uint32_t psn; /* the newest */
+};
+
 static inline uint32_t ft_nccl_psn_add(uint32_t psn, uint32_t count)
 {
 	return (psn + count) & 0xffffff;
@@ -42,3 +49,9 @@ enum ft_nccl_turn ft_nccl_psns_judge(const struct ft_nccl_psns *psns, uint32_t p
 
 /* It was seen. Returns how many fewer (or, negative, more) packets are missing than before. */
 int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_turn turn);
+
+/* An ACK of all up to `psn`; and whether one that passes now had been acknowledged before. */
+void ft_nccl_acknowledge(struct ft_nccl_acked *acked, const struct ft_nccl_psns *psns,
+			 uint32_t psn);
+bool ft_nccl_is_acknowledged(const struct ft_nccl_acked *acked, uint32_t psn,
+			     enum ft_nccl_turn turn);

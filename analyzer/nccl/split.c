@@ -18,7 +18,9 @@ static bool has_all_lanes(const struct ft_nccl_followed *followed)
 {
 	if (followed->lanes[0].cts_step > followed->model.devices)
 		return false; /* devices that were not met yet */
-	return (followed->model.has_tcp && !followed->unsure) || followed->in_a_row >= IN_A_ROW;
+	if (followed->model.has_tcp)
+		return !followed->unsure || followed->in_a_row >= IN_A_ROW;
+	return !followed->shared && followed->in_a_row >= IN_A_ROW;
 }
 
 bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed)
@@ -73,6 +75,35 @@ static void learn(struct ft_nccl_followed *followed, enum ft_nccl_known split)
 {
 	if (followed->model.split == FT_NCCL_UNKNOWN)
 		followed->model.split = split;
+}
+
+/* The first of several queue pairs has as much of a message of this length. */
+static bool is_first_part(uint64_t bytes, uint32_t length)
+{
+	for (unsigned count = 2; bytes < length && count <= FT_NCCL_QPS_MAX; count++) {
+		uint64_t part = (length + (uint64_t)count - 1) / count;
+
+		if (bytes == part || bytes == (part + FT_NCCL_PART_BYTES - 1) / FT_NCCL_PART_BYTES *
+						      FT_NCCL_PART_BYTES)
+			return true;
+	}
+	return false;
+}
+
+void ft_nccl_split_weigh(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	bool is_big = model->imm_order == FT_NCCL_ORDER_BIG;
+
+	if (model->has_tcp || followed->lane_count > 1 || followed->by_grid ||
+	    transfer->message.request_count != 1 || transfer->doubtful ||
+	    model->imm_content != FT_NCCL_IMM_LENGTH || model->imm_order == FT_NCCL_ORDER_UNKNOWN ||
+	    !ft_nccl_share_is_whole(ft_nccl_ring_shares(&followed->ring, transfer)))
+		return;
+	if (is_first_part(
+		    transfer->written,
+		    ft_nccl_immediate(transfer->immdt, is_big ? FT_NCCL_BIG : FT_NCCL_LITTLE)))
+		followed->shared = true;
 }
 
 void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,

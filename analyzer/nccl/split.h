@@ -22,6 +22,10 @@ bool ft_nccl_split_is_done(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer, uint8_t lane,
 			   const struct ft_nccl_seen *seen);
 
+/* Without a set-up: a message that ends, and is longer than what its only queue pair had, is shared with others. */
+void ft_nccl_split_weigh(struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer);
+
 /* Message `transfer` has data on the lane now; `exact`: it is the next that is there. */
 void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,
 			 uint8_t lane, bool exact);

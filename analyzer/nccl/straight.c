@@ -195,14 +195,18 @@ bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t role
 	return key->dest_qp == straight->qpns[role] && memcmp(from_to, key->src, 32) == 0;
 }
 
-/* Where data goes clear-to-sends are acknowledged, too; what acknowledges data tells nothing. */
+/* Where data goes clear-to-sends are acknowledged, too. What was not seen yet is not to be acknowledged. */
 static bool take_acknowledgment(struct ft_nccl_straight *straight, bool is_data,
 				const struct ft_observed *observed)
 {
-	if (observed->payload != 0)
+	uint32_t next = is_data ? straight->cts_psn : straight->data_psn;
+
+	if (observed->payload != 0 || ft_nccl_psn_distance(observed->psn, next) >= 0)
 		return false;
 	if (is_data)
 		straight->acked = observed->psn;
+	else
+		straight->data_acked = true;
 	return true;
 }
 

@@ -52,10 +52,11 @@ struct ft_nccl_followed;
 /* Of all connections side by side. By cache line: what comes next; whose packets; clear-to-sends; the next of them. */
 struct ft_nccl_straight {
 	_Alignas(FT_NCCL_STRAIGHT_LINE) bool is_on;
-	uint8_t stage; /* enum ft_nccl_straight_stage */
-	bool big;      /* immediates are */
-	bool bare;     /* they may come in empty writes */
-	uint16_t pmtu; /* bytes; 0: not known */
+	uint8_t stage;   /* enum ft_nccl_straight_stage */
+	bool big;        /* immediates are */
+	bool bare;       /* they may come in empty writes */
+	uint16_t pmtu;   /* bytes; 0: not known */
+	bool data_acked; /* there were ACKs of data */
 	uint32_t data_psn;
 	uint32_t rkey;
 	uint32_t length_most; /* of a message */

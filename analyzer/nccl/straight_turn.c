@@ -93,7 +93,9 @@ static bool is_in_order(const struct ft_nccl_followed *followed, const struct ft
 	       followed->straight->entry_k == followed->newest && lane->carried &&
 	       lane->data.known && lane->exact && lane->next == lane->at + 1 &&
 	       lane->next <= followed->newest + 1 && !lane->open && !lane->writing &&
-	       !lane->has_odd && !lane->has_early && !lane->alien && lane->orphans == 0;
+	       !lane->has_odd && !lane->has_early && !lane->alien && lane->orphans == 0 &&
+	       !ft_nccl_is_acknowledged(&lane->cts_acked, lane->cts.next, FT_NCCL_NEXT) &&
+	       !ft_nccl_is_acknowledged(&lane->data_acked, lane->data.next, FT_NCCL_NEXT);
 }
 
 /* Clear-to-sends until one tells how many slots there are, which may be as few as there can be; 0: not known. */
@@ -205,6 +207,7 @@ static void begin(struct ft_nccl_followed *followed)
 
 	straight->is_on = true;
 	straight->acked = FT_NCCL_NONE;
+	straight->data_acked = false;
 	straight->followed = followed;
 	straight->stage = FT_NCCL_STRAIGHT_IDLE;
 	straight->pmtu = followed->pmtu;
@@ -336,10 +339,9 @@ static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_la
 	lane->cts.next = straight->cts_psn;
 	lane->cts_k = straight->newest;
 	lane->data.next = straight->data_psn;
-	if (straight->acked != FT_NCCL_NONE) {
-		lane->has_acked = true;
-		lane->acked = straight->acked;
-	}
+	if (straight->acked != FT_NCCL_NONE)
+		ft_nccl_acknowledge(&lane->cts_acked, &lane->cts, straight->acked);
+	lane->data_acked.ordered = lane->data_acked.ordered || straight->data_acked;
 	if (straight->next == lane->next)
 		return;
 	lane->next = straight->next;
