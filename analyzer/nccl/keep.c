@@ -71,10 +71,15 @@ static bool says_so(const struct ft_nccl_followed *followed,
 	       ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) != 0;
 }
 
-/* Without set-up it is a guess how queue pairs take turns, and which message data is of that nobody was seen to ask for. */
+/*
+ * Without set-up it is a guess how queue pairs take turns, and which message data is of that nobody was seen to ask for; and
+ * where taps differ in their order, which data is of that was not counted from the first packet on.
+ */
 static bool is_sure(const struct ft_nccl_followed *followed,
 		    const struct ft_nccl_transfer *transfer)
 {
+	if (followed->overtaken && !followed->numbered)
+		return false;
 	return transfer->has_cts || followed->model.has_tcp || followed->lane_count == 1;
 }
 

@@ -141,6 +141,18 @@ class Healthy(unittest.TestCase):
         self.assertGreater(complete, 5000)
         self.assertLess(mistaken, 0.01 * complete)
 
+    def test_numbers_where_taps_differ_in_their_order(self):
+        """What cannot be known is not said to be complete."""
+        complete = mistaken = 0
+        for seed in SEEDS:
+            frames = nccl_made.World(seed, setup=False).frames
+            for way in (apart, apart_from_the_middle, apart_with_losses):
+                kept = way(frames, random.Random(seed))
+                told, wrong = self.numbers(self.document(kept), kept)
+                complete, mistaken = complete + told, mistaken + len(wrong)
+        self.assertGreater(complete, 1000)
+        self.assertLess(mistaken, 0.005 * complete)
+
     def forged(self, world, frames):
         """(name, rules, where it comes, the frame): before the first write of a message, once it is known how queue pairs take turns"""
         first = {}
