@@ -134,15 +134,6 @@ static uint64_t since_request(const struct scene *scene)
 	return since_ns > scene->since_packet_ns ? since_ns : scene->since_packet_ns;
 }
 
-static bool begins_message(uint8_t opcode)
-{
-	static const uint32_t inside = 1u << 0x01 | 1u << 0x02 | 1u << 0x03 | /* SEND */
-				       1u << 0x07 | 1u << 0x08 | 1u << 0x09 | /* WRITE */
-				       1u << 0x16 | 1u << 0x17;
-
-	return (inside >> (opcode & 0x1f) & 1) == 0;
-}
-
 /* A request that begins a message of a connection whose set-up was not seen. */
 static bool is_probe(const struct ft_flow *flow, const struct ft_observed *observed, uint32_t what)
 {
@@ -152,7 +143,7 @@ static bool is_probe(const struct ft_flow *flow, const struct ft_observed *obser
 
 	return !known && (what & FT_STEP_ANSWER) == 0 &&
 	       (acknowledged >> (observed->opcode >> 5) & 1) != 0 &&
-	       begins_message(observed->opcode);
+	       ft_suspects_begins_message(observed->opcode);
 }
 
 /* State is begun anew: nothing before counts. Queue pairs, if it looks like a search for them. */
@@ -248,6 +239,7 @@ static void check_look(const struct scene *scene, struct ft_suspicion *suspicion
 	struct ft_look_verdict verdict;
 	struct ft_look_question question = {
 		.answer = scene->answer,
+		.own_answers = (scene->recent->newest & FT_RECENT_OWN_ANSWERS) != 0,
 		.beside = suspicion->strange,
 		.since_packet_ns = scene->since_packet_ns,
 		.since_alike_ns = scene->since_alike_ns,
@@ -255,6 +247,8 @@ static void check_look(const struct scene *scene, struct ft_suspicion *suspicion
 
 	verdict = ft_look_step(&scene->flow->look, scene->observed, &question, usual);
 	suspicion->strange |= verdict.strange;
+	if (verdict.own_answers)
+		scene->recent->newest |= FT_RECENT_OWN_ANSWERS;
 	if (verdict.foreign)
 		hold(suspicion, FT_RULE_SPOOF_SENDER_CHANGED);
 	else if (verdict.varies)
@@ -330,7 +324,7 @@ static inline bool looks_alike(struct ft_sender_look *look, const struct ft_obse
 		ft_look_learn(look, observed, answer);
 		return true;
 	}
-	if (answer && of_requests) {
+	if (answer && of_requests && look->ttl == observed->ttl) {
 		ft_look_learn_id(look, observed->ip_id);
 		return true;
 	}

@@ -4,9 +4,8 @@
 #include "suspects_ordinary.h"
 
 enum {
-	ID_PER_US = 16,    /* and what it may give to other connections in a microsecond */
-	ID_FAR = 1 << 15,  /* half the range: no telling beyond */
-	STRANGE_COSTS = 2, /* agreeing packets that a strange one outweighs */
+	ID_PER_US = 16,   /* and what it may give to other connections in a microsecond */
+	ID_FAR = 1 << 15, /* half the range: no telling beyond */
 };
 
 #define RECENT_NS UINT64_C(1000000000)
@@ -111,8 +110,39 @@ __attribute__((noinline)) static struct ft_look_verdict meet_stranger(
 		ft_look_learn(look, observed, question->answer);
 		return verdict;
 	}
+	if (verdict.foreign && (question->beside & FT_STRANGE_PSN) != 0)
+		return verdict; /* not of the sequence: however many there are, it is not the sender's look */
+	look->learnt--;
+	if (verdict.foreign && ttl_origin(look->ttl) != ttl_origin(observed->ttl))
+		return verdict; /* no change of path: to be believed it must outnumber the sender */
+	look->learnt--;
 	look->style = (uint8_t)(look->style - FT_LOOK_STRANGER);
-	look->learnt -= STRANGE_COSTS;
+	return verdict;
+}
+
+/*
+ * An answer where the look is that of requests. What another path explains, or another class and port, is not told of
+ * it; and what the first ones show is how this sender answers.
+ */
+static struct ft_look_verdict meet_answer(struct ft_sender_look *look,
+					  const struct ft_observed *observed,
+					  const struct ft_look_question *question)
+{
+	const uint32_t of_card = FT_STRANGE_MAC | FT_STRANGE_TTL;
+	struct ft_look_verdict verdict = { .strange = differences(look, observed) };
+	uint32_t fixed = (verdict.strange & of_card) | question->beside;
+	bool settled = look->learnt >= FT_SUSPECTS_LEARNT && question->since_alike_ns < RECENT_NS;
+
+	if (id_is_strange(look, observed->ip_id, question->since_packet_ns))
+		fixed |= FT_STRANGE_IP_ID;
+	verdict.foreign = !question->own_answers &&
+			  ttl_origin(look->ttl) != ttl_origin(observed->ttl) &&
+			  is_foreign(fixed, look, observed->ttl);
+	if (!verdict.foreign || !settled) {
+		ft_look_learn_id(look, observed->ip_id);
+		return (struct ft_look_verdict){ .own_answers = verdict.foreign };
+	}
+	verdict.strange |= fixed;
 	return verdict;
 }
 
@@ -127,10 +157,8 @@ struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft
 		ft_look_learn(look, observed, question->answer);
 		return (struct ft_look_verdict){ 0 };
 	}
-	if (of_answers != question->answer) { /* the identifications count on */
-		ft_look_learn_id(look, observed->ip_id);
-		return (struct ft_look_verdict){ 0 };
-	}
+	if (of_answers != question->answer)
+		return meet_answer(look, observed, question);
 	if (!ft_look_is_usual(look, observed))
 		return meet_stranger(look, observed, question);
 	ft_look_agree(look, observed);

@@ -123,14 +123,18 @@ static inline bool ft_look_is_settled(const struct ft_sender_look *look,
 	       counts <= FT_LOOK_ID_CONSTANT && ft_look_is_from(look, observed);
 }
 
-/* An answer, where the look is that of requests: only the identifications count on. */
+/*
+ * An answer, where the look is that of requests: the identifications count on, and the time to live is the same, without
+ * which nothing is held against it.
+ */
 static inline bool ft_look_is_between(const struct ft_sender_look *look,
 				      const struct ft_observed *observed)
 {
 	uint32_t counts = look->style ^ FT_LOOK_SETTLED;
 	uint16_t ahead = (uint16_t)(observed->ip_id - look->ip_id);
 
-	return ahead <= counts * FT_LOOK_ID_NEAR && counts <= FT_LOOK_ID_CONSTANT;
+	return ahead <= counts * FT_LOOK_ID_NEAR && counts <= FT_LOOK_ID_CONSTANT &&
+	       look->ttl == observed->ttl;
 }
 
 static inline bool ft_look_is_of(const struct ft_sender_look *look, unsigned kind)
@@ -213,8 +217,9 @@ static inline bool ft_recent_follows(const struct ft_recent *recent, uint32_t ps
 
 static inline void ft_recent_count(struct ft_recent *recent, uint32_t psn, uint32_t word)
 {
-	uint32_t seen = recent->newest & FT_RECENT_SEEN, probe = recent->newest & FT_RECENT_PROBE;
+	uint32_t seen = recent->newest & FT_RECENT_SEEN;
+	uint32_t kept = recent->newest & (FT_RECENT_PROBE | FT_RECENT_OWN_ANSWERS);
 
 	seen = seen < FT_RECENT_SEEN ? seen + 1 : seen;
-	ft_recent_keep(recent, psn << FT_RECENT_PSN_SHIFT | probe | seen, word);
+	ft_recent_keep(recent, psn << FT_RECENT_PSN_SHIFT | kept | seen, word);
 }

@@ -189,6 +189,15 @@ uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct f
 	return refusals->count >= BURST ? refusals->count : 0;
 }
 
+bool ft_suspects_begins_message(uint8_t opcode)
+{
+	static const uint32_t inside = 1u << 0x01 | 1u << 0x02 | 1u << 0x03 | /* SEND */
+				       1u << 0x07 | 1u << 0x08 | 1u << 0x09 | /* WRITE */
+				       1u << 0x16 | 1u << 0x17;
+
+	return (inside >> (opcode & 0x1f) & 1) == 0;
+}
+
 uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
 				const struct ft_observed *observed, bool probe)
 {

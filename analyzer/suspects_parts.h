@@ -41,8 +41,9 @@ enum ft_recent_state {
 	FT_RECENT_SEEN = 0x0f, /* requests since the state was begun, up to 15 */
 	FT_RECENT_BEYOND =
 		0x10, /* went back to before the oldest kept, until the next new request */
-	FT_RECENT_NOTHING = 0x20, /* none is kept, and the PSN means nothing */
-	FT_RECENT_PROBE = 0x40,   /* the first one counts as a probe until the second */
+	FT_RECENT_NOTHING = 0x20,     /* none is kept, and the PSN means nothing */
+	FT_RECENT_PROBE = 0x40,       /* the first one counts as a probe until the second */
+	FT_RECENT_OWN_ANSWERS = 0x80, /* answers do not look like requests: they are not compared */
 	FT_RECENT_STATE = 0xff,
 	FT_RECENT_PSN_SHIFT = 8,
 };
@@ -63,11 +64,13 @@ struct ft_look_verdict {
 		strange; /* enum ft_strange; 0 also for what a router does when it sends a packet on */
 	bool foreign;    /* in ways that no path and no setting explains */
 	bool varies;     /* in a way worth a note */
+	bool own_answers; /* from the first on, answers do not look like requests */
 };
 
 struct ft_look_question {
-	bool answer;     /* requests and answers are not compared with one another */
-	uint32_t beside; /* enum ft_strange: what is odd about the packet besides its look */
+	bool answer;      /* requests and answers are not compared with one another */
+	bool own_answers; /* which do not look like requests, as the verdict said before */
+	uint32_t beside;  /* enum ft_strange: what is odd about the packet besides its look */
 	uint64_t since_packet_ns; /* since the packet before on this half-connection */
 	uint64_t since_alike_ns;  /* since the request before, or for an answer the answer */
 };
@@ -122,6 +125,9 @@ void ft_suspect_pairs_prefetch(struct ft_suspect_pairs *pairs, const struct ft_f
 uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
 				  const struct ft_observed *observed, uint32_t half,
 				  bool young_connection);
+
+/* Of a request: it is the first or the only packet of its message. */
+bool ft_suspects_begins_message(uint8_t opcode);
 
 /*
  * The first packet of a half-connection; `probe`: a request that begins a message of a connection

@@ -615,6 +615,40 @@ static void a_new_look_that_stays_is_the_look(void **state)
 	}
 }
 
+static struct ft_observed forged_request(uint32_t nth)
+{
+	struct ft_observed forged = request(nth);
+
+	forged.smac[5] = 66;
+	forged.ttl = 128;
+	forged.sport = 50001;
+	forged.ip_id = 40000;
+	return forged;
+}
+
+static void a_search_for_the_psn_is_not_the_look(void **state)
+{
+	struct wire *wire = *state;
+
+	talk(wire, SETTLED);
+	for (uint32_t i = 0; i < 3 * SETTLED; i++)
+		assert_int_equal(send(wire, forged_request(0x100000 + i), FT_STEP_OUTSIDE),
+				 R(SENDER_CHANGED) | R(PSN_WINDOW));
+	for (uint32_t nth = SETTLED; nth < 2 * SETTLED; nth++)
+		assert_int_equal(send(wire, request(nth), FT_STEP_NEW), 0);
+}
+
+static void nor_are_a_few_of_another_system(void **state)
+{
+	struct wire *wire = *state;
+
+	talk(wire, SETTLED);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(send(wire, forged_request(SETTLED + i), FT_STEP_NEW),
+				 R(SENDER_CHANGED));
+	assert_int_equal(send(wire, request(SETTLED + 6), FT_STEP_NEW), 0);
+}
+
 static void answers_and_notices_may_look_otherwise(void **state)
 {
 	struct wire *wire = *state;
@@ -630,6 +664,56 @@ static void answers_and_notices_may_look_otherwise(void **state)
 	notice.ttl = 255;
 	notice.sport = 0;
 	assert_int_equal(send(wire, notice, FT_STEP_CNP), 0);
+}
+
+static struct ft_observed forged_answer(uint32_t nth)
+{
+	struct ft_observed forged = request(nth);
+
+	forged.opcode = ACKNOWLEDGE;
+	forged.smac[5] = 66;
+	forged.ttl = 128;
+	forged.ip_id = 40000;
+	return forged;
+}
+
+static void an_answer_from_another_machine_is_seen_among_requests(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed answer = request(SETTLED);
+
+	talk(wire, SETTLED);
+	assert_int_equal(send(wire, forged_answer(0), FT_STEP_ANSWER | FT_STEP_ACK),
+			 R(SENDER_CHANGED));
+	assert_int_equal(wire->suspicion.strange,
+			 FT_STRANGE_MAC | FT_STRANGE_TTL | FT_STRANGE_IP_ID);
+	assert_int_equal(send(wire, forged_answer(0), FT_STEP_ANSWER | FT_STEP_NAK),
+			 R(SENDER_CHANGED));
+	assert_int_equal(send(wire, request(SETTLED), FT_STEP_NEW), 0);
+	answer.opcode = ACKNOWLEDGE;
+	assert_int_equal(send(wire, answer, FT_STEP_ANSWER | FT_STEP_ACK), 0);
+}
+
+static void an_answer_by_another_path_is_none(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed answer = forged_answer(0);
+
+	talk(wire, SETTLED);
+	answer.ttl = 63;
+	answer.sport = 1;
+	for (unsigned i = 0; i < SETTLED; i++)
+		assert_int_equal(send(wire, answer, FT_STEP_ANSWER | FT_STEP_ACK), 0);
+}
+
+static void who_always_answers_so_is_no_other(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t nth = 0; nth < 3 * SETTLED; nth++) {
+		assert_int_equal(send(wire, request(nth), FT_STEP_NEW), 0);
+		assert_int_equal(send(wire, forged_answer(nth), FT_STEP_ANSWER | FT_STEP_ACK), 0);
+	}
 }
 
 static void many_senders_may_talk_to_a_datagram_queue_pair(void **state)
@@ -948,7 +1032,12 @@ int main(void)
 		TEST(two_viewpoints_of_one_sender_are_one_sender),
 		TEST(a_sprayed_connection_is_at_most_worth_a_note),
 		TEST(a_new_look_that_stays_is_the_look),
+		TEST(a_search_for_the_psn_is_not_the_look),
+		TEST(nor_are_a_few_of_another_system),
 		TEST(answers_and_notices_may_look_otherwise),
+		TEST(an_answer_from_another_machine_is_seen_among_requests),
+		TEST(an_answer_by_another_path_is_none),
+		TEST(who_always_answers_so_is_no_other),
 		TEST(many_senders_may_talk_to_a_datagram_queue_pair),
 		TEST(the_third_access_error_in_ten_seconds_is_a_burst),
 		TEST(slow_access_errors_are_no_burst),
