@@ -127,6 +127,12 @@ static void fill_psns(struct ft_report_flow *row, const struct ft_detail *detail
 	row->psn_last = row->has_pkey ? detail->psn_last : FT_UNKNOWN;
 }
 
+/* The least that the path MTU may be is none. */
+static uint64_t mtu_of(const struct ft_half *half)
+{
+	return half->mtu == 0 || (half->flags & FT_HALF_MTU_GUESSED) != 0 ? FT_UNKNOWN : half->mtu;
+}
+
 static void fill_verdict(struct ft_report_flow *row, const struct ft_detail *detail)
 {
 	row->verdict = detail->judged ? "allowed" : "unknown";
@@ -175,7 +181,7 @@ void ft_flow_row_fill(const struct ft_flow_share *share, uint32_t number, const 
 		.last_ts_ns = detail->last_ns,
 		.packets = flow->packets,
 		.bytes = flow->bytes,
-		.mtu = whole != NULL && whole->half.mtu != 0 ? whole->half.mtu : FT_UNKNOWN,
+		.mtu = whole != NULL ? mtu_of(&whole->half) : FT_UNKNOWN,
 		.connection = FT_UNKNOWN,
 	};
 	fill_end(&row->src, flow->key.src, flow->key.by_lid != 0);

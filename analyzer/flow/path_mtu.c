@@ -12,15 +12,52 @@ void ft_know_mtu(struct ft_tracker *tracker, struct ft_half *half, uint16_t mtu)
 	half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
 }
 
+static bool is_unsure(const struct ft_half *half)
+{
+	return half->mtu == 0 || (half->flags & FT_HALF_MTU_GUESSED) != 0;
+}
+
+/* The path MTU is not smaller. */
+static void raise_mtu(struct ft_half *half, uint32_t mtu)
+{
+	if (!is_unsure(half) || mtu <= half->mtu || mtu <= MTU_MIN)
+		return;
+	half->mtu = (uint16_t)mtu;
+	half->flags |= FT_HALF_MTU_GUESSED;
+}
+
+/* A Last or Only fits into it; beyond half of the largest one that is exact. */
+static void learn_least(struct ft_tracker *tracker, struct ft_half *half, uint32_t payload)
+{
+	uint32_t mtu = MTU_MIN;
+
+	while (mtu < payload)
+		mtu *= 2;
+	if (mtu == MTU_MAX && is_unsure(half))
+		ft_know_mtu(tracker, half, MTU_MAX);
+	else
+		raise_mtu(half, mtu);
+}
+
 void ft_learn_mtu(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
+	struct ft_half *half = &moment->flow->half;
 	uint32_t payload = moment->observed->payload;
 
-	if (moment->operation->part & FT_PART_LAST ||
-	    (moment->observed->has & FT_OBSERVED_PAYLOAD) == 0)
+	if ((moment->observed->has & FT_OBSERVED_PAYLOAD) == 0 || payload > MTU_MAX)
 		return;
-	if (payload >= MTU_MIN && payload <= MTU_MAX && (payload & (payload - 1)) == 0)
-		ft_know_mtu(tracker, &moment->flow->half, (uint16_t)payload);
+	if (moment->operation->part & FT_PART_LAST)
+		learn_least(tracker, half, payload);
+	else if (payload >= MTU_MIN && (payload & (payload - 1)) == 0)
+		ft_know_mtu(tracker, half, (uint16_t)payload);
+}
+
+void ft_share_mtu(struct ft_tracker *tracker, struct ft_half *half, const struct ft_half *other)
+{
+	if (is_unsure(other))
+		raise_mtu(half, other->mtu);
+	else if (is_unsure(half))
+		ft_know_mtu(tracker, half, other->mtu);
 }
 
 uint32_t ft_packets_of(uint32_t length, uint32_t mtu)
@@ -32,21 +69,20 @@ uint32_t ft_packets_of(uint32_t length, uint32_t mtu)
 	return packets < FT_PSN_HALF ? packets : FT_PSN_HALF - 1;
 }
 
-/* The path MTU; 0: not known. Both directions have the same. */
-static uint32_t mtu_of(const struct ft_tracker *tracker, const struct ft_flow *flow)
+/* Packets of a READ response so long; 0: the path MTU is not known well enough. */
+static uint32_t packets_known(const struct ft_half *half, uint32_t length)
 {
-	const struct ft_flow *peer = ft_tracker_peer(tracker, flow);
-
-	if (flow->half.mtu != 0 && (flow->half.flags & FT_HALF_MTU_GUESSED) == 0)
-		return flow->half.mtu;
-	return peer == NULL || peer->half.flags & FT_HALF_MTU_GUESSED ? 0 : peer->half.mtu;
+	if (half->mtu == 0 || (is_unsure(half) && length > half->mtu))
+		return 0;
+	return ft_packets_of(length, half->mtu);
 }
 
 /* PSNs that a request uses; 0: a READ whose responses cannot be counted yet. */
 uint32_t ft_psns_of(const struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_observed *observed = moment->observed;
-	uint32_t mtu;
+	const struct ft_flow *peer;
+	uint32_t packets;
 
 	if (moment->operation->kind != FT_MESSAGE_READ)
 		return 1;
@@ -54,8 +90,16 @@ uint32_t ft_psns_of(const struct ft_tracker *tracker, const struct ft_moment *mo
 		return 0;
 	if (observed->length <= MTU_MIN)
 		return 1;
-	mtu = mtu_of(tracker, moment->flow);
-	return mtu == 0 ? 0 : ft_packets_of(observed->length, mtu);
+	packets = packets_known(&moment->flow->half, observed->length);
+	peer = ft_tracker_peer(tracker, moment->flow);
+	return packets != 0 || peer == NULL ? packets
+					    : packets_known(&peer->half, observed->length);
+}
+
+/* Both directions have the same path MTU; of the READ sent last. */
+uint32_t ft_packets_asked(const struct ft_half *half)
+{
+	return half->message_bytes == 0 ? 0 : packets_known(half, half->message_bytes);
 }
 
 uint32_t ft_least_mtu(const struct ft_half *half)
@@ -63,10 +107,13 @@ uint32_t ft_least_mtu(const struct ft_half *half)
 	return half->mtu != 0 ? half->mtu : MTU_MIN;
 }
 
-/* Of a READ: the most PSNs up to `room` that some path MTU gives it, no smaller than the one guessed. */
-uint32_t ft_span_that_fits(struct ft_tracker *tracker, struct ft_half *half, uint32_t room)
+/*
+ * Of a READ: the most PSNs up to `room` that some path MTU gives it, no smaller than the one known to fit. Where that fills
+ * the room, nothing was lost or asked for in parts, and a smaller path MTU is ruled out.
+ */
+uint32_t ft_span_that_fits(struct ft_half *half, uint32_t room)
 {
-	uint32_t least = ft_least_mtu(half);
+	uint32_t least = ft_least_mtu(half), fits = 0;
 	uint32_t span = 1;
 
 	for (uint32_t mtu = MTU_MAX; mtu >= least; mtu /= 2) {
@@ -74,11 +121,10 @@ uint32_t ft_span_that_fits(struct ft_tracker *tracker, struct ft_half *half, uin
 
 		if (packets > room)
 			break;
-		if (packets == room && packets != span) {
-			ft_know_mtu(tracker, half, (uint16_t)mtu);
-			half->flags |= FT_HALF_MTU_GUESSED;
-		}
+		fits = mtu;
 		span = packets;
 	}
+	if (span == room)
+		raise_mtu(half, fits);
 	return span;
 }

@@ -143,7 +143,7 @@ static void span_from_next(struct ft_tracker *tracker, const struct ft_moment *m
 	struct ft_half *half = &moment->flow->half;
 	uint32_t room = ft_psn_add(moment->observed->psn, 0x1000000 - half->message_psn);
 	uint32_t known = ft_psn_add(half->next_psn, 0x1000000 - half->message_psn);
-	uint32_t span = half->message_bytes == 0 ? known : ft_span_that_fits(tracker, half, room);
+	uint32_t span = half->message_bytes == 0 ? known : ft_span_that_fits(half, room);
 
 	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
 	if (span > known) {
@@ -214,6 +214,7 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 	}
 	if (half->flags & FT_HALF_SPAN_UNKNOWN) {
 		kind = half->message_bytes == 0 ? FT_SPAN_HOLE : FT_SPAN_GUESSED;
+		ft_learn_mtu(tracker, moment);
 		span_from_next(tracker, moment);
 	}
 	drop_ahead(tracker, half);

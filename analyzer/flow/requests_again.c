@@ -121,24 +121,26 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 		ft_settle_seen(tracker, flow, number, psn, psns, moment->step);
 }
 
-/*
- * A SEND or WRITE where a READ was thought to end: the path MTU guessed is too small, and what was awaited from here on is
- * not.
- */
-static void shorten_read(struct ft_tracker *tracker, const struct ft_moment *moment)
+/* What is awaited of a READ from here on is not its own: the path MTU guessed is too small. It is a hole. */
+void ft_end_read(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t psn)
 {
-	struct ft_half *half = &moment->flow->half;
-	uint32_t psn = moment->observed->psn;
-	uint32_t number;
+	struct ft_half *half = &flow->half;
+	uint32_t number = ft_spans_find(&tracker->spans, half, psn, FT_SPANS_AWAITED);
+	struct ft_span *span, rest;
 
-	if (moment->operation->role != FT_ROLE_REQUEST || (half->flags & FT_HALF_MTU_GUESSED) == 0)
+	if ((half->flags & FT_HALF_MTU_GUESSED) == 0 || number == 0)
 		return;
-	number = ft_spans_find(&tracker->spans, half, psn, FT_SPANS_AWAITED);
-	if (number == 0)
+	span = ft_span_at(&tracker->spans, number);
+	if (span->begin == psn)
 		return;
-	ft_spans_take(&tracker->spans, half, number, psn, FT_PSN_HALF);
-	half->mtu = 0;
-	half->flags &= (uint8_t)~FT_HALF_MTU_GUESSED;
+	rest = *span;
+	rest.kind = FT_SPAN_HOLE;
+	rest.early = ft_is_early(tracker, flow);
+	rest.fresh = half->acked != FT_PSN_NONE && !ft_is_acked(half, psn);
+	rest.from = rest.begin = psn;
+	rest.count -= ft_psn_add(psn, 0x1000000 - span->from);
+	if (ft_spans_insert(&tracker->spans, half, number, &rest) != 0)
+		ft_spans_take(&tracker->spans, half, number, psn, rest.count);
 }
 
 /* Responses to a request that is sent again: those that never came are asked for again. */
@@ -188,9 +190,12 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 {
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
-	uint32_t hole = find_hole(tracker, half, psn);
 	bool acked = ft_is_acked(half, psn);
+	uint32_t hole;
 
+	if (moment->operation->role == FT_ROLE_REQUEST)
+		ft_end_read(tracker, moment->flow, psn);
+	hole = find_hole(tracker, half, psn);
 	if (half->asked_psn != FT_PSN_NONE && ft_psn_distance(psn, half->asked_psn) <= 0)
 		half->asked_psn = FT_PSN_NONE; /* which of the two is answered would not be known */
 	if (acked)
@@ -203,7 +208,6 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 		come_late(tracker, moment);
 		return;
 	}
-	shorten_read(tracker, moment);
 	moment->step->what |= FT_STEP_RETRANSMITTED;
 	tracker->totals.retransmitted++;
 	tell_evidence(tracker, moment);

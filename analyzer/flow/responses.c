@@ -30,6 +30,8 @@ static uint8_t take_awaited(struct ft_tracker *tracker, const struct ft_moment *
 	}
 	moment->flow->half.answer_first = span->begin;
 	moment->flow->half.flags |= FT_HALF_ANSWERING;
+	if (moment->operation->part & FT_PART_LAST)
+		ft_end_read(tracker, requester, ft_psn_add(psn, 1));
 	ft_settle_seen(tracker, requester, number, psn, 1, moment->step);
 	return asked;
 }
@@ -164,9 +166,9 @@ static void count_span(struct ft_tracker *tracker, const struct ft_moment *momen
 		return;
 	if ((moment->operation->part & FT_PART_LAST) == 0 ||
 	    ft_psn_add(moment->observed->psn, 1) != half->next_psn) {
-		if (half->message_bytes == 0 || half->mtu == 0)
+		packets = ft_packets_asked(half);
+		if (packets == 0)
 			return;
-		packets = ft_packets_of(half->message_bytes, half->mtu);
 	}
 	if (packets > known) {
 		ft_await(tracker, moment, requester, half->next_psn, packets - known,
@@ -185,8 +187,7 @@ static uint8_t match(struct ft_tracker *tracker, const struct ft_moment *moment,
 	uint32_t psn = moment->observed->psn;
 	uint32_t number;
 
-	if (moment->flow->half.mtu != 0 && (half->mtu == 0 || half->flags & FT_HALF_MTU_GUESSED))
-		ft_know_mtu(tracker, half, moment->flow->half.mtu);
+	ft_share_mtu(tracker, half, &moment->flow->half);
 	count_span(tracker, moment, requester);
 	if (ft_psn_distance(psn, half->next_psn) >= 0) {
 		take_beyond(tracker, moment, requester);

@@ -103,8 +103,7 @@ static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct 
 		half->acked = ft_psn_newest(half->acked, answered);
 	if (half->asked_psn != FT_PSN_NONE && ft_is_acked(half, half->asked_psn))
 		half->asked_psn = FT_PSN_NONE; /* when its answer came is not known any more */
-	if (other->half.mtu != 0 && (other->half.flags & FT_HALF_MTU_GUESSED) == 0)
-		ft_know_mtu(tracker, half, other->half.mtu);
+	ft_share_mtu(tracker, half, &other->half);
 	half->flags |= FT_HALF_MET | (is_set_up(other) ? FT_HALF_START_SEEN : 0);
 	let_go(tracker, half, now_ns);
 }

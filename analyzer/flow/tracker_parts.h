@@ -87,11 +87,14 @@ static inline uint64_t ft_elapsed(uint64_t now_ns, uint64_t then_ns)
 										 : now_ns - then_ns;
 }
 
-/* path_mtu.c: the payload of a First or Middle is the path MTU. */
+/* path_mtu.c: the payload of a First or Middle is the path MTU, that of any other is no larger. */
 void ft_learn_mtu(struct ft_tracker *tracker, const struct ft_moment *moment);
 
 /* path_mtu.c: the path MTU is known. What was reckoned with another one is no hole. */
 void ft_know_mtu(struct ft_tracker *tracker, struct ft_half *half, uint16_t mtu);
+
+/* path_mtu.c: what the other direction shows of the path MTU. */
+void ft_share_mtu(struct ft_tracker *tracker, struct ft_half *half, const struct ft_half *other);
 
 /* path_mtu.c: packets that carry `length` bytes, at least one. */
 uint32_t ft_packets_of(uint32_t length, uint32_t mtu);
@@ -102,11 +105,11 @@ uint32_t ft_least_mtu(const struct ft_half *half);
 /* path_mtu.c: PSNs that a request uses; 0: a READ whose responses cannot be counted yet. */
 uint32_t ft_psns_of(const struct ft_tracker *tracker, const struct ft_moment *moment);
 
-/*
- * path_mtu.c: of the READ sent last, the most PSNs up to `room` that some path MTU gives it, no smaller
- * than the one guessed; guesses the MTU if that fills the room.
- */
-uint32_t ft_span_that_fits(struct ft_tracker *tracker, struct ft_half *half, uint32_t room);
+/* path_mtu.c: packets that the READ sent last asks for; 0: not known. */
+uint32_t ft_packets_asked(const struct ft_half *half);
+
+/* path_mtu.c: of the READ sent last, the most PSNs up to `room` that a path MTU gives it which is not ruled out. */
+uint32_t ft_span_that_fits(struct ft_half *half, uint32_t room);
 
 /* requests.c: a request of a reliable or unreliable connection. */
 void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment);
@@ -120,6 +123,9 @@ void ft_ask(struct ft_tracker *tracker, const struct ft_moment *moment);
 
 /* requests_again.c: a request behind the expected one. */
 void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* requests_again.c: a READ ends before `psn`, where a guess at the path MTU let it go on. */
+void ft_end_read(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t psn);
 
 /* answers.c: the half that asked: known, or found out by this answer; NULL. */
 struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_moment *moment);

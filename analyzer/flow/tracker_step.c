@@ -216,10 +216,12 @@ static inline bool responds(const struct ft_tracker *tracker, const struct ft_mo
 		return false;
 	asked = &ft_tracker_peer(tracker, moment->flow)->half;
 	if (asked->spans == 0 || !is_for_newest(asked, moment->observed->psn) ||
-	    (asked->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_MTU_GUESSED)) != 0 ||
-	    (asked->mtu == 0 && half->mtu != 0))
+	    (asked->flags & FT_HALF_SPAN_UNKNOWN) != 0 || (asked->mtu == 0 && half->mtu != 0))
 		return false;
 	awaited = ft_span_at(&tracker->spans, asked->spans);
+	if ((asked->flags & FT_HALF_MTU_GUESSED) != 0 &&
+	    ((half->flags & FT_HALF_MTU_GUESSED) == 0 || awaited->count != 1))
+		return false;
 	return awaited->kind == FT_SPAN_AWAITED && awaited->from == moment->observed->psn;
 }
 
