@@ -98,6 +98,13 @@ static uint64_t newest_ns(const struct ft_tracker *tracker, const struct ft_flow
 	return peer == NULL || peer->last_ns < flow->last_ns ? flow->last_ns : peer->last_ns;
 }
 
+/* How long responses have been due, up to the packet before this one. */
+static uint64_t waited(const struct ft_tracker *tracker, const struct ft_flow *flow,
+		       const struct ft_span *span)
+{
+	return ft_elapsed(newest_ns(tracker, flow), span->ts_ns);
+}
+
 /* Whether the other side still answers, long after it was asked again. */
 static bool is_answering(const struct ft_tracker *tracker, const struct ft_flow *flow,
 			 const struct ft_span *span)
@@ -116,13 +123,13 @@ static struct ft_finding judge_answers(const struct ft_tracker *tracker, const s
 				       const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	uint64_t waited_ns = ft_elapsed(newest_ns(tracker, flow), span->ts_ns);
+	uint64_t waited_ns = waited(tracker, flow, span);
 	uint32_t lost;
 
 	if (flow->peer == 0)
 		return (struct ft_finding){ 0 };
 	lost = ft_psn_reached(half->acked, span->from, span->count);
-	if (waited_ns >= tracker->config.reorder_ns ||
+	if (waited_ns >= FT_ASKS_BY_NS ||
 	    beyond(half->next_psn, span) >= FT_WENT_ON_PSNS)
 		return (struct ft_finding){ .lost = lost };
 	if ((span->kind == FT_SPAN_OVERTAKEN || is_answering(tracker, flow, span)) &&
@@ -310,6 +317,7 @@ static bool is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow
 	const struct ft_half *half = &flow->half;
 	uint64_t age = span->ts_ns == UINT64_MAX ? UINT64_MAX : ft_elapsed(now_ns, span->ts_ns);
 	bool answered = ft_psn_covers(half->acked, span->from, span->count);
+	uint32_t least;
 
 	switch (span->kind) {
 	case FT_SPAN_AHEAD:
@@ -317,8 +325,10 @@ static bool is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow
 		return false;
 	case FT_SPAN_OVERTAKEN:
 	case FT_SPAN_ASKED_AGAIN:
-		return answered && beyond(half->next_psn, span) >= FT_SETTLE_PSNS &&
-		       age >= tracker->config.reorder_ns;
+		least = waited(tracker, flow, span) < FT_ASKS_BY_NS ? FT_WENT_ON_PSNS :
+								      FT_SETTLE_PSNS;
+		return answered && age >= tracker->config.reorder_ns &&
+		       beyond(half->next_psn, span) >= least;
 	case FT_SPAN_SKIPPED:
 		return beyond(half->answered, span) >= FT_SETTLE_PSNS &&
 		       age >= tracker->config.reorder_ns;

@@ -31,6 +31,9 @@ enum {
 	FT_WENT_ON_PSNS = 1024, /* one-sided: more than is on its way before a NAK comes back */
 };
 
+/* A response that is missing is asked for again by then: a time-out may take 4.3 s, and several follow each other. */
+#define FT_ASKS_BY_NS UINT64_C(30000000000)
+
 struct ft_tracker {
 	struct ft_tracker_config config;
 	struct ft_flow_table *table;

@@ -73,7 +73,7 @@ struct ft_tracker_config {
 	uint32_t
 		spans; /* most ranges kept at once; beyond it the oldest of the same flow is given up as open */
 	uint64_t flow_timeout_ns; /* silence after which PSNs are taken as they come */
-	/* with traffic beyond it, a hole older than this was delivered, in a one-sided view, and a response so late is lost */
+	/* with traffic beyond it, a hole older than this was delivered, in a one-sided view, and with much traffic a response so late is lost */
 	uint64_t reorder_ns;
 	uint64_t seed; /* of hashes; changes no result */
 };
