@@ -477,6 +477,82 @@ static void the_rate_stands_for_silent_frames_far_away(void **state)
 	assert_in_range(4000, estimate.low, estimate.high);
 }
 
+/* A mirror that loses one frame of ten, one by one, and what its holes show. */
+struct mirror {
+	uint64_t frame, lost;
+};
+
+static bool loses(struct mirror *mirror)
+{
+	bool lost = random_share() < 0.1;
+
+	mirror->frame += !lost;
+	mirror->lost += lost;
+	return lost;
+}
+
+static void miss(const struct mirror *mirror, uint32_t count, uint64_t *missing)
+{
+	ft_loss_hole(&evidence, mirror->frame, count);
+	*missing += count;
+}
+
+/* It uses the PSNs of its responses, whether it is seen or not. */
+static void read_of(struct mirror *mirror, uint32_t responses)
+{
+	bool lost = loses(mirror), seen = false;
+
+	if (!lost) {
+		ft_loss_space(&evidence, mirror->frame);
+		ft_loss_question(&evidence, responses);
+	}
+	for (uint32_t i = 0; i < responses; i++) {
+		bool gone = loses(mirror);
+
+		if (lost && !gone && !seen)
+			miss(mirror, 1, &evidence.requests_lost);
+		if (gone && (!lost || seen))
+			miss(mirror, 1, &evidence.answers_lost);
+		seen |= !gone;
+		if (gone)
+			continue;
+		evidence.implied += lost && i == 0;
+		evidence.orphans += lost && i != 0;
+		if (lost && i == 0)
+			ft_loss_silent(&evidence, mirror->frame);
+		else
+			ft_loss_space(&evidence, mirror->frame);
+	}
+	if (lost && !seen)
+		miss(mirror, responses, &evidence.requests_lost);
+}
+
+/* READs lost with all their responses are few where each frame is lost by itself. */
+static void reads_among_sends_hide_no_more_than_they_may(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	for (uint32_t responses = 1; responses <= 16; responses *= 2) {
+		struct mirror mirror = { 0 };
+
+		random_state = responses;
+		ft_loss_init(&evidence);
+		for (unsigned round = 0; round < 5000; round++) {
+			for (unsigned i = 0; i < 9; i++) {
+				if (loses(&mirror))
+					miss(&mirror, 1, &evidence.requests_lost);
+				else
+					ft_loss_space(&evidence, mirror.frame);
+			}
+			read_of(&mirror, responses);
+		}
+		ft_loss_estimate(&evidence, 0, &estimate);
+		assert_in_range(estimate.frames, mirror.lost * 99 / 100, mirror.lost * 101 / 100);
+		assert_in_range(mirror.lost, estimate.low, estimate.high);
+	}
+}
+
 static void empty_bins_are_dropped(void **state)
 {
 	static struct ft_loss_evidence once, twice;
@@ -511,6 +587,7 @@ int main(void)
 		cmocka_unit_test(doubts_do_not_bear_out_each_other),
 		cmocka_unit_test(responses_are_overdue_in_a_fabric_that_loses),
 		cmocka_unit_test(the_rate_stands_for_silent_frames_far_away),
+		cmocka_unit_test(reads_among_sends_hide_no_more_than_they_may),
 		cmocka_unit_test(empty_bins_are_dropped),
 	};
 
