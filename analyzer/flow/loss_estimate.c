@@ -264,7 +264,8 @@ static struct inferred lost_with_answers(const struct ft_loss_evidence *evidence
 	double questions = (double)evidence->questions * sums->once;
 	double implied = (double)evidence->implied, orphans = (double)evidence->orphans;
 	double answers = (double)evidence->answers * sums->once;
-	double others = sums->spaces - questions - answers + (double)evidence->answers_lost - orphans;
+	double others =
+		sums->spaces - questions - answers + (double)evidence->answers_lost - orphans;
 	double psns = fmax(others, 0) + answers;
 	double odds = ((double)evidence->requests_lost + orphans) / fmax(psns, 1);
 	double more = questions * odds - implied * (1 + odds);
