@@ -20,6 +20,7 @@ struct ft_copies {
 	struct ft_recall frames; /* that were no copies */
 	struct ft_habits habits;
 	struct ft_asks asks;
+	struct ft_idents idents;
 };
 
 int ft_copies_create(struct ft_copies **copies, const struct ft_copies_config *config)
@@ -45,9 +46,14 @@ int ft_copies_create(struct ft_copies **copies, const struct ft_copies_config *c
 	error = ft_asks_init(&made->asks, config->window_ns, config->seed);
 	if (error != 0)
 		goto free_habits;
+	error = ft_idents_init(&made->idents, config->seed);
+	if (error != 0)
+		goto free_asks;
 	*copies = made;
 	return 0;
 
+free_asks:
+	ft_asks_free(&made->asks);
 free_habits:
 	ft_habits_free(&made->habits);
 free_frames:
@@ -61,6 +67,7 @@ void ft_copies_destroy(struct ft_copies *copies)
 {
 	if (copies == NULL)
 		return;
+	ft_idents_free(&copies->idents);
 	ft_asks_free(&copies->asks);
 	ft_habits_free(&copies->habits);
 	ft_recall_free(&copies->frames);
@@ -140,8 +147,11 @@ static struct ft_recalled *find_original(const struct ft_copies *copies,
 	return NULL;
 }
 
-/* There was a reason to, and its original has all the copies that frames of this direction have. */
-static bool was_sent_again(const struct ft_copies *copies, const struct ft_recalled *original,
+/*
+ * There was a reason to, and its original has all the copies that frames of this direction have; and it would not
+ * have another identification now.
+ */
+static bool was_sent_again(struct ft_copies *copies, const struct ft_recalled *original,
 			   const struct ft_observed *observed)
 {
 	const struct ft_recalled *ask;
@@ -151,8 +161,11 @@ static bool was_sent_again(const struct ft_copies *copies, const struct ft_recal
 		return false;
 	ask = ft_asks_find(&copies->asks, observed);
 	number = ft_recall_number(&copies->frames, original);
-	return ask != NULL && (int32_t)(ask->ask.frame - number) > 0 &&
-	       original->frame.copies >= ft_habits_usual(&copies->habits, observed);
+	if (ask == NULL || (int32_t)(ask->ask.frame - number) <= 0 ||
+	    original->frame.copies < ft_habits_usual(&copies->habits, observed))
+		return false;
+	ft_idents_see(&copies->idents, observed, true);
+	return !ft_idents_count(&copies->idents, observed);
 }
 
 /* Whether it is a copy of something with this digest, or another of the same head, that came before. */
@@ -185,6 +198,8 @@ __attribute__((noinline)) static enum ft_copy_verdict follow(struct ft_copies *c
 	if (observed->alike == FT_ALIKE_SEQUENCED && (observed->has & FT_OBSERVED_BAD_ICRC) == 0) {
 		if (verdict == FT_COPY_REPEATED)
 			ft_asks_repeated(&copies->asks, observed, copies->frames.next - 1);
+		else
+			ft_idents_see(&copies->idents, observed, false);
 		ft_asks_follow(&copies->asks, observed, copies->frames.next);
 		stay_busy(copies);
 	}

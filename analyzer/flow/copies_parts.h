@@ -8,7 +8,7 @@
 #include "recall.h"
 
 /*
- * What ft_copies_check() remembers besides frames. Both stay empty, and are not asked, on a mirror that
+ * What ft_copies_check() remembers besides frames. All stay empty, and are not asked, on a mirror that
  * copies nothing and a fabric that loses nothing: nothing in them matters later than `until`.
  */
 
@@ -55,7 +55,24 @@ void ft_asks_repeated(struct ft_asks *asks, const struct ft_observed *observed, 
 /* A packet that is no copy: is it a reason? */
 void ft_asks_follow(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame);
 
-/* --- for both --- */
+/*
+ * Whose IPv4 identifications count. Such a sender gives what it sends again a new one: the same bytes are a copy,
+ * whatever was asked for. Looked at only where copies or refusals are about.
+ */
+struct ft_idents {
+	struct ft_recall flows;
+};
+
+int ft_idents_init(struct ft_idents *idents, uint64_t seed); /* 0 or -ENOMEM */
+void ft_idents_free(struct ft_idents *idents);
+
+/* A packet with a PSN; `again`: one with the same bytes came before, so that it cannot have another one. */
+void ft_idents_see(struct ft_idents *idents, const struct ft_observed *observed, bool again);
+
+/* Whether packets of this flow mostly have another one than the packet before them. */
+bool ft_idents_count(const struct ft_idents *idents, const struct ft_observed *observed);
+
+/* --- for all --- */
 
 static inline bool ft_copies_is_recent(uint64_t then, uint64_t now, uint64_t span)
 {

@@ -35,6 +35,11 @@ struct ft_recalled {
 			uint8_t first; /* what the one that passed first was: again.c */
 			bool oftener;  /* it passed more often than is counted */
 		} again;
+		struct {                 /* what is sent to a queue pair */
+			uint16_t newest; /* IPv4 identification */
+			uint8_t same,
+				others; /* lately: packets with that of the one before, and with another */
+		} ident;
 		struct { /* of an address pair, by direction */
 			uint16_t originals[2], copies[2];
 			uint8_t most[2]; /* copies of one original */
