@@ -8,10 +8,10 @@
  */
 
 enum ft_suspects_limit {
-	FT_SUSPECTS_LEARNT = 8,        /* packets before anything is held against another one */
-	FT_SUSPECTS_MOMENT_SHIFT = 20, /* ns to moments, as in ft_flow.asked */
-	FT_SUSPECTS_LONG_AGO = 10000,  /* moments: PSNs that far apart are not compared */
-	FT_SUSPECTS_KEPT = 3,          /* requests kept of a half-connection */
+	FT_SUSPECTS_LEARNT = 8, /* packets before anything is held against another one */
+	FT_SUSPECTS_MOMENT_SHIFT = FT_FLOW_MOMENT_SHIFT,
+	FT_SUSPECTS_LONG_AGO = 10000, /* moments: PSNs that far apart are not compared */
+	FT_SUSPECTS_KEPT = 3,         /* requests kept of a half-connection */
 };
 
 /* No connection is set up anew on the same queue pairs faster; after it, another look is taken for another's. */

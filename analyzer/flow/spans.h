@@ -32,7 +32,8 @@ struct ft_span {
 	bool fresh; /* a hole beyond all that was answered for when it was shown: no part of what was sent again */
 	uint64_t frame; /* that showed it */
 	uint64_t ts_ns;
-	uint64_t before_ns; /* time of the half's packet before the range; 0: not known */
+	uint64_t
+		before_ns; /* time of the half's packet before the range, of its kind if that is known; 0: not known */
 };
 static_assert(sizeof(struct ft_span) == 48, "a million of them");
 

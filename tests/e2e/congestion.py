@@ -252,6 +252,19 @@ class Clocks(Reports):
         self.assertEqual((gap["from"], gap["to"]), ("2023-11-14T22:13:20.001993000Z", "2023-11-14T22:13:20.003000000Z"))
         self.assertTrue(gap["source"].endswith("0.pcap"))
 
+    def test_a_silence_that_ends_with_an_answer_is_a_gap(self):
+        """Both sides ask: what the store lost of its requests is not what came between its first answer and them."""
+        store, red = Half(STORE, RED, 0x101), Half(RED, STORE, 0x11)
+        frames = self.traffic(1000, lost=range(200, 300))
+        for i in range(1000):
+            if i not in range(200, 300):
+                frames += [(START + i * 10 * US + 5 * US, store.write(psn=i)),
+                           (START + i * 10 * US + 8 * US, red.answer(i, msn=i + 1))]
+        coverage = self.coverage(sorted(frames, key=lambda frame: frame[0]))
+        self.assertEqual(coverage["lost_by"][0]["frames"], 200)
+        gap, = coverage["time_gaps"]
+        self.assertEqual((gap["from"], gap["to"]), ("2023-11-14T22:13:20.001998000Z", "2023-11-14T22:13:20.003000000Z"))
+
     def test_frames_damaged_behind_the_mirror_are_not_lost(self):
         frames = self.traffic(1000)
         for at in range(20, 2000, 50):  # a WRITE each time

@@ -42,6 +42,8 @@ struct ft_sender_look {
 };
 static_assert(sizeof(struct ft_sender_look) == 16, "no room to waste");
 
+enum { FT_FLOW_MOMENT_SHIFT = 20 }; /* ns to moments */
+
 /* Three cache lines: who and when; the judge's and the accounts'; the transport's. */
 struct ft_flow {
 	_Alignas(64) struct ft_flow_key key;
@@ -55,7 +57,7 @@ struct ft_flow {
 	uint32_t cell;       /* where the frames are added up; UINT32_MAX: not known yet */
 	uint32_t bad_icrc;   /* packets whose ICRC was wrong */
 	uint32_t peer;       /* record number of the other half of the connection; 0: not known */
-	uint32_t asked;      /* when its newest request passed: analyzer/suspects_parts.h */
+	uint32_t asked;      /* moment when its newest request passed: analyzer/suspects_parts.h */
 	uint16_t first_base; /* of the connection, by its set-up; FT_FLOW_NO_BASE */
 	uint16_t base, vlan; /* of the frames that are counted here, if the key leaves them open */
 	uint16_t watched;    /* for NCCL: analyzer/watch.h */
