@@ -61,6 +61,11 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "%" PRIu64 " of %" PRIu64 " RDMA frames could not be judged",
 			 covered->undecided, covered->judged + covered->undecided);
+	else if (covered->share_seen < 0 && least_seen(covered) < covered->min_coverage)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "up to %s %% of the RDMA frames that crossed may be missing here: nothing "
+			 "tells whether the mirror or the fabric lost them",
+			 ft_percent(&percent, 1 - least_seen(covered)));
 	else if (least_seen(covered) < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "about %s %% of the RDMA frames that crossed are not in the capture",

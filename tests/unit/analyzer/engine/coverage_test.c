@@ -180,7 +180,8 @@ static const struct row {
 	  { { "red", "red", 900, 0 } },
 	  false,
 	  1e6 * 3 / 900,
-	  "about 10 % of the RDMA frames that crossed are not in the capture",
+	  "up to 10 % of the RDMA frames that crossed may be missing here: nothing tells "
+	  "whether the mirror or the fabric lost them",
 	  "from red to red 900 judged, nothing tells how many were lost" },
 	{ "missing frames that the mirror is known not to have lost",
 	  { .judged = 900, .share_seen = 1, .uncertain = 100, .min_coverage = 0.99 },
