@@ -67,6 +67,7 @@ static void set(struct ft_verbs_clock *clock, const struct measurement *now)
 	clock->ticks = now->ticks;
 	clock->wall_ns = now->wall_ns;
 	clock->rate = clock->measured = clock->nominal;
+	clock->bent = 0;
 	clock->drift_ns_per_s = DRIFT_UNMEASURED;
 	clock->period_ns = PERIOD_FIRST_NS;
 	clock->error_ns = now->error_ns + drift_in(clock, clock->period_ns);
@@ -114,7 +115,7 @@ static void measure_rate(struct ft_verbs_clock *clock, const struct measurement 
 	set_base(clock, now);
 }
 
-/* Go on from where the line is now, so that it meets wall time one period from now. */
+/* Go on from where the line is now, so that it meets wall time one period from now, and does not cross it if no look comes. */
 static void bend(struct ft_verbs_clock *clock, const struct measurement *now, uint64_t line_ns)
 {
 	int64_t off = (int64_t)(now->wall_ns - line_ns);
@@ -125,6 +126,7 @@ static void bend(struct ft_verbs_clock *clock, const struct measurement *now, ui
 	clock->period_ns = clock->period_ns * 2 < SECOND_NS ? clock->period_ns * 2 : SECOND_NS;
 	change = (uint64_t)((unsigned __int128)clock->measured * apart / clock->period_ns);
 	clock->rate = off < 0 ? clock->measured - change : clock->measured + change;
+	clock->bent = (clock->period_ns << 32) / clock->measured;
 	clock->ticks = now->ticks;
 	clock->wall_ns = line_ns;
 	clock->error_ns = now->error_ns + apart + drift_in(clock, clock->period_ns);

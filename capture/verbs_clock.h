@@ -13,7 +13,8 @@ struct ft_verbs_clock {
 	struct ibv_context *context;
 	uint64_t mask;           /* bits that a completion's time stamp has */
 	uint64_t ticks, wall_ns; /* a moment known in both */
-	uint64_t rate;           /* nanoseconds per tick, 32 bits after the point */
+	uint64_t rate;           /* nanoseconds per tick, 32 bits after the point .. */
+	uint64_t bent;           /* .. for so many ticks from that moment; then `measured` */
 	uint64_t nominal;        /* the same, as the device states it */
 	uint64_t measured;       /* the same, as found since the base */
 	uint64_t drift_ns_per_s; /* by which `measured` may be wrong */
@@ -38,7 +39,12 @@ static inline uint64_t ft_verbs_clock_convert(const struct ft_verbs_clock *clock
 	uint64_t since = (ticks - clock->ticks) & clock->mask;
 	uint64_t before = (clock->ticks - ticks) & clock->mask;
 
-	if (since <= before)
-		return clock->wall_ns + (uint64_t)((unsigned __int128)since * clock->rate >> 32);
+	if (since <= before) {
+		uint64_t bent = since < clock->bent ? since : clock->bent;
+		unsigned __int128 passed = (unsigned __int128)bent * clock->rate +
+					   (unsigned __int128)(since - bent) * clock->measured;
+
+		return clock->wall_ns + (uint64_t)(passed >> 32);
+	}
 	return clock->wall_ns - (uint64_t)((unsigned __int128)before * clock->rate >> 32);
 }

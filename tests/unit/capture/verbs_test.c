@@ -1,6 +1,7 @@
 #include "device.h"
 #include "fake_verbs.h"
 #include "reading.h"
+#include "verbs_clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -543,6 +544,24 @@ static void converts_the_devices_clock(void **state)
 	}
 }
 
+/* A look that is late does not let the correction run on. */
+static void bends_the_clock_no_longer_than_a_period(void **state)
+{
+	const struct ft_verbs_clock clock = {
+		.mask = UINT64_MAX,
+		.ticks = 5000,
+		.wall_ns = 1000,
+		.rate = UINT64_C(2) << 32,
+		.bent = 100,
+		.measured = UINT64_C(1) << 32,
+	};
+
+	(void)state;
+	assert_int_equal(ft_verbs_clock_convert(&clock, 5000), 1000);
+	assert_int_equal(ft_verbs_clock_convert(&clock, 5100), 1200);
+	assert_int_equal(ft_verbs_clock_convert(&clock, 5300), 1400);
+}
+
 static void takes_the_programs_time_without_a_clock(void **state)
 {
 	struct ft_device_facts facts;
@@ -679,6 +698,7 @@ int main(void)
 		cmocka_unit_test(cuts_frames_longer_than_any_rather_than_refusing_them),
 		cmocka_unit_test(tells_losses_as_the_device_counts_them),
 		cmocka_unit_test(converts_the_devices_clock),
+		cmocka_unit_test(bends_the_clock_no_longer_than_a_period),
 		cmocka_unit_test(takes_the_programs_time_without_a_clock),
 		cmocka_unit_test(sleeps_until_frames_may_be_at_hand),
 		cmocka_unit_test(tells_what_it_is),
