@@ -50,10 +50,33 @@ static bool is_scrap(const struct ft_covered *covered)
 	return covered->most_lost >= covered->judged + covered->undecided;
 }
 
+/* What was lost, as far as anything tells; false: nothing says that it was too much. */
+static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
+{
+	bool unknown = covered->share_seen < 0;
+	struct ft_percent percent;
+
+	if (least_seen(covered) < covered->min_coverage)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 unknown ? "up to %s %% of the RDMA frames that crossed may be missing "
+				   "here: "
+				   "nothing tells whether the mirror or the fabric lost them"
+				 : "about %s %% of the RDMA frames that crossed are not in the "
+				   "capture",
+			 ft_percent(&percent, 1 - least_seen(covered)));
+	else if (!unknown && 1 - covered->doubted < covered->min_coverage)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "about %s %% of the RDMA frames that crossed may be lost, or may have "
+			 "passed before the capture began",
+			 ft_percent(&percent, covered->doubted));
+	else
+		return false;
+	return true;
+}
+
 bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
 {
 	const struct ft_covered_pair *blind = blind_pair(covered);
-	struct ft_percent percent;
 
 	if (covered->judged == 0)
 		snprintf(because, FT_COVERAGE_TEXT, "no RDMA frame could be judged");
@@ -61,20 +84,8 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "%" PRIu64 " of %" PRIu64 " RDMA frames could not be judged",
 			 covered->undecided, covered->judged + covered->undecided);
-	else if (covered->share_seen < 0 && least_seen(covered) < covered->min_coverage)
-		snprintf(because, FT_COVERAGE_TEXT,
-			 "up to %s %% of the RDMA frames that crossed may be missing here: nothing "
-			 "tells whether the mirror or the fabric lost them",
-			 ft_percent(&percent, 1 - least_seen(covered)));
-	else if (least_seen(covered) < covered->min_coverage)
-		snprintf(because, FT_COVERAGE_TEXT,
-			 "about %s %% of the RDMA frames that crossed are not in the capture",
-			 ft_percent(&percent, 1 - least_seen(covered)));
-	else if (covered->share_seen >= 0 && 1 - covered->doubted < covered->min_coverage)
-		snprintf(because, FT_COVERAGE_TEXT,
-			 "about %s %% of the RDMA frames that crossed may be lost, or may have "
-			 "passed before the capture began",
-			 ft_percent(&percent, covered->doubted));
+	else if (lost_too_much(covered, because))
+		return false;
 	else if (covered->uncounted != NULL)
 		snprintf(because, FT_COVERAGE_TEXT, "%.100s does not know how many frames it lost",
 			 covered->uncounted);

@@ -255,6 +255,7 @@ static void check_look(const struct scene *scene, struct ft_suspicion *suspicion
 		hold(suspicion, FT_RULE_SPOOF_SENDER_VARIES);
 }
 
+/* What needs no memory but the flow's own. */
 static void check_step(const struct scene *scene, struct ft_suspicion *suspicion)
 {
 	uint32_t what = scene->step->what;

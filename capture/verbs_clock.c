@@ -115,7 +115,10 @@ static void measure_rate(struct ft_verbs_clock *clock, const struct measurement 
 	set_base(clock, now);
 }
 
-/* Go on from where the line is now, so that it meets wall time one period from now, and does not cross it if no look comes. */
+/*
+ * Go on from where the line is now, so that it meets wall time one period from now, and goes on beside it should the next
+ * look be late.
+ */
 static void bend(struct ft_verbs_clock *clock, const struct measurement *now, uint64_t line_ns)
 {
 	int64_t off = (int64_t)(now->wall_ns - line_ns);

@@ -74,24 +74,27 @@ void ft_pass_again(struct ft_tracker *tracker, const struct ft_moment *moment)
 	}
 }
 
-void ft_pass_instead(struct ft_tracker *tracker, const struct ft_moment *moment)
+/* It was not met before: it is remembered now. */
+static bool is_new(struct ft_tracker *tracker, const struct ft_moment *moment, enum first first)
 {
 	uint64_t key = key_of(tracker, moment);
 
-	ft_loss_silent(tracker->evidence, moment->observed->frame);
 	if (find(tracker, key) != NULL)
-		return;
-	remember(tracker, key, SENT_AGAIN);
-	tracker->evidence->filled++;
+		return false;
+	remember(tracker, key, first);
+	return true;
+}
+
+void ft_pass_instead(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	ft_loss_silent(tracker->evidence, moment->observed->frame);
+	if (is_new(tracker, moment, SENT_AGAIN))
+		tracker->evidence->filled++;
 }
 
 void ft_pass_late(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	uint64_t key = key_of(tracker, moment);
-
 	ft_loss_space(tracker->evidence, moment->observed->frame);
-	if (find(tracker, key) != NULL)
-		return;
-	remember(tracker, key, LATE);
-	tracker->evidence->late_once++;
+	if (is_new(tracker, moment, LATE))
+		tracker->evidence->late_once++;
 }

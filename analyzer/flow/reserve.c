@@ -19,7 +19,8 @@ void *ft_reserve(size_t bytes)
 
 void ft_release(void *memory, size_t bytes)
 {
-	munmap(memory, bytes);
+	if (memory != NULL)
+		munmap(memory, bytes);
 }
 
 /* The pages that the bytes lie in, as the kernel wants them told. */

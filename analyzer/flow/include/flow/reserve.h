@@ -14,7 +14,7 @@
 /* In small pages. NULL: no memory. */
 void *ft_reserve(size_t bytes);
 
-/* `bytes` as they were reserved. */
+/* `bytes` as they were reserved; NULL is fine. */
 void ft_release(void *memory, size_t bytes);
 
 /* All pages of these bytes are wanted soon: take them together. They stay what they are; a hint. */
