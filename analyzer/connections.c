@@ -124,7 +124,7 @@ static struct ft_flow_key half_to(const struct ft_flow_key *key, bool turned, ui
 		.dest_qp = qpn,
 		.vni = key->vni,
 		.base = FT_FLOW_ANY_BASE,
-		.vlan = FT_FLOW_ANY_VLAN,
+		.vlan = key->vlan,
 		.by_lid = key->by_lid,
 	};
 

@@ -12,10 +12,12 @@ static void pair_halves(struct ft_worker *worker, const struct ft_framed *framed
 
 	for (uint32_t number = 1; number <= used; number++) {
 		const struct ft_flow *flow = ft_flow_at(worker->flows, number);
-		struct ft_flow_key back;
+		struct ft_flow_key key = flow->key, back;
 
-		if (flow->key.base == FT_FLOW_ANY_BASE && ft_framed_back(framed, &flow->key, &back))
-			ft_tracker_confirm(worker->tracker, &flow->key, &back, FT_PAIRED_NCCL);
+		if (key.base != FT_FLOW_ANY_BASE || !ft_framed_back(framed, &key, &back))
+			continue;
+		key.vlan = back.vlan = flow->vlan;
+		ft_tracker_confirm(worker->tracker, &key, &back, FT_PAIRED_NCCL);
 	}
 }
 

@@ -14,13 +14,10 @@ static_assert((int)FT_RULES <= (int)FT_FLOW_RULES, "likewise");
 const struct ft_flow *ft_flow_row_whole(const struct ft_flow_share *share, uint32_t number)
 {
 	const struct ft_flow *flow = ft_flow_at(share->flows, number);
-	struct ft_flow_key key = flow->key;
 
-	if (key.dest_qp < 2 || key.base == FT_FLOW_ANY_BASE)
+	if (flow->key.dest_qp < 2 || flow->key.base == FT_FLOW_ANY_BASE)
 		return flow;
-	key.base = FT_FLOW_ANY_BASE;
-	key.vlan = FT_FLOW_ANY_VLAN;
-	return ft_flow_find(share->flows, &key, ft_flow_hash(share->flows, &key));
+	return ft_flow_find_whole(share->flows, &flow->key, flow->key.vlan);
 }
 
 /* The key holds a LID as the machine does. */

@@ -6,127 +6,7 @@
 
 #include "congestion.h"
 #include "watch.h"
-
-/* --- the half-connection's records --- */
-
-static uint16_t base_of(const struct ft_item *item)
-{
-	return ft_item_pkey(item) & 0x7fff;
-}
-
-/* 0: it has none. */
-static uint64_t time_of(const struct ft_item *item)
-{
-	return item->observed.ts_ns == FT_TS_UNKNOWN ? 0 : item->observed.ts_ns;
-}
-
-/* Of a P_Key base or VLAN that is not the half-connection's first one. */
-static struct ft_flow_key part_key(const struct ft_item *item)
-{
-	struct ft_flow_key key = item->flow_key;
-
-	key.base = base_of(item);
-	key.vlan = ft_item_vlan(item);
-	return key;
-}
-
-/* NULL: there is none yet, and will be none if this is a copy. */
-__attribute__((noinline)) static struct ft_flow *find_part(const struct ft_worker *worker,
-							   const struct ft_item *item)
-{
-	const struct ft_flow_key key = part_key(item);
-
-	return ft_flow_find(worker->flows, &key, ft_flow_hash(worker->flows, &key));
-}
-
-__attribute__((noinline)) static void make_part(struct ft_worker *worker,
-						const struct ft_item *item,
-						struct ft_records *records)
-{
-	const struct ft_flow_key key = part_key(item);
-	struct ft_flow *flow = records->whole;
-
-	records->part = ft_flow_find_or_create(worker->flows, &key,
-					       ft_flow_hash(worker->flows, &key), time_of(item));
-	if (memcmp(&flow->key, &item->flow_key, sizeof flow->key) != 0)
-		records->whole = records->part; /* a table so small that one pushed the other out */
-}
-
-/* At first, or after silence: what comes now is what the half-connection uses. */
-__attribute__((noinline)) static void begin(struct ft_worker *worker, struct ft_flow *flow,
-					    const struct ft_item *item)
-{
-	bool known = flow->base != FT_FLOW_NO_BASE;
-
-	worker->expired += known;
-	flow->first_base = FT_FLOW_NO_BASE;
-	if (time_of(item) > worker->bases.now_ns)
-		worker->bases.now_ns = time_of(item);
-	if (!known && item->connected && !ft_bases_are_empty(&worker->bases))
-		flow->first_base = ft_bases_take(&worker->bases, &item->flow_key);
-	flow->watched = 0;
-	flow->base = base_of(item);
-	flow->vlan = ft_item_vlan(item);
-	if (worker->suspects != NULL && item->followed)
-		ft_firsts_add(&worker->firsts, ft_flow_number(worker->flows, flow),
-			      &item->observed);
-}
-
-/* A frame whose fields, or whose place in time, cannot be trusted teaches nothing. */
-static bool is_trusted(const struct ft_worker *worker, const struct ft_item *item)
-{
-	return item->kind == FT_FRAME_JUDGED &&
-	       (item->frame->ts_ns != FT_TS_UNKNOWN || !worker->map_changes);
-}
-
-/* What find_records() has to look at twice: a new half-connection, another P_Key or VLAN, a frame without trust. */
-static void sort_out(struct ft_worker *worker, const struct ft_item *item, bool silent,
-		     struct ft_records *records)
-{
-	struct ft_flow *flow = records->whole;
-	uint16_t base = base_of(item);
-
-	if (!is_trusted(worker, item))
-		return;
-	if (flow->base == FT_FLOW_NO_BASE || silent)
-		begin(worker, flow, item);
-	if (item->connected && flow->first_base == FT_FLOW_NO_BASE)
-		flow->first_base = base;
-	records->changed = item->connected && flow->first_base != base;
-	if ((flow->base == base && flow->vlan == ft_item_vlan(item)) ||
-	    item->flow_key.base != FT_FLOW_ANY_BASE)
-		return;
-	records->part = find_part(worker, item);
-}
-
-static struct ft_flow *find_known(const struct ft_worker *worker, const struct ft_item *item)
-{
-	uint32_t number =
-		item->record != 0 ? item->record : ft_flow_likely(worker->flows, item->hash);
-
-	return ft_flow_confirm(worker->flows, number, &item->flow_key);
-}
-
-static bool is_alike(const struct ft_flow *flow, uint16_t base, uint16_t vlan)
-{
-	return flow->base == base && flow->vlan == vlan && flow->first_base == base;
-}
-
-static void find_records(struct ft_worker *worker, const struct ft_item *item,
-			 struct ft_records *records)
-{
-	struct ft_flow *flow = find_known(worker, item);
-	uint64_t ts_ns = time_of(item);
-	bool silent;
-
-	if (flow == NULL)
-		flow = ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, ts_ns);
-	records->whole = records->part = flow;
-	records->changed = false;
-	silent = ts_ns > flow->last_ns && ts_ns - flow->last_ns > worker->config->flow_timeout_ns;
-	if (silent || !is_alike(flow, base_of(item), ft_item_vlan(item)))
-		sort_out(worker, item, silent, records);
-}
+#include "worker_records.h"
 
 /* --- what becomes of it --- */
 
@@ -206,7 +86,7 @@ static void note_details(struct ft_worker *worker, const struct ft_item *item,
 static void count_records(const struct ft_item *item, const struct ft_records *records)
 {
 	struct ft_flow *part = records->part;
-	uint64_t ts_ns = time_of(item);
+	uint64_t ts_ns = ft_item_time(item);
 
 	part->packets++;
 	part->bytes += ft_item_wire(item);
@@ -214,7 +94,7 @@ static void count_records(const struct ft_item *item, const struct ft_records *r
 		part->last_ns = ts_ns;
 	if (part != records->whole && ts_ns > records->whole->last_ns)
 		records->whole->last_ns = ts_ns;
-	if (item->kind == FT_FRAME_BAD_ICRC)
+	if (item->kind == FT_FRAME_BAD_ICRC && part->bad_icrc < UINT16_MAX)
 		part->bad_icrc++;
 }
 
@@ -244,6 +124,8 @@ __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struc
 		worker->tally.duplicates++;
 		worker->tally.duplicate_bytes += item->frame->wire;
 	}
+	if (counted != NULL)
+		ft_records_see_copy(worker, item);
 	if (worker->details != NULL && counted != NULL)
 		ft_details_count(worker->details, ft_flow_number(worker->flows, counted),
 				 &item->observed, NULL, true);
@@ -327,7 +209,7 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 	conclusion.judged = NULL;
 	conclusion.step.what = conclusion.suspicion.rules = conclusion.step.gap.lost = 0;
 	if (item->has_flow)
-		find_records(worker, item, &conclusion.records);
+		ft_records_find(worker, item, &conclusion.records);
 	if (worker->judge != NULL)
 		conclusion.judged = ft_judge_frame(worker->judge, item, &conclusion.records);
 	if (ft_copies_check(worker->copies, &item->observed, item->rules) == FT_COPY_YES) {
@@ -335,8 +217,9 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 		conclude(worker, item, &conclusion);
 		return;
 	}
-	if (conclusion.records.whole != NULL && conclusion.records.part == NULL)
-		make_part(worker, item, &conclusion.records);
+	if (conclusion.records.whole != NULL &&
+	    !ft_records_settle(worker, item, &conclusion.records))
+		item->followed = false; /* whose it is is not known */
 	if (item->followed) {
 		follow(worker, item, &conclusion);
 	} else if (item->kind == FT_FRAME_BAD_ICRC && conclusion.records.whole != NULL) {
@@ -353,13 +236,13 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 __attribute__((noinline)) static struct ft_flow *begin_quiet(struct ft_worker *worker,
 							     const struct ft_item *item)
 {
-	struct ft_flow *flow =
-		ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, time_of(item));
+	struct ft_flow *flow = ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash,
+						      ft_item_time(item));
 
-	if (flow->base != FT_FLOW_NO_BASE || !is_trusted(worker, item) ||
+	if (flow->base != FT_FLOW_NO_BASE || !ft_records_are_trusted(worker, item) ||
 	    !ft_judge_knows_home(worker->judge, item, flow))
 		return NULL;
-	begin(worker, flow, item);
+	ft_records_begin(worker, flow, item);
 	if (flow->first_base != FT_FLOW_NO_BASE && flow->first_base != flow->base)
 		return NULL; /* it was here before, with another base */
 	flow->first_base = flow->base;
@@ -377,11 +260,11 @@ static inline struct ft_flow *find_quiet(struct ft_worker *worker, const struct 
 
 	if (!worker->quiet || !item->usual || ft_is_marked(observed))
 		return NULL;
-	flow = find_known(worker, item);
+	flow = ft_records_known(worker, item);
 	if (flow == NULL)
 		return begin_quiet(worker, item);
 	if (observed->ts_ns - flow->last_ns > worker->config->flow_timeout_ns ||
-	    !is_alike(flow, observed->pkey & 0x7fff, observed->vlan) ||
+	    !ft_records_are_alike(flow, observed->pkey & 0x7fff, observed->vlan) ||
 	    !ft_judge_has_nothing(worker->epoch, item, flow))
 		return NULL;
 	return flow;

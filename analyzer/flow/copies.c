@@ -15,8 +15,9 @@ enum {
 
 struct ft_copies {
 	uint64_t window_ns;
-	uint64_t from_ns;    /* frames from this time on are no copies: 0, or FT_TS_UNKNOWN */
-	uint64_t busy_until; /* habits and asks are empty, as far as frames later than this go */
+	uint16_t original_vlan; /* of the copy found last */
+	uint64_t from_ns;       /* frames from this time on are no copies: 0, or FT_TS_UNKNOWN */
+	uint64_t busy_until;    /* habits and asks are empty, as far as frames later than this go */
 	struct ft_recall frames; /* that were no copies */
 	struct ft_habits habits;
 	struct ft_asks asks;
@@ -79,6 +80,11 @@ void ft_copies_prefetch(const struct ft_copies *copies, uint64_t digest)
 	const struct ft_recall *frames = &copies->frames;
 
 	__builtin_prefetch(ft_recall_head(frames, ft_recall_hash(frames, digest)), 1);
+}
+
+uint16_t ft_copies_original_vlan(const struct ft_copies *copies)
+{
+	return copies->original_vlan;
 }
 
 static bool is_busy(const struct ft_copies *copies, const struct ft_observed *observed)
@@ -179,6 +185,7 @@ static enum ft_copy_verdict compare(struct ft_copies *copies, const struct ft_ob
 	if (observed->alike == FT_ALIKE_SEQUENCED && was_sent_again(copies, original, observed))
 		return FT_COPY_REPEATED;
 	ft_recall_met(&copies->frames, observed->ts_ns);
+	copies->original_vlan = original->frame.vlan;
 	if (original->frame.copies < UINT8_MAX)
 		original->frame.copies++;
 	if (observed->alike != FT_ALIKE_PLAIN) {

@@ -72,9 +72,11 @@ static struct ft_flow_key named(const struct ft_flow_key *key)
 	return name;
 }
 
-static struct ft_flow *find_entered(const struct ft_pairs *pairs, const struct ft_flow_key *key)
+/* In the VLAN, where several have the addresses and the queue pair. */
+static struct ft_flow *find_entered(const struct ft_pairs *pairs, const struct ft_flow_key *key,
+				    uint16_t vlan)
 {
-	struct ft_flow *flow = ft_flow_find(pairs->table, key, ft_flow_hash(pairs->table, key));
+	struct ft_flow *flow = ft_flow_find_whole(pairs->table, key, vlan);
 
 	if (flow == NULL || ft_groups_member(pairs->groups, flow)->place == FT_PLACE_NONE)
 		return NULL;
@@ -154,7 +156,7 @@ static void apply_setup(struct ft_pairs *pairs, struct ft_flow *flow)
 	struct ft_flow_key name = named(&flow->key);
 	enum ft_paired_by by = FT_PAIRED_NOT;
 	const struct ft_flow_key *key = ft_setups_find(pairs->setups, &name, &by);
-	struct ft_flow *other = key == NULL ? NULL : find_entered(pairs, key);
+	struct ft_flow *other = key == NULL ? NULL : find_entered(pairs, key, flow->vlan);
 
 	if (other != NULL && other != flow)
 		pair(pairs, flow, other, by, NAMED_BITS);
@@ -168,7 +170,7 @@ void ft_pairs_learn(struct ft_pairs *pairs, const struct ft_flow_key *there,
 	struct ft_flow *flow;
 
 	ft_setups_add(pairs->setups, &one, &other, by);
-	flow = find_entered(pairs, &one);
+	flow = find_entered(pairs, &one, there->vlan);
 	if (flow != NULL)
 		apply_setup(pairs, flow);
 }
@@ -188,7 +190,7 @@ bool ft_pairs_confirm(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flo
 			set_bits(one, other, by, NAMED_BITS);
 		return false;
 	}
-	if (!is_free(pairs, one) || !is_free(pairs, other))
+	if (!is_free(pairs, one) || !is_free(pairs, other) || !ft_flow_may_share_vlan(one, other))
 		return false;
 	pair(pairs, one, other, by, NAMED_BITS);
 	return true;
@@ -206,7 +208,7 @@ static void enter_datagram(struct ft_pairs *pairs, struct ft_flow *flow, struct 
 	member->place = FT_PLACE_DATAGRAM;
 	member->next = observed->src_qp;
 	key.dest_qp = observed->src_qp;
-	other = find_entered(pairs, &key);
+	other = find_entered(pairs, &key, flow->vlan);
 	if (other == NULL || other == flow || other->peer != 0)
 		return;
 	member = ft_groups_member(pairs->groups, other);

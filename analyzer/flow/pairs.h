@@ -15,10 +15,11 @@
  * A half is taken when it leads every other by 20. Two that fit equally well are never guessed
  * between. What set-up messages or a DETH name needs no evidence.
  *
- * Only halves of the same two addresses and the same VNI are compared; the VLAN is not, because a
- * router changes it. The order in which halves are compared is that of their first packets: it
- * depends on no seed and on no other address pair. Memory is reserved once, 16 bytes a record, and
- * touched only as records come into use; what one packet can cost is bounded.
+ * Only halves of the same two addresses and the same VNI are compared; of the same VLAN only where
+ * several halves have the same addresses and queue pair, because a router changes it. The order in
+ * which halves are compared is that of their first packets: it depends on no seed and on no other
+ * address pair. Memory is reserved once, 16 bytes a record, and touched only as records come into
+ * use; what one packet can cost is bounded.
  */
 struct ft_pairs;
 
@@ -66,7 +67,7 @@ void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow);
 /* An answer of this half is one its peer cannot have asked for: takes evidence away; may unpair. */
 void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow);
 
-/* Set-up named both queue pairs: see ft_tracker_pair(). P_Key base and VLAN of the keys are ignored. */
+/* Set-up named both queue pairs: see ft_tracker_pair(). P_Key base of the keys is ignored. */
 void ft_pairs_learn(struct ft_pairs *pairs, const struct ft_flow_key *there,
 		    const struct ft_flow_key *back, enum ft_paired_by by);
 

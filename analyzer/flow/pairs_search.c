@@ -78,21 +78,22 @@ static inline bool is_address(const uint8_t one[16], const uint8_t other[16])
 	return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
 }
 
-static inline bool is_overlay(const struct ft_flow *one, const struct ft_flow *other)
+static inline bool is_segment(const struct ft_flow *one, const struct ft_flow *other)
 {
-	return ((one->key.vni ^ other->key.vni) | (one->key.by_lid ^ other->key.by_lid)) == 0;
+	return ((one->key.vni ^ other->key.vni) | (one->key.by_lid ^ other->key.by_lid)) == 0 &&
+	       ft_flow_may_share_vlan(one, other);
 }
 
 static inline bool face_each_other(const struct ft_flow *one, const struct ft_flow *other)
 {
 	return is_address(one->key.src, other->key.dst) &&
-	       is_address(one->key.dst, other->key.src) && is_overlay(one, other);
+	       is_address(one->key.dst, other->key.src) && is_segment(one, other);
 }
 
 static inline bool go_together(const struct ft_flow *one, const struct ft_flow *other)
 {
 	return is_address(one->key.src, other->key.src) &&
-	       is_address(one->key.dst, other->key.dst) && is_overlay(one, other);
+	       is_address(one->key.dst, other->key.dst) && is_segment(one, other);
 }
 
 /* Seen from some adapters: the source port is the sender's own queue pair. */

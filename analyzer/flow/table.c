@@ -213,6 +213,29 @@ struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_k
 	return record == 0 ? NULL : &table->records[record - 1];
 }
 
+struct ft_flow *ft_flow_in_vlan(struct ft_flow_table *table, struct ft_flow *flow, uint16_t vlan)
+{
+	struct ft_flow_key key = flow->key;
+
+	if (vlan == FT_FLOW_ANY_VLAN || (flow->elsewhere & FT_FLOW_SHARED) == 0 ||
+	    ft_flow_is_seen_in(flow, vlan))
+		return flow;
+	key.vlan = vlan;
+	return ft_flow_find(table, &key, ft_flow_hash(table, &key));
+}
+
+struct ft_flow *ft_flow_find_whole(struct ft_flow_table *table, const struct ft_flow_key *key,
+				   uint16_t vlan)
+{
+	struct ft_flow_key open = *key;
+	struct ft_flow *flow;
+
+	open.base = FT_FLOW_ANY_BASE;
+	open.vlan = FT_FLOW_ANY_VLAN;
+	flow = ft_flow_find(table, &open, ft_flow_hash(table, &open));
+	return flow == NULL ? NULL : ft_flow_in_vlan(table, flow, vlan);
+}
+
 /* Slots from one to another, going forward. */
 static uint32_t distance(const struct ft_flow_table *table, uint32_t from, uint32_t to)
 {

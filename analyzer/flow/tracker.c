@@ -237,16 +237,6 @@ void ft_tracker_see_damaged(struct ft_tracker *tracker, const struct ft_flow *fl
 		ft_loss_space(tracker->evidence, observed->frame);
 }
 
-/* The primary record of a half-connection, or NULL. */
-static struct ft_flow *find(const struct ft_tracker *tracker, const struct ft_flow_key *key)
-{
-	struct ft_flow_key primary = *key;
-
-	primary.base = FT_FLOW_ANY_BASE;
-	primary.vlan = FT_FLOW_ANY_VLAN;
-	return ft_flow_find(tracker->table, &primary, ft_flow_hash(tracker->table, &primary));
-}
-
 /* A half that a set-up names anew begins anew. */
 static void begin_named(struct ft_tracker *tracker, struct ft_flow *flow,
 			const struct ft_flow *peer)
@@ -263,7 +253,8 @@ static void begin_named(struct ft_tracker *tracker, struct ft_flow *flow,
 void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there,
 		     const struct ft_flow_key *back, enum ft_paired_by by)
 {
-	struct ft_flow *one = find(tracker, there), *other = find(tracker, back);
+	struct ft_flow *one = ft_flow_find_whole(tracker->table, there, there->vlan);
+	struct ft_flow *other = ft_flow_find_whole(tracker->table, back, back->vlan);
 	uint32_t before = one == NULL ? 0 : one->peer;
 
 	if (by == FT_PAIRED_CM) {
@@ -278,7 +269,8 @@ void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there
 void ft_tracker_confirm(struct ft_tracker *tracker, const struct ft_flow_key *there,
 			const struct ft_flow_key *back, enum ft_paired_by by)
 {
-	struct ft_flow *one = find(tracker, there), *other = find(tracker, back);
+	struct ft_flow *one = ft_flow_find_whole(tracker->table, there, there->vlan);
+	struct ft_flow *other = ft_flow_find_whole(tracker->table, back, back->vlan);
 
 	if (one != NULL && other != NULL && one != other &&
 	    ft_pairs_confirm(tracker->pairs, one, other, by))

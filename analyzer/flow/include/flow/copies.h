@@ -54,3 +54,6 @@ enum ft_copy_verdict {
  */
 enum ft_copy_verdict ft_copies_check(struct ft_copies *copies, const struct ft_observed *observed,
 				     uint32_t rules);
+
+/* After FT_COPY_YES: the VLAN in which its original was. */
+uint16_t ft_copies_original_vlan(const struct ft_copies *copies);

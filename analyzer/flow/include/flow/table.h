@@ -27,9 +27,8 @@ static_assert(sizeof(struct ft_flow_key) == 48, "padding would be hashed");
 
 #define FT_FLOW_NO_VNI   UINT32_MAX
 #define FT_FLOW_ANY_BASE UINT16_MAX /* the first record of a half-connection, whatever its P_Key */
-#define FT_FLOW_ANY_VLAN                                                                           \
-	UINT16_MAX                 /* likewise, whatever its VLAN: a router changes it on the way */
-#define FT_FLOW_NO_BASE UINT16_MAX /* first_base: none seen since the connection was set up */
+#define FT_FLOW_ANY_VLAN UINT16_MAX /* likewise: of the VLAN first seen, and others it is seen in */
+#define FT_FLOW_NO_BASE  UINT16_MAX /* first_base: none seen since the connection was set up */
 
 /* What a connection shows of its sender, learnt from the first packets; analyzer/suspects.h. */
 struct ft_sender_look {
@@ -44,6 +43,18 @@ static_assert(sizeof(struct ft_sender_look) == 16, "no room to waste");
 
 enum { FT_FLOW_MOMENT_SHIFT = 20 }; /* ns to moments */
 
+/*
+ * What is known of other VLANs than the first, at the side of that number: a router or a port changes it on the way, and
+ * two tenants may use the same addresses and queue pairs in two.
+ */
+enum ft_flow_elsewhere {
+	FT_FLOW_VLAN = 0x0fff,    /* this one: */
+	FT_FLOW_SEEN = 1 << 12,   /* the half-connection's own packets were seen in it */
+	FT_FLOW_COPIED = 1 << 13, /* copies of them were */
+	FT_FLOW_SHARED =
+		1 << 15, /* another half-connection has the same addresses and queue pair */
+};
+
 /* Three cache lines: who and when; the judge's and the accounts'; the transport's. */
 struct ft_flow {
 	_Alignas(64) struct ft_flow_key key;
@@ -55,7 +66,8 @@ struct ft_flow {
 	uint64_t
 		judged_by; /* digest of what it was reached from besides this key, and of the epoch; 0: none yet */
 	uint32_t cell;       /* where the frames are added up; UINT32_MAX: not known yet */
-	uint32_t bad_icrc;   /* packets whose ICRC was wrong */
+	uint16_t bad_icrc;   /* packets whose ICRC was wrong; up to 65535 */
+	uint16_t elsewhere;  /* enum ft_flow_elsewhere */
 	uint32_t peer;       /* record number of the other half of the connection; 0: not known */
 	uint32_t asked;      /* moment when its newest request passed: analyzer/suspects_parts.h */
 	uint16_t first_base; /* of the connection, by its set-up; FT_FLOW_NO_BASE */
@@ -147,6 +159,30 @@ struct ft_flow *ft_flow_confirm(const struct ft_flow_table *table, uint32_t numb
 /* The record, or NULL. Pointers stay good until the next ft_flow_find_or_create(). */
 struct ft_flow *ft_flow_find(struct ft_flow_table *table, const struct ft_flow_key *key,
 			     uint32_t hash);
+
+/* Whether packets of the half-connection were seen in this VLAN. */
+static inline bool ft_flow_is_seen_in(const struct ft_flow *flow, uint16_t vlan)
+{
+	return flow->vlan == vlan ||
+	       (flow->elsewhere & (FT_FLOW_VLAN | FT_FLOW_SEEN)) == (FT_FLOW_SEEN | vlan);
+}
+
+/* Whether two halves may be one connection, as far as VLANs tell: a router may change them, unless others use them. */
+static inline bool ft_flow_may_share_vlan(const struct ft_flow *one, const struct ft_flow *other)
+{
+	return ((one->elsewhere | other->elsewhere) & FT_FLOW_SHARED) == 0 ||
+	       ft_flow_is_seen_in(one, other->vlan) || ft_flow_is_seen_in(other, one->vlan);
+}
+
+/*
+ * `flow` has a key that leaves the VLAN open. Where several half-connections have its addresses and queue pair, the one
+ * in this VLAN (FT_FLOW_ANY_VLAN: itself), or NULL.
+ */
+struct ft_flow *ft_flow_in_vlan(struct ft_flow_table *table, struct ft_flow *flow, uint16_t vlan);
+
+/* The record of a half-connection in a VLAN (or FT_FLOW_ANY_VLAN), whatever base and VLAN the key has; or NULL. */
+struct ft_flow *ft_flow_find_whole(struct ft_flow_table *table, const struct ft_flow_key *key,
+				   uint16_t vlan);
 
 /* The record, made (all zero but for key, last_ns and what says "none") if it was not there. */
 struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key,

@@ -124,8 +124,8 @@ void ft_tracker_see_copy(struct ft_flow *flow);
 void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow *flow);
 
 /*
- * A set-up named both halves of a connection by their addresses and queue pairs; base and VLAN of the keys are not
- * looked at. They are joined now or when they appear. After a CM handshake both begin anew, unless they were joined
+ * A set-up named both halves of a connection by their addresses and queue pairs; the base of the keys is not looked at,
+ * the VLAN (it may be FT_FLOW_ANY_VLAN) where several halves have these. They are joined now or when they appear. After a CM handshake both begin anew, unless they were joined
  * already; what that decides is in no step.
  */
 void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there,
@@ -137,6 +137,23 @@ void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there
  */
 void ft_tracker_confirm(struct ft_tracker *tracker, const struct ft_flow_key *there,
 			const struct ft_flow_key *back, enum ft_paired_by by);
+
+/* Whether a packet is what comes next in a half-connection. */
+enum ft_goes_on {
+	FT_GOES_ON,     /* by its PSN */
+	FT_GOES_BACK,   /* or too far ahead: near it, but nobody asked for it */
+	FT_GOES_ASTRAY, /* it is not, or datagrams have no order */
+	FT_GOES_FIRST,  /* it is the first request, or answer: there is none to compare with */
+	FT_GOES_UNSAID, /* it has no PSN that tells: CNPs */
+};
+
+/*
+ * A packet in another VLAN than that of `flow`, which has its addresses and queue pair, no copy: does it go on where that
+ * is? A packet sent again does only if there was a reason. `in_turns`: since the last one in this VLAN some came in that
+ * of `flow`. Nothing is changed.
+ */
+enum ft_goes_on ft_tracker_goes_on(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				   const struct ft_observed *observed, bool in_turns);
 
 /* The record is about to be evicted: add up what it leaves. */
 void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow);

@@ -134,7 +134,7 @@ static void a_rep_that_answers_a_req_names_both_halves(void **state)
 	assert_int_equal(told.back.dest_qp, 0x000abc);
 	assert_int_equal(told.there.vni, 5);
 	assert_int_equal(told.there.base, FT_FLOW_ANY_BASE);
-	assert_int_equal(told.there.vlan, FT_FLOW_ANY_VLAN);
+	assert_int_equal(told.there.vlan, 9);
 	ft_connections_destroy(connections);
 }
 
