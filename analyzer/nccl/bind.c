@@ -99,6 +99,7 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 	uint32_t lane = lane_for(followed, stranger, anchor);
 	struct ft_nccl_end end = { .qpn = stranger->qpn,
 				   .vni = stranger->vni,
+				   .told_vni = stranger->vni,
 				   .connection = model->connection,
 				   .lane = (uint8_t)lane,
 				   .role = FT_NCCL_AT_RECEIVER,

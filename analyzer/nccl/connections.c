@@ -114,9 +114,9 @@ static void release(struct ft_nccl_connections *connections,
 
 	if (party->qpns[lane] == FT_NCCL_NONE)
 		return;
-	end = ft_nccl_ends_find(&connections->ends, &party->places[party->qp_device[lane]],
-				party->qpns[lane], followed->vni);
-	if (end != NULL && end->connection == followed->model.connection)
+	end = ft_nccl_ends_own(&connections->ends, &party->places[party->qp_device[lane]],
+			       party->qpns[lane], followed->model.connection);
+	if (end != NULL)
 		ft_nccl_ends_remove(&connections->ends, end);
 }
 
@@ -137,12 +137,8 @@ void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_foll
 
 int ft_nccl_claim(struct ft_nccl_connections *connections, const struct ft_nccl_end *end)
 {
-	const struct ft_nccl_place place = { .by_lid = end->by_lid };
-	struct ft_nccl_end *old;
-	struct ft_nccl_place at = place;
+	const struct ft_nccl_end *old = ft_nccl_ends_rival(&connections->ends, end);
 
-	memcpy(at.address, end->address, sizeof at.address);
-	old = ft_nccl_ends_find(&connections->ends, &at, end->qpn, end->vni);
 	if (old != NULL && old->connection != end->connection) {
 		if (end->unsure)
 			return 0;

@@ -29,45 +29,96 @@ static size_t home_of(const struct ft_nccl_end_table *table, const uint8_t addre
 }
 
 static bool is_at(const struct ft_nccl_end *end, const uint8_t address[16], bool by_lid,
-		  uint32_t qpn, uint32_t vni)
+		  uint32_t qpn)
 {
 	return end->qpn == qpn && end->by_lid == by_lid &&
-	       (end->any_vni || end->vni == vni || vni == FT_NCCL_VNI_ANY) &&
 	       memcmp(end->address, address, sizeof end->address) == 0;
 }
 
+/* The next one of this address and queue pair, in whatever overlay; NULL: no more. */
+static struct ft_nccl_end *next_at(const struct ft_nccl_end_table *table, size_t *at,
+				   const uint8_t address[16], bool by_lid, uint32_t qpn)
+{
+	for (;; *at = (*at + 1) & (table->slots - 1)) {
+		struct ft_nccl_end *end = &table->ends[*at];
+
+		if (!end->used)
+			return NULL;
+		if (!is_at(end, address, by_lid, qpn))
+			continue;
+		*at = (*at + 1) & (table->slots - 1);
+		return end;
+	}
+}
+
+/* Of this overlay, else one that no packet has told the overlay of yet. */
 static struct ft_nccl_end *find_from(const struct ft_nccl_end_table *table, size_t home,
 				     const uint8_t address[16], bool by_lid, uint32_t qpn,
 				     uint32_t vni)
 {
-	for (size_t at = home;; at = (at + 1) & (table->slots - 1)) {
-		struct ft_nccl_end *end = &table->ends[at];
+	struct ft_nccl_end *end, *open = NULL;
+	size_t at = home;
 
-		if (!end->used)
-			return NULL;
-		if (is_at(end, address, by_lid, qpn, vni))
+	while ((end = next_at(table, &at, address, by_lid, qpn)) != NULL) {
+		if (end->vni == vni)
 			return end;
+		if (end->any_vni && open == NULL)
+			open = end;
 	}
+	return open;
 }
 
-static struct ft_nccl_end *find(const struct ft_nccl_end_table *table, const uint8_t address[16],
-				bool by_lid, uint32_t qpn, uint32_t vni)
+static bool is_rival(const struct ft_nccl_end *old, const struct ft_nccl_end *end)
 {
+	if (!end->any_vni)
+		return old->any_vni;
+	return end->vni == UINT32_MAX || old->vni == UINT32_MAX || old->told_vni == end->vni;
+}
+
+struct ft_nccl_end *ft_nccl_ends_rival(const struct ft_nccl_end_table *table,
+				       const struct ft_nccl_end *end)
+{
+	struct ft_nccl_end *old, *likely = NULL;
+	size_t at;
+
 	if (table->slots == 0)
 		return NULL;
-	return find_from(table, home_of(table, address, by_lid, qpn), address, by_lid, qpn, vni);
+	at = home_of(table, end->address, end->by_lid, end->qpn);
+	while ((old = next_at(table, &at, end->address, end->by_lid, end->qpn)) != NULL) {
+		if (old->vni == end->vni)
+			return old;
+		if (likely == NULL && is_rival(old, end))
+			likely = old;
+	}
+	return likely;
 }
 
-struct ft_nccl_end *ft_nccl_ends_find(const struct ft_nccl_end_table *table,
-				      const struct ft_nccl_place *place, uint32_t qpn, uint32_t vni)
+struct ft_nccl_end *ft_nccl_ends_own(const struct ft_nccl_end_table *table,
+				     const struct ft_nccl_place *place, uint32_t qpn,
+				     uint32_t connection)
 {
-	return find(table, place->address, place->by_lid, qpn, vni);
+	struct ft_nccl_end *end = NULL;
+	size_t at;
+
+	if (table->slots == 0)
+		return NULL;
+	at = home_of(table, place->address, place->by_lid, qpn);
+	do
+		end = next_at(table, &at, place->address, place->by_lid, qpn);
+	while (end != NULL && end->connection != connection);
+	return end;
 }
 
 struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 				    const struct ft_nccl_seen *seen)
 {
-	return find(table, seen->ends.dst, seen->ends.by_lid != 0, seen->dest_qp, seen->ends.vni);
+	const uint8_t *address = seen->ends.dst;
+	bool by_lid = seen->ends.by_lid != 0;
+
+	if (table->slots == 0)
+		return NULL;
+	return find_from(table, home_of(table, address, by_lid, seen->dest_qp), address, by_lid,
+			 seen->dest_qp, seen->ends.vni);
 }
 
 enum { NAME = 24 /* bytes: address, queue pair, VNI */ };
@@ -125,7 +176,7 @@ static int grow(struct ft_nccl_end_table *table)
 
 int ft_nccl_ends_put(struct ft_nccl_end_table *table, const struct ft_nccl_end *end)
 {
-	struct ft_nccl_end *old = find(table, end->address, end->by_lid, end->qpn, end->vni);
+	struct ft_nccl_end *old = ft_nccl_ends_rival(table, end);
 	int error;
 
 	table->changes++;

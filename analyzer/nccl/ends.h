@@ -4,7 +4,7 @@
 
 /*
  * Which connection packets to an address and queue pair belong to. A queue pair of an overlay is told by the overlay's
- * number from the first packet on; before, any will do, because set-ups over TCP do not say it.
+ * number from the first packet on; before, that of its set-up is likely, but any will do: TCP may have a network of its own.
  */
 enum ft_nccl_role { FT_NCCL_AT_SENDER, FT_NCCL_AT_RECEIVER }; /* whose queue pair it is, of data */
 
@@ -14,15 +14,14 @@ struct ft_nccl_end {
 	uint32_t qpn;
 	uint32_t vni; /* as in struct ft_nccl_ends */
 
+	uint32_t told_vni;   /* that of its set-up; without one the same */
 	uint32_t connection; /* id */
 	uint8_t lane;
 	uint8_t role; /* enum ft_nccl_role */
 	bool by_lid, used;
-	bool any_vni; /* no packet was seen yet */
+	bool any_vni; /* no packet was seen yet: `vni` is the set-up's */
 	bool unsure;  /* may be stack bytes of an old release: whoever is sure takes the place */
 };
-
-#define FT_NCCL_VNI_ANY (UINT32_MAX - 1) /* an overlay's number has 24 bits */
 
 struct ft_nccl_end_table {
 	struct ft_nccl_end *ends;
@@ -33,10 +32,14 @@ struct ft_nccl_end_table {
 
 void ft_nccl_ends_free(struct ft_nccl_end_table *table);
 
-/* NULL: nobody's. `vni` FT_NCCL_VNI_ANY: whatever overlay it is in. */
-struct ft_nccl_end *ft_nccl_ends_find(const struct ft_nccl_end_table *table,
-				      const struct ft_nccl_place *place, uint32_t qpn,
-				      uint32_t vni);
+/* The one that `end` takes the place of when it is put in. NULL: none. */
+struct ft_nccl_end *ft_nccl_ends_rival(const struct ft_nccl_end_table *table,
+				       const struct ft_nccl_end *end);
+
+/* A connection's own; NULL: it has lost it. */
+struct ft_nccl_end *ft_nccl_ends_own(const struct ft_nccl_end_table *table,
+				     const struct ft_nccl_place *place, uint32_t qpn,
+				     uint32_t connection);
 
 /* The end a packet was sent to. */
 struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
@@ -46,7 +49,7 @@ struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *table,
 					       const struct ft_flow_key *key);
 
-/* Put in; what has the same key is replaced. 0 or -ENOMEM. Pointers to ends do not outlive it. */
+/* Put in; its rival is replaced. 0 or -ENOMEM. Pointers to ends do not outlive it. */
 int ft_nccl_ends_put(struct ft_nccl_end_table *table, const struct ft_nccl_end *end);
 
 void ft_nccl_ends_remove(struct ft_nccl_end_table *table, struct ft_nccl_end *end);

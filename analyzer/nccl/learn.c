@@ -109,6 +109,7 @@ static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchang
 	const struct ft_nccl_metadata *sender = exchange->sender, *receiver = exchange->receiver;
 	uint8_t qps = sender->qp_count < receiver->qp_count ? sender->qp_count : receiver->qp_count;
 
+	followed->vni = exchange->vni;
 	followed->any_vni = true;
 	fill_tcp(model, exchange);
 	fill_party(&model->sender, sender, qps);
@@ -133,7 +134,8 @@ static struct ft_nccl_end end_of(const struct ft_nccl_followed *followed,
 	const struct ft_nccl_place *place = &party->places[party->qp_device[lane]];
 	struct ft_nccl_end end = {
 		.qpn = party->qpns[lane],
-		.vni = FT_NCCL_VNI_ANY,
+		.vni = followed->vni,
+		.told_vni = followed->vni,
 		.connection = followed->model.connection,
 		.lane = lane,
 		.role = (uint8_t)role,
@@ -174,23 +176,35 @@ static int claim_lanes(struct ft_nccl_connections *connections, struct ft_nccl_f
 	return error;
 }
 
-/* The connection that clear-to-sends showed before its set-up was read, as it happens when ports are merged. */
-static struct ft_nccl_followed *known_already(struct ft_nccl_connections *connections,
+/* Clear-to-sends showed it before its set-up was read, as it happens when ports are merged. */
+static bool is_of(const struct ft_nccl_followed *followed, const struct ft_nccl_metadata *sender)
+{
+	return !followed->model.has_tcp && followed->has_base &&
+	       followed->model.fifo.addr == sender->addr;
+}
+
+/* In the overlay of its set-up, or else in any. NULL: it was not seen before. */
+static struct ft_nccl_followed *known_already(const struct ft_nccl_connections *connections,
 					      const struct ft_nccl_exchange *exchange)
 {
-	const struct ft_nccl_metadata *sender = exchange->sender;
-	struct ft_nccl_place place = place_of(&sender->devices[0]);
-	struct ft_nccl_end *end =
-		ft_nccl_ends_find(&connections->ends, &place, sender->qpns[0], FT_NCCL_VNI_ANY);
-	struct ft_nccl_followed *followed;
+	const uint32_t vnis[] = { exchange->vni, UINT32_MAX };
+	struct ft_nccl_place place = place_of(&exchange->sender->devices[0]);
+	struct ft_nccl_end own = {
+		.qpn = exchange->sender->qpns[0],
+		.by_lid = place.by_lid,
+		.any_vni = true,
+	};
 
-	if (end == NULL)
-		return NULL;
-	followed = connections->all[end->connection];
-	if (followed->model.has_tcp || !followed->has_base ||
-	    followed->model.fifo.addr != sender->addr)
-		return NULL;
-	return followed;
+	memcpy(own.address, place.address, sizeof own.address);
+	for (unsigned i = 0; i < sizeof vnis / sizeof vnis[0]; i++) {
+		const struct ft_nccl_end *end;
+
+		own.vni = vnis[i];
+		end = ft_nccl_ends_rival(&connections->ends, &own);
+		if (end != NULL && is_of(connections->all[end->connection], exchange->sender))
+			return connections->all[end->connection];
+	}
+	return NULL;
 }
 
 void ft_nccl_connections_learn(struct ft_nccl_connections *connections,

@@ -123,6 +123,7 @@ static struct ft_nccl_followed *follow(struct ft_nccl_connections *connections,
 	struct ft_nccl_followed *followed = ft_nccl_follow(connections);
 	struct ft_nccl_end end = { .qpn = stranger->qpn,
 				   .vni = stranger->vni,
+				   .told_vni = stranger->vni,
 				   .role = FT_NCCL_AT_SENDER,
 				   .by_lid = stranger->by_lid };
 
@@ -240,6 +241,7 @@ static bool join(struct ft_nccl_connections *connections, struct ft_nccl_strange
 	struct ft_nccl_followed *followed = with_fifo(connections, stranger, agreement, newest);
 	struct ft_nccl_end end = { .qpn = stranger->qpn,
 				   .vni = stranger->vni,
+				   .told_vni = stranger->vni,
 				   .role = FT_NCCL_AT_SENDER,
 				   .by_lid = stranger->by_lid };
 

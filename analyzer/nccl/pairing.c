@@ -57,6 +57,7 @@ static void pair(struct ft_nccl_connections *connections, unsigned at,
 	struct ft_nccl_followed *followed = connections->all[unpaired->connection];
 	struct ft_nccl_end end = { .qpn = seen->dest_qp,
 				   .vni = seen->ends.vni,
+				   .told_vni = seen->ends.vni,
 				   .connection = unpaired->connection,
 				   .lane = unpaired->lane,
 				   .role = FT_NCCL_AT_SENDER,

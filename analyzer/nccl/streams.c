@@ -10,7 +10,7 @@
 
 enum { NONE = UINT32_MAX, BUCKETS_PER_STREAM = 4 };
 
-static_assert(sizeof(struct ft_nccl_pair) == 36, "padding would be compared");
+static_assert(sizeof(struct ft_nccl_pair) == 40, "padding would be compared");
 
 /* What a look-up asks first, apart from the slots so that it stays in the cache. */
 struct link {
@@ -100,7 +100,7 @@ static uint32_t hash_of(const struct ft_nccl_streams *streams,
 
 static struct ft_nccl_pair pair_of(const struct ft_nccl_segment *segment, enum ft_nccl_end sender)
 {
-	struct ft_nccl_pair pair = { .ports = { 0 } };
+	struct ft_nccl_pair pair = { .vni = segment->vni };
 
 	memcpy(pair.addresses[sender], segment->src, sizeof segment->src);
 	memcpy(pair.addresses[!sender], segment->dst, sizeof segment->dst);

@@ -26,6 +26,7 @@ enum ft_nccl_stream_kind {
 struct ft_nccl_pair {
 	uint8_t addresses[FT_NCCL_ENDS][16];
 	uint16_t ports[FT_NCCL_ENDS];
+	uint32_t vni; /* as in struct ft_nccl_ends */
 };
 
 struct ft_nccl_stream {

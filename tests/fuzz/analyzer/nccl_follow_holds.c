@@ -177,6 +177,7 @@ static void learn(struct world *world, const uint8_t *bytes)
 	struct ft_nccl_metadata sender = metadata_of(bytes, 17, 2),
 				receiver = metadata_of(bytes, 21, 1);
 	const struct ft_nccl_exchange exchange = {
+		.vni = (bytes[1] & 0x40) != 0 ? 7 : UINT32_MAX,
 		.frames = { world->frame, ++world->frame },
 		.sender = &sender,
 		.receiver = &receiver,

@@ -77,6 +77,7 @@ static struct ft_nccl_segment segment_of(const uint8_t *event, const uint8_t *re
 	struct ft_nccl_segment segment = {
 		.frame = frame,
 		.ts_ns = frame * 1000,
+		.vni = UINT32_MAX,
 		.sport = event[1] % 2 == 0 ? PERFTEST : 5,
 		.dport = event[1] % 3 == 0 ? PERFTEST : 5,
 		.payload = rest,

@@ -109,6 +109,7 @@ static struct ft_nccl_segment segment_of(const uint8_t *event, const struct talk
 	uint16_t ports[2] = { (uint16_t)(40000 + connection), 50000 };
 	uint32_t at = event[1] * 16u, size = event[2] * 8u, all = talk->size[from];
 	struct ft_nccl_segment segment = {
+		.vni = UINT32_MAX,
 		.sport = ports[from],
 		.dport = ports[!from],
 		.syn = (event[0] & 0x08) != 0,

@@ -234,84 +234,7 @@ static void go_back_n_fills_the_hole(void **state)
 	}
 }
 
-static struct ft_nccl_metadata metadata_of(uint8_t host, uint32_t qpn, uint64_t addr, uint32_t key)
-{
-	static const uint8_t prefix[16] = { [10] = 0xff, 0xff, 10 };
-	struct ft_nccl_metadata metadata = {
-		.form = ft_nccl_form_find(3576), /* 2.24 and 2.25 */
-		.addr = addr,
-		.device_count = 1,
-		.qp_count = 1,
-		.qpns = { qpn },
-	};
-
-	memcpy(metadata.devices[0].gid, prefix, sizeof prefix);
-	metadata.devices[0].gid[15] = host;
-	metadata.devices[0].rkey = key;
-	metadata.devices[0].mtu = MTU;
-	return metadata;
-}
-
-static void set_up(struct follow *follow, uint64_t fifo)
-{
-	const struct ft_nccl_metadata sender = metadata_of(SENDER, SENDER_QP, fifo, FIFO_KEY);
-	const struct ft_nccl_metadata receiver = metadata_of(RECEIVER, RECEIVER_QP, 0x1000, 7);
-	const struct ft_nccl_exchange exchange = {
-		.frames = { follow->frame + 1, follow->frame + 9 },
-		.sender = &sender,
-		.receiver = &receiver,
-	};
-
-	follow->frame += 9;
-	follow->cts_psn = follow->data_psn = 0;
-	ft_nccl_connections_learn(follow->connections, &exchange);
-}
-
-static void a_set_up_tells_all_at_once(void **state)
-{
-	struct follow *follow = follow_start('E');
-	const struct ft_nccl_connection *connection;
-
-	(void)state;
-	set_up(follow, FIFO_AT);
-	follow_keep(follow);
-	connection = only_one(follow);
-	assert_int_equal(connection->found_by, FT_NCCL_BY_METADATA);
-	assert_int_equal(connection->sender.qpns[0], SENDER_QP);
-	assert_int_equal(connection->receiver.qpns[0], RECEIVER_QP);
-	assert_int_equal(connection->fifo.addr, FIFO_AT);
-	assert_int_equal(connection->fifo.slots, 256);
-	assert_int_equal(connection->sizes.addr, 0x1000);
-	assert_int_equal(connection->sizes.slot_bytes, 32);
-	assert_int_equal(connection->version_first, 22403);
-	assert_int_equal(connection->version_last, 22501);
-	ask(follow, 0);
-	answer(follow, 0, 3000);
-	follow_keep(follow);
-	assert_true(follow_message(follow, 0)->completed);
-	follow_stop(follow);
-}
-
-/* Queue pairs are numbered anew when a process starts again. */
-static void another_set_up_is_another_connection(void **state)
-{
-	struct follow *follow = follow_start('E');
-
-	(void)state;
-	set_up(follow, FIFO_AT);
-	converse(follow, 0, 20);
-	set_up(follow, FIFO_AT);
-	converse(follow, 0, 3);
-	follow_keep(follow);
-	assert_int_equal(follow->kept.connection_count, 2);
-	assert_int_equal(follow->kept.connections[0]->messages, 20);
-	assert_int_equal(follow->kept.connections[1]->messages, 3);
-	assert_int_equal(follow->kept.connections[1]->retransmitted_data, 0);
-	assert_int_equal(follow->found_count, 0);
-	follow_stop(follow);
-}
-
-/* The same without a set-up: PSNs and numbers begin again, in another FIFO. */
+/* A process starts again: PSNs and numbers begin anew, in another FIFO. */
 static void another_fifo_is_another_connection(void **state)
 {
 	struct follow *follow = follow_start('E');
@@ -334,20 +257,6 @@ static void another_fifo_is_another_connection(void **state)
 	assert_int_equal(follow->kept.connections[1]->cts, 8);
 	assert_in_range(follow->kept.connections[1]->messages, 6, 8);
 	assert_int_equal(follow->found_count, 0);
-	follow_stop(follow);
-}
-
-/* Ports were merged: what was sent first is seen last. */
-static void a_set_up_may_be_seen_late(void **state)
-{
-	struct follow *follow = follow_start('E');
-
-	(void)state;
-	converse(follow, 0, 5);
-	set_up(follow, FIFO_AT);
-	follow_keep(follow);
-	assert_int_equal(only_one(follow)->found_by, FT_NCCL_BY_METADATA);
-	assert_int_equal(only_one(follow)->messages, 5);
 	follow_stop(follow);
 }
 
@@ -402,10 +311,7 @@ int main(void)
 		cmocka_unit_test(any_packet_may_be_missed),
 		cmocka_unit_test(what_is_sent_again_counts_once),
 		cmocka_unit_test(go_back_n_fills_the_hole),
-		cmocka_unit_test(a_set_up_tells_all_at_once),
-		cmocka_unit_test(another_set_up_is_another_connection),
 		cmocka_unit_test(another_fifo_is_another_connection),
-		cmocka_unit_test(a_set_up_may_be_seen_late),
 		cmocka_unit_test(no_more_connections_than_configured),
 		cmocka_unit_test(no_more_messages_than_configured),
 	};

@@ -102,6 +102,7 @@ void play_segment(struct play *play, uint8_t from, uint8_t to, uint16_t dport, c
 	struct ft_nccl_segment segment = {
 		.frame = ++play->frame,
 		.ts_ns = play->ts_ns += play->step_ns,
+		.vni = UINT32_MAX,
 		.sport = 40000,
 		.dport = dport,
 		.payload = (const uint8_t *)text,

@@ -59,6 +59,7 @@ void play_piece(struct play *play, unsigned connection, const struct play_piece 
 	struct ft_nccl_segment segment = {
 		.frame = ++play->frame,
 		.ts_ns = play->frame * 1000,
+		.vni = UINT32_MAX,
 		.sport = ports[from],
 		.dport = ports[to],
 		.sequence = first_number(from) + piece->at - syn,

@@ -1,0 +1,161 @@
+#include "follow_play.h"
+
+#include <string.h>
+
+/* Connections whose set-up over TCP was read. */
+
+static const struct ft_nccl_connection *only_one(const struct follow *follow)
+{
+	assert_int_equal(follow->kept.connection_count, 1);
+	return follow->kept.connections[0];
+}
+
+static struct ft_nccl_metadata metadata_of(uint8_t host, uint32_t qpn, uint64_t addr, uint32_t key)
+{
+	static const uint8_t prefix[16] = { [10] = 0xff, 0xff, 10 };
+	struct ft_nccl_metadata metadata = {
+		.form = ft_nccl_form_find(3576), /* 2.24 and 2.25 */
+		.addr = addr,
+		.device_count = 1,
+		.qp_count = 1,
+		.qpns = { qpn },
+	};
+
+	memcpy(metadata.devices[0].gid, prefix, sizeof prefix);
+	metadata.devices[0].gid[15] = host;
+	metadata.devices[0].rkey = key;
+	metadata.devices[0].mtu = MTU;
+	return metadata;
+}
+
+static void set_up(struct follow *follow, uint64_t fifo)
+{
+	const struct ft_nccl_metadata sender = metadata_of(SENDER, SENDER_QP, fifo, FIFO_KEY);
+	const struct ft_nccl_metadata receiver = metadata_of(RECEIVER, RECEIVER_QP, 0x1000, 7);
+	const struct ft_nccl_exchange exchange = {
+		.vni = follow->vni != 0 ? follow->vni : UINT32_MAX,
+		.frames = { follow->frame + 1, follow->frame + 9 },
+		.sender = &sender,
+		.receiver = &receiver,
+	};
+
+	follow->frame += 9;
+	follow->cts_psn = follow->data_psn = 0;
+	ft_nccl_connections_learn(follow->connections, &exchange);
+}
+
+static void a_set_up_tells_all_at_once(void **state)
+{
+	struct follow *follow = follow_start('E');
+	const struct ft_nccl_connection *connection;
+
+	(void)state;
+	set_up(follow, FIFO_AT);
+	follow_keep(follow);
+	connection = only_one(follow);
+	assert_int_equal(connection->found_by, FT_NCCL_BY_METADATA);
+	assert_int_equal(connection->sender.qpns[0], SENDER_QP);
+	assert_int_equal(connection->receiver.qpns[0], RECEIVER_QP);
+	assert_int_equal(connection->fifo.addr, FIFO_AT);
+	assert_int_equal(connection->fifo.slots, 256);
+	assert_int_equal(connection->sizes.addr, 0x1000);
+	assert_int_equal(connection->sizes.slot_bytes, 32);
+	assert_int_equal(connection->version_first, 22403);
+	assert_int_equal(connection->version_last, 22501);
+	ask(follow, 0);
+	answer(follow, 0, 3000);
+	follow_keep(follow);
+	assert_true(follow_message(follow, 0)->completed);
+	follow_stop(follow);
+}
+
+/* Queue pairs are numbered anew when a process starts again. */
+static void another_set_up_is_another_connection(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	set_up(follow, FIFO_AT);
+	converse(follow, 0, 20);
+	set_up(follow, FIFO_AT);
+	converse(follow, 0, 3);
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, 2);
+	assert_int_equal(follow->kept.connections[0]->messages, 20);
+	assert_int_equal(follow->kept.connections[1]->messages, 3);
+	assert_int_equal(follow->kept.connections[1]->retransmitted_data, 0);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+/* Tenants of two overlays may have the same addresses, queue pairs and numbers. */
+static void set_ups_in_two_overlays_are_two_connections(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	follow->vni = 202;
+	set_up(follow, FIFO_AT);
+	follow->vni = 201;
+	set_up(follow, FIFO_AT);
+	converse(follow, 0, 20);
+	follow->vni = 202;
+	follow->cts_psn = follow->data_psn = 0;
+	converse(follow, 0, 3);
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, 2);
+	assert_int_equal(follow->kept.connections[0]->messages, 3);
+	assert_int_equal(follow->kept.connections[1]->messages, 20);
+	assert_int_equal(follow->kept.connections[1]->retransmitted_data, 0);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+/* TCP may go another way than RDMA: its overlay is none of RDMA's. */
+static void a_set_up_in_another_overlay_will_do(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	follow->vni = 9;
+	set_up(follow, FIFO_AT);
+	follow->vni = 201;
+	converse(follow, 0, 20);
+	follow->vni = 9;
+	set_up(follow, FIFO_AT);
+	follow->vni = 201;
+	converse(follow, 0, 3);
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, 2);
+	assert_int_equal(follow->kept.connections[0]->messages, 20);
+	assert_int_equal(follow->kept.connections[1]->messages, 3);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+/* Ports were merged: what was sent first is seen last. */
+static void a_set_up_may_be_seen_late(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	converse(follow, 0, 5);
+	set_up(follow, FIFO_AT);
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->found_by, FT_NCCL_BY_METADATA);
+	assert_int_equal(only_one(follow)->messages, 5);
+	follow_stop(follow);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_set_up_tells_all_at_once),
+		cmocka_unit_test(another_set_up_is_another_connection),
+		cmocka_unit_test(set_ups_in_two_overlays_are_two_connections),
+		cmocka_unit_test(a_set_up_in_another_overlay_will_do),
+		cmocka_unit_test(a_set_up_may_be_seen_late),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
