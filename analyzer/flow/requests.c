@@ -6,6 +6,7 @@ enum {
 	ADOPT_PACKETS = 3,    /* in a row outside the window: a new sequence */
 	OUTSIDE_SLACK = 4096, /* a READ of unknown length may lie between */
 	ANEW_NS = 100000000,
+	FAR_BEYOND = 64, /* PSNs by which no response is faster than its request */
 };
 
 /* Before the halves have met only the newest READs are remembered: the others may be answered unseen. */
@@ -164,6 +165,29 @@ static void drop_ahead(struct ft_tracker *tracker, struct ft_half *half)
 }
 
 /*
+ * Likewise what a response showed far beyond them, if the request comes that would have been the first one missing: nobody
+ * had asked for that response.
+ */
+static void drop_implied(struct ft_tracker *tracker, struct ft_half *half, uint32_t psn)
+{
+	uint32_t last = ft_spans_last(&tracker->spans, half, FT_SPAN_IMPLIED), end;
+	const struct ft_span *hole = last == 0 ? NULL : ft_span_at(&tracker->spans, last);
+
+	if (hole == NULL || hole->from != psn || hole->count < FAR_BEYOND)
+		return;
+	end = ft_psn_add(psn, hole->count);
+	if (end == half->next_psn)
+		tracker->evidence->implied--;
+	else if (ft_psn_add(end, 1) == half->next_psn)
+		tracker->evidence->orphans--;
+	else
+		return; /* requests have shown it since */
+	ft_spans_remove(&tracker->spans, half, last);
+	half->next_psn = half->message_psn = psn;
+	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
+}
+
+/*
  * Of the request before this one, or up to a moment earlier: what else the half sent since then says nothing about when
  * the missing ones were due. Of the newest packet, if that is earlier, or no request is known.
  */
@@ -221,6 +245,10 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 		return;
 	}
 	half->outside = 0;
+	if (distance < 0) {
+		drop_implied(tracker, half, psn);
+		distance = ft_psn_distance(psn, half->next_psn);
+	}
 	if (distance < 0) {
 		ft_request_again(tracker, moment);
 		return;

@@ -116,6 +116,17 @@ const struct script tracker_scripts_doubtful[] = {
 		      .lost_by_ack = 1,
 		      .paired = 1 },
 	  .messages = { 2 }, .bytes = 3 * MTU },
+	{ "a response that nobody asked for shows nothing lost, if the requests go on before it",
+	  true,
+	  .packets = { A(SEND, 10, BEGIN), B(ACK, 10, ANSWERS), B(RESP_ONLY, 310, RESPONDS),
+		       A(SEND, 11, NEW), A(SEND, 12, NEW), A(SEND, 15, GAP), B(ACK, 15, ANSWERS) },
+	  .wanted = { .acks = 2, .mirror_lost = 2, .lost_by_gap = 2, .paired = 1 },
+	  .messages = { [FT_MESSAGE_SEND] = 4, [FT_MESSAGE_READ] = 1 }, .bytes = 5 * MTU },
+	{ "if they go on behind it, those between are lost", true,
+	  .packets = { A(SEND, 10, BEGIN), B(ACK, 10, ANSWERS), B(RESP_ONLY, 310, RESPONDS),
+		       A(SEND, 311, NEW), B(ACK, 311, ANSWERS) },
+	  .wanted = { .acks = 2, .mirror_lost = 300, .lost_by_ack = 300, .paired = 1 },
+	  .messages = { [FT_MESSAGE_SEND] = 2, [FT_MESSAGE_READ] = 1 }, .bytes = 3 * MTU },
 };
 
 const size_t tracker_script_doubtful_count =
