@@ -113,7 +113,8 @@ int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 static int look_closely(struct ft_framing *framing, const struct ft_source *source,
 			const struct ft_item *item, struct ft_pcapng_writer *writer)
 {
-	if (!ft_item_seen(item, framing->decode, &framing->packet, &framing->seen))
+	if (!is_wanted(framing, item) ||
+	    !ft_item_seen(item, framing->decode, &framing->packet, &framing->seen))
 		return 0;
 	framing->item = item;
 	framing->noted = FT_NONE;
@@ -122,17 +123,15 @@ static int look_closely(struct ft_framing *framing, const struct ft_source *sour
 	return keep_evidence(framing, source, item, writer);
 }
 
-static int see_quiet(struct ft_framing *framing, const struct ft_source *source,
-		     const struct ft_item *item, struct ft_pcapng_writer *writer)
+/* Not marked, or just what its connection expects: there is a connection then, and `awake` is set. */
+static inline bool is_expected(const struct ft_framing *framing, const struct ft_item *item)
 {
-	struct ft_nccl_glimpse glimpse;
+	const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item);
 
-	if (item->framing == FT_FRAMING_NONE || !is_wanted(framing, item))
-		return 0;
-	ft_item_glimpse(item, &glimpse);
-	if (ft_nccl_follower_glance(framing->follower, &glimpse))
-		return 0;
-	return look_closely(framing, source, item, writer);
+	if (item->framing != FT_FRAMING_SHOWN &&
+	    (item->framing == FT_FRAMING_NONE || !framing->awake))
+		return true;
+	return ft_nccl_follower_glance(framing->follower, &glimpse);
 }
 
 /* The marks of items from `at` on: of that one the first bit, and so on. */
@@ -144,16 +143,11 @@ static uint64_t marks_from(uint64_t framed, unsigned at, unsigned count)
 	return count < 64 ? marks & ((UINT64_C(1) << count) - 1) : marks;
 }
 
-/* What is known of their connections, and what of their frames lies behind the BTH. */
+/* What is known of their connections. */
 static void prefetch(const struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
 {
-	for (; marks != 0; marks &= marks - 1) {
-		const struct ft_item *item = &items[__builtin_ctzll(marks)];
-
-		ft_nccl_follower_prefetch(framing->follower, item->hash);
-		__builtin_prefetch(item->frame->bytes);
-		__builtin_prefetch(item->frame->bytes + 64);
-	}
+	for (; marks != 0; marks &= marks - 1)
+		ft_nccl_follower_prefetch(framing->follower, items[__builtin_ctzll(marks)].hash);
 }
 
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
@@ -164,13 +158,17 @@ int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *sou
 	int error = 0;
 
 	framing->has_seen = false;
-	for (unsigned at = from; at < to; at += 64) {
+	for (unsigned at = from; at < to && error == 0; at += 64) {
 		const struct ft_item *items = &batch->items[at];
 		uint64_t marks = marks_from(marked, at, to - at);
 
 		prefetch(framing, items, marks);
-		for (; marks != 0 && error == 0; marks &= marks - 1)
-			error = see_quiet(framing, source, &items[__builtin_ctzll(marks)], writer);
+		for (; marks != 0 && error == 0; marks &= marks - 1) {
+			const struct ft_item *item = &items[__builtin_ctzll(marks)];
+
+			if (!is_expected(framing, item))
+				error = look_closely(framing, source, item, writer);
+		}
 	}
 	return error;
 }

@@ -104,16 +104,3 @@ bool ft_item_seen(const struct ft_item *item, const struct ft_decode_config *con
 	ft_item_decode(item, config, packet);
 	return ft_nccl_seen_of(packet, item->frame, seen);
 }
-
-void ft_item_glimpse(const struct ft_item *item, struct ft_nccl_glimpse *glimpse)
-{
-	uint32_t at = extension_of(item);
-
-	*glimpse = (struct ft_nccl_glimpse){
-		.key = &item->flow_key,
-		.digest = item->hash,
-		.observed = &item->observed,
-		.extension = item->frame->bytes + at,
-		.captured = item->frame->captured - at,
-	};
-}

@@ -12,5 +12,13 @@
 bool ft_item_seen(const struct ft_item *item, const struct ft_decode_config *config,
 		  struct ft_packet *packet, struct ft_nccl_seen *seen);
 
-/* The short way to the same follower, of a usual item: both must live on. */
-void ft_item_glimpse(const struct ft_item *item, struct ft_nccl_glimpse *glimpse);
+/* The short way to the same follower, of a usual item: it and its frame must live on. */
+static inline struct ft_nccl_glimpse ft_item_glimpse(const struct ft_item *item)
+{
+	return (struct ft_nccl_glimpse){
+		.key = &item->flow_key,
+		.digest = item->hash,
+		.observed = &item->observed,
+		.frame = item->frame,
+	};
+}

@@ -64,11 +64,11 @@ void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_fl
 	else
 		follow_peer(worker, item, flow);
 	if (flow->watched >= FT_WATCH_FOLLOWED) {
-		ft_watch_mark(worker, item, true);
+		ft_watch_mark(worker, item, 1);
 		return;
 	}
 	item->framing = FT_FRAMING_STRANGE;
-	worker->batch.strange |= ft_watch_bit(worker, item);
+	worker->batch.strange |= UINT64_C(1) << ft_watch_place(worker, item);
 }
 
 enum { ETHERTYPE = 12, TAG = 4, IPV4_PROTOCOL = 9, IPV6_NEXT = 6, TCP = 6, LEAST = 54 };

@@ -18,24 +18,24 @@ enum {
 	FT_WATCH_ASKING,      /* so is its other half, and its own writes are clear-to-sends */
 	FT_WATCH_AGAIN = 64,  /* PSNs between looks */
 	FT_WATCH_SPARSE = 29, /* of 32 bits of a PSN's hash: one in eight is shown */
+	FT_WATCH_ACK = 0x11,  /* opcode */
 };
 
-/* Where RC writes begin and end, and what acknowledges clear-to-sends: bits 1 << opcode. */
+/* Where RC writes begin and end: bits 1 << opcode. */
 #define FT_WATCH_BEGINS (1u << 0x06 | 1u << 0x0a | 1u << 0x0b)
 #define FT_WATCH_WRITES (FT_WATCH_BEGINS | 1u << 0x08 | 1u << 0x09)
-#define FT_WATCH_ALL    (FT_WATCH_WRITES | 1u << 0x11)
 
-/* Its bit in the batch. */
-static inline uint64_t ft_watch_bit(const struct ft_worker *worker, const struct ft_item *item)
+/* Which bit of the batch's is its. */
+static inline unsigned ft_watch_place(const struct ft_worker *worker, const struct ft_item *item)
 {
-	return UINT64_C(1) << (unsigned)(item - worker->batch.items) % 64;
+	return (unsigned)(item - worker->batch.items) % 64;
 }
 
-/* For the follower, or not. */
-static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item, bool wanted)
+/* For the follower: 1, or not: 0. */
+static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item, uint32_t wanted)
 {
-	item->framing = wanted ? FT_FRAMING_SHOWN : FT_FRAMING_NONE;
-	worker->batch.framed |= wanted ? ft_watch_bit(worker, item) : 0;
+	item->framing = (uint8_t)(wanted * FT_FRAMING_SHOWN);
+	worker->batch.framed |= (uint64_t)wanted << ft_watch_place(worker, item);
 }
 
 /* By a hash, since the last packets of messages often have PSNs that are alike. */
@@ -53,21 +53,20 @@ void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_fl
  */
 static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
-	uint32_t opcode = item->observed.opcode;
-	uint32_t wanted;
+	uint32_t opcode = item->observed.opcode, psn = item->observed.psn;
+	bool followed = flow->watched == FT_WATCH_FOLLOWED;
 
-	if (flow->watched == FT_WATCH_IDLE && item->observed.psn % FT_WATCH_AGAIN != 0)
+	if (opcode >= 32 || (flow->watched == FT_WATCH_IDLE && psn % FT_WATCH_AGAIN != 0))
 		return;
-	wanted = flow->watched == FT_WATCH_FOLLOWED ? FT_WATCH_ALL : FT_WATCH_WRITES;
-	wanted = opcode < 32 ? wanted >> opcode & 1 : 0;
 	if (flow->watched < FT_WATCH_FOLLOWED) {
-		if (wanted != 0)
+		if ((FT_WATCH_WRITES >> opcode & 1) != 0)
 			ft_watch_learn(worker, item, flow);
-	} else if (flow->watched == FT_WATCH_FOLLOWED && opcode == 0x0a) {
+	} else if (opcode == 0x0a && followed) {
 		ft_watch_learn(worker, item, flow);
 	} else {
-		wanted |= (opcode == 0x11) & ft_watch_is_sample(item->observed.psn);
-		ft_watch_mark(worker, item, wanted != 0);
+		uint32_t acks = followed | ft_watch_is_sample(psn);
+
+		ft_watch_mark(worker, item, (FT_WATCH_WRITES | acks << FT_WATCH_ACK) >> opcode & 1);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <decode/big_endian.h>
+#include <decode/brief.h>
 #include <decode/little_endian.h>
 
 enum { RETH_LEN = 16, ADDR_BYTES = 8, PAYLOAD_MOST = 4096 };
@@ -29,37 +30,46 @@ static bool is_next_cts(const struct ft_nccl_straight *straight, const struct ft
 	       straight->newest + 1 - done_of(straight) <= straight->mask;
 }
 
-/* From the end of the address on; `size` bytes, 16 or more. */
-static inline bool is_like(const uint8_t *entry, const uint8_t *expected, uint32_t size)
+/* What the capture holds of the packet from behind its BTH on. */
+static inline const uint8_t *extension_of(const struct ft_nccl_glimpse *glimpse, uint32_t *captured)
 {
-	uint64_t different = 0;
+	const struct ft_frame *frame = glimpse->frame;
+	bool ipv4 = (glimpse->observed->has & FT_OBSERVED_IPV4) != 0;
+	uint32_t at = ft_brief_network(frame->bytes) + (ipv4 ? FT_BRIEF_UDP : FT_BRIEF_UDP6) +
+		      FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
 
-	for (uint32_t at = ADDR_BYTES; at < size; at += 8) {
-		uint32_t from = at + 8 <= size ? at : size - 8;
-
-		different |= ft_le64(entry + from) ^ ft_le64(expected + from);
-	}
-	return different == 0;
+	*captured = frame->captured - at;
+	return frame->bytes + at;
 }
 
-static bool is_like_before(const struct ft_nccl_straight *straight,
-			   const struct ft_nccl_glimpse *glimpse)
+/* The same as the entry before, but for its address. NULL: it is not; else where it begins. */
+static inline const uint8_t *entry_like_before(const struct ft_nccl_straight *straight,
+					       const struct ft_nccl_glimpse *glimpse)
 {
-	uint32_t captured = glimpse->captured - RETH_LEN;
+	uint32_t captured;
+	const uint8_t *entry = extension_of(glimpse, &captured) + RETH_LEN;
 
+	captured -= RETH_LEN;
 	if (captured > straight->entry_bytes)
 		captured = straight->entry_bytes;
 	return captured == straight->entry_captured &&
-	       is_like(glimpse->extension + RETH_LEN, straight->entry, captured);
+			       memcmp(entry + ADDR_BYTES, straight->entry + ADDR_BYTES,
+				      captured - ADDR_BYTES) == 0
+		       ? entry
+		       : NULL;
 }
 
 static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
 {
+	const uint8_t *entry;
 	uint64_t va;
 
-	if (!is_next_cts(straight, glimpse->observed) || !is_like_before(straight, glimpse))
+	if (!is_next_cts(straight, glimpse->observed))
 		return false;
-	va = ft_le64(glimpse->extension + RETH_LEN);
+	entry = entry_like_before(straight, glimpse);
+	if (entry == NULL)
+		return false;
+	va = ft_le64(entry);
 	straight->newest++;
 	straight->cts_psn = ft_nccl_psn_add(straight->cts_psn, 1);
 	straight->cts_left--;
@@ -86,9 +96,13 @@ static bool is_next_write(const struct ft_nccl_straight *straight,
 	       observed->va == straight->next_va && observed->length <= straight->length_most;
 }
 
-static bool is_length(const struct ft_nccl_straight *straight, const uint8_t *immdt,
-		      uint32_t length)
+/* The immediate, so far behind the BTH. */
+static bool is_length(const struct ft_nccl_straight *straight,
+		      const struct ft_nccl_glimpse *glimpse, uint32_t at, uint32_t length)
 {
+	uint32_t captured;
+	const uint8_t *immdt = extension_of(glimpse, &captured) + at;
+
 	return (straight->big ? ft_be32(immdt) : ft_le32(immdt)) == length;
 }
 
@@ -138,8 +152,8 @@ static bool take_last(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 
 	if (straight->stage != FT_NCCL_STRAIGHT_WRITING || observed->psn != straight->data_psn ||
 	    !is_sane(observed->payload) ||
-	    (has_immediate && !is_length(straight, glimpse->extension,
-					 message_at(straight, straight->next - 1)->written)))
+	    (has_immediate &&
+	     !is_length(straight, glimpse, 0, message_at(straight, straight->next - 1)->written)))
 		return false;
 	straight->packets++;
 	end(straight, has_immediate ? FT_NCCL_STRAIGHT_IDLE : FT_NCCL_STRAIGHT_WRITTEN);
@@ -153,8 +167,7 @@ static bool take_bare_end(struct ft_nccl_straight *straight, const struct ft_ncc
 
 	if (straight->stage != FT_NCCL_STRAIGHT_WRITTEN || !straight->bare ||
 	    observed->psn != straight->data_psn || observed->va != 0 || observed->rkey != 0 ||
-	    observed->payload != 0 ||
-	    !is_length(straight, glimpse->extension + RETH_LEN, message->written))
+	    observed->payload != 0 || !is_length(straight, glimpse, RETH_LEN, message->written))
 		return false;
 	message->from |= FT_NCCL_STRAIGHT_BARE;
 	straight->packets++;
@@ -177,7 +190,7 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 	if (!is_next_write(straight, observed) || !is_sane(observed->payload) ||
 	    observed->length != observed->payload ||
 	    ft_nccl_straight_packets(straight, observed->length) != 1 ||
-	    !is_length(straight, glimpse->extension + RETH_LEN, observed->length) ||
+	    !is_length(straight, glimpse, RETH_LEN, observed->length) ||
 	    is_in(&straight->followed->model.sizes, observed->va))
 		return false;
 	begin(straight, observed);

@@ -8,6 +8,7 @@
 
 #include "../holds.h"
 
+#include <decode/brief.h>
 #include <decode/opcode.h>
 #include <decode/packet.h>
 
@@ -27,6 +28,7 @@ enum {
 	AHEAD = 8,
 	KNOWN = 10, /* messages until it is known */
 	FOUND = 64,
+	HEADERS = FT_BRIEF_ETHERNET_LEN + FT_BRIEF_UDP + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN,
 	RETH = 16
 };
 
@@ -109,7 +111,11 @@ static struct ft_nccl_seen seen_of(const struct world *world, const struct packe
 static bool glance(struct world *world, const struct ft_nccl_seen *seen)
 {
 	struct ft_flow_key key = { .dest_qp = seen->dest_qp, .vni = FT_FLOW_NO_VNI };
+	uint8_t bytes[HEADERS + sizeof world->bytes] = { 0 };
+	const struct ft_frame frame = { .bytes = bytes,
+					.captured = HEADERS + RETH + seen->captured };
 	const struct ft_observed observed = {
+		.has = FT_OBSERVED_IPV4,
 		.frame = seen->frame,
 		.ts_ns = seen->ts_ns,
 		.psn = seen->psn,
@@ -123,9 +129,9 @@ static bool glance(struct world *world, const struct ft_nccl_seen *seen)
 	struct ft_nccl_glimpse glimpse = { .key = &key,
 					   .digest = seen->dest_qp & 1, /* many are alike */
 					   .observed = &observed,
-					   .extension = world->bytes,
-					   .captured = RETH + seen->captured };
+					   .frame = &frame };
 
+	memcpy(bytes + HEADERS, world->bytes, sizeof world->bytes);
 	memcpy(key.src, seen->ends.src, sizeof key.src);
 	memcpy(key.dst, seen->ends.dst, sizeof key.dst);
 	return ft_nccl_connections_glance(world->straight.connections, &glimpse);

@@ -95,8 +95,7 @@ struct ft_nccl_glimpse {
 	const struct ft_flow_key *key; /* where it comes from and goes to */
 	uint32_t digest;               /* of the key */
 	const struct ft_observed *observed;
-	const uint8_t *extension; /* behind its BTH .. */
-	uint32_t captured;        /* .. so many bytes may be read */
+	const struct ft_frame *frame; /* of the usual form, see decode/brief.h */
 };
 
 /* True: seen; false: nothing has happened, ft_nccl_follower_see() it. */
