@@ -71,6 +71,8 @@ void ft_engine_destroy(struct ft_engine *engine)
 void ft_engine_keep_evidence(struct ft_engine *engine, struct ft_pcapng_writer *writer)
 {
 	engine->account.writer = writer;
+	if (engine->framing != NULL)
+		ft_framing_keep_evidence(engine->framing, writer);
 }
 
 void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, void *context)
@@ -90,7 +92,7 @@ static int account_for_item(struct ft_engine *engine, const struct ft_source *so
 
 	if (error == 0 && engine->framing != NULL &&
 	    (item->framing != FT_FRAMING_NONE || engine->config.nccl == FT_ENGINE_NCCL_ALL))
-		error = ft_framing_see(engine->framing, source, item, engine->account.writer);
+		error = ft_framing_see(engine->framing, source, item);
 	if (error == 0 && engine->observer != NULL)
 		error = ft_engine_show(engine, source, item, more);
 	return error;
@@ -108,8 +110,7 @@ static int account_for(void *context, const struct ft_source *source, const stru
 
 		at += ft_account_quiet(&engine->account, &batch->items[at], batch->count - at);
 		if (batch->framed != 0 || (batch->strange != 0 && engine->framing->awake))
-			error = ft_framing_see_quiet(engine->framing, source, batch, from, at,
-						     engine->account.writer);
+			error = ft_framing_see_quiet(engine->framing, source, batch, from, at);
 		if (error != 0 || at == batch->count)
 			break;
 		error = account_for_item(engine, source, &batch->items[at], &batch->more[at],
@@ -133,8 +134,7 @@ static int account_for_packet(struct ft_engine *engine, const struct ft_source *
 	if (outcome->wants != FT_ACCOUNT_STRANGE || !engine->framing->awake)
 		return 0;
 	return ft_framing_see(engine->framing, source,
-			      ft_share_strange(share, place, &engine->config),
-			      engine->account.writer);
+			      ft_share_strange(share, place, &engine->config));
 }
 
 /* There is more to a block than its frames; strangers are wanted once NCCL is about, which may begin in it. */

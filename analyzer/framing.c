@@ -11,7 +11,8 @@ int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config
 {
 	struct ft_framing *made = calloc(1, sizeof *made);
 	struct ft_nccl_config wanted = FT_NCCL_DEFAULTS;
-	const struct ft_nccl_sink sink = { ft_framing_found, ft_framing_contact, made };
+	const struct ft_nccl_sink sink = { ft_framing_found, ft_framing_contact, ft_framing_met,
+					   ft_framing_hold, made };
 	int error;
 
 	if (made == NULL)
@@ -43,9 +44,18 @@ void ft_framing_destroy(struct ft_framing *framing)
 		return;
 	ft_nccl_follower_destroy(framing->follower);
 	ft_findings_free(&framing->findings);
+	for (uint32_t i = 0; i < framing->line_count; i++)
+		for (unsigned j = 0; j < FT_KEPT_FRAMES; j++)
+			ft_kept_frame_free(&framing->lines[i].kept[j]);
+	ft_held_frames_free(&framing->held);
 	free(framing->notes);
-	free(framing->tags);
+	free(framing->lines);
 	free(framing);
+}
+
+void ft_framing_keep_evidence(struct ft_framing *framing, struct ft_pcapng_writer *writer)
+{
+	framing->writer = writer;
 }
 
 void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
@@ -70,19 +80,22 @@ static void show(struct ft_framing *framing, const struct ft_item *item)
 		see_tcp(framing, &segment);
 }
 
-/* If what was just shown is among the first frames of a finding. */
-static int keep_evidence(const struct ft_framing *framing, const struct ft_source *source,
-			 const struct ft_item *item, struct ft_pcapng_writer *writer)
+int ft_framing_write(const struct ft_framing *framing, const struct ft_frame *frame, uint32_t index)
 {
-	const struct ft_finding *finding;
+	const struct ft_finding *finding = &framing->findings.items[index];
 	char comment[64];
 
-	if (framing->noted == FT_NONE || writer == NULL)
-		return 0;
-	finding = &framing->findings.items[framing->noted];
 	snprintf(comment, sizeof comment, "%s %s", finding->id, ft_rule_text(finding->rule)->name);
-	return ft_pcapng_write(writer, item->frame,
-			       ft_source_input(source, item->frame->input)->name, comment);
+	return ft_pcapng_write(framing->writer, frame,
+			       ft_source_input(framing->source, frame->input)->name, comment);
+}
+
+/* If what was just shown is among the first frames of a finding. */
+static int keep_evidence(const struct ft_framing *framing, const struct ft_item *item)
+{
+	if (framing->noted == FT_NONE || framing->writer == NULL)
+		return 0;
+	return ft_framing_write(framing, item->frame, framing->noted);
 }
 
 /* Nobody writes to what NCCL uses where no connection is known and no clear-to-send was seen. */
@@ -96,8 +109,9 @@ static bool is_wanted(struct ft_framing *framing, const struct ft_item *item)
 }
 
 int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
-		   const struct ft_item *item, struct ft_pcapng_writer *writer)
+		   const struct ft_item *item)
 {
+	framing->source = source;
 	framing->has_seen = false;
 	if (item->copy || item->kind == FT_FRAME_BAD_ICRC || item->kind == FT_FRAME_BROKEN ||
 	    !is_wanted(framing, item))
@@ -106,12 +120,11 @@ int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 	framing->noted = FT_NONE;
 	show(framing, item);
 	framing->item = NULL;
-	return keep_evidence(framing, source, item, writer);
+	return keep_evidence(framing, item);
 }
 
 /* What is not as its connection expects. */
-static int look_closely(struct ft_framing *framing, const struct ft_source *source,
-			const struct ft_item *item, struct ft_pcapng_writer *writer)
+static int look_closely(struct ft_framing *framing, const struct ft_item *item)
 {
 	if (!is_wanted(framing, item) ||
 	    !ft_item_seen(item, framing->decode, &framing->packet, &framing->seen))
@@ -120,7 +133,7 @@ static int look_closely(struct ft_framing *framing, const struct ft_source *sour
 	framing->noted = FT_NONE;
 	ft_nccl_follower_see(framing->follower, &framing->seen);
 	framing->item = NULL;
-	return keep_evidence(framing, source, item, writer);
+	return keep_evidence(framing, item);
 }
 
 /* Not marked, or just what its connection expects: there is a connection then, and `awake` is set. */
@@ -151,12 +164,12 @@ static void prefetch(const struct ft_framing *framing, const struct ft_item *ite
 }
 
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
-			 const struct ft_batch *batch, unsigned from, unsigned to,
-			 struct ft_pcapng_writer *writer)
+			 const struct ft_batch *batch, unsigned from, unsigned to)
 {
 	uint64_t marked = batch->framed | batch->strange;
 	int error = 0;
 
+	framing->source = source;
 	framing->has_seen = false;
 	for (unsigned at = from; at < to && error == 0; at += 64) {
 		const struct ft_item *items = &batch->items[at];
@@ -167,7 +180,7 @@ int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *sou
 			const struct ft_item *item = &items[__builtin_ctzll(marks)];
 
 			if (!is_expected(framing, item))
-				error = look_closely(framing, source, item, writer);
+				error = look_closely(framing, item);
 		}
 	}
 	return error;

@@ -7,10 +7,12 @@
 
 #include "block.h"
 #include "findings.h"
+#include "framing_kept.h"
 
 /*
  * NCCL's framing as the engine follows it: packets go to the follower in the order of the capture, and what it finds
- * wrong, and who talks to whom, become findings.
+ * wrong, and who talks to whom, become findings (framing_findings.c); so does who is in one communicator, in each report
+ * (framing_members.c).
  */
 
 /* What a finding says beyond its subject, of its first frame. */
@@ -26,15 +28,25 @@ struct ft_framing_tags {
 	uint32_t vni;
 };
 
+/* What is remembered of a connection. */
+struct ft_framing_line {
+	struct ft_framing_tags tags;
+	struct ft_kept_frame kept[FT_KEPT_FRAMES];
+};
+
 struct ft_framing {
 	struct ft_nccl_follower *follower;
 	const struct ft_decode_config *decode;
 	const struct ft_map *map; /* NULL: who may talk to whom is not known */
 	struct ft_findings findings;
 	struct ft_framing_note *notes; /* beside findings.items */
-	struct ft_framing_tags *tags;  /* of connections, by id */
-	uint32_t tag_count;
-	const struct ft_item *item; /* the follower is looking at */
+	struct ft_framing_line *lines; /* of connections, by id */
+	uint32_t line_count;
+	uint32_t kept_bytes; /* of their frames */
+	struct ft_held_frames held;
+	struct ft_pcapng_writer *writer; /* of evidence; NULL: none is written */
+	const struct ft_source *source;  /* of the frames shown last */
+	const struct ft_item *item;      /* the follower is looking at */
 	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
 	struct ft_packet packet; /* that one's, if it is not usual */
 	bool awake; /* there is NCCL in the capture: strangers may have to do with it */
@@ -50,23 +62,22 @@ void ft_framing_destroy(struct ft_framing *framing); /* NULL is fine */
 /* From now on the map is another one; the one before must live on. */
 void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map);
 
-/*
- * Show it a packet. If it is among the first of a finding it is written to `writer` (NULL: nowhere) with the finding's
- * name. 0, or -ENOMEM of the writer.
- */
+/* The first frames of each finding are written there from now on, with its name; NULL: nowhere. */
+void ft_framing_keep_evidence(struct ft_framing *framing, struct ft_pcapng_writer *writer);
+
+/* Show it a packet. 0, or -ENOMEM of the writer. */
 int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
-		   const struct ft_item *item, struct ft_pcapng_writer *writer);
+		   const struct ft_item *item);
 
 /* The same for those of a batch's items from..to, which are quiet, that it is to see. */
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
-			 const struct ft_batch *batch, unsigned from, unsigned to,
-			 struct ft_pcapng_writer *writer);
+			 const struct ft_batch *batch, unsigned from, unsigned to);
 
 /* What the packet seen last is, while its item lives; false: nothing of NCCL's framing. */
 bool ft_framing_shown(const struct ft_framing *framing, struct ft_nccl_shown *shown);
 
 /* Findings about members of one communicator that may not talk to each other: made when a report is. */
-void ft_framing_judge_communicators(struct ft_framing *framing);
+void ft_framing_judge_communicators(struct ft_framing *framing, const struct ft_source *source);
 
 /* How sure a finding is: severe only if its certainty is. */
 enum { FT_FRAMING_SURE_PERCENT = 80 };

@@ -16,29 +16,17 @@ static const enum ft_rule rules[FT_NCCL_FAULTS] = {
 	[FT_NCCL_REPLAY] = FT_RULE_NCCL_REPLAY,
 };
 
-/* What a finding is about, and what it is based on. */
-struct occasion {
-	enum ft_rule rule;
-	double certainty;
-	const char *text;
-	uint64_t frame, ts_ns;
-	uint32_t dest_qp;
-	struct ft_check_key key;
-};
-
 static bool is_current(const struct ft_framing *framing, uint64_t frame)
 {
 	return framing->item != NULL && framing->item->frame->number == frame;
 }
-
-static const struct ft_framing_tags no_tags = { .pkey = UINT16_MAX };
 
 /* Of the packet at hand; of TCP there is no P_Key. */
 static struct ft_framing_tags tags_of(const struct ft_framing *framing)
 {
 	const struct ft_packet *packet = &framing->packet;
 	const struct ft_observed *observed = &framing->item->observed;
-	struct ft_framing_tags tags = no_tags;
+	struct ft_framing_tags tags = { .pkey = UINT16_MAX };
 
 	if (framing->item->usual)
 		return (struct ft_framing_tags){ .pkey = observed->pkey, .vlan = observed->vlan };
@@ -50,9 +38,8 @@ static struct ft_framing_tags tags_of(const struct ft_framing *framing)
 	return tags;
 }
 
-/* As of a packet between ordinary queue pairs. */
-static void key_of_places(const uint8_t src[16], const uint8_t dst[16], bool by_lid,
-			  const struct ft_framing_tags *tags, struct ft_check_key *key)
+void ft_framing_key(const struct ft_nccl_place *from, const uint8_t to[16],
+		    const struct ft_framing_tags *tags, struct ft_check_key *key)
 {
 	memset(key, 0, sizeof *key);
 	key->qp_kind = 2;
@@ -61,35 +48,35 @@ static void key_of_places(const uint8_t src[16], const uint8_t dst[16], bool by_
 	key->vlan = tags->vlan;
 	key->has_vni = tags->has_vni;
 	key->vni = tags->vni;
-	if (by_lid) {
+	if (from->by_lid) {
 		key->native = 1;
-		key->slid = (uint16_t)(src[14] << 8 | src[15]);
-		key->dlid = (uint16_t)(dst[14] << 8 | dst[15]);
+		key->slid = (uint16_t)(from->address[14] << 8 | from->address[15]);
+		key->dlid = (uint16_t)(to[14] << 8 | to[15]);
 		return;
 	}
 	key->has_gids = 1;
-	memcpy(key->src, src, sizeof key->src);
-	memcpy(key->dst, dst, sizeof key->dst);
+	memcpy(key->src, from->address, sizeof key->src);
+	memcpy(key->dst, to, sizeof key->dst);
 }
 
-/* Where the connection was seen when it became known. */
-static struct ft_framing_tags *tags_at(struct ft_framing *framing, uint32_t connection)
+struct ft_framing_line *ft_framing_line_of(struct ft_framing *framing, uint32_t connection)
 {
-	struct ft_framing_tags *more;
+	struct ft_framing_line *more;
 	uint32_t count = 2 * connection + 16;
 
-	if (connection < framing->tag_count)
-		return &framing->tags[connection];
-	more = reallocarray(framing->tags, count, sizeof *more);
+	if (connection < framing->line_count)
+		return &framing->lines[connection];
+	more = reallocarray(framing->lines, count, sizeof *more);
 	if (more == NULL)
 		ft_no_memory();
-	framing->tags = more;
-	for (; framing->tag_count < count; framing->tag_count++)
-		more[framing->tag_count] = no_tags;
-	return &framing->tags[connection];
+	framing->lines = more;
+	for (; framing->line_count < count; framing->line_count++)
+		more[framing->line_count] = (struct ft_framing_line){ .tags.pkey = UINT16_MAX };
+	return &framing->lines[connection];
 }
 
-static bool make_note(struct ft_framing *framing, uint32_t index, const struct occasion *occasion)
+static bool make_note(struct ft_framing *framing, uint32_t index,
+		      const struct ft_framing_occasion *occasion)
 {
 	struct ft_framing_note *notes =
 		reallocarray(framing->notes, framing->findings.room, sizeof *notes);
@@ -104,16 +91,16 @@ static bool make_note(struct ft_framing *framing, uint32_t index, const struct o
 
 static bool has_frame(const struct ft_finding *finding, uint64_t number)
 {
-	return finding->frame_count != 0 && finding->frames[finding->frame_count - 1] == number;
+	for (uint8_t i = 0; i < finding->frame_count; i++)
+		if (finding->frames[i] == number)
+			return true;
+	return false;
 }
 
-/*
- * A finding with its first frames: the frame at hand, or one that has gone by, of which only the number is left. A frame
- * counts once, whatever it is found to be for the second time: communicators are judged in each report.
- */
-static void add(struct ft_framing *framing, const struct occasion *occasion)
+/* The finding, made if it is new; NULL: no room. */
+static struct ft_finding *finding_for(struct ft_framing *framing,
+				      const struct ft_framing_occasion *occasion)
 {
-	struct ft_frame frame = { .number = occasion->frame, .ts_ns = occasion->ts_ns };
 	struct ft_verdict verdict;
 	struct ft_subject subject;
 	struct ft_finding *finding;
@@ -126,7 +113,7 @@ static void add(struct ft_framing *framing, const struct occasion *occasion)
 	index = ft_findings_of(&framing->findings, occasion->rule, &subject);
 	if (index == FT_NONE) {
 		framing->findings.dropped++;
-		return;
+		return NULL;
 	}
 	finding = &framing->findings.items[index];
 	if (finding->packets == 0) {
@@ -134,18 +121,56 @@ static void add(struct ft_framing *framing, const struct occasion *occasion)
 		if (!make_note(framing, index, occasion))
 			ft_no_memory();
 	}
-	if (has_frame(finding, occasion->frame))
+	return finding;
+}
+
+/*
+ * A finding with its first frames: the frame at hand, or one that has gone by. A frame counts once, whatever it is found
+ * to be for the second time: communicators are judged in each report.
+ */
+void ft_framing_add(struct ft_framing *framing, const struct ft_framing_occasion *occasion,
+		    const struct ft_kept_frame *gone)
+{
+	struct ft_frame frame = { .number = occasion->frame, .ts_ns = occasion->ts_ns };
+	struct ft_finding *finding = finding_for(framing, occasion);
+	uint32_t index;
+
+	if (finding == NULL || has_frame(finding, occasion->frame) ||
+	    (occasion->repeated && finding->frame_count == FT_FINDING_FRAMES))
 		return;
+	index = (uint32_t)(finding - framing->findings.items);
 	if (is_current(framing, occasion->frame))
 		frame.wire = framing->item->frame->wire;
-	if (ft_finding_add(finding, &frame, occasion->dest_qp) && frame.wire != 0)
+	else if (gone != NULL)
+		frame = gone->frame;
+	if (!ft_finding_add(finding, &frame, occasion->dest_qp))
+		return;
+	if (is_current(framing, occasion->frame))
 		framing->noted = index;
+	else if (frame.bytes != NULL && framing->writer != NULL &&
+		 ft_framing_write(framing, &frame, index) != 0)
+		ft_no_memory();
+}
+
+/* Of a frame that has gone by. */
+static void key_of_found(const struct ft_nccl_found *found, struct ft_check_key *key)
+{
+	const struct ft_framing_tags tags = {
+		.pkey = found->pkey,
+		.vlan = found->vlan,
+		.has_vni = found->ends.vni != UINT32_MAX,
+		.vni = found->ends.vni != UINT32_MAX ? found->ends.vni : 0,
+	};
+	struct ft_nccl_place from = { .by_lid = found->ends.by_lid != 0 };
+
+	memcpy(from.address, found->ends.src, sizeof from.address);
+	ft_framing_key(&from, found->ends.dst, &tags, key);
 }
 
 void ft_framing_found(void *context, const struct ft_nccl_found *found)
 {
 	struct ft_framing *framing = context;
-	struct occasion occasion = {
+	struct ft_framing_occasion occasion = {
 		.rule = rules[found->fault],
 		.certainty = found->certainty,
 		.text = found->text,
@@ -157,12 +182,42 @@ void ft_framing_found(void *context, const struct ft_nccl_found *found)
 	if (is_current(framing, found->frame))
 		ft_item_key(framing->item, &occasion.key);
 	else
-		key_of_places(found->ends.src, found->ends.dst, found->ends.by_lid != 0,
-			      found->connection == FT_NCCL_NONE
-				      ? &no_tags
-				      : tags_at(framing, found->connection),
-			      &occasion.key);
-	add(framing, &occasion);
+		key_of_found(found, &occasion.key);
+	ft_framing_add(framing, &occasion, ft_held_frames_find(&framing->held, found->frame));
+}
+
+void ft_framing_hold(void *context, uint64_t frame)
+{
+	struct ft_framing *framing = context;
+
+	if (is_current(framing, frame) &&
+	    ft_held_frames_add(&framing->held, framing->item->frame, framing->writer != NULL) != 0)
+		ft_no_memory();
+}
+
+/* Of the item at hand, for the findings that a map may make. */
+static void keep(struct ft_framing *framing, uint32_t connection, enum ft_kept_of_connection which)
+{
+	const struct ft_frame *frame = framing->item->frame;
+	struct ft_kept_frame *kept = &ft_framing_line_of(framing, connection)->kept[which];
+	uint32_t most = UINT32_MAX;
+
+	if (framing->map == NULL)
+		return;
+	if (which == FT_KEPT_DATA && frame->link_type == FT_LINK_ETHERNET)
+		most = FT_KEPT_DATA_BYTES;
+	if (framing->writer == NULL || framing->kept_bytes >= FT_KEPT_BYTES)
+		most = 0;
+	ft_kept_frame_set(kept, frame, most);
+	framing->kept_bytes += kept->frame.captured;
+}
+
+void ft_framing_met(void *context, uint32_t connection, bool is_data)
+{
+	struct ft_framing *framing = context;
+
+	if (framing->item != NULL)
+		keep(framing, connection, is_data ? FT_KEPT_DATA : FT_KEPT_CTS);
 }
 
 /* --- who may talk to whom --- */
@@ -188,8 +243,8 @@ static bool may_be_excepted(const struct ft_map *map, uint32_t one, uint32_t oth
 	return false;
 }
 
-/* Both ends are some tenant's, not the same one's, and nothing permits it. */
-static bool is_crossing(const struct ft_map *map, const struct ft_check_key *key, uint64_t ts_ns)
+bool ft_framing_is_crossing(const struct ft_map *map, const struct ft_check_key *key,
+			    uint64_t ts_ns)
 {
 	struct ft_verdict verdict;
 
@@ -235,7 +290,7 @@ static const char *what_is_wrong(const struct ft_map *map, const struct ft_nccl_
 			"a NCCL connection was set up with an end that the map does not declare",
 	};
 
-	if (is_crossing(map, key, contact->ts_ns))
+	if (ft_framing_is_crossing(map, key, contact->ts_ns))
 		return crossings[contact->kind];
 	if (contact->kind != FT_NCCL_CONTACT_CONNECTION &&
 	    is_from_nowhere(map, key, contact->ts_ns))
@@ -243,151 +298,28 @@ static const char *what_is_wrong(const struct ft_map *map, const struct ft_nccl_
 	return NULL;
 }
 
+/* The frame that made it known is the one at hand, whatever went before. */
 void ft_framing_contact(void *context, const struct ft_nccl_contact *contact)
 {
 	struct ft_framing *framing = context;
-	struct ft_framing_tags tags = no_tags;
-	struct occasion occasion = {
+	struct ft_framing_tags tags = tags_of(framing);
+	struct ft_framing_occasion occasion = {
 		.rule = contact->kind == FT_NCCL_CONTACT_CONNECTION ? FT_RULE_NCCL_CROSSES_TENANTS
 								    : FT_RULE_NCCL_FOREIGN_SETUP,
 		.certainty = 1,
-		.frame = contact->frame,
-		.ts_ns = contact->ts_ns,
+		.frame = framing->item->frame->number,
+		.ts_ns = framing->item->frame->ts_ns,
 		.dest_qp = FT_NONE,
 	};
 
-	if (is_current(framing, contact->frame))
-		tags = tags_of(framing);
-	if (contact->kind == FT_NCCL_CONTACT_CONNECTION && contact->connection != FT_NCCL_NONE)
-		*tags_at(framing, contact->connection) = tags;
+	if (contact->kind == FT_NCCL_CONTACT_CONNECTION) {
+		ft_framing_line_of(framing, contact->connection)->tags = tags;
+		keep(framing, contact->connection, FT_KEPT_CONTACT);
+	}
 	if (framing->map == NULL)
 		return;
-	key_of_places(contact->from.address, contact->to.address, contact->from.by_lid, &tags,
-		      &occasion.key);
+	ft_framing_key(&contact->from, contact->to.address, &tags, &occasion.key);
 	occasion.text = what_is_wrong(framing->map, contact, &occasion.key);
 	if (occasion.text != NULL)
-		add(framing, &occasion);
-}
-
-/* --- communicators --- */
-
-enum { TENANTS = 64 }; /* of one communicator that are told apart */
-
-/* A member of each tenant there is. */
-struct party {
-	uint32_t tenant;
-	const struct ft_nccl_place *place;
-};
-
-static uint32_t tenant_of(const struct ft_map *map, const struct ft_nccl_place *place,
-			  const struct ft_framing_tags *tags, uint64_t ts_ns)
-{
-	struct ft_check_key key;
-	struct ft_verdict verdict;
-
-	key_of_places(place->address, place->address, place->by_lid, tags, &key);
-	ft_check(map, &key, (int64_t)ts_ns, &verdict);
-	return verdict.src.tenant;
-}
-
-static size_t parties_of(const struct ft_map *map, const struct ft_nccl_communicator *communicator,
-			 const struct ft_framing_tags *tags, uint64_t ts_ns,
-			 struct party parties[TENANTS])
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < communicator->member_count && count < TENANTS; i++) {
-		const struct ft_nccl_place *place = &communicator->members[i].places[0];
-		uint32_t tenant = tenant_of(map, place, tags, ts_ns);
-		bool known = tenant == FT_NONE;
-
-		for (size_t j = 0; j < count && !known; j++)
-			known = parties[j].tenant == tenant;
-		if (!known)
-			parties[count++] = (struct party){ tenant, place };
-	}
-	return count;
-}
-
-static uint32_t tenant_at(struct ft_framing *framing, const struct ft_nccl_connection *row,
-			  const struct ft_nccl_party *end)
-{
-	return end->place_count == 0
-		       ? FT_NONE
-		       : tenant_of(framing->map, &end->places[0], tags_at(framing, row->connection),
-				   row->first_ts_ns);
-}
-
-/* The first connection that one of two tenants has; NULL if they have one with each other: it was judged by itself. */
-static const struct ft_nccl_connection *what_joins(struct ft_framing *framing,
-						   const struct ft_nccl_communicator *communicator,
-						   const struct party *one,
-						   const struct party *other)
-{
-	const struct ft_nccl_connection *found = NULL;
-
-	for (size_t i = 0; i < communicator->connection_count; i++) {
-		const struct ft_nccl_connection *row = ft_nccl_follower_connection(
-			framing->follower, communicator->connections[i]);
-		uint32_t from = tenant_at(framing, row, &row->sender);
-		uint32_t to = tenant_at(framing, row, &row->receiver);
-		bool has_one = from == one->tenant || to == one->tenant;
-		bool has_other = from == other->tenant || to == other->tenant;
-
-		if (has_one && has_other)
-			return NULL;
-		if (found == NULL && (has_one || has_other))
-			found = row;
-	}
-	return found;
-}
-
-static void judge_pair(struct ft_framing *framing, const struct party *one,
-		       const struct party *other, const struct ft_nccl_connection *first)
-{
-	struct occasion occasion = {
-		.rule = FT_RULE_NCCL_CROSSES_TENANTS,
-		.certainty = 1,
-		.text = "members of one communicator, whose data reaches both",
-		.frame = first->first_frame,
-		.ts_ns = first->first_ts_ns,
-		.dest_qp = FT_NONE,
-	};
-
-	key_of_places(one->place->address, other->place->address, one->place->by_lid,
-		      tags_at(framing, first->connection), &occasion.key);
-	if (is_crossing(framing->map, &occasion.key, first->first_ts_ns))
-		add(framing, &occasion);
-}
-
-static void judge_communicator(struct ft_framing *framing,
-			       const struct ft_nccl_communicator *communicator)
-{
-	const struct ft_nccl_connection *first;
-	struct party parties[TENANTS];
-	size_t count;
-
-	if (communicator->connection_count == 0)
-		return;
-	first = ft_nccl_follower_connection(framing->follower, communicator->connections[0]);
-	count = parties_of(framing->map, communicator, tags_at(framing, first->connection),
-			   first->first_ts_ns, parties);
-	for (size_t i = 0; i < count; i++) {
-		for (size_t j = i + 1; j < count; j++) {
-			first = what_joins(framing, communicator, &parties[i], &parties[j]);
-			if (first != NULL)
-				judge_pair(framing, &parties[i], &parties[j], first);
-		}
-	}
-}
-
-void ft_framing_judge_communicators(struct ft_framing *framing)
-{
-	const struct ft_nccl_report *report;
-
-	if (framing->map == NULL)
-		return;
-	report = ft_nccl_follower_report(framing->follower);
-	for (size_t i = 0; report != NULL && i < report->communicator_count; i++)
-		judge_communicator(framing, &report->communicators[i]);
+		ft_framing_add(framing, &occasion, NULL);
 }

@@ -2,6 +2,38 @@
 
 #include "framing.h"
 
-/* The two halves of what a follower's sink does, for framing.c. */
+/* The halves of what a follower's sink does, for framing.c. */
 void ft_framing_found(void *context, const struct ft_nccl_found *found);
 void ft_framing_contact(void *context, const struct ft_nccl_contact *contact);
+void ft_framing_met(void *context, uint32_t connection, bool is_data);
+void ft_framing_hold(void *context, uint64_t frame);
+
+/* What a finding is about, and what it is based on. */
+struct ft_framing_occasion {
+	enum ft_rule rule;
+	double certainty;
+	const char *text;
+	uint64_t frame, ts_ns;
+	uint32_t dest_qp;
+	bool repeated; /* it comes in each report: a frame counts only if its number is noted */
+	struct ft_check_key key;
+};
+
+/* `gone`: what was kept of a frame that is not at hand; NULL: nothing. */
+void ft_framing_add(struct ft_framing *framing, const struct ft_framing_occasion *occasion,
+		    const struct ft_kept_frame *gone);
+
+/* Write a frame as evidence of this finding. 0 or -ENOMEM. */
+int ft_framing_write(const struct ft_framing *framing, const struct ft_frame *frame,
+		     uint32_t index);
+
+/* What is remembered of a connection; it may move with the next call. */
+struct ft_framing_line *ft_framing_line_of(struct ft_framing *framing, uint32_t connection);
+
+/* As of a packet between ordinary queue pairs. */
+void ft_framing_key(const struct ft_nccl_place *from, const uint8_t to[16],
+		    const struct ft_framing_tags *tags, struct ft_check_key *key);
+
+/* Both ends are some tenant's, not the same one's, and nothing permits it. */
+bool ft_framing_is_crossing(const struct ft_map *map, const struct ft_check_key *key,
+			    uint64_t ts_ns);

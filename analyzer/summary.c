@@ -268,7 +268,7 @@ const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_en
 	ft_summary_fill_coverage(summary, engine, source);
 	if (engine->map != NULL)
 		fill_by_map(summary, engine);
-	ft_summary_fill_findings(summary, engine);
+	ft_summary_fill_findings(summary, engine, source);
 	if (engine->map != NULL)
 		decide(summary);
 	return &summary->report;

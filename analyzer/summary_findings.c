@@ -293,7 +293,8 @@ static size_t find_cotenancy(const struct ft_summary *summary, const struct ft_m
 	return count < COTENANCIES ? count : COTENANCIES;
 }
 
-void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine *engine)
+void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine *engine,
+			      const struct ft_source *source)
 {
 	const struct ft_account *account = &engine->account;
 	const struct ft_declared *declared =
@@ -305,7 +306,7 @@ void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine
 	struct ft_report_finding *rows;
 
 	if (engine->framing != NULL) {
-		ft_framing_judge_communicators(engine->framing);
+		ft_framing_judge_communicators(engine->framing, source);
 		most += engine->framing->findings.count;
 		summary->report.findings_dropped += engine->framing->findings.dropped;
 	}

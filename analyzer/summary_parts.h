@@ -29,4 +29,5 @@ void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account 
 void ft_summary_fill_pkeys(struct ft_summary *summary);
 
 /* All findings in report order: those of frames, of NCCL's framing, and those about the map itself. */
-void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine *engine);
+void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine *engine,
+			      const struct ft_source *source);

@@ -164,6 +164,12 @@ void ft_nccl_announce(const struct ft_nccl_connections *connections,
 		connections->sink.contact(connections->sink.context, &contact);
 }
 
+void ft_nccl_hold(const struct ft_nccl_connections *connections, uint64_t frame)
+{
+	if (connections->sink.hold != NULL)
+		connections->sink.hold(connections->sink.context, frame);
+}
+
 static struct ft_nccl_key key_of(const struct ft_nccl_followed *followed, uint8_t device,
 				 uint32_t rkey)
 {
@@ -290,6 +296,18 @@ static void note_net(struct ft_nccl_connection *model, const struct ft_nccl_seen
 		model->nets[model->net_count++] = net;
 }
 
+/* A write begins, the first one of its direction. */
+static void meet(const struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		 bool is_data)
+{
+	if (connections->is_replaying)
+		return;
+	followed->met[is_data] = true;
+	if (connections->sink.met != NULL)
+		connections->sink.met(connections->sink.context, followed->model.connection,
+				      is_data);
+}
+
 static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_end *end,
 		      const struct ft_nccl_seen *seen)
 {
@@ -314,6 +332,8 @@ static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_en
 		ft_nccl_order_acknowledge(&moment, is_data);
 	if (!ft_nccl_is_write(seen->opcode))
 		return;
+	if (!followed->met[is_data] && ft_nccl_begins(seen->opcode))
+		meet(connections, followed, is_data);
 	if (!is_data) {
 		ft_nccl_cts_see(&moment);
 		return;

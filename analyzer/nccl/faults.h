@@ -14,8 +14,7 @@ void ft_nccl_fault_write(struct ft_nccl_moment *moment);
 void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer);
 
 /* A data write in sequence, or out of it, that fits nothing that was asked for: likewise. */
-void ft_nccl_fault_odd(const struct ft_nccl_followed *followed, struct ft_nccl_lane *lane,
-		       const struct ft_nccl_seen *seen);
+void ft_nccl_fault_odd(struct ft_nccl_moment *moment);
 
 /* A data write that fits nothing, farther ahead than packets overtake each other, and the sequence went on without it. */
 void ft_nccl_fault_apart(struct ft_nccl_moment *moment);

@@ -20,6 +20,7 @@
  *     late.c         what comes again or late           immediates.c what they mean
  *     split.c        queue pairs a message uses         turns.c      likewise, after a set-up
  *     faults.c       what is wrong                      faults_immediate.c  with immediates
+ *     faults_early.c with data before clear-to-sends
  *     held.c         what may be no data of it          anchor.c     where data begins in a log
  *     order.c        whether taps keep packets in order
  *     keep.c         for the report                     shown.c      what a packet was
@@ -80,6 +81,7 @@ struct ft_nccl_followed {
 			/* they pass in another order here */
 	bool numbered;  /* messages are counted from the first packet on, as there was no hole */
 	bool unsure;    /* metadata names more queue pairs than there may be */
+	bool met[2];    /* the sink was told of a clear-to-send, of data */
 	bool shared; /* a message was longer than what its queue pair had: others, not known yet, share it */
 	bool has_base;    /* model.fifo.addr is known */
 	bool by_grid;     /* clear-to-sends cannot be read: their PSNs number them */
@@ -275,6 +277,9 @@ bool ft_nccl_is_from_peer(const struct ft_nccl_followed *followed, const struct 
 /* Tell the sink that the connection is known. */
 void ft_nccl_announce(const struct ft_nccl_connections *connections,
 		      const struct ft_nccl_followed *followed, uint64_t frame, uint64_t ts_ns);
+
+/* Tell the sink that this frame may be named later. */
+void ft_nccl_hold(const struct ft_nccl_connections *connections, uint64_t frame);
 
 /* A clear-to-send gave a key of memory at the receiver's device. */
 void ft_nccl_announce_key(struct ft_nccl_connections *connections,

@@ -13,10 +13,11 @@ bool ft_nccl_hold_back(struct ft_nccl_moment *moment)
 	if (!lane->exact || (lane->open && moment->turn == FT_NCCL_NEXT))
 		return false;
 	if (moment->turn == FT_NCCL_NEXT) {
-		ft_nccl_fault_odd(moment->followed, lane, moment->seen);
+		ft_nccl_fault_odd(moment);
 	} else {
 		lane->has_odd = true;
 		lane->odd = *moment->seen;
+		ft_nccl_hold(moment->connections, moment->seen->frame);
 	}
 	return true;
 }
@@ -37,7 +38,7 @@ static void decide(struct ft_nccl_moment *moment, bool is_right)
 	} else if (ft_nccl_psn_distance(odd.psn, lane->data.next) > REORDERED_MOST) {
 		ft_nccl_fault_apart(&held);
 	} else {
-		ft_nccl_fault_odd(moment->followed, lane, &odd);
+		ft_nccl_fault_odd(&held);
 	}
 }
 

@@ -157,6 +157,7 @@ static void close_evidence(struct audit *audit)
 	struct ft_writer_complaint complaint;
 
 	audit->writer = NULL;
+	ft_engine_keep_evidence(audit->job.engine, NULL);
 	if (writer != NULL && ft_pcapng_close(writer, &complaint) != 0) {
 		if (!audit->evidence_failed)
 			ft_log("%s", complaint.text);
@@ -177,18 +178,22 @@ static enum ft_exit status_of(const struct ft_report *report)
 	return statuses[report->verdict];
 }
 
-/* Its strings are good until the engine runs on. */
+/* Its strings are good until the engine runs on. What it finds out itself is evidence, too. */
+static void make_report(const struct audit *audit, struct ft_report *report)
+{
+	*report = *ft_engine_report(audit->job.engine, audit->job.source);
+	report->version = ft_build_version();
+	report->build = ft_build_text();
+	report->stopped_after = ft_job_stopped_after(&audit->job);
+}
+
 static int render(struct audit *audit, struct ft_report *report)
 {
 	char *arguments = ft_retell(&audit->job, audit->evidence);
 	struct ft_render_options look = { .colour = ft_output_colour(), .arguments = arguments };
 	int error;
 
-	*report = *ft_engine_report(audit->job.engine, audit->job.source);
-	report->version = ft_build_version();
-	report->build = ft_build_text();
 	report->evidence_path = audit->evidence;
-	report->stopped_after = ft_job_stopped_after(&audit->job);
 	if (audit->format != NULL && strcmp(audit->format, "json") == 0)
 		error = ft_render_json(stdout, report);
 	else
@@ -200,8 +205,11 @@ static int render(struct audit *audit, struct ft_report *report)
 static enum ft_exit print_report(struct audit *audit)
 {
 	struct ft_report report;
-	int error = render(audit, &report);
+	int error;
 
+	make_report(audit, &report);
+	close_evidence(audit);
+	error = render(audit, &report);
 	return error != 0 ? ft_output_failed(error) : status_of(&report);
 }
 
@@ -211,6 +219,7 @@ static void print_so_far(void *context)
 	struct audit *audit = context;
 	struct ft_report report;
 
+	make_report(audit, &report);
 	if (render(audit, &report) == 0)
 		fflush(stdout);
 }
@@ -227,7 +236,6 @@ static enum ft_exit audit_frames(struct audit *audit)
 	error = ft_job_run(&audit->job);
 	if (error != 0)
 		return ft_job_failed(&audit->job, error, "no report");
-	close_evidence(audit);
 	status = print_report(audit);
 	if (audit->evidence_failed)
 		status = FT_EXIT_FAILED;

@@ -117,7 +117,7 @@ class Connection:
 class World:
     """A ring of hosts; `frames` in the order in which they pass. What is not told is drawn by the seed."""
 
-    def __init__(self, seed, setup=True, slice_bytes=700, sets=None):
+    def __init__(self, seed, setup=True, slice_bytes=700, sets=None, hosts=None):
         chance = self.chance = random.Random(seed)
         self.release = chance.choice(list(RELEASES))
         self.layout, self.slice_bytes, self.setup = RELEASES[self.release], slice_bytes, setup
@@ -133,7 +133,7 @@ class World:
         self.skew, self.tap_skew = chance.choice([0, 1e3, 2e4, 1e5]), chance.choice([0, 0, 5e3])
         self.style, self.starts_empty = chance.choice(STYLES + ["mixed"]), chance.random() < 0.5
         self.used, self.frames = {}, []
-        hosts = [[bytes((10, 0, device, host + 1)) for device in range(self.devices)] for host in range(chance.choice([2, 3]))]
+        hosts = [[bytes((10, 0, device, host + 1)) for device in range(self.devices)] for host in range(hosts or chance.choice([2, 3]))]
         self.connections = [Connection(self, i, host, hosts[(i + 1) % len(hosts)], i) for i, host in enumerate(hosts)]
         ts = 1e9
         for connection in self.connections:

@@ -69,7 +69,10 @@ void ft_engine_destroy(struct ft_engine *engine);
 int ft_engine_change_map(struct ft_engine *engine, const struct ft_map *map,
 			 const struct ft_succession *succession);
 
-/* The first frames of every finding go to `writer` as they are met (NULL: nowhere); it must outlive the runs. */
+/*
+ * The first frames of every finding go to `writer` as they are met, or when a report finds it (NULL: nowhere): it must
+ * outlive runs and reports.
+ */
 void ft_engine_keep_evidence(struct ft_engine *engine, struct ft_pcapng_writer *writer);
 
 /* Told of a packet, judged if there is a map; the view holds for the call. 0, or -errno, which ends the run. */

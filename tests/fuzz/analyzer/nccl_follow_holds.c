@@ -226,7 +226,7 @@ void ft_holds(const uint8_t *bytes, size_t size)
 	const struct ft_nccl_config config = {
 		.connections = CONNECTIONS, .messages = MESSAGES, .findings = FINDINGS, .seed = 4711
 	};
-	const struct ft_nccl_sink sink = { found, contact, &world };
+	const struct ft_nccl_sink sink = { .found = found, .contact = contact, .context = &world };
 
 	assert(ft_nccl_qps_create(&world.qps, QPS, 4711) == 0);
 	assert(ft_nccl_connections_create(&world.connections, &config, world.qps, &sink) == 0);

@@ -47,6 +47,7 @@ struct ft_nccl_found {
 	double certainty; /* 0..1 */
 	uint64_t frame, ts_ns;
 	struct ft_nccl_ends ends; /* of the frame */
+	uint16_t pkey, vlan;      /* as in struct ft_nccl_seen */
 	uint32_t dest_qp;
 	uint32_t connection; /* id so far: ft_nccl_follower_connection(); FT_NCCL_NONE */
 	bool has_k;
@@ -73,6 +74,10 @@ struct ft_nccl_contact {
 struct ft_nccl_sink {
 	void (*found)(void *context, const struct ft_nccl_found *found);
 	void (*contact)(void *context, const struct ft_nccl_contact *contact);
+	/* The packet at hand is the first clear-to-send, or data, that passes on a connection that is known. */
+	void (*met)(void *context, uint32_t connection, bool is_data);
+	/* `found` may name this frame, which is the one at hand or was, later. */
+	void (*hold)(void *context, uint64_t frame);
 	void *context;
 };
 

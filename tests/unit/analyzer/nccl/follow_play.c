@@ -27,7 +27,9 @@ static void note_contact(void *context, const struct ft_nccl_contact *contact)
 struct follow *follow_start_with(char family, const struct ft_nccl_config *config)
 {
 	struct follow *follow = calloc(1, sizeof *follow);
-	const struct ft_nccl_sink sink = { note_found, note_contact, follow };
+	const struct ft_nccl_sink sink = { .found = note_found,
+					   .contact = note_contact,
+					   .context = follow };
 
 	assert_non_null(follow);
 	follow->family = family;

@@ -1,0 +1,147 @@
+#include "faults_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "answer.h"
+
+/* Data before its clear-to-send, or with none: what comes behind it tells. */
+
+/* The clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
+static bool saw_all_before(const struct ft_nccl_followed *followed, uint64_t k)
+{
+	for (uint64_t i = 1; i <= FT_NCCL_RING_LEAST / 2 && i <= k; i++) {
+		const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k - i);
+
+		if (k - i < followed->oldest)
+			return i > 1;
+		if (transfer == NULL || !transfer->has_cts)
+			return i > 1 && transfer == NULL;
+	}
+	return true;
+}
+
+static void keep_early(const struct ft_nccl_moment *moment, uint64_t k)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	lane->has_early = true;
+	lane->calm = ft_nccl_is_calm(moment->followed);
+	lane->early_step = moment->followed->steps;
+	lane->early = *moment->seen;
+	lane->early_k = k;
+	ft_nccl_hold(moment->connections, moment->seen->frame);
+}
+
+/* All was in sequence before it and since. */
+static bool was_calm(const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane)
+{
+	return lane->calm && followed->trouble <= lane->early_step;
+}
+
+void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	uint64_t k = transfer->message.k;
+
+	if (followed->has_newest && followed->newest + 1 < k)
+		k = followed->newest + 1;
+	if (moment->lane->has_early || !saw_all_before(followed, k))
+		return;
+	keep_early(moment, transfer->message.k);
+}
+
+void ft_nccl_fault_odd(struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+
+	if (moment->lane->has_early || !followed->has_newest || followed->by_grid ||
+	    !saw_all_before(followed, followed->newest + 1))
+		return;
+	keep_early(moment, followed->newest + 1);
+}
+
+static void tell_unasked(struct ft_nccl_connections *connections,
+			 const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane,
+			 double certainty)
+{
+	struct ft_nccl_found found =
+		ft_nccl_found_in(followed, &lane->early, FT_NCCL_WRITE_UNASKED, certainty);
+
+	if (!ft_nccl_is_alone(followed))
+		return;
+	found.has_k = true;
+	found.k = lane->early_k;
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " although all %" PRIu64
+		 " clear-to-sends before it had been answered",
+		 lane->early.length, lane->early.va, lane->early_k);
+	ft_nccl_tell_of_data(connections, &found);
+}
+
+/* As if the message had never had data. */
+static void forget(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
+		   struct ft_nccl_lane *lane)
+{
+	if (transfer->message.first_frame == 0)
+		return;
+	followed->model.messages--;
+	followed->model.payload_bytes -= transfer->written + transfer->missed;
+	transfer->used = false;
+	lane->open = lane->writing = false;
+	lane->next = lane->early_k;
+	if (lane->data.next == ft_nccl_psn_add(lane->early.psn, 1))
+		lane->data.next = lane->early.psn;
+}
+
+bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	bool was_its_own = true;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		struct ft_nccl_lane *lane = &followed->lanes[i];
+		uint8_t request;
+
+		if (!lane->has_early || lane->early_k != transfer->message.k)
+			continue;
+		lane->has_early = false;
+		if (ft_nccl_answers(followed, transfer, &lane->early, &request))
+			continue;
+		was_its_own = false;
+		if (moment->turn == FT_NCCL_NEXT && was_calm(followed, lane))
+			tell_unasked(moment->connections, followed, lane, 0.95);
+		forget(followed, transfer, lane);
+	}
+	return was_its_own;
+}
+
+/* Clear-to-sends that nobody saw would have been acknowledged. */
+static bool may_have_missed(const struct ft_nccl_followed *followed)
+{
+	bool missed = followed->model.missing_packets != 0 || followed->trouble != 0 ||
+		      !followed->has_newest;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		const struct ft_nccl_lane *lane = &followed->lanes[i];
+
+		if (lane->asked)
+			missed = missed || !lane->cts_acked.known ||
+				 lane->cts_acked.psn != ft_nccl_psn_add(lane->cts.next, 0xffffff);
+	}
+	return missed;
+}
+
+void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed)
+{
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		struct ft_nccl_lane *lane = &followed->lanes[i];
+
+		if (!lane->has_early || lane->told || !was_calm(followed, lane) ||
+		    may_have_missed(followed))
+			continue;
+		tell_unasked(connections, followed, lane, 0.7);
+		lane->told = true;
+	}
+}
