@@ -144,7 +144,7 @@ static void note_ahead(struct ft_tracker *tracker, const struct ft_moment *momen
 	struct ft_half *half = &requester->half;
 	struct ft_span ahead = {
 		.kind = FT_SPAN_AHEAD,
-		.early = ft_is_early(tracker, requester),
+		.early = ft_how_early(tracker, requester),
 		.from = half->next_psn,
 		.count = 1,
 		.frame = moment->observed->frame,

@@ -9,7 +9,7 @@ static uint32_t missing_early(const struct ft_tracker *tracker, const struct ft_
 	for (unsigned left = half->span_count; left != 0; left--) {
 		const struct ft_span *span = ft_span_at(&tracker->spans, number);
 
-		if (span->early && (FT_SPANS_HOLES >> span->kind & 1) != 0)
+		if (span->early != FT_LATER && (FT_SPANS_HOLES >> span->kind & 1) != 0)
 			missing += span->count;
 		number = span->next;
 	}
@@ -26,8 +26,12 @@ bool ft_is_young(const struct ft_tracker *tracker, const struct ft_half *half)
 			     FT_EARLY_PSNS + missing_early(tracker, half));
 }
 
-bool ft_is_early(const struct ft_tracker *tracker, const struct ft_flow *flow)
+uint8_t ft_how_early(const struct ft_tracker *tracker, const struct ft_flow *flow)
 {
-	return (flow->half.flags & FT_HALF_START_SEEN) == 0 &&
-	       (flow->packets < FT_EARLY_PACKETS || ft_is_young(tracker, &flow->half));
+	if ((flow->half.flags & FT_HALF_START_SEEN) != 0)
+		return FT_LATER;
+	if (flow->packets <= FT_ONSET_PACKETS)
+		return FT_AT_ONSET;
+	return flow->packets < FT_EARLY_PACKETS || ft_is_young(tracker, &flow->half) ? FT_EARLY
+										     : FT_LATER;
 }

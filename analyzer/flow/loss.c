@@ -9,7 +9,9 @@ enum {
 	LEAST_ELSEWHERE = 4,
 	MOST_EXPECTED = 4,
 	LEAST_OVERDUE = 2,
-	FEW_SPACES = 4096, /* a capture of fewer may well be of nothing but beginnings */
+	FEW_LOST = 50,       /* one in so many */
+	LEAST_SPACES = 1024, /* to spare some */
+	FEW_SPACES = 4096,   /* a capture of fewer may well be of nothing but beginnings */
 };
 
 void ft_loss_init(struct ft_loss_evidence *evidence)
@@ -74,16 +76,38 @@ void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t c
 		add_up(evidence->doubted_squares[doubt], (uint64_t)count * count);
 }
 
-/* Of the spaces, those among which such holes are. */
-static double doubtful_spaces(const struct ft_loss_evidence *evidence, enum ft_loss_doubt doubt)
+enum {
+	FIRST = 1u << FT_LOSS_FIRST,
+	EARLY = 1u << FT_LOSS_EARLY,
+	ONSET = 1u << FT_LOSS_ONSET,
+	OVERDUE = 1u << FT_LOSS_OVERDUE,
+	BEGINNINGS = EARLY | ONSET,
+};
+
+static double first_spaces(const struct ft_loss_evidence *evidence)
 {
 	double spaces = 0;
 
-	if (doubt == FT_LOSS_EARLY)
-		return (double)evidence->early;
 	for (uint64_t i = 0; i < evidence->used && i << evidence->shift < FT_LOSS_FIRST_FRAMES; i++)
 		spaces += (double)evidence->bins[i].spaces;
 	return spaces;
+}
+
+/* Packets there are of the mix of all. */
+static double onset_spaces(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	double spaces = (double)sum->spaces, all = spaces + (double)sum->silent;
+
+	return (double)evidence->onset * spaces / fmax(1, all);
+}
+
+/* Of the spaces, those among which holes of such doubts are. */
+static double doubtful_spaces(const struct ft_loss_evidence *evidence,
+			      const struct ft_loss_bin *sum, uint32_t doubts)
+{
+	if (doubts == FIRST)
+		return first_spaces(evidence);
+	return doubts == ONSET ? onset_spaces(evidence, sum) : (double)evidence->early;
 }
 
 /* Losses there must have been for so many frames, if each took as many as they typically do. */
@@ -92,25 +116,42 @@ static double events(double frames, uint64_t squares)
 	return frames <= 0 ? 0 : fmax(1, frames * frames / fmax(1, (double)squares));
 }
 
-/* Holes and what they say of losses, but for those of the doubts, as bits. */
-struct elsewhere {
-	double holes, events;
+/* Holes, and what they say of losses. */
+struct holes {
+	double count, events;
 };
 
-static struct elsewhere elsewhere(const struct ft_loss_evidence *evidence,
-				  const struct ft_loss_bin *sum, uint32_t doubts)
+static struct holes holes_of(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum,
+			     uint32_t doubts)
 {
-	struct elsewhere found = { .holes = (double)sum->holes };
+	struct holes found = { 0 };
+	uint64_t squares = 0;
+
+	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++) {
+		if ((doubts >> i & 1) == 0)
+			continue;
+		found.count += (double)sum->doubted[i];
+		squares = add_up(squares, evidence->doubted_squares[i]);
+	}
+	found.events = events(found.count, squares);
+	return found;
+}
+
+/* All but those of the doubts. */
+static struct holes holes_elsewhere(const struct ft_loss_evidence *evidence,
+				    const struct ft_loss_bin *sum, uint32_t doubts)
+{
+	struct holes found = { .count = (double)sum->holes };
 	uint64_t squares = evidence->squares;
 
 	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++) {
 		if ((doubts >> i & 1) == 0)
 			continue;
-		found.holes -= (double)sum->doubted[i];
+		found.count -= (double)sum->doubted[i];
 		squares -= evidence->doubted_squares[i] < squares ? evidence->doubted_squares[i]
 								  : squares;
 	}
-	found.events = events(found.holes, squares);
+	found.events = events(found.count, squares);
 	return found;
 }
 
@@ -129,25 +170,41 @@ static double trouble(const struct ft_loss_evidence *evidence)
 }
 
 /*
- * Whether losses at the beginning are far more than those elsewhere let expect. Where nearly all is beginning, a small
- * capture with much trouble may have begun amid it; of many half-connections that are all short it cannot be said.
+ * Whether losses at the beginning are far more than those elsewhere, but for other doubts, let expect. Where nearly all is
+ * beginning, a small capture with much trouble may have begun amid it; of many half-connections that are all short it
+ * cannot be said.
  */
 static bool is_too_much(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum,
-			enum ft_loss_doubt doubt, uint32_t doubts)
+			uint32_t doubts, uint32_t others)
 {
-	const struct elsewhere others = elsewhere(evidence, sum, doubts);
+	const struct holes elsewhere = holes_elsewhere(evidence, sum, doubts | others);
+	const struct holes doubted = holes_of(evidence, sum, doubts);
 	double spaces = (double)sum->spaces;
-	double early = fmin(doubtful_spaces(evidence, doubt), spaces);
-	double longer = doubt == FT_LOSS_EARLY ? (double)evidence->longer : 0;
-	double doubted = events((double)sum->doubted[doubt], evidence->doubted_squares[doubt]);
+	double early = fmin(doubtful_spaces(evidence, sum, doubts), spaces);
+	double longer = doubts == BEGINNINGS ? (double)evidence->longer : 0;
 	double share = (early + longer) / fmax(1, spaces - early - longer);
 
-	if (doubted == 0)
+	if (doubted.events == 0)
 		return false;
 	if (LEAST_ELSEWHERE * (spaces - early) < early &&
-	    (spaces >= FEW_SPACES || trouble(evidence) < MOST_EXPECTED * doubted))
+	    (spaces >= FEW_SPACES || trouble(evidence) < MOST_EXPECTED * doubted.events))
 		return false;
-	return others.holes <= 0 || is_far_more(doubted, (others.events + 1) * share, share);
+	return elsewhere.count <= 0 ||
+	       is_far_more(doubted.events, (elsewhere.events + 1) * share, share);
+}
+
+/*
+ * Whether the very first packets of half-connections tell little that the others do not: few of those are lost, so that some
+ * that were overtaken would weigh much, and enough were elsewhere.
+ */
+static bool can_be_spared(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	const struct holes elsewhere = holes_elsewhere(evidence, sum, ONSET | OVERDUE);
+	double spaces = (double)sum->spaces;
+
+	return sum->holes != 0 && evidence->onset != 0 && spaces >= LEAST_SPACES &&
+	       2 * onset_spaces(evidence, sum) <= spaces && FEW_LOST * elsewhere.count <= spaces &&
+	       trouble(evidence) >= MOST_EXPECTED * holes_of(evidence, sum, ONSET).events;
 }
 
 /* Of what passed first when sent again, the mirror has lost the first of as many as of those of which both passed. */
@@ -164,14 +221,14 @@ static double lost_by_fabric(const struct ft_loss_evidence *evidence, const stru
  */
 static bool is_so_few(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
 {
-	const struct elsewhere others = elsewhere(evidence, sum, (1u << FT_LOSS_DOUBTS) - 1);
+	const struct holes others = holes_elsewhere(evidence, sum, (1u << FT_LOSS_DOUBTS) - 1);
 	double spaces = fmax((double)sum->spaces, 1);
 	double share = (double)evidence->answers / spaces;
 	double doubted = (double)sum->doubted[FT_LOSS_OVERDUE];
 	double events_doubted = events(doubted, evidence->doubted_squares[FT_LOSS_OVERDUE]);
 	double fabric = lost_by_fabric(evidence, sum), twice = 2 * fabric * fabric / spaces;
 
-	if (doubted == 0 || (MOST_EXPECTED * others.holes * share > twice &&
+	if (doubted == 0 || (MOST_EXPECTED * others.count * share > twice &&
 			     !is_far_more(events_doubted, others.events * share, share)))
 		return false;
 	return doubted <= LEAST_OVERDUE + MOST_EXPECTED * twice;
@@ -198,15 +255,17 @@ static void take_out(struct ft_loss_evidence *evidence, const struct ft_loss_bin
 		silence_first(evidence);
 	else if (doubt == FT_LOSS_EARLY)
 		evidence->aside = evidence->early + evidence->longer;
+	else if (doubt == FT_LOSS_ONSET && evidence->aside == 0)
+		evidence->aside = (uint64_t)onset_spaces(evidence, sum);
 	evidence->squares -= evidence->doubted_squares[doubt];
-	evidence->uncertain += sum->doubted[doubt];
+	if (doubt != FT_LOSS_ONSET) /* what is inferred for them stands for those, too */
+		evidence->uncertain += sum->doubted[doubt];
 	evidence->answers_lost -= evidence->doubted_answers[doubt];
 	evidence->requests_lost -= sum->doubted[doubt] - evidence->doubted_answers[doubt];
 }
 
 uint32_t ft_loss_resolve(struct ft_loss_evidence *evidence)
 {
-	const uint32_t all = (1u << FT_LOSS_DOUBTS) - 1;
 	struct ft_loss_bin sum = { 0 };
 	uint32_t taken = 0;
 
@@ -214,13 +273,14 @@ uint32_t ft_loss_resolve(struct ft_loss_evidence *evidence)
 		add(&sum, &evidence->bins[i]);
 	if (trouble(evidence) + (double)sum.again == 0)
 		return 0;
-	if (is_too_much(evidence, &sum, FT_LOSS_EARLY, all))
-		taken |= 1u << FT_LOSS_EARLY;
-	if (is_too_much(evidence, &sum, FT_LOSS_FIRST,
-			1u << FT_LOSS_FIRST | 1u << FT_LOSS_OVERDUE | taken))
-		taken |= 1u << FT_LOSS_FIRST;
+	if (is_too_much(evidence, &sum, BEGINNINGS, FIRST | OVERDUE))
+		taken |= BEGINNINGS;
+	else if (can_be_spared(evidence, &sum) || is_too_much(evidence, &sum, ONSET, OVERDUE))
+		taken |= ONSET;
+	if (is_too_much(evidence, &sum, FIRST, OVERDUE | taken))
+		taken |= FIRST;
 	if (is_so_few(evidence, &sum))
-		taken |= 1u << FT_LOSS_OVERDUE;
+		taken |= OVERDUE;
 	for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++)
 		if (taken >> doubt & 1)
 			take_out(evidence, &sum, (enum ft_loss_doubt)doubt);
@@ -268,6 +328,7 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->refused += from->refused;
 	into->early += from->early;
 	into->longer += from->longer;
+	into->onset += from->onset;
 	into->alike += from->alike;
 	into->models += from->models;
 	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++) {

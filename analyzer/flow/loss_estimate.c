@@ -21,6 +21,9 @@ static const double near = 1024, tempered = 128, by_again = 512, aligned = 32;
 /* A fabric loss is asked for again so many times sooner than what is overdue is given up. */
 static const double patience = 8;
 
+/* And what was overtaken comes so many times sooner than what is missing is answered for. */
+static const double delay = 64;
+
 /* Of packets sent again, the share that may be taken for something else: a READ for the rest of another, one late. */
 static const double untold = 0.1;
 
@@ -35,6 +38,7 @@ struct sums {
 	double widest; /* frames in a stretch that may show how losses come */
 	double once;   /* of the spaces, the share that packets closed which passed once */
 	double fabric; /* packets that the fabric lost before they passed */
+	double late;   /* packets that others overtook */
 	double stood; /* spaces there are to one that packets closed which were sent once: those lost by the fabric close one, too */
 };
 
@@ -117,6 +121,7 @@ static struct sums add_up(const struct ft_loss_evidence *evidence)
 	sums.once = spaces / (spaces + again);
 	sums.temper = tempered * (1 + by_again * again / (spaces + again));
 	sums.fabric = fmax(0, (double)evidence->fabric - sums.odds * again);
+	sums.late = (double)evidence->late;
 	return sums;
 }
 
@@ -234,15 +239,17 @@ static struct inferred lost_ends(const struct ft_loss_evidence *evidence, const 
 
 /*
  * Of what is missing and not answered for yet, the mirror's share. Responses that the fabric loses are asked for again at
- * once, and so wait for less long than those that the mirror lost. A lost READ leaves as many PSNs as it asked for.
+ * once, and so wait for less long than those that the mirror lost, and so does whatever was overtaken. A lost READ leaves as
+ * many PSNs as it asked for.
  */
 static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
 				    const struct sums *sums)
 {
 	double requests = (double)evidence->unanswered, overdue = (double)evidence->overdue;
 	double pending = requests + overdue;
-	double mirror = sums->holes / (sums->holes + sums->fabric);
-	double waits = sums->holes / (sums->holes + sums->fabric / patience);
+	double late = sums->late / delay;
+	double mirror = sums->holes / (sums->holes + sums->fabric + late);
+	double waits = sums->holes / (sums->holes + sums->fabric / patience + late);
 
 	return (struct inferred){
 		.mean = requests * mirror + overdue * waits,

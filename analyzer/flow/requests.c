@@ -25,8 +25,9 @@ void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct
 	struct ft_span span = {
 		.kind = FT_SPAN_AWAITED,
 		.asked = asks ? moment->operation->kind : FT_MESSAGE_READ,
-		.early = moment->operation->role == FT_ROLE_RESPONSE &&
-			 ft_is_early(tracker, requester), /* its READ passed unseen */
+		.early = moment->operation->role == FT_ROLE_RESPONSE /* its READ passed unseen */
+				 ? ft_how_early(tracker, requester)
+				 : 0,
 		.from = ft_psn_add(from, there), /* those before came ahead of their request */
 		.count = count - there,
 		.begin = begin,
@@ -206,7 +207,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 	struct ft_half *half = &moment->flow->half;
 	struct ft_span hole = {
 		.kind = (uint8_t)kind,
-		.early = ft_is_early(tracker, moment->flow),
+		.early = ft_how_early(tracker, moment->flow),
 		.fresh = half->acked != FT_PSN_NONE && !ft_is_acked(half, half->next_psn),
 		.from = half->next_psn,
 		.count = count,

@@ -135,7 +135,7 @@ void ft_end_read(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t psn)
 		return;
 	rest = *span;
 	rest.kind = FT_SPAN_HOLE;
-	rest.early = ft_is_early(tracker, flow);
+	rest.early = ft_how_early(tracker, flow);
 	rest.fresh = half->acked != FT_PSN_NONE && !ft_is_acked(half, psn);
 	rest.from = rest.begin = psn;
 	rest.count -= ft_psn_add(psn, 0x1000000 - span->from);
@@ -170,7 +170,8 @@ static bool is_from_before(const struct ft_tracker *tracker, const struct ft_mom
 	const struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
 
-	return moment->operation->role == FT_ROLE_REQUEST && ft_is_early(tracker, moment->flow) &&
+	return moment->operation->role == FT_ROLE_REQUEST &&
+	       ft_how_early(tracker, moment->flow) != FT_LATER &&
 	       (half->flags & FT_HALF_NAKED) == 0 && half->first_psn < FT_REFUSED_OFTEN &&
 	       ft_psn_distance(psn, half->first_psn) < 0 && !ft_is_acked(half, psn) &&
 	       !is_sent_again(moment);

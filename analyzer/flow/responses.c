@@ -46,7 +46,7 @@ static void imply_request(struct ft_tracker *tracker, const struct ft_moment *mo
 	uint32_t missing = (uint32_t)ft_psn_distance(psn, half->next_psn) + (part & FT_PART_FIRST);
 	struct ft_span hole = {
 		.kind = FT_SPAN_IMPLIED,
-		.early = ft_is_early(tracker, requester),
+		.early = ft_how_early(tracker, requester),
 		.from = half->next_psn,
 		.count = missing,
 		.begin = half->next_psn,
@@ -211,7 +211,7 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 				   : ft_psn_distance(psn, half->answer_next);
 	struct ft_span skipped = {
 		.kind = FT_SPAN_SKIPPED,
-		.early = ft_is_early(tracker, flow),
+		.early = ft_how_early(tracker, flow),
 		.from = half->answer_next,
 		.frame = moment->observed->frame,
 		.ts_ns = moment->observed->ts_ns,

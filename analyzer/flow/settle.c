@@ -67,7 +67,7 @@ static uint32_t packets_of(const struct ft_tracker *tracker, const struct ft_hal
 /* Among the first packets of a half whose set-up was not seen. */
 static bool is_doubtful(const struct ft_flow *flow, const struct ft_span *span)
 {
-	return span->early && (flow->half.flags & FT_HALF_START_SEEN) == 0;
+	return span->early != FT_LATER && (flow->half.flags & FT_HALF_START_SEEN) == 0;
 }
 
 static struct ft_finding judge_requests(const struct ft_tracker *tracker,
@@ -208,8 +208,10 @@ enum { BY_GAP = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED };
 
 static enum ft_loss_doubt doubt_of(const struct ft_span *span)
 {
-	if (!span->early)
+	if (span->early == FT_LATER)
 		return FT_LOSS_OVERDUE;
+	if (span->early == FT_AT_ONSET)
+		return FT_LOSS_ONSET;
 	return span->frame <= FT_LOSS_FIRST_FRAMES ? FT_LOSS_FIRST : FT_LOSS_EARLY;
 }
 

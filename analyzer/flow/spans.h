@@ -21,6 +21,9 @@ enum ft_span_kind {
 	FT_SPAN_SKIPPED, /* READ responses of this half that never passed; the peer is not known */
 };
 
+/* Among the first packets of a half: it may have passed before the capture began. */
+enum ft_early { FT_LATER, FT_EARLY, FT_AT_ONSET };
+
 struct ft_span {
 	uint32_t next, prev; /* in the ring; numbers from 1 */
 	uint32_t from;       /* 24-bit PSN */
@@ -28,7 +31,7 @@ struct ft_span {
 	uint32_t begin;      /* responses: PSN of the request; holes: where the message began */
 	uint8_t kind;        /* enum ft_span_kind */
 	uint8_t asked; /* responses: enum ft_message_kind of the request; FT_MESSAGE_KINDS: of none */
-	bool early; /* among the first packets of a half: may have passed before the capture began */
+	uint8_t early; /* enum ft_early */
 	bool fresh; /* a hole beyond all that was answered for when it was shown: no part of what was sent again */
 	uint64_t frame; /* that showed it */
 	uint64_t ts_ns;

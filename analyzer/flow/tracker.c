@@ -203,7 +203,7 @@ __attribute__((noinline)) void ft_restart(struct ft_tracker *tracker,
 void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 {
 	tracker->totals.one_sided += ft_is_lonely(flow);
-	tracker->evidence->early += ft_early_packets(flow);
+	ft_count_early(tracker->evidence, flow);
 	ft_doubt_copies(tracker->evidence, flow);
 	if (flow->peer == 0 && flow->half.answered != FT_PSN_NONE &&
 	    flow->last_ns > tracker->forgotten_ns)

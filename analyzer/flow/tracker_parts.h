@@ -28,6 +28,7 @@ enum {
 	FT_EARLY_PACKETS =
 		32, /* the first of a half: what is out of order there may have begun before .. */
 	FT_EARLY_PSNS = 64,     /* .. and so many PSNs of its requests, but for those missing */
+	FT_ONSET_PACKETS = 8,   /* the very first: by so many do ways overtake each other */
 	FT_WENT_ON_PSNS = 1024, /* one-sided: more than is on its way before a NAK comes back */
 };
 
@@ -81,7 +82,7 @@ static inline bool ft_is_acked(const struct ft_half *half, uint32_t psn)
 bool ft_is_young(const struct ft_tracker *tracker, const struct ft_half *half);
 
 /* Packets in view are few, and what passed before is not known: it may have been overtaken, or sent again since. */
-bool ft_is_early(const struct ft_tracker *tracker, const struct ft_flow *flow);
+uint8_t ft_how_early(const struct ft_tracker *tracker, const struct ft_flow *flow);
 
 /* Time from then to now; 0 if either is not known or it went backwards. */
 static inline uint64_t ft_elapsed(uint64_t now_ns, uint64_t then_ns)
@@ -164,8 +165,8 @@ struct ft_finding {
 	bool doubtful;    /* what is lost was so only if the mirror loses elsewhere too */
 };
 
-/* tracker_totals.c: how many of the packets of a half may be early. */
-uint64_t ft_early_packets(const struct ft_flow *flow);
+/* tracker_totals.c: those of the packets of a half that may be early. */
+void ft_count_early(struct ft_loss_evidence *evidence, const struct ft_flow *flow);
 
 /* tracker_totals.c: copies that may be none. */
 void ft_doubt_copies(struct ft_loss_evidence *evidence, const struct ft_flow *flow);

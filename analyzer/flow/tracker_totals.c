@@ -44,11 +44,17 @@ bool ft_is_lonely(const struct ft_flow *flow)
 	       (flow->packets >= LONELY_PACKETS && (half->flags & FT_HALF_GOING_BACK) == 0);
 }
 
-uint64_t ft_early_packets(const struct ft_flow *flow)
+static uint64_t at_most(uint64_t packets, uint64_t most)
+{
+	return packets < most ? packets : most;
+}
+
+void ft_count_early(struct ft_loss_evidence *evidence, const struct ft_flow *flow)
 {
 	if (flow->half.next_psn == FT_PSN_NONE || flow->half.flags & FT_HALF_START_SEEN)
-		return 0;
-	return flow->packets < FT_EARLY_PSNS ? flow->packets : FT_EARLY_PSNS;
+		return;
+	evidence->early += at_most(flow->packets, FT_EARLY_PSNS);
+	evidence->onset += at_most(flow->packets, FT_ONSET_PACKETS);
 }
 
 /*
@@ -74,7 +80,7 @@ static bool add_flow(void *context, const struct ft_flow *flow)
 
 	add_spans(sum, flow);
 	if (sum->evidence != NULL) {
-		sum->evidence->early += ft_early_packets(flow);
+		ft_count_early(sum->evidence, flow);
 		ft_doubt_copies(sum->evidence, flow);
 	}
 	sum->totals.one_sided += ft_is_lonely(flow);

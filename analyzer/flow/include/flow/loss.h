@@ -22,6 +22,7 @@ enum {
 enum ft_loss_doubt {
 	FT_LOSS_FIRST, /* requests among the first frames of the capture: they may have been overtaken before it began */
 	FT_LOSS_EARLY, /* others among the first of a half: they may have passed before, and what was seen be sent again */
+	FT_LOSS_ONSET, /* likewise, and among the very first, where what was overtaken or sent again shows most */
 	FT_LOSS_OVERDUE, /* responses near the end: they may yet be asked for again */
 	FT_LOSS_DOUBTS
 };
@@ -55,6 +56,7 @@ struct ft_loss_evidence {
 	uint64_t refused;   /* NAKs that want packets again */
 	uint64_t early;  /* frames seen among the first of their half, where holes are doubtful */
 	uint64_t longer; /* by so many do refusals there make that longer */
+	uint64_t onset;  /* of `early`, those for FT_LOSS_ONSET */
 	uint64_t aside;  /* of the spaces, those where holes are not believed */
 	uint64_t
 		alike; /* copies of packets that mostly have none: they may have been sent again .. */

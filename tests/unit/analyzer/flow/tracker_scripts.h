@@ -57,7 +57,7 @@ struct script {
 };
 
 enum { JOINED = true + 1 };
-enum { SOON = FT_LOSS_FIRST, DUE = FT_LOSS_OVERDUE };
+enum { AT_ONSET = FT_LOSS_ONSET, SOON = FT_LOSS_FIRST, DUE = FT_LOSS_OVERDUE };
 
 /* What a packet is taken for. */
 enum {

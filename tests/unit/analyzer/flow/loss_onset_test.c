@@ -1,0 +1,92 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <flow/loss.h>
+
+/* Captures that begin, or end, while packets overtake each other. */
+
+static struct ft_loss_evidence evidence;
+
+static void fill_spaces(void)
+{
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 10000; frame++)
+		ft_loss_space(&evidence, frame);
+}
+
+/* Of 10 000 spaces, all early, the first 2000 are at an onset: holes left of `onset` ones there and `later` others. */
+static uint64_t holes_left(uint32_t onset, uint32_t later, uint64_t late)
+{
+	uint64_t left = 0;
+
+	fill_spaces();
+	evidence.early = 10000;
+	evidence.onset = 2000;
+	evidence.late = late;
+	for (uint32_t hole = 0; hole < onset + later; hole++) {
+		ft_loss_hole(&evidence, 600 + hole, 1);
+		ft_loss_doubt(&evidence, 600 + hole, 1,
+			      hole < onset ? FT_LOSS_ONSET : FT_LOSS_EARLY);
+	}
+	ft_loss_resolve(&evidence);
+	for (uint32_t i = 0; i < evidence.used; i++)
+		left += evidence.bins[i].holes;
+	return left;
+}
+
+static void the_very_first_packets_are_left_aside_where_ways_overtake(void **state)
+{
+	(void)state;
+	assert_int_equal(holes_left(5, 0, 500), 0);
+	assert_int_equal(holes_left(12, 10, 500), 10);
+	/* not without so much trouble, nor where the mirror loses much */
+	assert_int_equal(holes_left(8, 10, 10), 18);
+	assert_int_equal(holes_left(200, 800, 2000), 1000);
+}
+
+/* What is left aside is lost as often as all else: 8 of 8000, and 2 of 2000. */
+static void what_is_left_aside_counts_at_the_rate_of_the_rest(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	holes_left(12, 8, 500);
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_in_range(estimate.frames, 9, 11);
+	assert_in_range(estimate.high, 10, 22);
+}
+
+/* What is open at the end comes late where much comes late. */
+static void what_is_open_where_ways_overtake_is_hardly_lost(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	for (unsigned overtaken = 0; overtaken <= 1; overtaken++) {
+		fill_spaces();
+		for (uint64_t frame = 1000; frame <= 10000; frame += 1000)
+			ft_loss_hole(&evidence, frame, 1);
+		evidence.unanswered = evidence.overdue = evidence.uncertain = 4;
+		evidence.late = overtaken * 4000;
+		ft_loss_estimate(&evidence, 0, &estimate);
+		if (overtaken)
+			assert_in_range(estimate.frames, 10, 12);
+		else
+			assert_int_equal(estimate.frames, 18);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_very_first_packets_are_left_aside_where_ways_overtake),
+		cmocka_unit_test(what_is_left_aside_counts_at_the_rate_of_the_rest),
+		cmocka_unit_test(what_is_open_where_ways_overtake_is_hardly_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
