@@ -43,6 +43,9 @@ __attribute__((noinline)) static uint32_t copy_masked(uint32_t seed,
 uint32_t ft_crc32_masked(uint32_t seed, const struct ft_crc32_mask *mask, const uint8_t *bytes,
 			 size_t size)
 {
+	if (size <= FT_CRC32_FOLD_WIDELY_MAX && seed == 0 && size >= 4 &&
+	    ft_crc32_can_fold_widely())
+		return ft_crc32_fold_widely(mask, bytes, size);
 	if (size <= FT_CRC32_FOLD_MAX && size >= mask->chunks * CHUNK && ft_crc32_can_fold())
 		return ft_crc32_fold(seed, mask, bytes, size);
 	return copy_masked(seed, mask, bytes, size);

@@ -1,8 +1,7 @@
 #include "crc32_fold.h"
+#include "crc32_reduce.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
 __attribute__((target("avx"))) static void clear_upper_halves(void)
 {
 	_mm256_zeroupper();
@@ -19,15 +18,13 @@ bool ft_crc32_can_fold(void)
 	return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
 }
 
-#define FOLDING static inline __attribute__((target("pclmul,sse4.1"), always_inline))
-
-FOLDING __m128i load(const void *bytes)
+FT_FOLDING __m128i load(const void *bytes)
 {
 	return _mm_loadu_si128(bytes);
 }
 
 /* What `sum` contributes 16 bytes further on. */
-FOLDING __m128i move_on(__m128i sum)
+FT_FOLDING __m128i move_on(__m128i sum)
 {
 	const __m128i factors = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
 
@@ -36,7 +33,7 @@ FOLDING __m128i move_on(__m128i sum)
 }
 
 /* The 1 to 15 bytes that end at `end`: as many leave the sum at its front. */
-FOLDING __m128i add_rest(__m128i sum, const uint8_t *end, size_t rest)
+FT_FOLDING __m128i add_rest(__m128i sum, const uint8_t *end, size_t rest)
 {
 	/* read from 16 - n on, a shuffle towards the end by 16 - n bytes; from 16 + n, to the front by n */
 	static const uint8_t shifts[48] = {
@@ -54,22 +51,6 @@ FOLDING __m128i add_rest(__m128i sum, const uint8_t *end, size_t rest)
 	return _mm_xor_si128(move_on(leaving), staying);
 }
 
-/* From 128 bits to the remainder: twice by a factor, then by Barrett's method. */
-FOLDING uint32_t reduce(__m128i sum)
-{
-	const __m128i low = _mm_set_epi32(0, -1, 0, -1);
-	const __m128i factors = _mm_set_epi64x(0x0163cd6124, 0x00ccaa009e);
-	const __m128i polynomial = _mm_set_epi64x(0x01f7011641, 0x01db710641);
-	__m128i quotient;
-
-	sum = _mm_xor_si128(_mm_srli_si128(sum, 8), _mm_clmulepi64_si128(sum, factors, 0x00));
-	sum = _mm_xor_si128(_mm_srli_si128(sum, 4),
-			    _mm_clmulepi64_si128(_mm_and_si128(sum, low), factors, 0x10));
-	quotient = _mm_clmulepi64_si128(_mm_and_si128(sum, low), polynomial, 0x10);
-	quotient = _mm_clmulepi64_si128(_mm_and_si128(quotient, low), polynomial, 0x00);
-	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(sum, quotient), 1);
-}
-
 __attribute__((target("pclmul,sse4.1"))) uint32_t ft_crc32_fold(uint32_t seed,
 								const struct ft_crc32_mask *mask,
 								const uint8_t *bytes, size_t size)
@@ -85,7 +66,7 @@ __attribute__((target("pclmul,sse4.1"))) uint32_t ft_crc32_fold(uint32_t seed,
 		sum = _mm_xor_si128(move_on(sum), load(bytes + i));
 	if (whole < size)
 		sum = add_rest(sum, bytes + size, size - whole);
-	return ~reduce(sum);
+	return ~ft_crc32_reduce(sum);
 }
 #else
 void ft_crc32_tidy_registers(void)
