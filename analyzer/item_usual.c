@@ -296,48 +296,45 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 	observe_traffic_class(&view, &item->observed);
 }
 
-static inline bool is_broken(const struct ft_decode_config *config, const struct ft_frame *frame,
-			     const struct ft_brief *brief)
+/* Whole frames whose items are filled: their ICRCs are checked some at a time, so that none waits for the one before. */
+enum { CHECKED_TOGETHER = 8 };
+
+struct unchecked {
+	unsigned count;
+	unsigned number[CHECKED_TOGETHER]; /* of the item */
+	struct ft_brief_cover covers[CHECKED_TOGETHER];
+};
+
+INLINE void leave_unchecked(struct unchecked *unchecked, unsigned number,
+			    const struct ft_frame *frame, const struct ft_brief *brief)
 {
-	return frame->captured == brief->end && config->check_icrc &&
-	       ft_brief_check_icrc(frame->bytes, brief) == FT_CHECK_BAD;
+	if (frame->captured != brief->end)
+		return;
+	unchecked->number[unchecked->count] = number;
+	unchecked->covers[unchecked->count++] = ft_brief_cover(frame->bytes, brief);
 }
 
 __attribute__((noinline)) static bool fill_ipv6(struct ft_item *item, const struct ft_frame *frame,
 						const struct ft_decode_config *config,
-						uint64_t seed)
+						uint64_t seed, struct ft_brief *brief)
 {
 	const struct ft_decode_input input = ft_decode_input_of(frame);
-	struct ft_brief brief;
 
-	if (!ft_brief_find_ipv6(config, &input, &brief) || is_broken(config, frame, &brief))
+	if (!ft_brief_find_ipv6(config, &input, brief))
 		return false;
-	fill(item, frame, &brief, true, seed);
+	fill(item, frame, brief, true, seed);
 	return true;
 }
 
 INLINE bool fill_any(struct ft_item *item, const struct ft_frame *frame,
-		     const struct ft_decode_config *config, uint64_t seed)
+		     const struct ft_decode_config *config, uint64_t seed, struct ft_brief *brief)
 {
 	const struct ft_decode_input input = ft_decode_input_of(frame);
-	struct ft_brief brief;
 
-	if (!ft_brief_find(config, &input, &brief))
-		return fill_ipv6(item, frame, config, seed);
-	if (is_broken(config, frame, &brief))
-		return false;
-	fill(item, frame, &brief, false, seed);
+	if (!ft_brief_find(config, &input, brief))
+		return fill_ipv6(item, frame, config, seed, brief);
+	fill(item, frame, brief, false, seed);
 	return true;
-}
-
-unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frames, unsigned count,
-			     const struct ft_decode_config *config, uint64_t seed)
-{
-	unsigned filled = 0;
-
-	while (filled < count && fill_any(&items[filled], &frames[filled], config, seed))
-		filled++;
-	return filled;
 }
 
 /* A parcel some way behind this one, and what fill_any() reads of most frames: another core may have them. */
@@ -353,15 +350,63 @@ INLINE void fetch(const struct ft_parcel *parcel)
 	__builtin_prefetch(bytes + USUALLY_READ - 1);
 }
 
+/* Frames in a row, or, if there are some, those of parcels. */
+struct row {
+	const struct ft_frame *frames;
+	const struct ft_parcel *parcels;
+};
+
+/* NULL: decoded already. */
+INLINE const struct ft_frame *frame_of(const struct row *row, unsigned number)
+{
+	if (row->parcels == NULL)
+		return &row->frames[number];
+	fetch(&row->parcels[number]);
+	return row->parcels[number].decoded ? NULL : &row->parcels[number].frame;
+}
+
+/* Items from `number` to `end`, no more than can be checked together; returns up to which one they are good. */
+INLINE unsigned fill_some(struct ft_item *items, const struct row *row, unsigned number,
+			  unsigned end, const struct ft_decode_config *config, uint64_t seed)
+{
+	struct unchecked unchecked;
+	struct ft_brief brief;
+	unsigned good;
+
+	unchecked.count = 0;
+	for (; number < end; number++) {
+		const struct ft_frame *frame = frame_of(row, number);
+
+		if (frame == NULL || !fill_any(&items[number], frame, config, seed, &brief))
+			break;
+		leave_unchecked(&unchecked, number, frame, &brief);
+	}
+	if (unchecked.count == 0 || !config->check_icrc)
+		return number;
+	good = ft_brief_good_icrcs(unchecked.covers, unchecked.count);
+	return good < unchecked.count ? unchecked.number[good] : number;
+}
+
+INLINE unsigned fill_row(struct ft_item *items, const struct row *row, unsigned count,
+			 const struct ft_decode_config *config, uint64_t seed)
+{
+	unsigned filled = 0, end = 0;
+
+	while (filled == end && filled < count) {
+		end = count - filled < CHECKED_TOGETHER ? count : filled + CHECKED_TOGETHER;
+		filled = fill_some(items, row, filled, end, config, seed);
+	}
+	return filled;
+}
+
+unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frames, unsigned count,
+			     const struct ft_decode_config *config, uint64_t seed)
+{
+	return fill_row(items, &(struct row){ .frames = frames }, count, config, seed);
+}
+
 unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_parcel *parcels,
 			       unsigned count, const struct ft_decode_config *config, uint64_t seed)
 {
-	unsigned filled = 0;
-
-	for (; filled < count && !parcels[filled].decoded; filled++) {
-		fetch(&parcels[filled]);
-		if (!fill_any(&items[filled], &parcels[filled].frame, config, seed))
-			break;
-	}
-	return filled;
+	return fill_row(items, &(struct row){ .parcels = parcels }, count, config, seed);
 }

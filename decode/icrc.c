@@ -45,13 +45,22 @@ static uint32_t add_extended(const struct ft_pass *pass, const uint8_t *bytes, u
 	return ft_crc32_masked(crc, &covers[UDP_CHUNK].mask, bytes + udp_at, end - udp_at);
 }
 
-enum ft_check ft_brief_check_icrc(const uint8_t *bytes, const struct ft_brief *brief)
+static bool is_good(const struct ft_brief_cover *of)
 {
-	const struct cover *cover = &covers[brief->ipv6 ? FT_ICRC_IPV6 : FT_ICRC_IPV4];
-	uint32_t from = brief->ip_at - cover->before, end = brief->end - FT_BRIEF_ICRC_LEN;
-	uint32_t crc = ft_crc32_masked(0, &cover->mask, bytes + from, end - from);
+	const struct cover *cover = &covers[of->ipv6 ? FT_ICRC_IPV6 : FT_ICRC_IPV4];
+	uint32_t crc = ft_crc32_masked(0, &cover->mask, of->network - cover->before,
+				       of->length + cover->before);
 
-	return ft_crc32_is(bytes + end, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
+	return ft_crc32_is(of->network + of->length, crc);
+}
+
+unsigned ft_brief_good_icrcs(const struct ft_brief_cover *covered, unsigned count)
+{
+	unsigned first_bad = count;
+
+	for (unsigned i = count; i-- > 0;)
+		first_bad = is_good(&covered[i]) ? first_bad : i;
+	return first_bad;
 }
 
 enum ft_check ft_icrc_check(const struct ft_pass *pass)

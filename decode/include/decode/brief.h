@@ -119,5 +119,24 @@ static inline bool ft_brief_find(const struct ft_decode_config *config,
 bool ft_brief_find_ipv6(const struct ft_decode_config *config, const struct ft_decode_input *input,
 			struct ft_brief *brief);
 
-/* Good or bad, never unknown: of a frame of this form that was captured to its end. `bytes` are the whole frame's. */
-enum ft_check ft_brief_check_icrc(const uint8_t *bytes, const struct ft_brief *brief);
+/* Of a frame of this form that was captured to its end: what its ICRC covers, without the ones in front. */
+struct ft_brief_cover {
+	const uint8_t *
+		network; /* its header; at least as many bytes precede it as an Ethernet header has */
+	uint32_t length; /* up to the ICRC */
+	bool ipv6;
+};
+
+/* `bytes` are the whole frame's, and are not copied. */
+static inline struct ft_brief_cover ft_brief_cover(const uint8_t *bytes,
+						   const struct ft_brief *brief)
+{
+	return (struct ft_brief_cover){
+		.network = bytes + brief->ip_at,
+		.length = brief->end - FT_BRIEF_ICRC_LEN - brief->ip_at,
+		.ipv6 = brief->ipv6,
+	};
+}
+
+/* How many ICRCs are good, up to the first bad one. All are computed, so that a processor works on several at a time. */
+unsigned ft_brief_good_icrcs(const struct ft_brief_cover *covers, unsigned count);

@@ -183,6 +183,52 @@ static void a_batch_grows_with_the_packets_in_it(void **state)
 	ft_batch_free(&batch);
 }
 
+/* SEND-only of 64 bytes by an rxe device, in a capture of the kernel's; its last four bytes are the ICRC. */
+static const uint8_t send_only[126] = {
+	0x02, 0x10, 0x5e, 0x00, 0x00, 0x12, 0x02, 0x10, 0x5e, 0x00, 0x00, 0x11, 0x08, 0x00,
+	0x45, 0x00, 0x00, 0x70, 0x90, 0x7c, 0x40, 0x00, 0x40, 0x11, 0x95, 0xae, 0x0a, 0x28,
+	0x00, 0x01, 0x0a, 0x28, 0x00, 0x02, 0xc5, 0x7c, 0x12, 0xb7, 0x00, 0x5c, 0x00, 0x00,
+	0x05, 0x00, 0xff, 0xff, 0x00, 0x00, 0x00, 0x36, 0x80, 0x1e, 0x2f, 0xfb, 0xa0, 0x00,
+	0x00, 0x01, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x30, 0x31, 0x31, 0x31, 0x31,
+	0x31, 0x31, 0x31, 0x31, 0x32, 0x32, 0x32, 0x32, 0x32, 0x32, 0x32, 0x32, 0x33, 0x33,
+	0x33, 0x33, 0x33, 0x33, 0x33, 0x33, 0x34, 0x34, 0x34, 0x34, 0x34, 0x34, 0x34, 0x34,
+	0x35, 0x35, 0x35, 0x35, 0x35, 0x35, 0x35, 0x35, 0x36, 0x36, 0x36, 0x36, 0x36, 0x36,
+	0x36, 0x36, 0x37, 0x37, 0x37, 0x37, 0x37, 0x37, 0x37, 0x37, 0xe8, 0x1f, 0xc2, 0x9e,
+};
+
+/* A frame with a wrong ICRC is found wherever it stands among others, and they stay what they are. */
+static void wrong_icrcs_are_found_among_others(void **state)
+{
+	enum { COUNT = 21, FLIPPED = 100 };
+	static const struct ft_decode_config checking = {
+		.roce_ports = { 4791 },
+		.roce_port_count = 1,
+		.check_icrc = true,
+	};
+	static uint8_t wrong[sizeof send_only];
+	struct ft_batch batch;
+	struct ft_block block = { .frame_count = COUNT };
+
+	(void)state;
+	put(wrong, 0, send_only, sizeof send_only);
+	wrong[FLIPPED] ^= 0x10;
+	assert_int_equal(ft_batch_init(&batch, COUNT), 0);
+	for (unsigned first = 0; first < COUNT; first++) {
+		for (unsigned i = 0; i < COUNT; i++)
+			block.frames[i] = frame_of(i == first || i == 12 ? wrong : send_only,
+						   sizeof wrong, i + 1);
+		ft_batch_fill(&batch, &block, &checking, 7);
+		assert_int_equal(batch.count, COUNT);
+		for (unsigned i = 0; i < COUNT; i++) {
+			assert_int_equal(batch.items[i].frame->number, i + 1);
+			assert_int_equal(batch.items[i].kind, i == first || i == 12
+								      ? FT_FRAME_BAD_ICRC
+								      : FT_FRAME_JUDGED);
+		}
+	}
+	ft_batch_free(&batch);
+}
+
 /* Three frames in a pcap file: blocks end where they are told, and the last is short. */
 static void frames_are_read_up_to_the_most_asked_for(void **state)
 {
@@ -216,6 +262,7 @@ int main(void)
 		cmocka_unit_test(items_stand_in_the_order_of_frames_and_packets),
 		cmocka_unit_test(an_item_is_decoded_anew),
 		cmocka_unit_test(a_batch_grows_with_the_packets_in_it),
+		cmocka_unit_test(wrong_icrcs_are_found_among_others),
 		cmocka_unit_test(frames_are_read_up_to_the_most_asked_for),
 	};
 
