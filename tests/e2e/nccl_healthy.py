@@ -18,6 +18,7 @@ OVERTAKEN = (104, 209, 373, 377, 655, 845, 1134, 1136, 1179, 1183, 1544)
 OVERTAKEN_FROM_THE_MIDDLE = (1, 43, 55, 165, 239, 752, 811, 846, 1001, 1134)
 OVERTAKEN_WITH_HOLES = (43, 240, 309, 470, 1136, 1190)
 OVERTAKEN_BEHIND_HOLES = (56, 240)  # with the set-up
+SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message while others are far ahead
 NOT_ACKNOWLEDGED = (51,)  # from the middle: no ACK of a clear-to-send since it was known whose data it is
 UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
 RETH = 54
@@ -93,6 +94,14 @@ class Healthy(unittest.TestCase):
 
     def test_nothing_is_found_behind_holes_of_several_taps(self):
         self.finds_nothing((apart_with_holes, apart_with_losses), OVERTAKEN_BEHIND_HOLES)
+
+    def test_messages_wait_for_the_last_of_their_queue_pairs(self):
+        self.finds_nothing((apart,), SHOWN_LATE)
+        for seed in SHOWN_LATE:
+            world = nccl_made.World(seed)
+            frames = apart(world.frames, random.Random(seed))
+            told, wrong = self.numbers(self.document(frames), frames)
+            self.assertEqual((told, wrong), (world.messages * len(world.connections), []))
 
     def test_nothing_is_found_in_short_slices(self):
         self.finds_nothing((whole, lossy), slice_bytes=160)
