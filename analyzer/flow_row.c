@@ -108,6 +108,7 @@ static void fill_account(struct ft_report_flow *row, const struct ft_detail *det
 	row->duplicates = detail->copies;
 	row->fabric_lost = detail->fabric_lost;
 	row->mirror_lost = detail->mirror_lost;
+	row->gaps_open = detail->gaps_open;
 	row->acks = detail->acks;
 	for (unsigned code = 0; code < FT_FLOW_NAKS; code++)
 		row->naks[code] = detail->naks[code];
@@ -153,7 +154,7 @@ static void fill_unsettled(struct ft_report_flow *row, const struct ft_flow_shar
 {
 	struct ft_unsettled own = ft_tracker_unsettled(share->tracker, whole);
 
-	row->gaps_open = own.open;
+	row->gaps_open += own.open;
 	row->mirror_lost += own.mirror_lost;
 	if (whole->peer != 0)
 		row->mirror_lost +=

@@ -150,6 +150,12 @@ static uint32_t message_bytes(const struct ft_step *step)
 	return step->message_kind == FT_MESSAGE_ATOMIC ? 8 : step->message_bytes;
 }
 
+static void count_open(struct ft_detail *detail, uint32_t psns)
+{
+	if (__builtin_add_overflow(detail->gaps_open, psns, &detail->gaps_open))
+		detail->gaps_open = UINT32_MAX;
+}
+
 /* What the packet proved of this half-connection or the other one. */
 static void count_proved(struct ft_details *details, const struct ft_step *step)
 {
@@ -158,6 +164,8 @@ static void count_proved(struct ft_details *details, const struct ft_step *step)
 			      (enum ft_message_kind)step->message_kind, message_bytes(step));
 	if (step->mirror_lost != 0 && step->lost_flow != 0)
 		ft_details_of(details, step->lost_flow)->mirror_lost += step->mirror_lost;
+	if (step->open != 0)
+		count_open(ft_details_of(details, step->lost_flow), step->open);
 	if (step->answers_lost != 0 && step->answers_flow != 0)
 		ft_details_of(details, step->answers_flow)->mirror_lost += step->answers_lost;
 }

@@ -5,7 +5,7 @@
  * here, the mirror lost them. Nothing is decided before late packets had time to come.
  */
 
-enum { READS_LOOKED_AT = 16 };
+enum { READS_LOOKED_AT = 16, STEP_OPEN = 0xffffff };
 
 /* PSNs that this half used after the range. */
 static uint32_t beyond(uint32_t next_psn, const struct ft_span *span)
@@ -250,6 +250,10 @@ static void count(struct ft_tracker *tracker, const struct ft_flow *flow,
 	uint32_t number = ft_flow_number(tracker->table, flow);
 
 	ft_add_finding(&tracker->totals, tracker->evidence, span, finding);
+	if (step != NULL && finding.open != 0) {
+		step->open = (step->open + finding.open) & STEP_OPEN;
+		step->lost_flow = number;
+	}
 	if (step == NULL || finding.lost == 0)
 		return;
 	if (span->before_ns != 0 && finding.lost > step->gap.lost)

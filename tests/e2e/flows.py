@@ -301,6 +301,14 @@ class Properties(unittest.TestCase):
             self.assertEqual(doubled["flows"], whole["flows"])
             self.assertEqual(doubled["table"], whole["table"])
 
+    def test_gaps_stay_open_that_were_given_up_long_before_the_end(self):
+        there = roce.Half("10.0.0.1", "10.0.0.2", 0x22)
+        lost = {7, 50, 51, 52, 1190}
+        frames = [(100_000 * psn, there.packet(0x24, psn, b"", bytes(64), ident=psn)) for psn in range(1200) if psn not in lost]
+        document = flows_of(roce.capture(self.folder / "uc.pcap", frames))
+        row, = document["flows"]
+        self.assertEqual((row["transport"], row["gaps_open"], row["mirror_lost"]), ("UC", len(lost), 0))
+
     def without(self, capture, dropped):
         """The capture as a mirror shows it that loses the frames with these numbers."""
         header, records = read_pcap(capture)

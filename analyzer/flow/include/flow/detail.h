@@ -30,6 +30,7 @@ struct ft_detail {
 	uint64_t messages[FT_MESSAGE_KINDS]; /* completed; asked for in this direction */
 	uint32_t naks[FT_DETAIL_NAKS];       /* by code */
 	uint32_t rnr_naks;
+	uint32_t gaps_open; /* PSNs missing and given up, by whom is not known; up to UINT32_MAX */
 	uint32_t psn_first, psn_last;      /* FT_PSN_NONE: no BTH was readable */
 	uint32_t rules;                    /* of all its frames, bit per enum ft_rule */
 	uint32_t src_endpoint, src_tenant; /* indices in the map; FT_DETAIL_NOBODY */
@@ -38,8 +39,8 @@ struct ft_detail {
 	uint16_t pkey;                              /* all 16 bits as first seen */
 	uint16_t vlan;                              /* of the first frame; 0: untagged */
 	uint8_t opcode_count;
-	uint8_t judged; /* 1: a frame of it was judged, and decided */
-	uint8_t placed; /* 1: endpoints and tenants are those of its first frame with a verdict */
+	uint8_t judged : 1; /* 1: a frame of it was judged, and decided */
+	uint8_t placed : 1; /* 1: endpoints and tenants are those of its first frame with a verdict */
 	uint8_t opcodes[FT_DETAIL_OPCODES]; /* in order of first packet */
 	struct ft_spread sizes;             /* of messages */
 	struct ft_spread rtts;              /* ns, from a request to its answer sent here */
@@ -70,7 +71,8 @@ void ft_details_count(struct ft_details *details, uint32_t number,
 static inline void ft_detail_judge(struct ft_detail *detail, uint32_t rules, bool decided)
 {
 	detail->rules |= rules;
-	detail->judged |= decided;
+	if (decided)
+		detail->judged = 1;
 }
 
 /* Who the ends are: of the first frame that has a verdict, later ones change nothing. */
