@@ -256,19 +256,33 @@ bool ft_records_settle(struct ft_worker *worker, const struct ft_item *item,
 	return goes_on != FT_GOES_BACK;
 }
 
-void ft_records_see_copy(struct ft_worker *worker, const struct ft_item *item)
+/* Of a queue pair that is another one in each VLAN. */
+static const struct ft_flow *find_original(const struct ft_worker *worker,
+					   const struct ft_item *item, uint16_t vlan)
+{
+	struct ft_flow_key key = item->flow_key;
+
+	key.vlan = vlan;
+	return ft_flow_find(worker->flows, &key, ft_flow_hash(worker->flows, &key));
+}
+
+const struct ft_flow *ft_records_see_copy(struct ft_worker *worker, const struct ft_item *item,
+					  const struct ft_flow *flow)
 {
 	uint16_t original = ft_copies_original_vlan(worker->copies);
 	uint16_t vlan = ft_item_vlan(item);
-	struct ft_flow *flow;
+	struct ft_flow *known;
 
-	if (vlan == original || item->flow_key.base != FT_FLOW_ANY_BASE)
-		return;
-	flow = ft_records_known(worker, item);
-	if (flow == NULL || flow->base == FT_FLOW_NO_BASE)
-		return;
-	if (flow->vlan == original)
-		note_vlan(flow, vlan, FT_FLOW_COPIED);
-	else if (flow->vlan == vlan)
-		note_vlan(flow, original, FT_FLOW_COPIED);
+	if (vlan == original)
+		return flow;
+	if (item->flow_key.base != FT_FLOW_ANY_BASE)
+		return find_original(worker, item, original);
+	known = ft_records_known(worker, item);
+	if (known == NULL || known->base == FT_FLOW_NO_BASE)
+		return flow;
+	if (known->vlan == original)
+		note_vlan(known, vlan, FT_FLOW_COPIED);
+	else if (known->vlan == vlan)
+		note_vlan(known, original, FT_FLOW_COPIED);
+	return flow;
 }

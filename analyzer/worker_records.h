@@ -58,5 +58,9 @@ void ft_records_find(struct ft_worker *worker, const struct ft_item *item,
 bool ft_records_settle(struct ft_worker *worker, const struct ft_item *item,
 		       struct ft_records *records);
 
-/* It is the copy that ft_copies_check() found last: the half-connection is seen in the VLANs of both. */
-void ft_records_see_copy(struct ft_worker *worker, const struct ft_item *item);
+/*
+ * It is the copy that ft_copies_check() found last: the half-connection is seen in the VLANs of both. Returns whose copy it
+ * is: `flow`, or, where each VLAN has a half-connection of its own, that of the original; NULL: that is forgotten.
+ */
+const struct ft_flow *ft_records_see_copy(struct ft_worker *worker, const struct ft_item *item,
+					  const struct ft_flow *flow);

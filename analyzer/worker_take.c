@@ -125,7 +125,7 @@ __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struc
 		worker->tally.duplicate_bytes += item->frame->wire;
 	}
 	if (counted != NULL)
-		ft_records_see_copy(worker, item);
+		counted = ft_records_see_copy(worker, item, counted);
 	if (worker->details != NULL && counted != NULL)
 		ft_details_count(worker->details, ft_flow_number(worker->flows, counted),
 				 &item->observed, NULL, true);

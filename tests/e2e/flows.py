@@ -301,6 +301,14 @@ class Properties(unittest.TestCase):
             self.assertEqual(doubled["flows"], whole["flows"])
             self.assertEqual(doubled["table"], whole["table"])
 
+    def test_nor_do_those_of_datagrams_to_the_management_queue_pairs(self):
+        there = roce.Half("10.0.0.1", "10.0.0.2", 1)
+        deth = bytes.fromhex("8001000000000001")
+        frames = [(1000 * i, there.packet(0x64, i, deth, bytes([i]) * 256, ident=i)) for i in range(20)]
+        tagged = [(ts_ns + 100, frame[:12] + b"\x81\0\0\x09" + frame[12:]) for ts_ns, frame in frames]
+        row, = flows_of(roce.capture(self.folder / "tagged.pcap", sorted(frames + tagged)))["flows"]
+        self.assertEqual((row["packets"], row["duplicates"], row["vlan"]), (20, 20, None))
+
     def test_gaps_stay_open_that_were_given_up_long_before_the_end(self):
         there = roce.Half("10.0.0.1", "10.0.0.2", 0x22)
         lost = {7, 50, 51, 52, 1190}
