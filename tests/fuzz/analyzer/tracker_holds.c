@@ -131,7 +131,7 @@ static void check_step(struct world *world, const struct ft_observed *observed,
 
 	assert((place & (place - 1)) == 0); /* at most one of them */
 	assert((step->what & FT_STEP_GAP) == 0 || (step->what & FT_STEP_NEW) != 0);
-	assert((step->mirror_lost == 0) == (step->lost_flow == 0));
+	assert((step->mirror_lost == 0 && step->open == 0) == (step->lost_flow == 0));
 	assert(step->lost_flow <= CAPACITY && step->answers_flow <= CAPACITY);
 	assert(step->message_flow <= CAPACITY && step->message_kind < FT_MESSAGE_KINDS);
 	assert(observed->ts_ns != UINT64_MAX || step->rtt_ns == 0);
