@@ -16,6 +16,13 @@ static uint64_t mirror_lost(const struct ft_engine *engine, size_t input)
 		       : ft_mirror_sequence_lost(engine->account.mirror, (uint32_t)input);
 }
 
+static uint64_t mirror_unfollowed(const struct ft_engine *engine)
+{
+	return engine->account.mirror == NULL
+		       ? 0
+		       : ft_mirror_sequence_unfollowed(engine->account.mirror);
+}
+
 static uint64_t most(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -247,6 +254,7 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 		.connections = totals.paired,
 		.one_sided = totals.one_sided,
 		.evicted = count_flows(engine).evicted,
+		.mirror_unfollowed = mirror_unfollowed(engine),
 		.could_hide_per_million = -1,
 		.judged = all.judged,
 		.never_judged = tally->never_judged,

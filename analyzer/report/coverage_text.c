@@ -87,6 +87,12 @@ void ft_loss_text(struct ft_page *page, const struct ft_report_coverage *seen)
 			    " half-connection%s pushed out of a full flow table: what came "
 			    "later of them was followed anew; see --flows",
 			    seen->evicted, seen->evicted == 1 ? "" : "s");
+	if (seen->mirror_unfollowed > 0)
+		ft_page_row(page, "",
+			    "%" PRIu64
+			    " frames of more mirror sessions than are followed: what the "
+			    "numbers of those leave out is not known",
+			    seen->mirror_unfollowed);
 	say_gaps(page, seen);
 	if (seen->clock_steps > 0)
 		ft_page_row(page, "", "times went backwards: %" PRIu64, seen->clock_steps);

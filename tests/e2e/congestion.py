@@ -1,6 +1,7 @@
 """What a report says of rates, congestion, pauses, silences and clocks; every expected number is worked out by hand."""
 
 import json
+import struct
 import tempfile
 import unittest
 from pathlib import Path
@@ -286,6 +287,20 @@ class Clocks(Reports):
         coverage = self.coverage(frames[:400] + back)
         self.assertEqual(coverage["clock_steps"], 1)
         self.assertEqual((coverage["lost_by"], coverage["frames_lost"]["estimate"], coverage["duplicates"]), ([], 0, 0))
+
+    def test_mirror_sessions_that_are_too_many_to_follow_are_said(self):
+        """GRE with numbers (RFC 2890) from 1030 mirrors, each of which leaves out its second number."""
+        store = Half(STORE, RED, 0x101)
+        frames = []
+        for i in range(2 * 1030):
+            mirror, number = i % 1030, 2 * (i // 1030)
+            inner = struct.pack(">HHI", 0x1000, 0x6558, number) + store.write(psn=i, ident=i)
+            ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(inner), 0, 0, 64, 47, 0) + struct.pack(">II", 0xac100000 + mirror, 0xac110001)
+            frames.append((START + i * US, bytes(12) + b"\x08\x00" + ip + inner))
+        coverage = self.coverage(frames)
+        self.assertEqual(coverage["mirror_unfollowed"], 2 * 6)
+        self.assertEqual({loss["method"]: loss["frames"] for loss in coverage["lost_by"]}, {"mirror-sequence": 1024})
+        self.assertEqual(self.coverage(self.traffic(1000))["mirror_unfollowed"], 0)
 
     def test_clocks_of_two_inputs_need_not_agree(self):
         frames = self.traffic()

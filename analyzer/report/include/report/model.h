@@ -63,7 +63,8 @@ struct ft_report_coverage {
 	size_t lost_by_count;
 	uint64_t duplicates, truncated, undecided, undecodable;
 	uint64_t connections, one_sided;
-	uint64_t evicted; /* half-connections pushed out of a full flow table */
+	uint64_t evicted;           /* half-connections pushed out of a full flow table */
+	uint64_t mirror_unfollowed; /* frames of mirror sessions whose numbers were not followed */
 	const struct ft_report_gap *time_gaps;
 	size_t time_gap_count;
 	uint64_t clock_steps;
