@@ -157,7 +157,7 @@ static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	if (share->packets == 0) {
 		share->begun = kind == FT_NCCL_ANSWER_DATA;
 		share->from = moment->seen->psn;
-		share->va = moment->seen->va;
+		ft_nccl_share_begin(share, moment->seen);
 	}
 	share->counted = lane->counted;
 	share->turn = lane->open && lane->turns != 0 ? lane->turns - 1 : lane->turns;
@@ -373,8 +373,7 @@ static void go_on(struct ft_nccl_moment *moment)
 		ft_nccl_data_end(moment, transfer);
 }
 
-/* What is between a write's first packet and its last is not shown: it counts as seen. */
-static void pass_middle(struct ft_nccl_moment *moment)
+void ft_nccl_data_pass_middle(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 	struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&moment->followed->ring, lane->at);
@@ -386,12 +385,6 @@ static void pass_middle(struct ft_nccl_moment *moment)
 	ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index].packets +=
 		(uint32_t)packets;
 	transfer->message.packets += (uint32_t)packets;
-}
-
-/* What was sent again has the place of a write that nobody asked for: one of the two is forged. */
-static bool is_twin(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
-{
-	return lane->has_early && lane->early.psn == seen->psn;
 }
 
 /* What was missed is of the write under way. */
@@ -428,10 +421,7 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 	if (is_hole)
 		note_hole(moment);
 	if (moment->turn == FT_NCCL_AGAIN) {
-		model->retransmitted_data++;
-		if (ft_nccl_begins(seen->opcode))
-			ft_nccl_fault_again(moment);
-		ft_nccl_step(moment->followed, is_twin(moment->lane, seen));
+		ft_nccl_data_again(moment);
 		return;
 	}
 	if (moment->turn == FT_NCCL_LATE)
@@ -446,5 +436,5 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 	model->missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
 	if (moment->connections->config.ends_only && seen->opcode == 0x06 && moment->lane->writing)
-		pass_middle(moment);
+		ft_nccl_data_pass_middle(moment);
 }

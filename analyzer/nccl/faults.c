@@ -198,16 +198,18 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
 	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
-/* What the transport sends again goes to where that packet went. */
-static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_share *share,
-			 const struct ft_nccl_seen *seen)
+/* The transport sends the same again, or, from the middle of a write on, goes to where that packet went. */
+static bool is_another(const struct ft_nccl_followed *followed, const struct ft_nccl_share *share,
+		       const struct ft_nccl_seen *seen)
 {
 	uint64_t ahead = (seen->psn - share->from) & 0xffffff;
 
-	if (followed->pmtu == 0 || share->va == 0 || seen->length == 0 ||
-	    ahead * followed->pmtu >= share->bytes)
+	if (share->va == 0 || seen->length == 0)
 		return false;
-	return seen->va != share->va + ahead * followed->pmtu;
+	if (ahead == 0)
+		return seen->va != share->va || seen->length != share->length;
+	return followed->pmtu != 0 && ahead * followed->pmtu < share->bytes &&
+	       seen->va != share->va + ahead * followed->pmtu;
 }
 
 static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again)
@@ -223,7 +225,25 @@ static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_t
 	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
-void ft_nccl_fault_again(struct ft_nccl_moment *moment)
+/* Which of the two is the connection's is not known: the receiver takes the first, whoever sent it. */
+static void tell_both(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again,
+		      const struct ft_nccl_share *share)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_found found = ft_nccl_found_in(moment->followed, seen, FT_NCCL_REPLAY, 0.8);
+
+	set_k(&found, again->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "frame %" PRIu64 " writes %" PRIu32 " bytes to 0x%" PRIx64 ", frame %" PRIu64
+		 " %" PRIu32 " to 0x%" PRIx64 ", with one PSN: one of the two is forged",
+		 share->frame, share->length, share->va, seen->frame, seen->length, seen->va);
+	found.frame = share->frame;
+	ft_nccl_tell_of_data(moment->connections, &found);
+	found.frame = seen->frame;
+	ft_nccl_tell_of_data(moment->connections, &found);
+}
+
+struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_ring *ring = &moment->followed->ring;
 	const struct ft_nccl_seen *seen = moment->seen;
@@ -231,9 +251,9 @@ void ft_nccl_fault_again(struct ft_nccl_moment *moment)
 
 	if ((seen->has & FT_HAS_RETH) == 0 || ft_nccl_is_bare_end(seen) ||
 	    !ft_nccl_is_calm(moment->followed))
-		return;
+		return NULL;
 	for (uint32_t i = 0; i < ring->slots; i++) {
-		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		struct ft_nccl_transfer *transfer = &ring->transfers[i];
 		const struct ft_nccl_share *share =
 			ft_nccl_ring_shares(ring, transfer) + moment->lane_index;
 
@@ -241,12 +261,18 @@ void ft_nccl_fault_again(struct ft_nccl_moment *moment)
 		    transfer->message.request_count != 1 || !share->used || !share->begun ||
 		    ((seen->psn - share->from) & 0xffffff) > ((share->to - share->from) & 0xffffff))
 			continue;
-		if (!ft_nccl_answers(moment->followed, transfer, seen, &request))
+		if (!ft_nccl_answers(moment->followed, transfer, seen, &request)) {
 			tell_outside(moment, transfer);
-		else if (is_elsewhere(moment->followed, share, seen))
+		} else if (is_another(moment->followed, share, seen)) {
+			if (seen->psn == share->from) {
+				tell_both(moment, transfer, share);
+				return transfer;
+			}
 			tell_misplaced(moment, transfer);
-		return;
+		}
+		return NULL;
 	}
+	return NULL;
 }
 
 void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)

@@ -17,7 +17,8 @@
  *     learn.c        from a set-up over TCP             lock.c       from clear-to-sends, or lengths alone
  *     cts.c          clear-to-sends                     family.c     layouts and releases that fit
  *     data.c         writes of data                     answer.c     which message a write is of
- *     late.c         what comes again or late           immediates.c what they mean
+ *     late.c         what fills holes                   again.c      what comes again
+ *     immediates.c   what they mean
  *     split.c        queue pairs a message uses         turns.c      likewise, after a set-up
  *     faults.c       what is wrong                      faults_immediate.c  with immediates
  *     faults_early.c with data before clear-to-sends
@@ -318,6 +319,12 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment);
 /* At the end: a write that was held back for the next packet, as if that had shown it right. */
 void ft_nccl_data_settle(struct ft_nccl_connections *connections,
 			 struct ft_nccl_followed *followed);
+
+/* What is between a write's first packet and its last is not shown: it counts as seen. */
+void ft_nccl_data_pass_middle(struct ft_nccl_moment *moment);
+
+/* again.c: data under a PSN that passed before. */
+void ft_nccl_data_again(struct ft_nccl_moment *moment);
 
 /* late.c: data that fills a hole. */
 void ft_nccl_late_see(struct ft_nccl_moment *moment);

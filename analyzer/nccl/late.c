@@ -132,7 +132,7 @@ static void begin(struct ft_nccl_moment *moment)
 	share = ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 	share->used = share->begun = true;
 	share->from = moment->seen->psn;
-	share->va = moment->seen->va;
+	ft_nccl_share_begin(share, moment->seen);
 	share->to = ft_nccl_write_end(moment->followed, moment->seen);
 	ft_nccl_data_write(moment, transfer, request);
 	ft_nccl_data_count(moment, transfer);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nccl/model.h>
+#include <nccl/seen.h>
 
 /*
  * The messages of late of one connection: what each clear-to-send asked for, and what each queue pair carried of the
@@ -14,7 +15,8 @@ enum {
 /* What one queue pair carried of a message. */
 struct ft_nccl_share {
 	uint64_t bytes;
-	uint64_t va; /* that the first write went to, if `begun` */
+	uint64_t va, frame; /* of the first write, if `begun`: where it went .. */
+	uint32_t length;    /* .. and its bytes */
 	uint32_t packets;
 	uint32_t from, to; /* PSNs: of the first packet seen, of the last one expected so far */
 	bool used;
@@ -55,6 +57,14 @@ static inline bool ft_nccl_share_is_whole(const struct ft_nccl_share *share)
 {
 	return share->used && share->begun && share->ended &&
 	       share->packets == ((share->to - share->from) & 0xffffff) + 1;
+}
+
+/* Its first write, with a RETH. */
+static inline void ft_nccl_share_begin(struct ft_nccl_share *share, const struct ft_nccl_seen *seen)
+{
+	share->va = seen->va;
+	share->frame = seen->frame;
+	share->length = seen->length;
 }
 
 /* A first copy of one of the message's packets was in this frame. */

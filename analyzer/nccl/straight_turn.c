@@ -275,6 +275,8 @@ static void write(struct ft_nccl_followed *followed, struct ft_nccl_transfer *tr
 	*share = (struct ft_nccl_share){
 		.bytes = message->written,
 		.va = message->va,
+		.frame = message->first_frame,
+		.length = message->written,
 		.packets = packets,
 		.from = message->from & 0xffffff,
 		.to = ft_nccl_psn_add(message->from, packets - 1),

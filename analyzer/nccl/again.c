@@ -1,0 +1,51 @@
+#include "followed.h"
+
+#include "faults.h"
+
+/* What was sent again has the place of a write that nobody asked for: one of the two is forged. */
+static bool is_twin(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
+{
+	return lane->has_early && lane->early.psn == seen->psn;
+}
+
+/*
+ * Of two writes under one PSN the longer one, if more is to come: that the sequence goes on with. Which of the two the
+ * receiver took is not known.
+ */
+static void follow_twin(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_lane *lane = moment->lane;
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&followed->ring, transfer) + moment->lane_index;
+	uint64_t more = (uint64_t)seen->length - share->length;
+
+	transfer->doubtful = true;
+	if (seen->opcode != 0x06 || lane->at != transfer->message.k ||
+	    lane->data.next != ft_nccl_psn_add(seen->psn, 1))
+		return;
+	ft_nccl_share_begin(share, seen);
+	share->bytes += more;
+	share->to = ft_nccl_write_end(followed, seen);
+	share->ended = false;
+	transfer->written += more;
+	followed->model.payload_bytes += more;
+	ft_nccl_ring_requests(&followed->ring, transfer)->written += more;
+	lane->open = lane->writing = true;
+	lane->write_end = share->to;
+	if (moment->connections->config.ends_only)
+		ft_nccl_data_pass_middle(moment);
+}
+
+void ft_nccl_data_again(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_transfer *begun = NULL;
+
+	moment->followed->model.retransmitted_data++;
+	if (ft_nccl_begins(moment->seen->opcode))
+		begun = ft_nccl_fault_again(moment);
+	if (begun != NULL)
+		follow_twin(moment, begun);
+	ft_nccl_step(moment->followed, begun == NULL && is_twin(moment->lane, moment->seen));
+}
