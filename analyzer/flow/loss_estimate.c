@@ -21,8 +21,8 @@ static const double near = 1024, tempered = 128, by_again = 512, aligned = 32;
 /* A fabric loss is asked for again so many times sooner than what is overdue is given up. */
 static const double patience = 8;
 
-/* And what was overtaken comes so many times sooner than what is missing is answered for. */
-static const double delay = 64;
+/* And what was overtaken comes so many times sooner than requests that are missing are answered for, or responses given up. */
+static const double delay = 64, longer_delay = 512;
 
 /* Of packets sent again, the share that may be taken for something else: a READ for the rest of another, one late. */
 static const double untold = 0.1;
@@ -247,9 +247,9 @@ static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
 {
 	double requests = (double)evidence->unanswered, overdue = (double)evidence->overdue;
 	double pending = requests + overdue;
-	double late = sums->late / delay;
-	double mirror = sums->holes / (sums->holes + sums->fabric + late);
-	double waits = sums->holes / (sums->holes + sums->fabric / patience + late);
+	double mirror = sums->holes / (sums->holes + sums->fabric + sums->late / delay);
+	double waits =
+		sums->holes / (sums->holes + sums->fabric / patience + sums->late / longer_delay);
 
 	return (struct inferred){
 		.mean = requests * mirror + overdue * waits,
