@@ -236,6 +236,26 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 	ft_remember(tracker, flow, &skipped, moment->step);
 }
 
+/*
+ * The first response of its half, to a request that passed and asked for none: none of those seen is missing, or still to
+ * be answered. Later ones may be sent again for a question that was lost when it came again.
+ */
+static bool is_unasked(const struct ft_tracker *tracker, const struct ft_moment *moment,
+		       const struct ft_flow *requester)
+{
+	const uint32_t kinds = FT_SPANS_AWAITED | FT_SPANS_HOLES;
+	const struct ft_half *half = &requester->half;
+	uint32_t psn = moment->observed->psn;
+
+	if (moment->flow->half.answer_next != FT_PSN_NONE ||
+	    ft_psn_distance(psn, half->next_psn) >= 0 || half->span_count >= FT_UNMET_SPANS ||
+	    (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_NAKED)) != 0 ||
+	    half->first_psn >= FT_REFUSED_OFTEN ||
+	    ft_psn_distance(psn, half->first_psn & FT_PSN_MOST) < 0)
+		return false;
+	return ft_spans_find(&tracker->spans, half, psn, kinds) == 0;
+}
+
 void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_flow *requester = ft_find_requester(tracker, moment);
@@ -251,6 +271,11 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 		if (requester !=
 		    NULL) /* its first request comes behind the answer: from another mirror port */
 			ft_deliver(&requester->half, psn);
+	} else if (is_unasked(tracker, moment, requester)) {
+		step->what |= FT_STEP_UNASKED;
+		ft_pairs_contradict(tracker->pairs, moment->flow);
+		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		return;
 	} else if (ft_is_in_window(tracker, moment, requester)) {
 		ft_watch_msn(tracker, moment, requester, psn);
 		kind = match(tracker, moment, requester);

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import roce
 from harness import DATA, PROJECT, fabtap, main, shared
 from pcapfile import read_pcap, write_pcap
 
@@ -73,6 +74,32 @@ class Spoof(unittest.TestCase):
                 self.assertTrue(0 < finding["certainty"] < 1, rule)
             window = [n for n, flow in flows.items() if "psn_window" in flow.get("indicators", [])]
             self.assertEqual(found["spoof.psn-window"]["frames"], window)
+
+    def connection(self, first, operation):
+        """Frames of 300 requests and what answers each: the n-th request is frame 2n + 1."""
+        there, back = roce.Half("10.0.0.1", "10.0.0.2", 0x22, psn=first), roce.Half("10.0.0.2", "10.0.0.1", 0x11)
+        ask = {"write": lambda i: there.write(ident=i), "read": lambda i: there.read(first + i, 4096 * i, 64)}[operation]
+        reply = {"write": lambda i: back.answer(first + i, msn=i + 1, ident=i),
+                 "read": lambda i: back.response(first + i, "only", bytes(64), ident=i)}[operation]
+        return [frame for i in range(300) for frame in (ask(i), reply(i))]
+
+    def unasked(self, frames):
+        start = 1_750_000_000 * 10**9
+        path = roce.capture(self.folder / "a.pcap", [(start + 5000 * i, frame) for i, frame in enumerate(frames)])
+        finding = self.findings(path, "-w", self.folder / "evidence.pcapng").get("spoof.unasked-response")
+        return finding["frames"] if finding else []
+
+    def test_responses_to_what_was_no_read_are_found_and_none_that_a_lost_read_explains(self):
+        chance = random.Random(SEED)
+        for first in chance.sample(range(1 << 23), 4):
+            frames = self.connection(first, "write")
+            at, back = chance.randrange(200, 500), chance.randrange(1, 90)
+            forged = roce.Half("10.0.0.2", "10.0.0.1", 0x11).response(first + at // 2 - back, "only", bytes(64), ident=at // 2)
+            self.assertEqual(self.unasked(frames[:at] + [forged] + frames[at:]), [at + 1])
+            self.assertIn(forged, (self.folder / "evidence.pcapng").read_bytes())
+            for lost in (0, 0.003, 0.1, 0.5):
+                seen = [f for f in self.connection(first, "read") if chance.random() >= lost]
+                self.assertEqual(self.unasked(seen[chance.randrange(len(seen) // 2):]), [], lost)
 
     def test_the_documented_findings_say_what_they_rest_on(self):
         examples = re.findall(r"^### `(spoof\.[\w-]+)`\n(?:(?!###).*\n)*?> (frame .+)\n>\n> `(flow_rc_\d\.pcap)`, frame (\d+)$",
