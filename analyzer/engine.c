@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <engine/no_memory.h>
+
 #include "account.h"
 #include "crew.h"
 #include "engine_parts.h"
@@ -73,6 +75,9 @@ void ft_engine_keep_evidence(struct ft_engine *engine, struct ft_pcapng_writer *
 	engine->account.writer = writer;
 	if (engine->framing != NULL)
 		ft_framing_keep_evidence(engine->framing, writer);
+	for (unsigned i = 0; writer != NULL && i < engine->config.workers; i++)
+		if (ft_firsts_keep_frames(&engine->workers[i]->firsts) != 0)
+			ft_no_memory();
 }
 
 void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, void *context)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <flow/reserve.h>
 
@@ -14,6 +15,39 @@ int ft_firsts_init(struct ft_firsts *firsts)
 void ft_firsts_free(struct ft_firsts *firsts)
 {
 	ft_release(firsts->items, FT_FIRSTS * sizeof *firsts->items);
+	ft_release(firsts->frames, FT_FIRSTS * sizeof *firsts->frames);
+}
+
+int ft_firsts_keep_frames(struct ft_firsts *firsts)
+{
+	if (firsts->frames == NULL)
+		firsts->frames = ft_reserve(FT_FIRSTS * sizeof *firsts->frames);
+	return firsts->frames == NULL ? -ENOMEM : 0;
+}
+
+void ft_firsts_keep(struct ft_firsts *firsts, const struct ft_frame *frame)
+{
+	struct ft_first_frame *kept = &firsts->frames[(firsts->count - 1) % FT_FIRSTS];
+
+	kept->frame = *frame;
+	if (kept->frame.captured > FT_FIRST_BYTES)
+		kept->frame.captured = FT_FIRST_BYTES;
+	memcpy(kept->bytes, frame->bytes, kept->frame.captured);
+}
+
+bool ft_firsts_frame(const struct ft_firsts *firsts, const struct ft_first *first,
+		     struct ft_frame *frame)
+{
+	const struct ft_first_frame *kept;
+
+	if (firsts->frames == NULL)
+		return false;
+	kept = &firsts->frames[first - firsts->items];
+	if (kept->frame.number != first->frame)
+		return false; /* it began before frames were kept */
+	*frame = kept->frame;
+	frame->bytes = kept->bytes;
+	return true;
 }
 
 const struct ft_first *ft_firsts_find(const struct ft_firsts *firsts, uint32_t record)

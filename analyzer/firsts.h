@@ -1,11 +1,14 @@
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include <capture/frame.h>
 #include <flow/observed.h>
 
 /* The packets that half-connections began with, the last FT_FIRSTS of them: which of two came first, and with what. */
-enum { FT_FIRSTS = 1 << 14 };
+enum { FT_FIRSTS = 1 << 14, FT_FIRST_BYTES = 320 };
 
 struct ft_first {
 	uint64_t frame, ts_ns; /* number, time */
@@ -16,17 +19,30 @@ struct ft_first {
 	uint8_t opcode;
 };
 
+/* Its frame, for evidence: cut to what its headers may need. */
+struct ft_first_frame {
+	struct ft_frame frame; /* but for its bytes, which are these */
+	uint8_t bytes[FT_FIRST_BYTES];
+};
+
 struct ft_firsts {
-	struct ft_first *items; /* a ring */
-	uint64_t count;         /* that there ever were */
+	struct ft_first *items;        /* a ring */
+	struct ft_first_frame *frames; /* beside items; NULL: they are not kept */
+	uint64_t count;                /* that there ever were */
 };
 
 int ft_firsts_init(struct ft_firsts *firsts); /* 0 or -ENOMEM */
 void ft_firsts_free(struct ft_firsts *firsts);
 
+/* Keep frames of those to come, too. 0 or -ENOMEM. */
+int ft_firsts_keep_frames(struct ft_firsts *firsts);
+
+/* Of the one added last. */
+void ft_firsts_keep(struct ft_firsts *firsts, const struct ft_frame *frame);
+
 /* Record number `record` begins with this packet. */
 static inline void ft_firsts_add(struct ft_firsts *firsts, uint32_t record,
-				 const struct ft_observed *observed)
+				 const struct ft_observed *observed, const struct ft_frame *frame)
 {
 	firsts->items[firsts->count++ % FT_FIRSTS] = (struct ft_first){
 		.frame = observed->frame,
@@ -37,7 +53,13 @@ static inline void ft_firsts_add(struct ft_firsts *firsts, uint32_t record,
 		.vlan = observed->vlan,
 		.opcode = observed->opcode,
 	};
+	if (firsts->frames != NULL)
+		ft_firsts_keep(firsts, frame);
 }
+
+/* The frame of one of them; false: it was not kept. Its bytes are good until it is no longer. */
+bool ft_firsts_frame(const struct ft_firsts *firsts, const struct ft_first *first,
+		     struct ft_frame *frame);
 
 /* How many are kept. */
 static inline uint64_t ft_firsts_kept(const struct ft_firsts *firsts)

@@ -62,39 +62,59 @@ static void write_note(const struct ft_second_sender *sender, struct ft_second_n
 		 key->dest_qp, owner, sender->owner->half.next_psn);
 }
 
-static void add(struct ft_second_findings *second, const struct ft_map *map,
-		const struct ft_second_sender *sender)
+/* A frame, as one of this finding. 0 or -ENOMEM. */
+static int write_evidence(struct ft_second_findings *second, const struct ft_finding *finding,
+			  const struct ft_frame *frame, const struct ft_second_evidence *evidence)
+{
+	char comment[64];
+
+	if (evidence->writer == NULL || frame->bytes == NULL ||
+	    second->written_count == FT_SECOND_SENDERS)
+		return 0;
+	for (size_t i = 0; i < second->written_count; i++)
+		if (second->written[i] == frame->number)
+			return 0;
+	second->written[second->written_count++] = frame->number;
+	snprintf(comment, sizeof comment, "%s %s", finding->id, ft_rule_text(finding->rule)->name);
+	return ft_pcapng_write(evidence->writer, frame,
+			       ft_source_input(evidence->source, frame->input)->name, comment);
+}
+
+/* 0 or -ENOMEM. */
+static int add(struct ft_second_findings *second, const struct ft_map *map,
+	       const struct ft_second_sender *sender, const struct ft_second_evidence *evidence)
 {
 	const struct ft_flow *flow = sender->flow;
 	struct ft_check_key key = key_of(sender);
-	const struct ft_frame frame = {
-		.number = sender->first.frame,
-		.ts_ns = sender->first.ts_ns,
-	};
+	struct ft_frame counted = sender->frame;
 	struct ft_verdict verdict;
 	struct ft_subject subject;
 	struct ft_finding *finding;
 	uint32_t index;
+	bool named;
 
 	ft_check(map, &key, (int64_t)sender->first.ts_ns, &verdict);
 	ft_subject_of(map, &key, &verdict, &subject);
 	index = ft_findings_of(&second->findings, FT_RULE_SPOOF_SECOND_SENDER, &subject);
 	if (index == FT_NONE)
-		return;
+		return 0;
 	finding = &second->findings.items[index];
 	finding->map = map;
 	if (finding->packets == 0)
 		write_note(sender, &second->notes[index]);
 	second->notes[index].plausible |= sender->plausible;
-	ft_finding_add(finding, &frame, flow->key.dest_qp);
+	counted.wire = 0; /* all its bytes are added below */
+	named = ft_finding_add(finding, &counted, flow->key.dest_qp);
 	finding->packets += flow->packets - 1;
 	finding->bytes += flow->bytes;
 	if (flow->last_ns > finding->last_ts_ns)
 		finding->last_ts_ns = flow->last_ns;
+	return named ? write_evidence(second, finding, &sender->frame, evidence) : 0;
 }
 
 int ft_second_findings_fill(struct ft_second_findings *second, const struct ft_map *map,
-			    struct ft_worker *const *workers, unsigned count)
+			    struct ft_worker *const *workers, unsigned count,
+			    const struct ft_second_evidence *evidence)
 {
 	struct ft_second_sender found[FT_SECOND_SENDERS];
 	size_t senders = ft_second_senders(workers, count, found);
@@ -104,7 +124,7 @@ int ft_second_findings_fill(struct ft_second_findings *second, const struct ft_m
 	memset(second->notes, 0, sizeof second->notes);
 	error = ft_findings_init(&second->findings, FT_SECOND_SENDERS);
 	for (size_t i = 0; error == 0 && i < senders; i++)
-		add(second, map, &found[i]);
+		error = add(second, map, &found[i], evidence);
 	return error;
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <capture/pcapng_writer.h>
+#include <capture/source.h>
+
 #include "findings.h"
 #include "second_senders.h"
 
@@ -12,9 +15,18 @@ struct ft_second_note {
 struct ft_second_findings {
 	struct ft_findings findings;
 	struct ft_second_note notes[FT_SECOND_SENDERS]; /* beside findings.items */
+	uint64_t written[FT_SECOND_SENDERS];            /* frames that are evidence already */
+	size_t written_count;
 };
 
-/* Those of all workers; 0 or -ENOMEM. ft_second_findings_free() it in either case. */
+/* Where frames go that are found when they have gone by; no writer: nowhere. */
+struct ft_second_evidence {
+	struct ft_pcapng_writer *writer;
+	const struct ft_source *source;
+};
+
+/* Those of all workers, each written as evidence once; 0 or -ENOMEM. ft_second_findings_free() it in either case. */
 int ft_second_findings_fill(struct ft_second_findings *second, const struct ft_map *map,
-			    struct ft_worker *const *workers, unsigned count);
+			    struct ft_worker *const *workers, unsigned count,
+			    const struct ft_second_evidence *evidence);
 void ft_second_findings_free(struct ft_second_findings *second);

@@ -161,15 +161,20 @@ static bool is_plausible(const struct ft_flow *flow, const struct ft_first *firs
 static void compare(struct search *search, const struct stranger *stranger,
 		    const struct owner *owner)
 {
+	struct ft_second_sender *found;
+
 	if (search->count == FT_SECOND_SENDERS || !is_aimed_alike(stranger->flow, owner->flow) ||
 	    !is_amid(stranger->first, owner) || is_same_packet(stranger, owner))
 		return;
-	search->found[search->count++] = (struct ft_second_sender){
+	found = &search->found[search->count++];
+	*found = (struct ft_second_sender){
 		.flow = stranger->flow,
 		.owner = owner->flow,
 		.first = *stranger->first,
+		.frame = { .number = stranger->first->frame, .ts_ns = stranger->first->ts_ns },
 		.plausible = is_plausible(stranger->flow, stranger->first, owner->flow),
 	};
+	ft_firsts_frame(&stranger->worker->firsts, stranger->first, &found->frame);
 }
 
 /* Whether somebody else sent to the queue pair of this connection. */

@@ -12,6 +12,7 @@ enum { FT_SECOND_SENDERS = 256 }; /* most that are told of */
 struct ft_second_sender {
 	const struct ft_flow *flow, *owner; /* what it sent, and what the peer did */
 	struct ft_first first;              /* its first request */
+	struct ft_frame frame;              /* likewise; no bytes: it was not kept */
 	bool plausible; /* its PSNs are where the connection's are: no leftover of an earlier one */
 };
 

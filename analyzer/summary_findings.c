@@ -297,6 +297,7 @@ void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine
 			      const struct ft_source *source)
 {
 	const struct ft_account *account = &engine->account;
+	const struct ft_second_evidence evidence = { account->writer, source };
 	const struct ft_declared *declared =
 		engine->map == NULL ? NULL : ft_map_declared(engine->map);
 	struct ft_cotenancy shared[COTENANCIES];
@@ -312,7 +313,7 @@ void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine
 	}
 	if (declared != NULL) {
 		if (ft_second_findings_fill(&summary->second, engine->map, engine->workers,
-					    engine->config.workers) != 0)
+					    engine->config.workers, &evidence) != 0)
 			ft_no_memory();
 		most += declared->tenant_count + summary->second.findings.count;
 		summary->report.findings_dropped += account->findings.dropped;

@@ -46,8 +46,8 @@ static void note_tags(struct ft_worker *worker, struct ft_flow *flow, const stru
 	flow->base = ft_item_base(item);
 	flow->vlan = ft_item_vlan(item);
 	if (worker->suspects != NULL && item->followed)
-		ft_firsts_add(&worker->firsts, ft_flow_number(worker->flows, flow),
-			      &item->observed);
+		ft_firsts_add(&worker->firsts, ft_flow_number(worker->flows, flow), &item->observed,
+			      item->frame);
 }
 
 __attribute__((noinline)) void ft_records_begin(struct ft_worker *worker, struct ft_flow *flow,

@@ -186,6 +186,12 @@ class Injected(unittest.TestCase):
                 findings = {finding["rule"]: finding for finding in run.json()["findings"]}
                 self.assertEqual(run.status, VIOLATED)
                 self.assertEqual(set(findings), {"spoof.second-sender"})
+                evidence = fabtap("audit", "-m", self.map, "--workers", workers, "-w", self.folder / "evidence.pcapng", path)
+                self.assertEqual(evidence.status, VIOLATED)
+                named = dict(enumerate((frame for _, frame in frames), 1))[first]
+                kept = (self.folder / "evidence.pcapng").read_bytes()
+                self.assertEqual(kept.count(named), 1)
+                self.assertEqual(kept.count(b" spoof.second-sender"), 1)
                 finding = findings["spoof.second-sender"]
                 self.assertEqual((finding["severity"], finding["packets"], finding["frames"]), ("medium", len(offsets), [first]))
                 self.assertEqual((finding["src"]["address"], finding["dst"]["address"], finding["dest_qps"]), (STRANGER, SERVER, [0x22]))

@@ -71,7 +71,7 @@ int ft_engine_change_map(struct ft_engine *engine, const struct ft_map *map,
 
 /*
  * The first frames of every finding go to `writer` as they are met, or when a report finds it (NULL: nowhere): it must
- * outlive runs and reports.
+ * outlive runs and reports. Ends the program (engine/no_memory.h) when memory ends.
  */
 void ft_engine_keep_evidence(struct ft_engine *engine, struct ft_pcapng_writer *writer);
 
