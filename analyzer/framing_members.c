@@ -209,7 +209,8 @@ static size_t frames_to(struct ft_framing *framing, const struct web *web, uint3
 	for (uint32_t i = to; web->hops[i].before != FT_NCCL_NONE; i = web->hops[i].before, at++)
 		if (at < HOPS_SHOWN || at + HOPS_SHOWN >= *length)
 			count += frames_of(framing, web->hops[i].connection, frames + count);
-	qsort(frames, count, sizeof *frames, by_number);
+	if (count > 1)
+		qsort(frames, count, sizeof *frames, by_number);
 	return count;
 }
 
@@ -235,6 +236,7 @@ static void tell(struct ft_framing *framing, struct ft_framing_occasion *occasio
 		occasion->frame = frames[i]->frame.number;
 		ft_framing_add(framing, occasion, frames[i]);
 	}
+	occasion->text = NULL;
 }
 
 static void judge_pair(struct ft_framing *framing, struct web *web, const struct party *one,

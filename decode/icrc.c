@@ -54,12 +54,12 @@ static bool is_good(const struct ft_brief_cover *of)
 	return ft_crc32_is(of->network + of->length, crc);
 }
 
-unsigned ft_brief_good_icrcs(const struct ft_brief_cover *covered, unsigned count)
+unsigned ft_brief_good_icrcs(const struct ft_brief_cover *frames, unsigned count)
 {
 	unsigned first_bad = count;
 
 	for (unsigned i = count; i-- > 0;)
-		first_bad = is_good(&covered[i]) ? first_bad : i;
+		first_bad = is_good(&frames[i]) ? first_bad : i;
 	return first_bad;
 }
 

@@ -139,4 +139,4 @@ static inline struct ft_brief_cover ft_brief_cover(const uint8_t *bytes,
 }
 
 /* How many ICRCs are good, up to the first bad one. All are computed, so that a processor works on several at a time. */
-unsigned ft_brief_good_icrcs(const struct ft_brief_cover *covers, unsigned count);
+unsigned ft_brief_good_icrcs(const struct ft_brief_cover *frames, unsigned count);
