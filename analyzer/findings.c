@@ -139,3 +139,12 @@ bool ft_finding_add(struct ft_finding *finding, const struct ft_frame *frame, ui
 	finding->frames[finding->frame_count++] = frame->number;
 	return true;
 }
+
+int ft_finding_write(const struct ft_finding *finding, struct ft_pcapng_writer *writer,
+		     const struct ft_source *source, const struct ft_frame *frame)
+{
+	char comment[64];
+
+	snprintf(comment, sizeof comment, "%s %s", finding->id, ft_rule_text(finding->rule)->name);
+	return ft_pcapng_write(writer, frame, ft_source_input(source, frame->input)->name, comment);
+}

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <capture/frame.h>
+#include <capture/pcapng_writer.h>
+#include <capture/source.h>
 #include <partition/check.h>
 #include <report/model.h>
 
@@ -56,6 +58,13 @@ uint32_t ft_findings_of(struct ft_findings *findings, enum ft_rule rule,
 
 /* Count a frame. True if its number was among the first and was noted. `dest_qp` FT_NONE: not known. */
 bool ft_finding_add(struct ft_finding *finding, const struct ft_frame *frame, uint32_t dest_qp);
+
+/* Write a frame of `source` as evidence of it, with its id and rule as the comment. 0 or -ENOMEM. */
+int ft_finding_write(const struct ft_finding *finding, struct ft_pcapng_writer *writer,
+		     const struct ft_source *source, const struct ft_frame *frame);
+
+/* Bytes that hold all headers of a frame: of one that is kept until a finding may name it. */
+enum { FT_FINDING_FRAME_BYTES = 320 };
 
 /* A hash of rule and subject: the same in every run, on every part of a capture, on every machine. */
 void ft_finding_id(enum ft_rule rule, const struct ft_subject *subject, char id[24]);

@@ -30,8 +30,8 @@ void ft_firsts_keep(struct ft_firsts *firsts, const struct ft_frame *frame)
 	struct ft_first_frame *kept = &firsts->frames[(firsts->count - 1) % FT_FIRSTS];
 
 	kept->frame = *frame;
-	if (kept->frame.captured > FT_FIRST_BYTES)
-		kept->frame.captured = FT_FIRST_BYTES;
+	if (kept->frame.captured > FT_FINDING_FRAME_BYTES)
+		kept->frame.captured = FT_FINDING_FRAME_BYTES;
 	memcpy(kept->bytes, frame->bytes, kept->frame.captured);
 }
 

@@ -7,8 +7,10 @@
 #include <capture/frame.h>
 #include <flow/observed.h>
 
+#include "findings.h"
+
 /* The packets that half-connections began with, the last FT_FIRSTS of them: which of two came first, and with what. */
-enum { FT_FIRSTS = 1 << 14, FT_FIRST_BYTES = 320 };
+enum { FT_FIRSTS = 1 << 14 };
 
 struct ft_first {
 	uint64_t frame, ts_ns; /* number, time */
@@ -22,7 +24,7 @@ struct ft_first {
 /* Its frame, for evidence: cut to what its headers may need. */
 struct ft_first_frame {
 	struct ft_frame frame; /* but for its bytes, which are these */
-	uint8_t bytes[FT_FIRST_BYTES];
+	uint8_t bytes[FT_FINDING_FRAME_BYTES];
 };
 
 struct ft_firsts {

@@ -1,7 +1,6 @@
 #include "framing_parts.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "item_seen.h"
@@ -80,22 +79,13 @@ static void show(struct ft_framing *framing, const struct ft_item *item)
 		see_tcp(framing, &segment);
 }
 
-int ft_framing_write(const struct ft_framing *framing, const struct ft_frame *frame, uint32_t index)
-{
-	const struct ft_finding *finding = &framing->findings.items[index];
-	char comment[64];
-
-	snprintf(comment, sizeof comment, "%s %s", finding->id, ft_rule_text(finding->rule)->name);
-	return ft_pcapng_write(framing->writer, frame,
-			       ft_source_input(framing->source, frame->input)->name, comment);
-}
-
 /* If what was just shown is among the first frames of a finding. */
 static int keep_evidence(const struct ft_framing *framing, const struct ft_item *item)
 {
 	if (framing->noted == FT_NONE || framing->writer == NULL)
 		return 0;
-	return ft_framing_write(framing, item->frame, framing->noted);
+	return ft_finding_write(&framing->findings.items[framing->noted], framing->writer,
+				framing->source, item->frame);
 }
 
 /* Nobody writes to what NCCL uses where no connection is known and no clear-to-send was seen. */

@@ -133,12 +133,10 @@ void ft_framing_add(struct ft_framing *framing, const struct ft_framing_occasion
 {
 	struct ft_frame frame = { .number = occasion->frame, .ts_ns = occasion->ts_ns };
 	struct ft_finding *finding = finding_for(framing, occasion);
-	uint32_t index;
 
 	if (finding == NULL || has_frame(finding, occasion->frame) ||
 	    (occasion->repeated && finding->frame_count == FT_FINDING_FRAMES))
 		return;
-	index = (uint32_t)(finding - framing->findings.items);
 	if (is_current(framing, occasion->frame))
 		frame.wire = framing->item->frame->wire;
 	else if (gone != NULL)
@@ -146,9 +144,9 @@ void ft_framing_add(struct ft_framing *framing, const struct ft_framing_occasion
 	if (!ft_finding_add(finding, &frame, occasion->dest_qp))
 		return;
 	if (is_current(framing, occasion->frame))
-		framing->noted = index;
+		framing->noted = (uint32_t)(finding - framing->findings.items);
 	else if (frame.bytes != NULL && framing->writer != NULL &&
-		 ft_framing_write(framing, &frame, index) != 0)
+		 ft_finding_write(finding, framing->writer, framing->source, &frame) != 0)
 		ft_no_memory();
 }
 
@@ -205,9 +203,10 @@ static void keep(struct ft_framing *framing, uint32_t connection, enum ft_kept_o
 	if (framing->map == NULL)
 		return;
 	if (which == FT_KEPT_DATA && frame->link_type == FT_LINK_ETHERNET)
-		most = FT_KEPT_DATA_BYTES;
+		most = FT_FINDING_FRAME_BYTES;
 	if (framing->writer == NULL || framing->kept_bytes >= FT_KEPT_BYTES)
 		most = 0;
+	framing->kept_bytes -= kept->frame.captured;
 	ft_kept_frame_set(kept, frame, most);
 	framing->kept_bytes += kept->frame.captured;
 }

@@ -17,9 +17,8 @@ struct ft_kept_frame {
 enum ft_kept_of_connection { FT_KEPT_CONTACT, FT_KEPT_CTS, FT_KEPT_DATA, FT_KEPT_FRAMES };
 
 enum {
-	FT_KEPT_DATA_BYTES = 320, /* of Ethernet frames with data: all headers */
-	FT_KEPT_BYTES = 1 << 26,  /* of all connections together */
-	FT_HELD_FRAMES = 512,     /* the latest */
+	FT_KEPT_BYTES = 1 << 26, /* of all connections together */
+	FT_HELD_FRAMES = 512,    /* the latest */
 };
 
 struct ft_held_frames {

@@ -23,10 +23,6 @@ struct ft_framing_occasion {
 void ft_framing_add(struct ft_framing *framing, const struct ft_framing_occasion *occasion,
 		    const struct ft_kept_frame *gone);
 
-/* Write a frame as evidence of this finding. 0 or -ENOMEM. */
-int ft_framing_write(const struct ft_framing *framing, const struct ft_frame *frame,
-		     uint32_t index);
-
 /* What is remembered of a connection; it may move with the next call. */
 struct ft_framing_line *ft_framing_line_of(struct ft_framing *framing, uint32_t connection);
 

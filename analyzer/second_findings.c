@@ -62,22 +62,17 @@ static void write_note(const struct ft_second_sender *sender, struct ft_second_n
 		 key->dest_qp, owner, sender->owner->half.next_psn);
 }
 
-/* A frame, as one of this finding. 0 or -ENOMEM. */
+/* A frame, as one of this finding; once, though it is found anew for every report. 0 or -ENOMEM. */
 static int write_evidence(struct ft_second_findings *second, const struct ft_finding *finding,
 			  const struct ft_frame *frame, const struct ft_second_evidence *evidence)
 {
-	char comment[64];
-
-	if (evidence->writer == NULL || frame->bytes == NULL ||
-	    second->written_count == FT_SECOND_SENDERS)
+	if (evidence->writer == NULL || frame->bytes == NULL)
 		return 0;
-	for (size_t i = 0; i < second->written_count; i++)
+	for (size_t i = 0; i < FT_SECOND_SENDERS; i++)
 		if (second->written[i] == frame->number)
 			return 0;
-	second->written[second->written_count++] = frame->number;
-	snprintf(comment, sizeof comment, "%s %s", finding->id, ft_rule_text(finding->rule)->name);
-	return ft_pcapng_write(evidence->writer, frame,
-			       ft_source_input(evidence->source, frame->input)->name, comment);
+	second->written[second->written_count++ % FT_SECOND_SENDERS] = frame->number;
+	return ft_finding_write(finding, evidence->writer, evidence->source, frame);
 }
 
 /* 0 or -ENOMEM. */

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <capture/pcapng_writer.h>
-#include <capture/source.h>
-
 #include "findings.h"
 #include "second_senders.h"
 
@@ -15,8 +12,8 @@ struct ft_second_note {
 struct ft_second_findings {
 	struct ft_findings findings;
 	struct ft_second_note notes[FT_SECOND_SENDERS]; /* beside findings.items */
-	uint64_t written[FT_SECOND_SENDERS];            /* frames that are evidence already */
-	size_t written_count;
+	uint64_t written[FT_SECOND_SENDERS]; /* frames that are evidence already: a ring; 0: none */
+	size_t written_count;                /* that there ever were */
 };
 
 /* Where frames go that are found when they have gone by; no writer: nowhere. */

@@ -238,7 +238,8 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 
 /*
  * The first response of its half, to a request that passed and asked for none: none of those seen is missing, or still to
- * be answered. Later ones may be sent again for a question that was lost when it came again.
+ * be answered, and none of another sequence has just come. Later ones may be sent again for a question that was lost when
+ * it came again.
  */
 static bool is_unasked(const struct ft_tracker *tracker, const struct ft_moment *moment,
 		       const struct ft_flow *requester)
@@ -250,7 +251,7 @@ static bool is_unasked(const struct ft_tracker *tracker, const struct ft_moment 
 	if (moment->flow->half.answer_next != FT_PSN_NONE ||
 	    ft_psn_distance(psn, half->next_psn) >= 0 || half->span_count >= FT_UNMET_SPANS ||
 	    (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_NAKED)) != 0 ||
-	    half->first_psn >= FT_REFUSED_OFTEN ||
+	    half->first_psn >= FT_REFUSED_OFTEN || half->outside != 0 ||
 	    ft_psn_distance(psn, half->first_psn & FT_PSN_MOST) < 0)
 		return false;
 	return ft_spans_find(&tracker->spans, half, psn, kinds) == 0;

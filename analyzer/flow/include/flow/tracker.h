@@ -75,7 +75,10 @@ struct ft_tracker_config {
 	uint32_t
 		spans; /* most ranges kept at once; beyond it the oldest of the same flow is given up as open */
 	uint64_t flow_timeout_ns; /* silence after which PSNs are taken as they come */
-	/* with traffic beyond it, a hole older than this was delivered, in a one-sided view, and with much traffic a response so late is lost */
+	/*
+	 * with traffic beyond it, a hole older than this was delivered, in a one-sided view, and with much traffic a
+	 * response so late is lost
+	 */
 	uint64_t reorder_ns;
 	uint64_t seed; /* of hashes; changes no result */
 };
@@ -127,8 +130,8 @@ void ft_tracker_prefetch(const struct ft_tracker *tracker, const struct ft_flow 
 
 /*
  * A set-up named both halves of a connection by their addresses and queue pairs; the base of the keys is not looked at,
- * the VLAN (it may be FT_FLOW_ANY_VLAN) where several halves have these. They are joined now or when they appear. After a CM handshake both begin anew, unless they were joined
- * already; what that decides is in no step.
+ * the VLAN (it may be FT_FLOW_ANY_VLAN) where several halves have these. They are joined now or when they appear. After a
+ * CM handshake both begin anew, unless they were joined already; what that decides is in no step.
  */
 void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there,
 		     const struct ft_flow_key *back, enum ft_paired_by by);
