@@ -71,11 +71,19 @@ static inline uint32_t ft_glance_network(const uint8_t *bytes)
 									       : FT_GLANCE_IP;
 }
 
+/* The EtherType in front of an IPv4 header, and that it has no options. */
+static inline bool ft_glance_is_ipv4(const uint8_t *ip)
+{
+	static const uint8_t asked[4] = { 0xff, 0xff, 0xff, 0 }, wanted[4] = { 0x08, 0x00, 0x45 };
+
+	return (ft_load32(ip - 2) & ft_load32(asked)) == ft_load32(wanted);
+}
+
 /* Of `captured` bytes from an Ethernet header on, without a tunnel. */
 static inline bool ft_glance_pair_plain(const struct ft_decode_config *config, const uint8_t *bytes,
 					uint32_t captured, uint64_t *pair)
 {
-	static const uint8_t ipv4[2] = { 0x08, 0x00 }, ipv6[2] = { 0x86, 0xdd };
+	static const uint8_t ipv6[2] = { 0x86, 0xdd };
 	uint32_t ip_at;
 	const uint8_t *ip;
 
@@ -83,10 +91,10 @@ static inline bool ft_glance_pair_plain(const struct ft_decode_config *config, c
 		return false;
 	ip_at = ft_glance_network(bytes);
 	ip = bytes + ip_at;
-	if (__builtin_expect(ft_glance_word(ip - 2) != ft_glance_word(ipv4), 0))
+	if (__builtin_expect(!ft_glance_is_ipv4(ip), 0))
 		return ft_glance_word(ip - 2) == ft_glance_word(ipv6) &&
 		       ft_glance_pair_ipv6(config, ip, captured - ip_at, pair);
-	if (ip[0] != 0x45 || ip[9] != 17 || !ft_glance_is_roce(config, ip + FT_GLANCE_IPV4_LEN))
+	if (ip[9] != 17 || !ft_glance_is_roce(config, ip + FT_GLANCE_IPV4_LEN))
 		return false;
 	*pair = ft_glance_ipv4(ip + 12) + ft_glance_ipv4(ip + 16);
 	return true;

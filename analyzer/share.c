@@ -56,25 +56,23 @@ void ft_share_free(struct ft_share *share)
 /* Both directions of a connection, and all copies of a packet, have one owner. */
 static inline unsigned owner_of(uint64_t pair, unsigned workers)
 {
-	uint64_t mixed = pair * FT_SALT_SRC >> 32;
-
-	return (unsigned)(mixed * workers >> 32);
+	return (unsigned)((pair >> 32) * workers >> 32);
 }
 
 /* A block on its way into parcels. */
 struct dealing {
 	struct ft_share *share;
+	const struct ft_block *block;
 	const struct ft_decode_config *config;
 	uint64_t seed;
 	uint32_t next[FT_ENGINE_WORKERS_MAX]; /* of each worker: the place behind those it has */
 };
 
-static inline void address(struct dealing *dealing, unsigned number, const struct ft_frame *frame,
-			   uint64_t pair, bool decoded)
+/* Meanwhile a place that is soon written is fetched: another core has read it. */
+static inline void address(struct ft_parcel *parcel, unsigned number, const struct ft_frame *frame,
+			   bool decoded)
 {
-	struct ft_share *share = dealing->share;
-	struct ft_parcel *parcel = &share->parcels[dealing->next[owner_of(pair, share->workers)]++];
-
+	__builtin_prefetch(parcel + FT_PARCELS_AHEAD, 1);
 	parcel->frame = *frame;
 	parcel->number = number;
 	parcel->decoded = decoded;
@@ -83,33 +81,53 @@ static inline void address(struct dealing *dealing, unsigned number, const struc
 /* A frame whose packets must be decoded to know whose they are. False: there are more than there is room for. */
 __attribute__((noinline)) static bool decode(struct dealing *dealing, const struct ft_frame *frame)
 {
-	struct ft_batch *batch = &dealing->share->batch;
+	struct ft_share *share = dealing->share;
+	struct ft_batch *batch = &share->batch;
 	unsigned number = batch->count;
 
 	ft_batch_add(batch, frame, dealing->config, dealing->seed);
-	if (batch->count > dealing->share->room)
+	if (batch->count > share->room)
 		return false;
-	for (; number < batch->count; number++)
-		address(dealing, number, frame, batch->items[number].observed.pair, true);
+	for (; number < batch->count; number++) {
+		unsigned owner = owner_of(batch->items[number].observed.pair, share->workers);
+
+		address(&share->parcels[dealing->next[owner]++], number, frame, true);
+	}
 	return true;
 }
 
-static bool deal(struct dealing *dealing, const struct ft_block *block)
+/* Those from frame `from` on that a glance suffices for; returns how many. */
+static unsigned deal_plain(struct dealing *dealing, unsigned from)
 {
-	struct ft_share *share = dealing->share;
+	const struct ft_share *share = dealing->share;
+	const struct ft_decode_config *config = dealing->config;
+	const struct ft_frame *frames = &dealing->block->frames[from];
+	const unsigned workers = share->workers, number = share->batch.count;
+	unsigned left = dealing->block->frame_count - from, room = share->room - number;
+	struct ft_parcel *parcels = share->parcels;
 	uint64_t pair;
+	unsigned i;
+
+	left = left < room ? left : room;
+	for (i = 0; i < left && ft_glance_pair(config, &frames[i], &pair); i++)
+		address(&parcels[dealing->next[owner_of(pair, workers)]++], number + i, &frames[i],
+			false);
+	return i;
+}
+
+/* False: there is too little room. */
+static bool deal(struct dealing *dealing)
+{
+	const struct ft_block *block = dealing->block;
+	struct ft_share *share = dealing->share;
 
 	for (unsigned i = 0; i < block->frame_count; i++) {
-		const struct ft_frame *frame = &block->frames[i];
+		unsigned plain = deal_plain(dealing, i);
 
-		if (!ft_glance_pair(dealing->config, frame, &pair)) {
-			if (!decode(dealing, frame))
-				return false;
-			continue;
-		}
-		if (share->batch.count == share->room)
+		share->batch.count += plain;
+		i += plain;
+		if (i < block->frame_count && !decode(dealing, &block->frames[i]))
 			return false;
-		address(dealing, share->batch.count++, frame, pair, false);
 	}
 	return true;
 }
@@ -118,12 +136,12 @@ static bool deal(struct dealing *dealing, const struct ft_block *block)
 static bool share_out(struct ft_share *share, const struct ft_block *block,
 		      const struct ft_decode_config *config, uint64_t seed)
 {
-	struct dealing dealing = { share, config, seed, { 0 } };
+	struct dealing dealing = { share, block, config, seed, { 0 } };
 
 	for (unsigned w = 0; w < share->workers; w++)
 		dealing.next[w] = w * share->room;
 	share->batch.count = 0;
-	if (!deal(&dealing, block))
+	if (!deal(&dealing))
 		return false;
 	for (unsigned w = 0; w < share->workers; w++)
 		share->parts[w] =
