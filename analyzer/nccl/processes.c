@@ -20,14 +20,14 @@ struct key {
 struct entry {
 	struct key key;
 	int32_t release;
-	uint32_t next;
+	uint32_t next; /* in its bucket, as there */
 	uint64_t first_frame, last_frame;
 };
 
 struct ft_nccl_processes {
 	uint32_t most, count, mask;
 	uint64_t seed;
-	uint32_t *buckets;
+	uint32_t *buckets; /* first of their entries, from 1; 0: none */
 	struct entry *entries;
 	struct ft_nccl_process *report; /* of the last call */
 	uint32_t *order;                /* scratch of it: entries by address */
@@ -50,15 +50,12 @@ static bool take_memory(struct ft_nccl_processes *processes)
 	while (buckets < processes->most)
 		buckets *= 2;
 	processes->mask = (uint32_t)(buckets - 1);
-	processes->buckets = malloc(buckets * sizeof *processes->buckets);
+	processes->buckets = calloc(buckets, sizeof *processes->buckets);
 	processes->order = malloc(processes->most * sizeof *processes->order);
 	processes->entries = ft_reserve(entry_bytes(processes));
 	processes->report = ft_reserve(report_bytes(processes));
-	if (processes->buckets == NULL || processes->order == NULL || processes->entries == NULL ||
-	    processes->report == NULL)
-		return false;
-	memset(processes->buckets, 0xff, buckets * sizeof *processes->buckets);
-	return true;
+	return processes->buckets != NULL && processes->order != NULL &&
+	       processes->entries != NULL && processes->report != NULL;
 }
 
 int ft_nccl_processes_create(struct ft_nccl_processes **processes, uint32_t most, uint64_t seed)
@@ -94,24 +91,25 @@ void ft_nccl_processes_destroy(struct ft_nccl_processes *processes)
 static uint32_t entry_of(struct ft_nccl_processes *processes, const struct key *key, uint64_t frame)
 {
 	uint64_t hash = ft_hash(key, sizeof *key, processes->seed);
-	uint32_t *bucket, at;
+	struct entry *entries = processes->entries;
+	uint32_t *bucket, number;
 
 	if (processes->most == 0)
 		return NONE;
 	bucket = &processes->buckets[(hash ^ hash >> 32) & processes->mask];
-	for (at = *bucket; at != NONE; at = processes->entries[at].next)
-		if (memcmp(&processes->entries[at].key, key, sizeof *key) == 0)
+	for (number = *bucket; number != 0; number = entries[number - 1].next)
+		if (memcmp(&entries[number - 1].key, key, sizeof *key) == 0)
 			break;
-	if (at == NONE) {
+	if (number == 0) {
 		if (processes->count == processes->most)
 			return NONE;
-		at = processes->count++;
-		processes->entries[at] =
+		number = ++processes->count;
+		entries[number - 1] =
 			(struct entry){ .key = *key, .next = *bucket, .first_frame = frame };
-		*bucket = at;
+		*bucket = number;
 	}
-	processes->entries[at].last_frame = frame;
-	return at;
+	entries[number - 1].last_frame = frame;
+	return number - 1;
 }
 
 static struct key key_of(const struct ft_nccl_place *place, uint32_t port)
