@@ -1,5 +1,6 @@
 #include "worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,6 +12,8 @@ enum {
 	IN_THE_CACHE =
 		2048, /* records: so many, and what lies beside them, stay in the second-level cache */
 };
+
+static_assert((int)TOGETHER <= (int)FT_CHECK_TOGETHER, "their ends are fetched together");
 
 static int create_followers(struct ft_worker *worker)
 {
@@ -83,6 +86,7 @@ int ft_worker_create(struct ft_worker **worker, const struct ft_engine_config *c
 	made->watches = config->nccl == FT_ENGINE_NCCL_WATCH;
 	made->watched.seed = config->seed;
 	made->map_changes = map != NULL && ft_map_epoch_count(map) > 1;
+	made->map_is_far = map != NULL && ft_check_is_far(map);
 	ft_loss_init(&made->loss);
 	error = create_followers(made);
 	if (error == 0)
@@ -157,7 +161,25 @@ static void fetch_first(const struct ft_worker *worker, unsigned from, bool far)
 		ft_tally_prefetch_pkey(&worker->tally, ft_item_pkey(&items[i]));
 }
 
-/* Second step: the record, or what the first packet of a half-connection needs. */
+static inline struct ft_check_ends ends_of(const struct ft_item *item)
+{
+	const struct ft_flow_key *key = &item->flow_key;
+
+	return (struct ft_check_ends){ key->src, key->dst, item->observed.pkey };
+}
+
+/* What the first packet of a half-connection needs. */
+static inline void fetch_new(const struct ft_worker *worker, const struct ft_item *item)
+{
+	const struct ft_check_ends ends = ends_of(item);
+
+	if (worker->suspects != NULL)
+		ft_suspects_prefetch_new(worker->suspects, &item->flow_key, &item->observed);
+	if (worker->map_is_far)
+		ft_check_fetch_names(worker->map, &ends);
+}
+
+/* Second step: the record, or what there is instead. */
 static void fetch_records(const struct ft_worker *worker, unsigned from)
 {
 	struct ft_item *items = worker->batch.items;
@@ -173,31 +195,40 @@ static void fetch_records(const struct ft_worker *worker, unsigned from)
 			continue;
 		}
 		item->record = ft_flow_peek(worker->flows, item->hash);
-		if (item->record == 0 && item->followed && worker->suspects != NULL)
-			ft_suspects_prefetch_new(worker->suspects, &item->flow_key,
-						 &item->observed);
+		if (item->record == 0 && item->followed)
+			fetch_new(worker, item);
 	}
 }
 
-/* Third step, what lies beside the record: the other half, what the suspects remember, where it is counted. */
+/* What lies beside a record: the other half, what the suspects remember, where it is counted. */
+static inline void fetch_of(const struct ft_worker *worker, const struct ft_flow *flow)
+{
+	ft_tracker_prefetch(worker->tracker, flow);
+	if (ft_tally_is_large(&worker->tally))
+		ft_tally_prefetch_cell(&worker->tally, flow->cell);
+	if (worker->suspects != NULL)
+		ft_suspects_prefetch(worker->suspects, flow);
+}
+
+/* Third step, to which the second one led. */
 static void fetch_beside(const struct ft_worker *worker, unsigned from)
 {
 	const struct ft_item *items = worker->batch.items;
-	unsigned end = end_of(&worker->batch, from);
+	unsigned end = end_of(&worker->batch, from), count = 0;
+	struct ft_check_ends ends[TOGETHER];
 
 	for (unsigned i = from; i < end; i++) {
 		const struct ft_item *item = &items[i];
-		const struct ft_flow *flow;
 
-		if (!item->followed || item->record == 0 || goes_with_last(items, i, from))
+		if (!item->followed || goes_with_last(items, i, from))
 			continue;
-		flow = ft_flow_at(worker->flows, item->record);
-		ft_tracker_prefetch(worker->tracker, flow);
-		if (ft_tally_is_large(&worker->tally))
-			ft_tally_prefetch_cell(&worker->tally, flow->cell);
-		if (worker->suspects != NULL)
-			ft_suspects_prefetch(worker->suspects, flow);
+		if (item->record != 0)
+			fetch_of(worker, ft_flow_at(worker->flows, item->record));
+		else if (worker->map_is_far)
+			ends[count++] = ends_of(item);
 	}
+	if (count != 0)
+		ft_check_fetch_rest(worker->map, ends, count);
 }
 
 static void run_items(struct ft_worker *worker, unsigned from)

@@ -42,6 +42,7 @@ struct ft_worker {
 	struct ft_batch batch; /* what it works on */
 	uint64_t expired;      /* half-connections that fell silent and began anew */
 	bool map_changes;      /* with time */
+	bool map_is_far;       /* it pays to fetch from memory what it will be asked */
 	bool quiet;            /* frames of which there is nothing to tell are only counted */
 	bool tells_all;        /* every item's verdict is kept */
 	bool watches;          /* for NCCL: items are chosen for its follower */

@@ -38,6 +38,7 @@ void ft_worker_enter_map(struct ft_worker *worker, const uint32_t *exceptions)
 	worker->next_map = NULL;
 	worker->epoch = ft_judge_epoch(worker->judge);
 	worker->map_changes = ft_map_epoch_count(worker->map) > 1;
+	worker->map_is_far = ft_check_is_far(worker->map);
 	if (worker->tells_all || worker->details != NULL)
 		ft_judge_tell_all(worker->judge);
 	ft_totals_move_exceptions(&worker->tally.totals, exceptions);

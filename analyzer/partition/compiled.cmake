@@ -10,6 +10,7 @@ target_sources(partition PRIVATE
 	cotenancy.c
 	entries.c
 	exceptions.c
+	fetch.c
 	holders.c
 	index.c
 	ladder.c

@@ -149,9 +149,14 @@ static struct ft_net shortened(struct ft_net net, unsigned bits)
 	return net;
 }
 
+static struct ft_net whole(const uint8_t address[16])
+{
+	return (struct ft_net){ be64(address), be64(address + 8), 128 };
+}
+
 struct ft_net ft_net_of(const uint8_t address[16], unsigned bits)
 {
-	struct ft_net net = { be64(address), be64(address + 8), 128 };
+	const struct ft_net net = whole(address);
 
 	return bits == 128 ? net : shortened(net, bits);
 }
@@ -179,9 +184,15 @@ static bool same_net(const struct ft_net *a, const struct ft_net *b)
 	return a->low == b->low && a->high == b->high && a->bits == b->bits;
 }
 
+/* Where the search for it begins. */
+static size_t net_home(const struct ft_nets *nets, const struct ft_net *net)
+{
+	return mix(net->high ^ mix(net->low + net->bits)) & nets->mask;
+}
+
 static size_t net_slot(const struct ft_nets *nets, const struct ft_net *net)
 {
-	size_t at = mix(net->high ^ mix(net->low + net->bits)) & nets->mask;
+	size_t at = net_home(nets, net);
 
 	while (nets->slots[at] != FT_NONE && !same_net(&nets->keys[nets->slots[at]], net))
 		at = (at + 1) & nets->mask;
@@ -243,8 +254,25 @@ uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net address, unsign
 /* Most declared addresses are whole ones. */
 uint32_t ft_nets_match_address(const struct ft_nets *nets, const uint8_t address[16])
 {
-	struct ft_net net = { be64(address), be64(address + 8), 128 };
+	const struct ft_net net = whole(address);
 	uint32_t found = nets->slots[net_slot(nets, &net)];
 
 	return found != FT_NONE ? found : match(nets, &net, 128);
+}
+
+void ft_nets_fetch(const struct ft_nets *nets, const uint8_t address[16])
+{
+	const struct ft_net net = whole(address);
+
+	__builtin_prefetch(&nets->slots[net_home(nets, &net)]);
+}
+
+uint32_t ft_nets_guess(const struct ft_nets *nets, const uint8_t address[16])
+{
+	const struct ft_net net = whole(address);
+	uint32_t value = nets->slots[net_home(nets, &net)];
+
+	if (value != FT_NONE)
+		__builtin_prefetch(&nets->keys[value]);
+	return value;
 }

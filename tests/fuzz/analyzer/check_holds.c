@@ -110,6 +110,21 @@ static void look_ups_hold(const struct ft_map *map, const struct ft_check_key *k
 	ft_check_cotenancy(map, 0, ts_ns, found, 1);
 }
 
+/* What is fetched ahead is read in part: never beyond what there is. */
+static void fetching_holds(const struct ft_map *map, const struct ft_check_key *key)
+{
+	const struct ft_check_ends ends[] = {
+		{ key->src, key->dst, key->pkey },
+		{ key->dst, key->src, 0xffff },
+		{ key->src, key->src, 0 },
+	};
+	const unsigned count = sizeof ends / sizeof *ends;
+
+	for (unsigned i = 0; i < count; i++)
+		ft_check_fetch_names(map, &ends[i]);
+	ft_check_fetch_rest(map, ends, count);
+}
+
 void ft_holds(const uint8_t *bytes, size_t size)
 {
 	struct ft_check_key key;
@@ -117,6 +132,7 @@ void ft_holds(const uint8_t *bytes, size_t size)
 	struct ft_map *map;
 
 	assert(ft_map_compile(&map, &world->declared) == 0);
+	fetching_holds(map, &key);
 	for (int64_t half = 0; half < 40; half += 11) {
 		holds_over_time(map, &key, half * SECOND / 2);
 		look_ups_hold(map, &key, half * SECOND / 2);

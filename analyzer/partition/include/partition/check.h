@@ -132,6 +132,20 @@ void ft_check(const struct ft_map *map, const struct ft_check_key *key, int64_t 
 	      struct ft_verdict *verdict);
 
 /*
+ * Fetch from memory what ft_check() will ask about RoCE frames, some of them together: first where the names of their
+ * ends are, then, with something else between, what is behind those. It pays where the map is far.
+ */
+enum { FT_CHECK_TOGETHER = 32 }; /* frames at most */
+struct ft_check_ends {
+	const uint8_t *src, *dst; /* [16], as in the key */
+	uint16_t pkey;
+};
+bool ft_check_is_far(const struct ft_map *map);
+void ft_check_fetch_names(const struct ft_map *map, const struct ft_check_ends *ends);
+void ft_check_fetch_rest(const struct ft_map *map, const struct ft_check_ends *ends,
+			 unsigned count);
+
+/*
  * The bits to report, FT_RULE_TENANT_GRACE among them. A frame that changed the P_Key of its connection
  * breaks that rule at every instant: neither grace nor another interval would have permitted it, so
  * then all its rules stand as they are now. Then, and under grace, no exception counts as used.
