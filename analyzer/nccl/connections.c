@@ -6,6 +6,7 @@
 
 #include <decode/packet.h>
 
+#include "anew.h"
 #include "faults.h"
 #include "order.h"
 #include "run.h"
@@ -123,6 +124,7 @@ static void release(struct ft_nccl_connections *connections,
 void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
 {
 	ft_nccl_straight_leave(followed);
+	ft_nccl_anew_settle(connections, followed, true);
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		release(connections, followed, &followed->model.sender, i);
 		release(connections, followed, &followed->model.receiver, i);

@@ -3,6 +3,7 @@
 #include <capture/frame.h>
 #include <decode/packet.h>
 
+#include "anew.h"
 #include "family.h"
 #include "faults.h"
 #include "fifo.h"
@@ -363,6 +364,8 @@ static bool take(struct ft_nccl_moment *moment)
 		}
 		ft_nccl_fault_cts(moment, ask.has_k, ask.k);
 		doubt(moment);
+		if (moment->turn == FT_NCCL_AHEAD && !moment->followed->given_up)
+			ft_nccl_stranger_see(moment->connections, moment->seen);
 		return false;
 	}
 	moment->followed->misfits = 0;
@@ -385,6 +388,7 @@ static void see_again(struct ft_nccl_moment *moment)
 	uint64_t bytes = (uint64_t)fifo->slots * fifo->slot_bytes;
 	struct ask ask = { 0 };
 
+	ft_nccl_anew_see(moment, true);
 	if ((seen->has & FT_HAS_RETH) != 0 && fifo->is_known && bytes != 0 &&
 	    seen->va - fifo->addr >= bytes)
 		ft_nccl_stranger_see(moment->connections, seen);
@@ -409,6 +413,8 @@ void ft_nccl_cts_see(struct ft_nccl_moment *moment)
 			moment->lane->refused++;
 		return;
 	}
+	if (moment->turn == FT_NCCL_NEXT)
+		ft_nccl_anew_refute(moment, true);
 	ft_nccl_step(followed, moment->turn == FT_NCCL_NEXT);
 	followed->model.missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);

@@ -5,6 +5,7 @@
 
 #include <decode/packet.h>
 
+#include "anew.h"
 #include "answer.h"
 #include "turns.h"
 
@@ -164,7 +165,7 @@ static void tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 		 " bytes at 0x%" PRIx64,
 		 moment->seen->length, moment->seen->va, asked->message.cts_frame, request->offered,
 		 request->va);
-	ft_nccl_tell_of_data(moment->connections, &found);
+	ft_nccl_tell_in_turn(moment, &found, false);
 }
 
 void ft_nccl_fault_write(struct ft_nccl_moment *moment)
@@ -222,7 +223,7 @@ static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_t
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " with a PSN of message %" PRIu64
 		 ", whose packet went elsewhere",
 		 moment->seen->length, moment->seen->va, again->message.k);
-	ft_nccl_tell_of_data(moment->connections, &found);
+	ft_nccl_tell_in_turn(moment, &found, false);
 }
 
 /* Which of the two is the connection's is not known: the receiver takes the first, whoever sent it. */
@@ -249,6 +250,7 @@ struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment)
 	const struct ft_nccl_seen *seen = moment->seen;
 	uint8_t request;
 
+	ft_nccl_anew_see(moment, false);
 	if ((seen->has & FT_HAS_RETH) == 0 || ft_nccl_is_bare_end(seen) ||
 	    !ft_nccl_is_calm(moment->followed))
 		return NULL;
@@ -298,7 +300,7 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 			 " is no clear-to-send of family %c",
 			 seen->length, seen->va, ft_nccl_family_letter(followed->model.family));
 	}
-	ft_nccl_tell(moment->connections, &found);
+	ft_nccl_tell_in_turn(moment, &found, true);
 }
 
 void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
@@ -320,7 +322,7 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
 			 "a clear-to-send for message %" PRIu64
 			 ", which is not in turn by its PSN: the one before was for %" PRIu64,
 			 k, moment->lane->cts_k);
-	ft_nccl_tell(moment->connections, &found);
+	ft_nccl_tell_in_turn(moment, &found, true);
 }
 
 void ft_nccl_fault_disputed(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
@@ -334,7 +336,7 @@ void ft_nccl_fault_disputed(struct ft_nccl_moment *moment, struct ft_nccl_transf
 		 "the clear-to-send for message %" PRIu64 " in frame %" PRIu64
 		 " asked for something else: one of the two is forged",
 		 transfer->message.k, transfer->message.cts_frame);
-	ft_nccl_tell(moment->connections, &found);
+	ft_nccl_tell_in_turn(moment, &found, true);
 	for (uint8_t i = 0; i < transfer->message.request_count; i++)
 		ft_nccl_ring_requests(&followed->ring, transfer)[i] = (struct ft_nccl_request){ 0 };
 	transfer->doubtful = true;

@@ -29,6 +29,7 @@
  *     straight.c     the same of audits                 straight_turn.c  onto it and back
  *     bind.c         whose data is whose                pairing.c    whose answers
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
+ *     anew.c         queue pairs that begin anew
  */
 
 /* A pair of queue pairs; its number is its position in the connection's lists. */
@@ -108,6 +109,7 @@ struct ft_nccl_followed {
 	uint32_t keys[FT_NCCL_KEYS];   /* announced of late, in a ring .. */
 	uint8_t key_devices[FT_NCCL_KEYS];
 	uint32_t key_count; /* .. as many as ever */
+	uint8_t doubts;     /* that are its: anew.h */
 	bool has_newest;
 	uint64_t oldest;                     /* k of the oldest clear-to-send */
 	uint64_t newest;                     /* k of the newest clear-to-send */
@@ -131,7 +133,7 @@ struct ft_nccl_unpaired {
 	uint8_t lane;
 };
 
-enum { FT_NCCL_RUNS = 256, FT_NCCL_HINTS = 1 << 14, FT_NCCL_WAITING = 64 };
+enum { FT_NCCL_RUNS = 256, FT_NCCL_HINTS = 1 << 14, FT_NCCL_WAITING = 64, FT_NCCL_DOUBTS = 64 };
 
 /* Where data packets went of late: see run.h. */
 struct ft_nccl_run {
@@ -140,6 +142,16 @@ struct ft_nccl_run {
 	uint8_t lane;
 	uint64_t changes; /* of the table of ends when it was noted; 0: nothing was */
 	struct ft_nccl_followed *followed;
+};
+
+/* What waits for its sequence to go on: see anew.h. */
+struct ft_nccl_doubt {
+	struct ft_nccl_found found;
+	uint8_t lane;
+	bool is_cts;   /* it goes to the sender */
+	bool is_alone; /* nothing else on this lane and way waits */
+	bool goes_on;  /* packets behind it came, in sequence .. */
+	uint32_t next; /* .. of which this PSN is the next */
 };
 
 struct ft_nccl_connections {
@@ -163,6 +175,8 @@ struct ft_nccl_connections {
 	struct ft_nccl_found
 		waiting[FT_NCCL_WAITING]; /* until it is known whether packets pass in order */
 	unsigned waiting_count;
+	struct ft_nccl_doubt doubts[FT_NCCL_DOUBTS];
+	unsigned doubt_count;
 	struct ft_nccl_kept kept; /* of the last call */
 	struct ft_nccl_part *kept_parts;
 };

@@ -1,5 +1,6 @@
 #include "followed.h"
 
+#include "anew.h"
 #include "faults.h"
 #include "split.h"
 
@@ -66,12 +67,15 @@ static bool is_held(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *
 void ft_nccl_data_see(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_lane *lane = moment->lane;
+	uint32_t next = lane->data.next;
 
 	if (!ft_nccl_split_admits(moment) || is_alien(lane, moment->seen))
 		return;
 	if (lane->has_odd && !is_held(lane, moment->seen))
 		decide(moment, moment->seen->psn != lane->data.next);
 	ft_nccl_data_take(moment);
+	if (moment->turn == FT_NCCL_NEXT && lane->data.next != next)
+		ft_nccl_anew_refute(moment, false);
 }
 
 void ft_nccl_data_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "anew.h"
 #include "family.h"
 #include "faults.h"
 #include "split.h"
@@ -299,6 +300,7 @@ static int keep_connections(struct ft_nccl_connections *connections, struct ft_n
 		ft_nccl_straight_leave(followed);
 		ft_nccl_data_settle(connections, followed);
 		ft_nccl_fault_settle(connections, followed);
+		ft_nccl_anew_settle(connections, followed, false);
 		ft_nccl_family_tell(followed);
 		if (connections->store.most != 0)
 			count_open_missed(followed);

@@ -81,7 +81,8 @@ static bool is_known(const struct ft_nccl_followed *followed)
 	       model->qps_per_device <= 1 && model->sender.place_count == 1 &&
 	       model->receiver.place_count == 1 && !model->sender.places[0].by_lid &&
 	       followed->vni == UINT32_MAX && !followed->by_grid && !followed->unsure &&
-	       model->has_family && model->imm_content == FT_NCCL_IMM_LENGTH &&
+	       followed->doubts == 0 && model->has_family &&
+	       model->imm_content == FT_NCCL_IMM_LENGTH &&
 	       model->imm_order != FT_NCCL_ORDER_UNKNOWN && followed->by_length > followed->by_id;
 }
 

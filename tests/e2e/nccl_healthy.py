@@ -21,6 +21,7 @@ OVERTAKEN_WITH_HOLES = (43, 240, 309, 470, 1136, 1190)
 OVERTAKEN_BEHIND_HOLES = (56, 240)  # with the set-up
 SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message while others are far ahead
 NOT_ACKNOWLEDGED = (51,)  # from the middle: no ACK of a clear-to-send since it was known whose data it is
+TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27), False: (10, 14, 31, 43, 49)}  # by whether there is a set-up
 UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
 RETH = 54
 
@@ -72,6 +73,14 @@ def apart_with_losses(frames, chance):
     return lossy(apart(frames, chance), chance)
 
 
+def taken_over(seed, setup):
+    """Nothing is seen of the end of one job and of the beginning of the next."""
+    world, chance = nccl_made.World(seed, setup=setup), random.Random(seed)
+    before, after = world.frames, nccl_made.Successor(world, seed).frames
+    end = int(len(before) * chance.uniform(0.3, 0.95))
+    return before[:end] + after[int(len(after) * chance.choice([0, 0.02, 0.1, 0.3])):]
+
+
 class Healthy(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -103,6 +112,13 @@ class Healthy(unittest.TestCase):
             frames = apart(world.frames, random.Random(seed))
             told, wrong = self.numbers(self.document(frames), frames)
             self.assertEqual((told, wrong), (world.messages * len(world.connections), []))
+
+    def test_queue_pairs_that_another_job_took_over_in_an_outage(self):
+        for setup, seeds in TAKEN_OVER.items():
+            for seed in seeds:
+                with self.subTest(seed=seed, setup=setup):
+                    found = self.document(taken_over(seed, setup), "--messages", "0")["findings"]
+                    self.assertEqual([(f["rule"], f["frames"], f["evidence"]) for f in found], [])
 
     def test_nothing_is_found_in_short_slices(self):
         self.finds_nothing((whole, lossy), slice_bytes=160)

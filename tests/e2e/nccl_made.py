@@ -338,6 +338,23 @@ class World:
             done.append(max(free) + 3000)
 
 
+class Successor(World):
+    """Another job on the queue pairs of one that has ended: PSNs begin anew, memory and messages are its own."""
+
+    def __init__(self, before, seed):
+        vars(self).update(vars(before))
+        chance = self.chance = random.Random(-seed - 1)
+        self.style, self.messages = chance.choice(STYLES + ["mixed"]), chance.choice([20, 60])
+        self.frames, self.connections = [], []
+        ts = max(frame.ts for frame in before.frames) + 1e7
+        for old in before.connections:
+            new = Connection(self, old.number, old.sender, old.receiver, old.rank)
+            new.sender_qpns, new.receiver_qpns, new.ports = old.sender_qpns, old.receiver_qpns, old.ports
+            self.connections.append(new)
+            self.run(new, ts + chance.randrange(1000000))
+        self.frames.sort(key=lambda frame: frame.ts)
+
+
 def write(path, frames):
     """A pcap of what is captured."""
     records = [struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 262144, 1)]

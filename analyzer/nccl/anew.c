@@ -1,0 +1,110 @@
+#include "anew.h"
+
+#include "faults_parts.h"
+
+static bool is_of(const struct ft_nccl_doubt *doubt, const struct ft_nccl_moment *moment,
+		  bool is_cts)
+{
+	return doubt->found.connection == moment->followed->model.connection &&
+	       doubt->lane == moment->lane_index && doubt->is_cts == is_cts;
+}
+
+static void tell(struct ft_nccl_connections *connections, const struct ft_nccl_doubt *doubt)
+{
+	if (doubt->is_cts)
+		ft_nccl_tell(connections, &doubt->found);
+	else
+		ft_nccl_tell_of_data(connections, &doubt->found);
+}
+
+/* Behind the write that the packet begins. */
+static uint32_t next_of(const struct ft_nccl_moment *moment)
+{
+	return ft_nccl_psn_add(ft_nccl_write_end(moment->followed, moment->seen), 1);
+}
+
+void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found,
+			  bool is_cts)
+{
+	struct ft_nccl_connections *connections = moment->connections;
+	struct ft_nccl_doubt doubt = {
+		.found = *found,
+		.lane = moment->lane_index,
+		.is_cts = is_cts,
+		.is_alone = moment->turn == FT_NCCL_AGAIN,
+		.next = next_of(moment),
+	};
+
+	if (moment->turn == FT_NCCL_NEXT || moment->turn == FT_NCCL_LATE ||
+	    connections->doubt_count == FT_NCCL_DOUBTS) {
+		tell(connections, &doubt);
+		return;
+	}
+	for (unsigned i = 0; i < connections->doubt_count; i++) {
+		if (is_of(&connections->doubts[i], moment, is_cts))
+			doubt.is_alone = connections->doubts[i].is_alone = false;
+	}
+	connections->doubts[connections->doubt_count++] = doubt;
+	moment->followed->doubts++;
+	ft_nccl_hold(connections, found->frame);
+}
+
+void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts)
+{
+	struct ft_nccl_connections *connections = moment->connections;
+
+	for (unsigned i = 0; moment->followed->doubts != 0 && i < connections->doubt_count; i++) {
+		struct ft_nccl_doubt *doubt = &connections->doubts[i];
+
+		if (!is_of(doubt, moment, is_cts) || moment->seen->psn != doubt->next)
+			continue;
+		doubt->goes_on = true;
+		doubt->next = next_of(moment);
+	}
+}
+
+/* The sequence that began anew has grown up to where the old one seems to go on. */
+static bool has_grown(const struct ft_nccl_doubt *doubt, uint32_t psn)
+{
+	int32_t ahead = ft_nccl_psn_distance(doubt->next, psn);
+
+	return doubt->is_cts ? doubt->goes_on : ahead > 0 || (ahead == 0 && doubt->goes_on);
+}
+
+void ft_nccl_anew_refute(const struct ft_nccl_moment *moment, bool is_cts)
+{
+	struct ft_nccl_connections *connections = moment->connections;
+	unsigned count = connections->doubt_count, kept = 0;
+
+	if (moment->followed->doubts == 0)
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		if (is_of(&connections->doubts[i], moment, is_cts)) {
+			moment->followed->doubts--;
+			if (!has_grown(&connections->doubts[i], moment->seen->psn))
+				tell(connections, &connections->doubts[i]);
+		} else {
+			connections->doubts[kept++] = connections->doubts[i];
+		}
+	}
+	connections->doubt_count = kept;
+}
+
+void ft_nccl_anew_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+			 bool has_ended)
+{
+	unsigned count = connections->doubt_count, kept = 0;
+
+	if (followed->doubts == 0)
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		const struct ft_nccl_doubt *doubt = &connections->doubts[i];
+
+		if (doubt->found.connection != followed->model.connection)
+			connections->doubts[kept++] = *doubt;
+		else if (!has_ended && doubt->is_alone && !doubt->goes_on)
+			tell(connections, doubt);
+	}
+	connections->doubt_count = kept;
+	followed->doubts = 0;
+}

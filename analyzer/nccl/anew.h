@@ -1,0 +1,27 @@
+#pragma once
+
+#include "followed.h"
+
+/*
+ * What is wrong with a packet behind or ahead of where its queue pair was last seen is one of two things. It is forged:
+ * then the sequence goes on where it was. Or the connection has ended where the capture has a gap, and the packet is of
+ * another one that took over its queue pairs, whose PSNs began anew: then others like it follow, and the new
+ * connection comes to be known. The finding waits until one of both is seen.
+ */
+
+/* Tell it, or let it wait. `is_cts`: the packet goes to the sender. */
+void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found,
+			  bool is_cts);
+
+/* A packet with an old PSN: the sequence that began anew may go on. */
+void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts);
+
+/* The sequence has gone on, with what belongs there: what waits was forged, unless its own has grown to here. */
+void ft_nccl_anew_refute(const struct ft_nccl_moment *moment, bool is_cts);
+
+/*
+ * The capture ends, or, with `has_ended`, the connection did: what stands alone on its queue pair was forged, the rest was
+ * none.
+ */
+void ft_nccl_anew_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+			 bool has_ended);
