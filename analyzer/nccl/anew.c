@@ -31,11 +31,11 @@ void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_n
 		.found = *found,
 		.lane = moment->lane_index,
 		.is_cts = is_cts,
-		.is_alone = moment->turn == FT_NCCL_AGAIN,
+		.is_alone = moment->turn != FT_NCCL_AHEAD,
 		.next = next_of(moment),
 	};
 
-	if (moment->turn == FT_NCCL_NEXT || moment->turn == FT_NCCL_LATE ||
+	if ((moment->turn == FT_NCCL_NEXT && !is_cts) || moment->turn == FT_NCCL_LATE ||
 	    connections->doubt_count == FT_NCCL_DOUBTS) {
 		tell(connections, &doubt);
 		return;

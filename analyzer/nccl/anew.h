@@ -3,9 +3,9 @@
 #include "followed.h"
 
 /*
- * What is wrong with a packet behind or ahead of where its queue pair was last seen is one of two things. It is forged:
- * then the sequence goes on where it was. Or the connection has ended where the capture has a gap, and the packet is of
- * another one that took over its queue pairs, whose PSNs began anew: then others like it follow, and the new
+ * What is wrong with a clear-to-send, or with data behind where its queue pair was last seen, is one of two
+ * things. It is forged: then the sequence goes on where it was. Or the connection has ended where the capture has
+ * a gap, and the packet is of another one that took over its queue pairs: then others like it follow, and the new
  * connection comes to be known. The finding waits until one of both is seen.
  */
 

@@ -21,7 +21,7 @@ OVERTAKEN_WITH_HOLES = (43, 240, 309, 470, 1136, 1190)
 OVERTAKEN_BEHIND_HOLES = (56, 240)  # with the set-up
 SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message while others are far ahead
 NOT_ACKNOWLEDGED = (51,)  # from the middle: no ACK of a clear-to-send since it was known whose data it is
-TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27), False: (10, 14, 31, 43, 49)}  # by whether there is a set-up
+TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15, 25, 31, 36, 40, 43, 49)}  # by whether there is a set-up
 UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
 RETH = 54
 
