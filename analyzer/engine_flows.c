@@ -30,6 +30,7 @@ static int follow_nccl(struct ft_engine *engine, struct ft_framed **framed)
 	*framed = NULL;
 	if (engine->config.nccl != FT_ENGINE_NCCL_ALL)
 		return 0;
+	ft_framing_judge_communicators(engine->framing, engine->framing->source);
 	nccl = ft_engine_nccl(engine);
 	if (nccl == NULL)
 		return -ENOMEM;
@@ -71,7 +72,7 @@ int ft_engine_flows(struct ft_engine *engine, const struct ft_flow_choice *choic
 		ft_framed_destroy(framed);
 		return error;
 	}
-	ft_flow_report_take_framed(made, framed);
+	ft_flow_report_take_framed(made, framed, engine->framing);
 	error = ft_flow_report_choose(made, choice);
 	if (error != 0)
 		ft_flow_report_destroy(made);

@@ -23,6 +23,7 @@ struct ft_flow_report {
 	size_t share_count;
 	const struct ft_map *map;
 	struct ft_framed *framed; /* NULL: not followed */
+	const struct ft_framing *framing;
 	uint64_t capacity;
 	struct row *rows;
 	uint32_t row_count;
@@ -200,9 +201,21 @@ void ft_flow_report_destroy(struct ft_flow_report *report)
 	free(report);
 }
 
-void ft_flow_report_take_framed(struct ft_flow_report *report, struct ft_framed *framed)
+void ft_flow_report_take_framed(struct ft_flow_report *report, struct ft_framed *framed,
+				const struct ft_framing *framing)
 {
 	report->framed = framed;
+	report->framing = framing;
+}
+
+static void fill_framed(const struct ft_flow_report *report, const struct ft_flow *flow,
+			struct ft_report_flow *row)
+{
+	uint64_t connection = FT_UNKNOWN;
+
+	if (ft_framed_tell(report->framed, &flow->key, &row->nccl))
+		connection = row->nccl.connection;
+	ft_flow_row_add(row, ft_framing_told_of(report->framing, flow, connection));
 }
 
 static void fill_row(const struct ft_flow_report *report, uint32_t index,
@@ -215,9 +228,7 @@ static void fill_row(const struct ft_flow_report *report, uint32_t index,
 	if (at->connection != 0)
 		row->connection = at->connection;
 	if (report->framed != NULL)
-		ft_framed_tell(report->framed,
-			       &ft_flow_at(report->shares[at->share].flows, at->number)->key,
-			       &row->nccl);
+		fill_framed(report, ft_flow_at(report->shares[at->share].flows, at->number), row);
 }
 
 static void list_connections(struct ft_flow_report *report, const bool *shown)

@@ -9,7 +9,7 @@
 
 static_assert((int)FT_FLOW_OPCODES == (int)FT_DETAIL_OPCODES, "a row holds what a record does");
 static_assert((int)FT_FLOW_NAKS == (int)FT_DETAIL_NAKS, "likewise");
-static_assert((int)FT_RULES <= (int)FT_FLOW_RULES, "likewise");
+static_assert((int)FT_RULES + FT_FRAMING_RULES <= (int)FT_FLOW_RULES, "likewise");
 
 const struct ft_flow *ft_flow_row_whole(const struct ft_flow_share *share, uint32_t number)
 {
@@ -160,6 +160,18 @@ static void fill_unsettled(struct ft_report_flow *row, const struct ft_flow_shar
 		row->mirror_lost +=
 			ft_tracker_unsettled(share->tracker, ft_flow_at(share->flows, whole->peer))
 				.peer_lost;
+}
+
+void ft_flow_row_add(struct ft_report_flow *row, struct ft_framing_told told)
+{
+	for (unsigned rule = FT_RULES; told.rules >> (rule - FT_RULES) != 0; rule++) {
+		uint8_t bit = ft_framing_rule_bit((enum ft_rule)rule);
+
+		if ((told.rules & bit) != 0)
+			row->rules[row->rule_count++] = ft_rule_text((enum ft_rule)rule)->name;
+	}
+	if (row->verdict != NULL && told.violated != 0)
+		row->verdict = "violated";
 }
 
 void ft_flow_row_fill(const struct ft_flow_share *share, uint32_t number, const struct ft_map *map,

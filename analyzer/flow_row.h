@@ -6,6 +6,8 @@
 #include <partition/map.h>
 #include <report/flows.h>
 
+#include "framing_rules.h"
+
 /* What one engine knows of its half-connections. */
 struct ft_flow_share {
 	struct ft_flow_table *flows;
@@ -32,3 +34,6 @@ const struct ft_flow *ft_flow_row_whole(const struct ft_flow_share *share, uint3
  */
 void ft_flow_row_fill(const struct ft_flow_share *share, uint32_t number, const struct ft_map *map,
 		      struct ft_report_flow *row);
+
+/* And what NCCL's framing shows of it. */
+void ft_flow_row_add(struct ft_report_flow *row, struct ft_framing_told told);

@@ -12,6 +12,8 @@
 #include <partition/check.h>
 #include <partition/notation.h>
 
+#include "framing_rules.h"
+
 /* What a row is compared with. */
 struct value {
 	const char *text;
@@ -218,7 +220,7 @@ static bool host_exists(const struct value *value, const struct ft_map *map)
 static bool rule_exists(const struct value *value, const struct ft_map *map)
 {
 	(void)map;
-	for (unsigned rule = 0; rule < FT_RULES; rule++)
+	for (unsigned rule = 0; rule < FT_RULES + FT_FRAMING_RULES; rule++)
 		if (is_rule(value->text, ft_rule_text((enum ft_rule)rule)->name))
 			return true;
 	return false;
@@ -238,8 +240,8 @@ static const struct field fields[] = {
 	  false },
 	{ "qp", "a queue pair, 24 bits", 0xffffff, read_number, holds_qp, NULL, false },
 	{ "pkey", "a P_Key, 16 bits", UINT16_MAX, read_number, holds_pkey, NULL, false },
-	{ "rule", "a rule, or a family of them like spoof.*", 0, read_text, holds_rule, rule_exists,
-	  false },
+	{ "rule", "a rule of flows, or a family of them like spoof.*", 0, read_text, holds_rule,
+	  rule_exists, false },
 	{ "verdict", "allowed, violated or unknown", 0, read_text, holds_verdict, verdict_exists,
 	  false },
 	{ "vlan", "a VLAN, or 0 for untagged", 4095, read_number, holds_vlan, NULL, false },
@@ -301,6 +303,13 @@ static int complain_of_field(struct ft_flow_complaint *complaint, const char *ex
 	return complain(complaint, "%.40s: not FIELD=VALUE; fields are %s", expression, names);
 }
 
+/* What NCCL's framing says, for which there need not be a map. */
+static bool is_of_nccl(const struct test *test)
+{
+	return test->field->nccl ||
+	       (test->field->exists == rule_exists && strncmp(test->value.text, "nccl.", 5) == 0);
+}
+
 static int add_test(struct ft_flow_choice *choice, const struct field *field, const char *text,
 		    struct ft_flow_complaint *complaint)
 {
@@ -316,7 +325,7 @@ static int add_test(struct ft_flow_choice *choice, const struct field *field, co
 	if (test == NULL)
 		return -ENOMEM;
 	*test = (struct test){ field, choice->expressions, value };
-	choice->nccl |= field->nccl;
+	choice->nccl |= is_of_nccl(test);
 	return 0;
 }
 
@@ -349,7 +358,7 @@ int ft_flow_choice_check(const struct ft_flow_choice *choice, const struct ft_ma
 
 		if (field->exists == NULL)
 			continue;
-		if (map == NULL)
+		if (map == NULL && !is_of_nccl(&tests[i]))
 			return complain(complaint, "%s=%.80s: needs a map: -m FILE", field->name,
 					tests[i].value.text);
 		if (!field->exists(&tests[i].value, map))

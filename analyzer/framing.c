@@ -19,6 +19,8 @@ int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config
 	made->decode = &config->decode;
 	made->map = map;
 	made->noted = FT_NONE;
+	made->marking = config->details;
+	made->marks.seed = config->seed;
 	wanted.seed = config->seed;
 	wanted.findings = config->findings;
 	wanted.messages = config->nccl == FT_ENGINE_NCCL_ALL ? config->nccl_messages : 0;
@@ -47,6 +49,7 @@ void ft_framing_destroy(struct ft_framing *framing)
 		for (unsigned j = 0; j < FT_KEPT_FRAMES; j++)
 			ft_kept_frame_free(&framing->lines[i].kept[j]);
 	ft_held_frames_free(&framing->held);
+	ft_framing_marks_free(&framing->marks);
 	free(framing->notes);
 	free(framing->lines);
 	free(framing);

@@ -8,6 +8,7 @@
 #include "block.h"
 #include "findings.h"
 #include "framing_kept.h"
+#include "framing_rules.h"
 
 /*
  * NCCL's framing as the engine follows it: packets go to the follower in the order of the capture, and what it finds
@@ -31,6 +32,7 @@ struct ft_framing_tags {
 /* What is remembered of a connection. */
 struct ft_framing_line {
 	struct ft_framing_tags tags;
+	bool crosses; /* FT_RULE_NCCL_CROSSES_TENANTS holds of it */
 	struct ft_kept_frame kept[FT_KEPT_FRAMES];
 };
 
@@ -42,6 +44,8 @@ struct ft_framing {
 	struct ft_framing_note *notes; /* beside findings.items */
 	struct ft_framing_line *lines; /* of connections, by id */
 	uint32_t line_count;
+	bool marking; /* rows of half-connections are asked for */
+	struct ft_framing_marks marks;
 	uint32_t kept_bytes; /* of their frames */
 	struct ft_held_frames held;
 	struct ft_pcapng_writer *writer; /* of evidence; NULL: none is written */
@@ -78,6 +82,13 @@ bool ft_framing_shown(const struct ft_framing *framing, struct ft_nccl_shown *sh
 
 /* Findings about members of one communicator that may not talk to each other: made when a report is. */
 void ft_framing_judge_communicators(struct ft_framing *framing, const struct ft_source *source);
+
+/*
+ * Rules `nccl.*` that hold of a half-connection, of which `connection` is NCCL's; FT_UNKNOWN: none. An engine with
+ * config.details knows them.
+ */
+struct ft_framing_told ft_framing_told_of(const struct ft_framing *framing,
+					  const struct ft_flow *flow, uint64_t connection);
 
 /* How sure a finding is: severe only if its certainty is. */
 enum { FT_FRAMING_SURE_PERCENT = 80 };

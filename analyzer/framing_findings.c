@@ -165,6 +165,11 @@ static void key_of_found(const struct ft_nccl_found *found, struct ft_check_key 
 	ft_framing_key(&from, found->ends.dst, &tags, key);
 }
 
+static bool is_sure(double certainty)
+{
+	return 100 * certainty >= FT_FRAMING_SURE_PERCENT;
+}
+
 void ft_framing_found(void *context, const struct ft_nccl_found *found)
 {
 	struct ft_framing *framing = context;
@@ -181,6 +186,9 @@ void ft_framing_found(void *context, const struct ft_nccl_found *found)
 		ft_item_key(framing->item, &occasion.key);
 	else
 		key_of_found(found, &occasion.key);
+	if (framing->marking)
+		ft_framing_marks_add(&framing->marks, found, occasion.rule,
+				     is_sure(found->certainty));
 	ft_framing_add(framing, &occasion, ft_held_frames_find(&framing->held, found->frame));
 }
 
@@ -217,6 +225,19 @@ void ft_framing_met(void *context, uint32_t connection, bool is_data)
 
 	if (framing->item != NULL)
 		keep(framing, connection, is_data ? FT_KEPT_DATA : FT_KEPT_CTS);
+}
+
+struct ft_framing_told ft_framing_told_of(const struct ft_framing *framing,
+					  const struct ft_flow *flow, uint64_t connection)
+{
+	struct ft_framing_told told = ft_framing_marks_of(&framing->marks, flow);
+	const uint8_t crosses = ft_framing_rule_bit(FT_RULE_NCCL_CROSSES_TENANTS);
+
+	if (connection < framing->line_count && framing->lines[connection].crosses) {
+		told.rules |= crosses;
+		told.violated |= crosses;
+	}
+	return told;
 }
 
 /* --- who may talk to whom --- */
@@ -319,6 +340,9 @@ void ft_framing_contact(void *context, const struct ft_nccl_contact *contact)
 		return;
 	ft_framing_key(&contact->from, contact->to.address, &tags, &occasion.key);
 	occasion.text = what_is_wrong(framing->map, contact, &occasion.key);
-	if (occasion.text != NULL)
-		ft_framing_add(framing, &occasion, NULL);
+	if (occasion.text == NULL)
+		return;
+	if (contact->kind == FT_NCCL_CONTACT_CONNECTION)
+		ft_framing_line_of(framing, contact->connection)->crosses = true;
+	ft_framing_add(framing, &occasion, NULL);
 }

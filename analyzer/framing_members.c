@@ -204,8 +204,10 @@ static size_t frames_to(struct ft_framing *framing, const struct web *web, uint3
 	uint32_t at = 0;
 
 	*length = 0;
-	for (uint32_t i = to; web->hops[i].before != FT_NCCL_NONE; i = web->hops[i].before)
+	for (uint32_t i = to; web->hops[i].before != FT_NCCL_NONE; i = web->hops[i].before) {
+		ft_framing_line_of(framing, web->hops[i].connection)->crosses = true;
 		++*length;
+	}
 	for (uint32_t i = to; web->hops[i].before != FT_NCCL_NONE; i = web->hops[i].before, at++)
 		if (at < HOPS_SHOWN || at + HOPS_SHOWN >= *length)
 			count += frames_of(framing, web->hops[i].connection, frames + count);

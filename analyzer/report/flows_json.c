@@ -108,10 +108,10 @@ static void transport_account(struct ft_document *json, const struct ft_report_f
 	ft_member_number(json, "mtu", row->mtu);
 }
 
-static void rules(struct ft_document *json, const struct ft_report_flow *row)
+static void rules(struct ft_document *json, const struct ft_report_flow *row, bool followed)
 {
 	ft_member_text(json, "verdict", row->verdict);
-	if (row->verdict == NULL) {
+	if (row->verdict == NULL && !followed) {
 		ft_member_null(json, "rules");
 		return;
 	}
@@ -152,7 +152,7 @@ static void flow_object(struct ft_document *json, const struct ft_report_flow *r
 	opcodes(json, row);
 	messages(json, row);
 	transport_account(json, row);
-	rules(json, row);
+	rules(json, row, followed);
 	ft_member_number(json, "connection", row->connection);
 	if (followed)
 		nccl(json, &row->nccl);

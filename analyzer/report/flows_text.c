@@ -55,18 +55,17 @@ static void heads(struct ft_table *table, const struct ft_report_flows *flows)
 	static const char *const first[] = {
 		"flow", "conn", "source", "destination", "QP", "type"
 	};
-	static const char *const rest[] = { "P_Key",  "frames", "bytes",  "messages",
-					    "again",  "lost",   "unseen", "naks",
-					    "marked", "cnps",   "verdict" };
-	size_t count = sizeof(first) / sizeof(first[0]);
+	static const char *const rest[] = { "P_Key", "frames", "bytes", "messages", "again",
+					    "lost",  "unseen", "naks",  "marked",   "cnps" };
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
 		ft_table_name(table, first[i]);
 	if (flows->followed)
 		ft_table_name(table, "class");
-	count += flows->followed ? 1 : 0;
-	for (size_t i = 0; count + i < table->columns; i++)
+	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)
 		ft_table_name(table, rest[i]);
+	if (flows->judged || flows->followed)
+		ft_table_name(table, flows->judged ? "verdict" : "rules");
 }
 
 /* Addresses need no escaping, names do. */
@@ -141,20 +140,21 @@ static void class_cell(struct ft_table *table, const struct ft_report_flow_nccl 
 			nccl->role != NULL ? nccl->role : "");
 }
 
-/* "violated pkey.undeclared, tenant.crossing": the verdict, and the rules that hold of it. */
+/* "violated pkey.undeclared, tenant.crossing": the verdict, if there is a map, and the rules that hold of it. */
 static void verdict_cell(struct ft_table *table, const struct ft_report_flow *row)
 {
 	char text[FT_FLOW_RULES * 40];
-	size_t used;
+	size_t used = 0;
 
 	if (row->rule_count == 0) {
-		ft_table_format(table, "%s", row->verdict);
+		ft_table_format(table, "%s", row->verdict != NULL ? row->verdict : ".");
 		return;
 	}
-	used = (size_t)snprintf(text, sizeof text, "%s", row->verdict);
+	if (row->verdict != NULL)
+		used = (size_t)snprintf(text, sizeof text, "%s ", row->verdict);
 	for (size_t i = 0; i < row->rule_count && used < sizeof text; i++)
-		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
-					 i > 0 ? ", " : " ", row->rules[i]);
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? ", " : "",
+					 row->rules[i]);
 	ft_table_name(table, text);
 }
 
@@ -173,7 +173,7 @@ static void add_row(struct ft_table *table, const struct ft_report_flow *row, bo
 		class_cell(table, &row->nccl);
 	net_cell(table, row);
 	counts(table, row);
-	if (row->verdict != NULL)
+	if (row->verdict != NULL || followed)
 		verdict_cell(table, row);
 }
 
@@ -227,7 +227,7 @@ static void say_flows(struct ft_page *page, const struct ft_report_flows *flows)
 {
 	static const char *const columns[2][2] = {
 		{ ">><<<<<>>>>>>>>>", ">><<<<<>>>>>>>>><" },
-		{ ">><<<<<<>>>>>>>>>", ">><<<<<<>>>>>>>>><" },
+		{ ">><<<<<<>>>>>>>>><", ">><<<<<<>>>>>>>>><" },
 	};
 	struct rows rows = { .flows = flows, .page = page };
 	struct ft_table table;

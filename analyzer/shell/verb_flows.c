@@ -24,8 +24,8 @@ static const char usage[] =
 	"them;\n"
 	"                         repeated: all of them. Fields: tenant, host, address (also a\n"
 	"                         prefix), qp, pkey, rule (also spoof.*), verdict, vlan, vni,\n"
-	"                         transport; with --nccl also class (nccl, ucx ..) and nccl, the\n"
-	"                         number of a connection of NCCL\n"
+	"                         transport; with --nccl also rules nccl.*, class (nccl, ucx ..)\n"
+	"                         and nccl, the number of a connection of NCCL\n"
 	"      --sort FIELD       order by a field of the JSON document: counts with the most "
 	"first,\n"
 	"                         all else ascending; -FIELD is the other way round (default "
@@ -155,7 +155,8 @@ static enum ft_exit read_line(struct flows *flows, int argc, char **argv)
 		ft_job_capture(&flows->job, argv[i]);
 	if (flows->choice.nccl && !flows->nccl && !flows->help)
 		return ft_usage_error(&ft_verb_flows,
-				      "class and nccl (--where, --sort) need --nccl");
+				      "class, nccl and rules nccl.* (--where, --sort) need "
+				      "--nccl");
 	return FT_EXIT_CLEAN;
 }
 

@@ -261,6 +261,33 @@ class Forged(WithTruths):
         yield "outside, far ahead", retouched(records[at], psn=far, reth=(va + (1 << 30), 64)), OUTSIDE
         yield "stranger", retouched(records[at], psn=psn + 7777, source=stranger), {"nccl.second-writer"}
 
+    def flows(self, capture, *options):
+        return fabtap("flows", "--nccl", "--json", *options, capture, timeout=600).json()["flows"]
+
+    def marks(self, path, forged, mapped):
+        """The half-connection of the forged record has the rules that name it; no other one has any."""
+        source, target = (".".join(map(str, forged[16 + i:20 + i])) for i in (26, 30))
+        where = source, target, int.from_bytes(forged[16 + BTH + 5:16 + BTH + 8], "big")
+        told = {f["rule"] for f in document(path)["findings"]}
+        marked = [row for row in self.flows(path) if row["rules"]]
+        self.assertEqual([(r["src"]["address"], r["dst"]["address"], r["dest_qp"]) for r in marked], [where])
+        self.assertEqual((set(marked[0]["rules"]), marked[0]["verdict"]), (told, None))
+        self.assertEqual(self.flows(path, "--where", "rule=nccl.*"), marked)
+        judged = next(row for row in self.flows(path, *mapped) if row["flow"] == marked[0]["flow"])
+        self.assertLessEqual(told, set(judged["rules"]))
+        self.assertEqual(judged["verdict"], "violated")
+
+    def test_half_connections_are_marked(self):
+        """With a map it is a violation."""
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            writes, mapped = self.data_writes(records, truth), ("-m", self.map_of(truth))
+            for at in writes[len(writes) // 2:][:1]:
+                for name, forged, _ in self.forgeries(records, at):
+                    with self.subTest(capture=capture.name, forged=name):
+                        path = self.write(name, header, records[:at + 1] + [forged] + records[at + 1:])
+                        self.marks(path, forged, mapped)
+
     def test_each_forged_write_is_found(self):
         for capture, truth in self.each():
             header, records = read_pcap(capture)

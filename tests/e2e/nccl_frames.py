@@ -266,6 +266,8 @@ class Flows(WithTruths):
             followed, plain = self.flows(capture), fabtap("flows", "--json", capture).json()
             for row in followed["flows"]:
                 row.pop("nccl")
+                self.assertEqual(row["rules"], [])
+                row["rules"] = None
             for connection in followed["connections"] + plain["connections"]:
                 del connection["paired_by"], connection["certainty"]
             self.assertEqual(followed, plain, capture.name)
@@ -293,7 +295,8 @@ class Flows(WithTruths):
         by_class = [row["nccl"]["role"] for row in self.flows(capture, "--sort", "class")["flows"]]
         self.assertEqual(by_class, ["cts", "cts", "data", "data"])
         self.assertIn(b"  nccl data  ", fabtap("flows", "--nccl", capture).out)
-        for options in (["--where", "class=nccl"], ["--sort", "class"], ["--nccl", "--where", "class=mpi"]):
+        for options in (["--where", "class=nccl"], ["--sort", "class"], ["--nccl", "--where", "class=mpi"],
+                        ["--where", "rule=nccl.*"], ["--nccl", "--where", "rule=nccl.foreign-setup"]):
             run = fabtap("flows", *options, capture)
             self.assertEqual((run.status, len(run.complaints()), run.out), (FAILED, 1, b""), options)
 

@@ -55,6 +55,17 @@ class Tenants(unittest.TestCase):
             self.assertEqual({pair for pairs in found.values() for pair in pairs}, {("red", "blue")})
         self.assertEqual(self.run_with("audit", SENDER, RECEIVER).status, VIOLATED)
 
+    def test_half_connections_of_the_connection_are_marked(self):
+        """Both halves, in each direction; with the map of one tenant none."""
+        for how, wanted in (((SENDER, RECEIVER), True), ((SENDER + RECEIVER, []), False)):
+            self.map.write_text(json.dumps(declared(*how)))
+            rows = fabtap("flows", "--nccl", "-m", self.map, "--json", CAPTURE).json()["flows"]
+            self.assertEqual({row["nccl"]["role"] for row in rows}, {"data", "cts"})
+            for row in rows:
+                self.assertEqual("nccl.crosses-tenants" in row["rules"], wanted)
+            chosen = fabtap("flows", "--nccl", "-m", self.map, "--json", "--where", "rule=nccl.crosses-tenants", CAPTURE).json()
+            self.assertEqual(chosen["flows"], rows if wanted else [])
+
     def test_what_an_audit_found_is_explained(self):
         for finding in self.run_with("audit", SENDER, RECEIVER).json()["findings"]:
             told = fabtap("explain", finding["id"], "-m", self.map, "--json", CAPTURE).json()

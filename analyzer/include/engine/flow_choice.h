@@ -47,7 +47,7 @@ int ft_flow_choice_sort(struct ft_flow_choice *choice, const char *field,
 
 /*
  * Do the tenants, hosts, rules and verdicts of the expressions exist? 0 or -EINVAL with a complaint; without a map
- * (NULL) none does.
+ * (NULL) only rules of NCCL's do.
  */
 int ft_flow_choice_check(const struct ft_flow_choice *choice, const struct ft_map *map,
 			 struct ft_flow_complaint *complaint);

@@ -9,7 +9,7 @@
  * listed. What is unknown is FT_UNKNOWN, NULL or a has_ flag.
  */
 
-enum { FT_FLOW_OPCODES = 26, FT_FLOW_RULES = 32 };
+enum { FT_FLOW_OPCODES = 26, FT_FLOW_RULES = 40 };
 
 /* By the code of the NAK: docs/formats.md. */
 enum ft_flow_nak {
@@ -63,7 +63,8 @@ struct ft_report_flow {
 	uint64_t acks, naks[FT_FLOW_NAKS], rnr_naks, ce_marked, cnps;
 	uint64_t psn_first, psn_last, mtu; /* FT_UNKNOWN: not known */
 	const char *verdict; /* "allowed", "violated", "unknown"; NULL: there is no map */
-	const char *rules[FT_FLOW_RULES]; /* names */
+	const char *rules
+		[FT_FLOW_RULES]; /* names; without a map those of what NCCL's framing shows, if it was followed */
 	size_t rule_count;
 	uint64_t connection; /* FT_UNKNOWN: its other half is not known */
 	struct ft_report_flow_nccl nccl;

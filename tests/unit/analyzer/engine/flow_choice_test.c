@@ -231,6 +231,35 @@ static void what_only_following_nccl_tells_is_noted(void **state)
 	assert_true(ft_flow_choice_takes(&choice, &row));
 }
 
+/* Those of NCCL need no map, but that its framing is followed; those of TCP hold of no row. */
+static void rules_of_nccl_are_rules_without_a_map(void **state)
+{
+	static const struct {
+		const char *expression, *complaint; /* NULL: good */
+	} rules[] = {
+		{ "rule=nccl.write-outside", NULL },
+		{ "rule=nccl.*", NULL },
+		{ "rule=nccl.crosses-tenants", NULL },
+		{ "rule=nccl.foreign-setup", "not a rule" },
+		{ "rule=nccl.colour", "not a rule" },
+		{ "rule=nccl.replay,spoof.*", "rule=spoof.*: needs a map" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		ft_flow_choice_free(&choice);
+		assert_int_equal(ft_flow_choice_init(&choice), 0);
+		assert_int_equal(ft_flow_choice_where(&choice, rules[i].expression, &complaint), 0);
+		assert_true(choice.nccl);
+		if (rules[i].complaint == NULL) {
+			assert_int_equal(ft_flow_choice_check(&choice, NULL, &complaint), 0);
+			continue;
+		}
+		assert_int_equal(ft_flow_choice_check(&choice, NULL, &complaint), -EINVAL);
+		assert_non_null(strstr(complaint.text, rules[i].complaint));
+	}
+}
+
 static void names_need_a_map(void **state)
 {
 	(void)state;
@@ -412,6 +441,7 @@ int main(void)
 		EACH(a_tagged_row_is_found_by_its_tags),
 		EACH(what_is_no_expression_is_refused_with_a_reason),
 		EACH(what_only_following_nccl_tells_is_noted),
+		EACH(rules_of_nccl_are_rules_without_a_map),
 		EACH(names_need_a_map),
 		EACH(names_that_the_map_has_not_are_refused),
 		EACH(rows_stand_in_the_order_asked_for),

@@ -329,6 +329,7 @@ static void rows_say_what_the_framing_of_nccl_does(void **state)
 	};
 	static const struct ft_nccl_report nccl = { .queue_pairs = queue_pairs,
 						    .queue_pair_count = 2 };
+	static const struct ft_framing nothing;
 	struct ft_report_flows flows;
 	struct ft_framed *framed;
 
@@ -340,7 +341,7 @@ static void rows_say_what_the_framing_of_nccl_does(void **state)
 	assert_false(flows.followed);
 	assert_null(row_of(&flows, 0).nccl.class);
 	assert_int_equal(ft_framed_create(&framed, &nccl, 7), 0);
-	ft_flow_report_take_framed(report, framed);
+	ft_flow_report_take_framed(report, framed, &nothing);
 	assert_int_equal(ft_flow_choice_where(&choice, "class=nccl,unknown", NULL), 0);
 	assert_int_equal(ft_flow_report_choose(report, &choice), 0);
 	flows = ft_flow_report_model(report, NULL);
@@ -350,6 +351,57 @@ static void rows_say_what_the_framing_of_nccl_does(void **state)
 	assert_true(row_of(&flows, 0).nccl.confidence == 0.75);
 	assert_int_equal(row_of(&flows, 1).flow, 3);
 	assert_null(row_of(&flows, 1).nccl.class);
+}
+
+/* Of the half-connection whose packet it was, in its VLAN and with its P_Key. */
+static void rows_say_which_rules_of_nccl_they_break(void **state)
+{
+	static const struct {
+		uint32_t dest_qp;
+		uint16_t vlan, pkey;
+		const char *rule; /* NULL: none */
+	} cases[] = {
+		{ 13, 7, 0xffff, "nccl.replay" },
+		{ 13, 8, 0xffff, NULL },
+		{ 13, 7, 0x8001, NULL },
+		{ 14, 7, 0xffff, NULL },
+	};
+	static const struct ft_nccl_report nccl;
+	struct ft_nccl_found found = {
+		.ends = { .src = { [10] = 0xff, 0xff, 10, 0, 0, 1 },
+			  .dst = { [10] = 0xff, 0xff, 10, 0, 0, 2 },
+			  .vni = UINT32_MAX },
+		.pkey = 0x7fff,
+		.vlan = 7,
+		.dest_qp = 13,
+	};
+	struct ft_framing framing = { .line_count = 0 };
+	struct ft_framed *framed;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ft_flow_key key = key_of(1, 2, cases[i].dest_qp);
+
+		key.vlan = cases[i].vlan;
+		key.base = cases[i].pkey & 0x7fff;
+		packet_of(0, &key, i + 1, WRITE_ONLY, 100);
+	}
+	ft_framing_marks_add(&framing.marks, &found, FT_RULE_NCCL_REPLAY, true);
+	for (found.dest_qp = 100; found.dest_qp < 300; found.dest_qp++)
+		ft_framing_marks_add(&framing.marks, &found, FT_RULE_NCCL_WRITE_UNASKED, false);
+	made(NULL);
+	assert_int_equal(ft_framed_create(&framed, &nccl, 7), 0);
+	ft_flow_report_take_framed(report, framed, &framing);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ft_report_flows flows = ft_flow_report_model(report, NULL);
+		struct ft_report_flow row = row_of(&flows, i);
+
+		assert_int_equal(row.rule_count, cases[i].rule != NULL);
+		assert_null(row.verdict); /* there is no map */
+		if (cases[i].rule != NULL)
+			assert_string_equal(row.rules[0], cases[i].rule);
+	}
+	ft_framing_marks_free(&framing.marks);
 }
 
 static void what_is_undecided_counts_as_if_the_run_ended(void **state)
@@ -512,6 +564,7 @@ int main(void)
 		EACH(lids_are_written_as_such),
 		EACH(a_map_gives_names_and_verdicts),
 		EACH(rows_say_what_the_framing_of_nccl_does),
+		EACH(rows_say_which_rules_of_nccl_they_break),
 		EACH(what_is_undecided_counts_as_if_the_run_ended),
 		EACH(connections_are_the_order_of_their_first_halves),
 		EACH(round_trips_of_both_halves_count),
