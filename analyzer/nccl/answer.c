@@ -6,6 +6,8 @@
 #include "split.h"
 #include "turns.h"
 
+enum { OLD_PART_BYTES = 8 }; /* of a split message at least, in NCCL 2.10 and 2.11 */
+
 bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen)
 {
 	return seen->opcode == 0x0b && (seen->has & FT_HAS_RETH) != 0 && seen->va == 0 &&
@@ -28,17 +30,29 @@ static bool has_key(const struct ft_nccl_request *request, uint32_t rkey)
 	return request->rkey_count == 0;
 }
 
+/* An immediate that says that the whole message has no bytes. */
+static bool is_of_nothing(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	return ft_nccl_has_immediate(seen->opcode) && seen->immdt == 0 &&
+	       followed->model.imm_content != FT_NCCL_IMM_ID;
+}
+
 /*
  * A zero-length write goes to the start; of a message split over queue pairs, those that nothing is left for may be given
- * an address that goes on by a part's size each, even behind the end.
+ * an address that goes on by a part's size each, even behind the end. Of an empty message a part has no size, but in
+ * NCCL 2.10 and 2.11.
  */
 static bool fits_empty(const struct ft_nccl_followed *followed,
-		       const struct ft_nccl_request *request, uint64_t offset)
+		       const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
 {
+	uint64_t offset = seen->va - request->va;
 	uint64_t offered = request->has_offered ? request->offered : 0;
 
 	if (followed->lane_count == 1)
 		return offset == 0;
+	if (is_of_nothing(followed, seen))
+		return offset % OLD_PART_BYTES == 0 &&
+		       offset / OLD_PART_BYTES < followed->lane_count;
 	return offset <= offered + (uint64_t)followed->lane_count * FT_NCCL_PART_BYTES;
 }
 
@@ -52,7 +66,7 @@ static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_r
 	if (!has_key(request, seen->rkey) || seen->va < request->va)
 		return false;
 	if (seen->length == 0)
-		return fits_empty(followed, request, offset);
+		return fits_empty(followed, request, seen);
 	return offset + seen->length <= (request->has_offered ? request->offered : UINT32_MAX);
 }
 
