@@ -16,7 +16,7 @@ const struct ft_nccl_transfer *ft_nccl_asked_by(const struct ft_nccl_followed *f
 
 		if (!transfer->used || !transfer->has_cts ||
 		    transfer->message.cts_frame > seen->frame ||
-		    !ft_nccl_answers(followed, transfer, seen, &request))
+		    !ft_nccl_answers_shown(followed, transfer, seen, &request))
 			continue;
 		first = transfer->message.k < first ? transfer->message.k : first;
 		if (found != NULL && transfer->message.k < found->message.k)

@@ -6,100 +6,6 @@
 #include "split.h"
 #include "turns.h"
 
-enum { OLD_PART_BYTES = 8 }; /* of a split message at least, in NCCL 2.10 and 2.11 */
-
-bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen)
-{
-	return seen->opcode == 0x0b && (seen->has & FT_HAS_RETH) != 0 && seen->va == 0 &&
-	       seen->rkey == 0 && seen->length == 0;
-}
-
-/* Nothing of the entry was captured, or it was encrypted. */
-static bool is_blank(const struct ft_nccl_request *request)
-{
-	return (request->va == 0 || request->by_data) && !request->has_offered &&
-	       request->rkey_count == 0;
-}
-
-static bool has_key(const struct ft_nccl_request *request, uint32_t rkey)
-{
-	for (uint8_t i = 0; i < request->rkey_count; i++) {
-		if (request->rkeys[i] == rkey && rkey != 0)
-			return true;
-	}
-	return request->rkey_count == 0;
-}
-
-/* An immediate that says that the whole message has no bytes. */
-static bool is_of_nothing(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
-{
-	return ft_nccl_has_immediate(seen->opcode) && seen->immdt == 0 &&
-	       followed->model.imm_content != FT_NCCL_IMM_ID;
-}
-
-/*
- * A zero-length write goes to the start; of a message split over queue pairs, those that nothing is left for may be given
- * an address that goes on by a part's size each, even behind the end. Of an empty message a part has no size, but in
- * NCCL 2.10 and 2.11.
- */
-static bool fits_empty(const struct ft_nccl_followed *followed,
-		       const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
-{
-	uint64_t offset = seen->va - request->va;
-	uint64_t offered = request->has_offered ? request->offered : 0;
-
-	if (followed->lane_count == 1)
-		return offset == 0;
-	if (is_of_nothing(followed, seen))
-		return offset % OLD_PART_BYTES == 0 &&
-		       offset / OLD_PART_BYTES < followed->lane_count;
-	return offset <= offered + (uint64_t)followed->lane_count * FT_NCCL_PART_BYTES;
-}
-
-static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
-		 const struct ft_nccl_seen *seen)
-{
-	uint64_t offset = seen->va - request->va;
-
-	if ((seen->has & FT_HAS_RETH) == 0 || is_blank(request))
-		return true;
-	if (!has_key(request, seen->rkey) || seen->va < request->va)
-		return false;
-	if (seen->length == 0)
-		return fits_empty(followed, request, seen);
-	return offset + seen->length <= (request->has_offered ? request->offered : UINT32_MAX);
-}
-
-/* One of the requests from number `from` on. */
-static bool answers_from(const struct ft_nccl_followed *followed,
-			 const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
-			 uint8_t from, uint8_t *request)
-{
-	const struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
-
-	for (uint8_t i = from; i < transfer->message.request_count; i++) {
-		if (fits(followed, &requests[i], seen)) {
-			*request = i;
-			return true;
-		}
-	}
-	return false;
-}
-
-bool ft_nccl_answers(const struct ft_nccl_followed *followed,
-		     const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
-		     uint8_t *request)
-{
-	return answers_from(followed, transfer, seen, 0, request);
-}
-
-bool ft_nccl_answers_first(const struct ft_nccl_followed *followed,
-			   const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen)
-{
-	return transfer->message.request_count != 0 &&
-	       fits(followed, ft_nccl_ring_requests(&followed->ring, transfer), seen);
-}
-
 /* The slot of the sizes array that is written to; -1: it is no write to it. */
 static int64_t sizes_slot(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
 {
@@ -133,7 +39,7 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 
 	while (share->requests >> from != 0)
 		from++;
-	if (answers_from(moment->followed, transfer, seen, from, request))
+	if (ft_nccl_answers_from(moment->followed, transfer, seen, from, request))
 		return true;
 	if (!ft_nccl_answers(moment->followed, transfer, seen, request))
 		return false;
@@ -153,7 +59,7 @@ static bool is_another_end(const struct ft_nccl_moment *moment, const struct ft_
 }
 
 /* What the message in turn has to do with a write. */
-enum fit { FIT, NO_CTS, NOT_YET, NO_FIT, NOT_HERE };
+enum fit { FIT, MAY_FIT /* what it asks for was cut off */, NO_CTS, NOT_YET, NO_FIT, NOT_HERE };
 
 static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any_write,
 		       uint8_t *request)
@@ -169,14 +75,14 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any
 		return NOT_YET; /* packets that were kept come behind it */
 	if (ft_nccl_split_is_done(followed, transfer, moment->lane_index, moment->seen))
 		return NOT_HERE;
-	if (any_write || ft_nccl_answers(followed, transfer, moment->seen, request))
-		return FIT;
-	return NO_FIT;
+	if (!any_write && !ft_nccl_answers(followed, transfer, moment->seen, request))
+		return NO_FIT;
+	return any_write || ft_nccl_is_shown(followed, transfer, *request) ? FIT : MAY_FIT;
 }
 
 /* Messages from the lane's next one on that a write may be of, bits 1 << (k - next). */
 struct choice {
-	uint64_t fits;
+	uint64_t fits, may_fit;
 	uint64_t
 		unseen; /* nobody was seen to ask for them: if the buffer recurs they may be meant */
 	uint64_t
@@ -194,11 +100,15 @@ static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t las
 
 		if (fit == FIT && !ft_nccl_order_refutes(moment, k))
 			choice.fits |= UINT64_C(1) << (k - next);
+		else if (fit == MAY_FIT && !ft_nccl_order_refutes(moment, k))
+			choice.may_fit |= UINT64_C(1) << (k - next);
 		else if (fit == NO_CTS && !ft_nccl_order_refutes(moment, k))
 			choice.unseen |= UINT64_C(1) << (k - next);
 		if (fit == NO_CTS && choice.missed == UINT64_MAX && k <= moment->followed->newest)
 			choice.missed = k;
 	}
+	if (choice.fits == 0)
+		choice.fits = choice.may_fit;
 	return choice;
 }
 
@@ -215,7 +125,7 @@ static uint64_t period_of(const struct ft_nccl_moment *moment, uint64_t k)
 
 		if (other->used && other->has_cts && apart != 0 &&
 		    (period == 0 || apart < period) &&
-		    ft_nccl_answers(moment->followed, other, moment->seen, &request))
+		    ft_nccl_answers_shown(moment->followed, other, moment->seen, &request))
 			period = apart;
 	}
 	return period;
@@ -383,7 +293,7 @@ static bool is_sizes(const struct ft_nccl_moment *moment, const struct ft_nccl_t
 	    seen->length != 4u * open->message.request_count)
 		return false;
 	first = ft_nccl_ring_requests(&moment->followed->ring, open);
-	return first->rkey_count != 0 && !has_key(first, seen->rkey);
+	return first->rkey_count != 0 && !ft_nccl_has_key(moment->followed, first, seen->rkey);
 }
 
 /* A write begins within another one: the transport resumes it, or it is somebody else's. */

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "followed.h"
+#include "asked.h"
 
 /* Which message a write to the receiver is of. */
 
@@ -23,18 +23,5 @@ struct ft_nccl_answer {
 	bool odd; /* it fits none of those asked for, and no clear-to-send is known to be missing */
 	uint8_t request; /* DATA: which of the message's requests */
 };
-
-/* Whether the write fits what a message asked for; *request says which part of it. */
-bool ft_nccl_answers(const struct ft_nccl_followed *followed,
-		     const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
-		     uint8_t *request);
-
-/* Likewise of the first request, which each queue pair begins with. */
-bool ft_nccl_answers_first(const struct ft_nccl_followed *followed,
-			   const struct ft_nccl_transfer *transfer,
-			   const struct ft_nccl_seen *seen);
-
-/* A zero-length write whose RETH is all zero. */
-bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen);
 
 struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment);

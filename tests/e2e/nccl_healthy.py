@@ -2,6 +2,7 @@
 that are said to be complete have their numbers. Forged into it, frames are found."""
 
 import collections
+import itertools
 import random
 import struct
 import tempfile
@@ -19,6 +20,7 @@ OVERTAKEN = (104, 209, 373, 377, 655, 845, 1134, 1136, 1179, 1183, 1544)
 OVERTAKEN_FROM_THE_MIDDLE = (1, 43, 55, 165, 239, 752, 811, 846, 1001, 1134)
 OVERTAKEN_WITH_HOLES = (43, 240, 309, 470, 1136, 1190)
 OVERTAKEN_BEHIND_HOLES = (56, 240)  # with the set-up
+SHORT = (6, 8, 11, 12, 17, 20, 23, 36, 37, 39)  # several requests at a time, or two devices
 SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message while others are far ahead
 NOT_ACKNOWLEDGED = (51,)  # from the middle: no ACK of a clear-to-send since it was known whose data it is
 TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15, 25, 31, 36, 40, 43, 49)}  # by whether there is a set-up
@@ -122,6 +124,16 @@ class Healthy(unittest.TestCase):
 
     def test_nothing_is_found_in_short_slices(self):
         self.finds_nothing((whole, lossy), slice_bytes=160)
+
+    def test_short_slices_count_each_message_once(self):
+        """Where they show the first of several requests, or the key of the first device only."""
+        for setup in (True, False):
+            for seed, slice_bytes in itertools.product(SHORT, (76, 90, 100)):
+                world = nccl_made.World(seed, setup=setup, slice_bytes=slice_bytes, sets=1)
+                document = self.document(world.frames)
+                with self.subTest(seed=seed, setup=setup, slice=slice_bytes):
+                    if all(c["found_by"] != "lengths" for c in document["connections"]):
+                        self.assertEqual([m["k"] for m in document["messages"] if not (m["cts_frame"] and m["first_frame"])], [])
 
     def test_nothing_is_found_with_as_many_queue_pairs_as_there_can_be(self):
         for sets in (62, 63, 64, 128):

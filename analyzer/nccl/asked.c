@@ -1,0 +1,115 @@
+#include "asked.h"
+
+#include <decode/packet.h>
+
+#include "split.h"
+
+enum { OLD_PART_BYTES = 8 }; /* of a split message at least, in NCCL 2.10 and 2.11 */
+
+bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen)
+{
+	return seen->opcode == 0x0b && (seen->has & FT_HAS_RETH) != 0 && seen->va == 0 &&
+	       seen->rkey == 0 && seen->length == 0;
+}
+
+/* Nothing of the entry was captured, or it was encrypted. */
+static bool is_blank(const struct ft_nccl_request *request)
+{
+	return (request->va == 0 || request->by_data) && !request->has_offered &&
+	       request->rkey_count == 0;
+}
+
+bool ft_nccl_has_key(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
+		     uint32_t rkey)
+{
+	for (uint8_t i = 0; i < request->rkey_count; i++) {
+		if (request->rkeys[i] == rkey && rkey != 0)
+			return true;
+	}
+	return request->rkey_count == 0 || request->rkey_count < followed->model.devices;
+}
+
+/* An immediate that says that the whole message has no bytes. */
+static bool is_of_nothing(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	return ft_nccl_has_immediate(seen->opcode) && seen->immdt == 0 &&
+	       followed->model.imm_content != FT_NCCL_IMM_ID;
+}
+
+/*
+ * A zero-length write goes to the start; of a message split over queue pairs, those that nothing is left for may be given
+ * an address that goes on by a part's size each, even behind the end. Of an empty message a part has no size, but in
+ * NCCL 2.10 and 2.11.
+ */
+static bool fits_empty(const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
+{
+	uint64_t offset = seen->va - request->va;
+	uint64_t offered = request->has_offered ? request->offered : 0;
+
+	if (followed->lane_count == 1)
+		return offset == 0;
+	if (is_of_nothing(followed, seen))
+		return offset % OLD_PART_BYTES == 0 &&
+		       offset / OLD_PART_BYTES < followed->lane_count;
+	return offset <= offered + (uint64_t)followed->lane_count * FT_NCCL_PART_BYTES;
+}
+
+static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
+		 const struct ft_nccl_seen *seen)
+{
+	uint64_t offset = seen->va - request->va;
+
+	if ((seen->has & FT_HAS_RETH) == 0 || is_blank(request))
+		return true;
+	if (!ft_nccl_has_key(followed, request, seen->rkey) || seen->va < request->va)
+		return false;
+	if (seen->length == 0)
+		return fits_empty(followed, request, seen);
+	return offset + seen->length <= (request->has_offered ? request->offered : UINT32_MAX);
+}
+
+bool ft_nccl_answers_from(const struct ft_nccl_followed *followed,
+			  const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
+			  uint8_t from, uint8_t *request)
+{
+	const struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	for (uint8_t i = from; i < transfer->message.request_count; i++) {
+		if (fits(followed, &requests[i], seen)) {
+			*request = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool ft_nccl_answers(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
+		     uint8_t *request)
+{
+	return ft_nccl_answers_from(followed, transfer, seen, 0, request);
+}
+
+bool ft_nccl_is_shown(const struct ft_nccl_followed *followed,
+		      const struct ft_nccl_transfer *transfer, uint8_t request)
+{
+	const struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	return request == 0 || !is_blank(&requests[request]) || is_blank(&requests[0]);
+}
+
+bool ft_nccl_answers_shown(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
+			   uint8_t *request)
+{
+	return ft_nccl_answers(followed, transfer, seen, request) &&
+	       ft_nccl_is_shown(followed, transfer, *request);
+}
+
+bool ft_nccl_answers_first(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen)
+{
+	return transfer->message.request_count != 0 &&
+	       fits(followed, ft_nccl_ring_requests(&followed->ring, transfer), seen);
+}
