@@ -45,14 +45,14 @@ static bool fits_empty(const struct ft_nccl_followed *followed,
 		       const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
 {
 	uint64_t offset = seen->va - request->va;
-	uint64_t offered = request->has_offered ? request->offered : 0;
 
 	if (followed->lane_count == 1)
 		return offset == 0;
 	if (is_of_nothing(followed, seen))
 		return offset % OLD_PART_BYTES == 0 &&
 		       offset / OLD_PART_BYTES < followed->lane_count;
-	return offset <= offered + (uint64_t)followed->lane_count * FT_NCCL_PART_BYTES;
+	return !request->has_offered ||
+	       offset <= request->offered + (uint64_t)followed->lane_count * FT_NCCL_PART_BYTES;
 }
 
 static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,

@@ -194,8 +194,10 @@ static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer
 	if (followed->plain)
 		ft_nccl_plain_read(moment, &ask->write, requests);
 	for (uint32_t i = 0; ask->is_read && i < ask->requests; i++) {
-		if (ft_nccl_cts_read(ask->family, &ask->write, i, &entry) != FT_NCCL_READ)
+		if (ft_nccl_cts_read(ask->family, &ask->write, i, &entry) != FT_NCCL_READ) {
+			followed->partial = followed->partial || followed->lane_count > 1;
 			break;
+		}
 		fill_request(&requests[i], &entry);
 		for (uint8_t device = 0; device < entry.rkey_count; device++) {
 			if (entry.rkeys[device] != 0)

@@ -21,6 +21,7 @@ OVERTAKEN_FROM_THE_MIDDLE = (1, 43, 55, 165, 239, 752, 811, 846, 1001, 1134)
 OVERTAKEN_WITH_HOLES = (43, 240, 309, 470, 1136, 1190)
 OVERTAKEN_BEHIND_HOLES = (56, 240)  # with the set-up
 SHORT = (6, 8, 11, 12, 17, 20, 23, 36, 37, 39)  # several requests at a time, or two devices
+CUT = (4, 8, 9, 16, 22, 26, 38, 39, 48, 50)  # not of the set-up: messages of several requests, or empty parts of them
 SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message while others are far ahead
 NOT_ACKNOWLEDGED = (51,)  # from the middle: no ACK of a clear-to-send since it was known whose data it is
 TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15, 25, 31, 36, 40, 43, 49)}  # by whether there is a set-up
@@ -124,6 +125,8 @@ class Healthy(unittest.TestCase):
 
     def test_nothing_is_found_in_short_slices(self):
         self.finds_nothing((whole, lossy), slice_bytes=160)
+        self.finds_nothing((whole,), CUT, slice_bytes=80)
+        self.finds_nothing((whole,), CUT, slice_bytes=110)
 
     def test_short_slices_count_each_message_once(self):
         """Where they show the first of several requests, or the key of the first device only."""
