@@ -88,7 +88,7 @@ struct ft_nccl_followed {
 	bool shared; /* a message was longer than what its queue pair had: others, not known yet, share it */
 	bool has_base;    /* model.fifo.addr is known */
 	bool by_grid;     /* clear-to-sends cannot be read: their PSNs number them */
-	bool partial;     /* messages of several requests were cut, or cannot be read: which writes answer is a guess */
+	bool partial;     /* messages of several requests were cut, or cannot be read */
 	bool blind;       /* by_grid: nothing of them can be read */
 	bool plain;       /* by_grid: yet addr and size are where all families have them .. */
 	uint8_t rkey_at;  /* .. and the key here; 0: not known */
