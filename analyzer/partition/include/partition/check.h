@@ -131,17 +131,20 @@ struct ft_verdict {
 void ft_check(const struct ft_map *map, const struct ft_check_key *key, int64_t ts_ns,
 	      struct ft_verdict *verdict);
 
-/*
- * Fetch from memory what ft_check() will ask about RoCE frames, some of them together: first where the names of their
- * ends are, then, with something else between, what is behind those. It pays where the map is far.
- */
-enum { FT_CHECK_TOGETHER = 32 }; /* frames at most */
+/* The ends of a RoCE frame that ft_check() will be asked about, for fetching from memory what it will need. */
+enum { FT_CHECK_TOGETHER = 32 };
 struct ft_check_ends {
 	const uint8_t *src, *dst; /* [16], as in the key */
 	uint16_t pkey;
 };
+
+/* Whether that pays: the map is too large to stay in the cache. */
 bool ft_check_is_far(const struct ft_map *map);
+
+/* First, for one frame: where the names of its ends stand. */
 void ft_check_fetch_names(const struct ft_map *map, const struct ft_check_ends *ends);
+
+/* Then, with something else between, for up to FT_CHECK_TOGETHER frames: what is behind those names. */
 void ft_check_fetch_rest(const struct ft_map *map, const struct ft_check_ends *ends,
 			 unsigned count);
 
