@@ -14,15 +14,23 @@ enum {
 	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
 	YOUNG = 8,                     /* requests on a connection that did little yet */
 	UNBOUND = 0x40,                /* in the opcode: RD, UD and what is not defined */
+	PASSAGES = 1 << 12,            /* 64 KiB: they stay in the second-level cache */
 };
 
 #define TIMEOUT_NS UINT64_C(1000000) /* no sender waits less for an answer */
+
+/* The frame that a request was in: of all half-connections, until a later one takes the place. */
+struct passage {
+	uint32_t half, psn;
+	uint64_t frame; /* 0: none */
+};
 
 struct ft_suspects {
 	struct ft_flow_table *table;
 	const struct ft_flow *records; /* the first of them .. */
 	struct ft_recent *recent;      /* .. and what lies beside it */
 	size_t recent_bytes;
+	struct passage *passages;
 	struct ft_suspect_pairs *pairs;
 };
 
@@ -36,18 +44,14 @@ int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *tabl
 	made->table = table;
 	made->records = ft_flow_at(table, 1);
 	made->recent_bytes = records * sizeof *made->recent;
-	if (ft_suspect_pairs_create(&made->pairs) != 0)
-		goto free_suspects;
+	made->passages = calloc(PASSAGES, sizeof *made->passages);
 	made->recent = ft_reserve(made->recent_bytes);
-	if (made->recent == NULL)
-		goto destroy_pairs;
-	*suspects = made;
-	return 0;
-
-destroy_pairs:
-	ft_suspect_pairs_destroy(made->pairs);
-free_suspects:
-	free(made);
+	if (made->passages != NULL && made->recent != NULL &&
+	    ft_suspect_pairs_create(&made->pairs) == 0) {
+		*suspects = made;
+		return 0;
+	}
+	ft_suspects_destroy(made);
 	return -ENOMEM;
 }
 
@@ -55,8 +59,11 @@ void ft_suspects_destroy(struct ft_suspects *suspects)
 {
 	if (suspects == NULL)
 		return;
-	ft_release(suspects->recent, suspects->recent_bytes);
-	ft_suspect_pairs_destroy(suspects->pairs);
+	if (suspects->recent != NULL)
+		ft_release(suspects->recent, suspects->recent_bytes);
+	if (suspects->pairs != NULL)
+		ft_suspect_pairs_destroy(suspects->pairs);
+	free(suspects->passages);
 	free(suspects);
 }
 
@@ -64,6 +71,34 @@ static inline struct ft_recent *recent_of(const struct ft_suspects *suspects,
 					  const struct ft_flow *flow)
 {
 	return &suspects->recent[flow - suspects->records];
+}
+
+/* Requests one after the other stand side by side. */
+static inline struct passage *passage_of(const struct ft_suspects *suspects,
+					 const struct ft_flow *flow, uint32_t psn)
+{
+	uint32_t half = (uint32_t)(flow - suspects->records);
+
+	return &suspects->passages[(half * 0x9e3779b1u + psn) % PASSAGES];
+}
+
+static inline void note_passage(const struct ft_suspects *suspects, const struct ft_flow *flow,
+				const struct ft_observed *observed)
+{
+	*passage_of(suspects, flow, observed->psn) =
+		(struct passage){ (uint32_t)(flow - suspects->records), observed->psn,
+				  observed->frame };
+}
+
+/* The frame of the request that passed with this PSN; 0: not known. */
+static uint64_t passage_with(const struct ft_suspects *suspects, const struct ft_flow *flow,
+			     uint32_t psn)
+{
+	const struct passage *passage = passage_of(suspects, flow, psn);
+
+	return passage->half == (uint32_t)(flow - suspects->records) && passage->psn == psn
+		       ? passage->frame
+		       : 0;
 }
 
 const struct ft_recent *ft_suspects_recent(const struct ft_suspects *suspects,
@@ -224,8 +259,11 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	note_use(scene->suspects, scene->flow, recent, scene->observed);
 	conflict = ft_recent_step(recent, scene->observed, &looks);
 	scene->flow->asked = ft_suspects_moment(scene->observed->ts_ns);
+	if (conflict == FT_CONFLICT_NONE)
+		note_passage(scene->suspects, scene->flow, scene->observed);
 	if (rules[conflict] == 0)
 		return;
+	suspicion->passed = passage_with(scene->suspects, scene->flow, scene->observed->psn);
 	if (conflict == FT_CONFLICT_GRAVE) /* it says so already */
 		suspicion->rules &= ~(1u << FT_RULE_SPOOF_SENDER_VARIES);
 	suspicion->rules |= rules[conflict];
@@ -291,6 +329,7 @@ __attribute__((noinline)) static void judge(struct ft_suspects *suspects, struct
 
 	suspicion->strange = 0;
 	suspicion->grave = false;
+	suspicion->passed = 0;
 	scene.since_alike_ns = scene.answer ? scene.since_packet_ns : since_request(&scene);
 	check_step(&scene, suspicion);
 	check_look(&scene, suspicion, &usual);
@@ -363,6 +402,7 @@ static inline bool is_ordinary(const struct ft_suspects *suspects, struct ft_flo
 	if (!request)
 		return true;
 	ft_recent_count(recent, observed->psn, ft_recent_word(observed));
+	note_passage(suspects, flow, observed);
 	flow->asked = ft_suspects_moment(observed->ts_ns);
 	return true;
 }
@@ -408,6 +448,7 @@ static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *f
 	flow->look.ip_id = observed->ip_id;
 	ft_look_count(&flow->look);
 	ft_recent_keep(recent, newest, ft_recent_word(observed));
+	note_passage(suspects, flow, observed);
 	return true;
 }
 

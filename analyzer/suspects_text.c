@@ -69,18 +69,33 @@ static bool holds(const struct ft_suspicion *suspicion, enum ft_rule rule)
 	return (suspicion->rules >> rule & 1) != 0;
 }
 
+/* A request with a PSN that another one had. */
+static void add_content(struct sentence *sentence, const struct ft_suspicion *suspicion,
+			const char *name)
+{
+	bool payload = holds(suspicion, FT_RULE_SPOOF_PAYLOAD_CHANGED);
+	char where[48] = "";
+
+	if (suspicion->passed != 0)
+		snprintf(where, sizeof where, "%s in frame %" PRIu64, payload ? " than" : ",",
+			 suspicion->passed);
+	if (payload)
+		add(sentence, "%s with PSN %" PRIu32 " again, with another payload%s", name,
+		    suspicion->psn, where);
+	else
+		add(sentence,
+		    "%s with PSN %" PRIu32 ", under which another request passed before%s", name,
+		    suspicion->psn, where);
+}
+
 static void add_transport(struct sentence *sentence, const struct ft_suspicion *suspicion)
 {
 	const char *name = ft_opcode_name(suspicion->opcode);
 
 	if (name == NULL)
 		name = "a packet";
-	if (holds(suspicion, FT_RULE_SPOOF_PAYLOAD_CHANGED))
-		add(sentence, "%s with PSN %" PRIu32 " again, with another payload", name,
-		    suspicion->psn);
-	else if ((suspicion->strange & FT_STRANGE_CONTENT) != 0)
-		add(sentence, "%s with PSN %" PRIu32 ", under which another request passed before",
-		    name, suspicion->psn);
+	if ((suspicion->strange & FT_STRANGE_CONTENT) != 0)
+		add_content(sentence, suspicion, name);
 	if ((suspicion->strange & FT_STRANGE_PSN) != 0)
 		add(sentence, "PSN %" PRIu32 " where %" PRIu32 " was next", suspicion->psn,
 		    suspicion->expected_psn);

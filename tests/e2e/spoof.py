@@ -69,11 +69,19 @@ class Spoof(unittest.TestCase):
             found = self.findings(capture)
             self.assertLessEqual({"spoof.psn-conflict", "spoof.access-errors", "spoof.sender-changed", "spoof.psn-window"}, set(found))
             self.assertEqual(found["spoof.psn-conflict"]["severity"], "high")
+            self.other_is_named(found["spoof.psn-conflict"], [p for p in truth if p["file"] == capture.name])
             for rule, finding in found.items():
                 self.assertLessEqual(set(finding["frames"]), guilty, rule)
                 self.assertTrue(0 < finding["certainty"] < 1, rule)
             window = [n for n, flow in flows.items() if "psn_window" in flow.get("indicators", [])]
             self.assertEqual(found["spoof.psn-window"]["frames"], window)
+
+    def other_is_named(self, finding, packets):
+        """The frame of the other request with the PSN, which passed before and went to the same queue pair."""
+        first, other = map(int, re.search(r"frame (\d+): .*before, in frame (\d+)$", " ".join(finding["evidence"])).groups())
+        aim = {p["frame"]: (p["ip"]["src"], p["dest_qp"], p["psn"]) for p in packets}
+        self.assertEqual(aim[first], aim[other])
+        self.assertLess(other, first)
 
     def connection(self, first, operation):
         """Frames of 300 requests and what answers each: the n-th request is frame 2n + 1."""

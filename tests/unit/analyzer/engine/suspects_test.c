@@ -961,7 +961,7 @@ static void a_suspicion_says_what_it_rests_on(void **state)
 			    "frame 21: source MAC 02:00:00:00:00:09 instead of "
 			    "02:00:00:00:00:01, TTL 62 instead of 64, source port 4791 instead "
 			    "of 50000, RC_RDMA_WRITE_ONLY with "
-			    "PSN 1019, under which another request passed before");
+			    "PSN 1019, under which another request passed before, in frame 20");
 	ft_suspicion_text(&wire->suspicion, little, sizeof little);
 	assert_string_equal(little, "frame 21");
 }
@@ -983,7 +983,8 @@ static void the_documented_sentences_are_said(void **state)
 	talk(wire, SETTLED);
 	other.content ^= 0x5a5a5a5a;
 	send(wire, other, FT_STEP_RETRANSMITTED);
-	says(wire, "frame 21: RC_SEND_ONLY with PSN 1019 again, with another payload");
+	says(wire,
+	     "frame 21: RC_SEND_ONLY with PSN 1019 again, with another payload than in frame 20");
 
 	tear_down(state);
 	set_up(state);
