@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <engine/no_memory.h>
+
 #include "item_seen.h"
 
 int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config *config,
@@ -49,6 +51,7 @@ void ft_framing_destroy(struct ft_framing *framing)
 		for (unsigned j = 0; j < FT_KEPT_FRAMES; j++)
 			ft_kept_frame_free(&framing->lines[i].kept[j]);
 	ft_held_frames_free(&framing->held);
+	ft_latest_frames_free(&framing->latest);
 	ft_framing_marks_free(&framing->marks);
 	free(framing->notes);
 	free(framing->lines);
@@ -58,6 +61,10 @@ void ft_framing_destroy(struct ft_framing *framing)
 void ft_framing_keep_evidence(struct ft_framing *framing, struct ft_pcapng_writer *writer)
 {
 	framing->writer = writer;
+	if (writer == NULL)
+		ft_latest_frames_free(&framing->latest);
+	else if (framing->latest.items == NULL && ft_latest_frames_init(&framing->latest) != 0)
+		ft_no_memory();
 }
 
 void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
@@ -101,6 +108,15 @@ static bool is_wanted(struct ft_framing *framing, const struct ft_item *item)
 	return true;
 }
 
+/* A write begins: another one with its PSN, which may come later, is told together with it. */
+static void keep_begun(struct ft_framing *framing, const struct ft_item *item)
+{
+	uint8_t opcode = item->observed.opcode;
+
+	if (framing->latest.items != NULL && (opcode == 0x06 || opcode == 0x0a || opcode == 0x0b))
+		ft_latest_frames_add(&framing->latest, item->frame);
+}
+
 int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 		   const struct ft_item *item)
 {
@@ -111,6 +127,7 @@ int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 		return 0;
 	framing->item = item;
 	framing->noted = FT_NONE;
+	keep_begun(framing, item);
 	show(framing, item);
 	framing->item = NULL;
 	return keep_evidence(framing, item);
@@ -156,6 +173,12 @@ static void prefetch(const struct ft_framing *framing, const struct ft_item *ite
 		ft_nccl_follower_prefetch(framing->follower, items[__builtin_ctzll(marks)].hash);
 }
 
+static void keep_all_begun(struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
+{
+	for (; marks != 0; marks &= marks - 1)
+		keep_begun(framing, &items[__builtin_ctzll(marks)]);
+}
+
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
 			 const struct ft_batch *batch, unsigned from, unsigned to)
 {
@@ -169,6 +192,8 @@ int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *sou
 		uint64_t marks = marks_from(marked, at, to - at);
 
 		prefetch(framing, items, marks);
+		if (framing->latest.items != NULL)
+			keep_all_begun(framing, items, marks);
 		for (; marks != 0 && error == 0; marks &= marks - 1) {
 			const struct ft_item *item = &items[__builtin_ctzll(marks)];
 

@@ -48,6 +48,7 @@ struct ft_framing {
 	struct ft_framing_marks marks;
 	uint32_t kept_bytes; /* of their frames */
 	struct ft_held_frames held;
+	struct ft_latest_frames latest;  /* where evidence is written */
 	struct ft_pcapng_writer *writer; /* of evidence; NULL: none is written */
 	const struct ft_source *source;  /* of the frames shown last */
 	const struct ft_item *item;      /* the follower is looking at */

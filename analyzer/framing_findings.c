@@ -124,6 +124,17 @@ static struct ft_finding *finding_for(struct ft_framing *framing,
 	return finding;
 }
 
+/* Of a frame that has gone by what was kept of it. */
+static void write_gone(const struct ft_framing *framing, const struct ft_finding *finding,
+		       const struct ft_frame *frame)
+{
+	if (frame->bytes == NULL)
+		frame = ft_latest_frames_find(&framing->latest, frame->number);
+	if (frame != NULL && framing->writer != NULL &&
+	    ft_finding_write(finding, framing->writer, framing->source, frame) != 0)
+		ft_no_memory();
+}
+
 /*
  * A finding with its first frames: the frame at hand, or one that has gone by. A frame counts once, whatever it is found
  * to be for the second time: communicators are judged in each report.
@@ -145,9 +156,8 @@ void ft_framing_add(struct ft_framing *framing, const struct ft_framing_occasion
 		return;
 	if (is_current(framing, occasion->frame))
 		framing->noted = (uint32_t)(finding - framing->findings.items);
-	else if (frame.bytes != NULL && framing->writer != NULL &&
-		 ft_finding_write(finding, framing->writer, framing->source, &frame) != 0)
-		ft_no_memory();
+	else
+		write_gone(framing, finding, &frame);
 }
 
 /* Of a frame that has gone by. */

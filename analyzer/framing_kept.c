@@ -52,3 +52,39 @@ void ft_held_frames_free(struct ft_held_frames *held)
 	free(held->items);
 	held->items = NULL;
 }
+
+int ft_latest_frames_init(struct ft_latest_frames *latest)
+{
+	latest->items = calloc(FT_LATEST_FRAMES, sizeof *latest->items);
+	latest->bytes = calloc(FT_LATEST_FRAMES, sizeof *latest->bytes);
+	return latest->items == NULL || latest->bytes == NULL ? -ENOMEM : 0;
+}
+
+void ft_latest_frames_free(struct ft_latest_frames *latest)
+{
+	free(latest->items);
+	free(latest->bytes);
+	*latest = (struct ft_latest_frames){ 0 };
+}
+
+void ft_latest_frames_add(struct ft_latest_frames *latest, const struct ft_frame *frame)
+{
+	size_t at = frame->number % FT_LATEST_FRAMES;
+	struct ft_frame *kept = &latest->items[at];
+
+	*kept = *frame;
+	kept->bytes = latest->bytes[at];
+	if (kept->captured > FT_LATEST_BYTES)
+		kept->captured = FT_LATEST_BYTES;
+	memcpy(latest->bytes[at], frame->bytes, kept->captured);
+}
+
+const struct ft_frame *ft_latest_frames_find(const struct ft_latest_frames *latest, uint64_t number)
+{
+	const struct ft_frame *kept;
+
+	if (latest->items == NULL)
+		return NULL;
+	kept = &latest->items[number % FT_LATEST_FRAMES];
+	return kept->number == number ? kept : NULL;
+}

@@ -21,6 +21,14 @@ enum {
 	FT_HELD_FRAMES = 512,    /* the latest */
 };
 
+/* The latest packets with which writes began, for evidence: where nobody knew yet that a finding would name them. */
+enum { FT_LATEST_FRAMES = 4096, FT_LATEST_BYTES = 320 };
+
+struct ft_latest_frames {
+	struct ft_frame *items; /* by number, modulo as many as there are; NULL: none are kept */
+	uint8_t (*bytes)[FT_LATEST_BYTES];
+};
+
 struct ft_held_frames {
 	struct ft_kept_frame *items; /* a ring; NULL before the first */
 	uint32_t next;
@@ -36,3 +44,12 @@ int ft_held_frames_add(struct ft_held_frames *held, const struct ft_frame *frame
 /* NULL: it is not there, or not any more. */
 const struct ft_kept_frame *ft_held_frames_find(const struct ft_held_frames *held, uint64_t number);
 void ft_held_frames_free(struct ft_held_frames *held);
+
+/* 0 or -ENOMEM. */
+int ft_latest_frames_init(struct ft_latest_frames *latest);
+void ft_latest_frames_free(struct ft_latest_frames *latest);
+void ft_latest_frames_add(struct ft_latest_frames *latest, const struct ft_frame *frame);
+
+/* NULL: it is not there, or not any more. */
+const struct ft_frame *ft_latest_frames_find(const struct ft_latest_frames *latest,
+					     uint64_t number);

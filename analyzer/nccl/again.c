@@ -12,26 +12,30 @@ static bool is_twin(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *
  * Of two writes under one PSN the longer one, if more is to come: that the sequence goes on with. Which of the two the
  * receiver took is not known.
  */
-static void follow_twin(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+static void follow_twin(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+			const struct ft_nccl_begun *twin)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_lane *lane = moment->lane;
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_share *share =
 		ft_nccl_ring_shares(&followed->ring, transfer) + moment->lane_index;
-	uint64_t more = (uint64_t)seen->length - share->length;
+	uint64_t more = (uint64_t)seen->length - twin->length;
 
 	transfer->doubtful = true;
 	if (seen->opcode != 0x06 || lane->at != transfer->message.k ||
 	    lane->data.next != ft_nccl_psn_add(seen->psn, 1))
 		return;
-	ft_nccl_share_begin(share, seen);
+	if (twin == &share->first)
+		ft_nccl_share_begin(share, seen);
+	share->last = ft_nccl_begun_by(seen);
 	share->bytes += more;
 	share->to = ft_nccl_write_end(followed, seen);
 	share->ended = false;
 	transfer->written += more;
 	followed->model.payload_bytes += more;
-	ft_nccl_ring_requests(&followed->ring, transfer)->written += more;
+	if (transfer->message.request_count == 1)
+		ft_nccl_ring_requests(&followed->ring, transfer)->written += more;
 	lane->open = lane->writing = true;
 	lane->write_end = share->to;
 	if (moment->connections->config.ends_only)
@@ -40,12 +44,13 @@ static void follow_twin(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 
 void ft_nccl_data_again(struct ft_nccl_moment *moment)
 {
+	const struct ft_nccl_begun *twin = NULL;
 	struct ft_nccl_transfer *begun = NULL;
 
 	moment->followed->model.retransmitted_data++;
 	if (ft_nccl_begins(moment->seen->opcode))
-		begun = ft_nccl_fault_again(moment);
+		begun = ft_nccl_fault_again(moment, &twin);
 	if (begun != NULL)
-		follow_twin(moment, begun);
+		follow_twin(moment, begun, twin);
 	ft_nccl_step(moment->followed, begun == NULL && is_twin(moment->lane, moment->seen));
 }

@@ -256,6 +256,8 @@ static void take_in(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tran
 		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 
 	share->to = ft_nccl_write_end(moment->followed, seen);
+	if (answer->kind != FT_NCCL_ANSWER_RESUMED)
+		share->last = ft_nccl_begun_by(seen);
 	if (answer->kind == FT_NCCL_ANSWER_DATA)
 		ft_nccl_data_write(moment, transfer, answer->request);
 	else if (answer->kind == FT_NCCL_ANSWER_MORE)

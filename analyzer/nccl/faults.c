@@ -199,18 +199,29 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
 	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
-/* The transport sends the same again, or, from the middle of a write on, goes to where that packet went. */
-static bool is_another(const struct ft_nccl_followed *followed, const struct ft_nccl_share *share,
-		       const struct ft_nccl_seen *seen)
+/* Of the writes known of a share the one that began with this PSN; NULL: none. */
+static const struct ft_nccl_begun *begun_with(const struct ft_nccl_share *share, uint32_t psn)
+{
+	if (share->first.psn == psn && share->first.va != 0)
+		return &share->first;
+	return share->last.psn == psn && share->last.va != 0 ? &share->last : NULL;
+}
+
+/* The transport sends the same again .. */
+static bool is_other(const struct ft_nccl_begun *begun, const struct ft_nccl_seen *seen)
+{
+	return seen->va != begun->va || seen->length != begun->length;
+}
+
+/* .. or, from the middle of the first write on, goes to where that packet went. */
+static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_share *share,
+			 const struct ft_nccl_seen *seen)
 {
 	uint64_t ahead = (seen->psn - share->from) & 0xffffff;
 
-	if (share->va == 0 || seen->length == 0)
-		return false;
-	if (ahead == 0)
-		return seen->va != share->va || seen->length != share->length;
-	return followed->pmtu != 0 && ahead * followed->pmtu < share->bytes &&
-	       seen->va != share->va + ahead * followed->pmtu;
+	return share->first.va != 0 && seen->length != 0 && followed->pmtu != 0 &&
+	       ahead * followed->pmtu < share->bytes &&
+	       seen->va != share->first.va + ahead * followed->pmtu;
 }
 
 static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again)
@@ -228,7 +239,7 @@ static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_t
 
 /* Which of the two is the connection's is not known: the receiver takes the first, whoever sent it. */
 static void tell_both(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again,
-		      const struct ft_nccl_share *share)
+		      const struct ft_nccl_begun *begun)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_found found = ft_nccl_found_in(moment->followed, seen, FT_NCCL_REPLAY, 0.8);
@@ -237,42 +248,57 @@ static void tell_both(struct ft_nccl_moment *moment, const struct ft_nccl_transf
 	snprintf(found.text, sizeof found.text,
 		 "frame %" PRIu64 " writes %" PRIu32 " bytes to 0x%" PRIx64 ", frame %" PRIu64
 		 " %" PRIu32 " to 0x%" PRIx64 ", with one PSN: one of the two is forged",
-		 share->frame, share->length, share->va, seen->frame, seen->length, seen->va);
-	found.frame = share->frame;
+		 begun->frame, begun->length, begun->va, seen->frame, seen->length, seen->va);
+	found.frame = begun->frame;
 	ft_nccl_tell_of_data(moment->connections, &found);
 	found.frame = seen->frame;
 	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
-struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment)
+/* The message that has the PSN on the queue pair, as far as messages are remembered; NULL: none. */
+static struct ft_nccl_transfer *owner_of(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_ring *ring = &moment->followed->ring;
-	const struct ft_nccl_seen *seen = moment->seen;
-	uint8_t request;
 
-	ft_nccl_anew_see(moment, false);
-	if ((seen->has & FT_HAS_RETH) == 0 || ft_nccl_is_bare_end(seen) ||
-	    !ft_nccl_is_calm(moment->followed))
-		return NULL;
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		struct ft_nccl_transfer *transfer = &ring->transfers[i];
 		const struct ft_nccl_share *share =
 			ft_nccl_ring_shares(ring, transfer) + moment->lane_index;
 
-		if (!transfer->used || !transfer->has_cts || !transfer->message.has_k ||
-		    transfer->message.request_count != 1 || !share->used || !share->begun ||
-		    ((seen->psn - share->from) & 0xffffff) > ((share->to - share->from) & 0xffffff))
-			continue;
-		if (!ft_nccl_answers(moment->followed, transfer, seen, &request)) {
-			tell_outside(moment, transfer);
-		} else if (is_another(moment->followed, share, seen)) {
-			if (seen->psn == share->from) {
-				tell_both(moment, transfer, share);
-				return transfer;
-			}
-			tell_misplaced(moment, transfer);
-		}
+		if (transfer->used && transfer->has_cts && transfer->message.has_k && share->used &&
+		    share->begun &&
+		    ((moment->seen->psn - share->from) & 0xffffff) <=
+			    ((share->to - share->from) & 0xffffff))
+			return transfer;
+	}
+	return NULL;
+}
+
+struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
+					     const struct ft_nccl_begun **twin)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_transfer *owner;
+	const struct ft_nccl_share *share;
+	uint8_t request;
+
+	ft_nccl_anew_see(moment, false);
+	owner = owner_of(moment);
+	if (owner == NULL || (seen->has & FT_HAS_RETH) == 0 || ft_nccl_is_bare_end(seen) ||
+	    !ft_nccl_is_calm(moment->followed))
 		return NULL;
+	share = ft_nccl_ring_shares(ring, owner) + moment->lane_index;
+	*twin = begun_with(share, seen->psn);
+	if (owner->message.request_count == 1 &&
+	    !ft_nccl_answers(moment->followed, owner, seen, &request)) {
+		tell_outside(moment, owner);
+	} else if (*twin != NULL && is_other(*twin, seen)) {
+		tell_both(moment, owner, *twin);
+		return owner;
+	} else if (*twin == NULL && owner->message.request_count == 1 &&
+		   is_elsewhere(moment->followed, share, seen)) {
+		tell_misplaced(moment, owner);
 	}
 	return NULL;
 }

@@ -29,8 +29,9 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed);
 
-/* A data write sent again that is not what it was. The message that a write with its PSN began; NULL: none did. */
-struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment);
+/* A data write sent again that is not what it was. Which one had its PSN goes to *twin; its message, or NULL. */
+struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
+					     const struct ft_nccl_begun **twin);
 
 /* A write to the sender that is no clear-to-send of the connection, or is in the wrong place. */
 void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k);

@@ -12,11 +12,16 @@ enum {
 	FT_NCCL_RING_MOST = 64,
 };
 
+/* A write, as its first packet had it. */
+struct ft_nccl_begun {
+	uint64_t va, frame; /* frame 0: none */
+	uint32_t length, psn;
+};
+
 /* What one queue pair carried of a message. */
 struct ft_nccl_share {
 	uint64_t bytes;
-	uint64_t va, frame; /* of the first write, if `begun`: where it went .. */
-	uint32_t length;    /* .. and its bytes */
+	struct ft_nccl_begun first, last; /* writes; the first if `begun` */
 	uint32_t packets;
 	uint32_t from, to; /* PSNs: of the first packet seen, of the last one expected so far */
 	bool used;
@@ -59,12 +64,15 @@ static inline bool ft_nccl_share_is_whole(const struct ft_nccl_share *share)
 	       share->packets == ((share->to - share->from) & 0xffffff) + 1;
 }
 
+static inline struct ft_nccl_begun ft_nccl_begun_by(const struct ft_nccl_seen *seen)
+{
+	return (struct ft_nccl_begun){ seen->va, seen->frame, seen->length, seen->psn };
+}
+
 /* Its first write, with a RETH. */
 static inline void ft_nccl_share_begin(struct ft_nccl_share *share, const struct ft_nccl_seen *seen)
 {
-	share->va = seen->va;
-	share->frame = seen->frame;
-	share->length = seen->length;
+	share->first = ft_nccl_begun_by(seen);
 }
 
 /* A first copy of one of the message's packets was in this frame. */

@@ -12,6 +12,7 @@ from nccl import BTH, retouched
 from pcapfile import read_pcap, read_pcapng
 
 SEEDS = range(12)
+TWINS = (502, 504, 509, 518, 523, 525, 528, 531, 537, 538)
 FROM = (12, 26)  # of a frame over IPv4: EtherType, addresses
 
 
@@ -97,6 +98,22 @@ class Evidence(unittest.TestCase):
             with self.subTest(seed=seed):
                 findings, records, written = self.audit(frames, tenants(["red", "green", "blue"][:len(hosts)]))
                 self.assertIn("nccl.crosses-tenants", [f["rule"] for f in findings])
+                self.holds(findings, records, written)
+
+    def test_both_of_two_writes_with_one_psn(self):
+        """The first one passed as what was expected: also of messages of several requests, and before an empty one."""
+        for seed in TWINS:
+            frames = nccl_made.World(seed, sets=1, hosts=2).frames
+            at = [i for i, f in enumerate(frames) if f.connection == 0 and f.role == "data" and f.bytes[BTH] in (0x06, 0x0a, 0x0b)]
+            at = at[len(at) * 2 // 3]
+            frame = frames[at]
+            va = struct.unpack_from(">Q", frame.bytes, BTH + 12)[0]
+            record = struct.pack("<IIII", 0, 0, len(frame.bytes), frame.size) + frame.bytes
+            forged = retouched(record, reth=(va, 64))[16:]
+            among = frames[:at] + [nccl_made.Frame(frame.ts - 1500, len(forged), forged)] + frames[at:]
+            with self.subTest(seed=seed):
+                findings, records, written = self.audit(among, tenants(["red", "red"]))
+                self.assertEqual([(f["rule"], f["frames"]) for f in findings], [("nccl.replay", [at + 1, at + 2])])
                 self.holds(findings, records, written)
 
     def test_writes_that_are_judged_later(self):

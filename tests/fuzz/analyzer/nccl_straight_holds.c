@@ -295,7 +295,7 @@ static void acknowledge(struct world *world, bool data)
 static void are_same_shares(const struct ft_nccl_share *a, const struct ft_nccl_share *b)
 {
 	assert(a->used == b->used && a->begun == b->begun && a->ended == b->ended);
-	assert(a->bytes == b->bytes && a->va == b->va && a->packets == b->packets);
+	assert(a->bytes == b->bytes && a->first.va == b->first.va && a->packets == b->packets);
 	assert(a->from == b->from && a->to == b->to && a->immdt == b->immdt);
 	assert(a->requests == b->requests);
 }
