@@ -14,12 +14,12 @@ enum {
 	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
 	YOUNG = 8,                     /* requests on a connection that did little yet */
 	UNBOUND = 0x40,                /* in the opcode: RD, UD and what is not defined */
-	PASSAGES = 1 << 12,            /* 64 KiB: they stay in the second-level cache */
+	PASSAGES = 1 << 10,            /* frames: 16 KiB, which stay in the first-level cache */
 };
 
 #define TIMEOUT_NS UINT64_C(1000000) /* no sender waits less for an answer */
 
-/* The frame that a request was in: of all half-connections, until a later one takes the place. */
+/* The request in a frame of late, in the place of its number. */
 struct passage {
 	uint32_t half, psn;
 	uint64_t frame; /* 0: none */
@@ -73,32 +73,32 @@ static inline struct ft_recent *recent_of(const struct ft_suspects *suspects,
 	return &suspects->recent[flow - suspects->records];
 }
 
-/* Requests one after the other stand side by side. */
-static inline struct passage *passage_of(const struct ft_suspects *suspects,
-					 const struct ft_flow *flow, uint32_t psn)
-{
-	uint32_t half = (uint32_t)(flow - suspects->records);
-
-	return &suspects->passages[(half * 0x9e3779b1u + psn) % PASSAGES];
-}
-
 static inline void note_passage(const struct ft_suspects *suspects, const struct ft_flow *flow,
 				const struct ft_observed *observed)
 {
-	*passage_of(suspects, flow, observed->psn) =
+	suspects->passages[observed->frame % PASSAGES] =
 		(struct passage){ (uint32_t)(flow - suspects->records), observed->psn,
 				  observed->frame };
 }
 
-/* The frame of the request that passed with this PSN; 0: not known. */
-static uint64_t passage_with(const struct ft_suspects *suspects, const struct ft_flow *flow,
-			     uint32_t psn)
+/*
+ * The frame of the request that passed with the PSN of this one; 0: it is not among the last frames of the capture, which
+ * is so for any number of workers.
+ */
+static uint64_t passage_before(const struct ft_suspects *suspects, const struct ft_flow *flow,
+			       const struct ft_observed *observed)
 {
-	const struct passage *passage = passage_of(suspects, flow, psn);
+	uint32_t half = (uint32_t)(flow - suspects->records);
+	uint64_t frame = observed->frame;
 
-	return passage->half == (uint32_t)(flow - suspects->records) && passage->psn == psn
-		       ? passage->frame
-		       : 0;
+	for (unsigned back = 1; back <= PASSAGES; back++) {
+		const struct passage *passage = &suspects->passages[(frame - back) % PASSAGES];
+
+		if (passage->frame == frame - back && passage->half == half &&
+		    passage->psn == observed->psn)
+			return passage->frame;
+	}
+	return 0;
 }
 
 const struct ft_recent *ft_suspects_recent(const struct ft_suspects *suspects,
@@ -263,7 +263,7 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 		note_passage(scene->suspects, scene->flow, scene->observed);
 	if (rules[conflict] == 0)
 		return;
-	suspicion->passed = passage_with(scene->suspects, scene->flow, scene->observed->psn);
+	suspicion->passed = passage_before(scene->suspects, scene->flow, scene->observed);
 	if (conflict == FT_CONFLICT_GRAVE) /* it says so already */
 		suspicion->rules &= ~(1u << FT_RULE_SPOOF_SENDER_VARIES);
 	suspicion->rules |= rules[conflict];

@@ -91,6 +91,20 @@ class Spoof(unittest.TestCase):
                  "read": lambda i: back.response(first + i, "only", bytes(64), ident=i)}[operation]
         return [frame for i in range(300) for frame in (ask(i), reply(i))]
 
+    def test_the_other_of_two_requests_is_named_by_any_number_of_workers(self):
+        """If it is among the 1024 frames before; many other connections lie between the two."""
+        start = 1_750_000_000 * 10**9
+        others = [roce.Half(f"10.1.{n}.1", "10.2.0.2", n) for n in range(250)]
+        between = [half.write(ident=i) for i in range(10) for half in others]
+        frames = self.connection(7000, "write")[:400]
+        for gap in (0, 5, 1000, 1022, 1023, 2500):
+            forged = roce.Half("10.0.0.1", "10.0.0.2", 0x22).write(7199, size=32, ident=200)
+            path = roce.capture(self.folder / "a.pcap", [(start + 5000 * i, frame) for i, frame in enumerate(
+                frames + between[:gap] + [forged])])
+            said = {" ".join(self.findings(path, "--workers", workers)["spoof.psn-conflict"]["evidence"]) for workers in (1, 2, 3)}
+            self.assertEqual(len(said), 1)
+            self.assertEqual(said.pop().endswith("passed before, in frame 399"), gap + 2 <= 1024, gap)
+
     def unasked(self, frames):
         start = 1_750_000_000 * 10**9
         path = roce.capture(self.folder / "a.pcap", [(start + 5000 * i, frame) for i, frame in enumerate(frames)])
