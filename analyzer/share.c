@@ -226,7 +226,7 @@ __attribute__((noinline)) static void tell(struct ft_share *share, const struct 
 					   const struct ft_item *item, unsigned number)
 {
 	share->batch.items[number] = *item;
-	if (item->rules != 0 || item->gap || worker->tells_all)
+	if (item->rules != 0 || item->gap || item->anew || worker->tells_all)
 		share->batch.more[number] = worker->batch.more[item - worker->batch.items];
 }
 

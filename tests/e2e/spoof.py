@@ -123,6 +123,14 @@ class Spoof(unittest.TestCase):
                 seen = [f for f in self.connection(first, "read") if chance.random() >= lost]
                 self.assertEqual(self.unasked(seen[chance.randrange(len(seen) // 2):]), [], lost)
 
+    def test_a_queue_pair_that_begins_anew_is_no_search_for_its_psn_by_any_number_of_workers(self):
+        chance = random.Random(SEED)
+        for first in chance.sample(range(1 << 22), 3):
+            frames = self.connection(first, "write")[:120] + self.connection(first + 5_000_000, "write")[:120]
+            path = roce.capture(self.folder / "a.pcap", [(10**18 + 5000 * i, frame) for i, frame in enumerate(frames)])
+            for workers in (1, 2, 3):
+                self.assertEqual(self.findings(path, "--workers", workers), {}, workers)
+
     def test_the_documented_findings_say_what_they_rest_on(self):
         examples = re.findall(r"^### `(spoof\.[\w-]+)`\n(?:(?!###).*\n)*?> (frame .+)\n>\n> `(flow_rc_\d\.pcap)`, frame (\d+)$",
                               (PROJECT / "docs" / "findings.md").read_text(), re.M)
