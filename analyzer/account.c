@@ -7,6 +7,7 @@
 
 #include <flow/hash.h>
 
+#include "cut_frame.h"
 #include "subject.h"
 
 enum {
@@ -246,6 +247,42 @@ static void count_findings(struct ft_account *account, const struct ft_item *ite
 	}
 }
 
+/* As one of this finding, or just now. */
+static bool was_written(const struct ft_account *account, uint32_t index, uint64_t number)
+{
+	const struct ft_finding *finding = &account->findings.items[index];
+
+	for (unsigned i = 0; i < finding->frame_count; i++)
+		if (finding->frames[i] == number)
+			return true;
+	for (unsigned i = 0; i < FT_FINDING_FRAMES; i++)
+		if (account->passed[i].number == number && account->passed[i].finding == index)
+			return true;
+	return false;
+}
+
+/* The other one of two requests that differ. */
+static int write_passed(struct ft_account *account, const struct ft_source *source,
+			const struct ft_item *item, const struct ft_item_more *more)
+{
+	const struct ft_frame frame = ft_cut_frame_of(more->passed);
+	bool conflict = (more->suspicion.rules >> FT_RULE_SPOOF_PSN_CONFLICT & 1) != 0;
+	uint32_t index =
+		finding_of(account, item, more,
+			   conflict ? FT_RULE_SPOOF_PSN_CONFLICT : FT_RULE_SPOOF_PAYLOAD_CHANGED);
+	const struct ft_finding *finding;
+
+	if (index == FT_NONE)
+		return 0;
+	finding = &account->findings.items[index];
+	if (finding->frames[finding->frame_count - 1] != item->frame->number ||
+	    was_written(account, index, frame.number))
+		return 0;
+	account->passed[account->passed_count++ % FT_FINDING_FRAMES] =
+		(struct ft_passed_frame){ frame.number, index };
+	return ft_finding_write(finding, account->writer, source, &frame);
+}
+
 /* Out of the way of the frames that break no rule. */
 __attribute__((noinline)) static int add_findings(struct ft_account *account,
 						  const struct ft_source *source,
@@ -257,6 +294,8 @@ __attribute__((noinline)) static int add_findings(struct ft_account *account,
 	count_findings(account, item, more, comment);
 	if (account->writer == NULL || comment[0] == '\0')
 		return 0;
+	if (more->passed != NULL && write_passed(account, source, item, more) != 0)
+		return -ENOMEM;
 	return ft_pcapng_write(account->writer, item->frame,
 			       ft_source_input(source, item->frame->input)->name, comment);
 }

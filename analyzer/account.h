@@ -13,6 +13,12 @@
 #include "silences.h"
 #include "strays.h"
 
+/* A frame that was written as the other one of two requests that differ. */
+struct ft_passed_frame {
+	uint64_t number;
+	uint32_t finding; /* index */
+};
+
 /*
  * What is added up in the order of the capture, whoever judged the frames: findings and the frames kept
  * as evidence, the tenants' peaks, who caused congestion, the mirror's own sequence numbers.
@@ -25,7 +31,9 @@ struct ft_account {
 	struct ft_flow_finding
 		*by_flow; /* decode.bad-icrc: finding of a flow, by digest of its key */
 	uint32_t by_flow_count;
-	struct ft_pcapng_writer *writer; /* NULL: no evidence is written */
+	struct ft_pcapng_writer *writer;                  /* NULL: no evidence is written */
+	struct ft_passed_frame passed[FT_FINDING_FRAMES]; /* the last ones written, in turn */
+	uint32_t passed_count;
 	struct ft_peaks peaks;
 	struct ft_congestion congestion;
 	struct ft_pauses pauses;

@@ -76,7 +76,8 @@ void ft_engine_keep_evidence(struct ft_engine *engine, struct ft_pcapng_writer *
 	if (engine->framing != NULL)
 		ft_framing_keep_evidence(engine->framing, writer);
 	for (unsigned i = 0; writer != NULL && i < engine->config.workers; i++)
-		if (ft_firsts_keep_frames(&engine->workers[i]->firsts) != 0)
+		if (ft_firsts_keep_frames(&engine->workers[i]->firsts) != 0 ||
+		    ft_gone_by_init(&engine->workers[i]->gone_by) != 0)
 			ft_no_memory();
 }
 

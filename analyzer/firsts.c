@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
 #include <flow/reserve.h>
 
@@ -27,26 +26,20 @@ int ft_firsts_keep_frames(struct ft_firsts *firsts)
 
 void ft_firsts_keep(struct ft_firsts *firsts, const struct ft_frame *frame)
 {
-	struct ft_first_frame *kept = &firsts->frames[(firsts->count - 1) % FT_FIRSTS];
-
-	kept->frame = *frame;
-	if (kept->frame.captured > FT_FINDING_FRAME_BYTES)
-		kept->frame.captured = FT_FINDING_FRAME_BYTES;
-	memcpy(kept->bytes, frame->bytes, kept->frame.captured);
+	ft_cut_frame_fill(&firsts->frames[(firsts->count - 1) % FT_FIRSTS], frame);
 }
 
 bool ft_firsts_frame(const struct ft_firsts *firsts, const struct ft_first *first,
 		     struct ft_frame *frame)
 {
-	const struct ft_first_frame *kept;
+	const struct ft_cut_frame *kept;
 
 	if (firsts->frames == NULL)
 		return false;
 	kept = &firsts->frames[first - firsts->items];
 	if (kept->frame.number != first->frame)
 		return false; /* it began before frames were kept */
-	*frame = kept->frame;
-	frame->bytes = kept->bytes;
+	*frame = ft_cut_frame_of(kept);
 	return true;
 }
 

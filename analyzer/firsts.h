@@ -7,7 +7,7 @@
 #include <capture/frame.h>
 #include <flow/observed.h>
 
-#include "findings.h"
+#include "cut_frame.h"
 
 /* The packets that half-connections began with, the last FT_FIRSTS of them: which of two came first, and with what. */
 enum { FT_FIRSTS = 1 << 14 };
@@ -21,16 +21,10 @@ struct ft_first {
 	uint8_t opcode;
 };
 
-/* Its frame, for evidence: cut to what its headers may need. */
-struct ft_first_frame {
-	struct ft_frame frame; /* but for its bytes, which are these */
-	uint8_t bytes[FT_FINDING_FRAME_BYTES];
-};
-
 struct ft_firsts {
-	struct ft_first *items;        /* a ring */
-	struct ft_first_frame *frames; /* beside items; NULL: they are not kept */
-	uint64_t count;                /* that there ever were */
+	struct ft_first *items;      /* a ring */
+	struct ft_cut_frame *frames; /* beside items; NULL: they are not kept */
+	uint64_t count;              /* that there ever were */
 };
 
 int ft_firsts_init(struct ft_firsts *firsts); /* 0 or -ENOMEM */

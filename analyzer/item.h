@@ -71,6 +71,8 @@ struct ft_item_more {
 	uint64_t half;     /* of the half-connection whose sequence is in question */
 	uint32_t next_psn; /* .. which goes on with this, with `anew` */
 	struct ft_suspicion suspicion;
+	const struct ft_cut_frame
+		*passed; /* the other of two requests that differ; NULL: none, or not kept */
 };
 
 /* What to judge the packet by. */

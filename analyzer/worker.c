@@ -110,6 +110,7 @@ void ft_worker_destroy(struct ft_worker *worker)
 		return;
 	ft_batch_free(&worker->batch);
 	ft_bases_free(&worker->bases);
+	ft_gone_by_free(&worker->gone_by);
 	ft_firsts_free(&worker->firsts);
 	ft_suspects_destroy(worker->suspects);
 	ft_judge_destroy(worker->next_judge);
@@ -245,6 +246,8 @@ void ft_worker_run(struct ft_worker *worker)
 
 	if (worker->map == NULL && worker->details == NULL)
 		return; /* frames are only decoded */
+	if (worker->gone_by.frames != NULL)
+		ft_gone_by_add(&worker->gone_by, &worker->batch);
 	for (unsigned at = 0; at < worker->batch.count + STEPS * TOGETHER; at += TOGETHER) {
 		fetch_first(worker, at, far);
 		fetch_records(worker, far ? at - TOGETHER : at);

@@ -105,6 +105,7 @@ __attribute__((noinline)) static void keep_more(const struct ft_worker *worker,
 						const struct ft_flow *part)
 {
 	more->suspicion = (struct ft_suspicion){ 0 };
+	more->passed = NULL;
 	more->has_verdict = judged != NULL;
 	if (judged != NULL)
 		more->verdict = judged->verdict;
@@ -129,6 +130,14 @@ __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struc
 	if (worker->details != NULL && counted != NULL)
 		ft_details_count(worker->details, ft_flow_number(worker->flows, counted),
 				 &item->observed, NULL, true);
+}
+
+static void note_suspicion(const struct ft_worker *worker, struct ft_item_more *more,
+			   const struct ft_suspicion *suspicion)
+{
+	more->suspicion = *suspicion;
+	if ((suspicion->strange & FT_STRANGE_CONTENT) != 0 && suspicion->passed != 0)
+		more->passed = ft_gone_by_find(&worker->gone_by, suspicion->passed);
 }
 
 /* Whose sequence it leaves, or says to be another. */
@@ -164,7 +173,7 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 	if (item->rules != 0 || worker->tells_all)
 		keep_more(worker, more, judged, part);
 	if (conclusion->suspicion.rules != 0)
-		more->suspicion = conclusion->suspicion;
+		note_suspicion(worker, more, &conclusion->suspicion);
 	if (item->gap)
 		more->gap = conclusion->step.gap;
 	note_sequence(worker, item, more, conclusion);

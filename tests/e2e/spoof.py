@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import struct
 import tempfile
 import unittest
 from pathlib import Path
@@ -101,9 +102,28 @@ class Spoof(unittest.TestCase):
             forged = roce.Half("10.0.0.1", "10.0.0.2", 0x22).write(7199, size=32, ident=200)
             path = roce.capture(self.folder / "a.pcap", [(start + 5000 * i, frame) for i, frame in enumerate(
                 frames + between[:gap] + [forged])])
-            said = {" ".join(self.findings(path, "--workers", workers)["spoof.psn-conflict"]["evidence"]) for workers in (1, 2, 3)}
+            said, evidence = set(), self.folder / "evidence.pcapng"
+            for workers in (1, 2, 3):
+                said.add(" ".join(self.findings(path, "--workers", workers, "-w", evidence)["spoof.psn-conflict"]["evidence"]))
+                self.assertEqual([evidence.read_bytes().count(f) for f in (frames[398], forged)], [int(gap + 2 <= 1024), 1], gap)
             self.assertEqual(len(said), 1)
             self.assertEqual(said.pop().endswith("passed before, in frame 399"), gap + 2 <= 1024, gap)
+
+    def test_evidence_has_both_of_two_requests_that_differ_once(self):
+        """Under the rule's name, however many differ from the first one, and whatever else they differ in."""
+        start, evidence = 1_750_000_000 * 10**9, self.folder / "evidence.pcapng"
+        frames, changed = self.connection(7000, "write")[:400], roce.Half("10.0.0.1", "10.0.0.2", 0x22)
+        other_size = [changed.write(7199, size=size, ident=200) for size in (32, 28, 24)]
+        above = struct.pack(">QII", 0x7f0000001000 + 4096 * 7199, 0x1234, 64)
+        other_payload = [changed.packet(roce.WRITE_ONLY, 7199, above, bytes([n]) * 64, ask=True, ident=200) for n in (1, 2, 3)]
+        for rule, forged in (("spoof.psn-conflict", other_size), ("spoof.payload-changed", other_payload)):
+            path = roce.capture(self.folder / "a.pcap", [(start + 5000 * i, frame) for i, frame in enumerate([*frames, *forged])])
+            for workers in (1, 2):
+                found = self.findings(path, "--workers", workers, "-w", evidence)
+                self.assertEqual(found[rule]["frames"], [401, 402, 403])
+                kept = evidence.read_bytes()
+                self.assertEqual([kept.count(frame) for frame in (frames[398], frames[396], *forged)], [1, 0, 1, 1, 1])
+                self.assertEqual(kept.count(found[rule]["id"].encode() + b" " + rule.encode()), 4)
 
     def unasked(self, frames):
         start = 1_750_000_000 * 10**9
