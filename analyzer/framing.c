@@ -29,6 +29,7 @@ int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config
 	if (config->nccl == FT_ENGINE_NCCL_WATCH) {
 		wanted.queue_pairs = 0;
 		wanted.ends_only = true;
+		made->chosen = true;
 	}
 	error = ft_findings_init(&made->findings, config->findings);
 	if (error == 0)
@@ -78,11 +79,27 @@ static void see_tcp(struct ft_framing *framing, const struct ft_nccl_segment *se
 	framing->awake |= ft_nccl_follower_connection(framing->follower, 0) != NULL;
 }
 
+static bool is_apart(const struct ft_framing *framing, uint16_t vlan)
+{
+	return framing->has_apart && (framing->apart[(vlan & 0xfff) / 64] >> vlan % 64 & 1) != 0;
+}
+
+/* The follower is to hold apart what VLANs do. */
+static void name_vlan(struct ft_framing *framing)
+{
+	struct ft_nccl_seen *seen = &framing->seen;
+
+	if (seen->ends.vni == UINT32_MAX && is_apart(framing, seen->vlan))
+		seen->ends.vni = ft_nccl_vlan_apart(seen->vlan);
+}
+
 static void show(struct ft_framing *framing, const struct ft_item *item)
 {
 	struct ft_nccl_segment segment;
 
 	framing->has_seen = ft_item_seen(item, framing->decode, &framing->packet, &framing->seen);
+	if (framing->has_apart)
+		name_vlan(framing);
 	if (framing->has_seen)
 		ft_nccl_follower_see(framing->follower, &framing->seen);
 	else if (ft_nccl_segment_of(&framing->packet, item->frame, &segment))
@@ -98,12 +115,31 @@ static int keep_evidence(const struct ft_framing *framing, const struct ft_item 
 				framing->source, item->frame);
 }
 
-/* Nobody writes to what NCCL uses where no connection is known and no clear-to-send was seen. */
-static bool is_wanted(struct ft_framing *framing, const struct ft_item *item)
+/* Its half-connection has a VLAN of its own, or may have. False: it is not to be shown. */
+__attribute__((noinline)) static bool learn_apart(struct ft_framing *framing,
+						  const struct ft_item *item)
 {
-	if (item->framing == FT_FRAMING_STRANGE)
+	uint16_t vlan = ft_item_vlan(item) & 0xfff;
+
+	if ((item->framing & FT_FRAMING_APART) != 0) {
+		framing->has_apart = true;
+		framing->apart[vlan / 64] |= UINT64_C(1) << vlan % 64;
+	}
+	if (framing->chosen && (item->framing & FT_FRAMING_INTEREST) == FT_FRAMING_NONE)
+		return false;
+	return is_apart(framing, vlan);
+}
+
+/* Nobody writes to what NCCL uses where no connection is known and no clear-to-send was seen. */
+static inline bool is_wanted(struct ft_framing *framing, const struct ft_item *item)
+{
+	uint8_t interest = item->framing & FT_FRAMING_INTEREST;
+
+	if (item->framing > FT_FRAMING_INTEREST && !learn_apart(framing, item))
+		return false;
+	if (interest == FT_FRAMING_STRANGE)
 		return framing->awake;
-	if (item->framing == FT_FRAMING_SHOWN && item->followed)
+	if (interest == FT_FRAMING_SHOWN && item->followed)
 		framing->awake = true;
 	return true;
 }
@@ -139,6 +175,8 @@ static int look_closely(struct ft_framing *framing, const struct ft_item *item)
 	if (!is_wanted(framing, item) ||
 	    !ft_item_seen(item, framing->decode, &framing->packet, &framing->seen))
 		return 0;
+	if (framing->has_apart)
+		name_vlan(framing);
 	framing->item = item;
 	framing->noted = FT_NONE;
 	ft_nccl_follower_see(framing->follower, &framing->seen);
@@ -154,7 +192,8 @@ static inline bool is_expected(const struct ft_framing *framing, const struct ft
 	if (item->framing != FT_FRAMING_SHOWN &&
 	    (item->framing == FT_FRAMING_NONE || !framing->awake))
 		return true;
-	return ft_nccl_follower_glance(framing->follower, &glimpse);
+	return !is_apart(framing, item->observed.vlan) &&
+	       ft_nccl_follower_glance(framing->follower, &glimpse);
 }
 
 /* The marks of items from `at` on: of that one the first bit, and so on. */

@@ -54,7 +54,11 @@ struct ft_framing {
 	const struct ft_item *item;      /* the follower is looking at */
 	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
 	struct ft_packet packet; /* that one's, if it is not usual */
-	bool awake; /* there is NCCL in the capture: strangers may have to do with it */
+	bool awake;  /* there is NCCL in the capture: strangers may have to do with it */
+	bool chosen; /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
+	bool has_apart;
+	uint64_t apart[4096 /
+		       64]; /* VLANs with addresses and queue pairs that others have, too: bits */
 	bool has_seen;
 	struct ft_nccl_seen seen; /* the packet seen last */
 };

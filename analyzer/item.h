@@ -15,6 +15,10 @@ enum ft_framing_interest {
 	FT_FRAMING_NONE,
 	FT_FRAMING_STRANGE, /* only once there is NCCL in the capture: its queue pair has nothing to do with it so far */
 	FT_FRAMING_SHOWN,
+	FT_FRAMING_INTEREST = 3, /* these bits, and one of the following at most: */
+	FT_FRAMING_APART =
+		4, /* its VLAN has a half-connection of its own with these addresses and this queue pair */
+	FT_FRAMING_DOUBTED = 8, /* it may have one */
 };
 
 /*
@@ -48,7 +52,7 @@ struct ft_item {
 	bool copy;  /* made by the mirror: counted as that and nothing else */
 	bool undecided, grace, untimed;
 	bool permitted;    /* a crossing that an exception of the map permits */
-	uint8_t framing;   /* enum ft_framing_interest */
+	uint8_t framing;   /* enum ft_framing_interest, bits */
 	uint32_t rules;    /* violations and notes, bit per enum ft_rule */
 	uint32_t from, to; /* tenant pair; FT_NONE: unknown */
 

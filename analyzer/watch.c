@@ -67,7 +67,7 @@ void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_fl
 		ft_watch_mark(worker, item, 1);
 		return;
 	}
-	item->framing = FT_FRAMING_STRANGE;
+	item->framing |= FT_FRAMING_STRANGE;
 	worker->batch.strange |= UINT64_C(1) << ft_watch_place(worker, item);
 }
 

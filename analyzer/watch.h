@@ -34,7 +34,7 @@ static inline unsigned ft_watch_place(const struct ft_worker *worker, const stru
 /* For the follower: 1, or not: 0. */
 static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item, uint32_t wanted)
 {
-	item->framing = (uint8_t)(wanted * FT_FRAMING_SHOWN);
+	item->framing |= (uint8_t)(wanted * FT_FRAMING_SHOWN);
 	worker->batch.framed |= (uint64_t)wanted << ft_watch_place(worker, item);
 }
 

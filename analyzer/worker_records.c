@@ -5,6 +5,7 @@
 enum {
 	SURE_PACKETS = 32,   /* that went on in another VLAN: they are no other half-connection's */
 	DOUBTED_PACKETS = 4, /* that went back there for no reason: they are */
+	CAUGHT_UP_PACKETS = 2, /* did, before one that goes on: it only looks as if */
 	DOUBTED_READS =
 		32, /* these are asked again when an answer is lost, and no packet says so */
 };
@@ -81,15 +82,23 @@ static struct ft_flow *whole_of(const struct ft_worker *worker, struct ft_flow *
 	return own == NULL ? first : own;
 }
 
+/* It is of a half-connection that has its key in one VLAN only, or may be: whoever follows NCCL is to know. */
+static void note_apart(struct ft_item *item, const struct ft_flow *flow)
+{
+	item->framing |=
+		(flow->elsewhere & FT_FLOW_SHARED) != 0 ? FT_FRAMING_APART : FT_FRAMING_DOUBTED;
+}
+
 /* A new half-connection, another P_Key or VLAN, a frame without trust. The base is held to the first in any VLAN. */
-static void sort_out(struct ft_worker *worker, const struct ft_item *item,
-		     struct ft_records *records)
+static void sort_out(struct ft_worker *worker, struct ft_item *item, struct ft_records *records)
 {
 	struct ft_flow *first = records->whole;
 	struct ft_flow *flow = whole_of(worker, first, item);
 	uint16_t base = ft_item_base(item);
 
 	records->whole = records->part = flow;
+	if (flow != first)
+		note_apart(item, flow);
 	if (!ft_records_are_trusted(worker, item))
 		return;
 	if (flow->base == FT_FLOW_NO_BASE || is_silent(worker, flow, ft_item_time(item)))
@@ -103,8 +112,7 @@ static void sort_out(struct ft_worker *worker, const struct ft_item *item,
 	records->part = find_part(worker, item);
 }
 
-void ft_records_find(struct ft_worker *worker, const struct ft_item *item,
-		     struct ft_records *records)
+void ft_records_find(struct ft_worker *worker, struct ft_item *item, struct ft_records *records)
 {
 	struct ft_flow *flow = ft_records_known(worker, item);
 	uint64_t ts_ns = ft_item_time(item);
@@ -173,6 +181,13 @@ static bool mostly_goes_back(const struct ft_item *item, const struct other *oth
 	       (other->part == NULL || other->part->packets < other->flow->packets);
 }
 
+/* Several came in front of where the half-connection is, for no reason, and none that went on: a second one comes behind it. */
+static bool catches_up(const struct other *other)
+{
+	return other->flow != NULL && other->flow->packets >= CAUGHT_UP_PACKETS &&
+	       other->part == NULL;
+}
+
 /*
  * Of the half-connection that began in another VLAN (FT_GOES_ON), or of another one with its addresses and queue pair
  * (FT_GOES_ASTRAY)? FT_GOES_BACK: not known yet.
@@ -192,6 +207,8 @@ static enum ft_goes_on decide(struct ft_worker *worker, const struct ft_item *it
 	goes_on = ft_tracker_goes_on(worker->tracker, flow, &item->observed, in_turns);
 	switch (goes_on) {
 	case FT_GOES_ON:
+		if (catches_up(other))
+			return FT_GOES_ASTRAY;
 		note_vlan(flow, vlan, 0);
 		return goes_on;
 	case FT_GOES_FIRST:
@@ -209,7 +226,7 @@ static enum ft_goes_on decide(struct ft_worker *worker, const struct ft_item *it
 }
 
 /* It is another one's, or may be: that has a record with the VLAN in its key. */
-static void split_off(struct ft_worker *worker, const struct ft_item *item, bool shared,
+static void split_off(struct ft_worker *worker, struct ft_item *item, bool shared,
 		      struct ft_records *records)
 {
 	const struct ft_flow_key key = other_key(item);
@@ -223,6 +240,7 @@ static void split_off(struct ft_worker *worker, const struct ft_item *item, bool
 		note_tags(worker, flow, item);
 	if (shared)
 		flow->elsewhere = FT_FLOW_SHARED;
+	note_apart(item, flow);
 	records->whole = flow;
 	records->part = flow->base == ft_item_base(item) ? flow : find_part(worker, item);
 }
@@ -234,8 +252,7 @@ static bool is_to_decide(const struct ft_worker *worker, const struct ft_item *i
 	       item->flow_key.base == FT_FLOW_ANY_BASE && ft_records_are_trusted(worker, item);
 }
 
-bool ft_records_settle(struct ft_worker *worker, const struct ft_item *item,
-		       struct ft_records *records)
+bool ft_records_settle(struct ft_worker *worker, struct ft_item *item, struct ft_records *records)
 {
 	enum ft_goes_on goes_on = FT_GOES_ON;
 	const struct ft_flow_key key = other_key(item);

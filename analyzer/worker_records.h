@@ -48,15 +48,13 @@ static inline bool ft_records_are_trusted(const struct ft_worker *worker,
 void ft_records_begin(struct ft_worker *worker, struct ft_flow *flow, const struct ft_item *item);
 
 /* Before it is known whether the item is a copy. records->part is NULL if it would have to be made. */
-void ft_records_find(struct ft_worker *worker, const struct ft_item *item,
-		     struct ft_records *records);
+void ft_records_find(struct ft_worker *worker, struct ft_item *item, struct ft_records *records);
 
 /*
  * It is none: what is missing is made, and it is decided whose a packet in another VLAN is. False: that is not known yet,
  * and it is only to be counted.
  */
-bool ft_records_settle(struct ft_worker *worker, const struct ft_item *item,
-		       struct ft_records *records);
+bool ft_records_settle(struct ft_worker *worker, struct ft_item *item, struct ft_records *records);
 
 /*
  * It is the copy that ft_copies_check() found last: the half-connection is seen in the VLANs of both. Returns whose copy it

@@ -227,8 +227,10 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 		return;
 	}
 	if (conclusion.records.whole != NULL &&
-	    !ft_records_settle(worker, item, &conclusion.records))
+	    !ft_records_settle(worker, item, &conclusion.records)) {
+		watch(worker, item, conclusion.records.whole);
 		item->followed = false; /* whose it is is not known */
+	}
 	if (item->followed) {
 		follow(worker, item, &conclusion);
 	} else if (item->kind == FT_FRAME_BAD_ICRC && conclusion.records.whole != NULL) {

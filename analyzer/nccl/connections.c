@@ -285,15 +285,35 @@ bool ft_nccl_is_from_peer(const struct ft_nccl_followed *followed, const struct 
 	return false;
 }
 
-static void note_net(struct ft_nccl_connection *model, const struct ft_nccl_seen *seen)
+static bool has_vni(const struct ft_nccl_seen *seen)
 {
-	uint32_t net = seen->ends.vni != UINT32_MAX ? FT_NCCL_NET_VNI | seen->ends.vni : seen->vlan;
+	return seen->ends.vni != UINT32_MAX && !ft_nccl_is_vlan_apart(seen->ends.vni);
+}
 
-	if (net == 0)
-		return;
+static bool was_in(const struct ft_nccl_connection *model, uint32_t net)
+{
 	for (uint8_t i = 0; i < model->net_count; i++)
 		if (model->nets[i] == net)
-			return;
+			return true;
+	return false;
+}
+
+bool ft_nccl_was_in_vlan(const struct ft_nccl_followed *followed, uint32_t vni)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	uint32_t vlan = vni & 0xfff;
+
+	if (!ft_nccl_is_vlan_apart(vni) || followed->vni != UINT32_MAX)
+		return false;
+	return vlan == 0 ? model->net_count == 0 : was_in(model, vlan);
+}
+
+static void note_net(struct ft_nccl_connection *model, const struct ft_nccl_seen *seen)
+{
+	uint32_t net = has_vni(seen) ? FT_NCCL_NET_VNI | seen->ends.vni : seen->vlan;
+
+	if (net == 0 || was_in(model, net))
+		return;
 	if (model->net_count < FT_NCCL_NETS_MAX)
 		model->nets[model->net_count++] = net;
 }
@@ -358,8 +378,22 @@ static void see_followed(struct ft_nccl_connections *connections, struct ft_nccl
 		follow_on(connections, end, seen);
 	else if (ft_nccl_is_write(seen->opcode) && (seen->has & FT_HAS_RETH) != 0)
 		ft_nccl_fault_stranger(connections, followed, seen);
-	if (followed->straight != NULL)
+	if (followed->straight != NULL && !ft_nccl_is_vlan_apart(seen->ends.vni))
 		ft_nccl_straight_enter(followed);
+}
+
+struct ft_nccl_end *ft_nccl_earlier_end(const struct ft_nccl_connections *connections,
+					const struct ft_nccl_seen *seen, struct ft_nccl_end *end)
+{
+	struct ft_nccl_end *earlier;
+
+	if (end != NULL && !end->any_vni)
+		return end;
+	earlier = ft_nccl_ends_of(&connections->ends, seen, UINT32_MAX);
+	if (earlier == NULL || earlier->any_vni ||
+	    !ft_nccl_was_in_vlan(connections->all[earlier->connection], seen->ends.vni))
+		return end;
+	return earlier;
 }
 
 void ft_nccl_connections_see(struct ft_nccl_connections *connections,
@@ -370,7 +404,7 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 	(void)qp;
 	if (ft_nccl_run_on(connections, seen))
 		return;
-	end = ft_nccl_ends_of(&connections->ends, seen);
+	end = ft_nccl_end_of(connections, seen);
 	if (end == NULL)
 		ft_nccl_stranger_see(connections, seen);
 	else
@@ -416,7 +450,7 @@ bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
 void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_nccl_logged *logged)
 {
 	struct ft_nccl_seen seen = logged->seen;
-	struct ft_nccl_end *end = ft_nccl_ends_of(&connections->ends, &seen);
+	struct ft_nccl_end *end = ft_nccl_end_of(connections, &seen);
 
 	connections->is_replaying = true;
 	for (uint32_t i = 0; end != NULL && i < logged->run; i++) {

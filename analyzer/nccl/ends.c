@@ -110,7 +110,7 @@ struct ft_nccl_end *ft_nccl_ends_own(const struct ft_nccl_end_table *table,
 }
 
 struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
-				    const struct ft_nccl_seen *seen)
+				    const struct ft_nccl_seen *seen, uint32_t vni)
 {
 	const uint8_t *address = seen->ends.dst;
 	bool by_lid = seen->ends.by_lid != 0;
@@ -118,7 +118,7 @@ struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 	if (table->slots == 0)
 		return NULL;
 	return find_from(table, home_of(table, address, by_lid, seen->dest_qp), address, by_lid,
-			 seen->dest_qp, seen->ends.vni);
+			 seen->dest_qp, vni);
 }
 
 enum { NAME = 24 /* bytes: address, queue pair, VNI */ };

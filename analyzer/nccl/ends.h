@@ -41,9 +41,9 @@ struct ft_nccl_end *ft_nccl_ends_own(const struct ft_nccl_end_table *table,
 				     const struct ft_nccl_place *place, uint32_t qpn,
 				     uint32_t connection);
 
-/* The end a packet was sent to. */
+/* The end a packet was sent to, if it is in this overlay. */
 struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
-				    const struct ft_nccl_seen *seen);
+				    const struct ft_nccl_seen *seen, uint32_t vni);
 
 /* The same for a packet over UDP. */
 const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *table,

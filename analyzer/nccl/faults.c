@@ -101,7 +101,7 @@ struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
 				      const struct ft_nccl_seen *seen, enum ft_nccl_fault fault,
 				      double certainty)
 {
-	return (struct ft_nccl_found){
+	struct ft_nccl_found found = {
 		.fault = fault,
 		.certainty = certainty,
 		.frame = seen->frame,
@@ -112,6 +112,10 @@ struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
 		.dest_qp = seen->dest_qp,
 		.connection = followed->model.connection,
 	};
+
+	if (ft_nccl_is_vlan_apart(found.ends.vni))
+		found.ends.vni = UINT32_MAX;
+	return found;
 }
 
 static void set_k(struct ft_nccl_found *found, uint64_t k)

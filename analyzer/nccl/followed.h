@@ -241,10 +241,13 @@ static inline bool ft_nccl_has_numbers(const struct ft_nccl_followed *followed)
 	       (lane->cts_acked.ordered && lane->data_acked.ordered && !followed->overtaken);
 }
 
-/* Addresses and keys mean something within an overlay only. */
+/* connections.c: it was found before VLANs were known to be apart, in this one. */
+bool ft_nccl_was_in_vlan(const struct ft_nccl_followed *followed, uint32_t vni);
+
+/* Addresses and keys mean something within an overlay only, or a VLAN. */
 static inline bool ft_nccl_is_in(const struct ft_nccl_followed *followed, uint32_t vni)
 {
-	return followed->any_vni || followed->vni == vni;
+	return followed->any_vni || followed->vni == vni || ft_nccl_was_in_vlan(followed, vni);
 }
 
 /* A packet is looked at, and out of sequence or not. */
@@ -289,6 +292,21 @@ void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_foll
 /* Packets to an end count only from where the connection's other end is. */
 bool ft_nccl_is_from_peer(const struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
 			  const struct ft_nccl_seen *seen);
+
+/* connections.c: the end as it was before the packet's VLAN was known to be apart, if `end` is none that is sure. */
+struct ft_nccl_end *ft_nccl_earlier_end(const struct ft_nccl_connections *connections,
+					const struct ft_nccl_seen *seen, struct ft_nccl_end *end);
+
+/* The end that a packet was sent to; NULL: none. */
+static inline struct ft_nccl_end *ft_nccl_end_of(const struct ft_nccl_connections *connections,
+						 const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_end *end = ft_nccl_ends_of(&connections->ends, seen, seen->ends.vni);
+
+	if (!ft_nccl_is_vlan_apart(seen->ends.vni))
+		return end;
+	return ft_nccl_earlier_end(connections, seen, end);
+}
 
 /* Tell the sink that the connection is known. */
 void ft_nccl_announce(const struct ft_nccl_connections *connections,

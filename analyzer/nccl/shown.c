@@ -142,7 +142,7 @@ bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,
 			       const struct ft_nccl_seen *seen, struct ft_nccl_shown *shown)
 {
 	const struct ft_nccl_end *end =
-		ft_nccl_is_write(seen->opcode) ? ft_nccl_ends_of(&connections->ends, seen) : NULL;
+		ft_nccl_is_write(seen->opcode) ? ft_nccl_end_of(connections, seen) : NULL;
 	const struct ft_nccl_followed *followed;
 
 	if (end == NULL)

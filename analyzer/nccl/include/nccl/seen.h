@@ -16,8 +16,19 @@ struct ft_nccl_ends {
 	uint8_t src[16],
 		dst[16]; /* IP (IPv4 in ::ffff:0:0/96) or GID; LIDs in the last two bytes */
 	uint32_t by_lid; /* 1: they hold LIDs */
-	uint32_t vni;    /* of the overlay, 24-bit; UINT32_MAX: none */
+	uint32_t vni;    /* of the overlay, 24-bit; UINT32_MAX: none; or ft_nccl_vlan_apart() */
 };
+
+/* In no overlay, but in a VLAN where addresses and queue pairs are others than those of the same name elsewhere. */
+static inline uint32_t ft_nccl_vlan_apart(uint16_t vlan)
+{
+	return UINT32_C(1) << 24 | vlan;
+}
+
+static inline bool ft_nccl_is_vlan_apart(uint32_t vni)
+{
+	return vni >> 24 == 1;
+}
 
 struct ft_nccl_seen {
 	uint64_t frame; /* number in the capture, from 1 */

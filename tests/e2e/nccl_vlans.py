@@ -1,0 +1,112 @@
+"""Two tenants whose VLANs have the same addresses and queue pairs: each has its connections, nothing is found in healthy traffic,
+and a write outside of what was asked for is found in either. What only leaves the tag out in one direction is one connection."""
+
+import itertools
+import json
+import struct
+import tempfile
+import unittest
+from pathlib import Path
+from typing import NamedTuple
+
+import nccl_made
+from harness import fabtap, main
+from nccl import BTH, OUTSIDE, WRITE_FIRST, WRITE_ONLY, retouched
+from spoof import MAP
+from vlans import tagged
+
+SEEDS = (7, 13, 15, 22, 25, 26, 27, 28, 29, 32, 34, 38, 41, 51, 53, 55, 57, 58, 61)
+FORGED = (22, 26, 32, 34, 38, 41, 51, 53, 55, 57, 61)
+RED, BLUE = 77, 78
+START = 1_750_000_000 * 10**9  # the map is in force
+
+
+def twins(seed):
+    """Frames of two jobs at a time, which have nothing in common but addresses, queue pairs and release."""
+    world = nccl_made.World(seed, setup=False, sets=1)
+    other = nccl_made.Successor(world, seed)
+    later = other.frames[0].ts - world.frames[0].ts
+    return world, [frame._replace(ts=frame.ts - later + 3000) for frame in other.frames]
+
+
+class Tagged(NamedTuple):
+    ts: float
+    size: int
+    bytes: bytes
+    vlan: int
+    frame: nccl_made.Frame
+
+
+def in_vlan(frames, vlan):
+    return [Tagged(START + f.ts, f.size + 4 * (vlan != 0), tagged(f.bytes, vlan), vlan, f) for f in frames]
+
+
+def forged(frames):
+    """Behind two thirds of the writes one goes far behind its buffer; and which that is."""
+    writes = [i for i, f in enumerate(frames) if f.role == "data" and f.bytes[BTH] in (WRITE_FIRST, WRITE_ONLY)]
+    at = writes[len(writes) * 2 // 3]
+    frame = frames[at]
+    va = struct.unpack_from(">Q", frame.bytes, BTH + 12)[0]
+    record = retouched(struct.pack("<IIII", 0, 0, len(frame.bytes), frame.size) + frame.bytes, reth=(va + (8 << 30), 64))
+    bad = frame._replace(ts=frame.ts - 1, bytes=record[16:], size=len(record) - 16, role="forged")
+    return frames[:at] + [bad] + frames[at:]
+
+
+class Vlans(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "map.json").write_text(json.dumps(MAP))
+
+    def capture(self, *parts):
+        frames = sorted(itertools.chain(*parts), key=lambda frame: frame.ts)
+        return nccl_made.write(self.folder / "vlans.pcap", frames), frames
+
+    def document(self, *parts):
+        path, frames = self.capture(*parts)
+        return fabtap("nccl", "--json", "--no-icrc", path).json(), frames
+
+    def audited(self, path, *options):
+        findings = json.loads(fabtap("audit", "--json", "--no-icrc", "-m", self.folder / "map.json", *options, path).out)["findings"]
+        return [f for f in findings if f["rule"].startswith("nccl.")]
+
+    def test_each_has_its_connections(self):
+        for seed in SEEDS:
+            world, other = twins(seed)
+            with self.subTest(seed=seed, release=world.release):
+                told, frames = self.document(in_vlan(world.frames, RED), in_vlan(other, BLUE))
+                self.assertEqual(told["findings"], [])
+                connections = {}
+                for message in told["messages"]:
+                    if message["completed"]:
+                        ends = [frames[message[end] - 1] for end in ("first_frame", "last_frame")]
+                        self.assertEqual(len({(f.vlan, f.frame.connection, f.frame.k) for f in ends}), 1)
+                        connections.setdefault((ends[0].vlan, ends[0].frame.connection), set()).add(message["connection"])
+                self.assertEqual(sorted(connections), sorted((v, c.number) for v in (RED, BLUE) for c in world.connections))
+                self.assertEqual([len(ids) for ids in connections.values()], [1] * len(connections))
+
+    def test_forged_writes_are_found_in_either(self):
+        for seed, bad in itertools.product(FORGED, (RED, BLUE)):
+            world, other = twins(seed)
+            parts = [in_vlan(forged(frames) if vlan == bad else frames, vlan) for frames, vlan in ((world.frames, RED), (other, BLUE))]
+            path, frames = self.capture(*parts)
+            at = [i for i, frame in enumerate(frames, 1) if frame.frame.role == "forged"]
+            with self.subTest(seed=seed, bad=bad, release=world.release):
+                found = fabtap("nccl", "--json", "--no-icrc", path).json()["findings"]
+                for findings in (found, self.audited(path), self.audited(path, "--workers", "3")):
+                    self.assertEqual([f["frames"] for f in findings], [at])
+                    self.assertIn(findings[0]["rule"], OUTSIDE)
+
+    def test_one_direction_without_a_tag_is_of_the_same_connection(self):
+        for seed in SEEDS:
+            frames = nccl_made.World(seed, setup=False, sets=1).frames
+            with self.subTest(seed=seed):
+                plain, _ = self.document(in_vlan(frames, 0))
+                mixed, _ = self.document([part for f in frames for part in in_vlan([f], RED if f.bytes[29] & 1 else 0)])
+                self.assertEqual(mixed["messages"], plain["messages"])
+                self.assertEqual(mixed["findings"], [])
+
+
+if __name__ == "__main__":
+    main()
