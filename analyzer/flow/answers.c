@@ -155,6 +155,16 @@ static void note_ahead(struct ft_tracker *tracker, const struct ft_moment *momen
 		ft_remember(tracker, requester, &ahead, moment->step);
 }
 
+/* What was asked for there, before the capture began, will be answered. */
+static void begin_behind(struct ft_half *half, const struct ft_span *hole)
+{
+	uint32_t end = ft_psn_add(hole->from, hole->count);
+
+	if ((half->flags & FT_HALF_NAKED) == 0 && half->first_psn <= FT_PSN_MOST &&
+	    ft_psn_distance(end, half->first_psn) > 0)
+		half->first_psn = end;
+}
+
 /* Holes, but for those that no sending again explains. */
 static void drop_stale(struct ft_tracker *tracker, struct ft_half *half)
 {
@@ -165,8 +175,10 @@ static void drop_stale(struct ft_tracker *tracker, struct ft_half *half)
 		const struct ft_span *span = ft_span_at(&tracker->spans, number);
 		uint32_t next = span->next;
 
-		if ((kinds >> span->kind & 1) != 0 && !span->fresh)
+		if ((kinds >> span->kind & 1) != 0 && !span->fresh) {
+			begin_behind(half, span);
 			ft_spans_remove(&tracker->spans, half, number);
+		}
 		number = next;
 	}
 }

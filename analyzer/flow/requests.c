@@ -35,6 +35,8 @@ void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct
 		.ts_ns = moment->observed->ts_ns,
 	};
 
+	if (asks && there != 0)
+		ft_expect_again(ft_tracker_peer(tracker, requester), begin);
 	if (span.count == 0)
 		return;
 	if (requester->peer == 0)

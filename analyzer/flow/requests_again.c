@@ -143,13 +143,27 @@ void ft_end_read(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t psn)
 		ft_spans_take(&tracker->spans, half, number, psn, rest.count);
 }
 
+/* It passed before the first that was seen, or is no longer remembered: it is answered from now on. */
+static bool was_never_met(const struct ft_tracker *tracker, const struct ft_half *half,
+			  uint32_t psn)
+{
+	return !ft_is_acked(half, psn) &&
+	       ft_spans_find(&tracker->spans, half, psn, FT_SPANS_AWAITED) == 0;
+}
+
 /* Responses to a request that is sent again: those that never came are asked for again. */
 static void ask_again(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_half *half = &moment->flow->half;
 	uint32_t psns = ft_psns_of(tracker, moment);
-	uint32_t number = half->spans;
+	uint32_t number;
 
+	if (ft_is_acked(half, moment->observed->psn))
+		ft_expect_again(ft_tracker_peer(tracker, moment->flow), moment->observed->psn);
+	if (was_never_met(tracker, half, moment->observed->psn))
+		ask_late(tracker, moment,
+			 ft_psn_add(half->next_psn, 0x1000000 - moment->observed->psn));
+	number = half->spans;
 	for (unsigned i = 0; i < half->span_count; i++) {
 		struct ft_span *span = ft_span_at(&tracker->spans, number);
 

@@ -68,7 +68,8 @@ static bool may_have_come(const struct ft_tracker *tracker, const struct ft_span
 }
 
 /* Responses that came before the halves had met were not looked for: let go of them. */
-static void let_go(struct ft_tracker *tracker, struct ft_half *half, uint64_t now_ns)
+static void let_go(struct ft_tracker *tracker, struct ft_half *half, struct ft_flow *other,
+		   uint64_t now_ns)
 {
 	uint32_t number = half->spans;
 
@@ -79,8 +80,10 @@ static void let_go(struct ft_tracker *tracker, struct ft_half *half, uint64_t no
 					 : ft_psn_reached(half->acked, span->from, span->count);
 		uint32_t next = span->next;
 
-		if (ft_span_is_answer(span) && there != 0)
+		if (ft_span_is_answer(span) && there != 0) {
+			ft_expect_again(other, span->from);
 			ft_spans_take(&tracker->spans, half, number, span->from, there);
+		}
 		number = next;
 	}
 }
@@ -93,7 +96,7 @@ static bool is_near(uint32_t answered, uint32_t psn)
 }
 
 /* What the other half has answered so far is for the requests of this one. */
-static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct ft_flow *other,
+static void meet(struct ft_tracker *tracker, struct ft_half *half, struct ft_flow *other,
 		 uint64_t now_ns)
 {
 	uint32_t answered = other->half.answered;
@@ -105,7 +108,7 @@ static void meet(struct ft_tracker *tracker, struct ft_half *half, const struct 
 		half->asked_psn = FT_PSN_NONE; /* when its answer came is not known any more */
 	ft_share_mtu(tracker, half, &other->half);
 	half->flags |= FT_HALF_MET | (is_set_up(other) ? FT_HALF_START_SEEN : 0);
-	let_go(tracker, half, now_ns);
+	let_go(tracker, half, other, now_ns);
 }
 
 void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,

@@ -70,6 +70,13 @@ static inline uint32_t ft_tracker_number(const struct ft_tracker *tracker,
 	return (uint32_t)(flow - tracker->records) + 1;
 }
 
+/* A READ was answered already, perhaps unseen: the first response of the other half to pass may be to it. NULL: not known. */
+static inline void ft_expect_again(struct ft_flow *other, uint32_t psn)
+{
+	if (other != NULL && other->half.answer_next == FT_PSN_NONE)
+		other->half.answer_next = psn;
+}
+
 static inline bool ft_is_acked(const struct ft_half *half, uint32_t psn)
 {
 	return half->acked != FT_PSN_NONE && ft_psn_distance(psn, half->acked) <= 0;
