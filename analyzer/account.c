@@ -9,6 +9,7 @@
 
 #include "cut_frame.h"
 #include "subject.h"
+#include "tally.h"
 
 enum {
 	COMMENT_TEXT = 512,
@@ -203,6 +204,14 @@ static bool hold_back(struct ft_account *account, const struct ft_item *item,
 	return account->findings.items[index].frame_count < FT_FINDING_FRAMES;
 }
 
+/* What answers, if anything does, is not in view: the report tells. */
+static void note_unseen(struct ft_finding *finding, const struct ft_item *item)
+{
+	finding->ends = ft_flow_ends(&item->flow_key);
+	finding->unseen++;
+	finding->uncounted += !ft_rules_violate(item->rules & ~(1u << FT_RULE_SPOOF_QP_SCAN));
+}
+
 /* True if its number was noted. */
 static bool count_finding(struct ft_account *account, const struct ft_item *item,
 			  const struct ft_item_more *more, enum ft_rule rule, uint32_t index)
@@ -218,6 +227,8 @@ static bool count_finding(struct ft_account *account, const struct ft_item *item
 	if (suspected && finding->packets == 0)
 		finding->suspicion = more->suspicion;
 	finding->suspicion.grave |= suspected && more->suspicion.grave;
+	if (rule == FT_RULE_SPOOF_QP_SCAN && more->suspicion.unseen)
+		note_unseen(finding, item);
 	return ft_finding_add(finding, item->frame, dest_qp);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string.h>
+
 #include <capture/frame.h>
 #include <capture/pcapng_writer.h>
 #include <capture/source.h>
@@ -7,6 +9,21 @@
 #include <report/model.h>
 
 #include "suspects.h"
+
+/* Two addresses, of which the first one sends. */
+struct ft_flow_ends {
+	uint8_t src[16], dst[16];
+	uint32_t vni, by_lid;
+};
+
+static inline struct ft_flow_ends ft_flow_ends(const struct ft_flow_key *key)
+{
+	struct ft_flow_ends ends = { .vni = key->vni, .by_lid = key->by_lid };
+
+	memcpy(ends.src, key->src, sizeof ends.src);
+	memcpy(ends.dst, key->dst, sizeof ends.dst);
+	return ends;
+}
 
 /* Findings: one per (rule, subject), counted, with their first frames. */
 
@@ -40,6 +57,12 @@ struct ft_finding {
 	uint32_t dest_qps[FT_FINDING_QPS];
 	uint8_t frame_count, dest_qp_count;
 	struct ft_suspicion suspicion; /* of the first frame; rules 0: by the map alone */
+
+	/* Of spoof.qp-scan: searches.h. */
+	struct ft_flow_ends ends;
+	uint64_t unseen;       /* packets with nothing of the other side in view .. */
+	uint64_t uncounted;    /* .. and of these, that break no other rule */
+	uint64_t unused, used; /* queue pairs, further or not, that are known at the last report */
 };
 
 struct ft_findings {

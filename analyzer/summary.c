@@ -1,3 +1,4 @@
+#include "searches.h"
 #include "summary_parts.h"
 
 #include <errno.h>
@@ -256,6 +257,9 @@ const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_en
 	if (summary->words == NULL)
 		ft_no_memory();
 	ft_account_settle(&engine->account);
+	if (engine->map != NULL)
+		ft_searches_settle(&engine->account.findings, engine->workers,
+				   engine->config.workers);
 	add_up(summary, engine);
 	all = ft_totals_sum(&summary->tally->totals);
 	summary->report = (struct ft_report){

@@ -1,11 +1,13 @@
 #include "summary_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <engine/no_memory.h>
 
+#include "searches.h"
 #include "wording.h"
 
 enum { EVIDENCE_SENTENCES = 4, COTENANCIES = 256, ID_TEXT = 512 };
@@ -43,6 +45,31 @@ static enum ft_severity severity_of(const struct ft_finding *finding)
 		     finding->suspicion.grave;
 
 	return grave ? FT_HIGH : finding->severity;
+}
+
+/* Add a sentence. */
+static void say(struct ft_summary *summary, struct ft_report_finding *row, const char *sentence)
+{
+	const char **sentences =
+		ft_summary_take(summary, row->evidence_count + 1, sizeof *sentences);
+
+	memcpy(sentences, row->evidence, row->evidence_count * sizeof *sentences);
+	sentences[row->evidence_count++] = sentence;
+	row->evidence = sentences;
+}
+
+/* What a job does that starts, where one direction is mirrored alone. */
+static void weigh_as_start(struct ft_summary *summary, const struct ft_finding *finding,
+			   struct ft_report_finding *row)
+{
+	row->certainty = STALE_CERTAINTY;
+	row->severity = FT_INFO;
+	row->violation = false;
+	say(summary, row,
+	    ft_words(summary->words,
+		     "the other direction is not in view, and %" PRIu64 " of %" PRIu64
+		     " queue pairs were used later: a start looks like that",
+		     finding->used, finding->used + finding->unused));
 }
 
 static struct ft_report_finding finding_row(struct ft_summary *summary,
@@ -83,6 +110,8 @@ static struct ft_report_finding finding_row(struct ft_summary *summary,
 	row.evidence_count = ft_wording_evidence(summary->words, told_by, finding, sentences,
 						 EVIDENCE_SENTENCES);
 	set_origin(&row, told_by, &finding->origin);
+	if (ft_search_may_be_start(finding))
+		weigh_as_start(summary, finding, &row);
 	return row;
 }
 
@@ -94,12 +123,8 @@ static struct ft_report_finding framing_row(struct ft_summary *summary,
 	struct ft_report_finding row =
 		finding_row(summary, declared, &framing->findings.items[index]);
 	const struct ft_framing_note *note = &framing->notes[index];
-	const char **sentences =
-		ft_summary_take(summary, EVIDENCE_SENTENCES + 1, sizeof *sentences);
 
-	memcpy(sentences, row.evidence, row.evidence_count * sizeof *sentences);
-	sentences[row.evidence_count++] = ft_words(summary->words, "%s", note->text);
-	row.evidence = sentences;
+	say(summary, &row, ft_words(summary->words, "%s", note->text));
 	row.certainty = note->certainty;
 	if (100 * note->certainty < FT_FRAMING_SURE_PERCENT) {
 		row.severity = FT_INFO;
@@ -115,12 +140,8 @@ static struct ft_report_finding second_row(struct ft_summary *summary,
 	const struct ft_second_note *note = &summary->second.notes[index];
 	struct ft_report_finding row =
 		finding_row(summary, declared, &summary->second.findings.items[index]);
-	const char **sentences =
-		ft_summary_take(summary, EVIDENCE_SENTENCES + 1, sizeof *sentences);
 
-	memcpy(sentences, row.evidence, row.evidence_count * sizeof *sentences);
-	sentences[row.evidence_count++] = ft_words(summary->words, "%s", note->text);
-	row.evidence = sentences;
+	say(summary, &row, ft_words(summary->words, "%s", note->text));
 	if (!note->plausible) {
 		row.certainty = STALE_CERTAINTY;
 		row.severity = FT_INFO;

@@ -1,3 +1,4 @@
+#include "searches.h"
 #include "summary_parts.h"
 
 #include <stdlib.h>
@@ -76,11 +77,15 @@ void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account 
 	const struct ft_declared *declared = ft_map_declared(account->map);
 	const struct ft_totals *totals = &summary->tally->totals;
 	struct ft_report_pair *rows = ft_summary_take(summary, totals->cell_count, sizeof *rows);
+	uint64_t *late = ft_summary_take(summary, totals->cell_count, sizeof *late);
 	size_t count = 0;
 
+	ft_searches_violate(&account->findings, totals, late);
 	for (uint32_t i = 0; i < totals->cell_count; i++) {
-		const struct ft_cell *cell = &totals->cells[i];
+		struct ft_cell whole = totals->cells[i];
+		const struct ft_cell *cell = &whole;
 
+		whole.violating += late[i];
 		if (cell->packets == 0 && cell->violating == 0)
 			continue;
 		rows[count++] = (struct ft_report_pair){

@@ -183,7 +183,8 @@ static bool is_probe(const struct ft_flow *flow, const struct ft_observed *obser
 
 /* State is begun anew: nothing before counts. Queue pairs, if it looks like a search for them. */
 static uint32_t begin(const struct ft_suspects *suspects, struct ft_flow *flow,
-		      struct ft_recent *recent, const struct ft_observed *observed, uint32_t what)
+		      struct ft_recent *recent, const struct ft_observed *observed, uint32_t what,
+		      bool *unseen)
 {
 	bool probe = is_probe(flow, observed, what);
 
@@ -191,7 +192,7 @@ static uint32_t begin(const struct ft_suspects *suspects, struct ft_flow *flow,
 	flow->look.style = 0; /* to be learnt */
 	if (probe)
 		recent->newest |= FT_RECENT_PROBE;
-	return ft_suspect_pairs_begun(suspects->pairs, flow, observed, probe);
+	return ft_suspect_pairs_begun(suspects->pairs, flow, observed, probe, unseen);
 }
 
 __attribute__((noinline)) static void refused(const struct scene *scene,
@@ -421,8 +422,10 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 		return;
 	recent = recent_of(suspects, flow);
 	suspicion->count = 0;
+	suspicion->unseen = false;
 	if ((what & FT_STEP_RESTART) != 0 || (flow->look.style & FT_LOOK_MET) == 0)
-		suspicion->count = begin(suspects, flow, recent, observed, what);
+		suspicion->count =
+			begin(suspects, flow, recent, observed, what, &suspicion->unseen);
 	if (suspicion->count != 0)
 		hold(suspicion, FT_RULE_SPOOF_QP_SCAN);
 	else if (is_ordinary(suspects, flow, recent, observed, what & ~(uint32_t)BEGINS))

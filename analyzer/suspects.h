@@ -6,6 +6,7 @@
 #include <flow/observed.h>
 #include <flow/table.h>
 #include <flow/tracker.h>
+#include <partition/check.h>
 
 /*
  * The spoof.* rules that look at how a connection behaves: a second sender inside it, answers nobody
@@ -33,6 +34,7 @@ struct ft_suspicion {
 	uint32_t rules;   /* bit per enum ft_rule */
 	uint32_t strange; /* enum ft_strange */
 	bool grave;       /* spoof.psn-conflict: one of the two looks like another sender's: high */
+	bool unseen; /* spoof.qp-scan: nothing that the other side sends is in view: searches.h */
 	uint8_t opcode;
 	uint32_t psn, expected_psn; /* expected: FT_PSN_NONE, not known */
 	uint32_t count;             /* of errors or queue pairs, for bursts and scans */
@@ -65,6 +67,12 @@ void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
 /* The newest requests of a half-connection: analyzer/suspects_parts.h. */
 const struct ft_recent *ft_suspects_recent(const struct ft_suspects *suspects,
 					   const struct ft_flow *flow);
+
+/* Those that are sure when the packet passes. */
+static inline uint32_t ft_suspicion_sure(const struct ft_suspicion *suspicion)
+{
+	return suspicion->rules & ~((uint32_t)suspicion->unseen << FT_RULE_SPOOF_QP_SCAN);
+}
 
 /* The evidence in one sentence, ended by a NUL in at most `room` bytes (FT_SUSPICION_TEXT are enough). */
 enum { FT_SUSPICION_TEXT = 400 };

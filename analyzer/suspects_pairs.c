@@ -12,7 +12,6 @@ enum {
 	WAYS = 4, /* 32768 address pairs at once; of a full set, the idlest makes room */
 	BURST = 3,
 	SEARCH = 32,         /* queue pairs within a second */
-	SEARCH_UNSEEN = 512, /* likewise, if the other direction may not be mirrored at all */
 	SURE = 8,            /* pairs after which there will be some in most pages */
 	SEARCH_ANSWERED = 8, /* .. per half-connection that began the other way: not a search */
 	WINDOW_MASK = (1 << 30) - 1,
@@ -199,7 +198,7 @@ bool ft_suspects_begins_message(uint8_t opcode)
 }
 
 uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
-				const struct ft_observed *observed, bool probe)
+				const struct ft_observed *observed, bool probe, bool *unseen)
 {
 	unsigned sender = side_of(&flow->key);
 	struct search *search;
@@ -216,7 +215,8 @@ uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_
 	if (!probe)
 		return 0;
 	add(&side->waiting, 1);
-	if (side->unanswered < ((search->met >> !sender & 1) != 0 ? SEARCH : SEARCH_UNSEEN) ||
+	*unseen = (search->met >> !sender & 1) == 0;
+	if (side->unanswered < (*unseen ? FT_SUSPECTS_SEARCH_UNSEEN : SEARCH) ||
 	    other->all * SEARCH_ANSWERED > side->unanswered)
 		return 0;
 	return (uint32_t)side->unanswered + side->due + side->waiting;

@@ -12,6 +12,8 @@ enum ft_suspects_limit {
 	FT_SUSPECTS_MOMENT_SHIFT = FT_FLOW_MOMENT_SHIFT,
 	FT_SUSPECTS_LONG_AGO = 10000, /* moments: PSNs that far apart are not compared */
 	FT_SUSPECTS_KEPT = 3,         /* requests kept of a half-connection */
+	FT_SUSPECTS_SEARCH_UNSEEN =
+		512, /* queue pairs searched, if the other direction may not be mirrored at all */
 };
 
 /* No connection is set up anew on the same queue pairs faster; after it, another look is taken for another's. */
@@ -131,10 +133,11 @@ bool ft_suspects_begins_message(uint8_t opcode);
 
 /*
  * The first packet of a half-connection; `probe`: a request that begins a message of a connection
- * whose set-up was not seen. Queue pairs searched so far if this is a search; 0: no search.
+ * whose set-up was not seen. Queue pairs searched so far if this is a search; 0: no search. *unseen: the other side began
+ * nothing.
  */
 uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
-				const struct ft_observed *observed, bool probe);
+				const struct ft_observed *observed, bool probe, bool *unseen);
 
 /* The second request of a half-connection: it is used, not searched for. */
 void ft_suspect_pairs_used(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,

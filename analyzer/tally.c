@@ -91,7 +91,7 @@ static void count_unjudged(struct ft_tally *tally, const struct ft_item *item)
 	tally->undecodable += item->kind == FT_FRAME_BROKEN;
 }
 
-static bool has_violation(uint32_t rules)
+bool ft_rules_violate(uint32_t rules)
 {
 	for (unsigned rule = 0; rule < FT_RULES; rule++)
 		if ((rules >> rule & 1) != 0 && ft_rule_text(rule)->violation)
@@ -102,7 +102,7 @@ static bool has_violation(uint32_t rules)
 static void count_outcome(struct ft_totals *totals, uint32_t index, const struct ft_item *item,
 			  struct ft_judged *judged)
 {
-	if (has_violation(item->rules)) {
+	if (ft_rules_violate(item->rules)) {
 		totals->cells[index].violating++;
 	} else if (item->permitted && !item->grace && !judged->exception_noted) {
 		judged->exception_noted = true;

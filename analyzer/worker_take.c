@@ -45,7 +45,7 @@ static void suspect(struct ft_worker *worker, struct ft_item *item,
 {
 	if (conclusion->suspicion.rules == 0)
 		return;
-	item->rules |= conclusion->suspicion.rules;
+	item->rules |= ft_suspicion_sure(&conclusion->suspicion);
 	if (conclusion->judged == NULL && !item->untimed)
 		conclusion->judged = ft_judge_look_up(worker->judge, item);
 }
@@ -166,6 +166,7 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 	struct ft_flow *part = conclusion->records.part;
 
 	ft_tally_count(&worker->tally, item, conclusion->judged, part);
+	item->rules |= conclusion->suspicion.rules; /* those, too, that count in reports */
 	if (!item->copy && part != NULL && worker->details != NULL)
 		note_details(worker, item, conclusion);
 	if (worker->quiet && item->usual && judged != NULL)

@@ -39,8 +39,8 @@ class Injected(unittest.TestCase):
             yield START + i * 10 * US, self.request.write(psn=FIRST_PSN + i, ident=500 + i)
             yield START + i * 10 * US + 4 * US, self.answer.answer(FIRST_PSN + i, msn=i + 1, ident=900 + i)
 
-    def audit(self, frames):
-        run = fabtap("audit", "-m", self.map, "--json", capture(self.folder / "injected.pcap", frames))
+    def audit(self, frames, *more):
+        run = fabtap("audit", "-m", self.map, "--json", *more, capture(self.folder / "injected.pcap", frames))
         return run, {finding["rule"]: finding for finding in run.json()["findings"]}
 
     def ways(self, forged):
@@ -259,6 +259,31 @@ class Injected(unittest.TestCase):
                     ((START + i * 5 * MS, talk.write(psn=i)), (START + i * 5 * MS + 4 * US, back.answer(i, msn=i + 1)))]
         search = [(START + MS + k * 500 * US, Half(STRANGER, SERVER, 0x300 + 3 * k, 0xd000).write(psn=99991 * k)) for k in range(120)]
         self.found("spoof.qp-scan", ordinary + search, blamed=search)
+
+    def a_start(self, idle=0):
+        """Of a job, one direction of it: each connection waits for its first answer, which is not in view, and goes on."""
+        chance, frames = random.Random(1), []
+        for k in range(2000):
+            half = Half(STRANGER, SERVER, 0x1000 + k, 0xc000 + k, psn=chance.randrange(1 << 23))
+            at_ns = START + chance.randrange(200 * MS)
+            for _ in range(1 if chance.random() < idle else 4):
+                frames.append((at_ns, half.write(ident=chance.randrange(1 << 16))))
+                at_ns += chance.randrange(15 * MS, 400 * MS)
+        return frames
+
+    def test_a_start_of_which_one_direction_is_in_view_is_no_search(self):
+        """Nor if a tenth of it is not used further. But a search beside it is one, and if it is all that there is."""
+        search = [(START + k * MS // 2, Half(STRANGER, SERVER, 0x9000 + 3 * k, 0xd000).write(psn=99991 * k)) for k in range(700)]
+        for frames, severity in ((self.a_start(), "info"), (self.a_start(idle=0.1), "info"), (search, "medium"),
+                                 (self.a_start() + search, "medium")):
+            for workers in (1, 3):
+                run, findings = self.audit(sorted(frames), "--workers", workers)
+                found = findings["spoof.qp-scan"]
+                self.assertEqual((found["severity"], found["violation"]), (severity, severity != "info"))
+                self.assertEqual(run.status == VIOLATED, severity != "info")
+                violating = sum(pair["violating"] for pair in run.json()["matrix"])
+                self.assertEqual(violating, 0 if severity == "info" else found["packets"])
+                self.assertEqual("a start looks like that" in " ".join(found["evidence"]), severity == "info")
 
 
 if __name__ == "__main__":
