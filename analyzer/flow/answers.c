@@ -219,6 +219,13 @@ static void refuse(const struct ft_tracker *tracker, struct ft_half *half, uint3
 	half->nak_psn = psn | refused;
 }
 
+/* Wanted again is what passed before the first request seen, too: READs may be among it. */
+static bool reaches_back(const struct ft_half *half, uint32_t psn)
+{
+	return (half->flags & FT_HALF_NAKED) == 0 && half->first_psn <= FT_PSN_MOST &&
+	       ft_psn_distance(psn, half->first_psn) < 0;
+}
+
 struct meaning {
 	uint32_t what;
 	bool refused; /* the PSN itself is wanted again */
@@ -282,6 +289,8 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	repeated = half->acked == delivered && !meaning.refused;
 	ft_watch_msn(tracker, moment, requester, delivered);
 	ft_deliver(half, delivered);
+	if (meaning.refused && reaches_back(half, observed->psn))
+		ft_expect_again(moment->flow, observed->psn);
 	if (meaning.refused)
 		refuse(tracker, half, observed->psn);
 	else
