@@ -14,7 +14,8 @@ static void pair_halves(struct ft_worker *worker, const struct ft_framed *framed
 		const struct ft_flow *flow = ft_flow_at(worker->flows, number);
 		struct ft_flow_key key = flow->key, back;
 
-		if (key.base != FT_FLOW_ANY_BASE || !ft_framed_back(framed, &key, &back))
+		if (key.base != FT_FLOW_ANY_BASE ||
+		    !ft_framed_back(framed, &key, flow->vlan, &back))
 			continue;
 		key.vlan = back.vlan = flow->vlan;
 		ft_tracker_confirm(worker->tracker, &key, &back, FT_PAIRED_NCCL);

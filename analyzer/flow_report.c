@@ -213,7 +213,7 @@ static void fill_framed(const struct ft_flow_report *report, const struct ft_flo
 {
 	uint64_t connection = FT_UNKNOWN;
 
-	if (ft_framed_tell(report->framed, &flow->key, &row->nccl))
+	if (ft_framed_tell(report->framed, &flow->key, flow->vlan, &row->nccl))
 		connection = row->nccl.connection;
 	ft_flow_row_add(row, ft_framing_told_of(report->framing, flow, connection));
 }

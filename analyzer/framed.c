@@ -19,12 +19,14 @@ struct end {
 	uint8_t class; /* enum ft_nccl_class */
 	bool sends;    /* it is the connection's sender that has it */
 	uint8_t lane;
+	uint32_t next; /* at the same place in another network: an end plus 1; 0: none */
 	const struct ft_nccl_connection *connection; /* NULL: none */
 };
 static_assert(sizeof(struct end) <= 48, "as told");
 
 struct ft_framed {
 	struct end *ends;
+	size_t count, room;
 	uint32_t *slots; /* of an end plus 1; 0: free */
 	size_t mask;     /* slots less 1 */
 	uint64_t seed;
@@ -67,16 +69,67 @@ static void enter_queue_pairs(struct ft_framed *framed, const struct ft_nccl_rep
 						.class = (uint8_t)qp->class };
 		*slot_of(framed, &framed->ends[i].place) = (uint32_t)i + 1;
 	}
+	framed->count = report->queue_pair_count;
 }
 
-/* Queue pair numbers come again: the later connection has them. */
+static bool was_in(const struct ft_nccl_connection *connection, uint32_t net)
+{
+	for (uint8_t i = 0; i < connection->net_count; i++)
+		if (connection->nets[i] == net)
+			return true;
+	return net == 0 && connection->net_count == 0;
+}
+
+static bool share_net(const struct ft_nccl_connection *a, const struct ft_nccl_connection *b)
+{
+	for (uint8_t i = 0; i < a->net_count; i++)
+		if (was_in(b, a->nets[i]))
+			return true;
+	return a->net_count == 0 && was_in(b, 0);
+}
+
+static struct end *next_of(const struct ft_framed *framed, const struct end *end)
+{
+	return end->next == 0 ? NULL : &framed->ends[end->next - 1];
+}
+
+/* One more at the place of end `at`. NULL: no memory. */
+static struct end *add(struct ft_framed *framed, size_t at)
+{
+	size_t room = framed->count < framed->room ? framed->room : 2 * framed->room;
+	struct end *ends = room == framed->room
+				   ? framed->ends
+				   : reallocarray(framed->ends, room, sizeof *framed->ends);
+
+	if (ends == NULL)
+		return NULL;
+	framed->ends = ends;
+	framed->room = room;
+	ends[framed->count] = ends[at];
+	ends[at].next = (uint32_t)++framed->count;
+	return &ends[framed->count - 1];
+}
+
+/* Queue pair numbers come again: the later connection has them, but for what was seen in another network. */
+static struct end *end_for(struct ft_framed *framed, const struct place *place,
+			   const struct ft_nccl_connection *connection)
+{
+	struct end *first = find(framed, place), *end = first;
+
+	while (end != NULL && end->connection != NULL && !share_net(end->connection, connection))
+		end = next_of(framed, end);
+	return end != NULL || first == NULL ? end : add(framed, (size_t)(first - framed->ends));
+}
+
 static void enter_party(struct ft_framed *framed, const struct ft_nccl_connection *connection,
 			const struct ft_nccl_party *party)
 {
 	for (uint8_t lane = 0; lane < connection->qp_count && party->place_count > 0; lane++) {
 		struct place place =
 			place_of(&party->places[party->qp_device[lane]], party->qpns[lane]);
-		struct end *end = party->qpns[lane] == FT_NCCL_NONE ? NULL : find(framed, &place);
+		struct end *end = party->qpns[lane] == FT_NCCL_NONE
+					  ? NULL
+					  : end_for(framed, &place, connection);
 
 		if (end == NULL)
 			continue;
@@ -99,7 +152,8 @@ int ft_framed_create(struct ft_framed **framed, const struct ft_nccl_report *rep
 	made->mask = slots - 1;
 	made->seed = seed;
 	made->slots = calloc(slots, sizeof *made->slots);
-	made->ends = calloc(report->queue_pair_count + 1, sizeof *made->ends);
+	made->room = report->queue_pair_count + 1;
+	made->ends = calloc(made->room, sizeof *made->ends);
 	if (made->slots == NULL || made->ends == NULL) {
 		ft_framed_destroy(made);
 		return -ENOMEM;
@@ -142,12 +196,29 @@ static struct ft_nccl_place address_of(const struct ft_flow_key *key, const uint
 	return place;
 }
 
-static const struct end *end_of(const struct ft_framed *framed, const struct ft_flow_key *key)
+static uint32_t net_of(const struct ft_flow_key *key, uint16_t vlan)
+{
+	return key->vni != FT_FLOW_NO_VNI ? FT_NCCL_NET_VNI | key->vni : vlan;
+}
+
+static const struct end *end_of(const struct ft_framed *framed, const struct ft_flow_key *key,
+				uint16_t vlan)
 {
 	const struct ft_nccl_place at = address_of(key, key->dst);
 	const struct place place = place_of(&at, key->dest_qp);
+	const struct end *first = find(framed, &place), *end = first;
 
-	return find(framed, &place);
+	while (end != NULL &&
+	       (end->connection == NULL || !was_in(end->connection, net_of(key, vlan))))
+		end = next_of(framed, end);
+	return end != NULL ? end : first;
+}
+
+/* Another half-connection of that name is the connection's. */
+static bool is_apart(const struct end *end, const struct ft_flow_key *key)
+{
+	return key->base == FT_FLOW_ANY_BASE && key->vlan != FT_FLOW_ANY_VLAN &&
+	       !was_in(end->connection, net_of(key, key->vlan));
 }
 
 static const struct ft_nccl_party *other_party(const struct end *end)
@@ -171,10 +242,10 @@ static bool comes_from_party(const struct ft_flow_key *key, const struct ft_nccl
 	return false;
 }
 
-bool ft_framed_tell(const struct ft_framed *framed, const struct ft_flow_key *key,
+bool ft_framed_tell(const struct ft_framed *framed, const struct ft_flow_key *key, uint16_t vlan,
 		    struct ft_report_flow_nccl *nccl)
 {
-	const struct end *end = end_of(framed, key);
+	const struct end *end = end_of(framed, key, vlan);
 	const struct ft_nccl_party *other;
 
 	if (end == NULL || (end->class == FT_NCCL_CLASS_UNKNOWN && end->connection == NULL))
@@ -185,7 +256,7 @@ bool ft_framed_tell(const struct ft_framed *framed, const struct ft_flow_key *ke
 		.connection = FT_UNKNOWN,
 		.channel = FT_UNKNOWN,
 	};
-	other = end->connection == NULL ? NULL : other_party(end);
+	other = end->connection == NULL || is_apart(end, key) ? NULL : other_party(end);
 	if (other == NULL || !comes_from_party(key, other))
 		return true;
 	nccl->connection = end->connection->connection;
@@ -197,13 +268,13 @@ bool ft_framed_tell(const struct ft_framed *framed, const struct ft_flow_key *ke
 	return true;
 }
 
-bool ft_framed_back(const struct ft_framed *framed, const struct ft_flow_key *key,
+bool ft_framed_back(const struct ft_framed *framed, const struct ft_flow_key *key, uint16_t vlan,
 		    struct ft_flow_key *back)
 {
-	const struct end *end = end_of(framed, key);
+	const struct end *end = end_of(framed, key, vlan);
 	const struct ft_nccl_party *other;
 
-	if (end == NULL || end->connection == NULL ||
+	if (end == NULL || end->connection == NULL || is_apart(end, key) ||
 	    end->connection->found_by != FT_NCCL_BY_METADATA)
 		return false;
 	other = other_party(end);

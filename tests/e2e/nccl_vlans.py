@@ -86,6 +86,19 @@ class Vlans(unittest.TestCase):
                 self.assertEqual(sorted(connections), sorted((v, c.number) for v in (RED, BLUE) for c in world.connections))
                 self.assertEqual([len(ids) for ids in connections.values()], [1] * len(connections))
 
+    def test_rows_of_half_connections_are_of_their_own_connection(self):
+        for seed in SEEDS:
+            world, other = twins(seed)
+            with self.subTest(seed=seed, release=world.release):
+                path, frames = self.capture(in_vlan(world.frames, RED), in_vlan(other, BLUE))
+                vlans = {m["connection"]: frames[m["first_frame"] - 1].vlan
+                         for m in fabtap("nccl", "--json", "--no-icrc", path).json()["messages"] if m["completed"]}
+                rows = [row for row in fabtap("flows", "--nccl", "--json", "--no-icrc", path).json()["flows"]
+                        if row["nccl"] and row["nccl"]["connection"] in vlans]
+                self.assertEqual(len(rows), 4 * len(world.connections))
+                for row in rows:
+                    self.assertEqual(row["vlan"], vlans[row["nccl"]["connection"]])
+
     def test_forged_writes_are_found_in_either(self):
         for seed, bad in itertools.product(FORGED, (RED, BLUE)):
             world, other = twins(seed)

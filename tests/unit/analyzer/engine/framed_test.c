@@ -146,7 +146,7 @@ static void a_half_is_told_by_its_queue_pair_and_by_who_sends_it(void **state)
 		struct ft_report_flow_nccl told = { 0 };
 
 		print_message("%s\n", cases[i].sentence);
-		assert_int_equal(ft_framed_tell(framed, &key, &told), cases[i].class != NULL);
+		assert_int_equal(ft_framed_tell(framed, &key, 0, &told), cases[i].class != NULL);
 		if (cases[i].class == NULL) {
 			assert_null(told.class);
 			continue;
@@ -184,7 +184,7 @@ static void only_a_setup_names_the_other_half(void **state)
 
 		key.base = 0x7fff;
 		key.vlan = 100;
-		assert_int_equal(ft_framed_back(framed, &key, &back), cases[i].back != 0);
+		assert_int_equal(ft_framed_back(framed, &key, 0, &back), cases[i].back != 0);
 		if (cases[i].back != 0)
 			assert_memory_equal(&back, &wanted, sizeof back);
 	}
@@ -200,16 +200,16 @@ static void lids_are_found_as_keys_hold_them(void **state)
 	(void)state;
 	memcpy(key.src + 14, &sender, sizeof sender);
 	memcpy(key.dst + 14, &receiver, sizeof receiver);
-	assert_true(ft_framed_tell(framed, &key, &told));
+	assert_true(ft_framed_tell(framed, &key, 0, &told));
 	assert_int_equal(told.connection, 2);
 	assert_string_equal(told.role, "data");
-	assert_true(ft_framed_back(framed, &key, &back));
+	assert_true(ft_framed_back(framed, &key, 0, &back));
 	assert_int_equal(back.dest_qp, 31);
 	assert_int_equal(back.by_lid, 1);
 	assert_memory_equal(back.src, key.dst, sizeof back.src);
 	assert_memory_equal(back.dst, key.src, sizeof back.dst);
 	key.by_lid = 0;
-	assert_false(ft_framed_tell(framed, &key, &told));
+	assert_false(ft_framed_tell(framed, &key, 0, &told));
 }
 
 static void a_later_connection_has_the_queue_pair(void **state)
@@ -228,10 +228,45 @@ static void a_later_connection_has_the_queue_pair(void **state)
 	later.connection = 6;
 	later.receiver.qpns[0] = 29;
 	assert_int_equal(ft_framed_create(&framed, &again, 1), 0);
-	assert_true(ft_framed_tell(framed, &key, &told));
+	assert_true(ft_framed_tell(framed, &key, 0, &told));
 	assert_int_equal(told.connection, 6);
-	assert_true(ft_framed_back(framed, &key, &back));
+	assert_true(ft_framed_back(framed, &key, 0, &back));
 	assert_int_equal(back.dest_qp, 29);
+}
+
+static void connections_in_two_vlans_both_have_the_queue_pair(void **state)
+{
+	struct ft_nccl_connection red = two_devices, blue = two_devices;
+	const struct ft_nccl_connection *const both[] = { &red, &blue };
+	const struct ft_nccl_report twins = { .connections = both,
+					      .connection_count = 2,
+					      .queue_pairs = queue_pairs,
+					      .queue_pair_count = 4 };
+	struct ft_flow_key key = key_of(2, 1, 11), back;
+	struct ft_report_flow_nccl told = { 0 };
+
+	(void)state;
+	ft_framed_destroy(framed);
+	key.vni = FT_FLOW_NO_VNI;
+	red.nets[0] = 77;
+	blue.nets[0] = 78;
+	red.net_count = blue.net_count = 1;
+	blue.connection = 6;
+	blue.receiver.qpns[0] = 22;
+	assert_int_equal(ft_framed_create(&framed, &twins, 1), 0);
+	assert_true(ft_framed_tell(framed, &key, 77, &told));
+	assert_int_equal(told.connection, 5);
+	assert_true(ft_framed_tell(framed, &key, 0, &told)); /* without the tag: one of the two */
+	assert_string_equal(told.role, "cts");
+	key.vlan = 78;
+	assert_true(ft_framed_tell(framed, &key, 78, &told));
+	assert_int_equal(told.connection, 6);
+	assert_true(ft_framed_back(framed, &key, 78, &back));
+	assert_int_equal(back.dest_qp, 22);
+	key.vlan = 79;
+	assert_true(ft_framed_tell(framed, &key, 79, &told));
+	assert_int_equal(told.connection, FT_UNKNOWN);
+	assert_false(ft_framed_back(framed, &key, 79, &back));
 }
 
 static void an_empty_report_tells_nothing(void **state)
@@ -243,8 +278,8 @@ static void an_empty_report_tells_nothing(void **state)
 	(void)state;
 	ft_framed_destroy(framed);
 	assert_int_equal(ft_framed_create(&framed, &empty, 1), 0);
-	assert_false(ft_framed_tell(framed, &key, &told));
-	assert_false(ft_framed_back(framed, &key, &back));
+	assert_false(ft_framed_tell(framed, &key, 0, &told));
+	assert_false(ft_framed_back(framed, &key, 0, &back));
 	assert_false(ft_framed_has_setups(framed));
 }
 
@@ -256,6 +291,7 @@ int main(void)
 		EACH(only_a_setup_names_the_other_half),
 		EACH(lids_are_found_as_keys_hold_them),
 		EACH(a_later_connection_has_the_queue_pair),
+		EACH(connections_in_two_vlans_both_have_the_queue_pair),
 		EACH(an_empty_report_tells_nothing),
 	};
 
