@@ -420,9 +420,11 @@ void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
 
 /* Whose it is, if it goes straight; the hint will do next time. */
 static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connections,
-					const struct ft_flow_key *key, uint32_t *hint)
+					const struct ft_nccl_glimpse *glimpse, uint32_t *hint)
 {
-	const struct ft_nccl_end *end = ft_nccl_ends_glimpse(&connections->ends, key);
+	const struct ft_flow_key *key = glimpse->key;
+	const struct ft_nccl_end *end =
+		ft_nccl_ends_glimpse(&connections->ends, key, glimpse->observed->vlan);
 	struct ft_nccl_straight *straight;
 
 	if (end == NULL || end->any_vni)
@@ -443,7 +445,7 @@ bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
 	hint = &connections->hints[glimpse->digest % FT_NCCL_HINTS];
 	straight = &connections->straights[*hint / 2];
 	if (!straight->is_on || !ft_nccl_straight_has(straight, *hint % 2, glimpse->key))
-		straight = look_up(connections, glimpse->key, hint);
+		straight = look_up(connections, glimpse, hint);
 	return straight != NULL && ft_nccl_straight_take(straight, *hint % 2, glimpse);
 }
 

@@ -51,21 +51,40 @@ static struct ft_nccl_end *next_at(const struct ft_nccl_end_table *table, size_t
 	}
 }
 
-/* Of this overlay, else one that no packet has told the overlay of yet. */
+static bool is_told_in(const struct ft_nccl_end *end, uint16_t vlan)
+{
+	return end->told_vlan == vlan + 1;
+}
+
+/* The likelier of two: set up in the packet's VLAN; of this overlay; one that no packet has told the overlay of yet. */
+static struct ft_nccl_end *likelier(struct ft_nccl_end *a, struct ft_nccl_end *b, uint32_t vni,
+				    uint16_t vlan)
+{
+	if (a == NULL || is_told_in(b, vlan))
+		return b;
+	return a->vni != vni && !is_told_in(a, vlan) && b->vni == vni ? b : a;
+}
+
 static struct ft_nccl_end *find_from(const struct ft_nccl_end_table *table, size_t home,
 				     const uint8_t address[16], bool by_lid, uint32_t qpn,
-				     uint32_t vni)
+				     uint32_t vni, uint16_t vlan)
 {
-	struct ft_nccl_end *end, *open = NULL;
+	struct ft_nccl_end *end, *likely = NULL;
 	size_t at = home;
 
 	while ((end = next_at(table, &at, address, by_lid, qpn)) != NULL) {
-		if (end->vni == vni)
+		if (end->vni == vni && (end->told_vlan == 0 || is_told_in(end, vlan)))
 			return end;
-		if (end->any_vni && open == NULL)
-			open = end;
+		if (end->any_vni || end->vni == vni)
+			likely = likelier(likely, end, vni, vlan);
 	}
-	return open;
+	return likely;
+}
+
+/* Each was set up, in a VLAN of its own. */
+static bool are_apart(const struct ft_nccl_end *a, const struct ft_nccl_end *b)
+{
+	return a->told_vlan != 0 && b->told_vlan != 0 && a->told_vlan != b->told_vlan;
 }
 
 static bool is_rival(const struct ft_nccl_end *old, const struct ft_nccl_end *end)
@@ -85,6 +104,8 @@ struct ft_nccl_end *ft_nccl_ends_rival(const struct ft_nccl_end_table *table,
 		return NULL;
 	at = home_of(table, end->address, end->by_lid, end->qpn);
 	while ((old = next_at(table, &at, end->address, end->by_lid, end->qpn)) != NULL) {
+		if (are_apart(old, end))
+			continue;
 		if (old->vni == end->vni)
 			return old;
 		if (likely == NULL && is_rival(old, end))
@@ -118,7 +139,7 @@ struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 	if (table->slots == 0)
 		return NULL;
 	return find_from(table, home_of(table, address, by_lid, seen->dest_qp), address, by_lid,
-			 seen->dest_qp, vni);
+			 seen->dest_qp, vni, seen->vlan);
 }
 
 enum { NAME = 24 /* bytes: address, queue pair, VNI */ };
@@ -130,7 +151,7 @@ static_assert(offsetof(struct ft_nccl_end, address) == 0 &&
 
 /* Nearly always it is the first. */
 const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *table,
-					       const struct ft_flow_key *key)
+					       const struct ft_flow_key *key, uint16_t vlan)
 {
 	const uint8_t *name = (const uint8_t *)key + offsetof(struct ft_flow_key, dst);
 	const struct ft_nccl_end *first;
@@ -140,9 +161,10 @@ const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *t
 		return NULL;
 	home = home_of(table, key->dst, false, key->dest_qp);
 	first = &table->ends[home];
-	if (memcmp(first, name, NAME) == 0 && first->used && !first->by_lid)
+	if (memcmp(first, name, NAME) == 0 && first->used && !first->by_lid &&
+	    (first->told_vlan == 0 || is_told_in(first, vlan)))
 		return first;
-	return find_from(table, home, key->dst, false, key->dest_qp, key->vni);
+	return find_from(table, home, key->dst, false, key->dest_qp, key->vni, vlan);
 }
 
 static void insert(struct ft_nccl_end_table *table, const struct ft_nccl_end *end)

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <assert.h>
+
 #include <nccl/follower.h>
 
 /*
  * Which connection packets to an address and queue pair belong to. A queue pair of an overlay is told by the overlay's
  * number from the first packet on; before, that of its set-up is likely, but any will do: TCP may have a network of its own.
+ * So may set-ups in two VLANs be of one queue pair in each; packets in one of these VLANs tell.
  */
 enum ft_nccl_role { FT_NCCL_AT_SENDER, FT_NCCL_AT_RECEIVER }; /* whose queue pair it is, of data */
 
@@ -19,9 +22,12 @@ struct ft_nccl_end {
 	uint8_t lane;
 	uint8_t role; /* enum ft_nccl_role */
 	bool by_lid, used;
-	bool any_vni; /* no packet was seen yet: `vni` is the set-up's */
-	bool unsure;  /* may be stack bytes of an old release: whoever is sure takes the place */
+	uint16_t told_vlan; /* that of its set-up, plus 1; 0: without one */
+	bool any_vni;       /* no packet was seen yet: `vni` is the set-up's */
+	bool unsure; /* may be stack bytes of an old release: whoever is sure takes the place */
 };
+
+static_assert(sizeof(struct ft_nccl_end) <= 44, "many to a page");
 
 struct ft_nccl_end_table {
 	struct ft_nccl_end *ends;
@@ -47,7 +53,7 @@ struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 
 /* The same for a packet over UDP. */
 const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *table,
-					       const struct ft_flow_key *key);
+					       const struct ft_flow_key *key, uint16_t vlan);
 
 /* Put in; its rival is replaced. 0 or -ENOMEM. Pointers to ends do not outlive it. */
 int ft_nccl_ends_put(struct ft_nccl_end_table *table, const struct ft_nccl_end *end);

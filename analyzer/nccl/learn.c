@@ -127,7 +127,7 @@ static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchang
 	ft_nccl_turns_begin(followed, qps / model->devices);
 }
 
-static struct ft_nccl_end end_of(const struct ft_nccl_followed *followed,
+static struct ft_nccl_end end_of(const struct ft_nccl_followed *followed, uint16_t vlan,
 				 const struct ft_nccl_party *party, enum ft_nccl_role role,
 				 uint8_t lane)
 {
@@ -136,6 +136,7 @@ static struct ft_nccl_end end_of(const struct ft_nccl_followed *followed,
 		.qpn = party->qpns[lane],
 		.vni = followed->vni,
 		.told_vni = followed->vni,
+		.told_vlan = (uint16_t)(vlan + 1),
 		.connection = followed->model.connection,
 		.lane = lane,
 		.role = (uint8_t)role,
@@ -156,15 +157,16 @@ static void expect_start(struct ft_nccl_lane *lane)
 }
 
 static int claim_lanes(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		       uint8_t count)
+		       uint16_t vlan, uint8_t count)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 	int error = ft_nccl_add_lanes(followed, count);
 
 	for (uint8_t i = 0; error == 0 && i < count; i++) {
-		struct ft_nccl_end sender = end_of(followed, &model->sender, FT_NCCL_AT_SENDER, i);
+		struct ft_nccl_end sender =
+			end_of(followed, vlan, &model->sender, FT_NCCL_AT_SENDER, i);
 		struct ft_nccl_end receiver =
-			end_of(followed, &model->receiver, FT_NCCL_AT_RECEIVER, i);
+			end_of(followed, vlan, &model->receiver, FT_NCCL_AT_RECEIVER, i);
 
 		expect_start(&followed->lanes[i]);
 		error = ft_nccl_claim(connections, &sender);
@@ -187,11 +189,12 @@ static bool is_of(const struct ft_nccl_followed *followed, const struct ft_nccl_
 static struct ft_nccl_followed *known_already(const struct ft_nccl_connections *connections,
 					      const struct ft_nccl_exchange *exchange)
 {
-	const uint32_t vnis[] = { exchange->vni, UINT32_MAX };
+	const uint32_t vnis[] = { exchange->vni, UINT32_MAX, ft_nccl_vlan_apart(exchange->vlan) };
 	struct ft_nccl_place place = place_of(&exchange->sender->devices[0]);
 	struct ft_nccl_end own = {
 		.qpn = exchange->sender->qpns[0],
 		.by_lid = place.by_lid,
+		.told_vlan = (uint16_t)(exchange->vlan + 1),
 		.any_vni = true,
 	};
 
@@ -235,7 +238,7 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 	followed->model.first_frame = exchange->frames[0];
 	followed->model.first_ts_ns = exchange->ts_ns;
 	fill(followed, exchange);
-	if (claim_lanes(connections, followed, count) != 0)
+	if (claim_lanes(connections, followed, exchange->vlan, count) != 0)
 		connections->dropped++;
 	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_announce(connections, followed, exchange->frames[1], exchange->ts_ns);

@@ -95,6 +95,7 @@ bool ft_nccl_segment_of(const struct ft_packet *packet, const struct ft_frame *f
 		.frame = frame->number,
 		.ts_ns = frame->ts_ns,
 		.vni = (packet->has & FT_HAS_VNI) != 0 ? packet->vni : UINT32_MAX,
+		.vlan = packet->vlan,
 		.sport = tcp.sport,
 		.dport = tcp.dport,
 		.sequence = tcp.sequence,

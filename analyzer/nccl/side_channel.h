@@ -19,6 +19,7 @@ struct ft_nccl_exchange {
 	struct ft_nccl_place connecting, listening; /* of TCP: need not be the RDMA addresses */
 	uint16_t connecting_port, listening_port;
 	uint32_t vni;       /* of TCP, as in struct ft_nccl_ends: need not be that of RDMA */
+	uint16_t vlan;      /* likewise: of its first segment */
 	uint64_t frames[2]; /* of TCP: first (the SYN, if seen), last so far */
 	uint64_t ts_ns;
 	const struct ft_nccl_metadata *sender, *receiver; /* of data: the connecting side sends */

@@ -58,6 +58,7 @@ static struct ft_nccl_exchange exchange_of(const struct ft_nccl_stream *stream)
 		.connecting_port = stream->pair.ports[FT_NCCL_CLIENT],
 		.listening_port = stream->pair.ports[FT_NCCL_SERVER],
 		.vni = stream->pair.vni,
+		.vlan = stream->vlan,
 		.frames = { stream->frames[0], stream->frames[1] },
 		.ts_ns = stream->ts_ns,
 	};

@@ -204,6 +204,7 @@ struct ft_nccl_stream *ft_nccl_streams_add(struct ft_nccl_streams *streams,
 		return NULL;
 	number = number_of(streams, stream);
 	*stream = (struct ft_nccl_stream){ .pair = pair_of(segment, sender),
+					   .vlan = segment->vlan,
 					   .frames = { segment->frame, segment->frame } };
 	for (unsigned end = 0; end < FT_NCCL_ENDS; end++) {
 		size_t window = (size_t)number * FT_NCCL_ENDS + end;

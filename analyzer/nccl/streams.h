@@ -31,8 +31,9 @@ struct ft_nccl_pair {
 
 struct ft_nccl_stream {
 	struct ft_nccl_pair pair;
-	uint8_t kind; /* enum ft_nccl_stream_kind */
-	bool is_told; /* the contact was */
+	uint8_t kind;  /* enum ft_nccl_stream_kind */
+	bool is_told;  /* the contact was */
+	uint16_t vlan; /* of the first segment */
 	uint64_t magic;
 	uint64_t frames[2];                       /* first, last so far */
 	uint64_t ts_ns;                           /* of the last */

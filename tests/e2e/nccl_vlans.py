@@ -16,17 +16,22 @@ from spoof import MAP
 from vlans import tagged
 
 SEEDS = (7, 13, 15, 22, 25, 26, 27, 28, 29, 32, 34, 38, 41, 51, 53, 55, 57, 58, 61)
+FORGED_SET_UP = (7, 13, 15, 22, 25, 26, 27, 28, 34, 38, 41, 51, 53, 57, 58)
 FORGED = (22, 26, 32, 34, 38, 41, 51, 53, 55, 57, 61)
 RED, BLUE = 77, 78
 START = 1_750_000_000 * 10**9  # the map is in force
 
 
-def twins(seed):
+def twins(seed, setup=False):
     """Frames of two jobs at a time, which have nothing in common but addresses, queue pairs and release."""
-    world = nccl_made.World(seed, setup=False, sets=1)
+    world = nccl_made.World(seed, setup=setup, sets=1)
     other = nccl_made.Successor(world, seed)
-    later = other.frames[0].ts - world.frames[0].ts
-    return world, [frame._replace(ts=frame.ts - later + 3000) for frame in other.frames]
+    later = other.frames[0].ts - next(f.ts for f in world.frames if f.role)
+    frames, other.frames = [f._replace(ts=f.ts - later + 3000) for f in other.frames], []
+    ts = world.frames[0].ts - 3000
+    for connection in other.connections if setup else ():
+        ts = other.set_up(connection, ts)
+    return world, other.frames + frames
 
 
 class Tagged(NamedTuple):
@@ -72,11 +77,12 @@ class Vlans(unittest.TestCase):
         return [f for f in findings if f["rule"].startswith("nccl.")]
 
     def test_each_has_its_connections(self):
-        for seed in SEEDS:
-            world, other = twins(seed)
-            with self.subTest(seed=seed, release=world.release):
+        for seed, setup in itertools.product(SEEDS, (False, True)):
+            world, other = twins(seed, setup)
+            with self.subTest(seed=seed, setup=setup, release=world.release):
                 told, frames = self.document(in_vlan(world.frames, RED), in_vlan(other, BLUE))
                 self.assertEqual(told["findings"], [])
+                self.assertEqual({c["found_by"] for c in told["connections"]}, {"metadata" if setup else "cts"})
                 connections = {}
                 for message in told["messages"]:
                     if message["completed"]:
@@ -100,12 +106,12 @@ class Vlans(unittest.TestCase):
                     self.assertEqual(row["vlan"], vlans[row["nccl"]["connection"]])
 
     def test_forged_writes_are_found_in_either(self):
-        for seed, bad in itertools.product(FORGED, (RED, BLUE)):
-            world, other = twins(seed)
+        for seed, setup, bad in [*itertools.product(FORGED, (False,), (RED, BLUE)), *itertools.product(FORGED_SET_UP, (True,), (RED, BLUE))]:
+            world, other = twins(seed, setup)
             parts = [in_vlan(forged(frames) if vlan == bad else frames, vlan) for frames, vlan in ((world.frames, RED), (other, BLUE))]
             path, frames = self.capture(*parts)
             at = [i for i, frame in enumerate(frames, 1) if frame.frame.role == "forged"]
-            with self.subTest(seed=seed, bad=bad, release=world.release):
+            with self.subTest(seed=seed, setup=setup, bad=bad, release=world.release):
                 found = fabtap("nccl", "--json", "--no-icrc", path).json()["findings"]
                 for findings in (found, self.audited(path), self.audited(path, "--workers", "3")):
                     self.assertEqual([f["frames"] for f in findings], [at])

@@ -66,6 +66,7 @@ struct ft_nccl_segment {
 	uint64_t frame, ts_ns;
 	uint8_t src[16], dst[16]; /* IPv4 in ::ffff:0:0/96 */
 	uint32_t vni;             /* as in struct ft_nccl_ends */
+	uint16_t vlan;            /* as in struct ft_nccl_seen */
 	uint16_t sport, dport;
 	uint32_t sequence;
 	uint32_t acknowledgment; /* next byte wanted of the other side; if `ack` */
