@@ -110,7 +110,7 @@ class Connection:
         self.sizes = (chance.getrandbits(30) << 12 | 0x7f0000000000) + 0x258
         self.buffer = chance.getrandbits(25) << 21 | 0x7e0000000000
         self.fifo_keys, self.sizes_keys, self.keys = ([chance.getrandbits(31) | 1 for _ in range(world.devices)] for _ in range(3))
-        self.data_psn, self.cts_psn, self.position, self.style = [0] * count, [0] * count, 0, None
+        self.data_psn, self.cts_psn, self.position, self.requests, self.style = [0] * count, [0] * count, 0, 0, None
         self.ports = [source_port(*pair) for pair in zip(self.sender_qpns, self.receiver_qpns)]
 
 
@@ -201,8 +201,8 @@ class World:
 
     # what is sent: [(address, offered, length), ..] of each message, sections 5 and 6
     def several_requests(self, connection):
-        count, first = self.chance.choice([2, 2, 3, 8]), connection.position
-        connection.position += count
+        count, first = self.chance.choice([2, 2, 3, 8]), connection.requests
+        connection.requests += count
         for i in range(count):
             offered = self.chance.choice([128, 4096, 8192])
             length = 0 if self.chance.random() < 0.2 else self.chance.randrange(offered + 1)
