@@ -115,19 +115,34 @@ static int keep_evidence(const struct ft_framing *framing, const struct ft_item 
 				framing->source, item->frame);
 }
 
+/* Once for each VLAN: one that a connection was seen in besides another is no network of its own. */
+static void settle_apart(struct ft_framing *framing, uint16_t vlan)
+{
+	const uint64_t bit = UINT64_C(1) << vlan % 64;
+
+	if (((framing->apart[vlan / 64] | framing->joined[vlan / 64]) & bit) != 0)
+		return;
+	if (ft_nccl_follower_crosses(framing->follower, vlan)) {
+		framing->joined[vlan / 64] |= bit;
+		return;
+	}
+	framing->has_apart = true;
+	framing->apart[vlan / 64] |= bit;
+}
+
 /* Its half-connection has a VLAN of its own, or may have. False: it is not to be shown. */
 __attribute__((noinline)) static bool learn_apart(struct ft_framing *framing,
 						  const struct ft_item *item)
 {
 	uint16_t vlan = ft_item_vlan(item) & 0xfff;
 
-	if ((item->framing & FT_FRAMING_APART) != 0) {
-		framing->has_apart = true;
-		framing->apart[vlan / 64] |= UINT64_C(1) << vlan % 64;
-	}
-	if (framing->chosen && (item->framing & FT_FRAMING_INTEREST) == FT_FRAMING_NONE)
-		return false;
-	return is_apart(framing, vlan);
+	if ((item->framing & FT_FRAMING_APART) != 0)
+		settle_apart(framing, vlan);
+	if (framing->chosen &&
+	    ((item->framing & FT_FRAMING_INTEREST) == FT_FRAMING_NONE || !item->followed))
+		return is_apart(framing, vlan) &&
+		       (item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_NONE;
+	return is_apart(framing, vlan) || (framing->joined[vlan / 64] >> vlan % 64 & 1) != 0;
 }
 
 /* Nobody writes to what NCCL uses where no connection is known and no clear-to-send was seen. */

@@ -57,8 +57,8 @@ struct ft_framing {
 	bool awake;  /* there is NCCL in the capture: strangers may have to do with it */
 	bool chosen; /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
 	bool has_apart;
-	uint64_t apart[4096 /
-		       64]; /* VLANs with addresses and queue pairs that others have, too: bits */
+	/* bits: VLANs with addresses and queue pairs that others have, too; that only look so: connections cross them */
+	uint64_t apart[64], joined[64];
 	bool has_seen;
 	struct ft_nccl_seen seen; /* the packet seen last */
 };

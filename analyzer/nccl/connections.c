@@ -285,39 +285,6 @@ bool ft_nccl_is_from_peer(const struct ft_nccl_followed *followed, const struct 
 	return false;
 }
 
-static bool has_vni(const struct ft_nccl_seen *seen)
-{
-	return seen->ends.vni != UINT32_MAX && !ft_nccl_is_vlan_apart(seen->ends.vni);
-}
-
-static bool was_in(const struct ft_nccl_connection *model, uint32_t net)
-{
-	for (uint8_t i = 0; i < model->net_count; i++)
-		if (model->nets[i] == net)
-			return true;
-	return false;
-}
-
-bool ft_nccl_was_in_vlan(const struct ft_nccl_followed *followed, uint32_t vni)
-{
-	const struct ft_nccl_connection *model = &followed->model;
-	uint32_t vlan = vni & 0xfff;
-
-	if (!ft_nccl_is_vlan_apart(vni) || followed->vni != UINT32_MAX)
-		return false;
-	return vlan == 0 ? model->net_count == 0 : was_in(model, vlan);
-}
-
-static void note_net(struct ft_nccl_connection *model, const struct ft_nccl_seen *seen)
-{
-	uint32_t net = has_vni(seen) ? FT_NCCL_NET_VNI | seen->ends.vni : seen->vlan;
-
-	if (net == 0 || was_in(model, net))
-		return;
-	if (model->net_count < FT_NCCL_NETS_MAX)
-		model->nets[model->net_count++] = net;
-}
-
 /* A write begins, the first one of its direction. */
 static void meet(const struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		 bool is_data)
@@ -328,6 +295,12 @@ static void meet(const struct ft_nccl_connections *connections, struct ft_nccl_f
 	if (connections->sink.met != NULL)
 		connections->sink.met(connections->sink.context, followed->model.connection,
 				      is_data);
+}
+
+/* A VLAN that is apart may be another one's than that of a set-up elsewhere. */
+static bool tells_net(const struct ft_nccl_end *end, const struct ft_nccl_seen *seen)
+{
+	return !ft_nccl_is_vlan_apart(seen->ends.vni) || end->told_vlan == seen->vlan + 1;
 }
 
 static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_end *end,
@@ -344,12 +317,12 @@ static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_en
 
 	bool is_data = end->role == FT_NCCL_AT_RECEIVER; /* the end may move from here on */
 
-	if (end->any_vni) {
+	if (end->any_vni && tells_net(end, seen)) {
 		end->any_vni = false;
 		end->vni = followed->vni = seen->ends.vni;
 		followed->any_vni = false;
 	}
-	note_net(&followed->model, seen);
+	ft_nccl_note_net(&followed->model, seen);
 	if (seen->opcode == FT_NCCL_ACK && seen->syndrome < FT_NCCL_NAKS)
 		ft_nccl_order_acknowledge(&moment, is_data);
 	if (!ft_nccl_is_write(seen->opcode))

@@ -241,7 +241,10 @@ static inline bool ft_nccl_has_numbers(const struct ft_nccl_followed *followed)
 	       (lane->cts_acked.ordered && lane->data_acked.ordered && !followed->overtaken);
 }
 
-/* connections.c: it was found before VLANs were known to be apart, in this one. */
+/* nets.c: the network that a packet was seen in is one of the connection's. */
+void ft_nccl_note_net(struct ft_nccl_connection *model, const struct ft_nccl_seen *seen);
+
+/* nets.c: it was found before VLANs were known to be apart, in this one. */
 bool ft_nccl_was_in_vlan(const struct ft_nccl_followed *followed, uint32_t vni);
 
 /* Addresses and keys mean something within an overlay only, or a VLAN. */

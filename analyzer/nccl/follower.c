@@ -106,6 +106,11 @@ bool ft_nccl_follower_shown(const struct ft_nccl_follower *follower,
 	return ft_nccl_connections_shown(follower->connections, seen, shown);
 }
 
+bool ft_nccl_follower_crosses(const struct ft_nccl_follower *follower, uint16_t vlan)
+{
+	return ft_nccl_connections_cross(follower->connections, vlan);
+}
+
 const struct ft_nccl_connection *ft_nccl_follower_connection(
 	const struct ft_nccl_follower *follower, uint32_t id)
 {

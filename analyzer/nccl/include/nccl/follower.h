@@ -125,6 +125,9 @@ void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 bool ft_nccl_follower_shown(const struct ft_nccl_follower *follower,
 			    const struct ft_nccl_seen *seen, struct ft_nccl_shown *shown);
 
+/* A connection was seen in this VLAN, and in another one. */
+bool ft_nccl_follower_crosses(const struct ft_nccl_follower *follower, uint16_t vlan);
+
 /*
  * A connection by the id that found and contact gave it; NULL: none. It stays where it is. What it has counted may be
  * behind the times until the next report.
