@@ -176,7 +176,8 @@ static void drop_stale(struct ft_tracker *tracker, struct ft_half *half)
 		uint32_t next = span->next;
 
 		if ((kinds >> span->kind & 1) != 0 && !span->fresh) {
-			begin_behind(half, span);
+			if (span->kind != FT_SPAN_AHEAD)
+				begin_behind(half, span);
 			ft_spans_remove(&tracker->spans, half, number);
 		}
 		number = next;
