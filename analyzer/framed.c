@@ -72,20 +72,12 @@ static void enter_queue_pairs(struct ft_framed *framed, const struct ft_nccl_rep
 	framed->count = report->queue_pair_count;
 }
 
-static bool was_in(const struct ft_nccl_connection *connection, uint32_t net)
-{
-	for (uint8_t i = 0; i < connection->net_count; i++)
-		if (connection->nets[i] == net)
-			return true;
-	return net == 0 && connection->net_count == 0;
-}
-
 static bool share_net(const struct ft_nccl_connection *a, const struct ft_nccl_connection *b)
 {
 	for (uint8_t i = 0; i < a->net_count; i++)
-		if (was_in(b, a->nets[i]))
+		if (ft_nccl_was_in(b, a->nets[i]))
 			return true;
-	return a->net_count == 0 && was_in(b, 0);
+	return a->net_count == 0 && ft_nccl_was_in(b, 0);
 }
 
 static struct end *next_of(const struct ft_framed *framed, const struct end *end)
@@ -209,7 +201,7 @@ static const struct end *end_of(const struct ft_framed *framed, const struct ft_
 	const struct end *first = find(framed, &place), *end = first;
 
 	while (end != NULL &&
-	       (end->connection == NULL || !was_in(end->connection, net_of(key, vlan))))
+	       (end->connection == NULL || !ft_nccl_was_in(end->connection, net_of(key, vlan))))
 		end = next_of(framed, end);
 	return end != NULL ? end : first;
 }
@@ -218,7 +210,7 @@ static const struct end *end_of(const struct ft_framed *framed, const struct ft_
 static bool is_apart(const struct end *end, const struct ft_flow_key *key)
 {
 	return key->base == FT_FLOW_ANY_BASE && key->vlan != FT_FLOW_ANY_VLAN &&
-	       !was_in(end->connection, net_of(key, key->vlan));
+	       !ft_nccl_was_in(end->connection, net_of(key, key->vlan));
 }
 
 static const struct ft_nccl_party *other_party(const struct end *end)

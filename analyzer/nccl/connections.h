@@ -16,10 +16,10 @@ struct ft_nccl_connections;
 int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 			       const struct ft_nccl_config *config, struct ft_nccl_qps *qps,
 			       const struct ft_nccl_sink *sink);
+void ft_nccl_connections_destroy(struct ft_nccl_connections *connections); /* NULL is fine */
 
 /* One was seen in this VLAN, and in another one. */
 bool ft_nccl_connections_cross(const struct ft_nccl_connections *connections, uint16_t vlan);
-void ft_nccl_connections_destroy(struct ft_nccl_connections *connections); /* NULL is fine */
 
 void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 			       const struct ft_nccl_exchange *exchange);

@@ -30,7 +30,7 @@
  *     straight.c     the same of audits                 straight_turn.c  onto it and back
  *     bind.c         whose data is whose                pairing.c    whose answers
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
- *     anew.c         queue pairs that begin anew
+ *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
  */
 
 /* A pair of queue pairs; its number is its position in the connection's lists. */

@@ -5,22 +5,18 @@ static bool has_vni(const struct ft_nccl_seen *seen)
 	return seen->ends.vni != UINT32_MAX && !ft_nccl_is_vlan_apart(seen->ends.vni);
 }
 
-static bool was_in(const struct ft_nccl_connection *model, uint32_t net)
+bool ft_nccl_was_in(const struct ft_nccl_connection *connection, uint32_t net)
 {
-	for (uint8_t i = 0; i < model->net_count; i++)
-		if (model->nets[i] == net)
+	for (uint8_t i = 0; i < connection->net_count; i++)
+		if (connection->nets[i] == net)
 			return true;
-	return false;
+	return net == 0 && connection->net_count == 0;
 }
 
 bool ft_nccl_was_in_vlan(const struct ft_nccl_followed *followed, uint32_t vni)
 {
-	const struct ft_nccl_connection *model = &followed->model;
-	uint32_t vlan = vni & 0xfff;
-
-	if (!ft_nccl_is_vlan_apart(vni) || followed->vni != UINT32_MAX)
-		return false;
-	return vlan == 0 ? model->net_count == 0 : was_in(model, vlan);
+	return ft_nccl_is_vlan_apart(vni) && followed->vni == UINT32_MAX &&
+	       ft_nccl_was_in(&followed->model, vni & 0xfff);
 }
 
 bool ft_nccl_connections_cross(const struct ft_nccl_connections *connections, uint16_t vlan)
@@ -28,7 +24,7 @@ bool ft_nccl_connections_cross(const struct ft_nccl_connections *connections, ui
 	for (uint32_t i = 0; i < connections->count; i++) {
 		const struct ft_nccl_connection *model = &connections->all[i]->model;
 
-		if (model->net_count > 1 && was_in(model, vlan))
+		if (model->net_count > 1 && ft_nccl_was_in(model, vlan))
 			return true;
 	}
 	return false;
@@ -38,7 +34,7 @@ void ft_nccl_note_net(struct ft_nccl_connection *model, const struct ft_nccl_see
 {
 	uint32_t net = has_vni(seen) ? FT_NCCL_NET_VNI | seen->ends.vni : seen->vlan;
 
-	if (net == 0 || was_in(model, net))
+	if (net == 0 || ft_nccl_was_in(model, net))
 		return;
 	if (model->net_count < FT_NCCL_NETS_MAX)
 		model->nets[model->net_count++] = net;

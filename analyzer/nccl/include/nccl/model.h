@@ -191,6 +191,9 @@ enum ft_nccl_class {
 /* "unknown", "nccl", "nvme", "rdma_cm" ..: one for each, static. */
 const char *ft_nccl_class_name(enum ft_nccl_class class);
 
+/* The connection was seen in this network, as in its `nets`; 0, that of no VLAN and no overlay: it was seen in no other. */
+bool ft_nccl_was_in(const struct ft_nccl_connection *connection, uint32_t net);
+
 enum { FT_NCCL_EVIDENCE_MAX = 24 };
 
 /* Any (address, QPN) that an RDMA packet was sent to. */
