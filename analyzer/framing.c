@@ -204,7 +204,7 @@ static inline bool is_expected(const struct ft_framing *framing, const struct ft
 {
 	const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item);
 
-	if (item->framing != FT_FRAMING_SHOWN &&
+	if ((item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_SHOWN &&
 	    (item->framing == FT_FRAMING_NONE || !framing->awake))
 		return true;
 	return !is_apart(framing, item->observed.vlan) &&
