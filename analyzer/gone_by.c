@@ -6,8 +6,9 @@
 
 #define ALL_BYTES (FT_GONE_BY * sizeof(struct ft_cut_frame))
 
-static_assert((int)FT_GONE_BY > (int)FT_ENGINE_KEEP * (int)FT_BLOCK_FRAMES + (int)FT_BLOCK_FRAMES,
-	      "what is under way, and a block before it");
+static_assert((int)FT_GONE_BY >
+		      (int)FT_ENGINE_KEEP * (int)FT_BLOCK_FRAMES + (int)FT_SUSPECTS_PASSAGES,
+	      "what is under way, and what its suspicions may name");
 
 int ft_gone_by_init(struct ft_gone_by *gone_by)
 {

@@ -7,7 +7,8 @@
 
 /*
  * The frames that a worker has run, for who finds later that one of them is evidence. The account comes after the workers,
- * as many blocks as an engine of several has under way; what it is told of, up to a block before, is still here then.
+ * as many blocks as an engine of several has under way; what it is told of, from up to FT_SUSPECTS_PASSAGES frames before, is
+ * still here then.
  */
 enum { FT_GONE_BY = (FT_ENGINE_KEEP + 2) * FT_BLOCK_FRAMES };
 

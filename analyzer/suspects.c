@@ -14,7 +14,6 @@ enum {
 	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
 	YOUNG = 8,                     /* requests on a connection that did little yet */
 	UNBOUND = 0x40,                /* in the opcode: RD, UD and what is not defined */
-	PASSAGES = 1 << 10,            /* frames: 16 KiB, which stay in the first-level cache */
 };
 
 #define TIMEOUT_NS UINT64_C(1000000) /* no sender waits less for an answer */
@@ -44,7 +43,7 @@ int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *tabl
 	made->table = table;
 	made->records = ft_flow_at(table, 1);
 	made->recent_bytes = records * sizeof *made->recent;
-	made->passages = calloc(PASSAGES, sizeof *made->passages);
+	made->passages = calloc(FT_SUSPECTS_PASSAGES, sizeof *made->passages);
 	made->recent = ft_reserve(made->recent_bytes);
 	if (made->passages != NULL && made->recent != NULL &&
 	    ft_suspect_pairs_create(&made->pairs) == 0) {
@@ -76,7 +75,7 @@ static inline struct ft_recent *recent_of(const struct ft_suspects *suspects,
 static inline void note_passage(const struct ft_suspects *suspects, const struct ft_flow *flow,
 				const struct ft_observed *observed)
 {
-	suspects->passages[observed->frame % PASSAGES] =
+	suspects->passages[observed->frame % FT_SUSPECTS_PASSAGES] =
 		(struct passage){ (uint32_t)(flow - suspects->records), observed->psn,
 				  observed->frame };
 }
@@ -91,8 +90,9 @@ static uint64_t passage_before(const struct ft_suspects *suspects, const struct 
 	uint32_t half = (uint32_t)(flow - suspects->records);
 	uint64_t frame = observed->frame;
 
-	for (unsigned back = 1; back <= PASSAGES; back++) {
-		const struct passage *passage = &suspects->passages[(frame - back) % PASSAGES];
+	for (unsigned back = 1; back <= FT_SUSPECTS_PASSAGES; back++) {
+		const struct passage *passage =
+			&suspects->passages[(frame - back) % FT_SUSPECTS_PASSAGES];
 
 		if (passage->frame == frame - back && passage->half == half &&
 		    passage->psn == observed->psn)
