@@ -9,7 +9,6 @@
 
 #include "cut_frame.h"
 #include "subject.h"
-#include "tally.h"
 
 enum {
 	COMMENT_TEXT = 512,

@@ -91,14 +91,6 @@ static void count_unjudged(struct ft_tally *tally, const struct ft_item *item)
 	tally->undecodable += item->kind == FT_FRAME_BROKEN;
 }
 
-bool ft_rules_violate(uint32_t rules)
-{
-	for (unsigned rule = 0; rule < FT_RULES; rule++)
-		if ((rules >> rule & 1) != 0 && ft_rule_text(rule)->violation)
-			return true;
-	return false;
-}
-
 static void count_outcome(struct ft_totals *totals, uint32_t index, const struct ft_item *item,
 			  struct ft_judged *judged)
 {

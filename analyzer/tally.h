@@ -16,9 +16,6 @@ struct ft_tally {
 	uint64_t unsampled;   /* RDMA packets that samples stand for */
 };
 
-/* Any of them, bit per enum ft_rule, is a violation. */
-bool ft_rules_violate(uint32_t rules);
-
 int ft_tally_init(struct ft_tally *tally, uint32_t tenants, uint64_t seed);
 void ft_tally_free(struct ft_tally *tally);
 

@@ -119,3 +119,11 @@ const struct ft_rule_text *ft_rule_text(enum ft_rule rule)
 {
 	return &texts[rule];
 }
+
+bool ft_rules_violate(uint32_t rules)
+{
+	for (unsigned rule = 0; rule < FT_RULES; rule++)
+		if ((rules >> rule & 1) != 0 && ft_rule_text(rule)->violation)
+			return true;
+	return false;
+}

@@ -67,6 +67,9 @@ struct ft_rule_text {
 /* Of any rule below FT_ALL_RULES; static, never NULL. docs/findings.md says it at length. */
 const struct ft_rule_text *ft_rule_text(enum ft_rule rule);
 
+/* Any of them, bit per enum ft_rule, is a violation. */
+bool ft_rules_violate(uint32_t rules);
+
 /* What could be read of a frame (section 4: "needs"). */
 enum ft_needs {
 	FT_NEED_ADDRESSES = 1,
