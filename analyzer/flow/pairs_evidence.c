@@ -18,7 +18,8 @@ static int bits_of(uint32_t x)
 static int32_t behind(const struct ft_half *asker, uint32_t psn)
 {
 	int32_t distance = psn_distance(asker->next_psn - 1, psn);
-	int32_t span = (int32_t)(asker->message_bytes / LEAST_MTU) + 1;
+	uint32_t length = asker->message_bytes == FT_LENGTH_CUT ? 0 : asker->message_bytes;
+	int32_t span = (int32_t)(length / LEAST_MTU) + 1;
 
 	/* the answer to a READ may take as many PSNs as its length allows */
 	if ((asker->flags & FT_HALF_SPAN_UNKNOWN) != 0 && distance < 0 && -distance <= span)

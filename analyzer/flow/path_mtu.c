@@ -99,7 +99,9 @@ uint32_t ft_psns_of(const struct ft_tracker *tracker, const struct ft_moment *mo
 /* Both directions have the same path MTU; of the READ sent last. */
 uint32_t ft_packets_asked(const struct ft_half *half)
 {
-	return half->message_bytes == 0 ? 0 : packets_known(half, half->message_bytes);
+	if (half->message_bytes == 0 || half->message_bytes == FT_LENGTH_CUT)
+		return 0;
+	return packets_known(half, half->message_bytes);
 }
 
 uint32_t ft_least_mtu(const struct ft_half *half)

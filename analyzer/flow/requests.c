@@ -28,6 +28,8 @@ void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct
 		.early = moment->operation->role == FT_ROLE_RESPONSE /* its READ passed unseen */
 				 ? ft_how_early(tracker, requester)
 				 : 0,
+		.guessed = !asks && moment->operation->role != FT_ROLE_RESPONSE &&
+			   requester->half.message_bytes == FT_LENGTH_CUT,
 		.from = ft_psn_add(from, there), /* those before came ahead of their request */
 		.count = count - there,
 		.begin = begin,
@@ -55,7 +57,8 @@ static void follow_question(struct ft_tracker *tracker, const struct ft_moment *
 	half->message_psn = observed->psn;
 	if (psns == 0) {
 		half->flags |= FT_HALF_SPAN_UNKNOWN;
-		half->message_bytes = observed->has & FT_OBSERVED_RETH ? observed->length : 0;
+		half->message_bytes =
+			observed->has & FT_OBSERVED_RETH ? observed->length : FT_LENGTH_CUT;
 	} else {
 		half->message_psn = half->next_psn;
 	}
@@ -141,13 +144,26 @@ static void outside(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_loss_silent(tracker->evidence, moment->observed->frame);
 }
 
+/* Of `room` up to the next request; 0: as many as its responses have shown, for it never passed itself. */
+static uint32_t span_within(struct ft_half *half, uint32_t room)
+{
+	switch (half->message_bytes) {
+	case 0:
+		return 0;
+	case FT_LENGTH_CUT:
+		return room;
+	default:
+		return ft_span_that_fits(half, room);
+	}
+}
+
 /* The READ before this request took the PSNs up to here, or what fits and the rest is a hole. */
 static void span_from_next(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
 	uint32_t room = ft_psn_add(moment->observed->psn, 0x1000000 - half->message_psn);
 	uint32_t known = ft_psn_add(half->next_psn, 0x1000000 - half->message_psn);
-	uint32_t span = half->message_bytes == 0 ? known : ft_span_that_fits(half, room);
+	uint32_t span = span_within(half, room);
 
 	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
 	if (span > known) {

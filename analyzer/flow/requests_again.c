@@ -128,10 +128,10 @@ void ft_end_read(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t psn)
 	uint32_t number = ft_spans_find(&tracker->spans, half, psn, FT_SPANS_AWAITED);
 	struct ft_span *span, rest;
 
-	if ((half->flags & FT_HALF_MTU_GUESSED) == 0 || number == 0)
+	if (number == 0)
 		return;
 	span = ft_span_at(&tracker->spans, number);
-	if (span->begin == psn)
+	if (span->begin == psn || ((half->flags & FT_HALF_MTU_GUESSED) == 0 && !span->guessed))
 		return;
 	rest = *span;
 	rest.kind = FT_SPAN_HOLE;

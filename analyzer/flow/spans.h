@@ -32,7 +32,8 @@ struct ft_span {
 	uint8_t kind;        /* enum ft_span_kind */
 	uint8_t asked; /* responses: enum ft_message_kind of the request; FT_MESSAGE_KINDS: of none */
 	uint8_t early; /* enum ft_early */
-	bool fresh; /* a hole beyond all that was answered for when it was shown: no part of what was sent again */
+	bool fresh : 1; /* a hole beyond all that was answered for when it was shown: no part of what was sent again */
+	bool guessed : 1; /* responses: all up to the next request, for the READ's length was cut away */
 	uint64_t frame; /* that showed it */
 	uint64_t ts_ns;
 	uint64_t

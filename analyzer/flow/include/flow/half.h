@@ -8,8 +8,9 @@
  * them is not accounted for, and what it has answered to the other half. PSNs are 24-bit.
  */
 
-#define FT_PSN_NONE UINT32_MAX
-#define FT_PSN_ANEW (UINT32_MAX - 1) /* first_psn: another sequence was here before */
+#define FT_PSN_NONE   UINT32_MAX
+#define FT_LENGTH_CUT UINT32_MAX       /* message_bytes: of a READ whose length was cut away */
+#define FT_PSN_ANEW   (UINT32_MAX - 1) /* first_psn: another sequence was here before */
 
 /* How the two halves of a connection were found; the smaller the surer. */
 enum ft_paired_by {
@@ -48,7 +49,7 @@ struct ft_half {
 	};
 	uint32_t spans; /* PSN ranges not accounted for: first of a list in the tracker; 0: none */
 	uint32_t message_psn;   /* of the message being sent, its first */
-	uint32_t message_bytes; /* of the message being sent: RETH's, or the payload so far */
+	uint32_t message_bytes; /* of the message being sent: RETH's, or so far; FT_LENGTH_CUT */
 	uint32_t asked_psn;     /* request whose answer is timed; FT_PSN_NONE */
 	union {
 		uint32_t

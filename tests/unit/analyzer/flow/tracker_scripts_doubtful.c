@@ -182,6 +182,23 @@ const struct script tracker_scripts_doubtful[] = {
 		       A(SEND, 11, NEW), B(RESP_ONLY, 10, RESPONDS_AGAIN), B(ACK, 11, ANSWERS) },
 	  .wanted = { .acks = 1, .retransmitted = 1, .paired = 1 },
 	  .messages = { [FT_MESSAGE_SEND] = 1, [FT_MESSAGE_READ] = 1 }, .bytes = 2 * MTU },
+	/* --- READs without a length: cut away by the capture --- */
+	{ "a READ whose length was cut away takes all PSNs up to the next request", true,
+	  .packets = { A(FIRST, 20, BEGIN), A(LAST, 21, NEW), A(READ, 22, NEW), A(SEND, 25, NEW),
+		       B(RESP_FIRST, 22, RESPONDS), B(RESP_MIDDLE, 23, RESPONDS),
+		       B(RESP_LAST, 24, RESPONDS), B(ACK, 25, ANSWERS) },
+	  .wanted = { .acks = 1, .paired = 1 },
+	  .messages = { [FT_MESSAGE_SEND] = 2, [FT_MESSAGE_READ] = 1 }, .bytes = 6 * MTU },
+	{ "but not those of a request that comes late", true,
+	  .packets = { A(FIRST, 20, BEGIN), A(LAST, 21, NEW), A(READ, 22, NEW), A(SEND, 24, NEW),
+		       A(SEND, 23, LATE), B(RESP_ONLY, 22, RESPONDS), B(ACK, 24, ANSWERS) },
+	  .wanted = { .acks = 1, .reordered = 1, .paired = 1 },
+	  .messages = { [FT_MESSAGE_SEND] = 3, [FT_MESSAGE_READ] = 1 }, .bytes = 5 * MTU },
+	{ "nor those that its last response shows not to be its own", true,
+	  .packets = { A(FIRST, 20, BEGIN), A(LAST, 21, NEW), A(READ, 22, NEW), A(SEND, 25, NEW),
+		       B(RESP_ONLY, 22, RESPONDS), B(ACK, 25, ANSWERS) },
+	  .wanted = { .acks = 1, .mirror_lost = 2, .lost_by_gap = 2, .paired = 1 },
+	  .messages = { [FT_MESSAGE_SEND] = 2, [FT_MESSAGE_READ] = 1 }, .bytes = 4 * MTU },
 };
 
 const size_t tracker_script_doubtful_count =
