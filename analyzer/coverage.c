@@ -67,7 +67,7 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 	else if (!unknown && 1 - covered->doubted < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "about %s %% of the RDMA frames that crossed may be lost, or may have "
-			 "passed before the capture began",
+			 "passed before the capture began or after it ended",
 			 ft_percent(&percent, covered->doubted));
 	else
 		return false;

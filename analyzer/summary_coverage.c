@@ -1,5 +1,6 @@
 #include "summary_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,7 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 		sum.paired += one.paired;
 		sum.one_sided += one.one_sided;
 	}
+	sum.lost_by_ack += ft_loss_believe_overdue(evidence);
 	*believed = *evidence;
 	untrue = ft_loss_resolve(evidence);
 	for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++) {
@@ -229,7 +231,7 @@ static void fill_estimate(struct ft_summary *summary, struct ft_loss_evidence *e
 	ft_loss_estimate(evidence, counted, &estimate);
 	ft_loss_estimate(believed, counted, &highest);
 	estimate.high = most(estimate.high, highest.high);
-	summary->doubted = highest.known ? 1 - highest.share_seen : 0;
+	summary->doubted = highest.known ? 1 - fmin(highest.share_seen, estimate.least_share) : 0;
 	set_estimate(&summary->report.coverage, &estimate);
 }
 

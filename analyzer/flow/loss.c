@@ -12,6 +12,8 @@ enum {
 	FEW_LOST = 50,       /* one in so many */
 	LEAST_SPACES = 1024, /* to spare some */
 	FEW_SPACES = 4096,   /* a capture of fewer may well be of nothing but beginnings */
+	LONG_OVERDUE = 2,    /* frames that responses are overdue since .. */
+	EVENTS_OVERDUE = 3,  /* .. and losses of such, that are more than an accident */
 };
 
 void ft_loss_init(struct ft_loss_evidence *evidence)
@@ -27,6 +29,7 @@ static void add(struct ft_loss_bin *into, const struct ft_loss_bin *from)
 	into->again += from->again;
 	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++)
 		into->doubted[i] += from->doubted[i];
+	into->overdue += from->overdue;
 }
 
 /* Two bins become one; the upper half is free. */
@@ -74,6 +77,13 @@ void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t c
 	ft_loss_bin(evidence, frame)->doubted[doubt] += count;
 	evidence->doubted_squares[doubt] =
 		add_up(evidence->doubted_squares[doubt], (uint64_t)count * count);
+}
+
+void ft_loss_overdue(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count)
+{
+	ft_loss_bin(evidence, frame)->overdue += count;
+	evidence->overdue += count;
+	evidence->overdue_squares = add_up(evidence->overdue_squares, (uint64_t)count * count);
 }
 
 enum {
@@ -167,6 +177,35 @@ static bool is_far_more(double count, double mean, double spread)
 static double trouble(const struct ft_loss_evidence *evidence)
 {
 	return (double)evidence->fabric + (double)evidence->late + (double)evidence->refused;
+}
+
+/* Bins of the first half of the capture since which responses are overdue. */
+static unsigned long_overdue(const struct ft_loss_evidence *evidence)
+{
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < evidence->used / 2; i++)
+		count += evidence->bins[i].overdue != 0;
+	return count;
+}
+
+uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence)
+{
+	uint64_t overdue = evidence->overdue;
+	double lost = events((double)overdue, evidence->overdue_squares);
+
+	if (long_overdue(evidence) < LONG_OVERDUE || lost < EVENTS_OVERDUE ||
+	    !is_far_more(lost, trouble(evidence), 1))
+		return 0;
+	for (uint32_t i = 0; i < evidence->used; i++) {
+		evidence->bins[i].holes += evidence->bins[i].overdue;
+		evidence->bins[i].overdue = 0;
+	}
+	evidence->squares = add_up(evidence->squares, evidence->overdue_squares);
+	evidence->answers_lost += overdue;
+	evidence->uncertain -= overdue;
+	evidence->overdue = evidence->overdue_squares = 0;
+	return overdue;
 }
 
 /*
@@ -339,6 +378,7 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->uncertain += from->uncertain;
 	into->unanswered += from->unanswered;
 	into->overdue += from->overdue;
+	into->overdue_squares = add_up(into->overdue_squares, from->overdue_squares);
 	into->questions += from->questions;
 	into->answers += from->answers;
 	into->answers_lost += from->answers_lost;

@@ -346,12 +346,18 @@ static void from_silence(const struct sums *sums, struct ft_loss_estimate *estim
 		estimate->high = (uint64_t)ceil(log(0.01) / log(share));
 }
 
-/* What fabric and mirror share in a way not known, beyond what the estimate has of it. */
-static uint64_t unclear(const struct ft_loss_evidence *evidence, const struct sums *sums)
+/* Of so many frames missing, those beyond what the estimate has of them. */
+static uint64_t unclear(const struct ft_loss_evidence *evidence, const struct sums *sums,
+			uint64_t missing)
 {
 	double counted = sums->holes > 0 ? lost_pending(evidence, sums).mean : 0;
 
-	return (uint64_t)fmax(0, (double)evidence->uncertain - counted);
+	return (uint64_t)fmax(0, (double)missing - counted);
+}
+
+static double share(uint64_t seen, uint64_t lost)
+{
+	return (double)seen / (double)(seen + lost);
 }
 
 static uint64_t larger(uint64_t left, uint64_t right)
@@ -363,6 +369,7 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 		      struct ft_loss_estimate *estimate)
 {
 	const struct sums sums = add_up(evidence);
+	uint64_t pending = unclear(evidence, &sums, evidence->unanswered + evidence->overdue);
 
 	*estimate = (struct ft_loss_estimate){
 		.known = sums.spaces + sums.holes > 0 || counted > 0,
@@ -374,8 +381,10 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 	else if (sums.spaces > 0)
 		from_silence(&sums, estimate);
 	estimate->frames = larger(estimate->frames, counted);
-	estimate->high = larger(estimate->high, estimate->frames) + unclear(evidence, &sums);
-	if (estimate->known && estimate->seen + estimate->frames > 0)
-		estimate->share_seen =
-			(double)estimate->seen / (double)(estimate->seen + estimate->frames);
+	estimate->high = larger(estimate->high, estimate->frames) +
+			 unclear(evidence, &sums, evidence->uncertain);
+	if (!estimate->known || estimate->seen + estimate->frames == 0)
+		return;
+	estimate->share_seen = share(estimate->seen, estimate->frames);
+	estimate->least_share = share(estimate->seen, estimate->frames + pending);
 }

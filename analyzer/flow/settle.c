@@ -237,7 +237,8 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	evidence->uncertain += finding.open;
 	if (ft_span_is_answer(span)) {
 		evidence->answers_lost += finding.lost;
-		evidence->overdue += finding.pending;
+		if (finding.pending != 0)
+			ft_loss_overdue(evidence, span->frame, finding.pending);
 	} else {
 		evidence->requests_lost += finding.lost;
 		evidence->unanswered += finding.pending;

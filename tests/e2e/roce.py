@@ -8,6 +8,14 @@ WRITE_ONLY, READ_REQUEST, SEND_ONLY, ACKNOWLEDGE, CNP = 0x0a, 0x0c, 0x04, 0x11, 
 ACK, NAK_SEQUENCE, NAK_ACCESS, RNR_NAK = 0x1f, 0x60, 0x62, 0x20 | 14
 CE, ECT = 3, 2
 
+# everybody may talk to everybody: what is found is not about the map
+EVERYBODY = {
+    "schema": "tapmap/1", "map_id": "any", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
+    "fabric": {"kind": "roce"}, "nodes": [], "tenants": [{"name": "all", "class": "customer"}],
+    "segments": [{"name": "all", "tenant": "all", "intervals": [
+        {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": "0.0.0.0/0"}, {"subnet": "::/0"}]}]}],
+}
+
 
 def mac(address):
     return b"\x02\0" + address

@@ -12,13 +12,6 @@ import roce
 from harness import DATA, PROJECT, fabtap, main, shared
 from pcapfile import read_pcap, write_pcap
 
-# everybody may talk to everybody: what is found is not about the map
-MAP = {
-    "schema": "tapmap/1", "map_id": "any", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
-    "fabric": {"kind": "roce"}, "nodes": [], "tenants": [{"name": "all", "class": "customer"}],
-    "segments": [{"name": "all", "tenant": "all", "intervals": [
-        {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": "0.0.0.0/0"}, {"subnet": "::/0"}]}]}],
-}
 LABELS = ("injected", "nak_remote_access")
 TTL, SMAC = 22, range(6, 12)  # in an untagged Ethernet frame with IPv4
 SEED = 20261121
@@ -49,7 +42,7 @@ class Spoof(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.map = self.folder / "any.map.json"
-        self.map.write_text(json.dumps(MAP))
+        self.map.write_text(json.dumps(roce.EVERYBODY))
 
     def findings(self, capture, *more):
         document = fabtap("audit", "-m", self.map, "--json", *more, capture).json()

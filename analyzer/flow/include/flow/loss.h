@@ -33,6 +33,7 @@ struct ft_loss_bin {
 	uint64_t silent; /* RDMA frames seen that closed none, starts too */
 	uint64_t again;  /* of the silent ones, those that passed for the second time */
 	uint64_t doubted[FT_LOSS_DOUBTS]; /* of the holes: ft_loss_doubt() */
+	uint64_t overdue; /* responses missing that may yet come: ft_loss_overdue() */
 };
 
 /* A bin, its first frame, and how many it holds; 0: it is none. */
@@ -66,13 +67,14 @@ struct ft_loss_evidence {
 	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart .. */
 	uint64_t
 		unanswered; /* .. of them, those that a reliable transport had yet to answer for .. */
-	uint64_t overdue;   /* .. and responses that may yet be asked for again */
-	uint64_t questions;     /* READs and ATOMICs seen .. */
-	uint64_t answers;       /* .. responses they ask for .. */
-	uint64_t answers_lost;  /* .. and those proved lost */
-	uint64_t requests_lost; /* PSNs of requests proved lost .. */
-	uint64_t implied;       /* .. and of them, questions of which the first response was seen */
-	uint64_t orphans;       /* other responses to questions that never passed */
+	uint64_t overdue;   /* .. and responses that may yet come, or be asked for again .. */
+	uint64_t overdue_squares; /* .. whose counts are like `squares` */
+	uint64_t questions;       /* READs and ATOMICs seen .. */
+	uint64_t answers;         /* .. responses they ask for .. */
+	uint64_t answers_lost;    /* .. and those proved lost */
+	uint64_t requests_lost;   /* PSNs of requests proved lost .. */
+	uint64_t implied; /* .. and of them, questions of which the first response was seen */
+	uint64_t orphans; /* other responses to questions that never passed */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
@@ -147,6 +149,16 @@ void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t co
 void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count,
 		   enum ft_loss_doubt doubt);
 
+/* `count` responses in a row are missing since this frame, for too short a time to say that they will not come. */
+void ft_loss_overdue(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count);
+
+/*
+ * Decide about responses overdue, once all evidence is merged and before anything else is. They were lost where several have
+ * been missing since the first half of the capture, and they are far more than what was sent again, wanted again or out of
+ * order anywhere: who had missed them would have asked again. Returns how many so became holes.
+ */
+uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence);
+
 /*
  * Decide about what is doubtful, once all evidence is merged. It was lost where nothing was sent again, wanted again or out
  * of order anywhere; else early holes were if others are nearly as frequent, and overdue responses if they are more than a fabric
@@ -174,6 +186,7 @@ struct ft_loss_estimate {
 	uint64_t low, high; /* hold the truth with 99 % */
 	uint64_t seen;      /* RDMA frames seen */
 	double share_seen;  /* seen / (seen + frames) */
+	double least_share; /* the same, if all that is missing and may yet come was lost */
 };
 
 /*

@@ -75,7 +75,7 @@ static const struct row {
 	  false,
 	  0,
 	  "about 10 % of the RDMA frames that crossed may be lost, or may have passed before the "
-	  "capture began",
+	  "capture began or after it ended",
 	  "all frames seen were judged and none shows a loss" },
 	{ "nearly all lost",
 	  { .judged = 1000, .share_seen = 0.00005, .min_coverage = 0.99 },

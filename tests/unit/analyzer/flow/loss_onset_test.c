@@ -87,12 +87,62 @@ static void what_is_open_where_ways_overtake_is_hardly_lost(void **state)
 	assert_in_range(lost_with_open(0, 4, 40000), 10, 11);
 }
 
+/* Losses of two responses each that are overdue since these frames, of 10 000: how many become holes. */
+static uint64_t believed(const uint64_t *frames, size_t count, uint64_t late)
+{
+	uint64_t left = 0, found;
+
+	fill_spaces();
+	evidence.late = late;
+	for (size_t i = 0; i < count; i++) {
+		ft_loss_overdue(&evidence, frames[i], 2);
+		evidence.uncertain += 2;
+	}
+	found = ft_loss_believe_overdue(&evidence);
+	for (uint32_t i = 0; i < evidence.used; i++)
+		left += evidence.bins[i].holes;
+	assert_int_equal(left, found);
+	assert_int_equal(evidence.overdue + found, 2 * count);
+	assert_int_equal(evidence.uncertain, evidence.overdue);
+	return found;
+}
+
+static void nobody_waits_for_half_a_capture(void **state)
+{
+	static const uint64_t spread[] = { 1000, 3000, 5000, 7000, 9000, 9900 };
+	static const uint64_t end[] = { 1000, 6000, 7000, 8000, 9000, 9900 };
+
+	(void)state;
+	assert_int_equal(believed(spread, 6, 0), 12);
+	/* not what the fabric lost just now, nor two accidents, nor where as many are overtaken */
+	assert_int_equal(believed(end, 6, 0), 0);
+	assert_int_equal(believed(spread, 2, 0), 0);
+	assert_int_equal(believed(spread, 6, 3), 0);
+}
+
+/* What is overdue is not in the estimate, but the verdict reckons with it. */
+static void what_may_yet_come_is_in_the_least_share(void **state)
+{
+	static const uint64_t end[] = { 9000, 9500, 9900 };
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	assert_int_equal(believed(end, 3, 0), 0);
+	evidence.unanswered = 994;
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_int_equal(estimate.frames, 0);
+	assert_true(estimate.share_seen == 1);
+	assert_true(estimate.least_share == 10000. / 11000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_very_first_packets_are_left_aside_where_ways_overtake),
 		cmocka_unit_test(what_is_left_aside_counts_at_the_rate_of_the_rest),
 		cmocka_unit_test(what_is_open_where_ways_overtake_is_hardly_lost),
+		cmocka_unit_test(nobody_waits_for_half_a_capture),
+		cmocka_unit_test(what_may_yet_come_is_in_the_least_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,56 @@
+"""Captures of about a millisecond, of which responses are lost: shorter than the time that late ones are awaited."""
+
+import json
+import random
+import tempfile
+import unittest
+from pathlib import Path
+
+import pipelined
+import roce
+from harness import fabtap, main
+
+
+class ShortCaptures(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "map.json").write_text(json.dumps(roce.EVERYBODY))
+
+    def audit(self, frames, *options):
+        capture = roce.capture(self.folder / "capture.pcap", [(ts_ns, frame) for ts_ns, frame, _ in frames])
+        return fabtap("audit", "-m", self.folder / "map.json", "--json", *options, capture).json()
+
+    def test_a_complete_one_is_compliant(self):
+        for seed in range(4):
+            with self.subTest(seed=seed):
+                report = self.audit(pipelined.connections(seed, 10, 60))
+                self.assertEqual(report["verdict"], "compliant")
+                self.assertEqual(report["coverage"]["frames_lost"]["estimate"], 0)
+
+    def test_responses_lost_all_along_are_estimated(self):
+        for seed in range(4):
+            for share in 0.03, 0.1, 0.3:
+                with self.subTest(seed=seed, share=share):
+                    rng, frames = random.Random(seed), pipelined.connections(seed, 10, 60)
+                    kept = [frame for frame in frames if not frame[2] or rng.random() >= share]
+                    report = self.audit(kept)
+                    truth, lost = len(frames) - len(kept), report["coverage"]["frames_lost"]
+                    self.assertEqual(report["verdict"], "not-evidenced")
+                    self.assertLess(abs(lost["estimate"] - truth), 10 + truth / 4)
+                    self.assertEqual(self.audit(kept, "--workers", "3")["coverage"]["frames_lost"], lost)
+
+    def test_responses_lost_at_the_end_alone_leave_the_verdict_open(self):
+        """The fabric may have lost them, and they may yet be asked for again."""
+        frames = pipelined.connections(1, 10, 60)
+        rng, begin = random.Random(1), len(frames) * 3 // 4
+        kept = frames[:begin] + [frame for frame in frames[begin:] if not frame[2] or rng.random() >= 0.3]
+        report = self.audit(kept)
+        self.assertEqual(report["verdict"], "not-evidenced")
+        self.assertIn("may be lost", report["because"])
+        self.assertEqual(report["coverage"]["frames_lost"]["estimate"], 0)
+
+
+if __name__ == "__main__":
+    main()
