@@ -44,6 +44,13 @@ static double least_seen(const struct ft_covered *covered)
 	return here > 0 ? here / (here + (double)covered->uncertain) : 1;
 }
 
+/* Frames without an estimate need not be of a sequence, but those that were cut would have shown it. */
+static bool is_numbered(const struct ft_covered *covered)
+{
+	return decided(covered->judged - covered->unnumbered, covered->unnumbered,
+		       covered->min_coverage);
+}
+
 /* Though nothing need be lost, as much as is here may well be. */
 static bool is_scrap(const struct ft_covered *covered)
 {
@@ -69,6 +76,12 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 			 "about %s %% of the RDMA frames that crossed may be lost, or may have "
 			 "passed before the capture began or after it ended",
 			 ft_percent(&percent, covered->doubted));
+	else if (unknown && !is_numbered(covered))
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "%" PRIu64 " of %" PRIu64
+			 " RDMA frames are cut before their sequence numbers: nothing can show "
+			 "whether others are missing",
+			 covered->unnumbered, covered->judged + covered->undecided);
 	else
 		return false;
 	return true;

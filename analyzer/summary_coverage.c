@@ -191,6 +191,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.judged = coverage->judged,
 		.undecided = coverage->undecided,
 		.untimed = coverage->undecided_untimed,
+		.unnumbered = summary->tally->unnumbered,
 		.share_seen = coverage->share_seen,
 		.doubted = summary->doubted,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,

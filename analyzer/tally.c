@@ -1,5 +1,6 @@
 #include "tally.h"
 
+#include <decode/opcode.h>
 #include <flow/hash.h>
 
 #include "congestion.h"
@@ -72,6 +73,17 @@ static uint32_t cell_of(struct ft_tally *tally, const struct ft_item *item,
 	return by_flow ? part->cell : find_cell(tally, judged, part);
 }
 
+/* Cut before its PSN, where its transport counts by that, for all that is known of it. */
+static bool is_unnumbered(const struct ft_item *item)
+{
+	uint8_t service = item->key.service;
+	bool unknown = (item->known & FT_NEED_PKEY) == 0;
+
+	return !item->usual && (item->observed.has & FT_OBSERVED_BTH) == 0 &&
+	       (unknown || service == FT_RC || service == FT_UC || service == FT_RD ||
+		service == FT_XRC);
+}
+
 /* Of the frames that no verdict was reached on: why. */
 static void count_unjudged(struct ft_tally *tally, const struct ft_item *item)
 {
@@ -129,6 +141,7 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 	}
 	if (item->kind == FT_FRAME_JUDGED && !item->undecided) {
 		cell->judged++;
+		tally->unnumbered += is_unnumbered(item);
 	} else {
 		cell->undecided += item->undecided;
 		count_unjudged(tally, item);
@@ -159,6 +172,7 @@ void ft_tally_merge(struct ft_tally *into, const struct ft_tally *from)
 	into->undecided_malformed += from->undecided_malformed;
 	into->undecided_untimed += from->undecided_untimed;
 	into->truncated += from->truncated;
+	into->unnumbered += from->unnumbered;
 	into->unsampled += from->unsampled;
 	into->undecodable += from->undecodable;
 }

@@ -1,6 +1,8 @@
-"""Captures that keep 64 bytes of each frame: of a READ request over RoCEv2 all but its length. Requests go on while
-responses are due, so that no response tells either how many packets a READ takes before the next request comes."""
+"""Captures that keep few bytes of each frame. 64: of a READ request over RoCEv2 all but its length. Requests go on while
+responses are due, so that no response tells either how many packets a READ takes before the next request comes.
+96 of RoCEv2 in VXLAN: P_Key and no PSN."""
 
+import json
 import random
 import tempfile
 import unittest
@@ -11,7 +13,7 @@ import roce
 from harness import fabtap, main
 from pcapfile import read_pcap, write_pcap
 
-SLICE = 64
+SLICE, VNI = 64, 5000
 
 
 class ShortSlices(unittest.TestCase):
@@ -19,17 +21,25 @@ class ShortSlices(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+        (self.folder / "map.json").write_text(json.dumps(roce.EVERYBODY))
+
+    def capture(self, frames, size):
+        capture = roce.capture(self.folder / "capture.pcap", frames)
+        header, records = read_pcap(capture)
+        # of a record: time, captured length, length
+        cut = [r[:8] + min(size, len(r) - 16).to_bytes(4, "little") + r[12:16 + size] for r in records]
+        write_pcap(capture, header, cut)
+        return capture
 
     def lost(self, seed, share):
         """(frames lost, what the report says of them)."""
         rng, frames = random.Random(seed), pipelined.connections(seed, 10, 60)
         kept = [(ts_ns, frame) for ts_ns, frame, _ in frames if rng.random() >= share]
-        capture = roce.capture(self.folder / "capture.pcap", kept)
-        header, records = read_pcap(capture)
-        # of a record: time, captured length, length
-        cut = [r[:8] + min(SLICE, len(r) - 16).to_bytes(4, "little") + r[12:16 + SLICE] for r in records]
-        write_pcap(capture, header, cut)
-        return len(frames) - len(kept), fabtap("flows", "--json", capture).json()["coverage"]["frames_lost"]
+        report = fabtap("flows", "--json", self.capture(kept, SLICE)).json()
+        return len(frames) - len(kept), report["coverage"]["frames_lost"]
+
+    def audit(self, frames, size):
+        return fabtap("audit", "--json", "-m", self.folder / "map.json", self.capture(frames, size)).json()
 
     def test_a_complete_capture_shows_no_loss(self):
         for seed in range(4):
@@ -44,6 +54,19 @@ class ShortSlices(unittest.TestCase):
                     self.assertLessEqual(lost["low"], truth)
                     self.assertGreaterEqual(lost["high"], truth)
                     self.assertLess(abs(lost["estimate"] - truth), 10 + truth / 4)
+
+    def test_frames_that_are_all_cut_before_their_psn_are_no_evidence(self):
+        frames = [(ts_ns, roce.vxlan(frame, VNI)) for ts_ns, frame, _ in pipelined.connections(1, 1, 60)]
+        self.assertEqual(self.audit(frames, 110)["verdict"], "compliant")
+        report = self.audit(frames, 96)
+        self.assertEqual(report["verdict"], "not-evidenced")
+        self.assertIn("%d of %d RDMA frames are cut before their sequence numbers" % (len(frames), len(frames)), report["because"])
+
+    def test_datagrams_that_are_cut_there_would_not_show_a_loss_either(self):
+        half = roce.Half("10.0.0.1", "10.0.1.1", 0x2000)
+        datagrams = [half.packet(0x64, i, bytes(8), bytes(64)) for i in range(50)]
+        frames = [(pipelined.START_NS + i * 1000, roce.vxlan(datagram, VNI)) for i, datagram in enumerate(datagrams)]
+        self.assertEqual(self.audit(frames, 96)["verdict"], "compliant")
 
 
 if __name__ == "__main__":

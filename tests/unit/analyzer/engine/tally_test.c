@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include <decode/opcode.h>
+
 #include "tally.h"
 
 enum { RED, BLUE, TENANTS, EXCEPTION = 5 };
@@ -36,7 +38,7 @@ static struct ft_item item_of(uint8_t src, uint8_t dst)
 	struct ft_item item = {
 		.frame = &frame,
 		.kind = FT_FRAME_JUDGED,
-		.observed.pkey = 0x8001,
+		.observed = { .has = FT_OBSERVED_BTH, .pkey = 0x8001 },
 		.known = FT_NEED_ADDRESSES | FT_NEED_PKEY,
 		.key = { .has_gids = 1, .pkey = 0x8001 },
 	};
@@ -104,6 +106,34 @@ static void a_frame_that_nothing_is_known_of_is_counted_all_the_same(void **stat
 	assert_int_equal(cell_of(tally, UNKNOWN, UNKNOWN)->undecided, 0);
 	assert_int_equal(tally->totals.pkeys[0x8001].packets, 0);
 	assert_int_equal(tally->not_rdma, 1);
+}
+
+/* Of datagrams no number tells anything; of a frame cut before its transport, nobody knows. */
+static void a_frame_cut_before_the_number_its_transport_counts_by_is_counted(void **state)
+{
+	static const struct {
+		uint8_t service, known;
+		uint32_t has;
+		uint64_t unnumbered;
+	} cases[] = {
+		{ FT_RC, FT_NEED_PKEY, 0, 1 }, { FT_RC, FT_NEED_PKEY, FT_OBSERVED_BTH, 0 },
+		{ FT_UC, FT_NEED_PKEY, 0, 1 }, { FT_XRC, FT_NEED_PKEY, 0, 1 },
+		{ FT_UD, FT_NEED_PKEY, 0, 0 }, { FT_CNP, FT_NEED_PKEY, 0, 0 },
+		{ FT_UD, FT_NEED_TAGS, 0, 1 },
+	};
+	struct ft_tally *tally = *state;
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct ft_item item = item_of(1, 2);
+		struct ft_judged judged = judged_as(&item, RED, BLUE);
+
+		item.key.service = cases[i].service;
+		item.known = cases[i].known;
+		item.observed.has = cases[i].has;
+		tally->unnumbered = 0;
+		ft_tally_count(tally, &item, &judged, NULL);
+		assert_int_equal(tally->unnumbered, cases[i].unnumbered);
+	}
 }
 
 /* The record remembers the pair, for frames that need no verdict. */
@@ -299,6 +329,7 @@ static void fill(struct ft_tally *tally, uint64_t times)
 		&tally->undecided_bad_icrc,  &tally->undecided_cut,
 		&tally->undecided_malformed, &tally->undecided_untimed,
 		&tally->truncated,           &tally->undecodable,
+		&tally->unnumbered,
 	};
 
 	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -332,6 +363,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_frame_that_nothing_is_known_of_is_counted_all_the_same, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_frame_cut_before_the_number_its_transport_counts_by_is_counted, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(the_record_of_a_flow_keeps_its_pair, set_up,
 						tear_down),
