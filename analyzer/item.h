@@ -104,6 +104,14 @@ static inline uint32_t ft_item_wire(const struct ft_item *item)
 	return !item->usual && item->sampled_of != 0 ? item->sampled_wire : item->frame->wire;
 }
 
+/* Whatever a map says: it is broken, damaged, or cut before what tells its half-connection. */
+static inline bool ft_item_is_undecidable(const struct ft_item *item)
+{
+	if (item->has_flow)
+		return item->kind == FT_FRAME_BAD_ICRC;
+	return item->kind != FT_FRAME_NOT_RDMA && item->kind != FT_FRAME_NEVER_JUDGED;
+}
+
 /* Packets that a sample stands for, but for itself. */
 static inline uint32_t ft_item_unsampled(const struct ft_item *item)
 {

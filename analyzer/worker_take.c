@@ -222,6 +222,8 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 		ft_records_find(worker, item, &conclusion.records);
 	if (worker->judge != NULL)
 		conclusion.judged = ft_judge_frame(worker->judge, item, &conclusion.records);
+	else
+		item->undecided = ft_item_is_undecidable(item);
 	if (ft_copies_check(worker->copies, &item->observed, item->rules) == FT_COPY_YES) {
 		leave_copy(worker, item, &conclusion.records);
 		conclude(worker, item, &conclusion);

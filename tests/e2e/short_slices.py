@@ -62,6 +62,14 @@ class ShortSlices(unittest.TestCase):
         self.assertEqual(report["verdict"], "not-evidenced")
         self.assertIn("%d of %d RDMA frames are cut before their sequence numbers" % (len(frames), len(frames)), report["because"])
 
+    def test_without_a_map_what_does_not_tell_its_connection_is_cut_too_short(self):
+        frames = [(ts_ns, roce.vxlan(frame, VNI)) for ts_ns, frame, _ in pipelined.connections(1, 1, 1)]
+        for size, cut in (94, len(frames)), (100, 0):  # within the P_Key, behind the queue pair
+            with self.subTest(size=size):
+                seen = fabtap("flows", "--json", self.capture(frames, size)).json()["coverage"]
+                self.assertEqual([seen[name] for name in ("judged", "undecided", "truncated")], [len(frames) - cut, cut, cut])
+                self.assertEqual(seen["undecided_by"]["cut"], cut)
+
     def test_datagrams_that_are_cut_there_would_not_show_a_loss_either(self):
         half = roce.Half("10.0.0.1", "10.0.1.1", 0x2000)
         datagrams = [half.packet(0x64, i, bytes(8), bytes(64)) for i in range(50)]
