@@ -71,7 +71,7 @@ static void say_count(struct ft_page *page, const struct ft_report_loss *loss)
 			    loss->source != NULL ? loss->source : "", loss->frames);
 }
 
-void ft_loss_text(struct ft_page *page, const struct ft_report_coverage *seen)
+static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen)
 {
 	say_estimate(page, seen);
 	for (size_t i = 0; i < seen->lost_by_count; i++)
@@ -112,14 +112,45 @@ static void say_hidden(struct ft_page *page, const struct ft_report_coverage *se
 		    seen->could_hide_because != NULL ? seen->could_hide_because : "");
 }
 
-void ft_coverage_text(struct ft_page *page, const struct ft_report_coverage *seen)
+static void say_undecided(struct ft_page *page, const struct ft_report_coverage *seen)
 {
-	const struct ft_human_part undecided[] = {
+	const struct ft_human_part parts[] = {
 		{ seen->undecided_bad_icrc, "with a wrong ICRC", NULL },
 		{ seen->undecided_cut, "cut too short", NULL },
 		{ seen->undecided_malformed, "malformed", NULL },
 		{ seen->undecided_untimed, "without a time under a map that changes", NULL },
 	};
+	char text[256];
+
+	if (seen->undecided == 0)
+		return;
+	ft_human_parts(text, sizeof(text), parts, COUNT(parts));
+	ft_page_row(page, "", "%" PRIu64 " undecided: %s", seen->undecided, text);
+}
+
+void ft_seen_text(struct ft_page *page, const struct ft_report_coverage *seen)
+{
+	const struct ft_human_part rest[] = {
+		{ seen->never_judged, "of subnet management", NULL },
+		{ seen->not_rdma, "not RDMA", NULL },
+	};
+	char text[256];
+
+	ft_page_row(page, "SEEN", "%" PRIu64 " frame%s%s", seen->frames_seen,
+		    seen->frames_seen == 1 ? "" : "s",
+		    seen->duplicates > 0 ? " without copies" : "");
+	if (seen->duplicates > 0)
+		ft_page_row(page, "", "%" PRIu64 " %s that the mirror made, left out of all else",
+			    seen->duplicates, seen->duplicates == 1 ? "copy" : "copies");
+	say_undecided(page, seen);
+	ft_human_parts(text, sizeof(text), rest, COUNT(rest));
+	if (text[0] != 0)
+		ft_page_row(page, "", "among them: %s", text);
+	say_loss(page, seen);
+}
+
+void ft_coverage_text(struct ft_page *page, const struct ft_report_coverage *seen)
+{
 	const struct ft_human_part rest[] = {
 		{ seen->never_judged, "never judged (subnet management, by rule)", NULL },
 		{ seen->not_rdma, "not RDMA", NULL },
@@ -129,13 +160,11 @@ void ft_coverage_text(struct ft_page *page, const struct ft_report_coverage *see
 
 	ft_page_row(page, "SEEN", "%" PRIu64 " of %" PRIu64 " RDMA frames judged", seen->judged,
 		    seen->judged + seen->undecided);
-	ft_human_parts(text, sizeof(text), undecided, COUNT(undecided));
-	if (seen->undecided > 0)
-		ft_page_row(page, "", "%" PRIu64 " undecided: %s", seen->undecided, text);
+	say_undecided(page, seen);
 	ft_human_parts(text, sizeof(text), rest, COUNT(rest));
 	if (text[0] != 0)
 		ft_page_row(page, "", "beside them: %s", text);
-	ft_loss_text(page, seen);
+	say_loss(page, seen);
 	say_hidden(page, seen);
 	ft_line_char(&page->line, '\n');
 }

@@ -39,17 +39,6 @@ static void say_table(struct ft_page *page, const struct ft_report_flows *flows)
 			    flows->evicted, flows->capacity);
 }
 
-static void say_seen(struct ft_page *page, const struct ft_report_coverage *seen)
-{
-	ft_page_row(page, "SEEN", "%" PRIu64 " frames%s", seen->frames_seen,
-		    seen->duplicates > 0 ? " without copies" : "");
-	if (seen->duplicates > 0)
-		ft_page_row(page, "",
-			    "%" PRIu64 " copies that the mirror made, left out of all else",
-			    seen->duplicates);
-	ft_loss_text(page, seen);
-}
-
 static void heads(struct ft_table *table, const struct ft_report_flows *flows)
 {
 	static const char *const first[] = {
@@ -251,7 +240,7 @@ int ft_render_flows_text(FILE *out, const struct ft_report_flows *flows,
 
 	ft_page_open(&page, out, options);
 	ft_capture_text(&page, flows->about);
-	say_seen(&page, &flows->about->coverage);
+	ft_seen_text(&page, &flows->about->coverage);
 	ft_line_char(&page.line, '\n');
 	say_table(&page, flows);
 	say_flows(&page, flows);

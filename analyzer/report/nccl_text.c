@@ -18,13 +18,6 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-static void say_seen(struct ft_page *page, const struct ft_report_coverage *seen)
-{
-	ft_page_row(page, "SEEN", "%" PRIu64 " frames%s", seen->frames_seen,
-		    seen->duplicates > 0 ? " without copies" : "");
-	ft_loss_text(page, seen);
-}
-
 static void say_total(struct ft_page *page, const struct ft_nccl_report *nccl)
 {
 	struct ft_human messages_text, bytes_text;
@@ -275,7 +268,7 @@ int ft_render_nccl_text(FILE *out, const struct ft_report_nccl *report, size_t m
 
 	ft_page_open(&page, out, options);
 	ft_capture_text(&page, report->about);
-	say_seen(&page, &report->about->coverage);
+	ft_seen_text(&page, &report->about->coverage);
 	say_total(&page, nccl);
 	for (size_t i = 0; i < nccl->communicator_count; i++)
 		say_communicator(&page, &nccl->communicators[i]);

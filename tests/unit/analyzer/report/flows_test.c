@@ -136,8 +136,8 @@ static void an_unmeasured_round_trip_is_null(void **state)
 	json_decref(document);
 }
 
-/* From the line that begins with FLOWS; what stands before is the report's, and tested there. */
-static char *page(const struct ft_report_flows *flows, bool colour)
+/* From the line that begins with the word; what stands before SEEN is the report's, and tested there. */
+static char *page_from(const char *word, const struct ft_report_flows *flows, bool colour)
 {
 	const struct ft_render_options look = { .colour = colour };
 	struct written written;
@@ -146,11 +146,16 @@ static char *page(const struct ft_report_flows *flows, bool colour)
 
 	written_open(&written);
 	assert_int_equal(ft_render_flows_text(written.out, flows, &look), 0);
-	text = strstr(written_close(&written), "FLOWS");
+	text = strstr(written_close(&written), word);
 	assert_non_null(text);
 	copy = strdup(text);
 	written_free(&written);
 	return copy;
+}
+
+static char *page(const struct ft_report_flows *flows, bool colour)
+{
+	return page_from("FLOWS", flows, colour);
 }
 
 static char *sample_page(bool judged, bool colour)
@@ -159,6 +164,40 @@ static char *sample_page(bool judged, bool colour)
 	struct ft_report_flows flows = sample_flows(&about, judged);
 
 	return page(&flows, colour);
+}
+
+static void the_page_says_what_of_the_frames_could_not_be_read(void **state)
+{
+	static const struct {
+		struct ft_report_coverage seen;
+		const char *text;
+	} cases[] = {
+		{ { .frames_seen = 1 }, "SEEN      1 frame\n" },
+		{ { .frames_seen = 9,
+		    .duplicates = 1,
+		    .undecided = 6,
+		    .undecided_bad_icrc = 1,
+		    .undecided_cut = 2,
+		    .undecided_malformed = 3,
+		    .never_judged = 1,
+		    .not_rdma = 2 },
+		  "SEEN      9 frames without copies\n"
+		  "          1 copy that the mirror made, left out of all else\n"
+		  "          6 undecided: 1 with a wrong ICRC, 2 cut too short, 3 malformed\n"
+		  "          among them: 1 of subnet management, 2 not RDMA\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct ft_report about = sample_report();
+		struct ft_report_flows flows = sample_flows(&about, false);
+		char *text;
+
+		about.coverage = cases[i].seen;
+		text = page_from("SEEN", &flows, false);
+		assert_memory_equal(text, cases[i].text, strlen(cases[i].text));
+		free(text);
+	}
 }
 
 static void the_page_has_a_line_for_each_flow(void **state)
@@ -370,6 +409,7 @@ int main(void)
 		cmocka_unit_test(a_flow_has_every_field_of_the_format),
 		cmocka_unit_test(what_is_unknown_is_null),
 		cmocka_unit_test(an_unmeasured_round_trip_is_null),
+		cmocka_unit_test(the_page_says_what_of_the_frames_could_not_be_read),
 		cmocka_unit_test(the_page_has_a_line_for_each_flow),
 		cmocka_unit_test(without_a_map_there_is_no_verdict),
 		cmocka_unit_test(a_flow_says_what_the_framing_of_nccl_does),
