@@ -11,8 +11,7 @@ from pathlib import Path
 from bad_input import MEGABYTE, peak_memory
 from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, fabtap, main
 from pcapfile import read_pcap, write_pcap
-from roce import Half, capture
-from spoof import MAP
+from roce import EVERYBODY, Half, capture
 
 SEED = 20261121
 START, US, SECOND = 1_700_000_000 * 10**9, 10**3, 10**9
@@ -26,7 +25,7 @@ class Hostile(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.map = self.folder / "any.map.json"
-        self.map.write_text(json.dumps(MAP))
+        self.map.write_text(json.dumps(EVERYBODY))
 
     def audit(self, frames, *more):
         run = fabtap("audit", "-m", self.map, "--json", *more, capture(self.folder / "hostile.pcap", frames))

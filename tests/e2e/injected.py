@@ -9,8 +9,7 @@ import unittest
 from pathlib import Path
 
 from harness import COMPLIANT, VIOLATED, fabtap, main
-from roce import NAK_ACCESS, READ_REQUEST, WRITE_ONLY, Half, capture, mac, number
-from spoof import MAP
+from roce import EVERYBODY, NAK_ACCESS, READ_REQUEST, WRITE_ONLY, Half, capture, mac, number
 
 START, US, MS = 1_700_000_000 * 10**9, 10**3, 10**6
 CLIENT, SERVER, STRANGER = "10.0.0.1", "10.0.0.2", "10.0.0.3"
@@ -30,7 +29,7 @@ class Injected(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.map = self.folder / "any.map.json"
-        self.map.write_text(json.dumps(MAP))
+        self.map.write_text(json.dumps(EVERYBODY))
         self.request, self.answer = Half(CLIENT, SERVER, 0x22), Half(SERVER, CLIENT, 0x11)
 
     def healthy(self):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import nccl_made
 from harness import fabtap, main
 from nccl import BTH, OUTSIDE, WRITE_FIRST, WRITE_ONLY, retouched
-from spoof import MAP
+from roce import EVERYBODY
 from vlans import tagged
 
 SEEDS = range(1, 31)
@@ -70,7 +70,7 @@ class Vlans(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        (self.folder / "map.json").write_text(json.dumps(MAP))
+        (self.folder / "map.json").write_text(json.dumps(EVERYBODY))
 
     def capture(self, *parts):
         frames = sorted(itertools.chain(*parts), key=lambda frame: frame.ts)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness import DATA, fabtap, main, shared
 from pcapfile import LITTLE_NSEC, LITTLE_USEC, read_pcap
-from spoof import MAP
+from roce import EVERYBODY
 
 SEED = 20261121
 US, MS, SECOND = 10**3, 10**6, 10**9
@@ -69,7 +69,7 @@ class Rearranged(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
         everyone = cls.folder / "everyone.json"
-        everyone.write_text(json.dumps(MAP))
+        everyone.write_text(json.dumps(EVERYBODY))
         cls.cases = list(cls.declared(DATA / "tenants"))
         folders = [DATA / "captures"] + ([shared() / "captures", shared() / "captures" / "nccl"] if shared() else [])
         found = {path.name: path for folder in folders for path in sorted(folder.glob("*.pcap"))}
