@@ -86,18 +86,37 @@ static const char *transport_of(const struct ft_report_flow *row, const struct f
 	return service == FT_MANUFACTURER ? NULL : names[service];
 }
 
-static void fill_messages(struct ft_report_flow *row, const struct ft_detail *detail)
+/* What its other half answered before the two had met; NULL: nothing, or it is not known. */
+static const struct ft_unclaimed *claimed_by(const struct ft_flow_share *share,
+					     const struct ft_flow *whole)
 {
+	uint32_t number = ft_flow_number(share->flows, whole);
+
+	if (whole->peer == 0 || ft_flow_at(share->flows, whole->peer)->peer != number)
+		return NULL;
+	return ft_details_unclaimed(share->details, whole->peer);
+}
+
+static void fill_messages(struct ft_report_flow *row, const struct ft_detail *detail,
+			  const struct ft_unclaimed *claimed)
+{
+	struct ft_spread sizes = detail->sizes;
+
 	row->sends = detail->messages[FT_MESSAGE_SEND];
 	row->writes = detail->messages[FT_MESSAGE_WRITE];
 	row->reads = detail->messages[FT_MESSAGE_READ];
 	row->atomics = detail->messages[FT_MESSAGE_ATOMIC];
+	if (claimed != NULL) {
+		row->reads += claimed->messages[FT_MESSAGE_READ];
+		row->atomics += claimed->messages[FT_MESSAGE_ATOMIC];
+		ft_spread_merge(&sizes, &claimed->sizes);
+	}
 	row->size_min = row->size_p50 = row->size_max = FT_UNKNOWN;
-	if (detail->sizes.kinds == 0)
+	if (sizes.kinds == 0)
 		return;
-	row->size_min = detail->sizes.least;
-	row->size_p50 = ft_spread_quantile(&detail->sizes, 0.5);
-	row->size_max = detail->sizes.most;
+	row->size_min = sizes.least;
+	row->size_p50 = ft_spread_quantile(&sizes, 0.5);
+	row->size_max = sizes.most;
 }
 
 static void fill_account(struct ft_report_flow *row, const struct ft_detail *detail)
@@ -180,6 +199,7 @@ void ft_flow_row_fill(const struct ft_flow_share *share, uint32_t number, const 
 	const struct ft_flow *flow = ft_flow_at(share->flows, number);
 	const struct ft_flow *whole = ft_flow_row_whole(share, number);
 	const struct ft_detail *detail = ft_details_of(share->details, number);
+	bool connected = flow == whole && flow->key.dest_qp >= 2;
 
 	*row = (struct ft_report_flow){
 		.dest_qp = flow->key.dest_qp,
@@ -198,10 +218,10 @@ void ft_flow_row_fill(const struct ft_flow_share *share, uint32_t number, const 
 	fill_end(&row->dst, flow->key.dst, flow->key.by_lid != 0);
 	fill_opcodes(row, detail);
 	row->transport = transport_of(row, whole);
-	fill_messages(row, detail);
+	fill_messages(row, detail, connected ? claimed_by(share, whole) : NULL);
 	fill_account(row, detail);
 	fill_psns(row, detail);
-	if (flow == whole && flow->key.dest_qp >= 2)
+	if (connected)
 		fill_unsettled(row, share, whole);
 	if (map == NULL)
 		return;

@@ -75,6 +75,9 @@ static void note_details(struct ft_worker *worker, const struct ft_item *item,
 	struct ft_detail *detail = ft_details_of(worker->details, number);
 
 	ft_details_count(worker->details, number, &item->observed, step, false);
+	if (ft_step_is_unclaimed(step))
+		ft_details_keep(worker->details,
+				ft_flow_number(worker->flows, conclusion->records.whole), step);
 	ft_detail_judge(detail, item->rules, item->kind == FT_FRAME_JUDGED && !item->undecided);
 	if (judged != NULL)
 		ft_detail_place(

@@ -14,12 +14,18 @@ enum { ECN_CE = 3, NAK_CODE = 0x1f };
 
 struct ft_details {
 	struct ft_detail *records;
+	struct ft_unclaimed *unclaimed; /* by record, too; few come into use */
 	uint32_t capacity;
 };
 
 static size_t records_bytes(uint32_t capacity)
 {
 	return (size_t)capacity * sizeof(struct ft_detail);
+}
+
+static size_t unclaimed_bytes(uint32_t capacity)
+{
+	return (size_t)capacity * sizeof(struct ft_unclaimed);
 }
 
 int ft_details_create(struct ft_details **details, uint32_t capacity)
@@ -33,8 +39,9 @@ int ft_details_create(struct ft_details **details, uint32_t capacity)
 		return -ENOMEM;
 	made->capacity = capacity;
 	made->records = ft_reserve(records_bytes(capacity));
-	if (made->records == NULL) {
-		free(made);
+	made->unclaimed = ft_reserve(unclaimed_bytes(capacity));
+	if (made->records == NULL || made->unclaimed == NULL) {
+		ft_details_destroy(made);
 		return -ENOMEM;
 	}
 	*details = made;
@@ -45,6 +52,7 @@ void ft_details_destroy(struct ft_details *details)
 {
 	if (details == NULL)
 		return;
+	ft_release(details->unclaimed, unclaimed_bytes(details->capacity));
 	ft_release(details->records, records_bytes(details->capacity));
 	free(details);
 }
@@ -57,7 +65,11 @@ struct ft_detail *ft_details_of(const struct ft_details *details, uint32_t numbe
 
 void ft_details_clear(struct ft_details *details, uint32_t number)
 {
-	*ft_details_of(details, number) = (struct ft_detail){ 0 };
+	struct ft_detail *detail = ft_details_of(details, number);
+
+	if (detail->unclaimed)
+		details->unclaimed[number - 1] = (struct ft_unclaimed){ 0 };
+	*detail = (struct ft_detail){ 0 };
 }
 
 static void begin(struct ft_detail *detail, const struct ft_observed *observed)
@@ -148,6 +160,20 @@ static void count_datagram(struct ft_detail *detail, const struct ft_observed *o
 static uint32_t message_bytes(const struct ft_step *step)
 {
 	return step->message_kind == FT_MESSAGE_ATOMIC ? 8 : step->message_bytes;
+}
+
+void ft_details_keep(struct ft_details *details, uint32_t number, const struct ft_step *step)
+{
+	struct ft_unclaimed *kept = &details->unclaimed[number - 1];
+
+	ft_details_of(details, number)->unclaimed = 1;
+	kept->messages[step->message_kind]++;
+	ft_spread_add(&kept->sizes, message_bytes(step), 1);
+}
+
+const struct ft_unclaimed *ft_details_unclaimed(const struct ft_details *details, uint32_t number)
+{
+	return ft_details_of(details, number)->unclaimed ? &details->unclaimed[number - 1] : NULL;
 }
 
 static void count_open(struct ft_detail *detail, uint32_t psns)

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import pipelined
 import roce
 from captures import by_number
 from harness import DATA, FAILED, NOT_EVIDENCED, VIOLATED, ReferenceCaptures, fabtap, main
@@ -316,6 +317,15 @@ class Properties(unittest.TestCase):
         document = flows_of(roce.capture(self.folder / "uc.pcap", frames))
         row, = document["flows"]
         self.assertEqual((row["transport"], row["gaps_open"], row["mirror_lost"]), ("UC", len(lost), 0))
+
+    def test_reads_count_that_were_answered_before_both_halves_were_known(self):
+        for seed in range(4):
+            for connections in 1, 8:
+                with self.subTest(seed=seed, connections=connections):
+                    frames = [(ts_ns, frame) for ts_ns, frame, _ in pipelined.connections(seed, connections, 40)]
+                    document = flows_of(roce.capture(self.folder / "reads.pcap", frames))
+                    counts = sorted(row["messages"]["read"] for row in document["flows"])
+                    self.assertEqual(counts, [0] * connections + [20] * connections)
 
     def without(self, capture, dropped):
         """The capture as a mirror shows it that loses the frames with these numbers."""

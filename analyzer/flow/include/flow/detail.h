@@ -41,11 +41,18 @@ struct ft_detail {
 	uint8_t opcode_count;
 	uint8_t judged : 1; /* 1: a frame of it was judged, and decided */
 	uint8_t placed : 1; /* 1: endpoints and tenants are those of its first frame with a verdict */
+	uint8_t unclaimed : 1;              /* 1: ft_details_unclaimed() has something of it */
 	uint8_t opcodes[FT_DETAIL_OPCODES]; /* in order of first packet */
 	struct ft_spread sizes;             /* of messages */
 	struct ft_spread rtts;              /* ns, from a request to its answer sent here */
 };
 static_assert(sizeof(struct ft_detail) <= 576, "nine cache lines");
+
+/* READs and atomics that a half-connection answered before it was known which one had asked for them. */
+struct ft_unclaimed {
+	uint64_t messages[FT_MESSAGE_KINDS];
+	struct ft_spread sizes;
+};
 
 /* 0, -EINVAL (capacity 0) or -ENOMEM. `capacity`: of the flow table. */
 int ft_details_create(struct ft_details **details, uint32_t capacity);
@@ -66,6 +73,18 @@ void ft_details_clear(struct ft_details *details, uint32_t number);
  */
 void ft_details_count(struct ft_details *details, uint32_t number,
 		      const struct ft_observed *observed, const struct ft_step *step, bool copy);
+
+/* Whether a packet completed what nobody known had asked for. */
+static inline bool ft_step_is_unclaimed(const struct ft_step *step)
+{
+	return (step->what & FT_STEP_MESSAGE) != 0 && step->message_flow == 0;
+}
+
+/* Keep what such a packet of record `number` completed: it counts with the half that turns out to be the other one. */
+void ft_details_keep(struct ft_details *details, uint32_t number, const struct ft_step *step);
+
+/* All of it that the record has; NULL: nothing. */
+const struct ft_unclaimed *ft_details_unclaimed(const struct ft_details *details, uint32_t number);
 
 /* What the map said of a packet of record `number`; `decided`: it was judged and not left undecided. */
 static inline void ft_detail_judge(struct ft_detail *detail, uint32_t rules, bool decided)

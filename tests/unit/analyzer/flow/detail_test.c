@@ -318,6 +318,39 @@ static void a_cleared_record_begins_anew(void **state)
 	assert_int_equal(detail->opcodes[0], READ_REQUEST);
 }
 
+static void what_nobody_known_had_asked_for_is_kept_apart(void **state)
+{
+	const struct ft_step read = { .what = FT_STEP_MESSAGE,
+				      .message_kind = FT_MESSAGE_READ,
+				      .message_bytes = 300 };
+	const struct ft_step atomic = { .what = FT_STEP_MESSAGE,
+					.message_kind = FT_MESSAGE_ATOMIC,
+					.message_bytes = 1 };
+	const struct ft_step claimed = { .what = FT_STEP_MESSAGE, .message_flow = 2 };
+	const struct ft_step other = { .what = FT_STEP_ANSWER };
+	const struct ft_unclaimed *kept;
+
+	(void)state;
+	assert_false(ft_step_is_unclaimed(&claimed));
+	assert_false(ft_step_is_unclaimed(&other));
+	assert_true(ft_step_is_unclaimed(&read));
+	assert_null(ft_details_unclaimed(details, 1));
+	ft_details_keep(details, 1, &read);
+	ft_details_keep(details, 1, &read);
+	ft_details_keep(details, 1, &atomic);
+	kept = ft_details_unclaimed(details, 1);
+	assert_non_null(kept);
+	assert_int_equal(kept->messages[FT_MESSAGE_READ], 2);
+	assert_int_equal(kept->messages[FT_MESSAGE_ATOMIC], 1);
+	assert_int_equal(kept->sizes.least, 8);
+	assert_int_equal(kept->sizes.most, 300);
+	assert_null(ft_details_unclaimed(details, 2));
+	ft_details_clear(details, 1);
+	assert_null(ft_details_unclaimed(details, 1));
+	ft_details_keep(details, 1, &read);
+	assert_int_equal(ft_details_unclaimed(details, 1)->messages[FT_MESSAGE_READ], 1);
+}
+
 static void the_ends_are_those_of_the_first_verdict(void **state)
 {
 	const uint32_t red[2] = { 4, 1 }, blue[2] = { 5, 2 };
@@ -357,6 +390,7 @@ int main(void)
 		EACH(datagrams_to_management_queue_pairs_are_messages),
 		EACH(what_is_about_an_unknown_record_goes_nowhere),
 		EACH(a_cleared_record_begins_anew),
+		EACH(what_nobody_known_had_asked_for_is_kept_apart),
 		EACH(the_ends_are_those_of_the_first_verdict),
 	};
 
