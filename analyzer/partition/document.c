@@ -72,18 +72,23 @@ json_t *ft_json_diagnostic(const struct ft_declared *declared,
 
 int ft_written(FILE *out)
 {
-	return fflush(out) != 0 || ferror(out) ? -EIO : 0;
+	errno = 0;
+	if (fflush(out) == 0 && !ferror(out))
+		return 0;
+	return errno != 0 ? -errno : -EIO;
 }
 
 int ft_json_write(json_t *document, FILE *out)
 {
-	int failed;
+	int error = 0;
 
 	if (document == NULL)
 		return -ENOMEM;
-	failed = json_dumpf(document, out, JSON_INDENT(1)) != 0 || fputc('\n', out) == EOF;
+	errno = 0;
+	if (json_dumpf(document, out, JSON_INDENT(1)) != 0 || fputc('\n', out) == EOF)
+		error = errno != 0 ? -errno : -EIO;
 	json_decref(document);
-	return failed ? -EIO : ft_written(out);
+	return error != 0 ? error : ft_written(out);
 }
 
 void ft_diagnostic_write(const struct ft_declared *declared, const struct ft_diagnostic *diagnostic,

@@ -19,14 +19,14 @@ json_t *ft_json_moment(int64_t ns); /* null for 1970 and before, and for FT_TIME
 json_t *ft_json_diagnostic(const struct ft_declared *declared,
 			   const struct ft_diagnostic *diagnostic);
 
-/* Write and release. 0, -ENOMEM if `document` is NULL, or -EIO. */
+/* Write and release. 0, -ENOMEM if `document` is NULL, or as ft_written(). */
 int ft_json_write(json_t *document, FILE *out);
 
 /* "map.conf:7: warning: code: text" */
 void ft_diagnostic_write(const struct ft_declared *declared, const struct ft_diagnostic *diagnostic,
 			 FILE *out);
 
-/* 0, or -EIO if something could not be written. */
+/* 0, or why something could not be written: -EIO where the system did not say. */
 int ft_written(FILE *out);
 
 const char *ft_base_name(const char *path);

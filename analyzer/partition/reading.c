@@ -144,6 +144,25 @@ bool ft_read_object(struct ft_reading *reading, struct ft_value value,
 	return reading->builder->errors == errors;
 }
 
+void ft_read_key(struct ft_reading *reading, struct ft_value value, const char *key,
+		 ft_read_value *read, void *into)
+{
+	size_t path_length = reading->path_length;
+	uint32_t place = value.place + 1;
+	json_t *object = (json_t *)value.json; /* as above */
+
+	for (void *at = json_object_iter(object); at != NULL;
+	     at = json_object_iter_next(object, at)) {
+		if (strcmp(json_object_iter_key(at), key) == 0) {
+			push_key(reading, key);
+			read(reading, (struct ft_value){ json_object_iter_value(at), place }, into);
+			reading->path_length = path_length;
+			return;
+		}
+		place = next_place(reading, place);
+	}
+}
+
 bool ft_read_array(struct ft_reading *reading, struct ft_value value, ft_read_value *element,
 		   void *into)
 {

@@ -40,6 +40,10 @@ struct ft_field {
 bool ft_read_object(struct ft_reading *reading, struct ft_value value,
 		    const struct ft_field *fields, void *into, uint32_t *seen);
 
+/* Read one key of an object ahead of the others; nothing if it is not there, or that is no object. */
+void ft_read_key(struct ft_reading *reading, struct ft_value value, const char *key,
+		 ft_read_value *read, void *into);
+
 /* Read every element of an array with `element`, which finds its index in *into by itself. */
 bool ft_read_array(struct ft_reading *reading, struct ft_value value, ft_read_value *element,
 		   void *into);

@@ -116,19 +116,20 @@ static bool usable_name(struct ft_reading *reading, struct ft_value value, const
 	return false;
 }
 
-static const char *name_of(struct ft_reading *reading, struct ft_value value)
+static void read_tenant_name(struct ft_reading *reading, struct ft_value value, void *into)
 {
-	struct ft_value name = { json_object_get(value.json, "name"), value.place };
+	const char **name = into;
 
-	return name.json != NULL ? ft_read_name(reading, name) : NULL;
+	*name = ft_read_name(reading, value);
 }
 
 static void read_tenant(struct ft_reading *reading, struct ft_value value, void *into)
 {
-	const char *name = name_of(reading, value);
+	const char *name = NULL;
 	uint32_t tenant = FT_NONE;
 
 	(void)into;
+	ft_read_key(reading, value, "name", read_tenant_name, &name);
 	if (name != NULL && usable_name(reading, value, name))
 		tenant = ft_builder_tenant(reading->builder, name, FT_CUSTOMER,
 					   ft_reading_origin(reading, value));

@@ -19,7 +19,8 @@ struct ft_question {
 /*
  * Writes the answer as text or as JSON, fabtap.map-answer/1 (`at`, then `port`, `host`, `owner`,
  * `owners[]`, `entries[]`, `in_grace_for`, `grace[]`; or `pair`, `allowed`, `grace`, `via`,
- * `exception`, `because`). 0, -ENOMEM, -EIO, or -ENOENT with *complaint set if a port is not declared.
+ * `exception`, `because`). 0, -ENOMEM, -ENOENT with *complaint set if a port is not declared,
+ * or why it could not be written.
  */
 int ft_map_ask(const struct ft_map *map, const struct ft_question *question, bool json, FILE *out,
 	       struct ft_map_complaint *complaint);

@@ -10,7 +10,7 @@
  * appear, vanish, or change between limited and full.
  * JSON: {"schema": "fabtap.map-diff/1", "old", "new", "pairs": [...], "memberships": [...], "exceptions": [...],
  * "tenants": [...]}, and "grace_ms" where the grace differs.
- * *changes counts all of them: 0 means that the maps permit the same. 0, -ENOMEM or -EIO.
+ * *changes counts all of them: 0 means that the maps permit the same. 0, -ENOMEM or why it could not be written.
  */
 int ft_map_diff(const struct ft_map *old, const struct ft_map *new, bool json, FILE *out,
 		size_t *changes);

@@ -26,6 +26,6 @@
  *	tenant.cotenancy          warning  a leaf shared against no_leaf_sharing_with
  *
  * JSON: {"schema": "fabtap.lint/1", "file", "format", "verdict", "diagnostics": [...]}.
- * *worth_a_look counts those that are more than notes. 0, -ENOMEM or -EIO.
+ * *worth_a_look counts those that are more than notes. 0, -ENOMEM or why it could not be written.
  */
 int ft_map_lint(const struct ft_map *map, bool json, FILE *out, size_t *worth_a_look);

@@ -10,13 +10,13 @@
  * order and keywords unexpanded, diagnostics[], and for OpenSM files effective[], the P_Key tables
  * that OpenSM gives the ports of the topology. A file that OpenSM drops shows no partitions;
  * intended[] is what was read before the error.
- * 0, -ENOMEM, or -EIO if `out` took less than all.
+ * 0, -ENOMEM, or why `out` took less than all.
  */
 int ft_map_show(const struct ft_declared *declared, bool json, FILE *out);
 
 /*
  * `map check`: one line per diagnostic, "map.conf:7: error: bad-port-guid: a sentence", then one
- * line with the verdict. 0 or -EIO.
+ * line with the verdict. 0 or why it could not be written.
  */
 int ft_map_check_write(const struct ft_declared *declared, FILE *out);
 
