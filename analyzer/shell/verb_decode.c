@@ -184,7 +184,7 @@ static enum ft_exit decode_frames(struct decode *decode)
 	ft_engine_observe(decode->job.engine, observer_of(decode), decode);
 	error = ft_job_run(&decode->job);
 	if (error == -EINTR)
-		status = FT_EXIT_FAILED; /* asked for; what was printed is right */
+		status = ft_job_failed(&decode->job, error, "no line for the rest");
 	else if (error != 0)
 		return ft_output_failed(error);
 	return ft_job_tell_damage(&decode->job, status);

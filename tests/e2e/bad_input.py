@@ -25,8 +25,8 @@ MEGABYTE = 1 << 20
 
 
 def start(*arguments, **options):
-    return subprocess.Popen([harness.PROGRAM, *map(str, arguments)], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
-                            stderr=subprocess.PIPE, **options)
+    options = {"stdin": subprocess.DEVNULL, **options}
+    return subprocess.Popen([harness.PROGRAM, *map(str, arguments)], env=ENVIRONMENT, stderr=subprocess.PIPE, **options)
 
 
 def peak_memory(*arguments):
@@ -216,6 +216,22 @@ class Bombs(BadInput):
         self.bounded(path, size // (len(record) * 1000) * 1000)
 
 
+class Interrupted(BadInput):
+    def test_decode_says_after_how_many_frames_it_was_interrupted(self):
+        header, records = read_pcap(CAPTURE)
+        lines = self.folder / "lines"
+        with open(lines, "wb") as out:
+            process = start("decode", "-", stdin=subprocess.PIPE, stdout=out)
+        process.stdin.write(header + max(records, key=len) * 5000)
+        process.stdin.flush()
+        while lines.stat().st_size == 0:  # so many lines are not kept back
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, FAILED)
+        self.assertRegex(err.decode(), r"^fabtap: interrupted after \d+ frames: no line for the rest\n$")
+
+
 class BadOutputs(BadInput):
     def test_a_full_disk_is_an_error(self):
         for arguments in (["decode"], ["decode", "--json"], ["audit", "-m", MAP], ["audit", "-m", MAP, "--json"]):
@@ -223,6 +239,12 @@ class BadOutputs(BadInput):
                 run = fabtap(*arguments, CAPTURE, stdout=full)
             self.assertEqual(run.status, FAILED, run)
             self.one_line(run)
+
+    def test_verbs_of_maps_say_that_the_disk_is_full(self):
+        for arguments in (["show", MAP], ["show", "--json", MAP], ["check", MAP], ["lint", MAP], ["convert", MAP]):
+            with open("/dev/full", "wb") as full:
+                run = fabtap("map", *arguments, stdout=full)
+            self.assertEqual((run.status, run.complaints()), (FAILED, ["fabtap: standard output: No space left on device"]))
 
     def test_evidence_that_cannot_be_written_leaves_nothing_behind(self):
         capture, rules = DATA / "tenants" / "tenants-ib.pcap", DATA / "tenants" / "tenants-ib.map.json"
