@@ -68,15 +68,31 @@ static void begin_frame(struct ft_pass *pass, const struct ft_decode_input *inpu
 }
 
 /* Same polynomial as the ICRC, low byte first. */
-static void check_fcs(struct ft_pass *pass)
+static enum ft_check fcs_check(const struct ft_pass *pass)
 {
 	const uint8_t *fcs = pass->cursor.bytes + pass->frame_end;
 	uint32_t crc;
 
-	if (pass->frame_captured < pass->frame_end + pass->fcs_bytes || !pass->config->check_icrc)
-		return;
+	if (pass->frame_captured < pass->frame_end + pass->fcs_bytes)
+		return FT_CHECK_UNKNOWN;
 	crc = ft_crc32(0, pass->cursor.bytes + pass->frame_at, pass->frame_end - pass->frame_at);
-	pass->packet->fcs_check = ft_crc32_is(fcs, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
+	return ft_crc32_is(fcs, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
+}
+
+bool ft_frame_takes_fcs(struct ft_pass *pass, uint32_t size)
+{
+	struct ft_cursor *cursor = &pass->cursor;
+
+	if ((pass->packet->has & FT_HAS_ERF) == 0 || pass->network_end != UINT32_MAX ||
+	    cursor->wire != pass->frame_end || size != ft_wire_left(cursor) + pass->fcs_bytes ||
+	    fcs_check(pass) == FT_CHECK_GOOD)
+		return false;
+	pass->frame_end += pass->fcs_bytes;
+	pass->fcs_bytes = 0;
+	cursor->wire = pass->frame_end;
+	cursor->captured =
+		pass->frame_captured < cursor->wire ? pass->frame_captured : cursor->wire;
+	return true;
 }
 
 static bool starts_with_ethernet(const struct ft_packet *packet)
@@ -89,8 +105,8 @@ static bool starts_with_ethernet(const struct ft_packet *packet)
 /* What stands behind the network packet: a trailer starts with the FCS that its switch found there, so only Ethernet has one. */
 static void read_frame_end(struct ft_pass *pass, const struct ft_decode_input *input)
 {
-	if (pass->fcs_bytes > 0)
-		check_fcs(pass);
+	if (pass->fcs_bytes > 0 && pass->config->check_icrc)
+		pass->packet->fcs_check = (uint8_t)fcs_check(pass);
 	if (pass->network_end < pass->frame_end && pass->frame_captured >= pass->frame_end &&
 	    input->ts_ns != UINT64_MAX && starts_with_ethernet(pass->packet))
 		ft_read_trailer(pass->packet, input->bytes, pass->network_end, pass->frame_end,

@@ -122,7 +122,7 @@ enum ft_step ft_read_grh(struct ft_pass *pass)
 		return ft_stop(pass, FT_GRH_BAD_IPVER);
 	if (packet->grh.next_hdr != NXTHDR_IBA)
 		return ft_stop(pass, FT_GRH_BAD_NXTHDR);
-	if (packet->grh.pay_len > ft_wire_left(&pass->cursor))
+	if (!ft_network_fits(pass, packet->grh.pay_len))
 		return ft_stop(pass, FT_GRH_BAD_PAYLEN);
 	ft_narrow(&pass->cursor, packet->grh.pay_len);
 	pass->network_at = at;

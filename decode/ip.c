@@ -74,7 +74,7 @@ enum ft_step ft_read_ipv4(struct ft_pass *pass)
 		return ft_stop(pass, FT_IP_BAD_IHL);
 	options_len = header_len - IPV4_LEN;
 	total_len = ft_be16(b + 2);
-	bad_length = total_len < header_len || total_len - IPV4_LEN > ft_wire_left(cursor);
+	bad_length = total_len < header_len || !ft_network_fits(pass, total_len - IPV4_LEN);
 	if (!bad_length) {
 		enter_datagram(pass, at, FT_ICRC_IPV4, total_len - IPV4_LEN);
 		if (options_len > 0 && ft_take(cursor, options_len) == NULL)
@@ -139,7 +139,7 @@ enum ft_step ft_read_ipv6(struct ft_pass *pass)
 	ft_layer_push(pass, FT_LAYER_IPV6, at, 0);
 
 	payload_len = ft_be16(b + 4);
-	if (payload_len > ft_wire_left(&pass->cursor))
+	if (!ft_network_fits(pass, payload_len))
 		return ft_stop(pass, FT_IP_BAD_LENGTH);
 	enter_datagram(pass, at, FT_ICRC_IPV6, payload_len);
 	pass->ip_options = false;

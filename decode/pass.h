@@ -151,6 +151,20 @@ static inline void ft_frame_begin(struct ft_pass *pass, uint8_t fcs_bytes)
 	pass->frame_end = cursor->wire;
 }
 
+/*
+ * ERF records of Ethernet have an FCS by rule; writers that have none leave it out all the same. Where the
+ * frame's own network packet ends exactly behind what would be the FCS, and that is no right one, it is the
+ * packet's. True: the frame has no FCS from now on.
+ */
+bool ft_frame_takes_fcs(struct ft_pass *pass, uint32_t size);
+
+/* Whether `size` more bytes of a network packet were on the wire. */
+static inline bool ft_network_fits(struct ft_pass *pass, uint32_t size)
+{
+	return size <= ft_wire_left(&pass->cursor) ||
+	       (pass->fcs_bytes != 0 && ft_frame_takes_fcs(pass, size));
+}
+
 /* The first rule broken is the one that is named. */
 static inline void ft_break(struct ft_pass *pass, enum ft_malformed rule)
 {

@@ -131,6 +131,8 @@ def _read_erf_body(packet, window, kind, frame):
         if window.cap == window.wire and window.wire - window.at >= 4:
             stored = window.data[body:body + 4]
             packet.extra["fcs_ok"] = crc.crc32(window.data[window.at:body]) == stored
+        if window.wire - window.at >= 4 and not packet.extra["fcs_ok"]:
+            packet.whole = window
         _read_stamped(packet, Window(window.data, window.at, window.cap, body), frame)
     elif kind == ERF_INFINIBAND:
         link.read_infiniband(packet, window)

@@ -70,6 +70,7 @@ class Packet:
         self.malformed = self.truncated = self.transport = None
         self.alerts = []
         self.pad_nonzero = self.raw = False
+        self.whole = None               # the frame with an FCS that may be none
         self.end = None                 # of the outermost network packet: what follows is a trailer
         self.values = dict.fromkeys(RESULT_KEYS + INNERMOST_KEYS)
 
@@ -104,6 +105,17 @@ class Packet:
         """The outermost network packet says where it ends."""
         if not self.tunnels and self.end is None:
             self.end = end
+
+    def room(self, window, size):
+        """The window, if size bytes lie before the end of the wire; or all of a frame that has no FCS, if it ends so."""
+        if window.on_wire(size):
+            return window
+        whole = self.whole
+        if whole is None or self.end is not None or window.wire is None or window.at + size != whole.wire:
+            return None
+        self.whole = None
+        self.extra["fcs_ok"] = None
+        return Window(window.data, window.at, whole.cap, whole.wire)
 
     def want_tunnel(self):
         if len(self.tunnels) >= TUNNELS:

@@ -30,14 +30,15 @@ def _read_ipv4(packet, window):
     if header < 20:
         packet.stop("ip_bad_ihl")
     total = window.u16(2)
-    fits = header <= total and window.on_wire(total)
-    if fits and not window.captured(header):
+    room = packet.room(window, total) if header <= total else None
+    window = room or window
+    if room and not window.captured(header):
         packet.cut("ipv4")
     packet.encap.append("ipv4")
     packet.values["ip"] = {
         "ver": 4, "src": address(window.step(12).bytes(4)), "dst": address(window.step(16).bytes(4)),
         "ttl": window.u8(8), "dscp": window.u8(1) >> 2, "ecn": window.u8(1) & 3, "id": window.u16(4)}
-    if not fits:
+    if room is None:
         packet.stop("ip_bad_length")
     if crc.ones_sum(window.bytes(header)):
         packet.alerts.append("ip_bad_checksum")
@@ -61,8 +62,7 @@ def _read_ipv6(packet, window):
         "ver": 6, "src": address(window.step(8).bytes(16)), "dst": address(window.step(24).bytes(16)),
         "ttl": window.u8(7), "dscp": traffic_class >> 2, "ecn": traffic_class & 3,
         "flow_label": window.u32(0) & 0xFFFFF}
-    if not window.on_wire(40 + window.u16(4)):
-        packet.stop("ip_bad_length")
+    window = packet.room(window, 40 + window.u16(4)) or packet.stop("ip_bad_length")
     packet.ends_at(window.at + 40 + window.u16(4))
     at = window.at
     variant = [(at, 0x0F)] + [(at + i, 255) for i in (1, 2, 3, 7)]
@@ -150,8 +150,7 @@ def read_grh(packet, window, native=False):
     if window.u8(6) != IBA_TRANSPORT:
         packet.stop("grh_bad_nxthdr")
     total = window.u16(4)
-    if not window.on_wire(GRH_HEADER + total):
-        packet.stop("grh_bad_paylen")
+    window = packet.room(window, GRH_HEADER + total) or packet.stop("grh_bad_paylen")
     packet.ends_at(window.at + GRH_HEADER + total)
     at = window.at
     covered = Carrier(at, variant=[(at, 0x0F)] + [(at + i, 255) for i in (1, 2, 3, 7)])

@@ -99,7 +99,7 @@ def _erf_payload(rng, kind, packet):
         return build.CARRIERS["v4" if kind == 22 else "v6"][0](packet)[14:]
     if kind in (2, 11, 16, 20):
         frame = build.CARRIERS[rng.choice(("v4", "v6", "grh"))][0](packet)
-        return frame + (build.crc.crc32(frame) if rng.random() < 0.7 else bytes(4))
+        return frame + rng.choice((build.crc.crc32(frame),) * 4 + (bytes(4), b"", b"", bytes(1)))
     return build.CARRIERS[rng.choice(("ib", "ib_grh"))][0](packet)
 
 

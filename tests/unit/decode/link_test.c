@@ -188,6 +188,49 @@ static void an_announced_fcs_is_no_part_of_the_packet(void **state)
 	assert_int_equal(packet.malformed, FT_OK);
 }
 
+/* An ERF record of `frame` bytes, the rest of which are `behind`, of an IPv4 datagram as long as `total` says. */
+#define RECORD(rlen, wlen, total, behind)                                                          \
+	"00*8 02 04 " #rlen " 0000 " #wlen " 0000 " ETH(0800) IPV4(total, 06) behind
+
+static void an_fcs_that_is_none_belongs_to_the_packet_where_its_length_says_so(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		uint32_t cut;
+		uint8_t malformed, fcs_check;
+	} rows[] = {
+		{ "a datagram before the FCS", RECORD(0038, 0026, 0014, "00*4"), 0, FT_OK,
+		  FT_CHECK_BAD },
+		{ "one that ends where the FCS would", RECORD(0038, 0026, 0018, "00*4"), 0, FT_OK,
+		  FT_CHECK_UNKNOWN },
+		{ "likewise, cut", RECORD(0038, 0026, 0018, "00*4"), 2, FT_OK, FT_CHECK_UNKNOWN },
+		{ "one that ends amid it", RECORD(0038, 0026, 0017, "00*4"), 0, FT_IP_BAD_LENGTH,
+		  FT_CHECK_BAD },
+		{ "one that ends behind it", RECORD(0038, 0026, 0019, "00*4"), 0, FT_IP_BAD_LENGTH,
+		  FT_CHECK_BAD },
+		{ "the FCS is right", RECORD(0038, 0026, 0018, "29808367"), 0, FT_IP_BAD_LENGTH,
+		  FT_CHECK_GOOD },
+	};
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	uint8_t bytes[FRAME_BYTES_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_decode_input input = { .bytes = bytes,
+						 .link_type = 197,
+						 .ts_ns = UINT64_MAX };
+		struct ft_decode_rest rest;
+		struct ft_packet packet;
+
+		input.wire = (uint32_t)frame_bytes(rows[i].hex, bytes);
+		input.captured = input.wire - rows[i].cut;
+		ft_decode(&config, &input, &packet, &rest);
+		if (packet.malformed != rows[i].malformed || packet.fcs_check != rows[i].fcs_check)
+			fail_msg("%s: malformed %u, FCS %u", rows[i].sentence, packet.malformed,
+				 packet.fcs_check);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +238,8 @@ int main(void)
 		cmocka_unit_test(the_tenant_vlan_is_the_first_that_is_not_zero),
 		cmocka_unit_test(cooked_headers_name_a_sender_of_six_bytes_only),
 		cmocka_unit_test(an_announced_fcs_is_no_part_of_the_packet),
+		cmocka_unit_test(
+			an_fcs_that_is_none_belongs_to_the_packet_where_its_length_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
