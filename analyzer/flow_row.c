@@ -67,7 +67,8 @@ static void fill_opcodes(struct ft_report_flow *row, const struct ft_detail *det
 }
 
 /* Of the first packet that was no CNP: they belong to whatever their queue pair does. */
-static const char *transport_of(const struct ft_report_flow *row, const struct ft_flow *whole)
+static const char *transport_of(const struct ft_report_flow *row, const struct ft_detail *detail,
+				const struct ft_flow *whole)
 {
 	static const char *const names[] = {
 		[FT_RC] = "RC", [FT_UC] = "UC",   [FT_RD] = "RD",
@@ -81,9 +82,11 @@ static const char *transport_of(const struct ft_report_flow *row, const struct f
 		if (service == FT_MANUFACTURER || service == FT_CNP)
 			service = seen;
 	}
+	if ((service == FT_MANUFACTURER || service == FT_CNP) && detail->cut)
+		service = (enum ft_service)detail->service;
 	if (service == FT_CNP && whole != NULL && whole->half.service < FT_MANUFACTURER)
 		service = (enum ft_service)whole->half.service;
-	return service == FT_MANUFACTURER ? NULL : names[service];
+	return service >= FT_MANUFACTURER ? NULL : names[service];
 }
 
 /* What its other half answered before the two had met; NULL: nothing, or it is not known. */
@@ -138,10 +141,12 @@ static void fill_account(struct ft_report_flow *row, const struct ft_detail *det
 
 static void fill_psns(struct ft_report_flow *row, const struct ft_detail *detail)
 {
-	row->has_pkey = detail->psn_first != FT_PSN_NONE;
+	bool known = detail->psn_first != FT_PSN_NONE;
+
+	row->has_pkey = detail->has_pkey;
 	row->pkey = detail->pkey;
-	row->psn_first = row->has_pkey ? detail->psn_first : FT_UNKNOWN;
-	row->psn_last = row->has_pkey ? detail->psn_last : FT_UNKNOWN;
+	row->psn_first = known ? detail->psn_first : FT_UNKNOWN;
+	row->psn_last = known ? detail->psn_last : FT_UNKNOWN;
 }
 
 /* The least that the path MTU may be is none. */
@@ -217,7 +222,7 @@ void ft_flow_row_fill(const struct ft_flow_share *share, uint32_t number, const 
 	fill_end(&row->src, flow->key.src, flow->key.by_lid != 0);
 	fill_end(&row->dst, flow->key.dst, flow->key.by_lid != 0);
 	fill_opcodes(row, detail);
-	row->transport = transport_of(row, whole);
+	row->transport = transport_of(row, detail, whole);
 	fill_messages(row, detail, connected ? claimed_by(share, whole) : NULL);
 	fill_account(row, detail);
 	fill_psns(row, detail);

@@ -112,6 +112,13 @@ static inline bool ft_item_is_undecidable(const struct ft_item *item)
 	return item->kind != FT_FRAME_NOT_RDMA && item->kind != FT_FRAME_NEVER_JUDGED;
 }
 
+/* Its BTH was cut, and shows no PSN. */
+static inline bool ft_item_is_cut(const struct ft_item *item)
+{
+	return !item->usual && item->kind != FT_FRAME_NOT_RDMA &&
+	       (item->observed.has & FT_OBSERVED_BTH) == 0;
+}
+
 /* Packets that a sample stands for, but for itself. */
 static inline uint32_t ft_item_unsampled(const struct ft_item *item)
 {

@@ -79,9 +79,8 @@ static bool is_unnumbered(const struct ft_item *item)
 	uint8_t service = item->key.service;
 	bool unknown = (item->known & FT_NEED_PKEY) == 0;
 
-	return !item->usual && (item->observed.has & FT_OBSERVED_BTH) == 0 &&
-	       (unknown || service == FT_RC || service == FT_UC || service == FT_RD ||
-		service == FT_XRC);
+	return ft_item_is_cut(item) && (unknown || service == FT_RC || service == FT_UC ||
+					service == FT_RD || service == FT_XRC);
 }
 
 /* Of the frames that no verdict was reached on: why. */

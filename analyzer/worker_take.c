@@ -75,6 +75,8 @@ static void note_details(struct ft_worker *worker, const struct ft_item *item,
 	struct ft_detail *detail = ft_details_of(worker->details, number);
 
 	ft_details_count(worker->details, number, &item->observed, step, false);
+	if (ft_item_is_cut(item))
+		ft_detail_note_cut(detail, item->key.pkey, item->key.service);
 	if (ft_step_is_unclaimed(step))
 		ft_details_keep(worker->details,
 				ft_flow_number(worker->flows, conclusion->records.whole), step);

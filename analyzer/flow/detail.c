@@ -103,10 +103,11 @@ static void count_opcode(struct ft_detail *detail, uint8_t opcode)
 
 static void count_bth(struct ft_detail *detail, const struct ft_observed *observed)
 {
-	if (detail->psn_first == FT_PSN_NONE) {
-		detail->psn_first = observed->psn;
+	if (!detail->has_pkey)
 		detail->pkey = observed->pkey;
-	}
+	detail->has_pkey = 1;
+	if (detail->psn_first == FT_PSN_NONE)
+		detail->psn_first = observed->psn;
 	detail->psn_last = observed->psn;
 	detail->cnps += observed->opcode == CNP_OPCODE;
 	count_opcode(detail, observed->opcode);

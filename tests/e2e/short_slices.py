@@ -70,6 +70,15 @@ class ShortSlices(unittest.TestCase):
                 self.assertEqual([seen[name] for name in ("judged", "undecided", "truncated")], [len(frames) - cut, cut, cut])
                 self.assertEqual(seen["undecided_by"]["cut"], cut)
 
+    def test_a_row_has_what_is_left_of_the_transport_header(self):
+        half = roce.Half("10.0.0.1", "10.0.1.1", 0x2000)
+        frames = [(pipelined.START_NS + i * 1000, roce.vxlan(half.packet(0x64, i, bytes(8), bytes(64)), VNI)) for i in range(9)]
+        for size, psns in (100, (None, None)), (104, (0, 8)):
+            with self.subTest(size=size):
+                row, = fabtap("flows", "--json", self.capture(frames, size)).json()["flows"]
+                self.assertEqual((row["transport"], row["pkey"], row["dest_qp"]), ("UD", "0xffff", 0x2000))
+                self.assertEqual((row["psn_first"], row["psn_last"]), psns)
+
     def test_datagrams_that_are_cut_there_would_not_show_a_loss_either(self):
         half = roce.Half("10.0.0.1", "10.0.1.1", 0x2000)
         datagrams = [half.packet(0x64, i, bytes(8), bytes(64)) for i in range(50)]

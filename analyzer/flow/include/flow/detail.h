@@ -31,17 +31,20 @@ struct ft_detail {
 	uint32_t naks[FT_DETAIL_NAKS];       /* by code */
 	uint32_t rnr_naks;
 	uint32_t gaps_open; /* PSNs missing and given up, by whom is not known; up to UINT32_MAX */
-	uint32_t psn_first, psn_last;      /* FT_PSN_NONE: no BTH was readable */
+	uint32_t psn_first, psn_last;      /* FT_PSN_NONE: no BTH was wholly readable */
 	uint32_t rules;                    /* of all its frames, bit per enum ft_rule */
 	uint32_t src_endpoint, src_tenant; /* indices in the map; FT_DETAIL_NOBODY */
 	uint32_t dst_endpoint, dst_tenant;
 	uint32_t opcode_packets[FT_DETAIL_OPCODES]; /* a slot that is full goes on in another */
-	uint16_t pkey;                              /* all 16 bits as first seen */
-	uint16_t vlan;                              /* of the first frame; 0: untagged */
+	uint16_t pkey; /* all 16 bits as first seen, of a cut BTH, too */
+	uint16_t vlan; /* of the first frame; 0: untagged */
 	uint8_t opcode_count;
 	uint8_t judged : 1; /* 1: a frame of it was judged, and decided */
 	uint8_t placed : 1; /* 1: endpoints and tenants are those of its first frame with a verdict */
-	uint8_t unclaimed : 1;              /* 1: ft_details_unclaimed() has something of it */
+	uint8_t has_pkey : 1;
+	uint8_t cut : 1;       /* 1: a packet's BTH was cut behind its queue pair .. */
+	uint8_t service : 3;   /* .. the transport of the first such, enum ft_service */
+	uint8_t unclaimed : 1; /* 1: ft_details_unclaimed() has something of it */
 	uint8_t opcodes[FT_DETAIL_OPCODES]; /* in order of first packet */
 	struct ft_spread sizes;             /* of messages */
 	struct ft_spread rtts;              /* ns, from a request to its answer sent here */
@@ -85,6 +88,17 @@ void ft_details_keep(struct ft_details *details, uint32_t number, const struct f
 
 /* All of it that the record has; NULL: nothing. */
 const struct ft_unclaimed *ft_details_unclaimed(const struct ft_details *details, uint32_t number);
+
+/* A packet whose BTH was cut behind its P_Key and queue pair; `service`: its transport. */
+static inline void ft_detail_note_cut(struct ft_detail *detail, uint16_t pkey, uint8_t service)
+{
+	if (!detail->has_pkey)
+		detail->pkey = pkey;
+	detail->has_pkey = 1;
+	if (!detail->cut)
+		detail->service = service & 7u;
+	detail->cut = 1;
+}
 
 /* What the map said of a packet of record `number`; `decided`: it was judged and not left undecided. */
 static inline void ft_detail_judge(struct ft_detail *detail, uint32_t rules, bool decided)

@@ -351,6 +351,24 @@ static void what_nobody_known_had_asked_for_is_kept_apart(void **state)
 	assert_int_equal(ft_details_unclaimed(details, 1)->messages[FT_MESSAGE_READ], 1);
 }
 
+static void a_cut_packet_tells_its_p_key_and_transport(void **state)
+{
+	struct ft_observed cut = packet(1, 0, 0);
+	struct ft_detail *detail;
+
+	(void)state;
+	cut.has &= ~(uint32_t)FT_OBSERVED_BTH;
+	detail = count(1, cut, (struct ft_step){ 0 });
+	assert_false(detail->has_pkey);
+	ft_detail_note_cut(detail, 0x8001, 3);
+	ft_detail_note_cut(detail, 0x8002, 5);
+	count(1, packet(2, WRITE_ONLY, 7), (struct ft_step){ 0 });
+	assert_true(detail->has_pkey && detail->cut);
+	assert_int_equal(detail->pkey, 0x8001);
+	assert_int_equal(detail->service, 3);
+	assert_int_equal(detail->psn_first, 7);
+}
+
 static void the_ends_are_those_of_the_first_verdict(void **state)
 {
 	const uint32_t red[2] = { 4, 1 }, blue[2] = { 5, 2 };
@@ -391,6 +409,7 @@ int main(void)
 		EACH(what_is_about_an_unknown_record_goes_nowhere),
 		EACH(a_cleared_record_begins_anew),
 		EACH(what_nobody_known_had_asked_for_is_kept_apart),
+		EACH(a_cut_packet_tells_its_p_key_and_transport),
 		EACH(the_ends_are_those_of_the_first_verdict),
 	};
 
