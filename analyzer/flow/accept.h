@@ -29,8 +29,10 @@ FT_IN_LINE void ft_accept(const struct ft_tracker *tracker, const struct ft_mome
 {
 	const struct ft_observed *observed = moment->observed;
 
-	if (observed->has & FT_OBSERVED_ACK_REQUEST)
+	if (observed->has & FT_OBSERVED_ACK_REQUEST) {
+		tracker->evidence->asking++;
 		ft_time_request(moment);
+	}
 	moment->step->what |= FT_STEP_NEW;
 	moment->flow->half.next_psn = ft_psn_add(observed->psn, 1);
 	ft_follow_message(tracker, moment);

@@ -94,7 +94,10 @@ void ft_pass_instead(struct ft_tracker *tracker, const struct ft_moment *moment)
 
 void ft_pass_late(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	ft_loss_space(tracker->evidence, moment->observed->frame);
+	if (moment->operation->role == FT_ROLE_RESPONSE)
+		ft_loss_answer(tracker->evidence, moment->observed->frame);
+	else
+		ft_loss_space(tracker->evidence, moment->observed->frame);
 	if (is_new(tracker, moment, LATE))
 		tracker->evidence->late_once++;
 }

@@ -278,8 +278,9 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	delivered = meaning.refused ? before(observed->psn) : observed->psn;
 	moment->step->what |= FT_STEP_ANSWER | meaning.what;
 	count_answer(&tracker->totals, meaning.what);
+	tracker->evidence->acks += (meaning.what & FT_STEP_ACK) != 0;
 	tracker->evidence->refused += meaning.refused && meaning.what != 0;
-	ft_loss_silent(tracker->evidence, observed->frame);
+	ft_loss_reply(tracker->evidence, observed->frame);
 	moment->flow->half.answered = ft_psn_follow(moment->flow->half.answered, delivered);
 	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE ||
 	    !ft_is_in_window(tracker, moment, requester))

@@ -385,4 +385,8 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->requests_lost += from->requests_lost;
 	into->implied += from->implied;
 	into->orphans += from->orphans;
+	into->answers_seen += from->answers_seen;
+	into->asking += from->asking;
+	into->acks += from->acks;
+	into->replies += from->replies;
 }

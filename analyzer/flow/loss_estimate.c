@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "inferred.h"
+#include "loss_sides.h"
 #include "tail.h"
 
 /*
@@ -205,11 +207,6 @@ static struct spread spread(const struct ft_loss_evidence *evidence, const struc
 	return spread;
 }
 
-/* A count not seen but inferred. */
-struct inferred {
-	double mean, variance;
-};
-
 /*
  * What losses over the ends of sequences took beyond one place each, which lost_unseen() has. A loss
  * met at random is half way through: (s + 1) / 2 frames of it are to come. At the end of a sequence
@@ -217,8 +214,8 @@ struct inferred {
  * take several sequences at once. How long losses last is known of those within sequences only:
  * the mean may be off by half of itself.
  */
-static struct inferred lost_ends(const struct ft_loss_evidence *evidence, const struct sums *sums,
-				 const struct spread *by)
+static struct ft_inferred lost_ends(const struct ft_loss_evidence *evidence,
+				    const struct sums *sums, const struct spread *by)
 {
 	double share = sums->odds / (1 + sums->odds);
 	double taken = (by->sequence + 1) / 2;
@@ -230,7 +227,7 @@ static struct inferred lost_ends(const struct ft_loss_evidence *evidence, const 
 	double together = fmin(fmax(1, by->frames / whole / by->sequence), fmax(1, starts));
 	double mean = starts * whole * (head + tail - sums->odds) * (1 - 1 / by->events);
 
-	return (struct inferred){
+	return (struct ft_inferred){
 		.mean = mean,
 		.variance =
 			starts * whole * fmax(0, 2 * each - single) * together + mean * mean / 4,
@@ -242,8 +239,8 @@ static struct inferred lost_ends(const struct ft_loss_evidence *evidence, const 
  * once, and so wait for less long than those that the mirror lost, and so does whatever was overtaken. A lost READ leaves as
  * many PSNs as it asked for.
  */
-static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
-				    const struct sums *sums)
+static struct ft_inferred lost_pending(const struct ft_loss_evidence *evidence,
+				       const struct sums *sums)
 {
 	double requests = (double)evidence->unanswered, overdue = (double)evidence->overdue;
 	double pending = requests + overdue;
@@ -251,7 +248,7 @@ static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
 	double waits =
 		sums->holes / (sums->holes + sums->fabric / patience + sums->late / longer_delay);
 
-	return (struct inferred){
+	return (struct ft_inferred){
 		.mean = requests * mirror + overdue * waits,
 		.variance = mirror * (pending + requests * requests * (1 - mirror) +
 				      requests * requests * mirror / 16) +
@@ -265,8 +262,8 @@ static struct inferred lost_pending(const struct ft_loss_evidence *evidence,
  * such responses, which are silent, as many more are lost as of all that is silent. What is left went in one loss with
  * them. It is the difference of two counts: where it is small against their errors it says little.
  */
-static struct inferred lost_with_answers(const struct ft_loss_evidence *evidence,
-					 const struct sums *sums, const struct spread *by)
+static struct ft_inferred lost_with_answers(const struct ft_loss_evidence *evidence,
+					    const struct sums *sums, const struct spread *by)
 {
 	double questions = (double)evidence->questions * sums->once;
 	double implied = (double)evidence->implied, orphans = (double)evidence->orphans;
@@ -279,43 +276,57 @@ static struct inferred lost_with_answers(const struct ft_loss_evidence *evidence
 	double error = questions * odds + implied;
 
 	if (more <= 0)
-		return (struct inferred){ 0 };
-	return (struct inferred){
+		return (struct ft_inferred){ 0 };
+	return (struct ft_inferred){
 		.mean = more * more * more / (more * more + error),
 		.variance = by->frames * error * more * more / (more * more + error),
 	};
 }
 
 /* Among packets sent again that are taken for copies: most of those that may be, anything from half to all of them. */
-static struct inferred lost_alike(const struct ft_loss_evidence *evidence, double odds)
+static struct ft_inferred lost_alike(const struct ft_loss_evidence *evidence, double odds)
 {
 	double lost = odds * (double)evidence->alike;
 
-	return (struct inferred){ .mean = lost * 3 / 4, .variance = lost * lost / 9 };
+	return (struct ft_inferred){ .mean = lost * 3 / 4, .variance = lost * lost / 9 };
 }
 
-static struct inferred infer(const struct ft_loss_evidence *evidence, const struct sums *sums,
-			     const struct spread *by)
+/* Of silent frames, near those that are proved lost. */
+static struct ft_inferred lost_near(const struct ft_loss_evidence *evidence,
+				    const struct sums *sums, const struct spread *by, double more)
 {
-	const struct inferred ends = lost_ends(evidence, sums, by);
-	const struct inferred pending = lost_pending(evidence, sums);
-	const struct inferred hidden = lost_with_answers(evidence, sums, by);
-	double unseen =
-		lost_unseen(evidence, sums) * (1 + (pending.mean + hidden.mean) / sums->holes);
-	double taken = untold * (1 - sums->once) * (sums->holes + unseen);
-	const struct inferred alike =
+	const struct ft_loss_alike alike = { sums->spaces, sums->holes, sums->silent, by->frames,
+					     by->sequence };
+	double unseen = lost_unseen(evidence, sums) * more;
+	const struct ft_inferred silent = {
+		.mean = unseen,
+		.variance = by->variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds),
+	};
+
+	return ft_loss_by_side(evidence, &alike, silent);
+}
+
+static struct ft_inferred infer(const struct ft_loss_evidence *evidence, const struct sums *sums,
+				const struct spread *by)
+{
+	const struct ft_inferred ends = lost_ends(evidence, sums, by);
+	const struct ft_inferred pending = lost_pending(evidence, sums);
+	const struct ft_inferred hidden = lost_with_answers(evidence, sums, by);
+	const struct ft_inferred silent =
+		lost_near(evidence, sums, by, 1 + (pending.mean + hidden.mean) / sums->holes);
+	double taken = untold * (1 - sums->once) * (sums->holes + silent.mean);
+	const struct ft_inferred alike =
 		lost_alike(evidence, sums->odds * (1 + pending.mean / sums->holes));
 
-	return (struct inferred){
-		.mean = fmax(0, unseen + ends.mean + pending.mean + hidden.mean + alike.mean),
-		.variance = by->variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds) +
-			    ends.variance + pending.variance + hidden.variance + taken * taken +
-			    alike.variance,
+	return (struct ft_inferred){
+		.mean = fmax(0, silent.mean + ends.mean + pending.mean + hidden.mean + alike.mean),
+		.variance = silent.variance + ends.variance + pending.variance + hidden.variance +
+			    taken * taken + alike.variance,
 	};
 }
 
 /* Heavier tails than this say less, not more. */
-static double tame(const struct inferred *inferred)
+static double tame(const struct ft_inferred *inferred)
 {
 	return fmin(inferred->variance, inferred->mean + 4 * inferred->mean * inferred->mean);
 }
@@ -325,9 +336,9 @@ static void from_holes(const struct ft_loss_evidence *evidence, const struct sum
 		       struct ft_loss_estimate *estimate)
 {
 	const struct spread by = spread(evidence, sums);
-	const struct inferred least = infer(evidence, sums, &by);
+	const struct ft_inferred least = infer(evidence, sums, &by);
 	double more = 1 + 1 / by.events;
-	const struct inferred most = { least.mean * more, least.variance * more };
+	const struct ft_inferred most = { least.mean * more, least.variance * more };
 
 	estimate->frames = (uint64_t)llround(sums->holes + least.mean);
 	estimate->low = estimate->high = (uint64_t)sums->holes;

@@ -68,6 +68,8 @@ static void tell_evidence(struct ft_tracker *tracker, const struct ft_moment *mo
 
 	tracker->evidence->fabric += (what & FT_STEP_FABRIC_LOST) != 0;
 	tracker->evidence->late += (what & FT_STEP_REORDERED) != 0;
+	tracker->evidence->asking += moment->operation->role == FT_ROLE_REQUEST &&
+				     (moment->observed->has & FT_OBSERVED_ACK_REQUEST) != 0;
 	if (moment->flow->half.service == FT_UC ||
 	    (what & FT_STEP_RETRANSMITTED && asks_for_rest(tracker, moment)))
 		ft_loss_silent(tracker->evidence, moment->observed->frame);

@@ -14,7 +14,7 @@ static uint8_t take_awaited(struct ft_tracker *tracker, const struct ft_moment *
 	if (!ft_is_acked(&requester->half, psn)) {
 		moment->step->what |= FT_STEP_NEW | (psn != span->from ? FT_STEP_GAP : 0);
 		if (span->kind != FT_SPAN_ASKED_AGAIN)
-			ft_loss_space(tracker->evidence, moment->observed->frame);
+			ft_loss_answer(tracker->evidence, moment->observed->frame);
 		else
 			ft_pass_instead(tracker, moment);
 	} else if (span->kind == FT_SPAN_ASKED_AGAIN) {
@@ -94,9 +94,9 @@ static void take_beyond(struct ft_tracker *tracker, const struct ft_moment *mome
 
 	moment->step->what |= FT_STEP_NEW;
 	if (first)
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		ft_loss_reply(tracker->evidence, moment->observed->frame);
 	else
-		ft_loss_space(tracker->evidence, moment->observed->frame);
+		ft_loss_answer(tracker->evidence, moment->observed->frame);
 	if (!first && requester->half.flags & FT_HALF_SPAN_UNKNOWN)
 		widen_request(tracker, moment, requester);
 	else
@@ -121,7 +121,7 @@ static void respond_again(struct ft_tracker *tracker, const struct ft_moment *mo
 	if (fill_skipped(tracker, moment)) {
 		moment->step->what |= FT_STEP_REORDERED;
 		tracker->totals.reordered++;
-		ft_loss_space(tracker->evidence, moment->observed->frame);
+		ft_loss_answer(tracker->evidence, moment->observed->frame);
 	} else {
 		moment->step->what |= FT_STEP_RETRANSMITTED;
 		tracker->totals.retransmitted++;
@@ -149,9 +149,9 @@ static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *m
 	tracker->evidence->implied += hole != 0 && first;
 	tracker->evidence->orphans += hole != 0 && !first;
 	if (in_order || (hole != 0 && !first))
-		ft_loss_space(tracker->evidence, moment->observed->frame);
+		ft_loss_answer(tracker->evidence, moment->observed->frame);
 	else
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		ft_loss_reply(tracker->evidence, moment->observed->frame);
 }
 
 /* The READ sent last: how many PSNs it takes is known once its last response is seen, or the path MTU. */
@@ -225,10 +225,10 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 	moment->step->what |= FT_STEP_NEW;
 	if (moment->operation->part & FT_PART_FIRST || distance >= FT_PSN_WINDOW ||
 	    distance <= -FT_PSN_WINDOW || (half->flags & FT_HALF_ANSWERING) == 0) {
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		ft_loss_reply(tracker->evidence, moment->observed->frame);
 		return;
 	}
-	ft_loss_space(tracker->evidence, moment->observed->frame);
+	ft_loss_answer(tracker->evidence, moment->observed->frame);
 	if (distance == 0)
 		return;
 	moment->step->what |= FT_STEP_GAP;
@@ -275,7 +275,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 	} else if (is_unasked(tracker, moment, requester)) {
 		step->what |= FT_STEP_UNASKED;
 		ft_pairs_contradict(tracker->pairs, moment->flow);
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		ft_loss_reply(tracker->evidence, moment->observed->frame);
 		return;
 	} else if (ft_is_in_window(tracker, moment, requester)) {
 		ft_watch_msn(tracker, moment, requester, psn);
@@ -287,7 +287,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 		ft_settle_ripe(tracker, requester, moment->observed->ts_ns, step);
 	} else {
 		half->answered = ft_psn_follow(half->answered, psn);
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
+		ft_loss_reply(tracker->evidence, moment->observed->frame);
 		return;
 	}
 	half->answered = ft_psn_follow(half->answered, psn);

@@ -186,6 +186,8 @@ static inline void confirm(struct ft_tracker *tracker, const struct ft_moment *m
 	ft_loss_current(tracker->evidence)->silent++;
 	moment->step->what = FT_STEP_ANSWER | FT_STEP_ACK;
 	tracker->totals.acks++;
+	tracker->evidence->acks++;
+	tracker->evidence->replies++;
 	half->answered = ft_psn_follow(half->answered, psn);
 	ft_note_msn(moment);
 	asked->acked = psn;
@@ -248,6 +250,7 @@ static inline void respond(struct ft_tracker *tracker, const struct ft_moment *m
 	uint32_t psn = moment->observed->psn;
 
 	ft_loss_current(tracker->evidence)->spaces++;
+	tracker->evidence->answers_seen++;
 	moment->step->what = FT_STEP_ANSWER | FT_STEP_NEW;
 	half->answer_first = awaited->begin;
 	half->flags |= FT_HALF_ANSWERING;

@@ -36,7 +36,7 @@ class Connection:
                 self.answer(self.answers.response(psn + i, part, bytes(MTU), ident=psn + i & 0xffff))
         else:
             for i in range(packets):
-                self.ask(self.asks.write(psn + i, ident=psn + i & 0xffff))
+                self.ask(self.asks.write(psn + i, ask=i == packets - 1, ident=psn + i & 0xffff))
             self.answer(self.answers.answer(psn + packets - 1, ident=psn & 0xffff))
 
 

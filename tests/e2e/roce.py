@@ -50,12 +50,12 @@ class Half:
         ethernet = mac(self.destination) + (smac or mac(self.source)) + b"\x08\x00"
         return ethernet + ip + udp + transport + struct.pack("<I", icrc)
 
-    def write(self, psn=None, size=64, **how):
+    def write(self, psn=None, size=64, ask=True, **how):
         """A WRITE of one packet; without a PSN the next one."""
         if psn is None:
             psn, self.psn = self.psn, self.psn + 1
         return self.packet(WRITE_ONLY, psn, struct.pack(">QII", 0x7f0000001000 + 4096 * psn, 0x1234, size), bytes(size),
-                           ask=True, **how)
+                           ask=ask, **how)
 
     def read(self, psn, address, size):
         return self.packet(READ_REQUEST, psn, struct.pack(">QII", address, 0x1234, size), ask=True)

@@ -41,6 +41,21 @@ class ShortCaptures(unittest.TestCase):
                     self.assertLess(abs(lost["estimate"] - truth), 10 + truth / 4)
                     self.assertEqual(self.audit(kept, "--workers", "3")["coverage"]["frames_lost"], lost)
 
+    def test_what_one_direction_alone_lost_is_not_sought_in_the_other(self):
+        """Two taps, one of which loses frames, one by one."""
+        for of_answers in False, True:
+            sums = [0, 0]
+            for seed in range(12):
+                rng, frames = random.Random(seed), pipelined.connections(seed, 10, 120)
+                kept = [frame for frame in frames if frame[2] != of_answers or rng.random() >= 0.05]
+                truth, lost = len(frames) - len(kept), self.audit(kept)["coverage"]["frames_lost"]
+                sums = [sums[0] + truth, sums[1] + lost["estimate"]]
+                with self.subTest(of_answers=of_answers, seed=seed):
+                    self.assertLess(abs(lost["estimate"] - truth), truth / 10)
+                    self.assertGreaterEqual(lost["high"], truth)
+            with self.subTest(of_answers=of_answers):
+                self.assertLess(abs(sums[1] - sums[0]), sums[0] * 0.03)
+
     def test_responses_lost_at_the_end_alone_leave_the_verdict_open(self):
         """The fabric may have lost them, and they may yet be asked for again."""
         frames = pipelined.connections(1, 10, 60)

@@ -73,8 +73,12 @@ struct ft_loss_evidence {
 	uint64_t answers;         /* .. responses they ask for .. */
 	uint64_t answers_lost;    /* .. and those proved lost */
 	uint64_t requests_lost;   /* PSNs of requests proved lost .. */
-	uint64_t implied; /* .. and of them, questions of which the first response was seen */
-	uint64_t orphans; /* other responses to questions that never passed */
+	uint64_t implied;      /* .. and of them, questions of which the first response was seen */
+	uint64_t orphans;      /* other responses to questions that never passed */
+	uint64_t answers_seen; /* responses that closed a space */
+	uint64_t asking;       /* requests seen that ask for an ACK .. */
+	uint64_t acks;         /* .. and ACKs seen */
+	uint64_t replies;      /* of the silent ones, those that answer: they, and responses */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
@@ -110,10 +114,24 @@ static inline void ft_loss_space(struct ft_loss_evidence *evidence, uint64_t fra
 	ft_loss_bin(evidence, frame)->spaces++;
 }
 
+/* Likewise, and it is a response. */
+static inline void ft_loss_answer(struct ft_loss_evidence *evidence, uint64_t frame)
+{
+	ft_loss_space(evidence, frame);
+	evidence->answers_seen++;
+}
+
 /* It is in no sequence: nothing shows what was lost just before it. */
 static inline void ft_loss_silent(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	ft_loss_bin(evidence, frame)->silent++;
+}
+
+/* Likewise, and it answers. */
+static inline void ft_loss_reply(struct ft_loss_evidence *evidence, uint64_t frame)
+{
+	ft_loss_silent(evidence, frame);
+	evidence->replies++;
 }
 
 /* It is the first seen of a sequence whose set-up was not: silent, and what came before it may be lost. */

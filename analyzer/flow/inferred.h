@@ -1,0 +1,6 @@
+#pragma once
+
+/* A count not seen but inferred. */
+struct ft_inferred {
+	double mean, variance;
+};

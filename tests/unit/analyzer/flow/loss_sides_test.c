@@ -1,0 +1,93 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "loss_sides.h"
+
+/*
+ * Of 9000 requests that ask for 3000 ACKs, and of 3000 responses. Both sides in sequences, but for the ACKs. What is expected
+ * follows from the counts: an ACK is asked for by one request in three, so that of 900 lost 300 asked for one. Where nothing
+ * tells the sides apart, ACKs are lost like all: 900 lost to 11 100 seen.
+ */
+
+static const struct row {
+	const char *what;
+	double requests_lost, answers_lost, acks; /* lost, lost, seen */
+	double again;                             /* packets that passed twice */
+	double wanted;                            /* ACKs lost */
+	double off;                               /* by so many at most */
+} rows[] = {
+	/* all lost alike: a tenth of what is */
+	{ "both sides", 900, 300, 2700, 0, 300, 1 },
+	{ "one ACK for several", 900, 300, 1000, 0, 111, 1 },
+	/* every one that was asked for is here */
+	{ "requests alone", 900, 0, 3000, 0, 0, 5 },
+	{ "requests alone, one ACK missing", 900, 0, 2999, 0, 1, 5 },
+	/* adapters that answer unasked, or for several, say nothing */
+	{ "requests alone, ACKs unasked", 900, 0, 4000, 0, 324, 1 },
+	{ "requests alone, one ACK for several", 900, 0, 1500, 0, 122, 1 },
+	/* responses tell what becomes of ACKs */
+	{ "answers alone", 0, 300, 2700, 0, 300, 1 },
+	{ "answers alone, one ACK for several", 0, 300, 900, 0, 100, 1 },
+	/* too few to say */
+	{ "three answers", 0, 3, 2997, 0, 0.8, 0.2 },
+	/* what is sent again asks for ACKs once more */
+	{ "requests alone, some of them sent again", 900, 0, 3000, 100, 243, 1 },
+};
+
+static void check(const struct row *row)
+{
+	const struct ft_loss_evidence evidence = {
+		.answers_seen = (uint64_t)(3000 - row->answers_lost),
+		.answers_lost = (uint64_t)row->answers_lost,
+		.requests_lost = (uint64_t)row->requests_lost,
+		.asking = (uint64_t)(3000 - row->requests_lost / 3),
+		.acks = (uint64_t)row->acks,
+		.replies = (uint64_t)row->acks,
+		.twice = (uint64_t)row->again,
+	};
+	double holes = row->requests_lost + row->answers_lost, spaces = 12000 - holes;
+	const struct ft_loss_alike alike = { spaces, holes, row->acks, 1, 1 };
+	double unseen = row->acks * holes / spaces;
+	struct ft_inferred lost =
+		ft_loss_by_side(&evidence, &alike, (struct ft_inferred){ unseen, 2 * unseen });
+
+	if (lost.mean > row->wanted + row->off || lost.mean < row->wanted - row->off)
+		fail_msg("%s: %f ACKs lost, not %f", row->what, lost.mean, row->wanted);
+	assert_true(lost.variance >= 0);
+}
+
+static void acks_are_lost_like_what_they_answer_or_are_answered_by(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		check(&rows[i]);
+}
+
+/* A loss of a hundred frames in a row is one drawing: chance may have spared the answers. */
+static void what_one_loss_took_says_little(void **state)
+{
+	static struct ft_loss_evidence evidence = {
+		.answers_seen = 3000, .asking = 2967, .acks = 3000, .replies = 3000
+	};
+	const struct ft_inferred inferred = { 25, 2500 };
+	struct ft_loss_alike alike = { 11900, 100, 3000, 100, 100 };
+
+	(void)state;
+	assert_true(ft_loss_by_side(&evidence, &alike, inferred).mean == 25);
+	alike.frames = alike.sequence = 1; /* one by one it is none */
+	assert_true(ft_loss_by_side(&evidence, &alike, inferred).mean < 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(acks_are_lost_like_what_they_answer_or_are_answered_by),
+		cmocka_unit_test(what_one_loss_took_says_little),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
