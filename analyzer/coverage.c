@@ -5,6 +5,8 @@
 
 #include <report/render.h>
 
+enum { LEAST_BLINDED = 64 };
+
 uint64_t ft_coverage_counted(uint64_t missing, const struct ft_counted_frames *here)
 {
 	double seen = (double)here->rdma + (double)here->others;
@@ -44,11 +46,13 @@ static double least_seen(const struct ft_covered *covered)
 	return here > 0 ? here / (here + (double)covered->uncertain) : 1;
 }
 
-/* Frames without an estimate need not be of a sequence, but those that were cut would have shown it. */
-static bool is_numbered(const struct ft_covered *covered)
+/*
+ * Whether most frames would have shown a loss and were cut before that. Not of a few packets: whole, they need not be of a
+ * sequence either.
+ */
+static bool is_blinded(const struct ft_covered *covered)
 {
-	return decided(covered->judged - covered->unnumbered, covered->unnumbered,
-		       covered->min_coverage);
+	return covered->unnumbered >= LEAST_BLINDED && 2 * covered->unnumbered > covered->judged;
 }
 
 /* Though nothing need be lost, as much as is here may well be. */
@@ -76,7 +80,7 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 			 "about %s %% of the RDMA frames that crossed may be lost, or may have "
 			 "passed before the capture began or after it ended",
 			 ft_percent(&percent, covered->doubted));
-	else if (unknown && !is_numbered(covered))
+	else if (unknown && is_blinded(covered))
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "%" PRIu64 " of %" PRIu64
 			 " RDMA frames are cut before their sequence numbers: nothing can show "
