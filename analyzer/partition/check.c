@@ -200,6 +200,7 @@ static void consider_time(const struct ft_case *frame, int64_t ts_ns, struct ft_
 		return;
 	if (!is_ever_permitted(frame, &search))
 		return;
+	verdict->undecided |= search.ruling.undecided;
 	verdict->rules = (verdict->rules & ~of_time) | BIT(FT_RULE_TENANT_OUTSIDE_VALIDITY);
 	verdict->origin = permitting_line(&search);
 }

@@ -10,6 +10,8 @@ enum { RED, BLUE, GREEN, STORE };
 #define TO_BLUE   .to = BLUE + 1
 enum { R1 = 1, R2, B1, B2, MOVER, G1, G2, LENDER };
 
+#define UD 3 /* service */
+
 /* "mover" leaves red for blue at 100 s; green has a gap from 50 to 80; grace is 10 s. */
 static const struct ft_declared jobs = {
 	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER },
@@ -146,6 +148,37 @@ static void other_rules_are_not_renamed(void **state)
 
 	(void)state;
 	ASSERT_VERDICTS(&jobs, cases);
+}
+
+/* Red had IP over InfiniBand in the default partition until 50 s. */
+static const struct ft_declared over_ib = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }),
+	PORTS(IB_PORT("r1", R1), IB_PORT("r2", R2)),
+	PARTITIONS({ .base = 0x7fff,
+		     .tenant = RED,
+		     .ipoib = true,
+		     INTERVALS(DURING(10, 50, FULL("r1"), FULL("r2"))) }),
+};
+
+/* Whether the map permits a frame at another time may depend on what was cut. */
+static void another_time_is_undecided_of_what_was_cut(void **state)
+{
+	/* clang-format off */
+	static const struct verdict_case cases[] = {
+		{ "IP over InfiniBand, after its time",
+		  { IB(R1, R2, 0xffff), .service = UD, .qkey = 0x0b1b }, SECONDS(60),
+		  R(TENANT_OUTSIDE_VALIDITY) },
+		{ "other datagrams were never permitted",
+		  { IB(R1, R2, 0xffff), .service = UD, .qkey = 1 }, SECONDS(60),
+		  R(PKEY_SENDER_NOT_MEMBER) },
+		{ "without the Q_Key it may be either",
+		  { IB(R1, R2, 0xffff), .service = UD, .known = ALL_KNOWN & ~FT_NEED_QKEY }, SECONDS(60),
+		  R(TENANT_OUTSIDE_VALIDITY), .undecided = true },
+	};
+	/* clang-format on */
+
+	(void)state;
+	ASSERT_VERDICTS(&over_ib, cases);
 }
 
 /* Other instants change nothing about a mismatch of addresses. */
@@ -292,6 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_judged_by_their_own_time),
 		cmocka_unit_test(other_rules_are_not_renamed),
+		cmocka_unit_test(another_time_is_undecided_of_what_was_cut),
 		cmocka_unit_test(a_mismatch_has_no_grace),
 		cmocka_unit_test(a_changed_pkey_has_neither_grace_nor_another_time),
 		cmocka_unit_test(segments_come_and_go),
