@@ -144,7 +144,7 @@ static double taken_by_chance(const struct ft_covered *covered)
 	bool unknown =
 		covered->share_seen < 0 || covered->uncounted != NULL || covered->forgotten != 0;
 	double lost = unknown ? 1 : 1 - covered->share_seen;
-	double damaged = here > 0 ? (double)(unplaced(covered) - covered->untimed) / here : 0;
+	double damaged = here > 0 ? (double)(unplaced(covered) - covered->unplaceable) / here : 0;
 
 	return lost + damaged - lost * damaged;
 }
@@ -157,7 +157,7 @@ static double taken_by_chance(const struct ft_covered *covered)
 static double hidden(const struct ft_covered *covered, const struct ft_covered_pair *pair,
 		     double taken)
 {
-	double undecided = (double)pair->undecided + (double)covered->untimed;
+	double undecided = (double)pair->undecided + (double)covered->unplaceable;
 	double chance = pair->judged > 3 ? 3 / (double)pair->judged : 1;
 	double share =
 		undecided / ((double)pair->judged + undecided) + (taken < chance ? taken : chance);

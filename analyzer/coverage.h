@@ -17,7 +17,8 @@ struct ft_covered_pair {
 
 struct ft_covered {
 	uint64_t judged, undecided; /* RDMA frames of the whole capture */
-	uint64_t untimed;           /* of the undecided, for want of a time: of no known pair */
+	uint64_t
+		unplaceable; /* of the undecided, without a time or of a link type that is not read: of no known pair */
 	uint64_t unnumbered; /* of the judged, cut before the PSN by which a loss would show */
 	double share_seen;   /* of those that crossed; < 0: nothing allows an estimate */
 	double doubted;      /* share of them not seen, if all that is doubted was lost */

@@ -15,6 +15,8 @@ static const char *undecided_reason(const struct ft_item *item)
 		return "no_timestamp";
 	if (item->kind == FT_FRAME_BAD_ICRC)
 		return "bad_icrc";
+	if (item->kind == FT_FRAME_UNREAD)
+		return "link_type";
 	return item->kind == FT_FRAME_BROKEN ? "malformed" : "truncated";
 }
 

@@ -177,6 +177,8 @@ static enum ft_frame_kind without_bth(const struct reading *reading, struct ft_c
 		return FT_FRAME_NEVER_JUDGED;
 	if (packet->truncated == FT_CUT_BTH && rdma)
 		return FT_FRAME_JUDGED;
+	if (packet->truncated == FT_COMPLETE && packet->layer_count == 0)
+		return FT_FRAME_UNREAD;
 	if (packet->truncated == FT_COMPLETE || packet->truncated > FT_CUT_BTH ||
 	    packet->truncated == FT_CUT_LINK || packet->truncated == FT_CUT_MACCTRL)
 		return FT_FRAME_NOT_RDMA;

@@ -262,7 +262,8 @@ struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
 		leave_bad_icrc(item);
 		return NULL;
 	}
-	item->undecided = item->kind == FT_FRAME_BROKEN || item->kind == FT_FRAME_CUT;
+	item->undecided = item->kind == FT_FRAME_BROKEN || item->kind == FT_FRAME_CUT ||
+			  item->kind == FT_FRAME_UNREAD;
 	enter_epoch(judge, instant(ts_ns));
 	judged = records->part == NULL ? verdict_of(judge, item)
 				       : verdict_of_flow(judge, records->part, item, needed);

@@ -190,7 +190,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 	struct ft_covered covered = {
 		.judged = coverage->judged,
 		.undecided = coverage->undecided,
-		.untimed = coverage->undecided_untimed,
+		.unplaceable = coverage->undecided_untimed + coverage->undecided_unread,
 		.unnumbered = summary->tally->unnumbered,
 		.share_seen = coverage->share_seen,
 		.doubted = summary->doubted,
@@ -252,7 +252,8 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 		.duplicates = tally->duplicates,
 		.truncated = tally->truncated,
 		.undecided = tally->undecided_bad_icrc + tally->undecided_cut +
-			     tally->undecided_malformed + tally->undecided_untimed,
+			     tally->undecided_malformed + tally->undecided_untimed +
+			     tally->undecided_unread,
 		.undecodable = tally->undecodable,
 		.connections = totals.paired,
 		.one_sided = totals.one_sided,
@@ -266,6 +267,7 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 		.undecided_cut = tally->undecided_cut,
 		.undecided_malformed = tally->undecided_malformed,
 		.undecided_untimed = tally->undecided_untimed,
+		.undecided_unread = tally->undecided_unread,
 	};
 	counted = fill_losses(summary, engine, source, &totals);
 	here.rdma = ft_loss_seen(evidence);

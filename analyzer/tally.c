@@ -94,6 +94,8 @@ static void count_unjudged(struct ft_tally *tally, const struct ft_item *item)
 		tally->undecided_untimed++;
 	else if (item->kind == FT_FRAME_BAD_ICRC)
 		tally->undecided_bad_icrc++;
+	else if (item->kind == FT_FRAME_UNREAD)
+		tally->undecided_unread++;
 	else if (item->kind == FT_FRAME_BROKEN)
 		tally->undecided_malformed++;
 	else
@@ -170,6 +172,7 @@ void ft_tally_merge(struct ft_tally *into, const struct ft_tally *from)
 	into->undecided_cut += from->undecided_cut;
 	into->undecided_malformed += from->undecided_malformed;
 	into->undecided_untimed += from->undecided_untimed;
+	into->undecided_unread += from->undecided_unread;
 	into->truncated += from->truncated;
 	into->unnumbered += from->unnumbered;
 	into->unsampled += from->unsampled;

@@ -10,7 +10,8 @@ struct ft_tally {
 	uint64_t seed;
 	uint64_t duplicates, duplicate_bytes; /* copies, in no other count */
 	uint64_t never_judged, not_rdma;      /* frames; the judged ones are in the totals */
-	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed;
+	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed,
+		undecided_unread;
 	uint64_t truncated;   /* cut below what a rule needs */
 	uint64_t unnumbered;  /* judged, but cut before the PSN that their transport may count by */
 	uint64_t undecodable; /* claim to be RDMA and are broken */

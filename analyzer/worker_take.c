@@ -243,7 +243,7 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 		follow(worker, item, &conclusion);
 	} else if (item->kind == FT_FRAME_BAD_ICRC && conclusion.records.whole != NULL) {
 		ft_tracker_see_damaged(worker->tracker, conclusion.records.whole, &item->observed);
-	} else if (item->kind != FT_FRAME_NOT_RDMA) {
+	} else if (item->kind != FT_FRAME_NOT_RDMA && item->kind != FT_FRAME_UNREAD) {
 		ft_loss_silent(&worker->loss, item->observed.frame);
 	}
 	conclude(worker, item, &conclusion);

@@ -50,6 +50,7 @@ static void undecided_by(struct ft_document *json, const struct ft_report_covera
 	ft_member_number(json, "cut", seen->undecided_cut);
 	ft_member_number(json, "malformed", seen->undecided_malformed);
 	ft_member_number(json, "untimed", seen->undecided_untimed);
+	ft_member_number(json, "link_type", seen->undecided_unread);
 	ft_member_end(json, '}');
 }
 

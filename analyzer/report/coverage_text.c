@@ -119,6 +119,7 @@ static void say_undecided(struct ft_page *page, const struct ft_report_coverage 
 		{ seen->undecided_cut, "cut too short", NULL },
 		{ seen->undecided_malformed, "malformed", NULL },
 		{ seen->undecided_untimed, "without a time under a map that changes", NULL },
+		{ seen->undecided_unread, "of a link type that is not read", NULL },
 	};
 	char text[256];
 

@@ -11,6 +11,7 @@ enum ft_frame_kind {
 	FT_FRAME_BAD_ICRC, /* undecided: no field can be trusted; the key is filled all the same */
 	FT_FRAME_BROKEN, /* undecided: RDMA broken below the BTH, or a broken header that hides what follows */
 	FT_FRAME_CUT, /* undecided: cut before it is known whether it is RDMA, or among the addresses */
+	FT_FRAME_UNREAD, /* undecided: of a link type that is not read, so that nobody knows what it is */
 };
 
 /*

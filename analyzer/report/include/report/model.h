@@ -75,7 +75,8 @@ struct ft_report_coverage {
 	/* what the frames were, adding up to capture.frames; not part of the loss account */
 	uint64_t judged, never_judged, not_rdma; /* + undecided = all frames */
 	/* why frames were undecided, adding up to `undecided` */
-	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed;
+	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed,
+		undecided_unread;
 };
 
 /* Who was told to slow down, by whose traffic, and what it cost. FT_UNKNOWN: not measured. */

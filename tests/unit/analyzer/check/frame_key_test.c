@@ -121,6 +121,8 @@ static const struct frame_case cases[] = {
 	  { ETHERNET(0x0800), IPV4_UDP(60, 0xc0, 4791) } },
 	{ "cut within Ethernet",
 	  WIRE_ETHERNET, 13, 74, FT_FRAME_CUT, 0, 0, 2, 0, 0, { ETHERNET(0x0800) } },
+	{ "a link type that is not read",
+	  105, 60, 74, FT_FRAME_UNREAD, 0, 0, 2, 0, 0, { ETHERNET(0x0800), IPV4_UDP(60, 0xc0, 4791) } },
 	{ "another UDP port is not RDMA",
 	  WIRE_ETHERNET, 60, 74, FT_FRAME_NOT_RDMA, A | T, 0, 2, 0, 0,
 	  { ETHERNET(0x0800), IPV4_UDP(60, 0xc0, 53), BTH(RC, 0xffff, 9) } },

@@ -221,6 +221,8 @@ static void undecided_frames_say_why(void **state)
 		  offsetof(struct ft_tally, undecided_malformed), 0, 1 },
 		{ "cut among the addresses", FT_FRAME_CUT, true, false, FT_CUT_BTH,
 		  offsetof(struct ft_tally, undecided_cut), 1, 0 },
+		{ "of a link type that is not read", FT_FRAME_UNREAD, true, false, FT_COMPLETE,
+		  offsetof(struct ft_tally, undecided_unread), 0, 0 },
 		{ "judged, but what a rule needs was cut", FT_FRAME_JUDGED, true, false, FT_CUT_BTH,
 		  offsetof(struct ft_tally, undecided_cut), 1, 0 },
 	};
@@ -238,7 +240,8 @@ static void undecided_frames_say_why(void **state)
 		item.truncated = rows[i].truncated;
 		ft_tally_count(&tally, &item, NULL, NULL);
 		sum = tally.never_judged + tally.not_rdma + tally.undecided_bad_icrc +
-		      tally.undecided_cut + tally.undecided_malformed + tally.undecided_untimed;
+		      tally.undecided_cut + tally.undecided_malformed + tally.undecided_untimed +
+		      tally.undecided_unread;
 		if (*(uint64_t *)((char *)&tally + rows[i].counter) != 1 || sum != 1 ||
 		    tally.truncated != rows[i].cut || tally.undecodable != rows[i].broken ||
 		    ft_totals_sum(&tally.totals).judged != 0)
@@ -329,7 +332,7 @@ static void fill(struct ft_tally *tally, uint64_t times)
 		&tally->undecided_bad_icrc,  &tally->undecided_cut,
 		&tally->undecided_malformed, &tally->undecided_untimed,
 		&tally->truncated,           &tally->undecodable,
-		&tally->unnumbered,
+		&tally->unnumbered,          &tally->undecided_unread,
 	};
 
 	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
