@@ -15,8 +15,8 @@ enum {
 	NAMED_BITS = 255,
 	DATAGRAM_BITS = 64,
 	PORT_BITS = FT_EVIDENCE_PORT,
-	LEVEL_LAST = 8,
 	WAIT_LONGEST = 255,
+	WAIT_HIDDEN = 7,
 	LEVEL_PORT_ALONE = 4, /* 15 packets without an answer: the source port must do */
 	LEVEL_ANY_PORT = 5,   /* 31 packets: the other half may use another source port */
 };
@@ -263,21 +263,6 @@ void ft_pairs_leave(struct ft_pairs *pairs, struct ft_flow *flow)
 
 /* --- found by evidence --- */
 
-/* Whether it is time for a half to look for its other one; the waits double. */
-static inline bool is_due(struct ft_member *member)
-{
-	if (!ft_member_looks(member))
-		return false;
-	if (member->wait != 0) {
-		member->wait--;
-		return false;
-	}
-	member->wait = (uint8_t)((1u << member->level) - 1);
-	if (member->level < LEVEL_LAST)
-		member->level = (member->level + 1) & 15;
-	return true;
-}
-
 /* Looks among those with other ports too from now on, and lets itself be found there. */
 static void widen(struct ft_pairs *pairs, struct ft_flow *flow, const struct ft_member *member)
 {
@@ -302,6 +287,16 @@ static void count_lead(struct ft_half *half, const struct ft_find *find)
 	half->candidate_bits = (uint8_t)(bits < FT_PAIR_SURE ? bits : FT_PAIR_SURE);
 }
 
+/* The right half may yet come into view: this look counts for nothing. */
+static void look_later(struct ft_flow *flow, struct ft_member *member)
+{
+	flow->half.candidate = flow->half.candidate_bits = 0;
+	if (member->level == 0 || member->level > LEVEL_ANY_PORT)
+		return;
+	member->level = (member->level - 1) & 15;
+	member->wait = WAIT_HIDDEN;
+}
+
 static struct ft_flow *find_asker(struct ft_pairs *pairs, struct ft_flow *flow,
 				  struct ft_member *member, const struct ft_observed *observed)
 {
@@ -310,11 +305,14 @@ static struct ft_flow *find_asker(struct ft_pairs *pairs, struct ft_flow *flow,
 
 	if (find.alone || member->level >= LEVEL_ANY_PORT)
 		widen(pairs, flow, member);
-	if (find.number == 0 || find.lead <= 0)
+	if (find.hidden)
+		look_later(flow, member);
+	if (find.number == 0 || find.lead <= 0 || find.hidden)
 		return NULL;
 	count_lead(&flow->half, &find);
 	if (flow->half.candidate != find.number || flow->half.candidate_bits < FT_PAIR_LEAD) {
-		if (member->level < LEVEL_LAST) /* on the track: look at the next answer too */
+		/* on the track: look at the next answer too */
+		if (member->level < FT_MEMBER_LEVEL_LAST)
 			member->wait = 0;
 		return NULL;
 	}
@@ -381,7 +379,7 @@ struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 	member = ft_groups_member(pairs->groups, flow);
 	if (member->place == FT_PLACE_DORMANT)
 		offer(pairs, flow);
-	if (!is_due(member))
+	if (!ft_member_is_due(member))
 		return NULL;
 	return find_asker(pairs, flow, member, observed);
 }
@@ -418,7 +416,7 @@ void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow)
 		offer(pairs, flow);
 	if (flow->half.answered != FT_PSN_NONE) /* its answers say more */
 		return;
-	if (!is_due(member))
+	if (!ft_member_is_due(member))
 		return;
 	if (member->level >= LEVEL_PORT_ALONE)
 		look_by_port(pairs, flow, member);

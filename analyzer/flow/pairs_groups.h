@@ -33,7 +33,7 @@ static_assert(sizeof(struct ft_member) == 12, "one for every record");
 
 #define FT_MEMBER_FIRST UINT32_C(0x80000000) /* above every record number */
 
-enum { FT_GROUPS_WAYS_BITS = 10 };
+enum { FT_GROUPS_WAYS_BITS = 10, FT_MEMBER_LEVEL_LAST = 8 };
 
 struct ft_groups {
 	struct ft_flow *records;   /* of the table */
@@ -56,6 +56,21 @@ void ft_groups_destroy(struct ft_groups *groups); /* NULL is fine */
 static inline bool ft_member_looks(const struct ft_member *member)
 {
 	return member->place == FT_PLACE_PORT || member->place == FT_PLACE_WAY;
+}
+
+/* Whether it is time for a half to look for its other one; the waits double. */
+static inline bool ft_member_is_due(struct ft_member *member)
+{
+	if (!ft_member_looks(member))
+		return false;
+	if (member->wait != 0) {
+		member->wait--;
+		return false;
+	}
+	member->wait = (uint8_t)((1u << member->level) - 1);
+	if (member->level < FT_MEMBER_LEVEL_LAST)
+		member->level = (member->level + 1) & 15;
+	return true;
 }
 
 static inline uint32_t ft_groups_number(const struct ft_groups *groups, const struct ft_flow *flow)

@@ -13,7 +13,9 @@
 
 enum {
 	SURE_BY_PORT = FT_EVIDENCE_PORT + FT_PAIR_LEAD, /* none with another port could equal it */
-	ODD_PORT = 4, /* bits against another port by the rule, where none has the same */
+	ODD_PORT = 4,    /* bits against another port by the rule, where none has the same */
+	CLOSE = 12,      /* bits that hardly any half agrees by unless they began together */
+	EARLY = 1 << 18, /* PSNs below which they may have begun together, at 0 */
 	WALK_FIRST = 16,
 	SWEEP = 1024, /* silent ones taken out on one walk; each was put in by a packet of its own */
 };
@@ -40,6 +42,7 @@ struct search {
 	bool complete;                 /* all were */
 	unsigned rivals;               /* halves of the same direction and port */
 	unsigned sharing;              /* halves that face this one, with its port */
+	unsigned facing, fellows;      /* of its service: against it, and beside it */
 	struct contender same, unlike; /* with its port, and with another or none */
 };
 
@@ -150,9 +153,12 @@ static void consider(struct search *search, const struct ft_flow *candidate, uin
 {
 	const struct question *question = &search->question;
 	bool same = question->port != 0 && port == question->port;
+	bool like = candidate->half.service == question->flow->half.service;
 
 	if (candidate == question->flow)
 		return;
+	search->facing += faces && like;
+	search->fellows += !faces && like;
 	if (faces) {
 		search->sharing += same;
 		contend(same ? &search->same : &search->unlike, number,
@@ -234,12 +240,78 @@ static int larger(int a, int b)
 	return a > b ? a : b;
 }
 
-/* What the best of one kind leads by, given the best of the other kind. */
-static struct ft_find lead_of(const struct contender *contender, int others)
+static bool is_named_by_port(const struct search *search, uint32_t number)
 {
+	const struct ft_flow *candidate = ft_groups_flow(search->groups, number);
+	uint16_t port = ft_groups_at(search->groups, number)->port;
+
+	return names_each_other(&search->question, candidate, port) ||
+	       fits_both(&search->question, candidate, port);
+}
+
+static bool is_fellow(const struct search *search, const struct ft_member *member,
+		      const struct ft_flow *other)
+{
+	const struct ft_flow *flow = search->question.flow;
+
+	return member->place == FT_PLACE_WAY && other != flow &&
+	       other->half.service == flow->half.service &&
+	       other->last_ns >= search->question.silent_ns && go_together(flow, other);
+}
+
+/*
+ * Count the halves beside this one that look among all ports. Returns how well the candidate fits the
+ * one of them that it fits best.
+ */
+static int walk_fellows(struct search *search, uint32_t candidate)
+{
+	const struct ft_half *half = &ft_groups_flow(search->groups, candidate)->half;
+	struct ft_flow_key back = ft_flow_key_turned(&search->question.flow->key);
+	uint32_t number = ft_groups_facing(search->groups, &back);
+	unsigned left = FT_PAIRS_WALK;
+	int best = 0;
+
+	for (; number != 0 && left != 0; left--) {
+		const struct ft_member *member = ft_groups_at(search->groups, number);
+		const struct ft_flow *other = ft_groups_flow(search->groups, number);
+
+		number = member->next;
+		if (!is_fellow(search, member, other))
+			continue;
+		search->fellows++;
+		if (other->half.answered != FT_PSN_NONE)
+			best = larger(best, ft_pair_evidence(half, other->half.answered));
+	}
+	search->complete &= number == 0;
+	return best;
+}
+
+/*
+ * Whether the likeliest may only be in step with the one that asked, which is not in view. Connections
+ * that began at one PSN and move alike agree without belonging together: then a lead over those in view
+ * counts only while as many halves are in view each way.
+ */
+static bool may_be_hidden(struct search *search, uint32_t likeliest, int second)
+{
+	int best;
+
+	if (is_named_by_port(search, likeliest))
+		return false;
+	best = larger(second, walk_fellows(search, likeliest));
+	return (search->question.psn < EARLY || best >= CLOSE) &&
+	       (!search->complete || search->facing != search->fellows + 1);
+}
+
+/* What the best of one kind leads by, given the best of the other kind. */
+static struct ft_find lead_of(struct search *search, const struct contender *contender, int others)
+{
+	int second = larger(0, larger(contender->second, others));
+
 	return (struct ft_find){
 		.number = contender->number,
-		.lead = contender->bits - larger(0, larger(contender->second, others)),
+		.lead = contender->bits - second,
+		.hidden = contender->bits > second &&
+			  may_be_hidden(search, contender->number, second),
 	};
 }
 
@@ -250,16 +322,18 @@ __attribute__((noinline)) static struct ft_find find_among_all(struct ft_groups 
 	struct search search = search_for(groups, question);
 	const struct ft_flow_key *key = &question->flow->key;
 	struct ft_find find = { 0 };
+	bool alone;
 
 	walk_port(&search);
 	search.question.alone = search.complete && search.sharing == 0;
 	if (search.same.bits < SURE_BY_PORT && *ft_groups_ways(groups, key) != 0)
 		walk(&search, ft_groups_facing(groups, key), false, FT_PLACE_WAY);
+	alone = search.complete && search.sharing == 0;
 	if (search.complete && search.same.bits > search.unlike.bits)
-		find = lead_of(&search.same, search.unlike.bits);
+		find = lead_of(&search, &search.same, search.unlike.bits);
 	else if (search.complete && search.unlike.bits > search.same.bits)
-		find = lead_of(&search.unlike, search.same.bits);
-	find.alone = search.complete && search.sharing == 0;
+		find = lead_of(&search, &search.unlike, search.same.bits);
+	find.alone = alone;
 	return find;
 }
 

@@ -9,6 +9,7 @@ struct ft_find {
 	uint32_t
 		number; /* record number of the likeliest; 0: none, or not all could be looked at */
 	int lead;       /* bits over every other, and over nobody at all */
+	bool hidden;    /* it may be in step with the right one, which is not in view */
 	bool alone;     /* no half faces this one from its source port: the other may use another */
 };
 

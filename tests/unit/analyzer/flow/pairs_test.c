@@ -241,6 +241,42 @@ static void halves_nearly_in_step_are_told_apart_in_time(void **state)
 	cut(&wire);
 }
 
+/*
+ * Of three connections that began at one PSN, two move alike; in view are one half of each of those, which
+ * are no pair, and one half of the third, `apart` PSNs ahead.
+ */
+static void assert_not_taken_for_one_out_of_view(uint32_t first, uint32_t apart)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *there, *other, *back;
+
+	for (uint32_t psn = first; psn < first + 2000; psn++) {
+		there = ask(&wire, (struct packet){ THERE, 20, 0, .psn = psn });
+		other = ask(&wire, (struct packet){ THERE, 22, 0, .psn = psn + apart });
+		back = answer(&wire, (struct packet){ BACK, 11, 0, .psn = psn });
+		assert_alone(there);
+		assert_alone(other);
+		assert_alone(back);
+	}
+	/* Of the third the other half comes into view: as many each way. */
+	for (uint32_t psn = first + 2000; psn < first + 4000; psn++) {
+		ask(&wire, (struct packet){ THERE, 20, 0, .psn = psn });
+		other = ask(&wire, (struct packet){ THERE, 22, 0, .psn = psn + apart });
+		back = answer(&wire, (struct packet){ BACK, 12, 0, .psn = psn + apart });
+		answer(&wire, (struct packet){ BACK, 11, 0, .psn = psn });
+	}
+	assert_paired(&wire, other, back, FT_PAIRED_TRANSPORT);
+	cut(&wire);
+}
+
+static void a_half_in_step_with_one_out_of_view_is_not_taken_for_it(void **state)
+{
+	(void)state;
+	assert_not_taken_for_one_out_of_view(0, 5);
+	assert_not_taken_for_one_out_of_view(0, 300);
+	assert_not_taken_for_one_out_of_view(0x500000, 300);
+}
+
 /* Both directions ask in the same PSNs over the same port, so nothing but the port is in common. */
 static void another_port_by_the_rule_speaks_against(void **state)
 {
@@ -871,6 +907,7 @@ int main(void)
 		cmocka_unit_test(halves_in_step_are_told_apart_by_their_ports),
 		cmocka_unit_test(halves_in_step_without_ports_are_not_guessed_between),
 		cmocka_unit_test(halves_nearly_in_step_are_told_apart_in_time),
+		cmocka_unit_test(a_half_in_step_with_one_out_of_view_is_not_taken_for_it),
 		cmocka_unit_test(another_port_by_the_rule_speaks_against),
 		cmocka_unit_test(a_half_with_another_port_is_found_after_a_while),
 		cmocka_unit_test(ports_that_name_queue_pairs_tell_halves_in_step_apart),
