@@ -330,21 +330,29 @@ static bool sent_by_rule(const struct ft_pairs *pairs, const struct ft_flow *one
 	       ft_port_fits_qps(port, one->key.dest_qp, other->key.dest_qp);
 }
 
+/* Of a pair that nothing but agreement since PSN 0 speaks for. */
+static int young_bits_after(int bits, const struct ft_flow *peer, uint32_t psn)
+{
+	bits += ft_pair_evidence_young(&peer->half, psn);
+	return bits < FT_EVIDENCE_YOUNG_MOST ? bits : FT_EVIDENCE_YOUNG_MOST;
+}
+
 /* The evidence for a pair that stands, after one more answer. */
 static int bits_after(const struct ft_pairs *pairs, const struct ft_flow *flow,
 		      const struct ft_flow *peer, uint32_t psn)
 {
+	enum ft_standing standing = ft_pair_standing(&peer->half, psn);
+	bool by_port = flow->half.paired_by == FT_PAIRED_SOURCE_PORT;
 	int bits = flow->half.pair_bits;
 
-	switch (ft_pair_standing(&peer->half, psn)) {
-	case FT_STANDING_NOT_YET: /* lost on its way here, or it is in step with the right one */
-		return sent_by_rule(pairs, flow, peer) ? bits : bits + FT_EVIDENCE_UNSEEN;
-	case FT_STANDING_OUTSIDE:
+	if (standing == FT_STANDING_OUTSIDE)
 		return bits + FT_EVIDENCE_OUTSIDE;
-	case FT_STANDING_ASKED:
-		break;
-	}
-	if (flow->half.paired_by == FT_PAIRED_SOURCE_PORT)
+	if (psn < FT_EVIDENCE_YOUNG && !by_port && !sent_by_rule(pairs, flow, peer))
+		return young_bits_after(bits, peer, psn);
+	/* lost on its way here, or in step with the right one */
+	if (standing == FT_STANDING_NOT_YET)
+		return sent_by_rule(pairs, flow, peer) ? bits : bits + FT_EVIDENCE_UNSEEN;
+	if (by_port)
 		return bits + ft_pair_evidence(&peer->half, psn);
 	return bits + FT_EVIDENCE_AGREEMENT;
 }

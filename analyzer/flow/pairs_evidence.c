@@ -1,6 +1,6 @@
 #include "pairs_evidence.h"
 
-enum { PSN_BITS = 24, LEAST_MTU = 256, BITS_AT_START = 4 };
+enum { PSN_BITS = 24, LEAST_MTU = 256, BITS_AT_START = 4, BITS_BY_CHANCE = 6 };
 
 /* a - b, in -2^23 .. 2^23 - 1; IBA vol. 1, 9.7.1 */
 static int32_t psn_distance(uint32_t a, uint32_t b)
@@ -55,6 +55,18 @@ int ft_pair_evidence(const struct ft_half *asker, uint32_t psn)
 	if (standing == FT_STANDING_NOT_YET) /* of a half with holes, more may be missing */
 		bits += asker->spans != 0 ? FT_EVIDENCE_UNSEEN : FT_EVIDENCE_NOT_YET;
 	return bits > FT_EVIDENCE_OUTSIDE ? bits : FT_EVIDENCE_OUTSIDE;
+}
+
+int ft_pair_evidence_young(const struct ft_half *asker, uint32_t psn)
+{
+	int bits;
+
+	if (ft_pair_standing(asker, psn) == FT_STANDING_NOT_YET)
+		return asker->spans != 0 ? FT_EVIDENCE_UNSEEN : FT_EVIDENCE_NOT_YET;
+	bits = ft_pair_evidence(asker, psn) - BITS_BY_CHANCE;
+	if (bits > FT_EVIDENCE_AGREEMENT)
+		return FT_EVIDENCE_AGREEMENT;
+	return bits > FT_EVIDENCE_FAR ? bits : FT_EVIDENCE_FAR;
 }
 
 bool ft_port_fits_qps(uint16_t port, uint32_t qp, uint32_t other_qp)

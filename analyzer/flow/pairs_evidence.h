@@ -13,7 +13,10 @@ enum {
 	FT_EVIDENCE_OUTSIDE = -8, /* a PSN nowhere near */
 	FT_EVIDENCE_NOT_YET = -6, /* a PSN just ahead: was the request lost on its way here? */
 	FT_EVIDENCE_UNSEEN = -2, /* the same, where requests are known to be lost, or once paired */
+	FT_EVIDENCE_FAR = -1,    /* of a young pair: asked for, but far back for so few PSNs */
 	FT_EVIDENCE_AGREEMENT = 4,   /* each time more: the PSNs of one half do not jump */
+	FT_EVIDENCE_YOUNG = 1 << 10, /* PSNs up to which two that began at 0 may agree by chance */
+	FT_EVIDENCE_YOUNG_MOST = 40, /* bits that agreement up to there comes to */
 	FT_EVIDENCE_NEAR = 1 << 16,  /* PSNs that may be waiting for an answer */
 	FT_EVIDENCE_AHEAD = 1 << 12, /* PSNs in a row that a mirror may lose */
 };
@@ -28,6 +31,12 @@ enum ft_standing ft_pair_standing(const struct ft_half *asker, uint32_t psn);
  * programs begin at 0 and then agree without belonging together.
  */
 int ft_pair_evidence(const struct ft_half *asker, uint32_t psn);
+
+/*
+ * -6..4, for a pair that stands by its PSNs alone, when these are below FT_EVIDENCE_YOUNG. Two halves
+ * that began at 0 and do not belong together agree for a while, too, but one runs ahead of the other.
+ */
+int ft_pair_evidence_young(const struct ft_half *asker, uint32_t psn);
 
 /*
  * Whether a driver that follows Linux's rule sends from this UDP source port between these two queue

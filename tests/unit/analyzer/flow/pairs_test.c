@@ -364,6 +364,28 @@ static void agreement_makes_a_pair_sure_and_contradiction_unsure(void **state)
 	cut(&wire);
 }
 
+/* From PSN 0 both go on alike for a while; then, by turns, one is ahead of the other. */
+static void a_young_pair_of_which_one_runs_ahead_falls_apart(void **state)
+{
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *there, *back;
+
+	(void)state;
+	for (uint32_t psn = 0; psn < 20; psn++) {
+		there = ask(&wire, (struct packet){ THERE, 20, 0, .psn = psn });
+		back = answer(&wire, (struct packet){ BACK, 11, 0, .psn = psn });
+	}
+	assert_paired(&wire, there, back, FT_PAIRED_TRANSPORT);
+	for (uint32_t psn = 20; back->peer != 0 && psn < 200; psn += 4) {
+		ask(&wire, (struct packet){ THERE, 20, 0, .psn = psn });
+		for (uint32_t i = 0; i < 4; i++)
+			back = answer(&wire, (struct packet){ BACK, 11, 0, .psn = psn - 1 + i });
+	}
+	assert_alone(there);
+	assert_alone(back);
+	cut(&wire);
+}
+
 static void an_evicted_half_leaves_its_peer_alone(void **state)
 {
 	struct wire wire = wire_of(2, SEED);
@@ -913,6 +935,7 @@ int main(void)
 		cmocka_unit_test(ports_that_name_queue_pairs_tell_halves_in_step_apart),
 		cmocka_unit_test(a_pair_that_is_contradicted_falls_apart),
 		cmocka_unit_test(agreement_makes_a_pair_sure_and_contradiction_unsure),
+		cmocka_unit_test(a_young_pair_of_which_one_runs_ahead_falls_apart),
 		cmocka_unit_test(an_evicted_half_leaves_its_peer_alone),
 		cmocka_unit_test(other_addresses_and_overlays_are_not_compared),
 		cmocka_unit_test(datagrams_that_name_each_other_are_a_pair),
