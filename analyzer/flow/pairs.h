@@ -15,7 +15,8 @@
  * A half is taken when it leads every other by 20. Two that fit equally well are never guessed
  * between. Connections that began at one PSN agree without belonging together, and the right half may
  * be out of view: with PSNs below 2^18, or of which another half is close (12), a lead counts only
- * while as many halves are in view each way, unless the port tells. What set-up messages or a DETH name needs no evidence.
+ * while as many halves are in view each way, unless the port tells. What set-up messages or a DETH
+ * name needs no evidence.
  *
  * Only halves of the same two addresses and the same VNI are compared; of the same VLAN only where
  * several halves have the same addresses and queue pair, because a router changes it. The order in
