@@ -287,8 +287,27 @@ static void count_open_missed(struct ft_nccl_followed *followed)
 	}
 }
 
+/* Whether packets of any of them are missing. A loss that takes several may leave no hole where it took the last. */
+static bool misses_packets(struct ft_nccl_connections *connections)
+{
+	bool misses = false;
+
+	for (uint32_t i = 0; i < connections->count; i++) {
+		struct ft_nccl_followed *followed = connections->all[i];
+
+		if (followed->given_up)
+			continue;
+		ft_nccl_straight_leave(followed);
+		ft_nccl_data_settle(connections, followed);
+		misses |= followed->model.missing_packets != 0;
+	}
+	return misses;
+}
+
 static int keep_connections(struct ft_nccl_connections *connections, struct ft_nccl_kept *kept)
 {
+	bool misses = misses_packets(connections);
+
 	kept->connections = calloc(connections->count + 1u, sizeof(struct ft_nccl_connection *));
 	if (kept->connections == NULL)
 		return -ENOMEM;
@@ -297,9 +316,8 @@ static int keep_connections(struct ft_nccl_connections *connections, struct ft_n
 
 		if (followed->given_up)
 			continue;
-		ft_nccl_straight_leave(followed);
-		ft_nccl_data_settle(connections, followed);
-		ft_nccl_fault_settle(connections, followed);
+		if (!misses)
+			ft_nccl_fault_settle(connections, followed);
 		ft_nccl_anew_settle(connections, followed, false);
 		ft_nccl_family_tell(followed);
 		if (connections->store.most != 0)

@@ -7,7 +7,7 @@ import random
 import struct
 
 import nccl
-from harness import fabtap, main
+from harness import fabtap, main, shared
 from nccl import BTH, IP, cut, document, is_roce, retouched
 from pcapfile import read_pcap
 from roce import checksum, number
@@ -242,6 +242,15 @@ class Spoilt(nccl.WithTruths):
                 path = self.write("spoilt", header, way(records, random.Random(1)))
                 with self.subTest(capture=capture.name, way=name):
                     self.assertEqual([(f["rule"], f["frames"]) for f in document(path)["findings"]], [])
+
+    def test_a_loss_that_took_the_last_clear_to_send(self):
+        """32 frames in a row, of the last message of several connections."""
+        folder = shared()
+        if folder is None:
+            self.skipTest("the reference captures are not here (FT_SHARED or ../shared)")
+        header, records = read_pcap(folder / "captures" / "nccl-emul-4rank-ar-oldfifo.pcap")
+        told = fabtap("nccl", "--json", self.write("lost", header, records[:2200] + records[2232:])).json()
+        self.assertEqual(told["findings"], [])
 
 
 if __name__ == "__main__":
