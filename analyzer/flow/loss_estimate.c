@@ -366,7 +366,7 @@ static uint64_t unclear(const struct ft_loss_evidence *evidence, const struct su
 	return (uint64_t)fmax(0, (double)missing - counted);
 }
 
-static double share(uint64_t seen, uint64_t lost)
+static double share_of(uint64_t seen, uint64_t lost)
 {
 	return (double)seen / (double)(seen + lost);
 }
@@ -396,6 +396,6 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 			 unclear(evidence, &sums, evidence->uncertain);
 	if (!estimate->known || estimate->seen + estimate->frames == 0)
 		return;
-	estimate->share_seen = share(estimate->seen, estimate->frames);
-	estimate->least_share = share(estimate->seen, estimate->frames + pending);
+	estimate->share_seen = share_of(estimate->seen, estimate->frames);
+	estimate->least_share = share_of(estimate->seen, estimate->frames + pending);
 }

@@ -34,17 +34,31 @@ static bool more_is_lost(const struct side *answers, const struct side *requests
 	       answers->lost - lost * share > surely * deviation;
 }
 
-/* Of these silent frames, those that answer, if all are lost alike and if not. */
-static struct ft_inferred by_answers(const struct ft_loss_alike *alike, const struct side *answers,
-				     double replies, struct ft_inferred silent)
+/* ACKs that were asked for, by the requests seen and those lost. */
+static double acks_asked(const struct ft_loss_evidence *evidence, const struct side *requests)
 {
-	double share = replies / fmax(alike->silent, 1);
-	double by = rate(answers) * alike->spaces / alike->holes;
-	double error = replies * sqrt(fmax(answers->lost, 1) * alike->sequence) / answers->seen;
+	return (double)evidence->asking * (1 + rate(requests));
+}
+
+/*
+ * Of these silent frames, those that answer are lost like responses, but no more ACKs than were asked for and are not here:
+ * a mirror may lose what is long, and pass what is short. Adapters that answer unasked say nothing.
+ */
+static struct ft_inferred by_answers(const struct ft_loss_evidence *evidence,
+				     const struct ft_loss_alike *alike, const struct side *answers,
+				     const struct side *requests, struct ft_inferred silent)
+{
+	double replies = fmin((double)evidence->replies, alike->silent);
+	double alike_lost = silent.mean * replies / fmax(alike->silent, 1);
+	double missing = acks_asked(evidence, requests) - (double)evidence->acks;
+	double most = missing < 0 ? alike_lost : missing + surely * sqrt(missing);
+	double lost = fmin(alike_lost * rate(answers) * alike->spaces / alike->holes, most);
+	double error = lost * sqrt(alike->sequence / answers->lost);
+	double mean = silent.mean - alike_lost + lost;
 
 	return (struct ft_inferred){
-		.mean = silent.mean * (1 + (by - 1) * share),
-		.variance = silent.variance * (1 + (by - 1) * share) + error * error,
+		.mean = mean,
+		.variance = silent.variance * mean / fmax(silent.mean, 1) + error * error,
 	};
 }
 
@@ -57,13 +71,12 @@ static double share_missing(const struct ft_loss_evidence *evidence,
 			    const struct ft_loss_alike *alike, const struct side *answers,
 			    const struct side *requests)
 {
-	double acks = (double)evidence->acks, asking = (double)evidence->asking;
-	double asked = asking * (1 + rate(requests));
+	double acks = (double)evidence->acks, asked = acks_asked(evidence, requests);
 	double missing = fmax(0, asked - acks) + answers->lost;
 	double inferred = (acks + answers->seen) * rate(requests);
 	double deviation = sqrt(inferred * alike->frames * (1 + inferred / alike->holes));
 
-	if (acks > asked + surely * sqrt((asked - asking) * alike->frames) ||
+	if (acks > asked + surely * sqrt((asked - (double)evidence->asking) * alike->frames) ||
 	    missing > nearly_none * inferred || inferred - missing <= surely * deviation)
 		return 1;
 	return missing / inferred;
@@ -82,13 +95,13 @@ struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
 				      (double)evidence->answers_lost };
 	const struct side requests = { fmax(0, alike->spaces - answers.seen),
 				       fmax(0, alike->holes - answers.lost) };
-	double replies = fmin((double)evidence->replies, alike->silent), share;
+	double share;
 
 	if (!passed_once(evidence))
 		return silent;
 	if (more_is_lost(&answers, &requests, alike->sequence))
-		return by_answers(alike, &answers, replies, silent);
-	share = replies / fmax(alike->silent, 1) *
+		return by_answers(evidence, alike, &answers, &requests, silent);
+	share = fmin((double)evidence->replies, alike->silent) / fmax(alike->silent, 1) *
 		(1 - share_missing(evidence, alike, &answers, &requests));
 	return (struct ft_inferred){ silent.mean * (1 - share), silent.variance * (1 - share) };
 }

@@ -1,4 +1,4 @@
-"""Captures of about a millisecond, of which responses are lost: shorter than the time that late ones are awaited."""
+"""Captures of about a millisecond, shorter than the time that late responses are awaited, and losses of one direction alone."""
 
 import json
 import random
@@ -55,6 +55,19 @@ class ShortCaptures(unittest.TestCase):
                     self.assertGreaterEqual(lost["high"], truth)
             with self.subTest(of_answers=of_answers):
                 self.assertLess(abs(sums[1] - sums[0]), sums[0] * 0.03)
+
+    def test_a_mirror_that_passes_no_long_frames(self):
+        """READ responses are gone, or nearly all; what is short is here: no acknowledgement is missing."""
+        for share in 0, 0.02, 0.1:
+            for seed in range(3):
+                with self.subTest(share=share, seed=seed):
+                    rng, frames = random.Random(seed), pipelined.connections(seed, 10, 120)
+                    kept = [frame for frame in frames if len(frame[1]) < 1000 or rng.random() < share]
+                    truth, report = len(frames) - len(kept), self.audit(kept)
+                    lost = report["coverage"]["frames_lost"]
+                    self.assertEqual(report["verdict"], "not-evidenced")
+                    self.assertLess(abs(lost["estimate"] - truth), 0.05 * truth)
+                    self.assertTrue(lost["low"] <= truth <= lost["high"], lost)
 
     def test_responses_lost_at_the_end_alone_leave_the_verdict_open(self):
         """The fabric may have lost them, and they may yet be asked for again."""

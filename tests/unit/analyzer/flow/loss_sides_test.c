@@ -32,6 +32,9 @@ static const struct row {
 	/* responses tell what becomes of ACKs */
 	{ "answers alone", 0, 300, 2700, 0, 300, 1 },
 	{ "answers alone, one ACK for several", 0, 300, 900, 0, 100, 1 },
+	/* but no more than were asked for and are not here: a mirror may pass what is short */
+	{ "all responses, no ACK", 0, 3000, 3000, 0, 0, 0.1 },
+	{ "nine responses of ten, one ACK in a hundred", 0, 2700, 2970, 0, 46, 1 },
 	/* too few to say */
 	{ "three answers", 0, 3, 2997, 0, 0.8, 0.2 },
 	/* what is sent again asks for ACKs once more */
