@@ -25,6 +25,8 @@ CUT = (4, 8, 9, 16, 22, 26, 38, 39, 48, 50)  # not of the set-up: messages of se
 SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message while others are far ahead
 NOT_ACKNOWLEDGED = (51,)  # from the middle: no ACK of a clear-to-send since it was known whose data it is
 TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15, 25, 31, 36, 40, 43, 49)}  # by whether there is a set-up
+# (seed, frames lost from here, so many, frames of the capture): the last clear-to-send of a connection is among them
+END_LOST = ((38, 2709, 80, 2816), (68, 312, 80, 450), (128, 2166, 40, 2236), (150, 1118, 20, 1157), (182, 2690, 40, 2744))
 UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
 RETH = 54
 
@@ -107,6 +109,13 @@ class Healthy(unittest.TestCase):
 
     def test_nothing_is_found_behind_holes_of_several_taps(self):
         self.finds_nothing((apart_with_holes, apart_with_losses), OVERTAKEN_BEHIND_HOLES)
+
+    def test_a_loss_before_the_end_that_took_a_clear_to_send(self):
+        for seed, first, count, end in END_LOST:
+            with self.subTest(seed=seed):
+                frames = nccl_made.World(seed).frames
+                found = self.document(frames[:first] + frames[first + count:end], "--messages", "0")["findings"]
+                self.assertEqual([(f["rule"], f["frames"]) for f in found], [])
 
     def test_messages_wait_for_the_last_of_their_queue_pairs(self):
         self.finds_nothing((apart,), SHOWN_LATE)
