@@ -287,27 +287,32 @@ static void count_open_missed(struct ft_nccl_followed *followed)
 	}
 }
 
-/* Whether packets of any of them are missing. A loss that takes several may leave no hole where it took the last. */
-static bool misses_packets(struct ft_nccl_connections *connections)
+static void settle_data(struct ft_nccl_connections *connections)
 {
-	bool misses = false;
-
 	for (uint32_t i = 0; i < connections->count; i++) {
-		struct ft_nccl_followed *followed = connections->all[i];
-
-		if (followed->given_up)
+		if (connections->all[i]->given_up)
 			continue;
-		ft_nccl_straight_leave(followed);
-		ft_nccl_data_settle(connections, followed);
-		misses |= followed->model.missing_packets != 0;
+		ft_nccl_straight_leave(connections->all[i]);
+		ft_nccl_data_settle(connections, connections->all[i]);
 	}
-	return misses;
+}
+
+/* Whether packets of any of them are missing. A loss that takes several may leave no hole where it took the last. */
+static bool misses_packets(const struct ft_nccl_connections *connections)
+{
+	for (uint32_t i = 0; i < connections->count; i++)
+		if (!connections->all[i]->given_up &&
+		    connections->all[i]->model.missing_packets != 0)
+			return true;
+	return false;
 }
 
 static int keep_connections(struct ft_nccl_connections *connections, struct ft_nccl_kept *kept)
 {
-	bool misses = misses_packets(connections);
+	bool misses;
 
+	settle_data(connections);
+	misses = misses_packets(connections);
 	kept->connections = calloc(connections->count + 1u, sizeof(struct ft_nccl_connection *));
 	if (kept->connections == NULL)
 		return -ENOMEM;
