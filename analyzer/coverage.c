@@ -5,7 +5,7 @@
 
 #include <report/render.h>
 
-enum { LEAST_BLINDED = 64 };
+enum { LEAST_BLINDED = 64 }; /* frames that are more than a few */
 
 uint64_t ft_coverage_counted(uint64_t missing, const struct ft_counted_frames *here)
 {

@@ -16,7 +16,7 @@ enum {
 	DATAGRAM_BITS = 64,
 	PORT_BITS = FT_EVIDENCE_PORT,
 	WAIT_LONGEST = 255,
-	WAIT_HIDDEN = 7,
+	WAIT_HIDDEN = 7, /* answers until the next look, where the right half may be out of view */
 	LEVEL_PORT_ALONE = 4, /* 15 packets without an answer: the source port must do */
 	LEVEL_ANY_PORT = 5,   /* 31 packets: the other half may use another source port */
 };

@@ -56,6 +56,7 @@ struct ft_unclaimed {
 	uint64_t messages[FT_MESSAGE_KINDS];
 	struct ft_spread sizes;
 };
+static_assert(sizeof(struct ft_unclaimed) <= 160, "docs/architecture.md has it");
 
 /* 0, -EINVAL (capacity 0) or -ENOMEM. `capacity`: of the flow table. */
 int ft_details_create(struct ft_details **details, uint32_t capacity);
