@@ -1,0 +1,215 @@
+#include <capture/frame.h>
+
+#include "suspects_state.h"
+
+/* What is held against a packet that is not as the others of its sender. */
+
+enum {
+	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
+	YOUNG = 8,                     /* requests on a connection that did little yet */
+};
+
+#define TIMEOUT_NS UINT64_C(1000000) /* no sender waits less for an answer */
+
+/*
+ * The frame of the request that passed with the PSN of this one; 0: it is not among the last frames of the capture, which
+ * is so for any number of workers.
+ */
+static uint64_t passage_before(const struct ft_suspects *suspects, const struct ft_flow *flow,
+			       const struct ft_observed *observed)
+{
+	uint32_t half = (uint32_t)(flow - suspects->records);
+	uint64_t frame = observed->frame;
+
+	for (unsigned back = 1; back <= FT_SUSPECTS_PASSAGES; back++) {
+		const struct ft_passage *passage =
+			&suspects->passages[(frame - back) % FT_SUSPECTS_PASSAGES];
+
+		if (passage->frame == frame - back && passage->half == half &&
+		    passage->psn == observed->psn)
+			return passage->frame;
+	}
+	return 0;
+}
+
+/* One packet and what is known about it. */
+struct scene {
+	struct ft_suspects *suspects;
+	struct ft_flow *flow;
+	const struct ft_observed *observed;
+	const struct ft_step *step;
+	struct ft_recent *recent;
+	bool answer;
+	uint64_t since_packet_ns; /* on this half-connection */
+	uint64_t since_alike_ns;  /* since the request before, or for an answer the answer */
+};
+
+static void write_suspicion(const struct scene *scene, const struct ft_sender_look *usual,
+			    struct ft_suspicion *suspicion)
+{
+	const struct ft_observed *observed = scene->observed;
+
+	suspicion->frame = observed->frame;
+	suspicion->opcode = observed->opcode;
+	suspicion->psn = observed->psn;
+	suspicion->expected_psn = scene->flow->half.next_psn;
+	suspicion->usual = *usual;
+	suspicion->seen = ft_look_of(observed);
+	suspicion->pkey = observed->pkey;
+	suspicion->usual_base = scene->flow->first_base;
+}
+
+static uint64_t since_packet(const struct ft_flow *flow, const struct ft_observed *observed)
+{
+	if (observed->ts_ns == FT_TS_UNKNOWN || flow->last_ns == FT_TS_UNKNOWN)
+		return UINT64_MAX;
+	return observed->ts_ns > flow->last_ns ? observed->ts_ns - flow->last_ns : 0;
+}
+
+/* At least: the moment of the last request is known to about a millisecond. */
+static uint64_t since_request(const struct scene *scene)
+{
+	uint32_t moments = ft_suspects_moment(scene->observed->ts_ns) - scene->flow->asked;
+	uint64_t since_ns = 0;
+
+	if ((scene->recent->newest & FT_RECENT_SEEN) != 0 && moments > 1 &&
+	    moments < UINT32_MAX / 2)
+		since_ns = (uint64_t)(moments - 1) << FT_SUSPECTS_MOMENT_SHIFT;
+	return since_ns > scene->since_packet_ns ? since_ns : scene->since_packet_ns;
+}
+
+__attribute__((noinline)) static void refused(const struct scene *scene,
+					      struct ft_suspicion *suspicion)
+{
+	const struct ft_suspects *suspects = scene->suspects;
+	uint32_t asking = scene->flow->peer != 0 ? scene->flow->peer : scene->flow->half.candidate;
+	bool young = asking != 0 &&
+		     (ft_suspects_recent_of(suspects, ft_flow_at(suspects->table, asking))->newest &
+		      FT_RECENT_SEEN) < YOUNG;
+
+	suspicion->count =
+		ft_suspect_pairs_refused(suspects->pairs, scene->flow, scene->observed,
+					 ft_flow_number(suspects->table, scene->flow), young);
+	if (suspicion->count != 0)
+		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_ACCESS_ERRORS);
+}
+
+/* The path MTU of the connection; 0: not known. */
+static uint32_t mtu_of(const struct scene *scene)
+{
+	const struct ft_half *half = &scene->flow->half;
+
+	if ((half->mtu == 0 || (half->flags & FT_HALF_MTU_GUESSED) != 0) && scene->flow->peer != 0)
+		half = &ft_flow_at(scene->suspects->table, scene->flow->peer)->half;
+	return (half->flags & FT_HALF_MTU_GUESSED) != 0 ? 0 : half->mtu;
+}
+
+static void check_request(const struct scene *scene, struct ft_suspicion *suspicion)
+{
+	static const uint32_t rules[] = {
+		[FT_CONFLICT_PAYLOAD] = 1u << FT_RULE_SPOOF_PAYLOAD_CHANGED,
+		[FT_CONFLICT_REQUEST] = 1u << FT_RULE_SPOOF_PSN_CONFLICT,
+		[FT_CONFLICT_GRAVE] = 1u << FT_RULE_SPOOF_PSN_CONFLICT,
+		[FT_CONFLICT_KNOWN] = 0,
+	};
+	struct ft_recent *recent = scene->recent;
+	bool reported = (suspicion->rules >> FT_RULE_SPOOF_SENDER_CHANGED & 1) != 0;
+	bool paused = scene->since_alike_ns > FT_SUSPECTS_PAUSE_NS;
+	bool several_traits = (suspicion->strange & (suspicion->strange - 1)) != 0;
+	struct ft_request_looks looks = {
+		.strange = reported || (several_traits && !paused),
+		.reported = reported,
+		.paused = paused,
+		.prompt = scene->since_alike_ns < TIMEOUT_NS &&
+			  (scene->flow->half.flags & FT_HALF_NAKED) == 0,
+		.again = (scene->step->what & FT_STEP_RETRANSMITTED) != 0,
+		.mtu = mtu_of(scene),
+		.next_psn = scene->flow->half.next_psn,
+	};
+	enum ft_conflict conflict;
+
+	if (scene->since_alike_ns >> FT_SUSPECTS_MOMENT_SHIFT >= FT_SUSPECTS_LONG_AGO)
+		ft_recent_forget(recent);
+	ft_suspects_note_use(scene->suspects, scene->flow, recent, scene->observed);
+	conflict = ft_recent_step(recent, scene->observed, &looks);
+	scene->flow->asked = ft_suspects_moment(scene->observed->ts_ns);
+	if (conflict == FT_CONFLICT_NONE)
+		ft_suspects_note_passage(scene->suspects, scene->flow, scene->observed);
+	if (rules[conflict] == 0)
+		return;
+	suspicion->passed = passage_before(scene->suspects, scene->flow, scene->observed);
+	if (conflict == FT_CONFLICT_GRAVE) /* it says so already */
+		suspicion->rules &= ~(1u << FT_RULE_SPOOF_SENDER_VARIES);
+	suspicion->rules |= rules[conflict];
+	suspicion->strange |= FT_STRANGE_CONTENT;
+	suspicion->grave = conflict == FT_CONFLICT_GRAVE;
+}
+
+static void check_look(const struct scene *scene, struct ft_suspicion *suspicion,
+		       struct ft_sender_look *usual)
+{
+	struct ft_look_verdict verdict;
+	struct ft_look_question question = {
+		.answer = scene->answer,
+		.own_answers = (scene->recent->newest & FT_RECENT_OWN_ANSWERS) != 0,
+		.beside = suspicion->strange,
+		.since_packet_ns = scene->since_packet_ns,
+		.since_alike_ns = scene->since_alike_ns,
+	};
+
+	verdict = ft_look_step(&scene->flow->look, scene->observed, &question, usual);
+	suspicion->strange |= verdict.strange;
+	if (verdict.own_answers)
+		scene->recent->newest |= FT_RECENT_OWN_ANSWERS;
+	if (verdict.foreign)
+		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_SENDER_CHANGED);
+	else if (verdict.varies)
+		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_SENDER_VARIES);
+}
+
+/* What needs no memory but the flow's own. */
+static void check_step(const struct scene *scene, struct ft_suspicion *suspicion)
+{
+	uint32_t what = scene->step->what;
+	uint16_t base = scene->flow->first_base;
+
+	if ((what & FT_STEP_UNASKED) != 0) {
+		suspicion->strange |= FT_STRANGE_UNASKED;
+		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_UNASKED_RESPONSE);
+	}
+	if ((what & FT_STEP_OUTSIDE) != 0 && (what & (FT_STEP_ANSWER | FT_STEP_RESTART)) == 0) {
+		suspicion->strange |= FT_STRANGE_PSN;
+		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_PSN_WINDOW);
+	}
+	if (base != FT_FLOW_NO_BASE && base != (scene->observed->pkey & 0x7fff))
+		suspicion->strange |= FT_STRANGE_PKEY; /* pkey.changed-on-connection says so */
+}
+
+void ft_suspects_judge(struct ft_suspects *suspects, struct ft_flow *flow,
+		       const struct ft_observed *observed, const struct ft_step *step,
+		       struct ft_suspicion *suspicion)
+{
+	struct scene scene = {
+		.suspects = suspects,
+		.flow = flow,
+		.observed = observed,
+		.step = step,
+		.recent = ft_suspects_recent_of(suspects, flow),
+		.answer = (step->what & FT_STEP_ANSWER) != 0,
+		.since_packet_ns = since_packet(flow, observed),
+	};
+	struct ft_sender_look usual;
+
+	suspicion->strange = 0;
+	suspicion->grave = false;
+	suspicion->passed = 0;
+	scene.since_alike_ns = scene.answer ? scene.since_packet_ns : since_request(&scene);
+	check_step(&scene, suspicion);
+	check_look(&scene, suspicion, &usual);
+	if ((step->what & FT_STEP_NAK) != 0 && observed->syndrome == SYNDROME_REMOTE_ACCESS)
+		refused(&scene, suspicion);
+	if (!scene.answer && (step->what & FT_STEP_OUTSIDE) == 0)
+		check_request(&scene, suspicion);
+	if (suspicion->rules != 0)
+		write_suspicion(&scene, &usual, suspicion);
+}
