@@ -24,10 +24,18 @@ static bool is_native(const struct ft_packet *packet)
 	return packet->transport == FT_TRANSPORT_IB;
 }
 
+/* Cut within the header of a tunnel: the addresses in front of it are those of its ends. */
+static bool is_cut_in_tunnel(const struct ft_packet *packet)
+{
+	return packet->truncated >= FT_CUT_GRE && packet->truncated <= FT_CUT_SFLOW5;
+}
+
 static void read_addresses(const struct ft_packet *packet, struct ft_check_key *key)
 {
 	bool has_network = (packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6 | FT_HAS_GRH)) != 0;
 
+	if (is_cut_in_tunnel(packet))
+		return;
 	key->native = is_native(packet);
 	key->has_gids = has_network;
 	if (has_network) {

@@ -183,7 +183,8 @@ def check_capture(program, folder, label, map_arguments, declared, captured, lin
         for complaint in compare(expected, line):
             tally.wrong.append("%s frame %d: %s" % (label, number, complaint))
     check_document(program, label, map_arguments, path, declared, captured, lines, tally)
-    check_without_violations(program, label, map_arguments, path, declared, clean, link, tally)
+    alone = folder / (label + "-alone.pcap")
+    check_without_violations(program, label, map_arguments, alone, declared, clean, link, tally)
 
 
 def check_without_violations(program, label, map_arguments, path, declared, clean, link, tally):
@@ -191,7 +192,7 @@ def check_without_violations(program, label, map_arguments, path, declared, clea
     others = [made.other_frame(random.Random(number), clean[0].ts + number) for number in range(5)] if clean else []
     judged = any(frame.rdma and frame.dest_qp != 0 for frame in clean)  # subnet management is not
     alone = "compliant" if judged else "not-evidenced"
-    for frames, linktype, verdict in (clean, link, alone), (others, wire.LINK_ETHERNET, "not-evidenced"):
+    for frames, linktype, verdict in (others, wire.LINK_ETHERNET, "not-evidenced"), (clean, link, alone):
         if not frames or documents.shared_leaves(declared, frames[0].ts, frames[-1].ts):
             continue
         wire.pcap(path, linktype, frames)
