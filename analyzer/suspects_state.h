@@ -31,7 +31,7 @@ static inline void ft_suspects_note_passage(const struct ft_suspects *suspects,
 {
 	suspects->passages[observed->frame % FT_SUSPECTS_PASSAGES] =
 		(struct ft_passage){ (uint32_t)(flow - suspects->records), observed->psn,
-				  observed->frame };
+				     observed->frame };
 }
 
 /* The second request: the queue pair is used, not searched for. */
