@@ -1,5 +1,6 @@
 #include <engine/frame_key.h>
 
+#include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -23,6 +24,8 @@ static bool is_native(const struct ft_packet *packet)
 {
 	return packet->transport == FT_TRANSPORT_IB;
 }
+
+static_assert(FT_CUT_SFLOW5 - FT_CUT_GRE == 7, "all tunnels, and nothing else");
 
 /* Cut within the header of a tunnel: the addresses in front of it are those of its ends. */
 static bool is_cut_in_tunnel(const struct ft_packet *packet)

@@ -47,12 +47,12 @@ void ft_suspects_destroy(struct ft_suspects *suspects)
 const struct ft_recent *ft_suspects_recent(const struct ft_suspects *suspects,
 					   const struct ft_flow *flow)
 {
-	return ft_suspects_recent_of(suspects, flow);
+	return ft_recent_of(suspects, flow);
 }
 
 void ft_suspects_prefetch(const struct ft_suspects *suspects, const struct ft_flow *flow)
 {
-	__builtin_prefetch(ft_suspects_recent_of(suspects, flow), 1);
+	__builtin_prefetch(ft_recent_of(suspects, flow), 1);
 }
 
 void ft_suspects_prefetch_new(const struct ft_suspects *suspects, const struct ft_flow_key *key,
@@ -165,7 +165,7 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 
 	if ((what & FT_STEP_CNP) != 0 || !is_bound(observed->opcode))
 		return;
-	recent = ft_suspects_recent_of(suspects, flow);
+	recent = ft_recent_of(suspects, flow);
 	suspicion->count = 0;
 	suspicion->unseen = false;
 	if ((what & FT_STEP_RESTART) != 0 || (flow->look.style & FT_LOOK_MET) == 0)
@@ -188,7 +188,7 @@ static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *f
 	if (!ft_look_is_settled(&flow->look, observed, FT_LOOK_SETTLED) ||
 	    moment - flow->asked >= FT_SUSPECTS_LONG_AGO)
 		return false;
-	recent = ft_suspects_recent_of(suspects, flow);
+	recent = ft_recent_of(suspects, flow);
 	newest = observed->psn << FT_RECENT_PSN_SHIFT | FT_RECENT_SEEN;
 	if (!ft_recent_goes_on(recent, newest) || (observed->opcode & UNBOUND) != 0)
 		return false;

@@ -84,7 +84,7 @@ __attribute__((noinline)) static void refused(const struct scene *scene,
 	const struct ft_suspects *suspects = scene->suspects;
 	uint32_t asking = scene->flow->peer != 0 ? scene->flow->peer : scene->flow->half.candidate;
 	bool young = asking != 0 &&
-		     (ft_suspects_recent_of(suspects, ft_flow_at(suspects->table, asking))->newest &
+		     (ft_recent_of(suspects, ft_flow_at(suspects->table, asking))->newest &
 		      FT_RECENT_SEEN) < YOUNG;
 
 	suspicion->count =
@@ -194,7 +194,7 @@ void ft_suspects_judge(struct ft_suspects *suspects, struct ft_flow *flow,
 		.flow = flow,
 		.observed = observed,
 		.step = step,
-		.recent = ft_suspects_recent_of(suspects, flow),
+		.recent = ft_recent_of(suspects, flow),
 		.answer = (step->what & FT_STEP_ANSWER) != 0,
 		.since_packet_ns = since_packet(flow, observed),
 	};

@@ -19,8 +19,8 @@ struct ft_suspects {
 	struct ft_suspect_pairs *pairs;
 };
 
-static inline struct ft_recent *ft_suspects_recent_of(const struct ft_suspects *suspects,
-						      const struct ft_flow *flow)
+static inline struct ft_recent *ft_recent_of(const struct ft_suspects *suspects,
+					     const struct ft_flow *flow)
 {
 	return &suspects->recent[flow - suspects->records];
 }
@@ -51,8 +51,9 @@ static inline void ft_suspicion_hold(struct ft_suspicion *suspicion, enum ft_rul
 }
 
 /*
- * A packet that is new, or not as the others of its sender: what is held against it; learnt from like the rest.
- * *suspicion: rules of those that hold so far, count and unseen as ft_suspect_pairs_begun() has them.
+ * A packet that is new, or not as the others of its sender: compared with them, and learnt. Adds to *suspicion, whose
+ * `rules`, `count` and `unseen` say already whether it begins what looks like a search for queue pairs; the rest is
+ * filled.
  */
 void ft_suspects_judge(struct ft_suspects *suspects, struct ft_flow *flow,
 		       const struct ft_observed *observed, const struct ft_step *step,
