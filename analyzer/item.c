@@ -112,6 +112,7 @@ void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 	item->kind = (uint8_t)ft_frame_key(packet, frame->bytes, frame->captured, key);
 	item->known = key->known;
 	item->truncated = packet->truncated;
+	item->unopened = packet->unopened;
 	item->dest_qp = packet->dest_qp;
 	item->pause = (packet->has & FT_HAS_MACCTRL) != 0;
 	item->connected = item->followed = item->usual = item->sets_up = false;

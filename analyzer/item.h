@@ -44,6 +44,7 @@ struct ft_item {
 	struct ft_observed observed;
 	uint16_t sub;      /* 0: the frame's first packet, which places the frame in the totals */
 	uint8_t truncated; /* enum ft_truncated */
+	uint8_t unopened;  /* enum ft_unopened */
 
 	/* judged and followed */
 	bool quiet; /* nothing to tell, no mark, no CNP: one more of its kind */

@@ -157,6 +157,20 @@ static void fill_gaps(struct ft_summary *summary, const struct ft_engine *engine
 	summary->report.coverage.time_gap_count = count;
 }
 
+static void fill_unopened(struct ft_summary *summary)
+{
+	struct ft_report_coverage *coverage = &summary->report.coverage;
+	struct ft_report_unopened *rows = ft_summary_take(summary, FT_UNOPENED_KINDS, sizeof *rows);
+
+	for (unsigned kind = FT_UNOPENED_NONE + 1; kind < FT_UNOPENED_KINDS; kind++)
+		if (summary->tally->unopened[kind] != 0)
+			rows[coverage->unopened_count++] = (struct ft_report_unopened){
+				.protocol = ft_unopened_name((enum ft_unopened)kind),
+				.frames = summary->tally->unopened[kind],
+			};
+	coverage->unopened = rows;
+}
+
 static const char *tenant_name(const struct ft_engine *engine, uint32_t tenant)
 {
 	return tenant == FT_NONE ? "unknown" : ft_map_declared(engine->map)->tenants[tenant].name;
@@ -277,6 +291,7 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 	if (summary->uncounted != NULL)
 		summary->report.coverage.lost_high = FT_UNKNOWN;
 	fill_gaps(summary, engine, source);
+	fill_unopened(summary);
 	if (engine->map != NULL)
 		fill_could_hide(summary, engine, evidence->uncertain);
 }

@@ -83,11 +83,17 @@ static bool is_unnumbered(const struct ft_item *item)
 					service == FT_RD || service == FT_XRC);
 }
 
+static void count_not_rdma(struct ft_tally *tally, const struct ft_item *item)
+{
+	tally->not_rdma++;
+	tally->unopened[item->unopened]++;
+}
+
 /* Of the frames that no verdict was reached on: why. */
 static void count_unjudged(struct ft_tally *tally, const struct ft_item *item)
 {
 	if (item->kind == FT_FRAME_NOT_RDMA)
-		tally->not_rdma++;
+		count_not_rdma(tally, item);
 	else if (item->kind == FT_FRAME_NEVER_JUDGED)
 		tally->never_judged++;
 	else if (item->untimed)
@@ -168,6 +174,8 @@ void ft_tally_merge(struct ft_tally *into, const struct ft_tally *from)
 	into->duplicate_bytes += from->duplicate_bytes;
 	into->never_judged += from->never_judged;
 	into->not_rdma += from->not_rdma;
+	for (unsigned kind = 0; kind < FT_UNOPENED_KINDS; kind++)
+		into->unopened[kind] += from->unopened[kind];
 	into->undecided_bad_icrc += from->undecided_bad_icrc;
 	into->undecided_cut += from->undecided_cut;
 	into->undecided_malformed += from->undecided_malformed;

@@ -10,6 +10,7 @@ struct ft_tally {
 	uint64_t seed;
 	uint64_t duplicates, duplicate_bytes; /* copies, in no other count */
 	uint64_t never_judged, not_rdma;      /* frames; the judged ones are in the totals */
+	uint64_t unopened[FT_UNOPENED_KINDS]; /* of those that are not RDMA, by enum ft_unopened */
 	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed,
 		undecided_unread;
 	uint64_t truncated;   /* cut below what a rule needs */

@@ -2,7 +2,7 @@
 
 enum { ETHERNET_LEN = 14, SLL_LEN = 16, SLL2_LEN = 20, MAC_LEN = 6 };
 
-enum ft_step ft_other_ethertype_step(uint16_t ethertype)
+enum ft_step ft_other_ethertype_step(struct ft_pass *pass, uint16_t ethertype)
 {
 	switch (ethertype) {
 	case 0x86dd:
@@ -24,7 +24,7 @@ enum ft_step ft_other_ethertype_step(uint16_t ethertype)
 	case 0xd28b:
 		return FT_STEP_AVSP;
 	default:
-		return FT_STEP_DONE;
+		return ft_leave_ethertype(pass, ethertype);
 	}
 }
 

@@ -75,7 +75,7 @@ static enum ft_step enter(struct ft_pass *pass, const struct gre *gre, uint16_t 
 		open_tunnel(pass, gre, FT_TUNNEL_GRE_IP);
 		return protocol == 0x0800 ? FT_STEP_IPV4 : FT_STEP_IPV6;
 	default:
-		return FT_STEP_DONE;
+		return ft_leave(pass, FT_UNOPENED_GRE);
 	}
 }
 

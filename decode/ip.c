@@ -11,7 +11,7 @@ static enum ft_step protocol_step(struct ft_pass *pass, uint8_t protocol)
 	case 47:
 		return FT_STEP_GRE;
 	default:
-		return FT_STEP_DONE;
+		return ft_leave_protocol(pass, protocol);
 	}
 }
 

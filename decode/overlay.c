@@ -53,11 +53,11 @@ enum ft_step ft_read_vxlan_gpe(struct ft_pass *pass)
 	case 3:
 		return FT_STEP_ETHERNET;
 	default:
-		return FT_STEP_DONE;
+		return ft_leave(pass, FT_UNOPENED_VXLAN_GPE);
 	}
 }
 
-static enum ft_step geneve_step(uint16_t protocol)
+static enum ft_step geneve_step(struct ft_pass *pass, uint16_t protocol)
 {
 	switch (protocol) {
 	case 0x6558:
@@ -67,7 +67,7 @@ static enum ft_step geneve_step(uint16_t protocol)
 	case 0x86dd:
 		return FT_STEP_IPV6;
 	default:
-		return FT_STEP_DONE;
+		return ft_leave(pass, FT_UNOPENED_GENEVE);
 	}
 }
 
@@ -88,5 +88,5 @@ enum ft_step ft_read_geneve(struct ft_pass *pass)
 		return ft_short(pass, options_len, FT_GENEVE_BAD_OPTLEN, FT_CUT_GENEVE);
 	open_overlay(pass, FT_TUNNEL_GENEVE, ft_be24(b + 4))->option_bytes = (uint8_t)options_len;
 	ft_layer_push(pass, FT_LAYER_GENEVE, at, ft_be24(b + 4));
-	return geneve_step(ft_be16(b + 2));
+	return geneve_step(pass, ft_be16(b + 2));
 }

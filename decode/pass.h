@@ -90,12 +90,12 @@ ft_reader ft_read_lrh, ft_read_rwh, ft_read_mirror1123, ft_read_grh;
 ft_reader ft_read_bth;
 
 /* Who reads what follows an EtherType; nearly always it is IPv4. */
-enum ft_step ft_other_ethertype_step(uint16_t ethertype);
+enum ft_step ft_other_ethertype_step(struct ft_pass *pass, uint16_t ethertype);
 
 static inline enum ft_step ft_ethertype_step(struct ft_pass *pass, uint16_t ethertype)
 {
 	pass->ethertype = ethertype;
-	return ethertype == 0x0800 ? ft_read_ipv4(pass) : ft_other_ethertype_step(ethertype);
+	return ethertype == 0x0800 ? ft_read_ipv4(pass) : ft_other_ethertype_step(pass, ethertype);
 }
 
 /* Extended headers and the bounds of the payload, after ft_read_bth(). */
@@ -116,6 +116,12 @@ void ft_read_vcrc(struct ft_pass *pass);
 /* Look for a time-stamp trailer in bytes[from..to), the end of a wholly captured frame. */
 void ft_read_trailer(struct ft_packet *packet, const uint8_t *bytes, uint32_t from, uint32_t to,
 		     uint64_t ts_ns);
+
+/* Nothing reads on. What is there, if it may hold other packets, is said in packet->unopened (unopened.c). */
+enum ft_step ft_leave(struct ft_pass *pass, enum ft_unopened kind);
+enum ft_step ft_leave_ethertype(struct ft_pass *pass, uint16_t ethertype);
+enum ft_step ft_leave_protocol(struct ft_pass *pass, uint8_t protocol);
+enum ft_step ft_leave_port(struct ft_pass *pass, uint16_t port); /* UDP destination */
 
 /* --- tunnels (tunnel.c) --- */
 

@@ -11,12 +11,12 @@ static const struct {
 	{ 6081, FT_STEP_GENEVE }, { 37008, FT_STEP_TZSP }, { 6343, FT_STEP_SFLOW },
 };
 
-static enum ft_step port_step(uint16_t port)
+static enum ft_step port_step(struct ft_pass *pass, uint16_t port)
 {
 	for (size_t i = 0; i < sizeof tunnel_ports / sizeof *tunnel_ports; i++)
 		if (tunnel_ports[i].port == port)
 			return (enum ft_step)tunnel_ports[i].step;
-	return FT_STEP_DONE;
+	return ft_leave_port(pass, port);
 }
 
 /*
@@ -81,5 +81,5 @@ enum ft_step ft_read_udp(struct ft_pass *pass)
 		return ft_stop(pass, FT_UDP_LENGTH_MISMATCH);
 	check_sum(pass, b, size);
 	pass->udp_at = at;
-	return roce ? ft_read_bth(pass) : port_step(packet->udp_dport);
+	return roce ? ft_read_bth(pass) : port_step(pass, packet->udp_dport);
 }

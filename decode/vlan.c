@@ -50,7 +50,7 @@ static enum ft_step below_labels(struct ft_pass *pass)
 	case 6:
 		return FT_STEP_IPV6;
 	default:
-		return FT_STEP_DONE;
+		return ft_leave(pass, FT_UNOPENED_MPLS);
 	}
 }
 

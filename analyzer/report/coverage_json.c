@@ -54,6 +54,18 @@ static void undecided_by(struct ft_document *json, const struct ft_report_covera
 	ft_member_end(json, '}');
 }
 
+static void unopened(struct ft_document *json, const struct ft_report_coverage *seen)
+{
+	ft_member_begin(json, "unopened", '[');
+	for (size_t i = 0; i < seen->unopened_count; i++) {
+		ft_member_begin(json, NULL, '{');
+		ft_member_text(json, "protocol", seen->unopened[i].protocol);
+		ft_member_number(json, "frames", seen->unopened[i].frames);
+		ft_member_end(json, '}');
+	}
+	ft_member_end(json, ']');
+}
+
 void ft_coverage_json(struct ft_document *json, const struct ft_report_coverage *seen)
 {
 	ft_member_begin(json, "coverage", '{');
@@ -76,6 +88,7 @@ void ft_coverage_json(struct ft_document *json, const struct ft_report_coverage 
 	ft_member_number(json, "judged", seen->judged);
 	ft_member_number(json, "never_judged", seen->never_judged);
 	ft_member_number(json, "not_rdma", seen->not_rdma);
+	unopened(json, seen);
 	undecided_by(json, seen);
 	ft_member_end(json, '}');
 }

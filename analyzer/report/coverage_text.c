@@ -129,6 +129,21 @@ static void say_undecided(struct ft_page *page, const struct ft_report_coverage 
 	ft_page_row(page, "", "%" PRIu64 " undecided: %s", seen->undecided, text);
 }
 
+/* "not opened: 12 esp, 3 macsec; RDMA in there would not show". */
+static void say_unopened(struct ft_page *page, const struct ft_report_coverage *seen)
+{
+	if (seen->unopened_count == 0)
+		return;
+	ft_page_label(page, "");
+	for (size_t i = 0; i < seen->unopened_count; i++) {
+		ft_line_number(&page->line, i == 0 ? "not opened: " : ", ",
+			       seen->unopened[i].frames);
+		ft_line_char(&page->line, ' ');
+		ft_line_add(&page->line, seen->unopened[i].protocol);
+	}
+	ft_line_add(&page->line, "; RDMA in there would not show\n");
+}
+
 void ft_seen_text(struct ft_page *page, const struct ft_report_coverage *seen)
 {
 	const struct ft_human_part rest[] = {
@@ -147,6 +162,7 @@ void ft_seen_text(struct ft_page *page, const struct ft_report_coverage *seen)
 	ft_human_parts(text, sizeof(text), rest, COUNT(rest));
 	if (text[0] != 0)
 		ft_page_row(page, "", "among them: %s", text);
+	say_unopened(page, seen);
 	say_loss(page, seen);
 }
 
@@ -165,6 +181,7 @@ void ft_coverage_text(struct ft_page *page, const struct ft_report_coverage *see
 	ft_human_parts(text, sizeof(text), rest, COUNT(rest));
 	if (text[0] != 0)
 		ft_page_row(page, "", "beside them: %s", text);
+	say_unopened(page, seen);
 	say_loss(page, seen);
 	say_hidden(page, seen);
 	ft_line_char(&page->line, '\n');

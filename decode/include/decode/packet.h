@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <decode/layer.h>
+#include <decode/unopened.h>
 #include <decode/verdict.h>
 
 /*
@@ -70,7 +71,8 @@ struct ft_packet {
 	uint8_t icrc_check, vcrc_check, fcs_check; /* enum ft_check */
 	uint8_t ip_version;                        /* 4 or 6 with FT_HAS_IPV4/6 */
 	uint8_t layer_count, vlan_count, tunnel_count;
-	uint8_t tver; /* 4-bit; from here on: BTH */
+	uint8_t unopened; /* enum ft_unopened: what follows the headers and is not read */
+	uint8_t tver;     /* 4-bit; from here on: BTH */
 	uint8_t opcode;
 	uint8_t pad; /* 0..3 */
 	bool solicited, migrated, ack_request, fecn, becn;

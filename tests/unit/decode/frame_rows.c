@@ -68,12 +68,13 @@ static bool row_holds(const struct frame_row *row)
 	ft_decode(&config, &input, &packet, &rest);
 	stack_text(&packet, stack, sizeof stack);
 	good = strcmp(stack, row->stack) == 0 && packet.malformed == row->malformed &&
-	       packet.truncated == row->truncated &&
+	       packet.truncated == row->truncated && packet.unopened == row->unopened &&
 	       (packet.alerts & ~FT_ALERT_IP_BAD_CHECKSUM) == row->alerts;
 	if (!good)
-		print_error("%s: %s, malformed %s, truncated %s, alerts %02x\n", row->sentence,
-			    stack, ft_malformed_name(packet.malformed),
-			    ft_truncated_name(packet.truncated), packet.alerts);
+		print_error("%s: %s, malformed %s, truncated %s, unopened %s, alerts %02x\n",
+			    row->sentence, stack, ft_malformed_name(packet.malformed),
+			    ft_truncated_name(packet.truncated), ft_unopened_name(packet.unopened),
+			    packet.alerts);
 	return good;
 }
 

@@ -20,6 +20,7 @@ struct frame_row {
 	const char *stack; /* "eth,vlan:5,ipv4" */
 	enum ft_malformed malformed;
 	enum ft_truncated truncated;
+	enum ft_unopened unopened;
 	uint8_t alerts; /* FT_ALERT_IP_BAD_CHECKSUM is not compared: the rows' IPv4 headers have none */
 };
 

@@ -74,7 +74,7 @@ static void ip_and_udp_rules_hold_in_their_order(void **state)
 		{ "an IPv6 fragment", 1, 0, ETH(86dd) IPV6(0010, 2c) "00*16", .stack = "eth,ipv6",
 		  .malformed = FT_IP_FRAGMENT },
 		{ "ESP is not followed", 1, 0, ETH(86dd) IPV6(0010, 32) "00*16",
-		  .stack = "eth,ipv6" },
+		  .stack = "eth,ipv6", .unopened = FT_UNOPENED_ESP },
 		{ "seven bytes of UDP", 1, 0, ETH(0800) IPV4(001b, 11) "00*7", .stack = "eth,ipv4",
 		  .malformed = FT_UDP_SHORT },
 		{ "UDP that was not captured", 1, 8, ETH(0800) IPV4(001c, 11), .stack = "eth,ipv4",

@@ -44,7 +44,7 @@ static void link_headers_are_followed_to_their_bounds(void **state)
 		{ "IPv6 behind a label", 1, 0, ETH(8848) LAST_LABEL IPV6(0000, 3b),
 		  .stack = "eth,mpls:17,ipv6" },
 		{ "a pseudowire is not followed", 1, 0, ETH(8847) LAST_LABEL "00000000" MACS,
-		  .stack = "eth,mpls:17" },
+		  .stack = "eth,mpls:17", .unopened = FT_UNOPENED_MPLS },
 		{ "a label that ends with the frame", 1, 0, ETH(8847) LABEL "0001",
 		  .stack = "eth,mpls:16", .malformed = FT_ETH_SHORT },
 		{ "a label that ends with the capture", 1, 40, ETH(8847) LABEL "0001",

@@ -50,6 +50,11 @@ struct ft_report_loss {     /* a row of coverage.lost_by */
 	uint64_t frames;
 };
 
+struct ft_report_unopened {   /* a row of coverage.unopened */
+	const char *protocol; /* "macsec", "ip-in-ip" ... */
+	uint64_t frames;
+};
+
 struct ft_report_gap { /* a row of coverage.time_gaps: silence while others went on */
 	uint64_t from_ns, to_ns;
 	const char *source; /* the silent one */
@@ -74,6 +79,9 @@ struct ft_report_coverage {
 
 	/* what the frames were, adding up to capture.frames; not part of the loss account */
 	uint64_t judged, never_judged, not_rdma; /* + undecided = all frames */
+	/* of those that are not RDMA, what may hold other packets that nothing here reads */
+	const struct ft_report_unopened *unopened;
+	size_t unopened_count;
 	/* why frames were undecided, adding up to `undecided` */
 	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed,
 		undecided_unread;

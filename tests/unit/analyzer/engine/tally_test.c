@@ -106,6 +106,11 @@ static void a_frame_that_nothing_is_known_of_is_counted_all_the_same(void **stat
 	assert_int_equal(cell_of(tally, UNKNOWN, UNKNOWN)->undecided, 0);
 	assert_int_equal(tally->totals.pkeys[0x8001].packets, 0);
 	assert_int_equal(tally->not_rdma, 1);
+	assert_int_equal(tally->unopened[FT_UNOPENED_ESP], 0);
+	item.unopened = FT_UNOPENED_ESP;
+	ft_tally_count(tally, &item, NULL, NULL);
+	assert_int_equal(tally->not_rdma, 2);
+	assert_int_equal(tally->unopened[FT_UNOPENED_ESP], 1);
 }
 
 /* Of datagrams no number tells anything; of a frame cut before its transport, nobody knows. */
@@ -333,6 +338,7 @@ static void fill(struct ft_tally *tally, uint64_t times)
 		&tally->undecided_malformed, &tally->undecided_untimed,
 		&tally->truncated,           &tally->undecodable,
 		&tally->unnumbered,          &tally->undecided_unread,
+		&tally->unopened[1],         &tally->unopened[FT_UNOPENED_KINDS - 1],
 	};
 
 	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)

@@ -66,6 +66,8 @@ static const struct field {
 	{ "coverage.could_hide.packets_per_million", "rin" },
 	{ "coverage.could_hide.because", "sn" },
 	{ "coverage.enough", "b" },
+	{ "coverage.unopened[].protocol", "s" },
+	{ "coverage.unopened[].frames", "i" },
 	{ "tenants[].name", "s" },
 	{ "tenants[].class", "s" },
 	{ "tenants[].endpoints_seen", "i" },

@@ -25,6 +25,7 @@ static const char expected[] =
 	"          5 undecided: 2 with a wrong ICRC, 3 cut too short\n"
 	"          beside them: 10 never judged (subnet management, by rule), 7 not RDMA, 4 "
 	"copies\n"
+	"          not opened: 3 macsec, 1 ip-in-ip; RDMA in there would not show\n"
 	"          about 9 frames lost on the way here (7 to 15), 1.4 % of RDMA\n"
 	"          lost according to erf-lctr of leaf1.pcap: 7 frames\n"
 	"          1 half-connection without the reverse, beside 5 connections\n"

@@ -30,6 +30,11 @@ static const struct ft_report_gap gaps[] = {
 	{ 1795250710000000000, 1795250712500000000, "leaf1.pcap" },
 };
 
+static const struct ft_report_unopened unopened[] = {
+	{ "macsec", 3 },
+	{ "ip-in-ip", 1 },
+};
+
 static const struct ft_report_tenant tenants[] = {
 	{ .name = "red",
 	  .class = "customer",
@@ -198,6 +203,8 @@ struct ft_report sample_report(void)
 			      .judged = 590,
 			      .never_judged = 10,
 			      .not_rdma = 7,
+			      .unopened = unopened,
+			      .unopened_count = 2,
 			      .undecided_bad_icrc = 2,
 			      .undecided_cut = 3 },
 		.tenants = tenants,
