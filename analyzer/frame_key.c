@@ -27,9 +27,11 @@ static bool is_native(const struct ft_packet *packet)
 
 static_assert(FT_CUT_SFLOW5 - FT_CUT_GRE == 7, "all tunnels, and nothing else");
 
-/* Cut within the header of a tunnel: the addresses in front of it are those of its ends. */
+/* Cut within the header of a tunnel, or within that in front of it: the addresses there are those of its ends. */
 static bool is_cut_in_tunnel(const struct ft_packet *packet)
 {
+	if (packet->truncated == FT_CUT_UDP)
+		return packet->port_use == FT_PORT_TUNNEL;
 	return packet->truncated >= FT_CUT_GRE && packet->truncated <= FT_CUT_SFLOW5;
 }
 
@@ -190,6 +192,8 @@ static enum ft_frame_kind without_bth(const struct reading *reading, struct ft_c
 		return FT_FRAME_JUDGED;
 	if (packet->truncated == FT_COMPLETE && packet->layer_count == 0)
 		return FT_FRAME_UNREAD;
+	if (packet->truncated == FT_CUT_UDP && packet->port_use == FT_PORT_OTHER)
+		return FT_FRAME_NOT_RDMA;
 	if (packet->truncated == FT_COMPLETE || packet->truncated > FT_CUT_BTH ||
 	    packet->truncated == FT_CUT_LINK || packet->truncated == FT_CUT_MACCTRL)
 		return FT_FRAME_NOT_RDMA;

@@ -1,7 +1,7 @@
 #include "checksum.h"
 #include "pass.h"
 
-enum { UDP_LEN = 8 };
+enum { UDP_LEN = 8, PORTS_LEN = 4 };
 
 static const struct {
 	uint16_t port;
@@ -17,6 +17,25 @@ static enum ft_step port_step(struct ft_pass *pass, uint16_t port)
 		if (tunnel_ports[i].port == port)
 			return (enum ft_step)tunnel_ports[i].step;
 	return ft_leave_port(pass, port);
+}
+
+/* Of a header that ends after `captured` bytes: the port may be there all the same. */
+static enum ft_port_use port_use(struct ft_pass *pass, const uint8_t *b, uint32_t captured)
+{
+	if (captured < PORTS_LEN)
+		return FT_PORT_UNKNOWN;
+	if (ft_is_roce_port(pass->config, ft_be16(b + 2)))
+		return FT_PORT_ROCE;
+	return port_step(pass, ft_be16(b + 2)) == FT_STEP_DONE ? FT_PORT_OTHER : FT_PORT_TUNNEL;
+}
+
+static enum ft_step cut_short(struct ft_pass *pass)
+{
+	const struct ft_cursor *cursor = &pass->cursor;
+
+	pass->packet->port_use =
+		(uint8_t)port_use(pass, cursor->bytes + cursor->at, ft_captured_left(cursor));
+	return ft_short(pass, UDP_LEN, FT_UDP_SHORT, FT_CUT_UDP);
 }
 
 /*
@@ -63,7 +82,7 @@ enum ft_step ft_read_udp(struct ft_pass *pass)
 	bool roce;
 
 	if (b == NULL)
-		return ft_short(pass, UDP_LEN, FT_UDP_SHORT, FT_CUT_UDP);
+		return cut_short(pass);
 	read_fields(packet, b);
 	packet->has |= FT_HAS_UDP;
 	ft_layer_push(pass, FT_LAYER_UDP, at, 0);

@@ -57,6 +57,9 @@ enum ft_has {
 	FT_HAS_SLL = 1u << 31,          /* Linux cooked capture with a MAC address: smac only */
 };
 
+/* What begins behind a UDP header, by its destination port. */
+enum ft_port_use { FT_PORT_UNKNOWN, FT_PORT_ROCE, FT_PORT_TUNNEL, FT_PORT_OTHER };
+
 enum ft_aeth_kind { FT_AETH_ACK, FT_AETH_RNR, FT_AETH_RESERVED, FT_AETH_NAK };
 
 /*
@@ -86,6 +89,7 @@ struct ft_packet {
 	 * opcode is known from 1, pkey from 4, dest_qp from 8; the others are not.
 	 */
 	uint8_t bth_captured;
+	uint8_t port_use; /* enum ft_port_use; with truncated == FT_CUT_UDP alone: how far that goes */
 
 	/*
 	 * Network addresses of the RDMA packet: IPv4 as ::ffff:a.b.c.d, IPv6, or the GRH's GIDs. Valid with
