@@ -12,11 +12,10 @@ import struct
 import subprocess
 import tempfile
 import time
-import unittest
 from pathlib import Path
 
 import harness
-from harness import DATA, ENVIRONMENT, FAILED, VIOLATED, Run, fabtap, main, sound
+from harness import DATA, ENVIRONMENT, FAILED, VIOLATED, Run, WithFolder, fabtap, main, sound
 from pcapfile import pcap_of, read_pcap
 
 CAPTURE = DATA / "tenants" / "tenants-cotenancy.pcap"
@@ -42,12 +41,7 @@ def peak_memory(*arguments):
     return run, used.ru_maxrss * 1024
 
 
-class BadInput(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class BadInput(WithFolder):
     def file(self, name, data):
         path = self.folder / name
         path.write_bytes(data)

@@ -2,11 +2,8 @@
 
 import json
 import struct
-import tempfile
-import unittest
-from pathlib import Path
 
-from harness import COMPLIANT, FAILED, VIOLATED, fabtap, main, shared
+from harness import COMPLIANT, FAILED, VIOLATED, WithFolder, fabtap, main, shared
 from roce import CE, ECT, RNR_NAK, Half, capture, mac, number, pause, vxlan
 
 START = 1_700_000_000 * 10**9  # a whole second
@@ -32,13 +29,8 @@ def declared(**quotas):
     }
 
 
-class Reports(unittest.TestCase):
+class Reports(WithFolder):
     maxDiff = 3000
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
 
     def audit(self, frames, *more, text=False, **quotas):
         """frames: one list of (time, frame) per input."""

@@ -3,11 +3,9 @@
 import json
 import re
 import struct
-import tempfile
 import unittest
-from pathlib import Path
 
-from harness import DATA, PROJECT, fabtap, main
+from harness import DATA, PROJECT, WithFolder, fabtap, main
 from nccl import BTH, retouched
 from nccl_tenants import RECEIVER, SENDER, declared
 from pcapfile import read_pcap, write_pcap
@@ -88,16 +86,14 @@ class Findings(unittest.TestCase):
             self.assertIn(summary, [finding["summary"] for finding in document["findings"]])
 
 
-class NcclFindings(unittest.TestCase):
+class NcclFindings(WithFolder):
     """The examples of NCCL's rules: shipped captures, with a frame put in."""
 
     # frames of midstart-2.19.3.pcap, of one connection; behind the last one it is known how long its FIFO is
     ASKED, ALSO_ASKED, WRITTEN, ASKED_NEXT, WRAPPED = 562, 563, 570, 574, 900
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.header, self.records = read_pcap(DATA / "nccl" / "midstart-2.19.3.pcap")
 
     def example(self, rule):

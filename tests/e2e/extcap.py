@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 import harness
-from harness import COMPLIANT, DATA, FAILED, fabtap, main
+from harness import COMPLIANT, DATA, FAILED, WithFolder, fabtap, main
 from live_pcap import Captured, is_roce, packets
 from live_verbs import preloaded
 from mirror import frames_of
@@ -55,11 +55,9 @@ def blocks(data):
     return found
 
 
-class Installed(unittest.TestCase):
+class Installed(WithFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.link = self.folder / "config" / "wireshark" / "extcap" / "fabtap"
 
     def test_the_program_is_linked_once(self):

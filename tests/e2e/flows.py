@@ -5,14 +5,12 @@ import collections
 import ipaddress
 import json
 import random
-import tempfile
 import unittest
-from pathlib import Path
 
 import pipelined
 import roce
 from captures import by_number
-from harness import DATA, FAILED, NOT_EVIDENCED, VIOLATED, ReferenceCaptures, fabtap, main
+from harness import DATA, FAILED, NOT_EVIDENCED, VIOLATED, ReferenceCaptures, WithFolder, fabtap, main
 from pcapfile import read_pcap, write_pcap
 
 TENANTS = DATA / "tenants"
@@ -254,15 +252,10 @@ class Messages(ReferenceCaptures, unittest.TestCase):
             self.assertLessEqual(sizes[-1], role["path_mtu"])
 
 
-class Properties(unittest.TestCase):
+class Properties(WithFolder):
     maxDiff = 4000
     CAPTURES = [TENANTS / "tenants-ib.pcap", TENANTS / "tenants-segments.pcap"] + [
         DATA / "captures" / name for name in ("rc-verbs-v4-mtu1024.pcap", "roce-v6.pcap", "rnr-nak-v4.pcap", "ud-uc-v4.pcap")]
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
 
     def test_two_parts_read_together_are_the_whole(self):
         for capture in self.CAPTURES:
@@ -439,7 +432,7 @@ class Choosing(unittest.TestCase):
         self.assertEqual({(a or "unknown", b or "unknown") for a, b in violated}, named)
 
 
-class Sampled(unittest.TestCase):
+class Sampled(WithFolder):
     """One packet in ten, by sFlow: nothing follows from PSNs, and nine in ten are not here."""
 
     RATE, SAMPLES = 10, 40
@@ -452,9 +445,7 @@ class Sampled(unittest.TestCase):
     }
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         (self.folder / "two.map.json").write_text(json.dumps(self.MAP))
 
     def run_on(self, verb, datagrams):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -65,6 +66,15 @@ def shared():
     """The folder with the full reference data, or None: it is not part of the project."""
     folder = Path(os.environ.get("FT_SHARED", PROJECT.parent / "shared"))
     return folder if (folder / "captures").is_dir() else None
+
+
+class WithFolder(unittest.TestCase):
+    """Tests that write files: into self.folder, which each has of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
 
 
 class ReferenceCaptures:

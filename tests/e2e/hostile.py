@@ -4,12 +4,9 @@ tables. The program says what it knows of it, in bounded memory, and never a wor
 import json
 import random
 import struct
-import tempfile
-import unittest
-from pathlib import Path
 
 from bad_input import MEGABYTE, peak_memory
-from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, fabtap, main
+from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, WithFolder, fabtap, main
 from pcapfile import read_pcap, write_pcap
 from roce import EVERYBODY, Half, capture
 
@@ -19,11 +16,9 @@ OPTIONS = ((), ("--flows", 1), ("--flows", 2), ("--flows", 16), ("--workers", 3)
 CHANGES = 60
 
 
-class Hostile(unittest.TestCase):
+class Hostile(WithFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.map = self.folder / "any.map.json"
         self.map.write_text(json.dumps(EVERYBODY))
 

@@ -4,11 +4,8 @@ loses one frame in a hundred, and where it shows all of them twice."""
 import json
 import random
 import struct
-import tempfile
-import unittest
-from pathlib import Path
 
-from harness import COMPLIANT, VIOLATED, fabtap, main
+from harness import COMPLIANT, VIOLATED, WithFolder, fabtap, main
 from roce import EVERYBODY, NAK_ACCESS, READ_REQUEST, WRITE_ONLY, Half, capture, mac, number
 
 START, US, MS = 1_700_000_000 * 10**9, 10**3, 10**6
@@ -23,11 +20,9 @@ def reth(address, rkey):
     return struct.pack(">QII", address, rkey, 64)
 
 
-class Injected(unittest.TestCase):
+class Injected(WithFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.map = self.folder / "any.map.json"
         self.map.write_text(json.dumps(EVERYBODY))
         self.request, self.answer = Half(CLIENT, SERVER, 0x22), Half(SERVER, CLIENT, 0x11)

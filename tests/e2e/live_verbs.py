@@ -3,14 +3,11 @@
 import json
 import os
 import re
-import struct
 import subprocess
-import tempfile
-import unittest
 from pathlib import Path
 
 import harness
-from harness import COMPLIANT, DATA, FAILED, VIOLATED, fabtap, main
+from harness import COMPLIANT, DATA, FAILED, VIOLATED, WithFolder, fabtap, main
 from live_pcap import packets
 from mirror import frames_of
 
@@ -26,12 +23,7 @@ def preloaded():
     return " ".join([*sanitizer[:1], os.environ["FT_FAKE_VERBS_LIBRARY"]])
 
 
-class WithDevices(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class WithDevices(WithFolder):
     def run_with(self, words, *arguments):
         """The devices behave as FT_FAKE_VERBS says; see fake_verbs.h."""
         # the search for leaks needs system calls that the program has given up; unit tests search for them

@@ -9,13 +9,12 @@ import signal
 import socket
 import struct
 import subprocess
-import tempfile
 import time
-import unittest
 from contextlib import contextmanager
 from pathlib import Path
 
 import harness
+from harness import WithFolder
 
 CLONE_NEWNET = 0x40000000
 
@@ -188,7 +187,7 @@ class Live:
         return self.end()
 
 
-class OnAMirror(unittest.TestCase):
+class OnAMirror(WithFolder):
     """A mirror port and an empty folder for each test; skipped where there can be none, or the build lacks NEEDS."""
 
     NEEDS = "pcap:"
@@ -197,9 +196,7 @@ class OnAMirror(unittest.TestCase):
         why = missing() or left_out(self.NEEDS)
         if why is not None:
             self.skipTest(why)
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.mirror = Mirror()
         self.addCleanup(self.mirror.close)
 

@@ -5,12 +5,10 @@ import itertools
 import json
 import random
 import struct
-import tempfile
 import unittest
 import zlib
-from pathlib import Path
 
-from harness import DATA, VIOLATED, fabtap, main, shared
+from harness import DATA, VIOLATED, WithFolder, fabtap, main, shared
 from nccl_truth import compare
 from pcapfile import read_pcap, write_pcap
 from roce import checksum
@@ -77,13 +75,8 @@ def encrypted(record, random_bytes):
     return record[:at] + random_bytes(max(len(record) - at - 4, 0)) + record[max(at, len(record) - 4):]
 
 
-class WithTruths(unittest.TestCase):
+class WithTruths(WithFolder):
     maxDiff = None
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
 
     def write(self, name, header, records):
         return write_pcap(self.folder / (name + ".pcap"), header, records)

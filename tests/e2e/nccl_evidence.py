@@ -2,12 +2,9 @@
 
 import json
 import struct
-import tempfile
-import unittest
-from pathlib import Path
 
 import nccl_made
-from harness import fabtap, main
+from harness import WithFolder, fabtap, main
 from nccl import BTH, retouched
 from pcapfile import read_pcap, read_pcapng
 
@@ -34,12 +31,7 @@ def tenants(hosts, exceptions=()):
 STORE = [{"id": "store", "kind": "shared-service", "to_tenant": "store"}]
 
 
-class Evidence(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class Evidence(WithFolder):
     def audit(self, frames, document):
         """Findings about NCCL, the records of the capture, and what was written for each finding."""
         path, evidence = self.folder / "made.pcap", self.folder / "evidence.pcapng"

@@ -8,7 +8,7 @@ import struct
 
 import nccl
 from harness import fabtap, main, shared
-from nccl import BTH, IP, cut, document, is_roce, retouched
+from nccl import BTH, cut, document, is_roce, retouched
 from pcapfile import read_pcap
 from roce import checksum, number
 

@@ -5,12 +5,9 @@ import collections
 import itertools
 import random
 import struct
-import tempfile
-import unittest
-from pathlib import Path
 
 import nccl_made
-from harness import fabtap, main
+from harness import WithFolder, fabtap, main
 from nccl import BTH, retouched
 from roce import checksum, mac
 
@@ -86,12 +83,7 @@ def taken_over(seed, setup):
     return before[:end] + after[int(len(after) * chance.choice([0, 0.02, 0.1, 0.3])):]
 
 
-class Healthy(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class Healthy(WithFolder):
     def document(self, frames, *options):
         path = nccl_made.write(self.folder / "made.pcap", frames)
         return fabtap("nccl", "--json", *options, path).json()

@@ -2,11 +2,8 @@
 of what was asked for is found in either."""
 
 import struct
-import tempfile
-import unittest
-from pathlib import Path
 
-from harness import DATA, fabtap, main
+from harness import DATA, WithFolder, fabtap, main
 from nccl import BTH, is_roce, opcode, retouched
 from pcapfile import read_pcap
 from roce import capture, vxlan
@@ -29,12 +26,7 @@ def timed(header, records, vni, later_ns=0):
     return [(struct.unpack("<I", r[:4])[0] * 10**9 + struct.unpack("<I", r[4:8])[0] * unit + later_ns, vxlan(r[16:], vni)) for r in records]
 
 
-class Overlays(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class Overlays(WithFolder):
     def document(self, *parts):
         frames = sorted((frame for part in parts for frame in part), key=lambda frame: frame[0])
         return fabtap("nccl", "--json", capture(self.folder / "overlays.pcap", frames)).json(), [frame for _, frame in frames]

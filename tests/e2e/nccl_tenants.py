@@ -2,11 +2,9 @@
 
 import collections
 import json
-import tempfile
 import unittest
-from pathlib import Path
 
-from harness import COMPLIANT, DATA, VIOLATED, fabtap, main, shared
+from harness import COMPLIANT, DATA, VIOLATED, WithFolder, fabtap, main, shared
 from pcapfile import read_pcap, read_pcapng
 
 CAPTURE = DATA / "nccl" / "dual-2.27.7.pcap"  # 10.61.3.11 and 10.61.4.11 send to 10.61.3.12 and 10.61.4.12
@@ -26,11 +24,10 @@ def declared(red, blue, exceptions=()):
     }
 
 
-class Tenants(unittest.TestCase):
+class Tenants(WithFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.map = Path(folder.name) / "tenants.map.json"
+        super().setUp()
+        self.map = self.folder / "tenants.map.json"
 
     def run_with(self, verb, *how):
         self.map.write_text(json.dumps(declared(*how)))

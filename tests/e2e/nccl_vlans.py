@@ -4,13 +4,10 @@ and a write outside of what was asked for is found in either. What only leaves t
 import itertools
 import json
 import struct
-import tempfile
-import unittest
-from pathlib import Path
 from typing import NamedTuple
 
 import nccl_made
-from harness import fabtap, main
+from harness import WithFolder, fabtap, main
 from nccl import BTH, OUTSIDE, WRITE_FIRST, WRITE_ONLY, retouched
 from roce import EVERYBODY
 from vlans import tagged
@@ -65,11 +62,9 @@ def forged(frames):
     return frames[:at] + [bad] + frames[at:]
 
 
-class Vlans(unittest.TestCase):
+class Vlans(WithFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         (self.folder / "map.json").write_text(json.dumps(EVERYBODY))
 
     def capture(self, *parts):

@@ -6,15 +6,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
-import unittest
 from pathlib import Path
 
 import harness
 import live_verbs
-from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, VIOLATED, fabtap, main
+from harness import COMPLIANT, DATA, FAILED, NOT_EVIDENCED, VIOLATED, WithFolder, fabtap, main
 from mirror import ENVIRONMENT, Mirror, OnAMirror, frames_of, inside, left_out, missing
 
 FRAMES = DATA / "captures" / "rc-verbs-v4-mtu1024.pcap"
@@ -198,10 +196,8 @@ class SavedMachines(Probed):
 
     def setUp(self):
         super().setUp()
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
-        shutil.copytree(DATA / "machines" / "mlx5", self.root, dirs_exist_ok=True)
+        self.root = self.folder / "machine"
+        shutil.copytree(DATA / "machines" / "mlx5", self.root)
 
     def statistics(self, old, new):
         path = self.root / "ethtool" / "tap0" / "statistics"
@@ -331,7 +327,7 @@ class Warnings(Probed):
         self.assertEqual(self.warnings(*arguments), [])
 
 
-class CommandLine(unittest.TestCase):
+class CommandLine(WithFolder):
     def test_bad_command_lines_are_one_line(self):
         for arguments in ((), ("silence",), ("passive",), ("passive", "pcap:a", "pcap:b"), ("passive", "x.pcap"),
                           ("passive", "pcap:a", "--for", "never"), ("passive", "pcap:a", "--switch-rx", "5"),
@@ -347,12 +343,10 @@ class CommandLine(unittest.TestCase):
             self.skipTest(why)
         mirror = Mirror()
         self.addCleanup(mirror.close)
-        folder = Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, folder)
-        folder.chmod(0o755)
-        program = shutil.copy2(harness.PROGRAM, folder)
+        self.folder.chmod(0o755)
+        program = shutil.copy2(harness.PROGRAM, self.folder)
         if (Path(harness.PROGRAM).parent / "drivers").is_dir():
-            shutil.copytree(Path(harness.PROGRAM).parent / "drivers", folder / "drivers")
+            shutil.copytree(Path(harness.PROGRAM).parent / "drivers", self.folder / "drivers")
         subprocess.run(["setcap", "cap_net_raw,cap_net_admin+ep", program], check=True)
         done = subprocess.run(mirror.command("setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", program,
                                              "probe", "passive", "pcap:tap0", "--for", "0.2"),

@@ -2,11 +2,8 @@
 
 import gzip
 import json
-import tempfile
-import unittest
-from pathlib import Path
 
-from harness import DATA, FAILED, VIOLATED, fabtap, main
+from harness import DATA, FAILED, VIOLATED, WithFolder, fabtap, main
 from pcapfile import read_pcap, read_pcapng, write_pcap
 
 TENANTS = DATA / "tenants"
@@ -31,13 +28,8 @@ def without_sources(document):
     return document
 
 
-class Properties(unittest.TestCase):
+class Properties(WithFolder):
     maxDiff = 3000
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
 
     def split(self, name, belongs):
         """Two files: the records of a capture for which belongs(index, count) holds, and the others."""

@@ -2,20 +2,15 @@
 
 import json
 import random
-import tempfile
-import unittest
-from pathlib import Path
 
 import pipelined
 import roce
-from harness import fabtap, main
+from harness import WithFolder, fabtap, main
 
 
-class ShortCaptures(unittest.TestCase):
+class ShortCaptures(WithFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         (self.folder / "map.json").write_text(json.dumps(roce.EVERYBODY))
 
     def audit(self, frames, *options):

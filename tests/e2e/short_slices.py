@@ -4,23 +4,18 @@ responses are due, so that no response tells either how many packets a READ take
 
 import json
 import random
-import tempfile
-import unittest
-from pathlib import Path
 
 import pipelined
 import roce
-from harness import fabtap, main
+from harness import WithFolder, fabtap, main
 from pcapfile import read_pcap, write_pcap
 
 SLICE, VNI = 64, 5000
 
 
-class ShortSlices(unittest.TestCase):
+class ShortSlices(WithFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         (self.folder / "map.json").write_text(json.dumps(roce.EVERYBODY))
 
     def capture(self, frames, size):

@@ -4,12 +4,9 @@ import json
 import random
 import re
 import struct
-import tempfile
-import unittest
-from pathlib import Path
 
 import roce
-from harness import DATA, PROJECT, fabtap, main, shared
+from harness import DATA, PROJECT, WithFolder, fabtap, main, shared
 from pcapfile import read_pcap, write_pcap
 
 LABELS = ("injected", "nak_remote_access")
@@ -36,11 +33,9 @@ def behind_a_router(record):
     return record[:16] + bytes(frame)
 
 
-class Spoof(unittest.TestCase):
+class Spoof(WithFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.map = self.folder / "any.map.json"
         self.map.write_text(json.dumps(roce.EVERYBODY))
 

@@ -2,12 +2,9 @@
 
 import json
 import struct
-import tempfile
-import unittest
-from pathlib import Path
 
 import roce
-from harness import COMPLIANT, fabtap, main
+from harness import COMPLIANT, WithFolder, fabtap, main
 
 START = 1_750_000_000 * 10**9
 GREEN, RED = "10.0.1.1", "10.0.2.1"
@@ -26,11 +23,9 @@ def in_udp(port, inside):
     return in_ip(17, struct.pack(">HHHH", 0xd00d, port, 8 + len(inside), 0) + inside)
 
 
-class Unopened(unittest.TestCase):
+class Unopened(WithFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         (self.folder / "map.json").write_text(json.dumps(roce.EVERYBODY))
 
     def capture(self, hidden):

@@ -4,12 +4,9 @@ show in two, where a mirror sees it twice or its path changes."""
 import json
 import random
 import struct
-import tempfile
-import unittest
-from pathlib import Path
 
 import roce
-from harness import fabtap, main
+from harness import WithFolder, fabtap, main
 
 SEED, RED, BLUE = 20261122, 77, 78
 START = 1_750_000_000 * 10**9  # the map is in force
@@ -35,11 +32,9 @@ def connection(first, count, begin=0, ttl=64, smac=None):
         (begin + 10_000 * i + 5_000, back.answer(first + i, msn=i + 1, ident=i)))]
 
 
-class Vlans(unittest.TestCase):
+class Vlans(WithFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.random = random.Random(SEED)
         (self.folder / "map.json").write_text(json.dumps(roce.EVERYBODY))
 
