@@ -190,11 +190,11 @@ static int answer_text(const struct ft_map *map, const struct ft_question *quest
 {
 	const struct ft_declared *declared = ft_map_declared(map);
 	const char *host = ft_map_endpoint(map, endpoint).host;
+	bool told = host == NULL || strcmp(host, question->port) == 0;
 	char text[FT_NOTATION_ROOM], at[FT_MOMENT_ROOM];
 
-	fprintf(out, "%s%s%s%s at %s\n", question->port, host != NULL ? " (" : "",
-		host != NULL ? host : "", host != NULL ? ")" : "",
-		ft_moment_write(at, question->at_ns));
+	fprintf(out, "%s%s%s%s at %s\n", question->port, told ? "" : " (", told ? "" : host,
+		told ? "" : ")", ft_moment_write(at, question->at_ns));
 	fputs("  owner  ", out);
 	for (size_t i = 0; i < standing->owner_count; i++)
 		fprintf(out, "%s%s", i != 0 ? ", " : "",

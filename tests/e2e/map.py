@@ -143,6 +143,19 @@ class TapMap(unittest.TestCase):
                         self.assertEqual(answer[key], query[key])
                 if "in_grace_for" in query:
                     self.assertIn(query["in_grace_for"], run.out.decode())
+                text = fabtap("map", "ask", "--at", query["at"], *who, self.MAP).out.decode()
+                for entry in query.get("entries", []):
+                    self.assertRegex(text, r"(?m)^  %s %s +" % (entry["pkey_base"], entry["membership"]))
+                if "entries" in query:
+                    self.assertEqual(text.count(", line "), len(query["entries"]), text)
+                if "in_grace_for" in query:
+                    self.assertIn("%s in grace" % query["in_grace_for"], text)
+
+    def test_a_port_is_told_by_the_name_it_was_asked_by_and_its_host(self):
+        for name, head in (("0xb8cef60300100021", "0xb8cef60300100021 (gpu-a1) at"), ("gpu-a1", "gpu-a1 at")):
+            text = fabtap("map", "ask", "--at", "2026-11-20T11:00:00Z", "--port", name, self.MAP).out.decode()
+            self.assertTrue(text.startswith(head), text)
+            self.assertIn("\n  owner  red\n", text)
 
     def test_a_pair_in_grace_is_told_so_and_why(self):
         # the membership in 0x0101 ended at 12:00:00, grace is 5 s
