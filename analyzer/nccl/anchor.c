@@ -1,5 +1,7 @@
 #include "anchor.h"
 
+#include <decode/packet.h>
+
 #include "answer.h"
 
 const struct ft_nccl_transfer *ft_nccl_asked_by(const struct ft_nccl_followed *followed,
@@ -36,17 +38,30 @@ struct reading {
 	uint32_t next;   /* PSN */
 	uint64_t from;   /* frame of the first message without a hole since */
 	uint64_t before; /* so many messages since then, before the first that is known */
-	uint64_t step; /* from one that is known to the next on the queue pair; 0: not known yet */
-	uint64_t last; /* the last one that is known .. */
-	bool is_next;  /* .. and whether there was no hole since */
+	uint64_t step;  /* from one that is known to the next on the queue pair; 0: not known yet */
+	uint64_t last;  /* the last one that is known .. */
+	bool is_next;   /* .. and whether there was no hole since */
+	bool ends_only; /* packets in the middle of a write are not in the log */
 };
+
+/* The PSN of the entry behind it, if no hole comes between. */
+static uint32_t next_of(const struct ft_nccl_logged *logged, bool ends_only)
+{
+	const struct ft_nccl_seen *seen = &logged->seen;
+	uint32_t packets = logged->run;
+
+	if (ends_only && seen->opcode == 0x06 && (seen->has & FT_HAS_RETH) != 0 &&
+	    seen->payload_length != 0 && seen->length > seen->payload_length)
+		packets = (seen->length - 1) / seen->payload_length;
+	return ft_nccl_psn_add(seen->psn, packets);
+}
 
 /* A hole, or a beginning in the middle of a message: what cannot be told apart is left out. */
 static void align(struct reading *reading, const struct ft_nccl_logged *logged)
 {
 	bool is_hole = reading->next != logged->seen.psn;
 
-	reading->next = ft_nccl_psn_add(logged->seen.psn, logged->run);
+	reading->next = next_of(logged, reading->ends_only);
 	reading->is_next = reading->is_next && !is_hole;
 	if (reading->anchor.frame != 0)
 		return;
@@ -79,10 +94,10 @@ static void read_write(struct reading *reading, const struct ft_nccl_followed *f
 }
 
 struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
-					const struct ft_nccl_log *log)
+					const struct ft_nccl_log *log, bool ends_only)
 {
 	struct ft_nccl_logged logged;
-	struct reading reading = { 0 };
+	struct reading reading = { .ends_only = ends_only };
 
 	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged) && reading.step == 0;) {
 		const struct ft_nccl_seen *seen = &logged.seen;

@@ -20,10 +20,10 @@ const struct ft_nccl_transfer *ft_nccl_asked_by(const struct ft_nccl_followed *f
 
 /*
  * Messages before the first one that is known, without a hole between, have the numbers before it, by the step that the
- * queue pair has from one to the next: until that is known, there is no anchor.
+ * queue pair has from one to the next: until that is known, there is no anchor. `ends_only`: as in struct ft_nccl_config.
  */
 struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
-					const struct ft_nccl_log *log);
+					const struct ft_nccl_log *log, bool ends_only);
 
 /* The log begins with the first packet of all, which fits the first message: in whichever order the two passed. */
 bool ft_nccl_is_anchored_at_first(const struct ft_nccl_followed *followed,

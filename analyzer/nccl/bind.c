@@ -236,7 +236,7 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 				blame(connections, followed, stranger);
 			continue;
 		}
-		anchor = ft_nccl_anchor_in(followed, stranger->log);
+		anchor = ft_nccl_anchor_in(followed, stranger->log, connections->config.ends_only);
 		if (anchor.frame != 0)
 			candidates[count++] = (struct candidate){ stranger, anchor };
 	}
@@ -296,7 +296,7 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 		return false;
 	anchor.frame = seen->frame;
 	if (stranger->log != NULL)
-		anchor = ft_nccl_anchor_in(followed, stranger->log);
+		anchor = ft_nccl_anchor_in(followed, stranger->log, connections->config.ends_only);
 	if (anchor.frame == 0 || awaits_device(followed))
 		return true; /* one write more will tell */
 	if (bind(connections, followed, stranger, &anchor) != 0)
