@@ -5,18 +5,18 @@
 
 /*
  * Which packets the follower of NCCL is shown when it is not shown all (FT_ENGINE_NCCL_WATCH): between hosts where
- * clear-to-sends were seen, where all that is written begins and ends, and acknowledgments, but few of those of data;
- * elsewhere the first few writes of each half-connection, because they may be somebody else's to what NCCL uses. Depends on nothing but the address pair,
- * so that the number of workers changes nothing.
+ * clear-to-sends were seen, where all that is written begins and ends, and acknowledgments, but few of those of data once
+ * it has been asked for a few times; elsewhere the first few writes of each half-connection, because they may be somebody
+ * else's to what NCCL uses. Depends on nothing but the address pair, so that the number of workers changes nothing.
  */
 
 /* ft_flow.watched: writes that were shown, up to FT_WATCH_TRIES; or one of these. */
 enum {
 	FT_WATCH_TRIES = 4,
 	FT_WATCH_IDLE = FT_WATCH_TRIES, /* shown now and then, because queue pairs are used anew */
-	FT_WATCH_FOLLOWED,
-	FT_WATCH_ASKING,      /* so is its other half, and its own writes are clear-to-sends */
-	FT_WATCH_AGAIN = 64,  /* PSNs between looks */
+	FT_WATCH_FOLLOWED, /* plus clear-to-sends of its own while its other half was, too */
+	FT_WATCH_ASKING = FT_WATCH_FOLLOWED + 16, /* by then the order of ACKs is known */
+	FT_WATCH_AGAIN = 64,                      /* PSNs between looks */
 	FT_WATCH_SPARSE = 29, /* of 32 bits of a PSN's hash: one in eight is shown */
 	FT_WATCH_ACK = 0x11,  /* opcode */
 };
@@ -54,7 +54,7 @@ void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_fl
 static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
 	uint32_t opcode = item->observed.opcode, psn = item->observed.psn;
-	bool followed = flow->watched == FT_WATCH_FOLLOWED;
+	bool followed = flow->watched < FT_WATCH_ASKING;
 
 	if (opcode >= 32 || (flow->watched == FT_WATCH_IDLE && psn % FT_WATCH_AGAIN != 0))
 		return;
