@@ -42,6 +42,16 @@ static void follow_twin(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 		ft_nccl_data_pass_middle(moment);
 }
 
+/* The rest of the twin is not shown but for its last packet: the sequence goes on with that. */
+static void pass_middle_of_twin(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_psns *psns = &moment->lane->data;
+	uint32_t end = ft_nccl_write_end(moment->followed, moment->seen);
+
+	if (psns->next == ft_nccl_psn_add(moment->seen->psn, 1) && end != moment->seen->psn)
+		psns->next = end;
+}
+
 void ft_nccl_data_again(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_begun *twin = NULL;
@@ -52,5 +62,7 @@ void ft_nccl_data_again(struct ft_nccl_moment *moment)
 		begun = ft_nccl_fault_again(moment, &twin);
 	if (begun != NULL)
 		follow_twin(moment, begun, twin);
+	else if (moment->connections->config.ends_only && is_twin(moment->lane, moment->seen))
+		pass_middle_of_twin(moment);
 	ft_nccl_step(moment->followed, begun == NULL && is_twin(moment->lane, moment->seen));
 }

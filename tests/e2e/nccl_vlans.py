@@ -20,6 +20,8 @@ MIXED = {(1, True), (4, True), (5, True), (6, False), (6, True), (20, False)}
 MISSED = {(12, True, 77), (20, True, 78), *((seed, setup, vlan) for seed, setup in MIXED for vlan in (77, 78)),
           # by `audit` alone
           (29, True, 77)}
+# of one job alone, (seed, set-up, which of the two): a forged write comes first, under the PSN of one of several packets
+FIRST_OF_TWINS = {(185, False, 78), (185, True, 78), (313, True, 77), (329, False, 77)}
 RED, BLUE = 77, 78
 START = 1_750_000_000 * 10**9  # the map is in force
 
@@ -125,6 +127,12 @@ class Vlans(WithFolder):
                     self.assertEqual(self.named(*parts.values()), [True] * 3)
                     compared += 1
         self.assertGreater(compared, 75)
+
+    def test_audits_find_what_is_found_where_all_packets_are_shown(self):
+        for seed, setup, bad in sorted(FIRST_OF_TWINS):
+            world, other = twins(seed, setup)
+            with self.subTest(seed=seed, setup=setup, bad=bad, release=world.release):
+                self.assertEqual(self.named(in_vlan(forged(other if bad == BLUE else world.frames), bad)), [True] * 3)
 
     def test_one_direction_without_a_tag_is_of_the_same_connection(self):
         for seed in SEEDS:
