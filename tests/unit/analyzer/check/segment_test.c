@@ -270,6 +270,64 @@ static void tags_alone_hold_every_address(void **state)
 	ASSERT_VERDICTS(&tags_only, cases);
 }
 
+#define ALWAYS_AT(n, ...)                                                                          \
+	INTERVALS({ .from_ns = FT_TIME_MIN,                                                        \
+		    .to_ns = FT_TIME_MAX,                                                          \
+		    AT_LINE(n),                                                                    \
+		    MEMBERS(__VA_ARGS__) })
+
+static const struct ft_declared with_lines = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER }),
+	SEGMENTS({ .name = "red", .tenant = RED, ALWAYS_AT(10, VNI(1), NET(10, 1, 0, 0, 16)) },
+		 { .name = "red-2", .tenant = RED, ALWAYS_AT(20, VNI(2), NET(10, 2, 0, 0, 16)) },
+		 { .name = "blue", .tenant = BLUE, ALWAYS_AT(30, VNI(2), NET(10, 2, 0, 0, 16)) },
+		 { .name = "blue-1", .tenant = BLUE, ALWAYS_AT(40, VNI(3), NET(10, 2, 0, 0, 16)) },
+		 { .name = "blue-2", .tenant = BLUE, ALWAYS_AT(50, VNI(3), NET(10, 2, 0, 0, 16)) }),
+};
+
+static void a_crossing_is_against_the_line_that_gives_the_destination_its_tenant(void **state)
+{
+	/* clang-format off */
+	static const struct verdict_case cases[] = {
+		{ "as it is here, whatever stands for other overlays",
+		  { ROCE(RED_1, BLUE_1), IN_VNI(3) }, 0, R(TENANT_CROSSING), FROM_RED, TO_BLUE,
+		  .critical = true, .line = 40 },
+		{ "the other way round, where it is not at home",
+		  { ROCE(BLUE_1, RED_1), IN_VNI(3) }, 0, R(TENANT_CROSSING), FROM_BLUE, TO_RED,
+		  .critical = true, .line = 10 },
+		{ "of two tenants there is none", { ROCE(RED_1, BLUE_1), IN_VNI(2) }, 0, 0, FROM_RED },
+	};
+	/* clang-format on */
+
+	(void)state;
+	ASSERT_VERDICTS(&with_lines, cases);
+}
+
+/* An address that moves between two hosts. */
+static const struct ft_declared shared_address = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER }),
+	PORTS({ .host = "first", .has_ip = true, .ip = { RED_1, 128 } },
+	      { .host = "second", .has_ip = true, .ip = { RED_1, 128 } },
+	      { .host = "other", .has_ip = true, .ip = { BLUE_1, 128 } }),
+	SEGMENTS({ .name = "red", .tenant = RED, ALWAYS(HOST("second")) },
+		 { .name = "blue", .tenant = BLUE, ALWAYS(HOST("other")) }),
+};
+
+static void an_address_of_two_hosts_is_either_s(void **state)
+{
+	/* clang-format off */
+	static const struct verdict_case cases[] = {
+		{ "the second's tenant has it",
+		  { ROCE(RED_1, BLUE_1) }, 0, R(TENANT_CROSSING), FROM_RED, TO_BLUE, .critical = true },
+		{ "an address of no port is nobody's",
+		  { ROCE(RED_2, BLUE_1) }, 0, R(TENANT_UNKNOWN_ENDPOINT), TO_BLUE },
+	};
+	/* clang-format on */
+
+	(void)state;
+	ASSERT_VERDICTS(&shared_address, cases);
+}
+
 static const struct ft_declared everyone = {
 	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER },
 		{ .name = "green", .class = FT_CUSTOMER }),
@@ -341,6 +399,9 @@ int main(void)
 		cmocka_unit_test(groups_belong_to_the_source_at_home),
 		cmocka_unit_test(pkeys_are_not_what_isolates),
 		cmocka_unit_test(tags_alone_hold_every_address),
+		cmocka_unit_test(
+			a_crossing_is_against_the_line_that_gives_the_destination_its_tenant),
+		cmocka_unit_test(an_address_of_two_hosts_is_either_s),
 		cmocka_unit_test(everyone_is_an_address_member_that_holds_every_address),
 		cmocka_unit_test(both_ladders_are_climbed),
 	};
