@@ -12,8 +12,8 @@ int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config
 {
 	struct ft_framing *made = calloc(1, sizeof *made);
 	struct ft_nccl_config wanted = FT_NCCL_DEFAULTS;
-	const struct ft_nccl_sink sink = { ft_framing_found, ft_framing_contact, ft_framing_met,
-					   ft_framing_hold, made };
+	const struct ft_nccl_sink sink = { ft_framing_found, ft_framing_contact,    ft_framing_met,
+					   ft_framing_hold,  ft_framing_tell_apart, made };
 	int error;
 
 	if (made == NULL)
@@ -84,6 +84,26 @@ static bool is_apart(const struct ft_framing *framing, uint16_t vlan)
 	return framing->has_apart && (framing->apart[(vlan & 0xfff) / 64] >> vlan % 64 & 1) != 0;
 }
 
+/* Once for each VLAN: one that a connection was seen in besides another is no network of its own. */
+static void settle_apart(struct ft_framing *framing, uint16_t vlan)
+{
+	const uint64_t bit = UINT64_C(1) << vlan % 64;
+
+	if (((framing->apart[vlan / 64] | framing->joined[vlan / 64]) & bit) != 0)
+		return;
+	if (ft_nccl_follower_crosses(framing->follower, vlan)) {
+		framing->joined[vlan / 64] |= bit;
+		return;
+	}
+	framing->has_apart = true;
+	framing->apart[vlan / 64] |= bit;
+}
+
+void ft_framing_tell_apart(void *context, uint16_t vlan)
+{
+	settle_apart(context, vlan & 0xfff);
+}
+
 /* The follower is to hold apart what VLANs do. */
 static void name_vlan(struct ft_framing *framing)
 {
@@ -113,21 +133,6 @@ static int keep_evidence(const struct ft_framing *framing, const struct ft_item 
 		return 0;
 	return ft_finding_write(&framing->findings.items[framing->noted], framing->writer,
 				framing->source, item->frame);
-}
-
-/* Once for each VLAN: one that a connection was seen in besides another is no network of its own. */
-static void settle_apart(struct ft_framing *framing, uint16_t vlan)
-{
-	const uint64_t bit = UINT64_C(1) << vlan % 64;
-
-	if (((framing->apart[vlan / 64] | framing->joined[vlan / 64]) & bit) != 0)
-		return;
-	if (ft_nccl_follower_crosses(framing->follower, vlan)) {
-		framing->joined[vlan / 64] |= bit;
-		return;
-	}
-	framing->has_apart = true;
-	framing->apart[vlan / 64] |= bit;
 }
 
 /* Its half-connection has a VLAN of its own, or may have. False: it is not to be shown. */

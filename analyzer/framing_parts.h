@@ -7,6 +7,7 @@ void ft_framing_found(void *context, const struct ft_nccl_found *found);
 void ft_framing_contact(void *context, const struct ft_nccl_contact *contact);
 void ft_framing_met(void *context, uint32_t connection, bool is_data);
 void ft_framing_hold(void *context, uint64_t frame);
+void ft_framing_tell_apart(void *context, uint16_t vlan);
 
 /* What a finding is about, and what it is based on. */
 struct ft_framing_occasion {

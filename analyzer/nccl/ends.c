@@ -114,6 +114,21 @@ struct ft_nccl_end *ft_nccl_ends_rival(const struct ft_nccl_end_table *table,
 	return likely;
 }
 
+const struct ft_nccl_end *ft_nccl_ends_elsewhere(const struct ft_nccl_end_table *table,
+						 const struct ft_nccl_end *end)
+{
+	const struct ft_nccl_end *other;
+	size_t at;
+
+	if (table->slots == 0)
+		return NULL;
+	at = home_of(table, end->address, end->by_lid, end->qpn);
+	do
+		other = next_at(table, &at, end->address, end->by_lid, end->qpn);
+	while (other != NULL && (!are_apart(other, end) || other->told_vni != end->told_vni));
+	return other;
+}
+
 struct ft_nccl_end *ft_nccl_ends_own(const struct ft_nccl_end_table *table,
 				     const struct ft_nccl_place *place, uint32_t qpn,
 				     uint32_t connection)

@@ -42,6 +42,10 @@ void ft_nccl_ends_free(struct ft_nccl_end_table *table);
 struct ft_nccl_end *ft_nccl_ends_rival(const struct ft_nccl_end_table *table,
 				       const struct ft_nccl_end *end);
 
+/* One of its name that was set up in another VLAN; NULL: none. */
+const struct ft_nccl_end *ft_nccl_ends_elsewhere(const struct ft_nccl_end_table *table,
+						 const struct ft_nccl_end *end);
+
 /* A connection's own; NULL: it has lost it. */
 struct ft_nccl_end *ft_nccl_ends_own(const struct ft_nccl_end_table *table,
 				     const struct ft_nccl_place *place, uint32_t qpn,

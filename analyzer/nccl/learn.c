@@ -156,6 +156,26 @@ static void expect_start(struct ft_nccl_lane *lane)
 	lane->counted = true;
 }
 
+static bool is_untagged(const struct ft_nccl_end *end)
+{
+	return end->told_vlan == 1;
+}
+
+/*
+ * What has its name in another VLAN is another queue pair: packets in either are that one's. Where one of the two was not
+ * tagged nothing is told, since captures may lack the tag of one direction.
+ */
+static void tell_apart(const struct ft_nccl_connections *connections, const struct ft_nccl_end *end)
+{
+	const struct ft_nccl_end *other = ft_nccl_ends_elsewhere(&connections->ends, end);
+
+	if (other == NULL || is_untagged(other) || is_untagged(end) ||
+	    end->told_vni != UINT32_MAX || connections->sink.apart == NULL)
+		return;
+	connections->sink.apart(connections->sink.context, (uint16_t)(other->told_vlan - 1));
+	connections->sink.apart(connections->sink.context, (uint16_t)(end->told_vlan - 1));
+}
+
 static int claim_lanes(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		       uint16_t vlan, uint8_t count)
 {
@@ -172,6 +192,8 @@ static int claim_lanes(struct ft_nccl_connections *connections, struct ft_nccl_f
 		error = ft_nccl_claim(connections, &sender);
 		if (error == 0)
 			error = ft_nccl_claim(connections, &receiver);
+		if (error == 0 && !receiver.unsure)
+			tell_apart(connections, &receiver);
 		if (error == 0 && i < model->qp_count)
 			ft_nccl_note(connections, followed, i, FT_NCCL_N1);
 	}

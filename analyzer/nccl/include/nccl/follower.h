@@ -78,6 +78,8 @@ struct ft_nccl_sink {
 	void (*met)(void *context, uint32_t connection, bool is_data);
 	/* `found` may name this frame, which is the one at hand or was, later. */
 	void (*hold)(void *context, uint64_t frame);
+	/* Set-ups in this VLAN name queue pairs that those in another VLAN do, too. */
+	void (*apart)(void *context, uint16_t vlan);
 	void *context;
 };
 
