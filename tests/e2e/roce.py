@@ -34,12 +34,12 @@ def number(text):
 class Half:
     """What one host sends to one queue pair of another."""
 
-    def __init__(self, source, destination, dest_qp, port=0xc123, psn=0):
+    def __init__(self, source, destination, dest_qp, port=0xc123, psn=0, pkey=0xffff):
         self.source, self.destination = number(source), number(destination)
-        self.dest_qp, self.port, self.psn = dest_qp, port, psn
+        self.dest_qp, self.port, self.psn, self.pkey = dest_qp, port, psn, pkey
 
     def packet(self, opcode, psn, above=b"", payload=b"", ecn=ECT, dscp=26, ttl=64, smac=None, port=None, ident=0, ask=False, becn=False):
-        bth = struct.pack(">BBHII", opcode, 0x40, 0xffff, becn << 30 | self.dest_qp, ask << 31 | psn & 0xffffff)
+        bth = struct.pack(">BBHII", opcode, 0x40, self.pkey, becn << 30 | self.dest_qp, ask << 31 | psn & 0xffffff)
         transport = bth + above + payload
         size = 20 + 8 + len(transport) + 4
         ip = struct.pack(">BBHHHBBH", 0x45, dscp << 2 | ecn, size, ident, 0x4000, ttl, 17, 0) + self.source + self.destination

@@ -1,0 +1,72 @@
+"""A flow table that is too small: what is still found, and what the report may say (docs/coverage.md)."""
+
+import json
+
+import roce
+from harness import COMPLIANT, NOT_EVIDENCED, VIOLATED, WithFolder, fabtap, main
+
+START = 1_750_000_000 * 10**9
+RECORDS = 1024
+REMEMBERED = 65536  # half-connections whose first P_Key base is kept, at least
+BASE, OTHER_BASE = 0x8001, 0x8002
+
+PARTITIONS = {
+    "schema": "tapmap/1", "map_id": "one", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
+    "fabric": {"kind": "roce"}, "nodes": [], "tenants": [{"name": "all", "class": "customer"}],
+    "partitions": [{"pkey": "0x%04x" % (base & 0x7fff), "tenant": "all", "intervals": [
+        {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": "10.0.0.0/8", "membership": "full"}]}]}
+        for base in (BASE, OTHER_BASE)],
+}
+
+
+class SmallTable(WithFolder):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "partitions.json").write_text(json.dumps(PARTITIONS))
+        (self.folder / "segments.json").write_text(json.dumps(roce.EVERYBODY))
+
+    def capture(self, count, *behind):
+        """So many half-connections, each of two frames in a row; then these frames."""
+        frames = []
+        for number in range(count):
+            half = self.half(number)
+            frames += [half.write(size=8), half.write(size=8)]
+        frames += behind
+        return roce.capture(self.folder / "a.pcap", [(START + 100 * i, frame) for i, frame in enumerate(frames)])
+
+    def half(self, number, pkey=BASE, psn=0):
+        return roce.Half("10.0.0.1", "10.0.0.2", 0x100 + number, pkey=pkey, psn=psn)
+
+    def audit(self, path, kind, records):
+        run = fabtap("audit", "--json", "-m", self.folder / (kind + ".json"), "--flows", records, path)
+        return run.status, run.json()
+
+    def test_what_is_pushed_out_is_counted(self):
+        path = self.capture(4 * RECORDS)
+        for verb in (["audit", "-m", self.folder / "partitions.json"], ["flows"]):
+            for records, evicted in ((RECORDS, 3 * RECORDS), (4 * RECORDS, 0)):
+                run = fabtap(*verb, "--json", "--flows", records, path)
+                self.assertEqual(run.json()["coverage"]["evicted"], evicted, run)
+                said = fabtap(*verb, "--flows", records, path).out.decode()
+                self.assertEqual("%d half-connections pushed out of a full flow table" % evicted in said, evicted != 0, said)
+
+    def test_a_change_of_p_key_is_found_in_what_was_pushed_out(self):
+        path = self.capture(REMEMBERED // 4, self.half(0, OTHER_BASE, psn=2).write(size=8))
+        status, document = self.audit(path, "partitions", RECORDS)
+        self.assertEqual((status, len(document["findings"])), (VIOLATED, 1))
+        found = document["findings"][0]
+        self.assertEqual((found["rule"], found["frames"]), ("pkey.changed-on-connection", [REMEMBERED // 2 + 1]))
+
+    def test_where_connections_were_forgotten_nothing_is_evidenced_of_p_keys(self):
+        path = self.capture(3 * REMEMBERED)
+        status, document = self.audit(path, "partitions", RECORDS)
+        self.assertEqual((status, document["findings"], document["coverage"]["enough"]), (NOT_EVIDENCED, [], False))
+        self.assertRegex(document["because"], r"\d+ half-connections had to be forgotten \(--flows\)")
+        for kind, records in (("partitions", 4 * REMEMBERED), ("segments", RECORDS)):
+            status, document = self.audit(path, kind, records)
+            self.assertEqual((status, document["coverage"]["enough"]), (COMPLIANT, True), (kind, records))
+            self.assertNotIn("forgotten", document["because"])
+
+
+if __name__ == "__main__":
+    main()
