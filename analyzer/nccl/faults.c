@@ -254,8 +254,10 @@ static void tell_both(struct ft_nccl_moment *moment, const struct ft_nccl_transf
 		 " %" PRIu32 " to 0x%" PRIx64 ", with one PSN: one of the two is forged",
 		 begun->frame, begun->length, begun->va, seen->frame, seen->length, seen->va);
 	found.frame = begun->frame;
+	found.ts_ns = begun->ts_ns;
 	ft_nccl_tell_of_data(moment->connections, &found);
 	found.frame = seen->frame;
+	found.ts_ns = seen->ts_ns;
 	ft_nccl_tell_of_data(moment->connections, &found);
 }
 

@@ -14,7 +14,7 @@ enum {
 
 /* A write, as its first packet had it. */
 struct ft_nccl_begun {
-	uint64_t va, frame; /* frame 0: none */
+	uint64_t va, frame, ts_ns; /* frame 0: none */
 	uint32_t length, psn;
 };
 
@@ -66,7 +66,8 @@ static inline bool ft_nccl_share_is_whole(const struct ft_nccl_share *share)
 
 static inline struct ft_nccl_begun ft_nccl_begun_by(const struct ft_nccl_seen *seen)
 {
-	return (struct ft_nccl_begun){ seen->va, seen->frame, seen->length, seen->psn };
+	return (struct ft_nccl_begun){ seen->va, seen->frame, seen->ts_ns, seen->length,
+				       seen->psn };
 }
 
 /* Its first write, with a RETH. */

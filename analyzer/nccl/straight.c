@@ -111,6 +111,7 @@ static void begin(struct ft_nccl_straight *straight, const struct ft_observed *o
 	struct ft_nccl_straight_message *message = message_at(straight, straight->next);
 
 	message->first_frame = observed->frame;
+	message->first_ts_ns = observed->ts_ns;
 	message->written = observed->length;
 	message->from = observed->psn;
 	straight->next++;

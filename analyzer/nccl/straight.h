@@ -16,21 +16,21 @@
  *     its end            the last packet expected, with the length as immediate, or an empty write that has it
  *     an acknowledgment
  *
- * Then a few comparisons do, and what is to be remembered of a message takes half a cache line. All else of the connection
+ * Then a few comparisons do, and what is to be remembered of a message takes two thirds of a cache line. All else of the connection
  * stays as it was when it went straight, until somebody asks: ft_nccl_straight_leave() makes it what the general way would
  * have made it. Only connections of one pair of queue pairs go straight, once there is nothing left to be learnt of them,
- * and only where no messages are kept: their times, last frames and protocols are not known here.
+ * and only where no messages are kept: their last frames and protocols are not known here.
  */
 
 /* A message that was asked for, and may have come. */
 struct ft_nccl_straight_message {
 	uint64_t va; /* asked for, and written to */
 	uint64_t cts_frame;
-	uint64_t first_frame;
+	uint64_t first_frame, first_ts_ns;
 	uint32_t written; /* bytes */
 	uint32_t from;    /* PSN of its first packet; with FT_NCCL_STRAIGHT_BARE */
 };
-static_assert(sizeof(struct ft_nccl_straight_message) == 32, "two to a cache line");
+static_assert(sizeof(struct ft_nccl_straight_message) == 40, "three to two cache lines");
 
 /* Its immediate came in an empty write. */
 #define FT_NCCL_STRAIGHT_BARE (UINT32_C(1) << 24)

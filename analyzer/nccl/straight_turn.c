@@ -275,8 +275,8 @@ static void write(struct ft_nccl_followed *followed, struct ft_nccl_transfer *tr
 	transfer->bare = bare;
 	*share = (struct ft_nccl_share){
 		.bytes = message->written,
-		.first = { message->va, message->first_frame, message->written,
-			   message->from & 0xffffff },
+		.first = { message->va, message->first_frame, message->first_ts_ns,
+			   message->written, message->from & 0xffffff },
 		.packets = packets,
 		.from = message->from & 0xffffff,
 		.to = ft_nccl_psn_add(message->from, packets - 1),

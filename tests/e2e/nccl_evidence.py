@@ -2,6 +2,7 @@
 
 import json
 import struct
+import time
 
 import nccl_made
 from harness import WithFolder, fabtap, main
@@ -26,6 +27,12 @@ def tenants(hosts, exceptions=()):
             for n in names],
         "exceptions": list(exceptions),
     }
+
+
+def stamp(record):
+    """When a captured frame passed, as reports say it."""
+    seconds, ns = struct.unpack_from("<II", record)
+    return "%s.%09dZ" % (time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)), ns)
 
 
 STORE = [{"id": "store", "kind": "shared-service", "to_tenant": "store"}]
@@ -106,6 +113,7 @@ class Evidence(WithFolder):
             with self.subTest(seed=seed):
                 findings, records, written = self.audit(among, tenants(["red", "red"]))
                 self.assertEqual([(f["rule"], f["frames"]) for f in findings], [("nccl.replay", [at + 1, at + 2])])
+                self.assertEqual((findings[0]["first_ts"], findings[0]["last_ts"]), tuple(stamp(records[i]) for i in (at, at + 1)))
                 self.holds(findings, records, written)
 
     def test_writes_that_are_judged_later(self):
