@@ -9,6 +9,7 @@
 #include <flow/reserve.h>
 
 enum { NONE = UINT32_MAX, BUCKETS_PER_STREAM = 4 };
+enum { NEAR = 1 << 16 /* bytes that TCP's numbers may be from what was seen of a connection */ };
 
 static_assert(sizeof(struct ft_nccl_pair) == 40, "padding would be compared");
 
@@ -154,25 +155,65 @@ static void enter_order(struct ft_nccl_streams *streams, struct ft_nccl_stream *
 	streams->freshest = number;
 }
 
+static bool is_near(const struct ft_nccl_half *half, uint32_t sequence)
+{
+	const int32_t behind_base = (int32_t)(sequence - half->base);
+	const int32_t behind_reached = behind_base - half->reached;
+
+	return (behind_base > -NEAR && behind_base < NEAR) ||
+	       (behind_reached > -NEAR && behind_reached < NEAR);
+}
+
+/* By its numbers it goes on with the connection, as far as those are known. */
+static bool goes_on(const struct ft_nccl_stream *stream, const struct ft_nccl_segment *segment,
+		    enum ft_nccl_end sender)
+{
+	const struct ft_nccl_half *here = &stream->halves[sender];
+	const struct ft_nccl_half *there = &stream->halves[!sender];
+	bool is_told_there = there->has_base && segment->ack;
+
+	return (here->has_base && is_near(here, segment->sequence)) ||
+	       (is_told_there && is_near(there, segment->acknowledgment)) ||
+	       (!here->has_base && !is_told_there);
+}
+
+/* In its VLAN; or in another one, which a router or a mirror may put it in, if its numbers go on there. */
+static struct ft_nccl_stream *stream_of(const struct ft_nccl_streams *streams,
+					const struct ft_nccl_segment *segment,
+					enum ft_nccl_end *sender)
+{
+	uint32_t hash = hash_of(streams, segment), at = streams->buckets[hash & streams->mask];
+	struct ft_nccl_stream *elsewhere = NULL;
+	enum ft_nccl_end end;
+
+	for (; at != NONE; at = streams->links[at].next) {
+		struct ft_nccl_stream *stream = &streams->slots[at];
+
+		if (streams->links[at].hash != hash || !is_of(stream, segment, &end))
+			continue;
+		if (stream->vlan != segment->vlan &&
+		    (elsewhere != NULL || !goes_on(stream, segment, end)))
+			continue;
+		*sender = end;
+		if (stream->vlan == segment->vlan)
+			return stream;
+		elsewhere = stream;
+	}
+	return elsewhere;
+}
+
 struct ft_nccl_stream *ft_nccl_streams_find(struct ft_nccl_streams *streams,
 					    const struct ft_nccl_segment *segment,
 					    enum ft_nccl_end *sender)
 {
-	uint32_t hash = hash_of(streams, segment), at;
+	struct ft_nccl_stream *stream =
+		streams->used != 0 ? stream_of(streams, segment, sender) : NULL;
 
-	if (streams->used == 0)
-		return NULL;
-	for (at = streams->buckets[hash & streams->mask]; at != NONE;
-	     at = streams->links[at].next) {
-		struct ft_nccl_stream *stream = &streams->slots[at];
-
-		if (streams->links[at].hash != hash || !is_of(stream, segment, sender))
-			continue;
+	if (stream != NULL) {
 		leave_order(streams, stream);
 		enter_order(streams, stream);
-		return stream;
 	}
-	return NULL;
+	return stream;
 }
 
 struct ft_nccl_stream *ft_nccl_streams_in_the_way(struct ft_nccl_streams *streams)

@@ -6,7 +6,8 @@
 #include "half.h"
 
 /*
- * TCP connections that are, or may turn out to be, NCCL's: a table of fixed size, found by both ends in either order.
+ * TCP connections that are, or may turn out to be, NCCL's: a table of fixed size, found by both ends in either order. Two
+ * VLANs may have the same ends: then it takes the same VLAN, or numbers that go on.
  * Windows are taken once, as address space; a page of one costs memory when it is first used.
  */
 struct ft_nccl_streams;

@@ -111,6 +111,7 @@ class Connection:
         self.buffer = chance.getrandbits(25) << 21 | 0x7e0000000000
         self.fifo_keys, self.sizes_keys, self.keys = ([chance.getrandbits(31) | 1 for _ in range(world.devices)] for _ in range(3))
         self.data_psn, self.cts_psn, self.position, self.requests, self.style = [0] * count, [0] * count, 0, 0, None
+        self.tcp_ports = None  # drawn, if it is set up without
         self.ports = [source_port(*pair) for pair in zip(self.sender_qpns, self.receiver_qpns)]
 
 
@@ -170,7 +171,8 @@ class World:
         return bytes(body)
 
     def set_up(self, connection, ts):
-        ends, ports = (connection.sender[0], connection.receiver[0]), [self.chance.randrange(32768, 60000) for _ in range(2)]
+        ends = connection.sender[0], connection.receiver[0]
+        ports = connection.tcp_ports = connection.tcp_ports or [self.chance.randrange(32768, 60000) for _ in range(2)]
         sent = [self.chance.getrandbits(32), self.chance.getrandbits(32)]
 
         def segment(side, flags, payload=b""):

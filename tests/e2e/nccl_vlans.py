@@ -19,17 +19,19 @@ MIXED = {(6, False), (20, False)}
 # of one job alone, (seed, set-up, which of the two): a forged write comes first, under the PSN of one of several packets
 FIRST_OF_TWINS = {(185, False, 78), (185, True, 78), (313, True, 77), (329, False, 77)}
 RED, BLUE = 77, 78
+PROTOCOL, PORT, TCP = 23, 34, 6  # of IPv4 over Ethernet
 START = 1_750_000_000 * 10**9  # the map is in force
 
 
-def twins(seed, setup=False):
-    """Frames of two jobs at a time, which have nothing in common but addresses, queue pairs and release."""
+def twins(seed, setup=False, same_ports=False):
+    """Frames of two jobs at a time, which have nothing in common but addresses, queue pairs and release, and ports of TCP."""
     world = nccl_made.World(seed, setup=setup, sets=1)
     other = nccl_made.Successor(world, seed)
     later = other.frames[0].ts - next(f.ts for f in world.frames if f.role)
     frames, other.frames = [f._replace(ts=f.ts - later + 3000) for f in other.frames], []
     ts = world.frames[0].ts - 3000
-    for connection in other.connections if setup else ():
+    for connection, old in zip(other.connections, world.connections) if setup else ():
+        connection.tcp_ports = old.tcp_ports if same_ports else None
         ts = other.set_up(connection, ts)
     return world, other.frames + frames
 
@@ -44,6 +46,11 @@ class Tagged(NamedTuple):
 
 def in_vlan(frames, vlan):
     return [Tagged(START + f.ts, f.size + 4 * (vlan != 0), tagged(f.bytes, vlan), vlan, f) for f in frames]
+
+
+def is_from(frame, ports):
+    """It is TCP, and comes from one of them."""
+    return frame.bytes[PROTOCOL] == TCP and int.from_bytes(frame.bytes[PORT:PORT + 2], "big") in ports
 
 
 def forged(frames):
@@ -76,22 +83,36 @@ class Vlans(WithFolder):
         findings = json.loads(fabtap("audit", "--json", "--no-icrc", "-m", self.folder / "map.json", *options, path).out)["findings"]
         return [f for f in findings if f["rule"].startswith("nccl.")]
 
+    def holds_apart(self, world, found_by, *parts):
+        """Nothing is found, and each connection of both VLANs is there once, with its own messages."""
+        told, frames = self.document(*parts)
+        self.assertEqual(told["findings"], [])
+        self.assertEqual(self.audited(self.folder / "vlans.pcap"), [])
+        self.assertEqual({c["found_by"] for c in told["connections"]}, {found_by})
+        connections = {}
+        for message in told["messages"]:
+            if message["completed"]:
+                ends = [frames[message[end] - 1] for end in ("first_frame", "last_frame")]
+                self.assertEqual(len({(f.vlan, f.frame.connection, f.frame.k) for f in ends}), 1)
+                connections.setdefault((ends[0].vlan, ends[0].frame.connection), set()).add(message["connection"])
+        self.assertEqual(sorted(connections), sorted((v, c.number) for v in (RED, BLUE) for c in world.connections))
+        self.assertEqual([len(ids) for ids in connections.values()], [1] * len(connections))
+
     def test_each_has_its_connections(self):
         for seed, setup in sorted({*itertools.product(SEEDS, SETUPS)} - MIXED):
             world, other = twins(seed, setup)
             with self.subTest(seed=seed, setup=setup, release=world.release):
-                told, frames = self.document(in_vlan(world.frames, RED), in_vlan(other, BLUE))
-                self.assertEqual(told["findings"], [])
-                self.assertEqual(self.audited(self.folder / "vlans.pcap"), [])
-                self.assertEqual({c["found_by"] for c in told["connections"]}, {"metadata" if setup else "cts"})
-                connections = {}
-                for message in told["messages"]:
-                    if message["completed"]:
-                        ends = [frames[message[end] - 1] for end in ("first_frame", "last_frame")]
-                        self.assertEqual(len({(f.vlan, f.frame.connection, f.frame.k) for f in ends}), 1)
-                        connections.setdefault((ends[0].vlan, ends[0].frame.connection), set()).add(message["connection"])
-                self.assertEqual(sorted(connections), sorted((v, c.number) for v in (RED, BLUE) for c in world.connections))
-                self.assertEqual([len(ids) for ids in connections.values()], [1] * len(connections))
+                self.holds_apart(world, "metadata" if setup else "cts", in_vlan(world.frames, RED), in_vlan(other, BLUE))
+
+    def test_set_ups_between_the_same_ports(self):
+        """Segments of the two are told apart by their VLANs, and by their numbers where answers lack the tag."""
+        for seed, lacks_tag in itertools.product(SEEDS, (False, True)):
+            world, other = twins(seed, True, same_ports=True)
+            answering = {c.tcp_ports[1] for c in world.connections} if lacks_tag else set()
+            parts = [in_vlan([f], 0 if is_from(f, answering) else vlan)
+                     for frames, vlan in ((world.frames, RED), (other, BLUE)) for f in frames]
+            with self.subTest(seed=seed, lacks_tag=lacks_tag, release=world.release):
+                self.holds_apart(world, "metadata", *parts)
 
     def test_rows_of_half_connections_are_of_their_own_connection(self):
         for seed in sorted({*SEEDS} - {seed for seed, setup in MIXED if not setup}):
