@@ -118,12 +118,6 @@ struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
 	return found;
 }
 
-static void set_k(struct ft_nccl_found *found, uint64_t k)
-{
-	found->has_k = true;
-	found->k = k;
-}
-
 /* A message of late that asked for exactly this, and was answered. */
 static const struct ft_nccl_transfer *answered_before(const struct ft_nccl_moment *moment)
 {
@@ -146,7 +140,7 @@ static void tell_replay(struct ft_nccl_moment *moment, const struct ft_nccl_tran
 	struct ft_nccl_found found =
 		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_REPLAY, 0.9);
 
-	set_k(&found, before->message.k);
+	ft_nccl_found_set_k(&found, before->message.k);
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 ", which message %" PRIu64
 		 " of frame %" PRIu64 " was asked for and has been sent",
@@ -155,14 +149,14 @@ static void tell_replay(struct ft_nccl_moment *moment, const struct ft_nccl_tran
 	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
-static void tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *asked)
+void ft_nccl_tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *asked)
 {
 	const struct ft_nccl_request *request =
 		ft_nccl_ring_requests(&moment->followed->ring, asked);
 	struct ft_nccl_found found =
 		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_WRITE_OUTSIDE, 0.95);
 
-	set_k(&found, asked->message.k);
+	ft_nccl_found_set_k(&found, asked->message.k);
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64
 		 ", but the clear-to-send in frame %" PRIu64 " asked for up to %" PRIu64
@@ -184,7 +178,7 @@ void ft_nccl_fault_write(struct ft_nccl_moment *moment)
 	if (before != NULL)
 		tell_replay(moment, before);
 	else if (asked != NULL && asked->has_cts)
-		tell_outside(moment, asked);
+		ft_nccl_tell_outside(moment, asked);
 }
 
 void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
@@ -203,112 +197,6 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
 	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
-/* Of the writes known of a share the one that began with this PSN; NULL: none. */
-static const struct ft_nccl_begun *begun_with(const struct ft_nccl_share *share, uint32_t psn)
-{
-	if (share->first.psn == psn && share->first.va != 0)
-		return &share->first;
-	return share->last.psn == psn && share->last.va != 0 ? &share->last : NULL;
-}
-
-/* The transport sends the same again .. */
-static bool is_other(const struct ft_nccl_begun *begun, const struct ft_nccl_seen *seen)
-{
-	return seen->va != begun->va || seen->length != begun->length;
-}
-
-/* .. or, from the middle of the first write on, goes to where that packet went. */
-static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_share *share,
-			 const struct ft_nccl_seen *seen)
-{
-	uint64_t ahead = (seen->psn - share->from) & 0xffffff;
-
-	return share->first.va != 0 && seen->length != 0 && followed->pmtu != 0 &&
-	       ahead * followed->pmtu < share->bytes &&
-	       seen->va != share->first.va + ahead * followed->pmtu;
-}
-
-static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again)
-{
-	struct ft_nccl_found found =
-		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_REPLAY, 0.8);
-
-	set_k(&found, again->message.k);
-	snprintf(found.text, sizeof found.text,
-		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " with a PSN of message %" PRIu64
-		 ", whose packet went elsewhere",
-		 moment->seen->length, moment->seen->va, again->message.k);
-	ft_nccl_tell_in_turn(moment, &found, false);
-}
-
-/* Which of the two is the connection's is not known: the receiver takes the first, whoever sent it. */
-static void tell_both(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again,
-		      const struct ft_nccl_begun *begun)
-{
-	const struct ft_nccl_seen *seen = moment->seen;
-	struct ft_nccl_found found = ft_nccl_found_in(moment->followed, seen, FT_NCCL_REPLAY, 0.8);
-
-	set_k(&found, again->message.k);
-	snprintf(found.text, sizeof found.text,
-		 "frame %" PRIu64 " writes %" PRIu32 " bytes to 0x%" PRIx64 ", frame %" PRIu64
-		 " %" PRIu32 " to 0x%" PRIx64 ", with one PSN: one of the two is forged",
-		 begun->frame, begun->length, begun->va, seen->frame, seen->length, seen->va);
-	found.frame = begun->frame;
-	found.ts_ns = begun->ts_ns;
-	ft_nccl_tell_of_data(moment->connections, &found);
-	found.frame = seen->frame;
-	found.ts_ns = seen->ts_ns;
-	ft_nccl_tell_of_data(moment->connections, &found);
-}
-
-/* The message that has the PSN on the queue pair, as far as messages are remembered; NULL: none. */
-static struct ft_nccl_transfer *owner_of(const struct ft_nccl_moment *moment)
-{
-	const struct ft_nccl_ring *ring = &moment->followed->ring;
-
-	for (uint32_t i = 0; i < ring->slots; i++) {
-		struct ft_nccl_transfer *transfer = &ring->transfers[i];
-		const struct ft_nccl_share *share =
-			ft_nccl_ring_shares(ring, transfer) + moment->lane_index;
-
-		if (transfer->used && transfer->has_cts && transfer->message.has_k && share->used &&
-		    share->begun &&
-		    ((moment->seen->psn - share->from) & 0xffffff) <=
-			    ((share->to - share->from) & 0xffffff))
-			return transfer;
-	}
-	return NULL;
-}
-
-struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
-					     const struct ft_nccl_begun **twin)
-{
-	const struct ft_nccl_ring *ring = &moment->followed->ring;
-	const struct ft_nccl_seen *seen = moment->seen;
-	struct ft_nccl_transfer *owner;
-	const struct ft_nccl_share *share;
-	uint8_t request;
-
-	ft_nccl_anew_see(moment, false);
-	owner = owner_of(moment);
-	if (owner == NULL || (seen->has & FT_HAS_RETH) == 0 || ft_nccl_is_bare_end(seen) ||
-	    !ft_nccl_is_calm(moment->followed))
-		return NULL;
-	share = ft_nccl_ring_shares(ring, owner) + moment->lane_index;
-	*twin = begun_with(share, seen->psn);
-	if (owner->message.request_count == 1 &&
-	    !ft_nccl_answers(moment->followed, owner, seen, &request)) {
-		tell_outside(moment, owner);
-	} else if (*twin != NULL && is_other(*twin, seen)) {
-		tell_both(moment, owner, *twin);
-		return owner;
-	} else if (*twin == NULL && owner->message.request_count == 1 &&
-		   is_elsewhere(moment->followed, share, seen)) {
-		tell_misplaced(moment, owner);
-	}
-	return NULL;
-}
-
 void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 {
 	struct ft_nccl_followed *followed = moment->followed;
@@ -321,7 +209,7 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 	    followed->unreadable != 0 || followed->by_grid || !was_captured)
 		return;
 	if (is_read) {
-		set_k(&found, k);
+		ft_nccl_found_set_k(&found, k);
 		snprintf(found.text, sizeof found.text,
 			 "a clear-to-send for message %" PRIu64 " goes to 0x%" PRIx64
 			 ", not to its slot of the FIFO at 0x%" PRIx64,
@@ -343,7 +231,7 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
 
 	if (followed->readable < 2 || followed->by_grid)
 		return;
-	set_k(&found, k);
+	ft_nccl_found_set_k(&found, k);
 	if (before != NULL && before->has_cts)
 		snprintf(found.text, sizeof found.text,
 			 "a clear-to-send for message %" PRIu64
@@ -363,7 +251,7 @@ void ft_nccl_fault_disputed(struct ft_nccl_moment *moment, struct ft_nccl_transf
 	struct ft_nccl_found found =
 		ft_nccl_found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
 
-	set_k(&found, transfer->message.k);
+	ft_nccl_found_set_k(&found, transfer->message.k);
 	snprintf(found.text, sizeof found.text,
 		 "the clear-to-send for message %" PRIu64 " in frame %" PRIu64
 		 " asked for something else: one of the two is forged",

@@ -17,3 +17,12 @@ void ft_nccl_tell_of_data(struct ft_nccl_connections *connections,
 
 /* faults_immediate.c: nobody else has data of its messages, as far as a set-up or what was said of them tells. */
 bool ft_nccl_is_alone(const struct ft_nccl_followed *followed);
+
+static inline void ft_nccl_found_set_k(struct ft_nccl_found *found, uint64_t k)
+{
+	found->has_k = true;
+	found->k = k;
+}
+
+/* It is not in what the message asked for. */
+void ft_nccl_tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *asked);

@@ -22,7 +22,7 @@
  *     immediates.c   what they mean
  *     split.c        queue pairs a message uses         turns.c      likewise, after a set-up
  *     faults.c       what is wrong                      faults_immediate.c  with immediates
- *     faults_early.c with data before clear-to-sends
+ *     faults_early.c with data before clear-to-sends   faults_again.c  under PSNs that passed
  *     held.c         what may be no data of it          anchor.c     where data begins in a log
  *     order.c        whether taps keep packets in order
  *     keep.c         for the report                     shown.c      what a packet was

@@ -26,6 +26,7 @@ TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15,
 END_LOST = ((38, 2709, 80, 2816), (68, 312, 80, 450), (128, 2166, 40, 2236), (150, 1118, 20, 1157), (182, 2690, 40, 2744))
 UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
 RETH = 54
+BACK = {1: 0.99, 5: 0.9, 20: 0.75, 100: 0.75}  # PSNs behind the next one: how many of such forged writes are named, at least
 
 
 def whole(frames, chance):
@@ -249,6 +250,28 @@ class Healthy(WithFolder):
             for way in () if world.devices != 1 else (whole,) if seed in NOT_ACKNOWLEDGED else (whole, middle):
                 with self.subTest(seed=seed, way=way.__name__):
                     self.finds_forged(world, way(world.frames, random.Random(seed)))
+
+    def test_forged_writes_with_old_psns_are_found(self):
+        """Under PSNs of messages of late, and of those before: nothing was asked for where they go."""
+        named = collections.Counter()
+        for seed, setup in itertools.product(SEEDS, (True, False)):
+            world = nccl_made.World(seed, setup=setup, sets=1, hosts=2)
+            writes = [i for i, f in enumerate(world.frames) if f.role == "data" and f.bytes[BTH] in (0x06, 0x0a) and self.length(f)]
+            if world.devices != 1 or len(writes) < 8:
+                continue
+            at = writes[len(writes) * 3 // 4]
+            frame = world.frames[at]
+            record = struct.pack("<IIII", 0, 0, len(frame.bytes), frame.size) + frame.bytes
+            va, psn = struct.unpack_from(">Q", frame.bytes, RETH)[0], int.from_bytes(frame.bytes[BTH + 9:BTH + 12], "big")
+            for back in [back for back in BACK if back <= psn]:
+                forged = retouched(record, psn=psn - back, reth=(va + (8 << 30), 64))[16:]
+                frames = world.frames[:at] + [nccl_made.Frame(frame.ts - 1, len(forged), forged)] + world.frames[at:]
+                found = self.document(frames, "--messages", "0")["findings"]
+                with self.subTest(seed=seed, setup=setup, release=world.release, back=back):
+                    self.assertIn([f["frames"] for f in found], ([], [[at + 1]]))
+                    named[back, len(found)] += 1
+        for back, share in BACK.items():
+            self.assertGreater(named[back, 1], share * (named[back, 0] + named[back, 1]))
 
     def test_of_two_writes_with_one_psn_both_are_named(self):
         """A short one into the buffer that was asked for comes before the connection's own: that is not blamed alone."""

@@ -1,0 +1,179 @@
+#include "faults_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <decode/packet.h>
+
+#include "anew.h"
+#include "answer.h"
+
+/* Data under a PSN that passed before, and is not what went there. */
+
+enum { UNDER_WAY = 8 /* messages of a connection, at most: NCCL_STEPS */ };
+
+/* Of the writes known of a share the one that began with this PSN; NULL: none. */
+static const struct ft_nccl_begun *begun_with(const struct ft_nccl_share *share, uint32_t psn)
+{
+	if (share->first.psn == psn && share->first.va != 0)
+		return &share->first;
+	return share->last.psn == psn && share->last.va != 0 ? &share->last : NULL;
+}
+
+/* The transport sends the same again .. */
+static bool is_other(const struct ft_nccl_begun *begun, const struct ft_nccl_seen *seen)
+{
+	return seen->va != begun->va || seen->length != begun->length;
+}
+
+/* .. or, from the middle of the first write on, goes to where that packet went. */
+static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_share *share,
+			 const struct ft_nccl_seen *seen)
+{
+	uint64_t ahead = (seen->psn - share->from) & 0xffffff;
+
+	return share->first.va != 0 && seen->length != 0 && followed->pmtu != 0 &&
+	       ahead * followed->pmtu < share->bytes &&
+	       seen->va != share->first.va + ahead * followed->pmtu;
+}
+
+static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again)
+{
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_REPLAY, 0.8);
+
+	ft_nccl_found_set_k(&found, again->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " with a PSN of message %" PRIu64
+		 ", whose packet went elsewhere",
+		 moment->seen->length, moment->seen->va, again->message.k);
+	ft_nccl_tell_in_turn(moment, &found, false);
+}
+
+/* Which of the two is the connection's is not known: the receiver takes the first, whoever sent it. */
+static void tell_both(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again,
+		      const struct ft_nccl_begun *begun)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_found found = ft_nccl_found_in(moment->followed, seen, FT_NCCL_REPLAY, 0.8);
+
+	ft_nccl_found_set_k(&found, again->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "frame %" PRIu64 " writes %" PRIu32 " bytes to 0x%" PRIx64 ", frame %" PRIu64
+		 " %" PRIu32 " to 0x%" PRIx64 ", with one PSN: one of the two is forged",
+		 begun->frame, begun->length, begun->va, seen->frame, seen->length, seen->va);
+	found.frame = begun->frame;
+	found.ts_ns = begun->ts_ns;
+	ft_nccl_tell_of_data(moment->connections, &found);
+	found.frame = seen->frame;
+	found.ts_ns = seen->ts_ns;
+	ft_nccl_tell_of_data(moment->connections, &found);
+}
+
+/* The message that has the PSN on the queue pair, as far as messages are remembered; NULL: none. */
+static struct ft_nccl_transfer *owner_of(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		const struct ft_nccl_share *share =
+			ft_nccl_ring_shares(ring, transfer) + moment->lane_index;
+
+		if (transfer->used && transfer->has_cts && transfer->message.has_k && share->used &&
+		    share->begun &&
+		    ((moment->seen->psn - share->from) & 0xffffff) <=
+			    ((share->to - share->from) & 0xffffff))
+			return transfer;
+	}
+	return NULL;
+}
+
+/* What it asked for is known, and this is no end that says how much of it there was. */
+static bool is_readable(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *owner, const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_target *sizes = &followed->model.sizes;
+
+	if (owner->message.request_count == 1)
+		return true;
+	if (owner->partial)
+		return false;
+	return seen->opcode != 0x0b ||
+	       (sizes->is_known && seen->va - sizes->addr >= UINT64_C(256) * sizes->slot_bytes);
+}
+
+/*
+ * The packet was before all that is remembered of its queue pair, so many messages ago that the sender has no more under way
+ * at a time: the transport does not send it again. Nor did anything remembered ask for it.
+ */
+static bool is_long_over(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	unsigned begun = 0;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		const struct ft_nccl_share *share =
+			ft_nccl_ring_shares(ring, transfer) + moment->lane_index;
+		uint8_t request;
+
+		if (!transfer->used || !transfer->has_cts || !transfer->message.has_k ||
+		    transfer->partial || transfer->doubtful ||
+		    ft_nccl_answers(moment->followed, transfer, moment->seen, &request) ||
+		    !is_readable(moment->followed, transfer, moment->seen))
+			return false;
+		if (!share->used)
+			continue;
+		if (!share->begun || ft_nccl_psn_distance(share->from, moment->seen->psn) <= 0)
+			return false;
+		begun++;
+	}
+	return begun >= UNDER_WAY;
+}
+
+static void tell_long_over(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.8);
+
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64
+		 ", which no clear-to-send of late asked for, with the PSN of a message long over",
+		 moment->seen->length, moment->seen->va);
+	ft_nccl_tell_in_turn(moment, &found, false);
+}
+
+struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
+					     const struct ft_nccl_begun **twin)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_transfer *owner;
+	const struct ft_nccl_share *share;
+	uint8_t request;
+
+	ft_nccl_anew_see(moment, false);
+	owner = owner_of(moment);
+	if ((seen->has & FT_HAS_RETH) == 0 || ft_nccl_is_bare_end(seen) ||
+	    !ft_nccl_is_calm(moment->followed))
+		return NULL;
+	if (owner == NULL) {
+		if (seen->length != 0 && is_long_over(moment))
+			tell_long_over(moment);
+		return NULL;
+	}
+	share = ft_nccl_ring_shares(ring, owner) + moment->lane_index;
+	*twin = begun_with(share, seen->psn);
+	if (is_readable(moment->followed, owner, seen) &&
+	    !ft_nccl_answers(moment->followed, owner, seen, &request)) {
+		ft_nccl_tell_outside(moment, owner);
+	} else if (*twin != NULL && is_other(*twin, seen)) {
+		tell_both(moment, owner, *twin);
+		return owner;
+	} else if (*twin == NULL && owner->message.request_count == 1 &&
+		   is_elsewhere(moment->followed, share, seen)) {
+		tell_misplaced(moment, owner);
+	}
+	return NULL;
+}
