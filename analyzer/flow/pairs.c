@@ -16,6 +16,8 @@ enum {
 	DATAGRAM_BITS = 64,
 	PORT_BITS = FT_EVIDENCE_PORT,
 	WAIT_LONGEST = 255,
+	WAIT_ON_TRACK = 7, /* answers between looks that speak for one half, each by .. */
+	TRACK_LEAD = 2,    /* .. so many bits at least */
 	WAIT_HIDDEN = 7, /* answers until the next look, where the right half may be out of view */
 	LEVEL_PORT_ALONE = 4, /* 15 packets without an answer: the source port must do */
 	LEVEL_ANY_PORT = 5,   /* 31 packets: the other half may use another source port */
@@ -297,6 +299,16 @@ static void look_later(struct ft_flow *flow, struct ft_member *member)
 	member->wait = WAIT_HIDDEN;
 }
 
+/* Look at the next answer too; later on at some, while they speak for the same half. */
+static void stay_on_track(const struct ft_flow *flow, struct ft_member *member,
+			  const struct ft_find *find)
+{
+	if (member->level < FT_MEMBER_LEVEL_LAST)
+		member->wait = 0;
+	else if (flow->half.candidate == find->number && find->lead >= TRACK_LEAD)
+		member->wait = WAIT_ON_TRACK;
+}
+
 static struct ft_flow *find_asker(struct ft_pairs *pairs, struct ft_flow *flow,
 				  struct ft_member *member, const struct ft_observed *observed)
 {
@@ -311,9 +323,7 @@ static struct ft_flow *find_asker(struct ft_pairs *pairs, struct ft_flow *flow,
 		return NULL;
 	count_lead(&flow->half, &find);
 	if (flow->half.candidate != find.number || flow->half.candidate_bits < FT_PAIR_LEAD) {
-		/* on the track: look at the next answer too */
-		if (member->level < FT_MEMBER_LEVEL_LAST)
-			member->wait = 0;
+		stay_on_track(flow, member, &find);
 		return NULL;
 	}
 	asker = ft_groups_flow(pairs->groups, find.number);
