@@ -34,13 +34,39 @@ static bool is_in_target(const struct ft_nccl_target *target, uint64_t bytes,
 	return false;
 }
 
-static bool is_at(const struct ft_nccl_party *party, const struct ft_nccl_seen *seen)
+static bool has_place(const struct ft_nccl_party *party, const uint8_t address[16])
 {
 	for (uint8_t i = 0; i < party->place_count; i++) {
-		if (memcmp(party->places[i].address, seen->ends.dst, sizeof seen->ends.dst) == 0)
+		if (memcmp(party->places[i].address, address, sizeof party->places[i].address) == 0)
 			return true;
 	}
 	return false;
+}
+
+static bool is_at(const struct ft_nccl_party *party, const struct ft_nccl_seen *seen)
+{
+	return has_place(party, seen->ends.dst);
+}
+
+static bool is_to(const struct ft_nccl_followed *followed, const struct ft_nccl_party *party,
+		  const struct ft_nccl_seen *seen)
+{
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (party->qpns[i] == seen->dest_qp)
+			return is_at(party, seen);
+	}
+	return false;
+}
+
+/* It has the connection's addresses and queue pair, in no overlay: another VLAN may be the other side of a router. */
+static bool may_be_its_own(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_party *sender = &followed->model.sender;
+	const struct ft_nccl_party *receiver = &followed->model.receiver;
+
+	return (seen->ends.vni == UINT32_MAX || ft_nccl_is_vlan_apart(seen->ends.vni)) &&
+	       ((is_to(followed, sender, seen) && has_place(receiver, seen->ends.src)) ||
+		(is_to(followed, receiver, seen) && has_place(sender, seen->ends.src)));
 }
 
 /* What of the connection's a write goes to; NULL: nothing. */
@@ -80,6 +106,8 @@ bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 
 	if (what == NULL)
 		return false;
+	if (may_be_its_own(followed, seen))
+		return true;
 	snprintf(found.text, sizeof found.text,
 		 "%" PRIu32 " bytes to 0x%" PRIx64
 		 ", %s, come from another queue pair than the connection's",

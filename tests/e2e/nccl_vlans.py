@@ -3,6 +3,7 @@ and a write outside of what was asked for is found in either. What only leaves t
 
 import itertools
 import json
+import random
 import struct
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ SETUPS = (False, True)
 MIXED = {(6, False), (20, False)}
 # of one job alone, (seed, set-up, which of the two): a forged write comes first, under the PSN of one of several packets
 FIRST_OF_TWINS = {(185, False, 78), (185, True, 78), (313, True, 77), (329, False, 77)}
+ROUTED = (1, 17, 20, 32, 41, 44, 50, 53, 57, 59)
 RED, BLUE = 77, 78
 PROTOCOL, PORT, TCP = 23, 34, 6  # of IPv4 over Ethernet
 START = 1_750_000_000 * 10**9  # the map is in force
@@ -150,6 +152,21 @@ class Vlans(WithFolder):
             world, other = twins(seed, setup)
             with self.subTest(seed=seed, setup=setup, bad=bad, release=world.release):
                 self.assertEqual(self.named(in_vlan(forged(other if bad == BLUE else world.frames), bad)), [True] * 3)
+
+    def test_sides_of_a_router(self):
+        """Each frame is seen on one side, or on both but for those that the mirror lost: nobody else writes."""
+        for seed in ROUTED:
+            frames = nccl_made.World(seed, sets=1).frames
+            chance = random.Random(seed)
+            either = [in_vlan([f], chance.choice((RED, BLUE))) for f in frames]
+            chance = random.Random(seed)
+            both = [in_vlan([f._replace(ts=f.ts + late)], vlan) for f in frames
+                    for late, vlan in ((0, RED), (2000, BLUE)) if chance.random() > 0.1]
+            for name, parts in (("either", either), ("both", both)):
+                with self.subTest(seed=seed, sides=name):
+                    told, _ = self.document(*parts)
+                    self.assertEqual(told["findings"], [])
+                    self.assertEqual(self.audited(self.folder / "vlans.pcap"), [])
 
     def test_one_direction_without_a_tag_is_of_the_same_connection(self):
         for seed in SEEDS:
