@@ -132,6 +132,12 @@ static bool is_long_over(const struct ft_nccl_moment *moment)
 	return begun >= UNDER_WAY;
 }
 
+/* Without a set-up, what has a tag may be another job's in a VLAN of its own, with the same addresses and queue pairs. */
+static bool may_be_anothers(const struct ft_nccl_followed *followed)
+{
+	return !followed->model.has_tcp && followed->model.net_count != 0;
+}
+
 static void tell_long_over(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_found found =
@@ -159,7 +165,7 @@ struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
 	    !ft_nccl_is_calm(moment->followed))
 		return NULL;
 	if (owner == NULL) {
-		if (seen->length != 0 && is_long_over(moment))
+		if (seen->length != 0 && !may_be_anothers(moment->followed) && is_long_over(moment))
 			tell_long_over(moment);
 		return NULL;
 	}

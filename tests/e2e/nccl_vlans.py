@@ -19,6 +19,7 @@ SETUPS = (False, True)
 MIXED = {(6, False), (20, False)}
 # of one job alone, (seed, set-up, which of the two): a forged write comes first, under the PSN of one of several packets
 FIRST_OF_TWINS = {(185, False, 78), (185, True, 78), (313, True, 77), (329, False, 77)}
+LATE = (50, 186, 247)  # without a set-up
 ROUTED = (1, 17, 20, 32, 41, 44, 50, 53, 57, 59)
 RED, BLUE = 77, 78
 PROTOCOL, PORT, TCP = 23, 34, 6  # of IPv4 over Ethernet
@@ -105,6 +106,14 @@ class Vlans(WithFolder):
             world, other = twins(seed, setup)
             with self.subTest(seed=seed, setup=setup, release=world.release):
                 self.holds_apart(world, "metadata" if setup else "cts", in_vlan(world.frames, RED), in_vlan(other, BLUE))
+
+    def test_nothing_is_found_where_the_two_are_told_apart_late(self):
+        for seed in LATE:
+            world, other = twins(seed)
+            with self.subTest(seed=seed, release=world.release):
+                told, _ = self.document(in_vlan(world.frames, RED), in_vlan(other, BLUE))
+                self.assertEqual(told["findings"], [])
+                self.assertEqual(self.audited(self.folder / "vlans.pcap"), [])
 
     def test_set_ups_between_the_same_ports(self):
         """Segments of the two are told apart by their VLANs, and by their numbers where answers lack the tag."""
