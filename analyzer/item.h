@@ -44,7 +44,6 @@ struct ft_item {
 	struct ft_observed observed;
 	uint16_t sub;      /* 0: the frame's first packet, which places the frame in the totals */
 	uint8_t truncated; /* enum ft_truncated */
-	uint8_t unopened;  /* enum ft_unopened */
 
 	/* judged and followed */
 	bool quiet; /* nothing to tell, no mark, no CNP: one more of its kind */
@@ -63,6 +62,7 @@ struct ft_item {
 		sampled_of; /* by sFlow: one of so many; 0: it is no sample. ft_item_unsampled() .. */
 	uint32_t
 		sampled_wire; /* .. then bytes on the wire that it was sampled from; ft_item_wire() */
+	uint8_t unopened;     /* enum ft_unopened, of FT_FRAME_NOT_RDMA */
 	struct ft_check_key key; /* ft_item_key() */
 	struct ft_connection_setup setup;
 };

@@ -74,6 +74,7 @@ static void are_the_same(struct ft_item *shortly, const struct ft_item *fully)
 	shortly->dest_qp = ft_item_dest_qp(shortly);
 	assert(ft_item_wire(shortly) == ft_item_wire(fully));
 	shortly->sampled_of = ft_item_unsampled(shortly);
+	shortly->unopened = FT_UNOPENED_NONE;
 	shortly->usual = false;
 	assert(memcmp(shortly, fully, sizeof *fully) == 0);
 }
