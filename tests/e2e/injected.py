@@ -6,7 +6,7 @@ import random
 import struct
 
 from harness import COMPLIANT, VIOLATED, WithFolder, fabtap, main
-from roce import EVERYBODY, NAK_ACCESS, READ_REQUEST, WRITE_ONLY, Half, capture, mac, number
+from roce import EVERYBODY, LINKTYPE_INFINIBAND, NAK_ACCESS, READ_REQUEST, WRITE_ONLY, Half, capture, mac, native, number
 
 START, US, MS = 1_700_000_000 * 10**9, 10**3, 10**6
 CLIENT, SERVER, STRANGER = "10.0.0.1", "10.0.0.2", "10.0.0.3"
@@ -14,6 +14,15 @@ REQUESTS, FIRST_PSN = 200, 16_777_100  # the PSNs begin anew at 16 777 216
 POSITIONS = (10, 60, 115, 116, 117, 198)  # of the forged packet: early, about the wrap, last
 BUFFER = 0x7f0000600000
 FOREIGN = {"ttl": 128, "smac": mac(number("9.9.9.9")), "ident": 7}
+
+
+INFINIBAND = {
+    "schema": "tapmap/1", "map_id": "ib", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
+    "fabric": {"kind": "infiniband"}, "tenants": [{"name": "all", "class": "management"}],
+    "nodes": [{"host": host, "ports": [{"lid": lid}]} for lid, host in enumerate(("client", "server", "stranger"), 1)],
+    "partitions": [{"pkey": "0x7fff", "tenant": "all", "intervals": [
+        {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"all": True, "membership": "full"}]}]}],
+}
 
 
 def reth(address, rkey):
@@ -191,6 +200,19 @@ class Injected(WithFolder):
                 self.assertEqual((finding["src"]["address"], finding["dst"]["address"], finding["dest_qps"]), (STRANGER, SERVER, [0x22]))
                 self.assertIn("frame %d: " % first, finding["evidence"][-1])
                 self.assertIn(CLIENT, finding["evidence"][-1])
+
+    def test_a_second_port_on_the_queue_pair_of_a_connection_of_infiniband(self):
+        (self.folder / "ib.json").write_text(json.dumps(INFINIBAND))
+        frames = sorted([*self.healthy(), *self.stranger([0, 0, 0])])
+        path = capture(self.folder / "ib.pcap", [(ts_ns, native(frame)) for ts_ns, frame in frames], LINKTYPE_INFINIBAND)
+        for workers in (1, 4):
+            run = fabtap("audit", "-m", self.folder / "ib.json", "--json", "--workers", workers, path)
+            found = [finding for finding in run.json()["findings"] if finding["rule"].startswith("spoof.")]
+            self.assertEqual([finding["rule"] for finding in found], ["spoof.second-sender"], run)
+            self.assertEqual((found[0]["src"]["address"], found[0]["src"]["host"]), ("lid:3", "stranger"))
+            self.assertEqual((found[0]["dst"]["address"], found[0]["dst"]["host"]), ("lid:2", "server"))
+            self.assertEqual((found[0]["packets"], found[0]["dest_qps"]), (3, [0x22]))
+            self.assertIn("lid:1", found[0]["evidence"][-1])
 
     def test_what_an_earlier_peer_sends_again_is_a_note(self):
         again = [(at_ns, frame) for k in range(3) for at_ns, frame in self.stranger([7_000_000 - 20 * k], at=60 + 20 * k)]
