@@ -1,12 +1,18 @@
 /* Tenants of an address by the segments that hold it. */
 #include "sets.h"
 
+/* Of a port that has no IP address its GID, which is one. */
+static uint32_t address_of(const struct ft_port_links *port)
+{
+	return port->address != FT_NONE ? port->address : port->gid;
+}
+
 struct ft_place ft_place_of_endpoint(const struct ft_map *map, uint32_t endpoint)
 {
 	struct ft_place place = { FT_NONE, FT_NONE };
 
 	if (endpoint < map->port_count)
-		place = (struct ft_place){ map->ports[endpoint].address, endpoint };
+		place = (struct ft_place){ address_of(&map->ports[endpoint]), endpoint };
 	else if (endpoint >= map->first_address)
 		place.ip_at = map->holder_address[endpoint - map->first_address];
 	else

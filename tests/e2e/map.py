@@ -42,6 +42,19 @@ def two_tenants(green_hosts):
             "tenants": [{"name": "red", "class": "customer"}, {"name": "green", "class": "customer"}]}
 
 
+def in_segments(known_by, *segments, **green_options):
+    """A RoCE map of three hosts on one leaf, each with an address that its port is known by ("ip" or "gid")."""
+    ports = [{known_by: address, "leaf": "leaf1"} for address in ("10.1.3.3", "10.1.4.4", "fd00::9")]
+    if known_by == "gid":
+        ports = [{**port, "gid": "::ffff:" + port["gid"] if "." in port["gid"] else port["gid"]} for port in ports]
+    return {"schema": "tapmap/1", "map_id": "pod", "serial": 1, "issued_at": "2026-01-01T00:00:00Z", "issuer": "test",
+            "fabric": {"kind": "roce"}, "nodes": [{"host": host, "ports": [port]} for host, port in zip("abc", ports)],
+            "tenants": [{"name": "red", "class": "customer"}, {"name": "green", "class": "customer", "options": green_options}],
+            "segments": [{"name": "%s-%d" % (tenant, number), "tenant": tenant, "intervals": [
+                {"from": "2026-01-01T00:00:00Z", "to": None, "members": members}]}
+                for number, (tenant, *members) in enumerate(segments)]}
+
+
 class OpenSM(unittest.TestCase):
     maxDiff = 3000
 
@@ -201,6 +214,36 @@ class TapMap(unittest.TestCase):
             run = fabtap("map", "diff", short, long)
             self.assertEqual(run.status, 1, run)
             self.assertEqual(run.out.decode().split(), "grace 100 ms -> 2500 ms".split())
+
+    def test_a_port_is_in_a_segment_by_address_subnet_or_host_whatever_it_is_known_by(self):
+        subnet, address, host = {"subnet": "10.1.2.0/23"}, {"gid": "::ffff:10.1.3.3"}, {"host": "a"}
+        for known_by in ("ip", "gid"):
+            for member in (subnet, address, host):
+                path = self.write(in_segments(known_by, ("red", member, {"ip": "fd00::9"})))
+                with self.subTest(known_by=known_by, member=member):
+                    self.assertIn("owner  red", fabtap("map", "ask", "--port", "a", path).out.decode())
+                    self.assertIn("owner  nobody", fabtap("map", "ask", "--port", "b", path).out.decode())
+                    for other, allowed in (("c", "allowed"), ("b", "not allowed")):
+                        said = fabtap("map", "ask", "--pair", "a", other, path).out.decode()
+                        self.assertTrue(said.splitlines()[0].endswith(": " + allowed), said)
+                    orphans = [line for line in fabtap("map", "lint", path).out.decode().splitlines() if "orphan-port" in line]
+                    self.assertEqual(["b is in no" in line for line in orphans], [True], orphans)
+
+    def test_tenants_share_a_leaf_whatever_their_ports_are_known_by(self):
+        for known_by in ("ip", "gid"):
+            for member in ({"subnet": "10.1.2.0/23"}, {"ip": "10.1.3.3"}, {"host": "a"}):
+                path = self.write(in_segments(known_by, ("red", member), ("green", {"ip": "fd00::9"}), no_leaf_sharing_with=["red"]))
+                with self.subTest(known_by=known_by, member=member):
+                    said = fabtap("map", "lint", path).out.decode()
+                    self.assertIn("tenant.cotenancy", said)
+                    self.assertIn("leaf1", said)
+
+    def write(self, document):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = Path(folder.name, "map.json")
+        path.write_text(json.dumps(document))
+        return path
 
     def test_a_converted_map_gives_the_same_verdicts(self):
         topology = ["--topology", TENANTS / "ib-a" / "ibnetdiscover.txt"]
