@@ -19,23 +19,23 @@ static enum ft_step port_step(struct ft_pass *pass, uint16_t port)
 	return ft_leave_port(pass, port);
 }
 
-/* Of a header that ends after `captured` bytes: the port may be there all the same. */
-static enum ft_port_use port_use(struct ft_pass *pass, const uint8_t *b, uint32_t captured)
+static enum ft_port_use port_use(struct ft_pass *pass, uint16_t port)
 {
-	if (captured < PORTS_LEN)
-		return FT_PORT_UNKNOWN;
-	if (ft_is_roce_port(pass->config, ft_be16(b + 2)))
+	if (ft_is_roce_port(pass->config, port))
 		return FT_PORT_ROCE;
-	return port_step(pass, ft_be16(b + 2)) == FT_STEP_DONE ? FT_PORT_OTHER : FT_PORT_TUNNEL;
+	return port_step(pass, port) == FT_STEP_DONE ? FT_PORT_OTHER : FT_PORT_TUNNEL;
 }
 
+/* Where the header ends too early the ports may be there all the same. */
 static enum ft_step cut_short(struct ft_pass *pass)
 {
-	const struct ft_cursor *cursor = &pass->cursor;
+	enum ft_step step = ft_short(pass, UDP_LEN, FT_UDP_SHORT, FT_CUT_UDP);
+	const uint8_t *ports = ft_take(&pass->cursor, PORTS_LEN);
 
-	pass->packet->port_use =
-		(uint8_t)port_use(pass, cursor->bytes + cursor->at, ft_captured_left(cursor));
-	return ft_short(pass, UDP_LEN, FT_UDP_SHORT, FT_CUT_UDP);
+	pass->packet->port_use = FT_PORT_UNKNOWN;
+	if (ports != NULL)
+		pass->packet->port_use = (uint8_t)port_use(pass, ft_be16(ports + 2));
+	return step;
 }
 
 /*
