@@ -1,32 +1,16 @@
-#include "pairs.h"
+#include "pairs_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <decode/opcode.h>
 
 #include "pairs_evidence.h"
-#include "pairs_groups.h"
-#include "pairs_search.h"
-#include "pairs_setups.h"
 
 enum {
 	NAMED_BITS = 255,
 	DATAGRAM_BITS = 64,
-	PORT_BITS = FT_EVIDENCE_PORT,
 	WAIT_LONGEST = 255,
-	WAIT_ON_TRACK = 7, /* answers between looks that speak for one half, each by .. */
-	TRACK_LEAD = 2,    /* .. so many bits at least */
-	WAIT_HIDDEN = 7, /* answers until the next look, where the right half may be out of view */
-	LEVEL_PORT_ALONE = 4, /* 15 packets without an answer: the source port must do */
-	LEVEL_ANY_PORT = 5,   /* 31 packets: the other half may use another source port */
-};
-
-struct ft_pairs {
-	struct ft_flow_table *table;
-	struct ft_groups *groups;
-	struct ft_setups *setups;
 };
 
 int ft_pairs_create(struct ft_pairs **pairs, struct ft_flow_table *table, uint64_t seed)
@@ -90,8 +74,7 @@ static enum ft_place group_of(const struct ft_member *member)
 	return member->port != 0 ? FT_PLACE_PORT : FT_PLACE_WAY;
 }
 
-/* Let the half be found by those that look for their other half. */
-__attribute__((noinline)) static void offer(struct ft_pairs *pairs, struct ft_flow *flow)
+__attribute__((noinline)) void ft_pairs_offer(struct ft_pairs *pairs, struct ft_flow *flow)
 {
 	struct ft_member *member = ft_groups_member(pairs->groups, flow);
 
@@ -110,8 +93,7 @@ static void part_half(struct ft_flow *flow)
 	flow->half.candidate_bits = 0;
 }
 
-/* Both are on their own again, and do not look for each other at once. */
-static void unpair(struct ft_pairs *pairs, struct ft_flow *flow)
+void ft_pairs_part(struct ft_pairs *pairs, struct ft_flow *flow)
 {
 	struct ft_flow *peer;
 
@@ -122,29 +104,29 @@ static void unpair(struct ft_pairs *pairs, struct ft_flow *flow)
 	part_half(peer);
 	ft_groups_member(pairs->groups, flow)->wait = WAIT_LONGEST;
 	ft_groups_member(pairs->groups, peer)->wait = WAIT_LONGEST;
-	offer(pairs, flow);
-	offer(pairs, peer);
+	ft_pairs_offer(pairs, flow);
+	ft_pairs_offer(pairs, peer);
 }
 
-static void set_bits(struct ft_flow *one, struct ft_flow *other, enum ft_paired_by by, int bits)
+void ft_pairs_weigh(struct ft_flow *one, struct ft_flow *other, enum ft_paired_by by, int bits)
 {
 	one->half.paired_by = other->half.paired_by = (uint8_t)by;
 	one->half.pair_bits = other->half.pair_bits =
 		(uint8_t)(bits < NAMED_BITS ? bits : NAMED_BITS);
 }
 
-static void pair(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flow *other,
-		 enum ft_paired_by by, int bits)
+void ft_pairs_join(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flow *other,
+		   enum ft_paired_by by, int bits)
 {
 	if ((one->peer | other->peer) != 0) {
-		unpair(pairs, one);
-		unpair(pairs, other);
+		ft_pairs_part(pairs, one);
+		ft_pairs_part(pairs, other);
 	}
 	part_half(one);
 	part_half(other);
 	one->peer = ft_groups_number(pairs->groups, other);
 	other->peer = ft_groups_number(pairs->groups, one);
-	set_bits(one, other, by, bits);
+	ft_pairs_weigh(one, other, by, bits);
 	if (by == FT_PAIRED_SOURCE_PORT) /* may turn out to belong to a third */
 		return;
 	ft_groups_part(pairs->groups, other, FT_PLACE_ASIDE);
@@ -161,7 +143,7 @@ static void apply_setup(struct ft_pairs *pairs, struct ft_flow *flow)
 	struct ft_flow *other = key == NULL ? NULL : find_entered(pairs, key, flow->vlan);
 
 	if (other != NULL && other != flow)
-		pair(pairs, flow, other, by, NAMED_BITS);
+		ft_pairs_join(pairs, flow, other, by, NAMED_BITS);
 }
 
 void ft_pairs_learn(struct ft_pairs *pairs, const struct ft_flow_key *there,
@@ -189,12 +171,12 @@ bool ft_pairs_confirm(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flo
 {
 	if (one->peer == ft_groups_number(pairs->groups, other)) {
 		if (by < one->half.paired_by)
-			set_bits(one, other, by, NAMED_BITS);
+			ft_pairs_weigh(one, other, by, NAMED_BITS);
 		return false;
 	}
 	if (!is_free(pairs, one) || !is_free(pairs, other) || !ft_flow_may_share_vlan(one, other))
 		return false;
-	pair(pairs, one, other, by, NAMED_BITS);
+	ft_pairs_join(pairs, one, other, by, NAMED_BITS);
 	return true;
 }
 
@@ -215,7 +197,7 @@ static void enter_datagram(struct ft_pairs *pairs, struct ft_flow *flow, struct 
 		return;
 	member = ft_groups_member(pairs->groups, other);
 	if (member->place == FT_PLACE_DATAGRAM && member->next == flow->key.dest_qp)
-		pair(pairs, flow, other, FT_PAIRED_UD_SOURCE_QP, DATAGRAM_BITS);
+		ft_pairs_join(pairs, flow, other, FT_PAIRED_UD_SOURCE_QP, DATAGRAM_BITS);
 }
 
 void ft_pairs_enter(struct ft_pairs *pairs, struct ft_flow *flow,
@@ -258,188 +240,9 @@ static void use_up_setup(struct ft_pairs *pairs, const struct ft_flow *flow)
 void ft_pairs_leave(struct ft_pairs *pairs, struct ft_flow *flow)
 {
 	use_up_setup(pairs, flow);
-	unpair(pairs, flow);
+	ft_pairs_part(pairs, flow);
 	ft_groups_part(pairs->groups, flow, FT_PLACE_NONE);
 	*ft_groups_member(pairs->groups, flow) = (struct ft_member){ .place = FT_PLACE_NONE };
-}
-
-/* --- found by evidence --- */
-
-/* Looks among those with other ports too from now on, and lets itself be found there. */
-static void widen(struct ft_pairs *pairs, struct ft_flow *flow, const struct ft_member *member)
-{
-	if (member->place != FT_PLACE_PORT || flow->half.service == FT_UC)
-		return;
-	ft_groups_part(pairs->groups, flow, FT_PLACE_ASIDE);
-	ft_groups_join(pairs->groups, flow, FT_PLACE_WAY);
-}
-
-/* The candidate keeps what it leads by; another one must outweigh that first. */
-static void count_lead(struct ft_half *half, const struct ft_find *find)
-{
-	int bits = half->candidate_bits + find->lead;
-
-	if (half->candidate != find->number) {
-		bits = find->lead - half->candidate_bits;
-		if (bits > 0)
-			half->candidate = find->number;
-		else
-			bits = -bits;
-	}
-	half->candidate_bits = (uint8_t)(bits < FT_PAIR_SURE ? bits : FT_PAIR_SURE);
-}
-
-/* The right half may yet come into view: this look counts for nothing. */
-static void look_later(struct ft_flow *flow, struct ft_member *member)
-{
-	flow->half.candidate = flow->half.candidate_bits = 0;
-	if (member->level == 0 || member->level > LEVEL_ANY_PORT)
-		return;
-	member->level = (member->level - 1) & 15;
-	member->wait = WAIT_HIDDEN;
-}
-
-/* Look at the next answer too; later on at some, while they speak for the same half. */
-static void stay_on_track(const struct ft_flow *flow, struct ft_member *member,
-			  const struct ft_find *find)
-{
-	if (member->level < FT_MEMBER_LEVEL_LAST)
-		member->wait = 0;
-	else if (flow->half.candidate == find->number && find->lead >= TRACK_LEAD)
-		member->wait = WAIT_ON_TRACK;
-}
-
-static struct ft_flow *find_asker(struct ft_pairs *pairs, struct ft_flow *flow,
-				  struct ft_member *member, const struct ft_observed *observed)
-{
-	struct ft_find find = ft_find_asker(pairs->groups, flow, observed);
-	struct ft_flow *asker;
-
-	if (find.alone || member->level >= LEVEL_ANY_PORT)
-		widen(pairs, flow, member);
-	if (find.hidden)
-		look_later(flow, member);
-	if (find.number == 0 || find.lead <= 0 || find.hidden)
-		return NULL;
-	count_lead(&flow->half, &find);
-	if (flow->half.candidate != find.number || flow->half.candidate_bits < FT_PAIR_LEAD) {
-		stay_on_track(flow, member, &find);
-		return NULL;
-	}
-	asker = ft_groups_flow(pairs->groups, find.number);
-	pair(pairs, flow, asker, FT_PAIRED_TRANSPORT, flow->half.candidate_bits);
-	return asker;
-}
-
-static bool sent_by_rule(const struct ft_pairs *pairs, const struct ft_flow *one,
-			 const struct ft_flow *other)
-{
-	uint16_t port = ft_groups_member(pairs->groups, one)->port;
-
-	return port == ft_groups_member(pairs->groups, other)->port &&
-	       ft_port_fits_qps(port, one->key.dest_qp, other->key.dest_qp);
-}
-
-/* Of a pair that nothing but agreement since PSN 0 speaks for. */
-static int young_bits_after(int bits, const struct ft_flow *peer, uint32_t psn)
-{
-	bits += ft_pair_evidence_young(&peer->half, psn);
-	return bits < FT_EVIDENCE_YOUNG_MOST ? bits : FT_EVIDENCE_YOUNG_MOST;
-}
-
-/* The evidence for a pair that stands, after one more answer. */
-static int bits_after(const struct ft_pairs *pairs, const struct ft_flow *flow,
-		      const struct ft_flow *peer, uint32_t psn)
-{
-	enum ft_standing standing = ft_pair_standing(&peer->half, psn);
-	bool by_port = flow->half.paired_by == FT_PAIRED_SOURCE_PORT;
-	int bits = flow->half.pair_bits;
-
-	if (standing == FT_STANDING_OUTSIDE)
-		return bits + FT_EVIDENCE_OUTSIDE;
-	if (psn < FT_EVIDENCE_YOUNG && !by_port && !sent_by_rule(pairs, flow, peer))
-		return young_bits_after(bits, peer, psn);
-	/* lost on its way here, or in step with the right one */
-	if (standing == FT_STANDING_NOT_YET)
-		return sent_by_rule(pairs, flow, peer) ? bits : bits + FT_EVIDENCE_UNSEEN;
-	if (by_port)
-		return bits + ft_pair_evidence(&peer->half, psn);
-	return bits + FT_EVIDENCE_AGREEMENT;
-}
-
-static struct ft_flow *weigh_again(struct ft_pairs *pairs, struct ft_flow *flow, uint32_t psn)
-{
-	struct ft_flow *peer = ft_groups_flow(pairs->groups, flow->peer);
-	int bits = bits_after(pairs, flow, peer, psn);
-	bool by_port = flow->half.paired_by == FT_PAIRED_SOURCE_PORT;
-
-	if (bits < FT_PAIR_LOST) {
-		unpair(pairs, flow);
-		return NULL;
-	}
-	if (bits > FT_PAIR_SURE)
-		bits = FT_PAIR_SURE;
-	if (by_port && bits >= FT_PAIR_LEAD)
-		pair(pairs, flow, peer, FT_PAIRED_TRANSPORT, bits);
-	else
-		set_bits(flow, peer, (enum ft_paired_by)flow->half.paired_by, bits);
-	return peer;
-}
-
-struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
-				const struct ft_observed *observed)
-{
-	struct ft_member *member;
-
-	if (flow->peer != 0)
-		return ft_pairs_unsure(flow) ? weigh_again(pairs, flow, observed->psn)
-					     : ft_groups_flow(pairs->groups, flow->peer);
-	member = ft_groups_member(pairs->groups, flow);
-	if (member->place == FT_PLACE_DORMANT)
-		offer(pairs, flow);
-	if (!ft_member_is_due(member))
-		return NULL;
-	return find_asker(pairs, flow, member, observed);
-}
-
-/* Two halves that nobody answers, alone with a source port: UC, or a capture without the answers. */
-static void pair_by_port(struct ft_pairs *pairs, struct ft_flow *flow)
-{
-	struct ft_flow *other = ft_find_alone_with_port(pairs->groups, flow);
-
-	if (other == NULL || other->peer != 0 || other->half.answered != FT_PSN_NONE ||
-	    ft_groups_member(pairs->groups, other)->level < LEVEL_PORT_ALONE)
-		return;
-	pair(pairs, flow, other, FT_PAIRED_SOURCE_PORT, PORT_BITS);
-}
-
-/* Nobody answers it. */
-__attribute__((noinline)) static void look_by_port(struct ft_pairs *pairs, struct ft_flow *flow,
-						   const struct ft_member *member)
-{
-	if (member->place != FT_PLACE_PORT)
-		return;
-	pair_by_port(pairs, flow);
-	if (flow->peer == 0 && member->level >= LEVEL_ANY_PORT)
-		widen(pairs, flow, member);
-}
-
-void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow)
-{
-	struct ft_member *member = ft_groups_member(pairs->groups, flow);
-
-	if (flow->peer != 0)
-		return;
-	if (member->place == FT_PLACE_DORMANT)
-		offer(pairs, flow);
-	if (flow->half.answered != FT_PSN_NONE) /* its answers say more */
-		return;
-	if (!ft_member_is_due(member))
-		return;
-	if (member->level >= LEVEL_PORT_ALONE)
-		look_by_port(pairs, flow, member);
-	else if (ft_is_looked_for(pairs->groups, flow))
-		widen(pairs, flow, member);
 }
 
 void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow)
@@ -450,11 +253,11 @@ void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow)
 	if (flow->peer == 0)
 		return;
 	if (bits >= FT_PAIR_LOST) {
-		set_bits(flow, ft_groups_flow(pairs->groups, flow->peer),
-			 (enum ft_paired_by)flow->half.paired_by, bits);
+		ft_pairs_weigh(flow, ft_groups_flow(pairs->groups, flow->peer),
+			       (enum ft_paired_by)flow->half.paired_by, bits);
 		return;
 	}
 	name = named(&flow->key);
 	ft_setups_drop(pairs->setups, &name);
-	unpair(pairs, flow);
+	ft_pairs_part(pairs, flow);
 }
