@@ -6,8 +6,7 @@ struct number {
 };
 
 static const struct number ethertypes[] = {
-	{ 0x22f3, FT_UNOPENED_TRILL },       { 0x8847, FT_UNOPENED_MPLS },
-	{ 0x8848, FT_UNOPENED_MPLS },        { 0x8864, FT_UNOPENED_PPPOE },
+	{ 0x22f3, FT_UNOPENED_TRILL },       { 0x8864, FT_UNOPENED_PPPOE },
 	{ 0x88e5, FT_UNOPENED_MACSEC },      { 0x88e7, FT_UNOPENED_PBB },
 	{ 0x8903, FT_UNOPENED_FABRIC_PATH }, { 0x8926, FT_UNOPENED_VN_TAG },
 	{ 0x892f, FT_UNOPENED_HSR },         { 0x893f, FT_UNOPENED_E_TAG },

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include <decode/unopened.h>
 #include <report/render.h>
 
 #include "human.h"
@@ -129,19 +130,18 @@ static void say_undecided(struct ft_page *page, const struct ft_report_coverage 
 	ft_page_row(page, "", "%" PRIu64 " undecided: %s", seen->undecided, text);
 }
 
-/* "not opened: 12 esp, 3 macsec; RDMA in there would not show". */
 static void say_unopened(struct ft_page *page, const struct ft_report_coverage *seen)
 {
+	struct ft_human_part parts[FT_UNOPENED_KINDS];
+	char text[1024];
+
 	if (seen->unopened_count == 0)
 		return;
-	ft_page_label(page, "");
-	for (size_t i = 0; i < seen->unopened_count; i++) {
-		ft_line_number(&page->line, i == 0 ? "not opened: " : ", ",
-			       seen->unopened[i].frames);
-		ft_line_char(&page->line, ' ');
-		ft_line_add(&page->line, seen->unopened[i].protocol);
-	}
-	ft_line_add(&page->line, "; RDMA in there would not show\n");
+	for (size_t i = 0; i < seen->unopened_count; i++)
+		parts[i] = (struct ft_human_part){ seen->unopened[i].frames,
+						   seen->unopened[i].protocol, NULL };
+	ft_human_parts(text, sizeof(text), parts, seen->unopened_count);
+	ft_page_row(page, "", "not opened: %s; RDMA in there would not show", text);
 }
 
 void ft_seen_text(struct ft_page *page, const struct ft_report_coverage *seen)

@@ -14,7 +14,7 @@ enum ft_unopened {
 	FT_UNOPENED_IP_IN_IP,  /* IP protocols 4 and 41, RFC 2003, RFC 4213 */
 	FT_UNOPENED_ETHERIP,   /* IP protocol 97, RFC 3378 */
 	FT_UNOPENED_L2TP,      /* IP protocol 115, UDP port 1701: RFC 3931, RFC 2661 */
-	FT_UNOPENED_MPLS, /* labels over something that is no IP packet, in IP, UDP or a tunnel: RFC 4023, RFC 7510 */
+	FT_UNOPENED_MPLS, /* labels over something that is no IP packet; IP protocol 137, UDP port 6635: RFC 4023, RFC 7510 */
 	FT_UNOPENED_GTP_U,       /* UDP port 2152, 3GPP TS 29.281 */
 	FT_UNOPENED_LISP,        /* UDP port 4341, RFC 9300 */
 	FT_UNOPENED_GRE_IN_UDP,  /* UDP port 4754, RFC 8086 */
@@ -27,7 +27,7 @@ enum ft_unopened {
 	FT_UNOPENED_E_TAG,       /* EtherType 0x893f, IEEE 802.1BR */
 	FT_UNOPENED_HSR,         /* EtherType 0x892f, IEC 62439-3 */
 	FT_UNOPENED_R_TAG,       /* EtherType 0xf1c1, IEEE 802.1CB */
-	FT_UNOPENED_NSH,         /* EtherType 0x894f, RFC 8300; next protocol of VXLAN-GPE */
+	FT_UNOPENED_NSH,         /* EtherType 0x894f, RFC 8300 */
 	FT_UNOPENED_GRE,         /* GRE with a protocol that is not read */
 	FT_UNOPENED_VXLAN_GPE,   /* likewise */
 	FT_UNOPENED_GENEVE,      /* likewise */

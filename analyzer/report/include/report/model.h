@@ -81,7 +81,7 @@ struct ft_report_coverage {
 	uint64_t judged, never_judged, not_rdma; /* + undecided = all frames */
 	/* of those that are not RDMA, what may hold other packets that nothing here reads */
 	const struct ft_report_unopened *unopened;
-	size_t unopened_count;
+	size_t unopened_count; /* each protocol once: fewer than FT_UNOPENED_KINDS */
 	/* why frames were undecided, adding up to `undecided` */
 	uint64_t undecided_bad_icrc, undecided_cut, undecided_malformed, undecided_untimed,
 		undecided_unread;
