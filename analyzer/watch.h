@@ -54,17 +54,17 @@ void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_fl
 static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
 	uint32_t opcode = item->observed.opcode, psn = item->observed.psn;
-	bool followed = flow->watched < FT_WATCH_ASKING;
+	bool every_ack = flow->watched < FT_WATCH_ASKING;
 
 	if (opcode >= 32 || (flow->watched == FT_WATCH_IDLE && psn % FT_WATCH_AGAIN != 0))
 		return;
 	if (flow->watched < FT_WATCH_FOLLOWED) {
 		if ((FT_WATCH_WRITES >> opcode & 1) != 0)
 			ft_watch_learn(worker, item, flow);
-	} else if (opcode == 0x0a && followed) {
+	} else if (opcode == 0x0a && every_ack) {
 		ft_watch_learn(worker, item, flow);
 	} else {
-		uint32_t acks = followed | ft_watch_is_sample(psn);
+		uint32_t acks = every_ack | ft_watch_is_sample(psn);
 
 		ft_watch_mark(worker, item, (FT_WATCH_WRITES | acks << FT_WATCH_ACK) >> opcode & 1);
 	}
