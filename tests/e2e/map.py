@@ -2,11 +2,9 @@
 
 import json
 import shutil
-import tempfile
 import unittest
-from pathlib import Path
 
-from harness import DATA, FAILED, fabtap, main
+from harness import DATA, FAILED, WithFolder, fabtap, main
 
 SAMPLES = DATA / "partitions"
 OPENSM, TAPMAP = SAMPLES / "opensm", SAMPLES / "tapmap"
@@ -108,7 +106,7 @@ class OpenSM(unittest.TestCase):
                 self.assertEqual(ours[port], sorted(entries), port)
 
 
-class TapMap(unittest.TestCase):
+class TapMap(WithFolder):
     MAP = TAPMAP / "v01_three_tenants.json"
 
     def test_a_good_map_passes_with_its_signature(self):
@@ -131,16 +129,15 @@ class TapMap(unittest.TestCase):
                 self.assertIn(expected(path)["diagnostics"][0]["where"], text)
 
     def test_a_tampered_map_is_refused_under_its_key(self):
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder, "site.json")
-            shutil.copy(TAPMAP / "v01_three_tenants.sig", copy.with_suffix(".sig"))
-            for source, status in (("v01_three_tenants.json", 0), ("x05_tampered.json", FAILED)):
-                shutil.copy(TAPMAP / source, copy)
-                run = fabtap("map", "check", "--key", TAPMAP / "signer.pub.pem", copy)
-                self.assertEqual(run.status, status, run)
-                self.assertEqual("signature" in (run.out + run.err).decode(), status == FAILED)
-            copy.with_suffix(".sig").unlink()
-            self.assertEqual(fabtap("map", "check", "--key", TAPMAP / "signer.pub.pem", copy).status, FAILED)
+        copy = self.folder / "site.json"
+        shutil.copy(TAPMAP / "v01_three_tenants.sig", copy.with_suffix(".sig"))
+        for source, status in (("v01_three_tenants.json", 0), ("x05_tampered.json", FAILED)):
+            shutil.copy(TAPMAP / source, copy)
+            run = fabtap("map", "check", "--key", TAPMAP / "signer.pub.pem", copy)
+            self.assertEqual(run.status, status, run)
+            self.assertEqual("signature" in (run.out + run.err).decode(), status == FAILED)
+        copy.with_suffix(".sig").unlink()
+        self.assertEqual(fabtap("map", "check", "--key", TAPMAP / "signer.pub.pem", copy).status, FAILED)
 
     def test_questions_have_the_authors_answers(self):
         for query in expected(self.MAP)["queries"]:
@@ -194,26 +191,24 @@ class TapMap(unittest.TestCase):
         self.assertEqual(run.status, 0, run)
 
     def test_diff_says_which_tenants_a_change_lets_talk(self):
-        with tempfile.TemporaryDirectory() as folder:
-            apart, joined = Path(folder, "apart.json"), Path(folder, "joined.json")
-            apart.write_text(json.dumps(two_tenants(["b"])))
-            joined.write_text(json.dumps(two_tenants(["b", "a"])))
-            for old, new, word in ((apart, joined, "opens"), (joined, apart, "closes")):
-                run = fabtap("map", "diff", old, new)
-                self.assertEqual(run.status, 1, run)
-                said = [line for line in run.out.decode().splitlines() if line.startswith(word)]
-                self.assertEqual(len(said), 1, run.out)
-                for name in ("red", "green", "0x0002"):
-                    self.assertIn(name, said[0])
+        apart, joined = self.folder / "apart.json", self.folder / "joined.json"
+        apart.write_text(json.dumps(two_tenants(["b"])))
+        joined.write_text(json.dumps(two_tenants(["b", "a"])))
+        for old, new, word in ((apart, joined, "opens"), (joined, apart, "closes")):
+            run = fabtap("map", "diff", old, new)
+            self.assertEqual(run.status, 1, run)
+            said = [line for line in run.out.decode().splitlines() if line.startswith(word)]
+            self.assertEqual(len(said), 1, run.out)
+            for name in ("red", "green", "0x0002"):
+                self.assertIn(name, said[0])
 
     def test_diff_says_that_the_grace_changed(self):
-        with tempfile.TemporaryDirectory() as folder:
-            short, long = Path(folder, "short.json"), Path(folder, "long.json")
-            short.write_text(json.dumps(two_tenants(["b"]) | {"grace_ms": 100}))
-            long.write_text(json.dumps(two_tenants(["b"]) | {"grace_ms": 2500}))
-            run = fabtap("map", "diff", short, long)
-            self.assertEqual(run.status, 1, run)
-            self.assertEqual(run.out.decode().split(), "grace 100 ms -> 2500 ms".split())
+        short, long = self.folder / "short.json", self.folder / "long.json"
+        short.write_text(json.dumps(two_tenants(["b"]) | {"grace_ms": 100}))
+        long.write_text(json.dumps(two_tenants(["b"]) | {"grace_ms": 2500}))
+        run = fabtap("map", "diff", short, long)
+        self.assertEqual(run.status, 1, run)
+        self.assertEqual(run.out.decode().split(), "grace 100 ms -> 2500 ms".split())
 
     def test_a_port_is_in_a_segment_by_address_subnet_or_host_whatever_it_is_known_by(self):
         subnet, address, host = {"subnet": "10.1.2.0/23"}, {"gid": "::ffff:10.1.3.3"}, {"host": "a"}
@@ -239,9 +234,7 @@ class TapMap(unittest.TestCase):
                     self.assertIn("leaf1", said)
 
     def write(self, document):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        path = Path(folder.name, "map.json")
+        path = self.folder / "map.json"
         path.write_text(json.dumps(document))
         return path
 
@@ -251,12 +244,11 @@ class TapMap(unittest.TestCase):
         converted = fabtap("map", "convert", *topology, source)
         self.assertEqual(converted.status, 0, converted)
         self.assertEqual(converted.json()["schema"], "tapmap/1")
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder, "converted.json")
-            copy.write_bytes(converted.out)
-            capture = TENANTS / "tenants-ib.pcap"
-            before = fabtap("decode", "-m", source, *topology, "--json", capture).lines()
-            after = fabtap("decode", "-m", copy, "--json", capture).lines()
+        copy = self.folder / "converted.json"
+        copy.write_bytes(converted.out)
+        capture = TENANTS / "tenants-ib.pcap"
+        before = fabtap("decode", "-m", source, *topology, "--json", capture).lines()
+        after = fabtap("decode", "-m", copy, "--json", capture).lines()
         for one, other in zip(before, after, strict=True):
             self.assertEqual(one.get("rules"), other.get("rules"), "frame %d" % one["frame"])
             for end in ("from", "to"):  # tapmap has no word for all switches: they are named, so they have an owner

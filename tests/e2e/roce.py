@@ -1,7 +1,13 @@
 """RoCEv2 packets and pause frames made byte by byte from the formats' definitions."""
 
 import struct
+import sys
 import zlib
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "property"))
+
+import wire
 
 ROCE_PORT = 4791
 WRITE_ONLY, READ_REQUEST, SEND_ONLY, ACKNOWLEDGE, CNP = 0x0a, 0x0c, 0x04, 0x11, 0x81
@@ -74,23 +80,12 @@ class Half:
         return self.packet(CNP, 0, b"", bytes(16), dscp=48, becn=True, **how)
 
 
-def vcrc(packet):
-    """CRC-16 with the polynomial 0x100b, low bit first (IBA vol. 1, 7.8.2)."""
-    register = 0xffff
-    for byte in packet:
-        register ^= byte
-        for _ in range(8):
-            register = register >> 1 ^ (0xd008 if register & 1 else 0)
-    return struct.pack("<H", register ^ 0xffff)
-
-
 def native(frame):
     """The packet of a Half as it would be on InfiniBand, between LIDs that are the last parts of its addresses."""
     source, destination, transport = frame[29], frame[33], frame[42:-4]
     lrh = struct.pack(">BBHHH", 0, 2, destination, (8 + len(transport) + 4) // 4, source)
-    icrc = zlib.crc32(b"\xf0" + lrh[1:] + transport[:4] + b"\xff" + transport[5:])
-    packet = lrh + transport + struct.pack("<I", icrc)
-    return packet + vcrc(packet)
+    packet = lrh + transport + wire.icrc(b"\xf0" + lrh[1:] + wire.masked_transport(transport))
+    return packet + wire.vcrc(packet)
 
 
 def vxlan(frame, vni, ecn=ECT):
