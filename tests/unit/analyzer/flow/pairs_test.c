@@ -877,6 +877,28 @@ static void what_finds_nothing_looks_ever_more_seldom(void **state)
 	cut(&wire);
 }
 
+/* Both sides send a long message before either answers. */
+static void a_half_that_asked_much_is_found_by_its_first_answer(void **state)
+{
+	static const uint16_t ports[] = { 0, RULE + 5 };
+
+	(void)state;
+	for (size_t port = 0; port < sizeof ports / sizeof ports[0]; port++) {
+		struct wire wire = wire_of(16, SEED);
+		struct ft_flow *one = NULL, *other;
+
+		for (uint32_t i = 0; i < 24; i++)
+			ask(&wire, (struct packet){ BACK, 10, ports[port], .psn = 0x300000 + i });
+		for (uint32_t i = 0; i < 24; i++)
+			one = ask(&wire,
+				  (struct packet){ THERE, 20, ports[port], .psn = 0x900000 + i });
+		assert_alone(one);
+		other = answer(&wire, (struct packet){ BACK, 10, ports[port], .psn = 0x900017 });
+		assert_paired(&wire, one, other, FT_PAIRED_TRANSPORT);
+		cut(&wire);
+	}
+}
+
 /* Queue pairs 18 and 19 at each end make the same port twice; of the first connection one side is not in view. */
 static void a_port_shared_by_two_connections_is_not_enough(void **state)
 {
@@ -961,6 +983,7 @@ int main(void)
 		cmocka_unit_test(evidence_falls_with_distance),
 		cmocka_unit_test(another_pkey_speaks_against),
 		cmocka_unit_test(what_finds_nothing_looks_ever_more_seldom),
+		cmocka_unit_test(a_half_that_asked_much_is_found_by_its_first_answer),
 		cmocka_unit_test(a_port_shared_by_two_connections_is_not_enough),
 		cmocka_unit_test(the_rule_of_linux_gives_the_ports_that_were_seen),
 	};
