@@ -12,24 +12,40 @@ enum {
 #define TIMEOUT_NS UINT64_C(1000000) /* no sender waits less for an answer */
 
 /*
- * The frame of the request that passed with the PSN of this one; 0: it is not among the last frames of the capture, which
+ * The request that passed with the PSN of this one, and how many frames ago; 0: it is not among the last of the capture, which
  * is so for any number of workers.
  */
-static uint64_t passage_before(const struct ft_suspects *suspects, const struct ft_flow *flow,
-			       const struct ft_observed *observed)
-{
-	uint32_t half = (uint32_t)(flow - suspects->records);
-	uint64_t frame = observed->frame;
+struct passed {
+	const struct ft_passage *passage;
+	unsigned back;
+};
 
+static struct passed passage_before(const struct ft_suspects *suspects,
+				    const struct ft_passage *now, uint64_t frame)
+{
 	for (unsigned back = 1; back <= FT_SUSPECTS_PASSAGES; back++) {
 		const struct ft_passage *passage =
 			&suspects->passages[(frame - back) % FT_SUSPECTS_PASSAGES];
 
-		if (passage->frame == frame - back && passage->half == half &&
-		    passage->psn == observed->psn)
-			return passage->frame;
+		if (passage->frame == (uint32_t)(frame - back) && passage->half == now->half &&
+		    passage->psn == now->psn)
+			return (struct passed){ passage, back };
 	}
-	return 0;
+	return (struct passed){ NULL, 0 };
+}
+
+/* In which of enum ft_recent_bits two requests differ; cut differently, they cannot be compared. */
+static uint32_t unlike(const struct ft_passage *before, const struct ft_passage *now)
+{
+	uint32_t bits = 0;
+
+	if (((before->has ^ now->has) & FT_OBSERVED_WHOLE) != 0)
+		return 0;
+	if (before->content != now->content)
+		bits |= FT_RECENT_CONTENT;
+	if (before->shape != now->shape)
+		bits |= FT_RECENT_SHAPE;
+	return bits;
 }
 
 /* One packet and what is known about it. */
@@ -104,19 +120,14 @@ static uint32_t mtu_of(const struct scene *scene)
 	return (half->flags & FT_HALF_MTU_GUESSED) != 0 ? 0 : half->mtu;
 }
 
-static void check_request(const struct scene *scene, struct ft_suspicion *suspicion)
+static struct ft_request_looks looks_of(const struct scene *scene,
+					const struct ft_suspicion *suspicion)
 {
-	static const uint32_t rules[] = {
-		[FT_CONFLICT_PAYLOAD] = 1u << FT_RULE_SPOOF_PAYLOAD_CHANGED,
-		[FT_CONFLICT_REQUEST] = 1u << FT_RULE_SPOOF_PSN_CONFLICT,
-		[FT_CONFLICT_GRAVE] = 1u << FT_RULE_SPOOF_PSN_CONFLICT,
-		[FT_CONFLICT_KNOWN] = 0,
-	};
-	struct ft_recent *recent = scene->recent;
 	bool reported = (suspicion->rules >> FT_RULE_SPOOF_SENDER_CHANGED & 1) != 0;
 	bool paused = scene->since_alike_ns > FT_SUSPECTS_PAUSE_NS;
 	bool several_traits = (suspicion->strange & (suspicion->strange - 1)) != 0;
-	struct ft_request_looks looks = {
+
+	return (struct ft_request_looks){
 		.strange = reported || (several_traits && !paused),
 		.reported = reported,
 		.paused = paused,
@@ -126,23 +137,51 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 		.mtu = mtu_of(scene),
 		.next_psn = scene->flow->half.next_psn,
 	};
-	enum ft_conflict conflict;
+}
 
-	if (scene->since_alike_ns >> FT_SUSPECTS_MOMENT_SHIFT >= FT_SUSPECTS_LONG_AGO)
-		ft_recent_forget(recent);
-	ft_suspects_note_use(scene->suspects, scene->flow, recent, scene->observed);
-	conflict = ft_recent_step(recent, scene->observed, &looks);
-	scene->flow->asked = ft_suspects_moment(scene->observed->ts_ns);
-	if (conflict == FT_CONFLICT_NONE)
-		ft_suspects_note_passage(scene->suspects, scene->flow, scene->observed);
+/* `passed`: the frame of the other request; 0: not known. */
+static void hold_conflict(struct ft_suspicion *suspicion, enum ft_conflict conflict,
+			  uint64_t passed)
+{
+	static const uint32_t rules[] = {
+		[FT_CONFLICT_PAYLOAD] = 1u << FT_RULE_SPOOF_PAYLOAD_CHANGED,
+		[FT_CONFLICT_REQUEST] = 1u << FT_RULE_SPOOF_PSN_CONFLICT,
+		[FT_CONFLICT_GRAVE] = 1u << FT_RULE_SPOOF_PSN_CONFLICT,
+		[FT_CONFLICT_KNOWN] = 0,
+	};
+
 	if (rules[conflict] == 0)
 		return;
-	suspicion->passed = passage_before(scene->suspects, scene->flow, scene->observed);
 	if (conflict == FT_CONFLICT_GRAVE) /* it says so already */
 		suspicion->rules &= ~(1u << FT_RULE_SPOOF_SENDER_VARIES);
 	suspicion->rules |= rules[conflict];
 	suspicion->strange |= FT_STRANGE_CONTENT;
 	suspicion->grave = conflict == FT_CONFLICT_GRAVE;
+	suspicion->passed = passed;
+}
+
+static void check_request(const struct scene *scene, struct ft_suspicion *suspicion)
+{
+	struct ft_suspects *suspects = scene->suspects;
+	const struct ft_observed *observed = scene->observed;
+	struct ft_request_looks looks = looks_of(scene, suspicion);
+	const struct ft_passage now = ft_passage_of(suspects, scene->flow, observed);
+	struct passed before = { NULL, 0 };
+	enum ft_conflict conflict;
+
+	if (scene->since_alike_ns >> FT_SUSPECTS_MOMENT_SHIFT >= FT_SUSPECTS_LONG_AGO)
+		ft_recent_forget(scene->recent);
+	ft_suspects_note_use(suspects, scene->flow, scene->recent, observed);
+	if (ft_recent_has(scene->recent, observed->psn))
+		before = passage_before(suspects, &now, observed->frame);
+	if (before.passage != NULL)
+		looks.unlike = unlike(before.passage, &now);
+	conflict = ft_recent_step(scene->recent, observed, &looks);
+	scene->flow->asked = ft_suspects_moment(observed->ts_ns);
+	if (conflict == FT_CONFLICT_NONE || !looks.strange)
+		ft_suspects_note_passage(suspects, scene->flow, observed);
+	hold_conflict(suspicion, conflict,
+		      before.passage == NULL ? 0 : observed->frame - before.back);
 }
 
 static void check_look(const struct scene *scene, struct ft_suspicion *suspicion,

@@ -154,19 +154,26 @@ enum ft_recent_bits {
 	FT_RECENT_WHOLE = FT_OBSERVED_WHOLE, /* nothing of it was cut off */
 	FT_RECENT_KEPT = 1 << 24,            /* always set */
 };
-#define FT_RECENT_SHAPE                                                                            \
-	0xfe000000u /* digest of operation, address, key and, but of a READ, length of the message */
+#define FT_RECENT_SHAPE 0xfe000000u /* the upper bits of ft_recent_shape() */
 static_assert(FT_OBSERVED_WHOLE == 1 << 23, "no bit has two meanings");
 
-/* Of a READ, which has no payload, the length is left out: it may be asked again in part. */
-static inline uint32_t ft_recent_word(const struct ft_observed *observed)
+/*
+ * Digest of operation, address, key and length of the message; of a READ, which has no payload, the length is left out: it
+ * may be asked again in part.
+ */
+static inline uint32_t ft_recent_shape(const struct ft_observed *observed)
 {
 	uint64_t aim = observed->va + observed->opcode + ((uint64_t)observed->rkey << 32) +
 		       (uint64_t)observed->length * observed->payload;
 
+	return (uint32_t)(aim * 0x9e3779b97f4a7c15u >> 32);
+}
+
+static inline uint32_t ft_recent_word(const struct ft_observed *observed)
+{
 	return (observed->psn & FT_RECENT_PSN) | (observed->content & FT_RECENT_CONTENT) |
-	       (observed->has & FT_RECENT_WHOLE) |
-	       ((uint32_t)(aim * 0x9e3779b97f4a7c15u >> 32) & FT_RECENT_SHAPE) | FT_RECENT_KEPT;
+	       (observed->has & FT_RECENT_WHOLE) | (ft_recent_shape(observed) & FT_RECENT_SHAPE) |
+	       FT_RECENT_KEPT;
 }
 
 static inline uint32_t ft_recent_look(const struct ft_observed *observed)

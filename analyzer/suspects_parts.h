@@ -103,7 +103,12 @@ struct ft_request_looks {
 	bool again;        /* passed before, or is part of a READ that did */
 	uint32_t mtu;      /* of the path; 0: not known */
 	uint32_t next_psn; /* of the half-connection */
+	uint32_t
+		unlike; /* enum ft_recent_bits: in these it is known to differ from the one that passed under its PSN */
 };
+
+/* A request with this PSN is among those kept. */
+bool ft_recent_has(const struct ft_recent *recent, uint32_t psn);
 
 /* Too long ago: what was kept is compared with nothing. */
 void ft_recent_forget(struct ft_recent *recent);

@@ -26,13 +26,18 @@ static unsigned age_of(const struct ft_recent *recent, uint32_t psn)
 	return age;
 }
 
+bool ft_recent_has(const struct ft_recent *recent, uint32_t psn)
+{
+	return age_of(recent, psn) != FT_SUSPECTS_KEPT;
+}
+
 /*
  * One of the two is not the sender's. If only the payload differs, the other explanation is memory that
  * changed before the request was sent again by another path: then the first of the two looks as usual.
  */
-static bool is_grave(uint32_t before, uint32_t now, bool prompt)
+static bool is_grave(uint32_t before, uint32_t now, uint32_t different, bool prompt)
 {
-	uint32_t different = before ^ now, either = before | now;
+	uint32_t either = before | now;
 
 	if ((either & FT_RECENT_STRANGE) == 0)
 		return false;
@@ -53,9 +58,10 @@ static bool is_bare(const struct ft_observed *observed)
 }
 
 /* What is different about two requests under one PSN; of a `part` of a READ, only what is no other length. */
-static enum ft_conflict difference(uint32_t before, uint32_t now, bool prompt, bool part)
+static enum ft_conflict difference(uint32_t before, uint32_t now,
+				   const struct ft_request_looks *looks, bool part)
 {
-	uint32_t different = before ^ now;
+	uint32_t different = (before ^ now) | looks->unlike;
 
 	if (part)
 		different &= ~(uint32_t)FT_RECENT_CONTENT;
@@ -65,7 +71,7 @@ static enum ft_conflict difference(uint32_t before, uint32_t now, bool prompt, b
 		return FT_CONFLICT_NONE;
 	if ((now & FT_RECENT_STRANGE) == 0 && (before & FT_RECENT_REPORTED) != 0)
 		return FT_CONFLICT_KNOWN;
-	if (is_grave(before, now, prompt))
+	if (is_grave(before, now, different, looks->prompt))
 		return FT_CONFLICT_GRAVE;
 	return (different & FT_RECENT_SHAPE) != 0 ? FT_CONFLICT_REQUEST : FT_CONFLICT_PAYLOAD;
 }
@@ -113,8 +119,7 @@ static enum ft_conflict look_back(struct ft_recent *recent, const struct ft_obse
 		return FT_CONFLICT_NONE;
 	}
 	before = &recent->requests[age];
-	conflict =
-		difference(*before, word, looks->prompt, may_be_part(recent, age, observed, looks));
+	conflict = difference(*before, word, looks, may_be_part(recent, age, observed, looks));
 	if (conflict == FT_CONFLICT_PAYLOAD && is_bare(observed))
 		conflict = FT_CONFLICT_REQUEST;
 	if (conflict != FT_CONFLICT_NONE && (word & FT_RECENT_STRANGE) == 0)

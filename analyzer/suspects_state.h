@@ -4,10 +4,12 @@
 
 /* What suspects.c, which every packet passes, and suspects_judge.c, for those that are odd, have in common. */
 
-/* The request in a frame of late, in the place of its number. */
+/* The request in a frame of late, in the place of its number: more of it than fits beside its half-connection. */
 struct ft_passage {
 	uint32_t half, psn;
-	uint64_t frame; /* 0: none */
+	uint32_t frame;        /* low bits of its number */
+	uint32_t has, content; /* struct ft_observed */
+	uint32_t shape;        /* ft_recent_shape() */
 };
 
 struct ft_suspects {
@@ -25,13 +27,26 @@ static inline struct ft_recent *ft_recent_of(const struct ft_suspects *suspects,
 	return &suspects->recent[flow - suspects->records];
 }
 
+static inline struct ft_passage ft_passage_of(const struct ft_suspects *suspects,
+					      const struct ft_flow *flow,
+					      const struct ft_observed *observed)
+{
+	return (struct ft_passage){
+		.half = (uint32_t)(flow - suspects->records),
+		.psn = observed->psn,
+		.frame = (uint32_t)observed->frame,
+		.has = observed->has,
+		.content = observed->content,
+		.shape = ft_recent_shape(observed),
+	};
+}
+
 static inline void ft_suspects_note_passage(const struct ft_suspects *suspects,
 					    const struct ft_flow *flow,
 					    const struct ft_observed *observed)
 {
 	suspects->passages[observed->frame % FT_SUSPECTS_PASSAGES] =
-		(struct ft_passage){ (uint32_t)(flow - suspects->records), observed->psn,
-				     observed->frame };
+		ft_passage_of(suspects, flow, observed);
 }
 
 /* The second request: the queue pair is used, not searched for. */

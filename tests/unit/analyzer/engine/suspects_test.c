@@ -175,6 +175,26 @@ static void another_address_is_another_request(void **state)
 	assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
 }
 
+/* Digests that differ in few of their bits or in many: a request is told from any other that passed of late. */
+static void no_change_is_too_small(void **state)
+{
+	struct wire *wire = *state;
+
+	talk(wire, SETTLED);
+	for (uint32_t i = 0; i < 4000; i++) {
+		struct ft_observed own = request(SETTLED + i), other = own;
+		uint32_t change = i < 32 ? 1u << i : i * 0x9e3779b1u;
+		bool payload = i % 2 == 0;
+
+		other.content ^= change;
+		other.va = payload ? 0 : change;
+		assert_int_equal(send(wire, own, FT_STEP_NEW), 0);
+		assert_int_equal(send(wire, other, FT_STEP_RETRANSMITTED),
+				 payload ? R(PAYLOAD_CHANGED) : R(PSN_CONFLICT));
+		assert_int_equal(wire->suspicion.passed, wire->frame - 1);
+	}
+}
+
 /* Requests of which the one before last is a READ of ten packets from PSN `psn`; the path MTU is 1024. */
 static struct ft_observed talk_of_a_read(struct wire *wire)
 {
@@ -1008,6 +1028,7 @@ int main(void)
 		TEST(the_same_request_again_is_a_retransmission),
 		TEST(another_payload_alone_is_worth_a_note),
 		TEST(another_address_is_another_request),
+		TEST(no_change_is_too_small),
 		TEST(a_read_may_be_asked_again_in_part),
 		TEST(also_if_nothing_came_after_it),
 		TEST(a_read_of_more_than_was_asked_for_is_another),
