@@ -25,6 +25,14 @@ static inline uint32_t ft_message_length(const struct ft_observed *observed)
 	return observed->has & FT_OBSERVED_RETH ? observed->length : 0;
 }
 
+/* A First. */
+static inline void ft_begin_message(struct ft_half *half, const struct ft_observed *observed)
+{
+	half->message_psn = observed->psn;
+	half->message_bytes = ft_message_length(observed);
+	half->flags |= FT_HALF_IN_MESSAGE;
+}
+
 /* A SEND or WRITE in its order. */
 FT_IN_LINE void ft_follow_message(const struct ft_tracker *tracker, const struct ft_moment *moment)
 {
@@ -41,9 +49,7 @@ FT_IN_LINE void ft_follow_message(const struct ft_tracker *tracker, const struct
 					half->flags & FT_HALF_IN_MESSAGE ? half->message_bytes : 0);
 		break;
 	case FT_PART_FIRST:
-		half->message_psn = observed->psn;
-		half->message_bytes = ft_message_length(observed);
-		half->flags |= FT_HALF_IN_MESSAGE;
+		ft_begin_message(half, observed);
 		return;
 	default:
 		return;

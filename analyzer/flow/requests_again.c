@@ -193,6 +193,18 @@ static bool is_from_before(const struct ft_tracker *tracker, const struct ft_mom
 	       !is_sent_again(moment);
 }
 
+/* It begins the message that was seen from its middle on: what is in its order will complete it. */
+static void begin_message(const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn;
+
+	if (moment->operation->part != FT_PART_FIRST || (half->flags & FT_HALF_SPAN_UNKNOWN) != 0)
+		return;
+	if (half->message_psn == FT_PSN_NONE || ft_psn_distance(psn, half->message_psn) > 0)
+		ft_begin_message(half, moment->observed);
+}
+
 static void come_late(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	moment->step->what |= FT_STEP_REORDERED;
@@ -200,6 +212,7 @@ static void come_late(struct ft_tracker *tracker, const struct ft_moment *moment
 	tell_evidence(tracker, moment);
 	if (moment->operation->part & FT_PART_FIRST)
 		follow_late(tracker, moment, moment->observed->psn);
+	begin_message(moment);
 }
 
 /* Behind what was expected. */
@@ -229,6 +242,7 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 	tracker->totals.retransmitted++;
 	tell_evidence(tracker, moment);
 	half->flags |= FT_HALF_GOING_BACK;
+	begin_message(moment);
 	if (moment->operation->role == FT_ROLE_QUESTION)
 		ask_again(tracker, moment);
 }
