@@ -96,6 +96,25 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 	return false;
 }
 
+/* The largest hole among what an answer up to `delivered` newly says was delivered; NULL: none. */
+static const struct ft_span *newly_spanned(const struct ft_spans *spans, const struct ft_half *half,
+					   uint32_t delivered)
+{
+	const struct ft_span *largest = NULL;
+	uint32_t number = half->spans;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(spans, number);
+
+		if ((FT_SPANS_HOLES >> span->kind & 1) != 0 && !ft_is_acked(half, span->from) &&
+		    ft_psn_distance(delivered, span->from) >= 0 &&
+		    (largest == NULL || span->count > largest->count))
+			largest = span;
+		number = span->next;
+	}
+	return largest;
+}
+
 /* Whether a message that ended behind the hole is among what was delivered. */
 static bool ended_behind(const struct ft_half *half, const struct ft_span *hole, uint32_t delivered)
 {
@@ -115,8 +134,8 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		  struct ft_flow *requester, uint32_t delivered)
 {
 	struct ft_half *half = &moment->flow->half;
-	uint32_t known = half->msn, next_psn = requester->half.next_psn, hole;
-	const struct ft_span *span;
+	uint32_t known = half->msn, next_psn = requester->half.next_psn;
+	const struct ft_span *hole;
 	int32_t counted;
 
 	if ((moment->observed->has & FT_OBSERVED_AETH) == 0 ||
@@ -124,13 +143,13 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		return;
 	ft_note_msn(moment);
 	counted = ft_psn_distance(half->msn, known);
-	hole = ft_spans_find(&tracker->spans, &requester->half,
-			     ft_psn_add(requester->half.acked, 1), FT_SPANS_HOLES);
-	if (known == 0 || counted > 0 || hole == 0)
+	if (known == 0 || counted > 0)
 		return;
-	span = ft_span_at(&tracker->spans, hole);
+	hole = newly_spanned(&tracker->spans, &requester->half, delivered);
+	if (hole == NULL)
+		return;
 	if (counted == 0 &&
-	    (span->count < FT_WENT_ON_PSNS || !ended_behind(&requester->half, span, delivered)))
+	    (hole->count < FT_WENT_ON_PSNS || !ended_behind(&requester->half, hole, delivered)))
 		return; /* some senders do not count at all */
 	ft_spans_drop(&tracker->spans, &requester->half, FT_SPANS_HOLES);
 	ft_begin_both(tracker, requester, moment->flow, moment->step);
