@@ -93,6 +93,14 @@ static const struct ft_home *find(const struct ft_homes *homes, const struct ft_
 	return NULL;
 }
 
+void ft_homes_prefetch(const struct ft_homes *homes, const struct ft_item *item)
+{
+	const struct ft_home_end src = end_of(homes, item, true), dst = end_of(homes, item, false);
+
+	__builtin_prefetch(bucket_of(homes, &src));
+	__builtin_prefetch(bucket_of(homes, &dst));
+}
+
 uint32_t ft_homes_find(const struct ft_homes *homes, const struct ft_item *item, uint32_t epoch)
 {
 	const struct ft_home *src, *dst;

@@ -35,6 +35,9 @@ struct ft_homes {
 int ft_homes_init(struct ft_homes *homes, const struct ft_map *map, uint64_t seed);
 void ft_homes_free(struct ft_homes *homes);
 
+/* Both ends of a usual item are looked for soon. */
+void ft_homes_prefetch(const struct ft_homes *homes, const struct ft_item *item);
+
 /* The cell of a usual item between two ends at home; FT_NONE: ask the map. */
 uint32_t ft_homes_find(const struct ft_homes *homes, const struct ft_item *item, uint32_t epoch);
 

@@ -286,6 +286,11 @@ bool ft_judge_knows_home(struct ft_judge *judge, const struct ft_item *item, str
 	return true;
 }
 
+void ft_judge_prefetch_home(const struct ft_judge *judge, const struct ft_item *item)
+{
+	ft_homes_prefetch(&judge->homes, item);
+}
+
 void ft_judge_learn_home(struct ft_judge *judge, const struct ft_item *item,
 			 const struct ft_judged *judged)
 {

@@ -47,6 +47,9 @@ struct ft_judged *ft_judge_frame(struct ft_judge *judge, struct ft_item *item,
  */
 bool ft_judge_knows_home(struct ft_judge *judge, const struct ft_item *item, struct ft_flow *flow);
 
+/* Hint that ft_judge_knows_home() is asked about a usual item soon. */
+void ft_judge_prefetch_home(const struct ft_judge *judge, const struct ft_item *item);
+
 /* A usual item was judged by this and counted in judged->cell. */
 void ft_judge_learn_home(struct ft_judge *judge, const struct ft_item *item,
 			 const struct ft_judged *judged);

@@ -176,6 +176,8 @@ static inline void fetch_new(const struct ft_worker *worker, const struct ft_ite
 
 	if (worker->suspects != NULL)
 		ft_suspects_prefetch_new(worker->suspects, &item->flow_key, &item->observed);
+	if (worker->quiet && item->usual)
+		ft_judge_prefetch_home(worker->judge, item);
 	if (worker->map_is_far)
 		ft_check_fetch_names(worker->map, &ends);
 }
