@@ -3,8 +3,25 @@
 set(FT_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror)
 set(FT_SANITIZERS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
+# How often each branch of the program is taken: counted by one build, told to the compiler by another (tests/bench/train).
+# Both name counts by the place of an object in its build directory, and what no training reached is compiled as without.
+set(FT_COUNTING -fprofile-generate -fprofile-update=atomic -fprofile-prefix-path=${CMAKE_BINARY_DIR}
+	-fprofile-dir=${CMAKE_BINARY_DIR}/profile)
+set(FT_PROFILED -fprofile-use=${FT_PROFILE} -fprofile-partial-training -fprofile-prefix-path=${CMAKE_BINARY_DIR}
+	-Wno-missing-profile)
+
+function(ft_profile target)
+	if(FT_COUNT)
+		target_compile_options(${target} PRIVATE ${FT_COUNTING})
+		target_link_options(${target} PRIVATE ${FT_COUNTING})
+	elseif(FT_PROFILE)
+		target_compile_options(${target} PRIVATE ${FT_PROFILED})
+	endif()
+endfunction()
+
 function(ft_flags target)
 	target_compile_options(${target} PRIVATE ${FT_WARNINGS})
+	ft_profile(${target})
 	target_compile_definitions(${target} PRIVATE _GNU_SOURCE FT_VERSION="${PROJECT_VERSION}")
 	if(FT_SANITIZE OR FT_FUZZ)
 		target_compile_options(${target} PRIVATE ${FT_SANITIZERS})
