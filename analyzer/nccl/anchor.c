@@ -4,6 +4,8 @@
 
 #include "answer.h"
 
+enum { ASKED_AHEAD_MOST = 8 }; /* clear-to-sends that wait for their data */
+
 const struct ft_nccl_transfer *ft_nccl_asked_by(const struct ft_nccl_followed *followed,
 						const struct ft_nccl_seen *seen,
 						struct ft_nccl_anchor *anchor)
@@ -116,6 +118,46 @@ struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
 	return reading.anchor;
 }
 
+struct ft_nccl_anchor ft_nccl_anchor_at_write(const struct ft_nccl_log *log)
+{
+	struct ft_nccl_logged logged;
+
+	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
+		if (ft_nccl_begins(logged.seen.opcode))
+			return (struct ft_nccl_anchor){ .frame = logged.seen.frame };
+	}
+	return (struct ft_nccl_anchor){ 0 };
+}
+
+/* An ACK of all data so far, with its number. */
+static bool is_of_all(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
+{
+	return (seen->has & FT_HAS_AETH) != 0 && !lane->open && lane->data.known &&
+	       lane->data.next == ft_nccl_psn_add(seen->psn, 1);
+}
+
+/*
+ * Plain messages are one request each, so the receiver's ACKs count them. Long ones of two requests, before the capture
+ * too, would soon make it more than was asked for.
+ */
+void ft_nccl_anchor_at_msn(const struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_lane *lane = moment->lane;
+	uint64_t asked = followed->newest + 1;
+	int32_t waiting = ft_nccl_psn_distance(asked & 0xffffff, moment->seen->msn);
+
+	if (followed->numbered || followed->lane_count != 1 || !followed->has_newest ||
+	    followed->model.adaptive == FT_NCCL_YES || !is_of_all(lane, moment->seen))
+		return;
+	if (waiting < 0 || waiting > ASKED_AHEAD_MOST || (uint64_t)waiting > asked)
+		return;
+	lane->next = asked - (uint64_t)waiting;
+	lane->exact = true;
+	lane->slack = 0;
+	followed->numbered = true;
+}
+
 bool ft_nccl_is_anchored_at_first(const struct ft_nccl_followed *followed,
 				  const struct ft_nccl_log *log, struct ft_nccl_anchor *anchor)
 {
@@ -125,7 +167,7 @@ bool ft_nccl_is_anchored_at_first(const struct ft_nccl_followed *followed,
 
 	if (log == NULL || log->restarts != 0 || !ft_nccl_log_next(log, &at, &logged) ||
 	    logged.seen.psn != 0 || !ft_nccl_begins(logged.seen.opcode) || first == NULL ||
-	    !first->has_cts || followed->by_grid ||
+	    !first->has_cts || (followed->by_grid && !followed->blind) ||
 	    !ft_nccl_answers_first(followed, first, &logged.seen))
 		return false;
 	*anchor = (struct ft_nccl_anchor){ .frame = logged.seen.frame };

@@ -6,6 +6,9 @@
 #include "split.h"
 #include "turns.h"
 
+/* A number that no clear-to-send has while the message is under way: at most 8 wait for their data. */
+enum { BEYOND_ASKED = 9 };
+
 /* The slot of the sizes array that is written to; -1: it is no write to it. */
 static int64_t sizes_slot(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
 {
@@ -228,6 +231,13 @@ static bool is_counted(const struct ft_nccl_moment *moment, uint64_t k, bool any
 					     moment->seen, request));
 }
 
+/* Where nothing tells which message data is of, it is of none of those that were asked for. */
+static struct ft_nccl_answer uncounted(const struct ft_nccl_followed *followed)
+{
+	return (struct ft_nccl_answer){ .kind = FT_NCCL_ANSWER_DATA,
+					.k = followed->newest + BEYOND_ASKED };
+}
+
 /*
  * The next message in turn that the write can be of. Where lanes take turns in a known order and no hole came between it
  * can be of no other.
@@ -243,6 +253,8 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 					 .sure = true };
 	enum fit fit;
 
+	if (followed->blind && (!exact || !followed->numbered))
+		return uncounted(followed);
 	if (!exact || (!ft_nccl_split_is_known(followed) && !followed->numbered))
 		return by_search(moment, any_write, exact);
 	while ((fit = fit_of(moment, answer.k, any_write, &answer.request)) == NOT_HERE)

@@ -236,7 +236,9 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 				blame(connections, followed, stranger);
 			continue;
 		}
-		anchor = ft_nccl_anchor_in(followed, stranger->log, connections->config.ends_only);
+		anchor = partner != NULL ? ft_nccl_anchor_at_write(stranger->log)
+					 : ft_nccl_anchor_in(followed, stranger->log,
+							     connections->config.ends_only);
 		if (anchor.frame != 0)
 			candidates[count++] = (struct candidate){ stranger, anchor };
 	}

@@ -1,5 +1,6 @@
 #include "order.h"
 
+#include "anchor.h"
 #include "faults.h"
 #include "split.h"
 
@@ -11,6 +12,8 @@ void ft_nccl_order_acknowledge(const struct ft_nccl_moment *moment, bool is_data
 		ft_nccl_acknowledge(&lane->cts_acked, &lane->cts, moment->seen->psn);
 	else
 		ft_nccl_acknowledge(&lane->data_acked, &lane->data, moment->seen->psn);
+	if (!is_data && moment->followed->blind)
+		ft_nccl_anchor_at_msn(moment);
 	if (moment->connections->waiting_count != 0 && ft_nccl_has_numbers(moment->followed))
 		ft_nccl_fault_release(moment->connections, moment->followed);
 }
