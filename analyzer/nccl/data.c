@@ -57,7 +57,8 @@ static void sign(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfe
 		.written = seen->length,
 		.has_written = moment->followed->lane_count == 1,
 		.va = seen->va,
-		.write = { seen->payload, seen->captured, length_of(seen) },
+		.write = { seen->payload, moment->followed->blind ? 0 : seen->captured,
+			   length_of(seen) },
 	};
 
 	if (transfer->message.request_count != 1 || (seen->has & FT_HAS_RETH) == 0)

@@ -135,6 +135,11 @@ class Truths(WithTruths):
         return {(ids[m["connection"]], m["k"]): (m["cts_frame"], m["first_frame"], m["last_frame"], m["requests"][0]["written_bytes"])
                 for m in told["messages"] if m["first_frame"] is not None and m["k"] is not None}
 
+    def test_encrypted_lines_are_no_simple_data(self):
+        for name, told, _, _ in self.unread():
+            if "-ll" in name:
+                self.assertEqual({m["protocol"] for m in told["messages"] if m["first_frame"] is not None}, {"unknown"})
+
     def test_several_workers_find_the_same(self):
         for capture, _ in self.each():
             with self.subTest(capture=capture.name):
