@@ -75,7 +75,8 @@ static const char *what_is_at(const struct ft_nccl_followed *followed,
 {
 	const struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_ring *ring = &followed->ring;
-	uint64_t slots = ft_nccl_fifo_slots_least(followed);
+	uint64_t slots =
+		model->fifo.slots != 0 ? model->fifo.slots : ft_nccl_fifo_slots_least(followed);
 	uint8_t request;
 
 	if (is_at(&model->sender, seen) &&

@@ -165,6 +165,22 @@ class Forged(nccl.WithTruths):
             like = place.records[place.message["wire"][0]["first_frame"] - 1]
             forged = retouched(like, psn=7, source=bytes((10, 66, 6, 6)), reth=(int(place.message["wire"][0]["va"], 16), 4))
             self.named("another address", capture, header, place.with_frame(forged), place.at + 2)
+            if "first_message_k_in_capture" in place.connection:
+                continue
+            forged = retouched(place.records[place.at], psn=7, source=bytes((10, 66, 6, 6)))
+            self.named("another address, to the FIFO", capture, header, place.with_frame(forged), place.at + 2)
+
+    def test_another_writer_to_a_fifo_that_is_still_learnt(self):
+        """Its slots are 256 of NCCL 2.19 as soon as they are no 64, without a wrap."""
+        for capture, truth in self.each():
+            if truth["connections"][0].get("first_message_k_in_capture", 255) > 190:
+                continue
+            header, records = read_pcap(capture)
+            for message in truth["messages"]:
+                if message["k"] in (195, 235) and message["connection"] == 0:
+                    at = message["cts_frame"] - 1
+                    forged = retouched(records[at], psn=7, source=bytes((10, 66, 6, 6)))
+                    self.named("at message %d" % message["k"], capture, header, records[:at + 1] + [forged] + records[at + 1:], at + 2)
 
 
 def lossy(records, chance):
