@@ -320,10 +320,27 @@ static bool is_complete(const struct ft_nccl_followed *followed)
 		       (ft_nccl_had_all(followed) ? MESSAGES_TO_BE_SURE : SHORT_TO_BE_SURE);
 }
 
+/* Its set-up names the queue pair, though another connection's does, too. */
+static bool is_named(const struct ft_nccl_followed *followed, uint32_t qpn)
+{
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (followed->model.receiver.qpns[i] == qpn)
+			return true;
+	}
+	return false;
+}
+
+/* It may be one of the connection's that is not known yet. */
+static bool may_be_missed(const struct ft_nccl_followed *followed, uint32_t qpn)
+{
+	return followed->unsure && (!followed->named || is_named(followed, qpn));
+}
+
 /* Whose data goes to the buffers is known. */
 static bool has_data(const struct ft_nccl_followed *followed)
 {
-	return followed->model.receiver.qpns[0] != FT_NCCL_NONE && followed->model.messages != 0;
+	return followed->named ||
+	       (followed->model.receiver.qpns[0] != FT_NCCL_NONE && followed->model.messages != 0);
 }
 
 bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
@@ -347,7 +364,7 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 		}
 		if (is_between(followed, stranger) && !is_complete(followed))
 			followed->unsure = true;
-		if (is_between(followed, stranger) && followed->unsure)
+		if (is_between(followed, stranger) && may_be_missed(followed, stranger->qpn))
 			continue;
 		if (has_data(followed) && ft_nccl_fault_stranger(connections, followed, seen))
 			return true;

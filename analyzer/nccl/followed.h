@@ -84,6 +84,7 @@ struct ft_nccl_followed {
 			/* they pass in another order here */
 	bool numbered;  /* messages are counted from the first packet on, as there was no hole */
 	bool unsure;    /* metadata names more queue pairs than there may be */
+	bool named;     /* .. but not fewer: it began with its set-up */
 	bool met[2];    /* the sink was told of a clear-to-send, of data */
 	bool shared; /* a message was longer than what its queue pair had: others, not known yet, share it */
 	bool has_base;    /* model.fifo.addr is known */

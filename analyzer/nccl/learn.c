@@ -119,6 +119,7 @@ static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchang
 	model->devices = larger(sender->device_count, receiver->device_count);
 	assert(model->devices != 0);
 	followed->unsure = sender->form->minor_first < MINOR_CLEARED && qps > model->devices;
+	followed->named = !followed->unsure || qps < UNSURE_MOST;
 	model->qp_count = followed->unsure ? model->devices : qps;
 	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
 	followed->pmtu = pmtu_of(exchange);

@@ -165,6 +165,8 @@ class Forged(nccl.WithTruths):
             like = place.records[place.message["wire"][0]["first_frame"] - 1]
             forged = retouched(like, psn=7, source=bytes((10, 66, 6, 6)), reth=(int(place.message["wire"][0]["va"], 16), 4))
             self.named("another address", capture, header, place.with_frame(forged), place.at + 2)
+            forged = retouched(like, psn=7, qpn=0x4321, reth=(int(place.message["wire"][0]["va"], 16), 4))
+            self.named("another queue pair", capture, header, place.with_frame(forged), place.at + 2)
             if "first_message_k_in_capture" in place.connection:
                 continue
             forged = retouched(place.records[place.at], psn=7, source=bytes((10, 66, 6, 6)))
