@@ -27,16 +27,24 @@ static uint32_t lanes_of(const struct ft_nccl_followed *followed)
 	return model->split == FT_NCCL_YES ? model->qp_count : model->devices;
 }
 
+/* Of several requests each queue pair has a write for each, empty ones too: none passed before the first that was seen. */
+static bool has_all_requests(const struct ft_nccl_share *share, uint8_t count)
+{
+	return count == 1 || share->requests == (1u << count) - 1;
+}
+
 bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 			 const struct ft_nccl_transfer *transfer)
 {
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+	uint8_t count = transfer->message.request_count;
 	uint32_t used = 0;
 
 	if (transfer->partial || transfer->doubtful || transfer->undecided)
 		return false;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		if (shares[i].used && !ft_nccl_share_is_whole(&shares[i]))
+		if (shares[i].used &&
+		    !(ft_nccl_share_is_whole(&shares[i]) && has_all_requests(&shares[i], count)))
 			return false;
 		used += shares[i].used ? 1 : 0;
 	}

@@ -234,6 +234,20 @@ class Truths(WithTruths):
                     if len(rest) > 8:
                         self.agrees(told, {**truth, "messages": rest}, least=0.9)
 
+    def test_no_message_is_complete_that_lacks_requests(self):
+        """Where the capture begins in the middle, before several requests sent together are known to belong together."""
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            sizes = {m["k"]: sorted((s.get("index_in_group", 0), s["size"]) for s in m["sends"]) for m in truth["messages"]}
+            if all(m["n"] == 1 for m in truth["messages"]):
+                continue
+            for skipped in range(2, 100, 4):
+                told = document(self.write("middle", header, records[skipped:]))
+                whole = {m["k"]: list(enumerate(r["written_bytes"] for r in m["requests"]))
+                         for m in told["messages"] if m["completed"] and m["cts_frame"]}
+                with self.subTest(capture=capture.name, skipped=skipped):
+                    self.assertEqual(whole, {k: sizes[k] for k in whole})
+
 
 class Forged(WithTruths):
     """Writes added to a healthy capture."""
