@@ -19,8 +19,11 @@ function(ft_profile target)
 	endif()
 endfunction()
 
+# A line fetched to be written is then taken from other cores at once. x86 that cannot does nothing instead.
+check_c_compiler_flag(-mprfchw FT_PREFETCHES_TO_WRITE)
+
 function(ft_flags target)
-	target_compile_options(${target} PRIVATE ${FT_WARNINGS})
+	target_compile_options(${target} PRIVATE ${FT_WARNINGS} $<$<BOOL:${FT_PREFETCHES_TO_WRITE}>:-mprfchw>)
 	ft_profile(${target})
 	target_compile_definitions(${target} PRIVATE _GNU_SOURCE FT_VERSION="${PROJECT_VERSION}")
 	if(FT_SANITIZE OR FT_FUZZ)
