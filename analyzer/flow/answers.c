@@ -126,9 +126,34 @@ static bool ended_behind(const struct ft_half *half, const struct ft_span *hole,
 }
 
 /*
+ * Whether the messages counted since the last answer are fewer than ended behind a long hole alone, and all that were ever
+ * counted no more than a new life may have had: some responders do not count at all.
+ */
+static bool counts_too_few(const struct ft_half *half, const struct ft_span *hole,
+			   uint32_t delivered, uint32_t msn, int32_t counted)
+{
+	int32_t behind = ft_psn_distance(delivered, ft_psn_add(hole->from, hole->count)) + 1;
+	uint64_t ended = hole->ended;
+
+	if (hole->count < FT_WENT_ON_PSNS || behind <= 0 || msn > (uint32_t)behind + FT_SETTLE_PSNS)
+		return false;
+	if (counted == 0 && ended_behind(half, hole, delivered))
+		return true;
+	if (behind < FT_SPAN_ENDED)
+		ended &= (UINT64_C(1) << behind) - 1;
+	return counted < __builtin_popcountll(ended);
+}
+
+/* For cheap: a long hole is the first of what is open. */
+static bool is_behind_long(const struct ft_spans *spans, const struct ft_half *half)
+{
+	return half->spans != 0 && ft_span_at(spans, half->spans)->count >= FT_WENT_ON_PSNS;
+}
+
+/*
  * A responder counts the messages it completes, from 0 when the queue pair is set up (MSN; IBA vol. 1, 9.7.7.1). A count
- * that goes back while PSNs go on, or stays with a message completed, is of another life, whose PSNs happen to begin near
- * those of the last: what lies between is no hole.
+ * that goes back while PSNs go on, or goes on by fewer than were completed, is of another life, whose PSNs happen to begin
+ * near those of the last: what lies between is no hole.
  */
 void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		  struct ft_flow *requester, uint32_t delivered)
@@ -143,14 +168,13 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		return;
 	ft_note_msn(moment);
 	counted = ft_psn_distance(half->msn, known);
-	if (known == 0 || counted > 0)
+	if (known == 0 || (counted >= 0 && !is_behind_long(&tracker->spans, &requester->half)))
 		return;
 	hole = newly_spanned(&tracker->spans, &requester->half, delivered);
 	if (hole == NULL)
 		return;
-	if (counted == 0 &&
-	    (hole->count < FT_WENT_ON_PSNS || !ended_behind(&requester->half, hole, delivered)))
-		return; /* some senders do not count at all */
+	if (counted >= 0 && !counts_too_few(&requester->half, hole, delivered, half->msn, counted))
+		return;
 	ft_spans_drop(&tracker->spans, &requester->half, FT_SPANS_HOLES);
 	ft_begin_both(tracker, requester, moment->flow, moment->step);
 	requester->half.next_psn = next_psn;

@@ -237,6 +237,26 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 
 	moment->step->what |= FT_STEP_GAP;
 	ft_remember(tracker, moment->flow, &hole, moment->step);
+	if (count >= FT_WENT_ON_PSNS && ft_spans_last(&tracker->spans, half, kind) != 0)
+		half->spans = ft_spans_last(&tracker->spans, half, kind);
+}
+
+/*
+ * A message that ends soon behind a long hole, or a READ, which its responder may count at once: the count of them may tell
+ * that it is none.
+ */
+static void note_end(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+	struct ft_span *hole;
+	uint32_t at;
+
+	if (half->spans == 0 || (moment->operation->part & FT_PART_LAST) == 0)
+		return;
+	hole = ft_span_at(&tracker->spans, half->spans);
+	at = ft_psn_add(moment->observed->psn, 0x1000000 - ft_psn_add(hole->from, hole->count));
+	if ((FT_SPANS_HOLES >> hole->kind & 1) != 0 && at < FT_SPAN_ENDED)
+		hole->ended |= UINT64_C(1) << at;
 }
 
 /* Who sends again leaves out what was answered for meanwhile. */
@@ -286,6 +306,7 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 		half->flags &= (uint8_t)~FT_HALF_GOING_BACK;
 	ft_tell_evidence(ft_loss_bin(tracker->evidence, moment->observed->frame), moment->flow);
 	accept(tracker, moment);
+	note_end(tracker, moment);
 	ft_settle_ripe(tracker, moment->flow, moment->observed->ts_ns, moment->step);
 }
 

@@ -105,6 +105,7 @@ uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 		span->count = behind.count;
 	} else {
 		span->count = before;
+		span->ended = 0;
 		if (behind.count != 0 && ft_spans_insert(spans, half, number, &behind) == 0)
 			return behind.count;
 	}

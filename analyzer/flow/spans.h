@@ -7,7 +7,8 @@
 
 /*
  * PSN ranges that are not accounted for, kept in a pool that all half-connections share. Those of
- * one half form a ring in order of appearance; struct ft_half holds the number of the first.
+ * one half form a ring in order of appearance, but for a long hole, which comes first; struct ft_half holds the number of
+ * the first.
  */
 
 enum ft_span_kind {
@@ -38,8 +39,10 @@ struct ft_span {
 	uint64_t ts_ns;
 	uint64_t
 		before_ns; /* time of the half's packet before the range, of its kind if that is known; 0: not known */
+	uint64_t
+		ended; /* a long hole: of the FT_SPAN_ENDED PSNs behind it, those at which messages ended; 0 where its end moved */
 };
-static_assert(sizeof(struct ft_span) == 48, "a million of them");
+static_assert(sizeof(struct ft_span) == 56, "a million of them");
 
 static inline bool ft_span_is_answer(const struct ft_span *span)
 {
@@ -54,7 +57,7 @@ enum {
 	FT_SPANS_SKIPPED = 1u << FT_SPAN_SKIPPED,
 };
 
-enum { FT_SPANS_PER_HALF = 255 };
+enum { FT_SPANS_PER_HALF = 255, FT_SPAN_ENDED = 64 };
 
 struct ft_spans {
 	struct ft_span *nodes;
