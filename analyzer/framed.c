@@ -128,7 +128,7 @@ static void enter_party(struct ft_framed *framed, const struct ft_nccl_connectio
 		end->connection = connection;
 		end->lane = lane;
 		end->sends = party == &connection->sender;
-		framed->has_setups |= connection->found_by == FT_NCCL_BY_METADATA;
+		framed->has_setups |= connection->is_set_up;
 	}
 }
 
@@ -267,7 +267,7 @@ bool ft_framed_back(const struct ft_framed *framed, const struct ft_flow_key *ke
 	const struct ft_nccl_party *other;
 
 	if (end == NULL || end->connection == NULL || is_apart(end, key) ||
-	    end->connection->found_by != FT_NCCL_BY_METADATA)
+	    !end->connection->is_set_up)
 		return false;
 	other = other_party(end);
 	if (other->qpns[end->lane] == FT_NCCL_NONE || other->place_count == 0 ||

@@ -207,3 +207,16 @@ enum ft_nccl_verdict ft_nccl_metadata_read(const struct ft_nccl_form *form, cons
 	*metadata = read;
 	return FT_NCCL_READ;
 }
+
+enum ft_nccl_verdict ft_nccl_first_qp_read(const struct ft_nccl_form *form, const uint8_t *bytes,
+					   uint32_t size, uint32_t *qpn)
+{
+	const struct layout *layout = layout_of(form);
+
+	if (size < (uint32_t)layout->qps_at + layout->qp_bytes)
+		return FT_NCCL_CUT;
+	if (!is_qp(layout, bytes + layout->qps_at, 0))
+		return FT_NCCL_NOT;
+	*qpn = ft_le32(bytes + layout->qps_at);
+	return FT_NCCL_READ;
+}

@@ -7,6 +7,7 @@
 
 #include "anchor.h"
 #include "answer.h"
+#include "cut_setups.h"
 #include "faults.h"
 #include "source_port.h"
 #include "split.h"
@@ -126,6 +127,8 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 	followed->lanes[lane].udp_sport = stranger->udp_sport;
 	if (model->sender.qpns[lane] == FT_NCCL_NONE)
 		ft_nccl_await_pair(connections, followed, (uint8_t)lane);
+	else
+		ft_nccl_cut_setup_find(connections, followed, (uint8_t)lane);
 	return 0;
 }
 
@@ -275,7 +278,7 @@ static bool may_have_more(const struct ft_nccl_followed *followed)
 	const struct ft_nccl_connection *model = &followed->model;
 	bool is_short = model->split == FT_NCCL_YES && model->imm_content != FT_NCCL_IMM_LENGTH;
 
-	return !model->has_tcp && (!ft_nccl_split_is_known(followed) || is_short) &&
+	return !model->is_set_up && (!ft_nccl_split_is_known(followed) || is_short) &&
 	       !followed->blind;
 }
 
@@ -315,7 +318,7 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 /* A set-up, or many messages, have shown all queue pairs between the two. */
 static bool is_complete(const struct ft_nccl_followed *followed)
 {
-	return followed->model.has_tcp ||
+	return followed->model.is_set_up ||
 	       followed->in_a_row >=
 		       (ft_nccl_had_all(followed) ? MESSAGES_TO_BE_SURE : SHORT_TO_BE_SURE);
 }

@@ -51,6 +51,7 @@ void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
 	ft_nccl_keys_free(&connections->keys);
 	ft_nccl_strangers_free(&connections->strangers);
 	ft_nccl_store_free(&connections->store);
+	free(connections->cut_setups);
 	ft_nccl_drop_kept(connections);
 	free(connections);
 }

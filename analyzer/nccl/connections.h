@@ -24,6 +24,10 @@ bool ft_nccl_connections_cross(const struct ft_nccl_connections *connections, ui
 void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 			       const struct ft_nccl_exchange *exchange);
 
+/* A set-up that cannot be read: who it is of may have been found by its clear-to-sends, or is so later. */
+void ft_nccl_connections_learn_cut(struct ft_nccl_connections *connections,
+				   const struct ft_nccl_cut_exchange *exchange);
+
 /* `qp`: what the packet was sent to; NULL: not kept. */
 void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp);

@@ -113,6 +113,18 @@ bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t
 	return true;
 }
 
+bool ft_nccl_fifo_narrow(struct ft_nccl_followed *followed, uint16_t slots)
+{
+	for (unsigned i = 0; i < FT_NCCL_SLOT_COUNTS; i++) {
+		if (counts[i] != slots || (followed->base_bits & 1u << i) == 0)
+			continue;
+		followed->base_bits = (uint8_t)(1u << i);
+		ft_nccl_fifo_tell(followed);
+		return true;
+	}
+	return false;
+}
+
 bool ft_nccl_fifo_has(const struct ft_nccl_followed *followed, uint64_t va)
 {
 	const struct ft_nccl_target *fifo = &followed->model.fifo;

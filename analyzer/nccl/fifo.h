@@ -20,6 +20,9 @@ bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t
 /* Choose the number of slots, by those that are possible and what the family has. */
 void ft_nccl_fifo_tell(struct ft_nccl_followed *followed);
 
+/* It is known from elsewhere how many slots it has: false if that cannot be, and nothing is learnt. */
+bool ft_nccl_fifo_narrow(struct ft_nccl_followed *followed, uint16_t slots);
+
 /* The fewest slots that it may have; 0: not known. */
 uint32_t ft_nccl_fifo_slots_least(const struct ft_nccl_followed *followed);
 

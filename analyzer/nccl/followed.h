@@ -156,6 +156,8 @@ struct ft_nccl_doubt {
 	uint32_t next; /* .. of which this PSN is the next */
 };
 
+struct ft_nccl_cut_setups;
+
 struct ft_nccl_connections {
 	struct ft_nccl_config config;
 	struct ft_nccl_qps *qps;
@@ -179,7 +181,8 @@ struct ft_nccl_connections {
 	unsigned waiting_count;
 	struct ft_nccl_doubt doubts[FT_NCCL_DOUBTS];
 	unsigned doubt_count;
-	struct ft_nccl_kept kept; /* of the last call */
+	struct ft_nccl_cut_setups *cut_setups; /* NULL: none was seen */
+	struct ft_nccl_kept kept;              /* of the last call */
 	struct ft_nccl_part *kept_parts;
 };
 

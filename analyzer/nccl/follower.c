@@ -25,6 +25,13 @@ static void learn(void *context, const struct ft_nccl_exchange *exchange)
 	ft_nccl_connections_learn(follower->connections, exchange);
 }
 
+static void learn_cut(void *context, const struct ft_nccl_cut_exchange *exchange)
+{
+	struct ft_nccl_follower *follower = context;
+
+	ft_nccl_connections_learn_cut(follower->connections, exchange);
+}
+
 static void pass_on(void *context, const struct ft_nccl_contact *contact)
 {
 	struct ft_nccl_follower *follower = context;
@@ -37,7 +44,7 @@ int ft_nccl_follower_create(struct ft_nccl_follower **follower, const struct ft_
 			    const struct ft_nccl_sink *sink)
 {
 	struct ft_nccl_follower *made = calloc(1, sizeof *made);
-	const struct ft_nccl_side_sink side = { learn, pass_on, made };
+	const struct ft_nccl_side_sink side = { learn, learn_cut, pass_on, made };
 	int error;
 
 	if (made == NULL)

@@ -89,7 +89,7 @@ static bool is_sure(const struct ft_nccl_followed *followed,
 {
 	if (followed->overtaken && !followed->numbered)
 		return false;
-	return transfer->has_cts || followed->model.has_tcp || followed->lane_count == 1;
+	return transfer->has_cts || followed->model.is_set_up || followed->lane_count == 1;
 }
 
 static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed,

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "cut_setups.h"
 #include "family.h"
 #include "turns.h"
 
@@ -61,7 +62,7 @@ static uint16_t pmtu_of(const struct ft_nccl_exchange *exchange)
 	return sender < receiver ? sender : receiver;
 }
 
-static void fill_tcp(struct ft_nccl_connection *model, const struct ft_nccl_exchange *exchange)
+void ft_nccl_tcp_tell(struct ft_nccl_connection *model, const struct ft_nccl_exchange *exchange)
 {
 	model->found_by = FT_NCCL_BY_METADATA;
 	model->has_tcp = true;
@@ -77,7 +78,6 @@ static uint8_t larger(uint8_t a, uint8_t b)
 	return a > b ? a : b;
 }
 
-/* 2.10 to 2.18: 64 slots; 2.19: 256. */
 static void fill_layout(struct ft_nccl_followed *followed, const struct ft_nccl_form *form)
 {
 	struct ft_nccl_connection *model = &followed->model;
@@ -85,7 +85,7 @@ static void fill_layout(struct ft_nccl_followed *followed, const struct ft_nccl_
 	followed->families = form->families;
 	ft_nccl_minors_narrow(followed, form->minor_first, form->minor_last);
 	if ((form->families & 1u << FT_NCCL_C) != 0)
-		model->fifo.slots = form->minor_last < 19 ? 64 : 256;
+		model->fifo.slots = ft_nccl_slots_of_c(form);
 	followed->has_base = true;
 	ft_nccl_family_tell(followed);
 }
@@ -111,7 +111,8 @@ static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchang
 
 	followed->vni = exchange->vni;
 	followed->any_vni = true;
-	fill_tcp(model, exchange);
+	ft_nccl_tcp_tell(model, exchange);
+	model->is_set_up = true;
 	fill_party(&model->sender, sender, qps);
 	fill_party(&model->receiver, receiver, qps);
 	fill_target(&model->fifo, sender);
@@ -204,7 +205,7 @@ static int claim_lanes(struct ft_nccl_connections *connections, struct ft_nccl_f
 /* Clear-to-sends showed it before its set-up was read, as it happens when ports are merged. */
 static bool is_of(const struct ft_nccl_followed *followed, const struct ft_nccl_metadata *sender)
 {
-	return !followed->model.has_tcp && followed->has_base &&
+	return !followed->model.is_set_up && followed->has_base &&
 	       followed->model.fifo.addr == sender->addr;
 }
 
@@ -243,7 +244,8 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 
 	if (followed != NULL) {
 		ft_nccl_straight_leave(followed);
-		fill_tcp(&followed->model, exchange);
+		ft_nccl_tcp_tell(&followed->model, exchange);
+		followed->model.is_set_up = true;
 		fill_sizes(&followed->model, receiver);
 		ft_nccl_minors_narrow(followed, sender->form->minor_first,
 				      sender->form->minor_last);

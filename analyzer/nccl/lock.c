@@ -221,7 +221,7 @@ static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *conn
 	for (uint32_t i = connections->count; i > recent; i--) {
 		struct ft_nccl_followed *followed = connections->all[i - 1];
 
-		if (!followed->model.has_tcp && !followed->retired &&
+		if (!followed->model.is_set_up && !followed->retired &&
 		    followed->lane_count == followed->model.devices &&
 		    ft_nccl_is_in(followed, stranger->vni) &&
 		    followed->lanes[0].cts_step > followed->model.devices &&

@@ -4,6 +4,7 @@
 
 #include <decode/packet.h>
 
+#include "cut_setups.h"
 #include "source_port.h"
 
 enum { NEAR = 64, VOTES = 3 };
@@ -68,6 +69,7 @@ static void pair(struct ft_nccl_connections *connections, unsigned at,
 	*unpaired = connections->unpaired[--connections->unpaired_count];
 	if (ft_nccl_claim(connections, &end) == 0)
 		ft_nccl_note(connections, followed, end.lane, FT_NCCL_N4);
+	ft_nccl_cut_setup_find(connections, followed, end.lane);
 }
 
 void ft_nccl_pair(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen)

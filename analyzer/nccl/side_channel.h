@@ -5,8 +5,8 @@
 /*
  * NCCL's TCP connections: set-up of RDMA connections, bootstrap, RAS. Segments are put together per direction (out of
  * order, repeated, overlapping; a few KiB are enough), and read when there is enough; what is something else is forgotten
- * early. At most config->streams at a time, the idlest makes room. Captures cut the payload: then a stream ends as
- * unreadable, without an error.
+ * early. At most config->streams at a time, the idlest makes room. Captures cut the payload: of a set-up that
+ * leaves a few facts, and any other stream ends as unreadable, without an error.
  */
 struct ft_nccl_side_channel;
 
@@ -26,11 +26,22 @@ struct ft_nccl_exchange {
 };
 
 /*
+ * A set-up of which the capture cut the end of segments off: how much each side sent tells its form, and the beginnings
+ * of the metadata the first queue pair of each. Told once, as above, without a hello only with all of both sides sent.
+ */
+struct ft_nccl_cut_exchange {
+	struct ft_nccl_exchange tcp; /* without metadata */
+	const struct ft_nccl_form *form;
+	uint32_t sender_qpn, receiver_qpn;
+};
+
+/*
  * A contact is told once for a TCP connection, of kind SETUP, BOOTSTRAP or RAS: with a hello of a known magic, else with the
  * first message or set-up that shows what it is. Proxy and socket connections are not followed.
  */
 struct ft_nccl_side_sink {
 	void (*exchange)(void *context, const struct ft_nccl_exchange *exchange);
+	void (*cut_exchange)(void *context, const struct ft_nccl_cut_exchange *exchange);
 	void (*contact)(void *context, const struct ft_nccl_contact *contact);
 	void *context;
 };

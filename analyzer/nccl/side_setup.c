@@ -13,13 +13,13 @@ struct sides {
 	bool is_whole;
 };
 
-static enum ft_nccl_verdict find(const struct ft_nccl_stream *stream, struct sides *sides)
+/* So many bytes of each side, of which at least those in front of the metadata are there. */
+static enum ft_nccl_verdict find_sums(const struct ft_nccl_stream *stream, uint32_t asked,
+				      uint32_t answered, struct sides *sides)
 {
 	const struct ft_nccl_half *client = &stream->halves[FT_NCCL_CLIENT];
 	const struct ft_nccl_half *server = &stream->halves[FT_NCCL_SERVER];
-	uint32_t asked = ft_nccl_half_ready(client), answered = ft_nccl_half_ready(server);
 	uint32_t longest = stream->kind == FT_NCCL_STREAM_BARE ? LONGEST_BARE : LONGEST;
-	uint32_t end;
 
 	if (asked > longest || answered > longest)
 		return FT_NCCL_NOT;
@@ -30,10 +30,21 @@ static enum ft_nccl_verdict find(const struct ft_nccl_stream *stream, struct sid
 		    FT_NCCL_READ ||
 	    sides->connecting.form != sides->listening.form)
 		return FT_NCCL_CUT;
-	end = sides->connecting.metadata_at + sides->connecting.form->bytes;
-	sides->is_whole = asked > end;
-	return sides->is_whole && ft_le32(client->window + end) != READY ? FT_NCCL_NOT
-									 : FT_NCCL_READ;
+	sides->is_whole = asked > sides->connecting.metadata_at + sides->connecting.form->bytes;
+	return FT_NCCL_READ;
+}
+
+static enum ft_nccl_verdict find(const struct ft_nccl_stream *stream, struct sides *sides)
+{
+	const struct ft_nccl_half *client = &stream->halves[FT_NCCL_CLIENT];
+	uint32_t asked = ft_nccl_half_ready(client);
+	enum ft_nccl_verdict verdict = find_sums(
+		stream, asked, ft_nccl_half_ready(&stream->halves[FT_NCCL_SERVER]), sides);
+
+	if (verdict == FT_NCCL_READ && sides->is_whole &&
+	    ft_le32(client->window + asked - FT_NCCL_READY_BYTES) != READY)
+		return FT_NCCL_NOT;
+	return verdict;
 }
 
 /* The other side, or a later number of its own, tells of bytes that were not captured: of the ready word. */
@@ -70,6 +81,41 @@ static struct ft_nccl_exchange exchange_of(const struct ft_nccl_stream *stream)
 	return exchange;
 }
 
+static enum ft_nccl_verdict read_first_qp(const struct ft_nccl_half *half,
+					  const struct ft_nccl_setup *setup, uint32_t *qpn)
+{
+	uint32_t ready = ft_nccl_half_ready(half);
+
+	if (ready < setup->metadata_at)
+		return FT_NCCL_CUT;
+	return ft_nccl_first_qp_read(setup->form, half->window + setup->metadata_at,
+				     ready - setup->metadata_at, qpn);
+}
+
+/* By how much was sent, captured or not, and what is there of it. */
+static enum ft_nccl_verdict read_cut(const struct ft_nccl_side_channel *side,
+				     const struct ft_nccl_stream *stream, bool is_over)
+{
+	const struct ft_nccl_half *client = &stream->halves[FT_NCCL_CLIENT];
+	const struct ft_nccl_half *server = &stream->halves[FT_NCCL_SERVER];
+	struct ft_nccl_cut_exchange exchange = { .tcp = exchange_of(stream) };
+	struct sides sides;
+	enum ft_nccl_verdict verdict =
+		find_sums(stream, (uint32_t)client->reached, (uint32_t)server->reached, &sides);
+
+	if (verdict != FT_NCCL_READ)
+		return FT_NCCL_CUT;
+	if (!sides.is_whole && (stream->kind == FT_NCCL_STREAM_BARE || !is_over))
+		return FT_NCCL_CUT;
+	if (read_first_qp(client, &sides.connecting, &exchange.sender_qpn) != FT_NCCL_READ ||
+	    read_first_qp(server, &sides.listening, &exchange.receiver_qpn) != FT_NCCL_READ)
+		return FT_NCCL_CUT;
+	exchange.form = sides.connecting.form;
+	if (side->sink.cut_exchange != NULL)
+		side->sink.cut_exchange(side->sink.context, &exchange);
+	return FT_NCCL_READ;
+}
+
 enum ft_nccl_verdict ft_nccl_side_read_setup(const struct ft_nccl_side_channel *side,
 					     struct ft_nccl_stream *stream, bool is_over)
 {
@@ -78,6 +124,8 @@ enum ft_nccl_verdict ft_nccl_side_read_setup(const struct ft_nccl_side_channel *
 	struct sides sides;
 	enum ft_nccl_verdict verdict = find(stream, &sides);
 
+	if (verdict == FT_NCCL_CUT && stream->is_cut)
+		return read_cut(side, stream, is_over);
 	if (verdict != FT_NCCL_READ)
 		return verdict;
 	if (!sides.is_whole &&

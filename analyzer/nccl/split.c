@@ -18,7 +18,7 @@ static bool has_all_lanes(const struct ft_nccl_followed *followed)
 {
 	if (followed->lanes[0].cts_step > followed->model.devices)
 		return false; /* devices that were not met yet */
-	if (followed->model.has_tcp)
+	if (followed->model.is_set_up)
 		return !followed->unsure || followed->in_a_row >= IN_A_ROW;
 	return !followed->shared && followed->in_a_row >= IN_A_ROW;
 }
@@ -26,7 +26,7 @@ static bool has_all_lanes(const struct ft_nccl_followed *followed)
 /* Sets that take turns do so in the order of the set-up; without it they are numbered as they were met. */
 static bool takes_known_turns(const struct ft_nccl_connection *model)
 {
-	return model->split == FT_NCCL_NO && model->has_tcp;
+	return model->split == FT_NCCL_NO && model->is_set_up;
 }
 
 bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed)
@@ -101,7 +101,7 @@ void ft_nccl_split_weigh(struct ft_nccl_followed *followed, const struct ft_nccl
 	const struct ft_nccl_connection *model = &followed->model;
 	bool is_big = model->imm_order == FT_NCCL_ORDER_BIG;
 
-	if (model->has_tcp || followed->lane_count > 1 || followed->by_grid ||
+	if (model->is_set_up || followed->lane_count > 1 || followed->by_grid ||
 	    transfer->message.request_count != 1 || transfer->doubtful ||
 	    model->imm_content != FT_NCCL_IMM_LENGTH || model->imm_order == FT_NCCL_ORDER_UNKNOWN ||
 	    !ft_nccl_share_is_whole(ft_nccl_ring_shares(&followed->ring, transfer)))

@@ -34,6 +34,7 @@ struct ft_nccl_stream {
 	struct ft_nccl_pair pair;
 	uint8_t kind;  /* enum ft_nccl_stream_kind */
 	bool is_told;  /* the contact was */
+	bool is_cut;   /* not all bytes of all segments were captured */
 	uint16_t vlan; /* of the first segment */
 	uint64_t magic;
 	uint64_t frames[2];                       /* first, last so far */

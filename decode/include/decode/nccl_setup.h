@@ -123,6 +123,13 @@ struct ft_nccl_metadata {
 enum ft_nccl_verdict ft_nccl_metadata_read(const struct ft_nccl_form *form, const uint8_t *bytes,
 					   uint32_t size, struct ft_nccl_metadata *metadata);
 
+/*
+ * The first queue pair of metadata of which no more than its beginning is there: FT_NCCL_CUT if not even that is;
+ * FT_NCCL_NOT if it is none.
+ */
+enum ft_nccl_verdict ft_nccl_first_qp_read(const struct ft_nccl_form *form, const uint8_t *bytes,
+					   uint32_t size, uint32_t *qpn);
+
 enum ft_nccl_side { FT_NCCL_CONNECTING, FT_NCCL_LISTENING };
 
 /* Where things stand in what one side sent. */

@@ -48,6 +48,16 @@ static void exchange(void *context, const struct ft_nccl_exchange *told)
 	world->sum = world->sum * 31 + world->frame + told->sender->qpns[0];
 }
 
+static void cut_exchange(void *context, const struct ft_nccl_cut_exchange *told)
+{
+	struct world *world = context;
+
+	assert(told->tcp.frames[0] <= told->tcp.frames[1] && told->tcp.frames[1] <= world->frame);
+	assert(told->form != NULL && told->sender_qpn != 0 && told->receiver_qpn != 0);
+	world->exchanges[told->tcp.connecting_port % CONNECTIONS]++;
+	world->sum = world->sum * 41 + world->frame + told->sender_qpn;
+}
+
 static void contact(void *context, const struct ft_nccl_contact *told)
 {
 	struct world *world = context;
@@ -140,7 +150,7 @@ static struct ft_nccl_segment segment_of(const uint8_t *event, const struct talk
 static void create(struct world *world, uint32_t streams, uint64_t seed)
 {
 	struct ft_nccl_config config = FT_NCCL_DEFAULTS;
-	struct ft_nccl_side_sink sink = { exchange, contact, world };
+	struct ft_nccl_side_sink sink = { exchange, cut_exchange, contact, world };
 
 	*world = (struct world){ .side = NULL };
 	config.streams = streams;

@@ -76,6 +76,7 @@ struct ft_nccl_connection {
 	int32_t version_first, version_last; /* 22403: 2.24.3; 0: not known */
 	enum ft_nccl_found_by found_by;
 	bool has_tcp;
+	bool is_set_up; /* the whole set-up was read: without, slices left its first queue pairs */
 	struct ft_nccl_place connecting, listening;
 	uint16_t connecting_port, listening_port;
 	uint64_t tcp_frames[2]; /* first, last */

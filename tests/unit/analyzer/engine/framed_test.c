@@ -17,6 +17,7 @@
 static const struct ft_nccl_connection two_devices = {
 	.connection = 5,
 	.found_by = FT_NCCL_BY_METADATA,
+	.is_set_up = true,
 	.qp_count = 2,
 	.devices = 2,
 	.channel = 1,
@@ -49,6 +50,7 @@ static const struct ft_nccl_connection by_cts = {
 static const struct ft_nccl_connection native = {
 	.connection = 2,
 	.found_by = FT_NCCL_BY_METADATA,
+	.is_set_up = true,
 	.qp_count = 1,
 	.devices = 1,
 	.channel = FT_NCCL_NONE,

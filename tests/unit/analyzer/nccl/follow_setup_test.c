@@ -147,6 +147,100 @@ static void a_set_up_may_be_seen_late(void **state)
 	follow_stop(follow);
 }
 
+/* The set-up of the connection, or of another with such queue pairs, cut off. */
+static void set_up_cut(struct follow *follow, uint8_t from, uint32_t qpn, uint32_t bytes)
+{
+	static const uint8_t prefix[16] = { [10] = 0xff, 0xff, 10 };
+	struct ft_nccl_cut_exchange exchange = {
+		.tcp = { .vni = follow->vni != 0 ? follow->vni : UINT32_MAX,
+			 .vlan = follow->vlan,
+			 .connecting_port = 40000,
+			 .listening_port = 50000,
+			 .frames = { follow->frame + 1, follow->frame + 9 } },
+		.form = ft_nccl_form_find(bytes),
+		.sender_qpn = qpn,
+		.receiver_qpn = RECEIVER_QP,
+	};
+
+	memcpy(exchange.tcp.connecting.address, prefix, sizeof prefix);
+	memcpy(exchange.tcp.listening.address, prefix, sizeof prefix);
+	exchange.tcp.connecting.address[15] = from;
+	exchange.tcp.listening.address[15] = RECEIVER;
+	follow->frame += 9;
+	ft_nccl_connections_learn_cut(follow->connections, &exchange);
+}
+
+static void a_cut_set_up_is_that_of_its_queue_pairs(void **state)
+{
+	struct follow *follow = follow_start('C');
+	const struct ft_nccl_connection *connection;
+
+	(void)state;
+	set_up_cut(follow, STRANGER, SENDER_QP, 2600);
+	set_up_cut(follow, SENDER, SENDER_QP + 1, 2600);
+	set_up_cut(follow, SENDER, SENDER_QP, 552);
+	converse(follow, 0, 5);
+	follow_keep(follow);
+	connection = only_one(follow);
+	assert_int_equal(connection->found_by, FT_NCCL_BY_METADATA);
+	assert_true(connection->has_tcp);
+	assert_int_equal(connection->tcp_frames[0], 19);
+	assert_int_equal(connection->fifo.slots, 64);
+	assert_int_equal(connection->version_first, 21207);
+	assert_int_equal(connection->version_last, 21806);
+	follow_stop(follow);
+}
+
+static void a_cut_set_up_may_be_seen_late(void **state)
+{
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	follow->frame = 10;
+	converse(follow, 0, 5);
+	follow->frame = 5;
+	set_up_cut(follow, SENDER, SENDER_QP, 3648);
+	follow_keep(follow);
+	assert_true(only_one(follow)->has_tcp);
+	assert_int_equal(only_one(follow)->version_first, 22902); /* by its immediates */
+	follow_stop(follow);
+}
+
+/* Queue pairs of later processes, of two devices behind one TCP address, in another network, of another family. */
+static void a_cut_set_up_that_may_be_of_another_is_left(void **state)
+{
+	static const struct {
+		const char *sentence;
+		bool before, again, tagged;
+		uint32_t vni, bytes;
+	} rows[] = {
+		{ "two set-ups that fit", true, true, false, 0, 3648 },
+		{ "a set-up after the connection began", false, false, false, 0, 3648 },
+		{ "in an overlay", true, false, false, 7, 3648 },
+		{ "of another VLAN", true, false, true, 0, 3648 },
+		{ "of another family", true, false, false, 0, 4576 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct follow *follow = follow_start('E');
+
+		follow->vni = rows[i].vni;
+		follow->vlan = rows[i].tagged ? 5 : 0;
+		for (unsigned j = 0; rows[i].before && j < (rows[i].again ? 2 : 1); j++)
+			set_up_cut(follow, SENDER, SENDER_QP, rows[i].bytes);
+		follow->vni = 0;
+		follow->vlan = rows[i].tagged ? 6 : 0;
+		converse(follow, 0, 5);
+		if (!rows[i].before)
+			set_up_cut(follow, SENDER, SENDER_QP, rows[i].bytes);
+		follow_keep(follow);
+		if (only_one(follow)->has_tcp || only_one(follow)->found_by != FT_NCCL_BY_CTS)
+			fail_msg("%s", rows[i].sentence);
+		follow_stop(follow);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +249,9 @@ int main(void)
 		cmocka_unit_test(set_ups_in_two_overlays_are_two_connections),
 		cmocka_unit_test(a_set_up_in_another_overlay_will_do),
 		cmocka_unit_test(a_set_up_may_be_seen_late),
+		cmocka_unit_test(a_cut_set_up_is_that_of_its_queue_pairs),
+		cmocka_unit_test(a_cut_set_up_may_be_seen_late),
+		cmocka_unit_test(a_cut_set_up_that_may_be_of_another_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

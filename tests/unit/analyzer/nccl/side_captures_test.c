@@ -61,7 +61,7 @@ static void show(struct ft_nccl_side_channel *side, const struct ft_frame *frame
 static void read_capture(const char *path, bool syns, struct told *told)
 {
 	struct ft_nccl_config config = FT_NCCL_DEFAULTS;
-	struct ft_nccl_side_sink sink = { keep_exchange, keep_contact, told };
+	struct ft_nccl_side_sink sink = { keep_exchange, NULL, keep_contact, told };
 	struct ft_source_complaint complaint;
 	struct ft_nccl_side_channel *side;
 	struct ft_frame frames[BURST];
@@ -253,7 +253,7 @@ static void check_capture(const char *name)
 	read_capture(capture, true, &told);
 	check_contacts(truth, &told);
 	connections = json_object_get(truth, "connections");
-	/* payload cut off, or a beginning that was missed: nothing */
+	/* payload cut off, or a beginning that was missed: nothing whole */
 	if (json_integer_value(json_object_get(truth, "snaplen")) < 9000 ||
 	    json_array_size(json_object_get(truth, "tcp")) == 0) {
 		assert_int_equal(told.exchange_count, 0);

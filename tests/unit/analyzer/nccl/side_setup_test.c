@@ -1,5 +1,6 @@
 #include "setup_play.h"
 
+#include <limits.h>
 #include <string.h>
 
 static void set_ups_of_all_releases_are_told_once(void **state)
@@ -266,24 +267,77 @@ static void sides_that_disagree_are_no_set_up(void **state)
 	play_close(&play);
 }
 
-static void cut_payload_tells_of_the_contact_only(void **state)
+/* Opens a play and sends all pieces but one, each cut to so many bytes. */
+static void send_cut(struct play *play, struct setup *setup, uint32_t most, unsigned lost)
+{
+	setup_add_all(setup, 12, SETUP_MSS);
+	play_open(play, 2);
+	play_open_connection(play, 0);
+	for (unsigned i = 0; i < setup->count; i++) {
+		struct play_piece *piece = &setup->pieces[i];
+
+		piece->cut = piece->size > most ? piece->size - most : 0;
+		if (i != lost)
+			play_piece(play, 0, piece);
+	}
+}
+
+/* 62 bytes are what 128 of an IPv4 frame leave. */
+static void cut_payload_tells_of_the_first_queue_pairs(void **state)
 {
 	static struct setup setup;
 	static struct play play;
 
 	(void)state;
-	setup_load(&setup, &setup_releases[4]);
-	setup_add_all(&setup, 12, SETUP_MSS);
-	for (unsigned i = 0; i < setup.count; i++) {
-		if (setup.pieces[i].size > 62)
-			setup.pieces[i].cut = setup.pieces[i].size - 62;
+	for (unsigned i = 0; i < SETUP_RELEASES; i++) {
+		const struct setup_release *release = &setup_releases[i];
+
+		setup_load(&setup, release);
+		send_cut(&play, &setup, 62, UINT_MAX);
+		if (play.exchange_count != 0 || play.cut_count != 1 ||
+		    play.cut.form->bytes != release->bytes ||
+		    play.cut.sender_qpn != release->sender_qpn ||
+		    play.cut.receiver_qpn != release->receiver_qpn ||
+		    play.cut.tcp.connecting_port != 40000 || play.cut.tcp.listening_port != 50000 ||
+		    play.cut.tcp.frames[0] != 1 || play.cut.tcp.frames[1] != play.frame)
+			fail_msg("%s", release->name);
+		if (release->magic != 0)
+			assert_true(setup_is_contact(&play, &setup, 4));
+		play_close(&play);
 	}
-	play_open(&play, 2);
-	play_open_connection(&play, 0);
-	setup_send(&play, &setup);
-	assert_int_equal(play.exchange_count, 0);
-	assert_true(setup_is_contact(&play, &setup, 4));
-	play_close(&play);
+}
+
+static void cut_payload_that_lacks_a_queue_pair_tells_nothing(void **state)
+{
+	static struct setup setup;
+	static struct play play;
+
+	(void)state;
+	for (unsigned i = 0; i < SETUP_RELEASES; i++) {
+		setup_load(&setup, &setup_releases[i]);
+		send_cut(&play, &setup, 11, UINT_MAX);
+		if (play.exchange_count != 0 || play.cut_count != 0)
+			fail_msg("%s", setup_releases[i].name);
+		play_close(&play);
+	}
+}
+
+static void a_cut_set_up_is_told_once_at_most_with_a_segment_lost(void **state)
+{
+	static struct setup setup;
+	static struct play play;
+
+	(void)state;
+	for (unsigned lost = 0, count = 1; lost < count; lost++) {
+		setup_load(&setup, &setup_releases[3]);
+		send_cut(&play, &setup, 62, lost);
+		count = setup.count;
+		if (play.exchange_count != 0 || play.cut_count > 1 ||
+		    (play.cut_count == 1 && (play.cut.sender_qpn != setup_releases[3].sender_qpn ||
+					     play.cut.form->bytes != setup_releases[3].bytes)))
+			fail_msg("without piece %u", lost);
+		play_close(&play);
+	}
 }
 
 int main(void)
@@ -298,7 +352,9 @@ int main(void)
 		cmocka_unit_test(a_magic_set_by_the_job_is_as_good),
 		cmocka_unit_test(a_lid_is_no_length),
 		cmocka_unit_test(sides_that_disagree_are_no_set_up),
-		cmocka_unit_test(cut_payload_tells_of_the_contact_only),
+		cmocka_unit_test(cut_payload_tells_of_the_first_queue_pairs),
+		cmocka_unit_test(cut_payload_that_lacks_a_queue_pair_tells_nothing),
+		cmocka_unit_test(a_cut_set_up_is_told_once_at_most_with_a_segment_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

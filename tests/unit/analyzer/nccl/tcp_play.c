@@ -16,6 +16,14 @@ static void keep_exchange(void *context, const struct ft_nccl_exchange *exchange
 	kept->sender.name = kept->receiver.name = NULL;
 }
 
+static void keep_cut(void *context, const struct ft_nccl_cut_exchange *exchange)
+{
+	struct play *play = context;
+
+	play->cut_count++;
+	play->cut = *exchange;
+}
+
 static void keep_contact(void *context, const struct ft_nccl_contact *contact)
 {
 	struct play *play = context;
@@ -27,7 +35,7 @@ static void keep_contact(void *context, const struct ft_nccl_contact *contact)
 void play_open(struct play *play, uint32_t streams)
 {
 	struct ft_nccl_config config = FT_NCCL_DEFAULTS;
-	struct ft_nccl_side_sink sink = { keep_exchange, keep_contact, play };
+	struct ft_nccl_side_sink sink = { keep_exchange, keep_cut, keep_contact, play };
 
 	memset(play, 0, sizeof *play);
 	config.streams = streams;

@@ -19,7 +19,8 @@ struct play_exchange {
 struct play {
 	struct ft_nccl_side_channel *side;
 	uint64_t frame; /* of the last segment */
-	unsigned exchange_count, contact_count;
+	unsigned exchange_count, contact_count, cut_count;
+	struct ft_nccl_cut_exchange cut; /* the last one */
 	struct play_exchange exchanges[PLAY_TOLD_MAX];
 	struct ft_nccl_contact contacts[PLAY_TOLD_MAX];
 };
