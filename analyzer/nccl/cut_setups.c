@@ -92,7 +92,9 @@ void ft_nccl_cut_setup_find(struct ft_nccl_connections *connections,
 		tell(connections, followed, lane, found);
 }
 
-static void find_among_recent(struct ft_nccl_connections *connections)
+/* Whose it is, the last of those that wait, if that is known already. */
+static void find_among_recent(struct ft_nccl_connections *connections,
+			      const struct ft_nccl_cut_exchange *last)
 {
 	uint32_t recent = connections->count > RECENT ? connections->count - RECENT : 0;
 
@@ -100,7 +102,8 @@ static void find_among_recent(struct ft_nccl_connections *connections)
 		struct ft_nccl_followed *followed = connections->all[i - 1];
 
 		for (uint8_t lane = 0; !followed->retired && lane < followed->lane_count; lane++)
-			ft_nccl_cut_setup_find(connections, followed, lane);
+			if (fits(followed, lane, last))
+				ft_nccl_cut_setup_find(connections, followed, lane);
 	}
 }
 
@@ -108,12 +111,14 @@ void ft_nccl_connections_learn_cut(struct ft_nccl_connections *connections,
 				   const struct ft_nccl_cut_exchange *exchange)
 {
 	struct ft_nccl_cut_setups *setups = connections->cut_setups;
+	struct ft_nccl_cut_exchange *last;
 
 	if (setups == NULL)
 		setups = calloc(1, sizeof *setups);
 	if (setups == NULL)
 		return;
 	connections->cut_setups = setups;
-	setups->waiting[setups->next++ % FT_NCCL_CUT_SETUPS] = *exchange;
-	find_among_recent(connections);
+	last = &setups->waiting[setups->next++ % FT_NCCL_CUT_SETUPS];
+	*last = *exchange;
+	find_among_recent(connections, last);
 }
