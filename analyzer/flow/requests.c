@@ -234,11 +234,13 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 		.ts_ns = moment->observed->ts_ns,
 		.before_ns = time_before(moment),
 	};
+	uint32_t last;
 
 	moment->step->what |= FT_STEP_GAP;
 	ft_remember(tracker, moment->flow, &hole, moment->step);
-	if (count >= FT_WENT_ON_PSNS && ft_spans_last(&tracker->spans, half, kind) != 0)
-		half->spans = ft_spans_last(&tracker->spans, half, kind);
+	last = ft_spans_last(&tracker->spans, half, kind);
+	if (count >= FT_WENT_ON_PSNS && last != 0)
+		half->spans = last;
 }
 
 /*
