@@ -1,22 +1,42 @@
 #include "coverage.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include <report/render.h>
 
 enum { LEAST_BLINDED = 64 }; /* frames that are more than a few */
 
+static const double WITHIN = 1.1; /* counters of losses are not exact */
+
+/*
+ * Of `missing` frames and copies, the frames of which nothing is here. At most, each loss took all copies of a frame, as
+ * a burst does: as many copies as frames here have. Fewer if frames here lack copies. That is told by their number being just
+ * short of so many for each, and by no more than are missing being short: else not all frames pass equally often.
+ */
+static double without_copy(double missing, double seen, double copies)
+{
+	double passed = seen + copies;
+	double ways = round(passed / seen);
+	double lacking = ways * seen - passed;
+
+	if (lacking <= 0 || lacking > WITHIN * missing)
+		return missing * seen / passed;
+	return fmax(missing * (seen - copies) / seen, (missing - lacking) / ways);
+}
+
 uint64_t ft_coverage_counted(uint64_t missing, const struct ft_counted_frames *here)
 {
 	double seen = (double)here->rdma + (double)here->others;
-	double single = seen - (double)here->copies;
 
 	if (here->others == 0 && here->copies == 0)
 		return missing;
-	if (seen <= 0 || single <= 0)
+	if (seen <= 0)
 		return 0;
-	return (uint64_t)((double)missing * ((double)here->rdma / seen) * (single / seen) + 0.5);
+	return (uint64_t)(without_copy((double)missing, seen, (double)here->copies) *
+				  ((double)here->rdma / seen) +
+			  0.5);
 }
 
 static bool decided(uint64_t judged, uint64_t undecided, double min_coverage)

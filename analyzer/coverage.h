@@ -40,7 +40,8 @@ struct ft_counted_frames {
 
 /*
  * Of `missing` frames that the counters of mirrors and sources tell of, how many were RDMA frames of
- * which no copy is here either, if they were of the mix that is here. All of them if that is all.
+ * which no copy is here either, if they were of the mix that is here. All of them if no frame here has
+ * a copy. A frame that has one proves nothing of another: a loss may have taken all of its copies.
  */
 uint64_t ft_coverage_counted(uint64_t missing, const struct ft_counted_frames *here);
 

@@ -52,6 +52,11 @@ def pcapng_of(header, records, timed):
     return b"".join(blocks)
 
 
+def interface_statistics(dropped):
+    """An interface statistics block of the first interface: so many frames it could not take (isb_ifdrop)."""
+    return _block(5, struct.pack("<III", 0, 0, 0) + struct.pack("<HHQHH", 5, 8, dropped, 0, 0))
+
+
 def _options(body, at, end, order):
     found = []
     while at + 4 <= end:

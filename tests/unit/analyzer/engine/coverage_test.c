@@ -279,8 +279,20 @@ static void counters_count_frames_of_any_kind(void **state)
 		{ { .rdma = 1000 }, 100, 100 },
 		{ { .rdma = 0 }, 100, 100 }, /* nothing came through at all */
 		{ { .rdma = 900, .others = 100 }, 100, 90 },
-		{ { .rdma = 1000, .copies = 1000 }, 100, 0 }, /* the other copy is here */
-		{ { .rdma = 1000, .copies = 250 }, 100, 75 },
+		/* all pass twice, and 100 frames lack a copy: those are the missing, or nearly */
+		{ { .rdma = 1000, .copies = 900 }, 100, 10 },
+		{ { .rdma = 1000, .copies = 900 }, 95, 10 },
+		{ { .rdma = 1000, .copies = 900 }, 1100, 500 }, /* and 500 more frames both */
+		{ { .rdma = 1000, .copies = 1900 }, 100, 0 },
+		/* no frame lacks a copy: each loss took both of a frame, or all three */
+		{ { .rdma = 1000, .copies = 1000 }, 100, 50 },
+		{ { .rdma = 1000, .copies = 1001 }, 2001, 1000 },
+		{ { .rdma = 1000, .copies = 2000 }, 99, 33 },
+		{ { .rdma = 500, .others = 500, .copies = 1000 }, 100, 25 },
+		/* frames that pass differently often: nothing tells which lack a copy */
+		{ { .rdma = 1000, .copies = 250 }, 100, 80 },
+		{ { .rdma = 1000, .copies = 1500 }, 100, 40 },
+		{ { .rdma = 1000, .copies = 1800 }, 28, 10 },
 		{ { .others = 10 }, 100, 0 },
 		{ { .rdma = UINT64_MAX / 4 }, UINT64_MAX, UINT64_MAX },
 	};
