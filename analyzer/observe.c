@@ -107,6 +107,8 @@ static void observe_network(const struct ft_packet *packet, struct ft_observed *
 			observed->ip_id = packet->ip_id;
 	} else if ((packet->has & FT_HAS_GRH) != 0) {
 		observed->hop |= packet->grh.hop_limit;
+		if ((packet->has & FT_HAS_ETH) != 0) /* RoCEv1, which no router changes */
+			observed->ttl = packet->grh.hop_limit;
 	}
 	if ((packet->has & FT_HAS_UDP) != 0)
 		observed->sport = packet->udp_sport;

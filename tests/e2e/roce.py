@@ -88,6 +88,14 @@ def native(frame):
     return packet + wire.vcrc(packet)
 
 
+def version1(frame):
+    """The packet of a Half as RoCEv1 has it: behind a GRH with its addresses and TTL."""
+    source, destination, ttl, transport = frame[26:30], frame[30:34], frame[22], frame[42:-4]
+    gids = [int.from_bytes(bytes(10) + b"\xff\xff" + address, "big") for address in (source, destination)]
+    ethertype, packet, _ = wire.roce1(*gids, transport)
+    return frame[:12] + struct.pack(">H", ethertype) + packet[:7] + bytes([ttl]) + packet[8:]  # no ICRC covers it
+
+
 def vxlan(frame, vni, ecn=ECT):
     """In an overlay between two switches, whose outer IP header has this ECN (RFC 7348)."""
     inner = struct.pack(">II", 0x08000000, vni << 8) + frame

@@ -139,6 +139,18 @@ class Spoof(WithFolder):
             for workers in (1, 2, 3):
                 self.assertEqual(self.findings(path, "--workers", workers), {}, workers)
 
+    def test_another_sender_is_told_in_either_version_of_roce(self):
+        """By its source MAC and a TTL that another system starts from: IP's, or the hop limit of a GRH."""
+        there, back = roce.Half("10.0.1.1", "10.0.2.1", 0x22), roce.Half("10.0.2.1", "10.0.1.1", 0x11)
+        frames = [f for psn in range(40) for f in (there.write(), back.answer(psn, msn=psn + 1))]
+        frames.append(there.write(smac=b"\x02\x66\x66\x66\x66\x66", ttl=255))
+        for form in (lambda frame: frame, roce.version1):
+            capture = roce.capture(self.folder / "a.pcap", [(10**18 + 1000 * i, form(f)) for i, f in enumerate(frames)])
+            found = self.findings(capture)
+            self.assertEqual(list(found), ["spoof.sender-changed"])
+            self.assertEqual(found["spoof.sender-changed"]["frames"], [81])
+            self.assertRegex(" ".join(found["spoof.sender-changed"]["evidence"]), "source MAC .* TTL 255 instead of 64")
+
     def test_the_documented_findings_say_what_they_rest_on(self):
         examples = re.findall(r"^### `(spoof\.[\w-]+)`\n(?:(?!###).*\n)*?> (frame .+)\n>\n> `(flow_rc_\d\.pcap)`, frame (\d+)$",
                               (PROJECT / "docs" / "findings.md").read_text(), re.M)
