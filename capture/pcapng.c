@@ -47,6 +47,9 @@ static bool must_be_whole(uint32_t type)
 	       type == FT_BLOCK_SIMPLE || type == FT_BLOCK_ENHANCED;
 }
 
+/* What a counter that makes no sense is taken for: more frames than pass anywhere, and sums of it have room. */
+#define DROPPED_MOST (UINT64_C(1) << 48)
+
 /* Of a size that statistics can have; others are stepped over. */
 static bool is_statistics(const struct ft_block *block)
 {
@@ -185,6 +188,12 @@ static enum ft_taken add_interface(struct ft_input *input, struct ft_pcapng *pca
 	return FT_NOTHING;
 }
 
+/* A counter that came down began anew: what it said before was dropped as well. */
+static uint64_t dropped_since(uint64_t before, uint64_t now)
+{
+	return now >= before ? now - before : now;
+}
+
 /* The counters of an interface run on: its newest ones replace those before. */
 static void take_statistics(struct ft_input *input, struct ft_pcapng *pcapng,
 			    const struct ft_block *block)
@@ -199,7 +208,11 @@ static void take_statistics(struct ft_input *input, struct ft_pcapng *pcapng,
 	if (number >= pcapng->interface_count || !ft_interface_dropped(options, &dropped))
 		return;
 	interface = &pcapng->interfaces[number];
-	input->known.dropped += dropped - interface->dropped;
+	if (dropped > DROPPED_MOST)
+		dropped = DROPPED_MOST;
+	input->known.dropped += dropped_since(interface->dropped, dropped);
+	if (input->known.dropped > DROPPED_MOST)
+		input->known.dropped = DROPPED_MOST;
 	interface->dropped = dropped;
 }
 

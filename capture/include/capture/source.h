@@ -38,7 +38,7 @@ struct ft_source_input {
 	unsigned link_type_count; /* <= 16; further ones are read but not listed */
 	uint64_t erf_lost;        /* sum of the ERF loss counters (lctr) of types that define it */
 	uint64_t
-		dropped; /* by interfaces and their system, as pcapng statistics or the device say */
+		dropped; /* by interfaces and their system, as pcapng statistics (2^48 at most) or the device say */
 	bool losses_unknown; /* a device that cannot count its losses, or a file captured from one: `dropped` is the least */
 	uint64_t
 		clock_steps; /* times that went backwards by more than FT_CLOCK_ERROR_NS from frame to frame */

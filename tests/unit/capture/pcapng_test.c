@@ -544,7 +544,10 @@ static void put_drops(struct building *building, uint32_t interface, uint64_t by
 	end_block(building, block);
 }
 
-/* Counters run on: 3 + 4, then 5 + 4, of interface 0; 100 of interface 1; none of one that is not there. */
+/*
+ * Counters run on: 3 + 4, then 5 + 4, of interface 0; 100, then anew 20 and 30, of interface 1; none of one that is not there.
+ * Counters that make no sense are taken for 2^48, and so is their sum.
+ */
 static void what_interfaces_dropped_is_counted_once(void **state)
 {
 	struct building building = { 0 };
@@ -558,11 +561,18 @@ static void what_interfaces_dropped_is_counted_once(void **state)
 	put_enhanced(&building, 0, 1000000, 3, 60, 0xaa);
 	put_drops(&building, 0, 5, 4);
 	put_drops(&building, 1, 100, 0);
+	put_drops(&building, 1, 20, 0);
+	put_drops(&building, 1, 30, 0);
 	put_drops(&building, 2, 1000, 0);
 	r = read_memory(building.bytes, building.size);
 	assert_int_equal(r.count, 1);
 	assert_false(r.input.damaged);
-	assert_int_equal(r.input.dropped, 109);
+	assert_int_equal(r.input.dropped, 139);
+
+	put_drops(&building, 1, UINT64_MAX, 0);
+	put_drops(&building, 1, 1, 0);
+	r = read_memory(building.bytes, building.size);
+	assert_true(r.input.dropped == UINT64_C(1) << 48);
 	build_free(&building);
 }
 
