@@ -9,8 +9,10 @@
 #include "answer.h"
 #include "cut_setups.h"
 #include "faults.h"
+#include "replies.h"
 #include "source_port.h"
 #include "split.h"
+#include "turns.h"
 
 /* Messages in a row until all queue pairs were seen; and if none was long enough to be shared. */
 enum { MESSAGES_TO_BE_SURE = 8, SHORT_TO_BE_SURE = 32, ROUNDS = 4 };
@@ -219,9 +221,19 @@ static int by_turn(const void *a, const void *b)
 							: left->anchor.frame > right->anchor.frame;
 }
 
+static bool is_one_of(const struct ft_nccl_replies *replies,
+		      const struct ft_nccl_stranger *stranger)
+{
+	for (unsigned i = 0; i < replies->count; i++) {
+		if (replies->strangers[i] == stranger)
+			return true;
+	}
+	return false;
+}
+
 static unsigned find_candidates(struct ft_nccl_connections *connections,
 				const struct ft_nccl_followed *followed,
-				const struct ft_nccl_stranger *partner,
+				const struct ft_nccl_replies *replies,
 				struct candidate candidates[REPLAYS])
 {
 	struct ft_nccl_stranger *stranger;
@@ -232,14 +244,14 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 	       (stranger = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
 		struct ft_nccl_anchor anchor;
 
-		if (partner != NULL && stranger != partner)
+		if (replies != NULL && !is_one_of(replies, stranger))
 			continue;
 		if (!is_between(followed, stranger)) {
 			if (is_to_receiver(followed, stranger))
 				blame(connections, followed, stranger);
 			continue;
 		}
-		anchor = partner != NULL ? ft_nccl_anchor_at_write(stranger->log)
+		anchor = replies != NULL ? ft_nccl_anchor_at_write(stranger->log)
 					 : ft_nccl_anchor_in(followed, stranger->log,
 							     connections->config.ends_only);
 		if (anchor.frame != 0)
@@ -250,12 +262,37 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 	return count;
 }
 
+/* Lanes in the order in which they began, each from its first packet on, which answers the first clear-to-sends. */
+static bool are_counted(const struct ft_nccl_followed *followed, const struct candidate *candidates,
+			unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct ft_nccl_anchor anchor;
+
+		if (followed->model.receiver.qpns[i] != candidates[i].stranger->qpn ||
+		    !ft_nccl_is_anchored_at_first(followed, candidates[i].stranger->log, &anchor))
+			return false;
+	}
+	return followed->lane_count == count;
+}
+
+/* Several queue pairs of which nothing can be read, but how they share messages. */
+static void share_out(struct ft_nccl_followed *followed, const struct ft_nccl_replies *replies,
+		      const struct candidate *candidates, unsigned count)
+{
+	if (replies == NULL || replies->split == FT_NCCL_UNKNOWN)
+		return;
+	followed->model.split = replies->split;
+	followed->ways = replies->split == FT_NCCL_YES ? FT_NCCL_WAY_ALL : UINT64_C(1) << count;
+	followed->numbered = are_counted(followed, candidates, count);
+}
+
 void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		      const struct ft_nccl_stranger *partner)
+		      const struct ft_nccl_replies *replies)
 {
 	struct candidate candidates[REPLAYS];
 	struct replay replays[REPLAYS];
-	unsigned found = find_candidates(connections, followed, partner, candidates), count = 0;
+	unsigned found = find_candidates(connections, followed, replies, candidates), count = 0;
 
 	replays[0].has = false;
 	for (unsigned i = 0; i < found && !awaits_device(followed); i++) {
@@ -266,6 +303,7 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 		    begin_replay(&replays[count], stranger, anchor->frame))
 			count++;
 	}
+	share_out(followed, replies, candidates, count);
 	replay_all(connections, replays, count);
 }
 

@@ -7,24 +7,20 @@
 
 #include "answer.h"
 #include "fifo.h"
-#include "source_port.h"
 
 enum {
-	WRITES = 4, /* that must lie on the grid .. */
-	WRITES_ALONE =
-		8, /* .. if the ports of both directions do not agree, as adapters may have it */
+	WRITES = 4, /* that must lie on the grid */
 	SLOT_MOST = 1024 /* bytes */,
 	ENTRY_LEAST = 24,
 	ENTRY_MOST = 64,
 	ENTRIES_MOST =
 		8, /* of a slot: farther apart are clear-to-sends that several devices take in turn */
-	LENGTHS = 3, /* messages whose immediate must be their length .. */
-	PLAIN = 2,   /* .. or writes that must go where they were told to */
-	DATA = 8,    /* bytes that tell where: an address */
+	PLAIN = 2, /* writes that must go where they were told to */
+	DATA = 8,  /* bytes that tell where: an address */
 	KEY_AT_12 = 1u << FT_NCCL_C | 1u << FT_NCCL_D /* families with the first key there */
 };
 
-static bool is_on(const struct ft_nccl_seen *seen)
+bool ft_nccl_may_be_on_grid(const struct ft_nccl_seen *seen)
 {
 	return seen->opcode == 0x0a && (seen->has & FT_HAS_RETH) != 0 &&
 	       seen->length >= ENTRY_LEAST && seen->length <= FT_NCCL_LOG_CTS &&
@@ -49,7 +45,7 @@ static uint16_t slot_bytes_in(const struct ft_nccl_log *log, struct ft_nccl_grid
 
 	grid->entry_bytes = FT_NCCL_LOG_CTS;
 	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged); before = logged, has = true) {
-		if (!is_on(&logged.seen))
+		if (!ft_nccl_may_be_on_grid(&logged.seen))
 			return 0;
 		if (logged.seen.length < grid->entry_bytes)
 			grid->entry_bytes = (uint16_t)logged.seen.length;
@@ -129,86 +125,55 @@ static bool was_told(const struct ft_nccl_log *fifo, const struct ft_nccl_seen *
 	return false;
 }
 
-struct signs {
-	unsigned right, wrong, told;
-};
-
-static struct signs signs_of(const struct ft_nccl_log *fifo, const struct ft_nccl_log *data,
-			     struct ft_nccl_grid *grid)
+/* Writes to a queue pair that went where the FIFO said. */
+static unsigned count_told(const struct ft_nccl_log *fifo, const struct ft_nccl_log *data,
+			   struct ft_nccl_grid *grid)
 {
 	struct ft_nccl_logged logged;
-	struct signs signs = { 0 };
-	uint64_t length = 0;
+	unsigned told = 0;
 
 	for (uint32_t at = 0; ft_nccl_log_next(data, &at, &logged);) {
-		const struct ft_nccl_seen *seen = &logged.seen;
-
-		if (ft_nccl_begins(seen->opcode) && !ft_nccl_is_bare_end(seen)) {
-			length += seen->length;
-			signs.told += was_told(fifo, seen, &grid->rkey_at) ? 1 : 0;
-		}
-		if (!ft_nccl_has_immediate(seen->opcode))
-			continue;
-		if (length != 0 && ft_nccl_immediate_orders(seen->immdt, (uint32_t)length) != 0)
-			signs.right++;
-		else if (length != 0)
-			signs.wrong++;
-		length = 0;
+		if (ft_nccl_begins(logged.seen.opcode) && !ft_nccl_is_bare_end(&logged.seen) &&
+		    was_told(fifo, &logged.seen, &grid->rkey_at))
+			told++;
 	}
-	return signs;
+	return told;
 }
 
-static bool is_opposite(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b)
+/* What the clear-to-sends say, if that can be read: how many writes went there; those of one queue pair do at least twice. */
+static unsigned read_plainly(const struct ft_nccl_connections *connections,
+			     const struct ft_nccl_stranger *stranger, struct ft_nccl_grid *grid)
 {
-	return b->used && b->log != NULL && a->by_lid == b->by_lid && a->vni == b->vni &&
-	       memcmp(a->src, b->dst, sizeof a->src) == 0 &&
-	       memcmp(a->dst, b->src, sizeof a->dst) == 0;
-}
+	struct ft_nccl_stranger *other;
+	unsigned told = 0;
+	uint32_t at = 0;
 
-/* Both directions of a pair of queue pairs have one port. */
-static bool is_pair(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b)
-{
-	return a->udp_sport == b->udp_sport && a->udp_sport == ft_nccl_source_port(a->qpn, b->qpn);
-}
+	while (!grid->plain &&
+	       (other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
+		unsigned here;
 
-/* Of those whose lengths are right: the other end of the same pair; else the only one. */
-static void choose(const struct ft_nccl_stranger *stranger, struct ft_nccl_stranger *other,
-		   struct ft_nccl_grid *grid, unsigned *choices)
-{
-	if (grid->partner != NULL && is_pair(stranger, grid->partner))
-		return;
-	*choices = is_pair(stranger, other) ? 1 : *choices + 1;
-	grid->partner = other;
+		if (!ft_nccl_is_opposite(stranger, other))
+			continue;
+		here = count_told(stranger->log, other->log, grid);
+		grid->plain = here >= PLAIN;
+		told += here;
+	}
+	return told;
 }
 
 bool ft_nccl_grid_of(struct ft_nccl_connections *connections,
 		     const struct ft_nccl_stranger *stranger, struct ft_nccl_grid *grid)
 {
-	struct ft_nccl_stranger *others = connections->strangers.strangers;
-	unsigned choices = 0, told = 0;
+	unsigned told;
 
 	*grid = (struct ft_nccl_grid){ 0 };
 	if (stranger->log->count < WRITES || stranger->log->count % 2 != 0 ||
 	    !is_grid(stranger->log, grid))
 		return false;
-	for (unsigned i = 0; i < FT_NCCL_STRANGERS; i++) {
-		struct signs signs;
-
-		if (!is_opposite(stranger, &others[i]))
-			continue;
-		signs = signs_of(stranger->log, others[i].log, grid);
-		told += signs.told;
-		grid->plain = signs.told >= PLAIN;
-		if (grid->plain)
-			break;
-		if (signs.right >= LENGTHS && signs.wrong == 0)
-			choose(stranger, &others[i], grid, &choices);
-	}
+	told = read_plainly(connections, stranger, grid);
 	grid->families = families_of(stranger->log, grid);
-	if (grid->plain)
-		return true;
-	return told == 0 && choices == 1 &&
-	       (is_pair(stranger, grid->partner) || stranger->log->count >= WRITES_ALONE);
+	return grid->plain ||
+	       (told == 0 && ft_nccl_replies_find(connections, stranger, &grid->replies));
 }
 
 void ft_nccl_plain_read(struct ft_nccl_moment *moment, const struct ft_nccl_write *write,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lock.h"
+#include "replies.h"
 
 /*
  * Connections whose clear-to-sends cannot be read, because payload is cut or encrypted, or a build of NCCL has a layout of
@@ -13,9 +14,12 @@ struct ft_nccl_grid {
 	bool plain; /* the receiver's addresses can be read .. */
 	uint8_t rkey_at;
 	uint8_t families; /* whose lengths these are and that nothing captured speaks against, bits */
-	struct ft_nccl_stranger *partner; /* .. or else this queue pair's data answers */
-	uint64_t frame, ts_ns;            /* of the first write */
+	struct ft_nccl_replies replies; /* .. or else this data answers */
+	uint64_t frame, ts_ns;          /* of the first write */
 };
+
+/* A write as clear-to-sends are, by its lengths. */
+bool ft_nccl_may_be_on_grid(const struct ft_nccl_seen *seen);
 
 /* The stranger's newest write completes the picture. */
 bool ft_nccl_grid_of(struct ft_nccl_connections *connections,

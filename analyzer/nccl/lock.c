@@ -157,14 +157,14 @@ static void catch_up(struct ft_nccl_connections *connections, struct ft_nccl_str
 
 /* Packets kept of it and of the queue pairs that answer belong to the connection now. */
 static void begin(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		  struct ft_nccl_stranger *stranger, const struct ft_nccl_stranger *partner,
+		  struct ft_nccl_stranger *stranger, const struct ft_nccl_replies *replies,
 		  uint64_t ts_ns)
 {
 	followed->model.first_ts_ns = ts_ns;
 	catch_up(connections, stranger, followed->model.first_frame);
 	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_announce(connections, followed, followed->model.first_frame, ts_ns);
-	ft_nccl_bind_all(connections, followed, partner);
+	ft_nccl_bind_all(connections, followed, replies);
 }
 
 /* Two ends of a further device. */
@@ -296,7 +296,7 @@ static void lock_by_grid(struct ft_nccl_connections *connections, struct ft_nccl
 	followed->plain = grid.plain && grid.families == 0;
 	followed->rkey_at = grid.rkey_at;
 	followed->families = grid.families;
-	begin(connections, followed, stranger, grid.plain ? NULL : grid.partner, grid.ts_ns);
+	begin(connections, followed, stranger, grid.plain ? NULL : &grid.replies, grid.ts_ns);
 }
 
 static void lock(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,

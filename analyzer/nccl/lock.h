@@ -5,12 +5,14 @@
 /* A packet to a queue pair that is nobody's: what it is may become clear by it. */
 void ft_nccl_stranger_see(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen);
 
+struct ft_nccl_replies;
+
 /*
- * bind.c: a new connection: the queue pairs whose data it asked for are its own, and what they carried so far; only
- * `partner`, if it is not NULL.
+ * bind.c: a new connection: the queue pairs whose data it asked for are its own, and what they carried so far. Where what it
+ * asked for cannot be read, those of `replies`, which is NULL otherwise.
  */
 void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		      const struct ft_nccl_stranger *partner);
+		      const struct ft_nccl_replies *replies);
 
 /* A write that went to memory some connection announced: its queue pair may be one of the connection. False: it is not. */
 bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,

@@ -23,10 +23,11 @@ static bool has_all_lanes(const struct ft_nccl_followed *followed)
 	return !followed->shared && followed->in_a_row >= IN_A_ROW;
 }
 
-/* Sets that take turns do so in the order of the set-up; without it they are numbered as they were met. */
-static bool takes_known_turns(const struct ft_nccl_connection *model)
+/* Sets that take turns do so in the order of the set-up; without it they are numbered as they were met, mostly late. */
+static bool takes_known_turns(const struct ft_nccl_followed *followed)
 {
-	return model->split == FT_NCCL_NO && model->is_set_up;
+	return followed->model.split == FT_NCCL_NO &&
+	       (followed->model.is_set_up || (followed->ways != 0 && followed->numbered));
 }
 
 bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed)
@@ -34,7 +35,7 @@ bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed)
 	if (followed->ways != 0)
 		return !ft_nccl_turns_are_open(followed);
 	return (sets_of(followed) == 1 && has_all_lanes(followed)) ||
-	       followed->model.split == FT_NCCL_YES || takes_known_turns(&followed->model);
+	       followed->model.split == FT_NCCL_YES || takes_known_turns(followed);
 }
 
 static uint8_t set_of(const struct ft_nccl_followed *followed, uint8_t lane)
@@ -55,7 +56,7 @@ bool ft_nccl_split_uses(const struct ft_nccl_followed *followed, uint8_t lane, u
 
 	if (ft_nccl_turns_are_open(followed))
 		return true;
-	if (sets == 1 || !takes_known_turns(&followed->model))
+	if (sets == 1 || !takes_known_turns(followed))
 		return true;
 	return k % sets == set_of(followed, lane) % sets;
 }

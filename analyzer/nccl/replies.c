@@ -1,0 +1,232 @@
+#include "replies.h"
+
+#include <string.h>
+
+#include <decode/packet.h>
+
+#include "answer.h"
+#include "grid.h"
+#include "source_port.h"
+
+enum {
+	LENGTHS = 3, /* messages whose immediate must be their length */
+	WRITES_ALONE =
+		8, /* to the FIFO, if the ports of both directions do not agree, as adapters may have it */
+	WAITING_MOST = 8, /* clear-to-sends ahead of their data */
+	MESSAGES = 64     /* more than a log has room for */
+};
+
+/* The messages that ended on a queue pair, as its log has them. */
+struct reply {
+	struct ft_nccl_stranger *stranger;
+	unsigned count;
+	unsigned right, wrong; /* immediates that are, or are not, the length of what they end */
+	uint32_t immdts[MESSAGES];
+	uint32_t lengths[MESSAGES];
+};
+
+bool ft_nccl_is_opposite(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b)
+{
+	return b->used && b->log != NULL && a->by_lid == b->by_lid && a->vni == b->vni &&
+	       memcmp(a->src, b->dst, sizeof a->src) == 0 &&
+	       memcmp(a->dst, b->src, sizeof a->dst) == 0;
+}
+
+static bool is_length(uint32_t immdt, uint64_t length)
+{
+	return length <= UINT32_MAX && ft_nccl_immediate_orders(immdt, (uint32_t)length) != 0;
+}
+
+static void end_message(struct reply *reply, uint32_t immdt, uint64_t length)
+{
+	if (length != 0 && is_length(immdt, length))
+		reply->right++;
+	else if (length != 0)
+		reply->wrong++;
+	if (reply->count == MESSAGES)
+		return;
+	reply->immdts[reply->count] = immdt;
+	reply->lengths[reply->count] = length <= UINT32_MAX ? (uint32_t)length : UINT32_MAX;
+	reply->count++;
+}
+
+static void read_reply(struct ft_nccl_stranger *stranger, struct reply *reply)
+{
+	struct ft_nccl_logged logged;
+	uint64_t length = 0;
+
+	reply->stranger = stranger;
+	reply->count = reply->right = reply->wrong = 0;
+	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
+		const struct ft_nccl_seen *seen = &logged.seen;
+
+		if (ft_nccl_begins(seen->opcode) && !ft_nccl_is_bare_end(seen))
+			length += seen->length;
+		if (!ft_nccl_has_immediate(seen->opcode))
+			continue;
+		end_message(reply, seen->immdt, length);
+		length = 0;
+	}
+}
+
+/* Queue pairs that carry data the other way; SIZE_MAX: too many to tell. */
+struct found {
+	struct reply replies[FT_NCCL_REPLIES_MOST];
+	unsigned count;
+	bool is_more, is_whole; /* than that; all logs from their first packet on */
+};
+
+static void find_all(const struct ft_nccl_connections *connections,
+		     const struct ft_nccl_stranger *stranger, struct found *found)
+{
+	struct ft_nccl_stranger *other;
+	uint32_t at = 0;
+
+	found->count = 0;
+	found->is_more = false;
+	found->is_whole = stranger->log->restarts == 0;
+	while ((other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
+		if (!ft_nccl_is_opposite(stranger, other))
+			continue;
+		if (found->count == FT_NCCL_REPLIES_MOST) {
+			found->is_more = true;
+			return;
+		}
+		read_reply(other, &found->replies[found->count]);
+		if (found->replies[found->count].count == 0)
+			continue;
+		found->is_whole = found->is_whole && other->log->restarts == 0;
+		found->count++;
+	}
+}
+
+/* As many messages as clear-to-sends, but for those that wait. */
+static bool is_asked(const struct ft_nccl_stranger *stranger, unsigned messages)
+{
+	return messages <= stranger->log->count && messages + WAITING_MOST >= stranger->log->count;
+}
+
+static bool are_about_as_many(const struct found *found)
+{
+	unsigned least = found->replies[0].count, most = least;
+
+	for (unsigned i = 1; i < found->count; i++) {
+		least = found->replies[i].count < least ? found->replies[i].count : least;
+		most = found->replies[i].count > most ? found->replies[i].count : most;
+	}
+	return most - least <= 1;
+}
+
+/* Each message went over all of them: the same immediate, the length of all parts together. */
+static bool are_shared(const struct ft_nccl_stranger *stranger, const struct found *found)
+{
+	unsigned right = 0, messages = found->replies[0].count;
+
+	for (unsigned i = 1; i < found->count; i++)
+		messages = found->replies[i].count < messages ? found->replies[i].count : messages;
+	for (unsigned j = 0; j < messages; j++) {
+		uint64_t length = 0;
+
+		for (unsigned i = 0; i < found->count; i++) {
+			if (found->replies[i].immdts[j] != found->replies[0].immdts[j])
+				return false;
+			length += found->replies[i].lengths[j];
+		}
+		if (length != 0 && !is_length(found->replies[0].immdts[j], length))
+			return false;
+		right += length != 0 ? 1 : 0;
+	}
+	return right >= LENGTHS && are_about_as_many(found) && is_asked(stranger, messages);
+}
+
+/* Clear-to-sends of no other connection between the two are in view. */
+static bool is_only_fifo(const struct ft_nccl_connections *connections,
+			 const struct ft_nccl_stranger *stranger)
+{
+	const struct ft_nccl_stranger *other;
+	struct ft_nccl_logged logged;
+	uint32_t at = 0;
+
+	while ((other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
+		uint32_t first = 0;
+
+		if (other != stranger && other->by_lid == stranger->by_lid &&
+		    other->vni == stranger->vni &&
+		    memcmp(other->src, stranger->src, sizeof other->src) == 0 &&
+		    memcmp(other->dst, stranger->dst, sizeof other->dst) == 0 &&
+		    ft_nccl_log_next(other->log, &first, &logged) &&
+		    ft_nccl_may_be_on_grid(&logged.seen))
+			return false;
+	}
+	return true;
+}
+
+/* They take turns: each carried messages of its own, all of them together what was asked for. */
+static bool take_turns(const struct ft_nccl_stranger *stranger, const struct found *found)
+{
+	unsigned right = 0, messages = 0;
+
+	for (unsigned i = 0; i < found->count; i++) {
+		if (found->replies[i].wrong != 0)
+			return false;
+		right += found->replies[i].right;
+		messages += found->replies[i].count;
+	}
+	return right >= LENGTHS && are_about_as_many(found) && is_asked(stranger, messages);
+}
+
+/* Both directions of a pair of queue pairs have one port. */
+static bool is_pair(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b)
+{
+	return a->udp_sport == b->udp_sport && a->udp_sport == ft_nccl_source_port(a->qpn, b->qpn);
+}
+
+/* Of those whose lengths are right: the other end of the same pair; else the only one. NULL: it is not clear. */
+static struct ft_nccl_stranger *only_one(const struct ft_nccl_stranger *stranger,
+					 const struct found *found)
+{
+	struct ft_nccl_stranger *only = NULL;
+	unsigned choices = 0;
+
+	for (unsigned i = 0; i < found->count; i++) {
+		const struct reply *reply = &found->replies[i];
+
+		if (reply->right < LENGTHS || reply->wrong != 0)
+			continue;
+		if (is_pair(stranger, reply->stranger))
+			return reply->stranger;
+		only = reply->stranger;
+		choices++;
+	}
+	return choices == 1 && stranger->log->count >= WRITES_ALONE ? only : NULL;
+}
+
+static void take_all(const struct found *found, enum ft_nccl_known split,
+		     struct ft_nccl_replies *replies)
+{
+	replies->split = split;
+	replies->count = found->count;
+	for (unsigned i = 0; i < found->count; i++)
+		replies->strangers[i] = found->replies[i].stranger;
+}
+
+bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
+			  const struct ft_nccl_stranger *stranger, struct ft_nccl_replies *replies)
+{
+	struct found found;
+	bool are_several;
+
+	find_all(connections, stranger, &found);
+	are_several = found.count > 1 && !found.is_more && found.is_whole;
+	if (are_several && are_shared(stranger, &found)) {
+		take_all(&found, FT_NCCL_YES, replies);
+	} else if (are_several && take_turns(stranger, &found) &&
+		   is_only_fifo(connections, stranger)) {
+		take_all(&found, FT_NCCL_NO, replies);
+	} else {
+		replies->split = FT_NCCL_UNKNOWN;
+		replies->strangers[0] = only_one(stranger, &found);
+		replies->count = replies->strangers[0] != NULL ? 1 : 0;
+	}
+	return replies->count != 0;
+}

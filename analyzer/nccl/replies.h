@@ -1,0 +1,23 @@
+#pragma once
+
+#include "lock.h"
+
+/*
+ * Which data answers clear-to-sends that cannot be read: writes the other way whose immediates are lengths. Of one queue
+ * pair, its own; where each message is split over several, what all of them carried of it; and queue pairs may take turns,
+ * each with a message of its own.
+ */
+enum { FT_NCCL_REPLIES_MOST = 16 };
+
+struct ft_nccl_replies {
+	struct ft_nccl_stranger *strangers[FT_NCCL_REPLIES_MOST];
+	unsigned count;
+	enum ft_nccl_known split; /* over all of them; unknown where there is one */
+};
+
+/* Packets to one go the other way than those to the other; it has a log. */
+bool ft_nccl_is_opposite(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b);
+
+/* Of the writes to the FIFO that are in the stranger's log. False: it is not clear whose data it is. */
+bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
+			  const struct ft_nccl_stranger *stranger, struct ft_nccl_replies *replies);
