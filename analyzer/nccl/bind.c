@@ -9,6 +9,7 @@
 #include "answer.h"
 #include "cut_setups.h"
 #include "faults.h"
+#include "replay.h"
 #include "replies.h"
 #include "source_port.h"
 #include "split.h"
@@ -134,44 +135,7 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 	return 0;
 }
 
-/* Logs of queue pairs that are bound, to be replayed together in the order of their frames. */
-struct replay {
-	struct ft_nccl_stranger *stranger;
-	uint32_t at;
-	bool has;
-	struct ft_nccl_logged next;
-};
-
 enum { REPLAYS = 16 };
-
-static void replay_all(struct ft_nccl_connections *connections, struct replay *replays,
-		       unsigned count)
-{
-	for (;;) {
-		struct replay *first = NULL;
-
-		for (unsigned i = 0; i < count; i++) {
-			if (replays[i].has &&
-			    (first == NULL || replays[i].next.seen.frame < first->next.seen.frame))
-				first = &replays[i];
-		}
-		if (first == NULL)
-			break;
-		ft_nccl_replay(connections, &first->next);
-		first->has = ft_nccl_log_next(first->stranger->log, &first->at, &first->next);
-	}
-	for (unsigned i = 0; i < count; i++)
-		ft_nccl_stranger_forget(&connections->strangers, replays[i].stranger);
-}
-
-static bool begin_replay(struct replay *replay, struct ft_nccl_stranger *stranger, uint64_t from)
-{
-	*replay = (struct replay){ .stranger = stranger };
-	do
-		replay->has = ft_nccl_log_next(stranger->log, &replay->at, &replay->next);
-	while (replay->has && replay->next.seen.frame < from);
-	return replay->has;
-}
 
 static bool is_to_receiver(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_stranger *stranger)
@@ -262,15 +226,25 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 	return count;
 }
 
-/* Lanes in the order in which they began, each from its first packet on, which answers the first clear-to-sends. */
+/* Where lanes take turns, they do so in the order in which they began. */
+static bool is_in_order(const struct ft_nccl_followed *followed, const struct candidate *candidates,
+			unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (followed->model.receiver.qpns[i] != candidates[i].stranger->qpn)
+			return false;
+	}
+	return true;
+}
+
+/* Each lane has its data from the first packet on, which answers the first clear-to-sends. */
 static bool are_counted(const struct ft_nccl_followed *followed, const struct candidate *candidates,
 			unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct ft_nccl_anchor anchor;
 
-		if (followed->model.receiver.qpns[i] != candidates[i].stranger->qpn ||
-		    !ft_nccl_is_anchored_at_first(followed, candidates[i].stranger->log, &anchor))
+		if (!ft_nccl_is_anchored_at_first(followed, candidates[i].stranger->log, &anchor))
 			return false;
 	}
 	return followed->lane_count == count;
@@ -280,18 +254,22 @@ static bool are_counted(const struct ft_nccl_followed *followed, const struct ca
 static void share_out(struct ft_nccl_followed *followed, const struct ft_nccl_replies *replies,
 		      const struct candidate *candidates, unsigned count)
 {
+	bool is_split;
+
 	if (replies == NULL || replies->split == FT_NCCL_UNKNOWN)
 		return;
+	is_split = replies->split == FT_NCCL_YES;
 	followed->model.split = replies->split;
-	followed->ways = replies->split == FT_NCCL_YES ? FT_NCCL_WAY_ALL : UINT64_C(1) << count;
-	followed->numbered = are_counted(followed, candidates, count);
+	followed->ways = is_split ? FT_NCCL_WAY_ALL : UINT64_C(1) << count;
+	followed->numbered = are_counted(followed, candidates, count) &&
+			     (is_split || is_in_order(followed, candidates, count));
 }
 
 void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		      const struct ft_nccl_replies *replies)
 {
 	struct candidate candidates[REPLAYS];
-	struct replay replays[REPLAYS];
+	struct ft_nccl_replay replays[REPLAYS];
 	unsigned found = find_candidates(connections, followed, replies, candidates), count = 0;
 
 	replays[0].has = false;
@@ -300,11 +278,11 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 		struct ft_nccl_anchor *anchor = &candidates[i].anchor;
 
 		if (bind(connections, followed, stranger, anchor) == 0 &&
-		    begin_replay(&replays[count], stranger, anchor->frame))
+		    ft_nccl_replay_begin(&replays[count], stranger, anchor->frame))
 			count++;
 	}
 	share_out(followed, replies, candidates, count);
-	replay_all(connections, replays, count);
+	ft_nccl_replay_all(connections, replays, count);
 }
 
 /*
@@ -333,7 +311,7 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 {
 	struct ft_nccl_anchor anchor = { 0 };
 	const struct ft_nccl_transfer *transfer = ft_nccl_asked_by(followed, seen, &anchor);
-	struct replay replay;
+	struct ft_nccl_replay replay;
 
 	if (transfer == NULL || is_taken(followed, transfer, anchor.at_start))
 		return false;
@@ -344,8 +322,8 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 		return true; /* one write more will tell */
 	if (bind(connections, followed, stranger, &anchor) != 0)
 		return false;
-	if (stranger->log != NULL && begin_replay(&replay, stranger, anchor.frame)) {
-		replay_all(connections, &replay, 1);
+	if (stranger->log != NULL && ft_nccl_replay_begin(&replay, stranger, anchor.frame)) {
+		ft_nccl_replay_all(connections, &replay, 1);
 		return true;
 	}
 	ft_nccl_stranger_forget(&connections->strangers, stranger);

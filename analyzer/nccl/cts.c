@@ -117,13 +117,14 @@ static bool is_of_family(struct ft_nccl_followed *followed, const struct ask *as
 	return ft_nccl_family_narrow(followed, ft_nccl_cts_fits(&ask->write).possible);
 }
 
-/* Queue pairs begin at PSN 0, and a clear-to-send takes one packet: of one device, its PSN is its number. */
+/* Queue pairs begin at PSN 0, and a clear-to-send takes one packet: devices take turns, and its PSN counts those of its own. */
 static bool count_on(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
-		     struct ask *ask)
+		     uint8_t device, struct ask *ask)
 {
 	uint16_t entry_bytes = followed->model.fifo.entry_bytes;
+	uint8_t devices = followed->model.devices;
 
-	ask->k = extend(seen->psn, 24, expected_k(followed));
+	ask->k = extend(seen->psn, 24, expected_k(followed) / devices) * devices + device;
 	ask->requests = ask->write.length / entry_bytes;
 	if (followed->families != 0 && !followed->blind) {
 		ask->family = (enum ft_nccl_family)ft_nccl_family_taken(followed);
@@ -143,14 +144,14 @@ static bool has_entries(struct ask *ask, const struct ft_nccl_fifo *layout)
 
 /* Read as the family that fits; where nothing can be read, by the address. False: it is none. */
 static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
-		       struct ask *ask)
+		       uint8_t lane, struct ask *ask)
 {
 	struct ft_nccl_cts *first = &ask->first;
 	int32_t family;
 
 	ask->write = write_of(seen);
 	if (followed->by_grid)
-		return count_on(followed, seen, ask);
+		return count_on(followed, seen, lane, ask);
 	ask->is_read = is_of_family(followed, ask);
 	family = ft_nccl_family_taken(followed);
 	if (family < 0 ||
@@ -359,7 +360,7 @@ static bool take(struct ft_nccl_moment *moment)
 {
 	struct ask ask = { 0 };
 
-	if (!understand(moment->followed, moment->seen, &ask)) {
+	if (!understand(moment->followed, moment->seen, moment->lane_index, &ask)) {
 		if (may_be_new(moment)) {
 			ft_nccl_stranger_see(moment->connections, moment->seen);
 			return false;
@@ -394,7 +395,8 @@ static void see_again(struct ft_nccl_moment *moment)
 	if ((seen->has & FT_HAS_RETH) != 0 && fifo->is_known && bytes != 0 &&
 	    seen->va - fifo->addr >= bytes)
 		ft_nccl_stranger_see(moment->connections, seen);
-	else if (!ft_nccl_begins(seen->opcode) || !understand(moment->followed, seen, &ask) ||
+	else if (!ft_nccl_begins(seen->opcode) ||
+		 !understand(moment->followed, seen, moment->lane_index, &ask) ||
 		 !is_disputed(moment, &ask))
 		moment->followed->model.retransmitted_cts++;
 }

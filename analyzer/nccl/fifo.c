@@ -105,8 +105,10 @@ bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t
 	if (followed->base_bits == 0) {
 		for (unsigned i = 0; i < FT_NCCL_SLOT_COUNTS; i++)
 			followed->bases[i] = bases[i];
-		followed->model.fifo.rkeys[0] = rkey;
-		followed->model.fifo.rkey_count = 1;
+		if (followed->model.fifo.rkey_count == 0) {
+			followed->model.fifo.rkeys[0] = rkey;
+			followed->model.fifo.rkey_count = 1;
+		}
 	}
 	followed->base_bits = bits;
 	ft_nccl_fifo_tell(followed);

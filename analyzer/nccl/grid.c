@@ -10,13 +10,12 @@
 
 enum {
 	WRITES = 4, /* that must lie on the grid */
-	SLOT_MOST = 1024 /* bytes */,
+	STEP_MOST = FT_NCCL_DEVICES_MAX * 512 /* bytes */,
 	ENTRY_LEAST = 24,
 	ENTRY_MOST = 64,
-	ENTRIES_MOST =
-		8, /* of a slot: farther apart are clear-to-sends that several devices take in turn */
-	PLAIN = 2, /* writes that must go where they were told to */
-	DATA = 8,  /* bytes that tell where: an address */
+	ENTRIES_MOST = 8, /* of a slot */
+	PLAIN = 2,        /* writes that must go where they were told to */
+	DATA = 8,         /* bytes that tell where: an address */
 	KEY_AT_12 = 1u << FT_NCCL_C | 1u << FT_NCCL_D /* families with the first key there */
 };
 
@@ -33,7 +32,7 @@ static uint16_t step_of(const struct ft_nccl_seen *a, const struct ft_nccl_seen 
 	uint64_t step = b->va - a->va;
 
 	if (ft_nccl_psn_distance(b->psn, a->psn) != 1 || b->rkey != a->rkey || step < a->length ||
-	    step > SLOT_MOST || step % 8 != 0)
+	    step > STEP_MOST || step % 8 != 0)
 		return 0;
 	return (uint16_t)step;
 }
@@ -59,21 +58,35 @@ static uint16_t slot_bytes_in(const struct ft_nccl_log *log, struct ft_nccl_grid
 	return grid->slot_bytes;
 }
 
-/* All writes lie where their PSNs say. */
-static bool is_grid(const struct ft_nccl_log *log, struct ft_nccl_grid *grid)
+/* Farther apart than a slot may be are clear-to-sends that several devices take in turn. */
+static bool split_step(struct ft_nccl_grid *grid)
+{
+	uint16_t step = grid->slot_bytes;
+	unsigned devices = 1;
+
+	while (step / devices > ENTRIES_MOST * grid->entry_bytes || step % devices != 0)
+		devices++;
+	grid->devices = devices;
+	grid->slot_bytes = (uint16_t)(step / devices);
+	return devices <= FT_NCCL_DEVICES_MAX;
+}
+
+bool ft_nccl_grid_read(const struct ft_nccl_log *log, struct ft_nccl_grid *grid)
 {
 	struct ft_nccl_logged first, logged;
 	uint32_t at = 0;
 
-	if (slot_bytes_in(log, grid) == 0 || grid->entry_bytes > ENTRY_MOST ||
-	    grid->slot_bytes > ENTRIES_MOST * grid->entry_bytes ||
+	*grid = (struct ft_nccl_grid){ 0 };
+	if (slot_bytes_in(log, grid) == 0 || grid->entry_bytes > ENTRY_MOST || !split_step(grid) ||
 	    !ft_nccl_log_next(log, &at, &first))
 		return false;
+	grid->rkeys[0] = first.seen.rkey;
 	while (ft_nccl_log_next(log, &at, &logged)) {
 		if (logged.seen.rkey != first.seen.rkey ||
 		    logged.seen.length % grid->entry_bytes != 0 ||
-		    !ft_nccl_fifo_agrees(grid->slot_bytes, first.seen.va, first.seen.psn,
-					 logged.seen.va, logged.seen.psn))
+		    !ft_nccl_fifo_agrees(grid->slot_bytes, first.seen.va,
+					 (uint64_t)first.seen.psn * grid->devices, logged.seen.va,
+					 (uint64_t)logged.seen.psn * grid->devices))
 			return false;
 	}
 	return true;
@@ -161,19 +174,20 @@ static unsigned read_plainly(const struct ft_nccl_connections *connections,
 	return told;
 }
 
-bool ft_nccl_grid_of(struct ft_nccl_connections *connections,
-		     const struct ft_nccl_stranger *stranger, struct ft_nccl_grid *grid)
+bool ft_nccl_grid_of(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
+		     struct ft_nccl_grid *grid)
 {
-	unsigned told;
+	unsigned told = 0;
 
-	*grid = (struct ft_nccl_grid){ 0 };
 	if (stranger->log->count < WRITES || stranger->log->count % 2 != 0 ||
-	    !is_grid(stranger->log, grid))
+	    !ft_nccl_grid_read(stranger->log, grid) ||
+	    !ft_nccl_grid_find_devices(connections, stranger, grid))
 		return false;
-	told = read_plainly(connections, stranger, grid);
+	if (grid->devices == 1) /* of several, keys stand in several places */
+		told = read_plainly(connections, stranger, grid);
 	grid->families = families_of(stranger->log, grid);
-	return grid->plain ||
-	       (told == 0 && ft_nccl_replies_find(connections, stranger, &grid->replies));
+	return grid->plain || (told == 0 && ft_nccl_replies_find(connections, grid->fifos,
+								 grid->devices, &grid->replies));
 }
 
 void ft_nccl_plain_read(struct ft_nccl_moment *moment, const struct ft_nccl_write *write,

@@ -29,16 +29,20 @@ static void narrow_order(struct ft_nccl_followed *followed, uint8_t orders)
 		followed->orders &= orders;
 }
 
-/* Three different lengths that were said right are no accident. */
-static void count_length(struct ft_nccl_moment *moment, uint64_t length)
+/* Three different lengths that were said right are no accident, on any queue pair that carried of the last of them. */
+static void count_length(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+	uint64_t length = transfer->written;
 
 	followed->by_length++;
 	if (length == followed->lengths[0] || length == followed->lengths[1])
 		return;
-	if (followed->lengths[1] != 0)
-		ft_nccl_note(moment->connections, followed, moment->lane_index, FT_NCCL_N6);
+	for (uint8_t i = 0; followed->lengths[1] != 0 && i < followed->lane_count; i++) {
+		if (shares[i].ended)
+			ft_nccl_note(moment->connections, followed, i, FT_NCCL_N6);
+	}
 	followed->lengths[1] = followed->lengths[0];
 	followed->lengths[0] = length;
 }
@@ -51,7 +55,7 @@ static void learn_one(struct ft_nccl_moment *moment, const struct ft_nccl_transf
 
 	if (orders != 0 && transfer->written != 0) {
 		narrow_order(followed, orders);
-		count_length(moment, transfer->written);
+		count_length(moment, transfer);
 	} else if (is_id && orders == 0) {
 		followed->by_id++;
 		if (followed->by_id >= 2 && followed->by_id > followed->by_length)

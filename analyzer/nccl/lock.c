@@ -7,6 +7,7 @@
 #include "family.h"
 #include "fifo.h"
 #include "grid.h"
+#include "replay.h"
 
 enum {
 	LOOKS = 16,       /* writes of a queue pair that are compared with the newest */
@@ -143,32 +144,29 @@ static struct ft_nccl_followed *follow(struct ft_nccl_connections *connections,
 }
 
 /* Clear-to-sends since the first one that agrees are the connection's. */
-static void catch_up(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
-		     uint64_t from)
+static void catch_up(struct ft_nccl_connections *connections, struct ft_nccl_stranger *const *fifos,
+		     unsigned count, uint64_t from)
 {
-	struct ft_nccl_logged logged;
+	struct ft_nccl_replay replays[FT_NCCL_DEVICES_MAX];
 
-	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
-		if (logged.seen.frame >= from)
-			ft_nccl_replay(connections, &logged);
-	}
-	ft_nccl_stranger_forget(&connections->strangers, stranger);
+	for (unsigned i = 0; i < count; i++)
+		ft_nccl_replay_begin(&replays[i], fifos[i], from);
+	ft_nccl_replay_all(connections, replays, count);
 }
 
 /* Packets kept of it and of the queue pairs that answer belong to the connection now. */
 static void begin(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		  struct ft_nccl_stranger *stranger, const struct ft_nccl_replies *replies,
-		  uint64_t ts_ns)
+		  struct ft_nccl_stranger *const *fifos, unsigned count,
+		  const struct ft_nccl_replies *replies, uint64_t ts_ns)
 {
 	followed->model.first_ts_ns = ts_ns;
-	catch_up(connections, stranger, followed->model.first_frame);
+	catch_up(connections, fifos, count, followed->model.first_frame);
 	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_announce(connections, followed, followed->model.first_frame, ts_ns);
 	ft_nccl_bind_all(connections, followed, replies);
 }
 
-/* Two ends of a further device. */
-static void add_device(struct ft_nccl_followed *followed, const struct ft_nccl_stranger *stranger,
+static void set_device(struct ft_nccl_followed *followed, const struct ft_nccl_stranger *stranger,
 		       uint32_t rkey)
 {
 	struct ft_nccl_connection *model = &followed->model;
@@ -187,6 +185,27 @@ static void add_device(struct ft_nccl_followed *followed, const struct ft_nccl_s
 	model->qp_count = model->devices;
 	model->qps_per_device = 1;
 	followed->lanes[device].udp_sport = stranger->udp_sport;
+}
+
+/* Two ends of a further device, with the key of the FIFO there. False: there is no room. */
+static bool add_device(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		       const struct ft_nccl_stranger *stranger, uint32_t rkey)
+{
+	struct ft_nccl_end end = { .qpn = stranger->qpn,
+				   .vni = stranger->vni,
+				   .told_vni = stranger->vni,
+				   .connection = followed->model.connection,
+				   .lane = followed->model.devices,
+				   .role = FT_NCCL_AT_SENDER,
+				   .by_lid = stranger->by_lid };
+
+	memcpy(end.address, stranger->dst, sizeof end.address);
+	if (ft_nccl_add_lanes(followed, end.lane + 1u) != 0 ||
+	    ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, end.lane + 1u) != 0 ||
+	    ft_nccl_claim(connections, &end) != 0)
+		return false;
+	set_device(followed, stranger, rkey);
+	return true;
 }
 
 /* Keys of the new device that clear-to-sends gave before its place was known. */
@@ -239,24 +258,12 @@ static bool join(struct ft_nccl_connections *connections, struct ft_nccl_strange
 		 const struct agreement *agreement, const struct look *newest)
 {
 	struct ft_nccl_followed *followed = with_fifo(connections, stranger, agreement, newest);
-	struct ft_nccl_end end = { .qpn = stranger->qpn,
-				   .vni = stranger->vni,
-				   .told_vni = stranger->vni,
-				   .role = FT_NCCL_AT_SENDER,
-				   .by_lid = stranger->by_lid };
 
-	if (followed == NULL || followed->model.devices == FT_NCCL_DEVICES_MAX)
+	if (followed == NULL || followed->model.devices == FT_NCCL_DEVICES_MAX ||
+	    !add_device(connections, followed, stranger, newest->seen.rkey))
 		return false;
-	end.connection = followed->model.connection;
-	end.lane = followed->model.devices;
-	memcpy(end.address, stranger->dst, sizeof end.address);
-	if (ft_nccl_add_lanes(followed, end.lane + 1u) != 0 ||
-	    ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, end.lane + 1u) != 0 ||
-	    ft_nccl_claim(connections, &end) != 0)
-		return false;
-	add_device(followed, stranger, newest->seen.rkey);
 	announce_keys(connections, followed);
-	catch_up(connections, stranger, agreement->frame);
+	catch_up(connections, &stranger, 1, agreement->frame);
 	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_bind_all(connections, followed, NULL);
 	return true;
@@ -275,7 +282,7 @@ static void lock_by_content(struct ft_nccl_connections *connections,
 		return;
 	followed->model.found_by = FT_NCCL_BY_CTS;
 	followed->families = agreement.families;
-	begin(connections, followed, stranger, NULL, agreement.ts_ns);
+	begin(connections, followed, &stranger, 1, NULL, agreement.ts_ns);
 }
 
 static void lock_by_grid(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger)
@@ -285,18 +292,25 @@ static void lock_by_grid(struct ft_nccl_connections *connections, struct ft_nccl
 
 	if (!ft_nccl_grid_of(connections, stranger, &grid))
 		return;
-	followed = follow(connections, stranger, grid.frame);
+	followed = follow(connections, grid.fifos[0], grid.frame);
 	if (followed == NULL)
 		return;
 	followed->model.found_by = grid.plain ? FT_NCCL_BY_CTS : FT_NCCL_BY_LENGTHS;
 	followed->model.fifo.entry_bytes = grid.entry_bytes;
 	followed->model.fifo.slot_bytes = grid.slot_bytes;
+	followed->model.fifo.rkeys[0] = grid.rkeys[0];
+	followed->model.fifo.rkey_count = 1;
 	followed->by_grid = true;
 	followed->blind = !grid.plain;
 	followed->plain = grid.plain && grid.families == 0;
 	followed->rkey_at = grid.rkey_at;
 	followed->families = grid.families;
-	begin(connections, followed, stranger, grid.plain ? NULL : &grid.replies, grid.ts_ns);
+	for (unsigned i = 1; i < grid.devices; i++) {
+		if (!add_device(connections, followed, grid.fifos[i], grid.rkeys[i]))
+			return;
+	}
+	begin(connections, followed, grid.fifos, grid.devices, grid.plain ? NULL : &grid.replies,
+	      grid.ts_ns);
 }
 
 static void lock(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,

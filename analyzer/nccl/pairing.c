@@ -68,7 +68,8 @@ static void pair(struct ft_nccl_connections *connections, unsigned at,
 	followed->model.sender.qpns[unpaired->lane] = seen->dest_qp;
 	*unpaired = connections->unpaired[--connections->unpaired_count];
 	if (ft_nccl_claim(connections, &end) == 0)
-		ft_nccl_note(connections, followed, end.lane, FT_NCCL_N4);
+		ft_nccl_note(connections, followed, end.lane,
+			     followed->blind ? FT_NCCL_N5 : FT_NCCL_N4);
 	ft_nccl_cut_setup_find(connections, followed, end.lane);
 }
 

@@ -69,24 +69,52 @@ static void read_reply(struct ft_nccl_stranger *stranger, struct reply *reply)
 	}
 }
 
-/* Queue pairs that carry data the other way; SIZE_MAX: too many to tell. */
+/* Queue pairs that carry data the other way. */
 struct found {
 	struct reply replies[FT_NCCL_REPLIES_MOST];
 	unsigned count;
-	bool is_more, is_whole; /* than that; all logs from their first packet on */
+	bool is_more;  /* than there is room for */
+	bool is_whole; /* all logs are from their first packet on */
 };
 
-static void find_all(const struct ft_nccl_connections *connections,
-		     const struct ft_nccl_stranger *stranger, struct found *found)
+/* Clear-to-sends of a connection: a queue pair of each device that they take turns with. */
+struct fifos {
+	struct ft_nccl_stranger *const *strangers;
+	unsigned devices, count; /* of clear-to-sends */
+	bool is_whole;           /* their logs are from their first packet on */
+};
+
+static struct fifos fifos_of(struct ft_nccl_stranger *const *strangers, unsigned devices)
+{
+	struct fifos fifos = { .strangers = strangers, .devices = devices, .is_whole = true };
+
+	for (unsigned i = 0; i < devices; i++) {
+		fifos.count += strangers[i]->log->count;
+		fifos.is_whole = fifos.is_whole && strangers[i]->log->restarts == 0;
+	}
+	return fifos;
+}
+
+static bool goes_back(const struct fifos *fifos, const struct ft_nccl_stranger *stranger)
+{
+	for (unsigned i = 0; i < fifos->devices; i++) {
+		if (ft_nccl_is_opposite(fifos->strangers[i], stranger))
+			return true;
+	}
+	return false;
+}
+
+static void find_all(const struct ft_nccl_connections *connections, const struct fifos *fifos,
+		     struct found *found)
 {
 	struct ft_nccl_stranger *other;
 	uint32_t at = 0;
 
 	found->count = 0;
 	found->is_more = false;
-	found->is_whole = stranger->log->restarts == 0;
+	found->is_whole = fifos->is_whole;
 	while ((other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
-		if (!ft_nccl_is_opposite(stranger, other))
+		if (!goes_back(fifos, other))
 			continue;
 		if (found->count == FT_NCCL_REPLIES_MOST) {
 			found->is_more = true;
@@ -101,9 +129,9 @@ static void find_all(const struct ft_nccl_connections *connections,
 }
 
 /* As many messages as clear-to-sends, but for those that wait. */
-static bool is_asked(const struct ft_nccl_stranger *stranger, unsigned messages)
+static bool is_asked(const struct fifos *fifos, unsigned messages)
 {
-	return messages <= stranger->log->count && messages + WAITING_MOST >= stranger->log->count;
+	return messages <= fifos->count && messages + WAITING_MOST >= fifos->count;
 }
 
 static bool are_about_as_many(const struct found *found)
@@ -118,7 +146,7 @@ static bool are_about_as_many(const struct found *found)
 }
 
 /* Each message went over all of them: the same immediate, the length of all parts together. */
-static bool are_shared(const struct ft_nccl_stranger *stranger, const struct found *found)
+static bool are_shared(const struct fifos *fifos, const struct found *found)
 {
 	unsigned right = 0, messages = found->replies[0].count;
 
@@ -136,7 +164,7 @@ static bool are_shared(const struct ft_nccl_stranger *stranger, const struct fou
 			return false;
 		right += length != 0 ? 1 : 0;
 	}
-	return right >= LENGTHS && are_about_as_many(found) && is_asked(stranger, messages);
+	return right >= LENGTHS && are_about_as_many(found) && is_asked(fifos, messages);
 }
 
 /* Clear-to-sends of no other connection between the two are in view. */
@@ -162,7 +190,7 @@ static bool is_only_fifo(const struct ft_nccl_connections *connections,
 }
 
 /* They take turns: each carried messages of its own, all of them together what was asked for. */
-static bool take_turns(const struct ft_nccl_stranger *stranger, const struct found *found)
+static bool take_turns(const struct fifos *fifos, const struct found *found)
 {
 	unsigned right = 0, messages = 0;
 
@@ -172,7 +200,7 @@ static bool take_turns(const struct ft_nccl_stranger *stranger, const struct fou
 		right += found->replies[i].right;
 		messages += found->replies[i].count;
 	}
-	return right >= LENGTHS && are_about_as_many(found) && is_asked(stranger, messages);
+	return right >= LENGTHS && are_about_as_many(found) && is_asked(fifos, messages);
 }
 
 /* Both directions of a pair of queue pairs have one port. */
@@ -210,23 +238,31 @@ static void take_all(const struct found *found, enum ft_nccl_known split,
 		replies->strangers[i] = found->replies[i].stranger;
 }
 
-bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
-			  const struct ft_nccl_stranger *stranger, struct ft_nccl_replies *replies)
+static void take_one(const struct ft_nccl_stranger *fifo, const struct found *found,
+		     struct ft_nccl_replies *replies)
 {
+	replies->split = FT_NCCL_UNKNOWN;
+	replies->strangers[0] = only_one(fifo, found);
+	replies->count = replies->strangers[0] != NULL ? 1 : 0;
+}
+
+bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
+			  struct ft_nccl_stranger *const *strangers, unsigned devices,
+			  struct ft_nccl_replies *replies)
+{
+	const struct fifos fifos = fifos_of(strangers, devices);
 	struct found found;
 	bool are_several;
 
-	find_all(connections, stranger, &found);
+	find_all(connections, &fifos, &found);
+	replies->count = 0;
 	are_several = found.count > 1 && !found.is_more && found.is_whole;
-	if (are_several && are_shared(stranger, &found)) {
+	if (are_several && found.count % devices == 0 && are_shared(&fifos, &found))
 		take_all(&found, FT_NCCL_YES, replies);
-	} else if (are_several && take_turns(stranger, &found) &&
-		   is_only_fifo(connections, stranger)) {
+	else if (are_several && devices == 1 && take_turns(&fifos, &found) &&
+		 is_only_fifo(connections, strangers[0]))
 		take_all(&found, FT_NCCL_NO, replies);
-	} else {
-		replies->split = FT_NCCL_UNKNOWN;
-		replies->strangers[0] = only_one(stranger, &found);
-		replies->count = replies->strangers[0] != NULL ? 1 : 0;
-	}
+	else if (devices == 1)
+		take_one(strangers[0], &found, replies);
 	return replies->count != 0;
 }

@@ -18,6 +18,7 @@ struct ft_nccl_replies {
 /* Packets to one go the other way than those to the other; it has a log. */
 bool ft_nccl_is_opposite(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b);
 
-/* Of the writes to the FIFO that are in the stranger's log. False: it is not clear whose data it is. */
+/* Of clear-to-sends to these queue pairs, one of each device, as their logs have them. False: it is not clear whose data it is. */
 bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
-			  const struct ft_nccl_stranger *stranger, struct ft_nccl_replies *replies);
+			  struct ft_nccl_stranger *const *fifos, unsigned devices,
+			  struct ft_nccl_replies *replies);
