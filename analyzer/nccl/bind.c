@@ -226,12 +226,18 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 	return count;
 }
 
-/* Where lanes take turns, they do so in the order in which they began. */
+/*
+ * Where lanes take turns, they do so in the order in which they were made and begin. What passes on one of them may overtake
+ * what passes on another: both orders must be the same.
+ */
 static bool is_in_order(const struct ft_nccl_followed *followed, const struct candidate *candidates,
 			unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		if (followed->model.receiver.qpns[i] != candidates[i].stranger->qpn)
+		uint32_t qpn = candidates[i].stranger->qpn;
+
+		if (followed->model.receiver.qpns[i] != qpn ||
+		    (i != 0 && qpn < candidates[i - 1].stranger->qpn))
 			return false;
 	}
 	return true;

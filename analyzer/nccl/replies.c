@@ -1,5 +1,6 @@
 #include "replies.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include <decode/packet.h>
@@ -74,6 +75,7 @@ struct found {
 	struct reply replies[FT_NCCL_REPLIES_MOST];
 	unsigned count;
 	bool is_more;  /* than there is room for */
+	bool is_begun; /* others have not ended a message yet */
 	bool is_whole; /* all logs are from their first packet on */
 };
 
@@ -104,6 +106,18 @@ static bool goes_back(const struct fifos *fifos, const struct ft_nccl_stranger *
 	return false;
 }
 
+/* Something else than clear-to-sends of a connection the other way. */
+static bool carries_data(const struct ft_nccl_stranger *stranger)
+{
+	struct ft_nccl_logged logged;
+
+	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
+		if (!ft_nccl_may_be_on_grid(&logged.seen))
+			return true;
+	}
+	return false;
+}
+
 static void find_all(const struct ft_nccl_connections *connections, const struct fifos *fifos,
 		     struct found *found)
 {
@@ -111,7 +125,7 @@ static void find_all(const struct ft_nccl_connections *connections, const struct
 	uint32_t at = 0;
 
 	found->count = 0;
-	found->is_more = false;
+	found->is_more = found->is_begun = false;
 	found->is_whole = fifos->is_whole;
 	while ((other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
 		if (!goes_back(fifos, other))
@@ -121,8 +135,10 @@ static void find_all(const struct ft_nccl_connections *connections, const struct
 			return;
 		}
 		read_reply(other, &found->replies[found->count]);
-		if (found->replies[found->count].count == 0)
+		if (found->replies[found->count].count == 0) {
+			found->is_begun = found->is_begun || carries_data(other);
 			continue;
+		}
 		found->is_whole = found->is_whole && other->log->restarts == 0;
 		found->count++;
 	}
@@ -134,25 +150,28 @@ static bool is_asked(const struct fifos *fifos, unsigned messages)
 	return messages <= fifos->count && messages + WAITING_MOST >= fifos->count;
 }
 
-static bool are_about_as_many(const struct found *found)
+static struct counts {
+	unsigned least, most;
+} counts_of(const struct found *found)
 {
-	unsigned least = found->replies[0].count, most = least;
+	struct counts counts = { UINT_MAX, 0 };
 
-	for (unsigned i = 1; i < found->count; i++) {
-		least = found->replies[i].count < least ? found->replies[i].count : least;
-		most = found->replies[i].count > most ? found->replies[i].count : most;
+	for (unsigned i = 0; i < found->count; i++) {
+		unsigned count = found->replies[i].count;
+
+		counts.least = count < counts.least ? count : counts.least;
+		counts.most = count > counts.most ? count : counts.most;
 	}
-	return most - least <= 1;
+	return counts;
 }
 
 /* Each message went over all of them: the same immediate, the length of all parts together. */
 static bool are_shared(const struct fifos *fifos, const struct found *found)
 {
-	unsigned right = 0, messages = found->replies[0].count;
+	const struct counts counts = counts_of(found);
+	unsigned right = 0;
 
-	for (unsigned i = 1; i < found->count; i++)
-		messages = found->replies[i].count < messages ? found->replies[i].count : messages;
-	for (unsigned j = 0; j < messages; j++) {
+	for (unsigned j = 0; j < counts.least; j++) {
 		uint64_t length = 0;
 
 		for (unsigned i = 0; i < found->count; i++) {
@@ -164,7 +183,7 @@ static bool are_shared(const struct fifos *fifos, const struct found *found)
 			return false;
 		right += length != 0 ? 1 : 0;
 	}
-	return right >= LENGTHS && are_about_as_many(found) && is_asked(fifos, messages);
+	return right >= LENGTHS && counts.most - counts.least <= 1 && is_asked(fifos, counts.least);
 }
 
 /* Clear-to-sends of no other connection between the two are in view. */
@@ -189,9 +208,10 @@ static bool is_only_fifo(const struct ft_nccl_connections *connections,
 	return true;
 }
 
-/* They take turns: each carried messages of its own, all of them together what was asked for. */
+/* They take turns, and went round: each carried messages of its own, all of them together what was asked for. */
 static bool take_turns(const struct fifos *fifos, const struct found *found)
 {
+	const struct counts counts = counts_of(found);
 	unsigned right = 0, messages = 0;
 
 	for (unsigned i = 0; i < found->count; i++) {
@@ -200,13 +220,21 @@ static bool take_turns(const struct fifos *fifos, const struct found *found)
 		right += found->replies[i].right;
 		messages += found->replies[i].count;
 	}
-	return right >= LENGTHS && are_about_as_many(found) && is_asked(fifos, messages);
+	return right >= LENGTHS && counts.most - counts.least <= 1 && counts.most > 1 &&
+	       is_asked(fifos, messages);
 }
 
 /* Both directions of a pair of queue pairs have one port. */
 static bool is_pair(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b)
 {
 	return a->udp_sport == b->udp_sport && a->udp_sport == ft_nccl_source_port(a->qpn, b->qpn);
+}
+
+/* It has not fallen behind, as one would that takes turns with others. */
+static bool keeps_up(const struct ft_nccl_stranger *fifo, const struct reply *reply)
+{
+	return fifo->log->restarts != 0 || reply->stranger->log->restarts != 0 ||
+	       reply->count + WAITING_MOST >= fifo->log->count;
 }
 
 /* Of those whose lengths are right: the other end of the same pair; else the only one. NULL: it is not clear. */
@@ -219,7 +247,7 @@ static struct ft_nccl_stranger *only_one(const struct ft_nccl_stranger *stranger
 	for (unsigned i = 0; i < found->count; i++) {
 		const struct reply *reply = &found->replies[i];
 
-		if (reply->right < LENGTHS || reply->wrong != 0)
+		if (reply->right < LENGTHS || reply->wrong != 0 || !keeps_up(stranger, reply))
 			continue;
 		if (is_pair(stranger, reply->stranger))
 			return reply->stranger;
@@ -256,7 +284,7 @@ bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
 
 	find_all(connections, &fifos, &found);
 	replies->count = 0;
-	are_several = found.count > 1 && !found.is_more && found.is_whole;
+	are_several = found.count > 1 && !found.is_more && !found.is_begun && found.is_whole;
 	if (are_several && found.count % devices == 0 && are_shared(&fifos, &found))
 		take_all(&found, FT_NCCL_YES, replies);
 	else if (are_several && devices == 1 && take_turns(&fifos, &found) &&
