@@ -90,7 +90,8 @@ struct ft_nccl_followed {
 	bool has_base;    /* model.fifo.addr is known */
 	bool by_grid;     /* clear-to-sends cannot be read: their PSNs number them */
 	bool partial;     /* messages of several requests were cut, or cannot be read */
-	bool blind;       /* by_grid: nothing of them can be read */
+	bool blind;       /* by_grid: nothing of them can be read .. */
+	bool crowded;     /* .. and another queue pair was met that may be one of its own */
 	bool plain;       /* by_grid: yet addr and size are where all families have them .. */
 	uint8_t rkey_at;  /* .. and the key here; 0: not known */
 	uint8_t families; /* possible, bits */
@@ -170,6 +171,7 @@ struct ft_nccl_connections {
 	struct ft_nccl_end_table ends;
 	struct ft_nccl_run runs[FT_NCCL_RUNS];
 	bool is_replaying; /* packets of logs: no stranger is made of them */
+	bool has_blind;    /* nothing can be read of one at least */
 	struct ft_nccl_keys keys;
 	struct ft_nccl_stranger_table strangers;
 	struct ft_nccl_unpaired unpaired[FT_NCCL_UNPAIRED];

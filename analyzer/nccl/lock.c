@@ -302,6 +302,7 @@ static void lock_by_grid(struct ft_nccl_connections *connections, struct ft_nccl
 	followed->model.fifo.rkey_count = 1;
 	followed->by_grid = true;
 	followed->blind = !grid.plain;
+	connections->has_blind = connections->has_blind || followed->blind;
 	followed->plain = grid.plain && grid.families == 0;
 	followed->rkey_at = grid.rkey_at;
 	followed->families = grid.families;
@@ -350,8 +351,10 @@ void ft_nccl_stranger_see(struct ft_nccl_connections *connections, const struct 
 		ft_nccl_stranger_exclude(table, stranger);
 	if (!ft_nccl_is_write(seen->opcode))
 		return;
-	if (!stranger->excluded)
+	if (!stranger->excluded) {
 		ft_nccl_stranger_keep(table, stranger, seen);
+		ft_nccl_replies_doubt(connections, stranger);
+	}
 	if ((seen->has & FT_HAS_RETH) != 0 && ft_nccl_bind_one(connections, stranger, seen))
 		return;
 	if (!stranger->excluded && stranger->log != NULL && stranger->log->restarts > RESTARTS_MOST)

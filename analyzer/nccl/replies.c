@@ -14,6 +14,7 @@ enum {
 	WRITES_ALONE =
 		8, /* to the FIFO, if the ports of both directions do not agree, as adapters may have it */
 	WAITING_MOST = 8, /* clear-to-sends ahead of their data */
+	RECENT = 64,      /* connections that are looked at for one that may be theirs */
 	MESSAGES = 64     /* more than a log has room for */
 };
 
@@ -74,9 +75,9 @@ static void read_reply(struct ft_nccl_stranger *stranger, struct reply *reply)
 struct found {
 	struct reply replies[FT_NCCL_REPLIES_MOST];
 	unsigned count;
-	bool is_more;  /* than there is room for */
-	bool is_begun; /* others have not ended a message yet */
-	bool is_whole; /* all logs are from their first packet on */
+	bool is_more;   /* than there is room for */
+	unsigned begun; /* others that have not ended a message yet */
+	bool is_whole;  /* all logs are from their first packet on */
 };
 
 /* Clear-to-sends of a connection: a queue pair of each device that they take turns with. */
@@ -125,7 +126,8 @@ static void find_all(const struct ft_nccl_connections *connections, const struct
 	uint32_t at = 0;
 
 	found->count = 0;
-	found->is_more = found->is_begun = false;
+	found->is_more = false;
+	found->begun = 0;
 	found->is_whole = fifos->is_whole;
 	while ((other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
 		if (!goes_back(fifos, other))
@@ -136,7 +138,7 @@ static void find_all(const struct ft_nccl_connections *connections, const struct
 		}
 		read_reply(other, &found->replies[found->count]);
 		if (found->replies[found->count].count == 0) {
-			found->is_begun = found->is_begun || carries_data(other);
+			found->begun += carries_data(other) ? 1 : 0;
 			continue;
 		}
 		found->is_whole = found->is_whole && other->log->restarts == 0;
@@ -186,29 +188,35 @@ static bool are_shared(const struct fifos *fifos, const struct found *found)
 	return right >= LENGTHS && counts.most - counts.least <= 1 && is_asked(fifos, counts.least);
 }
 
-/* Clear-to-sends of no other connection between the two are in view. */
-static bool is_only_fifo(const struct ft_nccl_connections *connections,
-			 const struct ft_nccl_stranger *stranger)
+static bool goes_along(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b)
+{
+	return a->by_lid == b->by_lid && a->vni == b->vni &&
+	       memcmp(a->src, b->src, sizeof a->src) == 0 &&
+	       memcmp(a->dst, b->dst, sizeof a->dst) == 0;
+}
+
+/* Queue pairs with clear-to-sends that go the same way as the stranger's, or the opposite one: of so many connections. */
+static unsigned count_fifos(const struct ft_nccl_connections *connections,
+			    const struct ft_nccl_stranger *stranger, bool opposite)
 {
 	const struct ft_nccl_stranger *other;
 	struct ft_nccl_logged logged;
+	unsigned count = 0;
 	uint32_t at = 0;
 
 	while ((other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
 		uint32_t first = 0;
 
-		if (other != stranger && other->by_lid == stranger->by_lid &&
-		    other->vni == stranger->vni &&
-		    memcmp(other->src, stranger->src, sizeof other->src) == 0 &&
-		    memcmp(other->dst, stranger->dst, sizeof other->dst) == 0 &&
+		if ((opposite ? ft_nccl_is_opposite(stranger, other)
+			      : goes_along(stranger, other)) &&
 		    ft_nccl_log_next(other->log, &first, &logged) &&
 		    ft_nccl_may_be_on_grid(&logged.seen))
-			return false;
+			count++;
 	}
-	return true;
+	return count;
 }
 
-/* They take turns, and went round: each carried messages of its own, all of them together what was asked for. */
+/* They take turns, and went round twice: each carried messages of its own, all of them together what was asked for. */
 static bool take_turns(const struct fifos *fifos, const struct found *found)
 {
 	const struct counts counts = counts_of(found);
@@ -220,7 +228,7 @@ static bool take_turns(const struct fifos *fifos, const struct found *found)
 		right += found->replies[i].right;
 		messages += found->replies[i].count;
 	}
-	return right >= LENGTHS && counts.most - counts.least <= 1 && counts.most > 1 &&
+	return right >= LENGTHS && counts.most - counts.least <= 1 && counts.least > 1 &&
 	       is_asked(fifos, messages);
 }
 
@@ -230,10 +238,13 @@ static bool is_pair(const struct ft_nccl_stranger *a, const struct ft_nccl_stran
 	return a->udp_sport == b->udp_sport && a->udp_sport == ft_nccl_source_port(a->qpn, b->qpn);
 }
 
-/* It has not fallen behind, as one would that takes turns with others. */
-static bool keeps_up(const struct ft_nccl_stranger *fifo, const struct reply *reply)
+/* It has not fallen behind, as one would that takes turns with others that are there. */
+static bool keeps_up(const struct ft_nccl_stranger *fifo, const struct found *found,
+		     const struct reply *reply)
 {
-	return fifo->log->restarts != 0 || reply->stranger->log->restarts != 0 ||
+	bool is_alone = found->count == 1 && found->begun == 0;
+
+	return is_alone || fifo->log->restarts != 0 || reply->stranger->log->restarts != 0 ||
 	       reply->count + WAITING_MOST >= fifo->log->count;
 }
 
@@ -247,7 +258,8 @@ static struct ft_nccl_stranger *only_one(const struct ft_nccl_stranger *stranger
 	for (unsigned i = 0; i < found->count; i++) {
 		const struct reply *reply = &found->replies[i];
 
-		if (reply->right < LENGTHS || reply->wrong != 0 || !keeps_up(stranger, reply))
+		if (reply->right < LENGTHS || reply->wrong != 0 ||
+		    !keeps_up(stranger, found, reply))
 			continue;
 		if (is_pair(stranger, reply->stranger))
 			return reply->stranger;
@@ -284,13 +296,47 @@ bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
 
 	find_all(connections, &fifos, &found);
 	replies->count = 0;
-	are_several = found.count > 1 && !found.is_more && !found.is_begun && found.is_whole;
+	are_several = found.count > 1 && !found.is_more && found.begun == 0 && found.is_whole;
 	if (are_several && found.count % devices == 0 && are_shared(&fifos, &found))
 		take_all(&found, FT_NCCL_YES, replies);
 	else if (are_several && devices == 1 && take_turns(&fifos, &found) &&
-		 is_only_fifo(connections, strangers[0]))
+		 count_fifos(connections, strangers[0], false) == 1)
 		take_all(&found, FT_NCCL_NO, replies);
-	else if (devices == 1)
+	else if (devices == 1 &&
+		 found.count + found.begun <= count_fifos(connections, strangers[0], false))
 		take_one(strangers[0], &found, replies);
 	return replies->count != 0;
+}
+
+static bool is_between(const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_stranger *stranger)
+{
+	const struct ft_nccl_place *sender = followed->model.sender.places;
+	const struct ft_nccl_place *receiver = followed->model.receiver.places;
+
+	for (uint8_t i = 0; i < followed->model.devices; i++) {
+		if (sender[i].by_lid == stranger->by_lid &&
+		    memcmp(stranger->src, sender[i].address, sizeof stranger->src) == 0 &&
+		    memcmp(stranger->dst, receiver[i].address, sizeof stranger->dst) == 0)
+			return ft_nccl_is_in(followed, stranger->vni);
+	}
+	return false;
+}
+
+void ft_nccl_replies_doubt(const struct ft_nccl_connections *connections,
+			   const struct ft_nccl_stranger *stranger)
+{
+	uint32_t recent = connections->count > RECENT ? connections->count - RECENT : 0;
+
+	if (!connections->has_blind || stranger->log == NULL || stranger->log->count != 1 ||
+	    !carries_data(stranger) || count_fifos(connections, stranger, true) != 0)
+		return;
+	for (uint32_t i = connections->count; i > recent; i--) {
+		struct ft_nccl_followed *followed = connections->all[i - 1];
+
+		if (!followed->blind || !is_between(followed, stranger))
+			continue;
+		followed->crowded = true;
+		followed->numbered = false;
+	}
 }

@@ -22,3 +22,10 @@ bool ft_nccl_is_opposite(const struct ft_nccl_stranger *a, const struct ft_nccl_
 bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
 			  struct ft_nccl_stranger *const *fifos, unsigned devices,
 			  struct ft_nccl_replies *replies);
+
+/*
+ * A queue pair between the ends of connections whose data cannot be read, met only now, and no clear-to-sends of another one
+ * are in view: it may be one of theirs, and then messages are not of the numbers that they were given.
+ */
+void ft_nccl_replies_doubt(const struct ft_nccl_connections *connections,
+			   const struct ft_nccl_stranger *stranger);

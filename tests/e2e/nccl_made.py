@@ -110,7 +110,8 @@ class Connection:
         self.sizes = (chance.getrandbits(30) << 12 | 0x7f0000000000) + 0x258
         self.buffer = chance.getrandbits(25) << 21 | 0x7e0000000000
         self.fifo_keys, self.sizes_keys, self.keys = ([chance.getrandbits(31) | 1 for _ in range(world.devices)] for _ in range(3))
-        self.data_psn, self.cts_psn, self.position, self.requests, self.style = [0] * count, [0] * count, 0, 0, None
+        self.data_psn, self.data_msn, self.cts_psn = [0] * count, [0] * count, [0] * count
+        self.position, self.requests, self.style = 0, 0, None
         self.tcp_ports = None  # drawn, if it is set up without
         self.ports = [source_port(*pair) for pair in zip(self.sender_qpns, self.receiver_qpns)]
 
@@ -321,8 +322,9 @@ class World:
                 self.emit(ts, ends, connection.ports[lane], opcode, connection.receiver_qpns[lane], connection.data_psn[lane], above,
                           length, payload, told=(connection.number, k, "data", lane))
                 connection.data_psn[lane] += 1
+            connection.data_msn[lane] += 1
         self.emit(ts + 3000, ends[::-1], connection.ports[lane], 0x11, connection.sender_qpns[lane], connection.data_psn[lane] - 1,
-                  struct.pack(">I", 0x1f000000))
+                  struct.pack(">I", 0x1f000000 | connection.data_msn[lane]))
         return ts
 
     def run(self, connection, ts):

@@ -1,0 +1,54 @@
+"""Made jobs of NCCL of which nothing can be read, as if payload were encrypted, and no set-up was seen: what is told is true."""
+
+import random
+import struct
+
+import nccl_made
+from harness import WithFolder, fabtap, main
+from nccl import BTH, EXTENDED
+from nccl_healthy import apart, bursts, lossy, middle, whole
+
+OPCODE, IP_LENGTH, IP, ICRC_LEN = 42, 16, 14, 4
+# (way, least share of messages told as complete with one queue pair, with several; of messages told so, wrong ones at most)
+WAYS = ((whole, 0.85, 0.7, 0), (middle, 0.3, 0.15, 0), (apart, 0.85, 0.4, 0), (lossy, 0.7, 0.2, 0.005), (bursts, 0.5, 0.2, 0.005))
+SEEDS = range(60)
+
+
+def unread(frame, chance):
+    """Random bytes behind the transport headers."""
+    data = frame.bytes
+    begin = BTH + 12 + EXTENDED.get(data[OPCODE], 0)
+    end = min(IP + struct.unpack_from(">H", data, IP_LENGTH)[0] - ICRC_LEN, len(data))
+    if begin >= end:
+        return frame
+    return frame._replace(bytes=data[:begin] + chance.randbytes(end - begin) + data[end:])
+
+
+class Unread(WithFolder):
+    def messages(self, way, world, seed):
+        """(those told as complete, of them those whose frames are of another one) of a job; there is no finding in it."""
+        chance = random.Random(seed)
+        frames = [unread(frame, chance) for frame in way(world.frames, random.Random(seed))]
+        path = nccl_made.write(self.folder / "made.pcap", frames)
+        document = fabtap("nccl", "--json", "--no-icrc", path).json()
+        self.assertEqual(document["findings"], [])
+        told = [m for m in document["messages"] if m["completed"]]
+        wrong = [m for m in told if {frames[m["first_frame"] - 1].k, frames[m["last_frame"] - 1].k} != {m["k"]}]
+        return len(told), len(wrong)
+
+    def test_messages_have_their_frames_and_numbers(self):
+        """Of jobs with one request at a time, whose immediates are lengths: more is not to be known from headers."""
+        worlds = [(seed, nccl_made.World(seed, setup=False)) for seed in SEEDS]
+        worlds = [(seed, world) for seed, world in worlds if not world.several and not world.numbered]
+        for way, alone, several, false in WAYS:
+            for least, jobs in ((alone, [w for w in worlds if w[1].sets * w[1].devices == 1]),
+                                (several, [w for w in worlds if w[1].sets * w[1].devices > 1])):
+                sent = sum(world.messages * len(world.connections) for _, world in jobs)
+                counts = [self.messages(way, world, seed) for seed, world in jobs]
+                with self.subTest(way=way.__name__, least=least):
+                    self.assertGreater(sum(told for told, _ in counts), least * sent)
+                    self.assertLessEqual(sum(wrong for _, wrong in counts), false * sent)
+
+
+if __name__ == "__main__":
+    main()
