@@ -300,7 +300,8 @@ static bool begin(struct ft_nccl_moment *moment)
 		reject(moment);
 		return false;
 	}
-	if (answer.odd && !answer.sure && !moment->accepted && ft_nccl_hold_back(moment))
+	if (((answer.odd && !answer.sure) || ft_nccl_is_far_ahead(moment)) && !moment->accepted &&
+	    ft_nccl_hold_back(moment))
 		return false;
 	if (answer.odd)
 		ft_nccl_loosen(moment->lane, FT_NCCL_SLACK_MOST);

@@ -200,8 +200,8 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
 	if (!ft_nccl_is_calm(followed))
 		return;
 	snprintf(found.text, sizeof found.text,
-		 "writes %" PRIu32 " bytes to 0x%" PRIx64
-		 ", which no clear-to-send asked for, %" PRId32 " PSNs ahead of the connection",
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " %" PRId32
+		 " PSNs ahead of the connection, which goes on where it was",
 		 moment->seen->length, moment->seen->va,
 		 ft_nccl_psn_distance(moment->seen->psn, moment->lane->data.next));
 	ft_nccl_tell_of_data(moment->connections, &found);

@@ -16,7 +16,7 @@ void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 /* A data write in sequence, or out of it, that fits nothing that was asked for: likewise. */
 void ft_nccl_fault_odd(struct ft_nccl_moment *moment);
 
-/* A data write that fits nothing, farther ahead than packets overtake each other, and the sequence went on without it. */
+/* A data write farther ahead than packets overtake each other, and the sequence went on without it. */
 void ft_nccl_fault_apart(struct ft_nccl_moment *moment);
 
 /*

@@ -355,6 +355,9 @@ void ft_nccl_data_see(struct ft_nccl_moment *moment);
  */
 bool ft_nccl_hold_back(struct ft_nccl_moment *moment);
 
+/* It is farther ahead than packets overtake each other, and nothing was lost or out of order of late. */
+bool ft_nccl_is_far_ahead(const struct ft_nccl_moment *moment);
+
 /* data.c: data, once it is not held back. */
 void ft_nccl_data_take(struct ft_nccl_moment *moment);
 

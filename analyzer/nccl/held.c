@@ -7,6 +7,12 @@
 /* Packets that one may have overtaken. */
 enum { REORDERED_MOST = 64 };
 
+bool ft_nccl_is_far_ahead(const struct ft_nccl_moment *moment)
+{
+	return moment->turn == FT_NCCL_AHEAD && ft_nccl_is_calm(moment->followed) &&
+	       ft_nccl_psn_distance(moment->seen->psn, moment->lane->data.next) > REORDERED_MOST;
+}
+
 bool ft_nccl_hold_back(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_lane *lane = moment->lane;

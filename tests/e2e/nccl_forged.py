@@ -119,6 +119,9 @@ class Forged(nccl.WithTruths):
                     forged = retouched(like, psn=far, reth=(to, 64))
                 if not place.is_asked(to, 64) and place.data[-1] > place.at:
                     self.named(name + ", far ahead", capture, header, place.with_frame(forged), place.at + 2)
+            if place.data[-1] > place.at:
+                forged = retouched(like, psn=far, reth=(va, min(size, 64)))
+                self.named("where it was asked for, far ahead", capture, header, place.with_frame(forged), place.at + 2)
             forged = retouched(like, psn=psn, reth=(va, 64), key=0x66666666)
             self.named("other key", capture, header, place.with_frame(forged), place.at + 2)
 
