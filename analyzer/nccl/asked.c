@@ -45,14 +45,14 @@ static bool fits_empty(const struct ft_nccl_followed *followed,
 		       const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
 {
 	uint64_t offset = seen->va - request->va;
+	uint64_t lanes =
+		followed->told > followed->lane_count ? followed->told : followed->lane_count;
 
-	if (followed->lane_count == 1)
+	if (lanes == 1)
 		return offset == 0;
 	if (is_of_nothing(followed, seen))
-		return offset % OLD_PART_BYTES == 0 &&
-		       offset / OLD_PART_BYTES < followed->lane_count;
-	return !request->has_offered ||
-	       offset <= request->offered + (uint64_t)followed->lane_count * FT_NCCL_PART_BYTES;
+		return offset % OLD_PART_BYTES == 0 && offset / OLD_PART_BYTES < lanes;
+	return !request->has_offered || offset <= request->offered + lanes * FT_NCCL_PART_BYTES;
 }
 
 static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,

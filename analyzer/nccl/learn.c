@@ -5,6 +5,7 @@
 
 #include "cut_setups.h"
 #include "family.h"
+#include "learn.h"
 #include "turns.h"
 
 enum {
@@ -20,7 +21,7 @@ static bool is_infiniband(const struct ft_nccl_device *device)
 	return device->lid != 0 && device->lid <= UINT16_MAX;
 }
 
-static struct ft_nccl_place place_of(const struct ft_nccl_device *device)
+struct ft_nccl_place ft_nccl_place_of(const struct ft_nccl_device *device)
 {
 	struct ft_nccl_place place = { .by_lid = is_infiniband(device) };
 
@@ -39,7 +40,7 @@ static void fill_party(struct ft_nccl_party *party, const struct ft_nccl_metadat
 	assert(metadata->device_count != 0); /* the reader takes no metadata without */
 	party->place_count = metadata->device_count;
 	for (uint8_t i = 0; i < metadata->device_count; i++)
-		party->places[i] = place_of(&metadata->devices[i]);
+		party->places[i] = ft_nccl_place_of(&metadata->devices[i]);
 	for (uint8_t i = 0; i < qp_count; i++) {
 		party->qpns[i] = metadata->qpns[i];
 		party->qp_device[i] = (uint8_t)(i % metadata->device_count);
@@ -90,7 +91,7 @@ static void fill_layout(struct ft_nccl_followed *followed, const struct ft_nccl_
 	ft_nccl_family_tell(followed);
 }
 
-static void fill_sizes(struct ft_nccl_connection *model, const struct ft_nccl_metadata *receiver)
+void ft_nccl_setup_sizes(struct ft_nccl_connection *model, const struct ft_nccl_metadata *receiver)
 {
 	const struct ft_nccl_form *form = receiver->form;
 
@@ -103,30 +104,50 @@ static void fill_sizes(struct ft_nccl_connection *model, const struct ft_nccl_me
 					  : FT_NCCL_SIZES_BYTES;
 }
 
-static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange)
+static uint8_t smaller(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+void ft_nccl_setup_fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange,
+			uint8_t used)
 {
 	struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_metadata *sender = exchange->sender, *receiver = exchange->receiver;
-	uint8_t qps = sender->qp_count < receiver->qp_count ? sender->qp_count : receiver->qp_count;
+	uint8_t qps = smaller(sender->qp_count, receiver->qp_count);
 
-	followed->vni = exchange->vni;
-	followed->any_vni = true;
-	ft_nccl_tcp_tell(model, exchange);
 	model->is_set_up = true;
 	fill_party(&model->sender, sender, qps);
 	fill_party(&model->receiver, receiver, qps);
 	fill_target(&model->fifo, sender);
-	fill_sizes(model, receiver);
 	model->devices = larger(sender->device_count, receiver->device_count);
 	assert(model->devices != 0);
 	followed->unsure = sender->form->minor_first < MINOR_CLEARED && qps > model->devices;
 	followed->named = !followed->unsure || qps < UNSURE_MOST;
-	model->qp_count = followed->unsure ? model->devices : qps;
+	model->qp_count = followed->unsure ? larger(model->devices, used) : qps;
 	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
-	followed->pmtu = pmtu_of(exchange);
-	fill_layout(followed, sender->form);
+}
+
+void ft_nccl_setup_count(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange)
+{
+	uint8_t qps = smaller(exchange->sender->qp_count, exchange->receiver->qp_count);
+
 	followed->numbered = true;
-	ft_nccl_turns_begin(followed, qps / model->devices);
+	ft_nccl_turns_begin(followed, qps / followed->model.devices);
+}
+
+static void fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange)
+{
+	struct ft_nccl_connection *model = &followed->model;
+
+	followed->vni = exchange->vni;
+	followed->any_vni = true;
+	ft_nccl_tcp_tell(model, exchange);
+	ft_nccl_setup_fill(followed, exchange, 0);
+	ft_nccl_setup_sizes(model, exchange->receiver);
+	followed->pmtu = pmtu_of(exchange);
+	fill_layout(followed, exchange->sender->form);
+	ft_nccl_setup_count(followed, exchange);
 }
 
 static struct ft_nccl_end end_of(const struct ft_nccl_followed *followed, uint16_t vlan,
@@ -178,85 +199,55 @@ static void tell_apart(const struct ft_nccl_connections *connections, const stru
 	connections->sink.apart(connections->sink.context, (uint16_t)(end->told_vlan - 1));
 }
 
+int ft_nccl_setup_claim(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+			uint16_t vlan, uint8_t lane, enum ft_nccl_role role)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	const struct ft_nccl_party *party =
+		role == FT_NCCL_AT_SENDER ? &model->sender : &model->receiver;
+	struct ft_nccl_end end = end_of(followed, vlan, party, role, lane);
+	int error = ft_nccl_claim(connections, &end);
+
+	if (error == 0 && role == FT_NCCL_AT_RECEIVER && !end.unsure)
+		tell_apart(connections, &end);
+	return error;
+}
+
 static int claim_lanes(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		       uint16_t vlan, uint8_t count)
 {
-	const struct ft_nccl_connection *model = &followed->model;
 	int error = ft_nccl_add_lanes(followed, count);
 
 	for (uint8_t i = 0; error == 0 && i < count; i++) {
-		struct ft_nccl_end sender =
-			end_of(followed, vlan, &model->sender, FT_NCCL_AT_SENDER, i);
-		struct ft_nccl_end receiver =
-			end_of(followed, vlan, &model->receiver, FT_NCCL_AT_RECEIVER, i);
-
 		expect_start(&followed->lanes[i]);
-		error = ft_nccl_claim(connections, &sender);
+		error = ft_nccl_setup_claim(connections, followed, vlan, i, FT_NCCL_AT_SENDER);
 		if (error == 0)
-			error = ft_nccl_claim(connections, &receiver);
-		if (error == 0 && !receiver.unsure)
-			tell_apart(connections, &receiver);
-		if (error == 0 && i < model->qp_count)
+			error = ft_nccl_setup_claim(connections, followed, vlan, i,
+						    FT_NCCL_AT_RECEIVER);
+		if (error == 0 && i < followed->model.qp_count)
 			ft_nccl_note(connections, followed, i, FT_NCCL_N1);
 	}
 	return error;
 }
 
-/* Clear-to-sends showed it before its set-up was read, as it happens when ports are merged. */
-static bool is_of(const struct ft_nccl_followed *followed, const struct ft_nccl_metadata *sender)
+/* Metadata of old releases may name more than there are. */
+static uint8_t count_of(const struct ft_nccl_exchange *exchange)
 {
-	return !followed->model.is_set_up && followed->has_base &&
-	       followed->model.fifo.addr == sender->addr;
-}
+	uint8_t count = smaller(exchange->sender->qp_count, exchange->receiver->qp_count);
 
-/* In the overlay of its set-up, or else in any. NULL: it was not seen before. */
-static struct ft_nccl_followed *known_already(const struct ft_nccl_connections *connections,
-					      const struct ft_nccl_exchange *exchange)
-{
-	const uint32_t vnis[] = { exchange->vni, UINT32_MAX, ft_nccl_vlan_apart(exchange->vlan) };
-	struct ft_nccl_place place = place_of(&exchange->sender->devices[0]);
-	struct ft_nccl_end own = {
-		.qpn = exchange->sender->qpns[0],
-		.by_lid = place.by_lid,
-		.told_vlan = (uint16_t)(exchange->vlan + 1),
-		.any_vni = true,
-	};
-
-	memcpy(own.address, place.address, sizeof own.address);
-	for (unsigned i = 0; i < sizeof vnis / sizeof vnis[0]; i++) {
-		const struct ft_nccl_end *end;
-
-		own.vni = vnis[i];
-		end = ft_nccl_ends_rival(&connections->ends, &own);
-		if (end != NULL && is_of(connections->all[end->connection], exchange->sender))
-			return connections->all[end->connection];
-	}
-	return NULL;
+	if (exchange->sender->form->minor_first < MINOR_CLEARED && count > UNSURE_MOST)
+		return UNSURE_MOST;
+	return count;
 }
 
 void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 			       const struct ft_nccl_exchange *exchange)
 {
-	struct ft_nccl_followed *followed = known_already(connections, exchange);
-	const struct ft_nccl_metadata *sender = exchange->sender, *receiver = exchange->receiver;
-	uint8_t count =
-		sender->qp_count < receiver->qp_count ? sender->qp_count : receiver->qp_count;
+	struct ft_nccl_followed *followed;
+	uint8_t count = count_of(exchange);
 
-	if (followed != NULL) {
-		ft_nccl_straight_leave(followed);
-		ft_nccl_tcp_tell(&followed->model, exchange);
-		followed->model.is_set_up = true;
-		fill_sizes(&followed->model, receiver);
-		ft_nccl_minors_narrow(followed, sender->form->minor_first,
-				      sender->form->minor_last);
-		ft_nccl_family_tell(followed);
-		ft_nccl_note(connections, followed, 0, FT_NCCL_N1);
+	if (ft_nccl_setup_late(connections, exchange, count) || count == 0)
 		return;
-	}
-	if (count == 0)
-		return;
-	if (sender->form->minor_first < MINOR_CLEARED && count > UNSURE_MOST)
-		count = UNSURE_MOST;
 	followed = ft_nccl_follow(connections);
 	if (followed == NULL)
 		return;

@@ -26,7 +26,8 @@ TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15,
 END_LOST = ((38, 2709, 80, 2816), (68, 312, 80, 450), (128, 2166, 40, 2236), (150, 1118, 20, 1157), (182, 2690, 40, 2744))
 UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
 ENDS_AHEAD = ((108, 96), (108, 127), (108, 165), (108, 205))  # (seed, of the order)
-RETH = 54
+RETH, IP_PROTOCOL, TCP = 54, 23, 6
+LATE_SET_UPS = (3, 16, 23, 39, 68, 75)  # queue pairs that were met in its order, or in another one, or with their first clear-to-sends alone
 BACK = {1: 0.99, 5: 0.9, 20: 0.75, 100: 0.75}  # PSNs behind the next one: how many of such forged writes are named, at least
 
 
@@ -75,6 +76,12 @@ def apart_with_holes(frames, chance):
 
 def apart_with_losses(frames, chance):
     return lossy(apart(frames, chance), chance)
+
+
+def set_up_late(frames, chance):
+    """TCP is seen at another port, and up to 0.3 ms later: connections have begun by then."""
+    late = chance.uniform(0, 300000)
+    return sorted(frames, key=lambda f: f.ts + (late if f.bytes[IP_PROTOCOL] == TCP else 0))
 
 
 def taken_over(seed, setup):
@@ -126,6 +133,24 @@ class Healthy(WithFolder):
             frames = apart(world.frames, random.Random(seed))
             told, wrong = self.numbers(self.document(frames), frames)
             self.assertEqual((told, wrong), (world.messages * len(world.connections), []))
+
+    def test_set_ups_that_are_read_late(self):
+        """What they name is the connection's, with what went there before."""
+        self.finds_nothing((set_up_late, swapped), LATE_SET_UPS)
+        sent = complete = 0
+        for seed in (*LATE_SET_UPS, *SEEDS):
+            world = nccl_made.World(seed)
+            frames = set_up_late(world.frames, random.Random(seed))
+            document = self.document(frames)
+            told, wrong = self.numbers(document, frames)
+            with self.subTest(seed=seed, release=world.release):
+                self.assertEqual((document["findings"], wrong), ([], []))
+                for connection in document["connections"]:
+                    self.assertGreater(connection["counts"]["messages"], 0)
+                    self.assertEqual(connection["found_by"], "metadata")
+            sent += world.messages * len(world.connections)
+            complete += told
+        self.assertGreater(complete, 0.99 * sent)
 
     def test_queue_pairs_that_another_job_took_over_in_an_outage(self):
         for setup, seeds in TAKEN_OVER.items():

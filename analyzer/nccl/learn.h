@@ -1,0 +1,26 @@
+#pragma once
+
+#include "followed.h"
+
+/* What set-ups tell of connections: learn.c of new ones, late_setup.c of those that clear-to-sends have shown before. */
+struct ft_nccl_place ft_nccl_place_of(const struct ft_nccl_device *device);
+
+/* Both parties with their queue pairs, the FIFO, and how many there are. `used`: queue pairs that carried something. */
+void ft_nccl_setup_fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange,
+			uint8_t used);
+void ft_nccl_setup_sizes(struct ft_nccl_connection *model, const struct ft_nccl_metadata *receiver);
+
+/* Messages are counted from the first on. */
+void ft_nccl_setup_count(struct ft_nccl_followed *followed,
+			 const struct ft_nccl_exchange *exchange);
+
+/* Packets to this end of a lane are the connection's, and none elsewhere. 0 or -ENOMEM. */
+int ft_nccl_setup_claim(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+			uint16_t vlan, uint8_t lane, enum ft_nccl_role role);
+
+/*
+ * late_setup.c: the connection was seen before its set-up was read, as it happens when ports are merged: what the set-up says
+ * is added, with so many queue pairs. False: it is a new one.
+ */
+bool ft_nccl_setup_late(struct ft_nccl_connections *connections,
+			const struct ft_nccl_exchange *exchange, uint8_t count);
