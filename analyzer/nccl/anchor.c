@@ -147,9 +147,9 @@ void ft_nccl_anchor_at_msn(const struct ft_nccl_moment *moment)
 	uint64_t asked = followed->newest + 1;
 	int32_t waiting = ft_nccl_psn_distance(asked & 0xffffff, moment->seen->msn);
 
-	if (followed->numbered || followed->crowded || followed->lane_count != 1 ||
-	    !followed->has_newest || followed->model.adaptive == FT_NCCL_YES ||
-	    !is_of_all(lane, moment->seen))
+	if (followed->numbered || followed->crowded || followed->partial ||
+	    followed->lane_count != 1 || !followed->has_newest ||
+	    followed->model.adaptive == FT_NCCL_YES || !is_of_all(lane, moment->seen))
 		return;
 	if (waiting < 0 || waiting > ASKED_AHEAD_MOST || (uint64_t)waiting > asked)
 		return;

@@ -30,6 +30,13 @@ static struct ft_nccl_transfer *open_of(const struct ft_nccl_moment *moment)
 	return ft_nccl_ring_find(&moment->followed->ring, moment->lane->at);
 }
 
+/* Requests that cannot be read are told apart by their order alone: not behind a hole. */
+static bool is_uncounted(const struct ft_nccl_moment *moment,
+			 const struct ft_nccl_transfer *transfer)
+{
+	return moment->followed->blind && transfer->message.request_count > 1 && !moment->is_behind;
+}
+
 /* Requests are written to in their order, once per lane; a zero-length write with immediate may follow to the same address. */
 static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
 		    uint8_t *request)
@@ -40,6 +47,8 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 
 	uint8_t from = 0;
 
+	if (is_uncounted(moment, transfer))
+		return false;
 	while (share->requests >> from != 0)
 		from++;
 	if (ft_nccl_answers_from(moment->followed, transfer, seen, from, request))
@@ -294,6 +303,16 @@ static bool is_end(const struct ft_nccl_followed *followed, const struct ft_nccl
 		followed->model.imm_content != FT_NCCL_IMM_ID);
 }
 
+/* Each request of the message was written to on the lane. */
+static bool has_all_requests(const struct ft_nccl_moment *moment,
+			     const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+
+	return share->requests == (1u << transfer->message.request_count) - 1;
+}
+
 /* The end of a message of several requests, to an array of sizes that no set-up told of. */
 static bool is_sizes(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
 {
@@ -304,6 +323,8 @@ static bool is_sizes(const struct ft_nccl_moment *moment, const struct ft_nccl_t
 	    (seen->has & FT_HAS_RETH) == 0 || open->message.request_count < 2 ||
 	    seen->length != 4u * open->message.request_count)
 		return false;
+	if (moment->followed->blind)
+		return has_all_requests(moment, open);
 	first = ft_nccl_ring_requests(&moment->followed->ring, open);
 	return first->rkey_count != 0 && !ft_nccl_has_key(moment->followed, first, seen->rkey);
 }

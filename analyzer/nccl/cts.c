@@ -186,12 +186,13 @@ static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
-	bool is_partial = followed->by_grid && ask->requests > 1;
+	bool is_several = followed->by_grid && ask->requests > 1;
 	struct ft_nccl_cts entry;
 
 	transfer->message.request_count = (uint8_t)ask->requests;
-	transfer->partial = transfer->partial || is_partial;
-	followed->partial = followed->partial || is_partial;
+	/* where nothing can be read, what is written in their order tells which request it is */
+	transfer->partial = transfer->partial || (is_several && !followed->blind);
+	followed->partial = followed->partial || is_several;
 	if (followed->plain)
 		ft_nccl_plain_read(moment, &ask->write, requests);
 	for (uint32_t i = 0; ask->is_read && i < ask->requests; i++) {

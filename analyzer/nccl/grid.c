@@ -186,8 +186,8 @@ bool ft_nccl_grid_of(struct ft_nccl_connections *connections, struct ft_nccl_str
 	if (grid->devices == 1) /* of several, keys stand in several places */
 		told = read_plainly(connections, stranger, grid);
 	grid->families = families_of(stranger->log, grid);
-	return grid->plain || (told == 0 && ft_nccl_replies_find(connections, grid->fifos,
-								 grid->devices, &grid->replies));
+	return grid->plain ||
+	       (told == 0 && ft_nccl_replies_find(connections, grid, &grid->replies));
 }
 
 void ft_nccl_plain_read(struct ft_nccl_moment *moment, const struct ft_nccl_write *write,

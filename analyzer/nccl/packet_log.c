@@ -13,11 +13,14 @@ void ft_nccl_log_clear(struct ft_nccl_log *log)
 	log->used = log->count = log->newest = 0;
 }
 
+/* Where a write begins is all that tells something. */
 static uint32_t kept_of(const struct ft_nccl_seen *seen)
 {
 	uint32_t most =
 		seen->payload_length <= FT_NCCL_LOG_CTS ? FT_NCCL_LOG_CTS : FT_NCCL_LOG_DATA;
 
+	if (seen->opcode >= 0x07 && seen->opcode <= 0x09)
+		return 0;
 	return seen->captured < most ? seen->captured : most;
 }
 
@@ -44,7 +47,7 @@ void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 
 	if (join(log, seen))
 		return;
-	logged.seen.captured = seen->opcode == 0x07 ? 0 : kept_of(seen);
+	logged.seen.captured = kept_of(seen);
 	if (log->used + stored_bytes(logged.seen.captured) > FT_NCCL_LOG_BYTES) {
 		ft_nccl_log_clear(log);
 		log->restarts++;

@@ -4,12 +4,12 @@
 
 /*
  * Packets of one direction of a queue pair, kept until it turns out what they are of: writes only, with the first bytes
- * of their payload; packets in the middle of a write take one entry together. Fixed size: when it is full it begins anew.
+ * of their payload where they begin; packets in the middle of a write take one entry together. Fixed size: when it is full it begins anew.
  */
 enum {
-	FT_NCCL_LOG_BYTES = 8192,
-	FT_NCCL_LOG_CTS = 512, /* payload kept of a write that may be clear-to-sends .. */
-	FT_NCCL_LOG_DATA = 128 /* .. and of others */
+	FT_NCCL_LOG_BYTES = 12288, /* three messages of eight requests, and more */
+	FT_NCCL_LOG_CTS = 512,     /* payload kept of a write that may be clear-to-sends .. */
+	FT_NCCL_LOG_DATA = 128     /* .. and of others */
 };
 
 struct ft_nccl_logged {

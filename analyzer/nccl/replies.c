@@ -7,6 +7,7 @@
 
 #include "answer.h"
 #include "grid.h"
+#include "reply.h"
 #include "source_port.h"
 
 enum {
@@ -15,16 +16,6 @@ enum {
 		8, /* to the FIFO, if the ports of both directions do not agree, as adapters may have it */
 	WAITING_MOST = 8, /* clear-to-sends ahead of their data */
 	RECENT = 64,      /* connections that are looked at for one that may be theirs */
-	MESSAGES = 64     /* more than a log has room for */
-};
-
-/* The messages that ended on a queue pair, as its log has them. */
-struct reply {
-	struct ft_nccl_stranger *stranger;
-	unsigned count;
-	unsigned right, wrong; /* immediates that are, or are not, the length of what they end */
-	uint32_t immdts[MESSAGES];
-	uint32_t lengths[MESSAGES];
 };
 
 bool ft_nccl_is_opposite(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b)
@@ -34,46 +25,9 @@ bool ft_nccl_is_opposite(const struct ft_nccl_stranger *a, const struct ft_nccl_
 	       memcmp(a->dst, b->src, sizeof a->dst) == 0;
 }
 
-static bool is_length(uint32_t immdt, uint64_t length)
-{
-	return length <= UINT32_MAX && ft_nccl_immediate_orders(immdt, (uint32_t)length) != 0;
-}
-
-static void end_message(struct reply *reply, uint32_t immdt, uint64_t length)
-{
-	if (length != 0 && is_length(immdt, length))
-		reply->right++;
-	else if (length != 0)
-		reply->wrong++;
-	if (reply->count == MESSAGES)
-		return;
-	reply->immdts[reply->count] = immdt;
-	reply->lengths[reply->count] = length <= UINT32_MAX ? (uint32_t)length : UINT32_MAX;
-	reply->count++;
-}
-
-static void read_reply(struct ft_nccl_stranger *stranger, struct reply *reply)
-{
-	struct ft_nccl_logged logged;
-	uint64_t length = 0;
-
-	reply->stranger = stranger;
-	reply->count = reply->right = reply->wrong = 0;
-	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
-		const struct ft_nccl_seen *seen = &logged.seen;
-
-		if (ft_nccl_begins(seen->opcode) && !ft_nccl_is_bare_end(seen))
-			length += seen->length;
-		if (!ft_nccl_has_immediate(seen->opcode))
-			continue;
-		end_message(reply, seen->immdt, length);
-		length = 0;
-	}
-}
-
 /* Queue pairs that carry data the other way. */
 struct found {
-	struct reply replies[FT_NCCL_REPLIES_MOST];
+	struct ft_nccl_reply replies[FT_NCCL_REPLIES_MOST];
 	unsigned count;
 	bool is_more;   /* than there is room for */
 	unsigned begun; /* others that have not ended a message yet */
@@ -85,17 +39,56 @@ struct fifos {
 	struct ft_nccl_stranger *const *strangers;
 	unsigned devices, count; /* of clear-to-sends */
 	bool is_whole;           /* their logs are from their first packet on */
+	uint8_t requests
+		[FT_NCCL_REPLY_MESSAGES]; /* that they are for, by k; 0: it is not in the logs */
 };
 
-static struct fifos fifos_of(struct ft_nccl_stranger *const *strangers, unsigned devices)
+/* What a device's clear-to-sends ask for. */
+static void read_requests(const struct ft_nccl_log *log, const struct ft_nccl_grid *grid,
+			  unsigned device, struct fifos *fifos)
 {
-	struct fifos fifos = { .strangers = strangers, .devices = devices, .is_whole = true };
+	struct ft_nccl_logged logged;
 
-	for (unsigned i = 0; i < devices; i++) {
-		fifos.count += strangers[i]->log->count;
-		fifos.is_whole = fifos.is_whole && strangers[i]->log->restarts == 0;
+	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
+		uint64_t k = (uint64_t)logged.seen.psn * grid->devices + device;
+
+		if (k < FT_NCCL_REPLY_MESSAGES)
+			fifos->requests[k] = (uint8_t)(logged.seen.length / grid->entry_bytes);
+	}
+}
+
+static struct fifos fifos_of(const struct ft_nccl_grid *grid)
+{
+	struct fifos fifos = { .strangers = grid->fifos,
+			       .devices = grid->devices,
+			       .is_whole = true };
+
+	for (unsigned i = 0; i < fifos.devices; i++) {
+		fifos.count += fifos.strangers[i]->log->count;
+		fifos.is_whole = fifos.is_whole && fifos.strangers[i]->log->restarts == 0;
+		read_requests(fifos.strangers[i]->log, grid, i, &fifos);
 	}
 	return fifos;
+}
+
+/*
+ * Each message has the requests that it was asked for, where one has several: how many do. -1: one has not, or it is not
+ * known which message each is.
+ */
+static int count_asked(const struct fifos *fifos, const struct ft_nccl_reply *reply)
+{
+	int right = 0;
+
+	if (!reply->has_several)
+		return 0;
+	if (!ft_nccl_reply_is_whole(reply))
+		return -1;
+	for (unsigned k = 0; k < reply->count; k++) {
+		if (fifos->requests[k] != reply->requests[k])
+			return -1;
+		right += reply->requests[k] > 1 ? 1 : 0;
+	}
+	return right;
 }
 
 static bool goes_back(const struct fifos *fifos, const struct ft_nccl_stranger *stranger)
@@ -136,7 +129,7 @@ static void find_all(const struct ft_nccl_connections *connections, const struct
 			found->is_more = true;
 			return;
 		}
-		read_reply(other, &found->replies[found->count]);
+		ft_nccl_reply_read(other, &found->replies[found->count]);
 		if (found->replies[found->count].count == 0) {
 			found->begun += carries_data(other) ? 1 : 0;
 			continue;
@@ -171,17 +164,24 @@ static struct counts {
 static bool are_shared(const struct fifos *fifos, const struct found *found)
 {
 	const struct counts counts = counts_of(found);
+	const struct ft_nccl_reply *first = &found->replies[0];
 	unsigned right = 0;
 
+	for (unsigned i = 0; i < found->count; i++) {
+		if (count_asked(fifos, &found->replies[i]) < 0)
+			return false;
+	}
 	for (unsigned j = 0; j < counts.least; j++) {
 		uint64_t length = 0;
 
 		for (unsigned i = 0; i < found->count; i++) {
-			if (found->replies[i].immdts[j] != found->replies[0].immdts[j])
+			if (found->replies[i].immdts[j] != first->immdts[j] ||
+			    found->replies[i].requests[j] != first->requests[j])
 				return false;
 			length += found->replies[i].lengths[j];
 		}
-		if (length != 0 && !is_length(found->replies[0].immdts[j], length))
+		if (length != 0 && first->requests[j] == 1 &&
+		    !ft_nccl_is_length(first->immdts[j], length))
 			return false;
 		right += length != 0 ? 1 : 0;
 	}
@@ -223,8 +223,8 @@ static bool take_turns(const struct fifos *fifos, const struct found *found)
 	unsigned right = 0, messages = 0;
 
 	for (unsigned i = 0; i < found->count; i++) {
-		if (found->replies[i].wrong != 0)
-			return false;
+		if (found->replies[i].wrong != 0 || found->replies[i].has_several)
+			return false; /* several requests are not looked for in turns */
 		right += found->replies[i].right;
 		messages += found->replies[i].count;
 	}
@@ -240,7 +240,7 @@ static bool is_pair(const struct ft_nccl_stranger *a, const struct ft_nccl_stran
 
 /* It has not fallen behind, as one would that takes turns with others that are there. */
 static bool keeps_up(const struct ft_nccl_stranger *fifo, const struct found *found,
-		     const struct reply *reply)
+		     const struct ft_nccl_reply *reply)
 {
 	bool is_alone = found->count == 1 && found->begun == 0;
 
@@ -249,16 +249,17 @@ static bool keeps_up(const struct ft_nccl_stranger *fifo, const struct found *fo
 }
 
 /* Of those whose lengths are right: the other end of the same pair; else the only one. NULL: it is not clear. */
-static struct ft_nccl_stranger *only_one(const struct ft_nccl_stranger *stranger,
-					 const struct found *found)
+static struct ft_nccl_stranger *only_one(const struct fifos *fifos, const struct found *found)
 {
+	const struct ft_nccl_stranger *stranger = fifos->strangers[0];
 	struct ft_nccl_stranger *only = NULL;
 	unsigned choices = 0;
 
 	for (unsigned i = 0; i < found->count; i++) {
-		const struct reply *reply = &found->replies[i];
+		const struct ft_nccl_reply *reply = &found->replies[i];
+		int asked = count_asked(fifos, reply);
 
-		if (reply->right < LENGTHS || reply->wrong != 0 ||
+		if (asked < 0 || reply->right + (unsigned)asked < LENGTHS || reply->wrong != 0 ||
 		    !keeps_up(stranger, found, reply))
 			continue;
 		if (is_pair(stranger, reply->stranger))
@@ -278,19 +279,19 @@ static void take_all(const struct found *found, enum ft_nccl_known split,
 		replies->strangers[i] = found->replies[i].stranger;
 }
 
-static void take_one(const struct ft_nccl_stranger *fifo, const struct found *found,
+static void take_one(const struct fifos *fifos, const struct found *found,
 		     struct ft_nccl_replies *replies)
 {
 	replies->split = FT_NCCL_UNKNOWN;
-	replies->strangers[0] = only_one(fifo, found);
+	replies->strangers[0] = only_one(fifos, found);
 	replies->count = replies->strangers[0] != NULL ? 1 : 0;
 }
 
 bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
-			  struct ft_nccl_stranger *const *strangers, unsigned devices,
-			  struct ft_nccl_replies *replies)
+			  const struct ft_nccl_grid *grid, struct ft_nccl_replies *replies)
 {
-	const struct fifos fifos = fifos_of(strangers, devices);
+	const struct fifos fifos = fifos_of(grid);
+	const unsigned devices = grid->devices;
 	struct found found;
 	bool are_several;
 
@@ -300,11 +301,11 @@ bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
 	if (are_several && found.count % devices == 0 && are_shared(&fifos, &found))
 		take_all(&found, FT_NCCL_YES, replies);
 	else if (are_several && devices == 1 && take_turns(&fifos, &found) &&
-		 count_fifos(connections, strangers[0], false) == 1)
+		 count_fifos(connections, grid->fifos[0], false) == 1)
 		take_all(&found, FT_NCCL_NO, replies);
 	else if (devices == 1 &&
-		 found.count + found.begun <= count_fifos(connections, strangers[0], false))
-		take_one(strangers[0], &found, replies);
+		 found.count + found.begun <= count_fifos(connections, grid->fifos[0], false))
+		take_one(&fifos, &found, replies);
 	return replies->count != 0;
 }
 

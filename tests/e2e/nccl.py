@@ -16,6 +16,7 @@ from roce import checksum
 WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM = 0x06, 0x0a, 0x0b
 IP, BTH = 14, 42  # offsets in frames of the truths: no tag, no options
 CUT = [192, 160, 128]
+HEADERS = 74  # bytes up to the immediate, and nothing behind it
 OUTSIDE = {"nccl.write-outside", "nccl.write-unasked"}  # with no clear-to-send open that it could answer it is unasked
 
 
@@ -75,6 +76,11 @@ def encrypted(record, random_bytes):
     return record[:at] + random_bytes(max(len(record) - at - 4, 0)) + record[max(at, len(record) - 4):]
 
 
+def sizes_of(message):
+    """What was sent for each request, in their order."""
+    return [send["size"] for send in sorted(message["sends"], key=lambda send: send.get("index_in_group", 0))]
+
+
 class WithTruths(WithFolder):
     maxDiff = None
 
@@ -102,15 +108,16 @@ class Truths(WithTruths):
                 self.assertEqual(compare(document(capture, options=["--keys"]), truth), [])
 
     def unread(self):
-        """(name, document, truth with frames as they are there) without what set-ups and payload tell, of one request at a time."""
+        """(name, document, truth with frames as they are there) without what set-ups and payload tell: encrypted, and cut off."""
         chance = random.Random(5)
         for capture, truth in self.each():
-            if any(m["n"] != 1 for m in truth["messages"]):
-                continue
             header, records = read_pcap(capture)
             kept = [number for number, record in enumerate(records, 1) if is_roce(record)]
+            place = {number: at for at, number in enumerate(kept, 1)}
             path = self.write("unread", header, [encrypted(records[number - 1], chance.randbytes) for number in kept])
-            yield capture.name, document(path, options=["--no-icrc"]), truth, {number: at for at, number in enumerate(kept, 1)}
+            yield capture.name, document(path, options=["--no-icrc"]), truth, place
+            path = self.write("short", header, [cut(records[number - 1], HEADERS) for number in kept])
+            yield capture.name + " cut", document(path), truth, place
 
     def test_payload_that_is_encrypted(self):
         """By lengths and timing alone: every connection, and every message whose number is told with what asked for it."""
@@ -121,7 +128,7 @@ class Truths(WithTruths):
                 self.assertEqual(told["findings"], [])
                 self.assertEqual(sum(c["counts"]["messages"] for c in told["connections"]), len(truth["messages"]))
                 rows = self.answered(told, truth)
-                true = {(m["connection"], m["k"]): (place.get(m["cts_frame"]), *map(place.get, m["frames"]), m["sends"][0]["size"])
+                true = {(m["connection"], m["k"]): (place.get(m["cts_frame"]), *map(place.get, m["frames"]), sizes_of(m))
                         for m in truth["messages"]}
                 self.assertEqual({key: row for key, row in rows.items() if true[key] != row}, {})
                 began_later = "first_message_k_in_capture" in truth["connections"][0]
@@ -131,7 +138,8 @@ class Truths(WithTruths):
         """By connection and number: clear-to-send, frames and length."""
         senders = {(c["sender_addresses"][0], c["sender_qpns"][0]): c["connection"] for c in truth["connections"]}
         ids = {c["connection"]: senders[c["sender"]["addresses"][0], c["sender"]["qpns"][0]] for c in told["connections"]}
-        return {(ids[m["connection"]], m["k"]): (m["cts_frame"], m["first_frame"], m["last_frame"], m["requests"][0]["written_bytes"])
+        return {(ids[m["connection"]], m["k"]): (m["cts_frame"], m["first_frame"], m["last_frame"],
+                                                  [r["written_bytes"] for r in m["requests"]])
                 for m in told["messages"] if m["first_frame"] is not None and m["k"] is not None}
 
     def test_encrypted_lines_are_no_simple_data(self):

@@ -11,6 +11,7 @@ from nccl_healthy import apart, bursts, lossy, middle, whole
 OPCODE, IP_LENGTH, IP, ICRC_LEN = 42, 16, 14, 4
 # (way, least share of messages told as complete with one queue pair, with several; of messages told so, wrong ones at most)
 WAYS = ((whole, 0.85, 0.7, 0), (middle, 0.3, 0.15, 0), (apart, 0.85, 0.4, 0), (lossy, 0.7, 0.2, 0.005), (bursts, 0.5, 0.2, 0.005))
+SEVERAL = ((whole, 0.5), (middle, 0.05), (apart, 0.3), (lossy, 0.05), (bursts, 0.05))  # least share of messages told as complete
 SEEDS = range(60)
 
 
@@ -37,7 +38,7 @@ class Unread(WithFolder):
         return len(told), len(wrong)
 
     def test_messages_have_their_frames_and_numbers(self):
-        """Of jobs with one request at a time, whose immediates are lengths: more is not to be known from headers."""
+        """Of jobs with one request at a time, whose immediates are lengths."""
         worlds = [(seed, nccl_made.World(seed, setup=False)) for seed in SEEDS]
         worlds = [(seed, world) for seed, world in worlds if not world.several and not world.numbered]
         for way, alone, several, false in WAYS:
@@ -48,6 +49,17 @@ class Unread(WithFolder):
                 with self.subTest(way=way.__name__, least=least):
                     self.assertGreater(sum(told for told, _ in counts), least * sent)
                     self.assertLessEqual(sum(wrong for _, wrong in counts), false * sent)
+
+    def test_several_requests_at_a_time(self):
+        """What was asked for by one clear-to-send is told apart by the writes that answer it: as many as it has entries."""
+        worlds = [(seed, nccl_made.World(seed, setup=False)) for seed in SEEDS]
+        worlds = [(seed, world) for seed, world in worlds if world.several and not world.numbered]
+        sent = sum(world.messages * len(world.connections) for _, world in worlds)
+        for way, least in SEVERAL:
+            counts = [self.messages(way, world, seed) for seed, world in worlds]
+            with self.subTest(way=way.__name__):
+                self.assertGreater(sum(told for told, _ in counts), least * sent)
+                self.assertEqual(sum(wrong for _, wrong in counts), 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,88 @@
+#include "reply.h"
+
+#include <decode/packet.h>
+
+#include "asked.h"
+
+enum { SIZE_BYTES = 4 /* of each request, where a message of several ends with their sizes */ };
+
+/* A message on its way through a log. */
+struct part {
+	uint64_t length;
+	uint32_t writes;
+	bool has_end; /* a write of its own, empty or with a size for each before */
+};
+
+bool ft_nccl_is_length(uint32_t immdt, uint64_t length)
+{
+	return length <= UINT32_MAX && ft_nccl_immediate_orders(immdt, (uint32_t)length) != 0;
+}
+
+static void weigh_length(struct ft_nccl_reply *reply, uint32_t immdt, const struct part *part)
+{
+	if (part->length != 0 && ft_nccl_is_length(immdt, part->length))
+		reply->right++;
+	else if (part->length != 0)
+		reply->wrong++;
+}
+
+static void end_message(struct ft_nccl_reply *reply, uint32_t immdt, const struct part *part)
+{
+	bool is_several = part->writes > 1 && part->has_end;
+
+	if (!is_several)
+		weigh_length(reply, immdt, part);
+	reply->has_several = reply->has_several || is_several;
+	if (reply->count == FT_NCCL_REPLY_MESSAGES)
+		return;
+	reply->immdts[reply->count] = immdt;
+	reply->lengths[reply->count] =
+		part->length <= UINT32_MAX ? (uint32_t)part->length : UINT32_MAX;
+	reply->requests[reply->count] =
+		is_several && part->writes <= FT_NCCL_REQUESTS_MAX ? (uint8_t)part->writes : 1;
+	if (is_several && part->writes > FT_NCCL_REQUESTS_MAX)
+		reply->wrong++;
+	reply->count++;
+}
+
+/* With an immediate, behind writes of several requests without. */
+static bool is_end(const struct part *part, const struct ft_nccl_seen *seen)
+{
+	return seen->opcode == 0x0b && part->writes > 1 &&
+	       (seen->length == 0 || seen->length == SIZE_BYTES * part->writes);
+}
+
+static void read_write(struct part *part, const struct ft_nccl_seen *seen)
+{
+	if (is_end(part, seen)) {
+		part->has_end = true;
+	} else if (!ft_nccl_is_bare_end(seen)) {
+		part->length += seen->length;
+		part->writes++;
+	}
+}
+
+void ft_nccl_reply_read(struct ft_nccl_stranger *stranger, struct ft_nccl_reply *reply)
+{
+	struct ft_nccl_logged logged;
+	struct part part = { 0 };
+
+	*reply = (struct ft_nccl_reply){ .stranger = stranger };
+	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
+		if (ft_nccl_begins(logged.seen.opcode))
+			read_write(&part, &logged.seen);
+		if (!ft_nccl_has_immediate(logged.seen.opcode))
+			continue;
+		end_message(reply, logged.seen.immdt, &part);
+		part = (struct part){ 0 };
+	}
+}
+
+bool ft_nccl_reply_is_whole(const struct ft_nccl_reply *reply)
+{
+	struct ft_nccl_logged logged;
+	uint32_t at = 0;
+
+	return reply->stranger->log->restarts == 0 &&
+	       ft_nccl_log_next(reply->stranger->log, &at, &logged) && logged.seen.psn == 0;
+}
