@@ -3,24 +3,12 @@
 #include <decode/packet.h>
 
 #include "order.h"
+#include "sizes.h"
 #include "split.h"
 #include "turns.h"
 
 /* A number that no clear-to-send has while the message is under way: at most 8 wait for their data. */
 enum { BEYOND_ASKED = 9 };
-
-/* The slot of the sizes array that is written to; -1: it is no write to it. */
-static int64_t sizes_slot(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
-{
-	const struct ft_nccl_target *sizes = &followed->model.sizes;
-	uint64_t offset = seen->va - sizes->addr;
-
-	if (seen->opcode != 0x0b || !sizes->is_known || (seen->has & FT_HAS_RETH) == 0 ||
-	    seen->va < sizes->addr || offset % sizes->slot_bytes != 0 ||
-	    offset / sizes->slot_bytes >= 256)
-		return -1;
-	return (int64_t)(offset / sizes->slot_bytes);
-}
 
 /* The message under way on the lane, if it lacks its immediate. */
 static struct ft_nccl_transfer *open_of(const struct ft_nccl_moment *moment)
@@ -303,30 +291,11 @@ static bool is_end(const struct ft_nccl_followed *followed, const struct ft_nccl
 		followed->model.imm_content != FT_NCCL_IMM_ID);
 }
 
-/* Each request of the message was written to on the lane. */
-static bool has_all_requests(const struct ft_nccl_moment *moment,
-			     const struct ft_nccl_transfer *transfer)
+static bool has_cts(const struct ft_nccl_followed *followed, uint64_t k)
 {
-	const struct ft_nccl_share *share =
-		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k);
 
-	return share->requests == (1u << transfer->message.request_count) - 1;
-}
-
-/* The end of a message of several requests, to an array of sizes that no set-up told of. */
-static bool is_sizes(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
-{
-	const struct ft_nccl_seen *seen = moment->seen;
-	const struct ft_nccl_request *first;
-
-	if (open == NULL || moment->followed->model.sizes.is_known || seen->opcode != 0x0b ||
-	    (seen->has & FT_HAS_RETH) == 0 || open->message.request_count < 2 ||
-	    seen->length != 4u * open->message.request_count)
-		return false;
-	if (moment->followed->blind)
-		return has_all_requests(moment, open);
-	first = ft_nccl_ring_requests(&moment->followed->ring, open);
-	return first->rkey_count != 0 && !ft_nccl_has_key(moment->followed, first, seen->rkey);
+	return transfer != NULL && transfer->has_cts;
 }
 
 /* A write begins within another one: the transport resumes it, or it is somebody else's. */
@@ -368,13 +337,13 @@ struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 	struct ft_nccl_transfer *open = open_of(moment);
 	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .sure = true };
 	bool bare = ft_nccl_is_bare_end(seen);
-	int64_t slot = sizes_slot(moment->followed, seen);
+	int64_t slot = ft_nccl_sizes_slot(moment->followed, seen);
 
 	if (open != NULL && is_within_write(moment))
 		return within(moment, open);
 	if (slot >= 0)
 		return sizes_answer(moment, (uint32_t)slot);
-	if (is_sizes(moment, open)) {
+	if (ft_nccl_is_sizes(moment, open)) {
 		answer.kind = FT_NCCL_ANSWER_SIZES;
 		answer.k = open->message.k;
 		answer.sure = open->message.has_k;
@@ -395,10 +364,14 @@ struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 	    (open == NULL || !open->has_cts || ft_nccl_turns_count(moment))) {
 		answer.k = moment->lane->at;
 		answer.sure = open == NULL || open->message.has_k;
-		answer.kind = FT_NCCL_ANSWER_MORE;
+		answer.kind = ft_nccl_is_lone_sizes(moment) && (open == NULL || !open->has_cts)
+				      ? FT_NCCL_ANSWER_SIZES
+				      : FT_NCCL_ANSWER_MORE;
 		return answer;
 	}
 	answer = ft_nccl_turns_count(moment) ? by_turns(moment, bare) : next_in_turn(moment, bare);
+	if (ft_nccl_is_lone_sizes(moment) && !has_cts(moment->followed, answer.k))
+		answer.kind = FT_NCCL_ANSWER_SIZES;
 	if (is_end(moment->followed, seen) && answer.kind == FT_NCCL_ANSWER_DATA)
 		answer.kind = FT_NCCL_ANSWER_END;
 	return answer;

@@ -7,6 +7,7 @@
 #include "groups.h"
 #include "immediates.h"
 #include "order.h"
+#include "sizes.h"
 #include "split.h"
 #include "stray.h"
 #include "turns.h"
@@ -127,6 +128,7 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 		message->imm[i] = (uint8_t)(immdt >> (24 - 8 * i));
 	transfer->immdt = immdt;
 	ft_nccl_split_weigh(moment->followed, transfer);
+	ft_nccl_split_weigh_sizes(moment->followed, transfer);
 	if (transfer->has_cts && moment->followed->in_a_row >= ASKED_EACH)
 		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N8);
 	if (message->request_count == 1 && transfer->has_cts &&
@@ -202,7 +204,10 @@ static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
 	struct ft_nccl_transfer *transfer;
 	bool is_new;
 
-	if (ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, followed->lane_count) != 0)
+	if (ft_nccl_ring_fit(
+		    &followed->ring, FT_NCCL_RING_LEAST,
+		    answer->kind == FT_NCCL_ANSWER_SIZES ? ft_nccl_sizes_count(moment->seen) : 1,
+		    followed->lane_count) != 0)
 		return NULL;
 	transfer = ft_nccl_ring_find(&followed->ring, answer->k);
 	is_new = transfer == NULL;
@@ -215,13 +220,6 @@ static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
 	if (transfer != NULL && is_new)
 		transfer->message.has_k = answer->sure;
 	return transfer;
-}
-
-static void learn_sizes(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
-{
-	if (!moment->followed->model.has_tcp && transfer->message.has_k)
-		ft_nccl_sizes_place(moment->followed, moment->seen, transfer->message.k);
-	ft_nccl_sizes_learn(moment, transfer);
 }
 
 static void reject(struct ft_nccl_moment *moment)
@@ -264,7 +262,7 @@ static void take_in(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tran
 	else if (answer->kind == FT_NCCL_ANSWER_MORE)
 		take_more(moment, transfer);
 	else if (answer->kind == FT_NCCL_ANSWER_SIZES)
-		learn_sizes(moment, transfer);
+		ft_nccl_sizes_take(moment, transfer);
 	else if (answer->kind == FT_NCCL_ANSWER_END)
 		transfer->bare = true;
 	if (ft_nccl_is_bare_end(seen))

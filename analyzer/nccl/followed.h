@@ -19,7 +19,7 @@
  *     data.c         writes of data                     answer.c     which message a write is of
  *     asked.c        what fits what was asked for
  *     late.c         what fills holes                   again.c      what comes again
- *     immediates.c   what they mean
+ *     immediates.c   what they mean                 sizes.c      likewise the sizes of several requests
  *     split.c        queue pairs a message uses         turns.c      likewise, after a set-up
  *     faults.c       what is wrong                      faults_immediate.c  with immediates
  *     faults_early.c with data before clear-to-sends   faults_again.c  under PSNs that passed

@@ -87,7 +87,8 @@ void ft_nccl_immediate_learn(struct ft_nccl_moment *moment, struct ft_nccl_trans
 		learn_one(moment, transfer);
 	else if (model->has_family && model->family == FT_NCCL_C)
 		learn_mask(followed, transfer);
-	if (transfer->message.request_count == 1 && transfer->bare)
+	if (transfer->message.request_count == 1 && transfer->bare &&
+	    (transfer->has_cts || followed->blind))
 		model->adaptive = FT_NCCL_YES;
 	else if (transfer->message.request_count == 1 &&
 		 transfer->written > FT_NCCL_ADAPTIVE_LENGTH && model->adaptive == FT_NCCL_UNKNOWN)
@@ -95,60 +96,8 @@ void ft_nccl_immediate_learn(struct ft_nccl_moment *moment, struct ft_nccl_trans
 	tell(followed);
 }
 
-void ft_nccl_sizes_learn(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+void ft_nccl_immediate_narrow(struct ft_nccl_followed *followed, uint8_t orders)
 {
-	const struct ft_nccl_write write = { .bytes = moment->seen->payload,
-					     .captured = moment->seen->captured,
-					     .length = moment->seen->length };
-	struct ft_nccl_request *requests = ft_nccl_ring_requests(&moment->followed->ring, transfer);
-	struct ft_nccl_sizes sizes;
-
-	ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N13);
-	if (moment->followed->blind || ft_nccl_sizes_read(&write, &sizes) != FT_NCCL_READ)
-		return;
-	transfer->sized = sizes.captured >= transfer->message.request_count;
-	for (uint8_t i = 0; i < sizes.captured && i < transfer->message.request_count; i++) {
-		requests[i].written = sizes.sizes[i];
-		requests[i].has_written = true;
-	}
-	if (moment->seen->immdt != 0 && sizes.sizes[0] != 0) {
-		narrow_order(moment->followed,
-			     ft_nccl_immediate_orders(moment->seen->immdt, sizes.sizes[0]));
-		tell(moment->followed);
-	}
-}
-
-static uint8_t strides_of(const struct ft_nccl_followed *followed)
-{
-	int32_t family = ft_nccl_family_taken(followed);
-
-	if (family == FT_NCCL_D)
-		return 1;
-	return family == FT_NCCL_F ? 2 : 3;
-}
-
-void ft_nccl_sizes_place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
-			 uint64_t k)
-{
-	static const uint16_t strides[2] = { FT_NCCL_SIZES_BYTES, FT_NCCL_RECORD_BYTES };
-	struct ft_nccl_target *sizes = &followed->model.sizes;
-	uint32_t slots = followed->model.fifo.slots != 0 ? followed->model.fifo.slots : 256;
-	uint8_t bits = followed->sizes_bits != 0 ? followed->sizes_bits : strides_of(followed);
-
-	for (unsigned i = 0; i < 2; i++) {
-		uint64_t base = seen->va - k % slots * strides[i];
-
-		if (followed->sizes_bits == 0)
-			followed->sizes_bases[i] = base;
-		else if (followed->sizes_bases[i] != base)
-			bits &= (uint8_t) ~(1u << i);
-	}
-	followed->sizes_bits = bits;
-	if (bits != 1 && bits != 2)
-		return;
-	sizes->is_known = true;
-	sizes->addr = followed->sizes_bases[bits - 1];
-	sizes->slot_bytes = strides[bits - 1];
-	sizes->rkeys[0] = seen->rkey;
-	sizes->rkey_count = 1;
+	narrow_order(followed, orders);
+	tell(followed);
 }

@@ -51,14 +51,22 @@ bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 	return used != 0 && used >= lanes_of(followed);
 }
 
+/* An empty write ends messages of several requests, too; nobody was seen to say how many this one has. */
+static bool may_be_several(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer)
+{
+	return transfer->partial ||
+	       (transfer->bare && !transfer->has_cts && followed->model.adaptive != FT_NCCL_YES);
+}
+
 /* What was missed of a message of one request, its immediate tells. */
 static void settle_length(const struct ft_nccl_followed *followed,
 			  const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
 
-	if (transfer->message.request_count != 1 || !transfer->message.has_imm ||
-	    followed->model.imm_content != FT_NCCL_IMM_LENGTH ||
+	if (transfer->message.request_count != 1 || may_be_several(followed, transfer) ||
+	    !transfer->message.has_imm || followed->model.imm_content != FT_NCCL_IMM_LENGTH ||
 	    followed->model.imm_order == FT_NCCL_ORDER_UNKNOWN)
 		return;
 	request->written = ft_nccl_immediate(
@@ -67,7 +75,7 @@ static void settle_length(const struct ft_nccl_followed *followed,
 	request->has_written = true;
 }
 
-/* Its immediate may tell that there was more, on queue pairs that are not known. */
+/* Its immediate or its sizes may tell that there was more, on queue pairs that are not known. */
 static bool says_so(const struct ft_nccl_followed *followed,
 		    const struct ft_nccl_transfer *transfer)
 {
@@ -75,6 +83,8 @@ static bool says_so(const struct ft_nccl_followed *followed,
 	bool is_id = followed->model.imm_content == FT_NCCL_IMM_ID ||
 		     (message->has_k && transfer->immdt == (uint32_t)message->k);
 
+	if (transfer->sized)
+		return ft_nccl_ring_sum(&followed->ring, transfer) == transfer->written;
 	return message->request_count != 1 || !message->has_imm || is_id ||
 	       transfer->written == 0 ||
 	       ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) != 0;

@@ -51,6 +51,16 @@ struct ft_nccl_share *ft_nccl_ring_shares(const struct ft_nccl_ring *ring,
 	return ring->shares + (size_t)(transfer - ring->transfers) * ring->share_room;
 }
 
+uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_request *requests = ft_nccl_ring_requests(ring, transfer);
+	uint64_t sum = 0;
+
+	for (uint8_t i = 0; i < transfer->message.request_count; i++)
+		sum += requests[i].has_written ? requests[i].written : 0;
+	return sum;
+}
+
 static void move(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
 		 const struct ft_nccl_ring *to)
 {

@@ -101,6 +101,9 @@ struct ft_nccl_request *ft_nccl_ring_requests(const struct ft_nccl_ring *ring,
 struct ft_nccl_share *ft_nccl_ring_shares(const struct ft_nccl_ring *ring,
 					  const struct ft_nccl_transfer *transfer);
 
+/* Bytes of all its requests, as far as they are known. */
+uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer);
+
 /* The message in k's place, if it is another one: to be kept before k takes it. NULL: none. */
 struct ft_nccl_transfer *ft_nccl_ring_holder(const struct ft_nccl_ring *ring, uint64_t k);
 

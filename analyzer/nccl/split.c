@@ -97,15 +97,30 @@ static bool is_first_part(uint64_t bytes, uint32_t length)
 	return false;
 }
 
+/* Without a set-up it is known of one queue pair only, which had all that it gets of a message. */
+static bool may_weigh(const struct ft_nccl_followed *followed,
+		      const struct ft_nccl_transfer *transfer)
+{
+	return !followed->model.is_set_up && followed->lane_count == 1 && !followed->by_grid &&
+	       !transfer->doubtful &&
+	       ft_nccl_share_is_whole(ft_nccl_ring_shares(&followed->ring, transfer));
+}
+
+void ft_nccl_split_weigh_sizes(struct ft_nccl_followed *followed,
+			       const struct ft_nccl_transfer *transfer)
+{
+	if (may_weigh(followed, transfer) && transfer->has_cts && transfer->sized &&
+	    ft_nccl_ring_sum(&followed->ring, transfer) > transfer->written)
+		followed->shared = true;
+}
+
 void ft_nccl_split_weigh(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 	bool is_big = model->imm_order == FT_NCCL_ORDER_BIG;
 
-	if (model->is_set_up || followed->lane_count > 1 || followed->by_grid ||
-	    transfer->message.request_count != 1 || transfer->doubtful ||
-	    model->imm_content != FT_NCCL_IMM_LENGTH || model->imm_order == FT_NCCL_ORDER_UNKNOWN ||
-	    !ft_nccl_share_is_whole(ft_nccl_ring_shares(&followed->ring, transfer)))
+	if (!may_weigh(followed, transfer) || transfer->message.request_count != 1 ||
+	    model->imm_content != FT_NCCL_IMM_LENGTH || model->imm_order == FT_NCCL_ORDER_UNKNOWN)
 		return;
 	if (is_first_part(
 		    transfer->written,

@@ -26,6 +26,10 @@ bool ft_nccl_split_is_done(const struct ft_nccl_followed *followed,
 void ft_nccl_split_weigh(struct ft_nccl_followed *followed,
 			 const struct ft_nccl_transfer *transfer);
 
+/* Likewise a message of several requests, by the sizes that it ends with. */
+void ft_nccl_split_weigh_sizes(struct ft_nccl_followed *followed,
+			       const struct ft_nccl_transfer *transfer);
+
 /* Message `transfer` has data on the lane now; `exact`: it is the next that is there. */
 void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,
 			 uint8_t lane, bool exact);

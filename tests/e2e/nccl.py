@@ -271,6 +271,29 @@ class Truths(WithTruths):
                 with self.subTest(capture=capture.name, skipped=skipped):
                     self.assertEqual(whole, {k: sizes[k] for k in whole})
 
+    def test_several_requests_from_the_middle(self):
+        """Each start is tried. Of what began before, the array of sizes tells how many requests there were."""
+        for capture, truth in self.each():
+            if all(m["n"] == 1 for m in truth["messages"]):
+                continue
+            header, records = read_pcap(capture)
+            true = {m["k"]: (m["n"], m["frames"], sizes_of(m)) for m in truth["messages"]}
+            by_array = "multi_receive_sizes_at_receiver" in truth["connections"][0]
+            for skipped in range(8, min(len(records) - 60, 200), 3):
+                told = document(self.write("middle", header, records[skipped:]))
+                rows = {m["k"]: (m["n"], [m["first_frame"] + skipped, m["last_frame"] + skipped],
+                                 [r["written_bytes"] for r in m["requests"]], m["completed"])
+                        for m in told["messages"] if m["first_frame"] is not None and m["k"] is not None}
+                with self.subTest(capture=capture.name, skipped=skipped):
+                    self.assertEqual(told["findings"], [])
+                    self.assertEqual({k: row[:3] for k, row in rows.items() if row[3]}, {k: true[k] for k in rows if rows[k][3]})
+                    for k, (count, frames, lengths, completed) in rows.items():
+                        self.assertEqual(frames[1], true[k][1][1])
+                        if by_array or count > 1:
+                            self.assertEqual((count, lengths), (true[k][0], true[k][2]))
+                        else:
+                            self.assertLessEqual(set(lengths), {None, *true[k][2]})  # what was seen of it
+
 
 class Forged(WithTruths):
     """Writes added to a healthy capture."""
