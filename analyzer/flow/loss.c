@@ -12,6 +12,7 @@ enum {
 	FEW_LOST = 50,       /* one in so many */
 	LEAST_SPACES = 1024, /* to spare some */
 	FEW_SPACES = 4096,   /* a capture of fewer may well be of nothing but beginnings */
+	ON_THEIR_WAY = 64,   /* responses to a requester that is still to find out what it lacks */
 	LONG_OVERDUE = 2,    /* frames that responses are overdue since .. */
 	EVENTS_OVERDUE = 3,  /* .. and losses of such, that are more than an accident */
 };
@@ -77,6 +78,7 @@ void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t c
 	ft_loss_bin(evidence, frame)->doubted[doubt] += count;
 	evidence->doubted_squares[doubt] =
 		add_up(evidence->doubted_squares[doubt], (uint64_t)count * count);
+	evidence->waiting += doubt == FT_LOSS_OVERDUE;
 }
 
 void ft_loss_overdue(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count)
@@ -255,8 +257,9 @@ static double lost_by_fabric(const struct ft_loss_evidence *evidence, const stru
 }
 
 /*
- * Whether responses are overdue as a fabric makes them that loses the request for them too: of all it loses, so few. Not
- * where the mirror loses as many: what it loses elsewhere tells.
+ * Whether responses are overdue as a fabric makes them that loses the request for them too: of all it loses, so few. Who
+ * waits for them asks for nothing else that it lacks, and may come to lack more of what is on its way. Not where the mirror
+ * loses as many: what it loses elsewhere tells.
  */
 static bool is_so_few(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
 {
@@ -264,13 +267,16 @@ static bool is_so_few(const struct ft_loss_evidence *evidence, const struct ft_l
 	double spaces = fmax((double)sum->spaces, 1);
 	double share = (double)evidence->answers / spaces;
 	double doubted = (double)sum->doubted[FT_LOSS_OVERDUE];
-	double events_doubted = events(doubted, evidence->doubted_squares[FT_LOSS_OVERDUE]);
+	double waiting = fmin(events(doubted, evidence->doubted_squares[FT_LOSS_OVERDUE]),
+			      (double)evidence->waiting);
 	double fabric = lost_by_fabric(evidence, sum), twice = 2 * fabric * fabric / spaces;
+	double most = LEAST_OVERDUE + MOST_EXPECTED * twice;
 
 	if (doubted == 0 || (MOST_EXPECTED * others.count * share > twice &&
-			     !is_far_more(events_doubted, others.events * share, share)))
+			     !is_far_more(waiting, others.events * share, share)))
 		return false;
-	return doubted <= LEAST_OVERDUE + MOST_EXPECTED * twice;
+	return waiting <= most &&
+	       doubted <= most * (1 + MOST_EXPECTED * ON_THEIR_WAY * fabric / spaces);
 }
 
 /* Where holes are not believed nothing shows a loss. */
@@ -376,6 +382,7 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 		into->doubted_answers[i] += from->doubted_answers[i];
 	}
 	into->uncertain += from->uncertain;
+	into->waiting += from->waiting;
 	into->unanswered += from->unanswered;
 	into->overdue += from->overdue;
 	into->overdue_squares = add_up(into->overdue_squares, from->overdue_squares);

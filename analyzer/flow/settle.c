@@ -129,7 +129,7 @@ static struct ft_finding judge_answers(const struct ft_tracker *tracker, const s
 	if (flow->peer == 0)
 		return (struct ft_finding){ 0 };
 	lost = ft_psn_reached(half->acked, span->from, span->count);
-	if (waited_ns >= FT_ASKS_BY_NS || beyond(half->next_psn, span) >= FT_WENT_ON_PSNS)
+	if (waited_ns >= FT_ASKS_BY_NS || beyond(half->acked, span) >= FT_WENT_ON_PSNS)
 		return (struct ft_finding){ .lost = lost };
 	if ((span->kind == FT_SPAN_OVERTAKEN || is_answering(tracker, flow, span)) &&
 	    waited_ns >= FT_SETTLE_NS)

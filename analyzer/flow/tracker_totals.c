@@ -74,11 +74,21 @@ void ft_doubt_copies(struct ft_loss_evidence *evidence, const struct ft_flow *fl
 	evidence->models += (uint64_t)llround(packets * (1 - exp(-copies / packets)));
 }
 
+/* Of all responses that one requester lacks, each was told as if another one did. */
+static void add_undecided(struct sum *sum, const struct ft_flow *flow)
+{
+	uint64_t before = sum->evidence == NULL ? 0 : sum->evidence->waiting;
+
+	add_spans(sum, flow);
+	if (sum->evidence != NULL && sum->evidence->waiting > before)
+		sum->evidence->waiting = before + 1;
+}
+
 static bool add_flow(void *context, const struct ft_flow *flow)
 {
 	struct sum *sum = context;
 
-	add_spans(sum, flow);
+	add_undecided(sum, flow);
 	if (sum->evidence != NULL) {
 		ft_count_early(sum->evidence, flow);
 		ft_doubt_copies(sum->evidence, flow);

@@ -64,6 +64,7 @@ struct ft_loss_evidence {
 	uint64_t models;                          /* .. and packets that they are like */
 	uint64_t doubted_squares[FT_LOSS_DOUBTS]; /* like `squares`, of what is doubtful */
 	uint64_t doubted_answers[FT_LOSS_DOUBTS]; /* like `answers_lost` */
+	uint64_t waiting;   /* requesters that lack responses of FT_LOSS_OVERDUE */
 	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart .. */
 	uint64_t
 		unanswered; /* .. of them, those that a reliable transport had yet to answer for .. */
