@@ -347,8 +347,25 @@ static bool is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow
 	}
 }
 
-/* From now on the requester knows what it misses. Those behind, from the newest on: the others were found before. */
-static void find_overtaken(struct ft_tracker *tracker, const struct ft_half *half, uint64_t now_ns)
+/*
+ * A hole is answered for. If only now that it has been there for long, what fills it was sent again and may be on its way
+ * from another mirror port. One that a silence may have made keeps its time.
+ */
+static void note_answered(struct ft_span *hole, uint64_t now_ns)
+{
+	hole->answered = true;
+	if (ft_elapsed(now_ns, hole->ts_ns) < FT_SETTLE_NS ||
+	    (hole->before_ns != 0 && ft_elapsed(hole->ts_ns, hole->before_ns) >= FT_SETTLE_NS))
+		return;
+	hole->ts_ns = now_ns;
+	hole->before_ns = 0;
+}
+
+/*
+ * From now on the requester knows what it misses, and holes are answered for. Those behind, from the newest on: the others
+ * were found before.
+ */
+static void find_answered(struct ft_tracker *tracker, const struct ft_half *half, uint64_t now_ns)
 {
 	uint32_t number = half->spans;
 
@@ -359,9 +376,14 @@ static void find_overtaken(struct ft_tracker *tracker, const struct ft_half *hal
 		span = ft_span_at(&tracker->spans, number);
 		if (span->kind == FT_SPAN_OVERTAKEN)
 			return;
-		if (span->kind != FT_SPAN_AWAITED ||
+		if (((FT_SPANS_HOLES | 1u << FT_SPAN_AWAITED) >> span->kind & 1) == 0 ||
 		    !ft_psn_covers(half->acked, span->from, span->count))
 			continue;
+		if (span->kind != FT_SPAN_AWAITED) {
+			if (!span->answered)
+				note_answered(span, now_ns);
+			continue;
+		}
 		span->kind = FT_SPAN_OVERTAKEN;
 		span->ts_ns = now_ns;
 	}
@@ -378,7 +400,7 @@ void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, uint64_t n
 	if (oldest->kind == FT_SPAN_AWAITED &&
 	    !ft_psn_covers(flow->half.acked, oldest->from, oldest->count))
 		return;
-	find_overtaken(tracker, &flow->half, now_ns);
+	find_answered(tracker, &flow->half, now_ns);
 	while (flow->half.spans != 0 &&
 	       is_ripe(tracker, flow, ft_span_at(&tracker->spans, flow->half.spans), now_ns))
 		settle_first(tracker, flow, step);
