@@ -26,6 +26,45 @@ static void note_anew(const struct ft_moment *moment, const struct ft_half *half
 		moment->step->what |= FT_STEP_ANEW;
 }
 
+/* A request that was lost, with all it asked for up to `next_psn` seen or looked for among the answers. */
+static void skip_question(struct ft_tracker *tracker, const struct ft_moment *moment,
+			  struct ft_flow *requester, uint32_t next_psn)
+{
+	struct ft_half *half = &requester->half;
+	const struct ft_span hole = {
+		.kind = FT_SPAN_IMPLIED,
+		.early = ft_how_early(tracker, requester),
+		.from = half->next_psn,
+		.count = 1,
+		.begin = half->next_psn,
+		.frame = moment->observed->frame,
+		.ts_ns = moment->observed->ts_ns,
+	};
+
+	if ((half->flags & FT_HALF_SPAN_UNKNOWN) == 0) {
+		tracker->evidence->orphans++;
+		ft_remember(tracker, requester, &hole, moment->step);
+	}
+	half->message_psn = half->next_psn = next_psn;
+	half->flags &= (uint8_t) ~(FT_HALF_SPAN_UNKNOWN | FT_HALF_IN_MESSAGE);
+}
+
+/*
+ * Responses that passed before the halves had met took PSNs that are no requests: at least one READ was lost. Its requester
+ * has been silent since, so that it is not on its way from another mirror port.
+ */
+static void catch_up(struct ft_tracker *tracker, const struct ft_moment *moment,
+		     struct ft_flow *requester)
+{
+	uint32_t next_psn = requester->half.next_psn;
+	uint32_t answer_next = moment->flow->half.answer_next;
+
+	if (next_psn != FT_PSN_NONE && answer_next != FT_PSN_NONE &&
+	    ft_psn_is_soon_after(answer_next, next_psn) &&
+	    ft_elapsed(moment->observed->ts_ns, requester->last_ns) >= FT_OUTAGE_NS)
+		skip_question(tracker, moment, requester, answer_next);
+}
+
 /* The half that asked: known, or found out by this answer. */
 struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
@@ -39,6 +78,7 @@ struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_mo
 	if (requester != NULL && flow->peer != peer) {
 		note_anew(moment, &requester->half);
 		ft_meet(tracker, flow, requester, moment->observed->ts_ns);
+		catch_up(tracker, moment, requester);
 	}
 	return requester;
 }

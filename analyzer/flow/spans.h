@@ -36,8 +36,9 @@ struct ft_span {
 	bool fresh : 1; /* a hole beyond all that was answered for when it was shown: no part of what was sent again */
 	bool guessed : 1; /* responses: all up to the next request, for the READ's length was cut away */
 	bool answered : 1; /* holes: the peer is known to have answered for it */
-	uint64_t frame; /* that showed it */
-	uint64_t ts_ns; /* likewise, or when it was answered for: long after, before_ns is not known then */
+	uint64_t frame;    /* that showed it */
+	uint64_t
+		ts_ns; /* likewise, or when it was answered for: long after, before_ns is not known then */
 	uint64_t
 		before_ns; /* time of the half's packet before the range, of its kind if that is known; 0: not known */
 	uint64_t
