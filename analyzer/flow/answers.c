@@ -175,10 +175,12 @@ static bool counts_too_few(const struct ft_half *half, const struct ft_span *hol
 	int32_t behind = ft_psn_distance(delivered, ft_psn_add(hole->from, hole->count)) + 1;
 	uint64_t ended = hole->ended;
 
-	if (hole->count < FT_WENT_ON_PSNS || behind <= 0 || msn > (uint32_t)behind + FT_SETTLE_PSNS)
+	if (hole->count < FT_LONG_PSNS || behind <= 0 || msn > (uint32_t)behind + FT_SETTLE_PSNS)
 		return false;
 	if (counted == 0 && ended_behind(half, hole, delivered))
 		return true;
+	if (hole->count < FT_WENT_ON_PSNS)
+		return false;
 	if (behind < FT_SPAN_ENDED)
 		ended &= (UINT64_C(1) << behind) - 1;
 	return counted < __builtin_popcountll(ended);
@@ -187,7 +189,7 @@ static bool counts_too_few(const struct ft_half *half, const struct ft_span *hol
 /* For cheap: a long hole is the first of what is open. */
 static bool is_behind_long(const struct ft_spans *spans, const struct ft_half *half)
 {
-	return half->spans != 0 && ft_span_at(spans, half->spans)->count >= FT_WENT_ON_PSNS;
+	return half->spans != 0 && ft_span_at(spans, half->spans)->count >= FT_LONG_PSNS;
 }
 
 /*

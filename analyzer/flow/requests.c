@@ -239,7 +239,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 	moment->step->what |= FT_STEP_GAP;
 	ft_remember(tracker, moment->flow, &hole, moment->step);
 	last = ft_spans_last(&tracker->spans, half, kind);
-	if (count >= FT_WENT_ON_PSNS && last != 0)
+	if (count >= FT_LONG_PSNS && last != 0)
 		half->spans = last;
 }
 

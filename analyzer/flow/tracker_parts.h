@@ -29,6 +29,7 @@ enum {
 		32, /* the first of a half: what is out of order there may have begun before .. */
 	FT_EARLY_PSNS = 64,     /* .. and so many PSNs of its requests, but for those missing */
 	FT_ONSET_PACKETS = 8,   /* the very first: by so many do ways overtake each other */
+	FT_LONG_PSNS = 64,      /* a hole of so many may lie between two lives of a queue pair */
 	FT_WENT_ON_PSNS = 1024, /* one-sided: more than is on its way before a NAK comes back */
 };
 
