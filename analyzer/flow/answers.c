@@ -105,6 +105,22 @@ static void expect_anew(struct ft_half *half)
 		half->outside = FT_OUTSIDE_EXPECTED;
 }
 
+/* What came last from outside was a READ, if this is a response to it that is not all there is. How long it is is not known. */
+static void begin_read(const struct ft_moment *moment, struct ft_half *half, uint32_t next_psn)
+{
+	const uint8_t only = FT_PART_FIRST | FT_PART_LAST;
+	uint8_t part = moment->operation->part;
+	int32_t behind = ft_psn_distance(moment->observed->psn, ft_psn_add(next_psn, 0xffffff));
+
+	half->next_psn = next_psn;
+	if (moment->operation->role != FT_ROLE_RESPONSE || (part & only) == only || behind < 0 ||
+	    ((part & FT_PART_FIRST) != 0 && behind != 0))
+		return;
+	half->message_psn = ft_psn_add(next_psn, 0xffffff);
+	half->message_bytes = FT_LENGTH_CUT;
+	half->flags |= FT_HALF_SPAN_UNKNOWN;
+}
+
 /* Whether the PSN is of the sequence that the requester is in; its packets of another one may have come. */
 bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 		     struct ft_flow *requester)
@@ -121,7 +137,7 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 		uint32_t next_psn = half->outside & 0xffffff;
 
 		ft_begin_both(tracker, requester, moment->flow, moment->step);
-		half->next_psn = next_psn;
+		begin_read(moment, half, next_psn);
 		note_anew(moment, half);
 		return true;
 	}
