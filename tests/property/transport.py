@@ -188,11 +188,15 @@ class End:
         self.refused, self.owed = True, 0
         self.reply(streams.ACKNOWLEDGE, self.expected, self.aeth(syndrome))
 
+    def responses_to(self, above):
+        """How many a READ with this RETH has."""
+        return struct.unpack_from(">I", above, 12)[0] // MTU
+
     def respond(self, code, psn, above):
         if code == 0x14:
             self.reply(0x12, psn, self.aeth() + bytes(8))
             return
-        count = struct.unpack_from(">I", above, 12)[0] // MTU
+        count = self.responses_to(above)
         for index in range(count):
             part = opcode("response", index, count)
             self.reply(part, psn + index, b"" if part == 0x0E else self.aeth(), MTU)
@@ -203,7 +207,7 @@ class End:
             self.refuse(RNR)
             return
         self.refused = self.pardoned = False
-        self.expected += struct.unpack_from(">I", above, 12)[0] // MTU if code == 0x0C else 1
+        self.expected += self.responses_to(above) if code == 0x0C else 1
         self.completed += code not in (0x00, 0x01, 0x06, 0x07)
         if code in (0x0C, 0x14):
             self.owed = 0
