@@ -60,16 +60,16 @@ FT_IN_LINE void ft_follow_message(const struct ft_tracker *tracker, const struct
 
 /*
  * A READ response or ATOMIC ACKNOWLEDGE in its order; `kind`: of the message that it answers, for a READ response answers
- * FLUSH and ATOMIC WRITE as well.
+ * FLUSH and ATOMIC WRITE as well. `begin`: where a First begins what was asked for, which is before it if that was the rest.
  */
-static inline void ft_follow_answer(const struct ft_moment *moment, uint8_t kind)
+static inline void ft_follow_answer(const struct ft_moment *moment, uint8_t kind, uint32_t begin)
 {
 	const struct ft_observed *observed = moment->observed;
 	struct ft_half *half = &moment->flow->half;
 	struct ft_step *step = moment->step;
 
 	if (moment->operation->part & FT_PART_FIRST) {
-		half->answer_first = observed->psn;
+		half->answer_first = begin;
 		half->flags |= FT_HALF_ANSWERING;
 	}
 	half->answer_next = ft_psn_follow(half->answer_next, ft_psn_add(observed->psn, 1));

@@ -200,6 +200,17 @@ static uint8_t match(struct ft_tracker *tracker, const struct ft_moment *moment,
 	return moment->operation->kind;
 }
 
+/* Where the message begins that a First is of: who misses the end of a READ asks for that alone. */
+static uint32_t begin_of(const struct ft_tracker *tracker, const struct ft_moment *moment,
+			 const struct ft_flow *requester)
+{
+	uint32_t psn = moment->observed->psn;
+	uint32_t number = ft_spans_find(&tracker->spans, &requester->half, psn,
+					1u << FT_SPAN_ASKED_AGAIN);
+
+	return number == 0 ? psn : ft_span_at(&tracker->spans, number)->begin;
+}
+
 /* Without the requester in view, responses are a sequence of their own. */
 static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
@@ -261,7 +272,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_flow *requester = ft_find_requester(tracker, moment);
 	struct ft_half *half = &moment->flow->half;
-	uint32_t psn = moment->observed->psn;
+	uint32_t psn = moment->observed->psn, begin = psn;
 	uint8_t kind = moment->operation->kind;
 	struct ft_step *step = moment->step;
 
@@ -279,6 +290,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 		return;
 	} else if (ft_is_in_window(tracker, moment, requester)) {
 		ft_watch_msn(tracker, moment, requester, psn);
+		begin = begin_of(tracker, moment, requester);
 		kind = match(tracker, moment, requester);
 		if (step->what & FT_STEP_NEW)
 			fill_skipped(tracker, moment);
@@ -292,5 +304,5 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 	}
 	half->answered = ft_psn_follow(half->answered, psn);
 	if ((step->what & FT_STEP_RETRANSMITTED) == 0)
-		ft_follow_answer(moment, kind);
+		ft_follow_answer(moment, kind, begin);
 }

@@ -258,7 +258,7 @@ static inline void respond(struct ft_tracker *tracker, const struct ft_moment *m
 	requester->half.acked = psn;
 	half->answered = ft_psn_follow(half->answered, psn);
 	ft_note_msn(moment);
-	ft_follow_answer(moment, awaited->asked);
+	ft_follow_answer(moment, awaited->asked, psn);
 	come(tracker, requester, moment);
 }
 
