@@ -5,9 +5,9 @@
 
 /*
  * How values are spread, in 128 bytes: the first eight different ones with their counts, exactly, and all others in buckets
- * that grow with the values. There are as many buckets to an octave as the range needs, 64 to 2; thirteen octaves
- * have room, and what lies farther counts in the outermost bucket. The least and the greatest are exact. When a bucket is
- * full all counts are halved: only shares matter.
+ * that grow with the values. There are as many buckets to an octave as the range needs: 64, or half as many until all but a
+ * few outliers have room, which count in the outermost. The least and the greatest are exact. When a bucket is full all
+ * counts are halved: only shares matter.
  */
 enum { FT_SPREAD_EXACT = 8, FT_SPREAD_BUCKETS = 26 };
 
@@ -17,7 +17,7 @@ struct ft_spread {
 	uint32_t least, most;
 	uint16_t buckets[FT_SPREAD_BUCKETS];
 	uint16_t origin; /* of the first bucket, in units of its width */
-	uint8_t coarse;  /* widths: an octave has 64 >> coarse */
+	uint8_t coarse;  /* 64 of the narrowest to an octave; these are 1 << coarse as wide */
 	uint8_t kinds;   /* different values, up to eight; nine: and others, in buckets */
 };
 static_assert(sizeof(struct ft_spread) == 128, "two cache lines");

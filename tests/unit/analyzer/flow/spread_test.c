@@ -80,6 +80,21 @@ static void every_value_has_its_place(void **state)
 	}
 }
 
+static void values_of_any_range_have_room(void **state)
+{
+	struct ft_spread spread = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++)
+		ft_spread_add(&spread, 1000000 + i, 1);
+	for (uint32_t i = 0; i < 100; i++) {
+		ft_spread_add(&spread, 1u << 30, 1);
+		ft_spread_add(&spread, 0, 2);
+	}
+	assert_in_range(ft_spread_quantile(&spread, 0.5), 0, 2);
+	assert_in_range(ft_spread_quantile(&spread, 0.9), 1u << 29, 1u << 30);
+}
+
 static void counts_never_overflow(void **state)
 {
 	struct ft_spread spread = { 0 };
@@ -223,6 +238,7 @@ int main(void)
 		cmocka_unit_test(a_usual_value_stays_exact_among_many),
 		cmocka_unit_test(the_least_and_the_greatest_are_exact),
 		cmocka_unit_test(every_value_has_its_place),
+		cmocka_unit_test(values_of_any_range_have_room),
 		cmocka_unit_test(counts_never_overflow),
 		cmocka_unit_test(two_together_are_as_one),
 		cmocka_unit_test(quantiles_are_near_the_truth),
