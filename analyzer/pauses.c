@@ -12,13 +12,15 @@ enum {
 	OPCODE_PAUSE = 0x0001,
 	OPCODE_PFC = 0x0101,
 	QUANTUM_BITS = 512,
+	PRIORITIES = 8,
 };
 
 struct ft_pause {
 	uint8_t mac[6];
 	bool used;
-	uint32_t tenant;            /* FT_NONE: none */
-	uint64_t from_ns, until_ns; /* of the pause in force; until 0: none */
+	uint32_t tenant;               /* FT_NONE: none */
+	uint64_t from_ns;              /* of its newest frame: time before that is counted */
+	uint64_t until_ns[PRIORITIES]; /* of the pauses in force then; no later than that: none */
 };
 
 int ft_pauses_init(struct ft_pauses *pauses, const struct ft_map *map, double link_gbps)
@@ -96,26 +98,34 @@ static struct ft_pause *sender_of(struct ft_pauses *pauses, const uint8_t mac[6]
 	return NULL;
 }
 
-static unsigned longest(const struct ft_packet *packet)
-{
-	unsigned most = 0;
-
-	for (unsigned i = 0; i < packet->macctrl.quanta_count; i++) {
-		bool asked = packet->macctrl.opcode != OPCODE_PFC ||
-			     (packet->macctrl.enable >> i & 1) != 0;
-
-		if (asked && packet->macctrl.quanta[i] > most)
-			most = packet->macctrl.quanta[i];
-	}
-	return most;
-}
-
-/* How long the pause in force lasted, if it ends now at the latest. */
+/* How long the longest pause in force lasted, if it ends now at the latest. */
 static uint64_t lasted(const struct ft_pause *sender, uint64_t now_ns)
 {
-	uint64_t until_ns = sender->until_ns < now_ns ? sender->until_ns : now_ns;
+	uint64_t until_ns = sender->from_ns;
 
+	for (unsigned i = 0; i < PRIORITIES; i++)
+		if (sender->until_ns[i] > until_ns)
+			until_ns = sender->until_ns[i];
+	if (now_ns < until_ns)
+		until_ns = now_ns;
 	return until_ns > sender->from_ns ? until_ns - sender->from_ns : 0;
+}
+
+/* A PFC frame says nothing of the priorities that it does not enable: their pauses go on. */
+static void hold(const struct ft_pauses *pauses, struct ft_pause *sender,
+		 const struct ft_packet *packet, uint64_t ts_ns)
+{
+	bool by_priority = packet->macctrl.opcode == OPCODE_PFC;
+
+	for (unsigned i = 0; i < PRIORITIES; i++) {
+		unsigned at = by_priority ? i : 0;
+
+		if (at >= packet->macctrl.quanta_count ||
+		    (by_priority && (packet->macctrl.enable >> i & 1) == 0))
+			continue;
+		sender->until_ns[i] =
+			ts_ns + (uint64_t)(packet->macctrl.quanta[at] * pauses->quantum_ns);
+	}
 }
 
 void ft_pauses_see(struct ft_pauses *pauses, const struct ft_packet *packet, uint64_t ts_ns)
@@ -130,8 +140,9 @@ void ft_pauses_see(struct ft_pauses *pauses, const struct ft_packet *packet, uin
 		return;
 	if (sender->tenant < pauses->tenants)
 		pauses->tenant_ns[sender->tenant] += lasted(sender, ts_ns);
-	sender->from_ns = ts_ns;
-	sender->until_ns = ts_ns + (uint64_t)(longest(packet) * pauses->quantum_ns);
+	if (ts_ns > sender->from_ns)
+		sender->from_ns = ts_ns;
+	hold(pauses, sender, packet, ts_ns);
 }
 
 uint64_t ft_pauses_ns(const struct ft_pauses *pauses, uint32_t tenant)
