@@ -41,6 +41,7 @@ static int init_by_map(struct ft_account *account, const struct ft_engine_config
 		error = ft_peaks_init(&account->peaks, tenants);
 	if (error == 0)
 		error = ft_congestion_init(&account->congestion, tenants, account->seed);
+	account->congestion.by_segment = ft_map_declared(account->map)->segment_count != 0;
 	if (error == 0)
 		error = ft_pauses_init(&account->pauses, account->map, config->link_gbps);
 	return error;
@@ -79,6 +80,7 @@ int ft_account_change_map(struct ft_account *account, const struct ft_map *map)
 	if (error != 0)
 		return error;
 	memset(account->known, 0, KNOWN * sizeof *account->known);
+	account->congestion.by_segment = ft_map_declared(map)->segment_count != 0;
 	account->map = map;
 	return 0;
 }

@@ -11,7 +11,7 @@ enum {
 };
 
 struct ft_marked {
-	uint64_t receiver; /* digest of its address; 0: none */
+	uint64_t receiver; /* digest of who it is; 0: none */
 	uint32_t tenant;
 };
 
@@ -44,9 +44,13 @@ int ft_congestion_grow(struct ft_congestion *congestion, uint32_t tenants)
 	return 0;
 }
 
-static uint64_t digest_of(const struct ft_congestion *congestion, const uint8_t address[16])
+static uint64_t digest_of(const struct ft_congestion *congestion, const struct ft_item *item,
+			  const uint8_t address[16], uint32_t tenant)
 {
-	return ft_hash(address, 16, congestion->seed) | 1;
+	bool by_tenant = congestion->by_segment && item->flow_key.by_lid == 0;
+	uint64_t realm = by_tenant ? tenant : item->flow_key.vni;
+
+	return ft_hash(address, 16, ft_mix(realm, congestion->seed)) | 1;
 }
 
 /* The receiver's place, or the empty one where it belongs. */
@@ -61,7 +65,7 @@ static struct ft_marked *place_of(const struct ft_congestion *congestion, uint64
 
 static void note_marked(struct ft_congestion *congestion, const struct ft_item *item)
 {
-	uint64_t receiver = digest_of(congestion, item->flow_key.dst);
+	uint64_t receiver = digest_of(congestion, item, item->flow_key.dst, item->to);
 	struct ft_marked *place = place_of(congestion, receiver);
 
 	if (place->receiver == 0 && congestion->receivers == RECEIVERS / 2)
@@ -72,7 +76,7 @@ static void note_marked(struct ft_congestion *congestion, const struct ft_item *
 
 static void blame(struct ft_congestion *congestion, const struct ft_item *item)
 {
-	uint64_t receiver = digest_of(congestion, item->flow_key.src);
+	uint64_t receiver = digest_of(congestion, item, item->flow_key.src, item->from);
 	const struct ft_marked *marked = place_of(congestion, receiver);
 	uint32_t tenant = marked->receiver == receiver ? marked->tenant : item->to;
 

@@ -6,6 +6,8 @@
  * Who brought about a CNP. It tells a sender that packets to a receiver met congestion; the queue was
  * filled by whoever else sent there, too. The tenant whose packet to that receiver was the last one marked
  * (ECN CE) before the CNP left it is held to have caused it; if none was seen, the one that is told.
+ * Two tenants may use the same address: receivers are told apart by their tenants where segments isolate (a route leads from
+ * one VLAN or VNI to another), else by their VNI (in partitions a service is of whichever tenant it talks to).
  */
 struct ft_congestion {
 	struct ft_marked *marked; /* a set of receivers, open addressing */
@@ -13,6 +15,7 @@ struct ft_congestion {
 	uint32_t tenants;
 	uint64_t *caused; /* by tenant */
 	uint64_t seed;    /* changes no result */
+	bool by_segment;  /* the map has segments: as said above; the caller sets it */
 };
 
 /* 0 or -ENOMEM. */

@@ -129,6 +129,38 @@ static void without_a_half_connection_nothing_is_told(void **state)
 	assert_false(ft_tells_of_congestion(&item));
 }
 
+/* Red and blue both have a host 9. */
+static void receivers_with_one_address_are_told_apart(void **state)
+{
+	static const struct {
+		bool by_segment, by_lid;
+		uint32_t vnis[2];
+		uint64_t blue; /* of the CNP that red's host 9 sends after blue's was marked */
+	} ways[] = {
+		{ true, false, { 1, 1 }, 0 }, { true, false, { 1, 2 }, 0 },
+		{ false, false, { 1, 1 }, 1 }, { false, false, { 1, 2 }, 0 },
+		{ true, true, { 1, 1 }, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		struct ft_item marked = item_of(&(struct packet){ MARKED, BLUE, BLUE, 1, 9 });
+		struct ft_item told = item_of(&(struct packet){ TOLD, RED, RED, 9, 1 });
+		struct ft_congestion congestion;
+
+		assert_int_equal(ft_congestion_init(&congestion, TENANTS, 7), 0);
+		congestion.by_segment = ways[i].by_segment;
+		marked.flow_key.by_lid = told.flow_key.by_lid = ways[i].by_lid;
+		marked.flow_key.vni = ways[i].vnis[0];
+		told.flow_key.vni = ways[i].vnis[1];
+		ft_congestion_see(&congestion, &marked);
+		ft_congestion_see(&congestion, &told);
+		assert_int_equal(congestion.caused[BLUE], ways[i].blue);
+		assert_int_equal(congestion.caused[RED], !ways[i].blue);
+		ft_congestion_free(&congestion);
+	}
+}
+
 /* Whatever the seed, receivers do not take each other's places. */
 static void many_receivers_are_told_apart(void **state)
 {
@@ -192,6 +224,7 @@ int main(void)
 		cmocka_unit_test(a_cnp_is_held_against_who_filled_the_queue),
 		cmocka_unit_test(marks_are_those_of_ip_where_there_is_ip),
 		cmocka_unit_test(without_a_half_connection_nothing_is_told),
+		cmocka_unit_test(receivers_with_one_address_are_told_apart),
 		cmocka_unit_test(many_receivers_are_told_apart),
 		cmocka_unit_test(receivers_beyond_the_room_are_not_remembered),
 	};
