@@ -147,7 +147,8 @@ static void count_order(struct ft_detail *detail, uint32_t what)
 static void count_message(struct ft_detail *detail, enum ft_message_kind kind, uint32_t bytes)
 {
 	detail->messages[kind]++;
-	ft_spread_add(&detail->sizes, bytes, 1);
+	if (bytes != FT_LENGTH_UNKNOWN)
+		ft_spread_add(&detail->sizes, bytes, 1);
 }
 
 /* The management queue pairs, which the tracker leaves alone: every datagram is a message. */

@@ -4,7 +4,7 @@
 
 /* Messages made of First, Middle and Last, in their order. IBA vol. 1, 9.7.2. */
 
-/* The packet completes a message; `begin`: its first PSN, `length` 0: as long as its packets. */
+/* The packet completes a message; `begin`: its first PSN, `length` 0: as long as its packets; or FT_LENGTH_UNKNOWN. */
 FT_IN_LINE void ft_tell_message(const struct ft_tracker *tracker, const struct ft_moment *moment,
 				uint32_t begin, uint32_t length)
 {
@@ -25,6 +25,12 @@ static inline uint32_t ft_message_length(const struct ft_observed *observed)
 	return observed->has & FT_OBSERVED_RETH ? observed->length : 0;
 }
 
+/* Of the message being sent. */
+static inline uint32_t ft_length_so_far(const struct ft_half *half)
+{
+	return half->flags & FT_HALF_IN_MESSAGE ? half->message_bytes : 0;
+}
+
 /* A First. */
 static inline void ft_begin_message(struct ft_half *half, const struct ft_observed *observed)
 {
@@ -32,6 +38,16 @@ static inline void ft_begin_message(struct ft_half *half, const struct ft_observ
 	half->message_bytes = ft_message_length(observed);
 	half->flags |= FT_HALF_IN_MESSAGE;
 }
+
+/*
+ * Of the message that ends here, among holes: 0: as long as its packets. Two neighbours that are missing may be the end of
+ * one message and the beginning of the next; one alone may not.
+ */
+uint32_t ft_length_amid_holes(const struct ft_tracker *tracker, const struct ft_half *half,
+			      uint32_t last);
+
+/* A hole is forgotten: likewise of the message that it may belong to. */
+void ft_forget_hole(struct ft_half *half, const struct ft_span *hole);
 
 /* A SEND or WRITE in its order. */
 FT_IN_LINE void ft_follow_message(const struct ft_tracker *tracker, const struct ft_moment *moment)
@@ -46,7 +62,9 @@ FT_IN_LINE void ft_follow_message(const struct ft_tracker *tracker, const struct
 	case FT_PART_LAST:
 		if (half->message_psn != FT_PSN_NONE)
 			ft_tell_message(tracker, moment, half->message_psn,
-					half->flags & FT_HALF_IN_MESSAGE ? half->message_bytes : 0);
+					half->spans != 0
+						? ft_length_amid_holes(tracker, half, observed->psn)
+						: ft_length_so_far(half));
 		break;
 	case FT_PART_FIRST:
 		ft_begin_message(half, observed);

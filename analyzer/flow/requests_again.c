@@ -81,19 +81,49 @@ static void tell_evidence(struct ft_tracker *tracker, const struct ft_moment *mo
 		ft_pass_late(tracker, moment);
 }
 
-/* A message that a late packet completes; `begin`: where it began, as far as is known. Returns where the next begins. */
+/* It begins the message that was seen from its middle on: what is in its order will complete it. */
+static void begin_message(const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn;
+
+	if (moment->operation->part != FT_PART_FIRST || (half->flags & FT_HALF_SPAN_UNKNOWN) != 0)
+		return;
+	if (half->message_psn == FT_PSN_NONE || ft_psn_distance(psn, half->message_psn) > 0)
+		ft_begin_message(half, moment->observed);
+}
+
+/* It ends what was being sent, and what was seen behind it is of the next. */
+static void end_message(struct ft_half *half, uint32_t psn)
+{
+	if (half->message_psn == FT_PSN_NONE || (half->flags & FT_HALF_SPAN_UNKNOWN) != 0 ||
+	    ft_psn_distance(psn, half->message_psn) < 0)
+		return;
+	half->message_psn = ft_psn_add(psn, 1);
+	half->flags &= (uint8_t)~FT_HALF_IN_MESSAGE;
+}
+
+/*
+ * A message that a late packet completes; `begin`: where it began, as far as is known; `missing`: packets just before it.
+ * Returns where the next begins.
+ */
 static uint32_t follow_late(const struct ft_tracker *tracker, const struct ft_moment *moment,
-			    uint32_t begin)
+			    uint32_t begin, uint32_t missing)
 {
 	const struct ft_observed *observed = moment->observed;
 	uint8_t part = moment->operation->part;
+	uint32_t length = missing < 2 ? 0 : FT_LENGTH_UNKNOWN;
 
-	if (part & FT_PART_FIRST)
+	if (part & FT_PART_FIRST) {
 		begin = observed->psn;
-	if ((part & FT_PART_LAST) == 0)
+		length = ft_message_length(observed);
+	}
+	if ((part & FT_PART_LAST) == 0) {
+		begin_message(moment);
 		return begin;
-	ft_tell_message(tracker, moment, begin,
-			part & FT_PART_FIRST ? ft_message_length(observed) : 0);
+	}
+	ft_tell_message(tracker, moment, begin, length);
+	end_message(&moment->flow->half, observed->psn);
 	return ft_psn_add(observed->psn, 1);
 }
 
@@ -114,7 +144,8 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 	}
 	tell_evidence(tracker, moment);
 	if (moment->operation->role == FT_ROLE_REQUEST)
-		hole->begin = follow_late(tracker, moment, hole->begin);
+		hole->begin = follow_late(tracker, moment, hole->begin,
+					  ft_psn_add(psn, 0x1000000 - hole->from));
 	else
 		psns = ask_late(tracker, moment,
 				ft_psn_add(hole->from + hole->count, 0x1000000 - psn));
@@ -193,26 +224,13 @@ static bool is_from_before(const struct ft_tracker *tracker, const struct ft_mom
 	       !is_sent_again(moment);
 }
 
-/* It begins the message that was seen from its middle on: what is in its order will complete it. */
-static void begin_message(const struct ft_moment *moment)
-{
-	struct ft_half *half = &moment->flow->half;
-	uint32_t psn = moment->observed->psn;
-
-	if (moment->operation->part != FT_PART_FIRST || (half->flags & FT_HALF_SPAN_UNKNOWN) != 0)
-		return;
-	if (half->message_psn == FT_PSN_NONE || ft_psn_distance(psn, half->message_psn) > 0)
-		ft_begin_message(half, moment->observed);
-}
-
 static void come_late(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	moment->step->what |= FT_STEP_REORDERED;
 	tracker->totals.reordered++;
 	tell_evidence(tracker, moment);
 	if (moment->operation->part & FT_PART_FIRST)
-		follow_late(tracker, moment, moment->observed->psn);
-	begin_message(moment);
+		follow_late(tracker, moment, moment->observed->psn, 0);
 }
 
 /* Behind what was expected. */

@@ -1,4 +1,4 @@
-#include "tracker_parts.h"
+#include "messages.h"
 
 /*
  * What becomes of spans. Requests that the peer answered for were delivered: if they never passed
@@ -274,12 +274,16 @@ static void settle(struct ft_tracker *tracker, const struct ft_flow *flow,
 	count(tracker, flow, span, ft_judge_span(tracker, flow, span), step);
 }
 
+static void remove_first(struct ft_tracker *tracker, struct ft_half *half)
+{
+	ft_forget_hole(half, ft_span_at(&tracker->spans, half->spans));
+	ft_spans_remove(&tracker->spans, half, half->spans);
+}
+
 static void settle_first(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
 {
-	uint32_t number = flow->half.spans;
-
-	settle(tracker, flow, ft_span_at(&tracker->spans, number), step);
-	ft_spans_remove(&tracker->spans, &flow->half, number);
+	settle(tracker, flow, ft_span_at(&tracker->spans, flow->half.spans), step);
+	remove_first(tracker, &flow->half);
 }
 
 /* Of packets that the peer has acknowledged, or responses that it gave. */
@@ -301,7 +305,7 @@ static void give_up_first(struct ft_tracker *tracker, struct ft_flow *flow, stru
 	}
 	finding = (struct ft_finding){ .lost = span->count, .doubtful = is_doubtful(flow, span) };
 	count(tracker, flow, span, leave_out_damaged(tracker, flow, span, finding), step);
-	ft_spans_remove(&tracker->spans, &flow->half, number);
+	remove_first(tracker, &flow->half);
 }
 
 void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
