@@ -206,19 +206,6 @@ static void drop_implied(struct ft_tracker *tracker, struct ft_half *half, uint3
 	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
 }
 
-/*
- * Of the request before this one, or up to a moment earlier: what else the half sent since then says nothing about when
- * the missing ones were due. Of the newest packet, if that is earlier, or no request is known.
- */
-static uint64_t time_before(const struct ft_moment *moment)
-{
-	const struct ft_flow *flow = moment->flow;
-	uint64_t now = moment->observed->ts_ns >> FT_FLOW_MOMENT_SHIFT;
-	uint64_t asked_ns = (now - ((uint32_t)now - flow->asked)) << FT_FLOW_MOMENT_SHIFT;
-
-	return flow->asked != 0 && asked_ns < flow->last_ns ? asked_ns : flow->last_ns;
-}
-
 static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment,
 		      enum ft_span_kind kind, uint32_t count)
 {
@@ -232,7 +219,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 		.begin = half->message_psn == FT_PSN_NONE ? half->next_psn : half->message_psn,
 		.frame = moment->observed->frame,
 		.ts_ns = moment->observed->ts_ns,
-		.before_ns = time_before(moment),
+		.before_ns = ft_asked_before(moment),
 	};
 	uint32_t last;
 

@@ -21,7 +21,7 @@ static bool is_sent_again(const struct ft_moment *moment)
 		return true;
 	if (half->flags & FT_HALF_NAKED && ft_psn_distance(psn, half->nak_psn) >= 0)
 		return true;
-	return ft_elapsed(moment->observed->ts_ns, moment->flow->last_ns) >= FT_SILENT_NS;
+	return ft_elapsed(moment->observed->ts_ns, ft_asked_before(moment)) >= FT_SILENT_NS;
 }
 
 /*

@@ -99,6 +99,19 @@ static inline uint64_t ft_elapsed(uint64_t now_ns, uint64_t then_ns)
 										 : now_ns - then_ns;
 }
 
+/*
+ * When the request before this one was sent, or up to a moment earlier: what else the half sent since then says nothing about
+ * when others were due. When the newest packet was, if that is earlier, or no request is known.
+ */
+static inline uint64_t ft_asked_before(const struct ft_moment *moment)
+{
+	const struct ft_flow *flow = moment->flow;
+	uint64_t now = moment->observed->ts_ns >> FT_FLOW_MOMENT_SHIFT;
+	uint64_t asked_ns = (now - ((uint32_t)now - flow->asked)) << FT_FLOW_MOMENT_SHIFT;
+
+	return flow->asked != 0 && asked_ns < flow->last_ns ? asked_ns : flow->last_ns;
+}
+
 /* path_mtu.c: the payload of a First or Middle is the path MTU, that of any other is no larger. */
 void ft_learn_mtu(struct ft_tracker *tracker, const struct ft_moment *moment);
 
