@@ -181,6 +181,14 @@ static bool ended_behind(const struct ft_half *half, const struct ft_span *hole,
 	       ft_psn_distance(ft_psn_add(delivered, 1), behind) >= 0;
 }
 
+/* The shorter it is, the likelier is a loss: then it takes a pause as well, in which a queue pair can be set up. */
+static bool may_part_lives(const struct ft_span *hole)
+{
+	return hole->count >= FT_WENT_ON_PSNS ||
+	       (hole->count >= FT_LONG_PSNS && hole->before_ns != 0 &&
+		ft_elapsed(hole->ts_ns, hole->before_ns) >= FT_SILENT_NS);
+}
+
 /*
  * Whether the messages counted since the last answer are fewer than ended behind a long hole alone, and all that were ever
  * counted no more than a new life may have had: some responders do not count at all.
@@ -191,7 +199,7 @@ static bool counts_too_few(const struct ft_half *half, const struct ft_span *hol
 	int32_t behind = ft_psn_distance(delivered, ft_psn_add(hole->from, hole->count)) + 1;
 	uint64_t ended = hole->ended;
 
-	if (hole->count < FT_LONG_PSNS || behind <= 0 || msn > (uint32_t)behind + FT_SETTLE_PSNS)
+	if (!may_part_lives(hole) || behind <= 0 || msn > (uint32_t)behind + FT_SETTLE_PSNS)
 		return false;
 	if (counted == 0 && ended_behind(half, hole, delivered))
 		return true;

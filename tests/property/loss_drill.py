@@ -31,6 +31,7 @@ REAL = {  # of the reference captures, those with 10 000 frames and more, or sev
     "joined": ["perftest-rc-v4.pcap", "gloo-ibverbs-3rank.pcap", "openmpi-ucx-allreduce-4rank.pcap",
                "nccl-emul-3rank-checkpoint.pcap", "nccl-emul-2rank.pcap", "nccl-emul-4rank-ar-oldfifo.pcap"],
 }
+CURED = (("nccl-emul-3rank-checkpoint.pcap", 0.1, 27), ("nccl-emul-3rank-checkpoint.pcap", 0.3, 27))  # with this seed
 EVERYONE = {
     "schema": "tapmap/1", "map_id": "everyone", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "drill",
     "fabric": {"kind": "roce"}, "nodes": [], "exceptions": [], "tenants": [{"name": "all", "class": "customer"}],
@@ -157,6 +158,14 @@ class Judge:
                 self.complain(label, "compliant with", coverage["share_seen"])
             self.declared_runs += 1
 
+    def cured(self, folder):
+        """Drills whose truth was once outside the bounds, far."""
+        for name, share, seed in CURED:
+            stream, drills = Stream(name, streams.joined([folder / name])), Drills()
+            self.one(random.Random(seed), stream, share, 1, self.complete(stream), drills)
+            if drills.missed:
+                self.complain(name, share, "with seed", seed, "is off by %.3f, out of bounds" % drills.errors[0])
+
     def sum_up(self, stream, share, burst, drills):
         expected = share * stream.rdma
         error = sum(drills.errors) / drills.rounds
@@ -191,6 +200,10 @@ def troubled(rng, lost, **habits):
     return fabric.capture
 
 
+def references(arguments):
+    return Path(arguments.shared or os.environ.get("FT_SHARED", PROJECT.parent / "shared")) / "captures"
+
+
 def choose(arguments, rng):
     if arguments.captures:
         return [Stream(path.name, streams.read(path)) for path in arguments.captures]
@@ -200,7 +213,7 @@ def choose(arguments, rng):
               Stream("datagrams", simulated(rng, datagrams=8)),
               Stream("lossy-fabric", troubled(rng, 0.01), least=50),
               Stream("lossy-reads", troubled(rng, 0.01, questions=0.9), least=50)]
-    folder = Path(arguments.shared or os.environ.get("FT_SHARED", PROJECT.parent / "shared")) / "captures"
+    folder = references(arguments)
     if not folder.is_dir():
         print("SKIPPED: %s is not there; FT_SHARED names the folder of the reference captures" % folder)
         return chosen
@@ -228,6 +241,8 @@ def main():
                         judge.one(rng, stream, share, burst, known, drills)
                     judge.sum_up(stream, share, burst, drills)
                     rounds, missed = rounds + drills.rounds, missed + drills.missed
+        if not arguments.captures and references(arguments).is_dir():
+            judge.cured(references(arguments))
         if not arguments.captures:
             for truth in sorted(TENANTS.glob("*.json")):
                 judge.declared(rng, truth, arguments.rounds // 5 + 1)

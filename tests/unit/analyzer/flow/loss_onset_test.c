@@ -120,6 +120,28 @@ static void nobody_waits_for_half_a_capture(void **state)
 	assert_int_equal(believed(spread, 6, 3), 0);
 }
 
+/* Whether so many responses that so many requesters lack were lost by a fabric that loses one in a hundred. */
+static bool taken_for_fabric(unsigned responses, uint64_t waiting)
+{
+	fill_spaces();
+	evidence.fabric = 100;
+	for (unsigned i = 0; i < responses; i++) {
+		ft_loss_hole(&evidence, 9000 + i, 1);
+		ft_loss_doubt(&evidence, 9000 + i, 1, FT_LOSS_OVERDUE);
+	}
+	assert_int_equal(evidence.waiting, responses);
+	evidence.waiting = waiting;
+	return ft_loss_resolve(&evidence) == 1u << FT_LOSS_OVERDUE;
+}
+
+static void who_waits_comes_to_lack_more(void **state)
+{
+	(void)state;
+	assert_true(taken_for_fabric(14, 7));
+	assert_false(taken_for_fabric(14, 14));
+	assert_false(taken_for_fabric(40, 7));
+}
+
 /* What is overdue is not in the estimate, but the verdict reckons with it. */
 static void what_may_yet_come_is_in_the_least_share(void **state)
 {
@@ -142,6 +164,7 @@ int main(void)
 		cmocka_unit_test(what_is_left_aside_counts_at_the_rate_of_the_rest),
 		cmocka_unit_test(what_is_open_where_ways_overtake_is_hardly_lost),
 		cmocka_unit_test(nobody_waits_for_half_a_capture),
+		cmocka_unit_test(who_waits_comes_to_lack_more),
 		cmocka_unit_test(what_may_yet_come_is_in_the_least_share),
 	};
 
