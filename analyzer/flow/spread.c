@@ -4,8 +4,12 @@
 #include <string.h>
 
 enum {
-	FINE_BITS = 6,   /* buckets to an octave, at most; at least one to two octaves: then all values have room */
-	LOW_TAIL = 64,   /* a share of which this many may lie below the lowest bucket and count in it .. */
+	FINE_BITS =
+		6, /* buckets to an octave, at most; at least one to two octaves: then all values have room */
+	COARSE = 5, /* 2 to an octave: coarser ones only where many would be pushed together else */
+	FEW = 16,   /* a share of which this many may be pushed together at one end */
+	LOW_TAIL =
+		64, /* a share of which this many may lie below the lowest bucket and count in it .. */
 	HIGH_TAIL = 256, /* .. and above the highest: the 99th of a hundred is to be told */
 	MOST = 1 << 28,  /* of an exact count: two of them never overflow */
 	FULL = UINT16_MAX,
@@ -111,6 +115,24 @@ static void move(struct ft_spread *spread, uint16_t origin)
 	spread->origin = origin;
 }
 
+/* Few lie at the far end: they may be pushed together there, so that there is room at this one. */
+static bool may_move(const struct ft_spread *spread, uint16_t origin)
+{
+	int shift = origin - spread->origin;
+	uint32_t pushed = 0;
+
+	for (int i = 0; i < FT_SPREAD_BUCKETS; i++)
+		if (i - shift < 0 || i - shift >= FT_SPREAD_BUCKETS)
+			pushed += spread->buckets[i];
+	return pushed <= in_buckets(spread) / FEW;
+}
+
+/* Few lie at this end or beyond it: more may count there. */
+static bool are_few_beyond(const struct ft_spread *spread, bool low)
+{
+	return spread->buckets[low ? 0 : FT_SPREAD_BUCKETS - 1] < in_buckets(spread) / FEW;
+}
+
 /* A place beyond one end: the buckets move, or get coarser. True if there is nothing left to do. */
 static bool reach(struct ft_spread *spread, uint32_t place)
 {
@@ -126,6 +148,12 @@ static bool reach(struct ft_spread *spread, uint32_t place)
 		move(spread, origin);
 		return true;
 	}
+	if (spread->coarse >= COARSE && may_move(spread, origin)) {
+		move(spread, origin);
+		return true;
+	}
+	if (spread->coarse >= COARSE && are_few_beyond(spread, wanted < spread->origin))
+		return true;
 	coarsen(spread);
 	return false;
 }
