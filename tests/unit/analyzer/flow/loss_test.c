@@ -448,17 +448,31 @@ static void doubts_do_not_bear_out_each_other(void **state)
 	assert_int_equal(total(&evidence).holes, 0);
 }
 
+/* What is believed to be lost of `overdue` responses that requesters wait for, where the fabric loses one packet in 100. */
+static uint64_t believed(uint32_t overdue, bool one_requester)
+{
+	uint32_t requesters = one_requester ? 1 : overdue;
+
+	fill_spaces();
+	evidence.fabric =
+		100; /* about two requests for what was lost are lost too: up to ten are no accident */
+	for (uint32_t i = 0; i < requesters; i++) {
+		ft_loss_hole(&evidence, 9000 + i, overdue / requesters);
+		ft_loss_doubt(&evidence, 9000 + i, overdue / requesters, FT_LOSS_OVERDUE);
+	}
+	ft_loss_resolve(&evidence);
+	return total(&evidence).holes;
+}
+
+/* One that waits may come to lack more of what is on its way. */
 static void responses_are_overdue_in_a_fabric_that_loses(void **state)
 {
 	(void)state;
 	for (uint32_t overdue = 1; overdue <= 20; overdue++) {
-		fill_spaces();
-		evidence.fabric = 100; /* 1 %: about two requests for what was lost are lost too */
-		ft_loss_hole(&evidence, 9000, overdue);
-		ft_loss_doubt(&evidence, 9000, overdue, FT_LOSS_OVERDUE);
-		ft_loss_resolve(&evidence);
-		assert_int_equal(total(&evidence).holes, overdue <= 10 ? 0 : overdue);
+		assert_int_equal(believed(overdue, false), overdue <= 10 ? 0 : overdue);
+		assert_int_equal(believed(overdue, true), 0);
 	}
+	assert_int_equal(believed(40, true), 40);
 }
 
 /* Datagrams when no connection sends: what they lose is known from the rate of before. */
