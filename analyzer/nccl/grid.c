@@ -15,6 +15,7 @@ enum {
 	ENTRY_MOST = 64,
 	ENTRIES_MOST = 8, /* of a slot */
 	PLAIN = 2,        /* writes that must go where they were told to */
+	TOLD_MOST = 64,   /* of a log */
 	DATA = 8,         /* bytes that tell where: an address */
 	KEY_AT_12 = 1u << FT_NCCL_C | 1u << FT_NCCL_D /* families with the first key there */
 };
@@ -116,20 +117,43 @@ static uint8_t families_of(const struct ft_nccl_log *log, const struct ft_nccl_g
 	return families & possible;
 }
 
-/* Whether a write went where an earlier one to the FIFO said, and if so where its key stood there. */
-static bool was_told(const struct ft_nccl_log *fifo, const struct ft_nccl_seen *write,
-		     uint8_t *rkey_at)
+/* Where writes to the FIFO told data to go, if that can be read; a bit of `any` for each, so that most others are passed by. */
+struct told {
+	struct ft_nccl_seen at[TOLD_MOST];
+	unsigned count;
+	uint64_t any;
+};
+
+static uint64_t bit_of(uint64_t va)
+{
+	return UINT64_C(1) << (va * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+}
+
+static void list_told(const struct ft_nccl_log *fifo, struct told *told)
 {
 	struct ft_nccl_logged logged;
 
-	for (uint32_t at = 0; ft_nccl_log_next(fifo, &at, &logged);) {
-		const struct ft_nccl_seen *told = &logged.seen;
-
-		if (told->frame > write->frame || told->captured < DATA + 4 ||
-		    ft_le64(told->payload) != write->va)
+	told->count = 0;
+	told->any = 0;
+	for (uint32_t at = 0; ft_nccl_log_next(fifo, &at, &logged) && told->count < TOLD_MOST;) {
+		if (logged.seen.captured < DATA + 4)
 			continue;
-		for (uint32_t i = DATA + 4; i + 4 <= told->captured && i < ENTRY_MOST; i += 4) {
-			if (ft_le32(told->payload + i) == write->rkey) {
+		told->at[told->count] = logged.seen;
+		told->at[told->count++].va = ft_le64(logged.seen.payload);
+		told->any |= bit_of(ft_le64(logged.seen.payload));
+	}
+}
+
+/* Whether a write went where an earlier one to the FIFO said, and if so where its key stood there. */
+static bool was_told(const struct told *told, const struct ft_nccl_seen *write, uint8_t *rkey_at)
+{
+	for (unsigned at = 0; at < told->count; at++) {
+		const struct ft_nccl_seen *one = &told->at[at];
+
+		if (one->frame > write->frame || one->va != write->va)
+			continue;
+		for (uint32_t i = DATA + 4; i + 4 <= one->captured && i < ENTRY_MOST; i += 4) {
+			if (ft_le32(one->payload + i) == write->rkey) {
 				*rkey_at = (uint8_t)i;
 				return true;
 			}
@@ -139,18 +163,20 @@ static bool was_told(const struct ft_nccl_log *fifo, const struct ft_nccl_seen *
 }
 
 /* Writes to a queue pair that went where the FIFO said. */
-static unsigned count_told(const struct ft_nccl_log *fifo, const struct ft_nccl_log *data,
+static unsigned count_told(const struct told *told, const struct ft_nccl_log *data,
 			   struct ft_nccl_grid *grid)
 {
 	struct ft_nccl_logged logged;
-	unsigned told = 0;
+	unsigned count = 0;
 
 	for (uint32_t at = 0; ft_nccl_log_next(data, &at, &logged);) {
-		if (ft_nccl_begins(logged.seen.opcode) && !ft_nccl_is_bare_end(&logged.seen) &&
-		    was_told(fifo, &logged.seen, &grid->rkey_at))
-			told++;
+		if (ft_nccl_begins(logged.seen.opcode) &&
+		    (told->any & bit_of(logged.seen.va)) != 0 &&
+		    !ft_nccl_is_bare_end(&logged.seen) &&
+		    was_told(told, &logged.seen, &grid->rkey_at))
+			count++;
 	}
-	return told;
+	return count;
 }
 
 /* What the clear-to-sends say, if that can be read: how many writes went there; those of one queue pair do at least twice. */
@@ -158,16 +184,18 @@ static unsigned read_plainly(const struct ft_nccl_connections *connections,
 			     const struct ft_nccl_stranger *stranger, struct ft_nccl_grid *grid)
 {
 	struct ft_nccl_stranger *other;
+	struct told places;
 	unsigned told = 0;
 	uint32_t at = 0;
 
-	while (!grid->plain &&
+	list_told(stranger->log, &places);
+	while (!grid->plain && places.count != 0 &&
 	       (other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
 		unsigned here;
 
 		if (!ft_nccl_is_opposite(stranger, other))
 			continue;
-		here = count_told(stranger->log, other->log, grid);
+		here = count_told(&places, other->log, grid);
 		grid->plain = here >= PLAIN;
 		told += here;
 	}

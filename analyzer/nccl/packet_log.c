@@ -10,7 +10,7 @@ static uint32_t stored_bytes(uint32_t payload)
 
 void ft_nccl_log_clear(struct ft_nccl_log *log)
 {
-	log->used = log->count = log->newest = 0;
+	log->used = log->count = log->newest = log->ended = 0;
 }
 
 /* Where a write begins is all that tells something. */
@@ -58,6 +58,7 @@ void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 		memcpy(log->bytes + log->used + sizeof logged, seen->payload, logged.seen.captured);
 	log->used += stored_bytes(logged.seen.captured);
 	log->count++;
+	log->ended += seen->opcode == 0x09 || seen->opcode == 0x0b ? 1 : 0;
 }
 
 bool ft_nccl_log_next(const struct ft_nccl_log *log, uint32_t *at, struct ft_nccl_logged *logged)

@@ -129,11 +129,11 @@ static void find_all(const struct ft_nccl_connections *connections, const struct
 			found->is_more = true;
 			return;
 		}
-		ft_nccl_reply_read(other, &found->replies[found->count]);
-		if (found->replies[found->count].count == 0) {
+		if (other->log->ended == 0) {
 			found->begun += carries_data(other) ? 1 : 0;
 			continue;
 		}
+		ft_nccl_reply_read(other, &found->replies[found->count]);
 		found->is_whole = found->is_whole && other->log->restarts == 0;
 		found->count++;
 	}
