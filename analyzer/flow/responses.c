@@ -205,8 +205,8 @@ static uint32_t begin_of(const struct ft_tracker *tracker, const struct ft_momen
 			 const struct ft_flow *requester)
 {
 	uint32_t psn = moment->observed->psn;
-	uint32_t number = ft_spans_find(&tracker->spans, &requester->half, psn,
-					1u << FT_SPAN_ASKED_AGAIN);
+	uint32_t number =
+		ft_spans_find(&tracker->spans, &requester->half, psn, 1u << FT_SPAN_ASKED_AGAIN);
 
 	return number == 0 ? psn : ft_span_at(&tracker->spans, number)->begin;
 }

@@ -343,7 +343,7 @@ struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 		return within(moment, open);
 	if (slot >= 0)
 		return sizes_answer(moment, (uint32_t)slot);
-	if (ft_nccl_is_sizes(moment, open)) {
+	if (open != NULL && ft_nccl_is_sizes(moment, open)) {
 		answer.kind = FT_NCCL_ANSWER_SIZES;
 		answer.k = open->message.k;
 		answer.sure = open->message.has_k;

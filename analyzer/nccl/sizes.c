@@ -36,7 +36,7 @@ bool ft_nccl_is_sizes(const struct ft_nccl_moment *moment, const struct ft_nccl_
 	const struct ft_nccl_seen *seen = moment->seen;
 	const struct ft_nccl_request *first;
 
-	if (open == NULL || moment->followed->model.sizes.is_known || seen->opcode != 0x0b ||
+	if (moment->followed->model.sizes.is_known || seen->opcode != 0x0b ||
 	    (seen->has & FT_HAS_RETH) == 0 || open->message.request_count < 2 ||
 	    seen->length != 4u * open->message.request_count)
 		return false;

@@ -9,10 +9,10 @@
  */
 
 #define FT_PSN_NONE   UINT32_MAX
-#define FT_LENGTH_CUT UINT32_MAX       /* message_bytes: of a READ whose length was cut away .. */
-#define FT_LENGTH_UNKNOWN \
+#define FT_LENGTH_CUT UINT32_MAX /* message_bytes: of a READ whose length was cut away .. */
+#define FT_LENGTH_UNKNOWN                                                                          \
 	UINT32_MAX /* .. or of a message that is not told from others lost round it */
-#define FT_PSN_ANEW   (UINT32_MAX - 1) /* first_psn: another sequence was here before */
+#define FT_PSN_ANEW (UINT32_MAX - 1) /* first_psn: another sequence was here before */
 
 /* How the two halves of a connection were found; the smaller the surer. */
 enum ft_paired_by {
@@ -50,9 +50,10 @@ struct ft_half {
 		/* of both, from bit 24 on: how often requests were refused soon after that; 8: too often */
 	};
 	uint32_t spans; /* PSN ranges not accounted for: first of a list in the tracker; 0: none */
-	uint32_t message_psn;   /* of the message being sent, its first */
-	uint32_t message_bytes; /* of the message being sent: RETH's, or so far; FT_LENGTH_CUT, _UNKNOWN */
-	uint32_t asked_psn;     /* request whose answer is timed; FT_PSN_NONE */
+	uint32_t message_psn; /* of the message being sent, its first */
+	uint32_t
+		message_bytes; /* of the message being sent: RETH's, or so far; FT_LENGTH_CUT, _UNKNOWN */
+	uint32_t asked_psn; /* request whose answer is timed; FT_PSN_NONE */
 	union {
 		uint32_t
 			candidate; /* no peer yet: record number of the half that may be it; 0: none */

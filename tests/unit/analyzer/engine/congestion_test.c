@@ -137,7 +137,7 @@ static void receivers_with_one_address_are_told_apart(void **state)
 		uint32_t vnis[2];
 		uint64_t blue; /* of the CNP that red's host 9 sends after blue's was marked */
 	} ways[] = {
-		{ true, false, { 1, 1 }, 0 }, { true, false, { 1, 2 }, 0 },
+		{ true, false, { 1, 1 }, 0 },  { true, false, { 1, 2 }, 0 },
 		{ false, false, { 1, 1 }, 1 }, { false, false, { 1, 2 }, 0 },
 		{ true, true, { 1, 1 }, 1 },
 	};
