@@ -8,7 +8,7 @@
 int64_t ft_nccl_sizes_slot(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_seen *seen);
 
-/* The end of a message of several requests that is under way (or NULL), to an array that no set-up told of. */
+/* The end of a message of several requests that is under way, to an array that no set-up told of. */
 bool ft_nccl_is_sizes(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open);
 
 /*
