@@ -4,12 +4,10 @@
 #include <string.h>
 
 enum {
-	FINE_BITS =
-		6, /* buckets to an octave, at most; at least one to two octaves: then all values have room */
-	COARSE = 5, /* 2 to an octave: coarser ones only where many would be pushed together else */
-	FEW = 16,   /* a share of which this many may be pushed together at one end */
-	LOW_TAIL =
-		64, /* a share of which this many may lie below the lowest bucket and count in it .. */
+	FINE_BITS = 6,   /* buckets to an octave, at most */
+	COARSE = 5,      /* 2 to an octave; fewer only where many would be pushed together */
+	FEW = 16,        /* a share of which this many may be pushed together at one end */
+	LOW_TAIL = 64,   /* likewise, that lie below the lowest bucket and count in it .. */
 	HIGH_TAIL = 256, /* .. and above the highest: the 99th of a hundred is to be told */
 	MOST = 1 << 28,  /* of an exact count: two of them never overflow */
 	FULL = UINT16_MAX,

@@ -4,8 +4,6 @@
 
 #include "answer.h"
 
-enum { ASKED_AHEAD_MOST = 8 }; /* clear-to-sends that wait for their data */
-
 const struct ft_nccl_transfer *ft_nccl_asked_by(const struct ft_nccl_followed *followed,
 						const struct ft_nccl_seen *seen,
 						struct ft_nccl_anchor *anchor)
@@ -151,7 +149,7 @@ void ft_nccl_anchor_at_msn(const struct ft_nccl_moment *moment)
 	    followed->lane_count != 1 || !followed->has_newest ||
 	    followed->model.adaptive == FT_NCCL_YES || !is_of_all(lane, moment->seen))
 		return;
-	if (waiting < 0 || waiting > ASKED_AHEAD_MOST || (uint64_t)waiting > asked)
+	if (waiting < 0 || waiting > FT_NCCL_ASKED_AHEAD || (uint64_t)waiting > asked)
 		return;
 	lane->next = asked - (uint64_t)waiting;
 	lane->exact = true;

@@ -7,8 +7,8 @@
 #include "split.h"
 #include "turns.h"
 
-/* A number that no clear-to-send has while the message is under way: at most 8 wait for their data. */
-enum { BEYOND_ASKED = 9 };
+/* A number that no clear-to-send has while the message is under way. */
+enum { BEYOND_ASKED = FT_NCCL_ASKED_AHEAD + 1 };
 
 /* The message under way on the lane, if it lacks its immediate. */
 static struct ft_nccl_transfer *open_of(const struct ft_nccl_moment *moment)

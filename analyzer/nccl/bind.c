@@ -38,8 +38,8 @@ static int device_of(const struct ft_nccl_followed *followed,
 	return -1;
 }
 
-static bool is_between(const struct ft_nccl_followed *followed,
-		       const struct ft_nccl_stranger *stranger)
+bool ft_nccl_is_between(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_stranger *stranger)
 {
 	return device_of(followed, stranger) >= 0;
 }
@@ -135,8 +135,6 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 	return 0;
 }
 
-enum { REPLAYS = 16 };
-
 static bool is_to_receiver(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_stranger *stranger)
 {
@@ -198,19 +196,19 @@ static bool is_one_of(const struct ft_nccl_replies *replies,
 static unsigned find_candidates(struct ft_nccl_connections *connections,
 				const struct ft_nccl_followed *followed,
 				const struct ft_nccl_replies *replies,
-				struct candidate candidates[REPLAYS])
+				struct candidate candidates[FT_NCCL_REPLAYS])
 {
 	struct ft_nccl_stranger *stranger;
 	unsigned count = 0;
 	uint32_t at = 0;
 
-	while (count < REPLAYS &&
+	while (count < FT_NCCL_REPLAYS &&
 	       (stranger = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
 		struct ft_nccl_anchor anchor;
 
 		if (replies != NULL && !is_one_of(replies, stranger))
 			continue;
-		if (!is_between(followed, stranger)) {
+		if (!ft_nccl_is_between(followed, stranger)) {
 			if (is_to_receiver(followed, stranger))
 				blame(connections, followed, stranger);
 			continue;
@@ -274,8 +272,8 @@ static void share_out(struct ft_nccl_followed *followed, const struct ft_nccl_re
 void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		      const struct ft_nccl_replies *replies)
 {
-	struct candidate candidates[REPLAYS];
-	struct ft_nccl_replay replays[REPLAYS];
+	struct candidate candidates[FT_NCCL_REPLAYS];
+	struct ft_nccl_replay replays[FT_NCCL_REPLAYS];
 	unsigned found = find_candidates(connections, followed, replies, candidates), count = 0;
 
 	replays[0].has = false;
@@ -382,14 +380,15 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 		    !ft_nccl_is_in(followed, stranger->vni))
 			continue;
 		ft_nccl_straight_leave(followed);
-		if (may_have_more(followed) && is_between(followed, stranger)) {
+		if (may_have_more(followed) && ft_nccl_is_between(followed, stranger)) {
 			if (bind_to(connections, followed, stranger, seen))
 				return true;
 			continue;
 		}
-		if (is_between(followed, stranger) && !is_complete(followed))
+		if (ft_nccl_is_between(followed, stranger) && !is_complete(followed))
 			followed->unsure = true;
-		if (is_between(followed, stranger) && may_be_missed(followed, stranger->qpn))
+		if (ft_nccl_is_between(followed, stranger) &&
+		    may_be_missed(followed, stranger->qpn))
 			continue;
 		if (has_data(followed) && ft_nccl_fault_stranger(connections, followed, seen))
 			return true;

@@ -6,8 +6,6 @@
 #include "family.h"
 #include "fifo.h"
 
-enum { RECENT = 64 /* connections that packets out of order may have shown before their set-up */ };
-
 struct ft_nccl_cut_setups {
 	uint32_t next;                                           /* place of the next one */
 	struct ft_nccl_cut_exchange waiting[FT_NCCL_CUT_SETUPS]; /* form NULL: none */
@@ -96,7 +94,7 @@ void ft_nccl_cut_setup_find(struct ft_nccl_connections *connections,
 static void find_among_recent(struct ft_nccl_connections *connections,
 			      const struct ft_nccl_cut_exchange *last)
 {
-	uint32_t recent = connections->count > RECENT ? connections->count - RECENT : 0;
+	uint32_t recent = ft_nccl_recent(connections);
 
 	for (uint32_t i = connections->count; i > recent; i--) {
 		struct ft_nccl_followed *followed = connections->all[i - 1];

@@ -189,6 +189,9 @@ struct ft_nccl_connections {
 	struct ft_nccl_part *kept_parts;
 };
 
+/* Clear-to-sends of a connection that wait for their data at a time, at most. */
+enum { FT_NCCL_ASKED_AHEAD = 8 };
+
 /* Of a lane of which is not known where it is: more than is remembered. */
 #define FT_NCCL_SLACK_MOST 4096
 
@@ -266,6 +269,14 @@ static inline void ft_nccl_step(struct ft_nccl_followed *followed, bool is_in_se
 	followed->steps++;
 	if (!is_in_sequence)
 		followed->trouble = followed->steps;
+}
+
+/* The last connections, which packets out of order or of another tap may be of: from this one on. */
+enum { FT_NCCL_RECENT = 64 };
+
+static inline uint32_t ft_nccl_recent(const struct ft_nccl_connections *connections)
+{
+	return connections->count > FT_NCCL_RECENT ? connections->count - FT_NCCL_RECENT : 0;
 }
 
 static inline bool ft_nccl_is_write(uint8_t opcode)

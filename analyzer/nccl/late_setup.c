@@ -7,8 +7,6 @@
 #include "lock.h"
 #include "replay.h"
 
-enum { REPLAYS = 16 };
-
 /* Clear-to-sends showed it before its set-up was read, as it happens when ports are merged. */
 static bool is_of(const struct ft_nccl_followed *followed, const struct ft_nccl_metadata *sender)
 {
@@ -67,12 +65,12 @@ static bool is_in_order(const struct ft_nccl_followed *followed,
 static void catch_up(struct ft_nccl_connections *connections,
 		     const struct ft_nccl_followed *followed)
 {
-	struct ft_nccl_replay replays[REPLAYS];
+	struct ft_nccl_replay replays[FT_NCCL_REPLAYS];
 	struct ft_nccl_stranger *stranger;
 	unsigned count = 0;
 	uint32_t at = 0;
 
-	while (count < REPLAYS &&
+	while (count < FT_NCCL_REPLAYS &&
 	       (stranger = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
 		const struct ft_nccl_end *end;
 

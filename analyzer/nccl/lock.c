@@ -11,7 +11,6 @@
 
 enum {
 	LOOKS = 16,       /* writes of a queue pair that are compared with the newest */
-	RECENT = 64,      /* connections that a further device may be one of */
 	RESTARTS_MOST = 4 /* of its log: by then it would have turned out to be NCCL's */
 };
 
@@ -235,7 +234,7 @@ static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *conn
 					  const struct agreement *agreement,
 					  const struct look *newest)
 {
-	uint32_t recent = connections->count > RECENT ? connections->count - RECENT : 0;
+	uint32_t recent = ft_nccl_recent(connections);
 
 	for (uint32_t i = connections->count; i > recent; i--) {
 		struct ft_nccl_followed *followed = connections->all[i - 1];

@@ -14,6 +14,10 @@ struct ft_nccl_replies;
 void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		      const struct ft_nccl_replies *replies);
 
+/* The stranger's packets go from the sender to the receiver, on one of their devices. */
+bool ft_nccl_is_between(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_stranger *stranger);
+
 /* A write that went to memory some connection announced: its queue pair may be one of the connection. False: it is not. */
 bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
 		      const struct ft_nccl_seen *seen);

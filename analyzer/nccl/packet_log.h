@@ -4,7 +4,8 @@
 
 /*
  * Packets of one direction of a queue pair, kept until it turns out what they are of: writes only, with the first bytes
- * of their payload where they begin; packets in the middle of a write take one entry together. Fixed size: when it is full it begins anew.
+ * of their payload where they begin; packets in the middle of a write take one entry together. Fixed size: when it is full
+ * it begins anew.
  */
 enum {
 	FT_NCCL_LOG_BYTES = 12288, /* three messages of eight requests, and more */

@@ -2,6 +2,8 @@
 
 #include "followed.h"
 
+enum { FT_NCCL_REPLAYS = 16 /* together, at most */ };
+
 /* Logs of queue pairs that turned out to be a connection's: gone through together, in the order of their frames. */
 struct ft_nccl_replay {
 	struct ft_nccl_stranger *stranger;

@@ -14,8 +14,6 @@ enum {
 	LENGTHS = 3, /* messages whose immediate must be their length */
 	WRITES_ALONE =
 		8, /* to the FIFO, if the ports of both directions do not agree, as adapters may have it */
-	WAITING_MOST = 8, /* clear-to-sends ahead of their data */
-	RECENT = 64,      /* connections that are looked at for one that may be theirs */
 };
 
 bool ft_nccl_is_opposite(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b)
@@ -142,7 +140,7 @@ static void find_all(const struct ft_nccl_connections *connections, const struct
 /* As many messages as clear-to-sends, but for those that wait. */
 static bool is_asked(const struct fifos *fifos, unsigned messages)
 {
-	return messages <= fifos->count && messages + WAITING_MOST >= fifos->count;
+	return messages <= fifos->count && messages + FT_NCCL_ASKED_AHEAD >= fifos->count;
 }
 
 static struct counts {
@@ -245,7 +243,7 @@ static bool keeps_up(const struct ft_nccl_stranger *fifo, const struct found *fo
 	bool is_alone = found->count == 1 && found->begun == 0;
 
 	return is_alone || fifo->log->restarts != 0 || reply->stranger->log->restarts != 0 ||
-	       reply->count + WAITING_MOST >= fifo->log->count;
+	       reply->count + FT_NCCL_ASKED_AHEAD >= fifo->log->count;
 }
 
 /* Of those whose lengths are right: the other end of the same pair; else the only one. NULL: it is not clear. */
@@ -309,25 +307,10 @@ bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
 	return replies->count != 0;
 }
 
-static bool is_between(const struct ft_nccl_followed *followed,
-		       const struct ft_nccl_stranger *stranger)
-{
-	const struct ft_nccl_place *sender = followed->model.sender.places;
-	const struct ft_nccl_place *receiver = followed->model.receiver.places;
-
-	for (uint8_t i = 0; i < followed->model.devices; i++) {
-		if (sender[i].by_lid == stranger->by_lid &&
-		    memcmp(stranger->src, sender[i].address, sizeof stranger->src) == 0 &&
-		    memcmp(stranger->dst, receiver[i].address, sizeof stranger->dst) == 0)
-			return ft_nccl_is_in(followed, stranger->vni);
-	}
-	return false;
-}
-
 void ft_nccl_replies_doubt(const struct ft_nccl_connections *connections,
 			   const struct ft_nccl_stranger *stranger)
 {
-	uint32_t recent = connections->count > RECENT ? connections->count - RECENT : 0;
+	uint32_t recent = ft_nccl_recent(connections);
 
 	if (!connections->has_blind || stranger->log == NULL || stranger->log->count != 1 ||
 	    !carries_data(stranger) || count_fifos(connections, stranger, true) != 0)
@@ -335,7 +318,7 @@ void ft_nccl_replies_doubt(const struct ft_nccl_connections *connections,
 	for (uint32_t i = connections->count; i > recent; i--) {
 		struct ft_nccl_followed *followed = connections->all[i - 1];
 
-		if (!followed->blind || !is_between(followed, stranger))
+		if (!followed->blind || !ft_nccl_is_between(followed, stranger))
 			continue;
 		followed->crowded = true;
 		followed->numbered = false;

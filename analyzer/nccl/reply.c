@@ -3,8 +3,7 @@
 #include <decode/packet.h>
 
 #include "asked.h"
-
-enum { SIZE_BYTES = 4 /* of each request, where a message of several ends with their sizes */ };
+#include "sizes.h"
 
 /* A message on its way through a log. */
 struct part {
@@ -49,7 +48,7 @@ static void end_message(struct ft_nccl_reply *reply, uint32_t immdt, const struc
 static bool is_end(const struct part *part, const struct ft_nccl_seen *seen)
 {
 	return seen->opcode == 0x0b && part->writes > 1 &&
-	       (seen->length == 0 || seen->length == SIZE_BYTES * part->writes);
+	       (seen->length == 0 || seen->length == FT_NCCL_SIZE_BYTES * part->writes);
 }
 
 static void read_write(struct part *part, const struct ft_nccl_seen *seen)

@@ -7,8 +7,6 @@
 #include "family.h"
 #include "immediates.h"
 
-enum { SIZE_BYTES = 4 }; /* of a request */
-
 int64_t ft_nccl_sizes_slot(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
 {
 	const struct ft_nccl_target *sizes = &followed->model.sizes;
@@ -38,7 +36,7 @@ bool ft_nccl_is_sizes(const struct ft_nccl_moment *moment, const struct ft_nccl_
 
 	if (moment->followed->model.sizes.is_known || seen->opcode != 0x0b ||
 	    (seen->has & FT_HAS_RETH) == 0 || open->message.request_count < 2 ||
-	    seen->length != 4u * open->message.request_count)
+	    seen->length != (uint32_t)FT_NCCL_SIZE_BYTES * open->message.request_count)
 		return false;
 	if (moment->followed->blind)
 		return has_all_requests(moment, open);
@@ -62,7 +60,7 @@ static bool is_announced(const struct ft_nccl_followed *followed, uint32_t rkey)
 static bool has_sizes_immediate(const struct ft_nccl_seen *seen)
 {
 	return seen->immdt == 0 ||
-	       (seen->captured >= SIZE_BYTES && ft_le32(seen->payload) == seen->immdt);
+	       (seen->captured >= FT_NCCL_SIZE_BYTES && ft_le32(seen->payload) == seen->immdt);
 }
 
 bool ft_nccl_is_lone_sizes(const struct ft_nccl_moment *moment)
@@ -73,9 +71,9 @@ bool ft_nccl_is_lone_sizes(const struct ft_nccl_moment *moment)
 
 	return !followed->by_grid && !followed->model.sizes.is_known &&
 	       (followed->families & families) != 0 && seen->opcode == 0x0b &&
-	       (seen->has & FT_HAS_RETH) != 0 && seen->length % SIZE_BYTES == 0 &&
-	       seen->length >= 2 * SIZE_BYTES &&
-	       seen->length <= FT_NCCL_REQUESTS_MAX * SIZE_BYTES && followed->by_id == 0 &&
+	       (seen->has & FT_HAS_RETH) != 0 && seen->length % FT_NCCL_SIZE_BYTES == 0 &&
+	       seen->length >= 2 * FT_NCCL_SIZE_BYTES &&
+	       seen->length <= FT_NCCL_REQUESTS_MAX * FT_NCCL_SIZE_BYTES && followed->by_id == 0 &&
 	       has_sizes_immediate(seen) &&
 	       ft_nccl_immediate_orders(seen->immdt, seen->length) == 0 &&
 	       !is_announced(followed, seen->rkey);
@@ -83,7 +81,7 @@ bool ft_nccl_is_lone_sizes(const struct ft_nccl_moment *moment)
 
 uint32_t ft_nccl_sizes_count(const struct ft_nccl_seen *seen)
 {
-	uint32_t count = seen->length / SIZE_BYTES;
+	uint32_t count = seen->length / FT_NCCL_SIZE_BYTES;
 
 	return count != 0 && count <= FT_NCCL_REQUESTS_MAX ? count : 1;
 }

@@ -3,6 +3,7 @@
 #include "followed.h"
 
 /* Writes to the receiver's array of sizes: a message of several requests ends with one. */
+enum { FT_NCCL_SIZE_BYTES = 4 /* of each request */ };
 
 /* The slot of the array that is written to; -1: it is no write to it, as far as it is known. */
 int64_t ft_nccl_sizes_slot(const struct ft_nccl_followed *followed,

@@ -58,7 +58,7 @@ struct ft_step {
 	uint32_t message_kind : 8; /* enum ft_message_kind, with FT_STEP_MESSAGE */
 	uint32_t
 		open : 24; /* PSNs of lost_flow given up now, by whom they were lost is not known */
-	uint32_t message_bytes; /* FT_LENGTH_UNKNOWN */
+	uint32_t message_bytes; /* or FT_LENGTH_UNKNOWN */
 	uint32_t
 		message_flow; /* record number of the half-connection that asked for it: this one, or for reads and
 	                           atomics the peer; 0: the peer is not known */

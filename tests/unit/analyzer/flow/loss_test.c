@@ -454,8 +454,7 @@ static uint64_t believed(uint32_t overdue, bool one_requester)
 	uint32_t requesters = one_requester ? 1 : overdue;
 
 	fill_spaces();
-	evidence.fabric =
-		100; /* about two requests for what was lost are lost too: up to ten are no accident */
+	evidence.fabric = 100; /* two requests for what was lost are lost too: up to ten may be */
 	for (uint32_t i = 0; i < requesters; i++) {
 		ft_loss_hole(&evidence, 9000 + i, overdue / requesters);
 		ft_loss_doubt(&evidence, 9000 + i, overdue / requesters, FT_LOSS_OVERDUE);
