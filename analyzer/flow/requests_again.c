@@ -89,7 +89,7 @@ static void begin_message(const struct ft_moment *moment)
 
 	if (moment->operation->part != FT_PART_FIRST || (half->flags & FT_HALF_SPAN_UNKNOWN) != 0)
 		return;
-	if (half->message_psn == FT_PSN_NONE || ft_psn_distance(psn, half->message_psn) > 0)
+	if (half->message_psn == FT_PSN_NONE || ft_psn_distance(psn, half->message_psn) >= 0)
 		ft_begin_message(half, moment->observed);
 }
 
@@ -127,12 +127,23 @@ static uint32_t follow_late(const struct ft_tracker *tracker, const struct ft_mo
 	return ft_psn_add(observed->psn, 1);
 }
 
+/* What is still missing behind the PSN is of a message that began there. */
+static void begin_behind(struct ft_tracker *tracker, const struct ft_half *half, uint32_t psn,
+			 uint32_t begin)
+{
+	uint32_t number = find_hole(tracker, half, ft_psn_add(psn, 1));
+	struct ft_span *hole = ft_span_at(&tracker->spans, number);
+
+	if (number != 0 && hole->from == ft_psn_add(psn, 1))
+		hole->begin = begin;
+}
+
 /* A request that never passed before fills a hole. */
 static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uint32_t number)
 {
 	struct ft_flow *flow = moment->flow;
-	uint32_t psn = moment->observed->psn, psns = 1;
-	struct ft_span *hole = ft_span_at(&tracker->spans, number);
+	uint32_t psn = moment->observed->psn, psns = 1, begin = FT_PSN_NONE;
+	const struct ft_span *hole = ft_span_at(&tracker->spans, number);
 
 	if (is_sent_again(moment)) {
 		moment->step->what |= FT_STEP_FABRIC_LOST;
@@ -144,14 +155,16 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 	}
 	tell_evidence(tracker, moment);
 	if (moment->operation->role == FT_ROLE_REQUEST)
-		hole->begin = follow_late(tracker, moment, hole->begin,
-					  ft_psn_add(psn, 0x1000000 - hole->from));
+		begin = follow_late(tracker, moment, hole->begin,
+				    ft_psn_add(psn, 0x1000000 - hole->from));
 	else
 		psns = ask_late(tracker, moment,
 				ft_psn_add(hole->from + hole->count, 0x1000000 - psn));
 	number = find_hole(tracker, &flow->half, psn); /* awaiting may have settled it */
 	if (number != 0)
 		ft_settle_seen(tracker, flow, number, psn, psns, moment->step);
+	if (begin != FT_PSN_NONE)
+		begin_behind(tracker, &flow->half, psn, begin);
 }
 
 /* What is awaited of a READ from here on is not its own: the path MTU guessed is too small. It is a hole. */
