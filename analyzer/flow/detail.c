@@ -170,7 +170,8 @@ void ft_details_keep(struct ft_details *details, uint32_t number, const struct f
 
 	ft_details_of(details, number)->unclaimed = 1;
 	kept->messages[step->message_kind]++;
-	ft_spread_add(&kept->sizes, message_bytes(step), 1);
+	if (message_bytes(step) != FT_LENGTH_UNKNOWN)
+		ft_spread_add(&kept->sizes, message_bytes(step), 1);
 }
 
 const struct ft_unclaimed *ft_details_unclaimed(const struct ft_details *details, uint32_t number)

@@ -4,6 +4,21 @@
 
 /* Messages made of First, Middle and Last, in their order. IBA vol. 1, 9.7.2. */
 
+/* So many packets of a message that are not its last; FT_LENGTH_UNKNOWN: the path MTU is not known. */
+static inline uint32_t ft_bytes_of(const struct ft_half *half, uint32_t packets)
+{
+	if (packets == 0)
+		return 0;
+	return half->mtu == 0 || half->flags & FT_HALF_MTU_GUESSED ? FT_LENGTH_UNKNOWN
+								   : packets * half->mtu;
+}
+
+/* All of it, with its last packet. */
+static inline uint32_t ft_bytes_with(uint32_t before, uint32_t payload)
+{
+	return before == FT_LENGTH_UNKNOWN ? before : before + payload;
+}
+
 /* The packet completes a message; `begin`: its first PSN, `length` 0: as long as its packets; or FT_LENGTH_UNKNOWN. */
 FT_IN_LINE void ft_tell_message(const struct ft_tracker *tracker, const struct ft_moment *moment,
 				uint32_t begin, uint32_t length)
@@ -16,7 +31,9 @@ FT_IN_LINE void ft_tell_message(const struct ft_tracker *tracker, const struct f
 	step->message_kind = moment->operation->kind;
 	step->message_flow = ft_tracker_number(tracker, moment->flow);
 	step->message_bytes =
-		length != 0 ? length : before * moment->flow->half.mtu + observed->payload;
+		length != 0 ? length
+			    : ft_bytes_with(ft_bytes_of(&moment->flow->half, before),
+					    observed->payload);
 }
 
 /* Of a First or Only: as long as its RETH says; 0: it does not. */
@@ -97,9 +114,10 @@ static inline void ft_follow_answer(const struct ft_moment *moment, uint8_t kind
 		step->what |= FT_STEP_MESSAGE;
 		step->message_kind = kind;
 		step->message_flow = moment->flow->peer;
-		step->message_bytes =
-			ft_psn_add(observed->psn, 0x1000000 - half->answer_first) * half->mtu +
-			observed->payload;
+		step->message_bytes = ft_bytes_with(
+			ft_bytes_of(half,
+				    ft_psn_add(observed->psn, 0x1000000 - half->answer_first)),
+			observed->payload);
 	}
 	half->flags &= (uint8_t)~FT_HALF_ANSWERING;
 }

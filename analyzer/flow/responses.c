@@ -77,6 +77,10 @@ static void widen_request(struct ft_tracker *tracker, const struct ft_moment *mo
 	uint32_t psn = moment->observed->psn;
 
 	tracker->evidence->orphans += half->message_bytes == 0;
+	if (half->message_bytes != 0) {
+		moment->flow->half.answer_first = half->message_psn;
+		moment->flow->half.flags |= FT_HALF_ANSWERING;
+	}
 	ft_await(tracker, moment, requester, half->next_psn,
 		 (uint32_t)ft_psn_distance(psn, half->next_psn), half->message_psn);
 	half->next_psn = ft_psn_add(psn, 1);
