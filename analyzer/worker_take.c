@@ -50,14 +50,24 @@ static void suspect(struct ft_worker *worker, struct ft_item *item,
 		conclusion->judged = ft_judge_look_up(worker->judge, item);
 }
 
+/* As the suspects do, which there are with a map. */
+static void note_request(struct ft_flow *flow, const struct ft_observed *observed,
+			 const struct ft_step *step)
+{
+	if ((step->what & (FT_STEP_ANSWER | FT_STEP_CNP)) == 0)
+		flow->asked = (uint32_t)(observed->ts_ns >> FT_FLOW_MOMENT_SHIFT);
+}
+
 /* What the connection does: messages, losses, a second sender. */
 static void follow(struct ft_worker *worker, struct ft_item *item, struct ft_conclusion *conclusion)
 {
 	struct ft_flow *flow = conclusion->records.whole;
 
 	ft_tracker_step(worker->tracker, flow, &item->observed, &conclusion->step);
-	if (worker->suspects == NULL)
+	if (worker->suspects == NULL) {
+		note_request(flow, &item->observed, &conclusion->step);
 		return;
+	}
 	ft_suspects_step(worker->suspects, flow, &item->observed, &conclusion->step,
 			 &conclusion->suspicion);
 	suspect(worker, item, conclusion);

@@ -69,7 +69,7 @@ struct ft_flow {
 	uint16_t bad_icrc;   /* packets whose ICRC was wrong; up to 65535 */
 	uint16_t elsewhere;  /* enum ft_flow_elsewhere */
 	uint32_t peer;       /* record number of the other half of the connection; 0: not known */
-	uint32_t asked;      /* moment when its newest request passed: analyzer/suspects_parts.h */
+	uint32_t asked;      /* moment when its newest request passed; whoever steps the tracker keeps it */
 	uint16_t first_base; /* of the connection, by its set-up; FT_FLOW_NO_BASE */
 	uint16_t base, vlan; /* of the frames that are counted here, if the key leaves them open */
 	uint16_t watched;    /* for NCCL: analyzer/watch.h */
