@@ -50,7 +50,7 @@ static void suspect(struct ft_worker *worker, struct ft_item *item,
 		conclusion->judged = ft_judge_look_up(worker->judge, item);
 }
 
-/* As the suspects do, which there are with a map. */
+/* When requests passed, of which a time-out is told; with a map the suspects keep it, of those that are the sender's own. */
 static void note_request(struct ft_flow *flow, const struct ft_observed *observed,
 			 const struct ft_step *step)
 {
