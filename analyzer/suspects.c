@@ -178,7 +178,7 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 	ft_suspects_judge(suspects, flow, observed, step, suspicion);
 }
 
-/* Nothing is odd about it, and nothing is left to learn about its sender. */
+/* Nothing is odd about it, and nothing is left to learn about its sender but that it goes on so. */
 static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *flow,
 			   const struct ft_observed *observed)
 {
@@ -193,9 +193,9 @@ static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *f
 	if (!ft_recent_goes_on(recent, newest) || (observed->opcode & UNBOUND) != 0)
 		return false;
 	flow->asked = moment;
-	flow->look.ip_id = observed->ip_id;
+	ft_look_count_id(&flow->look, observed->ip_id);
 	ft_look_count(&flow->look);
-	ft_recent_keep(recent, newest, ft_recent_word(observed));
+	ft_recent_go_on(recent, newest, ft_recent_word(observed));
 	ft_suspects_note_passage(suspects, flow, observed);
 	return true;
 }
@@ -209,7 +209,7 @@ static inline bool answers_on(struct ft_sender_look *look, const struct ft_obser
 	if (!(compared ? ft_look_is_settled(look, observed, FT_LOOK_SETTLED_ANSWERS)
 		       : ft_look_is_between(look, observed)))
 		return false;
-	look->ip_id = observed->ip_id;
+	ft_look_count_id(look, observed->ip_id);
 	if (compared)
 		ft_look_count(look);
 	return true;

@@ -107,15 +107,21 @@ static inline uint32_t ft_look_tail(uint16_t ip_id, uint8_t ttl, uint8_t dscp)
 	return ip_id | (uint32_t)ttl << 16 | (uint32_t)dscp << 24;
 }
 
+/* The style once nothing is left to learn but the identification; without a score yet: another one. */
+static inline unsigned ft_look_settling(const struct ft_sender_look *look)
+{
+	return (look->style & FT_LOOK_ID_SCORE) != 0 ? look->style | FT_LOOK_ID_SCORE : 0;
+}
+
 /*
- * A packet of a sender that agreed for so long that nothing is left to learn but the identification.
- * `settled`: the style then. Unless the identification wraps, when the packet is looked at more
- * closely, one comparison tells that it is near and that time to live and service are the same.
+ * A packet of a sender that agreed so far, of which it is known how it identifies packets. `settled`: the style to be.
+ * Unless the identification wraps, when the packet is looked at more closely, one comparison tells that it is near and
+ * that time to live and service are the same.
  */
 static inline bool ft_look_is_settled(const struct ft_sender_look *look,
 				      const struct ft_observed *observed, unsigned settled)
 {
-	uint32_t counts = look->style ^ settled; /* 0: always the same; 1: counting up */
+	uint32_t counts = ft_look_settling(look) ^ settled; /* 0: always the same; 1: counting up */
 	uint32_t ahead = ft_look_tail(observed->ip_id, observed->ttl, observed->dscp) -
 			 ft_look_tail(look->ip_id, look->ttl, look->dscp);
 
@@ -130,11 +136,20 @@ static inline bool ft_look_is_settled(const struct ft_sender_look *look,
 static inline bool ft_look_is_between(const struct ft_sender_look *look,
 				      const struct ft_observed *observed)
 {
-	uint32_t counts = look->style ^ FT_LOOK_SETTLED;
+	uint32_t counts = ft_look_settling(look) ^ FT_LOOK_SETTLED;
 	uint16_t ahead = (uint16_t)(observed->ip_id - look->ip_id);
 
 	return ahead <= counts * FT_LOOK_ID_NEAR && counts <= FT_LOOK_ID_CONSTANT &&
 	       look->ttl == observed->ttl;
+}
+
+/* The identification of either of these is the one after the last: as ft_look_learn_id(). */
+static inline void ft_look_count_id(struct ft_sender_look *look, uint16_t ip_id)
+{
+	bool full = (look->style & FT_LOOK_ID_SCORE) == FT_LOOK_ID_SETTLED;
+
+	look->style = (uint8_t)(look->style + !full * FT_LOOK_ID_FITS);
+	look->ip_id = ip_id;
 }
 
 static inline bool ft_look_is_of(const struct ft_sender_look *look, unsigned kind)
@@ -190,15 +205,23 @@ static inline void ft_recent_keep(struct ft_recent *recent, uint32_t newest, uin
 }
 
 /*
- * A request that will be the newest: of a connection of which enough were seen, and in order. Then the
- * difference is 1 to FT_RECENT_PSN above the state, and nothing in it.
+ * A request that will be the newest, in order, on a queue pair that is used and not searched for: nothing but how many were
+ * seen stands below the PSN. Its PSN above FT_RECENT_SEEN is `newest`.
  */
 static inline bool ft_recent_goes_on(const struct ft_recent *recent, uint32_t newest)
 {
-	uint32_t ahead = newest - recent->newest;
+	uint32_t ahead = (newest - recent->newest) & ~(uint32_t)FT_RECENT_SEEN;
 
 	return (ahead >> FT_RECENT_PSN_SHIFT | ahead << (32 - FT_RECENT_PSN_SHIFT)) - 1 <
 	       FT_RECENT_PSN;
+}
+
+/* It is kept, and one more seen. */
+static inline void ft_recent_go_on(struct ft_recent *recent, uint32_t newest, uint32_t word)
+{
+	uint32_t unseen = (newest - recent->newest) & FT_RECENT_SEEN;
+
+	ft_recent_keep(recent, newest - unseen + (unseen != 0), word);
 }
 
 /* No packet yet. */
