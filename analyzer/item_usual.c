@@ -290,6 +290,7 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 	item->observed.ts_ns = frame->ts_ns;
 	item->observed.frame = frame->number;
 	item->observed.content = (uint32_t)(content >> 32);
+	item->observed.icrc = extent.icrc;
 	observe_bth(&view, extent.has | ends.upward, &item->observed);
 	observe_place(&view, ends.digest, content, extent.icrc, &item->observed);
 	take_tags(&view, item, seed);

@@ -11,7 +11,7 @@
 #include "observe_digest.h"
 #include "observe_other.h"
 
-enum { MAC_LEN = 6 };
+enum { MAC_LEN = 6, IPV4_LEN = 20, UDP_LEN = 8 };
 
 #define SALT_DST 0xa0761d6478bd642fu
 #define SALT_IDS 0x589965cc75374cc3u
@@ -249,6 +249,16 @@ static void observe_bth(const struct ft_packet *packet, struct ft_observed *obse
 	observed->alike = packet->opcode >> 5 == FT_CNP ? FT_ALIKE_PLAIN : FT_ALIKE_SEQUENCED;
 }
 
+/* Of the innermost packet; of IPv4 it shows below which header the rest stands. */
+static bool has_ip_options(const struct ft_packet *packet, uint32_t bth_at)
+{
+	const struct ft_layer *ip = &packet->layers[packet->layer_count - 1];
+
+	while (ip > packet->layers && ip->kind != FT_LAYER_IPV4)
+		ip--;
+	return (packet->has & FT_HAS_IPV4) != 0 && bth_at - ip->offset != IPV4_LEN + UDP_LEN;
+}
+
 /* Where the BTH begins: it is the last layer, but for a MAD. */
 static uint32_t bth_offset(const struct ft_packet *packet)
 {
@@ -272,6 +282,7 @@ static void observe_rdma(const struct ft_packet *packet, const struct ft_frame *
 	content = content_digest(packet, observed, bytes);
 	digest = ft_digest_bth(content, frame->bytes + bth_at, icrc);
 	observed->content = (uint32_t)(content >> 32);
+	observed->icrc = has_ip_options(packet, bth_at) ? 0 : icrc;
 	observed->digest = ft_digest_place(digest, &place);
 	if (packet->icrc_check == FT_CHECK_BAD) { /* vouches for nothing: all there is counts */
 		observed->has |= FT_OBSERVED_BAD_ICRC;

@@ -21,7 +21,7 @@ int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *tabl
 	made->table = table;
 	made->records = ft_flow_at(table, 1);
 	made->recent_bytes = records * sizeof *made->recent;
-	made->passages = calloc(FT_SUSPECTS_PASSAGES, sizeof *made->passages);
+	made->passages = calloc(1, sizeof *made->passages);
 	made->recent = ft_reserve(made->recent_bytes);
 	if (made->passages != NULL && made->recent != NULL &&
 	    ft_suspect_pairs_create(&made->pairs) == 0) {
@@ -148,7 +148,7 @@ static inline bool is_ordinary(const struct ft_suspects *suspects, struct ft_flo
 	if (!request)
 		return true;
 	ft_recent_count(recent, observed->psn, ft_recent_word(observed));
-	ft_suspects_note_passage(suspects, flow, observed);
+	ft_suspects_note_passage(suspects, flow, observed, ft_recent_word(observed));
 	flow->asked = ft_suspects_moment(observed->ts_ns);
 	return true;
 }
@@ -182,7 +182,7 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *flow,
 			   const struct ft_observed *observed)
 {
-	uint32_t moment = ft_suspects_moment(observed->ts_ns), newest;
+	uint32_t moment = ft_suspects_moment(observed->ts_ns), newest, word;
 	struct ft_recent *recent;
 
 	if (!ft_look_is_settled(&flow->look, observed, FT_LOOK_SETTLED) ||
@@ -195,8 +195,9 @@ static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *f
 	flow->asked = moment;
 	ft_look_count_id(&flow->look, observed->ip_id);
 	ft_look_count(&flow->look);
-	ft_recent_go_on(recent, newest, ft_recent_word(observed));
-	ft_suspects_note_passage(suspects, flow, observed);
+	word = ft_recent_word(observed);
+	ft_recent_go_on(recent, newest, word);
+	ft_suspects_note_passage(suspects, flow, observed, word);
 	return true;
 }
 

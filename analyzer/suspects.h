@@ -29,7 +29,7 @@ enum ft_strange {
 	FT_STRANGE_UNASKED = 1u << 8, /* answers what was not asked */
 };
 
-/* Frames before a packet among which the other of two requests under its PSN is looked for: 16 KiB, in the first-level cache. */
+/* Frames before a packet among which the other of two requests under its PSN is looked for: 36 KiB, of which 4 are searched. */
 enum { FT_SUSPECTS_PASSAGES = 1 << 10 };
 
 /* What is held against a packet. With `rules` 0, nothing is, and the rest is not set. */

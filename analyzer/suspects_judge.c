@@ -1,4 +1,6 @@
 #include <capture/frame.h>
+#include <decode/icrc.h>
+#include <decode/opcode.h>
 
 #include "suspects_state.h"
 
@@ -7,44 +9,97 @@
 enum {
 	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
 	YOUNG = 8,                     /* requests on a connection that did little yet */
+	SEARCHED_TOGETHER = 32,        /* passages */
+	IP_BEHIND_ID = 14,             /* bytes of an IPv4 header */
+	UDP_LEN = 8,
+	BTH_LEN = 12,
+	BTH_BEHIND_ASKS = 2, /* bytes behind the one of the acknowledge-request bit and the next */
 };
+static_assert(FT_SUSPECTS_PASSAGES % SEARCHED_TOGETHER == 0, "in whole rows");
 
 #define TIMEOUT_NS UINT64_C(1000000) /* no sender waits less for an answer */
 
 /*
- * The request that passed with the PSN of this one, and how many frames ago; 0: it is not among the last of the capture, which
- * is so for any number of workers.
+ * The request that passed with the PSN of this one, and how many frames ago; NULL: it is not among the last of the capture,
+ * which is so for any number of workers.
  */
 struct passed {
 	const struct ft_passage *passage;
 	unsigned back;
 };
 
-static struct passed passage_before(const struct ft_suspects *suspects,
-				    const struct ft_passage *now, uint64_t frame)
+/* Of some in a row those of this half and PSN: the newest, if it is newer than *before. */
+static void look_among(const struct ft_passage *some, const struct ft_passage *now,
+		       struct passed *before)
 {
-	for (unsigned back = 1; back <= FT_SUSPECTS_PASSAGES; back++) {
-		const struct ft_passage *passage =
-			&suspects->passages[(frame - back) % FT_SUSPECTS_PASSAGES];
+	for (unsigned i = 0; i < SEARCHED_TOGETHER; i++) {
+		uint32_t back = now->frame - some[i].frame;
 
-		if (passage->frame == (uint32_t)(frame - back) && passage->half == now->half &&
-		    passage->psn == now->psn)
-			return (struct passed){ passage, back };
+		if (some[i].half == now->half && some[i].psn == now->psn && back != 0 &&
+		    back <= FT_SUSPECTS_PASSAGES &&
+		    (before->passage == NULL || back < before->back))
+			*before = (struct passed){ &some[i], back };
 	}
-	return (struct passed){ NULL, 0 };
+}
+
+static struct passed passage_before(const struct ft_passages *passages,
+				    const struct ft_passage *now)
+{
+	struct passed before = { NULL, 0 };
+	uint32_t mark = ft_passage_mark(now);
+
+	for (unsigned at = 0; at < FT_SUSPECTS_PASSAGES; at += SEARCHED_TOGETHER) {
+		uint32_t found = 0;
+
+		for (unsigned i = 0; i < SEARCHED_TOGETHER; i++)
+			found |= passages->marks[at + i] == mark;
+		if (found != 0)
+			look_among(&passages->all[at], now, &before);
+	}
+	return before;
+}
+
+/* Bytes of the packet from the end of its BTH on, up to the ICRC. */
+static uint32_t behind_bth(const struct ft_observed *observed)
+{
+	return ft_opcode_shape(observed->opcode)->length + ((observed->payload + 3) & ~3u);
+}
+
+/*
+ * With all alike that was looked at: whether the ICRCs differ by more than what may change when a request is sent again, its IP
+ * identification and the acknowledge-request bit.
+ */
+static bool is_tail_unlike(const struct ft_passage *before, const struct ft_passage *now,
+			   const struct ft_observed *observed)
+{
+	uint16_t id = before->ip_id ^ now->ip_id;
+	const uint8_t ids[FT_ICRC_CHANGE] = { (uint8_t)(id >> 8), (uint8_t)id };
+	const uint8_t asks[FT_ICRC_CHANGE] = { (before->asks ^ now->asks) << 7, 0 };
+	uint32_t change = before->icrc ^ now->icrc, behind = behind_bth(observed);
+
+	if (before->icrc == 0 || now->icrc == 0 || before->sport != now->sport)
+		return false;
+	if (id != 0)
+		change ^= ft_icrc_change(ids, IP_BEHIND_ID + UDP_LEN + BTH_LEN + behind);
+	if (before->asks != now->asks)
+		change ^= ft_icrc_change(asks, BTH_BEHIND_ASKS + behind);
+	return change != 0;
 }
 
 /* In which of enum ft_recent_bits two requests differ; cut differently, they cannot be compared. */
-static uint32_t unlike(const struct ft_passage *before, const struct ft_passage *now)
+static uint32_t unlike(const struct ft_passage *before, const struct ft_passage *now,
+		       const struct ft_observed *observed)
 {
 	uint32_t bits = 0;
 
-	if (((before->has ^ now->has) & FT_OBSERVED_WHOLE) != 0)
+	if (((before->word ^ now->word) & FT_RECENT_WHOLE) != 0)
 		return 0;
 	if (before->content != now->content)
 		bits |= FT_RECENT_CONTENT;
 	if (before->shape != now->shape)
 		bits |= FT_RECENT_SHAPE;
+	if (bits == 0 && is_tail_unlike(before, now, observed))
+		bits |= FT_RECENT_CONTENT;
 	return bits;
 }
 
@@ -165,21 +220,24 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	struct ft_suspects *suspects = scene->suspects;
 	const struct ft_observed *observed = scene->observed;
 	struct ft_request_looks looks = looks_of(scene, suspicion);
-	const struct ft_passage now = ft_passage_of(suspects, scene->flow, observed);
+	const struct ft_passage now =
+		ft_passage_of(suspects, scene->flow, observed, ft_recent_word_of(observed, &looks));
 	struct passed before = { NULL, 0 };
 	enum ft_conflict conflict;
 
 	if (scene->since_alike_ns >> FT_SUSPECTS_MOMENT_SHIFT >= FT_SUSPECTS_LONG_AGO)
 		ft_recent_forget(scene->recent);
 	ft_suspects_note_use(suspects, scene->flow, scene->recent, observed);
-	if (ft_recent_has(scene->recent, observed->psn))
-		before = passage_before(suspects, &now, observed->frame);
-	if (before.passage != NULL)
-		looks.unlike = unlike(before.passage, &now);
+	if (looks.again || ft_recent_has(scene->recent, observed->psn))
+		before = passage_before(suspects->passages, &now);
+	if (before.passage != NULL) {
+		looks.before = before.passage->word;
+		looks.unlike = unlike(before.passage, &now, observed);
+	}
 	conflict = ft_recent_step(scene->recent, observed, &looks);
 	scene->flow->asked = ft_suspects_moment(observed->ts_ns);
 	if (conflict == FT_CONFLICT_NONE || !looks.strange)
-		ft_suspects_note_passage(suspects, scene->flow, observed);
+		ft_passages_keep(suspects->passages, observed->frame, &now);
 	hold_conflict(suspicion, conflict,
 		      before.passage == NULL ? 0 : observed->frame - before.back);
 }

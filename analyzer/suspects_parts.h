@@ -104,11 +104,16 @@ struct ft_request_looks {
 	uint32_t mtu;      /* of the path; 0: not known */
 	uint32_t next_psn; /* of the half-connection */
 	uint32_t
-		unlike; /* enum ft_recent_bits: in these it is known to differ from the one that passed under its PSN */
+		before; /* enum ft_recent_bits, of the one that passed of late under its PSN; 0: none did */
+	uint32_t unlike; /* likewise: in these it is known to differ from that one */
 };
 
 /* A request with this PSN is among those kept. */
 bool ft_recent_has(const struct ft_recent *recent, uint32_t psn);
+
+/* How it is kept: enum ft_recent_bits. */
+uint32_t ft_recent_word_of(const struct ft_observed *observed,
+			   const struct ft_request_looks *looks);
 
 /* Too long ago: what was kept is compared with nothing. */
 void ft_recent_forget(struct ft_recent *recent);

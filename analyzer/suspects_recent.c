@@ -31,6 +31,13 @@ bool ft_recent_has(const struct ft_recent *recent, uint32_t psn)
 	return age_of(recent, psn) != FT_SUSPECTS_KEPT;
 }
 
+uint32_t ft_recent_word_of(const struct ft_observed *observed, const struct ft_request_looks *looks)
+{
+	return ft_recent_word(observed) | ft_recent_look(observed) |
+	       (looks->strange ? FT_RECENT_STRANGE : 0) |
+	       (looks->reported ? FT_RECENT_REPORTED : 0);
+}
+
 /*
  * One of the two is not the sender's. If only the payload differs, the other explanation is memory that
  * changed before the request was sent again by another path: then the first of the two looks as usual.
@@ -77,14 +84,25 @@ static enum ft_conflict difference(uint32_t before, uint32_t now,
 }
 
 /*
- * Goes back: to where the sender stands, to repeat what was lost; or, after a pause, to where another
- * connection on the same queue pairs begins, which need not be judged.
+ * Goes back: to where the sender stands, to repeat what was lost; or, after a pause, to where another connection on the same
+ * queue pairs begins, which need not be judged. What is not kept any more is judged by what passed of late.
  */
-static bool is_judged(const struct ft_recent *recent, unsigned age, bool paused)
+static bool is_judged(const struct ft_recent *recent, unsigned age,
+		      const struct ft_request_looks *looks)
 {
-	if ((recent->newest & FT_RECENT_BEYOND) != 0 || age == FT_SUSPECTS_KEPT)
+	unsigned seen = recent->newest & FT_RECENT_SEEN;
+
+	if ((recent->newest & FT_RECENT_BEYOND) != 0)
 		return false;
-	return (recent->newest & FT_RECENT_SEEN) >= age + 1 + BEGINNING && !(paused && age != 0);
+	if (age == FT_SUSPECTS_KEPT)
+		return looks->before != 0 && !looks->paused && seen == FT_RECENT_SEEN;
+	return seen >= age + 1 + BEGINNING && !(looks->paused && age != 0);
+}
+
+/* Overtaken by those behind it: the sender did not go back. */
+static bool is_late(unsigned age, const struct ft_request_looks *looks)
+{
+	return age == FT_SUSPECTS_KEPT && !looks->again && !looks->paused;
 }
 
 /* Of a READ; 0: not known. */
@@ -102,9 +120,21 @@ static bool may_be_part(const struct ft_recent *recent, unsigned age,
 {
 	uint32_t room = (looks->next_psn - observed->psn) & PSN_MOST;
 
-	if (age != 0)
+	if (age != 0 && age != FT_SUSPECTS_KEPT)
 		room = (recent->requests[age - 1] - observed->psn) & FT_RECENT_PSN;
 	return is_read(observed) && psns_of(observed, looks->mtu) <= room;
+}
+
+static enum ft_conflict conflict_with(uint32_t before, const struct ft_recent *recent, unsigned age,
+				      const struct ft_observed *observed, uint32_t word,
+				      const struct ft_request_looks *looks)
+{
+	bool part = may_be_part(recent, age, observed, looks);
+	enum ft_conflict conflict = difference(before, word, looks, part);
+
+	if (conflict == FT_CONFLICT_PAYLOAD && is_bare(observed))
+		return FT_CONFLICT_REQUEST;
+	return conflict;
 }
 
 static enum ft_conflict look_back(struct ft_recent *recent, const struct ft_observed *observed,
@@ -114,14 +144,15 @@ static enum ft_conflict look_back(struct ft_recent *recent, const struct ft_obse
 	enum ft_conflict conflict;
 	uint32_t *before;
 
-	if (!is_judged(recent, age, looks->paused)) {
-		recent->newest |= FT_RECENT_BEYOND;
+	if (!is_judged(recent, age, looks)) {
+		if (!is_late(age, looks))
+			recent->newest |= FT_RECENT_BEYOND;
 		return FT_CONFLICT_NONE;
 	}
+	if (age == FT_SUSPECTS_KEPT)
+		return conflict_with(looks->before, recent, age, observed, word, looks);
 	before = &recent->requests[age];
-	conflict = difference(*before, word, looks, may_be_part(recent, age, observed, looks));
-	if (conflict == FT_CONFLICT_PAYLOAD && is_bare(observed))
-		conflict = FT_CONFLICT_REQUEST;
+	conflict = conflict_with(*before, recent, age, observed, word, looks);
 	if (conflict != FT_CONFLICT_NONE && (word & FT_RECENT_STRANGE) == 0)
 		*before = word;
 	else if (conflict == FT_CONFLICT_GRAVE && (*before & FT_RECENT_STRANGE) != 0)
@@ -138,9 +169,7 @@ void ft_recent_forget(struct ft_recent *recent)
 enum ft_conflict ft_recent_step(struct ft_recent *recent, const struct ft_observed *observed,
 				const struct ft_request_looks *looks)
 {
-	uint32_t word = ft_recent_word(observed) | ft_recent_look(observed) |
-			(looks->strange ? FT_RECENT_STRANGE : 0) |
-			(looks->reported ? FT_RECENT_REPORTED : 0);
+	uint32_t word = ft_recent_word_of(observed, looks);
 	int32_t ahead = ft_recent_ahead(recent, observed->psn);
 
 	if (ahead > 0 && looks->again && is_read(observed) &&

@@ -6,10 +6,21 @@
 
 /* The request in a frame of late, in the place of its number: more of it than fits beside its half-connection. */
 struct ft_passage {
-	uint32_t half, psn;
-	uint32_t frame;        /* low bits of its number */
-	uint32_t has, content; /* struct ft_observed */
-	uint32_t shape;        /* ft_recent_shape() */
+	uint32_t half; /* number of its record */
+	uint32_t psn : 24;
+	uint32_t asks : 1; /* for an acknowledgement */
+	uint32_t frame;    /* low bits of its number */
+	uint32_t word;     /* enum ft_recent_bits, and what was odd about it */
+	uint32_t content;  /* struct ft_observed */
+	uint32_t shape;    /* ft_recent_shape() */
+	uint32_t icrc;     /* struct ft_observed */
+	uint16_t ip_id, sport;
+};
+static_assert(sizeof(struct ft_passage) == 32, "two in a cache line");
+
+struct ft_passages {
+	uint32_t marks[FT_SUSPECTS_PASSAGES]; /* of half and PSN: what is searched */
+	struct ft_passage all[FT_SUSPECTS_PASSAGES];
 };
 
 struct ft_suspects {
@@ -17,7 +28,7 @@ struct ft_suspects {
 	const struct ft_flow *records; /* the first of them .. */
 	struct ft_recent *recent;      /* .. and what lies beside it */
 	size_t recent_bytes;
-	struct ft_passage *passages;
+	struct ft_passages *passages;
 	struct ft_suspect_pairs *pairs;
 };
 
@@ -27,26 +38,44 @@ static inline struct ft_recent *ft_recent_of(const struct ft_suspects *suspects,
 	return &suspects->recent[flow - suspects->records];
 }
 
+/* `word`: as it is kept beside its half-connection. */
 static inline struct ft_passage ft_passage_of(const struct ft_suspects *suspects,
 					      const struct ft_flow *flow,
-					      const struct ft_observed *observed)
+					      const struct ft_observed *observed, uint32_t word)
 {
 	return (struct ft_passage){
-		.half = (uint32_t)(flow - suspects->records),
-		.psn = observed->psn,
+		.half = (uint32_t)(flow - suspects->records) + 1,
+		.psn = observed->psn & 0xffffff,
+		.asks = (observed->has & FT_OBSERVED_ACK_REQUEST) != 0,
 		.frame = (uint32_t)observed->frame,
-		.has = observed->has,
+		.word = word,
 		.content = observed->content,
 		.shape = ft_recent_shape(observed),
+		.icrc = observed->icrc,
+		.ip_id = observed->ip_id,
+		.sport = observed->sport,
 	};
+}
+
+static inline uint32_t ft_passage_mark(const struct ft_passage *passage)
+{
+	return passage->half * 0x9e3779b1u ^ passage->psn;
+}
+
+static inline void ft_passages_keep(struct ft_passages *passages, uint64_t frame,
+				    const struct ft_passage *passage)
+{
+	passages->marks[frame % FT_SUSPECTS_PASSAGES] = ft_passage_mark(passage);
+	passages->all[frame % FT_SUSPECTS_PASSAGES] = *passage;
 }
 
 static inline void ft_suspects_note_passage(const struct ft_suspects *suspects,
 					    const struct ft_flow *flow,
-					    const struct ft_observed *observed)
+					    const struct ft_observed *observed, uint32_t word)
 {
-	suspects->passages[observed->frame % FT_SUSPECTS_PASSAGES] =
-		ft_passage_of(suspects, flow, observed);
+	const struct ft_passage passage = ft_passage_of(suspects, flow, observed, word);
+
+	ft_passages_keep(suspects->passages, observed->frame, &passage);
 }
 
 /* The second request: the queue pair is used, not searched for. */

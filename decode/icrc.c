@@ -1,4 +1,7 @@
 #include <decode/brief.h>
+#include <decode/icrc.h>
+
+#include <string.h>
 
 #include "crc32.h"
 #include "pass.h"
@@ -78,4 +81,30 @@ enum ft_check ft_icrc_check(const struct ft_pass *pass)
 	else
 		crc = ft_crc32_masked(0, &cover->mask, bytes + from, end - from);
 	return ft_crc32_is(stored, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
+}
+
+/* The CRC of `size` bytes and as many zeros as are `behind` them. */
+static uint32_t with_zeros(const uint8_t *bytes, uint32_t size, uint32_t behind)
+{
+	static const uint8_t zeros[256];
+	uint32_t crc = ft_crc32(0, bytes, size);
+
+	for (uint32_t some; behind != 0; behind -= some) {
+		some = behind < sizeof zeros ? behind : (uint32_t)sizeof zeros;
+		crc = ft_crc32(crc, zeros, some);
+	}
+	return crc;
+}
+
+uint32_t ft_icrc_change(const uint8_t change[FT_ICRC_CHANGE], uint32_t behind)
+{
+	static const uint8_t none[FT_ICRC_CHANGE];
+	uint32_t crc = with_zeros(change, FT_ICRC_CHANGE, behind) ^
+		       with_zeros(none, FT_ICRC_CHANGE, behind);
+	const uint8_t stored[4] = { (uint8_t)crc, (uint8_t)(crc >> 8), (uint8_t)(crc >> 16),
+				    (uint8_t)(crc >> 24) };
+	uint32_t word;
+
+	memcpy(&word, stored, sizeof word);
+	return word;
 }

@@ -113,6 +113,30 @@ class Spoof(WithFolder):
                 self.assertEqual([kept.count(frame) for frame in (frames[398], frames[396], *forged)], [1, 0, 1, 1, 1])
                 self.assertEqual(kept.count(found[rule]["id"].encode() + b" " + rule.encode()), 4)
 
+    def write(self, number, last=0, **how):
+        """The request of this number: of a counting sender, with a payload of 1000 bytes."""
+        above = struct.pack(">QII", 0x7f0000001000 + 4096 * number, 0x1234, 1000)
+        how = {"ask": True, "ident": 100 + 2 * number, **how}
+        return roce.Half("10.0.0.1", "10.0.0.2", 0x22).packet(roce.WRITE_ONLY, 7000 + number, above, bytes(999) + bytes([last]), **how)
+
+    def test_the_other_of_two_requests_is_found_far_from_the_first_and_by_its_last_byte(self):
+        """Forged ahead of the sender or behind it; what is sent again may ask or not, and has an IP identification of its own."""
+        back = roce.Half("10.0.0.2", "10.0.0.1", 0x11)
+        frames = [f for i in range(120) for f in (self.write(i), back.answer(7000 + i, msn=i + 1, ident=i))]
+        for form in (lambda frame: frame, roce.version1, roce.native, lambda frame: roce.vxlan(frame, 77)):
+            link_type = roce.LINKTYPE_INFINIBAND if form is roce.native else 1
+            for at in (35, 55, 59, 60, 61, 63, 64, 100):
+                ident = 100 + 2 * at - 1
+                for request, found in ((self.write(60, 1, ident=ident), ["spoof.payload-changed"]),
+                                       (self.write(60, 1, ident=ident, ask=False), ["spoof.payload-changed"]),
+                                       (self.write(60, ident=ident, ask=at % 2 == 0), [])):
+                    changed = [*map(form, frames[:2 * at]), form(request), *map(form, frames[2 * at:])]
+                    path = roce.capture(self.folder / "a.pcap", [(10**18 + 5000 * i, f) for i, f in enumerate(changed)], link_type)
+                    told = self.findings(path)
+                    self.assertEqual(list(told), found, (at, form))
+                    if found:
+                        self.assertEqual(told[found[0]]["frames"], [122 if at <= 60 else 2 * at + 1])
+
     def unasked(self, frames):
         start = 1_750_000_000 * 10**9
         path = roce.capture(self.folder / "a.pcap", [(start + 5000 * i, frame) for i, frame in enumerate(frames)])

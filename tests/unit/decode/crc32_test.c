@@ -10,6 +10,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include <decode/icrc.h>
+
 #include "crc32_fold.h"
 
 enum { SIZES = 2600 };
@@ -97,9 +99,40 @@ static void is_that_of_zlib_by_64_bytes(void **state)
 	for_all_sizes(0, check_widely);
 }
 
+/* As it stands, the low byte first. */
+static uint32_t stored_crc(const uint8_t *bytes, size_t size)
+{
+	uint32_t crc = (uint32_t)crc32(0, bytes, (uInt)size), stored = 0;
+	const uint8_t low_first[4] = { (uint8_t)crc, (uint8_t)(crc >> 8), (uint8_t)(crc >> 16),
+				       (uint8_t)(crc >> 24) };
+
+	memcpy(&stored, low_first, sizeof stored);
+	return stored;
+}
+
+static void a_change_of_two_bytes_changes_it_alike_whatever_else_there_is(void **state)
+{
+	uint8_t bytes[SIZES];
+	uint32_t random = 7;
+
+	(void)state;
+	for (unsigned i = 0; i < SIZES; i++)
+		bytes[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
+	for (size_t at = 0; at + FT_ICRC_CHANGE <= SIZES; at += at % 256 < 16 ? 1 : 61) {
+		const uint8_t change[FT_ICRC_CHANGE] = { (uint8_t)(at * 37), (uint8_t)(at + 1) };
+		uint32_t before = stored_crc(bytes, SIZES);
+
+		bytes[at] ^= change[0];
+		bytes[at + 1] ^= change[1];
+		assert_int_equal(ft_icrc_change(change, (uint32_t)(SIZES - at - FT_ICRC_CHANGE)),
+				 before ^ stored_crc(bytes, SIZES));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_change_of_two_bytes_changes_it_alike_whatever_else_there_is),
 		cmocka_unit_test(is_that_of_zlib_whatever_the_processor),
 		cmocka_unit_test(is_that_of_zlib_by_16_bytes),
 		cmocka_unit_test(is_that_of_zlib_by_64_bytes),

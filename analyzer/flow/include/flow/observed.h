@@ -52,6 +52,7 @@ struct ft_observed {
 	uint32_t
 		hop; /* what only a hop changes: 24 bits of digest of the MAC addresses, time to live */
 	uint32_t payload;      /* bytes, without pad */
+	uint32_t icrc;         /* as it stands in memory; 0: not captured, or behind IP options */
 	uint32_t dest_qp, psn; /* 24-bit */
 	uint8_t dmac[6];
 	uint8_t smac[6]; /* from here to dscp: as in struct ft_sender_look */

@@ -195,6 +195,43 @@ static void no_change_is_too_small(void **state)
 	}
 }
 
+/* Of a sender that sends `ahead` requests more, and then one under the PSN of one of those, which is `back` before the last. */
+static uint32_t send_another(struct wire *wire, uint32_t ahead, uint32_t back, uint64_t pause_ns)
+{
+	struct ft_observed other = request(SETTLED + ahead - back);
+
+	tear_down((void **)&wire);
+	set_up((void **)&wire);
+	talk(wire, SETTLED + ahead);
+	wire->now_ns += pause_ns;
+	other.opcode = WRITE_ONLY;
+	return send(wire, other, FT_STEP_RETRANSMITTED);
+}
+
+static void a_conflict_is_seen_among_the_frames_of_late(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t back = 1; back < 1100; back += back < 10 ? 1 : 107)
+		assert_int_equal(send_another(wire, 1200, back, 0),
+				 back <= FT_SUSPECTS_PASSAGES ? R(PSN_CONFLICT) : 0);
+	assert_int_equal(send_another(wire, 1200, 100, 11 * MS), 0); /* may be another connection */
+}
+
+static void a_request_ahead_of_its_turn_is_compared_with_the_one_that_comes(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed forged = request(SETTLED + 40);
+
+	talk(wire, SETTLED);
+	forged.opcode = WRITE_ONLY;
+	assert_int_equal(send(wire, forged, FT_STEP_NEW | FT_STEP_GAP), 0);
+	for (uint32_t nth = SETTLED; nth < SETTLED + 40; nth++)
+		assert_int_equal(send(wire, request(nth), FT_STEP_REORDERED), 0);
+	assert_int_equal(send(wire, request(SETTLED + 40), FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+	assert_int_equal(send(wire, request(SETTLED + 41), FT_STEP_NEW), 0);
+}
+
 /* Requests of which the one before last is a READ of ten packets from PSN `psn`; the path MTU is 1024. */
 static struct ft_observed talk_of_a_read(struct wire *wire)
 {
@@ -331,6 +368,7 @@ static void a_connection_set_up_anew_repeats_psns(void **state)
 
 		flow->packets = 0; /* the first of these connections is the first of the flow */
 		talk(wire, length);
+		wire->now_ns += 11 * MS;
 		for (uint32_t nth = 0; nth < length + 3; nth++) {
 			struct ft_observed other = request(nth);
 
@@ -1029,6 +1067,8 @@ int main(void)
 		TEST(another_payload_alone_is_worth_a_note),
 		TEST(another_address_is_another_request),
 		TEST(no_change_is_too_small),
+		TEST(a_conflict_is_seen_among_the_frames_of_late),
+		TEST(a_request_ahead_of_its_turn_is_compared_with_the_one_that_comes),
 		TEST(a_read_may_be_asked_again_in_part),
 		TEST(also_if_nothing_came_after_it),
 		TEST(a_read_of_more_than_was_asked_for_is_another),
