@@ -145,6 +145,8 @@ static inline bool is_ordinary(const struct ft_suspects *suspects, struct ft_flo
 		return false;
 	if (!looks_alike(&flow->look, observed, !request))
 		return false;
+	if (!request && ft_is_response(observed->opcode))
+		ft_suspects_note_response(suspects, flow, observed);
 	if (!request)
 		return true;
 	ft_recent_count(recent, observed->psn, ft_recent_word(observed));
@@ -201,8 +203,10 @@ static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *f
 	return true;
 }
 
-static inline bool answers_on(struct ft_sender_look *look, const struct ft_observed *observed)
+static inline bool answers_on(const struct ft_suspects *suspects, struct ft_flow *flow,
+			      const struct ft_observed *observed)
 {
+	struct ft_sender_look *look = &flow->look;
 	bool compared = (look->style & FT_LOOK_REQUESTS) == 0;
 
 	if ((observed->opcode & UNBOUND) != 0)
@@ -213,6 +217,8 @@ static inline bool answers_on(struct ft_sender_look *look, const struct ft_obser
 	ft_look_count_id(look, observed->ip_id);
 	if (compared)
 		ft_look_count(look);
+	if (ft_is_response(observed->opcode))
+		ft_suspects_note_response(suspects, flow, observed);
 	return true;
 }
 
@@ -222,7 +228,7 @@ static inline bool is_usual(const struct ft_suspects *suspects, struct ft_flow *
 	if ((what & ~(uint32_t)ORDINARY_REQUEST) == 0)
 		return goes_on(suspects, flow, observed);
 	return (what & ~(uint32_t)ORDINARY_ANSWER) == FT_STEP_ANSWER &&
-	       answers_on(&flow->look, observed);
+	       answers_on(suspects, flow, observed);
 }
 
 void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,

@@ -13,7 +13,8 @@ enum {
 	IP_BEHIND_ID = 14,             /* bytes of an IPv4 header */
 	UDP_LEN = 8,
 	BTH_LEN = 12,
-	BTH_BEHIND_ASKS = 2, /* bytes behind the one of the acknowledge-request bit and the next */
+	ASKS = 0x8000, /* the acknowledge-request bit, in its byte of the BTH and the next .. */
+	BTH_BEHIND_ASKS = 2, /* .. and bytes behind those */
 };
 static_assert(FT_SUSPECTS_PASSAGES % SEARCHED_TOGETHER == 0, "in whole rows");
 
@@ -65,42 +66,50 @@ static uint32_t behind_bth(const struct ft_observed *observed)
 	return ft_opcode_shape(observed->opcode)->length + ((observed->payload + 3) & ~3u);
 }
 
+/* How the low 16 bits of `change`, as two bytes of a packet, change its ICRC. */
+static uint32_t change_of(uint32_t change, uint32_t behind)
+{
+	const uint8_t bytes[FT_ICRC_CHANGE] = { (uint8_t)(change >> 8), (uint8_t)change };
+
+	return (change & 0xffff) == 0 ? 0 : ft_icrc_change(bytes, behind);
+}
+
 /*
- * With all alike that was looked at: whether the ICRCs differ by more than what may change when a request is sent again, its IP
- * identification and the acknowledge-request bit.
+ * With all alike that was looked at: whether the ICRCs differ by more than what may change when the same is sent again, the IP
+ * identification, the acknowledge-request bit and, of a response, its AETH.
  */
 static bool is_tail_unlike(const struct ft_passage *before, const struct ft_passage *now,
 			   const struct ft_observed *observed)
 {
-	uint16_t id = before->ip_id ^ now->ip_id;
-	const uint8_t ids[FT_ICRC_CHANGE] = { (uint8_t)(id >> 8), (uint8_t)id };
-	const uint8_t asks[FT_ICRC_CHANGE] = { (before->asks ^ now->asks) << 7, 0 };
 	uint32_t change = before->icrc ^ now->icrc, behind = behind_bth(observed);
+	uint32_t aeth = before->word ^ now->word;
 
 	if (before->icrc == 0 || now->icrc == 0 || before->sport != now->sport)
 		return false;
-	if (id != 0)
-		change ^= ft_icrc_change(ids, IP_BEHIND_ID + UDP_LEN + BTH_LEN + behind);
+	change ^= change_of(before->ip_id ^ now->ip_id, IP_BEHIND_ID + UDP_LEN + BTH_LEN + behind);
 	if (before->asks != now->asks)
-		change ^= ft_icrc_change(asks, BTH_BEHIND_ASKS + behind);
+		change ^= change_of(ASKS, BTH_BEHIND_ASKS + behind);
+	if ((now->half & FT_PASSAGE_RESPONSE) != 0)
+		change ^= change_of(aeth >> 16, behind - 2) ^ change_of(aeth, behind - 4);
 	return change != 0;
 }
 
-/* In which of enum ft_recent_bits two requests differ; cut differently, they cannot be compared. */
+/* Both are cut alike. */
+static bool is_content_unlike(const struct ft_passage *before, const struct ft_passage *now,
+			      const struct ft_observed *observed)
+{
+	return before->content != now->content || is_tail_unlike(before, now, observed);
+}
+
+/* In which of enum ft_recent_bits two requests differ. */
 static uint32_t unlike(const struct ft_passage *before, const struct ft_passage *now,
 		       const struct ft_observed *observed)
 {
-	uint32_t bits = 0;
-
-	if (((before->word ^ now->word) & FT_RECENT_WHOLE) != 0)
+	if (before->whole != now->whole)
 		return 0;
-	if (before->content != now->content)
-		bits |= FT_RECENT_CONTENT;
 	if (before->shape != now->shape)
-		bits |= FT_RECENT_SHAPE;
-	if (bits == 0 && is_tail_unlike(before, now, observed))
-		bits |= FT_RECENT_CONTENT;
-	return bits;
+		return FT_RECENT_SHAPE | (before->content != now->content ? FT_RECENT_CONTENT : 0);
+	return is_content_unlike(before, now, observed) ? FT_RECENT_CONTENT : 0;
 }
 
 /* One packet and what is known about it. */
@@ -242,6 +251,36 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 		      before.passage == NULL ? 0 : observed->frame - before.back);
 }
 
+/* The half that asked is under way, and did not go back to where another connection may have begun. */
+static bool is_asked_in_order(const struct scene *scene)
+{
+	const struct ft_flow *flow = scene->flow;
+	const struct ft_recent *asked;
+
+	if (flow->peer == 0)
+		return false;
+	asked = ft_recent_of(scene->suspects, ft_flow_at(scene->suspects->table, flow->peer));
+	return (asked->newest & (FT_RECENT_SEEN | FT_RECENT_BEYOND | FT_RECENT_NOTHING)) ==
+	       FT_RECENT_SEEN;
+}
+
+/* Against the one that passed under its PSN, if that was the same part of an answer. */
+static void check_response(const struct scene *scene, struct ft_suspicion *suspicion)
+{
+	struct ft_suspects *suspects = scene->suspects;
+	const struct ft_observed *observed = scene->observed;
+	const struct ft_passage now = ft_response_passage_of(suspects, scene->flow, observed);
+	struct passed before = { NULL, 0 };
+
+	if ((scene->step->what & FT_STEP_RETRANSMITTED) != 0 && is_asked_in_order(scene))
+		before = passage_before(suspects->passages, &now);
+	if (before.passage != NULL && before.passage->shape == now.shape &&
+	    before.passage->whole == now.whole && is_content_unlike(before.passage, &now, observed))
+		hold_conflict(suspicion, FT_CONFLICT_PAYLOAD, observed->frame - before.back);
+	else
+		ft_passages_keep(suspects->passages, observed->frame, &now);
+}
+
 static void check_look(const struct scene *scene, struct ft_suspicion *suspicion,
 		       struct ft_sender_look *usual)
 {
@@ -307,6 +346,8 @@ void ft_suspects_judge(struct ft_suspects *suspects, struct ft_flow *flow,
 		refused(&scene, suspicion);
 	if (!scene.answer && (step->what & FT_STEP_OUTSIDE) == 0)
 		check_request(&scene, suspicion);
+	if (scene.answer && ft_is_response(observed->opcode))
+		check_response(&scene, suspicion);
 	if (suspicion->rules != 0)
 		write_suspicion(&scene, &usual, suspicion);
 }

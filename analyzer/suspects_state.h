@@ -4,19 +4,25 @@
 
 /* What suspects.c, which every packet passes, and suspects_judge.c, for those that are odd, have in common. */
 
-/* The request in a frame of late, in the place of its number: more of it than fits beside its half-connection. */
+/*
+ * A request in a frame of late, in the place of its number: more of it than fits beside its half-connection. Or a response,
+ * which has a PSN of the other half's requests.
+ */
 struct ft_passage {
-	uint32_t half; /* number of its record */
+	uint32_t half; /* number of its record; of responses with FT_PASSAGE_RESPONSE */
 	uint32_t psn : 24;
-	uint32_t asks : 1; /* for an acknowledgement */
-	uint32_t frame;    /* low bits of its number */
-	uint32_t word;     /* enum ft_recent_bits, and what was odd about it */
-	uint32_t content;  /* struct ft_observed */
-	uint32_t shape;    /* ft_recent_shape() */
-	uint32_t icrc;     /* struct ft_observed */
+	uint32_t asks : 1;  /* for an acknowledgement */
+	uint32_t whole : 1; /* nothing of it was cut off */
+	uint32_t frame;     /* low bits of its number */
+	uint32_t word; /* enum ft_recent_bits, and what was odd about it; of responses the AETH */
+	uint32_t content; /* struct ft_observed */
+	uint32_t shape;   /* ft_recent_shape(); of responses operation and length */
+	uint32_t icrc;    /* struct ft_observed */
 	uint16_t ip_id, sport;
 };
 static_assert(sizeof(struct ft_passage) == 32, "two in a cache line");
+
+#define FT_PASSAGE_RESPONSE UINT32_C(0x80000000) /* above every record number */
 
 struct ft_passages {
 	uint32_t marks[FT_SUSPECTS_PASSAGES]; /* of half and PSN: what is searched */
@@ -47,6 +53,7 @@ static inline struct ft_passage ft_passage_of(const struct ft_suspects *suspects
 		.half = (uint32_t)(flow - suspects->records) + 1,
 		.psn = observed->psn & 0xffffff,
 		.asks = (observed->has & FT_OBSERVED_ACK_REQUEST) != 0,
+		.whole = (observed->has & FT_OBSERVED_WHOLE) != 0,
 		.frame = (uint32_t)observed->frame,
 		.word = word,
 		.content = observed->content,
@@ -55,6 +62,27 @@ static inline struct ft_passage ft_passage_of(const struct ft_suspects *suspects
 		.ip_id = observed->ip_id,
 		.sport = observed->sport,
 	};
+}
+
+/* A READ response or ATOMIC ACKNOWLEDGE, of a transport that binds a queue pair. */
+static inline bool ft_is_response(uint8_t opcode)
+{
+	const uint32_t responses = 0xfu << 0x0d | 1u << 0x12;
+
+	return (responses >> (opcode & 0x1f) & 1) != 0;
+}
+
+static inline struct ft_passage ft_response_passage_of(const struct ft_suspects *suspects,
+						       const struct ft_flow *flow,
+						       const struct ft_observed *observed)
+{
+	bool credited = (observed->has & FT_OBSERVED_AETH) != 0;
+	uint32_t aeth = credited ? (uint32_t)observed->syndrome << 24 | observed->msn : 0;
+	struct ft_passage passage = ft_passage_of(suspects, flow, observed, aeth);
+
+	passage.half |= FT_PASSAGE_RESPONSE;
+	passage.shape = observed->opcode | observed->payload << 8;
+	return passage;
 }
 
 static inline uint32_t ft_passage_mark(const struct ft_passage *passage)
@@ -74,6 +102,15 @@ static inline void ft_suspects_note_passage(const struct ft_suspects *suspects,
 					    const struct ft_observed *observed, uint32_t word)
 {
 	const struct ft_passage passage = ft_passage_of(suspects, flow, observed, word);
+
+	ft_passages_keep(suspects->passages, observed->frame, &passage);
+}
+
+static inline void ft_suspects_note_response(const struct ft_suspects *suspects,
+					     const struct ft_flow *flow,
+					     const struct ft_observed *observed)
+{
+	const struct ft_passage passage = ft_response_passage_of(suspects, flow, observed);
 
 	ft_passages_keep(suspects->passages, observed->frame, &passage);
 }

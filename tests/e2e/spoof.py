@@ -137,6 +137,26 @@ class Spoof(WithFolder):
                     if found:
                         self.assertEqual(told[found[0]]["frames"], [122 if at <= 60 else 2 * at + 1])
 
+    def test_a_response_with_another_payload_is_found(self):
+        """Sent again, it may have another IP identification and count other messages."""
+        there, back = roce.Half("10.0.0.1", "10.0.0.2", 0x22), roce.Half("10.0.0.2", "10.0.0.1", 0x11)
+
+        def answer(i, ident, last=0, msn=None):
+            above = struct.pack(">I", roce.ACK << 24 | (i + 1 if msn is None else msn))
+            return back.packet(0x10, 7000 + i, above, bytes(999) + bytes([last]), ident=ident)
+        frames = [f for i in range(120) for f in (there.read(7000 + i, 4096 * i, 1000), answer(i, 100 + 2 * i))]
+        for form in (lambda frame: frame, roce.version1, lambda frame: roce.vxlan(frame, 77)):
+            for at in (61, 62, 64, 100):
+                for response, found in ((answer(60, 99 + 2 * at, last=1), ["spoof.payload-changed"]),
+                                        (answer(60, 99 + 2 * at, msn=at), [])):
+                    changed = [*map(form, frames[:2 * at]), form(response), *map(form, frames[2 * at:])]
+                    told = self.findings(roce.capture(self.folder / "a.pcap", [(10**18 + 5000 * i, f) for i, f in enumerate(changed)]))
+                    self.assertEqual(list(told), found, (at, form))
+                    if found:
+                        self.assertEqual(told[found[0]]["frames"], [2 * at + 1])
+                        self.assertIn("RC_RDMA_READ_RESPONSE_ONLY with PSN 7060 again, with another payload than in frame 122",
+                                      " ".join(told[found[0]]["evidence"]))
+
     def unasked(self, frames):
         start = 1_750_000_000 * 10**9
         path = roce.capture(self.folder / "a.pcap", [(start + 5000 * i, frame) for i, frame in enumerate(frames)])
