@@ -9,6 +9,7 @@ enum {
 };
 
 #define RECENT_NS UINT64_C(1000000000)
+#define LAG_NS    UINT64_C(250000) /* of one mirror behind another */
 
 #define FROM_PATH (FT_STRANGE_MAC | FT_STRANGE_TTL | FT_STRANGE_DSCP | FT_STRANGE_PORT)
 
@@ -67,14 +68,24 @@ static bool is_foreign(uint32_t strange, const struct ft_sender_look *look, uint
 	return (strange & FT_STRANGE_IP_ID) != 0 && (path & (path - 1)) != 0;
 }
 
-/* The same packet as a router sends it on. */
-static bool is_hop(uint32_t strange, const struct ft_sender_look *look, uint8_t ttl)
+/* An identification that the sender's counter had passed, seen late. */
+static bool id_may_lag(const struct ft_sender_look *look, uint16_t ip_id)
+{
+	return (look->style & FT_LOOK_ID_CONSTANT) == 0 &&
+	       (uint16_t)(look->ip_id - ip_id) <= id_slack(LAG_NS);
+}
+
+/* A packet as a router sends it on. */
+static bool is_hop(uint32_t strange, const struct ft_sender_look *look,
+		   const struct ft_observed *observed)
 {
 	const uint32_t hop = FT_STRANGE_MAC | FT_STRANGE_TTL;
 
+	if ((strange & FT_STRANGE_IP_ID) != 0 && !id_may_lag(look, observed->ip_id))
+		return false;
 	return (strange & hop) == hop &&
 	       (strange & ~(hop | FT_STRANGE_DSCP | FT_STRANGE_IP_ID)) == 0 &&
-	       ttl_origin(look->ttl) == ttl_origin(ttl);
+	       ttl_origin(look->ttl) == ttl_origin(observed->ttl);
 }
 
 /* How this packet differs from a look that is settled. */
@@ -89,7 +100,7 @@ static struct ft_look_verdict judge(struct ft_sender_look *look, const struct ft
 	else
 		ft_look_learn_id(look, observed->ip_id);
 	all = verdict.strange | question->beside;
-	if (is_hop(all, look, observed->ttl))
+	if (is_hop(all, look, observed))
 		return (struct ft_look_verdict){ 0 };
 	verdict.foreign =
 		question->since_alike_ns < RECENT_NS && is_foreign(all, look, observed->ttl);

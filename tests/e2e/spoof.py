@@ -195,6 +195,16 @@ class Spoof(WithFolder):
             self.assertEqual(found["spoof.sender-changed"]["frames"], [81])
             self.assertRegex(" ".join(found["spoof.sender-changed"]["evidence"]), "source MAC .* TTL 255 instead of 64")
 
+    def test_a_hop_explains_no_other_counter_of_identifications(self):
+        """Another sender's packets come through a router, too: the counter tells, if it is not that of a mirror that lags."""
+        for ident, found in ((45000, True), (9000, True), (2000, False), (3040, False)):
+            there, back = roce.Half("10.0.1.1", "10.0.2.1", 0x22), roce.Half("10.0.2.1", "10.0.1.1", 0x11)
+            frames = [f for psn in range(40) for f in (there.write(ident=3000 + psn), back.answer(psn, msn=psn + 1, ident=70 + psn))]
+            frames.append(there.write(smac=b"\x02\x66\x66\x66\x66\x66", ttl=63, dscp=0, ident=ident))
+            capture = roce.capture(self.folder / "a.pcap", [(10**18 + 1000 * i, f) for i, f in enumerate(frames)])
+            numbers = [f["frames"] for rule, f in self.findings(capture).items() if rule == "spoof.sender-changed"]
+            self.assertEqual(numbers, [[81]] if found else [], ident)
+
     def test_the_documented_findings_say_what_they_rest_on(self):
         examples = re.findall(r"^### `(spoof\.[\w-]+)`\n(?:(?!###).*\n)*?> (frame .+)\n>\n> `(flow_rc_\d\.pcap)`, frame (\d+)$",
                               (PROJECT / "docs" / "findings.md").read_text(), re.M)
