@@ -281,6 +281,17 @@ static void check_response(const struct scene *scene, struct ft_suspicion *suspi
 		ft_passages_keep(suspects->passages, observed->frame, &now);
 }
 
+/* Requests or answers behind this one have passed. */
+static bool is_late(const struct scene *scene)
+{
+	const uint32_t late = FT_STEP_REORDERED | FT_STEP_FABRIC_LOST | FT_STEP_RETRANSMITTED;
+	uint32_t answered = scene->flow->half.answered;
+
+	if (!scene->answer)
+		return (scene->step->what & late) != 0;
+	return answered != FT_PSN_NONE && (int32_t)((answered - scene->observed->psn) << 8) > 0;
+}
+
 static void check_look(const struct scene *scene, struct ft_suspicion *suspicion,
 		       struct ft_sender_look *usual)
 {
@@ -288,6 +299,7 @@ static void check_look(const struct scene *scene, struct ft_suspicion *suspicion
 	struct ft_look_question question = {
 		.answer = scene->answer,
 		.own_answers = (scene->recent->newest & FT_RECENT_OWN_ANSWERS) != 0,
+		.late = is_late(scene),
 		.beside = suspicion->strange,
 		.since_packet_ns = scene->since_packet_ns,
 		.since_alike_ns = scene->since_alike_ns,

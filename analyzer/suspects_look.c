@@ -68,20 +68,25 @@ static bool is_foreign(uint32_t strange, const struct ft_sender_look *look, uint
 	return (strange & FT_STRANGE_IP_ID) != 0 && (path & (path - 1)) != 0;
 }
 
-/* An identification that the sender's counter had passed, seen late. */
-static bool id_may_lag(const struct ft_sender_look *look, uint16_t ip_id)
+/*
+ * An identification that the sender's counter had passed: of a packet that others overtook; or that the other kind, requests
+ * or answers, may have overtaken.
+ */
+static bool id_may_lag(const struct ft_sender_look *look, uint16_t ip_id, bool late)
 {
+	uint16_t behind = (uint16_t)(look->ip_id - ip_id);
+
 	return (look->style & FT_LOOK_ID_CONSTANT) == 0 &&
-	       (uint16_t)(look->ip_id - ip_id) <= id_slack(LAG_NS);
+	       (late ? behind < ID_FAR : behind <= id_slack(LAG_NS));
 }
 
 /* A packet as a router sends it on. */
 static bool is_hop(uint32_t strange, const struct ft_sender_look *look,
-		   const struct ft_observed *observed)
+		   const struct ft_observed *observed, bool late)
 {
 	const uint32_t hop = FT_STRANGE_MAC | FT_STRANGE_TTL;
 
-	if ((strange & FT_STRANGE_IP_ID) != 0 && !id_may_lag(look, observed->ip_id))
+	if ((strange & FT_STRANGE_IP_ID) != 0 && !id_may_lag(look, observed->ip_id, late))
 		return false;
 	return (strange & hop) == hop &&
 	       (strange & ~(hop | FT_STRANGE_DSCP | FT_STRANGE_IP_ID)) == 0 &&
@@ -100,7 +105,7 @@ static struct ft_look_verdict judge(struct ft_sender_look *look, const struct ft
 	else
 		ft_look_learn_id(look, observed->ip_id);
 	all = verdict.strange | question->beside;
-	if (is_hop(all, look, observed))
+	if (is_hop(all, look, observed, question->late))
 		return (struct ft_look_verdict){ 0 };
 	verdict.foreign =
 		question->since_alike_ns < RECENT_NS && is_foreign(all, look, observed->ttl);

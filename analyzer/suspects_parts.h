@@ -72,6 +72,7 @@ struct ft_look_verdict {
 struct ft_look_question {
 	bool answer;      /* requests and answers are not compared with one another */
 	bool own_answers; /* which do not look like requests, as the verdict said before */
+	bool late;        /* what was sent behind it has passed */
 	uint32_t beside;  /* enum ft_strange: what is odd about the packet besides its look */
 	uint64_t since_packet_ns; /* since the packet before on this half-connection */
 	uint64_t since_alike_ns;  /* since the request before, or for an answer the answer */

@@ -205,6 +205,16 @@ class Spoof(WithFolder):
             numbers = [f["frames"] for rule, f in self.findings(capture).items() if rule == "spoof.sender-changed"]
             self.assertEqual(numbers, [[81]] if found else [], ident)
 
+    def test_a_hop_seen_late_has_an_earlier_identification(self):
+        """Of a packet, or of an answer, that one mirror lost and the one behind the router shows after others."""
+        router = {"smac": b"\x02\x66\x66\x66\x66\x66", "ttl": 63}
+        there, back = roce.Half("10.0.1.1", "10.0.2.1", 0x22), roce.Half("10.0.2.1", "10.0.1.1", 0x11)
+        frames = [f for psn in range(80) for f in (there.write(psn, ident=250 * psn), back.answer(psn, msn=psn + 1, ident=250 * psn))]
+        for lost, late in ((60, there.write(30, ident=7500, **router)), (61, back.answer(30, msn=31, ident=7500, **router))):
+            seen = frames[:lost] + frames[lost + 1:] + [late]
+            capture = roce.capture(self.folder / "a.pcap", [(10**18 + 1000 * i, f) for i, f in enumerate(seen)])
+            self.assertEqual(self.findings(capture), {}, lost)
+
     def test_the_documented_findings_say_what_they_rest_on(self):
         examples = re.findall(r"^### `(spoof\.[\w-]+)`\n(?:(?!###).*\n)*?> (frame .+)\n>\n> `(flow_rc_\d\.pcap)`, frame (\d+)$",
                               (PROJECT / "docs" / "findings.md").read_text(), re.M)
