@@ -291,14 +291,12 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 
 /*
  * Metadata tells of all queue pairs; a queue pair that had messages in a row shares them with no other; those that share
- * them are all, once an immediate was the length of what they carried; and which data is asked for must be known.
+ * them are all, once one of them was long enough to tell; and which data is asked for must be known.
  */
 static bool may_have_more(const struct ft_nccl_followed *followed)
 {
-	const struct ft_nccl_connection *model = &followed->model;
-	bool is_short = model->split == FT_NCCL_YES && model->imm_content != FT_NCCL_IMM_LENGTH;
-
-	return !model->is_set_up && (!ft_nccl_split_is_known(followed) || is_short) &&
+	return !followed->model.is_set_up &&
+	       (!ft_nccl_split_is_known(followed) || ft_nccl_split_may_have_more(followed)) &&
 	       !followed->blind;
 }
 

@@ -129,6 +129,8 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	transfer->immdt = immdt;
 	ft_nccl_split_weigh(moment->followed, transfer);
 	ft_nccl_split_weigh_sizes(moment->followed, transfer);
+	if (moment->lane_index == 0)
+		ft_nccl_split_count(moment->followed, transfer);
 	if (transfer->has_cts && moment->followed->in_a_row >= ASKED_EACH)
 		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N8);
 	if (message->request_count == 1 && transfer->has_cts &&

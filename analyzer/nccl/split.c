@@ -6,6 +6,8 @@
 /* Messages next to each other on a lane, until lanes that were not seen yet are not expected to take turns with it. */
 enum { IN_A_ROW = 2 };
 
+enum { LEAST_PART_BYTES = 8 }; /* before 2.12 */
+
 static uint8_t sets_of(const struct ft_nccl_followed *followed)
 {
 	const struct ft_nccl_connection *model = &followed->model;
@@ -148,6 +150,43 @@ void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl
 	shares = ft_nccl_ring_shares(&followed->ring, before);
 	if (!shares[lane].used)
 		learn(followed, FT_NCCL_NO);
+}
+
+/* What the first of so many queue pairs has of a message: since 2.12, and before. */
+static bool is_part_of(uint64_t bytes, uint32_t length, uint32_t count)
+{
+	uint64_t part = (length + (uint64_t)count - 1) / count;
+	uint64_t aligned =
+		(part + FT_NCCL_PART_BYTES - 1) / FT_NCCL_PART_BYTES * FT_NCCL_PART_BYTES;
+	uint64_t older = part < LEAST_PART_BYTES ? LEAST_PART_BYTES : part;
+
+	return bytes == (aligned < length ? aligned : length) ||
+	       bytes == (older < length ? older : length);
+}
+
+void ft_nccl_split_count(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	const struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer);
+	bool is_big = model->imm_order == FT_NCCL_ORDER_BIG;
+	uint32_t length, most = FT_NCCL_QPS_MAX;
+
+	if (!ft_nccl_split_may_have_more(followed) || transfer->message.request_count != 1 ||
+	    transfer->doubtful || !ft_nccl_share_is_whole(share) ||
+	    model->imm_content != FT_NCCL_IMM_LENGTH || model->imm_order == FT_NCCL_ORDER_UNKNOWN)
+		return;
+	length = ft_nccl_immediate(transfer->immdt, is_big ? FT_NCCL_BIG : FT_NCCL_LITTLE);
+	while (most > 1 && !is_part_of(share->bytes, length, most))
+		most--;
+	if (most > 1 && (followed->most_lanes == 0 || most < followed->most_lanes))
+		followed->most_lanes = (uint8_t)most;
+}
+
+bool ft_nccl_split_may_have_more(const struct ft_nccl_followed *followed)
+{
+	return !followed->model.is_set_up && !followed->by_grid &&
+	       followed->model.split == FT_NCCL_YES &&
+	       (followed->most_lanes == 0 || followed->most_lanes > followed->lane_count);
 }
 
 static bool was_asked_for(const struct ft_nccl_moment *moment)

@@ -30,6 +30,13 @@ void ft_nccl_split_weigh(struct ft_nccl_followed *followed,
 void ft_nccl_split_weigh_sizes(struct ft_nccl_followed *followed,
 			       const struct ft_nccl_transfer *transfer);
 
+/* Without a set-up: what the first queue pair had of a message tells how many share it, at most. */
+void ft_nccl_split_count(struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer);
+
+/* Without a set-up: messages are shared, maybe by more queue pairs than those known. */
+bool ft_nccl_split_may_have_more(const struct ft_nccl_followed *followed);
+
 /* Message `transfer` has data on the lane now; `exact`: it is the next that is there. */
 void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,
 			 uint8_t lane, bool exact);

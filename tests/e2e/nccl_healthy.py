@@ -205,6 +205,17 @@ class Healthy(WithFolder):
             complete += told
         self.assertGreater(complete, 0.998 * sent)
 
+    def test_messages_have_all_their_parts(self):
+        """Queue pairs that carry nothing but empty parts for long, or any at all, are the connection's, too."""
+        for seed, way in ((302, middle), (305, whole), (354, middle), (394, middle), (395, bursts)):
+            with self.subTest(seed=seed, way=way.__name__):
+                frames = nccl_made.World(seed, setup=False).frames
+                packets = collections.Counter((f.connection, f.k) for f in frames if f.role == "data")
+                kept = way(frames, random.Random(seed))
+                told = [m for m in self.document(kept)["messages"] if m["completed"]]
+                self.assertGreater(len(told), 0)
+                self.assertEqual([m for m in told if m["packets"] != packets[kept[m["first_frame"] - 1].connection, m["k"]]], [])
+
     def test_numbers_behind_holes(self):
         """Hardly one in a hundred of those said to be complete is taken for another one."""
         complete = mistaken = 0
