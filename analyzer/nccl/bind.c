@@ -289,15 +289,24 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 	ft_nccl_replay_all(connections, replays, count);
 }
 
+/* A set-up, or many messages, have shown all queue pairs between the two. */
+static bool is_complete(const struct ft_nccl_followed *followed)
+{
+	return followed->model.is_set_up ||
+	       followed->in_a_row >=
+		       (ft_nccl_had_all(followed) ? MESSAGES_TO_BE_SURE : SHORT_TO_BE_SURE);
+}
+
 /*
- * Metadata tells of all queue pairs; a queue pair that had messages in a row shares them with no other; those that share
- * them are all, once one of them was long enough to tell; and which data is asked for must be known.
+ * Metadata tells of all queue pairs; a queue pair that had messages in a row shares them with no other, unless another one
+ * writes there, too; those that share them are all, once one of them was long enough to tell; and which data is asked for
+ * must be known.
  */
 static bool may_have_more(const struct ft_nccl_followed *followed)
 {
-	return !followed->model.is_set_up &&
-	       (!ft_nccl_split_is_known(followed) || ft_nccl_split_may_have_more(followed)) &&
-	       !followed->blind;
+	return !followed->model.is_set_up && !followed->blind &&
+	       (!ft_nccl_split_is_known(followed) || ft_nccl_split_may_have_more(followed) ||
+		(ft_nccl_may_be_shared(followed) && !is_complete(followed)));
 }
 
 /* Somebody else has begun to write there: it is no part of the same message. */
@@ -331,14 +340,6 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	ft_nccl_stranger_forget(&connections->strangers, stranger);
 	ft_nccl_replay(connections, &(struct ft_nccl_logged){ *seen, 1, seen->frame, seen->ts_ns });
 	return true;
-}
-
-/* A set-up, or many messages, have shown all queue pairs between the two. */
-static bool is_complete(const struct ft_nccl_followed *followed)
-{
-	return followed->model.is_set_up ||
-	       followed->in_a_row >=
-		       (ft_nccl_had_all(followed) ? MESSAGES_TO_BE_SURE : SHORT_TO_BE_SURE);
 }
 
 /* Its set-up names the queue pair, though another connection's does, too. */

@@ -229,15 +229,23 @@ static inline bool ft_nccl_is_calm(const struct ft_nccl_followed *followed)
 	return followed->trouble == 0 || followed->steps - followed->trouble > calm;
 }
 
-enum {
-	FT_NCCL_SHARED_LENGTH = 129
-}; /* bytes: what is shorter goes to the first queue pair alone */
+enum { FT_NCCL_ALONE_BYTES = 128 }; /* of a message go to the first queue pair alone */
 
-/* A message came whole of which several queue pairs would each have had a part. */
+/* A message came whole of which further queue pairs than one of each device would have had a part. */
 static inline bool ft_nccl_had_all(const struct ft_nccl_followed *followed)
 {
-	return followed->by_length != 0 && (followed->lengths[0] >= FT_NCCL_SHARED_LENGTH ||
-					    followed->lengths[1] >= FT_NCCL_SHARED_LENGTH);
+	const uint64_t alone = followed->model.devices * (uint64_t)FT_NCCL_ALONE_BYTES;
+
+	return followed->by_length != 0 &&
+	       (followed->lengths[0] > alone || followed->lengths[1] > alone);
+}
+
+/* Without a set-up: another queue pair was met that may share messages with the only one known of each device. */
+static inline bool ft_nccl_may_be_shared(const struct ft_nccl_followed *followed)
+{
+	return !followed->model.is_set_up && !followed->by_grid &&
+	       followed->lane_count <= followed->model.devices && followed->unsure &&
+	       !ft_nccl_had_all(followed);
 }
 
 /*

@@ -97,7 +97,7 @@ static bool says_so(const struct ft_nccl_followed *followed,
 static bool is_sure(const struct ft_nccl_followed *followed,
 		    const struct ft_nccl_transfer *transfer)
 {
-	if (followed->overtaken && !followed->numbered)
+	if ((followed->overtaken && !followed->numbered) || ft_nccl_may_be_shared(followed))
 		return false;
 	return transfer->has_cts || followed->model.is_set_up || followed->lane_count == 1;
 }

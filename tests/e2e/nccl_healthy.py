@@ -207,7 +207,8 @@ class Healthy(WithFolder):
 
     def test_messages_have_all_their_parts(self):
         """Queue pairs that carry nothing but empty parts for long, or any at all, are the connection's, too."""
-        for seed, way in ((302, middle), (305, whole), (354, middle), (394, middle), (395, bursts)):
+        for seed, way in ((302, middle), (305, whole), (354, middle), (394, middle), (395, bursts), (349, whole),
+                          (376, lossy), (736, whole), (736, bursts), (799, whole)):
             with self.subTest(seed=seed, way=way.__name__):
                 frames = nccl_made.World(seed, setup=False).frames
                 packets = collections.Counter((f.connection, f.k) for f in frames if f.role == "data")
