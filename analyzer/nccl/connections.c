@@ -387,9 +387,10 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 
 void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t digest)
 {
+	uint32_t hint = connections->hints[digest % FT_NCCL_HINTS];
+
 	if (connections->straights != NULL)
-		ft_nccl_straight_prefetch(
-			&connections->straights[connections->hints[digest % FT_NCCL_HINTS] / 2]);
+		ft_nccl_straight_prefetch(&connections->straights[hint / 2], hint % 2);
 }
 
 /* Whose it is, if it goes straight; the hint will do next time. */

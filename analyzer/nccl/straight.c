@@ -77,7 +77,7 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	ft_nccl_straight_count_up(straight, straight->newest);
 	*message_at(straight, straight->newest) = (struct ft_nccl_straight_message){
 		.va = va,
-		.cts_frame = glimpse->observed->frame,
+		.cts_frame = (uint32_t)glimpse->observed->frame,
 	};
 	if (straight->newest == straight->next)
 		straight->next_va = va;
@@ -110,9 +110,9 @@ static void begin(struct ft_nccl_straight *straight, const struct ft_observed *o
 {
 	struct ft_nccl_straight_message *message = message_at(straight, straight->next);
 
-	message->first_frame = observed->frame;
+	message->first_frame = (uint32_t)observed->frame;
 	message->first_ts_ns = observed->ts_ns;
-	message->written = observed->length;
+	message->written = straight->written = observed->length;
 	message->from = observed->psn;
 	straight->next++;
 	straight->bytes += observed->length;
@@ -153,8 +153,7 @@ static bool take_last(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 
 	if (straight->stage != FT_NCCL_STRAIGHT_WRITING || observed->psn != straight->data_psn ||
 	    !is_sane(observed->payload) ||
-	    (has_immediate &&
-	     !is_length(straight, glimpse, 0, message_at(straight, straight->next - 1)->written)))
+	    (has_immediate && !is_length(straight, glimpse, 0, straight->written)))
 		return false;
 	straight->packets++;
 	end(straight, has_immediate ? FT_NCCL_STRAIGHT_IDLE : FT_NCCL_STRAIGHT_WRITTEN);
@@ -164,13 +163,12 @@ static bool take_last(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 static bool take_bare_end(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
 {
 	const struct ft_observed *observed = glimpse->observed;
-	struct ft_nccl_straight_message *message = message_at(straight, straight->next - 1);
 
 	if (straight->stage != FT_NCCL_STRAIGHT_WRITTEN || !straight->bare ||
 	    observed->psn != straight->data_psn || observed->va != 0 || observed->rkey != 0 ||
-	    observed->payload != 0 || !is_length(straight, glimpse, RETH_LEN, message->written))
+	    observed->payload != 0 || !is_length(straight, glimpse, RETH_LEN, straight->written))
 		return false;
-	message->from |= FT_NCCL_STRAIGHT_BARE;
+	message_at(straight, straight->next - 1)->from |= FT_NCCL_STRAIGHT_BARE;
 	straight->packets++;
 	end(straight, FT_NCCL_STRAIGHT_IDLE);
 	return true;
@@ -230,7 +228,7 @@ bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t role,
 	const struct ft_observed *observed = glimpse->observed;
 	bool is_data = role == FT_NCCL_AT_RECEIVER;
 
-	if ((observed->pkey & 0x7fff) == 0)
+	if ((observed->pkey & 0x7fff) == 0 || observed->frame >> 32 != straight->frames)
 		return false;
 	switch (observed->opcode) {
 	case 0x06:

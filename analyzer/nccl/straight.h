@@ -16,7 +16,7 @@
  *     its end            the last packet expected, with the length as immediate, or an empty write that has it
  *     an acknowledgment
  *
- * Then a few comparisons do, and what is to be remembered of a message takes two thirds of a cache line. All else of the connection
+ * Then a few comparisons do, and what is to be remembered of a message takes half a cache line. All else of the connection
  * stays as it was when it went straight, until somebody asks: ft_nccl_straight_leave() makes it what the general way would
  * have made it. Only connections of one pair of queue pairs go straight, once there is nothing left to be learnt of them,
  * and only where no messages are kept: their last frames and protocols are not known here.
@@ -25,12 +25,12 @@
 /* A message that was asked for, and may have come. */
 struct ft_nccl_straight_message {
 	uint64_t va; /* asked for, and written to */
-	uint64_t cts_frame;
-	uint64_t first_frame, first_ts_ns;
-	uint32_t written; /* bytes */
-	uint32_t from;    /* PSN of its first packet; with FT_NCCL_STRAIGHT_BARE */
+	uint64_t first_ts_ns;
+	uint32_t cts_frame, first_frame; /* lower halves of their numbers */
+	uint32_t written;                /* bytes */
+	uint32_t from;                   /* PSN of its first packet; with FT_NCCL_STRAIGHT_BARE */
 };
-static_assert(sizeof(struct ft_nccl_straight_message) == 40, "three to two cache lines");
+static_assert(sizeof(struct ft_nccl_straight_message) == 32, "two in a cache line");
 
 /* Its immediate came in an empty write. */
 #define FT_NCCL_STRAIGHT_BARE (UINT32_C(1) << 24)
@@ -53,15 +53,16 @@ struct ft_nccl_followed;
 struct ft_nccl_straight {
 	_Alignas(FT_NCCL_STRAIGHT_LINE) bool is_on;
 	uint8_t stage;   /* enum ft_nccl_straight_stage */
+	uint8_t mask;    /* places of messages less 1, as in the ring */
 	bool big;        /* immediates are */
 	bool bare;       /* they may come in empty writes */
-	uint16_t pmtu;   /* bytes; 0: not known */
 	bool data_acked; /* there were ACKs of data */
+	uint16_t pmtu;   /* bytes; 0: not known */
 	uint32_t data_psn;
 	uint32_t rkey;
 	uint32_t length_most; /* of a message */
-	uint32_t mask;        /* places of messages less 1, as in the ring */
-	uint32_t acked;       /* newest PSN of clear-to-sends; FT_NCCL_NONE: none here */
+	uint32_t written;     /* of message `next` - 1 */
+	uint32_t frames;      /* upper half of all their numbers */
 	uint32_t packets;     /* clear-to-sends, and of data, as far as they are shown */
 	uint64_t newest;      /* message asked for */
 	uint64_t next;        /* message that will be written .. */
@@ -75,6 +76,7 @@ struct ft_nccl_straight {
 	uint64_t cts_va; /* of the next one */
 	uint32_t cts_psn;
 	uint32_t fifo_rkey;
+	uint32_t acked;                  /* newest of these PSNs; FT_NCCL_NONE: none here */
 	uint32_t cts_left;               /* until one has something to tell, or needs room */
 	uint16_t slots;                  /* then the first again, a power of two; 0: not known */
 	uint16_t slot_bytes;             /* from one to the next */
@@ -127,13 +129,16 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 /* Go straight from here on, if it is known what comes next. */
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 
-/* Fetch it from memory, soon to be asked for. */
-static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *straight)
+/* Fetch from memory what a packet to this end of it asks for; no branch: which end is as good as random. */
+static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *straight, uint32_t role)
 {
-	__builtin_prefetch(straight, 1);
-	__builtin_prefetch(&straight->hosts);
-	__builtin_prefetch(&straight->cts_va, 1);
-	__builtin_prefetch(&straight->entry, 1);
+	const uint8_t *lines = (const uint8_t *)straight;
+	uint32_t further = role == FT_NCCL_AT_SENDER ? 2 * FT_NCCL_STRAIGHT_LINE : 0;
+
+	__builtin_prefetch(lines, 1);
+	__builtin_prefetch(lines + FT_NCCL_STRAIGHT_LINE);
+	__builtin_prefetch(lines + further, 1);
+	__builtin_prefetch(lines + FT_NCCL_STRAIGHT_LINE + further, 1);
 }
 
 /* The packet goes to this end of it, and comes from the other one. */

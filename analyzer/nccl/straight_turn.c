@@ -45,6 +45,7 @@ static void expect_next(struct ft_nccl_straight *straight, const struct ft_nccl_
 	straight->slot_bytes = layout->slot_bytes;
 	straight->number_at = layout->number_at;
 	straight->number_bytes = layout->number_bytes;
+	straight->frames = (uint32_t)(seen->frame >> 32);
 	straight->fifo_rkey = seen->rkey;
 	straight->cts_va = seen->va;
 	ft_nccl_straight_count_up(straight, k);
@@ -117,6 +118,7 @@ static bool is_waiting_like(const struct ft_nccl_followed *followed,
 	const struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
 
 	return transfer->has_cts && !transfer->partial && !transfer->doubtful &&
+	       transfer->message.cts_frame >> 32 == followed->straight->frames &&
 	       transfer->message.request_count == 1 && transfer->message.first_frame == 0 &&
 	       !transfer->message.has_imm && request->has_offered &&
 	       request->offered == like->offered && request->rkey_count != 0 &&
@@ -158,7 +160,7 @@ static bool take_over(struct ft_nccl_followed *followed, uint64_t next)
 		waiting++;
 		straight->messages[i] = (struct ft_nccl_straight_message){
 			.va = ft_nccl_ring_requests(ring, transfer)->va,
-			.cts_frame = message->cts_frame,
+			.cts_frame = (uint32_t)message->cts_frame,
 		};
 	}
 	return waiting == followed->newest + 1 - next;
@@ -238,13 +240,19 @@ void ft_nccl_straight_enter(struct ft_nccl_followed *followed)
 	    !is_in_order(followed, &followed->lanes[0]) || !has_request(followed) ||
 	    make_room(straight, followed->ring.slots) != 0)
 		return;
-	straight->mask = followed->ring.slots - 1;
+	straight->mask = (uint8_t)(followed->ring.slots - 1);
 	straight->cts_left = cts_left(followed);
 	if (take_over(followed, followed->lanes[0].next))
 		begin(followed);
 }
 
 /* --- back --- */
+
+/* The number of a frame, from the lower half of it. */
+static uint64_t whole_frame(const struct ft_nccl_straight *straight, uint32_t lower)
+{
+	return (uint64_t)straight->frames << 32 | lower;
+}
 
 /* What was asked for on the way, as if it had been read. */
 static struct ft_nccl_transfer *ask(struct ft_nccl_followed *followed,
@@ -257,7 +265,7 @@ static struct ft_nccl_transfer *ask(struct ft_nccl_followed *followed,
 	request->va = message->va;
 	transfer->has_cts = true;
 	transfer->message.request_count = 1;
-	transfer->message.cts_frame = message->cts_frame;
+	transfer->message.cts_frame = whole_frame(followed->straight, message->cts_frame);
 	return transfer;
 }
 
@@ -269,14 +277,15 @@ static void write(struct ft_nccl_followed *followed, struct ft_nccl_transfer *tr
 	struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer);
 	bool bare = (message->from & FT_NCCL_STRAIGHT_BARE) != 0;
 	uint32_t packets = ft_nccl_straight_packets(straight, message->written) + (bare ? 1 : 0);
+	uint64_t first_frame = whole_frame(straight, message->first_frame);
 
 	request->written = share->bytes = transfer->written = message->written;
 	request->has_written = true;
 	transfer->bare = bare;
 	*share = (struct ft_nccl_share){
 		.bytes = message->written,
-		.first = { message->va, message->first_frame, message->first_ts_ns,
-			   message->written, message->from & 0xffffff },
+		.first = { message->va, first_frame, message->first_ts_ns, message->written,
+			   message->from & 0xffffff },
 		.packets = packets,
 		.from = message->from & 0xffffff,
 		.to = ft_nccl_psn_add(message->from, packets - 1),
@@ -285,7 +294,7 @@ static void write(struct ft_nccl_followed *followed, struct ft_nccl_transfer *tr
 		.requests = 1,
 	};
 	transfer->message.packets = packets;
-	transfer->message.first_frame = transfer->message.last_frame = message->first_frame;
+	transfer->message.first_frame = transfer->message.last_frame = first_frame;
 }
 
 static void end(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer)
