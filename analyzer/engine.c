@@ -111,6 +111,8 @@ static int account_for(void *context, const struct ft_source *source, const stru
 	unsigned at = 0;
 	int error = 0;
 
+	if (batch->framed != 0)
+		ft_framing_prefetch(engine->framing, batch);
 	while (error == 0) {
 		unsigned from = at;
 

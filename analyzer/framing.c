@@ -225,11 +225,13 @@ static uint64_t marks_from(uint64_t framed, unsigned at, unsigned count)
 	return count < 64 ? marks & ((UINT64_C(1) << count) - 1) : marks;
 }
 
-/* What is known of their connections. */
-static void prefetch(const struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
+void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch)
 {
+	uint64_t marks = marks_from(batch->framed, 0, batch->count);
+
 	for (; marks != 0; marks &= marks - 1)
-		ft_nccl_follower_prefetch(framing->follower, items[__builtin_ctzll(marks)].hash);
+		ft_nccl_follower_prefetch(framing->follower,
+					  batch->items[__builtin_ctzll(marks)].hash);
 }
 
 static void keep_all_begun(struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
@@ -250,7 +252,6 @@ int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *sou
 		const struct ft_item *items = &batch->items[at];
 		uint64_t marks = marks_from(marked, at, to - at);
 
-		prefetch(framing, items, marks);
 		if (framing->latest.items != NULL)
 			keep_all_begun(framing, items, marks);
 		for (; marks != 0 && error == 0; marks &= marks - 1) {

@@ -74,6 +74,9 @@ void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
 /* The first frames of each finding are written there from now on, with its name; NULL: nowhere. */
 void ft_framing_keep_evidence(struct ft_framing *framing, struct ft_pcapng_writer *writer);
 
+/* Fetch from memory what is known of the connections of a batch's first 64 items, as far as it is to see these. */
+void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch);
+
 /* Show it a packet. 0, or -ENOMEM of the writer. */
 int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 		   const struct ft_item *item);
