@@ -156,3 +156,10 @@ uint32_t ft_nccl_fifo_slots_least(const struct ft_nccl_followed *followed)
 		return followed->has_base ? followed->model.fifo.slots : 0;
 	return counts[__builtin_ctz(followed->base_bits)];
 }
+
+uint32_t ft_nccl_fifo_slots_most(const struct ft_nccl_followed *followed)
+{
+	if (followed->base_bits == 0)
+		return ft_nccl_fifo_slots_least(followed);
+	return counts[31 - __builtin_clz(followed->base_bits)];
+}

@@ -23,8 +23,9 @@ void ft_nccl_fifo_tell(struct ft_nccl_followed *followed);
 /* It is known from elsewhere how many slots it has: false if that cannot be, and nothing is learnt. */
 bool ft_nccl_fifo_narrow(struct ft_nccl_followed *followed, uint16_t slots);
 
-/* The fewest slots that it may have; 0: not known. */
+/* The fewest and the most slots that it may have; 0: not known. */
 uint32_t ft_nccl_fifo_slots_least(const struct ft_nccl_followed *followed);
+uint32_t ft_nccl_fifo_slots_most(const struct ft_nccl_followed *followed);
 
 /* Its slots, if there is nothing left to be learnt of them and they are a power of two; else 0. */
 uint16_t ft_nccl_fifo_slots_sure(const struct ft_nccl_followed *followed);

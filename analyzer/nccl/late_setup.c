@@ -8,8 +8,9 @@
 #include "replay.h"
 
 /* Clear-to-sends showed it before its set-up was read, as it happens when ports are merged. */
-static bool is_of(const struct ft_nccl_followed *followed, const struct ft_nccl_metadata *sender)
+static bool is_of(struct ft_nccl_followed *followed, const struct ft_nccl_metadata *sender)
 {
+	ft_nccl_straight_leave(followed);
 	return !followed->model.is_set_up && followed->has_base &&
 	       followed->model.fifo.addr == sender->addr;
 }
@@ -142,7 +143,6 @@ bool ft_nccl_setup_late(struct ft_nccl_connections *connections,
 
 	if (followed == NULL)
 		return false;
-	ft_nccl_straight_leave(followed);
 	ft_nccl_tcp_tell(&followed->model, exchange);
 	ft_nccl_setup_sizes(&followed->model, exchange->receiver);
 	ft_nccl_minors_narrow(followed, exchange->sender->form->minor_first,

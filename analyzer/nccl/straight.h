@@ -76,12 +76,12 @@ struct ft_nccl_straight {
 	uint64_t cts_va; /* of the next one */
 	uint32_t cts_psn;
 	uint32_t fifo_rkey;
-	uint32_t acked;                  /* newest of these PSNs; FT_NCCL_NONE: none here */
-	uint32_t cts_left;               /* until one has something to tell, or needs room */
-	uint16_t slots;                  /* then the first again, a power of two; 0: not known */
-	uint16_t slot_bytes;             /* from one to the next */
-	uint8_t entry_bytes;             /* of each .. */
-	uint8_t entry_captured;          /* .. of which so many */
+	uint32_t acked;         /* newest of these PSNs; FT_NCCL_NONE: none here */
+	uint32_t cts_left;      /* until the first slot must come again, or one needs room */
+	uint16_t slots;         /* then the first again, a power of two; 0: not known */
+	uint16_t slot_bytes;    /* from one to the next */
+	uint8_t entry_bytes;    /* of each .. */
+	uint8_t entry_captured; /* .. of which so many */
 	uint8_t number_at, number_bytes; /* in `entry` */
 	bool has_entry;                  /* `entry` is that of the message behind `entry_k` */
 	uint64_t entry_k;

@@ -100,10 +100,10 @@ static bool is_in_order(const struct ft_nccl_followed *followed, const struct ft
 	       !ft_nccl_is_acknowledged(&lane->data_acked, lane->data.next, FT_NCCL_NEXT);
 }
 
-/* Clear-to-sends until one tells how many slots there are, which may be as few as there can be; 0: not known. */
+/* Clear-to-sends until the first slot must come again, even if there are as many as there can be; 0: not known. */
 static uint32_t cts_left(const struct ft_nccl_followed *followed)
 {
-	uint32_t slots = ft_nccl_fifo_slots_least(followed);
+	uint32_t slots = ft_nccl_fifo_slots_most(followed);
 
 	if (followed->straight->slots != 0)
 		return UINT32_MAX;
@@ -380,6 +380,24 @@ static void count(struct ft_nccl_followed *followed)
 	followed->steps += straight->packets;
 }
 
+/* Where the first slot could have come again, and did not: fewer slots become impossible, one number after the other. */
+static void tell_slots(struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_straight *straight = followed->straight;
+	uint64_t k = followed->newest, least = ft_nccl_fifo_slots_least(followed);
+
+	if (straight->slots != 0 || straight->newest == followed->newest)
+		return;
+	for (k += least - k % least; k <= straight->newest; k += least - k % least) {
+		uint64_t behind = straight->newest + 1 - k;
+
+		ft_nccl_fifo_place(followed, straight->cts_va - behind * straight->slot_bytes,
+				   straight->fifo_rkey, k);
+		ft_nccl_family_tell(followed);
+		least = ft_nccl_fifo_slots_least(followed);
+	}
+}
+
 void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
 {
 	struct ft_nccl_straight *straight = followed->straight;
@@ -389,6 +407,7 @@ void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
 	straight->is_on = false;
 	tell_messages(followed);
 	count(followed);
+	tell_slots(followed);
 	if (straight->newest != followed->newest)
 		followed->lanes[0].refused = 0;
 	straight->entry_k = straight->newest;
