@@ -21,9 +21,8 @@ static bool fits(const struct ft_worker *worker, const struct ft_item *item)
 		return false;
 	if (!ft_item_seen(item, &worker->config->decode, &packet, &seen))
 		return false;
-	return ft_nccl_cts_fits(
-		       &(struct ft_nccl_write){ seen.payload, seen.captured, seen.payload_length })
-		       .possible != 0;
+	return ft_nccl_cts_may_be(
+		&(struct ft_nccl_write){ seen.payload, seen.captured, seen.payload_length });
 }
 
 static bool is_cts(const struct ft_worker *worker, const struct ft_item *item)

@@ -204,6 +204,15 @@ struct ft_nccl_fits ft_nccl_cts_fits(const struct ft_nccl_write *write)
 	return fits;
 }
 
+bool ft_nccl_cts_may_be(const struct ft_nccl_write *write)
+{
+	for (unsigned family = FT_NCCL_FAMILIES; family-- > 0;) {
+		if (is_possible(&layouts[family], write))
+			return true;
+	}
+	return false;
+}
+
 static void read_rkeys(const struct layout *layout, const struct entry *bytes,
 		       struct ft_nccl_cts *entry)
 {

@@ -70,6 +70,7 @@ void ft_holds(const uint8_t *bytes, size_t size)
 	cut = whole;
 	cut.captured = whole.captured < bytes[1] ? whole.captured : bytes[1];
 	fits = ft_nccl_cts_fits(&whole);
+	assert(ft_nccl_cts_may_be(&whole) == (fits.possible != 0));
 	cut_fits = ft_nccl_cts_fits(&cut);
 	assert((fits.shown & ~fits.possible) == 0 && (cut_fits.shown & ~cut_fits.possible) == 0);
 	assert((fits.possible & ~cut_fits.possible) == 0);
