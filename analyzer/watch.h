@@ -18,7 +18,8 @@ enum {
 	FT_WATCH_ASKING = FT_WATCH_FOLLOWED + 16, /* by then the order of ACKs is known */
 	FT_WATCH_AGAIN = 64,                      /* PSNs between looks */
 	FT_WATCH_SPARSE = 29, /* of 32 bits of a PSN's hash: one in eight is shown */
-	FT_WATCH_ACK = 0x11,  /* opcode */
+	FT_WATCH_ACK = 0x11,  /* opcode, as is */
+	FT_WATCH_MIDDLE = 0x07,
 };
 
 /* Where RC writes begin and end: bits 1 << opcode. */
@@ -48,18 +49,20 @@ static inline bool ft_watch_is_sample(uint32_t psn)
 void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow);
 
 /*
- * Show it, if its operation is worth a look; `flow` is its half-connection. Which packets of one that is followed are is as
- * good as random: there is no branch on that.
+ * Show it, if its operation is worth a look; `flow` is its half-connection. Most are the middle of a write, and are not.
+ * Which others of one that is followed are is as good as random: there is no branch on that.
  */
 static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
 	uint32_t opcode = item->observed.opcode, psn = item->observed.psn;
 	bool every_ack = flow->watched < FT_WATCH_ASKING;
 
-	if (opcode >= 32 || (flow->watched == FT_WATCH_IDLE && psn % FT_WATCH_AGAIN != 0))
+	if (opcode == FT_WATCH_MIDDLE || opcode >= 32)
 		return;
 	if (flow->watched < FT_WATCH_FOLLOWED) {
-		if ((FT_WATCH_WRITES >> opcode & 1) != 0)
+		bool is_idle = flow->watched == FT_WATCH_IDLE && psn % FT_WATCH_AGAIN != 0;
+
+		if (!is_idle && (FT_WATCH_WRITES >> opcode & 1) != 0)
 			ft_watch_learn(worker, item, flow);
 	} else if (opcode == 0x0a && every_ack) {
 		ft_watch_learn(worker, item, flow);
