@@ -1,5 +1,6 @@
 #include "worker_take.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include <flow/hash.h>
@@ -63,6 +64,7 @@ static void follow(struct ft_worker *worker, struct ft_item *item, struct ft_con
 {
 	struct ft_flow *flow = conclusion->records.whole;
 
+	assert(flow != NULL); /* only what has one is followed */
 	ft_tracker_step(worker->tracker, flow, &item->observed, &conclusion->step);
 	if (worker->suspects == NULL) {
 		note_request(flow, &item->observed, &conclusion->step);

@@ -30,10 +30,9 @@ FT_IN_LINE void ft_tell_message(const struct ft_tracker *tracker, const struct f
 	step->what |= FT_STEP_MESSAGE;
 	step->message_kind = moment->operation->kind;
 	step->message_flow = ft_tracker_number(tracker, moment->flow);
-	step->message_bytes =
-		length != 0 ? length
-			    : ft_bytes_with(ft_bytes_of(&moment->flow->half, before),
-					    observed->payload);
+	step->message_bytes = length != 0 ? length
+					  : ft_bytes_with(ft_bytes_of(&moment->flow->half, before),
+							  observed->payload);
 }
 
 /* Of a First or Only: as long as its RETH says; 0: it does not. */
@@ -114,10 +113,10 @@ static inline void ft_follow_answer(const struct ft_moment *moment, uint8_t kind
 		step->what |= FT_STEP_MESSAGE;
 		step->message_kind = kind;
 		step->message_flow = moment->flow->peer;
-		step->message_bytes = ft_bytes_with(
-			ft_bytes_of(half,
-				    ft_psn_add(observed->psn, 0x1000000 - half->answer_first)),
-			observed->payload);
+		step->message_bytes =
+			ft_bytes_with(ft_bytes_of(half, ft_psn_add(observed->psn,
+								   0x1000000 - half->answer_first)),
+				      observed->payload);
 	}
 	half->flags &= (uint8_t)~FT_HALF_ANSWERING;
 }

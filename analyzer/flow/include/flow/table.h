@@ -65,11 +65,12 @@ struct ft_flow {
 	uint64_t verdict; /* its number; 0: nothing to report */
 	uint64_t
 		judged_by; /* digest of what it was reached from besides this key, and of the epoch; 0: none yet */
-	uint32_t cell;       /* where the frames are added up; UINT32_MAX: not known yet */
-	uint16_t bad_icrc;   /* packets whose ICRC was wrong; up to 65535 */
-	uint16_t elsewhere;  /* enum ft_flow_elsewhere */
-	uint32_t peer;       /* record number of the other half of the connection; 0: not known */
-	uint32_t asked;      /* moment when its newest request passed; whoever steps the tracker keeps it */
+	uint32_t cell;      /* where the frames are added up; UINT32_MAX: not known yet */
+	uint16_t bad_icrc;  /* packets whose ICRC was wrong; up to 65535 */
+	uint16_t elsewhere; /* enum ft_flow_elsewhere */
+	uint32_t peer;      /* record number of the other half of the connection; 0: not known */
+	uint32_t
+		asked; /* moment when its newest request passed; whoever steps the tracker keeps it */
 	uint16_t first_base; /* of the connection, by its set-up; FT_FLOW_NO_BASE */
 	uint16_t base, vlan; /* of the frames that are counted here, if the key leaves them open */
 	uint16_t watched;    /* for NCCL: analyzer/watch.h */
