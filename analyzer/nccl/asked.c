@@ -36,6 +36,22 @@ static bool is_of_nothing(const struct ft_nccl_followed *followed, const struct 
 	       followed->model.imm_content != FT_NCCL_IMM_ID;
 }
 
+/* Nothing is left for a queue pair behind the end of what is offered or, if the immediate says so, of what is sent. */
+static uint64_t room_of(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	bool is_big = model->imm_order == FT_NCCL_ORDER_BIG;
+	uint32_t length;
+
+	if (!ft_nccl_has_immediate(seen->opcode) || model->imm_content != FT_NCCL_IMM_LENGTH ||
+	    model->imm_order == FT_NCCL_ORDER_UNKNOWN || model->split == FT_NCCL_UNKNOWN ||
+	    ft_nccl_split_may_have_more(followed))
+		return request->offered;
+	length = ft_nccl_immediate(seen->immdt, is_big ? FT_NCCL_BIG : FT_NCCL_LITTLE);
+	return length < request->offered ? length : request->offered;
+}
+
 /*
  * A zero-length write goes to the start; of a message split over queue pairs, those that nothing is left for may be given
  * an address that goes on by a part's size each, even behind the end. Of an empty message a part has no size, but in
@@ -52,7 +68,8 @@ static bool fits_empty(const struct ft_nccl_followed *followed,
 		return offset == 0;
 	if (is_of_nothing(followed, seen))
 		return offset % OLD_PART_BYTES == 0 && offset / OLD_PART_BYTES < lanes;
-	return !request->has_offered || offset <= request->offered + lanes * FT_NCCL_PART_BYTES;
+	return !request->has_offered ||
+	       offset <= room_of(followed, request, seen) + lanes * FT_NCCL_PART_BYTES;
 }
 
 static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,

@@ -233,7 +233,8 @@ class Healthy(WithFolder):
     def test_numbers_where_many_messages_are_empty(self):
         """Buffers lie side by side, and queue pairs take turns: no message is taken for the one before or behind it."""
         for seed, setup, way in ((1029, False, whole), (1029, False, bursts), (437, False, lossy), (437, True, bursts),
-                                 (453, False, bursts), (453, True, lossy), (459, True, middle)):
+                                 (453, False, bursts), (453, True, lossy), (459, True, middle),
+                                 (322, False, bursts), (733, False, bursts), (798, False, lossy)):
             with self.subTest(seed=seed, setup=setup, way=way.__name__):
                 kept = way(nccl_made.World(seed, setup=setup).frames, random.Random(seed))
                 self.assertEqual(self.numbers(self.document(kept), kept)[1], [])
