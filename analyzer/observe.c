@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <decode/brief.h>
 #include <decode/decode.h>
 #include <decode/opcode.h>
 #include <flow/hash.h>
@@ -11,7 +12,7 @@
 #include "observe_digest.h"
 #include "observe_other.h"
 
-enum { MAC_LEN = 6, IPV4_LEN = 20, UDP_LEN = 8 };
+enum { MAC_LEN = 6 };
 
 #define SALT_DST 0xa0761d6478bd642fu
 #define SALT_IDS 0x589965cc75374cc3u
@@ -249,14 +250,15 @@ static void observe_bth(const struct ft_packet *packet, struct ft_observed *obse
 	observed->alike = packet->opcode >> 5 == FT_CNP ? FT_ALIKE_PLAIN : FT_ALIKE_SEQUENCED;
 }
 
-/* Of the innermost packet; of IPv4 it shows below which header the rest stands. */
+/* In the innermost packet, where that is IPv4. */
 static bool has_ip_options(const struct ft_packet *packet, uint32_t bth_at)
 {
 	const struct ft_layer *ip = &packet->layers[packet->layer_count - 1];
 
 	while (ip > packet->layers && ip->kind != FT_LAYER_IPV4)
 		ip--;
-	return (packet->has & FT_HAS_IPV4) != 0 && bth_at - ip->offset != IPV4_LEN + UDP_LEN;
+	return (packet->has & FT_HAS_IPV4) != 0 &&
+	       bth_at - ip->offset != FT_BRIEF_UDP + FT_BRIEF_UDP_LEN;
 }
 
 /* Where the BTH begins: it is the last layer, but for a MAD. */

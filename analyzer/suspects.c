@@ -130,12 +130,21 @@ static inline bool follows(const struct ft_flow *flow, const struct ft_recent *r
 	       (ft_recent_follows(recent, observed->psn) && since < FT_SUSPECTS_LONG_AGO);
 }
 
+/* Those that can be compared. */
+static inline void note_answer(const struct ft_suspects *suspects, const struct ft_flow *flow,
+			       const struct ft_observed *observed)
+{
+	if (ft_is_response(observed->opcode))
+		ft_suspects_note_response(suspects, flow, observed);
+}
+
 /* Nothing can be held against it: it is learnt. */
 static inline bool is_ordinary(const struct ft_suspects *suspects, struct ft_flow *flow,
 			       struct ft_recent *recent, const struct ft_observed *observed,
 			       uint32_t what)
 {
 	bool request = (what & ~(uint32_t)ORDINARY_REQUEST) == 0;
+	uint32_t word = ft_recent_word(observed);
 
 	if (!request && (what & ~(uint32_t)ORDINARY_ANSWER) != FT_STEP_ANSWER)
 		return false;
@@ -145,12 +154,12 @@ static inline bool is_ordinary(const struct ft_suspects *suspects, struct ft_flo
 		return false;
 	if (!looks_alike(&flow->look, observed, !request))
 		return false;
-	if (!request && ft_is_response(observed->opcode))
-		ft_suspects_note_response(suspects, flow, observed);
-	if (!request)
+	if (!request) {
+		note_answer(suspects, flow, observed);
 		return true;
-	ft_recent_count(recent, observed->psn, ft_recent_word(observed));
-	ft_suspects_note_passage(suspects, flow, observed, ft_recent_word(observed));
+	}
+	ft_recent_count(recent, observed->psn, word);
+	ft_suspects_note_passage(suspects, flow, observed, word);
 	flow->asked = ft_suspects_moment(observed->ts_ns);
 	return true;
 }
@@ -217,8 +226,7 @@ static inline bool answers_on(const struct ft_suspects *suspects, struct ft_flow
 	ft_look_count_id(look, observed->ip_id);
 	if (compared)
 		ft_look_count(look);
-	if (ft_is_response(observed->opcode))
-		ft_suspects_note_response(suspects, flow, observed);
+	note_answer(suspects, flow, observed);
 	return true;
 }
 

@@ -1,4 +1,5 @@
 #include <capture/frame.h>
+#include <decode/brief.h>
 #include <decode/icrc.h>
 #include <decode/opcode.h>
 
@@ -10,18 +11,16 @@ enum {
 	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
 	YOUNG = 8,                     /* requests on a connection that did little yet */
 	SEARCHED_TOGETHER = 32,        /* passages */
-	IP_BEHIND_ID = 14,             /* bytes of an IPv4 header */
-	UDP_LEN = 8,
-	BTH_LEN = 12,
-	ASKS = 0x8000, /* the acknowledge-request bit, in its byte of the BTH and the next .. */
-	BTH_BEHIND_ASKS = 2, /* .. and bytes behind those */
+	ASKS = 0x8000,   /* the acknowledge-request bit, in its byte of the BTH and the next .. */
+	BEHIND_ASKS = 2, /* .. and bytes of the BTH behind those */
+	BEHIND_IP_ID = FT_BRIEF_UDP - 6 + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN,
 };
 static_assert(FT_SUSPECTS_PASSAGES % SEARCHED_TOGETHER == 0, "in whole rows");
 
 #define TIMEOUT_NS UINT64_C(1000000) /* no sender waits less for an answer */
 
 /*
- * The request that passed with the PSN of this one, and how many frames ago; NULL: it is not among the last of the capture,
+ * The request or response that passed with the PSN of this one, and how many frames ago; NULL: it is not among the last of the capture,
  * which is so for any number of workers.
  */
 struct passed {
@@ -66,14 +65,6 @@ static uint32_t behind_bth(const struct ft_observed *observed)
 	return ft_opcode_shape(observed->opcode)->length + ((observed->payload + 3) & ~3u);
 }
 
-/* How the low 16 bits of `change`, as two bytes of a packet, change its ICRC. */
-static uint32_t change_of(uint32_t change, uint32_t behind)
-{
-	const uint8_t bytes[FT_ICRC_CHANGE] = { (uint8_t)(change >> 8), (uint8_t)change };
-
-	return (change & 0xffff) == 0 ? 0 : ft_icrc_change(bytes, behind);
-}
-
 /*
  * With all alike that was looked at: whether the ICRCs differ by more than what may change when the same is sent again, the IP
  * identification, the acknowledge-request bit and, of a response, its AETH.
@@ -86,22 +77,23 @@ static bool is_tail_unlike(const struct ft_passage *before, const struct ft_pass
 
 	if (before->icrc == 0 || now->icrc == 0 || before->sport != now->sport)
 		return false;
-	change ^= change_of(before->ip_id ^ now->ip_id, IP_BEHIND_ID + UDP_LEN + BTH_LEN + behind);
+	change ^= ft_icrc_change(before->ip_id ^ now->ip_id, BEHIND_IP_ID + behind);
 	if (before->asks != now->asks)
-		change ^= change_of(ASKS, BTH_BEHIND_ASKS + behind);
+		change ^= ft_icrc_change(ASKS, BEHIND_ASKS + behind);
 	if ((now->half & FT_PASSAGE_RESPONSE) != 0)
-		change ^= change_of(aeth >> 16, behind - 2) ^ change_of(aeth, behind - 4);
+		change ^= ft_icrc_change((uint16_t)(aeth >> 16), behind - 2) ^
+			  ft_icrc_change((uint16_t)aeth, behind - 4);
 	return change != 0;
 }
 
-/* Both are cut alike. */
+/* Of two that are cut alike. */
 static bool is_content_unlike(const struct ft_passage *before, const struct ft_passage *now,
 			      const struct ft_observed *observed)
 {
 	return before->content != now->content || is_tail_unlike(before, now, observed);
 }
 
-/* In which of enum ft_recent_bits two requests differ. */
+/* In which of enum ft_recent_bits two requests differ; cut differently, they cannot be compared. */
 static uint32_t unlike(const struct ft_passage *before, const struct ft_passage *now,
 		       const struct ft_observed *observed)
 {

@@ -1,7 +1,7 @@
+#include <endian.h>
+
 #include <decode/brief.h>
 #include <decode/icrc.h>
-
-#include <string.h>
 
 #include "crc32.h"
 #include "pass.h"
@@ -83,11 +83,12 @@ enum ft_check ft_icrc_check(const struct ft_pass *pass)
 	return ft_crc32_is(stored, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
 }
 
-/* The CRC of `size` bytes and as many zeros as are `behind` them. */
-static uint32_t with_zeros(const uint8_t *bytes, uint32_t size, uint32_t behind)
+/* The CRC of two bytes and as many zeros as are `behind` them. */
+static uint32_t with_zeros(uint16_t number, uint32_t behind)
 {
 	static const uint8_t zeros[256];
-	uint32_t crc = ft_crc32(0, bytes, size);
+	const uint8_t bytes[2] = { (uint8_t)(number >> 8), (uint8_t)number };
+	uint32_t crc = ft_crc32(0, bytes, sizeof bytes);
 
 	for (uint32_t some; behind != 0; behind -= some) {
 		some = behind < sizeof zeros ? behind : (uint32_t)sizeof zeros;
@@ -96,15 +97,9 @@ static uint32_t with_zeros(const uint8_t *bytes, uint32_t size, uint32_t behind)
 	return crc;
 }
 
-uint32_t ft_icrc_change(const uint8_t change[FT_ICRC_CHANGE], uint32_t behind)
+uint32_t ft_icrc_change(uint16_t change, uint32_t behind)
 {
-	static const uint8_t none[FT_ICRC_CHANGE];
-	uint32_t crc = with_zeros(change, FT_ICRC_CHANGE, behind) ^
-		       with_zeros(none, FT_ICRC_CHANGE, behind);
-	const uint8_t stored[4] = { (uint8_t)crc, (uint8_t)(crc >> 8), (uint8_t)(crc >> 16),
-				    (uint8_t)(crc >> 24) };
-	uint32_t word;
-
-	memcpy(&word, stored, sizeof word);
-	return word;
+	if (change == 0)
+		return 0;
+	return htole32(with_zeros(change, behind) ^ with_zeros(0, behind));
 }

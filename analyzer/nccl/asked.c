@@ -4,8 +4,6 @@
 
 #include "split.h"
 
-enum { OLD_PART_BYTES = 8 }; /* of a split message at least, in NCCL 2.10 and 2.11 */
-
 bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen)
 {
 	return seen->opcode == 0x0b && (seen->has & FT_HAS_RETH) != 0 && seen->va == 0 &&
@@ -40,15 +38,12 @@ static bool is_of_nothing(const struct ft_nccl_followed *followed, const struct 
 static uint64_t room_of(const struct ft_nccl_followed *followed,
 			const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
 {
-	const struct ft_nccl_connection *model = &followed->model;
-	bool is_big = model->imm_order == FT_NCCL_ORDER_BIG;
 	uint32_t length;
 
-	if (!ft_nccl_has_immediate(seen->opcode) || model->imm_content != FT_NCCL_IMM_LENGTH ||
-	    model->imm_order == FT_NCCL_ORDER_UNKNOWN || model->split == FT_NCCL_UNKNOWN ||
-	    ft_nccl_split_may_have_more(followed))
+	if (!ft_nccl_has_immediate(seen->opcode) || followed->model.split == FT_NCCL_UNKNOWN ||
+	    ft_nccl_split_may_have_more(followed) ||
+	    !ft_nccl_tells_length(followed, seen->immdt, &length))
 		return request->offered;
-	length = ft_nccl_immediate(seen->immdt, is_big ? FT_NCCL_BIG : FT_NCCL_LITTLE);
 	return length < request->offered ? length : request->offered;
 }
 
@@ -67,7 +62,8 @@ static bool fits_empty(const struct ft_nccl_followed *followed,
 	if (lanes == 1)
 		return offset == 0;
 	if (is_of_nothing(followed, seen))
-		return offset % OLD_PART_BYTES == 0 && offset / OLD_PART_BYTES < lanes;
+		return offset % FT_NCCL_OLD_PART_BYTES == 0 &&
+		       offset / FT_NCCL_OLD_PART_BYTES < lanes;
 	return !request->has_offered ||
 	       offset <= room_of(followed, request, seen) + lanes * FT_NCCL_PART_BYTES;
 }

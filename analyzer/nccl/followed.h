@@ -229,15 +229,32 @@ static inline bool ft_nccl_is_calm(const struct ft_nccl_followed *followed)
 	return followed->trouble == 0 || followed->steps - followed->trouble > calm;
 }
 
-enum { FT_NCCL_ALONE_BYTES = 128 }; /* of a message go to the first queue pair alone */
+/* Of a split message; so much and less goes to the first queue pair alone. */
+enum {
+	FT_NCCL_PART_BYTES = 128,   /* parts are multiples of it, but for the last */
+	FT_NCCL_OLD_PART_BYTES = 8, /* at least, in NCCL 2.10 and 2.11 */
+};
 
 /* A message came whole of which further queue pairs than one of each device would have had a part. */
 static inline bool ft_nccl_had_all(const struct ft_nccl_followed *followed)
 {
-	const uint64_t alone = followed->model.devices * (uint64_t)FT_NCCL_ALONE_BYTES;
+	const uint64_t alone = followed->model.devices * (uint64_t)FT_NCCL_PART_BYTES;
 
 	return followed->by_length != 0 &&
 	       (followed->lengths[0] > alone || followed->lengths[1] > alone);
+}
+
+/* True, and *length filled, if immediates are lengths and the order in which they stand is known. */
+static inline bool ft_nccl_tells_length(const struct ft_nccl_followed *followed, uint32_t immdt,
+					uint32_t *length)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	bool is_big = model->imm_order == FT_NCCL_ORDER_BIG;
+
+	if (model->imm_content != FT_NCCL_IMM_LENGTH || model->imm_order == FT_NCCL_ORDER_UNKNOWN)
+		return false;
+	*length = ft_nccl_immediate(immdt, is_big ? FT_NCCL_BIG : FT_NCCL_LITTLE);
+	return true;
 }
 
 /* Without a set-up: another queue pair was met that may share messages with the only one known of each device. */

@@ -64,14 +64,12 @@ static void settle_length(const struct ft_nccl_followed *followed,
 			  const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
+	uint32_t length;
 
 	if (transfer->message.request_count != 1 || may_be_several(followed, transfer) ||
-	    !transfer->message.has_imm || followed->model.imm_content != FT_NCCL_IMM_LENGTH ||
-	    followed->model.imm_order == FT_NCCL_ORDER_UNKNOWN)
+	    !transfer->message.has_imm || !ft_nccl_tells_length(followed, transfer->immdt, &length))
 		return;
-	request->written = ft_nccl_immediate(
-		transfer->immdt,
-		followed->model.imm_order == FT_NCCL_ORDER_BIG ? FT_NCCL_BIG : FT_NCCL_LITTLE);
+	request->written = length;
 	request->has_written = true;
 }
 

@@ -6,8 +6,6 @@
 /* Messages next to each other on a lane, until lanes that were not seen yet are not expected to take turns with it. */
 enum { IN_A_ROW = 2 };
 
-enum { LEAST_PART_BYTES = 8 }; /* before 2.12 */
-
 static uint8_t sets_of(const struct ft_nccl_followed *followed)
 {
 	const struct ft_nccl_connection *model = &followed->model;
@@ -86,14 +84,24 @@ static void learn(struct ft_nccl_followed *followed, enum ft_nccl_known split)
 		followed->model.split = split;
 }
 
+/* The same for each of so many queue pairs, as it was before 2.12; then in whole multiples. */
+static uint64_t share_of(uint32_t length, uint32_t count)
+{
+	return (length + (uint64_t)count - 1) / count;
+}
+
+static uint64_t in_multiples(uint64_t share)
+{
+	return (share + FT_NCCL_PART_BYTES - 1) / FT_NCCL_PART_BYTES * FT_NCCL_PART_BYTES;
+}
+
 /* The first of several queue pairs has as much of a message of this length. */
 static bool is_first_part(uint64_t bytes, uint32_t length)
 {
 	for (unsigned count = 2; bytes < length && count <= FT_NCCL_QPS_MAX; count++) {
-		uint64_t part = (length + (uint64_t)count - 1) / count;
+		uint64_t share = share_of(length, count);
 
-		if (bytes == part || bytes == (part + FT_NCCL_PART_BYTES - 1) / FT_NCCL_PART_BYTES *
-						      FT_NCCL_PART_BYTES)
+		if (bytes == share || bytes == in_multiples(share))
 			return true;
 	}
 	return false;
@@ -118,15 +126,11 @@ void ft_nccl_split_weigh_sizes(struct ft_nccl_followed *followed,
 
 void ft_nccl_split_weigh(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer)
 {
-	const struct ft_nccl_connection *model = &followed->model;
-	bool is_big = model->imm_order == FT_NCCL_ORDER_BIG;
+	uint32_t length;
 
-	if (!may_weigh(followed, transfer) || transfer->message.request_count != 1 ||
-	    model->imm_content != FT_NCCL_IMM_LENGTH || model->imm_order == FT_NCCL_ORDER_UNKNOWN)
-		return;
-	if (is_first_part(
-		    transfer->written,
-		    ft_nccl_immediate(transfer->immdt, is_big ? FT_NCCL_BIG : FT_NCCL_LITTLE)))
+	if (may_weigh(followed, transfer) && transfer->message.request_count == 1 &&
+	    ft_nccl_tells_length(followed, transfer->immdt, &length) &&
+	    is_first_part(transfer->written, length))
 		followed->shared = true;
 }
 
@@ -155,27 +159,22 @@ void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl
 /* What the first of so many queue pairs has of a message: since 2.12, and before. */
 static bool is_part_of(uint64_t bytes, uint32_t length, uint32_t count)
 {
-	uint64_t part = (length + (uint64_t)count - 1) / count;
-	uint64_t aligned =
-		(part + FT_NCCL_PART_BYTES - 1) / FT_NCCL_PART_BYTES * FT_NCCL_PART_BYTES;
-	uint64_t older = part < LEAST_PART_BYTES ? LEAST_PART_BYTES : part;
+	uint64_t share = share_of(length, count), part = in_multiples(share);
+	uint64_t older = share < FT_NCCL_OLD_PART_BYTES ? FT_NCCL_OLD_PART_BYTES : share;
 
-	return bytes == (aligned < length ? aligned : length) ||
+	return bytes == (part < length ? part : length) ||
 	       bytes == (older < length ? older : length);
 }
 
 void ft_nccl_split_count(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer)
 {
-	const struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer);
-	bool is_big = model->imm_order == FT_NCCL_ORDER_BIG;
 	uint32_t length, most = FT_NCCL_QPS_MAX;
 
 	if (!ft_nccl_split_may_have_more(followed) || transfer->message.request_count != 1 ||
 	    transfer->doubtful || !ft_nccl_share_is_whole(share) ||
-	    model->imm_content != FT_NCCL_IMM_LENGTH || model->imm_order == FT_NCCL_ORDER_UNKNOWN)
+	    !ft_nccl_tells_length(followed, transfer->immdt, &length))
 		return;
-	length = ft_nccl_immediate(transfer->immdt, is_big ? FT_NCCL_BIG : FT_NCCL_LITTLE);
 	while (most > 1 && !is_part_of(share->bytes, length, most))
 		most--;
 	if (most > 1 && (followed->most_lanes == 0 || most < followed->most_lanes))

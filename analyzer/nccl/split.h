@@ -3,7 +3,6 @@
 #include "followed.h"
 
 /* Which queue pairs a message uses: all of them, or as many as there are devices, in turn. */
-enum { FT_NCCL_PART_BYTES = 128 }; /* parts are multiples of it, but for the last */
 
 /* Whether lanes take messages in a known order: one set, or the rule is known. */
 bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed);

@@ -70,13 +70,13 @@ class Site:
             return [{self.told_by: getattr(tenant, self.told_by)}]
         return [{"subnet": "10.0.%d.0/24" % tenant.number}, {"subnet": "fd00::%x/120" % (tenant.number << 8)}]
 
-    def map(self, quotas):
+    def map(self):
         document = {
             "schema": "tapmap/1", "map_id": "books", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
             "fabric": {"kind": "infiniband" if self.family == NATIVE else "roce"},
             "nodes": [{"host": "h%d" % host.number, "ports": [self.port(host)]} for host in self.hosts],
-            "tenants": [{"name": tenant.name, "class": "shared" if tenant.name == "store" else "customer",
-                         "options": {"quota_gbps": quotas.get(tenant.name)}} for tenant in self.tenants],
+            "tenants": [{"name": tenant.name, "class": "shared" if tenant.name == "store" else "customer"}
+                        for tenant in self.tenants],
             "exceptions": [{"id": "storage", "kind": "shared-service", "to_tenant": "store"}] if len(self.tenants) == 3 else [],
         }
         if self.family == NATIVE:
@@ -375,7 +375,7 @@ class Judge:
             copies.append(ledger.Frame(frame.data, frame.wire))
             copies[-1].ts_ns = frame.ts_ns + 150
         streams.write(twice, sorted(traffic.frames + copies, key=lambda frame: frame.ts_ns), link)
-        (self.folder / "map.json").write_text(json.dumps(site.map({})))
+        (self.folder / "map.json").write_text(json.dumps(site.map()))
         mapped = ("-m", self.folder / "map.json")
         document = self.json("flows", *mapped, capture)
         self.judge_flows(traffic, document, False, True)
