@@ -354,6 +354,7 @@ int ft_account_add(struct ft_account *account, const struct ft_source *source,
 unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *items, unsigned count)
 {
 	const uint32_t input = account->silences.current;
+	const bool far = ft_peaks_are_far(&account->peaks);
 	struct ft_silence_run run = ft_silence_run_begin(&account->silences);
 	unsigned i = 0;
 
@@ -363,6 +364,8 @@ unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *item
 
 		if (item->frame->input != input || !ft_silence_run_goes_on(&run, ts_ns))
 			break;
+		if (far && i + FT_PEAKS_AHEAD < count)
+			ft_peaks_prefetch(&account->peaks, item[FT_PEAKS_AHEAD].from);
 		ft_peaks_add(&account->peaks, item->from, ts_ns, item->frame->wire);
 	}
 	ft_silence_run_end(&run);

@@ -119,9 +119,14 @@ static inline bool ft_account_stretch(struct ft_account *account, const struct f
 static inline void ft_account_see(struct ft_account *account, const struct ft_stretch *stretch,
 				  const struct ft_outcome *outcomes, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++)
+	const bool far = ft_peaks_are_far(&account->peaks);
+
+	for (unsigned i = 0; i < count; i++) {
+		if (far && i + FT_PEAKS_AHEAD < count)
+			ft_peaks_prefetch(&account->peaks, outcomes[i + FT_PEAKS_AHEAD].from);
 		ft_peaks_add(&account->peaks, outcomes[i].from, stretch->first_ns,
 			     outcomes[i].wire);
+	}
 }
 
 /* The findings are asked for: what was held back counts now. */

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -12,6 +13,8 @@ enum {
 	FT_PEAK_STEPS = FT_PEAK_NS / FT_PEAK_STEP_NS,
 	FT_PEAK_KEPT =
 		2 * FT_PEAK_STEPS, /* those that a second with a late frame in it may begin with */
+	FT_PEAKS_NEAR = 256,       /* tenants */
+	FT_PEAKS_AHEAD = 8,        /* frames: so many after a hint it is asked for */
 };
 
 struct ft_peak_second {
@@ -23,16 +26,22 @@ struct ft_peak_step {
 	uint64_t bytes, frames;
 };
 
-struct ft_peak {
-	uint64_t now_ns;         /* when the newest tenth began .. */
-	struct ft_peak_step now; /* .. what is in it .. */
-	struct ft_peak_step
-		steps[FT_PEAK_KEPT]; /* .. and in those before it, each where its number says */
-	struct ft_peak_second most;  /* of those that are over, the first of equals */
+/* The newest tenth of a tenant. */
+struct ft_peak_now {
+	uint64_t from_ns;
+	struct ft_peak_step in;
 };
 
+/* What a tenant sent before it. */
+struct ft_peak {
+	struct ft_peak_step steps[FT_PEAK_KEPT]; /* each where its number says */
+	struct ft_peak_second most;              /* of those that are over, the first of equals */
+};
+
+/* By tenant; what frames add to stands close together, for there may be many. */
 struct ft_peaks {
-	struct ft_peak *tenants;
+	struct ft_peak_now *now;
+	struct ft_peak *before;
 	uint32_t count;
 };
 
@@ -43,24 +52,36 @@ void ft_peaks_free(struct ft_peaks *peaks);
 /* From now on there are so many tenants, no fewer than before. 0 or -ENOMEM. */
 int ft_peaks_grow(struct ft_peaks *peaks, uint32_t tenants);
 
-/* Another tenth begins for this tenant, or an older one is counted in. */
-void ft_peaks_turn(struct ft_peak *peak, uint64_t ts_ns, uint32_t bytes);
+/* Another tenth begins for this tenant, which is one of them, or an older one is counted in. */
+void ft_peaks_turn(struct ft_peaks *peaks, uint32_t tenant, uint64_t ts_ns, uint32_t bytes);
 
 /* `tenant` may be none of them; ts_ns UINT64_MAX: no time, not counted. */
 static inline void ft_peaks_add(struct ft_peaks *peaks, uint32_t tenant, uint64_t ts_ns,
 				uint32_t bytes)
 {
-	struct ft_peak *peak;
+	struct ft_peak_now *now;
 
 	if (tenant >= peaks->count)
 		return;
-	peak = &peaks->tenants[tenant];
-	if (__builtin_expect(ts_ns - peak->now_ns < FT_PEAK_STEP_NS, 1)) {
-		peak->now.bytes += bytes;
-		peak->now.frames++;
+	now = &peaks->now[tenant];
+	if (__builtin_expect(ts_ns - now->from_ns < FT_PEAK_STEP_NS, 1)) {
+		now->in.bytes += bytes;
+		now->in.frames++;
 	} else {
-		ft_peaks_turn(peak, ts_ns, bytes);
+		ft_peaks_turn(peaks, tenant, ts_ns, bytes);
 	}
+}
+
+/* Whether what ft_peaks_add() adds to is often not in the first-level cache. */
+static inline bool ft_peaks_are_far(const struct ft_peaks *peaks)
+{
+	return peaks->count > FT_PEAKS_NEAR;
+}
+
+/* A hint that ft_peaks_add() will be asked; `tenant` may be anything. */
+static inline void ft_peaks_prefetch(const struct ft_peaks *peaks, uint32_t tenant)
+{
+	__builtin_prefetch(&peaks->now[tenant < peaks->count ? tenant : 0], 1);
 }
 
 /* The second in which the tenant sent most, the first of several; no bytes: it sent nothing. */

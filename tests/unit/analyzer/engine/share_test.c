@@ -453,7 +453,9 @@ static void assert_same(const struct books *books)
 {
 	const struct ft_silences *a = &books->at_once.silences, *b = &books->in_turn.silences;
 
-	assert_memory_equal(books->at_once.peaks.tenants, books->in_turn.peaks.tenants,
+	assert_memory_equal(books->at_once.peaks.now, books->in_turn.peaks.now,
+			    TENANTS * sizeof(struct ft_peak_now));
+	assert_memory_equal(books->at_once.peaks.before, books->in_turn.peaks.before,
 			    TENANTS * sizeof(struct ft_peak));
 	assert_memory_equal(a->inputs, b->inputs, INPUTS * sizeof *a->inputs);
 	assert_int_equal(a->current, b->current);
