@@ -5,9 +5,10 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* Small pages for as much as a huge one holds cost half of it. */
+/* Of this thread's time: small pages for as much as a huge one holds cost half of it. */
 #define SLOW_HUGE_NS UINT64_C(1000000)
 #define SMALL_STEP   ((size_t)256 << 10)
+#define PAUSE_MOST   (8 * FT_HUGE_PAGE)
 
 void *ft_reserve(size_t bytes)
 {
@@ -50,7 +51,11 @@ int ft_growth_reserve(struct ft_growth *growth, size_t bytes)
 	if (before != 0)
 		munmap(memory, before);
 	munmap(memory + before + kept, FT_HUGE_PAGE - before);
-	*growth = (struct ft_growth){ .memory = memory + before, .bytes = bytes };
+	*growth = (struct ft_growth){
+		.memory = memory + before,
+		.bytes = bytes,
+		.small_until = FT_HUGE_PAGE,
+	};
 	return 0;
 }
 
@@ -63,11 +68,11 @@ static uint64_t now_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* A host that must find the memory of a guest's huge page does so for the next one, too. */
+/* A virtual machine's host may have to find the memory first. */
 static bool is_slow(unsigned char *from)
 {
 	uint64_t before = now_ns();
@@ -83,16 +88,30 @@ static void take(struct ft_growth *growth, size_t bytes)
 	growth->taken += bytes;
 }
 
-void ft_growth_step(struct ft_growth *growth)
+void ft_growth_learn(struct ft_growth *growth, bool slow)
 {
 	size_t left = growth->bytes - growth->taken;
 
-	if (growth->taken < FT_HUGE_PAGE || growth->small || left < FT_HUGE_PAGE) {
+	if (!slow)
+		growth->pause = 0;
+	else if (growth->pause < PAUSE_MOST)
+		growth->pause = growth->pause == 0 ? FT_HUGE_PAGE : 2 * growth->pause;
+	growth->small_until = growth->taken + (growth->pause < left ? growth->pause : left);
+}
+
+void ft_growth_step(struct ft_growth *growth)
+{
+	unsigned char *at = growth->memory + growth->taken;
+	size_t left = growth->bytes - growth->taken;
+
+	if (growth->taken < growth->small_until || left < FT_HUGE_PAGE) {
 		take(growth, left < SMALL_STEP ? left : SMALL_STEP);
 		return;
 	}
-	growth->small = is_slow(growth->memory + growth->taken);
 	growth->taken += FT_HUGE_PAGE;
-	if (growth->small) /* kernels that give huge pages unasked are told not to */
-		madvise(growth->memory + growth->taken, left - FT_HUGE_PAGE, MADV_NOHUGEPAGE);
+	ft_growth_learn(growth, is_slow(at));
+	if (growth->taken <
+	    growth->small_until) /* kernels that give huge pages unasked are told not to */
+		madvise(growth->memory + growth->taken, growth->small_until - growth->taken,
+			MADV_NOHUGEPAGE);
 }

@@ -67,7 +67,6 @@ static void use_all_slots(struct ft_flow_table *table)
 	size_t bytes = table->all.bytes;
 
 	ft_growth_upto(&table->all, bytes < AT_ONCE ? bytes : AT_ONCE);
-	table->growth.small = table->all.small; /* learnt once */
 	use_slots(table, table->all.memory, table->capacity);
 }
 

@@ -23,12 +23,14 @@ void ft_reserve_fill(void *memory, size_t bytes);
 /*
  * Reserved memory that is filled from the start, or will be used in no order but as a whole. It takes its
  * pages ahead of use, a step at a time: small ones up to FT_HUGE_PAGE, for what stays small; behind it huge
- * ones, until one comes slower than small pages do. No result depends on it.
+ * ones. Where one comes slower than small pages do, small ones come next: for as much as a huge page holds,
+ * and twice as much after each that is slow again, up to eight times. No result depends on it.
  */
 struct ft_growth {
 	unsigned char *memory; /* at a boundary of huge pages */
 	size_t bytes, taken;   /* reserved; of which, from the start, have their pages */
-	bool small;            /* no huge ones (any more) */
+	size_t small_until;    /* in small pages up to here */
+	size_t pause; /* bytes in small pages after the newest huge one; 0: that was not slow */
 };
 
 /* 0 or -ENOMEM. */
@@ -36,6 +38,9 @@ int ft_growth_reserve(struct ft_growth *growth, size_t bytes);
 
 /* All of it, taken or not; of what was reserved only. */
 void ft_growth_release(struct ft_growth *growth);
+
+/* A huge page, the newest that is taken, came slowly or not. Of ft_growth_step(). */
+void ft_growth_learn(struct ft_growth *growth, bool slow);
 
 /* One step more, up to all of it; not beyond. */
 void ft_growth_step(struct ft_growth *growth);
