@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <partition/check.h>
+
+#include "framing_rules.h"
+
 /*
  * A field of the document and how its rows are ordered: what counts something, most first; what
  * identifies a flow, ascending. Rows without a value come last either way.
@@ -13,30 +17,26 @@
 struct ft_flow_order {
 	const char *name;
 	bool most_first;
-	bool texts;    /* places hold texts, not numbers */
 	size_t member; /* of the row, an uint64_t; unless `place` is there */
 	void (*place)(const struct ft_report_flow *row, struct ft_flow_place *place);
+	int (*compare)(const struct ft_flow_place *a, const struct ft_flow_place *b,
+		       bool descending);
 };
-
-static uint64_t word_of(const uint8_t octets[8])
-{
-	uint64_t word = 0;
-
-	for (unsigned i = 0; i < 8; i++)
-		word = word << 8 | octets[i];
-	return word;
-}
 
 static void place_src(const struct ft_report_flow *row, struct ft_flow_place *place)
 {
-	place->number[0] = word_of(row->src.octets);
-	place->number[1] = word_of(row->src.octets + 8);
+	memcpy(place->address[0], row->src.octets, sizeof place->address[0]);
 }
 
 static void place_dst(const struct ft_report_flow *row, struct ft_flow_place *place)
 {
-	place->number[0] = word_of(row->dst.octets);
-	place->number[1] = word_of(row->dst.octets + 8);
+	memcpy(place->address[0], row->dst.octets, sizeof place->address[0]);
+}
+
+static void place_addresses(const struct ft_report_flow *row, struct ft_flow_place *place)
+{
+	memcpy(place->address[0], row->src.octets, sizeof place->address[0]);
+	memcpy(place->address[1], row->dst.octets, sizeof place->address[1]);
 }
 
 static void place_tenant(const struct ft_report_flow *row, struct ft_flow_place *place)
@@ -57,10 +57,21 @@ static void place_transport(const struct ft_report_flow *row, struct ft_flow_pla
 	place->text[1] = NULL;
 }
 
-static void place_rule(const struct ft_report_flow *row, struct ft_flow_place *place)
+static_assert((int)FT_FLOW_RULES <= 64, "a bit for each");
+
+/* A row has them in order of their numbers. */
+static void place_rules(const struct ft_report_flow *row, struct ft_flow_place *place)
 {
-	place->text[0] = row->rule_count > 0 ? row->rules[0] : NULL;
-	place->text[1] = row->rule_count > 1 ? row->rules[1] : NULL;
+	size_t found = 0;
+
+	for (unsigned rule = 0; rule < FT_RULES + FT_FRAMING_RULES; rule++) {
+		if (found == row->rule_count)
+			return;
+		if (strcmp(ft_rule_text((enum ft_rule)rule)->name, row->rules[found]) != 0)
+			continue;
+		place->rules |= (uint64_t)1 << rule;
+		found++;
+	}
 }
 
 /* The worst first. */
@@ -119,35 +130,86 @@ static void place_naks(const struct ft_report_flow *row, struct ft_flow_place *p
 		place->number[0] += row->naks[i];
 }
 
+static int by_numbers(const struct ft_flow_place *a, const struct ft_flow_place *b, bool descending)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t left = a->number[i], right = b->number[i];
+
+		if (left == right)
+			continue;
+		if (left == FT_UNKNOWN || right == FT_UNKNOWN)
+			return left == FT_UNKNOWN ? 1 : -1;
+		return (left < right) != descending ? -1 : 1;
+	}
+	return 0;
+}
+
+/* None (NULL) is last. */
+static int by_text(const char *a, const char *b, bool descending)
+{
+	if (a == NULL || b == NULL)
+		return (a == NULL) - (b == NULL);
+	return descending ? strcmp(b, a) : strcmp(a, b);
+}
+
+static int by_texts(const struct ft_flow_place *a, const struct ft_flow_place *b, bool descending)
+{
+	int order = by_text(a->text[0], b->text[0], descending);
+
+	return order != 0 ? order : by_text(a->text[1], b->text[1], descending);
+}
+
+static int by_addresses(const struct ft_flow_place *a, const struct ft_flow_place *b,
+			bool descending)
+{
+	int order = memcmp(a->address, b->address, sizeof a->address);
+
+	return descending ? -order : order;
+}
+
+static const char *first_rule(uint64_t rules)
+{
+	return rules == 0 ? NULL : ft_rule_text((enum ft_rule)__builtin_ctzll(rules))->name;
+}
+
+/* By the first names in which the two lists differ. */
+static int by_rules(const struct ft_flow_place *a, const struct ft_flow_place *b, bool descending)
+{
+	uint64_t differing = a->rules ^ b->rules;
+	uint64_t rest = ~((differing & -differing) - 1);
+
+	return by_text(first_rule(a->rules & rest), first_rule(b->rules & rest), descending);
+}
+
 #define MEMBER(field) offsetof(struct ft_report_flow, field)
 #define COUNTED(field)                                                                             \
 	{                                                                                          \
-#field, true, false, MEMBER(field), NULL                                           \
+#field, true, MEMBER(field), NULL, by_numbers                                      \
 	}
 #define NAMED(field)                                                                               \
 	{                                                                                          \
-#field, false, false, MEMBER(field), NULL                                          \
+#field, false, MEMBER(field), NULL, by_numbers                                     \
 	}
 
 static const struct ft_flow_order orders[] = {
 	NAMED(flow),
-	{ "src", false, false, 0, place_src },
-	{ "dst", false, false, 0, place_dst },
-	{ "address", false, false, 0, place_src },
-	{ "tenant", false, true, 0, place_tenant },
-	{ "host", false, true, 0, place_host },
-	{ "dest_qp", false, false, 0, place_qp },
-	{ "qp", false, false, 0, place_qp },
-	{ "pkey", false, false, 0, place_pkey },
-	{ "vlan", false, false, 0, place_vlan },
-	{ "vni", false, false, 0, place_vni },
-	{ "transport", false, true, 0, place_transport },
-	{ "first_ts", false, false, MEMBER(first_ts_ns), NULL },
-	{ "last_ts", false, false, MEMBER(last_ts_ns), NULL },
+	{ "src", false, 0, place_src, by_addresses },
+	{ "dst", false, 0, place_dst, by_addresses },
+	{ "address", false, 0, place_addresses, by_addresses },
+	{ "tenant", false, 0, place_tenant, by_texts },
+	{ "host", false, 0, place_host, by_texts },
+	{ "dest_qp", false, 0, place_qp, by_numbers },
+	{ "qp", false, 0, place_qp, by_numbers },
+	{ "pkey", false, 0, place_pkey, by_numbers },
+	{ "vlan", false, 0, place_vlan, by_numbers },
+	{ "vni", false, 0, place_vni, by_numbers },
+	{ "transport", false, 0, place_transport, by_texts },
+	{ "first_ts", false, MEMBER(first_ts_ns), NULL, by_numbers },
+	{ "last_ts", false, MEMBER(last_ts_ns), NULL, by_numbers },
 	COUNTED(packets),
 	COUNTED(bytes),
 	COUNTED(payload_bytes),
-	{ "messages", true, false, 0, place_messages },
+	{ "messages", true, 0, place_messages, by_numbers },
 	COUNTED(retransmitted),
 	COUNTED(reordered),
 	COUNTED(duplicates),
@@ -155,19 +217,19 @@ static const struct ft_flow_order orders[] = {
 	COUNTED(mirror_lost),
 	COUNTED(gaps_open),
 	COUNTED(acks),
-	{ "naks", true, false, 0, place_naks },
+	{ "naks", true, 0, place_naks, by_numbers },
 	COUNTED(rnr_naks),
 	COUNTED(ce_marked),
 	COUNTED(cnps),
 	NAMED(psn_first),
 	NAMED(psn_last),
 	COUNTED(mtu),
-	{ "verdict", false, false, 0, place_verdict },
-	{ "rule", false, true, 0, place_rule },
-	{ "rules", false, true, 0, place_rule },
+	{ "verdict", false, 0, place_verdict, by_numbers },
+	{ "rule", false, 0, place_rules, by_rules },
+	{ "rules", false, 0, place_rules, by_rules },
 	NAMED(connection),
-	{ "class", false, true, 0, place_class },
-	{ "nccl", false, false, 0, place_nccl },
+	{ "class", false, 0, place_class, by_texts },
+	{ "nccl", false, 0, place_nccl, by_numbers },
 };
 
 enum { ORDERS = sizeof(orders) / sizeof(orders[0]) };
@@ -191,12 +253,6 @@ int ft_flow_choice_sort(struct ft_flow_choice *choice, const char *field,
 	return -EINVAL;
 }
 
-/* So that the greatest number stands first, and what is unknown last all the same. */
-static uint64_t turned(uint64_t number)
-{
-	return number == FT_UNKNOWN ? number : FT_UNKNOWN - 1 - number;
-}
-
 void ft_flow_choice_place(const struct ft_flow_choice *choice, const struct ft_report_flow *row,
 			  struct ft_flow_place *place)
 {
@@ -210,66 +266,23 @@ void ft_flow_choice_place(const struct ft_flow_choice *choice, const struct ft_r
 	else
 		memcpy(&place->number[0], (const char *)row + order->member,
 		       sizeof place->number[0]);
-	if (order->texts || order->most_first == choice->reversed)
-		return;
-	place->number[0] = turned(place->number[0]);
-	place->number[1] = turned(place->number[1]);
 }
 
-static int by_id(const struct ft_flow_place *a, const struct ft_flow_place *b)
+static int in_order(const void *left, const void *right, void *context)
 {
+	const struct ft_flow_choice *choice = context;
+	const struct ft_flow_place *a = left, *b = right;
+	bool descending = choice->order->most_first != choice->reversed;
+	int order = choice->order->compare(a, b, descending);
+
+	if (order != 0)
+		return order;
 	return a->id < b->id ? -1 : a->id > b->id;
-}
-
-static int by_numbers(const void *left, const void *right)
-{
-	const struct ft_flow_place *a = left, *b = right;
-
-	for (unsigned i = 0; i < 2; i++)
-		if (a->number[i] != b->number[i])
-			return a->number[i] < b->number[i] ? -1 : 1;
-	return by_id(a, b);
-}
-
-static int by_text(const char *a, const char *b)
-{
-	if (a == NULL || b == NULL)
-		return (a == NULL) - (b == NULL);
-	return strcmp(a, b);
-}
-
-static int by_texts(const void *left, const void *right)
-{
-	const struct ft_flow_place *a = left, *b = right;
-	int order = by_text(a->text[0], b->text[0]);
-
-	if (order == 0)
-		order = by_text(a->text[1], b->text[1]);
-	return order != 0 ? order : by_id(a, b);
-}
-
-/* Texts the other way round; without one, last all the same. */
-static int by_texts_reversed(const void *left, const void *right)
-{
-	const struct ft_flow_place *a = left, *b = right;
-
-	for (unsigned i = 0; i < 2; i++) {
-		int order = by_text(a->text[i], b->text[i]);
-
-		if (order != 0)
-			return a->text[i] == NULL || b->text[i] == NULL ? order : -order;
-	}
-	return by_id(a, b);
 }
 
 void ft_flow_choice_order(const struct ft_flow_choice *choice, struct ft_flow_place *places,
 			  size_t count)
 {
-	if (choice->order == NULL)
-		return;
-	if (!choice->order->texts)
-		qsort(places, count, sizeof *places, by_numbers);
-	else
-		qsort(places, count, sizeof *places,
-		      choice->reversed ? by_texts_reversed : by_texts);
+	if (choice->order != NULL)
+		qsort_r(places, count, sizeof *places, in_order, (void *)choice);
 }

@@ -58,8 +58,10 @@ bool ft_flow_choice_takes(const struct ft_flow_choice *choice, const struct ft_r
 /* Where a row stands in the order asked for; rows that compare equal stand in order of their ids. */
 struct ft_flow_place {
 	union {
-		uint64_t number[2];
-		const char *text[2]; /* NULL: last */
+		uint8_t address[2][16]; /* first, so that all of it begins as zeroes */
+		uint64_t number[2];     /* FT_UNKNOWN: last */
+		const char *text[2];    /* NULL: last */
+		uint64_t rules;         /* a bit for each */
 	};
 	uint32_t id;
 };

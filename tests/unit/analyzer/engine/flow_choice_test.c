@@ -345,7 +345,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		  .writes = 1,
 		  .naks = { 1, 2 },
 		  .nccl = { .class = "ucx", .connection = FT_UNKNOWN },
-		  .rules = { "spoof.x" },
+		  .rules = { "tenant.crossing" },
 		  .rule_count = 1 },
 		{ .flow = 2,
 		  .packets = 9,
@@ -376,7 +376,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		  .has_vlan = true,
 		  .vlan = 5,
 		  .nccl = { .connection = FT_UNKNOWN },
-		  .rules = { "pkey.y" },
+		  .rules = { "pkey.invalid" },
 		  .rule_count = 1 },
 		{ .flow = 4,
 		  .packets = 5,
@@ -406,17 +406,52 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		{ "connection", "3421" }, { "-connection", "2341" }, { "pkey", "2413" },
 		{ "mtu", "3241" },        { "-mtu", "2431" },        { "verdict", "2431" },
 		{ "-verdict", "1324" },   { "src", "1423" },         { "address", "1423" },
-		{ "tenant", "3142" },     { "-tenant", "1432" },     { "naks", "2134" },
-		{ "rule", "3124" },       { "class", "4213" },       { "-class", "1243" },
-		{ "nccl", "4213" },       { "-nccl", "2413" },       { "dst", "2143" },
-		{ "-dst", "3412" },       { "host", "3412" },        { "-host", "4132" },
-		{ "vlan", "3142" },       { "-vlan", "1432" },       { "vni", "1423" },
-		{ "-vni", "2143" },       { "messages", "2143" },    { "-messages", "3142" },
+		{ "-address", "3241" },   { "tenant", "3142" },      { "-tenant", "1432" },
+		{ "naks", "2134" },       { "rule", "3124" },        { "class", "4213" },
+		{ "-class", "1243" },     { "nccl", "4213" },        { "-nccl", "2413" },
+		{ "dst", "2143" },        { "-dst", "3412" },        { "host", "3412" },
+		{ "-host", "4132" },      { "vlan", "3142" },        { "-vlan", "1432" },
+		{ "vni", "1423" },        { "-vni", "2143" },        { "messages", "2143" },
+		{ "-messages", "3142" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
 		assert_order(orders[i].field, rows, 4, orders[i].order);
+}
+
+static void an_address_may_be_all_ones(void **state)
+{
+	const struct ft_report_flow rows[] = {
+		{ .flow = 1,
+		  .src = { .octets = { [8] = 0xff, 255, 255, 255, 255, 255, 255, 255 } } },
+		{ .flow = 2, .src = { .octets = { [15] = 1 } } },
+		{ .flow = 3, .src = { .octets = { 255, 255, 255, 255, 255, 255, 255, 255 } } },
+	};
+
+	(void)state;
+	assert_order("src", rows, 3, "213");
+	assert_order("-src", rows, 3, "312");
+	assert_order("-address", rows, 3, "312");
+}
+
+static void rules_are_compared_one_after_the_other(void **state)
+{
+	const struct ft_report_flow rows[] = {
+		{ .flow = 1,
+		  .rules = { "pkey.invalid", "tenant.crossing", "tenant.unknown-endpoint" },
+		  .rule_count = 3 },
+		{ .flow = 2,
+		  .rules = { "pkey.invalid", "tenant.crossing", "spoof.address-mismatch" },
+		  .rule_count = 3 },
+		{ .flow = 3, .rules = { "pkey.invalid", "tenant.crossing" }, .rule_count = 2 },
+		{ .flow = 4, .rules = { "decode.bad-icrc" }, .rule_count = 1 },
+		{ .flow = 5, .rules = { "pkey.invalid", "nccl.replay" }, .rule_count = 2 },
+	};
+
+	(void)state;
+	assert_order("rules", rows, 5, "45213");
+	assert_order("-rules", rows, 5, "12354");
 }
 
 static void a_field_that_there_is_not_is_refused(void **state)
@@ -445,6 +480,8 @@ int main(void)
 		EACH(names_need_a_map),
 		EACH(names_that_the_map_has_not_are_refused),
 		EACH(rows_stand_in_the_order_asked_for),
+		EACH(an_address_may_be_all_ones),
+		EACH(rules_are_compared_one_after_the_other),
 		EACH(a_field_that_there_is_not_is_refused),
 	};
 
