@@ -223,7 +223,7 @@ static const struct ft_flow_order orders[] = {
 	COUNTED(cnps),
 	NAMED(psn_first),
 	NAMED(psn_last),
-	COUNTED(mtu),
+	NAMED(mtu),
 	{ "verdict", false, 0, place_verdict, by_numbers },
 	{ "rule", false, 0, place_rules, by_rules },
 	{ "rules", false, 0, place_rules, by_rules },

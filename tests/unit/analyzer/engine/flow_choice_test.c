@@ -404,7 +404,7 @@ static void rows_stand_in_the_order_asked_for(void **state)
 		{ "-packets", "3142" },   { "dest_qp", "3214" },     { "qp", "3214" },
 		{ "-qp", "4123" },        { "transport", "2413" },   { "-transport", "1243" },
 		{ "connection", "3421" }, { "-connection", "2341" }, { "pkey", "2413" },
-		{ "mtu", "3241" },        { "-mtu", "2431" },        { "verdict", "2431" },
+		{ "mtu", "2431" },        { "-mtu", "3241" },        { "verdict", "2431" },
 		{ "-verdict", "1324" },   { "src", "1423" },         { "address", "1423" },
 		{ "-address", "3241" },   { "tenant", "3142" },      { "-tenant", "1432" },
 		{ "naks", "2134" },       { "rule", "3124" },        { "class", "4213" },
