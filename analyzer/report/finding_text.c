@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cells.h"
 #include "human.h"
 #include "rule.h"
 #include "table.h"
@@ -30,11 +31,7 @@ static const char *end_name(const struct ft_report_end *end)
 
 static void end_cell(struct ft_table *table, const struct ft_report_end *end)
 {
-	char text[256];
-
-	snprintf(text, sizeof(text), "%s%s%s%s", end_name(end), end->tenant != NULL ? " (" : "",
-		 end->tenant != NULL ? end->tenant : "", end->tenant != NULL ? ")" : "");
-	ft_table_name(table, text);
+	ft_end_cell(table, end_name(end), end->tenant);
 }
 
 static void ends_cells(struct ft_table *table, const struct ft_report_finding *finding)
@@ -53,30 +50,10 @@ static void ends_cells(struct ft_table *table, const struct ft_report_finding *f
 
 static void map_cell(struct ft_table *table, const struct ft_report_finding *finding)
 {
-	char text[256];
-
-	if (finding->map_file == NULL) {
+	if (finding->map_file == NULL)
 		ft_table_name(table, "-");
-	} else {
-		snprintf(text, sizeof(text), "%s:%" PRIu32, base_name(finding->map_file),
-			 finding->map_line);
-		ft_table_name(table, text);
-	}
-}
-
-/* P_Key, and where addresses isolate, the VLAN or VNI. */
-static void net_cell(struct ft_table *table, const struct ft_report_finding *finding)
-{
-	char tag[32] = "";
-
-	if (finding->has_vni)
-		snprintf(tag, sizeof(tag), " vni %" PRIu32, finding->vni);
-	else if (finding->has_vlan)
-		snprintf(tag, sizeof(tag), " vlan %u", finding->vlan);
-	if (finding->has_pkey)
-		ft_table_format(table, "0x%04x%s", finding->pkey, tag);
 	else
-		ft_table_name(table, "-");
+		ft_table_say(table, "%s:%" PRIu32, base_name(finding->map_file), finding->map_line);
 }
 
 static void table_row(struct ft_table *table, const struct ft_report_finding *finding)
@@ -87,7 +64,8 @@ static void table_row(struct ft_table *table, const struct ft_report_finding *fi
 	ft_table_name(table, ft_severity_word(finding->severity));
 	ft_table_name(table, finding->rule);
 	ends_cells(table, finding);
-	net_cell(table, finding);
+	ft_net_cell(table, (struct ft_net){ finding->has_pkey, finding->has_vlan, finding->has_vni,
+					    finding->pkey, finding->vlan, finding->vni });
 	ft_table_name(table, ft_human_count(&human, finding->packets));
 	map_cell(table, finding);
 }

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "capture_text.h"
+#include "cells.h"
 #include "coverage_text.h"
-#include "human.h"
 #include "page.h"
 #include "table.h"
 
@@ -39,6 +39,12 @@ static void say_table(struct ft_page *page, const struct ft_report_flows *flows)
 			    flows->evicted, flows->capacity);
 }
 
+/* Or the rules of NCCL's framing alone. */
+static bool has_verdicts(const struct ft_report_flows *flows)
+{
+	return flows->judged || flows->followed;
+}
+
 static void heads(struct ft_table *table, const struct ft_report_flows *flows)
 {
 	static const char *const first[] = {
@@ -53,45 +59,13 @@ static void heads(struct ft_table *table, const struct ft_report_flows *flows)
 		ft_table_name(table, "class");
 	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)
 		ft_table_name(table, rest[i]);
-	if (flows->judged || flows->followed)
+	if (has_verdicts(flows))
 		ft_table_name(table, flows->judged ? "verdict" : "rules");
 }
 
-/* Addresses need no escaping, names do. */
 static void end_cell(struct ft_table *table, const struct ft_report_flow_end *end)
 {
-	char text[256];
-
-	if (end->host == NULL && end->tenant == NULL) {
-		ft_table_format(table, "%s", end->address);
-		return;
-	}
-	snprintf(text, sizeof(text), "%s%s%s%s", end->host != NULL ? end->host : end->address,
-		 end->tenant != NULL ? " (" : "", end->tenant != NULL ? end->tenant : "",
-		 end->tenant != NULL ? ")" : "");
-	ft_table_name(table, text);
-}
-
-static void net_cell(struct ft_table *table, const struct ft_report_flow *row)
-{
-	char tag[32] = "";
-
-	if (row->has_vni)
-		snprintf(tag, sizeof(tag), " vni %" PRIu32, row->vni);
-	else if (row->has_vlan)
-		snprintf(tag, sizeof(tag), " vlan %u", row->vlan);
-	if (row->has_pkey)
-		ft_table_format(table, "0x%04x%s", row->pkey, tag);
-	else
-		ft_table_format(table, "-%s", tag);
-}
-
-/* What is rare stands out: no digit where there is nothing. */
-static void count_cell(struct ft_table *table, uint64_t count)
-{
-	struct ft_human human;
-
-	ft_table_format(table, "%s", count == 0 ? "." : ft_human_count(&human, count));
+	ft_end_cell(table, end->host != NULL ? end->host : end->address, end->tenant);
 }
 
 static uint64_t naks_of(const struct ft_report_flow *row)
@@ -105,17 +79,15 @@ static uint64_t naks_of(const struct ft_report_flow *row)
 
 static void counts(struct ft_table *table, const struct ft_report_flow *row)
 {
-	struct ft_human human;
-
-	count_cell(table, row->packets);
-	ft_table_format(table, "%s", ft_human_bytes(&human, row->bytes));
-	count_cell(table, row->sends + row->writes + row->reads + row->atomics);
-	count_cell(table, row->retransmitted);
-	count_cell(table, row->fabric_lost);
-	count_cell(table, row->mirror_lost);
-	count_cell(table, naks_of(row));
-	count_cell(table, row->ce_marked);
-	count_cell(table, row->cnps);
+	ft_count_cell(table, row->packets);
+	ft_bytes_cell(table, row->bytes);
+	ft_count_cell(table, row->sends + row->writes + row->reads + row->atomics);
+	ft_count_cell(table, row->retransmitted);
+	ft_count_cell(table, row->fabric_lost);
+	ft_count_cell(table, row->mirror_lost);
+	ft_count_cell(table, naks_of(row));
+	ft_count_cell(table, row->ce_marked);
+	ft_count_cell(table, row->cnps);
 }
 
 /* What is not told apart stands out as little as what is not known. */
@@ -147,7 +119,8 @@ static void verdict_cell(struct ft_table *table, const struct ft_report_flow *ro
 	ft_table_name(table, text);
 }
 
-static void add_row(struct ft_table *table, const struct ft_report_flow *row, bool followed)
+static void add_row(struct ft_table *table, const struct ft_report_flow *row,
+		    const struct ft_report_flows *flows)
 {
 	ft_table_format(table, "%" PRIu64, row->flow);
 	if (row->connection != FT_UNKNOWN)
@@ -158,11 +131,12 @@ static void add_row(struct ft_table *table, const struct ft_report_flow *row, bo
 	end_cell(table, &row->dst);
 	ft_table_format(table, "0x%06" PRIx32, row->dest_qp);
 	ft_table_format(table, "%s", row->transport != NULL ? row->transport : "-");
-	if (followed)
+	if (flows->followed)
 		class_cell(table, &row->nccl);
-	net_cell(table, row);
+	ft_net_cell(table, (struct ft_net){ row->has_pkey, row->has_vlan, row->has_vni, row->pkey,
+					    row->vlan, row->vni });
 	counts(table, row);
-	if (row->verdict != NULL || followed)
+	if (has_verdicts(flows))
 		verdict_cell(table, row);
 }
 
@@ -182,7 +156,7 @@ static void fill(struct ft_table *table, struct rows *rows)
 		rows->flows->flow(rows->flows->rows, index, &row);
 		rows->violated[rows->count] =
 			row.verdict != NULL && strcmp(row.verdict, "violated") == 0;
-		add_row(table, &row, rows->flows->followed);
+		add_row(table, &row, rows->flows);
 	}
 }
 

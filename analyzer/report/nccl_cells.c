@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-#include "human.h"
 #include "nccl_words.h"
 
 void ft_nccl_table_open(struct ft_table *table, const char *align, const char *const *heads)
@@ -19,20 +18,6 @@ void ft_nccl_table_close(struct ft_table *table, struct ft_page *page)
 	if (error != 0)
 		page->error = error;
 	ft_table_free(table);
-}
-
-void ft_nccl_count_cell(struct ft_table *table, uint64_t count)
-{
-	struct ft_human human;
-
-	ft_table_format(table, "%s", count == 0 ? "." : ft_human_count(&human, count));
-}
-
-void ft_nccl_bytes_cell(struct ft_table *table, uint64_t bytes)
-{
-	struct ft_human human;
-
-	ft_table_format(table, "%s", ft_human_bytes(&human, bytes));
 }
 
 void ft_nccl_id_cell(struct ft_table *table, uint32_t id)

@@ -2,8 +2,8 @@
 
 #include <nccl/model.h>
 
+#include "cells.h"
 #include "page.h"
-#include "table.h"
 
 /* Beginning and end of a table about NCCL, and the cells that several of its tables have. */
 
@@ -13,8 +13,6 @@ void ft_nccl_table_open(struct ft_table *table, const char *align, const char *c
 /* Write the rows, indented by two, and free the table. What goes wrong is in page->error. */
 void ft_nccl_table_close(struct ft_table *table, struct ft_page *page);
 
-void ft_nccl_count_cell(struct ft_table *table, uint64_t count); /* 0: "." */
-void ft_nccl_bytes_cell(struct ft_table *table, uint64_t bytes);
 void ft_nccl_id_cell(struct ft_table *table, uint32_t id);                   /* FT_NCCL_NONE: "." */
 void ft_nccl_rank_cell(struct ft_table *table, bool has_rank, int32_t rank); /* not known: "?" */
 

@@ -118,11 +118,11 @@ static void connection_row(struct ft_table *table, const struct entry *entry, bo
 	qps_cell(table, row);
 	release_cell(table, row);
 	ft_table_format(table, "%s", ft_nccl_found_by_word(row->found_by));
-	ft_nccl_count_cell(table, row->cts);
-	ft_nccl_count_cell(table, row->messages);
-	ft_nccl_bytes_cell(table, row->payload_bytes);
-	ft_nccl_count_cell(table, row->retransmitted_data + row->retransmitted_cts);
-	ft_nccl_count_cell(table, row->missing_packets);
+	ft_count_cell(table, row->cts);
+	ft_count_cell(table, row->messages);
+	ft_bytes_cell(table, row->payload_bytes);
+	ft_count_cell(table, row->retransmitted_data + row->retransmitted_cts);
+	ft_count_cell(table, row->missing_packets);
 }
 
 void ft_nccl_connections_table(struct ft_page *page, const struct ft_nccl_report *nccl)

@@ -79,7 +79,7 @@ static void size_cell(struct ft_table *table, const struct ft_nccl_collective *r
 	struct ft_human human;
 
 	if (row->message_bytes > 0)
-		ft_nccl_bytes_cell(table, row->message_bytes);
+		ft_bytes_cell(table, row->message_bytes);
 	else if (row->message_bytes_most > 0)
 		ft_table_format(table, "<= %s", ft_human_bytes(&human, row->message_bytes_most));
 	else
@@ -98,9 +98,9 @@ static void collective_row(struct ft_table *table, const struct ft_nccl_collecti
 				? "?"
 				: ft_nccl_protocol_word(row->protocol));
 	size_cell(table, row);
-	ft_nccl_count_cell(table, row->channels);
-	ft_nccl_count_cell(table, row->messages);
-	ft_nccl_bytes_cell(table, row->wire_bytes);
+	ft_count_cell(table, row->channels);
+	ft_count_cell(table, row->messages);
+	ft_bytes_cell(table, row->wire_bytes);
 	duration_cell(table, row->first_ts_ns, row->last_ts_ns);
 	rate_cell(table, row);
 	ft_table_format(table, "%s", row->complete ? "" : "incomplete");
@@ -250,8 +250,8 @@ static void class_row(struct ft_table *table, enum ft_nccl_class class, const st
 			break;
 	}
 	ft_table_format(table, "%s", ft_nccl_class_name(class));
-	ft_nccl_count_cell(table, sum->queue_pairs);
-	ft_nccl_count_cell(table, sum->packets);
+	ft_count_cell(table, sum->queue_pairs);
+	ft_count_cell(table, sum->packets);
 	ft_table_format(table, "%.2f", sum->confidence);
 	ft_table_name(table, all);
 }

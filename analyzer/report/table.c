@@ -58,6 +58,14 @@ static void add_cell(struct ft_table *table, const char *text)
 		*width = columns;
 }
 
+/* Most names need no escaping. */
+static bool is_plain(const char *text)
+{
+	while (*text >= ' ' && *text <= '~')
+		text++;
+	return *text == 0;
+}
+
 void ft_table_name(struct ft_table *table, const char *text)
 {
 	char *escaped = NULL;
@@ -65,8 +73,8 @@ void ft_table_name(struct ft_table *table, const char *text)
 	FILE *memory;
 	struct ft_line line;
 
-	if (text == NULL) {
-		add_cell(table, "");
+	if (text == NULL || is_plain(text)) {
+		add_cell(table, text != NULL ? text : "");
 		return;
 	}
 	memory = open_memstream(&escaped, &size);
@@ -80,6 +88,23 @@ void ft_table_name(struct ft_table *table, const char *text)
 	if (fclose(memory) == 0 && !table->broken)
 		add_cell(table, escaped);
 	free(escaped);
+}
+
+void ft_table_say(struct ft_table *table, const char *format, ...)
+{
+	char *text;
+	va_list values;
+	int size;
+
+	va_start(values, format);
+	size = vasprintf(&text, format, values);
+	va_end(values);
+	if (size < 0) {
+		table->broken = true;
+		return;
+	}
+	ft_table_name(table, text);
+	free(text);
 }
 
 void ft_table_format(struct ft_table *table, const char *format, ...)

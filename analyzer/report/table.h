@@ -25,6 +25,10 @@ void ft_table_free(struct ft_table *table);
 void ft_table_rewind(struct ft_table *table);
 
 void ft_table_name(struct ft_table *table, const char *text); /* escaped; NULL: empty */
+/* What the format makes, of any length, escaped. */
+void ft_table_say(struct ft_table *table, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Not escaped, and at most 255 bytes. */
 void ft_table_format(struct ft_table *table, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -237,6 +237,42 @@ static void without_a_map_there_is_no_verdict(void **state)
 	free(text);
 }
 
+static char long_name[301];
+
+static void odd_flow(const void *rows, size_t index, struct ft_report_flow *row)
+{
+	(void)rows;
+	(void)index;
+	memset(long_name, 'n', sizeof long_name - 1);
+	*row = (struct ft_report_flow){
+		.flow = 1,
+		.src = { .address = "10.0.0.1", .host = long_name, .tenant = "red" },
+		.dst = { .address = "10.0.0.2" },
+		.has_vlan = true,
+		.vlan = 100,
+		.has_vni = true,
+		.vni = 5001,
+		.connection = FT_UNKNOWN
+	};
+}
+
+static void a_line_has_both_tags_and_names_of_any_length(void **state)
+{
+	struct ft_report about = sample_report();
+	struct ft_report_flows flows = sample_flows(&about, true);
+	char *text;
+
+	(void)state;
+	flows.flow_count = 1;
+	flows.flow = odd_flow;
+	text = page(&flows, false);
+	assert_non_null(strstr(text, long_name));
+	assert_non_null(strstr(text, "nnn (red)  10.0.0.2 "));
+	assert_non_null(strstr(text, " - vlan 100 vni 5001 "));
+	assert_non_null(strstr(text, "  .\n")); /* no verdict, though there is a map */
+	free(text);
+}
+
 static const struct ft_report_flow_nccl followed_rows[] = {
 	{ "nccl", 0.875, 12, "data", 3, true, 0 },
 	{ "nccl", 1, 12, "cts", FT_UNKNOWN, false, 0 },
@@ -411,6 +447,7 @@ int main(void)
 		cmocka_unit_test(an_unmeasured_round_trip_is_null),
 		cmocka_unit_test(the_page_says_what_of_the_frames_could_not_be_read),
 		cmocka_unit_test(the_page_has_a_line_for_each_flow),
+		cmocka_unit_test(a_line_has_both_tags_and_names_of_any_length),
 		cmocka_unit_test(without_a_map_there_is_no_verdict),
 		cmocka_unit_test(a_flow_says_what_the_framing_of_nccl_does),
 		cmocka_unit_test(a_followed_page_has_a_column_for_the_class),
