@@ -50,8 +50,8 @@ static void heads(struct ft_table *table, const struct ft_report_flows *flows)
 	static const char *const first[] = {
 		"flow", "conn", "source", "destination", "QP", "type"
 	};
-	static const char *const rest[] = { "P_Key", "frames", "bytes", "messages", "again",
-					    "lost",  "unseen", "naks",  "marked",   "cnps" };
+	static const char *const rest[] = { "P_Key", "frames", "bytes",   "messages", "again",
+					    "lost",  "unseen", "refused", "marked",   "cnps" };
 
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
 		ft_table_name(table, first[i]);
@@ -204,7 +204,7 @@ static void say_flows(struct ft_page *page, const struct ft_report_flows *flows)
 	ft_page_row(
 		page, "",
 		"again: sent again by the transport; lost: in the fabric; unseen: lost on the way "
-		"here; naks: RNR NAKs too; marked: by ECN; .: none");
+		"here; refused: NAKs and RNR NAKs; marked: by ECN; .: none");
 }
 
 int ft_render_flows_text(FILE *out, const struct ft_report_flows *flows,

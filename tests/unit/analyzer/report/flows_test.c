@@ -208,16 +208,17 @@ static void the_page_has_a_line_for_each_flow(void **state)
 		"more of them\n"
 		"  flow  conn  source                 destination  QP        type  P_Key           "
 		" "
-		"frames    bytes  messages  again  lost  unseen  naks  marked    cnps  verdict\n"
+		"frames    bytes  messages  again  lost  unseen  refused  marked    cnps  verdict\n"
 		"     1     1  g1 (green)             g2 (green)   0x00002e  RC    0x8001 vlan 100 "
 		" "
-		"    12  15.3 kB        11      1     4       5    27      11      12  violated "
+		"    12  15.3 kB        11      1     4       5       27      11      12  violated "
 		"pkey.undeclared, tenant.crossing\n"
 		"     2     1  g2 (green)             g1 (green)   0x000012  CNP   0x0001 vni 5001 "
 		" "
-		"2.00 M   120 MB         .      .     .       .     .       .  2.00 M  allowed\n"
+		"2.00 M   120 MB         .      .     .       .        .       .  2.00 M  allowed\n"
 		"     3     .  fe80::1 (evil\\x1b[2J)  lid:17       0xffffff  -     -              "
-		"       1     60 B         .      .     .       .     .       .       .  unknown\n";
+		"       1     60 B         .      .     .       .        .       .       .  "
+		"unknown\n";
 	char *text = sample_page(true, false);
 
 	(void)state;
