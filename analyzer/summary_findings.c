@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <engine/no_memory.h>
+#include <report/render.h>
 
 #include "searches.h"
 #include "wording.h"
@@ -231,6 +232,21 @@ static struct ft_report_finding cotenancy_row(struct ft_summary *summary,
 	return row;
 }
 
+/* With as many digits as tell that it is more. */
+static const char *quota_sentence(struct ft_summary *summary, const struct ft_tenant *tenant,
+				  double gbps)
+{
+	struct ft_rate sent, quota;
+	int digits = 4;
+
+	do {
+		ft_rate(&sent, gbps, digits);
+		ft_rate(&quota, tenant->quota_gbps, digits);
+	} while (strcmp(sent.text, quota.text) == 0 && ++digits <= 17);
+	return ft_words(summary->words, "%s sent %s Gbit/s within one second; its quota is %s",
+			tenant->name, sent.text, quota.text);
+}
+
 static struct ft_report_finding quota_row(struct ft_summary *summary,
 					  const struct ft_declared *declared, size_t tenant,
 					  const struct ft_peak_second *most)
@@ -238,9 +254,7 @@ static struct ft_report_finding quota_row(struct ft_summary *summary,
 	const struct ft_tenant *declaration = &declared->tenants[tenant];
 	struct ft_report_finding row = map_row(summary, FT_RULE_TENANT_QUOTA, declaration->name);
 
-	row.summary =
-		ft_words(summary->words, "%s sent %.4g Gbit/s within one second; its quota is %.4g",
-			 declaration->name, ft_gbps(most->bytes), declaration->quota_gbps);
+	row.summary = quota_sentence(summary, declaration, ft_gbps(most->bytes));
 	row.tenant_a = declaration->name;
 	row.first_ts_ns = most->from_ns;
 	row.last_ts_ns = most->from_ns + FT_PEAK_NS - 1;

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <report/render.h>
 
@@ -45,6 +47,26 @@ const char *ft_percent(struct ft_percent *percent, double share)
 		snprintf(percent->text, sizeof(percent->text), rest < 99.5 ? "%.2g" : "%.0f", rest);
 	}
 	return percent->text;
+}
+
+/* The exponent is that of the number once it is rounded. */
+const char *ft_rate(struct ft_rate *rate, double gbps, int digits)
+{
+	int exponent, decimals;
+	char *end;
+
+	snprintf(rate->text, sizeof(rate->text), "%.*e", digits - 1, gbps);
+	exponent = atoi(strchr(rate->text, 'e') + 1);
+	if (exponent < -15 || exponent >= 15)
+		return rate->text;
+	decimals = exponent < digits - 1 ? digits - 1 - exponent : 0;
+	end = rate->text + snprintf(rate->text, sizeof(rate->text), "%.*f", decimals, gbps);
+	while (decimals > 0 && end[-1] == '0') {
+		decimals--;
+		end--;
+	}
+	*(decimals > 0 ? end : strchrnul(rate->text, '.')) = 0;
+	return rate->text;
 }
 
 const char *ft_human_count(struct ft_human *human, uint64_t count)

@@ -6,7 +6,7 @@
 #include "human.h"
 #include "table.h"
 
-enum { ROWS = 15 };
+enum { ROWS = 15, DIGITS = 4 };
 
 static bool is_counted(uint64_t count)
 {
@@ -54,10 +54,12 @@ static void count_cell(struct ft_table *table, uint64_t count)
 
 static void rate_cell(struct ft_table *table, double gbps, const char *none)
 {
+	struct ft_rate rate;
+
 	if (gbps < 0)
 		ft_table_name(table, none);
 	else
-		ft_table_format(table, "%.4g", gbps);
+		ft_table_name(table, ft_rate(&rate, gbps, DIGITS));
 }
 
 static void tenant_row(struct ft_table *table, const struct ft_report_tenant *tenant)

@@ -77,6 +77,14 @@ class Rates(Reports):
         text = self.audit([self.seconds([10, 30, 20])], red=1e-6, text=True).out.decode()
         self.assertIn("  traffic 30 frames, 32.2 kB, from 2023-11-14T22:13:21.000000000Z for 1.00 s\n", text)
 
+    def test_rates_are_told_apart_and_have_no_exponent(self):
+        """30 WRITEs in a second are 0.00025776 Gbit/s: to six digits that is not the quota."""
+        frames = [self.seconds([10, 30, 20])]
+        finding, = self.audit(frames, red=0.000257759).json()["findings"]
+        self.assertEqual(finding["summary"], "red sent 0.00025776 Gbit/s within one second; its quota is 0.000257759")
+        text = self.audit(frames, red=12800, text=True).out.decode()
+        self.assertRegex(text, r"\n +red +0\.0002578 +12800 ")
+
     def test_a_quota_of_another_tenant_is_not_touched(self):
         self.assertEqual(self.audit([self.seconds([30])], blue=0.0).status, COMPLIANT)
 

@@ -19,6 +19,14 @@ struct ft_percent {
 /* A share of 0 to 1 in percent, for people: "0.5", "48", "99.97"; 100 only if it is all. Fills `percent` and returns its text. */
 const char *ft_percent(struct ft_percent *percent, double share);
 
+/* Room for a rate in figures. */
+struct ft_rate {
+	char text[48];
+};
+
+/* Gbit/s with so many significant digits (1..17), never with an exponent below 1e15: "12.5", "0.000000512", "25600". */
+const char *ft_rate(struct ft_rate *rate, double gbps, int digits);
+
 /* The whole report for people: a screen that answers, then the worst findings. 0, -ENOMEM or -errno of the handle. */
 int ft_render_text(FILE *out, const struct ft_report *report,
 		   const struct ft_render_options *options);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <report/render.h>
+
 #include "human.h"
 #include "line.h"
 #include "utf8.h"
@@ -185,6 +187,34 @@ static void numbers_for_people_keep_three_digits(void **state)
 	assert_string_equal(ft_human_duration(&human, 183600000000000), "2 d 03 h");
 }
 
+static void a_rate_has_digits_and_no_exponent(void **state)
+{
+	static const struct {
+		double gbps;
+		int digits;
+		const char *text;
+	} cases[] = {
+		{ 0, 4, "0" },
+		{ 12.5, 4, "12.5" },
+		{ 0.25, 4, "0.25" },
+		{ 11.2034, 4, "11.2" },
+		{ 9.99996, 4, "10" },
+		{ 100, 4, "100" },
+		{ 10000, 4, "10000" },
+		{ 51234.25, 4, "51234" },
+		{ 51234.25, 6, "51234.2" },
+		{ 5.12e-7, 4, "0.000000512" },
+		{ 10.000000008, 4, "10" },
+		{ 10.000000008, 10, "10.00000001" },
+		{ 1e300, 4, "1.000e+300" },
+	};
+	struct ft_rate rate;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(ft_rate(&rate, cases[i].gbps, cases[i].digits), cases[i].text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +226,7 @@ int main(void)
 		cmocka_unit_test(longer_text_than_the_buffer_comes_out_whole),
 		cmocka_unit_test(the_first_error_of_the_handle_is_kept),
 		cmocka_unit_test(numbers_for_people_keep_three_digits),
+		cmocka_unit_test(a_rate_has_digits_and_no_exponent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
