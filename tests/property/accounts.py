@@ -3,7 +3,7 @@
 usage: accounts.py PROGRAM [--rounds N] [--seed S] [--keep FOLDER]
 
 Of each capture: every row and connection of `flows`, for one worker and for more, and with every frame twice; and what
-`audit` counts of each tenant.
+`audit` counts of each tenant, in its document and in the table LOAD of its text.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 import ledger
+import page
 import streams
 from ledger import NATIVE, RC, READ, ROCE1, ROCE2_V4, ROCE2_V6, SEND, SWAP, UC, UD, WRITE, XRC
 from transport import FETCH_ADD
@@ -25,6 +26,7 @@ from transport import FETCH_ADD
 US, MS, SECOND = 10**3, 10**6, 10**9
 LINK_GBPS = 100
 EXACT_SIZES = 8
+LOAD_ROWS = 15
 HALF_OF_ONE = 0.5  # a value that lies at the quantile itself may count on either side
 UNMET = 5  # answers that may pass before PSNs tell which halves belong together: they are not timed
 LONGEST_RTT = 2**32 - 1
@@ -364,6 +366,26 @@ class Judge:
                 "cnps_received": traffic.fabric.told[tenant], "pause_ns": traffic.paused[tenant.name],
                 "rnr_naks": sum(books.rnr_naks for books in sent), "retransmitted": sum(books.again for books in sent)})
 
+    def judge_load(self, document, text):
+        """The table LOAD, if there is anything to tell: the noisiest neighbour first, then who sent most at once."""
+        told = page.table_of(text, "tenant")
+        rows = sorted(document["tenants"], key=lambda row: (-row["congestion"]["cnps_caused"], -(row["peak_gbps"] or -1), row["name"]))
+        if not any(row["quota_gbps"] is not None or any(row["congestion"].values()) for row in rows):
+            rows = []
+        shown = rows[:LOAD_ROWS]
+        self.equal("tenants of LOAD", [cells.get("tenant") for cells in told], [row["name"] for row in shown])
+        self.equal("LOAD says that there are more", "and %d more; --json has them all" % (len(rows) - LOAD_ROWS) in text,
+                   len(rows) > LOAD_ROWS)
+        for row, cells in zip(shown, told):
+            congestion = row["congestion"]
+            counts = {"marked": "ce_marked", "caused": "cnps_caused", "told": "cnps_received", "paused": "pause_ns",
+                      "not ready": "rnr_naks", "again": "retransmitted"}
+            wrong = [name for name, field in counts.items() if not page.says(cells.get(name, ""), congestion[field])]
+            wrong += [name for name, gbps, none in (("peak", row["peak_gbps"], "?"), ("quota", row["quota_gbps"], "."))
+                      if not page.says_rate(cells.get(name, ""), gbps, none)]
+            for name in wrong:
+                self.complain("LOAD", row["name"], name, "is", cells.get(name, cells), row)
+
     # ---
 
     def judge(self, traffic):
@@ -383,6 +405,7 @@ class Judge:
         self.equal("flows of workers", self.json("flows", *mapped, *workers, capture)["flows"], document["flows"])
         audit = self.json("audit", *mapped, "--link-gbps", LINK_GBPS, capture)
         self.judge_tenants(traffic, audit)
+        self.judge_load(audit, self.run("audit", *mapped, "--link-gbps", LINK_GBPS, capture))
         self.equal("tenants of workers", self.json("audit", *mapped, "--link-gbps", LINK_GBPS, *workers, capture)["tenants"], audit["tenants"])
         label, self.label = self.label, self.label + ", twice"
         self.judge_flows(traffic, self.json("flows", *workers, twice), True, False)
@@ -390,23 +413,33 @@ class Judge:
         self.label = label
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser_of(description, rounds):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
-    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="where the captures of the last round stay")
+    return parser
+
+
+def run(parser, judge_rounds):
+    """`judge_rounds`: of what was asked for and a folder, a judge who has seen all rounds."""
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        judge = Judge(asked.program, asked.keep or Path(scratch))
-        for seed in range(asked.seed, asked.seed + asked.rounds):
-            traffic = Traffic(random.Random(seed))
-            judge.label = "seed %d, %s told by %s, %g lost" % (seed, traffic.site.family, traffic.site.told_by, 2 * traffic.lost)
-            judge.judge(traffic)
-        print("seeds %d to %d: %d rows judged, %d wrong" % (asked.seed, seed, judge.rows, len(judge.wrong)))
+        judge = judge_rounds(asked, asked.keep or Path(scratch))
+    print("seeds %d to %d: %d rows judged, %d wrong" % (asked.seed, asked.seed + asked.rounds - 1, judge.rows, len(judge.wrong)))
     print("\n".join(judge.wrong))
-    sys.exit(1 if judge.wrong else 0)
+    sys.exit(1 if judge.wrong or judge.rows == 0 else 0)
+
+
+def judge_rounds(asked, folder):
+    judge = Judge(asked.program, folder)
+    for seed in range(asked.seed, asked.seed + asked.rounds):
+        traffic = Traffic(random.Random(seed))
+        judge.label = "seed %d, %s told by %s, %g lost" % (seed, traffic.site.family, traffic.site.told_by, 2 * traffic.lost)
+        judge.judge(traffic)
+    return judge
 
 
 if __name__ == "__main__":
-    main()
+    run(parser_of(__doc__, 30), judge_rounds)
