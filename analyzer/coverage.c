@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <report/render.h>
 
@@ -111,6 +112,17 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 	return true;
 }
 
+/* Bytes of a name that are shown, whole characters of UTF-8. */
+static int shown(const char *name, size_t most)
+{
+	size_t size = strnlen(name, most);
+
+	if (name[size] != '\0')
+		while (size > 0 && ((unsigned char)name[size] & 0xc0) == 0x80)
+			size--;
+	return (int)size;
+}
+
 bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
 {
 	const struct ft_covered_pair *blind = blind_pair(covered);
@@ -124,8 +136,8 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 	else if (lost_too_much(covered, because))
 		return false;
 	else if (covered->uncounted != NULL)
-		snprintf(because, FT_COVERAGE_TEXT, "%.100s does not know how many frames it lost",
-			 covered->uncounted);
+		snprintf(because, FT_COVERAGE_TEXT, "%.*s does not know how many frames it lost",
+			 shown(covered->uncounted, 100), covered->uncounted);
 	else if (covered->forgotten != 0)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "%" PRIu64 " half-connection%s had to be forgotten (--flows): a change "
@@ -139,9 +151,9 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 	else if (blind != NULL)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "%" PRIu64 " of %" PRIu64
-			 " RDMA frames from %.60s to %.60s could not be judged",
-			 blind->undecided, blind->judged + blind->undecided, blind->from,
-			 blind->to);
+			 " RDMA frames from %.*s to %.*s could not be judged",
+			 blind->undecided, blind->judged + blind->undecided, shown(blind->from, 60),
+			 blind->from, shown(blind->to, 60), blind->to);
 	else
 		return true;
 	return false;
@@ -228,8 +240,9 @@ static void say_why(const struct ft_covered *covered, const struct ft_covered_pa
 	else if (covered->share_seen < 1)
 		snprintf(lost, sizeof lost, ", about %s %% of all frames lost",
 			 ft_percent(&percent, 1 - covered->share_seen));
-	snprintf(because, FT_COVERAGE_TEXT, "from %.24s to %.24s %" PRIu64 " judged%s%s%s",
-		 pair->from, pair->to, pair->judged, undecided, damaged, lost);
+	snprintf(because, FT_COVERAGE_TEXT, "from %.*s to %.*s %" PRIu64 " judged%s%s%s",
+		 shown(pair->from, 24), pair->from, shown(pair->to, 24), pair->to, pair->judged,
+		 undecided, damaged, lost);
 }
 
 double ft_coverage_could_hide(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])

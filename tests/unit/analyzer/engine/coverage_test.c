@@ -270,6 +270,22 @@ static void names_as_long_as_they_like_fit(void **state)
 	assert_non_null(strstr(because, "of all frames lost"));
 }
 
+static void names_are_cut_between_characters(void **state)
+{
+	const char *from = "a \u6771\u4eac\u5927\u5b66\u60c5\u5831\u57fa\u76e4"; /* 26 bytes */
+	const struct ft_covered_pair pair = { from, "red", 9, 1 };
+	const struct ft_covered covered = {
+		.judged = 9, .undecided = 1, .share_seen = 1, .pairs = &pair, .pair_count = 1
+	};
+	char because[FT_COVERAGE_TEXT];
+
+	(void)state;
+	ft_coverage_could_hide(&covered, because);
+	assert_string_equal(
+		because,
+		"from a \u6771\u4eac\u5927\u5b66\u60c5\u5831\u57fa to red 9 judged, 1 undecided");
+}
+
 static void counters_count_frames_of_any_kind(void **state)
 {
 	static const struct {
@@ -308,6 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_verdict_needs_what_was_seen_and_what_was_decided),
 		cmocka_unit_test(names_as_long_as_they_like_fit),
+		cmocka_unit_test(names_are_cut_between_characters),
 		cmocka_unit_test(counters_count_frames_of_any_kind),
 	};
 
