@@ -41,10 +41,20 @@ static uint32_t code_point(const unsigned char *at, size_t length)
 	return code;
 }
 
-/* C1 controls, soft hyphen, zero-width and bidirectional characters, separators, BOM, tags. */
-static const struct range {
+struct range {
 	uint32_t from, to;
-} hidden[] = {
+};
+
+static bool is_within(uint32_t code, const struct range *ranges, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (code >= ranges[i].from && code <= ranges[i].to)
+			return true;
+	return false;
+}
+
+/* C1 controls, soft hyphen, zero-width and bidirectional characters, separators, BOM, tags. */
+static const struct range hidden[] = {
 	{ 0x80, 0x9f },     { 0xad, 0xad },       { 0x61c, 0x61c },   { 0x180e, 0x180e },
 	{ 0x200b, 0x200f }, { 0x2028, 0x202e },   { 0x2060, 0x206f }, { 0xfeff, 0xfeff },
 	{ 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
@@ -58,11 +68,30 @@ size_t ft_utf8_printable(const unsigned char *at)
 		return *at >= 0x20 && *at != 0x7f;
 	if (length == 0)
 		return 0;
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
-		if (code_point(at, length) >= hidden[i].from &&
-		    code_point(at, length) <= hidden[i].to)
-			return 0;
-	return length;
+	return is_within(code_point(at, length), hidden, sizeof(hidden) / sizeof(hidden[0]))
+		       ? 0
+		       : length;
+}
+
+/* Marks that stand above or below the character before them. */
+static const struct range combining[] = {
+	{ 0x300, 0x36f },   { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff },
+	{ 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f },
+};
+
+/* Wide and fullwidth (Unicode annex 11): CJK, Hangul, Kana and pictographs. */
+static const struct range wide[] = {
+	{ 0x1100, 0x115f },   { 0x2e80, 0x303e }, { 0x3041, 0x4dbf },   { 0x4e00, 0xa4cf },
+	{ 0xa960, 0xa97c },   { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff },   { 0xfe30, 0xfe6f },
+	{ 0xff01, 0xff60 },   { 0xffe0, 0xffe6 }, { 0x1f300, 0x1f64f }, { 0x1f900, 0x1f9ff },
+	{ 0x20000, 0x3fffd },
+};
+
+static size_t columns_of(uint32_t code)
+{
+	if (is_within(code, combining, sizeof(combining) / sizeof(combining[0])))
+		return 0;
+	return is_within(code, wide, sizeof(wide) / sizeof(wide[0])) ? 2 : 1;
 }
 
 size_t ft_utf8_columns(const char *text)
@@ -73,7 +102,7 @@ size_t ft_utf8_columns(const char *text)
 	while (*at != 0) {
 		size_t length = ft_utf8_printable(at);
 
-		columns += length > 0 ? 1 : 4;
+		columns += length == 0 ? 4 : length == 1 ? 1 : columns_of(code_point(at, length));
 		at += length > 0 ? length : 1;
 	}
 	return columns;

@@ -11,5 +11,8 @@ size_t ft_utf8_length(const unsigned char *at);
  */
 size_t ft_utf8_printable(const unsigned char *at);
 
-/* Columns that ft_line_name() takes for `text`: one for each code point, four for each escaped byte. */
+/*
+ * Columns that ft_line_name() takes for `text`: two for each wide character, none for a mark on the one before, four for
+ * each escaped byte, else one.
+ */
 size_t ft_utf8_columns(const char *text);

@@ -71,6 +71,10 @@ static void columns_are_those_of_the_escaped_name(void **state)
 	(void)state;
 	assert_int_equal(ft_utf8_columns("gpu-01"), 6);
 	assert_int_equal(ft_utf8_columns("caf\xc3\xa9"), 4);
+	assert_int_equal(ft_utf8_columns("cafe\u0301"), 4);
+	assert_int_equal(ft_utf8_columns("\u6771\u4eac-1"), 6);
+	assert_int_equal(ft_utf8_columns("\uac00\uff21\U0001f600"), 6);
+	assert_int_equal(ft_utf8_columns("\u4dc0\u20ac\u03bb"), 3);
 	assert_int_equal(ft_utf8_columns("\033["), 5);
 }
 
