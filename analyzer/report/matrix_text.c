@@ -120,6 +120,13 @@ static void write_grid(struct ft_page *page, const struct ft_report *report,
 	write_table(page, &table);
 }
 
+static void say_more(struct ft_page *page, size_t count, const char *what)
+{
+	if (count > 0)
+		ft_page_row(page, "", "and %zu %s%s more, all of them in --json", count, what,
+			    count == 1 ? "" : "s");
+}
+
 static int by_weight(const void *left, const void *right)
 {
 	const struct ft_report_pair *a = *(const struct ft_report_pair *const *)left;
@@ -168,9 +175,8 @@ static void write_list(struct ft_page *page, const struct ft_report *report)
 	for (size_t i = 0; i < report->pair_count && i < LIST_PAIRS; i++)
 		list_row(&table, order[i]);
 	write_table(page, &table);
-	if (report->pair_count > LIST_PAIRS)
-		ft_page_row(page, "", "and %zu pairs more, all of them in --json",
-			    report->pair_count - LIST_PAIRS);
+	say_more(page, report->pair_count > LIST_PAIRS ? report->pair_count - LIST_PAIRS : 0,
+		 "pair");
 	free(order);
 }
 
@@ -222,9 +228,46 @@ static bool named_before(const struct ft_report *report, size_t pair, size_t pla
 	return false;
 }
 
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static size_t count_different(const char **ids, size_t count)
+{
+	size_t different = count > 0;
+
+	qsort(ids, count, sizeof(*ids), by_name);
+	for (size_t i = 1; i < count; i++)
+		different += strcmp(ids[i], ids[i - 1]) != 0;
+	return different;
+}
+
+/* How many exceptions permitted some pair. */
+static size_t count_exceptions(struct ft_page *page, const struct ft_report *report)
+{
+	size_t count = 0, room = 0;
+	const char **ids;
+
+	for (size_t i = 0; i < report->pair_count; i++)
+		room += report->matrix[i].exception_count;
+	ids = malloc((room + 1) * sizeof(*ids));
+	if (ids == NULL) {
+		page->error = -ENOMEM;
+		return 0;
+	}
+	for (size_t i = 0; i < report->pair_count; i++)
+		for (size_t place = 0; place < report->matrix[i].exception_count; place++)
+			ids[count++] = report->matrix[i].exceptions[place];
+	count = count_different(ids, count);
+	free(ids);
+	return count;
+}
+
 static void write_exceptions(struct ft_page *page, const struct ft_report *report)
 {
-	unsigned shown = 0;
+	const size_t all = count_exceptions(page, report);
+	size_t shown = 0;
 
 	for (size_t i = 0; i < report->pair_count && shown < EXCEPTIONS; i++)
 		for (size_t place = 0;
@@ -234,6 +277,7 @@ static void write_exceptions(struct ft_page *page, const struct ft_report *repor
 			write_exception(page, report, report->matrix[i].exceptions[place]);
 			shown++;
 		}
+	say_more(page, all > shown ? all - shown : 0, "exception");
 }
 
 void ft_matrix_text(struct ft_page *page, const struct ft_report *report)

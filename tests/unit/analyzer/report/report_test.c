@@ -235,6 +235,7 @@ static void an_unknown_or_ambiguous_id_is_no_finding(void **state)
 static void many_tenants_are_listed_the_violating_pairs_first(void **state)
 {
 	static char names[40][8];
+	static const char *permitted[40][2]; /* by one for all, and one of its own */
 	static struct ft_report_pair pairs[40];
 	struct ft_report report = sample_report();
 	struct ft_render_options look = { 0 };
@@ -245,12 +246,16 @@ static void many_tenants_are_listed_the_violating_pairs_first(void **state)
 	for (size_t i = 0; i < 40; i++)
 		snprintf(names[i], sizeof(names[i]), "t%02zu", i);
 	for (size_t i = 0; i < 40; i++)
+		memcpy(permitted[i], (const char *[]){ "common", names[i] }, sizeof(permitted[i]));
+	for (size_t i = 0; i < 40; i++)
 		pairs[i] = (struct ft_report_pair){ .from = names[i],
 						    .to = names[(i + 1) % 40],
 						    .packets = i,
 						    .bytes = 100 * i,
 						    .verdict = i == 3 ? "violated" : "allowed",
-						    .violating = i == 3 };
+						    .violating = i == 3,
+						    .exceptions = permitted[i],
+						    .exception_count = 2 };
 	report.matrix = pairs;
 	report.pair_count = 40;
 	written_open(&written);
@@ -260,6 +265,8 @@ static void many_tenants_are_listed_the_violating_pairs_first(void **state)
 				     "          t03   t04       3    300 B  1 violating\n"
 				     "          t39   t00      39  3.90 kB  allowed\n"));
 	assert_non_null(strstr(text, "          and 16 pairs more, all of them in --json\n"));
+	assert_non_null(strstr(text, "          exception t10 permitted t10>t11\n"
+				     "          and 29 exceptions more, all of them in --json\n"));
 	written_free(&written);
 }
 
