@@ -236,7 +236,7 @@ static struct ft_report_finding cotenancy_row(struct ft_summary *summary,
 static const char *quota_sentence(struct ft_summary *summary, const struct ft_tenant *tenant,
 				  double gbps)
 {
-	struct ft_rate sent, quota;
+	struct ft_rate sent = { "" }, quota = { "" };
 	int digits = 4;
 
 	do {

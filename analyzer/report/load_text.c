@@ -54,7 +54,7 @@ static void count_cell(struct ft_table *table, uint64_t count)
 
 static void rate_cell(struct ft_table *table, double gbps, const char *none)
 {
-	struct ft_rate rate;
+	struct ft_rate rate = { "" };
 
 	if (gbps < 0)
 		ft_table_name(table, none);
