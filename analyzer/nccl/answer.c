@@ -25,6 +25,16 @@ static bool is_uncounted(const struct ft_nccl_moment *moment,
 	return moment->followed->blind && transfer->message.request_count > 1 && !moment->is_behind;
 }
 
+/* The write with immediate that follows goes to where the message does. */
+static bool is_at_start(const struct ft_nccl_moment *moment,
+			const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_request *request =
+		ft_nccl_ring_requests(&moment->followed->ring, transfer);
+
+	return request->va == 0 || request->by_data || request->va == moment->seen->va;
+}
+
 /* Requests are written to in their order, once per lane; a zero-length write with immediate may follow to the same address. */
 static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
 		    uint8_t *request)
@@ -43,7 +53,8 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 		return true;
 	if (!ft_nccl_answers(moment->followed, transfer, seen, request))
 		return false;
-	return seen->opcode == 0x0b && seen->length == 0 && transfer->message.request_count == 1;
+	return seen->opcode == 0x0b && seen->length == 0 && transfer->message.request_count == 1 &&
+	       is_at_start(moment, transfer);
 }
 
 /* Behind a hole: an immediate that is not the length of the message under way is another one's. */
@@ -112,25 +123,6 @@ static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t las
 	return choice;
 }
 
-/* After how many messages the buffer was offered again, at least; 0: it was not, as far as is remembered. */
-static uint64_t period_of(const struct ft_nccl_moment *moment, uint64_t k)
-{
-	const struct ft_nccl_ring *ring = &moment->followed->ring;
-	uint64_t period = 0;
-	uint8_t request;
-
-	for (uint32_t i = 0; i < ring->slots; i++) {
-		const struct ft_nccl_transfer *other = &ring->transfers[i];
-		uint64_t apart = other->message.k > k ? other->message.k - k : k - other->message.k;
-
-		if (other->used && other->has_cts && apart != 0 &&
-		    (period == 0 || apart < period) &&
-		    ft_nccl_answers_shown(moment->followed, other, moment->seen, &request))
-			period = apart;
-	}
-	return period;
-}
-
 /* Bits of messages that are as many apart from the chosen one as the buffer takes to recur. */
 static uint64_t recurring(uint64_t chosen, uint64_t period)
 {
@@ -139,6 +131,17 @@ static uint64_t recurring(uint64_t chosen, uint64_t period)
 	for (uint64_t bit = chosen % period; bit < FT_NCCL_RING_MOST; bit += period)
 		bits |= UINT64_C(1) << bit;
 	return bits;
+}
+
+/* Bits of messages behind the chosen one that were asked for by now: a buffer is not offered anew before it was filled. */
+static uint64_t beyond(const struct ft_nccl_moment *moment, uint64_t chosen)
+{
+	uint64_t newest = moment->followed->newest, next = moment->lane->next;
+	uint64_t bits = chosen < 63 ? UINT64_MAX << (chosen + 1) : 0;
+
+	if (newest < next)
+		return 0;
+	return newest - next < 63 ? bits & ((UINT64_C(2) << (newest - next)) - 1) : bits;
 }
 
 static uint8_t lowest(uint64_t bits)
@@ -160,23 +163,15 @@ static void choose(const struct ft_nccl_moment *moment, const struct choice *cho
 {
 	uint64_t next = moment->lane->next, bits = choice->fits;
 	uint8_t chosen = exact ? lowest(bits) : highest(bits);
-	uint64_t period = choice->unseen != 0 ? period_of(moment, next + chosen) : 0;
+	uint64_t period = choice->unseen != 0 ? ft_nccl_ring_period(&moment->followed->ring) : 0;
 
-	if (period != 0)
-		bits |= choice->unseen & recurring(chosen, period);
+	bits |= choice->unseen & (period != 0 ? recurring(chosen, period) : beyond(moment, chosen));
 	fit_of(moment, next + chosen, false, &answer->request);
 	answer->k = next + chosen;
+	answer->searched = true;
 	answer->doubtful = (bits & (bits - 1)) != 0;
 	answer->low = next + lowest(bits);
 	answer->high = next + highest(bits);
-}
-
-/* From message k on, the first that the lane is used for. */
-static uint64_t first_of(const struct ft_nccl_moment *moment, uint64_t k)
-{
-	while (!ft_nccl_split_uses(moment->followed, moment->lane_index, k))
-		k++;
-	return k;
 }
 
 /* Queue pairs that take turns in an order not known may be behind others. */
@@ -184,7 +179,7 @@ static uint64_t last_for(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_lane *lane = moment->lane;
-	uint64_t last = first_of(moment, lane->next) + lane->slack;
+	uint64_t last = ft_nccl_split_first(followed, moment->lane_index, lane->next) + lane->slack;
 
 	if (ft_nccl_split_is_known(followed) && !moment->lane->exact)
 		return last;
@@ -213,7 +208,7 @@ static struct ft_nccl_answer by_search(const struct ft_nccl_moment *moment, bool
 	else if (followed->has_newest && followed->newest >= answer.k)
 		answer.k = followed->newest + 1;
 	answer.odd = choice.missed == UINT64_MAX && (!exact || answer.k > moment->lane->next);
-	answer.k = first_of(moment, answer.k);
+	answer.k = ft_nccl_split_first(followed, moment->lane_index, answer.k);
 	return answer;
 }
 

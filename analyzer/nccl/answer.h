@@ -17,6 +17,7 @@ struct ft_nccl_answer {
 	enum ft_nccl_answer_kind kind;
 	uint64_t k;
 	bool sure;          /* of k */
+	bool searched;      /* by where it goes alone */
 	bool doubtful;      /* another message fits, too: */
 	uint64_t low, high; /* the first and the last one that do */
 	bool undecided;     /* ways of taking turns are left that disagree about k */

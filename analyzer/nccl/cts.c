@@ -360,6 +360,7 @@ static void doubt(struct ft_nccl_moment *moment)
 static bool take(struct ft_nccl_moment *moment)
 {
 	struct ask ask = { 0 };
+	uint64_t before;
 
 	if (!understand(moment->followed, moment->seen, moment->lane_index, &ask)) {
 		if (may_be_new(moment)) {
@@ -373,11 +374,14 @@ static bool take(struct ft_nccl_moment *moment)
 		return false;
 	}
 	moment->followed->misfits = 0;
+	before = moment->lane->cts_k;
 	if (!is_in_turn(moment, &ask) || !announce(moment, &ask)) {
 		if (!is_disputed(moment, &ask))
 			ft_nccl_fault_replayed(moment, ask.k);
 		return false;
 	}
+	if (moment->turn == FT_NCCL_AHEAD && moment->lane->asked)
+		ft_nccl_order_miss(moment, before);
 	tell_evidence(moment);
 	if (ask.has_k && ask.requests == 1 && moment->followed->straight != NULL)
 		ft_nccl_straight_note(moment->followed, moment->seen, ask.k);

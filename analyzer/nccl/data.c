@@ -171,23 +171,23 @@ static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 
 /* The lane goes on to a message. */
 static void enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
-		  enum ft_nccl_answer_kind kind)
+		  const struct ft_nccl_answer *answer)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 	uint32_t step = ft_nccl_split_step(moment->followed);
 
-	open_share(moment, transfer, kind);
+	open_share(moment, transfer, answer->kind);
 	lane->writing = false;
 	lane->orphans = 0;
 	if (is_under_way(moment, transfer))
 		return;
-	if (!lane->open || kind == FT_NCCL_ANSWER_DATA)
+	if (!lane->open || answer->kind == FT_NCCL_ANSWER_DATA)
 		lane->turns++;
 	lane->open = true;
 	if (lane->carried && lane->exact && transfer->has_cts &&
 	    transfer->message.k == lane->at + 1)
 		moment->followed->in_a_row++;
-	lane->exact = transfer->message.has_k;
+	lane->exact = transfer->message.has_k && answer->sure;
 	lane->carried = true;
 	lane->at = transfer->message.k;
 	lane->begun_frame = moment->seen->frame;
@@ -221,6 +221,9 @@ static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
 	transfer = ft_nccl_transfer_of(moment->connections, followed, answer->k);
 	if (transfer != NULL && is_new)
 		transfer->message.has_k = answer->sure;
+	else if (transfer != NULL && !answer->sure && !answer->undecided &&
+		 !is_under_way(moment, transfer))
+		transfer->doubtful = true;
 	return transfer;
 }
 
@@ -257,6 +260,7 @@ static void take_in(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tran
 		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 
 	share->to = ft_nccl_write_end(moment->followed, seen);
+	share->searched = share->searched || answer->searched;
 	if (answer->kind != FT_NCCL_ANSWER_RESUMED)
 		share->last = ft_nccl_begun_by(seen);
 	if (answer->kind == FT_NCCL_ANSWER_DATA)
@@ -316,10 +320,12 @@ static bool begin(struct ft_nccl_moment *moment)
 	}
 	if (is_stray)
 		ft_nccl_stray_adopt(moment, transfer, true);
-	enter(moment, transfer, answer.kind);
+	enter(moment, transfer, &answer);
 	transfer->undecided = transfer->undecided || answer.undecided;
 	if (answer.doubtful)
 		doubt(moment->lane, transfer, &answer);
+	if (answer.kind == FT_NCCL_ANSWER_DATA && ft_nccl_order_contradicts(moment, answer.k))
+		ft_nccl_order_distrust(moment->followed, moment->lane_index, 0);
 	take_in(moment, transfer, &answer);
 	if (answer.kind == FT_NCCL_ANSWER_DATA && !transfer->has_cts && transfer->message.has_k &&
 	    !transfer->undecided)
@@ -333,9 +339,10 @@ static bool begin(struct ft_nccl_moment *moment)
 /* The message of packets whose first was missed ends. */
 static void end_stray(struct ft_nccl_moment *moment)
 {
-	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_END, .k = moment->lane->next };
+	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_END };
 	struct ft_nccl_transfer *transfer;
 
+	answer.k = ft_nccl_split_first(moment->followed, moment->lane_index, moment->lane->next);
 	answer.sure = ft_nccl_stray_is_next(moment, false);
 	transfer = ft_nccl_ring_find(&moment->followed->ring, answer.k);
 	if (!answer.sure && transfer != NULL && transfer->has_cts) {
@@ -346,7 +353,7 @@ static void end_stray(struct ft_nccl_moment *moment)
 	if (transfer == NULL)
 		return;
 	ft_nccl_stray_adopt(moment, transfer, answer.sure);
-	enter(moment, transfer, answer.kind);
+	enter(moment, transfer, &answer);
 	ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index].to =
 		moment->seen->psn;
 	ft_nccl_data_end(moment, transfer);

@@ -7,6 +7,7 @@
 #include "family.h"
 #include "faults.h"
 #include "split.h"
+#include "turns.h"
 
 void ft_nccl_drop_kept(struct ft_nccl_connections *connections)
 {
@@ -43,7 +44,7 @@ bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 	if (transfer->partial || transfer->doubtful || transfer->undecided)
 		return false;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		if (shares[i].used &&
+		if (shares[i].packets != 0 &&
 		    !(ft_nccl_share_is_whole(&shares[i]) && has_all_requests(&shares[i], count)))
 			return false;
 		used += shares[i].used ? 1 : 0;
@@ -73,6 +74,31 @@ static void settle_length(const struct ft_nccl_followed *followed,
 	request->has_written = true;
 }
 
+/* Each queue pair that a message uses ends it with the same immediate: where these are numbers, its own. */
+static bool agree(const struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+	bool is_number = followed->model.imm_content == FT_NCCL_IMM_ID;
+	uint32_t immdt = is_number ? (uint32_t)transfer->message.k : transfer->immdt;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (shares[i].used && shares[i].ended && shares[i].immdt != immdt)
+			return false;
+	}
+	return true;
+}
+
+/* Where queue pairs may share messages, each had its part, empty or not. */
+static bool has_all_parts(const struct ft_nccl_followed *followed,
+			  const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+	bool may_share = followed->ways == 0 || (followed->ways & FT_NCCL_WAY_ALL) != 0;
+
+	return followed->model.split != FT_NCCL_UNKNOWN || !may_share ||
+	       ft_nccl_shares_used(shares, followed->lane_count) >= followed->model.qp_count;
+}
+
 /* Its immediate or its sizes may tell that there was more, on queue pairs that are not known. */
 static bool says_so(const struct ft_nccl_followed *followed,
 		    const struct ft_nccl_transfer *transfer)
@@ -81,11 +107,40 @@ static bool says_so(const struct ft_nccl_followed *followed,
 	bool is_id = followed->model.imm_content == FT_NCCL_IMM_ID ||
 		     (message->has_k && transfer->immdt == (uint32_t)message->k);
 
+	if (is_id && !has_all_parts(followed, transfer))
+		return false;
 	if (transfer->sized)
 		return ft_nccl_ring_sum(&followed->ring, transfer) == transfer->written;
 	return message->request_count != 1 || !message->has_imm || is_id ||
-	       transfer->written == 0 ||
 	       ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) != 0;
+}
+
+/* What was asked for behind the last clear-to-send that passed is not known yet. */
+static bool is_after_last(const struct ft_nccl_followed *followed,
+			  const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_transfer *newest =
+		ft_nccl_ring_find(&followed->ring, followed->newest);
+
+	return newest != NULL && newest->message.cts_frame < transfer->message.last_frame;
+}
+
+/* No ACK that passed was of what had passed by then. */
+static bool is_ahead(const struct ft_nccl_acked *acked)
+{
+	return acked->known && !acked->ordered;
+}
+
+/* Over several queue pairs, one of which may have missed messages: as far as clear-to-sends say where it is. */
+static bool is_placed(const struct ft_nccl_followed *followed,
+		      const struct ft_nccl_transfer *transfer)
+{
+	if (followed->lane_count == 1 || followed->numbered)
+		return true;
+	if (followed->trouble != 0 && is_after_last(followed, transfer))
+		return false;
+	return followed->model.is_set_up || (!is_ahead(&followed->lanes[0].cts_acked) &&
+					     !is_ahead(&followed->lanes[0].data_acked));
 }
 
 /*
@@ -95,9 +150,11 @@ static bool says_so(const struct ft_nccl_followed *followed,
 static bool is_sure(const struct ft_nccl_followed *followed,
 		    const struct ft_nccl_transfer *transfer)
 {
-	if ((followed->overtaken && !followed->numbered) || ft_nccl_may_be_shared(followed))
+	if ((followed->overtaken && !followed->numbered) || ft_nccl_may_be_shared(followed) ||
+	    !is_placed(followed, transfer))
 		return false;
-	return transfer->has_cts || followed->model.is_set_up || followed->lane_count == 1;
+	return transfer->has_cts || followed->model.is_set_up ||
+	       (followed->lane_count == 1 && ft_nccl_split_is_known(followed));
 }
 
 static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed,
@@ -107,7 +164,8 @@ static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed
 
 	message.connection = followed->model.connection;
 	message.completed = message.has_k && ft_nccl_is_complete(followed, transfer) &&
-			    says_so(followed, transfer) && is_sure(followed, transfer);
+			    agree(followed, transfer) && says_so(followed, transfer) &&
+			    is_sure(followed, transfer);
 	if (!message.completed)
 		settle_length(followed, transfer);
 	message.requests = ft_nccl_ring_requests(&followed->ring, transfer);

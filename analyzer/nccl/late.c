@@ -143,6 +143,22 @@ static void begin(struct ft_nccl_moment *moment)
 		ft_nccl_data_end(moment, transfer);
 }
 
+/* Its first packet, behind the others. */
+static void take_beginning(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	uint8_t request;
+
+	if (share->first.frame != 0 || share->from != seen->psn || seen->length == 0 ||
+	    !ft_nccl_begins(seen->opcode) ||
+	    !ft_nccl_answers(moment->followed, transfer, seen, &request))
+		return;
+	ft_nccl_share_begin(share, seen);
+	ft_nccl_data_write(moment, transfer, request);
+}
+
 void ft_nccl_late_see(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_transfer *transfer = find(moment, is_within);
@@ -159,6 +175,7 @@ void ft_nccl_late_see(struct ft_nccl_moment *moment)
 			begin(moment);
 		return;
 	}
+	take_beginning(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
 	if (ft_nccl_is_bare_end(seen))
 		transfer->bare = true;

@@ -37,3 +37,95 @@ bool ft_nccl_order_refutes(const struct ft_nccl_moment *moment, uint64_t k)
 	before = ft_nccl_ring_find(&moment->followed->ring, k - step);
 	return before != NULL && before->has_cts && before->message.cts_frame > lane->begun_frame;
 }
+
+/* Memory that a message goes to was offered anew, or as many more messages asked for as wait at a time. */
+static bool is_over(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer,
+		    const struct ft_nccl_transfer *later)
+{
+	return later->message.k >= transfer->message.k + FT_NCCL_ASKED_AHEAD ||
+	       ft_nccl_ring_requests(ring, later)->va == ft_nccl_ring_requests(ring, transfer)->va;
+}
+
+bool ft_nccl_order_contradicts(const struct ft_nccl_moment *moment, uint64_t k)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_ring *ring = &followed->ring;
+	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(ring, k);
+
+	if (followed->lane_count == 1 || followed->numbered || transfer == NULL ||
+	    !transfer->has_cts)
+		return false;
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *later = &ring->transfers[i];
+
+		if (later->used && later->has_cts && later->message.k > k &&
+		    later->message.cts_frame < moment->seen->frame &&
+		    is_over(ring, transfer, later))
+			return true;
+	}
+	return false;
+}
+
+void ft_nccl_order_distrust(struct ft_nccl_followed *followed, uint8_t lane, uint64_t frame)
+{
+	struct ft_nccl_ring *ring = &followed->ring;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		const struct ft_nccl_share *share = ft_nccl_ring_shares(ring, transfer) + lane;
+
+		if (transfer->used && share->used && share->first.frame >= frame)
+			transfer->doubtful = true;
+	}
+	followed->lanes[lane].exact = false;
+	followed->lanes[lane].slack = FT_NCCL_SLACK_MOST;
+}
+
+/* Clear-to-sends that were missed: from message `first` on, before `end`; none of them passed before this frame. */
+struct missed {
+	uint64_t first, end, frame;
+	uint64_t period; /* after so many messages a buffer is offered again; 0: not known */
+};
+
+/* What the queue pair carried of message k may be what one of them asked for. */
+static bool may_be_of(const struct missed *missed, const struct ft_nccl_share *share, uint64_t k)
+{
+	uint64_t from = k < missed->first ? missed->first - k : 1;
+
+	if (!share->used || !share->searched || share->first.frame < missed->frame ||
+	    k + from >= missed->end)
+		return false;
+	return missed->period == 0 ||
+	       (missed->end - 1 - k) / missed->period * missed->period >= from;
+}
+
+static void doubt_from(struct ft_nccl_followed *followed, uint8_t lane, const struct missed *missed)
+{
+	const struct ft_nccl_ring *ring = &followed->ring;
+	uint64_t first = 0;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		const struct ft_nccl_share *share = ft_nccl_ring_shares(ring, transfer) + lane;
+
+		if (transfer->used && may_be_of(missed, share, transfer->message.k) &&
+		    (first == 0 || share->first.frame < first))
+			first = share->first.frame;
+	}
+	if (first != 0)
+		ft_nccl_order_distrust(followed, lane, first);
+}
+
+void ft_nccl_order_miss(const struct ft_nccl_moment *moment, uint64_t before)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_transfer *last = ft_nccl_ring_find(&followed->ring, before);
+	struct missed missed = { .first = before + 1, .end = moment->lane->cts_k };
+
+	if (followed->lane_count == 1 || followed->numbered || last == NULL)
+		return;
+	missed.frame = last->message.cts_frame;
+	missed.period = ft_nccl_ring_period(&followed->ring);
+	for (uint8_t i = 0; i < followed->lane_count; i++)
+		doubt_from(followed, i, &missed);
+}

@@ -18,3 +18,18 @@ void ft_nccl_order_see(const struct ft_nccl_moment *moment, const struct ft_nccl
 
 /* It followed the one before without a hole, and that one had passed before it was asked for. */
 bool ft_nccl_order_refutes(const struct ft_nccl_moment *moment, uint64_t k);
+
+/*
+ * Over several queue pairs, behind a hole: the receiver has message k whole, as what it asked for since shows, so that a
+ * write is none of it.
+ */
+bool ft_nccl_order_contradicts(const struct ft_nccl_moment *moment, uint64_t k);
+
+/* Which messages the queue pair carried from this frame on is in doubt, and which one is next. */
+void ft_nccl_order_distrust(struct ft_nccl_followed *followed, uint8_t lane, uint64_t frame);
+
+/*
+ * Clear-to-sends were missed between that of message `before` and the one that passes: what came since, and was found by
+ * where it goes, may be what they asked for.
+ */
+void ft_nccl_order_miss(const struct ft_nccl_moment *moment, uint64_t before);

@@ -126,3 +126,40 @@ struct ft_nccl_transfer *ft_nccl_ring_begin(struct ft_nccl_ring *ring, uint64_t 
 	};
 	return transfer;
 }
+
+/* How many messages before it the buffer of this one was offered, if all since then are there; 0: not, or one is missing. */
+static uint64_t since_offered(const struct ft_nccl_ring *ring,
+			      const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_request *request = ft_nccl_ring_requests(ring, transfer);
+
+	for (uint64_t since = 1; since <= transfer->message.k && since < ring->slots; since++) {
+		const struct ft_nccl_transfer *other =
+			ft_nccl_ring_find(ring, transfer->message.k - since);
+
+		if (other == NULL || !other->has_cts)
+			return 0;
+		if (ft_nccl_ring_requests(ring, other)->va == request->va)
+			return since;
+	}
+	return 0;
+}
+
+uint64_t ft_nccl_ring_period(const struct ft_nccl_ring *ring)
+{
+	uint64_t period = 0;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+		uint64_t since;
+
+		if (!transfer->used || !transfer->has_cts)
+			continue;
+		if (transfer->message.request_count > 1)
+			return 0;
+		since = since_offered(ring, transfer);
+		if (since != 0 && (period == 0 || since < period))
+			period = since;
+	}
+	return period;
+}

@@ -26,6 +26,7 @@ struct ft_nccl_share {
 	uint32_t from, to; /* PSNs: of the first packet seen, of the last one expected so far */
 	bool used;
 	bool begun;    /* `from` is where it began */
+	bool searched; /* it was found by where it goes alone */
 	bool ended;    /* its immediate was seen */
 	bool counted;  /* on this queue pair it was .. */
 	uint32_t turn; /* .. the message of this number, from 0 */
@@ -103,6 +104,9 @@ struct ft_nccl_share *ft_nccl_ring_shares(const struct ft_nccl_ring *ring,
 
 /* Bytes of all its requests, as far as they are known. */
 uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer);
+
+/* After how many messages a buffer is offered again, at least; 0: not known, and always so with several requests at a time. */
+uint64_t ft_nccl_ring_period(const struct ft_nccl_ring *ring);
 
 /* The message in k's place, if it is another one: to be kept before k takes it. NULL: none. */
 struct ft_nccl_transfer *ft_nccl_ring_holder(const struct ft_nccl_ring *ring, uint64_t k);

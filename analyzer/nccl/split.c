@@ -61,6 +61,13 @@ bool ft_nccl_split_uses(const struct ft_nccl_followed *followed, uint8_t lane, u
 	return k % sets == set_of(followed, lane) % sets;
 }
 
+uint64_t ft_nccl_split_first(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k)
+{
+	while (!ft_nccl_split_uses(followed, lane, k))
+		k++;
+	return k;
+}
+
 bool ft_nccl_split_is_done(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer, uint8_t lane,
 			   const struct ft_nccl_seen *seen)

@@ -13,6 +13,9 @@ uint32_t ft_nccl_split_step(const struct ft_nccl_followed *followed);
 /* Whether message k can have data on the lane. */
 bool ft_nccl_split_uses(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k);
 
+/* From message k on, the first that the lane is used for. */
+uint64_t ft_nccl_split_first(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k);
+
 /*
  * The message came whole on other lanes, and this write is not what a queue pair gets that nothing was left for: nothing
  * of the message is to be expected on this lane.

@@ -92,6 +92,8 @@ static bool is_right(const struct ft_nccl_followed *followed,
 	uint64_t k = transfer->message.k;
 
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (!shares[i].used && shares[i].packets != 0)
+			return false;
 		if (!shares[i].used)
 			continue;
 		if (shares[i].counted && k_of(followed, sets, i, shares[i].turn) != k)

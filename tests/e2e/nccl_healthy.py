@@ -239,6 +239,24 @@ class Healthy(WithFolder):
                 kept = way(nccl_made.World(seed, setup=setup).frames, random.Random(seed))
                 self.assertEqual(self.numbers(self.document(kept), kept)[1], [])
 
+    def test_numbers_where_clear_to_sends_were_missed_with_their_data(self):
+        """Buffers recur: what was asked for by one that was missed is not taken for what an earlier one asked for."""
+        for seed, setup, way in ((1950, False, bursts), (1887, False, bursts), (1817, False, bursts), (1895, False, middle),
+                                 (1982, False, middle), (1996, False, bursts), (2103, False, bursts), (2275, False, bursts),
+                                 (2911, False, bursts), (1895, True, bursts), (1896, True, lossy), (1809, True, apart)):
+            with self.subTest(seed=seed, setup=setup, way=way.__name__):
+                kept = way(nccl_made.World(seed, setup=setup).frames, random.Random(seed))
+                self.assertEqual(self.numbers(self.document(kept), kept)[1], [])
+
+    def test_ends_alone_are_no_message(self):
+        """Of releases that write data first and its end, an empty write, behind it: all of the data was missed."""
+        for seed in (2087, 2225, 2729):
+            with self.subTest(seed=seed):
+                kept = bursts(nccl_made.World(seed, setup=False).frames, random.Random(seed))
+                told = [m for m in self.document(kept)["messages"] if m["completed"]]
+                self.assertGreater(len(told), 0)
+                self.assertEqual([m for m in told if m["requests"][0]["written_bytes"] is None], [])
+
     def test_numbers_where_taps_differ_in_their_order(self):
         """What cannot be known is not said to be complete."""
         complete = mistaken = 0
