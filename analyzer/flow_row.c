@@ -225,6 +225,7 @@ void ft_flow_row_fill(const struct ft_flow_share *share, uint32_t number, const 
 	row->transport = transport_of(row, detail, whole);
 	fill_messages(row, detail, connected ? claimed_by(share, whole) : NULL);
 	fill_account(row, detail);
+	row->retransmitted += ft_details_withheld(share->details, number);
 	fill_psns(row, detail);
 	if (connected)
 		fill_unsettled(row, share, whole);

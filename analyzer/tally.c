@@ -164,7 +164,15 @@ void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
 	cell->ce_marked += ft_is_marked(&item->observed);
 	cell->cnps += (step->what & FT_STEP_CNP) != 0;
 	cell->rnr_naks += (step->what & FT_STEP_RNR) != 0;
-	cell->retransmitted += (step->what & FT_STEP_RETRANSMITTED) != 0;
+	cell->retransmitted +=
+		(step->what & FT_STEP_RETRANSMITTED) != 0 && (step->what & FT_STEP_WITHHELD) == 0;
+}
+
+void ft_tally_again(struct ft_tally *tally, const struct ft_item *item, bool back, uint32_t packets)
+{
+	uint32_t from = back ? item->to : item->from, to = back ? item->from : item->to;
+
+	tally->totals.cells[ft_totals_cell(&tally->totals, from, to)].retransmitted += packets;
 }
 
 void ft_tally_merge(struct ft_tally *into, const struct ft_tally *from)

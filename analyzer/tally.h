@@ -75,9 +75,13 @@ static inline void ft_tally_prefetch_cell(const struct ft_tally *tally, uint32_t
 }
 
 /* Count what befell the frame's transport, in its tenant pair: a mark, or one of these steps. */
-#define FT_TALLIED_STEPS (FT_STEP_CNP | FT_STEP_RNR | FT_STEP_RETRANSMITTED)
+#define FT_TALLIED_STEPS (FT_STEP_CNP | FT_STEP_RNR | FT_STEP_RETRANSMITTED | FT_STEP_TOLD_AGAIN)
 void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
 			const struct ft_step *step);
+
+/* Packets that were sent again, as the frame tells: in its tenant pair, or `back`: of those that it answers. */
+void ft_tally_again(struct ft_tally *tally, const struct ft_item *item, bool back,
+		    uint32_t packets);
 
 /* Add another worker's counts. */
 void ft_tally_merge(struct ft_tally *into, const struct ft_tally *from);

@@ -86,6 +86,9 @@ static void note_details(struct ft_worker *worker, const struct ft_item *item,
 	uint32_t number = ft_flow_number(worker->flows, part);
 	struct ft_detail *detail = ft_details_of(worker->details, number);
 
+	if ((step->what & (FT_STEP_TOLD_AGAIN | FT_STEP_TOLD_NEW)) != 0)
+		ft_details_tell(worker->details, ft_tracker_told(worker->tracker).flow,
+				(step->what & FT_STEP_TOLD_AGAIN) != 0);
 	ft_details_count(worker->details, number, &item->observed, step, false);
 	if (ft_item_is_cut(item))
 		ft_detail_note_cut(detail, item->key.pkey, item->key.service);
@@ -224,6 +227,9 @@ __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct 
 		watch(worker, item, conclusion->records.whole);
 	if (congested || (what & FT_TALLIED_STEPS) != 0)
 		ft_tally_transport(&worker->tally, item, &conclusion->step);
+	if ((what & FT_STEP_TOLD_AGAIN) != 0)
+		ft_tally_again(&worker->tally, item, (what & FT_STEP_ANSWER) != 0,
+			       ft_tracker_told(worker->tracker).packets);
 	count_records(item, &conclusion->records);
 }
 

@@ -2,6 +2,8 @@
 
 #include <decode/aeth.h>
 
+#include "lives.h"
+
 /*
  * Answers: ACKNOWLEDGE, READ response, ATOMIC ACKNOWLEDGE. Each says that every request before it
  * was delivered, because a responder takes requests in order. IBA vol. 1, 9.7.5 and 9.7.8.
@@ -80,6 +82,8 @@ struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_mo
 		ft_meet(tracker, flow, requester, moment->observed->ts_ns);
 		catch_up(tracker, moment, requester);
 	}
+	if (requester != NULL)
+		ft_hear_answer(tracker, moment, requester);
 	return requester;
 }
 

@@ -15,6 +15,7 @@ enum { ECN_CE = 3, NAK_CODE = 0x1f };
 struct ft_details {
 	struct ft_detail *records;
 	struct ft_unclaimed *unclaimed; /* by record, too; few come into use */
+	struct ft_withheld *withheld;   /* likewise */
 	uint32_t capacity;
 };
 
@@ -26,6 +27,11 @@ static size_t records_bytes(uint32_t capacity)
 static size_t unclaimed_bytes(uint32_t capacity)
 {
 	return (size_t)capacity * sizeof(struct ft_unclaimed);
+}
+
+static size_t withheld_bytes(uint32_t capacity)
+{
+	return (size_t)capacity * sizeof(struct ft_withheld);
 }
 
 int ft_details_create(struct ft_details **details, uint32_t capacity)
@@ -40,7 +46,8 @@ int ft_details_create(struct ft_details **details, uint32_t capacity)
 	made->capacity = capacity;
 	made->records = ft_reserve(records_bytes(capacity));
 	made->unclaimed = ft_reserve(unclaimed_bytes(capacity));
-	if (made->records == NULL || made->unclaimed == NULL) {
+	made->withheld = ft_reserve(withheld_bytes(capacity));
+	if (made->records == NULL || made->unclaimed == NULL || made->withheld == NULL) {
 		ft_details_destroy(made);
 		return -ENOMEM;
 	}
@@ -52,6 +59,7 @@ void ft_details_destroy(struct ft_details *details)
 {
 	if (details == NULL)
 		return;
+	ft_release(details->withheld, withheld_bytes(details->capacity));
 	ft_release(details->unclaimed, unclaimed_bytes(details->capacity));
 	ft_release(details->records, records_bytes(details->capacity));
 	free(details);
@@ -67,8 +75,10 @@ void ft_details_clear(struct ft_details *details, uint32_t number)
 {
 	struct ft_detail *detail = ft_details_of(details, number);
 
-	if (detail->unclaimed)
+	if (detail->aside) {
 		details->unclaimed[number - 1] = (struct ft_unclaimed){ 0 };
+		details->withheld[number - 1] = (struct ft_withheld){ 0 };
+	}
 	*detail = (struct ft_detail){ 0 };
 }
 
@@ -140,7 +150,8 @@ static void count_order(struct ft_detail *detail, uint32_t what)
 	bool lost = (what & FT_STEP_FABRIC_LOST) != 0;
 
 	detail->fabric_lost += lost;
-	detail->retransmitted += (what & FT_STEP_RETRANSMITTED) != 0 && !lost;
+	detail->retransmitted +=
+		(what & FT_STEP_RETRANSMITTED) != 0 && (what & FT_STEP_WITHHELD) == 0 && !lost;
 	detail->reordered += (what & FT_STEP_REORDERED) != 0;
 }
 
@@ -164,19 +175,55 @@ static uint32_t message_bytes(const struct ft_step *step)
 	return step->message_kind == FT_MESSAGE_ATOMIC ? 8 : step->message_bytes;
 }
 
-void ft_details_keep(struct ft_details *details, uint32_t number, const struct ft_step *step)
+static void put_aside(struct ft_unclaimed *kept, const struct ft_step *step)
 {
-	struct ft_unclaimed *kept = &details->unclaimed[number - 1];
-
-	ft_details_of(details, number)->unclaimed = 1;
 	kept->messages[step->message_kind]++;
 	if (message_bytes(step) != FT_LENGTH_UNKNOWN)
 		ft_spread_add(&kept->sizes, message_bytes(step), 1);
 }
 
+void ft_details_keep(struct ft_details *details, uint32_t number, const struct ft_step *step)
+{
+	ft_details_of(details, number)->aside = 1;
+	put_aside(&details->unclaimed[number - 1], step);
+}
+
 const struct ft_unclaimed *ft_details_unclaimed(const struct ft_details *details, uint32_t number)
 {
-	return ft_details_of(details, number)->unclaimed ? &details->unclaimed[number - 1] : NULL;
+	return ft_details_of(details, number)->aside ? &details->unclaimed[number - 1] : NULL;
+}
+
+/* It counts when it is told what it was. */
+static void withhold(struct ft_details *details, uint32_t number, const struct ft_step *step)
+{
+	struct ft_withheld *withheld = &details->withheld[number - 1];
+
+	ft_details_of(details, number)->aside = 1;
+	withheld->packets++;
+	if ((step->what & FT_STEP_MESSAGE) != 0)
+		put_aside(&withheld->completed, step);
+}
+
+void ft_details_tell(struct ft_details *details, uint32_t number, bool again)
+{
+	struct ft_detail *detail = ft_details_of(details, number);
+	struct ft_withheld *withheld = &details->withheld[number - 1];
+
+	if (!detail->aside)
+		return;
+	if (again) {
+		detail->retransmitted += withheld->packets;
+	} else {
+		for (unsigned kind = 0; kind < FT_MESSAGE_KINDS; kind++)
+			detail->messages[kind] += withheld->completed.messages[kind];
+		ft_spread_merge(&detail->sizes, &withheld->completed.sizes);
+	}
+	*withheld = (struct ft_withheld){ 0 };
+}
+
+uint64_t ft_details_withheld(const struct ft_details *details, uint32_t number)
+{
+	return ft_details_of(details, number)->aside ? details->withheld[number - 1].packets : 0;
 }
 
 static void count_open(struct ft_detail *detail, uint32_t psns)
@@ -186,9 +233,11 @@ static void count_open(struct ft_detail *detail, uint32_t psns)
 }
 
 /* What the packet proved of this half-connection or the other one. */
-static void count_proved(struct ft_details *details, const struct ft_step *step)
+static void count_proved(struct ft_details *details, uint32_t number, const struct ft_step *step)
 {
-	if ((step->what & FT_STEP_MESSAGE) != 0 && step->message_flow != 0)
+	if ((step->what & FT_STEP_WITHHELD) != 0)
+		withhold(details, number, step);
+	else if ((step->what & FT_STEP_MESSAGE) != 0 && step->message_flow != 0)
 		count_message(ft_details_of(details, step->message_flow),
 			      (enum ft_message_kind)step->message_kind, message_bytes(step));
 	if (step->mirror_lost != 0 && step->lost_flow != 0)
@@ -225,5 +274,5 @@ void ft_details_count(struct ft_details *details, uint32_t number,
 	count_order(detail, step->what);
 	if ((step->what & FT_STEP_ANSWER) != 0)
 		count_answer(detail, observed->syndrome, step);
-	count_proved(details, step);
+	count_proved(details, number, step);
 }

@@ -1,12 +1,13 @@
 #include "accept.h"
+#include "lives.h"
 
 /* Requests: where they stand in PSN space. IBA vol. 1, 9.7.1 to 9.7.4. */
 
 enum {
 	ADOPT_PACKETS = 3,    /* in a row outside the window: a new sequence */
 	OUTSIDE_SLACK = 4096, /* a READ of unknown length may lie between */
-	ANEW_NS = 100000000,
-	FAR_BEYOND = 64, /* PSNs by which no response is faster than its request */
+	ANEW_NS = 100000000,  /* in which the queue pairs may have been set up anew */
+	FAR_BEYOND = 64,      /* PSNs by which no response is faster than its request */
 };
 
 /* Before the halves have met only the newest READs are remembered: the others may be answered unseen. */
@@ -114,14 +115,15 @@ static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 	accept(tracker, moment);
 }
 
-/* Neither side has sent for so long that the queue pairs may have been set up anew. */
-static bool is_idle(const struct ft_tracker *tracker, const struct ft_moment *moment)
+/* Neither side has sent for so long. */
+static bool is_idle(const struct ft_tracker *tracker, const struct ft_moment *moment,
+		    uint64_t silence_ns)
 {
 	const struct ft_flow *peer = ft_tracker_peer(tracker, moment->flow);
 	uint64_t now_ns = moment->observed->ts_ns;
 
-	return ft_elapsed(now_ns, moment->flow->last_ns) >= ANEW_NS &&
-	       (peer == NULL || ft_elapsed(now_ns, peer->last_ns) >= ANEW_NS);
+	return ft_elapsed(now_ns, moment->flow->last_ns) >= silence_ns &&
+	       (peer == NULL || ft_elapsed(now_ns, peer->last_ns) >= silence_ns);
 }
 
 /* Far from what is expected: forged, or the queue pair is in use anew; silence before, or the third in a row, decides. */
@@ -133,8 +135,12 @@ static void outside(struct ft_tracker *tracker, const struct ft_moment *moment)
 
 	if (run == 0 || !ft_psn_within(psn, half->outside & 0xffffff, OUTSIDE_SLACK))
 		run = 0;
+	if (ft_follow_peer(tracker, moment)) {
+		begin(tracker, moment);
+		return;
+	}
 	if (++run == ADOPT_PACKETS || half->outside == FT_OUTSIDE_EXPECTED ||
-	    is_idle(tracker, moment)) {
+	    is_idle(tracker, moment, ANEW_NS)) {
 		ft_restart(tracker, moment);
 		begin(tracker, moment);
 		return;
@@ -226,7 +232,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 	moment->step->what |= FT_STEP_GAP;
 	ft_remember(tracker, moment->flow, &hole, moment->step);
 	last = ft_spans_last(&tracker->spans, half, kind);
-	if (count >= FT_LONG_PSNS && last != 0)
+	if (count >= FT_LONG_PSNS && last != 0 && ft_former_span(&tracker->spans, half) == NULL)
 		half->spans = last;
 }
 
@@ -256,6 +262,35 @@ static void leave_out(struct ft_half *half, uint32_t psn)
 	half->next_psn = ft_is_acked(half, psn) ? psn : ft_psn_add(half->acked, 1);
 }
 
+/* What the peer has answered so far is for the life before. */
+static void restart(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_flow *peer = ft_tracker_peer(tracker, moment->flow);
+
+	if (peer != NULL)
+		peer->half.answered = FT_PSN_NONE;
+	ft_restart(tracker, moment);
+}
+
+/*
+ * Behind the expected one, and no packet sent again: nobody sends again after so long, or on an unreliable connection. After
+ * a shorter silence the answers will tell.
+ */
+static bool begins_anew(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	uint64_t sure_ns = moment->flow->half.service == FT_UC ? ANEW_NS : FT_ASKS_BY_NS;
+
+	if (!is_idle(tracker, moment, ANEW_NS) && !ft_may_follow_peer(tracker, moment->flow))
+		return false;
+	if (is_idle(tracker, moment, sure_ns))
+		restart(tracker, moment);
+	else if (!ft_may_live_anew(tracker, moment) || !ft_doubt_life(tracker, moment))
+		return false;
+	begin(tracker, moment);
+	ft_withhold(tracker, moment);
+	return true;
+}
+
 static void unexpected(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
@@ -273,12 +308,15 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 		return;
 	}
 	half->outside = 0;
+	if (ft_hear_request(tracker, moment))
+		distance = ft_psn_distance(psn, half->next_psn);
 	if (distance < 0) {
 		drop_implied(tracker, half, psn);
 		distance = ft_psn_distance(psn, half->next_psn);
 	}
 	if (distance < 0) {
-		ft_request_again(tracker, moment);
+		if (!begins_anew(tracker, moment))
+			ft_request_again(tracker, moment);
 		return;
 	}
 	if (half->flags & FT_HALF_SPAN_UNKNOWN) {
@@ -297,6 +335,7 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 	accept(tracker, moment);
 	note_end(tracker, moment);
 	ft_settle_ripe(tracker, moment->flow, moment->observed->ts_ns, moment->step);
+	ft_withhold(tracker, moment);
 }
 
 void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment)

@@ -1,3 +1,4 @@
+#include "lives.h"
 #include "messages.h"
 
 /*
@@ -172,9 +173,12 @@ static struct ft_finding judge_kind(const struct ft_tracker *tracker, const stru
 				    const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
+	const struct ft_finding nothing = { 0 };
 	uint32_t after;
 
 	switch (span->kind) {
+	case FT_SPAN_FORMER:
+		return nothing;
 	case FT_SPAN_AHEAD:
 		after = half->acked == FT_PSN_NONE
 				? 0
@@ -271,6 +275,8 @@ static void count(struct ft_tracker *tracker, const struct ft_flow *flow,
 static void settle(struct ft_tracker *tracker, const struct ft_flow *flow,
 		   const struct ft_span *span, struct ft_step *step)
 {
+	if (span->kind == FT_SPAN_FORMER)
+		ft_leave_untold(tracker, flow, span, step);
 	count(tracker, flow, span, ft_judge_span(tracker, flow, span), step);
 }
 
@@ -331,6 +337,7 @@ static bool is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow
 
 	switch (span->kind) {
 	case FT_SPAN_AHEAD:
+	case FT_SPAN_FORMER:
 	case FT_SPAN_AWAITED:
 		return false;
 	case FT_SPAN_OVERTAKEN:

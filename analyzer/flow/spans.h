@@ -14,8 +14,9 @@
 enum ft_span_kind {
 	FT_SPAN_HOLE, /* requests that never passed, shown by a later request */
 	FT_SPAN_GUESSED, /* likewise, behind a READ of which only a guess at the path MTU tells how far it goes */
-	FT_SPAN_IMPLIED,   /* likewise, shown by an answer; half.next_psn has moved on */
-	FT_SPAN_AHEAD,     /* answered for beyond half.next_psn; always the last of its ring */
+	FT_SPAN_IMPLIED, /* likewise, shown by an answer; half.next_psn has moved on */
+	FT_SPAN_AHEAD,   /* answered for beyond half.next_psn; always the last of its ring */
+	FT_SPAN_FORMER, /* none: the half may be in another life, lives.h; always the first of its ring */
 	FT_SPAN_AWAITED,   /* READ responses and ATOMIC ACKNOWLEDGEs that the peer owes this half */
 	FT_SPAN_OVERTAKEN, /* likewise, and a later answer came before them; ts_ns: when */
 	FT_SPAN_ASKED_AGAIN, /* likewise, and the request was sent again; ts_ns: when */

@@ -36,6 +36,24 @@ enum {
 /* A response that is missing is asked for again by then: a time-out may take 4.3 s, and several follow each other. */
 #define FT_ASKS_BY_NS UINT64_C(30000000000)
 
+enum {
+	FT_FORMERS = 256
+}; /* lives that are doubted at once; of the others, the new one is believed */
+
+/* What a half and its peer were in the life before. */
+struct ft_former {
+	struct ft_half asked;
+	uint32_t answered, answer_next, msn; /* of the peer */
+	uint32_t flow, peer;                 /* numbers of their records; 0: of none */
+	uint32_t first;                      /* PSN that the other life began with */
+	uint32_t packets;                    /* since */
+};
+
+struct ft_formers {
+	struct ft_former all[FT_FORMERS];
+	uint32_t next;
+};
+
 struct ft_tracker {
 	struct ft_tracker_config config;
 	struct ft_flow_table *table;
@@ -44,6 +62,8 @@ struct ft_tracker {
 	struct ft_pairs *pairs;
 	struct ft_spans spans;
 	struct ft_damaged damaged;
+	struct ft_formers formers;
+	struct ft_told told;             /* of the newest life that was doubted */
 	struct ft_recall again;          /* packets that were sent again */
 	struct ft_tracker_totals totals; /* what is final */
 	uint64_t

@@ -1,4 +1,4 @@
-#include "tracker_parts.h"
+#include "lives.h"
 
 #include <math.h>
 
@@ -26,6 +26,7 @@ static void add_spans(struct sum *sum, const struct ft_flow *flow)
 	for (unsigned i = 0; i < flow->half.span_count; i++) {
 		const struct ft_span *span = ft_span_at(&sum->tracker->spans, number);
 
+		sum->totals.retransmitted += ft_withheld(sum->tracker, flow, span);
 		ft_add_finding(&sum->totals, sum->evidence, span,
 			       ft_judge_span(sum->tracker, flow, span));
 		number = span->next;

@@ -432,10 +432,10 @@ def run(parser, judge_rounds):
     sys.exit(1 if judge.wrong or judge.rows == 0 else 0)
 
 
-def judge_rounds(asked, folder):
+def judge_rounds(asked, folder, make=Traffic):
     judge = Judge(asked.program, folder)
     for seed in range(asked.seed, asked.seed + asked.rounds):
-        traffic = Traffic(random.Random(seed))
+        traffic = make(random.Random(seed))
         judge.label = "seed %d, %s told by %s, %g lost" % (seed, traffic.site.family, traffic.site.told_by, 2 * traffic.lost)
         judge.judge(traffic)
     return judge

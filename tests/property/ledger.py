@@ -114,9 +114,14 @@ class Books:
         self.bytes = self.payload = self.acks = self.rnr_naks = self.ce_marked = self.cnps = 0
         self.again = self.fabric_lost = self.reordered = 0
         self.sizes = {"send": [], "write": [], "read": [], "atomic": []}
+        self.rtts = []  # of its requests
+        self.begin()
+
+    def begin(self):
+        """A queue pair that is set up: PSNs and messages are counted anew."""
         self.asked, self.next = set(), None  # PSNs of requests that passed, and the one behind the newest
         self.responded, self.answered = set(), None  # likewise of responses; the newest PSN answered for
-        self.ended, self.timed, self.rtts = set(), None, []  # rtts: of its requests
+        self.ended, self.timed = set(), None
 
     def packet(self, ts_ns, wire_bytes, name, psn, payload, marked):
         self.times.append(ts_ns)

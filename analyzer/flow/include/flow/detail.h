@@ -42,9 +42,9 @@ struct ft_detail {
 	uint8_t judged : 1; /* 1: a frame of it was judged, and decided */
 	uint8_t placed : 1; /* 1: endpoints and tenants are those of its first frame with a verdict */
 	uint8_t has_pkey : 1;
-	uint8_t cut : 1;       /* 1: a packet's BTH was cut behind its queue pair .. */
-	uint8_t service : 3;   /* .. the transport of the first such, enum ft_service */
-	uint8_t unclaimed : 1; /* 1: ft_details_unclaimed() has something of it */
+	uint8_t cut : 1;     /* 1: a packet's BTH was cut behind its queue pair .. */
+	uint8_t service : 3; /* .. the transport of the first such, enum ft_service */
+	uint8_t aside : 1; /* 1: ft_details_unclaimed() or ft_details_withheld() has something of it */
 	uint8_t opcodes[FT_DETAIL_OPCODES]; /* in order of first packet */
 	struct ft_spread sizes;             /* of messages */
 	struct ft_spread rtts;              /* ns, from a request to its answer sent here */
@@ -57,6 +57,13 @@ struct ft_unclaimed {
 	struct ft_spread sizes;
 };
 static_assert(sizeof(struct ft_unclaimed) <= 160, "docs/architecture.md has it");
+
+/* Packets that passed before or, if their queue pair was set up anew, did not; and the messages that they then completed. */
+struct ft_withheld {
+	uint64_t packets;
+	struct ft_unclaimed completed;
+};
+static_assert(sizeof(struct ft_withheld) <= 168, "docs/architecture.md has it");
 
 /* 0, -EINVAL (capacity 0) or -ENOMEM. `capacity`: of the flow table. */
 int ft_details_create(struct ft_details **details, uint32_t capacity);
@@ -89,6 +96,12 @@ void ft_details_keep(struct ft_details *details, uint32_t number, const struct f
 
 /* All of it that the record has; NULL: nothing. */
 const struct ft_unclaimed *ft_details_unclaimed(const struct ft_details *details, uint32_t number);
+
+/* What such packets of record `number` were: sent again, or new. */
+void ft_details_tell(struct ft_details *details, uint32_t number, bool again);
+
+/* Packets of which it is not told yet, and will not be where nothing more is seen, whether they passed before. */
+uint64_t ft_details_withheld(const struct ft_details *details, uint32_t number);
 
 /* A packet whose BTH was cut behind its P_Key and queue pair; `service`: its transport. */
 static inline void ft_detail_note_cut(struct ft_detail *detail, uint16_t pkey, uint8_t service)

@@ -1,0 +1,320 @@
+#include "lives.h"
+
+#include <decode/aeth.h>
+
+/* --- the former life is kept --- */
+
+static const struct ft_former *kept(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				    const struct ft_span *span)
+{
+	const struct ft_former *former = &tracker->formers.all[span->begin];
+
+	return former->flow == ft_tracker_number(tracker, flow) ? former : NULL;
+}
+
+static struct ft_former *former_of(struct ft_tracker *tracker, const struct ft_flow *flow,
+				   const struct ft_span *span)
+{
+	return kept(tracker, flow, span) == NULL ? NULL : &tracker->formers.all[span->begin];
+}
+
+uint32_t ft_withheld(const struct ft_tracker *tracker, const struct ft_flow *flow,
+		     const struct ft_span *span)
+{
+	const struct ft_former *former =
+		span->kind == FT_SPAN_FORMER ? kept(tracker, flow, span) : NULL;
+
+	return former == NULL ? 0 : former->packets;
+}
+
+/*
+ * Another hole that was answered for, or responses that are not due yet. Who lacks other responses asks for them again, as
+ * for the rest of a READ that is being answered.
+ */
+static bool may_be_left(const struct ft_half *half, const struct ft_span *span, uint32_t psn)
+{
+	if (span->kind == FT_SPAN_AWAITED)
+		return !ft_is_acked(half, span->from) && ft_psn_distance(psn, span->begin) < 0;
+	return (FT_SPANS_HOLES >> span->kind & 1) != 0 &&
+	       !ft_psn_within(psn, span->from, span->count) &&
+	       ft_psn_covers(half->acked, span->from, span->count);
+}
+
+/* Nothing explains that the requester goes back to this PSN but that what answered for it did not come to it. */
+static bool has_no_reason(const struct ft_tracker *tracker, const struct ft_half *half,
+			  uint32_t psn)
+{
+	uint32_t number = half->spans;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+
+		if (!may_be_left(half, span, psn))
+			return false;
+		number = span->next;
+	}
+	return ft_is_acked(half, psn);
+}
+
+bool ft_may_live_anew(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+
+	return moment->flow->peer != 0 && (moment->operation->part & FT_PART_FIRST) != 0 &&
+	       has_no_reason(tracker, half, moment->observed->psn);
+}
+
+static void keep(struct ft_tracker *tracker, const struct ft_moment *moment,
+		 const struct ft_flow *peer)
+{
+	tracker->formers.all[tracker->formers.next] = (struct ft_former){
+		.asked = moment->flow->half,
+		.answered = peer->half.answered,
+		.answer_next = peer->half.answer_next,
+		.msn = peer->half.msn,
+		.flow = ft_tracker_number(tracker, moment->flow),
+		.peer = moment->flow->peer,
+		.first = moment->observed->psn,
+	};
+	tracker->formers.next = (tracker->formers.next + 1) % FT_FORMERS;
+}
+
+bool ft_doubt_life(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_flow *flow = moment->flow, *peer = ft_tracker_peer(tracker, flow);
+	const struct ft_span span = {
+		.kind = FT_SPAN_FORMER,
+		.from = flow->half.next_psn,
+		.count = 1,
+		.begin = tracker->formers.next,
+		.frame = moment->observed->frame,
+		.ts_ns = moment->observed->ts_ns,
+	};
+
+	ft_settle_all(tracker, flow, moment->step);
+	if (ft_spans_append(&tracker->spans, &flow->half, &span) == 0)
+		return false;
+	keep(tracker, moment, peer);
+	ft_forget_requests(&flow->half);
+	peer->half.answered = peer->half.answer_next = FT_PSN_NONE;
+	peer->half.msn = 0;
+	return true;
+}
+
+void ft_withhold(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const uint32_t as_new = FT_STEP_NEW | FT_STEP_GAP | FT_STEP_RESTART;
+	const struct ft_span *span = ft_former_span(&tracker->spans, &moment->flow->half);
+	struct ft_former *former = span == NULL ? NULL : former_of(tracker, moment->flow, span);
+
+	if (former == NULL)
+		return;
+	former->packets++;
+	moment->step->what &= ~as_new;
+	moment->step->what |= FT_STEP_RETRANSMITTED | FT_STEP_BEHIND | FT_STEP_WITHHELD;
+}
+
+/* --- what it was --- */
+
+static void tell(struct ft_tracker *tracker, struct ft_step *step, const struct ft_former *former,
+		 enum ft_step_what what)
+{
+	if (what == FT_STEP_TOLD_AGAIN)
+		tracker->totals.retransmitted += former->packets;
+	if (step == NULL)
+		return;
+	step->what |= what;
+	tracker->told = (struct ft_told){ former->flow, former->packets };
+}
+
+void ft_leave_untold(struct ft_tracker *tracker, const struct ft_flow *flow,
+		     const struct ft_span *span, struct ft_step *step)
+{
+	struct ft_former *former = former_of(tracker, flow, span);
+
+	if (former == NULL)
+		return;
+	tell(tracker, step, former, FT_STEP_TOLD_AGAIN);
+	former->flow = 0;
+}
+
+/* All that the former life knew holds again. */
+static void restore(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_former *former)
+{
+	struct ft_half *half = &flow->half;
+	struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+	uint16_t mtu = half->mtu;
+	uint8_t guessed = half->flags & FT_HALF_MTU_GUESSED;
+
+	ft_spans_drop(&tracker->spans, half, UINT32_MAX);
+	*half = former->asked;
+	half->spans = half->span_count = 0;
+	half->mtu = mtu;
+	half->flags =
+		(uint8_t)((half->flags & ~FT_HALF_MTU_GUESSED) | guessed | FT_HALF_GOING_BACK);
+	half->asked_psn = FT_PSN_NONE; /* which of the two is answered would not be known */
+	former->flow = 0;
+	if (peer == NULL || flow->peer != former->peer)
+		return;
+	peer->half.answered = former->answered;
+	peer->half.answer_next = former->answer_next;
+	peer->half.msn = former->msn;
+}
+
+static void believe_former(struct ft_tracker *tracker, const struct ft_moment *moment,
+			   struct ft_flow *flow, struct ft_former *former)
+{
+	tell(tracker, moment->step, former, FT_STEP_TOLD_AGAIN);
+	restore(tracker, flow, former);
+}
+
+struct ft_told ft_tracker_told(const struct ft_tracker *tracker)
+{
+	return tracker->told;
+}
+
+static bool has_asked_since(const struct ft_flow *flow, uint64_t then_ns)
+{
+	uint32_t then = (uint32_t)(then_ns >> FT_FLOW_MOMENT_SHIFT);
+
+	return flow->asked != 0 && (int32_t)(then - flow->asked) <= 0;
+}
+
+/* What the peer asked before is of its former life, too. */
+static void begin_peer(struct ft_tracker *tracker, const struct ft_moment *moment,
+		       struct ft_flow *flow, uint64_t began_ns)
+{
+	struct ft_flow *peer = moment->flow;
+
+	if (has_asked_since(peer, began_ns) || ft_former_span(&tracker->spans, &peer->half) != NULL)
+		return;
+	ft_settle_all(tracker, peer, moment->step);
+	ft_forget_requests(&peer->half);
+	flow->half.answered = flow->half.answer_next = FT_PSN_NONE;
+}
+
+static void believe_new(struct ft_tracker *tracker, const struct ft_moment *moment,
+			struct ft_flow *flow, struct ft_former *former)
+{
+	uint64_t began_ns = ft_former_span(&tracker->spans, &flow->half)->ts_ns;
+
+	tell(tracker, moment->step, former, FT_STEP_TOLD_NEW);
+	ft_spans_remove(&tracker->spans, &flow->half, flow->half.spans);
+	former->flow = 0;
+	begin_peer(tracker, moment, flow, began_ns);
+}
+
+bool ft_may_follow_peer(const struct ft_tracker *tracker, const struct ft_flow *flow)
+{
+	const struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+	const struct ft_span *span =
+		peer == NULL ? NULL : ft_former_span(&tracker->spans, &peer->half);
+
+	return span != NULL && !has_asked_since(flow, span->ts_ns);
+}
+
+/* Far from its own former life: then the peer's is another one, too. */
+bool ft_follow_peer(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_flow *flow = moment->flow, *peer = ft_tracker_peer(tracker, flow);
+	struct ft_former *former;
+
+	if (!ft_may_follow_peer(tracker, flow))
+		return false;
+	former = former_of(tracker, peer, ft_former_span(&tracker->spans, &peer->half));
+	if (former == NULL)
+		return false;
+	believe_new(tracker, moment, peer, former);
+	return true;
+}
+
+/*
+ * Nothing has answered for the other life until where the former one stood; or a hole goes there, as where what was sent
+ * again was acknowledged, and new requests follow.
+ */
+bool ft_hear_request(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+	const struct ft_span *span = ft_former_span(&tracker->spans, half);
+	struct ft_former *former;
+	int32_t beyond;
+
+	if (span == NULL)
+		return false;
+	former = former_of(tracker, moment->flow, span);
+	if (former == NULL) {
+		ft_spans_remove(&tracker->spans, half, half->spans);
+		return false;
+	}
+	beyond = ft_psn_distance(moment->observed->psn, span->from);
+	if (beyond < 0 || beyond >= FT_PSN_WINDOW)
+		return false;
+	believe_former(tracker, moment, moment->flow, former);
+	return true;
+}
+
+enum life { FORMER, NEW, UNTOLD };
+
+/* PSNs from the other life's first to this one. */
+static int32_t packets_to(const struct ft_former *former, uint32_t psn)
+{
+	return ft_psn_distance(psn, former->first) + 1;
+}
+
+/* A responder counts the messages it completes from 0 on: no more than there were packets. */
+static bool may_count_anew(const struct ft_former *former, const struct ft_observed *observed)
+{
+	return (observed->has & FT_OBSERVED_AETH) != 0 && former->msn != 0 &&
+	       (int32_t)observed->msn <= packets_to(former, observed->psn);
+}
+
+static bool refuses(const struct ft_observed *observed)
+{
+	return (observed->has & FT_OBSERVED_AETH) != 0 &&
+	       ft_aeth_kind(observed->syndrome) != FT_AETH_ACK;
+}
+
+/*
+ * What a responder has acknowledged it acknowledges up to the newest when it comes again, and never refuses. Responses it
+ * sends once more with their PSNs.
+ */
+static enum life life_of(const struct ft_former *former, const struct ft_moment *moment)
+{
+	const struct ft_observed *observed = moment->observed;
+	int32_t beyond = ft_psn_distance(observed->psn, former->asked.acked);
+	int32_t counted = ft_psn_distance(observed->msn, former->msn);
+	bool may_be_new = may_count_anew(former, observed);
+
+	if (packets_to(former, observed->psn) < 1)
+		return UNTOLD;
+	if (may_be_new && (counted < 0 || (counted > 0 && beyond < 0)))
+		return NEW;
+	if (moment->operation->role == FT_ROLE_RESPONSE)
+		return may_be_new && counted == 0 && beyond < 0 ? UNTOLD : FORMER;
+	return beyond < 0 || (beyond == 0 && refuses(observed)) ? NEW : FORMER;
+}
+
+void ft_hear_answer(struct ft_tracker *tracker, const struct ft_moment *moment,
+		    struct ft_flow *requester)
+{
+	const struct ft_span *span = ft_former_span(&tracker->spans, &requester->half);
+	struct ft_former *former;
+
+	if (span == NULL)
+		return;
+	former = former_of(tracker, requester, span);
+	if (former == NULL) {
+		ft_spans_remove(&tracker->spans, &requester->half, requester->half.spans);
+		return;
+	}
+	switch (life_of(former, moment)) {
+	case FORMER:
+		believe_former(tracker, moment, requester, former);
+		break;
+	case NEW:
+		believe_new(tracker, moment, requester, former);
+		break;
+	case UNTOLD:
+		break;
+	}
+}
