@@ -164,6 +164,23 @@ static inline bool is_ordinary(const struct ft_suspects *suspects, struct ft_flo
 	return true;
 }
 
+/* The first of its half-connection, or of another life. */
+__attribute__((noinline)) static void take_first(struct ft_suspects *suspects, struct ft_flow *flow,
+						 struct ft_recent *recent,
+						 const struct ft_observed *observed,
+						 const struct ft_step *step,
+						 struct ft_suspicion *suspicion)
+{
+	suspicion->count = begin(suspects, flow, recent, observed, step->what, &suspicion->unseen);
+	if (suspicion->count != 0)
+		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_QP_SCAN);
+	if (suspicion->count != 0 ||
+	    !is_ordinary(suspects, flow, recent, observed, step->what & ~(uint32_t)BEGINS))
+		ft_suspects_judge(suspects, flow, observed, step, suspicion);
+	if ((step->what & FT_STEP_RESTART) != 0)
+		ft_passages_begin(suspects->passages, observed->frame);
+}
+
 /* Of a sender that is not known for long, or odd. */
 __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 						   struct ft_flow *flow,
@@ -180,13 +197,9 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 	suspicion->count = 0;
 	suspicion->unseen = false;
 	if ((what & FT_STEP_RESTART) != 0 || (flow->look.style & FT_LOOK_MET) == 0)
-		suspicion->count =
-			begin(suspects, flow, recent, observed, what, &suspicion->unseen);
-	if (suspicion->count != 0)
-		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_QP_SCAN);
-	else if (is_ordinary(suspects, flow, recent, observed, what & ~(uint32_t)BEGINS))
-		return;
-	ft_suspects_judge(suspects, flow, observed, step, suspicion);
+		take_first(suspects, flow, recent, observed, step, suspicion);
+	else if (!is_ordinary(suspects, flow, recent, observed, what & ~(uint32_t)BEGINS))
+		ft_suspects_judge(suspects, flow, observed, step, suspicion);
 }
 
 /* Nothing is odd about it, and nothing is left to learn about its sender but that it goes on so. */

@@ -35,8 +35,8 @@ static void look_among(const struct ft_passage *some, const struct ft_passage *n
 	for (unsigned i = 0; i < SEARCHED_TOGETHER; i++) {
 		uint32_t back = now->frame - some[i].frame;
 
-		if (some[i].half == now->half && some[i].psn == now->psn && back != 0 &&
-		    back <= FT_SUSPECTS_PASSAGES &&
+		if ((some[i].half & ~FT_PASSAGE_BEGINS) == now->half && some[i].psn == now->psn &&
+		    back != 0 && back <= FT_SUSPECTS_PASSAGES &&
 		    (before->passage == NULL || back < before->back))
 			*before = (struct passed){ &some[i], back };
 	}
@@ -57,6 +57,21 @@ static struct passed passage_before(const struct ft_passages *passages,
 			look_among(&passages->all[at], now, &before);
 	}
 	return before;
+}
+
+/* Whether the half-connection of this number began anew, or may have, in the last so many frames. */
+static bool began_since(const struct ft_passages *passages, uint32_t half, uint64_t frame,
+			unsigned frames)
+{
+	for (unsigned back = 1; back < frames; back++) {
+		const struct ft_passage *passage =
+			&passages->all[(frame - back) % FT_SUSPECTS_PASSAGES];
+
+		if (passage->half == (half | FT_PASSAGE_BEGINS) &&
+		    passage->frame == (uint32_t)(frame - back))
+			return true;
+	}
+	return false;
 }
 
 /* Bytes of the packet from the end of its BTH on, up to the ICRC. */
@@ -231,14 +246,19 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	ft_suspects_note_use(suspects, scene->flow, scene->recent, observed);
 	if (looks.again || ft_recent_has(scene->recent, observed->psn))
 		before = passage_before(suspects->passages, &now);
-	if (before.passage != NULL) {
-		looks.before = before.passage->word;
+	if (before.passage != NULL)
 		looks.unlike = unlike(before.passage, &now, observed);
-	}
+	if (looks.unlike != 0 &&
+	    began_since(suspects->passages, now.half, observed->frame, before.back))
+		looks.unlike = 0;
+	else if (before.passage != NULL)
+		looks.before = before.passage->word;
 	conflict = ft_recent_step(scene->recent, observed, &looks);
 	scene->flow->asked = ft_suspects_moment(observed->ts_ns);
 	if (conflict == FT_CONFLICT_NONE || !looks.strange)
 		ft_passages_keep(suspects->passages, observed->frame, &now);
+	if (looks.again && looks.paused)
+		ft_passages_begin(suspects->passages, observed->frame);
 	hold_conflict(suspicion, conflict,
 		      before.passage == NULL ? 0 : observed->frame - before.back);
 }
@@ -267,7 +287,9 @@ static void check_response(const struct scene *scene, struct ft_suspicion *suspi
 	if ((scene->step->what & FT_STEP_RETRANSMITTED) != 0 && is_asked_in_order(scene))
 		before = passage_before(suspects->passages, &now);
 	if (before.passage != NULL && before.passage->shape == now.shape &&
-	    before.passage->whole == now.whole && is_content_unlike(before.passage, &now, observed))
+	    before.passage->whole == now.whole &&
+	    is_content_unlike(before.passage, &now, observed) &&
+	    !began_since(suspects->passages, scene->flow->peer, observed->frame, before.back))
 		hold_conflict(suspicion, FT_CONFLICT_PAYLOAD, observed->frame - before.back);
 	else
 		ft_passages_keep(suspects->passages, observed->frame, &now);

@@ -9,7 +9,7 @@
  * which has a PSN of the other half's requests.
  */
 struct ft_passage {
-	uint32_t half; /* number of its record; of responses with FT_PASSAGE_RESPONSE */
+	uint32_t half; /* number of its record, and these two: */
 	uint32_t psn : 24;
 	uint32_t asks : 1;  /* for an acknowledgement */
 	uint32_t whole : 1; /* nothing of it was cut off */
@@ -22,7 +22,9 @@ struct ft_passage {
 };
 static_assert(sizeof(struct ft_passage) == 32, "two in a cache line");
 
-#define FT_PASSAGE_RESPONSE UINT32_C(0x80000000) /* above every record number */
+#define FT_PASSAGE_RESPONSE UINT32_C(0x80000000) /* above every record number .. */
+#define FT_PASSAGE_BEGINS                                                                          \
+	UINT32_C(0x40000000) /* .. as this: what passed before may be of another life */
 
 struct ft_passages {
 	uint32_t marks[FT_SUSPECTS_PASSAGES]; /* of half and PSN: what is searched */
@@ -95,6 +97,15 @@ static inline void ft_passages_keep(struct ft_passages *passages, uint64_t frame
 {
 	passages->marks[frame % FT_SUSPECTS_PASSAGES] = ft_passage_mark(passage);
 	passages->all[frame % FT_SUSPECTS_PASSAGES] = *passage;
+}
+
+/* The request of this frame, if it was kept, is the first of its half-connection, or may be of another life than before. */
+static inline void ft_passages_begin(struct ft_passages *passages, uint64_t frame)
+{
+	struct ft_passage *passage = &passages->all[frame % FT_SUSPECTS_PASSAGES];
+
+	if (passage->frame == (uint32_t)frame)
+		passage->half |= FT_PASSAGE_BEGINS;
 }
 
 static inline void ft_suspects_note_passage(const struct ft_suspects *suspects,

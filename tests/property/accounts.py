@@ -115,6 +115,8 @@ class Site:
 class Traffic:
     """A capture, and the books of all halves in it."""
 
+    may_find = ()  # rules
+
     def __init__(self, rng):
         self.rng, self.site = rng, Site(rng)
         numbered = self.site.family == ROCE2_V4  # by IP identifications: else what is sent again soon looks like a copy
@@ -386,6 +388,12 @@ class Judge:
             for name in wrong:
                 self.complain("LOAD", row["name"], name, "is", cells.get(name, cells), row)
 
+    def expect_nothing(self, traffic, document):
+        """Nobody did wrong."""
+        for finding in document["findings"]:
+            if finding["severity"] != "info" and finding["rule"] not in traffic.may_find:
+                self.complain(finding["summary"], finding["evidence"])
+
     # ---
 
     def judge(self, traffic):
@@ -406,10 +414,13 @@ class Judge:
         audit = self.json("audit", *mapped, "--link-gbps", LINK_GBPS, capture)
         self.judge_tenants(traffic, audit)
         self.judge_load(audit, self.run("audit", *mapped, "--link-gbps", LINK_GBPS, capture))
+        self.expect_nothing(traffic, audit)
         self.equal("tenants of workers", self.json("audit", *mapped, "--link-gbps", LINK_GBPS, *workers, capture)["tenants"], audit["tenants"])
         label, self.label = self.label, self.label + ", twice"
         self.judge_flows(traffic, self.json("flows", *workers, twice), True, False)
-        self.judge_tenants(traffic, self.json("audit", *mapped, "--link-gbps", LINK_GBPS, twice))
+        audit = self.json("audit", *mapped, "--link-gbps", LINK_GBPS, twice)
+        self.judge_tenants(traffic, audit)
+        self.expect_nothing(traffic, audit)
         self.label = label
 
 

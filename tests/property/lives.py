@@ -56,6 +56,8 @@ class End(ledger.End):
 class Traffic(accounts.Traffic):
     """A capture of some connections, each of several lives."""
 
+    may_find = ("spoof.access-errors",)
+
     def __init__(self, rng):
         self.rng, self.site = rng, accounts.Site(rng)
         numbered = self.site.family == ROCE2_V4

@@ -288,6 +288,29 @@ static void also_if_nothing_came_after_it(void **state)
 	assert_int_equal(send(wire, read, FT_STEP_RETRANSMITTED), 0);
 }
 
+/* What the queue pair sent in another life, set up anew as the tracker says or as a pause lets suspect, says nothing of it. */
+static void also_where_another_life_had_its_psns(void **state)
+{
+	static const uint32_t begins[] = { FT_STEP_NEW | FT_STEP_RESTART, FT_STEP_RETRANSMITTED };
+	struct wire *wire = *state;
+
+	for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+		struct ft_observed part;
+
+		tear_down(state);
+		set_up(state);
+		wire = *state;
+		talk(wire, 2 * SETTLED);
+		wire->now_ns += 200 * MS;
+		assert_int_equal(send(wire, request(2 * SETTLED - 1), begins[i]), 0);
+		part = talk_of_a_read(wire);
+		part.psn += 3;
+		part.va += 3 * 1024;
+		part.length = 7 * 1024;
+		assert_int_equal(send(wire, part, FT_STEP_RETRANSMITTED), 0);
+	}
+}
+
 static void a_read_of_more_than_was_asked_for_is_another(void **state)
 {
 	struct wire *wire = *state;
@@ -1071,6 +1094,7 @@ int main(void)
 		TEST(a_request_ahead_of_its_turn_is_compared_with_the_one_that_comes),
 		TEST(a_read_may_be_asked_again_in_part),
 		TEST(also_if_nothing_came_after_it),
+		TEST(also_where_another_life_had_its_psns),
 		TEST(a_read_of_more_than_was_asked_for_is_another),
 		TEST(so_is_one_of_another_address_or_key),
 		TEST(operands_of_an_atomic_do_not_change),
