@@ -33,7 +33,7 @@ uint32_t ft_withheld(const struct ft_tracker *tracker, const struct ft_flow *flo
  */
 static bool may_be_left(const struct ft_half *half, const struct ft_span *span, uint32_t psn)
 {
-	if (span->kind == FT_SPAN_AWAITED)
+	if ((FT_SPANS_AWAITED >> span->kind & 1) != 0)
 		return !ft_is_acked(half, span->from) && ft_psn_distance(psn, span->begin) < 0;
 	return (FT_SPANS_HOLES >> span->kind & 1) != 0 &&
 	       !ft_psn_within(psn, span->from, span->count) &&
@@ -64,11 +64,22 @@ bool ft_may_live_anew(const struct ft_tracker *tracker, const struct ft_moment *
 	       has_no_reason(tracker, half, moment->observed->psn);
 }
 
-static void keep(struct ft_tracker *tracker, const struct ft_moment *moment,
-		 const struct ft_flow *peer)
+/* What it knew is of no use any more. */
+static void forget(struct ft_tracker *tracker, struct ft_former *former)
 {
-	tracker->formers.all[tracker->formers.next] = (struct ft_former){
-		.asked = moment->flow->half,
+	ft_spans_drop(&tracker->spans, &former->asked, UINT32_MAX);
+	former->flow = 0;
+}
+
+static void keep(struct ft_tracker *tracker, const struct ft_moment *moment,
+		 const struct ft_half *half, const struct ft_flow *peer)
+{
+	struct ft_former *former = &tracker->formers.all[tracker->formers.next];
+
+	if (former->flow != 0)
+		forget(tracker, former);
+	*former = (struct ft_former){
+		.asked = *half,
 		.answered = peer->half.answered,
 		.answer_next = peer->half.answer_next,
 		.msn = peer->half.msn,
@@ -90,11 +101,16 @@ bool ft_doubt_life(struct ft_tracker *tracker, const struct ft_moment *moment)
 		.frame = moment->observed->frame,
 		.ts_ns = moment->observed->ts_ns,
 	};
+	struct ft_half before;
 
-	ft_settle_all(tracker, flow, moment->step);
-	if (ft_spans_append(&tracker->spans, &flow->half, &span) == 0)
+	ft_settle_holes(tracker, flow, moment->step);
+	before = flow->half;
+	flow->half.spans = flow->half.span_count = 0;
+	if (ft_spans_append(&tracker->spans, &flow->half, &span) == 0) {
+		flow->half = before;
 		return false;
-	keep(tracker, moment, peer);
+	}
+	keep(tracker, moment, &before, peer);
 	ft_forget_requests(&flow->half);
 	peer->half.answered = peer->half.answer_next = FT_PSN_NONE;
 	peer->half.msn = 0;
@@ -135,7 +151,24 @@ void ft_leave_untold(struct ft_tracker *tracker, const struct ft_flow *flow,
 	if (former == NULL)
 		return;
 	tell(tracker, step, former, FT_STEP_TOLD_AGAIN);
-	former->flow = 0;
+	forget(tracker, former);
+}
+
+/* Of what it awaits, that before `end`, since then. */
+static void note_asked_again(struct ft_tracker *tracker, const struct ft_former *former,
+			     uint32_t end, uint64_t then_ns)
+{
+	uint32_t number = former->asked.spans;
+
+	for (unsigned left = former->asked.span_count; left != 0; left--) {
+		struct ft_span *span = ft_span_at(&tracker->spans, number);
+
+		if (ft_psn_distance(span->from, end) < 0) {
+			span->kind = FT_SPAN_ASKED_AGAIN;
+			span->ts_ns = then_ns;
+		}
+		number = span->next;
+	}
 }
 
 /* All that the former life knew holds again. */
@@ -145,10 +178,12 @@ static void restore(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_
 	struct ft_flow *peer = ft_tracker_peer(tracker, flow);
 	uint16_t mtu = half->mtu;
 	uint8_t guessed = half->flags & FT_HALF_MTU_GUESSED;
+	uint64_t began_ns;
 
+	began_ns = ft_former_span(&tracker->spans, half)->ts_ns;
 	ft_spans_drop(&tracker->spans, half, UINT32_MAX);
+	note_asked_again(tracker, former, half->next_psn, began_ns);
 	*half = former->asked;
-	half->spans = half->span_count = 0;
 	half->mtu = mtu;
 	half->flags =
 		(uint8_t)((half->flags & ~FT_HALF_MTU_GUESSED) | guessed | FT_HALF_GOING_BACK);
@@ -200,7 +235,7 @@ static void believe_new(struct ft_tracker *tracker, const struct ft_moment *mome
 
 	tell(tracker, moment->step, former, FT_STEP_TOLD_NEW);
 	ft_spans_remove(&tracker->spans, &flow->half, flow->half.spans);
-	former->flow = 0;
+	forget(tracker, former);
 	begin_peer(tracker, moment, flow, began_ns);
 }
 

@@ -433,6 +433,22 @@ void ft_settle_seen(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t n
 	settle(tracker, flow, &rest, step);
 }
 
+void ft_settle_holes(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
+{
+	uint32_t number = flow->half.spans;
+
+	for (unsigned left = flow->half.span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+		uint32_t next = span->next;
+
+		if ((FT_SPANS_HOLES >> span->kind & 1) != 0) {
+			settle(tracker, flow, span, step);
+			ft_spans_remove(&tracker->spans, &flow->half, number);
+		}
+		number = next;
+	}
+}
+
 void ft_settle_all(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
 {
 	while (flow->half.spans != 0)

@@ -42,7 +42,7 @@ enum {
 
 /* What a half and its peer were in the life before. */
 struct ft_former {
-	struct ft_half asked;
+	struct ft_half asked;                /* with all that it awaits */
 	uint32_t answered, answer_next, msn; /* of the peer */
 	uint32_t flow, peer;                 /* numbers of their records; 0: of none */
 	uint32_t first;                      /* PSN that the other life began with */
@@ -231,6 +231,9 @@ void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, uint64_t n
 /* settle.c: take `count` PSNs from psn out of a span of the half. */
 void ft_settle_seen(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t number, uint32_t psn,
 		    uint32_t count, struct ft_step *step);
+
+/* settle.c: decide all holes of a half as if the run ended. */
+void ft_settle_holes(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step);
 
 /* settle.c: decide all spans of a half as if the run ended; `step` may be NULL. */
 void ft_settle_all(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step);
