@@ -17,6 +17,7 @@ RC, XRC, UC, UD = 0x00, 0xa0, 0x20, 0x60
 ACKNOWLEDGE, CNP = 0x11, 0x81
 CNP_EVERY_NS = 5000
 EARLY = 4  # PSNs of a half-connection
+UNMET = 16  # likewise, where no source port tells which halves belong together: until PSNs do
 SWAP = "swap"
 NAKS = {0x60: "psn_sequence_error", 0x61: "invalid_request", 0x62: "remote_access_error", 0x63: "remote_operational_error",
         0x64: "invalid_rd_request"}
@@ -83,6 +84,9 @@ class Side:
         frame, _ = wire.ethernet(int.from_bytes(self.source.mac, "big"), int.from_bytes(self.destination.mac, "big"), tags, kind,
                                  header + bth + above)
         return (frame, len(frame) + size - 12 - len(above)) if self.vni is None else self.tunnel(frame, size - 12 - len(above))
+
+    def is_joined_by_port(self):
+        return self.family in (ROCE2_V4, ROCE2_V6)
 
     def network(self, size, marked, ident):
         udp, ecn = struct.pack(">HHHH", self.port, streams.ROCE_PORT, 8 + size, 0), 3 if marked else 2
@@ -283,7 +287,8 @@ class End(transport.End):
 
         def note(frame):
             self.note(frame, marked, number, *facts)
-        self.fabric.carry(Frame(data, wire_bytes, note, psn < EARLY), self.peer, (code, psn, above, ask, marked))
+        early = EARLY if self.side.is_joined_by_port() else UNMET
+        self.fabric.carry(Frame(data, wire_bytes, note, psn < early), self.peer, (code, psn, above, ask, marked))
 
     # --- the books
 
