@@ -194,6 +194,17 @@ static bool may_part_lives(const struct ft_span *hole)
 }
 
 /*
+ * One behind which a message begins: what was being sent before it, or had been and was not answered for, ended before that
+ * message, and was not counted yet.
+ */
+static bool hides_an_end(const struct ft_half *half, const struct ft_span *hole)
+{
+	return hole->kind == FT_SPAN_HOLE && hole->begins &&
+	       (hole->begin != hole->from ||
+		!ft_is_acked(half, ft_psn_add(hole->from, FT_PSN_MOST)));
+}
+
+/*
  * Whether the messages counted since the last answer are fewer than ended behind a long hole alone, and all that were ever
  * counted no more than a new life may have had: some responders do not count at all.
  */
@@ -211,7 +222,7 @@ static bool counts_too_few(const struct ft_half *half, const struct ft_span *hol
 		return false;
 	if (behind < FT_SPAN_ENDED)
 		ended &= (UINT64_C(1) << behind) - 1;
-	return counted < __builtin_popcountll(ended);
+	return counted < __builtin_popcountll(ended) + hides_an_end(half, hole);
 }
 
 /* For cheap: a long hole is the first of what is open. */
@@ -238,7 +249,8 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		return;
 	ft_note_msn(moment);
 	counted = ft_psn_distance(half->msn, known);
-	if (known == 0 || (counted >= 0 && !is_behind_long(&tracker->spans, &requester->half)))
+	if ((half->msn | known) == 0 ||
+	    (counted >= 0 && !is_behind_long(&tracker->spans, &requester->half)))
 		return;
 	hole = newly_spanned(&tracker->spans, &requester->half, delivered);
 	if (hole == NULL)

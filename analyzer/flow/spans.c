@@ -103,6 +103,7 @@ uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 	} else if (before == 0) {
 		span->from = behind.from;
 		span->count = behind.count;
+		span->begins = false;
 	} else {
 		span->count = before;
 		span->ended = 0;

@@ -36,6 +36,7 @@ struct ft_span {
 	uint8_t early; /* enum ft_early */
 	bool fresh : 1; /* a hole beyond all that was answered for when it was shown: no part of what was sent again */
 	bool guessed : 1; /* responses: all up to the next request, for the READ's length was cut away */
+	bool begins : 1; /* holes: a message begins right behind; false where it was filled from its beginning */
 	bool answered : 1; /* holes: the peer is known to have answered for it */
 	uint64_t frame;    /* that showed it */
 	uint64_t

@@ -96,6 +96,7 @@ KINDS = {
 CURED = (  # showed losses once
     ("many READs", 0.02, 778), ("many READs", 0.02, 779), ("many READs", 0.02, 2008), ("datagrams", 0.002, 2023),
     ("anew in the middle", 0.02, 1296), ("anew in the middle", 0.02, 3014), ("anew in the middle", 0.02, 3022),
+    ("anew in the middle", 0.02, 3034),
 )
 LOST = (0.0, 0.002, 0.02)  # by the fabric, on each half of the way
 PIECES = 5  # from anywhere to anywhere, of each capture
