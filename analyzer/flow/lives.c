@@ -171,23 +171,34 @@ static void note_asked_again(struct ft_tracker *tracker, const struct ft_former 
 	}
 }
 
+/* Where its requests stood, and what of them was awaited; not what it has answered, and how it is paired. */
+static void take_requests(struct ft_half *half, const struct ft_half *from)
+{
+	const unsigned others =
+		FT_HALF_ANSWERING | FT_HALF_START_SEEN | FT_HALF_MET | FT_HALF_MTU_GUESSED;
+
+	half->next_psn = from->next_psn;
+	half->acked = from->acked;
+	half->nak_psn = from->nak_psn;
+	half->spans = from->spans;
+	half->span_count = from->span_count;
+	half->message_psn = from->message_psn;
+	half->message_bytes = from->message_bytes;
+	half->asked_psn = FT_PSN_NONE; /* which of the two is answered would not be known */
+	half->flags =
+		(uint8_t)((half->flags & others) | (from->flags & ~others) | FT_HALF_GOING_BACK);
+}
+
 /* All that the former life knew holds again. */
 static void restore(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_former *former)
 {
 	struct ft_half *half = &flow->half;
 	struct ft_flow *peer = ft_tracker_peer(tracker, flow);
-	uint16_t mtu = half->mtu;
-	uint8_t guessed = half->flags & FT_HALF_MTU_GUESSED;
-	uint64_t began_ns;
+	uint64_t began_ns = ft_former_span(&tracker->spans, half)->ts_ns;
 
-	began_ns = ft_former_span(&tracker->spans, half)->ts_ns;
 	ft_spans_drop(&tracker->spans, half, UINT32_MAX);
 	note_asked_again(tracker, former, half->next_psn, began_ns);
-	*half = former->asked;
-	half->mtu = mtu;
-	half->flags =
-		(uint8_t)((half->flags & ~FT_HALF_MTU_GUESSED) | guessed | FT_HALF_GOING_BACK);
-	half->asked_psn = FT_PSN_NONE; /* which of the two is answered would not be known */
+	take_requests(half, &former->asked);
 	former->flow = 0;
 	if (peer == NULL || flow->peer != former->peer)
 		return;

@@ -40,7 +40,10 @@ uint32_t ft_withheld(const struct ft_tracker *tracker, const struct ft_flow *flo
 void ft_leave_untold(struct ft_tracker *tracker, const struct ft_flow *flow,
 		     const struct ft_span *span, struct ft_step *step);
 
-/* Before anything else of a request of such a half: beyond the PSNs of the former life nothing is told any more, true: it was sent again. */
+/*
+ * Before anything else of a request of such a half: beyond the PSNs of the former life nothing is told any more. True: what
+ * was withheld was sent again.
+ */
 bool ft_hear_request(struct ft_tracker *tracker, const struct ft_moment *moment);
 
 /* Likewise of an answer to such a half: it tells which of the two it is. */
