@@ -208,6 +208,10 @@ static struct ft_place place_of(const struct ft_packet *packet, const struct ft_
 
 static void observe_extensions(const struct ft_packet *packet, struct ft_observed *observed)
 {
+	if ((packet->has & FT_HAS_DETH) != 0) {
+		observed->src_qp = packet->deth.src_qp;
+		observed->qkey = packet->deth.qkey;
+	}
 	if ((packet->has & FT_HAS_AETH) != 0) {
 		observed->syndrome = packet->aeth.syndrome;
 		observed->msn = packet->aeth.msn;
@@ -221,8 +225,6 @@ static void observe_extensions(const struct ft_packet *packet, struct ft_observe
 		observed->va = packet->atomiceth.va;
 		observed->rkey = packet->atomiceth.rkey;
 	}
-	if ((packet->has & FT_HAS_DETH) != 0)
-		observed->src_qp = packet->deth.src_qp;
 }
 
 static void observe_payload(const struct ft_packet *packet, struct ft_observed *observed)

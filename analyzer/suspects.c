@@ -191,8 +191,12 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 	uint32_t what = step->what;
 	struct ft_recent *recent;
 
-	if ((what & FT_STEP_CNP) != 0 || !is_bound(observed->opcode))
+	if ((what & FT_STEP_CNP) != 0)
 		return;
+	if (!is_bound(observed->opcode)) {
+		ft_suspects_judge_datagram(suspects, flow, observed, step, suspicion);
+		return;
+	}
 	recent = ft_recent_of(suspects, flow);
 	suspicion->count = 0;
 	suspicion->unseen = false;

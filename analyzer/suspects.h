@@ -41,6 +41,7 @@ struct ft_suspicion {
 	uint8_t opcode;
 	uint32_t psn, expected_psn; /* expected: FT_PSN_NONE, not known */
 	uint32_t count;             /* of errors or queue pairs, for bursts and scans */
+	uint32_t qkeys;             /* likewise of Q_Keys, for guesses */
 	uint64_t frame;             /* number of the packet's frame */
 	uint64_t passed; /* FT_STRANGE_CONTENT: the frame of the other one; 0: not of late */
 	struct ft_sender_look usual, seen; /* what the half-connection showed before, and now */

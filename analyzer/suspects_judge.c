@@ -131,21 +131,6 @@ struct scene {
 	uint64_t since_alike_ns;  /* since the request before, or for an answer the answer */
 };
 
-static void write_suspicion(const struct scene *scene, const struct ft_sender_look *usual,
-			    struct ft_suspicion *suspicion)
-{
-	const struct ft_observed *observed = scene->observed;
-
-	suspicion->frame = observed->frame;
-	suspicion->opcode = observed->opcode;
-	suspicion->psn = observed->psn;
-	suspicion->expected_psn = scene->flow->half.next_psn;
-	suspicion->usual = *usual;
-	suspicion->seen = ft_look_of(observed);
-	suspicion->pkey = observed->pkey;
-	suspicion->usual_base = scene->flow->first_base;
-}
-
 static uint64_t since_packet(const struct ft_flow *flow, const struct ft_observed *observed)
 {
 	if (observed->ts_ns == FT_TS_UNKNOWN || flow->last_ns == FT_TS_UNKNOWN)
@@ -375,5 +360,5 @@ void ft_suspects_judge(struct ft_suspects *suspects, struct ft_flow *flow,
 	if (scene.answer && ft_is_response(observed->opcode))
 		check_response(&scene, suspicion);
 	if (suspicion->rules != 0)
-		write_suspicion(&scene, &usual, suspicion);
+		ft_suspicion_write(suspicion, flow, observed, &usual, flow->half.next_psn);
 }

@@ -27,13 +27,14 @@ static inline uint32_t ft_suspects_moment(uint64_t ts_ns)
 /* ft_sender_look.style; nearly always it is FT_LOOK_SETTLED, or that without its first bit. */
 enum ft_look_style {
 	FT_LOOK_ID_CONSTANT =
-		0x01,            /* the IP identification is always the same, else it counts up */
-	FT_LOOK_ID_FITS = 0x02,  /* one packet more that fitted this .. */
-	FT_LOOK_ID_SCORE = 0x0e, /* .. in a row, up to 7 */
-	FT_LOOK_STRANGER = 0x10, /* one strange packet .. */
-	FT_LOOK_PATIENCE = 0x30, /* .. of those in a row that do not make the look yet */
-	FT_LOOK_MET = 0x40,      /* learnt, and the record's recent requests are its own */
-	FT_LOOK_REQUESTS = 0x80, /* learnt from requests; else only answers were seen so far */
+		0x01,             /* the IP identification is always the same, else it counts up */
+	FT_LOOK_ID_FITS = 0x02,   /* one packet more that fitted this .. */
+	FT_LOOK_ID_SCORE = 0x0e,  /* .. in a row, up to 7 */
+	FT_LOOK_STRANGER = 0x10,  /* one strange packet .. */
+	FT_LOOK_PATIENCE = 0x30,  /* .. of those in a row that do not make the look yet */
+	FT_LOOK_MET = 0x40,       /* learnt, and the record's recent requests are its own */
+	FT_LOOK_REQUESTS = 0x80,  /* learnt from requests; else only answers were seen so far */
+	FT_LOOK_DATAGRAMS = 0x01, /* alone: nothing is learnt, but datagrams come here */
 	FT_LOOK_SETTLED = 0xff,
 	FT_LOOK_SETTLED_ANSWERS = FT_LOOK_SETTLED & ~FT_LOOK_REQUESTS,
 };
@@ -55,8 +56,12 @@ enum ft_recent_state {
  * are kept: what is 4096 or more behind the newest is neither asked for nor kept.
  */
 struct ft_recent {
-	uint32_t requests[FT_SUSPECTS_KEPT]; /* enum ft_recent_bits, the newest first; 0: none */
-	uint32_t newest;                     /* its PSN, above enum ft_recent_state */
+	union {
+		uint32_t requests
+			[FT_SUSPECTS_KEPT]; /* enum ft_recent_bits, the newest first; 0: none */
+		uint32_t qkeys[FT_SUSPECTS_KEPT]; /* of datagrams: different ones, likewise */
+	};
+	uint32_t newest; /* its PSN, above enum ft_recent_state */
 };
 static_assert(sizeof(struct ft_recent) == 16, "four half-connections share a cache line");
 

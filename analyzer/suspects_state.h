@@ -137,6 +137,21 @@ static inline void ft_suspects_note_use(const struct ft_suspects *suspects,
 	ft_suspect_pairs_used(suspects->pairs, flow, observed);
 }
 
+/* All but what is held against it. */
+static inline void ft_suspicion_write(struct ft_suspicion *suspicion, const struct ft_flow *flow,
+				      const struct ft_observed *observed,
+				      const struct ft_sender_look *usual, uint32_t expected_psn)
+{
+	suspicion->frame = observed->frame;
+	suspicion->opcode = observed->opcode;
+	suspicion->psn = observed->psn;
+	suspicion->expected_psn = expected_psn;
+	suspicion->usual = *usual;
+	suspicion->seen = ft_look_of(observed);
+	suspicion->pkey = observed->pkey;
+	suspicion->usual_base = flow->first_base;
+}
+
 static inline void ft_suspicion_hold(struct ft_suspicion *suspicion, enum ft_rule rule)
 {
 	suspicion->rules |= 1u << rule;
@@ -150,3 +165,8 @@ static inline void ft_suspicion_hold(struct ft_suspicion *suspicion, enum ft_rul
 void ft_suspects_judge(struct ft_suspects *suspects, struct ft_flow *flow,
 		       const struct ft_observed *observed, const struct ft_step *step,
 		       struct ft_suspicion *suspicion);
+
+/* A datagram: it belongs to no connection, and is held against its sender and against others to its queue pair. */
+void ft_suspects_judge_datagram(struct ft_suspects *suspects, struct ft_flow *flow,
+				const struct ft_observed *observed, const struct ft_step *step,
+				struct ft_suspicion *suspicion);

@@ -121,4 +121,9 @@ void ft_suspicion_text(const struct ft_suspicion *suspicion, char *text, size_t 
 		    "%" PRIu32
 		    " queue pairs got a first request within a second, next to none answered",
 		    suspicion->count);
+	if (holds(suspicion, FT_RULE_SPOOF_QKEY_GUESSES))
+		add(&sentence,
+		    "Q_Key number %" PRIu32
+		    " for this queue pair, each within 10 s of the one before",
+		    suspicion->qkeys);
 }

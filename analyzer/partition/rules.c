@@ -85,6 +85,9 @@ static const struct ft_rule_text texts[FT_ALL_RULES] = {
 	[FT_RULE_SPOOF_QP_SCAN] = { "spoof.qp-scan", FT_MEDIUM, true, 0.8,
 				    "Single requests went to many queue pairs of one host, and "
 				    "none was answered: somebody searches for queue pairs." },
+	[FT_RULE_SPOOF_QKEY_GUESSES] = { "spoof.qkey-guesses", FT_MEDIUM, true, 0.8,
+					 "Datagrams with one Q_Key after the other went to a queue "
+					 "pair, which has one: somebody guesses it." },
 	[FT_RULE_NCCL_WRITE_OUTSIDE] = { "nccl.write-outside", FT_HIGH, true, 0.9,
 					 "A write on a NCCL connection goes beyond the memory, or "
 					 "uses another key, than the receiver's clear-to-send "

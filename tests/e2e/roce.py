@@ -10,7 +10,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "property"))
 import wire
 
 ROCE_PORT = 4791
-WRITE_ONLY, READ_REQUEST, SEND_ONLY, ACKNOWLEDGE, CNP = 0x0a, 0x0c, 0x04, 0x11, 0x81
+WRITE_ONLY, READ_REQUEST, SEND_ONLY, ACKNOWLEDGE, UD_SEND_ONLY, CNP = 0x0a, 0x0c, 0x04, 0x11, 0x64, 0x81
 ACK, NAK_SEQUENCE, NAK_ACCESS, RNR_NAK = 0x1f, 0x60, 0x62, 0x20 | 14
 CE, ECT = 3, 2
 
@@ -75,6 +75,11 @@ class Half:
 
     def answer(self, psn, syndrome=ACK, msn=0, **how):
         return self.packet(ACKNOWLEDGE, psn, struct.pack(">I", syndrome << 24 | msn), **how)
+
+    def datagram(self, source_qp, psn, qkey=0x11111111, payload=None, **how):
+        """Without a payload, one that the PSN tells from others."""
+        payload = struct.pack(">I", psn) * 8 if payload is None else payload
+        return self.packet(UD_SEND_ONLY, psn, struct.pack(">II", qkey, source_qp), payload, **how)
 
     def cnp(self, **how):
         return self.packet(CNP, 0, b"", bytes(16), dscp=48, becn=True, **how)

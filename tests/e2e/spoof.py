@@ -215,6 +215,24 @@ class Spoof(WithFolder):
             capture = roce.capture(self.folder / "a.pcap", [(10**18 + 1000 * i, f) for i, f in enumerate(seen)])
             self.assertEqual(self.findings(capture), {}, lost)
 
+    FORMS = (lambda frame: frame, roce.version1, lambda frame: roce.vxlan(frame, 77))
+
+    def held(self, pairs, form=lambda frame: frame):
+        """{rule: frame numbers} of frames at these times, any number of workers."""
+        capture = roce.capture(self.folder / "a.pcap", [(ts_ns, form(frame)) for ts_ns, frame in sorted(pairs, key=lambda pair: pair[0])])
+        one, three = (self.findings(capture, "--workers", workers) for workers in (1, 3))
+        self.assertEqual(one, three)
+        return {rule: finding["frames"] for rule, finding in one.items()}
+
+    def test_guesses_of_a_qkey_are_told_from_the_fourth_on(self):
+        half = roce.Half("10.0.0.1", "10.0.0.2", 0x22)
+        own = [(10**18 + 10**6 * i, half.datagram(0x50, i)) for i in range(60)]
+        for guesses in (1, 2, 3, 4, 20):
+            evil = [(10**18 + 3 * 10**6 * i + 5, half.datagram(0x66, 9000 + i, qkey=1000 + i)) for i in range(guesses)]
+            for form in self.FORMS:  # own frame 3i + 1, guess 4i + 2
+                told = {"spoof.qkey-guesses": [4 * i + 2 for i in range(2, guesses)]} if guesses > 2 else {}
+                self.assertEqual(self.held(own + evil, form), told, guesses)
+
     def test_the_documented_findings_say_what_they_rest_on(self):
         examples = re.findall(r"^### `(spoof\.[\w-]+)`\n(?:(?!###).*\n)*?> (frame .+)\n>\n> `(flow_rc_\d\.pcap)`, frame (\d+)$",
                               (PROJECT / "docs" / "findings.md").read_text(), re.M)

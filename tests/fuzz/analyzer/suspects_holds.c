@@ -13,7 +13,7 @@
  * any PSN after a pause: no rule that makes a report `violated`.
  */
 
-enum { CAPACITY = 3, HALVES = 5, PACKET = 5 };
+enum { CAPACITY = 3, HALVES = 5, PACKET = 5, DATAGRAM = FT_OBSERVED_DETH | FT_OBSERVED_WHOLE };
 
 static const uint8_t opcodes[] = { 0x00, 0x04, 0x07, 0x0a, 0x0c, 0x11, 0x12, 0x13,
 				   0x24, 0x44, 0x64, 0x81, 0xa4, 0xb1, 0xc5, 0x10 };
@@ -55,6 +55,8 @@ static uint32_t send(struct world *world, unsigned half, struct ft_observed *obs
 	observed->frame = ++world->frame;
 	flow = ft_flow_find_or_create(world->table, &key, ft_flow_hash(world->table, &key),
 				      world->ts_ns);
+	if (flow->half.service == UINT8_MAX)
+		flow->half.service = observed->opcode >> 5;
 	ft_suspects_step(world->suspects, flow, observed, step, &suspicion);
 	flow->packets++;
 	flow->last_ns = observed->ts_ns;
@@ -70,13 +72,14 @@ static void holds_for_anybody(const uint8_t *bytes, size_t size)
 	uint32_t spoof = 0;
 	struct world world;
 
-	for (unsigned rule = FT_RULE_SPOOF_PSN_CONFLICT; rule <= FT_RULE_SPOOF_QP_SCAN; rule++)
+	for (unsigned rule = FT_RULE_SPOOF_PSN_CONFLICT; rule <= FT_RULE_SPOOF_QKEY_GUESSES; rule++)
 		spoof |= 1u << rule;
 	open_world(&world);
 	for (size_t at = 0; at + PACKET <= size; at += PACKET) {
 		const uint8_t *b = bytes + at;
 		struct ft_observed observed = {
-			.has = UINT32_MAX & ~(uint32_t)FT_OBSERVED_BAD_ICRC,
+			.has = b[1] & 0x20 ? DATAGRAM
+					   : UINT32_MAX & ~(uint32_t)FT_OBSERVED_BAD_ICRC,
 			.pair = b[0] >> 6,
 			.content = b[1] & 3,
 			.psn = (uint32_t)b[2] * (b[1] & 0x40 ? 0xffff : 1) & 0xffffff,
@@ -87,6 +90,8 @@ static void holds_for_anybody(const uint8_t *bytes, size_t size)
 			.dscp = b[3] >> 7,
 			.ip_id = (uint16_t)(b[3] & 4 ? world.frame : b[3] * 257u),
 			.pkey = 0xffff,
+			.rkey = b[2],
+			.src_qp = b[2] & 3,
 		};
 		struct ft_step step = { .what = (uint32_t)(b[4] | b[3] << 8) & 0x7fff };
 

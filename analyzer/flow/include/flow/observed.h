@@ -14,7 +14,7 @@ enum ft_observed_has {
 	FT_OBSERVED_IPV4 = 1u << 1,     /* ip_id */
 	FT_OBSERVED_UDP = 1u << 3,      /* sport */
 	FT_OBSERVED_BTH = 1u << 6,      /* opcode, psn, dest_qp, pkey: all of it was captured */
-	FT_OBSERVED_DETH = 1u << 8,     /* src_qp */
+	FT_OBSERVED_DETH = 1u << 8,     /* src_qp, qkey */
 	FT_OBSERVED_RETH = 1u << 11,    /* va, rkey, length */
 	FT_OBSERVED_ATOMIC = 1u << 12,  /* va, rkey */
 	FT_OBSERVED_AETH = 1u << 13,    /* syndrome */
@@ -67,7 +67,10 @@ struct ft_observed {
 	uint8_t mirror_sequence_bits; /* 16 or 32: where mirror_sequence wraps */
 	uint32_t src_qp;              /* 24-bit */
 	uint64_t va;
-	uint32_t rkey;
+	union {
+		uint32_t rkey; /* RETH, ATOMIC */
+		uint32_t qkey; /* DETH without one of those */
+	};
 	union {
 		uint32_t length; /* of the whole message, RETH */
 		uint32_t msn;    /* 24-bit, AETH: messages the responder has completed */

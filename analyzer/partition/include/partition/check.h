@@ -39,6 +39,7 @@ enum ft_rule {
 	FT_RULE_SPOOF_UNASKED_RESPONSE,
 	FT_RULE_SPOOF_ACCESS_ERRORS,
 	FT_RULE_SPOOF_QP_SCAN,
+	FT_RULE_SPOOF_QKEY_GUESSES,
 	FT_RULES, /* those that frames break by themselves; behind them: */
 
 	/* what NCCL's framing shows: nccl/follower.h */

@@ -105,6 +105,7 @@ static uint32_t send_as(struct wire *wire, bool from_b, struct ft_observed obser
 	if (flow->packets == 0) {
 		step.what |= FT_STEP_RESTART;
 		flow->first_base = observed.pkey & 0x7fff;
+		flow->half.service = observed.opcode >> 5;
 	}
 	ft_suspects_step(wire->suspects, flow, &observed, &step, &wire->suspicion);
 	flow->packets++;
@@ -812,6 +813,74 @@ static void many_senders_may_talk_to_a_datagram_queue_pair(void **state)
 	}
 }
 
+/* A's datagram number `nth` from its queue pair 80 to queue pair 17 of B. */
+static struct ft_observed datagram(uint32_t nth)
+{
+	struct ft_observed observed = request(nth);
+
+	observed.opcode = UD_SEND_ONLY;
+	observed.has |= FT_OBSERVED_DETH;
+	observed.src_qp = 80;
+	observed.qkey = 0x11111111;
+	return observed;
+}
+
+/* `count` datagrams, each with the first of so many Q_Keys in turn, `gap_ns` apart; how many broke a rule. */
+static unsigned guess(struct wire *wire, uint32_t count, uint32_t qkeys, uint64_t gap_ns,
+		      uint32_t dest_qp)
+{
+	unsigned found = 0;
+
+	for (uint32_t nth = 0; nth < count; nth++) {
+		struct ft_observed seen = datagram(nth);
+
+		seen.dest_qp = dest_qp;
+		seen.qkey = nth % qkeys;
+		found += send(wire, seen, FT_STEP_NEW) == R(QKEY_GUESSES);
+		wire->now_ns += gap_ns;
+	}
+	return found;
+}
+
+static void a_queue_pair_has_one_qkey(void **state)
+{
+	struct wire *wire = *state;
+
+	assert_int_equal(guess(wire, 100, 100, 1 * MS, 17), 97);
+	assert_int_equal(guess(wire, 100, 3, 1 * MS, 18), 0);
+	assert_int_equal(guess(wire, 100, 100, UINT64_C(11000000000), 19), 0);
+	assert_int_equal(guess(wire, 100, 100, 1 * MS, 0xffffff), 0);
+}
+
+static void the_fourth_qkey_is_told_whatever_passes_between(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t nth = 0; nth < 40; nth++) {
+		struct ft_observed seen = datagram(nth);
+
+		seen.qkey = nth % 10 == 9 ? nth : 0x11111111;
+		assert_int_equal(send(wire, seen, FT_STEP_NEW),
+				 nth < 29 || nth % 10 != 9 ? 0 : R(QKEY_GUESSES));
+		wire->now_ns += UINT64_C(900000000);
+	}
+	assert_int_equal(wire->suspicion.qkeys, 5);
+}
+
+/* The number of a queue pair may be that of another one later, which has messages of its own. */
+static void a_queue_pair_of_datagrams_may_become_one_of_a_connection(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t nth = 0; nth < 3 * SETTLED; nth++) {
+		struct ft_observed seen = datagram(nth);
+
+		seen.qkey = 1u << 24 | nth % 3;
+		assert_int_equal(send(wire, seen, FT_STEP_NEW), 0);
+	}
+	talk(wire, SETTLED);
+}
+
 static struct ft_observed refusal(uint32_t nth, uint32_t dest_qp)
 {
 	struct ft_observed nak = request(nth);
@@ -1125,6 +1194,9 @@ int main(void)
 		TEST(an_answer_by_another_path_is_none),
 		TEST(who_always_answers_so_is_no_other),
 		TEST(many_senders_may_talk_to_a_datagram_queue_pair),
+		TEST(a_queue_pair_has_one_qkey),
+		TEST(the_fourth_qkey_is_told_whatever_passes_between),
+		TEST(a_queue_pair_of_datagrams_may_become_one_of_a_connection),
 		TEST(the_third_access_error_in_ten_seconds_is_a_burst),
 		TEST(slow_access_errors_are_no_burst),
 		TEST(one_access_error_said_again_is_one),
