@@ -24,7 +24,8 @@ int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *tabl
 	made->passages = calloc(1, sizeof *made->passages);
 	made->recent = ft_reserve(made->recent_bytes);
 	if (made->passages != NULL && made->recent != NULL &&
-	    ft_suspect_pairs_create(&made->pairs) == 0) {
+	    ft_suspect_pairs_create(&made->pairs) == 0 &&
+	    ft_datagram_senders_create(&made->senders) == 0) {
 		*suspects = made;
 		return 0;
 	}
@@ -40,6 +41,8 @@ void ft_suspects_destroy(struct ft_suspects *suspects)
 		ft_release(suspects->recent, suspects->recent_bytes);
 	if (suspects->pairs != NULL)
 		ft_suspect_pairs_destroy(suspects->pairs);
+	if (suspects->senders != NULL)
+		ft_datagram_senders_destroy(suspects->senders);
 	free(suspects->passages);
 	free(suspects);
 }

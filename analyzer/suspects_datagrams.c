@@ -1,5 +1,6 @@
 /* What is held against datagrams, whose queue pairs have many senders. */
 #include <capture/frame.h>
+#include <decode/opcode.h>
 
 #include "suspects_state.h"
 
@@ -8,14 +9,12 @@ enum {
 	GROUP_QP = 0xffffff,
 };
 
-/* Of a queue pair that gets datagrams; what is for many of them, a multicast group, has no one Q_Key. */
 static bool is_judged(const struct ft_flow *flow, const struct ft_observed *observed)
 {
 	const uint32_t others = FT_OBSERVED_RETH | FT_OBSERVED_ATOMIC;
 
 	return (observed->has & (FT_OBSERVED_DETH | others)) == FT_OBSERVED_DETH &&
-	       flow->half.service == observed->opcode >> 5 && observed->dest_qp != GROUP_QP &&
-	       observed->ts_ns != FT_TS_UNKNOWN;
+	       flow->half.service == observed->opcode >> 5 && observed->ts_ns != FT_TS_UNKNOWN;
 }
 
 /* The first datagram to this queue pair, or the first after a long silence. */
@@ -58,8 +57,8 @@ static void check_qkey(struct ft_flow *flow, struct ft_recent *recent,
 {
 	uint32_t moment = ft_suspects_moment(observed->ts_ns), seen;
 
-	if (!is_new_qkey(recent, observed->qkey))
-		return;
+	if (observed->dest_qp == GROUP_QP || !is_new_qkey(recent, observed->qkey))
+		return; /* multicast groups have one each */
 	if (moment - flow->asked >= FT_SUSPECTS_LONG_AGO)
 		recent->newest &= ~(uint32_t)FT_RECENT_SEEN; /* the one just kept stands first */
 	flow->asked = moment;
@@ -71,21 +70,69 @@ static void check_qkey(struct ft_flow *flow, struct ft_recent *recent,
 	ft_suspicion_hold(suspicion, FT_RULE_SPOOF_QKEY_GUESSES);
 }
 
+/* As a request is kept, but of its source queue pair; `strange`: enum ft_strange. */
+static struct ft_passage passage_of(const struct ft_suspects *suspects, const struct ft_flow *flow,
+				    const struct ft_observed *observed, uint32_t strange)
+{
+	struct ft_passage passage = ft_passage_of(suspects, flow, observed, strange);
+
+	passage.shape = observed->src_qp ^ observed->vlan * 0x9e3779b1u;
+	return passage;
+}
+
+/* Nothing but a copy comes under a PSN that passed: nobody sends a datagram again. */
+static void check_content(const struct ft_suspects *suspects, const struct ft_flow *flow,
+			  const struct ft_observed *observed,
+			  const struct ft_sender_verdict *verdict, struct ft_suspicion *suspicion)
+{
+	const struct ft_passage now = passage_of(suspects, flow, observed, verdict->strange);
+	struct ft_passed before = { NULL, 0 };
+
+	if (verdict->comparable)
+		before = ft_passages_find(suspects->passages, &now);
+	if (before.passage != NULL && before.passage->shape == now.shape &&
+	    before.passage->whole == now.whole &&
+	    ft_passage_is_unlike(before.passage, &now, observed)) {
+		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_PSN_CONFLICT);
+		suspicion->grave = (verdict->strange | before.passage->word) != 0;
+		suspicion->strange |= FT_STRANGE_CONTENT;
+		suspicion->passed = observed->frame - before.back;
+	} else {
+		ft_passages_keep(suspects->passages, observed->frame, &now);
+	}
+}
+
+static void check_sender(const struct ft_suspects *suspects, const struct ft_flow *flow,
+			 const struct ft_observed *observed, struct ft_suspicion *suspicion)
+{
+	const struct ft_sender_verdict verdict =
+		ft_datagram_senders_step(suspects->senders, &flow->key, observed);
+
+	suspicion->strange = verdict.strange;
+	if (verdict.foreign)
+		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_SENDER_CHANGED);
+	if (verdict.astray)
+		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_PSN_WINDOW);
+	check_content(suspects, flow, observed, &verdict, suspicion);
+	if (suspicion->rules == 0)
+		return;
+	ft_suspicion_write(suspicion, flow, observed, &verdict.usual, verdict.expected_psn);
+	suspicion->usual_base = verdict.usual_base;
+}
+
 void ft_suspects_judge_datagram(struct ft_suspects *suspects, struct ft_flow *flow,
 				const struct ft_observed *observed, const struct ft_step *step,
 				struct ft_suspicion *suspicion)
 {
 	struct ft_recent *recent = ft_recent_of(suspects, flow);
-	const struct ft_sender_look usual = ft_look_of(observed);
 
 	if (!is_judged(flow, observed))
 		return;
 	if ((step->what & FT_STEP_RESTART) != 0 || flow->look.style != FT_LOOK_DATAGRAMS)
 		begin(flow, recent);
-	suspicion->strange = 0;
 	suspicion->grave = false;
 	suspicion->passed = 0;
 	check_qkey(flow, recent, observed, suspicion);
-	if (suspicion->rules != 0)
-		ft_suspicion_write(suspicion, flow, observed, &usual, FT_PSN_NONE);
+	if (observed->opcode >> 5 == FT_UD) /* RD counts PSNs by context, not by queue pair */
+		check_sender(suspects, flow, observed, suspicion);
 }

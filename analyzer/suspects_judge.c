@@ -1,6 +1,4 @@
 #include <capture/frame.h>
-#include <decode/brief.h>
-#include <decode/icrc.h>
 #include <decode/opcode.h>
 
 #include "suspects_state.h"
@@ -10,103 +8,9 @@
 enum {
 	SYNDROME_REMOTE_ACCESS = 0x62, /* AETH: NAK 2 */
 	YOUNG = 8,                     /* requests on a connection that did little yet */
-	SEARCHED_TOGETHER = 32,        /* passages */
-	ASKS = 0x8000,   /* the acknowledge-request bit, in its byte of the BTH and the next .. */
-	BEHIND_ASKS = 2, /* .. and bytes of the BTH behind those */
-	BEHIND_IP_ID = FT_BRIEF_UDP - 6 + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN,
 };
-static_assert(FT_SUSPECTS_PASSAGES % SEARCHED_TOGETHER == 0, "in whole rows");
 
 #define TIMEOUT_NS UINT64_C(1000000) /* no sender waits less for an answer */
-
-/*
- * The request or response that passed with the PSN of this one, and how many frames ago; NULL: it is not among the last of the capture,
- * which is so for any number of workers.
- */
-struct passed {
-	const struct ft_passage *passage;
-	unsigned back;
-};
-
-/* Of some in a row those of this half and PSN: the newest, if it is newer than *before. */
-static void look_among(const struct ft_passage *some, const struct ft_passage *now,
-		       struct passed *before)
-{
-	for (unsigned i = 0; i < SEARCHED_TOGETHER; i++) {
-		uint32_t back = now->frame - some[i].frame;
-
-		if ((some[i].half & ~FT_PASSAGE_BEGINS) == now->half && some[i].psn == now->psn &&
-		    back != 0 && back <= FT_SUSPECTS_PASSAGES &&
-		    (before->passage == NULL || back < before->back))
-			*before = (struct passed){ &some[i], back };
-	}
-}
-
-static struct passed passage_before(const struct ft_passages *passages,
-				    const struct ft_passage *now)
-{
-	struct passed before = { NULL, 0 };
-	uint32_t mark = ft_passage_mark(now);
-
-	for (unsigned at = 0; at < FT_SUSPECTS_PASSAGES; at += SEARCHED_TOGETHER) {
-		uint32_t found = 0;
-
-		for (unsigned i = 0; i < SEARCHED_TOGETHER; i++)
-			found |= passages->marks[at + i] == mark;
-		if (found != 0)
-			look_among(&passages->all[at], now, &before);
-	}
-	return before;
-}
-
-/* Whether the half-connection of this number began anew, or may have, in the last so many frames. */
-static bool began_since(const struct ft_passages *passages, uint32_t half, uint64_t frame,
-			unsigned frames)
-{
-	for (unsigned back = 1; back < frames; back++) {
-		const struct ft_passage *passage =
-			&passages->all[(frame - back) % FT_SUSPECTS_PASSAGES];
-
-		if (passage->half == (half | FT_PASSAGE_BEGINS) &&
-		    passage->frame == (uint32_t)(frame - back))
-			return true;
-	}
-	return false;
-}
-
-/* Bytes of the packet from the end of its BTH on, up to the ICRC. */
-static uint32_t behind_bth(const struct ft_observed *observed)
-{
-	return ft_opcode_shape(observed->opcode)->length + ((observed->payload + 3) & ~3u);
-}
-
-/*
- * With all alike that was looked at: whether the ICRCs differ by more than what may change when the same is sent again, the IP
- * identification, the acknowledge-request bit and, of a response, its AETH.
- */
-static bool is_tail_unlike(const struct ft_passage *before, const struct ft_passage *now,
-			   const struct ft_observed *observed)
-{
-	uint32_t change = before->icrc ^ now->icrc, behind = behind_bth(observed);
-	uint32_t aeth = before->word ^ now->word;
-
-	if (before->icrc == 0 || now->icrc == 0 || before->sport != now->sport)
-		return false;
-	change ^= ft_icrc_change(before->ip_id ^ now->ip_id, BEHIND_IP_ID + behind);
-	if (before->asks != now->asks)
-		change ^= ft_icrc_change(ASKS, BEHIND_ASKS + behind);
-	if ((now->half & FT_PASSAGE_RESPONSE) != 0)
-		change ^= ft_icrc_change((uint16_t)(aeth >> 16), behind - 2) ^
-			  ft_icrc_change((uint16_t)aeth, behind - 4);
-	return change != 0;
-}
-
-/* Of two that are cut alike. */
-static bool is_content_unlike(const struct ft_passage *before, const struct ft_passage *now,
-			      const struct ft_observed *observed)
-{
-	return before->content != now->content || is_tail_unlike(before, now, observed);
-}
 
 /* In which of enum ft_recent_bits two requests differ; cut differently, they cannot be compared. */
 static uint32_t unlike(const struct ft_passage *before, const struct ft_passage *now,
@@ -116,7 +20,7 @@ static uint32_t unlike(const struct ft_passage *before, const struct ft_passage 
 		return 0;
 	if (before->shape != now->shape)
 		return FT_RECENT_SHAPE | (before->content != now->content ? FT_RECENT_CONTENT : 0);
-	return is_content_unlike(before, now, observed) ? FT_RECENT_CONTENT : 0;
+	return ft_passage_is_unlike(before, now, observed) ? FT_RECENT_CONTENT : 0;
 }
 
 /* One packet and what is known about it. */
@@ -223,18 +127,18 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	struct ft_request_looks looks = looks_of(scene, suspicion);
 	const struct ft_passage now =
 		ft_passage_of(suspects, scene->flow, observed, ft_recent_word_of(observed, &looks));
-	struct passed before = { NULL, 0 };
+	struct ft_passed before = { NULL, 0 };
 	enum ft_conflict conflict;
 
 	if (scene->since_alike_ns >> FT_SUSPECTS_MOMENT_SHIFT >= FT_SUSPECTS_LONG_AGO)
 		ft_recent_forget(scene->recent);
 	ft_suspects_note_use(suspects, scene->flow, scene->recent, observed);
 	if (looks.again || ft_recent_has(scene->recent, observed->psn))
-		before = passage_before(suspects->passages, &now);
+		before = ft_passages_find(suspects->passages, &now);
 	if (before.passage != NULL)
 		looks.unlike = unlike(before.passage, &now, observed);
 	if (looks.unlike != 0 &&
-	    began_since(suspects->passages, now.half, observed->frame, before.back))
+	    ft_passages_began_since(suspects->passages, now.half, observed->frame, before.back))
 		looks.unlike = 0;
 	else if (before.passage != NULL)
 		looks.before = before.passage->word;
@@ -267,14 +171,15 @@ static void check_response(const struct scene *scene, struct ft_suspicion *suspi
 	struct ft_suspects *suspects = scene->suspects;
 	const struct ft_observed *observed = scene->observed;
 	const struct ft_passage now = ft_response_passage_of(suspects, scene->flow, observed);
-	struct passed before = { NULL, 0 };
+	struct ft_passed before = { NULL, 0 };
 
 	if ((scene->step->what & FT_STEP_RETRANSMITTED) != 0 && is_asked_in_order(scene))
-		before = passage_before(suspects->passages, &now);
+		before = ft_passages_find(suspects->passages, &now);
 	if (before.passage != NULL && before.passage->shape == now.shape &&
 	    before.passage->whole == now.whole &&
-	    is_content_unlike(before.passage, &now, observed) &&
-	    !began_since(suspects->passages, scene->flow->peer, observed->frame, before.back))
+	    ft_passage_is_unlike(before.passage, &now, observed) &&
+	    !ft_passages_began_since(suspects->passages, scene->flow->peer, observed->frame,
+				     before.back))
 		hold_conflict(suspicion, FT_CONFLICT_PAYLOAD, observed->frame - before.back);
 	else
 		ft_passages_keep(suspects->passages, observed->frame, &now);

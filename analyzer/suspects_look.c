@@ -49,8 +49,7 @@ static bool id_is_strange(const struct ft_sender_look *look, uint16_t ip_id, uin
 	return (ahead < behind ? ahead : behind) > id_slack(elapsed_ns);
 }
 
-/* The value a TTL started from: systems begin with 64, 128 or 255. */
-static unsigned ttl_origin(uint8_t ttl)
+unsigned ft_look_ttl_origin(uint8_t ttl)
 {
 	return ttl <= 64 ? 64 : ttl <= 128 ? 128 : 255;
 }
@@ -63,16 +62,13 @@ static bool is_foreign(uint32_t strange, const struct ft_sender_look *look, uint
 {
 	uint32_t path = strange & FROM_PATH;
 
-	if ((strange & FT_STRANGE_TTL) != 0 && ttl_origin(look->ttl) != ttl_origin(ttl))
+	if ((strange & FT_STRANGE_TTL) != 0 &&
+	    ft_look_ttl_origin(look->ttl) != ft_look_ttl_origin(ttl))
 		return (strange & ~(uint32_t)FT_STRANGE_TTL) != 0;
 	return (strange & FT_STRANGE_IP_ID) != 0 && (path & (path - 1)) != 0;
 }
 
-/*
- * An identification that the sender's counter had passed: of a packet that others overtook; or that the other kind, requests
- * or answers, may have overtaken.
- */
-static bool id_may_lag(const struct ft_sender_look *look, uint16_t ip_id, bool late)
+bool ft_look_id_may_lag(const struct ft_sender_look *look, uint16_t ip_id, bool late)
 {
 	uint16_t behind = (uint16_t)(look->ip_id - ip_id);
 
@@ -80,32 +76,38 @@ static bool id_may_lag(const struct ft_sender_look *look, uint16_t ip_id, bool l
 	       (late ? behind < ID_FAR : behind <= id_slack(LAG_NS));
 }
 
-/* A packet as a router sends it on. */
-static bool is_hop(uint32_t strange, const struct ft_sender_look *look,
-		   const struct ft_observed *observed, bool late)
+bool ft_look_is_hop(uint32_t strange, const struct ft_sender_look *look,
+		    const struct ft_observed *observed, bool late)
 {
 	const uint32_t hop = FT_STRANGE_MAC | FT_STRANGE_TTL;
 
-	if ((strange & FT_STRANGE_IP_ID) != 0 && !id_may_lag(look, observed->ip_id, late))
+	if ((strange & FT_STRANGE_IP_ID) != 0 && !ft_look_id_may_lag(look, observed->ip_id, late))
 		return false;
 	return (strange & hop) == hop &&
 	       (strange & ~(hop | FT_STRANGE_DSCP | FT_STRANGE_IP_ID)) == 0 &&
-	       ttl_origin(look->ttl) == ttl_origin(observed->ttl);
+	       ft_look_ttl_origin(look->ttl) == ft_look_ttl_origin(observed->ttl);
+}
+
+uint32_t ft_look_differences(const struct ft_sender_look *look, const struct ft_observed *observed,
+			     uint64_t since_ns)
+{
+	return differences(look, observed) |
+	       (id_is_strange(look, observed->ip_id, since_ns) ? FT_STRANGE_IP_ID : 0);
 }
 
 /* How this packet differs from a look that is settled. */
 static struct ft_look_verdict judge(struct ft_sender_look *look, const struct ft_observed *observed,
 				    const struct ft_look_question *question)
 {
-	struct ft_look_verdict verdict = { .strange = differences(look, observed) };
+	struct ft_look_verdict verdict = {
+		.strange = ft_look_differences(look, observed, question->since_packet_ns),
+	};
 	uint32_t all;
 
-	if (id_is_strange(look, observed->ip_id, question->since_packet_ns))
-		verdict.strange |= FT_STRANGE_IP_ID;
-	else
+	if ((verdict.strange & FT_STRANGE_IP_ID) == 0)
 		ft_look_learn_id(look, observed->ip_id);
 	all = verdict.strange | question->beside;
-	if (is_hop(all, look, observed, question->late))
+	if (ft_look_is_hop(all, look, observed, question->late))
 		return (struct ft_look_verdict){ 0 };
 	verdict.foreign =
 		question->since_alike_ns < RECENT_NS && is_foreign(all, look, observed->ttl);
@@ -129,7 +131,7 @@ __attribute__((noinline)) static struct ft_look_verdict meet_stranger(
 	if (verdict.foreign && (question->beside & FT_STRANGE_PSN) != 0)
 		return verdict; /* not of the sequence: however many there are, it is not the sender's look */
 	look->learnt--;
-	if (verdict.foreign && ttl_origin(look->ttl) != ttl_origin(observed->ttl))
+	if (verdict.foreign && ft_look_ttl_origin(look->ttl) != ft_look_ttl_origin(observed->ttl))
 		return verdict; /* no change of path: to be believed it must outnumber the sender */
 	look->learnt--;
 	look->style = (uint8_t)(look->style - FT_LOOK_STRANGER);
@@ -152,7 +154,7 @@ static struct ft_look_verdict meet_answer(struct ft_sender_look *look,
 	if (id_is_strange(look, observed->ip_id, question->since_packet_ns))
 		fixed |= FT_STRANGE_IP_ID;
 	verdict.foreign = !question->own_answers &&
-			  ttl_origin(look->ttl) != ttl_origin(observed->ttl) &&
+			  ft_look_ttl_origin(look->ttl) != ft_look_ttl_origin(observed->ttl) &&
 			  is_foreign(fixed, look, observed->ttl);
 	if (!verdict.foreign || !settled) {
 		ft_look_learn_id(look, observed->ip_id);

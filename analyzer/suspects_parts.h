@@ -91,6 +91,25 @@ struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft
 				    const struct ft_look_question *question,
 				    struct ft_sender_look *usual);
 
+/* --- of any packet, against a look that is settled --- */
+
+/* enum ft_strange: its traits, and an identification that the sender would not have used so soon. */
+uint32_t ft_look_differences(const struct ft_sender_look *look, const struct ft_observed *observed,
+			     uint64_t since_ns);
+
+/* The value a TTL started from: systems begin with 64, 128 or 255. */
+unsigned ft_look_ttl_origin(uint8_t ttl);
+
+/*
+ * An identification that the sender's counter had passed: of a packet that others overtook; or that the other kind, requests
+ * or answers, may have overtaken.
+ */
+bool ft_look_id_may_lag(const struct ft_sender_look *look, uint16_t ip_id, bool late);
+
+/* `strange` is what a router makes of a packet that it sends on. */
+bool ft_look_is_hop(uint32_t strange, const struct ft_sender_look *look,
+		    const struct ft_observed *observed, bool late);
+
 /* Two requests under one PSN. */
 enum ft_conflict {
 	FT_CONFLICT_NONE,
@@ -158,3 +177,28 @@ uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_
 /* The second request of a half-connection: it is used, not searched for. */
 void ft_suspect_pairs_used(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
 			   const struct ft_observed *observed);
+
+/* --- datagrams --- */
+
+/* Their senders: a source queue pair of one address each, as seen by one other address. */
+struct ft_datagram_senders;
+
+int ft_datagram_senders_create(struct ft_datagram_senders **senders);
+void ft_datagram_senders_destroy(struct ft_datagram_senders *senders);
+
+/* What a datagram says of its sender. */
+struct ft_sender_verdict {
+	uint32_t strange; /* enum ft_strange */
+	bool first;       /* of this sender, as far as is known */
+	bool foreign;     /* another sender's */
+	bool astray;      /* numbered as none of the sender's, and nothing else is sure */
+	bool comparable;  /* what passed under its PSN was of the same life of the queue pair */
+	struct ft_sender_look usual;
+	uint32_t expected_psn;
+	uint16_t usual_base;
+};
+
+/* A datagram with a time, to this half-connection: compared with those of its sender before it, and learnt. */
+struct ft_sender_verdict ft_datagram_senders_step(struct ft_datagram_senders *senders,
+						  const struct ft_flow_key *key,
+						  const struct ft_observed *observed);

@@ -38,6 +38,7 @@ struct ft_suspects {
 	size_t recent_bytes;
 	struct ft_passages *passages;
 	struct ft_suspect_pairs *pairs;
+	struct ft_datagram_senders *senders;
 };
 
 static inline struct ft_recent *ft_recent_of(const struct ft_suspects *suspects,
@@ -107,6 +108,25 @@ static inline void ft_passages_begin(struct ft_passages *passages, uint64_t fram
 	if (passage->frame == (uint32_t)frame)
 		passage->half |= FT_PASSAGE_BEGINS;
 }
+
+/*
+ * The request or response that passed with the PSN of this one, and how many frames ago; NULL: it is not among the last of the capture,
+ * which is so for any number of workers.
+ */
+struct ft_passed {
+	const struct ft_passage *passage;
+	unsigned back;
+};
+
+struct ft_passed ft_passages_find(const struct ft_passages *passages, const struct ft_passage *now);
+
+/* Of two that are cut alike: they differ in content. */
+bool ft_passage_is_unlike(const struct ft_passage *before, const struct ft_passage *now,
+			  const struct ft_observed *observed);
+
+/* Whether the half-connection of this number began anew, or may have, in the last so many frames. */
+bool ft_passages_began_since(const struct ft_passages *passages, uint32_t half, uint64_t frame,
+			     unsigned frames);
 
 static inline void ft_suspects_note_passage(const struct ft_suspects *suspects,
 					    const struct ft_flow *flow,

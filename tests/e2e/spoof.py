@@ -224,6 +224,45 @@ class Spoof(WithFolder):
         self.assertEqual(one, three)
         return {rule: finding["frames"] for rule, finding in one.items()}
 
+    def datagrams(self, count=200, first=1000, gap_ns=100_000):
+        """Of one queue pair, a third of whose PSNs go to others: [(time, frame)]; the PSN after each in order."""
+        half, chance, psn, pairs = roce.Half("10.0.0.1", "10.0.0.2", 0x22), random.Random(first), first, []
+        for i in range(count):
+            psn += chance.choice((1, 1, 2))
+            pairs.append((10**18 + gap_ns * i, half.datagram(0x50, psn % (1 << 24), ident=(psn * 5) % (1 << 16))))
+        return pairs
+
+    def test_another_sender_of_datagrams_is_told_in_any_form(self):
+        """By its card's address and any counter; by its PSNs alone with less weight; by what it replaces."""
+        own, half = self.datagrams(), roce.Half("10.0.0.1", "10.0.0.2", 0x22)
+        card, router = {"smac": b"\x02\x66\x66\x66\x66\x66"}, {"smac": b"\x02\x66\x66\x66\x66\x66", "ttl": 62, "port": 0xd777}
+        at_ns, psn = own[150][0] + 5, struct.unpack(">I", own[150][1][50:54])[0] & 0xffffff
+        for form, cases in ((self.FORMS[0], ((card, "sender-changed"), (router, "sender-changed"), ({"port": 0xd777}, "sender-changed"))),
+                            (roce.version1, ((card, "sender-changed"), ({"ttl": 255}, "sender-changed"), ({}, "psn-window"))),
+                            (self.FORMS[2], ((card, "sender-changed"),))):
+            for how, rule in cases:
+                evil = (at_ns, half.datagram(0x50, 9_000_000, ident=77, **how))
+                self.assertEqual(self.held(own + [evil], form), {"spoof." + rule: [152]}, how)
+            other = (at_ns, half.datagram(0x50, psn, payload=bytes(32), ident=(psn * 5) % (1 << 16)))
+            self.assertEqual(self.held(own + [other], form), {"spoof.psn-conflict": [152]})
+
+    def test_nothing_is_held_against_healthy_senders_of_datagrams(self):
+        chance = random.Random(SEED)
+        for first in (0, 1000, (1 << 24) - 50, 7_654_321):
+            own = self.datagrams(first=first)
+            again = [(t + 50 * 10**6, frame) for t, frame in self.datagrams(first=first ^ 0x5a5a5a)]
+            again = [(t + own[-1][0] - 10**18, frame) for t, frame in again]
+            router = [(t, behind_a_router(bytes(16) + frame)[16:]) for t, frame in own]
+            for name, seen in (
+                    ("30 % lost", [pair for pair in own if chance.random() < 0.7]),
+                    ("reordered", [(t + chance.randrange(400_000), frame) for t, frame in own]),
+                    ("doubled late", own + [(t + 5_000_000, frame) for t, frame in own]),
+                    ("a router's side later", [(t + chance.choice((3000, 70_000_000)), frame) for t, frame in router] + own),
+                    ("either side of a router", [chance.choice(both) for both in zip(own, router)]),
+                    ("lives", own + again)):
+                for form in self.FORMS:
+                    self.assertEqual(self.held(seen, form), {}, (name, first))
+
     def test_guesses_of_a_qkey_are_told_from_the_fourth_on(self):
         half = roce.Half("10.0.0.1", "10.0.0.2", 0x22)
         own = [(10**18 + 10**6 * i, half.datagram(0x50, i)) for i in range(60)]
