@@ -9,19 +9,54 @@ enum {
 	GROUP_QP = 0xffffff,
 };
 
+/* UD. RD counts its PSNs by another context, and nobody speaks it. */
 static bool is_judged(const struct ft_flow *flow, const struct ft_observed *observed)
 {
-	const uint32_t others = FT_OBSERVED_RETH | FT_OBSERVED_ATOMIC;
+	return (observed->has & FT_OBSERVED_DETH) != 0 && observed->opcode >> 5 == FT_UD &&
+	       flow->half.service == FT_UD && observed->ts_ns != FT_TS_UNKNOWN;
+}
 
-	return (observed->has & (FT_OBSERVED_DETH | others)) == FT_OBSERVED_DETH &&
-	       flow->half.service == observed->opcode >> 5 && observed->ts_ns != FT_TS_UNKNOWN;
+/* Nothing that this queue pair sends to the other side is in view, but what others there do. */
+static bool is_probe(const struct ft_suspects *suspects, const struct ft_flow *flow,
+		     const struct ft_observed *observed)
+{
+	const struct ft_flow_key back = ft_flow_key_turned(&flow->key);
+
+	return observed->dest_qp != GROUP_QP &&
+	       ft_datagram_senders_know(suspects->senders, &back, FT_ANY_QP) &&
+	       !ft_datagram_senders_know(suspects->senders, &back, observed->dest_qp);
 }
 
 /* The first datagram to this queue pair, or the first after a long silence. */
-static void begin(struct ft_flow *flow, struct ft_recent *recent)
+static void begin(const struct ft_suspects *suspects, struct ft_flow *flow,
+		  struct ft_recent *recent, const struct ft_observed *observed,
+		  struct ft_suspicion *suspicion)
 {
+	bool unseen;
+
 	ft_recent_begin(recent);
 	flow->look.style = FT_LOOK_DATAGRAMS;
+	if (!is_probe(suspects, flow, observed))
+		return;
+	recent->newest |= FT_RECENT_PROBE;
+	suspicion->count = ft_suspect_pairs_begun(suspects->pairs, flow, observed, true, &unseen);
+	if (suspicion->count != 0)
+		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_QP_SCAN);
+}
+
+/* It sends: then it was not searched for, and the search of who gets this may have been answered. */
+static void note_sender(const struct ft_suspects *suspects, const struct ft_flow *flow,
+			const struct ft_observed *observed)
+{
+	struct ft_flow_key back = ft_flow_key_turned(&flow->key);
+	const struct ft_flow *other;
+	bool unseen;
+
+	back.dest_qp = observed->src_qp;
+	other = ft_flow_find(suspects->table, &back, ft_flow_hash(suspects->table, &back));
+	if (other != NULL && other->look.style == FT_LOOK_DATAGRAMS)
+		ft_suspects_note_use(suspects, other, ft_recent_of(suspects, other), observed);
+	ft_suspect_pairs_begun(suspects->pairs, flow, observed, false, &unseen);
 }
 
 /* How many Q_Keys are kept. */
@@ -109,6 +144,8 @@ static void check_sender(const struct ft_suspects *suspects, const struct ft_flo
 		ft_datagram_senders_step(suspects->senders, &flow->key, observed);
 
 	suspicion->strange = verdict.strange;
+	if (verdict.first)
+		note_sender(suspects, flow, observed);
 	if (verdict.foreign)
 		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_SENDER_CHANGED);
 	if (verdict.astray)
@@ -128,11 +165,12 @@ void ft_suspects_judge_datagram(struct ft_suspects *suspects, struct ft_flow *fl
 
 	if (!is_judged(flow, observed))
 		return;
-	if ((step->what & FT_STEP_RESTART) != 0 || flow->look.style != FT_LOOK_DATAGRAMS)
-		begin(flow, recent);
-	suspicion->grave = false;
+	suspicion->grave = suspicion->unseen = false;
 	suspicion->passed = 0;
+	if ((step->what & FT_STEP_RESTART) != 0 || flow->look.style != FT_LOOK_DATAGRAMS)
+		begin(suspects, flow, recent, observed, suspicion);
+	else
+		ft_suspects_note_use(suspects, flow, recent, observed);
 	check_qkey(flow, recent, observed, suspicion);
-	if (observed->opcode >> 5 == FT_UD) /* RD counts PSNs by context, not by queue pair */
-		check_sender(suspects, flow, observed, suspicion);
+	check_sender(suspects, flow, observed, suspicion);
 }

@@ -202,3 +202,9 @@ struct ft_sender_verdict {
 struct ft_sender_verdict ft_datagram_senders_step(struct ft_datagram_senders *senders,
 						  const struct ft_flow_key *key,
 						  const struct ft_observed *observed);
+
+#define FT_ANY_QP UINT32_C(0x1000000) /* above all 24-bit numbers */
+
+/* This queue pair sent something in the direction of this key, in any VLAN. */
+bool ft_datagram_senders_know(struct ft_datagram_senders *senders, const struct ft_flow_key *key,
+			      uint32_t source_qp);

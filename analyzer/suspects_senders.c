@@ -40,6 +40,7 @@ struct sender {
 	uint32_t
 		sure_psn; /* .. this: what is not behind it, comes too late for any path; FT_PSN_NONE */
 	uint16_t base; /* of its P_Key */
+	uint16_t vlan;
 };
 static_assert(sizeof(struct sender) == 64, "a cache line");
 
@@ -65,10 +66,10 @@ void ft_datagram_senders_destroy(struct ft_datagram_senders *senders)
 
 /* --- where it is --- */
 
-static uint64_t digest_of(const struct ft_flow_key *key, uint32_t source_qp, uint16_t vlan)
+/* Of a source queue pair; what it sends may come in another VLAN than what it gets. */
+static uint64_t digest_of(const struct ft_flow_key *key, uint32_t source_qp)
 {
-	const uint64_t rest[2] = { (uint64_t)source_qp << 32 | key->vni,
-				   (uint64_t)vlan << 32 | key->by_lid };
+	const uint64_t rest[2] = { (uint64_t)source_qp << 32 | key->vni, key->by_lid };
 
 	return ft_hash(rest, sizeof rest, ft_hash(key, offsetof(struct ft_flow_key, dest_qp), 0)) |
 	       1;
@@ -79,19 +80,31 @@ static struct sender *set_of(struct ft_datagram_senders *senders, uint64_t diges
 	return &senders->all[(digest >> 32 & (SETS - 1)) * WAYS];
 }
 
-/* Known, or in the place of the idlest and all zero but for the digest. */
-static struct sender *sender_of(struct ft_datagram_senders *senders, uint64_t digest)
+/* Known, or in the place of the idlest and all zero but for the digest and the VLAN. */
+static struct sender *sender_of(struct ft_datagram_senders *senders, uint64_t digest, uint16_t vlan)
 {
 	struct sender *set = set_of(senders, digest), *idlest = set;
 
 	for (unsigned way = 0; way < WAYS; way++)
-		if (set[way].digest == (uint32_t)digest)
+		if (set[way].digest == (uint32_t)digest && set[way].vlan == vlan)
 			return &set[way];
 	for (unsigned way = 1; way < WAYS; way++)
 		if (set[way].last_ns < idlest->last_ns)
 			idlest = &set[way];
-	*idlest = (struct sender){ .digest = (uint32_t)digest };
+	*idlest = (struct sender){ .digest = (uint32_t)digest, .vlan = vlan };
 	return idlest;
+}
+
+bool ft_datagram_senders_know(struct ft_datagram_senders *senders, const struct ft_flow_key *key,
+			      uint32_t source_qp)
+{
+	uint64_t digest = digest_of(key, source_qp);
+	const struct sender *set = set_of(senders, digest);
+	bool known = false;
+
+	for (unsigned way = 0; way < WAYS; way++)
+		known |= set[way].digest == (uint32_t)digest;
+	return known;
 }
 
 /* --- what is learnt --- */
@@ -107,6 +120,7 @@ static void begin(struct sender *sender, const struct ft_observed *observed)
 	*sender = (struct sender){
 		.last_ns = observed->ts_ns,
 		.digest = sender->digest,
+		.vlan = sender->vlan,
 		.psn = observed->psn & 0xffffff,
 		.first_psn = observed->psn & 0xffffff,
 		.dest_qp = observed->dest_qp & 0xffffff,
@@ -311,7 +325,7 @@ struct ft_sender_verdict ft_datagram_senders_step(struct ft_datagram_senders *se
 						  const struct ft_observed *observed)
 {
 	struct sender *sender =
-		sender_of(senders, digest_of(key, observed->src_qp, observed->vlan));
+		sender_of(senders, digest_of(key, observed->src_qp), observed->vlan);
 	struct ft_sender_verdict verdict = {
 		.usual = sender->look,
 		.expected_psn = (sender->psn + 1) & 0xffffff,
@@ -326,5 +340,7 @@ struct ft_sender_verdict ft_datagram_senders_step(struct ft_datagram_senders *se
 		meet(sender, observed, place);
 	else
 		judge(sender, observed, place, &verdict);
+	if (verdict.first)
+		sender_of(senders, digest_of(key, FT_ANY_QP), 0)->last_ns = observed->ts_ns;
 	return verdict;
 }

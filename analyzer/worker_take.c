@@ -15,11 +15,9 @@
 __attribute__((noinline)) static void follow_setup(struct ft_worker *worker,
 						   const struct ft_item *item)
 {
-	struct ft_flow_key key = item->flow_key;
+	struct ft_flow_key key = ft_flow_key_turned(&item->flow_key);
 	struct ft_flow *flow;
 
-	memcpy(key.src, item->flow_key.dst, sizeof key.src);
-	memcpy(key.dst, item->flow_key.src, sizeof key.dst);
 	key.dest_qp = item->setup.qpn;
 	key.base = FT_FLOW_ANY_BASE;
 	key.vlan = FT_FLOW_ANY_VLAN;

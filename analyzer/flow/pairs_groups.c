@@ -58,15 +58,6 @@ void ft_groups_destroy(struct ft_groups *groups)
 	free(groups);
 }
 
-struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key)
-{
-	struct ft_flow_key turned = *key;
-
-	memcpy(turned.src, key->dst, sizeof turned.src);
-	memcpy(turned.dst, key->src, sizeof turned.dst);
-	return turned;
-}
-
 /* --- where a group is --- */
 
 static inline uint64_t hash_of(const struct ft_groups *groups, const uint8_t address[16])

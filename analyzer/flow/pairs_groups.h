@@ -125,6 +125,3 @@ uint32_t ft_groups_of_port(const struct ft_groups *groups, const struct ft_flow_
 
 /* First of the bucket with those that go the opposite way and share no port; 0: none. */
 uint32_t ft_groups_facing(const struct ft_groups *groups, const struct ft_flow_key *key);
-
-/* The key of what comes back the other way, but for the queue pair. */
-struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key);

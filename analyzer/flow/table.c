@@ -116,6 +116,15 @@ void ft_flow_table_destroy(struct ft_flow_table *table)
 	free(table);
 }
 
+struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key)
+{
+	struct ft_flow_key turned = *key;
+
+	memcpy(turned.src, key->dst, sizeof turned.src);
+	memcpy(turned.dst, key->src, sizeof turned.dst);
+	return turned;
+}
+
 uint32_t ft_flow_hash(const struct ft_flow_table *table, const struct ft_flow_key *key)
 {
 	return ft_flow_key_hash(key, table->seed);

@@ -263,6 +263,21 @@ class Spoof(WithFolder):
                 for form in self.FORMS:
                     self.assertEqual(self.held(seen, form), {}, (name, first))
 
+    def test_a_search_for_queue_pairs_by_datagrams(self):
+        """One datagram each, where the host sends others; none of a service that answers, seen from both sides or from one."""
+        there, back = ("10.0.0.1", "10.0.0.2"), ("10.0.0.2", "10.0.0.1")
+        talk = [(10**18 + 10**7 * i + 4000 * n, roce.Half(*(there, back)[n], 0x22 + n).datagram(0x23 - n, i)) for i in range(40) for n in (0, 1)]
+        search = [(10**18 + 10**6 * i + 7, roce.Half(*there, 0x400 + i).datagram(0x66, 5000 + i)) for i in range(200)]
+        asked = [(10**18 + 500_000 * i, roce.Half(*back, 0x99).datagram(0x1000 + i, 77 * i)) for i in range(900)]
+        answers = [(10**18 + 500_000 * i + 9000, roce.Half(*there, 0x1000 + i).datagram(0x99, i)) for i in range(900)]
+        for form in self.FORMS:
+            found = self.held(talk + search, form)
+            self.assertEqual(list(found), ["spoof.qp-scan"])
+            frames = sorted(talk + search)
+            self.assertTrue(all(frames[number - 1] in search for number in found["spoof.qp-scan"]))
+            for healthy in (asked + answers, asked[::4] + answers, answers):
+                self.assertEqual(self.held(talk * (healthy is not answers) + healthy, form), {})
+
     def test_guesses_of_a_qkey_are_told_from_the_fourth_on(self):
         half = roce.Half("10.0.0.1", "10.0.0.2", 0x22)
         own = [(10**18 + 10**6 * i, half.datagram(0x50, i)) for i in range(60)]

@@ -80,6 +80,9 @@ struct ft_flow {
 };
 static_assert(sizeof(struct ft_flow) == 192, "three cache lines");
 
+/* The key of what comes back the other way, but for the queue pair. */
+struct ft_flow_key ft_flow_key_turned(const struct ft_flow_key *key);
+
 struct ft_flow_table;
 
 struct ft_flow_table_stats {

@@ -1182,6 +1182,61 @@ static void what_began_just_before_a_count_is_no_search(void **state)
 	assert_int_equal(search(wire, 300, 10 * US, SEND_ONLY, 1), 0);
 }
 
+/* A datagram to each of `count` queue pairs of B, 1 ms apart, which may send something before or behind; how many broke a rule. */
+static unsigned search_by_datagrams(struct wire *wire, uint32_t count, bool before, bool behind,
+				    unsigned datagrams)
+{
+	unsigned found = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct ft_observed probe = datagram(i), answer = datagram(i);
+
+		probe.dest_qp = answer.src_qp = 100 + i;
+		answer.dest_qp = probe.src_qp;
+		answer.vlan = 7;
+		if (before)
+			assert_int_equal(send_as(wire, true, answer, FT_STEP_NEW), 0);
+		for (unsigned nth = 0; nth < datagrams; nth++, probe.psn += count)
+			found += send_datagram(wire, probe) == R(QP_SCAN);
+		if (behind)
+			assert_int_equal(send_as(wire, true, answer, FT_STEP_NEW), 0);
+		wire->now_ns += 1 * MS;
+	}
+	return found;
+}
+
+static void datagrams_to_queue_pairs_that_send_nothing_are_a_search(void **state)
+{
+	struct wire *wire = *state;
+
+	send_as(wire, true, datagram(0), FT_STEP_NEW);
+	assert_true(search_by_datagrams(wire, 200, false, false, 1) > 150);
+	assert_true(wire->suspicion.count >= 32);
+}
+
+static void datagrams_to_queue_pairs_that_send_or_are_used_are_none(void **state)
+{
+	struct wire *wire = *state;
+
+	assert_int_equal(search_by_datagrams(wire, 400, true, false, 1), 0);
+	tear_down(state);
+	set_up(state);
+	assert_int_equal(search_by_datagrams(wire, 400, false, true, 1), 0);
+	tear_down(state);
+	set_up(state);
+	send_as(wire, true, datagram(0), FT_STEP_NEW);
+	assert_int_equal(search_by_datagrams(wire, 400, false, false, 2), 0);
+}
+
+/* A service that answers looks alike where what it is asked is not in view. */
+static void datagrams_are_no_search_where_none_of_the_other_side_is_in_view(void **state)
+{
+	struct wire *wire = *state;
+
+	send_as(wire, true, request(0), FT_STEP_NEW);
+	assert_int_equal(search_by_datagrams(wire, 2000, false, false, 1), 0);
+}
+
 static void without_the_other_direction_few_are_no_search(void **state)
 {
 	assert_int_equal(search(*state, 200, 1 * MS, SEND_ONLY, 1), 0);
@@ -1373,6 +1428,9 @@ int main(void)
 		TEST(unanswered_requests_to_many_queue_pairs_are_a_search),
 		TEST(a_search_at_once_shows_when_it_goes_on),
 		TEST(what_began_just_before_a_count_is_no_search),
+		TEST(datagrams_to_queue_pairs_that_send_nothing_are_a_search),
+		TEST(datagrams_to_queue_pairs_that_send_or_are_used_are_none),
+		TEST(datagrams_are_no_search_where_none_of_the_other_side_is_in_view),
 		TEST(without_the_other_direction_few_are_no_search),
 		TEST(queue_pairs_that_are_used_are_not_searched_for),
 		TEST(queue_pairs_that_answer_are_not_searched_for),
