@@ -121,6 +121,40 @@ static void growth_keeps_what_was_written(void **state)
 	ft_growth_release(&growth);
 }
 
+/* What of a growth's next huge pages is in small ones, in MiB, after pages that came slowly (s) or not (f). */
+static const struct {
+	const char *pages;
+	size_t small;
+} speeds[] = {
+	{ "f", 0 },         { "s", 2 },           { "ss", 4 },       { "sss", 8 },
+	{ "ssss", 16 },     { "sssss", 16 },      { "ssssf", 0 },    { "ssssfs", 2 },
+	{ "fffffffff", 0 }, { "ffffffffffs", 2 }, { "sfsfsfss", 4 },
+};
+
+static void slow_pages_are_followed_by_small_ones_for_a_while(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++) {
+		struct ft_growth growth = { .bytes = (size_t)64 * MIB };
+
+		print_message("%s\n", speeds[i].pages);
+		for (const char *page = speeds[i].pages; *page != '\0'; page++) {
+			growth.taken += FT_HUGE_PAGE;
+			ft_growth_learn(&growth, *page == 's');
+		}
+		assert_int_equal(growth.small_until - growth.taken, speeds[i].small * MIB);
+	}
+}
+
+static void small_pages_end_with_the_memory(void **state)
+{
+	struct ft_growth growth = { .bytes = 3 * MIB, .taken = 2 * MIB };
+
+	(void)state;
+	ft_growth_learn(&growth, true);
+	assert_int_equal(growth.small_until, 3 * MIB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +163,8 @@ int main(void)
 		cmocka_unit_test(growth_goes_to_the_end_and_not_beyond),
 		cmocka_unit_test(growth_takes_its_pages_ahead_of_use),
 		cmocka_unit_test(growth_keeps_what_was_written),
+		cmocka_unit_test(slow_pages_are_followed_by_small_ones_for_a_while),
+		cmocka_unit_test(small_pages_end_with_the_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
