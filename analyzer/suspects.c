@@ -114,7 +114,7 @@ static inline bool looks_alike(struct ft_sender_look *look, const struct ft_obse
 		return true;
 	}
 	if (answer && of_requests && look->ttl == observed->ttl) {
-		ft_look_learn_id(look, observed->ip_id);
+		ft_look_learn_answer_id(look, observed->ip_id);
 		return true;
 	}
 	if (!ft_look_is_usual(look, observed))
@@ -243,9 +243,12 @@ static inline bool answers_on(const struct ft_suspects *suspects, struct ft_flow
 	if (!(compared ? ft_look_is_settled(look, observed, FT_LOOK_SETTLED_ANSWERS)
 		       : ft_look_is_between(look, observed)))
 		return false;
-	ft_look_count_id(look, observed->ip_id);
-	if (compared)
+	if (compared) {
+		ft_look_count_id(look, observed->ip_id);
 		ft_look_count(look);
+	} else {
+		ft_look_count_answer_id(look, observed->ip_id);
+	}
 	note_answer(suspects, flow, observed);
 	return true;
 }

@@ -157,7 +157,7 @@ static struct ft_look_verdict meet_answer(struct ft_sender_look *look,
 			  ft_look_ttl_origin(look->ttl) != ft_look_ttl_origin(observed->ttl) &&
 			  is_foreign(fixed, look, observed->ttl);
 	if (!verdict.foreign || !settled) {
-		ft_look_learn_id(look, observed->ip_id);
+		ft_look_learn_answer_id(look, observed->ip_id);
 		return (struct ft_look_verdict){ .own_answers = verdict.foreign };
 	}
 	verdict.strange |= fixed;

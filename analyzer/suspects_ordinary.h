@@ -10,6 +10,7 @@
 enum ft_look_limit {
 	FT_LOOK_ID_NEAR = 256, /* IP identifications that a counting sender may skip */
 	FT_LOOK_ID_SETTLED = 7 * FT_LOOK_ID_FITS, /* a full score */
+	FT_LOOK_ID_ANSWERS = 6 * FT_LOOK_ID_FITS, /* what answers bring it to among requests */
 	FT_LOOK_ID_SHAKEN = 3 * FT_LOOK_ID_FITS,  /* the score after one that did not fit */
 	FT_LOOK_LEARNT_MAX = 255,
 };
@@ -88,6 +89,18 @@ static inline void ft_look_learn_id(struct ft_sender_look *look, uint16_t ip_id)
 	look->ip_id = ip_id;
 }
 
+/*
+ * Of an answer among requests. A card may count its answers apart: however many follow one another, only requests make it
+ * sure what the next request has.
+ */
+static inline void ft_look_learn_answer_id(struct ft_sender_look *look, uint16_t ip_id)
+{
+	if ((look->style & FT_LOOK_ID_SCORE) >= FT_LOOK_ID_ANSWERS && ft_look_id_fits(look, ip_id))
+		look->ip_id = ip_id;
+	else
+		ft_look_learn_id(look, ip_id);
+}
+
 static inline void ft_look_count(struct ft_sender_look *look)
 {
 	if (look->learnt != FT_LOOK_LEARNT_MAX)
@@ -147,6 +160,15 @@ static inline bool ft_look_is_between(const struct ft_sender_look *look,
 static inline void ft_look_count_id(struct ft_sender_look *look, uint16_t ip_id)
 {
 	bool full = (look->style & FT_LOOK_ID_SCORE) == FT_LOOK_ID_SETTLED;
+
+	look->style = (uint8_t)(look->style + !full * FT_LOOK_ID_FITS);
+	look->ip_id = ip_id;
+}
+
+/* Likewise as ft_look_learn_answer_id(). */
+static inline void ft_look_count_answer_id(struct ft_sender_look *look, uint16_t ip_id)
+{
+	bool full = (look->style & FT_LOOK_ID_SCORE) >= FT_LOOK_ID_ANSWERS;
 
 	look->style = (uint8_t)(look->style + !full * FT_LOOK_ID_FITS);
 	look->ip_id = ip_id;

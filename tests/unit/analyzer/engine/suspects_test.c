@@ -788,6 +788,37 @@ static void an_answer_by_another_path_is_none(void **state)
 		assert_int_equal(send(wire, answer, FT_STEP_ANSWER | FT_STEP_ACK), 0);
 }
 
+/* Many in a row settle what the next answer has, and not what the next request has, which may come another way. */
+static void answers_may_be_counted_apart(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed answer = request(0), next = request(SETTLED);
+
+	talk(wire, SETTLED);
+	answer.opcode = ACKNOWLEDGE;
+	for (uint32_t nth = 0; nth < SETTLED; nth++) {
+		answer.ip_id = (uint16_t)(40000 + nth);
+		assert_int_equal(send(wire, answer, FT_STEP_ANSWER | FT_STEP_ACK), 0);
+	}
+	next.smac[5] = 9;
+	next.ttl = 62;
+	assert_true((send(wire, next, FT_STEP_NEW) & R(SENDER_CHANGED)) == 0);
+}
+
+static void answers_in_the_count_of_requests_leave_it_settled(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed answer = request(SETTLED), other = request(SETTLED);
+
+	talk(wire, SETTLED);
+	answer.opcode = ACKNOWLEDGE;
+	assert_int_equal(send(wire, answer, FT_STEP_ANSWER | FT_STEP_ACK), 0);
+	other.ip_id = 40000;
+	other.smac[5] = 9;
+	other.ttl = 62;
+	assert_int_equal(send(wire, other, FT_STEP_NEW), R(SENDER_CHANGED));
+}
+
 static void who_always_answers_so_is_no_other(void **state)
 {
 	struct wire *wire = *state;
@@ -1410,6 +1441,8 @@ int main(void)
 		TEST(answers_and_notices_may_look_otherwise),
 		TEST(an_answer_from_another_machine_is_seen_among_requests),
 		TEST(an_answer_by_another_path_is_none),
+		TEST(answers_may_be_counted_apart),
+		TEST(answers_in_the_count_of_requests_leave_it_settled),
 		TEST(who_always_answers_so_is_no_other),
 		TEST(many_senders_may_talk_to_a_datagram_queue_pair),
 		TEST(a_queue_pair_has_one_qkey),
