@@ -22,9 +22,9 @@ struct ft_passage {
 };
 static_assert(sizeof(struct ft_passage) == 32, "two in a cache line");
 
-#define FT_PASSAGE_RESPONSE UINT32_C(0x80000000) /* above every record number .. */
-#define FT_PASSAGE_BEGINS                                                                          \
-	UINT32_C(0x40000000) /* .. as this: what passed before may be of another life */
+/* Above every record number. FT_PASSAGE_BEGINS: what passed before may be of another life. */
+#define FT_PASSAGE_RESPONSE UINT32_C(0x80000000)
+#define FT_PASSAGE_BEGINS   UINT32_C(0x40000000)
 
 struct ft_passages {
 	uint32_t marks[FT_SUSPECTS_PASSAGES]; /* of half and PSN: what is searched */
@@ -110,8 +110,8 @@ static inline void ft_passages_begin(struct ft_passages *passages, uint64_t fram
 }
 
 /*
- * The request or response that passed with the PSN of this one, and how many frames ago; NULL: it is not among the last of the capture,
- * which is so for any number of workers.
+ * The request, response or datagram that passed with the PSN of this one, and how many frames ago; NULL: it is not among the
+ * last of the capture, which is so for any number of workers.
  */
 struct ft_passed {
 	const struct ft_passage *passage;

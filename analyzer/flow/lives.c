@@ -18,6 +18,17 @@ static struct ft_former *former_of(struct ft_tracker *tracker, const struct ft_f
 	return kept(tracker, flow, span) == NULL ? NULL : &tracker->formers.all[span->begin];
 }
 
+/* NULL: its life is not doubted; or others were, and it is as new for good. */
+static struct ft_former *doubted(struct ft_tracker *tracker, struct ft_flow *flow)
+{
+	const struct ft_span *span = ft_former_span(&tracker->spans, &flow->half);
+	struct ft_former *former = span == NULL ? NULL : former_of(tracker, flow, span);
+
+	if (span != NULL && former == NULL)
+		ft_spans_remove(&tracker->spans, &flow->half, flow->half.spans);
+	return former;
+}
+
 uint32_t ft_withheld(const struct ft_tracker *tracker, const struct ft_flow *flow,
 		     const struct ft_span *span)
 {
@@ -143,6 +154,11 @@ static void tell(struct ft_tracker *tracker, struct ft_step *step, const struct 
 	tracker->told = (struct ft_told){ former->flow, former->packets };
 }
 
+struct ft_told ft_tracker_told(const struct ft_tracker *tracker)
+{
+	return tracker->told;
+}
+
 void ft_leave_untold(struct ft_tracker *tracker, const struct ft_flow *flow,
 		     const struct ft_span *span, struct ft_step *step)
 {
@@ -214,11 +230,6 @@ static void believe_former(struct ft_tracker *tracker, const struct ft_moment *m
 	restore(tracker, flow, former);
 }
 
-struct ft_told ft_tracker_told(const struct ft_tracker *tracker)
-{
-	return tracker->told;
-}
-
 static bool has_asked_since(const struct ft_flow *flow, uint64_t then_ns)
 {
 	uint32_t then = (uint32_t)(then_ns >> FT_FLOW_MOMENT_SHIFT);
@@ -281,18 +292,13 @@ bool ft_follow_peer(struct ft_tracker *tracker, const struct ft_moment *moment)
 bool ft_hear_request(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
-	const struct ft_span *span = ft_former_span(&tracker->spans, half);
-	struct ft_former *former;
+	struct ft_former *former = doubted(tracker, moment->flow);
 	int32_t beyond;
 
-	if (span == NULL)
+	if (former == NULL)
 		return false;
-	former = former_of(tracker, moment->flow, span);
-	if (former == NULL) {
-		ft_spans_remove(&tracker->spans, half, half->spans);
-		return false;
-	}
-	beyond = ft_psn_distance(moment->observed->psn, span->from);
+	beyond =
+		ft_psn_distance(moment->observed->psn, ft_former_span(&tracker->spans, half)->from);
 	if (beyond < 0 || beyond >= FT_PSN_WINDOW)
 		return false;
 	believe_former(tracker, moment, moment->flow, former);
@@ -343,16 +349,10 @@ static enum life life_of(const struct ft_former *former, const struct ft_moment 
 void ft_hear_answer(struct ft_tracker *tracker, const struct ft_moment *moment,
 		    struct ft_flow *requester)
 {
-	const struct ft_span *span = ft_former_span(&tracker->spans, &requester->half);
-	struct ft_former *former;
+	struct ft_former *former = doubted(tracker, requester);
 
-	if (span == NULL)
+	if (former == NULL)
 		return;
-	former = former_of(tracker, requester, span);
-	if (former == NULL) {
-		ft_spans_remove(&tracker->spans, &requester->half, requester->half.spans);
-		return;
-	}
 	switch (life_of(former, moment)) {
 	case FORMER:
 		believe_former(tracker, moment, requester, former);

@@ -292,11 +292,37 @@ static bool begins_anew(struct ft_tracker *tracker, const struct ft_moment *mome
 	return true;
 }
 
-static void unexpected(struct ft_tracker *tracker, const struct ft_moment *moment)
+/* It is the expected one, or beyond it. */
+static void go_ahead(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
 	enum ft_span_kind kind = FT_SPAN_HOLE;
+	int32_t distance;
+
+	if (half->flags & FT_HALF_SPAN_UNKNOWN) {
+		kind = half->message_bytes == 0 ? FT_SPAN_HOLE : FT_SPAN_GUESSED;
+		ft_learn_mtu(tracker, moment);
+		span_from_next(tracker, moment);
+	}
+	drop_ahead(tracker, half);
+	leave_out(half, psn);
+	distance = ft_psn_distance(psn, half->next_psn);
+	if (distance > 0)
+		open_hole(tracker, moment, kind, (uint32_t)distance);
+	if (!ft_is_acked(half, psn))
+		half->flags &= (uint8_t)~FT_HALF_GOING_BACK;
+	ft_tell_evidence(ft_loss_bin(tracker->evidence, moment->observed->frame), moment->flow);
+	accept(tracker, moment);
+	note_end(tracker, moment);
+	ft_settle_ripe(tracker, moment->flow, moment->observed->ts_ns, moment->step);
+	ft_withhold(tracker, moment);
+}
+
+static void unexpected(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+	uint32_t psn = moment->observed->psn;
 	int32_t distance;
 
 	if (half->next_psn == FT_PSN_NONE) {
@@ -315,28 +341,10 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 		drop_implied(tracker, half, psn);
 		distance = ft_psn_distance(psn, half->next_psn);
 	}
-	if (distance < 0) {
-		if (!begins_anew(tracker, moment))
-			ft_request_again(tracker, moment);
-		return;
-	}
-	if (half->flags & FT_HALF_SPAN_UNKNOWN) {
-		kind = half->message_bytes == 0 ? FT_SPAN_HOLE : FT_SPAN_GUESSED;
-		ft_learn_mtu(tracker, moment);
-		span_from_next(tracker, moment);
-	}
-	drop_ahead(tracker, half);
-	leave_out(half, psn);
-	distance = ft_psn_distance(psn, half->next_psn);
-	if (distance > 0)
-		open_hole(tracker, moment, kind, (uint32_t)distance);
-	if (!ft_is_acked(half, psn))
-		half->flags &= (uint8_t)~FT_HALF_GOING_BACK;
-	ft_tell_evidence(ft_loss_bin(tracker->evidence, moment->observed->frame), moment->flow);
-	accept(tracker, moment);
-	note_end(tracker, moment);
-	ft_settle_ripe(tracker, moment->flow, moment->observed->ts_ns, moment->step);
-	ft_withhold(tracker, moment);
+	if (distance >= 0)
+		go_ahead(tracker, moment);
+	else if (!begins_anew(tracker, moment))
+		ft_request_again(tracker, moment);
 }
 
 void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment)

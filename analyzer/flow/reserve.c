@@ -110,8 +110,8 @@ void ft_growth_step(struct ft_growth *growth)
 	}
 	growth->taken += FT_HUGE_PAGE;
 	ft_growth_learn(growth, is_slow(at));
-	if (growth->taken <
-	    growth->small_until) /* kernels that give huge pages unasked are told not to */
+	/* kernels that give huge pages unasked are told not to */
+	if (growth->taken < growth->small_until)
 		madvise(growth->memory + growth->taken, growth->small_until - growth->taken,
 			MADV_NOHUGEPAGE);
 }

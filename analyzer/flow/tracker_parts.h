@@ -36,9 +36,8 @@ enum {
 /* A response that is missing is asked for again by then: a time-out may take 4.3 s, and several follow each other. */
 #define FT_ASKS_BY_NS UINT64_C(30000000000)
 
-enum {
-	FT_FORMERS = 256
-}; /* lives that are doubted at once; of the others, the new one is believed */
+/* Lives that are doubted at once; of the others, the new one is believed. */
+enum { FT_FORMERS = 256 };
 
 /* What a half and its peer were in the life before. */
 struct ft_former {

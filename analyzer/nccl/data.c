@@ -288,6 +288,25 @@ static void doubt(struct ft_nccl_lane *lane, struct ft_nccl_transfer *transfer,
 	ft_nccl_loosen(lane, answer->high - answer->low);
 }
 
+/* What begins is of this message. */
+static void go_on_with(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		       const struct ft_nccl_answer *answer)
+{
+	enter(moment, transfer, answer);
+	transfer->undecided = transfer->undecided || answer->undecided;
+	if (answer->doubtful)
+		doubt(moment->lane, transfer, answer);
+	if (answer->kind == FT_NCCL_ANSWER_DATA && ft_nccl_order_contradicts(moment, answer->k))
+		ft_nccl_order_distrust(moment->followed, moment->lane_index, 0);
+	take_in(moment, transfer, answer);
+	if (answer->kind == FT_NCCL_ANSWER_DATA && !transfer->has_cts && transfer->message.has_k &&
+	    !transfer->undecided)
+		ft_nccl_fault_early(moment, transfer);
+	ft_nccl_data_count(moment, transfer);
+	if (ft_nccl_has_immediate(moment->seen->opcode))
+		ft_nccl_data_end(moment, transfer);
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool begin(struct ft_nccl_moment *moment)
 {
@@ -320,19 +339,7 @@ static bool begin(struct ft_nccl_moment *moment)
 	}
 	if (is_stray)
 		ft_nccl_stray_adopt(moment, transfer, true);
-	enter(moment, transfer, &answer);
-	transfer->undecided = transfer->undecided || answer.undecided;
-	if (answer.doubtful)
-		doubt(moment->lane, transfer, &answer);
-	if (answer.kind == FT_NCCL_ANSWER_DATA && ft_nccl_order_contradicts(moment, answer.k))
-		ft_nccl_order_distrust(moment->followed, moment->lane_index, 0);
-	take_in(moment, transfer, &answer);
-	if (answer.kind == FT_NCCL_ANSWER_DATA && !transfer->has_cts && transfer->message.has_k &&
-	    !transfer->undecided)
-		ft_nccl_fault_early(moment, transfer);
-	ft_nccl_data_count(moment, transfer);
-	if (ft_nccl_has_immediate(moment->seen->opcode))
-		ft_nccl_data_end(moment, transfer);
+	go_on_with(moment, transfer, &answer);
 	return true;
 }
 

@@ -7,7 +7,6 @@ that a time-out may last as well; it may end in an error that the responder tell
 again after a time-out, acknowledged before or not.
 """
 
-
 import accounts
 import ledger
 import streams

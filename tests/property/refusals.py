@@ -27,7 +27,7 @@ class Refused:
     def __init__(self, rng):
         self.rng, self.now, self.frames, self.sent = rng, SECOND * 1_700_000_000, [], 0
         self.naks, self.counts = Counter(), Counter()
-        for far in rng.sample(range(128), rng.randint(1, 4)):  # within 2^16 behind it, a life would look like more of the one before
+        for far in rng.sample(range(128), rng.randint(1, 4)):  # those that begin nearer are in lives.py
             self.live(far << 17 | rng.getrandbits(12))
             self.now += rng.choice((200 * MS, SECOND, 20 * SECOND))
 

@@ -37,12 +37,11 @@ enum ft_step_what {
 	                                    the half that would have asked for it in full view */
 	FT_STEP_RESTART = 1u << 14, /* first packet, or state begun anew after silence or set-up */
 	FT_STEP_ANEW = 1u << 15, /* the first answer in a sequence that the other half began anew */
-	FT_STEP_WITHHELD =
-		1u
-		<< 16, /* likewise retransmitted, or of a queue pair set up anew, and its message new: the next two tell .. */
+	/* Likewise retransmitted, or of a queue pair set up anew, and its message new; later one of the next two tells. */
+	FT_STEP_WITHHELD = 1u << 16,
 	FT_STEP_TOLD_AGAIN =
-		1u << 17, /* .. all withheld of one half passed before, ft_tracker_told() .. */
-	FT_STEP_TOLD_NEW = 1u << 18, /* .. or none of it did */
+		1u << 17,            /* all withheld of one half passed before: ft_tracker_told() */
+	FT_STEP_TOLD_NEW = 1u << 18, /* none of it did: likewise */
 };
 
 enum ft_message_kind {
@@ -121,11 +120,13 @@ void ft_tracker_destroy(struct ft_tracker *tracker);
 void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 		     const struct ft_observed *observed, struct ft_step *step);
 
-/* Of which half the newest step told what was withheld, and how many packets were. */
+/* Packets withheld of one half, of which a step told what they were. */
 struct ft_told {
 	uint32_t flow; /* number of its record */
 	uint32_t packets;
 };
+
+/* Those of the newest step with FT_STEP_TOLD_AGAIN or FT_STEP_TOLD_NEW; all 0 before the first. */
 struct ft_told ft_tracker_told(const struct ft_tracker *tracker);
 
 /*
