@@ -150,7 +150,8 @@ static void say_one_sided(struct ft_report *report)
 	if (coverage->one_sided != 0)
 		snprintf(report->because + length, sizeof report->because - length,
 			 "; of %" PRIu64 " of %" PRIu64 " connections only one direction was seen",
-			 coverage->one_sided, coverage->connections + coverage->one_sided);
+			 coverage->one_sided,
+			 coverage->connections + coverage->one_sided + coverage->unpaired / 2);
 }
 
 /* Where nothing contradicts the map: was enough of the traffic seen and judged to say so? */

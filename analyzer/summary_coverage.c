@@ -97,6 +97,7 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 		}
 		sum.paired += one.paired;
 		sum.one_sided += one.one_sided;
+		sum.unpaired += one.unpaired;
 	}
 	sum.lost_by_ack += ft_loss_believe_overdue(evidence);
 	*believed = *evidence;
@@ -271,6 +272,7 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 		.undecodable = tally->undecodable,
 		.connections = totals.paired,
 		.one_sided = totals.one_sided,
+		.unpaired = totals.unpaired,
 		.evicted = count_flows(engine).evicted,
 		.mirror_unfollowed = mirror_unfollowed(engine),
 		.could_hide_per_million = -1,

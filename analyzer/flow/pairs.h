@@ -70,6 +70,9 @@ void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow);
 /* An answer of this half is one its peer cannot have asked for: takes evidence away; may unpair. */
 void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow);
 
+/* The half answers, and nothing in view has asked for it, as it last looked. */
+bool ft_pairs_is_unlike(const struct ft_pairs *pairs, const struct ft_flow *flow);
+
 /* Set-up named both queue pairs: see ft_tracker_pair(). P_Key base of the keys is ignored. */
 void ft_pairs_learn(struct ft_pairs *pairs, const struct ft_flow_key *there,
 		    const struct ft_flow_key *back, enum ft_paired_by by);

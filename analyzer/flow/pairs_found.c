@@ -65,6 +65,7 @@ static struct ft_flow *find_asker(struct ft_pairs *pairs, struct ft_flow *flow,
 	struct ft_find find = ft_find_asker(pairs->groups, flow, observed);
 	struct ft_flow *asker;
 
+	member->fits = find.fits;
 	if (find.alone || member->level >= LEVEL_ANY_PORT)
 		widen(pairs, flow, member);
 	if (find.hidden)

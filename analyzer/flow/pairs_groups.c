@@ -136,7 +136,7 @@ void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_plac
 	struct ft_member *member = ft_groups_member(groups, flow);
 
 	assert(!ft_member_looks(member));
-	member->place = place & 15;
+	member->place = place & 7;
 	if (place == FT_PLACE_WAY)
 		++*ft_groups_ways(groups, &flow->key);
 	if (groups->waiting++ == groups->buckets && groups->buckets < groups->capacity)
@@ -160,7 +160,7 @@ void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow, enum ft_plac
 		--*ft_groups_ways(groups, &flow->key);
 	groups->waiting--;
 	member->next = member->prev = 0;
-	member->place = place & 15;
+	member->place = place & 7;
 }
 
 /* --- who is there --- */

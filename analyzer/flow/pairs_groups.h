@@ -27,7 +27,8 @@ struct ft_member {
 	uint16_t port; /* UDP source port of the first packet; 0: none */
 	uint8_t wait;  /* packets until the next search */
 	uint8_t level : 4; /* searches so far; the waits double with it */
-	uint8_t place : 4; /* enum ft_place */
+	uint8_t place : 3; /* enum ft_place */
+	uint8_t fits : 1;  /* the newest search met a half that may be the other one */
 };
 static_assert(sizeof(struct ft_member) == 12, "one for every record");
 

@@ -334,6 +334,7 @@ __attribute__((noinline)) static struct ft_find find_among_all(struct ft_groups 
 	else if (search.complete && search.unlike.bits > search.same.bits)
 		find = lead_of(&search, &search.unlike, search.same.bits);
 	find.alone = alone;
+	find.fits = !search.complete || larger(search.same.bits, search.unlike.bits) > 0;
 	return find;
 }
 
@@ -386,7 +387,7 @@ struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow *flo
 	if (number == 0)
 		return find_among_all(groups, &question);
 	bits = weight(&question, ft_groups_flow(groups, number), question.own->port);
-	return (struct ft_find){ .number = number, .lead = bits };
+	return (struct ft_find){ .number = number, .lead = bits, .fits = bits > 0 };
 }
 
 struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow *flow)

@@ -3,7 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { AGAIN = 1u << 15 }; /* packets sent again that are remembered */
+enum {
+	AGAIN = 1u << 15, /* packets sent again that are remembered */
+	LONELY_PAIRS =
+		1u
+		<< 16, /* of addresses, between which halves without a pair went that are forgotten */
+};
 
 int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_config *config,
 		      struct ft_flow_table *table, struct ft_loss_evidence *evidence)
@@ -26,12 +31,17 @@ int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_confi
 	failure = ft_recall_init(&made->again, AGAIN, config->seed);
 	if (failure != 0)
 		goto destroy_spans;
-	failure = ft_pairs_create(&made->pairs, table, config->seed);
+	failure = ft_lonely_init(&made->lonely, LONELY_PAIRS, config->seed);
 	if (failure != 0)
 		goto free_again;
+	failure = ft_pairs_create(&made->pairs, table, config->seed);
+	if (failure != 0)
+		goto free_lonely;
 	*tracker = made;
 	return 0;
 
+free_lonely:
+	ft_lonely_free(&made->lonely);
 free_again:
 	ft_recall_free(&made->again);
 destroy_spans:
@@ -46,6 +56,7 @@ void ft_tracker_destroy(struct ft_tracker *tracker)
 	if (tracker == NULL)
 		return;
 	ft_pairs_destroy(tracker->pairs);
+	ft_lonely_free(&tracker->lonely);
 	ft_recall_free(&tracker->again);
 	ft_spans_destroy(&tracker->spans);
 	free(tracker);
@@ -205,7 +216,8 @@ __attribute__((noinline)) void ft_restart(struct ft_tracker *tracker,
 
 void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 {
-	tracker->totals.one_sided += ft_is_lonely(flow);
+	if (ft_is_lonely(flow))
+		ft_lonely_add(&tracker->lonely, flow, ft_pairs_is_unlike(tracker->pairs, flow));
 	ft_count_early(tracker->evidence, flow);
 	ft_doubt_copies(tracker->evidence, flow);
 	if (flow->peer == 0 && flow->half.answered != FT_PSN_NONE &&

@@ -6,6 +6,7 @@
 #include <flow/tracker.h>
 
 #include "damaged.h"
+#include "lonely.h"
 #include "operation.h"
 #include "pairs.h"
 #include "psn.h"
@@ -64,6 +65,7 @@ struct ft_tracker {
 	struct ft_formers formers;
 	struct ft_told told;             /* of the newest life that was doubted */
 	struct ft_recall again;          /* packets that were sent again */
+	struct ft_lonely lonely;         /* halves that are not in the table any more */
 	struct ft_tracker_totals totals; /* what is final */
 	uint64_t
 		forgotten_ns; /* until then halves answered that were evicted before they met the other one */

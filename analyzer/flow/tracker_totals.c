@@ -17,6 +17,7 @@ struct sum {
 	struct ft_tracker_totals totals;
 	struct ft_loss_evidence *evidence; /* or NULL */
 	uint64_t halves;                   /* that have a peer */
+	uint64_t lonely;                   /* that have none */
 };
 
 static void add_spans(struct sum *sum, const struct ft_flow *flow)
@@ -94,18 +95,56 @@ static bool add_flow(void *context, const struct ft_flow *flow)
 		ft_count_early(sum->evidence, flow);
 		ft_doubt_copies(sum->evidence, flow);
 	}
-	sum->totals.one_sided += ft_is_lonely(flow);
+	sum->lonely += ft_is_lonely(flow);
 	sum->halves += flow->peer != 0;
 	return true;
+}
+
+struct lonely_sum {
+	const struct ft_pairs *pairs;
+	struct ft_lonely lonely;
+};
+
+static bool add_lonely(void *context, const struct ft_flow *flow)
+{
+	struct lonely_sum *sum = context;
+
+	if (ft_is_lonely(flow))
+		ft_lonely_add(&sum->lonely, flow, ft_pairs_is_unlike(sum->pairs, flow));
+	return true;
+}
+
+/* With those forgotten. Without memory for it, all of the table's lack their reverse. */
+static struct ft_lonely_sum sum_lonely(const struct ft_tracker *tracker, uint64_t in_table)
+{
+	struct lonely_sum sum = { .pairs = tracker->pairs };
+	struct ft_lonely_sum told = ft_lonely_sum(&tracker->lonely);
+	uint32_t pairs = tracker->lonely.used + (uint32_t)in_table;
+
+	if (in_table == 0)
+		return told;
+	if (ft_lonely_init(&sum.lonely, pairs, tracker->lonely.seed) != 0) {
+		told.one_sided += in_table;
+		return told;
+	}
+	ft_lonely_merge(&sum.lonely, &tracker->lonely);
+	ft_flow_each(tracker->table, add_lonely, &sum);
+	told = ft_lonely_sum(&sum.lonely);
+	ft_lonely_free(&sum.lonely);
+	return told;
 }
 
 struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker,
 					   struct ft_loss_evidence *evidence)
 {
 	struct sum sum = { .tracker = tracker, .totals = tracker->totals, .evidence = evidence };
+	struct ft_lonely_sum lonely;
 
 	ft_flow_each(tracker->table, add_flow, &sum);
+	lonely = sum_lonely(tracker, sum.lonely);
 	sum.totals.paired += sum.halves / 2;
+	sum.totals.one_sided = lonely.one_sided;
+	sum.totals.unpaired = lonely.unpaired;
 	return sum.totals;
 }
 

@@ -79,6 +79,7 @@ void ft_coverage_json(struct ft_document *json, const struct ft_report_coverage 
 	ft_member_number(json, "undecodable", seen->undecodable);
 	ft_member_number(json, "connections", seen->connections);
 	ft_member_number(json, "one_sided", seen->one_sided);
+	ft_member_number(json, "unpaired", seen->unpaired);
 	ft_member_number(json, "evicted", seen->evicted);
 	ft_member_number(json, "mirror_unfollowed", seen->mirror_unfollowed);
 	time_gaps(json, seen);

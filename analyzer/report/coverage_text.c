@@ -82,6 +82,12 @@ static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen
 			    "%" PRIu64 " half-connection%s without the reverse, beside %" PRIu64
 			    " connections",
 			    seen->one_sided, seen->one_sided == 1 ? "" : "s", seen->connections);
+	if (seen->unpaired > 0 && seen->unpaired != FT_UNKNOWN)
+		ft_page_row(page, "",
+			    "%" PRIu64
+			    " half-connections, as many each way, of which it is not known "
+			    "which two are one connection",
+			    seen->unpaired);
 	if (seen->evicted > 0)
 		ft_page_row(page, "",
 			    "%" PRIu64

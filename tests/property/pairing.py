@@ -3,7 +3,8 @@
 usage: pairing.py PROGRAM [--rounds N] [--seed S]
 
 Nothing but the PSNs of answers tells. Where each connection goes its own way nearly all are paired in time, and hardly any
-pair is wrong, also where they move in step or as many halves are out of view in the one direction as in the other.
+pair is wrong, also where they move in step or as many halves are out of view in the one direction as in the other. As many
+halves are said to lack their reverse as are out of view in one direction more than in the other.
 """
 
 import argparse
@@ -39,19 +40,19 @@ def in_step(fabric, connections, messages):
             fabric.after(delay + fabric.rng.randrange(IN_STEP_NS), connection.ends[end].post, transport.WRITE, count)
 
 
-def hide(rng, frames, pairs, count):
-    """Without all that is sent to one queue pair of `count` connections each way."""
-    chosen = rng.sample(sorted(pairs.items()), 2 * count)
-    hidden = {there for there, _ in chosen[:count]} | {back for _, back in chosen[count:]}
+def hide(rng, frames, pairs, one_way, other_way):
+    """Without all that is sent to one queue pair of so many connections each way."""
+    chosen = rng.sample(sorted(pairs.items()), one_way + other_way)
+    hidden = {there for there, _ in chosen[:one_way]} | {back for _, back in chosen[one_way:]}
     return [frame for frame in frames if int.from_bytes(frame.data[DEST_QP], "big") not in hidden]
 
 
 class Judge:
     def __init__(self, program, folder):
-        self.program, self.path, self.right, self.wrong = program, folder / "pairs.pcap", 0, 0
+        self.program, self.path, self.right, self.wrong, self.lonely = program, folder / "pairs.pcap", 0, 0, []
 
-    def pair(self, frames, pairs):
-        """How many connections are paired rightly."""
+    def pair(self, frames, pairs, lonely=None):
+        """How many connections are paired rightly; `lonely`: so many halves lack their reverse, if nothing else tells."""
         streams.write(self.path, frames)
         done = subprocess.run([self.program, "flows", "--json", str(self.path)], capture_output=True, timeout=300, check=True)
         document = json.loads(done.stdout)
@@ -59,6 +60,10 @@ class Judge:
         told = [sorted(dest_qp[flow] for flow in row["flows"]) for row in document["connections"]]
         right = sum(pairs.get(qps[0]) == qps[1] for qps in told)
         self.right, self.wrong = self.right + right, self.wrong + len(told) - right
+        coverage = document["coverage"]
+        if lonely is not None and coverage["one_sided"] != lonely:
+            self.lonely.append("%d of %d halves lack their reverse, not %d"
+                               % (coverage["one_sided"], len(document["flows"]), lonely))
         return right
 
 
@@ -85,8 +90,10 @@ def halves_hidden(judge, rng, lost, moving):
             connection.chat(200)
     fabric.run()
     for hidden in (0, 1, 2):
-        found = judge.pair(hide(rng, fabric.capture, pairs, hidden), pairs)
+        found = judge.pair(hide(rng, fabric.capture, pairs, hidden, hidden), pairs)
         print("%s, %d of %d hidden each way: %d paired" % (moving, hidden, len(pairs), found))
+    for one_way, other_way in ((0, 0), (1, 0), (0, 3), (len(pairs), 0)):
+        judge.pair(hide(rng, fabric.capture, pairs, one_way, other_way), pairs, one_way + other_way)
 
 
 def main():
@@ -103,7 +110,8 @@ def main():
             for moving in ("apart", "in step"):
                 halves_hidden(judge, rng, lost, moving)
     print("%d pairs right, %d wrong" % (judge.right, judge.wrong))
-    sys.exit(not good or judge.wrong > MOST_WRONG * judge.right)
+    print("\n".join(judge.lonely))
+    sys.exit(not good or bool(judge.lonely) or judge.wrong > MOST_WRONG * judge.right)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,10 @@ struct ft_tracker_totals {
 	uint64_t doubted_gaps[FT_LOSS_DOUBTS]; /* .. and of that, what is of lost_by_gap */
 	uint64_t gaps_open;                    /* PSNs missing at the end, neither */
 	uint64_t acks, naks, rnr_naks, cnps;
-	uint64_t paired, one_sided; /* connections; half-connections whose reverse is missing */
+	uint64_t paired;    /* connections */
+	uint64_t one_sided; /* half-connections whose reverse is missing .. */
+	uint64_t
+		unpaired; /* .. and others without one: of as many each way, which of which is not known */
 };
 
 /* 0, -EINVAL (no spans) or -ENOMEM. `table` and `evidence`, which takes what bears on loss, must outlive it. */

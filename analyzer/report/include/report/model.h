@@ -67,7 +67,7 @@ struct ft_report_coverage {
 	const struct ft_report_loss *lost_by;
 	size_t lost_by_count;
 	uint64_t duplicates, truncated, undecided, undecodable;
-	uint64_t connections, one_sided;
+	uint64_t connections, one_sided, unpaired;
 	uint64_t evicted;           /* half-connections pushed out of a full flow table */
 	uint64_t mirror_unfollowed; /* frames of mirror sessions whose numbers were not followed */
 	const struct ft_report_gap *time_gaps;

@@ -59,6 +59,7 @@ static const struct field {
 	{ "coverage.undecodable", "i" },
 	{ "coverage.connections", "in" },
 	{ "coverage.one_sided", "in" },
+	{ "coverage.unpaired", "in" },
 	{ "coverage.time_gaps[].from", "s" },
 	{ "coverage.time_gaps[].to", "s" },
 	{ "coverage.time_gaps[].source", "s" },
