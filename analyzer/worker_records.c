@@ -89,6 +89,14 @@ static void note_apart(struct ft_item *item, const struct ft_flow *flow)
 		(flow->elsewhere & FT_FLOW_SHARED) != 0 ? FT_FRAMING_APART : FT_FRAMING_DOUBTED;
 }
 
+/* To the half-connection's first one. */
+static void hold_base(struct ft_flow *first, uint16_t base, struct ft_records *records)
+{
+	if (first->first_base == FT_FLOW_NO_BASE)
+		first->first_base = base;
+	records->changed = first->first_base != base;
+}
+
 /* A new half-connection, another P_Key or VLAN, a frame without trust. The base is held to the first in any VLAN. */
 static void sort_out(struct ft_worker *worker, struct ft_item *item, struct ft_records *records)
 {
@@ -99,13 +107,12 @@ static void sort_out(struct ft_worker *worker, struct ft_item *item, struct ft_r
 	records->whole = records->part = flow;
 	if (flow != first)
 		note_apart(item, flow);
-	if (!ft_records_are_trusted(worker, item))
+	if (item->kind != FT_FRAME_JUDGED)
 		return;
 	if (flow->base == FT_FLOW_NO_BASE || is_silent(worker, flow, ft_item_time(item)))
 		ft_records_begin(worker, flow, item);
-	if (item->connected && first->first_base == FT_FLOW_NO_BASE)
-		first->first_base = base;
-	records->changed = item->connected && first->first_base != base;
+	if (item->connected && ft_records_are_trusted(worker, item))
+		hold_base(first, base, records);
 	if ((flow->base == base && flow->vlan == ft_item_vlan(item)) ||
 	    item->flow_key.base != FT_FLOW_ANY_BASE)
 		return;
@@ -245,11 +252,10 @@ static void split_off(struct ft_worker *worker, struct ft_item *item, bool share
 	records->part = flow->base == ft_item_base(item) ? flow : find_part(worker, item);
 }
 
-static bool is_to_decide(const struct ft_worker *worker, const struct ft_item *item,
-			 const struct ft_flow *flow)
+static bool is_to_decide(const struct ft_item *item, const struct ft_flow *flow)
 {
 	return flow->vlan != ft_item_vlan(item) && item->followed &&
-	       item->flow_key.base == FT_FLOW_ANY_BASE && ft_records_are_trusted(worker, item);
+	       item->flow_key.base == FT_FLOW_ANY_BASE && item->kind == FT_FRAME_JUDGED;
 }
 
 bool ft_records_settle(struct ft_worker *worker, struct ft_item *item, struct ft_records *records)
@@ -258,7 +264,7 @@ bool ft_records_settle(struct ft_worker *worker, struct ft_item *item, struct ft
 	const struct ft_flow_key key = other_key(item);
 	struct other other;
 
-	if (is_to_decide(worker, item, records->whole)) {
+	if (is_to_decide(item, records->whole)) {
 		other = (struct other){
 			.part = records->part,
 			.flow = ft_flow_find(worker->flows, &key,

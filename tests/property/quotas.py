@@ -27,13 +27,13 @@ ROUTER = b"\x02\xff\0\0\0\1"
 
 
 class Tenant:
-    def __init__(self, rng, number, told_by):
+    def __init__(self, number, told_by, first_psn):
         self.name, self.number, self.told_by = "t%02d" % number, number, told_by
         net = "10.%d.0." % (number if told_by == "subnet" else 0)
         self.hosts, self.subnet = (net + "1", net + "2"), net + "0/24"
         self.vlan, self.vni, self.quota = 100 + number, 7000 + number, None
         self.half = roce.Half(*self.hosts, 0x20)
-        self.first_psn = rng.getrandbits(24)
+        self.first_psn = first_psn
         self.sent = []  # (time, bytes) of the frames that can be judged
 
     def member(self):
@@ -62,7 +62,8 @@ class Tenant:
 class Load:
     def __init__(self, rng):
         self.rng, self.told_by = rng, rng.choice(("subnet", "vlan", "vni"))
-        self.tenants = [Tenant(rng, number, self.told_by) for number in range(1, 1 + rng.choice((2, 3, 3, 17)))]
+        first_psn = rng.choice((lambda: 0, lambda psn=rng.getrandbits(24): psn, lambda: rng.getrandbits(24)))
+        self.tenants = [Tenant(number, self.told_by, first_psn()) for number in range(1, 1 + rng.choice((2, 3, 3, 17)))]
         self.copied, self.files = rng.random() < 0.4, rng.choice((1, 1, 2, 3))
         self.late = self.files == 1 and not self.copied and rng.random() < 0.3
         self.untimed = rng.choice((0, 0, 0, 0.3, 1)) if self.files == 1 and not self.copied else 0
@@ -120,6 +121,7 @@ class Judge(accounts.Judge):
         self.judge_tenants(load.tenants, document)
         self.judge_verdict(load, document)
         self.judge_load(document, self.run("audit", *arguments))
+        self.judge_others(load, document)
         copies = sum(len(tenant.sent) for tenant in load.tenants) if load.copied else 0
         self.equal("duplicates", document["coverage"]["duplicates"], copies)
         several = self.json("audit", "--workers", load.rng.choice((2, 3)), *arguments)
@@ -130,6 +132,11 @@ class Judge(accounts.Judge):
         exceeded = any(tenant.exceeds(tenant.fullest()) for tenant in load.tenants)
         timeless = any(not timed for frames in load.inputs for *_, timed in frames)
         self.equal("verdict", document["verdict"], "violated" if exceeded else "not-evidenced" if timeless else "compliant")
+
+    def judge_others(self, load, document):
+        """Equal addresses, queue pairs and PSNs of two tenants are nothing to tell of."""
+        rules = {row["rule"] for row in document["findings"]} - {"tenant.quota"}
+        self.equal("rules", sorted(rules), [])
 
     def judge_tenants(self, tenants, document):
         told = {row["name"]: row for row in document["tenants"]}
@@ -159,4 +166,4 @@ def judge_rounds(asked, folder):
 
 
 if __name__ == "__main__":
-    accounts.run(accounts.parser_of(__doc__, 30), judge_rounds)
+    accounts.run(accounts.parser_of(__doc__, 60), judge_rounds)
