@@ -68,6 +68,13 @@ void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
 		      const struct ft_observed *observed, const struct ft_step *step,
 		      struct ft_suspicion *suspicion);
 
+/*
+ * Likewise of one that may be another connection's: its sender is judged and learnt, and it is no other packet's evidence.
+ */
+void ft_suspects_look_on(struct ft_suspects *suspects, struct ft_flow *flow,
+			 const struct ft_observed *observed, const struct ft_step *step,
+			 struct ft_suspicion *suspicion);
+
 /* The newest requests of a half-connection: analyzer/suspects_parts.h. */
 const struct ft_recent *ft_suspects_recent(const struct ft_suspects *suspects,
 					   const struct ft_flow *flow);

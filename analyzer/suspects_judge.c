@@ -237,9 +237,8 @@ static void check_step(const struct scene *scene, struct ft_suspicion *suspicion
 		suspicion->strange |= FT_STRANGE_PKEY; /* pkey.changed-on-connection says so */
 }
 
-void ft_suspects_judge(struct ft_suspects *suspects, struct ft_flow *flow,
-		       const struct ft_observed *observed, const struct ft_step *step,
-		       struct ft_suspicion *suspicion)
+static struct scene scene_of(struct ft_suspects *suspects, struct ft_flow *flow,
+			     const struct ft_observed *observed, const struct ft_step *step)
 {
 	struct scene scene = {
 		.suspects = suspects,
@@ -250,20 +249,51 @@ void ft_suspects_judge(struct ft_suspects *suspects, struct ft_flow *flow,
 		.answer = (step->what & FT_STEP_ANSWER) != 0,
 		.since_packet_ns = since_packet(flow, observed),
 	};
-	struct ft_sender_look usual;
 
+	scene.since_alike_ns = scene.answer ? scene.since_packet_ns : since_request(&scene);
+	return scene;
+}
+
+/* What other packets it is like does not matter. */
+static void check_alone(const struct scene *scene, struct ft_suspicion *suspicion,
+			struct ft_sender_look *usual)
+{
 	suspicion->strange = 0;
 	suspicion->grave = false;
 	suspicion->passed = 0;
-	scene.since_alike_ns = scene.answer ? scene.since_packet_ns : since_request(&scene);
-	check_step(&scene, suspicion);
-	check_look(&scene, suspicion, &usual);
+	check_step(scene, suspicion);
+	check_look(scene, suspicion, usual);
+}
+
+void ft_suspects_judge(struct ft_suspects *suspects, struct ft_flow *flow,
+		       const struct ft_observed *observed, const struct ft_step *step,
+		       struct ft_suspicion *suspicion)
+{
+	const struct scene scene = scene_of(suspects, flow, observed, step);
+	struct ft_sender_look usual;
+
+	check_alone(&scene, suspicion, &usual);
 	if ((step->what & FT_STEP_NAK) != 0 && observed->syndrome == SYNDROME_REMOTE_ACCESS)
 		refused(&scene, suspicion);
 	if (!scene.answer && (step->what & FT_STEP_OUTSIDE) == 0)
 		check_request(&scene, suspicion);
 	if (scene.answer && ft_is_response(observed->opcode))
 		check_response(&scene, suspicion);
+	if (suspicion->rules != 0)
+		ft_suspicion_write(suspicion, flow, observed, &usual, flow->half.next_psn);
+}
+
+void ft_suspects_look_on(struct ft_suspects *suspects, struct ft_flow *flow,
+			 const struct ft_observed *observed, const struct ft_step *step,
+			 struct ft_suspicion *suspicion)
+{
+	const struct scene scene = scene_of(suspects, flow, observed, step);
+	struct ft_sender_look usual;
+
+	suspicion->rules = 0;
+	check_alone(&scene, suspicion, &usual);
+	if (!scene.answer)
+		flow->asked = ft_suspects_moment(observed->ts_ns);
 	if (suspicion->rules != 0)
 		ft_suspicion_write(suspicion, flow, observed, &usual, flow->half.next_psn);
 }

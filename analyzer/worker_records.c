@@ -8,6 +8,7 @@ enum {
 	CAUGHT_UP_PACKETS = 2, /* did, before one that goes on: it only looks as if */
 	DOUBTED_READS =
 		32, /* these are asked again when an answer is lost, and no packet says so */
+	PSN_MOST = 0xffffff,
 };
 
 /* Of a P_Key base or VLAN that is not the half-connection's first one. */
@@ -127,7 +128,7 @@ void ft_records_find(struct ft_worker *worker, struct ft_item *item, struct ft_r
 	if (flow == NULL)
 		flow = ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, ts_ns);
 	records->whole = records->part = flow;
-	records->changed = false;
+	records->changed = records->unsure = false;
 	if (is_silent(worker, flow, ts_ns) ||
 	    !ft_records_are_alike(flow, ft_item_base(item), ft_item_vlan(item)))
 		sort_out(worker, item, records);
@@ -188,19 +189,24 @@ static bool mostly_goes_back(const struct ft_item *item, const struct other *oth
 	       (other->part == NULL || other->part->packets < other->flow->packets);
 }
 
-/* Several came in front of where the half-connection is, for no reason, and none that went on: a second one comes behind it. */
-static bool catches_up(const struct other *other)
+/*
+ * Some came in front of where the half-connection is, for no reason, and none that went on: several, or one that this one
+ * follows. A second one comes behind it.
+ */
+static bool catches_up(const struct ft_item *item, const struct other *other)
 {
-	return other->flow != NULL && other->flow->packets >= CAUGHT_UP_PACKETS &&
-	       other->part == NULL;
+	if (other->flow == NULL || other->part != NULL)
+		return false;
+	return other->flow->packets >= CAUGHT_UP_PACKETS ||
+	       other->flow->half.message_psn == ((item->observed.psn - 1) & PSN_MOST);
 }
 
 /*
  * Of the half-connection that began in another VLAN (FT_GOES_ON), or of another one with its addresses and queue pair
- * (FT_GOES_ASTRAY)? FT_GOES_BACK: not known yet.
+ * (FT_GOES_ASTRAY)? FT_GOES_BACK: not known yet. *unsure: it only goes on where that one is.
  */
 static enum ft_goes_on decide(struct ft_worker *worker, const struct ft_item *item,
-			      struct ft_flow *flow, const struct other *other)
+			      struct ft_flow *flow, const struct other *other, bool *unsure)
 {
 	struct ft_flow *peer = flow->peer == 0 ? NULL : ft_flow_at(worker->flows, flow->peer);
 	uint16_t vlan = ft_item_vlan(item);
@@ -214,9 +220,10 @@ static enum ft_goes_on decide(struct ft_worker *worker, const struct ft_item *it
 	goes_on = ft_tracker_goes_on(worker->tracker, flow, &item->observed, in_turns);
 	switch (goes_on) {
 	case FT_GOES_ON:
-		if (catches_up(other))
+		if (catches_up(item, other) || (flow->elsewhere & FT_FLOW_SHARED) != 0)
 			return FT_GOES_ASTRAY;
 		note_vlan(flow, vlan, 0);
+		*unsure = true;
 		return goes_on;
 	case FT_GOES_FIRST:
 		return ft_flow_is_seen_in(flow, vlan) ||
@@ -247,6 +254,8 @@ static void split_off(struct ft_worker *worker, struct ft_item *item, bool share
 		note_tags(worker, flow, item);
 	if (shared)
 		flow->elsewhere = FT_FLOW_SHARED;
+	else if (flow->half.next_psn == FT_PSN_NONE)
+		flow->half.message_psn = item->observed.psn;
 	note_apart(item, flow);
 	records->whole = flow;
 	records->part = flow->base == ft_item_base(item) ? flow : find_part(worker, item);
@@ -270,7 +279,7 @@ bool ft_records_settle(struct ft_worker *worker, struct ft_item *item, struct ft
 			.flow = ft_flow_find(worker->flows, &key,
 					     ft_flow_hash(worker->flows, &key)),
 		};
-		goes_on = decide(worker, item, records->whole, &other);
+		goes_on = decide(worker, item, records->whole, &other, &records->unsure);
 	}
 	if (goes_on == FT_GOES_BACK || goes_on == FT_GOES_ASTRAY)
 		split_off(worker, item, goes_on == FT_GOES_ASTRAY, records);

@@ -68,8 +68,12 @@ static void follow(struct ft_worker *worker, struct ft_item *item, struct ft_con
 		note_request(flow, &item->observed, &conclusion->step);
 		return;
 	}
-	ft_suspects_step(worker->suspects, flow, &item->observed, &conclusion->step,
-			 &conclusion->suspicion);
+	if (conclusion->records.unsure)
+		ft_suspects_look_on(worker->suspects, flow, &item->observed, &conclusion->step,
+				    &conclusion->suspicion);
+	else
+		ft_suspects_step(worker->suspects, flow, &item->observed, &conclusion->step,
+				 &conclusion->suspicion);
 	suspect(worker, item, conclusion);
 }
 

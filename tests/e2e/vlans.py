@@ -24,11 +24,11 @@ def routed(frame):
     return b"\x02\x01\0\0\0\x01\x02\x01\0\0\0\x02" + frame[12:14] + ip + frame[34:]
 
 
-def connection(first, count, begin=0, ttl=64, smac=None):
+def connection(first, count, begin=0, ttl=64, smac=None, size=64):
     """(time, frame) of WRITEs from 10.0.0.1 and what 10.0.0.2 answers, 10 us each."""
     there, back = roce.Half("10.0.0.1", "10.0.0.2", 0x22, psn=first), roce.Half("10.0.0.2", "10.0.0.1", 0x11)
     return [pair for i in range(count) for pair in (
-        (begin + 10_000 * i, there.write(ident=i, ttl=ttl, smac=smac)),
+        (begin + 10_000 * i, there.write(ident=i, ttl=ttl, smac=smac, size=size)),
         (begin + 10_000 * i + 5_000, back.answer(first + i, msn=i + 1, ident=i)))]
 
 
@@ -59,6 +59,7 @@ class Vlans(WithFolder):
             "both from 0": (connection(0, 200), connection(0, 200, 700)),
             "one after the other": (connection(0, 200), connection(0, 200, 3 * 10**9)),
             "one overtakes the other": (connection(0, 200), [(t // 2, frame) for t, frame in connection(0, 200, 300_000)]),
+            "one is ahead from the second packet on": (connection(0, 200), [(t // 4, frame) for t, frame in connection(0, 200, 100)]),
         }
         for name, (red, blue) in cases.items():
             with self.subTest(name):
@@ -75,6 +76,17 @@ class Vlans(WithFolder):
                 vlan = {row["flow"]: row["vlan"] for row in flows["flows"]}
                 self.assertEqual(sorted({vlan[flow] for flow in row["flows"]} == {vlan[row["flows"][0]]}
                                         for row in flows["connections"]), [True, True])
+
+    def test_one_that_comes_into_view_where_another_one_stands_is_no_forger(self):
+        for first in (0, 5_000_000, 0xffffe0):
+            for place in (20, 50):
+                with self.subTest(first=first, place=place):
+                    red, blue = connection(first, 200), connection(first, 200, -3_000, size=100)
+                    begin = red[2 * place][0] - 5_000
+                    audit, _ = self.reports([(t, tagged(f, RED)) for t, f in red] +
+                                            [(t, tagged(f, BLUE)) for t, f in blue if t >= begin])
+                    self.assertEqual(audit["findings"], [])
+                    self.assertEqual(audit["coverage"]["connections"], 2)
 
     def test_loss_in_one_vlan_is_not_hidden_by_the_other(self):
         red = [(t, tagged(f, RED)) for t, f in connection(0, 1000)]

@@ -134,9 +134,12 @@ class Judge(accounts.Judge):
         self.equal("verdict", document["verdict"], "violated" if exceeded else "not-evidenced" if timeless else "compliant")
 
     def judge_others(self, load, document):
-        """Equal addresses, queue pairs and PSNs of two tenants are nothing to tell of."""
+        """Equal addresses, queue pairs and PSNs of two tenants are nothing to tell of: nobody sent anything again."""
         rules = {row["rule"] for row in document["findings"]} - {"tenant.quota"}
         self.equal("rules", sorted(rules), [])
+        if not load.late:
+            again = {row["name"]: row["congestion"]["retransmitted"] for row in document["tenants"]}
+            self.equal("again", again, dict.fromkeys(again, 0))
 
     def judge_tenants(self, tenants, document):
         told = {row["name"]: row for row in document["tenants"]}
