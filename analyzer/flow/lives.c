@@ -82,13 +82,28 @@ static void forget(struct ft_tracker *tracker, struct ft_former *former)
 	former->flow = 0;
 }
 
+/* What the packets withheld of it were. */
+static void tell(struct ft_tracker *tracker, struct ft_step *step, const struct ft_former *former,
+		 enum ft_step_what what)
+{
+	if (what == FT_STEP_TOLD_AGAIN)
+		tracker->totals.retransmitted += former->packets;
+	if (step == NULL)
+		return;
+	step->what |= what;
+	tracker->told = (struct ft_told){ former->flow, former->packets };
+}
+
+/* Of the one kept longest that leaves its place, the new life is believed. */
 static void keep(struct ft_tracker *tracker, const struct ft_moment *moment,
 		 const struct ft_half *half, const struct ft_flow *peer)
 {
 	struct ft_former *former = &tracker->formers.all[tracker->formers.next];
 
-	if (former->flow != 0)
+	if (former->flow != 0) {
+		tell(tracker, moment->step, former, FT_STEP_TOLD_NEW);
 		forget(tracker, former);
+	}
 	*former = (struct ft_former){
 		.asked = *half,
 		.answered = peer->half.answered,
@@ -142,17 +157,6 @@ void ft_withhold(struct ft_tracker *tracker, const struct ft_moment *moment)
 }
 
 /* --- what it was --- */
-
-static void tell(struct ft_tracker *tracker, struct ft_step *step, const struct ft_former *former,
-		 enum ft_step_what what)
-{
-	if (what == FT_STEP_TOLD_AGAIN)
-		tracker->totals.retransmitted += former->packets;
-	if (step == NULL)
-		return;
-	step->what |= what;
-	tracker->told = (struct ft_told){ former->flow, former->packets };
-}
 
 struct ft_told ft_tracker_told(const struct ft_tracker *tracker)
 {

@@ -320,6 +320,21 @@ class Properties(WithFolder):
                     counts = sorted(row["messages"]["read"] for row in document["flows"])
                     self.assertEqual(counts, [0] * connections + [20] * connections)
 
+    def test_of_more_queue_pairs_set_up_anew_at_once_than_can_be_doubted_none_sent_again(self):
+        pairs = [(roce.Half("10.0.0.1", "10.0.0.2", 0x2000 + i, port=0xc000 + i), roce.Half("10.0.0.2", "10.0.0.1", 0x1000 + i, port=0xc000 + i))
+                 for i in range(300)]
+        frames = []
+        for begin, count in ((0, 40), (900_000_000, 3)):  # of a life, its WRITEs: all of the last before the first answer
+            asked = [(begin + 1_000_000 * n + 1_000 * i, there.write(5_000 * i + n, ident=n))
+                     for i, (there, _) in enumerate(pairs) for n in range(count)]
+            frames += asked + [(ts_ns + (500 if begin == 0 else 50_000_000), pairs[i][1].answer(5_000 * i + n, msn=n + 1, ident=n))
+                               for (ts_ns, _), (i, n) in zip(asked, ((i, n) for i in range(300) for n in range(count)))]
+        rows = flows_of(roce.capture(self.folder / "anew.pcap", sorted(frames)))["flows"]
+        writers = [row for row in rows if row["messages"]["write"]]
+        self.assertEqual([row["packets"] for row in writers], [43] * 300)
+        self.assertEqual([row["messages"]["write"] for row in writers], [43] * 300)
+        self.assertEqual([row["retransmitted"] for row in rows], [0] * 600)
+
     def without(self, capture, dropped):
         """The capture as a mirror shows it that loses the frames with these numbers."""
         header, records = read_pcap(capture)
