@@ -6,12 +6,13 @@
 enum {
 	FINE_BITS = 6,   /* buckets to an octave, at most */
 	COARSE = 5,      /* 2 to an octave; fewer only where many would be pushed together */
-	FEW = 16,        /* a share of which this many may be pushed together at one end */
+	FEW = 16,        /* a share of which this many may be pushed together at the low end */
 	LOW_TAIL = 64,   /* likewise, that lie below the lowest bucket and count in it .. */
 	HIGH_TAIL = 256, /* .. and above the highest: the 99th of a hundred is to be told */
 	MOST = 1 << 28,  /* of an exact count: two of them never overflow */
 	FULL = UINT16_MAX,
 	WIDE = FT_SPREAD_EXACT + 1, /* kinds: the buckets are in use */
+	LAST = FT_SPREAD_BUCKETS - 1,
 };
 
 /* Values that are kept exactly. */
@@ -122,13 +123,37 @@ static bool may_move(const struct ft_spread *spread, uint16_t origin)
 	for (int i = 0; i < FT_SPREAD_BUCKETS; i++)
 		if (i - shift < 0 || i - shift >= FT_SPREAD_BUCKETS)
 			pushed += spread->buckets[i];
-	return pushed <= in_buckets(spread) / FEW;
+	return pushed <= in_buckets(spread) / (shift > 0 ? FEW : HIGH_TAIL);
 }
 
-/* Few lie at this end or beyond it: more may count there. */
-static bool are_few_beyond(const struct ft_spread *spread, bool low)
+static bool is_exact(const struct ft_spread *spread, uint32_t value)
 {
-	return spread->buckets[low ? 0 : FT_SPREAD_BUCKETS - 1] < in_buckets(spread) / FEW;
+	for (unsigned i = 0; i < exact(spread); i++)
+		if (spread->values[i] == value)
+			return true;
+	return false;
+}
+
+/* Few lie at this end or beyond it: more may count there; at the high end one, the greatest, as that is known. */
+static bool may_count_beyond(const struct ft_spread *spread, uint32_t place)
+{
+	if (place >> spread->coarse < spread->origin)
+		return spread->buckets[0] < in_buckets(spread) / FEW;
+	return spread->buckets[LAST] == 0 && place == place_of(spread->most) &&
+	       !is_exact(spread, spread->most);
+}
+
+/* Where a value stands among the buckets; below or beyond them it is no less than there are. */
+static uint32_t bucket_of(const struct ft_spread *spread, uint32_t value)
+{
+	return (place_of(value) >> spread->coarse) - spread->origin;
+}
+
+/* The last bucket holds one value, which lies beyond it: the greatest. */
+static bool is_lone(const struct ft_spread *spread, uint32_t most)
+{
+	return spread->buckets[LAST] == 1 && bucket_of(spread, most) >= FT_SPREAD_BUCKETS &&
+	       !is_exact(spread, most);
 }
 
 /* A place beyond one end: the buckets move, or get coarser. True if there is nothing left to do. */
@@ -150,7 +175,7 @@ static bool reach(struct ft_spread *spread, uint32_t place)
 		move(spread, origin);
 		return true;
 	}
-	if (spread->coarse >= COARSE && are_few_beyond(spread, wanted < spread->origin))
+	if (spread->coarse >= COARSE && may_count_beyond(spread, place))
 		return true;
 	coarsen(spread);
 	return false;
@@ -165,16 +190,19 @@ static bool is_tail(const struct ft_spread *spread, uint32_t wanted, uint32_t ti
 	return out <= in_buckets(spread) / (low ? LOW_TAIL : HIGH_TAIL);
 }
 
+static void begin_wide(struct ft_spread *spread, uint32_t value)
+{
+	uint32_t place = place_of(value);
+
+	spread->kinds = WIDE;
+	spread->origin =
+		(uint16_t)(place < FT_SPREAD_BUCKETS / 2 ? 0 : place - FT_SPREAD_BUCKETS / 2);
+}
+
 static void add_wide(struct ft_spread *spread, uint32_t value, uint32_t times)
 {
 	uint32_t place = place_of(value), wanted;
 
-	if (spread->kinds != WIDE) {
-		spread->kinds = WIDE;
-		spread->origin =
-			(uint16_t)(place < FT_SPREAD_BUCKETS / 2 ? 0
-								 : place - FT_SPREAD_BUCKETS / 2);
-	}
 	while (wanted = place >> spread->coarse, wanted - spread->origin >= FT_SPREAD_BUCKETS &&
 							 !is_tail(spread, wanted, times) &&
 							 !reach(spread, place))
@@ -182,18 +210,50 @@ static void add_wide(struct ft_spread *spread, uint32_t value, uint32_t times)
 	if (wanted < spread->origin)
 		pour(spread, 0, times);
 	else if (wanted - spread->origin >= FT_SPREAD_BUCKETS)
-		pour(spread, FT_SPREAD_BUCKETS - 1, times);
+		pour(spread, LAST, times);
 	else
 		pour(spread, wanted - spread->origin, times);
+}
+
+/* The lone one, `most`, takes its own place. Where another one is as far out, both need one. */
+static void add_beside(struct ft_spread *spread, uint32_t value, uint32_t times, uint32_t most)
+{
+	uint32_t greatest = value > most ? value : most;
+	bool high = place_of(value) >> spread->coarse >= spread->origin;
+
+	spread->buckets[LAST] = 0;
+	while (high && bucket_of(spread, value) >= LAST &&
+	       bucket_of(spread, greatest) >= FT_SPREAD_BUCKETS)
+		coarsen(spread);
+	add_wide(spread, value, times);
+	add_wide(spread, most, 1);
+}
+
+/* `most`: the greatest before. */
+static void add_to_buckets(struct ft_spread *spread, uint32_t value, uint32_t times, uint32_t most)
+{
+	uint32_t bucket;
+
+	if (spread->kinds != WIDE)
+		begin_wide(spread, value);
+	bucket = bucket_of(spread, value);
+	if (bucket < LAST)
+		pour(spread, bucket, times);
+	else if (is_lone(spread, most) &&
+		 !is_tail(spread, place_of(value) >> spread->coarse, times))
+		add_beside(spread, value, times, most);
+	else
+		add_wide(spread, value, times);
 }
 
 void ft_spread_add(struct ft_spread *spread, uint32_t value, uint32_t times)
 {
 	bool any = spread->kinds != 0;
+	uint32_t most = spread->most;
 
 	if (!any || value < spread->least)
 		spread->least = value;
-	if (!any || value > spread->most)
+	if (!any || value > most)
 		spread->most = value;
 	for (unsigned i = 0; i < exact(spread); i++) {
 		if (spread->values[i] != value)
@@ -204,7 +264,7 @@ void ft_spread_add(struct ft_spread *spread, uint32_t value, uint32_t times)
 		return;
 	}
 	if (spread->kinds >= FT_SPREAD_EXACT) {
-		add_wide(spread, value, times);
+		add_to_buckets(spread, value, times, most);
 		return;
 	}
 	spread->values[spread->kinds] = value;
@@ -218,6 +278,14 @@ static double edge(const struct ft_spread *spread, unsigned bucket)
 	return value_at((uint32_t)(spread->origin + bucket) << spread->coarse);
 }
 
+/* A value for all in a bucket. */
+static uint32_t middle_of(const struct ft_spread *spread, unsigned bucket)
+{
+	if (bucket == LAST && is_lone(spread, spread->most))
+		return spread->most;
+	return (uint32_t)((edge(spread, bucket) + edge(spread, bucket + 1)) / 2);
+}
+
 void ft_spread_merge(struct ft_spread *spread, const struct ft_spread *other)
 {
 	uint32_t least = spread->least, most = spread->most;
@@ -229,8 +297,7 @@ void ft_spread_merge(struct ft_spread *spread, const struct ft_spread *other)
 		ft_spread_add(spread, other->values[i], other->counts[i]);
 	for (unsigned i = 0; i < FT_SPREAD_BUCKETS; i++)
 		if (other->buckets[i] != 0)
-			ft_spread_add(spread, (uint32_t)((edge(other, i) + edge(other, i + 1)) / 2),
-				      other->buckets[i]);
+			ft_spread_add(spread, middle_of(other, i), other->buckets[i]);
 	spread->least = any && least < other->least ? least : other->least;
 	spread->most = any && most > other->most ? most : other->most;
 }
@@ -238,12 +305,13 @@ void ft_spread_merge(struct ft_spread *spread, const struct ft_spread *other)
 /* How many are not above the value; in a bucket they are spread evenly. */
 static double up_to(const struct ft_spread *spread, double value)
 {
-	double sum = 0;
+	unsigned buckets = is_lone(spread, spread->most) ? LAST : FT_SPREAD_BUCKETS;
+	double sum = buckets == LAST && value >= spread->most;
 
 	for (unsigned i = 0; i < exact(spread); i++)
 		if (spread->values[i] <= value)
 			sum += spread->counts[i];
-	for (unsigned i = 0; i < FT_SPREAD_BUCKETS && spread->kinds == WIDE; i++) {
+	for (unsigned i = 0; i < buckets && spread->kinds == WIDE; i++) {
 		double from = edge(spread, i), to = edge(spread, i + 1);
 
 		if (value + 1 >= to)

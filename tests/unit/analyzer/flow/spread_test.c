@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <flow/spread.h>
@@ -128,6 +129,40 @@ static void two_together_are_as_one(void **state)
 	assert_in_range(ft_spread_quantile(&both, 0.75), 13500 - 675, 13500 + 675);
 }
 
+/* Of each 70 the greatest is far out: of 140 the 139th, too. */
+static void one_far_out_of_either_is_told_of_both(void **state)
+{
+	struct ft_spread one = { 0 }, other = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < 69; i++) {
+		ft_spread_add(&one, 2000 + 1600 * i, 1);
+		ft_spread_add(&other, 2100 + 1500 * i, 1);
+		if (i == 20)
+			ft_spread_add(&other, 300000000, 1);
+	}
+	ft_spread_add(&one, 200000000, 1);
+	assert_in_range(ft_spread_quantile(&one, 0.99), 100000000, 200000000);
+	ft_spread_merge(&one, &other);
+	assert_in_range(ft_spread_quantile(&one, 0.99), 100000000, 300000000);
+	assert_in_range(ft_spread_quantile(&one, 0.98), 50000, 220000);
+}
+
+/* The greatest is exact: no other one stands for it. */
+static void one_that_is_exact_is_no_lone_one(void **state)
+{
+	struct ft_spread spread = { 0 };
+
+	(void)state;
+	ft_spread_add(&spread, UINT32_MAX, 1);
+	for (uint32_t i = 0; i < 198; i++)
+		ft_spread_add(&spread, 1000 + i, 1);
+	ft_spread_add(&spread, 8000000, 1);
+	/* the 198th and 199th of 200 */
+	assert_in_range(ft_spread_quantile(&spread, 0.99), 1000, 2400);
+	assert_in_range(ft_spread_quantile(&spread, 0.995), 4000000, 16000000);
+}
+
 /* --- how good it is --- */
 
 static uint64_t seed;
@@ -231,6 +266,39 @@ static void quantiles_are_near_the_truth(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* Of 60 to 300 values, spread over 12 octaves and more. `values` are in order; half a place this way or that is no matter. */
+static bool is_within_a_factor_of_two(const struct ft_spread *spread, double quantile,
+				      const uint32_t *values, size_t count)
+{
+	double told = ft_spread_quantile(spread, quantile), place = quantile * (double)count;
+	size_t low = (size_t)ceil(place - 0.5), high = (size_t)ceil(place + 0.5);
+
+	return told * 2 >= values[low - 1] &&
+	       told <= 2.0 * values[(high < count ? high : count) - 1];
+}
+
+static void a_few_far_out_are_told_within_a_factor_of_two(void **state)
+{
+	static uint32_t values[300];
+	unsigned wrong = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 20000; round++) {
+		size_t count = 60 + (size_t)(240 * chance());
+		double share = 0.03 * chance(), farthest = pow(2, 24 + 8 * chance());
+		struct ft_spread spread = { 0 };
+
+		for (size_t i = 0; i < count; i++)
+			values[i] = (uint32_t)(chance() < share ? farthest * pow(chance(), 0.5)
+								: 2000 * pow(50, chance()));
+		add_all(&spread, values, count);
+		qsort(values, count, sizeof *values, ascending);
+		wrong += !is_within_a_factor_of_two(&spread, 0.5, values, count) ||
+			 !is_within_a_factor_of_two(&spread, 0.99, values, count);
+	}
+	assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,7 +309,10 @@ int main(void)
 		cmocka_unit_test(values_of_any_range_have_room),
 		cmocka_unit_test(counts_never_overflow),
 		cmocka_unit_test(two_together_are_as_one),
+		cmocka_unit_test(one_far_out_of_either_is_told_of_both),
+		cmocka_unit_test(one_that_is_exact_is_no_lone_one),
 		cmocka_unit_test(quantiles_are_near_the_truth),
+		cmocka_unit_test(a_few_far_out_are_told_within_a_factor_of_two),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
