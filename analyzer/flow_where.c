@@ -314,11 +314,8 @@ static int add_test(struct ft_flow_choice *choice, const struct field *field, co
 		    struct ft_flow_complaint *complaint)
 {
 	struct value value = { .text = text };
-	const char *equals = strchr(text, '=');
 	struct test *test;
 
-	if (equals != NULL && find_field(text, (size_t)(equals - text)) != NULL)
-		return complain(complaint, "%.80s: another condition takes another --where", text);
 	if (!field->read(&value) || value.number > field->most)
 		return complain(complaint, "%s=%.80s: not %s", field->name, text, field->wanted);
 	test = ft_list_add(&choice->tests);
@@ -329,21 +326,65 @@ static int add_test(struct ft_flow_choice *choice, const struct field *field, co
 	return 0;
 }
 
+/* Up to the next comma, behind which *rest is then, or NULL. "\," is a comma of the value, "\\" a backslash. */
+static char *take_value(char **rest)
+{
+	char *value = *rest, *to = value, *from = value;
+
+	for (; *from != 0 && *from != ','; from++) {
+		if (*from == '\\' && (from[1] == ',' || from[1] == '\\'))
+			from++;
+		*to++ = *from;
+	}
+	*rest = *from == ',' ? from + 1 : NULL;
+	*to = 0;
+	return value;
+}
+
+static bool is_condition(const char *text)
+{
+	const char *equals = strchr(text, '=');
+
+	return equals != NULL && find_field(text, (size_t)(equals - text)) != NULL;
+}
+
+static int add_tests(struct ft_flow_choice *choice, const struct field *field, char *values,
+		     struct ft_flow_complaint *complaint)
+{
+	int error = 0;
+
+	while (error == 0 && values != NULL) {
+		const char *value = take_value(&values);
+
+		if (is_condition(value))
+			return complain(complaint, "%.80s: another condition takes another --where",
+					value);
+		error = add_test(choice, field, value, complaint);
+	}
+	choice->expressions++;
+	return error;
+}
+
 int ft_flow_choice_where(struct ft_flow_choice *choice, const char *expression,
 			 struct ft_flow_complaint *complaint)
 {
 	size_t size = strcspn(expression, "=");
 	const struct field *field = find_field(expression, size);
-	char *values, *text;
-	int error = 0;
+	char *values;
 
 	if (field == NULL || expression[size] == 0)
 		return complain_of_field(complaint, expression);
 	values = ft_arena_text(choice->words, expression + size + 1, strlen(expression + size + 1));
-	if (values == NULL)
-		return -ENOMEM;
-	while (error == 0 && (text = strsep(&values, ",")) != NULL)
-		error = add_test(choice, field, text, complaint);
+	return values == NULL ? -ENOMEM : add_tests(choice, field, values, complaint);
+}
+
+int ft_flow_choice_tenant(struct ft_flow_choice *choice, const char *name,
+			  struct ft_flow_complaint *complaint)
+{
+	const char *text = ft_arena_text(choice->words, name, strlen(name));
+	int error =
+		text == NULL ? -ENOMEM : add_test(choice, find_field("tenant", 6), text, complaint);
+
 	choice->expressions++;
 	return error;
 }

@@ -98,11 +98,8 @@ void ft_extcap_line_free(struct ft_extcap_line *line)
 static int take_tenant(struct ft_extcap_line *line, const char *value)
 {
 	struct ft_flow_complaint complaint;
-	char expression[256];
-	int error;
+	int error = ft_flow_choice_tenant(&line->choice, value, &complaint);
 
-	snprintf(expression, sizeof expression, "tenant=%s", value);
-	error = ft_flow_choice_where(&line->choice, expression, &complaint);
 	if (error == -EINVAL)
 		ft_usage_error(&ft_extcap_verb, "--%s", complaint.text);
 	else if (error != 0)

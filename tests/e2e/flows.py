@@ -447,6 +447,19 @@ class Choosing(unittest.TestCase):
         self.assertEqual({(a or "unknown", b or "unknown") for a, b in violated}, named)
 
 
+class Named(WithFolder):
+    def test_a_tenant_with_a_comma_in_its_name_is_chosen(self):
+        document = json.loads((TENANTS / "tenants-ib.map.json").read_text())
+        renamed = json.loads(json.dumps(document).replace('"red"', '"blue, \\\\ red"'))
+        (self.folder / "map.json").write_text(json.dumps(renamed))
+        rows = flows_of("--where", "tenant=red", *DEMO)["flows"]
+        for expression in (r"tenant=blue\, \\ red", r"tenant=unknown,blue\, \\ red"):
+            told = flows_of("--where", expression, "-m", self.folder / "map.json", DEMO[-1])["flows"]
+            told = [row for row in told if "blue, \\ red" in (row["src"]["tenant"], row["dst"]["tenant"])]
+            self.assertEqual([row["flow"] for row in told], [row["flow"] for row in rows])
+        self.assertTrue(rows)
+
+
 class Sampled(WithFolder):
     """One packet in ten, by sFlow: nothing follows from PSNs, and nine in ten are not here."""
 

@@ -32,11 +32,15 @@ int ft_flow_choice_init(struct ft_flow_choice *choice);
 void ft_flow_choice_free(struct ft_flow_choice *choice);
 
 /*
- * Add an expression, of which the text is copied. 0, -EINVAL with a complaint, or -ENOMEM; after an error the choice
- * is only good to be freed.
+ * Add an expression, FIELD=VALUE[,VALUE...], of which the text is copied; a backslash makes a comma or backslash behind it
+ * part of the value. 0, -EINVAL with a complaint, or -ENOMEM; after an error the choice is only good to be freed.
  */
 int ft_flow_choice_where(struct ft_flow_choice *choice, const char *expression,
 			 struct ft_flow_complaint *complaint);
+
+/* Likewise `tenant=NAME` of one tenant, whatever characters its name has. */
+int ft_flow_choice_tenant(struct ft_flow_choice *choice, const char *name,
+			  struct ft_flow_complaint *complaint);
 
 /*
  * Order by a field of the document; a `-` before it turns the order round. The last call counts. 0 or -EINVAL with a

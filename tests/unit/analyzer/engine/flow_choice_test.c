@@ -152,6 +152,43 @@ static void a_row_without_what_is_asked_for_is_not_taken(void **state)
 	}
 }
 
+static void a_value_may_have_commas_and_backslashes(void **state)
+{
+	static const struct {
+		const char *expression, *tenant;
+		bool met;
+	} names[] = {
+		{ "tenant=a\\,b", "a,b", true },       { "tenant=a\\,b", "a", false },
+		{ "tenant=a,b", "a,b", false },        { "tenant=a,b", "b", true },
+		{ "tenant=x,a\\,b,y", "a,b", true },   { "tenant=x,a\\,b,y", "y", true },
+		{ "tenant=a\\\\,b", "a\\", true },     { "tenant=a\\\\,b", "b", true },
+		{ "tenant=a\\\\\\,b", "a\\,b", true }, { "tenant=a\\b\\", "a\\b\\", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct ft_report_flow row = usual;
+
+		row.src.tenant = row.dst.tenant = names[i].tenant;
+		ft_flow_choice_free(&choice);
+		assert_int_equal(ft_flow_choice_init(&choice), 0);
+		assert_int_equal(ft_flow_choice_where(&choice, names[i].expression, &complaint), 0);
+		if (ft_flow_choice_takes(&choice, &row) != names[i].met)
+			fail_msg("%s of %s", names[i].expression, names[i].tenant);
+	}
+}
+
+static void one_tenant_is_chosen_by_its_name_as_it_is(void **state)
+{
+	struct ft_report_flow row = usual;
+
+	(void)state;
+	row.src.tenant = "qp=1,\\,b";
+	assert_int_equal(ft_flow_choice_tenant(&choice, "qp=1,\\,b", &complaint), 0);
+	assert_true(ft_flow_choice_takes(&choice, &row));
+	assert_false(ft_flow_choice_takes(&choice, &usual));
+}
+
 static void a_tagged_row_is_found_by_its_tags(void **state)
 {
 	struct ft_report_flow row = usual;
@@ -474,6 +511,8 @@ int main(void)
 		EACH(a_row_by_lid_is_no_address),
 		EACH(a_row_without_what_is_asked_for_is_not_taken),
 		EACH(a_tagged_row_is_found_by_its_tags),
+		EACH(a_value_may_have_commas_and_backslashes),
+		EACH(one_tenant_is_chosen_by_its_name_as_it_is),
 		EACH(what_is_no_expression_is_refused_with_a_reason),
 		EACH(what_only_following_nccl_tells_is_noted),
 		EACH(rules_of_nccl_are_rules_without_a_map),
