@@ -163,6 +163,15 @@ static uint32_t span_within(struct ft_half *half, uint32_t room)
 	}
 }
 
+/* Where the READ before ends with one of the path MTUs, however long it is. */
+static bool is_behind_read(struct ft_half *half, uint32_t psn)
+{
+	uint32_t room = ft_psn_add(psn, 0x1000000 - half->message_psn);
+
+	return (half->flags & FT_HALF_SPAN_UNKNOWN) != 0 && half->message_bytes != 0 &&
+	       half->message_bytes != FT_LENGTH_CUT && ft_span_that_fits(half, room) == room;
+}
+
 /* The READ before this request took the PSNs up to here, or what fits and the rest is a hole. */
 static void span_from_next(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
@@ -330,7 +339,8 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 		return;
 	}
 	distance = ft_psn_distance(psn, half->next_psn);
-	if (distance >= FT_PSN_WINDOW || distance <= -FT_PSN_WINDOW) {
+	if ((distance >= FT_PSN_WINDOW || distance <= -FT_PSN_WINDOW) &&
+	    !is_behind_read(half, psn)) {
 		outside(tracker, moment);
 		return;
 	}
