@@ -28,14 +28,23 @@ static __attribute__((noinline)) void take_error(struct ft_verbs *verbs, uint64_
 		verbs->stopped = true;
 }
 
-static uint64_t stamp(struct ft_verbs *verbs, uint64_t ticks, uint64_t now_ns)
+static bool is_possible(uint64_t ts_ns, uint64_t now_ns)
+{
+	return now_ns + STAMP_AHEAD_NS - ts_ns <= STAMP_AHEAD_NS + STAMP_BEHIND_NS;
+}
+
+/* *now_ns is of a while ago: a frame that came since is no reason to doubt its time. */
+static uint64_t stamp(struct ft_verbs *verbs, uint64_t ticks, uint64_t *now_ns)
 {
 	uint64_t ts_ns = ft_verbs_clock_convert(&verbs->clock, ticks);
 
-	if (now_ns + STAMP_AHEAD_NS - ts_ns <= STAMP_AHEAD_NS + STAMP_BEHIND_NS)
+	if (is_possible(ts_ns, *now_ns))
+		return ts_ns;
+	*now_ns = ft_verbs_wall_ns();
+	if (is_possible(ts_ns, *now_ns))
 		return ts_ns;
 	verbs->odd_stamps++;
-	return now_ns;
+	return *now_ns;
 }
 
 /* A buffer comes back with a frame. */
@@ -57,7 +66,7 @@ static int poll_stamped(struct ft_verbs *verbs, uint64_t now_ns)
 	do {
 		if (cq->status == IBV_WC_SUCCESS)
 			take(verbs, cq->wr_id, ibv_wc_read_byte_len(cq),
-			     stamp(verbs, ibv_wc_read_completion_ts(cq), now_ns));
+			     stamp(verbs, ibv_wc_read_completion_ts(cq), &now_ns));
 		else
 			take_error(verbs, cq->wr_id, cq->status);
 	} while (left-- > 1 && (error = ibv_next_poll(cq)) == 0);

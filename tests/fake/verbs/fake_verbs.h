@@ -10,6 +10,7 @@
  *   frames=FILE                 what arrives: classic pcap, this machine's byte order
  *   repeat=N  burst=N           times over; frames that arrive between two polls  [1, 32]
  *   rate=N                      frames per second                          [0: as fast as they are polled]
+ *   late=N                      microseconds that each poll waits before they do         [0]
  *   drop=1                      a frame without a buffer is lost and counted; else it waits
  *   discard=N                   every Nth frame is lost in the port and counted with the interface
  *   link=infiniband  down=1  interface=NAME                                [Ethernet, active, fake0]

@@ -79,6 +79,7 @@ static const struct {
 	{ "repeat", NUMBER, AT(repeat) },
 	{ "burst", NUMBER, AT(burst) },
 	{ "rate", NUMBER, AT(rate) },
+	{ "late", NUMBER, AT(late) },
 	{ "discard", NUMBER, AT(discard) },
 	{ "clock_khz", NUMBER, AT(clock_khz) },
 	{ "max_sge", NUMBER, AT(max_sge) },

@@ -25,7 +25,7 @@ enum { FAULTS_MAX = 8 };
 /* How the fake devices behave; see fake_verbs.h. */
 struct script {
 	char devices[256], frames[512], interface[16], account[512];
-	uint64_t repeat, burst, rate, discard, clock_khz, max_sge, max_wr, max_cqe;
+	uint64_t repeat, burst, rate, late, discard, clock_khz, max_sge, max_wr, max_cqe;
 	int64_t ppm;
 	bool drop, infiniband, down, stamps, clock_jump, strict, poison;
 	int list_error, open_error, qp_error, flow_error, register_error;

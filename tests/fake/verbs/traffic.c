@@ -192,9 +192,12 @@ void fake_arrive(struct fake_context *context)
 {
 	const struct script *script = &context->script;
 
-	if (fake_more_to_come(context))
+	if (fake_more_to_come(context)) {
+		if (script->late != 0)
+			usleep((useconds_t)script->late);
 		context->now_ticks =
 			fake_ticks(script, fake_wall_ns()) ^ (script->clock_jump ? JUMP : 0);
+	}
 	for (uint64_t left = due(context); left > 0 && fake_more_to_come(context); left--) {
 		struct fake_qp *qp = context->listener;
 		enum fault fault = script_fault_at(&context->script, context->next_frame + 1);

@@ -544,6 +544,33 @@ static void converts_the_devices_clock(void **state)
 	}
 }
 
+/* Frames that came while the program, in the midst of fetching some, did not run. */
+static void believes_the_time_of_what_came_meanwhile(void **state)
+{
+	struct ft_frame frames[ROOM];
+	struct hearing heard;
+	uint64_t previous = 0;
+	size_t count = 0;
+	void *device;
+
+	(void)state;
+	behave("burst=1 late=1500");
+	device = listen_plainly();
+	for (int call = 0; call < CALLS_MAX && count < FRAMES; call++) {
+		int came = ft_driver_verbs.receive(device, frames, ROOM);
+
+		for (int f = 0; f < came; f++) {
+			assert_true(frames[f].ts_ns > previous);
+			previous = frames[f].ts_ns;
+		}
+		count += (size_t)came;
+	}
+	assert_int_equal(count, FRAMES);
+	conclude(device, &heard);
+	assert_string_equal(heard.note, "");
+	hang_up(device);
+}
+
 /* A look that is late does not let the correction run on. */
 static void bends_the_clock_no_longer_than_a_period(void **state)
 {
@@ -698,6 +725,7 @@ int main(void)
 		cmocka_unit_test(cuts_frames_longer_than_any_rather_than_refusing_them),
 		cmocka_unit_test(tells_losses_as_the_device_counts_them),
 		cmocka_unit_test(converts_the_devices_clock),
+		cmocka_unit_test(believes_the_time_of_what_came_meanwhile),
 		cmocka_unit_test(bends_the_clock_no_longer_than_a_period),
 		cmocka_unit_test(takes_the_programs_time_without_a_clock),
 		cmocka_unit_test(sleeps_until_frames_may_be_at_hand),
