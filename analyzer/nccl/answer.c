@@ -57,16 +57,20 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 	       is_at_start(moment, transfer);
 }
 
-/* Behind a hole: an immediate that is not the length of the message under way is another one's. */
+/*
+ * Behind a hole, or behind packets whose first one it took: the end of a message of one request comes right behind its data,
+ * or it is another one's.
+ */
 static bool is_another_end(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
 
-	return moment->turn == FT_NCCL_AHEAD && ft_nccl_has_immediate(seen->opcode) &&
-	       seen->length == 0 && open->message.request_count == 1 &&
-	       moment->followed->lane_count == 1 &&
-	       moment->followed->model.imm_content == FT_NCCL_IMM_LENGTH &&
-	       ft_nccl_immediate_orders(seen->immdt, (uint32_t)open->written) == 0;
+	return (moment->turn == FT_NCCL_AHEAD || moment->lane->orphans != 0) &&
+	       ft_nccl_has_immediate(seen->opcode) && seen->length == 0 &&
+	       open->message.request_count == 1 && moment->followed->lane_count == 1 &&
+	       seen->psn != ft_nccl_psn_add(share->to, 1);
 }
 
 /* What the message in turn has to do with a write. */
@@ -332,6 +336,7 @@ struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 	struct ft_nccl_transfer *open = open_of(moment);
 	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .sure = true };
 	bool bare = ft_nccl_is_bare_end(seen);
+	bool is_other_end = open != NULL && is_another_end(moment, open);
 	int64_t slot = ft_nccl_sizes_slot(moment->followed, seen);
 
 	if (open != NULL && is_within_write(moment))
@@ -344,8 +349,7 @@ struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 		answer.sure = open->message.has_k;
 		return answer;
 	}
-	if (open != NULL && !is_another_end(moment, open) &&
-	    (bare || goes_on(moment, open, &answer.request))) {
+	if (open != NULL && !is_other_end && (bare || goes_on(moment, open, &answer.request))) {
 		const struct ft_nccl_share *share =
 			ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
 
@@ -355,7 +359,7 @@ struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 			answer.kind = FT_NCCL_ANSWER_END;
 		return answer;
 	}
-	if (moment->lane->open && moment->turn == FT_NCCL_NEXT &&
+	if (moment->lane->open && moment->turn == FT_NCCL_NEXT && !is_other_end &&
 	    (open == NULL || !open->has_cts || ft_nccl_turns_count(moment))) {
 		answer.k = moment->lane->at;
 		answer.sure = open == NULL || open->message.has_k;
@@ -369,5 +373,6 @@ struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 		answer.kind = FT_NCCL_ANSWER_SIZES;
 	if (is_end(moment->followed, seen) && answer.kind == FT_NCCL_ANSWER_DATA)
 		answer.kind = FT_NCCL_ANSWER_END;
+	answer.begins = answer.kind == FT_NCCL_ANSWER_DATA;
 	return answer;
 }

@@ -17,6 +17,7 @@ struct ft_nccl_answer {
 	enum ft_nccl_answer_kind kind;
 	uint64_t k;
 	bool sure;          /* of k */
+	bool begins;        /* another message than the one under way on the queue pair */
 	bool searched;      /* by where it goes alone */
 	bool doubtful;      /* another message fits, too: */
 	uint64_t low, high; /* the first and the last one that do */

@@ -214,7 +214,8 @@ static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
 	transfer = ft_nccl_ring_find(&followed->ring, answer->k);
 	is_new = transfer == NULL;
 	/* whose number is a guess makes room, unless the write goes on with it */
-	if (transfer != NULL && !transfer->message.has_k && !is_under_way(moment, transfer)) {
+	if (transfer != NULL && !transfer->message.has_k &&
+	    (answer->begins || !is_under_way(moment, transfer))) {
 		ft_nccl_keep(moment->connections, followed, transfer);
 		is_new = true;
 	}
@@ -307,6 +308,19 @@ static void go_on_with(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 		ft_nccl_data_end(moment, transfer);
 }
 
+static bool ends_strays(const struct ft_nccl_lane *lane, const struct ft_nccl_answer *answer)
+{
+	return answer->kind == FT_NCCL_ANSWER_END && lane->orphans != 0 &&
+	       !(lane->open && lane->at == answer->k);
+}
+
+/* Of which message the packets were that end here is not known: of the one before, or that one's end was missed. */
+static void pass_stray_end(struct ft_nccl_lane *lane)
+{
+	lane->orphans = 0;
+	lane->open = lane->writing = false;
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool begin(struct ft_nccl_moment *moment)
 {
@@ -328,6 +342,10 @@ static bool begin(struct ft_nccl_moment *moment)
 		return false;
 	if (answer.odd)
 		ft_nccl_loosen(moment->lane, FT_NCCL_SLACK_MOST);
+	if (!is_stray && ends_strays(moment->lane, &answer)) {
+		pass_stray_end(moment->lane);
+		return true;
+	}
 	if (is_stray) {
 		answer.k = moment->lane->next;
 		answer.sure = true;
@@ -352,8 +370,9 @@ static void end_stray(struct ft_nccl_moment *moment)
 	answer.k = ft_nccl_split_first(moment->followed, moment->lane_index, moment->lane->next);
 	answer.sure = ft_nccl_stray_is_next(moment, false);
 	transfer = ft_nccl_ring_find(&moment->followed->ring, answer.k);
-	if (!answer.sure && transfer != NULL && transfer->has_cts) {
-		moment->lane->orphans = 0;
+	if (!answer.sure && transfer != NULL &&
+	    (transfer->has_cts || is_under_way(moment, transfer))) {
+		pass_stray_end(moment->lane);
 		return;
 	}
 	transfer = transfer_for(moment, &answer);

@@ -27,6 +27,7 @@ END_LOST = ((38, 2709, 80, 2816), (68, 312, 80, 450), (128, 2166, 40, 2236), (15
 UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
 ENDS_AHEAD = ((108, 96), (108, 127), (108, 165), (108, 205))  # (seed, of the order)
 RETH, IP_PROTOCOL, TCP = 54, 23, 6
+BOUNDARIES = range(40)
 LATE_SET_UPS = (3, 16, 23, 39, 68, 75)  # queue pairs that were met in its order, or in another one, or with their first clear-to-sends alone
 BACK = {1: 0.99, 5: 0.9, 20: 0.75, 100: 0.75}  # PSNs behind the next one: how many of such forged writes are named, at least
 
@@ -247,6 +248,31 @@ class Healthy(WithFolder):
             with self.subTest(seed=seed, setup=setup, way=way.__name__):
                 kept = way(nccl_made.World(seed, setup=setup).frames, random.Random(seed))
                 self.assertEqual(self.numbers(self.document(kept), kept)[1], [])
+
+    def test_holes_between_messages_do_not_join_them(self):
+        """What is lost with the clear-to-sends of both: the end of one message, and maybe the beginning of the next one."""
+        spoilt = 0
+        for seed in BOUNDARIES:
+            world = nccl_made.World(seed, sets=1)
+            frames = [] if world.several or world.devices > 1 else world.frames
+            packets = collections.defaultdict(list)
+            for i, f in enumerate(frames):
+                packets[f.connection, f.k, f.role].append(i)
+            for (connection, k, role), mine in list(packets.items())[40:]:
+                later = packets.get((connection, k + 1, role), ())
+                if role != "data" or min(len(mine), len(later)) < 3 or mine[-1] > later[0]:
+                    continue
+                spoilt += 1
+                asked = packets[connection, k, "cts"] + packets[connection, k + 1, "cts"]
+                for lost in (mine[-1:], mine[-2:] + later[:1]):
+                    kept = [f for i, f in enumerate(frames) if i not in (*asked, *lost)]
+                    with self.subTest(seed=seed, connection=connection, k=k, lost=len(lost)):
+                        ends = [[kept[m[end] - 1].k for end in ("first_frame", "last_frame")]
+                                for m in self.document(kept)["messages"] if m["first_frame"] and m["connection"] == connection]
+                        self.assertEqual([pair for pair in ends if pair[0] != pair[1]], [])
+                if spoilt % 4 == 0:
+                    break
+        self.assertGreater(spoilt, 20)
 
     def test_ends_alone_are_no_message(self):
         """Of releases that write data first and its end, an empty write, behind it: all of the data was missed."""
