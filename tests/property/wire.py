@@ -194,6 +194,13 @@ def erf(ts, packet, ext):
     return header + extensions + packet
 
 
+def erf_ethernet(ts, frame, size):
+    """One ERF record of type 2 of a frame that was `size` bytes long without its FCS, which is counted."""
+    fraction = ((ts % 10**9 << 32) + 5 * 10**8) // 10**9
+    header = struct.pack("<Q", ts // 10**9 << 32 | fraction)
+    return header + struct.pack(">BBHHHxx", 2, 4, 18 + len(frame), 0, size + 4) + frame
+
+
 def pcap(path, linktype, frames):
     """frames: objects with ts (ns), record (bytes) and cap."""
     with open(path, "wb") as out:

@@ -1,0 +1,192 @@
+"""Ways in which taps, mirrors, switches and fabrics alter a capture of RoCEv2 over IPv4: what is lost, cut, copied, late or wrapped.
+Each takes chance and records, and answers records; of each record, `number` says which one of the capture it was."""
+
+import struct
+from typing import NamedTuple
+
+import wire
+from loss_drill import lose
+
+US, MS = 10**3, 10**6
+IP, UDP, BTH = 14, 34, 42  # offsets: no tag, no options
+LOST = (0.001, 0.01, 0.05)
+BURSTS = (1, 1, 10, 50)  # frames lost in a row, on average
+MISSED = (0.1, 0.3, 0.6)
+SLICES = (64, 96, 128, 160, 192)
+
+
+class Record(NamedTuple):
+    ts_ns: int
+    number: int  # of the record that it was or is a copy of
+    bytes: bytes
+    size: int    # on the wire
+    port: int = 0
+
+
+def records_of(header, records):
+    """Of what pcapfile.read_pcap() answers."""
+    unit = 1 if struct.unpack_from("<I", header)[0] == 0xA1B23C4D else 1000
+    answer = []
+    for number, record in enumerate(records, 1):
+        seconds, fraction, _, size = struct.unpack_from("<IIII", record)
+        answer.append(Record(10**9 * seconds + unit * fraction, number, record[16:], size))
+    return answer
+
+
+def is_roce(record):
+    frame = record.bytes
+    return len(frame) >= BTH + 12 and frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[36:38] == b"\x12\xb7"
+
+
+def is_write(record):
+    return is_roce(record) and 6 <= record.bytes[BTH] <= 0x0b
+
+
+def in_order(records):
+    return sorted(records, key=lambda record: record.ts_ns)
+
+
+# --- seen in part
+
+
+def whole(chance, records):
+    return records
+
+
+def lossy(chance, records):
+    return lose(chance, records, chance.choice(LOST), chance.choice(BURSTS))[0]
+
+
+def lossy_data(chance, records):
+    """The set-ups were seen."""
+    kept = {r.number for r in lossy(chance, [r for r in records if is_roce(r)])}
+    return [r for r in records if r.number in kept or not is_roce(r)]
+
+
+def middle(chance, records):
+    first = chance.choice(MISSED) + chance.uniform(-0.05, 0.05)
+    return records[int(len(records) * first):]
+
+
+def middle_with_set_up(chance, records):
+    left = {r.number for r in middle(chance, records)}
+    return [r for r in records if r.number in left or not is_roce(r)]
+
+
+def sliced(size):
+    return lambda chance, records: [r._replace(bytes=r.bytes[:size]) for r in records]
+
+
+def without_set_up(chance, records):
+    return [r for r in records if is_roce(r)]
+
+
+# --- seen twice, or in another order
+
+
+def routed(record, chance):
+    """As it leaves the router: other MAC addresses, one hop less, the header's checksum mended."""
+    frame = record.bytes
+    if frame[12:14] != b"\x08\x00":
+        return record
+    ip = bytearray(frame[IP:IP + 20])
+    ip[8] -= 1
+    ip[10:12] = b"\0\0"
+    ip[10:12] = struct.pack(">H", wire.ones_complement(bytes(ip)))
+    return record._replace(bytes=b"\x02\xff\0\0\0\2\x02\xff\0\0\0\1" + frame[12:IP] + bytes(ip) + frame[IP + 20:])
+
+
+def twice(chance, records):
+    later = chance.choice((0, 500, 3 * US, 30 * US))
+    copies = [routed(r, chance)._replace(ts_ns=r.ts_ns + later) for r in records]
+    return sorted(records + copies, key=lambda r: (r.ts_ns, r.number))
+
+
+def twice_lossy(chance, records):
+    return lossy(chance, twice(chance, records))
+
+
+def overtaking(chance, records):
+    """By some places, those of one half-connection too."""
+    places = chance.choice((2, 4, 16))
+    order = sorted(range(len(records)), key=lambda i: i + places * chance.random())
+    return [records[i]._replace(ts_ns=records[at].ts_ns) for at, i in enumerate(order)]
+
+
+def jittered(chance, records):
+    """Paths of one half-connection differ by some microseconds."""
+    most = chance.choice((2 * US, 10 * US, 50 * US))
+    return in_order([r._replace(ts_ns=r.ts_ns + chance.randrange(most)) if is_write(r) else r for r in records])
+
+
+def jittered_lossy(chance, records):
+    return lossy(chance, jittered(chance, records))
+
+
+def two_ports_lossy(chance, records):
+    return lossy(chance, two_ports(chance, records))
+
+
+def two_ports(chance, records):
+    """What each host sends is in a file of its own, whose clock is off."""
+    off = chance.choice((-MS, -100 * US, -5 * US, 5 * US, 100 * US, MS))
+    first = records[0].bytes[6:12]
+    return in_order([r if r.bytes[6:12] == first else r._replace(ts_ns=r.ts_ns + off, port=1) for r in records])
+
+
+# --- wrapped
+
+
+def tunnelled(wrap, kind, *how):
+    """Length fields are those of the whole frame, also where it was cut before."""
+    def way(chance, records):
+        frames = [wrap(chance, kind, *how, r.bytes.ljust(r.size, b"\0")) for r in records]
+        return [wrapped(r, frame[:len(frame) - (r.size - len(r.bytes))]) for r, frame in zip(records, frames)]
+    return way
+
+
+def wrapped(record, frame):
+    return record._replace(bytes=frame, size=record.size + len(frame) - len(record.bytes))
+
+
+def in_vlan(chance, records):
+    return [wrapped(r, r.bytes[:12] + b"\x81\x00\x60\x4d" + r.bytes[12:]) for r in records]
+
+
+def mapped(address):
+    return bytes(10) + b"\xff\xff" + address
+
+
+def over_ipv6(chance, records):
+    """RDMA between addresses fd00::a.b.c.d, which the set-ups name; TCP as it was."""
+    addresses = {r.bytes[at:at + 4] for r in records if is_roce(r) for at in (26, 30)}
+    return [to_ipv6(r, addresses) for r in records]
+
+
+def ipv6_of(address):
+    return b"\xfd" + bytes(11) + address
+
+
+def to_ipv6(record, addresses):
+    frame = record.bytes
+    if not is_roce(record):
+        for address in addresses:
+            frame = frame.replace(mapped(address), ipv6_of(address))
+        return record._replace(bytes=frame)
+    length = struct.unpack_from(">H", frame, UDP + 4)[0]
+    ip = struct.pack(">IHBB", 0x60000000 | frame[15] << 20, length, 17, frame[22]) + ipv6_of(frame[26:30]) + ipv6_of(frame[30:34])
+    udp = frame[UDP:UDP + 6] + b"\0\0"
+    body = frame[BTH:UDP + length]
+    if len(frame) >= UDP + length:
+        masked = b"\xff" * 8 + wire.masked_ipv6(ip) + udp[:6] + b"\xff\xff" + wire.masked_transport(body[:-4])
+        body = body[:-4] + wire.icrc(masked)
+    return wrapped(record, frame[:12] + b"\x86\xdd" + ip + udp + body)
+
+
+WAYS = {way.__name__: way for way in (
+    whole, lossy, lossy_data, middle, middle_with_set_up, without_set_up, twice, twice_lossy, overtaking, jittered,
+    jittered_lossy, two_ports, two_ports_lossy,
+    in_vlan, over_ipv6)}
+WAYS.update({kind: tunnelled(wire.overlay, kind, 77) for kind in ("vxlan", "geneve")})
+WAYS.update({kind: tunnelled(wire.mirror, kind) for kind in ("gre", "erspan2", "erspan3")})
+WAYS.update({"sliced_%d" % size: sliced(size) for size in SLICES})
