@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "family.h"
-#include "fifo.h"
+#include "learn.h"
 
 struct ft_nccl_cut_setups {
 	uint32_t next;                                           /* place of the next one */
@@ -48,22 +47,12 @@ static bool fits(const struct ft_nccl_followed *followed, uint8_t lane,
 	       is_in_net(followed, &exchange->tcp);
 }
 
-static void narrow(struct ft_nccl_followed *followed, const struct ft_nccl_form *form)
-{
-	if (!ft_nccl_family_narrow(followed, form->families))
-		return;
-	ft_nccl_minors_narrow(followed, form->minor_first, form->minor_last);
-	if (followed->families == 1u << FT_NCCL_C)
-		ft_nccl_fifo_narrow(followed, ft_nccl_slots_of_c(form));
-	ft_nccl_family_tell(followed);
-}
-
 static void tell(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		 uint8_t lane, struct ft_nccl_cut_exchange *exchange)
 {
 	ft_nccl_straight_leave(followed);
 	ft_nccl_tcp_tell(&followed->model, &exchange->tcp);
-	narrow(followed, exchange->form);
+	ft_nccl_setup_narrow(followed, exchange->form);
 	ft_nccl_note(connections, followed, lane, FT_NCCL_N1);
 	exchange->form = NULL;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cut_setups.h"
-#include "family.h"
 #include "lock.h"
 #include "replay.h"
 
@@ -145,9 +144,7 @@ bool ft_nccl_setup_late(struct ft_nccl_connections *connections,
 		return false;
 	ft_nccl_tcp_tell(&followed->model, exchange);
 	ft_nccl_setup_sizes(&followed->model, exchange->receiver);
-	ft_nccl_minors_narrow(followed, exchange->sender->form->minor_first,
-			      exchange->sender->form->minor_last);
-	ft_nccl_family_tell(followed);
+	ft_nccl_setup_narrow(followed, exchange->sender->form);
 	if (is_in_order(followed, exchange, count)) {
 		complete(connections, followed, exchange, count);
 		return true;

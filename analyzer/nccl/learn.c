@@ -5,6 +5,7 @@
 
 #include "cut_setups.h"
 #include "family.h"
+#include "fifo.h"
 #include "learn.h"
 #include "turns.h"
 
@@ -88,6 +89,29 @@ static void fill_layout(struct ft_nccl_followed *followed, const struct ft_nccl_
 	if ((form->families & 1u << FT_NCCL_C) != 0)
 		model->fifo.slots = ft_nccl_slots_of_c(form);
 	followed->has_base = true;
+	ft_nccl_family_tell(followed);
+}
+
+/* Of the FIFO of the only family left; 0: not known. */
+static uint16_t slots_of(const struct ft_nccl_followed *followed, const struct ft_nccl_form *form)
+{
+	int32_t family = ft_nccl_family_taken(followed);
+	const struct ft_nccl_fifo *layout;
+
+	if (family < 0 || followed->families != 1u << family)
+		return 0;
+	if (family == FT_NCCL_C)
+		return ft_nccl_slots_of_c(form);
+	layout = ft_nccl_fifo((enum ft_nccl_family)family);
+	return layout->slots == layout->slots_first ? layout->slots : 0;
+}
+
+void ft_nccl_setup_narrow(struct ft_nccl_followed *followed, const struct ft_nccl_form *form)
+{
+	if (!ft_nccl_family_narrow(followed, form->families) && followed->families != 0)
+		return;
+	ft_nccl_minors_narrow(followed, form->minor_first, form->minor_last);
+	ft_nccl_fifo_narrow(followed, slots_of(followed, form));
 	ft_nccl_family_tell(followed);
 }
 

@@ -10,6 +10,9 @@ void ft_nccl_setup_fill(struct ft_nccl_followed *followed, const struct ft_nccl_
 			uint8_t used);
 void ft_nccl_setup_sizes(struct ft_nccl_connection *model, const struct ft_nccl_metadata *receiver);
 
+/* Of a connection that clear-to-sends have shown: families, releases and slots of the FIFO that metadata of this form leaves. */
+void ft_nccl_setup_narrow(struct ft_nccl_followed *followed, const struct ft_nccl_form *form);
+
 /* Messages are counted from the first on. */
 void ft_nccl_setup_count(struct ft_nccl_followed *followed,
 			 const struct ft_nccl_exchange *exchange);

@@ -1,0 +1,371 @@
+#include "follow_play.h"
+
+#include <string.h>
+
+#include <decode/brief.h>
+
+#include "followed.h"
+
+/* The straight way of audits: from where it is taken on, what is remembered is as if each packet had been looked at. */
+
+enum {
+	RETH = 16,
+	HEADERS = FT_BRIEF_ETHERNET_LEN + FT_BRIEF_UDP + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN,
+	KNOWN = 10, /* messages until all is known */
+	SHORT = 640,
+	LONG = MTU + SHORT
+};
+
+static struct follow *audit_start(void)
+{
+	const struct ft_nccl_config config = { .connections = 4,
+					       .findings = FOUND_MAX,
+					       .ends_only = true };
+
+	return follow_start_with('E', &config);
+}
+
+static const struct ft_nccl_followed *only_one(const struct follow *follow)
+{
+	assert_int_equal(follow->connections->count, 1);
+	return follow->connections->all[0];
+}
+
+static bool is_straight(const struct follow *follow)
+{
+	return only_one(follow)->straight->is_on;
+}
+
+static void put_address(uint8_t address[16], uint8_t host)
+{
+	static const uint8_t prefix[16] = { [10] = 0xff, 0xff, 10 };
+
+	memcpy(address, prefix, sizeof prefix);
+	address[15] = host;
+}
+
+/* What lies behind the BTH, as far as the follower looks. */
+static void put_body(uint8_t *bytes, const struct packet *packet)
+{
+	uint32_t at = packet->opcode == 0x09 ? 0 : RETH;
+
+	memcpy(bytes + RETH, packet->bytes, packet->captured);
+	if (packet->opcode == 0x09 || packet->opcode == 0x0b)
+		for (unsigned i = 0; i < 4; i++)
+			bytes[at + i] = (uint8_t)(packet->immdt >> (24 - 8 * i));
+}
+
+/* As the flow stage has it; what does not go straight is looked at. Returns its frame. */
+static uint64_t pass(struct follow *follow, const struct packet *packet)
+{
+	uint8_t bytes[HEADERS + RETH + sizeof packet->bytes] = { 0 };
+	struct ft_flow_key key = { .dest_qp = packet->qpn, .vni = FT_FLOW_NO_VNI };
+	const struct ft_frame frame = { .bytes = bytes,
+					.captured = HEADERS + RETH + packet->captured };
+	const struct ft_observed observed = {
+		.has = FT_OBSERVED_IPV4,
+		.frame = follow->frame + 1,
+		.ts_ns = (follow->frame + 1) * 1000,
+		.psn = packet->psn & 0xffffff,
+		.opcode = packet->opcode,
+		.pkey = 0xffff,
+		.va = packet->va,
+		.rkey = packet->rkey,
+		.length = packet->length,
+		.payload = packet->payload,
+	};
+	const struct ft_nccl_glimpse glimpse = { &key, packet->qpn, &observed, &frame };
+
+	put_body(bytes + HEADERS, packet);
+	put_address(key.src, packet->from);
+	put_address(key.dst, packet->to);
+	if (!ft_nccl_connections_glance(follow->connections, &glimpse))
+		return follow_packet(follow, packet);
+	return ++follow->frame;
+}
+
+static uint64_t pass_cts(struct follow *follow, uint64_t k)
+{
+	struct packet packet = cts_of(follow, k);
+
+	follow->cts_psn++;
+	return pass(follow, &packet);
+}
+
+/* The first packet, and the last one. Returns the frame of the first. */
+static uint64_t pass_data(struct follow *follow, uint64_t k, uint32_t length)
+{
+	uint32_t count = packets_in(length);
+	uint64_t first = 0;
+
+	for (uint32_t at = 0; at < count; at++) {
+		struct packet packet = data_of(follow, k, length, at);
+		uint64_t frame = pass(follow, &packet);
+
+		first = at == 0 ? frame : first;
+	}
+	follow->data_psn += count;
+	return first;
+}
+
+static void pass_messages(struct follow *follow, uint64_t from, uint64_t count)
+{
+	for (uint64_t k = from; k < from + count; k++) {
+		pass_cts(follow, k);
+		pass_data(follow, k, k % 2 == 0 ? LONG : SHORT);
+	}
+}
+
+static void pass_acknowledgments(struct follow *follow)
+{
+	const struct packet of_data = { .from = RECEIVER,
+					.to = SENDER,
+					.opcode = 0x11,
+					.qpn = SENDER_QP,
+					.psn = follow->data_psn - 1 };
+	const struct packet of_cts = { .from = SENDER,
+				       .to = RECEIVER,
+				       .opcode = 0x11,
+				       .qpn = RECEIVER_QP,
+				       .psn = follow->cts_psn - 1 };
+
+	pass(follow, &of_data);
+	pass(follow, &of_cts);
+}
+
+/* A connection that clear-to-sends have shown, `frames` frames into the capture, and that goes straight. */
+static struct follow *go_straight(uint64_t frames)
+{
+	struct follow *follow = audit_start();
+
+	follow->frame = frames;
+	pass_messages(follow, 0, KNOWN);
+	pass_acknowledgments(follow);
+	pass_messages(follow, KNOWN, 2);
+	assert_true(is_straight(follow));
+	return follow;
+}
+
+static const struct ft_nccl_transfer *remembered(const struct follow *follow, uint64_t k)
+{
+	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&only_one(follow)->ring, k);
+
+	assert_non_null(transfer);
+	return transfer;
+}
+
+/* --- frames beyond 2^32 --- */
+
+#define BEYOND (UINT64_C(1) << 32)
+
+static void numbers_of_frames_have_more_than_32_bits(void **state)
+{
+	struct follow *follow = go_straight(5 * BEYOND + 7);
+	uint64_t asked = pass_cts(follow, KNOWN + 2);
+	uint64_t written = pass_data(follow, KNOWN + 2, LONG);
+
+	(void)state;
+	assert_true(is_straight(follow));
+	assert_true(asked > 5 * BEYOND);
+	follow_keep(follow);
+	assert_int_equal(remembered(follow, KNOWN + 2)->message.cts_frame, asked);
+	assert_int_equal(remembered(follow, KNOWN + 2)->message.first_frame, written);
+	assert_int_equal(only_one(follow)->model.messages, KNOWN + 3);
+	follow_stop(follow);
+}
+
+/* Clear-to-sends below it wait for their data above. */
+static void messages_stretch_across_the_32_bits(void **state)
+{
+	struct follow *follow = go_straight(BEYOND - 60);
+	uint64_t asked[3], written[3];
+
+	(void)state;
+	assert_true(follow->frame < BEYOND - 4);
+	follow->frame = BEYOND - 4;
+	for (unsigned i = 0; i < 3; i++)
+		asked[i] = pass_cts(follow, KNOWN + 2 + i);
+	assert_int_equal(asked[2], BEYOND - 1);
+	for (unsigned i = 0; i < 3; i++)
+		written[i] = pass_data(follow, KNOWN + 2 + i, LONG);
+	assert_int_equal(written[0], BEYOND);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct ft_nccl_transfer *transfer = remembered(follow, KNOWN + 2 + i);
+
+		assert_int_equal(transfer->message.cts_frame, asked[i]);
+		assert_int_equal(transfer->message.first_frame, written[i]);
+	}
+	pass_messages(follow, KNOWN + 5, 3);
+	assert_true(is_straight(follow)); /* again */
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->model.messages, KNOWN + 8);
+	assert_int_equal(only_one(follow)->model.cts, KNOWN + 8);
+	assert_int_equal(only_one(follow)->model.missing_packets, 0);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+/* A write far from what was asked for, on the frame on which the number grows, and later. */
+static void what_is_found_beyond_has_its_whole_number(void **state)
+{
+	static const uint64_t ahead[] = { 0, 1, 100000 };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct follow *follow = go_straight(BEYOND - 60);
+		struct packet forged;
+
+		follow->frame = BEYOND + ahead[i] - 2;
+		pass_cts(follow, KNOWN + 2);
+		forged = data_of(follow, KNOWN + 2, SHORT, 0);
+		forged.va += UINT64_C(1) << 30;
+		pass(follow, &forged);
+		assert_int_equal(follow->found_count, 1);
+		assert_int_equal(follow->found[0].fault, FT_NCCL_WRITE_OUTSIDE);
+		assert_int_equal(follow->found[0].frame, BEYOND + ahead[i]);
+		assert_int_equal(follow->found[0].k, KNOWN + 2);
+		follow_stop(follow);
+	}
+}
+
+/* --- set-ups that are read late --- */
+
+static struct ft_nccl_metadata metadata_of(uint8_t host, uint32_t qpn, uint64_t addr, uint32_t key)
+{
+	struct ft_nccl_metadata metadata = {
+		.form = ft_nccl_form_find(3744), /* 2.29.7: immediates are big-endian */
+		.addr = addr,
+		.device_count = 1,
+		.qp_count = 1,
+		.qpns = { qpn },
+	};
+
+	put_address(metadata.devices[0].gid, host);
+	metadata.devices[0].rkey = key;
+	metadata.devices[0].mtu = MTU;
+	return metadata;
+}
+
+static void set_up_late(struct follow *follow)
+{
+	const struct ft_nccl_metadata sender = metadata_of(SENDER, SENDER_QP, FIFO_AT, FIFO_KEY);
+	const struct ft_nccl_metadata receiver = metadata_of(RECEIVER, RECEIVER_QP, 0x1000, 7);
+	const struct ft_nccl_exchange exchange = {
+		.vni = UINT32_MAX,
+		.frames = { follow->frame + 1, follow->frame + 9 },
+		.sender = &sender,
+		.receiver = &receiver,
+	};
+
+	follow->frame += 9;
+	ft_nccl_connections_learn(follow->connections, &exchange);
+}
+
+/* The FIFO's slots have not come round yet: how many there are only the set-up tells. */
+static void a_late_set_up_tells_how_many_slots_there_are(void **state)
+{
+	struct follow *follow = go_straight(0);
+
+	(void)state;
+	assert_int_equal(only_one(follow)->straight->slots, 0);
+	set_up_late(follow);
+	assert_false(is_straight(follow));
+	assert_int_equal(only_one(follow)->model.fifo.slots, 256);
+	assert_int_equal(only_one(follow)->model.version_first, 22907);
+	assert_int_equal(only_one(follow)->model.messages, KNOWN + 2);
+	pass_messages(follow, KNOWN + 2, 256);
+	assert_true(is_straight(follow));
+	assert_int_equal(only_one(follow)->straight->slots, 256);
+	follow_stop(follow);
+}
+
+/* It goes straight through the first slot again, with messages open where the set-up is read. */
+static void messages_that_wait_outlast_a_late_set_up(void **state)
+{
+	static const unsigned opened[] = { 0, 1, 3 };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct follow *follow = go_straight(0);
+		uint64_t asked[3] = { 0 }, next = KNOWN + 2;
+
+		for (unsigned at = 0; at < opened[i]; at++)
+			asked[at] = pass_cts(follow, next + at);
+		set_up_late(follow);
+		for (unsigned at = 0; at < opened[i]; at++)
+			assert_int_equal(remembered(follow, next + at)->message.cts_frame,
+					 asked[at]);
+		for (unsigned at = 0; at < opened[i]; at++)
+			pass_data(follow, next + at, LONG);
+		next += opened[i];
+		pass_messages(follow, next, 600 - next);
+		assert_true(is_straight(follow));
+		follow_keep(follow);
+		assert_int_equal(only_one(follow)->model.found_by, FT_NCCL_BY_METADATA);
+		assert_int_equal(only_one(follow)->model.fifo.slots, 256);
+		assert_int_equal(only_one(follow)->model.messages, 600);
+		assert_int_equal(only_one(follow)->model.cts, 600);
+		assert_int_equal(only_one(follow)->model.missing_packets, 0);
+		assert_int_equal(follow->found_count, 0);
+		follow_stop(follow);
+	}
+}
+
+/* In the midst of a write: its end has yet to come. */
+static void a_write_under_way_outlasts_a_late_set_up(void **state)
+{
+	struct follow *follow = go_straight(0);
+	struct packet first = (pass_cts(follow, KNOWN + 2), data_of(follow, KNOWN + 2, LONG, 0));
+	struct packet last = data_of(follow, KNOWN + 2, LONG, 1);
+	uint64_t frame = pass(follow, &first);
+
+	(void)state;
+	set_up_late(follow);
+	pass(follow, &last);
+	follow->data_psn += packets_in(LONG);
+	assert_int_equal(remembered(follow, KNOWN + 2)->message.first_frame, frame);
+	assert_true(remembered(follow, KNOWN + 2)->message.has_imm);
+	assert_int_equal(remembered(follow, KNOWN + 2)->message.packets, 2);
+	pass_messages(follow, KNOWN + 3, 3);
+	assert_true(is_straight(follow));
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+/* A FIFO of fewer slots than the set-up says would take a clear-to-send back to its first one: that is none. */
+static void a_clear_to_send_in_the_first_slot_again_is_found(void **state)
+{
+	struct follow *follow = go_straight(0);
+	struct packet forged;
+	uint64_t frame;
+
+	(void)state;
+	set_up_late(follow);
+	pass_messages(follow, KNOWN + 2, 64 - KNOWN - 2);
+	assert_true(is_straight(follow));
+	forged = cts_of(follow, 64);
+	forged.va = FIFO_AT;
+	frame = pass(follow, &forged);
+	follow->cts_psn++;
+	pass_messages(follow, 64, 3);
+	follow_keep(follow);
+	assert_int_equal(follow->found_count, 1);
+	assert_int_equal(follow->found[0].fault, FT_NCCL_CONTRADICTION);
+	assert_int_equal(follow->found[0].frame, frame);
+	follow_stop(follow);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_of_frames_have_more_than_32_bits),
+		cmocka_unit_test(messages_stretch_across_the_32_bits),
+		cmocka_unit_test(what_is_found_beyond_has_its_whole_number),
+		cmocka_unit_test(a_late_set_up_tells_how_many_slots_there_are),
+		cmocka_unit_test(messages_that_wait_outlast_a_late_set_up),
+		cmocka_unit_test(a_write_under_way_outlasts_a_late_set_up),
+		cmocka_unit_test(a_clear_to_send_in_the_first_slot_again_is_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
