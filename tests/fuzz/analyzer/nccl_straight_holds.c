@@ -32,6 +32,8 @@ enum {
 	RETH = 16
 };
 
+#define FIFO_AT UINT64_C(0x550000000000)
+
 /* One of the two followers. */
 struct way {
 	struct ft_nccl_qps *qps;
@@ -44,7 +46,7 @@ enum stage { IDLE, WRITING, WRITTEN };
 
 struct world {
 	struct way straight, general;
-	bool adaptive;
+	bool adaptive, set_up;
 	uint8_t slots_bits;
 	uint64_t frame, asked, answered; /* messages */
 	uint32_t cts_psn, data_psn, length;
@@ -226,7 +228,7 @@ static void ask(struct world *world)
 				     .opcode = 0x0a,
 				     .qpn = SENDER_QP,
 				     .psn = world->cts_psn++,
-				     .va = 0x550000000000 + k % slots * 512,
+				     .va = FIFO_AT + k % slots * 512,
 				     .rkey = FIFO_KEY,
 				     .length = ENTRY,
 				     .payload = ENTRY,
@@ -412,6 +414,49 @@ static void close_way(struct way *way)
 	ft_nccl_qps_destroy(way->qps);
 }
 
+/* --- what comes between packets --- */
+
+static struct ft_nccl_metadata metadata_of(uint8_t host, uint32_t qpn, uint64_t addr, uint32_t key)
+{
+	struct ft_nccl_metadata metadata = {
+		.form = ft_nccl_form_find(3576), /* 2.24 and 2.25, of 256 slots */
+		.addr = addr,
+		.device_count = 1,
+		.qp_count = 1,
+		.qpns = { qpn },
+	};
+
+	put_host(metadata.devices[0].gid, host);
+	metadata.devices[0].rkey = key;
+	metadata.devices[0].mtu = MTU;
+	return metadata;
+}
+
+/* The connection's set-up is read late, whether or not its FIFO has as many slots. */
+static void set_up(struct world *world)
+{
+	const struct ft_nccl_metadata sender = metadata_of(SENDER, SENDER_QP, FIFO_AT, FIFO_KEY);
+	const struct ft_nccl_metadata receiver = metadata_of(RECEIVER, RECEIVER_QP, 0x1000, 7);
+	const struct ft_nccl_exchange exchange = {
+		.vni = UINT32_MAX,
+		.frames = { world->frame + 1, world->frame + 2 },
+		.sender = &sender,
+		.receiver = &receiver,
+	};
+
+	world->set_up = true;
+	world->frame += 2;
+	ft_nccl_connections_learn(world->general.connections, &exchange);
+	ft_nccl_connections_learn(world->straight.connections, &exchange);
+}
+
+/* Two frames more, and their numbers have another upper half. */
+static void skip_frames(struct world *world)
+{
+	if ((uint32_t)world->frame < UINT32_MAX - 2)
+		world->frame = (world->frame | UINT32_MAX) - 2;
+}
+
 static void step(struct world *world, uint8_t byte)
 {
 	bool may_ask = world->asked - world->answered < AHEAD;
@@ -420,6 +465,10 @@ static void step(struct world *world, uint8_t byte)
 		world->spoil = (uint8_t)((byte & 15) % SPOILT);
 	else if (byte == 0xef)
 		compare(world);
+	else if (byte == 0xee)
+		skip_frames(world);
+	else if (byte == 0xed && !world->set_up)
+		set_up(world);
 	else if (byte >= 0xe0)
 		acknowledge(world, (byte & 1) != 0);
 	else if (may_ask && (byte < 0x60 || world->asked == world->answered))
