@@ -122,7 +122,7 @@ void ft_nccl_order_miss(const struct ft_nccl_moment *moment, uint64_t before)
 	const struct ft_nccl_transfer *last = ft_nccl_ring_find(&followed->ring, before);
 	struct missed missed = { .first = before + 1, .end = moment->lane->cts_k };
 
-	if (followed->lane_count == 1 || followed->numbered || last == NULL)
+	if (followed->numbered || last == NULL)
 		return;
 	missed.frame = last->message.cts_frame;
 	missed.period = ft_nccl_ring_period(&followed->ring);
