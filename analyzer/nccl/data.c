@@ -233,8 +233,10 @@ static void reject(struct ft_nccl_moment *moment)
 	struct ft_nccl_lane *lane = moment->lane;
 
 	ft_nccl_fault_write(moment);
-	if (lane->writing)
-		return; /* what goes on from here is the write that it came between */
+	if (lane->writing) { /* what goes on from here is the write that it came between */
+		ft_nccl_step(moment->followed, false);
+		return;
+	}
 	lane->exact = false;
 	lane->begun_frame = 0;
 	lane->alien_to = ft_nccl_write_end(moment->followed, moment->seen);
@@ -424,11 +426,11 @@ void ft_nccl_data_pass_middle(struct ft_nccl_moment *moment)
 	transfer->message.packets += (uint32_t)packets;
 }
 
-/* What was missed is of the write under way. */
-static bool is_rest_missing(const struct ft_nccl_moment *moment)
+/* What was missed is of the write under way, which goes on so far from its end; -1: the next one begins, in its place. */
+static bool is_rest_missing(const struct ft_nccl_moment *moment, int32_t left)
 {
 	return moment->turn == FT_NCCL_AHEAD && moment->lane->writing &&
-	       ft_nccl_psn_distance(moment->seen->psn, moment->lane->write_end) <= 1;
+	       ft_nccl_psn_distance(moment->lane->write_end, moment->seen->psn) >= left;
 }
 
 /* Each packet that was missed may have been a message. */
@@ -449,10 +451,11 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_psns *psns = &moment->lane->data;
 	struct ft_nccl_connection *model = &moment->followed->model;
-	bool is_hole;
+	bool is_hole, is_in_turn;
 
 	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
-	moment->is_behind = moment->turn == FT_NCCL_NEXT || is_rest_missing(moment);
+	moment->is_behind = moment->turn == FT_NCCL_NEXT || is_rest_missing(moment, -1);
+	is_in_turn = moment->turn == FT_NCCL_NEXT || is_rest_missing(moment, 0);
 	is_hole =
 		!moment->is_behind && moment->turn != FT_NCCL_LATE && moment->turn != FT_NCCL_AGAIN;
 	if (is_hole)
@@ -469,7 +472,7 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 		return;
 	if (is_hole)
 		moment->followed->numbered = false;
-	ft_nccl_step(moment->followed, moment->turn == FT_NCCL_NEXT);
+	ft_nccl_step(moment->followed, is_in_turn);
 	model->missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
 	if (moment->connections->config.ends_only && seen->opcode == 0x06 && moment->lane->writing)

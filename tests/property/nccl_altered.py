@@ -320,13 +320,17 @@ class Judge(accounts.Judge):
             self.complain(len(astray), "of", self.partial, "messages have frames of others:", *astray[:3])
 
 
-def books_of(asked):
+def truths_of(asked):
+    """Paths of the ground truths."""
     folder = Path(asked.shared or os.environ.get("FT_SHARED", PROJECT.parent / "shared")) / "captures" / "nccl"
     if not folder.is_dir():
         print("SKIPPED: %s is not there; FT_SHARED names the folder of the reference captures: the shipped ones alone" % folder)
         folder = PROJECT / "tests" / "data" / "nccl"
-    paths = [path for path in sorted(folder.glob("*.truth.json")) if asked.capture in path.name]
-    return {book.name: book for book in map(Book, paths)}
+    return sorted(folder.glob("*.truth.json"))
+
+
+def books_of(asked):
+    return {book.name: book for book in map(Book, truths_of(asked)) if asked.capture in book.name}
 
 
 def judge_round(judge, book, way, seed):

@@ -62,6 +62,29 @@ static void a_write_outside_of_what_was_asked_for(void **state)
 	}
 }
 
+/* What a mirror lost in the midst of a write changes nothing in which message the next one is of. */
+static void a_write_outside_soon_after_a_loss_within_a_write(void **state)
+{
+	static const uint64_t lost[] = { 1 << 1, 1 << 2, 3 << 2, 1 << 1 | 1 << 3 };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof lost / sizeof lost[0]; i++) {
+		struct follow *follow = start();
+		struct packet packet;
+
+		answer_without(follow, BEFORE, 6000, lost[i]);
+		ask(follow, BEFORE + 1);
+		packet = data_of(follow, BEFORE + 1, 64, 0);
+		packet.va += 0x40000000;
+		follow_packet(follow, &packet);
+		assert_int_equal(follow->found_count, 1);
+		assert_int_equal(follow->found[0].fault, FT_NCCL_WRITE_OUTSIDE);
+		assert_int_equal(follow->found[0].frame, follow->frame);
+		assert_int_equal(follow->found[0].k, BEFORE + 1);
+		follow_stop(follow);
+	}
+}
+
 /* A PSN that has been sent, with another address. */
 static void a_write_outside_dressed_as_sent_again(void **state)
 {
@@ -368,6 +391,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_write_outside_of_what_was_asked_for),
+		cmocka_unit_test(a_write_outside_soon_after_a_loss_within_a_write),
 		cmocka_unit_test(a_write_outside_dressed_as_sent_again),
 		cmocka_unit_test(a_write_that_nobody_asked_for),
 		cmocka_unit_test(somebody_else_writes),

@@ -1,0 +1,123 @@
+"""Frames forged into captures of NCCL, of which taps then lose frames or the beginning: `nccl` and `audit` name no other frame.
+
+usage: nccl_injected.py PROGRAM [--rounds N] [--seed S] [--keep FOLDER] [--shared FOLDER]
+
+A write outside of what was asked for, one that nobody asked for, one of another sender, a clear-to-send that comes again: as
+packets of their own in the sequence of their queue pair. How many are named is printed, and has a floor: near holes nothing is
+told (docs/nccl.md), and of what is left of a capture of a few messages much is near a hole.
+"""
+
+import collections
+import random
+import struct
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "e2e"))
+
+import accounts
+import nccl_altered
+from nccl import retouched
+from nccl_forged import Place
+from pcapfile import read_pcap, write_pcap
+
+STRANGER = bytes((10, 66, 6, 6))
+FAR = 1 << 30
+LOST = 0.01
+RULES = {"outside": {"nccl.write-outside", "nccl.write-unasked"}, "unasked": {"nccl.write-unasked", "nccl.write-outside", "nccl.replay"},
+         "stranger": {"nccl.second-writer"}, "replay": {"nccl.replay"}}
+FLOORS = {"whole": 0.9, "lossy": 0.5, "middle": 0.2}  # so many of them are named at least, by either verb
+LIKE_AUDITS = 0.75  # of the writes outside that audits name where frames are lost: these do not look at the middle of writes
+CURED = (("ring4-2.27.7", "middle", 238),)  # another frame was named: (capture, way, seed)
+
+
+class Book:
+    def __init__(self, path):
+        altered = nccl_altered.Book(path)
+        self.name, self.truth = altered.name, altered.truth
+        self.header, self.records = read_pcap(path.parent / (self.name + ".pcap"))
+        self.messages = [m for m in self.truth["messages"] if m["n"] == 1 and m["wire"][0]["dmalen"] and m["cts_frame"]]
+
+
+def forgeries(place, like):
+    """kind -> (the frame, its PSN, the packets of whose sequence it is one; none: of its own)"""
+    va, size = int(place.message["receive"]["addrs"][0], 16), place.message["receive"]["posted_sizes"][0]
+    psn = place.next_psn(place.data, place.at)
+    yield "outside", retouched(like, psn=psn, reth=(va + FAR, 64)), psn, place.data
+    yield "stranger", retouched(like, psn=7777, source=STRANGER, reth=(va, min(size, 64))), None, ()
+    if not place.is_asked(va, min(size, 64)):
+        yield "unasked", retouched(like, psn=psn, reth=(va, min(size, 64))), psn, place.data
+    before = [i for i in place.asks if i <= place.at]
+    if before:
+        asked = place.records[before[-1]]
+        va, key, length = struct.unpack_from(">QII", asked, 16 + 54)
+        psn = place.next_psn(place.asks, place.at)
+        payload = asked[16 + 70:16 + 70 + length]
+        if len(payload) == length:
+            yield "replay", retouched(asked, psn=psn, reth=(va, length), key=key, payload=payload), psn, place.asks
+
+
+class Judge(nccl_altered.Judge):
+    def __init__(self, program, folder):
+        super().__init__(program, folder)
+        self.named, self.forged = collections.Counter(), collections.Counter()
+
+    def judge(self, book, way, chance):
+        """Behind the clear-to-send of a message, or behind its last packet."""
+        message = chance.choice(book.messages[len(book.messages) // 2:])
+        at = chance.choice((message["cts_frame"], message["frames"][1])) - 1
+        place = Place(book.records, book.truth, message, at)
+        like = book.records[message["wire"][0]["first_frame"] - 1]
+        for kind, forged, psn, sequence in forgeries(place, like):
+            records = place.with_frame(forged, psn, sequence)
+            frame = at + 1
+            kept = [i for i in range(len(records)) if way != "lossy" or i == frame or chance.random() >= LOST]
+            if way == "middle":
+                kept = kept[int(frame * chance.uniform(0.1, 0.6)):]
+            path = write_pcap(self.folder / "forged.pcap", book.header, [records[i] for i in kept])
+            self.judge_findings(kind, way, path, kept.index(frame) + 1)
+
+    def judge_findings(self, kind, way, path, frame):
+        audit = self.json("audit", "-m", self.folder / "all.json", path)["findings"]
+        verbs = {"nccl": self.json("nccl", "--messages", "0", path)["findings"],
+                 "audit": [finding for finding in audit if finding["rule"].startswith("nccl.")]}
+        for verb, findings in verbs.items():
+            self.rows += 1
+            self.forged[kind, way, verb] += 1
+            self.named[kind, way, verb] += any(f["rule"] in RULES[kind] and frame in f["frames"] for f in findings)
+            for finding in findings:
+                if frame not in finding["frames"]:
+                    self.complain(kind, verb, "names", finding["rule"], finding["frames"], "and not", frame, finding["evidence"])
+
+    def sum_up(self):
+        self.label, sums = "in all", collections.defaultdict(lambda: [0, 0])
+        for (kind, way, verb), count in sorted(self.forged.items()):
+            named = self.named[kind, way, verb]
+            print("%-10s %-8s %-6s %4d of %4d are named" % (kind, way, verb, named, count))
+            sums[way, verb][0] += named
+            sums[way, verb][1] += count
+        told, audited = (self.named["outside", "lossy", verb] for verb in ("nccl", "audit"))
+        if told < LIKE_AUDITS * audited:
+            self.complain(told, "writes outside are named where frames are lost, and", audited, "by audits")
+        for (way, verb), (named, count) in sums.items():
+            if named < FLOORS[way] * count:
+                self.complain(way, verb, named, "of", count, "are named")
+
+
+def judge_rounds(asked, folder):
+    judge = Judge(asked.program, folder)
+    books = [book for book in map(Book, nccl_altered.truths_of(asked)) if book.messages]
+    rounds = [(random.Random("book %d" % seed).choice(books), sorted(FLOORS)[seed % len(FLOORS)], seed)
+              for seed in range(asked.seed, asked.seed + asked.rounds)]
+    rounds += [(book, way, seed) for name, way, seed in CURED for book in books if book.name == name]
+    for book, way, seed in rounds:
+        judge.label = "seed %d, %s %s" % (seed, book.name, way)
+        judge.judge(book, way, random.Random(seed))
+    judge.sum_up()
+    return judge
+
+
+if __name__ == "__main__":
+    parser = accounts.parser_of(__doc__, 60)
+    parser.add_argument("--shared", help="folder of the reference captures")
+    accounts.run(parser, judge_rounds)
