@@ -315,10 +315,12 @@ static void messages_that_wait_outlast_a_late_set_up(void **state)
 static void a_write_under_way_outlasts_a_late_set_up(void **state)
 {
 	struct follow *follow = go_straight(0);
-	struct packet first = (pass_cts(follow, KNOWN + 2), data_of(follow, KNOWN + 2, LONG, 0));
+	struct packet first = data_of(follow, KNOWN + 2, LONG, 0);
 	struct packet last = data_of(follow, KNOWN + 2, LONG, 1);
-	uint64_t frame = pass(follow, &first);
+	uint64_t frame;
 
+	pass_cts(follow, KNOWN + 2);
+	frame = pass(follow, &first);
 	(void)state;
 	set_up_late(follow);
 	pass(follow, &last);
