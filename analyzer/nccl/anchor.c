@@ -135,9 +135,16 @@ static bool is_of_all(const struct ft_nccl_lane *lane, const struct ft_nccl_seen
 }
 
 /*
- * Plain messages are one request each, so the receiver's ACKs count them. Long ones of two requests, before the capture
- * too, would soon make it more than was asked for.
+ * No message so far took two requests, a long write and its end: long ones are not sent so, or there was none, as each
+ * request took one packet.
  */
+static bool are_one_request_each(const struct ft_nccl_followed *followed,
+				 const struct ft_nccl_seen *ack)
+{
+	return followed->model.adaptive == FT_NCCL_NO || ack->msn == ft_nccl_psn_add(ack->psn, 1);
+}
+
+/* Plain messages are one request each, so the receiver's ACKs count them. */
 void ft_nccl_anchor_at_msn(const struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_followed *followed = moment->followed;
@@ -146,8 +153,8 @@ void ft_nccl_anchor_at_msn(const struct ft_nccl_moment *moment)
 	int32_t waiting = ft_nccl_psn_distance(asked & 0xffffff, moment->seen->msn);
 
 	if (followed->numbered || followed->crowded || followed->partial ||
-	    followed->lane_count != 1 || !followed->has_newest ||
-	    followed->model.adaptive == FT_NCCL_YES || !is_of_all(lane, moment->seen))
+	    followed->lane_count != 1 || !followed->has_newest || !is_of_all(lane, moment->seen) ||
+	    !are_one_request_each(followed, moment->seen))
 		return;
 	if (waiting < 0 || waiting > FT_NCCL_ASKED_AHEAD || (uint64_t)waiting > asked)
 		return;
