@@ -57,20 +57,37 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 	       is_at_start(moment, transfer);
 }
 
+/* Where nothing can be read, the connection was found by immediates that are lengths. */
+static bool has_lengths(const struct ft_nccl_followed *followed)
+{
+	return followed->model.imm_content == FT_NCCL_IMM_LENGTH || followed->blind;
+}
+
+/* The immediate may be the length of the message under way, of which other queue pairs have parts, too. */
+static bool may_be_length_of(const struct ft_nccl_transfer *open, uint32_t immdt)
+{
+	return open->message.has_imm ? immdt == open->immdt : immdt != 0 || open->written == 0;
+}
+
 /*
  * Behind a hole, or behind packets whose first one it took: the end of a message of one request comes right behind its data,
- * or it is another one's.
+ * or it is another one's. Of a shared message its length tells.
  */
 static bool is_another_end(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
 {
+	const struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_seen *seen = moment->seen;
 	const struct ft_nccl_share *share =
-		ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
+		ft_nccl_ring_shares(&followed->ring, open) + moment->lane_index;
 
-	return (moment->turn == FT_NCCL_AHEAD || moment->lane->orphans != 0) &&
-	       ft_nccl_has_immediate(seen->opcode) && seen->length == 0 &&
-	       open->message.request_count == 1 && moment->followed->lane_count == 1 &&
-	       seen->psn != ft_nccl_psn_add(share->to, 1);
+	if (!ft_nccl_has_immediate(seen->opcode) || seen->length != 0 ||
+	    open->message.request_count != 1)
+		return false;
+	if (followed->lane_count == 1)
+		return (moment->turn == FT_NCCL_AHEAD || moment->lane->orphans != 0) &&
+		       seen->psn != ft_nccl_psn_add(share->to, 1);
+	return moment->turn == FT_NCCL_AHEAD && has_lengths(followed) &&
+	       !may_be_length_of(open, seen->immdt);
 }
 
 /* What the message in turn has to do with a write. */
