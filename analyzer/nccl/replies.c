@@ -1,6 +1,7 @@
 #include "replies.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <decode/packet.h>
@@ -37,8 +38,9 @@ struct fifos {
 	struct ft_nccl_stranger *const *strangers;
 	unsigned devices, count; /* of clear-to-sends */
 	bool is_whole;           /* their logs are from their first packet on */
-	uint8_t requests
-		[FT_NCCL_REPLY_MESSAGES]; /* that they are for, by k; 0: it is not in the logs */
+	/* by k, their frames and the requests that they are for; 0: it is not in the logs */
+	uint64_t frames[FT_NCCL_REPLY_MESSAGES];
+	uint8_t requests[FT_NCCL_REPLY_MESSAGES];
 };
 
 /* What a device's clear-to-sends ask for. */
@@ -50,8 +52,10 @@ static void read_requests(const struct ft_nccl_log *log, const struct ft_nccl_gr
 	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
 		uint64_t k = (uint64_t)logged.seen.psn * grid->devices + device;
 
-		if (k < FT_NCCL_REPLY_MESSAGES)
-			fifos->requests[k] = (uint8_t)(logged.seen.length / grid->entry_bytes);
+		if (k >= FT_NCCL_REPLY_MESSAGES)
+			continue;
+		fifos->frames[k] = logged.seen.frame;
+		fifos->requests[k] = (uint8_t)(logged.seen.length / grid->entry_bytes);
 	}
 }
 
@@ -67,6 +71,18 @@ static struct fifos fifos_of(const struct ft_nccl_grid *grid)
 		read_requests(fifos.strangers[i]->log, grid, i, &fifos);
 	}
 	return fifos;
+}
+
+/* What was asked for before this frame, as far as it is known. */
+static unsigned count_until(const struct fifos *fifos, uint64_t frame)
+{
+	unsigned count = 0;
+
+	for (unsigned k = 0; k < FT_NCCL_REPLY_MESSAGES; k++) {
+		if (fifos->frames[k] != 0 && fifos->frames[k] < frame)
+			count = k + 1;
+	}
+	return count;
 }
 
 /*
@@ -110,6 +126,16 @@ static bool carries_data(const struct ft_nccl_stranger *stranger)
 	return false;
 }
 
+/* In this order they were made, mostly. */
+static int by_number(const void *a, const void *b)
+{
+	const struct ft_nccl_reply *left = a, *right = b;
+
+	return left->stranger->qpn < right->stranger->qpn
+		       ? -1
+		       : left->stranger->qpn > right->stranger->qpn;
+}
+
 static void find_all(const struct ft_nccl_connections *connections, const struct fifos *fifos,
 		     struct found *found)
 {
@@ -135,6 +161,7 @@ static void find_all(const struct ft_nccl_connections *connections, const struct
 		found->is_whole = found->is_whole && other->log->restarts == 0;
 		found->count++;
 	}
+	qsort(found->replies, found->count, sizeof *found->replies, by_number);
 }
 
 /* As many messages as clear-to-sends, but for those that wait. */
@@ -214,7 +241,31 @@ static unsigned count_fifos(const struct ft_nccl_connections *connections,
 	return count;
 }
 
-/* They take turns, and went round twice: each carried messages of its own, all of them together what was asked for. */
+/* As many clear-to-sends as waited, at most, when the messages of a round began. */
+static unsigned most_waiting(const struct fifos *fifos, const struct found *found, unsigned round)
+{
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < found->count; i++) {
+		unsigned asked = count_until(fifos, found->replies[i].begun[round]);
+		unsigned begun = round * found->count + i;
+
+		most = asked > begun + most ? asked - begun : most;
+	}
+	return most;
+}
+
+/*
+ * They went round twice, and no more clear-to-sends waited the second time; or three times. Another queue pair that takes
+ * turns with them, of which nothing was seen yet, would leave one more behind each time.
+ */
+static bool are_all(const struct fifos *fifos, const struct found *found, unsigned rounds)
+{
+	return rounds > 2 ||
+	       (rounds == 2 && most_waiting(fifos, found, 1) <= most_waiting(fifos, found, 0));
+}
+
+/* They take turns: each carried messages of its own, all of them together what was asked for. */
 static bool take_turns(const struct fifos *fifos, const struct found *found)
 {
 	const struct counts counts = counts_of(found);
@@ -226,8 +277,8 @@ static bool take_turns(const struct fifos *fifos, const struct found *found)
 		right += found->replies[i].right;
 		messages += found->replies[i].count;
 	}
-	return right >= LENGTHS && counts.most - counts.least <= 1 && counts.least > 1 &&
-	       is_asked(fifos, messages);
+	return right >= LENGTHS && counts.most - counts.least <= 1 && is_asked(fifos, messages) &&
+	       are_all(fifos, found, counts.least);
 }
 
 /* Both directions of a pair of queue pairs have one port. */

@@ -7,6 +7,7 @@
 
 /* A message on its way through a log. */
 struct part {
+	uint64_t frame; /* of the first packet seen */
 	uint64_t length;
 	uint32_t writes;
 	bool has_end; /* a write of its own, empty or with a size for each before */
@@ -34,6 +35,7 @@ static void end_message(struct ft_nccl_reply *reply, uint32_t immdt, const struc
 	reply->has_several = reply->has_several || is_several;
 	if (reply->count == FT_NCCL_REPLY_MESSAGES)
 		return;
+	reply->begun[reply->count] = part->frame;
 	reply->immdts[reply->count] = immdt;
 	reply->lengths[reply->count] =
 		part->length <= UINT32_MAX ? (uint32_t)part->length : UINT32_MAX;
@@ -68,6 +70,8 @@ void ft_nccl_reply_read(struct ft_nccl_stranger *stranger, struct ft_nccl_reply 
 
 	*reply = (struct ft_nccl_reply){ .stranger = stranger };
 	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
+		if (part.frame == 0)
+			part.frame = logged.seen.frame;
 		if (ft_nccl_begins(logged.seen.opcode))
 			read_write(&part, &logged.seen);
 		if (!ft_nccl_has_immediate(logged.seen.opcode))

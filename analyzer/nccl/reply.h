@@ -10,6 +10,7 @@ struct ft_nccl_reply {
 	struct ft_nccl_stranger *stranger;
 	unsigned count;
 	unsigned right, wrong; /* immediates that are, or are not, the length of what they end */
+	uint64_t begun[FT_NCCL_REPLY_MESSAGES]; /* frames of their first packets */
 	uint32_t immdts[FT_NCCL_REPLY_MESSAGES];
 	uint32_t lengths[FT_NCCL_REPLY_MESSAGES];
 	uint8_t requests[FT_NCCL_REPLY_MESSAGES];
