@@ -44,24 +44,12 @@ struct reading {
 	bool ends_only; /* packets in the middle of a write are not in the log */
 };
 
-/* The PSN of the entry behind it, if no hole comes between. */
-static uint32_t next_of(const struct ft_nccl_logged *logged, bool ends_only)
-{
-	const struct ft_nccl_seen *seen = &logged->seen;
-	uint32_t packets = logged->run;
-
-	if (ends_only && seen->opcode == 0x06 && (seen->has & FT_HAS_RETH) != 0 &&
-	    seen->payload_length != 0 && seen->length > seen->payload_length)
-		packets = (seen->length - 1) / seen->payload_length;
-	return ft_nccl_psn_add(seen->psn, packets);
-}
-
 /* A hole, or a beginning in the middle of a message: what cannot be told apart is left out. */
 static void align(struct reading *reading, const struct ft_nccl_logged *logged)
 {
 	bool is_hole = reading->next != logged->seen.psn;
 
-	reading->next = next_of(logged, reading->ends_only);
+	reading->next = ft_nccl_log_psn_behind(logged, reading->ends_only);
 	reading->is_next = reading->is_next && !is_hole;
 	if (reading->anchor.frame != 0)
 		return;

@@ -169,6 +169,7 @@ static void blame(struct ft_nccl_connections *connections, const struct ft_nccl_
 /* A queue pair whose data was asked for. */
 struct candidate {
 	struct ft_nccl_stranger *stranger;
+	unsigned turn; /* if it is known by what it carried; else 0 */
 	struct ft_nccl_anchor anchor;
 };
 
@@ -177,20 +178,23 @@ static int by_turn(const void *a, const void *b)
 {
 	const struct candidate *left = a, *right = b;
 
+	if (left->turn != right->turn)
+		return left->turn < right->turn ? -1 : 1;
 	if (left->anchor.k != right->anchor.k)
 		return left->anchor.k < right->anchor.k ? -1 : 1;
 	return left->anchor.frame < right->anchor.frame ? -1
 							: left->anchor.frame > right->anchor.frame;
 }
 
-static bool is_one_of(const struct ft_nccl_replies *replies,
-		      const struct ft_nccl_stranger *stranger)
+/* Its place among them; replies->count: it is none of them. */
+static unsigned place_in(const struct ft_nccl_replies *replies,
+			 const struct ft_nccl_stranger *stranger)
 {
-	for (unsigned i = 0; i < replies->count; i++) {
-		if (replies->strangers[i] == stranger)
-			return true;
-	}
-	return false;
+	unsigned place = 0;
+
+	while (place < replies->count && replies->strangers[place] != stranger)
+		place++;
+	return place;
 }
 
 static unsigned find_candidates(struct ft_nccl_connections *connections,
@@ -204,9 +208,10 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 
 	while (count < FT_NCCL_REPLAYS &&
 	       (stranger = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
+		unsigned place = replies != NULL ? place_in(replies, stranger) : 0;
 		struct ft_nccl_anchor anchor;
 
-		if (replies != NULL && !is_one_of(replies, stranger))
+		if (replies != NULL && place == replies->count)
 			continue;
 		if (!ft_nccl_is_between(followed, stranger)) {
 			if (is_to_receiver(followed, stranger))
@@ -217,7 +222,11 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 					 : ft_nccl_anchor_in(followed, stranger->log,
 							     connections->config.ends_only);
 		if (anchor.frame != 0)
-			candidates[count++] = (struct candidate){ stranger, anchor };
+			candidates[count++] = (struct candidate){
+				.stranger = stranger,
+				.turn = replies != NULL && replies->in_order ? place : 0,
+				.anchor = anchor,
+			};
 	}
 	if (count > 0)
 		qsort(candidates, count, sizeof *candidates, by_turn);
@@ -265,8 +274,9 @@ static void share_out(struct ft_nccl_followed *followed, const struct ft_nccl_re
 	is_split = replies->split == FT_NCCL_YES;
 	followed->model.split = replies->split;
 	followed->ways = is_split ? FT_NCCL_WAY_ALL : UINT64_C(1) << count;
-	followed->numbered = are_counted(followed, candidates, count) &&
-			     (is_split || is_in_order(followed, candidates, count));
+	followed->numbered =
+		are_counted(followed, candidates, count) &&
+		(is_split || replies->in_order || is_in_order(followed, candidates, count));
 }
 
 void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,

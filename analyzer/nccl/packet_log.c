@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#include <decode/packet.h>
+
+#include "psns.h"
+
 /* What is stored: the entry, then its payload, up to the next multiple of 16 bytes. */
 static uint32_t stored_bytes(uint32_t payload)
 {
@@ -59,6 +63,17 @@ void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 	log->used += stored_bytes(logged.seen.captured);
 	log->count++;
 	log->ended += seen->opcode == 0x09 || seen->opcode == 0x0b ? 1 : 0;
+}
+
+uint32_t ft_nccl_log_psn_behind(const struct ft_nccl_logged *logged, bool ends_only)
+{
+	const struct ft_nccl_seen *seen = &logged->seen;
+	uint32_t packets = logged->run;
+
+	if (ends_only && seen->opcode == 0x06 && (seen->has & FT_HAS_RETH) != 0 &&
+	    seen->payload_length != 0 && seen->length > seen->payload_length)
+		packets = (seen->length - 1) / seen->payload_length;
+	return ft_nccl_psn_add(seen->psn, packets);
 }
 
 bool ft_nccl_log_next(const struct ft_nccl_log *log, uint32_t *at, struct ft_nccl_logged *logged)

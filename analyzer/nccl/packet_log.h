@@ -31,5 +31,11 @@ struct ft_nccl_log {
 void ft_nccl_log_clear(struct ft_nccl_log *log);
 void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen);
 
+/*
+ * The PSN behind the entry, if no hole comes between. With `ends_only` packets in the middle of a write are not in the log: the
+ * last of the write is next.
+ */
+uint32_t ft_nccl_log_psn_behind(const struct ft_nccl_logged *logged, bool ends_only);
+
 /* The entry at *at, and step over it; begin with *at = 0. False: behind the newest. Points into the log. */
 bool ft_nccl_log_next(const struct ft_nccl_log *log, uint32_t *at, struct ft_nccl_logged *logged);

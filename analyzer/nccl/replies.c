@@ -1,15 +1,14 @@
 #include "replies.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <decode/packet.h>
 
 #include "answer.h"
 #include "grid.h"
-#include "reply.h"
 #include "source_port.h"
+#include "turn_order.h"
 
 enum {
 	LENGTHS = 3, /* messages whose immediate must be their length */
@@ -95,10 +94,10 @@ static int count_asked(const struct fifos *fifos, const struct ft_nccl_reply *re
 
 	if (!reply->has_several)
 		return 0;
-	if (!ft_nccl_reply_is_whole(reply))
+	if (!reply->is_whole)
 		return -1;
-	for (unsigned k = 0; k < reply->count; k++) {
-		if (fifos->requests[k] != reply->requests[k])
+	for (unsigned k = 0; k < reply->unbroken; k++) {
+		if (fifos->requests[k] != 0 && fifos->requests[k] != reply->requests[k])
 			return -1;
 		right += reply->requests[k] > 1 ? 1 : 0;
 	}
@@ -126,16 +125,6 @@ static bool carries_data(const struct ft_nccl_stranger *stranger)
 	return false;
 }
 
-/* In this order they were made, mostly. */
-static int by_number(const void *a, const void *b)
-{
-	const struct ft_nccl_reply *left = a, *right = b;
-
-	return left->stranger->qpn < right->stranger->qpn
-		       ? -1
-		       : left->stranger->qpn > right->stranger->qpn;
-}
-
 static void find_all(const struct ft_nccl_connections *connections, const struct fifos *fifos,
 		     struct found *found)
 {
@@ -157,11 +146,11 @@ static void find_all(const struct ft_nccl_connections *connections, const struct
 			found->begun += carries_data(other) ? 1 : 0;
 			continue;
 		}
-		ft_nccl_reply_read(other, &found->replies[found->count]);
+		ft_nccl_reply_read(other, connections->config.ends_only,
+				   &found->replies[found->count]);
 		found->is_whole = found->is_whole && other->log->restarts == 0;
 		found->count++;
 	}
-	qsort(found->replies, found->count, sizeof *found->replies, by_number);
 }
 
 /* As many messages as clear-to-sends, but for those that wait. */
@@ -256,7 +245,7 @@ static unsigned most_waiting(const struct fifos *fifos, const struct found *foun
 }
 
 /*
- * They went round twice, and no more clear-to-sends waited the second time; or three times. Another queue pair that takes
+ * They went round twice, and in this order no more clear-to-sends waited the second time; or three times. Another queue pair that takes
  * turns with them, of which nothing was seen yet, would leave one more behind each time.
  */
 static bool are_all(const struct fifos *fifos, const struct found *found, unsigned rounds)
@@ -266,19 +255,25 @@ static bool are_all(const struct fifos *fifos, const struct found *found, unsign
 }
 
 /* They take turns: each carried messages of its own, all of them together what was asked for. */
-static bool take_turns(const struct fifos *fifos, const struct found *found)
+static bool take_turns(const struct fifos *fifos, struct found *found, bool *in_order)
 {
 	const struct counts counts = counts_of(found);
-	unsigned right = 0, messages = 0;
+	unsigned right = 0, messages = 0, several;
+	enum ft_nccl_turn_order order;
 
 	for (unsigned i = 0; i < found->count; i++) {
-		if (found->replies[i].wrong != 0 || found->replies[i].has_several)
-			return false; /* several requests are not looked for in turns */
+		if (found->replies[i].wrong != 0 ||
+		    (found->replies[i].has_several && !found->replies[i].is_whole))
+			return false;
 		right += found->replies[i].right;
 		messages += found->replies[i].count;
 	}
-	return right >= LENGTHS && counts.most - counts.least <= 1 && is_asked(fifos, messages) &&
-	       are_all(fifos, found, counts.least);
+	if (counts.most - counts.least > 1 || counts.least < 2 || !is_asked(fifos, messages))
+		return false;
+	order = ft_nccl_turn_order_find(fifos->requests, found->replies, found->count, &several);
+	*in_order = order == FT_NCCL_TURNS_SURE;
+	return order != FT_NCCL_TURNS_WRONG && right + several >= LENGTHS &&
+	       (*in_order || are_all(fifos, found, counts.least));
 }
 
 /* Both directions of a pair of queue pairs have one port. */
@@ -345,12 +340,13 @@ bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
 	bool are_several;
 
 	find_all(connections, &fifos, &found);
-	replies->count = 0;
+	*replies = (struct ft_nccl_replies){ .count = 0 };
 	are_several = found.count > 1 && !found.is_more && found.begun == 0 && found.is_whole;
 	if (are_several && found.count % devices == 0 && are_shared(&fifos, &found))
 		take_all(&found, FT_NCCL_YES, replies);
-	else if (are_several && devices == 1 && take_turns(&fifos, &found) &&
-		 count_fifos(connections, grid->fifos[0], false) == 1)
+	else if (are_several && devices == 1 &&
+		 count_fifos(connections, grid->fifos[0], false) == 1 &&
+		 take_turns(&fifos, &found, &replies->in_order))
 		take_all(&found, FT_NCCL_NO, replies);
 	else if (devices == 1 &&
 		 found.count + found.begun <= count_fifos(connections, grid->fifos[0], false))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lock.h"
+#include "reply.h"
 
 /*
  * Which data answers clear-to-sends that cannot be read: writes the other way whose immediates are lengths. Of one queue
@@ -8,14 +9,13 @@
  * each with a message of its own. Of several requests at a time a message has as many writes on each queue pair, and one
  * more that ends it: as many as its clear-to-send had entries.
  */
-enum { FT_NCCL_REPLIES_MOST = 16 };
-
 struct ft_nccl_grid;
 
 struct ft_nccl_replies {
 	struct ft_nccl_stranger *strangers[FT_NCCL_REPLIES_MOST];
 	unsigned count;
 	enum ft_nccl_known split; /* over all of them; unknown where there is one */
+	bool in_order;            /* they take turns in this order, to be sure */
 };
 
 /* Packets to one go the other way than those to the other; it has a log. */

@@ -10,7 +10,8 @@ struct part {
 	uint64_t frame; /* of the first packet seen */
 	uint64_t length;
 	uint32_t writes;
-	bool has_end; /* a write of its own, empty or with a size for each before */
+	bool has_end;   /* a write of its own, empty or with a size for each before */
+	bool is_broken; /* some of it was not seen */
 };
 
 bool ft_nccl_is_length(uint32_t immdt, uint64_t length)
@@ -28,9 +29,9 @@ static void weigh_length(struct ft_nccl_reply *reply, uint32_t immdt, const stru
 
 static void end_message(struct ft_nccl_reply *reply, uint32_t immdt, const struct part *part)
 {
-	bool is_several = part->writes > 1 && part->has_end;
+	bool is_several = part->writes > 1 && part->has_end && !part->is_broken;
 
-	if (!is_several)
+	if (!is_several && !part->is_broken)
 		weigh_length(reply, immdt, part);
 	reply->has_several = reply->has_several || is_several;
 	if (reply->count == FT_NCCL_REPLY_MESSAGES)
@@ -44,6 +45,8 @@ static void end_message(struct ft_nccl_reply *reply, uint32_t immdt, const struc
 	if (is_several && part->writes > FT_NCCL_REQUESTS_MAX)
 		reply->wrong++;
 	reply->count++;
+	if (!reply->is_broken)
+		reply->unbroken = reply->count;
 }
 
 /* With an immediate, behind writes of several requests without. */
@@ -63,29 +66,42 @@ static void read_write(struct part *part, const struct ft_nccl_seen *seen)
 	}
 }
 
-void ft_nccl_reply_read(struct ft_nccl_stranger *stranger, struct ft_nccl_reply *reply)
-{
-	struct ft_nccl_logged logged;
-	struct part part = { 0 };
-
-	*reply = (struct ft_nccl_reply){ .stranger = stranger };
-	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
-		if (part.frame == 0)
-			part.frame = logged.seen.frame;
-		if (ft_nccl_begins(logged.seen.opcode))
-			read_write(&part, &logged.seen);
-		if (!ft_nccl_has_immediate(logged.seen.opcode))
-			continue;
-		end_message(reply, logged.seen.immdt, &part);
-		part = (struct part){ 0 };
-	}
-}
-
-bool ft_nccl_reply_is_whole(const struct ft_nccl_reply *reply)
+/* The log begins with the first packet of all. */
+static bool is_from_first(const struct ft_nccl_log *log)
 {
 	struct ft_nccl_logged logged;
 	uint32_t at = 0;
 
-	return reply->stranger->log->restarts == 0 &&
-	       ft_nccl_log_next(reply->stranger->log, &at, &logged) && logged.seen.psn == 0;
+	return log->restarts == 0 && ft_nccl_log_next(log, &at, &logged) && logged.seen.psn == 0;
+}
+
+static void read_packet(struct ft_nccl_reply *reply, struct part *part,
+			const struct ft_nccl_seen *seen)
+{
+	if (part->frame == 0)
+		part->frame = seen->frame;
+	if (ft_nccl_begins(seen->opcode))
+		read_write(part, seen);
+	if (!ft_nccl_has_immediate(seen->opcode))
+		return;
+	end_message(reply, seen->immdt, part);
+	*part = (struct part){ 0 };
+}
+
+void ft_nccl_reply_read(struct ft_nccl_stranger *stranger, bool ends_only,
+			struct ft_nccl_reply *reply)
+{
+	struct ft_nccl_logged logged;
+	struct part part = { 0 };
+	uint32_t at = 0, next = 0;
+
+	*reply = (struct ft_nccl_reply){ .stranger = stranger,
+					 .is_whole = is_from_first(stranger->log) };
+	for (bool is_first = true; ft_nccl_log_next(stranger->log, &at, &logged);
+	     is_first = false) {
+		if (!is_first && logged.seen.psn != next)
+			part.is_broken = reply->is_broken = true;
+		next = ft_nccl_log_psn_behind(&logged, ends_only);
+		read_packet(reply, &part, &logged.seen);
+	}
 }
