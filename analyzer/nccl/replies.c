@@ -174,7 +174,7 @@ static struct counts {
 	return counts;
 }
 
-/* Each message went over all of them: the same immediate, the length of all parts together. */
+/* Each message went over all of them, as far as all have come: the same immediate, the length of all parts together. */
 static bool are_shared(const struct fifos *fifos, const struct found *found)
 {
 	const struct counts counts = counts_of(found);
@@ -199,7 +199,7 @@ static bool are_shared(const struct fifos *fifos, const struct found *found)
 			return false;
 		right += length != 0 ? 1 : 0;
 	}
-	return right >= LENGTHS && counts.most - counts.least <= 1 && is_asked(fifos, counts.least);
+	return right >= LENGTHS && counts.most <= fifos->count && is_asked(fifos, counts.least);
 }
 
 static bool goes_along(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b)
@@ -245,19 +245,20 @@ static unsigned most_waiting(const struct fifos *fifos, const struct found *foun
 }
 
 /*
- * They went round twice, and in this order no more clear-to-sends waited the second time; or three times. Another queue pair that takes
- * turns with them, of which nothing was seen yet, would leave one more behind each time.
+ * They go round together, and in this order no more clear-to-sends waited the second time; or they did so three times. Another
+ * queue pair that takes turns with them, of which nothing was seen yet, would leave one more behind each time.
  */
-static bool are_all(const struct fifos *fifos, const struct found *found, unsigned rounds)
-{
-	return rounds > 2 ||
-	       (rounds == 2 && most_waiting(fifos, found, 1) <= most_waiting(fifos, found, 0));
-}
-
-/* They take turns: each carried messages of its own, all of them together what was asked for. */
-static bool take_turns(const struct fifos *fifos, struct found *found, bool *in_order)
+static bool are_all(const struct fifos *fifos, const struct found *found)
 {
 	const struct counts counts = counts_of(found);
+
+	return counts.most - counts.least <= 1 &&
+	       (counts.least > 2 || most_waiting(fifos, found, 1) <= most_waiting(fifos, found, 0));
+}
+
+/* They take turns, and went round twice: each carried messages of its own, all of them together what was asked for. */
+static bool take_turns(const struct fifos *fifos, struct found *found, bool *in_order)
+{
 	unsigned right = 0, messages = 0, several;
 	enum ft_nccl_turn_order order;
 
@@ -268,12 +269,12 @@ static bool take_turns(const struct fifos *fifos, struct found *found, bool *in_
 		right += found->replies[i].right;
 		messages += found->replies[i].count;
 	}
-	if (counts.most - counts.least > 1 || counts.least < 2 || !is_asked(fifos, messages))
+	if (counts_of(found).least < 2 || !is_asked(fifos, messages))
 		return false;
 	order = ft_nccl_turn_order_find(fifos->requests, found->replies, found->count, &several);
 	*in_order = order == FT_NCCL_TURNS_SURE;
 	return order != FT_NCCL_TURNS_WRONG && right + several >= LENGTHS &&
-	       (*in_order || are_all(fifos, found, counts.least));
+	       (*in_order || are_all(fifos, found));
 }
 
 /* Both directions of a pair of queue pairs have one port. */
