@@ -283,14 +283,19 @@ static bool is_pair(const struct ft_nccl_stranger *a, const struct ft_nccl_stran
 	return a->udp_sport == b->udp_sport && a->udp_sport == ft_nccl_source_port(a->qpn, b->qpn);
 }
 
-/* It has not fallen behind, as one would that takes turns with others that are there. */
+/*
+ * It has not fallen behind, as one would that takes turns with others that are there; nor, alone, by half, as it would with
+ * another one of which nothing was seen yet.
+ */
 static bool keeps_up(const struct ft_nccl_stranger *fifo, const struct found *found,
 		     const struct ft_nccl_reply *reply)
 {
 	bool is_alone = found->count == 1 && found->begun == 0;
 
-	return is_alone || fifo->log->restarts != 0 || reply->stranger->log->restarts != 0 ||
-	       reply->count + FT_NCCL_ASKED_AHEAD >= fifo->log->count;
+	if (fifo->log->restarts != 0 || reply->stranger->log->restarts != 0)
+		return true;
+	return is_alone ? reply->count * 2 >= fifo->log->count
+			: reply->count + FT_NCCL_ASKED_AHEAD >= fifo->log->count;
 }
 
 /* Of those whose lengths are right: the other end of the same pair; else the only one. NULL: it is not clear. */
