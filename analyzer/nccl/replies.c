@@ -333,6 +333,7 @@ static void take_one(const struct fifos *fifos, const struct found *found,
 		     struct ft_nccl_replies *replies)
 {
 	replies->split = FT_NCCL_UNKNOWN;
+	replies->in_order = false;
 	replies->strangers[0] = only_one(fifos, found);
 	replies->count = replies->strangers[0] != NULL ? 1 : 0;
 }
@@ -350,9 +351,8 @@ bool ft_nccl_replies_find(const struct ft_nccl_connections *connections,
 	are_several = found.count > 1 && !found.is_more && found.begun == 0 && found.is_whole;
 	if (are_several && found.count % devices == 0 && are_shared(&fifos, &found))
 		take_all(&found, FT_NCCL_YES, replies);
-	else if (are_several && devices == 1 &&
-		 count_fifos(connections, grid->fifos[0], false) == 1 &&
-		 take_turns(&fifos, &found, &replies->in_order))
+	else if (are_several && devices == 1 && take_turns(&fifos, &found, &replies->in_order) &&
+		 count_fifos(connections, grid->fifos[0], false) == 1)
 		take_all(&found, FT_NCCL_NO, replies);
 	else if (devices == 1 &&
 		 found.count + found.begun <= count_fifos(connections, grid->fifos[0], false))
