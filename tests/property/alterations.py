@@ -13,6 +13,7 @@ LOST = (0.001, 0.01, 0.05)
 BURSTS = (1, 1, 10, 50)  # frames lost in a row, on average
 MISSED = (0.1, 0.3, 0.6)
 SLICES = (64, 96, 128, 160, 192)
+INFINIBAND = 247  # LINKTYPE_INFINIBAND
 
 
 class Record(NamedTuple):
@@ -21,6 +22,7 @@ class Record(NamedTuple):
     bytes: bytes
     size: int    # on the wire
     port: int = 0
+    link: int = 1
 
 
 def records_of(header, records):
@@ -183,10 +185,28 @@ def to_ipv6(record, addresses):
     return wrapped(record, frame[:12] + b"\x86\xdd" + ip + udp + body)
 
 
+def over_infiniband(chance, records):
+    """Native, within a subnet; the set-ups go over another network."""
+    return [to_native(chance, r) for r in records if is_roce(r)]
+
+
+def lid_of(address):
+    return int.from_bytes(address[2:], "big")
+
+
+def to_native(chance, record):
+    """As long as it was, and cut as it was."""
+    frame, length = record.bytes.ljust(record.size, b"\0"), struct.unpack_from(">H", record.bytes, UDP + 4)[0]
+    lids = lid_of(frame[26:30]), lid_of(frame[30:34])
+    packet, _ = wire.native(chance, *lids, None, frame[BTH:UDP + length - 4])
+    captured = len(packet) - (record.size - len(record.bytes))
+    return record._replace(bytes=packet[:captured], size=len(packet), link=INFINIBAND)
+
+
 WAYS = {way.__name__: way for way in (
     whole, lossy, lossy_data, middle, middle_with_set_up, without_set_up, twice, twice_lossy, overtaking, jittered,
     jittered_lossy, two_ports, two_ports_lossy,
-    in_vlan, over_ipv6)}
+    in_vlan, over_ipv6, over_infiniband)}
 WAYS.update({kind: tunnelled(wire.overlay, kind, 77) for kind in ("vxlan", "geneve")})
 WAYS.update({kind: tunnelled(wire.mirror, kind) for kind in ("gre", "erspan2", "erspan3")})
 WAYS.update({"sliced_%d" % size: sliced(size) for size in SLICES})

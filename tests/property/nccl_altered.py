@@ -28,7 +28,7 @@ PROTOCOLS = {"simple": ("SIMPLE", "unknown"), "ll": ("LL", "unknown"), "ll128": 
 PSNS = 1 << 24
 # Of the messages that are in the capture to the last packet, so many are said to be complete.
 ALL = {"whole", "without_set_up", "twice", "vxlan", "geneve", "gre", "erspan2", "erspan3", "in_vlan", "over_ipv6",
-       "sliced_128", "sliced_160", "sliced_192"}
+       "over_infiniband", "sliced_128", "sliced_160", "sliced_192"}
 MOST, ENOUGH = 0.5, 200  # where packets are lost, late or out of order; once there were so many
 FEW = {"sliced_64", "overtaking", "two_ports", "two_ports_lossy"}  # no addresses, or nothing shows which message data is of
 ASTRAY = 0.02  # of messages that are not said to be complete: data of another one, where a buffer was offered anew
@@ -131,7 +131,9 @@ class Reading:
         return self.book.owner.get(self.packets[frame - 1])
 
     def rename(self, address):
-        return "fd00::%x:%x" % struct.unpack(">HH", roce.number(address)) if self.way == "over_ipv6" else address
+        if self.way == "over_ipv6":
+            return "fd00::%x:%x" % struct.unpack(">HH", roce.number(address))
+        return "lid:%d" % alterations.lid_of(roce.number(address)) if self.way == "over_infiniband" else address
 
     def read(self, document):
         for finding in document["findings"]:
@@ -293,7 +295,7 @@ class Judge(accounts.Judge):
 
     def pcap(self, port, records):
         path = self.folder / ("%d.pcap" % port)
-        header = struct.pack("<IHHiIII", pcapfile.LITTLE_NSEC, 2, 4, 0, 0, 262144, 1)
+        header = struct.pack("<IHHiIII", pcapfile.LITTLE_NSEC, 2, 4, 0, 0, 262144, records[0].link)
         return pcapfile.write_pcap(path, header, [
             struct.pack("<IIII", *divmod(r.ts_ns, 10**9), len(r.bytes), r.size) + r.bytes for r in records])
 
@@ -304,7 +306,8 @@ class Judge(accounts.Judge):
 
     def erf(self, port, records):
         path = self.folder / ("%d.erf" % port)
-        path.write_bytes(b"".join(wire.erf_ethernet(r.ts_ns, r.bytes, r.size) for r in records))
+        path.write_bytes(b"".join(
+            wire.erf_ethernet(r.ts_ns, r.bytes, r.size) if r.link == 1 else wire.erf(r.ts_ns, r.bytes, 0, r.size) for r in records))
         return path
 
     def sum_up(self):

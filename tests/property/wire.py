@@ -185,12 +185,12 @@ def mirror(rng, kind, frame):
     return over_ip(rng, 47, gre + frame)
 
 
-def erf(ts, packet, ext):
-    """One ERF record of type 21 with ext extension headers, before any cutting."""
+def erf(ts, packet, ext, size=None):
+    """One ERF record of type 21 with ext extension headers, before any cutting but that from `size` bytes."""
     fraction = ((ts % 10**9 << 32) + 5 * 10**8) // 10**9
     extensions = b"".join(bytes([(0x80 if i + 1 < ext else 0) | 16]) + bytes(7) for i in range(ext))
     header = struct.pack("<Q", ts // 10**9 << 32 | fraction)
-    header += struct.pack(">BBHHH", 21 | (0x80 if ext else 0), 4, 16 + 8 * ext + len(packet), 0, len(packet))
+    header += struct.pack(">BBHHH", 21 | (0x80 if ext else 0), 4, 16 + 8 * ext + len(packet), 0, size or len(packet))
     return header + extensions + packet
 
 
