@@ -323,6 +323,15 @@ static void pass_stray_end(struct ft_nccl_lane *lane)
 	lane->open = lane->writing = false;
 }
 
+/* Nobody was seen to ask for it. */
+static bool may_go_nowhere(const struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer)
+{
+	if (moment->accepted)
+		return false;
+	return answer->kind == FT_NCCL_ANSWER_NONE || answer->odd ||
+	       (answer->kind == FT_NCCL_ANSWER_DATA && answer->k > moment->followed->newest);
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool begin(struct ft_nccl_moment *moment)
 {
@@ -335,6 +344,8 @@ static bool begin(struct ft_nccl_moment *moment)
 	answer = ft_nccl_answer_of(moment);
 	is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->lane->orphans != 0 &&
 		   moment->turn == FT_NCCL_NEXT && ft_nccl_stray_is_next(moment, true);
+	if (may_go_nowhere(moment, &answer))
+		ft_nccl_fault_nowhere(moment);
 	if (answer.kind == FT_NCCL_ANSWER_NONE) {
 		reject(moment);
 		return false;

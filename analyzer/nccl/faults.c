@@ -14,7 +14,7 @@
  * all of them, while nobody else between the two addresses wrote to their buffers, is alone. Which message its data is of
  * has to be known.
  */
-static bool has_guessed_lanes(const struct ft_nccl_followed *followed)
+bool ft_nccl_has_guessed_lanes(const struct ft_nccl_followed *followed)
 {
 	if (followed->ways != 0)
 		return ft_nccl_turns_are_open(followed);
@@ -26,7 +26,7 @@ static bool has_guessed_lanes(const struct ft_nccl_followed *followed)
 /* What is asked for can be read, and it is known who is to answer. */
 static bool may_judge(const struct ft_nccl_followed *followed)
 {
-	return !followed->partial && !has_guessed_lanes(followed) &&
+	return !followed->partial && !ft_nccl_has_guessed_lanes(followed) &&
 	       (followed->plain || (!followed->blind && followed->unreadable == 0));
 }
 
@@ -52,20 +52,26 @@ static void let_wait(struct ft_nccl_connections *connections, const struct ft_nc
 	connections->waiting_count = kept;
 }
 
+void ft_nccl_tell_surely(struct ft_nccl_connections *connections, const struct ft_nccl_found *found)
+{
+	if (connections->sink.found == NULL || connections->found >= connections->config.findings)
+		return;
+	connections->found++;
+	connections->sink.found(connections->sink.context, found);
+}
+
 void ft_nccl_tell_of_data(struct ft_nccl_connections *connections,
 			  const struct ft_nccl_found *found)
 {
 	const struct ft_nccl_followed *followed = connections->all[found->connection];
 
-	if (connections->sink.found == NULL || connections->found >= connections->config.findings ||
-	    !may_judge(followed) || has_lost_count(followed))
+	if (connections->sink.found == NULL || !may_judge(followed) || has_lost_count(followed))
 		return;
 	if (!ft_nccl_has_numbers(followed)) {
 		let_wait(connections, found);
 		return;
 	}
-	connections->found++;
-	connections->sink.found(connections->sink.context, found);
+	ft_nccl_tell_surely(connections, found);
 }
 
 void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_found *found)
@@ -76,11 +82,8 @@ void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_
 		ft_nccl_tell_of_data(connections, found);
 		return;
 	}
-	if (connections->sink.found == NULL || connections->found >= connections->config.findings ||
-	    !may_judge(followed))
-		return;
-	connections->found++;
-	connections->sink.found(connections->sink.context, found);
+	if (may_judge(followed))
+		ft_nccl_tell_surely(connections, found);
 }
 
 void ft_nccl_fault_release(struct ft_nccl_connections *connections,
@@ -204,7 +207,10 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
 		 " PSNs ahead of the connection, which goes on where it was",
 		 moment->seen->length, moment->seen->va,
 		 ft_nccl_psn_distance(moment->seen->psn, moment->lane->data.next));
-	ft_nccl_tell_of_data(moment->connections, &found);
+	if (ft_nccl_has_guessed_lanes(followed) && ft_nccl_goes_nowhere(moment))
+		ft_nccl_tell_surely(moment->connections, &found);
+	else
+		ft_nccl_tell_of_data(moment->connections, &found);
 }
 
 void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)

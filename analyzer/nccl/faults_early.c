@@ -7,8 +7,7 @@
 
 /* Data before its clear-to-send, or with none: what comes behind it tells. */
 
-/* The clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
-static bool saw_all_before(const struct ft_nccl_followed *followed, uint64_t k)
+bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k)
 {
 	for (uint64_t i = 1; i <= FT_NCCL_RING_LEAST / 2 && i <= k; i++) {
 		const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k - i);
@@ -46,7 +45,7 @@ void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 
 	if (followed->has_newest && followed->newest + 1 < k)
 		k = followed->newest + 1;
-	if (moment->lane->has_early || !saw_all_before(followed, k))
+	if (moment->lane->has_early || !ft_nccl_saw_all_before(followed, k))
 		return;
 	keep_early(moment, transfer->message.k);
 }
@@ -56,7 +55,7 @@ void ft_nccl_fault_odd(struct ft_nccl_moment *moment)
 	const struct ft_nccl_followed *followed = moment->followed;
 
 	if (moment->lane->has_early || !followed->has_newest || followed->by_grid ||
-	    !saw_all_before(followed, followed->newest + 1))
+	    !ft_nccl_saw_all_before(followed, followed->newest + 1))
 		return;
 	keep_early(moment, followed->newest + 1);
 }
@@ -99,6 +98,7 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 	struct ft_nccl_followed *followed = moment->followed;
 	bool was_its_own = true;
 
+	ft_nccl_fault_nowhere_resolve(moment, transfer);
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 		uint8_t request;
@@ -135,11 +135,13 @@ static bool may_have_missed(const struct ft_nccl_followed *followed)
 void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed)
 {
+	if (may_have_missed(followed))
+		return;
+	ft_nccl_fault_nowhere_settle(connections, followed);
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 
-		if (!lane->has_early || lane->told || !was_calm(followed, lane) ||
-		    may_have_missed(followed))
+		if (!lane->has_early || lane->told || !was_calm(followed, lane))
 			continue;
 		tell_unasked(connections, followed, lane, 0.7);
 		lane->told = true;

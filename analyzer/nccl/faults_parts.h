@@ -24,5 +24,22 @@ static inline void ft_nccl_found_set_k(struct ft_nccl_found *found, uint64_t k)
 	found->k = k;
 }
 
+/* Whatever message it is of. */
+void ft_nccl_tell_surely(struct ft_nccl_connections *connections,
+			 const struct ft_nccl_found *found);
+
+/* It is a guess how queue pairs share the messages or take turns. */
+bool ft_nccl_has_guessed_lanes(const struct ft_nccl_followed *followed);
+
+/* faults_early.c: the clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
+bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k);
+
+/* faults_nowhere.c: at the end, where no clear-to-send can have been missed. */
+void ft_nccl_fault_nowhere_settle(struct ft_nccl_connections *connections,
+				  struct ft_nccl_followed *followed);
+
+/* faults_nowhere.c: a write to where no clear-to-send asked for it, as far as can be told. */
+bool ft_nccl_goes_nowhere(const struct ft_nccl_moment *moment);
+
 /* It is not in what the message asked for. */
 void ft_nccl_tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *asked);

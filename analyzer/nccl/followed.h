@@ -116,8 +116,12 @@ struct ft_nccl_followed {
 	uint32_t key_count; /* .. as many as ever */
 	uint8_t doubts;     /* that are its: anew.h */
 	bool has_newest;
-	uint64_t oldest;                     /* k of the oldest clear-to-send */
-	uint64_t newest;                     /* k of the newest clear-to-send */
+	uint64_t oldest; /* k of the oldest clear-to-send */
+	uint64_t newest; /* k of the newest clear-to-send */
+	/* a write that nobody asked for, of whatever message: if that one's clear-to-send does not either */
+	bool has_nowhere;
+	uint64_t nowhere_k;
+	struct ft_nccl_seen nowhere;         /* without payload */
 	uint64_t bases[FT_NCCL_SLOT_COUNTS]; /* of the FIFO, by how many slots it may have .. */
 	uint8_t base_bits;       /* .. as far as they are possible; 0: it is as the set-up says */
 	uint64_t sizes_bases[2]; /* of the array of sizes, if its slots have 32 bytes, or 160 .. */

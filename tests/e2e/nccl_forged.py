@@ -125,6 +125,24 @@ class Forged(nccl.WithTruths):
             forged = retouched(like, psn=psn, reth=(va, 64), key=0x66666666)
             self.named("other key", capture, header, place.with_frame(forged), place.at + 2)
 
+    def test_writes_to_nowhere_without_a_set_up(self):
+        """How several queue pairs share the messages is a guess then; what no clear-to-send asked for is told whichever it is."""
+        told = collections.Counter()
+        for capture, header, place in self.places():
+            like = place.records[next(i for i in place.data if place.records[i][16 + BTH] in (0x06, 0x0a, 0x0b))]
+            to = int(place.message["receive"]["addrs"][0], 16) + (1 << 30)
+            forged = retouched(like, psn=place.next_psn(place.data, place.at), reth=(to, 64))
+            records = place.with_frame(forged, place.next_psn(place.data, place.at), place.data)
+            frame = sum(map(is_roce, records[:place.at + 2]))
+            path = self.write("forged", header, list(filter(is_roce, records)))
+            for verb in ("nccl", "audit"):
+                with self.subTest(capture=capture.name, verb=verb, frame=frame):
+                    blamed = [(f["rule"], f["frames"]) for f in self.findings(verb, path)]
+                    self.assertIn(blamed, ([], [("nccl.write-outside", [frame])], [("nccl.write-unasked", [frame])]))
+                    told[len(place.connection["receiver_qpns"]) > 1, bool(blamed)] += 1
+        for several in (False, True):
+            self.assertGreater(told[several, True], told[several, False], told)
+
     def clear_to_sends(self, place, like):
         """(name, address, key, payload): none of them is the next one."""
         va, key, length = struct.unpack_from(">QII", like, 16 + BTH + 12)
