@@ -158,6 +158,15 @@ static uint32_t places_needed(const struct ft_recall *recall, uint64_t now_ns)
 	return places;
 }
 
+/* All but the first `places`, and their index. */
+static void give_back(struct ft_recall *recall, uint32_t places)
+{
+	uint32_t rest = recall->entries - places;
+
+	ft_reserve_give_back(recall->ring + places, ring_bytes(rest));
+	ft_reserve_give_back(recall->heads + (size_t)places * HEADS_PER_ENTRY, heads_bytes(rest));
+}
+
 /* At the end of a lap, where the newest entries are at the end of the ring. */
 __attribute__((noinline)) static bool shrink(struct ft_recall *recall, uint64_t now_ns)
 {
@@ -169,6 +178,7 @@ __attribute__((noinline)) static bool shrink(struct ft_recall *recall, uint64_t 
 	memcpy(recall->ring, recall->ring + places - needed, ring_bytes(needed));
 	use_places(recall, needed);
 	index_all(recall);
+	give_back(recall, needed);
 	return true;
 }
 

@@ -13,7 +13,7 @@
  * or for FT_RECALL_STEPS, which only entries of one key can fill.
  *
  * Where only entries of the newest time matter (keep_ns), the ring and its index use no more of their
- * memory than those need, so that they stay in the cache: see ft_recall_refit().
+ * memory than those need, so that they stay in the cache, and give back the rest: see ft_recall_refit().
  */
 enum { FT_RECALL_STEPS = 16 };
 

@@ -9,6 +9,7 @@
 #define SLOW_HUGE_NS UINT64_C(1000000)
 #define SMALL_STEP   ((size_t)256 << 10)
 #define PAUSE_MOST   (8 * FT_HUGE_PAGE)
+#define PAGE         ((size_t)4096)
 
 void *ft_reserve(size_t bytes)
 {
@@ -27,16 +28,23 @@ void ft_release(void *memory, size_t bytes)
 /* The pages that the bytes lie in, as the kernel wants them told. */
 void ft_reserve_fill(void *memory, size_t bytes)
 {
-	uintptr_t start = (uintptr_t)memory & ~(uintptr_t)4095;
+	uintptr_t start = (uintptr_t)memory & ~(uintptr_t)(PAGE - 1);
 
 	madvise((void *)start, (uintptr_t)memory + bytes - start, MADV_POPULATE_WRITE);
 }
 
+void ft_reserve_give_back(void *memory, size_t bytes)
+{
+	uintptr_t start = ((uintptr_t)memory + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	uintptr_t end = ((uintptr_t)memory + bytes) & ~(uintptr_t)(PAGE - 1);
+
+	if (start < end)
+		madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
 static size_t whole_pages(size_t bytes)
 {
-	const size_t page = 4096;
-
-	return (bytes + page - 1) & ~(page - 1);
+	return (bytes + PAGE - 1) & ~(PAGE - 1);
 }
 
 /* What lies around is given back. */

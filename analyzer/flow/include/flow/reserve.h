@@ -20,6 +20,9 @@ void ft_release(void *memory, size_t bytes);
 /* All pages of these bytes are wanted soon: take them together. They stay what they are; a hint. */
 void ft_reserve_fill(void *memory, size_t bytes);
 
+/* These bytes are not needed any more: whole pages of them are given back, and are zero when they are next read. */
+void ft_reserve_give_back(void *memory, size_t bytes);
+
 /*
  * Reserved memory that is filled from the start, or will be used in no order but as a whole. It takes its
  * pages ahead of use, a step at a time: small ones up to FT_HUGE_PAGE, for what stays small; behind it huge

@@ -44,6 +44,20 @@ static void reserved_bytes_are_zero_and_can_be_written(void **state)
 	}
 }
 
+static void what_is_given_back_is_zero_and_no_more(void **state)
+{
+	unsigned char *memory = ft_reserve(MIB);
+
+	(void)state;
+	assert_non_null(memory);
+	memset(memory, 1, MIB);
+	ft_reserve_give_back(memory + PAGE + 1, 100); /* no whole page */
+	ft_reserve_give_back(memory + 2 * PAGE - 1, 3 * PAGE);
+	for (size_t at = 0; at < MIB; at++)
+		assert_int_equal(memory[at], at < 2 * PAGE || at >= 4 * PAGE);
+	ft_release(memory, MIB);
+}
+
 static void what_is_filled_keeps_its_bytes(void **state)
 {
 	unsigned char *memory = ft_reserve(MIB);
@@ -159,6 +173,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reserved_bytes_are_zero_and_can_be_written),
+		cmocka_unit_test(what_is_given_back_is_zero_and_no_more),
 		cmocka_unit_test(what_is_filled_keeps_its_bytes),
 		cmocka_unit_test(growth_goes_to_the_end_and_not_beyond),
 		cmocka_unit_test(growth_takes_its_pages_ahead_of_use),
