@@ -150,9 +150,19 @@ static void fill_psns(struct ft_report_flow *row, const struct ft_detail *detail
 }
 
 /* The least that the path MTU may be is none. */
-static uint64_t mtu_of(const struct ft_half *half)
+static uint64_t known_mtu(const struct ft_half *half)
 {
 	return half->mtu == 0 || (half->flags & FT_HALF_MTU_GUESSED) != 0 ? FT_UNKNOWN : half->mtu;
+}
+
+/* Of a connection, packets of either direction show it. */
+static uint64_t mtu_of(const struct ft_flow_share *share, const struct ft_flow *whole)
+{
+	uint64_t mtu = known_mtu(&whole->half);
+
+	return mtu != FT_UNKNOWN || whole->peer == 0
+		       ? mtu
+		       : known_mtu(&ft_flow_at(share->flows, whole->peer)->half);
 }
 
 static void fill_verdict(struct ft_report_flow *row, const struct ft_detail *detail)
@@ -216,7 +226,7 @@ void ft_flow_row_fill(const struct ft_flow_share *share, uint32_t number, const 
 		.last_ts_ns = detail->last_ns,
 		.packets = flow->packets,
 		.bytes = flow->bytes,
-		.mtu = whole != NULL ? mtu_of(&whole->half) : FT_UNKNOWN,
+		.mtu = whole != NULL ? mtu_of(share, whole) : FT_UNKNOWN,
 		.connection = FT_UNKNOWN,
 	};
 	fill_end(&row->src, flow->key.src, flow->key.by_lid != 0);

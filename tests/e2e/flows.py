@@ -252,6 +252,18 @@ class Messages(ReferenceCaptures, unittest.TestCase):
             self.assertLessEqual(sizes[-1], role["path_mtu"])
 
 
+class PathMtu(WithFolder):
+    def test_packets_of_either_direction_show_it(self):
+        """Of 1024 bytes in all of them, by their First and Middle packets; the answers have none."""
+        for capture in ("captures/rnr-nak-v4.pcap", "captures/snap128-nccl-emul.pcap", "nccl/dual-2.27.7.pcap"):
+            document = flows_of(DATA / capture)
+            mtus = {row["flow"]: row["mtu"] for row in document["flows"]}
+            told = {tuple(mtus[flow] for flow in row["flows"]) for row in document["connections"]}
+            with self.subTest(capture=capture):
+                self.assertIn((1024, 1024), told)
+                self.assertLessEqual(told, {(1024, 1024), (None, None)})
+
+
 class Properties(WithFolder):
     maxDiff = 4000
     CAPTURES = [TENANTS / "tenants-ib.pcap", TENANTS / "tenants-segments.pcap"] + [
