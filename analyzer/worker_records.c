@@ -246,8 +246,10 @@ static void split_off(struct ft_worker *worker, struct ft_item *item, bool share
 	const struct ft_flow_key key = other_key(item);
 	struct ft_flow *flow;
 
-	if (shared)
+	if (shared) {
 		records->whole->elsewhere = FT_FLOW_SHARED;
+		ft_tracker_tell_apart(worker->tracker, records->whole);
+	}
 	flow = ft_flow_find_or_create(worker->flows, &key, ft_flow_hash(worker->flows, &key),
 				      ft_item_time(item));
 	if (flow->base == FT_FLOW_NO_BASE)

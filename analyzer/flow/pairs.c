@@ -108,6 +108,18 @@ void ft_pairs_part(struct ft_pairs *pairs, struct ft_flow *flow)
 	ft_pairs_offer(pairs, peer);
 }
 
+void ft_pairs_mistook(struct ft_pairs *pairs, struct ft_flow *flow)
+{
+	struct ft_member *peer;
+
+	if (flow->peer == 0)
+		return;
+	peer = ft_groups_at(pairs->groups, flow->peer);
+	ft_pairs_part(pairs, flow);
+	ft_member_look_at_once(ft_groups_member(pairs->groups, flow));
+	ft_member_look_at_once(peer);
+}
+
 void ft_pairs_weigh(struct ft_flow *one, struct ft_flow *other, enum ft_paired_by by, int bits)
 {
 	one->half.paired_by = other->half.paired_by = (uint8_t)by;

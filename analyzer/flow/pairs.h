@@ -73,6 +73,9 @@ void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow);
 /* The half answers, and nothing in view has asked for it, as it last looked. */
 bool ft_pairs_is_unlike(const struct ft_pairs *pairs, const struct ft_flow *flow);
 
+/* It is joined with the wrong one: both are on their own again, and look at once. Without a peer: nothing. */
+void ft_pairs_mistook(struct ft_pairs *pairs, struct ft_flow *flow);
+
 /* Set-up named both queue pairs: see ft_tracker_pair(). P_Key base of the keys is ignored. */
 void ft_pairs_learn(struct ft_pairs *pairs, const struct ft_flow_key *there,
 		    const struct ft_flow_key *back, enum ft_paired_by by);

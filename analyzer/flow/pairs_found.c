@@ -137,13 +137,6 @@ static struct ft_flow *weigh_again(struct ft_pairs *pairs, struct ft_flow *flow,
 	return peer;
 }
 
-/* The waits that came of its requests say nothing about answers: it looks at the first one, and as if it were new. */
-static void begin_to_answer(struct ft_member *member)
-{
-	member->wait = 0;
-	member->level = 0;
-}
-
 struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 				const struct ft_observed *observed)
 {
@@ -155,8 +148,9 @@ struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 	member = ft_groups_member(pairs->groups, flow);
 	if (member->place == FT_PLACE_DORMANT)
 		ft_pairs_offer(pairs, flow);
-	if (flow->half.answered == FT_PSN_NONE)
-		begin_to_answer(member);
+	if (flow->half.answered ==
+	    FT_PSN_NONE) /* waits that came of its requests say nothing about answers */
+		ft_member_look_at_once(member);
 	if (!ft_member_is_due(member))
 		return NULL;
 	return find_asker(pairs, flow, member, observed);

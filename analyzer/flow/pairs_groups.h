@@ -74,6 +74,13 @@ static inline bool ft_member_is_due(struct ft_member *member)
 	return true;
 }
 
+/* As if it were new. */
+static inline void ft_member_look_at_once(struct ft_member *member)
+{
+	member->wait = 0;
+	member->level = 0;
+}
+
 static inline uint32_t ft_groups_number(const struct ft_groups *groups, const struct ft_flow *flow)
 {
 	return (uint32_t)(flow - groups->records) + 1;

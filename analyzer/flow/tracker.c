@@ -226,6 +226,23 @@ void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 	part(tracker, flow, NULL);
 }
 
+/* What was answered may have been another one's requests. */
+static void forget_answers(struct ft_half *half)
+{
+	half->acked = half->asked_psn = FT_PSN_NONE;
+}
+
+void ft_tracker_tell_apart(struct ft_tracker *tracker, struct ft_flow *flow)
+{
+	struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+
+	if (peer == NULL || ft_flow_may_share_vlan(flow, peer) || is_set_up(flow))
+		return;
+	ft_pairs_mistook(tracker->pairs, flow);
+	forget_answers(&flow->half);
+	forget_answers(&peer->half);
+}
+
 void ft_tracker_see_copy(struct ft_flow *flow)
 {
 	if (flow->look.copies < UINT16_MAX)

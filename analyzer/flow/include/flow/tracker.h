@@ -160,6 +160,12 @@ void ft_tracker_pair(struct ft_tracker *tracker, const struct ft_flow_key *there
 void ft_tracker_confirm(struct ft_tracker *tracker, const struct ft_flow_key *there,
 			const struct ft_flow_key *back, enum ft_paired_by by);
 
+/*
+ * Another half-connection turned out to have its addresses and queue pair in another VLAN: what it is joined with in a VLAN
+ * where it was never seen is the other one's, unless a set-up named it.
+ */
+void ft_tracker_tell_apart(struct ft_tracker *tracker, struct ft_flow *flow);
+
 /* Whether a packet is what comes next in a half-connection. */
 enum ft_goes_on {
 	FT_GOES_ON,     /* by its PSN */
