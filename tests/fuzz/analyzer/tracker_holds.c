@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <lives.h>
 #include <tracker_parts.h>
 
 /*
@@ -20,6 +21,7 @@ struct world {
 	uint64_t frame, ts_ns;
 	uint64_t lost, answers_lost; /* by steps */
 	uint64_t unsaid;             /* settled by evictions and set-ups: in no step */
+	uint32_t held;               /* spans, at the end */
 	uint32_t psn[2 * CONNECTIONS];
 };
 
@@ -158,15 +160,13 @@ static void take(struct world *world, const uint8_t *bytes)
 	check_step(world, &observed, &step);
 }
 
-/* The ring of one half is whole and within bounds. */
-static bool check_spans(void *context, const struct ft_flow *flow)
+/* The ring of one half is whole and within bounds; returns how many it has. */
+static uint32_t check_ring(const struct ft_spans *spans, const struct ft_half *half)
 {
-	struct world *world = context;
-	const struct ft_spans *spans = &world->tracker->spans;
-	uint32_t number = flow->half.spans;
+	uint32_t number = half->spans;
 
-	assert((number == 0) == (flow->half.span_count == 0));
-	for (unsigned i = 0; i < flow->half.span_count; i++) {
+	assert((number == 0) == (half->span_count == 0));
+	for (unsigned i = 0; i < half->span_count; i++) {
 		const struct ft_span *span = ft_span_at(spans, number);
 
 		assert(number <= spans->used && span->from <= 0xffffff);
@@ -174,8 +174,28 @@ static bool check_spans(void *context, const struct ft_flow *flow)
 		assert(ft_span_at(spans, span->next)->prev == number);
 		number = span->next;
 	}
-	assert(number == flow->half.spans);
-	world->psn[0] += flow->half.span_count;
+	assert(number == half->spans);
+	return half->span_count;
+}
+
+/* The life before one that is doubted keeps what it awaits. */
+static uint32_t check_former(const struct world *world, const struct ft_flow *flow)
+{
+	const struct ft_span *doubt = ft_former_span(&world->tracker->spans, &flow->half);
+	const struct ft_former *former =
+		doubt == NULL ? NULL : &world->tracker->formers.all[doubt->begin];
+
+	if (former == NULL || former->flow != ft_tracker_number(world->tracker, flow))
+		return 0;
+	return check_ring(&world->tracker->spans, &former->asked);
+}
+
+static bool check_spans(void *context, const struct ft_flow *flow)
+{
+	struct world *world = context;
+
+	world->held += check_ring(&world->tracker->spans, &flow->half);
+	world->held += check_former(world, flow);
 	return true;
 }
 
@@ -208,9 +228,8 @@ static void check_sums(struct world *world)
 	assert(totals.mirror_lost == totals.lost_by_gap + totals.lost_by_ack);
 	assert(world->tracker->totals.mirror_lost ==
 	       world->lost + world->answers_lost + world->unsaid);
-	world->psn[0] = 0;
 	ft_flow_each(world->table, check_spans, world);
-	assert(world->psn[0] + free_spans(spans) == spans->used);
+	assert(world->held + free_spans(spans) == spans->used);
 	ft_tracker_totals(world->tracker, world->evidence);
 	assert(holes(world->evidence, &told) == totals.mirror_lost);
 	assert(told == world->frame);
