@@ -100,6 +100,15 @@ void ft_nccl_fault_release(struct ft_nccl_connections *connections,
 	connections->waiting_count = kept;
 }
 
+bool ft_nccl_fault_waits(const struct ft_nccl_connections *connections,
+			 const struct ft_nccl_followed *followed)
+{
+	for (unsigned i = 0; i < connections->waiting_count; i++)
+		if (connections->waiting[i].connection == followed->model.connection)
+			return true;
+	return false;
+}
+
 struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
 				      const struct ft_nccl_seen *seen, enum ft_nccl_fault fault,
 				      double certainty)

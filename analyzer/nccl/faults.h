@@ -32,6 +32,10 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment);
  */
 bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
 
+/* Something of the connection waits until it is known whether packets pass in order: acknowledgments tell. */
+bool ft_nccl_fault_waits(const struct ft_nccl_connections *connections,
+			 const struct ft_nccl_followed *followed);
+
 /* At the end: what is still waiting is told if no clear-to-send can have been missed. */
 void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed);
