@@ -85,6 +85,8 @@ void ft_engine_observe(struct ft_engine *engine, ft_engine_observer *observer, v
 {
 	engine->observer = observer;
 	engine->observer_context = context;
+	if (engine->framing != NULL)
+		ft_framing_show_all(engine->framing);
 	for (unsigned i = 0; i < engine->config.workers; i++)
 		ft_worker_tell_all(engine->workers[i]);
 }

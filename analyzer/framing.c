@@ -68,6 +68,11 @@ void ft_framing_keep_evidence(struct ft_framing *framing, struct ft_pcapng_write
 		ft_no_memory();
 }
 
+void ft_framing_show_all(struct ft_framing *framing)
+{
+	framing->shows = true;
+}
+
 void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
 {
 	framing->map = map;
@@ -155,7 +160,8 @@ static inline bool is_wanted(struct ft_framing *framing, const struct ft_item *i
 {
 	uint8_t interest = item->framing & FT_FRAMING_INTEREST;
 
-	if (item->framing > FT_FRAMING_INTEREST && !learn_apart(framing, item))
+	if ((item->framing & (FT_FRAMING_APART | FT_FRAMING_DOUBTED)) != 0 &&
+	    !learn_apart(framing, item))
 		return false;
 	if (interest == FT_FRAMING_STRANGE)
 		return framing->awake;
@@ -173,20 +179,10 @@ static void keep_begun(struct ft_framing *framing, const struct ft_item *item)
 		ft_latest_frames_add(&framing->latest, item->frame);
 }
 
-int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
-		   const struct ft_item *item)
+static void keep_all_begun(struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
 {
-	framing->source = source;
-	framing->has_seen = false;
-	if (item->copy || item->kind == FT_FRAME_BAD_ICRC || item->kind == FT_FRAME_BROKEN ||
-	    !is_wanted(framing, item))
-		return 0;
-	framing->item = item;
-	framing->noted = FT_NONE;
-	keep_begun(framing, item);
-	show(framing, item);
-	framing->item = NULL;
-	return keep_evidence(framing, item);
+	for (; marks != 0; marks &= marks - 1)
+		keep_begun(framing, &items[__builtin_ctzll(marks)]);
 }
 
 /* What is not as its connection expects. */
@@ -216,6 +212,47 @@ static inline bool is_expected(const struct ft_framing *framing, const struct ft
 	       ft_nccl_follower_glance(framing->follower, &glimpse);
 }
 
+/* Packets that go on as their half-connections did: of items, those that are marked. */
+static int see_row(struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
+{
+	int error = 0;
+
+	if (framing->latest.items != NULL)
+		keep_all_begun(framing, items, marks);
+	for (; marks != 0 && error == 0; marks &= marks - 1) {
+		const struct ft_item *item = &items[__builtin_ctzll(marks)];
+
+		if (!is_expected(framing, item))
+			error = look_closely(framing, item);
+	}
+	return error;
+}
+
+/* Whatever the map says of it, for which it is here, it goes on as its half-connection did. */
+static bool may_go_straight(const struct ft_framing *framing, const struct ft_item *item)
+{
+	return !framing->shows && (item->framing == (FT_FRAMING_SHOWN | FT_FRAMING_STEADY) ||
+				   (item->framing == FT_FRAMING_SHOWN && item->quiet));
+}
+
+int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
+		   const struct ft_item *item)
+{
+	framing->source = source;
+	framing->has_seen = false;
+	if (may_go_straight(framing, item))
+		return see_row(framing, item, 1);
+	if (item->copy || item->kind == FT_FRAME_BAD_ICRC || item->kind == FT_FRAME_BROKEN ||
+	    !is_wanted(framing, item))
+		return 0;
+	framing->item = item;
+	framing->noted = FT_NONE;
+	keep_begun(framing, item);
+	show(framing, item);
+	framing->item = NULL;
+	return keep_evidence(framing, item);
+}
+
 /* The marks of items from `at` on: of that one the first bit, and so on. */
 static uint64_t marks_from(uint64_t framed, unsigned at, unsigned count)
 {
@@ -234,12 +271,6 @@ void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch
 					  batch->items[__builtin_ctzll(marks)].hash);
 }
 
-static void keep_all_begun(struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
-{
-	for (; marks != 0; marks &= marks - 1)
-		keep_begun(framing, &items[__builtin_ctzll(marks)]);
-}
-
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
 			 const struct ft_batch *batch, unsigned from, unsigned to)
 {
@@ -249,17 +280,10 @@ int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *sou
 	framing->source = source;
 	framing->has_seen = false;
 	for (unsigned at = from; at < to && error == 0; at += 64) {
-		const struct ft_item *items = &batch->items[at];
 		uint64_t marks = marks_from(marked, at, to - at);
 
-		if (framing->latest.items != NULL)
-			keep_all_begun(framing, items, marks);
-		for (; marks != 0 && error == 0; marks &= marks - 1) {
-			const struct ft_item *item = &items[__builtin_ctzll(marks)];
-
-			if (!is_expected(framing, item))
-				error = look_closely(framing, item);
-		}
+		if (marks != 0)
+			error = see_row(framing, &batch->items[at], marks);
 	}
 	return error;
 }

@@ -55,6 +55,7 @@ struct ft_framing {
 	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
 	struct ft_packet packet; /* that one's, if it is not usual */
 	bool awake;  /* there is NCCL in the capture: strangers may have to do with it */
+	bool shows;  /* ft_framing_shown() is asked of every packet */
 	bool chosen; /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
 	bool has_apart;
 	/* bits: VLANs with addresses and queue pairs that others have, too; that only look so: connections cross them */
@@ -74,6 +75,9 @@ void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
 /* The first frames of each finding are written there from now on, with its name; NULL: nowhere. */
 void ft_framing_keep_evidence(struct ft_framing *framing, struct ft_pcapng_writer *writer);
 
+/* ft_framing_shown() will be asked: no packet goes past it the short way. */
+void ft_framing_show_all(struct ft_framing *framing);
+
 /* Fetch from memory what is known of the connections of a batch's first 64 items, as far as it is to see these. */
 void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch);
 
@@ -85,7 +89,7 @@ int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
 			 const struct ft_batch *batch, unsigned from, unsigned to);
 
-/* What the packet seen last is, while its item lives; false: nothing of NCCL's framing. */
+/* What the packet seen last is, while its item lives; false: nothing of NCCL's framing. After ft_framing_show_all(). */
 bool ft_framing_shown(const struct ft_framing *framing, struct ft_nccl_shown *shown);
 
 /* Findings about members of one communicator that may not talk to each other: made when a report is. */

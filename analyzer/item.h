@@ -15,10 +15,12 @@ enum ft_framing_interest {
 	FT_FRAMING_NONE,
 	FT_FRAMING_STRANGE, /* only once there is NCCL in the capture: its queue pair has nothing to do with it so far */
 	FT_FRAMING_SHOWN,
-	FT_FRAMING_INTEREST = 3, /* these bits, and one of the following at most: */
+	FT_FRAMING_INTEREST = 3, /* these bits, and one of the next two at most: */
 	FT_FRAMING_APART =
 		4, /* its VLAN has a half-connection of its own with these addresses and this queue pair */
 	FT_FRAMING_DOUBTED = 8, /* it may have one */
+	FT_FRAMING_STEADY =
+		16, /* with FT_FRAMING_SHOWN: the packet goes on as its half-connection did, whatever the map says */
 };
 
 /*

@@ -210,6 +210,30 @@ static inline void watch(struct ft_worker *worker, struct ft_item *item, struct 
 		ft_watch(worker, item, flow);
 }
 
+/* Steps after which a packet is more than one more of its kind. */
+enum { TOLD_STEPS = FT_TALLIED_STEPS | FT_STEP_ANEW };
+
+/* One more of its kind, but for what the map says of it and for marks. */
+static bool is_steady(const struct ft_worker *worker, const struct ft_item *item,
+		      const struct ft_conclusion *conclusion)
+{
+	const struct ft_flow *flow = conclusion->records.whole;
+
+	return item->usual && flow == conclusion->records.part && !conclusion->records.unsure &&
+	       item->observed.ts_ns - flow->last_ns <= worker->config->flow_timeout_ns &&
+	       conclusion->suspicion.rules == 0 && !item->gap &&
+	       (conclusion->step.what & TOLD_STEPS) == 0;
+}
+
+/* The follower of NCCL is to see it, perhaps. */
+static void watch_told(struct ft_worker *worker, struct ft_item *item,
+		       const struct ft_conclusion *conclusion)
+{
+	watch(worker, item, conclusion->records.whole);
+	if (item->framing == FT_FRAMING_SHOWN && is_steady(worker, item, conclusion))
+		item->framing |= FT_FRAMING_STEADY;
+}
+
 /* When all is known about a packet: counted, and kept for the accounts. */
 __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct ft_item *item,
 					       const struct ft_conclusion *conclusion)
@@ -226,7 +250,7 @@ __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct 
 		return;
 	}
 	if (item->followed)
-		watch(worker, item, conclusion->records.whole);
+		watch_told(worker, item, conclusion);
 	if (congested || (what & FT_TALLIED_STEPS) != 0)
 		ft_tally_transport(&worker->tally, item, &conclusion->step);
 	if ((what & FT_STEP_TOLD_AGAIN) != 0)
@@ -351,7 +375,7 @@ static inline void take_quiet(struct ft_worker *worker, struct ft_item *item, st
 	ft_tracker_step(worker->tracker, flow, observed, &conclusion.step);
 	ft_suspects_step(worker->suspects, flow, observed, &conclusion.step, &conclusion.suspicion);
 	if ((conclusion.suspicion.rules | conclusion.step.gap.lost |
-	     (conclusion.step.what & (FT_TALLIED_STEPS | FT_STEP_ANEW))) != 0)
+	     (conclusion.step.what & TOLD_STEPS)) != 0)
 		speak(worker, item, flow, &conclusion);
 	else
 		count_quiet(worker, item, flow);

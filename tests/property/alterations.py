@@ -86,16 +86,21 @@ def without_set_up(chance, records):
 # --- seen twice, or in another order
 
 
+def with_ip(frame, at, value):
+    """One byte of the IPv4 header is another, and the header's checksum mended."""
+    ip = bytearray(frame[IP:IP + 20])
+    ip[at] = value
+    ip[10:12] = b"\0\0"
+    ip[10:12] = struct.pack(">H", wire.ones_complement(bytes(ip)))
+    return frame[:IP] + bytes(ip) + frame[IP + 20:]
+
+
 def routed(record, chance):
-    """As it leaves the router: other MAC addresses, one hop less, the header's checksum mended."""
+    """As it leaves the router: other MAC addresses, one hop less."""
     frame = record.bytes
     if frame[12:14] != b"\x08\x00":
         return record
-    ip = bytearray(frame[IP:IP + 20])
-    ip[8] -= 1
-    ip[10:12] = b"\0\0"
-    ip[10:12] = struct.pack(">H", wire.ones_complement(bytes(ip)))
-    return record._replace(bytes=b"\x02\xff\0\0\0\2\x02\xff\0\0\0\1" + frame[12:IP] + bytes(ip) + frame[IP + 20:])
+    return record._replace(bytes=b"\x02\xff\0\0\0\2\x02\xff\0\0\0\1" + with_ip(frame, 8, frame[22] - 1)[12:])
 
 
 def twice(chance, records):
@@ -134,6 +139,20 @@ def two_ports(chance, records):
     off = chance.choice((-MS, -100 * US, -5 * US, 5 * US, 100 * US, MS))
     first = records[0].bytes[6:12]
     return in_order([r if r.bytes[6:12] == first else r._replace(ts_ns=r.ts_ns + off, port=1) for r in records])
+
+
+# --- touched on the way
+
+
+def marked(chance, records):
+    """Some or all by a switch, for congestion."""
+    share = chance.choice((0.05, 0.5, 1))
+    return [r._replace(bytes=with_ip(r.bytes, 1, r.bytes[15] | 3)) if is_roce(r) and chance.random() < share else r
+            for r in records]
+
+
+def marked_lossy(chance, records):
+    return lossy(chance, marked(chance, records))
 
 
 # --- wrapped
@@ -205,7 +224,7 @@ def to_native(chance, record):
 
 WAYS = {way.__name__: way for way in (
     whole, lossy, lossy_data, middle, middle_with_set_up, without_set_up, twice, twice_lossy, overtaking, jittered,
-    jittered_lossy, two_ports, two_ports_lossy,
+    jittered_lossy, two_ports, two_ports_lossy, marked, marked_lossy,
     in_vlan, over_ipv6, over_infiniband)}
 WAYS.update({kind: tunnelled(wire.overlay, kind, 77) for kind in ("vxlan", "geneve")})
 WAYS.update({kind: tunnelled(wire.mirror, kind) for kind in ("gre", "erspan2", "erspan3")})

@@ -27,7 +27,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PROTOCOLS = {"simple": ("SIMPLE", "unknown"), "ll": ("LL", "unknown"), "ll128": ("LL128", "unknown")}
 PSNS = 1 << 24
 # Of the messages that are in the capture to the last packet, so many are said to be complete.
-ALL = {"whole", "without_set_up", "twice", "vxlan", "geneve", "gre", "erspan2", "erspan3", "in_vlan", "over_ipv6",
+ALL = {"whole", "without_set_up", "twice", "marked", "vxlan", "geneve", "gre", "erspan2", "erspan3", "in_vlan", "over_ipv6",
        "over_infiniband", "sliced_128", "sliced_160", "sliced_192"}
 MOST, ENOUGH = 0.5, 200  # where packets are lost, late or out of order; once there were so many
 FEW = {"sliced_64", "overtaking", "two_ports", "two_ports_lossy"}  # no addresses, or nothing shows which message data is of

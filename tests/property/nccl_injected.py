@@ -1,4 +1,4 @@
-"""Frames forged into captures of NCCL, of which taps then lose frames or the beginning: `nccl` and `audit` name no other frame.
+"""Frames forged into captures of NCCL, of which taps then lose frames or the beginning, or switches mark some: `nccl` and `audit` name no other frame.
 
 usage: nccl_injected.py PROGRAM [--rounds N] [--seed S] [--keep FOLDER] [--shared FOLDER]
 
@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1] / "e2e"))
 
 import accounts
+import alterations
 import nccl_altered
 from nccl import retouched
 from nccl_forged import Place
@@ -26,7 +27,7 @@ FAR = 1 << 30
 LOST = 0.01
 RULES = {"outside": {"nccl.write-outside", "nccl.write-unasked"}, "unasked": {"nccl.write-unasked", "nccl.write-outside", "nccl.replay"},
          "stranger": {"nccl.second-writer"}, "replay": {"nccl.replay"}}
-FLOORS = {"whole": 0.9, "lossy": 0.5, "middle": 0.2}  # so many of them are named at least, by either verb
+FLOORS = {"whole": 0.9, "marked": 0.9, "lossy": 0.5, "middle": 0.2}  # so many of them are named at least, by either verb
 LIKE_AUDITS = 0.75  # of the writes outside that audits name where frames are lost: these do not look at the middle of writes
 CURED = (("ring4-2.27.7", "middle", 238),)  # another frame was named: (capture, way, seed)
 
@@ -57,6 +58,12 @@ def forgeries(place, like):
             yield "replay", retouched(asked, psn=psn, reth=(va, length), key=key, payload=payload), psn, place.asks
 
 
+def marked(header, records, chance):
+    """The same with marks for congestion: what tells of a packet, but not of its connection."""
+    changed = alterations.marked(chance, alterations.records_of(header, records))
+    return [record[:16] + new.bytes for record, new in zip(records, changed)]
+
+
 class Judge(nccl_altered.Judge):
     def __init__(self, program, folder):
         super().__init__(program, folder)
@@ -74,7 +81,10 @@ class Judge(nccl_altered.Judge):
             kept = [i for i in range(len(records)) if way != "lossy" or i == frame or chance.random() >= LOST]
             if way == "middle":
                 kept = kept[int(frame * chance.uniform(0.1, 0.6)):]
-            path = write_pcap(self.folder / "forged.pcap", book.header, [records[i] for i in kept])
+            kept_records = [records[i] for i in kept]
+            if way == "marked":
+                kept_records = marked(book.header, kept_records, chance)
+            path = write_pcap(self.folder / "forged.pcap", book.header, kept_records)
             self.judge_findings(kind, way, path, kept.index(frame) + 1)
 
     def judge_findings(self, kind, way, path, frame):
