@@ -30,7 +30,8 @@ static int usage(void)
 	      "  --rings N        (4)\n"
 	      "  --ranks N        of a ring, one to a node (16)\n"
 	      "  --channels N     connections from each rank to the next (8)\n"
-	      "  --ll             messages of 32 KiB by protocol LL, not of 512 KiB by SIMPLE\n",
+	      "  --ll             messages of 32 KiB by protocol LL, not of 512 KiB by SIMPLE\n"
+	      "  --marked         a switch marks each packet for congestion\n",
 	      stderr);
 	return 2;
 }
@@ -92,6 +93,9 @@ static int read_option(int option, const char *text, struct order *order)
 	case 'L':
 		order->rings.ll = true;
 		return 0;
+	case 'm':
+		order->rings.marked = true;
+		return 0;
 	default:
 		return read_traffic_option(option, text, &order->traffic);
 	}
@@ -112,6 +116,7 @@ static int read_options(int argc, char **argv, struct order *order)
 		{ "ranks", required_argument, NULL, 'r' },
 		{ "channels", required_argument, NULL, 'c' },
 		{ "ll", no_argument, NULL, 'L' },
+		{ "marked", no_argument, NULL, 'm' },
 		{ 0 },
 	};
 	int option;

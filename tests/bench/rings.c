@@ -73,6 +73,7 @@ static void send(struct writer *writer, struct side *side, struct packet packet)
 	if (writer->made == writer->rings->frames)
 		return;
 	packet.ip_id = side->frames++;
+	packet.marked = writer->rings->marked;
 	pcap_put(writer->file, writer->made * FRAME_GAP_NS, frame,
 		 roce_frame(&side->ends, &packet, frame), writer->rings->slice);
 	writer->made++;

@@ -21,6 +21,7 @@ struct rings {
 	uint32_t ranks; /* of a ring: 2 .. members of a partition */
 	uint32_t channels;
 	bool ll; /* messages of protocol LL with 32 KiB, a flag in every line; else SIMPLE of 512 KiB */
+	bool marked;    /* each packet for congestion, by a switch */
 	uint32_t slice; /* bytes kept of each frame; 0: all */
 };
 

@@ -120,15 +120,16 @@ struct ends ends_of(const struct site *site, uint32_t flow)
 }
 
 static uint8_t *put_lower_headers(uint8_t *b, const struct ends *ends, uint32_t ip_size,
-				  uint32_t ip_id)
+				  const struct packet *packet)
 {
 	uint8_t *ip = b + ETHERNET;
+	uint32_t class = 26 << 2 | (packet->marked ? 3 : 2); /* DSCP 26, CE or ECT(0) */
 
 	site_mac(ends->to, b);
 	site_mac(ends->from, b + 6);
 	put16(b + 12, 0x0800);
-	put32(ip, 0x45680000 | ip_size);     /* DSCP 26, ECT(0) */
-	put32(ip + 4, ip_id << 16 | 0x4000); /* do not fragment */
+	put32(ip, 0x45000000 | class << 16 | ip_size);
+	put32(ip + 4, packet->ip_id << 16 | 0x4000); /* do not fragment */
 	put32(ip + 8, 0x40110000);
 	put32(ip + 12, site_ip(ends->from));
 	put32(ip + 16, site_ip(ends->to));
@@ -157,7 +158,7 @@ uint32_t roce_frame(const struct ends *ends, const struct packet *packet, uint8_
 {
 	uint32_t payload = has_payload(packet->opcode) ? packet->payload_size : 0;
 	uint32_t size = size_of_headers(packet->opcode) + payload;
-	uint8_t *b = put_lower_headers(frame, ends, IPV4 + UDP + size + ICRC, packet->ip_id);
+	uint8_t *b = put_lower_headers(frame, ends, IPV4 + UDP + size + ICRC, packet);
 	uint32_t icrc;
 
 	b = put16(b, (uint32_t)packet->opcode << 8 | 0x40); /* MigReq as adapters set it */

@@ -48,6 +48,7 @@ struct packet {
 	uint32_t ip_id;         /* its lower 16 bits: a counter of the sending queue pair */
 	const uint8_t *payload; /* opcodes without one leave it out */
 	uint32_t payload_size;  /* a multiple of 4 */
+	bool marked;            /* for congestion */
 	bool stamped;           /* the PSN stands in the payload's first four bytes */
 };
 
