@@ -12,7 +12,7 @@
  * The address pair of a RoCEv2 frame, read without decoding it: Ethernet with at most one tag, then IPv4 without options
  * or IPv6, then UDP to a RoCE port. That begins no tunnel, so whatever else is said of the frame, and however broken it
  * is behind these bytes, its only packet has these two addresses. The same for such a frame in one of the tunnels that
- * mirrors use, GRE (ERSPAN) and VXLAN, over IPv4: its own pair.
+ * mirrors use, GRE (ERSPAN) and VXLAN, over IPv4: its own pair. Of native InfiniBand with an LRH and a BTH behind it, the LIDs.
  */
 
 /* Offsets in the frame, then in the network headers. */
@@ -20,7 +20,8 @@ enum {
 	FT_GLANCE_IP = 14,
 	FT_GLANCE_TAGGED_IP = 18,
 	FT_GLANCE_IPV4_LEN = 20,
-	FT_GLANCE_IPV6_LEN = 40
+	FT_GLANCE_IPV6_LEN = 40,
+	FT_GLANCE_LRH_LEN = 8
 };
 
 /* Captured bytes that suffice: the FCS that the decoder may leave out is as long as the ports. */
@@ -104,12 +105,23 @@ static inline bool ft_glance_pair_plain(const struct ft_decode_config *config, c
 bool ft_glance_pair_tunnel(const struct ft_decode_config *config, const struct ft_frame *frame,
 			   uint64_t *pair);
 
+/* An LRH that says that a BTH follows. */
+static inline bool ft_glance_pair_native(const struct ft_frame *frame, uint64_t *pair)
+{
+	const uint8_t *lrh = frame->bytes;
+
+	if (frame->captured < FT_GLANCE_LRH_LEN || (lrh[1] & 3) != 2)
+		return false;
+	*pair = ft_short_digest(ft_be16(lrh + 2)) + ft_short_digest(ft_be16(lrh + 6));
+	return true;
+}
+
 /* True, and *pair as in struct ft_observed, if the frame is of that form. */
 static inline bool ft_glance_pair(const struct ft_decode_config *config,
 				  const struct ft_frame *frame, uint64_t *pair)
 {
 	if (frame->link_type != FT_LINK_ETHERNET)
-		return false;
+		return frame->link_type == FT_LINK_INFINIBAND && ft_glance_pair_native(frame, pair);
 	return ft_glance_pair_plain(config, frame->bytes, frame->captured, pair) ||
 	       ft_glance_pair_tunnel(config, frame, pair);
 }

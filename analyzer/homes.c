@@ -44,11 +44,16 @@ void ft_homes_free(struct ft_homes *homes)
 	free(homes->homes);
 }
 
-/* Two limited members may not talk, so of what they send neither end says enough by itself. */
+/*
+ * Two limited members may not talk, so of what they send neither end says enough by itself. LIDs are not told from addresses
+ * here.
+ */
 static bool is_told_by_ends(const struct ft_homes *homes, const struct ft_item *item)
 {
 	uint16_t pkey = item->observed.pkey;
 
+	if (item->flow_key.by_lid != 0)
+		return false;
 	return homes->by_segment ? (pkey & ~PKEY_FULL) == FT_PKEY_DEFAULT : (pkey & PKEY_FULL) != 0;
 }
 

@@ -37,15 +37,16 @@ static void fill_flow_key(uint32_t dest_qp, const struct ft_check_key *key,
 	}
 }
 
-/* Members of a check key that are the same for each usual packet. */
+/* Members of a check key that are the same for each usual packet, native or not. */
 static void make_usual(struct ft_check_key *key)
 {
 	key->vni = key->qkey = 0;
-	key->slid = key->dlid = 0;
 	key->qp_kind = 2;
-	key->has_gids = key->has_macs = 1;
-	key->has_vni = key->mgmt_class = key->native = 0;
+	key->has_gids = key->has_macs = !key->native;
+	key->has_vni = key->mgmt_class = 0;
 	key->known = FT_NEED_ALL;
+	if (!key->native)
+		key->slid = key->dlid = 0;
 }
 
 /* What the verdict depends on besides the flow's own key; where only the usual differs, the digest of that. */
@@ -68,6 +69,20 @@ static uint64_t digest_of_rest(const struct ft_check_key *key, uint64_t seed)
 		seed);
 }
 
+/* As fill_flow_key() has left them. */
+static void take_ends(const struct ft_flow_key *flow, struct ft_check_key *key)
+{
+	if (key->native) {
+		memset(key->src, 0, sizeof key->src);
+		memset(key->dst, 0, sizeof key->dst);
+		memcpy(&key->slid, flow->src + 14, sizeof key->slid);
+		memcpy(&key->dlid, flow->dst + 14, sizeof key->dlid);
+	} else {
+		memcpy(key->src, flow->src, sizeof key->src);
+		memcpy(key->dst, flow->dst, sizeof key->dst);
+	}
+}
+
 void ft_item_key(const struct ft_item *item, struct ft_check_key *key)
 {
 	const struct ft_observed *observed = &item->observed;
@@ -76,9 +91,9 @@ void ft_item_key(const struct ft_item *item, struct ft_check_key *key)
 		*key = item->key;
 		return;
 	}
+	key->native = item->flow_key.by_lid != 0;
+	take_ends(&item->flow_key, key);
 	make_usual(key);
-	memcpy(key->src, item->flow_key.src, sizeof key->src);
-	memcpy(key->dst, item->flow_key.dst, sizeof key->dst);
 	key->pkey = observed->pkey;
 	key->vlan = observed->vlan;
 	memcpy(key->dmac, observed->dmac, sizeof key->dmac);

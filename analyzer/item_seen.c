@@ -23,13 +23,14 @@ static bool is_as_long(const struct ft_observed *observed)
 	       ft_reth_broken(observed->opcode, observed->length, observed->payload) == FT_OK;
 }
 
-/* Usual, and breaks no rule that makes a packet malformed; false: that is for the decoder to say. */
+/* Usual, over IP, and breaks no rule that makes a packet malformed; false: that is for the decoder to say. */
 static bool is_plain(const struct ft_item *item)
 {
 	const struct ft_observed *observed = &item->observed;
 	const struct ft_opcode_shape *shape = ft_opcode_shape(observed->opcode);
 
-	return item->usual && (observed->pkey & 0x7fff) != 0 && observed->dest_qp != MULTICAST_QP &&
+	return item->usual && (observed->has & FT_OBSERVED_IP) != 0 &&
+	       (observed->pkey & 0x7fff) != 0 && observed->dest_qp != MULTICAST_QP &&
 	       observed->payload % 4 == 0 && is_sized(shape->payload, observed->payload) &&
 	       ((shape->headers & (FT_HAS_RETH | FT_HAS_ATOMICETH)) == 0 || is_as_long(observed));
 }

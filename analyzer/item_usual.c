@@ -8,8 +8,8 @@
 #include "observe_digest.h"
 
 /*
- * All in one function for each IP version: what was read of the frame stays in registers, and what depends on the
- * version is known.
+ * All in one function for each form: what was read of the frame stays in registers, and what depends on the form is
+ * known.
  */
 #define INLINE __attribute__((always_inline)) static inline
 
@@ -28,8 +28,6 @@ static_assert(FT_OBSERVED_FECN == 1u << 31 >> MARKS_SHIFT &&
 	      "bits of the BTH");
 
 #define EXTENDED (FT_OBSERVED_RETH | FT_OBSERVED_ATOMIC | FT_OBSERVED_AETH)
-#define ALWAYS_THERE                                                                               \
-	(FT_OBSERVED_ETH | FT_OBSERVED_IP | FT_OBSERVED_UDP | FT_OBSERVED_BTH | FT_OBSERVED_PAYLOAD)
 static_assert((int)FT_OBSERVED_RETH == (int)FT_HAS_RETH &&
 		      (int)FT_OBSERVED_ATOMIC == (int)FT_HAS_ATOMICETH &&
 		      (int)FT_OBSERVED_AETH == (int)FT_HAS_AETH,
@@ -42,7 +40,7 @@ struct view {
 		      4]; /* of the BTH; read before anything is written, which might be it */
 	uint32_t headers; /* FT_HAS_ bits: extended ones */
 	uint32_t payload; /* bytes */
-	bool ipv6;
+	enum ft_brief_form form;
 };
 
 /* What the capture holds of it. */
@@ -64,7 +62,7 @@ INLINE struct address address_of(const struct view *view, uint32_t at, uint32_t 
 {
 	const uint8_t *ip = view->ip;
 
-	if (!view->ipv6)
+	if (view->form == FT_BRIEF_OVER_IPV4)
 		return (struct address){ 0, ft_ipv4_interface(ft_load32(ip + at)) };
 	return (struct address){ ft_load64(ip + at6), ft_load64(ip + at6 + 8) };
 }
@@ -94,29 +92,57 @@ struct ends {
 	uint32_t upward; /* FT_OBSERVED_UPWARD, or 0 */
 };
 
-/* Fills the flow key, dest_qp and the pair. */
+INLINE struct ends ends_of(uint64_t src_digest, uint64_t dst_digest, struct ft_item *item)
+{
+	uint64_t upward = -(uint64_t)(src_digest < dst_digest); /* no branch can guess it */
+	uint64_t pair = src_digest + dst_digest;
+
+	item->observed.pair = pair;
+	return (struct ends){ pair ^ upward, FT_OBSERVED_UPWARD & (uint32_t)upward };
+}
+
+/* Of the flow key all but the addresses, and dest_qp. */
+INLINE void take_queue_pair(const struct view *view, struct ft_item *item)
+{
+	struct ft_flow_key *key = &item->flow_key;
+
+	key->dest_qp = item->observed.dest_qp = view->rows[1] & 0xffffff;
+	key->vni = FT_FLOW_NO_VNI;
+	key->base = FT_FLOW_ANY_BASE;
+	key->vlan = FT_FLOW_ANY_VLAN;
+	key->by_lid = view->form == FT_BRIEF_NATIVE;
+	item->record = 0;
+}
+
+/* The addresses of the flow key, its hash and the pair; behind take_queue_pair(). */
 INLINE struct ends take_addresses(const struct view *view, struct ft_item *item, uint64_t seed)
 {
 	const struct address src = address_of(view, FT_BRIEF_SRC, FT_BRIEF_SRC6);
 	const struct address dst = address_of(view, FT_BRIEF_DST, FT_BRIEF_DST6);
-	uint64_t src_digest = ft_gid_digest(src.prefix, src.interface);
-	uint64_t dst_digest = ft_gid_digest(dst.prefix, dst.interface);
-	uint64_t upward = -(uint64_t)(src_digest < dst_digest); /* no branch can guess it */
-	uint64_t pair = src_digest + dst_digest;
-	uint32_t dest_qp = view->rows[1] & 0xffffff;
 	struct ft_flow_key *key = &item->flow_key;
 
 	store_address(key->src, &src);
 	store_address(key->dst, &dst);
-	key->dest_qp = item->observed.dest_qp = dest_qp;
-	key->vni = FT_FLOW_NO_VNI;
-	key->base = FT_FLOW_ANY_BASE;
-	key->vlan = FT_FLOW_ANY_VLAN;
-	key->by_lid = 0;
-	item->hash = flow_hash(&src, &dst, dest_qp, seed);
-	item->record = 0;
-	item->observed.pair = pair;
-	return (struct ends){ pair ^ upward, FT_OBSERVED_UPWARD & (uint32_t)upward };
+	item->hash = flow_hash(&src, &dst, key->dest_qp, seed);
+	return ends_of(ft_gid_digest(src.prefix, src.interface),
+		       ft_gid_digest(dst.prefix, dst.interface), item);
+}
+
+/* The same for LIDs. */
+INLINE struct ends take_lids(const struct view *view, struct ft_item *item, uint64_t seed)
+{
+	uint16_t slid = ft_be16(view->bytes + FT_BRIEF_SLID);
+	uint16_t dlid = ft_be16(view->bytes + FT_BRIEF_DLID);
+	struct ft_flow_key *key = &item->flow_key;
+	struct ends ends = ends_of(ft_short_digest(slid), ft_short_digest(dlid), item);
+
+	memset(key->src, 0, sizeof key->src);
+	memset(key->dst, 0, sizeof key->dst);
+	memcpy(key->src + sizeof key->src - sizeof slid, &slid, sizeof slid);
+	memcpy(key->dst + sizeof key->dst - sizeof dlid, &dlid, sizeof dlid);
+	item->hash = ft_flow_key_hash(key, seed);
+	ends.digest += ft_native_digest(slid, dlid, view->bytes[1] >> 4);
+	return ends;
 }
 
 /* --- Ethernet and IP --- */
@@ -130,7 +156,8 @@ INLINE void take_tags(const struct view *view, struct ft_item *item, uint64_t se
 	uint32_t last = ft_load32(view->bytes + 8);
 	uint8_t *to = (uint8_t *)observed + offsetof(struct ft_observed, dmac);
 	uint8_t service = (uint8_t)(view->rows[0] >> 29);
-	uint8_t ttl = view->ip[view->ipv6 ? FT_BRIEF_HOP_LIMIT6 : FT_BRIEF_TTL];
+	bool ipv6 = view->form == FT_BRIEF_OVER_IPV6;
+	uint8_t ttl = view->ip[ipv6 ? FT_BRIEF_HOP_LIMIT6 : FT_BRIEF_TTL];
 
 	if (view->ip != view->bytes + FT_BRIEF_ETHERNET_LEN)
 		vlan = ft_be16(view->bytes + FT_BRIEF_ETHERNET_LEN) & 0x0fff;
@@ -146,9 +173,26 @@ INLINE void take_tags(const struct view *view, struct ft_item *item, uint64_t se
 	observed->hop = ft_macs_digest(first, last) | ttl;
 }
 
+/* The same of native InfiniBand: a P_Key. */
+INLINE void take_native_tags(const struct view *view, struct ft_item *item, uint64_t seed)
+{
+	struct ft_observed *observed = &item->observed;
+	uint16_t pkey = (uint16_t)view->rows[0];
+	uint8_t service = (uint8_t)(view->rows[0] >> 29);
+
+	item->judged_by =
+		ft_tags_digest(&(struct ft_tags){ .pkey = pkey, .service = service }, seed);
+	observed->pkey = pkey;
+	observed->vlan = 0;
+	memset((uint8_t *)observed + offsetof(struct ft_observed, dmac), 0, FT_MACS_LEN);
+	observed->hop = 0;
+	observed->ttl = observed->dscp = observed->ecn = 0;
+}
+
 INLINE void observe_traffic_class(const struct view *view, struct ft_observed *observed)
 {
-	uint8_t class = view->ipv6 ? (uint8_t)(ft_be16(view->ip) >> 4) : view->ip[1];
+	uint8_t class =
+		view->form == FT_BRIEF_OVER_IPV6 ? (uint8_t)(ft_be16(view->ip) >> 4) : view->ip[1];
 
 	observed->dscp = class >> 2;
 	observed->ecn = class & 3;
@@ -161,11 +205,11 @@ INLINE struct extent extent_of(const struct ft_frame *frame, const struct ft_bri
 	uint32_t captured = frame->captured, held = captured - brief->payload_at;
 	uint32_t length = brief->payload_length;
 
-	if (captured == brief->end)
+	if (captured >= brief->end)
 		return (struct extent){
 			.payload = length,
 			.has = FT_OBSERVED_WHOLE | FT_OBSERVED_CONTENT,
-			.icrc = ft_load32(frame->bytes + captured - FT_BRIEF_ICRC_LEN),
+			.icrc = ft_load32(frame->bytes + brief->end - FT_BRIEF_ICRC_LEN),
 			.truncated = FT_COMPLETE,
 		};
 	if (held >= length)
@@ -223,8 +267,9 @@ INLINE void observe_place(const struct view *view, uint64_t ends, uint64_t conte
 			  struct ft_observed *observed)
 {
 	uint64_t bth = ft_digest_bth(content, view->bth, icrc);
-	uint32_t ports = ft_be32(view->bth - FT_BRIEF_UDP_LEN);
-	uint16_t ip_id = view->ipv6 ? 0 : ft_be16(view->ip + IP_ID);
+	bool native = view->form == FT_BRIEF_NATIVE;
+	uint32_t ports = native ? 0 : ft_be32(view->bth - FT_BRIEF_UDP_LEN);
+	uint16_t ip_id = view->form == FT_BRIEF_OVER_IPV4 ? ft_be16(view->ip + IP_ID) : 0;
 	const struct ft_place place = {
 		.ends = ends,
 		.ports = ports << 16 | ports >> 16,
@@ -237,12 +282,22 @@ INLINE void observe_place(const struct view *view, uint64_t ends, uint64_t conte
 	observed->ip_id = ip_id;
 }
 
+INLINE uint32_t always_there(enum ft_brief_form form)
+{
+	const uint32_t over_ip = FT_OBSERVED_ETH | FT_OBSERVED_IP | FT_OBSERVED_UDP;
+	const uint32_t any = FT_OBSERVED_BTH | FT_OBSERVED_PAYLOAD;
+
+	if (form == FT_BRIEF_NATIVE)
+		return any;
+	return any | over_ip | (form == FT_BRIEF_OVER_IPV4 ? FT_OBSERVED_IPV4 : 0);
+}
+
 INLINE void observe_bth(const struct view *view, uint32_t has, struct ft_observed *observed)
 {
 	uint32_t psn_row = view->rows[2];
 
-	observed->has = ALWAYS_THERE | (view->ipv6 ? 0 : FT_OBSERVED_IPV4) |
-			(view->headers & EXTENDED) | has | (view->rows[1] >> MARKS_SHIFT & MARKS) |
+	observed->has = always_there(view->form) | (view->headers & EXTENDED) | has |
+			(view->rows[1] >> MARKS_SHIFT & MARKS) |
 			(psn_row >> ACK_SHIFT & FT_OBSERVED_ACK_REQUEST);
 	observed->opcode = (uint8_t)(view->rows[0] >> 24);
 	observed->psn = psn_row & 0xffffff;
@@ -265,12 +320,39 @@ INLINE void take_traits(struct ft_item *item)
 	memcpy((uint8_t *)item + offsetof(struct ft_item, known), traits, sizeof traits);
 }
 
+/* From the network header to the BTH. */
+INLINE uint32_t to_bth(enum ft_brief_form form)
+{
+	if (form == FT_BRIEF_NATIVE)
+		return FT_BRIEF_LRH_LEN;
+	return (form == FT_BRIEF_OVER_IPV6 ? FT_BRIEF_UDP6 : FT_BRIEF_UDP) + FT_BRIEF_UDP_LEN;
+}
+
+/* Whose packet it is. */
+INLINE struct ends take_ends(const struct view *view, struct ft_item *item, uint64_t seed)
+{
+	take_queue_pair(view, item);
+	return view->form == FT_BRIEF_NATIVE ? take_lids(view, item, seed)
+					     : take_addresses(view, item, seed);
+}
+
+/* What else is below the BTH. */
+INLINE void take_lower(const struct view *view, struct ft_item *item, uint64_t seed)
+{
+	if (view->form == FT_BRIEF_NATIVE) {
+		take_native_tags(view, item, seed);
+		return;
+	}
+	take_tags(view, item, seed);
+	observe_traffic_class(view, &item->observed);
+}
+
 INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struct ft_brief *brief,
-		 bool ipv6, uint64_t seed)
+		 enum ft_brief_form form, uint64_t seed)
 {
 	const struct extent extent = extent_of(frame, brief);
 	const uint8_t *ip = frame->bytes + brief->ip_at;
-	const uint8_t *bth = ip + (ipv6 ? FT_BRIEF_UDP6 : FT_BRIEF_UDP) + FT_BRIEF_UDP_LEN;
+	const uint8_t *bth = ip + to_bth(form);
 	const struct view view = {
 		.bytes = frame->bytes,
 		.ip = ip,
@@ -278,10 +360,10 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 		.rows = { ft_be32(bth), ft_be32(bth + 4), ft_be32(bth + 8) },
 		.headers = brief->shape->headers,
 		.payload = brief->payload_length,
-		.ipv6 = ipv6,
+		.form = form,
 	};
 	uint64_t content = content_digest(&view, brief->shape->length, extent.payload);
-	struct ends ends = take_addresses(&view, item, seed);
+	struct ends ends = take_ends(&view, item, seed);
 
 	item->frame = frame;
 	take_traits(item);
@@ -293,8 +375,7 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 	item->observed.icrc = extent.icrc;
 	observe_bth(&view, extent.has | ends.upward, &item->observed);
 	observe_place(&view, ends.digest, content, extent.icrc, &item->observed);
-	take_tags(&view, item, seed);
-	observe_traffic_class(&view, &item->observed);
+	take_lower(&view, item, seed);
 }
 
 /* Whole frames whose items are filled: their ICRCs are checked some at a time, so that none waits for the one before. */
@@ -309,7 +390,7 @@ struct unchecked {
 INLINE void leave_unchecked(struct unchecked *unchecked, unsigned number,
 			    const struct ft_frame *frame, const struct ft_brief *brief)
 {
-	if (frame->captured != brief->end)
+	if (frame->captured < brief->end)
 		return;
 	unchecked->number[unchecked->count] = number;
 	unchecked->covers[unchecked->count++] = ft_brief_cover(frame->bytes, brief);
@@ -323,7 +404,19 @@ __attribute__((noinline)) static bool fill_ipv6(struct ft_item *item, const stru
 
 	if (!ft_brief_find_ipv6(config, &input, brief))
 		return false;
-	fill(item, frame, brief, true, seed);
+	fill(item, frame, brief, FT_BRIEF_OVER_IPV6, seed);
+	return true;
+}
+
+__attribute__((noinline)) static bool fill_native(struct ft_item *item,
+						  const struct ft_frame *frame, uint64_t seed,
+						  struct ft_brief *brief)
+{
+	const struct ft_decode_input input = ft_decode_input_of(frame);
+
+	if (!ft_brief_find_native(&input, brief))
+		return false;
+	fill(item, frame, brief, FT_BRIEF_NATIVE, seed);
 	return true;
 }
 
@@ -333,8 +426,10 @@ INLINE bool fill_any(struct ft_item *item, const struct ft_frame *frame,
 	const struct ft_decode_input input = ft_decode_input_of(frame);
 
 	if (!ft_brief_find(config, &input, brief))
-		return fill_ipv6(item, frame, config, seed, brief);
-	fill(item, frame, brief, false, seed);
+		return frame->link_type == FT_LINK_INFINIBAND
+			       ? fill_native(item, frame, seed, brief)
+			       : fill_ipv6(item, frame, config, seed, brief);
+	fill(item, frame, brief, FT_BRIEF_OVER_IPV4, seed);
 	return true;
 }
 

@@ -14,7 +14,6 @@
 
 enum { MAC_LEN = 6 };
 
-#define SALT_DST 0xa0761d6478bd642fu
 #define SALT_IDS 0x589965cc75374cc3u
 
 /* What both name alike is taken over as it is. */
@@ -39,17 +38,12 @@ static uint64_t gid_digest(const uint8_t gid[16])
 	return ft_gid_digest(ft_load64(gid), ft_load64(gid + 8));
 }
 
-static uint64_t short_digest(uint64_t address)
-{
-	return ft_mix(address ^ SALT_DST, FT_SALT_GID);
-}
-
 static uint64_t mac_digest(const uint8_t mac[MAC_LEN])
 {
 	uint8_t padded[8] = { 0 };
 
 	memcpy(padded, mac, MAC_LEN);
-	return short_digest(ft_load64(padded));
+	return ft_short_digest(ft_load64(padded));
 }
 
 static struct ends ends_of(const struct ft_packet *packet)
@@ -57,8 +51,8 @@ static struct ends ends_of(const struct ft_packet *packet)
 	if ((packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6 | FT_HAS_GRH)) != 0)
 		return (struct ends){ gid_digest(packet->src), gid_digest(packet->dst) };
 	if ((packet->has & FT_HAS_LRH) != 0)
-		return (struct ends){ short_digest(packet->lrh.slid),
-				      short_digest(packet->lrh.dlid) };
+		return (struct ends){ ft_short_digest(packet->lrh.slid),
+				      ft_short_digest(packet->lrh.dlid) };
 	if ((packet->has & FT_HAS_ETH) != 0)
 		return (struct ends){ mac_digest(packet->smac), mac_digest(packet->dmac) };
 	return (struct ends){ 0, 0 };
@@ -125,7 +119,7 @@ static void observe_mirror(const struct ft_packet *packet, struct ft_observed *o
 	if (!tunnel->has_sequence)
 		return;
 	digest = ft_mix(gid_digest(tunnel->outer_src) ^ FT_SALT_SRC,
-			gid_digest(tunnel->outer_dst) ^ SALT_DST);
+			gid_digest(tunnel->outer_dst) ^ FT_SALT_DST);
 	digest = ft_mix(digest ^ id, SALT_IDS);
 	observed->has |= FT_OBSERVED_MIRROR;
 	observed->mirror = (uint32_t)(digest >> 32);
@@ -181,14 +175,6 @@ static uint64_t content_digest(const struct ft_packet *packet, const struct ft_o
 					   : ft_content_digest(content, bytes.at);
 }
 
-static uint64_t native_digest(const struct ft_packet *packet)
-{
-	uint64_t lids = (uint64_t)packet->lrh.slid << 32 | (uint32_t)packet->lrh.dlid << 16 |
-			packet->lrh.sl;
-
-	return ft_mix(lids ^ FT_SALT_GID, FT_SALT_BTH);
-}
-
 static struct ft_place place_of(const struct ft_packet *packet, const struct ft_observed *observed)
 {
 	struct ft_place place = {
@@ -202,7 +188,7 @@ static struct ft_place place_of(const struct ft_packet *packet, const struct ft_
 	if ((packet->has & FT_HAS_AETH) != 0)
 		place.aeth = packet->aeth.msn << 8 | packet->aeth.syndrome;
 	if ((packet->has & FT_HAS_LRH) != 0)
-		place.ends += native_digest(packet);
+		place.ends += ft_native_digest(packet->lrh.slid, packet->lrh.dlid, packet->lrh.sl);
 	return place;
 }
 

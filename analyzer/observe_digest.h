@@ -18,6 +18,7 @@ enum {
 };
 
 #define FT_SALT_SRC     0x9e3779b97f4a7c15u
+#define FT_SALT_DST     0xa0761d6478bd642fu
 #define FT_SALT_GID     0xe7037ed1a0b428dbu
 #define FT_SALT_BTH     0x8ebc6af09c88c6e3u
 #define FT_SALT_LANE    0x1d8e4e27c47d124fu
@@ -44,6 +45,20 @@ static inline uint64_t ft_load64(const uint8_t *b)
 static inline uint64_t ft_gid_digest(uint64_t prefix, uint64_t interface)
 {
 	return ft_mix(prefix ^ FT_SALT_GID, interface ^ FT_SALT_SRC);
+}
+
+/* Of an address that is shorter, a LID or a MAC address. */
+static inline uint64_t ft_short_digest(uint64_t address)
+{
+	return ft_mix(address ^ FT_SALT_DST, FT_SALT_GID);
+}
+
+/* What the place of a packet of native InfiniBand has besides: both LIDs and the service level. */
+static inline uint64_t ft_native_digest(uint16_t slid, uint16_t dlid, uint8_t sl)
+{
+	uint64_t lids = (uint64_t)slid << 32 | (uint32_t)dlid << 16 | sl;
+
+	return ft_mix(lids ^ FT_SALT_GID, FT_SALT_BTH);
 }
 
 /* Where a 64-bit word has what stands first and second in memory. */

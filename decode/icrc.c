@@ -50,7 +50,12 @@ static uint32_t add_extended(const struct ft_pass *pass, const uint8_t *bytes, u
 
 static bool is_good(const struct ft_brief_cover *of)
 {
-	const struct cover *cover = &covers[of->ipv6 ? FT_ICRC_IPV6 : FT_ICRC_IPV4];
+	static const uint8_t kinds[] = {
+		[FT_BRIEF_OVER_IPV4] = FT_ICRC_IPV4,
+		[FT_BRIEF_OVER_IPV6] = FT_ICRC_IPV6,
+		[FT_BRIEF_NATIVE] = FT_ICRC_LRH,
+	};
+	const struct cover *cover = &covers[kinds[of->form]];
 	uint32_t crc = ft_crc32_masked(0, &cover->mask, of->network - cover->before,
 				       of->length + cover->before);
 

@@ -18,8 +18,8 @@
  *
  * Then a few comparisons do, and what is to be remembered of a message takes half a cache line. All else of the connection
  * stays as it was when it went straight, until somebody asks: ft_nccl_straight_leave() makes it what the general way would
- * have made it. Only connections of one pair of queue pairs go straight, once there is nothing left to be learnt of them,
- * and only where no messages are kept: their last frames and protocols are not known here.
+ * have made it. Only connections of one pair of queue pairs go straight, once there is nothing left to be learnt of them
+ * and nothing waits to be told, and only where no messages are kept: their last frames and protocols are not known here.
  */
 
 /* A message that was asked for, and may have come. */

@@ -13,16 +13,21 @@
  * Captured to its end, or cut in its payload or ICRC (and not so early that a tagged frame's BTH would not fit). Nearly
  * all frames of a RoCEv2 fabric are of this form, and in them every field stands where the form says.
  *
+ * Native InfiniBand likewise (LINKTYPE_INFINIBAND): an LRH, then such a BTH, as within a subnet; with its VCRC or without.
+ *
  * Whether fields agree with checksums and with each other is not asked: those of the IPv4 and UDP headers, the ICRC and
  * the rules about payloads and operands may be broken.
  */
+enum ft_brief_form { FT_BRIEF_OVER_IPV4, FT_BRIEF_OVER_IPV6, FT_BRIEF_NATIVE };
+
 struct ft_brief {
-	uint32_t ip_at;                      /* network header; behind it UDP, then the BTH */
-	uint32_t payload_at, payload_length; /* the payload begins within what was captured */
 	uint32_t
-		end; /* of the datagram, whose last four bytes are the ICRC: of the frame, unless that was cut */
+		ip_at; /* network header; behind it UDP, then the BTH. Native: the LRH, behind it the BTH */
+	uint32_t payload_at, payload_length; /* the payload begins within what was captured */
+	/* of the datagram, whose last four bytes are the ICRC: of the frame but for a VCRC, unless that was cut */
+	uint32_t end;
 	const struct ft_opcode_shape *shape;
-	bool ipv6;
+	enum ft_brief_form form;
 };
 
 /* Offsets from an IPv4 and an IPv6 header, and lengths. */
@@ -41,6 +46,11 @@ enum {
 	FT_BRIEF_UDP_LEN = 8,
 	FT_BRIEF_BTH_LEN = 12,
 	FT_BRIEF_ICRC_LEN = 4,
+
+	/* In an LRH. */
+	FT_BRIEF_DLID = 2,
+	FT_BRIEF_SLID = 6,
+	FT_BRIEF_LRH_LEN = 8,
 };
 
 /* The network header of an Ethernet frame with no more than one tag; its EtherType stands in front of it. */
@@ -53,7 +63,7 @@ static inline uint32_t ft_brief_network(const uint8_t *bytes)
 
 /*
  * From the UDP header on, `size` bytes by the network header. At least UDP and BTH were captured. True, and *brief
- * filled but for ip_at and ipv6, if the rest of the frame is of the usual form.
+ * filled but for ip_at and form, if the rest of the frame is of the usual form.
  */
 static inline bool ft_brief_transport(const struct ft_decode_config *config,
 				      const struct ft_decode_input *input, uint32_t udp_at,
@@ -106,7 +116,7 @@ static inline bool ft_brief_find(const struct ft_decode_config *config,
 
 	if (!ft_brief_link(input, least))
 		return false;
-	brief->ipv6 = false;
+	brief->form = FT_BRIEF_OVER_IPV4;
 	brief->ip_at = ft_brief_network(input->bytes);
 	ip = input->bytes + brief->ip_at;
 	if (ft_be16(ip - 2) != 0x0800 || !ft_brief_is_plain_ipv4(ip) || ip[9] != 17)
@@ -119,12 +129,14 @@ static inline bool ft_brief_find(const struct ft_decode_config *config,
 bool ft_brief_find_ipv6(const struct ft_decode_config *config, const struct ft_decode_input *input,
 			struct ft_brief *brief);
 
+/* And native InfiniBand. */
+bool ft_brief_find_native(const struct ft_decode_input *input, struct ft_brief *brief);
+
 /* Of a frame of this form that was captured to its end: what its ICRC covers, without the ones in front. */
 struct ft_brief_cover {
-	const uint8_t *
-		network; /* its header; at least as many bytes precede it as an Ethernet header has */
-	uint32_t length; /* up to the ICRC */
-	bool ipv6;
+	const uint8_t *network; /* its header; over IP, an Ethernet header or more precedes it */
+	uint32_t length;        /* up to the ICRC */
+	enum ft_brief_form form;
 };
 
 /* `bytes` are the whole frame's, and are not copied. */
@@ -134,7 +146,7 @@ static inline struct ft_brief_cover ft_brief_cover(const uint8_t *bytes,
 	return (struct ft_brief_cover){
 		.network = bytes + brief->ip_at,
 		.length = brief->end - FT_BRIEF_ICRC_LEN - brief->ip_at,
-		.ipv6 = brief->ipv6,
+		.form = brief->form,
 	};
 }
 

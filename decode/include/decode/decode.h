@@ -28,7 +28,8 @@ static inline bool ft_is_roce_port(const struct ft_decode_config *config, uint16
 	return false;
 }
 
-#define FT_LINKTYPE_ETHERNET 1
+#define FT_LINKTYPE_ETHERNET   1
+#define FT_LINKTYPE_INFINIBAND 247
 
 /* A captured record as the decoder needs it; the bytes are borrowed for the call. */
 struct ft_decode_input {

@@ -1,6 +1,6 @@
 /*
  * A frame whose address pair can be told at a glance has one packet, and that has this pair; for frames as they come, for
- * RoCEv2 frames around the same bytes, and for those in tunnels.
+ * RoCEv2 frames around the same bytes, for those in tunnels, and for InfiniBand.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -120,6 +120,17 @@ static void in_roce(const struct frame_input *frame, unsigned choice, unsigned c
 	free(wrapped);
 }
 
+/* The bytes begin with an LRH; all that have one to a BTH are seen at a glance, whatever else is wrong with them. */
+static void in_infiniband(const struct frame_input *frame)
+{
+	struct ft_decode_input input = frame->input;
+
+	input.link_type = FT_LINK_INFINIBAND;
+	input.fcs_bytes = 0;
+	assert(glance_is_right(&frame->config, &input) ==
+	       (input.captured >= FT_GLANCE_LRH_LEN && (frame->bytes[1] & 3) == 2));
+}
+
 void ft_holds(const uint8_t *bytes, size_t size)
 {
 	struct frame_input frame;
@@ -127,6 +138,7 @@ void ft_holds(const uint8_t *bytes, size_t size)
 	if (!frame_input_read(bytes, size, &frame))
 		return;
 	glance_is_right(&frame.config, &frame.input);
+	in_infiniband(&frame);
 	if (size >= 2 && frame.config.roce_port_count > 0 &&
 	    frame.config.roce_ports[0] == ROCE_PORT)
 		in_roce(&frame, bytes[size - 1], bytes[size - 2]);

@@ -1,6 +1,6 @@
 /*
  * The usual packet's short way says the same about it as the way of any packet, bit for bit, and so does what NCCL's
- * follower sees of it; for frames as they come, and for RoCEv2 frames around the same bytes.
+ * follower sees of it; for frames as they come, and for RoCEv2 and InfiniBand frames around the same bytes.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -20,6 +20,9 @@ enum {
 	UDP = 8,
 	HEADERS_MAX = ETHERNET + TAG + IPV6 + UDP,
 	ROCE_PORT = 4791,
+	LRH = 8,
+	LNH_BTH = 2,
+	VCRC = 2,
 	FILL = 0xa5,
 	SEED = 99,
 };
@@ -181,6 +184,41 @@ static void in_roce(const struct frame_input *frame, unsigned choice, unsigned m
 	free(wrapped);
 }
 
+/* An LRH, as it is or made right, before whole words of the bytes, with a VCRC or without; cut perhaps. */
+static void in_infiniband(const struct frame_input *frame, unsigned choice, unsigned more)
+{
+	const uint8_t *bytes = frame->bytes;
+	uint32_t size = frame->input.captured & ~3u, wire = LRH + size, cut = 0;
+	uint8_t *wrapped = calloc(1, LRH + size + VCRC);
+	struct ft_decode_input input = frame->input;
+	struct ft_decode_config config = frame->config;
+	bool taken;
+
+	assert(wrapped != NULL);
+	memcpy(wrapped, bytes, LRH);
+	if ((choice & 2) == 0) {
+		wrapped[0] &= 0xf0;
+		wrapped[1] = (uint8_t)((bytes[1] & 0xf0) | LNH_BTH);
+		put16(wrapped + 4, (LRH + size) / 4);
+	}
+	memcpy(wrapped + LRH, bytes, size);
+	memcpy(wrapped + LRH + size, bytes, VCRC);
+	wire += (choice & 1) != 0 ? VCRC : 0;
+	if ((choice & 4) != 0)
+		cut = more % (size + VCRC);
+	input.bytes = wrapped;
+	input.captured = wire - cut;
+	input.wire = wire + ((choice & 8) != 0 ? more % 3 : 0);
+	input.fcs_bytes = 0;
+	input.link_type = FT_LINK_INFINIBAND;
+	config.check_icrc = (choice & 16) != 0;
+	if ((choice & 32) != 0)
+		make_usual(wrapped + LRH, more / 8);
+	taken = both_ways_agree(&config, &input);
+	assert(taken || (choice & 32) == 0 || (choice & (2 | 4 | 8)) != 0 || config.check_icrc);
+	free(wrapped);
+}
+
 void ft_holds(const uint8_t *bytes, size_t size)
 {
 	struct frame_input frame;
@@ -188,7 +226,9 @@ void ft_holds(const uint8_t *bytes, size_t size)
 	if (!frame_input_read(bytes, size, &frame))
 		return;
 	both_ways_agree(&frame.config, &frame.input);
-	if (frame.input.captured >= IPV6)
+	if (frame.input.captured >= IPV6) {
 		in_roce(&frame, bytes[size - 1], bytes[size - 2]);
+		in_infiniband(&frame, bytes[size - 1], bytes[size - 2]);
+	}
 	free(frame.bytes);
 }

@@ -17,7 +17,7 @@
 #define LONGER                 ETH(0800) IPV4(004c, 11) UDP(12b7, 0038) WRITE
 #define SHORTER                ETH(0800) IPV4(0030, 11) UDP(12b7, 001c) ACKNOWLEDGE
 
-enum { ETHERNET = 1, SLL = 113 };
+enum { ETHERNET = 1, SLL = 113, INFINIBAND = 247 };
 
 static bool find(struct ft_decode_input *input, const char *hex, uint32_t cut,
 		 struct ft_brief *brief)
@@ -29,7 +29,8 @@ static bool find(struct ft_decode_input *input, const char *hex, uint32_t cut,
 	input->bytes = bytes;
 	input->captured = (uint32_t)frame_bytes(hex, bytes);
 	input->wire = input->captured + cut;
-	return ft_brief_find(&config, input, brief) || ft_brief_find_ipv6(&config, input, brief);
+	return ft_brief_find(&config, input, brief) || ft_brief_find_ipv6(&config, input, brief) ||
+	       ft_brief_find_native(input, brief);
 }
 
 static void usual_frames_are_found(void **state)
@@ -62,7 +63,8 @@ static void usual_frames_are_found(void **state)
 
 		if (!find(&input, rows[i].hex, rows[i].cut, &brief))
 			fail_msg("%s", rows[i].sentence);
-		if (brief.payload_at != rows[i].payload_at || brief.ipv6 != rows[i].ipv6 ||
+		if (brief.payload_at != rows[i].payload_at ||
+		    (brief.form == FT_BRIEF_OVER_IPV6) != rows[i].ipv6 ||
 		    brief.payload_length != rows[i].payload_length)
 			fail_msg("%s: payload at %u, %u bytes", rows[i].sentence, brief.payload_at,
 				 brief.payload_length);
@@ -125,12 +127,76 @@ static void it_is_ethernet_without_fcs(void **state)
 	assert_false(find(&cooked, WHOLE, 0, &brief));
 }
 
+/* By length in words, LRH to ICRC. */
+#define LRH(lver, lnh, words) "0" #lver "0" #lnh " 0009 " #words " 0001 "
+
+static void usual_native_frames_are_found(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		uint32_t cut, payload_length;
+	} rows[] = {
+		{ "whole, without VCRC", LRH(0, 2, 000a) SEND BODY ICRC, 0, 16 },
+		{ "whole, with VCRC", LRH(0, 2, 000a) SEND BODY ICRC "beef ", 0, 16 },
+		{ "reserved bits by the length", LRH(0, 2, f80a) SEND BODY ICRC, 0, 16 },
+		{ "no payload", LRH(0, 2, 0006) SEND ICRC, 0, 0 },
+		{ "cut in the payload", LRH(0, 2, 000a) SEND "11*4 ", 18, 16 },
+		{ "cut in the ICRC", LRH(0, 2, 000a) SEND BODY "aabb ", 4, 16 },
+		{ "cut behind the BTH", LRH(0, 2, 000a) SEND, 22, 16 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_decode_input input = { .link_type = INFINIBAND };
+		struct ft_brief brief;
+
+		if (!find(&input, rows[i].hex, rows[i].cut, &brief))
+			fail_msg("%s", rows[i].sentence);
+		assert_int_equal(brief.form, FT_BRIEF_NATIVE);
+		assert_int_equal(brief.payload_at, 8 + 12);
+		assert_int_equal(brief.payload_length, rows[i].payload_length);
+	}
+}
+
+static void nothing_else_is_native(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		uint32_t cut;
+	} rows[] = {
+		{ "cut in the VCRC", LRH(0, 2, 000a) SEND BODY ICRC "be ", 1 },
+		{ "cut before the VCRC", LRH(0, 2, 000a) SEND BODY ICRC, 2 },
+		{ "more behind it than a VCRC", LRH(0, 2, 000a) SEND BODY ICRC "beef 00 ", 0 },
+		{ "longer than the frame", LRH(0, 2, 000b) SEND BODY ICRC, 0 },
+		{ "no room for the ICRC", LRH(0, 2, 0005) SEND, 0 },
+		{ "a GRH", LRH(0, 3, 000a) SEND BODY ICRC, 0 },
+		{ "a raw packet", LRH(0, 0, 000a) SEND BODY ICRC, 0 },
+		{ "a later link version", LRH(1, 2, 000a) SEND BODY ICRC, 0 },
+		{ "pad bytes", LRH(0, 2, 000a) BTH(04, 10, 000011) BODY ICRC, 0 },
+		{ "a later version", LRH(0, 2, 000a) BTH(04, 01, 000011) BODY ICRC, 0 },
+		{ "QP0", LRH(0, 2, 000a) BTH(04, 00, 000000) BODY ICRC, 0 },
+		{ "UD", LRH(0, 2, 000a) BTH(64, 00, 000011) BODY ICRC, 0 },
+		{ "cut in the BTH", LRH(0, 2, 000a) "0400 ffff 0000 0011 0000 ", 26 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_decode_input input = { .link_type = INFINIBAND };
+		struct ft_brief brief;
+
+		if (find(&input, rows[i].hex, rows[i].cut, &brief))
+			fail_msg("%s", rows[i].sentence);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(usual_frames_are_found),
 		cmocka_unit_test(nothing_else_is),
 		cmocka_unit_test(it_is_ethernet_without_fcs),
+		cmocka_unit_test(usual_native_frames_are_found),
+		cmocka_unit_test(nothing_else_is_native),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
