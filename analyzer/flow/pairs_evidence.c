@@ -62,7 +62,7 @@ int ft_pair_evidence_young(const struct ft_half *asker, uint32_t psn)
 	int bits;
 
 	if (ft_pair_standing(asker, psn) == FT_STANDING_NOT_YET)
-		return asker->spans != 0 ? FT_EVIDENCE_UNSEEN : FT_EVIDENCE_NOT_YET;
+		return asker->spans != 0 ? FT_EVIDENCE_UNSEEN : FT_EVIDENCE_AHEAD_YOUNG;
 	bits = ft_pair_evidence(asker, psn) - BITS_BY_CHANCE;
 	if (bits > FT_EVIDENCE_AGREEMENT)
 		return FT_EVIDENCE_AGREEMENT;

@@ -9,9 +9,10 @@
  * likelier that is if this one did than if it did not.
  */
 enum {
-	FT_EVIDENCE_PORT = 14,    /* as many bits as drivers leave to chance in a source port */
-	FT_EVIDENCE_OUTSIDE = -8, /* a PSN nowhere near */
-	FT_EVIDENCE_NOT_YET = -6, /* a PSN just ahead: was the request lost on its way here? */
+	FT_EVIDENCE_PORT = 14,        /* as many bits as drivers leave to chance in a source port */
+	FT_EVIDENCE_OUTSIDE = -8,     /* a PSN nowhere near */
+	FT_EVIDENCE_NOT_YET = -12,    /* a PSN just ahead: was the request lost on its way here? */
+	FT_EVIDENCE_AHEAD_YOUNG = -6, /* the same, of a young pair */
 	FT_EVIDENCE_UNSEEN = -2, /* the same, where requests are known to be lost, or once paired */
 	FT_EVIDENCE_FAR = -1,    /* of a young pair: asked for, but far back for so few PSNs */
 	FT_EVIDENCE_AGREEMENT = 4,   /* each time more: the PSNs of one half do not jump */

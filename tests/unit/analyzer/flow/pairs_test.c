@@ -136,6 +136,12 @@ static void assert_alone(const struct ft_flow *flow)
 	assert_true(ft_paired_certainty(&flow->half) == 0);
 }
 
+static struct packet at_psn(struct packet packet, uint32_t further)
+{
+	packet.psn = (packet.psn + further) & 0xffffff;
+	return packet;
+}
+
 static void an_answer_finds_the_only_half_that_asked(void **state)
 {
 	struct wire wire = wire_of(16, SEED);
@@ -278,6 +284,26 @@ static void a_half_in_step_with_one_out_of_view_is_not_taken_for_it(void **state
 }
 
 /* Both directions ask in the same PSNs over the same port, so nothing but the port is in common. */
+static void one_whose_requests_come_after_the_answers_is_not_the_one_that_asked(void **state)
+{
+	/* the right half waits for its answer, under a port of its own, where nothing finds it */
+	const struct packet right = { THERE, 0x1022, RULE + 0x123, 0xffff00, .service = FT_RC };
+	const struct packet other = { THERE, 0x1028, RULE + 0x456, 0xfffef0, .service = FT_RC };
+	const struct packet replies = { BACK, 0x22, RULE + 0x789, 0xffff00, .service = FT_RC };
+	struct wire wire = wire_of(CAPACITY, SEED);
+
+	(void)state;
+	for (uint32_t i = 0; i < 5; i++)
+		ask(&wire, at_psn(right, i));
+	answer(&wire, replies);
+	answer(&wire, at_psn(replies, 1));
+	for (uint32_t i = 0; i < 8; i++)
+		ask(&wire, at_psn(other, i));
+	for (uint32_t i = 2; i < 5; i++)
+		assert_alone(answer(&wire, at_psn(replies, i)));
+	cut(&wire);
+}
+
 static void another_port_by_the_rule_speaks_against(void **state)
 {
 	struct wire wire = wire_of(16, SEED);
@@ -812,13 +838,13 @@ static void evidence_falls_with_distance(void **state)
 		{ "255 before it", 0x8000ff, 0x7fffff, .bits = 16 },
 		{ "across the wrap", 3, 0xfffffe, .bits = 21 },
 		{ "too far back", 0x820000, 0x800000, .bits = -8 },
-		{ "one ahead", 0x800000, 0x800000, .bits = 24 - 1 - 6 },
+		{ "one ahead", 0x800000, 0x800000, .bits = 24 - 1 - 12 },
 		{ "one ahead of a half with holes", 0x800000, 0x800000, .holes = true,
 		  .bits = 24 - 1 - 2 },
 		{ "far ahead", 0x800000, 0x802000, .bits = -8 },
 		{ "in the middle of a READ", 0x800000, 0x800002, .reading = true, .bits = 22 },
 		{ "beyond the end of a READ", 0x800000, 0x800009, .reading = true,
-		  .bits = 24 - 4 - 6 },
+		  .bits = 24 - 4 - 12 },
 		{ "at PSN 0, where many begin", 1, 0, .bits = 4 },
 		{ "near PSN 0", 16, 15, .bits = 8 },
 		{ "no request yet", FT_PSN_NONE, 0x800000, .bits = -8 },
@@ -952,6 +978,8 @@ int main(void)
 		cmocka_unit_test(halves_in_step_without_ports_are_not_guessed_between),
 		cmocka_unit_test(halves_nearly_in_step_are_told_apart_in_time),
 		cmocka_unit_test(a_half_in_step_with_one_out_of_view_is_not_taken_for_it),
+		cmocka_unit_test(
+			one_whose_requests_come_after_the_answers_is_not_the_one_that_asked),
 		cmocka_unit_test(another_port_by_the_rule_speaks_against),
 		cmocka_unit_test(a_half_with_another_port_is_found_after_a_while),
 		cmocka_unit_test(ports_that_name_queue_pairs_tell_halves_in_step_apart),
