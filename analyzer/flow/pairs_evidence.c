@@ -36,7 +36,7 @@ static enum ft_standing standing_at(int32_t distance)
 
 enum ft_standing ft_pair_standing(const struct ft_half *asker, uint32_t psn)
 {
-	return asker->next_psn == FT_PSN_NONE ? FT_STANDING_OUTSIDE
+	return asker->next_psn == FT_PSN_NONE ? FT_STANDING_NOT_YET
 					      : standing_at(behind(asker, psn));
 }
 

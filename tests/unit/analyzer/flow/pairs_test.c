@@ -367,6 +367,24 @@ static void a_pair_that_is_contradicted_falls_apart(void **state)
 	cut(&wire);
 }
 
+static void answers_to_a_half_whose_requests_were_not_seen_contradict_nothing(void **state)
+{
+	const struct packet request = { THERE, 11, .psn = 0x123456, .service = FT_XRC };
+	const struct packet response = { BACK, 22, .psn = 0x123456, .service = FT_XRC };
+	/* what the first half answers to the other one's READs, of which the mirror lost the first */
+	const struct packet other_way = { THERE, 11, .psn = 0xe50000, .service = FT_XRC };
+	struct wire wire = wire_of(CAPACITY, SEED);
+
+	(void)state;
+	ask(&wire, request);
+	answer(&wire, response);
+	for (uint32_t i = 0; i < 4; i++)
+		answer(&wire, at_psn(other_way, 20 * i));
+	assert_paired(&wire, ask(&wire, at_psn(request, 1)), answer(&wire, at_psn(response, 1)),
+		      FT_PAIRED_TRANSPORT);
+	cut(&wire);
+}
+
 static void agreement_makes_a_pair_sure_and_contradiction_unsure(void **state)
 {
 	struct wire wire = wire_of(16, SEED);
@@ -984,6 +1002,7 @@ int main(void)
 		cmocka_unit_test(a_half_with_another_port_is_found_after_a_while),
 		cmocka_unit_test(ports_that_name_queue_pairs_tell_halves_in_step_apart),
 		cmocka_unit_test(a_pair_that_is_contradicted_falls_apart),
+		cmocka_unit_test(answers_to_a_half_whose_requests_were_not_seen_contradict_nothing),
 		cmocka_unit_test(agreement_makes_a_pair_sure_and_contradiction_unsure),
 		cmocka_unit_test(a_young_pair_of_which_one_runs_ahead_falls_apart),
 		cmocka_unit_test(an_evicted_half_leaves_its_peer_alone),
