@@ -66,7 +66,9 @@ int ft_pair_evidence_young(const struct ft_half *asker, uint32_t psn)
 	bits = ft_pair_evidence(asker, psn) - BITS_BY_CHANCE;
 	if (bits > FT_EVIDENCE_AGREEMENT)
 		return FT_EVIDENCE_AGREEMENT;
-	return bits > FT_EVIDENCE_FAR ? bits : FT_EVIDENCE_FAR;
+	if (bits < 0)
+		return behind(asker, psn) < FT_EVIDENCE_ON_ITS_WAY ? 0 : FT_EVIDENCE_FAR;
+	return bits;
 }
 
 bool ft_port_fits_qps(uint16_t port, uint32_t qp, uint32_t other_qp)

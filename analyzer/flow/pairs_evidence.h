@@ -16,6 +16,7 @@ enum {
 	FT_EVIDENCE_UNSEEN = -2, /* the same, where requests are known to be lost, or once paired */
 	FT_EVIDENCE_FAR = -1,    /* of a young pair: asked for, but far back for so few PSNs */
 	FT_EVIDENCE_AGREEMENT = 4,   /* each time more: the PSNs of one half do not jump */
+	FT_EVIDENCE_ON_ITS_WAY = 64, /* PSNs that any half may be ahead of its answers by */
 	FT_EVIDENCE_YOUNG = 1 << 10, /* PSNs up to which two that began at 0 may agree by chance */
 	FT_EVIDENCE_YOUNG_MOST = 40, /* bits that agreement up to there comes to */
 	FT_EVIDENCE_NEAR = 1 << 16,  /* PSNs that may be waiting for an answer */
@@ -35,7 +36,8 @@ int ft_pair_evidence(const struct ft_half *asker, uint32_t psn);
 
 /*
  * -6..4, for a pair that stands by its PSNs alone, when these are below FT_EVIDENCE_YOUNG. Two halves
- * that began at 0 and do not belong together agree for a while, too, but one runs ahead of the other.
+ * that began at 0 and do not belong together agree for a while, too, but one runs ahead of the other: by more than what is
+ * on its way to be answered, which says nothing.
  */
 int ft_pair_evidence_young(const struct ft_half *asker, uint32_t psn);
 

@@ -430,6 +430,29 @@ static void a_young_pair_of_which_one_runs_ahead_falls_apart(void **state)
 	cut(&wire);
 }
 
+static void a_young_pair_stays_while_many_requests_wait_for_answers(void **state)
+{
+	enum {
+		WAITING = 40
+	}; /* as in a long message whose first packets are acknowledged while it is sent */
+	struct wire wire = wire_of(16, SEED);
+	struct ft_flow *there, *back;
+
+	(void)state;
+	for (uint32_t psn = 0; psn < 20; psn++) {
+		ask(&wire, (struct packet){ THERE, 20, 0, .psn = psn });
+		answer(&wire, (struct packet){ BACK, 11, 0, .psn = psn });
+	}
+	for (uint32_t psn = 20; psn < 20 + WAITING; psn++)
+		ask(&wire, (struct packet){ THERE, 20, 0, .psn = psn });
+	for (uint32_t psn = 20; psn < 100; psn++) {
+		there = ask(&wire, (struct packet){ THERE, 20, 0, .psn = psn + WAITING });
+		back = answer(&wire, (struct packet){ BACK, 11, 0, .psn = psn });
+		assert_paired(&wire, there, back, FT_PAIRED_TRANSPORT);
+	}
+	cut(&wire);
+}
+
 static void an_evicted_half_leaves_its_peer_alone(void **state)
 {
 	struct wire wire = wire_of(2, SEED);
@@ -1005,6 +1028,7 @@ int main(void)
 		cmocka_unit_test(answers_to_a_half_whose_requests_were_not_seen_contradict_nothing),
 		cmocka_unit_test(agreement_makes_a_pair_sure_and_contradiction_unsure),
 		cmocka_unit_test(a_young_pair_of_which_one_runs_ahead_falls_apart),
+		cmocka_unit_test(a_young_pair_stays_while_many_requests_wait_for_answers),
 		cmocka_unit_test(an_evicted_half_leaves_its_peer_alone),
 		cmocka_unit_test(other_addresses_and_overlays_are_not_compared),
 		cmocka_unit_test(datagrams_that_name_each_other_are_a_pair),
