@@ -169,6 +169,12 @@ static struct ft_finding leave_out_damaged(const struct ft_tracker *tracker,
 	return finding;
 }
 
+/* What is answered ahead of all requests is lost, or was another half's that began at the same PSN. */
+static bool is_unsure_pair(const struct ft_half *half)
+{
+	return half->paired_by == FT_PAIRED_TRANSPORT && half->pair_bits < FT_PAIR_SURE;
+}
+
 static struct ft_finding judge_kind(const struct ft_tracker *tracker, const struct ft_flow *flow,
 				    const struct ft_span *span)
 {
@@ -183,6 +189,8 @@ static struct ft_finding judge_kind(const struct ft_tracker *tracker, const stru
 		after = half->acked == FT_PSN_NONE
 				? 0
 				: ft_psn_reached(half->acked, half->next_psn, FT_PSN_WINDOW);
+		if (is_unsure_pair(half))
+			return (struct ft_finding){ .open = after, .pending = after };
 		return (struct ft_finding){ .lost = after };
 	case FT_SPAN_AWAITED:
 	case FT_SPAN_OVERTAKEN:
