@@ -7,10 +7,12 @@
 /* A loss just before it would have shown; on UC nobody would say whose. `bin`: of its frame. */
 static inline void ft_tell_evidence(struct ft_loss_bin *bin, const struct ft_flow *flow)
 {
-	if (flow->half.service == FT_UC)
+	if (flow->half.service == FT_UC) {
 		bin->silent++;
-	else
+		bin->unreliable++;
+	} else {
 		bin->spaces++;
+	}
 }
 
 /* A request that will be answered: one at a time is timed. */

@@ -13,8 +13,11 @@ enum {
 	LEAST_SPACES = 1024, /* to spare some */
 	FEW_SPACES = 4096,   /* a capture of fewer may well be of nothing but beginnings */
 	ON_THEIR_WAY = 64,   /* responses to a requester that is still to find out what it lacks */
-	LONG_OVERDUE = 2,    /* frames that responses are overdue since .. */
-	EVENTS_OVERDUE = 3,  /* .. and losses of such, that are more than an accident */
+	LONG_MISSING = 2,    /* frames that some are missing since .. */
+	EVENTS_MISSING = 3,  /* .. and losses of such, that are more than an accident */
+	LEAST_HOLES = 10,    /* of reliable connections, to judge others by */
+	MOST_ALIKE = 2,      /* times as often .. */
+	SURELY = 3,          /* .. and so many standard deviations */
 };
 
 void ft_loss_init(struct ft_loss_evidence *evidence)
@@ -28,9 +31,11 @@ static void add(struct ft_loss_bin *into, const struct ft_loss_bin *from)
 	into->holes += from->holes;
 	into->silent += from->silent;
 	into->again += from->again;
+	into->unreliable += from->unreliable;
 	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++)
 		into->doubted[i] += from->doubted[i];
-	into->overdue += from->overdue;
+	for (unsigned i = 0; i < FT_LOSS_MISSING; i++)
+		into->missing[i] += from->missing[i];
 }
 
 /* Two bins become one; the upper half is free. */
@@ -81,11 +86,19 @@ void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t c
 	evidence->waiting += doubt == FT_LOSS_OVERDUE;
 }
 
+void ft_loss_miss(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count,
+		  enum ft_loss_missing what)
+{
+	uint64_t *squares = &evidence->missing_squares[what];
+
+	ft_loss_bin(evidence, frame)->missing[what] += count;
+	*squares = add_up(*squares, (uint64_t)count * count);
+}
+
 void ft_loss_overdue(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count)
 {
-	ft_loss_bin(evidence, frame)->overdue += count;
+	ft_loss_miss(evidence, frame, count, FT_LOSS_RESPONSES);
 	evidence->overdue += count;
-	evidence->overdue_squares = add_up(evidence->overdue_squares, (uint64_t)count * count);
 }
 
 enum {
@@ -181,33 +194,107 @@ static double trouble(const struct ft_loss_evidence *evidence)
 	return (double)evidence->fabric + (double)evidence->late + (double)evidence->refused;
 }
 
-/* Bins of the first half of the capture since which responses are overdue. */
-static unsigned long_overdue(const struct ft_loss_evidence *evidence)
+/* Bins of the first half of the capture since which some are missing. */
+static unsigned long_missing(const struct ft_loss_evidence *evidence, enum ft_loss_missing what)
 {
 	unsigned count = 0;
 
 	for (uint32_t i = 0; i < evidence->used / 2; i++)
-		count += evidence->bins[i].overdue != 0;
+		count += evidence->bins[i].missing[what] != 0;
 	return count;
+}
+
+static uint64_t all_missing(const struct ft_loss_evidence *evidence, enum ft_loss_missing what)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < evidence->used; i++)
+		count += evidence->bins[i].missing[what];
+	return count;
+}
+
+/* Losses that took those missing; 0 if they are too few, or missing since the end alone. */
+static double losses_of(const struct ft_loss_evidence *evidence, enum ft_loss_missing what)
+{
+	double lost = events((double)all_missing(evidence, what), evidence->missing_squares[what]);
+
+	return long_missing(evidence, what) < LONG_MISSING || lost < EVENTS_MISSING ? 0 : lost;
+}
+
+/* They are holes. Returns how many. */
+static uint64_t believe(struct ft_loss_evidence *evidence, enum ft_loss_missing what)
+{
+	uint64_t missing = all_missing(evidence, what);
+
+	for (uint32_t i = 0; i < evidence->used; i++) {
+		evidence->bins[i].holes += evidence->bins[i].missing[what];
+		evidence->bins[i].missing[what] = 0;
+	}
+	evidence->squares = add_up(evidence->squares, evidence->missing_squares[what]);
+	evidence->missing_squares[what] = 0;
+	evidence->uncertain -= missing;
+	return missing;
 }
 
 uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence)
 {
-	uint64_t overdue = evidence->overdue;
-	double lost = events((double)overdue, evidence->overdue_squares);
+	uint64_t overdue;
 
-	if (long_overdue(evidence) < LONG_OVERDUE || lost < EVENTS_OVERDUE ||
-	    !is_far_more(lost, trouble(evidence), 1))
+	if (!is_far_more(losses_of(evidence, FT_LOSS_RESPONSES), trouble(evidence), 1))
 		return 0;
-	for (uint32_t i = 0; i < evidence->used; i++) {
-		evidence->bins[i].holes += evidence->bins[i].overdue;
-		evidence->bins[i].overdue = 0;
-	}
-	evidence->squares = add_up(evidence->squares, evidence->overdue_squares);
+	overdue = believe(evidence, FT_LOSS_RESPONSES);
 	evidence->answers_lost += overdue;
-	evidence->uncertain -= overdue;
-	evidence->overdue = evidence->overdue_squares = 0;
+	evidence->overdue -= overdue;
 	return overdue;
+}
+
+/* Nothing was sent again, wanted again or out of order. */
+static bool is_untroubled(const struct ft_loss_evidence *evidence)
+{
+	uint64_t again = 0;
+
+	for (uint32_t i = 0; i < evidence->used; i++)
+		again += evidence->bins[i].again;
+	return again == 0 && trouble(evidence) == 0;
+}
+
+static struct ft_loss_bin sum_of(const struct ft_loss_evidence *evidence)
+{
+	struct ft_loss_bin sum = { 0 };
+
+	for (uint32_t i = 0; i < evidence->used; i++)
+		add(&sum, &evidence->bins[i]);
+	return sum;
+}
+
+/* Whether no more is missing of unreliable connections than the mirror loses of others, but for chance. */
+static bool is_lost_alike(const struct ft_loss_evidence *evidence)
+{
+	const struct ft_loss_bin sum = sum_of(evidence);
+	double lost = losses_of(evidence, FT_LOSS_UNRELIABLE);
+	double alike = (double)sum.holes / fmax((double)sum.spaces, 1) * (double)sum.unreliable;
+
+	return lost != 0 && sum.holes >= LEAST_HOLES && sum.spaces >= LEAST_SPACES &&
+	       (double)sum.missing[FT_LOSS_UNRELIABLE] <=
+		       MOST_ALIKE * alike + SURELY * sqrt(alike * (alike + lost) / lost);
+}
+
+uint64_t ft_loss_believe_unreliable(struct ft_loss_evidence *evidence)
+{
+	uint64_t missing;
+
+	if (!is_untroubled(evidence) || !is_lost_alike(evidence))
+		return 0;
+	missing = believe(evidence, FT_LOSS_UNRELIABLE);
+	evidence->requests_lost += missing;
+	for (uint32_t i = 0; i < evidence->used; i++) {
+		struct ft_loss_bin *bin = &evidence->bins[i];
+
+		bin->silent -= bin->unreliable;
+		bin->spaces += bin->unreliable;
+		bin->unreliable = 0;
+	}
+	return missing;
 }
 
 /*
@@ -311,11 +398,9 @@ static void take_out(struct ft_loss_evidence *evidence, const struct ft_loss_bin
 
 uint32_t ft_loss_resolve(struct ft_loss_evidence *evidence)
 {
-	struct ft_loss_bin sum = { 0 };
+	const struct ft_loss_bin sum = sum_of(evidence);
 	uint32_t taken = 0;
 
-	for (uint32_t i = 0; i < evidence->used; i++)
-		add(&sum, &evidence->bins[i]);
 	if (trouble(evidence) + (double)sum.again == 0)
 		return 0;
 	if (is_too_much(evidence, &sum, BEGINNINGS, FIRST | OVERDUE))
@@ -385,7 +470,9 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->waiting += from->waiting;
 	into->unanswered += from->unanswered;
 	into->overdue += from->overdue;
-	into->overdue_squares = add_up(into->overdue_squares, from->overdue_squares);
+	for (unsigned i = 0; i < FT_LOSS_MISSING; i++)
+		into->missing_squares[i] =
+			add_up(into->missing_squares[i], from->missing_squares[i]);
 	into->questions += from->questions;
 	into->answers += from->answers;
 	into->answers_lost += from->answers_lost;

@@ -79,6 +79,7 @@ static struct ft_finding judge_requests(const struct ft_tracker *tracker,
 
 	if (half->service == FT_UC) {
 		finding.open = span->count;
+		finding.unreliable = span->count < FT_WENT_ON_PSNS; /* else set up anew */
 		return finding;
 	}
 	finding.lost = ft_psn_reached(half->acked, span->from, span->count);
@@ -254,6 +255,8 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	} else {
 		evidence->requests_lost += finding.lost;
 		evidence->unanswered += finding.pending;
+		if (finding.unreliable)
+			ft_loss_miss(evidence, span->frame, finding.open, FT_LOSS_UNRELIABLE);
 	}
 }
 

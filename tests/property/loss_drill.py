@@ -191,6 +191,16 @@ def simulated(rng, datagrams=0):
     return fabric.capture
 
 
+def half_unanswered(rng):
+    """As many frames of unreliable connections as of reliable ones."""
+    fabric = transport.Fabric(random.Random(rng.random()))
+    for _ in range(12):
+        transport.Connection(fabric).chat(60)
+        transport.Unanswered(fabric, 600, 10_000)
+    fabric.run()
+    return fabric.capture
+
+
 def troubled(rng, lost, **habits):
     """A fabric that loses frames itself, on either side of the mirror: what it lost is sent again, and much with it."""
     fabric = transport.Fabric(random.Random(rng.random()), lost)
@@ -211,6 +221,7 @@ def choose(arguments, rng):
               Stream("few-long", streams.made_up(rng, 12000, 6, 40)),
               Stream("any-port", simulated(rng)),
               Stream("datagrams", simulated(rng, datagrams=8)),
+              Stream("unreliable", half_unanswered(rng)),
               Stream("lossy-fabric", troubled(rng, 0.01), least=50),
               Stream("lossy-reads", troubled(rng, 0.01, questions=0.9), least=50)]
     folder = references(arguments)

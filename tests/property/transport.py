@@ -276,3 +276,11 @@ class Datagrams:
 
     def receive(self):
         pass
+
+
+class Unanswered(Datagrams):
+    """UC, WRITEs of one packet: numbered, and nobody answers either."""
+
+    def send(self, psn):
+        reth = struct.pack(">QII", 0x1000, 7, 256)
+        self.fabric.carry(self.side.frame(0, 0x2A, psn, reth, 256), self, ())

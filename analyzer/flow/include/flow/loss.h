@@ -27,13 +27,17 @@ enum ft_loss_doubt {
 	FT_LOSS_DOUBTS
 };
 
+/* What is missing, and nothing tells yet who lost it. */
+enum ft_loss_missing { FT_LOSS_RESPONSES, FT_LOSS_UNRELIABLE, FT_LOSS_MISSING };
+
 struct ft_loss_bin {
-	uint64_t spaces; /* frames seen that closed a space, with a hole in it or not */
-	uint64_t holes;  /* frames proved lost by the mirror */
-	uint64_t silent; /* RDMA frames seen that closed none, starts too */
-	uint64_t again;  /* of the silent ones, those that passed for the second time */
-	uint64_t doubted[FT_LOSS_DOUBTS]; /* of the holes: ft_loss_doubt() */
-	uint64_t overdue; /* responses missing that may yet come: ft_loss_overdue() */
+	uint64_t spaces;     /* frames seen that closed a space, with a hole in it or not */
+	uint64_t holes;      /* frames proved lost by the mirror */
+	uint64_t silent;     /* RDMA frames seen that closed none, starts too */
+	uint64_t again;      /* of the silent ones, those that passed for the second time .. */
+	uint64_t unreliable; /* .. and those in sequences of which nobody says what is missing */
+	uint64_t doubted[FT_LOSS_DOUBTS];  /* of the holes: ft_loss_doubt() */
+	uint64_t missing[FT_LOSS_MISSING]; /* ft_loss_miss(), ft_loss_overdue() */
 };
 
 /* A bin, its first frame, and how many it holds; 0: it is none. */
@@ -69,11 +73,11 @@ struct ft_loss_evidence {
 	uint64_t
 		unanswered; /* .. of them, those that a reliable transport had yet to answer for .. */
 	uint64_t overdue;   /* .. and responses that may yet come, or be asked for again .. */
-	uint64_t overdue_squares; /* .. whose counts are like `squares` */
-	uint64_t questions;       /* READs and ATOMICs seen .. */
-	uint64_t answers;         /* .. responses they ask for .. */
-	uint64_t answers_lost;    /* .. and those proved lost */
-	uint64_t requests_lost;   /* PSNs of requests proved lost .. */
+	uint64_t missing_squares[FT_LOSS_MISSING]; /* .. like `squares`, of those in bins */
+	uint64_t questions;                        /* READs and ATOMICs seen .. */
+	uint64_t answers;                          /* .. responses they ask for .. */
+	uint64_t answers_lost;                     /* .. and those proved lost */
+	uint64_t requests_lost;                    /* PSNs of requests proved lost .. */
 	uint64_t implied;      /* .. and of them, questions of which the first response was seen */
 	uint64_t orphans;      /* other responses to questions that never passed */
 	uint64_t answers_seen; /* responses that closed a space */
@@ -168,6 +172,10 @@ void ft_loss_hole(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t co
 void ft_loss_doubt(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count,
 		   enum ft_loss_doubt doubt);
 
+/* `count` frames in a row that are surely missing before this frame, of which it is not known who lost them. */
+void ft_loss_miss(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count,
+		  enum ft_loss_missing what);
+
 /* `count` responses in a row are missing since this frame, for too short a time to say that they will not come. */
 void ft_loss_overdue(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count);
 
@@ -177,6 +185,13 @@ void ft_loss_overdue(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t
  * order anywhere: who had missed them would have asked again. Returns how many so became holes.
  */
 uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence);
+
+/*
+ * Likewise, after that, about what is missing in sequences of unreliable connections: lost where reliable ones show a loss,
+ * nothing was sent again, wanted again or out of order, and no more is missing than is lost there. Then these are sequences
+ * like the others.
+ */
+uint64_t ft_loss_believe_unreliable(struct ft_loss_evidence *evidence);
 
 /*
  * Decide about what is doubtful, once all evidence is merged. It was lost where nothing was sent again, wanted again or out

@@ -157,6 +157,47 @@ static void what_may_yet_come_is_in_the_least_share(void **state)
 	assert_true(estimate.least_share == 10000. / 11000);
 }
 
+/*
+ * 15 000 frames, of which each third is of an unreliable connection; `holes` proved lost of the others, and `missing` of
+ * these: how many of the latter are lost, too.
+ */
+static uint64_t believed_unreliable(uint32_t holes, uint32_t missing, uint64_t late)
+{
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 15000; frame++) {
+		if (frame % 3 != 0) {
+			ft_loss_space(&evidence, frame);
+			continue;
+		}
+		ft_loss_silent(&evidence, frame);
+		ft_loss_bin(&evidence, frame)->unreliable++;
+	}
+	for (uint32_t i = 0; i < holes; i++)
+		ft_loss_hole(&evidence, 15000 * i / holes + 1, 1);
+	for (uint32_t i = 0; i < missing; i++)
+		ft_loss_miss(&evidence, 15000 * i / missing + 1, 1, FT_LOSS_UNRELIABLE);
+	evidence.uncertain = missing;
+	evidence.late = late;
+	return ft_loss_believe_unreliable(&evidence);
+}
+
+static void the_mirror_loses_of_unreliable_connections_what_it_loses_of_others(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	assert_int_equal(believed_unreliable(100, 50, 0), 50);
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_int_equal(estimate.low, 150);
+	assert_int_equal(estimate.frames, 150);
+	assert_int_equal(estimate.high, 150); /* every loss shows */
+	/* not where three times as much is missing, little is proved, or a fabric is seen to carry them on many ways */
+	assert_int_equal(believed_unreliable(100, 150, 0), 0);
+	assert_int_equal(believed_unreliable(5, 3, 0), 0);
+	assert_int_equal(believed_unreliable(0, 50, 0), 0);
+	assert_int_equal(believed_unreliable(100, 50, 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +207,8 @@ int main(void)
 		cmocka_unit_test(nobody_waits_for_half_a_capture),
 		cmocka_unit_test(who_waits_comes_to_lack_more),
 		cmocka_unit_test(what_may_yet_come_is_in_the_least_share),
+		cmocka_unit_test(
+			the_mirror_loses_of_unreliable_connections_what_it_loses_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
