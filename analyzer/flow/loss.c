@@ -258,6 +258,18 @@ static bool is_untroubled(const struct ft_loss_evidence *evidence)
 	return again == 0 && trouble(evidence) == 0;
 }
 
+uint64_t ft_loss_believe_unanswered(struct ft_loss_evidence *evidence)
+{
+	uint64_t unanswered;
+
+	if (losses_of(evidence, FT_LOSS_REQUESTS) == 0 || !is_untroubled(evidence))
+		return 0;
+	unanswered = believe(evidence, FT_LOSS_REQUESTS);
+	evidence->requests_lost += unanswered;
+	evidence->unanswered -= unanswered;
+	return unanswered;
+}
+
 static struct ft_loss_bin sum_of(const struct ft_loss_evidence *evidence)
 {
 	struct ft_loss_bin sum = { 0 };

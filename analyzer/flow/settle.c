@@ -71,15 +71,22 @@ static bool is_doubtful(const struct ft_flow *flow, const struct ft_span *span)
 	return span->early != FT_LATER && (flow->half.flags & FT_HALF_START_SEEN) == 0;
 }
 
+/* Neither READs, whose responses take PSNs too, nor what a queue pair that was set up anew left out. */
+static bool is_missing(const struct ft_tracker *tracker, const struct ft_half *half,
+		       const struct ft_span *span)
+{
+	return span->kind == FT_SPAN_HOLE && span->count < FT_WENT_ON_PSNS &&
+	       span_of_reads(tracker, half) == 1;
+}
+
 static struct ft_finding judge_requests(const struct ft_tracker *tracker,
 					const struct ft_flow *flow, const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	struct ft_finding finding = { 0 };
+	struct ft_finding finding = { .missing = is_missing(tracker, half, span) };
 
 	if (half->service == FT_UC) {
 		finding.open = span->count;
-		finding.unreliable = span->count < FT_WENT_ON_PSNS; /* else set up anew */
 		return finding;
 	}
 	finding.lost = ft_psn_reached(half->acked, span->from, span->count);
@@ -228,6 +235,15 @@ static enum ft_loss_doubt doubt_of(const struct ft_span *span)
 	return span->frame <= FT_LOSS_FIRST_FRAMES ? FT_LOSS_FIRST : FT_LOSS_EARLY;
 }
 
+static void miss(struct ft_loss_evidence *evidence, const struct ft_span *span,
+		 struct ft_finding finding)
+{
+	if (finding.pending != 0)
+		ft_loss_miss(evidence, span->frame, finding.pending, FT_LOSS_REQUESTS);
+	else if (finding.open != 0)
+		ft_loss_miss(evidence, span->frame, finding.open, FT_LOSS_UNRELIABLE);
+}
+
 void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
 		    const struct ft_span *span, struct ft_finding finding)
 {
@@ -255,8 +271,8 @@ void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	} else {
 		evidence->requests_lost += finding.lost;
 		evidence->unanswered += finding.pending;
-		if (finding.unreliable)
-			ft_loss_miss(evidence, span->frame, finding.open, FT_LOSS_UNRELIABLE);
+		if (finding.missing)
+			miss(evidence, span, finding);
 	}
 }
 

@@ -205,7 +205,7 @@ struct ft_finding {
 	uint32_t open;    /* PSNs missing, by whom is not known */
 	uint32_t pending; /* packets that these are, where an answer was still due */
 	bool doubtful;    /* what is lost was so only if the mirror loses elsewhere too */
-	bool unreliable;  /* what is open, of a connection of which nobody will tell */
+	bool missing;     /* what is open is just so many packets */
 };
 
 /* tracker_totals.c: those of the packets of a half that may be early. */

@@ -191,6 +191,16 @@ def simulated(rng, datagrams=0):
     return fabric.capture
 
 
+def alike(rng):
+    """Short connections that all begin at PSN 0: which halves belong together is not known."""
+    fabric = transport.Fabric(random.Random(rng.random()))
+    for i in range(120):
+        connection = transport.Connection(fabric, hosts=[1, 2], qps=[0x200 + i, 0x4000 + i], psns=[0, 0], any_port=True)
+        connection.chat(12, questions=0)
+    fabric.run()
+    return fabric.capture
+
+
 def half_unanswered(rng):
     """As many frames of unreliable connections as of reliable ones."""
     fabric = transport.Fabric(random.Random(rng.random()))
@@ -221,6 +231,7 @@ def choose(arguments, rng):
               Stream("few-long", streams.made_up(rng, 12000, 6, 40)),
               Stream("any-port", simulated(rng)),
               Stream("datagrams", simulated(rng, datagrams=8)),
+              Stream("alike", alike(rng)),
               Stream("unreliable", half_unanswered(rng)),
               Stream("lossy-fabric", troubled(rng, 0.01), least=50),
               Stream("lossy-reads", troubled(rng, 0.01, questions=0.9), least=50)]

@@ -28,7 +28,7 @@ enum ft_loss_doubt {
 };
 
 /* What is missing, and nothing tells yet who lost it. */
-enum ft_loss_missing { FT_LOSS_RESPONSES, FT_LOSS_UNRELIABLE, FT_LOSS_MISSING };
+enum ft_loss_missing { FT_LOSS_REQUESTS, FT_LOSS_RESPONSES, FT_LOSS_UNRELIABLE, FT_LOSS_MISSING };
 
 struct ft_loss_bin {
 	uint64_t spaces;     /* frames seen that closed a space, with a hole in it or not */
@@ -185,6 +185,12 @@ void ft_loss_overdue(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t
  * order anywhere: who had missed them would have asked again. Returns how many so became holes.
  */
 uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence);
+
+/*
+ * Likewise about requests of which no answer is known, as where nothing tells which halves belong together: lost where
+ * several have been missing since the first half of the capture, and nothing was sent again, wanted again or out of order.
+ */
+uint64_t ft_loss_believe_unanswered(struct ft_loss_evidence *evidence);
 
 /*
  * Likewise, after that, about what is missing in sequences of unreliable connections: lost where reliable ones show a loss,
