@@ -38,12 +38,16 @@ uint32_t ft_withheld(const struct ft_tracker *tracker, const struct ft_flow *flo
 	return former == NULL ? 0 : former->packets;
 }
 
+enum { FARTHEST_BACK = 1 << 13 }; /* PSNs of requests that may wait for an answer at a time */
+
 /*
  * Another hole that was answered for, or responses that are not due yet. Who lacks other responses asks for them again, as
- * for the rest of a READ that is being answered.
+ * for the rest of a READ that is being answered; but nobody goes back so far for them.
  */
 static bool may_be_left(const struct ft_half *half, const struct ft_span *span, uint32_t psn)
 {
+	if (ft_psn_distance(span->from, psn) > FARTHEST_BACK)
+		return true;
 	if ((FT_SPANS_AWAITED >> span->kind & 1) != 0)
 		return !ft_is_acked(half, span->from) && ft_psn_distance(psn, span->begin) < 0;
 	return (FT_SPANS_HOLES >> span->kind & 1) != 0 &&

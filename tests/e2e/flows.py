@@ -347,6 +347,21 @@ class Properties(WithFolder):
         self.assertEqual([row["messages"]["write"] for row in writers], [43] * 300)
         self.assertEqual([row["retransmitted"] for row in rows], [0] * 600)
 
+    def test_a_life_far_behind_one_of_which_a_response_was_lost_sends_nothing_again(self):
+        there, back = roce.Half("10.0.0.1", "10.0.0.2", 0x22), roce.Half("10.0.0.2", "10.0.0.1", 0x11)
+        last = [there.write(100_000 + n, ident=n) for n in range(40)] + [there.read(100_040, 0x7f0000000000, 2048)]
+        answers = [back.answer(100_000 + n, msn=n + 1, ident=n) for n in range(40)]
+        answers += [back.response(100_040, "first", bytes(1024))]  # and the other half of it is lost
+        last += [there.write(100_042, ident=42)]
+        answers += [back.answer(100_042, msn=42, ident=42)]
+        anew = [there.write(60_000 + n, ident=n) for n in range(40)]
+        first = [back.answer(60_000 + n, msn=n + 1, ident=n) for n in range(40)]
+        frames = [frame for pair in [*zip(last, answers), *zip(anew, first)] for frame in pair]
+        times = [10**18 + 10_000 * i + (10**9 if i >= 2 * len(last) else 0) for i in range(len(frames))]
+        rows = flows_of(roce.capture(self.folder / "behind.pcap", list(zip(times, frames))))["flows"]
+        self.assertEqual([row["retransmitted"] for row in rows], [0, 0])
+        self.assertEqual([row["messages"]["write"] for row in rows], [81, 0])
+
     def without(self, capture, dropped):
         """The capture as a mirror shows it that loses the frames with these numbers."""
         header, records = read_pcap(capture)
