@@ -212,13 +212,14 @@ static struct spread spread(const struct ft_loss_evidence *evidence, const struc
  * met at random is half way through: (s + 1) / 2 frames of it are to come. At the end of a sequence
  * it stays hidden only if the acknowledgement went with it. Ends lie together as often as losses
  * take several sequences at once. How long losses last is known of those within sequences only:
- * the mean may be off by half of itself.
+ * the mean may be off by half of itself. No more of a sequence is lost than there is.
  */
 static struct ft_inferred lost_ends(const struct ft_loss_evidence *evidence,
 				    const struct sums *sums, const struct spread *by)
 {
 	double share = sums->odds / (1 + sums->odds);
-	double taken = (by->sequence + 1) / 2;
+	double taken =
+		fmin((by->sequence + 1) / 2, sums->spaces / fmax(1, (double)evidence->starts));
 	double head = share * taken;
 	double tail = head * (1 - (1 - share) / by->frames);
 	double each = head * (2 * taken - 1) - head * head;

@@ -228,6 +228,25 @@ static void the_mirror_loses_of_unreliable_connections_what_it_loses_of_others(v
 	assert_int_equal(believed_unreliable(100, 50, 1), 0);
 }
 
+/* Two jumps of PSNs that nobody can tell from losses, among 100 sequences of 100 frames: these have no more ends to lose. */
+static void no_more_of_a_sequence_is_lost_than_there_is(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 10000; frame++) {
+		if (frame % 100 == 1)
+			ft_loss_start(&evidence, frame);
+		else
+			ft_loss_space(&evidence, frame);
+	}
+	ft_loss_hole(&evidence, 3000, 12500);
+	ft_loss_hole(&evidence, 6000, 12500);
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_in_range(estimate.frames, 25000, 25000 + 10000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +259,7 @@ int main(void)
 		cmocka_unit_test(what_may_yet_come_is_in_the_least_share),
 		cmocka_unit_test(
 			the_mirror_loses_of_unreliable_connections_what_it_loses_of_others),
+		cmocka_unit_test(no_more_of_a_sequence_is_lost_than_there_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
