@@ -229,3 +229,12 @@ WAYS = {way.__name__: way for way in (
 WAYS.update({kind: tunnelled(wire.overlay, kind, 77) for kind in ("vxlan", "geneve")})
 WAYS.update({kind: tunnelled(wire.mirror, kind) for kind in ("gre", "erspan2", "erspan3")})
 WAYS.update({"sliced_%d" % size: sliced(size) for size in SLICES})
+
+
+# --- several of them, one after the other
+
+
+def alter(name, chance, records):
+    for way in name.split("+"):
+        records = WAYS[way](chance, records)
+    return records

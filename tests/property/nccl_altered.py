@@ -30,7 +30,9 @@ PSNS = 1 << 24
 ALL = {"whole", "without_set_up", "twice", "marked", "vxlan", "geneve", "gre", "erspan2", "erspan3", "in_vlan", "over_ipv6",
        "over_infiniband", "sliced_128", "sliced_160", "sliced_192"}
 MOST, ENOUGH = 0.5, 200  # where packets are lost, late or out of order; once there were so many
-FEW = {"sliced_64", "overtaking", "two_ports", "two_ports_lossy"}  # no addresses, or nothing shows which message data is of
+SEVERAL = "several"
+# no addresses, or nothing shows which message data is of
+FEW = {"sliced_64", "overtaking", "two_ports", "two_ports_lossy", SEVERAL}
 ASTRAY = 0.02  # of messages that are not said to be complete: data of another one, where a buffer was offered anew
 # once wrong: (way, capture, seed)
 CURED = (("lossy", "ar-2.30.7", 5), ("twice_lossy", "ar-2.30.7", 27), ("lossy", "ring4-2.27.7", 68))
@@ -110,13 +112,13 @@ class Reading:
     """What a document tells of an altered capture."""
 
     def __init__(self, judge, book, records, way):
-        self.judge, self.book, self.way = judge, book, way
+        self.judge, self.book, self.ways = judge, book, way.split("+")
         self.seen = {}  # packet -> frame that showed it first
         self.packets = [book.packets.get(record.number) for record in records]
         for frame, packet in enumerate(self.packets, 1):
             if packet is not None:
                 self.seen.setdefault(packet, frame)
-        self.cut = way.startswith("sliced")
+        self.cut = any(step.startswith("sliced") for step in self.ways)
         self.ids, self.lanes = {}, {}
         self.whole = self.complete = self.partial = self.astray = 0
 
@@ -131,9 +133,9 @@ class Reading:
         return self.book.owner.get(self.packets[frame - 1])
 
     def rename(self, address):
-        if self.way == "over_ipv6":
+        if "over_ipv6" in self.ways:
             return "fd00::%x:%x" % struct.unpack(">HH", roce.number(address))
-        return "lid:%d" % alterations.lid_of(roce.number(address)) if self.way == "over_infiniband" else address
+        return "lid:%d" % alterations.lid_of(roce.number(address)) if "over_infiniband" in self.ways else address
 
     def read(self, document):
         for finding in document["findings"]:
@@ -263,7 +265,7 @@ class Reading:
     def sends_again(self, message):
         """Before the connection was known, behind a hole: the second copies are those that are followed (docs/nccl.md)."""
         connection = self.book.connections[message.where[0]]
-        return self.way in ("middle", "without_set_up") and bool(connection.get("retransmitted_packets_seen"))
+        return bool({"middle", "without_set_up"} & set(self.ways)) and bool(connection.get("retransmitted_packets_seen"))
 
 
 class Judge(accounts.Judge):
@@ -274,7 +276,7 @@ class Judge(accounts.Judge):
         (folder / "all.json").write_text(json.dumps(roce.EVERYBODY))
 
     def judge(self, book, way, chance):
-        records = alterations.WAYS[way](chance, book.records)
+        records = alterations.alter(way, chance, book.records)
         paths = self.write(records, chance)
         document = self.json("nccl", "--keys", *paths)
         reading = Reading(self, book, records, way)
@@ -283,8 +285,9 @@ class Judge(accounts.Judge):
         for finding in self.json("audit", "-m", self.folder / "all.json", *paths)["findings"]:
             if finding["rule"].startswith("nccl."):
                 self.complain("an audit finds", finding["rule"], finding["frames"], finding["evidence"])
-        self.whole[way] += reading.whole
-        self.complete[way] += reading.complete
+        kind = SEVERAL if "+" in way else way
+        self.whole[kind] += reading.whole
+        self.complete[kind] += reading.complete
         if way != "overtaking":
             self.partial += reading.partial
 
@@ -360,7 +363,7 @@ def judge_rounds(asked, folder):
 if __name__ == "__main__":
     parser = accounts.parser_of(__doc__, 230)
     parser.add_argument("--shared", help="folder of the reference captures")
-    parser.add_argument("--way", choices=sorted(alterations.WAYS))
+    parser.add_argument("--way", help="of alterations.py, or several with a + between")
     parser.add_argument("--capture", default="", help="part of its name")
     parser.add_argument("--untold", action="store_true", help="name whole messages that are not said to be complete, and data astray")
     accounts.run(parser, judge_rounds)
