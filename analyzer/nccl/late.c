@@ -68,6 +68,7 @@ static bool is_asking(const struct ft_nccl_moment *moment, const struct ft_nccl_
 	const struct ft_nccl_ring *ring = &moment->followed->ring;
 
 	return transfer->used && transfer->has_cts &&
+	       transfer->message.cts_frame < moment->seen->frame &&
 	       ft_nccl_split_uses(moment->followed, moment->lane_index, transfer->message.k) &&
 	       !ft_nccl_ring_shares(ring, transfer)[moment->lane_index].used &&
 	       ft_nccl_answers(moment->followed, transfer, moment->seen, request);
@@ -120,6 +121,23 @@ static void adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 	lane->next = message->k + 1;
 }
 
+/* A write of the message, and packets of it that came ahead. */
+static void take_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		       uint8_t request, bool is_sure)
+{
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+
+	share->to = ft_nccl_write_end(moment->followed, moment->seen);
+	ft_nccl_data_write(moment, transfer, request);
+	ft_nccl_data_count(moment, transfer);
+	transfer->doubtful = transfer->doubtful || !is_sure;
+	if (is_sure)
+		adopt(moment, transfer, share);
+	if (ft_nccl_has_immediate(moment->seen->opcode))
+		ft_nccl_data_end(moment, transfer);
+}
+
 static void begin(struct ft_nccl_moment *moment)
 {
 	uint8_t request = 0;
@@ -133,14 +151,24 @@ static void begin(struct ft_nccl_moment *moment)
 	share->used = share->begun = true;
 	share->from = moment->seen->psn;
 	ft_nccl_share_begin(share, moment->seen);
-	share->to = ft_nccl_write_end(moment->followed, moment->seen);
-	ft_nccl_data_write(moment, transfer, request);
-	ft_nccl_data_count(moment, transfer);
-	transfer->doubtful = transfer->doubtful || !is_sure;
-	if (is_sure)
-		adopt(moment, transfer, share);
-	if (ft_nccl_has_immediate(moment->seen->opcode))
-		ft_nccl_data_end(moment, transfer);
+	take_write(moment, transfer, request, is_sure);
+}
+
+/* A message goes on until its immediate: what is behind a write of it is its next one. False: nobody asked for that. */
+static bool go_on(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	uint8_t from = 0, request;
+
+	while (share->requests >> from != 0)
+		from++;
+	if (!transfer->has_cts || transfer->message.request_count < 2 ||
+	    !ft_nccl_answers_from(moment->followed, transfer, moment->seen, from, &request))
+		return false;
+	share->last = ft_nccl_begun_by(moment->seen);
+	take_write(moment, transfer, request, !transfer->doubtful);
+	return true;
 }
 
 /* Its first packet, behind the others. */
@@ -162,16 +190,16 @@ static void take_beginning(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 void ft_nccl_late_see(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_transfer *transfer = find(moment, is_within);
+	struct ft_nccl_transfer *before = transfer == NULL ? find(moment, is_behind) : NULL;
 	const struct ft_nccl_seen *seen = moment->seen;
 
-	if (transfer == NULL && (!ft_nccl_begins(seen->opcode) || ft_nccl_is_bare_end(seen))) {
-		transfer = find(moment, is_behind);
-		if (transfer != NULL)
-			ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index]
-				.to = seen->psn;
+	if (before != NULL && (!ft_nccl_begins(seen->opcode) || ft_nccl_is_bare_end(seen))) {
+		transfer = before;
+		ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index].to =
+			seen->psn;
 	}
 	if (transfer == NULL) {
-		if (ft_nccl_begins(seen->opcode))
+		if (ft_nccl_begins(seen->opcode) && (before == NULL || !go_on(moment, before)))
 			begin(moment);
 		return;
 	}
