@@ -74,6 +74,22 @@ static void settle_length(const struct ft_nccl_followed *followed,
 	request->has_written = true;
 }
 
+/* Of several requests those that were not shown are told apart by the order of their data: not where some of it is missing. */
+static void forget_order(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	if (!transfer->has_cts || transfer->message.request_count == 1)
+		return;
+	for (uint8_t i = 0; i < transfer->message.request_count; i++) {
+		if (!requests[i].by_data)
+			continue;
+		requests[i].va = 0;
+		requests[i].has_written = requests[i].has_written && transfer->sized;
+	}
+}
+
 /* Each queue pair that a message uses ends it with the same immediate: where these are numbers, its own. */
 static bool agree(const struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer)
 {
@@ -166,8 +182,10 @@ static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed
 	message.completed = message.has_k && ft_nccl_is_complete(followed, transfer) &&
 			    agree(followed, transfer) && says_so(followed, transfer) &&
 			    is_sure(followed, transfer);
-	if (!message.completed)
+	if (!message.completed) {
 		settle_length(followed, transfer);
+		forget_order(followed, transfer);
+	}
 	message.requests = ft_nccl_ring_requests(&followed->ring, transfer);
 	return message;
 }

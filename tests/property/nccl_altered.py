@@ -40,6 +40,7 @@ CURED = (
     ("twice_lossy", "ar-2.30.7", 27),
     ("lossy", "ring4-2.27.7", 68),
     ("jittered+without_set_up", "multirecv-2.30.7", 187),
+    ("jittered+sliced_128", "multirecv-2.19.3", 30560),
 )
 
 
