@@ -314,10 +314,13 @@ static bool is_in_turn(struct ft_nccl_moment *moment, const struct ask *ask)
 		in_turn = step != 0 && step <= (ahead + 1) * lane->cts_step &&
 			  step % lane->cts_step == 0 &&
 			  step / lane->cts_step + lane->refused > ahead;
-	} else if (lane->asked && ahead == 0) {
-		in_turn = step <= FT_NCCL_DEVICES_MAX && step != 0;
-		if (in_turn)
-			lane->cts_step = (uint8_t)step;
+	} else if (lane->asked && (ahead == 0 || lane->refused == 0)) {
+		bool is_step = step != 0 && step % (ahead + 1) == 0 &&
+			       step / (ahead + 1) <= FT_NCCL_DEVICES_MAX;
+
+		in_turn = is_step || ahead != 0;
+		if (is_step)
+			lane->cts_step = (uint8_t)(step / (ahead + 1));
 	}
 	if (in_turn) {
 		lane->cts_k = ask->k;

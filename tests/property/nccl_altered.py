@@ -41,6 +41,7 @@ CURED = (
     ("lossy", "ring4-2.27.7", 68),
     ("jittered+without_set_up", "multirecv-2.30.7", 187),
     ("jittered+sliced_128", "multirecv-2.19.3", 30560),
+    ("jittered+lossy+over_infiniband", "dual-2.27.7", 21632),
 )
 
 
