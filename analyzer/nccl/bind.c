@@ -131,7 +131,7 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 	if (model->sender.qpns[lane] == FT_NCCL_NONE)
 		ft_nccl_await_pair(connections, followed, (uint8_t)lane);
 	else
-		ft_nccl_cut_setup_find(connections, followed, (uint8_t)lane);
+		ft_nccl_cut_setup_find(connections, followed);
 	return 0;
 }
 

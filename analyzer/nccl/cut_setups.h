@@ -9,9 +9,9 @@
  */
 enum { FT_NCCL_CUT_SETUPS = 1 << 12 };
 
-/* A lane's both ends have become known: it may be the first one of a set-up that waits. */
+/* Both ends of a lane have become known: a set-up that waits may be the connection's, if the first lane's are. */
 void ft_nccl_cut_setup_find(struct ft_nccl_connections *connections,
-			    struct ft_nccl_followed *followed, uint8_t lane);
+			    struct ft_nccl_followed *followed);
 
 /* learn.c: what the document says of a set-up's TCP connection. */
 void ft_nccl_tcp_tell(struct ft_nccl_connection *model, const struct ft_nccl_exchange *exchange);

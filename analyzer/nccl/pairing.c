@@ -70,7 +70,7 @@ static void pair(struct ft_nccl_connections *connections, unsigned at,
 	if (ft_nccl_claim(connections, &end) == 0)
 		ft_nccl_note(connections, followed, end.lane,
 			     followed->blind ? FT_NCCL_N5 : FT_NCCL_N4);
-	ft_nccl_cut_setup_find(connections, followed, end.lane);
+	ft_nccl_cut_setup_find(connections, followed);
 }
 
 void ft_nccl_pair(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen)

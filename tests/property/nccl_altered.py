@@ -42,6 +42,7 @@ CURED = (
     ("jittered+without_set_up", "multirecv-2.30.7", 187),
     ("jittered+sliced_128", "multirecv-2.19.3", 30560),
     ("jittered+lossy+over_infiniband", "dual-2.27.7", 21632),
+    ("two_ports+lossy_data+sliced_128", "dual-2.27.7", 20247),
 )
 
 
