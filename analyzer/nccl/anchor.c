@@ -35,12 +35,14 @@ const struct ft_nccl_transfer *ft_nccl_asked_by(const struct ft_nccl_followed *f
 struct reading {
 	struct ft_nccl_anchor anchor;
 	bool is_begun;   /* at the beginning of a message, or within one that was begun */
-	uint32_t next;   /* PSN */
+	bool has_next;   /* a packet was read .. */
+	uint32_t next;   /* .. and the PSN behind it */
 	uint64_t from;   /* frame of the first message without a hole since */
 	uint64_t before; /* so many messages since then, before the first that is known */
 	uint64_t step;  /* from one that is known to the next on the queue pair; 0: not known yet */
 	uint64_t last;  /* the last one that is known .. */
-	bool is_next;   /* .. and whether there was no hole since */
+	bool is_next;   /* .. whether there was no hole since .. */
+	uint64_t ended; /* .. and so many immediates */
 	bool ends_only; /* packets in the middle of a write are not in the log */
 };
 
@@ -49,6 +51,9 @@ static void align(struct reading *reading, const struct ft_nccl_logged *logged)
 {
 	bool is_hole = reading->next != logged->seen.psn;
 
+	if (is_hole && reading->has_next && reading->anchor.frame == 0)
+		reading->anchor.missed = true;
+	reading->has_next = true;
 	reading->next = ft_nccl_log_psn_behind(logged, reading->ends_only);
 	reading->is_next = reading->is_next && !is_hole;
 	if (reading->anchor.frame != 0)
@@ -62,6 +67,14 @@ static void align(struct reading *reading, const struct ft_nccl_logged *logged)
 	}
 }
 
+/* Each message ends on the queue pair, whether it is known or not. */
+static uint64_t step_of(const struct reading *reading, uint64_t k)
+{
+	uint64_t apart = k - reading->last;
+
+	return reading->ended != 0 && apart % reading->ended == 0 ? apart / reading->ended : 0;
+}
+
 static void read_write(struct reading *reading, const struct ft_nccl_followed *followed,
 		       const struct ft_nccl_seen *seen)
 {
@@ -71,14 +84,16 @@ static void read_write(struct reading *reading, const struct ft_nccl_followed *f
 	if (transfer == NULL)
 		return;
 	if (reading->anchor.frame == 0) {
+		anchor.missed = reading->anchor.missed;
 		reading->anchor = anchor;
 		if (reading->anchor.frame == 0)
 			reading->anchor.frame = seen->frame;
 	} else if (reading->is_next && transfer->message.k > reading->last) {
-		reading->step = transfer->message.k - reading->last;
+		reading->step = step_of(reading, transfer->message.k);
 	}
 	reading->last = transfer->message.k;
 	reading->is_next = true;
+	reading->ended = 0;
 }
 
 struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
@@ -94,7 +109,10 @@ struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
 		if (ft_nccl_begins(seen->opcode) && (seen->has & FT_HAS_RETH) != 0 &&
 		    !ft_nccl_is_bare_end(seen))
 			read_write(&reading, followed, seen);
-		if (reading.anchor.frame == 0 && ft_nccl_has_immediate(seen->opcode))
+		if (!ft_nccl_has_immediate(seen->opcode))
+			continue;
+		reading.ended++;
+		if (reading.anchor.frame == 0)
 			reading.before += reading.is_begun ? 1 : 0;
 	}
 	if (reading.before != 0 && reading.step == 0)

@@ -8,6 +8,7 @@ struct ft_nccl_anchor {
 	uint64_t k;
 	uint64_t spread; /* .. or one of so many before it */
 	bool at_start;   /* the write that tells goes to the start of what was asked for */
+	bool missed;     /* before it packets are missing */
 };
 
 /*

@@ -128,6 +128,8 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 	followed->lanes[lane].anchored = stranger->log != NULL && stranger->log->restarts == 0;
 	followed->lanes[lane].slack = (uint32_t)anchor->spread;
 	followed->lanes[lane].udp_sport = stranger->udp_sport;
+	if (anchor->missed)
+		ft_nccl_step(followed, false);
 	if (model->sender.qpns[lane] == FT_NCCL_NONE)
 		ft_nccl_await_pair(connections, followed, (uint8_t)lane);
 	else

@@ -24,7 +24,8 @@ NOT_ACKNOWLEDGED = (51,)  # from the middle: no ACK of a clear-to-send since it 
 TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15, 25, 31, 36, 40, 43, 49)}  # by whether there is a set-up
 # (seed, frames lost from here, so many, frames of the capture): the last clear-to-send of a connection is among them
 END_LOST = ((38, 2709, 80, 2816), (68, 312, 80, 450), (128, 2166, 40, 2236), (150, 1118, 20, 1157), (182, 2690, 40, 2744))
-LOST_WITH_DATA = (3162,)
+LOST_WITH_DATA = (3162, 3169)
+UNREAD_BETWEEN = (91,)  # from the middle: between two messages that were asked for is one whose clear-to-send was lost
 UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
 ENDS_AHEAD = ((108, 96), (108, 127), (108, 165), (108, 205))  # (seed, of the order)
 RETH, IP_PROTOCOL, TCP = 54, 23, 6
@@ -119,6 +120,14 @@ class Healthy(WithFolder):
         for seed in LOST_WITH_DATA:
             kept = bursts(nccl_made.World(seed).frames, random.Random(seed))
             self.assertEqual(self.numbers(self.document(kept), kept)[1], [])
+
+    def test_messages_before_the_first_clear_to_send_are_counted_back(self):
+        for seed in UNREAD_BETWEEN:
+            chance = random.Random(seed)
+            kept = lossy(middle(nccl_made.World(seed).frames, chance), chance)
+            told, wrong = self.numbers(self.document(kept), kept)
+            self.assertGreater(told, 20)
+            self.assertEqual(wrong, [])
 
     def test_a_loss_before_the_end_that_took_a_clear_to_send(self):
         for seed, first, count, end in END_LOST:
