@@ -34,9 +34,8 @@ const struct ft_nccl_transfer *ft_nccl_asked_by(const struct ft_nccl_followed *f
 /* How far a log has been read. */
 struct reading {
 	struct ft_nccl_anchor anchor;
-	bool is_begun;   /* at the beginning of a message, or within one that was begun */
-	bool has_next;   /* a packet was read .. */
-	uint32_t next;   /* .. and the PSN behind it */
+	bool is_begun; /* at the beginning of a message, or within one that was begun */
+	struct ft_nccl_psns psns;
 	uint64_t from;   /* frame of the first message without a hole since */
 	uint64_t before; /* so many messages since then, before the first that is known */
 	uint64_t step;  /* from one that is known to the next on the queue pair; 0: not known yet */
@@ -46,15 +45,49 @@ struct reading {
 	bool ends_only; /* packets in the middle of a write are not in the log */
 };
 
+/* The packet is in the log before. */
+static bool is_copy(const struct ft_nccl_log *log, const struct ft_nccl_logged *logged)
+{
+	struct ft_nccl_logged before;
+
+	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &before);) {
+		uint32_t ahead = (logged->seen.psn - before.seen.psn) & 0xffffff;
+
+		if (before.seen.frame == logged->seen.frame)
+			return false;
+		if (before.seen.opcode == logged->seen.opcode &&
+		    before.seen.va == logged->seen.va &&
+		    before.seen.length == logged->seen.length && ahead < before.run &&
+		    logged->run <= before.run - ahead)
+			return true;
+	}
+	return false;
+}
+
+/* Copied, sent again, or late within a write: what passes behind it goes on where the reading is. */
+static bool is_aside(struct reading *reading, const struct ft_nccl_log *log,
+		     const struct ft_nccl_logged *logged)
+{
+	enum ft_nccl_turn turn = ft_nccl_psns_judge(&reading->psns, logged->seen.psn);
+
+	if (turn == FT_NCCL_LATE)
+		return !ft_nccl_begins(logged->seen.opcode);
+	return turn == FT_NCCL_AGAIN && is_copy(log, logged);
+}
+
 /* A hole, or a beginning in the middle of a message: what cannot be told apart is left out. */
 static void align(struct reading *reading, const struct ft_nccl_logged *logged)
 {
-	bool is_hole = reading->next != logged->seen.psn;
+	struct ft_nccl_psns *psns = &reading->psns;
+	enum ft_nccl_turn turn = ft_nccl_psns_judge(psns, logged->seen.psn);
+	bool is_hole = turn != FT_NCCL_NEXT;
 
-	if (is_hole && reading->has_next && reading->anchor.frame == 0)
+	if (is_hole && reading->anchor.frame == 0)
 		reading->anchor.missed = true;
-	reading->has_next = true;
-	reading->next = ft_nccl_log_psn_behind(logged, reading->ends_only);
+	if (turn == FT_NCCL_AGAIN || turn == FT_NCCL_LATE)
+		turn = FT_NCCL_APART; /* it begins anew */
+	ft_nccl_psns_take(psns, logged->seen.psn, turn);
+	psns->next = ft_nccl_log_psn_behind(logged, reading->ends_only);
 	reading->is_next = reading->is_next && !is_hole;
 	if (reading->anchor.frame != 0)
 		return;
@@ -105,6 +138,8 @@ struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
 	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged) && reading.step == 0;) {
 		const struct ft_nccl_seen *seen = &logged.seen;
 
+		if (is_aside(&reading, log, &logged))
+			continue;
 		align(&reading, &logged);
 		if (ft_nccl_begins(seen->opcode) && (seen->has & FT_HAS_RETH) != 0 &&
 		    !ft_nccl_is_bare_end(seen))

@@ -28,12 +28,12 @@ static uint32_t kept_of(const struct ft_nccl_seen *seen)
 	return seen->captured < most ? seen->captured : most;
 }
 
-/* A packet in the middle of a write joins the one before it. */
+/* A packet in the middle of a write joins the one before it, but a second copy no first one. */
 static bool join(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 {
 	struct ft_nccl_logged newest;
 
-	if (seen->opcode != 0x07 || log->count == 0)
+	if (seen->opcode != 0x07 || log->count == 0 || seen->psn == log->first)
 		return false;
 	memcpy(&newest, log->bytes + log->newest, sizeof newest);
 	if (newest.seen.opcode != 0x07 || ((newest.seen.psn + newest.run) & 0xffffff) != seen->psn)
@@ -56,6 +56,8 @@ void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 		ft_nccl_log_clear(log);
 		log->restarts++;
 	}
+	if (log->count == 0)
+		log->first = seen->psn;
 	log->newest = log->used;
 	memcpy(log->bytes + log->used, &logged, sizeof logged);
 	if (logged.seen.captured != 0)

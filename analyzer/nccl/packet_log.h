@@ -22,7 +22,8 @@ struct ft_nccl_logged {
 struct ft_nccl_log {
 	struct ft_nccl_log *free; /* for whoever keeps logs that nobody needs */
 	uint32_t used, count;
-	uint32_t newest;   /* where its entry is, if count is not 0 */
+	uint32_t newest;   /* where its entry is, if count is not 0; .. */
+	uint32_t first;    /* .. and the PSN of the oldest */
 	uint32_t restarts; /* times it was full */
 	uint32_t ended;    /* immediates in it */
 	_Alignas(16) uint8_t bytes[FT_NCCL_LOG_BYTES];

@@ -18,10 +18,43 @@ bool ft_nccl_replay_begin(struct ft_nccl_replay *replay, struct ft_nccl_stranger
 			  uint64_t from)
 {
 	*replay = (struct ft_nccl_replay){ .stranger = stranger };
-	do
+	do {
+		replay->from = replay->at;
 		replay->has = ft_nccl_log_next(stranger->log, &replay->at, &replay->next);
-	while (replay->has && replay->next.seen.frame < from);
+	} while (replay->has && replay->next.seen.frame < from);
 	return replay->has;
+}
+
+/* An entry before all that are gone through that has the packet, too. */
+static bool find_before(const struct ft_nccl_replay *replay, uint32_t psn,
+			struct ft_nccl_logged *before)
+{
+	const struct ft_nccl_seen *seen = &replay->next.seen;
+
+	for (uint32_t at = 0;
+	     at < replay->from && ft_nccl_log_next(replay->stranger->log, &at, before);) {
+		if (before->seen.opcode == seen->opcode && before->seen.va == seen->va &&
+		    before->seen.payload_length == seen->payload_length &&
+		    ((psn - before->seen.psn) & 0xffffff) < before->run)
+			return true;
+	}
+	return false;
+}
+
+/* Where the sender went back in what the capture begins with, first copies are those that count. */
+static void date_back(struct ft_nccl_replay *replay)
+{
+	struct ft_nccl_logged *logged = &replay->next, before;
+	uint32_t last = (logged->seen.psn + logged->run - 1) & 0xffffff;
+
+	if (find_before(replay, last, &before)) {
+		logged->last_frame = before.last_frame;
+		logged->last_ts_ns = before.last_ts_ns;
+	}
+	if (find_before(replay, logged->seen.psn, &before)) {
+		logged->seen.frame = before.seen.frame;
+		logged->seen.ts_ns = before.seen.ts_ns;
+	}
 }
 
 void ft_nccl_replay_all(struct ft_nccl_connections *connections, struct ft_nccl_replay *replays,
@@ -30,6 +63,7 @@ void ft_nccl_replay_all(struct ft_nccl_connections *connections, struct ft_nccl_
 	struct ft_nccl_replay *next;
 
 	while ((next = first_of(replays, count)) != NULL) {
+		date_back(next);
 		ft_nccl_replay(connections, &next->next);
 		next->has = ft_nccl_log_next(next->stranger->log, &next->at, &next->next);
 	}
