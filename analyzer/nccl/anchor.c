@@ -154,6 +154,7 @@ struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
 		return (struct ft_nccl_anchor){ 0 };
 	if (reading.before * reading.step <= reading.anchor.k)
 		reading.anchor.k -= reading.before * reading.step;
+	reading.anchor.step = reading.step;
 	return reading.anchor;
 }
 

@@ -7,6 +7,7 @@ struct ft_nccl_anchor {
 	uint64_t frame; /* 0: nothing in it was asked for */
 	uint64_t k;
 	uint64_t spread; /* .. or one of so many before it */
+	uint64_t step;   /* to the next one on the queue pair; 0: not known */
 	bool at_start;   /* the write that tells goes to the start of what was asked for */
 	bool missed;     /* before it packets are missing */
 };

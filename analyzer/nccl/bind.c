@@ -44,6 +44,13 @@ bool ft_nccl_is_between(const struct ft_nccl_followed *followed,
 	return device_of(followed, stranger) >= 0;
 }
 
+/* Queue pairs that take turns do so from the first message on. */
+static bool may_be_first(const struct ft_nccl_anchor *anchor)
+{
+	return anchor->at_start &&
+	       (anchor->step < 2 || anchor->spread != 0 || anchor->k % anchor->step == 0);
+}
+
 /* The lane of the device's clear-to-sends, if it lacks its other end; else the device's next one: they take turns. */
 static uint32_t lane_for(const struct ft_nccl_followed *followed,
 			 const struct ft_nccl_stranger *stranger,
@@ -58,13 +65,26 @@ static uint32_t lane_for(const struct ft_nccl_followed *followed,
 			stranger->udp_sport ==
 				ft_nccl_source_port(model->sender.qpns[device], stranger->qpn);
 
-		if (stranger->udp_sport != 0 ? is_pair : anchor->at_start || device != 0)
+		if (stranger->udp_sport != 0 ? is_pair : may_be_first(anchor) || device != 0)
 			return device;
 	}
 	do
 		lane += model->devices;
 	while (lane < followed->lane_count && model->receiver.qpns[lane] != FT_NCCL_NONE);
 	return lane;
+}
+
+/*
+ * No UDP port tells which queue pair the clear-to-sends go to, and where the capture begins later it may be another one. How
+ * they take turns will, once a second message has come.
+ */
+static bool awaits_turn(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_stranger *stranger,
+			const struct ft_nccl_anchor *anchor)
+{
+	return stranger->udp_sport == 0 && anchor->at_start && anchor->k != 0 &&
+	       anchor->step == 0 && stranger->log != NULL && stranger->log->restarts == 0 &&
+	       followed->model.receiver.qpns[device_of(followed, stranger)] == FT_NCCL_NONE;
 }
 
 /*
@@ -293,6 +313,8 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 		struct ft_nccl_stranger *stranger = candidates[i].stranger;
 		struct ft_nccl_anchor *anchor = &candidates[i].anchor;
 
+		if (replies == NULL && awaits_turn(followed, stranger, anchor))
+			continue;
 		if (bind(connections, followed, stranger, anchor) == 0 &&
 		    ft_nccl_replay_begin(&replays[count], stranger, anchor->frame))
 			count++;
@@ -341,7 +363,8 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	anchor.frame = seen->frame;
 	if (stranger->log != NULL)
 		anchor = ft_nccl_anchor_in(followed, stranger->log, connections->config.ends_only);
-	if (anchor.frame == 0 || awaits_device(followed))
+	if (anchor.frame == 0 || awaits_device(followed) ||
+	    awaits_turn(followed, stranger, &anchor))
 		return true; /* one write more will tell */
 	if (bind(connections, followed, stranger, &anchor) != 0)
 		return false;

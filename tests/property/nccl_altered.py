@@ -46,6 +46,8 @@ CURED = (
     ("without_set_up+twice+over_infiniband", "midstart-2.19.3", 22399),
     ("middle+over_infiniband", "loss-ring2-2.21.5", 20585),
     ("middle+jittered", "loss-ring2-2.21.5", 21546),
+    ("middle+over_infiniband", "qps2split0-2.19.3", 30682),
+    ("middle_with_set_up+over_infiniband", "qps2split0-2.19.3", 30236),
 )
 
 
