@@ -48,6 +48,8 @@ CURED = (
     ("middle+jittered", "loss-ring2-2.21.5", 21546),
     ("middle+over_infiniband", "qps2split0-2.19.3", 30682),
     ("middle_with_set_up+over_infiniband", "qps2split0-2.19.3", 30236),
+    ("twice_lossy+without_set_up", "multirecv-2.30.7", 5057),
+    ("middle_with_set_up+two_ports+lossy_data+over_infiniband", "multirecv-2.12.12", 111),
 )
 
 
