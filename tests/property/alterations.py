@@ -233,6 +233,15 @@ WAYS.update({"sliced_%d" % size: sliced(size) for size in SLICES})
 
 # --- several of them, one after the other
 
+STEPS = (("without_set_up", "middle", "middle_with_set_up"), ("twice", "jittered", "two_ports"), ("lossy", "lossy_data"),
+         ("over_infiniband", "sliced_128"))
+
+
+def composed(chance):
+    """The name of a way: two of those above or more."""
+    steps = chance.sample(STEPS, chance.randint(2, len(STEPS)))
+    return "+".join(chance.choice(step) for step in STEPS if step in steps)
+
 
 def alter(name, chance, records):
     for way in name.split("+"):

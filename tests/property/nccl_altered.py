@@ -2,8 +2,9 @@
 
 usage: nccl_altered.py PROGRAM [--rounds N] [--seed S] [--keep FOLDER] [--shared FOLDER] [--way WAY] [--capture NAME] [--untold]
 
-What is told is true, or null: connections, FIFOs, families, ranks, clear-to-sends, requests, frames and parts of messages. What is
-said to be complete is so, packet by packet; nothing is found, in an audit neither; and several workers tell the same.
+One alteration at a time, and several one after the other. What is told is true, or null: connections, FIFOs, families, ranks,
+clear-to-sends, requests, frames and parts of messages. What is said to be complete is so, packet by packet; nothing is found, in
+an audit neither; and several workers tell the same.
 """
 
 import collections
@@ -358,7 +359,10 @@ def judge_rounds(asked, folder):
     judge, books = Judge(asked.program, folder), books_of(asked)
     ways = [asked.way] if asked.way else sorted(alterations.WAYS)
     for seed in range(asked.seed, asked.seed + asked.rounds):
-        judge_round(judge, books[random.Random("book %d" % seed).choice(sorted(books))], ways[seed % len(ways)], seed)
+        book = books[random.Random("book %d" % seed).choice(sorted(books))]
+        judge_round(judge, book, ways[seed % len(ways)], seed)
+        if not asked.way:
+            judge_round(judge, book, alterations.composed(random.Random("ways %d" % seed)), seed)
     for way, name, seed in CURED:
         if name in books and not asked.way:
             strays = len(judge.strays)
