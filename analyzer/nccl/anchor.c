@@ -45,34 +45,25 @@ struct reading {
 	bool ends_only; /* packets in the middle of a write are not in the log */
 };
 
-/* The packet is in the log before. */
-static bool is_copy(const struct ft_nccl_log *log, const struct ft_nccl_logged *logged)
+/* All packets of the entry at this offset are in the log before. */
+static bool is_copy(const struct ft_nccl_log *log, uint32_t offset,
+		    const struct ft_nccl_logged *logged)
 {
 	struct ft_nccl_logged before;
 
-	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &before);) {
-		uint32_t ahead = (logged->seen.psn - before.seen.psn) & 0xffffff;
-
-		if (before.seen.frame == logged->seen.frame)
-			return false;
-		if (before.seen.opcode == logged->seen.opcode &&
-		    before.seen.va == logged->seen.va &&
-		    before.seen.length == logged->seen.length && ahead < before.run &&
-		    logged->run <= before.run - ahead)
-			return true;
-	}
-	return false;
+	return ft_nccl_log_find(log, offset, &logged->seen, logged->seen.psn, &before) &&
+	       ((logged->seen.psn - before.seen.psn) & 0xffffff) + logged->run <= before.run;
 }
 
 /* Copied, sent again, or late within a write: what passes behind it goes on where the reading is. */
-static bool is_aside(struct reading *reading, const struct ft_nccl_log *log,
+static bool is_aside(struct reading *reading, const struct ft_nccl_log *log, uint32_t offset,
 		     const struct ft_nccl_logged *logged)
 {
 	enum ft_nccl_turn turn = ft_nccl_psns_judge(&reading->psns, logged->seen.psn);
 
 	if (turn == FT_NCCL_LATE)
 		return !ft_nccl_begins(logged->seen.opcode);
-	return turn == FT_NCCL_AGAIN && is_copy(log, logged);
+	return turn == FT_NCCL_AGAIN && is_copy(log, offset, logged);
 }
 
 /* A hole, or a beginning in the middle of a message: what cannot be told apart is left out. */
@@ -135,10 +126,11 @@ struct ft_nccl_anchor ft_nccl_anchor_in(const struct ft_nccl_followed *followed,
 	struct ft_nccl_logged logged;
 	struct reading reading = { .ends_only = ends_only };
 
-	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged) && reading.step == 0;) {
+	for (uint32_t at = 0, offset = 0; ft_nccl_log_next(log, &at, &logged) && reading.step == 0;
+	     offset = at) {
 		const struct ft_nccl_seen *seen = &logged.seen;
 
-		if (is_aside(&reading, log, &logged))
+		if (is_aside(&reading, log, offset, &logged))
 			continue;
 		align(&reading, &logged);
 		if (ft_nccl_begins(seen->opcode) && (seen->has & FT_HAS_RETH) != 0 &&

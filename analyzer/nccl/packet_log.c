@@ -47,12 +47,14 @@ static bool join(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 
 void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 {
-	struct ft_nccl_logged logged = { *seen, 1, seen->frame, seen->ts_ns };
+	struct ft_nccl_logged logged = { *seen, 1, seen->frame, seen->ts_ns }, copied;
 
 	if (join(log, seen))
 		return;
 	logged.seen.captured = kept_of(seen);
 	if (log->used + stored_bytes(logged.seen.captured) > FT_NCCL_LOG_BYTES) {
+		if (ft_nccl_log_find(log, log->used, seen, seen->psn, &copied))
+			return;
 		ft_nccl_log_clear(log);
 		log->restarts++;
 	}
@@ -86,4 +88,17 @@ bool ft_nccl_log_next(const struct ft_nccl_log *log, uint32_t *at, struct ft_ncc
 	logged->seen.payload = log->bytes + *at + sizeof *logged;
 	*at += stored_bytes(logged->seen.captured);
 	return true;
+}
+
+bool ft_nccl_log_find(const struct ft_nccl_log *log, uint32_t end, const struct ft_nccl_seen *seen,
+		      uint32_t psn, struct ft_nccl_logged *found)
+{
+	for (uint32_t at = 0; at < end && ft_nccl_log_next(log, &at, found);) {
+		if (found->seen.opcode == seen->opcode && found->seen.va == seen->va &&
+		    found->seen.length == seen->length &&
+		    found->seen.payload_length == seen->payload_length &&
+		    ((psn - found->seen.psn) & 0xffffff) < found->run)
+			return true;
+	}
+	return false;
 }

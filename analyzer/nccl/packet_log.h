@@ -30,6 +30,8 @@ struct ft_nccl_log {
 };
 
 void ft_nccl_log_clear(struct ft_nccl_log *log);
+
+/* Where it is full, the packet begins it anew, unless it is there already. */
 void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen);
 
 /*
@@ -40,3 +42,7 @@ uint32_t ft_nccl_log_psn_behind(const struct ft_nccl_logged *logged, bool ends_o
 
 /* The entry at *at, and step over it; begin with *at = 0. False: behind the newest. Points into the log. */
 bool ft_nccl_log_next(const struct ft_nccl_log *log, uint32_t *at, struct ft_nccl_logged *logged);
+
+/* An entry before the offset `end` that has the packet `psn` of those that `seen` begins. False: there is none. */
+bool ft_nccl_log_find(const struct ft_nccl_log *log, uint32_t end, const struct ft_nccl_seen *seen,
+		      uint32_t psn, struct ft_nccl_logged *found);

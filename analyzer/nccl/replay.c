@@ -25,33 +25,18 @@ bool ft_nccl_replay_begin(struct ft_nccl_replay *replay, struct ft_nccl_stranger
 	return replay->has;
 }
 
-/* An entry before all that are gone through that has the packet, too. */
-static bool find_before(const struct ft_nccl_replay *replay, uint32_t psn,
-			struct ft_nccl_logged *before)
-{
-	const struct ft_nccl_seen *seen = &replay->next.seen;
-
-	for (uint32_t at = 0;
-	     at < replay->from && ft_nccl_log_next(replay->stranger->log, &at, before);) {
-		if (before->seen.opcode == seen->opcode && before->seen.va == seen->va &&
-		    before->seen.payload_length == seen->payload_length &&
-		    ((psn - before->seen.psn) & 0xffffff) < before->run)
-			return true;
-	}
-	return false;
-}
-
 /* Where the sender went back in what the capture begins with, first copies are those that count. */
 static void date_back(struct ft_nccl_replay *replay)
 {
+	const struct ft_nccl_log *log = replay->stranger->log;
 	struct ft_nccl_logged *logged = &replay->next, before;
 	uint32_t last = (logged->seen.psn + logged->run - 1) & 0xffffff;
 
-	if (find_before(replay, last, &before)) {
+	if (ft_nccl_log_find(log, replay->from, &logged->seen, last, &before)) {
 		logged->last_frame = before.last_frame;
 		logged->last_ts_ns = before.last_ts_ns;
 	}
-	if (find_before(replay, logged->seen.psn, &before)) {
+	if (ft_nccl_log_find(log, replay->from, &logged->seen, logged->seen.psn, &before)) {
 		logged->seen.frame = before.seen.frame;
 		logged->seen.ts_ns = before.seen.ts_ns;
 	}

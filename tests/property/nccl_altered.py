@@ -51,6 +51,7 @@ CURED = (
     ("middle_with_set_up+over_infiniband", "qps2split0-2.19.3", 30236),
     ("twice_lossy+without_set_up", "multirecv-2.30.7", 5057),
     ("middle_with_set_up+two_ports+lossy_data+over_infiniband", "multirecv-2.12.12", 111),
+    ("middle_with_set_up+twice+lossy_data+over_infiniband", "ring2small-2.21.5", 40458),
 )
 
 
