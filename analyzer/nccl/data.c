@@ -224,7 +224,7 @@ static struct ft_nccl_transfer *transfer_for(struct ft_nccl_moment *moment,
 		transfer->message.has_k = answer->sure;
 	else if (transfer != NULL && !answer->sure && !answer->undecided &&
 		 !is_under_way(moment, transfer))
-		transfer->doubtful = true;
+		transfer->doubtful = transfer->adrift = true;
 	return transfer;
 }
 
@@ -284,7 +284,7 @@ static void take_in(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tran
 static void doubt(struct ft_nccl_lane *lane, struct ft_nccl_transfer *transfer,
 		  const struct ft_nccl_answer *answer)
 {
-	transfer->doubtful = true;
+	transfer->doubtful = transfer->adrift = true;
 	lane->exact = false;
 	lane->next = answer->low + 1;
 	lane->slack = 0;

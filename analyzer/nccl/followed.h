@@ -25,7 +25,8 @@
  *     faults_early.c with data before clear-to-sends   faults_again.c  under PSNs that passed
  *     held.c         what may be no data of it          anchor.c     where data begins in a log
  *     order.c        whether taps keep packets in order
- *     keep.c         for the report                     shown.c      what a packet was
+ *     keep.c         for the report                     adrift.c     data that may be another message's
+ *     shown.c        what a packet was
  *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
  *     straight.c     the same of audits                 straight_turn.c  onto it and back
  *     bind.c         whose data is whose                pairing.c    whose answers

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "adrift.h"
 #include "anew.h"
 #include "family.h"
 #include "faults.h"
@@ -216,6 +217,11 @@ static void count_missed(struct ft_nccl_followed *followed, struct ft_nccl_trans
 	transfer->missed = total - transfer->written;
 }
 
+static bool is_adrift(const struct ft_nccl_transfer *transfer)
+{
+	return transfer->adrift && transfer->message.has_k && transfer->message.first_frame != 0;
+}
+
 void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  struct ft_nccl_transfer *transfer)
 {
@@ -224,7 +230,10 @@ void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_follow
 
 	if (connections->store.most != 0)
 		count_missed(followed, transfer, &message);
-	ft_nccl_store_add(&connections->store, &message, &shares);
+	if (is_adrift(transfer))
+		ft_nccl_adrift_add(&connections->store, &message, &shares);
+	else
+		ft_nccl_store_add(&connections->store, &message, &shares);
 	transfer->used = false;
 }
 
@@ -332,7 +341,7 @@ static void add_open(const struct ft_nccl_followed *followed, struct ft_nccl_kep
 		struct ft_nccl_shares shares;
 		struct ft_nccl_message message;
 
-		if (!transfer->used)
+		if (!transfer->used || is_adrift(transfer))
 			continue;
 		message = message_of(followed, transfer);
 		shares = shares_of(followed, transfer);
@@ -341,6 +350,17 @@ static void add_open(const struct ft_nccl_followed *followed, struct ft_nccl_kep
 		ft_nccl_shares_tell(&shares, &message, *parts);
 		*parts += message.part_count;
 		kept->messages[kept->message_count++] = message;
+	}
+}
+
+/* Of those under way, too, what becomes two rows. */
+static void keep_adrift(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
+{
+	for (uint32_t at = 0; at < followed->ring.slots; at++) {
+		struct ft_nccl_transfer *transfer = &followed->ring.transfers[at];
+
+		if (transfer->used && is_adrift(transfer))
+			ft_nccl_keep(connections, followed, transfer);
 	}
 }
 
@@ -353,15 +373,17 @@ static int keep_messages(struct ft_nccl_connections *connections, struct ft_nccl
 	if (store->most == 0)
 		return 0;
 	count_open(connections, &open, &part_count);
-	kept->messages = calloc(store->count + open + 1, sizeof *kept->messages);
+	kept->messages = calloc(store->count + 2 * open + 1, sizeof *kept->messages);
 	connections->kept_parts = calloc(part_count + 1, sizeof *parts);
 	if (kept->messages == NULL || connections->kept_parts == NULL)
 		return -ENOMEM;
 	parts = connections->kept_parts;
-	for (size_t i = 0; i < store->count; i++)
-		kept->messages[kept->message_count++] = store->messages[i];
 	for (uint32_t i = 0; i < connections->count; i++)
 		add_open(connections->all[i], kept, &parts);
+	for (uint32_t i = 0; i < connections->count; i++)
+		keep_adrift(connections, connections->all[i]);
+	for (size_t i = 0; i < store->count; i++)
+		kept->messages[kept->message_count++] = store->messages[i];
 	qsort(kept->messages, kept->message_count, sizeof *kept->messages, by_frame);
 	return 0;
 }

@@ -132,6 +132,7 @@ static void take_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	ft_nccl_data_write(moment, transfer, request);
 	ft_nccl_data_count(moment, transfer);
 	transfer->doubtful = transfer->doubtful || !is_sure;
+	transfer->adrift = transfer->adrift || !is_sure;
 	if (is_sure)
 		adopt(moment, transfer, share);
 	if (ft_nccl_has_immediate(moment->seen->opcode))

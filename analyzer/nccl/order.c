@@ -75,7 +75,7 @@ void ft_nccl_order_distrust(struct ft_nccl_followed *followed, uint8_t lane, uin
 		const struct ft_nccl_share *share = ft_nccl_ring_shares(ring, transfer) + lane;
 
 		if (transfer->used && share->used && share->first.frame >= frame)
-			transfer->doubtful = true;
+			transfer->doubtful = transfer->adrift = true;
 	}
 	followed->lanes[lane].exact = false;
 	followed->lanes[lane].slack = FT_NCCL_SLACK_MOST;

@@ -41,6 +41,7 @@ struct ft_nccl_transfer {
 	bool has_cts;
 	bool partial;   /* several requests, and what they asked for cannot be read */
 	bool doubtful;  /* what carried data of it may have been another message's */
+	bool adrift;    /* .. and nobody knows whose number it has */
 	bool undecided; /* more than one way of taking turns is left, and they disagree: turns.h */
 	bool bare;      /* the immediate came in a zero-length write of its own */
 	bool sized;     /* the requests' lengths are what the sizes write says */

@@ -131,6 +131,7 @@ static bool tell_data(struct ft_nccl_shown *shown, const struct ft_nccl_followed
 	if (transfer == NULL)
 		return true;
 	tell_message(shown, transfer);
+	shown->has_k = shown->has_k && !transfer->adrift;
 	if (is_sizes(followed, transfer, seen)) {
 		shown->role = FT_NCCL_FRAME_SIZES;
 		tell_requests(shown, followed, transfer);

@@ -25,6 +25,8 @@ TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15,
 # (seed, frames lost from here, so many, frames of the capture): the last clear-to-send of a connection is among them
 END_LOST = ((38, 2709, 80, 2816), (68, 312, 80, 450), (128, 2166, 40, 2236), (150, 1118, 20, 1157), (182, 2690, 40, 2744))
 LOST_WITH_DATA = (3162, 3169)
+# (seed, ways, set-up): data was listed under the number of another message
+ASTRAY = ((5, "middle", True),)
 UNREAD_BETWEEN = (91,)  # from the middle: between two messages that were asked for is one whose clear-to-send was lost
 UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
 ENDS_AHEAD = ((108, 96), (108, 127), (108, 165), (108, 205))  # (seed, of the order)
@@ -128,6 +130,15 @@ class Healthy(WithFolder):
             told, wrong = self.numbers(self.document(kept), kept)
             self.assertGreater(told, 20)
             self.assertEqual(wrong, [])
+
+    def test_data_is_listed_under_its_own_number_or_none(self):
+        for seed, ways, setup in ASTRAY:
+            chance, frames = random.Random(seed), nccl_made.World(seed, setup=setup).frames
+            for way in ways.split():
+                frames = globals()[way](frames, chance)
+            rows = [m for m in self.document(frames)["messages"] if m["k"] is not None and m["first_frame"] is not None]
+            with self.subTest(seed=seed, ways=ways):
+                self.assertEqual([m for m in rows if {frames[m[at] - 1].k for at in ("first_frame", "last_frame")} != {m["k"]}], [])
 
     def test_a_loss_before_the_end_that_took_a_clear_to_send(self):
         for seed, first, count, end in END_LOST:

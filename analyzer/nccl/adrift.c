@@ -1,0 +1,103 @@
+#include "adrift.h"
+
+#include <capture/frame.h>
+
+static void add_asking(struct ft_nccl_store *store, const struct ft_nccl_message *message)
+{
+	const struct ft_nccl_shares none = { .at = NULL };
+	struct ft_nccl_request requests[FT_NCCL_REQUESTS_MAX];
+	struct ft_nccl_message asking = {
+		.connection = message->connection,
+		.has_k = true,
+		.k = message->k,
+		.cts_frame = message->cts_frame,
+		.cts_ts_ns = message->cts_ts_ns,
+		.first_ts_ns = FT_TS_UNKNOWN,
+		.last_ts_ns = FT_TS_UNKNOWN,
+		.request_count = message->request_count,
+		.requests = requests,
+	};
+
+	for (uint8_t i = 0; i < message->request_count; i++) {
+		requests[i] = message->requests[i];
+		requests[i].written = 0;
+		requests[i].has_written = false;
+		if (requests[i].by_data)
+			requests[i].va = 0;
+	}
+	ft_nccl_store_add(store, &asking, &none);
+}
+
+/* Requests that were written to; the lowest of the shares' first addresses is that of a single one. */
+static uint8_t requests_of(const struct ft_nccl_message *message,
+			   const struct ft_nccl_shares *shares,
+			   struct ft_nccl_request requests[FT_NCCL_REQUESTS_MAX])
+{
+	bool is_one = ft_nccl_shares_used(shares->at, shares->count) == 1;
+	uint8_t written = 0, count = 0;
+	uint64_t lowest = UINT64_MAX;
+
+	for (uint32_t i = 0; i < shares->count; i++) {
+		const struct ft_nccl_share *share = &shares->at[i];
+
+		if (!share->used)
+			continue;
+		written |= share->requests;
+		if (share->first.frame != 0 && share->first.va < lowest)
+			lowest = share->first.va;
+	}
+	for (uint8_t i = 0; i < message->request_count; i++) {
+		if ((written >> i & 1) == 0)
+			continue;
+		requests[count++] = (struct ft_nccl_request){
+			.written = message->requests[i].written,
+			.has_written = message->requests[i].has_written && is_one,
+			.by_data = true,
+		};
+	}
+	if (message->request_count == 1 && count == 1 && lowest != UINT64_MAX)
+		requests[0].va = lowest;
+	return count;
+}
+
+/* Queue pairs may have brought parts of different messages, which end differently. */
+static bool is_same_end(const struct ft_nccl_shares *shares)
+{
+	const struct ft_nccl_share *ended = NULL;
+
+	for (uint32_t i = 0; i < shares->count; i++) {
+		const struct ft_nccl_share *share = &shares->at[i];
+
+		if (!share->used || !share->ended)
+			continue;
+		if (ended != NULL && ended->immdt != share->immdt)
+			return false;
+		ended = share;
+	}
+	return true;
+}
+
+static void add_data(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+		     const struct ft_nccl_shares *shares)
+{
+	struct ft_nccl_request requests[FT_NCCL_REQUESTS_MAX];
+	struct ft_nccl_message data = *message;
+
+	data.has_k = false;
+	data.cts_frame = 0;
+	data.cts_ts_ns = FT_TS_UNKNOWN;
+	data.has_imm = message->has_imm && is_same_end(shares);
+	if (data.flag == 0)
+		data.protocol = FT_NCCL_PROTOCOL_UNKNOWN;
+	data.request_count = requests_of(message, shares, requests);
+	data.requests = requests;
+	ft_nccl_store_add(store, &data, shares);
+}
+
+void ft_nccl_adrift_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+			const struct ft_nccl_shares *shares)
+{
+	if (message->cts_frame != 0)
+		add_asking(store, message);
+	add_data(store, message, shares);
+}
