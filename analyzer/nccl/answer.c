@@ -69,6 +69,13 @@ static bool may_be_length_of(const struct ft_nccl_transfer *open, uint32_t immdt
 	return open->message.has_imm ? immdt == open->immdt : immdt != 0 || open->written == 0;
 }
 
+/* Packets were missed between what the queue pair had of the message and this one. */
+static bool is_apart(const struct ft_nccl_moment *moment, const struct ft_nccl_share *share)
+{
+	return (moment->turn == FT_NCCL_AHEAD || moment->lane->orphans != 0) &&
+	       moment->seen->psn != ft_nccl_psn_add(share->to, 1);
+}
+
 /*
  * Behind a hole, or behind packets whose first one it took: the end of a message of one request comes right behind its data,
  * or it is another one's. Of a shared message its length tells.
@@ -83,11 +90,25 @@ static bool is_another_end(const struct ft_nccl_moment *moment, const struct ft_
 	if (!ft_nccl_has_immediate(seen->opcode) || seen->length != 0 ||
 	    open->message.request_count != 1)
 		return false;
-	if (followed->lane_count == 1)
-		return (moment->turn == FT_NCCL_AHEAD || moment->lane->orphans != 0) &&
-		       seen->psn != ft_nccl_psn_add(share->to, 1);
+	if (followed->lane_count == 1 || moment->lane->orphans != 0)
+		return is_apart(moment, share);
 	return moment->turn == FT_NCCL_AHEAD && has_lengths(followed) &&
 	       !may_be_length_of(open, seen->immdt);
+}
+
+/* Of several requests the last ones may be missing, or the end and other messages. */
+static void doubt_end(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,
+		      struct ft_nccl_answer *answer)
+{
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
+	uint64_t newest = moment->followed->newest;
+
+	if (open->message.request_count < 2 || !is_apart(moment, share))
+		return;
+	answer->doubtful = true;
+	answer->low = answer->k;
+	answer->high = newest > answer->k ? newest : answer->k + FT_NCCL_ASKED_AHEAD;
 }
 
 /* What the message in turn has to do with a write. */
@@ -372,6 +393,8 @@ struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 
 		answer.k = open->message.k;
 		answer.sure = open->message.has_k;
+		if (bare)
+			doubt_end(moment, open, &answer);
 		if (bare || (share->requests & 1u << answer.request) != 0)
 			answer.kind = FT_NCCL_ANSWER_END;
 		return answer;
