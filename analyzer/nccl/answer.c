@@ -272,6 +272,16 @@ static struct ft_nccl_answer uncounted(const struct ft_nccl_followed *followed)
 					.k = followed->newest + BEYOND_ASKED };
 }
 
+/* What waits for its data is remembered, and no more messages are asked for by then. */
+static bool is_long_over(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	uint64_t next = moment->lane->next;
+
+	return followed->has_newest && next + FT_NCCL_RING_LEAST <= followed->newest &&
+	       ft_nccl_ring_find(&followed->ring, next) == NULL;
+}
+
 /*
  * The next message in turn that the write can be of. Where lanes take turns in a known order and no hole came between it
  * can be of no other.
@@ -280,7 +290,7 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_lane *lane = moment->lane;
-	bool exact = lane->exact && moment->is_behind &&
+	bool exact = lane->exact && moment->is_behind && !is_long_over(moment) &&
 		     (lane->data.known || lane->anchored || moment->seen->psn == 0);
 	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA,
 					 .k = lane->next,
