@@ -196,6 +196,18 @@ static uint8_t highest(uint64_t bits)
 	return (uint8_t)(63 - __builtin_clzll(bits));
 }
 
+/* An empty part may lie behind the end of the buffer, where the next one begins. */
+static bool is_in_next_buffer(const struct ft_nccl_moment *moment, uint64_t k, uint8_t request)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(ring, k);
+	uint64_t va = ft_nccl_ring_requests(ring, transfer)[request].va;
+
+	return moment->seen->length == 0 && va != 0 && moment->seen->va != va &&
+	       !ft_nccl_is_bare_end(moment->seen) &&
+	       moment->seen->va - va >= ft_nccl_ring_spacing(ring);
+}
+
 /*
  * Of several that a write fits, the next one where no hole came between; else the last one, since a buffer is not offered
  * anew before it was filled. It is in doubt if another one fits, or may.
@@ -214,6 +226,10 @@ static void choose(const struct ft_nccl_moment *moment, const struct choice *cho
 	answer->doubtful = (bits & (bits - 1)) != 0;
 	answer->low = next + lowest(bits);
 	answer->high = next + highest(bits);
+	if (is_in_next_buffer(moment, answer->k, answer->request)) {
+		answer->doubtful = true;
+		answer->high += FT_NCCL_ASKED_AHEAD;
+	}
 }
 
 /* Queue pairs that take turns in an order not known may be behind others. */

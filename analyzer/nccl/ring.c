@@ -163,3 +163,25 @@ uint64_t ft_nccl_ring_period(const struct ft_nccl_ring *ring)
 	}
 	return period;
 }
+
+static bool is_asked(const struct ft_nccl_transfer *transfer)
+{
+	return transfer->used && transfer->has_cts;
+}
+
+uint64_t ft_nccl_ring_spacing(const struct ft_nccl_ring *ring)
+{
+	uint64_t spacing = UINT64_MAX;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		uint64_t va = ft_nccl_ring_requests(ring, &ring->transfers[i])->va;
+
+		for (uint32_t at = 0; is_asked(&ring->transfers[i]) && at < ring->slots; at++) {
+			uint64_t other = ft_nccl_ring_requests(ring, &ring->transfers[at])->va;
+
+			if (is_asked(&ring->transfers[at]) && other > va && other - va < spacing)
+				spacing = other - va;
+		}
+	}
+	return spacing;
+}

@@ -109,6 +109,9 @@ uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_
 /* After how many messages a buffer is offered again, at least; 0: not known, and always so with several requests at a time. */
 uint64_t ft_nccl_ring_period(const struct ft_nccl_ring *ring);
 
+/* How far apart buffers of different messages begin, at least; UINT64_MAX: there is one. */
+uint64_t ft_nccl_ring_spacing(const struct ft_nccl_ring *ring);
+
 /* The message in k's place, if it is another one: to be kept before k takes it. NULL: none. */
 struct ft_nccl_transfer *ft_nccl_ring_holder(const struct ft_nccl_ring *ring, uint64_t k);
 

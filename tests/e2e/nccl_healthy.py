@@ -26,7 +26,8 @@ TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15,
 END_LOST = ((38, 2709, 80, 2816), (68, 312, 80, 450), (128, 2166, 40, 2236), (150, 1118, 20, 1157), (182, 2690, 40, 2744))
 LOST_WITH_DATA = (3162, 3169)
 # (seed, ways, set-up): data was listed under the number of another message
-ASTRAY = ((3, "middle lossy", False), (4, "bursts", True), (5, "middle", True), (78, "middle", False), (132, "middle lossy", False))
+ASTRAY = ((3, "middle lossy", False), (4, "bursts", True), (5, "middle", True), (78, "middle", False), (82, "bursts", True),
+          (132, "middle lossy", False))
 UNREAD_BETWEEN = (91,)  # from the middle: between two messages that were asked for is one whose clear-to-send was lost
 UNASKED = {"nccl.write-outside", "nccl.write-unasked"}
 ENDS_AHEAD = ((108, 96), (108, 127), (108, 165), (108, 205))  # (seed, of the order)
