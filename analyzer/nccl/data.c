@@ -414,11 +414,13 @@ static void go_on(struct ft_nccl_moment *moment)
 		return;
 	}
 	transfer = ft_nccl_ring_find(&moment->followed->ring, lane->at);
-	if (transfer == NULL)
-		return;
-	ft_nccl_data_count(moment, transfer);
 	if (ft_nccl_ends(seen->opcode))
 		lane->writing = false;
+	if (transfer == NULL) { /* it made room for another one */
+		lane->open = lane->open && !ft_nccl_has_immediate(seen->opcode);
+		return;
+	}
+	ft_nccl_data_count(moment, transfer);
 	if (ft_nccl_has_immediate(seen->opcode))
 		ft_nccl_data_end(moment, transfer);
 }

@@ -20,6 +20,7 @@ OVERTAKEN_BEHIND_HOLES = (56, 240, 4063)  # with the set-up
 SHORT = (6, 8, 11, 12, 17, 20, 23, 36, 37, 39)  # several requests at a time, or two devices
 CUT = (4, 8, 9, 16, 22, 26, 38, 39, 48, 50)  # not of the set-up: messages of several requests, or empty parts of them
 SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message while others are far ahead
+MADE_ROOM = (238,)  # with the set-up: a message whose number was a guess made room for another queue pair's before it ended
 NOT_ACKNOWLEDGED = (51,)  # from the middle: no ACK of a clear-to-send since it was known whose data it is
 TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15, 25, 31, 36, 40, 43, 49)}  # by whether there is a set-up
 # (seed, frames lost from here, so many, frames of the capture): the last clear-to-send of a connection is among them
@@ -155,6 +156,9 @@ class Healthy(WithFolder):
             with self.subTest(seed=seed, order=order):
                 found = self.document(swapped(world.frames, random.Random(order)), "--messages", "0")["findings"]
                 self.assertEqual([(f["rule"], f["frames"]) for f in found], [])
+
+    def test_a_queue_pair_whose_message_made_room(self):
+        self.finds_nothing((apart,), MADE_ROOM)
 
     def test_messages_wait_for_the_last_of_their_queue_pairs(self):
         self.finds_nothing((apart,), SHOWN_LATE)
