@@ -8,31 +8,14 @@
 
 #include "../holds.h"
 
-#include <decode/brief.h>
-#include <decode/opcode.h>
-#include <decode/packet.h>
-
 #include "followed.h"
+#include "packet_play.h"
 
 enum {
-	SENDER = 1,
-	RECEIVER = 2,
-	STRANGER = 3,
-	SENDER_QP = 17,
-	RECEIVER_QP = 18,
-	FIFO_KEY = 0x55,
-	DATA_KEY = 0x77,
-	OFFERED = 1 << 16,
-	MTU = 1024,
-	ENTRY = 64,
-	AHEAD = 8,
+	SLOT = 512, /* of family E */
 	KNOWN = 10, /* messages until it is known */
-	FOUND = 64,
-	HEADERS = FT_BRIEF_ETHERNET_LEN + FT_BRIEF_UDP + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN,
-	RETH = 16
+	FOUND = 64
 };
-
-#define FIFO_AT UINT64_C(0x550000000000)
 
 /* One of the two followers. */
 struct way {
@@ -52,14 +35,6 @@ struct world {
 	uint32_t cts_psn, data_psn, length;
 	enum stage stage;
 	uint8_t spoil; /* enum spoilt: of the next packet */
-	uint8_t again; /* captures of it, more than one */
-	uint8_t bytes[RETH + 4 * ENTRY];
-};
-
-struct packet {
-	uint8_t from, to, opcode;
-	uint32_t qpn, psn, rkey, length, payload, immdt, captured;
-	uint64_t va;
 };
 
 static void found(void *context, const struct ft_nccl_found *what)
@@ -70,88 +45,14 @@ static void found(void *context, const struct ft_nccl_found *what)
 		way->found[way->found_count++] = *what;
 }
 
-static void put_le(uint8_t *bytes, uint64_t number, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		bytes[i] = (uint8_t)(number >> 8 * i);
-}
-
-/* --- packets, to both --- */
-
-static void put_host(uint8_t address[16], uint8_t host)
-{
-	memset(address, 0, 16);
-	address[15] = host;
-}
-
-static struct ft_nccl_seen seen_of(const struct world *world, const struct packet *packet)
-{
-	struct ft_nccl_seen seen = {
-		.frame = world->frame,
-		.ts_ns = world->frame * 1000,
-		.ends.vni = UINT32_MAX,
-		.has = ft_opcode_shape(packet->opcode)->headers | FT_HAS_BTH | FT_HAS_UDP |
-		       FT_HAS_PAYLOAD_LENGTH,
-		.dest_qp = packet->qpn,
-		.psn = packet->psn & 0xffffff,
-		.opcode = packet->opcode,
-		.pkey = 0xffff,
-		.va = packet->va,
-		.rkey = packet->rkey,
-		.length = packet->length,
-		.immdt = packet->immdt,
-		.payload = world->bytes + RETH,
-		.captured = packet->captured,
-		.payload_length = packet->payload,
-	};
-
-	put_host(seen.ends.src, packet->from);
-	put_host(seen.ends.dst, packet->to);
-	return seen;
-}
-
-static bool glance(struct world *world, const struct ft_nccl_seen *seen)
-{
-	struct ft_flow_key key = { .dest_qp = seen->dest_qp, .vni = FT_FLOW_NO_VNI };
-	uint8_t bytes[HEADERS + sizeof world->bytes] = { 0 };
-	const struct ft_frame frame = { .bytes = bytes,
-					.captured = HEADERS + RETH + seen->captured };
-	const struct ft_observed observed = {
-		.has = FT_OBSERVED_IPV4,
-		.frame = seen->frame,
-		.ts_ns = seen->ts_ns,
-		.psn = seen->psn,
-		.opcode = seen->opcode,
-		.pkey = seen->pkey,
-		.va = seen->va,
-		.rkey = seen->rkey,
-		.length = seen->length,
-		.payload = seen->payload_length,
-	};
-	struct ft_nccl_glimpse glimpse = { .key = &key,
-					   .digest = seen->dest_qp & 1, /* many are alike */
-					   .observed = &observed,
-					   .frame = &frame };
-
-	memcpy(bytes + HEADERS, world->bytes, sizeof world->bytes);
-	memcpy(key.src, seen->ends.src, sizeof key.src);
-	memcpy(key.dst, seen->ends.dst, sizeof key.dst);
-	return ft_nccl_connections_glance(world->straight.connections, &glimpse);
-}
-
 static void show(struct world *world, const struct packet *packet)
 {
-	uint32_t at = packet->opcode == 0x09 ? 0 : RETH;
-	struct ft_nccl_seen seen;
+	const struct ft_nccl_seen seen = seen_of(packet, ++world->frame);
+	uint32_t digest = seen.dest_qp & 1; /* many are alike */
 
-	world->frame++;
-	if (ft_nccl_has_immediate(packet->opcode))
-		for (unsigned i = 0; i < 4; i++)
-			world->bytes[at + i] = (uint8_t)(packet->immdt >> (24 - 8 * i));
-	seen = seen_of(world, packet);
 	ft_nccl_connections_see(world->general.connections, &seen, NULL);
-	ft_nccl_connections_prefetch(world->straight.connections, seen.dest_qp & 1);
-	if (!glance(world, &seen))
+	ft_nccl_connections_prefetch(world->straight.connections, digest);
+	if (!goes_straight(world->straight.connections, &seen, digest))
 		ft_nccl_connections_see(world->straight.connections, &seen, NULL);
 }
 
@@ -185,9 +86,9 @@ static void spoil(struct world *world, struct packet *packet)
 	packet->from = world->spoil == OTHER_HOST ? STRANGER : packet->from;
 	packet->qpn += world->spoil == OTHER_QP ? 7 : 0;
 	packet->captured -= world->spoil == CUT && packet->captured > 20 ? 20 : 0;
-	world->bytes[RETH + 9] ^= world->spoil == OTHER_ENTRY ? 1 : 0;
+	packet->bytes[9] ^= world->spoil == OTHER_ENTRY ? 1 : 0;
 	if (world->spoil == MORE_ENTRIES && packet->opcode == 0x0a)
-		packet->length = packet->payload = packet->captured = 2 * ENTRY;
+		packet->length = packet->payload = packet->captured = 2 * packet->captured;
 }
 
 static void pass(struct world *world, struct packet packet)
@@ -205,34 +106,14 @@ static void pass(struct world *world, struct packet packet)
 
 /* --- the conversation --- */
 
-static uint64_t buffer_of(uint64_t k)
-{
-	return UINT64_C(0x7f0000000000) + k % AHEAD * OFFERED;
-}
-
-/* Family E, section 3.1 of the specification. */
 static void ask(struct world *world)
 {
 	uint64_t k = world->asked++;
 	uint64_t slots = UINT64_C(8) << world->slots_bits;
+	struct packet packet = clear_to_send('E', k, world->cts_psn++);
 
-	memset(world->bytes, 0, sizeof world->bytes);
-	put_le(world->bytes + RETH, buffer_of(k), 8);
-	put_le(world->bytes + RETH + 8, OFFERED, 8);
-	put_le(world->bytes + RETH + 16, DATA_KEY, 4);
-	put_le(world->bytes + RETH + 32, 1, 4);
-	put_le(world->bytes + RETH + 36, 3, 4);
-	put_le(world->bytes + RETH + 40, k + 1, 8);
-	pass(world, (struct packet){ .from = RECEIVER,
-				     .to = SENDER,
-				     .opcode = 0x0a,
-				     .qpn = SENDER_QP,
-				     .psn = world->cts_psn++,
-				     .va = FIFO_AT + k % slots * 512,
-				     .rkey = FIFO_KEY,
-				     .length = ENTRY,
-				     .payload = ENTRY,
-				     .captured = ENTRY });
+	packet.va = FIFO_AT + k % slots * SLOT;
+	pass(world, packet);
 }
 
 static void send_data(struct world *world, uint8_t opcode, uint32_t psn, bool bare)
@@ -416,38 +297,20 @@ static void close_way(struct way *way)
 
 /* --- what comes between packets --- */
 
-static struct ft_nccl_metadata metadata_of(uint8_t host, uint32_t qpn, uint64_t addr, uint32_t key)
-{
-	struct ft_nccl_metadata metadata = {
-		.form = ft_nccl_form_find(3576), /* 2.24 and 2.25, of 256 slots */
-		.addr = addr,
-		.device_count = 1,
-		.qp_count = 1,
-		.qpns = { qpn },
-	};
-
-	put_host(metadata.devices[0].gid, host);
-	metadata.devices[0].rkey = key;
-	metadata.devices[0].mtu = MTU;
-	return metadata;
-}
-
 /* The connection's set-up is read late, whether or not its FIFO has as many slots. */
 static void set_up(struct world *world)
 {
-	const struct ft_nccl_metadata sender = metadata_of(SENDER, SENDER_QP, FIFO_AT, FIFO_KEY);
-	const struct ft_nccl_metadata receiver = metadata_of(RECEIVER, RECEIVER_QP, 0x1000, 7);
-	const struct ft_nccl_exchange exchange = {
+	const struct set_up set_up = {
+		.metadata_bytes = 3576, /* 2.24 and 2.25, of 256 slots */
+		.fifo = FIFO_AT,
 		.vni = UINT32_MAX,
 		.frames = { world->frame + 1, world->frame + 2 },
-		.sender = &sender,
-		.receiver = &receiver,
 	};
 
 	world->set_up = true;
 	world->frame += 2;
-	ft_nccl_connections_learn(world->general.connections, &exchange);
-	ft_nccl_connections_learn(world->straight.connections, &exchange);
+	learn_set_up(world->general.connections, &set_up);
+	learn_set_up(world->straight.connections, &set_up);
 }
 
 /* Two frames more, and their numbers have another upper half. */
@@ -459,7 +322,7 @@ static void skip_frames(struct world *world)
 
 static void step(struct world *world, uint8_t byte)
 {
-	bool may_ask = world->asked - world->answered < AHEAD;
+	bool may_ask = world->asked - world->answered < BUFFERS;
 
 	if (byte >= 0xf0)
 		world->spoil = (uint8_t)((byte & 15) % SPOILT);

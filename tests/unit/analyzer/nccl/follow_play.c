@@ -1,10 +1,6 @@
 #include "follow_play.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include <decode/opcode.h>
-#include <decode/packet.h>
 
 static void note_found(void *context, const struct ft_nccl_found *found)
 {
@@ -72,90 +68,19 @@ const struct ft_nccl_message *follow_message(const struct follow *follow, uint64
 	return found;
 }
 
-static void put_address(uint8_t address[16], uint8_t host)
-{
-	static const uint8_t prefix[16] = { [10] = 0xff, 0xff, 10 };
-
-	memcpy(address, prefix, sizeof prefix);
-	address[15] = host;
-}
-
 uint64_t follow_packet(struct follow *follow, const struct packet *packet)
 {
-	struct ft_nccl_seen seen = {
-		.frame = ++follow->frame,
-		.ts_ns = follow->frame * 1000,
-		.ends.vni = follow->vni != 0 ? follow->vni : UINT32_MAX,
-		.has = ft_opcode_shape(packet->opcode)->headers | FT_HAS_BTH | FT_HAS_UDP |
-		       FT_HAS_PAYLOAD_LENGTH,
-		.dest_qp = packet->qpn,
-		.psn = packet->psn & 0xffffff,
-		.opcode = packet->opcode,
-		.udp_sport = packet->sport != 0 ? packet->sport : 50000,
-		.vlan = follow->vlan,
-		.va = packet->va,
-		.rkey = packet->rkey,
-		.length = packet->length,
-		.immdt = packet->immdt,
-		.payload = packet->bytes,
-		.captured = packet->captured,
-		.payload_length = packet->payload,
-	};
+	struct ft_nccl_seen seen = seen_of(packet, ++follow->frame);
 
-	put_address(seen.ends.src, packet->from);
-	put_address(seen.ends.dst, packet->to);
+	seen.ends.vni = follow->vni != 0 ? follow->vni : UINT32_MAX;
+	seen.vlan = follow->vlan;
 	ft_nccl_connections_see(follow->connections, &seen, NULL);
 	return follow->frame;
 }
 
-static void put_le(uint8_t *bytes, uint64_t number, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		bytes[i] = (uint8_t)(number >> 8 * i);
-}
-
-uint64_t buffer_of(uint64_t k)
-{
-	return BUFFER_AT + k % 8 * OFFERED;
-}
-
-/* Section 3.1: bytes of an entry, from slot to slot, slots, and where things are; 0: not there. */
-struct layout {
-	char family;
-	uint8_t entry, size_bytes, rkey, requests, tag, sequence, first;
-	uint16_t slot, slots;
-};
-
-static const struct layout layouts[] = {
-	{ 'A', 24, 4, 16, 20, 0, 12, 0, 24, 128 },   { 'B', 32, 4, 16, 20, 0, 12, 0, 32, 8 },
-	{ 'C', 32, 4, 12, 16, 20, 24, 1, 256, 64 },  { 'D', 64, 4, 12, 20, 24, 32, 1, 512, 256 },
-	{ 'E', 64, 8, 16, 32, 36, 40, 1, 512, 256 }, { 'F', 64, 8, 16, 48, 52, 56, 1, 512, 256 },
-};
-
 struct packet cts_of(const struct follow *follow, uint64_t k)
 {
-	const struct layout *layout = &layouts[follow->family - 'A'];
-	struct packet packet = {
-		.from = RECEIVER,
-		.to = SENDER,
-		.opcode = 0x0a,
-		.qpn = SENDER_QP,
-		.psn = follow->cts_psn,
-		.va = FIFO_AT + k % layout->slots * layout->slot,
-		.rkey = FIFO_KEY,
-		.length = layout->entry,
-		.captured = layout->entry,
-		.payload = layout->entry,
-	};
-
-	put_le(packet.bytes, buffer_of(k), 8);
-	put_le(packet.bytes + 8, OFFERED, layout->size_bytes);
-	put_le(packet.bytes + layout->rkey, DATA_KEY, 4);
-	put_le(packet.bytes + layout->requests, 1, 4);
-	if (layout->tag != 0)
-		put_le(packet.bytes + layout->tag, TAG, 4);
-	put_le(packet.bytes + layout->sequence, k + layout->first, layout->first != 0 ? 8 : 4);
-	return packet;
+	return clear_to_send(follow->family, k, follow->cts_psn);
 }
 
 uint64_t ask(struct follow *follow, uint64_t k)

@@ -10,38 +10,18 @@ static const struct ft_nccl_connection *only_one(const struct follow *follow)
 	return follow->kept.connections[0];
 }
 
-static struct ft_nccl_metadata metadata_of(uint8_t host, uint32_t qpn, uint64_t addr, uint32_t key)
-{
-	static const uint8_t prefix[16] = { [10] = 0xff, 0xff, 10 };
-	struct ft_nccl_metadata metadata = {
-		.form = ft_nccl_form_find(3576), /* 2.24 and 2.25 */
-		.addr = addr,
-		.device_count = 1,
-		.qp_count = 1,
-		.qpns = { qpn },
-	};
-
-	memcpy(metadata.devices[0].gid, prefix, sizeof prefix);
-	metadata.devices[0].gid[15] = host;
-	metadata.devices[0].rkey = key;
-	metadata.devices[0].mtu = MTU;
-	return metadata;
-}
-
 static void set_up(struct follow *follow, uint64_t fifo)
 {
-	const struct ft_nccl_metadata sender = metadata_of(SENDER, SENDER_QP, fifo, FIFO_KEY);
-	const struct ft_nccl_metadata receiver = metadata_of(RECEIVER, RECEIVER_QP, 0x1000, 7);
-	const struct ft_nccl_exchange exchange = {
+	const struct set_up set_up = {
+		.metadata_bytes = 3576, /* 2.24 and 2.25 */
+		.fifo = fifo,
 		.vni = follow->vni != 0 ? follow->vni : UINT32_MAX,
 		.frames = { follow->frame + 1, follow->frame + 9 },
-		.sender = &sender,
-		.receiver = &receiver,
 	};
 
 	follow->frame += 9;
 	follow->cts_psn = follow->data_psn = 0;
-	ft_nccl_connections_learn(follow->connections, &exchange);
+	learn_set_up(follow->connections, &set_up);
 }
 
 static void a_set_up_tells_all_at_once(void **state)

@@ -1,16 +1,10 @@
 #include "follow_play.h"
 
-#include <string.h>
-
-#include <decode/brief.h>
-
 #include "followed.h"
 
 /* The straight way of audits: from where it is taken on, what is remembered is as if each packet had been looked at. */
 
 enum {
-	RETH = 16,
-	HEADERS = FT_BRIEF_ETHERNET_LEN + FT_BRIEF_UDP + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN,
 	KNOWN = 10, /* messages until all is known */
 	SHORT = 640,
 	LONG = MTU + SHORT
@@ -36,50 +30,12 @@ static bool is_straight(const struct follow *follow)
 	return only_one(follow)->straight->is_on;
 }
 
-static void put_address(uint8_t address[16], uint8_t host)
-{
-	static const uint8_t prefix[16] = { [10] = 0xff, 0xff, 10 };
-
-	memcpy(address, prefix, sizeof prefix);
-	address[15] = host;
-}
-
-/* What lies behind the BTH, as far as the follower looks. */
-static void put_body(uint8_t *bytes, const struct packet *packet)
-{
-	uint32_t at = packet->opcode == 0x09 ? 0 : RETH;
-
-	memcpy(bytes + RETH, packet->bytes, packet->captured);
-	if (packet->opcode == 0x09 || packet->opcode == 0x0b)
-		for (unsigned i = 0; i < 4; i++)
-			bytes[at + i] = (uint8_t)(packet->immdt >> (24 - 8 * i));
-}
-
 /* As the flow stage has it; what does not go straight is looked at. Returns its frame. */
 static uint64_t pass(struct follow *follow, const struct packet *packet)
 {
-	uint8_t bytes[HEADERS + RETH + sizeof packet->bytes] = { 0 };
-	struct ft_flow_key key = { .dest_qp = packet->qpn, .vni = FT_FLOW_NO_VNI };
-	const struct ft_frame frame = { .bytes = bytes,
-					.captured = HEADERS + RETH + packet->captured };
-	const struct ft_observed observed = {
-		.has = FT_OBSERVED_IPV4,
-		.frame = follow->frame + 1,
-		.ts_ns = (follow->frame + 1) * 1000,
-		.psn = packet->psn & 0xffffff,
-		.opcode = packet->opcode,
-		.pkey = 0xffff,
-		.va = packet->va,
-		.rkey = packet->rkey,
-		.length = packet->length,
-		.payload = packet->payload,
-	};
-	const struct ft_nccl_glimpse glimpse = { &key, packet->qpn, &observed, &frame };
+	const struct ft_nccl_seen seen = seen_of(packet, follow->frame + 1);
 
-	put_body(bytes + HEADERS, packet);
-	put_address(key.src, packet->from);
-	put_address(key.dst, packet->to);
-	if (!ft_nccl_connections_glance(follow->connections, &glimpse))
+	if (!goes_straight(follow->connections, &seen, packet->qpn))
 		return follow_packet(follow, packet);
 	return ++follow->frame;
 }
@@ -230,35 +186,17 @@ static void what_is_found_beyond_has_its_whole_number(void **state)
 
 /* --- set-ups that are read late --- */
 
-static struct ft_nccl_metadata metadata_of(uint8_t host, uint32_t qpn, uint64_t addr, uint32_t key)
-{
-	struct ft_nccl_metadata metadata = {
-		.form = ft_nccl_form_find(3744), /* 2.29.7: immediates are big-endian */
-		.addr = addr,
-		.device_count = 1,
-		.qp_count = 1,
-		.qpns = { qpn },
-	};
-
-	put_address(metadata.devices[0].gid, host);
-	metadata.devices[0].rkey = key;
-	metadata.devices[0].mtu = MTU;
-	return metadata;
-}
-
 static void set_up_late(struct follow *follow)
 {
-	const struct ft_nccl_metadata sender = metadata_of(SENDER, SENDER_QP, FIFO_AT, FIFO_KEY);
-	const struct ft_nccl_metadata receiver = metadata_of(RECEIVER, RECEIVER_QP, 0x1000, 7);
-	const struct ft_nccl_exchange exchange = {
+	const struct set_up set_up = {
+		.metadata_bytes = 3744, /* 2.29.7: immediates are big-endian */
+		.fifo = FIFO_AT,
 		.vni = UINT32_MAX,
 		.frames = { follow->frame + 1, follow->frame + 9 },
-		.sender = &sender,
-		.receiver = &receiver,
 	};
 
 	follow->frame += 9;
-	ft_nccl_connections_learn(follow->connections, &exchange);
+	learn_set_up(follow->connections, &set_up);
 }
 
 /* The FIFO's slots have not come round yet: how many there are only the set-up tells. */
