@@ -1,6 +1,7 @@
 #include "followed.h"
 
 #include "faults.h"
+#include "written.h"
 
 /* What was sent again has the place of a write that nobody asked for: one of the two is forged. */
 static bool is_twin(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)

@@ -1,6 +1,7 @@
 #include "anew.h"
 
 #include "faults_parts.h"
+#include "written.h"
 
 static bool is_of(const struct ft_nccl_doubt *doubt, const struct ft_nccl_moment *moment,
 		  bool is_cts)

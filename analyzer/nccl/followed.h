@@ -417,15 +417,6 @@ void ft_nccl_data_again(struct ft_nccl_moment *moment);
 /* late.c: data that fills a hole. */
 void ft_nccl_late_see(struct ft_nccl_moment *moment);
 
-/* What data.c and late.c do alike: a packet of a message; a write of so many bytes; its immediate. */
-void ft_nccl_data_count(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
-void ft_nccl_data_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
-			uint8_t request);
-void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
-
-/* The PSN of the last packet of the write that `seen` begins. */
-uint32_t ft_nccl_write_end(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen);
-
 /* keep.c: an immediate on every queue pair that the message uses, no packet missing. */
 bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 			 const struct ft_nccl_transfer *transfer);

@@ -2,6 +2,7 @@
 
 #include "answer.h"
 #include "split.h"
+#include "written.h"
 
 /* Whether the PSN lies within what is known of a share. */
 static bool is_within(const struct ft_nccl_share *share, uint32_t psn)

@@ -1,5 +1,9 @@
 #include "stray.h"
 
+#include "split.h"
+#include "under_way.h"
+#include "written.h"
+
 void ft_nccl_stray_see(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_lane *lane = moment->lane;
@@ -71,4 +75,43 @@ void ft_nccl_stray_adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer 
 	ft_nccl_message_reach(message, lane->orphan_frame, lane->orphan_ts_ns);
 	ft_nccl_message_reach(message, moment->seen->frame, moment->seen->ts_ns);
 	lane->orphans = 0;
+}
+
+/* Of which message they are is not known: of the one before, or that one's end was missed. */
+static void let_go(struct ft_nccl_lane *lane)
+{
+	lane->orphans = 0;
+	lane->open = lane->writing = false;
+}
+
+void ft_nccl_stray_end(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_END };
+	struct ft_nccl_transfer *transfer;
+
+	answer.k = ft_nccl_split_first(moment->followed, moment->lane_index, moment->lane->next);
+	answer.sure = ft_nccl_stray_is_next(moment, false);
+	transfer = ft_nccl_ring_find(&moment->followed->ring, answer.k);
+	if (!answer.sure && transfer != NULL &&
+	    (transfer->has_cts || ft_nccl_is_under_way(moment, transfer))) {
+		let_go(moment->lane);
+		return;
+	}
+	transfer = ft_nccl_transfer_for(moment, &answer);
+	if (transfer == NULL)
+		return;
+	ft_nccl_stray_adopt(moment, transfer, answer.sure);
+	ft_nccl_enter(moment, transfer, &answer);
+	ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index].to =
+		moment->seen->psn;
+	ft_nccl_data_end(moment, transfer);
+}
+
+bool ft_nccl_stray_pass_end(struct ft_nccl_lane *lane, const struct ft_nccl_answer *answer)
+{
+	if (answer->kind != FT_NCCL_ANSWER_END || lane->orphans == 0 ||
+	    (lane->open && lane->at == answer->k))
+		return false;
+	let_go(lane);
+	return true;
 }

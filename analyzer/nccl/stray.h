@@ -1,6 +1,6 @@
 #pragma once
 
-#include "followed.h"
+#include "answer.h"
 
 /*
  * Packets of a write whose first packet was missed: counted until the message's immediate tells how long it is, and so
@@ -16,3 +16,9 @@ bool ft_nccl_stray_is_next(const struct ft_nccl_moment *moment, bool bare);
 /* They are of this message, which lacks data on the lane so far. `is_whole`: but for what is missing in between. */
 void ft_nccl_stray_adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 			 bool is_whole);
+
+/* The immediate came in their last packet: their message ends, or it is not known which that is. */
+void ft_nccl_stray_end(struct ft_nccl_moment *moment);
+
+/* An empty write ends them, but of which message they are is not known. False: it ends none. */
+bool ft_nccl_stray_pass_end(struct ft_nccl_lane *lane, const struct ft_nccl_answer *answer);

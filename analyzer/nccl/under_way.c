@@ -1,0 +1,91 @@
+#include "under_way.h"
+
+#include "half.h"
+#include "sizes.h"
+#include "split.h"
+
+bool ft_nccl_is_under_way(const struct ft_nccl_moment *moment,
+			  const struct ft_nccl_transfer *transfer)
+{
+	return moment->lane->open && moment->lane->at == transfer->message.k;
+}
+
+/* The first packet of it on this lane. */
+static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		       enum ft_nccl_answer_kind kind)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT && lane->data.known;
+
+	if (share->used)
+		return;
+	share->used = true;
+	if (share->packets == 0) {
+		share->begun = kind == FT_NCCL_ANSWER_DATA;
+		share->from = moment->seen->psn;
+		ft_nccl_share_begin(share, moment->seen);
+	}
+	share->counted = lane->counted;
+	share->turn = lane->open && lane->turns != 0 ? lane->turns - 1 : lane->turns;
+	ft_nccl_split_learn(moment->followed, transfer, moment->lane_index, exact);
+}
+
+void ft_nccl_enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		   const struct ft_nccl_answer *answer)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	uint32_t step = ft_nccl_split_step(moment->followed);
+
+	open_share(moment, transfer, answer->kind);
+	lane->writing = false;
+	lane->orphans = 0;
+	if (ft_nccl_is_under_way(moment, transfer))
+		return;
+	if (!lane->open || answer->kind == FT_NCCL_ANSWER_DATA)
+		lane->turns++;
+	lane->open = true;
+	if (lane->carried && lane->exact && transfer->has_cts &&
+	    transfer->message.k == lane->at + 1)
+		moment->followed->in_a_row++;
+	lane->exact = transfer->message.has_k && answer->sure;
+	lane->carried = true;
+	lane->at = transfer->message.k;
+	lane->begun_frame = moment->seen->frame;
+	if (lane->exact) {
+		lane->next = lane->at + 1;
+		lane->slack = 0;
+	} else {
+		ft_nccl_loosen(lane, step != 0 ? step : FT_NCCL_SLACK_MOST);
+	}
+}
+
+struct ft_nccl_transfer *ft_nccl_transfer_for(struct ft_nccl_moment *moment,
+					      const struct ft_nccl_answer *answer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_transfer *transfer;
+	bool is_new;
+
+	if (ft_nccl_ring_fit(
+		    &followed->ring, FT_NCCL_RING_LEAST,
+		    answer->kind == FT_NCCL_ANSWER_SIZES ? ft_nccl_sizes_count(moment->seen) : 1,
+		    followed->lane_count) != 0)
+		return NULL;
+	transfer = ft_nccl_ring_find(&followed->ring, answer->k);
+	is_new = transfer == NULL;
+	/* whose number is a guess makes room, unless the write goes on with it */
+	if (transfer != NULL && !transfer->message.has_k &&
+	    (answer->begins || !ft_nccl_is_under_way(moment, transfer))) {
+		ft_nccl_keep(moment->connections, followed, transfer);
+		is_new = true;
+	}
+	transfer = ft_nccl_transfer_of(moment->connections, followed, answer->k);
+	if (transfer != NULL && is_new)
+		transfer->message.has_k = answer->sure;
+	else if (transfer != NULL && !answer->sure && !answer->undecided &&
+		 !ft_nccl_is_under_way(moment, transfer))
+		transfer->doubtful = transfer->adrift = true;
+	return transfer;
+}

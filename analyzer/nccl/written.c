@@ -1,0 +1,148 @@
+#include "written.h"
+
+#include <decode/packet.h>
+
+#include "faults.h"
+#include "groups.h"
+#include "immediates.h"
+#include "split.h"
+#include "turns.h"
+
+/* Messages next to each other, each with its clear-to-send, that are no accident. */
+enum { ASKED_EACH = 3 };
+
+void ft_nccl_data_count(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_message *message = &transfer->message;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+
+	share->packets++;
+	message->packets++;
+	if (message->first_frame == 0)
+		moment->followed->model.messages++;
+	ft_nccl_message_reach(message, moment->seen->frame, moment->seen->ts_ns);
+}
+
+uint32_t ft_nccl_write_end(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	uint32_t packets;
+
+	if (seen->opcode != 0x06 || (seen->has & FT_HAS_RETH) == 0)
+		return seen->psn;
+	if ((seen->has & FT_HAS_PAYLOAD_LENGTH) != 0 && seen->payload_length >= 256)
+		followed->pmtu = (uint16_t)seen->payload_length;
+	if (followed->pmtu == 0)
+		return seen->psn;
+	packets = (seen->length + followed->pmtu - 1) / followed->pmtu;
+	return ft_nccl_psn_add(seen->psn, packets != 0 ? packets - 1 : 0);
+}
+
+static uint32_t length_of(const struct ft_nccl_seen *seen)
+{
+	return (seen->has & FT_HAS_RETH) != 0 ? seen->length : seen->payload_length;
+}
+
+/* The first data packet of a message tells its protocol. */
+static void sign(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		 const struct ft_nccl_request *request)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	const struct ft_nccl_sign sign = {
+		.offered = request->offered,
+		.has_offered = request->has_offered,
+		.written = seen->length,
+		.has_written = moment->followed->lane_count == 1,
+		.va = seen->va,
+		.write = { seen->payload, moment->followed->blind ? 0 : seen->captured,
+			   length_of(seen) },
+	};
+
+	if (transfer->message.request_count != 1 || (seen->has & FT_HAS_RETH) == 0)
+		return;
+	transfer->message.protocol = ft_nccl_protocol_of(&sign, &transfer->message.flag);
+	if (transfer->message.flag != 0)
+		ft_nccl_note(moment->connections, moment->followed, moment->lane_index,
+			     FT_NCCL_N10);
+}
+
+/* Without a clear-to-send a message has a request per range written. */
+static struct ft_nccl_request *request_of(struct ft_nccl_moment *moment,
+					  struct ft_nccl_transfer *transfer, uint8_t *request)
+{
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(&moment->followed->ring, transfer);
+
+	if (!transfer->has_cts && transfer->message.request_count == 0) {
+		transfer->message.request_count = 1;
+		*request = 0;
+	}
+	if (requests[*request].va == 0 ||
+	    (requests[*request].by_data && moment->seen->va < requests[*request].va)) {
+		requests[*request].va = moment->seen->va;
+		requests[*request].by_data = true;
+	}
+	return &requests[*request];
+}
+
+void ft_nccl_data_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+			uint8_t request)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&followed->ring, transfer) + moment->lane_index;
+	uint32_t length = length_of(moment->seen);
+	struct ft_nccl_request *written = request_of(moment, transfer, &request);
+
+	if (transfer->message.first_frame == 0)
+		sign(moment, transfer, written);
+	share->requests |= (uint8_t)(1u << request);
+	share->bytes += length;
+	transfer->written += length;
+	followed->model.payload_bytes += length;
+	if (!transfer->sized)
+		written->written += length;
+	if (length != 0 || moment->seen->immdt == 0 || transfer->message.request_count != 1)
+		written->has_written = true;
+	if (transfer->has_cts && written->rkey_count != 0)
+		ft_nccl_note(moment->connections, followed, moment->lane_index, FT_NCCL_N4);
+}
+
+void ft_nccl_data_write_more(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	uint32_t length = length_of(moment->seen);
+
+	transfer->partial = true;
+	transfer->written += length;
+	moment->followed->model.payload_bytes += length;
+	ft_nccl_ring_requests(&moment->followed->ring, transfer)->has_written = false;
+}
+
+void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_message *message = &transfer->message;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	uint32_t immdt = moment->seen->immdt;
+
+	share->ended = true;
+	share->immdt = immdt;
+	share->imm_frame = moment->seen->frame;
+	if (moment->lane->open && moment->lane->at == message->k)
+		moment->lane->open = moment->lane->writing = false;
+	message->has_imm = true;
+	for (unsigned i = 0; i < 4; i++)
+		message->imm[i] = (uint8_t)(immdt >> (24 - 8 * i));
+	transfer->immdt = immdt;
+	ft_nccl_split_weigh(moment->followed, transfer);
+	ft_nccl_split_weigh_sizes(moment->followed, transfer);
+	if (moment->lane_index == 0)
+		ft_nccl_split_count(moment->followed, transfer);
+	if (transfer->has_cts && moment->followed->in_a_row >= ASKED_EACH)
+		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N8);
+	if (message->request_count == 1 && transfer->has_cts &&
+	    ft_nccl_split_is_known(moment->followed) &&
+	    ft_nccl_is_complete(moment->followed, transfer))
+		ft_nccl_fault_immediate(moment, transfer);
+	ft_nccl_immediate_learn(moment, transfer);
+	ft_nccl_turns_weigh(moment, transfer);
+}
