@@ -22,16 +22,3 @@ int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection
 			size_t connection_count, const struct ft_nccl_message *messages,
 			size_t message_count);
 void ft_nccl_groups_free(struct ft_nccl_groups *groups);
-
-/*
- * The protocol of a message, from the size offered, its length, its address within the receiver's buffers, and flags if
- * they were seen: what the follower asks when it closes one. `write` is the first data packet, or has captured 0.
- */
-struct ft_nccl_sign {
-	uint64_t offered, written, va;
-	bool has_offered, has_written;
-	struct ft_nccl_write write;
-};
-
-/* *flag: of LL and LL128 lines, 0 if they were not seen. Unknown where the signs do not tell, or contradict each other. */
-enum ft_nccl_protocol ft_nccl_protocol_of(const struct ft_nccl_sign *sign, uint64_t *flag);

@@ -1,11 +1,11 @@
-#include <string.h>
+#include "protocol.h"
 
-#include "groups.h"
+#include <string.h>
 
 /*
  * Every sign leaves some protocols possible. If one is left, it is that; if several are, lines decide that only one of
- * them has. A place in the receiver's buffers does not: where they begin is not known. The sizes are those of NCCL's defaults (src/include/device.h, src/graph/tuning.cc,
- * src/transport/net.cc) and, where they differ, RCCL's.
+ * them has. A place in the receiver's buffers does not: where they begin is not known. The sizes are those of NCCL's
+ * defaults (src/include/device.h, src/graph/tuning.cc, src/transport/net.cc) and, where they differ, RCCL's.
  */
 enum {
 	SIMPLE = 1u << FT_NCCL_SIMPLE,
@@ -33,48 +33,48 @@ static const struct {
 	{ 1048576, SIMPLE, SIMPLE },     /* two steps: a slice of a ring */
 };
 
-static uint8_t by_offer(const struct ft_nccl_sign *sign)
+static uint8_t by_offer(const struct ft_nccl_message_signs *signs)
 {
 	uint8_t possible = SIMPLE;
 
-	if (!sign->has_offered)
+	if (!signs->has_offered)
 		return ALL;
-	if (sign->has_written && sign->written > sign->offered)
+	if (signs->has_written && signs->written > signs->offered)
 		return 0;
 	for (size_t i = 0; i < sizeof offers / sizeof *offers; i++) {
-		if (sign->offered == offers[i].offered)
-			return sign->has_written && sign->written < sign->offered
+		if (signs->offered == offers[i].offered)
+			return signs->has_written && signs->written < signs->offered
 				       ? offers[i].possible
 				       : offers[i].possible_full;
 	}
-	if (sign->offered % FT_NCCL_LL_LINE == 0)
+	if (signs->offered % FT_NCCL_LL_LINE == 0)
 		possible |= LL;
-	if (sign->offered % FT_NCCL_LL128_UNIT == 0)
+	if (signs->offered % FT_NCCL_LL128_UNIT == 0)
 		possible |= LL128;
 	return possible;
 }
 
-static uint8_t by_length(const struct ft_nccl_sign *sign)
+static uint8_t by_length(const struct ft_nccl_message_signs *signs)
 {
 	uint8_t possible = SIMPLE;
 
-	if (!sign->has_written)
+	if (!signs->has_written)
 		return ALL;
-	if (sign->written % FT_NCCL_LL_LINE == 0 && sign->written <= FT_NCCL_LL_MAX)
+	if (signs->written % FT_NCCL_LL_LINE == 0 && signs->written <= FT_NCCL_LL_MAX)
 		possible |= LL;
-	if (sign->written % FT_NCCL_LL128_UNIT == 0 && sign->written <= FT_NCCL_LL128_MAX)
+	if (signs->written % FT_NCCL_LL128_UNIT == 0 && signs->written <= FT_NCCL_LL128_MAX)
 		possible |= LL128;
 	return possible;
 }
 
 /* Lines do not cross what the GPU stores at once. */
-static uint8_t by_alignment(const struct ft_nccl_sign *sign)
+static uint8_t by_alignment(const struct ft_nccl_message_signs *signs)
 {
 	uint8_t possible = SIMPLE;
 
-	if (sign->va % FT_NCCL_LL_LINE == 0)
+	if (signs->va % FT_NCCL_LL_LINE == 0)
 		possible |= LL;
-	if (sign->va % FT_NCCL_LL128_LINE_RCCL == 0)
+	if (signs->va % FT_NCCL_LL128_LINE_RCCL == 0)
 		possible |= LL128;
 	return possible;
 }
@@ -115,14 +115,15 @@ static struct reading read_ll128(const struct ft_nccl_write *write, bool rccl)
 }
 
 /* What stands in the data: of the whole message, though it may have been split, and a part's length tells nothing. */
-static struct ft_nccl_write message_of(const struct ft_nccl_sign *sign)
+static struct ft_nccl_write message_of(const struct ft_nccl_message_signs *signs)
 {
-	struct ft_nccl_write message = sign->write;
+	struct ft_nccl_write message = signs->write;
 
 	if (message.captured > message.length)
 		message.captured = message.length;
-	if (sign->has_written)
-		message.length = sign->written > UINT32_MAX ? UINT32_MAX : (uint32_t)sign->written;
+	if (signs->has_written)
+		message.length =
+			signs->written > UINT32_MAX ? UINT32_MAX : (uint32_t)signs->written;
 	return message;
 }
 
@@ -143,15 +144,15 @@ static void weigh(struct evidence *evidence, const struct reading *reading,
 		evidence->shown |= (uint8_t)(1u << protocol);
 }
 
-static void weigh_lines(struct evidence *evidence, const struct ft_nccl_sign *sign)
+static void weigh_lines(struct evidence *evidence, const struct ft_nccl_message_signs *signs)
 {
-	const struct ft_nccl_write message = message_of(sign);
+	const struct ft_nccl_write message = message_of(signs);
 	struct reading ll, ll128;
 
 	if (message.captured == 0 || message.length == 0)
 		return;
 	ll = read_ll(&message);
-	ll128 = read_ll128(&message, sign->has_offered && sign->offered == STEP_LL128_RCCL);
+	ll128 = read_ll128(&message, signs->has_offered && signs->offered == STEP_LL128_RCCL);
 	weigh(evidence, &ll, FT_NCCL_LL, LINES_LL);
 	weigh(evidence, &ll128, FT_NCCL_LL128, LINES_LL128);
 }
@@ -170,13 +171,13 @@ static enum ft_nccl_protocol only_one(uint8_t possible)
 	}
 }
 
-enum ft_nccl_protocol ft_nccl_protocol_of(const struct ft_nccl_sign *sign, uint64_t *flag)
+enum ft_nccl_protocol ft_nccl_protocol_of(const struct ft_nccl_message_signs *signs, uint64_t *flag)
 {
 	struct evidence evidence = { .possible = ALL };
 	enum ft_nccl_protocol protocol;
 
-	evidence.possible &= by_offer(sign) & by_length(sign) & by_alignment(sign);
-	weigh_lines(&evidence, sign);
+	evidence.possible &= by_offer(signs) & by_length(signs) & by_alignment(signs);
+	weigh_lines(&evidence, signs);
 	protocol = only_one(evidence.possible);
 	if (protocol == FT_NCCL_PROTOCOL_UNKNOWN)
 		protocol = only_one(evidence.possible & evidence.shown);

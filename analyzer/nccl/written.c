@@ -3,8 +3,8 @@
 #include <decode/packet.h>
 
 #include "faults.h"
-#include "groups.h"
 #include "immediates.h"
+#include "protocol.h"
 #include "split.h"
 #include "turns.h"
 
@@ -48,7 +48,7 @@ static void sign(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfe
 		 const struct ft_nccl_request *request)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
-	const struct ft_nccl_sign sign = {
+	const struct ft_nccl_message_signs signs = {
 		.offered = request->offered,
 		.has_offered = request->has_offered,
 		.written = seen->length,
@@ -60,7 +60,7 @@ static void sign(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfe
 
 	if (transfer->message.request_count != 1 || (seen->has & FT_HAS_RETH) == 0)
 		return;
-	transfer->message.protocol = ft_nccl_protocol_of(&sign, &transfer->message.flag);
+	transfer->message.protocol = ft_nccl_protocol_of(&signs, &transfer->message.flag);
 	if (transfer->message.flag != 0)
 		ft_nccl_note(moment->connections, moment->followed, moment->lane_index,
 			     FT_NCCL_N10);

@@ -7,6 +7,7 @@
 #include <capture/frame.h>
 
 #include "groups.h"
+#include "protocol.h"
 
 /*
  * Whatever connections and messages there are: every connection is in one communicator and on one channel of it, rings
@@ -161,19 +162,19 @@ static void groups_hold(const struct world *world, const struct ft_nccl_groups *
 
 static void protocol_holds(const uint8_t *bytes, size_t size)
 {
-	struct ft_nccl_sign sign = { 0 };
+	struct ft_nccl_message_signs signs = { 0 };
 	enum ft_nccl_protocol protocol;
 	uint64_t flag = 1;
 
-	if (size < sizeof sign.offered + 4)
+	if (size < sizeof signs.offered + 4)
 		return;
-	sign.has_offered = (bytes[0] & 1) != 0;
-	sign.has_written = (bytes[0] & 2) != 0;
-	sign.offered = (uint64_t)(bytes[1] | bytes[2] << 8) << (bytes[0] >> 4);
-	sign.written = (uint64_t)bytes[3] << (bytes[4] % 16);
-	sign.va = (uint64_t)bytes[5] << (bytes[0] >> 2 & 3);
-	sign.write = (struct ft_nccl_write){ bytes + 6, (uint32_t)size - 6, 16u << bytes[5] % 16 };
-	protocol = ft_nccl_protocol_of(&sign, &flag);
+	signs.has_offered = (bytes[0] & 1) != 0;
+	signs.has_written = (bytes[0] & 2) != 0;
+	signs.offered = (uint64_t)(bytes[1] | bytes[2] << 8) << (bytes[0] >> 4);
+	signs.written = (uint64_t)bytes[3] << (bytes[4] % 16);
+	signs.va = (uint64_t)bytes[5] << (bytes[0] >> 2 & 3);
+	signs.write = (struct ft_nccl_write){ bytes + 6, (uint32_t)size - 6, 16u << bytes[5] % 16 };
+	protocol = ft_nccl_protocol_of(&signs, &flag);
 	assert(protocol >= FT_NCCL_PROTOCOL_UNKNOWN && protocol <= FT_NCCL_LL128);
 	assert(flag == 0 || protocol == FT_NCCL_LL || protocol == FT_NCCL_LL128);
 }

@@ -1,6 +1,6 @@
 #include "frame_rows.h"
 
-#include "groups.h"
+#include "protocol.h"
 
 /* Lines made by hand: data that differs, and the flag 9. */
 #define LL_LINES    "0000803f 09000000 00000040 09000000 00004040 09000000 00008040 09000000 "
@@ -27,9 +27,9 @@ struct row {
 	uint64_t flag;
 };
 
-static struct ft_nccl_sign sign_of(const struct row *row, uint8_t *bytes)
+static struct ft_nccl_message_signs signs_of(const struct row *row, uint8_t *bytes)
 {
-	struct ft_nccl_sign sign = {
+	struct ft_nccl_message_signs signs = {
 		.offered = row->offered == NONE ? 0 : (uint64_t)row->offered,
 		.written = row->written == NONE ? 0 : (uint64_t)row->written,
 		.va = row->va,
@@ -39,17 +39,17 @@ static struct ft_nccl_sign sign_of(const struct row *row, uint8_t *bytes)
 	};
 
 	if (row->hex != NULL)
-		sign.write.captured = (uint32_t)frame_bytes(row->hex, bytes);
-	sign.write.length = row->written == NONE ? 65536 : (uint32_t)row->written;
-	return sign;
+		signs.write.captured = (uint32_t)frame_bytes(row->hex, bytes);
+	signs.write.length = row->written == NONE ? 65536 : (uint32_t)row->written;
+	return signs;
 }
 
 static void check(const struct row *row)
 {
 	uint8_t bytes[FRAME_BYTES_MAX];
-	struct ft_nccl_sign sign = sign_of(row, bytes);
+	struct ft_nccl_message_signs signs = signs_of(row, bytes);
 	uint64_t flag = 77;
-	enum ft_nccl_protocol protocol = ft_nccl_protocol_of(&sign, &flag);
+	enum ft_nccl_protocol protocol = ft_nccl_protocol_of(&signs, &flag);
 
 	if (protocol != row->protocol || flag != row->flag)
 		fail_msg("%s: protocol %d, flag %lu", row->sentence, (int)protocol,
@@ -167,7 +167,7 @@ static void without_its_offer_a_message_is_known_by_itself(void **state)
 static void a_part_is_read_as_the_message(void **state)
 {
 	uint8_t bytes[FRAME_BYTES_MAX];
-	struct ft_nccl_sign sign = {
+	struct ft_nccl_message_signs signs = {
 		.offered = 614400,
 		.written = 2048,
 		.va = IN_LL128,
@@ -178,7 +178,7 @@ static void a_part_is_read_as_the_message(void **state)
 	uint64_t flag;
 
 	(void)state;
-	assert_int_equal(ft_nccl_protocol_of(&sign, &flag), FT_NCCL_LL128);
+	assert_int_equal(ft_nccl_protocol_of(&signs, &flag), FT_NCCL_LL128);
 	assert_int_equal(flag, 9);
 }
 
