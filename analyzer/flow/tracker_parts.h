@@ -199,28 +199,11 @@ void ft_pass_late(struct ft_tracker *tracker, const struct ft_moment *moment);
 /* responses.c */
 void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment);
 
-/* What a span comes to. */
-struct ft_finding {
-	uint32_t lost;    /* by the mirror */
-	uint32_t open;    /* PSNs missing, by whom is not known */
-	uint32_t pending; /* packets that these are, where an answer was still due */
-	bool doubtful;    /* what is lost was so only if the mirror loses elsewhere too */
-	bool missing;     /* what is open is just so many packets */
-};
-
 /* tracker_totals.c: those of the packets of a half that may be early. */
 void ft_count_early(struct ft_loss_evidence *evidence, const struct ft_flow *flow);
 
 /* tracker_totals.c: copies that may be none. */
 void ft_doubt_copies(struct ft_loss_evidence *evidence, const struct ft_flow *flow);
-
-/* settle.c: if nothing more is seen. */
-struct ft_finding ft_judge_span(const struct ft_tracker *tracker, const struct ft_flow *flow,
-				const struct ft_span *span);
-
-/* settle.c: count it; `evidence` may be NULL. */
-void ft_add_finding(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
-		    const struct ft_span *span, struct ft_finding finding);
 
 /* settle.c: remember a span; makes room by settling the half's oldest. */
 void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "outcome.h"
+
 /* What the run would come to if it ended here. */
 
 enum {
@@ -28,8 +30,8 @@ static void add_spans(struct sum *sum, const struct ft_flow *flow)
 		const struct ft_span *span = ft_span_at(&sum->tracker->spans, number);
 
 		sum->totals.retransmitted += ft_withheld(sum->tracker, flow, span);
-		ft_add_finding(&sum->totals, sum->evidence, span,
-			       ft_judge_span(sum->tracker, flow, span));
+		ft_outcome_add(&sum->totals, sum->evidence, span,
+			       ft_outcome_of(sum->tracker, flow, span));
 		number = span->next;
 	}
 }
@@ -156,13 +158,13 @@ struct ft_unsettled ft_tracker_unsettled(const struct ft_tracker *tracker,
 
 	for (unsigned i = 0; i < flow->half.span_count; i++) {
 		const struct ft_span *span = ft_span_at(&tracker->spans, number);
-		struct ft_finding finding = ft_judge_span(tracker, flow, span);
+		struct ft_outcome outcome = ft_outcome_of(tracker, flow, span);
 
 		if (ft_span_is_answer(span) && span->kind != FT_SPAN_SKIPPED)
-			unsettled.peer_lost += finding.lost;
+			unsettled.peer_lost += outcome.lost;
 		else
-			unsettled.mirror_lost += finding.lost;
-		unsettled.open += finding.open;
+			unsettled.mirror_lost += outcome.lost;
+		unsettled.open += outcome.open;
 		number = span->next;
 	}
 	return unsettled;

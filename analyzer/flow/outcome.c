@@ -1,0 +1,321 @@
+#include "outcome.h"
+
+/* Requests that the peer answered for were delivered: if they never passed here, the mirror lost them. */
+
+enum { READS_LOOKED_AT = 16 };
+
+/* PSNs that this half used after the range. */
+static uint32_t beyond(uint32_t next_psn, const struct ft_span *span)
+{
+	int32_t distance;
+
+	if (next_psn == FT_PSN_NONE)
+		return 0;
+	distance = ft_psn_distance(next_psn, ft_psn_add(span->from, span->count));
+	return distance > 0 ? (uint32_t)distance : 0;
+}
+
+/*
+ * Without the peer in view: the receiver would have asked for what is missing and the sender gone back,
+ * unless it was delivered. Enough to go by when nothing more will be seen.
+ */
+static bool went_on(uint32_t next_psn, uint64_t now_ns, const struct ft_span *span)
+{
+	uint32_t since = beyond(next_psn, span);
+
+	return since >= FT_WENT_ON_PSNS ||
+	       (since >= FT_SETTLE_PSNS && ft_elapsed(now_ns, span->ts_ns) >= FT_SETTLE_NS);
+}
+
+/* The receiver's answers pass here, as do those of this half or others that told which halves belong together. */
+static bool is_answered(const struct ft_flow *flow)
+{
+	const struct ft_half *half = &flow->half;
+
+	return flow->peer != 0 && (half->acked != FT_PSN_NONE || half->answered != FT_PSN_NONE ||
+				   half->paired_by != FT_PAIRED_SOURCE_PORT);
+}
+
+/* PSNs that the last READ of this half took, if it is among the newest of what is open; else 1. */
+static uint32_t span_of_reads(const struct ft_tracker *tracker, const struct ft_half *half)
+{
+	uint32_t number = half->spans;
+
+	for (unsigned i = 0; i < half->span_count && i < READS_LOOKED_AT; i++) {
+		const struct ft_span *span;
+
+		number = ft_span_at(&tracker->spans, number)->prev;
+		span = ft_span_at(&tracker->spans, number);
+		if (span->kind == FT_SPAN_AWAITED || span->kind == FT_SPAN_OVERTAKEN)
+			return span->count;
+	}
+	return 1;
+}
+
+/* Packets that so many PSNs are at least: the responses to a READ take its PSNs, but pass elsewhere. */
+static uint32_t packets_of(const struct ft_tracker *tracker, const struct ft_half *half,
+			   uint32_t psns)
+{
+	uint32_t read = psns == 0 ? 1 : span_of_reads(tracker, half);
+
+	return psns / read + psns % read;
+}
+
+/* Among the first packets of a half whose set-up was not seen. */
+static bool is_doubtful(const struct ft_flow *flow, const struct ft_span *span)
+{
+	return span->early != FT_LATER && (flow->half.flags & FT_HALF_START_SEEN) == 0;
+}
+
+/* Neither READs, whose responses take PSNs too, nor what a queue pair that was set up anew left out. */
+static bool is_missing(const struct ft_tracker *tracker, const struct ft_half *half,
+		       const struct ft_span *span)
+{
+	return span->kind == FT_SPAN_HOLE && span->count < FT_WENT_ON_PSNS &&
+	       span_of_reads(tracker, half) == 1;
+}
+
+static struct ft_outcome judge_requests(const struct ft_tracker *tracker,
+					const struct ft_flow *flow, const struct ft_span *span)
+{
+	const struct ft_half *half = &flow->half;
+	struct ft_outcome outcome = { .missing = is_missing(tracker, half, span) };
+
+	if (half->service == FT_UC) {
+		outcome.open = span->count;
+		return outcome;
+	}
+	outcome.lost = ft_psn_reached(half->acked, span->from, span->count);
+	outcome.open = span->count - outcome.lost;
+	outcome.pending = packets_of(tracker, half, outcome.open);
+	if (is_answered(flow) || !went_on(half->next_psn, flow->last_ns, span))
+		return outcome;
+	outcome.lost = flow->peer != 0 ? span->count : packets_of(tracker, half, span->count);
+	outcome.open = outcome.pending = 0;
+	return outcome;
+}
+
+/* When anything of the connection passed last. */
+static uint64_t newest_ns(const struct ft_tracker *tracker, const struct ft_flow *flow)
+{
+	const struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+
+	return peer == NULL || peer->last_ns < flow->last_ns ? flow->last_ns : peer->last_ns;
+}
+
+/* How long responses have been due, up to the packet before this one. */
+static uint64_t waited(const struct ft_tracker *tracker, const struct ft_flow *flow,
+		       const struct ft_span *span)
+{
+	return ft_elapsed(newest_ns(tracker, flow), span->ts_ns);
+}
+
+/* Whether the other side still answers, long after it was asked again. */
+static bool is_answering(const struct ft_tracker *tracker, const struct ft_flow *flow,
+			 const struct ft_span *span)
+{
+	const struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+
+	return span->kind == FT_SPAN_ASKED_AGAIN && peer != NULL &&
+	       ft_elapsed(peer->last_ns, span->ts_ns) >= FT_SETTLE_NS;
+}
+
+/*
+ * Responses that were due, and were overtaken: the sender asks for what the fabric lost again, at once. If the fabric
+ * loses that too, it asks after a time-out, as who has asked in vain does.
+ */
+static struct ft_outcome judge_answers(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				       const struct ft_span *span)
+{
+	const struct ft_half *half = &flow->half;
+	uint64_t waited_ns = waited(tracker, flow, span);
+	uint32_t lost;
+
+	if (flow->peer == 0)
+		return (struct ft_outcome){ 0 };
+	lost = ft_psn_reached(half->acked, span->from, span->count);
+	if (waited_ns >= FT_ASKS_BY_NS || beyond(half->acked, span) >= FT_WENT_ON_PSNS)
+		return (struct ft_outcome){ .lost = lost };
+	if ((span->kind == FT_SPAN_OVERTAKEN || is_answering(tracker, flow, span)) &&
+	    waited_ns >= FT_SETTLE_NS)
+		return (struct ft_outcome){ .lost = lost, .doubtful = true };
+	return (struct ft_outcome){ .open = lost, .pending = lost };
+}
+
+static uint32_t smaller(uint32_t left, uint32_t right)
+{
+	return left < right ? left : right;
+}
+
+/* Those that came, but damaged. */
+static struct ft_outcome leave_out_damaged(const struct ft_tracker *tracker,
+					   const struct ft_flow *flow, const struct ft_span *span,
+					   struct ft_outcome outcome)
+{
+	bool answers = ft_span_is_answer(span);
+	const struct ft_flow *sender =
+		answers && span->kind != FT_SPAN_SKIPPED ? ft_tracker_peer(tracker, flow) : flow;
+	uint32_t from = span->kind == FT_SPAN_AHEAD ? flow->half.next_psn : span->from;
+	uint32_t count = span->kind == FT_SPAN_AHEAD ? outcome.lost : span->count;
+	uint32_t lost = outcome.lost, here;
+
+	if (sender == NULL || sender->bad_icrc == 0 || outcome.lost + outcome.open == 0)
+		return outcome;
+	from |= answers ? FT_DAMAGED_ANSWER : 0;
+	here = ft_damaged_within(&tracker->damaged, ft_tracker_number(tracker, sender), from,
+				 smaller(lost, count));
+	outcome.lost -= smaller(here, lost);
+	here = ft_damaged_within(&tracker->damaged, ft_tracker_number(tracker, sender), from,
+				 count) -
+	       here;
+	outcome.open -= smaller(here, outcome.open);
+	outcome.pending -= smaller(here, outcome.pending);
+	return outcome;
+}
+
+/* What is answered ahead of all requests is lost, or was another half's that began at the same PSN. */
+static bool is_unsure_pair(const struct ft_half *half)
+{
+	return half->paired_by == FT_PAIRED_TRANSPORT && half->pair_bits < FT_PAIR_SURE;
+}
+
+static struct ft_outcome judge_kind(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				    const struct ft_span *span)
+{
+	const struct ft_half *half = &flow->half;
+	const struct ft_outcome nothing = { 0 };
+	uint32_t after;
+
+	switch (span->kind) {
+	case FT_SPAN_FORMER:
+		return nothing;
+	case FT_SPAN_AHEAD:
+		after = half->acked == FT_PSN_NONE
+				? 0
+				: ft_psn_reached(half->acked, half->next_psn, FT_PSN_WINDOW);
+		if (is_unsure_pair(half))
+			return (struct ft_outcome){ .open = after, .pending = after };
+		return (struct ft_outcome){ .lost = after };
+	case FT_SPAN_AWAITED:
+	case FT_SPAN_OVERTAKEN:
+	case FT_SPAN_ASKED_AGAIN:
+		return judge_answers(tracker, flow, span);
+	case FT_SPAN_SKIPPED:
+		if (went_on(half->answered, flow->last_ns, span))
+			return (struct ft_outcome){ .lost = span->count };
+		return (struct ft_outcome){ .open = span->count, .pending = span->count };
+	default:
+		return judge_requests(tracker, flow, span);
+	}
+}
+
+struct ft_outcome ft_outcome_of(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				const struct ft_span *span)
+{
+	struct ft_outcome outcome = judge_kind(tracker, flow, span);
+
+	outcome.doubtful |= is_doubtful(flow, span);
+	return leave_out_damaged(tracker, flow, span, outcome);
+}
+
+/* Of packets that the peer has acknowledged, or responses that it gave. */
+enum { GIVEN_UP = FT_SPANS_HOLES | 1u << FT_SPAN_OVERTAKEN };
+
+bool ft_is_delivered(const struct ft_flow *flow, const struct ft_span *span)
+{
+	return (GIVEN_UP >> span->kind & 1) != 0 && flow->peer != 0 &&
+	       flow->half.service != FT_UC && beyond(flow->half.next_psn, span) >= FT_SETTLE_PSNS;
+}
+
+struct ft_outcome ft_outcome_delivered(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				       const struct ft_span *span)
+{
+	const struct ft_outcome outcome = { .lost = span->count,
+					    .doubtful = is_doubtful(flow, span) };
+
+	return leave_out_damaged(tracker, flow, span, outcome);
+}
+
+bool ft_is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow,
+		const struct ft_span *span, uint64_t now_ns)
+{
+	const struct ft_half *half = &flow->half;
+	uint64_t age = span->ts_ns == UINT64_MAX ? UINT64_MAX : ft_elapsed(now_ns, span->ts_ns);
+	bool answered = ft_psn_covers(half->acked, span->from, span->count);
+	uint32_t least;
+
+	switch (span->kind) {
+	case FT_SPAN_AHEAD:
+	case FT_SPAN_FORMER:
+	case FT_SPAN_AWAITED:
+		return false;
+	case FT_SPAN_OVERTAKEN:
+	case FT_SPAN_ASKED_AGAIN:
+		least = waited(tracker, flow, span) < FT_ASKS_BY_NS ? FT_WENT_ON_PSNS
+								    : FT_SETTLE_PSNS;
+		return answered && age >= tracker->config.reorder_ns &&
+		       beyond(half->next_psn, span) >= least;
+	case FT_SPAN_SKIPPED:
+		return beyond(half->answered, span) >= FT_SETTLE_PSNS &&
+		       age >= tracker->config.reorder_ns;
+	default:
+		if (beyond(half->next_psn, span) < FT_SETTLE_PSNS)
+			return false;
+		if (answered || half->service == FT_UC)
+			return age >= FT_SETTLE_NS;
+		return !is_answered(flow) && age >= tracker->config.reorder_ns;
+	}
+}
+
+/* Kinds that a later request shows. */
+enum { BY_GAP = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED };
+
+static enum ft_loss_doubt doubt_of(const struct ft_span *span)
+{
+	if (span->early == FT_LATER)
+		return FT_LOSS_OVERDUE;
+	if (span->early == FT_AT_ONSET)
+		return FT_LOSS_ONSET;
+	return span->frame <= FT_LOSS_FIRST_FRAMES ? FT_LOSS_FIRST : FT_LOSS_EARLY;
+}
+
+static void miss(struct ft_loss_evidence *evidence, const struct ft_span *span,
+		 struct ft_outcome outcome)
+{
+	if (outcome.pending != 0)
+		ft_loss_miss(evidence, span->frame, outcome.pending, FT_LOSS_REQUESTS);
+	else if (outcome.open != 0)
+		ft_loss_miss(evidence, span->frame, outcome.open, FT_LOSS_UNRELIABLE);
+}
+
+void ft_outcome_add(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
+		    const struct ft_span *span, struct ft_outcome outcome)
+{
+	bool by_gap = (BY_GAP >> span->kind & 1) != 0;
+
+	totals->mirror_lost += outcome.lost;
+	totals->lost_by_gap += by_gap ? outcome.lost : 0;
+	totals->lost_by_ack += by_gap ? 0 : outcome.lost;
+	totals->doubted[doubt_of(span)] += outcome.doubtful ? outcome.lost : 0;
+	totals->doubted_gaps[doubt_of(span)] += outcome.doubtful && by_gap ? outcome.lost : 0;
+	totals->gaps_open += outcome.open;
+	if (evidence == NULL)
+		return;
+	if (outcome.lost != 0)
+		ft_loss_hole(evidence, span->frame, outcome.lost);
+	if (outcome.lost != 0 && outcome.doubtful)
+		ft_loss_doubt(evidence, span->frame, outcome.lost, doubt_of(span));
+	if (outcome.doubtful && ft_span_is_answer(span))
+		evidence->doubted_answers[doubt_of(span)] += outcome.lost;
+	evidence->uncertain += outcome.open;
+	if (ft_span_is_answer(span)) {
+		evidence->answers_lost += outcome.lost;
+		if (outcome.pending != 0)
+			ft_loss_overdue(evidence, span->frame, outcome.pending);
+	} else {
+		evidence->requests_lost += outcome.lost;
+		evidence->unanswered += outcome.pending;
+		if (outcome.missing)
+			miss(evidence, span, outcome);
+	}
+}

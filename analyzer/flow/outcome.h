@@ -1,0 +1,29 @@
+#pragma once
+
+#include "tracker_parts.h"
+
+/* What a span comes to. */
+struct ft_outcome {
+	uint32_t lost;    /* by the mirror */
+	uint32_t open;    /* PSNs missing, by whom is not known */
+	uint32_t pending; /* packets that these are, where an answer was still due */
+	bool doubtful;    /* what is lost was so only if the mirror loses elsewhere too */
+	bool missing;     /* what is open is just so many packets */
+};
+
+/* If nothing more is seen. */
+struct ft_outcome ft_outcome_of(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				const struct ft_span *span);
+
+/* Late packets had time to come; `now_ns`: of a packet that is not sent again. */
+bool ft_is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow,
+		const struct ft_span *span, uint64_t now_ns);
+
+/* The half went on so far behind it that it was delivered, whether or not an answer says so; and what that comes to. */
+bool ft_is_delivered(const struct ft_flow *flow, const struct ft_span *span);
+struct ft_outcome ft_outcome_delivered(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				       const struct ft_span *span);
+
+/* Count it; `evidence` may be NULL. */
+void ft_outcome_add(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
+		    const struct ft_span *span, struct ft_outcome outcome);
