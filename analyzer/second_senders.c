@@ -5,6 +5,7 @@
 
 #include <capture/frame.h>
 #include <decode/opcode.h>
+#include <decode/psn.h>
 #include <engine/no_memory.h>
 #include <flow/hash.h>
 
@@ -14,7 +15,6 @@ enum {
 	BUSY_PACKETS = 16, /* of a connection that is more than begun */
 	WINDOW = 1 << 16,  /* PSNs round those of the connection that may be meant for it */
 	TELLING = 1 << 21, /* a connection that used more may be hit by any PSN */
-	PSN_MOST = 0xffffff,
 };
 
 /* Who asked, and nobody answered. */
@@ -145,7 +145,7 @@ static uint32_t psns_used(const struct ft_flow *owner)
 		return UINT32_MAX;
 	if ((half->flags & FT_HALF_NAKED) != 0)
 		return owner->packets < TELLING ? (uint32_t)owner->packets : UINT32_MAX;
-	return (half->next_psn - half->first_psn) & PSN_MOST;
+	return ft_psn_since(half->next_psn, half->first_psn);
 }
 
 /* What may be left of an earlier connection of the queue pair has other PSNs, or is as much. */
@@ -155,7 +155,7 @@ static bool is_plausible(const struct ft_flow *flow, const struct ft_first *firs
 	uint32_t used = psns_used(owner);
 
 	return used <= TELLING && flow->packets * 2 < owner->packets &&
-	       ((owner->half.next_psn + WINDOW - first->psn) & PSN_MOST) <= used + 2 * WINDOW;
+	       ft_psn_since(owner->half.next_psn + WINDOW, first->psn) <= used + 2 * WINDOW;
 }
 
 static void compare(struct search *search, const struct stranger *stranger,

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <decode/psn.h>
+
 enum { PSN_WINDOW = 1 << 16 };
 
 int ft_strays_init(struct ft_strays *strays)
@@ -51,7 +53,7 @@ void ft_strays_add(struct ft_strays *strays, const struct ft_stray *stray,
 /* How far the first is behind the second, in a sequence that has got there. */
 static bool is_soon_before(uint32_t psn, uint32_t next_psn)
 {
-	return ((next_psn - psn) & 0xffffff) <= PSN_WINDOW;
+	return ft_psn_since(next_psn, psn) <= PSN_WINDOW;
 }
 
 /* The first that began another sequence, but the connection is back where it was then; FT_STRAYS: none did. */

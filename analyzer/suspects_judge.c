@@ -193,7 +193,7 @@ static bool is_late(const struct scene *scene)
 
 	if (!scene->answer)
 		return (scene->step->what & late) != 0;
-	return answered != FT_PSN_NONE && (int32_t)((answered - scene->observed->psn) << 8) > 0;
+	return answered != FT_PSN_NONE && ft_psn_distance(answered, scene->observed->psn) > 0;
 }
 
 static void check_look(const struct scene *scene, struct ft_suspicion *suspicion,

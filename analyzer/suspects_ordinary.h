@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <decode/psn.h>
+
 #include "suspects_parts.h"
 
 /* What every packet passes through, inline: nearly all look as usual and follow their predecessor. */
@@ -255,7 +257,7 @@ static inline void ft_recent_begin(struct ft_recent *recent)
 /* PSNs from the newest request to this one. */
 static inline int32_t ft_recent_ahead(const struct ft_recent *recent, uint32_t psn)
 {
-	return (int32_t)((psn - (recent->newest >> FT_RECENT_PSN_SHIFT)) << 8) >> 8;
+	return ft_psn_distance(psn, recent->newest >> FT_RECENT_PSN_SHIFT);
 }
 
 /* One ahead of those kept, of a connection that is under way. */

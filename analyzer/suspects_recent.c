@@ -9,7 +9,7 @@
  */
 enum { BEGINNING = 8 };
 
-enum { OPERATION = 0x1f, READ = 0x0c, PSN_MOST = 0xffffff };
+enum { OPERATION = 0x1f, READ = 0x0c };
 
 /* Where it is kept, counted from the newest; FT_SUSPECTS_KEPT: nowhere. */
 static unsigned age_of(const struct ft_recent *recent, uint32_t psn)
@@ -118,7 +118,7 @@ static uint32_t psns_of(const struct ft_observed *observed, uint32_t mtu)
 static bool may_be_part(const struct ft_recent *recent, unsigned age,
 			const struct ft_observed *observed, const struct ft_request_looks *looks)
 {
-	uint32_t room = (looks->next_psn - observed->psn) & PSN_MOST;
+	uint32_t room = ft_psn_since(looks->next_psn, observed->psn);
 
 	if (age != 0 && age != FT_SUSPECTS_KEPT)
 		room = (recent->requests[age - 1] - observed->psn) & FT_RECENT_PSN;

@@ -109,11 +109,6 @@ bool ft_datagram_senders_know(struct ft_datagram_senders *senders, const struct 
 
 /* --- what is learnt --- */
 
-static int32_t distance(uint32_t psn, uint32_t from)
-{
-	return (int32_t)((psn - from) << 8) >> 8;
-}
-
 /* It is this one's from now on. */
 static void begin(struct sender *sender, const struct ft_observed *observed)
 {
@@ -121,8 +116,8 @@ static void begin(struct sender *sender, const struct ft_observed *observed)
 		.last_ns = observed->ts_ns,
 		.digest = sender->digest,
 		.vlan = sender->vlan,
-		.psn = observed->psn & 0xffffff,
-		.first_psn = observed->psn & 0xffffff,
+		.psn = observed->psn & FT_PSN_MOST,
+		.first_psn = observed->psn & FT_PSN_MOST,
 		.dest_qp = observed->dest_qp & 0xffffff,
 		.recent_psn = observed->psn,
 		.recent_moment = ft_suspects_moment(observed->ts_ns),
@@ -142,7 +137,7 @@ static void go_on(struct sender *sender, const struct ft_observed *observed)
 		sender->recent_psn = observed->psn;
 		sender->recent_moment = moment;
 	}
-	sender->psn = observed->psn & 0xffffff;
+	sender->psn = observed->psn & FT_PSN_MOST;
 	if (observed->ts_ns > sender->last_ns)
 		sender->last_ns = observed->ts_ns;
 	if (sender->went_on < FT_SUSPECTS_LEARNT)
@@ -191,13 +186,13 @@ static uint32_t sure_psn(const struct sender *sender, const struct ft_observed *
 
 static enum place place_of(const struct sender *sender, const struct ft_observed *observed)
 {
-	int32_t ahead = distance(observed->psn, sender->psn);
+	int32_t ahead = ft_psn_distance(observed->psn, sender->psn);
 	uint32_t sure = sure_psn(sender, observed);
 
 	if (ahead > 0)
 		return ahead <= reach(since(sender, observed)) ? GOES_ON : IS_ASTRAY;
 	if (ahead < -reach(FT_SUSPECTS_PAUSE_NS) ||
-	    (sure != FT_PSN_NONE && distance(observed->psn, sure) <= 0))
+	    (sure != FT_PSN_NONE && ft_psn_distance(observed->psn, sure) <= 0))
 		return IS_ASTRAY;
 	return IS_LATE;
 }
@@ -218,9 +213,9 @@ static bool is_other_card(const struct sender *sender, const struct ft_observed 
 /* Its PSN, and its identification with it, are such as the sender used before: a mirror may lag by any time. */
 static bool may_lag(const struct sender *sender, const struct ft_observed *observed)
 {
-	int32_t behind = distance(sender->psn, observed->psn);
+	int32_t behind = ft_psn_distance(sender->psn, observed->psn);
 
-	return behind >= 0 && behind <= distance(sender->psn, sender->first_psn);
+	return behind >= 0 && behind <= ft_psn_distance(sender->psn, sender->first_psn);
 }
 
 static uint32_t strange_of(const struct sender *sender, const struct ft_observed *observed,
@@ -275,7 +270,7 @@ static void see_stray(struct sender *sender, const struct ft_observed *observed,
 
 static void see_own(struct sender *sender, const struct ft_observed *observed)
 {
-	if (sender->strays != 0 && distance(observed->psn, sender->psn) <= CLOSE)
+	if (sender->strays != 0 && ft_psn_distance(observed->psn, sender->psn) <= CLOSE)
 		sender->resumed = 1;
 	sender->strays = 0;
 	learn(sender, observed);
@@ -328,7 +323,7 @@ struct ft_sender_verdict ft_datagram_senders_step(struct ft_datagram_senders *se
 		sender_of(senders, digest_of(key, observed->src_qp), observed->vlan);
 	struct ft_sender_verdict verdict = {
 		.usual = sender->look,
-		.expected_psn = (sender->psn + 1) & 0xffffff,
+		.expected_psn = ft_psn_add(sender->psn, 1),
 		.usual_base = sender->base,
 		.first = sender->last_ns == 0,
 	};

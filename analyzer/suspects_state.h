@@ -54,7 +54,7 @@ static inline struct ft_passage ft_passage_of(const struct ft_suspects *suspects
 {
 	return (struct ft_passage){
 		.half = (uint32_t)(flow - suspects->records) + 1,
-		.psn = observed->psn & 0xffffff,
+		.psn = observed->psn & FT_PSN_MOST,
 		.asks = (observed->has & FT_OBSERVED_ACK_REQUEST) != 0,
 		.whole = (observed->has & FT_OBSERVED_WHOLE) != 0,
 		.frame = (uint32_t)observed->frame,

@@ -2,13 +2,14 @@
 
 #include <string.h>
 
+#include <decode/psn.h>
+
 enum {
 	SURE_PACKETS = 32,   /* that went on in another VLAN: they are no other half-connection's */
 	DOUBTED_PACKETS = 4, /* that went back there for no reason: they are */
 	CAUGHT_UP_PACKETS = 2, /* did, before one that goes on: it only looks as if */
 	DOUBTED_READS =
 		32, /* these are asked again when an answer is lost, and no packet says so */
-	PSN_MOST = 0xffffff,
 };
 
 /* Of a P_Key base or VLAN that is not the half-connection's first one. */
@@ -198,7 +199,7 @@ static bool catches_up(const struct ft_item *item, const struct other *other)
 	if (other->flow == NULL || other->part != NULL)
 		return false;
 	return other->flow->packets >= CAUGHT_UP_PACKETS ||
-	       other->flow->half.message_psn == ((item->observed.psn - 1) & PSN_MOST);
+	       other->flow->half.message_psn == ft_psn_back(item->observed.psn, 1);
 }
 
 /*

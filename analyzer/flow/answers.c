@@ -17,7 +17,7 @@ enum {
 
 static uint32_t before(uint32_t psn)
 {
-	return ft_psn_add(psn, 0xffffff);
+	return ft_psn_back(psn, 1);
 }
 
 /* Before it is noted what was answered. */
@@ -91,8 +91,7 @@ struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_mo
 static bool is_outside_too(const struct ft_half *half, uint32_t psn)
 {
 	return half->outside >> FT_OUTSIDE_RUN_SHIFT != 0 &&
-	       ft_psn_within(psn, ft_psn_add(half->outside, 0x1000000 - OUTSIDE_NEAR),
-			     2 * OUTSIDE_NEAR);
+	       ft_psn_within(psn, ft_psn_back(half->outside, OUTSIDE_NEAR), 2 * OUTSIDE_NEAR);
 }
 
 /* The queue pair may be in use anew, and the requests between all have been lost. */
@@ -114,13 +113,13 @@ static void begin_read(const struct ft_moment *moment, struct ft_half *half, uin
 {
 	const uint8_t only = FT_PART_FIRST | FT_PART_LAST;
 	uint8_t part = moment->operation->part;
-	int32_t behind = ft_psn_distance(moment->observed->psn, ft_psn_add(next_psn, 0xffffff));
+	int32_t behind = ft_psn_distance(moment->observed->psn, ft_psn_back(next_psn, 1));
 
 	half->next_psn = next_psn;
 	if (moment->operation->role != FT_ROLE_RESPONSE || (part & only) == only || behind < 0 ||
 	    ((part & FT_PART_FIRST) != 0 && behind != 0))
 		return;
-	half->message_psn = ft_psn_add(next_psn, 0xffffff);
+	half->message_psn = ft_psn_back(next_psn, 1);
 	half->message_bytes = FT_LENGTH_CUT;
 	half->flags |= FT_HALF_SPAN_UNKNOWN;
 }
@@ -138,7 +137,7 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 		return true;
 	}
 	if (is_outside_too(half, psn)) {
-		uint32_t next_psn = half->outside & 0xffffff;
+		uint32_t next_psn = half->outside & FT_PSN_MOST;
 
 		ft_begin_both(tracker, requester, moment->flow, moment->step);
 		begin_read(moment, half, next_psn);
@@ -200,8 +199,7 @@ static bool may_part_lives(const struct ft_span *hole)
 static bool hides_an_end(const struct ft_half *half, const struct ft_span *hole)
 {
 	return hole->kind == FT_SPAN_HOLE && hole->begins &&
-	       (hole->begin != hole->from ||
-		!ft_is_acked(half, ft_psn_add(hole->from, FT_PSN_MOST)));
+	       (hole->begin != hole->from || !ft_is_acked(half, ft_psn_back(hole->from, 1)));
 }
 
 /*

@@ -1,10 +1,10 @@
 #include "copies_parts.h"
 
+#include "psn.h"
+
 enum {
 	ASKS = 1u << 12, /* remembered */
-	PSN_MASK = 0xffffff,
-	PSN_WINDOW = 1u << 16,
-	PSN_NONE = PSN_MASK + 1,
+	PSN_NONE = FT_PSN_MOST + 1,
 	OPERATION = 0x1f, /* of an opcode */
 	ACKNOWLEDGE = 0x11,
 	RESPONSE_FIRST = 0x0d,   /* operations from here .. */
@@ -55,7 +55,7 @@ static struct ft_recalled *find(const struct ft_asks *asks, uint64_t key,
 
 	while ((ask = ft_recall_next(&walk)) != NULL)
 		if (ft_copies_is_recent(ask->ts_ns, observed->ts_ns, asks->window_ns) &&
-		    ((observed->psn - ask->ask.psn) & PSN_MASK) < PSN_WINDOW)
+		    ft_psn_since(observed->psn, ask->ask.psn) < FT_PSN_WINDOW)
 			return ask;
 	return NULL;
 }
@@ -102,7 +102,7 @@ void ft_asks_repeated(struct ft_asks *asks, const struct ft_observed *observed, 
 	if (ask == NULL)
 		return;
 	if (ask->ask.again == PSN_NONE ||
-	    ((ask->ask.again - observed->psn) & PSN_MASK) < PSN_WINDOW)
+	    ft_psn_since(ask->ask.again, observed->psn) < FT_PSN_WINDOW)
 		renew(asks, ask, observed, frame);
 	ask->ask.again = observed->psn;
 }

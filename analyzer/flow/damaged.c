@@ -44,7 +44,7 @@ uint32_t ft_damaged_within(const struct ft_damaged *damaged, uint32_t flow, uint
 		const struct ft_damaged_packet *packet = at(damaged, number);
 
 		found += (packet->psn & FT_DAMAGED_ANSWER) == kind &&
-			 ft_psn_within(packet->psn & 0xffffff, from & 0xffffff, count);
+			 ft_psn_within(packet->psn & FT_PSN_MOST, from & FT_PSN_MOST, count);
 		number = next_of(damaged, flow, packet->older);
 	}
 	return found;

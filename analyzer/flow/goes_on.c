@@ -70,9 +70,8 @@ static enum ft_goes_on first_answer_goes_on(const struct ft_flow *peer,
 
 	if (next == FT_PSN_NONE)
 		return FT_GOES_FIRST;
-	return ft_psn_within(observed->psn, ft_psn_add(next, 0x1000000 - AHEAD), AHEAD)
-		       ? FT_GOES_ON
-		       : FT_GOES_ASTRAY;
+	return ft_psn_within(observed->psn, ft_psn_back(next, AHEAD), AHEAD) ? FT_GOES_ON
+									     : FT_GOES_ASTRAY;
 }
 
 enum ft_goes_on ft_tracker_goes_on(const struct ft_tracker *tracker, const struct ft_flow *flow,

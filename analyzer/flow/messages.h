@@ -24,7 +24,7 @@ FT_IN_LINE void ft_tell_message(const struct ft_tracker *tracker, const struct f
 				uint32_t begin, uint32_t length)
 {
 	const struct ft_observed *observed = moment->observed;
-	uint32_t before = ft_psn_add(observed->psn, 0x1000000 - begin);
+	uint32_t before = ft_psn_since(observed->psn, begin);
 	struct ft_step *step = moment->step;
 
 	step->what |= FT_STEP_MESSAGE;
@@ -113,10 +113,9 @@ static inline void ft_follow_answer(const struct ft_moment *moment, uint8_t kind
 		step->what |= FT_STEP_MESSAGE;
 		step->message_kind = kind;
 		step->message_flow = moment->flow->peer;
-		step->message_bytes =
-			ft_bytes_with(ft_bytes_of(half, ft_psn_add(observed->psn,
-								   0x1000000 - half->answer_first)),
-				      observed->payload);
+		step->message_bytes = ft_bytes_with(
+			ft_bytes_of(half, ft_psn_since(observed->psn, half->answer_first)),
+			observed->payload);
 	}
 	half->flags &= (uint8_t)~FT_HALF_ANSWERING;
 }

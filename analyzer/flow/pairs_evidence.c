@@ -1,12 +1,8 @@
 #include "pairs_evidence.h"
 
-enum { PSN_BITS = 24, LEAST_MTU = 256, BITS_AT_START = 4, BITS_BY_CHANCE = 6 };
+#include <decode/psn.h>
 
-/* a - b, in -2^23 .. 2^23 - 1; IBA vol. 1, 9.7.1 */
-static int32_t psn_distance(uint32_t a, uint32_t b)
-{
-	return (int32_t)((a - b) << 8) >> 8;
-}
+enum { PSN_BITS = 24, LEAST_MTU = 256, BITS_AT_START = 4, BITS_BY_CHANCE = 6 };
 
 /* Of x + 1, rounded up. */
 static int bits_of(uint32_t x)
@@ -17,7 +13,7 @@ static int bits_of(uint32_t x)
 /* How far behind the last PSN that this half has asked for: negative if ahead. */
 static int32_t behind(const struct ft_half *asker, uint32_t psn)
 {
-	int32_t distance = psn_distance(asker->next_psn - 1, psn);
+	int32_t distance = ft_psn_distance(asker->next_psn - 1, psn);
 	uint32_t length = asker->message_bytes == FT_LENGTH_CUT ? 0 : asker->message_bytes;
 	int32_t span = (int32_t)(length / LEAST_MTU) + 1;
 

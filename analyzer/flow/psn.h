@@ -3,26 +3,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <decode/psn.h>
 #include <flow/half.h>
 
-/* Packet sequence numbers, 24-bit, wrapping; IBA vol. 1, 9.7.1. */
+/* Packet sequence numbers of a half-connection. */
 
 enum {
-	FT_PSN_MOST = 0xffffff,
 	FT_PSN_WINDOW = 1 << 16, /* farther than this from the expected one is another sequence */
 	FT_PSN_HALF = 1 << 23,   /* most that may be outstanding */
 };
-
-static inline uint32_t ft_psn_add(uint32_t psn, uint32_t count)
-{
-	return (psn + count) & 0xffffff;
-}
-
-/* From b to a: -2^23 .. 2^23 - 1; positive if a is newer. */
-static inline int32_t ft_psn_distance(uint32_t a, uint32_t b)
-{
-	return (int32_t)((a - b) << 8) >> 8;
-}
 
 /* The newer of two, either of which may be FT_PSN_NONE. */
 static inline uint32_t ft_psn_newest(uint32_t a, uint32_t b)
@@ -48,7 +37,7 @@ static inline bool ft_psn_is_soon_after(uint32_t a, uint32_t b)
 
 static inline bool ft_psn_within(uint32_t psn, uint32_t from, uint32_t count)
 {
-	return ft_psn_add(psn, 0x1000000 - from) < count;
+	return ft_psn_since(psn, from) < count;
 }
 
 /* Whether `last` is at or beyond the end of a range. */

@@ -133,7 +133,7 @@ static void outside(struct ft_tracker *tracker, const struct ft_moment *moment)
 	uint32_t psn = moment->observed->psn;
 	uint32_t run = half->outside >> FT_OUTSIDE_RUN_SHIFT;
 
-	if (run == 0 || !ft_psn_within(psn, half->outside & 0xffffff, OUTSIDE_SLACK))
+	if (run == 0 || !ft_psn_within(psn, half->outside & FT_PSN_MOST, OUTSIDE_SLACK))
 		run = 0;
 	if (ft_follow_peer(tracker, moment)) {
 		begin(tracker, moment);
@@ -166,7 +166,7 @@ static uint32_t span_within(struct ft_half *half, uint32_t room)
 /* Where the READ before ends with one of the path MTUs, however long it is. */
 static bool is_behind_read(struct ft_half *half, uint32_t psn)
 {
-	uint32_t room = ft_psn_add(psn, 0x1000000 - half->message_psn);
+	uint32_t room = ft_psn_since(psn, half->message_psn);
 
 	return (half->flags & FT_HALF_SPAN_UNKNOWN) != 0 && half->message_bytes != 0 &&
 	       half->message_bytes != FT_LENGTH_CUT && ft_span_that_fits(half, room) == room;
@@ -176,8 +176,8 @@ static bool is_behind_read(struct ft_half *half, uint32_t psn)
 static void span_from_next(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
-	uint32_t room = ft_psn_add(moment->observed->psn, 0x1000000 - half->message_psn);
-	uint32_t known = ft_psn_add(half->next_psn, 0x1000000 - half->message_psn);
+	uint32_t room = ft_psn_since(moment->observed->psn, half->message_psn);
+	uint32_t known = ft_psn_since(half->next_psn, half->message_psn);
 	uint32_t span = span_within(half, room);
 
 	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
@@ -259,7 +259,7 @@ static void note_end(const struct ft_tracker *tracker, const struct ft_moment *m
 	if (half->spans == 0 || (moment->operation->part & FT_PART_LAST) == 0)
 		return;
 	hole = ft_span_at(&tracker->spans, half->spans);
-	at = ft_psn_add(moment->observed->psn, 0x1000000 - ft_psn_add(hole->from, hole->count));
+	at = ft_psn_since(moment->observed->psn, ft_psn_add(hole->from, hole->count));
 	if ((FT_SPANS_HOLES >> hole->kind & 1) != 0 && at < FT_SPAN_ENDED)
 		hole->ended |= UINT64_C(1) << at;
 }

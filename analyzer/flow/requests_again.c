@@ -155,11 +155,9 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 	}
 	tell_evidence(tracker, moment);
 	if (moment->operation->role == FT_ROLE_REQUEST)
-		begin = follow_late(tracker, moment, hole->begin,
-				    ft_psn_add(psn, 0x1000000 - hole->from));
+		begin = follow_late(tracker, moment, hole->begin, ft_psn_since(psn, hole->from));
 	else
-		psns = ask_late(tracker, moment,
-				ft_psn_add(hole->from + hole->count, 0x1000000 - psn));
+		psns = ask_late(tracker, moment, ft_psn_since(hole->from + hole->count, psn));
 	number = find_hole(tracker, &flow->half, psn); /* awaiting may have settled it */
 	if (number != 0)
 		ft_settle_seen(tracker, flow, number, psn, psns, moment->step);
@@ -184,7 +182,7 @@ void ft_end_read(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t psn)
 	rest.early = ft_how_early(tracker, flow);
 	rest.fresh = half->acked != FT_PSN_NONE && !ft_is_acked(half, psn);
 	rest.from = rest.begin = psn;
-	rest.count -= ft_psn_add(psn, 0x1000000 - span->from);
+	rest.count -= ft_psn_since(psn, span->from);
 	if (ft_spans_insert(&tracker->spans, half, number, &rest) != 0)
 		ft_spans_take(&tracker->spans, half, number, psn, rest.count);
 }
@@ -207,8 +205,7 @@ static void ask_again(struct ft_tracker *tracker, const struct ft_moment *moment
 	if (ft_is_acked(half, moment->observed->psn))
 		ft_expect_again(ft_tracker_peer(tracker, moment->flow), moment->observed->psn);
 	if (was_never_met(tracker, half, moment->observed->psn))
-		ask_late(tracker, moment,
-			 ft_psn_add(half->next_psn, 0x1000000 - moment->observed->psn));
+		ask_late(tracker, moment, ft_psn_since(half->next_psn, moment->observed->psn));
 	number = half->spans;
 	for (unsigned i = 0; i < half->span_count; i++) {
 		struct ft_span *span = ft_span_at(&tracker->spans, number);

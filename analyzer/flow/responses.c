@@ -163,7 +163,7 @@ static void count_span(struct ft_tracker *tracker, const struct ft_moment *momen
 		       struct ft_flow *requester)
 {
 	struct ft_half *half = &requester->half;
-	uint32_t known = ft_psn_add(half->next_psn, 0x1000000 - half->message_psn);
+	uint32_t known = ft_psn_since(half->next_psn, half->message_psn);
 	uint32_t packets = known;
 
 	if ((half->flags & FT_HALF_SPAN_UNKNOWN) == 0)

@@ -92,7 +92,7 @@ uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 		       uint32_t count)
 {
 	struct ft_span *span = ft_span_at(spans, number);
-	uint32_t before = ft_psn_add(psn, 0x1000000 - span->from);
+	uint32_t before = ft_psn_since(psn, span->from);
 	uint32_t left = span->count - before;
 	struct ft_span behind = *span;
 

@@ -102,8 +102,7 @@ static void let_go(struct ft_tracker *tracker, struct ft_half *half, struct ft_f
 static bool is_near(uint32_t answered, uint32_t psn)
 {
 	return answered != FT_PSN_NONE &&
-	       ft_psn_within(answered, ft_psn_add(psn, 0x1000000 - FT_PSN_WINDOW),
-			     2 * FT_PSN_WINDOW);
+	       ft_psn_within(answered, ft_psn_back(psn, FT_PSN_WINDOW), 2 * FT_PSN_WINDOW);
 }
 
 /* What the other half has answered so far is for the requests of this one. */

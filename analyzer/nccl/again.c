@@ -25,7 +25,7 @@ static void follow_twin(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 
 	transfer->doubtful = true;
 	if (seen->opcode != 0x06 || lane->at != transfer->message.k ||
-	    lane->data.next != ft_nccl_psn_add(seen->psn, 1))
+	    lane->data.next != ft_psn_add(seen->psn, 1))
 		return;
 	if (twin == &share->first)
 		ft_nccl_share_begin(share, seen);
@@ -49,7 +49,7 @@ static void pass_middle_of_twin(struct ft_nccl_moment *moment)
 	struct ft_nccl_psns *psns = &moment->lane->data;
 	uint32_t end = ft_nccl_write_end(moment->followed, moment->seen);
 
-	if (psns->next == ft_nccl_psn_add(moment->seen->psn, 1) && end != moment->seen->psn)
+	if (psns->next == ft_psn_add(moment->seen->psn, 1) && end != moment->seen->psn)
 		psns->next = end;
 }
 

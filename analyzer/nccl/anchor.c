@@ -165,7 +165,7 @@ struct ft_nccl_anchor ft_nccl_anchor_at_write(const struct ft_nccl_log *log)
 static bool is_of_all(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
 {
 	return (seen->has & FT_HAS_AETH) != 0 && !lane->open && lane->data.known &&
-	       lane->data.next == ft_nccl_psn_add(seen->psn, 1);
+	       lane->data.next == ft_psn_add(seen->psn, 1);
 }
 
 /*
@@ -175,7 +175,7 @@ static bool is_of_all(const struct ft_nccl_lane *lane, const struct ft_nccl_seen
 static bool are_one_request_each(const struct ft_nccl_followed *followed,
 				 const struct ft_nccl_seen *ack)
 {
-	return followed->model.adaptive == FT_NCCL_NO || ack->msn == ft_nccl_psn_add(ack->psn, 1);
+	return followed->model.adaptive == FT_NCCL_NO || ack->msn == ft_psn_add(ack->psn, 1);
 }
 
 /* Plain messages are one request each, so the receiver's ACKs count them. */
@@ -184,7 +184,7 @@ void ft_nccl_anchor_at_msn(const struct ft_nccl_moment *moment)
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_lane *lane = moment->lane;
 	uint64_t asked = followed->newest + 1;
-	int32_t waiting = ft_nccl_psn_distance(asked & 0xffffff, moment->seen->msn);
+	int32_t waiting = ft_psn_distance((uint32_t)asked, moment->seen->msn);
 
 	if (followed->numbered || followed->crowded || followed->partial ||
 	    followed->lane_count != 1 || !followed->has_newest || !is_of_all(lane, moment->seen) ||

@@ -21,7 +21,7 @@ static void tell(struct ft_nccl_connections *connections, const struct ft_nccl_d
 /* Behind the write that the packet begins. */
 static uint32_t next_of(const struct ft_nccl_moment *moment)
 {
-	return ft_nccl_psn_add(ft_nccl_write_end(moment->followed, moment->seen), 1);
+	return ft_psn_add(ft_nccl_write_end(moment->followed, moment->seen), 1);
 }
 
 void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found,
@@ -67,7 +67,7 @@ void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts)
 /* The sequence that began anew has grown up to where the old one seems to go on. */
 static bool has_grown(const struct ft_nccl_doubt *doubt, uint32_t psn)
 {
-	int32_t ahead = ft_nccl_psn_distance(doubt->next, psn);
+	int32_t ahead = ft_psn_distance(doubt->next, psn);
 
 	return doubt->is_cts ? doubt->goes_on : ahead > 0 || (ahead == 0 && doubt->goes_on);
 }

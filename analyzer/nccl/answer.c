@@ -73,7 +73,7 @@ static bool may_be_length_of(const struct ft_nccl_transfer *open, uint32_t immdt
 static bool is_apart(const struct ft_nccl_moment *moment, const struct ft_nccl_share *share)
 {
 	return (moment->turn == FT_NCCL_AHEAD || moment->lane->orphans != 0) &&
-	       moment->seen->psn != ft_nccl_psn_add(share->to, 1);
+	       moment->seen->psn != ft_psn_add(share->to, 1);
 }
 
 /*
@@ -367,7 +367,7 @@ static bool is_within_write(const struct ft_nccl_moment *moment)
 	const struct ft_nccl_lane *lane = moment->lane;
 
 	return lane->open && lane->writing && moment->turn == FT_NCCL_NEXT &&
-	       ft_nccl_psn_distance(lane->write_end, moment->seen->psn) >= 0;
+	       ft_psn_distance(lane->write_end, moment->seen->psn) >= 0;
 }
 
 /* The next message on the lane, by the ways left in which lanes may take turns. */

@@ -437,7 +437,7 @@ void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_ncc
 			seen.ts_ns = logged->last_ts_ns;
 		}
 		follow_on(connections, end, &seen);
-		seen.psn = ft_nccl_psn_add(seen.psn, 1);
+		seen.psn = ft_psn_add(seen.psn, 1);
 	}
 	connections->is_replaying = false;
 }

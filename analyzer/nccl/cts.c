@@ -305,7 +305,7 @@ static bool is_in_turn(struct ft_nccl_moment *moment, const struct ask *ask)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 	uint64_t step = ask->k - lane->cts_k;
-	uint64_t ahead = (uint64_t)ft_nccl_psn_distance(moment->seen->psn, lane->cts.next);
+	uint64_t ahead = (uint64_t)ft_psn_distance(moment->seen->psn, lane->cts.next);
 	bool in_turn = true;
 
 	if (moment->turn == FT_NCCL_LATE || moment->turn == FT_NCCL_APART || !ask->is_read)

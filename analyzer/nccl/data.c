@@ -138,7 +138,7 @@ static void go_on(struct ft_nccl_moment *moment)
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_transfer *transfer;
 
-	if (lane->writing && ft_nccl_psn_distance(seen->psn, lane->write_end) > 0)
+	if (lane->writing && ft_psn_distance(seen->psn, lane->write_end) > 0)
 		lane->writing = false;
 	if (!lane->writing) {
 		ft_nccl_stray_see(moment);
@@ -162,7 +162,7 @@ void ft_nccl_data_pass_middle(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 	struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&moment->followed->ring, lane->at);
-	int32_t packets = ft_nccl_psn_distance(lane->write_end, lane->data.next);
+	int32_t packets = ft_psn_distance(lane->write_end, lane->data.next);
 
 	if (packets <= 0 || transfer == NULL)
 		return;
@@ -176,14 +176,14 @@ void ft_nccl_data_pass_middle(struct ft_nccl_moment *moment)
 static bool is_rest_missing(const struct ft_nccl_moment *moment, int32_t left)
 {
 	return moment->turn == FT_NCCL_AHEAD && moment->lane->writing &&
-	       ft_nccl_psn_distance(moment->lane->write_end, moment->seen->psn) >= left;
+	       ft_psn_distance(moment->lane->write_end, moment->seen->psn) >= left;
 }
 
 /* Each packet that was missed may have been a message. */
 static void note_hole(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_lane *lane = moment->lane;
-	uint32_t packets = (moment->seen->psn - lane->data.next) & 0xffffff;
+	uint32_t packets = ft_psn_since(moment->seen->psn, lane->data.next);
 	uint32_t step = ft_nccl_split_step(moment->followed);
 
 	lane->counted = false;

@@ -215,7 +215,7 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " %" PRId32
 		 " PSNs ahead of the connection, which goes on where it was",
 		 moment->seen->length, moment->seen->va,
-		 ft_nccl_psn_distance(moment->seen->psn, moment->lane->data.next));
+		 ft_psn_distance(moment->seen->psn, moment->lane->data.next));
 	if (ft_nccl_has_guessed_lanes(followed) && ft_nccl_goes_nowhere(moment))
 		ft_nccl_tell_surely(moment->connections, &found);
 	else

@@ -30,7 +30,7 @@ static bool is_other(const struct ft_nccl_begun *begun, const struct ft_nccl_see
 static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_share *share,
 			 const struct ft_nccl_seen *seen)
 {
-	uint64_t ahead = (seen->psn - share->from) & 0xffffff;
+	uint64_t ahead = ft_psn_since(seen->psn, share->from);
 
 	return share->first.va != 0 && seen->length != 0 && followed->pmtu != 0 &&
 	       ahead * followed->pmtu < share->bytes &&
@@ -82,8 +82,8 @@ static struct ft_nccl_transfer *owner_of(const struct ft_nccl_moment *moment)
 
 		if (transfer->used && transfer->has_cts && transfer->message.has_k && share->used &&
 		    share->begun &&
-		    ((moment->seen->psn - share->from) & 0xffffff) <=
-			    ((share->to - share->from) & 0xffffff))
+		    ft_psn_since(moment->seen->psn, share->from) <=
+			    ft_psn_since(share->to, share->from))
 			return transfer;
 	}
 	return NULL;
@@ -125,7 +125,7 @@ static bool is_long_over(const struct ft_nccl_moment *moment)
 			return false;
 		if (!share->used)
 			continue;
-		if (!share->begun || ft_nccl_psn_distance(share->from, moment->seen->psn) <= 0)
+		if (!share->begun || ft_psn_distance(share->from, moment->seen->psn) <= 0)
 			return false;
 		begun++;
 	}

@@ -89,7 +89,7 @@ static void forget(struct ft_nccl_followed *followed, struct ft_nccl_transfer *t
 	transfer->used = false;
 	lane->open = lane->writing = false;
 	lane->next = lane->early_k;
-	if (lane->data.next == ft_nccl_psn_add(lane->early.psn, 1))
+	if (lane->data.next == ft_psn_add(lane->early.psn, 1))
 		lane->data.next = lane->early.psn;
 }
 
@@ -127,7 +127,7 @@ static bool may_have_missed(const struct ft_nccl_followed *followed)
 
 		if (lane->asked)
 			missed = missed || !lane->cts_acked.known ||
-				 lane->cts_acked.psn != ft_nccl_psn_add(lane->cts.next, 0xffffff);
+				 lane->cts_acked.psn != ft_psn_back(lane->cts.next, 1);
 	}
 	return missed;
 }

@@ -32,7 +32,7 @@ static uint16_t step_of(const struct ft_nccl_seen *a, const struct ft_nccl_seen 
 {
 	uint64_t step = b->va - a->va;
 
-	if (ft_nccl_psn_distance(b->psn, a->psn) != 1 || b->rkey != a->rkey || step < a->length ||
+	if (ft_psn_distance(b->psn, a->psn) != 1 || b->rkey != a->rkey || step < a->length ||
 	    step > STEP_MOST || step % 8 != 0)
 		return 0;
 	return (uint16_t)step;

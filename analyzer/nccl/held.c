@@ -10,7 +10,7 @@ enum { REORDERED_MOST = 64 };
 bool ft_nccl_is_far_ahead(const struct ft_nccl_moment *moment)
 {
 	return moment->turn == FT_NCCL_AHEAD && ft_nccl_is_calm(moment->followed) &&
-	       ft_nccl_psn_distance(moment->seen->psn, moment->lane->data.next) > REORDERED_MOST;
+	       ft_psn_distance(moment->seen->psn, moment->lane->data.next) > REORDERED_MOST;
 }
 
 bool ft_nccl_hold_back(struct ft_nccl_moment *moment)
@@ -42,7 +42,7 @@ static void decide(struct ft_nccl_moment *moment, bool is_right)
 	if (is_right) {
 		held.accepted = true;
 		ft_nccl_data_take(&held);
-	} else if (ft_nccl_psn_distance(odd.psn, lane->data.next) > REORDERED_MOST) {
+	} else if (ft_psn_distance(odd.psn, lane->data.next) > REORDERED_MOST) {
 		ft_nccl_fault_apart(&held);
 	} else {
 		ft_nccl_fault_odd(&held);
@@ -53,7 +53,7 @@ static void decide(struct ft_nccl_moment *moment, bool is_right)
 static bool is_alien(struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
 {
 	if (!lane->alien || ft_nccl_begins(seen->opcode) ||
-	    ft_nccl_psn_distance(seen->psn, lane->alien_to) > 0) {
+	    ft_psn_distance(seen->psn, lane->alien_to) > 0) {
 		lane->alien = false;
 		return false;
 	}
@@ -64,10 +64,10 @@ static bool is_alien(struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
 /* It may have overtaken those that come now: the sequence has not got to where it is. */
 static bool is_held(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
 {
-	int32_t ahead = ft_nccl_psn_distance(lane->odd.psn, lane->data.next);
+	int32_t ahead = ft_psn_distance(lane->odd.psn, lane->data.next);
 
 	return ahead > 0 && ahead <= REORDERED_MOST &&
-	       ft_nccl_psn_distance(seen->psn, lane->data.next) <= 0;
+	       ft_psn_distance(seen->psn, lane->data.next) <= 0;
 }
 
 void ft_nccl_data_see(struct ft_nccl_moment *moment)

@@ -7,14 +7,14 @@
 /* Whether the PSN lies within what is known of a share. */
 static bool is_within(const struct ft_nccl_share *share, uint32_t psn)
 {
-	return share->used && ft_nccl_psn_distance(psn, share->from) >= 0 &&
-	       ft_nccl_psn_distance(share->to, psn) >= 0;
+	return share->used && ft_psn_distance(psn, share->from) >= 0 &&
+	       ft_psn_distance(share->to, psn) >= 0;
 }
 
 /* It was the next one of a message that lacks its end. */
 static bool is_behind(const struct ft_nccl_share *share, uint32_t psn)
 {
-	return share->used && !share->ended && ft_nccl_psn_add(share->to, 1) == psn;
+	return share->used && !share->ended && ft_psn_add(share->to, 1) == psn;
 }
 
 static struct ft_nccl_transfer *find(const struct ft_nccl_moment *moment,
@@ -53,11 +53,11 @@ static struct gap gap_of(const struct ft_nccl_moment *moment)
 		if (!transfer->used || !share->used || !transfer->message.has_k ||
 		    transfer->doubtful)
 			continue;
-		if (ft_nccl_psn_distance(share->from, moment->seen->psn) > 0) {
+		if (ft_psn_distance(share->from, moment->seen->psn) > 0) {
 			gap.last = k != 0 && k - 1 < gap.last ? k - 1 : gap.last;
 		} else if (k + 1 >= gap.first) {
 			gap.first = k + 1;
-			gap.is_next = ft_nccl_psn_add(share->to, 1) == moment->seen->psn;
+			gap.is_next = ft_psn_add(share->to, 1) == moment->seen->psn;
 		}
 	}
 	return gap;

@@ -66,7 +66,7 @@ static uint8_t agree(const struct look *a, const struct look *b)
 	uint8_t shown = a->fits.shown & b->fits.shown;
 	uint8_t agreed = 0;
 
-	if (a->seen.rkey != b->seen.rkey || ft_nccl_psn_distance(b->seen.psn, a->seen.psn) <= 0)
+	if (a->seen.rkey != b->seen.rkey || ft_psn_distance(b->seen.psn, a->seen.psn) <= 0)
 		return 0;
 	for (unsigned family = 0; family < FT_NCCL_FAMILIES; family++) {
 		if ((possible & 1u << family) != 0 && agree_as((enum ft_nccl_family)family, a, b))

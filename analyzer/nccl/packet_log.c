@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include <decode/packet.h>
-
-#include "psns.h"
+#include <decode/psn.h>
 
 /* What is stored: the entry, then its payload, up to the next multiple of 16 bytes. */
 static uint32_t stored_bytes(uint32_t payload)
@@ -36,7 +35,7 @@ static bool join(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 	if (seen->opcode != 0x07 || log->count == 0 || seen->psn == log->first)
 		return false;
 	memcpy(&newest, log->bytes + log->newest, sizeof newest);
-	if (newest.seen.opcode != 0x07 || ((newest.seen.psn + newest.run) & 0xffffff) != seen->psn)
+	if (newest.seen.opcode != 0x07 || ft_psn_add(newest.seen.psn, newest.run) != seen->psn)
 		return false;
 	newest.run++;
 	newest.last_frame = seen->frame;
@@ -77,7 +76,7 @@ uint32_t ft_nccl_log_psn_behind(const struct ft_nccl_logged *logged, bool ends_o
 	if (ends_only && seen->opcode == 0x06 && (seen->has & FT_HAS_RETH) != 0 &&
 	    seen->payload_length != 0 && seen->length > seen->payload_length)
 		packets = (seen->length - 1) / seen->payload_length;
-	return ft_nccl_psn_add(seen->psn, packets);
+	return ft_psn_add(seen->psn, packets);
 }
 
 bool ft_nccl_log_next(const struct ft_nccl_log *log, uint32_t *at, struct ft_nccl_logged *logged)

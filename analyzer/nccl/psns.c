@@ -9,7 +9,7 @@ static uint8_t hole_of(const struct ft_nccl_psns *psns, uint32_t psn)
 
 	while (at > 0) {
 		at--;
-		if (((psn - psns->holes[at].psn) & 0xffffff) < psns->holes[at].count)
+		if (ft_psn_since(psn, psns->holes[at].psn) < psns->holes[at].count)
 			return at;
 	}
 	return psns->hole_count;
@@ -17,7 +17,7 @@ static uint8_t hole_of(const struct ft_nccl_psns *psns, uint32_t psn)
 
 enum ft_nccl_turn ft_nccl_psns_judge(const struct ft_nccl_psns *psns, uint32_t psn)
 {
-	int32_t distance = ft_nccl_psn_distance(psn, psns->next);
+	int32_t distance = ft_psn_distance(psn, psns->next);
 
 	if (distance == 0 || !psns->known)
 		return FT_NCCL_NEXT;
@@ -56,17 +56,17 @@ static void fill(struct ft_nccl_psns *psns, uint32_t psn)
 {
 	uint8_t at = hole_of(psns, psn);
 	uint32_t from = psns->holes[at].psn;
-	uint32_t before = (psn - from) & 0xffffff;
+	uint32_t before = ft_psn_since(psn, from);
 	uint32_t after = psns->holes[at].count - before - 1;
 
 	if (before == 0 && after == 0) {
 		remove_hole(psns, at);
 	} else if (before == 0) {
-		psns->holes[at].psn = ft_nccl_psn_add(psn, 1);
+		psns->holes[at].psn = ft_psn_add(psn, 1);
 		psns->holes[at].count = after;
 	} else {
 		psns->holes[at].count = before;
-		add_hole(psns, (uint8_t)(at + 1), ft_nccl_psn_add(psn, 1), after);
+		add_hole(psns, (uint8_t)(at + 1), ft_psn_add(psn, 1), after);
 	}
 }
 
@@ -81,7 +81,7 @@ int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_
 		fill(psns, psn);
 		return 1;
 	case FT_NCCL_AHEAD:
-		missing = ft_nccl_psn_distance(psn, psns->next);
+		missing = ft_psn_distance(psn, psns->next);
 		add_hole(psns, psns->hole_count, psns->next, (uint32_t)missing);
 		break;
 	case FT_NCCL_APART:
@@ -90,7 +90,7 @@ int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_
 	case FT_NCCL_NEXT:
 		break;
 	}
-	psns->next = ft_nccl_psn_add(psn, 1);
+	psns->next = ft_psn_add(psn, 1);
 	psns->known = true;
 	return -missing;
 }
@@ -99,14 +99,13 @@ void ft_nccl_acknowledge(struct ft_nccl_acked *acked, const struct ft_nccl_psns 
 {
 	acked->known = true;
 	acked->psn = psn;
-	acked->ordered =
-		acked->ordered || (psns->known && ft_nccl_psn_distance(psns->next, psn) > 0);
+	acked->ordered = acked->ordered || (psns->known && ft_psn_distance(psns->next, psn) > 0);
 }
 
 bool ft_nccl_is_acknowledged(const struct ft_nccl_acked *acked, uint32_t psn,
 			     enum ft_nccl_turn turn)
 {
-	int32_t ahead = ft_nccl_psn_distance(acked->psn, psn);
+	int32_t ahead = ft_psn_distance(acked->psn, psn);
 
 	return acked->known && (turn == FT_NCCL_NEXT || turn == FT_NCCL_AHEAD) && ahead >= 0 &&
 	       ahead < FT_NCCL_PSN_WINDOW;

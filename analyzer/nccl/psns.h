@@ -3,9 +3,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <decode/psn.h>
+
 /*
- * Packet sequence numbers of the requests that one queue pair sends: which were seen. 24-bit, wrapping; IBA vol. 1,
- * 9.7.1. A few holes are remembered, the newest: what fills an older one counts as sent again.
+ * Packet sequence numbers of the requests that one queue pair sends: which were seen. A few holes are remembered, the
+ * newest: what fills an older one counts as sent again.
  */
 enum { FT_NCCL_HOLES = 8, FT_NCCL_PSN_WINDOW = 1 << 16 };
 
@@ -26,23 +28,12 @@ enum ft_nccl_turn {
 	FT_NCCL_APART, /* of another sequence: farther away than transport can be */
 };
 
-/* From b to a: -2^23 .. 2^23 - 1. */
-static inline int32_t ft_nccl_psn_distance(uint32_t a, uint32_t b)
-{
-	return (int32_t)((a - b) << 8) >> 8;
-}
-
 /* What the other side acknowledged of them. */
 struct ft_nccl_acked {
 	bool known;
 	bool ordered; /* what was seen by then was acknowledged, too */
 	uint32_t psn; /* the newest */
 };
-
-static inline uint32_t ft_nccl_psn_add(uint32_t psn, uint32_t count)
-{
-	return (psn + count) & 0xffffff;
-}
 
 /* What `psn` is; nothing is changed. */
 enum ft_nccl_turn ft_nccl_psns_judge(const struct ft_nccl_psns *psns, uint32_t psn);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <decode/psn.h>
 #include <nccl/model.h>
 #include <nccl/seen.h>
 
@@ -63,7 +64,7 @@ struct ft_nccl_ring {
 static inline bool ft_nccl_share_is_whole(const struct ft_nccl_share *share)
 {
 	return share->used && share->begun && share->ended &&
-	       share->packets == ((share->to - share->from) & 0xffffff) + 1;
+	       share->packets == ft_psn_since(share->to, share->from) + 1;
 }
 
 static inline struct ft_nccl_begun ft_nccl_begun_by(const struct ft_nccl_seen *seen)

@@ -35,7 +35,7 @@ bool ft_nccl_run_on(struct ft_nccl_connections *connections, const struct ft_ncc
 	transfer = &ring->transfers[lane->at & (ring->slots - 1)];
 	if (!transfer->used || transfer->message.k != lane->at)
 		return false;
-	lane->data.next = ft_nccl_psn_add(seen->psn, 1);
+	lane->data.next = ft_psn_add(seen->psn, 1);
 	ring->shares[(size_t)(transfer - ring->transfers) * ring->share_room + run->lane].packets++;
 	transfer->message.packets++;
 	ft_nccl_message_reach(&transfer->message, seen->frame, seen->ts_ns);

@@ -95,8 +95,8 @@ static bool has_psn(const struct ft_nccl_followed *followed,
 {
 	const struct ft_nccl_share *share = &ft_nccl_ring_shares(&followed->ring, transfer)[lane];
 
-	return share->used && ft_nccl_psn_distance(seen->psn, share->from) >= 0 &&
-	       ft_nccl_psn_distance(share->to, seen->psn) >= 0;
+	return share->used && ft_psn_distance(seen->psn, share->from) >= 0 &&
+	       ft_psn_distance(share->to, seen->psn) >= 0;
 }
 
 static bool is_sizes(const struct ft_nccl_followed *followed,

@@ -71,7 +71,7 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 		return false;
 	va = ft_le64(entry);
 	straight->newest++;
-	straight->cts_psn = ft_nccl_psn_add(straight->cts_psn, 1);
+	straight->cts_psn = ft_psn_add(straight->cts_psn, 1);
 	straight->cts_left--;
 	straight->packets++;
 	ft_nccl_straight_count_up(straight, straight->newest);
@@ -126,8 +126,8 @@ static bool take_first(struct ft_nccl_straight *straight, const struct ft_observ
 	    observed->payload != straight->pmtu || observed->length <= observed->payload)
 		return false;
 	begin(straight, observed);
-	straight->data_psn = ft_nccl_psn_add(
-		straight->data_psn, ft_nccl_straight_packets(straight, observed->length) - 1);
+	straight->data_psn = ft_psn_add(straight->data_psn,
+					ft_nccl_straight_packets(straight, observed->length) - 1);
 	straight->stage = FT_NCCL_STRAIGHT_WRITING;
 	__builtin_prefetch(message_at(straight, straight->next), 1);
 	return true;
@@ -136,7 +136,7 @@ static bool take_first(struct ft_nccl_straight *straight, const struct ft_observ
 /* The message is over, or waits for its immediate. */
 static void end(struct ft_nccl_straight *straight, enum ft_nccl_straight_stage stage)
 {
-	straight->data_psn = ft_nccl_psn_add(straight->data_psn, 1);
+	straight->data_psn = ft_psn_add(straight->data_psn, 1);
 	straight->stage = (uint8_t)stage;
 	straight->next_va = message_at(straight, straight->next)->va;
 }
@@ -213,7 +213,7 @@ static bool take_acknowledgment(struct ft_nccl_straight *straight, bool is_data,
 {
 	uint32_t next = is_data ? straight->cts_psn : straight->data_psn;
 
-	if (observed->payload != 0 || ft_nccl_psn_distance(observed->psn, next) >= 0)
+	if (observed->payload != 0 || ft_psn_distance(observed->psn, next) >= 0)
 		return false;
 	if (is_data)
 		straight->acked = observed->psn;

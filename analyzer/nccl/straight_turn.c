@@ -285,10 +285,10 @@ static void write(struct ft_nccl_followed *followed, struct ft_nccl_transfer *tr
 	*share = (struct ft_nccl_share){
 		.bytes = message->written,
 		.first = { message->va, first_frame, message->first_ts_ns, message->written,
-			   message->from & 0xffffff },
+			   message->from & FT_PSN_MOST },
 		.packets = packets,
-		.from = message->from & 0xffffff,
-		.to = ft_nccl_psn_add(message->from, packets - 1),
+		.from = message->from & FT_PSN_MOST,
+		.to = ft_psn_add(message->from, packets - 1),
 		.used = true,
 		.begun = true,
 		.requests = 1,

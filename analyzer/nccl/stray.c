@@ -29,7 +29,7 @@ static uint32_t beginning(const struct ft_nccl_moment *moment)
 	before = lane->open ? ft_nccl_ring_find(&moment->followed->ring, lane->at) : NULL;
 	if (before == NULL)
 		return lane->orphan_hole;
-	return ft_nccl_psn_add(
+	return ft_psn_add(
 		ft_nccl_ring_shares(&moment->followed->ring, before)[moment->lane_index].to, 1);
 }
 
@@ -46,8 +46,8 @@ static bool is_as_long(const struct ft_nccl_moment *moment, enum ft_nccl_order o
 bool ft_nccl_stray_is_next(const struct ft_nccl_moment *moment, bool bare)
 {
 	const struct ft_nccl_lane *lane = moment->lane;
-	uint32_t end = ft_nccl_psn_add(moment->seen->psn, bare ? 0 : 1);
-	uint32_t packets = (end - beginning(moment)) & 0xffffff;
+	uint32_t end = ft_psn_add(moment->seen->psn, bare ? 0 : 1);
+	uint32_t packets = ft_psn_since(end, beginning(moment));
 
 	if (lane->orphans == 0 || !lane->orphan_exact)
 		return false;

@@ -35,7 +35,7 @@ uint32_t ft_nccl_write_end(struct ft_nccl_followed *followed, const struct ft_nc
 	if (followed->pmtu == 0)
 		return seen->psn;
 	packets = (seen->length + followed->pmtu - 1) / followed->pmtu;
-	return ft_nccl_psn_add(seen->psn, packets != 0 ? packets - 1 : 0);
+	return ft_psn_add(seen->psn, packets != 0 ? packets - 1 : 0);
 }
 
 static uint32_t length_of(const struct ft_nccl_seen *seen)
