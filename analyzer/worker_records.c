@@ -199,7 +199,7 @@ static bool catches_up(const struct ft_item *item, const struct other *other)
 	if (other->flow == NULL || other->part != NULL)
 		return false;
 	return other->flow->packets >= CAUGHT_UP_PACKETS ||
-	       other->flow->half.message_psn == ft_psn_back(item->observed.psn, 1);
+	       other->flow->half.doubted_psn == ft_psn_back(item->observed.psn, 1);
 }
 
 /*
@@ -258,7 +258,7 @@ static void split_off(struct ft_worker *worker, struct ft_item *item, bool share
 	if (shared)
 		flow->elsewhere = FT_FLOW_SHARED;
 	else if (flow->half.next_psn == FT_PSN_NONE)
-		flow->half.message_psn = item->observed.psn;
+		flow->half.doubted_psn = item->observed.psn;
 	note_apart(item, flow);
 	records->whole = flow;
 	records->part = flow->base == ft_item_base(item) ? flow : find_part(worker, item);

@@ -50,8 +50,11 @@ struct ft_half {
 		/* of both, from bit 24 on: how often requests were refused soon after that; 8: too often */
 	};
 	uint32_t spans; /* PSN ranges not accounted for: first of a list in the tracker; 0: none */
-	uint32_t
-		message_psn; /* of the message being sent, its first; before it is followed, the newest that may be its */
+	union {
+		uint32_t message_psn; /* of the message being sent, its first; FT_PSN_NONE */
+		/* no request is known to be its own yet (next_psn): the newest that may be; FT_PSN_NONE */
+		uint32_t doubted_psn;
+	};
 	uint32_t
 		message_bytes; /* of the message being sent: RETH's, or so far; FT_LENGTH_CUT, _UNKNOWN */
 	uint32_t asked_psn; /* request whose answer is timed; FT_PSN_NONE */
