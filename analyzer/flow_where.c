@@ -17,6 +17,7 @@
 /* What a row is compared with. */
 struct value {
 	const char *text;
+	const char *written; /* with its backslashes, for a complaint */
 	uint64_t number;
 	struct ft_prefix prefix;
 };
@@ -27,9 +28,9 @@ struct field {
 	uint64_t most;      /* of a number */
 	bool (*read)(struct value *value);
 	bool (*holds)(const struct value *value, const struct ft_report_flow *row);
-	bool (*exists)(const struct value *value,
-		       const struct ft_map *map); /* NULL: needs no map */
-	bool nccl;                                /* it is of what NCCL's framing says */
+	/* NULL: needs no map */
+	bool (*exists)(const struct value *value, const struct ft_map *map);
+	bool nccl; /* it is of what NCCL's framing says */
 };
 
 struct test {
@@ -310,14 +311,14 @@ static bool is_of_nccl(const struct test *test)
 	       (test->field->exists == rule_exists && strncmp(test->value.text, "nccl.", 5) == 0);
 }
 
-static int add_test(struct ft_flow_choice *choice, const struct field *field, const char *text,
+static int add_test(struct ft_flow_choice *choice, const struct field *field, struct value value,
 		    struct ft_flow_complaint *complaint)
 {
-	struct value value = { .text = text };
 	struct test *test;
 
 	if (!field->read(&value) || value.number > field->most)
-		return complain(complaint, "%s=%.80s: not %s", field->name, text, field->wanted);
+		return complain(complaint, "%s=%.80s: not %s", field->name, value.written,
+				field->wanted);
 	test = ft_list_add(&choice->tests);
 	if (test == NULL)
 		return -ENOMEM;
@@ -326,18 +327,43 @@ static int add_test(struct ft_flow_choice *choice, const struct field *field, co
 	return 0;
 }
 
-/* Up to the next comma, behind which *rest is then, or NULL. "\," is a comma of the value, "\\" a backslash. */
-static char *take_value(char **rest)
+/* A comma or backslash of the value. */
+static bool is_escaped(const char *text)
 {
-	char *value = *rest, *to = value, *from = value;
+	return text[0] == '\\' && (text[1] == ',' || text[1] == '\\');
+}
 
-	for (; *from != 0 && *from != ','; from++) {
-		if (*from == '\\' && (from[1] == ',' || from[1] == '\\'))
-			from++;
+/* Characters up to the comma that ends the value. */
+static size_t written_size(const char *text)
+{
+	size_t size = 0;
+
+	while (text[size] != 0 && text[size] != ',')
+		size += is_escaped(text + size) ? 2 : 1;
+	return size;
+}
+
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from != 0; from++) {
+		from += is_escaped(from) ? 1 : 0;
 		*to++ = *from;
 	}
-	*rest = *from == ',' ? from + 1 : NULL;
 	*to = 0;
+}
+
+/* Its text is NULL without memory. */
+static struct value value_of(struct ft_arena *words, const char *written, size_t size)
+{
+	char *text = ft_arena_text(words, written, size);
+	struct value value = { .text = text, .written = ft_arena_text(words, written, size) };
+
+	if (text != NULL)
+		unescape(text);
+	if (value.written == NULL)
+		value.text = NULL;
 	return value;
 }
 
@@ -348,21 +374,28 @@ static bool is_condition(const char *text)
 	return equals != NULL && find_field(text, (size_t)(equals - text)) != NULL;
 }
 
-static int add_tests(struct ft_flow_choice *choice, const struct field *field, char *values,
+static int add_tests(struct ft_flow_choice *choice, const struct field *field, const char *values,
 		     struct ft_flow_complaint *complaint)
 {
-	int error = 0;
+	for (;;) {
+		size_t size = written_size(values);
+		struct value value = value_of(choice->words, values, size);
+		int error;
 
-	while (error == 0 && values != NULL) {
-		const char *value = take_value(&values);
-
-		if (is_condition(value))
+		if (value.text == NULL)
+			return -ENOMEM;
+		if (is_condition(value.text))
 			return complain(complaint, "%.80s: another condition takes another --where",
-					value);
+					value.written);
 		error = add_test(choice, field, value, complaint);
+		if (error != 0)
+			return error;
+		if (values[size] == 0)
+			break;
+		values += size + 1;
 	}
 	choice->expressions++;
-	return error;
+	return 0;
 }
 
 int ft_flow_choice_where(struct ft_flow_choice *choice, const char *expression,
@@ -370,20 +403,19 @@ int ft_flow_choice_where(struct ft_flow_choice *choice, const char *expression,
 {
 	size_t size = strcspn(expression, "=");
 	const struct field *field = find_field(expression, size);
-	char *values;
 
 	if (field == NULL || expression[size] == 0)
 		return complain_of_field(complaint, expression);
-	values = ft_arena_text(choice->words, expression + size + 1, strlen(expression + size + 1));
-	return values == NULL ? -ENOMEM : add_tests(choice, field, values, complaint);
+	return add_tests(choice, field, expression + size + 1, complaint);
 }
 
 int ft_flow_choice_tenant(struct ft_flow_choice *choice, const char *name,
 			  struct ft_flow_complaint *complaint)
 {
 	const char *text = ft_arena_text(choice->words, name, strlen(name));
-	int error =
-		text == NULL ? -ENOMEM : add_test(choice, find_field("tenant", 6), text, complaint);
+	const struct value value = { .text = text, .written = text };
+	int error = text == NULL ? -ENOMEM
+				 : add_test(choice, find_field("tenant", 6), value, complaint);
 
 	choice->expressions++;
 	return error;
@@ -401,10 +433,10 @@ int ft_flow_choice_check(const struct ft_flow_choice *choice, const struct ft_ma
 			continue;
 		if (map == NULL && !is_of_nccl(&tests[i]))
 			return complain(complaint, "%s=%.80s: needs a map: -m FILE", field->name,
-					tests[i].value.text);
+					tests[i].value.written);
 		if (!field->exists(&tests[i].value, map))
 			return complain(complaint, "%s=%.80s: not %s", field->name,
-					tests[i].value.text, field->wanted);
+					tests[i].value.written, field->wanted);
 	}
 	return 0;
 }

@@ -187,6 +187,8 @@ static void one_tenant_is_chosen_by_its_name_as_it_is(void **state)
 	assert_int_equal(ft_flow_choice_tenant(&choice, "qp=1,\\,b", &complaint), 0);
 	assert_true(ft_flow_choice_takes(&choice, &row));
 	assert_false(ft_flow_choice_takes(&choice, &usual));
+	assert_int_equal(ft_flow_choice_check(&choice, NULL, &complaint), -EINVAL);
+	assert_string_equal(complaint.text, "tenant=qp=1,\\,b: needs a map: -m FILE");
 }
 
 static void a_tagged_row_is_found_by_its_tags(void **state)
@@ -305,6 +307,31 @@ static void names_need_a_map(void **state)
 	assert_int_equal(ft_flow_choice_where(&choice, "tenant=red", &complaint), 0);
 	assert_int_equal(ft_flow_choice_check(&choice, NULL, &complaint), -EINVAL);
 	assert_string_equal(complaint.text, "tenant=red: needs a map: -m FILE");
+}
+
+static void a_complaint_shows_a_value_as_it_was_written(void **state)
+{
+	static const struct {
+		const char *expression, *complaint;
+	} written[] = {
+		{ "tenant=red\\, west,b", "tenant=red\\, west: needs a map: -m FILE" },
+		{ "tenant=a\\\\,b", "tenant=a\\\\: needs a map: -m FILE" },
+		{ "qp=1\\,2", "qp=1\\,2: not a queue pair, 24 bits" },
+		{ "host=a,qp=\\\\", "qp=\\\\: another condition takes another --where" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++) {
+		int error;
+
+		ft_flow_choice_free(&choice);
+		assert_int_equal(ft_flow_choice_init(&choice), 0);
+		error = ft_flow_choice_where(&choice, written[i].expression, &complaint);
+		if (error == 0)
+			error = ft_flow_choice_check(&choice, NULL, &complaint);
+		assert_int_equal(error, -EINVAL);
+		assert_string_equal(complaint.text, written[i].complaint);
+	}
 }
 
 static void names_that_the_map_has_not_are_refused(void **state)
@@ -517,6 +544,7 @@ int main(void)
 		EACH(what_only_following_nccl_tells_is_noted),
 		EACH(rules_of_nccl_are_rules_without_a_map),
 		EACH(names_need_a_map),
+		EACH(a_complaint_shows_a_value_as_it_was_written),
 		EACH(names_that_the_map_has_not_are_refused),
 		EACH(rows_stand_in_the_order_asked_for),
 		EACH(an_address_may_be_all_ones),
