@@ -28,8 +28,8 @@ struct ft_account {
 	struct ft_findings findings;    /* one without packets is none */
 	struct ft_strays strays;        /* not yet among them */
 	struct ft_known_finding *known; /* a cache: findings by rule and key */
-	struct ft_flow_finding
-		*by_flow; /* decode.bad-icrc: finding of a flow, by digest of its key */
+	/* decode.bad-icrc: finding of a flow, by digest of its key */
+	struct ft_flow_finding *by_flow;
 	uint32_t by_flow_count;
 	struct ft_pcapng_writer *writer;                  /* NULL: no evidence is written */
 	struct ft_passed_frame passed[FT_FINDING_FRAMES]; /* the last ones written, in turn */

@@ -19,8 +19,8 @@ int ft_block_read(struct ft_block *block, struct ft_source *source, unsigned mos
 /* Packets that are worked on one after the other, in the order of their frames. */
 struct ft_batch {
 	struct ft_item *items;
-	struct ft_item_more
-		*more; /* beside items[i], touched only for items that have something to tell */
+	/* beside items[i], touched only for items that have something to tell */
+	struct ft_item_more *more;
 	unsigned count, room;
 	uint64_t framed,
 		strange; /* bit i % 64: item i is for NCCL's follower; it is once there is NCCL */

@@ -6,8 +6,8 @@
 #include <flow/hash.h>
 
 enum {
-	RECEIVERS =
-		1 << 18, /* at most half of them are used: further receivers are not remembered */
+	/* at most half of them are used: further receivers are not remembered */
+	RECEIVERS = 1 << 18,
 };
 
 struct ft_marked {

@@ -17,15 +17,15 @@ struct ft_covered_pair {
 
 struct ft_covered {
 	uint64_t judged, undecided; /* RDMA frames of the whole capture */
-	uint64_t
-		unplaceable; /* of the undecided, without a time or of a link type that is not read: of no known pair */
+	/* of the undecided, without a time or of a link type that is not read: of no known pair */
+	uint64_t unplaceable;
 	uint64_t unnumbered; /* of the judged, cut before the PSN by which a loss would show */
 	double share_seen;   /* of those that crossed; < 0: nothing allows an estimate */
 	double doubted;      /* share of them not seen, if all that is doubted was lost */
 	uint64_t uncertain;  /* frames missing that the fabric or the mirror lost */
 	uint64_t most_lost;  /* upper bound of the frames lost; 0: none, or not known */
-	uint64_t
-		forgotten; /* half-connections whose first P_Key base is not known any more, where that counts */
+	/* half-connections whose first P_Key base is not known any more, where that counts */
+	uint64_t forgotten;
 	const char *uncounted; /* a live source that does not know what it lost; NULL: none */
 	const struct ft_covered_pair *pairs;
 	size_t pair_count;

@@ -19,8 +19,8 @@ enum { FT_CREW_AHEAD = 3, FT_CREW_MOST = FT_ENGINE_WORKERS_MAX, FT_CREW_LINE = 6
 
 struct ft_crew_block {
 	struct ft_share share;
-	char apart
-		[FT_CREW_LINE];  /* what threads write at the same time is in several cache lines */
+	/* what threads write at the same time is in several cache lines */
+	char apart[FT_CREW_LINE];
 	_Atomic uint64_t shared; /* number of the block, from 1, that is here */
 	char apart_too[FT_CREW_LINE];
 	_Atomic unsigned done; /* workers that have run it */
@@ -46,8 +46,8 @@ struct ft_crew {
 	pthread_mutex_t reading;
 	uint64_t frames_read;
 	_Atomic uint64_t read; /* blocks */
-	_Atomic bool
-		ended; /* nothing more will be read; set by whoever holds `reading`, so that no block comes after it */
+	/* nothing more will be read; set by whoever holds `reading`, so that no block comes after it */
+	_Atomic bool ended;
 	_Atomic bool silent; /* nothing came for a while */
 	_Atomic bool asking; /* the first thread wants to hold `reading` */
 

@@ -14,8 +14,8 @@ enum { FT_FIRSTS = 1 << 14 };
 
 struct ft_first {
 	uint64_t frame, ts_ns; /* number, time */
-	uint32_t
-		record; /* of the flow table; it may hold another half-connection by now, which began later */
+	/* of the flow table; it may hold another half-connection by now, which began later */
+	uint32_t record;
 	uint32_t psn;
 	uint16_t pkey, vlan;
 	uint8_t opcode;

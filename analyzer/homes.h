@@ -19,8 +19,8 @@ struct ft_home_end {
 struct ft_home {
 	struct ft_home_end end;
 	uint32_t epoch; /* of the map, in which it holds */
-	uint32_t
-		cell : 31; /* of the totals, from the tenant to itself; the address is counted there */
+	/* of the totals, from the tenant to itself; the address is counted there */
+	uint32_t cell : 31;
 	uint32_t sends : 1; /* it holds for what comes from there, too */
 };
 

@@ -16,11 +16,11 @@ enum ft_framing_interest {
 	FT_FRAMING_STRANGE, /* only once there is NCCL in the capture: its queue pair has nothing to do with it so far */
 	FT_FRAMING_SHOWN,
 	FT_FRAMING_INTEREST = 3, /* these bits, and one of the next two at most: */
-	FT_FRAMING_APART =
-		4, /* its VLAN has a half-connection of its own with these addresses and this queue pair */
+	/* its VLAN has a half-connection of its own with these addresses and this queue pair */
+	FT_FRAMING_APART = 4,
 	FT_FRAMING_DOUBTED = 8, /* it may have one */
-	FT_FRAMING_STEADY =
-		16, /* with FT_FRAMING_SHOWN: the packet goes on as its half-connection did, whatever the map says */
+	/* with FT_FRAMING_SHOWN: the packet goes on as its half-connection did, whatever the map says */
+	FT_FRAMING_STEADY = 16,
 };
 
 /*
@@ -60,11 +60,11 @@ struct ft_item {
 
 	/* seldom touched */
 	uint32_t dest_qp; /* with FT_NEED_DEST_QP in `known`; ft_item_dest_qp() */
-	uint32_t
-		sampled_of; /* by sFlow: one of so many; 0: it is no sample. ft_item_unsampled() .. */
-	uint32_t
-		sampled_wire; /* .. then bytes on the wire that it was sampled from; ft_item_wire() */
-	uint8_t unopened;     /* enum ft_unopened, of FT_FRAME_NOT_RDMA */
+	/* by sFlow: one of so many; 0: it is no sample. ft_item_unsampled() .. */
+	uint32_t sampled_of;
+	/* .. then bytes on the wire that it was sampled from; ft_item_wire() */
+	uint32_t sampled_wire;
+	uint8_t unopened;        /* enum ft_unopened, of FT_FRAME_NOT_RDMA */
 	struct ft_check_key key; /* ft_item_key() */
 	struct ft_connection_setup setup;
 };
@@ -78,8 +78,8 @@ struct ft_item_more {
 	uint64_t half;     /* of the half-connection whose sequence is in question */
 	uint32_t next_psn; /* .. which goes on with this, with `anew` */
 	struct ft_suspicion suspicion;
-	const struct ft_cut_frame
-		*passed; /* the other of two requests that differ; NULL: none, or not kept */
+	/* the other of two requests that differ; NULL: none, or not kept */
+	const struct ft_cut_frame *passed;
 };
 
 /* What to judge the packet by. */

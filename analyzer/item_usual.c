@@ -36,8 +36,8 @@ static_assert((int)FT_OBSERVED_RETH == (int)FT_HAS_RETH &&
 /* Where things stand. */
 struct view {
 	const uint8_t *bytes, *ip, *bth;
-	uint32_t rows[FT_BTH_LEN /
-		      4]; /* of the BTH; read before anything is written, which might be it */
+	/* of the BTH; read before anything is written, which might be it */
+	uint32_t rows[FT_BTH_LEN / 4];
 	uint32_t headers; /* FT_HAS_ bits: extended ones */
 	uint32_t payload; /* bytes */
 	enum ft_brief_form form;

@@ -19,9 +19,9 @@ static const uint64_t SILENCE_NS = 300000000000u; /* then it is a new session */
 struct session {
 	uint32_t mirror; /* ft_observed.mirror */
 	uint32_t top;    /* newest number that came */
-	uint64_t
-		seen[WINDOW_WORDS]; /* by number modulo the window: came, or was before the first */
-	uint64_t last_ns;           /* of the newest frame in place */
+	/* by number modulo the window: came, or was before the first */
+	uint64_t seen[WINDOW_WORDS];
+	uint64_t last_ns; /* of the newest frame in place */
 	uint32_t strays[STRAYS];
 	uint32_t stray_count;
 	uint32_t input; /* of the last frame */

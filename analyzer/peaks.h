@@ -11,10 +11,10 @@ enum {
 	FT_PEAK_NS = 1000000000,
 	FT_PEAK_STEP_NS = FT_PEAK_NS / 10,
 	FT_PEAK_STEPS = FT_PEAK_NS / FT_PEAK_STEP_NS,
-	FT_PEAK_KEPT =
-		2 * FT_PEAK_STEPS, /* those that a second with a late frame in it may begin with */
-	FT_PEAKS_NEAR = 256,       /* tenants */
-	FT_PEAKS_AHEAD = 8,        /* frames: so many after a hint it is asked for */
+	/* those that a second with a late frame in it may begin with */
+	FT_PEAK_KEPT = 2 * FT_PEAK_STEPS,
+	FT_PEAKS_NEAR = 256, /* tenants */
+	FT_PEAKS_AHEAD = 8,  /* frames: so many after a hint it is asked for */
 };
 
 struct ft_peak_second {

@@ -14,14 +14,14 @@
 /* What one worker has of it. */
 struct ft_share_part {
 	unsigned count; /* packets */
-	uint32_t
-		most; /* that any of them wants: enum ft_account_wants; of FT_ACCOUNT_ITEM the items are kept */
+	/* that any of them wants: enum ft_account_wants; of FT_ACCOUNT_ITEM the items are kept */
+	uint32_t most;
 	bool copies; /* there are such */
 };
 
 struct ft_share {
-	struct ft_batch
-		batch; /* of each packet, if it is already decoded or has something to tell */
+	/* of each packet, if it is already decoded or has something to tell */
+	struct ft_batch batch;
 	struct ft_parcel *parcels; /* worker by worker, `room` for each; then some that are none */
 	struct ft_outcome *outcomes; /* beside parcels[i] */
 	uint32_t *places;            /* in these two, by ft_share_order() */

@@ -12,8 +12,8 @@ enum ft_suspects_limit {
 	FT_SUSPECTS_MOMENT_SHIFT = FT_FLOW_MOMENT_SHIFT,
 	FT_SUSPECTS_LONG_AGO = 10000, /* moments: PSNs that far apart are not compared */
 	FT_SUSPECTS_KEPT = 3,         /* requests kept of a half-connection */
-	FT_SUSPECTS_SEARCH_UNSEEN =
-		512, /* queue pairs searched, if the other direction may not be mirrored at all */
+	/* queue pairs searched, if the other direction may not be mirrored at all */
+	FT_SUSPECTS_SEARCH_UNSEEN = 512,
 };
 
 /* No connection is set up anew on the same queue pairs faster; after it, another look is taken for another's. */
@@ -26,8 +26,8 @@ static inline uint32_t ft_suspects_moment(uint64_t ts_ns)
 
 /* ft_sender_look.style; nearly always it is FT_LOOK_SETTLED, or that without its first bit. */
 enum ft_look_style {
-	FT_LOOK_ID_CONSTANT =
-		0x01,             /* the IP identification is always the same, else it counts up */
+	/* the IP identification is always the same, else it counts up */
+	FT_LOOK_ID_CONSTANT = 0x01,
 	FT_LOOK_ID_FITS = 0x02,   /* one packet more that fitted this .. */
 	FT_LOOK_ID_SCORE = 0x0e,  /* .. in a row, up to 7 */
 	FT_LOOK_STRANGER = 0x10,  /* one strange packet .. */
@@ -42,8 +42,8 @@ enum ft_look_style {
 /* Below the PSN in ft_recent.newest. */
 enum ft_recent_state {
 	FT_RECENT_SEEN = 0x0f, /* requests since the state was begun, up to 15 */
-	FT_RECENT_BEYOND =
-		0x10, /* went back to before the oldest kept, until the next new request */
+	/* went back to before the oldest kept, until the next new request */
+	FT_RECENT_BEYOND = 0x10,
 	FT_RECENT_NOTHING = 0x20,     /* none is kept, and the PSN means nothing */
 	FT_RECENT_PROBE = 0x40,       /* the first one counts as a probe until the second */
 	FT_RECENT_OWN_ANSWERS = 0x80, /* answers do not look like requests: they are not compared */
@@ -57,8 +57,8 @@ enum ft_recent_state {
  */
 struct ft_recent {
 	union {
-		uint32_t requests
-			[FT_SUSPECTS_KEPT]; /* enum ft_recent_bits, the newest first; 0: none */
+		/* enum ft_recent_bits, the newest first; 0: none */
+		uint32_t requests[FT_SUSPECTS_KEPT];
 		uint32_t qkeys[FT_SUSPECTS_KEPT]; /* of datagrams: different ones, likewise */
 	};
 	uint32_t newest; /* its PSN, above enum ft_recent_state */
@@ -67,10 +67,10 @@ static_assert(sizeof(struct ft_recent) == 16, "four half-connections share a cac
 
 /* What the look of a packet says. */
 struct ft_look_verdict {
-	uint32_t
-		strange; /* enum ft_strange; 0 also for what a router does when it sends a packet on */
-	bool foreign;    /* in ways that no path and no setting explains */
-	bool varies;     /* in a way worth a note */
+	/* enum ft_strange; 0 also for what a router does when it sends a packet on */
+	uint32_t strange;
+	bool foreign;     /* in ways that no path and no setting explains */
+	bool varies;      /* in a way worth a note */
 	bool own_answers; /* from the first on, answers do not look like requests */
 };
 
@@ -128,8 +128,8 @@ struct ft_request_looks {
 	bool again;        /* passed before, or is part of a READ that did */
 	uint32_t mtu;      /* of the path; 0: not known */
 	uint32_t next_psn; /* of the half-connection */
-	uint32_t
-		before; /* enum ft_recent_bits, of the one that passed of late under its PSN; 0: none did */
+	/* enum ft_recent_bits, of the one that passed of late under its PSN; 0: none did */
+	uint32_t before;
 	uint32_t unlike; /* likewise: in these it is known to differ from that one */
 };
 

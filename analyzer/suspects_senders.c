@@ -22,8 +22,8 @@ enum {
 
 #define RECENT_NS UINT64_C(1000000000)
 
-#define FROM_HANDLE                                                                                \
-	(FT_STRANGE_TTL | FT_STRANGE_DSCP | FT_STRANGE_PORT) /* each address handle has its own */
+/* each address handle has its own */
+#define FROM_HANDLE (FT_STRANGE_TTL | FT_STRANGE_DSCP | FT_STRANGE_PORT)
 
 struct sender {
 	_Alignas(64) uint64_t last_ns; /* of the newest in its sequence */
@@ -37,8 +37,8 @@ struct sender {
 	uint32_t resumed : 8;   /* 1: the sequence went on behind such */
 	uint32_t recent_psn;    /* the newest at .. */
 	uint32_t recent_moment; /* .. this moment; some time later it becomes .. */
-	uint32_t
-		sure_psn; /* .. this: what is not behind it, comes too late for any path; FT_PSN_NONE */
+	/* .. this: what is not behind it, comes too late for any path; FT_PSN_NONE */
+	uint32_t sure_psn;
 	uint16_t base; /* of its P_Key */
 	uint16_t vlan;
 };

@@ -9,8 +9,8 @@
 enum {
 	TOGETHER = 32, /* packets that take a step towards what they need of memory together .. */
 	STEPS = 3, /* .. of which there are so many; others take theirs meanwhile, so none waits */
-	IN_THE_CACHE =
-		2048, /* records: so many, and what lies beside them, stay in the second-level cache */
+	/* records: so many, and what lies beside them, stay in the second-level cache */
+	IN_THE_CACHE = 2048,
 };
 
 static_assert((int)TOGETHER <= (int)FT_CHECK_TOGETHER, "their ends are fetched together");

@@ -8,8 +8,8 @@ enum {
 	SURE_PACKETS = 32,   /* that went on in another VLAN: they are no other half-connection's */
 	DOUBTED_PACKETS = 4, /* that went back there for no reason: they are */
 	CAUGHT_UP_PACKETS = 2, /* did, before one that goes on: it only looks as if */
-	DOUBTED_READS =
-		32, /* these are asked again when an answer is lost, and no packet says so */
+	/* these are asked again when an answer is lost, and no packet says so */
+	DOUBTED_READS = 32,
 };
 
 /* Of a P_Key base or VLAN that is not the half-connection's first one. */

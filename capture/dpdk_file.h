@@ -9,8 +9,8 @@
 struct ft_dpdk_file {
 	uint64_t frames;
 	uint32_t longest; /* bytes captured of the longest one */
-	uint32_t *
-		originals; /* length of each before it was cut, which net_pcap forgets; owned; NULL: none */
+	/* length of each before it was cut, which net_pcap forgets; owned; NULL: none */
+	uint32_t *originals;
 };
 
 /*

@@ -12,9 +12,9 @@ enum {
 	DESCRIPTORS = 4096,
 	DESCRIPTORS_MIN = 512,
 	DESCRIPTORS_MAX = 32768,
-	XDP_DESCRIPTORS =
-		2048, /* the driver's own number: its rings are as large whatever is asked */
-	CACHE = 256,  /* buffers that a thread holds back for itself, and half as many again */
+	/* the driver's own number: its rings are as large whatever is asked */
+	XDP_DESCRIPTORS = 2048,
+	CACHE = 256, /* buffers that a thread holds back for itself, and half as many again */
 	RING_MAX = 1 << 17, /* frames that a kernel keeps for a virtual device */
 	LINE = 64,          /* of the processor's cache */
 };

@@ -7,8 +7,8 @@
 struct ft_live_device {
 	const struct ft_driver *driver;
 	void *device;
-	struct ft_source_input
-		*known; /* brought up to date here but for what is told by the frames */
+	/* brought up to date here but for what is told by the frames */
+	struct ft_source_input *known;
 	uint32_t index;
 	struct ft_device_facts facts;
 	bool ended; /* no frame will come any more */

@@ -15,8 +15,8 @@ static bool is_of_use(const pcap_if_t *found)
 
 static bool may_capture(void)
 {
-	int fd =
-		socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* of protocol 0: it hears nothing */
+	/* of protocol 0: it hears nothing */
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return errno != EPERM && errno != EACCES;

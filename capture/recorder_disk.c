@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 struct ft_disk {
-	pthread_mutex_t
-		mutex; /* guards all but the files and what is inside of handed-over chunks */
+	/* guards all but the files and what is inside of handed-over chunks */
+	pthread_mutex_t mutex;
 	pthread_cond_t ready, stocked;
 	pthread_t thread;
 	bool started, stopping;

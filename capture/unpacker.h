@@ -28,7 +28,7 @@ struct ft_unpacker {
 	void (*destroy)(void *state);
 };
 
-extern const struct ft_unpacker
-	ft_gzip; /* RFC 1952, concatenated members, zero padding at the end */
-extern const struct ft_unpacker
-	ft_zstd; /* RFC 8878, concatenated and skippable frames, windows to 128 MiB */
+/* RFC 1952, concatenated members, zero padding at the end */
+extern const struct ft_unpacker ft_gzip;
+/* RFC 8878, concatenated and skippable frames, windows to 128 MiB */
+extern const struct ft_unpacker ft_zstd;

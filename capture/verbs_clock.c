@@ -40,8 +40,8 @@ static bool measure(const struct ft_verbs_clock *clock, struct measurement *best
 		after = ft_verbs_wall_ns();
 		if (after < before || after - before >= best->error_ns)
 			continue;
-		best->ticks = (uint64_t)values.raw_clock.tv_nsec &
-			      clock->mask; /* ticks, whatever its name */
+		/* ticks, whatever its name */
+		best->ticks = (uint64_t)values.raw_clock.tv_nsec & clock->mask;
 		best->wall_ns = before + (after - before) / 2;
 		best->error_ns = after - before;
 	}

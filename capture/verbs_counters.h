@@ -7,8 +7,8 @@ enum { FT_VERBS_COUNTERS = 5 };
 /* Counters of the port that say what never became a frame, read through descriptors opened beforehand. */
 struct ft_verbs_counters {
 	int file[FT_VERBS_COUNTERS]; /* -1: not a file, or there is none */
-	uint32_t statistic
-		[FT_VERBS_COUNTERS]; /* place among the interface's; UINT32_MAX: there is none */
+	/* place among the interface's; UINT32_MAX: there is none */
+	uint32_t statistic[FT_VERBS_COUNTERS];
 	uint64_t first[FT_VERBS_COUNTERS]; /* at the start */
 	bool known[FT_VERBS_COUNTERS];     /* had a value at the start */
 	int socket;                        /* a local one: only for the kernel's statistics call */

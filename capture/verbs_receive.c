@@ -19,8 +19,8 @@ static __attribute__((noinline)) void take_error(struct ft_verbs *verbs, uint64_
 		verbs->errors++;
 		return;
 	}
-	if (status ==
-	    IBV_WC_WR_FLUSH_ERR) /* what follows an error in a queue pair that has stopped */
+	/* what follows an error in a queue pair that has stopped */
+	if (status == IBV_WC_WR_FLUSH_ERR)
 		verbs->stopped = true;
 	else
 		verbs->errors++;

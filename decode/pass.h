@@ -60,8 +60,8 @@ struct ft_pass {
 	uint8_t fcs_bytes;            /* behind frame_end: 0 or 4 */
 
 	uint16_t ethertype; /* of the header being read: the TPID of a VLAN tag */
-	uint32_t
-		network_end; /* end of the outermost IP datagram or GRH packet; UINT32_MAX: none met */
+	/* end of the outermost IP datagram or GRH packet; UINT32_MAX: none met */
+	uint32_t network_end;
 	uint32_t lrh_at, lrh_end; /* LRH to ICRC on the wire; lrh_end 0: no LRH with a VCRC */
 	uint32_t lrh_captured,
 		lrh_wire; /* bounds of the layer around the LRH: the VCRC lies in there */

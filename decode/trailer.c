@@ -44,8 +44,8 @@ void ft_read_trailer(struct ft_packet *packet, const uint8_t *bytes, uint32_t fr
 {
 	for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
 		for (uint32_t fcs = 0; fcs <= FCS_LEN; fcs += FCS_LEN) {
-			uint32_t size = FCS_LEN + kinds[kind].size +
-					fcs; /* the frame's first FCS stays in front */
+			/* the frame's first FCS stays in front */
+			uint32_t size = FCS_LEN + kinds[kind].size + fcs;
 			uint64_t found_ns;
 
 			if (to - from < size)

@@ -11,8 +11,8 @@
 
 enum {
 	NAK_SEQUENCE_ERROR = 0x60,
-	OUTSIDE_NEAR =
-		64, /* PSNs round requests from outside that an answer to some of them may name */
+	/* PSNs round requests from outside that an answer to some of them may name */
+	OUTSIDE_NEAR = 64,
 };
 
 static uint32_t before(uint32_t psn)

@@ -12,8 +12,8 @@ enum { FT_DAMAGED_KEPT = 1 << 12, FT_DAMAGED_HEADS = 1 << 10 };
 
 struct ft_damaged_packet {
 	uint32_t flow; /* record number of the half that sent it */
-	uint32_t
-		psn; /* 24-bit; answers with FT_DAMAGED_ANSWER: they count by the other half's requests */
+	/* 24-bit; answers with FT_DAMAGED_ANSWER: they count by the other half's requests */
+	uint32_t psn;
 	uint32_t older; /* number of the next of its chain, which may be gone */
 };
 #define FT_DAMAGED_ANSWER (UINT32_C(1) << 31)

@@ -4,8 +4,8 @@
 
 enum {
 	AHEAD = 256, /* PSNs that may be missing where it goes on */
-	TIMEOUT_NS =
-		1000000, /* a requester that was silent for so long may send again without being asked to */
+	/* a requester that was silent for so long may send again without being asked to */
+	TIMEOUT_NS = 1000000,
 };
 
 /* Not acknowledged yet. */

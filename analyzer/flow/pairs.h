@@ -31,8 +31,8 @@ enum {
 	FT_PAIR_LOST = 8,    /* bits below which it is given up */
 	FT_PAIR_SURE = 60,   /* bits beyond which agreement adds nothing */
 	FT_PAIRS_WALK = 128, /* halves looked at for one packet */
-	FT_PAIRS_SETUPS =
-		1 << 12, /* set-ups remembered until their halves appear; the oldest makes room */
+	/* set-ups remembered until their halves appear; the oldest makes room */
+	FT_PAIRS_SETUPS = 1 << 12,
 };
 
 /* 0 or -ENOMEM. `table` must outlive it; `seed` changes no result. */

@@ -148,8 +148,8 @@ struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 	member = ft_groups_member(pairs->groups, flow);
 	if (member->place == FT_PLACE_DORMANT)
 		ft_pairs_offer(pairs, flow);
-	if (flow->half.answered ==
-	    FT_PSN_NONE) /* waits that came of its requests say nothing about answers */
+	/* waits that came of its requests say nothing about answers */
+	if (flow->half.answered == FT_PSN_NONE)
 		ft_member_look_at_once(member);
 	if (!ft_member_is_due(member))
 		return NULL;

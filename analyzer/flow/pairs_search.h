@@ -6,12 +6,12 @@
 
 /* What a search for the other half of a half-connection came to. */
 struct ft_find {
-	uint32_t
-		number; /* record number of the likeliest; 0: none, or not all could be looked at */
-	int lead;       /* bits over every other, and over nobody at all */
-	bool hidden;    /* it may be in step with the right one, which is not in view */
-	bool fits;      /* one may be it, or one of those not looked at */
-	bool alone;     /* no half faces this one from its source port: the other may use another */
+	/* record number of the likeliest; 0: none, or not all could be looked at */
+	uint32_t number;
+	int lead;    /* bits over every other, and over nobody at all */
+	bool hidden; /* it may be in step with the right one, which is not in view */
+	bool fits;   /* one may be it, or one of those not looked at */
+	bool alone;  /* no half faces this one from its source port: the other may use another */
 };
 
 /*

@@ -28,8 +28,8 @@ static void use_places(struct ft_recall *recall, uint32_t places)
 {
 	recall->ring_mask = places - 1;
 	recall->shift = 64 - (uint32_t)__builtin_ctz(places * HEADS_PER_ENTRY);
-	recall->spare_ns = places > ENTRIES_LEAST ? recall->keep_ns * SPARE
-						  : INT64_MAX; /* all but a step back */
+	/* all but a step back */
+	recall->spare_ns = places > ENTRIES_LEAST ? recall->keep_ns * SPARE : INT64_MAX;
 }
 
 int ft_recall_init(struct ft_recall *recall, uint32_t entries, uint64_t seed)

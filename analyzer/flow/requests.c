@@ -71,8 +71,8 @@ void ft_ask(struct ft_tracker *tracker, const struct ft_moment *moment)
 	uint32_t psns = ft_psns_of(tracker, moment);
 
 	moment->step->what |= FT_STEP_NEW;
-	if (moment->flow->peer !=
-	    0) /* else what it is answered with is not told from what was lost with it */
+	/* without a peer, what answers it is not told from what was lost with it */
+	if (moment->flow->peer != 0)
 		ft_loss_question(tracker->evidence, psns == 0 ? 1 : psns);
 	moment->flow->half.next_psn = ft_psn_add(moment->observed->psn, psns == 0 ? 1 : psns);
 	follow_question(tracker, moment, psns);

@@ -284,8 +284,8 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_learn_mtu(tracker, moment);
 	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE) {
 		follow_alone(tracker, moment);
-		if (requester !=
-		    NULL) /* its first request comes behind the answer: from another mirror port */
+		/* its first request comes behind the answer: from another mirror port */
+		if (requester != NULL)
 			ft_deliver(&requester->half, psn);
 	} else if (is_unasked(tracker, moment, requester)) {
 		step->what |= FT_STEP_UNASKED;

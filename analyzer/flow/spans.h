@@ -39,12 +39,12 @@ struct ft_span {
 	bool begins : 1; /* holes: a message begins right behind; false where it was filled from its beginning */
 	bool answered : 1; /* holes: the peer is known to have answered for it */
 	uint64_t frame;    /* that showed it */
-	uint64_t
-		ts_ns; /* likewise, or when it was answered for: long after, before_ns is not known then */
-	uint64_t
-		before_ns; /* time of the half's packet before the range, of its kind if that is known; 0: not known */
-	uint64_t
-		ended; /* a long hole: of the FT_SPAN_ENDED PSNs behind it, those at which messages ended; 0 where its end moved */
+	/* likewise, or when it was answered for: long after, before_ns is not known then */
+	uint64_t ts_ns;
+	/* time of the half's packet before the range, of its kind if that is known; 0: not known */
+	uint64_t before_ns;
+	/* a long hole: of the FT_SPAN_ENDED PSNs behind it, those at which messages ended; 0 where its end moved */
+	uint64_t ended;
 };
 static_assert(sizeof(struct ft_span) == 56, "a million of them");
 

@@ -5,9 +5,8 @@
 
 enum {
 	AGAIN = 1u << 15, /* packets sent again that are remembered */
-	LONELY_PAIRS =
-		1u
-		<< 16, /* of addresses, between which halves without a pair went that are forgotten */
+	/* of addresses, between which halves without a pair went that are forgotten */
+	LONELY_PAIRS = 1u << 16,
 };
 
 int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_config *config,

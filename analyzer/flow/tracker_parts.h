@@ -26,8 +26,8 @@ enum {
 	FT_UNMET_SPANS = 32,     /* READs remembered of a half whose peer is not known yet */
 	FT_OUTSIDE_RUN_SHIFT = 24, /* of half.outside: packets in a row */
 	FT_OUTSIDE_EXPECTED = 1,   /* none yet, but the other side answers for another sequence */
-	FT_EARLY_PACKETS =
-		32, /* the first of a half: what is out of order there may have begun before .. */
+	/* the first of a half: what is out of order there may have begun before .. */
+	FT_EARLY_PACKETS = 32,
 	FT_EARLY_PSNS = 64,     /* .. and so many PSNs of its requests, but for those missing */
 	FT_ONSET_PACKETS = 8,   /* the very first: by so many do ways overtake each other */
 	FT_LONG_PSNS = 64,      /* a hole of so many may lie between two lives of a queue pair */
@@ -67,8 +67,8 @@ struct ft_tracker {
 	struct ft_recall again;          /* packets that were sent again */
 	struct ft_lonely lonely;         /* halves that are not in the table any more */
 	struct ft_tracker_totals totals; /* what is final */
-	uint64_t
-		forgotten_ns; /* until then halves answered that were evicted before they met the other one */
+	/* until then halves answered that were evicted before they met the other one */
+	uint64_t forgotten_ns;
 };
 
 /* One packet on its way through the tracker. */

@@ -136,10 +136,10 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any
 /* Messages from the lane's next one on that a write may be of, bits 1 << (k - next). */
 struct choice {
 	uint64_t fits, may_fit;
-	uint64_t
-		unseen; /* nobody was seen to ask for them: if the buffer recurs they may be meant */
-	uint64_t
-		missed; /* the first one of those before the newest that was asked for; UINT64_MAX: none */
+	/* nobody was seen to ask for them: if the buffer recurs they may be meant */
+	uint64_t unseen;
+	/* the first one of those before the newest that was asked for; UINT64_MAX: none */
+	uint64_t missed;
 };
 
 static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t last, bool any_write)

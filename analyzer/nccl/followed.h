@@ -50,8 +50,8 @@ struct ft_nccl_lane {
 	uint32_t turns;      /* messages that began here */
 	uint64_t at;
 	uint64_t next; /* the next message here is this one or a later one: */
-	uint32_t
-		slack; /* unless `exact` is set, by so much at most; none is more than FT_NCCL_SLACK_MOST */
+	/* unless `exact` is set, by so much at most; none is more than FT_NCCL_SLACK_MOST */
+	uint32_t slack;
 	uint64_t begun_frame; /* of the last message here; 0: a hole came since */
 	/* packets of a message whose first was missed: how many, the first, and where the hole before it began */
 	uint32_t orphans, orphan_from, orphan_hole;
@@ -75,8 +75,8 @@ struct ft_nccl_lane {
 enum { FT_NCCL_KEYS = 16, FT_NCCL_SLOT_COUNTS = 6 };
 
 struct ft_nccl_followed {
-	struct ft_nccl_straight
-		*straight; /* while it is on, the rest is behind the times; NULL: it never is */
+	/* while it is on, the rest is behind the times; NULL: it never is */
+	struct ft_nccl_straight *straight;
 	struct ft_nccl_connection model; /* what others see of it */
 	bool given_up;                   /* it was none: ft_nccl_give_up() */
 	uint8_t misfits;                 /* by_grid: writes in a row that no FIFO has there */
@@ -106,8 +106,8 @@ struct ft_nccl_followed {
 	uint16_t pmtu;                       /* bytes; 0: not known */
 	int32_t version_first, version_last; /* by what was seen besides the family; 0: open */
 	uint32_t by_length, by_id;           /* immediates that spoke for it */
-	uint64_t lengths
-		[2]; /* of messages whose immediate was their length: the last different ones */
+	/* of messages whose immediate was their length: the last different ones */
+	uint64_t lengths[2];
 	uint32_t in_a_row; /* messages next to each other on one lane */
 	uint64_t steps,
 		trouble; /* packets that were looked at; and when one was out of sequence last, or 0 */
@@ -129,8 +129,8 @@ struct ft_nccl_followed {
 	uint8_t sizes_bits;      /* .. as far as both are possible */
 	struct ft_nccl_ring ring;
 	struct ft_nccl_lane *lanes;
-	struct ft_nccl_request
-		straight_request; /* of each message on the straight way, but for its address */
+	/* of each message on the straight way, but for its address */
+	struct ft_nccl_request straight_request;
 };
 
 /* A lane that was found by its data: which queue pair of the sender the answers go to is not known yet. */
@@ -185,8 +185,8 @@ struct ft_nccl_connections {
 	unsigned unpaired_count;
 	struct ft_nccl_store store;
 	uint64_t found; /* told so far */
-	struct ft_nccl_found
-		waiting[FT_NCCL_WAITING]; /* until it is known whether packets pass in order */
+	/* until it is known whether packets pass in order */
+	struct ft_nccl_found waiting[FT_NCCL_WAITING];
 	unsigned waiting_count;
 	struct ft_nccl_doubt doubts[FT_NCCL_DOUBTS];
 	unsigned doubt_count;

@@ -21,5 +21,5 @@ struct ft_nccl_id {
 	uint32_t connection, at;
 };
 struct ft_nccl_id *ft_nccl_ids_sort(struct ft_nccl_connection *const *connections, size_t count);
-uint32_t ft_nccl_ids_find(const struct ft_nccl_id *ids, size_t count,
-			  uint32_t connection); /* FT_NCCL_NONE */
+/* FT_NCCL_NONE */
+uint32_t ft_nccl_ids_find(const struct ft_nccl_id *ids, size_t count, uint32_t connection);

@@ -11,10 +11,10 @@
 
 enum {
 	MINOR_SIZES = 20, /* 2.20: the first with an array of sizes */
-	MINOR_CLEARED =
-		27, /* 2.27: the first whose metadata has nothing behind the queue pairs in use */
-	UNSURE_MOST =
-		16 /* queue pairs taken from metadata that may have; 1 is usual, more than 8 rare */
+	/* 2.27: the first whose metadata has nothing behind the queue pairs in use */
+	MINOR_CLEARED = 27,
+	/* queue pairs taken from metadata that may have; 1 is usual, more than 8 rare */
+	UNSURE_MOST = 16
 };
 
 static bool is_infiniband(const struct ft_nccl_device *device)

@@ -11,8 +11,8 @@ struct ft_nccl_operations_input {
 	size_t connection_count;
 	const struct ft_nccl_message *messages;
 	size_t message_count;
-	const struct ft_nccl_communicator
-		*communicators; /* channels of rings in the order of the ring */
+	/* channels of rings in the order of the ring */
+	const struct ft_nccl_communicator *communicators;
 	size_t communicator_count;
 };
 int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,

@@ -12,8 +12,8 @@
 
 enum {
 	LENGTHS = 3, /* messages whose immediate must be their length */
-	WRITES_ALONE =
-		8, /* to the FIFO, if the ports of both directions do not agree, as adapters may have it */
+	/* to the FIFO, if the ports of both directions do not agree, as adapters may have it */
+	WRITES_ALONE = 8,
 };
 
 bool ft_nccl_is_opposite(const struct ft_nccl_stranger *a, const struct ft_nccl_stranger *b)

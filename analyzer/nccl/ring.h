@@ -47,8 +47,8 @@ struct ft_nccl_transfer {
 	bool bare;      /* the immediate came in a zero-length write of its own */
 	bool sized;     /* the requests' lengths are what the sizes write says */
 	uint64_t written; /* bytes, all requests */
-	uint64_t
-		missed; /* of those, beyond `written`, that the connection counts: what was missed */
+	/* of those, beyond `written`, that the connection counts: what was missed */
+	uint64_t missed;
 	uint32_t immdt;
 };
 

@@ -11,8 +11,8 @@
  */
 
 /* One bit each in `ways` of a connection; 0: they are not asked for. */
-#define FT_NCCL_WAY_ALL                                                                            \
-	UINT64_C(1) /* each message uses all queue pairs; bit n: n sets of them take turns */
+/* each message uses all queue pairs; bit n: n sets of them take turns */
+#define FT_NCCL_WAY_ALL UINT64_C(1)
 enum { FT_NCCL_WAY_SETS_MOST = 62 }; /* the top bit stays free, so that no shift goes beyond it */
 
 /*

@@ -30,8 +30,8 @@ static inline uint32_t ft_builder_at_lid(const struct ft_builder *builder, uint3
 }
 
 int ft_builder_open(struct ft_builder *builder); /* 0 or -ENOMEM */
-void ft_builder_close(
-	struct ft_builder *builder); /* also what ft_builder_finish() did not hand out */
+/* also what ft_builder_finish() did not hand out */
+void ft_builder_close(struct ft_builder *builder);
 
 /* The finished map, owned by the caller. NULL: no memory. */
 struct ft_declared *ft_builder_finish(struct ft_builder *builder);

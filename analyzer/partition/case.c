@@ -154,8 +154,8 @@ bool ft_check_judges_pkey(const struct ft_map *map, const struct ft_check_key *k
 
 bool ft_check_follows_pkey(const struct ft_map *map, const struct ft_check_key *key)
 {
-	static const unsigned connected =
-		1u << 0 | 1u << 1 | 1u << 2 | 1u << 5; /* RC, UC, RD, XRC */
+	/* RC, UC, RD, XRC */
+	static const unsigned connected = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 5;
 
 	return (key->known & (FT_NEED_PKEY | FT_NEED_DEST_QP)) ==
 		       (FT_NEED_PKEY | FT_NEED_DEST_QP) &&

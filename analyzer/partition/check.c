@@ -57,8 +57,8 @@ static bool has_both(const struct ft_case *frame, uint32_t span)
 {
 	uint32_t first = ft_map_of_base(frame->map, frame->base);
 
-	if (frame->map->next_of_base[first] !=
-	    FT_NONE) /* one end may be in another partition of the base */
+	/* one end may be in another partition of the base */
+	if (frame->map->next_of_base[first] != FT_NONE)
 		return true;
 	return ft_map_granted(frame->map, frame->src, span, NULL) != 0 &&
 	       (frame->group || ft_map_granted(frame->map, frame->dst, span, NULL) != 0);

@@ -6,8 +6,8 @@
 
 /* Places and ports whose memberships differ between two maps: nothing else can open or close a pair. */
 struct ft_touched {
-	struct ft_keys
-		words; /* "0x0101", "segment red-l2", "0xb8cef60300100021": borrowed from the document */
+	/* "0x0101", "segment red-l2", "0xb8cef60300100021": borrowed from the document */
+	struct ft_keys words;
 	bool everywhere, segments; /* everything counts as touched; some segment does */
 };
 

@@ -120,8 +120,8 @@ bool ft_read_object(struct ft_reading *reading, struct ft_value value,
 	unsigned errors = reading->builder->errors;
 	size_t path_length = reading->path_length;
 	uint32_t place = value.place + 1, have = 0;
-	json_t *object =
-		(json_t *)value.json; /* jansson's iterators take no const; nothing is changed */
+	/* jansson's iterators take no const; nothing is changed */
+	json_t *object = (json_t *)value.json;
 
 	if (!json_is_object(value.json)) {
 		refuse_kind(reading, value, "an object");

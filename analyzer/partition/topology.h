@@ -46,7 +46,7 @@ const char *ft_topology_name(struct ft_topology *topology, const char *from, con
 bool ft_topology_ibnetdiscover(struct ft_topology *topology, const char *line);
 bool ft_topology_port_list(struct ft_topology *topology, const char *line); /* ibnetdiscover -p */
 bool ft_topology_guid2lid(struct ft_topology *topology, const char *line);
-bool ft_topology_subnet_list(struct ft_topology *topology,
-			     const char *line); /* opensm-subnet.lst */
+/* opensm-subnet.lst */
+bool ft_topology_subnet_list(struct ft_topology *topology, const char *line);
 bool ft_topology_sminfo(struct ft_topology *topology, const char *line);
 bool ft_topology_record(struct ft_topology *topology, const char *line); /* smpquery, saquery */

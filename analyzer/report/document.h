@@ -27,14 +27,14 @@ void ft_member_end(struct ft_document *json, char bracket);                     
 void ft_member_null(struct ft_document *json, const char *name);
 void ft_member_bool(struct ft_document *json, const char *name, bool value);
 void ft_member_text(struct ft_document *json, const char *name, const char *value); /* NULL: null */
-void ft_member_number(struct ft_document *json, const char *name,
-		      uint64_t value); /* UINT64_MAX: null */
+/* UINT64_MAX: null */
+void ft_member_number(struct ft_document *json, const char *name, uint64_t value);
 void ft_member_signed(struct ft_document *json, const char *name, int64_t value);
-void ft_member_real(struct ft_document *json, const char *name,
-		    double value); /* negative, not finite: null */
-void ft_member_hex(struct ft_document *json, const char *name, uint64_t value,
-		   unsigned digits); /* "0x8001" */
-void ft_member_address(struct ft_document *json, const char *name,
-		       uint64_t value); /* of memory: as many digits as it has */
-void ft_member_time(struct ft_document *json, const char *name,
-		    uint64_t ts_ns); /* RFC 3339; UINT64_MAX: null */
+/* negative, not finite: null */
+void ft_member_real(struct ft_document *json, const char *name, double value);
+/* "0x8001" */
+void ft_member_hex(struct ft_document *json, const char *name, uint64_t value, unsigned digits);
+/* of memory: as many digits as it has */
+void ft_member_address(struct ft_document *json, const char *name, uint64_t value);
+/* RFC 3339; UINT64_MAX: null */
+void ft_member_time(struct ft_document *json, const char *name, uint64_t ts_ns);

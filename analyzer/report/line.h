@@ -55,8 +55,8 @@ static inline void ft_line_char(struct ft_line *line, char byte)
 }
 
 void ft_line_decimal(struct ft_line *line, uint64_t value);
-void ft_line_hex(struct ft_line *line, uint64_t value,
-		 unsigned count); /* 0x and `count` digits, 1..16 */
+/* 0x and `count` digits, 1..16 */
+void ft_line_hex(struct ft_line *line, uint64_t value, unsigned count);
 
 /* `lead` (a name and what stands around it), then the value. */
 static inline void ft_line_number(struct ft_line *line, const char *lead, uint64_t value)
@@ -72,12 +72,12 @@ static inline void ft_line_number(struct ft_line *line, const char *lead, uint64
 void ft_line_word(struct ft_line *line, const char *lead, const char *word);
 
 /* Wire order in. */
-void ft_line_octets(struct ft_line *line, const uint8_t *bytes,
-		    size_t count); /* 0xf480d43b; at most 32 */
+/* 0xf480d43b; at most 32 */
+void ft_line_octets(struct ft_line *line, const uint8_t *bytes, size_t count);
 void ft_line_mac(struct ft_line *line, const uint8_t mac[6]);
 void ft_line_ipv4(struct ft_line *line, const uint8_t address[4]);
-void ft_line_ipv6_full(struct ft_line *line,
-		       const uint8_t address[16]); /* all eight groups of four digits */
+/* all eight groups of four digits */
+void ft_line_ipv6_full(struct ft_line *line, const uint8_t address[16]);
 void ft_line_ipv6(struct ft_line *line, const uint8_t address[16]); /* RFC 5952 */
 
 /* 2026-11-21T15:45:04.000000000Z, and the part after the T without the Z. */

@@ -20,6 +20,6 @@ void ft_nccl_process_json(struct ft_document *json, const struct ft_nccl_process
 void ft_nccl_places_json(struct ft_document *json, const struct ft_nccl_place *places,
 			 size_t count);
 void ft_nccl_rank_json(struct ft_document *json, bool has_rank, int32_t rank);
-void ft_nccl_id_json(struct ft_document *json, const char *name,
-		     uint32_t id); /* FT_NCCL_NONE: null */
+/* FT_NCCL_NONE: null */
+void ft_nccl_id_json(struct ft_document *json, const char *name, uint32_t id);
 void ft_nccl_rkeys_json(struct ft_document *json, const uint32_t *rkeys, size_t count);

@@ -8,10 +8,10 @@ struct ft_nccl_text {
 	char text[48];
 };
 
-const char *ft_nccl_place_text(struct ft_nccl_text *to,
-			       const struct ft_nccl_place *place); /* "10.0.0.1", "lid:17" */
-const char *ft_nccl_release_text(struct ft_nccl_text *to,
-				 int32_t release); /* "2.24.3"; NULL: not known */
+/* "10.0.0.1", "lid:17" */
+const char *ft_nccl_place_text(struct ft_nccl_text *to, const struct ft_nccl_place *place);
+/* "2.24.3"; NULL: not known */
+const char *ft_nccl_release_text(struct ft_nccl_text *to, int32_t release);
 
 const char *ft_nccl_protocol_word(enum ft_nccl_protocol protocol);
 const char *ft_nccl_found_by_word(enum ft_nccl_found_by found_by);

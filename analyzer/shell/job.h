@@ -23,12 +23,12 @@ struct ft_job {
 	bool streams;         /* prints while it runs */
 	uint64_t most_frames; /* -c; UINT64_MAX: all */
 	struct ft_live_line live;
-	void (*interim)(
-		void *context); /* on SIGUSR1 while a live run goes on; NULL: nothing to tell */
+	/* on SIGUSR1 while a live run goes on; NULL: nothing to tell */
+	void (*interim)(void *context);
 	void (*reloaded)(void *context); /* another map is in force; NULL: nobody cares */
 	void *asked_context;             /* of both */
-	bool (*beat)(
-		void *context); /* called many times a second as long as frames are taken; false: stop */
+	/* called many times a second as long as frames are taken; false: stop */
+	bool (*beat)(void *context);
 	void *beat_context;
 
 	struct ft_declared *declared;

@@ -13,8 +13,8 @@ struct ft_live_line {
 	uint64_t duration_ns; /* 0: until stopped */
 	bool options;         /* one was given that only makes sense for a live source */
 	bool quiet;           /* only failures are told */
-	int (*receiving)(
-		void *context); /* called once all sources receive, with the rights that are about to go: 0, or -errno, told; NULL: nobody cares */
+	/* called once all sources receive, with the rights that are about to go: 0, or -errno, told; NULL: nobody cares */
+	int (*receiving)(void *context);
 	void *receiving_context;
 };
 

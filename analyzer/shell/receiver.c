@@ -75,8 +75,8 @@ static void run(struct ft_live_line *line, int out)
 
 	ft_interrupt_catch();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_DUMPABLE,
-	      1); /* the caller, with the same user, is to see what this one has open */
+	/* the caller, with the same user, is to see what this one has open */
+	prctl(PR_SET_DUMPABLE, 1);
 	if (ft_live_line_open(line, 1, &source) != 0 || ft_live_line_listen(line, source) != 0)
 		_exit(FT_EXIT_FAILED);
 	tell_facts(source, out);

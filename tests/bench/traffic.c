@@ -10,8 +10,8 @@ enum {
 	RUN = 4, /* frames of one half-connection in a row */
 	READ_PACKETS = 3,
 	ANSWER_DELAY = 64, /* runs until the other direction has its own .. */
-	ANSWER_DELAY_DAY =
-		2, /* .. in a day, where they are tenths of a second apart and nobody waits for long */
+	/* .. in a day, where they are tenths of a second apart and nobody waits for long */
+	ANSWER_DELAY_DAY = 2,
 	FRAME_GAP_NS = 100,
 	LIVES_PER_DAY = 144,
 	NO_FLOW = -1,

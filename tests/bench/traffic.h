@@ -16,13 +16,13 @@ struct traffic {
 	const struct site *site;
 	uint64_t frames; /* lost ones included */
 	uint32_t flows;  /* half-connections at a time: even, 2 .. 2^24 - 256 */
-	uint32_t
-		payload; /* bytes per data packet: an MTU (256, 512, 1024, 2048, 4096), or a multiple of 4 below 256 */
+	/* bytes per data packet: an MTU (256, 512, 1024, 2048, 4096), or a multiple of 4 below 256 */
+	uint32_t payload;
 	uint32_t slice; /* bytes kept of each frame; 0: all */
 	bool in_turn;   /* connections one after the other instead of at random */
-	uint64_t
-		day; /* frames in 24 hours, in whose course connections come and go after 10 minutes; 0: one per 100 ns */
-	double loss; /* share of the frames that the mirror loses, 0 .. below 1 */
+	/* frames in 24 hours, in whose course connections come and go after 10 minutes; 0: one per 100 ns */
+	uint64_t day;
+	double loss;    /* share of the frames that the mirror loses, 0 .. below 1 */
 	uint32_t burst; /* so many in a row, from 1 */
 };
 

@@ -30,10 +30,10 @@ struct ft_frame {
 	uint16_t link_type; /* enum ft_link_type, or another LINKTYPE_ value */
 	uint8_t direction;  /* enum ft_direction */
 	uint8_t fcs_bytes; /* trailing FCS announced by the container: 0 or 4 (pcap header, if_fcslen, epb_flags) */
-	uint64_t
-		ts_ns; /* since 1970; the ERF record's own time for ERF; FT_TS_UNKNOWN if it has none */
-	uint64_t
-		number; /* from 1, in the order in which this source hands them out, over all its inputs */
+	/* since 1970; the ERF record's own time for ERF; FT_TS_UNKNOWN if it has none */
+	uint64_t ts_ns;
+	/* from 1, in the order in which this source hands them out, over all its inputs */
+	uint64_t number;
 	uint32_t input;     /* index of the input (file, device) it came from: ft_source_input() */
 	uint32_t section;   /* pcapng section, from 0 */
 	uint32_t interface; /* pcapng interface within the section, else 0 */

@@ -57,11 +57,11 @@ struct ft_device_facts {
 	bool counts_losses;       /* its counter of lost frames can be believed */
 	bool must_poll;           /* it loses frames while its reader sleeps */
 	enum ft_stamp_source stamps;
-	uint64_t
-		clock_error_ns; /* of the time stamps against wall time, as far as known; 0: not known */
+	/* of the time stamps against wall time, as far as known; 0: not known */
+	uint64_t clock_error_ns;
 	const char *note; /* a sentence for the user on what this device cannot do; NULL: nothing */
-	const char *const *
-		identities; /* what an RDMA port is known as in its fabric, a line each, then NULL; NULL: none */
+	/* what an RDMA port is known as in its fabric, a line each, then NULL; NULL: none */
+	const char *const *identities;
 };
 
 /* A device that could be opened. */

@@ -30,12 +30,12 @@ struct ft_recorder_config {
 	const char *application, *system, *comment; /* of every file's section; NULL: nothing */
 	const struct ft_recorder_input *inputs;     /* by ft_frame.input; borrowed */
 	uint32_t input_count;
-	uint64_t
-		rotate_bytes; /* a file never exceeds it; >= FT_RECORDER_FILE_MIN; 0: no bound but a tenth of disk_limit */
+	/* a file never exceeds it; >= FT_RECORDER_FILE_MIN; 0: no bound but a tenth of disk_limit */
+	uint64_t rotate_bytes;
 	uint64_t rotate_ns;     /* a file with frames ends after so long; 0: never */
 	uint64_t rotate_frames; /* 0: no bound */
-	uint64_t
-		disk_limit; /* all files of this recorder together never exceed it: the oldest go; 0: no bound */
+	/* all files of this recorder together never exceed it: the oldest go; 0: no bound */
+	uint64_t disk_limit;
 	uint64_t memory; /* for frames that wait for the disk; at least 8 MiB are taken */
 	bool patient;    /* the frames can wait: nothing is left out for a slow disk */
 };

@@ -37,16 +37,16 @@ struct ft_source_input {
 	uint16_t link_types[16];  /* in order of appearance */
 	unsigned link_type_count; /* <= 16; further ones are read but not listed */
 	uint64_t erf_lost;        /* sum of the ERF loss counters (lctr) of types that define it */
-	uint64_t
-		dropped; /* by interfaces and their system, as pcapng statistics (2^48 at most) or the device say */
+	/* by interfaces and their system, as pcapng statistics (2^48 at most) or the device say */
+	uint64_t dropped;
 	bool losses_unknown; /* a device that cannot count its losses, or a file captured from one: `dropped` is the least */
-	uint64_t
-		clock_steps; /* times that went backwards by more than FT_CLOCK_ERROR_NS from frame to frame */
-	uint64_t
-		odd_records; /* records read with a correction: fraction out of range, captured > original, unknown interface (dropped) */
+	/* times that went backwards by more than FT_CLOCK_ERROR_NS from frame to frame */
+	uint64_t clock_steps;
+	/* records read with a correction: fraction out of range, captured > original, unknown interface (dropped) */
+	uint64_t odd_records;
 	uint64_t dropped_records; /* of those, blocks that could not be used at all */
-	const char *
-		clock; /* live: who stamps, "kernel", "adapter", "program", "file"; NULL: not stated */
+	/* live: who stamps, "kernel", "adapter", "program", "file"; NULL: not stated */
+	const char *clock;
 	uint64_t clock_error_ns; /* against wall time, as far as known; 0: not known */
 	bool damaged; /* ended before its end; `complaint` says where: "NAME: damaged at byte N: ...", or that a device vanished */
 	struct ft_source_complaint complaint;

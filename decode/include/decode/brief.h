@@ -21,8 +21,7 @@
 enum ft_brief_form { FT_BRIEF_OVER_IPV4, FT_BRIEF_OVER_IPV6, FT_BRIEF_NATIVE };
 
 struct ft_brief {
-	uint32_t
-		ip_at; /* network header; behind it UDP, then the BTH. Native: the LRH, behind it the BTH */
+	uint32_t ip_at; /* network header, behind it UDP, then the BTH; or the LRH, then the BTH */
 	uint32_t payload_at, payload_length; /* the payload begins within what was captured */
 	/* of the datagram, whose last four bytes are the ICRC: of the frame but for a VCRC, unless that was cut */
 	uint32_t end;

@@ -177,8 +177,8 @@ enum {
 	FT_NCCL_LL_MAX = 65536,       /* bytes of a message */
 	FT_NCCL_LL128_LINE = 128,     /* fifteen u64 of data, u64 flag */
 	FT_NCCL_LL128_LINE_RCCL = 64, /* seven */
-	FT_NCCL_LL128_UNIT =
-		2048, /* a message is whole units of lines, the last one's rest undefined */
+	/* a message is whole units of lines, the last one's rest undefined */
+	FT_NCCL_LL128_UNIT = 2048,
 	FT_NCCL_LL128_MAX = 614400,
 };
 

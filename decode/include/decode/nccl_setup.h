@@ -32,10 +32,10 @@ enum ft_nccl_socket {
 	FT_NCCL_SOCKET_KINDS
 };
 
-#define FT_NCCL_MAGIC_SOCKET                                                                       \
-	UINT64_C(0x564ab9f2fc4b9d6c) /* of kinds NET, IB and RAS, unless set otherwise (2.30.7) */
-#define FT_NCCL_MAGIC_COMM                                                                         \
-	UINT64_C(0x0280028002800280) /* of a communicator made by NCCL_COMM_ID; else random */
+/* of kinds NET, IB and RAS, unless set otherwise (2.30.7) */
+#define FT_NCCL_MAGIC_SOCKET UINT64_C(0x564ab9f2fc4b9d6c)
+/* of a communicator made by NCCL_COMM_ID; else random */
+#define FT_NCCL_MAGIC_COMM UINT64_C(0x0280028002800280)
 
 enum { FT_NCCL_HELLO_BYTES = 12, FT_NCCL_READY_BYTES = 4 };
 
@@ -91,8 +91,8 @@ const struct ft_nccl_form *ft_nccl_form_find(uint32_t bytes);
 struct ft_nccl_device {
 	uint8_t gid[FT_NCCL_GID_BYTES];
 	uint32_t lid; /* 0 on Ethernet */
-	uint32_t
-		rkey; /* of what `addr` points at, on this device. A key: not for printing unasked */
+	/* of what `addr` points at, on this device. A key: not for printing unasked */
+	uint32_t rkey;
 	uint8_t port;
 	uint8_t link_layer; /* 1 InfiniBand, 2 Ethernet, 0 not told */
 	uint16_t mtu; /* bytes, 256..4096; the connection uses the smaller one of both sides */
@@ -100,8 +100,8 @@ struct ft_nccl_device {
 
 struct ft_nccl_metadata {
 	const struct ft_nccl_form *form;
-	uint64_t
-		addr; /* connecting side: its FIFO. Listening: its array of sizes since 2.20, else nothing */
+	/* connecting side: its FIFO. Listening: its array of sizes since 2.20, else nothing */
+	uint64_t addr;
 	struct ft_nccl_device devices[FT_NCCL_DEVICES_MAX];
 	uint8_t device_count;
 	/*
@@ -112,8 +112,8 @@ struct ft_nccl_metadata {
 	uint8_t qp_count;
 	uint32_t probe_qpns[FT_NCCL_DEVICES_MAX];    /* by device, 2.29.7 and later; 0: none */
 	uint32_t recovery_qpns[FT_NCCL_DEVICES_MAX]; /* by device, 2.30 */
-	const char *
-		name; /* in the bytes read, any but NUL; merged ones joined by '+'. NULL before 2.20 */
+	/* in the bytes read, any but NUL; merged ones joined by '+'. NULL before 2.20 */
+	const char *name;
 	uint32_t name_length;
 	bool has_service;
 	int32_t traffic_class, service_level; /* 2.26 and later */

@@ -33,8 +33,8 @@ enum ft_payload_rule {
 
 /* What follows the BTH. For an undefined opcode everything is 0. */
 struct ft_opcode_shape {
-	uint32_t
-		headers; /* FT_HAS_ bits of the extended headers; in wire order from the lowest bit up */
+	/* FT_HAS_ bits of the extended headers; in wire order from the lowest bit up */
+	uint32_t headers;
 	uint8_t length;  /* their bytes: 0..40 */
 	uint8_t payload; /* enum ft_payload_rule */
 	bool defined;

@@ -15,11 +15,11 @@
 
 /* Somebody outside of this machine who can tell. */
 struct ft_witness {
-	const char *
-		one_way_by; /* who states that the port has no fibre to send through; NULL: nobody */
+	/* who states that the port has no fibre to send through; NULL: nobody */
+	const char *one_way_by;
 	const char *switch_by; /* who read the switch's counter, NULL: nobody */
-	uint64_t switch_rx
-		[2]; /* frames it received from the port, before and after; FT_TX_UNREADABLE */
+	/* frames it received from the port, before and after; FT_TX_UNREADABLE */
+	uint64_t switch_rx[2];
 };
 
 /* Whether a process without rights could send on this kernel, tried where nothing leaves the machine. */
@@ -65,9 +65,8 @@ enum { FT_REASONS_MAX = 64, FT_REASON = 80 };
 struct ft_passive_verdict {
 	enum ft_passive verdict;
 	size_t count;
-	char reasons
-		[FT_REASONS_MAX]
-		[FT_REASON]; /* codes, those of the verdict first, then what else is to be known */
+	/* codes, those of the verdict first, then what else is to be known */
+	char reasons[FT_REASONS_MAX][FT_REASON];
 };
 
 /*

@@ -11,8 +11,8 @@
 enum { FT_DESCRIPTOR_KINDS_MAX = 32, FT_DESCRIPTOR_KIND = 32 };
 
 struct ft_descriptor_kind {
-	char name
-		[FT_DESCRIPTOR_KIND]; /* "packet", "xdp", "netlink", "file", "pipe", "device", "anon:[eventfd]", ... */
+	/* "packet", "xdp", "netlink", "file", "pipe", "device", "anon:[eventfd]", ... */
+	char name[FT_DESCRIPTOR_KIND];
 	unsigned count;
 };
 

@@ -24,15 +24,15 @@ enum ft_tx_kind {
 };
 
 struct ft_tx_counter {
-	char name
-		[FT_TX_NAME]; /* "netdev.tx_packets", "ethtool.tx_bytes_phy", "infiniband.port_xmit_data" */
+	/* "netdev.tx_packets", "ethtool.tx_bytes_phy", "infiniband.port_xmit_data" */
+	char name[FT_TX_NAME];
 	enum ft_tx_kind kind;
 	uint64_t value;
 };
 
 struct ft_transmitted {
-	uint64_t
-		index; /* the interface's number, which a new one of the same name does not have; 0: not known */
+	/* the interface's number, which a new one of the same name does not have; 0: not known */
+	uint64_t index;
 	size_t count;
 	struct ft_tx_counter counters[FT_TX_COUNTERS_MAX];
 };

@@ -71,8 +71,8 @@ static void fill(const struct ft_frame *frame, struct ft_nccl_request requests[8
 		request->rkey_count = (uint8_t)(bytes[i + 1] % (FT_NCCL_RKEYS_MAX + 1));
 		memcpy(&request->tag, bytes + i + 4, sizeof request->tag);
 		memcpy(&request->va, bytes + i + 8, sizeof request->va);
-		request->offered = request->written =
-			request->va >> 1; /* JSON readers stop at 63 bits */
+		/* JSON readers stop at 63 bits */
+		request->offered = request->written = request->va >> 1;
 		memcpy(request->rkeys, bytes + i, 16);
 		shown->request_count++;
 	}

@@ -216,8 +216,8 @@ static void frames_in_pieces_are_joined(void **state)
 
 	(void)state;
 	open_ring(&scene, "net_ring0", 1);
-	for (unsigned round = 0; round < 5000;
-	     round++) { /* many times what the joined bytes have room for */
+	/* many times what the joined bytes have room for */
+	for (unsigned round = 0; round < 5000; round++) {
 		for (uint32_t i = 0; i < COUNT; i++)
 			feed("ETH_RXTX0_net_ring0",
 			     make(&scene, shapes[i].length, shapes[i].pieces, round + i));
@@ -334,9 +334,10 @@ static void frames_stay_readable_for_as_many_calls_as_asked(void **state)
 			     make(&scene, LENGTH, 1 + i % 2, call * PER_CALL + i));
 		assert_int_equal(scene.driver->receive(scene.device, frames[call % KEEP], ROOM),
 				 PER_CALL);
+		/* finding nothing ends no frame's life */
 		assert_int_equal(scene.driver->receive(scene.device, frames[call % KEEP] + PER_CALL,
 						       ROOM - PER_CALL),
-				 0); /* finding nothing ends no frame's life */
+				 0);
 		spoil_free_buffers(&scene);
 		for (uint32_t kept = oldest; kept <= call; kept++) {
 			for (uint32_t i = 0; i < PER_CALL; i++)

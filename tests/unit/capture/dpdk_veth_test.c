@@ -268,8 +268,8 @@ static void frames_arrive(const struct source *source)
 
 	assert_false(is_promiscuous("fabtap_tap"));
 	assert_int_equal(interface_counter("fabtap_tap", 1), BURST * BURSTS);
-	assert_int_equal(interface_counter("fabtap_tap", 9),
-			 0); /* sent, which is received by the other */
+	/* sent, which is received by the other */
+	assert_int_equal(interface_counter("fabtap_tap", 9), 0);
 	assert_int_equal(interface_counter("fabtap_far", 1), 0);
 }
 

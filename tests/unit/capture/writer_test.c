@@ -223,10 +223,11 @@ static void a_long_comment_is_cut_between_characters(void **state)
 	assert_int_equal(ft_pcapng_write(writer, &one_frame, "x", ""), 0);
 	assert_int_equal(ft_pcapng_close(writer, &complaint), 0);
 	size = slurp(path, bytes, 100000);
+	/* 65533 bytes */
 	assert_non_null(memmem(bytes, size,
 			       "\x01\0\xfd\xff"
 			       "cccc",
-			       8)); /* 65533 bytes */
+			       8));
 	assert_int_equal(read_file(path).count, 2);
 	remove_file(path);
 	free(comment);

@@ -8,11 +8,12 @@
  * them is not accounted for, and what it has answered to the other half. PSNs are 24-bit.
  */
 
-#define FT_PSN_NONE   UINT32_MAX
-#define FT_LENGTH_CUT UINT32_MAX /* message_bytes: of a READ whose length was cut away .. */
-#define FT_LENGTH_UNKNOWN                                                                          \
-	UINT32_MAX /* .. or of a message that is not told from others lost round it */
+#define FT_PSN_NONE UINT32_MAX
 #define FT_PSN_ANEW (UINT32_MAX - 1) /* first_psn: another sequence was here before */
+
+/* message_bytes: of a READ whose length was cut away; of a message that is not told from others lost round it */
+#define FT_LENGTH_CUT     UINT32_MAX
+#define FT_LENGTH_UNKNOWN UINT32_MAX
 
 /* How the two halves of a connection were found; the smaller the surer. */
 enum ft_paired_by {
@@ -29,8 +30,8 @@ enum ft_half_flags {
 	FT_HALF_NAKED = 1u << 1,      /* the peer asked for nak_psn and what follows it again */
 	FT_HALF_IN_MESSAGE = 1u << 2, /* First seen, Last not yet */
 	FT_HALF_ANSWERING = 1u << 3,  /* READ response First seen, Last not yet */
-	FT_HALF_SPAN_UNKNOWN =
-		1u << 4, /* the last READ request: how many PSNs it takes is not known yet */
+	/* the last READ request: how many PSNs it takes is not known yet */
+	FT_HALF_SPAN_UNKNOWN = 1u << 4,
 	FT_HALF_GOING_BACK = 1u << 5,  /* sending again what passed before; until a new request */
 	FT_HALF_MTU_GUESSED = 1u << 6, /* mtu is only known not to be smaller */
 	FT_HALF_MET = 1u << 7,         /* has, or had, a peer */
@@ -38,16 +39,16 @@ enum ft_half_flags {
 
 struct ft_half {
 	uint32_t next_psn; /* expected of the next new request; FT_PSN_NONE: none seen */
-	uint32_t
-		acked; /* newest PSN of requests sent here that the peer answered for; FT_PSN_NONE */
-	uint32_t
-		answered; /* newest PSN of the peer's requests that this half answered for; FT_PSN_NONE */
+	/* newest PSN of requests sent here that the peer answered for; FT_PSN_NONE */
+	uint32_t acked;
+	/* newest PSN of the peer's requests that this half answered for; FT_PSN_NONE */
+	uint32_t answered;
 	uint32_t answer_next; /* PSN expected of the next READ response packet; FT_PSN_NONE */
+	/* both, from bit 24 on: how often requests were refused soon after that; 8: too often */
 	union {
 		uint32_t nak_psn; /* with FT_HALF_NAKED */
-		uint32_t
-			first_psn; /* without: first request seen of the first sequence; FT_PSN_NONE, FT_PSN_ANEW */
-		/* of both, from bit 24 on: how often requests were refused soon after that; 8: too often */
+		/* without: first request seen of the first sequence; FT_PSN_NONE, FT_PSN_ANEW */
+		uint32_t first_psn;
 	};
 	uint32_t spans; /* PSN ranges not accounted for: first of a list in the tracker; 0: none */
 	union {
@@ -55,12 +56,12 @@ struct ft_half {
 		/* no request is known to be its own yet (next_psn): the newest that may be; FT_PSN_NONE */
 		uint32_t doubted_psn;
 	};
-	uint32_t
-		message_bytes; /* of the message being sent: RETH's, or so far; FT_LENGTH_CUT, _UNKNOWN */
+	/* of the message being sent: RETH's, or so far; FT_LENGTH_CUT, _UNKNOWN */
+	uint32_t message_bytes;
 	uint32_t asked_psn; /* request whose answer is timed; FT_PSN_NONE */
 	union {
-		uint32_t
-			candidate; /* no peer yet: record number of the half that may be it; 0: none */
+		/* no peer yet: record number of the half that may be it; 0: none */
+		uint32_t candidate;
 		uint32_t msn; /* with a peer: newest MSN of the answers that moved on; 0: none */
 	};
 	uint64_t asked_ns;
@@ -72,7 +73,7 @@ struct ft_half {
 	uint8_t service; /* enum ft_service of the first packet that was not a CNP; 0xff: none yet */
 	uint8_t span_count;    /* ranges in the list of `spans` */
 	uint32_t answer_first; /* of the READ response being sent, its first; FT_PSN_NONE */
-	uint32_t
-		outside; /* another sequence: requests of it in a row, << 24, and the PSN it would go on with; 0: none */
+	/* another sequence: requests of it in a row, << 24, and the PSN it would go on with; 0: none */
+	uint32_t outside;
 };
 static_assert(sizeof(struct ft_half) == 64, "a cache line");

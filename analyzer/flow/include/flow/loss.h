@@ -63,16 +63,16 @@ struct ft_loss_evidence {
 	uint64_t longer; /* by so many do refusals there make that longer */
 	uint64_t onset;  /* of `early`, those for FT_LOSS_ONSET */
 	uint64_t aside;  /* of the spaces, those where holes are not believed */
-	uint64_t
-		alike; /* copies of packets that mostly have none: they may have been sent again .. */
+	/* copies of packets that mostly have none: they may have been sent again .. */
+	uint64_t alike;
 	uint64_t models;                          /* .. and packets that they are like */
 	uint64_t doubted_squares[FT_LOSS_DOUBTS]; /* like `squares`, of what is doubtful */
 	uint64_t doubted_answers[FT_LOSS_DOUBTS]; /* like `answers_lost` */
 	uint64_t waiting;   /* requesters that lack responses of FT_LOSS_OVERDUE */
 	uint64_t uncertain; /* frames missing where fabric and mirror cannot be told apart .. */
-	uint64_t
-		unanswered; /* .. of them, those that a reliable transport had yet to answer for .. */
-	uint64_t overdue;   /* .. and responses that may yet come, or be asked for again .. */
+	/* .. of them, those that a reliable transport had yet to answer for .. */
+	uint64_t unanswered;
+	uint64_t overdue; /* .. and responses that may yet come, or be asked for again .. */
 	uint64_t missing_squares[FT_LOSS_MISSING]; /* .. like `squares`, of those in bins */
 	uint64_t questions;                        /* READs and ATOMICs seen .. */
 	uint64_t answers;                          /* .. responses they ask for .. */

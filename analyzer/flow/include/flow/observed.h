@@ -23,11 +23,11 @@ enum ft_observed_has {
 	FT_OBSERVED_ACK_REQUEST = 1u << 18,
 	FT_OBSERVED_BECN = 1u << 19,
 	FT_OBSERVED_FECN = 1u << 20,
-	FT_OBSERVED_BAD_ICRC =
-		1u << 21, /* no field can be trusted: the flow stage leaves it alone */
-	FT_OBSERVED_CONTENT =
-		1u << 22,             /* content: enough was captured to tell packets apart by it */
-	FT_OBSERVED_WHOLE = 1u << 23, /* nothing was cut off */
+	/* no field can be trusted: the flow stage leaves it alone */
+	FT_OBSERVED_BAD_ICRC = 1u << 21,
+	/* content: enough was captured to tell packets apart by it */
+	FT_OBSERVED_CONTENT = 1u << 22,
+	FT_OBSERVED_WHOLE = 1u << 23,  /* nothing was cut off */
 	FT_OBSERVED_MIRROR = 1u << 24, /* mirror, mirror_sequence */
 	FT_OBSERVED_UPWARD = 1u << 25, /* tells the two directions of a pair apart, no more */
 };
@@ -43,14 +43,14 @@ enum ft_alike {
 struct ft_observed {
 	uint64_t ts_ns; /* since 1970; FT_TS_UNKNOWN (UINT64_MAX): none */
 	uint64_t frame; /* number in the capture, from 1 */
-	uint64_t
-		digest; /* of all bytes that neither a mirror nor a hop changes: for finding copies */
+	/* of all bytes that neither a mirror nor a hop changes: for finding copies */
+	uint64_t digest;
 	uint64_t pair; /* of the two addresses, in either order */
 	uint32_t has;  /* enum ft_observed_has */
-	uint32_t
-		content; /* digest of what a transport repeats unchanged: operation, extended headers, payload */
-	uint32_t
-		hop; /* what only a hop changes: 24 bits of digest of the MAC addresses, time to live */
+	/* digest of what a transport repeats unchanged: operation, extended headers, payload */
+	uint32_t content;
+	/* what only a hop changes: 24 bits of digest of the MAC addresses, time to live */
+	uint32_t hop;
 	uint32_t payload;      /* bytes, without pad */
 	uint32_t icrc;         /* as it stands in memory; 0: not captured, or behind IP options */
 	uint32_t dest_qp, psn; /* 24-bit */

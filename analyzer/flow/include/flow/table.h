@@ -51,8 +51,8 @@ enum ft_flow_elsewhere {
 	FT_FLOW_VLAN = 0x0fff,    /* this one: */
 	FT_FLOW_SEEN = 1 << 12,   /* the half-connection's own packets were seen in it */
 	FT_FLOW_COPIED = 1 << 13, /* copies of them were */
-	FT_FLOW_SHARED =
-		1 << 15, /* another half-connection has the same addresses and queue pair */
+	/* another half-connection has the same addresses and queue pair */
+	FT_FLOW_SHARED = 1 << 15,
 };
 
 /* Three cache lines: who and when; the judge's and the accounts'; the transport's. */
@@ -63,14 +63,14 @@ struct ft_flow {
 
 	uint64_t bytes;   /* on the wire */
 	uint64_t verdict; /* its number; 0: nothing to report */
-	uint64_t
-		judged_by; /* digest of what it was reached from besides this key, and of the epoch; 0: none yet */
+	/* digest of what it was reached from besides this key, and of the epoch; 0: none yet */
+	uint64_t judged_by;
 	uint32_t cell;      /* where the frames are added up; UINT32_MAX: not known yet */
 	uint16_t bad_icrc;  /* packets whose ICRC was wrong; up to 65535 */
 	uint16_t elsewhere; /* enum ft_flow_elsewhere */
 	uint32_t peer;      /* record number of the other half of the connection; 0: not known */
-	uint32_t
-		asked; /* moment when its newest request passed; whoever steps the tracker keeps it */
+	/* moment when its newest request passed; whoever steps the tracker keeps it */
+	uint32_t asked;
 	uint16_t first_base; /* of the connection, by its set-up; FT_FLOW_NO_BASE */
 	uint16_t base, vlan; /* of the frames that are counted here, if the key leaves them open */
 	uint16_t watched;    /* for NCCL: analyzer/watch.h */

@@ -21,9 +21,8 @@ enum ft_step_what {
 	FT_STEP_GAP = 1u << 1,           /* new, and opened a hole before it */
 	FT_STEP_RETRANSMITTED = 1u << 2, /* passed before */
 	FT_STEP_REORDERED = 1u << 3,     /* filled a hole that nobody had asked for */
-	FT_STEP_FABRIC_LOST =
-		1u
-		<< 4, /* filled a hole that the receiver had asked for: first seen when sent again */
+	/* filled a hole that the receiver had asked for: first seen when sent again */
+	FT_STEP_FABRIC_LOST = 1u << 4,
 	FT_STEP_ACK = 1u << 5,    /* ACKNOWLEDGE with an ACK syndrome */
 	FT_STEP_NAK = 1u << 6,    /* ... with a NAK; the code is in the syndrome */
 	FT_STEP_RNR = 1u << 7,    /* ... with an RNR NAK */
@@ -39,8 +38,8 @@ enum ft_step_what {
 	FT_STEP_ANEW = 1u << 15, /* the first answer in a sequence that the other half began anew */
 	/* Likewise retransmitted, or of a queue pair set up anew, and its message new; later one of the next two tells. */
 	FT_STEP_WITHHELD = 1u << 16,
-	FT_STEP_TOLD_AGAIN =
-		1u << 17,            /* all withheld of one half passed before: ft_tracker_told() */
+	/* all withheld of one half passed before: ft_tracker_told() */
+	FT_STEP_TOLD_AGAIN = 1u << 17,
 	FT_STEP_TOLD_NEW = 1u << 18, /* none of it did: likewise */
 };
 
@@ -61,24 +60,24 @@ struct ft_step_gap {
 struct ft_step {
 	uint32_t what;             /* enum ft_step_what */
 	uint32_t message_kind : 8; /* enum ft_message_kind, with FT_STEP_MESSAGE */
-	uint32_t
-		open : 24; /* PSNs of lost_flow given up now, by whom they were lost is not known */
+	/* PSNs of lost_flow given up now, by whom they were lost is not known */
+	uint32_t open : 24;
 	uint32_t message_bytes; /* or FT_LENGTH_UNKNOWN */
 	uint32_t
 		message_flow; /* record number of the half-connection that asked for it: this one, or for reads and
 	                           atomics the peer; 0: the peer is not known */
 	uint32_t mirror_lost; /* packets this one proved lost by the mirror .. */
 	uint32_t lost_flow;   /* .. of the half-connection with this record number; requests */
-	uint32_t
-		answers_lost; /* likewise READ responses and ATOMIC ACKNOWLEDGEs, lost on the half .. */
+	/* likewise READ responses and ATOMIC ACKNOWLEDGEs, lost on the half .. */
+	uint32_t answers_lost;
 	uint32_t answers_flow;  /* .. with this record number; 0: the peer is not known */
 	struct ft_step_gap gap; /* the one with most packets of those decided now */
 	uint64_t rtt_ns;        /* from a request to this answer, as seen here; 0: not measured */
 };
 
 struct ft_tracker_config {
-	uint32_t
-		spans; /* most ranges kept at once; beyond it the oldest of the same flow is given up as open */
+	/* most ranges kept at once; beyond it the oldest of the same flow is given up as open */
+	uint32_t spans;
 	uint64_t flow_timeout_ns; /* silence after which PSNs are taken as they come */
 	/*
 	 * with traffic beyond it, a hole older than this was delivered, in a one-sided view, and with much traffic a
@@ -96,16 +95,16 @@ struct ft_tracker_config {
 struct ft_tracker_totals {
 	uint64_t retransmitted, reordered, fabric_lost, mirror_lost;
 	uint64_t lost_by_gap; /* of mirror_lost: holes that a request sequence shows (psn-gap) */
-	uint64_t
-		lost_by_ack; /* .. packets known only from answers to them or from answers due (ack-of-unseen) */
+	/* .. packets known only from answers to them or from answers due (ack-of-unseen) */
+	uint64_t lost_by_ack;
 	uint64_t doubted[FT_LOSS_DOUBTS]; /* of these, what ft_loss_resolve() decides about .. */
 	uint64_t doubted_gaps[FT_LOSS_DOUBTS]; /* .. and of that, what is of lost_by_gap */
 	uint64_t gaps_open;                    /* PSNs missing at the end, neither */
 	uint64_t acks, naks, rnr_naks, cnps;
 	uint64_t paired;    /* connections */
 	uint64_t one_sided; /* half-connections whose reverse is missing .. */
-	uint64_t
-		unpaired; /* .. and others without one: of as many each way, which of which is not known */
+	/* .. and others without one: of as many each way, which of which is not known */
+	uint64_t unpaired;
 };
 
 /* 0, -EINVAL (no spans) or -ENOMEM. `table` and `evidence`, which takes what bears on loss, must outlive it. */

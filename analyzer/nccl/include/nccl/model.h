@@ -219,8 +219,8 @@ struct ft_nccl_process {
 };
 
 struct ft_nccl_report {
-	const struct ft_nccl_connection *const
-		*connections; /* each array in order of first frame */
+	/* each array in order of first frame */
+	const struct ft_nccl_connection *const *connections;
 	size_t connection_count;
 	const struct ft_nccl_message *messages;
 	size_t message_count;

@@ -34,8 +34,8 @@ struct ft_nccl_seen {
 	uint64_t frame; /* number in the capture, from 1 */
 	uint64_t ts_ns; /* FT_TS_UNKNOWN: none */
 	struct ft_nccl_ends ends;
-	uint32_t
-		has; /* enum ft_has bits: RETH, AETH, IMMDT, ATOMICETH, DETH, UDP, MAD, PAYLOAD_LENGTH */
+	/* enum ft_has bits: RETH, AETH, IMMDT, ATOMICETH, DETH, UDP, MAD, PAYLOAD_LENGTH */
+	uint32_t has;
 	uint32_t dest_qp, psn; /* 24-bit */
 	uint32_t qkey, src_qp; /* DETH */
 	uint8_t opcode;

@@ -117,8 +117,8 @@ struct ft_partition {
 	uint32_t tenant;  /* index; FT_NONE for none */
 	bool ipoib, index0;
 	int mtu, rate, sl; /* as the file's unit says (tapmap: bytes; OpenSM: IBTA code); -1 none */
-	const char *
-		flags_json; /* OpenSM: every flag as a JSON object text for `map show`; NULL: none */
+	/* OpenSM: every flag as a JSON object text for `map show`; NULL: none */
+	const char *flags_json;
 	const struct ft_interval *intervals; /* by time; never overlapping */
 	size_t interval_count;
 	struct ft_origin origin;

@@ -11,11 +11,11 @@ struct ft_map_complaint {
 struct ft_map_files {
 	const char *map;    /* path */
 	const char *format; /* "tapmap", "opensm"; NULL: found out from the content */
-	const char *const *
-		topologies; /* ibnetdiscover, guid2lid, smpquery, saquery output; kind found from the content */
+	/* ibnetdiscover, guid2lid, smpquery, saquery output; kind found from the content */
+	const char *const *topologies;
 	size_t topology_count;
-	const char *
-		key; /* Ed25519 public key (PEM): an unsigned or wrongly signed map is refused; NULL: not checked */
+	/* Ed25519 public key (PEM): an unsigned or wrongly signed map is refused; NULL: not checked */
+	const char *key;
 	bool allow_both_pkeys; /* OpenSM -W */
 };
 

@@ -35,8 +35,8 @@ struct ft_report_opcode {
 
 /* What NCCL's framing says of a half-connection. */
 struct ft_report_flow_nccl {
-	const char *class
-		; /* of the queue pair it goes to: "nccl", "ucx" .., "unknown"; NULL: nothing is known */
+	/* of the queue pair it goes to: "nccl", "ucx" .., "unknown"; NULL: nothing is known */
+	const char *class;
 	double confidence;   /* 0..1 */
 	uint64_t connection; /* in fabtap.nccl/1; FT_UNKNOWN: none */
 	const char *role;    /* "data", "cts"; NULL: no connection */
@@ -63,8 +63,8 @@ struct ft_report_flow {
 	uint64_t acks, naks[FT_FLOW_NAKS], rnr_naks, ce_marked, cnps;
 	uint64_t psn_first, psn_last, mtu; /* FT_UNKNOWN: not known */
 	const char *verdict; /* "allowed", "violated", "unknown"; NULL: there is no map */
-	const char *rules
-		[FT_FLOW_RULES]; /* names; without a map those of what NCCL's framing shows, if it was followed */
+	/* names; without a map those of what NCCL's framing shows, if it was followed */
+	const char *rules[FT_FLOW_RULES];
 	size_t rule_count;
 	uint64_t connection; /* FT_UNKNOWN: its other half is not known */
 	struct ft_report_flow_nccl nccl;

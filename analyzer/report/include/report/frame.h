@@ -16,8 +16,8 @@ struct ft_frame_verdict {
 	size_t note_count;
 	const char *from, *to; /* tenants; "unknown" */
 	const char *exception; /* id that permits the crossing, or NULL */
-	const char
-		*undecided; /* NULL, or why: "bad_icrc", "truncated", "malformed", "no_timestamp" */
+	/* NULL, or why: "bad_icrc", "truncated", "malformed", "no_timestamp" */
+	const char *undecided;
 	bool grace;
 	bool judged;
 };

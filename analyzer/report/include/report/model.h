@@ -160,8 +160,8 @@ struct ft_report {
 	const struct ft_report_source *sources;
 	size_t source_count;
 	uint64_t frames, bytes, first_ts_ns, last_ts_ns;
-	uint64_t
-		stopped_after; /* frames after which reading stopped as asked; 0: read to the end */
+	/* frames after which reading stopped as asked; 0: read to the end */
+	uint64_t stopped_after;
 	struct ft_report_map map;
 	struct ft_report_coverage coverage;
 	const struct ft_report_tenant *tenants;
@@ -170,8 +170,8 @@ struct ft_report {
 	size_t pair_count;
 	const struct ft_report_pkey *pkeys;
 	size_t pkey_count;
-	const struct ft_report_finding
-		*findings; /* ordered: violations by severity, rule, subject; then the rest */
+	/* ordered: violations by severity, rule, subject; then the rest */
+	const struct ft_report_finding *findings;
 	size_t finding_count;
 	uint64_t findings_dropped; /* beyond the configured number; they count for the verdict */
 	const char *evidence_path; /* -w; NULL: not written */

@@ -9,8 +9,8 @@
  * writes on the hosts. docs/nccl.md, docs/formats.md.
  */
 struct ft_report_nccl {
-	const struct ft_report *
-		about; /* tool, capture, coverage, and findings, of which those of nccl.* are printed */
+	/* tool, capture, coverage, and findings, of which those of nccl.* are printed */
+	const struct ft_report *about;
 	const struct ft_nccl_report *nccl;
 };
 

@@ -59,8 +59,8 @@ static void conflicts_are_found_at_their_first_instant(void **state)
 	assert_shared(0, 1000, 2, both);
 	assert_shared(200, 1000, 1, later);
 	assert_shared(150, 150, 1, within);
-	assert_shared(0, 49, 0,
-		      NULL); /* a port that both own, and shared storage, do not conflict */
+	/* a port that both own, and shared storage, do not conflict */
+	assert_shared(0, 49, 0, NULL);
 	assert_shared(100, 100, 1, &both[0]);
 	assert_shared(200, 349, 0, NULL);
 	assert_shared(350, 350, 1, later);

@@ -99,8 +99,8 @@ static void keywords_own_nothing_but_self(void **state)
 	assert_owners(map, ft_map_find_lid(map, CA1), 0, "p1 p2");
 	assert_owners(map, ft_map_find_lid(map, CA2), 0, "");
 	assert_owners(map, ft_map_find_lid(map, SW), 0, "");
-	assert_owners(map, ft_map_find_lid(map, SM), 0,
-		      "p3"); /* a customer comes before management */
+	/* a customer comes before management */
+	assert_owners(map, ft_map_find_lid(map, SM), 0, "p3");
 	assert_owners(map, FT_NONE, 0, "");
 	ft_map_destroy(map);
 }
@@ -136,8 +136,8 @@ static void owners_are_customers_first(void **state)
 
 	(void)state;
 	assert_owners(map, ft_map_find_lid(map, A1), 0, "red");
-	assert_owners(map, ft_map_find_lid(map, A1), SECONDS(100),
-		      ""); /* limited in storage: not storage's */
+	/* limited in storage: not storage's */
+	assert_owners(map, ft_map_find_lid(map, A1), SECONDS(100), "");
 	assert_owners(map, ft_map_find_lid(map, NAS), 0, "storage");
 	assert_owners(map, ft_map_find_lid(map, ADMIN), 0, "mgmt");
 	ft_map_destroy(map);
@@ -301,8 +301,8 @@ static void endpoints_are_found_by_every_name(void **state)
 	assert_int_equal(ft_map_find_lid(map, 301), FT_NONE);
 	assert_int_equal(ft_map_find_lid(map, 0xffff), FT_NONE);
 	assert_int_not_equal(ft_map_find_mac(map, mac), FT_NONE);
-	assert_int_equal(ft_map_endpoint_count(map),
-			 4 + 3 + 4); /* ports, GUID, LID, MAC, prefixes */
+	/* ports, GUID, LID, MAC, prefixes */
+	assert_int_equal(ft_map_endpoint_count(map), 4 + 3 + 4);
 	ft_map_destroy(map);
 }
 
@@ -318,8 +318,8 @@ static void an_address_belongs_to_every_prefix_around_it(void **state)
 			 FT_LIMITED);
 	assert_int_equal(ft_map_membership(map, ft_map_find_address(map, far), 2, 0, NULL),
 			 FT_FULL);
-	assert_int_equal(ft_map_membership(map, 0, 2, 0, NULL),
-			 FT_LIMITED); /* a host by its address */
+	/* a host by its address */
+	assert_int_equal(ft_map_membership(map, 0, 2, 0, NULL), FT_LIMITED);
 	ft_map_destroy(map);
 }
 
@@ -383,8 +383,8 @@ static void the_most_specific_line_decides_and_of_equals_the_fuller(void **state
 	assert_int_equal(ft_map_membership(map, 0, 4, 0, NULL), FT_FULL);
 	assert_int_equal(ft_map_membership(map, 0, 5, 0, NULL), 0); /* beyond a router */
 	assert_int_equal(ft_map_membership(map, 0, 6, 0, NULL), FT_FULL);
-	assert_int_equal(ft_map_membership(map, 0, 7, 0, NULL),
-			 FT_FULL);           /* around address and GID */
+	/* around address and GID */
+	assert_int_equal(ft_map_membership(map, 0, 7, 0, NULL), FT_FULL);
 	assert_owners(map, 0, 0, "red all"); /* once, however often it is listed */
 	ft_map_destroy(map);
 }

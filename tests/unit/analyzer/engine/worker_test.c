@@ -78,8 +78,8 @@ static uint32_t send(struct bench *bench, uint64_t ts_ns, uint32_t dest_qp, uint
 	};
 
 	memcpy(bench->bytes, headers, sizeof headers);
-	memcpy(bench->bytes + sizeof headers, &ts_ns,
-	       sizeof ts_ns); /* payload that never repeats */
+	/* payload that never repeats */
+	memcpy(bench->bytes + sizeof headers, &ts_ns, sizeof ts_ns);
 	bench->block.frames[0] = (struct ft_frame){
 		.bytes = bench->bytes,
 		.captured = FRAME_BYTES,

@@ -9,10 +9,11 @@
 /* A capture file run through decoder, flow table, copies and tracker, as the engine does it. */
 struct replay {
 	/* in */
-	bool (*lost)(void *context,
-		     uint64_t frame); /* frames to leave out as if the mirror had; NULL: none */
+	/* frames to leave out as if the mirror had; NULL: none */
+	bool (*lost)(void *context, uint64_t frame);
+	/* every step; NULL: nobody */
 	void (*told)(void *context, const struct ft_flow *flow, const struct ft_observed *observed,
-		     const struct ft_step *step); /* every step; NULL: nobody */
+		     const struct ft_step *step);
 	void *context;
 	uint64_t disorder; /* frames up to 4 places apart change places; seed, 0: none does */
 	/* out; owned by the replay until replay_close() */

@@ -517,8 +517,8 @@ static void files_are_known_by_their_sha256(void **state)
 	assert_int_equal(declared->file_count, 2);
 	assert_int_equal(strlen(declared->files[0].sha256), 64);
 	assert_string_equal(declared->files[1].path, FABRIC);
-	assert_int_equal(declared->port_count,
-			 12); /* nine declared, three switches from the topology */
+	/* nine declared, three switches from the topology */
+	assert_int_equal(declared->port_count, 12);
 	assert_int_equal(declared->verdict, FT_MAP_OK);
 	ft_declared_destroy(declared);
 }

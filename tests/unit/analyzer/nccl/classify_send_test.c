@@ -89,8 +89,8 @@ static void datagrams_are_known_by_their_key(void **state)
 
 		play_there(&p, UD_SEND, 0,
 			   (struct words){ .qkey = rows[i].qkey, .src_qp = ASKING });
-		play_back(&p, UD_SEND, 0,
-			  none); /* its DETH is the other one's by the QPN it names */
+		/* its DETH is the other one's by the QPN it names */
+		play_back(&p, UD_SEND, 0, none);
 		assert_class(&p, 2, ASKED, rows[i].class);
 		ft_nccl_qps_destroy(p.qps);
 	}

@@ -20,8 +20,8 @@ struct setup_release {
 	uint64_t magic;
 };
 
-extern const struct setup_release
-	setup_releases[SETUP_RELEASES]; /* 2.10.3, 2.19.3, 2.21.5, 2.27.7, 2.30.7 */
+/* 2.10.3, 2.19.3, 2.21.5, 2.27.7, 2.30.7 */
+extern const struct setup_release setup_releases[SETUP_RELEASES];
 
 /* What both ends send, and the pieces of it to be sent. */
 struct setup {

@@ -332,8 +332,8 @@ static void nonsense_is_passed_over_until_a_message_begins(void **state)
 	send_hex(&play, 0, PLAY_CLIENT, &at, HELLO(5) INIT(AT_CLIENT));
 	send_hex(&play, 0, PLAY_CLIENT, &at, "ffffffff 09000000 00*50");
 	send_hex(&play, 0, PLAY_CLIENT, &at, "10000000 09000000 00*12");
-	send_hex(&play, 0, PLAY_CLIENT, &at,
-		 "00100000 07000000 00*12"); /* of 4096 bytes, it says */
+	/* of 4096 bytes, it says */
+	send_hex(&play, 0, PLAY_CLIENT, &at, "00100000 07000000 00*12");
 	send_hex(&play, 0, PLAY_CLIENT, &at, "38000000 02000000 00*52"); /* not the type's length */
 	send_hex(&play, 0, PLAY_CLIENT, &at, "12"); /* spoils the message behind it */
 	send_hex(&play, 0, PLAY_CLIENT, &at, KEEP_ALIVE);
