@@ -5,7 +5,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include <capture/clock.h>
 
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
@@ -32,14 +33,6 @@ void ft_dpdk_receive_close(struct ft_dpdk *dpdk)
 	free(dpdk->calls);
 	dpdk->calls = NULL;
 	ft_dpdk_joined_close(&dpdk->joined);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 /* Take the queues in turn, each until it has no more or there is no more room. */
@@ -234,7 +227,7 @@ int ft_dpdk_receive(void *device, struct ft_frame *frames, int room)
 		break;
 	default:
 		handed = hand_out(dpdk, frames, call->buffers, call->count, FT_DPDK_STAMPS_PROGRAM,
-				  now_ns());
+				  ft_clock_wall_ns());
 		break;
 	}
 	if (unlikely(dpdk->file.originals != NULL))

@@ -4,19 +4,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
+
+#include <capture/clock.h>
 
 #include <rte_mbuf_dyn.h>
 
 enum { TRIES = 8, PLAUSIBLE_S = 10 };
-
-static uint64_t wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /* The adapter's clock between two looks at the system's: the closest of some tries. */
 static int compare(void *adapter, struct ft_dpdk_moment *moment)
@@ -25,10 +18,10 @@ static int compare(void *adapter, struct ft_dpdk_moment *moment)
 	struct ft_dpdk_moment best = { .error_ns = UINT64_MAX };
 
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = wall_ns(), ticks, after;
+		uint64_t before = ft_clock_wall_ns(), ticks, after;
 		int error = rte_eth_read_clock(dpdk->port, &ticks);
 
-		after = wall_ns();
+		after = ft_clock_wall_ns();
 		if (error != 0)
 			return error;
 		if (after >= before && (after - before) / 2 < best.error_ns)
@@ -66,7 +59,7 @@ void ft_dpdk_stamps_open(struct ft_dpdk *dpdk)
 
 static bool is_now(uint64_t ns)
 {
-	uint64_t now = wall_ns();
+	uint64_t now = ft_clock_wall_ns();
 
 	return (now > ns ? now - ns : ns - now) < PLAUSIBLE_S * UINT64_C(1000000000);
 }

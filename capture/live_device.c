@@ -4,27 +4,20 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
+
+#include <capture/clock.h>
 
 /* Frames that arrived before the stop may reach us so long after it: a driver batches for some milliseconds. */
 #define SETTLE_NS UINT64_C(20000000)
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 uint64_t ft_live_now(void)
 {
-	return clock_ns(CLOCK_MONOTONIC);
+	return ft_clock_monotonic_ns();
 }
 
 struct ft_live_stop ft_live_stop_now(void)
 {
-	return (struct ft_live_stop){ ft_live_now(), clock_ns(CLOCK_REALTIME) };
+	return (struct ft_live_stop){ ft_live_now(), ft_clock_wall_ns() };
 }
 
 const char *ft_stamp_name(enum ft_stamp_source source)

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <time.h>
+
+#include <capture/clock.h>
 
 /*
  * libpcap: the kernel fills blocks of a ring, libpcap reads them out, and their frames are copied so
@@ -20,14 +21,6 @@ struct fetch {
 	int count;
 	uint8_t *at, *end;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /* The library's ring has nanoseconds where its structure says microseconds: it was asked for them. */
 static uint64_t stamp_ns(const struct pcap_pkthdr *header)
@@ -67,8 +60,8 @@ static int nothing(struct ft_pcap_device *pcap, int fetched)
 	if (!is_down(pcap, fetched))
 		return 0;
 	if (pcap->down_since_ns == 0)
-		pcap->down_since_ns = now_ns();
-	return now_ns() - pcap->down_since_ns > LAST_BLOCK_NS ? -ENODEV : 0;
+		pcap->down_since_ns = ft_clock_monotonic_ns();
+	return ft_clock_monotonic_ns() - pcap->down_since_ns > LAST_BLOCK_NS ? -ENODEV : 0;
 }
 
 static int receive(void *device, struct ft_frame *frames, int room)
@@ -94,7 +87,7 @@ static void wait(void *device, int ms)
 		ms = 1; /* nothing would wake us */
 	if (poll(&socket, 1, ms) > 0 && (socket.revents & (POLLERR | POLLHUP)) != 0 &&
 	    pcap->down_since_ns == 0)
-		pcap->down_since_ns = now_ns();
+		pcap->down_since_ns = ft_clock_monotonic_ns();
 }
 
 static int start(void *device, struct ft_source_complaint *complaint)

@@ -1,6 +1,6 @@
 #include "verbs_clock.h"
 
-#include <time.h>
+#include <capture/clock.h>
 
 enum {
 	TRIES = 16,
@@ -18,26 +18,18 @@ struct measurement {
 	uint64_t ticks, wall_ns, error_ns;
 };
 
-uint64_t ft_verbs_wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* The device's clock between two looks at the program's: the closest of a few tries. */
 static bool measure(const struct ft_verbs_clock *clock, struct measurement *best)
 {
 	best->error_ns = UINT64_MAX;
 	for (int i = 0; i < TRIES; i++) {
 		struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
-		uint64_t before = ft_verbs_wall_ns(), after;
+		uint64_t before = ft_clock_wall_ns(), after;
 
 		if (ibv_query_rt_values_ex(clock->context, &values) != 0 ||
 		    !(values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK))
 			return false;
-		after = ft_verbs_wall_ns();
+		after = ft_clock_wall_ns();
 		if (after < before || after - before >= best->error_ns)
 			continue;
 		/* ticks, whatever its name */

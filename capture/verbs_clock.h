@@ -31,8 +31,6 @@ bool ft_verbs_clock_start(struct ft_verbs_clock *clock, struct ibv_context *cont
 /* Measure again if it is due. */
 void ft_verbs_clock_follow(struct ft_verbs_clock *clock, uint64_t wall_ns);
 
-uint64_t ft_verbs_wall_ns(void);
-
 /* Wall time of a completion's time stamp. */
 static inline uint64_t ft_verbs_clock_convert(const struct ft_verbs_clock *clock, uint64_t ticks)
 {

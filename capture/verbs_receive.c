@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include <capture/clock.h>
+
 enum {
 	POLL = 64,         /* completions asked for at a time */
 	LOOK_AROUND = 256, /* calls between two looks at events and clock */
@@ -40,7 +42,7 @@ static uint64_t stamp(struct ft_verbs *verbs, uint64_t ticks, uint64_t *now_ns)
 
 	if (is_possible(ts_ns, *now_ns))
 		return ts_ns;
-	*now_ns = ft_verbs_wall_ns();
+	*now_ns = ft_clock_wall_ns();
 	if (is_possible(ts_ns, *now_ns))
 		return ts_ns;
 	verbs->odd_stamps++;
@@ -98,7 +100,7 @@ static int poll_plain(struct ft_verbs *verbs, uint64_t now_ns)
 /* Fetch every completion there is: only then is it known whether the device has buffers left. */
 static void poll_all(struct ft_verbs *verbs)
 {
-	uint64_t now_ns = ft_verbs_wall_ns();
+	uint64_t now_ns = ft_clock_wall_ns();
 	int error = verbs->queue.stamped != NULL ? poll_stamped(verbs, now_ns)
 						 : poll_plain(verbs, now_ns);
 
@@ -113,7 +115,7 @@ static __attribute__((noinline)) void look_around(struct ft_verbs *verbs)
 	verbs->look_around = LOOK_AROUND;
 	ft_verbs_events_take(verbs);
 	if (verbs->queue.stamped != NULL)
-		ft_verbs_clock_follow(&verbs->clock, ft_verbs_wall_ns());
+		ft_verbs_clock_follow(&verbs->clock, ft_clock_wall_ns());
 }
 
 /* A frame too odd for the device must not end the watch: what was missed meanwhile nobody has counted. */

@@ -4,8 +4,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <capture/clock.h>
 
 #include "extcap_erf.h"
 #include "frame_choice.h"
@@ -28,14 +29,6 @@ struct capture {
 	char description[512]; /* of the interface */
 };
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static bool reader_is_gone(void)
 {
 	struct pollfd output = { .fd = STDOUT_FILENO };
@@ -47,7 +40,7 @@ static bool reader_is_gone(void)
 
 static void flush_in_time(struct capture *capture)
 {
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = ft_clock_monotonic_ns();
 
 	if (!capture->waiting || now_ns - capture->flushed_ns < FLUSH_NS)
 		return;

@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <capture/clock.h>
+
 #include "interrupt.h"
 #include "job_map.h"
 #include "log.h"
@@ -15,18 +17,10 @@ struct run {
 	bool stopped;    /* by the beat */
 };
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* False: something is asked for that has to wait for the round to end. A stopped source still hands out what is at hand. */
 static bool go_on_live(const struct run *run)
 {
-	bool over = run->end_ns != 0 && monotonic_ns() >= run->end_ns;
+	bool over = run->end_ns != 0 && ft_clock_monotonic_ns() >= run->end_ns;
 
 	if (ft_interrupted() || over)
 		ft_source_stop(run->job->source);
@@ -82,7 +76,7 @@ static int run_rounds(struct run *run, int (*round)(void *context, uint64_t *fra
 	if (!ft_job_is_live(job)) /* of a live one they are caught since it listens */
 		ft_interrupt_catch();
 	if (job->live.duration_ns != 0)
-		run->end_ns = monotonic_ns() + job->live.duration_ns;
+		run->end_ns = ft_clock_monotonic_ns() + job->live.duration_ns;
 	ft_progress_start(&run->progress, job->streams);
 	while (again && error == 0) {
 		uint64_t frames = 0;

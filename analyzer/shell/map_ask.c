@@ -1,8 +1,8 @@
 #include "map_run.h"
 
 #include <errno.h>
-#include <time.h>
 
+#include <capture/clock.h>
 #include <partition/ask.h>
 #include <partition/moment.h>
 
@@ -11,8 +11,6 @@
 
 static int read_instant(const struct ft_map_line *line, int64_t *at_ns)
 {
-	struct timespec now;
-
 	if (line->at != NULL) {
 		if (ft_moment_read(line->at, at_ns))
 			return 0;
@@ -20,8 +18,7 @@ static int read_instant(const struct ft_map_line *line, int64_t *at_ns)
 			       line->at);
 		return -EINVAL;
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	*at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	*at_ns = (int64_t)ft_clock_wall_ns();
 	return 0;
 }
 

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include <capture/clock.h>
 
 #include "build.h"
 #include "interrupt.h"
@@ -60,14 +61,6 @@ static const struct ft_transmitted *reading_of(const struct readings *readings,
 }
 
 /* --- the run --- */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /* While it receives: what the process has, how the interface is set. */
 static void look(const struct ft_probe *probe, const struct ft_receiver *receiver,
@@ -126,13 +119,13 @@ static int receive(struct ft_probe *probe, const struct readings *readings,
 		return error;
 	if (facts->interface[0] != '\0')
 		interface = facts->interface;
-	start_ns = clock_ns(CLOCK_MONOTONIC);
+	start_ns = ft_clock_monotonic_ns();
 	look(probe, &receiver, passivity, interface);
 	ft_receiver_wait(&receiver, probe->duration_ns);
-	passivity->duration_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
+	passivity->duration_ns = ft_clock_monotonic_ns() - start_ns;
 	ft_receiver_stop(&receiver, &end);
-	passivity->utc_ns = clock_ns(CLOCK_REALTIME);
-	passivity->mono_ns = clock_ns(CLOCK_MONOTONIC);
+	passivity->utc_ns = ft_clock_wall_ns();
+	passivity->mono_ns = ft_clock_monotonic_ns();
 	compare(probe, readings, interface, after, passivity);
 	passivity->capture_driver = facts->driver;
 	passivity->transmit_queues = facts->transmit_queues;

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <capture/clock.h>
+
 #include "interrupt.h"
 #include "log.h"
 
@@ -18,14 +20,6 @@
 #define LOOK_NS   (SECOND_NS / 10) /* an interrupt just before it waits is noticed so much later */
 #define START_NS  (120 * SECOND_NS)
 #define STOP_NS   (15 * SECOND_NS)
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 /* --- the process --- */
 
@@ -93,7 +87,7 @@ static bool wait_until(const struct ft_receiver *receiver, uint64_t end_ns)
 	struct pollfd told = { .fd = receiver->told, .events = POLLIN };
 
 	while (!ft_interrupted()) {
-		uint64_t now = now_ns(), left;
+		uint64_t now = ft_clock_monotonic_ns(), left;
 		struct timespec rest;
 
 		if (now >= end_ns)
@@ -136,11 +130,11 @@ int ft_receiver_start(struct ft_receiver *receiver, struct ft_live_line *line,
 		ft_log("no process to receive with: %s", strerror(errno));
 		return -ENOMEM;
 	}
-	late_ns = now_ns() + START_NS;
+	late_ns = ft_clock_monotonic_ns() + START_NS;
 	if (wait_until(receiver, late_ns) &&
 	    read(receiver->told, facts, sizeof *facts) == (ssize_t)sizeof *facts)
 		return 0;
-	if (now_ns() >= late_ns)
+	if (ft_clock_monotonic_ns() >= late_ns)
 		ft_log("%s: does not receive after %d seconds", line->addresses[0],
 		       (int)(START_NS / SECOND_NS));
 	bury(receiver, SIGKILL);
@@ -149,19 +143,19 @@ int ft_receiver_start(struct ft_receiver *receiver, struct ft_live_line *line,
 
 void ft_receiver_wait(const struct ft_receiver *receiver, uint64_t duration_ns)
 {
-	wait_until(receiver, now_ns() + duration_ns);
+	wait_until(receiver, ft_clock_monotonic_ns() + duration_ns);
 }
 
 /* It may have been interrupted with its parent: what it tells is waited for in either case. */
 static bool read_end(const struct ft_receiver *receiver, struct ft_receiver_end *end)
 {
 	struct pollfd told = { .fd = receiver->told, .events = POLLIN };
-	uint64_t late_ns = now_ns() + STOP_NS;
+	uint64_t late_ns = ft_clock_monotonic_ns() + STOP_NS;
 	int ready;
 
 	do
 		ready = poll(&told, 1, 100);
-	while ((ready == 0 || (ready < 0 && errno == EINTR)) && now_ns() < late_ns);
+	while ((ready == 0 || (ready < 0 && errno == EINTR)) && ft_clock_monotonic_ns() < late_ns);
 	return ready > 0 && read(receiver->told, end, sizeof *end) == (ssize_t)sizeof *end;
 }
 

@@ -3,21 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
-#include <time.h>
+
+#include <capture/clock.h>
 
 #include "build.h"
 #include "log.h"
 #include "signals.h"
 
 #define MEMORY (UINT64_C(64) << 20) /* what a disk that stalls can be behind */
-
-static uint64_t wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* --- opening --- */
 
@@ -67,7 +60,7 @@ enum ft_exit ft_record_open(struct ft_record *record, const struct ft_job *job,
 	config->input_count = (uint32_t)count;
 	config->patient = !ft_job_is_live(job);
 	config->memory = MEMORY;
-	if (ft_recorder_open(&record->recorder, config, wall_ns(), &complaint) == 0)
+	if (ft_recorder_open(&record->recorder, config, ft_clock_wall_ns(), &complaint) == 0)
 		return FT_EXIT_CLEAN;
 	ft_log("%s", complaint.text);
 	return FT_EXIT_FAILED;
@@ -91,7 +84,7 @@ static void count_inputs(struct ft_record *record)
 
 void ft_record_tick(struct ft_record *record)
 {
-	uint64_t now_ns = wall_ns();
+	uint64_t now_ns = ft_clock_wall_ns();
 	struct ft_recorder_account account;
 
 	ft_recorder_tick(record->recorder, now_ns);

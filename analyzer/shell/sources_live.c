@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include <capture/clock.h>
 
 #include "interrupt.h"
 #include "live_line.h"
@@ -57,32 +58,24 @@ void ft_device_list_free(struct ft_device_list *list)
 	free(list->rows);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /* Until the time is over, the source ends, or somebody interrupts; how long that was. */
 static uint64_t receive(struct ft_source *source, uint64_t duration_ns)
 {
 	enum { BURST = 64 };
 	struct ft_frame frames[BURST];
-	uint64_t start = now_ns(), listened = 0;
+	uint64_t start = ft_clock_monotonic_ns(), listened = 0;
 	bool stopped = false;
 
 	while (ft_source_next(source, frames, BURST) >= 0) {
 		if (stopped)
 			continue;
-		listened = now_ns() - start;
+		listened = ft_clock_monotonic_ns() - start;
 		if (listened < duration_ns && !ft_interrupted())
 			continue;
 		ft_source_stop(source);
 		stopped = true;
 	}
-	return stopped ? listened : now_ns() - start;
+	return stopped ? listened : ft_clock_monotonic_ns() - start;
 }
 
 /* *source is what can be told of; NULL: it could not be opened. */
