@@ -22,6 +22,12 @@ struct ft_engine {
 	void *observer_context;
 };
 
+/* As reports name it; FT_NONE: "unknown". */
+static inline const char *ft_engine_tenant(const struct ft_engine *engine, uint32_t tenant)
+{
+	return tenant == FT_NONE ? "unknown" : ft_map_declared(engine->map)->tenants[tenant].name;
+}
+
 /* Show a packet to the observer. */
 int ft_engine_show(const struct ft_engine *engine, const struct ft_source *source,
 		   const struct ft_item *item, const struct ft_item_more *more);

@@ -2,11 +2,6 @@
 
 enum { RULE_NAMES = 16 };
 
-static const char *tenant_name(const struct ft_engine *engine, uint32_t tenant)
-{
-	return tenant == FT_NONE ? "unknown" : ft_map_declared(engine->map)->tenants[tenant].name;
-}
-
 static const char *undecided_reason(const struct ft_item *item)
 {
 	if (!item->undecided)
@@ -46,8 +41,8 @@ static void describe(const struct ft_engine *engine, const struct ft_item *item,
 	}
 	if (!more->has_verdict)
 		return;
-	verdict->from = tenant_name(engine, more->verdict.src.tenant);
-	verdict->to = tenant_name(engine, more->verdict.dst.tenant);
+	verdict->from = ft_engine_tenant(engine, more->verdict.src.tenant);
+	verdict->to = ft_engine_tenant(engine, more->verdict.dst.tenant);
 	if (item->permitted)
 		verdict->exception =
 			ft_map_declared(engine->map)->exceptions[more->verdict.exception].id;

@@ -174,11 +174,6 @@ static void fill_unopened(struct ft_summary *summary)
 	coverage->unopened = rows;
 }
 
-static const char *tenant_name(const struct ft_engine *engine, uint32_t tenant)
-{
-	return tenant == FT_NONE ? "unknown" : ft_map_declared(engine->map)->tenants[tenant].name;
-}
-
 /* Which worker met a pair first must not show. */
 static int by_names(const void *left, const void *right)
 {
@@ -226,8 +221,8 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		if (cell->judged + cell->undecided != 0 &&
 		    (cell->from != FT_NONE || cell->to != FT_NONE))
 			pairs[covered.pair_count++] = (struct ft_covered_pair){
-				.from = tenant_name(engine, cell->from),
-				.to = tenant_name(engine, cell->to),
+				.from = ft_engine_tenant(engine, cell->from),
+				.to = ft_engine_tenant(engine, cell->to),
 				.judged = cell->judged,
 				.undecided = cell->undecided,
 			};

@@ -86,6 +86,11 @@ bool ft_nccl_began_elsewhere(const struct ft_nccl_traffic *traffic)
 	return begins(traffic, false);
 }
 
+bool ft_nccl_has_immediates(const struct ft_nccl_traffic *traffic)
+{
+	return (traffic->operations & (FT_NCCL_WRITES_IMMEDIATE | FT_NCCL_SENDS_IMMEDIATE)) != 0;
+}
+
 bool ft_nccl_heads_fit(const struct ft_nccl_traffic *traffic, enum ft_nccl_head head,
 		       uint32_t least)
 {

@@ -64,6 +64,7 @@ void ft_nccl_judge(const struct ft_nccl_traffic *traffic, struct ft_nccl_judgeme
 
 /* Signs that several candidates share. */
 bool ft_nccl_has_sends(const struct ft_nccl_traffic *traffic);
+bool ft_nccl_has_immediates(const struct ft_nccl_traffic *traffic);
 bool ft_nccl_has_marked_class(const struct ft_nccl_traffic *traffic); /* UCX's traffic class */
 bool ft_nccl_is_made_by_cm(const struct ft_nccl_traffic *traffic);
 bool ft_nccl_began_at_0(const struct ft_nccl_traffic *traffic); /* both directions */

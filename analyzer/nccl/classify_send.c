@@ -54,11 +54,6 @@ static bool has_ucx_timer(const struct ft_nccl_traffic *traffic)
 	return (traffic->marks & FT_NCCL_MARK_RNR_UCX) != 0;
 }
 
-static bool has_immediates(const struct ft_nccl_traffic *traffic)
-{
-	return (traffic->operations & (FT_NCCL_WRITES_IMMEDIATE | FT_NCCL_SENDS_IMMEDIATE)) != 0;
-}
-
 static bool fails_ucx_heads(const struct ft_nccl_traffic *traffic)
 {
 	return traffic->fails[FT_NCCL_HEAD_UCX] > 0;
@@ -81,7 +76,7 @@ static const struct ft_nccl_sign ucx_signs[] = {
 	{ has_ucx_timer, 5, "UCX's RNR timer" },
 	{ fails_ucx_heads, -60, NULL },
 	{ has_openmpi_heads, -60, NULL },
-	{ has_immediates, FT_NCCL_RULED_OUT, NULL },
+	{ ft_nccl_has_immediates, FT_NCCL_RULED_OUT, NULL },
 };
 
 const struct ft_nccl_candidate ft_nccl_candidate_ucx =
@@ -90,7 +85,7 @@ const struct ft_nccl_candidate ft_nccl_candidate_ucx =
 static const struct ft_nccl_sign openmpi_signs[] = {
 	{ has_openmpi_heads, 85, "Open MPI's headers over verbs" },
 	{ ft_nccl_began_elsewhere, 5, "PSNs not from 0" },
-	{ has_immediates, FT_NCCL_RULED_OUT, NULL },
+	{ ft_nccl_has_immediates, FT_NCCL_RULED_OUT, NULL },
 };
 
 const struct ft_nccl_candidate ft_nccl_candidate_openmpi =

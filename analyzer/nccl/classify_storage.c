@@ -91,11 +91,6 @@ static bool target_moves(const struct ft_nccl_traffic *traffic)
 	return (traffic->ends[host == traffic->ends[0]]->operations & moves) == 0;
 }
 
-static bool has_immediates(const struct ft_nccl_traffic *traffic)
-{
-	return (traffic->operations & (FT_NCCL_WRITES_IMMEDIATE | FT_NCCL_SENDS_IMMEDIATE)) != 0;
-}
-
 static bool adds_or_compares(const struct ft_nccl_traffic *traffic)
 {
 	return (traffic->operations & (FT_NCCL_COMPARES | FT_NCCL_ADDS)) != 0;
@@ -108,7 +103,7 @@ static const struct ft_nccl_sign nvme_signs[] = {
 	{ target_moves, 15, "READs and WRITEs by one side" },
 	{ invalidates, 10, "SENDs with Invalidate" },
 	{ has_other_commands, -60, NULL },
-	{ has_immediates, FT_NCCL_RULED_OUT, NULL },
+	{ ft_nccl_has_immediates, FT_NCCL_RULED_OUT, NULL },
 	{ adds_or_compares, FT_NCCL_RULED_OUT, NULL },
 };
 
@@ -131,8 +126,10 @@ static bool has_iser_sizes(const struct ft_nccl_traffic *traffic)
 }
 
 static const struct ft_nccl_sign iser_signs[] = {
-	{ asked_for_iser, 60, "CM port 3260" },        { has_iser_heads, 50, "iSER headers" },
-	{ has_iser_sizes, 40, "SENDs of 76 bytes" },   { has_immediates, FT_NCCL_RULED_OUT, NULL },
+	{ asked_for_iser, 60, "CM port 3260" },
+	{ has_iser_heads, 50, "iSER headers" },
+	{ has_iser_sizes, 40, "SENDs of 76 bytes" },
+	{ ft_nccl_has_immediates, FT_NCCL_RULED_OUT, NULL },
 	{ adds_or_compares, FT_NCCL_RULED_OUT, NULL },
 };
 
@@ -148,7 +145,7 @@ static const struct ft_nccl_sign nfs_signs[] = {
 	{ asked_for_nfs, 60, "CM port 20049" },
 	{ has_nfs_heads, 85, "RPC-over-RDMA headers" },
 	{ ft_nccl_has_sends, 10, NULL },
-	{ has_immediates, FT_NCCL_RULED_OUT, NULL },
+	{ ft_nccl_has_immediates, FT_NCCL_RULED_OUT, NULL },
 	{ adds_or_compares, FT_NCCL_RULED_OUT, NULL },
 };
 
@@ -170,7 +167,7 @@ static const struct ft_nccl_sign smb_signs[] = {
 	{ has_smb_heads, 45, "SMB Direct headers" },
 	{ has_smb2, 50, "SMB2 in them" },
 	{ ft_nccl_has_sends, 10, NULL },
-	{ has_immediates, FT_NCCL_RULED_OUT, NULL },
+	{ ft_nccl_has_immediates, FT_NCCL_RULED_OUT, NULL },
 	{ adds_or_compares, FT_NCCL_RULED_OUT, NULL },
 };
 
@@ -186,7 +183,7 @@ static const struct ft_nccl_sign lustre_signs[] = {
 	{ asked_for_lustre, 60, "CM port 987" },
 	{ has_lustre_heads, 95, "o2iblnd's magic" },
 	{ ft_nccl_has_sends, 10, NULL },
-	{ has_immediates, FT_NCCL_RULED_OUT, NULL },
+	{ ft_nccl_has_immediates, FT_NCCL_RULED_OUT, NULL },
 	{ adds_or_compares, FT_NCCL_RULED_OUT, NULL },
 };
 

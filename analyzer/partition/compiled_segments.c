@@ -7,11 +7,6 @@
 
 #define VLANS 4096
 
-static bool is_tag(const struct ft_member *member)
-{
-	return member->kind == FT_MEMBER_VLAN || member->kind == FT_MEMBER_VNI;
-}
-
 static int make_slots(struct ft_map *map)
 {
 	const struct ft_declared *declared = map->declared;
@@ -34,8 +29,8 @@ static int make_slots(struct ft_map *map)
 						  .tenant = declared->segments[s].tenant,
 						  .source = interval };
 			for (size_t m = 0; m < interval->member_count; m++) {
-				slot->tagged |= is_tag(&interval->members[m]);
-				slot->addressed |= !is_tag(&interval->members[m]);
+				slot->tagged |= ft_member_is_tag(&interval->members[m]);
+				slot->addressed |= !ft_member_is_tag(&interval->members[m]);
 			}
 			if (!slot->tagged)
 				map->untagged_slots[map->untagged_count++] = map->slot_count - 1;

@@ -76,11 +76,6 @@ static const char *place(struct side *side, const char *what, const char *name)
 	return text;
 }
 
-static const char *tenant_name(const struct ft_declared *declared, uint32_t tenant)
-{
-	return tenant != FT_NONE ? declared->tenants[tenant].name : NULL;
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct held *left = a, *right = b;
@@ -102,14 +97,14 @@ static int collect(struct side *side)
 	for (size_t i = 0; failed == 0 && i < declared->partition_count; i++) {
 		const struct ft_partition *partition = &declared->partitions[i];
 		struct held held = { .in = place(side, ft_pkey_write(text, partition->base), ""),
-				     .tenant = tenant_name(declared, partition->tenant) };
+				     .tenant = ft_owner_name(declared, partition->tenant) };
 
 		failed = add_intervals(side, held, partition->intervals, partition->interval_count);
 	}
 	for (size_t i = 0; failed == 0 && i < declared->segment_count; i++) {
 		const struct ft_segment *segment = &declared->segments[i];
 		struct held held = { .in = place(side, "segment ", segment->name),
-				     .tenant = tenant_name(declared, segment->tenant) };
+				     .tenant = ft_owner_name(declared, segment->tenant) };
 
 		failed = add_intervals(side, held, segment->intervals, segment->interval_count);
 	}

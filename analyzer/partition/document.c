@@ -55,6 +55,11 @@ const char *ft_base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
+const char *ft_owner_name(const struct ft_declared *declared, uint32_t tenant)
+{
+	return tenant != FT_NONE ? declared->tenants[tenant].name : NULL;
+}
+
 json_t *ft_json_diagnostic(const struct ft_declared *declared,
 			   const struct ft_diagnostic *diagnostic)
 {

@@ -31,6 +31,9 @@ int ft_written(FILE *out);
 
 const char *ft_base_name(const char *path);
 
+/* NULL: FT_NONE, nobody's. */
+const char *ft_owner_name(const struct ft_declared *declared, uint32_t tenant);
+
 /* Who a member line names, as a word: "ALL", a host, "0x…" (GUID), "lid:5", "10.0.0.0/24", "vlan:101", "vni:7". */
 const char *ft_member_word(char text[FT_NOTATION_ROOM], const struct ft_member *member,
 			   bool opensm);

@@ -36,25 +36,20 @@ static bool encloses(const struct ft_prefix *outer, const struct ft_prefix *inne
 	return rest == 0 || (outer->address[bytes] ^ inner->address[bytes]) >> (8 - rest) == 0;
 }
 
-static bool is_tag(const struct ft_member *member)
-{
-	return member->kind == FT_MEMBER_VLAN || member->kind == FT_MEMBER_VNI;
-}
-
 /* Whether a frame can fit the tags of both: one has none, or they share one. */
 static bool tags_meet(const struct ft_interval *a, const struct ft_interval *b)
 {
 	bool tagged_a = false, tagged_b = false;
 
 	for (size_t i = 0; i < a->member_count; i++) {
-		tagged_a |= is_tag(&a->members[i]);
-		for (size_t j = 0; is_tag(&a->members[i]) && j < b->member_count; j++)
+		tagged_a |= ft_member_is_tag(&a->members[i]);
+		for (size_t j = 0; ft_member_is_tag(&a->members[i]) && j < b->member_count; j++)
 			if (a->members[i].kind == b->members[j].kind &&
 			    a->members[i].number == b->members[j].number)
 				return true;
 	}
 	for (size_t j = 0; j < b->member_count; j++)
-		tagged_b |= is_tag(&b->members[j]);
+		tagged_b |= ft_member_is_tag(&b->members[j]);
 	return !tagged_a || !tagged_b;
 }
 

@@ -78,11 +78,6 @@ static json_t *intervals_of(const struct ft_declared *declared, const struct ft_
 	return array;
 }
 
-static const char *tenant_name(const struct ft_declared *declared, uint32_t tenant)
-{
-	return tenant != FT_NONE ? declared->tenants[tenant].name : NULL;
-}
-
 static json_t *flags_of(const struct ft_partition *partition)
 {
 	json_t *flags;
@@ -105,7 +100,7 @@ static json_t *partition_document(const struct ft_declared *declared,
 	json_t *object =
 		json_pack("{s:o, s:o, s:o, s:i}", "pkey_base", ft_json_pkey(partition->base),
 			  "name", ft_json_text(partition->name), "tenant",
-			  ft_json_text(tenant_name(declared, partition->tenant)), "line",
+			  ft_json_text(ft_owner_name(declared, partition->tenant)), "line",
 			  (int)partition->origin.line);
 
 	if (is_opensm(declared))
@@ -140,7 +135,7 @@ static json_t *segments_document(const struct ft_declared *declared)
 		json_array_append_new(
 			array,
 			json_pack("{s:o, s:o, s:i, s:o}", "name", ft_json_text(segment->name),
-				  "tenant", ft_json_text(tenant_name(declared, segment->tenant)),
+				  "tenant", ft_json_text(ft_owner_name(declared, segment->tenant)),
 				  "line", (int)segment->origin.line, "intervals",
 				  intervals_of(declared, segment->intervals,
 					       segment->interval_count, true)));

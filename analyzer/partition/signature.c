@@ -11,19 +11,14 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
+#include "document.h"
+
 enum { SIGNATURE_SIZE = 64, KEY_SIZE = 32, MOST_KEY_FILE = 1 << 16, MOST_SIGNATURE_FILE = 1 << 12 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
 
 /* "dir/map.json" -> "dir/map.sig" */
 static char *signature_path(const char *map)
 {
-	const char *dot = strrchr(base_name(map), '.');
+	const char *dot = strrchr(ft_base_name(map), '.');
 	size_t stem = dot != NULL ? (size_t)(dot - map) : strlen(map);
 	char *path = malloc(stem + sizeof ".sig");
 
@@ -101,7 +96,7 @@ static void name_signer(struct ft_builder *builder, EVP_PKEY *key, const char *p
 		size = 0;
 	ft_bytes_sha256(raw, size, hex);
 	snprintf(builder->declared->signed_by, sizeof builder->declared->signed_by,
-		 "%.40s (sha256 %.16s)", base_name(path), hex);
+		 "%.40s (sha256 %.16s)", ft_base_name(path), hex);
 }
 
 /* The code of what is wrong, or NULL. */
@@ -137,11 +132,12 @@ int ft_signature_check(struct ft_builder *builder, const char *map, const struct
 	if (wrong == NULL)
 		name_signer(builder, key, key_path);
 	else
-		ft_diagnose(builder, FT_ERROR, wrong,
-			    (struct ft_origin){ .path = ft_builder_text(builder, base_name(path),
-									strlen(base_name(path))) },
-			    "%s does not sign this map by the key of %s", base_name(path),
-			    base_name(key_path));
+		ft_diagnose(
+			builder, FT_ERROR, wrong,
+			(struct ft_origin){ .path = ft_builder_text(builder, ft_base_name(path),
+								    strlen(ft_base_name(path))) },
+			"%s does not sign this map by the key of %s", ft_base_name(path),
+			ft_base_name(key_path));
 	free(path);
 	EVP_PKEY_free(key);
 	return 0;

@@ -83,7 +83,7 @@ enum ft_member_kind {
 	FT_MEMBER_HOST,
 	FT_MEMBER_GUID,
 	FT_MEMBER_LID,
-	FT_MEMBER_PREFIX /* gid, ip, subnet */,
+	FT_MEMBER_PREFIX, /* gid, ip, subnet */
 	FT_MEMBER_MAC,
 	FT_MEMBER_VLAN,
 	FT_MEMBER_VNI, /* segments only */
@@ -101,6 +101,12 @@ struct ft_member {
 	bool written_both;      /* OpenSM: "both", which is full unless allow_both_pkeys is set */
 	struct ft_origin origin;
 };
+
+/* It says which frames of those members a segment is of, not where they come from. */
+static inline bool ft_member_is_tag(const struct ft_member *member)
+{
+	return member->kind == FT_MEMBER_VLAN || member->kind == FT_MEMBER_VNI;
+}
 
 /* Half open, [from, to), nanoseconds since 1970. */
 struct ft_interval {
