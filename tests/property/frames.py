@@ -22,6 +22,7 @@ class Frame:
         self.pkey = self.dest_qp = self.opcode = 0
         self.qkey = self.management_class = None
         self.addresses_at = self.pkey_at = self.qp_at = self.qkey_at = self.class_at = self.known_at = 0
+        self.lrh_at = 0  # native: its LIDs and VL
         self.whole_at = 0
 
     @property
@@ -74,9 +75,13 @@ def carried(rng, frame, declared):
     return transport(rng, frame)
 
 
-def transport(rng, frame):
+def transport(rng, frame, sequence=None):
+    """Packets of several sequences, 0 to 3, are so far apart that none looks lost between them."""
     above = wire.above_bth(rng, frame.opcode, frame.qkey, frame.management_class)
-    return wire.bth(frame.opcode, frame.pkey, frame.dest_qp, rng.getrandbits(24)) + above
+    psn = rng.getrandbits(24)
+    if sequence is not None:
+        psn = sequence << 22 | psn & 0x1fffff
+    return wire.bth(frame.opcode, frame.pkey, frame.dest_qp, psn) + above
 
 
 def finish(rng, frame, outer=0):
@@ -144,7 +149,7 @@ def native_record(rng, frame, body, link):
     outer = 16 + 8 * ext if link == wire.LINK_ERF else 0
     frame.record = wire.erf(frame.ts, packet, ext) if link == wire.LINK_ERF else packet
     frame.wire_bytes = len(packet)
-    frame.known_at, frame.addresses_at = outer + 2, outer + bth
+    frame.known_at, frame.lrh_at, frame.addresses_at = outer + 2, outer + 8, outer + bth
     frame.whole_at = len(frame.record) - 2  # the VCRC says nothing here
     frame.place(outer + bth)
     return finish(rng, frame, outer)
@@ -271,7 +276,7 @@ def connection(rng, declared, link):
         carried(rng, frame, declared)
         frame.dest_qp, frame.management_class = model.dest_qp, None
         frame.opcode = rng.choice((0x04, 0x04, 0x24, 0xa4, 0x44))
-        body = transport(rng, frame)
+        body = transport(rng, frame, step)
         if model.native:
             burst.append(native_record(rng, frame, body, link))
         else:

@@ -98,7 +98,8 @@ def expect(rules, frame):
     if not frame.rdma:
         return Expected()
     if frame.cap < frame.addresses_at or frame.broken:
-        return Expected(undecided=True, pairs=readable_pairs(rules, frame))
+        managed = frame.native and frame.dest_qp == 0 and frame.cap >= frame.lrh_at and not frame.broken  # by its VL
+        return Expected(undecided=not managed, pairs=readable_pairs(rules, frame))
     if frame.wrong_icrc and frame.cap >= frame.whole_at:
         return Expected(undecided=True)
     if frame.cap < frame.qp_at:
