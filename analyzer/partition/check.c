@@ -24,18 +24,26 @@ struct search {
 	int64_t from_ns, to_ns; /* changes in (from, to] */
 	int64_t offset_ns;      /* the instant to judge is that far from the change */
 	bool needs_tenants;
-	int64_t last_ns;         /* change asked about last */
-	struct ft_ruling ruling; /* of the instant that was found */
-	int64_t found_ns;
+	int64_t last_ns;  /* change asked about last */
+	bool found;       /* an instant that permits the frame, for all that can be read .. */
+	int64_t found_ns; /* .. the first; or the first that does whatever was cut */
+	struct ft_ruling ruling; /* of that instant */
 };
 
+/* Whether the instant permits the frame whatever was cut: no other one tells more. */
 static bool is_permitted(struct search *search, int64_t ts_ns)
 {
-	ft_rule_at(search->frame, ts_ns, &search->ruling);
+	struct ft_ruling ruling;
+
+	ft_rule_at(search->frame, ts_ns, &ruling);
+	if (!breaks_nothing(&ruling) || (search->found && ruling.undecided))
+		return false;
+	if (search->needs_tenants && (ruling.src.kind == FT_NOBODY || ruling.dst.kind == FT_NOBODY))
+		return false;
+	search->found = true;
 	search->found_ns = ts_ns;
-	return breaks_nothing(&search->ruling) &&
-	       (!search->needs_tenants ||
-		(search->ruling.src.kind != FT_NOBODY && search->ruling.dst.kind != FT_NOBODY));
+	search->ruling = ruling;
+	return !ruling.undecided;
 }
 
 static bool try_change(struct search *search, int64_t change_ns)
@@ -82,7 +90,8 @@ static bool try_partition(struct search *search, bool *possible)
 	return false;
 }
 
-static bool find_instant(struct search *search)
+/* False: none permits the frame whatever was cut. */
+static bool try_all(struct search *search)
 {
 	const struct ft_case *frame = search->frame;
 	bool asked = ft_case_knows(frame, FT_NEED_PKEY | FT_NEED_DEST_QP); /* about membership */
@@ -102,6 +111,11 @@ static bool find_instant(struct search *search)
 	return frame->by_segment &&
 	       (ft_place_spans(frame->map, &frame->from, &frame->tags, try_ends, search) ||
 		ft_place_spans(frame->map, &frame->to, &frame->tags, try_ends, search));
+}
+
+static bool find_instant(struct search *search)
+{
+	return try_all(search) || search->found;
 }
 
 static struct search search_of(const struct ft_case *frame)

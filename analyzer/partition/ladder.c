@@ -243,15 +243,19 @@ static enum ft_answer is_exempt(const struct ft_case *frame)
 
 static void judge_crossing(const struct ft_case *frame, struct ft_ruling *ruling)
 {
-	enum ft_answer exempt, excepted = FT_NO;
+	enum ft_answer exempt, excepted;
+	uint32_t exception = ruling->exception;
 
 	if (ruling->src.kind == FT_NOBODY || ruling->dst.kind == FT_NOBODY ||
 	    ft_tenants_meet(&ruling->src, &ruling->dst))
 		return;
 	exempt = is_exempt(frame);
+	if (exempt == FT_YES)
+		return;
+	excepted = ft_except(frame, ruling, &exception);
 	if (exempt == FT_NO)
-		excepted = ft_except(frame, ruling, &ruling->exception);
-	if (exempt == FT_YES || excepted == FT_YES)
+		ruling->exception = exception;
+	if (excepted == FT_YES)
 		return;
 	if (exempt == FT_MAYBE || excepted == FT_MAYBE) {
 		ruling->undecided = true;

@@ -181,6 +181,45 @@ static void another_time_is_undecided_of_what_was_cut(void **state)
 	ASSERT_VERDICTS(&over_ib, cases);
 }
 
+/* Then customers, who may use the default partition for IP over InfiniBand alone; from 45 s on nobody's but the shop's. */
+static const struct ft_declared returned = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "shop", .class = FT_SHARED }),
+	PORTS(IB_PORT("r1", R1), IB_PORT("r2", R2)),
+	PARTITIONS({ .base = 0x7fff,
+		     .tenant = 1,
+		     .ipoib = true,
+		     INTERVALS(DURING(10, 45, FULL("r1"), FULL("r2")),
+			       DURING(45, 50, FULL("r1"), FULL("r2"))) },
+		   { .base = 1, .tenant = RED, INTERVALS(DURING(10, 45, FULL("r1"), FULL("r2"))) }),
+	.grace_ns = SECONDS(10),
+};
+
+static void a_time_at_which_nothing_of_it_matters_decides(void **state)
+{
+	/* clang-format off */
+	static const struct verdict_case cases[] = {
+		{ "without the Q_Key, while it mattered",
+		  { IB(R1, R2, 0xffff), .service = UD, .known = ALL_KNOWN & ~FT_NEED_QKEY }, SECONDS(44),
+		  0, FROM_RED, TO_RED, .undecided = true },
+		{ "when it mattered no longer",
+		  { IB(R1, R2, 0xffff), .service = UD, .known = ALL_KNOWN & ~FT_NEED_QKEY }, SECONDS(49),
+		  0, .from = 2, .to = 2 },
+		{ "within the grace of both times",
+		  { IB(R1, R2, 0xffff), .service = UD, .known = ALL_KNOWN & ~FT_NEED_QKEY }, SECONDS(52),
+		  R(TENANT_GRACE) },
+		{ "after both",
+		  { IB(R1, R2, 0xffff), .service = UD, .known = ALL_KNOWN & ~FT_NEED_QKEY }, SECONDS(70),
+		  R(TENANT_OUTSIDE_VALIDITY) },
+		{ "as with any Q_Key",
+		  { IB(R1, R2, 0xffff), .service = UD, .qkey = 1 }, SECONDS(70),
+		  R(TENANT_OUTSIDE_VALIDITY) },
+	};
+	/* clang-format on */
+
+	(void)state;
+	ASSERT_VERDICTS(&returned, cases);
+}
+
 /* Other instants change nothing about a mismatch of addresses. */
 static void a_mismatch_has_no_grace(void **state)
 {
@@ -326,6 +365,7 @@ int main(void)
 		cmocka_unit_test(frames_are_judged_by_their_own_time),
 		cmocka_unit_test(other_rules_are_not_renamed),
 		cmocka_unit_test(another_time_is_undecided_of_what_was_cut),
+		cmocka_unit_test(a_time_at_which_nothing_of_it_matters_decides),
 		cmocka_unit_test(a_mismatch_has_no_grace),
 		cmocka_unit_test(a_changed_pkey_has_neither_grace_nor_another_time),
 		cmocka_unit_test(segments_come_and_go),
