@@ -6,6 +6,7 @@
 #include <report/render.h>
 
 #include "build.h"
+#include "format.h"
 #include "job.h"
 #include "log.h"
 #include "number.h"
@@ -31,26 +32,12 @@ static const char usage[] =
 
 struct audit {
 	struct ft_job job;
-	const char *format;   /* NULL: text */
+	enum ft_format format;
 	const char *evidence; /* -w; NULL: none */
 	struct ft_pcapng_writer *writer;
 	bool evidence_failed; /* and has been told */
 	bool help;
 };
-
-static int take_format(struct audit *audit, const char *format)
-{
-	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
-		ft_usage_error(&ft_verb_audit, "-o %s: not text or json", format);
-		return -EINVAL;
-	}
-	if (audit->format != NULL && strcmp(audit->format, format) != 0) {
-		ft_usage_error(&ft_verb_audit, "both -o %s and -o %s", audit->format, format);
-		return -EINVAL;
-	}
-	audit->format = format;
-	return 0;
-}
 
 static int take_coverage(struct audit *audit, const char *value)
 {
@@ -77,9 +64,9 @@ static int take(struct audit *audit, int code, const char *value)
 		audit->help = true;
 		return 0;
 	case 'o':
-		return take_format(audit, value);
+		return ft_format_take(&ft_verb_audit, FT_TEXT_OR_JSON, &audit->format, value);
 	case FT_OPTION_JSON:
-		return take_format(audit, "json");
+		return ft_format_take(&ft_verb_audit, FT_TEXT_OR_JSON, &audit->format, "json");
 	case 'w':
 		return take_evidence(audit, value);
 	case FT_OPTION_MIN_COVERAGE:
@@ -194,7 +181,7 @@ static int render(struct audit *audit, struct ft_report *report)
 	int error;
 
 	report->evidence_path = audit->evidence;
-	if (audit->format != NULL && strcmp(audit->format, "json") == 0)
+	if (audit->format == FT_FORMAT_JSON)
 		error = ft_render_json(stdout, report);
 	else
 		error = ft_render_text(stdout, report, &look);

@@ -5,6 +5,7 @@
 
 #include <report/frame.h>
 
+#include "format.h"
 #include "job.h"
 #include "log.h"
 #include "output.h"
@@ -33,30 +34,17 @@ static const char usage[] =
 
 enum { OUTPUT_BUFFER = 1 << 18 };
 
+enum { FORMATS = FT_TEXT_OR_JSON | 1 << FT_FORMAT_FIELDS };
+
 struct decode {
 	struct ft_job job;
-	const char *format;             /* NULL: text */
+	enum ft_format format;
 	const struct ft_field **fields; /* room for all of argv */
 	size_t field_count;
 	bool list_fields, help;
 	bool nccl, keys;             /* asked for .. */
 	bool wants_nccl, wants_keys; /* .. by the names of fields */
 };
-
-static int take_format(struct decode *decode, const char *format)
-{
-	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0 &&
-	    strcmp(format, "fields") != 0) {
-		ft_usage_error(&ft_verb_decode, "-o %s: not text, json or fields", format);
-		return -EINVAL;
-	}
-	if (decode->format != NULL && strcmp(decode->format, format) != 0) {
-		ft_usage_error(&ft_verb_decode, "both -o %s and -o %s", decode->format, format);
-		return -EINVAL;
-	}
-	decode->format = format;
-	return 0;
-}
 
 static int take_field(struct decode *decode, const char *name)
 {
@@ -80,9 +68,9 @@ static int take(struct decode *decode, int code, const char *value)
 		return 0;
 	case 'o':
 	case 'T':
-		return take_format(decode, value);
+		return ft_format_take(&ft_verb_decode, FORMATS, &decode->format, value);
 	case FT_OPTION_JSON:
-		return take_format(decode, "json");
+		return ft_format_take(&ft_verb_decode, FORMATS, &decode->format, "json");
 	case 'e':
 		return take_field(decode, value);
 	case FT_OPTION_LIST_FIELDS:
@@ -112,7 +100,7 @@ static const struct option words[] = {
 /* Options that make sense only with others. */
 static enum ft_exit check_line(const struct decode *decode)
 {
-	bool wants_fields = decode->format != NULL && strcmp(decode->format, "fields") == 0;
+	bool wants_fields = decode->format == FT_FORMAT_FIELDS;
 
 	if (wants_fields && decode->field_count == 0)
 		return ft_usage_error(&ft_verb_decode, "-T fields needs a field: -e NAME");
@@ -169,9 +157,9 @@ static int show_fields(void *context, const struct ft_frame_view *view)
 
 static ft_engine_observer *observer_of(const struct decode *decode)
 {
-	if (decode->format == NULL || strcmp(decode->format, "text") == 0)
+	if (decode->format == FT_FORMAT_UNSET || decode->format == FT_FORMAT_TEXT)
 		return show_text;
-	return strcmp(decode->format, "json") == 0 ? show_json : show_fields;
+	return decode->format == FT_FORMAT_JSON ? show_json : show_fields;
 }
 
 static enum ft_exit decode_frames(struct decode *decode)

@@ -5,6 +5,7 @@
 #include <report/render.h>
 
 #include "build.h"
+#include "format.h"
 #include "job.h"
 #include "log.h"
 #include "output.h"
@@ -24,7 +25,7 @@ static const char usage[] =
 struct explain {
 	struct ft_job job;
 	const char *id;
-	const char *format; /* NULL: text */
+	enum ft_format format;
 	bool help;
 };
 
@@ -35,20 +36,6 @@ static const struct option words[] = {
 	{ 0 },
 };
 
-static int take_format(struct explain *explain, const char *format)
-{
-	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
-		ft_usage_error(&ft_verb_explain, "-o %s: not text or json", format);
-		return -EINVAL;
-	}
-	if (explain->format != NULL && strcmp(explain->format, format) != 0) {
-		ft_usage_error(&ft_verb_explain, "both -o %s and -o %s", explain->format, format);
-		return -EINVAL;
-	}
-	explain->format = format;
-	return 0;
-}
-
 static int take(struct explain *explain, int code, const char *value)
 {
 	switch (code) {
@@ -56,9 +43,9 @@ static int take(struct explain *explain, int code, const char *value)
 		explain->help = true;
 		return 0;
 	case 'o':
-		return take_format(explain, value);
+		return ft_format_take(&ft_verb_explain, FT_TEXT_OR_JSON, &explain->format, value);
 	case FT_OPTION_JSON:
-		return take_format(explain, "json");
+		return ft_format_take(&ft_verb_explain, FT_TEXT_OR_JSON, &explain->format, "json");
 	default:
 		return ft_job_option(&explain->job, code, value);
 	}
@@ -95,7 +82,7 @@ static enum ft_exit print_finding(struct explain *explain)
 
 	report.version = ft_build_version();
 	report.build = ft_build_text();
-	if (explain->format != NULL && strcmp(explain->format, "json") == 0)
+	if (explain->format == FT_FORMAT_JSON)
 		error = ft_render_finding_json(stdout, &report, explain->id);
 	else
 		error = ft_render_finding_text(stdout, &report, explain->id, &look);

@@ -5,6 +5,7 @@
 #include <engine/flows.h>
 
 #include "build.h"
+#include "format.h"
 #include "job.h"
 #include "log.h"
 #include "number.h"
@@ -39,25 +40,11 @@ static const char usage[] =
 
 struct flows {
 	struct ft_job job;
-	const char *format; /* NULL: text */
+	enum ft_format format;
 	struct ft_flow_choice choice;
 	bool sorted, topped, nccl;
 	bool help;
 };
-
-static int take_format(struct flows *flows, const char *format)
-{
-	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
-		ft_usage_error(&ft_verb_flows, "-o %s: not text or json", format);
-		return -EINVAL;
-	}
-	if (flows->format != NULL && strcmp(flows->format, format) != 0) {
-		ft_usage_error(&ft_verb_flows, "both -o %s and -o %s", flows->format, format);
-		return -EINVAL;
-	}
-	flows->format = format;
-	return 0;
-}
 
 /* What a choice answered to an option: told, if it is an error. */
 static int taken(int error, const char *option, const struct ft_flow_complaint *complaint)
@@ -113,9 +100,9 @@ static int take(struct flows *flows, int code, const char *value)
 		flows->help = true;
 		return 0;
 	case 'o':
-		return take_format(flows, value);
+		return ft_format_take(&ft_verb_flows, FT_TEXT_OR_JSON, &flows->format, value);
 	case FT_OPTION_JSON:
-		return take_format(flows, "json");
+		return ft_format_take(&ft_verb_flows, FT_TEXT_OR_JSON, &flows->format, "json");
 	case FT_OPTION_WHERE:
 		return take_where(flows, value);
 	case FT_OPTION_SORT:
@@ -170,7 +157,7 @@ static int render(const struct flows *flows, const struct ft_flow_report *report
 	about.version = ft_build_version();
 	about.build = ft_build_text();
 	about.stopped_after = ft_job_stopped_after(job);
-	if (flows->format != NULL && strcmp(flows->format, "json") == 0)
+	if (flows->format == FT_FORMAT_JSON)
 		return ft_render_flows_json(stdout, &rows);
 	return ft_render_flows_text(stdout, &rows, &look);
 }

@@ -5,6 +5,7 @@
 #include <report/nccl.h>
 
 #include "build.h"
+#include "format.h"
 #include "job.h"
 #include "log.h"
 #include "number.h"
@@ -35,34 +36,14 @@ static const char usage[] =
 	"not "
 	"all)\n";
 
-enum format { UNSET, TEXT, JSON, INSPECTOR, FORMATS };
-
-static const char *const formats[FORMATS] = { NULL, "text", "json", "inspector" };
+enum { FORMATS = FT_TEXT_OR_JSON | 1 << FT_FORMAT_INSPECTOR };
 
 struct nccl {
 	struct ft_job job;
-	enum format format;
+	enum ft_format format;
 	size_t messages; /* SIZE_MAX: not told */
 	bool keys, limited, help;
 };
-
-static int take_format(struct nccl *nccl, const char *name)
-{
-	enum format format = TEXT;
-
-	while (format < FORMATS && strcmp(name, formats[format]) != 0)
-		format++;
-	if (format == FORMATS) {
-		ft_usage_error(&ft_verb_nccl, "-o %s: not text, json or inspector", name);
-		return -EINVAL;
-	}
-	if (nccl->format != UNSET && nccl->format != format) {
-		ft_usage_error(&ft_verb_nccl, "both -o %s and -o %s", formats[nccl->format], name);
-		return -EINVAL;
-	}
-	nccl->format = format;
-	return 0;
-}
 
 static int take_messages(struct nccl *nccl, const char *value)
 {
@@ -88,9 +69,9 @@ static int take(struct nccl *nccl, int code, const char *value)
 		nccl->help = true;
 		return 0;
 	case 'o':
-		return take_format(nccl, value);
+		return ft_format_take(&ft_verb_nccl, FORMATS, &nccl->format, value);
 	case FT_OPTION_JSON:
-		return take_format(nccl, "json");
+		return ft_format_take(&ft_verb_nccl, FORMATS, &nccl->format, "json");
 	case FT_OPTION_MESSAGES:
 		return take_messages(nccl, value);
 	case FT_OPTION_KEYS:
@@ -122,7 +103,7 @@ static enum ft_exit read_line(struct nccl *nccl, int argc, char **argv)
 			return FT_EXIT_FAILED;
 	for (int i = optind; i < argc; i++)
 		ft_job_capture(&nccl->job, argv[i]);
-	if (nccl->keys && !nccl->help && nccl->format != JSON)
+	if (nccl->keys && !nccl->help && nccl->format != FT_FORMAT_JSON)
 		return ft_usage_error(&ft_verb_nccl, "--keys is for -o json");
 	return FT_EXIT_CLEAN;
 }
@@ -131,9 +112,9 @@ static int render(const struct nccl *nccl, const struct ft_report_nccl *report)
 {
 	const struct ft_render_options look = { .colour = ft_output_colour() };
 
-	if (nccl->format == JSON)
+	if (nccl->format == FT_FORMAT_JSON)
 		return ft_render_nccl_json(stdout, report, nccl->keys);
-	if (nccl->format == INSPECTOR)
+	if (nccl->format == FT_FORMAT_INSPECTOR)
 		return ft_render_nccl_inspector(stdout, report);
 	return ft_render_nccl_text(stdout, report, nccl->limited ? nccl->messages : MESSAGES_SHOWN,
 				   &look);
@@ -144,7 +125,8 @@ static struct ft_nccl_report limited(const struct nccl *nccl, const struct ft_nc
 {
 	struct ft_nccl_report report = *all;
 
-	if (nccl->format == JSON && nccl->limited && report.message_count > nccl->messages) {
+	if (nccl->format == FT_FORMAT_JSON && nccl->limited &&
+	    report.message_count > nccl->messages) {
 		report.messages_dropped += report.message_count - nccl->messages;
 		report.message_count = nccl->messages;
 	}
