@@ -6,10 +6,9 @@
 
 #include <decode/opcode.h>
 #include <partition/check.h>
+#include <partition/notation.h>
 
 #include "suspects.h"
-
-enum { MAC_TEXT = 18 };
 
 /* Where the sentence grows; what does not fit is left out. */
 struct sentence {
@@ -36,21 +35,14 @@ __attribute__((format(printf, 2, 3))) static void add(struct sentence *sentence,
 	sentence->separator = ", ";
 }
 
-static const char *mac_text(const uint8_t mac[6], char text[MAC_TEXT])
-{
-	snprintf(text, MAC_TEXT, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
-		 mac[4], mac[5]);
-	return text;
-}
-
 static void add_look(struct sentence *sentence, const struct ft_suspicion *suspicion)
 {
 	const struct ft_sender_look *usual = &suspicion->usual, *seen = &suspicion->seen;
-	char before[MAC_TEXT], now[MAC_TEXT];
+	char before[FT_NOTATION_ROOM], now[FT_NOTATION_ROOM];
 
 	if ((suspicion->strange & FT_STRANGE_MAC) != 0)
-		add(sentence, "source MAC %s instead of %s", mac_text(seen->smac, now),
-		    mac_text(usual->smac, before));
+		add(sentence, "source MAC %s instead of %s", ft_mac_write(now, seen->smac),
+		    ft_mac_write(before, usual->smac));
 	if ((suspicion->strange & FT_STRANGE_TTL) != 0)
 		add(sentence, "TTL %u instead of %u", seen->ttl, usual->ttl);
 	if ((suspicion->strange & FT_STRANGE_DSCP) != 0)
