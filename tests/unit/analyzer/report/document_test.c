@@ -3,12 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include <report/render.h>
 
 #include "sample_report.h"
-#include "written.h"
+#include "written_json.h"
 
 /*
  * Every field that the format of fabtap.audit/1 names, as a path (`.` a member, `[]` any element of a list
@@ -156,16 +154,10 @@ static void check(const json_t *value, const char *path, const struct field *fie
 static json_t *rendered(const struct ft_report *report)
 {
 	struct written written;
-	json_t *document;
-	json_error_t error;
 
 	written_open(&written);
 	assert_int_equal(ft_render_json(written.out, report), 0);
-	document = json_loads(written_close(&written), JSON_REJECT_DUPLICATES, &error);
-	if (document == NULL)
-		fail_msg("line %d: %s", error.line, error.text);
-	written_free(&written);
-	return document;
+	return written_json(&written);
 }
 
 static void every_field_of_the_format_is_there(void **state)
@@ -282,13 +274,11 @@ static void one_finding_is_a_document_of_its_own(void **state)
 	(void)state;
 	written_open(&written);
 	assert_int_equal(ft_render_finding_json(written.out, &report, "1234567890abcdef"), 0);
-	document = json_loads(written_close(&written), JSON_REJECT_DUPLICATES, NULL);
-	assert_non_null(document);
+	document = written_json(&written);
 	expect_text(document, "schema", "fabtap.finding/1");
 	expect_text(json_object_get(document, "finding"), "rule", "tenant.cotenancy");
 	expect_text(json_object_get(document, "finding"), "leaf", "leaf-1");
 	json_decref(document);
-	written_free(&written);
 }
 
 int main(void)

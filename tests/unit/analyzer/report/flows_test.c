@@ -4,27 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include <report/flows.h>
 
 #include "sample_flows.h"
 #include "sample_report.h"
-#include "written.h"
+#include "written_json.h"
 
 static json_t *rendered(const struct ft_report_flows *flows)
 {
 	struct written written;
-	json_t *document;
-	json_error_t error;
 
 	written_open(&written);
 	assert_int_equal(ft_render_flows_json(written.out, flows), 0);
-	document = json_loads(written_close(&written), JSON_REJECT_DUPLICATES, &error);
-	if (document == NULL)
-		fail_msg("line %d: %s", error.line, error.text);
-	written_free(&written);
-	return document;
+	return written_json(&written);
 }
 
 static json_t *sample_document(bool judged)
@@ -33,19 +25,6 @@ static json_t *sample_document(bool judged)
 	struct ft_report_flows flows = sample_flows(&about, judged);
 
 	return rendered(&flows);
-}
-
-static void is_json(json_t *value, const char *expected)
-{
-	json_t *wanted = json_loads(expected, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
-
-	assert_non_null(wanted);
-	if (!json_equal(value, wanted)) {
-		char *text = json_dumps(value, JSON_ENCODE_ANY);
-
-		fail_msg("%s\n  is not %s", text, expected);
-	}
-	json_decref(wanted);
 }
 
 static void a_flow_has_every_field_of_the_format(void **state)

@@ -3,13 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include <report/nccl.h>
 
 #include "sample_nccl.h"
 #include "sample_report.h"
-#include "written.h"
+#include "written_json.h"
 
 static char *rendered_text(const struct ft_nccl_report *nccl, const struct ft_report *about,
 			   bool keys)
@@ -29,27 +27,12 @@ static char *rendered_text(const struct ft_nccl_report *nccl, const struct ft_re
 static json_t *rendered(const struct ft_nccl_report *nccl, bool keys)
 {
 	const struct ft_report about = sample_report();
-	char *text = rendered_text(nccl, &about, keys);
-	json_error_t error;
-	json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	const struct ft_report_nccl report = { &about, nccl };
+	struct written written;
 
-	if (document == NULL)
-		fail_msg("line %d: %s", error.line, error.text);
-	free(text);
-	return document;
-}
-
-static void is_json(json_t *value, const char *expected)
-{
-	json_t *wanted = json_loads(expected, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
-
-	assert_non_null(wanted);
-	if (!json_equal(value, wanted)) {
-		char *text = json_dumps(value, JSON_ENCODE_ANY);
-
-		fail_msg("%s\n  is not %s", text, expected);
-	}
-	json_decref(wanted);
+	written_open(&written);
+	assert_int_equal(ft_render_nccl_json(written.out, &report, keys), 0);
+	return written_json(&written);
 }
 
 static json_t *row_of(json_t *document, const char *list, size_t index)

@@ -2,12 +2,10 @@
 
 #include <string.h>
 
-#include <jansson.h>
-
 #include <report/sources.h>
 
 #include "table.h"
-#include "written.h"
+#include "written_json.h"
 
 static const struct ft_source_input whole = {
 	.name = "leaf1.pcapng",
@@ -71,7 +69,7 @@ static void inputs_as_a_document(void **state)
 	(void)state;
 	written_open(&written);
 	assert_int_equal(ft_sources_json(written.out, &both), 0);
-	document = json_loads(written_close(&written), JSON_REJECT_DUPLICATES, NULL);
+	document = written_json(&written);
 	rows = json_object_get(document, "inputs");
 	first = json_array_get(rows, 0);
 	second = json_array_get(rows, 1);
@@ -86,7 +84,6 @@ static void inputs_as_a_document(void **state)
 	assert_string_equal(json_string_value(json_object_get(second, "damage")),
 			    "cut.pcap: damaged at byte 24");
 	json_decref(document);
-	written_free(&written);
 }
 
 static void what_is_read_is_listed_without_files_too(void **state)
@@ -97,12 +94,11 @@ static void what_is_read_is_listed_without_files_too(void **state)
 	(void)state;
 	written_open(&written);
 	assert_int_equal(ft_sources_json(written.out, &nothing), 0);
-	document = json_loads(written_close(&written), JSON_REJECT_DUPLICATES, NULL);
+	document = written_json(&written);
 	assert_int_equal(json_array_size(json_object_get(document, "formats")), 3);
 	assert_int_equal(json_array_size(json_object_get(document, "linktypes")), 5);
 	assert_int_equal(json_array_size(json_object_get(document, "inputs")), 0);
 	json_decref(document);
-	written_free(&written);
 }
 
 /* Columns are as wide as their widest cell, counted in characters; no line ends in blanks. */
