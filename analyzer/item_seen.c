@@ -5,7 +5,7 @@
 #include <decode/brief.h>
 #include <decode/lengths.h>
 
-enum { RETH_LEN = 16, MULTICAST_QP = 0xffffff };
+enum { RETH_LEN = 16 };
 
 #define EXTENDED (FT_HAS_RETH | FT_HAS_ATOMICETH | FT_HAS_AETH | FT_HAS_IMMDT | FT_HAS_IETH)
 #define ALWAYS   (FT_HAS_ETH | FT_HAS_UDP | FT_HAS_BTH | FT_HAS_PAYLOAD_LENGTH | FT_HAS_PAYLOAD)
@@ -30,7 +30,7 @@ static bool is_plain(const struct ft_item *item)
 	const struct ft_opcode_shape *shape = ft_opcode_shape(observed->opcode);
 
 	return item->usual && (observed->has & FT_OBSERVED_IP) != 0 &&
-	       (observed->pkey & 0x7fff) != 0 && observed->dest_qp != MULTICAST_QP &&
+	       (observed->pkey & 0x7fff) != 0 && observed->dest_qp != FT_MULTICAST_QP &&
 	       observed->payload % 4 == 0 && is_sized(shape->payload, observed->payload) &&
 	       ((shape->headers & (FT_HAS_RETH | FT_HAS_ATOMICETH)) == 0 || is_as_long(observed));
 }

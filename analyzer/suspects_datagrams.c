@@ -1,12 +1,12 @@
 /* What is held against datagrams, whose queue pairs have many senders. */
 #include <capture/frame.h>
 #include <decode/opcode.h>
+#include <decode/packet.h>
 
 #include "suspects_state.h"
 
 enum {
 	GUESSES = 4, /* Q_Keys, each soon after the one before it */
-	GROUP_QP = 0xffffff,
 };
 
 /* UD. RD counts its PSNs by another context, and nobody speaks it. */
@@ -22,7 +22,7 @@ static bool is_probe(const struct ft_suspects *suspects, const struct ft_flow *f
 {
 	const struct ft_flow_key back = ft_flow_key_turned(&flow->key);
 
-	return observed->dest_qp != GROUP_QP &&
+	return observed->dest_qp != FT_MULTICAST_QP &&
 	       ft_datagram_senders_know(suspects->senders, &back, FT_ANY_QP) &&
 	       !ft_datagram_senders_know(suspects->senders, &back, observed->dest_qp);
 }
@@ -92,7 +92,7 @@ static void check_qkey(struct ft_flow *flow, struct ft_recent *recent,
 {
 	uint32_t moment = ft_suspects_moment(observed->ts_ns), seen;
 
-	if (observed->dest_qp == GROUP_QP || !is_new_qkey(recent, observed->qkey))
+	if (observed->dest_qp == FT_MULTICAST_QP || !is_new_qkey(recent, observed->qkey))
 		return; /* multicast groups have one each */
 	if (moment - flow->asked >= FT_SUSPECTS_LONG_AGO)
 		recent->newest &= ~(uint32_t)FT_RECENT_SEEN; /* the one just kept stands first */

@@ -12,7 +12,6 @@ enum {
 	ICRC_LEN = 4,
 	CNP_LEN = 32,
 	MAD_LEN = 256,
-	MULTICAST_QP = 0xffffff,
 };
 
 #define QP1_QKEY 0x80010000u
@@ -78,11 +77,11 @@ static enum ft_malformed address_rules(const struct ft_packet *packet)
 {
 	bool ud = packet->opcode >> 5 == FT_UD;
 
-	if (packet->dest_qp > 1 && packet->dest_qp != MULTICAST_QP)
+	if (packet->dest_qp > 1 && packet->dest_qp != FT_MULTICAST_QP)
 		return FT_OK;
 	if (packet->dest_qp == 0 && packet->transport != FT_TRANSPORT_IB)
 		return FT_QP0_ON_ROCE;
-	if (packet->dest_qp == MULTICAST_QP && !ud)
+	if (packet->dest_qp == FT_MULTICAST_QP && !ud)
 		return FT_MCAST_QP_NOT_UD;
 	if (ud && packet->dest_qp == 1 && has(packet, FT_HAS_DETH) && packet->deth.qkey != QP1_QKEY)
 		return FT_QP1_BAD_QKEY;

@@ -21,6 +21,9 @@ enum ft_transport {
 	FT_TRANSPORT_IB_LINK
 };
 
+/* The DestQP of datagrams to a multicast group. */
+enum { FT_MULTICAST_QP = 0xffffff };
+
 /* Headers present in the innermost packet. MIRROR, VNI, AVSP, TRAILER and ERF outlast the tunnel they were met outside of. */
 enum ft_has {
 	FT_HAS_ETH = 1u << 0, /* dmac, smac */
