@@ -270,7 +270,8 @@ def connection(rng, declared, link):
         return [model]
     burst = []
     for step in range(rng.randrange(2, 5)):
-        frame = Frame(at + step * 1000 + rng.randrange(900))
+        # two of them cut to the same bytes within a microsecond would be copies
+        frame = Frame(at + step * 2000 + rng.randrange(900))
         frame.native, frame.source, frame.destination = model.native, model.source, model.destination
         frame.tags, frame.overlay, frame.vlan, frame.vni = model.tags, model.overlay, model.vlan, model.vni
         carried(rng, frame, declared)
