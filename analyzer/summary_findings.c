@@ -328,6 +328,15 @@ static size_t find_cotenancy(const struct ft_summary *summary, const struct ft_m
 	return count < COTENANCIES ? count : COTENANCIES;
 }
 
+/* By whatever counts them. */
+static bool lacks_frames(const struct ft_report_coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->lost_by_count; i++)
+		if (coverage->lost_by[i].frames != FT_UNKNOWN)
+			return true;
+	return false;
+}
+
 void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine *engine,
 			      const struct ft_source *source)
 {
@@ -342,6 +351,8 @@ void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine
 	struct ft_report_finding *rows;
 
 	if (engine->framing != NULL) {
+		ft_nccl_follower_set_lossy(engine->framing->follower,
+					   lacks_frames(&summary->report.coverage));
 		ft_framing_judge_communicators(engine->framing, source);
 		most += engine->framing->findings.count;
 		summary->report.findings_dropped += engine->framing->findings.dropped;

@@ -42,6 +42,9 @@ void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
 bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,
 			       const struct ft_nccl_seen *seen, struct ft_nccl_shown *shown);
 
+/* Whether packets are known to be missing that need not be of a connection, or would not be shown: for the next report. */
+void ft_nccl_connections_set_lossy(struct ft_nccl_connections *connections, bool is_lossy);
+
 const struct ft_nccl_connection *ft_nccl_connections_get(
 	const struct ft_nccl_connections *connections, uint32_t id);
 

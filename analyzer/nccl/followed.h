@@ -184,6 +184,7 @@ struct ft_nccl_connections {
 	struct ft_nccl_unpaired unpaired[FT_NCCL_UNPAIRED];
 	unsigned unpaired_count;
 	struct ft_nccl_store store;
+	bool is_lossy;  /* packets are missing, perhaps such as are not shown */
 	uint64_t found; /* told so far */
 	/* until it is known whether packets pass in order */
 	struct ft_nccl_found waiting[FT_NCCL_WAITING];

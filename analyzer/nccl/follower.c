@@ -124,6 +124,11 @@ const struct ft_nccl_connection *ft_nccl_follower_connection(
 	return ft_nccl_connections_get(follower->connections, id);
 }
 
+void ft_nccl_follower_set_lossy(struct ft_nccl_follower *follower, bool is_lossy)
+{
+	ft_nccl_connections_set_lossy(follower->connections, is_lossy);
+}
+
 static int make_report(struct ft_nccl_follower *follower, struct ft_nccl_report *report)
 {
 	struct ft_nccl_kept kept;

@@ -411,9 +411,16 @@ static void settle_data(struct ft_nccl_connections *connections)
 	}
 }
 
+void ft_nccl_connections_set_lossy(struct ft_nccl_connections *connections, bool is_lossy)
+{
+	connections->is_lossy = is_lossy;
+}
+
 /* Whether packets of any of them are missing. A loss that takes several may leave no hole where it took the last. */
 static bool misses_packets(const struct ft_nccl_connections *connections)
 {
+	if (connections->is_lossy)
+		return true;
 	for (uint32_t i = 0; i < connections->count; i++)
 		if (!connections->all[i]->given_up &&
 		    connections->all[i]->model.missing_packets != 0)

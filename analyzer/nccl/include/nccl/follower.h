@@ -138,6 +138,12 @@ const struct ft_nccl_connection *ft_nccl_follower_connection(
 	const struct ft_nccl_follower *follower, uint32_t id);
 
 /*
+ * Whether RDMA packets of the capture are known to be missing, for the reports to come. With ends_only the follower does
+ * not see what is lost in the midst of writes; and what a lost clear-to-send would explain is not told at the end.
+ */
+void ft_nccl_follower_set_lossy(struct ft_nccl_follower *follower, bool is_lossy);
+
+/*
  * What is known so far; messages under way are in it as they stand. It belongs to the follower and holds until the next
  * call. NULL: out of memory. The follower can go on afterwards.
  */

@@ -130,6 +130,42 @@ static void a_write_that_nobody_asked_for(void **state)
 	}
 }
 
+static void acknowledge(struct follow *follow)
+{
+	const struct packet of_cts = { .from = SENDER,
+				       .to = RECEIVER,
+				       .opcode = 0x11,
+				       .qpn = RECEIVER_QP,
+				       .psn = follow->cts_psn - 1 };
+
+	follow_packet(follow, &of_cts);
+}
+
+/* No clear-to-send comes behind it: it is told unless packets are missing that might have been one. */
+static void a_write_that_nobody_asked_for_at_the_end(void **state)
+{
+	(void)state;
+	for (unsigned lossy = 0; lossy < 2; lossy++) {
+		struct follow *follow = follow_start('E');
+		struct packet packet;
+		uint64_t frame;
+
+		converse(follow, 0, BEFORE);
+		acknowledge(follow);
+		packet = data_of(follow, BEFORE, 64, 0);
+		packet.va += 0x40000000;
+		frame = follow_packet(follow, &packet);
+		ft_nccl_connections_set_lossy(follow->connections, lossy != 0);
+		follow_keep(follow);
+		assert_int_equal(follow->found_count, lossy != 0 ? 0 : 1);
+		if (lossy == 0) {
+			assert_int_equal(follow->found[0].fault, FT_NCCL_WRITE_UNASKED);
+			assert_int_equal(follow->found[0].frame, frame);
+		}
+		follow_stop(follow);
+	}
+}
+
 static void somebody_else_writes(void **state)
 {
 	static const struct {
@@ -394,6 +430,7 @@ int main(void)
 		cmocka_unit_test(a_write_outside_soon_after_a_loss_within_a_write),
 		cmocka_unit_test(a_write_outside_dressed_as_sent_again),
 		cmocka_unit_test(a_write_that_nobody_asked_for),
+		cmocka_unit_test(a_write_that_nobody_asked_for_at_the_end),
 		cmocka_unit_test(somebody_else_writes),
 		cmocka_unit_test(somebody_else_writes_to_the_fifo),
 		cmocka_unit_test(a_clear_to_send_in_the_wrong_place),
