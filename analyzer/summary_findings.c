@@ -328,9 +328,11 @@ static size_t find_cotenancy(const struct ft_summary *summary, const struct ft_m
 	return count < COTENANCIES ? count : COTENANCIES;
 }
 
-/* By whatever counts them. */
+/* By whatever counts them; or some frames have a copy, and others have not, which may be those of which all were lost. */
 static bool lacks_frames(const struct ft_report_coverage *coverage)
 {
+	if (coverage->duplicates != 0 && coverage->duplicates != coverage->frames_seen)
+		return true;
 	for (size_t i = 0; i < coverage->lost_by_count; i++)
 		if (coverage->lost_by[i].frames != FT_UNKNOWN)
 			return true;

@@ -132,15 +132,6 @@ static bool may_have_missed(const struct ft_nccl_followed *followed)
 	return missed;
 }
 
-/* A message followed, with its end: where nothing comes behind it, its clear-to-send may be lost without a trace. */
-static bool began_message(const struct ft_nccl_followed *followed, uint8_t lane)
-{
-	const struct ft_nccl_transfer *transfer =
-		ft_nccl_ring_find(&followed->ring, followed->lanes[lane].early_k);
-
-	return transfer != NULL && ft_nccl_ring_shares(&followed->ring, transfer)[lane].ended;
-}
-
 void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed)
 {
@@ -150,8 +141,7 @@ void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 
-		if (!lane->has_early || lane->told || !was_calm(followed, lane) ||
-		    began_message(followed, i))
+		if (!lane->has_early || lane->told || !was_calm(followed, lane))
 			continue;
 		tell_unasked(connections, followed, lane, 0.7);
 		lane->told = true;
