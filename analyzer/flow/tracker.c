@@ -90,7 +90,7 @@ static void let_go(struct ft_tracker *tracker, struct ft_half *half, struct ft_f
 					 : ft_psn_reached(half->acked, span->from, span->count);
 		uint32_t next = span->next;
 
-		if (ft_span_is_answer(span) && there != 0) {
+		if ((FT_SPANS_AWAITED >> span->kind & 1) != 0 && there != 0) {
 			ft_expect_again(other, span->from);
 			ft_spans_take(&tracker->spans, half, number, span->from, there);
 		}

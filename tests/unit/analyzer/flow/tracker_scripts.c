@@ -41,6 +41,17 @@ const struct script tracker_scripts[] = {
 	  .messages = { 1 },
 	  .bytes = MTU,
 	  .uncertain = 2 },
+	{ "responses missed before the halves had met stay so, whatever was answered of the "
+	  "responder's own "
+	  "requests",
+	  false,
+	  { B(RESP_FIRST, 500, RESPONDS), B(RESP_LAST, 502, RESPONDS_GAP),
+	    A(ACK, 0x800000, ANSWERS | FT_STEP_RESTART), B(SEND, 0x800000, NEW),
+	    B(SEND, 0x800001, NEW), A(ACK, 0x800001, ANSWERS) },
+	  .wanted = { .acks = 2, .gaps_open = 1, .paired = 1 },
+	  .messages = { [FT_MESSAGE_SEND] = 2, [FT_MESSAGE_READ] = 1 },
+	  .bytes = 2 * MTU + 3 * MTU,
+	  .uncertain = 1 },
 	{ "answers seen before their requests are no loss",
 	  true,
 	  { A(SEND, 10, BEGIN), B(ACK, 12, ANSWERS), A(SEND, 11, NEW), A(SEND, 12, NEW) },
