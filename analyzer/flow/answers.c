@@ -426,5 +426,5 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	else if (ahead)
 		note_ahead(tracker, moment, requester);
 	else if (half->spans != 0)
-		ft_settle_ripe(tracker, requester, observed->ts_ns, moment->step);
+		ft_settle_ripe(tracker, requester, observed, moment->step);
 }

@@ -324,7 +324,7 @@ static void go_ahead(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_tell_evidence(ft_loss_bin(tracker->evidence, moment->observed->frame), moment->flow);
 	accept(tracker, moment);
 	note_end(tracker, moment);
-	ft_settle_ripe(tracker, moment->flow, moment->observed->ts_ns, moment->step);
+	ft_settle_ripe(tracker, moment->flow, moment->observed, moment->step);
 	ft_withhold(tracker, moment);
 }
 

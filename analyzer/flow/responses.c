@@ -300,7 +300,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 			fill_skipped(tracker, moment);
 		ft_measure_rtt(moment, &requester->half);
 		ft_deliver(&requester->half, psn);
-		ft_settle_ripe(tracker, requester, moment->observed->ts_ns, step);
+		ft_settle_ripe(tracker, requester, moment->observed, step);
 	} else {
 		half->answered = ft_psn_follow(half->answered, psn);
 		ft_loss_reply(tracker->evidence, moment->observed->frame);

@@ -93,7 +93,8 @@ static void note_answered(struct ft_span *hole, uint64_t now_ns)
  * From now on the requester knows what it misses, and holes are answered for. Those behind, from the newest on: the others
  * were found before.
  */
-static void find_answered(struct ft_tracker *tracker, const struct ft_half *half, uint64_t now_ns)
+static void find_answered(struct ft_tracker *tracker, const struct ft_half *half,
+			  const struct ft_observed *now)
 {
 	uint32_t number = half->spans;
 
@@ -109,15 +110,16 @@ static void find_answered(struct ft_tracker *tracker, const struct ft_half *half
 			continue;
 		if (span->kind != FT_SPAN_AWAITED) {
 			if (!span->answered)
-				note_answered(span, now_ns);
+				note_answered(span, now->ts_ns);
 			continue;
 		}
 		span->kind = FT_SPAN_OVERTAKEN;
-		span->ts_ns = now_ns;
+		span->frame = now->frame;
+		span->ts_ns = now->ts_ns;
 	}
 }
 
-void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, uint64_t now_ns,
+void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_observed *now,
 		    struct ft_step *step)
 {
 	const struct ft_span *oldest;
@@ -128,9 +130,9 @@ void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, uint64_t n
 	if (oldest->kind == FT_SPAN_AWAITED &&
 	    !ft_psn_covers(flow->half.acked, oldest->from, oldest->count))
 		return;
-	find_answered(tracker, &flow->half, now_ns);
+	find_answered(tracker, &flow->half, now);
 	while (flow->half.spans != 0 &&
-	       ft_is_ripe(tracker, flow, ft_span_at(&tracker->spans, flow->half.spans), now_ns))
+	       ft_is_ripe(tracker, flow, ft_span_at(&tracker->spans, flow->half.spans), now->ts_ns))
 		settle_first(tracker, flow, step);
 }
 

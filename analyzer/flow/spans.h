@@ -17,8 +17,8 @@ enum ft_span_kind {
 	FT_SPAN_IMPLIED, /* likewise, shown by an answer; half.next_psn has moved on */
 	FT_SPAN_AHEAD,   /* answered for beyond half.next_psn; always the last of its ring */
 	FT_SPAN_FORMER, /* none: the half may be in another life, lives.h; always the first of its ring */
-	FT_SPAN_AWAITED,   /* READ responses and ATOMIC ACKNOWLEDGEs that the peer owes this half */
-	FT_SPAN_OVERTAKEN, /* likewise, and a later answer came before them; ts_ns: when */
+	FT_SPAN_AWAITED, /* READ responses and ATOMIC ACKNOWLEDGEs that the peer owes this half */
+	FT_SPAN_OVERTAKEN, /* likewise, and a later answer came before them; frame and ts_ns: which, and when */
 	FT_SPAN_ASKED_AGAIN, /* likewise, and the request was sent again; ts_ns: when */
 	FT_SPAN_SKIPPED, /* READ responses of this half that never passed; the peer is not known */
 };
@@ -38,7 +38,7 @@ struct ft_span {
 	bool guessed : 1; /* responses: all up to the next request, for the READ's length was cut away */
 	bool begins : 1; /* holes: a message begins right behind; false where it was filled from its beginning */
 	bool answered : 1; /* holes: the peer is known to have answered for it */
-	uint64_t frame;    /* that showed it */
+	uint64_t frame;    /* that showed it; of what was overtaken, that overtook it */
 	/* likewise, or when it was answered for: long after, before_ns is not known then */
 	uint64_t ts_ns;
 	/* time of the half's packet before the range, of its kind if that is known; 0: not known */

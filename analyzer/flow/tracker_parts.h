@@ -209,8 +209,8 @@ void ft_doubt_copies(struct ft_loss_evidence *evidence, const struct ft_flow *fl
 void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
 		 struct ft_step *step);
 
-/* settle.c: decide the oldest spans of a half if they are ripe; `now_ns`: of a packet that is not sent again. */
-void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, uint64_t now_ns,
+/* settle.c: decide the oldest spans of a half if they are ripe; `now`: a packet that is not sent again. */
+void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_observed *now,
 		    struct ft_step *step);
 
 /* settle.c: take `count` PSNs from psn out of a span of the half. */

@@ -137,7 +137,7 @@ __attribute__((noinline)) static void step_request(struct ft_tracker *tracker, s
 		return;
 	}
 	ft_ask(tracker, &moment); /* where room is short, this may push the oldest out */
-	ft_settle_ripe(tracker, flow, observed->ts_ns, step);
+	ft_settle_ripe(tracker, flow, observed, step);
 }
 
 /* Of a half whose peer is known, and with nothing open. */
@@ -239,7 +239,7 @@ static inline void come(struct ft_tracker *tracker, struct ft_flow *requester,
 		return;
 	}
 	ft_spans_remove(&tracker->spans, &requester->half, requester->half.spans);
-	ft_settle_ripe(tracker, requester, moment->observed->ts_ns, moment->step);
+	ft_settle_ripe(tracker, requester, moment->observed, moment->step);
 }
 
 static inline void respond(struct ft_tracker *tracker, const struct ft_moment *moment)

@@ -264,6 +264,25 @@ static void a_read_for_the_rest_is_another_read(void **state)
 	close_world(&world);
 }
 
+/* Longer than a bin has frames, READs are answered after they were sent: there, not here, what is missing would have been. */
+static void responses_are_lost_where_they_were_overtaken(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, true);
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 10, .more = MTU });
+	for (uint32_t psn = 11; psn < 100; psn++)
+		send(&world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = psn });
+	send(&world, &(struct packet){ .from = 'B', .opcode = ACK, .psn = 99 });
+	send(&world,
+	     &(struct packet){ .from = 'A', .opcode = SEND, .psn = 100, .after_us = 2 * MS / US });
+	ft_tracker_totals(world.tracker, world.evidence);
+	assert_int_equal(world.evidence->bins[1].holes, 0);
+	assert_int_equal(world.evidence->bins[91].holes, 1);
+	close_world(&world);
+}
+
 /* What is told of a half of 20 packets of which so many seem to have copies. */
 static struct ft_loss_evidence *with_copies(struct world *world, unsigned copies)
 {
@@ -342,6 +361,7 @@ int main(void)
 		cmocka_unit_test(every_script_is_read_as_it_was_meant),
 		cmocka_unit_test(what_passes_again_is_counted_by_how_often),
 		cmocka_unit_test(a_read_for_the_rest_is_another_read),
+		cmocka_unit_test(responses_are_lost_where_they_were_overtaken),
 		cmocka_unit_test(copies_of_few_packets_may_be_none),
 		cmocka_unit_test(a_loss_is_told_once_and_late),
 		cmocka_unit_test(the_time_from_request_to_answer_is_measured),
