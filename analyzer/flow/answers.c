@@ -419,7 +419,7 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	if (meaning.refused)
 		refuse(tracker, half, observed->psn);
 	else
-		ft_measure_rtt(moment, half);
+		ft_time_ack(tracker->evidence, moment, half);
 	ahead = ft_psn_distance(delivered, half->next_psn) >= 0;
 	if (repeated && (ahead || half->spans != 0))
 		answer_again(tracker, requester, ahead);

@@ -4,15 +4,32 @@
 
 /* What every answer that is for the newest requests does to the half that asked. */
 
-/* From the request that is timed to this answer, if it covers it. */
-static inline void ft_measure_rtt(const struct ft_moment *moment, struct ft_half *half)
+/* From the request that is timed to this answer; false: it does not cover it. */
+static inline bool ft_measure_rtt(const struct ft_moment *moment, struct ft_half *half)
 {
 	uint32_t asked = half->asked_psn;
 
 	if (asked == FT_PSN_NONE || ft_psn_distance(moment->observed->psn, asked) < 0)
-		return;
+		return false;
 	moment->step->rtt_ns = ft_elapsed(moment->observed->ts_ns, half->asked_ns);
 	half->asked_psn = FT_PSN_NONE;
+	return true;
+}
+
+/*
+ * Likewise of an ACK. One that passes over the request that is timed shows that its own ACK was lost, or that the responder
+ * answers for several at once.
+ */
+static inline void ft_time_ack(struct ft_loss_evidence *evidence, const struct ft_moment *moment,
+			       struct ft_half *half)
+{
+	uint32_t asked = half->asked_psn;
+
+	if (!ft_measure_rtt(moment, half))
+		return;
+	evidence->timed++;
+	if (__builtin_expect(moment->observed->psn != asked, 0))
+		evidence->passed_over++;
 }
 
 /* An answer beyond all before it: how many messages the responder has completed. */

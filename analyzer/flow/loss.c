@@ -494,5 +494,7 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->answers_seen += from->answers_seen;
 	into->asking += from->asking;
 	into->acks += from->acks;
+	into->timed += from->timed;
+	into->passed_over += from->passed_over;
 	into->replies += from->replies;
 }

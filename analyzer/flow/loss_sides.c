@@ -63,6 +63,18 @@ static struct ft_inferred by_answers(const struct ft_loss_evidence *evidence,
 }
 
 /*
+ * Whether the requests timed have their own ACKs, where as many of these were to be lost as of requests. ACKs that nobody
+ * asked for are no substitute.
+ */
+static bool have_their_acks(const struct ft_loss_evidence *evidence, const struct side *requests)
+{
+	double timed = (double)evidence->timed, passed_over = (double)evidence->passed_over;
+	double alike = timed * requests->lost / fmax(requests->lost + requests->seen, 1);
+
+	return passed_over <= nearly_none * alike && alike - passed_over > surely * sqrt(alike);
+}
+
+/*
  * Of those lost to `requests`, answers that are missing, as a share of what would be if all were lost alike. No more ACKs can
  * be missing than were asked for, and one for each that was asked for is all there are. 1 where chance allows for that, as it
  * may where adapters answer for several at once, or unasked.
@@ -77,7 +89,8 @@ static double share_missing(const struct ft_loss_evidence *evidence,
 	double deviation = sqrt(inferred * alike->frames * (1 + inferred / alike->holes));
 
 	if (acks > asked + surely * sqrt((asked - (double)evidence->asking) * alike->frames) ||
-	    missing > nearly_none * inferred || inferred - missing <= surely * deviation)
+	    missing > nearly_none * inferred || inferred - missing <= surely * deviation ||
+	    !have_their_acks(evidence, requests))
 		return 1;
 	return missing / inferred;
 }

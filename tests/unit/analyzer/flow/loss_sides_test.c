@@ -19,26 +19,29 @@ static const struct row {
 	double again;                             /* packets that passed twice */
 	double wanted;                            /* ACKs lost */
 	double off;                               /* by so many at most */
+	double passed_over;                       /* requests of which a later one's ACK came */
 } rows[] = {
 	/* all lost alike: a tenth of what is */
-	{ "both sides", 900, 300, 2700, 0, 300, 1 },
-	{ "one ACK for several", 900, 300, 1000, 0, 111, 1 },
+	{ "both sides", 900, 300, 2700, 0, 300, 1, 0 },
+	{ "one ACK for several", 900, 300, 1000, 0, 111, 1, 0 },
 	/* every one that was asked for is here */
-	{ "requests alone", 900, 0, 3000, 0, 0, 5 },
-	{ "requests alone, one ACK missing", 900, 0, 2999, 0, 1, 5 },
+	{ "requests alone", 900, 0, 3000, 0, 0, 5, 0 },
+	{ "requests alone, one ACK missing", 900, 0, 2999, 0, 1, 5, 0 },
 	/* adapters that answer unasked, or for several, say nothing */
-	{ "requests alone, ACKs unasked", 900, 0, 4000, 0, 324, 1 },
-	{ "requests alone, one ACK for several", 900, 0, 1500, 0, 122, 1 },
+	{ "requests alone, ACKs unasked", 900, 0, 4000, 0, 324, 1, 0 },
+	{ "requests alone, one ACK for several", 900, 0, 1500, 0, 122, 1, 0 },
+	{ "requests alone, a few ACKs for several", 900, 0, 3000, 0, 0, 5, 20 },
+	{ "ACKs unasked make up for those lost", 900, 0, 3000, 0, 243, 1, 243 },
 	/* responses tell what becomes of ACKs */
-	{ "answers alone", 0, 300, 2700, 0, 300, 1 },
-	{ "answers alone, one ACK for several", 0, 300, 900, 0, 100, 1 },
+	{ "answers alone", 0, 300, 2700, 0, 300, 1, 0 },
+	{ "answers alone, one ACK for several", 0, 300, 900, 0, 100, 1, 0 },
 	/* but no more than were asked for and are not here: a mirror may pass what is short */
-	{ "all responses, no ACK", 0, 3000, 3000, 0, 0, 0.1 },
-	{ "nine responses of ten, one ACK in a hundred", 0, 2700, 2970, 0, 46, 1 },
+	{ "all responses, no ACK", 0, 3000, 3000, 0, 0, 0.1, 0 },
+	{ "nine responses of ten, one ACK in a hundred", 0, 2700, 2970, 0, 46, 1, 0 },
 	/* too few to say */
-	{ "three answers", 0, 3, 2997, 0, 0.8, 0.2 },
+	{ "three answers", 0, 3, 2997, 0, 0.8, 0.2, 0 },
 	/* what is sent again asks for ACKs once more */
-	{ "requests alone, some of them sent again", 900, 0, 3000, 100, 243, 1 },
+	{ "requests alone, some of them sent again", 900, 0, 3000, 100, 243, 1, 0 },
 };
 
 static void check(const struct row *row)
@@ -49,6 +52,8 @@ static void check(const struct row *row)
 		.requests_lost = (uint64_t)row->requests_lost,
 		.asking = (uint64_t)(3000 - row->requests_lost / 3),
 		.acks = (uint64_t)row->acks,
+		.timed = 3000,
+		.passed_over = (uint64_t)row->passed_over,
 		.replies = (uint64_t)row->acks,
 		.twice = (uint64_t)row->again,
 	};
@@ -74,7 +79,7 @@ static void acks_are_lost_like_what_they_answer_or_are_answered_by(void **state)
 static void what_one_loss_took_says_little(void **state)
 {
 	static struct ft_loss_evidence evidence = {
-		.answers_seen = 3000, .asking = 2967, .acks = 3000, .replies = 3000
+		.answers_seen = 3000, .asking = 2967, .acks = 3000, .replies = 3000, .timed = 3000
 	};
 	const struct ft_inferred inferred = { 25, 2500 };
 	struct ft_loss_alike alike = { 11900, 100, 3000, 100, 100 };

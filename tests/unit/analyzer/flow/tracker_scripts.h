@@ -38,6 +38,7 @@ enum { US = 1000, MS = 1000000 };
 struct packet {
 	char from;    /* 'A', 'B'; 0: the script ends */
 	bool damaged; /* its ICRC is wrong: it is not followed */
+	bool asks;    /* for an ACK */
 	uint8_t opcode;
 	uint32_t psn;
 	uint32_t wanted;   /* of what is compared */

@@ -61,7 +61,8 @@ static struct ft_observed observe(struct world *world, const struct packet *pack
 		.ts_ns = world->ts_ns,
 		.frame = ++world->frame,
 		.has = FT_OBSERVED_BTH | FT_OBSERVED_PAYLOAD | FT_OBSERVED_AETH |
-		       (packet->more != 0 ? FT_OBSERVED_RETH : 0u),
+		       (packet->more != 0 ? FT_OBSERVED_RETH : 0u) |
+		       (packet->asks ? FT_OBSERVED_ACK_REQUEST : 0u),
 		.opcode = packet->opcode,
 		.psn = packet->psn,
 		.payload = packet->opcode == READ || packet->opcode == ACK ? 0 : MTU,
@@ -283,6 +284,30 @@ static void responses_are_lost_where_they_were_overtaken(void **state)
 	close_world(&world);
 }
 
+/* Requests from `first` to `last`, all of which ask for an ACK; one comes for the last. */
+static void ask_and_acknowledge(struct world *world, uint32_t first, uint32_t last)
+{
+	for (uint32_t psn = first; psn <= last; psn++)
+		send(world,
+		     &(struct packet){ .from = 'A', .opcode = SEND, .psn = psn, .asks = true });
+	send(world, &(struct packet){ .from = 'B', .opcode = ACK, .psn = last });
+}
+
+/* Of three requests that ask for an ACK two have their own; one at a time is looked at. */
+static void an_ack_passes_over_what_it_was_not_asked_for(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, true);
+	ask_and_acknowledge(&world, 10, 10);
+	ask_and_acknowledge(&world, 11, 12);
+	ask_and_acknowledge(&world, 13, 13);
+	assert_int_equal(world.evidence->timed, 3);
+	assert_int_equal(world.evidence->passed_over, 1);
+	close_world(&world);
+}
+
 /* What is told of a half of 20 packets of which so many seem to have copies. */
 static struct ft_loss_evidence *with_copies(struct world *world, unsigned copies)
 {
@@ -362,6 +387,7 @@ int main(void)
 		cmocka_unit_test(what_passes_again_is_counted_by_how_often),
 		cmocka_unit_test(a_read_for_the_rest_is_another_read),
 		cmocka_unit_test(responses_are_lost_where_they_were_overtaken),
+		cmocka_unit_test(an_ack_passes_over_what_it_was_not_asked_for),
 		cmocka_unit_test(copies_of_few_packets_may_be_none),
 		cmocka_unit_test(a_loss_is_told_once_and_late),
 		cmocka_unit_test(the_time_from_request_to_answer_is_measured),
