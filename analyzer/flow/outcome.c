@@ -36,29 +36,66 @@ static bool is_answered(const struct ft_flow *flow)
 				   half->paired_by != FT_PAIRED_SOURCE_PORT);
 }
 
-/* PSNs that the last READ of this half took, if it is among the newest of what is open; else 1. */
-static uint32_t span_of_reads(const struct ft_tracker *tracker, const struct ft_half *half)
+static uint32_t larger(uint32_t left, uint32_t right)
 {
-	uint32_t number = half->spans;
+	return left > right ? left : right;
+}
+
+/* READs that may lie in a hole. */
+struct reads {
+	uint32_t longest; /* PSNs that one takes; 0: none */
+	bool vary;        /* they are of several lengths */
+};
+
+/* The newest of this half that are still open. */
+static struct reads reads_of(const struct ft_tracker *tracker, const struct ft_half *half)
+{
+	struct reads reads = { 0 };
+	uint32_t number = half->spans, begin = FT_PSN_NONE;
 
 	for (unsigned i = 0; i < half->span_count && i < READS_LOOKED_AT; i++) {
 		const struct ft_span *span;
+		uint32_t length;
 
 		number = ft_span_at(&tracker->spans, number)->prev;
 		span = ft_span_at(&tracker->spans, number);
-		if (span->kind == FT_SPAN_AWAITED || span->kind == FT_SPAN_OVERTAKEN)
-			return span->count;
+		if ((span->kind != FT_SPAN_AWAITED && span->kind != FT_SPAN_OVERTAKEN) ||
+		    span->begin == begin)
+			continue;
+		begin = span->begin;
+		length = ft_psn_since(ft_psn_add(span->from, span->count), begin);
+		reads.vary |= reads.longest != 0 && length != reads.longest;
+		reads.longest = larger(reads.longest, length);
 	}
-	return 1;
+	return reads;
 }
 
-/* Packets that so many PSNs are at least: the responses to a READ take its PSNs, but pass elsewhere. */
-static uint32_t packets_of(const struct ft_tracker *tracker, const struct ft_half *half,
-			   uint32_t psns)
+/*
+ * Packets that so many PSNs are at least: the responses to a READ take its PSNs, but pass elsewhere. Where READs are of one
+ * length, what is left of it is others.
+ */
+static uint32_t packets_of(const struct reads *reads, uint32_t psns)
 {
-	uint32_t read = psns == 0 ? 1 : span_of_reads(tracker, half);
+	uint32_t longest = reads->longest == 0 ? 1 : reads->longest, rest = psns % longest;
 
-	return psns / read + psns % read;
+	return psns / longest + (reads->vary && rest != 0 ? 1 : rest);
+}
+
+void ft_outcome_narrow(const struct ft_tracker *tracker, const struct ft_half *half)
+{
+	const struct reads reads = reads_of(tracker, half);
+	uint32_t number = half->spans;
+
+	for (unsigned left = reads.longest > 1 ? half->span_count : 0; left != 0; left--) {
+		struct ft_span *span = ft_span_at(&tracker->spans, number);
+
+		if ((FT_SPANS_HOLES >> span->kind & 1) != 0 &&
+		    ft_psn_covers(half->acked, span->from, span->count)) {
+			span->count = packets_of(&reads, span->count);
+			span->ended = 0;
+		}
+		number = span->next;
+	}
 }
 
 /* Among the first packets of a half whose set-up was not seen. */
@@ -72,7 +109,7 @@ static bool is_missing(const struct ft_tracker *tracker, const struct ft_half *h
 		       const struct ft_span *span)
 {
 	return span->kind == FT_SPAN_HOLE && span->count < FT_WENT_ON_PSNS &&
-	       span_of_reads(tracker, half) == 1;
+	       reads_of(tracker, half).longest <= 1;
 }
 
 static struct ft_outcome judge_requests(const struct ft_tracker *tracker,
@@ -80,17 +117,19 @@ static struct ft_outcome judge_requests(const struct ft_tracker *tracker,
 {
 	const struct ft_half *half = &flow->half;
 	struct ft_outcome outcome = { .missing = is_missing(tracker, half, span) };
+	struct reads reads;
 
 	if (half->service == FT_UC) {
 		outcome.open = span->count;
 		return outcome;
 	}
+	reads = reads_of(tracker, half);
 	outcome.lost = ft_psn_reached(half->acked, span->from, span->count);
 	outcome.open = span->count - outcome.lost;
-	outcome.pending = packets_of(tracker, half, outcome.open);
+	outcome.pending = packets_of(&reads, outcome.open);
 	if (is_answered(flow) || !went_on(half->next_psn, flow->last_ns, span))
 		return outcome;
-	outcome.lost = flow->peer != 0 ? span->count : packets_of(tracker, half, span->count);
+	outcome.lost = flow->peer != 0 ? span->count : packets_of(&reads, span->count);
 	outcome.open = outcome.pending = 0;
 	return outcome;
 }

@@ -24,6 +24,12 @@ bool ft_is_delivered(const struct ft_flow *flow, const struct ft_span *span);
 struct ft_outcome ft_outcome_delivered(const struct ft_tracker *tracker, const struct ft_flow *flow,
 				       const struct ft_span *span);
 
+/*
+ * The halves meet: responses to READs that lie in a hole of its requests took PSNs there, and passed before it was known
+ * whose they are. What was answered for is from now on as many packets as it is at least.
+ */
+void ft_outcome_narrow(const struct ft_tracker *tracker, const struct ft_half *half);
+
 /* Count it; `evidence` may be NULL. */
 void ft_outcome_add(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
 		    const struct ft_span *span, struct ft_outcome outcome);

@@ -1,7 +1,7 @@
-#include "tracker_parts.h"
-
 #include <errno.h>
 #include <stdlib.h>
+
+#include "outcome.h"
 
 enum {
 	AGAIN = 1u << 15, /* packets sent again that are remembered */
@@ -117,6 +117,7 @@ static void meet(struct ft_tracker *tracker, struct ft_half *half, struct ft_flo
 		half->asked_psn = FT_PSN_NONE; /* when its answer came is not known any more */
 	ft_share_mtu(tracker, half, &other->half);
 	half->flags |= FT_HALF_MET | (is_set_up(other) ? FT_HALF_START_SEEN : 0);
+	ft_outcome_narrow(tracker, half);
 	let_go(tracker, half, other, now_ns);
 }
 
