@@ -3,6 +3,7 @@
 #include <decode/aeth.h>
 
 #include "lives.h"
+#include "pairs_evidence.h"
 
 /*
  * Answers: ACKNOWLEDGE, READ response, ATOMIC ACKNOWLEDGE. Each says that every request before it
@@ -71,20 +72,25 @@ static void catch_up(struct ft_tracker *tracker, const struct ft_moment *moment,
 struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_flow *flow = moment->flow;
-	uint32_t peer = flow->peer;
+	struct ft_flow *before = ft_tracker_peer(tracker, flow);
 	struct ft_flow *requester = NULL;
 
 	if (ft_pairs_unsure(flow) && moment->operation->part & FT_PART_FIRST)
 		ft_pairs_answer(tracker->pairs, flow, moment->observed);
 	requester = ft_tracker_peer(tracker, flow);
-	if (requester != NULL && flow->peer != peer) {
+	if (before != NULL && requester != before)
+		ft_unmeet(tracker, &flow->half, &before->half);
+	if (requester != NULL && requester != before) {
 		note_anew(moment, &requester->half);
 		ft_meet(tracker, flow, requester, moment->observed->ts_ns);
 		catch_up(tracker, moment, requester);
 	}
-	if (requester != NULL)
-		ft_hear_answer(tracker, moment, requester);
-	return requester;
+	if (requester == NULL)
+		return NULL;
+	ft_hear_answer(tracker, moment, requester);
+	if (ft_pairs_unsure(flow) && ft_is_unlike(tracker, moment, &requester->half))
+		ft_contradict(tracker, flow, FT_EVIDENCE_UNLIKE);
+	return ft_tracker_peer(tracker, flow);
 }
 
 /* It answers for one of those that came from outside, or were lost next to them. */
@@ -151,7 +157,7 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 		return false;
 	}
 	moment->step->what |= FT_STEP_UNASKED;
-	ft_pairs_contradict(tracker->pairs, moment->flow);
+	ft_contradict(tracker, moment->flow, FT_EVIDENCE_OUTSIDE);
 	return false;
 }
 

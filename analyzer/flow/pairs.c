@@ -262,9 +262,9 @@ void ft_pairs_leave(struct ft_pairs *pairs, struct ft_flow *flow)
 	*ft_groups_member(pairs->groups, flow) = (struct ft_member){ .place = FT_PLACE_NONE };
 }
 
-void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow)
+void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow, int evidence)
 {
-	int bits = flow->half.pair_bits + FT_EVIDENCE_OUTSIDE;
+	int bits = flow->half.pair_bits + evidence;
 	struct ft_flow_key name;
 
 	if (flow->peer == 0)

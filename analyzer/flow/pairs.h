@@ -11,7 +11,8 @@
  *   - an answer whose PSN the other half has just used: 24, less log2 of how far back that was;
  *   - the UDP source port that drivers derive from both queue pairs, or ports that name them: 14;
  *     another port by that rule: -14;
- *   - an answer for a PSN the other half is nowhere near: -8.
+ *   - an answer for a PSN the other half is nowhere near: -8;
+ *   - of two that are joined, an answer of another kind than what was asked for there: -16.
  * A half is taken when it leads every other by 20. Two that fit equally well are never guessed
  * between. Connections that began at one PSN agree without belonging together, and the right half may
  * be out of view: with PSNs below 2^18, or of which another half is close (12), a lead counts only
@@ -67,8 +68,8 @@ struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 /* The half sent a request. Once flow->peer is set it need not be called. Cheap: looks only now and then. */
 void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow);
 
-/* An answer of this half is one its peer cannot have asked for: takes evidence away; may unpair. */
-void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow);
+/* An answer of this half is one its peer cannot have asked for: takes `evidence` away, which is negative; may unpair. */
+void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow, int evidence);
 
 /* The half answers, and nothing in view has asked for it, as it last looked. */
 bool ft_pairs_is_unlike(const struct ft_pairs *pairs, const struct ft_flow *flow);

@@ -11,6 +11,7 @@
 enum {
 	FT_EVIDENCE_PORT = 14,        /* as many bits as drivers leave to chance in a source port */
 	FT_EVIDENCE_OUTSIDE = -8,     /* a PSN nowhere near */
+	FT_EVIDENCE_UNLIKE = -16,     /* of another kind than what was asked for there */
 	FT_EVIDENCE_NOT_YET = -12,    /* a PSN just ahead: was the request lost on its way here? */
 	FT_EVIDENCE_AHEAD_YOUNG = -6, /* the same, of a young pair */
 	FT_EVIDENCE_UNSEEN = -2, /* the same, where requests are known to be lost, or once paired */

@@ -198,27 +198,33 @@ static void drop_ahead(struct ft_tracker *tracker, struct ft_half *half)
 		ft_spans_remove(&tracker->spans, half, last);
 }
 
-/*
- * Likewise what a response showed far beyond them, if the request comes that would have been the first one missing: nobody
- * had asked for that response.
- */
-static void drop_implied(struct ft_tracker *tracker, struct ft_half *half, uint32_t psn)
+void ft_retract(struct ft_tracker *tracker, struct ft_half *half, uint32_t number)
 {
-	uint32_t last = ft_spans_last(&tracker->spans, half, FT_SPAN_IMPLIED), end;
-	const struct ft_span *hole = last == 0 ? NULL : ft_span_at(&tracker->spans, last);
+	const struct ft_span *hole = ft_span_at(&tracker->spans, number);
+	uint32_t from = hole->from, end = ft_psn_add(from, hole->count);
 
-	if (hole == NULL || hole->from != psn || hole->count < FAR_BEYOND)
-		return;
-	end = ft_psn_add(psn, hole->count);
 	if (end == half->next_psn)
 		tracker->evidence->implied--;
 	else if (ft_psn_add(end, 1) == half->next_psn)
 		tracker->evidence->orphans--;
 	else
 		return; /* requests have shown it since */
-	ft_spans_remove(&tracker->spans, half, last);
-	half->next_psn = half->message_psn = psn;
+	ft_spans_remove(&tracker->spans, half, number);
+	half->next_psn = half->message_psn = from;
 	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
+}
+
+/*
+ * Likewise what a response showed far beyond them, if the request comes that would have been the first one missing: nobody
+ * had asked for that response.
+ */
+static void drop_implied(struct ft_tracker *tracker, struct ft_half *half, uint32_t psn)
+{
+	uint32_t last = ft_spans_last(&tracker->spans, half, FT_SPAN_IMPLIED);
+	const struct ft_span *hole = last == 0 ? NULL : ft_span_at(&tracker->spans, last);
+
+	if (hole != NULL && hole->from == psn && hole->count >= FAR_BEYOND)
+		ft_retract(tracker, half, last);
 }
 
 static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment,

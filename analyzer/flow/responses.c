@@ -1,5 +1,9 @@
 #include "answers.h"
+
+#include <decode/aeth.h>
+
 #include "messages.h"
+#include "pairs_evidence.h"
 
 /* READ responses and ATOMIC ACKNOWLEDGEs: which of the requests seen they answer. IBA vol. 1, 9.7.3.2. */
 
@@ -252,24 +256,44 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 }
 
 /*
- * The first response of its half, to a request that passed and asked for none: none of those seen is missing, or still to
- * be answered, and none of another sequence has just come. Later ones may be sent again for a question that was lost when
- * it came again.
+ * A request with this PSN passed and asked for no response: none of those seen is missing, or still to be answered, and none
+ * of another sequence has just come.
  */
-static bool is_unasked(const struct ft_tracker *tracker, const struct ft_moment *moment,
-		       const struct ft_flow *requester)
+static bool asks_otherwise(const struct ft_tracker *tracker, const struct ft_half *half,
+			   uint32_t psn)
 {
 	const uint32_t kinds = FT_SPANS_AWAITED | FT_SPANS_HOLES;
-	const struct ft_half *half = &requester->half;
-	uint32_t psn = moment->observed->psn;
 
-	if (moment->flow->half.answer_next != FT_PSN_NONE ||
-	    ft_psn_distance(psn, half->next_psn) >= 0 || half->span_count >= FT_UNMET_SPANS ||
+	if (ft_psn_distance(psn, half->next_psn) >= 0 || half->span_count >= FT_UNMET_SPANS ||
 	    (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_NAKED)) != 0 ||
 	    half->first_psn >= FT_REFUSED_OFTEN || half->outside != 0 ||
 	    ft_psn_distance(psn, half->first_psn & FT_PSN_MOST) < 0)
 		return false;
 	return ft_spans_find(&tracker->spans, half, psn, kinds) == 0;
+}
+
+bool ft_is_unlike(const struct ft_tracker *tracker, const struct ft_moment *moment,
+		  const struct ft_half *asked)
+{
+	const struct ft_observed *observed = moment->observed;
+	uint32_t psn = observed->psn;
+
+	if (asked->next_psn == FT_PSN_NONE || ft_is_acked(asked, psn))
+		return false;
+	if (moment->operation->role == FT_ROLE_RESPONSE)
+		return moment->flow->half.answer_next != FT_PSN_NONE &&
+		       asks_otherwise(tracker, asked, psn);
+	return (observed->has & FT_OBSERVED_AETH) != 0 &&
+	       ft_aeth_kind(observed->syndrome) == FT_AETH_ACK &&
+	       ft_spans_find(&tracker->spans, asked, psn, 1u << FT_SPAN_AWAITED) != 0;
+}
+
+/* The first response of its half, to none. Later ones may be sent again for a question that was lost when it came again. */
+static bool is_unasked(const struct ft_tracker *tracker, const struct ft_moment *moment,
+		       const struct ft_flow *requester)
+{
+	return moment->flow->half.answer_next == FT_PSN_NONE &&
+	       asks_otherwise(tracker, &requester->half, moment->observed->psn);
 }
 
 void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
@@ -289,7 +313,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 			ft_deliver(&requester->half, psn);
 	} else if (is_unasked(tracker, moment, requester)) {
 		step->what |= FT_STEP_UNASKED;
-		ft_pairs_contradict(tracker->pairs, moment->flow);
+		ft_contradict(tracker, moment->flow, FT_EVIDENCE_OUTSIDE);
 		ft_loss_reply(tracker->evidence, moment->observed->frame);
 		return;
 	} else if (ft_is_in_window(tracker, moment, requester)) {

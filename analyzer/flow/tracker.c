@@ -128,6 +128,32 @@ void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *p
 	meet(tracker, &peer->half, flow, now_ns);
 }
 
+/* What was answered were another one's requests; those that the answers showed were, too. */
+static void forget_answers(struct ft_tracker *tracker, struct ft_half *half)
+{
+	uint32_t last = ft_spans_last(&tracker->spans, half, FT_SPAN_IMPLIED);
+
+	if (last != 0)
+		ft_retract(tracker, half, last);
+	ft_spans_drop(&tracker->spans, half, 1u << FT_SPAN_IMPLIED | 1u << FT_SPAN_AHEAD);
+	half->acked = half->asked_psn = FT_PSN_NONE;
+}
+
+void ft_unmeet(struct ft_tracker *tracker, struct ft_half *half, struct ft_half *other)
+{
+	forget_answers(tracker, half);
+	forget_answers(tracker, other);
+}
+
+void ft_contradict(struct ft_tracker *tracker, struct ft_flow *flow, int evidence)
+{
+	struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+
+	ft_pairs_contradict(tracker->pairs, flow, evidence);
+	if (peer != NULL && flow->peer == 0)
+		ft_unmeet(tracker, &flow->half, &peer->half);
+}
+
 void ft_forget_requests(struct ft_half *half)
 {
 	half->next_psn = half->acked = FT_PSN_NONE;
@@ -225,12 +251,6 @@ void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 	part(tracker, flow, NULL);
 }
 
-/* What was answered may have been another one's requests. */
-static void forget_answers(struct ft_half *half)
-{
-	half->acked = half->asked_psn = FT_PSN_NONE;
-}
-
 void ft_tracker_tell_apart(struct ft_tracker *tracker, struct ft_flow *flow)
 {
 	struct ft_flow *peer = ft_tracker_peer(tracker, flow);
@@ -238,8 +258,7 @@ void ft_tracker_tell_apart(struct ft_tracker *tracker, struct ft_flow *flow)
 	if (peer == NULL || ft_flow_may_share_vlan(flow, peer) || is_set_up(flow))
 		return;
 	ft_pairs_mistook(tracker->pairs, flow);
-	forget_answers(&flow->half);
-	forget_answers(&peer->half);
+	ft_unmeet(tracker, &flow->half, &peer->half);
 }
 
 void ft_tracker_see_copy(struct ft_flow *flow)

@@ -164,6 +164,9 @@ void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment);
 void ft_await(struct ft_tracker *tracker, const struct ft_moment *moment, struct ft_flow *requester,
 	      uint32_t from, uint32_t count, uint32_t begin);
 
+/* requests.c: a response showed the requests of that span, of kind FT_SPAN_IMPLIED, by mistake, if no request has since. */
+void ft_retract(struct ft_tracker *tracker, struct ft_half *half, uint32_t number);
+
 /* requests.c: a READ, ATOMIC or FLUSH where it was expected. */
 void ft_ask(struct ft_tracker *tracker, const struct ft_moment *moment);
 
@@ -196,6 +199,10 @@ void ft_pass_instead(struct ft_tracker *tracker, const struct ft_moment *moment)
 /* again.c: likewise, and it may be the first that was sent. */
 void ft_pass_late(struct ft_tracker *tracker, const struct ft_moment *moment);
 
+/* responses.c: an ACK where a response was asked for, or a response where none was, before any was answered for. */
+bool ft_is_unlike(const struct ft_tracker *tracker, const struct ft_moment *moment,
+		  const struct ft_half *asked);
+
 /* responses.c */
 void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment);
 
@@ -226,6 +233,12 @@ void ft_settle_all(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_s
 /* tracker.c: two halves are one connection, as is known since now_ns: what either has answered counts for the other. */
 void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,
 	     uint64_t now_ns);
+
+/* tracker.c: two halves turn out not to belong together: what either has answered was not for the other's requests. */
+void ft_unmeet(struct ft_tracker *tracker, struct ft_half *half, struct ft_half *other);
+
+/* tracker.c: an answer of the half is not for what its peer asked, pairs_evidence.h: it may lose its peer. */
+void ft_contradict(struct ft_tracker *tracker, struct ft_flow *flow, int evidence);
 
 /* tracker_totals.c: traffic whose reverse is missing although the transport requires one. */
 bool ft_is_lonely(const struct ft_flow *flow);

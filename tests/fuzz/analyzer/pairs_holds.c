@@ -7,6 +7,7 @@
 #include <flow/paired.h>
 
 #include "pairs.h"
+#include "pairs_evidence.h"
 
 /*
  * Whatever passes between two hosts, in a table too small for it: a peer's peer is the half itself,
@@ -120,7 +121,8 @@ static void happen(const struct world *world, const uint8_t *event, uint64_t fra
 		ft_pairs_learn(world->pairs, &there, &back, FT_PAIRED_CM);
 		break;
 	case 2:
-		ft_pairs_contradict(world->pairs, half_of(world, event, &observed));
+		ft_pairs_contradict(world->pairs, half_of(world, event, &observed),
+				    FT_EVIDENCE_OUTSIDE);
 		break;
 	case 3:
 	case 4:

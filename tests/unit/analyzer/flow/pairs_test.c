@@ -398,11 +398,11 @@ static void agreement_makes_a_pair_sure_and_contradiction_unsure(void **state)
 	assert_int_equal(other->half.pair_bits, FT_PAIR_SURE);
 	assert_false(ft_pairs_unsure(other));
 	for (int i = 0; i < 6; i++) {
-		ft_pairs_contradict(wire.pairs, other);
+		ft_pairs_contradict(wire.pairs, other, FT_EVIDENCE_OUTSIDE);
 		assert_true(ft_pairs_unsure(other));
 		assert_paired(&wire, one, other, FT_PAIRED_TRANSPORT);
 	}
-	ft_pairs_contradict(wire.pairs, other);
+	ft_pairs_contradict(wire.pairs, other, FT_EVIDENCE_OUTSIDE);
 	assert_alone(one);
 	assert_alone(other);
 	cut(&wire);
