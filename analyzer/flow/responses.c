@@ -219,12 +219,27 @@ static uint32_t begin_of(const struct ft_tracker *tracker, const struct ft_momen
 	return number == 0 ? psn : ft_span_at(&tracker->spans, number)->begin;
 }
 
+/*
+ * What is missing behind a First shows by a later response that is no First: of this READ, or of the next one, whose First was
+ * lost with the end of this. Just so those seen count that others like them would have shown: of those behind a First all but
+ * one, the end of a READ where the First of the next was lost, and that where the end was.
+ */
+static bool would_show(const struct ft_half *half, uint8_t part, int32_t distance)
+{
+	bool amid = (half->flags & FT_HALF_ANSWERING) != 0;
+
+	if ((part & FT_PART_FIRST) != 0)
+		return amid && (part & FT_PART_LAST) == 0;
+	return amid ? half->answer_next != ft_psn_add(half->answer_first, 1) : distance > 0;
+}
+
 /* Without the requester in view, responses are a sequence of their own. */
 static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_flow *flow = moment->flow;
 	struct ft_half *half = &flow->half;
 	uint32_t psn = moment->observed->psn;
+	uint8_t part = moment->operation->part;
 	int32_t distance = half->answer_next == FT_PSN_NONE
 				   ? INT32_MAX
 				   : ft_psn_distance(psn, half->answer_next);
@@ -242,13 +257,12 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 		return;
 	}
 	moment->step->what |= FT_STEP_NEW;
-	if (moment->operation->part & FT_PART_FIRST || distance >= FT_PSN_WINDOW ||
-	    distance <= -FT_PSN_WINDOW || (half->flags & FT_HALF_ANSWERING) == 0) {
+	if (distance >= 0 && distance < FT_PSN_WINDOW && would_show(half, part, distance))
+		ft_loss_answer(tracker->evidence, moment->observed->frame);
+	else
 		ft_loss_reply(tracker->evidence, moment->observed->frame);
-		return;
-	}
-	ft_loss_answer(tracker->evidence, moment->observed->frame);
-	if (distance == 0)
+	if ((part & FT_PART_FIRST) != 0 || (half->flags & FT_HALF_ANSWERING) == 0 ||
+	    distance <= 0 || distance >= FT_PSN_WINDOW)
 		return;
 	moment->step->what |= FT_STEP_GAP;
 	skipped.count = (uint32_t)distance;

@@ -293,6 +293,48 @@ static void ask_and_acknowledge(struct world *world, uint32_t first, uint32_t la
 	send(world, &(struct packet){ .from = 'B', .opcode = ACK, .psn = last });
 }
 
+/* The next of a sequence of pseudo-random numbers, 0..99. */
+static unsigned draw(uint32_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state % 100;
+}
+
+/* READs of four packets, of which `percent` are lost, and nobody asks for them in view: how many are lost, and the estimate. */
+static void lose_responses(unsigned percent, uint64_t *lost, struct ft_loss_estimate *estimate)
+{
+	static const uint8_t opcodes[] = { RESP_FIRST, RESP_MIDDLE, RESP_MIDDLE, RESP_LAST };
+	struct world world = { .ts_ns = 1700000000000000000u };
+	uint32_t state = percent;
+
+	*lost = 0;
+	open_world(&world, false);
+	for (uint32_t psn = 0; psn < 80000; psn++) {
+		if (draw(&state) >= percent)
+			send(&world, &(struct packet){
+					     .from = 'B', .opcode = opcodes[psn % 4], .psn = psn });
+		else
+			++*lost;
+	}
+	ft_tracker_totals(world.tracker, world.evidence);
+	ft_loss_estimate(world.evidence, 0, estimate);
+	close_world(&world);
+}
+
+static void responses_alone_show_how_many_of_them_are_lost(void **state)
+{
+	(void)state;
+	for (unsigned percent = 1; percent <= 21; percent += 10) {
+		struct ft_loss_estimate estimate;
+		uint64_t lost;
+
+		lose_responses(percent, &lost, &estimate);
+		assert_in_range(estimate.frames, lost * 92 / 100, lost * 108 / 100);
+	}
+}
+
 /* Of three requests that ask for an ACK two have their own; one at a time is looked at. */
 static void an_ack_passes_over_what_it_was_not_asked_for(void **state)
 {
@@ -387,6 +429,7 @@ int main(void)
 		cmocka_unit_test(what_passes_again_is_counted_by_how_often),
 		cmocka_unit_test(a_read_for_the_rest_is_another_read),
 		cmocka_unit_test(responses_are_lost_where_they_were_overtaken),
+		cmocka_unit_test(responses_alone_show_how_many_of_them_are_lost),
 		cmocka_unit_test(an_ack_passes_over_what_it_was_not_asked_for),
 		cmocka_unit_test(copies_of_few_packets_may_be_none),
 		cmocka_unit_test(a_loss_is_told_once_and_late),
