@@ -492,6 +492,7 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->implied += from->implied;
 	into->orphans += from->orphans;
 	into->answers_seen += from->answers_seen;
+	into->ends += from->ends;
 	into->asking += from->asking;
 	into->acks += from->acks;
 	into->timed += from->timed;

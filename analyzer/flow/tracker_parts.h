@@ -209,6 +209,9 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment);
 /* tracker_totals.c: those of the packets of a half that may be early. */
 void ft_count_early(struct ft_loss_evidence *evidence, const struct ft_flow *flow);
 
+/* tracker_totals.c: whether its newest answer is a response, which none behind it would show if it were missing. */
+void ft_count_end(struct ft_loss_evidence *evidence, const struct ft_flow *flow);
+
 /* tracker_totals.c: copies that may be none. */
 void ft_doubt_copies(struct ft_loss_evidence *evidence, const struct ft_flow *flow);
 

@@ -61,6 +61,14 @@ void ft_count_early(struct ft_loss_evidence *evidence, const struct ft_flow *flo
 	evidence->onset += at_most(flow->packets, FT_ONSET_PACKETS);
 }
 
+void ft_count_end(struct ft_loss_evidence *evidence, const struct ft_flow *flow)
+{
+	const struct ft_half *half = &flow->half;
+
+	evidence->ends += flow->peer != 0 && half->answered != FT_PSN_NONE &&
+			  half->answer_next == ft_psn_add(half->answered, 1);
+}
+
 /*
  * A mirror that copies a half copies all of it, but for what it loses: more than half of it even if it loses 30 %. Copies
  * of a few are packets sent again of which no reason was seen; of n, if a are sent again by chance, 1 - e^(-a/n) are at
@@ -95,6 +103,7 @@ static bool add_flow(void *context, const struct ft_flow *flow)
 	add_undecided(sum, flow);
 	if (sum->evidence != NULL) {
 		ft_count_early(sum->evidence, flow);
+		ft_count_end(sum->evidence, flow);
 		ft_doubt_copies(sum->evidence, flow);
 	}
 	sum->lonely += ft_is_lonely(flow);

@@ -80,12 +80,13 @@ struct ft_loss_evidence {
 	uint64_t requests_lost;                    /* PSNs of requests proved lost .. */
 	uint64_t implied;      /* .. and of them, questions of which the first response was seen */
 	uint64_t orphans;      /* other responses to questions that never passed */
-	uint64_t answers_seen; /* responses that closed a space */
-	uint64_t asking;       /* requests seen that ask for an ACK .. */
-	uint64_t acks;         /* .. and ACKs seen */
-	uint64_t timed;        /* requests that an ACK covered, one of a half at a time .. */
-	uint64_t passed_over;  /* .. and those of which it was the ACK of a later one */
-	uint64_t replies;      /* of the silent ones, those that answer: they, and responses */
+	uint64_t answers_seen; /* responses that closed a space .. */
+	uint64_t ends; /* .. and those that no other answer is behind: their loss would not show */
+	uint64_t asking;      /* requests seen that ask for an ACK .. */
+	uint64_t acks;        /* .. and ACKs seen */
+	uint64_t timed;       /* requests that an ACK covered, one of a half at a time .. */
+	uint64_t passed_over; /* .. and those of which it was the ACK of a later one */
+	uint64_t replies;     /* of the silent ones, those that answer: they, and responses */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 

@@ -87,6 +87,21 @@ static void what_is_open_where_ways_overtake_is_hardly_lost(void **state)
 	assert_in_range(lost_with_open(0, 4, 40000), 10, 11);
 }
 
+/* Of 10 000 frames in sequences 2000 have none behind them: 800 holes among 8000, and as many among these. */
+static void the_last_responses_are_lost_as_often_as_the_others(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	fill_spaces();
+	evidence.ends = 2000;
+	for (uint64_t frame = 10; frame <= 8000; frame += 10)
+		ft_loss_hole(&evidence, frame, 1);
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_in_range(estimate.frames, 990, 1010);
+	assert_in_range(1000, estimate.low, estimate.high);
+}
+
 /* Losses of two responses each that are overdue since these frames, of 10 000: how many become holes. */
 static uint64_t believed(const uint64_t *frames, size_t count, uint64_t late)
 {
@@ -252,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_very_first_packets_are_left_aside_where_ways_overtake),
 		cmocka_unit_test(what_is_left_aside_counts_at_the_rate_of_the_rest),
+		cmocka_unit_test(the_last_responses_are_lost_as_often_as_the_others),
 		cmocka_unit_test(what_is_open_where_ways_overtake_is_hardly_lost),
 		cmocka_unit_test(nobody_waits_for_half_a_capture),
 		cmocka_unit_test(what_nobody_answers_for_was_lost_where_nothing_is_wanted_again),

@@ -350,6 +350,34 @@ static void an_ack_passes_over_what_it_was_not_asked_for(void **state)
 	close_world(&world);
 }
 
+static uint64_t ends(struct world *world)
+{
+	struct ft_loss_evidence *evidence = calloc(1, sizeof *evidence);
+	uint64_t count;
+
+	assert_non_null(evidence);
+	ft_tracker_totals(world->tracker, evidence);
+	count = evidence->ends;
+	free(evidence);
+	return count;
+}
+
+/* As long as no answer is behind it. */
+static void nothing_would_show_that_the_last_response_is_missing(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, true);
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 10, .more = MTU });
+	assert_int_equal(ends(&world), 0);
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_ONLY, .psn = 10 });
+	assert_int_equal(ends(&world), 1);
+	ask_and_acknowledge(&world, 11, 11);
+	assert_int_equal(ends(&world), 0);
+	close_world(&world);
+}
+
 /* What is told of a half of 20 packets of which so many seem to have copies. */
 static struct ft_loss_evidence *with_copies(struct world *world, unsigned copies)
 {
@@ -430,6 +458,7 @@ int main(void)
 		cmocka_unit_test(a_read_for_the_rest_is_another_read),
 		cmocka_unit_test(responses_are_lost_where_they_were_overtaken),
 		cmocka_unit_test(responses_alone_show_how_many_of_them_are_lost),
+		cmocka_unit_test(nothing_would_show_that_the_last_response_is_missing),
 		cmocka_unit_test(an_ack_passes_over_what_it_was_not_asked_for),
 		cmocka_unit_test(copies_of_few_packets_may_be_none),
 		cmocka_unit_test(a_loss_is_told_once_and_late),
