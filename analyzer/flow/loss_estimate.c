@@ -134,9 +134,18 @@ static double frames_in_bin(const struct ft_loss_evidence *evidence, const struc
 	return fmax(1, round((sums->spaces + sums->silent) / fmax(1, evidence->used)));
 }
 
+static double lost_here(const struct sums *sums, const struct mix *here)
+{
+	double temper = sums->temper;
+
+	return (here->holes + sums->odds * temper) * (here->silent + sums->mixed * temper) /
+		       (here->spaces + temper) -
+	       sums->odds * sums->mixed * temper;
+}
+
 /*
  * Silent frames lost, by the rate and the mix of frames round them. Where few frames are in sequences, the whole stands for
- * what is near: its rate for the silent frames there, its mix for the holes.
+ * what is near: holes there are of requests that passed before, and showed by their answers.
  */
 static double lost_unseen(const struct ft_loss_evidence *evidence, const struct sums *sums)
 {
@@ -146,9 +155,7 @@ static double lost_unseen(const struct ft_loss_evidence *evidence, const struct 
 	for (uint32_t i = 0; i < evidence->used; i += width) {
 		const struct mix here = group(evidence, sums->stood, i, width);
 
-		lost += (here.holes + sums->odds * temper) * (here.silent + sums->mixed * temper) /
-				(here.spaces + temper) -
-			sums->odds * sums->mixed * temper;
+		lost += here.spaces < temper ? here.silent * sums->odds : lost_here(sums, &here);
 	}
 	return fmax(0, lost);
 }

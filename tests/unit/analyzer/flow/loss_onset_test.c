@@ -102,6 +102,28 @@ static void the_last_responses_are_lost_as_often_as_the_others(void **state)
 	assert_in_range(1000, estimate.low, estimate.high);
 }
 
+/*
+ * 4000 requests, of which one is missing in ten seen, and then their 4000 answers, which show that the last requests of 20
+ * connections are missing, too: as many of the answers are lost.
+ */
+static void answers_apart_from_requests_are_lost_as_often(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 4000; frame++)
+		ft_loss_space(&evidence, frame);
+	for (uint64_t frame = 4001; frame <= 8000; frame++)
+		ft_loss_silent(&evidence, frame);
+	for (uint64_t frame = 10; frame <= 4000; frame += 10)
+		ft_loss_hole(&evidence, frame, 1);
+	for (uint64_t frame = 4200; frame <= 8000; frame += 200)
+		ft_loss_hole(&evidence, frame, 1);
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_in_range(estimate.frames, 830, 850);
+}
+
 /* Losses of two responses each that are overdue since these frames, of 10 000: how many become holes. */
 static uint64_t believed(const uint64_t *frames, size_t count, uint64_t late)
 {
@@ -268,6 +290,7 @@ int main(void)
 		cmocka_unit_test(the_very_first_packets_are_left_aside_where_ways_overtake),
 		cmocka_unit_test(what_is_left_aside_counts_at_the_rate_of_the_rest),
 		cmocka_unit_test(the_last_responses_are_lost_as_often_as_the_others),
+		cmocka_unit_test(answers_apart_from_requests_are_lost_as_often),
 		cmocka_unit_test(what_is_open_where_ways_overtake_is_hardly_lost),
 		cmocka_unit_test(nobody_waits_for_half_a_capture),
 		cmocka_unit_test(what_nobody_answers_for_was_lost_where_nothing_is_wanted_again),
