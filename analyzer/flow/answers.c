@@ -68,6 +68,19 @@ static void catch_up(struct ft_tracker *tracker, const struct ft_moment *moment,
 		skip_question(tracker, moment, requester, answer_next);
 }
 
+/* An ACK where a response was asked for, before anything behind it was answered for. */
+static bool acknowledges_question(const struct ft_tracker *tracker, const struct ft_moment *moment,
+				  const struct ft_half *asked)
+{
+	const struct ft_observed *observed = moment->observed;
+
+	return moment->operation->role == FT_ROLE_ACKNOWLEDGE &&
+	       (observed->has & FT_OBSERVED_AETH) != 0 &&
+	       ft_aeth_kind(observed->syndrome) == FT_AETH_ACK && asked->next_psn != FT_PSN_NONE &&
+	       !ft_is_acked(asked, observed->psn) &&
+	       ft_spans_find(&tracker->spans, asked, observed->psn, 1u << FT_SPAN_AWAITED) != 0;
+}
+
 /* The half that asked: known, or found out by this answer. */
 struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
@@ -88,7 +101,7 @@ struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_mo
 	if (requester == NULL)
 		return NULL;
 	ft_hear_answer(tracker, moment, requester);
-	if (ft_pairs_unsure(flow) && ft_is_unlike(tracker, moment, &requester->half))
+	if (ft_pairs_unsure(flow) && acknowledges_question(tracker, moment, &requester->half))
 		ft_contradict(tracker, flow, FT_EVIDENCE_UNLIKE);
 	return ft_tracker_peer(tracker, flow);
 }

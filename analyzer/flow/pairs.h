@@ -12,7 +12,8 @@
  *   - the UDP source port that drivers derive from both queue pairs, or ports that name them: 14;
  *     another port by that rule: -14;
  *   - an answer for a PSN the other half is nowhere near: -8;
- *   - of two that are joined, an answer of another kind than what was asked for there: -16.
+ *   - of two that are joined, an answer of another kind than what was asked for there: -16; an ACK
+ *     only as long as they are not sure.
  * A half is taken when it leads every other by 20. Two that fit equally well are never guessed
  * between. Connections that began at one PSN agree without belonging together, and the right half may
  * be out of view: with PSNs below 2^18, or of which another half is close (12), a lead counts only

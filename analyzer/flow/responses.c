@@ -1,7 +1,5 @@
 #include "answers.h"
 
-#include <decode/aeth.h>
-
 #include "messages.h"
 #include "pairs_evidence.h"
 
@@ -137,6 +135,23 @@ static void respond_again(struct ft_tracker *tracker, const struct ft_moment *mo
 	}
 }
 
+/*
+ * A request with this PSN passed and asked for no response: none of those seen is missing, or still to be answered, and none
+ * of another sequence has just come.
+ */
+static bool asks_otherwise(const struct ft_tracker *tracker, const struct ft_half *half,
+			   uint32_t psn)
+{
+	const uint32_t kinds = FT_SPANS_AWAITED | FT_SPANS_HOLES;
+
+	if (ft_psn_distance(psn, half->next_psn) >= 0 || half->span_count >= FT_UNMET_SPANS ||
+	    (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_NAKED)) != 0 ||
+	    half->first_psn >= FT_REFUSED_OFTEN || half->outside != 0 ||
+	    ft_psn_distance(psn, half->first_psn & FT_PSN_MOST) < 0)
+		return false;
+	return ft_spans_find(&tracker->spans, half, psn, kinds) == 0;
+}
+
 /* Of a request that is not among those awaited: lost, or from before the halves had met, or answered again. */
 static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *moment,
 			   struct ft_flow *requester)
@@ -152,6 +167,9 @@ static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *m
 		return;
 	}
 	moment->step->what |= FT_STEP_NEW;
+	if (first && hole == 0 && moment->flow->half.answer_next != FT_PSN_NONE &&
+	    asks_otherwise(tracker, &requester->half, psn))
+		ft_contradict(tracker, moment->flow, FT_EVIDENCE_UNLIKE);
 	if (hole != 0 && !first)
 		ft_settle_seen(tracker, requester, hole, psn, 1, moment->step);
 	tracker->evidence->implied += hole != 0 && first;
@@ -269,45 +287,21 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 	ft_remember(tracker, flow, &skipped, moment->step);
 }
 
-/*
- * A request with this PSN passed and asked for no response: none of those seen is missing, or still to be answered, and none
- * of another sequence has just come.
- */
-static bool asks_otherwise(const struct ft_tracker *tracker, const struct ft_half *half,
-			   uint32_t psn)
-{
-	const uint32_t kinds = FT_SPANS_AWAITED | FT_SPANS_HOLES;
-
-	if (ft_psn_distance(psn, half->next_psn) >= 0 || half->span_count >= FT_UNMET_SPANS ||
-	    (half->flags & (FT_HALF_SPAN_UNKNOWN | FT_HALF_NAKED)) != 0 ||
-	    half->first_psn >= FT_REFUSED_OFTEN || half->outside != 0 ||
-	    ft_psn_distance(psn, half->first_psn & FT_PSN_MOST) < 0)
-		return false;
-	return ft_spans_find(&tracker->spans, half, psn, kinds) == 0;
-}
-
-bool ft_is_unlike(const struct ft_tracker *tracker, const struct ft_moment *moment,
-		  const struct ft_half *asked)
-{
-	const struct ft_observed *observed = moment->observed;
-	uint32_t psn = observed->psn;
-
-	if (asked->next_psn == FT_PSN_NONE || ft_is_acked(asked, psn))
-		return false;
-	if (moment->operation->role == FT_ROLE_RESPONSE)
-		return moment->flow->half.answer_next != FT_PSN_NONE &&
-		       asks_otherwise(tracker, asked, psn);
-	return (observed->has & FT_OBSERVED_AETH) != 0 &&
-	       ft_aeth_kind(observed->syndrome) == FT_AETH_ACK &&
-	       ft_spans_find(&tracker->spans, asked, psn, 1u << FT_SPAN_AWAITED) != 0;
-}
-
 /* The first response of its half, to none. Later ones may be sent again for a question that was lost when it came again. */
 static bool is_unasked(const struct ft_tracker *tracker, const struct ft_moment *moment,
 		       const struct ft_flow *requester)
 {
 	return moment->flow->half.answer_next == FT_PSN_NONE &&
 	       asks_otherwise(tracker, &requester->half, moment->observed->psn);
+}
+
+/* All up to this response was delivered. */
+static void conclude(struct ft_tracker *tracker, const struct ft_moment *moment,
+		     struct ft_flow *requester)
+{
+	ft_measure_rtt(moment, &requester->half);
+	ft_deliver(&requester->half, moment->observed->psn);
+	ft_settle_ripe(tracker, requester, moment->observed, moment->step);
 }
 
 void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
@@ -336,9 +330,8 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 		kind = match(tracker, moment, requester);
 		if (step->what & FT_STEP_NEW)
 			fill_skipped(tracker, moment);
-		ft_measure_rtt(moment, &requester->half);
-		ft_deliver(&requester->half, psn);
-		ft_settle_ripe(tracker, requester, moment->observed, step);
+		if (ft_tracker_peer(tracker, moment->flow) == requester)
+			conclude(tracker, moment, requester);
 	} else {
 		half->answered = ft_psn_follow(half->answered, psn);
 		ft_loss_reply(tracker->evidence, moment->observed->frame);

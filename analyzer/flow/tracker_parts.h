@@ -199,10 +199,6 @@ void ft_pass_instead(struct ft_tracker *tracker, const struct ft_moment *moment)
 /* again.c: likewise, and it may be the first that was sent. */
 void ft_pass_late(struct ft_tracker *tracker, const struct ft_moment *moment);
 
-/* responses.c: an ACK where a response was asked for, or a response where none was, before any was answered for. */
-bool ft_is_unlike(const struct ft_tracker *tracker, const struct ft_moment *moment,
-		  const struct ft_half *asked);
-
 /* responses.c */
 void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment);
 
