@@ -30,6 +30,8 @@ static int usage(void)
 	      "  --rings N        (4)\n"
 	      "  --ranks N        of a ring, one to a node (16)\n"
 	      "  --channels N     connections from each rank to the next (8)\n"
+	      "  --queue-pairs N  of a connection, which take turns: 1, 2, 4 or 8 (1)\n"
+	      "  --split          ... or have a part of each message\n"
 	      "  --ll             messages of 32 KiB by protocol LL, not of 512 KiB by SIMPLE\n"
 	      "  --marked         a switch marks each packet for congestion\n",
 	      stderr);
@@ -90,6 +92,12 @@ static int read_option(int option, const char *text, struct order *order)
 	case 'c':
 		order->rings.channels = (uint32_t)number;
 		return 0;
+	case 'q':
+		order->rings.queue_pairs = (uint32_t)number;
+		return 0;
+	case 'S':
+		order->rings.split = true;
+		return 0;
 	case 'L':
 		order->rings.ll = true;
 		return 0;
@@ -115,6 +123,8 @@ static int read_options(int argc, char **argv, struct order *order)
 		{ "rings", required_argument, NULL, 'R' },
 		{ "ranks", required_argument, NULL, 'r' },
 		{ "channels", required_argument, NULL, 'c' },
+		{ "queue-pairs", required_argument, NULL, 'q' },
+		{ "split", no_argument, NULL, 'S' },
 		{ "ll", no_argument, NULL, 'L' },
 		{ "marked", no_argument, NULL, 'm' },
 		{ 0 },
@@ -144,9 +154,12 @@ static bool is_possible(const struct traffic *traffic)
 
 static bool are_possible(const struct rings *rings)
 {
+	uint32_t queue_pairs = rings->queue_pairs;
+
 	return rings->rings >= 1 && rings->rings <= HALVES_MAX && rings->ranks >= 2 &&
 	       rings->ranks <= rings->site->members && rings->channels >= 1 &&
-	       rings->channels <= 64 && 2 * rings_connections(rings) <= HALVES_MAX;
+	       rings->channels <= 64 && queue_pairs >= 1 && queue_pairs <= 8 &&
+	       (queue_pairs & (queue_pairs - 1)) == 0 && rings_halves(rings) <= HALVES_MAX;
 }
 
 /* Where it went is told on the other stream. */
@@ -210,7 +223,11 @@ int main(int argc, char **argv)
 {
 	struct order order = {
 		.traffic = { .frames = 1000000, .flows = 1000, .payload = 1024, .burst = 1 },
-		.rings = { .frames = 1000000, .rings = 4, .ranks = 16, .channels = 8 },
+		.rings = { .frames = 1000000,
+			   .rings = 4,
+			   .ranks = 16,
+			   .channels = 8,
+			   .queue_pairs = 1 },
 	};
 	writer *write;
 	int error;

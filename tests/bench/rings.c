@@ -39,9 +39,16 @@ struct side {
 	uint32_t frames;
 };
 
-struct connection {
+enum { QUEUE_PAIRS_MOST = 8 };
+
+struct queue_pair {
 	struct side sender, receiver;
 	uint32_t packets; /* of the message under way */
+};
+
+/* Clear-to-sends go over the first queue pair. */
+struct connection {
+	struct queue_pair queue_pairs[QUEUE_PAIRS_MOST];
 };
 
 struct writer {
@@ -105,7 +112,7 @@ static uint32_t rank_of(const struct writer *writer, const struct connection *co
 /* One entry of 64 bytes, its number from 1. */
 static void send_cts(struct writer *writer, struct connection *connection)
 {
-	struct side *receiver = &connection->receiver;
+	struct side *receiver = &connection->queue_pairs[0].receiver;
 	uint64_t number = (uint64_t)(connection - writer->connections);
 	uint64_t fifo = UINT64_C(0x7f1000000180) + number * 0x100000;
 	uint32_t k = receiver->completed;
@@ -147,32 +154,54 @@ static uint32_t swapped(uint32_t value)
 	return value << 24 | (value & 0xff00) << 8 | (value >> 8 & 0xff00) | value >> 24;
 }
 
-/* One packet of the message under way. */
-static void send_part(struct writer *writer, struct connection *connection)
+/* What a queue pair has of each message that it carries. */
+static uint32_t part_of(const struct writer *writer)
 {
-	struct side *sender = &connection->sender;
-	uint32_t length = writer->protocol->message;
-	bool first = connection->packets == 0, last = ++connection->packets == length / MTU;
+	return writer->protocol->message / (writer->rings->split ? writer->rings->queue_pairs : 1);
+}
+
+/* The message that the queue pair carries next. */
+static uint32_t next_of(const struct writer *writer, const struct connection *connection,
+			uint32_t number)
+{
+	uint32_t completed = connection->queue_pairs[number].sender.completed;
+
+	return writer->rings->split ? completed : completed * writer->rings->queue_pairs + number;
+}
+
+static enum opcode opcode_of(bool first, bool last)
+{
+	if (first)
+		return last ? WRITE_ONLY_IMM : WRITE_FIRST;
+	return last ? WRITE_LAST_IMM : WRITE_MIDDLE;
+}
+
+/* One packet of the message under way. */
+static void send_part(struct writer *writer, struct connection *connection, uint32_t number)
+{
+	struct queue_pair *queue_pair = &connection->queue_pairs[number];
+	struct side *sender = &queue_pair->sender;
+	uint32_t length = part_of(writer), message = next_of(writer, connection, number);
+	bool first = queue_pair->packets == 0, last = ++queue_pair->packets == length / MTU;
 
 	if (writer->rings->ll)
-		set_flags(writer, sender->completed);
+		set_flags(writer, message);
 	send(writer, sender,
 	     (struct packet){
-		     .opcode = first  ? WRITE_FIRST
-			       : last ? WRITE_LAST_IMM
-				      : WRITE_MIDDLE,
+		     .opcode = opcode_of(first, last),
 		     .ack_request = last,
 		     .psn = sender->psn++,
-		     .va = buffer_of(writer, connection, sender->completed),
+		     .va = buffer_of(writer, connection, message) +
+			   (writer->rings->split ? number * length : 0),
 		     .rkey = buffer_key(writer, connection),
 		     .length = length,
-		     .immediate = swapped(length),
+		     .immediate = swapped(writer->protocol->message),
 		     .payload = writer->payload,
 		     .payload_size = MTU,
 	     });
 	if (!last)
 		return;
-	connection->packets = 0;
+	queue_pair->packets = 0;
 	sender->completed++;
 }
 
@@ -188,25 +217,39 @@ static void acknowledge(struct writer *writer, struct side *side, struct side *p
 		     .opcode = ACKNOWLEDGE, .psn = peer->psn - 1, .msn = peer->completed });
 }
 
-/* So many clear-to-sends ahead as the steps of the buffer allow. */
-static void run_receiver(struct writer *writer, struct connection *connection)
+/* Messages that have come whole, up to the first that has not. */
+static uint32_t done_of(const struct writer *writer, const struct connection *connection)
 {
-	struct side *sender = &connection->sender, *receiver = &connection->receiver;
-	uint32_t ahead = STEPS / writer->protocol->steps;
+	uint32_t done = next_of(writer, connection, 0);
 
-	if (connection->packets == 0)
-		acknowledge(writer, receiver, sender);
-	for (int i = 0; i < RUN && receiver->completed < sender->completed + ahead; i++)
+	for (uint32_t i = 1; i < writer->rings->queue_pairs; i++) {
+		uint32_t next = next_of(writer, connection, i);
+
+		done = next < done ? next : done;
+	}
+	return done;
+}
+
+/* So many clear-to-sends ahead as the steps of the buffer allow. */
+static void run_receiver(struct writer *writer, struct connection *connection, uint32_t number)
+{
+	struct queue_pair *queue_pair = &connection->queue_pairs[number];
+	uint32_t most = done_of(writer, connection) + STEPS / writer->protocol->steps;
+
+	if (queue_pair->packets == 0)
+		acknowledge(writer, &queue_pair->receiver, &queue_pair->sender);
+	for (int i = 0; number == 0 && i < RUN && queue_pair->receiver.completed < most; i++)
 		send_cts(writer, connection);
 }
 
-static void run_sender(struct writer *writer, struct connection *connection)
+static void run_sender(struct writer *writer, struct connection *connection, uint32_t number)
 {
-	struct side *sender = &connection->sender, *receiver = &connection->receiver;
+	struct queue_pair *queue_pair = &connection->queue_pairs[number];
+	uint32_t asked = connection->queue_pairs[0].receiver.completed;
 
-	acknowledge(writer, sender, receiver);
-	for (int i = 0; i < RUN && sender->completed < receiver->completed; i++)
-		send_part(writer, connection);
+	acknowledge(writer, &queue_pair->sender, &queue_pair->receiver);
+	for (int i = 0; i < RUN && next_of(writer, connection, number) < asked; i++)
+		send_part(writer, connection, number);
 }
 
 /* NCCL leaves the flow label 0: then Linux makes the port of both queue pairs. */
@@ -229,28 +272,33 @@ static void connect(const struct rings *rings, uint32_t number, struct connectio
 	uint32_t start = ring / site->partitions * rings->ranks;
 	uint32_t from = site_node(site, partition, (start + rank) % site->members);
 	uint32_t to = site_node(site, partition, (start + next) % site->members);
-	uint32_t qp = FIRST_QP + 2 * number, peer = qp + 1;
-	uint16_t port = port_of(qp, peer);
 
-	*connection = (struct connection){
-		.sender.ends = { from, to, partition, peer, port },
-		.receiver.ends = { to, from, partition, qp, port },
-	};
+	for (uint32_t i = 0; i < rings->queue_pairs; i++) {
+		uint32_t qp = FIRST_QP + 2 * (number * rings->queue_pairs + i), peer = qp + 1;
+		uint16_t port = port_of(qp, peer);
+
+		connection->queue_pairs[i] = (struct queue_pair){
+			.sender.ends = { from, to, partition, peer, port },
+			.receiver.ends = { to, from, partition, qp, port },
+		};
+	}
 }
 
 static void run(struct writer *writer)
 {
-	uint32_t count = (uint32_t)rings_connections(writer->rings);
+	uint32_t queue_pairs = writer->rings->queue_pairs;
+	uint32_t count = (uint32_t)rings_connections(writer->rings) * queue_pairs;
 	uint64_t random = 0;
 
 	while (writer->made < writer->rings->frames && !ferror(writer->file)) {
 		uint64_t choice = mixed(random++);
-		struct connection *connection = &writer->connections[choice % count];
+		uint32_t chosen = (uint32_t)(choice % count);
+		struct connection *connection = &writer->connections[chosen / queue_pairs];
 
 		if (choice >> 63 != 0)
-			run_sender(writer, connection);
+			run_sender(writer, connection, chosen % queue_pairs);
 		else
-			run_receiver(writer, connection);
+			run_receiver(writer, connection, chosen % queue_pairs);
 	}
 }
 

@@ -44,7 +44,8 @@ static uint8_t *put32(uint8_t *b, uint32_t value)
 
 static bool has_reth(enum opcode opcode)
 {
-	return opcode == WRITE_FIRST || opcode == WRITE_ONLY || opcode == READ_REQUEST;
+	return opcode == WRITE_FIRST || opcode == WRITE_ONLY || opcode == WRITE_ONLY_IMM ||
+	       opcode == READ_REQUEST;
 }
 
 static bool has_aeth(enum opcode opcode)
@@ -55,7 +56,7 @@ static bool has_aeth(enum opcode opcode)
 
 static bool has_immdt(enum opcode opcode)
 {
-	return opcode == WRITE_LAST_IMM;
+	return opcode == WRITE_LAST_IMM || opcode == WRITE_ONLY_IMM;
 }
 
 static bool has_payload(enum opcode opcode)
@@ -140,7 +141,7 @@ static uint8_t *put_lower_headers(uint8_t *b, const struct ends *ends, uint32_t 
 	return put16(b, 0);
 }
 
-/* Extended headers, of which a packet has one or none. */
+/* Extended headers, as far as the packet has them. */
 static uint8_t *put_extension(uint8_t *b, const struct packet *packet)
 {
 	if (has_reth(packet->opcode)) {

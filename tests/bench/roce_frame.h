@@ -20,6 +20,7 @@ enum opcode {
 	WRITE_LAST = 0x08,
 	WRITE_LAST_IMM = 0x09,
 	WRITE_ONLY = 0x0a,
+	WRITE_ONLY_IMM = 0x0b,
 	READ_REQUEST = 0x0c,
 	READ_FIRST = 0x0d,
 	READ_MIDDLE = 0x0e,

@@ -15,6 +15,7 @@ PSN = 1 << 24
 BTH = 14 + 20 + 8
 WRITES = {0x06: "first", 0x07: "middle", 0x08: "last", 0x0a: "only"}
 READ_REQUEST, ACKNOWLEDGE = 0x0c, 0x11
+FIRST_QP = 256
 READ_RESPONSES = {0x0d: "first", 0x0e: "middle", 0x0f: "last", 0x10: "only"}
 AFTER = {None: ("first", "only"), "first": ("middle", "last"), "middle": ("middle", "last")}
 
@@ -138,9 +139,10 @@ class Connection:
 
     SLOTS, STRIDE, ENTRY = 256, 512, 64
 
-    def __init__(self):
+    def __init__(self, count, split):
         self.asked, self.fifo = [], None  # (address, size, key) of each clear-to-send
-        self.sent = self.packets = 0  # whole messages; packets of the one under way
+        self.count, self.split = count, split  # of queue pairs
+        self.sent, self.packets = [0] * count, [0] * count  # of each: whole messages; packets of the one under way
 
     def ask(self, packet):
         va, length = struct.unpack_from(">Q4xI", packet, BTH + 12)
@@ -151,41 +153,58 @@ class Connection:
         assert requests == 1 and number == k + 1, f"number {number} instead of {k + 1}"
         self.asked.append((addr, size, key))
 
-    def send(self, packet, message):
-        opcode, last = packet[BTH], message // 4096 - 1
-        assert self.sent < len(self.asked), "data that nobody asked for yet"
-        assert opcode == {0: 0x06, last: 0x09}.get(self.packets, 0x07), f"{opcode:#x} as packet {self.packets}"
-        if self.packets == 0:
-            addr, size, key = self.asked[self.sent]
-            assert struct.unpack_from(">QII", packet, BTH + 12) == (addr, key, message) and message <= size
-        self.packets += 1
-        if opcode == 0x09:
-            assert int.from_bytes(packet[BTH + 12:BTH + 16], "little") == message, "another length as immediate"
-            self.packets, self.sent = 0, self.sent + 1
+    def send(self, packet, at, message):
+        """Queue pairs take turns, or each has the part of a message that its number says (section 2.4)."""
+        part, k = message, self.sent[at] * self.count + at
+        if self.split:
+            part, k = message // self.count, self.sent[at]
+        opcode, last, own = packet[BTH], part // 4096 - 1, self.packets[at]
+        assert k < len(self.asked), "data that nobody asked for yet"
+        if last == 0:
+            assert opcode == 0x0b, f"{opcode:#x} as the only packet"
+        else:
+            assert opcode == {0: 0x06, last: 0x09}.get(own, 0x07), f"{opcode:#x} as packet {own}"
+        if own == 0:
+            addr, size, key = self.asked[k]
+            addr += at * part if self.split else 0
+            assert struct.unpack_from(">QII", packet, BTH + 12) == (addr, key, part) and message <= size
+        self.packets[at] += 1
+        if opcode in (0x09, 0x0b):
+            behind = BTH + 12 + (16 if opcode == 0x0b else 0)
+            assert int.from_bytes(packet[behind:behind + 4], "little") == message, "another length as immediate"
+            self.packets[at], self.sent[at] = 0, self.sent[at] + 1
+
+
+def check_rings(generate, path, message, options, count, split):
+    subprocess.run([generate, "nccl", "small", path, "--frames", str(FRAMES), "--slice", "128", "--rings", "1",
+                    "--ranks", "4", "--channels", "2", *options], check=True)
+    connections, psns, frames = {}, {}, 0
+    for _, _, packet in records(path):
+        qp, psn = (int.from_bytes(packet[BTH + at:BTH + at + 3], "big") for at in (5, 9))
+        frames += 1
+        if packet[BTH] == ACKNOWLEDGE:
+            assert psn + 1 == psns[qp ^ 1], "an ACK of something else"
+            continue
+        assert psn == psns.get(qp, 0), f"PSN {psn} instead of {psns.get(qp, 0)}"
+        psns[qp] = psn + 1
+        number, at = divmod((qp - FIRST_QP) // 2, count)
+        connection = connections.setdefault(number, Connection(count, split))
+        if packet[BTH] == 0x0a:
+            assert at == 0, "a clear-to-send on another queue pair than the first"
+            connection.ask(packet)
+        else:
+            connection.send(packet, at, message)
+    sent = [connection.sent for connection in connections.values()]
+    print(f"messages of {message} bytes {options}: {frames} frames, {sum(map(sum, sent))} messages on {len(sent)} connections")
+    assert frames == FRAMES and len(sent) == 4 * 2 and min(map(min, sent)) > 0
 
 
 def rings(generate, folder):
-    for message, options in ((512 << 10, []), (32 << 10, ["--ll"])):
-        path = folder / "rings.pcap"
-        subprocess.run([generate, "nccl", "small", path, "--frames", str(FRAMES), "--slice", "128", "--rings", "1",
-                        "--ranks", "4", "--channels", "2", *options], check=True)
-        connections, psns, frames = {}, {}, 0
-        for _, _, packet in records(path):
-            qp, psn = (int.from_bytes(packet[BTH + at:BTH + at + 3], "big") for at in (5, 9))
-            frames += 1
-            if packet[BTH] == ACKNOWLEDGE:
-                assert psn + 1 == psns[qp ^ 1], "an ACK of something else"
-                continue
-            assert psn == psns.get(qp, 0), f"PSN {psn} instead of {psns.get(qp, 0)}"
-            psns[qp] = psn + 1
-            connection = connections.setdefault(qp | 1, Connection())
-            if packet[BTH] == 0x0a:
-                connection.ask(packet)
-            else:
-                connection.send(packet, message)
-        sent = [connection.sent for connection in connections.values()]
-        print(f"messages of {message} bytes: {frames} frames, {sum(sent)} messages on {len(sent)} connections")
-        assert frames == FRAMES and len(sent) == 4 * 2 and min(sent) > 0
+    path = folder / "rings.pcap"
+    for message, protocol in ((512 << 10, []), (32 << 10, ["--ll"])):
+        check_rings(generate, path, message, protocol, 1, False)
+        check_rings(generate, path, message, [*protocol, "--queue-pairs", "4"], 4, False)
+        check_rings(generate, path, message, [*protocol, "--queue-pairs", "8", "--split"], 8, True)
 
 
 def main():
