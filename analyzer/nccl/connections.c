@@ -391,7 +391,8 @@ void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
 	uint32_t hint = connections->hints[digest % FT_NCCL_HINTS];
 
 	if (connections->straights != NULL)
-		ft_nccl_straight_prefetch(&connections->straights[hint / 2], hint % 2);
+		ft_nccl_straight_prefetch(&connections->straights[hint / FT_NCCL_STRAIGHT_PLACES],
+					  ft_nccl_straight_role(hint));
 }
 
 /* Whose it is, if it goes straight; the hint will do next time. */
@@ -402,12 +403,14 @@ static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connec
 	const struct ft_nccl_end *end =
 		ft_nccl_ends_glimpse(&connections->ends, key, glimpse->observed->vlan);
 	struct ft_nccl_straight *straight;
+	uint32_t place;
 
-	if (end == NULL || end->any_vni)
+	if (end == NULL || end->any_vni || end->lane >= FT_NCCL_STRAIGHT_LANES)
 		return NULL;
 	straight = &connections->straights[end->connection];
-	*hint = 2 * end->connection + end->role;
-	return straight->is_on && ft_nccl_straight_has(straight, end->role, key) ? straight : NULL;
+	place = ft_nccl_straight_place(end->lane, end->role);
+	*hint = FT_NCCL_STRAIGHT_PLACES * end->connection + place;
+	return straight->is_on && ft_nccl_straight_has(straight, place, key) ? straight : NULL;
 }
 
 bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
@@ -419,10 +422,12 @@ bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
 	if (connections->straights == NULL)
 		return false;
 	hint = &connections->hints[glimpse->digest % FT_NCCL_HINTS];
-	straight = &connections->straights[*hint / 2];
-	if (!straight->is_on || !ft_nccl_straight_has(straight, *hint % 2, glimpse->key))
+	straight = &connections->straights[*hint / FT_NCCL_STRAIGHT_PLACES];
+	if (!straight->is_on ||
+	    !ft_nccl_straight_has(straight, *hint % FT_NCCL_STRAIGHT_PLACES, glimpse->key))
 		straight = look_up(connections, glimpse, hint);
-	return straight != NULL && ft_nccl_straight_take(straight, *hint % 2, glimpse);
+	return straight != NULL && ft_nccl_straight_take(connections, straight,
+							 *hint % FT_NCCL_STRAIGHT_PLACES, glimpse);
 }
 
 void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_nccl_logged *logged)

@@ -192,6 +192,14 @@ static void note_hole(struct ft_nccl_moment *moment)
 									: FT_NCCL_SLACK_MOST);
 }
 
+/* What comes behind the packet, if that is not shown. */
+static void pass(struct ft_nccl_moment *moment)
+{
+	if (moment->connections->config.ends_only && moment->seen->opcode == 0x06 &&
+	    moment->lane->writing)
+		ft_nccl_data_pass_middle(moment);
+}
+
 void ft_nccl_data_take(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
@@ -221,6 +229,16 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 	ft_nccl_step(moment->followed, is_in_turn);
 	model->missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
-	if (moment->connections->config.ends_only && seen->opcode == 0x06 && moment->lane->writing)
-		ft_nccl_data_pass_middle(moment);
+	pass(moment);
+}
+
+void ft_nccl_data_follow(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+			 const struct ft_nccl_answer *answer)
+{
+	moment->turn = FT_NCCL_NEXT;
+	moment->is_behind = true;
+	go_on_with(moment, transfer, answer);
+	ft_nccl_step(moment->followed, true);
+	ft_nccl_psns_take(&moment->lane->data, moment->seen->psn, FT_NCCL_NEXT);
+	pass(moment);
 }

@@ -29,6 +29,7 @@
  *     shown.c        what a packet was
  *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
  *     straight.c     the same of audits                 straight_turn.c  onto it and back
+ *     straight_lanes.c  likewise over several queue pairs
  *     bind.c         whose data is whose                pairing.c    whose answers
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
@@ -172,7 +173,8 @@ struct ft_nccl_connections {
 	struct ft_nccl_sink sink;
 	struct ft_nccl_followed **all;      /* by id */
 	struct ft_nccl_straight *straights; /* likewise; NULL: no packets go straight */
-	uint32_t hints[FT_NCCL_HINTS];      /* where packets of a digest went last: 2 x id + role */
+	/* where packets of a digest went last: id x FT_NCCL_STRAIGHT_PLACES + place */
+	uint32_t hints[FT_NCCL_HINTS];
 	uint32_t count, room;
 	uint64_t dropped;
 	struct ft_nccl_end_table ends;
@@ -389,6 +391,10 @@ struct ft_nccl_transfer *ft_nccl_transfer_of(struct ft_nccl_connections *connect
 void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  struct ft_nccl_transfer *transfer);
 
+/* It still waits for something, and is not to be pushed out of the ring while that can grow. */
+bool ft_nccl_is_waiting(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer);
+
 /* cts.c, held.c: a write to the sender, to the receiver. */
 void ft_nccl_cts_see(struct ft_nccl_moment *moment);
 void ft_nccl_data_see(struct ft_nccl_moment *moment);
@@ -411,6 +417,11 @@ void ft_nccl_data_settle(struct ft_nccl_connections *connections,
 
 /* What is between a write's first packet and its last is not shown: it counts as seen. */
 void ft_nccl_data_pass_middle(struct ft_nccl_moment *moment);
+
+/* A write in sequence, of which it is known that it is of this message. */
+struct ft_nccl_answer;
+void ft_nccl_data_follow(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+			 const struct ft_nccl_answer *answer);
 
 /* again.c: data under a PSN that passed before. */
 void ft_nccl_data_again(struct ft_nccl_moment *moment);

@@ -250,12 +250,9 @@ static bool is_due_on(const struct ft_nccl_followed *followed, uint8_t lane,
 	return followed->model.split == FT_NCCL_YES && at->carried && at->next <= k;
 }
 
-/*
- * Whoever still waits for something is not pushed out while the ring can grow: the immediate, and of several queue pairs,
- * which taps may show apart, that of each.
- */
-static bool is_waiting(const struct ft_nccl_followed *followed,
-		       const struct ft_nccl_transfer *transfer)
+/* For the immediate, and of several queue pairs, which taps may show apart, for that of each. */
+bool ft_nccl_is_waiting(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer)
 {
 	if (!transfer->has_cts || !transfer->message.has_imm)
 		return transfer->has_cts;
@@ -275,7 +272,8 @@ struct ft_nccl_transfer *ft_nccl_transfer_of(struct ft_nccl_connections *connect
 	if (transfer != NULL)
 		return transfer;
 	for (transfer = ft_nccl_ring_holder(ring, k);
-	     transfer != NULL && is_waiting(followed, transfer) && ring->slots < FT_NCCL_RING_MOST;
+	     transfer != NULL && ft_nccl_is_waiting(followed, transfer) &&
+	     ring->slots < FT_NCCL_RING_MOST;
 	     transfer = ft_nccl_ring_holder(ring, k)) {
 		if (ft_nccl_ring_fit(ring, 2 * ring->slots, 1, 1) != 0)
 			return NULL;

@@ -46,6 +46,13 @@ static bool is_over(const struct ft_nccl_ring *ring, const struct ft_nccl_transf
 	       ft_nccl_ring_requests(ring, later)->va == ft_nccl_ring_requests(ring, transfer)->va;
 }
 
+static bool is_over_by(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
+		       const struct ft_nccl_transfer *later)
+{
+	return later != NULL && later->has_cts && later->message.cts_frame < moment->seen->frame &&
+	       is_over(&moment->followed->ring, transfer, later);
+}
+
 bool ft_nccl_order_contradicts(const struct ft_nccl_moment *moment, uint64_t k)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
@@ -55,12 +62,9 @@ bool ft_nccl_order_contradicts(const struct ft_nccl_moment *moment, uint64_t k)
 	if (followed->lane_count == 1 || followed->numbered || transfer == NULL ||
 	    !transfer->has_cts)
 		return false;
-	for (uint32_t i = 0; i < ring->slots; i++) {
-		const struct ft_nccl_transfer *later = &ring->transfers[i];
-
-		if (later->used && later->has_cts && later->message.k > k &&
-		    later->message.cts_frame < moment->seen->frame &&
-		    is_over(ring, transfer, later))
+	for (uint64_t later = followed->newest; later > k && followed->newest - later < ring->slots;
+	     later--) {
+		if (is_over_by(moment, transfer, ft_nccl_ring_find(ring, later)))
 			return true;
 	}
 	return false;

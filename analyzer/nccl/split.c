@@ -68,21 +68,28 @@ uint64_t ft_nccl_split_first(const struct ft_nccl_followed *followed, uint8_t la
 	return k;
 }
 
+bool ft_nccl_split_came_whole(const struct ft_nccl_followed *followed,
+			      const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_message *message = &transfer->message;
+
+	return message->has_imm && message->request_count == 1 && transfer->written != 0 &&
+	       (ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) &
+		followed->orders) != 0;
+}
+
 bool ft_nccl_split_is_done(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer, uint8_t lane,
 			   const struct ft_nccl_seen *seen)
 {
-	const struct ft_nccl_message *message = &transfer->message;
 	const struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer) + lane;
 
 	if (share->used || followed->model.split == FT_NCCL_YES ||
-	    followed->ways == FT_NCCL_WAY_ALL || !message->has_imm || message->request_count != 1 ||
-	    transfer->written == 0)
+	    followed->ways == FT_NCCL_WAY_ALL)
 		return false;
 	if (seen->opcode == 0x0b && seen->length == 0 && seen->immdt == transfer->immdt)
 		return false;
-	return (ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) &
-		followed->orders) != 0;
+	return ft_nccl_split_came_whole(followed, transfer);
 }
 
 static void learn(struct ft_nccl_followed *followed, enum ft_nccl_known split)

@@ -16,6 +16,10 @@ bool ft_nccl_split_uses(const struct ft_nccl_followed *followed, uint8_t lane, u
 /* From message k on, the first that the lane is used for. */
 uint64_t ft_nccl_split_first(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k);
 
+/* All of a message of one request has come, as its immediate says. */
+bool ft_nccl_split_came_whole(const struct ft_nccl_followed *followed,
+			      const struct ft_nccl_transfer *transfer);
+
 /*
  * The message came whole on other lanes, and this write is not what a queue pair gets that nothing was left for: nothing
  * of the message is to be expected on this lane.

@@ -22,12 +22,12 @@ static uint64_t done_of(const struct ft_nccl_straight *straight)
 	return straight->next - (straight->stage != FT_NCCL_STRAIGHT_IDLE ? 1 : 0);
 }
 
-static bool is_next_cts(const struct ft_nccl_straight *straight, const struct ft_observed *observed)
+bool ft_nccl_straight_is_next_cts(const struct ft_nccl_straight *straight,
+				  const struct ft_observed *observed)
 {
 	return observed->psn == straight->cts_psn && observed->va == straight->cts_va &&
 	       observed->rkey == straight->fifo_rkey && observed->length == straight->entry_bytes &&
-	       observed->payload == straight->entry_bytes && straight->cts_left != 0 &&
-	       straight->newest + 1 - done_of(straight) <= straight->mask;
+	       observed->payload == straight->entry_bytes && straight->cts_left != 0;
 }
 
 /* What the capture holds of the packet from behind its BTH on. */
@@ -42,9 +42,8 @@ static inline const uint8_t *extension_of(const struct ft_nccl_glimpse *glimpse,
 	return frame->bytes + at;
 }
 
-/* The same as the entry before, but for its address. NULL: it is not; else where it begins. */
-static inline const uint8_t *entry_like_before(const struct ft_nccl_straight *straight,
-					       const struct ft_nccl_glimpse *glimpse)
+const uint8_t *ft_nccl_straight_entry(const struct ft_nccl_straight *straight,
+				      const struct ft_nccl_glimpse *glimpse)
 {
 	uint32_t captured;
 	const uint8_t *entry = extension_of(glimpse, &captured) + RETH_LEN;
@@ -64,9 +63,10 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	const uint8_t *entry;
 	uint64_t va;
 
-	if (!is_next_cts(straight, glimpse->observed))
+	if (!ft_nccl_straight_is_next_cts(straight, glimpse->observed) ||
+	    straight->newest + 1 - done_of(straight) > straight->mask)
 		return false;
-	entry = entry_like_before(straight, glimpse);
+	entry = ft_nccl_straight_entry(straight, glimpse);
 	if (entry == NULL)
 		return false;
 	va = ft_le64(entry);
@@ -96,14 +96,21 @@ static bool is_next_write(const struct ft_nccl_straight *straight,
 	       observed->va == straight->next_va && observed->length <= straight->length_most;
 }
 
-/* The immediate, so far behind the BTH. */
-static bool is_length(const struct ft_nccl_straight *straight,
-		      const struct ft_nccl_glimpse *glimpse, uint32_t at, uint32_t length)
+/* It stands behind the RETH, if there is one. */
+uint32_t ft_nccl_straight_immediate(const struct ft_nccl_glimpse *glimpse)
 {
 	uint32_t captured;
-	const uint8_t *immdt = extension_of(glimpse, &captured) + at;
+	const uint8_t *extension = extension_of(glimpse, &captured);
 
-	return (straight->big ? ft_be32(immdt) : ft_le32(immdt)) == length;
+	return ft_be32(extension + (glimpse->observed->opcode == 0x0b ? RETH_LEN : 0));
+}
+
+static bool is_length(const struct ft_nccl_straight *straight,
+		      const struct ft_nccl_glimpse *glimpse, uint32_t length)
+{
+	uint32_t immdt = ft_nccl_straight_immediate(glimpse);
+
+	return ft_nccl_immediate(immdt, straight->big ? FT_NCCL_BIG : FT_NCCL_LITTLE) == length;
 }
 
 static void begin(struct ft_nccl_straight *straight, const struct ft_observed *observed)
@@ -141,7 +148,7 @@ static void end(struct ft_nccl_straight *straight, enum ft_nccl_straight_stage s
 	straight->next_va = message_at(straight, straight->next)->va;
 }
 
-static bool is_sane(uint32_t payload)
+bool ft_nccl_straight_is_sane(uint32_t payload)
 {
 	return payload != 0 && payload <= PAYLOAD_MOST && payload % 4 == 0;
 }
@@ -152,8 +159,8 @@ static bool take_last(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 	bool has_immediate = ft_nccl_has_immediate(observed->opcode);
 
 	if (straight->stage != FT_NCCL_STRAIGHT_WRITING || observed->psn != straight->data_psn ||
-	    !is_sane(observed->payload) ||
-	    (has_immediate && !is_length(straight, glimpse, 0, straight->written)))
+	    !ft_nccl_straight_is_sane(observed->payload) ||
+	    (has_immediate && !is_length(straight, glimpse, straight->written)))
 		return false;
 	straight->packets++;
 	end(straight, has_immediate ? FT_NCCL_STRAIGHT_IDLE : FT_NCCL_STRAIGHT_WRITTEN);
@@ -166,7 +173,7 @@ static bool take_bare_end(struct ft_nccl_straight *straight, const struct ft_ncc
 
 	if (straight->stage != FT_NCCL_STRAIGHT_WRITTEN || !straight->bare ||
 	    observed->psn != straight->data_psn || observed->va != 0 || observed->rkey != 0 ||
-	    observed->payload != 0 || !is_length(straight, glimpse, RETH_LEN, straight->written))
+	    observed->payload != 0 || !is_length(straight, glimpse, straight->written))
 		return false;
 	message_at(straight, straight->next - 1)->from |= FT_NCCL_STRAIGHT_BARE;
 	straight->packets++;
@@ -174,9 +181,10 @@ static bool take_bare_end(struct ft_nccl_straight *straight, const struct ft_ncc
 	return true;
 }
 
-/* It may be a write to the array of sizes. */
-static bool is_in(const struct ft_nccl_target *sizes, uint64_t va)
+bool ft_nccl_straight_is_to_sizes(const struct ft_nccl_followed *followed, uint64_t va)
 {
+	const struct ft_nccl_target *sizes = &followed->model.sizes;
+
 	return sizes->is_known && va - sizes->addr < UINT64_C(256) * sizes->slot_bytes;
 }
 
@@ -186,11 +194,11 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 
 	if (observed->length == 0)
 		return take_bare_end(straight, glimpse);
-	if (!is_next_write(straight, observed) || !is_sane(observed->payload) ||
+	if (!is_next_write(straight, observed) || !ft_nccl_straight_is_sane(observed->payload) ||
 	    observed->length != observed->payload ||
 	    ft_nccl_straight_packets(straight, observed->length) != 1 ||
-	    !is_length(straight, glimpse, RETH_LEN, observed->length) ||
-	    is_in(&straight->followed->model.sizes, observed->va))
+	    !is_length(straight, glimpse, observed->length) ||
+	    ft_nccl_straight_is_to_sizes(straight->followed, observed->va))
 		return false;
 	begin(straight, observed);
 	end(straight, FT_NCCL_STRAIGHT_IDLE);
@@ -199,12 +207,27 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 
 /* --- any --- */
 
-bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t role,
+/* Of a place of another lane than the first. */
+static uint32_t further_qpn(const struct ft_nccl_straight *straight, uint32_t place)
+{
+	const struct ft_nccl_connection *model = &straight->followed->model;
+	const struct ft_nccl_party *party = ft_nccl_straight_role(place) == FT_NCCL_AT_SENDER
+						    ? &model->sender
+						    : &model->receiver;
+
+	return straight->stage == FT_NCCL_STRAIGHT_SEVERAL
+		       ? party->qpns[ft_nccl_straight_lane(place)]
+		       : FT_NCCL_NONE;
+}
+
+bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t place,
 			  const struct ft_flow_key *key)
 {
+	uint32_t role = ft_nccl_straight_role(place);
 	const uint8_t *from_to = straight->hosts[role == FT_NCCL_AT_RECEIVER ? 0 : 1];
+	uint32_t qpn = place < 2 ? straight->qpns[role] : further_qpn(straight, place);
 
-	return key->dest_qp == straight->qpns[role] && memcmp(from_to, key->src, 32) == 0;
+	return key->dest_qp == qpn && memcmp(from_to, key->src, 32) == 0;
 }
 
 /* Where data goes clear-to-sends are acknowledged, too. What was not seen yet is not to be acknowledged. */
@@ -222,13 +245,12 @@ static bool take_acknowledgment(struct ft_nccl_straight *straight, bool is_data,
 	return true;
 }
 
-bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t role,
-			   const struct ft_nccl_glimpse *glimpse)
+static bool take(struct ft_nccl_straight *straight, bool is_data,
+		 const struct ft_nccl_glimpse *glimpse)
 {
 	const struct ft_observed *observed = glimpse->observed;
-	bool is_data = role == FT_NCCL_AT_RECEIVER;
 
-	if ((observed->pkey & 0x7fff) == 0 || observed->frame >> 32 != straight->frames)
+	if (observed->frame >> 32 != straight->frames)
 		return false;
 	switch (observed->opcode) {
 	case 0x06:
@@ -245,4 +267,15 @@ bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t role,
 	default:
 		return false;
 	}
+}
+
+bool ft_nccl_straight_take(struct ft_nccl_connections *connections,
+			   struct ft_nccl_straight *straight, uint32_t place,
+			   const struct ft_nccl_glimpse *glimpse)
+{
+	if ((glimpse->observed->pkey & 0x7fff) == 0)
+		return false;
+	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
+		return ft_nccl_straight_take_lane(connections, straight, place, glimpse);
+	return take(straight, ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER, glimpse);
 }

@@ -18,8 +18,11 @@
  *
  * Then a few comparisons do, and what is to be remembered of a message takes half a cache line. All else of the connection
  * stays as it was when it went straight, until somebody asks: ft_nccl_straight_leave() makes it what the general way would
- * have made it. Only connections of one pair of queue pairs go straight, once there is nothing left to be learnt of them
- * and nothing waits to be told, and only where no messages are kept: their last frames and protocols are not known here.
+ * have made it. Only connections of which there is nothing left to be learnt go straight, while nothing waits to be told,
+ * and only where no messages are kept: their last frames and protocols are not known here.
+ *
+ * Several queue pairs that take turns, or share the messages, each have a message of their own under way. There what is
+ * expected is looked up among what was asked for, and put at once where the general way would have put it: straight_lanes.c.
  */
 
 /* A message that was asked for, and may have come. */
@@ -35,19 +38,44 @@ static_assert(sizeof(struct ft_nccl_straight_message) == 32, "two in a cache lin
 /* Its immediate came in an empty write. */
 #define FT_NCCL_STRAIGHT_BARE (UINT32_C(1) << 24)
 
-/* Of message `next` - 1: over; its write is under way; written, but for the immediate. */
+/*
+ * Of message `next` - 1: over; its write is under way; written, but for the immediate. Several lanes: all is where the
+ * general way puts it, and besides what clear-to-sends are compared with there is nothing here.
+ */
 enum ft_nccl_straight_stage {
 	FT_NCCL_STRAIGHT_IDLE,
 	FT_NCCL_STRAIGHT_WRITING,
-	FT_NCCL_STRAIGHT_WRITTEN
+	FT_NCCL_STRAIGHT_WRITTEN,
+	FT_NCCL_STRAIGHT_SEVERAL,
 };
 
 enum {
 	FT_NCCL_STRAIGHT_LINE = 64, /* bytes: a cache line, and the longest entry */
 	FT_NCCL_STRAIGHT_LEAST = FT_NCCL_RING_LEAST, /* messages that there always is room for */
+	FT_NCCL_STRAIGHT_LANES = 8,                  /* of a connection, at most */
 };
 
+/* One end of one lane, as a number below FT_NCCL_STRAIGHT_PLACES. */
+enum { FT_NCCL_STRAIGHT_PLACES = 2 * FT_NCCL_STRAIGHT_LANES };
+
+static inline uint32_t ft_nccl_straight_place(uint32_t lane, uint32_t role)
+{
+	return 2 * lane + role;
+}
+
+static inline uint32_t ft_nccl_straight_lane(uint32_t place)
+{
+	return place / 2;
+}
+
+static inline uint32_t ft_nccl_straight_role(uint32_t place)
+{
+	return place % 2;
+}
+
+struct ft_nccl_connections;
 struct ft_nccl_followed;
+struct ft_nccl_transfer;
 
 /* Of all connections side by side. By cache line: what comes next; whose packets; clear-to-sends; the next of them. */
 struct ft_nccl_straight {
@@ -70,7 +98,7 @@ struct ft_nccl_straight {
 	uint64_t bytes;       /* written */
 
 	uint8_t hosts[3][16];                      /* sender, receiver, sender */
-	uint32_t qpns[2];                          /* by enum ft_nccl_role */
+	uint32_t qpns[2];                          /* of the first lane, by enum ft_nccl_role */
 	struct ft_nccl_straight_message *messages; /* message k in place k & mask */
 
 	uint64_t cts_va; /* of the next one */
@@ -84,6 +112,8 @@ struct ft_nccl_straight {
 	uint8_t entry_captured; /* .. of which so many */
 	uint8_t number_at, number_bytes; /* in `entry` */
 	bool has_entry;                  /* `entry` is that of the message behind `entry_k` */
+	/* several lanes take turns in an order not known: where data goes tells which message it is of */
+	bool searched;
 	uint64_t entry_k;
 	struct ft_nccl_followed *followed;     /* whose it is */
 	struct ft_nccl_straight_message *many; /* NULL, or room for FT_NCCL_RING_MOST messages */
@@ -141,13 +171,39 @@ static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *stra
 	__builtin_prefetch(lines + FT_NCCL_STRAIGHT_LINE + further, 1);
 }
 
-/* The packet goes to this end of it, and comes from the other one. */
-bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t role,
+/* The packet goes to this place of it, and comes from the other end. */
+bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t place,
 			  const struct ft_flow_key *key);
 
-/* A packet to one of its ends, by enum ft_nccl_role. True: it is as expected, and done with; false: nothing has changed. */
-bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t role,
+/* A packet to one of its places. True: it is as expected, and done with; false: nothing has changed. */
+bool ft_nccl_straight_take(struct ft_nccl_connections *connections,
+			   struct ft_nccl_straight *straight, uint32_t place,
 			   const struct ft_nccl_glimpse *glimpse);
+
+/* straight_lanes.c: the same of several lanes, and whether they go straight; what is asked for next is known. */
+bool ft_nccl_straight_take_lane(struct ft_nccl_connections *connections,
+				struct ft_nccl_straight *straight, uint32_t place,
+				const struct ft_nccl_glimpse *glimpse);
+bool ft_nccl_straight_may_have_lanes(const struct ft_nccl_followed *followed);
+
+/* The next clear-to-send by its headers; and, if it is like the one before but for its address, its entry, or NULL. */
+bool ft_nccl_straight_is_next_cts(const struct ft_nccl_straight *straight,
+				  const struct ft_observed *observed);
+const uint8_t *ft_nccl_straight_entry(const struct ft_nccl_straight *straight,
+				      const struct ft_nccl_glimpse *glimpse);
+
+/* Message k was asked for on the way: as if it had been read. Its place is free. */
+struct ft_nccl_transfer *ft_nccl_straight_ask(struct ft_nccl_followed *followed, uint64_t k,
+					      uint64_t va, uint64_t cts_frame);
+
+/* The immediate of a packet that has one. */
+uint32_t ft_nccl_straight_immediate(const struct ft_nccl_glimpse *glimpse);
+
+/* As long as the payload of one packet may be. */
+bool ft_nccl_straight_is_sane(uint32_t payload);
+
+/* It may be a write to the array of sizes. */
+bool ft_nccl_straight_is_to_sizes(const struct ft_nccl_followed *followed, uint64_t va);
 
 /* Back to the general way, if it went straight. */
 void ft_nccl_straight_leave(struct ft_nccl_followed *followed);

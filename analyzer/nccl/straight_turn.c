@@ -10,6 +10,7 @@
 #include "family.h"
 #include "fifo.h"
 #include "immediates.h"
+#include "split.h"
 
 enum { ENTRY_LEAST = 16 /* bytes that are compared together */ };
 
@@ -73,30 +74,37 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 	expect_next(straight, seen, layout, k);
 }
 
-/* One pair of queue pairs, and what it does is known. */
+/* What it does is known, and nothing of it is in question. */
 static bool is_known(const struct ft_nccl_followed *followed)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 
-	return followed->lane_count == 1 && model->devices == 1 && model->qp_count == 1 &&
-	       model->qps_per_device <= 1 && model->sender.place_count == 1 &&
+	return model->devices == 1 && model->sender.place_count == 1 &&
 	       model->receiver.place_count == 1 && !model->sender.places[0].by_lid &&
-	       followed->vni == UINT32_MAX && !followed->by_grid && !followed->unsure &&
-	       followed->doubts == 0 && model->has_family &&
-	       model->imm_content == FT_NCCL_IMM_LENGTH &&
+	       followed->vni == UINT32_MAX && !followed->by_grid && followed->doubts == 0 &&
+	       model->has_family && model->imm_content == FT_NCCL_IMM_LENGTH &&
 	       model->imm_order != FT_NCCL_ORDER_UNKNOWN && followed->by_length > followed->by_id;
 }
 
-/* Nothing is open, and the next clear-to-send and the next message are the ones behind the last. */
-static bool is_in_order(const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane)
+/* The next clear-to-send is the one behind the last. */
+static bool asks_in_order(const struct ft_nccl_followed *followed)
 {
+	const struct ft_nccl_lane *lane = &followed->lanes[0];
+
 	return lane->asked && lane->cts.known && lane->cts_step == 1 &&
 	       lane->cts_k == followed->newest && followed->straight->has_entry &&
-	       followed->straight->entry_k == followed->newest && lane->carried &&
-	       lane->data.known && lane->exact && lane->next == lane->at + 1 &&
-	       lane->next <= followed->newest + 1 && !lane->open && !lane->writing &&
-	       !lane->has_odd && !lane->has_early && !lane->alien && lane->orphans == 0 &&
-	       !ft_nccl_is_acknowledged(&lane->cts_acked, lane->cts.next, FT_NCCL_NEXT) &&
+	       followed->straight->entry_k == followed->newest &&
+	       !ft_nccl_is_acknowledged(&lane->cts_acked, lane->cts.next, FT_NCCL_NEXT);
+}
+
+/* Nothing is open, and the next message of the one queue pair is the one behind the last. */
+static bool answers_in_order(const struct ft_nccl_followed *followed,
+			     const struct ft_nccl_lane *lane)
+{
+	return lane->carried && lane->data.known && lane->exact && lane->slack == 0 &&
+	       lane->next == lane->at + 1 && lane->next <= followed->newest + 1 && !lane->open &&
+	       !lane->writing && !lane->has_odd && !lane->has_early && !lane->alien &&
+	       lane->orphans == 0 &&
 	       !ft_nccl_is_acknowledged(&lane->data_acked, lane->data.next, FT_NCCL_NEXT);
 }
 
@@ -209,40 +217,63 @@ static void begin(struct ft_nccl_followed *followed)
 	struct ft_nccl_straight *straight = followed->straight;
 
 	straight->is_on = true;
-	straight->acked = FT_NCCL_NONE;
-	straight->data_acked = false;
+	straight->stage =
+		followed->lane_count > 1 ? FT_NCCL_STRAIGHT_SEVERAL : FT_NCCL_STRAIGHT_IDLE;
 	straight->followed = followed;
-	straight->stage = FT_NCCL_STRAIGHT_IDLE;
 	straight->pmtu = followed->pmtu;
 	straight->cts_psn = lane->cts.next;
-	straight->data_psn = lane->data.next;
+	straight->cts_left = cts_left(followed);
 	straight->rkey = followed->straight_request.rkeys[0];
 	straight->length_most = length_most(followed);
-	straight->newest = followed->newest;
-	straight->next = lane->next;
-	straight->next_va = straight->messages[straight->next & straight->mask].va;
 	memcpy(straight->hosts[0], model->sender.places[0].address, 16);
 	memcpy(straight->hosts[1], model->receiver.places[0].address, 16);
 	memcpy(straight->hosts[2], model->sender.places[0].address, 16);
 	straight->qpns[FT_NCCL_AT_SENDER] = model->sender.qpns[0];
 	straight->qpns[FT_NCCL_AT_RECEIVER] = model->receiver.qpns[0];
-	straight->bytes = 0;
-	straight->packets = 0;
 	straight->big = model->imm_order == FT_NCCL_ORDER_BIG;
 	straight->bare = model->adaptive == FT_NCCL_YES;
 }
 
-void ft_nccl_straight_enter(struct ft_nccl_followed *followed)
+/* What is remembered of the one lane on the way. */
+static void begin_alone(struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_lane *lane = &followed->lanes[0];
+	struct ft_nccl_straight *straight = followed->straight;
+
+	straight->acked = FT_NCCL_NONE;
+	straight->data_acked = false;
+	straight->data_psn = lane->data.next;
+	straight->newest = followed->newest;
+	straight->next = lane->next;
+	straight->next_va = straight->messages[straight->next & straight->mask].va;
+	straight->bytes = 0;
+	straight->packets = 0;
+}
+
+static void enter_alone(struct ft_nccl_followed *followed)
 {
 	struct ft_nccl_straight *straight = followed->straight;
 
-	if (followed->retired || followed->given_up || !is_known(followed) ||
-	    !is_in_order(followed, &followed->lanes[0]) || !has_request(followed) ||
+	if (followed->unsure || !ft_nccl_split_is_known(followed) ||
+	    followed->model.qp_count != 1 || followed->model.qps_per_device > 1 ||
+	    !answers_in_order(followed, &followed->lanes[0]) ||
 	    make_room(straight, followed->ring.slots) != 0)
 		return;
 	straight->mask = (uint8_t)(followed->ring.slots - 1);
-	straight->cts_left = cts_left(followed);
-	if (take_over(followed, followed->lanes[0].next))
+	begin(followed);
+	straight->is_on = take_over(followed, followed->lanes[0].next);
+	if (straight->is_on)
+		begin_alone(followed);
+}
+
+void ft_nccl_straight_enter(struct ft_nccl_followed *followed)
+{
+	if (followed->retired || followed->given_up || !is_known(followed) ||
+	    !asks_in_order(followed) || !has_request(followed))
+		return;
+	if (followed->lane_count == 1)
+		enter_alone(followed);
+	else if (ft_nccl_straight_may_have_lanes(followed))
 		begin(followed);
 }
 
@@ -254,18 +285,17 @@ static uint64_t whole_frame(const struct ft_nccl_straight *straight, uint32_t lo
 	return (uint64_t)straight->frames << 32 | lower;
 }
 
-/* What was asked for on the way, as if it had been read. */
-static struct ft_nccl_transfer *ask(struct ft_nccl_followed *followed,
-				    const struct ft_nccl_straight_message *message, uint64_t k)
+struct ft_nccl_transfer *ft_nccl_straight_ask(struct ft_nccl_followed *followed, uint64_t k,
+					      uint64_t va, uint64_t cts_frame)
 {
 	struct ft_nccl_transfer *transfer = ft_nccl_ring_begin(&followed->ring, k);
 	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
 
 	*request = followed->straight_request;
-	request->va = message->va;
+	request->va = va;
 	transfer->has_cts = true;
 	transfer->message.request_count = 1;
-	transfer->message.cts_frame = whole_frame(followed->straight, message->cts_frame);
+	transfer->message.cts_frame = cts_frame;
 	return transfer;
 }
 
@@ -319,9 +349,11 @@ static void tell_message(struct ft_nccl_followed *followed, uint64_t k)
 {
 	const struct ft_nccl_straight *straight = followed->straight;
 	const struct ft_nccl_straight_message *message = &straight->messages[k & straight->mask];
-	struct ft_nccl_transfer *transfer = k > followed->newest
-						    ? ask(followed, message, k)
-						    : ft_nccl_ring_find(&followed->ring, k);
+	struct ft_nccl_transfer *transfer =
+		k > followed->newest
+			? ft_nccl_straight_ask(followed, k, message->va,
+					       whole_frame(straight, message->cts_frame))
+			: ft_nccl_ring_find(&followed->ring, k);
 
 	if (k >= straight->next)
 		return;
@@ -405,6 +437,8 @@ void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
 	if (straight == NULL || !straight->is_on)
 		return;
 	straight->is_on = false;
+	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
+		return;
 	tell_messages(followed);
 	count(followed);
 	tell_slots(followed);

@@ -14,6 +14,7 @@
 enum {
 	SLOT = 512, /* of family E */
 	KNOWN = 10, /* messages until it is known */
+	KNOWN_OF_SEVERAL = 24,
 	FOUND = 64
 };
 
@@ -27,13 +28,23 @@ struct way {
 
 enum stage { IDLE, WRITING, WRITTEN };
 
+enum { LANES = 4 /* at most */ };
+
+/* What is under way on a queue pair. */
+struct lane {
+	uint64_t answered; /* messages */
+	uint32_t psn, length, whole;
+	uint64_t va;
+	enum stage stage;
+};
+
 struct world {
 	struct way straight, general;
-	bool adaptive, set_up;
-	uint8_t slots_bits;
-	uint64_t frame, asked, answered; /* messages */
-	uint32_t cts_psn, data_psn, length;
-	enum stage stage;
+	bool adaptive, split, set_up;
+	uint8_t slots_bits, lane_count;
+	uint64_t frame, asked; /* messages */
+	uint32_t cts_psn;
+	struct lane lanes[LANES];
 	uint8_t spoil; /* enum spoilt: of the next packet */
 };
 
@@ -116,61 +127,91 @@ static void ask(struct world *world)
 	pass(world, packet);
 }
 
-static void send_data(struct world *world, uint8_t opcode, uint32_t psn, bool bare)
+/* The message that the queue pair carries next. */
+static uint64_t next_of(const struct world *world, unsigned at)
 {
+	uint64_t answered = world->lanes[at].answered;
+
+	return world->split ? answered : answered * world->lane_count + at;
+}
+
+/* The first message that some queue pair has not brought yet. */
+static uint64_t answered(const struct world *world)
+{
+	uint64_t least = next_of(world, 0);
+
+	for (unsigned i = 1; i < world->lane_count; i++)
+		least = next_of(world, i) < least ? next_of(world, i) : least;
+	return least;
+}
+
+static void send_data(struct world *world, unsigned at, uint8_t opcode, uint32_t psn, bool bare)
+{
+	const struct lane *lane = &world->lanes[at];
+
 	pass(world, (struct packet){ .from = SENDER,
 				     .to = RECEIVER,
 				     .opcode = opcode,
-				     .qpn = RECEIVER_QP,
+				     .qpn = RECEIVER_QP + 2 * at,
 				     .psn = psn,
-				     .va = bare ? 0 : buffer_of(world->answered),
+				     .va = bare ? 0 : lane->va,
 				     .rkey = bare ? 0 : DATA_KEY,
-				     .length = bare ? 0 : world->length,
+				     .length = bare ? 0 : lane->length,
 				     .payload = bare             ? 0
 						: opcode == 0x06 ? MTU
 								 : 4,
-				     .immdt = world->length });
+				     .immdt = lane->whole });
 }
 
-static void begin(struct world *world, uint8_t choice)
+/* Of a message that all share, parts are alike: the number of packets is told by the message. */
+static void begin(struct world *world, unsigned at, uint8_t choice)
 {
-	uint32_t packets = 2 + (choice & 15);
+	struct lane *lane = &world->lanes[at];
+	uint64_t k = next_of(world, at);
+	uint32_t packets = 2 + (world->split ? (uint32_t)k % 5 : choice & 15);
+	bool is_short = world->split ? k % 4 == 3 : (choice & 7) == 0;
 
-	if ((choice & 7) == 0) {
-		world->length = 4;
-		send_data(world, 0x0b, world->data_psn++, false);
-		world->answered++;
+	lane->length = is_short ? 4 : (packets - 1) * MTU + (world->split ? MTU : 4);
+	if (world->split && is_short)
+		lane->length = 128;
+	lane->whole = lane->length * (world->split ? world->lane_count : 1);
+	lane->va = buffer_of(k) + (world->split ? at * lane->length : 0);
+	if (is_short) {
+		send_data(world, at, 0x0b, lane->psn++, false);
+		lane->answered++;
 		return;
 	}
-	world->length = (packets - 1) * MTU + 4;
-	send_data(world, 0x06, world->data_psn, false);
-	world->data_psn += packets - 1;
-	world->stage = WRITING;
+	send_data(world, at, 0x06, lane->psn, false);
+	lane->psn += packets - 1;
+	lane->stage = WRITING;
 }
 
-static void answer(struct world *world, uint8_t choice)
+static void answer(struct world *world, unsigned at, uint8_t choice)
 {
-	bool alone = world->adaptive && world->length > 8192;
+	struct lane *lane = &world->lanes[at];
+	bool alone = world->adaptive && lane->whole > 8192;
 
-	if (world->stage == IDLE) {
-		begin(world, choice);
+	if (lane->stage == IDLE) {
+		begin(world, at, choice);
 		return;
 	}
-	if (world->stage == WRITTEN)
-		send_data(world, 0x0b, world->data_psn++, true);
+	if (lane->stage == WRITTEN)
+		send_data(world, at, 0x0b, lane->psn++, true);
 	else
-		send_data(world, alone ? 0x08 : 0x09, world->data_psn++, false);
-	world->stage = world->stage == WRITING && alone ? WRITTEN : IDLE;
-	world->answered += world->stage == IDLE ? 1 : 0;
+		send_data(world, at, alone ? 0x08 : 0x09, lane->psn++, false);
+	lane->stage = lane->stage == WRITING && alone ? WRITTEN : IDLE;
+	lane->answered += lane->stage == IDLE ? 1 : 0;
 }
 
-static void acknowledge(struct world *world, bool data)
+static void acknowledge(struct world *world, unsigned at, bool data)
 {
+	uint32_t psn = data ? world->lanes[at].psn : world->cts_psn;
+
 	pass(world, (struct packet){ .from = data ? RECEIVER : SENDER,
 				     .to = data ? SENDER : RECEIVER,
 				     .opcode = 0x11,
-				     .qpn = data ? SENDER_QP : RECEIVER_QP,
-				     .psn = (data ? world->data_psn : world->cts_psn) - 1 });
+				     .qpn = (data ? SENDER_QP : RECEIVER_QP) + 2 * at,
+				     .psn = psn - 1 });
 }
 
 /* --- the two are the same --- */
@@ -181,6 +222,22 @@ static void are_same_shares(const struct ft_nccl_share *a, const struct ft_nccl_
 	assert(a->bytes == b->bytes && a->first.va == b->first.va && a->packets == b->packets);
 	assert(a->from == b->from && a->to == b->to && a->immdt == b->immdt);
 	assert(a->requests == b->requests);
+}
+
+/* What only several lanes have a use for. */
+static void are_same_parts(const struct ft_nccl_ring *a, const struct ft_nccl_ring *b)
+{
+	assert(a->share_room == b->share_room);
+	for (uint32_t i = 0; i < a->slots * a->share_room; i++) {
+		const struct ft_nccl_share *one = &a->shares[i], *other = &b->shares[i];
+
+		if (!a->transfers[i / a->share_room].used)
+			continue;
+		are_same_shares(one, other);
+		assert(one->searched == other->searched && one->counted == other->counted);
+		assert(one->turn == other->turn && one->last.frame == other->last.frame);
+		assert(one->imm_frame == other->imm_frame);
+	}
 }
 
 static void are_same_requests(const struct ft_nccl_request *a, const struct ft_nccl_request *b)
@@ -224,6 +281,14 @@ static void are_same_lanes(const struct ft_nccl_lane *a, const struct ft_nccl_la
 	assert(a->cts_acked.known == b->cts_acked.known && a->cts_acked.psn == b->cts_acked.psn);
 	assert(a->has_early == b->has_early && a->has_odd == b->has_odd && a->alien == b->alien);
 	assert(a->refused == b->refused && a->orphans == b->orphans);
+	assert(a->data_acked.ordered == b->data_acked.ordered);
+}
+
+static void are_same_of_several(const struct ft_nccl_lane *a, const struct ft_nccl_lane *b)
+{
+	assert(a->turns == b->turns && a->slack == b->slack && a->begun_frame == b->begun_frame);
+	assert(a->data_acked.known == b->data_acked.known);
+	assert(a->data_acked.psn == b->data_acked.psn && a->counted == b->counted);
 }
 
 static void are_same_models(const struct ft_nccl_connection *a, const struct ft_nccl_connection *b)
@@ -238,7 +303,8 @@ static void are_same_models(const struct ft_nccl_connection *a, const struct ft_
 	assert(a->version_last == b->version_last && a->split == b->split);
 }
 
-static void are_same(const struct ft_nccl_followed *a, const struct ft_nccl_followed *b)
+static void are_same(const struct ft_nccl_followed *a, const struct ft_nccl_followed *b,
+		     bool are_several)
 {
 	are_same_models(&a->model, &b->model);
 	assert(a->lane_count == b->lane_count && a->retired == b->retired);
@@ -246,8 +312,14 @@ static void are_same(const struct ft_nccl_followed *a, const struct ft_nccl_foll
 	assert(a->in_a_row == b->in_a_row && a->by_length == b->by_length);
 	assert(a->steps == b->steps && a->trouble == b->trouble && a->pmtu == b->pmtu);
 	are_same_messages(&a->ring, &b->ring);
-	for (uint8_t i = 0; i < a->lane_count; i++)
+	assert(a->numbered == b->numbered && a->overtaken == b->overtaken && a->ways == b->ways);
+	for (uint8_t i = 0; i < a->lane_count; i++) {
 		are_same_lanes(&a->lanes[i], &b->lanes[i]);
+		if (are_several)
+			are_same_of_several(&a->lanes[i], &b->lanes[i]);
+	}
+	if (are_several)
+		are_same_parts(&a->ring, &b->ring);
 }
 
 static void are_same_findings(const struct way *a, const struct way *b)
@@ -270,7 +342,8 @@ static void compare(struct world *world)
 	assert(straight.connection_count == general.connection_count);
 	assert(world->straight.connections->count == world->general.connections->count);
 	for (uint32_t i = 0; i < world->straight.connections->count; i++)
-		are_same(world->straight.connections->all[i], world->general.connections->all[i]);
+		are_same(world->straight.connections->all[i], world->general.connections->all[i],
+			 world->lane_count > 1);
 	are_same_findings(&world->straight, &world->general);
 }
 
@@ -303,6 +376,7 @@ static void set_up(struct world *world)
 	const struct set_up set_up = {
 		.metadata_bytes = 3576, /* 2.24 and 2.25, of 256 slots */
 		.fifo = FIFO_AT,
+		.queue_pairs = world->lane_count,
 		.vni = UINT32_MAX,
 		.frames = { world->frame + 1, world->frame + 2 },
 	};
@@ -320,9 +394,28 @@ static void skip_frames(struct world *world)
 		world->frame = (world->frame | UINT32_MAX) - 2;
 }
 
+/* From this queue pair on the first that has something to bring. */
+static unsigned lane_with_data(const struct world *world, unsigned at)
+{
+	at %= world->lane_count;
+	while (world->lanes[at].stage == IDLE && next_of(world, at) >= world->asked)
+		at = (at + 1) % world->lane_count;
+	return at;
+}
+
+/* Of several lanes nothing is behind the times. */
+static void compare_lanes(const struct world *world)
+{
+	if (world->lane_count > 1 && world->straight.connections->all[0]->lane_count > 1)
+		are_same(world->straight.connections->all[0], world->general.connections->all[0],
+			 true);
+}
+
 static void step(struct world *world, uint8_t byte)
 {
-	bool may_ask = world->asked - world->answered < BUFFERS;
+	compare_lanes(world);
+	uint64_t done = answered(world);
+	bool may_ask = world->asked - done < BUFFERS;
 
 	if (byte >= 0xf0)
 		world->spoil = (uint8_t)((byte & 15) % SPOILT);
@@ -333,11 +426,12 @@ static void step(struct world *world, uint8_t byte)
 	else if (byte == 0xed && !world->set_up)
 		set_up(world);
 	else if (byte >= 0xe0)
-		acknowledge(world, (byte & 1) != 0);
-	else if (may_ask && (byte < 0x60 || world->asked == world->answered))
+		acknowledge(world, (byte & 1) != 0 ? (byte >> 1 & 7) % world->lane_count : 0,
+			    (byte & 1) != 0);
+	else if (may_ask && (byte < 0x60 || world->asked == done))
 		ask(world);
 	else
-		answer(world, byte);
+		answer(world, lane_with_data(world, byte >> 4), byte);
 }
 
 static bool is_straight(const struct world *world)
@@ -354,26 +448,56 @@ static void go_round(struct world *world)
 	}
 }
 
+/* A message asked for, and brought by whoever has it. */
+static void converse(struct world *world)
+{
+	ask(world);
+	while (answered(world) < world->asked)
+		answer(world, lane_with_data(world, 0), 0x69);
+}
+
+static void get_known(struct world *world)
+{
+	for (unsigned i = 0; i < (world->lane_count == 1 ? KNOWN : KNOWN_OF_SEVERAL); i++)
+		converse(world);
+	acknowledge(world, 0, false);
+	for (unsigned i = 0; i < world->lane_count; i++)
+		acknowledge(world, i, true);
+	converse(world);
+	assert(is_straight(world));
+}
+
+/* The first byte tells of one queue pair, the second how many there are, and what they do. */
+static void begin_world(struct world *world, uint8_t first, uint8_t second)
+{
+	static const uint8_t counts[] = { 1, 1, 2, 4 };
+	uint8_t slots_bits = first >> 1 & 7;
+
+	*world = (struct world){ .adaptive = (first & 1) != 0,
+				 .split = (second & 4) != 0,
+				 .lane_count = counts[second & 3],
+				 .slots_bits = slots_bits < 6 ? slots_bits : 5,
+				 .cts_psn = first >> 4 == 0 ? 0xfffff0 : 0 };
+	open_way(&world->straight, 0);
+	open_way(&world->general, 16); /* whose queue pairs are kept never goes straight */
+	if (world->lane_count > 1 && (second & 8) != 0) {
+		world->cts_psn = 0;
+		world->slots_bits = 5;
+		set_up(world);
+	}
+	get_known(world);
+	if (world->slots_bits == 0 && world->lane_count == 1)
+		go_round(world);
+}
+
 void ft_holds(const uint8_t *bytes, size_t size)
 {
 	static struct world world;
 
-	if (size == 0)
+	if (size < 2)
 		return;
-	world = (struct world){ .adaptive = (bytes[0] & 1) != 0,
-				.slots_bits = bytes[0] >> 1 & 7,
-				.cts_psn = bytes[0] >> 4 == 0 ? 0xfffff0 : 0 };
-	world.slots_bits = world.slots_bits < 6 ? world.slots_bits : 5;
-	open_way(&world.straight, 0);
-	open_way(&world.general, 16); /* whose queue pairs are kept never goes straight */
-	for (uint8_t i = 0; world.answered < KNOWN; i++)
-		step(&world, i % 2 == 0 ? 0x00 : 0x69);
-	acknowledge(&world, false);
-	acknowledge(&world, true);
-	assert(is_straight(&world));
-	if (world.slots_bits == 0)
-		go_round(&world);
-	for (size_t i = 1; i < size; i++)
+	begin_world(&world, bytes[0], bytes[1]);
+	for (size_t i = 2; i < size; i++)
 		step(&world, bytes[i]);
 	compare(&world);
 	close_way(&world.straight);

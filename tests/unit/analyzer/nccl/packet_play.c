@@ -142,9 +142,11 @@ static struct ft_nccl_metadata metadata_of(const struct set_up *set_up, uint8_t 
 		.form = ft_nccl_form_find(set_up->metadata_bytes),
 		.addr = host == SENDER ? set_up->fifo : 0x1000,
 		.device_count = 1,
-		.qp_count = 1,
-		.qpns = { qpn },
+		.qp_count = set_up->queue_pairs != 0 ? set_up->queue_pairs : 1,
 	};
+
+	for (uint32_t i = 0; i < metadata.qp_count; i++)
+		metadata.qpns[i] = qpn + 2 * i;
 
 	put_address(metadata.devices[0].gid, host);
 	metadata.devices[0].rkey = host == SENDER ? FIFO_KEY : 7;

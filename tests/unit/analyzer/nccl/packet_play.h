@@ -45,8 +45,9 @@ struct ft_nccl_seen seen_of(const struct packet *packet, uint64_t frame);
 bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen,
 		   uint32_t digest);
 
-/* The connection's set-up over TCP, of one queue pair. */
+/* The connection's set-up over TCP. */
 struct set_up {
+	uint8_t queue_pairs;     /* numbered by twos from SENDER_QP and RECEIVER_QP on; 0: one */
 	uint32_t metadata_bytes; /* tells the versions */
 	uint64_t fifo;
 	uint32_t vni;       /* as in struct ft_nccl_exchange */
