@@ -21,6 +21,7 @@ struct ft_nccl_answer {
 	bool searched;      /* by where it goes alone */
 	bool doubtful;      /* another message fits, too: */
 	uint64_t low, high; /* the first and the last one that do */
+	bool alone;         /* it is not long over, and nothing asked for since goes there */
 	bool undecided;     /* ways of taking turns are left that disagree about k */
 	bool odd; /* it fits none of those asked for, and no clear-to-send is known to be missing */
 	uint8_t request; /* DATA: which of the message's requests */

@@ -71,7 +71,8 @@ static void go_on_with(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	transfer->undecided = transfer->undecided || answer->undecided;
 	if (answer->doubtful)
 		doubt(moment->lane, transfer, answer);
-	if (answer->kind == FT_NCCL_ANSWER_DATA && ft_nccl_order_contradicts(moment, answer->k))
+	if (answer->kind == FT_NCCL_ANSWER_DATA && !answer->alone &&
+	    ft_nccl_order_contradicts(moment, answer->k))
 		ft_nccl_order_distrust(moment->followed, moment->lane_index, 0);
 	take_in(moment, transfer, answer);
 	if (answer->kind == FT_NCCL_ANSWER_DATA && !transfer->has_cts && transfer->message.has_k &&

@@ -14,43 +14,6 @@ void ft_nccl_ring_free(struct ft_nccl_ring *ring)
 	*ring = (struct ft_nccl_ring){ 0 };
 }
 
-static struct ft_nccl_transfer *place_of(const struct ft_nccl_ring *ring, uint64_t k)
-{
-	return &ring->transfers[k & (ring->slots - 1)];
-}
-
-struct ft_nccl_transfer *ft_nccl_ring_find(const struct ft_nccl_ring *ring, uint64_t k)
-{
-	struct ft_nccl_transfer *transfer;
-
-	if (ring->slots == 0)
-		return NULL;
-	transfer = place_of(ring, k);
-	return transfer->used && transfer->message.k == k ? transfer : NULL;
-}
-
-struct ft_nccl_transfer *ft_nccl_ring_holder(const struct ft_nccl_ring *ring, uint64_t k)
-{
-	struct ft_nccl_transfer *transfer;
-
-	if (ring->slots == 0)
-		return NULL;
-	transfer = place_of(ring, k);
-	return transfer->used && transfer->message.k != k ? transfer : NULL;
-}
-
-struct ft_nccl_request *ft_nccl_ring_requests(const struct ft_nccl_ring *ring,
-					      const struct ft_nccl_transfer *transfer)
-{
-	return ring->requests + (size_t)(transfer - ring->transfers) * ring->request_room;
-}
-
-struct ft_nccl_share *ft_nccl_ring_shares(const struct ft_nccl_ring *ring,
-					  const struct ft_nccl_transfer *transfer)
-{
-	return ring->shares + (size_t)(transfer - ring->transfers) * ring->share_room;
-}
-
 uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer)
 {
 	const struct ft_nccl_request *requests = ft_nccl_ring_requests(ring, transfer);
@@ -64,7 +27,7 @@ uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_
 static void move(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
 		 const struct ft_nccl_ring *to)
 {
-	struct ft_nccl_transfer *moved = place_of(to, transfer->message.k);
+	struct ft_nccl_transfer *moved = ft_nccl_ring_place(to, transfer->message.k);
 
 	*moved = *transfer;
 	memcpy(ft_nccl_ring_requests(to, moved), ft_nccl_ring_requests(from, transfer),
@@ -111,7 +74,7 @@ int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t request
 
 struct ft_nccl_transfer *ft_nccl_ring_begin(struct ft_nccl_ring *ring, uint64_t k)
 {
-	struct ft_nccl_transfer *transfer = place_of(ring, k);
+	struct ft_nccl_transfer *transfer = ft_nccl_ring_place(ring, k);
 
 	memset(ft_nccl_ring_requests(ring, transfer), 0,
 	       ring->request_room * sizeof *ring->requests);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stddef.h>
+
 #include <decode/psn.h>
 #include <nccl/model.h>
 #include <nccl/seen.h>
@@ -93,16 +95,51 @@ static inline void ft_nccl_message_reach(struct ft_nccl_message *message, uint64
 	}
 }
 
-void ft_nccl_ring_free(struct ft_nccl_ring *ring);
+/* Whatever message has it; the ring has room for some. */
+static inline struct ft_nccl_transfer *ft_nccl_ring_place(const struct ft_nccl_ring *ring,
+							  uint64_t k)
+{
+	return &ring->transfers[k & (ring->slots - 1)];
+}
 
 /* Message k, or NULL. */
-struct ft_nccl_transfer *ft_nccl_ring_find(const struct ft_nccl_ring *ring, uint64_t k);
+static inline struct ft_nccl_transfer *ft_nccl_ring_find(const struct ft_nccl_ring *ring,
+							 uint64_t k)
+{
+	struct ft_nccl_transfer *transfer;
+
+	if (ring->slots == 0)
+		return NULL;
+	transfer = ft_nccl_ring_place(ring, k);
+	return transfer->used && transfer->message.k == k ? transfer : NULL;
+}
+
+/* The message in k's place, if it is another one: to be kept before k takes it. NULL: none. */
+static inline struct ft_nccl_transfer *ft_nccl_ring_holder(const struct ft_nccl_ring *ring,
+							   uint64_t k)
+{
+	struct ft_nccl_transfer *transfer;
+
+	if (ring->slots == 0)
+		return NULL;
+	transfer = ft_nccl_ring_place(ring, k);
+	return transfer->used && transfer->message.k != k ? transfer : NULL;
+}
 
 /* Its requests, and what lanes carried of it. */
-struct ft_nccl_request *ft_nccl_ring_requests(const struct ft_nccl_ring *ring,
-					      const struct ft_nccl_transfer *transfer);
-struct ft_nccl_share *ft_nccl_ring_shares(const struct ft_nccl_ring *ring,
-					  const struct ft_nccl_transfer *transfer);
+static inline struct ft_nccl_request *ft_nccl_ring_requests(const struct ft_nccl_ring *ring,
+							    const struct ft_nccl_transfer *transfer)
+{
+	return ring->requests + (size_t)(transfer - ring->transfers) * ring->request_room;
+}
+
+static inline struct ft_nccl_share *ft_nccl_ring_shares(const struct ft_nccl_ring *ring,
+							const struct ft_nccl_transfer *transfer)
+{
+	return ring->shares + (size_t)(transfer - ring->transfers) * ring->share_room;
+}
+
+void ft_nccl_ring_free(struct ft_nccl_ring *ring);
 
 /* Bytes of all its requests, as far as they are known. */
 uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer);
@@ -112,9 +149,6 @@ uint64_t ft_nccl_ring_period(const struct ft_nccl_ring *ring);
 
 /* How far apart buffers of different messages begin, at least; UINT64_MAX: there is one. */
 uint64_t ft_nccl_ring_spacing(const struct ft_nccl_ring *ring);
-
-/* The message in k's place, if it is another one: to be kept before k takes it. NULL: none. */
-struct ft_nccl_transfer *ft_nccl_ring_holder(const struct ft_nccl_ring *ring, uint64_t k);
 
 /*
  * Room for so many requests and lanes of a message, and for `slots` messages: what is there moves. Pointers into the

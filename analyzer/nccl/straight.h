@@ -121,7 +121,11 @@ struct ft_nccl_straight {
 	_Alignas(FT_NCCL_STRAIGHT_LINE)
 		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* but for its address */
 
-	struct ft_nccl_straight_message few[FT_NCCL_STRAIGHT_LEAST];
+	union {
+		struct ft_nccl_straight_message few[FT_NCCL_STRAIGHT_LEAST];
+		/* several lanes: where message k was asked for, in place k % FT_NCCL_STRAIGHT_LEAST; 0: otherwise */
+		uint64_t asked[FT_NCCL_STRAIGHT_LEAST];
+	};
 };
 static_assert(offsetof(struct ft_nccl_straight, hosts) == FT_NCCL_STRAIGHT_LINE &&
 		      offsetof(struct ft_nccl_straight, cts_va) == 2 * FT_NCCL_STRAIGHT_LINE,
@@ -185,6 +189,7 @@ bool ft_nccl_straight_take_lane(struct ft_nccl_connections *connections,
 				struct ft_nccl_straight *straight, uint32_t place,
 				const struct ft_nccl_glimpse *glimpse);
 bool ft_nccl_straight_may_have_lanes(const struct ft_nccl_followed *followed);
+void ft_nccl_straight_take_over_lanes(const struct ft_nccl_followed *followed);
 
 /* The next clear-to-send by its headers; and, if it is like the one before but for its address, its entry, or NULL. */
 bool ft_nccl_straight_is_next_cts(const struct ft_nccl_straight *straight,

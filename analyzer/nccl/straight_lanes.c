@@ -1,5 +1,7 @@
 #include "followed.h"
 
+#include <string.h>
+
 #include <decode/little_endian.h>
 #include <decode/packet.h>
 
@@ -32,24 +34,26 @@ bool ft_nccl_straight_may_have_lanes(const struct ft_nccl_followed *followed)
 	       !waits(followed);
 }
 
-/* As much as the general way asks of a packet that is as expected. */
-static struct ft_nccl_seen seen_of(const struct ft_nccl_glimpse *glimpse, uint32_t immdt)
+/* As much as the general way asks of a packet that is as expected; the rest is 0. */
+static inline void see(const struct ft_nccl_glimpse *glimpse, struct ft_nccl_seen *seen)
 {
 	const struct ft_observed *observed = glimpse->observed;
-	bool has_reth = ft_nccl_begins(observed->opcode);
 
-	return (struct ft_nccl_seen){
-		.frame = observed->frame,
-		.ts_ns = observed->ts_ns,
-		.has = FT_HAS_PAYLOAD_LENGTH | (has_reth ? FT_HAS_RETH : 0),
-		.psn = observed->psn,
-		.opcode = observed->opcode,
-		.immdt = immdt,
-		.va = has_reth ? observed->va : 0,
-		.rkey = has_reth ? observed->rkey : 0,
-		.length = has_reth ? observed->length : 0,
-		.payload_length = observed->payload,
-	};
+	memset(seen, 0, sizeof *seen);
+	seen->frame = observed->frame;
+	seen->ts_ns = observed->ts_ns;
+	seen->has = FT_HAS_PAYLOAD_LENGTH;
+	seen->psn = observed->psn;
+	seen->opcode = observed->opcode;
+	seen->payload_length = observed->payload;
+	if (ft_nccl_has_immediate(observed->opcode))
+		seen->immdt = ft_nccl_straight_immediate(glimpse);
+	if (!ft_nccl_begins(observed->opcode))
+		return;
+	seen->has |= FT_HAS_RETH;
+	seen->va = observed->va;
+	seen->rkey = observed->rkey;
+	seen->length = observed->length;
 }
 
 /* --- which message a write is of --- */
@@ -64,69 +68,75 @@ static bool is_next(const struct ft_nccl_lane *lane, const struct ft_observed *o
 }
 
 /* It was asked for like all others, but for its address. */
-static bool is_alike(const struct ft_nccl_straight *straight,
-		     const struct ft_nccl_transfer *transfer, const struct ft_observed *observed)
+static bool is_alike(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_transfer *transfer)
 {
-	const struct ft_nccl_request *request;
+	const struct ft_nccl_request *like = &followed->straight_request, *request;
 
 	if (transfer == NULL || !transfer->has_cts || transfer->partial ||
-	    transfer->message.request_count != 1 || transfer->message.cts_frame >= observed->frame)
+	    transfer->message.request_count != 1)
 		return false;
-	request = ft_nccl_ring_requests(&straight->followed->ring, transfer);
-	return request->has_offered && request->va != 0 && request->rkey_count != 0 &&
-	       request->rkeys[0] == straight->rkey;
+	request = ft_nccl_ring_requests(&followed->ring, transfer);
+	return request->has_offered && request->offered == like->offered &&
+	       request->rkey_count != 0 && request->rkeys[0] == like->rkeys[0];
 }
 
-static bool is_within(const struct ft_nccl_request *request, const struct ft_observed *observed)
+void ft_nccl_straight_take_over_lanes(const struct ft_nccl_followed *followed)
 {
-	uint64_t offset = observed->va - request->va;
+	for (uint64_t back = 0; back < FT_NCCL_STRAIGHT_LEAST; back++) {
+		uint64_t k = followed->newest - back;
+		const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k);
 
-	return observed->va >= request->va && offset + observed->length <= request->offered;
+		followed->straight->asked[k % FT_NCCL_STRAIGHT_LEAST] =
+			is_alike(followed, transfer)
+				? ft_nccl_ring_requests(&followed->ring, transfer)->va
+				: 0;
+	}
 }
 
-/* The first message that the lane can carry; none since then was pushed out of the ring. */
+/* The first message that the lane can carry; where all since then were asked for is remembered. */
 static bool first_for(const struct ft_nccl_straight *straight, uint8_t lane_index, uint64_t *first)
 {
 	const struct ft_nccl_followed *followed = straight->followed;
 	uint64_t next = followed->lanes[lane_index].next;
 
 	*first = straight->searched ? next : ft_nccl_split_first(followed, lane_index, next);
-	return *first <= followed->newest && followed->newest - *first < FT_NCCL_RING_LEAST;
+	return *first <= followed->newest && followed->newest - *first < FT_NCCL_STRAIGHT_LEAST;
 }
 
-/* What it asked for is here, and has not come on other lanes. */
-static bool fits(const struct ft_nccl_straight *straight, const struct ft_nccl_transfer *transfer,
-		 const struct ft_observed *observed)
-{
-	const struct ft_nccl_followed *followed = straight->followed;
-
-	return is_within(ft_nccl_ring_requests(&followed->ring, transfer), observed) &&
-	       !(straight->searched && ft_nccl_split_came_whole(followed, transfer));
-}
-
-/* The only one of those asked for that a write fits, and that is in turn; NULL: that is for the general way to tell. */
+/*
+ * The only one of those asked for that a write fits, and that is in turn; NULL: that is for the general way to tell. What
+ * has come on other lanes may have been asked for in the same place.
+ */
 static struct ft_nccl_transfer *message_for(const struct ft_nccl_straight *straight,
-					    uint8_t lane_index, const struct ft_observed *observed)
+					    uint8_t lane_index, const struct ft_observed *observed,
+					    bool *alone)
 {
 	const struct ft_nccl_followed *followed = straight->followed;
-	const struct ft_nccl_ring *ring = &followed->ring;
+	uint64_t room = followed->straight_request.offered - observed->length, first;
 	struct ft_nccl_transfer *transfer, *found = NULL;
-	uint64_t first;
 
 	if (!first_for(straight, lane_index, &first))
 		return NULL;
+	*alone = false;
 	for (uint64_t k = first; k <= followed->newest; k++) {
-		transfer = ft_nccl_ring_find(ring, k);
-		if (!is_alike(straight, transfer, observed))
+		uint64_t va = straight->asked[k % FT_NCCL_STRAIGHT_LEAST];
+
+		if (va == 0)
 			return NULL;
-		if (!fits(straight, transfer, observed))
+		if (observed->va - va > room)
 			continue;
+		transfer = ft_nccl_ring_find(&followed->ring, k);
+		if (straight->searched && ft_nccl_split_came_whole(followed, transfer)) {
+			*alone = false;
+			continue;
+		}
 		if (found != NULL || (k != first && !straight->searched))
 			return NULL;
 		found = transfer;
+		*alone = followed->newest - k < FT_NCCL_ASKED_AHEAD;
 	}
-	return found != NULL && ft_nccl_ring_shares(ring, found)[lane_index].packets == 0 ? found
-											  : NULL;
+	return found;
 }
 
 /* --- data --- */
@@ -178,13 +188,6 @@ static bool is_alone(const struct ft_nccl_straight *straight, const struct ft_ob
 	       !ft_nccl_straight_is_to_sizes(straight->followed, observed->va);
 }
 
-static uint32_t immediate_of(const struct ft_nccl_glimpse *glimpse)
-{
-	return ft_nccl_has_immediate(glimpse->observed->opcode)
-		       ? ft_nccl_straight_immediate(glimpse)
-		       : 0;
-}
-
 /* The first packet of a write, or its only one, which has the immediate. */
 static bool begins(const struct ft_nccl_straight *straight, const struct ft_nccl_lane *lane,
 		   const struct ft_observed *observed)
@@ -194,6 +197,12 @@ static bool begins(const struct ft_nccl_straight *straight, const struct ft_nccl
 	return is_next(lane, observed) && observed->rkey == straight->rkey &&
 	       observed->length <= straight->length_most &&
 	       (is_only ? is_alone(straight, observed) : begins_long(straight, observed));
+}
+
+static const struct ft_nccl_share *share_of(const struct ft_nccl_moment *moment,
+					    const struct ft_nccl_transfer *transfer)
+{
+	return ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 }
 
 static bool take_begin(const struct ft_nccl_straight *straight, struct ft_nccl_moment *moment,
@@ -208,10 +217,10 @@ static bool take_begin(const struct ft_nccl_straight *straight, struct ft_nccl_m
 
 	if (!begins(straight, moment->lane, observed))
 		return false;
-	transfer = message_for(straight, moment->lane_index, observed);
-	if (transfer == NULL)
+	transfer = message_for(straight, moment->lane_index, observed, &answer.alone);
+	if (transfer == NULL || share_of(moment, transfer)->packets != 0)
 		return false;
-	seen = seen_of(glimpse, immediate_of(glimpse));
+	see(glimpse, &seen);
 	if (ft_nccl_has_immediate(seen.opcode) &&
 	    !is_right_end(straight, transfer, moment->lane_index, seen.immdt,
 			  transfer->written + seen.length))
@@ -236,10 +245,9 @@ static bool take_end(const struct ft_nccl_straight *straight, struct ft_nccl_mom
 		ft_nccl_ring_find(&moment->followed->ring, moment->lane->at);
 	struct ft_nccl_seen seen;
 
-	if (!ends(moment->lane, glimpse->observed) ||
-	    !is_alike(straight, transfer, glimpse->observed))
+	if (!ends(moment->lane, glimpse->observed) || !is_alike(moment->followed, transfer))
 		return false;
-	seen = seen_of(glimpse, immediate_of(glimpse));
+	see(glimpse, &seen);
 	if (ft_nccl_has_immediate(seen.opcode) &&
 	    !is_right_end(straight, transfer, moment->lane_index, seen.immdt, transfer->written))
 		return false;
@@ -288,6 +296,7 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	ft_nccl_straight_ask(followed, k, ft_le64(entry), observed->frame);
 	straight->cts_psn = lane->cts.next = ft_psn_add(observed->psn, 1);
 	straight->cts_left--;
+	straight->asked[k % FT_NCCL_STRAIGHT_LEAST] = ft_le64(entry);
 	straight->entry_k = lane->cts_k = followed->newest = k;
 	ft_nccl_straight_count_up(straight, k);
 	lane->refused = 0;

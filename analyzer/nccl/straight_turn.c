@@ -266,6 +266,12 @@ static void enter_alone(struct ft_nccl_followed *followed)
 		begin_alone(followed);
 }
 
+static void enter_with_lanes(struct ft_nccl_followed *followed)
+{
+	begin(followed);
+	ft_nccl_straight_take_over_lanes(followed);
+}
+
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed)
 {
 	if (followed->retired || followed->given_up || !is_known(followed) ||
@@ -274,7 +280,7 @@ void ft_nccl_straight_enter(struct ft_nccl_followed *followed)
 	if (followed->lane_count == 1)
 		enter_alone(followed);
 	else if (ft_nccl_straight_may_have_lanes(followed))
-		begin(followed);
+		enter_with_lanes(followed);
 }
 
 /* --- back --- */

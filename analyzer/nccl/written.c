@@ -93,7 +93,7 @@ void ft_nccl_data_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 	uint32_t length = length_of(moment->seen);
 	struct ft_nccl_request *written = request_of(moment, transfer, &request);
 
-	if (transfer->message.first_frame == 0)
+	if (transfer->message.first_frame == 0 && moment->connections->straights == NULL)
 		sign(moment, transfer, written);
 	share->requests |= (uint8_t)(1u << request);
 	share->bytes += length;
