@@ -74,17 +74,37 @@ static uint32_t lane_for(const struct ft_nccl_followed *followed,
 	return lane;
 }
 
+/* Another queue pair between the two carries what the connection asked for, too. */
+static bool has_rival(struct ft_nccl_connections *connections,
+		      const struct ft_nccl_followed *followed,
+		      const struct ft_nccl_stranger *stranger)
+{
+	const struct ft_nccl_stranger *other;
+	uint32_t at = 0;
+
+	while ((other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
+		if (other != stranger && ft_nccl_is_between(followed, other) &&
+		    ft_nccl_anchor_in(followed, other->log, connections->config.ends_only).frame !=
+			    0)
+			return true;
+	}
+	return false;
+}
+
 /*
  * No UDP port tells which queue pair the clear-to-sends go to, and where the capture begins later it may be another one. How
- * they take turns will, once a second message has come.
+ * they take turns will, once a second message has come: of which nothing may be left of the first, if packets came twice or
+ * out of order.
  */
-static bool awaits_turn(const struct ft_nccl_followed *followed,
+static bool awaits_turn(struct ft_nccl_connections *connections,
+			const struct ft_nccl_followed *followed,
 			const struct ft_nccl_stranger *stranger,
 			const struct ft_nccl_anchor *anchor)
 {
 	return stranger->udp_sport == 0 && anchor->at_start && anchor->k != 0 &&
-	       anchor->step == 0 && stranger->log != NULL && stranger->log->restarts == 0 &&
-	       followed->model.receiver.qpns[device_of(followed, stranger)] == FT_NCCL_NONE;
+	       anchor->step == 0 && stranger->log != NULL &&
+	       followed->model.receiver.qpns[device_of(followed, stranger)] == FT_NCCL_NONE &&
+	       (stranger->log->restarts == 0 || has_rival(connections, followed, stranger));
 }
 
 /*
@@ -116,6 +136,7 @@ static int add_lane(struct ft_nccl_followed *followed, uint32_t lane)
 	return ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, followed->lane_count);
 }
 
+/* The lane, or below 0. */
 static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		const struct ft_nccl_stranger *stranger, struct ft_nccl_anchor *anchor)
 {
@@ -154,7 +175,22 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 		ft_nccl_await_pair(connections, followed, (uint8_t)lane);
 	else
 		ft_nccl_cut_setup_find(connections, followed);
-	return 0;
+	return (int)lane;
+}
+
+/* Go on with what was kept of it; or with the write that has shown it, if nothing was. */
+static bool begin_replay(struct ft_nccl_followed *followed, int lane,
+			 struct ft_nccl_stranger *stranger, uint64_t frame,
+			 struct ft_nccl_replay *replay)
+{
+	struct ft_nccl_lane *bound = &followed->lanes[lane];
+
+	bound->blurred = true;
+	if (stranger->log == NULL || !ft_nccl_replay_begin(replay, stranger, frame))
+		return false;
+	bound->blurred = !ft_nccl_replay_overtaking(replay);
+	bound->bound_at = replay->psn;
+	return true;
 }
 
 static bool is_to_receiver(const struct ft_nccl_followed *followed,
@@ -312,11 +348,13 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 	for (unsigned i = 0; i < found && !awaits_device(followed); i++) {
 		struct ft_nccl_stranger *stranger = candidates[i].stranger;
 		struct ft_nccl_anchor *anchor = &candidates[i].anchor;
+		int lane;
 
-		if (replies == NULL && awaits_turn(followed, stranger, anchor))
+		if (replies == NULL && awaits_turn(connections, followed, stranger, anchor))
 			continue;
-		if (bind(connections, followed, stranger, anchor) == 0 &&
-		    ft_nccl_replay_begin(&replays[count], stranger, anchor->frame))
+		lane = bind(connections, followed, stranger, anchor);
+		if (lane >= 0 &&
+		    begin_replay(followed, lane, stranger, anchor->frame, &replays[count]))
 			count++;
 	}
 	share_out(followed, replies, candidates, count);
@@ -357,6 +395,7 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	struct ft_nccl_anchor anchor = { 0 };
 	const struct ft_nccl_transfer *transfer = ft_nccl_asked_by(followed, seen, &anchor);
 	struct ft_nccl_replay replay;
+	int lane;
 
 	if (transfer == NULL || is_taken(followed, transfer, anchor.at_start))
 		return false;
@@ -364,14 +403,16 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	if (stranger->log != NULL)
 		anchor = ft_nccl_anchor_in(followed, stranger->log, connections->config.ends_only);
 	if (anchor.frame == 0 || awaits_device(followed) ||
-	    awaits_turn(followed, stranger, &anchor))
+	    awaits_turn(connections, followed, stranger, &anchor))
 		return true; /* one write more will tell */
-	if (bind(connections, followed, stranger, &anchor) != 0)
+	lane = bind(connections, followed, stranger, &anchor);
+	if (lane < 0)
 		return false;
-	if (stranger->log != NULL && ft_nccl_replay_begin(&replay, stranger, anchor.frame)) {
+	if (begin_replay(followed, lane, stranger, anchor.frame, &replay)) {
 		ft_nccl_replay_all(connections, &replay, 1);
 		return true;
 	}
+	followed->lanes[lane].bound_at = seen->psn;
 	ft_nccl_stranger_forget(&connections->strangers, stranger);
 	ft_nccl_replay(connections, &(struct ft_nccl_logged){ *seen, 1, seen->frame, seen->ts_ns });
 	return true;

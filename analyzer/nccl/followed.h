@@ -44,11 +44,13 @@ struct ft_nccl_lane {
 	bool writing;        /* a write of it is under way, until PSN `write_end` */
 	bool anchored;       /* `next` is where its data began, none of which was left out */
 	bool exact;          /* no hole since the last message */
-	uint16_t udp_sport;  /* of its packets, as first seen */
-	uint16_t noted;      /* evidence told, bits 1 << enum ft_nccl_evidence */
-	uint32_t write_end;  /* PSN */
-	bool counted;        /* it was followed from its first packet on, without a hole: */
-	uint32_t turns;      /* messages that began here */
+	bool blurred; /* what overtook PSN `bound_at` may have passed before the lane was known */
+	uint32_t bound_at;  /* the first that counts */
+	uint16_t udp_sport; /* of its packets, as first seen */
+	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */
+	uint32_t write_end; /* PSN */
+	bool counted;       /* it was followed from its first packet on, without a hole: */
+	uint32_t turns;     /* messages that began here */
 	uint64_t at;
 	uint64_t next; /* the next message here is this one or a later one: */
 	/* unless `exact` is set, by so much at most; none is more than FT_NCCL_SLACK_MOST */

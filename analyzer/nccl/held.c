@@ -2,15 +2,13 @@
 
 #include "anew.h"
 #include "faults.h"
+#include "replay.h"
 #include "split.h"
-
-/* Packets that one may have overtaken. */
-enum { REORDERED_MOST = 64 };
 
 bool ft_nccl_is_far_ahead(const struct ft_nccl_moment *moment)
 {
 	return moment->turn == FT_NCCL_AHEAD && ft_nccl_is_calm(moment->followed) &&
-	       ft_psn_distance(moment->seen->psn, moment->lane->data.next) > REORDERED_MOST;
+	       ft_psn_distance(moment->seen->psn, moment->lane->data.next) > FT_NCCL_OVERTAKE_MOST;
 }
 
 bool ft_nccl_hold_back(struct ft_nccl_moment *moment)
@@ -42,7 +40,7 @@ static void decide(struct ft_nccl_moment *moment, bool is_right)
 	if (is_right) {
 		held.accepted = true;
 		ft_nccl_data_take(&held);
-	} else if (ft_psn_distance(odd.psn, lane->data.next) > REORDERED_MOST) {
+	} else if (ft_psn_distance(odd.psn, lane->data.next) > FT_NCCL_OVERTAKE_MOST) {
 		ft_nccl_fault_apart(&held);
 	} else {
 		ft_nccl_fault_odd(&held);
@@ -66,7 +64,7 @@ static bool is_held(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *
 {
 	int32_t ahead = ft_psn_distance(lane->odd.psn, lane->data.next);
 
-	return ahead > 0 && ahead <= REORDERED_MOST &&
+	return ahead > 0 && ahead <= FT_NCCL_OVERTAKE_MOST &&
 	       ft_psn_distance(seen->psn, lane->data.next) <= 0;
 }
 

@@ -1,6 +1,7 @@
 #include "followed.h"
 
 #include "answer.h"
+#include "replay.h"
 #include "split.h"
 #include "written.h"
 
@@ -122,6 +123,15 @@ static void adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 	lane->next = message->k + 1;
 }
 
+/* It may be sent again, and have passed before. */
+static bool may_be_copy(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+
+	return lane->blurred &&
+	       ft_psn_distance(moment->seen->psn, lane->bound_at) <= FT_NCCL_OVERTAKE_MOST;
+}
+
 /* A write of the message, and packets of it that came ahead. */
 static void take_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 		       uint8_t request, bool is_sure)
@@ -132,7 +142,7 @@ static void take_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	share->to = ft_nccl_write_end(moment->followed, moment->seen);
 	ft_nccl_data_write(moment, transfer, request);
 	ft_nccl_data_count(moment, transfer);
-	transfer->doubtful = transfer->doubtful || !is_sure;
+	transfer->doubtful = transfer->doubtful || !is_sure || may_be_copy(moment);
 	transfer->adrift = transfer->adrift || !is_sure;
 	if (is_sure)
 		adopt(moment, transfer, share);
@@ -207,6 +217,7 @@ void ft_nccl_late_see(struct ft_nccl_moment *moment)
 	}
 	take_beginning(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
+	transfer->doubtful = transfer->doubtful || may_be_copy(moment);
 	if (ft_nccl_is_bare_end(seen))
 		transfer->bare = true;
 	if (ft_nccl_has_immediate(seen->opcode))

@@ -17,12 +17,57 @@ static struct ft_nccl_replay *first_of(struct ft_nccl_replay *replays, unsigned 
 bool ft_nccl_replay_begin(struct ft_nccl_replay *replay, struct ft_nccl_stranger *stranger,
 			  uint64_t from)
 {
-	*replay = (struct ft_nccl_replay){ .stranger = stranger };
+	*replay = (struct ft_nccl_replay){ .stranger = stranger, .ahead = UINT32_MAX };
 	do {
 		replay->from = replay->at;
 		replay->has = ft_nccl_log_next(stranger->log, &replay->at, &replay->next);
 	} while (replay->has && replay->next.seen.frame < from);
 	return replay->has;
+}
+
+/* Of the write that begins with it. */
+static uint32_t packets_of(const struct ft_nccl_seen *seen)
+{
+	if (seen->opcode != 0x06 || (seen->has & FT_HAS_RETH) == 0 || seen->payload_length == 0)
+		return 1;
+	return ((seen->length - 1) / seen->payload_length & FT_PSN_MOST) + 1;
+}
+
+bool ft_nccl_replay_overtaking(struct ft_nccl_replay *replay)
+{
+	struct ft_nccl_logged before;
+
+	replay->psn = replay->next.seen.psn;
+	replay->packets = packets_of(&replay->next.seen);
+	replay->ahead = replay->between = 0;
+	for (uint32_t at = 0; at < replay->from;) {
+		ft_nccl_log_next(replay->stranger->log, &at, &before);
+		replay->between += before.run;
+	}
+	return replay->between >= FT_NCCL_OVERTAKE_MOST || replay->stranger->log->restarts == 0;
+}
+
+/* The next of what has overtaken the first entry. */
+static bool step_ahead(struct ft_nccl_replay *replay)
+{
+	while (replay->ahead < replay->from) {
+		uint32_t between = replay->between;
+		int32_t distance;
+
+		ft_nccl_log_next(replay->stranger->log, &replay->ahead, &replay->next);
+		replay->between -= replay->next.run;
+		distance = ft_psn_distance(replay->next.seen.psn, replay->psn);
+		if (between <= FT_NCCL_OVERTAKE_MOST && distance > 0 &&
+		    distance < (int32_t)replay->packets)
+			return true;
+	}
+	return false;
+}
+
+static void step(struct ft_nccl_replay *replay)
+{
+	replay->has = step_ahead(replay) ||
+		      ft_nccl_log_next(replay->stranger->log, &replay->at, &replay->next);
 }
 
 /* Where the sender went back in what the capture begins with, first copies are those that count. */
@@ -50,7 +95,7 @@ void ft_nccl_replay_all(struct ft_nccl_connections *connections, struct ft_nccl_
 	while ((next = first_of(replays, count)) != NULL) {
 		date_back(next);
 		ft_nccl_replay(connections, &next->next);
-		next->has = ft_nccl_log_next(next->stranger->log, &next->at, &next->next);
+		step(next);
 	}
 	for (unsigned i = 0; i < count; i++)
 		ft_nccl_stranger_forget(&connections->strangers, replays[i].stranger);

@@ -53,6 +53,8 @@ CURED = (
     ("twice_lossy+without_set_up", "multirecv-2.30.7", 5057),
     ("middle_with_set_up+two_ports+lossy_data+over_infiniband", "multirecv-2.12.12", 111),
     ("middle_with_set_up+twice+lossy_data+over_infiniband", "ring2small-2.21.5", 40458),
+    ("middle_with_set_up+jittered+over_infiniband", "loss-ring2-2.21.5", 880516),
+    ("middle_with_set_up+twice+lossy+over_infiniband", "qps2split0-2.19.3", 880141),
 )
 
 
