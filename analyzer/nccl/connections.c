@@ -397,11 +397,10 @@ void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
 
 /* Whose it is, if it goes straight; the hint will do next time. */
 static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connections,
-					const struct ft_nccl_glimpse *glimpse, uint32_t *hint)
+					const struct ft_flow_key *key, uint16_t vlan,
+					uint32_t *hint)
 {
-	const struct ft_flow_key *key = glimpse->key;
-	const struct ft_nccl_end *end =
-		ft_nccl_ends_glimpse(&connections->ends, key, glimpse->observed->vlan);
+	const struct ft_nccl_end *end = ft_nccl_ends_glimpse(&connections->ends, key, vlan);
 	struct ft_nccl_straight *straight;
 	uint32_t place;
 
@@ -413,19 +412,43 @@ static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connec
 	return straight->is_on && ft_nccl_straight_has(straight, place, key) ? straight : NULL;
 }
 
+/* Flows have LIDs as numbers of the host, ends as they are on the wire. */
+static void turn_lid(uint8_t address[16])
+{
+	uint16_t lid;
+
+	memcpy(&lid, address + 14, sizeof lid);
+	address[14] = (uint8_t)(lid >> 8);
+	address[15] = (uint8_t)lid;
+}
+
+static const struct ft_flow_key *as_ends_have_it(const struct ft_flow_key *key,
+						 struct ft_flow_key *turned)
+{
+	if (!key->by_lid)
+		return key;
+	*turned = *key;
+	turn_lid(turned->src);
+	turn_lid(turned->dst);
+	return turned;
+}
+
 bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
 				const struct ft_nccl_glimpse *glimpse)
 {
+	const struct ft_flow_key *key;
 	struct ft_nccl_straight *straight;
+	struct ft_flow_key turned;
 	uint32_t *hint;
 
 	if (connections->straights == NULL)
 		return false;
+	key = as_ends_have_it(glimpse->key, &turned);
 	hint = &connections->hints[glimpse->digest % FT_NCCL_HINTS];
 	straight = &connections->straights[*hint / FT_NCCL_STRAIGHT_PLACES];
 	if (!straight->is_on ||
-	    !ft_nccl_straight_has(straight, *hint % FT_NCCL_STRAIGHT_PLACES, glimpse->key))
-		straight = look_up(connections, glimpse, hint);
+	    !ft_nccl_straight_has(straight, *hint % FT_NCCL_STRAIGHT_PLACES, key))
+		straight = look_up(connections, key, glimpse->observed->vlan, hint);
 	return straight != NULL && ft_nccl_straight_take(connections, straight,
 							 *hint % FT_NCCL_STRAIGHT_PLACES, glimpse);
 }

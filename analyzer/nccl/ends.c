@@ -174,12 +174,12 @@ const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *t
 
 	if (table->slots == 0)
 		return NULL;
-	home = home_of(table, key->dst, false, key->dest_qp);
+	home = home_of(table, key->dst, key->by_lid, key->dest_qp);
 	first = &table->ends[home];
-	if (memcmp(first, name, NAME) == 0 && first->used && !first->by_lid &&
+	if (memcmp(first, name, NAME) == 0 && first->used && first->by_lid == key->by_lid &&
 	    (first->told_vlan == 0 || is_told_in(first, vlan)))
 		return first;
-	return find_from(table, home, key->dst, false, key->dest_qp, key->vni, vlan);
+	return find_from(table, home, key->dst, key->by_lid, key->dest_qp, key->vni, vlan);
 }
 
 static void insert(struct ft_nccl_end_table *table, const struct ft_nccl_end *end)

@@ -55,7 +55,7 @@ struct ft_nccl_end *ft_nccl_ends_own(const struct ft_nccl_end_table *table,
 struct ft_nccl_end *ft_nccl_ends_of(const struct ft_nccl_end_table *table,
 				    const struct ft_nccl_seen *seen, uint32_t vni);
 
-/* The same for a packet over UDP. */
+/* The same for a packet in no overlay. */
 const struct ft_nccl_end *ft_nccl_ends_glimpse(const struct ft_nccl_end_table *table,
 					       const struct ft_flow_key *key, uint16_t vlan);
 

@@ -35,8 +35,12 @@ static inline const uint8_t *extension_of(const struct ft_nccl_glimpse *glimpse,
 {
 	const struct ft_frame *frame = glimpse->frame;
 	bool ipv4 = (glimpse->observed->has & FT_OBSERVED_IPV4) != 0;
-	uint32_t at = ft_brief_network(frame->bytes) + (ipv4 ? FT_BRIEF_UDP : FT_BRIEF_UDP6) +
-		      FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
+	uint32_t at = FT_BRIEF_LRH_LEN;
+
+	if (!glimpse->key->by_lid)
+		at = ft_brief_network(frame->bytes) + (ipv4 ? FT_BRIEF_UDP : FT_BRIEF_UDP6) +
+		     FT_BRIEF_UDP_LEN;
+	at += FT_BRIEF_BTH_LEN;
 
 	*captured = frame->captured - at;
 	return frame->bytes + at;
@@ -216,7 +220,8 @@ static uint32_t further_qpn(const struct ft_nccl_straight *straight, uint32_t pl
 						    : &model->receiver;
 
 	return straight->stage == FT_NCCL_STRAIGHT_SEVERAL
-		       ? party->qpns[ft_nccl_straight_lane(place)]
+		       ? ft_nccl_straight_name(party->qpns[ft_nccl_straight_lane(place)],
+					       party->places[0].by_lid)
 		       : FT_NCCL_NONE;
 }
 
@@ -227,7 +232,8 @@ bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t plac
 	const uint8_t *from_to = straight->hosts[role == FT_NCCL_AT_RECEIVER ? 0 : 1];
 	uint32_t qpn = place < 2 ? straight->qpns[role] : further_qpn(straight, place);
 
-	return key->dest_qp == qpn && memcmp(from_to, key->src, 32) == 0;
+	return ft_nccl_straight_name(key->dest_qp, key->by_lid) == qpn &&
+	       memcmp(from_to, key->src, 32) == 0;
 }
 
 /* Where data goes clear-to-sends are acknowledged, too. What was not seen yet is not to be acknowledged. */

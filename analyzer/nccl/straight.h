@@ -97,8 +97,8 @@ struct ft_nccl_straight {
 	uint64_t next_va;     /* .. and where, if it is asked for */
 	uint64_t bytes;       /* written */
 
-	uint8_t hosts[3][16];                      /* sender, receiver, sender */
-	uint32_t qpns[2];                          /* of the first lane, by enum ft_nccl_role */
+	uint8_t hosts[3][16]; /* sender, receiver, sender */
+	uint32_t qpns[2];     /* of the first lane, by enum ft_nccl_role: ft_nccl_straight_name() */
 	struct ft_nccl_straight_message *messages; /* message k in place k & mask */
 
 	uint64_t cts_va; /* of the next one */
@@ -130,6 +130,12 @@ struct ft_nccl_straight {
 static_assert(offsetof(struct ft_nccl_straight, hosts) == FT_NCCL_STRAIGHT_LINE &&
 		      offsetof(struct ft_nccl_straight, cts_va) == 2 * FT_NCCL_STRAIGHT_LINE,
 	      "what is asked for together is in one cache line");
+
+/* A queue pair's number, and whether addresses are LIDs. */
+static inline uint32_t ft_nccl_straight_name(uint32_t qpn, bool by_lid)
+{
+	return qpn | (by_lid ? UINT32_C(1) << 31 : 0);
+}
 
 /* Nothing is kept that only the general way finds. */
 static inline bool ft_nccl_may_go_straight(const struct ft_nccl_config *config)

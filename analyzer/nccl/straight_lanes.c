@@ -164,7 +164,7 @@ static bool is_right_end(const struct ft_nccl_straight *straight,
 
 	if (model->adaptive == FT_NCCL_UNKNOWN && written > FT_NCCL_ADAPTIVE_LENGTH)
 		return false;
-	for (uint8_t i = 0; i < followed->lane_count; i++)
+	for (uint8_t i = 0; transfer->message.has_imm && i < followed->lane_count; i++)
 		if (shares[i].ended && shares[i].immdt != immdt)
 			return false;
 	if (ft_nccl_immediate(immdt, straight->big ? FT_NCCL_BIG : FT_NCCL_LITTLE) == written)

@@ -80,9 +80,9 @@ static bool is_known(const struct ft_nccl_followed *followed)
 	const struct ft_nccl_connection *model = &followed->model;
 
 	return model->devices == 1 && model->sender.place_count == 1 &&
-	       model->receiver.place_count == 1 && !model->sender.places[0].by_lid &&
-	       followed->vni == UINT32_MAX && !followed->by_grid && followed->doubts == 0 &&
-	       model->has_family && model->imm_content == FT_NCCL_IMM_LENGTH &&
+	       model->receiver.place_count == 1 && followed->vni == UINT32_MAX &&
+	       !followed->by_grid && followed->doubts == 0 && model->has_family &&
+	       model->imm_content == FT_NCCL_IMM_LENGTH &&
 	       model->imm_order != FT_NCCL_ORDER_UNKNOWN && followed->by_length > followed->by_id;
 }
 
@@ -215,6 +215,7 @@ static void begin(struct ft_nccl_followed *followed)
 	const struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_lane *lane = &followed->lanes[0];
 	struct ft_nccl_straight *straight = followed->straight;
+	bool by_lid = model->sender.places[0].by_lid;
 
 	straight->is_on = true;
 	straight->stage =
@@ -228,8 +229,9 @@ static void begin(struct ft_nccl_followed *followed)
 	memcpy(straight->hosts[0], model->sender.places[0].address, 16);
 	memcpy(straight->hosts[1], model->receiver.places[0].address, 16);
 	memcpy(straight->hosts[2], model->sender.places[0].address, 16);
-	straight->qpns[FT_NCCL_AT_SENDER] = model->sender.qpns[0];
-	straight->qpns[FT_NCCL_AT_RECEIVER] = model->receiver.qpns[0];
+	straight->qpns[FT_NCCL_AT_SENDER] = ft_nccl_straight_name(model->sender.qpns[0], by_lid);
+	straight->qpns[FT_NCCL_AT_RECEIVER] =
+		ft_nccl_straight_name(model->receiver.qpns[0], by_lid);
 	straight->big = model->imm_order == FT_NCCL_ORDER_BIG;
 	straight->bare = model->adaptive == FT_NCCL_YES;
 }

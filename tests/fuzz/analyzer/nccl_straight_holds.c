@@ -40,7 +40,7 @@ struct lane {
 
 struct world {
 	struct way straight, general;
-	bool adaptive, split, set_up;
+	bool adaptive, split, set_up, by_lid;
 	uint8_t slots_bits, lane_count;
 	uint64_t frame, asked; /* messages */
 	uint32_t cts_psn;
@@ -106,6 +106,7 @@ static void pass(struct world *world, struct packet packet)
 {
 	uint8_t spoilt = world->spoil;
 
+	packet.by_lid = world->by_lid;
 	spoil(world, &packet);
 	world->spoil = NOTHING;
 	if (spoilt == LOST)
@@ -423,7 +424,7 @@ static void step(struct world *world, uint8_t byte)
 		compare(world);
 	else if (byte == 0xee)
 		skip_frames(world);
-	else if (byte == 0xed && !world->set_up)
+	else if (byte == 0xed && !world->set_up && !world->by_lid)
 		set_up(world);
 	else if (byte >= 0xe0)
 		acknowledge(world, (byte & 1) != 0 ? (byte >> 1 & 7) % world->lane_count : 0,
@@ -480,6 +481,7 @@ static void begin_world(struct world *world, uint8_t first, uint8_t second)
 				 .cts_psn = first >> 4 == 0 ? 0xfffff0 : 0 };
 	open_way(&world->straight, 0);
 	open_way(&world->general, 16); /* whose queue pairs are kept never goes straight */
+	world->by_lid = (second & 24) == 16;
 	if (world->lane_count > 1 && (second & 8) != 0) {
 		world->cts_psn = 0;
 		world->slots_bits = 5;

@@ -94,8 +94,8 @@ void ft_nccl_follower_destroy(struct ft_nccl_follower *follower);
 void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen);
 
 /*
- * The short way, for a follower with ends_only that keeps neither messages nor queue pairs: an RDMA packet over UDP,
- * in no overlay and with all its headers, as the flow stage has it. Nearly all packets of connections are what was
+ * The short way, for a follower with ends_only that keeps neither messages nor queue pairs: an RDMA packet over UDP
+ * or between LIDs, in no overlay and with all its headers, as the flow stage has it. Nearly all packets of connections are what was
  * expected, which is soon seen. Payload sizes may break the rules of RDMA: such a packet is not taken.
  */
 struct ft_nccl_glimpse {

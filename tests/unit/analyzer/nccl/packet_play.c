@@ -11,6 +11,7 @@
 enum {
 	RETH = 16,
 	HEADERS = FT_BRIEF_ETHERNET_LEN + FT_BRIEF_UDP + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN,
+	NATIVE_HEADERS = FT_BRIEF_LRH_LEN + FT_BRIEF_BTH_LEN,
 };
 
 static void put_address(uint8_t address[16], uint8_t host)
@@ -93,6 +94,14 @@ struct ft_nccl_seen seen_of(const struct packet *packet, uint64_t frame)
 		.payload_length = packet->payload,
 	};
 
+	if (packet->by_lid) {
+		seen.ends.by_lid = 1;
+		seen.ends.src[15] = packet->from;
+		seen.ends.dst[15] = packet->to;
+		seen.has &= ~(uint32_t)FT_HAS_UDP;
+		seen.udp_sport = 0;
+		return seen;
+	}
 	put_address(seen.ends.src, packet->from);
 	put_address(seen.ends.dst, packet->to);
 	return seen;
@@ -109,15 +118,24 @@ static void put_body(uint8_t *body, const struct ft_nccl_seen *seen)
 			body[at + i] = (uint8_t)(seen->immdt >> (24 - 8 * i));
 }
 
+/* As flows have it: a number of the host. */
+static void put_lid(uint8_t address[16], uint16_t lid)
+{
+	memcpy(address + 14, &lid, sizeof lid);
+}
+
 bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen,
 		   uint32_t digest)
 {
 	uint8_t bytes[HEADERS + RETH + sizeof((struct packet *)NULL)->bytes] = { 0 };
-	struct ft_flow_key key = { .dest_qp = seen->dest_qp, .vni = FT_FLOW_NO_VNI };
+	struct ft_flow_key key = { .dest_qp = seen->dest_qp,
+				   .vni = FT_FLOW_NO_VNI,
+				   .by_lid = seen->ends.by_lid };
+	const uint32_t headers = seen->ends.by_lid != 0 ? NATIVE_HEADERS : HEADERS;
 	const struct ft_frame frame = { .bytes = bytes,
-					.captured = HEADERS + RETH + seen->captured };
+					.captured = headers + RETH + seen->captured };
 	const struct ft_observed observed = {
-		.has = FT_OBSERVED_IPV4,
+		.has = seen->ends.by_lid != 0 ? 0 : FT_OBSERVED_IPV4,
 		.frame = seen->frame,
 		.ts_ns = seen->ts_ns,
 		.psn = seen->psn,
@@ -130,9 +148,13 @@ bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl
 	};
 	const struct ft_nccl_glimpse glimpse = { &key, digest, &observed, &frame };
 
-	put_body(bytes + HEADERS, seen);
+	put_body(bytes + headers, seen);
 	memcpy(key.src, seen->ends.src, sizeof key.src);
 	memcpy(key.dst, seen->ends.dst, sizeof key.dst);
+	if (seen->ends.by_lid != 0) {
+		put_lid(key.src, seen->ends.src[15]);
+		put_lid(key.dst, seen->ends.dst[15]);
+	}
 	return ft_nccl_connections_glance(connections, &glimpse);
 }
 

@@ -31,6 +31,7 @@ struct packet {
 	uint8_t bytes[512];
 	uint32_t captured, payload;
 	uint16_t sport; /* 0: that of all others */
+	bool by_lid;    /* over native InfiniBand: hosts are LIDs */
 };
 
 uint64_t buffer_of(uint64_t k);
