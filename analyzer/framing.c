@@ -118,13 +118,23 @@ static void name_vlan(struct ft_framing *framing)
 		seen->ends.vni = ft_nccl_vlan_apart(seen->vlan);
 }
 
+/* What the follower asks of it; false: it asks nothing. */
+static bool read_item(struct ft_framing *framing, const struct ft_item *item)
+{
+	if (!ft_item_seen(item, framing->decode, &framing->packet, &framing->seen))
+		return false;
+	if (framing->has_apart)
+		name_vlan(framing);
+	if (framing->seen.dlid != 0)
+		ft_nccl_follower_name(framing->follower, &framing->seen);
+	return true;
+}
+
 static void show(struct ft_framing *framing, const struct ft_item *item)
 {
 	struct ft_nccl_segment segment;
 
-	framing->has_seen = ft_item_seen(item, framing->decode, &framing->packet, &framing->seen);
-	if (framing->has_apart)
-		name_vlan(framing);
+	framing->has_seen = read_item(framing, item);
 	if (framing->has_seen)
 		ft_nccl_follower_see(framing->follower, &framing->seen);
 	else if (ft_nccl_segment_of(&framing->packet, item->frame, &segment))
@@ -188,11 +198,8 @@ static void keep_all_begun(struct ft_framing *framing, const struct ft_item *ite
 /* What is not as its connection expects. */
 static int look_closely(struct ft_framing *framing, const struct ft_item *item)
 {
-	if (!is_wanted(framing, item) ||
-	    !ft_item_seen(item, framing->decode, &framing->packet, &framing->seen))
+	if (!is_wanted(framing, item) || !read_item(framing, item))
 		return 0;
-	if (framing->has_apart)
-		name_vlan(framing);
 	framing->item = item;
 	framing->noted = FT_NONE;
 	ft_nccl_follower_see(framing->follower, &framing->seen);

@@ -28,6 +28,10 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 void ft_nccl_connections_learn_cut(struct ft_nccl_connections *connections,
 				   const struct ft_nccl_cut_exchange *exchange);
 
+/* global_names.c: see ft_nccl_follower_name(). */
+void ft_nccl_connections_name(struct ft_nccl_connections *connections,
+			      const struct ft_nccl_seen *seen);
+
 /* `qp`: what the packet was sent to; NULL: not kept. */
 void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp);

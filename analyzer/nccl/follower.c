@@ -82,6 +82,11 @@ void ft_nccl_follower_destroy(struct ft_nccl_follower *follower)
 	free(follower);
 }
 
+void ft_nccl_follower_name(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen)
+{
+	ft_nccl_connections_name(follower->connections, seen);
+}
+
 void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen)
 {
 	struct ft_nccl_qp *qp = ft_nccl_qps_see(follower->qps, seen);

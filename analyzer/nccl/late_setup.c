@@ -19,7 +19,8 @@ static struct ft_nccl_followed *known_already(const struct ft_nccl_connections *
 					      const struct ft_nccl_exchange *exchange)
 {
 	const uint32_t vnis[] = { exchange->vni, UINT32_MAX, ft_nccl_vlan_apart(exchange->vlan) };
-	struct ft_nccl_place place = ft_nccl_place_of(&exchange->sender->devices[0]);
+	struct ft_nccl_place place =
+		ft_nccl_place_of(&exchange->sender->devices[0], &exchange->receiver->devices[0]);
 	struct ft_nccl_end own = {
 		.qpn = exchange->sender->qpns[0],
 		.by_lid = place.by_lid,

@@ -14,7 +14,8 @@ enum {
 	/* 2.27: the first whose metadata has nothing behind the queue pairs in use */
 	MINOR_CLEARED = 27,
 	/* queue pairs taken from metadata that may have; 1 is usual, more than 8 rare */
-	UNSURE_MOST = 16
+	UNSURE_MOST = 16,
+	GID_PREFIX = 8 /* bytes */
 };
 
 static bool is_infiniband(const struct ft_nccl_device *device)
@@ -22,26 +23,32 @@ static bool is_infiniband(const struct ft_nccl_device *device)
 	return device->lid != 0 && device->lid <= UINT16_MAX;
 }
 
-struct ft_nccl_place ft_nccl_place_of(const struct ft_nccl_device *device)
+/* In one subnet, where packets need no global header. */
+static bool is_beside(const struct ft_nccl_device *device, const struct ft_nccl_device *peer)
 {
-	struct ft_nccl_place place = { .by_lid = is_infiniband(device) };
+	return memcmp(device->gid, peer->gid, GID_PREFIX) == 0;
+}
 
-	if (place.by_lid) {
-		place.address[14] = (uint8_t)(device->lid >> 8);
-		place.address[15] = (uint8_t)device->lid;
-	} else {
+struct ft_nccl_place ft_nccl_place_of(const struct ft_nccl_device *device,
+				      const struct ft_nccl_device *peer)
+{
+	struct ft_nccl_place place = { .by_lid = is_infiniband(device) && is_beside(device, peer) };
+
+	if (place.by_lid)
+		ft_nccl_put_lid(place.address, (uint16_t)device->lid);
+	else
 		memcpy(place.address, device->gid, sizeof place.address);
-	}
 	return place;
 }
 
 static void fill_party(struct ft_nccl_party *party, const struct ft_nccl_metadata *metadata,
-		       uint8_t qp_count)
+		       const struct ft_nccl_metadata *peer, uint8_t qp_count)
 {
 	assert(metadata->device_count != 0); /* the reader takes no metadata without */
 	party->place_count = metadata->device_count;
 	for (uint8_t i = 0; i < metadata->device_count; i++)
-		party->places[i] = ft_nccl_place_of(&metadata->devices[i]);
+		party->places[i] = ft_nccl_place_of(&metadata->devices[i],
+						    &peer->devices[i % peer->device_count]);
 	for (uint8_t i = 0; i < qp_count; i++) {
 		party->qpns[i] = metadata->qpns[i];
 		party->qp_device[i] = (uint8_t)(i % metadata->device_count);
@@ -141,8 +148,8 @@ void ft_nccl_setup_fill(struct ft_nccl_followed *followed, const struct ft_nccl_
 	uint8_t qps = smaller(sender->qp_count, receiver->qp_count);
 
 	model->is_set_up = true;
-	fill_party(&model->sender, sender, qps);
-	fill_party(&model->receiver, receiver, qps);
+	fill_party(&model->sender, sender, receiver, qps);
+	fill_party(&model->receiver, receiver, sender, qps);
 	fill_target(&model->fifo, sender);
 	model->devices = larger(sender->device_count, receiver->device_count);
 	assert(model->devices != 0);

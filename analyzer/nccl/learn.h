@@ -3,7 +3,13 @@
 #include "followed.h"
 
 /* What set-ups tell of connections: learn.c of new ones, late_setup.c of those that clear-to-sends have shown before. */
-struct ft_nccl_place ft_nccl_place_of(const struct ft_nccl_device *device);
+
+/*
+ * Where packets of this device will be seen: by LID on InfiniBand, by GID on RoCE, and where its peer is in another subnet
+ * of InfiniBand, so that they have global headers.
+ */
+struct ft_nccl_place ft_nccl_place_of(const struct ft_nccl_device *device,
+				      const struct ft_nccl_device *peer);
 
 /* Both parties with their queue pairs, the FIFO, and how many there are. `used`: queue pairs that carried something. */
 void ft_nccl_setup_fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange,

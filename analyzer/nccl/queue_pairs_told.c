@@ -160,9 +160,7 @@ static bool read_place(const struct ft_nccl_segment *segment, int32_t lid,
 	memcpy(place->address, segment->src, sizeof place->address);
 	place->by_lid = false;
 	if (segment->length == EXCHANGE_LID && lid != 0) {
-		memset(place->address, 0, sizeof place->address);
-		place->address[14] = (uint8_t)(lid >> 8);
-		place->address[15] = (uint8_t)lid;
+		ft_nccl_put_lid(place->address, (uint16_t)lid);
 		place->by_lid = true;
 	}
 	if (segment->length != EXCHANGE_GID || segment->captured < GID_AT + GID_BYTES * DIGITS_EACH)

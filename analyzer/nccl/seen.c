@@ -4,11 +4,13 @@
 
 #define NETWORK (FT_HAS_IPV4 | FT_HAS_IPV6 | FT_HAS_GRH)
 
-static void put_lid(uint8_t address[16], uint16_t lid)
+struct ft_nccl_ends ft_nccl_ends_by_lid(uint16_t slid, uint16_t dlid, uint32_t vni)
 {
-	memset(address, 0, 14);
-	address[14] = (uint8_t)(lid >> 8);
-	address[15] = (uint8_t)lid;
+	struct ft_nccl_ends ends = { .by_lid = 1, .vni = vni };
+
+	ft_nccl_put_lid(ends.src, slid);
+	ft_nccl_put_lid(ends.dst, dlid);
+	return ends;
 }
 
 static bool ends_of(const struct ft_packet *packet, struct ft_nccl_ends *ends)
@@ -20,8 +22,7 @@ static bool ends_of(const struct ft_packet *packet, struct ft_nccl_ends *ends)
 		memcpy(ends->dst, packet->dst, sizeof ends->dst);
 		return true;
 	}
-	put_lid(ends->src, packet->lrh.slid);
-	put_lid(ends->dst, packet->lrh.dlid);
+	*ends = ft_nccl_ends_by_lid(packet->lrh.slid, packet->lrh.dlid, ends->vni);
 	return (packet->has & FT_HAS_LRH) != 0;
 }
 
@@ -84,6 +85,10 @@ bool ft_nccl_seen_of(const struct ft_packet *packet, const struct ft_frame *fram
 	seen->pkey = packet->pkey;
 	seen->vlan = packet->vlan;
 	seen->ack_request = packet->ack_request;
+	if ((packet->has & FT_HAS_LRH) != 0 && seen->ends.by_lid == 0) {
+		seen->slid = packet->lrh.slid;
+		seen->dlid = packet->lrh.dlid;
+	}
 	seen->traffic_class = traffic_class_of(packet);
 	if ((packet->has & FT_HAS_UDP) != 0)
 		seen->udp_sport = packet->udp_sport;

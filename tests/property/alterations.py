@@ -4,6 +4,7 @@ Each takes chance and records, and answers records; of each record, `number` say
 import struct
 from typing import NamedTuple
 
+import set_ups
 import wire
 from loss_drill import lose
 
@@ -209,15 +210,46 @@ def over_infiniband(chance, records):
     return [to_native(chance, r) for r in records if is_roce(r)]
 
 
+def infiniband_with_set_up(chance, records):
+    """The same, and the set-ups name the ports."""
+    return [to_native(chance, r) if is_roce(r) else r for r in set_ups.on_infiniband(records, lid_of, local_gid)]
+
+
+def infiniband_with_grh(chance, records):
+    """The same, and packets have global headers, as virtual ports demand."""
+    return [to_native(chance, r, lid_of, local_gid) if is_roce(r) else r
+            for r in set_ups.on_infiniband(records, lid_of, local_gid)]
+
+
+def infiniband_routed(chance, records):
+    """From one subnet to another: the LIDs of packets are routers', those of set-ups are not."""
+    return [to_native(chance, r, lambda end: 7 + end[0], routed_gid) if is_roce(r) else r
+            for r in set_ups.on_infiniband(records, lid_of, routed_gid)]
+
+
 def lid_of(address):
     return int.from_bytes(address[2:], "big")
 
 
-def to_native(chance, record):
+def local_gid(address):
+    return bytes.fromhex("fe80000000000000") + guid_of(address)
+
+
+def guid_of(address):
+    return bytes.fromhex("0002c900") + address
+
+
+def routed_gid(address):
+    """In a subnet of its own, by the last byte."""
+    return bytes.fromhex("fec00000000000") + address[3:] + guid_of(address)
+
+
+def to_native(chance, record, lid_of=lid_of, gid_of=None):
     """As long as it was, and cut as it was."""
     frame, length = record.bytes.ljust(record.size, b"\0"), struct.unpack_from(">H", record.bytes, UDP + 4)[0]
-    lids = lid_of(frame[26:30]), lid_of(frame[30:34])
-    packet, _ = wire.native(chance, *lids, None, frame[BTH:UDP + length - 4])
+    ends = frame[26:30], frame[30:34]
+    gids = [int.from_bytes(gid_of(end), "big") for end in ends] if gid_of else None
+    packet, _ = wire.native(chance, *map(lid_of, ends), gids, frame[BTH:UDP + length - 4])
     captured = len(packet) - (record.size - len(record.bytes))
     return record._replace(bytes=packet[:captured], size=len(packet), link=INFINIBAND)
 
@@ -225,7 +257,8 @@ def to_native(chance, record):
 WAYS = {way.__name__: way for way in (
     whole, lossy, lossy_data, middle, middle_with_set_up, without_set_up, twice, twice_lossy, overtaking, jittered,
     jittered_lossy, two_ports, two_ports_lossy, marked, marked_lossy,
-    in_vlan, over_ipv6, over_infiniband)}
+    in_vlan, over_ipv6, over_infiniband, infiniband_with_set_up, infiniband_with_grh,
+    infiniband_routed)}
 WAYS.update({kind: tunnelled(wire.overlay, kind, 77) for kind in ("vxlan", "geneve")})
 WAYS.update({kind: tunnelled(wire.mirror, kind) for kind in ("gre", "erspan2", "erspan3")})
 WAYS.update({"sliced_%d" % size: sliced(size) for size in SLICES})

@@ -8,6 +8,7 @@ an audit neither; and several workers tell the same.
 """
 
 import collections
+import ipaddress
 import json
 import os
 import random
@@ -27,9 +28,10 @@ from alterations import BTH
 PROJECT = Path(__file__).resolve().parents[2]
 PROTOCOLS = {"simple": ("SIMPLE", "unknown"), "ll": ("LL", "unknown"), "ll128": ("LL128", "unknown")}
 PSNS = 1 << 24
+BY_LID = {"over_infiniband", "infiniband_with_set_up", "infiniband_with_grh"}
 # Of the messages that are in the capture to the last packet, so many are said to be complete.
 ALL = {"whole", "without_set_up", "twice", "marked", "vxlan", "geneve", "gre", "erspan2", "erspan3", "in_vlan", "over_ipv6",
-       "over_infiniband", "sliced_128", "sliced_160", "sliced_192"}
+       "over_infiniband", "infiniband_with_set_up", "infiniband_with_grh", "infiniband_routed", "sliced_128", "sliced_160", "sliced_192"}
 MOST, ENOUGH = 0.5, 200  # where packets are lost, late or out of order; once there were so many
 SEVERAL = "several"
 # no addresses, or nothing shows which message data is of
@@ -122,7 +124,12 @@ def ends_of(connection, side, rename):
 
 
 def told_ends(row, side):
-    return [(row[side]["addresses"][d], qpn) for d, qpn in zip(row[side]["qp_device"], row[side]["qpns"])]
+    return [(told_address(row[side]["addresses"][d]), qpn) for d, qpn in zip(row[side]["qp_device"], row[side]["qpns"])]
+
+
+def told_address(text):
+    """A port within a subnet by its LID, whether the set-up named it, or packets with global headers did."""
+    return "lid:%d" % alterations.lid_of(ipaddress.IPv6Address(text).packed[-4:]) if text.startswith("fe80") else text
 
 
 def release(text):
@@ -156,7 +163,9 @@ class Reading:
     def rename(self, address):
         if "over_ipv6" in self.ways:
             return "fd00::%x:%x" % struct.unpack(">HH", roce.number(address))
-        return "lid:%d" % alterations.lid_of(roce.number(address)) if "over_infiniband" in self.ways else address
+        if "infiniband_routed" in self.ways:
+            return str(ipaddress.IPv6Address(alterations.routed_gid(roce.number(address))))
+        return "lid:%d" % alterations.lid_of(roce.number(address)) if BY_LID.intersection(self.ways) else address
 
     def read(self, document):
         for finding in document["findings"]:
@@ -309,23 +318,24 @@ class Judge(accounts.Judge):
             self.partial += reading.partial
 
     def write(self, records, chance):
-        """A file of each port."""
-        ports = sorted({record.port for record in records})
-        return [chance.choice((self.pcap, self.pcapng, self.erf))(port, [r for r in records if r.port == port]) for port in ports]
+        """A file of each port, and of each link type."""
+        ports = sorted({(record.port, record.link) for record in records})
+        return [chance.choice((self.pcap, self.pcapng, self.erf))("%d-%d" % port, [r for r in records if (r.port, r.link) == port])
+                for port in ports]
 
     def pcap(self, port, records):
-        path = self.folder / ("%d.pcap" % port)
+        path = self.folder / ("%s.pcap" % port)
         header = struct.pack("<IHHiIII", pcapfile.LITTLE_NSEC, 2, 4, 0, 0, 262144, records[0].link)
         return pcapfile.write_pcap(path, header, [
             struct.pack("<IIII", *divmod(r.ts_ns, 10**9), len(r.bytes), r.size) + r.bytes for r in records])
 
     def pcapng(self, port, records):
-        path = self.folder / ("%d.pcapng" % port)
+        path = self.folder / ("%s.pcapng" % port)
         path.write_bytes(pcapfile.pcapng_of(*pcapfile.read_pcap(self.pcap(port, records)), lambda number: True))
         return path
 
     def erf(self, port, records):
-        path = self.folder / ("%d.erf" % port)
+        path = self.folder / ("%s.erf" % port)
         path.write_bytes(b"".join(
             wire.erf_ethernet(r.ts_ns, r.bytes, r.size) if r.link == 1 else wire.erf(r.ts_ns, r.bytes, 0, r.size) for r in records))
         return path

@@ -90,6 +90,12 @@ int ft_nccl_follower_create(struct ft_nccl_follower **follower, const struct ft_
 /* Frees all of it: connections, the last report and what was shown go with it. NULL is fine. */
 void ft_nccl_follower_destroy(struct ft_nccl_follower *follower);
 
+/*
+ * Of a packet with LRH and GRH, before ft_nccl_follower_see(): within a subnet a connection has the LIDs of its set-up for
+ * names, but ports may demand global headers. If it is of such a connection, that has the GIDs of this packet from now on.
+ */
+void ft_nccl_follower_name(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen);
+
 /* The next RDMA packet, as ft_nccl_seen_of() has it. What it makes known is told to the sink before this returns. */
 void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_nccl_seen *seen);
 

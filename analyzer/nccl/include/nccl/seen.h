@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <capture/frame.h>
 #include <decode/packet.h>
@@ -19,6 +20,16 @@ struct ft_nccl_ends {
 	uint32_t vni;    /* of the overlay, 24-bit; UINT32_MAX: none; or ft_nccl_vlan_apart() */
 };
 
+/* As an address: in the last two bytes, the others 0. */
+static inline void ft_nccl_put_lid(uint8_t address[16], uint16_t lid)
+{
+	memset(address, 0, 14);
+	address[14] = (uint8_t)(lid >> 8);
+	address[15] = (uint8_t)lid;
+}
+
+struct ft_nccl_ends ft_nccl_ends_by_lid(uint16_t slid, uint16_t dlid, uint32_t vni);
+
 /* In no overlay, but in a VLAN where addresses and queue pairs are others than those of the same name elsewhere. */
 static inline uint32_t ft_nccl_vlan_apart(uint16_t vlan)
 {
@@ -34,6 +45,7 @@ struct ft_nccl_seen {
 	uint64_t frame; /* number in the capture, from 1 */
 	uint64_t ts_ns; /* FT_TS_UNKNOWN: none */
 	struct ft_nccl_ends ends;
+	uint16_t slid, dlid; /* by_lid 0: of the LRH in front of a GRH; 0: there are none */
 	/* enum ft_has bits: RETH, AETH, IMMDT, ATOMICETH, DETH, UDP, MAD, PAYLOAD_LENGTH */
 	uint32_t has;
 	uint32_t dest_qp, psn; /* 24-bit */
