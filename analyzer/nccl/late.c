@@ -76,7 +76,59 @@ static bool is_asking(const struct ft_nccl_moment *moment, const struct ft_nccl_
 	       ft_nccl_answers(moment->followed, transfer, moment->seen, request);
 }
 
-/* The first message that asked for this write and has nothing on the lane yet; in doubt if there is another one. */
+/* The last message that anything on the lane may be of by now. */
+static uint64_t last_of(const struct ft_nccl_moment *moment, const struct gap *gap)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+	uint64_t newest = moment->followed->newest, reach = lane->next + lane->slack;
+	uint64_t last = newest > reach ? newest : reach;
+
+	return last < gap->last ? last : gap->last;
+}
+
+/* Nobody was seen to ask for this message of the gap, but for the buffer of message k if that recurs. */
+static bool may_be_missed(const struct ft_nccl_moment *moment, uint64_t missed, uint64_t k,
+			  uint64_t period)
+{
+	const struct ft_nccl_transfer *transfer =
+		ft_nccl_ring_find(&moment->followed->ring, missed);
+	uint64_t apart = missed > k ? missed - k : k - missed;
+
+	return (transfer == NULL || !transfer->has_cts) && (period == 0 || apart % period == 0) &&
+	       ft_nccl_split_uses(moment->followed, moment->lane_index, missed);
+}
+
+/* The data that it has may be another one's. */
+static bool is_doubted(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	uint8_t request;
+
+	return transfer->doubtful && transfer->has_cts &&
+	       ft_nccl_ring_shares(ring, transfer)[moment->lane_index].used &&
+	       ft_nccl_answers(moment->followed, transfer, moment->seen, &request);
+}
+
+/* No other message of the gap can have asked for this write than message k. */
+static bool is_lone(const struct ft_nccl_moment *moment, const struct gap *gap, uint64_t k)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	uint64_t last = last_of(moment, gap), period = ft_nccl_ring_period(ring);
+
+	for (uint64_t missed = gap->first; missed <= last; missed++)
+		if (may_be_missed(moment, missed, k, period))
+			return false;
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+
+		if (transfer->used && transfer->message.k >= gap->first &&
+		    transfer->message.k <= last && is_doubted(moment, transfer))
+			return false;
+	}
+	return true;
+}
+
+/* The first message that asked for this write and has nothing on the lane yet; in doubt if it may be of another one. */
 static struct ft_nccl_transfer *find_asking(const struct ft_nccl_moment *moment, uint8_t *request,
 					    bool *is_sure)
 {
@@ -98,7 +150,8 @@ static struct ft_nccl_transfer *find_asking(const struct ft_nccl_moment *moment,
 		found = transfer;
 		*request = answered;
 	}
-	*is_sure = count == 1 || (found != NULL && gap.is_next && found->message.k == gap.first);
+	*is_sure = found != NULL && ((gap.is_next && found->message.k == gap.first) ||
+				     (count == 1 && is_lone(moment, &gap, found->message.k)));
 	return found;
 }
 
