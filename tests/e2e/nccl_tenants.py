@@ -2,10 +2,18 @@
 
 import collections
 import json
+import random
+import struct
+import sys
 import unittest
+from pathlib import Path
 
 from harness import COMPLIANT, DATA, VIOLATED, WithFolder, fabtap, main, shared
-from pcapfile import read_pcap, read_pcapng
+from pcapfile import LITTLE_NSEC, read_pcap, read_pcapng, write_pcap
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "property"))
+
+import alterations
 
 CAPTURE = DATA / "nccl" / "dual-2.27.7.pcap"  # 10.61.3.11 and 10.61.4.11 send to 10.61.3.12 and 10.61.4.12
 SENDER, RECEIVER = ["10.61.3.11", "10.61.4.11"], ["10.61.3.12", "10.61.4.12"]
@@ -21,6 +29,18 @@ def declared(red, blue, exceptions=()):
             {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": ip + "/32"} for ip in ips]}]}
             for name, ips in (("red", red), ("blue", blue)) if ips],
         "exceptions": list(exceptions),
+    }
+
+
+def on_infiniband(red, blue):
+    """Who has which LIDs, each in a partition of its own."""
+    return {
+        "schema": "tapmap/1", "map_id": "tenants", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
+        "fabric": {"kind": "infiniband"}, "tenants": [{"name": name, "class": "customer"} for name in ("red", "blue")],
+        "nodes": [{"host": "h%d" % lid, "ports": [{"lid": lid}]} for lid in red + blue],
+        "partitions": [{"pkey": pkey, "tenant": name, "intervals": [
+            {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"lid": lid, "membership": "full"} for lid in lids]}]}
+            for name, pkey, lids in (("red", "0x0001", red), ("blue", "0x0002", blue))],
     }
 
 
@@ -120,6 +140,25 @@ class Tenants(WithFolder):
         shared = [{"id": "both", "kind": "shared-service", "to_tenant": "blue"}]
         for verb in ("audit", "nccl"):
             self.assertEqual(self.rules(verb, SENDER, RECEIVER, shared), {})
+
+    def test_on_infiniband_ports_are_who_their_lids_say(self):
+        """Set-ups are on another network, and name LIDs; packets have global headers or not."""
+        records = alterations.records_of(*read_pcap(CAPTURE))
+        sender, receiver = ([int.from_bytes(bytes(map(int, ip.split(".")))[2:], "big") for ip in ips] for ips in (SENDER, RECEIVER))
+        for way in ("over_infiniband", "infiniband_with_set_up", "infiniband_with_grh"):
+            altered = alterations.alter(way, random.Random(way), records)
+            captures = [self.of_link(link, altered) for link in sorted({record.link for record in altered})]
+            for verb in ("audit", "nccl"):
+                for how, pairs in (((sender, receiver), {("red", "blue")}), ((sender + receiver, []), set())):
+                    self.map.write_text(json.dumps(on_infiniband(*how)))
+                    findings = fabtap(verb, "-m", self.map, "--json", *captures).json()["findings"]
+                    self.assertEqual({(f["src"]["tenant"], f["dst"]["tenant"]) for f in findings if f["rule"].startswith("nccl.")},
+                                     pairs, (way, verb))
+
+    def of_link(self, link, records):
+        header = struct.pack("<IHHiIII", LITTLE_NSEC, 2, 4, 0, 0, 262144, link)
+        return write_pcap(self.folder / ("%d.pcap" % link), header, [
+            struct.pack("<IIII", *divmod(r.ts_ns, 10**9), len(r.bytes), r.size) + r.bytes for r in records if r.link == link])
 
 
 if __name__ == "__main__":
