@@ -23,11 +23,16 @@ bool ft_nccl_has_guessed_lanes(const struct ft_nccl_followed *followed)
 	return followed->lane_count > 1 || followed->shared;
 }
 
+static bool can_read(const struct ft_nccl_followed *followed)
+{
+	return !followed->partial &&
+	       (followed->plain || (!followed->blind && followed->unreadable == 0));
+}
+
 /* What is asked for can be read, and it is known who is to answer. */
 static bool may_judge(const struct ft_nccl_followed *followed)
 {
-	return !followed->partial && !ft_nccl_has_guessed_lanes(followed) &&
-	       (followed->plain || (!followed->blind && followed->unreadable == 0));
+	return can_read(followed) && !ft_nccl_has_guessed_lanes(followed);
 }
 
 /* Which message data is of will not be known any more. */
@@ -83,6 +88,13 @@ void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_
 		return;
 	}
 	if (may_judge(followed))
+		ft_nccl_tell_surely(connections, found);
+}
+
+void ft_nccl_tell_of_sender(struct ft_nccl_connections *connections,
+			    const struct ft_nccl_found *found)
+{
+	if (can_read(connections->all[found->connection]))
 		ft_nccl_tell_surely(connections, found);
 }
 

@@ -15,6 +15,10 @@ void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_
 void ft_nccl_tell_of_data(struct ft_nccl_connections *connections,
 			  const struct ft_nccl_found *found);
 
+/* Likewise what shows by who sends to one of its queue pairs, whichever message it is of and whoever else may be to answer. */
+void ft_nccl_tell_of_sender(struct ft_nccl_connections *connections,
+			    const struct ft_nccl_found *found);
+
 /* faults_immediate.c: nobody else has data of its messages, as far as a set-up or what was said of them tells. */
 bool ft_nccl_is_alone(const struct ft_nccl_followed *followed);
 

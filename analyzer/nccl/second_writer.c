@@ -113,6 +113,10 @@ bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 		 "%" PRIu32 " bytes to 0x%" PRIx64
 		 ", %s, come from another queue pair than the connection's",
 		 seen->length, seen->va, what);
-	ft_nccl_tell(connections, &found);
+	if (is_to(followed, &followed->model.sender, seen) ||
+	    is_to(followed, &followed->model.receiver, seen))
+		ft_nccl_tell_of_sender(connections, &found); /* a reliable one has one peer */
+	else
+		ft_nccl_tell(connections, &found);
 	return true;
 }

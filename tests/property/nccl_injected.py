@@ -27,7 +27,7 @@ FAR = 1 << 30
 LOST = 0.01
 RULES = {"outside": {"nccl.write-outside", "nccl.write-unasked"}, "unasked": {"nccl.write-unasked", "nccl.write-outside", "nccl.replay"},
          "stranger": {"nccl.second-writer"}, "replay": {"nccl.replay"}}
-FLOORS = {"whole": 0.9, "marked": 0.9, "lossy": 0.5, "middle": 0.2}  # so many of them are named at least, by either verb
+FLOORS = {"whole": 0.9, "marked": 0.9, "infiniband": 0.9, "lossy": 0.5, "middle": 0.2}  # so many of them are named at least, by either verb
 LIKE_AUDITS = 0.75  # of the writes outside that audits name where frames are lost: these do not look at the middle of writes
 CURED = (("ring4-2.27.7", "middle", 238),)  # another frame was named: (capture, way, seed)
 
@@ -84,8 +84,18 @@ class Judge(nccl_altered.Judge):
             kept_records = [records[i] for i in kept]
             if way == "marked":
                 kept_records = marked(book.header, kept_records, chance)
-            path = write_pcap(self.folder / "forged.pcap", book.header, kept_records)
-            self.judge_findings(kind, way, path, kept.index(frame) + 1)
+            number = kept.index(frame) + 1
+            if way == "infiniband":
+                path, number = self.on_infiniband(book.header, kept_records, number, chance)
+            else:
+                path = write_pcap(self.folder / "forged.pcap", book.header, kept_records)
+            self.judge_findings(kind, way, path, number)
+
+    def on_infiniband(self, header, records, number, chance):
+        """The file, and which of its frames is the one with this number."""
+        fabric = chance.choice(("over_infiniband", "infiniband_with_set_up", "infiniband_with_grh", "infiniband_routed"))
+        altered = alterations.alter(fabric, chance, alterations.records_of(header, records))
+        return self.erf(fabric, altered), 1 + [record.number for record in altered].index(number)
 
     def judge_findings(self, kind, way, path, frame):
         audit = self.json("audit", "-m", self.folder / "all.json", path)["findings"]
