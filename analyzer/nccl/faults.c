@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <decode/packet.h>
 
@@ -65,12 +66,26 @@ void ft_nccl_tell_surely(struct ft_nccl_connections *connections, const struct f
 	connections->sink.found(connections->sink.context, found);
 }
 
+/* A clear-to-send, which its queue pair alone has to do with: each has those of its messages in their order. */
+static bool is_of_cts(const struct ft_nccl_followed *followed, const struct ft_nccl_found *found)
+{
+	const struct ft_nccl_party *sender = &followed->model.sender;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++)
+		if (sender->qpns[i] == found->dest_qp &&
+		    memcmp(sender->places[sender->qp_device[i]].address, found->ends.dst,
+			   sizeof found->ends.dst) == 0)
+			return true;
+	return false;
+}
+
 void ft_nccl_tell_of_data(struct ft_nccl_connections *connections,
 			  const struct ft_nccl_found *found)
 {
 	const struct ft_nccl_followed *followed = connections->all[found->connection];
 
-	if (connections->sink.found == NULL || !may_judge(followed) || has_lost_count(followed))
+	if (connections->sink.found == NULL || !can_read(followed) || has_lost_count(followed) ||
+	    (ft_nccl_has_guessed_lanes(followed) && !is_of_cts(followed, found)))
 		return;
 	if (!ft_nccl_has_numbers(followed)) {
 		let_wait(connections, found);
