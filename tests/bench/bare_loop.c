@@ -11,23 +11,19 @@
 
 #include <isa-l.h>
 
+#include "bare_packet.h"
+
 /*
- * The reference for an audit of RoCEv2: the least a program can do that knows flows. It maps a pcap file, reads each
- * frame from Ethernet to RETH and AETH, looks its half-connection up and counts four things, one frame at a time. It
- * checks no checksum, no rule and no map; with --crc it also runs isa-l's CRC-32 over the bytes an ICRC covers.
+ * The reference for an audit: the least a program can do that knows flows. It maps a pcap file, reads each frame from
+ * its link layer to RETH and AETH, looks its half-connection up and counts four things, one frame at a time. It checks
+ * no checksum, no rule and no map; with --crc it also runs isa-l's CRC-32 over the bytes an ICRC covers. There is a
+ * program for RoCEv2 and one for native InfiniBand: which, the reader says that it is linked with.
  */
 
-enum { FILE_HEADER = 24, RECORD_HEADER = 16, ETHERNET = 14, UDP = 8, BTH = 12, ROCE_PORT = 4791 };
-
-struct key {
-	uint8_t src[16], dst[16];
-	uint32_t dest_qp;
-	uint32_t pkey;
-};
-_Static_assert(sizeof(struct key) == 40, "hashed and compared as bytes");
+enum { FILE_HEADER = 24, RECORD_HEADER = 16 };
 
 struct flow {
-	struct key key;
+	struct bare_key key;
 	uint64_t packets, bytes;
 	uint64_t asked; /* bytes that RETHs announce */
 	uint64_t acks;
@@ -44,87 +40,12 @@ struct table {
 	uint32_t used, capacity, mask;
 };
 
-struct packet {
-	struct key key;
-	uint32_t asked;
-	bool ack;
-	const uint8_t *covered; /* by the ICRC */
-	uint32_t covered_size;
-};
-
-static uint16_t be16(const uint8_t *b)
-{
-	return (uint16_t)(b[0] << 8 | b[1]);
-}
-
-static uint32_t be24(const uint8_t *b)
-{
-	return (uint32_t)b[0] << 16 | (uint32_t)b[1] << 8 | b[2];
-}
-
-static uint32_t be32(const uint8_t *b)
-{
-	return (uint32_t)b[0] << 24 | be24(b + 1);
-}
-
 static uint32_t le32(const uint8_t *b)
 {
 	uint32_t value;
 
 	memcpy(&value, b, sizeof value);
 	return value;
-}
-
-/* Bit per operation of a reliable connection. */
-static bool has_reth(uint8_t opcode)
-{
-	return opcode < 32 && (0x00001c40u >> opcode & 1) != 0;
-}
-
-static bool has_aeth(uint8_t opcode)
-{
-	return opcode < 32 && (0x0007a000u >> opcode & 1) != 0;
-}
-
-/* The UDP header behind IPv4 or IPv6, or NULL. */
-static const uint8_t *read_ip(const uint8_t *ip, uint32_t left, uint16_t ethertype, struct key *key)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, 0xff };
-
-	if (ethertype == 0x0800 && left >= 20 && ip[0] == 0x45 && ip[9] == 17) {
-		memcpy(key->src, mapped, sizeof mapped);
-		memcpy(key->src + 12, ip + 12, 4);
-		memcpy(key->dst, mapped, sizeof mapped);
-		memcpy(key->dst + 12, ip + 16, 4);
-		return ip + 20;
-	}
-	if (ethertype == 0x86dd && left >= 40 && ip[6] == 17) {
-		memcpy(key->src, ip + 8, 16);
-		memcpy(key->dst, ip + 24, 16);
-		return ip + 40;
-	}
-	return NULL;
-}
-
-static bool read_packet(const uint8_t *frame, uint32_t size, struct packet *packet)
-{
-	const uint8_t *ip = frame + ETHERNET, *end = frame + size, *udp, *bth;
-
-	if (size < ETHERNET)
-		return false;
-	udp = read_ip(ip, size - ETHERNET, be16(frame + 12), &packet->key);
-	if (udp == NULL || end - udp < UDP + BTH || be16(udp + 2) != ROCE_PORT)
-		return false;
-	bth = udp + UDP;
-	packet->key.pkey = be16(bth + 2) & 0x7fff;
-	packet->key.dest_qp = be24(bth + 5);
-	packet->ack = has_aeth(bth[0]) && end - bth >= BTH + 4;
-	packet->asked = has_reth(bth[0]) && end - bth >= BTH + 16 ? be32(bth + BTH + 12) : 0;
-	packet->covered = ip;
-	packet->covered_size = (uint32_t)(udp - ip) + be16(udp + 4) - 4;
-	if (packet->covered_size > size - ETHERNET)
-		packet->covered_size = size - ETHERNET;
-	return true;
 }
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -135,7 +56,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint32_t hash_of(const struct key *key)
+static uint32_t hash_of(const struct bare_key *key)
 {
 	uint64_t words[5], hash = 0x9e3779b97f4a7c15u;
 
@@ -159,7 +80,7 @@ static int create_table(struct table *table, uint32_t capacity)
 }
 
 /* NULL: the table is full. */
-static struct flow *find(struct table *table, const struct key *key)
+static struct flow *find(struct table *table, const struct bare_key *key)
 {
 	uint32_t tag = hash_of(key), at = tag & table->mask;
 
@@ -179,7 +100,7 @@ static struct flow *find(struct table *table, const struct key *key)
 static int count_file(const uint8_t *bytes, size_t size, struct table *table, bool with_crc)
 {
 	uint64_t frames = 0, rdma = 0, crcs = 0;
-	struct packet packet;
+	struct bare_packet packet;
 
 	for (size_t at = FILE_HEADER; at + RECORD_HEADER <= size; frames++) {
 		uint32_t captured = le32(bytes + at + 8), original = le32(bytes + at + 12);
@@ -190,7 +111,7 @@ static int count_file(const uint8_t *bytes, size_t size, struct table *table, bo
 		if (captured > size - at)
 			break;
 		at += captured;
-		if (!read_packet(frame, captured, &packet))
+		if (!bare_packet_read(frame, captured, &packet))
 			continue;
 		if (with_crc)
 			crcs += crc32_gzip_refl(0, packet.covered, packet.covered_size);

@@ -104,6 +104,7 @@ def report(bench):
     if not any("/decode/" in file for file, _, _ in costs):
         print("NOTE: fabtap has no debug information (-g): only functions can be told apart")
     print_parts("slices of 128 bytes", costs)
+    print_parts("native slices of 128 bytes", per_frame(bench, "native", "--flows", KNOWN_FLOWS, *cases.SLICES))
     print_parts("64 bytes payload, ICRC", per_frame(bench, "small", "--flows", KNOWN_FLOWS, "--payload", 64))
     print_parts("slices, one frame in four the first of its flow",
                 per_frame(bench, "wide", "--flows", NEW_FLOWS, *cases.SLICES))

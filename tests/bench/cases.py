@@ -37,9 +37,10 @@ def audit_rows(case, frames, traffic, references, site="small", options=(), flow
         capture = bench.make("traffic", site, "--frames", frames, *traffic)
         command = audit(bench, capture, site, *options)
         bench.check_audit(command, frames)
+        loop = bench.bare_loop_native if site == "native" else bench.bare_loop
         others = {
-            "bare loop": [bench.bare_loop, "--flows", flows, capture],
-            "bare loop + CRC": [bench.bare_loop, "--crc", "--flows", flows, capture],
+            "bare loop": [loop, "--flows", flows, capture],
+            "bare loop + CRC": [loop, "--crc", "--flows", flows, capture],
             "tcpdump": ["tcpdump", "-r", capture, "-w", "/dev/null"],
             "tshark 3 fields": ["tshark", "-n", "-r", capture, *FIELD_ARGUMENTS],
         }
@@ -235,6 +236,9 @@ CASES = [
     Case("slices-1k", "1 M slices of 128 bytes, 1 thousand flows",
          audit_rows("slices, 1 k flows", 1000000, ["--flows", 1000, *SLICES],
                     {"bare loop": rows.BARE, "tcpdump": rows.TCPDUMP, "tshark 3 fields": rows.TSHARK})),
+    Case("native-1k", "1 M slices of 128 bytes of native InfiniBand, 1 thousand flows",
+         audit_rows("native slices, 1 k flows", 1000000, ["--flows", 1000, *SLICES],
+                    {"bare loop": rows.TOLD, "tcpdump": rows.TOLD}, site="native")),
     Case("slices-1m", "10 M slices of 128 bytes in runs of four over 1 million flows: 1.3 GB on disk",
          many_flows_rows("slices, 1 M flows", 1000000, 10000000, SLICES, "bare loop")),
     Case("small-1k", "1 M whole frames of 64 bytes payload, with and without ICRC", payload_rows(64, 1000000)),

@@ -6,7 +6,7 @@
 
 #include "declared_map.h"
 #include "rings.h"
-#include "roce_frame.h"
+#include "rdma_frame.h"
 #include "traffic.h"
 
 /* Makes the inputs of the bench: captures and the maps that declare them. */
@@ -16,7 +16,7 @@ static int usage(void)
 	fputs("usage: bench_generate map SITE FILE\n"
 	      "       bench_generate traffic SITE FILE [OPTIONS]\n"
 	      "       bench_generate nccl SITE FILE [OPTIONS]\n"
-	      "SITE: small, wide or big; FILE: - is standard output\n"
+	      "SITE: small, wide, big or native; FILE: - is standard output\n"
 	      "  --frames N       in all, lost ones included (1000000)\n"
 	      "  --slice BYTES    kept of each frame\n"
 	      "traffic:\n"

@@ -41,6 +41,7 @@ class Bench:
         self.skipped = []
         self.fabtap = self.program("fabtap")
         self.bare_loop = self.program("tests/bench/bench_bare_loop")
+        self.bare_loop_native = self.program("tests/bench/bench_bare_loop_native")
         self.parse_json = self.program("tests/bench/bench_parse_json")
         self.generate = self.program("tests/bench/bench_generate")
         self.measure = self.program("tests/bench/bench_measure")

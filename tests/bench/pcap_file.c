@@ -2,9 +2,12 @@
 
 enum { START_S = 1795219200 }; /* 2026-11-21T00:00:00Z, when the maps of the bench are in force */
 
-void pcap_begin(FILE *file)
+enum { LINK_ETHERNET = 1, LINK_INFINIBAND = 247 };
+
+void pcap_begin(FILE *file, const struct site *site)
 {
-	const uint32_t header[6] = { 0xa1b23c4d, 4 << 16 | 2, 0, 0, 262144, 1 };
+	const uint32_t link = site->native ? LINK_INFINIBAND : LINK_ETHERNET;
+	const uint32_t header[6] = { 0xa1b23c4d, 4 << 16 | 2, 0, 0, 262144, link };
 
 	fwrite(header, sizeof header, 1, file);
 }

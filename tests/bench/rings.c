@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "pcap_file.h"
-#include "roce_frame.h"
+#include "rdma_frame.h"
 
 enum {
 	RUN = 4,
@@ -82,7 +82,7 @@ static void send(struct writer *writer, struct side *side, struct packet packet)
 	packet.ip_id = side->frames++;
 	packet.marked = writer->rings->marked;
 	pcap_put(writer->file, writer->made * FRAME_GAP_NS, frame,
-		 roce_frame(&side->ends, &packet, frame), writer->rings->slice);
+		 rdma_frame(&side->ends, &packet, frame), writer->rings->slice);
 	writer->made++;
 }
 
@@ -278,8 +278,8 @@ static void connect(const struct rings *rings, uint32_t number, struct connectio
 		uint16_t port = port_of(qp, peer);
 
 		connection->queue_pairs[i] = (struct queue_pair){
-			.sender.ends = { from, to, partition, peer, port },
-			.receiver.ends = { to, from, partition, qp, port },
+			.sender.ends = { from, to, partition, peer, port, site->native },
+			.receiver.ends = { to, from, partition, qp, port, site->native },
 		};
 	}
 }
@@ -319,7 +319,7 @@ int rings_write(FILE *file, const struct rings *rings)
 		connect(rings, i, &writer.connections[i]);
 	for (size_t i = 0; i < MTU; i++)
 		writer.payload[i] = (uint8_t)mixed(i);
-	pcap_begin(file);
+	pcap_begin(file, rings->site);
 	run(&writer);
 	if (ferror(file) || fflush(file) != 0)
 		error = -EIO;

@@ -10,6 +10,8 @@ static const struct site sites[] = {
 	  .partitions_per_tenant = 1 },
 	{ "big", .tenants = 1042, .partitions = 32000, .members = 8, .nodes = 100000,
 	  .partitions_per_tenant = 12 },
+	{ "native", .tenants = 3, .partitions = 3, .members = 32, .nodes = 96,
+	  .partitions_per_tenant = 1, .native = true },
 };
 
 const struct site *site_find(const char *name)
@@ -49,4 +51,14 @@ void site_mac(uint32_t node, uint8_t mac[6])
 	mac[1] = 0;
 	for (int i = 0; i < 4; i++)
 		mac[2 + i] = (uint8_t)(ip >> (24 - 8 * i));
+}
+
+uint16_t site_lid(uint32_t node)
+{
+	return (uint16_t)(node + 1);
+}
+
+uint64_t site_guid(uint32_t node)
+{
+	return 0x0002c90300000000u + node;
 }

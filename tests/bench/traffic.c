@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "pcap_file.h"
-#include "roce_frame.h"
+#include "rdma_frame.h"
 
 enum {
 	RUN = 4, /* frames of one half-connection in a row */
@@ -91,7 +91,7 @@ static void send(struct writer *writer, uint32_t flow, struct packet packet)
 	if (loses(writer))
 		writer->lost++;
 	else
-		pcap_put(writer->file, now_ns(writer), frame, roce_frame(&ends, &packet, frame),
+		pcap_put(writer->file, now_ns(writer), frame, rdma_frame(&ends, &packet, frame),
 			 traffic->slice);
 	writer->made++;
 }
@@ -261,7 +261,7 @@ int traffic_write(FILE *file, const struct traffic *traffic, uint64_t *lost)
 	}
 	for (uint32_t flow = 0; flow < traffic->flows; flow++)
 		start_half(writer, flow);
-	pcap_begin(file);
+	pcap_begin(file, traffic->site);
 	while (writer->made < traffic->frames && !ferror(file))
 		send_runs(writer);
 	if (ferror(file) || fflush(file) != 0)

@@ -7,7 +7,7 @@
 #include "site.h"
 
 /*
- * RoCEv2 between the nodes of a site: reliable connections on which both sides write, read and acknowledge, seen in
+ * RDMA between the nodes of a site: reliable connections on which both sides write, read and acknowledge, seen in
  * runs of four frames per half-connection; each run is answered some runs later, in a day within 32 frames. PSNs, message
  * boundaries, acknowledgements, ICRCs and IP checksums are right, and stay so when the file ends early. Nothing is lost, unless a
  * mirror that loses frames is asked for. The same numbers give the same file.

@@ -9,10 +9,11 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 FRAMES = 30000
 PSN = 1 << 24
-BTH = 14 + 20 + 8
+IP, UDP, LRH = 14, 34, 8  # where, where, how long
 WRITES = {0x06: "first", 0x07: "middle", 0x08: "last", 0x0a: "only"}
 READ_REQUEST, ACKNOWLEDGE = 0x0c, 0x11
 FIRST_QP = 256
@@ -30,23 +31,34 @@ def records(path):
         at += 16 + captured
 
 
+def is_native(path):
+    return path.read_bytes()[20:24] == struct.pack("<I", 247)
+
+
+def parts(frame, native):
+    """Whose it is, its IP identification, and what there is of it from the BTH on."""
+    if native:
+        return (frame[6:8], frame[2:4]), None, frame[LRH:]
+    return (frame[26:30], frame[30:34]), int.from_bytes(frame[18:20], "big"), frame[UDP + 8:]
+
+
 class Half:
     """One direction: what it asked for, and what of it waits for an answer."""
 
     def __init__(self):
         self.next_psn = self.ip_id = None
         self.message = self.answer = None  # part that went last, inside one
-        self.completed = 0
+        self.completed = self.frames = 0
         self.asked_at = None  # frame of the newest request
         self.reads = []  # [next PSN of the response, PSN behind it, MSN]
 
     def request(self, packet, payload):
-        opcode, psn = packet[BTH], int.from_bytes(packet[BTH + 9:BTH + 12], "big")
+        opcode, psn = packet[0], int.from_bytes(packet[9:12], "big")
         span = 1
         assert self.next_psn in (None, psn), f"PSN {psn} instead of {self.next_psn}"
         if opcode == READ_REQUEST:
             assert self.message is None, "a READ inside a message"
-            span = -(-int.from_bytes(packet[BTH + 24:BTH + 28], "big") // payload)
+            span = -(-int.from_bytes(packet[24:28], "big") // payload)
         else:
             part = WRITES[opcode]
             assert part in AFTER[self.message], f"{part} after {self.message}"
@@ -58,8 +70,8 @@ class Half:
             self.reads.append([psn, self.next_psn, self.completed])
 
     def answered(self, peer, packet):
-        opcode, psn = packet[BTH], int.from_bytes(packet[BTH + 9:BTH + 12], "big")
-        msn = int.from_bytes(packet[BTH + 13:BTH + 16], "big")
+        opcode, psn = packet[0], int.from_bytes(packet[9:12], "big")
+        msn = int.from_bytes(packet[13:16], "big")
         if opcode == ACKNOWLEDGE:
             assert not self.reads, "acknowledged before a READ was answered"
             assert psn == (self.next_psn - 1) % PSN and msn == self.completed, "an ACK of something else"
@@ -77,18 +89,19 @@ class Half:
 
 def check(path, payload):
     halves, longest = {}, 0
-    frames, before = 0, (0, 0)
-    for seconds, nanoseconds, packet in records(path):
-        flow = int.from_bytes(packet[BTH + 5:BTH + 8], "big")
-        ends = packet[26:30], packet[30:34]
+    frames, before, native = 0, (0, 0), is_native(path)
+    for seconds, nanoseconds, frame in records(path):
+        ends, ip_id, packet = parts(frame, native)
+        flow = int.from_bytes(packet[5:8], "big")
         half = halves.setdefault((ends, flow), Half())
         peer = halves.setdefault((ends[::-1], flow ^ 1), Half())
-        ip_id = int.from_bytes(packet[18:20], "big")
-        assert half.ip_id in (None, ip_id), "an IP identification was left out"
-        half.ip_id = (ip_id + 1) % 65536
+        half.frames += 1
+        if not native:
+            assert half.ip_id in (None, ip_id), "an IP identification was left out"
+            half.ip_id = (ip_id + 1) % 65536
         assert (seconds, nanoseconds) >= before
         before = seconds, nanoseconds
-        if packet[BTH] == ACKNOWLEDGE or packet[BTH] in READ_RESPONSES:
+        if packet[0] == ACKNOWLEDGE or packet[0] in READ_RESPONSES:
             peer.answered(half, packet)
             longest = max(longest, frames - peer.asked_at)
         else:
@@ -99,20 +112,45 @@ def check(path, payload):
 
 
 def legal(generate, folder):
-    for payload, options in ((1024, ["--flows", 100]), (64, ["--flows", 100]), (4096, ["--slice", 128]),
-                             (1024, ["--flows", 4000]), (64, ["--in-turn", "--flows", 2000]),
-                             (1024, ["--day", FRAMES, "--flows", 100])):
+    for site, payload, options in (
+            ("small", 1024, ["--flows", 100]), ("small", 64, ["--flows", 100]), ("small", 4096, ["--slice", 128]),
+            ("small", 1024, ["--flows", 4000]), ("small", 64, ["--in-turn", "--flows", 2000]),
+            ("small", 1024, ["--day", FRAMES, "--flows", 100]),
+            ("native", 1024, ["--flows", 100]), ("native", 4096, ["--slice", 128])):
         path = folder / "legal.pcap"
-        subprocess.run([generate, "traffic", "small", path, "--frames", str(FRAMES), "--payload", str(payload),
+        subprocess.run([generate, "traffic", site, path, "--frames", str(FRAMES), "--payload", str(payload),
                         *map(str, options)], check=True)
         frames, halves, longest = check(path, payload)
-        silent = sum(half.ip_id is None for half in halves.values())
-        print(f"payload {payload}, {' '.join(map(str, options))}: {frames} frames, {len(halves)} halves, {silent} silent")
+        silent = sum(half.frames == 0 for half in halves.values())
+        print(f"{site}, payload {payload}, {' '.join(map(str, options))}: {frames} frames, {len(halves)} halves, {silent} silent")
         assert frames == FRAMES
         if "--day" in options:
             assert longest <= 32, "an answer that no sender would have waited for"
         else:
             assert silent <= 64, "runs that nobody answered"
+
+
+def masked(frame, native):
+    """What an ICRC covers, with ones where fields change on the way (IBA vol. 1, 7.8.1 and annex A17)."""
+    covered = bytearray(frame if native else b"\xff" * 8 + frame[IP:])
+    if native:
+        covered[0] |= 0xf0  # VL
+    for at in [LRH + 4] if native else [8 + 1, 8 + 8, 8 + 10, 8 + 11, 28 + 6, 28 + 7, 36 + 4]:
+        covered[at] = 0xff  # BTH; TOS, TTL and checksums of IP and UDP
+    return covered[:-4]
+
+
+def checksums(generate, folder):
+    for site in ("small", "native"):
+        for payload in (64, 1024):
+            path = folder / "whole.pcap"
+            subprocess.run([generate, "traffic", site, path, "--frames", "2000", "--payload", str(payload)], check=True)
+            native = is_native(path)
+            assert native == (site == "native")
+            for _, _, frame in records(path):
+                length = int.from_bytes(frame[4:6] if native else frame[16:18], "big")
+                assert len(frame) == (4 * length if native else IP + length)
+                assert frame[-4:] == struct.pack("<I", zlib.crc32(masked(frame, native))), "a wrong ICRC"
 
 
 def losses(generate, folder):
@@ -145,8 +183,8 @@ class Connection:
         self.sent, self.packets = [0] * count, [0] * count  # of each: whole messages; packets of the one under way
 
     def ask(self, packet):
-        va, length = struct.unpack_from(">Q4xI", packet, BTH + 12)
-        addr, size, key, requests, number = struct.unpack_from("<QQI12xI4xQ", packet, BTH + 28)
+        va, length = struct.unpack_from(">Q4xI", packet, 12)
+        addr, size, key, requests, number = struct.unpack_from("<QQI12xI4xQ", packet, 28)
         k = len(self.asked)
         self.fifo = self.fifo or va
         assert length == self.ENTRY and va == self.fifo + k % self.SLOTS * self.STRIDE, "not in its slot"
@@ -158,7 +196,7 @@ class Connection:
         part, k = message, self.sent[at] * self.count + at
         if self.split:
             part, k = message // self.count, self.sent[at]
-        opcode, last, own = packet[BTH], part // 4096 - 1, self.packets[at]
+        opcode, last, own = packet[0], part // 4096 - 1, self.packets[at]
         assert k < len(self.asked), "data that nobody asked for yet"
         if last == 0:
             assert opcode == 0x0b, f"{opcode:#x} as the only packet"
@@ -167,10 +205,10 @@ class Connection:
         if own == 0:
             addr, size, key = self.asked[k]
             addr += at * part if self.split else 0
-            assert struct.unpack_from(">QII", packet, BTH + 12) == (addr, key, part) and message <= size
+            assert struct.unpack_from(">QII", packet, 12) == (addr, key, part) and message <= size
         self.packets[at] += 1
         if opcode in (0x09, 0x0b):
-            behind = BTH + 12 + (16 if opcode == 0x0b else 0)
+            behind = 12 + (16 if opcode == 0x0b else 0)
             assert int.from_bytes(packet[behind:behind + 4], "little") == message, "another length as immediate"
             self.packets[at], self.sent[at] = 0, self.sent[at] + 1
 
@@ -179,17 +217,18 @@ def check_rings(generate, path, message, options, count, split):
     subprocess.run([generate, "nccl", "small", path, "--frames", str(FRAMES), "--slice", "128", "--rings", "1",
                     "--ranks", "4", "--channels", "2", *options], check=True)
     connections, psns, frames = {}, {}, 0
-    for _, _, packet in records(path):
-        qp, psn = (int.from_bytes(packet[BTH + at:BTH + at + 3], "big") for at in (5, 9))
+    for _, _, frame in records(path):
+        _, _, packet = parts(frame, native=False)
+        qp, psn = (int.from_bytes(packet[at:at + 3], "big") for at in (5, 9))
         frames += 1
-        if packet[BTH] == ACKNOWLEDGE:
+        if packet[0] == ACKNOWLEDGE:
             assert psn + 1 == psns[qp ^ 1], "an ACK of something else"
             continue
         assert psn == psns.get(qp, 0), f"PSN {psn} instead of {psns.get(qp, 0)}"
         psns[qp] = psn + 1
         number, at = divmod((qp - FIRST_QP) // 2, count)
         connection = connections.setdefault(number, Connection(count, split))
-        if packet[BTH] == 0x0a:
+        if packet[0] == 0x0a:
             assert at == 0, "a clear-to-send on another queue pair than the first"
             connection.ask(packet)
         else:
@@ -210,6 +249,7 @@ def rings(generate, folder):
 def main():
     with tempfile.TemporaryDirectory(prefix="fabtap-traffic-") as folder:
         legal(sys.argv[1], pathlib.Path(folder))
+        checksums(sys.argv[1], pathlib.Path(folder))
         losses(sys.argv[1], pathlib.Path(folder))
         rings(sys.argv[1], pathlib.Path(folder))
 

@@ -1,4 +1,4 @@
-#include "roce_frame.h"
+#include "rdma_frame.h"
 
 #include <string.h>
 
@@ -6,6 +6,7 @@
 
 enum {
 	ETHERNET = 14,
+	LRH = 8,
 	IPV4 = 20,
 	UDP = 8,
 	BTH = 12,
@@ -13,7 +14,6 @@ enum {
 	AETH = 4,
 	IMMDT = 4,
 	ICRC = 4,
-	BEFORE_BTH = ETHERNET + IPV4 + UDP,
 };
 
 uint64_t mixed(uint64_t x)
@@ -89,7 +89,7 @@ static uint16_t ip_checksum(const uint8_t *ip)
 }
 
 /* IBA vol. 1, 9.3.1: CRC-32 over eight ones, the IP header and what follows; fields that change on the way are ones. */
-static uint32_t icrc_of(const uint8_t *ip, uint32_t size)
+static uint32_t roce_icrc(const uint8_t *ip, uint32_t size)
 {
 	uint8_t head[8 + IPV4 + UDP + BTH];
 	uint8_t *masked = head + 8;
@@ -101,6 +101,18 @@ static uint32_t icrc_of(const uint8_t *ip, uint32_t size)
 	masked[IPV4 + UDP + 4] = 0xff;
 	return crc32_gzip_refl(crc32_gzip_refl(0, head, sizeof head), ip + IPV4 + UDP + BTH,
 			       size - IPV4 - UDP - BTH);
+}
+
+/* The same of an LRH, which stands where the eight ones do, and what follows it. */
+static uint32_t native_icrc(const uint8_t *lrh, uint32_t size)
+{
+	uint8_t head[LRH + BTH];
+
+	memcpy(head, lrh, sizeof head);
+	head[0] |= 0xf0;
+	head[LRH + 4] = 0xff;
+	return crc32_gzip_refl(crc32_gzip_refl(0, head, sizeof head), lrh + LRH + BTH,
+			       size - LRH - BTH);
 }
 
 struct ends ends_of(const struct site *site, uint32_t flow)
@@ -117,13 +129,16 @@ struct ends ends_of(const struct site *site, uint32_t flow)
 		.partition = partition,
 		.dest_qp = FIRST_QP + (flow ^ 1),
 		.port = (uint16_t)(0xc000 | random >> 50),
+		.native = site->native,
 	};
 }
 
-static uint8_t *put_lower_headers(uint8_t *b, const struct ends *ends, uint32_t ip_size,
-				  const struct packet *packet)
+/* `size`: BTH to ICRC. */
+static uint8_t *put_roce_headers(uint8_t *b, const struct ends *ends, const struct packet *packet,
+				 uint32_t size)
 {
 	uint8_t *ip = b + ETHERNET;
+	uint32_t ip_size = IPV4 + UDP + size;
 	uint32_t class = 26 << 2 | (packet->marked ? 3 : 2); /* DSCP 26, CE or ECT(0) */
 
 	site_mac(ends->to, b);
@@ -141,6 +156,14 @@ static uint8_t *put_lower_headers(uint8_t *b, const struct ends *ends, uint32_t 
 	return put16(b, 0);
 }
 
+static uint8_t *put_native_headers(uint8_t *b, const struct ends *ends, uint32_t size)
+{
+	b = put16(b, 0x0002); /* VL, version and SL 0; behind it a BTH */
+	b = put16(b, site_lid(ends->to));
+	b = put16(b, (LRH + size) / 4);
+	return put16(b, site_lid(ends->from));
+}
+
 /* Extended headers, as far as the packet has them. */
 static uint8_t *put_extension(uint8_t *b, const struct packet *packet)
 {
@@ -155,12 +178,13 @@ static uint8_t *put_extension(uint8_t *b, const struct packet *packet)
 	return has_immdt(packet->opcode) ? put32(b, packet->immediate) : b;
 }
 
-uint32_t roce_frame(const struct ends *ends, const struct packet *packet, uint8_t frame[FRAME_MAX])
+uint32_t rdma_frame(const struct ends *ends, const struct packet *packet, uint8_t frame[FRAME_MAX])
 {
 	uint32_t payload = has_payload(packet->opcode) ? packet->payload_size : 0;
 	uint32_t size = size_of_headers(packet->opcode) + payload;
-	uint8_t *b = put_lower_headers(frame, ends, IPV4 + UDP + size + ICRC, packet);
-	uint32_t icrc;
+	uint8_t *b = ends->native ? put_native_headers(frame, ends, size + ICRC)
+				  : put_roce_headers(frame, ends, packet, size + ICRC);
+	uint32_t lower = (uint32_t)(b - frame), icrc;
 
 	b = put16(b, (uint32_t)packet->opcode << 8 | 0x40); /* MigReq as adapters set it */
 	b = put16(b, 0x8000u | site_base(ends->partition));
@@ -173,8 +197,9 @@ uint32_t roce_frame(const struct ends *ends, const struct packet *packet, uint8_
 			put32(b, packet->psn & 0xffffff);
 		b += payload;
 	}
-	icrc = icrc_of(frame + ETHERNET, IPV4 + UDP + size);
+	icrc = ends->native ? native_icrc(frame, lower + size)
+			    : roce_icrc(frame + ETHERNET, lower - ETHERNET + size);
 	for (int i = 0; i < ICRC; i++)
 		*b++ = (uint8_t)(icrc >> 8 * i);
-	return BEFORE_BTH + size + ICRC;
+	return lower + size + ICRC;
 }

@@ -5,7 +5,7 @@
 
 #include "site.h"
 
-/* One RoCEv2 frame over IPv4 of a reliable connection, with right checksums and ICRC. */
+/* One frame of a reliable connection, RoCEv2 over IPv4 or native InfiniBand, with right checksums and ICRC. */
 
 enum {
 	FRAME_HEADERS_MAX = 14 + 20 + 8 + 12 + 16 + 4, /* an AETH, or an immediate */
@@ -35,6 +35,7 @@ struct ends {
 	uint32_t partition;
 	uint32_t dest_qp;
 	uint16_t port; /* UDP source port */
+	bool native;   /* by LIDs alone, as within a subnet, without a VCRC */
 };
 
 struct packet {
@@ -46,7 +47,7 @@ struct packet {
 	uint32_t length;
 	uint32_t msn;           /* AETH */
 	uint32_t immediate;     /* ImmDt, its first byte on the wire uppermost */
-	uint32_t ip_id;         /* its lower 16 bits: a counter of the sending queue pair */
+	uint32_t ip_id;         /* its lower 16 bits: a counter of the sending queue pair; RoCE */
 	const uint8_t *payload; /* opcodes without one leave it out */
 	uint32_t payload_size;  /* a multiple of 4 */
 	bool marked;            /* for congestion */
@@ -60,7 +61,7 @@ struct packet {
 struct ends ends_of(const struct site *site, uint32_t flow);
 
 /* The bytes of a packet, whole; returns their number. */
-uint32_t roce_frame(const struct ends *ends, const struct packet *packet, uint8_t frame[FRAME_MAX]);
+uint32_t rdma_frame(const struct ends *ends, const struct packet *packet, uint8_t frame[FRAME_MAX]);
 
 /* Invented, but the same in every run. */
 uint64_t mixed(uint64_t x);
