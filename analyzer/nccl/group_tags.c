@@ -4,7 +4,9 @@
 
 bool ft_nccl_tag_is_rank(const struct ft_nccl_tag *tag)
 {
-	return tag->seen && !tag->mixed && tag->tag >= 0 && tag->tag != FT_NCCL_TAG_BOOTSTRAP;
+	const bool agreed = tag->tagged > 1 || (tag->first && tag->messages == 1);
+
+	return agreed && !tag->mixed && tag->tag >= 0 && tag->tag != FT_NCCL_TAG_BOOTSTRAP;
 }
 
 static int compare(const void *a, const void *b)
@@ -36,15 +38,23 @@ uint32_t ft_nccl_ids_find(const struct ft_nccl_id *ids, size_t count, uint32_t c
 
 static void read_message(struct ft_nccl_tag *tag, const struct ft_nccl_message *message)
 {
+	size_t tags = 0;
+
+	tag->messages++;
 	for (size_t i = 0; i < message->request_count; i++) {
 		const struct ft_nccl_request *request = &message->requests[i];
 
 		if (!request->has_tag)
 			continue;
-		tag->mixed |= tag->seen && tag->tag != request->tag;
+		tag->mixed |= tag->tagged + tags > 0 && tag->tag != request->tag;
 		tag->tag = request->tag;
-		tag->seen = true;
+		tags++;
 	}
+	if (tags == 0)
+		return;
+	tag->mixed |= tags < message->request_count;
+	tag->first |= message->has_k && message->k == 0;
+	tag->tagged++;
 }
 
 struct ft_nccl_tag *ft_nccl_tags_read(struct ft_nccl_connection *const *connections,

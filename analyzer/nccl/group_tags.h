@@ -4,7 +4,9 @@
 
 /* The tag of all clear-to-sends of a connection: its sender's rank, if it is one. */
 struct ft_nccl_tag {
-	bool seen, mixed; /* mixed: of several ranks, which one process serves */
+	size_t messages, tagged; /* tagged: by their clear-to-sends */
+	bool first;              /* the connection's first one is tagged */
+	bool mixed;              /* of several ranks, which one process serves, or some unread */
 	int32_t tag;
 };
 
@@ -13,7 +15,10 @@ struct ft_nccl_tag *ft_nccl_tags_read(struct ft_nccl_connection *const *connecti
 				      size_t connection_count,
 				      const struct ft_nccl_message *messages, size_t message_count);
 
-/* All requests had one tag, and it can be a rank. */
+/*
+ * All requests had one tag, it can be a rank, and two clear-to-sends agree. One alone may be of a connection that several
+ * ranks share, whose others are missing: it is enough only if it is the first of all, and nothing came behind it.
+ */
 bool ft_nccl_tag_is_rank(const struct ft_nccl_tag *tag);
 
 /* Places of connections in their list, by id. */

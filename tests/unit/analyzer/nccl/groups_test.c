@@ -281,6 +281,47 @@ static void tags_that_are_no_ranks(void **state)
 	assert_non_null(groups.communicators[2].ring);
 }
 
+/* The others may have been lost; where several ranks share a connection, they may have had other tags. */
+static void one_clear_to_send_of_several_tells_no_rank(void **state)
+{
+	(void)state;
+	play_connect(&play, 1, 2);
+	play_connect(&play, 3, 4);
+	play_connect(&play, 5, 6);
+	play.k[0] = play.k[1] = 3;
+	play_send(&play, 0, 400, 100);
+	play_send(&play, 1, 400, 100);
+	play_send(&play, 1, 400, 100);
+	play_send(&play, 2, 400, 100);
+	play_send(&play, 2, 400, 100);
+	play.requests[4].has_tag = false;
+	play_groups(&play, &groups);
+	assert_false(play.rows[0].sender.has_rank);
+	is_rank(&play.rows[1].sender, 400);
+	assert_false(play.rows[2].sender.has_rank);
+}
+
+static void requests_cut_away_may_be_of_other_ranks(void **state)
+{
+	struct ft_nccl_message *message;
+	struct ft_nccl_request two[2][2] = { { { .has_tag = true, .tag = 8 } },
+					     { { .has_tag = true, .tag = 8 } } };
+
+	(void)state;
+	play_connect(&play, 1, 2);
+	for (int i = 0; i < 2; i++) {
+		message = play_ask(&play, 0, 8);
+		message->requests = two[i];
+		message->request_count = 2;
+	}
+	play_groups(&play, &groups);
+	assert_false(play.rows[0].sender.has_rank);
+	two[0][1] = two[1][1] = two[0][0];
+	ft_nccl_groups_free(&groups);
+	play_groups(&play, &groups);
+	is_rank(&play.rows[0].sender, 8);
+}
+
 static void a_rank_of_that_number_is_one(void **state)
 {
 	(void)state;
@@ -348,6 +389,8 @@ int main(void)
 		cmocka_unit_test(a_rank_with_two_addresses_is_one_process),
 		cmocka_unit_test(at_an_address_of_two_ranks_nobody_knows_who_receives),
 		cmocka_unit_test(tags_that_are_no_ranks),
+		cmocka_unit_test(one_clear_to_send_of_several_tells_no_rank),
+		cmocka_unit_test(requests_cut_away_may_be_of_other_ranks),
 		cmocka_unit_test(a_rank_of_that_number_is_one),
 		cmocka_unit_test(what_no_connection_ties_together_is_apart),
 		cmocka_unit_test(an_end_without_an_address_is_nobody),
