@@ -366,7 +366,16 @@ def truths_of(asked):
 
 
 def books_of(asked):
-    return {book.name: book for book in map(Book, truths_of(asked)) if asked.capture in book.name}
+    books = {book.name: book for book in map(Book, truths_of(asked)) if asked.capture in book.name}
+    return books or sys.exit("nccl_altered.py: no such capture: %s" % asked.capture)
+
+
+def way_of(text):
+    """Of the command line; one line if it is none."""
+    unknown = [step for step in text.split("+") if step not in alterations.WAYS]
+    if unknown:
+        sys.exit("nccl_altered.py: no such way: %s; there are %s" % (", ".join(unknown), ", ".join(sorted(alterations.WAYS))))
+    return text
 
 
 def judge_round(judge, book, way, seed):
@@ -396,7 +405,7 @@ def judge_rounds(asked, folder):
 if __name__ == "__main__":
     parser = accounts.parser_of(__doc__, 230)
     parser.add_argument("--shared", help="folder of the reference captures")
-    parser.add_argument("--way", help="of alterations.py, or several with a + between")
+    parser.add_argument("--way", type=way_of, help="of alterations.py, or several with a + between")
     parser.add_argument("--capture", default="", help="part of its name")
     parser.add_argument("--untold", action="store_true", help="name whole messages that are not said to be complete, and data astray")
     accounts.run(parser, judge_rounds)
