@@ -5,7 +5,10 @@
 
 #include <decode/psn.h>
 
-enum { PSN_WINDOW = 1 << 16 };
+enum {
+	PSN_WINDOW = 1 << 16,
+	WAITING_MOST = 1 << 13, /* PSNs of requests that may wait for an answer at a time */
+};
 
 int ft_strays_init(struct ft_strays *strays)
 {
@@ -50,20 +53,23 @@ void ft_strays_add(struct ft_strays *strays, const struct ft_stray *stray,
 	*stray_at(strays, strays->count++) = *stray;
 }
 
-/* How far the first is behind the second, in a sequence that has got there. */
-static bool is_soon_before(uint32_t psn, uint32_t next_psn)
+/* The first is behind the second by no more than so much. */
+static bool is_soon_before(uint32_t psn, uint32_t next_psn, uint32_t most)
 {
-	return ft_psn_since(next_psn, psn) <= PSN_WINDOW;
+	return ft_psn_since(next_psn, psn) <= most;
 }
 
-/* The first that began another sequence, but the connection is back where it was then; FT_STRAYS: none did. */
+/*
+ * The first that began another sequence, but the connection is back where it was then: what it has sent since then was
+ * not answered until now. FT_STRAYS: none did.
+ */
 static uint32_t find_left(const struct ft_strays *strays, uint64_t half, uint32_t next_psn)
 {
 	for (uint32_t i = 0; i < strays->count; i++) {
 		const struct ft_stray *stray = stray_at(strays, i);
 
 		if (stray->half == half && stray->excused &&
-		    is_soon_before(stray->suspicion.expected_psn, next_psn))
+		    is_soon_before(stray->suspicion.expected_psn, next_psn, WAITING_MOST))
 			return i;
 	}
 	return FT_STRAYS;
@@ -78,7 +84,7 @@ void ft_strays_answered(struct ft_strays *strays, uint64_t half, uint32_t next_p
 
 		if (stray->half != half)
 			continue;
-		if (is_soon_before(stray->suspicion.psn, next_psn))
+		if (is_soon_before(stray->suspicion.psn, next_psn, PSN_WINDOW))
 			stray->excused = true;
 		else if (i >= left)
 			stray->excused = false;

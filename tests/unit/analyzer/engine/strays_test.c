@@ -117,6 +117,25 @@ static void who_goes_back_to_where_it_was_had_not_begun_anew(void **state)
 	assert_int_equal(finding->frames[0], 1);
 }
 
+/* By chance a third life begins not far from where the first one ended. */
+static void who_comes_too_far_beyond_had(void **state)
+{
+	static const struct {
+		uint32_t beyond, packets;
+	} cases[] = { { 0, 1 }, { 8192, 1 }, { 8193, 0 }, { 65536, 0 } };
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct list *list = *state;
+		uint64_t before = list->findings.items[0].packets;
+
+		add(list, HALF, EXPECTED, FAR);
+		ft_strays_answered(&list->strays, HALF, FAR + 1);
+		add(list, HALF, FAR + 1, EXPECTED + cases[i].beyond);
+		ft_strays_answered(&list->strays, HALF, EXPECTED + cases[i].beyond);
+		assert_int_equal(settled(list)->packets - before, cases[i].packets);
+	}
+}
+
 static void however_often_it_left(void **state)
 {
 	struct list *list = *state;
@@ -157,6 +176,7 @@ int main(void)
 		TEST(one_that_began_a_sequence_which_is_answered_does_not),
 		TEST(an_answer_excuses_nothing_else),
 		TEST(who_goes_back_to_where_it_was_had_not_begun_anew),
+		TEST(who_comes_too_far_beyond_had),
 		TEST(however_often_it_left),
 		TEST(what_there_is_no_room_for_counts_in_order),
 	};
