@@ -113,6 +113,17 @@ static bool is_outside_too(const struct ft_half *half, uint32_t psn)
 	       ft_psn_within(psn, ft_psn_back(half->outside, OUTSIDE_NEAR), 2 * OUTSIDE_NEAR);
 }
 
+/*
+ * A request from outside that lies far behind began another sequence: one that comes again is acknowledged up to the newest.
+ * Only a READ is answered where it lies, whosever it is.
+ */
+static bool confirms_behind(const struct ft_moment *moment, const struct ft_half *half,
+			    int32_t distance)
+{
+	return distance <= -FT_PSN_WINDOW && moment->operation->role == FT_ROLE_ACKNOWLEDGE &&
+	       is_outside_too(half, moment->observed->psn);
+}
+
 /* The queue pair may be in use anew, and the requests between all have been lost. */
 static bool may_be_anew(const struct ft_moment *moment, const struct ft_flow *requester)
 {
@@ -151,7 +162,8 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 	uint32_t psn = moment->observed->psn;
 	int32_t distance = ft_psn_distance(psn, half->next_psn);
 
-	if (distance < FT_PSN_WINDOW && distance > -FT_PSN_HALF / 2) {
+	if (distance < FT_PSN_WINDOW && distance > -FT_PSN_HALF / 2 &&
+	    !confirms_behind(moment, half, distance)) {
 		note_anew(moment, half);
 		return true;
 	}

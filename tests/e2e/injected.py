@@ -141,6 +141,14 @@ class Injected(WithFolder):
                     _, findings = self.audit(sorted([*self.healthy(), *again]))
                     self.assertEqual(findings, {}, (pause_ns, ahead, first_psn))
 
+    def test_for_few_requests_only(self):
+        end_ns = START + REQUESTS * 10 * US
+        for offset in (-4_000_000, -1_000_000, -70_000, 70_000, 1_000_000, 8_000_000):
+            for requests in (1, 2, 3):
+                again = self.life(end_ns + MS, (FIRST_PSN + offset) % (1 << 24), 0, requests)
+                _, findings = self.audit(sorted([*self.healthy(), *again]))
+                self.assertEqual(findings, {}, (offset, requests))
+
     def test_and_used_anew_again(self):
         lives = [(20 * k * MS, 5_000_011 * k % (1 << 24)) for k in range(1, 30)]
         again = [pair for begin_ns, psn in lives for pair in self.life(START + begin_ns, psn, 2)]
