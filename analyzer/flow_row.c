@@ -20,12 +20,10 @@ const struct ft_flow *ft_flow_row_whole(const struct ft_flow_share *share, uint3
 	return ft_flow_find_whole(share->flows, &flow->key, flow->key.vlan);
 }
 
-/* The key holds a LID as the machine does. */
 static void fill_lid(struct ft_report_flow_end *end, const uint8_t address[16])
 {
-	uint16_t lid;
+	const uint16_t lid = ft_flow_lid(address);
 
-	memcpy(&lid, address + 14, sizeof lid);
 	end->by_lid = true;
 	end->octets[14] = (uint8_t)(lid >> 8);
 	end->octets[15] = (uint8_t)lid;

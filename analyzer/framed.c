@@ -173,7 +173,6 @@ bool ft_framed_has_setups(const struct ft_framed *framed)
 	return framed->has_setups;
 }
 
-/* A flow's key holds a LID as the machine does. */
 static struct ft_nccl_place address_of(const struct ft_flow_key *key, const uint8_t address[16])
 {
 	struct ft_nccl_place place = { .by_lid = key->by_lid != 0 };
@@ -181,7 +180,7 @@ static struct ft_nccl_place address_of(const struct ft_flow_key *key, const uint
 
 	memcpy(place.address, address, sizeof place.address);
 	if (place.by_lid) {
-		memcpy(&lid, address + 14, sizeof lid);
+		lid = ft_flow_lid(address);
 		place.address[14] = (uint8_t)(lid >> 8);
 		place.address[15] = (uint8_t)lid;
 	}

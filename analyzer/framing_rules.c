@@ -34,14 +34,13 @@ static void grow(struct ft_framing_marks *marks)
 		*slot_of(marks, &items[i].key) = i + 1;
 }
 
-/* A flow's key holds a LID as the machine does. */
 static void put_address(uint8_t to[16], const uint8_t from[16], bool by_lid)
 {
 	const uint16_t lid = (uint16_t)(from[14] << 8 | from[15]);
 
 	memcpy(to, from, 16);
 	if (by_lid)
-		memcpy(to + 14, &lid, sizeof lid);
+		ft_flow_put_lid(to, lid);
 }
 
 static struct ft_flow_key key_of(const struct ft_nccl_found *found)

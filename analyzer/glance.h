@@ -110,7 +110,7 @@ static inline bool ft_glance_pair_native(const struct ft_frame *frame, uint64_t 
 {
 	const uint8_t *lrh = frame->bytes;
 
-	if (frame->captured < FT_GLANCE_LRH_LEN || (lrh[1] & 3) != 2)
+	if (frame->captured < FT_GLANCE_LRH_LEN || (lrh[1] & 3) != FT_LNH_BTH)
 		return false;
 	*pair = ft_short_digest(ft_be16(lrh + 2)) + ft_short_digest(ft_be16(lrh + 6));
 	return true;

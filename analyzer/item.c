@@ -32,8 +32,8 @@ static void fill_flow_key(uint32_t dest_qp, const struct ft_check_key *key,
 		memcpy(flow->src, key->src, sizeof flow->src);
 		memcpy(flow->dst, key->dst, sizeof flow->dst);
 	} else {
-		memcpy(flow->src + 14, &key->slid, sizeof key->slid);
-		memcpy(flow->dst + 14, &key->dlid, sizeof key->dlid);
+		ft_flow_put_lid(flow->src, key->slid);
+		ft_flow_put_lid(flow->dst, key->dlid);
 	}
 }
 
@@ -75,8 +75,8 @@ static void take_ends(const struct ft_flow_key *flow, struct ft_check_key *key)
 	if (key->native) {
 		memset(key->src, 0, sizeof key->src);
 		memset(key->dst, 0, sizeof key->dst);
-		memcpy(&key->slid, flow->src + 14, sizeof key->slid);
-		memcpy(&key->dlid, flow->dst + 14, sizeof key->dlid);
+		key->slid = ft_flow_lid(flow->src);
+		key->dlid = ft_flow_lid(flow->dst);
 	} else {
 		memcpy(key->src, flow->src, sizeof key->src);
 		memcpy(key->dst, flow->dst, sizeof key->dst);

@@ -12,8 +12,8 @@ FT_USUAL_INLINE struct ft_usual_ends take_lids(const struct ft_usual_view *view,
 
 	memset(key->src, 0, sizeof key->src);
 	memset(key->dst, 0, sizeof key->dst);
-	memcpy(key->src + sizeof key->src - sizeof slid, &slid, sizeof slid);
-	memcpy(key->dst + sizeof key->dst - sizeof dlid, &dlid, sizeof dlid);
+	ft_flow_put_lid(key->src, slid);
+	ft_flow_put_lid(key->dst, dlid);
 	item->hash = ft_flow_key_hash(key, seed);
 	ends.digest += ft_native_digest(slid, dlid, view->bytes[1] >> 4);
 	return ends;

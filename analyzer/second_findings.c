@@ -9,14 +9,6 @@
 
 #include "subject.h"
 
-static uint16_t lid_of(const uint8_t address[16])
-{
-	uint16_t lid;
-
-	memcpy(&lid, address + 14, sizeof lid);
-	return lid;
-}
-
 /* What of its packets the map is asked about. */
 static struct ft_check_key key_of(const struct ft_second_sender *sender)
 {
@@ -36,8 +28,8 @@ static struct ft_check_key key_of(const struct ft_second_sender *sender)
 	if (key.has_vni)
 		key.vni = flow->key.vni;
 	if (!key.has_gids) {
-		key.slid = lid_of(flow->key.src);
-		key.dlid = lid_of(flow->key.dst);
+		key.slid = ft_flow_lid(flow->key.src);
+		key.dlid = ft_flow_lid(flow->key.dst);
 		return key;
 	}
 	memcpy(key.src, flow->key.src, sizeof key.src);
@@ -52,7 +44,7 @@ static void write_note(const struct ft_second_sender *sender, struct ft_second_n
 	char owner[48];
 
 	if (key->by_lid)
-		snprintf(owner, sizeof owner, "lid:%u", (unsigned)lid_of(key->src));
+		snprintf(owner, sizeof owner, "lid:%u", (unsigned)ft_flow_lid(key->src));
 	else
 		ft_address_text(key->src, owner);
 	snprintf(note->text, sizeof note->text,

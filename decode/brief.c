@@ -18,7 +18,7 @@ bool ft_brief_find_ipv6(const struct ft_decode_config *config, const struct ft_d
 				  brief);
 }
 
-enum { LNH_BTH = 2, VCRC_LEN = 2 };
+enum { VCRC_LEN = 2 };
 
 /* Captured as a whole, with its VCRC or without, or cut before its end. */
 static bool is_held(const struct ft_decode_input *input, const struct ft_brief *brief)
@@ -36,7 +36,7 @@ bool ft_brief_find_native(const struct ft_decode_input *input, struct ft_brief *
 
 	if (input->link_type != FT_LINKTYPE_INFINIBAND ||
 	    input->captured < FT_BRIEF_LRH_LEN + FT_BRIEF_BTH_LEN || (lrh[0] & 0x0f) != 0 ||
-	    (lrh[1] & 3) != LNH_BTH || (bth[1] & 0x3f) != 0 || (ft_be32(bth + 4) & 0xffffff) < 2)
+	    (lrh[1] & 3) != FT_LNH_BTH || (bth[1] & 0x3f) != 0 || (ft_be32(bth + 4) & 0xffffff) < 2)
 		return false;
 	brief->form = FT_BRIEF_NATIVE;
 	brief->ip_at = 0;

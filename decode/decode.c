@@ -167,7 +167,7 @@ bool ft_packet_is_rdma(const struct ft_packet *packet)
 	case FT_TRANSPORT_ROCE2:
 		return true;
 	case FT_TRANSPORT_IB:
-		return packet->lrh.lnh >= 2; /* the others are raw */
+		return packet->lrh.lnh >= FT_LNH_BTH; /* the others are raw */
 	case FT_TRANSPORT_IB_LINK:
 		return false;
 	default: /* broken or cut in the header that would have said so */

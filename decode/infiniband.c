@@ -13,10 +13,10 @@ enum {
 static const struct {
 	uint8_t step, words_min;
 } next_headers[4] = {
-	{ FT_STEP_RWH, 3 },
-	{ FT_STEP_IPV6, 12 },
-	{ FT_STEP_BTH, 6 },
-	{ FT_STEP_GRH, 16 },
+	[FT_LNH_RAW] = { FT_STEP_RWH, 3 },
+	[FT_LNH_IPV6] = { FT_STEP_IPV6, 12 },
+	[FT_LNH_BTH] = { FT_STEP_BTH, 6 },
+	[FT_LNH_GRH] = { FT_STEP_GRH, 16 },
 };
 
 /* Was the header before this one the prefix of a mirrored packet? */

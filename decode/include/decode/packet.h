@@ -63,6 +63,9 @@ enum ft_has {
 /* What begins behind a UDP header, by its destination port. */
 enum ft_port_use { FT_PORT_UNKNOWN, FT_PORT_ROCE, FT_PORT_TUNNEL, FT_PORT_OTHER };
 
+/* What follows an LRH: a raw packet of another kind or of IPv6, or a BTH, alone or behind a GRH. */
+enum ft_lnh { FT_LNH_RAW, FT_LNH_IPV6, FT_LNH_BTH, FT_LNH_GRH };
+
 enum ft_aeth_kind { FT_AETH_ACK, FT_AETH_RNR, FT_AETH_RESERVED, FT_AETH_NAK };
 
 /*
@@ -105,7 +108,7 @@ struct ft_packet {
 	uint32_t flow_label;      /* IPv6: 20-bit */
 	uint16_t udp_checksum;
 
-	/* LRH, GRH (src and dst above are its GIDs; for IPv6-based RoCEv2 there is no GRH) */
+	/* LRH (lnh: enum ft_lnh), GRH (src and dst above are its GIDs; for IPv6-based RoCEv2 there is no GRH) */
 	struct {
 		uint8_t vl, lver, sl, lnh;
 		uint16_t dlid, slid, pkt_len;

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <flow/half.h>
 #include <flow/hash.h>
@@ -24,6 +25,22 @@ struct ft_flow_key {
 	uint32_t by_lid;  /* 1: src and dst hold LIDs */
 };
 static_assert(sizeof(struct ft_flow_key) == 48, "padding would be hashed");
+
+/* Where a LID stands in an address: as the machine holds it. */
+enum { FT_FLOW_LID_AT = 14 };
+
+static inline uint16_t ft_flow_lid(const uint8_t address[16])
+{
+	uint16_t lid;
+
+	memcpy(&lid, address + FT_FLOW_LID_AT, sizeof lid);
+	return lid;
+}
+
+static inline void ft_flow_put_lid(uint8_t address[16], uint16_t lid)
+{
+	memcpy(address + FT_FLOW_LID_AT, &lid, sizeof lid);
+}
 
 #define FT_FLOW_NO_VNI   UINT32_MAX
 #define FT_FLOW_ANY_BASE UINT16_MAX /* the first record of a half-connection, whatever its P_Key */
