@@ -14,6 +14,7 @@ class Frame:
     def __init__(self, ts_ns, data, wire):
         self.ts_ns, self.data, self.wire = ts_ns, data, wire
         self.opcode = opcode_of(data)
+        self.end, self.answers = None, False  # who sent it, of simulated connections, and whether as an answer
 
     def in_sequence(self):
         """Whether its loss leaves a gap in a sequence of PSNs."""

@@ -122,6 +122,7 @@ class End:
         frame = self.side.frame(0, code, start + psn & 0xffffff, above, payload, ask)
         self.sent += 1
         frame.data = frame.data[:18] + struct.pack(">H", self.sent & 0xffff) + frame.data[20:]  # IP identification
+        frame.end, frame.answers = self, answers
         self.fabric.carry(frame, self.peer, (code, psn, above, ask))
 
     def watch(self):
