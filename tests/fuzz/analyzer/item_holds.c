@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zlib.h>
+
 #include "../decode/frame_input.h"
 #include "../holds.h"
 #include "item_fill.h"
@@ -22,6 +24,9 @@ enum {
 	ROCE_PORT = 4791,
 	LRH = 8,
 	LNH_BTH = 2,
+	PKT_LEN_MOST = 0x7ff, /* words, LRH to ICRC */
+	BTH = 12,
+	ICRC = 4,
 	VCRC = 2,
 	FILL = 0xa5,
 	SEED = 99,
@@ -184,15 +189,33 @@ static void in_roce(const struct frame_input *frame, unsigned choice, unsigned m
 	free(wrapped);
 }
 
+/* Behind an LRH and what follows it: of all but the fields that change on the way, which are ones (IBA vol. 1, 7.8.1). */
+static void put_icrc(uint8_t *lrh, uint32_t size)
+{
+	uint8_t head[LRH + BTH];
+	uint32_t left = LRH + size - ICRC - (uint32_t)sizeof head;
+	unsigned long crc;
+
+	memcpy(head, lrh, sizeof head);
+	head[0] |= 0xf0;       /* VL */
+	head[LRH + 4] |= 0xff; /* FECN, BECN and what is reserved beside them */
+	crc = crc32(crc32(0, head, sizeof head), lrh + sizeof head, left);
+	for (int i = 0; i < ICRC; i++)
+		lrh[LRH + size - ICRC + (uint32_t)i] = (uint8_t)(crc >> 8 * i);
+}
+
 /* An LRH, as it is or made right, before whole words of the bytes, with a VCRC or without; cut perhaps. */
 static void in_infiniband(const struct frame_input *frame, unsigned choice, unsigned more)
 {
 	const uint8_t *bytes = frame->bytes;
-	uint32_t size = frame->input.captured & ~3u, wire = LRH + size, cut = 0;
+	const uint32_t most = PKT_LEN_MOST * 4 - LRH;
+	uint32_t size = frame->input.captured < most ? frame->input.captured & ~3u : most;
+	uint32_t wire = LRH + size, cut = 0;
 	uint8_t *wrapped = calloc(1, LRH + size + VCRC);
 	struct ft_decode_input input = frame->input;
 	struct ft_decode_config config = frame->config;
-	bool taken;
+	bool usual = (choice & 32) != 0 && (choice & (2 | 4 | 8)) == 0;
+	bool good = (choice & (64 | 128)) == 64, bad = (choice & (64 | 128)) == (64 | 128), taken;
 
 	assert(wrapped != NULL);
 	memcpy(wrapped, bytes, LRH);
@@ -214,8 +237,13 @@ static void in_infiniband(const struct frame_input *frame, unsigned choice, unsi
 	config.check_icrc = (choice & 16) != 0;
 	if ((choice & 32) != 0)
 		make_usual(wrapped + LRH, more / 8);
+	if (good || bad)
+		put_icrc(wrapped, size);
+	if (bad)
+		wrapped[LRH + size - 1 - more % ICRC] ^= (uint8_t)(1u << more / ICRC % 8);
 	taken = both_ways_agree(&config, &input);
-	assert(taken || (choice & 32) == 0 || (choice & (2 | 4 | 8)) != 0 || config.check_icrc);
+	assert(taken || !usual || (config.check_icrc && !good));
+	assert(!taken || !usual || !config.check_icrc || !bad);
 	free(wrapped);
 }
 
