@@ -394,51 +394,84 @@ static struct ft_nccl_answer within(const struct ft_nccl_moment *moment,
 	return answer;
 }
 
+static struct ft_nccl_answer sizes_behind(const struct ft_nccl_transfer *open)
+{
+	return (struct ft_nccl_answer){
+		.kind = FT_NCCL_ANSWER_SIZES,
+		.k = open->message.k,
+		.sure = open->message.has_k,
+	};
+}
+
+/* Another write of the message under way, or its end. False: it is none, and of *answer only the request was looked for. */
+static bool continues(const struct ft_nccl_moment *moment, struct ft_nccl_transfer *open,
+		      struct ft_nccl_answer *answer)
+{
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
+	bool bare = ft_nccl_is_bare_end(moment->seen);
+
+	if (!bare && !goes_on(moment, open, &answer->request))
+		return false;
+	answer->k = open->message.k;
+	answer->sure = open->message.has_k;
+	if (bare)
+		doubt_end(moment, open, answer);
+	if (bare || (share->requests & 1u << answer->request) != 0)
+		answer->kind = FT_NCCL_ANSWER_END;
+	return true;
+}
+
+/* What goes on where a message is under way that nobody was seen to ask for, or that its lane alone counts. */
+static bool may_be_more(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
+{
+	return moment->lane->open && moment->turn == FT_NCCL_NEXT &&
+	       (open == NULL || !open->has_cts || ft_nccl_turns_count(moment));
+}
+
+static void tell_more(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,
+		      struct ft_nccl_answer *answer)
+{
+	bool asked = open != NULL && open->has_cts;
+
+	answer->k = moment->lane->at;
+	answer->sure = open == NULL || open->message.has_k;
+	answer->kind = ft_nccl_is_lone_sizes(moment) && !asked ? FT_NCCL_ANSWER_SIZES
+							       : FT_NCCL_ANSWER_MORE;
+}
+
+/* It begins another message, or is all that is seen of one. */
+static struct ft_nccl_answer next_message(struct ft_nccl_moment *moment)
+{
+	bool bare = ft_nccl_is_bare_end(moment->seen);
+	struct ft_nccl_answer answer =
+		ft_nccl_turns_count(moment) ? by_turns(moment, bare) : next_in_turn(moment, bare);
+
+	if (ft_nccl_is_lone_sizes(moment) && !has_cts(moment->followed, answer.k))
+		answer.kind = FT_NCCL_ANSWER_SIZES;
+	if (is_end(moment->followed, moment->seen) && answer.kind == FT_NCCL_ANSWER_DATA)
+		answer.kind = FT_NCCL_ANSWER_END;
+	answer.begins = answer.kind == FT_NCCL_ANSWER_DATA;
+	return answer;
+}
+
 struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 {
-	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_transfer *open = open_of(moment);
 	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .sure = true };
-	bool bare = ft_nccl_is_bare_end(seen);
 	bool is_other_end = open != NULL && is_another_end(moment, open);
-	int64_t slot = ft_nccl_sizes_slot(moment->followed, seen);
+	int64_t slot = ft_nccl_sizes_slot(moment->followed, moment->seen);
 
 	if (open != NULL && is_within_write(moment))
 		return within(moment, open);
 	if (slot >= 0)
 		return sizes_answer(moment, (uint32_t)slot);
-	if (open != NULL && ft_nccl_is_sizes(moment, open)) {
-		answer.kind = FT_NCCL_ANSWER_SIZES;
-		answer.k = open->message.k;
-		answer.sure = open->message.has_k;
+	if (open != NULL && ft_nccl_is_sizes(moment, open))
+		return sizes_behind(open);
+	if (open != NULL && !is_other_end && continues(moment, open, &answer))
 		return answer;
-	}
-	if (open != NULL && !is_other_end && (bare || goes_on(moment, open, &answer.request))) {
-		const struct ft_nccl_share *share =
-			ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
-
-		answer.k = open->message.k;
-		answer.sure = open->message.has_k;
-		if (bare)
-			doubt_end(moment, open, &answer);
-		if (bare || (share->requests & 1u << answer.request) != 0)
-			answer.kind = FT_NCCL_ANSWER_END;
-		return answer;
-	}
-	if (moment->lane->open && moment->turn == FT_NCCL_NEXT && !is_other_end &&
-	    (open == NULL || !open->has_cts || ft_nccl_turns_count(moment))) {
-		answer.k = moment->lane->at;
-		answer.sure = open == NULL || open->message.has_k;
-		answer.kind = ft_nccl_is_lone_sizes(moment) && (open == NULL || !open->has_cts)
-				      ? FT_NCCL_ANSWER_SIZES
-				      : FT_NCCL_ANSWER_MORE;
-		return answer;
-	}
-	answer = ft_nccl_turns_count(moment) ? by_turns(moment, bare) : next_in_turn(moment, bare);
-	if (ft_nccl_is_lone_sizes(moment) && !has_cts(moment->followed, answer.k))
-		answer.kind = FT_NCCL_ANSWER_SIZES;
-	if (is_end(moment->followed, seen) && answer.kind == FT_NCCL_ANSWER_DATA)
-		answer.kind = FT_NCCL_ANSWER_END;
-	answer.begins = answer.kind == FT_NCCL_ANSWER_DATA;
+	if (is_other_end || !may_be_more(moment, open))
+		return next_message(moment);
+	tell_more(moment, open, &answer);
 	return answer;
 }
