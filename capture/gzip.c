@@ -26,7 +26,7 @@ static void *create(void)
 	return NULL;
 }
 
-static void skip_padding(struct ft_span *packed)
+static void skip_padding(struct ft_packed_bytes *packed)
 {
 	while (packed->left > 0 && packed->at[0] == 0) {
 		packed->at++;
@@ -35,8 +35,8 @@ static void skip_padding(struct ft_span *packed)
 }
 
 /* One call of inflate(); its verdict, with *packed moved on and *made set. */
-static int inflate_some(z_stream *stream, struct ft_span *packed, uint8_t *into, size_t room,
-			size_t *made)
+static int inflate_some(z_stream *stream, struct ft_packed_bytes *packed, uint8_t *into,
+			size_t room, size_t *made)
 {
 	uInt offered_in = (uInt)packed->left, offered_out = (uInt)room;
 	int verdict;
@@ -52,7 +52,7 @@ static int inflate_some(z_stream *stream, struct ft_span *packed, uint8_t *into,
 	return verdict;
 }
 
-static ssize_t unpack(void *state, struct ft_span *packed, uint8_t *into, size_t room,
+static ssize_t unpack(void *state, struct ft_packed_bytes *packed, uint8_t *into, size_t room,
 		      const char **why)
 {
 	struct gzip *gzip = state;

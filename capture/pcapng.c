@@ -51,7 +51,7 @@ static bool must_be_whole(uint32_t type)
 #define DROPPED_MOST (UINT64_C(1) << 48)
 
 /* Of a size that statistics can have; others are stepped over. */
-static bool is_statistics(const struct ft_block *block)
+static bool is_statistics(const struct ft_pcapng_block *block)
 {
 	return block->type == FT_BLOCK_STATISTICS && block->length >= STATISTICS_MIN &&
 	       block->length <= STATISTICS_MAX;
@@ -67,7 +67,7 @@ static bool set_byte_order(struct ft_input *input, struct ft_pcapng *pcapng, con
 	return true;
 }
 
-static bool length_possible(struct ft_input *input, const struct ft_block *block)
+static bool length_possible(struct ft_input *input, const struct ft_pcapng_block *block)
 {
 	if (block->length < BLOCK_FRAME || block->length % 4 != 0)
 		return ft_input_damaged(input, ft_input_offset_of(input, block->bytes),
@@ -115,11 +115,11 @@ static bool need_block(struct ft_input *input, struct ft_pcapng *pcapng)
 	struct ft_stream *stream = &input->stream;
 
 	for (;;) {
-		struct ft_block block;
+		struct ft_pcapng_block block;
 
 		if (!ft_input_need(input, 8, "a block header", true))
 			return false;
-		block = (struct ft_block){ stream->at, ft_u32(stream->at, pcapng->big), 0 };
+		block = (struct ft_pcapng_block){ stream->at, ft_u32(stream->at, pcapng->big), 0 };
 		if (block.type == FT_BLOCK_SECTION) {
 			if (!ft_input_need(input, SECTION_START, "a section header", false) ||
 			    !set_byte_order(input, pcapng, stream->at))
@@ -138,7 +138,7 @@ static bool need_block(struct ft_input *input, struct ft_pcapng *pcapng)
 }
 
 static enum ft_taken start_section(struct ft_input *input, struct ft_pcapng *pcapng,
-				   const struct ft_block *block)
+				   const struct ft_pcapng_block *block)
 {
 	uint16_t major = block->length >= SECTION_MIN ? ft_u16(block->bytes + 12, pcapng->big) : 0;
 
@@ -170,7 +170,7 @@ static struct ft_interface *new_interface(struct ft_pcapng *pcapng)
 }
 
 static enum ft_taken add_interface(struct ft_input *input, struct ft_pcapng *pcapng,
-				   const struct ft_block *block)
+				   const struct ft_pcapng_block *block)
 {
 	struct ft_interface *interface;
 
@@ -196,11 +196,11 @@ static uint64_t dropped_since(uint64_t before, uint64_t now)
 
 /* The counters of an interface run on: its newest ones replace those before. */
 static void take_statistics(struct ft_input *input, struct ft_pcapng *pcapng,
-			    const struct ft_block *block)
+			    const struct ft_pcapng_block *block)
 {
 	uint32_t number = ft_u32(block->bytes + 8, pcapng->big);
-	struct ft_options options = { block->bytes + 20, block->length - STATISTICS_MIN,
-				      pcapng->big, false };
+	struct ft_pcapng_options options = { block->bytes + 20, block->length - STATISTICS_MIN,
+					     pcapng->big, false };
 	struct ft_interface *interface;
 	uint64_t dropped;
 
@@ -217,7 +217,7 @@ static void take_statistics(struct ft_input *input, struct ft_pcapng *pcapng,
 }
 
 static enum ft_taken take_block(struct ft_input *input, struct ft_pcapng *pcapng,
-				const struct ft_block *block, struct ft_frame *frame)
+				const struct ft_pcapng_block *block, struct ft_frame *frame)
 {
 	if (block->type == FT_BLOCK_ENHANCED || block->type == FT_BLOCK_PACKET)
 		return ft_pcapng_packet(input, pcapng, block, frame);
@@ -237,7 +237,7 @@ static enum ft_taken take_block(struct ft_input *input, struct ft_pcapng *pcapng
 
 /* The block at stream->at, if it is whole in the window; false also where it may be damaged. */
 static bool whole_block(const struct ft_stream *stream, const struct ft_pcapng *pcapng,
-			struct ft_block *block)
+			struct ft_pcapng_block *block)
 {
 	size_t left = ft_stream_left(stream);
 
@@ -256,7 +256,7 @@ static int take_blocks(struct ft_input *input, struct ft_pcapng *pcapng, struct 
 	struct ft_stream *stream = &input->stream;
 	bool first = true;
 	int count = 0;
-	struct ft_block block;
+	struct ft_pcapng_block block;
 
 	while (count < room && whole_block(stream, pcapng, &block)) {
 		enum ft_taken taken;

@@ -23,7 +23,7 @@ struct ft_pcapng {
 };
 
 /* A block in the window whose lengths agree; bytes start at its type. */
-struct ft_block {
+struct ft_pcapng_block {
 	const uint8_t *bytes;
 	uint32_t type, length;
 };
@@ -36,6 +36,6 @@ enum ft_taken { FT_NOTHING, FT_A_FRAME, FT_DAMAGE };
  * sense, or names an interface that was not described, is counted and gives nothing.
  */
 enum ft_taken ft_pcapng_packet(struct ft_input *input, const struct ft_pcapng *pcapng,
-			       const struct ft_block *block, struct ft_frame *frame);
+			       const struct ft_pcapng_block *block, struct ft_frame *frame);
 enum ft_taken ft_pcapng_simple(struct ft_input *input, const struct ft_pcapng *pcapng,
-			       const struct ft_block *block, struct ft_frame *frame);
+			       const struct ft_pcapng_block *block, struct ft_frame *frame);

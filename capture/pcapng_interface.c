@@ -42,7 +42,7 @@ static const uint64_t power_of_ten[TEN_MAX + 1] = {
 	10000000000000000000u,
 };
 
-bool ft_option_next(struct ft_options *options, struct ft_option *option)
+bool ft_option_next(struct ft_pcapng_options *options, struct ft_option *option)
 {
 	size_t padded;
 
@@ -116,7 +116,7 @@ static void take_option(struct ft_interface *interface, const struct ft_option *
 
 struct ft_interface ft_interface_read(const uint8_t *body, size_t size, bool big)
 {
-	struct ft_options options = { body + 8, size - 8, big, false };
+	struct ft_pcapng_options options = { body + 8, size - 8, big, false };
 	struct ft_interface interface = {
 		.link_type = ft_u16(body, big),
 		.snaplen = ft_u32(body + 4, big),
@@ -145,7 +145,7 @@ uint64_t ft_interface_exact_ns(const struct ft_interface *interface, uint64_t ti
 	return ns >= 0 && ns < FT_TS_UNKNOWN ? (uint64_t)ns : FT_TS_UNKNOWN;
 }
 
-bool ft_interface_losses_unknown(struct ft_options options)
+bool ft_interface_losses_unknown(struct ft_pcapng_options options)
 {
 	static const char text[] = FT_PCAPNG_LOSSES_UNKNOWN;
 	struct ft_option option;
@@ -157,7 +157,7 @@ bool ft_interface_losses_unknown(struct ft_options options)
 	return false;
 }
 
-bool ft_interface_dropped(struct ft_options options, uint64_t *dropped)
+bool ft_interface_dropped(struct ft_pcapng_options options, uint64_t *dropped)
 {
 	enum { INTERFACE_DROPS = 5, SYSTEM_DROPS = 7 };
 	struct ft_option option;

@@ -26,7 +26,7 @@ struct ft_option {
 };
 
 /* Options still to be read. */
-struct ft_options {
+struct ft_pcapng_options {
 	const uint8_t *at;
 	size_t left;
 	bool big;
@@ -34,19 +34,19 @@ struct ft_options {
 };
 
 /* Step to the next option; false at their end. */
-bool ft_option_next(struct ft_options *options, struct ft_option *option);
+bool ft_option_next(struct ft_pcapng_options *options, struct ft_option *option);
 
 /* Read the body of the block (from the link type on, at least 8 bytes). */
 struct ft_interface ft_interface_read(const uint8_t *body, size_t size, bool big);
 
 /* Whether the options, of an interface or of its statistics, say that losses were not counted. */
-bool ft_interface_losses_unknown(struct ft_options options);
+bool ft_interface_losses_unknown(struct ft_pcapng_options options);
 
 /*
  * What an Interface Statistics Block says was dropped (options of its body, from 12 bytes on): by the
  * interface and by the operating system, since the capture began. False: it does not say.
  */
-bool ft_interface_dropped(struct ft_options options, uint64_t *dropped);
+bool ft_interface_dropped(struct ft_pcapng_options options, uint64_t *dropped);
 
 /* Time of a frame in ns since 1970, rounded down; FT_TS_UNKNOWN if 64 bits cannot hold it. */
 uint64_t ft_interface_exact_ns(const struct ft_interface *interface, uint64_t ticks);

@@ -16,7 +16,7 @@ static enum ft_taken drop(struct ft_input *input)
 	return FT_NOTHING;
 }
 
-static enum ft_taken too_long(struct ft_input *input, const struct ft_block *block,
+static enum ft_taken too_long(struct ft_input *input, const struct ft_pcapng_block *block,
 			      uint32_t captured)
 {
 	ft_input_damaged(input, ft_input_offset_of(input, block->bytes),
@@ -25,7 +25,8 @@ static enum ft_taken too_long(struct ft_input *input, const struct ft_block *blo
 }
 
 /* epb_flags and pack_flags: direction in bits 0 and 1, FCS length in bits 5 to 8. */
-static void take_flags(struct ft_input *input, struct ft_frame *frame, struct ft_options options)
+static void take_flags(struct ft_input *input, struct ft_frame *frame,
+		       struct ft_pcapng_options options)
 {
 	struct ft_option option;
 
@@ -56,7 +57,7 @@ __attribute__((noinline)) static void correct(struct ft_input *input, struct ft_
 
 /* Enhanced and obsolete packet blocks differ in how they name the interface only. */
 enum ft_taken ft_pcapng_packet(struct ft_input *input, const struct ft_pcapng *pcapng,
-			       const struct ft_block *block, struct ft_frame *frame)
+			       const struct ft_pcapng_block *block, struct ft_frame *frame)
 {
 	const uint8_t *b = block->bytes;
 	bool big = pcapng->big;
@@ -92,8 +93,8 @@ enum ft_taken ft_pcapng_packet(struct ft_input *input, const struct ft_pcapng *p
 	options_at = 28 + ((captured + 3) & ~3u);
 	if (options_at + 4 < block->length)
 		take_flags(input, frame,
-			   (struct ft_options){ b + options_at, block->length - 4 - options_at, big,
-						false });
+			   (struct ft_pcapng_options){
+				   b + options_at, block->length - 4 - options_at, big, false });
 	if (captured > original || interface->link_type == FT_LINK_ERF)
 		correct(input, frame);
 	return FT_A_FRAME;
@@ -101,7 +102,7 @@ enum ft_taken ft_pcapng_packet(struct ft_input *input, const struct ft_pcapng *p
 
 /* No time, no flags, interface 0; how much was captured follows from its snaplen. */
 enum ft_taken ft_pcapng_simple(struct ft_input *input, const struct ft_pcapng *pcapng,
-			       const struct ft_block *block, struct ft_frame *frame)
+			       const struct ft_pcapng_block *block, struct ft_frame *frame)
 {
 	const struct ft_interface *interface = pcapng->interfaces;
 	uint32_t original, captured;

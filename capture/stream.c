@@ -196,7 +196,7 @@ static int start_unpacking(struct ft_stream *stream)
 	if (stream->packed_buffer == NULL || stream->unpacking == NULL)
 		return -ENOMEM;
 	memcpy(stream->packed_buffer, stream->at, size);
-	stream->packed = (struct ft_span){ stream->packed_buffer, size };
+	stream->packed = (struct ft_packed_bytes){ stream->packed_buffer, size };
 	stream->at = stream->end = stream->ring[0].bytes;
 	stream->ended = false;
 	return 0;

@@ -41,7 +41,7 @@ struct ft_stream {
 	bool ended;
 	void *unpacking;
 	uint8_t *packed_buffer;
-	struct ft_span packed;
+	struct ft_packed_bytes packed;
 };
 
 /*

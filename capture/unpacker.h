@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 /* Packed bytes not yet used. */
-struct ft_span {
+struct ft_packed_bytes {
 	const uint8_t *at;
 	size_t left;
 };
@@ -21,7 +21,7 @@ struct ft_unpacker {
 	 * Take from *packed, write at most `room` bytes. Returns how many; 0 when it wants more packed
 	 * bytes; -EBADMSG when the stream is corrupt, and *why says how.
 	 */
-	ssize_t (*unpack)(void *state, struct ft_span *packed, uint8_t *into, size_t room,
+	ssize_t (*unpack)(void *state, struct ft_packed_bytes *packed, uint8_t *into, size_t room,
 			  const char **why);
 	/* Whether the stream may end here. */
 	bool (*complete)(const void *state);

@@ -45,7 +45,7 @@ static void *create(void)
  * Packed bytes to offer: block by block, and none before all is flushed, because on an error the
  * library forgets what else it unpacked in the same call.
  */
-static size_t offer(const struct zstd *zstd, const struct ft_span *packed)
+static size_t offer(const struct zstd *zstd, const struct ft_packed_bytes *packed)
 {
 	size_t wanted = zstd->wanted != 0 ? zstd->wanted : FRAME_START;
 
@@ -54,7 +54,7 @@ static size_t offer(const struct zstd *zstd, const struct ft_span *packed)
 	return wanted < packed->left ? wanted : packed->left;
 }
 
-static ssize_t unpack(void *state, struct ft_span *packed, uint8_t *into, size_t room,
+static ssize_t unpack(void *state, struct ft_packed_bytes *packed, uint8_t *into, size_t room,
 		      const char **why)
 {
 	struct zstd *zstd = state;

@@ -112,11 +112,11 @@ static bool is_missing(const struct ft_tracker *tracker, const struct ft_half *h
 	       reads_of(tracker, half).longest <= 1;
 }
 
-static struct ft_outcome judge_requests(const struct ft_tracker *tracker,
-					const struct ft_flow *flow, const struct ft_span *span)
+static struct ft_span_outcome judge_requests(const struct ft_tracker *tracker,
+					     const struct ft_flow *flow, const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	struct ft_outcome outcome = { .missing = is_missing(tracker, half, span) };
+	struct ft_span_outcome outcome = { .missing = is_missing(tracker, half, span) };
 	struct reads reads;
 
 	if (half->service == FT_UC) {
@@ -163,22 +163,22 @@ static bool is_answering(const struct ft_tracker *tracker, const struct ft_flow 
  * Responses that were due, and were overtaken: the sender asks for what the fabric lost again, at once. If the fabric
  * loses that too, it asks after a time-out, as who has asked in vain does.
  */
-static struct ft_outcome judge_answers(const struct ft_tracker *tracker, const struct ft_flow *flow,
-				       const struct ft_span *span)
+static struct ft_span_outcome judge_answers(const struct ft_tracker *tracker,
+					    const struct ft_flow *flow, const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
 	uint64_t waited_ns = waited(tracker, flow, span);
 	uint32_t lost;
 
 	if (flow->peer == 0)
-		return (struct ft_outcome){ 0 };
+		return (struct ft_span_outcome){ 0 };
 	lost = ft_psn_reached(half->acked, span->from, span->count);
 	if (waited_ns >= FT_ASKS_BY_NS || beyond(half->acked, span) >= FT_WENT_ON_PSNS)
-		return (struct ft_outcome){ .lost = lost };
+		return (struct ft_span_outcome){ .lost = lost };
 	if ((span->kind == FT_SPAN_OVERTAKEN || is_answering(tracker, flow, span)) &&
 	    waited_ns >= FT_SETTLE_NS)
-		return (struct ft_outcome){ .lost = lost, .doubtful = true };
-	return (struct ft_outcome){ .open = lost, .pending = lost };
+		return (struct ft_span_outcome){ .lost = lost, .doubtful = true };
+	return (struct ft_span_outcome){ .open = lost, .pending = lost };
 }
 
 static uint32_t smaller(uint32_t left, uint32_t right)
@@ -187,9 +187,10 @@ static uint32_t smaller(uint32_t left, uint32_t right)
 }
 
 /* Those that came, but damaged. */
-static struct ft_outcome leave_out_damaged(const struct ft_tracker *tracker,
-					   const struct ft_flow *flow, const struct ft_span *span,
-					   struct ft_outcome outcome)
+static struct ft_span_outcome leave_out_damaged(const struct ft_tracker *tracker,
+						const struct ft_flow *flow,
+						const struct ft_span *span,
+						struct ft_span_outcome outcome)
 {
 	bool answers = ft_span_is_answer(span);
 	const struct ft_flow *sender =
@@ -218,11 +219,11 @@ static bool is_unsure_pair(const struct ft_half *half)
 	return half->paired_by == FT_PAIRED_TRANSPORT && half->pair_bits < FT_PAIR_SURE;
 }
 
-static struct ft_outcome judge_kind(const struct ft_tracker *tracker, const struct ft_flow *flow,
-				    const struct ft_span *span)
+static struct ft_span_outcome judge_kind(const struct ft_tracker *tracker,
+					 const struct ft_flow *flow, const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	const struct ft_outcome nothing = { 0 };
+	const struct ft_span_outcome nothing = { 0 };
 	uint32_t after;
 
 	switch (span->kind) {
@@ -233,25 +234,25 @@ static struct ft_outcome judge_kind(const struct ft_tracker *tracker, const stru
 				? 0
 				: ft_psn_reached(half->acked, half->next_psn, FT_PSN_WINDOW);
 		if (is_unsure_pair(half))
-			return (struct ft_outcome){ .open = after, .pending = after };
-		return (struct ft_outcome){ .lost = after };
+			return (struct ft_span_outcome){ .open = after, .pending = after };
+		return (struct ft_span_outcome){ .lost = after };
 	case FT_SPAN_AWAITED:
 	case FT_SPAN_OVERTAKEN:
 	case FT_SPAN_ASKED_AGAIN:
 		return judge_answers(tracker, flow, span);
 	case FT_SPAN_SKIPPED:
 		if (went_on(half->answered, flow->last_ns, span))
-			return (struct ft_outcome){ .lost = span->count };
-		return (struct ft_outcome){ .open = span->count, .pending = span->count };
+			return (struct ft_span_outcome){ .lost = span->count };
+		return (struct ft_span_outcome){ .open = span->count, .pending = span->count };
 	default:
 		return judge_requests(tracker, flow, span);
 	}
 }
 
-struct ft_outcome ft_outcome_of(const struct ft_tracker *tracker, const struct ft_flow *flow,
-				const struct ft_span *span)
+struct ft_span_outcome ft_outcome_of(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				     const struct ft_span *span)
 {
-	struct ft_outcome outcome = judge_kind(tracker, flow, span);
+	struct ft_span_outcome outcome = judge_kind(tracker, flow, span);
 
 	outcome.doubtful |= is_doubtful(flow, span);
 	return leave_out_damaged(tracker, flow, span, outcome);
@@ -266,11 +267,11 @@ bool ft_is_delivered(const struct ft_flow *flow, const struct ft_span *span)
 	       flow->half.service != FT_UC && beyond(flow->half.next_psn, span) >= FT_SETTLE_PSNS;
 }
 
-struct ft_outcome ft_outcome_delivered(const struct ft_tracker *tracker, const struct ft_flow *flow,
-				       const struct ft_span *span)
+struct ft_span_outcome ft_outcome_delivered(const struct ft_tracker *tracker,
+					    const struct ft_flow *flow, const struct ft_span *span)
 {
-	const struct ft_outcome outcome = { .lost = span->count,
-					    .doubtful = is_doubtful(flow, span) };
+	const struct ft_span_outcome outcome = { .lost = span->count,
+						 .doubtful = is_doubtful(flow, span) };
 
 	return leave_out_damaged(tracker, flow, span, outcome);
 }
@@ -319,7 +320,7 @@ static enum ft_loss_doubt doubt_of(const struct ft_span *span)
 }
 
 static void miss(struct ft_loss_evidence *evidence, const struct ft_span *span,
-		 struct ft_outcome outcome)
+		 struct ft_span_outcome outcome)
 {
 	if (outcome.pending != 0)
 		ft_loss_miss(evidence, span->frame, outcome.pending, FT_LOSS_REQUESTS);
@@ -328,7 +329,7 @@ static void miss(struct ft_loss_evidence *evidence, const struct ft_span *span,
 }
 
 void ft_outcome_add(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
-		    const struct ft_span *span, struct ft_outcome outcome)
+		    const struct ft_span *span, struct ft_span_outcome outcome)
 {
 	bool by_gap = (BY_GAP >> span->kind & 1) != 0;
 

@@ -3,7 +3,7 @@
 #include "tracker_parts.h"
 
 /* What a span comes to. */
-struct ft_outcome {
+struct ft_span_outcome {
 	uint32_t lost;    /* by the mirror */
 	uint32_t open;    /* PSNs missing, by whom is not known */
 	uint32_t pending; /* packets that these are, where an answer was still due */
@@ -12,8 +12,8 @@ struct ft_outcome {
 };
 
 /* If nothing more is seen. */
-struct ft_outcome ft_outcome_of(const struct ft_tracker *tracker, const struct ft_flow *flow,
-				const struct ft_span *span);
+struct ft_span_outcome ft_outcome_of(const struct ft_tracker *tracker, const struct ft_flow *flow,
+				     const struct ft_span *span);
 
 /* Late packets had time to come; `now_ns`: of a packet that is not sent again. */
 bool ft_is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow,
@@ -21,8 +21,8 @@ bool ft_is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow,
 
 /* The half went on so far behind it that it was delivered, whether or not an answer says so; and what that comes to. */
 bool ft_is_delivered(const struct ft_flow *flow, const struct ft_span *span);
-struct ft_outcome ft_outcome_delivered(const struct ft_tracker *tracker, const struct ft_flow *flow,
-				       const struct ft_span *span);
+struct ft_span_outcome ft_outcome_delivered(const struct ft_tracker *tracker,
+					    const struct ft_flow *flow, const struct ft_span *span);
 
 /*
  * The halves meet: responses to READs that lie in a hole of its requests took PSNs there, and passed before it was known
@@ -32,4 +32,4 @@ void ft_outcome_narrow(const struct ft_tracker *tracker, const struct ft_half *h
 
 /* Count it; `evidence` may be NULL. */
 void ft_outcome_add(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
-		    const struct ft_span *span, struct ft_outcome outcome);
+		    const struct ft_span *span, struct ft_span_outcome outcome);

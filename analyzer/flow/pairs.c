@@ -69,14 +69,14 @@ static struct ft_flow *find_entered(const struct ft_pairs *pairs, const struct f
 	return flow;
 }
 
-static enum ft_place group_of(const struct ft_member *member)
+static enum ft_place group_of(const struct ft_group_member *member)
 {
 	return member->port != 0 ? FT_PLACE_PORT : FT_PLACE_WAY;
 }
 
 __attribute__((noinline)) void ft_pairs_offer(struct ft_pairs *pairs, struct ft_flow *flow)
 {
-	struct ft_member *member = ft_groups_member(pairs->groups, flow);
+	struct ft_group_member *member = ft_groups_member(pairs->groups, flow);
 
 	if ((member->place != FT_PLACE_ASIDE && member->place != FT_PLACE_DORMANT) ||
 	    flow->half.service == FT_UD)
@@ -110,7 +110,7 @@ void ft_pairs_part(struct ft_pairs *pairs, struct ft_flow *flow)
 
 void ft_pairs_mistook(struct ft_pairs *pairs, struct ft_flow *flow)
 {
-	struct ft_member *peer;
+	struct ft_group_member *peer;
 
 	if (flow->peer == 0)
 		return;
@@ -193,8 +193,8 @@ bool ft_pairs_confirm(struct ft_pairs *pairs, struct ft_flow *one, struct ft_flo
 }
 
 /* Two datagram halves belong together when the first packet of each names the other's queue pair. */
-static void enter_datagram(struct ft_pairs *pairs, struct ft_flow *flow, struct ft_member *member,
-			   const struct ft_observed *observed)
+static void enter_datagram(struct ft_pairs *pairs, struct ft_flow *flow,
+			   struct ft_group_member *member, const struct ft_observed *observed)
 {
 	struct ft_flow_key key = ft_flow_key_turned(&flow->key);
 	struct ft_flow *other;
@@ -215,9 +215,9 @@ static void enter_datagram(struct ft_pairs *pairs, struct ft_flow *flow, struct 
 void ft_pairs_enter(struct ft_pairs *pairs, struct ft_flow *flow,
 		    const struct ft_observed *observed)
 {
-	struct ft_member *member = ft_groups_new_member(pairs->groups, flow);
+	struct ft_group_member *member = ft_groups_new_member(pairs->groups, flow);
 
-	*member = (struct ft_member){
+	*member = (struct ft_group_member){
 		.port = (observed->has & FT_OBSERVED_UDP) != 0 ? observed->sport : 0,
 		.place = FT_PLACE_ASIDE,
 	};
@@ -259,7 +259,7 @@ void ft_pairs_leave(struct ft_pairs *pairs, struct ft_flow *flow)
 	use_up_setup(pairs, flow);
 	ft_pairs_part(pairs, flow);
 	ft_groups_part(pairs->groups, flow, FT_PLACE_NONE);
-	*ft_groups_member(pairs->groups, flow) = (struct ft_member){ .place = FT_PLACE_NONE };
+	*ft_groups_member(pairs->groups, flow) = (struct ft_group_member){ .place = FT_PLACE_NONE };
 }
 
 void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow, int evidence)

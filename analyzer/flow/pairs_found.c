@@ -16,7 +16,8 @@ enum {
 };
 
 /* Looks among those with other ports too from now on, and lets itself be found there. */
-static void widen(struct ft_pairs *pairs, struct ft_flow *flow, const struct ft_member *member)
+static void widen(struct ft_pairs *pairs, struct ft_flow *flow,
+		  const struct ft_group_member *member)
 {
 	if (member->place != FT_PLACE_PORT || flow->half.service == FT_UC)
 		return;
@@ -40,7 +41,7 @@ static void count_lead(struct ft_half *half, const struct ft_find *find)
 }
 
 /* The right half may yet come into view: this look counts for nothing. */
-static void look_later(struct ft_flow *flow, struct ft_member *member)
+static void look_later(struct ft_flow *flow, struct ft_group_member *member)
 {
 	flow->half.candidate = flow->half.candidate_bits = 0;
 	if (member->level == 0 || member->level > LEVEL_ANY_PORT)
@@ -50,7 +51,7 @@ static void look_later(struct ft_flow *flow, struct ft_member *member)
 }
 
 /* Look at the next answer too; later on at some, while they speak for the same half. */
-static void stay_on_track(const struct ft_flow *flow, struct ft_member *member,
+static void stay_on_track(const struct ft_flow *flow, struct ft_group_member *member,
 			  const struct ft_find *find)
 {
 	if (member->level < FT_MEMBER_LEVEL_LAST)
@@ -60,7 +61,8 @@ static void stay_on_track(const struct ft_flow *flow, struct ft_member *member,
 }
 
 static struct ft_flow *find_asker(struct ft_pairs *pairs, struct ft_flow *flow,
-				  struct ft_member *member, const struct ft_observed *observed)
+				  struct ft_group_member *member,
+				  const struct ft_observed *observed)
 {
 	struct ft_find find = ft_find_asker(pairs->groups, flow, observed);
 	struct ft_flow *asker;
@@ -140,7 +142,7 @@ static struct ft_flow *weigh_again(struct ft_pairs *pairs, struct ft_flow *flow,
 struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 				const struct ft_observed *observed)
 {
-	struct ft_member *member;
+	struct ft_group_member *member;
 
 	if (flow->peer != 0)
 		return ft_pairs_unsure(flow) ? weigh_again(pairs, flow, observed->psn)
@@ -169,7 +171,7 @@ static void pair_by_port(struct ft_pairs *pairs, struct ft_flow *flow)
 
 /* Nobody answers it. */
 __attribute__((noinline)) static void look_by_port(struct ft_pairs *pairs, struct ft_flow *flow,
-						   const struct ft_member *member)
+						   const struct ft_group_member *member)
 {
 	if (member->place != FT_PLACE_PORT)
 		return;
@@ -180,7 +182,7 @@ __attribute__((noinline)) static void look_by_port(struct ft_pairs *pairs, struc
 
 void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow)
 {
-	struct ft_member *member = ft_groups_member(pairs->groups, flow);
+	struct ft_group_member *member = ft_groups_member(pairs->groups, flow);
 
 	if (flow->peer != 0)
 		return;

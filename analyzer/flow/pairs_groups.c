@@ -35,7 +35,7 @@ int ft_groups_create(struct ft_groups **groups, struct ft_flow_table *table, uin
 	made->buckets = made->capacity < FEW ? made->capacity : FEW;
 	if (ft_growth_reserve(&made->growth, members_bytes(made)) != 0)
 		goto free_groups;
-	made->members = (struct ft_member *)(void *)made->growth.memory;
+	made->members = (struct ft_group_member *)(void *)made->growth.memory;
 	made->firsts = ft_reserve(firsts_bytes(made));
 	if (made->firsts == NULL)
 		goto release_members;
@@ -94,7 +94,7 @@ static inline uint32_t bucket_of_way(const struct ft_groups *groups, const struc
 
 /* --- joining and parting --- */
 
-static inline void put_in(struct ft_groups *groups, struct ft_member *member,
+static inline void put_in(struct ft_groups *groups, struct ft_group_member *member,
 			  const struct ft_flow_key *key)
 {
 	uint32_t number = (uint32_t)(member - groups->members) + 1;
@@ -133,7 +133,7 @@ __attribute__((noinline)) static void spread_out(struct ft_groups *groups)
 
 void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place)
 {
-	struct ft_member *member = ft_groups_member(groups, flow);
+	struct ft_group_member *member = ft_groups_member(groups, flow);
 
 	assert(!ft_member_looks(member));
 	member->place = place & 7;
@@ -146,7 +146,7 @@ void ft_groups_join(struct ft_groups *groups, struct ft_flow *flow, enum ft_plac
 
 void ft_groups_part(struct ft_groups *groups, struct ft_flow *flow, enum ft_place place)
 {
-	struct ft_member *member = ft_groups_member(groups, flow);
+	struct ft_group_member *member = ft_groups_member(groups, flow);
 
 	if (!ft_member_looks(member))
 		return;

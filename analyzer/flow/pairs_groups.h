@@ -21,7 +21,7 @@ enum ft_place {
 	FT_PLACE_ASIDE,   /* looks for nothing: paired, or of a kind that has no other half */
 };
 
-struct ft_member {
+struct ft_group_member {
 	uint32_t next; /* record number, 0: none. Datagrams: source QP of the first packet */
 	uint32_t prev; /* likewise; or FT_MEMBER_FIRST and the bucket of which it is the first */
 	uint16_t port; /* UDP source port of the first packet; 0: none */
@@ -30,17 +30,17 @@ struct ft_member {
 	uint8_t place : 3; /* enum ft_place */
 	uint8_t fits : 1;  /* the newest search met a half that may be the other one */
 };
-static_assert(sizeof(struct ft_member) == 12, "one for every record");
+static_assert(sizeof(struct ft_group_member) == 12, "one for every record");
 
 #define FT_MEMBER_FIRST UINT32_C(0x80000000) /* above every record number */
 
 enum { FT_GROUPS_WAYS_BITS = 10, FT_MEMBER_LEVEL_LAST = 8 };
 
 struct ft_groups {
-	struct ft_flow *records;   /* of the table */
-	struct ft_member *members; /* by record number less 1 */
-	struct ft_growth growth;   /* of the members */
-	uint32_t *firsts;          /* of the buckets: record numbers; 0: empty */
+	struct ft_flow *records;         /* of the table */
+	struct ft_group_member *members; /* by record number less 1 */
+	struct ft_growth growth;         /* of the members */
+	uint32_t *firsts;                /* of the buckets: record numbers; 0: empty */
 	uint64_t seed;
 	uint32_t capacity; /* records; and buckets, once so many wait */
 	uint32_t buckets;  /* in use: while few wait, so few that they stay in the cache */
@@ -54,13 +54,13 @@ int ft_groups_create(struct ft_groups **groups, struct ft_flow_table *table, uin
 void ft_groups_destroy(struct ft_groups *groups); /* NULL is fine */
 
 /* Whether it is in a group: looks for its other half, and can be found. */
-static inline bool ft_member_looks(const struct ft_member *member)
+static inline bool ft_member_looks(const struct ft_group_member *member)
 {
 	return member->place == FT_PLACE_PORT || member->place == FT_PLACE_WAY;
 }
 
 /* Whether it is time for a half to look for its other one; the waits double. */
-static inline bool ft_member_is_due(struct ft_member *member)
+static inline bool ft_member_is_due(struct ft_group_member *member)
 {
 	if (!ft_member_looks(member))
 		return false;
@@ -75,7 +75,7 @@ static inline bool ft_member_is_due(struct ft_member *member)
 }
 
 /* As if it were new. */
-static inline void ft_member_look_at_once(struct ft_member *member)
+static inline void ft_member_look_at_once(struct ft_group_member *member)
 {
 	member->wait = 0;
 	member->level = 0;
@@ -92,20 +92,20 @@ static inline struct ft_flow *ft_groups_flow(const struct ft_groups *groups, uin
 }
 
 /* Of a record, or of its number. */
-static inline struct ft_member *ft_groups_at(const struct ft_groups *groups, uint32_t number)
+static inline struct ft_group_member *ft_groups_at(const struct ft_groups *groups, uint32_t number)
 {
 	return &groups->members[number - 1];
 }
 
-static inline struct ft_member *ft_groups_member(const struct ft_groups *groups,
-						 const struct ft_flow *flow)
+static inline struct ft_group_member *ft_groups_member(const struct ft_groups *groups,
+						       const struct ft_flow *flow)
 {
 	return &groups->members[flow - groups->records];
 }
 
 /* Of a record that may be new: its member is about to be written. */
-static inline struct ft_member *ft_groups_new_member(struct ft_groups *groups,
-						     const struct ft_flow *flow)
+static inline struct ft_group_member *ft_groups_new_member(struct ft_groups *groups,
+							   const struct ft_flow *flow)
 {
 	ft_growth_upto(&groups->growth, ft_groups_number(groups, flow) * sizeof *groups->members);
 	return ft_groups_member(groups, flow);

@@ -28,7 +28,7 @@ struct contender {
 /* Who looks, and for what. */
 struct question {
 	const struct ft_flow *flow;
-	const struct ft_member *own;
+	const struct ft_group_member *own;
 	uint64_t silent_ns; /* who sent nothing since is left out */
 	uint32_t psn;
 	uint16_t port; /* of `flow`, if derived by the rule; else 0 */
@@ -49,7 +49,7 @@ struct search {
 static inline struct question question_of(const struct ft_groups *groups,
 					  const struct ft_flow *flow)
 {
-	const struct ft_member *own = ft_groups_member(groups, flow);
+	const struct ft_group_member *own = ft_groups_member(groups, flow);
 
 	return (struct question){
 		.flow = flow,
@@ -175,7 +175,8 @@ static bool is_record(uint32_t number)
 }
 
 /* A group to walk: the halves that share the source port of the search, or those that face it without. */
-static bool is_of(enum ft_place place, const struct search *search, const struct ft_member *member)
+static bool is_of(enum ft_place place, const struct search *search,
+		  const struct ft_group_member *member)
 {
 	return member->place == place &&
 	       (place != FT_PLACE_PORT || member->port == search->question.own->port);
@@ -192,7 +193,7 @@ static void walk(struct search *search, uint32_t from, bool newer, enum ft_place
 	uint32_t following;
 
 	for (uint32_t number = from; is_record(number); number = following) {
-		const struct ft_member *member = ft_groups_at(search->groups, number);
+		const struct ft_group_member *member = ft_groups_at(search->groups, number);
 		struct ft_flow *candidate = ft_groups_flow(search->groups, number);
 		unsigned *left = &search->left;
 		bool faces;
@@ -220,7 +221,7 @@ static void walk(struct search *search, uint32_t from, bool newer, enum ft_place
 /* All that share its source port. A half in that group is a way into its list. */
 static void walk_port(struct search *search)
 {
-	const struct ft_member *own = search->question.own;
+	const struct ft_group_member *own = search->question.own;
 
 	if (own->port == 0)
 		return;
@@ -249,7 +250,7 @@ static bool is_named_by_port(const struct search *search, uint32_t number)
 	       fits_both(&search->question, candidate, port);
 }
 
-static bool is_fellow(const struct search *search, const struct ft_member *member,
+static bool is_fellow(const struct search *search, const struct ft_group_member *member,
 		      const struct ft_flow *other)
 {
 	const struct ft_flow *flow = search->question.flow;
@@ -272,7 +273,7 @@ static int walk_fellows(struct search *search, uint32_t candidate)
 	int best = 0;
 
 	for (; number != 0 && left != 0; left--) {
-		const struct ft_member *member = ft_groups_at(search->groups, number);
+		const struct ft_group_member *member = ft_groups_at(search->groups, number);
 		const struct ft_flow *other = ft_groups_flow(search->groups, number);
 
 		number = member->next;
@@ -358,7 +359,7 @@ bool ft_is_looked_for(struct ft_groups *groups, const struct ft_flow *flow)
 /* The record number of the half beside which there is no other that could be taken; 0: not so simple. */
 static inline uint32_t only_one(struct ft_groups *groups, const struct question *question)
 {
-	const struct ft_member *own = question->own, *other;
+	const struct ft_group_member *own = question->own, *other;
 	const struct ft_flow *candidate;
 
 	if (own->place != FT_PLACE_PORT || own->next == 0 || (own->prev & FT_MEMBER_FIRST) == 0)

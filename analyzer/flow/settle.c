@@ -7,7 +7,7 @@
 enum { STEP_OPEN = 0xffffff };
 
 static void count(struct ft_tracker *tracker, const struct ft_flow *flow,
-		  const struct ft_span *span, struct ft_outcome outcome, struct ft_step *step)
+		  const struct ft_span *span, struct ft_span_outcome outcome, struct ft_step *step)
 {
 	uint32_t number = ft_flow_number(tracker->table, flow);
 

@@ -167,7 +167,7 @@ struct ft_unsettled ft_tracker_unsettled(const struct ft_tracker *tracker,
 
 	for (unsigned i = 0; i < flow->half.span_count; i++) {
 		const struct ft_span *span = ft_span_at(&tracker->spans, number);
-		struct ft_outcome outcome = ft_outcome_of(tracker, flow, span);
+		struct ft_span_outcome outcome = ft_outcome_of(tracker, flow, span);
 
 		if (ft_span_is_answer(span) && span->kind != FT_SPAN_SKIPPED)
 			unsettled.peer_lost += outcome.lost;

@@ -23,7 +23,7 @@ static bool is_group(const struct ft_check_key *key)
 	return key->has_gids && is_group_address(key->dst);
 }
 
-static bool is_local(const struct ft_declared *declared, struct ft_net gid)
+static bool is_local(const struct ft_declared *declared, struct ft_net_prefix gid)
 {
 	return gid.high == GID_LOCAL ||
 	       (declared->has_subnet_prefix && gid.high == declared->subnet_prefix);
@@ -32,7 +32,7 @@ static bool is_local(const struct ft_declared *declared, struct ft_net gid)
 /* By the whole GID, else by the GUID in its low half, else by a prefix. */
 static uint32_t find_gid(const struct ft_map *map, const uint8_t gid[16], bool local)
 {
-	struct ft_net net = ft_net_of(gid, 128);
+	struct ft_net_prefix net = ft_net_of(gid, 128);
 	uint32_t exact = ft_nets_find(&map->addresses, net), guid;
 
 	if (exact != FT_NONE)
@@ -81,7 +81,7 @@ static uint32_t find_mac(const struct ft_map *map, uint32_t by_address, const ui
 
 /* The MAC is looked up if nobody declares the address, or if it is wanted besides. */
 static uint32_t roce_end(const struct ft_case *frame, const uint8_t ip[16], const uint8_t mac[6],
-			 bool wants_mac, struct ft_place *place)
+			 bool wants_mac, struct ft_segment_place *place)
 {
 	const struct ft_map *map = frame->map;
 	uint32_t found = FT_NONE;

@@ -13,8 +13,8 @@ struct ft_case {
 	bool everyone;     /* 0x7fff on QP1 of a map without that partition: all are members */
 	bool group;        /* multicast destination */
 	uint32_t src, dst; /* endpoints; FT_NONE: not declared */
-	struct ft_place from, to; /* RoCE */
-	struct ft_tags tags;      /* by_segment */
+	struct ft_segment_place from, to; /* RoCE */
+	struct ft_segment_tags tags;      /* by_segment */
 	bool spoofed;
 	struct ft_origin spoof_origin; /* the port that the other address belongs to */
 };

@@ -55,7 +55,7 @@ static bool try_change(struct search *search, int64_t change_ns)
 	return is_permitted(search, change_ns + search->offset_ns);
 }
 
-static bool try_ends(void *with, const struct ft_span *span)
+static bool try_ends(void *with, const struct ft_compiled_interval *span)
 {
 	return try_change(with, span->from_ns) || try_change(with, span->to_ns);
 }

@@ -26,7 +26,7 @@ enum ft_keyword {
 };
 
 /* Partition intervals and segment intervals, each in file order and so by time within their owner. */
-struct ft_span {
+struct ft_compiled_interval {
 	int64_t from_ns, to_ns;
 	uint32_t of;            /* index of the partition or segment */
 	uint32_t tenant;        /* FT_NONE: none */
@@ -86,17 +86,17 @@ struct ft_map {
 	uint32_t port_count, own_count, first_address, endpoint_count, first_host, first_keyword,
 		holder_count;
 
-	uint32_t *partition_of_base; /* [0x8000] -> partition + 1; 0: none */
-	uint32_t *next_of_base;      /* by partition: another one with the same base */
-	uint32_t *first_span;        /* by partition, and one more */
-	struct ft_span *spans;       /* of partitions */
-	uint32_t *grant_starts;      /* by holder, and one more */
+	uint32_t *partition_of_base;        /* [0x8000] -> partition + 1; 0: none */
+	uint32_t *next_of_base;             /* by partition: another one with the same base */
+	uint32_t *first_span;               /* by partition, and one more */
+	struct ft_compiled_interval *spans; /* of partitions */
+	uint32_t *grant_starts;             /* by holder, and one more */
 	struct ft_grant *grants;
 	struct ft_claim *claims;  /* parallel to grants, other order */
 	uint32_t *listing_starts; /* by endpoint, and one more */
 	struct ft_listing *listings;
 
-	struct ft_span *slots; /* of segments */
+	struct ft_compiled_interval *slots; /* of segments */
 	uint32_t slot_count;
 	struct ft_lists holder_slots; /* slots by holder, ascending */
 	struct ft_lists vlan_slots, vni_slots;
@@ -129,7 +129,7 @@ static inline uint32_t ft_map_of_base(const struct ft_map *map, uint16_t base)
 	return map->partition_of_base[base] - 1;
 }
 
-static inline bool ft_span_holds(const struct ft_span *span, int64_t ts_ns)
+static inline bool ft_span_holds(const struct ft_compiled_interval *span, int64_t ts_ns)
 {
 	return ts_ns >= span->from_ns && (ts_ns < span->to_ns || span->to_ns == FT_TIME_MAX);
 }

@@ -35,7 +35,7 @@ static void add_change(struct ft_map *map, int64_t at_ns)
 	map->epochs[map->epoch_count++] = at_ns;
 }
 
-static void add_changes(struct ft_map *map, const struct ft_span *spans, size_t count)
+static void add_changes(struct ft_map *map, const struct ft_compiled_interval *spans, size_t count)
 {
 	for (size_t s = 0; s < count; s++) {
 		add_change(map, spans[s].from_ns);

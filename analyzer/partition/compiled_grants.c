@@ -26,11 +26,13 @@ static int make_spans(struct ft_map *map)
 			const struct ft_interval *interval =
 				&declared->partitions[p].intervals[s - map->first_span[p]];
 
-			map->spans[s] = (struct ft_span){ .from_ns = interval->from_ns,
-							  .to_ns = interval->to_ns,
-							  .of = p,
-							  .tenant = declared->partitions[p].tenant,
-							  .source = interval };
+			map->spans[s] = (struct ft_compiled_interval){
+				.from_ns = interval->from_ns,
+				.to_ns = interval->to_ns,
+				.of = p,
+				.tenant = declared->partitions[p].tenant,
+				.source = interval
+			};
 		}
 	return 0;
 }

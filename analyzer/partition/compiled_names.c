@@ -204,7 +204,7 @@ static uint32_t name_lid(struct ft_map *map, const struct ft_member *member)
 /* A GID of this subnet is its port's, even if the port is declared by GUID alone. */
 static uint32_t name_prefix(struct ft_map *map, const struct ft_member *member)
 {
-	struct ft_net net = ft_net_of(member->prefix.address, 128);
+	struct ft_net_prefix net = ft_net_of(member->prefix.address, 128);
 	uint32_t known = ft_nets_find(&map->addresses, net), address;
 	bool local = net.high == GID_LOCAL ||
 		     (map->declared->has_subnet_prefix && net.high == map->declared->subnet_prefix);

@@ -21,13 +21,14 @@ static int make_slots(struct ft_map *map)
 	for (uint32_t s = 0; s < declared->segment_count; s++)
 		for (size_t i = 0; i < declared->segments[s].interval_count; i++) {
 			const struct ft_interval *interval = &declared->segments[s].intervals[i];
-			struct ft_span *slot = &map->slots[map->slot_count++];
+			struct ft_compiled_interval *slot = &map->slots[map->slot_count++];
 
-			*slot = (struct ft_span){ .from_ns = interval->from_ns,
-						  .to_ns = interval->to_ns,
-						  .of = s,
-						  .tenant = declared->segments[s].tenant,
-						  .source = interval };
+			*slot = (struct ft_compiled_interval){ .from_ns = interval->from_ns,
+							       .to_ns = interval->to_ns,
+							       .of = s,
+							       .tenant =
+								       declared->segments[s].tenant,
+							       .source = interval };
 			for (size_t m = 0; m < interval->member_count; m++) {
 				slot->tagged |= ft_member_is_tag(&interval->members[m]);
 				slot->addressed |= !ft_member_is_tag(&interval->members[m]);

@@ -13,9 +13,9 @@ struct pair {
 
 static bool owns(const struct ft_map *map, uint32_t port, uint32_t tenant, int64_t ts_ns)
 {
-	static const struct ft_tags untagged = { 0 };
+	static const struct ft_segment_tags untagged = { 0 };
 	struct ft_tenants owners = ft_tenants_owning(map, port, 0, ts_ns);
-	struct ft_place place = ft_place_of_endpoint(map, port);
+	struct ft_segment_place place = ft_place_of_endpoint(map, port);
 	struct ft_tenants listed = ft_tenants_at(map, &place, &untagged, ts_ns);
 
 	return (owners.kind != FT_NOBODY && ft_tenants_hold(&owners, tenant)) ||
@@ -55,7 +55,7 @@ static void look(struct pair *pair, int64_t ts_ns)
 }
 
 /* A conflict begins when a listing begins, or when one ends that made a port someone else's. */
-static bool look_at_ends(void *with, const struct ft_span *span)
+static bool look_at_ends(void *with, const struct ft_compiled_interval *span)
 {
 	look(with, span->from_ns);
 	look(with, span->to_ns);
@@ -64,14 +64,14 @@ static bool look_at_ends(void *with, const struct ft_span *span)
 
 static bool visit_claims(const struct ft_map *map, uint32_t port, ft_span_visit *visit, void *with)
 {
-	static const struct ft_tags untagged = { 0 };
-	struct ft_place place = ft_place_of_endpoint(map, port);
+	static const struct ft_segment_tags untagged = { 0 };
+	struct ft_segment_place place = ft_place_of_endpoint(map, port);
 
 	return ft_endpoint_spans(map, port, visit, with) ||
 	       ft_place_spans(map, &place, &untagged, visit, with);
 }
 
-static bool is_of_tenant(void *with, const struct ft_span *span)
+static bool is_of_tenant(void *with, const struct ft_compiled_interval *span)
 {
 	return span->tenant == *(const uint32_t *)with;
 }
@@ -148,7 +148,7 @@ struct first {
 	unsigned position; /* of the listing found, in the order of visit_claims() */
 };
 
-static bool is_first(void *with, const struct ft_span *span)
+static bool is_first(void *with, const struct ft_compiled_interval *span)
 {
 	struct first *first = with;
 
@@ -157,7 +157,7 @@ static bool is_first(void *with, const struct ft_span *span)
 }
 
 /* A tenant that names others is looked at once per leaf: at its first listing on its first port. */
-static bool try_tenant(void *with, const struct ft_span *span)
+static bool try_tenant(void *with, const struct ft_compiled_interval *span)
 {
 	struct listing *listing = with;
 	const struct ft_map *map = listing->map;

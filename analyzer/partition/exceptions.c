@@ -102,8 +102,8 @@ static enum ft_answer of_class(const struct ft_case *frame, const struct ft_exce
 
 static bool is_to_group(const struct ft_case *frame, const struct ft_exception *exception)
 {
-	struct ft_net group = ft_net_of(exception->mgid.address, exception->mgid.bits);
-	struct ft_net dst = ft_net_of(frame->key->dst, exception->mgid.bits);
+	struct ft_net_prefix group = ft_net_of(exception->mgid.address, exception->mgid.bits);
+	struct ft_net_prefix dst = ft_net_of(frame->key->dst, exception->mgid.bits);
 
 	return frame->group && frame->key->has_gids && group.high == dst.high &&
 	       group.low == dst.low;

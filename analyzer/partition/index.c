@@ -141,7 +141,7 @@ static uint64_t mask_of(unsigned bits) /* 0..64 leading ones */
 	return bits == 0 ? 0 : ~(uint64_t)0 << (64 - bits);
 }
 
-static struct ft_net shortened(struct ft_net net, unsigned bits)
+static struct ft_net_prefix shortened(struct ft_net_prefix net, unsigned bits)
 {
 	net.high &= mask_of(bits < 64 ? bits : 64);
 	net.low &= mask_of(bits > 64 ? bits - 64 : 0);
@@ -149,14 +149,14 @@ static struct ft_net shortened(struct ft_net net, unsigned bits)
 	return net;
 }
 
-static struct ft_net whole(const uint8_t address[16])
+static struct ft_net_prefix whole(const uint8_t address[16])
 {
-	return (struct ft_net){ be64(address), be64(address + 8), 128 };
+	return (struct ft_net_prefix){ be64(address), be64(address + 8), 128 };
 }
 
-struct ft_net ft_net_of(const uint8_t address[16], unsigned bits)
+struct ft_net_prefix ft_net_of(const uint8_t address[16], unsigned bits)
 {
-	const struct ft_net net = whole(address);
+	const struct ft_net_prefix net = whole(address);
 
 	return bits == 128 ? net : shortened(net, bits);
 }
@@ -179,18 +179,18 @@ void ft_nets_destroy(struct ft_nets *nets)
 	free(nets->slots);
 }
 
-static bool same_net(const struct ft_net *a, const struct ft_net *b)
+static bool same_net(const struct ft_net_prefix *a, const struct ft_net_prefix *b)
 {
 	return a->low == b->low && a->high == b->high && a->bits == b->bits;
 }
 
 /* Where the search for it begins. */
-static size_t net_home(const struct ft_nets *nets, const struct ft_net *net)
+static size_t net_home(const struct ft_nets *nets, const struct ft_net_prefix *net)
 {
 	return mix(net->high ^ mix(net->low + net->bits)) & nets->mask;
 }
 
-static size_t net_slot(const struct ft_nets *nets, const struct ft_net *net)
+static size_t net_slot(const struct ft_nets *nets, const struct ft_net_prefix *net)
 {
 	size_t at = net_home(nets, net);
 
@@ -212,7 +212,7 @@ static void keep_length(struct ft_nets *nets, uint8_t bits)
 	nets->length_count++;
 }
 
-uint32_t ft_nets_insert(struct ft_nets *nets, struct ft_net net)
+uint32_t ft_nets_insert(struct ft_nets *nets, struct ft_net_prefix net)
 {
 	size_t at = net_slot(nets, &net);
 
@@ -224,16 +224,17 @@ uint32_t ft_nets_insert(struct ft_nets *nets, struct ft_net net)
 	return nets->slots[at];
 }
 
-uint32_t ft_nets_find(const struct ft_nets *nets, struct ft_net net)
+uint32_t ft_nets_find(const struct ft_nets *nets, struct ft_net_prefix net)
 {
 	return nets->slots[net_slot(nets, &net)];
 }
 
-static uint32_t match(const struct ft_nets *nets, const struct ft_net *address, unsigned below)
+static uint32_t match(const struct ft_nets *nets, const struct ft_net_prefix *address,
+		      unsigned below)
 {
 	for (unsigned i = 0; i < nets->length_count; i++) {
 		unsigned bits = nets->lengths[i];
-		struct ft_net net;
+		struct ft_net_prefix net;
 		uint32_t found;
 
 		if (bits >= below || bits > address->bits)
@@ -246,7 +247,7 @@ static uint32_t match(const struct ft_nets *nets, const struct ft_net *address, 
 	return FT_NONE;
 }
 
-uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net address, unsigned below)
+uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net_prefix address, unsigned below)
 {
 	return match(nets, &address, below);
 }
@@ -254,7 +255,7 @@ uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net address, unsign
 /* Most declared addresses are whole ones. */
 uint32_t ft_nets_match_address(const struct ft_nets *nets, const uint8_t address[16])
 {
-	const struct ft_net net = whole(address);
+	const struct ft_net_prefix net = whole(address);
 	uint32_t found = nets->slots[net_slot(nets, &net)];
 
 	return found != FT_NONE ? found : match(nets, &net, 128);
@@ -262,14 +263,14 @@ uint32_t ft_nets_match_address(const struct ft_nets *nets, const uint8_t address
 
 void ft_nets_fetch(const struct ft_nets *nets, const uint8_t address[16])
 {
-	const struct ft_net net = whole(address);
+	const struct ft_net_prefix net = whole(address);
 
 	__builtin_prefetch(&nets->slots[net_home(nets, &net)]);
 }
 
 uint32_t ft_nets_guess(const struct ft_nets *nets, const uint8_t address[16])
 {
-	const struct ft_net net = whole(address);
+	const struct ft_net_prefix net = whole(address);
 	uint32_t value = nets->slots[net_home(nets, &net)];
 
 	if (value != FT_NONE)

@@ -33,14 +33,14 @@ uint32_t ft_names_insert(struct ft_names *names, const char *name);
 uint32_t ft_names_find(const struct ft_names *names, const char *name);
 
 /* A prefix in host order; bits beyond `bits` are 0. */
-struct ft_net {
+struct ft_net_prefix {
 	uint64_t high, low;
 	uint8_t bits;
 };
-struct ft_net ft_net_of(const uint8_t address[16], unsigned bits);
+struct ft_net_prefix ft_net_of(const uint8_t address[16], unsigned bits);
 
-struct ft_nets {             /* keys are prefixes; values count from 0 in order */
-	struct ft_net *keys; /* by value */
+struct ft_nets {                    /* keys are prefixes; values count from 0 in order */
+	struct ft_net_prefix *keys; /* by value */
 	uint32_t *slots;
 	size_t mask;
 	uint32_t count;
@@ -49,10 +49,10 @@ struct ft_nets {             /* keys are prefixes; values count from 0 in order 
 };
 int ft_nets_create(struct ft_nets *nets, size_t most);
 void ft_nets_destroy(struct ft_nets *nets);
-uint32_t ft_nets_insert(struct ft_nets *nets, struct ft_net net);
-uint32_t ft_nets_find(const struct ft_nets *nets, struct ft_net net);
+uint32_t ft_nets_insert(struct ft_nets *nets, struct ft_net_prefix net);
+uint32_t ft_nets_find(const struct ft_nets *nets, struct ft_net_prefix net);
 /* Longest prefix that holds the address and has fewer than `below` bits (129: any). */
-uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net address, unsigned below);
+uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net_prefix address, unsigned below);
 /* Longest prefix that holds a whole address. */
 uint32_t ft_nets_match_address(const struct ft_nets *nets, const uint8_t address[16]);
 /*

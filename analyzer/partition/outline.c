@@ -5,13 +5,13 @@
 #include <string.h>
 
 struct outlining {
-	struct ft_cursor cursor;
+	struct ft_text_cursor cursor;
 	struct ft_long_array *arrays;
 	const char *copied; /* of the text, what is in the outline so far */
 	char *to;           /* end of the outline */
 };
 
-static bool at_byte(struct ft_cursor *cursor, char byte)
+static bool at_byte(struct ft_text_cursor *cursor, char byte)
 {
 	ft_cursor_skip_blanks(cursor);
 	if (cursor->at == cursor->end || *cursor->at != byte)
@@ -21,7 +21,7 @@ static bool at_byte(struct ft_cursor *cursor, char byte)
 }
 
 /* Step over a value, brackets of both kinds counted alike: the parser will tell them apart. */
-static void skip_value(struct ft_cursor *cursor)
+static void skip_value(struct ft_text_cursor *cursor)
 {
 	size_t depth = 0;
 
@@ -62,7 +62,7 @@ static void copy_up_to(struct outlining *outlining, const char *at)
 /* The cursor is behind '['. */
 static void leave_out(struct outlining *outlining, struct ft_long_array *array)
 {
-	struct ft_cursor *cursor = &outlining->cursor;
+	struct ft_text_cursor *cursor = &outlining->cursor;
 	uint32_t line = cursor->line;
 
 	copy_up_to(outlining, cursor->at);
@@ -78,7 +78,7 @@ static void leave_out(struct outlining *outlining, struct ft_long_array *array)
 
 static bool outline_member(struct outlining *outlining)
 {
-	struct ft_cursor *cursor = &outlining->cursor;
+	struct ft_text_cursor *cursor = &outlining->cursor;
 	struct ft_long_array *array;
 	const char *key;
 
@@ -127,8 +127,8 @@ static void refuse_text(struct ft_reading *reading, uint32_t line, const char *t
 }
 
 /* Parse and read the element at the cursor, and step over it. */
-static int read_element(struct ft_reading *reading, struct ft_cursor *cursor, ft_read_value *read,
-			void *into)
+static int read_element(struct ft_reading *reading, struct ft_text_cursor *cursor,
+			ft_read_value *read, void *into)
 {
 	const char *start = cursor->at;
 	uint32_t line = cursor->line;
@@ -158,7 +158,7 @@ static int read_element(struct ft_reading *reading, struct ft_cursor *cursor, ft
 int ft_read_elements(struct ft_reading *reading, const struct ft_long_array *array,
 		     ft_read_value *read, void *into)
 {
-	struct ft_cursor cursor = array->elements;
+	struct ft_text_cursor cursor = array->elements;
 	size_t path_length = reading->path_length, index = 0;
 	int failed = 0;
 

@@ -8,8 +8,9 @@
  * tree is never in memory as a whole, which would cost more than reading it.
  */
 struct ft_long_array {
-	const char *name;          /* its key */
-	struct ft_cursor elements; /* from behind '[' up to ']'; at NULL: the document has none */
+	const char *name; /* its key */
+	struct ft_text_cursor
+		elements; /* from behind '[' up to ']'; at NULL: the document has none */
 };
 
 /*

@@ -5,7 +5,7 @@
 
 struct scan {
 	struct ft_places *places;
-	struct ft_cursor cursor;
+	struct ft_text_cursor cursor;
 	uint32_t open[FT_PLACES_DEPTH]; /* places of the containers around */
 	unsigned depth;
 };
@@ -13,7 +13,7 @@ struct scan {
 static int grow(struct ft_places *places)
 {
 	size_t room = places->room != 0 ? 2 * places->room : 256;
-	struct ft_place *items = reallocarray(places->items, room, sizeof *items);
+	struct ft_value_place *items = reallocarray(places->items, room, sizeof *items);
 
 	if (items == NULL)
 		return -ENOMEM;
@@ -29,7 +29,7 @@ static int add_place(struct scan *scan)
 
 	if (places->count == places->room && grow(places) != 0)
 		return -ENOMEM;
-	places->items[number] = (struct ft_place){ scan->cursor.line, number + 1 };
+	places->items[number] = (struct ft_value_place){ scan->cursor.line, number + 1 };
 	places->count++;
 	return 0;
 }
@@ -55,13 +55,13 @@ static bool blank(char byte)
 	return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-void ft_cursor_skip_blanks(struct ft_cursor *cursor)
+void ft_cursor_skip_blanks(struct ft_text_cursor *cursor)
 {
 	for (; cursor->at < cursor->end && blank(*cursor->at); cursor->at++)
 		cursor->line += *cursor->at == '\n';
 }
 
-void ft_cursor_skip_string(struct ft_cursor *cursor)
+void ft_cursor_skip_string(struct ft_text_cursor *cursor)
 {
 	const char *at = cursor->at + 1;
 
@@ -73,7 +73,7 @@ void ft_cursor_skip_string(struct ft_cursor *cursor)
 /* A string is a key, and no value, if a colon follows. */
 static int take_string(struct scan *scan)
 {
-	struct ft_cursor *cursor = &scan->cursor;
+	struct ft_text_cursor *cursor = &scan->cursor;
 	const char *at;
 
 	ft_cursor_skip_string(cursor);
@@ -85,7 +85,7 @@ static int take_string(struct scan *scan)
 /* A number, true, false or null. */
 static int take_word(struct scan *scan)
 {
-	struct ft_cursor *cursor = &scan->cursor;
+	struct ft_text_cursor *cursor = &scan->cursor;
 
 	while (cursor->at < cursor->end && *cursor->at != ',' && *cursor->at != ']' &&
 	       *cursor->at != '}' && !blank(*cursor->at))
@@ -121,7 +121,7 @@ static int take(struct scan *scan)
 	}
 }
 
-int ft_places_read(struct ft_places *places, struct ft_cursor *cursor)
+int ft_places_read(struct ft_places *places, struct ft_text_cursor *cursor)
 {
 	struct scan scan = { .places = places, .cursor = *cursor };
 	int failed = 0;

@@ -88,7 +88,7 @@ static uint32_t next_place(const struct ft_reading *reading, uint32_t place)
 	return place < reading->places->count ? reading->places->items[place].end : place;
 }
 
-static int find_field(const struct ft_field *fields, const char *key)
+static int find_field(const struct ft_object_field *fields, const char *key)
 {
 	for (int i = 0; fields[i].name != NULL; i++)
 		if (strcmp(fields[i].name, key) == 0)
@@ -97,7 +97,7 @@ static int find_field(const struct ft_field *fields, const char *key)
 }
 
 static void read_member(struct ft_reading *reading, struct ft_value value,
-			const struct ft_field *field, void *into)
+			const struct ft_object_field *field, void *into)
 {
 	if (field != NULL)
 		field->read(reading, value, into);
@@ -106,7 +106,7 @@ static void read_member(struct ft_reading *reading, struct ft_value value,
 }
 
 static void refuse_missing(struct ft_reading *reading, struct ft_value value,
-			   const struct ft_field *fields, uint32_t seen)
+			   const struct ft_object_field *fields, uint32_t seen)
 {
 	for (int i = 0; fields[i].name != NULL; i++)
 		if (fields[i].required && (seen >> i & 1) == 0)
@@ -115,7 +115,7 @@ static void refuse_missing(struct ft_reading *reading, struct ft_value value,
 }
 
 bool ft_read_object(struct ft_reading *reading, struct ft_value value,
-		    const struct ft_field *fields, void *into, uint32_t *seen)
+		    const struct ft_object_field *fields, void *into, uint32_t *seen)
 {
 	unsigned errors = reading->builder->errors;
 	size_t path_length = reading->path_length;

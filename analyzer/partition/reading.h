@@ -27,7 +27,7 @@ struct ft_reading {
 
 typedef void ft_read_value(struct ft_reading *reading, struct ft_value value, void *into);
 
-struct ft_field {
+struct ft_object_field {
 	const char *name;
 	bool required;
 	ft_read_value *read;
@@ -38,7 +38,7 @@ struct ft_field {
  * False if something in it or below it was refused. *seen (may be NULL): bit per field.
  */
 bool ft_read_object(struct ft_reading *reading, struct ft_value value,
-		    const struct ft_field *fields, void *into, uint32_t *seen);
+		    const struct ft_object_field *fields, void *into, uint32_t *seen);
 
 /* Read one key of an object ahead of the others; nothing if it is not there, or that is no object. */
 void ft_read_key(struct ft_reading *reading, struct ft_value value, const char *key,

@@ -7,12 +7,12 @@ static uint32_t address_of(const struct ft_port_links *port)
 	return port->address != FT_NONE ? port->address : port->gid;
 }
 
-struct ft_place ft_place_of_endpoint(const struct ft_map *map, uint32_t endpoint)
+struct ft_segment_place ft_place_of_endpoint(const struct ft_map *map, uint32_t endpoint)
 {
-	struct ft_place place = { FT_NONE, FT_NONE };
+	struct ft_segment_place place = { FT_NONE, FT_NONE };
 
 	if (endpoint < map->port_count)
-		place = (struct ft_place){ address_of(&map->ports[endpoint]), endpoint };
+		place = (struct ft_segment_place){ address_of(&map->ports[endpoint]), endpoint };
 	else if (endpoint >= map->first_address)
 		place.ip_at = map->holder_address[endpoint - map->first_address];
 	else
@@ -20,19 +20,20 @@ struct ft_place ft_place_of_endpoint(const struct ft_map *map, uint32_t endpoint
 	return place;
 }
 
-static struct ft_tags list(const struct ft_lists *lists, uint32_t at)
+static struct ft_segment_tags list(const struct ft_lists *lists, uint32_t at)
 {
-	return (struct ft_tags){ lists->items + lists->starts[at],
-				 lists->starts[at + 1] - lists->starts[at] };
+	return (struct ft_segment_tags){ lists->items + lists->starts[at],
+					 lists->starts[at + 1] - lists->starts[at] };
 }
 
 /* In an overlay the VNI counts, else the VLAN. */
-struct ft_tags ft_tags_of(const struct ft_map *map, bool has_vni, uint32_t vni, uint16_t vlan)
+struct ft_segment_tags ft_tags_of(const struct ft_map *map, bool has_vni, uint32_t vni,
+				  uint16_t vlan)
 {
 	uint32_t at = has_vni ? ft_numbers_find(&map->vnis, vni) : vlan;
 
 	if (at == FT_NONE || (!has_vni && vlan > 0xfff))
-		return (struct ft_tags){ 0 };
+		return (struct ft_segment_tags){ 0 };
 	return list(has_vni ? &map->vni_slots : &map->vlan_slots, at);
 }
 
@@ -55,7 +56,7 @@ static bool lists_slot(const uint32_t *slots, uint32_t count, uint32_t slot)
 
 struct walk {
 	const struct ft_map *map;
-	const struct ft_tags *tags; /* NULL: whatever the tags */
+	const struct ft_segment_tags *tags; /* NULL: whatever the tags */
 	bool any_time;
 	int64_t ts_ns;
 	ft_span_visit *visit;
@@ -64,13 +65,13 @@ struct walk {
 
 static bool visit_slot(const struct walk *walk, uint32_t slot)
 {
-	const struct ft_span *span = &walk->map->slots[slot];
+	const struct ft_compiled_interval *span = &walk->map->slots[slot];
 
 	return (walk->any_time || ft_span_holds(span, walk->ts_ns)) &&
 	       walk->visit(walk->with, span);
 }
 
-static bool visit_fitting(const struct walk *walk, const struct ft_tags *holding)
+static bool visit_fitting(const struct walk *walk, const struct ft_segment_tags *holding)
 {
 	for (uint32_t i = 0; i < holding->count; i++)
 		if ((!walk->map->slots[holding->slots[i]].tagged ||
@@ -81,7 +82,7 @@ static bool visit_fitting(const struct walk *walk, const struct ft_tags *holding
 }
 
 static bool visit_holding(const struct walk *walk, const uint32_t *slots, uint32_t count,
-			  const struct ft_tags *holding)
+			  const struct ft_segment_tags *holding)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (lists_slot(holding->slots, holding->count, slots[i]) &&
@@ -94,7 +95,7 @@ static bool visit_holding(const struct walk *walk, const uint32_t *slots, uint32
 static bool visit_holder(const struct walk *walk, uint32_t holder)
 {
 	const struct ft_map *map = walk->map;
-	struct ft_tags holding = list(&map->holder_slots, holder);
+	struct ft_segment_tags holding = list(&map->holder_slots, holder);
 
 	if (walk->tags == NULL) {
 		for (uint32_t i = 0; i < holding.count; i++)
@@ -164,12 +165,12 @@ static bool visit_level(const struct walk *walk, const struct ft_level *level)
 	}
 }
 
-static struct ft_level first_level(const struct ft_place *place)
+static struct ft_level first_level(const struct ft_segment_place *place)
 {
 	return (struct ft_level){ FT_LEVEL_ADDRESS, place->ip_at };
 }
 
-static bool next_level(const struct ft_map *map, const struct ft_place *place,
+static bool next_level(const struct ft_map *map, const struct ft_segment_place *place,
 		       struct ft_level *level)
 {
 	if (level->kind == FT_LEVEL_ADDRESS && level->at != FT_NONE)
@@ -184,7 +185,7 @@ static bool next_level(const struct ft_map *map, const struct ft_place *place,
 }
 
 /* Visit the levels in turn, all of them or until one of them was visited to the end. */
-static bool visit_levels(const struct walk *walk, const struct ft_place *place,
+static bool visit_levels(const struct walk *walk, const struct ft_segment_place *place,
 			 struct ft_level *level)
 {
 	*level = first_level(place);
@@ -198,14 +199,14 @@ static bool visit_levels(const struct walk *walk, const struct ft_place *place,
 
 /* ---- sets ---- */
 
-static bool is_there(void *with, const struct ft_span *span)
+static bool is_there(void *with, const struct ft_compiled_interval *span)
 {
 	(void)with;
 	return span->tenant != FT_NONE;
 }
 
-struct ft_tenants ft_tenants_at(const struct ft_map *map, const struct ft_place *place,
-				const struct ft_tags *tags, int64_t ts_ns)
+struct ft_tenants ft_tenants_at(const struct ft_map *map, const struct ft_segment_place *place,
+				const struct ft_segment_tags *tags, int64_t ts_ns)
 {
 	struct ft_tenants set = { .map = map, .ts_ns = ts_ns, .place = *place, .tags = *tags };
 	struct walk here = { .map = map, .tags = tags, .ts_ns = ts_ns, .visit = is_there };
@@ -220,7 +221,7 @@ struct ft_tenants ft_tenants_at(const struct ft_map *map, const struct ft_place 
 	return set;
 }
 
-static bool is_another(void *with, const struct ft_span *span)
+static bool is_another(void *with, const struct ft_compiled_interval *span)
 {
 	uint32_t *only = with;
 
@@ -231,8 +232,8 @@ static bool is_another(void *with, const struct ft_span *span)
 	return *only != span->tenant;
 }
 
-uint32_t ft_tenant_at_home(const struct ft_map *map, const struct ft_place *place,
-			   const struct ft_tags *tags, int64_t ts_ns)
+uint32_t ft_tenant_at_home(const struct ft_map *map, const struct ft_segment_place *place,
+			   const struct ft_segment_tags *tags, int64_t ts_ns)
 {
 	uint32_t only = FT_NONE;
 	const struct walk walk = {
@@ -253,7 +254,7 @@ struct tenant_walk {
 	void *with;
 };
 
-static bool visit_tenant(void *with, const struct ft_span *span)
+static bool visit_tenant(void *with, const struct ft_compiled_interval *span)
 {
 	struct tenant_walk *walk = with;
 
@@ -272,7 +273,7 @@ bool ft_slots_visit(const struct ft_tenants *set, ft_tenant_visit *visit, void *
 	return visit_level(&walk, &set->level);
 }
 
-static bool keep_origin(void *with, const struct ft_span *span)
+static bool keep_origin(void *with, const struct ft_compiled_interval *span)
 {
 	*(struct ft_origin *)with = span->source->origin;
 	return span->tenant != FT_NONE;
@@ -292,8 +293,8 @@ struct ft_origin ft_slots_origin(const struct ft_tenants *set)
 }
 
 /* What is listed by address matters wherever it is seen; what is listed by tag alone, in its tags. */
-bool ft_place_spans(const struct ft_map *map, const struct ft_place *place,
-		    const struct ft_tags *tags, ft_span_visit *visit, void *with)
+bool ft_place_spans(const struct ft_map *map, const struct ft_segment_place *place,
+		    const struct ft_segment_tags *tags, ft_span_visit *visit, void *with)
 {
 	struct walk walk = { .map = map, .any_time = true, .visit = visit, .with = with };
 	struct walk tagged = {

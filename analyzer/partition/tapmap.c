@@ -95,7 +95,7 @@ static void read_subnet_prefix(struct ft_reading *reading, struct ft_value value
 
 static void read_fabric(struct ft_reading *reading, struct ft_value value, void *into)
 {
-	static const struct ft_field fields[] = {
+	static const struct ft_object_field fields[] = {
 		{ "kind", true, read_fabric_kind },
 		{ "subnet_prefix", false, read_subnet_prefix },
 		{ 0 },
@@ -128,7 +128,7 @@ static void check_serials(struct ft_reading *reading, struct ft_value supersedes
 
 static void read_head(struct ft_reading *reading, struct ft_value root, struct document *document)
 {
-	static const struct ft_field fields[] = {
+	static const struct ft_object_field fields[] = {
 		{ "schema", true, read_schema },        { "map_id", false, read_map_id },
 		{ "serial", false, read_serial },       { "supersedes", false, read_supersedes },
 		{ "issued_at", false, read_issued_at }, { "issuer", false, read_issuer },
@@ -223,7 +223,7 @@ static void refuse_text(struct ft_reading *reading, const char *text, size_t siz
 static int read_outline(struct ft_reading *reading, const char *outline, size_t size,
 			struct document *document)
 {
-	struct ft_cursor cursor = { outline, outline + size, 1 };
+	struct ft_text_cursor cursor = { outline, outline + size, 1 };
 	json_t *root = json_loadb(outline, size, JSON_REJECT_DUPLICATES, NULL);
 	int failed;
 

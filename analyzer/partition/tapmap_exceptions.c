@@ -102,7 +102,7 @@ static void read_mgid(struct ft_reading *reading, struct ft_value value, void *i
 
 enum { ID, KIND, FROM, TO, DIRECTION, PKEY, CLASSES, MGID, TENANTS };
 
-static const struct ft_field fields[] = {
+static const struct ft_object_field fields[] = {
 	[ID] = { "id", true, read_id },
 	[KIND] = { "kind", true, read_kind },
 	[FROM] = { "from_tenants", false, read_from_tenants },

@@ -111,7 +111,7 @@ static void read_membership(struct ft_reading *reading, struct ft_value value, v
 	((struct member_reading *)into)->member.membership = (enum ft_membership)(word + 1);
 }
 
-static const struct ft_field partition_members[] = {
+static const struct ft_object_field partition_members[] = {
 	{ "host", false, read_host }, { "membership", true, read_membership },
 	{ "guid", false, read_guid }, { "all", false, read_all },
 	{ "lid", false, read_lid },   { "gid", false, read_gid },
@@ -119,7 +119,7 @@ static const struct ft_field partition_members[] = {
 	{ "mac", false, read_mac },   { 0 },
 };
 
-static const struct ft_field segment_members[] = {
+static const struct ft_object_field segment_members[] = {
 	{ "ip", false, read_ip },
 	{ "subnet", false, read_subnet },
 	{ "vlan", false, read_vlan },
@@ -156,7 +156,7 @@ static void read_member(struct ft_reading *reading, struct ft_value value, void 
 {
 	struct member_list *list = into;
 	struct member_reading at = { .member.membership = FT_FULL };
-	const struct ft_field *fields = list->segment ? segment_members : partition_members;
+	const struct ft_object_field *fields = list->segment ? segment_members : partition_members;
 
 	if (!ft_read_object(reading, value, fields, &at, NULL))
 		return;
@@ -210,7 +210,7 @@ static void read_members(struct ft_reading *reading, struct ft_value value, void
 	at->interval.member_count = list.count;
 }
 
-static const struct ft_field interval_fields[] = {
+static const struct ft_object_field interval_fields[] = {
 	{ "from", true, read_from },
 	{ "to", true, read_to },
 	{ "reason", false, read_reason },

@@ -63,7 +63,7 @@ static void read_leaf_port(struct ft_reading *reading, struct ft_value value, vo
 		((struct ft_port *)into)->leaf_port = (uint32_t)number;
 }
 
-static const struct ft_field port_fields[] = {
+static const struct ft_object_field port_fields[] = {
 	{ "guid", false, read_guid },
 	{ "lid", false, read_lid },
 	{ "lmc", false, read_lmc },
@@ -162,12 +162,12 @@ static void read_ports(struct ft_reading *reading, struct ft_value value, void *
 /* The host's name comes first, wherever it stands in the object. */
 static void read_node(struct ft_reading *reading, struct ft_value value, void *into)
 {
-	static const struct ft_field names[] = { { "host", true, read_host },
-						 { "ports", true, skip },
-						 { 0 } };
-	static const struct ft_field ports[] = { { "host", true, skip },
-						 { "ports", true, read_ports },
-						 { 0 } };
+	static const struct ft_object_field names[] = { { "host", true, read_host },
+							{ "ports", true, skip },
+							{ 0 } };
+	static const struct ft_object_field ports[] = { { "host", true, skip },
+							{ "ports", true, read_ports },
+							{ 0 } };
 	const char *host = NULL;
 
 	(void)into;

@@ -50,7 +50,7 @@ static void read_partition_intervals(struct ft_reading *reading, struct ft_value
 
 static void read_partition(struct ft_reading *reading, struct ft_value value, void *into)
 {
-	static const struct ft_field fields[] = {
+	static const struct ft_object_field fields[] = {
 		{ "pkey", true, read_pkey },
 		{ "tenant", true, read_partition_tenant },
 		{ "ipoib", false, read_ipoib },
@@ -97,7 +97,7 @@ static void read_segment_intervals(struct ft_reading *reading, struct ft_value v
 
 static void read_segment(struct ft_reading *reading, struct ft_value value, void *into)
 {
-	static const struct ft_field fields[] = {
+	static const struct ft_object_field fields[] = {
 		{ "name", true, read_segment_name },
 		{ "tenant", true, read_segment_tenant },
 		{ "intervals", true, read_segment_intervals },

@@ -76,7 +76,7 @@ static void read_apart(struct ft_reading *reading, struct ft_value value, void *
 
 static void read_options(struct ft_reading *reading, struct ft_value value, void *into)
 {
-	static const struct ft_field fields[] = {
+	static const struct ft_object_field fields[] = {
 		{ "encryption", false, read_encryption },
 		{ "quota_gbps", false, read_quota },
 		{ "no_leaf_sharing_with", false, read_apart },
@@ -86,14 +86,14 @@ static void read_options(struct ft_reading *reading, struct ft_value value, void
 	ft_read_object(reading, value, fields, into, NULL);
 }
 
-static const struct ft_field tenant_names[] = {
+static const struct ft_object_field tenant_names[] = {
 	{ "name", true, skip },
 	{ "class", true, read_class },
 	{ "options", false, skip },
 	{ 0 },
 };
 
-static const struct ft_field tenant_options[] = {
+static const struct ft_object_field tenant_options[] = {
 	{ "name", true, skip },
 	{ "class", true, skip },
 	{ "options", false, read_options },
