@@ -206,13 +206,12 @@ static const struct ft_nccl_share *share_of(const struct ft_nccl_moment *moment,
 }
 
 static bool take_begin(const struct ft_nccl_straight *straight, struct ft_nccl_moment *moment,
-		       const struct ft_nccl_glimpse *glimpse)
+		       const struct ft_nccl_glimpse *glimpse, struct ft_nccl_seen *seen)
 {
 	const struct ft_observed *observed = glimpse->observed;
 	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA,
 					 .sure = true,
 					 .searched = straight->searched };
-	struct ft_nccl_seen seen;
 	struct ft_nccl_transfer *transfer;
 
 	if (!begins(straight, moment->lane, observed))
@@ -220,12 +219,11 @@ static bool take_begin(const struct ft_nccl_straight *straight, struct ft_nccl_m
 	transfer = message_for(straight, moment->lane_index, observed, &answer.alone);
 	if (transfer == NULL || share_of(moment, transfer)->packets != 0)
 		return false;
-	see(glimpse, &seen);
-	if (ft_nccl_has_immediate(seen.opcode) &&
-	    !is_right_end(straight, transfer, moment->lane_index, seen.immdt,
-			  transfer->written + seen.length))
+	see(glimpse, seen);
+	if (ft_nccl_has_immediate(seen->opcode) &&
+	    !is_right_end(straight, transfer, moment->lane_index, seen->immdt,
+			  transfer->written + seen->length))
 		return false;
-	moment->seen = &seen;
 	answer.k = transfer->message.k;
 	ft_nccl_data_follow(moment, transfer, &answer);
 	return true;
@@ -239,19 +237,17 @@ static bool ends(const struct ft_nccl_lane *lane, const struct ft_observed *obse
 }
 
 static bool take_end(const struct ft_nccl_straight *straight, struct ft_nccl_moment *moment,
-		     const struct ft_nccl_glimpse *glimpse)
+		     const struct ft_nccl_glimpse *glimpse, struct ft_nccl_seen *seen)
 {
 	const struct ft_nccl_transfer *transfer =
 		ft_nccl_ring_find(&moment->followed->ring, moment->lane->at);
-	struct ft_nccl_seen seen;
 
 	if (!ends(moment->lane, glimpse->observed) || !is_alike(moment->followed, transfer))
 		return false;
-	see(glimpse, &seen);
-	if (ft_nccl_has_immediate(seen.opcode) &&
-	    !is_right_end(straight, transfer, moment->lane_index, seen.immdt, transfer->written))
+	see(glimpse, seen);
+	if (ft_nccl_has_immediate(seen->opcode) &&
+	    !is_right_end(straight, transfer, moment->lane_index, seen->immdt, transfer->written))
 		return false;
-	moment->seen = &seen;
 	ft_nccl_data_take(moment);
 	return true;
 }
@@ -326,17 +322,20 @@ static bool take_data(struct ft_nccl_connections *connections,
 		      const struct ft_nccl_straight *straight, uint8_t lane_index,
 		      const struct ft_nccl_glimpse *glimpse)
 {
+	struct ft_nccl_seen seen; /* filled in once it is of use */
 	struct ft_nccl_moment moment = {
 		.connections = connections,
 		.followed = straight->followed,
 		.lane = &straight->followed->lanes[lane_index],
 		.lane_index = lane_index,
+		.seen = &seen,
 	};
 
 	if (lane_index >= straight->followed->model.qp_count)
 		return false;
-	return ft_nccl_begins(glimpse->observed->opcode) ? take_begin(straight, &moment, glimpse)
-							 : take_end(straight, &moment, glimpse);
+	return ft_nccl_begins(glimpse->observed->opcode)
+		       ? take_begin(straight, &moment, glimpse, &seen)
+		       : take_end(straight, &moment, glimpse, &seen);
 }
 
 bool ft_nccl_straight_take_lane(struct ft_nccl_connections *connections,

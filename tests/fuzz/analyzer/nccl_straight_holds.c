@@ -427,7 +427,7 @@ static void step(struct world *world, uint8_t byte)
 	else if (byte == 0xed && !world->set_up && !world->by_lid)
 		set_up(world);
 	else if (byte >= 0xe0)
-		acknowledge(world, (byte & 1) != 0 ? (byte >> 1 & 7) % world->lane_count : 0,
+		acknowledge(world, (byte & 1) != 0 ? (byte >> 1 & 7u) % world->lane_count : 0,
 			    (byte & 1) != 0);
 	else if (may_ask && (byte < 0x60 || world->asked == done))
 		ask(world);
