@@ -116,13 +116,16 @@ def follow_rings_rows(bench, case, packets, options):
 
 
 def nccl_rows(bench):
-    """Following NCCL against leaving it out: on its traffic in two protocols and with marks, and on traffic that has none of it."""
+    """Following NCCL against leaving it out: on its traffic in two protocols, with marks and over several queue pairs, and on
+    traffic that has none of it."""
     if not bench.knows("audit", "--no-nccl"):
         return []
     frames = 1000000
     measured = []
     for case, packets, options in (("SIMPLE, 512 KiB", 128, []), ("LL, 32 KiB", 8, ["--ll"]),
-                                   ("LL, 32 KiB, marked", 8, ["--ll", "--marked"])):
+                                   ("LL, 32 KiB, marked", 8, ["--ll", "--marked"]),
+                                   ("SIMPLE, 4 queue pairs", 128, ["--queue-pairs", "4"]),
+                                   ("LL, 4 queue pairs", 8, ["--ll", "--queue-pairs", "4"])):
         measured.extend(follow_rings_rows(bench, case, packets, options))
     for case, site, count, traffic in (("slices, 1 k flows", "small", frames, ["--flows", 1000, *SLICES]),
                                        ("64 B, 1 k flows", "small", frames, ["--flows", 1000, "--payload", 64]),

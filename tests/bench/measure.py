@@ -132,12 +132,13 @@ class Bench:
                           f"{frames} frames, {lost} of them lost: {report['because']}")
 
     def check_rings(self, capture, connections, packets):
-        """What bench_generate made is followed as what it is: every connection, and its messages up to the last."""
+        """What bench_generate made is followed as what it is: all connections, and messages up to the last of each queue pair."""
         report = self.report([self.fabtap, "nccl", capture])
-        last = {message["connection"]: message for message in report["messages"] if message["first_frame"] is not None}
-        odd = [message for message in report["messages"] if message["first_frame"] is not None
-               and message is not last[message["connection"]]
-               and not (message["completed"] and message["packets"] == packets)]
+        written = [(message, (message["connection"], message["qps"][0]["qp_index"]))
+                   for message in report["messages"] if message["first_frame"] is not None]
+        last = {lane: message for message, lane in written}
+        odd = [message for message, lane in written
+               if message is not last[lane] and not (message["completed"] and message["packets"] == packets)]
         if len(report["connections"]) != connections or odd or report["findings"]:
             raise Failure(f"{capture}: {len(report['connections'])} connections of NCCL instead of {connections}, "
                           f"{len(odd)} messages with parts missing, {len(report['findings'])} findings")
