@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <flow/hash.h>
+#include <nccl/seen.h>
 
 /* Hashed and compared as bytes: no padding. */
 struct place {
@@ -176,14 +177,11 @@ bool ft_framed_has_setups(const struct ft_framed *framed)
 static struct ft_nccl_place address_of(const struct ft_flow_key *key, const uint8_t address[16])
 {
 	struct ft_nccl_place place = { .by_lid = key->by_lid != 0 };
-	uint16_t lid;
 
-	memcpy(place.address, address, sizeof place.address);
-	if (place.by_lid) {
-		lid = ft_flow_lid(address);
-		place.address[14] = (uint8_t)(lid >> 8);
-		place.address[15] = (uint8_t)lid;
-	}
+	if (place.by_lid)
+		ft_nccl_put_lid(place.address, ft_flow_lid(address));
+	else
+		memcpy(place.address, address, sizeof place.address);
 	return place;
 }
 

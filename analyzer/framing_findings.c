@@ -50,8 +50,8 @@ void ft_framing_key(const struct ft_nccl_place *from, const uint8_t to[16],
 	key->vni = tags->vni;
 	if (from->by_lid) {
 		key->native = 1;
-		key->slid = (uint16_t)(from->address[14] << 8 | from->address[15]);
-		key->dlid = (uint16_t)(to[14] << 8 | to[15]);
+		key->slid = ft_nccl_lid(from->address);
+		key->dlid = ft_nccl_lid(to);
 		return;
 	}
 	key->has_gids = 1;

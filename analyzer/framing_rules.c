@@ -36,11 +36,9 @@ static void grow(struct ft_framing_marks *marks)
 
 static void put_address(uint8_t to[16], const uint8_t from[16], bool by_lid)
 {
-	const uint16_t lid = (uint16_t)(from[14] << 8 | from[15]);
-
 	memcpy(to, from, 16);
 	if (by_lid)
-		ft_flow_put_lid(to, lid);
+		ft_flow_put_lid(to, ft_nccl_lid(from));
 }
 
 static struct ft_flow_key key_of(const struct ft_nccl_found *found)

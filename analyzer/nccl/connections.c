@@ -413,23 +413,14 @@ static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connec
 }
 
 /* Flows have LIDs as numbers of the host, ends as they are on the wire. */
-static void turn_lid(uint8_t address[16])
-{
-	uint16_t lid;
-
-	memcpy(&lid, address + 14, sizeof lid);
-	address[14] = (uint8_t)(lid >> 8);
-	address[15] = (uint8_t)lid;
-}
-
 static const struct ft_flow_key *as_ends_have_it(const struct ft_flow_key *key,
 						 struct ft_flow_key *turned)
 {
 	if (!key->by_lid)
 		return key;
 	*turned = *key;
-	turn_lid(turned->src);
-	turn_lid(turned->dst);
+	ft_nccl_put_lid(turned->src, ft_flow_lid(key->src));
+	ft_nccl_put_lid(turned->dst, ft_flow_lid(key->dst));
 	return turned;
 }
 

@@ -20,7 +20,7 @@ struct ft_nccl_ends {
 	uint32_t vni;    /* of the overlay, 24-bit; UINT32_MAX: none; or ft_nccl_vlan_apart() */
 };
 
-/* As an address: in the last two bytes, the others 0. */
+/* A LID as an address: in the last two bytes, in the order of the wire, the others 0. A flow's key has it otherwise: ft_flow_lid(). */
 static inline void ft_nccl_put_lid(uint8_t address[16], uint16_t lid)
 {
 	memset(address, 0, 14);
@@ -28,6 +28,12 @@ static inline void ft_nccl_put_lid(uint8_t address[16], uint16_t lid)
 	address[15] = (uint8_t)lid;
 }
 
+static inline uint16_t ft_nccl_lid(const uint8_t address[16])
+{
+	return (uint16_t)(address[14] << 8 | address[15]);
+}
+
+/* Of a packet with these LIDs in its LRH, in this overlay: `vni` as in struct ft_nccl_ends. */
 struct ft_nccl_ends ft_nccl_ends_by_lid(uint16_t slid, uint16_t dlid, uint32_t vni);
 
 /* In no overlay, but in a VLAN where addresses and queue pairs are others than those of the same name elsewhere. */
