@@ -1,51 +1,75 @@
 #include "damaged.h"
 
+#include <flow/hash.h>
+
 #include "psn.h"
 
-static const struct ft_damaged_packet *at(const struct ft_damaged *damaged, uint32_t number)
+enum { ASKED_ONE_BY_ONE = 64 }; /* PSNs; of more, whatever is kept is looked through */
+
+static uint32_t head_of(const struct ft_damaged *damaged, uint32_t flow, uint32_t psn)
 {
-	return &damaged->kept[number % FT_DAMAGED_KEPT];
+	return (uint32_t)ft_mix((uint64_t)flow << 32 | psn, damaged->seed | 1) % FT_DAMAGED_HEADS;
 }
 
-/* The first of the flow from `number` on, that first; 0: none. */
-static uint32_t next_of(const struct ft_damaged *damaged, uint32_t flow, uint32_t number)
+static bool has(const struct ft_damaged *damaged, uint32_t flow, uint32_t psn)
 {
+	uint32_t number = damaged->heads[head_of(damaged, flow, psn)];
+
 	while (number != 0 && damaged->newest - number < FT_DAMAGED_KEPT) {
-		if (at(damaged, number)->flow == flow)
-			return number;
-		number = at(damaged, number)->older;
+		const struct ft_damaged_packet *packet = &damaged->kept[number % FT_DAMAGED_KEPT];
+
+		if (packet->flow == flow && packet->psn == psn)
+			return true;
+		number = packet->older;
 	}
-	return 0;
+	return false;
+}
+
+/* No packet has the number 0, and so none is where that would be. */
+static void count_up(struct ft_damaged *damaged)
+{
+	if (++damaged->newest != 0)
+		return;
+	damaged->kept[0].flow = 0;
+	damaged->newest = 1;
 }
 
 void ft_damaged_add(struct ft_damaged *damaged, uint32_t flow, uint32_t psn)
 {
-	uint32_t *head = &damaged->heads[flow % FT_DAMAGED_HEADS];
-	uint32_t number = next_of(damaged, flow, *head);
+	uint32_t *head = &damaged->heads[head_of(damaged, flow, psn)];
 
-	while (number != 0 && at(damaged, number)->psn != psn)
-		number = next_of(damaged, flow, at(damaged, number)->older);
-	if (number != 0)
+	if (has(damaged, flow, psn))
 		return;
-	damaged->newest += damaged->newest == UINT32_MAX ? 2 : 1;
+	count_up(damaged);
 	damaged->kept[damaged->newest % FT_DAMAGED_KEPT] =
 		(struct ft_damaged_packet){ flow, psn, *head };
 	*head = damaged->newest;
+}
+
+static uint32_t look_through(const struct ft_damaged *damaged, uint32_t flow, uint32_t from,
+			     uint32_t count)
+{
+	const uint32_t kind = from & FT_DAMAGED_ANSWER;
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < FT_DAMAGED_KEPT; i++) {
+		const struct ft_damaged_packet *packet = &damaged->kept[i];
+
+		found += packet->flow == flow && (packet->psn & FT_DAMAGED_ANSWER) == kind &&
+			 ft_psn_within(packet->psn & FT_PSN_MOST, from & FT_PSN_MOST, count);
+	}
+	return found;
 }
 
 uint32_t ft_damaged_within(const struct ft_damaged *damaged, uint32_t flow, uint32_t from,
 			   uint32_t count)
 {
 	const uint32_t kind = from & FT_DAMAGED_ANSWER;
-	uint32_t number = next_of(damaged, flow, damaged->heads[flow % FT_DAMAGED_HEADS]);
 	uint32_t found = 0;
 
-	while (number != 0) {
-		const struct ft_damaged_packet *packet = at(damaged, number);
-
-		found += (packet->psn & FT_DAMAGED_ANSWER) == kind &&
-			 ft_psn_within(packet->psn & FT_PSN_MOST, from & FT_PSN_MOST, count);
-		number = next_of(damaged, flow, packet->older);
-	}
+	if (count > ASKED_ONE_BY_ONE)
+		return look_through(damaged, flow, from, count);
+	for (uint32_t i = 0; i < count; i++)
+		found += has(damaged, flow, ((from + i) & FT_PSN_MOST) | kind);
 	return found;
 }

@@ -24,6 +24,7 @@ int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_confi
 	made->table = table;
 	made->records = ft_flow_at(table, 1);
 	made->evidence = evidence;
+	made->damaged.seed = config->seed;
 	failure = ft_spans_create(&made->spans, config->spans);
 	if (failure != 0)
 		goto free_tracker;
