@@ -16,17 +16,30 @@ static uint32_t missing_early(const struct ft_tracker *tracker, const struct ft_
 	return missing;
 }
 
-bool ft_is_young(const struct ft_tracker *tracker, const struct ft_half *half)
+/* Of what passed, no less than it misses is ahead of it: once grown, it stays so, and what is open need not be looked at. */
+static bool is_grown(const struct ft_tracker *tracker, struct ft_half *half, uint32_t passed)
 {
+	if (half->spans == 0 || (half->span_traits & FT_SPANS_GROWN) != 0)
+		return true;
+	if (passed < FT_EARLY_PSNS + missing_early(tracker, half))
+		return false;
+	half->span_traits |= FT_SPANS_GROWN;
+	return true;
+}
+
+bool ft_is_young(const struct ft_tracker *tracker, struct ft_half *half)
+{
+	uint32_t passed;
+
 	if (half->next_psn == FT_PSN_NONE || half->first_psn >= FT_REFUSED_OFTEN)
 		return half->first_psn == FT_PSN_NONE;
 	if (half->flags & FT_HALF_NAKED)
 		return true;
-	return ft_psn_within(half->next_psn, half->first_psn & FT_PSN_MOST,
-			     FT_EARLY_PSNS + missing_early(tracker, half));
+	passed = ft_psn_since(half->next_psn, half->first_psn & FT_PSN_MOST);
+	return passed < FT_EARLY_PSNS || !is_grown(tracker, half, passed);
 }
 
-uint8_t ft_how_early(const struct ft_tracker *tracker, const struct ft_flow *flow)
+uint8_t ft_how_early(const struct ft_tracker *tracker, struct ft_flow *flow)
 {
 	if ((flow->half.flags & FT_HALF_START_SEEN) != 0)
 		return FT_LATER;

@@ -179,8 +179,8 @@ void ft_leave_untold(struct ft_tracker *tracker, const struct ft_flow *flow,
 }
 
 /* Of what it awaits, that before `end`, since then. */
-static void note_asked_again(struct ft_tracker *tracker, const struct ft_former *former,
-			     uint32_t end, uint64_t then_ns)
+static void note_asked_again(struct ft_tracker *tracker, struct ft_former *former, uint32_t end,
+			     uint64_t then_ns)
 {
 	uint32_t number = former->asked.spans;
 
@@ -188,7 +188,7 @@ static void note_asked_again(struct ft_tracker *tracker, const struct ft_former 
 		struct ft_span *span = ft_span_at(&tracker->spans, number);
 
 		if (ft_psn_distance(span->from, end) < 0) {
-			span->kind = FT_SPAN_ASKED_AGAIN;
+			ft_span_become(&former->asked, span, FT_SPAN_ASKED_AGAIN);
 			span->ts_ns = then_ns;
 		}
 		number = span->next;
@@ -205,6 +205,7 @@ static void take_requests(struct ft_half *half, const struct ft_half *from)
 	half->acked = from->acked;
 	half->nak_psn = from->nak_psn;
 	half->spans = from->spans;
+	half->span_traits = from->span_traits;
 	half->span_count = from->span_count;
 	half->message_psn = from->message_psn;
 	half->message_bytes = from->message_bytes;

@@ -198,7 +198,7 @@ static bool was_never_met(const struct ft_tracker *tracker, const struct ft_half
 /* Responses to a request that is sent again: those that never came are asked for again. */
 static void ask_again(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	const struct ft_half *half = &moment->flow->half;
+	struct ft_half *half = &moment->flow->half;
 	uint32_t psns = ft_psns_of(tracker, moment);
 	uint32_t number;
 
@@ -212,7 +212,7 @@ static void ask_again(struct ft_tracker *tracker, const struct ft_moment *moment
 
 		if ((FT_SPANS_AWAITED >> span->kind & 1) != 0 &&
 		    ft_psn_within(span->from, moment->observed->psn, psns == 0 ? 1 : psns)) {
-			span->kind = FT_SPAN_ASKED_AGAIN;
+			ft_span_become(half, span, FT_SPAN_ASKED_AGAIN);
 			span->ts_ns = moment->observed->ts_ns;
 		}
 		number = span->next;

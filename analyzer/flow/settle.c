@@ -93,9 +93,10 @@ static void note_answered(struct ft_span *hole, uint64_t now_ns)
  * From now on the requester knows what it misses, and holes are answered for. Those behind, from the newest on: the others
  * were found before.
  */
-static void find_answered(struct ft_tracker *tracker, const struct ft_half *half,
+static void find_answered(struct ft_tracker *tracker, struct ft_half *half,
 			  const struct ft_observed *now)
 {
+	bool is_sorted = ft_spans_are_sorted(half);
 	uint32_t number = half->spans;
 
 	for (unsigned left = half->span_count; left != 0; left--) {
@@ -109,11 +110,13 @@ static void find_answered(struct ft_tracker *tracker, const struct ft_half *half
 		    !ft_psn_covers(half->acked, span->from, span->count))
 			continue;
 		if (span->kind != FT_SPAN_AWAITED) {
+			if (span->answered && is_sorted)
+				return;
 			if (!span->answered)
 				note_answered(span, now->ts_ns);
 			continue;
 		}
-		span->kind = FT_SPAN_OVERTAKEN;
+		ft_span_become(half, span, FT_SPAN_OVERTAKEN);
 		span->frame = now->frame;
 		span->ts_ns = now->ts_ns;
 	}

@@ -22,6 +22,16 @@ void ft_spans_destroy(struct ft_spans *spans)
 	ft_release(spans->nodes, spans->capacity * sizeof *spans->nodes);
 }
 
+/* What its ring may have in it from now on, behind `before`. */
+static void add_traits(struct ft_half *half, const struct ft_span *before,
+		       const struct ft_span *span)
+{
+	half->span_traits |= 1u << span->kind & FT_SPANS_KINDS;
+	if (before != NULL && (!ft_psn_is_soon_after(span->from, before->from) ||
+			       ft_psn_within(span->from, before->from, before->count)))
+		half->span_traits |= FT_SPANS_UNSORTED;
+}
+
 static uint32_t take_node(struct ft_spans *spans, const struct ft_half *half)
 {
 	uint32_t number = spans->free;
@@ -46,17 +56,25 @@ static void link_behind(struct ft_spans *spans, uint32_t before, uint32_t number
 	left->next = number;
 }
 
-uint32_t ft_spans_insert(struct ft_spans *spans, struct ft_half *half, uint32_t number,
-			 const struct ft_span *span)
+static uint32_t insert(struct ft_spans *spans, struct ft_half *half, uint32_t number,
+		       const struct ft_span *span)
 {
 	uint32_t made = take_node(spans, half);
 
 	if (made == 0)
 		return 0;
 	*ft_span_at(spans, made) = *span;
+	add_traits(half, ft_span_at(spans, number), span);
 	link_behind(spans, number, made);
 	half->span_count++;
 	return made;
+}
+
+uint32_t ft_spans_insert(struct ft_spans *spans, struct ft_half *half, uint32_t number,
+			 const struct ft_span *span)
+{
+	half->span_traits |= FT_SPANS_UNSORTED;
+	return insert(spans, half, number, span);
 }
 
 uint32_t ft_spans_append(struct ft_spans *spans, struct ft_half *half, const struct ft_span *span)
@@ -64,14 +82,16 @@ uint32_t ft_spans_append(struct ft_spans *spans, struct ft_half *half, const str
 	uint32_t made;
 
 	if (half->spans != 0)
-		return ft_spans_insert(spans, half, ft_span_at(spans, half->spans)->prev, span);
+		return insert(spans, half, ft_span_at(spans, half->spans)->prev, span);
 	made = take_node(spans, half);
 	if (made == 0)
 		return 0;
 	*ft_span_at(spans, made) = *span;
 	ft_span_at(spans, made)->next = ft_span_at(spans, made)->prev = made;
-	half->spans = made;
+	half->spans = made & FT_SPANS_MOST;
 	half->span_count = 1;
+	half->span_traits = 0;
+	add_traits(half, NULL, span);
 	return made;
 }
 
@@ -79,8 +99,10 @@ void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t numb
 {
 	struct ft_span *span = ft_span_at(spans, number);
 
-	if (half->spans == number)
-		half->spans = span->next == number ? 0 : span->next;
+	if (span->next == number)
+		half->spans = half->span_traits = 0;
+	else if (half->spans == number)
+		half->spans = span->next & FT_SPANS_MOST;
 	ft_span_at(spans, span->prev)->next = span->next;
 	ft_span_at(spans, span->next)->prev = span->prev;
 	half->span_count--;
@@ -107,7 +129,7 @@ uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 	} else {
 		span->count = before;
 		span->ended = 0;
-		if (behind.count != 0 && ft_spans_insert(spans, half, number, &behind) == 0)
+		if (behind.count != 0 && insert(spans, half, number, &behind) == 0)
 			return behind.count;
 	}
 	return 0;
@@ -122,6 +144,8 @@ void ft_spans_drop(struct ft_spans *spans, struct ft_half *half, uint32_t kinds)
 {
 	uint32_t number = half->spans;
 
+	if ((half->span_traits & kinds) == 0)
+		return;
 	for (unsigned left = half->span_count; left != 0; left--) {
 		uint32_t next = ft_span_at(spans, number)->next;
 
@@ -131,28 +155,69 @@ void ft_spans_drop(struct ft_spans *spans, struct ft_half *half, uint32_t kinds)
 	}
 }
 
-uint32_t ft_spans_find(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn,
-		       uint32_t kinds)
+/* Of a range in PSN space. */
+static bool begins_ahead(const struct ft_span *span, uint32_t psn)
 {
-	uint32_t number = half->spans;
+	return ft_psn_distance(span->from, psn) > 0;
+}
 
-	for (unsigned i = 0; i < half->span_count; i++) {
-		if (holds(ft_span_at(spans, number), psn, kinds))
-			return number;
-		number = ft_span_at(spans, number)->next;
-	}
-	return 0;
+static bool ends_before(const struct ft_span *span, uint32_t psn)
+{
+	return ft_psn_distance(psn, span->from) >= (int32_t)span->count;
 }
 
 uint32_t ft_spans_find_newest(const struct ft_spans *spans, const struct ft_half *half,
 			      uint32_t psn, uint32_t kinds)
 {
+	bool is_sorted = ft_spans_are_sorted(half);
 	uint32_t number = half->spans;
 
+	if ((half->span_traits & kinds) == 0)
+		return 0;
 	for (unsigned i = 0; i < half->span_count; i++) {
 		number = ft_span_at(spans, number)->prev;
 		if (holds(ft_span_at(spans, number), psn, kinds))
 			return number;
+		if (is_sorted && ends_before(ft_span_at(spans, number), psn))
+			return 0;
 	}
 	return 0;
+}
+
+static uint32_t find_oldest(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn,
+			    uint32_t kinds)
+{
+	bool is_sorted = ft_spans_are_sorted(half);
+	uint32_t number = half->spans;
+
+	for (unsigned i = 0; i < half->span_count; i++) {
+		const struct ft_span *span = ft_span_at(spans, number);
+
+		if (holds(span, psn, kinds))
+			return number;
+		if (is_sorted && begins_ahead(span, psn))
+			return 0;
+		number = span->next;
+	}
+	return 0;
+}
+
+/* Farther from the first than from the last. */
+static bool is_behind(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn)
+{
+	const struct ft_span *first = ft_span_at(spans, half->spans);
+	const struct ft_span *last = ft_span_at(spans, first->prev);
+
+	return ft_psn_distance(psn, first->from) > ft_psn_distance(last->from, psn);
+}
+
+/* In a sorted ring no two hold the same, and either end will do. */
+uint32_t ft_spans_find(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn,
+		       uint32_t kinds)
+{
+	if (half->spans == 0 || (half->span_traits & kinds) == 0)
+		return 0;
+	return ft_spans_are_sorted(half) && is_behind(spans, half, psn)
+		       ? ft_spans_find_newest(spans, half, psn, kinds)
+		       : find_oldest(spans, half, psn, kinds);
 }

@@ -26,12 +26,14 @@ enum ft_span_kind {
 /* Among the first packets of a half: it may have passed before the capture began. */
 enum ft_early { FT_LATER, FT_EARLY, FT_AT_ONSET };
 
+/* One cache line: where much is lost, most of what a packet costs is to look at those that are open. */
 struct ft_span {
-	uint32_t next, prev; /* in the ring; numbers from 1 */
-	uint32_t from;       /* 24-bit PSN */
-	uint32_t count;      /* PSNs, up to 2^23 */
-	uint32_t begin;      /* responses: PSN of the request; holes: where the message began */
-	uint8_t kind;        /* enum ft_span_kind */
+	_Alignas(64) uint32_t next; /* in the ring; numbers from 1 */
+	uint32_t prev;
+	uint32_t from;  /* 24-bit PSN */
+	uint32_t count; /* PSNs, up to 2^23 */
+	uint32_t begin; /* responses: PSN of the request; holes: where the message began */
+	uint8_t kind;   /* enum ft_span_kind */
 	uint8_t asked; /* responses: enum ft_message_kind of the request; FT_MESSAGE_KINDS: of none */
 	uint8_t early; /* enum ft_early */
 	bool fresh : 1; /* a hole beyond all that was answered for when it was shown: no part of what was sent again */
@@ -46,7 +48,7 @@ struct ft_span {
 	/* a long hole: of the FT_SPAN_ENDED PSNs behind it, those at which messages ended; 0 where its end moved */
 	uint64_t ended;
 };
-static_assert(sizeof(struct ft_span) == 56, "a million of them");
+static_assert(sizeof(struct ft_span) == 64, "a million of them");
 
 static inline bool ft_span_is_answer(const struct ft_span *span)
 {
@@ -59,9 +61,25 @@ enum {
 	FT_SPANS_AWAITED =
 		1u << FT_SPAN_AWAITED | 1u << FT_SPAN_OVERTAKEN | 1u << FT_SPAN_ASKED_AGAIN,
 	FT_SPANS_SKIPPED = 1u << FT_SPAN_SKIPPED,
+	FT_SPANS_KINDS = (1u << (FT_SPAN_SKIPPED + 1)) - 1,
 };
 
-enum { FT_SPANS_PER_HALF = 255, FT_SPAN_ENDED = 64 };
+enum { FT_SPANS_PER_HALF = 255, FT_SPAN_ENDED = 64, FT_SPANS_MOST = (1 << 21) - 1 };
+
+/*
+ * Of half.span_traits, which spares looks at rings: sets of kinds, and these. What is not set is not so; what is set may
+ * have been so since the ring was last empty.
+ */
+enum ft_span_traits {
+	FT_SPANS_GROWN = 1u << 9, /* the half is not young any more, whatever of it is missing */
+	/* not every range begins behind the end of the one before it in the ring, and within the window */
+	FT_SPANS_UNSORTED = 1u << 10,
+};
+
+static inline bool ft_spans_are_sorted(const struct ft_half *half)
+{
+	return (half->span_traits & FT_SPANS_UNSORTED) == 0;
+}
 
 struct ft_spans {
 	struct ft_span *nodes;
@@ -69,7 +87,7 @@ struct ft_spans {
 	uint32_t free; /* first of those given back, chained by next; 0: none */
 };
 
-/* 0 or -ENOMEM. Address space is reserved, memory is touched as spans come into use. */
+/* Up to FT_SPANS_MOST. 0 or -ENOMEM. Address space is reserved, memory is touched as spans come into use. */
 int ft_spans_create(struct ft_spans *spans, uint32_t capacity);
 void ft_spans_destroy(struct ft_spans *spans);
 
@@ -87,6 +105,21 @@ uint32_t ft_spans_insert(struct ft_spans *spans, struct ft_half *half, uint32_t 
 
 void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t number);
 
+/* Of a span in the half's ring. */
+static inline void ft_span_become(struct ft_half *half, struct ft_span *span,
+				  enum ft_span_kind kind)
+{
+	span->kind = (uint8_t)kind;
+	half->span_traits |= 1u << kind & FT_SPANS_KINDS;
+}
+
+/* The newest of the ring is the oldest from now on. */
+static inline void ft_spans_put_first(struct ft_half *half, uint32_t newest)
+{
+	half->spans = newest & FT_SPANS_MOST;
+	half->span_traits |= FT_SPANS_UNSORTED;
+}
+
 /*
  * Take `count` PSNs from `psn`, which lies in the range, out of it: it shrinks, goes, or is cut in two.
  * Returns the PSNs of the second piece if there is no room for it: they are no longer remembered.
@@ -94,7 +127,7 @@ void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t numb
 uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t number, uint32_t psn,
 		       uint32_t count);
 
-/* The span of one of these kinds that holds the PSN, looked for from the oldest or the newest; 0: none. */
+/* The span of one of these kinds that holds the PSN; of several, the oldest or the newest; 0: none. */
 uint32_t ft_spans_find(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn,
 		       uint32_t kinds);
 uint32_t ft_spans_find_newest(const struct ft_spans *spans, const struct ft_half *half,

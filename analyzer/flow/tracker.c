@@ -15,7 +15,7 @@ int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_confi
 	struct ft_tracker *made;
 	int failure = -ENOMEM;
 
-	if (config->spans == 0)
+	if (config->spans == 0 || config->spans > FT_SPANS_MOST)
 		return -EINVAL;
 	made = calloc(1, sizeof *made);
 	if (made == NULL)

@@ -108,10 +108,10 @@ static inline bool ft_is_acked(const struct ft_half *half, uint32_t psn)
 #define FT_REFUSED_OFTEN (UINT32_C(8) << 24)
 
 /* Few requests have passed since the first one seen. */
-bool ft_is_young(const struct ft_tracker *tracker, const struct ft_half *half);
+bool ft_is_young(const struct ft_tracker *tracker, struct ft_half *half);
 
 /* Packets in view are few, and what passed before is not known: it may have been overtaken, or sent again since. */
-uint8_t ft_how_early(const struct ft_tracker *tracker, const struct ft_flow *flow);
+uint8_t ft_how_early(const struct ft_tracker *tracker, struct ft_flow *flow);
 
 /* Time from then to now; 0 if either is not known or it went backwards. */
 static inline uint64_t ft_elapsed(uint64_t now_ns, uint64_t then_ns)

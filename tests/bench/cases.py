@@ -73,6 +73,20 @@ def many_flows_rows(case, flows, frames, traffic, reference):
                       options=["--flows", max(flows, 1 << 20)], flows=max(flows, 1 << 20))
 
 
+def loss_rows(bench):
+    """A mirror that loses frames is one that has too many: each of the rest must cost little more than of a complete capture."""
+    kept = 1000000
+    traffic = ["--flows", 1000, *SLICES]
+    enough = ["small", "--min-coverage", 0]
+    complete = audit(bench, bench.make("traffic", "small", "--frames", kept, *traffic), *enough)
+    measured = []
+    for percent in (1, 10, 30):
+        lossy = ["--frames", kept * 100 // (100 - percent), "--loss", percent / 100, *traffic]
+        pair = bench.against(audit(bench, bench.make("traffic", "small", *lossy), *enough), complete)
+        measured.append(per_frame(f"slices, 1 k flows, {percent} % lost", "complete", pair, kept, rows.TOLD))
+    return measured
+
+
 def two_engines(bench):
     """Both on the wall clock: what two engines save is waiting, not work."""
     if not bench.knows("audit", "--workers"):
@@ -249,6 +263,7 @@ CASES = [
          many_flows_rows("64 B, ICRC, 1 M flows", 1000000, 10000000, ["--payload", 64], "bare loop + CRC")),
     Case("mtu-1024", "whole frames of MTU 1024, with and without ICRC", payload_rows(1024, 500000)),
     Case("mtu-4096", "whole frames of MTU 4096, with and without ICRC", payload_rows(4096, 160000)),
+    Case("loss", "slices of which a mirror lost some against a complete capture", loss_rows),
     Case("two-engines", "--workers 2 against --workers 1", two_engines),
     Case("nccl", "an audit that follows NCCL against one with --no-nccl, on its traffic and on other", nccl_rows),
     Case("flows", "the flows verb against audit, 1 million flows", flows_rows),

@@ -160,6 +160,23 @@ static void take(struct world *world, const uint8_t *bytes)
 	check_step(world, &observed, &step);
 }
 
+/* What spares looks at a ring is true of it: of span `number`, and of the one behind it. */
+static void check_traits(const struct ft_spans *spans, const struct ft_half *half, uint32_t number)
+{
+	const struct ft_span *span = ft_span_at(spans, number);
+	const struct ft_span *next = ft_span_at(spans, span->next);
+	uint32_t kind = 1u << span->kind;
+	uint32_t found = ft_spans_find(spans, half, span->from, kind);
+
+	assert(found != 0 && ft_span_at(spans, found)->kind == span->kind);
+	if (!ft_spans_are_sorted(half))
+		return;
+	assert(found == number);
+	assert(ft_spans_find_newest(spans, half, span->from, kind) == number);
+	if (span->next != half->spans)
+		assert(((next->from - span->from) & 0xffffff) >= span->count);
+}
+
 /* The ring of one half is whole and within bounds; returns how many it has. */
 static uint32_t check_ring(const struct ft_spans *spans, const struct ft_half *half)
 {
@@ -172,6 +189,7 @@ static uint32_t check_ring(const struct ft_spans *spans, const struct ft_half *h
 		assert(number <= spans->used && span->from <= 0xffffff);
 		assert(span->count > 0 && span->count <= FT_PSN_HALF);
 		assert(ft_span_at(spans, span->next)->prev == number);
+		check_traits(spans, half, number);
 		number = span->next;
 	}
 	assert(number == half->spans);

@@ -107,7 +107,7 @@ struct ft_tracker_totals {
 	uint64_t unpaired;
 };
 
-/* 0, -EINVAL (no spans) or -ENOMEM. `table` and `evidence`, which takes what bears on loss, must outlive it. */
+/* 0, -EINVAL (spans: 0, or 2^21 and more) or -ENOMEM. `table` and `evidence`, which takes what bears on loss, must outlive it. */
 int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_config *config,
 		      struct ft_flow_table *table, struct ft_loss_evidence *evidence);
 
