@@ -249,7 +249,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 	ft_remember(tracker, moment->flow, &hole, moment->step);
 	last = ft_spans_last(&tracker->spans, half, kind);
 	if (count >= FT_LONG_PSNS && last != 0 && ft_former_span(&tracker->spans, half) == NULL)
-		ft_spans_put_first(half, last);
+		ft_spans_put_first(&tracker->spans, half, last);
 }
 
 /*

@@ -125,7 +125,7 @@ static void find_answered(struct ft_tracker *tracker, struct ft_half *half,
 void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_observed *now,
 		    struct ft_step *step)
 {
-	const struct ft_span *oldest;
+	struct ft_span *oldest;
 
 	if (flow->half.spans == 0)
 		return;
@@ -133,7 +133,10 @@ void ft_settle_ripe(struct ft_tracker *tracker, struct ft_flow *flow, const stru
 	if (oldest->kind == FT_SPAN_AWAITED &&
 	    !ft_psn_covers(flow->half.acked, oldest->from, oldest->count))
 		return;
-	find_answered(tracker, &flow->half, now);
+	if (oldest->looked_for != flow->half.acked + 1 || !ft_spans_are_sorted(&flow->half)) {
+		find_answered(tracker, &flow->half, now);
+		oldest->looked_for = flow->half.acked + 1;
+	}
 	while (flow->half.spans != 0 &&
 	       ft_is_ripe(tracker, flow, ft_span_at(&tracker->spans, flow->half.spans), now->ts_ns))
 		settle_first(tracker, flow, step);

@@ -67,6 +67,8 @@ static uint32_t insert(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 	add_traits(half, ft_span_at(spans, number), span);
 	link_behind(spans, number, made);
 	half->span_count++;
+	if (ft_psn_covers(half->acked, span->from, span->count))
+		ft_spans_look_again(spans, half);
 	return made;
 }
 
@@ -87,12 +89,22 @@ uint32_t ft_spans_append(struct ft_spans *spans, struct ft_half *half, const str
 	if (made == 0)
 		return 0;
 	*ft_span_at(spans, made) = *span;
+	ft_span_at(spans, made)->looked_for = 0;
 	ft_span_at(spans, made)->next = ft_span_at(spans, made)->prev = made;
 	half->spans = made & FT_SPANS_MOST;
 	half->span_count = 1;
 	half->span_traits = 0;
 	add_traits(half, NULL, span);
 	return made;
+}
+
+/* The next of the first. */
+static void begin_with_next(struct ft_spans *spans, struct ft_half *half)
+{
+	const struct ft_span *first = ft_span_at(spans, half->spans);
+
+	ft_span_at(spans, first->next)->looked_for = first->looked_for;
+	half->spans = first->next & FT_SPANS_MOST;
 }
 
 void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t number)
@@ -102,7 +114,7 @@ void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t numb
 	if (span->next == number)
 		half->spans = half->span_traits = 0;
 	else if (half->spans == number)
-		half->spans = span->next & FT_SPANS_MOST;
+		begin_with_next(spans, half);
 	ft_span_at(spans, span->prev)->next = span->next;
 	ft_span_at(spans, span->next)->prev = span->prev;
 	half->span_count--;
@@ -118,6 +130,7 @@ uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 	uint32_t left = span->count - before;
 	struct ft_span behind = *span;
 
+	ft_spans_look_again(spans, half);
 	behind.count = left > count ? left - count : 0;
 	behind.from = ft_psn_add(psn, left - behind.count);
 	if (before == 0 && behind.count == 0) {

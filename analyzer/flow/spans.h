@@ -47,6 +47,8 @@ struct ft_span {
 	uint64_t before_ns;
 	/* a long hole: of the FT_SPAN_ENDED PSNs behind it, those at which messages ended; 0 where its end moved */
 	uint64_t ended;
+	/* the first of a ring: 1 + half.acked when it was last looked for what that covers; 0: look again */
+	uint32_t looked_for;
 };
 static_assert(sizeof(struct ft_span) == 64, "a million of them");
 
@@ -114,10 +116,18 @@ static inline void ft_span_become(struct ft_half *half, struct ft_span *span,
 }
 
 /* The newest of the ring is the oldest from now on. */
-static inline void ft_spans_put_first(struct ft_half *half, uint32_t newest)
+static inline void ft_spans_put_first(const struct ft_spans *spans, struct ft_half *half,
+				      uint32_t newest)
 {
+	ft_span_at(spans, newest)->looked_for = 0;
 	half->spans = newest & FT_SPANS_MOST;
 	half->span_traits |= FT_SPANS_UNSORTED;
+}
+
+/* What half.acked covers may be more than when it was last looked for. */
+static inline void ft_spans_look_again(const struct ft_spans *spans, const struct ft_half *half)
+{
+	ft_span_at(spans, half->spans)->looked_for = 0;
 }
 
 /*

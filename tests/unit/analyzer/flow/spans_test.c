@@ -103,7 +103,7 @@ static void a_newest_one_put_first_is_found(void **state)
 	append(ring, FT_SPAN_HOLE, 1000, 10);
 	append(ring, FT_SPAN_HOLE, 2000, 10);
 	newest = append(ring, FT_SPAN_HOLE, 3000, 100);
-	ft_spans_put_first(&ring->half, newest);
+	ft_spans_put_first(&ring->spans, &ring->half, newest);
 	assert_int_equal(ring->half.spans, newest);
 	assert_int_equal(find(ring, 3099, FT_SPANS_HOLES), newest);
 	assert_int_not_equal(find(ring, 1000, FT_SPANS_HOLES), 0);
