@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -57,6 +58,20 @@ static bool hold_standard_descriptors(void)
 	return true;
 }
 
+/*
+ * Captures are merged, so all of them are open at once: a ring of a file for each minute of a day is more than the 1024
+ * that a shell usually allows, though the system would. Where that cannot be had, opening one too many says so.
+ */
+static void allow_many_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static void *given(void *memory)
 {
 	if (memory == NULL)
@@ -102,6 +117,7 @@ int main(int argc, char **argv)
 	take_care_of_libraries();
 	if (!hold_standard_descriptors())
 		return FT_EXIT_FAILED;
+	allow_many_files();
 	/* a reader that goes away, a file that may not grow: errors of write(), not the end of the program */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import harness
-from harness import DATA, ENVIRONMENT, FAILED, VIOLATED, Run, WithFolder, fabtap, main, sound
+from harness import COMPLIANT, DATA, ENVIRONMENT, FAILED, VIOLATED, Run, WithFolder, fabtap, main, sound
 from pcapfile import pcap_of, read_pcap
 
 CAPTURE = DATA / "tenants" / "tenants-cotenancy.pcap"
@@ -175,6 +175,29 @@ class BadCaptures(BadInput):
             self.assertEqual(run.err, b"")
             packets = sum(row["packets"] for row in run.json()["matrix"])
             self.assertEqual(packets + run.json()["coverage"]["duplicates"], 400)
+
+
+class ManyCaptures(BadInput):
+    """More captures than a shell lets a program open at once, as a ring of a day has, where the system allows them."""
+
+    COUNT = 100
+
+    def audit(self, most):
+        def few_files():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (32, most))
+        process = start("audit", "--json", "-m", MAP, *[CAPTURE] * self.COUNT, stdout=subprocess.PIPE,
+                        preexec_fn=few_files)
+        out, err = process.communicate(timeout=120)
+        return sound(Run(process.args, process.returncode, out, err))
+
+    def test_as_many_captures_are_merged_as_the_system_allows(self):
+        run = self.audit(most=self.COUNT + 32)
+        self.assertEqual(run.status, COMPLIANT, run)
+        frames = len(read_pcap(CAPTURE)[1])
+        self.assertEqual(run.json()["capture"]["frames"], self.COUNT * frames)
+
+    def test_one_too_many_is_refused_by_name(self):
+        self.refused(self.audit(most=32), CAPTURE.name, "Too many open files")
 
 
 class Bombs(BadInput):
