@@ -23,6 +23,58 @@ def printed(*arguments, cwd):
     return fabtap(*arguments, cwd=cwd).out.decode().split("\n")
 
 
+def prose(path):
+    """A page without its fenced blocks."""
+    return re.sub(r"^```\n.*?^```$", "", path.read_text(), flags=re.S | re.M)
+
+
+def anchors(path):
+    """What its headings are called in links."""
+    headings = re.findall(r"^#+ (.*)$", prose(path), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def keys_of(value):
+    """All keys in a JSON document."""
+    if isinstance(value, dict):
+        return set(value).union(*map(keys_of, value.values()))
+    return set().union(*map(keys_of, value)) if isinstance(value, list) else set()
+
+
+class Pages(unittest.TestCase):
+    PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]
+
+    def test_rows_of_tables_are_whole(self):
+        for page in self.PAGES:
+            for table in re.findall(r"(?:^ *\|.*\n)+", prose(page), re.M):
+                rows = [re.split(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", row.strip())) for row in table.splitlines()]
+                self.assertEqual({len(row) for row in rows}, {len(rows[0])}, "%s: %s" % (page.name, table))
+                self.assertEqual({(row[0], row[-1]) for row in rows}, {("", "")}, "%s: %s" % (page.name, table))
+
+    def test_no_row_runs_into_the_next_line(self):
+        for page in self.PAGES:
+            self.assertIsNone(re.search(r"^ *\|.*\n *[^|\s]", prose(page), re.M), page.name)
+
+    def test_links_lead_somewhere(self):
+        for page in self.PAGES:
+            for link in re.findall(r"\]\(([^)]+)\)", prose(page)):
+                if re.match(r"https?:", link):
+                    continue
+                name, _, anchor = link.partition("#")
+                target = page.parent / name if name else page
+                self.assertTrue(target.exists(), "%s: %s" % (page.name, link))
+                if anchor:
+                    self.assertIn(anchor, anchors(target), page.name)
+
+    def test_every_key_of_the_sample_maps_is_documented(self):
+        page = (PROJECT / "docs" / "formats.md").read_text()
+        table = page[page.index("* **`tapmap/1`**"):page.index("Intervals are half open")]
+        maps = [*(DATA / "tenants").glob("*.map.json"), DATA / "partitions" / "tapmap" / "v01_three_tenants.json"]
+        self.assertGreater(len(maps), 6)
+        for path in maps:
+            self.assertEqual(keys_of(json.loads(path.read_text())) - set(re.findall(r"`(\w+)(?:\[\])?`", table)), set(), path)
+
+
 class Readme(unittest.TestCase):
     def test_the_sample_report_is_what_the_demo_prints(self):
         report = printed("audit", *DEMO, cwd=PROJECT)
