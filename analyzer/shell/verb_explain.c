@@ -51,6 +51,14 @@ static int take(struct explain *explain, int code, const char *value)
 	}
 }
 
+/* 8 to 16 digits of a hash, as reports have them. */
+static bool may_be_id(const char *word)
+{
+	size_t digits = strspn(word, "0123456789abcdef");
+
+	return word[digits] == '\0' && digits >= 8 && digits <= 16;
+}
+
 static enum ft_exit read_line(struct explain *explain, int argc, char **argv)
 {
 	struct ft_options options = {
@@ -67,6 +75,10 @@ static enum ft_exit read_line(struct explain *explain, int argc, char **argv)
 		return ft_usage_error(&ft_verb_explain,
 				      "no finding given: explain ID -m MAP CAPTURE");
 	explain->id = argv[optind];
+	if (!may_be_id(explain->id))
+		return ft_usage_error(&ft_verb_explain,
+				      "%s: not the id of a finding, 8 to 16 hex digits",
+				      explain->id);
 	for (int i = optind + 1; i < argc; i++)
 		ft_job_capture(&explain->job, argv[i]);
 	if (explain->job.files.map == NULL)

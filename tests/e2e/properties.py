@@ -97,11 +97,18 @@ class Properties(WithFolder):
                 for word in [identity, finding["rule"]] + [str(frame) for frame in finding["frames"][:1]]:
                     self.assertIn(word, text)
 
-    def test_explain_refuses_an_unknown_id(self):
-        run = fabtap("explain", "no-such-finding", "-m", TENANTS / CASES[0][1], TENANTS / (CASES[0][0] + ".pcap"))
+    def refuses_to_explain(self, word, reason, capture):
+        run = fabtap("explain", word, "-m", TENANTS / CASES[0][1], capture)
         self.assertEqual(run.status, FAILED)
         self.assertEqual(len(run.complaints()), 1, run)
-        self.assertIn("no-such-finding", run.complaints()[0])
+        self.assertIn("%s: %s" % (word, reason), run.complaints()[0])
+
+    def test_explain_refuses_an_unknown_id(self):
+        self.refuses_to_explain("0123456789abcdef", "no such finding", TENANTS / (CASES[0][0] + ".pcap"))
+
+    def test_explain_refuses_what_can_be_no_id_before_it_reads_a_capture(self):
+        for word in ("no-such-finding", "0123456", "0123456789abcdef0", "capture.pcap"):
+            self.refuses_to_explain(word, "not the id of a finding", self.folder / "missing.pcap")
 
     def test_evidence_holds_the_frames_of_every_finding_under_its_id(self):
         for name, map_name, whole in self.each():
