@@ -77,7 +77,7 @@ bool ft_live_is_address(const char *name)
 
 /*
  * With rights of its own (file capabilities) the program could have been linked into anybody's folder: what lies
- * beside it must then be of its owner or of root, and nobody else's to write.
+ * by it must then be of its owner or of root, and nobody else's to write.
  */
 static bool may_be_loaded(const char *path)
 {
@@ -92,8 +92,8 @@ static bool may_be_loaded(const char *path)
 	       (module.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* The folder of the program, as long as it fits; without it, the working directory is not searched. */
-static bool find_beside(const char *name, char path[PATH_MAX])
+/* In a folder named from that of the program, as long as it fits; without one, the working directory is not searched. */
+static bool find_in(const char *folder, const char *name, char path[PATH_MAX])
 {
 	ssize_t size = readlink("/proc/self/exe", path, PATH_MAX);
 	char *slash = size > 0 && size < PATH_MAX ? memrchr(path, '/', (size_t)size) : NULL;
@@ -102,14 +102,14 @@ static bool find_beside(const char *name, char path[PATH_MAX])
 	if (slash == NULL)
 		return false;
 	room = (size_t)(path + PATH_MAX - slash);
-	return (size_t)snprintf(slash, room, "/drivers/%s.so", name) < room && may_be_loaded(path);
+	return (size_t)snprintf(slash, room, "/%s/%s.so", folder, name) < room &&
+	       may_be_loaded(path);
 }
 
 /* Beside the program, as a build leaves it; else where it is installed. */
-static void find_module(const char *name, char path[PATH_MAX])
+static bool find_module(const char *name, char path[PATH_MAX])
 {
-	if (!find_beside(name, path))
-		snprintf(path, PATH_MAX, "%s/%s.so", FT_DRIVERS_DIR, name);
+	return find_in("drivers", name, path) || find_in(FT_INSTALLED_DRIVERS, name, path);
 }
 
 /* It stays loaded: what it is made of has threads and handlers of its own. */
@@ -119,7 +119,13 @@ static const struct ft_driver *load(const char *name, char *why, size_t room)
 	const struct ft_driver *driver = NULL;
 	void *module;
 
-	find_module(name, path);
+	if (!find_module(name, path)) {
+		snprintf(why, room,
+			 "its driver cannot be loaded: there is neither drivers/%s.so nor %s/%s.so "
+			 "by the program",
+			 name, FT_INSTALLED_DRIVERS, name);
+		return NULL;
+	}
 	snprintf(symbol, sizeof symbol, "ft_driver_%s", name);
 	module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (module != NULL)
