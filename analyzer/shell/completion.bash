@@ -20,6 +20,7 @@ _fabtap() {
 	--map-format) words="tapmap opensm" ;;
 	-o | --output)
 		words="text json"
+		[[ $verb == decode ]] && words="text json fields"
 		[[ $verb == nccl ]] && words="text json inspector"
 		;;
 	-T) words="text json fields" ;;
@@ -37,7 +38,7 @@ _fabtap() {
 		words="audit capture decode flows nccl explain map sources probe help"
 	elif [[ -z $words && $word == -* ]]; then
 		case $verb in
-		audit) words="$job --json --output --write --min-coverage" ;;
+		audit) words="$job --json --output --write --min-coverage --no-nccl" ;;
 		capture) words="$job --json --write --rotate-size --rotate-time --rotate-count --disk-limit --tenant --pkey --qp --address --rule" ;;
 		decode) words="$job --json --output -T -e --list-fields --nccl --keys" ;;
 		flows) words="$job --json --output --where --sort --top --nccl" ;;
