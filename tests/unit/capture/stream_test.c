@@ -1,0 +1,264 @@
+#include "stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+enum { BYTES = 50000, PIECE = 1000 };
+
+/* Bytes that tell one place from another. */
+static void number(uint8_t *bytes)
+{
+	for (uint32_t i = 0; i < BYTES; i++)
+		bytes[i] = (uint8_t)(i * 2654435761u >> 24);
+}
+
+/* A file that nobody has a name for, read from its beginning. */
+static int file_of(const uint8_t *bytes, size_t size)
+{
+	char path[] = "/tmp/fabtap-test-XXXXXX";
+	int file = mkstemp(path);
+
+	assert_true(file >= 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(write(file, bytes, size), size);
+	assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+	return file;
+}
+
+static size_t gzipped(const uint8_t *bytes, size_t size, uint8_t *out, size_t room)
+{
+	z_stream stream = { 0 };
+
+	assert_int_equal(
+		deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	stream.next_in = (z_const Bytef *)bytes;
+	stream.avail_in = (uInt)size;
+	stream.next_out = out;
+	stream.avail_out = (uInt)room;
+	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+	deflateEnd(&stream);
+	return stream.total_out;
+}
+
+/* The ways in which the same bytes can come. */
+enum way { MEMORY, FILE_IN_PIECES, GZIP, WAYS };
+
+struct opened {
+	struct ft_stream stream;
+	int file;
+	uint8_t bytes[BYTES];
+};
+
+static void begin(struct opened *opened, enum way way)
+{
+	static uint8_t packed[2 * BYTES];
+	size_t size;
+
+	number(opened->bytes);
+	opened->file = -1;
+	if (way == MEMORY) {
+		assert_int_equal(ft_stream_open_memory(&opened->stream, opened->bytes, BYTES), 0);
+		return;
+	}
+	size = way == GZIP ? gzipped(opened->bytes, BYTES, packed, sizeof packed) : BYTES;
+	opened->file = file_of(way == GZIP ? packed : opened->bytes, size);
+	assert_int_equal(ft_stream_open_fd(&opened->stream, opened->file, PIECE), 0);
+}
+
+static void end(struct opened *opened)
+{
+	ft_stream_close(&opened->stream);
+	if (opened->file >= 0)
+		close(opened->file);
+}
+
+/* The window begins at this offset of the unpacked bytes and holds what is there. */
+static void stands_at(const struct opened *opened, size_t offset)
+{
+	size_t left = ft_stream_left(&opened->stream);
+
+	assert_int_equal(ft_stream_offset(&opened->stream), offset);
+	assert_true(offset + left <= BYTES);
+	assert_memory_equal(opened->stream.at, opened->bytes + offset, left);
+}
+
+static void any_steps_lead_through_the_same_bytes(void **state)
+{
+	static struct opened opened;
+
+	(void)state;
+	for (unsigned round = 0; round < 30; round++) {
+		uint32_t chance = round + 1;
+		size_t offset = 0;
+
+		begin(&opened, round % WAYS);
+		while (offset < BYTES) {
+			size_t step = (chance = chance * 1664525 + 1013904223) >> 8;
+
+			step %= round % 2 == 0 ? 3 * PIECE : 40;
+			if ((chance & 1u << 30) == 0) {
+				bool there = ft_stream_need(&opened.stream, step);
+
+				assert_int_equal(there, step <= BYTES - offset);
+				stands_at(&opened, offset);
+			} else if (ft_stream_skip(&opened.stream, step)) {
+				offset += step;
+				stands_at(&opened, offset);
+			} else {
+				assert_true(step > BYTES - offset);
+				offset = BYTES;
+			}
+		}
+		assert_false(ft_stream_need(&opened.stream, 1));
+		assert_string_equal(opened.stream.fault, "");
+		end(&opened);
+	}
+}
+
+static void what_is_asked_for_at_the_end_leaves_what_there_is(void **state)
+{
+	static struct opened opened;
+
+	(void)state;
+	for (enum way way = MEMORY; way < WAYS; way++) {
+		begin(&opened, way);
+		assert_true(ft_stream_skip(&opened.stream, BYTES - 7));
+		assert_false(ft_stream_need(&opened.stream, 8));
+		assert_int_equal(ft_stream_left(&opened.stream), 7);
+		stands_at(&opened, BYTES - 7);
+		assert_true(ft_stream_need(&opened.stream, 7));
+		assert_true(ft_stream_skip(&opened.stream, 7));
+		assert_true(ft_stream_skip(&opened.stream, 0));
+		assert_false(ft_stream_skip(&opened.stream, 1));
+		end(&opened);
+	}
+}
+
+static void more_than_a_piece_can_be_asked_for(void **state)
+{
+	static struct opened opened;
+
+	(void)state;
+	for (enum way way = MEMORY; way < WAYS; way++) {
+		begin(&opened, way);
+		assert_true(ft_stream_skip(&opened.stream, 3));
+		assert_true(ft_stream_need(&opened.stream, BYTES - 3));
+		stands_at(&opened, 3);
+		end(&opened);
+	}
+}
+
+/* Of each call a stretch is lent; it is looked at again as long as it was to stay. */
+static void bytes_lent_stay_for_as_many_calls_as_were_asked_for(void **state)
+{
+	enum { CALLS = 4 };
+	static struct opened opened;
+	const uint8_t *lent[CALLS];
+	size_t from[CALLS];
+
+	(void)state;
+	for (enum way way = MEMORY; way < WAYS; way++) {
+		uint64_t call = 0;
+		size_t offset = 0;
+
+		begin(&opened, way);
+		assert_int_equal(ft_stream_keep(&opened.stream, CALLS, &call, PIECE), 0);
+		while (offset + 700 <= BYTES) {
+			call++;
+			assert_true(ft_stream_need(&opened.stream, 700));
+			stands_at(&opened, offset);
+			lent[call % CALLS] = opened.stream.at;
+			from[call % CALLS] = offset;
+			ft_stream_lend(&opened.stream);
+			assert_true(ft_stream_skip(&opened.stream, 700));
+			offset += 700;
+			for (uint64_t c = call < CALLS ? 1 : call - CALLS + 1; c <= call; c++)
+				assert_memory_equal(lent[c % CALLS], opened.bytes + from[c % CALLS],
+						    700);
+		}
+		end(&opened);
+	}
+}
+
+static void what_cannot_be_read_says_where_and_why(void **state)
+{
+	int folder = open("/", O_RDONLY | O_DIRECTORY);
+	struct ft_stream stream;
+
+	(void)state;
+	assert_true(folder >= 0);
+	assert_int_equal(ft_stream_open_fd(&stream, folder, PIECE), 0);
+	assert_false(ft_stream_need(&stream, 1));
+	assert_string_equal(stream.fault, "read error (input byte 0): Is a directory");
+	ft_stream_close(&stream);
+	close(folder);
+}
+
+static void packed_bytes_that_end_too_early_are_a_fault(void **state)
+{
+	static uint8_t bytes[BYTES], packed[2 * BYTES];
+	size_t size, unpacked = 0;
+	struct ft_stream stream;
+
+	(void)state;
+	number(bytes);
+	size = gzipped(bytes, BYTES, packed, sizeof packed);
+	assert_int_equal(ft_stream_open_memory(&stream, packed, size - 1), 0);
+	while (ft_stream_need(&stream, 1)) {
+		assert_memory_equal(stream.at, bytes + unpacked, ft_stream_left(&stream));
+		unpacked += ft_stream_left(&stream);
+		assert_true(ft_stream_skip(&stream, ft_stream_left(&stream)));
+	}
+	assert_int_equal(unpacked, BYTES); /* the byte that is missing is one of the length */
+	assert_non_null(strstr(stream.fault, "ends in the middle of the packed data"));
+	assert_int_equal(stream.taken, size - 1);
+	ft_stream_close(&stream);
+}
+
+static void a_descriptor_that_does_not_block_is_waited_for(void **state)
+{
+	struct ft_stream stream;
+	int ends[2];
+	pid_t writer;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+	writer = fork();
+	assert_true(writer >= 0);
+	if (writer == 0) {
+		usleep(50000);
+		_exit(write(ends[1], "late bytes", 10) != 10);
+	}
+	close(ends[1]);
+	assert_int_equal(ft_stream_open_fd(&stream, ends[0], PIECE), 0);
+	assert_true(ft_stream_need(&stream, 10));
+	assert_memory_equal(stream.at, "late bytes", 10);
+	assert_false(ft_stream_need(&stream, 11));
+	assert_string_equal(stream.fault, "");
+	ft_stream_close(&stream);
+	close(ends[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_steps_lead_through_the_same_bytes),
+		cmocka_unit_test(what_is_asked_for_at_the_end_leaves_what_there_is),
+		cmocka_unit_test(more_than_a_piece_can_be_asked_for),
+		cmocka_unit_test(bytes_lent_stay_for_as_many_calls_as_were_asked_for),
+		cmocka_unit_test(what_cannot_be_read_says_where_and_why),
+		cmocka_unit_test(packed_bytes_that_end_too_early_are_a_fault),
+		cmocka_unit_test(a_descriptor_that_does_not_block_is_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
