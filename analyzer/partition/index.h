@@ -56,8 +56,8 @@ uint32_t ft_nets_match(const struct ft_nets *nets, struct ft_net_prefix address,
 /* Longest prefix that holds a whole address. */
 uint32_t ft_nets_match_address(const struct ft_nets *nets, const uint8_t address[16]);
 /*
- * The same in two steps for one that is likely a key itself: fetch from memory where its value would be; then its value
- * if it is a key (FT_NONE: it is none), and else perhaps that of another key. What tells which is fetched.
+ * The same in two steps for one that is likely a key itself: fetch from memory where its value would be; then the value
+ * that is there, likely its own, else that of another key, and FT_NONE only if it is no key. What tells which is fetched.
  */
 void ft_nets_fetch(const struct ft_nets *nets, const uint8_t address[16]);
 uint32_t ft_nets_guess(const struct ft_nets *nets, const uint8_t address[16]);
