@@ -6,19 +6,21 @@
 static void set_lid(struct ft_report_flow_end *end, uint16_t lid)
 {
 	end->by_lid = true;
+	memset(end->octets, 0, sizeof end->octets);
 	end->octets[14] = (uint8_t)(lid >> 8);
 	end->octets[15] = (uint8_t)lid;
 }
 
-static void set_ends(const struct ft_packet *packet, struct ft_report_flow *row)
+static void set_lids(const struct ft_packet *packet, struct ft_report_flow *row)
 {
-	if ((packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6 | FT_HAS_GRH)) != 0) {
-		memcpy(row->src.octets, packet->src, sizeof row->src.octets);
-		memcpy(row->dst.octets, packet->dst, sizeof row->dst.octets);
-	} else if ((packet->has & FT_HAS_LRH) != 0) {
-		set_lid(&row->src, packet->lrh.slid);
-		set_lid(&row->dst, packet->lrh.dlid);
-	}
+	set_lid(&row->src, packet->lrh.slid);
+	set_lid(&row->dst, packet->lrh.dlid);
+}
+
+static void set_addresses(const struct ft_packet *packet, struct ft_report_flow *row)
+{
+	memcpy(row->src.octets, packet->src, sizeof row->src.octets);
+	memcpy(row->dst.octets, packet->dst, sizeof row->dst.octets);
 }
 
 static void set_verdict(const struct ft_frame_verdict *verdict, struct ft_report_flow *row)
@@ -31,12 +33,30 @@ static void set_verdict(const struct ft_frame_verdict *verdict, struct ft_report
 		row->rules[row->rule_count++] = verdict->notes[i];
 }
 
+/* A packet of InfiniBand with a global header goes by its GIDs and by its LIDs. */
+static bool takes(const struct ft_flow_choice *choice, const struct ft_packet *packet,
+		  struct ft_report_flow *row)
+{
+	bool by_address = (packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6 | FT_HAS_GRH)) != 0;
+	bool by_lid = (packet->has & FT_HAS_LRH) != 0;
+
+	if (by_address)
+		set_addresses(packet, row);
+	else if (by_lid)
+		set_lids(packet, row);
+	if (ft_flow_choice_takes(choice, row))
+		return true;
+	if (!by_address || !by_lid)
+		return false;
+	set_lids(packet, row);
+	return ft_flow_choice_takes(choice, row);
+}
+
 bool ft_frame_is_chosen(const struct ft_flow_choice *choice, const struct ft_frame_view *view)
 {
 	const struct ft_packet *packet = view->packet;
 	struct ft_report_flow row = { .dest_qp = UINT32_MAX };
 
-	set_ends(packet, &row);
 	if ((packet->has & FT_HAS_BTH) != 0) {
 		row.has_pkey = true;
 		row.pkey = packet->pkey;
@@ -44,7 +64,7 @@ bool ft_frame_is_chosen(const struct ft_flow_choice *choice, const struct ft_fra
 	}
 	if (view->verdict != NULL)
 		set_verdict(view->verdict, &row);
-	return ft_flow_choice_takes(choice, &row);
+	return takes(choice, packet, &row);
 }
 
 const char *ft_frame_comment(const struct ft_frame_view *view, char text[FT_CHOICE_COMMENT])

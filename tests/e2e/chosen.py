@@ -1,0 +1,86 @@
+"""`capture` keeps the frames that its options choose, and no others: held to what `decode` tells of each."""
+
+import ipaddress
+
+from harness import COMPLIANT, DATA, FAILED, WithFolder, fabtap, main
+
+TENANTS = DATA / "tenants"
+CASES = (("tenants-ib.pcap", "tenants-ib.map.json"), ("tenants-segments.pcap", "tenants-segments.map.json"))
+
+
+def addresses(packet):
+    """Those that a frame is from and to: of InfiniBand with a global header LIDs and GIDs."""
+    found = []
+    for header, names in (("ip", ("src", "dst")), ("grh", ("sgid", "dgid")), ("lrh", ("slid", "dlid"))):
+        if packet.get(header) is not None:
+            found += [packet[header][name] for name in names]
+    return found
+
+
+def is_at(packet, wanted):
+    if wanted.startswith("lid:"):
+        return int(wanted[4:]) in addresses(packet)
+    net = ipaddress.ip_network(wanted)
+    ends = [ipaddress.ip_address(end) for end in addresses(packet) if isinstance(end, str)]
+    return any(end in net for end in ends if end.version == net.version)
+
+
+def breaks(packet, *rules):
+    return any(rule == wanted or (wanted.endswith("*") and rule.startswith(wanted[:-1]))
+               for rule in packet.get("rules", []) for wanted in rules)
+
+
+class Chosen(WithFolder):
+    def keeps(self, case, options, wanted):
+        """What the options keep of a capture is what the predicate says of its packets; neither all nor nothing."""
+        capture, rules = (TENANTS / name for name in case)
+        target = self.folder / "kept.pcapng"
+        packets = fabtap("decode", "--json", "-m", rules, capture).lines()
+        run = fabtap("capture", "--json", "-m", rules, *options, "-w", target, capture)
+        self.assertEqual(run.status, COMPLIANT, run)
+        times = [packet["ts_ns"] for packet in packets if wanted(packet)]
+        self.assertTrue(0 < len(times) < len(packets), options)
+        self.assertEqual([packet["ts_ns"] for packet in fabtap("decode", "--json", target).lines()], times, options)
+        self.assertEqual(run.json()["kept"], len(times))
+
+    def test_by_lid_with_a_global_header_or_without(self):
+        packets = fabtap("decode", "--json", TENANTS / CASES[0][0]).lines()
+        self.assertTrue(any(packet.get("grh") is not None and is_at(packet, "lid:1") for packet in packets))
+        for lid in ("lid:1", "lid:4", "lid:9"):
+            self.keeps(CASES[0], ("--address", lid), lambda packet, lid=lid: is_at(packet, lid))
+        self.keeps(CASES[0], ("--address", "lid:1", "--address", "lid:4"),
+                   lambda packet: is_at(packet, "lid:1") and is_at(packet, "lid:4"))
+
+    def test_by_address_and_prefix(self):
+        self.keeps(CASES[0], ("--address", "ff00::/8"), lambda packet: is_at(packet, "ff00::/8"))
+        self.keeps(CASES[1], ("--address", "10.10.1.11"), lambda packet: is_at(packet, "10.10.1.11"))
+        self.keeps(CASES[1], ("--address", "10.10.1.0/24"), lambda packet: is_at(packet, "10.10.1.0/24"))
+        self.keeps(CASES[1], ("--address", "10.10.1.11,10.20.0.0/16"),
+                   lambda packet: is_at(packet, "10.10.1.11") or is_at(packet, "10.20.0.0/16"))
+
+    def test_by_pkey_whatever_its_membership_bit(self):
+        for text in ("0x8001", "0x0001", "1"):
+            self.keeps(CASES[0], ("--pkey", text), lambda packet: packet.get("pkey", 0) & 0x7FFF == 1)
+
+    def test_by_queue_pair(self):
+        self.keeps(CASES[0], ("--qp", "1,0"), lambda packet: packet.get("dest_qp") in (0, 1))
+        self.keeps(CASES[0], ("--qp", "0xffffff"), lambda packet: packet.get("dest_qp") == 0xFFFFFF)
+
+    def test_by_tenant_and_rule(self):
+        for case in CASES:
+            self.keeps(case, ("--tenant", "red"), lambda packet: "red" in (packet["from"], packet["to"]))
+            self.keeps(case, ("--rule", "tenant.*"), lambda packet: breaks(packet, "tenant.*"))
+            self.keeps(case, ("--rule", "tenant.crossing", "--tenant", "blue"),
+                       lambda packet: breaks(packet, "tenant.crossing") and "blue" in (packet["from"], packet["to"]))
+        self.keeps(CASES[0], ("--rule", "pkey.undeclared,pkey.invalid"),
+                   lambda packet: breaks(packet, "pkey.undeclared", "pkey.invalid"))
+
+    def test_what_needs_a_map_says_so(self):
+        for options in (("--tenant", "red"), ("--rule", "tenant.*")):
+            run = fabtap("capture", *options, "-w", self.folder / "kept.pcapng", TENANTS / CASES[0][0])
+            self.assertEqual((run.status, len(run.complaints())), (FAILED, 1), run)
+            self.assertFalse((self.folder / "kept.pcapng").exists())
+
+
+if __name__ == "__main__":
+    main()
