@@ -280,8 +280,18 @@ int ft_map_show(const struct ft_declared *declared, bool json, FILE *out)
 	return json ? show_json(declared, out) : ft_show_text(declared, out);
 }
 
-int ft_map_check_write(const struct ft_declared *declared, FILE *out)
+static json_t *check_document(const struct ft_declared *declared)
 {
+	return json_pack("{s:s, s:o, s:s?, s:s, s:o}", "schema", "fabtap.map-check/1", "file",
+			 ft_json_text(ft_base_name(declared->files[0].path)), "format",
+			 declared->format, "verdict", ft_map_verdict_word(declared->verdict),
+			 "diagnostics", diagnostics_document(declared));
+}
+
+int ft_map_check_write(const struct ft_declared *declared, bool json, FILE *out)
+{
+	if (json)
+		return ft_json_write(check_document(declared), out);
 	for (size_t i = 0; i < declared->diagnostic_count; i++)
 		ft_diagnostic_write(declared, &declared->diagnostics[i], out);
 	fprintf(out, "%s: %s%s\n", declared->files[0].path, ft_map_verdict_word(declared->verdict),

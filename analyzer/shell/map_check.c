@@ -36,7 +36,7 @@ enum ft_exit ft_map_run_check(const struct ft_map_line *line)
 	status = declared->verdict == FT_MAP_OK || declared->verdict == FT_MAP_WARN
 			 ? FT_EXIT_CLEAN
 			 : FT_EXIT_FAILED;
-	status = ft_output_status(ft_map_check_write(declared, stdout), status);
+	status = ft_output_status(ft_map_check_write(declared, line->json, stdout), status);
 	ft_declared_destroy(declared);
 	return status;
 }

@@ -128,6 +128,22 @@ class TapMap(WithFolder):
                 self.assertIn(path.name, text)
                 self.assertIn(expected(path)["diagnostics"][0]["where"], text)
 
+    def test_complaints_are_told_as_a_document_too(self):
+        for path, verdict, status in ((self.MAP, "ok", 0), (TAPMAP / "x02_unknown_host.json", "reject", FAILED),
+                                      (TENANTS / "tenants-ib.failopen.conf", "fail_open", FAILED)):
+            told, text = fabtap("map", "check", "--json", path), fabtap("map", "check", path)
+            document = told.json()
+            self.assertEqual((told.status, text.status, told.err), (status, status, b""))
+            self.assertEqual((document["schema"], document["file"], document["verdict"]),
+                             ("fabtap.map-check/1", path.name, verdict))
+            self.assertIn(document["format"], ("tapmap", "opensm-partitions"))
+            lines = text.out.decode().splitlines()
+            self.assertTrue(lines[-1].startswith("%s: %s" % (path, verdict)), lines)
+            self.assertEqual(len(document["diagnostics"]), len(lines) - 1)
+            for line, found in zip(lines, document["diagnostics"]):
+                for word in (":%d: " % found["line"], found["severity"] + ": ", found["code"] + ": ", found["text"]):
+                    self.assertIn(word, line)
+
     def test_a_tampered_map_is_refused_under_its_key(self):
         copy = self.folder / "site.json"
         shutil.copy(TAPMAP / "v01_three_tenants.sig", copy.with_suffix(".sig"))

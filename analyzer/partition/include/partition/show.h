@@ -16,9 +16,10 @@ int ft_map_show(const struct ft_declared *declared, bool json, FILE *out);
 
 /*
  * `map check`: one line per diagnostic, "map.conf:7: error: bad-port-guid: a sentence", then one
- * line with the verdict. 0 or why it could not be written.
+ * line with the verdict. JSON: {"schema": "fabtap.map-check/1", "file", "format", "verdict",
+ * "diagnostics": [...]}. 0, -ENOMEM, or why it could not be written.
  */
-int ft_map_check_write(const struct ft_declared *declared, FILE *out);
+int ft_map_check_write(const struct ft_declared *declared, bool json, FILE *out);
 
 /* "ok", "warn", "fail_open", "reject", as documents write it. Static. */
 const char *ft_map_verdict_word(enum ft_map_verdict verdict);

@@ -551,7 +551,7 @@ static void a_dropped_file_is_told_with_file_and_line(void **state)
 
 	(void)state;
 	page_open(&page);
-	assert_int_equal(ft_map_check_write(declared, page.out), 0);
+	assert_int_equal(ft_map_check_write(declared, false, page.out), 0);
 	fclose(page.out);
 	assert_non_null(strstr(page.text, "tenants-ib.failopen.conf:7: error: bad-port-guid: "));
 	assert_non_null(strstr(page.text, "tenants-ib.failopen.conf: fail_open: "));
