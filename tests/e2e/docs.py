@@ -203,6 +203,14 @@ class NcclFindings(WithFolder):
 
 
 class Manual(unittest.TestCase):
+    def test_bytes_of_a_half_connection_are_those_that_it_takes(self):
+        table = fabtap("flows", "--json", TENANTS / "tenants-ib.pcap").json()["table"]
+        page = (PROJECT / "docs" / "fabtap.1").read_text()
+        self.assertEqual(re.findall(r"\.Cm flows\nanother (\d+),", page), [str(table["detail_bytes"])])
+        rows = (PROJECT / "docs" / "architecture.md").read_text()
+        told = {what: int(size) for size, what in re.findall(r"^\| (\d+) \| ([^,:|]+)", rows, re.M)}
+        self.assertEqual((told["the record"], told["opcodes"]), (table["record_bytes"], table["detail_bytes"]))
+
     def test_the_manual_page_names_every_verb_and_option(self):
         page = (PROJECT / "docs" / "fabtap.1").read_text()
         verbs = re.findall(r"^  (\w+)  ", fabtap("help").out.decode(), re.M)
