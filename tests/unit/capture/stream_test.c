@@ -1,5 +1,7 @@
 #include "stream.h"
 
+#include "gzipped.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -7,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -33,21 +34,6 @@ static int file_of(const uint8_t *bytes, size_t size)
 	return file;
 }
 
-static size_t gzipped(const uint8_t *bytes, size_t size, uint8_t *out, size_t room)
-{
-	z_stream stream = { 0 };
-
-	assert_int_equal(
-		deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
-	stream.next_in = (z_const Bytef *)bytes;
-	stream.avail_in = (uInt)size;
-	stream.next_out = out;
-	stream.avail_out = (uInt)room;
-	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
-	deflateEnd(&stream);
-	return stream.total_out;
-}
-
 /* The ways in which the same bytes can come. */
 enum way { MEMORY, FILE_IN_PIECES, GZIP, WAYS };
 
@@ -59,8 +45,7 @@ struct opened {
 
 static void begin(struct opened *opened, enum way way)
 {
-	static uint8_t packed[2 * BYTES];
-	size_t size;
+	struct building packed = { 0 };
 
 	number(opened->bytes);
 	opened->file = -1;
@@ -68,8 +53,12 @@ static void begin(struct opened *opened, enum way way)
 		assert_int_equal(ft_stream_open_memory(&opened->stream, opened->bytes, BYTES), 0);
 		return;
 	}
-	size = way == GZIP ? gzipped(opened->bytes, BYTES, packed, sizeof packed) : BYTES;
-	opened->file = file_of(way == GZIP ? packed : opened->bytes, size);
+	if (way == GZIP)
+		put_gzip(&packed, opened->bytes, BYTES);
+	else
+		put_bytes(&packed, opened->bytes, BYTES);
+	opened->file = file_of(packed.bytes, packed.size);
+	build_free(&packed);
 	assert_int_equal(ft_stream_open_fd(&opened->stream, opened->file, PIECE), 0);
 }
 
@@ -204,14 +193,15 @@ static void what_cannot_be_read_says_where_and_why(void **state)
 
 static void packed_bytes_that_end_too_early_are_a_fault(void **state)
 {
-	static uint8_t bytes[BYTES], packed[2 * BYTES];
-	size_t size, unpacked = 0;
+	static uint8_t bytes[BYTES];
+	struct building packed = { 0 };
 	struct ft_stream stream;
+	size_t unpacked = 0;
 
 	(void)state;
 	number(bytes);
-	size = gzipped(bytes, BYTES, packed, sizeof packed);
-	assert_int_equal(ft_stream_open_memory(&stream, packed, size - 1), 0);
+	put_gzip(&packed, bytes, BYTES);
+	assert_int_equal(ft_stream_open_memory(&stream, packed.bytes, packed.size - 1), 0);
 	while (ft_stream_need(&stream, 1)) {
 		assert_memory_equal(stream.at, bytes + unpacked, ft_stream_left(&stream));
 		unpacked += ft_stream_left(&stream);
@@ -219,8 +209,9 @@ static void packed_bytes_that_end_too_early_are_a_fault(void **state)
 	}
 	assert_int_equal(unpacked, BYTES); /* the byte that is missing is one of the length */
 	assert_non_null(strstr(stream.fault, "ends in the middle of the packed data"));
-	assert_int_equal(stream.taken, size - 1);
+	assert_int_equal(stream.taken, packed.size - 1);
 	ft_stream_close(&stream);
+	build_free(&packed);
 }
 
 static void a_descriptor_that_does_not_block_is_waited_for(void **state)
