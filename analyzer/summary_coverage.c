@@ -248,18 +248,14 @@ static void fill_estimate(struct ft_summary *summary, struct ft_loss_evidence *e
 	set_estimate(&summary->report.coverage, &estimate);
 }
 
-void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine *engine,
-			      const struct ft_source *source)
+/* What was seen, and how it was judged: all that is counted as it stands. */
+static struct ft_report_coverage counted_frames(const struct ft_engine *engine,
+						const struct ft_tally *tally,
+						const struct ft_tracker_totals *totals)
 {
-	const struct ft_tally *tally = summary->tally;
 	const struct ft_cell all = ft_totals_sum(&tally->totals);
-	struct ft_loss_evidence *evidence = ft_summary_take(summary, 1, sizeof *evidence);
-	struct ft_loss_evidence *believed = ft_summary_take(summary, 1, sizeof *believed);
-	struct ft_tracker_totals totals = sum_trackers(engine, evidence, believed);
-	struct ft_counted_frames here = { .copies = tally->duplicates };
-	uint64_t counted;
 
-	summary->report.coverage = (struct ft_report_coverage){
+	return (struct ft_report_coverage){
 		.frames_seen = all.packets,
 		.duplicates = tally->duplicates,
 		.truncated = tally->truncated,
@@ -267,9 +263,9 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 			     tally->undecided_malformed + tally->undecided_untimed +
 			     tally->undecided_unread,
 		.undecodable = tally->undecodable,
-		.connections = totals.paired,
-		.one_sided = totals.one_sided,
-		.unpaired = totals.unpaired,
+		.connections = totals->paired,
+		.one_sided = totals->one_sided,
+		.unpaired = totals->unpaired,
 		.evicted = count_flows(engine).evicted,
 		.mirror_unfollowed = mirror_unfollowed(engine),
 		.could_hide_per_million = -1,
@@ -282,13 +278,27 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 		.undecided_untimed = tally->undecided_untimed,
 		.undecided_unread = tally->undecided_unread,
 	};
+}
+
+void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine *engine,
+			      const struct ft_source *source)
+{
+	const struct ft_tally *tally = summary->tally;
+	struct ft_report_coverage *coverage = &summary->report.coverage;
+	struct ft_loss_evidence *evidence = ft_summary_take(summary, 1, sizeof *evidence);
+	struct ft_loss_evidence *believed = ft_summary_take(summary, 1, sizeof *believed);
+	struct ft_tracker_totals totals = sum_trackers(engine, evidence, believed);
+	struct ft_counted_frames here = { .copies = tally->duplicates };
+	uint64_t counted;
+
+	*coverage = counted_frames(engine, tally, &totals);
 	counted = fill_losses(summary, engine, source, &totals);
 	here.rdma = ft_loss_seen(evidence);
-	here.others = all.packets > here.rdma ? all.packets - here.rdma : 0;
+	here.others = coverage->frames_seen > here.rdma ? coverage->frames_seen - here.rdma : 0;
 	fill_estimate(summary, evidence, believed,
 		      ft_coverage_counted(counted, &here) + tally->unsampled);
 	if (summary->uncounted != NULL)
-		summary->report.coverage.lost_high = FT_UNKNOWN;
+		coverage->lost_high = FT_UNKNOWN;
 	fill_gaps(summary, engine, source);
 	fill_unopened(summary);
 	if (engine->map != NULL)
