@@ -306,6 +306,7 @@ enum ft_exit ft_job_tell_damage(const struct ft_job *job, enum ft_exit status)
 
 		if (!input->damaged)
 			continue;
+		ft_output_flush(status);
 		ft_log("%s", input->complaint.text);
 		status = FT_EXIT_FAILED;
 	}

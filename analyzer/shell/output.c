@@ -25,14 +25,17 @@ static int cause(int error)
 	return error;
 }
 
-enum ft_exit ft_output_failed(int error)
+static enum ft_exit fail(int why)
 {
-	int why = cause(error);
-
 	if (!told && why != -EPIPE)
 		ft_log("standard output: %s", strerror(-why));
 	told = true;
 	return FT_EXIT_FAILED;
+}
+
+enum ft_exit ft_output_failed(int error)
+{
+	return fail(cause(error));
 }
 
 enum ft_exit ft_output_status(int error, enum ft_exit status)
@@ -40,14 +43,21 @@ enum ft_exit ft_output_status(int error, enum ft_exit status)
 	return error != 0 ? ft_output_failed(error) : status;
 }
 
-enum ft_exit ft_output_finish(enum ft_exit status)
+enum ft_exit ft_output_flush(enum ft_exit status)
 {
-	bool failed = ferror(stdout);
-
 	errno = 0;
-	if (fclose(stdout) == 0 && !failed)
+	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	return ft_output_failed(errno != 0 ? -errno : -EIO);
+}
+
+enum ft_exit ft_output_finish(enum ft_exit status)
+{
+	status = ft_output_flush(status);
+	errno = 0;
+	if (fclose(stdout) != 0)
+		return fail(errno != 0 ? -errno : -EIO);
+	return status;
 }
 
 int ft_output_colour(void)

@@ -13,6 +13,12 @@ enum ft_exit ft_output_failed(int error);
 /* What a writer returned: 0 is `status`, -errno is ft_output_failed(). */
 enum ft_exit ft_output_status(int error, enum ft_exit status);
 
+/*
+ * Hand on what was written so far: where both go to one place, a line on standard error then stands behind it. `status`
+ * unless that fails.
+ */
+enum ft_exit ft_output_flush(enum ft_exit status);
+
 /* Flush and close standard output; `status` unless that fails. The last thing a program does. */
 enum ft_exit ft_output_finish(enum ft_exit status);
 

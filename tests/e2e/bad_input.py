@@ -278,6 +278,20 @@ class BadOutputs(BadInput):
         self.assertEqual(os.listdir(self.folder), [])
         self.assertIn(b"VIOLATED", run.out, "there is a report all the same")
 
+    def test_a_complaint_stands_behind_what_was_printed_before(self):
+        """Where both go to one place: not in the midst of a line of the document."""
+        broken = DATA / "tenants" / "tenants-ib-broken.pcap"
+        rules = DATA / "tenants" / "tenants-ib.map.json"
+        for arguments in (("audit", "--json", "-m", rules), ("flows", "--json"), ("nccl", "--json")):
+            command = [harness.PROGRAM, *map(str, arguments), str(broken)]
+            done = subprocess.run(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=120, check=False)
+            document, _, complaint = sound(Run(command, done.returncode, done.stdout, b"")).out.decode().rpartition("fabtap: ")
+            self.assertIn("tenants-ib-broken.pcap: damaged at byte ", complaint)
+            self.assertEqual(complaint.count("\n"), 1, complaint)
+            self.assertTrue(document.endswith("}\n"), document[-80:])
+            json.loads(document)
+
     def test_evidence_in_a_missing_folder_is_refused(self):
         target = self.folder / "nowhere" / "evidence.pcapng"
         run = fabtap("audit", "-m", MAP, CAPTURE, "-w", target)
