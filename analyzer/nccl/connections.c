@@ -440,8 +440,8 @@ bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
 	if (!straight->is_on ||
 	    !ft_nccl_straight_has(straight, *hint % FT_NCCL_STRAIGHT_PLACES, key))
 		straight = look_up(connections, key, glimpse->observed->vlan, hint);
-	return straight != NULL && ft_nccl_straight_take(connections, straight,
-							 *hint % FT_NCCL_STRAIGHT_PLACES, glimpse);
+	return straight != NULL &&
+	       ft_nccl_straight_take(straight, *hint % FT_NCCL_STRAIGHT_PLACES, glimpse);
 }
 
 void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_nccl_logged *logged)

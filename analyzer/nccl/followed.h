@@ -29,7 +29,7 @@
  *     shown.c        what a packet was
  *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
  *     straight.c     the same of audits                 straight_turn.c  onto it and back
- *     straight_lanes.c  likewise over several queue pairs
+ *     straight_lanes.c  likewise over several queue pairs   straight_lanes_turn.c  onto it and back
  *     bind.c         whose data is whose                pairing.c    whose answers
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs

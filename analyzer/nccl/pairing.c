@@ -37,7 +37,8 @@ static bool is_answer(struct ft_nccl_unpaired *unpaired, const struct ft_nccl_fo
 {
 	const struct ft_nccl_lane *lane = &followed->lanes[unpaired->lane];
 	uint32_t qpn = followed->model.receiver.qpns[unpaired->lane];
-	int32_t behind = ft_psn_distance(lane->data.next, seen->psn);
+	uint32_t next = ft_nccl_straight_next(followed, unpaired->lane);
+	int32_t behind = ft_psn_distance(next, seen->psn);
 
 	if (!is_back(followed, unpaired->lane, seen))
 		return false;

@@ -112,9 +112,7 @@ uint32_t ft_nccl_straight_immediate(const struct ft_nccl_glimpse *glimpse)
 static bool is_length(const struct ft_nccl_straight *straight,
 		      const struct ft_nccl_glimpse *glimpse, uint32_t length)
 {
-	uint32_t immdt = ft_nccl_straight_immediate(glimpse);
-
-	return ft_nccl_immediate(immdt, straight->big ? FT_NCCL_BIG : FT_NCCL_LITTLE) == length;
+	return ft_nccl_straight_says(straight, ft_nccl_straight_immediate(glimpse)) == length;
 }
 
 static void begin(struct ft_nccl_straight *straight, const struct ft_observed *observed)
@@ -214,14 +212,10 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 /* Of a place of another lane than the first. */
 static uint32_t further_qpn(const struct ft_nccl_straight *straight, uint32_t place)
 {
-	const struct ft_nccl_connection *model = &straight->followed->model;
-	const struct ft_nccl_party *party = ft_nccl_straight_role(place) == FT_NCCL_AT_SENDER
-						    ? &model->sender
-						    : &model->receiver;
+	const struct ft_nccl_straight_lane *lane = &straight->lanes[ft_nccl_straight_lane(place)];
 
 	return straight->stage == FT_NCCL_STRAIGHT_SEVERAL
-		       ? ft_nccl_straight_name(party->qpns[ft_nccl_straight_lane(place)],
-					       party->places[0].by_lid)
+		       ? lane->qpns[ft_nccl_straight_role(place)]
 		       : FT_NCCL_NONE;
 }
 
@@ -256,8 +250,6 @@ static bool take(struct ft_nccl_straight *straight, bool is_data,
 {
 	const struct ft_observed *observed = glimpse->observed;
 
-	if (observed->frame >> 32 != straight->frames)
-		return false;
 	switch (observed->opcode) {
 	case 0x06:
 		return is_data && take_first(straight, observed);
@@ -275,13 +267,14 @@ static bool take(struct ft_nccl_straight *straight, bool is_data,
 	}
 }
 
-bool ft_nccl_straight_take(struct ft_nccl_connections *connections,
-			   struct ft_nccl_straight *straight, uint32_t place,
+bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
 			   const struct ft_nccl_glimpse *glimpse)
 {
-	if ((glimpse->observed->pkey & 0x7fff) == 0)
+	const struct ft_observed *observed = glimpse->observed;
+
+	if ((observed->pkey & 0x7fff) == 0 || observed->frame >> 32 != straight->frames)
 		return false;
 	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
-		return ft_nccl_straight_take_lane(connections, straight, place, glimpse);
+		return ft_nccl_straight_take_lane(straight, place, glimpse);
 	return take(straight, ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER, glimpse);
 }

@@ -21,8 +21,9 @@
  * have made it. Only connections of which there is nothing left to be learnt go straight, while nothing waits to be told,
  * and only where no messages are kept: their last frames and protocols are not known here.
  *
- * Several queue pairs that take turns, or share the messages, each have a message of their own under way. There what is
- * expected is looked up among what was asked for, and put at once where the general way would have put it: straight_lanes.c.
+ * Several queue pairs that take turns, or share the messages, each have a message of their own under way: what is expected
+ * is looked up among what was asked for, and a few words for each queue pair, and for what it brought of a message, are
+ * remembered: straight_lanes.c.
  */
 
 /* A message that was asked for, and may have come. */
@@ -38,15 +39,12 @@ static_assert(sizeof(struct ft_nccl_straight_message) == 32, "two in a cache lin
 /* Its immediate came in an empty write. */
 #define FT_NCCL_STRAIGHT_BARE (UINT32_C(1) << 24)
 
-/*
- * Of message `next` - 1: over; its write is under way; written, but for the immediate. Several lanes: all is where the
- * general way puts it, and besides what clear-to-sends are compared with there is nothing here.
- */
+/* Of message `next` - 1, or a lane's last: over; its write is under way; written, but for the immediate. */
 enum ft_nccl_straight_stage {
 	FT_NCCL_STRAIGHT_IDLE,
 	FT_NCCL_STRAIGHT_WRITING,
 	FT_NCCL_STRAIGHT_WRITTEN,
-	FT_NCCL_STRAIGHT_SEVERAL,
+	FT_NCCL_STRAIGHT_SEVERAL, /* of a connection: each lane has its own */
 };
 
 enum {
@@ -73,6 +71,50 @@ static inline uint32_t ft_nccl_straight_role(uint32_t place)
 	return place % 2;
 }
 
+/* What one of several lanes brought of a message. */
+struct ft_nccl_straight_part {
+	uint64_t va;
+	uint64_t ts_ns;
+	uint32_t frame;  /* of its first packet, lower half */
+	uint32_t length; /* bytes */
+	uint32_t from;   /* PSN of its first packet */
+	uint32_t imm_frame;
+};
+
+/*
+ * A message that was asked for, and may have come over several lanes. Its parts follow: of those that share it each has one;
+ * where lanes take turns there is one. Lanes are bits.
+ */
+struct ft_nccl_straight_whole {
+	uint64_t va;      /* asked for */
+	uint64_t written; /* bytes, all parts */
+	uint32_t cts_frame;
+	uint32_t immdt;  /* of all parts that ended */
+	uint8_t used;    /* brought some of it, or all */
+	uint8_t ended;   /* .. with the immediate */
+	uint8_t waiting; /* not 0: it is not over, and its place is not free */
+	/* of these, since it went straight: */
+	uint8_t begun;         /* began it */
+	uint8_t last;          /* brought the last packet of the write */
+	uint8_t bare;          /* brought the immediate in an empty write */
+	uint8_t ended_of_late; /* are in `ended` */
+};
+static_assert(sizeof(struct ft_nccl_straight_part) == 32 &&
+		      sizeof(struct ft_nccl_straight_whole) == 32,
+	      "a message that one lane brings is in one cache line");
+
+/* One of several lanes. */
+struct ft_nccl_straight_lane {
+	_Alignas(64) uint32_t qpns[2]; /* by enum ft_nccl_role: ft_nccl_straight_name() */
+	uint32_t psn;                  /* of the next packet of data that is shown */
+	uint32_t acked;                /* newest of these PSNs; FT_NCCL_NONE: none here */
+	uint64_t at;                   /* its last message .. */
+	uint64_t first;                /* .. and the first that may be next */
+	uint32_t begun_frame;          /* of `at`, if it began of late */
+	uint32_t begun;                /* messages, since it went straight */
+	uint8_t stage;                 /* enum ft_nccl_straight_stage */
+};
+
 struct ft_nccl_connections;
 struct ft_nccl_followed;
 struct ft_nccl_transfer;
@@ -86,20 +128,40 @@ struct ft_nccl_straight {
 	bool bare;       /* they may come in empty writes */
 	bool data_acked; /* there were ACKs of data */
 	uint16_t pmtu;   /* bytes; 0: not known */
-	uint32_t data_psn;
 	uint32_t rkey;
-	uint32_t length_most; /* of a message */
-	uint32_t written;     /* of message `next` - 1 */
+	uint32_t length_most; /* of a write */
 	uint32_t frames;      /* upper half of all their numbers */
 	uint32_t packets;     /* clear-to-sends, and of data, as far as they are shown */
 	uint64_t newest;      /* message asked for */
-	uint64_t next;        /* message that will be written .. */
-	uint64_t next_va;     /* .. and where, if it is asked for */
 	uint64_t bytes;       /* written */
+	union {
+		struct {
+			uint32_t data_psn;
+			uint32_t written; /* of message `next` - 1 */
+			uint64_t next;    /* message that will be written .. */
+			uint64_t next_va; /* .. and where, if it is asked for */
+		};
+		struct {                              /* several lanes */
+			uint32_t offered;             /* bytes, of each message */
+			uint32_t begun;               /* messages, since it went straight .. */
+			uint32_t in_a_row, by_length; /* .. and of these: as of the connection */
+			uint8_t lane_count;
+			uint8_t parts; /* of a message */
+			uint8_t step;  /* from one message of a lane to the next, at least */
+			uint8_t all;   /* what `waiting` is of a new message */
+			/* lanes take turns in an order not known: where data goes tells which message it is of */
+			bool searched;
+			bool numbered; /* as of the connection */
+			bool is_adaptive_known;
+		};
+	};
 
 	uint8_t hosts[3][16]; /* sender, receiver, sender */
 	uint32_t qpns[2];     /* of the first lane, by enum ft_nccl_role: ft_nccl_straight_name() */
-	struct ft_nccl_straight_message *messages; /* message k in place k & mask */
+	union {               /* message k in place k & mask */
+		struct ft_nccl_straight_message *messages;
+		uint8_t *wholes; /* several lanes: ft_nccl_straight_whole() */
+	};
 
 	uint64_t cts_va; /* of the next one */
 	uint32_t cts_psn;
@@ -112,20 +174,20 @@ struct ft_nccl_straight {
 	uint8_t entry_captured; /* .. of which so many */
 	uint8_t number_at, number_bytes; /* in `entry` */
 	bool has_entry;                  /* `entry` is that of the message behind `entry_k` */
-	/* several lanes take turns in an order not known: where data goes tells which message it is of */
-	bool searched;
 	uint64_t entry_k;
-	struct ft_nccl_followed *followed;     /* whose it is */
-	struct ft_nccl_straight_message *many; /* NULL, or room for FT_NCCL_RING_MOST messages */
+	struct ft_nccl_followed *followed; /* whose it is */
+	void *many;                        /* NULL, or room for messages .. */
 
 	_Alignas(FT_NCCL_STRAIGHT_LINE)
 		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* but for its address */
 
 	union {
 		struct ft_nccl_straight_message few[FT_NCCL_STRAIGHT_LEAST];
-		/* several lanes: where message k was asked for, in place k % FT_NCCL_STRAIGHT_LEAST; 0: otherwise */
-		uint64_t asked[FT_NCCL_STRAIGHT_LEAST];
+		struct ft_nccl_straight_lane lanes[FT_NCCL_STRAIGHT_LANES];
 	};
+	/* several lanes: where message k was asked for, in place k % FT_NCCL_STRAIGHT_LEAST */
+	uint64_t asked[FT_NCCL_STRAIGHT_LEAST];
+	size_t many_bytes; /* .. of `many` */
 };
 static_assert(offsetof(struct ft_nccl_straight, hosts) == FT_NCCL_STRAIGHT_LINE &&
 		      offsetof(struct ft_nccl_straight, cts_va) == 2 * FT_NCCL_STRAIGHT_LINE,
@@ -148,6 +210,44 @@ static inline uint32_t ft_nccl_straight_packets(const struct ft_nccl_straight *s
 						uint32_t length)
 {
 	return straight->pmtu == 0 ? 1 : (length + straight->pmtu - 1) / straight->pmtu;
+}
+
+/* What one message takes in `wholes`. */
+static inline size_t ft_nccl_straight_whole_bytes(const struct ft_nccl_straight *straight)
+{
+	return sizeof(struct ft_nccl_straight_whole) +
+	       straight->parts * sizeof(struct ft_nccl_straight_part);
+}
+
+/* Several lanes: message k; and the part that a lane has of it. */
+static inline struct ft_nccl_straight_whole *ft_nccl_straight_whole(
+	const struct ft_nccl_straight *straight, uint64_t k)
+{
+	size_t place = k & straight->mask;
+
+	return (struct ft_nccl_straight_whole *)(straight->wholes +
+						 place * ft_nccl_straight_whole_bytes(straight));
+}
+
+static inline struct ft_nccl_straight_part *ft_nccl_straight_part(
+	const struct ft_nccl_straight *straight, struct ft_nccl_straight_whole *whole,
+	uint32_t lane)
+{
+	return (struct ft_nccl_straight_part *)(whole + 1) + (straight->parts == 1 ? 0 : lane);
+}
+
+/* The length that an immediate says. */
+static inline uint32_t ft_nccl_straight_says(const struct ft_nccl_straight *straight,
+					     uint32_t immdt)
+{
+	return ft_nccl_immediate(immdt, straight->big ? FT_NCCL_BIG : FT_NCCL_LITTLE);
+}
+
+/* The number of a frame, from the lower half of it. */
+static inline uint64_t ft_nccl_straight_frame(const struct ft_nccl_straight *straight,
+					      uint32_t lower)
+{
+	return (uint64_t)straight->frames << 32 | lower;
 }
 
 /* From the clear-to-send of message k to the next one: its slot, and its entry. */
@@ -186,16 +286,25 @@ bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t plac
 			  const struct ft_flow_key *key);
 
 /* A packet to one of its places. True: it is as expected, and done with; false: nothing has changed. */
-bool ft_nccl_straight_take(struct ft_nccl_connections *connections,
-			   struct ft_nccl_straight *straight, uint32_t place,
+bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
 			   const struct ft_nccl_glimpse *glimpse);
 
-/* straight_lanes.c: the same of several lanes, and whether they go straight; what is asked for next is known. */
-bool ft_nccl_straight_take_lane(struct ft_nccl_connections *connections,
-				struct ft_nccl_straight *straight, uint32_t place,
+/* straight_lanes.c: the same of several lanes. */
+bool ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t place,
 				const struct ft_nccl_glimpse *glimpse);
-bool ft_nccl_straight_may_have_lanes(const struct ft_nccl_followed *followed);
-void ft_nccl_straight_take_over_lanes(const struct ft_nccl_followed *followed);
+
+/*
+ * straight_lanes_turn.c: onto it and back, likewise. False: it does not go straight. What is asked for next, and all else
+ * that is alike, is known on the way there; room for messages is made here.
+ */
+bool ft_nccl_straight_take_over_lanes(struct ft_nccl_followed *followed);
+void ft_nccl_straight_tell_lanes(struct ft_nccl_followed *followed);
+
+/* The PSN of data that comes next on a lane, wherever it is known. */
+uint32_t ft_nccl_straight_next(const struct ft_nccl_followed *followed, uint8_t lane);
+
+/* Room for so many bytes in `many`, aligned to cache lines; 0 or -ENOMEM. */
+int ft_nccl_straight_make_room(struct ft_nccl_straight *straight, size_t bytes);
 
 /* The next clear-to-send by its headers; and, if it is like the one before but for its address, its entry, or NULL. */
 bool ft_nccl_straight_is_next_cts(const struct ft_nccl_straight *straight,

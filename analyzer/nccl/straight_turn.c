@@ -189,15 +189,28 @@ static bool has_request(struct ft_nccl_followed *followed)
 	return request->has_offered && request->rkey_count != 0 && request->rkeys[0] != 0;
 }
 
+int ft_nccl_straight_make_room(struct ft_nccl_straight *straight, size_t bytes)
+{
+	if (bytes <= straight->many_bytes)
+		return 0;
+	free(straight->many);
+	straight->many = aligned_alloc(FT_NCCL_STRAIGHT_LINE, bytes);
+	straight->many_bytes = straight->many != NULL ? bytes : 0;
+	if (straight->many == NULL)
+		return -ENOMEM;
+	memset(straight->many, 0, bytes);
+	return 0;
+}
+
 static int make_room(struct ft_nccl_straight *straight, uint32_t slots)
 {
 	straight->messages = straight->few;
 	if (slots <= FT_NCCL_STRAIGHT_LEAST)
 		return 0;
-	if (straight->many == NULL)
-		straight->many = calloc(FT_NCCL_RING_MOST, sizeof *straight->many);
+	if (ft_nccl_straight_make_room(straight, slots * sizeof *straight->messages) != 0)
+		return -ENOMEM;
 	straight->messages = straight->many;
-	return straight->many != NULL ? 0 : -ENOMEM;
+	return 0;
 }
 
 static uint32_t length_most(const struct ft_nccl_followed *followed)
@@ -234,6 +247,10 @@ static void begin(struct ft_nccl_followed *followed)
 		ft_nccl_straight_name(model->receiver.qpns[0], by_lid);
 	straight->big = model->imm_order == FT_NCCL_ORDER_BIG;
 	straight->bare = model->adaptive == FT_NCCL_YES;
+	straight->acked = FT_NCCL_NONE;
+	straight->newest = followed->newest;
+	straight->bytes = 0;
+	straight->packets = 0;
 }
 
 /* What is remembered of the one lane on the way. */
@@ -242,14 +259,10 @@ static void begin_alone(struct ft_nccl_followed *followed)
 	const struct ft_nccl_lane *lane = &followed->lanes[0];
 	struct ft_nccl_straight *straight = followed->straight;
 
-	straight->acked = FT_NCCL_NONE;
 	straight->data_acked = false;
 	straight->data_psn = lane->data.next;
-	straight->newest = followed->newest;
 	straight->next = lane->next;
 	straight->next_va = straight->messages[straight->next & straight->mask].va;
-	straight->bytes = 0;
-	straight->packets = 0;
 }
 
 static void enter_alone(struct ft_nccl_followed *followed)
@@ -271,7 +284,7 @@ static void enter_alone(struct ft_nccl_followed *followed)
 static void enter_with_lanes(struct ft_nccl_followed *followed)
 {
 	begin(followed);
-	ft_nccl_straight_take_over_lanes(followed);
+	followed->straight->is_on = ft_nccl_straight_take_over_lanes(followed);
 }
 
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed)
@@ -281,17 +294,11 @@ void ft_nccl_straight_enter(struct ft_nccl_followed *followed)
 		return;
 	if (followed->lane_count == 1)
 		enter_alone(followed);
-	else if (ft_nccl_straight_may_have_lanes(followed))
+	else
 		enter_with_lanes(followed);
 }
 
 /* --- back --- */
-
-/* The number of a frame, from the lower half of it. */
-static uint64_t whole_frame(const struct ft_nccl_straight *straight, uint32_t lower)
-{
-	return (uint64_t)straight->frames << 32 | lower;
-}
 
 struct ft_nccl_transfer *ft_nccl_straight_ask(struct ft_nccl_followed *followed, uint64_t k,
 					      uint64_t va, uint64_t cts_frame)
@@ -315,7 +322,7 @@ static void write(struct ft_nccl_followed *followed, struct ft_nccl_transfer *tr
 	struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer);
 	bool bare = (message->from & FT_NCCL_STRAIGHT_BARE) != 0;
 	uint32_t packets = ft_nccl_straight_packets(straight, message->written) + (bare ? 1 : 0);
-	uint64_t first_frame = whole_frame(straight, message->first_frame);
+	uint64_t first_frame = ft_nccl_straight_frame(straight, message->first_frame);
 
 	request->written = share->bytes = transfer->written = message->written;
 	request->has_written = true;
@@ -360,7 +367,7 @@ static void tell_message(struct ft_nccl_followed *followed, uint64_t k)
 	struct ft_nccl_transfer *transfer =
 		k > followed->newest
 			? ft_nccl_straight_ask(followed, k, message->va,
-					       whole_frame(straight, message->cts_frame))
+					       ft_nccl_straight_frame(straight, message->cts_frame))
 			: ft_nccl_ring_find(&followed->ring, k);
 
 	if (k >= straight->next)
@@ -384,14 +391,27 @@ static void tell_messages(struct ft_nccl_followed *followed)
 		tell_message(followed, k);
 }
 
+/* Clear-to-sends go over the first lane. */
+static void tell_asked(struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_straight *straight = followed->straight;
+	struct ft_nccl_lane *lane = &followed->lanes[0];
+	uint64_t asked = straight->newest - followed->newest;
+
+	lane->cts.next = straight->cts_psn;
+	lane->cts_k = straight->newest;
+	if (straight->acked != FT_NCCL_NONE)
+		ft_nccl_acknowledge(&lane->cts_acked, &lane->cts, straight->acked);
+	if (asked != 0)
+		lane->refused = 0;
+	followed->model.cts += asked;
+	followed->readable += asked;
+}
+
 static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_lane *lane,
 		      const struct ft_nccl_ring *ring)
 {
-	lane->cts.next = straight->cts_psn;
-	lane->cts_k = straight->newest;
 	lane->data.next = straight->data_psn;
-	if (straight->acked != FT_NCCL_NONE)
-		ft_nccl_acknowledge(&lane->cts_acked, &lane->cts, straight->acked);
 	lane->data_acked.ordered = lane->data_acked.ordered || straight->data_acked;
 	if (straight->next == lane->next)
 		return;
@@ -406,18 +426,12 @@ static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_la
 static void count(struct ft_nccl_followed *followed)
 {
 	const struct ft_nccl_straight *straight = followed->straight;
-	struct ft_nccl_connection *model = &followed->model;
-	uint64_t asked = straight->newest - followed->newest;
 	uint64_t begun = straight->next - followed->lanes[0].next;
 	uint64_t ended = begun != 0 && straight->stage != FT_NCCL_STRAIGHT_IDLE ? begun - 1 : begun;
 
-	model->cts += asked;
-	followed->readable += asked;
-	model->messages += begun;
-	model->payload_bytes += straight->bytes;
+	followed->model.messages += begun;
 	followed->in_a_row += (uint32_t)begun;
 	followed->by_length += (uint32_t)ended;
-	followed->steps += straight->packets;
 }
 
 /* Where the first slot could have come again, and did not: fewer slots become impossible, one number after the other. */
@@ -438,6 +452,13 @@ static void tell_slots(struct ft_nccl_followed *followed)
 	}
 }
 
+static void tell_alone(struct ft_nccl_followed *followed)
+{
+	tell_messages(followed);
+	count(followed);
+	tell_lane(followed->straight, &followed->lanes[0], &followed->ring);
+}
+
 void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
 {
 	struct ft_nccl_straight *straight = followed->straight;
@@ -446,13 +467,13 @@ void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
 		return;
 	straight->is_on = false;
 	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
-		return;
-	tell_messages(followed);
-	count(followed);
+		ft_nccl_straight_tell_lanes(followed);
+	else
+		tell_alone(followed);
+	followed->model.payload_bytes += straight->bytes;
+	followed->steps += straight->packets;
+	tell_asked(followed);
 	tell_slots(followed);
-	if (straight->newest != followed->newest)
-		followed->lanes[0].refused = 0;
 	straight->entry_k = straight->newest;
-	tell_lane(straight, &followed->lanes[0], &followed->ring);
 	followed->newest = straight->newest;
 }

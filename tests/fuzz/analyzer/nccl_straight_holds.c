@@ -404,17 +404,8 @@ static unsigned lane_with_data(const struct world *world, unsigned at)
 	return at;
 }
 
-/* Of several lanes nothing is behind the times. */
-static void compare_lanes(const struct world *world)
-{
-	if (world->lane_count > 1 && world->straight.connections->all[0]->lane_count > 1)
-		are_same(world->straight.connections->all[0], world->general.connections->all[0],
-			 true);
-}
-
 static void step(struct world *world, uint8_t byte)
 {
-	compare_lanes(world);
 	uint64_t done = answered(world);
 	bool may_ask = world->asked - done < BUFFERS;
 
