@@ -408,8 +408,7 @@ static void tell_asked(struct ft_nccl_followed *followed)
 	followed->readable += asked;
 }
 
-static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_lane *lane,
-		      const struct ft_nccl_ring *ring)
+static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_lane *lane)
 {
 	lane->data.next = straight->data_psn;
 	lane->data_acked.ordered = lane->data_acked.ordered || straight->data_acked;
@@ -420,7 +419,8 @@ static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_la
 	lane->at = straight->next - 1;
 	lane->open = straight->stage != FT_NCCL_STRAIGHT_IDLE;
 	lane->writing = straight->stage == FT_NCCL_STRAIGHT_WRITING;
-	lane->write_end = ft_nccl_ring_shares(ring, ft_nccl_ring_find(ring, lane->at))->to;
+	if (lane->writing)
+		lane->write_end = straight->data_psn;
 }
 
 static void count(struct ft_nccl_followed *followed)
@@ -456,7 +456,7 @@ static void tell_alone(struct ft_nccl_followed *followed)
 {
 	tell_messages(followed);
 	count(followed);
-	tell_lane(followed->straight, &followed->lanes[0], &followed->ring);
+	tell_lane(followed->straight, &followed->lanes[0]);
 }
 
 void ft_nccl_straight_leave(struct ft_nccl_followed *followed)

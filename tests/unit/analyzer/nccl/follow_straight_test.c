@@ -184,6 +184,30 @@ static void what_is_found_beyond_has_its_whole_number(void **state)
 	}
 }
 
+/* --- as many messages as there is room for --- */
+
+/* Those that wait take the place of the last one that was answered, too. */
+static void the_last_message_answered_makes_room_for_those_that_wait(void **state)
+{
+	struct follow *follow = go_straight(0);
+	uint64_t next = KNOWN + 3;
+
+	(void)state;
+	pass_messages(follow, KNOWN + 2, 1);
+	for (unsigned i = 0; i < FT_NCCL_RING_LEAST; i++)
+		pass_cts(follow, next + i);
+	assert_true(is_straight(follow));
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->ring.slots, FT_NCCL_RING_LEAST);
+	assert_null(ft_nccl_ring_find(&only_one(follow)->ring, next - 1));
+	assert_int_equal(only_one(follow)->lanes[0].next, next);
+	pass_data(follow, next, LONG);
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->model.messages, next + 1);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
 /* --- set-ups that are read late --- */
 
 static void set_up_late(struct follow *follow)
@@ -301,6 +325,7 @@ int main(void)
 		cmocka_unit_test(numbers_of_frames_have_more_than_32_bits),
 		cmocka_unit_test(messages_stretch_across_the_32_bits),
 		cmocka_unit_test(what_is_found_beyond_has_its_whole_number),
+		cmocka_unit_test(the_last_message_answered_makes_room_for_those_that_wait),
 		cmocka_unit_test(a_late_set_up_tells_how_many_slots_there_are),
 		cmocka_unit_test(messages_that_wait_outlast_a_late_set_up),
 		cmocka_unit_test(a_write_under_way_outlasts_a_late_set_up),
