@@ -301,7 +301,7 @@ void ft_nccl_straight_tell_lanes(struct ft_nccl_followed *followed)
 {
 	const struct ft_nccl_straight *straight = followed->straight;
 	uint64_t oldest = straight->newest > straight->mask ? straight->newest - straight->mask : 0;
-	uint32_t turns[FT_NCCL_STRAIGHT_LANES];
+	uint32_t turns[FT_NCCL_STRAIGHT_LANES] = { 0 };
 
 	for (uint8_t i = 0; i < straight->lane_count; i++) {
 		tell_lane(straight, i, &followed->lanes[i]);
