@@ -23,7 +23,7 @@ static bool is_grown(const struct ft_tracker *tracker, struct ft_half *half, uin
 		return true;
 	if (passed < FT_EARLY_PSNS + missing_early(tracker, half))
 		return false;
-	half->span_traits |= FT_SPANS_GROWN;
+	ft_spans_note(half, FT_SPANS_GROWN);
 	return true;
 }
 

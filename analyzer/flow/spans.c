@@ -26,10 +26,10 @@ void ft_spans_destroy(struct ft_spans *spans)
 static void add_traits(struct ft_half *half, const struct ft_span *before,
 		       const struct ft_span *span)
 {
-	half->span_traits |= 1u << span->kind & FT_SPANS_KINDS;
+	ft_spans_note(half, 1u << span->kind);
 	if (before != NULL && (!ft_psn_is_soon_after(span->from, before->from) ||
 			       ft_psn_within(span->from, before->from, before->count)))
-		half->span_traits |= FT_SPANS_UNSORTED;
+		ft_spans_note(half, FT_SPANS_UNSORTED);
 }
 
 static uint32_t take_node(struct ft_spans *spans, const struct ft_half *half)
@@ -75,7 +75,7 @@ static uint32_t insert(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 uint32_t ft_spans_insert(struct ft_spans *spans, struct ft_half *half, uint32_t number,
 			 const struct ft_span *span)
 {
-	half->span_traits |= FT_SPANS_UNSORTED;
+	ft_spans_note(half, FT_SPANS_UNSORTED);
 	return insert(spans, half, number, span);
 }
 

@@ -63,7 +63,6 @@ enum {
 	FT_SPANS_AWAITED =
 		1u << FT_SPAN_AWAITED | 1u << FT_SPAN_OVERTAKEN | 1u << FT_SPAN_ASKED_AGAIN,
 	FT_SPANS_SKIPPED = 1u << FT_SPAN_SKIPPED,
-	FT_SPANS_KINDS = (1u << (FT_SPAN_SKIPPED + 1)) - 1,
 };
 
 enum { FT_SPANS_PER_HALF = 255, FT_SPAN_ENDED = 64, FT_SPANS_MOST = (1 << 21) - 1 };
@@ -76,7 +75,14 @@ enum ft_span_traits {
 	FT_SPANS_GROWN = 1u << 9, /* the half is not young any more, whatever of it is missing */
 	/* not every range begins behind the end of the one before it in the ring, and within the window */
 	FT_SPANS_UNSORTED = 1u << 10,
+	FT_SPANS_TRAITS = (1u << 11) - 1,
 };
+
+/* What its ring may have from now on. */
+static inline void ft_spans_note(struct ft_half *half, uint32_t traits)
+{
+	half->span_traits = (half->span_traits | traits) & FT_SPANS_TRAITS;
+}
 
 static inline bool ft_spans_are_sorted(const struct ft_half *half)
 {
@@ -112,7 +118,7 @@ static inline void ft_span_become(struct ft_half *half, struct ft_span *span,
 				  enum ft_span_kind kind)
 {
 	span->kind = (uint8_t)kind;
-	half->span_traits |= 1u << kind & FT_SPANS_KINDS;
+	ft_spans_note(half, 1u << kind);
 }
 
 /* The newest of the ring is the oldest from now on. */
@@ -121,7 +127,7 @@ static inline void ft_spans_put_first(const struct ft_spans *spans, struct ft_ha
 {
 	ft_span_at(spans, newest)->looked_for = 0;
 	half->spans = newest & FT_SPANS_MOST;
-	half->span_traits |= FT_SPANS_UNSORTED;
+	ft_spans_note(half, FT_SPANS_UNSORTED);
 }
 
 /* What half.acked covers may be more than when it was last looked for. */
