@@ -154,6 +154,14 @@ static void begin_read(const struct ft_moment *moment, struct ft_half *half, uin
 	half->flags |= FT_HALF_SPAN_UNKNOWN;
 }
 
+/* Nobody asked, if it is known who would have: as long as few answers say so, another half may have, whose request was lost. */
+void ft_find_unasked(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	if (!ft_pairs_unsure(moment->flow))
+		moment->step->what |= FT_STEP_UNASKED;
+	ft_contradict(tracker, moment->flow, FT_EVIDENCE_OUTSIDE);
+}
+
 /* Whether the PSN is of the sequence that the requester is in; its packets of another one may have come. */
 bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 		     struct ft_flow *requester)
@@ -181,8 +189,7 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 		expect_anew(&moment->flow->half);
 		return false;
 	}
-	moment->step->what |= FT_STEP_UNASKED;
-	ft_contradict(tracker, moment->flow, FT_EVIDENCE_OUTSIDE);
+	ft_find_unasked(tracker, moment);
 	return false;
 }
 

@@ -320,8 +320,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 		if (requester != NULL)
 			ft_deliver(&requester->half, psn);
 	} else if (is_unasked(tracker, moment, requester)) {
-		step->what |= FT_STEP_UNASKED;
-		ft_contradict(tracker, moment->flow, FT_EVIDENCE_OUTSIDE);
+		ft_find_unasked(tracker, moment);
 		ft_loss_reply(tracker->evidence, moment->observed->frame);
 		return;
 	} else if (ft_is_in_window(tracker, moment, requester)) {

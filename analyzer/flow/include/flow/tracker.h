@@ -33,7 +33,8 @@ enum ft_step_what {
 	FT_STEP_BEHIND = 1u << 12,  /* request with a PSN that was answered for before */
 	FT_STEP_UNASKED =
 		1u << 13, /* answers a PSN that no request seen before or after it explains, with
-	                                    the half that would have asked for it in full view */
+	                                    the half that would have asked for it in full view,
+	                                    and known for sure */
 	FT_STEP_RESTART = 1u << 14, /* first packet, or state begun anew after silence or set-up */
 	FT_STEP_ANEW = 1u << 15, /* the first answer in a sequence that the other half began anew */
 	/* Likewise retransmitted, or of a queue pair set up anew, and its message new; later one of the next two tells. */
