@@ -186,7 +186,7 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 /* answers.c: an answer that the requester which is in view did not ask for; it may lose its peer. */
 void ft_find_unasked(struct ft_tracker *tracker, const struct ft_moment *moment);
 
-/* answers.c: `delivered`: the newest PSN that the answer says was delivered; before ft_deliver(). */
+/* msn.c: `delivered`: the newest PSN that the answer says was delivered; before ft_deliver(). */
 void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		  struct ft_flow *requester, uint32_t delivered);
 
