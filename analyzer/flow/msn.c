@@ -2,25 +2,6 @@
 
 /* What the count of messages in answers (MSN) says: IBA vol. 1, 9.7.7.1. */
 
-/* The largest hole among what an answer up to `delivered` newly says was delivered; NULL: none. */
-static const struct ft_span *newly_spanned(const struct ft_spans *spans, const struct ft_half *half,
-					   uint32_t delivered)
-{
-	const struct ft_span *largest = NULL;
-	uint32_t number = half->spans;
-
-	for (unsigned left = half->span_count; left != 0; left--) {
-		const struct ft_span *span = ft_span_at(spans, number);
-
-		if ((FT_SPANS_HOLES >> span->kind & 1) != 0 && !ft_is_acked(half, span->from) &&
-		    ft_psn_distance(delivered, span->from) >= 0 &&
-		    (largest == NULL || span->count > largest->count))
-			largest = span;
-		number = span->next;
-	}
-	return largest;
-}
-
 /* Whether a message that ended behind the hole is among what was delivered. */
 static bool ended_behind(const struct ft_half *half, const struct ft_span *hole, uint32_t delivered)
 {
@@ -31,12 +12,17 @@ static bool ended_behind(const struct ft_half *half, const struct ft_span *hole,
 	       ft_psn_distance(ft_psn_add(delivered, 1), behind) >= 0;
 }
 
-/* The shorter it is, the likelier is a loss: then it takes a pause as well, in which a queue pair can be set up. */
+/* Nobody sent for as long as it takes to set up a queue pair. */
+static bool is_behind_pause(const struct ft_span *hole)
+{
+	return hole->before_ns != 0 && ft_elapsed(hole->ts_ns, hole->before_ns) >= FT_SILENT_NS;
+}
+
+/* The shorter it is, the likelier is a loss: then it takes a pause as well. */
 static bool may_part_lives(const struct ft_span *hole)
 {
 	return hole->count >= FT_WENT_ON_PSNS ||
-	       (hole->count >= FT_LONG_PSNS && hole->before_ns != 0 &&
-		ft_elapsed(hole->ts_ns, hole->before_ns) >= FT_SILENT_NS);
+	       (hole->count >= FT_LONG_PSNS && is_behind_pause(hole));
 }
 
 /*
@@ -49,31 +35,80 @@ static bool hides_an_end(const struct ft_half *half, const struct ft_span *hole)
 	       (hole->begin != hole->from || !ft_is_acked(half, ft_psn_back(hole->from, 1)));
 }
 
-/*
- * Whether the messages counted since the last answer are fewer than ended behind a long hole alone, and all that were ever
- * counted no more than a new life may have had: some responders do not count at all.
- */
-static bool counts_too_few(const struct ft_half *half, const struct ft_span *hole,
-			   uint32_t delivered, uint32_t msn, int32_t counted)
+/* Messages that ended among the first `packets` behind the hole, FT_SPAN_ENDED at most. */
+static int32_t ended_among(const struct ft_span *hole, int32_t packets)
 {
-	int32_t behind = ft_psn_distance(delivered, ft_psn_add(hole->from, hole->count)) + 1;
 	uint64_t ended = hole->ended;
 
-	if (!may_part_lives(hole) || behind <= 0 || msn > (uint32_t)behind + FT_SETTLE_PSNS)
-		return false;
-	if (counted == 0 && ended_behind(half, hole, delivered))
-		return true;
-	if (hole->count < FT_WENT_ON_PSNS)
-		return false;
-	if (behind < FT_SPAN_ENDED)
-		ended &= (UINT64_C(1) << behind) - 1;
-	return counted < __builtin_popcountll(ended) + hides_an_end(half, hole);
+	if (packets < FT_SPAN_ENDED)
+		ended &= (UINT64_C(1) << packets) - 1;
+	return __builtin_popcountll(ended);
 }
 
-/* For cheap: a long hole is the first of what is open. */
-static bool is_behind_long(const struct ft_spans *spans, const struct ft_half *half)
+/*
+ * All that was ever counted ended behind the hole, behind which a message begins: of a life that had sent before it, at least
+ * one message more had ended.
+ */
+static bool counts_from_hole(const struct ft_span *hole, int32_t behind, uint32_t msn)
 {
-	return half->spans != 0 && ft_span_at(spans, half->spans)->count >= FT_LONG_PSNS;
+	return hole->begins && msn != 0 && (int32_t)msn <= ended_among(hole, behind);
+}
+
+/* What an answer counts. */
+struct count {
+	uint32_t delivered;  /* newest PSN that it says was */
+	uint32_t msn, known; /* and that of the answer before */
+};
+
+/*
+ * Whether the messages counted since the last answer are fewer than ended behind a long hole alone, and all that were ever
+ * counted no more than a new life may have had: some responders do not count at all. Behind a pause a hole of any length will
+ * do that it counts from.
+ */
+static bool counts_too_few(const struct ft_half *half, const struct ft_span *hole,
+			   const struct count *count)
+{
+	int32_t behind = ft_psn_distance(count->delivered, ft_psn_add(hole->from, hole->count)) + 1;
+	int32_t counted = ft_psn_distance(count->msn, count->known);
+
+	if (behind <= 0 || count->msn > (uint32_t)behind + FT_SETTLE_PSNS)
+		return false;
+	if (is_behind_pause(hole) && counts_from_hole(hole, behind, count->msn))
+		return true;
+	if (!may_part_lives(hole))
+		return false;
+	if (counted == 0 && ended_behind(half, hole, count->delivered))
+		return true;
+	return hole->count >= FT_WENT_ON_PSNS &&
+	       counted < ended_among(hole, behind) + hides_an_end(half, hole);
+}
+
+/* Whether one of the holes among what the answer newly says was delivered parts two lives. */
+static bool parts_lives(const struct ft_spans *spans, const struct ft_half *half,
+			const struct count *count)
+{
+	bool goes_back = ft_psn_distance(count->msn, count->known) < 0;
+	uint32_t number = half->spans;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(spans, number);
+
+		if ((FT_SPANS_HOLES >> span->kind & 1) != 0 && !ft_is_acked(half, span->from) &&
+		    ft_psn_distance(count->delivered, span->from) >= 0 &&
+		    (goes_back || counts_too_few(half, span, count)))
+			return true;
+		number = span->next;
+	}
+	return false;
+}
+
+/* For cheap: a long hole is the first of what is open, or all that was ever counted may have ended behind one. */
+static bool may_part(const struct ft_spans *spans, const struct ft_half *half,
+		     const struct count *count)
+{
+	return half->spans != 0 &&
+	       (count->msn <= FT_SPAN_ENDED || ft_psn_distance(count->msn, count->known) < 0 ||
+		ft_span_at(spans, half->spans)->count >= FT_LONG_PSNS);
 }
 
 /*
@@ -85,22 +120,17 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		  struct ft_flow *requester, uint32_t delivered)
 {
 	struct ft_half *half = &moment->flow->half;
-	uint32_t known = half->msn, next_psn = requester->half.next_psn;
-	const struct ft_span *hole;
-	int32_t counted;
+	uint32_t next_psn = requester->half.next_psn;
+	struct count count = { .delivered = delivered, .known = half->msn };
 
 	if ((moment->observed->has & FT_OBSERVED_AETH) == 0 ||
 	    ft_is_acked(&requester->half, delivered))
 		return;
 	ft_note_msn(moment);
-	counted = ft_psn_distance(half->msn, known);
-	if ((half->msn | known) == 0 ||
-	    (counted >= 0 && !is_behind_long(&tracker->spans, &requester->half)))
-		return;
-	hole = newly_spanned(&tracker->spans, &requester->half, delivered);
-	if (hole == NULL)
-		return;
-	if (counted >= 0 && !counts_too_few(&requester->half, hole, delivered, half->msn, counted))
+	count.msn = half->msn;
+	if ((count.msn | count.known) == 0 ||
+	    !may_part(&tracker->spans, &requester->half, &count) ||
+	    !parts_lives(&tracker->spans, &requester->half, &count))
 		return;
 	ft_spans_drop(&tracker->spans, &requester->half, FT_SPANS_HOLES);
 	ft_begin_both(tracker, requester, moment->flow, moment->step);

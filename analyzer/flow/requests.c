@@ -253,21 +253,25 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 }
 
 /*
- * A message that ends soon behind a long hole, or a READ, which its responder may count at once: the count of them may tell
- * that it is none.
+ * A message that ends soon behind holes, or a READ, which its responder may count at once: the count of them may tell that
+ * they are none.
  */
 static void note_end(const struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_half *half = &moment->flow->half;
-	struct ft_span *hole;
-	uint32_t at;
+	uint32_t number = half->spans;
 
-	if (half->spans == 0 || (moment->operation->part & FT_PART_LAST) == 0)
+	if ((moment->operation->part & FT_PART_LAST) == 0)
 		return;
-	hole = ft_span_at(&tracker->spans, half->spans);
-	at = ft_psn_since(moment->observed->psn, ft_psn_add(hole->from, hole->count));
-	if ((FT_SPANS_HOLES >> hole->kind & 1) != 0 && at < FT_SPAN_ENDED)
-		hole->ended |= UINT64_C(1) << at;
+	for (unsigned left = half->span_count; left != 0; left--) {
+		struct ft_span *hole = ft_span_at(&tracker->spans, number);
+		uint32_t at =
+			ft_psn_since(moment->observed->psn, ft_psn_add(hole->from, hole->count));
+
+		if ((FT_SPANS_HOLES >> hole->kind & 1) != 0 && at < FT_SPAN_ENDED)
+			hole->ended |= UINT64_C(1) << at;
+		number = hole->next;
+	}
 }
 
 /* Who sends again leaves out what was answered for meanwhile. */

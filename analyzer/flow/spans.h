@@ -45,7 +45,7 @@ struct ft_span {
 	uint64_t ts_ns;
 	/* time of the half's packet before the range, of its kind if that is known; 0: not known */
 	uint64_t before_ns;
-	/* a long hole: of the FT_SPAN_ENDED PSNs behind it, those at which messages ended; 0 where its end moved */
+	/* a hole: of the FT_SPAN_ENDED PSNs behind it, those at which messages ended; 0 where its end moved */
 	uint64_t ended;
 	/* the first of a ring: 1 + half.acked when it was last looked for what that covers; 0: look again */
 	uint32_t looked_for;

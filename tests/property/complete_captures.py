@@ -73,6 +73,20 @@ def anew(fabric, finished=True):
         fabric.now += fabric.rng.randrange(10**9)
 
 
+def anew_ahead(fabric):
+    """Short lives, each of which begins so soon behind the PSNs of the last one that what lies between may be missing."""
+    ends = [[fabric.rng.getrandbits(24), fabric.rng.getrandbits(24)] for _ in range(5)]
+    for _ in range(12):
+        lives = [transport.Connection(fabric, hosts=[1, 2 + i], qps=[0x200 + i, 0x400 + i], psns=ends[i]) for i in range(5)]
+        for life in lives:
+            life.chat(fabric.rng.randint(1, 4), longest=4)
+        fabric.run()
+        for i, life in enumerate(lives):
+            life.end()
+            ends[i] = [end.side.psn + len(end.packets) + fabric.rng.choice((3, 50, 900, 30_000)) & PSNS - 1 for end in life.ends]
+        fabric.now += 20_000_000 + fabric.rng.randrange(10**9)
+
+
 def all_at_once(fabric):
     """Many questions, long and short, of which each may be refused, overtaken or answered together with others."""
     for _ in range(12):
@@ -93,6 +107,7 @@ KINDS = {
     "many ways": (usual, {"ways_ns": 4000}),
     "anew": (anew, {}),
     "anew in the middle": (lambda fabric: anew(fabric, False), {}),
+    "anew ahead": (anew_ahead, {}),
     "all at once": (all_at_once, {"not_ready": 0.1, "acknowledge": 50, "ways_ns": 2000}),
 }
 CURED = (  # showed losses once
