@@ -154,4 +154,15 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->timed += from->timed;
 	into->passed_over += from->passed_over;
 	into->replies += from->replies;
+	for (unsigned i = 0; i <= FT_LOSS_VAGUE; i++) {
+		into->reads[i] += from->reads[i];
+		into->vague[i] += from->vague[i];
+		into->missing_vague[i] += from->missing_vague[i];
+		into->skips[i] += from->skips[i];
+		into->missing_skips[i] += from->missing_skips[i];
+	}
+	into->missing_counted += from->missing_counted;
+	into->vague_counted += from->vague_counted;
+	into->runs += from->runs;
+	into->run_psns += from->run_psns;
 }

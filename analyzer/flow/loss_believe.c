@@ -162,6 +162,10 @@ uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence)
 	if (!is_far_more(losses_of(evidence, FT_LOSS_RESPONSES), trouble(evidence), 1))
 		return 0;
 	overdue = believe(evidence, FT_LOSS_RESPONSES);
+	for (unsigned i = 0; i <= FT_LOSS_VAGUE; i++) {
+		evidence->skips[i] += evidence->missing_skips[i];
+		evidence->missing_skips[i] = 0;
+	}
 	evidence->answers_lost += overdue;
 	evidence->overdue -= overdue;
 	return overdue;
@@ -177,6 +181,19 @@ static bool is_untroubled(const struct ft_loss_evidence *evidence)
 	return again == 0 && trouble(evidence) == 0;
 }
 
+/* Of those believed, holes in which READs may lie: all their PSNs were uncertain, not the packets alone. */
+static void believe_vague(struct ft_loss_evidence *evidence)
+{
+	for (unsigned i = 0; i <= FT_LOSS_VAGUE; i++) {
+		evidence->vague[i] += evidence->missing_vague[i];
+		evidence->uncertain -= i * evidence->missing_vague[i];
+		evidence->missing_vague[i] = 0;
+	}
+	evidence->uncertain += evidence->missing_counted;
+	evidence->vague_counted += evidence->missing_counted;
+	evidence->missing_counted = 0;
+}
+
 uint64_t ft_loss_believe_unanswered(struct ft_loss_evidence *evidence)
 {
 	uint64_t unanswered;
@@ -184,6 +201,7 @@ uint64_t ft_loss_believe_unanswered(struct ft_loss_evidence *evidence)
 	if (losses_of(evidence, FT_LOSS_REQUESTS) == 0 || !is_untroubled(evidence))
 		return 0;
 	unanswered = believe(evidence, FT_LOSS_REQUESTS);
+	believe_vague(evidence);
 	evidence->requests_lost += unanswered;
 	evidence->unanswered -= unanswered;
 	return unanswered;

@@ -4,6 +4,7 @@
 
 #include "inferred.h"
 #include "loss_sides.h"
+#include "loss_vague.h"
 #include "tail.h"
 
 /*
@@ -243,6 +244,12 @@ static struct ft_inferred lost_ends(const struct ft_loss_evidence *evidence,
 	};
 }
 
+/* The share of responses overdue that the mirror lost. */
+static double share_waiting(const struct sums *sums)
+{
+	return sums->holes / (sums->holes + sums->fabric / patience + sums->late / longer_delay);
+}
+
 /*
  * Of what is missing and not answered for yet, the mirror's share. Responses that the fabric loses are asked for again at
  * once, and so wait for less long than those that the mirror lost, and so does whatever was overtaken. A lost READ leaves as
@@ -254,8 +261,7 @@ static struct ft_inferred lost_pending(const struct ft_loss_evidence *evidence,
 	double requests = (double)evidence->unanswered, overdue = (double)evidence->overdue;
 	double pending = requests + overdue;
 	double mirror = sums->holes / (sums->holes + sums->fabric + sums->late / delay);
-	double waits =
-		sums->holes / (sums->holes + sums->fabric / patience + sums->late / longer_delay);
+	double waits = share_waiting(sums);
 
 	return (struct ft_inferred){
 		.mean = requests * mirror + overdue * waits,
@@ -292,6 +298,18 @@ static struct ft_inferred lost_with_answers(const struct ft_loss_evidence *evide
 	};
 }
 
+/* In holes that do not tell how many packets they are, beyond those that they count for. */
+static struct ft_inferred lost_in_vague(const struct ft_loss_evidence *evidence,
+					const struct sums *sums)
+{
+	double requests = sums->spaces - (double)evidence->answers_seen;
+	const struct ft_inferred holes = ft_loss_in_vague(evidence, requests, sums->odds);
+	const struct ft_inferred skips =
+		ft_loss_in_skips(evidence, requests, sums->odds, share_waiting(sums));
+
+	return (struct ft_inferred){ holes.mean + skips.mean, holes.variance + skips.variance };
+}
+
 /* Among packets sent again that are taken for copies: most of those that may be, anything from half to all of them. */
 static struct ft_inferred lost_alike(const struct ft_loss_evidence *evidence, double odds)
 {
@@ -321,16 +339,18 @@ static struct ft_inferred infer(const struct ft_loss_evidence *evidence, const s
 	const struct ft_inferred ends = lost_ends(evidence, sums, by);
 	const struct ft_inferred pending = lost_pending(evidence, sums);
 	const struct ft_inferred hidden = lost_with_answers(evidence, sums, by);
-	const struct ft_inferred silent =
-		lost_near(evidence, sums, by, 1 + (pending.mean + hidden.mean) / sums->holes);
+	const struct ft_inferred vague = lost_in_vague(evidence, sums);
+	const struct ft_inferred silent = lost_near(
+		evidence, sums, by, 1 + (pending.mean + hidden.mean + vague.mean) / sums->holes);
 	double taken = untold * (1 - sums->once) * (sums->holes + silent.mean);
 	const struct ft_inferred alike =
 		lost_alike(evidence, sums->odds * (1 + pending.mean / sums->holes));
 
 	return (struct ft_inferred){
-		.mean = fmax(0, silent.mean + ends.mean + pending.mean + hidden.mean + alike.mean),
+		.mean = fmax(0, silent.mean + ends.mean + pending.mean + hidden.mean + vague.mean +
+					alike.mean),
 		.variance = silent.variance + ends.variance + pending.variance + hidden.variance +
-			    taken * taken + alike.variance,
+			    vague.variance + taken * taken + alike.variance,
 	};
 }
 

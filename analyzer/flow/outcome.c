@@ -70,14 +70,28 @@ static struct reads reads_of(const struct ft_tracker *tracker, const struct ft_h
 	return reads;
 }
 
+/* Whether it lies in the midst of a message, where no READ is. */
+static bool is_in_message(const struct ft_span *hole)
+{
+	return hole->kind == FT_SPAN_HOLE && hole->begin != hole->from && !hole->begins;
+}
+
+/* READs may lie in it: it is as many packets as it has PSNs, or fewer. */
+static bool is_vague(const struct ft_span *hole)
+{
+	return hole->count > 1 && !is_in_message(hole);
+}
+
 /*
- * Packets that so many PSNs are at least: the responses to a READ take its PSNs, but pass elsewhere. Where READs are of one
+ * Packets that so many PSNs of a hole are at least: the responses to a READ take its PSNs, but pass elsewhere. Where READs are of one
  * length, what is left of it is others.
  */
-static uint32_t packets_of(const struct reads *reads, uint32_t psns)
+static uint32_t packets_of(const struct reads *reads, const struct ft_span *hole, uint32_t psns)
 {
 	uint32_t longest = reads->longest == 0 ? 1 : reads->longest, rest = psns % longest;
 
+	if (is_in_message(hole))
+		return psns;
 	return psns / longest + (reads->vary && rest != 0 ? 1 : rest);
 }
 
@@ -89,10 +103,13 @@ void ft_outcome_narrow(const struct ft_tracker *tracker, const struct ft_half *h
 	for (unsigned left = reads.longest > 1 ? half->span_count : 0; left != 0; left--) {
 		struct ft_span *span = ft_span_at(&tracker->spans, number);
 
-		if ((FT_SPANS_HOLES >> span->kind & 1) != 0 &&
+		if ((FT_SPANS_HOLES >> span->kind & 1) != 0 && is_vague(span) &&
 		    ft_psn_covers(half->acked, span->from, span->count)) {
-			span->count = packets_of(&reads, span->count);
+			uint32_t psns = span->count;
+
+			span->count = packets_of(&reads, span, psns);
 			span->ended = 0;
+			ft_loss_vague(tracker->evidence, psns, span->count);
 		}
 		number = span->next;
 	}
@@ -104,32 +121,36 @@ static bool is_doubtful(const struct ft_flow *flow, const struct ft_span *span)
 	return span->early != FT_LATER && (flow->half.flags & FT_HALF_START_SEEN) == 0;
 }
 
-/* Neither READs, whose responses take PSNs too, nor what a queue pair that was set up anew left out. */
-static bool is_missing(const struct ft_tracker *tracker, const struct ft_half *half,
+/* Neither many READs, whose responses take PSNs too, nor what a queue pair that was set up anew left out. */
+static bool is_missing(const struct reads *reads, const struct ft_flow *flow,
 		       const struct ft_span *span)
 {
-	return span->kind == FT_SPAN_HOLE && span->count < FT_WENT_ON_PSNS &&
-	       reads_of(tracker, half).longest <= 1;
+	if (span->kind != FT_SPAN_HOLE || span->count >= FT_WENT_ON_PSNS)
+		return false;
+	return reads->longest <= 1 || !is_vague(span) ||
+	       (!is_answered(flow) && span->count <= FT_LOSS_VAGUE);
 }
 
 static struct ft_span_outcome judge_requests(const struct ft_tracker *tracker,
 					     const struct ft_flow *flow, const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	struct ft_span_outcome outcome = { .missing = is_missing(tracker, half, span) };
-	struct reads reads;
+	const struct reads reads = reads_of(tracker, half);
+	struct ft_span_outcome outcome = { .missing = is_missing(&reads, flow, span) };
 
 	if (half->service == FT_UC) {
 		outcome.open = span->count;
 		return outcome;
 	}
-	reads = reads_of(tracker, half);
 	outcome.lost = ft_psn_reached(half->acked, span->from, span->count);
 	outcome.open = span->count - outcome.lost;
-	outcome.pending = packets_of(&reads, outcome.open);
-	if (is_answered(flow) || !went_on(half->next_psn, flow->last_ns, span))
+	outcome.pending = packets_of(&reads, span, outcome.open);
+	if (is_answered(flow))
 		return outcome;
-	outcome.lost = flow->peer != 0 ? span->count : packets_of(&reads, span->count);
+	outcome.vague = flow->peer == 0 && is_vague(span) ? span->count : 0;
+	if (!went_on(half->next_psn, flow->last_ns, span))
+		return outcome;
+	outcome.lost = flow->peer != 0 ? span->count : packets_of(&reads, span, span->count);
 	outcome.open = outcome.pending = 0;
 	return outcome;
 }
@@ -322,10 +343,13 @@ static enum ft_loss_doubt doubt_of(const struct ft_span *span)
 static void miss(struct ft_loss_evidence *evidence, const struct ft_span *span,
 		 struct ft_span_outcome outcome)
 {
-	if (outcome.pending != 0)
+	if (outcome.pending != 0) {
 		ft_loss_miss(evidence, span->frame, outcome.pending, FT_LOSS_REQUESTS);
-	else if (outcome.open != 0)
+		if (outcome.vague != 0)
+			ft_loss_miss_vague(evidence, outcome.vague, outcome.pending);
+	} else if (outcome.open != 0) {
 		ft_loss_miss(evidence, span->frame, outcome.open, FT_LOSS_UNRELIABLE);
+	}
 }
 
 void ft_outcome_add(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
@@ -341,6 +365,12 @@ void ft_outcome_add(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	totals->gaps_open += outcome.open;
 	if (evidence == NULL)
 		return;
+	if (outcome.vague != 0 && outcome.lost != 0)
+		ft_loss_vague(evidence, outcome.vague, outcome.lost);
+	if (span->kind == FT_SPAN_SKIPPED && outcome.lost + outcome.pending == span->count)
+		ft_loss_skip(evidence, span->count, outcome.lost == 0);
+	if (is_in_message(span) && outcome.lost == span->count)
+		ft_loss_run(evidence, outcome.lost);
 	if (outcome.lost != 0)
 		ft_loss_hole(evidence, span->frame, outcome.lost);
 	if (outcome.lost != 0 && outcome.doubtful)

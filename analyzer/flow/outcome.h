@@ -7,8 +7,10 @@ struct ft_span_outcome {
 	uint32_t lost;    /* by the mirror */
 	uint32_t open;    /* PSNs missing, by whom is not known */
 	uint32_t pending; /* packets that these are, where an answer was still due */
-	bool doubtful;    /* what is lost was so only if the mirror loses elsewhere too */
-	bool missing;     /* what is open is just so many packets */
+	uint32_t
+		vague; /* PSNs that what is lost or pending had, READs perhaps; 0: as many as packets */
+	bool doubtful; /* what is lost was so only if the mirror loses elsewhere too */
+	bool missing;  /* what is open is just so many packets */
 };
 
 /* If nothing more is seen. */

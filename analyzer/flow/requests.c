@@ -74,6 +74,8 @@ void ft_ask(struct ft_tracker *tracker, const struct ft_moment *moment)
 	/* without a peer, what answers it is not told from what was lost with it */
 	if (moment->flow->peer != 0)
 		ft_loss_question(tracker->evidence, psns == 0 ? 1 : psns);
+	if (psns != 0)
+		ft_loss_read(tracker->evidence, psns);
 	moment->flow->half.next_psn = ft_psn_add(moment->observed->psn, psns == 0 ? 1 : psns);
 	follow_question(tracker, moment, psns);
 	ft_time_request(moment);
@@ -181,6 +183,8 @@ static void span_from_next(struct ft_tracker *tracker, const struct ft_moment *m
 	uint32_t span = span_within(half, room);
 
 	half->flags &= (uint8_t)~FT_HALF_SPAN_UNKNOWN;
+	if (half->message_bytes != 0) /* it passed */
+		ft_loss_read(tracker->evidence, span > known ? span : known);
 	if (span > known) {
 		ft_await(tracker, moment, moment->flow, half->next_psn, span - known,
 			 half->message_psn);

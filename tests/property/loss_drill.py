@@ -70,8 +70,8 @@ def packet_of(frame):
 class Stream:
     """`least`: where fewer are lost, a fabric that loses frames too may explain all that shows: bounds alone are judged."""
 
-    def __init__(self, name, frames, least=0):
-        self.name, self.frames, self.least = name, frames, least
+    def __init__(self, name, frames, least=0, shares=SHARES):
+        self.name, self.frames, self.least, self.shares = name, frames, least, shares
         rdma = [frame for frame in frames if frame.opcode is not None]
         self.rdma = len(rdma)
         times = collections.Counter(map(packet_of, rdma))
@@ -191,12 +191,12 @@ def simulated(rng, datagrams=0):
     return fabric.capture
 
 
-def alike(rng):
-    """Short connections that all begin at PSN 0: which halves belong together is not known."""
+def alike(rng, connections=120, messages=12, questions=0):
+    """Connections that all begin at PSN 0: which halves belong together is not known."""
     fabric = transport.Fabric(random.Random(rng.random()))
-    for i in range(120):
+    for i in range(connections):
         connection = transport.Connection(fabric, hosts=[1, 2], qps=[0x200 + i, 0x4000 + i], psns=[0, 0], any_port=True)
-        connection.chat(12, questions=0)
+        connection.chat(messages, questions=questions)
     fabric.run()
     return fabric.capture
 
@@ -232,6 +232,7 @@ def choose(arguments, rng):
               Stream("any-port", simulated(rng)),
               Stream("datagrams", simulated(rng, datagrams=8)),
               Stream("alike", alike(rng)),
+              Stream("alike-reads", alike(rng, 60, 60, 0.2), shares=SHARES[:3]),
               Stream("unreliable", half_unanswered(rng)),
               Stream("lossy-fabric", troubled(rng, 0.01), least=50),
               Stream("lossy-reads", troubled(rng, 0.01, questions=0.9), least=50)]
@@ -256,7 +257,7 @@ def main():
         judge = Judge(arguments.program, Path(scratch))
         for stream in choose(arguments, rng):
             known = judge.complete(stream)
-            for share in SHARES:
+            for share in stream.shares:
                 for burst in BURSTS:
                     drills = Drills()
                     for _ in range(arguments.rounds):

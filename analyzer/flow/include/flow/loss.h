@@ -16,6 +16,7 @@
 enum {
 	FT_LOSS_BINS = 4096,
 	FT_LOSS_FIRST_FRAMES = 512, /* for FT_LOSS_FIRST */
+	FT_LOSS_VAGUE = 64,         /* PSNs of the longest hole that ft_loss_vague() is for */
 };
 
 /* Why a hole may be none. */
@@ -87,6 +88,16 @@ struct ft_loss_evidence {
 	uint64_t timed;       /* requests that an ACK covered, one of a half at a time .. */
 	uint64_t passed_over; /* .. and those of which it was the ACK of a later one */
 	uint64_t replies;     /* of the silent ones, those that answer: they, and responses */
+	uint64_t reads[FT_LOSS_VAGUE + 1]; /* READs and ATOMICs seen, by the PSNs that they take */
+	uint64_t vague[FT_LOSS_VAGUE + 1]; /* holes in which such may lie, by their PSNs .. */
+	uint64_t vague_counted;            /* .. and packets that they count for among the holes */
+	uint64_t missing_vague[FT_LOSS_VAGUE + 1]; /* both of FT_LOSS_REQUESTS */
+	uint64_t missing_counted;
+	/* responses missing before another one, of requesters not known, by the PSNs left out .. */
+	uint64_t skips[FT_LOSS_VAGUE + 1];
+	uint64_t missing_skips[FT_LOSS_VAGUE + 1]; /* .. and those of FT_LOSS_RESPONSES */
+	uint64_t runs;     /* holes in the midst of a message, where none lies .. */
+	uint64_t run_psns; /* .. and their PSNs: how many requests are lost in a row */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
@@ -163,6 +174,49 @@ static inline void ft_loss_question(struct ft_loss_evidence *evidence, uint32_t 
 {
 	evidence->questions++;
 	evidence->answers += answers;
+}
+
+/* Likewise, wherever its half is; `psns`: that it takes, for its responses. */
+static inline void ft_loss_read(struct ft_loss_evidence *evidence, uint32_t psns)
+{
+	if (psns <= FT_LOSS_VAGUE)
+		evidence->reads[psns]++;
+}
+
+/*
+ * In a hole of so many PSNs READs may lie. `counted` packets are told of it by ft_loss_hole(): the fewest that it may be if
+ * its half sends READs, else as many as PSNs.
+ */
+static inline void ft_loss_vague(struct ft_loss_evidence *evidence, uint32_t psns, uint32_t counted)
+{
+	if (psns > FT_LOSS_VAGUE)
+		return;
+	evidence->vague[psns]++;
+	evidence->vague_counted += counted;
+}
+
+/* Likewise by ft_loss_miss(); all the PSNs are `uncertain`. */
+static inline void ft_loss_miss_vague(struct ft_loss_evidence *evidence, uint32_t psns,
+				      uint32_t counted)
+{
+	if (psns > FT_LOSS_VAGUE)
+		return;
+	evidence->missing_vague[psns]++;
+	evidence->missing_counted += counted;
+}
+
+/* So many PSNs were left out before a response, told by ft_loss_hole() or, if `overdue`, ft_loss_overdue(). */
+static inline void ft_loss_skip(struct ft_loss_evidence *evidence, uint32_t psns, bool overdue)
+{
+	if (psns <= FT_LOSS_VAGUE)
+		(overdue ? evidence->missing_skips : evidence->skips)[psns]++;
+}
+
+/* A hole of so many PSNs lies in the midst of a message: as many packets are missing. */
+static inline void ft_loss_run(struct ft_loss_evidence *evidence, uint32_t psns)
+{
+	evidence->runs++;
+	evidence->run_psns += psns;
 }
 
 /*
