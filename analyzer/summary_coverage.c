@@ -100,6 +100,7 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 		sum.unpaired += one.unpaired;
 	}
 	sum.lost_by_ack += ft_loss_believe_overdue(evidence);
+	sum.lost_by_ack += ft_loss_believe_between(evidence);
 	sum.lost_by_gap += ft_loss_believe_unanswered(evidence);
 	sum.lost_by_gap += ft_loss_believe_unreliable(evidence);
 	*believed = *evidence;

@@ -163,6 +163,9 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	}
 	into->missing_counted += from->missing_counted;
 	into->vague_counted += from->vague_counted;
+	into->answering += from->answering;
+	into->joined += from->joined;
+	into->apart += from->apart;
 	into->runs += from->runs;
 	into->run_psns += from->run_psns;
 }

@@ -18,6 +18,7 @@ enum {
 	LEAST_HOLES = 10,    /* of reliable connections, to judge others by */
 	MOST_ALIKE = 2,      /* times as often .. */
 	SURELY = 3,          /* .. and so many standard deviations */
+	JOINED_TO_APART = 4, /* READs that follow at once to one that does not, of those alone */
 };
 
 enum {
@@ -179,6 +180,39 @@ static bool is_untroubled(const struct ft_loss_evidence *evidence)
 	for (uint32_t i = 0; i < evidence->used; i++)
 		again += evidence->bins[i].again;
 	return again == 0 && trouble(evidence) == 0;
+}
+
+/* Of each connection responses are all there is, as far as is seen: who writes, too, gets acknowledgements, and leaves PSNs. */
+static bool are_responses_alone(const struct ft_loss_evidence *evidence,
+				const struct ft_loss_bin *sum)
+{
+	return sum->spaces == evidence->answers_seen && sum->silent == evidence->replies &&
+	       evidence->acks == 0 && evidence->apart * JOINED_TO_APART <= evidence->joined;
+}
+
+uint64_t ft_loss_believe_between(struct ft_loss_evidence *evidence)
+{
+	const struct ft_loss_bin sum = ft_loss_sum(evidence);
+	uint64_t between = sum.missing[FT_LOSS_BETWEEN];
+
+	if (sum.holes == 0 || !are_responses_alone(evidence, &sum) || !is_untroubled(evidence))
+		return 0;
+	for (uint32_t i = 0; i < evidence->used; i++) {
+		struct ft_loss_bin *bin = &evidence->bins[i];
+
+		bin->holes += bin->missing[FT_LOSS_BETWEEN];
+		bin->missing[FT_LOSS_BETWEEN] = 0;
+		bin->spaces += bin->silent;
+		bin->silent = 0;
+	}
+	evidence->squares =
+		ft_loss_add_up(evidence->squares, evidence->missing_squares[FT_LOSS_BETWEEN]);
+	evidence->missing_squares[FT_LOSS_BETWEEN] = 0;
+	evidence->answers_seen += evidence->replies;
+	evidence->replies = 0;
+	evidence->answers_lost += between;
+	evidence->starts += evidence->answering;
+	return between;
 }
 
 /* Of those believed, holes in which READs may lie: all their PSNs were uncertain, not the packets alone. */

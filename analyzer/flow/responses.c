@@ -251,6 +251,23 @@ static bool would_show(const struct ft_half *half, uint8_t part, int32_t distanc
 	return amid ? half->answer_next != ft_psn_add(half->answer_first, 1) : distance > 0;
 }
 
+/* Between two READs, `distance` PSNs apart as far as was seen, other requests may lie, or responses that were lost. */
+static void note_between(struct ft_tracker *tracker, const struct ft_moment *moment,
+			 int32_t distance)
+{
+	bool first = (moment->operation->part & FT_PART_FIRST) != 0;
+	bool ended = (moment->flow->half.flags & FT_HALF_ANSWERING) == 0;
+
+	tracker->evidence->answering += moment->flow->half.answer_next == FT_PSN_NONE;
+	if ((!first && !ended) || distance < 0 || distance >= FT_WENT_ON_PSNS)
+		return;
+	if (first && ended)
+		ft_loss_follow(tracker->evidence, (uint32_t)distance);
+	if (distance != 0)
+		ft_loss_miss(tracker->evidence, moment->observed->frame, (uint32_t)distance,
+			     FT_LOSS_BETWEEN);
+}
+
 /* Without the requester in view, responses are a sequence of their own. */
 static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
@@ -279,6 +296,7 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 		ft_loss_answer(tracker->evidence, moment->observed->frame);
 	else
 		ft_loss_reply(tracker->evidence, moment->observed->frame);
+	note_between(tracker, moment, distance);
 	if ((part & FT_PART_FIRST) != 0 || (half->flags & FT_HALF_ANSWERING) == 0 ||
 	    distance <= 0 || distance >= FT_PSN_WINDOW)
 		return;

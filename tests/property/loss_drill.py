@@ -201,6 +201,18 @@ def alike(rng, connections=120, messages=12, questions=0):
     return fabric.capture
 
 
+def responses_alone(rng):
+    """READs of four packets each, of which only what answers them is in view."""
+    fabric = transport.Fabric(random.Random(rng.random()))
+    for _ in range(20):
+        asker, delay = transport.Connection(fabric).ends[0], 0
+        for _ in range(150):
+            delay += int(fabric.rng.expovariate(1 / 100_000))
+            fabric.after(delay, asker.post, transport.READ, 4)
+    fabric.run()
+    return [frame for frame in fabric.capture if frame.answers]
+
+
 def half_unanswered(rng):
     """As many frames of unreliable connections as of reliable ones."""
     fabric = transport.Fabric(random.Random(rng.random()))
@@ -233,6 +245,7 @@ def choose(arguments, rng):
               Stream("datagrams", simulated(rng, datagrams=8)),
               Stream("alike", alike(rng)),
               Stream("alike-reads", alike(rng, 60, 60, 0.2), shares=SHARES[:3]),
+              Stream("responses", responses_alone(rng), shares=SHARES[1:]),
               Stream("unreliable", half_unanswered(rng)),
               Stream("lossy-fabric", troubled(rng, 0.01), least=50),
               Stream("lossy-reads", troubled(rng, 0.01, questions=0.9), least=50)]

@@ -29,7 +29,13 @@ enum ft_loss_doubt {
 };
 
 /* What is missing, and nothing tells yet who lost it. */
-enum ft_loss_missing { FT_LOSS_REQUESTS, FT_LOSS_RESPONSES, FT_LOSS_UNRELIABLE, FT_LOSS_MISSING };
+enum ft_loss_missing {
+	FT_LOSS_REQUESTS,
+	FT_LOSS_RESPONSES,
+	FT_LOSS_UNRELIABLE,
+	FT_LOSS_BETWEEN, /* ft_loss_between(): not `uncertain` */
+	FT_LOSS_MISSING
+};
 
 struct ft_loss_bin {
 	uint64_t spaces;     /* frames seen that closed a space, with a hole in it or not */
@@ -96,6 +102,10 @@ struct ft_loss_evidence {
 	/* responses missing before another one, of requesters not known, by the PSNs left out .. */
 	uint64_t skips[FT_LOSS_VAGUE + 1];
 	uint64_t missing_skips[FT_LOSS_VAGUE + 1]; /* .. and those of FT_LOSS_RESPONSES */
+	uint64_t answering; /* halves that respond, whose requester is not known */
+	uint64_t joined;    /* READs seen to begin right where the one before was seen to end .. */
+	uint64_t
+		apart; /* .. and behind that, where other requests may lie between, or responses lost */
 	uint64_t runs;     /* holes in the midst of a message, where none lies .. */
 	uint64_t run_psns; /* .. and their PSNs: how many requests are lost in a row */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
@@ -205,6 +215,13 @@ static inline void ft_loss_miss_vague(struct ft_loss_evidence *evidence, uint32_
 	evidence->missing_counted += counted;
 }
 
+/* A READ was seen to begin so many PSNs behind the end of the one before, which was seen, too. */
+static inline void ft_loss_follow(struct ft_loss_evidence *evidence, uint32_t psns)
+{
+	evidence->joined += psns == 0;
+	evidence->apart += psns != 0;
+}
+
 /* So many PSNs were left out before a response, told by ft_loss_hole() or, if `overdue`, ft_loss_overdue(). */
 static inline void ft_loss_skip(struct ft_loss_evidence *evidence, uint32_t psns, bool overdue)
 {
@@ -242,6 +259,13 @@ void ft_loss_overdue(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t
  * order anywhere: who had missed them would have asked again. Returns how many so became holes.
  */
 uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence);
+
+/*
+ * Likewise, after that, about FT_LOSS_BETWEEN, PSNs left out between the responses to two READs: lost where responses are all
+ * that is in view, no request and no acknowledgement, READs follow each other without a PSN between, a loss is proved and
+ * nothing was sent again, wanted again or out of order. Then every response closes a space.
+ */
+uint64_t ft_loss_believe_between(struct ft_loss_evidence *evidence);
 
 /*
  * Likewise about requests of which no answer is known, as where nothing tells which halves belong together: lost where

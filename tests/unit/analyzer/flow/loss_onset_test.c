@@ -286,6 +286,57 @@ static void no_more_of_a_sequence_is_lost_than_there_is(void **state)
 	assert_in_range(estimate.frames, 25000, 25000 + 10000);
 }
 
+/* Responses alone: one proved lost, eight PSNs left out between two READs. How many become holes. */
+static uint64_t believed_between(uint64_t apart)
+{
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 10000; frame += 2) {
+		ft_loss_answer(&evidence, frame);
+		ft_loss_reply(&evidence, frame + 1);
+	}
+	ft_loss_hole(&evidence, 5000, 1);
+	ft_loss_miss(&evidence, 7000, 8, FT_LOSS_BETWEEN);
+	for (unsigned i = 0; i < 1000; i++)
+		ft_loss_follow(&evidence, 0);
+	for (uint64_t i = 0; i < apart; i++)
+		ft_loss_follow(&evidence, 8);
+	return ft_loss_believe_between(&evidence);
+}
+
+static void of_responses_alone_what_lies_between_was_lost(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	assert_int_equal(believed_between(251), 0); /* other requests take PSNs */
+	ft_loss_reply(&evidence, 1);
+	evidence.apart = 0;
+	evidence.acks = 1; /* and are acknowledged */
+	assert_int_equal(ft_loss_believe_between(&evidence), 0);
+	evidence.acks = 0;
+	ft_loss_space(&evidence, 1); /* or are in view */
+	assert_int_equal(ft_loss_believe_between(&evidence), 0);
+
+	assert_int_equal(believed_between(250), 8);
+	assert_int_equal(ft_loss_believe_between(&evidence), 0);
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_int_equal(estimate.frames, 9); /* none of them is silent any more */
+	assert_int_equal(estimate.low, 9);
+}
+
+static void where_no_response_is_proved_lost_none_was_between(void **state)
+{
+	(void)state;
+	ft_loss_init(&evidence);
+	ft_loss_answer(&evidence, 1);
+	ft_loss_miss(&evidence, 1, 8, FT_LOSS_BETWEEN);
+	assert_int_equal(ft_loss_believe_between(&evidence), 0);
+	ft_loss_hole(&evidence, 1, 1);
+	ft_loss_again(&evidence, 1); /* who sends again lost it to the fabric */
+	evidence.replies++;
+	assert_int_equal(ft_loss_believe_between(&evidence), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +351,8 @@ int main(void)
 		cmocka_unit_test(what_may_yet_come_is_in_the_least_share),
 		cmocka_unit_test(
 			the_mirror_loses_of_unreliable_connections_what_it_loses_of_others),
+		cmocka_unit_test(of_responses_alone_what_lies_between_was_lost),
+		cmocka_unit_test(where_no_response_is_proved_lost_none_was_between),
 		cmocka_unit_test(no_more_of_a_sequence_is_lost_than_there_is),
 	};
 
