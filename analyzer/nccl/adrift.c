@@ -2,6 +2,26 @@
 
 #include <capture/frame.h>
 
+/* Where taps differ in their order, data may be of the message before or behind that goes to the same buffer. */
+static bool is_guess(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_transfer *transfer)
+{
+	return transfer->guessed && followed->overtaken &&
+	       followed->model.imm_content != FT_NCCL_IMM_ID &&
+	       ft_nccl_ring_recurs(&followed->ring, transfer);
+}
+
+bool ft_nccl_is_adrift(const struct ft_nccl_transfer *transfer)
+{
+	return transfer->adrift && transfer->message.has_k && transfer->message.first_frame != 0;
+}
+
+void ft_nccl_adrift_settle(const struct ft_nccl_followed *followed,
+			   struct ft_nccl_transfer *transfer)
+{
+	transfer->adrift = transfer->adrift || is_guess(followed, transfer);
+}
+
 static void add_asking(struct ft_nccl_store *store, const struct ft_nccl_message *message)
 {
 	const struct ft_nccl_shares none = { .at = NULL };

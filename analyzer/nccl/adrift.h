@@ -1,6 +1,13 @@
 #pragma once
 
-#include "store.h"
+#include "followed.h"
+
+/* Data of the message may be another one's: nobody knows which number it has. */
+bool ft_nccl_is_adrift(const struct ft_nccl_transfer *transfer);
+
+/* Before it is kept, with all that its neighbours tell: whether it is. */
+void ft_nccl_adrift_settle(const struct ft_nccl_followed *followed,
+			   struct ft_nccl_transfer *transfer);
 
 /*
  * A message and data that may have been another one's, kept as two rows: what asked for the message, as if nothing had

@@ -161,43 +161,6 @@ struct ft_nccl_anchor ft_nccl_anchor_at_write(const struct ft_nccl_log *log)
 	return (struct ft_nccl_anchor){ 0 };
 }
 
-/* An ACK of all data so far, with its number. */
-static bool is_of_all(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
-{
-	return (seen->has & FT_HAS_AETH) != 0 && !lane->open && lane->data.known &&
-	       lane->data.next == ft_psn_add(seen->psn, 1);
-}
-
-/*
- * No message so far took two requests, a long write and its end: long ones are not sent so, or there was none, as each
- * request took one packet.
- */
-static bool are_one_request_each(const struct ft_nccl_followed *followed,
-				 const struct ft_nccl_seen *ack)
-{
-	return followed->model.adaptive == FT_NCCL_NO || ack->msn == ft_psn_add(ack->psn, 1);
-}
-
-/* Plain messages are one request each, so the receiver's ACKs count them. */
-void ft_nccl_anchor_at_msn(const struct ft_nccl_moment *moment)
-{
-	struct ft_nccl_followed *followed = moment->followed;
-	struct ft_nccl_lane *lane = moment->lane;
-	uint64_t asked = followed->newest + 1;
-	int32_t waiting = ft_psn_distance((uint32_t)asked, moment->seen->msn);
-
-	if (followed->numbered || followed->crowded || followed->partial ||
-	    followed->lane_count != 1 || !followed->has_newest || !is_of_all(lane, moment->seen) ||
-	    !are_one_request_each(followed, moment->seen))
-		return;
-	if (waiting < 0 || waiting > FT_NCCL_ASKED_AHEAD || (uint64_t)waiting > asked)
-		return;
-	lane->next = asked - (uint64_t)waiting;
-	lane->exact = true;
-	lane->slack = 0;
-	followed->numbered = true;
-}
-
 bool ft_nccl_is_anchored_at_first(const struct ft_nccl_followed *followed,
 				  const struct ft_nccl_log *log, struct ft_nccl_anchor *anchor)
 {

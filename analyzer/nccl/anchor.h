@@ -33,6 +33,3 @@ bool ft_nccl_is_anchored_at_first(const struct ft_nccl_followed *followed,
 
 /* The first write in the log that was seen to begin: data of a connection that is known by lengths alone. */
 struct ft_nccl_anchor ft_nccl_anchor_at_write(const struct ft_nccl_log *log);
-
-/* An ACK of data, by which a connection known by lengths alone learns which message is next, if it has lost count. */
-void ft_nccl_anchor_at_msn(const struct ft_nccl_moment *moment);

@@ -322,7 +322,7 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 	if (fit == NOT_YET && !is_counted(moment, answer.k, any_write, &answer.request))
 		return by_search(moment, any_write, exact);
 	if (fit == NO_FIT && !ft_nccl_split_is_known(followed)) {
-		moment->followed->numbered = false; /* it takes turns with others */
+		ft_nccl_order_miscounted(moment->followed); /* it takes turns with others */
 		return by_search(moment, any_write, exact);
 	}
 	if (fit == NO_FIT)

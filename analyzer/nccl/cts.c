@@ -336,7 +336,7 @@ static bool is_disputed(struct ft_nccl_moment *moment, const struct ask *ask)
 	struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, ask->k);
 	const struct ft_nccl_request *request;
 
-	if (before == NULL || !before->has_cts || before->doubtful || !ask->is_read ||
+	if (before == NULL || !before->has_cts || ft_nccl_is_doubted(before) || !ask->is_read ||
 	    (ask->first.has & FT_NCCL_CTS_SIZE) == 0)
 		return false;
 	request = ft_nccl_ring_requests(&followed->ring, before);

@@ -3,6 +3,7 @@
 #include <decode/packet.h>
 
 #include "faults.h"
+#include "msn.h"
 #include "order.h"
 #include "sizes.h"
 #include "split.h"
@@ -56,7 +57,7 @@ static void take_in(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tran
 static void doubt(struct ft_nccl_lane *lane, struct ft_nccl_transfer *transfer,
 		  const struct ft_nccl_answer *answer)
 {
-	transfer->doubtful = transfer->adrift = true;
+	transfer->adrift = true;
 	lane->exact = false;
 	lane->next = answer->low + 1;
 	lane->slack = 0;
@@ -231,6 +232,7 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 	model->missing_packets -=
 		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
 	pass(moment);
+	ft_nccl_msn_see(moment);
 }
 
 void ft_nccl_data_follow(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,

@@ -119,7 +119,7 @@ static bool is_long_over(const struct ft_nccl_moment *moment)
 		uint8_t request;
 
 		if (!transfer->used || !transfer->has_cts || !transfer->message.has_k ||
-		    transfer->partial || transfer->doubtful ||
+		    transfer->partial || ft_nccl_is_doubted(transfer) ||
 		    ft_nccl_answers(moment->followed, transfer, moment->seen, &request) ||
 		    !is_readable(moment->followed, transfer, moment->seen))
 			return false;

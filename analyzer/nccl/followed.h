@@ -30,21 +30,29 @@
  *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
  *     straight.c     the same of audits                 straight_turn.c  onto it and back
  *     straight_lanes.c  likewise over several queue pairs   straight_lanes_turn.c  onto it and back
+ *     msn.c          which message, by ACKs
  *     bind.c         whose data is whose                pairing.c    whose answers
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
  */
 
+/* An ACK: so many requests were complete by this PSN. */
+struct ft_nccl_counted {
+	bool known;
+	uint32_t psn, msn;
+};
+
 /* A pair of queue pairs; its number is its position in the connection's lists. */
 struct ft_nccl_lane {
 	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender */
 	struct ft_nccl_acked data_acked, cts_acked;
-	bool carried, asked; /* data, clear-to-sends were seen */
-	bool open;           /* message `at` lacks its immediate here */
-	bool writing;        /* a write of it is under way, until PSN `write_end` */
-	bool anchored;       /* `next` is where its data began, none of which was left out */
-	bool exact;          /* no hole since the last message */
-	bool blurred; /* what overtook PSN `bound_at` may have passed before the lane was known */
+	struct ft_nccl_counted counted_ahead; /* of data, that is to pass yet: msn.h */
+	bool carried, asked;                  /* data, clear-to-sends were seen */
+	bool open;                            /* message `at` lacks its immediate here */
+	bool writing;  /* a write of it is under way, until PSN `write_end` */
+	bool anchored; /* `next` is where its data began, none of which was left out */
+	bool exact;    /* no hole since the last message */
+	bool blurred;  /* what overtook PSN `bound_at` may have passed before the lane was known */
 	uint32_t bound_at;  /* the first that counts */
 	uint16_t udp_sport; /* of its packets, as first seen */
 	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */

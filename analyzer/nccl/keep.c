@@ -42,7 +42,7 @@ bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 	uint8_t count = transfer->message.request_count;
 	uint32_t used = 0;
 
-	if (transfer->partial || transfer->doubtful || transfer->undecided)
+	if (transfer->partial || ft_nccl_is_doubted(transfer) || transfer->undecided)
 		return false;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		if (shares[i].packets != 0 &&
@@ -167,7 +167,7 @@ static bool is_placed(const struct ft_nccl_followed *followed,
 static bool is_sure(const struct ft_nccl_followed *followed,
 		    const struct ft_nccl_transfer *transfer)
 {
-	if ((followed->overtaken && !followed->numbered) || ft_nccl_may_be_shared(followed) ||
+	if ((followed->overtaken && transfer->guessed) || ft_nccl_may_be_shared(followed) ||
 	    !is_placed(followed, transfer))
 		return false;
 	return transfer->has_cts || followed->model.is_set_up ||
@@ -217,20 +217,17 @@ static void count_missed(struct ft_nccl_followed *followed, struct ft_nccl_trans
 	transfer->missed = total - transfer->written;
 }
 
-static bool is_adrift(const struct ft_nccl_transfer *transfer)
-{
-	return transfer->adrift && transfer->message.has_k && transfer->message.first_frame != 0;
-}
-
 void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  struct ft_nccl_transfer *transfer)
 {
-	struct ft_nccl_message message = message_of(followed, transfer);
+	struct ft_nccl_message message;
 	struct ft_nccl_shares shares = shares_of(followed, transfer);
 
+	ft_nccl_adrift_settle(followed, transfer);
+	message = message_of(followed, transfer);
 	if (connections->store.most != 0)
 		count_missed(followed, transfer, &message);
-	if (is_adrift(transfer))
+	if (ft_nccl_is_adrift(transfer))
 		ft_nccl_adrift_add(&connections->store, &message, &shares);
 	else
 		ft_nccl_store_add(&connections->store, &message, &shares);
@@ -331,6 +328,14 @@ static void count_open(const struct ft_nccl_connections *connections, size_t *me
 	}
 }
 
+static void settle_open(const struct ft_nccl_followed *followed)
+{
+	for (uint32_t at = 0; at < followed->ring.slots; at++) {
+		if (followed->ring.transfers[at].used)
+			ft_nccl_adrift_settle(followed, &followed->ring.transfers[at]);
+	}
+}
+
 static void add_open(const struct ft_nccl_followed *followed, struct ft_nccl_kept *kept,
 		     struct ft_nccl_part **parts)
 {
@@ -339,7 +344,7 @@ static void add_open(const struct ft_nccl_followed *followed, struct ft_nccl_kep
 		struct ft_nccl_shares shares;
 		struct ft_nccl_message message;
 
-		if (!transfer->used || is_adrift(transfer))
+		if (!transfer->used || ft_nccl_is_adrift(transfer))
 			continue;
 		message = message_of(followed, transfer);
 		shares = shares_of(followed, transfer);
@@ -357,7 +362,7 @@ static void keep_adrift(struct ft_nccl_connections *connections, struct ft_nccl_
 	for (uint32_t at = 0; at < followed->ring.slots; at++) {
 		struct ft_nccl_transfer *transfer = &followed->ring.transfers[at];
 
-		if (transfer->used && is_adrift(transfer))
+		if (transfer->used && ft_nccl_is_adrift(transfer))
 			ft_nccl_keep(connections, followed, transfer);
 	}
 }
@@ -376,8 +381,10 @@ static int keep_messages(struct ft_nccl_connections *connections, struct ft_nccl
 	if (kept->messages == NULL || connections->kept_parts == NULL)
 		return -ENOMEM;
 	parts = connections->kept_parts;
-	for (uint32_t i = 0; i < connections->count; i++)
+	for (uint32_t i = 0; i < connections->count; i++) {
+		settle_open(connections->all[i]);
 		add_open(connections->all[i], kept, &parts);
+	}
 	for (uint32_t i = 0; i < connections->count; i++)
 		keep_adrift(connections, connections->all[i]);
 	for (size_t i = 0; i < store->count; i++)

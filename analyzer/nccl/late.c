@@ -52,7 +52,7 @@ static struct gap gap_of(const struct ft_nccl_moment *moment)
 		uint64_t k = transfer->message.k;
 
 		if (!transfer->used || !share->used || !transfer->message.has_k ||
-		    transfer->doubtful)
+		    ft_nccl_is_doubted(transfer))
 			continue;
 		if (ft_psn_distance(share->from, moment->seen->psn) > 0) {
 			gap.last = k != 0 && k - 1 < gap.last ? k - 1 : gap.last;
@@ -104,7 +104,7 @@ static bool is_doubted(const struct ft_nccl_moment *moment, const struct ft_nccl
 	const struct ft_nccl_ring *ring = &moment->followed->ring;
 	uint8_t request;
 
-	return transfer->doubtful && transfer->has_cts &&
+	return ft_nccl_is_doubted(transfer) && transfer->has_cts &&
 	       ft_nccl_ring_shares(ring, transfer)[moment->lane_index].used &&
 	       ft_nccl_answers(moment->followed, transfer, moment->seen, &request);
 }
@@ -195,7 +195,7 @@ static void take_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	share->to = ft_nccl_write_end(moment->followed, moment->seen);
 	ft_nccl_data_write(moment, transfer, request);
 	ft_nccl_data_count(moment, transfer);
-	transfer->doubtful = transfer->doubtful || !is_sure || may_be_copy(moment);
+	transfer->doubtful = transfer->doubtful || may_be_copy(moment);
 	transfer->adrift = transfer->adrift || !is_sure;
 	if (is_sure)
 		adopt(moment, transfer, share);
@@ -215,6 +215,7 @@ static void begin(struct ft_nccl_moment *moment)
 	share = ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 	share->used = share->begun = true;
 	share->from = moment->seen->psn;
+	transfer->guessed = transfer->guessed || !moment->followed->numbered;
 	ft_nccl_share_begin(share, moment->seen);
 	take_write(moment, transfer, request, is_sure);
 }
@@ -232,7 +233,7 @@ static bool go_on(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transf
 	    !ft_nccl_answers_from(moment->followed, transfer, moment->seen, from, &request))
 		return false;
 	share->last = ft_nccl_begun_by(moment->seen);
-	take_write(moment, transfer, request, !transfer->doubtful);
+	take_write(moment, transfer, request, !ft_nccl_is_doubted(transfer));
 	return true;
 }
 

@@ -1,7 +1,7 @@
 #include "order.h"
 
-#include "anchor.h"
 #include "faults.h"
+#include "msn.h"
 #include "split.h"
 
 void ft_nccl_order_acknowledge(const struct ft_nccl_moment *moment, bool is_data)
@@ -12,8 +12,8 @@ void ft_nccl_order_acknowledge(const struct ft_nccl_moment *moment, bool is_data
 		ft_nccl_acknowledge(&lane->cts_acked, &lane->cts, moment->seen->psn);
 	else
 		ft_nccl_acknowledge(&lane->data_acked, &lane->data, moment->seen->psn);
-	if (!is_data && moment->followed->blind)
-		ft_nccl_anchor_at_msn(moment);
+	if (!is_data)
+		ft_nccl_msn_acknowledge(moment);
 	if (moment->connections->waiting_count != 0 && ft_nccl_has_numbers(moment->followed))
 		ft_nccl_fault_release(moment->connections, moment->followed);
 }
@@ -70,6 +70,28 @@ bool ft_nccl_order_contradicts(const struct ft_nccl_moment *moment, uint64_t k)
 	return false;
 }
 
+void ft_nccl_order_miscounted(struct ft_nccl_followed *followed)
+{
+	for (uint32_t i = 0; i < followed->ring.slots; i++)
+		followed->ring.transfers[i].guessed = true;
+	followed->numbered = false;
+}
+
+void ft_nccl_order_forget(struct ft_nccl_followed *followed, uint8_t lane)
+{
+	struct ft_nccl_ring *ring = &followed->ring;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		struct ft_nccl_transfer *transfer = &ring->transfers[i];
+
+		if (transfer->used && transfer->guessed &&
+		    ft_nccl_ring_shares(ring, transfer)[lane].used)
+			transfer->adrift = true;
+	}
+	followed->lanes[lane].exact = false;
+	followed->lanes[lane].slack = FT_NCCL_SLACK_MOST;
+}
+
 void ft_nccl_order_distrust(struct ft_nccl_followed *followed, uint8_t lane, uint64_t frame)
 {
 	struct ft_nccl_ring *ring = &followed->ring;
@@ -79,7 +101,7 @@ void ft_nccl_order_distrust(struct ft_nccl_followed *followed, uint8_t lane, uin
 		const struct ft_nccl_share *share = ft_nccl_ring_shares(ring, transfer) + lane;
 
 		if (transfer->used && share->used && share->first.frame >= frame)
-			transfer->doubtful = transfer->adrift = true;
+			transfer->adrift = true;
 	}
 	followed->lanes[lane].exact = false;
 	followed->lanes[lane].slack = FT_NCCL_SLACK_MOST;

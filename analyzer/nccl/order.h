@@ -28,6 +28,12 @@ bool ft_nccl_order_contradicts(const struct ft_nccl_moment *moment, uint64_t k);
 /* Which messages the queue pair carried from this frame on is in doubt, and which one is next. */
 void ft_nccl_order_distrust(struct ft_nccl_followed *followed, uint8_t lane, uint64_t frame);
 
+/* Messages were taken for counted, and were not: their numbers were guesses. */
+void ft_nccl_order_miscounted(struct ft_nccl_followed *followed);
+
+/* Likewise of what it carried while messages were not counted. */
+void ft_nccl_order_forget(struct ft_nccl_followed *followed, uint8_t lane);
+
 /*
  * Clear-to-sends were missed between that of message `before` and the one that passes: what came since, and was found by
  * where it goes, may be what they asked for.

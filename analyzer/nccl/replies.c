@@ -7,6 +7,7 @@
 
 #include "answer.h"
 #include "grid.h"
+#include "order.h"
 #include "source_port.h"
 #include "turn_order.h"
 
@@ -374,6 +375,6 @@ void ft_nccl_replies_doubt(const struct ft_nccl_connections *connections,
 		if (!followed->blind || !ft_nccl_is_between(followed, stranger))
 			continue;
 		followed->crowded = true;
-		followed->numbered = false;
+		ft_nccl_order_miscounted(followed);
 	}
 }

@@ -148,3 +148,19 @@ uint64_t ft_nccl_ring_spacing(const struct ft_nccl_ring *ring)
 	}
 	return spacing;
 }
+
+bool ft_nccl_ring_recurs(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer)
+{
+	uint64_t va = ft_nccl_ring_requests(ring, transfer)->va;
+
+	if (!transfer->has_cts)
+		return true;
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *other = &ring->transfers[i];
+
+		if (other != transfer && is_asked(other) &&
+		    ft_nccl_ring_requests(ring, other)->va == va)
+			return true;
+	}
+	return false;
+}

@@ -43,8 +43,9 @@ struct ft_nccl_transfer {
 	bool used;                      /* the place is */
 	bool has_cts;
 	bool partial;   /* several requests, and what they asked for cannot be read */
-	bool doubtful;  /* what carried data of it may have been another message's */
-	bool adrift;    /* .. and nobody knows whose number it has */
+	bool doubtful;  /* what carried data of it may have been another one, or forged */
+	bool adrift;    /* .. another message's, and nobody knows whose number it has */
+	bool guessed;   /* messages were not counted when its data came */
 	bool undecided; /* more than one way of taking turns is left, and they disagree: turns.h */
 	bool bare;      /* the immediate came in a zero-length write of its own */
 	bool sized;     /* the requests' lengths are what the sizes write says */
@@ -67,6 +68,11 @@ static inline bool ft_nccl_share_is_whole(const struct ft_nccl_share *share)
 {
 	return share->used && share->begun && share->ended &&
 	       share->packets == ft_psn_since(share->to, share->from) + 1;
+}
+
+static inline bool ft_nccl_is_doubted(const struct ft_nccl_transfer *transfer)
+{
+	return transfer->doubtful || transfer->adrift;
 }
 
 static inline struct ft_nccl_begun ft_nccl_begun_by(const struct ft_nccl_seen *seen)
@@ -146,6 +152,9 @@ uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_
 
 /* After how many messages a buffer is offered again, at least; 0: not known, and always so with several requests at a time. */
 uint64_t ft_nccl_ring_period(const struct ft_nccl_ring *ring);
+
+/* Another message has asked for the same place, or the message's own clear-to-send is not there. */
+bool ft_nccl_ring_recurs(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer);
 
 /* How far apart buffers of different messages begin, at least; UINT64_MAX: there is one. */
 uint64_t ft_nccl_ring_spacing(const struct ft_nccl_ring *ring);

@@ -126,7 +126,7 @@ static bool may_weigh(const struct ft_nccl_followed *followed,
 		      const struct ft_nccl_transfer *transfer)
 {
 	return !followed->model.is_set_up && followed->lane_count == 1 && !followed->by_grid &&
-	       !transfer->doubtful &&
+	       !ft_nccl_is_doubted(transfer) &&
 	       ft_nccl_share_is_whole(ft_nccl_ring_shares(&followed->ring, transfer));
 }
 
@@ -186,7 +186,7 @@ void ft_nccl_split_count(struct ft_nccl_followed *followed, const struct ft_nccl
 	uint32_t length, most = FT_NCCL_QPS_MAX;
 
 	if (!ft_nccl_split_may_have_more(followed) || transfer->message.request_count != 1 ||
-	    transfer->doubtful || !ft_nccl_share_is_whole(share) ||
+	    ft_nccl_is_doubted(transfer) || !ft_nccl_share_is_whole(share) ||
 	    !ft_nccl_tells_length(followed, transfer->immdt, &length))
 		return;
 	while (most > 1 && !is_part_of(share->bytes, length, most))

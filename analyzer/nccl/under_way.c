@@ -22,6 +22,7 @@ static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	if (share->used)
 		return;
 	share->used = true;
+	transfer->guessed = transfer->guessed || !moment->followed->numbered || !moment->is_behind;
 	if (share->packets == 0) {
 		share->begun = kind == FT_NCCL_ANSWER_DATA;
 		share->from = moment->seen->psn;
@@ -86,6 +87,6 @@ struct ft_nccl_transfer *ft_nccl_transfer_for(struct ft_nccl_moment *moment,
 		transfer->message.has_k = answer->sure;
 	else if (transfer != NULL && !answer->sure && !answer->undecided &&
 		 !ft_nccl_is_under_way(moment, transfer))
-		transfer->doubtful = transfer->adrift = true;
+		transfer->adrift = true;
 	return transfer;
 }

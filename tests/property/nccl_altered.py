@@ -62,6 +62,7 @@ CURED = (
     ("middle_with_set_up+jittered+lossy_data+over_infiniband", "ring4-2.27.7", 950492),
     ("middle_with_set_up+lossy", "multirecv-2.19.3", 1860),
     ("lossy_data", "multirecv-q2-2.21.5", 384),
+    ("without_set_up+two_ports+lossy_data", "midstart-2.19.3", 7108),
 )
 
 

@@ -89,6 +89,7 @@ struct ft_nccl_seen seen_of(const struct packet *packet, uint64_t frame)
 		.rkey = packet->rkey,
 		.length = packet->length,
 		.immdt = packet->immdt,
+		.msn = packet->msn,
 		.payload = packet->bytes,
 		.captured = packet->captured,
 		.payload_length = packet->payload,

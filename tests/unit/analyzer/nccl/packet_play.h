@@ -27,7 +27,7 @@ struct packet {
 	uint8_t from, to, opcode;
 	uint32_t qpn, psn;
 	uint64_t va;
-	uint32_t rkey, length, immdt;
+	uint32_t rkey, length, immdt, msn;
 	uint8_t bytes[512];
 	uint32_t captured, payload;
 	uint16_t sport; /* 0: that of all others */
