@@ -27,6 +27,16 @@ static uint32_t kept_of(const struct ft_nccl_seen *seen)
 	return seen->captured < most ? seen->captured : most;
 }
 
+/* Where the sender went back, first copies and second ones are dated apart: this is as the one before it, of the same run. */
+static bool is_like_before(const struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_logged copied;
+
+	return ft_psn_distance(seen->psn, log->reached) >= 0 ||
+	       ft_nccl_log_find(log, log->newest, seen, seen->psn, &copied) ==
+		       ft_nccl_log_find(log, log->newest, seen, ft_psn_back(seen->psn, 1), &copied);
+}
+
 /* A packet in the middle of a write joins the one before it, but a second copy no first one. */
 static bool join(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 {
@@ -35,7 +45,8 @@ static bool join(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 	if (seen->opcode != 0x07 || log->count == 0 || seen->psn == log->first)
 		return false;
 	memcpy(&newest, log->bytes + log->newest, sizeof newest);
-	if (newest.seen.opcode != 0x07 || ft_psn_add(newest.seen.psn, newest.run) != seen->psn)
+	if (newest.seen.opcode != 0x07 || ft_psn_add(newest.seen.psn, newest.run) != seen->psn ||
+	    !is_like_before(log, seen))
 		return false;
 	newest.run++;
 	newest.last_frame = seen->frame;
@@ -44,12 +55,20 @@ static bool join(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 	return true;
 }
 
+static void reach(struct ft_nccl_log *log, uint32_t psn)
+{
+	if (ft_psn_distance(psn, log->reached) >= 0)
+		log->reached = ft_psn_add(psn, 1);
+}
+
 void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 {
 	struct ft_nccl_logged logged = { *seen, 1, seen->frame, seen->ts_ns }, copied;
 
-	if (join(log, seen))
+	if (join(log, seen)) {
+		reach(log, seen->psn);
 		return;
+	}
 	logged.seen.captured = kept_of(seen);
 	if (log->used + stored_bytes(logged.seen.captured) > FT_NCCL_LOG_BYTES) {
 		if (ft_nccl_log_find(log, log->used, seen, seen->psn, &copied))
@@ -58,7 +77,8 @@ void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 		log->restarts++;
 	}
 	if (log->count == 0)
-		log->first = seen->psn;
+		log->first = log->reached = seen->psn;
+	reach(log, seen->psn);
 	log->newest = log->used;
 	memcpy(log->bytes + log->used, &logged, sizeof logged);
 	if (logged.seen.captured != 0)

@@ -24,6 +24,7 @@ struct ft_nccl_log {
 	uint32_t used, count;
 	uint32_t newest;   /* where its entry is, if count is not 0; .. */
 	uint32_t first;    /* .. and the PSN of the oldest */
+	uint32_t reached;  /* behind the highest PSN */
 	uint32_t restarts; /* times it was full */
 	uint32_t ended;    /* immediates in it */
 	_Alignas(16) uint8_t bytes[FT_NCCL_LOG_BYTES];

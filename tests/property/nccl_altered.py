@@ -63,6 +63,7 @@ CURED = (
     ("middle_with_set_up+lossy", "multirecv-2.19.3", 1860),
     ("lossy_data", "multirecv-q2-2.21.5", 384),
     ("without_set_up+two_ports+lossy_data", "midstart-2.19.3", 7108),
+    ("lossy_data+over_infiniband", "loss-ring2-2.21.5", 920043),
 )
 
 
