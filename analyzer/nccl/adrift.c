@@ -121,3 +121,15 @@ void ft_nccl_adrift_add(struct ft_nccl_store *store, const struct ft_nccl_messag
 		add_asking(store, message);
 	add_data(store, message, shares);
 }
+
+void ft_nccl_adrift_part(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+			 struct ft_nccl_transfer *transfer)
+{
+	const uint64_t cts_frame = transfer->message.cts_frame;
+
+	transfer->adrift = true;
+	transfer->message.cts_frame = 0;
+	ft_nccl_keep(connections, followed, transfer);
+	transfer->message.cts_frame = cts_frame;
+	ft_nccl_ring_ask_again(&followed->ring, transfer);
+}

@@ -10,6 +10,13 @@ void ft_nccl_adrift_settle(const struct ft_nccl_followed *followed,
 			   struct ft_nccl_transfer *transfer);
 
 /*
+ * What came as a message whose number is in doubt is kept as a row of its own: another one begins that may have that number.
+ * What asked for it waits for data again.
+ */
+void ft_nccl_adrift_part(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+			 struct ft_nccl_transfer *transfer);
+
+/*
  * A message and data that may have been another one's, kept as two rows: what asked for the message, as if nothing had
  * answered; and the data, of no number. The latter are requests as they were written to, not as they were asked for.
  */

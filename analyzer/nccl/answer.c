@@ -6,6 +6,7 @@
 #include "sizes.h"
 #include "split.h"
 #include "turns.h"
+#include "whose_end.h"
 
 /* A number that no clear-to-send has while the message is under way. */
 enum { BEYOND_ASKED = FT_NCCL_ASKED_AHEAD + 1 };
@@ -57,60 +58,6 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 	       is_at_start(moment, transfer);
 }
 
-/* Where nothing can be read, the connection was found by immediates that are lengths. */
-static bool has_lengths(const struct ft_nccl_followed *followed)
-{
-	return followed->model.imm_content == FT_NCCL_IMM_LENGTH || followed->blind;
-}
-
-/* The immediate may be the length of the message under way, of which other queue pairs have parts, too. */
-static bool may_be_length_of(const struct ft_nccl_transfer *open, uint32_t immdt)
-{
-	return open->message.has_imm ? immdt == open->immdt : immdt != 0 || open->written == 0;
-}
-
-/* Packets were missed between what the queue pair had of the message and this one. */
-static bool is_apart(const struct ft_nccl_moment *moment, const struct ft_nccl_share *share)
-{
-	return (moment->turn == FT_NCCL_AHEAD || moment->lane->orphans != 0) &&
-	       moment->seen->psn != ft_psn_add(share->to, 1);
-}
-
-/*
- * Behind a hole, or behind packets whose first one it took: the end of a message of one request comes right behind its data,
- * or it is another one's. Of a shared message its length tells.
- */
-static bool is_another_end(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
-{
-	const struct ft_nccl_followed *followed = moment->followed;
-	const struct ft_nccl_seen *seen = moment->seen;
-	const struct ft_nccl_share *share =
-		ft_nccl_ring_shares(&followed->ring, open) + moment->lane_index;
-
-	if (!ft_nccl_has_immediate(seen->opcode) || seen->length != 0 ||
-	    open->message.request_count != 1)
-		return false;
-	if (followed->lane_count == 1 || moment->lane->orphans != 0)
-		return is_apart(moment, share);
-	return moment->turn == FT_NCCL_AHEAD && has_lengths(followed) &&
-	       !may_be_length_of(open, seen->immdt);
-}
-
-/* Of several requests the last ones may be missing, or the end and other messages. */
-static void doubt_end(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,
-		      struct ft_nccl_answer *answer)
-{
-	const struct ft_nccl_share *share =
-		ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
-	uint64_t newest = moment->followed->newest;
-
-	if (open->message.request_count < 2 || !is_apart(moment, share))
-		return;
-	answer->doubtful = true;
-	answer->low = answer->k;
-	answer->high = newest > answer->k ? newest : answer->k + FT_NCCL_ASKED_AHEAD;
-}
-
 /* What the message in turn has to do with a write. */
 enum fit { FIT, MAY_FIT /* what it asks for was cut off */, NO_CTS, NOT_YET, NO_FIT, NOT_HERE };
 
@@ -136,6 +83,7 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any
 /* Messages from the lane's next one on that a write may be of, bits 1 << (k - next). */
 struct choice {
 	uint64_t fits, may_fit;
+	bool is_shown; /* what those ask for that fit, and was not cut off */
 	/* nobody was seen to ask for them: if the buffer recurs they may be meant */
 	uint64_t unseen;
 	/* the first one of those before the newest that was asked for; UINT64_MAX: none */
@@ -160,7 +108,8 @@ static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t las
 		if (fit == NO_CTS && choice.missed == UINT64_MAX && k <= moment->followed->newest)
 			choice.missed = k;
 	}
-	if (choice.fits == 0)
+	choice.is_shown = choice.fits != 0;
+	if (!choice.is_shown)
 		choice.fits = choice.may_fit;
 	return choice;
 }
@@ -184,6 +133,18 @@ static uint64_t beyond(const struct ft_nccl_moment *moment, uint64_t chosen)
 	if (newest < next)
 		return 0;
 	return newest - next < 63 ? bits & ((UINT64_C(2) << (newest - next)) - 1) : bits;
+}
+
+/* Bits of those that may have asked for the write, too, if nobody was seen to ask for them. */
+static uint64_t may_be_meant(const struct ft_nccl_moment *moment, const struct choice *choice,
+			     uint64_t chosen)
+{
+	uint64_t period;
+
+	if (choice->unseen == 0 || !choice->is_shown)
+		return UINT64_MAX;
+	period = ft_nccl_ring_period(&moment->followed->ring);
+	return period != 0 ? recurring(chosen, period) : beyond(moment, chosen);
 }
 
 static uint8_t lowest(uint64_t bits)
@@ -217,9 +178,8 @@ static void choose(const struct ft_nccl_moment *moment, const struct choice *cho
 {
 	uint64_t next = moment->lane->next, bits = choice->fits;
 	uint8_t chosen = exact ? lowest(bits) : highest(bits);
-	uint64_t period = choice->unseen != 0 ? ft_nccl_ring_period(&moment->followed->ring) : 0;
 
-	bits |= choice->unseen & (period != 0 ? recurring(chosen, period) : beyond(moment, chosen));
+	bits |= choice->unseen & may_be_meant(moment, choice, chosen);
 	fit_of(moment, next + chosen, false, &answer->request);
 	answer->k = next + chosen;
 	answer->searched = true;
@@ -416,7 +376,7 @@ static bool continues(const struct ft_nccl_moment *moment, struct ft_nccl_transf
 	answer->k = open->message.k;
 	answer->sure = open->message.has_k;
 	if (bare)
-		doubt_end(moment, open, answer);
+		ft_nccl_doubt_end(moment, open, answer);
 	if (bare || (share->requests & 1u << answer->request) != 0)
 		answer->kind = FT_NCCL_ANSWER_END;
 	return true;
@@ -459,7 +419,7 @@ struct ft_nccl_answer ft_nccl_answer_of(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_transfer *open = open_of(moment);
 	struct ft_nccl_answer answer = { .kind = FT_NCCL_ANSWER_DATA, .sure = true };
-	bool is_other_end = open != NULL && is_another_end(moment, open);
+	bool is_other_end = open != NULL && ft_nccl_is_another_end(moment, open);
 	int64_t slot = ft_nccl_sizes_slot(moment->followed, moment->seen);
 
 	if (open != NULL && is_within_write(moment))

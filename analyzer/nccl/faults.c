@@ -167,6 +167,7 @@ static const struct ft_nccl_transfer *answered_before(const struct ft_nccl_momen
 		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
 
 		if (transfer->used && transfer->has_cts && transfer->message.first_frame != 0 &&
+		    !ft_nccl_is_doubted(transfer) &&
 		    ft_nccl_answers(moment->followed, transfer, moment->seen, &request) &&
 		    ft_nccl_ring_requests(ring, transfer)[request].has_offered)
 			return transfer;

@@ -17,6 +17,7 @@
  *     learn.c        from a set-up over TCP             lock.c       from clear-to-sends, or lengths alone
  *     cts.c          clear-to-sends                     family.c     layouts and releases that fit
  *     data.c         writes of data                     answer.c     which message a write is of
+ *     whose_end.c    whose an end is behind a hole
  *     asked.c        what fits what was asked for
  *     late.c         what fills holes                   again.c      what comes again
  *     immediates.c   what they mean                 sizes.c      likewise the sizes of several requests

@@ -90,6 +90,32 @@ struct ft_nccl_transfer *ft_nccl_ring_begin(struct ft_nccl_ring *ring, uint64_t 
 	return transfer;
 }
 
+void ft_nccl_ring_ask_again(struct ft_nccl_ring *ring, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(ring, transfer);
+	const struct ft_nccl_transfer before = *transfer;
+
+	memset(ft_nccl_ring_shares(ring, transfer), 0, ring->share_room * sizeof *ring->shares);
+	*transfer = (struct ft_nccl_transfer){ .used = before.has_cts,
+					       .has_cts = before.has_cts,
+					       .partial = before.partial,
+					       .doubtful = before.doubtful,
+					       .message = before.message };
+	transfer->message.first_frame = transfer->message.last_frame = 0;
+	transfer->message.first_ts_ns = transfer->message.last_ts_ns = FT_TS_UNKNOWN;
+	transfer->message.packets = 0;
+	transfer->message.has_imm = false;
+	transfer->message.protocol = FT_NCCL_PROTOCOL_UNKNOWN;
+	transfer->message.flag = 0;
+	for (uint8_t i = 0; i < transfer->message.request_count; i++) {
+		requests[i].written = 0;
+		requests[i].has_written = false;
+		if (requests[i].by_data)
+			requests[i].va = 0;
+		requests[i].by_data = false;
+	}
+}
+
 /* How many messages before it the buffer of this one was offered, if all since then are there; 0: not, or one is missing. */
 static uint64_t since_offered(const struct ft_nccl_ring *ring,
 			      const struct ft_nccl_transfer *transfer)

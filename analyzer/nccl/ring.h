@@ -167,3 +167,6 @@ int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t request
 
 /* Message k, new and empty. Its place must be free. */
 struct ft_nccl_transfer *ft_nccl_ring_begin(struct ft_nccl_ring *ring, uint64_t k);
+
+/* As if it had carried no data: what asked for it stays, and if nothing did, its place is free. */
+void ft_nccl_ring_ask_again(struct ft_nccl_ring *ring, struct ft_nccl_transfer *transfer);

@@ -1,9 +1,5 @@
 #include "turns.h"
 
-#include <string.h>
-
-#include <capture/frame.h>
-
 #include "answer.h"
 #include "immediates.h"
 #include "split.h"
@@ -57,31 +53,12 @@ static uint64_t k_of(const struct ft_nccl_followed *followed, unsigned sets, uin
 	return sets == 0 ? turn : turn * sets + set_of(followed, lane);
 }
 
-/* As if it had carried no data: what did may have been another message's. */
+/* What carried data of it may have been another message's. */
 static void undo(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer)
 {
-	struct ft_nccl_ring *ring = &followed->ring;
-	struct ft_nccl_request *requests = ft_nccl_ring_requests(ring, transfer);
-	const struct ft_nccl_transfer before = *transfer;
-
 	followed->model.messages--;
 	followed->model.payload_bytes -= transfer->written + transfer->missed;
-	memset(ft_nccl_ring_shares(ring, transfer), 0, ring->share_room * sizeof *ring->shares);
-	*transfer = (struct ft_nccl_transfer){ .used = before.has_cts,
-					       .has_cts = before.has_cts,
-					       .partial = before.partial,
-					       .doubtful = before.doubtful,
-					       .message = before.message };
-	transfer->message.first_frame = transfer->message.last_frame = 0;
-	transfer->message.first_ts_ns = transfer->message.last_ts_ns = FT_TS_UNKNOWN;
-	transfer->message.packets = 0;
-	transfer->message.has_imm = false;
-	transfer->message.protocol = FT_NCCL_PROTOCOL_UNKNOWN;
-	transfer->message.flag = 0;
-	for (uint8_t i = 0; i < transfer->message.request_count; i++) {
-		requests[i].written = 0;
-		requests[i].has_written = false;
-	}
+	ft_nccl_ring_ask_again(&followed->ring, transfer);
 }
 
 /* What lanes carried of it would have been its own by the way that was left. */

@@ -1,5 +1,6 @@
 #include "under_way.h"
 
+#include "adrift.h"
 #include "half.h"
 #include "sizes.h"
 #include "split.h"
@@ -62,6 +63,16 @@ void ft_nccl_enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *trans
 	}
 }
 
+/* The queue pair had it before to its end, or one whose number is in doubt: one of the two is another message. */
+static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+
+	return share->used && (share->ended || ft_nccl_is_adrift(transfer)) &&
+	       !ft_nccl_is_under_way(moment, transfer);
+}
+
 struct ft_nccl_transfer *ft_nccl_transfer_for(struct ft_nccl_moment *moment,
 					      const struct ft_nccl_answer *answer)
 {
@@ -80,6 +91,10 @@ struct ft_nccl_transfer *ft_nccl_transfer_for(struct ft_nccl_moment *moment,
 	if (transfer != NULL && !transfer->message.has_k &&
 	    (answer->begins || !ft_nccl_is_under_way(moment, transfer))) {
 		ft_nccl_keep(moment->connections, followed, transfer);
+		is_new = true;
+	}
+	if (transfer != NULL && !is_new && answer->begins && is_over(moment, transfer)) {
+		ft_nccl_adrift_part(moment->connections, followed, transfer);
 		is_new = true;
 	}
 	transfer = ft_nccl_transfer_of(moment->connections, followed, answer->k);

@@ -26,6 +26,9 @@ TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15,
 # (seed, frames lost from here, so many, frames of the capture): the last clear-to-send of a connection is among them
 END_LOST = ((38, 2709, 80, 2816), (68, 312, 80, 450), (128, 2166, 40, 2236), (150, 1118, 20, 1157), (182, 2690, 40, 2744))
 LOST_WITH_DATA = (3162, 3169)
+# seed, bytes of a slice, and the frames that are left, of a job without set-up: clear-to-sends and the data that they asked for are
+# missing, and the next one seen was cut behind its first requests
+CUT_BEHIND_A_HOLE = 901195, 192, ((663, 1048), (1051, 1125), (1145, 1180), (1260, 1269), (1272, 2064))
 # (seed, ways, set-up): data was listed under the number of another message
 ASTRAY = ((3, "middle lossy", False), (4, "bursts", True), (5, "middle", True), (78, "middle", False), (82, "bursts", True),
           (132, "middle lossy", False))
@@ -148,6 +151,12 @@ class Healthy(WithFolder):
                 frames = nccl_made.World(seed).frames
                 found = self.document(frames[:first] + frames[first + count:end], "--messages", "0")["findings"]
                 self.assertEqual([(f["rule"], f["frames"]) for f in found], [])
+
+    def test_what_was_cut_off_may_be_of_any_message_that_was_missed(self):
+        seed, size, left = CUT_BEHIND_A_HOLE
+        frames = nccl_made.World(seed, setup=False, slice_bytes=size).frames
+        found = self.document([f for first, end in left for f in frames[first:end]], "--messages", "0")["findings"]
+        self.assertEqual([(f["rule"], f["frames"]) for f in found], [])
 
     def test_ends_that_overtake_their_data_without_the_set_up(self):
         """Of messages that two queue pairs share, where only one was met."""

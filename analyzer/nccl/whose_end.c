@@ -1,0 +1,53 @@
+#include "whose_end.h"
+
+#include "split.h"
+
+/* Where nothing can be read, the connection was found by immediates that are lengths. */
+static bool has_lengths(const struct ft_nccl_followed *followed)
+{
+	return followed->model.imm_content == FT_NCCL_IMM_LENGTH || followed->blind;
+}
+
+/* The immediate may be the length of the message under way, of which other queue pairs have parts, too. */
+static bool may_be_length_of(const struct ft_nccl_transfer *open, uint32_t immdt)
+{
+	return open->message.has_imm ? immdt == open->immdt : immdt != 0 || open->written == 0;
+}
+
+/* Packets were missed between what the queue pair had of the message and this one. */
+static bool is_apart(const struct ft_nccl_moment *moment, const struct ft_nccl_share *share)
+{
+	return (moment->turn == FT_NCCL_AHEAD || moment->lane->orphans != 0) &&
+	       moment->seen->psn != ft_psn_add(share->to, 1);
+}
+
+bool ft_nccl_is_another_end(const struct ft_nccl_moment *moment,
+			    const struct ft_nccl_transfer *open)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_seen *seen = moment->seen;
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&followed->ring, open) + moment->lane_index;
+
+	if (!ft_nccl_has_immediate(seen->opcode) || seen->length != 0 ||
+	    open->message.request_count != 1)
+		return false;
+	if (followed->lane_count == 1 || moment->lane->orphans != 0)
+		return is_apart(moment, share);
+	return moment->turn == FT_NCCL_AHEAD && has_lengths(followed) &&
+	       !may_be_length_of(open, seen->immdt);
+}
+
+void ft_nccl_doubt_end(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,
+		       struct ft_nccl_answer *answer)
+{
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
+	uint64_t newest = moment->followed->newest;
+
+	if (open->message.request_count < 2 || !is_apart(moment, share))
+		return;
+	answer->doubtful = true;
+	answer->low = answer->k;
+	answer->high = newest > answer->k ? newest : answer->k + FT_NCCL_ASKED_AHEAD;
+}

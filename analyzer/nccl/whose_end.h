@@ -1,0 +1,16 @@
+#pragma once
+
+#include "answer.h"
+
+/* An empty write behind a hole: whether it ends the message that is under way. */
+
+/*
+ * Behind a hole, or behind packets whose first one it took: the end of a message of one request comes right behind its data,
+ * or it is another one's. Of a shared message its length tells.
+ */
+bool ft_nccl_is_another_end(const struct ft_nccl_moment *moment,
+			    const struct ft_nccl_transfer *open);
+
+/* Of several requests the last ones may be missing, or the end and other messages: then *answer is in doubt. */
+void ft_nccl_doubt_end(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,
+		       struct ft_nccl_answer *answer);
