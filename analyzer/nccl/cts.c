@@ -264,8 +264,13 @@ static bool announce(struct ft_nccl_moment *moment, const struct ask *ask)
 			     followed->lane_count) != 0)
 		return true;
 	transfer = place_for(moment, ask);
-	if (transfer == NULL)
+	if (transfer == NULL && followed->has_newest && ask->k <= followed->newest)
 		return moment->turn != FT_NCCL_NEXT;
+	if (transfer == NULL) { /* its data came so long before that it is not remembered */
+		followed->overtaken = true;
+		count(followed, ask);
+		return true;
+	}
 	fill_requests(moment, transfer, ask);
 	ft_nccl_order_see(moment, &moment->lane->cts_acked);
 	if (!ft_nccl_fault_resolve(moment, transfer)) {

@@ -166,6 +166,25 @@ static void a_write_that_nobody_asked_for_at_the_end(void **state)
 	}
 }
 
+/* From a tap that is far behind: by then later messages have their places. */
+static void clear_to_sends_long_after_their_data_are_none(void **state)
+{
+	enum { LATE = 40 };
+	struct follow *follow = follow_start('E');
+
+	(void)state;
+	converse(follow, 0, BEFORE);
+	for (uint64_t k = BEFORE; k < BEFORE + LATE; k++)
+		answer(follow, k, 4000);
+	for (uint64_t k = BEFORE; k < BEFORE + LATE; k++)
+		ask(follow, k);
+	assert_int_equal(follow->found_count, 0);
+	follow_keep(follow);
+	assert_int_equal(follow->found_count, 0);
+	assert_int_equal(follow->kept.connections[0]->cts, BEFORE + LATE);
+	follow_stop(follow);
+}
+
 static void somebody_else_writes(void **state)
 {
 	static const struct {
@@ -431,6 +450,7 @@ int main(void)
 		cmocka_unit_test(a_write_outside_dressed_as_sent_again),
 		cmocka_unit_test(a_write_that_nobody_asked_for),
 		cmocka_unit_test(a_write_that_nobody_asked_for_at_the_end),
+		cmocka_unit_test(clear_to_sends_long_after_their_data_are_none),
 		cmocka_unit_test(somebody_else_writes),
 		cmocka_unit_test(somebody_else_writes_to_the_fifo),
 		cmocka_unit_test(a_clear_to_send_in_the_wrong_place),
