@@ -377,6 +377,8 @@ static bool continues(const struct ft_nccl_moment *moment, struct ft_nccl_transf
 	answer->sure = open->message.has_k;
 	if (bare)
 		ft_nccl_doubt_end(moment, open, answer);
+	else
+		ft_nccl_doubt_write(moment, open, answer);
 	if (bare || (share->requests & 1u << answer->request) != 0)
 		answer->kind = FT_NCCL_ANSWER_END;
 	return true;

@@ -159,7 +159,8 @@ void ft_nccl_sizes_take(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 {
 	if (!transfer->has_cts)
 		know_requests(moment, transfer, ft_nccl_sizes_count(moment->seen));
-	if (!moment->followed->model.has_tcp && transfer->message.has_k)
+	if (!moment->followed->model.has_tcp && transfer->message.has_k &&
+	    !ft_nccl_is_doubted(transfer) && ft_nccl_has_numbers(moment->followed))
 		find_place(moment->followed, moment->seen, transfer->message.k);
 	read_sizes(moment, transfer);
 }

@@ -38,16 +38,46 @@ bool ft_nccl_is_another_end(const struct ft_nccl_moment *moment,
 	       !may_be_length_of(open, seen->immdt);
 }
 
+static void doubt(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,
+		  struct ft_nccl_answer *answer)
+{
+	uint64_t newest = moment->followed->newest, k = open->message.k;
+
+	answer->doubtful = true;
+	answer->low = k;
+	answer->high = newest > k ? newest : k + FT_NCCL_ASKED_AHEAD;
+}
+
 void ft_nccl_doubt_end(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,
 		       struct ft_nccl_answer *answer)
 {
 	const struct ft_nccl_share *share =
 		ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
-	uint64_t newest = moment->followed->newest;
 
-	if (open->message.request_count < 2 || !is_apart(moment, share))
-		return;
-	answer->doubtful = true;
-	answer->low = answer->k;
-	answer->high = newest > answer->k ? newest : answer->k + FT_NCCL_ASKED_AHEAD;
+	if (open->message.request_count > 1 && is_apart(moment, share))
+		doubt(moment, open, answer);
+}
+
+/*
+ * The rest of the message, its end, and as many writes of another one as come before the request that is written to now: so
+ * many packets at least would be missing if it was that one's.
+ */
+static uint32_t packets_to_another(const struct ft_nccl_transfer *open,
+				   const struct ft_nccl_share *share, uint8_t request)
+{
+	uint32_t written = (uint32_t)__builtin_popcount(share->requests);
+
+	return open->message.request_count - written + 1 + request;
+}
+
+void ft_nccl_doubt_write(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,
+			 struct ft_nccl_answer *answer)
+{
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
+	uint32_t missing = ft_psn_since(moment->seen->psn, ft_psn_add(share->to, 1));
+
+	if (open->message.request_count > 1 && is_apart(moment, share) &&
+	    missing >= packets_to_another(open, share, answer->request))
+		doubt(moment, open, answer);
 }

@@ -2,7 +2,7 @@
 
 #include "answer.h"
 
-/* An empty write behind a hole: whether it ends the message that is under way. */
+/* A write behind a hole: whether it is of the message that is under way, or ends it. */
 
 /*
  * Behind a hole, or behind packets whose first one it took: the end of a message of one request comes right behind its data,
@@ -14,3 +14,7 @@ bool ft_nccl_is_another_end(const struct ft_nccl_moment *moment,
 /* Of several requests the last ones may be missing, or the end and other messages: then *answer is in doubt. */
 void ft_nccl_doubt_end(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,
 		       struct ft_nccl_answer *answer);
+
+/* Likewise of a write to one of its requests, where the hole has room for the rest of it and the beginning of another one. */
+void ft_nccl_doubt_write(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,
+			 struct ft_nccl_answer *answer);

@@ -64,6 +64,8 @@ CURED = (
     ("lossy_data", "multirecv-q2-2.21.5", 384),
     ("without_set_up+two_ports+lossy_data", "midstart-2.19.3", 7108),
     ("lossy_data+over_infiniband", "loss-ring2-2.21.5", 920043),
+    ("without_set_up+lossy+sliced_128", "multirecv-2.30.7", 960021),
+    ("without_set_up+overtaking+lossy", "multirecv-2.30.7", 970000),
 )
 
 
