@@ -2,13 +2,17 @@
 
 #include <capture/frame.h>
 
-/* Where taps differ in their order, data may be of the message before or behind that goes to the same buffer. */
+/*
+ * Where taps differ in their order, data may be of the message before or behind that goes to the same buffer. If that is more
+ * messages away than are remembered, only where as many packets as wait for their data at a time were late.
+ */
 static bool is_guess(const struct ft_nccl_followed *followed,
 		     const struct ft_nccl_transfer *transfer)
 {
 	return transfer->guessed && followed->overtaken &&
 	       followed->model.imm_content != FT_NCCL_IMM_ID &&
-	       ft_nccl_ring_recurs(&followed->ring, transfer);
+	       ((followed->recurs && followed->lag >= FT_NCCL_ASKED_AHEAD) ||
+		ft_nccl_ring_recurs(&followed->ring, transfer));
 }
 
 bool ft_nccl_is_adrift(const struct ft_nccl_transfer *transfer)

@@ -22,6 +22,7 @@ struct ask {
 	struct ft_nccl_cts first; /* entry, if it is read */
 	uint64_t k;
 	uint32_t requests;
+	bool is_further; /* than the clear-to-sends of its queue pair so far */
 };
 
 static struct ft_nccl_write write_of(const struct ft_nccl_seen *seen)
@@ -240,9 +241,20 @@ static struct ft_nccl_transfer *place_for(struct ft_nccl_moment *moment, const s
 	return transfer != NULL && !transfer->has_cts ? transfer : NULL;
 }
 
+/* The first buffer that was asked for comes again, after however many others. */
+static void compare_with_first(struct ft_nccl_followed *followed, uint64_t va)
+{
+	if (followed->first_va == 0)
+		followed->first_va = va;
+	else
+		followed->recurs = followed->recurs || va == followed->first_va;
+}
+
 static void count(struct ft_nccl_followed *followed, const struct ask *ask)
 {
 	followed->model.cts++;
+	if (ask->is_read)
+		compare_with_first(followed, ask->first.addr);
 	if (ask->is_read)
 		followed->readable++;
 	else
@@ -252,6 +264,13 @@ static void count(struct ft_nccl_followed *followed, const struct ask *ask)
 	if (!followed->has_newest || ask->k < followed->oldest)
 		followed->oldest = ask->k;
 	followed->has_newest = true;
+}
+
+static bool is_asked(const struct ft_nccl_ring *ring, uint64_t k)
+{
+	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(ring, k);
+
+	return transfer != NULL && transfer->has_cts;
 }
 
 /* False: it repeats another one. */
@@ -264,7 +283,7 @@ static bool announce(struct ft_nccl_moment *moment, const struct ask *ask)
 			     followed->lane_count) != 0)
 		return true;
 	transfer = place_for(moment, ask);
-	if (transfer == NULL && followed->has_newest && ask->k <= followed->newest)
+	if (transfer == NULL && (!ask->is_further || is_asked(&followed->ring, ask->k)))
 		return moment->turn != FT_NCCL_NEXT;
 	if (transfer == NULL) { /* its data came so long before that it is not remembered */
 		followed->overtaken = true;
@@ -383,6 +402,7 @@ static bool take(struct ft_nccl_moment *moment)
 	}
 	moment->followed->misfits = 0;
 	before = moment->lane->cts_k;
+	ask.is_further = !moment->lane->asked || ask.k > before;
 	if (!is_in_turn(moment, &ask) || !announce(moment, &ask)) {
 		if (!is_disputed(moment, &ask))
 			ft_nccl_fault_replayed(moment, ask.k);

@@ -94,7 +94,8 @@ struct ft_nccl_followed {
 	uint8_t misfits;                 /* by_grid: writes in a row that no FIFO has there */
 	bool retired;                    /* its queue pairs went to a later one */
 	bool overtaken; /* data was seen before its clear-to-send, or an ACK before what it is of: */
-			/* they pass in another order here */
+			/* they pass in another order here .. */
+	uint32_t lag;   /* .. and one behind so many packets more that were acknowledged, at most */
 	bool numbered;  /* messages are counted from the first packet on, as there was no hole */
 	bool unsure;    /* metadata names more queue pairs than there may be */
 	bool named;     /* .. but not fewer: it began with its set-up */
@@ -128,6 +129,8 @@ struct ft_nccl_followed {
 	uint8_t key_devices[FT_NCCL_KEYS];
 	uint32_t key_count; /* .. as many as ever */
 	uint8_t doubts;     /* that are its: anew.h */
+	uint64_t first_va;  /* the first that was asked for, 0: not known .. */
+	bool recurs;        /* .. and again */
 	bool has_newest;
 	uint64_t oldest; /* k of the oldest clear-to-send */
 	uint64_t newest; /* k of the newest clear-to-send */

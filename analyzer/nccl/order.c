@@ -20,9 +20,14 @@ void ft_nccl_order_acknowledge(const struct ft_nccl_moment *moment, bool is_data
 
 void ft_nccl_order_see(const struct ft_nccl_moment *moment, const struct ft_nccl_acked *acked)
 {
-	if (!moment->connections->is_replaying &&
-	    ft_nccl_is_acknowledged(acked, moment->seen->psn, moment->turn))
-		moment->followed->overtaken = true;
+	struct ft_nccl_followed *followed = moment->followed;
+	uint32_t lag = ft_psn_since(acked->psn, moment->seen->psn) + 1;
+
+	if (moment->connections->is_replaying ||
+	    !ft_nccl_is_acknowledged(acked, moment->seen->psn, moment->turn))
+		return;
+	followed->overtaken = true;
+	followed->lag = lag > followed->lag ? lag : followed->lag;
 }
 
 bool ft_nccl_order_refutes(const struct ft_nccl_moment *moment, uint64_t k)
