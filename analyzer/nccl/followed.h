@@ -94,8 +94,8 @@ struct ft_nccl_followed {
 	uint8_t misfits;                 /* by_grid: writes in a row that no FIFO has there */
 	bool retired;                    /* its queue pairs went to a later one */
 	bool overtaken; /* data was seen before its clear-to-send, or an ACK before what it is of: */
-			/* they pass in another order here .. */
-	uint32_t lag;   /* .. and one behind so many packets more that were acknowledged, at most */
+			/* they pass in another order here */
+	bool recurs;    /* `first_va` was asked for again */
 	bool numbered;  /* messages are counted from the first packet on, as there was no hole */
 	bool unsure;    /* metadata names more queue pairs than there may be */
 	bool named;     /* .. but not fewer: it began with its set-up */
@@ -122,6 +122,7 @@ struct ft_nccl_followed {
 	/* of messages whose immediate was their length: the last different ones */
 	uint64_t lengths[2];
 	uint32_t in_a_row; /* messages next to each other on one lane */
+	uint32_t lag;      /* packets that were acknowledged ahead of one that passed, at most */
 	uint64_t steps,
 		trouble; /* packets that were looked at; and when one was out of sequence last, or 0 */
 	uint64_t readable, unreadable; /* clear-to-sends */
@@ -129,14 +130,13 @@ struct ft_nccl_followed {
 	uint8_t key_devices[FT_NCCL_KEYS];
 	uint32_t key_count; /* .. as many as ever */
 	uint8_t doubts;     /* that are its: anew.h */
-	uint64_t first_va;  /* the first that was asked for, 0: not known .. */
-	bool recurs;        /* .. and again */
 	bool has_newest;
 	uint64_t oldest; /* k of the oldest clear-to-send */
 	uint64_t newest; /* k of the newest clear-to-send */
 	/* a write that nobody asked for, of whatever message: if that one's clear-to-send does not either */
 	bool has_nowhere;
 	uint64_t nowhere_k;
+	uint64_t first_va;                   /* the first buffer that was asked for; 0: not known */
 	struct ft_nccl_seen nowhere;         /* without payload */
 	uint64_t bases[FT_NCCL_SLOT_COUNTS]; /* of the FIFO, by how many slots it may have .. */
 	uint8_t base_bits;       /* .. as far as they are possible; 0: it is as the set-up says */
