@@ -64,6 +64,13 @@ static void doubt(struct ft_nccl_lane *lane, struct ft_nccl_transfer *transfer,
 	ft_nccl_loosen(lane, answer->high - answer->low);
 }
 
+/* More is asked for by now than waits at a time, though the order is not known: it may be what is asked for next instead. */
+static bool is_long_asked(const struct ft_nccl_followed *followed, uint64_t k)
+{
+	return !followed->numbered && followed->overtaken && followed->has_newest &&
+	       followed->newest >= k + FT_NCCL_ASKED_AHEAD;
+}
+
 /* What begins is of this message. */
 static void go_on_with(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 		       const struct ft_nccl_answer *answer)
@@ -75,6 +82,8 @@ static void go_on_with(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	if (answer->kind == FT_NCCL_ANSWER_DATA && !answer->alone &&
 	    ft_nccl_order_contradicts(moment, answer->k))
 		ft_nccl_order_distrust(moment->followed, moment->lane_index, 0);
+	if (answer->kind == FT_NCCL_ANSWER_DATA && is_long_asked(moment->followed, answer->k))
+		transfer->adrift = true;
 	take_in(moment, transfer, answer);
 	if (answer->kind == FT_NCCL_ANSWER_DATA && !transfer->has_cts && transfer->message.has_k &&
 	    !transfer->undecided)

@@ -26,7 +26,8 @@ TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15,
 # (seed, frames lost from here, so many, frames of the capture): the last clear-to-send of a connection is among them
 END_LOST = ((38, 2709, 80, 2816), (68, 312, 80, 450), (128, 2166, 40, 2236), (150, 1118, 20, 1157), (182, 2690, 40, 2744))
 LOST_WITH_DATA = (3162, 3169)
-FAR_AHEAD = 906031, 0.1, 11, 91  # seed, milliseconds that one port's clock is off, and the frames that are missing
+# seed, milliseconds that one port's clock is off, and the frames that are missing
+FAR_AHEAD = (906031, 0.1, 11, 91), (907516, -0.1, 0, 1093)
 # (seed, milliseconds likewise): clear-to-sends pass long after their data
 CLOCKS_APART = (902986, 1), (904211, -1), (905393, -1)
 # seed, bytes of a slice, and the frames that are left, of a job without set-up: clear-to-sends and the data that they asked for are
@@ -163,12 +164,13 @@ class Healthy(WithFolder):
 
     def test_data_that_many_messages_overtook_has_no_number(self):
         """Of more buffers than messages wait for, where so many clear-to-sends are late; but for what was kept before that was seen."""
-        seed, milliseconds, first, end = FAR_AHEAD
-        frames = clock_off(nccl_made.World(seed).frames, milliseconds)
-        kept = frames[:first] + frames[end:]
-        wrong = [m for m in self.document(kept)["messages"]
-                 if m["first_frame"] and m["k"] not in (None, kept[m["first_frame"] - 1].k)]
-        self.assertLessEqual(len(wrong), 1, wrong)
+        for seed, milliseconds, first, end in FAR_AHEAD:
+            frames = clock_off(nccl_made.World(seed).frames, milliseconds)
+            kept = frames[:first] + frames[end:]
+            wrong = [m for m in self.document(kept)["messages"]
+                     if m["first_frame"] and m["k"] not in (None, kept[m["first_frame"] - 1].k)]
+            with self.subTest(seed=seed):
+                self.assertLessEqual(len(wrong), 2, wrong)
 
     def test_clear_to_sends_that_pass_long_after_their_data(self):
         for seed, milliseconds in CLOCKS_APART:
