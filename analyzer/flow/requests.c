@@ -263,18 +263,22 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 static void note_end(const struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_half *half = &moment->flow->half;
+	bool is_sorted = ft_spans_are_sorted(half);
 	uint32_t number = half->spans;
 
 	if ((moment->operation->part & FT_PART_LAST) == 0)
 		return;
 	for (unsigned left = half->span_count; left != 0; left--) {
-		struct ft_span *hole = ft_span_at(&tracker->spans, number);
-		uint32_t at =
-			ft_psn_since(moment->observed->psn, ft_psn_add(hole->from, hole->count));
+		struct ft_span *hole;
+		int32_t at;
 
-		if ((FT_SPANS_HOLES >> hole->kind & 1) != 0 && at < FT_SPAN_ENDED)
+		number = ft_span_at(&tracker->spans, number)->prev;
+		hole = ft_span_at(&tracker->spans, number);
+		at = ft_psn_distance(moment->observed->psn, ft_psn_add(hole->from, hole->count));
+		if (is_sorted && at >= FT_SPAN_ENDED)
+			return;
+		if ((FT_SPANS_HOLES >> hole->kind & 1) != 0 && at >= 0 && at < FT_SPAN_ENDED)
 			hole->ended |= UINT64_C(1) << at;
-		number = hole->next;
 	}
 }
 
