@@ -10,10 +10,18 @@ static bool is_of(const struct ft_nccl_doubt *doubt, const struct ft_nccl_moment
 	       doubt->lane == moment->lane_index && doubt->is_cts == is_cts;
 }
 
+/* Of data that is wrong whichever message it is of, nothing else of the connection is odd either. */
+static bool may_tell(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
+{
+	return !doubt->is_whichever || (doubt->is_alone && followed->trouble <= doubt->step);
+}
+
 static void tell(struct ft_nccl_connections *connections, const struct ft_nccl_doubt *doubt)
 {
 	if (doubt->is_cts)
 		ft_nccl_tell(connections, &doubt->found);
+	else if (doubt->is_whichever)
+		ft_nccl_tell_surely(connections, &doubt->found);
 	else
 		ft_nccl_tell_of_data(connections, &doubt->found);
 }
@@ -24,30 +32,56 @@ static uint32_t next_of(const struct ft_nccl_moment *moment)
 	return ft_psn_add(ft_nccl_write_end(moment->followed, moment->seen), 1);
 }
 
-void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found,
-			  bool is_cts)
+static void let_wait(const struct ft_nccl_moment *moment, struct ft_nccl_doubt *doubt)
 {
 	struct ft_nccl_connections *connections = moment->connections;
-	struct ft_nccl_doubt doubt = {
+
+	for (unsigned i = 0; i < connections->doubt_count; i++) {
+		struct ft_nccl_doubt *other = &connections->doubts[i];
+
+		if (is_of(other, moment, doubt->is_cts))
+			doubt->is_alone = other->is_alone = false;
+		else if (other->found.connection == doubt->found.connection)
+			other->is_alone = other->is_alone && !other->is_whichever;
+	}
+	connections->doubts[connections->doubt_count++] = *doubt;
+	moment->followed->doubts++;
+	ft_nccl_hold(connections, doubt->found.frame);
+}
+
+static struct ft_nccl_doubt doubt_of(const struct ft_nccl_moment *moment,
+				     const struct ft_nccl_found *found)
+{
+	return (struct ft_nccl_doubt){
 		.found = *found,
 		.lane = moment->lane_index,
-		.is_cts = is_cts,
 		.is_alone = moment->turn != FT_NCCL_AHEAD,
 		.next = next_of(moment),
 	};
+}
 
+void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found,
+			  bool is_cts)
+{
+	struct ft_nccl_doubt doubt = doubt_of(moment, found);
+
+	doubt.is_cts = is_cts;
 	if ((moment->turn == FT_NCCL_NEXT && !is_cts) || moment->turn == FT_NCCL_LATE ||
-	    connections->doubt_count == FT_NCCL_DOUBTS) {
-		tell(connections, &doubt);
+	    moment->connections->doubt_count == FT_NCCL_DOUBTS)
+		tell(moment->connections, &doubt);
+	else
+		let_wait(moment, &doubt);
+}
+
+void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found)
+{
+	struct ft_nccl_doubt doubt = doubt_of(moment, found);
+
+	if (moment->connections->doubt_count == FT_NCCL_DOUBTS || moment->followed->doubts != 0)
 		return;
-	}
-	for (unsigned i = 0; i < connections->doubt_count; i++) {
-		if (is_of(&connections->doubts[i], moment, is_cts))
-			doubt.is_alone = connections->doubts[i].is_alone = false;
-	}
-	connections->doubts[connections->doubt_count++] = doubt;
-	moment->followed->doubts++;
-	ft_nccl_hold(connections, found->frame);
+	doubt.is_whichever = true;
+	doubt.step = moment->followed->steps + 1;
+	let_wait(moment, &doubt);
 }
 
 void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts)
@@ -82,13 +116,21 @@ void ft_nccl_anew_refute(const struct ft_nccl_moment *moment, bool is_cts)
 	for (unsigned i = 0; i < count; i++) {
 		if (is_of(&connections->doubts[i], moment, is_cts)) {
 			moment->followed->doubts--;
-			if (!has_grown(&connections->doubts[i], moment->seen->psn))
+			if (!has_grown(&connections->doubts[i], moment->seen->psn) &&
+			    may_tell(moment->followed, &connections->doubts[i]))
 				tell(connections, &connections->doubts[i]);
 		} else {
 			connections->doubts[kept++] = connections->doubts[i];
 		}
 	}
 	connections->doubt_count = kept;
+}
+
+/* Where it is wrong whichever message it is of, the connection went on, on whichever queue pair. */
+static bool stands_alone(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
+{
+	return doubt->is_alone && !doubt->goes_on && may_tell(followed, doubt) &&
+	       (!doubt->is_whichever || followed->steps > doubt->step);
 }
 
 void ft_nccl_anew_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
@@ -103,7 +145,7 @@ void ft_nccl_anew_settle(struct ft_nccl_connections *connections, struct ft_nccl
 
 		if (doubt->found.connection != followed->model.connection)
 			connections->doubts[kept++] = *doubt;
-		else if (!has_ended && doubt->is_alone && !doubt->goes_on)
+		else if (!has_ended && stands_alone(followed, doubt))
 			tell(connections, doubt);
 	}
 	connections->doubt_count = kept;

@@ -13,6 +13,12 @@
 void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found,
 			  bool is_cts);
 
+/*
+ * Likewise of data under a PSN that passed, which is wrong whichever message it is of. Its queue pairs may be another job's by now:
+ * it is told if nothing else of the connection waits, nor is out of sequence until its own goes on.
+ */
+void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found);
+
 /* A packet with an old PSN: the sequence that began anew may go on. */
 void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts);
 

@@ -138,6 +138,12 @@ static bool may_be_anothers(const struct ft_nccl_followed *followed)
 	return !followed->model.has_tcp && followed->model.net_count != 0;
 }
 
+/* Which message had the PSN may be a guess, but that this went there is none. */
+static bool may_go_nowhere(const struct ft_nccl_moment *moment, const struct ft_nccl_begun *twin)
+{
+	return !may_be_anothers(moment->followed) && (twin == NULL || is_other(twin, moment->seen));
+}
+
 static void tell_long_over(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_found found =
@@ -171,6 +177,8 @@ struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
 	}
 	share = ft_nccl_ring_shares(ring, owner) + moment->lane_index;
 	*twin = begun_with(share, seen->psn);
+	if (may_go_nowhere(moment, *twin) && ft_nccl_fault_nowhere_again(moment))
+		return NULL;
 	if (is_readable(moment->followed, owner, seen) &&
 	    !ft_nccl_answers(moment->followed, owner, seen, &request)) {
 		ft_nccl_tell_outside(moment, owner);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "anew.h"
 #include "answer.h"
 
 /*
@@ -62,6 +63,36 @@ void ft_nccl_fault_nowhere(struct ft_nccl_moment *moment)
 	followed->nowhere = *moment->seen;
 	followed->nowhere_k = followed->newest + 1;
 	ft_nccl_hold(moment->connections, moment->seen->frame);
+}
+
+/* Nor may it be the end of a message of several requests, whose sizes go elsewhere. */
+static bool may_be_sizes(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_ring *ring = &followed->ring;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		if (ring->transfers[i].used && ring->transfers[i].message.request_count != 1)
+			return ft_nccl_has_immediate(seen->opcode);
+	}
+	return false;
+}
+
+bool ft_nccl_fault_nowhere_again(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_found found = ft_nccl_found_in(followed, seen, FT_NCCL_WRITE_OUTSIDE, 0.8);
+
+	if (!ft_nccl_has_guessed_lanes(followed) || !ft_nccl_goes_nowhere(moment) ||
+	    may_be_sizes(followed, seen))
+		return false;
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64
+		 " with a PSN that passed, which none of the clear-to-sends up to message %" PRIu64
+		 " asked for",
+		 seen->length, seen->va, followed->newest);
+	ft_nccl_tell_whichever(moment, &found);
+	return true;
 }
 
 static void tell_nowhere(struct ft_nccl_connections *connections,

@@ -45,5 +45,11 @@ void ft_nccl_fault_nowhere_settle(struct ft_nccl_connections *connections,
 /* faults_nowhere.c: a write to where no clear-to-send asked for it, as far as can be told. */
 bool ft_nccl_goes_nowhere(const struct ft_nccl_moment *moment);
 
+/*
+ * faults_nowhere.c: likewise under a PSN that passed, where it is a guess which message had it; told once the sequence goes on.
+ * False: it is none, or may be what went there before.
+ */
+bool ft_nccl_fault_nowhere_again(const struct ft_nccl_moment *moment);
+
 /* It is not in what the message asked for. */
 void ft_nccl_tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *asked);

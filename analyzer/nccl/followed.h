@@ -173,10 +173,12 @@ struct ft_nccl_run {
 struct ft_nccl_doubt {
 	struct ft_nccl_found found;
 	uint8_t lane;
-	bool is_cts;   /* it goes to the sender */
-	bool is_alone; /* nothing else on this lane and way waits */
-	bool goes_on;  /* packets behind it came, in sequence .. */
-	uint32_t next; /* .. of which this PSN is the next */
+	bool is_cts;       /* it goes to the sender */
+	bool is_alone;     /* nothing else on this lane and way waits */
+	bool is_whichever; /* it is wrong whichever message it is of */
+	bool goes_on;      /* packets behind it came, in sequence .. */
+	uint32_t next;     /* .. of which this PSN is the next */
+	uint64_t step;     /* is_whichever: when it came */
 };
 
 struct ft_nccl_cut_setups;

@@ -23,6 +23,8 @@ SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message whil
 MADE_ROOM = (238,)  # with the set-up: a message whose number was a guess made room for another queue pair's before it ended
 NOT_ACKNOWLEDGED = (51,)  # from the middle: no ACK of a clear-to-send since it was known whose data it is
 TAKEN_OVER = {True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15, 25, 31, 36, 40, 43, 49)}  # by whether there is a set-up
+# (seed, sets of queue pairs, frames of the capture), without a set-up: the next job's first writes have PSNs that passed
+TAKEN_OVER_IN_SETS = (17, 2, None), (60, 4, None), (85, 2, None), (174, 4, 1347), (198, 2, 568)
 # (seed, frames lost from here, so many, frames of the capture): the last clear-to-send of a connection is among them
 END_LOST = ((38, 2709, 80, 2816), (68, 312, 80, 450), (128, 2166, 40, 2236), (150, 1118, 20, 1157), (182, 2690, 40, 2744))
 LOST_WITH_DATA = (3162, 3169)
@@ -43,6 +45,7 @@ RETH, IP_PROTOCOL, TCP = 54, 23, 6
 BOUNDARIES = range(40)
 LATE_SET_UPS = (3, 16, 23, 39, 68, 75)  # queue pairs that were met in its order, or in another one, or with their first clear-to-sends alone
 BACK = {1: 0.99, 5: 0.9, 20: 0.75, 100: 0.75}  # PSNs behind the next one: how many of such forged writes are named, at least
+BACK_OF_SEVERAL = {1: 0.75, 5: 0.7, 20: 0.7, 100: 0.3}  # likewise over several queue pairs, without a set-up
 
 
 def whole(frames, chance):
@@ -104,9 +107,9 @@ def set_up_late(frames, chance):
     return sorted(frames, key=lambda f: f.ts + (late if f.bytes[IP_PROTOCOL] == TCP else 0))
 
 
-def taken_over(seed, setup):
+def taken_over(seed, setup, sets=None):
     """Nothing is seen of the end of one job and of the beginning of the next."""
-    world, chance = nccl_made.World(seed, setup=setup), random.Random(seed)
+    world, chance = nccl_made.World(seed, setup=setup, sets=sets), random.Random(seed)
     before, after = world.frames, nccl_made.Successor(world, seed).frames
     end = int(len(before) * chance.uniform(0.3, 0.95))
     return before[:end] + after[int(len(after) * chance.choice([0, 0.02, 0.1, 0.3])):]
@@ -227,6 +230,11 @@ class Healthy(WithFolder):
                 with self.subTest(seed=seed, setup=setup):
                     found = self.document(taken_over(seed, setup), "--messages", "0")["findings"]
                     self.assertEqual([(f["rule"], f["frames"], f["evidence"]) for f in found], [])
+
+        for seed, sets, end in TAKEN_OVER_IN_SETS:
+            with self.subTest(seed=seed, sets=sets):
+                found = self.document(taken_over(seed, False, sets)[:end], "--messages", "0")["findings"]
+                self.assertEqual([(f["rule"], f["frames"], f["evidence"]) for f in found], [])
 
     def test_nothing_is_found_in_short_slices(self):
         self.finds_nothing((whole, lossy), slice_bytes=160)
@@ -410,27 +418,39 @@ class Healthy(WithFolder):
                 with self.subTest(seed=seed, way=way.__name__):
                     self.finds_forged(world, way(world.frames, random.Random(seed)))
 
+    def with_old_psns(self, world, backs):
+        """(PSNs behind the next one, the frames of each finding, those of the one that there is to be)"""
+        writes = [i for i, f in enumerate(world.frames) if f.role == "data" and f.bytes[BTH] in (0x06, 0x0a) and self.length(f)]
+        if len(writes) < 8:
+            return
+        at = writes[len(writes) * 3 // 4]
+        frame = world.frames[at]
+        record = struct.pack("<IIII", 0, 0, len(frame.bytes), frame.size) + frame.bytes
+        va, psn = struct.unpack_from(">Q", frame.bytes, RETH)[0], int.from_bytes(frame.bytes[BTH + 9:BTH + 12], "big")
+        for back in [back for back in backs if back <= psn]:
+            forged = retouched(record, psn=psn - back, reth=(va + (8 << 30), 64))[16:]
+            frames = world.frames[:at] + [nccl_made.Frame(frame.ts - 1, len(forged), forged)] + world.frames[at:]
+            yield back, [f["frames"] for f in self.document(frames, "--messages", "0")["findings"]], [at + 1]
+
+    def finds_with_old_psns(self, worlds, shares):
+        named = collections.Counter()
+        for world in worlds:
+            for back, found, forged in self.with_old_psns(world, shares):
+                with self.subTest(setup=world.setup, release=world.release, frame=forged, back=back):
+                    self.assertIn(found, ([], [forged]))
+                    named[back, len(found)] += 1
+        for back, share in shares.items():
+            self.assertGreater(named[back, 1], share * (named[back, 0] + named[back, 1]), back)
+
     def test_forged_writes_with_old_psns_are_found(self):
         """Under PSNs of messages of late, and of those before: nothing was asked for where they go."""
-        named = collections.Counter()
-        for seed, setup in itertools.product(SEEDS, (True, False)):
-            world = nccl_made.World(seed, setup=setup, sets=1, hosts=2)
-            writes = [i for i, f in enumerate(world.frames) if f.role == "data" and f.bytes[BTH] in (0x06, 0x0a) and self.length(f)]
-            if world.devices != 1 or len(writes) < 8:
-                continue
-            at = writes[len(writes) * 3 // 4]
-            frame = world.frames[at]
-            record = struct.pack("<IIII", 0, 0, len(frame.bytes), frame.size) + frame.bytes
-            va, psn = struct.unpack_from(">Q", frame.bytes, RETH)[0], int.from_bytes(frame.bytes[BTH + 9:BTH + 12], "big")
-            for back in [back for back in BACK if back <= psn]:
-                forged = retouched(record, psn=psn - back, reth=(va + (8 << 30), 64))[16:]
-                frames = world.frames[:at] + [nccl_made.Frame(frame.ts - 1, len(forged), forged)] + world.frames[at:]
-                found = self.document(frames, "--messages", "0")["findings"]
-                with self.subTest(seed=seed, setup=setup, release=world.release, back=back):
-                    self.assertIn([f["frames"] for f in found], ([], [[at + 1]]))
-                    named[back, len(found)] += 1
-        for back, share in BACK.items():
-            self.assertGreater(named[back, 1], share * (named[back, 0] + named[back, 1]))
+        worlds = (nccl_made.World(seed, setup=setup, sets=1, hosts=2) for seed, setup in itertools.product(SEEDS, (True, False)))
+        self.finds_with_old_psns((world for world in worlds if world.devices == 1), BACK)
+
+    def test_forged_writes_with_old_psns_over_several_queue_pairs(self):
+        """Without the set-up, where it is a guess which message had the PSN."""
+        worlds = (nccl_made.World(seed, setup=False, hosts=2) for seed in SEEDS)
+        self.finds_with_old_psns((world for world in worlds if world.sets * world.devices > 1), BACK_OF_SEVERAL)
 
     def test_of_two_writes_with_one_psn_both_are_named(self):
         """A short one into the buffer that was asked for comes before the connection's own: that is not blamed alone."""

@@ -3,8 +3,9 @@
 usage: nccl_injected.py PROGRAM [--rounds N] [--seed S] [--keep FOLDER] [--shared FOLDER]
 
 A write outside of what was asked for, one that nobody asked for, one of another sender, a clear-to-send that comes again: as
-packets of their own in the sequence of their queue pair. How many are named is printed, and has a floor: near holes nothing is
-told (docs/nccl.md), and of what is left of a capture of a few messages much is near a hole.
+packets of their own in the sequence of their queue pair; and a write outside under a PSN that passed, as if it were sent
+again. How many are named is printed, and has a floor: near holes nothing is told (docs/nccl.md), and of what is left of a
+capture of a few messages much is near a hole.
 """
 
 import collections
@@ -18,17 +19,20 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "e2e"))
 import accounts
 import alterations
 import nccl_altered
-from nccl import retouched
-from nccl_forged import Place
+from nccl import is_roce, retouched
+from nccl_forged import Place, psn_of
 from pcapfile import read_pcap, write_pcap
 
 STRANGER = bytes((10, 66, 6, 6))
 FAR = 1 << 30
 LOST = 0.01
-RULES = {"outside": {"nccl.write-outside", "nccl.write-unasked"}, "unasked": {"nccl.write-unasked", "nccl.write-outside", "nccl.replay"},
+RULES = {"outside": {"nccl.write-outside", "nccl.write-unasked"}, "passed": {"nccl.write-outside", "nccl.write-unasked"},
+         "unasked": {"nccl.write-unasked", "nccl.write-outside", "nccl.replay"},
          "stranger": {"nccl.second-writer"}, "replay": {"nccl.replay"}}
-FLOORS = {"whole": 0.9, "marked": 0.9, "infiniband": 0.9, "lossy": 0.5, "middle": 0.2}  # so many of them are named at least, by either verb
+# so many of them are named at least, by either verb; "without": the set-up
+FLOORS = {"whole": 0.9, "marked": 0.9, "infiniband": 0.85, "without": 0.65, "lossy": 0.5, "middle": 0.2}
 LIKE_AUDITS = 0.75  # of the writes outside that audits name where frames are lost: these do not look at the middle of writes
+SEVERAL, OF_SEVERAL = 8, 0.3  # rounds of each capture of several queue pairs, without its set-up; so many with a PSN that passed are named
 CURED = (("ring4-2.27.7", "middle", 238),)  # another frame was named: (capture, way, seed)
 
 
@@ -37,6 +41,7 @@ class Book:
         altered = nccl_altered.Book(path)
         self.name, self.truth = altered.name, altered.truth
         self.header, self.records = read_pcap(path.parent / (self.name + ".pcap"))
+        self.several = any(len(connection["receiver_qpns"]) > 1 for connection in self.truth["connections"])
         self.messages = [m for m in self.truth["messages"] if m["n"] == 1 and m["wire"][0]["dmalen"] and m["cts_frame"]]
 
 
@@ -45,6 +50,9 @@ def forgeries(place, like):
     va, size = int(place.message["receive"]["addrs"][0], 16), place.message["receive"]["posted_sizes"][0]
     psn = place.next_psn(place.data, place.at)
     yield "outside", retouched(like, psn=psn, reth=(va + FAR, 64)), psn, place.data
+    passed = [i for i in place.data if i <= place.at]
+    if passed:
+        yield "passed", retouched(like, psn=psn_of(place.records[passed[-min(3, len(passed))]]), reth=(va + FAR, 64)), None, ()
     yield "stranger", retouched(like, psn=7777, source=STRANGER, reth=(va, min(size, 64))), None, ()
     if not place.is_asked(va, min(size, 64)):
         yield "unasked", retouched(like, psn=psn, reth=(va, min(size, 64))), psn, place.data
@@ -81,6 +89,8 @@ class Judge(nccl_altered.Judge):
             kept = [i for i in range(len(records)) if way != "lossy" or i == frame or chance.random() >= LOST]
             if way == "middle":
                 kept = kept[int(frame * chance.uniform(0.1, 0.6)):]
+            if way == "without":
+                kept = [i for i in kept if is_roce(records[i])]
             kept_records = [records[i] for i in kept]
             if way == "marked":
                 kept_records = marked(book.header, kept_records, chance)
@@ -89,7 +99,7 @@ class Judge(nccl_altered.Judge):
                 path, number = self.on_infiniband(book.header, kept_records, number, chance)
             else:
                 path = write_pcap(self.folder / "forged.pcap", book.header, kept_records)
-            self.judge_findings(kind, way, path, number)
+            self.judge_findings(kind + " of several" if way == "without" and book.several else kind, way, path, number)
 
     def on_infiniband(self, header, records, number, chance):
         """The file, and which of its frames is the one with this number."""
@@ -104,7 +114,7 @@ class Judge(nccl_altered.Judge):
         for verb, findings in verbs.items():
             self.rows += 1
             self.forged[kind, way, verb] += 1
-            self.named[kind, way, verb] += any(f["rule"] in RULES[kind] and frame in f["frames"] for f in findings)
+            self.named[kind, way, verb] += any(f["rule"] in RULES[kind.split()[0]] and frame in f["frames"] for f in findings)
             for finding in findings:
                 if frame not in finding["frames"]:
                     self.complain(kind, verb, "names", finding["rule"], finding["frames"], "and not", frame, finding["evidence"])
@@ -113,9 +123,11 @@ class Judge(nccl_altered.Judge):
         self.label, sums = "in all", collections.defaultdict(lambda: [0, 0])
         for (kind, way, verb), count in sorted(self.forged.items()):
             named = self.named[kind, way, verb]
-            print("%-10s %-8s %-6s %4d of %4d are named" % (kind, way, verb, named, count))
+            print("%-19s %-10s %-6s %4d of %4d are named" % (kind, way, verb, named, count))
             sums[way, verb][0] += named
             sums[way, verb][1] += count
+            if kind == "passed of several" and named < OF_SEVERAL * count:
+                self.complain(kind, way, verb, named, "of", count, "are named")
         told, audited = (self.named["outside", "lossy", verb] for verb in ("nccl", "audit"))
         if told < LIKE_AUDITS * audited:
             self.complain(told, "writes outside are named where frames are lost, and", audited, "by audits")
@@ -129,6 +141,7 @@ def judge_rounds(asked, folder):
     books = [book for book in map(Book, nccl_altered.truths_of(asked)) if book.messages]
     rounds = [(random.Random("book %d" % seed).choice(books), sorted(FLOORS)[seed % len(FLOORS)], seed)
               for seed in range(asked.seed, asked.seed + asked.rounds)]
+    rounds += [(book, "without", seed) for book in books if book.several for seed in range(asked.seed, asked.seed + SEVERAL)]
     rounds += [(book, way, seed) for name, way, seed in CURED for book in books if book.name == name]
     for book, way, seed in rounds:
         judge.label = "seed %d, %s %s" % (seed, book.name, way)
