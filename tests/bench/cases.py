@@ -74,7 +74,7 @@ def many_flows_rows(case, flows, frames, traffic, reference):
 
 
 def loss_rows(bench):
-    """A mirror that loses frames is one that has too many: each of the rest must cost little more than of a complete capture."""
+    """A mirror that loses frames is one that has too many: a tap that is slower for it would lose more."""
     kept = 1000000
     traffic = ["--flows", 1000, *SLICES]
     enough = ["small", "--min-coverage", 0]
