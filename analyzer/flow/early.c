@@ -16,7 +16,7 @@ static uint32_t missing_early(const struct ft_tracker *tracker, const struct ft_
 	return missing;
 }
 
-/* Of what passed, no less than it misses is ahead of it: once grown, it stays so, and what is open need not be looked at. */
+/* A hole moves the half on by what is missing, so that it does not become young again: what is open is looked at until then. */
 static bool is_grown(const struct ft_tracker *tracker, struct ft_half *half, uint32_t passed)
 {
 	if (half->spans == 0 || (half->span_traits & FT_SPANS_GROWN) != 0)

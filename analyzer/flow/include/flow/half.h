@@ -50,8 +50,8 @@ struct ft_half {
 		/* without: first request seen of the first sequence; FT_PSN_NONE, FT_PSN_ANEW */
 		uint32_t first_psn;
 	};
-	uint32_t
-		spans : 21; /* PSN ranges not accounted for: first of a list in the tracker; 0: none */
+	/* PSN ranges not accounted for: first of a list in the tracker; 0: none */
+	uint32_t spans : 21;
 	uint32_t span_traits : 11; /* what may be in it: enum ft_span_traits of the tracker */
 	union {
 		uint32_t message_psn; /* of the message being sent, its first; FT_PSN_NONE */
