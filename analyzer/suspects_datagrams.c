@@ -124,7 +124,7 @@ static void check_content(const struct ft_suspects *suspects, const struct ft_fl
 	struct ft_passed before = { NULL, 0 };
 
 	if (verdict->comparable)
-		before = ft_passages_find(suspects->passages, &now);
+		before = ft_passages_find(suspects->passages, observed->frame, &now);
 	if (before.passage != NULL && before.passage->shape == now.shape &&
 	    before.passage->whole == now.whole &&
 	    ft_passage_is_unlike(before.passage, &now, observed)) {

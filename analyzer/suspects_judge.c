@@ -134,7 +134,7 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 		ft_recent_forget(scene->recent);
 	ft_suspects_note_use(suspects, scene->flow, scene->recent, observed);
 	if (looks.again || ft_recent_has(scene->recent, observed->psn))
-		before = ft_passages_find(suspects->passages, &now);
+		before = ft_passages_find(suspects->passages, observed->frame, &now);
 	if (before.passage != NULL)
 		looks.unlike = unlike(before.passage, &now, observed);
 	if (looks.unlike != 0 &&
@@ -174,7 +174,7 @@ static void check_response(const struct scene *scene, struct ft_suspicion *suspi
 	struct ft_passed before = { NULL, 0 };
 
 	if ((scene->step->what & FT_STEP_RETRANSMITTED) != 0 && is_asked_in_order(scene))
-		before = ft_passages_find(suspects->passages, &now);
+		before = ft_passages_find(suspects->passages, observed->frame, &now);
 	if (before.passage != NULL && before.passage->shape == now.shape &&
 	    before.passage->whole == now.whole &&
 	    ft_passage_is_unlike(before.passage, &now, observed) &&

@@ -3,44 +3,60 @@
 #include <decode/icrc.h>
 #include <decode/opcode.h>
 
-#include "suspects_state.h"
+#include "suspects_passages.h"
 
 enum {
-	SEARCHED_TOGETHER = 32, /* passages */
 	ASKS = 0x8000,   /* the acknowledge-request bit, in its byte of the BTH and the next .. */
 	BEHIND_ASKS = 2, /* .. and bytes of the BTH behind those */
 	BEHIND_IP_ID = FT_BRIEF_UDP - 6 + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN,
 };
-static_assert(FT_SUSPECTS_PASSAGES % SEARCHED_TOGETHER == 0, "in whole rows");
 
-/* Of some in a row those of this half and PSN: the newest, if it is newer than *before. */
-static void look_among(const struct ft_passage *some, const struct ft_passage *now,
-		       struct ft_passed *before)
+static unsigned chain_of(const struct ft_passage *passage)
 {
-	for (unsigned i = 0; i < SEARCHED_TOGETHER; i++) {
-		uint32_t back = now->frame - some[i].frame;
+	uint32_t half = passage->half & ~FT_PASSAGE_BEGINS;
 
-		if ((some[i].half & ~FT_PASSAGE_BEGINS) == now->half && some[i].psn == now->psn &&
-		    back != 0 && back <= FT_SUSPECTS_PASSAGES &&
-		    (before->passage == NULL || back < before->back))
-			*before = (struct ft_passed){ &some[i], back };
-	}
+	return (half * 0x9e3779b1u + passage->psn) * 0x85ebca6bu >> (32 - FT_PASSAGES_BITS);
 }
 
-struct ft_passed ft_passages_find(const struct ft_passages *passages, const struct ft_passage *now)
+/* All that was kept before this frame. */
+static void chain_up(struct ft_passages *passages, uint64_t frame)
 {
-	struct ft_passed before = { NULL, 0 };
-	uint32_t mark = ft_passage_mark(now);
+	uint64_t kept = passages->chained;
 
-	for (unsigned at = 0; at < FT_SUSPECTS_PASSAGES; at += SEARCHED_TOGETHER) {
-		uint32_t found = 0;
+	if (frame - kept > FT_SUSPECTS_PASSAGES)
+		kept = frame - FT_SUSPECTS_PASSAGES;
+	for (; kept != frame; kept++) {
+		unsigned place = kept % FT_SUSPECTS_PASSAGES, chain;
 
-		for (unsigned i = 0; i < SEARCHED_TOGETHER; i++)
-			found |= passages->marks[at + i] == mark;
-		if (found != 0)
-			look_among(&passages->all[at], now, &before);
+		if (passages->all[place].frame != (uint32_t)kept)
+			continue;
+		chain = chain_of(&passages->all[place]);
+		passages->older[place] = passages->newest[chain];
+		passages->newest[chain] = (uint16_t)place;
 	}
-	return before;
+	passages->chained = frame;
+}
+
+struct ft_passed ft_passages_find(struct ft_passages *passages, uint64_t frame,
+				  const struct ft_passage *now)
+{
+	unsigned place;
+	uint32_t nearest = 0;
+
+	chain_up(passages, frame);
+	place = passages->newest[chain_of(now)];
+	for (;;) {
+		const struct ft_passage *passage = &passages->all[place];
+		uint32_t back = (uint32_t)frame - passage->frame;
+
+		/* another one has its place, or it is too long ago */
+		if (back <= nearest || back > FT_SUSPECTS_PASSAGES)
+			return (struct ft_passed){ NULL, 0 };
+		if ((passage->half & ~FT_PASSAGE_BEGINS) == now->half && passage->psn == now->psn)
+			return (struct ft_passed){ passage, back };
+		nearest = back;
+		place = passages->older[place];
+	}
 }
 
 bool ft_passages_began_since(const struct ft_passages *passages, uint32_t half, uint64_t frame,
