@@ -82,7 +82,7 @@ def replay_row(bench, folder):
     path, rounds, peak_kib = bench.folder / "kept", [], 0
     with tempfile.TemporaryDirectory(dir="/tmp") as short:  # net_pcap hands dpdk-dumpcap 63 bytes of its arguments
         capture = pathlib.Path(short) / "t"
-        capture.symlink_to(bench.make("traffic", "small", "--frames", 60000, *SLICES))
+        capture.symlink_to(pathlib.Path(bench.make("traffic", "small", "--frames", 60000, *SLICES)).absolute())
         device = f"net_pcap0,rx_pcap={capture},infinite_rx=1"
         for _ in range(ROUNDS):
             ours = begun([bench.fabtap, "capture", "-i", f"dpdk:{device}", "-w", path, "--duration", FLAT_OUT_S])
