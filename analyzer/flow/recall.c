@@ -13,6 +13,14 @@ enum {
 	SURE = 8, /* entries after which all pages are taken: the first lap will touch every one */
 };
 
+/* Time of the last of several free places, and of where pages are taken: ft_recall_fits() says no, of all others yes. */
+#define LAST_FREE (UINT64_C(1) << 62)
+
+static bool is_free(const struct ft_recalled *entry)
+{
+	return entry->ts_ns == FT_RECALL_FREE || entry->ts_ns == LAST_FREE;
+}
+
 static size_t heads_bytes(uint32_t entries)
 {
 	return (size_t)entries * HEADS_PER_ENTRY * sizeof(struct ft_recall_head);
@@ -23,13 +31,25 @@ static size_t ring_bytes(uint32_t entries)
 	return (size_t)entries * sizeof(struct ft_recalled);
 }
 
+/* Of a ring without free places: what is older is a sign that it has too many, unless it has as few as may be. */
+static void use_all(struct ft_recall *recall)
+{
+	recall->spare_ns = recall->ring_mask >= ENTRIES_LEAST ? recall->keep_ns * SPARE : INT64_MAX;
+}
+
+/* All up to this number are free: nothing is pushed out until it is taken. */
+static void use_free(struct ft_recall *recall, uint32_t number)
+{
+	recall->spare_ns = INT64_MAX;
+	ft_recall_at(recall, number)->ts_ns = LAST_FREE;
+}
+
 /* The first `places` of the ring, and an index to match. */
 static void use_places(struct ft_recall *recall, uint32_t places)
 {
 	recall->ring_mask = places - 1;
 	recall->shift = 64 - (uint32_t)__builtin_ctz(places * HEADS_PER_ENTRY);
-	/* all but a step back */
-	recall->spare_ns = places > ENTRIES_LEAST ? recall->keep_ns * SPARE : INT64_MAX;
+	use_all(recall);
 }
 
 int ft_recall_init(struct ft_recall *recall, uint32_t entries, uint64_t seed)
@@ -67,7 +87,8 @@ void ft_recall_keep(struct ft_recall *recall, uint64_t window_ns)
 		window_ns = most_ns;
 	recall->slack_ns = window_ns / 2;
 	recall->keep_ns = window_ns + recall->slack_ns;
-	use_places(recall, recall->ring_mask + 1);
+	use_free(recall, recall->next + SURE);
+	use_free(recall, recall->next + recall->ring_mask);
 }
 
 static void index_all(struct ft_recall *recall)
@@ -79,7 +100,7 @@ static void index_all(struct ft_recall *recall)
 	while (recall->next != next) {
 		const struct ft_recalled *entry = ft_recall_at(recall, recall->next);
 
-		if (entry->ts_ns == FT_RECALL_FREE)
+		if (is_free(entry))
 			recall->next++;
 		else
 			ft_recall_add(recall, entry->key);
@@ -105,12 +126,14 @@ static void spread(struct ft_recall *recall)
 __attribute__((noinline)) static bool grow(struct ft_recall *recall, uint64_t now_ns)
 {
 	bool stepped_back = ft_recall_at(recall, recall->next)->ts_ns > now_ns;
+	uint32_t mask = recall->ring_mask;
 
-	if (recall->ring_mask + 1 == recall->entries)
+	if (mask + 1 == recall->entries)
 		return false;
 	do
 		spread(recall);
 	while (stepped_back && recall->ring_mask + 1 < recall->entries);
+	use_free(recall, recall->next + recall->ring_mask - mask - 1);
 	index_all(recall);
 	return true;
 }
@@ -133,7 +156,7 @@ static bool was_orderly(const struct ft_recall *recall)
 	for (uint32_t i = 0; i <= recall->ring_mask; i++) {
 		uint64_t ts_ns = recall->ring[i].ts_ns;
 
-		if (ts_ns == FT_RECALL_FREE)
+		if (is_free(&recall->ring[i]))
 			continue;
 		if (ts_ns < newest_ns && newest_ns - ts_ns > recall->slack_ns)
 			return false;
@@ -151,7 +174,7 @@ static uint32_t places_needed(const struct ft_recall *recall, uint64_t now_ns)
 	while (places > ENTRIES_LEAST) {
 		const struct ft_recalled *out = ft_recall_at(recall, recall->next - 1 - places / 2);
 
-		if (out->ts_ns != FT_RECALL_FREE && now_ns - out->ts_ns <= recall->keep_ns)
+		if (!is_free(out) && now_ns - out->ts_ns <= recall->keep_ns)
 			break;
 		places /= 2;
 	}
@@ -190,13 +213,16 @@ static void take_pages(struct ft_recall *recall)
 
 bool ft_recall_refit(struct ft_recall *recall, uint64_t now_ns)
 {
-	uint64_t oldest_ns = ft_recall_at(recall, recall->next)->ts_ns;
+	const struct ft_recalled *oldest = ft_recall_at(recall, recall->next);
 
 	if (recall->next == recall->entries + 1 + SURE)
 		take_pages(recall);
-	if (oldest_ns == FT_RECALL_FREE)
+	else if (oldest->ts_ns == LAST_FREE)
+		use_all(recall);
+	if (oldest->ts_ns == FT_RECALL_FREE)
 		return false;
-	if (oldest_ns > now_ns || now_ns - oldest_ns <= recall->keep_ns)
+	if (!is_free(oldest) &&
+	    (oldest->ts_ns > now_ns || now_ns - oldest->ts_ns <= recall->keep_ns))
 		return grow(recall, now_ns);
 	return (recall->next & recall->ring_mask) == 0 && shrink(recall, now_ns);
 }

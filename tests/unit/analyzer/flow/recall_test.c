@@ -135,10 +135,34 @@ static void entries_of_one_key_stay_in_their_order(void **state)
 	ft_recall_free(&recall);
 }
 
+/* Of the first lap; places are free where nothing is pushed out. */
+static void free_places_take_what_comes(void **state)
+{
+	static const uint32_t gaps_ns[] = { 20, 100, 5000, 1000000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof gaps_ns / sizeof *gaps_ns; i++) {
+		uint64_t now_ns = 3600000 * MS;
+		struct ft_recall recall;
+		unsigned misfits = 0;
+
+		assert_int_equal(ft_recall_init(&recall, ENTRIES, 6), 0);
+		ft_recall_keep(&recall, MS);
+		for (uint32_t number = 0; number < ENTRIES - 1; number++, now_ns += gaps_ns[i]) {
+			misfits += !ft_recall_fits(&recall, now_ns);
+			add(&recall, number, now_ns);
+		}
+		assert_true(misfits <= 1);
+		assert_int_equal(recall.ring_mask + 1, ENTRIES);
+		ft_recall_free(&recall);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_ring_has_the_places_that_its_time_needs),
+		cmocka_unit_test(free_places_take_what_comes),
 		cmocka_unit_test(what_was_never_added_is_seldom_looked_for),
 		cmocka_unit_test(entries_of_one_key_stay_in_their_order),
 	};
