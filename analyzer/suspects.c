@@ -138,7 +138,7 @@ static inline void note_answer(const struct ft_suspects *suspects, const struct 
 			       const struct ft_observed *observed)
 {
 	if (ft_is_response(observed->opcode))
-		ft_suspects_note_response(suspects, flow, observed);
+		ft_suspects_note_response(suspects, ft_suspects_number(suspects, flow), observed);
 }
 
 /* Nothing can be held against it: it is learnt. */
@@ -147,7 +147,7 @@ static inline bool is_ordinary(const struct ft_suspects *suspects, struct ft_flo
 			       uint32_t what)
 {
 	bool request = (what & ~(uint32_t)ORDINARY_REQUEST) == 0;
-	uint32_t word = ft_recent_word(observed);
+	const struct ft_request_print print = ft_request_print_of(observed);
 
 	if (!request && (what & ~(uint32_t)ORDINARY_ANSWER) != FT_STEP_ANSWER)
 		return false;
@@ -161,8 +161,8 @@ static inline bool is_ordinary(const struct ft_suspects *suspects, struct ft_flo
 		note_answer(suspects, flow, observed);
 		return true;
 	}
-	ft_recent_count(recent, observed->psn, word);
-	ft_suspects_note_passage(suspects, flow, observed, word);
+	ft_recent_count(recent, observed->psn, print.word);
+	ft_suspects_note_passage(suspects, ft_suspects_number(suspects, flow), observed, &print);
 	flow->asked = ft_suspects_moment(observed->ts_ns);
 	return true;
 }
@@ -213,22 +213,24 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *flow,
 			   const struct ft_observed *observed)
 {
-	uint32_t moment = ft_suspects_moment(observed->ts_ns), newest, word;
+	uint32_t moment = ft_suspects_moment(observed->ts_ns), newest, number;
+	struct ft_request_print print;
 	struct ft_recent *recent;
 
 	if (!ft_look_is_settled(&flow->look, observed, FT_LOOK_SETTLED) ||
 	    moment - flow->asked >= FT_SUSPECTS_LONG_AGO)
 		return false;
-	recent = ft_recent_of(suspects, flow);
+	number = ft_suspects_number(suspects, flow);
+	recent = &suspects->recent[number - 1];
 	newest = observed->psn << FT_RECENT_PSN_SHIFT | FT_RECENT_SEEN;
 	if (!ft_recent_goes_on(recent, newest) || (observed->opcode & UNBOUND) != 0)
 		return false;
 	flow->asked = moment;
 	ft_look_count_id(&flow->look, observed->ip_id);
 	ft_look_count(&flow->look);
-	word = ft_recent_word(observed);
-	ft_recent_go_on(recent, newest, word);
-	ft_suspects_note_passage(suspects, flow, observed, word);
+	print = ft_request_print_of(observed);
+	ft_recent_go_on(recent, newest, print.word);
+	ft_suspects_note_passage(suspects, number, observed, &print);
 	return true;
 }
 

@@ -109,10 +109,12 @@ static void check_qkey(struct ft_flow *flow, struct ft_recent *recent,
 static struct ft_passage passage_of(const struct ft_suspects *suspects, const struct ft_flow *flow,
 				    const struct ft_observed *observed, uint32_t strange)
 {
-	struct ft_passage passage = ft_passage_of(suspects, flow, observed, strange);
+	const struct ft_request_print print = {
+		.shape = observed->src_qp ^ observed->vlan * 0x9e3779b1u,
+		.word = strange,
+	};
 
-	passage.shape = observed->src_qp ^ observed->vlan * 0x9e3779b1u;
-	return passage;
+	return ft_passage_of(ft_suspects_number(suspects, flow), observed, &print);
 }
 
 /* Nothing but a copy comes under a PSN that passed: nobody sends a datagram again. */
@@ -126,7 +128,7 @@ static void check_content(const struct ft_suspects *suspects, const struct ft_fl
 	if (verdict->comparable)
 		before = ft_passages_find(suspects->passages, observed->frame, &now);
 	if (before.passage != NULL && before.passage->shape == now.shape &&
-	    before.passage->whole == now.whole &&
+	    !ft_passages_are_cut_apart(before.passage, &now) &&
 	    ft_passage_is_unlike(before.passage, &now, observed)) {
 		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_PSN_CONFLICT);
 		suspicion->grave = (verdict->strange | before.passage->word) != 0;

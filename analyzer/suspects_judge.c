@@ -16,7 +16,7 @@ enum {
 static uint32_t unlike(const struct ft_passage *before, const struct ft_passage *now,
 		       const struct ft_observed *observed)
 {
-	if (before->whole != now->whole)
+	if (ft_passages_are_cut_apart(before, now))
 		return 0;
 	if (before->shape != now->shape)
 		return FT_RECENT_SHAPE | (before->content != now->content ? FT_RECENT_CONTENT : 0);
@@ -125,8 +125,12 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	struct ft_suspects *suspects = scene->suspects;
 	const struct ft_observed *observed = scene->observed;
 	struct ft_request_looks looks = looks_of(scene, suspicion);
+	const struct ft_request_print print = {
+		.shape = ft_recent_shape(observed),
+		.word = ft_recent_word_of(observed, &looks),
+	};
 	const struct ft_passage now =
-		ft_passage_of(suspects, scene->flow, observed, ft_recent_word_of(observed, &looks));
+		ft_passage_of(ft_suspects_number(suspects, scene->flow), observed, &print);
 	struct ft_passed before = { NULL, 0 };
 	enum ft_conflict conflict;
 
@@ -170,13 +174,14 @@ static void check_response(const struct scene *scene, struct ft_suspicion *suspi
 {
 	struct ft_suspects *suspects = scene->suspects;
 	const struct ft_observed *observed = scene->observed;
-	const struct ft_passage now = ft_response_passage_of(suspects, scene->flow, observed);
+	const struct ft_passage now =
+		ft_response_passage_of(ft_suspects_number(suspects, scene->flow), observed);
 	struct ft_passed before = { NULL, 0 };
 
 	if ((scene->step->what & FT_STEP_RETRANSMITTED) != 0 && is_asked_in_order(scene))
 		before = ft_passages_find(suspects->passages, observed->frame, &now);
 	if (before.passage != NULL && before.passage->shape == now.shape &&
-	    before.passage->whole == now.whole &&
+	    !ft_passages_are_cut_apart(before.passage, &now) &&
 	    ft_passage_is_unlike(before.passage, &now, observed) &&
 	    !ft_passages_began_since(suspects->passages, scene->flow->peer, observed->frame,
 				     before.back))

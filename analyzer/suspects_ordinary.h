@@ -208,11 +208,21 @@ static inline uint32_t ft_recent_shape(const struct ft_observed *observed)
 	return (uint32_t)(aim * 0x9e3779b97f4a7c15u >> 32);
 }
 
-static inline uint32_t ft_recent_word(const struct ft_observed *observed)
+/* What a request is told from others by: its shape, and its word, which has a part of that. */
+struct ft_request_print {
+	uint32_t shape, word;
+};
+
+static inline struct ft_request_print ft_request_print_of(const struct ft_observed *observed)
 {
-	return (observed->psn & FT_RECENT_PSN) | (observed->content & FT_RECENT_CONTENT) |
-	       (observed->has & FT_RECENT_WHOLE) | (ft_recent_shape(observed) & FT_RECENT_SHAPE) |
-	       FT_RECENT_KEPT;
+	uint32_t shape = ft_recent_shape(observed);
+
+	return (struct ft_request_print){
+		.shape = shape,
+		.word = (observed->psn & FT_RECENT_PSN) | (observed->content & FT_RECENT_CONTENT) |
+			(observed->has & FT_RECENT_WHOLE) | (shape & FT_RECENT_SHAPE) |
+			FT_RECENT_KEPT,
+	};
 }
 
 static inline uint32_t ft_recent_look(const struct ft_observed *observed)

@@ -15,7 +15,8 @@ static unsigned chain_of(const struct ft_passage *passage)
 {
 	uint32_t half = passage->half & ~FT_PASSAGE_BEGINS;
 
-	return (half * 0x9e3779b1u + passage->psn) * 0x85ebca6bu >> (32 - FT_PASSAGES_BITS);
+	return (half * 0x9e3779b1u + (passage->psn & FT_PSN_MOST)) * 0x85ebca6bu >>
+	       (32 - FT_PASSAGES_BITS);
 }
 
 /* All that was kept before this frame. */
@@ -52,7 +53,7 @@ struct ft_passed ft_passages_find(struct ft_passages *passages, uint64_t frame,
 		/* another one has its place, or it is too long ago */
 		if (back <= nearest || back > FT_SUSPECTS_PASSAGES)
 			return (struct ft_passed){ NULL, 0 };
-		if ((passage->half & ~FT_PASSAGE_BEGINS) == now->half && passage->psn == now->psn)
+		if (ft_passage_is_under(passage, now->half, now->psn))
 			return (struct ft_passed){ passage, back };
 		nearest = back;
 		place = passages->older[place];
@@ -92,7 +93,7 @@ static bool is_tail_unlike(const struct ft_passage *before, const struct ft_pass
 	if (before->icrc == 0 || now->icrc == 0 || before->sport != now->sport)
 		return false;
 	change ^= ft_icrc_change(before->ip_id ^ now->ip_id, BEHIND_IP_ID + behind);
-	if (before->asks != now->asks)
+	if (((before->psn ^ now->psn) & FT_PASSAGE_ASKS) != 0)
 		change ^= ft_icrc_change(ASKS, BEHIND_ASKS + behind);
 	if ((now->half & FT_PASSAGE_RESPONSE) != 0)
 		change ^= ft_icrc_change((uint16_t)(aeth >> 16), behind - 2) ^

@@ -9,18 +9,25 @@
  * which has a PSN of the other half's requests.
  */
 struct ft_passage {
-	uint32_t half; /* number of its record, and these two: */
-	uint32_t psn : 24;
-	uint32_t asks : 1;  /* for an acknowledgement */
-	uint32_t whole : 1; /* nothing of it was cut off */
-	uint32_t frame;     /* low bits of its number */
-	uint32_t word; /* enum ft_recent_bits, and what was odd about it; of responses the AETH */
+	uint32_t half;  /* number of its record, and these two: */
+	uint32_t psn;   /* 24-bit, and FT_PASSAGE_ASKS, FT_PASSAGE_WHOLE */
+	uint32_t frame; /* low bits of its number */
+	uint32_t word;  /* enum ft_recent_bits, and what was odd about it; of responses the AETH */
 	uint32_t content; /* struct ft_observed */
 	uint32_t shape;   /* ft_recent_shape(); of responses operation and length */
 	uint32_t icrc;    /* struct ft_observed */
 	uint16_t ip_id, sport;
 };
 static_assert(sizeof(struct ft_passage) == 32, "two in a cache line");
+
+/* Above every PSN: it asks for an acknowledgement; nothing of it was cut off. */
+#define FT_PASSAGE_ASKS  (UINT32_C(1) << 24)
+#define FT_PASSAGE_WHOLE (UINT32_C(1) << 25)
+
+enum { FT_PASSAGE_ASKS_SHIFT = 6, FT_PASSAGE_WHOLE_SHIFT = 2 }; /* from struct ft_observed */
+static_assert((uint32_t)FT_OBSERVED_ACK_REQUEST << FT_PASSAGE_ASKS_SHIFT == FT_PASSAGE_ASKS &&
+		      (uint32_t)FT_OBSERVED_WHOLE << FT_PASSAGE_WHOLE_SHIFT == FT_PASSAGE_WHOLE,
+	      "moved, not asked for");
 
 /* Above every record number. FT_PASSAGE_BEGINS: what passed before may be of another life. */
 #define FT_PASSAGE_RESPONSE UINT32_C(0x80000000)
@@ -39,6 +46,20 @@ struct ft_passages {
 	uint16_t older[FT_SUSPECTS_PASSAGES];
 	struct ft_passage all[FT_SUSPECTS_PASSAGES];
 };
+
+static inline bool ft_passage_is_under(const struct ft_passage *passage, uint32_t half,
+				       uint32_t psn)
+{
+	return (passage->half & ~FT_PASSAGE_BEGINS) == half &&
+	       ((passage->psn ^ psn) & FT_PSN_MOST) == 0;
+}
+
+/* One of the two was cut, and the other not. */
+static inline bool ft_passages_are_cut_apart(const struct ft_passage *one,
+					     const struct ft_passage *other)
+{
+	return ((one->psn ^ other->psn) & FT_PASSAGE_WHOLE) != 0;
+}
 
 /* Frames come in ascending order; of several packets in one the last is kept. */
 static inline void ft_passages_keep(struct ft_passages *passages, uint64_t frame,

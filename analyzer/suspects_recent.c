@@ -33,7 +33,7 @@ bool ft_recent_has(const struct ft_recent *recent, uint32_t psn)
 
 uint32_t ft_recent_word_of(const struct ft_observed *observed, const struct ft_request_looks *looks)
 {
-	return ft_recent_word(observed) | ft_recent_look(observed) |
+	return ft_request_print_of(observed).word | ft_recent_look(observed) |
 	       (looks->strange ? FT_RECENT_STRANGE : 0) |
 	       (looks->reported ? FT_RECENT_REPORTED : 0);
 }

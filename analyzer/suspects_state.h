@@ -15,26 +15,32 @@ struct ft_suspects {
 	struct ft_datagram_senders *senders;
 };
 
+/* ft_flow_number() without a call. */
+static inline uint32_t ft_suspects_number(const struct ft_suspects *suspects,
+					  const struct ft_flow *flow)
+{
+	return (uint32_t)(flow - suspects->records) + 1;
+}
+
 static inline struct ft_recent *ft_recent_of(const struct ft_suspects *suspects,
 					     const struct ft_flow *flow)
 {
 	return &suspects->recent[flow - suspects->records];
 }
 
-/* `word`: as it is kept beside its half-connection. */
-static inline struct ft_passage ft_passage_of(const struct ft_suspects *suspects,
-					      const struct ft_flow *flow,
-					      const struct ft_observed *observed, uint32_t word)
+/* `print`: its word as it is kept beside its half-connection. */
+static inline struct ft_passage ft_passage_of(uint32_t half, const struct ft_observed *observed,
+					      const struct ft_request_print *print)
 {
 	return (struct ft_passage){
-		.half = (uint32_t)(flow - suspects->records) + 1,
-		.psn = observed->psn & FT_PSN_MOST,
-		.asks = (observed->has & FT_OBSERVED_ACK_REQUEST) != 0,
-		.whole = (observed->has & FT_OBSERVED_WHOLE) != 0,
+		.half = half,
+		.psn = (observed->psn & FT_PSN_MOST) |
+		       (observed->has << FT_PASSAGE_ASKS_SHIFT & FT_PASSAGE_ASKS) |
+		       (observed->has << FT_PASSAGE_WHOLE_SHIFT & FT_PASSAGE_WHOLE),
 		.frame = (uint32_t)observed->frame,
-		.word = word,
+		.word = print->word,
 		.content = observed->content,
-		.shape = ft_recent_shape(observed),
+		.shape = print->shape,
 		.icrc = observed->icrc,
 		.ip_id = observed->ip_id,
 		.sport = observed->sport,
@@ -49,33 +55,32 @@ static inline bool ft_is_response(uint8_t opcode)
 	return (responses >> (opcode & 0x1f) & 1) != 0;
 }
 
-static inline struct ft_passage ft_response_passage_of(const struct ft_suspects *suspects,
-						       const struct ft_flow *flow,
+static inline struct ft_passage ft_response_passage_of(uint32_t half,
 						       const struct ft_observed *observed)
 {
 	bool credited = (observed->has & FT_OBSERVED_AETH) != 0;
-	uint32_t aeth = credited ? (uint32_t)observed->syndrome << 24 | observed->msn : 0;
-	struct ft_passage passage = ft_passage_of(suspects, flow, observed, aeth);
+	const struct ft_request_print print = {
+		.shape = observed->opcode | observed->payload << 8,
+		.word = credited ? (uint32_t)observed->syndrome << 24 | observed->msn : 0,
+	};
 
-	passage.half |= FT_PASSAGE_RESPONSE;
-	passage.shape = observed->opcode | observed->payload << 8;
-	return passage;
+	return ft_passage_of(half | FT_PASSAGE_RESPONSE, observed, &print);
 }
 
-static inline void ft_suspects_note_passage(const struct ft_suspects *suspects,
-					    const struct ft_flow *flow,
-					    const struct ft_observed *observed, uint32_t word)
+/* `half`: number of its record. */
+static inline void ft_suspects_note_passage(const struct ft_suspects *suspects, uint32_t half,
+					    const struct ft_observed *observed,
+					    const struct ft_request_print *print)
 {
-	const struct ft_passage passage = ft_passage_of(suspects, flow, observed, word);
+	const struct ft_passage passage = ft_passage_of(half, observed, print);
 
 	ft_passages_keep(suspects->passages, observed->frame, &passage);
 }
 
-static inline void ft_suspects_note_response(const struct ft_suspects *suspects,
-					     const struct ft_flow *flow,
+static inline void ft_suspects_note_response(const struct ft_suspects *suspects, uint32_t half,
 					     const struct ft_observed *observed)
 {
-	const struct ft_passage passage = ft_response_passage_of(suspects, flow, observed);
+	const struct ft_passage passage = ft_response_passage_of(half, observed);
 
 	ft_passages_keep(suspects->passages, observed->frame, &passage);
 }
