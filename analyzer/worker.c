@@ -133,33 +133,41 @@ void ft_worker_tell_all(struct ft_worker *worker)
 		ft_judge_tell_all(worker->judge);
 }
 
-/* The end of the packets from `from` on that take a step together; from < 0, as unsigned: none do. */
-static unsigned end_of(const struct ft_batch *batch, unsigned from)
+/* Packets that take a step together. */
+struct some {
+	struct ft_item *first, *end;
+};
+
+/* Those from `from` on; from < 0, as unsigned: none. */
+static inline struct some some_from(const struct ft_worker *worker, unsigned from)
 {
-	if (from >= batch->count)
-		return from;
-	return batch->count - from < TOGETHER ? batch->count : from + TOGETHER;
+	const struct ft_batch *batch = &worker->batch;
+	unsigned left = from < batch->count ? batch->count - from : 0;
+	struct ft_item *first = &batch->items[left == 0 ? 0 : from];
+
+	return (struct some){ first, first + (left < TOGETHER ? left : TOGETHER) };
 }
 
 /* Frames come in runs: whether what it leads to was asked for with the one before it, in the same step. */
-static inline bool goes_with_last(const struct ft_item *items, unsigned i, unsigned from)
+static inline bool goes_with_last(const struct ft_item *item, const struct ft_item *first)
 {
-	return i > from && items[i].hash == items[i - 1].hash && items[i - 1].has_flow;
+	return item > first && item->hash == item[-1].hash && item[-1].has_flow;
 }
 
 /* First step: what only digest and hash lead to. */
 static void fetch_first(const struct ft_worker *worker, unsigned from, bool far)
 {
-	const struct ft_item *items = worker->batch.items;
-	unsigned end = end_of(&worker->batch, from);
+	const struct some some = some_from(worker, from);
 
-	for (unsigned i = from; i < end; i++)
-		ft_copies_prefetch(worker->copies, items[i].observed.digest);
-	for (unsigned i = from; far && i < end; i++)
-		if (items[i].has_flow && !goes_with_last(items, i, from))
-			ft_flow_prefetch_slot(worker->flows, items[i].hash);
-	for (unsigned i = from; ft_tally_is_large(&worker->tally) && i < end; i++)
-		ft_tally_prefetch_pkey(&worker->tally, ft_item_pkey(&items[i]));
+	for (const struct ft_item *item = some.first; item < some.end; item++)
+		ft_copies_prefetch(worker->copies, item->observed.digest);
+	for (const struct ft_item *item = some.first; far && item < some.end; item++)
+		if (item->has_flow && !goes_with_last(item, some.first))
+			ft_flow_prefetch_slot(worker->flows, item->hash);
+	if (!ft_tally_is_large(&worker->tally))
+		return;
+	for (const struct ft_item *item = some.first; item < some.end; item++)
+		ft_tally_prefetch_pkey(&worker->tally, ft_item_pkey(item));
 }
 
 static inline struct ft_check_ends ends_of(const struct ft_item *item)
@@ -185,16 +193,13 @@ static inline void fetch_new(const struct ft_worker *worker, const struct ft_ite
 /* Second step: the record, or what there is instead. */
 static void fetch_records(const struct ft_worker *worker, unsigned from)
 {
-	struct ft_item *items = worker->batch.items;
-	unsigned end = end_of(&worker->batch, from);
+	const struct some some = some_from(worker, from);
 
-	for (unsigned i = from; i < end; i++) {
-		struct ft_item *item = &items[i];
-
+	for (struct ft_item *item = some.first; item < some.end; item++) {
 		if (!item->has_flow)
 			continue;
-		if (goes_with_last(items, i, from)) {
-			item->record = items[i - 1].record;
+		if (goes_with_last(item, some.first)) {
+			item->record = item[-1].record;
 			continue;
 		}
 		item->record = ft_flow_peek(worker->flows, item->hash);
@@ -216,14 +221,12 @@ static inline void fetch_of(const struct ft_worker *worker, const struct ft_flow
 /* Third step, to which the second one led. */
 static void fetch_beside(const struct ft_worker *worker, unsigned from)
 {
-	const struct ft_item *items = worker->batch.items;
-	unsigned end = end_of(&worker->batch, from), count = 0;
+	const struct some some = some_from(worker, from);
 	struct ft_check_ends ends[TOGETHER];
+	unsigned count = 0;
 
-	for (unsigned i = from; i < end; i++) {
-		const struct ft_item *item = &items[i];
-
-		if (!item->followed || goes_with_last(items, i, from))
+	for (const struct ft_item *item = some.first; item < some.end; item++) {
+		if (!item->followed || goes_with_last(item, some.first))
 			continue;
 		if (item->record != 0)
 			fetch_of(worker, ft_flow_at(worker->flows, item->record));
@@ -236,10 +239,10 @@ static void fetch_beside(const struct ft_worker *worker, unsigned from)
 
 static void run_items(struct ft_worker *worker, unsigned from)
 {
-	unsigned end = end_of(&worker->batch, from);
+	const struct some some = some_from(worker, from);
 
-	for (unsigned i = from; i < end; i++)
-		ft_worker_take(worker, &worker->batch.items[i]);
+	for (struct ft_item *item = some.first; item < some.end; item++)
+		ft_worker_take(worker, item);
 }
 
 void ft_worker_run(struct ft_worker *worker)
