@@ -12,7 +12,8 @@ enum {
 	WAYS = 2, /* in a bucket */
 	LINE = 64,
 	HOMES_LEAST = 1 << 8,
-	HOMES_MOST = 1 << 13, /* 256 KiB: where more ends come and go it only has to cost little */
+	HOMES_MOST = 1 << 15, /* 1 MiB: where more ends come and go it only has to cost little */
+	HOMES_PER_PORT = 8,   /* so that hardly ever three ends share a bucket */
 	PKEY_FULL = 0x8000,
 };
 static_assert(WAYS * sizeof(struct ft_home) == LINE, "one line to look into");
@@ -24,7 +25,7 @@ int ft_homes_init(struct ft_homes *homes, const struct ft_map *map, uint64_t see
 	const struct ft_declared *declared = ft_map_declared(map);
 	uint32_t room = HOMES_LEAST;
 
-	while (room < HOMES_MOST && room < WAYS * declared->port_count)
+	while (room < HOMES_MOST && room < HOMES_PER_PORT * declared->port_count)
 		room *= 2;
 	*homes = (struct ft_homes){
 		.homes = aligned_alloc(LINE, room * sizeof *homes->homes),

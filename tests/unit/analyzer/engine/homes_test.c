@@ -5,6 +5,7 @@
 
 #include <flow/hash.h>
 
+#include "homes.h"
 #include "judge.h"
 
 /* Ends known to be at home spare a question to the map; whatever is said of them has to be what the map would say. */
@@ -141,9 +142,63 @@ static void ends_in_segments_are_judged_as_by_the_map(void **state)
 	ask_often(&by_segment);
 }
 
+enum { MANY = 3000, CELL = 5, EPOCH = 1 };
+
+static struct ft_port many_port(unsigned number)
+{
+	return (struct ft_port)ROCE_PORT("many", 10, 0, (uint8_t)(number >> 8), (uint8_t)number);
+}
+
+/* What one of the many sends to another. */
+static void make_many_item(struct ft_item *item, unsigned src, unsigned dst)
+{
+	const struct ft_port from = many_port(src), to = many_port(dst);
+
+	*item = (struct ft_item){ .usual = true };
+	memcpy(item->flow_key.src, from.ip.address, sizeof item->flow_key.src);
+	memcpy(item->flow_key.dst, to.ip.address, sizeof item->flow_key.dst);
+	memcpy(item->observed.smac, from.mac, sizeof from.mac);
+	memcpy(item->observed.dmac, to.mac, sizeof to.mac);
+	item->observed.pkey = 0x8001;
+}
+
+/* Three in a bucket push each other out: with eight places for each end there are hardly any. */
+static void nearly_all_ends_that_a_map_names_stay_known(void **state)
+{
+	static struct ft_port ports[MANY];
+	const struct ft_declared declared = {
+		TENANTS({ .name = "red", .class = FT_CUSTOMER }),
+		.ports = ports,
+		.port_count = MANY,
+		PARTITIONS({ .base = 1, .tenant = 0, ALWAYS(EVERYONE(FT_FULL)) }),
+	};
+	struct ft_map *map;
+	struct ft_homes homes;
+	struct ft_item item;
+	unsigned unknown = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < MANY; i++)
+		ports[i] = many_port(i);
+	map = compiled(&declared);
+	assert_int_equal(ft_homes_init(&homes, map, SEED), 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		make_many_item(&item, i, (i + 1) % MANY);
+		ft_homes_learn(&homes, &item, EPOCH, CELL);
+	}
+	for (unsigned i = 0; i < MANY; i++) {
+		make_many_item(&item, i, (i * 7 + 11) % MANY);
+		unknown += ft_homes_find(&homes, &item, EPOCH) != CELL;
+	}
+	assert_true(unknown < MANY * 3 / 100);
+	ft_homes_free(&homes);
+	ft_map_destroy(map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nearly_all_ends_that_a_map_names_stay_known),
 		cmocka_unit_test(ends_in_partitions_are_judged_as_by_the_map),
 		cmocka_unit_test(ends_in_segments_are_judged_as_by_the_map),
 	};
