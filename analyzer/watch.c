@@ -12,13 +12,12 @@ static bool is_sized_like_cts(uint32_t length)
 }
 
 /* Written like a clear-to-send of any family, as far as it was captured. */
-static bool fits(const struct ft_worker *worker, const struct ft_item *item)
+__attribute__((noinline)) static bool fits(const struct ft_worker *worker,
+					   const struct ft_item *item)
 {
 	struct ft_packet packet;
 	struct ft_nccl_seen seen;
 
-	if (!is_sized_like_cts(item->observed.payload))
-		return false;
 	if (!ft_item_seen(item, &worker->config->decode, &packet, &seen))
 		return false;
 	return ft_nccl_cts_may_be(
@@ -27,7 +26,8 @@ static bool fits(const struct ft_worker *worker, const struct ft_item *item)
 
 static bool is_cts(const struct ft_worker *worker, const struct ft_item *item)
 {
-	return item->observed.opcode == 0x0a && fits(worker, item);
+	return item->observed.opcode == 0x0a && is_sized_like_cts(item->observed.payload) &&
+	       fits(worker, item);
 }
 
 /* It may ask, and its other half may have come to light since. */
