@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include <flow/reserve.h>
+
 #include "outcome.h"
 
 /* What the run would come to if it ended here. */
@@ -19,7 +21,8 @@ struct sum {
 	struct ft_tracker_totals totals;
 	struct ft_loss_evidence *evidence; /* or NULL */
 	uint64_t halves;                   /* that have a peer */
-	uint64_t lonely;                   /* that have none */
+	uint32_t *lonely;                  /* that have none: numbers of their records; or NULL */
+	uint32_t lonely_count;
 };
 
 static void add_spans(struct sum *sum, const struct ft_flow *flow)
@@ -78,7 +81,7 @@ void ft_doubt_copies(struct ft_loss_evidence *evidence, const struct ft_flow *fl
 {
 	double packets = (double)flow->packets, copies = flow->look.copies;
 
-	if (flow->packets < UNCOPIED_PACKETS ||
+	if (flow->look.copies == 0 || flow->packets < UNCOPIED_PACKETS ||
 	    UNCOPIED_SHARE * (copies + by_chance * sqrt(copies)) >= packets ||
 	    (flow->half.service != FT_RC && flow->half.service != FT_XRC))
 		return;
@@ -106,53 +109,51 @@ static bool add_flow(void *context, const struct ft_flow *flow)
 		ft_count_end(sum->evidence, flow);
 		ft_doubt_copies(sum->evidence, flow);
 	}
-	sum->lonely += ft_is_lonely(flow);
 	sum->halves += flow->peer != 0;
-	return true;
-}
-
-struct lonely_sum {
-	const struct ft_pairs *pairs;
-	struct ft_lonely lonely;
-};
-
-static bool add_lonely(void *context, const struct ft_flow *flow)
-{
-	struct lonely_sum *sum = context;
-
-	if (ft_is_lonely(flow))
-		ft_lonely_add(&sum->lonely, flow, ft_pairs_is_unlike(sum->pairs, flow));
+	if (!ft_is_lonely(flow))
+		return true;
+	if (sum->lonely != NULL)
+		sum->lonely[sum->lonely_count] = ft_tracker_number(sum->tracker, flow);
+	sum->lonely_count++;
 	return true;
 }
 
 /* With those forgotten. Without memory for it, all of the table's lack their reverse. */
-static struct ft_lonely_sum sum_lonely(const struct ft_tracker *tracker, uint64_t in_table)
+static struct ft_lonely_sum sum_lonely(const struct sum *sum)
 {
-	struct lonely_sum sum = { .pairs = tracker->pairs };
+	const struct ft_tracker *tracker = sum->tracker;
 	struct ft_lonely_sum told = ft_lonely_sum(&tracker->lonely);
-	uint32_t pairs = tracker->lonely.used + (uint32_t)in_table;
+	uint32_t pairs = tracker->lonely.used + sum->lonely_count;
+	struct ft_lonely all;
 
-	if (in_table == 0)
+	if (sum->lonely_count == 0)
 		return told;
-	if (ft_lonely_init(&sum.lonely, pairs, tracker->lonely.seed) != 0) {
-		told.one_sided += in_table;
+	if (sum->lonely == NULL || ft_lonely_init(&all, pairs, tracker->lonely.seed) != 0) {
+		told.one_sided += sum->lonely_count;
 		return told;
 	}
-	ft_lonely_merge(&sum.lonely, &tracker->lonely);
-	ft_flow_each(tracker->table, add_lonely, &sum);
-	told = ft_lonely_sum(&sum.lonely);
-	ft_lonely_free(&sum.lonely);
+	ft_lonely_merge(&all, &tracker->lonely);
+	for (uint32_t i = 0; i < sum->lonely_count; i++) {
+		const struct ft_flow *flow = ft_flow_at(tracker->table, sum->lonely[i]);
+
+		ft_lonely_add(&all, flow, ft_pairs_is_unlike(tracker->pairs, flow));
+	}
+	told = ft_lonely_sum(&all);
+	ft_lonely_free(&all);
 	return told;
 }
 
 struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker,
 					   struct ft_loss_evidence *evidence)
 {
+	const size_t bytes = ft_flow_table_stats(tracker->table).used * sizeof(uint32_t);
 	struct sum sum = { .tracker = tracker, .totals = tracker->totals, .evidence = evidence };
 	struct ft_lonely_sum lonely;
 
+	sum.lonely = bytes == 0 ? NULL : ft_reserve(bytes); /* touched as far as there are some */
 	ft_flow_each(tracker->table, add_flow, &sum);
-	lonely = sum_lonely(tracker, sum.lonely);
+	lonely = sum_lonely(&sum);
+	ft_release(sum.lonely, bytes);
 	sum.totals.paired += sum.halves / 2;
 	sum.totals.one_sided = lonely.one_sided;
 	sum.totals.unpaired = lonely.unpaired;
