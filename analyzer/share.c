@@ -9,7 +9,7 @@
 
 #include "glance.h"
 
-#define NO_PLACE UINT32_MAX
+enum { WORD = 64 }; /* bits */
 
 static size_t parcels_bytes(const struct ft_share *share)
 {
@@ -18,8 +18,14 @@ static size_t parcels_bytes(const struct ft_share *share)
 	return (most + FT_PARCELS_AHEAD) * sizeof *share->parcels;
 }
 
+static size_t wanted_words(const struct ft_share *share)
+{
+	return (share->room + WORD - 1) / WORD;
+}
+
 static void free_room(struct ft_share *share)
 {
+	free(share->wanted);
 	free(share->places);
 	free(share->outcomes);
 	if (share->parcels != NULL)
@@ -30,11 +36,14 @@ static void free_room(struct ft_share *share)
 static int make_room(struct ft_share *share)
 {
 	share->room = share->batch.room;
+	share->wanted = calloc(wanted_words(share), sizeof *share->wanted);
 	share->places = calloc(share->room, sizeof *share->places);
 	share->outcomes = calloc((size_t)share->workers * share->room, sizeof *share->outcomes);
 	share->parcels = ft_reserve(parcels_bytes(share));
-	return share->places == NULL || share->outcomes == NULL || share->parcels == NULL ? -ENOMEM
-											  : 0;
+	return share->wanted == NULL || share->places == NULL || share->outcomes == NULL ||
+			       share->parcels == NULL
+		       ? -ENOMEM
+		       : 0;
 }
 
 int ft_share_init(struct ft_share *share, unsigned workers)
@@ -291,32 +300,32 @@ enum ft_account_wants ft_share_most(const struct ft_share *share)
 	return most;
 }
 
-/* Places by the packets' numbers, NO_PLACE for those that are not asked for; returns how many are. */
-static unsigned find_places(struct ft_share *share, enum ft_account_wants least)
+/* Places by the packets' numbers, of those of one worker that are asked for. */
+static void find_places(struct ft_share *share, unsigned worker, enum ft_account_wants least)
 {
-	unsigned found = 0;
+	unsigned place = worker * share->room, end = place + share->parts[worker].count;
 
-	memset(share->places, 0xff, share->batch.count * sizeof *share->places);
-	for (unsigned w = 0; w < share->workers; w++) {
-		unsigned place = w * share->room, end = place + share->parts[w].count;
+	for (; place < end; place++) {
+		uint32_t number = share->parcels[place].number;
 
-		for (; place < end; place++) {
-			if (share->outcomes[place].wants < least)
-				continue;
-			share->places[share->parcels[place].number] = place;
-			found++;
-		}
+		if (share->outcomes[place].wants < least)
+			continue;
+		share->places[number] = place;
+		share->wanted[number / WORD] |= UINT64_C(1) << number % WORD;
 	}
-	return found;
 }
 
 unsigned ft_share_order(struct ft_share *share, enum ft_account_wants least)
 {
-	unsigned wanted = find_places(share, least), count = 0;
+	unsigned count = 0;
 
-	for (unsigned number = 0; count < wanted; number++)
-		if (share->places[number] != NO_PLACE)
-			share->places[count++] = share->places[number];
+	memset(share->wanted, 0, wanted_words(share) * sizeof *share->wanted);
+	for (unsigned w = 0; w < share->workers; w++)
+		find_places(share, w, least);
+	for (size_t word = 0; word < wanted_words(share); word++)
+		for (uint64_t left = share->wanted[word]; left != 0; left &= left - 1)
+			share->places[count++] =
+				share->places[word * WORD + (unsigned)__builtin_ctzll(left)];
 	return count;
 }
 

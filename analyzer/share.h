@@ -24,7 +24,8 @@ struct ft_share {
 	struct ft_batch batch;
 	struct ft_parcel *parcels; /* worker by worker, `room` for each; then some that are none */
 	struct ft_outcome *outcomes; /* beside parcels[i] */
-	uint32_t *places;            /* in these two, by ft_share_order() */
+	uint32_t *places;            /* in these two, by ft_share_order() .. */
+	uint64_t *wanted;            /* .. which has a bit for each packet of the block here */
 	unsigned workers, room;
 	struct ft_stretch stretch; /* that its frames are, each one packet; of none: they are not */
 	struct ft_share_part parts[FT_ENGINE_WORKERS_MAX];
