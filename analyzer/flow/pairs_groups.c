@@ -101,11 +101,11 @@ static inline void put_in(struct ft_groups *groups, struct ft_group_member *memb
 	uint32_t bucket = member->place == FT_PLACE_PORT
 				  ? bucket_of_port(groups, key, member->port)
 				  : bucket_of_way(groups, key, key->src, key->dst);
-	uint32_t *first = &groups->firsts[bucket];
+	uint32_t *first = &groups->firsts[bucket], next = *first;
 
-	if (*first != 0)
-		ft_groups_at(groups, *first)->prev = number;
-	member->next = *first;
+	if (next != 0)
+		ft_groups_at(groups, next)->prev = number;
+	member->next = next;
 	member->prev = FT_MEMBER_FIRST | bucket;
 	*first = number;
 }

@@ -74,11 +74,16 @@ static inline bool ft_member_is_due(struct ft_group_member *member)
 	return true;
 }
 
-/* As if it were new. */
+/*
+ * As if it were new. Of one that is, both are read and not written: they were written just now, each by itself, and would be
+ * waited for if they were read as one.
+ */
 static inline void ft_member_look_at_once(struct ft_group_member *member)
 {
-	member->wait = 0;
-	member->level = 0;
+	if (member->wait != 0)
+		member->wait = 0;
+	if (member->level != 0)
+		member->level = 0;
 }
 
 static inline uint32_t ft_groups_number(const struct ft_groups *groups, const struct ft_flow *flow)
