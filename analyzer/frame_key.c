@@ -137,14 +137,14 @@ static void read_bth(const struct reading *reading, struct ft_check_key *key)
 	read_class(reading, key);
 }
 
-/* A BTH that was cut may still show P_Key and DestQP. A DestQP that is not there is taken for data. */
+/* A BTH that was cut may still show opcode, P_Key and DestQP. A DestQP that is not there is taken for data. */
 static void read_cut_bth(const struct ft_packet *packet, struct ft_check_key *key)
 {
+	key->service = packet->bth_captured > 0 ? packet->opcode >> 5 : FT_CHECK_NO_SERVICE;
 	if (packet->bth_captured < BTH_PKEY_END)
 		return;
 	key->known |= FT_NEED_PKEY;
 	key->pkey = packet->pkey;
-	key->service = packet->opcode >> 5;
 	if (packet->bth_captured < BTH_DEST_QP_END)
 		return;
 	key->known |= FT_NEED_DEST_QP;

@@ -52,6 +52,9 @@ bool ft_check_ordinary(const struct ft_case *frame, int64_t ts_ns, struct ft_ver
 /* Three-valued: a field that decides may be missing. */
 enum ft_answer { FT_NO, FT_YES, FT_MAYBE };
 
+/* Is the DestQP 1? Where it was cut off the opcode tells: nothing but datagrams go there. */
+enum ft_answer ft_case_is_management(const struct ft_case *frame);
+
 /* The exception that permits a crossing, first in file order; FT_MAYBE if a missing field decides. */
 enum ft_answer ft_except(const struct ft_case *frame, const struct ft_ruling *ruling,
 			 uint32_t *exception);

@@ -89,12 +89,12 @@ static bool between(const struct ft_exception *exception, const struct ft_ruling
 
 static enum ft_answer of_class(const struct ft_case *frame, const struct ft_exception *exception)
 {
+	enum ft_answer management = ft_case_is_management(frame);
+
 	if (!exception->has_classes)
 		return FT_YES;
-	if (!ft_case_knows(frame, FT_NEED_DEST_QP))
-		return FT_MAYBE;
-	if (frame->key->qp_kind != 1)
-		return FT_NO;
+	if (management != FT_YES)
+		return management;
 	if (!ft_case_knows(frame, FT_NEED_CLASS))
 		return FT_MAYBE;
 	return (exception->classes & class_bit(frame->key->mgmt_class)) != 0 ? FT_YES : FT_NO;

@@ -224,21 +224,26 @@ static void climb(const struct rung *ladder, size_t count, const struct moment *
 
 /* ---- beside the ladder ---- */
 
+enum ft_answer ft_case_is_management(const struct ft_case *frame)
+{
+	if (ft_case_knows(frame, Q))
+		return frame->key->qp_kind == 1 ? FT_YES : FT_NO;
+	return frame->key->service == UD || frame->key->service == FT_CHECK_NO_SERVICE ? FT_MAYBE
+										       : FT_NO;
+}
+
 /* May this frame cross without being asked for an exception? */
 static enum ft_answer is_exempt(const struct ft_case *frame)
 {
-	enum ft_answer ipoib;
+	enum ft_answer management = ft_case_is_management(frame);
 
-	if (frame->by_segment) /* a DestQP that was cut off is taken for data: section 5 does not need it */
-		return frame->base == FT_PKEY_DEFAULT && frame->key->qp_kind == 1 ? FT_YES : FT_NO;
 	if (!ft_case_knows(frame, P))
-		return FT_MAYBE;
+		return frame->by_segment && management == FT_NO ? FT_NO : FT_MAYBE;
 	if (frame->base != FT_PKEY_DEFAULT)
 		return FT_NO;
-	if (!ft_case_knows(frame, Q))
-		return FT_MAYBE;
-	ipoib = is_ipoib(frame);
-	return frame->key->qp_kind == 1 ? FT_YES : ipoib;
+	if (frame->by_segment || management != FT_NO)
+		return management;
+	return is_ipoib(frame);
 }
 
 static void judge_crossing(const struct ft_case *frame, struct ft_ruling *ruling)

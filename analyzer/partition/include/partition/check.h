@@ -101,9 +101,10 @@ struct ft_check_key {
 	uint8_t native;     /* 1: LIDs; 0: RoCE */
 	uint8_t has_macs;
 	uint8_t known; /* enum ft_needs bits that were readable; a need that does not apply to the frame counts as known */
-	uint8_t service; /* BTH opcode bits 7..5: UD matters to rule 3 */
+	uint8_t service; /* BTH opcode bits 7..5: UD matters to rule 3; FT_CHECK_NO_SERVICE: cut off */
 };
 static_assert(sizeof(struct ft_check_key) == 68, "padding would be hashed");
+enum { FT_CHECK_NO_SERVICE = 8 };
 
 /* An end of a frame as the map sees it. */
 struct ft_end {

@@ -133,6 +133,7 @@ static const struct ft_declared management = {
 		     .base = 0x100 }),
 };
 
+#define NOT_BEHIND_PKEY (FT_NEED_DEST_QP | FT_NEED_QKEY | FT_NEED_CLASS)
 static void management_may_name_classes(void **state)
 {
 	/* clang-format off */
@@ -146,6 +147,12 @@ static void management_may_name_classes(void **state)
 		{ "a listed class number in data",
 		  { IB(R1, G1, 0x8100), .mgmt_class = 0x07 }, 0, CROSSED, FROM_RED, TO_GREEN,
 		  CRITICAL },
+		{ "a DestQP that was cut off may be 1",
+		  { IB(R1, G1, 0x8100), .service = UD, .known = ALL_KNOWN & ~NOT_BEHIND_PKEY }, 0, 0,
+		  .undecided = true, FROM_RED, TO_GREEN },
+		{ "but not that of a connection",
+		  { IB(R1, G1, 0x8100), .known = ALL_KNOWN & ~NOT_BEHIND_PKEY }, 0, CROSSED, FROM_RED,
+		  TO_GREEN, CRITICAL },
 		{ "a class that was cut off may be listed",
 		  { IB(R1, G1, 0x8100), QP1(0), .known = ALL_KNOWN & ~FT_NEED_CLASS }, 0, 0,
 		  .undecided = true, FROM_RED, TO_GREEN },

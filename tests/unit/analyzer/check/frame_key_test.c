@@ -209,6 +209,23 @@ static void keys_hold_nothing_else(void **state)
 	}
 }
 
+static void the_opcode_is_known_from_its_first_byte_on(void **state)
+{
+	struct frame_case row = {
+		.link_type = WIRE_ETHERNET,
+		.wire = 74,
+		.bytes = { ETHERNET(0x0800), IPV4_UDP(60, 0xc0, 4791), BTH(UD, 0xffff, 9) },
+	};
+	struct ft_packet packet;
+	struct ft_check_key key;
+
+	(void)state;
+	for (row.captured = 42; row.captured <= 46; row.captured++) {
+		assert_int_equal(key_of(&row, &packet, &key), FT_FRAME_JUDGED);
+		assert_int_equal(key.service, row.captured > 42 ? UD >> 5 : FT_CHECK_NO_SERVICE);
+	}
+}
+
 static struct ft_packet roce_packet(void)
 {
 	struct ft_packet packet = {
@@ -282,6 +299,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_sorted),
 		cmocka_unit_test(keys_hold_nothing_else),
+		cmocka_unit_test(the_opcode_is_known_from_its_first_byte_on),
 		cmocka_unit_test(roce_keys_have_tags_and_macs),
 		cmocka_unit_test(native_keys_have_none),
 		cmocka_unit_test(a_wrong_icrc_decides_before_all_else),

@@ -206,7 +206,9 @@ static void groups_belong_to_the_source_at_home(void **state)
 	ASSERT_VERDICTS(&pod, cases);
 }
 
-#define CUT_BEHIND_PKEY (FT_NEED_ADDRESSES | FT_NEED_TAGS | FT_NEED_PKEY)
+#define UD              3 /* BTH opcode bits 7..5 */
+#define CUT_BEFORE_PKEY (FT_NEED_ADDRESSES | FT_NEED_TAGS)
+#define CUT_BEHIND_PKEY (CUT_BEFORE_PKEY | FT_NEED_PKEY)
 static void pkeys_are_not_what_isolates(void **state)
 {
 	/* clang-format off */
@@ -229,8 +231,21 @@ static void pkeys_are_not_what_isolates(void **state)
 		  { ROCE(RED_1, BLUE_1), IN_VLAN(101), .known = CUT_BEHIND_PKEY }, 0,
 		  R(TENANT_CROSSING), FROM_RED, TO_BLUE, .critical = true },
 		{ "cut before the P_Key: it may be invalid",
-		  { ROCE(RED_1, BLUE_1), IN_VLAN(101), .pkey = 0, .known = FT_NEED_ADDRESSES | FT_NEED_TAGS },
+		  { ROCE(RED_1, BLUE_1), IN_VLAN(101), .pkey = 0, .known = CUT_BEFORE_PKEY },
 		  0, R(TENANT_CROSSING), .undecided = true, FROM_RED, TO_BLUE, .critical = true },
+		{ "a datagram cut behind the P_Key may be management's, which is free to cross",
+		  { ROCE(RED_1, BLUE_1), IN_VLAN(101), .service = UD, .known = CUT_BEHIND_PKEY }, 0, 0,
+		  .undecided = true, FROM_RED, TO_BLUE },
+		{ "but not on another base",
+		  { ROCE(RED_1, BLUE_1), IN_VLAN(101), .pkey = 0x8001, .service = UD, .known = CUT_BEHIND_PKEY },
+		  0, R(TENANT_CROSSING) | R(DECODE_PKEY_UNUSUAL), FROM_RED, TO_BLUE, .critical = true },
+		{ "a datagram cut before the P_Key",
+		  { ROCE(RED_1, BLUE_1), IN_VLAN(101), .pkey = 0, .service = UD, .known = CUT_BEFORE_PKEY },
+		  0, 0, .undecided = true, FROM_RED, TO_BLUE },
+		{ "cut before the opcode it may be a datagram",
+		  { ROCE(RED_1, BLUE_1), IN_VLAN(101), .pkey = 0, .service = FT_CHECK_NO_SERVICE,
+		    .known = CUT_BEFORE_PKEY },
+		  0, 0, .undecided = true, FROM_RED, TO_BLUE },
 		{ "cut before the addresses", { .qp_kind = 2 }, 0, 0, .undecided = true },
 	};
 	/* clang-format on */
