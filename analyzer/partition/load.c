@@ -13,6 +13,20 @@
 
 enum { LARGEST_FILE = 1 << 30, SNIFFED = 4096 };
 
+bool ft_is_standard_input(const char *path)
+{
+	return path != NULL && strcmp(path, "-") == 0;
+}
+
+size_t ft_map_files_from_input(const struct ft_map_files *files)
+{
+	size_t count = ft_is_standard_input(files->map) + ft_is_standard_input(files->key);
+
+	for (size_t i = 0; i < files->topology_count; i++)
+		count += ft_is_standard_input(files->topologies[i]);
+	return count;
+}
+
 enum format { TAPMAP, OPENSM, UNKNOWN };
 
 static const char *const format_names[] = { [TAPMAP] = "tapmap", [OPENSM] = "opensm" };
@@ -130,6 +144,9 @@ static int check_signature(struct loading *loading, const struct ft_bytes *bytes
 
 	if (loading->files->key == NULL)
 		return 0;
+	if (ft_is_standard_input(loading->files->map))
+		return complain(loading->complaint, -EINVAL, loading->files->map,
+				"a map from standard input has no signature beside it");
 	failed = ft_signature_check(&loading->builder, loading->files->map, bytes,
 				    loading->files->key);
 	if (failed == -EINVAL)

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <partition/load.h>
+
 /* The direct calls, which OpenSSL 3 would rather not see: its own way costs a millisecond of start-up. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
@@ -55,14 +57,16 @@ static int read_all(struct ft_bytes *bytes, int file, size_t most)
 
 int ft_bytes_read(struct ft_bytes *bytes, const char *path, size_t most)
 {
-	int file = open(path, O_RDONLY | O_CLOEXEC);
+	bool standard_input = ft_is_standard_input(path);
+	int file = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	int failed;
 
 	*bytes = (struct ft_bytes){ 0 };
 	if (file < 0)
 		return -errno;
 	failed = read_all(bytes, file, most);
-	close(file);
+	if (!standard_input)
+		close(file);
 	if (failed != 0)
 		ft_bytes_release(bytes);
 	return failed;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,7 @@ struct ft_bytes {
 	size_t size;
 };
 
-/* 0, -EFBIG if the file has more than `most` bytes, or the system's -errno. */
+/* Of a path, or of standard input: `-`. 0, -EFBIG if there are more than `most` bytes, or the system's -errno. */
 int ft_bytes_read(struct ft_bytes *bytes, const char *path, size_t most);
 void ft_bytes_release(struct ft_bytes *bytes);
 

@@ -188,7 +188,7 @@ static bool has_map_options(const struct ft_job *job)
 
 static enum ft_exit check_line(const struct ft_job *job)
 {
-	size_t standard_input = 0;
+	size_t standard_input = ft_map_files_from_input(&job->files);
 
 	if (job->capture_count == 0 && !ft_job_is_live(job))
 		return ft_usage_error(job->verb, "no capture given; `-` is standard input");
@@ -202,7 +202,7 @@ static enum ft_exit check_line(const struct ft_job *job)
 		return ft_usage_error(job->verb, "--topology, --key, --map-format and "
 						 "--allow-both-pkeys need a map: -m FILE");
 	for (size_t i = 0; i < job->capture_count; i++)
-		standard_input += strcmp(job->captures[i], "-") == 0;
+		standard_input += ft_is_standard_input(job->captures[i]);
 	if (standard_input > 1)
 		return ft_usage_error(job->verb, "standard input can be read only once");
 	return FT_EXIT_CLEAN;

@@ -16,11 +16,13 @@ static bool opens_up(const struct ft_declared *next, const struct ft_declared *b
 /* A pipe has been read, and would keep the run waiting for whoever fills it again. */
 static bool can_be_read_again(const char *path)
 {
+	const char *what = ft_is_standard_input(path) ? "standard input" : "not a regular file";
 	struct stat status;
 
-	if (path == NULL || stat(path, &status) != 0 || S_ISREG(status.st_mode))
+	if (!ft_is_standard_input(path) &&
+	    (path == NULL || stat(path, &status) != 0 || S_ISREG(status.st_mode)))
 		return true; /* what is not there, reading says */
-	ft_log("%s: not a regular file, cannot be read again; the map before stays in force", path);
+	ft_log("%s: %s, cannot be read again; the map before stays in force", path, what);
 	return false;
 }
 

@@ -18,7 +18,7 @@ static const char usage[] =
 	"  map convert FILE       the same map as tapmap/1\n"
 	"\n"
 	"A port is a GUID, LID, host name, IP address, GID or MAC; TIME is 2026-11-20T10:00:00Z\n"
-	"(default: now).\n"
+	"(default: now); FILE may be -, standard input.\n"
 	"\n"
 	"options:\n"
 	"      --map-format NAME  tapmap or opensm, when the content does not tell\n"
@@ -42,6 +42,15 @@ static const struct map_verb {
 	{ "diff", 2, false, ft_map_run_diff },   { "convert", 1, false, ft_map_run_convert },
 };
 
+static size_t standard_inputs(const struct ft_map_line *line)
+{
+	size_t count = ft_map_files_from_input(&line->files);
+
+	for (size_t i = 0; i < line->path_count; i++)
+		count += ft_is_standard_input(line->paths[i]);
+	return count;
+}
+
 static enum ft_exit run_verb(const struct map_verb *verb, const struct ft_map_line *line)
 {
 	bool asked = line->at != NULL || line->port != NULL || line->pair[0] != NULL;
@@ -52,6 +61,8 @@ static enum ft_exit run_verb(const struct map_verb *verb, const struct ft_map_li
 		return ft_usage_error(&ft_verb_map, "%s takes %s, not %zu", verb->name,
 				      verb->maps == 1 ? "one map" : "an old and a new map",
 				      line->path_count);
+	if (standard_inputs(line) > 1)
+		return ft_usage_error(&ft_verb_map, "standard input can be read only once");
 	if (asked && !verb->asks)
 		return ft_usage_error(&ft_verb_map, "--at, --port and --pair belong to ask");
 	return verb->run(line);

@@ -53,6 +53,35 @@ def in_segments(known_by, *segments, **green_options):
                 for number, (tenant, *members) in enumerate(segments)]}
 
 
+class StandardInput(WithFolder):
+    MAP = TAPMAP / "v01_three_tenants.json"
+
+    def test_a_map_or_a_topology_comes_from_a_pipe(self):
+        piped = fabtap("map", "convert", "-", stdin=self.MAP.read_bytes())
+        self.assertEqual(piped.out, fabtap("map", "convert", self.MAP).out)
+        conf = OPENSM / "v01_three_tenants.conf"
+        piped = fabtap("map", "convert", "--topology", "-", conf, stdin=FABRIC.read_bytes())
+        self.assertEqual(piped.out, fabtap("map", "convert", "--topology", FABRIC, conf).out)
+        self.assertEqual(fabtap("map", "check", "-", stdin=b"{").status, FAILED)
+
+    def test_an_audit_says_the_same_of_it(self):
+        def report(name, **options):
+            document = fabtap("audit", "-m", name, "--json", TENANTS / "tenants-ib.pcap", **options).json()
+            self.assertEqual(document["map"].pop("file"), str(name))
+            return [row if row["map_ref"] is None else {**row, "map_ref": row["map_ref"]["line"], "evidence": None}
+                    for row in document.pop("findings")], document
+        path = TENANTS / "tenants-ib.map.json"
+        self.assertEqual(report("-", stdin=path.read_bytes()), report(path))
+
+    def test_it_can_be_read_only_once(self):
+        capture, pem = TENANTS / "tenants-ib.pcap", TAPMAP / "signer.pub.pem"
+        for arguments in (("audit", "-m", "-", "-"), ("map", "diff", "-", "-"), ("audit", "-m", "-", "--topology", "-", capture)):
+            run = fabtap(*arguments, stdin=self.MAP.read_bytes())
+            self.assertEqual((run.status, run.err.decode().count("only once")), (FAILED, 1), run)
+        run = fabtap("audit", "-m", "-", "--key", pem, capture, stdin=self.MAP.read_bytes())
+        self.assertEqual((run.status, "no signature beside it" in run.err.decode()), (FAILED, True), run)
+
+
 class OpenSM(unittest.TestCase):
     maxDiff = 3000
 

@@ -9,7 +9,7 @@ struct ft_map_complaint {
 
 /* What to load. Pointers are borrowed for the call. */
 struct ft_map_files {
-	const char *map;    /* path */
+	const char *map; /* path; `-`, here and below: standard input, for one of all these files */
 	const char *format; /* "tapmap", "opensm"; NULL: found out from the content */
 	/* ibnetdiscover, guid2lid, smpquery, saquery output; kind found from the content */
 	const char *const *topologies;
@@ -18,6 +18,11 @@ struct ft_map_files {
 	const char *key;
 	bool allow_both_pkeys; /* OpenSM -W */
 };
+
+bool ft_is_standard_input(const char *path);
+
+/* How many of them are standard input; NULL counts for none. */
+size_t ft_map_files_from_input(const struct ft_map_files *files);
 
 /*
  * Read, check and resolve a map. 0 and *declared (verdict OK, WARN or FAIL_OPEN), or -errno with
