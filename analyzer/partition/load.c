@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "opensm.h"
 #include "signature.h"
 #include "source.h"
@@ -157,12 +158,27 @@ static int check_signature(struct loading *loading, const struct ft_bytes *bytes
 			   : 0;
 }
 
+/* OpenSM would drop most of them, and that everybody may talk to everybody then is not what they say. */
+static int refuse_foreign(struct loading *loading, const char *what)
+{
+	char text[160];
+
+	snprintf(text, sizeof text,
+		 "%s; maps are tapmap/1 and partitions.conf of OpenSM (if OpenSM does read this: "
+		 "--map-format opensm)",
+		 what);
+	return complain(loading->complaint, -EINVAL, loading->files->map, text);
+}
+
 static int read_map(struct loading *loading, const struct ft_bytes *bytes)
 {
 	const char *name = loading->files->format;
+	const char *foreign = ft_foreign_format((const char *)bytes->at, bytes->size);
 	enum format format = name != NULL ? named_format(name) : found_format(bytes);
 	int failed;
 
+	if (name == NULL && foreign != NULL)
+		return refuse_foreign(loading, foreign);
 	if (format == UNKNOWN)
 		return complain(loading->complaint, -EINVAL, loading->files->map,
 				name != NULL ? "no such map format; there are tapmap and opensm"

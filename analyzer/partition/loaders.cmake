@@ -23,6 +23,7 @@ target_sources(partition PRIVATE
 	${CMAKE_CURRENT_LIST_DIR}/topology_ibnetdiscover.c
 	${CMAKE_CURRENT_LIST_DIR}/topology_lists.c
 	${CMAKE_CURRENT_LIST_DIR}/topology_records.c
+	${CMAKE_CURRENT_LIST_DIR}/foreign.c
 	${CMAKE_CURRENT_LIST_DIR}/load.c
 	${CMAKE_CURRENT_LIST_DIR}/document.c
 	${CMAKE_CURRENT_LIST_DIR}/effective.c
