@@ -82,6 +82,25 @@ class StandardInput(WithFolder):
         self.assertEqual((run.status, "no signature beside it" in run.err.decode()), (FAILED, True), run)
 
 
+class Owners(WithFolder):
+    """A port that a keyword stands for is nobody's by that; one that is listed is its tenant's."""
+
+    def converted(self, members):
+        conf = self.folder / "partitions.conf"
+        conf.write_text("Default=0x7fff : ALL=limited, SELF=full ;\ncommon=0x0300 : %s ;\n" % members)
+        run = fabtap("map", "convert", "--topology", FABRIC, conf)
+        self.assertEqual(run.status, 0, run)
+        return run.complaints()
+
+    def test_convert_says_whom_it_makes_owners(self):
+        for keyword in "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS":
+            complaints = self.converted("ALL=limited, %s=full" % keyword)
+            self.assertEqual(len(complaints), 1, complaints)
+            self.assertIn("partitions.conf:2: ports that ALL_CAS, ALL_SWITCHES or ALL_ROUTERS stand for", complaints[0])
+            self.assertIn("common's own", complaints[0])
+        self.assertEqual(self.converted("ALL=full, SELF=limited, 0xb8cef60300100021=limited"), [])
+
+
 class OpenSM(unittest.TestCase):
     maxDiff = 3000
 
