@@ -39,10 +39,10 @@ static int refuse(const struct ft_live_line *line, const char *option, const cha
 	return -EINVAL;
 }
 
-static int take_address(struct ft_live_line *line, const char *value)
+int ft_live_line_address(struct ft_live_line *line, const char *option, const char *value)
 {
 	if (!ft_live_is_address(value))
-		return refuse(line, "-i", value,
+		return refuse(line, option, value,
 			      "a live source: pcap:INTERFACE, dpdk:DEVICE or verbs:DEVICE/PORT");
 	line->addresses[line->count++] = value;
 	return 0;
@@ -88,7 +88,7 @@ int ft_live_line_option(struct ft_live_line *line, int code, const char *value)
 	line->options |= code != 'i';
 	switch (code) {
 	case 'i':
-		return take_address(line, value);
+		return ft_live_line_address(line, "-i", value);
 	case 's':
 		return take_snap(line, value);
 	case 'f':

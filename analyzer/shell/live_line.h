@@ -47,6 +47,9 @@ void ft_live_line_free(struct ft_live_line *line);
 /* Take an option. 1: it is none of these; 0: taken; -EINVAL: refused, told. */
 int ft_live_line_option(struct ft_live_line *line, int code, const char *value);
 
+/* Take a source that was named otherwise, by `option` of the line. 0, or -EINVAL: refused, told. */
+int ft_live_line_address(struct ft_live_line *line, const char *option, const char *value);
+
 /* Open the sources; `keep` as in ft_live_config. Told: what could not be opened. 0 or -errno. */
 int ft_live_line_open(struct ft_live_line *line, unsigned keep, struct ft_source **source);
 

@@ -3,7 +3,7 @@
 
 #include "extcap_line.h"
 #include "log.h"
-#include "verb.h"
+#include "options.h"
 
 static const char usage[] = "usage: fabtap help [VERB]\n"
 			    "\n"
@@ -41,6 +41,8 @@ static enum ft_exit run(int argc, char **argv)
 
 	if (argc < 2)
 		return overview();
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return ft_usage_print(&ft_verb_help);
 	verb = find(argv[1]);
 	if (verb == NULL || argc > 2) {
 		ft_log("help: no verb %s; `fabtap help` lists them", argv[verb == NULL ? 1 : 2]);

@@ -104,7 +104,7 @@ static enum ft_exit run_line(struct ft_probe *probe, int argc, char **argv)
 	if (argc - optind > 1)
 		return ft_usage_error(&ft_verb_probe, "passive takes one source, not %d",
 				      argc - optind);
-	if (ft_live_line_option(&probe->line, 'i', argv[optind]) != 0)
+	if (ft_live_line_address(&probe->line, "passive", argv[optind]) != 0)
 		return FT_EXIT_FAILED;
 	return ft_probe_passive(probe);
 }
@@ -129,7 +129,7 @@ static enum ft_exit run_passive(int argc, char **argv)
 static enum ft_exit run(int argc, char **argv)
 {
 	if (argc < 2)
-		return ft_usage_error(&ft_verb_probe, "passive?");
+		return ft_usage_error(&ft_verb_probe, "what? `fabtap probe passive SOURCE`");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return ft_usage_print(&ft_verb_probe);
 	if (strcmp(argv[1], "passive") == 0)

@@ -183,13 +183,7 @@ static int take_option(struct ft_live_line *line, int code, struct asked *asked)
 		return 0;
 	if (code != FT_OPTION_TEST)
 		return ft_live_line_option(line, code, optarg);
-	if (ft_live_is_address(optarg))
-		return ft_live_line_option(line, 'i', optarg);
-	ft_usage_error(&ft_verb_sources,
-		       "--test %s: not a live source: pcap:INTERFACE, dpdk:DEVICE or "
-		       "verbs:DEVICE/PORT",
-		       optarg);
-	return -EINVAL;
+	return ft_live_line_address(line, "--test", optarg);
 }
 
 static enum ft_exit run(int argc, char **argv)

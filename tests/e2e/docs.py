@@ -108,6 +108,18 @@ class Readme(unittest.TestCase):
         self.assertEqual(sample, page[start:start + len(sample)])
 
 
+class Help(unittest.TestCase):
+    def test_every_verb_tells_its_usage_either_way(self):
+        verbs = re.findall(r"^  (\w+) ", fabtap("help").out.decode(), re.M)
+        self.assertIn("probe", verbs)
+        for verb in verbs:
+            asked = fabtap("help", verb)
+            self.assertTrue(asked.out.startswith(b"usage: fabtap " + verb.encode()), asked)
+            for option in "--help", "-h":
+                run = fabtap(verb, option)
+                self.assertEqual((run.status, run.out, run.err), (0, asked.out, b""), run)
+
+
 class Findings(unittest.TestCase):
     DOCUMENT = (PROJECT / "docs" / "findings.md").read_text()
 

@@ -335,6 +335,8 @@ class CommandLine(WithFolder):
                           ("passive", "pcap:a", "--root", "/nowhere"), ("passive", "pcap:a", "--bogus")):
             run = fabtap("probe", *arguments)
             self.assertEqual((run.status, run.out, len(run.complaints())), (FAILED, b"", 1), run)
+            self.assertNotIn("-i", run.err.decode(), "it was not given")
+        self.assertIn("fabtap probe passive SOURCE", fabtap("probe").err.decode())
 
     def test_a_user_with_the_capabilities_of_the_program_gets_the_same_record(self):
         """Set on the file, they make the process one that others of the same user may not look into."""
