@@ -24,11 +24,17 @@ static unsigned mgid_base(const struct ft_exception *exception)
 	return ((unsigned)mgid[4] << 8 | mgid[5]) & FT_PKEY_DEFAULT;
 }
 
+/* Without such a partition the default P_Key is everyone's for management, of the classes that these list. */
+static bool rules_default_base(const struct ft_exception *exception)
+{
+	return exception->kind == FT_EXCEPT_MANAGEMENT && exception->base == FT_PKEY_DEFAULT;
+}
+
 static const char *why_never(const struct ft_declared *declared,
 			     const struct ft_exception *exception)
 {
 	if (exception->has_pkey && declared->partition_count != 0 &&
-	    partition_of(declared, exception->base) == NULL)
+	    partition_of(declared, exception->base) == NULL && !rules_default_base(exception))
 		return "no partition has its P_Key";
 	if (mgid_base(exception) != 0 && declared->partition_count != 0 &&
 	    partition_of(declared, mgid_base(exception)) == NULL)

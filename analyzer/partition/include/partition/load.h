@@ -19,6 +19,7 @@ struct ft_map_files {
 	bool allow_both_pkeys; /* OpenSM -W */
 };
 
+/* `-`; NULL is not. */
 bool ft_is_standard_input(const char *path);
 
 /* How many of them are standard input; NULL counts for none. */

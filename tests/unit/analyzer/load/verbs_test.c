@@ -437,6 +437,11 @@ static void lint_finds_what_an_operator_wants_to_know(void **state)
 		  HEAD "\"exceptions\":[\n{\"id\":\"e\",\"kind\":\"management\",\"pkey\":\"0x9\"}],"
 		       "\"partitions\":[" RED "," GREEN "," NAS "]}",
 		  "exception-never-matches", 9 },
+		{ "an exception for the default one, which is everyone's for management then",
+		  HEAD
+		  "\"exceptions\":[\n{\"id\":\"e\",\"kind\":\"management\",\"pkey\":\"0x7fff\","
+		  "\"classes\":[\"cm\"]}],\"partitions\":[" RED "," GREEN "," NAS "]}",
+		  NULL, 0 },
 		{ "an interval that was over before",
 		  HEAD "\"issued_at\":\"2026-01-02T00:00:00Z\",\"partitions\":[" RED "," GREEN
 		       "," NAS
