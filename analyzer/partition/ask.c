@@ -229,7 +229,7 @@ static int answer_pair(const struct ft_map *map, const struct ft_question *quest
 	char text[FT_NOTATION_ROOM], at[FT_MOMENT_ROOM];
 	struct ft_talk talk;
 
-	ft_map_may_talk(map, a, b, question->at_ns, &talk);
+	ft_map_may_talk_tagged(map, a, b, question->at_ns, &talk);
 	if (json)
 		return ft_json_write(
 			json_pack("{s:s, s:o, s:[o, o], s:b, s:b, s:o, s:o, s:o}", "schema",

@@ -2,6 +2,7 @@
 #include "case.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* RC data from one endpoint to the other, with the P_Key the sender holds. */
 static void imagine(struct ft_case *frame, struct ft_check_key *key, const struct ft_map *map,
@@ -90,8 +91,9 @@ static void excuse(const struct ft_case *frame, struct ft_talk *talk)
 
 static bool try_frame(const struct ft_case *frame, int64_t ts_ns, struct ft_talk *talk)
 {
-	/* which VLAN or VNI such a frame would be seen in is not asked */
-	const uint32_t ignored = 1u << FT_RULE_TENANT_WRONG_SEGMENT | FT_RULE_ALERTS;
+	/* which VLAN or VNI an untagged frame would be seen in is not asked */
+	const uint32_t ignored =
+		FT_RULE_ALERTS | (frame->tags.count == 0 ? 1u << FT_RULE_TENANT_WRONG_SEGMENT : 0);
 	struct ft_ruling ruling;
 
 	ft_rule_at(frame, ts_ns, &ruling);
@@ -147,4 +149,56 @@ void ft_map_may_talk(const struct ft_map *map, uint32_t a, uint32_t b, int64_t t
 	}
 	if (talk->because[0] == '\0')
 		snprintf(talk->because, sizeof talk->because, "no common partition");
+}
+
+struct tagged {
+	struct ft_case *frame;
+	int64_t ts_ns;
+	struct ft_talk *talk;
+};
+
+static bool try_tag(const struct tagged *tagged, const struct ft_member *tag)
+{
+	bool in_overlay = tag->kind == FT_MEMBER_VNI;
+	struct ft_talk *talk = tagged->talk;
+	size_t length;
+
+	tagged->frame->tags = ft_tags_of(tagged->frame->map, in_overlay, tag->number,
+					 in_overlay ? 0 : (uint16_t)tag->number);
+	if (!try_frame(tagged->frame, tagged->ts_ns, talk))
+		return false;
+	length = strlen(talk->because);
+	snprintf(talk->because + length, sizeof talk->because - length, ", in %s %u",
+		 in_overlay ? "VNI" : "VLAN", tag->number);
+	return true;
+}
+
+/* In one of the VLANs and VNIs that a segment lists. */
+static bool try_tags(void *with, const struct ft_compiled_interval *slot)
+{
+	const struct tagged *tagged = with;
+
+	for (size_t i = 0; ft_span_holds(slot, tagged->ts_ns) && i < slot->source->member_count;
+	     i++)
+		if (ft_member_is_tag(&slot->source->members[i]) &&
+		    try_tag(tagged, &slot->source->members[i]))
+			return true;
+	return false;
+}
+
+void ft_map_may_talk_tagged(const struct ft_map *map, uint32_t a, uint32_t b, int64_t ts_ns,
+			    struct ft_talk *talk)
+{
+	static const struct ft_segment_tags untagged = { 0 };
+	struct ft_check_key key;
+	struct ft_case frame;
+	struct tagged tagged = { &frame, ts_ns, talk };
+
+	ft_map_may_talk(map, a, b, ts_ns, talk);
+	if (talk->allowed || a == FT_NONE || b == FT_NONE)
+		return;
+	imagine(&frame, &key, map, a, b);
+	use_segments(&frame);
+	if (!ft_place_spans(map, &frame.from, &untagged, try_tags, &tagged))
+		ft_place_spans(map, &frame.to, &untagged, try_tags, &tagged);
 }

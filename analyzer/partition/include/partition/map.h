@@ -97,8 +97,15 @@ struct ft_talk {
 
 /*
  * May the first endpoint send data (RC, with the P_Key that it holds) to the second at this instant: over any base
- * that the first has, the default one last, then by segments, whatever the VLAN or VNI. FT_NONE is an endpoint that
- * may not.
+ * that the first has, the default one last, then by the tenants that segments give the two where no VLAN or VNI is
+ * looked at. FT_NONE is an endpoint that may not.
  */
 void ft_map_may_talk(const struct ft_map *map, uint32_t a, uint32_t b, int64_t ts_ns,
 		     struct ft_talk *talk);
+
+/*
+ * The same; or in some VLAN or VNI of a segment that lists either address, where it may be another tenant's. `because`
+ * names it then. Segments that list tags alone, and so any address there, are not asked.
+ */
+void ft_map_may_talk_tagged(const struct ft_map *map, uint32_t a, uint32_t b, int64_t ts_ns,
+			    struct ft_talk *talk);

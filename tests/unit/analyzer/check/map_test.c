@@ -223,6 +223,60 @@ static const struct ft_declared pod = {
 		     .direction = FT_DIR_TO }),
 };
 
+/* Red's subnet holds an address that is blue's in another VLAN, and green's in an overlay for a while. */
+static const struct ft_declared shared_subnet = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER },
+		{ .name = "green", .class = FT_CUSTOMER }),
+	PORTS(ROCE_PORT("r1", 10, 0, 1, 1), ROCE_PORT("lent", 10, 0, 1, 99),
+	      ROCE_PORT("b1", 10, 0, 2, 1), ROCE_PORT("x", 10, 0, 7, 1),
+	      ROCE_PORT("y", 10, 0, 7, 2), ROCE_PORT("c1", 10, 0, 3, 1)),
+	SEGMENTS({ .tenant = 0, ALWAYS(VLAN(101), NET(10, 0, 1, 0, 24)) },
+		 { .tenant = 1, ALWAYS(VLAN(102), NET(10, 0, 1, 99, 32), NET(10, 0, 2, 0, 24)) },
+		 { .tenant = 2,
+		   INTERVALS({ .from_ns = 0,
+			       .to_ns = SECONDS(9),
+			       MEMBERS(VNI(77), NET(10, 0, 1, 64, 26), NET(10, 0, 3, 0, 24)) }) },
+		 { .tenant = 2, ALWAYS(VLAN(7)) }),
+};
+
+static void a_vlan_may_let_two_talk(void **state)
+{
+	enum { R1, LENT, B1, X, Y, C1 };
+	static const struct {
+		const char *says;
+		uint32_t a, b;
+		int64_t ts_ns;
+		const char *because; /* its end; NULL: not allowed */
+	} rows[] = {
+		{ "one tenant's, whatever the VLAN", LENT, B1, 0, "blue to blue by segment" },
+		{ "the subnet's tenant, in its VLAN", R1, LENT, 0,
+		  "red to red by segment, in VLAN 101" },
+		{ "two tenants in every VLAN", R1, B1, 0, NULL },
+		{ "a segment of tags alone says nothing of an address", X, Y, 0, NULL },
+		{ "an overlay's tenant, while it is there", LENT, C1, 0,
+		  "green to green by segment, in VNI 77" },
+		{ "and no longer", LENT, C1, SECONDS(9), NULL },
+	};
+	struct ft_map *map = compiled(&shared_subnet);
+	struct ft_talk talk;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *because = rows[i].because, *end;
+
+		ft_map_may_talk_tagged(map, rows[i].a, rows[i].b, rows[i].ts_ns, &talk);
+		end = because != NULL ? strstr(talk.because, because) : "";
+		if (talk.allowed != (because != NULL) || end == NULL ||
+		    (because != NULL && strcmp(end, because) != 0))
+			fail_msg("%s: %d, %s", rows[i].says, talk.allowed, talk.because);
+	}
+	ft_map_may_talk_tagged(map, R1, FT_NONE, 0, &talk);
+	assert_false(talk.allowed);
+	ft_map_may_talk(map, R1, LENT, 0, &talk);
+	assert_false(talk.allowed);
+	ft_map_destroy(map);
+}
+
 static void segments_answer_too(void **state)
 {
 	enum { R1, R2, G1, NAS_PORT, FREE };
@@ -453,6 +507,7 @@ int main(void)
 		cmocka_unit_test(entries_are_those_in_force),
 		cmocka_unit_test(who_may_talk),
 		cmocka_unit_test(segments_answer_too),
+		cmocka_unit_test(a_vlan_may_let_two_talk),
 		cmocka_unit_test(endpoints_are_found_by_every_name),
 		cmocka_unit_test(an_address_belongs_to_every_prefix_around_it),
 		cmocka_unit_test(the_most_specific_line_decides_and_of_equals_the_fuller),
