@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
@@ -52,13 +53,13 @@ static int take_count(const char *value, uint64_t *frames)
 static int take_choice(struct ft_capture_line *line, const char *field, const char *value)
 {
 	struct ft_flow_complaint complaint;
-	char expression[256];
-	int error;
+	char *expression;
+	int error = -ENOMEM;
 
-	if ((size_t)snprintf(expression, sizeof expression, "%s=%s", field, value) >=
-	    sizeof expression)
-		return refuse("--", field, "shorter than 250 characters");
-	error = ft_flow_choice_where(&line->choice, expression, &complaint);
+	if (asprintf(&expression, "%s=%s", field, value) > 0) {
+		error = ft_flow_choice_where(&line->choice, expression, &complaint);
+		free(expression);
+	}
 	if (error == -EINVAL)
 		ft_usage_error(&ft_verb_capture, "--%s", complaint.text);
 	else if (error != 0)

@@ -23,6 +23,19 @@ static void set_addresses(const struct ft_packet *packet, struct ft_report_flow 
 	memcpy(row->dst.octets, packet->dst, sizeof row->dst.octets);
 }
 
+/* A BTH that was cut may still show them. */
+static void set_transport(const struct ft_packet *packet, struct ft_report_flow *row)
+{
+	enum { PKEY_END = 4, DEST_QP_END = 8 };
+	bool whole = (packet->has & FT_HAS_BTH) != 0;
+	unsigned captured = packet->truncated == FT_CUT_BTH ? packet->bth_captured : 0;
+
+	row->has_pkey = whole || captured >= PKEY_END;
+	if (row->has_pkey)
+		row->pkey = packet->pkey;
+	row->dest_qp = whole || captured >= DEST_QP_END ? packet->dest_qp : UINT32_MAX;
+}
+
 static void set_verdict(const struct ft_frame_verdict *verdict, struct ft_report_flow *row)
 {
 	row->src.tenant = verdict->from;
@@ -55,13 +68,9 @@ static bool takes(const struct ft_flow_choice *choice, const struct ft_packet *p
 bool ft_frame_is_chosen(const struct ft_flow_choice *choice, const struct ft_frame_view *view)
 {
 	const struct ft_packet *packet = view->packet;
-	struct ft_report_flow row = { .dest_qp = UINT32_MAX };
+	struct ft_report_flow row = { 0 };
 
-	if ((packet->has & FT_HAS_BTH) != 0) {
-		row.has_pkey = true;
-		row.pkey = packet->pkey;
-		row.dest_qp = packet->dest_qp;
-	}
+	set_transport(packet, &row);
 	if (view->verdict != NULL)
 		set_verdict(view->verdict, &row);
 	return takes(choice, packet, &row);

@@ -1,8 +1,10 @@
 """`capture` keeps the frames that its options choose, and no others: held to what `decode` tells of each."""
 
 import ipaddress
+import struct
 
 from harness import COMPLIANT, DATA, FAILED, WithFolder, fabtap, main
+from pcapfile import read_pcap, write_pcap
 
 TENANTS = DATA / "tenants"
 CASES = (("tenants-ib.pcap", "tenants-ib.map.json"), ("tenants-segments.pcap", "tenants-segments.map.json"))
@@ -65,6 +67,28 @@ class Chosen(WithFolder):
     def test_by_queue_pair(self):
         self.keeps(CASES[0], ("--qp", "1,0"), lambda packet: packet.get("dest_qp") in (0, 1))
         self.keeps(CASES[0], ("--qp", "0xffffff"), lambda packet: packet.get("dest_qp") == 0xFFFFFF)
+
+    def kept(self, capture, *options):
+        target = self.folder / "kept.pcapng"
+        self.assertEqual(fabtap("capture", *options, "-w", target, capture).status, COMPLIANT)
+        return [packet["ts_ns"] for packet in fabtap("decode", "--json", target).lines()]
+
+    def test_of_frames_that_are_cut_behind_the_queue_pair_like_whole_ones(self):
+        whole, cut = TENANTS / "tenants-segments.pcap", self.folder / "cut.pcap"
+        header, records = read_pcap(whole)
+        write_pcap(cut, header, [record[:8] + struct.pack("<I", min(100, len(record) - 16)) + record[12:16 + 100]
+                                 for record in records])
+        overlaid = [packet for packet in fabtap("decode", "--json", whole).lines() if "vxlan:10102" in packet["encap"]]
+        self.assertTrue(all(packet["opname"] is None for packet in fabtap("decode", "--json", cut).lines()
+                            if "vxlan:10102" in packet["encap"]), "the BTH of all of them is cut")
+        for options in ("--pkey", "0x7fff"), ("--qp", ",".join(sorted({str(packet["dest_qp"]) for packet in overlaid}))):
+            kept = self.kept(whole, *options)
+            self.assertGreaterEqual(len(kept), len(overlaid))
+            self.assertEqual(self.kept(cut, *options), kept, options)
+
+    def test_a_list_may_be_long(self):
+        many = ",".join("10.20.%d.%d" % (i // 250, i % 250) for i in range(2000))
+        self.keeps(CASES[1], ("--address", many + ",10.10.1.11"), lambda packet: is_at(packet, "10.10.1.11"))
 
     def test_by_tenant_and_rule(self):
         for case in CASES:
