@@ -108,6 +108,39 @@ class Readme(unittest.TestCase):
         self.assertEqual(sample, page[start:start + len(sample)])
 
 
+class Formats(unittest.TestCase):
+    PAGES = [(PROJECT / "docs" / name).read_text() for name in ("formats.md", "nccl.md", "passivity.md")]
+    NAMED = {word for page in PAGES for code in re.findall(r"`([^`]*)`", page) for word in re.findall(r"\w+", code)}
+    IB, MOVING = "tenants-ib.map.json", "tenants-moving.map.json"
+    OPENSM = ("--topology", "ib-a/ibnetdiscover.txt", "tenants-ib.partitions.conf")
+    COMMANDS = (
+        ("audit", "-m", IB, "tenants-ib.pcap"), ("flows", "-m", IB, "tenants-ib.pcap"), ("sources",), ("sources", "tenants-ib.pcap"),
+        ("capture", "-w", "/dev/null", "tenants-ib.pcap"), ("flows", "--nccl", DATA / "nccl" / "midstart-2.19.3.pcap"),
+        ("nccl", "--keys", DATA / "nccl" / "dual-2.27.7.pcap"), ("map", "show", *OPENSM), ("map", "show", MOVING),
+        ("map", "show", "tenants-segments.map.json"), ("map", "show", "tenants-ib.failopen.conf"),
+        ("map", "check", "tenants-ib.failopen.conf"), ("map", "lint", IB), ("map", "diff", IB, MOVING),
+        ("map", "ask", "--port", "gpu01", IB), ("map", "ask", "--pair", "gpu01", "gpu05", IB))
+
+    def are_named(self, document, *arguments):
+        values = ("opcodes", "ports", "flags", "old", "new")  # by name of what is counted, or as a map has it
+        keys = keys_of({key: value for key, value in document.items() if key not in values})
+        names = {key for key in keys if not re.match(r"0x|[A-Z]{2}_|CNP$", key)}
+        self.assertEqual(names - self.NAMED, set(), arguments)
+
+    def test_every_field_of_documents_is_named(self):
+        for arguments in self.COMMANDS:
+            self.are_named(fabtap(*arguments, "--json", cwd=TENANTS).json(), *arguments)
+
+    def test_every_field_of_packets_is_named(self):
+        captures = sorted((DATA / "vectors").glob("*.pcap*")) + [DATA / "capture" / "native.erf", DATA / "capture" / "multi.pcapng"]
+        self.assertGreater(len(captures), 20)
+        for capture in captures:
+            for packet in fabtap("decode", "--json", capture).lines():
+                self.are_named(packet, capture.name)
+        for packet in fabtap("decode", "--json", "-m", self.IB, "tenants-ib.pcap", cwd=TENANTS).lines():
+            self.are_named(packet, "with a map")
+
+
 class Help(unittest.TestCase):
     def test_every_verb_tells_its_usage_either_way(self):
         verbs = re.findall(r"^  (\w+) ", fabtap("help").out.decode(), re.M)
