@@ -186,7 +186,9 @@ static enum ft_frame_kind without_bth(const struct reading *reading, struct ft_c
 		return FT_FRAME_BROKEN;
 	if (packet->truncated == FT_CUT_BTH && rdma)
 		read_cut_bth(packet, key);
-	if (key->qp_kind == 0 || (is_native(packet) && packet->lrh.vl == VL_SMP))
+	if (is_native(packet) && packet->lrh.vl == VL_SMP && (key->known & FT_NEED_DEST_QP) == 0)
+		key->qp_kind = 0;
+	if (key->qp_kind == 0)
 		return FT_FRAME_NEVER_JUDGED;
 	if (packet->truncated == FT_CUT_BTH && rdma)
 		return FT_FRAME_JUDGED;
