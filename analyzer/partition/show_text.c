@@ -35,11 +35,13 @@ static void write_interval(const struct ft_declared *declared, const struct ft_i
 	for (size_t i = 0; i < interval->member_count; i++) {
 		const struct ft_member *member = &interval->members[i];
 		enum ft_membership membership = member->written_both ? FT_BOTH : member->membership;
+		const char *word = ft_member_word(text, member, declared->last_rule_wins);
 
-		fprintf(out, "      %-24s %s%s\n",
-			ft_member_word(text, member, declared->last_rule_wins),
-			segment ? "" : ft_membership_word(membership),
-			member->origin.line != 0 ? "" : " (OpenSM's own rule)");
+		if (segment)
+			fprintf(out, "      %s\n", word);
+		else
+			fprintf(out, "      %-24s %s%s\n", word, ft_membership_word(membership),
+				member->origin.line != 0 ? "" : " (OpenSM's own rule)");
 	}
 }
 
@@ -64,13 +66,22 @@ static void write_segment(const struct ft_declared *declared, const struct ft_se
 		write_interval(declared, &segment->intervals[i], true, out);
 }
 
+static void write_identity(const struct ft_declared *declared, FILE *out)
+{
+	if (declared->map_id == NULL)
+		return;
+	fprintf(out, "  map %s", declared->map_id);
+	if (declared->serial != 0)
+		fprintf(out, ", serial %" PRIu64, declared->serial);
+	fputc('\n', out);
+}
+
 static void write_head(const struct ft_declared *declared, FILE *out)
 {
 	fprintf(out, "%s: %s, verdict %s\n", declared->files[0].path, declared->format,
 		ft_map_verdict_word(declared->verdict));
 	fprintf(out, "  sha256 %s\n", declared->files[0].sha256);
-	if (declared->map_id != NULL)
-		fprintf(out, "  map %s, serial %" PRIu64 "\n", declared->map_id, declared->serial);
+	write_identity(declared, out);
 	fprintf(out, "  %s%s\n",
 		declared->signed_by[0] != '\0' ? "signed by " : "signature not checked",
 		declared->signed_by);

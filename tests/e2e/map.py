@@ -82,6 +82,18 @@ class StandardInput(WithFolder):
         self.assertEqual((run.status, "no signature beside it" in run.err.decode()), (FAILED, True), run)
 
 
+class Page(WithFolder):
+    def test_it_has_no_blanks_at_the_ends_and_no_serial_that_the_map_has_not(self):
+        path = self.folder / "map.json"
+        document = in_segments("ip", ("red", {"vlan": 7}, {"host": "a"}))
+        for serial in document["serial"], None:
+            path.write_text(json.dumps({key: value for key, value in document.items() if key != "serial" or serial}))
+            page = fabtap("map", "show", path).out.decode()
+            self.assertEqual([line for line in page.split("\n") if line != line.rstrip()], [])
+            self.assertIn("\n  map pod%s\n" % (", serial 1" if serial else ""), page)
+            self.assertIn("\n      vlan:7\n      a\n", page)
+
+
 class Owners(WithFolder):
     """A port that a keyword stands for is nobody's by that; one that is listed is its tenant's."""
 
