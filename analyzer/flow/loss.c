@@ -110,14 +110,9 @@ uint64_t ft_loss_seen(const struct ft_loss_evidence *evidence)
 	return seen;
 }
 
-void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
+/* What was sent again, overtaken or asked for again, and what is doubted for it. */
+static void add_trouble(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
 {
-	while (into->shift < from->shift)
-		halve(into);
-	for (uint32_t i = 0; i < from->used; i++)
-		add(ft_loss_bin(into, (uint64_t)i << from->shift), &from->bins[i]);
-	into->starts += from->starts;
-	into->squares = ft_loss_add_up(into->squares, from->squares);
 	into->fabric += from->fabric;
 	into->filled += from->filled;
 	into->twice += from->twice;
@@ -129,18 +124,27 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->onset += from->onset;
 	into->alike += from->alike;
 	into->models += from->models;
+	into->waiting += from->waiting;
 	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++) {
 		into->doubted_squares[i] =
 			ft_loss_add_up(into->doubted_squares[i], from->doubted_squares[i]);
 		into->doubted_answers[i] += from->doubted_answers[i];
 	}
+}
+
+static void add_missing(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
+{
 	into->uncertain += from->uncertain;
-	into->waiting += from->waiting;
 	into->unanswered += from->unanswered;
 	into->overdue += from->overdue;
 	for (unsigned i = 0; i < FT_LOSS_MISSING; i++)
 		into->missing_squares[i] =
 			ft_loss_add_up(into->missing_squares[i], from->missing_squares[i]);
+}
+
+/* Requests, and what answers them. */
+static void add_sides(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
+{
 	into->questions += from->questions;
 	into->answers += from->answers;
 	into->answers_lost += from->answers_lost;
@@ -154,6 +158,14 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	into->timed += from->timed;
 	into->passed_over += from->passed_over;
 	into->replies += from->replies;
+	into->answering += from->answering;
+	into->joined += from->joined;
+	into->apart += from->apart;
+}
+
+/* Holes by their PSNs, and what tells how many packets those are. */
+static void add_vague(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
+{
 	for (unsigned i = 0; i <= FT_LOSS_VAGUE; i++) {
 		into->reads[i] += from->reads[i];
 		into->vague[i] += from->vague[i];
@@ -163,9 +175,20 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	}
 	into->missing_counted += from->missing_counted;
 	into->vague_counted += from->vague_counted;
-	into->answering += from->answering;
-	into->joined += from->joined;
-	into->apart += from->apart;
 	into->runs += from->runs;
 	into->run_psns += from->run_psns;
+}
+
+void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
+{
+	while (into->shift < from->shift)
+		halve(into);
+	for (uint32_t i = 0; i < from->used; i++)
+		add(ft_loss_bin(into, (uint64_t)i << from->shift), &from->bins[i]);
+	into->starts += from->starts;
+	into->squares = ft_loss_add_up(into->squares, from->squares);
+	add_trouble(into, from);
+	add_missing(into, from);
+	add_sides(into, from);
+	add_vague(into, from);
 }
