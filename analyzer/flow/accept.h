@@ -5,14 +5,19 @@
 /* A SEND or WRITE where it was expected. */
 
 /* A loss just before it would have shown; on UC nobody would say whose. `bin`: of its frame. */
-static inline void ft_tell_evidence(struct ft_loss_bin *bin, const struct ft_flow *flow)
+static inline void ft_tell_evidence(const struct ft_tracker *tracker, struct ft_loss_bin *bin,
+				    const struct ft_moment *moment)
 {
+	const struct ft_flow *flow = moment->flow;
+
 	if (flow->half.service == FT_UC) {
 		bin->silent++;
 		bin->unreliable++;
-	} else {
-		bin->spaces++;
+		return;
 	}
+	bin->spaces++;
+	if (ft_heads_are_near(&tracker->heads, moment->observed->frame))
+		ft_tell_near(tracker, moment);
 }
 
 /* A request that will be answered: one at a time is timed. */

@@ -211,7 +211,7 @@ uint64_t ft_loss_believe_between(struct ft_loss_evidence *evidence)
 	evidence->answers_seen += evidence->replies;
 	evidence->replies = 0;
 	evidence->answers_lost += between;
-	evidence->starts += evidence->answering;
+	evidence->ends += 2 * evidence->answering;
 	return between;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "inferred.h"
+#include "loss_ends.h"
 #include "loss_sides.h"
 #include "loss_vague.h"
 #include "tail.h"
@@ -35,6 +36,7 @@ enum { GROUPS = 12 };
 
 struct sums {
 	double spaces, holes, silent;
+	double closed; /* spaces that packets closed which passed once, whether or not their loss would have shown */
 	double odds;   /* lost to seen, of frames in sequences */
 	double mixed;  /* silent frames to one that is not */
 	double temper; /* frames of the whole that temper what is near */
@@ -106,7 +108,7 @@ static struct sums add_up(const struct ft_loss_evidence *evidence)
 	double aside = fmin((double)evidence->aside + models, spaces / 2);
 	double ends = fmin((double)evidence->ends, spaces / 2);
 	double more = lost_by_fabric(evidence, &all) - aside - ends;
-	struct sums sums = { .stood = 1 + more / spaces };
+	struct sums sums = { .closed = spaces, .stood = 1 + more / spaces };
 	double again = 0;
 
 	for (uint32_t i = 0; i < evidence->used; i++)
@@ -216,32 +218,22 @@ static struct spread spread(const struct ft_loss_evidence *evidence, const struc
 	return spread;
 }
 
-/*
- * What losses over the ends of sequences took beyond one place each, which lost_unseen() has. A loss
- * met at random is half way through: (s + 1) / 2 frames of it are to come. At the end of a sequence
- * it stays hidden only if the acknowledgement went with it. Ends lie together as often as losses
- * take several sequences at once. How long losses last is known of those within sequences only:
- * the mean may be off by half of itself. No more of a sequence is lost than there is.
- */
+/* Over the ends of sequences: with frames in sequences, others are lost. */
 static struct ft_inferred lost_ends(const struct ft_loss_evidence *evidence,
 				    const struct sums *sums, const struct spread *by)
 {
-	double share = sums->odds / (1 + sums->odds);
-	double taken =
-		fmin((by->sequence + 1) / 2, sums->spaces / fmax(1, (double)evidence->starts));
-	double head = share * taken;
-	double tail = head * (1 - (1 - share) / by->frames);
-	double each = head * (2 * taken - 1) - head * head;
-	double single = sums->odds * (1 + sums->odds);
-	double starts = (double)evidence->starts, whole = 1 + sums->mixed;
-	double together = fmin(fmax(1, by->frames / whole / by->sequence), fmax(1, starts));
-	double mean = starts * whole * (head + tail - sums->odds) * (1 - 1 / by->events);
-
-	return (struct ft_inferred){
-		.mean = mean,
-		.variance =
-			starts * whole * fmax(0, 2 * each - single) * together + mean * mean / 4,
+	const struct ft_loss_shown shown = {
+		.spaces = sums->closed,
+		.holes = sums->holes,
+		.odds = sums->odds,
+		.frames = by->frames,
+		.sequence = by->sequence,
+		.events = by->events,
 	};
+	const struct ft_inferred ends = ft_loss_over_ends(evidence, &shown);
+	double whole = 1 + sums->mixed;
+
+	return (struct ft_inferred){ ends.mean * whole, ends.variance * whole * whole };
 }
 
 /* The share of responses overdue that the mirror lost. */

@@ -108,10 +108,9 @@ static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 	moment->step->what |= FT_STEP_RESTART;
 	if ((half->flags & FT_HALF_NAKED) == 0 && half->first_psn == FT_PSN_NONE)
 		half->first_psn = moment->observed->psn;
-	if (half->service == FT_UC || half->flags & FT_HALF_START_SEEN)
-		ft_loss_silent(tracker->evidence, moment->observed->frame);
-	else
-		ft_loss_start(tracker->evidence, moment->observed->frame);
+	ft_loss_silent(tracker->evidence, moment->observed->frame);
+	if (half->service != FT_UC && (half->flags & FT_HALF_START_SEEN) == 0)
+		ft_begin_near(tracker, moment);
 	if ((moment->operation->part & FT_PART_FIRST) == 0)
 		half->message_psn = FT_PSN_NONE;
 	accept(tracker, moment);
@@ -339,7 +338,7 @@ static void go_ahead(struct ft_tracker *tracker, const struct ft_moment *moment)
 		open_hole(tracker, moment, kind, (uint32_t)distance);
 	if (!ft_is_acked(half, psn))
 		half->flags &= (uint8_t)~FT_HALF_GOING_BACK;
-	ft_tell_evidence(ft_loss_bin(tracker->evidence, moment->observed->frame), moment->flow);
+	ft_tell_evidence(tracker, ft_loss_bin(tracker->evidence, moment->observed->frame), moment);
 	accept(tracker, moment);
 	note_end(tracker, moment);
 	ft_settle_ripe(tracker, moment->flow, moment->observed, moment->step);
@@ -386,6 +385,6 @@ void ft_request(struct ft_tracker *tracker, const struct ft_moment *moment)
 		unexpected(tracker, moment);
 		return;
 	}
-	ft_tell_evidence(ft_loss_bin(tracker->evidence, moment->observed->frame), moment->flow);
+	ft_tell_evidence(tracker, ft_loss_bin(tracker->evidence, moment->observed->frame), moment);
 	accept(tracker, moment);
 }

@@ -258,7 +258,6 @@ static void note_between(struct ft_tracker *tracker, const struct ft_moment *mom
 	bool first = (moment->operation->part & FT_PART_FIRST) != 0;
 	bool ended = (moment->flow->half.flags & FT_HALF_ANSWERING) == 0;
 
-	tracker->evidence->answering += moment->flow->half.answer_next == FT_PSN_NONE;
 	if ((!first && !ended) || distance < 0 || distance >= FT_WENT_ON_PSNS)
 		return;
 	if (first && ended)
@@ -297,6 +296,11 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 	else
 		ft_loss_reply(tracker->evidence, moment->observed->frame);
 	note_between(tracker, moment, distance);
+	tracker->evidence->answering += half->answer_next == FT_PSN_NONE;
+	if (half->answer_next == FT_PSN_NONE)
+		ft_begin_near(tracker, moment);
+	else if (ft_heads_are_near(&tracker->heads, moment->observed->frame))
+		ft_tell_near(tracker, moment);
 	if ((part & FT_PART_FIRST) != 0 || (half->flags & FT_HALF_ANSWERING) == 0 ||
 	    distance <= 0 || distance >= FT_PSN_WINDOW)
 		return;

@@ -6,6 +6,7 @@
 #include <flow/tracker.h>
 
 #include "damaged.h"
+#include "heads.h"
 #include "lonely.h"
 #include "operation.h"
 #include "pairs.h"
@@ -64,6 +65,7 @@ struct ft_tracker {
 	struct ft_damaged damaged;
 	struct ft_formers formers;
 	struct ft_told told;             /* of the newest life that was doubted */
+	struct ft_heads heads;           /* sequences of requests that began last */
 	struct ft_recall again;          /* packets that were sent again */
 	struct ft_lonely lonely;         /* halves that are not in the table any more */
 	struct ft_tracker_totals totals; /* what is final */
@@ -208,7 +210,10 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment);
 /* tracker_totals.c: those of the packets of a half that may be early. */
 void ft_count_early(struct ft_loss_evidence *evidence, const struct ft_flow *flow);
 
-/* tracker_totals.c: whether its newest answer is a response, which none behind it would show if it were missing. */
+/*
+ * tracker_totals.c: whether its newest answer is a response, which none behind it would show if it were missing, and its newest
+ * request one that nobody answered for.
+ */
 void ft_count_end(struct ft_loss_evidence *evidence, const struct ft_flow *flow);
 
 /* tracker_totals.c: copies that may be none. */

@@ -131,7 +131,7 @@ __attribute__((noinline)) static void step_request(struct ft_tracker *tracker, s
 	}
 	if (flow->peer == 0)
 		ft_pairs_request(tracker->pairs, flow);
-	ft_tell_evidence(ft_loss_current(tracker->evidence), flow);
+	ft_tell_evidence(tracker, ft_loss_current(tracker->evidence), &moment);
 	if (moment.operation->role == FT_ROLE_REQUEST) {
 		ft_accept(tracker, &moment);
 		return;
@@ -327,7 +327,7 @@ inline void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 	} else if (!is_plain(flow) || !is_expected(&moment) || !is_timely(tracker, &moment)) {
 		step_request(tracker, flow, observed, step);
 	} else {
-		ft_tell_evidence(ft_loss_current(tracker->evidence), flow);
+		ft_tell_evidence(tracker, ft_loss_current(tracker->evidence), &moment);
 		ft_accept(tracker, &moment);
 	}
 }

@@ -64,12 +64,22 @@ void ft_count_early(struct ft_loss_evidence *evidence, const struct ft_flow *flo
 	evidence->onset += at_most(flow->packets, FT_ONSET_PACKETS);
 }
 
+/* The newest packet that closed a space is a request that nobody has answered for. */
+static bool ends_unanswered(const struct ft_flow *flow)
+{
+	const struct ft_half *half = &flow->half;
+
+	return flow->packets > 1 && half->next_psn != FT_PSN_NONE && half->service != FT_UC &&
+	       !ft_is_acked(half, ft_psn_back(half->next_psn, 1));
+}
+
 void ft_count_end(struct ft_loss_evidence *evidence, const struct ft_flow *flow)
 {
 	const struct ft_half *half = &flow->half;
 
 	evidence->ends += flow->peer != 0 && half->answered != FT_PSN_NONE &&
 			  half->answer_next == ft_psn_add(half->answered, 1);
+	evidence->ends += ends_unanswered(flow);
 }
 
 /*

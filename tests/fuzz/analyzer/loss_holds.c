@@ -13,7 +13,7 @@
 
 enum { EVENT = 4, EVENTS_MAX = 20000 };
 
-enum { SPACE, SILENT, START, HOLE, LEAP, FABRIC, OPEN, MANY, AGAIN, KINDS = 16 };
+enum { SPACE, SILENT, HOLE, LEAP, FABRIC, OPEN, MANY, AGAIN, KINDS = 16 };
 
 struct told {
 	uint64_t frames, holes;
@@ -25,8 +25,6 @@ static void tell(struct ft_loss_evidence *evidence, unsigned kind, uint64_t fram
 		ft_loss_space(evidence, frame);
 	else if (kind == SILENT)
 		ft_loss_silent(evidence, frame);
-	else if (kind == START)
-		ft_loss_start(evidence, frame);
 	else if (kind == HOLE)
 		ft_loss_hole(evidence, frame, count);
 	else if (kind == AGAIN)
@@ -56,7 +54,7 @@ static struct told tell_all(struct ft_loss_evidence engines[2], struct ft_loss_e
 			count <<= bytes[i + 3] % 24;
 		tell(&engines[engine], kind == MANY ? HOLE : kind, frame, count);
 		tell(one, kind == MANY ? HOLE : kind, frame, count);
-		told.frames += kind == SPACE || kind == SILENT || kind == START || kind == AGAIN;
+		told.frames += kind == SPACE || kind == SILENT || kind == AGAIN;
 		told.holes += kind == HOLE || kind == MANY ? count : 0;
 	}
 	return told;

@@ -6,8 +6,8 @@
 /*
  * How many frames the mirror lost, from what was proved lost (docs/coverage.md). Every RDMA frame
  * seen is told here once, when it comes: either it closes a `space`, a place in a sequence where a
- * loss just before it shows, or it `starts` a sequence, before which losses do not show, or it is
- * `silent`: in no sequence (acknowledgements, CNPs, UD), or sent again. A sequence of n frames has
+ * loss just before it shows, or it is `silent`: the first of a sequence, before which losses do not
+ * show, in no sequence (acknowledgements, CNPs, UD), or sent again. A sequence of n frames has
  * n - 1 spaces. `holes` are frames proved lost; for the others the rate seen on these stands.
  * Kept by time, in bins of equally many frames, because losses come in bursts and the mix of frames
  * changes: what was lost is taken to be of the mix around it, and the spread of it gives the bounds.
@@ -17,6 +17,7 @@ enum {
 	FT_LOSS_BINS = 4096,
 	FT_LOSS_FIRST_FRAMES = 512, /* for FT_LOSS_FIRST */
 	FT_LOSS_VAGUE = 64,         /* PSNs of the longest hole that ft_loss_vague() is for */
+	FT_LOSS_NEAR = 128,         /* frames that ft_loss_near() counts to */
 };
 
 /* Why a hole may be none. */
@@ -33,7 +34,7 @@ enum ft_loss_missing {
 	FT_LOSS_REQUESTS,
 	FT_LOSS_RESPONSES,
 	FT_LOSS_UNRELIABLE,
-	FT_LOSS_BETWEEN, /* ft_loss_between(): not `uncertain` */
+	FT_LOSS_BETWEEN, /* left out between READs: not `uncertain` */
 	FT_LOSS_MISSING
 };
 
@@ -58,7 +59,6 @@ struct ft_loss_evidence {
 	unsigned shift;
 	uint32_t used;
 	struct ft_loss_place current; /* where the last frame counted: no evidence itself */
-	uint64_t starts;              /* sequences whose beginning may be lost */
 	uint64_t squares;   /* of the sizes of all holes, added up: how long losses last */
 	uint64_t fabric;    /* frames proved lost by the fabric: first seen when sent again */
 	uint64_t filled;    /* of them, those that passed once */
@@ -88,7 +88,8 @@ struct ft_loss_evidence {
 	uint64_t implied;      /* .. and of them, questions of which the first response was seen */
 	uint64_t orphans;      /* other responses to questions that never passed */
 	uint64_t answers_seen; /* responses that closed a space .. */
-	uint64_t ends; /* .. and those that no other answer is behind: their loss would not show */
+	/* .. and those that no other answer is behind, nor one to the last requests: their loss would not show */
+	uint64_t ends;
 	uint64_t asking;      /* requests seen that ask for an ACK .. */
 	uint64_t acks;        /* .. and ACKs seen */
 	uint64_t timed;       /* requests that an ACK covered, one of a half at a time .. */
@@ -108,6 +109,8 @@ struct ft_loss_evidence {
 		apart; /* .. and behind that, where other requests may lie between, or responses lost */
 	uint64_t runs;     /* holes in the midst of a message, where none lies .. */
 	uint64_t run_psns; /* .. and their PSNs: how many requests are lost in a row */
+	/* spaces by how many frames of the capture they are behind the first of their sequence */
+	uint64_t near[FT_LOSS_NEAR];
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
@@ -163,11 +166,11 @@ static inline void ft_loss_reply(struct ft_loss_evidence *evidence, uint64_t fra
 	evidence->replies++;
 }
 
-/* It is the first seen of a sequence whose set-up was not: silent, and what came before it may be lost. */
-static inline void ft_loss_start(struct ft_loss_evidence *evidence, uint64_t frame)
+/* A frame that closed a space is so many behind the first of its sequence, which would be lost with it in a long loss. */
+static inline void ft_loss_near(struct ft_loss_evidence *evidence, uint64_t behind)
 {
-	ft_loss_bin(evidence, frame)->silent++;
-	evidence->starts++;
+	if (behind < FT_LOSS_NEAR)
+		evidence->near[behind]++;
 }
 
 /* The frame had passed once before: had it not, it would now, and would be taken for lost by the fabric. */
@@ -263,7 +266,7 @@ uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence);
 /*
  * Likewise, after that, about FT_LOSS_BETWEEN, PSNs left out between the responses to two READs: lost where responses are all
  * that is in view, no request and no acknowledgement, READs follow each other without a PSN between, a loss is proved and
- * nothing was sent again, wanted again or out of order. Then every response closes a space.
+ * nothing was sent again, wanted again or out of order. Then every response closes a space but the first and the last of a half.
  */
 uint64_t ft_loss_believe_between(struct ft_loss_evidence *evidence);
 

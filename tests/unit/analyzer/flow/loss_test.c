@@ -65,7 +65,7 @@ static void tell(struct ft_loss_evidence *to, uint64_t frame, uint64_t what)
 	if (what % 4 == 0)
 		ft_loss_silent(to, frame);
 	else if (what % 64 == 1)
-		ft_loss_start(to, frame);
+		ft_loss_silent(to, frame);
 	else
 		ft_loss_space(to, frame);
 	if (what % 8 == 3)
@@ -246,24 +246,27 @@ static uint64_t drop(bool *lost, double share, double burst)
 
 struct teller {
 	uint32_t missing[FLOWS];
-	bool begun[FLOWS];
+	uint64_t first[FLOWS]; /* frame; 0: not begun */
 };
 
 static void tell_hole(struct teller *teller, uint8_t flow, uint64_t frame)
 {
-	if (teller->begun[flow] && teller->missing[flow] > 0)
+	if (teller->first[flow] != 0 && teller->missing[flow] > 0)
 		ft_loss_hole(&evidence, frame, teller->missing[flow]);
 	teller->missing[flow] = 0;
 }
 
 static void tell_packet(struct teller *teller, uint8_t flow, uint64_t frame)
 {
-	if (teller->begun[flow])
+	if (teller->first[flow] != 0) {
 		ft_loss_space(&evidence, frame);
-	else
-		ft_loss_start(&evidence, frame);
+		ft_loss_near(&evidence, frame - teller->first[flow]);
+	} else {
+		ft_loss_silent(&evidence, frame);
+	}
 	tell_hole(teller, flow, frame);
-	teller->begun[flow] = true;
+	if (teller->first[flow] == 0)
+		teller->first[flow] = frame;
 }
 
 static void tell_stream(const bool *lost)

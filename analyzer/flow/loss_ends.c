@@ -1,0 +1,77 @@
+#include "loss_ends.h"
+
+#include <math.h>
+
+/* Losses take more of a sequence in a row than chance makes of single ones by this share: they surely last. */
+static const double surely_longer = 0.5;
+
+/* Of frames, the share so near to the beginning of their sequence beyond which the others tell nothing of them. */
+static const double most_near = 0.7;
+
+/* How often what shows says how long losses last, and that what shows. */
+enum { rounds = 16 };
+
+/* 0: as single losses come by chance, to 1. */
+static double are_lasting(const struct ft_loss_shown *shown)
+{
+	double by_chance = 1 + 2 * shown->odds;
+
+	return fmin(1, fmax(0, (shown->sequence / by_chance - 1) / surely_longer));
+}
+
+/* If losses last for `mean` frames on average, as long whenever they are met. */
+struct reach {
+	double near;    /* share of frames with which the first of their sequence is lost */
+	double typical; /* frames that a typical one is lost with, of losses that show */
+};
+
+static struct reach reach_of(const struct ft_loss_evidence *evidence,
+			     const struct ft_loss_shown *shown, double mean)
+{
+	struct reach reach = { 0 };
+	double lasts = 1, nearer = 0, weight = 0;
+
+	for (unsigned i = 0; i < FT_LOSS_NEAR; i++) {
+		double length = i + 1, shows;
+
+		reach.near += (double)evidence->near[i] / shown->spaces * lasts;
+		nearer += i % 2 == 0 ? (double)evidence->near[i / 2] / shown->spaces : 0;
+		shows = pow(1 - fmin(nearer, most_near), 2) * lasts * length;
+		reach.typical += shows * length;
+		weight += shows;
+		lasts *= 1 - 1 / mean;
+	}
+	reach.typical /= weight;
+	reach.near = fmin(reach.near, most_near);
+	return reach;
+}
+
+/* Of those that last long few show, so that those that do are shorter than all. */
+static double share_near(const struct ft_loss_evidence *evidence, const struct ft_loss_shown *shown)
+{
+	double mean = (shown->frames + 1) / 2;
+	struct reach reach = reach_of(evidence, shown, mean);
+
+	for (unsigned i = 0; i < rounds; i++) {
+		mean *= (shown->frames + 1) / (reach.typical + 1);
+		mean = fmin(fmax(1, mean), FT_LOSS_NEAR);
+		reach = reach_of(evidence, shown, mean);
+	}
+	return reach.near * are_lasting(shown);
+}
+
+/*
+ * A frame is as near to the end of its sequence as to the beginning. How long losses last is known of those that show only:
+ * the mean may be off by half of itself.
+ */
+struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
+				     const struct ft_loss_shown *shown)
+{
+	double hidden = share_near(evidence, shown), shows = (1 - hidden) * (1 - hidden);
+	double mean = shown->holes * (1 / shows - 1) * (1 - 1 / shown->events);
+
+	return (struct ft_inferred){
+		.mean = mean,
+		.variance = mean * shown->frames + mean * mean / 4,
+	};
+}

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <flow/loss.h>
+
+#include "inferred.h"
+
+/*
+ * Losses that last over the beginning or the end of a sequence: a hole shows only with frames of its sequence on either side.
+ */
+
+/* What is known of losses that show. */
+struct ft_loss_shown {
+	double spaces, holes; /* frames in sequences seen, and proved lost */
+	double odds;          /* lost to seen */
+	double frames;        /* in a row that a typical lost frame was lost with .. */
+	double sequence;      /* .. and those of its own sequence */
+	double events;        /* losses there were, at least 1 */
+};
+
+/* How many frames in sequences were lost beyond the holes and what is lost alike of those in no sequence. */
+struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
+				     const struct ft_loss_shown *shown);
