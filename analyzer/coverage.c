@@ -82,6 +82,17 @@ static bool is_scrap(const struct ft_covered *covered)
 	return covered->most_lost >= covered->judged + covered->undecided;
 }
 
+/* Share lost at most, where a loss shows at all. */
+static double most_lost(const struct ft_covered *covered)
+{
+	double here = (double)(covered->judged + covered->undecided);
+	double most = (double)covered->most_lost;
+
+	return covered->share_seen < 0 || covered->share_seen >= 1 || most == 0
+		       ? 0
+		       : most / (here + most);
+}
+
 /* What was lost, as far as anything tells; false: nothing says that it was too much. */
 static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
 {
@@ -96,6 +107,14 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 				 : "about %s %% of the RDMA frames that crossed are not in the "
 				   "capture",
 			 ft_percent(&percent, 1 - least_seen(covered)));
+	else if (covered->lasting)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "losses last longer than connections do: of what they took whole nothing "
+			 "tells");
+	else if (1 - most_lost(covered) < covered->min_coverage)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "up to %s %% of the RDMA frames that crossed are not in the capture",
+			 ft_percent(&percent, most_lost(covered)));
 	else if (!unknown && 1 - covered->doubted < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "about %s %% of the RDMA frames that crossed may be lost, or may have "

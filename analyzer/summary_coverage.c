@@ -103,6 +103,7 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 	sum.lost_by_ack += ft_loss_believe_between(evidence);
 	sum.lost_by_gap += ft_loss_believe_unanswered(evidence);
 	sum.lost_by_gap += ft_loss_believe_unreliable(evidence);
+	sum.lost_by_gap += ft_loss_believe_cut(evidence);
 	*believed = *evidence;
 	untrue = ft_loss_resolve(evidence);
 	for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++) {
@@ -207,6 +208,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.unnumbered = summary->tally->unnumbered,
 		.share_seen = coverage->share_seen,
 		.doubted = summary->doubted,
+		.lasting = summary->lasting,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
 		.uncertain = uncertain,
 		.forgotten = count_forgotten(engine),
@@ -246,6 +248,7 @@ static void fill_estimate(struct ft_summary *summary, struct ft_loss_evidence *e
 	ft_loss_estimate(believed, counted, &highest);
 	estimate.high = most(estimate.high, highest.high);
 	summary->doubted = highest.known ? 1 - fmin(highest.share_seen, estimate.least_share) : 0;
+	summary->lasting = estimate.lasting;
 	set_estimate(&summary->report.coverage, &estimate);
 }
 

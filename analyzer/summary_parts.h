@@ -15,6 +15,7 @@ struct ft_summary {
 	const struct ft_tally *tally;
 	char not_enough[FT_COVERAGE_TEXT]; /* why the verdict cannot be `compliant` */
 	double doubted; /* share of the RDMA frames lost, if all that is doubted was */
+	bool lasting;   /* losses outlast connections: there is no upper bound */
 	struct ft_second_findings second; /* with a map */
 	const char *uncounted;            /* a source that does not know its losses; NULL: none */
 };

@@ -185,6 +185,8 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 		halve(into);
 	for (uint32_t i = 0; i < from->used; i++)
 		add(ft_loss_bin(into, (uint64_t)i << from->shift), &from->bins[i]);
+	into->opened += from->opened;
+	into->forgotten += from->forgotten;
 	for (unsigned i = 0; i < FT_LOSS_NEAR; i++)
 		into->near[i] += from->near[i];
 	into->squares = ft_loss_add_up(into->squares, from->squares);

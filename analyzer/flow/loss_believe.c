@@ -141,17 +141,23 @@ static double losses_of(const struct ft_loss_evidence *evidence, enum ft_loss_mi
 	return long_missing(evidence, what) < LONG_MISSING || lost < EVENTS_MISSING ? 0 : lost;
 }
 
-/* They are holes. Returns how many. */
-static uint64_t believe(struct ft_loss_evidence *evidence, enum ft_loss_missing what)
+/* They are holes, and were not among what is uncertain. */
+static void believe_certain(struct ft_loss_evidence *evidence, enum ft_loss_missing what)
 {
-	uint64_t missing = all_missing(evidence, what);
-
 	for (uint32_t i = 0; i < evidence->used; i++) {
 		evidence->bins[i].holes += evidence->bins[i].missing[what];
 		evidence->bins[i].missing[what] = 0;
 	}
 	evidence->squares = ft_loss_add_up(evidence->squares, evidence->missing_squares[what]);
 	evidence->missing_squares[what] = 0;
+}
+
+/* Likewise, and were. Returns how many. */
+static uint64_t believe(struct ft_loss_evidence *evidence, enum ft_loss_missing what)
+{
+	uint64_t missing = all_missing(evidence, what);
+
+	believe_certain(evidence, what);
 	evidence->uncertain -= missing;
 	return missing;
 }
@@ -197,17 +203,13 @@ uint64_t ft_loss_believe_between(struct ft_loss_evidence *evidence)
 
 	if (sum.holes == 0 || !are_responses_alone(evidence, &sum) || !is_untroubled(evidence))
 		return 0;
+	believe_certain(evidence, FT_LOSS_BETWEEN);
 	for (uint32_t i = 0; i < evidence->used; i++) {
 		struct ft_loss_bin *bin = &evidence->bins[i];
 
-		bin->holes += bin->missing[FT_LOSS_BETWEEN];
-		bin->missing[FT_LOSS_BETWEEN] = 0;
 		bin->spaces += bin->silent;
 		bin->silent = 0;
 	}
-	evidence->squares =
-		ft_loss_add_up(evidence->squares, evidence->missing_squares[FT_LOSS_BETWEEN]);
-	evidence->missing_squares[FT_LOSS_BETWEEN] = 0;
 	evidence->answers_seen += evidence->replies;
 	evidence->replies = 0;
 	evidence->answers_lost += between;
@@ -269,6 +271,16 @@ uint64_t ft_loss_believe_unreliable(struct ft_loss_evidence *evidence)
 		bin->unreliable = 0;
 	}
 	return missing;
+}
+
+uint64_t ft_loss_believe_cut(struct ft_loss_evidence *evidence)
+{
+	uint64_t cut = all_missing(evidence, FT_LOSS_CUT);
+
+	if (evidence->forgotten != 0 || !is_untroubled(evidence))
+		return 0;
+	evidence->cut = cut;
+	return cut;
 }
 
 /*

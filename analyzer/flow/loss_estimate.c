@@ -31,6 +31,9 @@ static const double delay = 64, longer_delay = 512;
 /* Of packets sent again, the share that may be taken for something else: a READ for the rest of another, one late. */
 static const double untold = 0.1;
 
+/* Sequences are cut far oftener than frames are lost within them. */
+static const double oftener = 2;
+
 /* Fewest groups of bins that still show how losses are spread. */
 enum { GROUPS = 12 };
 
@@ -378,6 +381,40 @@ static void from_silence(const struct sums *sums, struct ft_loss_estimate *estim
 		estimate->high = (uint64_t)ceil(log(0.01) / log(share));
 }
 
+static uint64_t larger(uint64_t left, uint64_t right)
+{
+	return left > right ? left : right;
+}
+
+/*
+ * Whether losses outlast sequences: twice as many of these are cut at their beginning as would be if as much was lost there as
+ * within them, and by chance but once in 200, also if there was one loss more than is seen.
+ */
+static bool are_lasting(const struct ft_loss_evidence *evidence, const struct sums *sums)
+{
+	double cut = (double)evidence->cut, opened = (double)evidence->opened;
+	double typical = fmax(1, (double)evidence->squares / fmax(1, sums->holes));
+	double alike = opened * (sums->holes + typical) / fmax(1, sums->spaces);
+	double losses = 1 + sums->holes / typical;
+
+	return cut > oftener * opened * sums->odds &&
+	       cut > ft_tail_high(alike, alike * (1 + alike / losses));
+}
+
+/* A packet at least is missing where a sequence is cut. What losses that outlast them took, elsewhere, is as much at least. */
+static void from_cuts(const struct ft_loss_evidence *evidence, struct ft_loss_estimate *estimate)
+{
+	double share = (double)evidence->cut / fmax(1, (double)evidence->opened);
+
+	estimate->low = larger(estimate->low, evidence->cut);
+	estimate->frames = larger(estimate->frames, evidence->cut);
+	if (!estimate->lasting)
+		return;
+	estimate->bounded = false;
+	estimate->frames =
+		larger(estimate->frames, (uint64_t)llround(share * (double)estimate->seen));
+}
+
 /* Of so many frames missing, those beyond what the estimate has of them. */
 static uint64_t unclear(const struct ft_loss_evidence *evidence, const struct sums *sums,
 			uint64_t missing)
@@ -392,11 +429,6 @@ static double share_of(uint64_t seen, uint64_t lost)
 	return (double)seen / (double)(seen + lost);
 }
 
-static uint64_t larger(uint64_t left, uint64_t right)
-{
-	return left > right ? left : right;
-}
-
 void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 		      struct ft_loss_estimate *estimate)
 {
@@ -406,12 +438,14 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 	*estimate = (struct ft_loss_estimate){
 		.known = sums.spaces + sums.holes > 0 || counted > 0,
 		.bounded = sums.spaces + sums.holes > 0,
+		.lasting = are_lasting(evidence, &sums),
 		.seen = ft_loss_seen(evidence),
 	};
 	if (sums.holes > 0)
 		from_holes(evidence, &sums, estimate);
 	else if (sums.spaces > 0)
 		from_silence(&sums, estimate);
+	from_cuts(evidence, estimate);
 	estimate->frames = larger(estimate->frames, counted);
 	estimate->high = larger(estimate->high, estimate->frames) +
 			 unclear(evidence, &sums, evidence->uncertain);

@@ -244,6 +244,7 @@ void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 {
 	if (ft_is_lonely(flow))
 		ft_lonely_add(&tracker->lonely, flow, ft_pairs_is_unlike(tracker->pairs, flow));
+	tracker->evidence->forgotten++;
 	ft_count_early(tracker->evidence, flow);
 	ft_count_end(tracker->evidence, flow);
 	ft_doubt_copies(tracker->evidence, flow);

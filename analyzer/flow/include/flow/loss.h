@@ -35,6 +35,7 @@ enum ft_loss_missing {
 	FT_LOSS_RESPONSES,
 	FT_LOSS_UNRELIABLE,
 	FT_LOSS_BETWEEN, /* left out between READs: not `uncertain` */
+	FT_LOSS_CUT, /* before the first packet of a half, in the midst of a message: likewise */
 	FT_LOSS_MISSING
 };
 
@@ -111,6 +112,10 @@ struct ft_loss_evidence {
 	uint64_t run_psns; /* .. and their PSNs: how many requests are lost in a row */
 	/* spaces by how many frames of the capture they are behind the first of their sequence */
 	uint64_t near[FT_LOSS_NEAR];
+	/* halves met in the midst of the capture, with a packet that does not end its message .. */
+	uint64_t opened;
+	uint64_t cut;       /* .. or does not begin it: ft_loss_believe_cut() .. */
+	uint64_t forgotten; /* .. unless they had been met before: halves that left the table */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
@@ -284,6 +289,13 @@ uint64_t ft_loss_believe_unanswered(struct ft_loss_evidence *evidence);
 uint64_t ft_loss_believe_unreliable(struct ft_loss_evidence *evidence);
 
 /*
+ * Likewise, after that, about FT_LOSS_CUT: lost where nothing was sent again, wanted again or out of order, and no half was
+ * forgotten. They are no holes: how many packets are missing before each is not known. Where far more halves are cut than frames
+ * are lost within sequences, losses last longer than those.
+ */
+uint64_t ft_loss_believe_cut(struct ft_loss_evidence *evidence);
+
+/*
  * Decide about what is doubtful, once all evidence is merged. It was lost where nothing was sent again, wanted again or out
  * of order anywhere; else early holes were if others are nearly as frequent, and overdue responses if they are more than a fabric
  * that loses so much makes wait. What was not is taken out of the holes and is uncertain. Returns the set of doubts, as
@@ -306,6 +318,7 @@ void ft_loss_compact(struct ft_loss_evidence *evidence);
 struct ft_loss_estimate {
 	bool known;   /* false: nothing in the capture allows an estimate; the rest but seen is 0 */
 	bool bounded; /* high is known */
+	bool lasting; /* losses outlast sequences: what they took whole leaves no trace, and nothing bounds it */
 	uint64_t frames;    /* the estimate */
 	uint64_t low, high; /* hold the truth with 99 % */
 	uint64_t seen;      /* RDMA frames seen */

@@ -378,6 +378,27 @@ static void nothing_would_show_that_the_last_response_is_missing(void **state)
 	close_world(&world);
 }
 
+/* What begins far behind the beginning of the capture begins with a message, unless packets are missing. */
+static void a_half_met_within_a_message_lacks_a_packet(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+	uint64_t missing = 0;
+
+	(void)state;
+	open_world(&world, false);
+	send(&world, &(struct packet){ .from = 'A', .opcode = MIDDLE, .psn = 10 });
+	world.frame = FT_LOSS_FIRST_FRAMES;
+	assert_int_equal(world.evidence->opened, 0);
+	send(&world, &(struct packet){ .from = 'B', .opcode = FIRST, .psn = 10 });
+	send(&world, &(struct packet){ .from = 'C', .opcode = MIDDLE, .psn = 10 });
+	send(&world, &(struct packet){ .from = 'C', .opcode = LAST, .psn = 11 });
+	assert_int_equal(world.evidence->opened, 2);
+	for (uint32_t i = 0; i < world.evidence->used; i++)
+		missing += world.evidence->bins[i].missing[FT_LOSS_CUT];
+	assert_int_equal(missing, 1);
+	close_world(&world);
+}
+
 /* What is told of a half of 20 packets of which so many seem to have copies. */
 static struct ft_loss_evidence *with_copies(struct world *world, unsigned copies)
 {
@@ -458,6 +479,7 @@ int main(void)
 		cmocka_unit_test(a_read_for_the_rest_is_another_read),
 		cmocka_unit_test(responses_are_lost_where_they_were_overtaken),
 		cmocka_unit_test(responses_alone_show_how_many_of_them_are_lost),
+		cmocka_unit_test(a_half_met_within_a_message_lacks_a_packet),
 		cmocka_unit_test(nothing_would_show_that_the_last_response_is_missing),
 		cmocka_unit_test(an_ack_passes_over_what_it_was_not_asked_for),
 		cmocka_unit_test(copies_of_few_packets_may_be_none),
