@@ -39,7 +39,7 @@ enum { GROUPS = 12 };
 
 struct sums {
 	double spaces, holes, silent;
-	double closed; /* spaces that packets closed which passed once, whether or not their loss would have shown */
+	double closed; /* spaces that any packets closed, whether or not their loss would have shown */
 	double odds;   /* lost to seen, of frames in sequences */
 	double mixed;  /* silent frames to one that is not */
 	double temper; /* frames of the whole that temper what is near */
@@ -111,11 +111,12 @@ static struct sums add_up(const struct ft_loss_evidence *evidence)
 	double aside = fmin((double)evidence->aside + models, spaces / 2);
 	double ends = fmin((double)evidence->ends, spaces / 2);
 	double more = lost_by_fabric(evidence, &all) - aside - ends;
-	struct sums sums = { .closed = spaces, .stood = 1 + more / spaces };
+	struct sums sums = { .stood = 1 + more / spaces };
 	double again = 0;
 
 	for (uint32_t i = 0; i < evidence->used; i++)
 		again += (double)evidence->bins[i].again;
+	sums.closed = spaces + again;
 	all = group(evidence, sums.stood, 0, evidence->used);
 	if (raw.spaces == 0 && again != 0) { /* all of it was sent again: better than nothing */
 		all.spaces = fmin(again, all.silent);
