@@ -46,7 +46,10 @@ static struct reach reach_of(const struct ft_loss_evidence *evidence,
 	return reach;
 }
 
-/* Of those that last long few show, so that those that do are shorter than all. */
+/*
+ * Of those that last long few show, so that those that do are shorter than all: by how much follows if all are of one kind. Half
+ * that much, as a factor, is reckoned with.
+ */
 static double share_near(const struct ft_loss_evidence *evidence, const struct ft_loss_shown *shown)
 {
 	double mean = (shown->frames + 1) / 2;
@@ -57,6 +60,7 @@ static double share_near(const struct ft_loss_evidence *evidence, const struct f
 		mean = fmin(fmax(1, mean), FT_LOSS_NEAR);
 		reach = reach_of(evidence, shown, mean);
 	}
+	reach = reach_of(evidence, shown, sqrt(mean * (shown->frames + 1) / 2));
 	return reach.near * are_lasting(shown);
 }
 
