@@ -31,8 +31,8 @@ static const double delay = 64, longer_delay = 512;
 /* Of packets sent again, the share that may be taken for something else: a READ for the rest of another, one late. */
 static const double untold = 0.1;
 
-/* Sequences are cut far oftener than frames are lost within them. */
-static const double oftener = 2;
+/* Sequences are cut far oftener than frames are lost within them; and so many at least were met, to say so. */
+static const double oftener = 2, enough_opened = 30;
 
 /* Fewest groups of bins that still show how losses are spread. */
 enum { GROUPS = 12 };
@@ -398,7 +398,7 @@ static bool are_lasting(const struct ft_loss_evidence *evidence, const struct su
 	double alike = opened * (sums->holes + typical) / fmax(1, sums->spaces);
 	double losses = 1 + sums->holes / typical;
 
-	return cut > oftener * opened * sums->odds &&
+	return opened >= enough_opened && cut > oftener * opened * sums->odds &&
 	       cut > ft_tail_high(alike, alike * (1 + alike / losses));
 }
 
