@@ -147,10 +147,10 @@ static struct ft_span_outcome judge_requests(const struct ft_tracker *tracker,
 	outcome.pending = packets_of(&reads, span, outcome.open);
 	if (is_answered(flow))
 		return outcome;
-	outcome.vague = flow->peer == 0 && is_vague(span) ? span->count : 0;
+	outcome.vague = is_vague(span) ? span->count : 0;
 	if (!went_on(half->next_psn, flow->last_ns, span))
 		return outcome;
-	outcome.lost = flow->peer != 0 ? span->count : packets_of(&reads, span, span->count);
+	outcome.lost = packets_of(&reads, span, span->count);
 	outcome.open = outcome.pending = 0;
 	return outcome;
 }

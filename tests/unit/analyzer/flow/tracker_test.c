@@ -378,6 +378,30 @@ static void nothing_would_show_that_the_last_response_is_missing(void **state)
 	close_world(&world);
 }
 
+/*
+ * Halves that their source ports join, of which nobody is seen to answer: responses take PSNs elsewhere. READs of four PSNs
+ * pass, so that four PSNs left out are one such READ at least.
+ */
+static void where_no_answers_are_in_view_a_read_lost_is_one_packet(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+	struct ft_flow_key there = key_of('A'), back = key_of('B');
+
+	(void)state;
+	open_world(&world, false);
+	ft_tracker_pair(world.tracker, &there, &back, FT_PAIRED_SOURCE_PORT);
+	send(&world, &(struct packet){ .from = 'B', .opcode = SEND, .psn = 70 });
+	for (uint32_t psn = 0; psn < 100; psn++)
+		send(&world, &(struct packet){ .from = 'A', .opcode = FIRST, .psn = psn });
+	send(&world, &(struct packet){ .from = 'A', .opcode = LAST, .psn = 100 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 101, .more = 4 * MTU });
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 105, .more = 4 * MTU });
+	for (uint32_t psn = 113; psn < 1300; psn++)
+		send(&world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = psn });
+	assert_int_equal(ft_tracker_totals(world.tracker, NULL).mirror_lost, 1);
+	close_world(&world);
+}
+
 /* What begins far behind the beginning of the capture begins with a message, unless packets are missing. */
 static void a_half_met_within_a_message_lacks_a_packet(void **state)
 {
@@ -479,6 +503,7 @@ int main(void)
 		cmocka_unit_test(a_read_for_the_rest_is_another_read),
 		cmocka_unit_test(responses_are_lost_where_they_were_overtaken),
 		cmocka_unit_test(responses_alone_show_how_many_of_them_are_lost),
+		cmocka_unit_test(where_no_answers_are_in_view_a_read_lost_is_one_packet),
 		cmocka_unit_test(a_half_met_within_a_message_lacks_a_packet),
 		cmocka_unit_test(nothing_would_show_that_the_last_response_is_missing),
 		cmocka_unit_test(an_ack_passes_over_what_it_was_not_asked_for),
