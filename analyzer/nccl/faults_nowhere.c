@@ -5,10 +5,12 @@
 
 #include "anew.h"
 #include "answer.h"
+#include "split.h"
 
 /*
  * Where it is a guess how queue pairs share the messages or take turns, it is not known which message a write is of. One
- * that no clear-to-send asked for, nor the one that comes next, is wrong whichever that is.
+ * that no clear-to-send asked for, or only those of messages that have all of their data, and that the next one does
+ * not ask for either, is wrong whichever that is.
  */
 
 /*
@@ -25,43 +27,89 @@ static bool may_judge_places(const struct ft_nccl_followed *followed,
 	       ft_nccl_is_calm(followed) && ft_nccl_saw_all_before(followed, followed->newest + 1);
 }
 
-/* Not known of a message whose clear-to-send was missed; the next one's is still to come. */
-static bool may_be_asked_for(const struct ft_nccl_followed *followed,
-			     const struct ft_nccl_seen *seen)
+/* What the clear-to-sends of late say of a write; of those that are over, *k is the newest. */
+enum asking { NOBODY, OVER, MAYBE };
+
+/*
+ * No more of it is to come on the queue pair, which has brought its end; or on any: it has one request, and all that its
+ * immediate says is there.
+ */
+static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
-	const struct ft_nccl_ring *ring = &followed->ring;
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&followed->ring, transfer) + moment->lane_index;
+
+	if (ft_nccl_is_doubted(transfer) || transfer->undecided)
+		return false;
+	return (share->used && share->ended) ||
+	       (followed->model.imm_content == FT_NCCL_IMM_LENGTH &&
+		ft_nccl_split_came_whole(followed, transfer));
+}
+
+/* Not known of a message whose clear-to-send was missed; the next one's is still to come. */
+static enum asking asking_of(const struct ft_nccl_moment *moment,
+			     const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	uint64_t k = transfer->message.k;
 	uint8_t request;
 
+	if (!transfer->has_cts)
+		return k >= followed->oldest && k <= followed->newest ? MAYBE : NOBODY;
+	if (!ft_nccl_answers(followed, transfer, moment->seen, &request))
+		return NOBODY;
+	return is_over(moment, transfer) ? OVER : MAYBE;
+}
+
+static enum asking who_asked(const struct ft_nccl_moment *moment, uint64_t *k)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	enum asking most = NOBODY;
+
+	*k = 0;
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
-		uint64_t k = transfer->message.k;
-		bool missed = !transfer->has_cts && k >= followed->oldest && k <= followed->newest;
+		enum asking asking = transfer->used ? asking_of(moment, transfer) : NOBODY;
 
-		if (transfer->used &&
-		    (missed ||
-		     (transfer->has_cts && ft_nccl_answers(followed, transfer, seen, &request))))
-			return true;
+		most = asking > most ? asking : most;
+		if (asking == OVER && transfer->message.k > *k)
+			*k = transfer->message.k;
 	}
-	return false;
+	return most;
+}
+
+/* A write of some bytes of which it can be told where it may go. */
+static bool is_judged(const struct ft_nccl_moment *moment)
+{
+	return moment->seen->length != 0 && (moment->seen->has & FT_HAS_RETH) != 0 &&
+	       may_judge_places(moment->followed, moment->lane);
 }
 
 bool ft_nccl_goes_nowhere(const struct ft_nccl_moment *moment)
 {
-	return moment->seen->length != 0 && (moment->seen->has & FT_HAS_RETH) != 0 &&
-	       may_judge_places(moment->followed, moment->lane) &&
-	       !may_be_asked_for(moment->followed, moment->seen);
+	uint64_t k;
+
+	return is_judged(moment) && who_asked(moment, &k) == NOBODY;
 }
 
 void ft_nccl_fault_nowhere(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_followed *followed = moment->followed;
+	enum asking asking;
+	uint64_t k;
 
 	if (followed->has_nowhere || moment->turn != FT_NCCL_NEXT ||
-	    !ft_nccl_has_guessed_lanes(followed) || !ft_nccl_goes_nowhere(moment))
+	    !ft_nccl_has_guessed_lanes(followed) || !is_judged(moment))
+		return;
+	asking = who_asked(moment, &k);
+	if (asking == MAYBE)
 		return;
 	followed->has_nowhere = true;
 	followed->nowhere = *moment->seen;
 	followed->nowhere_k = followed->newest + 1;
+	followed->nowhere_over = asking == OVER;
+	followed->nowhere_over_k = k;
 	ft_nccl_hold(moment->connections, moment->seen->frame);
 }
 
@@ -99,13 +147,21 @@ static void tell_nowhere(struct ft_nccl_connections *connections,
 			 const struct ft_nccl_followed *followed, uint64_t newest, double certainty)
 {
 	const struct ft_nccl_seen *seen = &followed->nowhere;
-	struct ft_nccl_found found =
-		ft_nccl_found_in(followed, seen, FT_NCCL_WRITE_OUTSIDE, certainty);
+	struct ft_nccl_found found = ft_nccl_found_in(
+		followed, seen,
+		followed->nowhere_over ? FT_NCCL_WRITE_UNASKED : FT_NCCL_WRITE_OUTSIDE, certainty);
 
-	snprintf(found.text, sizeof found.text,
-		 "writes %" PRIu32 " bytes to 0x%" PRIx64
-		 ", which none of the clear-to-sends up to message %" PRIu64 " asked for",
-		 seen->length, seen->va, newest);
+	if (followed->nowhere_over)
+		snprintf(found.text, sizeof found.text,
+			 "writes %" PRIu32 " bytes to 0x%" PRIx64 ", where message %" PRIu64
+			 " has had all of its data, and none of the clear-to-sends up to message "
+			 "%" PRIu64 " asks for more",
+			 seen->length, seen->va, followed->nowhere_over_k, newest);
+	else
+		snprintf(found.text, sizeof found.text,
+			 "writes %" PRIu32 " bytes to 0x%" PRIx64
+			 ", which none of the clear-to-sends up to message %" PRIu64 " asked for",
+			 seen->length, seen->va, newest);
 	ft_nccl_tell_surely(connections, &found);
 }
 

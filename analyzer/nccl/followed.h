@@ -135,7 +135,8 @@ struct ft_nccl_followed {
 	uint64_t newest; /* k of the newest clear-to-send */
 	/* a write that nobody asked for, of whatever message: if that one's clear-to-send does not either */
 	bool has_nowhere;
-	uint64_t nowhere_k;
+	bool nowhere_over;                   /* only messages asked for it that are over, .. */
+	uint64_t nowhere_k, nowhere_over_k;  /* .. of which this is the newest */
 	uint64_t first_va;                   /* the first buffer that was asked for; 0: not known */
 	struct ft_nccl_seen nowhere;         /* without payload */
 	uint64_t bases[FT_NCCL_SLOT_COUNTS]; /* of the FIFO, by how many slots it may have .. */

@@ -33,7 +33,8 @@ RULES = {"outside": {"nccl.write-outside", "nccl.write-unasked"}, "passed": {"nc
 # again is told with more reserve
 FLOORS = {"whole": 0.9, "marked": 0.9, "infiniband": 0.9, "without": 0.65, "lossy": 0.5, "middle": 0.2}
 LIKE_AUDITS = 0.75  # of the writes outside that audits name where frames are lost: these do not look at the middle of writes
-SEVERAL, OF_SEVERAL = 8, 0.3  # rounds of each capture of several queue pairs, without its set-up; so many with a PSN that passed are named
+SEVERAL = 8  # rounds of each capture of several queue pairs, without its set-up; so many of these kinds are named by either verb
+OF_SEVERAL = {"passed of several": 0.3, "unasked of several": 0.8}
 CURED = (("ring4-2.27.7", "middle", 238),)  # another frame was named: (capture, way, seed)
 
 
@@ -128,7 +129,7 @@ class Judge(nccl_altered.Judge):
             if kind != "passed" or way == "without":
                 sums[way, verb][0] += named
                 sums[way, verb][1] += count
-            if kind == "passed of several" and named < OF_SEVERAL * count:
+            if named < OF_SEVERAL.get(kind, 0) * count:
                 self.complain(kind, way, verb, named, "of", count, "are named")
         told, audited = (self.named["outside", "lossy", verb] for verb in ("nccl", "audit"))
         if told < LIKE_AUDITS * audited:

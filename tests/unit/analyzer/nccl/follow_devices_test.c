@@ -197,11 +197,76 @@ static void what_nobody_was_seen_to_ask_for_is_not_complete(void **state)
 	}
 }
 
+/* The sender acknowledges the newest clear-to-send of a device. */
+static void acknowledge_cts(const struct talk *talk, uint32_t device)
+{
+	follow_packet(talk->follow, &(struct packet){
+					    .from = sender_of(device),
+					    .to = receiver_of(device),
+					    .opcode = 0x11,
+					    .qpn = receiver_qp(device),
+					    .sport = port_of(device),
+					    .psn = talk->cts_psns[device] - 1,
+				    });
+}
+
+/* In the sequence of the queue pair that begins message k; returns its frame. */
+static uint64_t forge(struct talk *talk, uint64_t k, uint64_t va)
+{
+	uint32_t parts = talk->shape.split ? lanes_of(talk) : talk->shape.devices;
+	uint32_t lane = (uint32_t)(k * parts % lanes_of(talk));
+	struct packet packet = data_of(talk->follow, k, 64, 0);
+
+	packet.opcode = 0x0a;
+	packet.qpn = receiver_qp(lane);
+	packet.sport = port_of(lane);
+	packet.psn = talk->data_psns[lane]++;
+	packet.va = va;
+	return follow_packet(talk->follow, &packet);
+}
+
+/*
+ * Into the buffer of the message that has just been answered, where no clear-to-send asks for more: it is wrong whichever
+ * queue pairs share or take turns. Into the one that the next clear-to-send asks for: that may have been overtaken.
+ */
+static void writes_to_where_a_message_is_over(void **state)
+{
+	enum { AT = 30, AHEAD = 2 };
+	static const struct shape shapes[] = {
+		{ 1, 2, false, AHEAD }, { 1, 2, true, AHEAD },  { 1, 4, false, AHEAD },
+		{ 1, 4, true, AHEAD },  { 2, 2, false, AHEAD }, { 2, 2, true, AHEAD },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+		const bool is_next = i % 2 != 0;
+		struct talk talk = { .follow = follow_start('E'), .shape = shapes[i / 2] };
+		uint64_t frame = 0;
+
+		for (uint64_t k = 0; k < MESSAGES; k++) {
+			ask_next(&talk, k);
+			acknowledge_cts(&talk, (uint32_t)(k % talk.shape.devices));
+			if (k >= AHEAD)
+				answer_next(&talk, k - AHEAD);
+			if (k == AT)
+				frame = forge(&talk, k - AHEAD,
+					      buffer_of(is_next ? k + 1 : k - AHEAD) + 64);
+		}
+		assert_int_equal(talk.follow->found_count, is_next ? 0 : 1);
+		if (!is_next) {
+			assert_int_equal(talk.follow->found[0].fault, FT_NCCL_WRITE_UNASKED);
+			assert_int_equal(talk.follow->found[0].frame, frame);
+		}
+		follow_stop(talk.follow);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices_and_queue_pairs_are_found_by_what_they_carry),
 		cmocka_unit_test(what_nobody_was_seen_to_ask_for_is_not_complete),
+		cmocka_unit_test(writes_to_where_a_message_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
