@@ -70,6 +70,14 @@ void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_fl
 	worker->batch.strange |= UINT64_C(1) << ft_watch_place(worker, item);
 }
 
+void ft_watch_answer(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+{
+	if (!ft_watched_pairs_have(&worker->watched, &flow->key))
+		return;
+	flow->watched = FT_WATCH_FOLLOWED;
+	ft_watch_mark(worker, item, 1);
+}
+
 enum { ETHERTYPE = 12, TAG = 4, IPV4_PROTOCOL = 9, IPV6_NEXT = 6, TCP = 6, LEAST = 54 };
 
 bool ft_watch_may_be_tcp(const struct ft_frame *frame)

@@ -17,6 +17,7 @@ enum {
 	FT_WATCH_FOLLOWED, /* plus clear-to-sends of its own while its other half was, too */
 	FT_WATCH_ASKING = FT_WATCH_FOLLOWED + 16, /* by then the order of ACKs is known */
 	FT_WATCH_AGAIN = 64,                      /* PSNs between looks */
+	FT_WATCH_YOUNG = 64, /* packets of a half-connection: until then each ACK is worth a look */
 	FT_WATCH_SPARSE = 29, /* of 32 bits of a PSN's hash: one in eight is shown */
 	FT_WATCH_ACK = 0x11,  /* opcode, as is */
 	FT_WATCH_MIDDLE = 0x07,
@@ -48,6 +49,9 @@ static inline bool ft_watch_is_sample(uint32_t psn)
 /* Show it, and learn from it what its half-connection does. */
 void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow);
 
+/* An ACK: show it, and all that the half-connection has from here on, if its hosts are known. */
+void ft_watch_answer(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow);
+
 /*
  * Show it, if its operation is worth a look; `flow` is its half-connection. Most are the middle of a write, and are not.
  * Which others of one that is followed are is as good as random: there is no branch on that.
@@ -64,6 +68,9 @@ static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, stru
 
 		if (!is_idle && (FT_WATCH_WRITES >> opcode & 1) != 0)
 			ft_watch_learn(worker, item, flow);
+		else if (opcode == FT_WATCH_ACK &&
+			 (flow->packets < FT_WATCH_YOUNG || ft_watch_is_sample(psn)))
+			ft_watch_answer(worker, item, flow);
 	} else if (opcode == 0x0a && every_ack) {
 		ft_watch_learn(worker, item, flow);
 	} else {

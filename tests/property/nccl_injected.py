@@ -34,7 +34,7 @@ RULES = {"outside": {"nccl.write-outside", "nccl.write-unasked"}, "passed": {"nc
 FLOORS = {"whole": 0.9, "marked": 0.9, "infiniband": 0.9, "without": 0.65, "lossy": 0.5, "middle": 0.2}
 LIKE_AUDITS = 0.75  # of the writes outside that audits name where frames are lost: these do not look at the middle of writes
 SEVERAL = 8  # rounds of each capture of several queue pairs, without its set-up; so many of these kinds are named by either verb
-OF_SEVERAL = {"passed of several": 0.3, "unasked of several": 0.8}
+OF_SEVERAL = {"outside of several": 0.8, "passed of several": 0.3, "unasked of several": 0.8}
 CURED = (("ring4-2.27.7", "middle", 238),)  # another frame was named: (capture, way, seed)
 
 
@@ -131,6 +131,8 @@ class Judge(nccl_altered.Judge):
                 sums[way, verb][1] += count
             if named < OF_SEVERAL.get(kind, 0) * count:
                 self.complain(kind, way, verb, named, "of", count, "are named")
+            if way == "without" and "several" in kind and named != self.named[kind, way, "nccl"]:
+                self.complain(kind, "are named", named, "times by audits, and", self.named[kind, way, "nccl"], "times by the other verb")
         told, audited = (self.named["outside", "lossy", verb] for verb in ("nccl", "audit"))
         if told < LIKE_AUDITS * audited:
             self.complain(told, "writes outside are named where frames are lost, and", audited, "by audits")
