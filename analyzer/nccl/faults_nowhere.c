@@ -22,7 +22,7 @@ static bool may_judge_places(const struct ft_nccl_followed *followed,
 {
 	return !followed->model.has_tcp && !followed->unsure && !followed->partial &&
 	       !followed->by_grid && followed->unreadable == 0 && followed->has_newest &&
-	       lane->carried && lane->at >= followed->oldest && !followed->overtaken &&
+	       lane->placed && lane->at >= followed->oldest && !followed->overtaken &&
 	       lane->data_acked.ordered && followed->lanes[0].cts_acked.ordered &&
 	       ft_nccl_is_calm(followed) && ft_nccl_saw_all_before(followed, followed->newest + 1);
 }

@@ -23,6 +23,9 @@ static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	if (share->used)
 		return;
 	share->used = true;
+	if (kind == FT_NCCL_ANSWER_DATA && transfer->has_cts &&
+	    transfer->message.cts_frame < moment->seen->frame)
+		lane->placed = true;
 	transfer->guessed = transfer->guessed || !moment->followed->numbered || !moment->is_behind;
 	if (share->packets == 0) {
 		share->begun = kind == FT_NCCL_ANSWER_DATA;

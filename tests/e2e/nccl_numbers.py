@@ -1,0 +1,31 @@
+"""Which message data is of, where a capture leaves that open: rows have their number or none, and no number that is wrong makes healthy
+traffic look forged. Made jobs as taps see them: one host's by a clock that is off, with ACKs or without, lossy or from the middle."""
+
+import random
+
+import nccl_made
+from harness import WithFolder, fabtap, main
+from nccl_healthy import clock_off, middle
+
+# (seed, set-up, milliseconds, what is seen)
+LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
+
+
+class Numbers(WithFolder):
+    def is_right(self, cases):
+        for seed, setup, milliseconds, way in cases:
+            frames = clock_off(nccl_made.World(seed, setup=setup).frames, milliseconds)
+            kept = way(frames, random.Random(seed))
+            document = fabtap("nccl", "--json", nccl_made.write(self.folder / "made.pcap", kept)).json()
+            wrong = [m for m in document["messages"] if m["completed"] and
+                     {kept[m["first_frame"] - 1].k, kept[m["last_frame"] - 1].k} != {m["k"]}]
+            with self.subTest(seed=seed, setup=setup, milliseconds=milliseconds, way=way.__name__):
+                self.assertEqual([(f["rule"], f["frames"]) for f in document["findings"]], [])
+                self.assertEqual(wrong, [])
+
+    def test_where_a_queue_pair_lags_behind_the_capture(self):
+        self.is_right(LAGGING)
+
+
+if __name__ == "__main__":
+    main()
