@@ -90,7 +90,7 @@ void ft_nccl_immediate_learn(struct ft_nccl_moment *moment, struct ft_nccl_trans
 	if (transfer->message.request_count == 1 && transfer->bare &&
 	    (transfer->has_cts || followed->blind))
 		model->adaptive = FT_NCCL_YES;
-	else if (transfer->message.request_count == 1 &&
+	else if (transfer->message.request_count == 1 && !transfer->bare &&
 		 transfer->written > FT_NCCL_ADAPTIVE_LENGTH && model->adaptive == FT_NCCL_UNKNOWN)
 		model->adaptive = FT_NCCL_NO;
 	tell(followed);

@@ -8,6 +8,7 @@ from harness import WithFolder, fabtap, main
 from nccl_healthy import clock_off, middle
 
 # (seed, set-up, milliseconds, what is seen)
+TWO_REQUESTS = ((991057, False, 0, middle), (993002, True, 0, middle))  # each message takes two, which the first ones seen do not show
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
 
 
@@ -22,6 +23,9 @@ class Numbers(WithFolder):
             with self.subTest(seed=seed, setup=setup, milliseconds=milliseconds, way=way.__name__):
                 self.assertEqual([(f["rule"], f["frames"]) for f in document["findings"]], [])
                 self.assertEqual(wrong, [])
+
+    def test_where_the_first_messages_do_not_show_their_requests(self):
+        self.is_right(TWO_REQUESTS)
 
     def test_where_a_queue_pair_lags_behind_the_capture(self):
         self.is_right(LAGGING)
