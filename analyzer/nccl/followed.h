@@ -429,7 +429,7 @@ bool ft_nccl_is_far_ahead(const struct ft_nccl_moment *moment);
 /* data.c: data, once it is not held back. */
 void ft_nccl_data_take(struct ft_nccl_moment *moment);
 
-/* At the end: a write that was held back for the next packet, as if that had shown it right. */
+/* At the end: a write that was held back for the next packet, as if that had shown it right; and order.h's end. */
 void ft_nccl_data_settle(struct ft_nccl_connections *connections,
 			 struct ft_nccl_followed *followed);
 

@@ -2,6 +2,7 @@
 
 #include "anew.h"
 #include "faults.h"
+#include "order.h"
 #include "replay.h"
 #include "split.h"
 
@@ -95,4 +96,5 @@ void ft_nccl_data_settle(struct ft_nccl_connections *connections, struct ft_nccl
 		if (followed->lanes[i].has_odd)
 			decide(&moment, true);
 	}
+	ft_nccl_order_end(followed);
 }

@@ -147,16 +147,38 @@ static void doubt_from(struct ft_nccl_followed *followed, uint8_t lane, const st
 		ft_nccl_order_distrust(followed, lane, first);
 }
 
-void ft_nccl_order_miss(const struct ft_nccl_moment *moment, uint64_t before)
+/* Those behind message `last`, and before message `end`. */
+static void miss(struct ft_nccl_followed *followed, uint64_t last, uint64_t end)
 {
-	struct ft_nccl_followed *followed = moment->followed;
-	const struct ft_nccl_transfer *last = ft_nccl_ring_find(&followed->ring, before);
-	struct missed missed = { .first = before + 1, .end = moment->lane->cts_k };
+	const struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, last);
+	struct missed missed = { .first = last + 1, .end = end };
 
-	if (followed->numbered || last == NULL)
+	if (followed->numbered || before == NULL)
 		return;
-	missed.frame = last->message.cts_frame;
+	missed.frame = before->message.cts_frame;
 	missed.period = ft_nccl_ring_period(&followed->ring);
 	for (uint8_t i = 0; i < followed->lane_count; i++)
 		doubt_from(followed, i, &missed);
+}
+
+void ft_nccl_order_miss(const struct ft_nccl_moment *moment, uint64_t before)
+{
+	miss(moment->followed, before, moment->lane->cts_k);
+}
+
+void ft_nccl_order_end(struct ft_nccl_followed *followed)
+{
+	uint64_t most = 0;
+
+	for (uint8_t i = 0; followed->has_newest && i < followed->model.devices; i++) {
+		const struct ft_nccl_lane *lane = &followed->lanes[i];
+		int32_t ahead = ft_psn_distance(lane->cts_acked.psn, lane->cts.next) + 1;
+
+		if (lane->asked && lane->cts_acked.known && ahead > 0 &&
+		    ahead < FT_NCCL_PSN_WINDOW && (uint64_t)ahead > most)
+			most = (uint64_t)ahead;
+	}
+	if (most != 0)
+		miss(followed, followed->newest,
+		     followed->newest + 1 + most * followed->model.devices);
 }

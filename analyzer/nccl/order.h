@@ -39,3 +39,9 @@ void ft_nccl_order_forget(struct ft_nccl_followed *followed, uint8_t lane);
  * where it goes, may be what they asked for.
  */
 void ft_nccl_order_miss(const struct ft_nccl_moment *moment, uint64_t before);
+
+/*
+ * At the end: clear-to-sends that were acknowledged behind the last one that was seen were missed, too; what came since may be
+ * what they asked for.
+ */
+void ft_nccl_order_end(struct ft_nccl_followed *followed);

@@ -5,10 +5,11 @@ import random
 
 import nccl_made
 from harness import WithFolder, fabtap, main
-from nccl_healthy import clock_off, middle
+from nccl_healthy import bursts, clock_off, middle
 
 # (seed, set-up, milliseconds, what is seen)
 TWO_REQUESTS = ((991057, False, 0, middle), (993002, True, 0, middle))  # each message takes two, which the first ones seen do not show
+LAST_MISSED = ((991061, False, 0, bursts),)  # clear-to-sends, that ACKs tell of
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
 
 
@@ -26,6 +27,9 @@ class Numbers(WithFolder):
 
     def test_where_the_first_messages_do_not_show_their_requests(self):
         self.is_right(TWO_REQUESTS)
+
+    def test_where_the_last_clear_to_sends_were_missed(self):
+        self.is_right(LAST_MISSED)
 
     def test_where_a_queue_pair_lags_behind_the_capture(self):
         self.is_right(LAGGING)
