@@ -27,6 +27,7 @@
  *     held.c         what may be no data of it          anchor.c     where data begins in a log
  *     order.c        whether taps keep packets in order
  *     keep.c         for the report                     adrift.c     data that may be another message's
+ *     waiting.c      what has yet to come
  *     shown.c        what a packet was
  *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
  *     straight.c     the same of audits                 straight_turn.c  onto it and back
@@ -409,7 +410,7 @@ struct ft_nccl_transfer *ft_nccl_transfer_of(struct ft_nccl_connections *connect
 void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  struct ft_nccl_transfer *transfer);
 
-/* It still waits for something, and is not to be pushed out of the ring while that can grow. */
+/* waiting.c: it still waits for something, and is not to be pushed out of the ring while that can grow. */
 bool ft_nccl_is_waiting(const struct ft_nccl_followed *followed,
 			const struct ft_nccl_transfer *transfer);
 

@@ -234,32 +234,6 @@ void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_follow
 	transfer->used = false;
 }
 
-/* The queue pair is to bring its part of it, or the rest of that, yet. */
-static bool is_due_on(const struct ft_nccl_followed *followed, uint8_t lane,
-		      const struct ft_nccl_transfer *transfer)
-{
-	const struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer) + lane;
-	const struct ft_nccl_lane *at = &followed->lanes[lane];
-	uint64_t k = transfer->message.k;
-
-	if (share->used)
-		return at->open && at->at == k && !share->ended;
-	return followed->model.split == FT_NCCL_YES && at->carried && at->next <= k;
-}
-
-/* For the immediate, and of several queue pairs, which taps may show apart, for that of each. */
-bool ft_nccl_is_waiting(const struct ft_nccl_followed *followed,
-			const struct ft_nccl_transfer *transfer)
-{
-	if (!transfer->has_cts || !transfer->message.has_imm)
-		return transfer->has_cts;
-	for (uint8_t i = 0; followed->lane_count > 1 && i < followed->lane_count; i++) {
-		if (is_due_on(followed, i, transfer))
-			return true;
-	}
-	return false;
-}
-
 struct ft_nccl_transfer *ft_nccl_transfer_of(struct ft_nccl_connections *connections,
 					     struct ft_nccl_followed *followed, uint64_t k)
 {

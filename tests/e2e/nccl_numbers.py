@@ -5,12 +5,13 @@ import random
 
 import nccl_made
 from harness import WithFolder, fabtap, main
-from nccl_healthy import bursts, clock_off, middle
+from nccl_healthy import bursts, clock_off, middle, whole
 
 # (seed, set-up, milliseconds, what is seen)
 TWO_REQUESTS = ((991057, False, 0, middle), (993002, True, 0, middle))  # each message takes two, which the first ones seen do not show
 LAST_MISSED = ((991061, False, 0, bursts),)  # clear-to-sends, that ACKs tell of
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
+ONE_DEVICE_LATE = ((993007, True, -1, whole),)  # of two, by all messages
 
 
 class Numbers(WithFolder):
@@ -33,6 +34,9 @@ class Numbers(WithFolder):
 
     def test_where_a_queue_pair_lags_behind_the_capture(self):
         self.is_right(LAGGING)
+
+    def test_where_one_of_two_devices_is_late(self):
+        self.is_right(ONE_DEVICE_LATE)
 
 
 if __name__ == "__main__":
