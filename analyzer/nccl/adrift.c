@@ -2,17 +2,51 @@
 
 #include <capture/frame.h>
 
+/* Clear-to-sends, the first buffer of which has not come again: then each message has its own. */
+enum { UNIQUE = 128 };
+
 /*
- * Where taps differ in their order, data may be of the message before or behind that goes to the same buffer. If that is more
- * messages away than are remembered, only where as many packets as wait for their data at a time were late.
+ * Messages that were counted have shown that packets pass in order; or ACKs that what asks passes before it is acknowledged, and
+ * so does data, on each queue pair that has some of it.
+ */
+static bool is_in_order(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+
+	if (followed->came_in_order && !followed->came_astray)
+		return true;
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		const struct ft_nccl_lane *lane = &followed->lanes[i];
+
+		if ((lane->asked && !lane->cts_acked.ordered) ||
+		    (shares[i].used && !lane->data_acked.ordered))
+			return false;
+	}
+	return true;
+}
+
+/* Buffers have come again, or nothing shows that they will not. */
+static bool may_recur(const struct ft_nccl_followed *followed)
+{
+	return followed->recurs || followed->model.cts < UNIQUE;
+}
+
+/*
+ * Where taps differ in their order, or nothing shows that they do not, data may be of the message before or behind that goes
+ * to the same buffer. If that is more messages away than are remembered, only where as many packets as wait for their data
+ * at a time were late, as far as is known.
  */
 static bool is_guess(const struct ft_nccl_followed *followed,
 		     const struct ft_nccl_transfer *transfer)
 {
-	return transfer->guessed && followed->overtaken &&
-	       followed->model.imm_content != FT_NCCL_IMM_ID &&
-	       ((followed->recurs && followed->lag >= FT_NCCL_ASKED_AHEAD) ||
-		ft_nccl_ring_recurs(&followed->ring, transfer));
+	bool is_far = followed->overtaken ? followed->lag >= FT_NCCL_ASKED_AHEAD
+					  : !is_in_order(followed, transfer);
+
+	return transfer->guessed && followed->model.imm_content != FT_NCCL_IMM_ID &&
+	       ((is_far && may_recur(followed)) ||
+		((is_far || followed->overtaken) &&
+		 ft_nccl_ring_recurs(&followed->ring, transfer)));
 }
 
 bool ft_nccl_is_adrift(const struct ft_nccl_transfer *transfer)

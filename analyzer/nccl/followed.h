@@ -99,9 +99,11 @@ struct ft_nccl_followed {
 			/* they pass in another order here */
 	bool recurs;    /* `first_va` was asked for again */
 	bool numbered;  /* messages are counted from the first packet on, as there was no hole */
-	bool unsure;    /* metadata names more queue pairs than there may be */
-	bool named;     /* .. but not fewer: it began with its set-up */
-	bool met[2];    /* the sink was told of a clear-to-send, of data */
+	/* data that was counted came between its clear-to-send and the next one for its buffer; or not so */
+	bool came_in_order, came_astray;
+	bool unsure; /* metadata names more queue pairs than there may be */
+	bool named;  /* .. but not fewer: it began with its set-up */
+	bool met[2]; /* the sink was told of a clear-to-send, of data */
 	bool shared; /* a message was longer than what its queue pair had: others, not known yet, share it */
 	bool has_base;    /* model.fifo.addr is known */
 	bool by_grid;     /* clear-to-sends cannot be read: their PSNs number them */

@@ -11,6 +11,37 @@ bool ft_nccl_is_under_way(const struct ft_nccl_moment *moment,
 	return moment->lane->open && moment->lane->at == transfer->message.k;
 }
 
+/* Another message asked for the same buffer before this packet. */
+static bool is_offered_anew(const struct ft_nccl_moment *moment,
+			    const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	uint64_t va = ft_nccl_ring_requests(ring, transfer)->va;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *other = &ring->transfers[i];
+
+		if (other->used && other->has_cts && other->message.k > transfer->message.k &&
+		    other->message.cts_frame < moment->seen->frame &&
+		    ft_nccl_ring_requests(ring, other)->va == va)
+			return true;
+	}
+	return false;
+}
+
+/* What is counted shows whether data passes when it should. */
+static void note_order(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+
+	if (!followed->numbered || !transfer->has_cts || followed->came_astray)
+		return;
+	if (transfer->message.cts_frame > moment->seen->frame || is_offered_anew(moment, transfer))
+		followed->came_astray = true;
+	else
+		followed->came_in_order = true;
+}
+
 /* The first packet of it on this lane. */
 static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 		       enum ft_nccl_answer_kind kind)
@@ -23,6 +54,7 @@ static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	if (share->used)
 		return;
 	share->used = true;
+	note_order(moment, transfer);
 	if (kind == FT_NCCL_ANSWER_DATA && transfer->has_cts &&
 	    transfer->message.cts_frame < moment->seen->frame)
 		lane->placed = true;

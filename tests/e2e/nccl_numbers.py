@@ -3,21 +3,29 @@ traffic look forged. Made jobs as taps see them: one host's by a clock that is o
 
 import random
 
+import nccl_healthy
 import nccl_made
 from harness import WithFolder, fabtap, main
-from nccl_healthy import bursts, clock_off, middle, whole
+from nccl_healthy import bursts, clock_off, lossy, middle, whole
 
 # (seed, set-up, milliseconds, what is seen)
+WITHOUT_ACKS = ((902393, False, -0.02, middle), (902393, True, -1, lossy), (905677, False, 0.02, whole), (905677, True, -0.1, middle),
+                (906121, True, -1, middle), (990012, False, -0.02, middle), (991061, False, 0.02, bursts), (993057, True, 0.1, whole))
+WITH_ACKS = ((905118, False, 0.1, middle), (991083, False, -0.02, whole), (993002, False, -1, whole))
 TWO_REQUESTS = ((991057, False, 0, middle), (993002, True, 0, middle))  # each message takes two, which the first ones seen do not show
 LAST_MISSED = ((991061, False, 0, bursts),)  # clear-to-sends, that ACKs tell of
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
 ONE_DEVICE_LATE = ((993007, True, -1, whole),)  # of two, by all messages
 
 
+def without_acks(frames):
+    return [f for f in frames if f.role or f.bytes[nccl_healthy.IP_PROTOCOL] == nccl_healthy.TCP]
+
+
 class Numbers(WithFolder):
-    def is_right(self, cases):
+    def is_right(self, cases, only=lambda frames: frames):
         for seed, setup, milliseconds, way in cases:
-            frames = clock_off(nccl_made.World(seed, setup=setup).frames, milliseconds)
+            frames = only(clock_off(nccl_made.World(seed, setup=setup).frames, milliseconds))
             kept = way(frames, random.Random(seed))
             document = fabtap("nccl", "--json", nccl_made.write(self.folder / "made.pcap", kept)).json()
             wrong = [m for m in document["messages"] if m["completed"] and
@@ -25,6 +33,13 @@ class Numbers(WithFolder):
             with self.subTest(seed=seed, setup=setup, milliseconds=milliseconds, way=way.__name__):
                 self.assertEqual([(f["rule"], f["frames"]) for f in document["findings"]], [])
                 self.assertEqual(wrong, [])
+
+    def test_where_nothing_is_acknowledged(self):
+        """So that nothing shows whether data passes after it was asked for, and before its buffer is offered anew."""
+        self.is_right(WITHOUT_ACKS, without_acks)
+
+    def test_where_acknowledgments_show_that_order_is_lost(self):
+        self.is_right(WITH_ACKS)
 
     def test_where_the_first_messages_do_not_show_their_requests(self):
         self.is_right(TWO_REQUESTS)

@@ -54,6 +54,19 @@ static uint16_t port_of(uint32_t lane)
 	return (uint16_t)(0xc000 + ((product & 0x3fff) ^ product >> 14));
 }
 
+/* The sender acknowledges the newest clear-to-send of a device. */
+static void acknowledge_cts(const struct talk *talk, uint32_t device)
+{
+	follow_packet(talk->follow, &(struct packet){
+					    .from = sender_of(device),
+					    .to = receiver_of(device),
+					    .opcode = 0x11,
+					    .qpn = receiver_qp(device),
+					    .sport = port_of(device),
+					    .psn = talk->cts_psns[device] - 1,
+				    });
+}
+
 static void ask_next(struct talk *talk, uint64_t k)
 {
 	struct packet packet = cts_of(talk->follow, k);
@@ -70,6 +83,7 @@ static void ask_next(struct talk *talk, uint64_t k)
 		packet.bytes[16 + 4 * i] = (uint8_t)(packet.bytes[16] + i);
 	}
 	follow_packet(talk->follow, &packet);
+	acknowledge_cts(talk, device);
 }
 
 static void write_part(struct talk *talk, uint64_t k, uint32_t lane, uint32_t part, uint32_t parts)
@@ -197,19 +211,6 @@ static void what_nobody_was_seen_to_ask_for_is_not_complete(void **state)
 	}
 }
 
-/* The sender acknowledges the newest clear-to-send of a device. */
-static void acknowledge_cts(const struct talk *talk, uint32_t device)
-{
-	follow_packet(talk->follow, &(struct packet){
-					    .from = sender_of(device),
-					    .to = receiver_of(device),
-					    .opcode = 0x11,
-					    .qpn = receiver_qp(device),
-					    .sport = port_of(device),
-					    .psn = talk->cts_psns[device] - 1,
-				    });
-}
-
 /* In the sequence of the queue pair that begins message k; returns its frame. */
 static uint64_t forge(struct talk *talk, uint64_t k, uint64_t va)
 {
@@ -245,7 +246,6 @@ static void writes_to_where_a_message_is_over(void **state)
 
 		for (uint64_t k = 0; k < MESSAGES; k++) {
 			ask_next(&talk, k);
-			acknowledge_cts(&talk, (uint32_t)(k % talk.shape.devices));
 			if (k >= AHEAD)
 				answer_next(&talk, k - AHEAD);
 			if (k == AT)

@@ -135,6 +135,20 @@ uint64_t answer(struct follow *follow, uint64_t k, uint32_t length)
 	return answer_without(follow, k, length, 0);
 }
 
+void acknowledge_both(struct follow *follow)
+{
+	follow_packet(follow, &(struct packet){ .from = SENDER,
+						.to = RECEIVER,
+						.opcode = 0x11,
+						.qpn = RECEIVER_QP,
+						.psn = follow->cts_psn - 1 });
+	follow_packet(follow, &(struct packet){ .from = RECEIVER,
+						.to = SENDER,
+						.opcode = 0x11,
+						.qpn = SENDER_QP,
+						.psn = follow->data_psn - 1 });
+}
+
 void converse(struct follow *follow, uint64_t from, uint64_t count)
 {
 	for (uint64_t k = from; k < from + count; k++) {

@@ -48,5 +48,8 @@ uint32_t packets_in(uint32_t length);
 uint64_t answer_without(struct follow *follow, uint64_t k, uint32_t length, uint64_t missing);
 uint64_t answer(struct follow *follow, uint64_t k, uint32_t length);
 
+/* Each side acknowledges the newest that it had: so packets pass in order. */
+void acknowledge_both(struct follow *follow);
+
 /* So many messages, asked for and answered in turn, each of another length. */
 void converse(struct follow *follow, uint64_t from, uint64_t count);

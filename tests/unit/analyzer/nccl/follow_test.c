@@ -104,7 +104,9 @@ static void numbers_go_on_when_slots_and_psns_wrap(void **state)
 	(void)state;
 	follow->cts_psn = 0xffff00;
 	follow->data_psn = 0xffff80;
-	converse(follow, 1000, 600);
+	converse(follow, 1000, 8);
+	acknowledge_both(follow);
+	converse(follow, 1008, 592);
 	follow_keep(follow);
 	assert_int_equal(follow->kept.message_count, 600);
 	for (uint64_t k = 1000; k < 1600; k++)
