@@ -369,6 +369,16 @@ static bool is_complete(const struct ft_nccl_followed *followed)
 		       (ft_nccl_had_all(followed) ? MESSAGES_TO_BE_SURE : SHORT_TO_BE_SURE);
 }
 
+/* One that is before others, or has clear-to-sends, has not had data yet. */
+static bool has_vacant_lane(const struct ft_nccl_followed *followed)
+{
+	uint8_t i = 0;
+
+	while (i < followed->lane_count && followed->model.receiver.qpns[i] != FT_NCCL_NONE)
+		i++;
+	return i < followed->lane_count;
+}
+
 /*
  * Metadata tells of all queue pairs; a queue pair that had messages in a row shares them with no other, unless another one
  * writes there, too; those that share them are all, once one of them was long enough to tell; and which data is asked for
@@ -378,6 +388,7 @@ static bool may_have_more(const struct ft_nccl_followed *followed)
 {
 	return !followed->model.is_set_up && !followed->blind &&
 	       (!ft_nccl_split_is_known(followed) || ft_nccl_split_may_have_more(followed) ||
+		has_vacant_lane(followed) ||
 		(ft_nccl_may_be_shared(followed) && !is_complete(followed)));
 }
 

@@ -15,6 +15,7 @@ WITH_ACKS = ((905118, False, 0.1, middle), (991083, False, -0.02, whole), (99300
 TWO_REQUESTS = ((991057, False, 0, middle), (993002, True, 0, middle))  # each message takes two, which the first ones seen do not show
 LAST_MISSED = ((991061, False, 0, bursts),)  # clear-to-sends, that ACKs tell of
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
+LAST_TO_BEGIN = (996011,)  # seeds, without set-up: one of four queue pairs, when the others have had several messages, the first ones empty
 ONE_DEVICE_LATE = ((993007, True, -1, whole),)  # of two, by all messages
 
 
@@ -49,6 +50,14 @@ class Numbers(WithFolder):
 
     def test_where_a_queue_pair_lags_behind_the_capture(self):
         self.is_right(LAGGING)
+
+    def test_where_a_queue_pair_before_others_begins_behind_them(self):
+        for seed in LAST_TO_BEGIN:
+            world = nccl_made.World(seed, setup=False)
+            document = fabtap("nccl", "--json", nccl_made.write(self.folder / "made.pcap", world.frames)).json()
+            told = [(m["connection"], m["k"]) for m in document["messages"] if m["completed"]]
+            with self.subTest(seed=seed):
+                self.assertEqual(sorted(told), [(i, k) for i in range(len(world.connections)) for k in range(world.messages)])
 
     def test_where_one_of_two_devices_is_late(self):
         self.is_right(ONE_DEVICE_LATE)
