@@ -148,8 +148,25 @@ void ft_nccl_split_weigh(struct ft_nccl_followed *followed, const struct ft_nccl
 		followed->shared = true;
 }
 
+/*
+ * The write is a further part of a message that another queue pair has a part of: more of it, elsewhere; or nothing, but told
+ * its length. Where that is nothing, too, it may as well be another message, if the buffer was offered for one.
+ */
+static bool is_further_part(const struct ft_nccl_followed *followed,
+			    const struct ft_nccl_transfer *transfer,
+			    const struct ft_nccl_share *other, const struct ft_nccl_seen *seen)
+{
+	if (!other->used)
+		return false;
+	if (seen->length != 0)
+		return seen->va != other->first.va && !ft_nccl_split_came_whole(followed, transfer);
+	if (ft_nccl_has_immediate(seen->opcode) && seen->immdt != 0)
+		return !ft_nccl_is_bare_end(seen) && (!other->ended || other->immdt == seen->immdt);
+	return !ft_nccl_ring_recurs(&followed->ring, transfer);
+}
+
 void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,
-			 uint8_t lane, bool exact)
+			 uint8_t lane, const struct ft_nccl_seen *seen, bool exact)
 {
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
 	uint64_t k = transfer->message.k;
@@ -158,8 +175,11 @@ void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl
 	if (followed->ways != 0 || sets_of(followed) == 1 ||
 	    followed->model.split != FT_NCCL_UNKNOWN)
 		return;
+	if (followed->model.has_family && followed->model.family <= FT_NCCL_B)
+		learn(followed, FT_NCCL_YES); /* as all do before 2.18 */
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		if (shares[i].used && set_of(followed, i) != set_of(followed, lane))
+		if (set_of(followed, i) != set_of(followed, lane) &&
+		    is_further_part(followed, transfer, &shares[i], seen))
 			learn(followed, FT_NCCL_YES);
 	}
 	before = k != 0 ? ft_nccl_ring_find(&followed->ring, k - 1) : NULL;

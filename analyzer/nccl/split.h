@@ -43,9 +43,9 @@ void ft_nccl_split_count(struct ft_nccl_followed *followed,
 /* Without a set-up: messages are shared, maybe by more queue pairs than those known. */
 bool ft_nccl_split_may_have_more(const struct ft_nccl_followed *followed);
 
-/* Message `transfer` has data on the lane now; `exact`: it is the next that is there. */
+/* Message `transfer` has data on the lane now, which begins with `seen`; `exact`: it is the next that is there. */
 void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,
-			 uint8_t lane, bool exact);
+			 uint8_t lane, const struct ft_nccl_seen *seen, bool exact);
 
 /*
  * A write on a lane that metadata may have named by accident: false as long as it neither has the first PSN of all nor fits

@@ -66,7 +66,7 @@ static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	}
 	share->counted = lane->counted;
 	share->turn = lane->open && lane->turns != 0 ? lane->turns - 1 : lane->turns;
-	ft_nccl_split_learn(moment->followed, transfer, moment->lane_index, exact);
+	ft_nccl_split_learn(moment->followed, transfer, moment->lane_index, moment->seen, exact);
 }
 
 void ft_nccl_enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,

@@ -8,6 +8,7 @@ import nccl_made
 from harness import WithFolder, fabtap, main
 from nccl_healthy import bursts, clock_off, lossy, middle, whole
 
+
 # (seed, set-up, milliseconds, what is seen)
 WITHOUT_ACKS = ((902393, False, -0.02, middle), (902393, True, -1, lossy), (905677, False, 0.02, whole), (905677, True, -0.1, middle),
                 (906121, True, -1, middle), (990012, False, -0.02, middle), (991061, False, 0.02, bursts), (993057, True, 0.1, whole))
@@ -15,6 +16,8 @@ WITH_ACKS = ((905118, False, 0.1, middle), (991083, False, -0.02, whole), (99300
 TWO_REQUESTS = ((991057, False, 0, middle), (993002, True, 0, middle))  # each message takes two, which the first ones seen do not show
 LAST_MISSED = ((991061, False, 0, bursts),)  # clear-to-sends, that ACKs tell of
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
+# (seed, set-up, what is seen)
+SHARED_OR_NOT = ((997033, False, whole), (997036, False, whole), (996057, False, whole), (998008, False, lossy))
 LAST_TO_BEGIN = (996011,)  # seeds, without set-up: one of four queue pairs, when the others have had several messages, the first ones empty
 ONE_DEVICE_LATE = ((993007, True, -1, whole),)  # of two, by all messages
 
@@ -50,6 +53,21 @@ class Numbers(WithFolder):
 
     def test_where_a_queue_pair_lags_behind_the_capture(self):
         self.is_right(LAGGING)
+
+    def is_true(self, cases, fields):
+        """Of each connection, as far as it is told."""
+        for seed, setup, way in cases:
+            world = nccl_made.World(seed, setup=setup)
+            true = {"split_data_on_qps": world.split, "adaptive_routing": world.adaptive, "order": "big" if world.layout.big else "little"}
+            path = nccl_made.write(self.folder / "made.pcap", way(world.frames, random.Random(seed)))
+            for row in fabtap("nccl", "--json", path).json()["connections"]:
+                for field in fields:
+                    with self.subTest(seed=seed, setup=setup, way=way.__name__, field=field):
+                        self.assertIn({**row, **row["imm"]}[field], (true[field], None))
+
+    def test_whether_queue_pairs_share_messages(self):
+        """Many are empty, and buffers recur: what several carried for one buffer may be several messages."""
+        self.is_true(SHARED_OR_NOT, ["split_data_on_qps"])
 
     def test_where_a_queue_pair_before_others_begins_behind_them(self):
         for seed in LAST_TO_BEGIN:
