@@ -3,6 +3,7 @@
 #include <decode/packet.h>
 
 #include "family.h"
+#include "split.h"
 
 enum {
 	LITTLE = 1u << FT_NCCL_LITTLE,
@@ -51,7 +52,8 @@ static void learn_one(struct ft_nccl_moment *moment, const struct ft_nccl_transf
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	uint8_t orders = ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written);
-	bool is_id = transfer->message.has_k && transfer->immdt == (uint32_t)transfer->message.k;
+	bool is_id = transfer->message.has_k && transfer->immdt != 0 &&
+		     transfer->immdt == (uint32_t)transfer->message.k;
 
 	if (orders != 0 && transfer->written != 0) {
 		narrow_order(followed, orders);
@@ -78,6 +80,17 @@ static void learn_mask(struct ft_nccl_followed *followed, const struct ft_nccl_t
 		ft_nccl_minors_narrow(followed, 13, 19);
 }
 
+/* An empty write ended a message of one request, with what says so: its length, or its number. */
+static bool is_bare_end(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer)
+{
+	return transfer->message.request_count == 1 && transfer->bare &&
+	       (transfer->has_cts || followed->blind) &&
+	       (ft_nccl_split_came_whole(followed, transfer) ||
+		(followed->model.imm_content == FT_NCCL_IMM_ID &&
+		 transfer->immdt == (uint32_t)transfer->message.k));
+}
+
 void ft_nccl_immediate_learn(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_followed *followed = moment->followed;
@@ -87,8 +100,7 @@ void ft_nccl_immediate_learn(struct ft_nccl_moment *moment, struct ft_nccl_trans
 		learn_one(moment, transfer);
 	else if (model->has_family && model->family == FT_NCCL_C)
 		learn_mask(followed, transfer);
-	if (transfer->message.request_count == 1 && transfer->bare &&
-	    (transfer->has_cts || followed->blind))
+	if (is_bare_end(followed, transfer))
 		model->adaptive = FT_NCCL_YES;
 	else if (transfer->message.request_count == 1 && !transfer->bare &&
 		 transfer->written > FT_NCCL_ADAPTIVE_LENGTH && model->adaptive == FT_NCCL_UNKNOWN)

@@ -6,7 +6,7 @@ import random
 import nccl_healthy
 import nccl_made
 from harness import WithFolder, fabtap, main
-from nccl_healthy import bursts, clock_off, lossy, middle, whole
+from nccl_healthy import apart, bursts, clock_off, lossy, middle, whole
 
 
 # (seed, set-up, milliseconds, what is seen)
@@ -18,6 +18,7 @@ LAST_MISSED = ((991061, False, 0, bursts),)  # clear-to-sends, that ACKs tell of
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
 # (seed, set-up, what is seen)
 SHARED_OR_NOT = ((997033, False, whole), (997036, False, whole), (996057, False, whole), (998008, False, lossy))
+ENDS = ((997032, False, apart), (997024, False, bursts))  # immediates of nothing, and of several requests, that others seemed to end with
 LAST_TO_BEGIN = (996011,)  # seeds, without set-up: one of four queue pairs, when the others have had several messages, the first ones empty
 ONE_DEVICE_LATE = ((993007, True, -1, whole),)  # of two, by all messages
 
@@ -68,6 +69,9 @@ class Numbers(WithFolder):
     def test_whether_queue_pairs_share_messages(self):
         """Many are empty, and buffers recur: what several carried for one buffer may be several messages."""
         self.is_true(SHARED_OR_NOT, ["split_data_on_qps"])
+
+    def test_what_ends_of_messages_show(self):
+        self.is_true(ENDS, ["adaptive_routing", "order"])
 
     def test_where_a_queue_pair_before_others_begins_behind_them(self):
         for seed in LAST_TO_BEGIN:
