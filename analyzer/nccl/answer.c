@@ -248,13 +248,14 @@ static struct ft_nccl_answer uncounted(const struct ft_nccl_followed *followed)
 					.k = followed->newest + BEYOND_ASKED };
 }
 
-/* What waits for its data is remembered, and no more messages are asked for by then. */
+/* What waits for its data is remembered, and no more messages are asked for by then; but those that are counted come. */
 static bool is_long_over(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	uint64_t next = moment->lane->next;
 
-	return followed->has_newest && next + FT_NCCL_RING_LEAST <= followed->newest &&
+	return !followed->numbered && followed->has_newest &&
+	       next + FT_NCCL_RING_LEAST <= followed->newest &&
 	       ft_nccl_ring_find(&followed->ring, next) == NULL;
 }
 

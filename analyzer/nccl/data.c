@@ -93,6 +93,25 @@ static void go_on_with(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 		ft_nccl_data_end(moment, transfer);
 }
 
+/* It is of a message that is not remembered: the next one on the lane is the one behind that. */
+static void pass_over(struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	lane->counted = false;
+	if (answer->begins && answer->sure) {
+		lane->at = answer->k;
+		lane->next = answer->k + 1;
+		lane->carried = true;
+		lane->orphans = 0;
+		lane->open = true;
+		lane->writing = moment->seen->opcode == 0x06;
+		lane->write_end = ft_nccl_write_end(moment->followed, moment->seen);
+	}
+	if (ft_nccl_has_immediate(moment->seen->opcode))
+		lane->open = false;
+}
+
 /* Nobody was seen to ask for it. */
 static bool may_go_nowhere(const struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer)
 {
@@ -133,7 +152,7 @@ static bool begin(struct ft_nccl_moment *moment)
 	}
 	transfer = ft_nccl_transfer_for(moment, &answer);
 	if (transfer == NULL) {
-		moment->lane->counted = false;
+		pass_over(moment, &answer);
 		return true;
 	}
 	if (is_stray)
