@@ -127,6 +127,18 @@ void ft_nccl_fault_release(struct ft_nccl_connections *connections,
 	connections->waiting_count = kept;
 }
 
+void ft_nccl_fault_forget(const struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_connections *connections = moment->connections;
+	unsigned count = connections->waiting_count, kept = 0;
+
+	moment->lane->has_early = false;
+	for (unsigned i = 0; i < count; i++)
+		if (connections->waiting[i].connection != moment->followed->model.connection)
+			connections->waiting[kept++] = connections->waiting[i];
+	connections->waiting_count = kept;
+}
+
 bool ft_nccl_fault_waits(const struct ft_nccl_connections *connections,
 			 const struct ft_nccl_followed *followed)
 {

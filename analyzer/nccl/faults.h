@@ -57,6 +57,9 @@ void ft_nccl_fault_disputed(struct ft_nccl_moment *moment, struct ft_nccl_transf
 void ft_nccl_fault_release(struct ft_nccl_connections *connections,
 			   const struct ft_nccl_followed *followed);
 
+/* Nothing is told of what waits for it to be known whether packets pass in order, nor of early data on the lane. */
+void ft_nccl_fault_forget(const struct ft_nccl_moment *moment);
+
 /* The immediates of a message of one request that is complete. */
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment,
 			     const struct ft_nccl_transfer *transfer);

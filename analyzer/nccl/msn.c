@@ -2,6 +2,7 @@
 
 #include <decode/packet.h>
 
+#include "faults.h"
 #include "order.h"
 #include "split.h"
 #include "turns.h"
@@ -46,9 +47,11 @@ static bool read_count(const struct ft_nccl_followed *followed,
 	return true;
 }
 
-/* The messages from here on are counted. */
+/* The messages from here on are counted. What waits to be told of those before was found by numbers that were not. */
 static void go_on_at(const struct ft_nccl_moment *moment, uint64_t next)
 {
+	if (!ft_nccl_has_numbers(moment->followed))
+		ft_nccl_fault_forget(moment);
 	moment->lane->next = next;
 	moment->lane->exact = true;
 	moment->lane->slack = 0;

@@ -9,6 +9,10 @@ from harness import WithFolder, fabtap, main
 from nccl_healthy import apart, bursts, clock_off, lossy, middle, whole
 
 
+def from_frame(first):
+    return lambda frames, chance: frames[first:]
+
+
 # (seed, set-up, milliseconds, what is seen)
 WITHOUT_ACKS = ((902393, False, -0.02, middle), (902393, True, -1, lossy), (905677, False, 0.02, whole), (905677, True, -0.1, middle),
                 (906121, True, -1, middle), (990012, False, -0.02, middle), (991061, False, 0.02, bursts), (993057, True, 0.1, whole))
@@ -16,6 +20,8 @@ WITH_ACKS = ((905118, False, 0.1, middle), (991083, False, -0.02, whole), (99300
 TWO_REQUESTS = ((991057, False, 0, middle), (993002, True, 0, middle))  # each message takes two, which the first ones seen do not show
 LAST_MISSED = ((991061, False, 0, bursts),)  # clear-to-sends, that ACKs tell of
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
+FAR_BEHIND = ((994510, False, 1, bursts), (994510, True, -1, lossy))  # sixteen messages and more, one of which was not seen to be asked for
+COUNTED_LATE = ((994551, True, -1, from_frame(111)),)  # data that nobody was seen to ask for passes before ACKs show that data is late
 # (seed, set-up, what is seen)
 SHARED_OR_NOT = ((997033, False, whole), (997036, False, whole), (996057, False, whole), (998008, False, lossy))
 ENDS = ((997032, False, apart), (997024, False, bursts))  # immediates of nothing, and of several requests, that others seemed to end with
@@ -54,6 +60,12 @@ class Numbers(WithFolder):
 
     def test_where_a_queue_pair_lags_behind_the_capture(self):
         self.is_right(LAGGING)
+
+    def test_where_messages_that_are_not_remembered_come(self):
+        self.is_right(FAR_BEHIND)
+
+    def test_where_messages_are_counted_late(self):
+        self.is_right(COUNTED_LATE)
 
     def is_true(self, cases, fields):
         """Of each connection, as far as it is told."""
