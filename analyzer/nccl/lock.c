@@ -228,6 +228,75 @@ static void announce_keys(struct ft_nccl_connections *connections,
 	}
 }
 
+/* Keys that were announced, by the device whose they are: its place has changed, or is to. */
+static void move_keys(struct ft_nccl_connections *connections,
+		      const struct ft_nccl_followed *followed, bool is_back)
+{
+	const struct ft_nccl_party *receiver = &followed->model.receiver;
+
+	for (uint32_t i = 0; i < followed->key_count && i < FT_NCCL_KEYS; i++) {
+		struct ft_nccl_key key = { .rkey = followed->keys[i],
+					   .connection = followed->model.connection };
+
+		memcpy(key.address, receiver->places[followed->key_devices[i]].address,
+		       sizeof key.address);
+		if (is_back)
+			ft_nccl_keys_put(&connections->keys, &key);
+		else
+			ft_nccl_keys_remove(&connections->keys, &key);
+	}
+}
+
+static void move_lane(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		      uint8_t from, uint8_t to, const struct ft_nccl_followed *before)
+{
+	const struct ft_nccl_connection *model = &before->model;
+	struct ft_nccl_end *end = ft_nccl_ends_own(&connections->ends, &model->sender.places[from],
+						   model->sender.qpns[from], model->connection);
+
+	followed->model.sender.places[to] = model->sender.places[from];
+	followed->model.receiver.places[to] = model->receiver.places[from];
+	followed->model.sender.qpns[to] = model->sender.qpns[from];
+	followed->model.fifo.rkeys[to] = model->fifo.rkeys[from];
+	if (end != NULL)
+		end->lane = to;
+}
+
+static void swap_devices(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+			 uint8_t a, uint8_t b)
+{
+	const struct ft_nccl_followed before = *followed;
+	const struct ft_nccl_lane lane = followed->lanes[a];
+
+	move_keys(connections, followed, false);
+	move_lane(connections, followed, a, b, &before);
+	move_lane(connections, followed, b, a, &before);
+	followed->lanes[a] = followed->lanes[b];
+	followed->lanes[b] = lane;
+	move_keys(connections, followed, true);
+}
+
+/* Once all devices are met, and before their data is: message k is asked for on device k modulo their number. */
+static void order_devices(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed)
+{
+	const uint8_t devices = followed->model.devices;
+
+	for (uint8_t i = 0; i < devices; i++) {
+		if (followed->lanes[i].cts_step != devices ||
+		    followed->model.receiver.qpns[i] != FT_NCCL_NONE)
+			return;
+	}
+	for (uint8_t i = 0; i < devices; i++) {
+		uint8_t at = i;
+
+		while (at < devices && followed->lanes[at].cts_k % devices != i)
+			at++;
+		if (at < devices && at != i)
+			swap_devices(connections, followed, i, at);
+	}
+}
+
 /* A connection with this FIFO that takes clear-to-sends in turn with devices that were not met yet. */
 static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *connections,
 					  const struct ft_nccl_stranger *stranger,
@@ -263,6 +332,7 @@ static bool join(struct ft_nccl_connections *connections, struct ft_nccl_strange
 		return false;
 	announce_keys(connections, followed);
 	catch_up(connections, &stranger, 1, agreement->frame);
+	order_devices(connections, followed);
 	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_bind_all(connections, followed, NULL);
 	return true;

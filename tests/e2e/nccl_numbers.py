@@ -25,6 +25,7 @@ COUNTED_LATE = ((994551, True, -1, from_frame(111)),)  # data that nobody was se
 # (seed, set-up, what is seen)
 SHARED_OR_NOT = ((997033, False, whole), (997036, False, whole), (996057, False, whole), (998008, False, lossy))
 ENDS = ((997032, False, apart), (997024, False, bursts))  # immediates of nothing, and of several requests, that others seemed to end with
+SECOND_FIRST = ((997004, middle), (997004, apart), (997008, middle))  # of two devices, without set-up, the second one's clear-to-send passes first
 LAST_TO_BEGIN = (996011,)  # seeds, without set-up: one of four queue pairs, when the others have had several messages, the first ones empty
 ONE_DEVICE_LATE = ((993007, True, -1, whole),)  # of two, by all messages
 
@@ -84,6 +85,16 @@ class Numbers(WithFolder):
 
     def test_what_ends_of_messages_show(self):
         self.is_true(ENDS, ["adaptive_routing", "order"])
+
+    def test_which_device_is_the_first(self):
+        """Message k is asked for on device k modulo their number, whichever is met first."""
+        for seed, way in SECOND_FIRST:
+            world = nccl_made.World(seed, setup=False)
+            path = nccl_made.write(self.folder / "made.pcap", way(world.frames, random.Random(seed)))
+            told = [[row[side]["addresses"] for side in ("sender", "receiver")] for row in fabtap("nccl", "--json", path).json()["connections"]]
+            true = [[[".".join(map(str, address)) for address in side] for side in (c.sender, c.receiver)] for c in world.connections]
+            with self.subTest(seed=seed, way=way.__name__):
+                self.assertEqual(sorted(told), sorted(true))
 
     def test_where_a_queue_pair_before_others_begins_behind_them(self):
         for seed in LAST_TO_BEGIN:
