@@ -63,7 +63,7 @@ void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl
 
 	if (followed->model.imm_content != FT_NCCL_IMM_LENGTH || followed->by_id != 0 ||
 	    followed->by_length < SURE_OF_CONTENT || !ft_nccl_is_calm(followed) ||
-	    !ft_nccl_is_alone(followed))
+	    !ft_nccl_is_alone(followed) || moment->turn == FT_NCCL_AHEAD)
 		return;
 	if (!is_counted(followed, shares))
 		return;
