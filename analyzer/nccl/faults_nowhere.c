@@ -31,7 +31,7 @@ static bool may_judge_places(const struct ft_nccl_followed *followed,
 enum asking { NOBODY, OVER, MAYBE };
 
 /*
- * No more of it is to come on the queue pair, which has brought its end; or on any: it has one request, and all that its
+ * No more of it is to come on the queue pair, which has brought all of its part; or on any: it has one request, and all that its
  * immediate says is there.
  */
 static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
@@ -42,7 +42,7 @@ static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 
 	if (ft_nccl_is_doubted(transfer) || transfer->undecided)
 		return false;
-	return (share->used && share->ended) ||
+	return ft_nccl_share_is_whole(share) ||
 	       (followed->model.imm_content == FT_NCCL_IMM_LENGTH &&
 		ft_nccl_split_came_whole(followed, transfer));
 }
