@@ -169,6 +169,8 @@ void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl
 			 uint8_t lane, const struct ft_nccl_seen *seen, bool exact)
 {
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+	const uint8_t device =
+		lane % followed->model.devices; /* which sets others' are of is a guess */
 	uint64_t k = transfer->message.k;
 	const struct ft_nccl_transfer *before;
 
@@ -178,7 +180,7 @@ void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl
 	if (followed->model.has_family && followed->model.family <= FT_NCCL_B)
 		learn(followed, FT_NCCL_YES); /* as all do before 2.18 */
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		if (set_of(followed, i) != set_of(followed, lane) &&
+		if (i != lane && i % followed->model.devices == device &&
 		    is_further_part(followed, transfer, &shares[i], seen))
 			learn(followed, FT_NCCL_YES);
 	}

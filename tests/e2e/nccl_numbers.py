@@ -25,7 +25,7 @@ LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that 
 FAR_BEHIND = ((994510, False, 1, bursts), (994510, True, -1, lossy))  # sixteen messages and more, one of which was not seen to be asked for
 COUNTED_LATE = ((994551, True, -1, from_frame(111)),)  # data that nobody was seen to ask for passes before ACKs show that data is late
 # (seed, set-up, what is seen)
-SHARED_OR_NOT = ((997033, False, whole), (997036, False, whole), (996057, False, whole), (998008, False, lossy))
+SHARED_OR_NOT = ((996005, False, whole), (996055, False, whole), (997033, False, whole), (997036, False, whole), (996057, False, whole), (998008, False, lossy))
 ENDS = ((997032, False, apart), (997024, False, bursts))  # immediates of nothing, and of several requests, that others seemed to end with
 SECOND_FIRST = ((997004, middle), (997004, apart), (997008, middle))  # of two devices, without set-up, the second one's clear-to-send passes first
 LAST_TO_BEGIN = (996011,)  # seeds, without set-up: one of four queue pairs, when the others have had several messages, the first ones empty
