@@ -47,10 +47,10 @@ static bool read_count(const struct ft_nccl_followed *followed,
 	return true;
 }
 
-/* The messages from here on are counted. What waits to be told of those before was found by numbers that were not. */
+/* The messages from here on are counted. Where they had others, so had what waits to be told of those before. */
 static void go_on_at(const struct ft_nccl_moment *moment, uint64_t next)
 {
-	if (!ft_nccl_has_numbers(moment->followed))
+	if (!ft_nccl_has_numbers(moment->followed) && moment->lane->next != next)
 		ft_nccl_fault_forget(moment);
 	moment->lane->next = next;
 	moment->lane->exact = true;
