@@ -30,7 +30,7 @@
  *     waiting.c      what has yet to come
  *     shown.c        what a packet was
  *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
- *     straight.c     the same of audits                 straight_turn.c  onto it and back
+ *     straight.c     the same of audits                 straight_turn.c, straight_back.c  onto it and back
  *     straight_lanes.c  likewise over several queue pairs   straight_lanes_turn.c  onto it and back
  *     msn.c          which message, by ACKs
  *     bind.c         whose data is whose                pairing.c    whose answers
