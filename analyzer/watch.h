@@ -40,6 +40,12 @@ static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item,
 	worker->batch.framed |= (uint64_t)wanted << ft_watch_place(worker, item);
 }
 
+/* 1: the operation is one of those with a bit, 0: it is not; no branch. */
+static inline uint32_t ft_watch_is_among(uint32_t operations, uint32_t opcode)
+{
+	return operations >> opcode % 32 & (opcode < 32);
+}
+
 /* By a hash, since the last packets of messages often have PSNs that are alike. */
 static inline bool ft_watch_is_sample(uint32_t psn)
 {
@@ -54,29 +60,32 @@ void ft_watch_answer(struct ft_worker *worker, struct ft_item *item, struct ft_f
 
 /*
  * Show it, if its operation is worth a look; `flow` is its half-connection. Most are the middle of a write, and are not.
- * Which others of one that is followed are is as good as random: there is no branch on that.
+ * Which are, of one that is followed, is as good as random: there is no branch on that.
  */
 static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
 	uint32_t opcode = item->observed.opcode, psn = item->observed.psn;
-	bool every_ack = flow->watched < FT_WATCH_ASKING;
 
-	if (opcode == FT_WATCH_MIDDLE || opcode >= 32)
+	if (flow->watched >= FT_WATCH_ASKING) {
+		uint32_t acks = ft_watch_is_sample(psn);
+
+		ft_watch_mark(worker, item,
+			      ft_watch_is_among(FT_WATCH_WRITES | acks << FT_WATCH_ACK, opcode));
+	} else if (opcode == FT_WATCH_MIDDLE || opcode >= 32) {
 		return;
-	if (flow->watched < FT_WATCH_FOLLOWED) {
+	} else if (flow->watched < FT_WATCH_FOLLOWED) {
 		bool is_idle = flow->watched == FT_WATCH_IDLE && psn % FT_WATCH_AGAIN != 0;
 
-		if (!is_idle && (FT_WATCH_WRITES >> opcode & 1) != 0)
+		if (!is_idle && ft_watch_is_among(FT_WATCH_WRITES, opcode) != 0)
 			ft_watch_learn(worker, item, flow);
 		else if (opcode == FT_WATCH_ACK &&
 			 (flow->packets < FT_WATCH_YOUNG || ft_watch_is_sample(psn)))
 			ft_watch_answer(worker, item, flow);
-	} else if (opcode == 0x0a && every_ack) {
+	} else if (opcode == 0x0a) {
 		ft_watch_learn(worker, item, flow);
 	} else {
-		uint32_t acks = every_ack | ft_watch_is_sample(psn);
-
-		ft_watch_mark(worker, item, (FT_WATCH_WRITES | acks << FT_WATCH_ACK) >> opcode & 1);
+		ft_watch_mark(worker, item,
+			      ft_watch_is_among(FT_WATCH_WRITES | 1u << FT_WATCH_ACK, opcode));
 	}
 }
 
