@@ -131,6 +131,19 @@ static bool is_waiting_like(const struct ft_nccl_followed *followed,
 	       request->rkeys[0] == like->rkeys[0];
 }
 
+/* Of messages from this one on none was missed. Behind a loss that is mostly not so: what else there is to do can wait. */
+static bool are_waiting(const struct ft_nccl_followed *followed, uint64_t next)
+{
+	for (uint64_t k = followed->newest + 1; k-- > next;) {
+		const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k);
+
+		if (transfer == NULL ||
+		    !is_waiting_like(followed, transfer, &followed->straight_request))
+			return false;
+	}
+	return true;
+}
+
 /* A message that lacks its end is not pushed out while the ring can grow. */
 static void leave_room_for(struct ft_nccl_straight *straight,
 			   const struct ft_nccl_followed *followed, uint64_t k)
@@ -270,6 +283,7 @@ static void enter_alone(struct ft_nccl_followed *followed)
 	if (followed->unsure || !ft_nccl_split_is_known(followed) ||
 	    followed->model.qp_count != 1 || followed->model.qps_per_device > 1 ||
 	    !answers_in_order(followed, &followed->lanes[0]) ||
+	    !are_waiting(followed, followed->lanes[0].next) ||
 	    make_room(straight, followed->ring.slots) != 0)
 		return;
 	straight->mask = (uint8_t)(followed->ring.slots - 1);
