@@ -209,24 +209,16 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 
 /* --- any --- */
 
-/* Of a place of another lane than the first. */
-static uint32_t further_qpn(const struct ft_nccl_straight *straight, uint32_t place)
-{
-	const struct ft_nccl_straight_lane *lane = &straight->lanes[ft_nccl_straight_lane(place)];
-
-	return straight->stage == FT_NCCL_STRAIGHT_SEVERAL
-		       ? lane->qpns[ft_nccl_straight_role(place)]
-		       : FT_NCCL_NONE;
-}
-
+/* Which lane it is of several is as good as random: there is no branch on that. */
 bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t place,
 			  const struct ft_flow_key *key)
 {
-	uint32_t role = ft_nccl_straight_role(place);
+	uint32_t role = ft_nccl_straight_role(place), lane = ft_nccl_straight_lane(place);
 	const uint8_t *from_to = straight->hosts[role == FT_NCCL_AT_RECEIVER ? 0 : 1];
-	uint32_t qpn = place < 2 ? straight->qpns[role] : further_qpn(straight, place);
+	const uint32_t *qpns = lane == 0 ? straight->qpns : straight->lanes[lane].qpns;
+	bool is_there = (lane == 0) | (straight->stage == FT_NCCL_STRAIGHT_SEVERAL);
 
-	return ft_nccl_straight_name(key->dest_qp, key->by_lid) == qpn &&
+	return (is_there & (ft_nccl_straight_name(key->dest_qp, key->by_lid) == qpns[role])) &&
 	       memcmp(from_to, key->src, 32) == 0;
 }
 
