@@ -174,9 +174,10 @@ struct ft_nccl_straight {
 	uint8_t entry_captured; /* .. of which so many */
 	uint8_t number_at, number_bytes; /* in `entry` */
 	bool has_entry;                  /* `entry` is that of the message behind `entry_k` */
+	uint32_t many_bytes;             /* of `many` */
 	uint64_t entry_k;
 	struct ft_nccl_followed *followed; /* whose it is */
-	void *many;                        /* NULL, or room for messages .. */
+	void *many;                        /* NULL, or room for messages */
 
 	_Alignas(FT_NCCL_STRAIGHT_LINE)
 		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* but for its address */
@@ -185,12 +186,12 @@ struct ft_nccl_straight {
 		struct ft_nccl_straight_message few[FT_NCCL_STRAIGHT_LEAST];
 		struct ft_nccl_straight_lane lanes[FT_NCCL_STRAIGHT_LANES];
 	};
-	/* several lanes: where message k was asked for, in place k % FT_NCCL_STRAIGHT_LEAST */
-	uint64_t asked[FT_NCCL_STRAIGHT_LEAST];
-	size_t many_bytes; /* .. of `many` */
+	/* several lanes: lower half of where message k was asked for, in place k % FT_NCCL_STRAIGHT_LEAST */
+	uint32_t asked[FT_NCCL_STRAIGHT_LEAST];
 };
 static_assert(offsetof(struct ft_nccl_straight, hosts) == FT_NCCL_STRAIGHT_LINE &&
-		      offsetof(struct ft_nccl_straight, cts_va) == 2 * FT_NCCL_STRAIGHT_LINE,
+		      offsetof(struct ft_nccl_straight, cts_va) == 2 * FT_NCCL_STRAIGHT_LINE &&
+		      sizeof(((struct ft_nccl_straight *)NULL)->asked) == FT_NCCL_STRAIGHT_LINE,
 	      "what is asked for together is in one cache line");
 
 /* A queue pair's number, and whether addresses are LIDs. */

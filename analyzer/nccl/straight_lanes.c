@@ -23,16 +23,18 @@ static struct ft_nccl_straight_whole *message_for(const struct ft_nccl_straight 
 						  uint64_t first,
 						  const struct ft_observed *observed, uint64_t *k)
 {
-	uint64_t room = straight->offered - observed->length;
+	uint32_t room = straight->offered - observed->length, va = (uint32_t)observed->va;
 	struct ft_nccl_straight_whole *whole, *found = NULL;
 	bool alone = false;
 
 	if (straight->newest - first >= FT_NCCL_STRAIGHT_LEAST)
 		return NULL;
 	for (uint64_t at = first; at <= straight->newest; at++) {
-		if (observed->va - straight->asked[at % FT_NCCL_STRAIGHT_LEAST] > room)
+		if (va - straight->asked[at % FT_NCCL_STRAIGHT_LEAST] > room)
 			continue;
 		whole = ft_nccl_straight_whole(straight, at);
+		if (observed->va - whole->va > room)
+			continue;
 		if (straight->searched && came_whole(straight, whole)) {
 			alone = false;
 			continue;
@@ -256,7 +258,7 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 		.cts_frame = (uint32_t)observed->frame,
 		.waiting = straight->all,
 	};
-	straight->asked[k % FT_NCCL_STRAIGHT_LEAST] = va;
+	straight->asked[k % FT_NCCL_STRAIGHT_LEAST] = (uint32_t)va;
 	straight->newest = k;
 	straight->cts_psn = ft_psn_add(straight->cts_psn, 1);
 	straight->cts_left--;

@@ -144,7 +144,7 @@ static bool take_over_message(struct ft_nccl_straight *straight,
 		whole->waiting = (uint8_t)(straight->all & ~whole->ended);
 	else
 		whole->waiting = whole->ended == 0 ? straight->all : 0;
-	straight->asked[k % FT_NCCL_STRAIGHT_LEAST] = whole->va;
+	straight->asked[k % FT_NCCL_STRAIGHT_LEAST] = (uint32_t)whole->va;
 	return true;
 }
 

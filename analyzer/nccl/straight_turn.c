@@ -206,7 +206,7 @@ int ft_nccl_straight_make_room(struct ft_nccl_straight *straight, size_t bytes)
 		return 0;
 	free(straight->many);
 	straight->many = aligned_alloc(FT_NCCL_STRAIGHT_LINE, bytes);
-	straight->many_bytes = straight->many != NULL ? bytes : 0;
+	straight->many_bytes = straight->many != NULL ? (uint32_t)bytes : 0;
 	if (straight->many == NULL)
 		return -ENOMEM;
 	memset(straight->many, 0, bytes);
