@@ -22,6 +22,7 @@ int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config
 	made->map = map;
 	made->noted = FT_NONE;
 	made->marking = config->details;
+	made->one_table = config->workers == 1;
 	made->marks.seed = config->seed;
 	wanted.seed = config->seed;
 	wanted.findings = config->findings;
@@ -210,7 +211,7 @@ static int look_closely(struct ft_framing *framing, const struct ft_item *item)
 /* Not marked, or just what its connection expects: there is a connection then, and `awake` is set. */
 static inline bool is_expected(const struct ft_framing *framing, const struct ft_item *item)
 {
-	const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item);
+	const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item, framing->one_table);
 
 	if ((item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_SHOWN &&
 	    (item->framing == FT_FRAMING_NONE || !framing->awake))
@@ -274,8 +275,9 @@ void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch
 	uint64_t marks = marks_from(batch->framed, 0, batch->count);
 
 	for (; marks != 0; marks &= marks - 1)
-		ft_nccl_follower_prefetch(framing->follower,
-					  batch->items[__builtin_ctzll(marks)].hash);
+		ft_nccl_follower_prefetch(
+			framing->follower,
+			ft_item_number(&batch->items[__builtin_ctzll(marks)], framing->one_table));
 }
 
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,

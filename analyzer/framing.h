@@ -54,9 +54,10 @@ struct ft_framing {
 	const struct ft_item *item;      /* the follower is looking at */
 	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
 	struct ft_packet packet; /* that one's, if it is not usual */
-	bool awake;  /* there is NCCL in the capture: strangers may have to do with it */
-	bool shows;  /* ft_framing_shown() is asked of every packet */
-	bool chosen; /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
+	bool awake;     /* there is NCCL in the capture: strangers may have to do with it */
+	bool shows;     /* ft_framing_shown() is asked of every packet */
+	bool one_table; /* of half-connections: one worker has them all */
+	bool chosen;    /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
 	bool has_apart;
 	/* bits: VLANs with addresses and queue pairs that others have, too; that only look so: connections cross them */
 	uint64_t apart[64], joined[64];

@@ -386,9 +386,9 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 		see_followed(connections, end, seen);
 }
 
-void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t digest)
+void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t number)
 {
-	uint32_t hint = connections->hints[digest % FT_NCCL_HINTS];
+	uint32_t hint = connections->hints[number % FT_NCCL_HINTS];
 
 	if (connections->straights != NULL)
 		ft_nccl_straight_prefetch(&connections->straights[hint / FT_NCCL_STRAIGHT_PLACES],
@@ -435,7 +435,7 @@ bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
 	if (connections->straights == NULL)
 		return false;
 	key = as_ends_have_it(glimpse->key, &turned);
-	hint = &connections->hints[glimpse->digest % FT_NCCL_HINTS];
+	hint = &connections->hints[glimpse->number % FT_NCCL_HINTS];
 	straight = &connections->straights[*hint / FT_NCCL_STRAIGHT_PLACES];
 	if (!straight->is_on ||
 	    !ft_nccl_straight_has(straight, *hint % FT_NCCL_STRAIGHT_PLACES, key))

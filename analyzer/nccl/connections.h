@@ -40,7 +40,8 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
 				const struct ft_nccl_glimpse *glimpse);
 
-void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t digest);
+/* See ft_nccl_follower_prefetch(). */
+void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t number);
 
 /* What the packet seen last is; false: nothing of NCCL's framing. */
 bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,

@@ -194,7 +194,7 @@ struct ft_nccl_connections {
 	struct ft_nccl_sink sink;
 	struct ft_nccl_followed **all;      /* by id */
 	struct ft_nccl_straight *straights; /* likewise; NULL: no packets go straight */
-	/* where packets of a digest went last: id x FT_NCCL_STRAIGHT_PLACES + place */
+	/* where packets of a number went last: id x FT_NCCL_STRAIGHT_PLACES + place */
 	uint32_t hints[FT_NCCL_HINTS];
 	uint32_t count, room;
 	uint64_t dropped;

@@ -100,9 +100,9 @@ bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
 	return ft_nccl_connections_glance(follower->connections, glimpse);
 }
 
-void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t digest)
+void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t number)
 {
-	ft_nccl_connections_prefetch(follower->connections, digest);
+	ft_nccl_connections_prefetch(follower->connections, number);
 }
 
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,

@@ -59,11 +59,11 @@ static void found(void *context, const struct ft_nccl_found *what)
 static void show(struct world *world, const struct packet *packet)
 {
 	const struct ft_nccl_seen seen = seen_of(packet, ++world->frame);
-	uint32_t digest = seen.dest_qp & 1; /* many are alike */
+	uint32_t number = seen.dest_qp & 1; /* many are alike */
 
 	ft_nccl_connections_see(world->general.connections, &seen, NULL);
-	ft_nccl_connections_prefetch(world->straight.connections, digest);
-	if (!goes_straight(world->straight.connections, &seen, digest))
+	ft_nccl_connections_prefetch(world->straight.connections, number);
+	if (!goes_straight(world->straight.connections, &seen, number))
 		ft_nccl_connections_see(world->straight.connections, &seen, NULL);
 }
 

@@ -106,7 +106,8 @@ void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_ncc
  */
 struct ft_nccl_glimpse {
 	const struct ft_flow_key *key; /* where it comes from and goes to */
-	uint32_t digest;               /* of the key */
+	/* any number that tells its half-connection from most others; small ones in a row stay in the cache */
+	uint32_t number;
 	const struct ft_observed *observed;
 	const struct ft_frame *frame; /* of the usual form, see decode/brief.h */
 };
@@ -115,8 +116,8 @@ struct ft_nccl_glimpse {
 bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
 			     const struct ft_nccl_glimpse *glimpse);
 
-/* Fetch from memory what that looks at, by the digest of a glimpse to come. */
-void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t digest);
+/* Fetch from memory what that looks at, by the number of a glimpse to come. */
+void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t number);
 
 /*
  * The next TCP segment, of whatever connection, in one order with the packets: connections that are no set-up,

@@ -44,7 +44,7 @@ struct ft_nccl_seen seen_of(const struct packet *packet, uint64_t frame);
 
 /* It is offered as the flow stage has it; false: it does not go straight, and nothing has changed. */
 bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen,
-		   uint32_t digest);
+		   uint32_t number);
 
 /* The connection's set-up over TCP. */
 struct set_up {
