@@ -392,7 +392,18 @@ void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
 
 	if (connections->straights != NULL)
 		ft_nccl_straight_prefetch(&connections->straights[hint / FT_NCCL_STRAIGHT_PLACES],
-					  ft_nccl_straight_role(hint));
+					  hint % FT_NCCL_STRAIGHT_PLACES);
+}
+
+void ft_nccl_connections_prefetch_further(const struct ft_nccl_connections *connections,
+					  uint32_t number)
+{
+	uint32_t hint = connections->hints[number % FT_NCCL_HINTS];
+
+	if (connections->straights != NULL)
+		ft_nccl_straight_prefetch_messages(
+			&connections->straights[hint / FT_NCCL_STRAIGHT_PLACES],
+			hint % FT_NCCL_STRAIGHT_PLACES);
 }
 
 /* Whose it is, if it goes straight; the hint will do next time. */

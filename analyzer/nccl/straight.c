@@ -85,7 +85,6 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	};
 	if (straight->newest == straight->next)
 		straight->next_va = va;
-	__builtin_prefetch(message_at(straight, straight->newest + 2), 1);
 	return true;
 }
 
@@ -138,7 +137,6 @@ static bool take_first(struct ft_nccl_straight *straight, const struct ft_observ
 	straight->data_psn = ft_psn_add(straight->data_psn,
 					ft_nccl_straight_packets(straight, observed->length) - 1);
 	straight->stage = FT_NCCL_STRAIGHT_WRITING;
-	__builtin_prefetch(message_at(straight, straight->next), 1);
 	return true;
 }
 
@@ -208,6 +206,19 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 }
 
 /* --- any --- */
+
+void ft_nccl_straight_prefetch_messages(const struct ft_nccl_straight *straight, uint32_t place)
+{
+	bool is_data = ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER;
+
+	if (!straight->is_on)
+		return;
+	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
+		ft_nccl_straight_prefetch_whole(straight, place);
+	else
+		__builtin_prefetch(
+			message_at(straight, is_data ? straight->next : straight->newest + 1), 1);
+}
 
 /* Which lane it is of several is as good as random: there is no branch on that. */
 bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t place,

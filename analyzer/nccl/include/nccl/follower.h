@@ -116,8 +116,11 @@ struct ft_nccl_glimpse {
 bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
 			     const struct ft_nccl_glimpse *glimpse);
 
-/* Fetch from memory what that looks at, by the number of a glimpse to come. */
+/*
+ * Fetch from memory what that looks at, by the number of a glimpse to come; and, once that is there, what it leads to.
+ */
 void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t number);
+void ft_nccl_follower_prefetch_further(const struct ft_nccl_follower *follower, uint32_t number);
 
 /*
  * The next TCP segment, of whatever connection, in one order with the packets: connections that are no set-up,
