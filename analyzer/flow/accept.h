@@ -16,7 +16,8 @@ static inline void ft_tell_evidence(const struct ft_tracker *tracker, struct ft_
 		return;
 	}
 	bin->spaces++;
-	if (ft_heads_are_near(&tracker->heads, moment->observed->frame))
+	if (ft_heads_may_have(&tracker->heads, ft_tracker_number(tracker, flow),
+			      moment->observed->frame))
 		ft_tell_near(tracker, moment);
 }
 

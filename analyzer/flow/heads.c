@@ -7,6 +7,20 @@ static struct ft_head *at(struct ft_heads *heads, unsigned i)
 	return &heads->all[(heads->oldest + i) % FT_LOSS_NEAR];
 }
 
+static void set_bit(struct ft_heads *heads, uint32_t sequence, uint64_t frame)
+{
+	uint64_t span = frame / FT_LOSS_NEAR;
+
+	if (span != heads->span) {
+		for (unsigned i = 0; i < FT_HEADS_WORDS; i++) {
+			heads->before[i] = span == heads->span + 1 ? heads->recent[i] : 0;
+			heads->recent[i] = 0;
+		}
+		heads->span = span;
+	}
+	heads->recent[sequence / 64 % FT_HEADS_WORDS] |= UINT64_C(1) << sequence % 64;
+}
+
 /* Each frame begins one at most, so that there is room for those that are near. */
 void ft_heads_begin(struct ft_heads *heads, uint32_t sequence, uint64_t frame)
 {
@@ -18,6 +32,7 @@ void ft_heads_begin(struct ft_heads *heads, uint32_t sequence, uint64_t frame)
 		return;
 	*at(heads, heads->count++) = (struct ft_head){ .frame = frame, .sequence = sequence };
 	heads->until = frame + FT_LOSS_NEAR;
+	set_bit(heads, sequence, frame);
 }
 
 uint64_t ft_heads_behind(const struct ft_heads *heads, uint32_t sequence, uint64_t frame)

@@ -15,8 +15,12 @@ struct ft_head {
 	uint32_t sequence;
 };
 
+enum { FT_HEADS_WORDS = 4 };
+
 /* A ring of those that began within FT_LOSS_NEAR frames. All zero: none. */
 struct ft_heads {
+	/* a bit for each that began in as many frames as a span has, and in the span before: others need not be looked for */
+	uint64_t recent[FT_HEADS_WORDS], before[FT_HEADS_WORDS], span;
 	uint64_t until; /* frames behind this one are near none */
 	unsigned oldest, count;
 	struct ft_head all[FT_LOSS_NEAR];
@@ -28,14 +32,18 @@ void ft_heads_begin(struct ft_heads *heads, uint32_t sequence, uint64_t frame);
 /* Frames from the first of the sequence to this one; 0: it did not begin within FT_LOSS_NEAR frames. */
 uint64_t ft_heads_behind(const struct ft_heads *heads, uint32_t sequence, uint64_t frame);
 
-/* Whether any began so lately. */
-static inline bool ft_heads_are_near(const struct ft_heads *heads, uint64_t frame)
+/* Whether it may have begun so lately. */
+static inline bool ft_heads_may_have(const struct ft_heads *heads, uint32_t sequence,
+				     uint64_t frame)
 {
-	return frame < heads->until;
+	unsigned word = sequence / 64 % FT_HEADS_WORDS;
+
+	return frame < heads->until &&
+	       ((heads->recent[word] | heads->before[word]) >> sequence % 64 & 1) != 0;
 }
 
 /* Of requests, or else of answers, a half-connection's first. */
 void ft_begin_near(struct ft_tracker *tracker, const struct ft_moment *moment);
 
-/* Another one, where some sequence began lately: it may be its own. */
+/* Another one: of a half that may have begun lately. */
 void ft_tell_near(const struct ft_tracker *tracker, const struct ft_moment *moment);

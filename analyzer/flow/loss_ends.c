@@ -32,10 +32,12 @@ static struct reach reach_of(const struct ft_loss_evidence *evidence,
 	double lasts = 1, nearer = 0, weight = 0;
 
 	for (unsigned i = 0; i < FT_LOSS_NEAR; i++) {
+		unsigned middle = i / 2;
 		double length = i + 1, shows;
 
 		reach.near += (double)evidence->near[i] / shown->spaces * lasts;
-		nearer += i % 2 == 0 ? (double)evidence->near[i / 2] / shown->spaces : 0;
+		if (i % 2 == 0)
+			nearer += (double)evidence->near[middle] / shown->spaces;
 		shows = pow(1 - fmin(nearer, most_near), 2) * lasts * length;
 		reach.typical += shows * length;
 		weight += shows;
@@ -65,8 +67,8 @@ static double share_near(const struct ft_loss_evidence *evidence, const struct f
 }
 
 /*
- * A frame is as near to the end of its sequence as to the beginning. How long losses last is known of those that show only:
- * the mean may be off by half of itself.
+ * A frame is as near to the end of its sequence as to the beginning, and what hides the end of one often hides the beginning of
+ * another. How long losses last is known of those that show only: the mean may be off by half of itself.
  */
 struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
 				     const struct ft_loss_shown *shown)
@@ -76,6 +78,6 @@ struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
 
 	return (struct ft_inferred){
 		.mean = mean,
-		.variance = mean * shown->frames + mean * mean / 4,
+		.variance = 2 * mean * shown->frames + mean * mean / 4,
 	};
 }

@@ -299,7 +299,7 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 	tracker->evidence->answering += half->answer_next == FT_PSN_NONE;
 	if (half->answer_next == FT_PSN_NONE)
 		ft_begin_near(tracker, moment);
-	else if (ft_heads_are_near(&tracker->heads, moment->observed->frame))
+	else
 		ft_tell_near(tracker, moment);
 	if ((part & FT_PART_FIRST) != 0 || (half->flags & FT_HALF_ANSWERING) == 0 ||
 	    distance <= 0 || distance >= FT_PSN_WINDOW)
