@@ -8,6 +8,9 @@ static const double surely_longer = 0.5;
 /* Of frames, the share so near to the beginning of their sequence beyond which the others tell nothing of them. */
 static const double most_near = 0.7;
 
+/* How long hidden losses last is known of others only: their number may be off by this share of itself. */
+static const double may_be_off = 0.6;
+
 /* How often what shows says how long losses last, and that what shows. */
 enum { rounds = 16 };
 
@@ -68,7 +71,7 @@ static double share_near(const struct ft_loss_evidence *evidence, const struct f
 
 /*
  * A frame is as near to the end of its sequence as to the beginning, and what hides the end of one often hides the beginning of
- * another. How long losses last is known of those that show only: the mean may be off by half of itself.
+ * another. How long losses last is known of those that show only: the mean may be off by six tenths of itself.
  */
 struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
 				     const struct ft_loss_shown *shown)
@@ -78,6 +81,6 @@ struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
 
 	return (struct ft_inferred){
 		.mean = mean,
-		.variance = 2 * mean * shown->frames + mean * mean / 4,
+		.variance = 2 * mean * shown->frames + may_be_off * may_be_off * mean * mean,
 	};
 }
