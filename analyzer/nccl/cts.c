@@ -321,7 +321,8 @@ static void tell_evidence(struct ft_nccl_moment *moment)
 /* A connection that has ended may have left its queue pairs to another one, which begins at PSN 0. */
 static bool may_be_new(const struct ft_nccl_moment *moment)
 {
-	return moment->turn == FT_NCCL_APART || moment->seen->psn == 0;
+	return moment->turn == FT_NCCL_APART || moment->seen->psn == 0 ||
+	       ft_nccl_order_is_anothers(moment);
 }
 
 /* Numbers go up by as many as there are devices, with each PSN: one packet is a clear-to-send. */
@@ -361,7 +362,7 @@ static bool is_disputed(struct ft_nccl_moment *moment, const struct ask *ask)
 	const struct ft_nccl_request *request;
 
 	if (before == NULL || !before->has_cts || ft_nccl_is_doubted(before) || !ask->is_read ||
-	    (ask->first.has & FT_NCCL_CTS_SIZE) == 0)
+	    (ask->first.has & FT_NCCL_CTS_SIZE) == 0 || ft_nccl_order_is_anothers(moment))
 		return false;
 	request = ft_nccl_ring_requests(&followed->ring, before);
 	if (!request->has_offered ||

@@ -8,6 +8,7 @@
 
 #include "anew.h"
 #include "answer.h"
+#include "order.h"
 #include "turns.h"
 
 /*
@@ -235,7 +236,8 @@ void ft_nccl_fault_write(struct ft_nccl_moment *moment)
 		ft_nccl_ring_find(&moment->followed->ring, lane->writing ? lane->at : lane->next);
 	const struct ft_nccl_transfer *before = answered_before(moment);
 
-	if (!ft_nccl_is_calm(moment->followed) || may_be_end_ahead(moment))
+	if (!ft_nccl_is_calm(moment->followed) || may_be_end_ahead(moment) ||
+	    ft_nccl_order_is_anothers(moment))
 		return;
 	if (before != NULL)
 		tell_replay(moment, before);

@@ -7,6 +7,7 @@
 
 #include "anew.h"
 #include "answer.h"
+#include "order.h"
 
 /* Data under a PSN that passed before, and is not what went there. */
 
@@ -168,7 +169,7 @@ struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
 	ft_nccl_anew_see(moment, false);
 	owner = owner_of(moment);
 	if ((seen->has & FT_HAS_RETH) == 0 || ft_nccl_is_bare_end(seen) ||
-	    !ft_nccl_is_calm(moment->followed))
+	    !ft_nccl_is_calm(moment->followed) || ft_nccl_order_is_anothers(moment))
 		return NULL;
 	if (owner == NULL) {
 		if (seen->length != 0 && !may_be_anothers(moment->followed) && is_long_over(moment))

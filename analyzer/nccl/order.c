@@ -1,8 +1,13 @@
 #include "order.h"
 
+#include <capture/frame.h>
+
 #include "faults.h"
 #include "msn.h"
 #include "split.h"
+
+/* Behind the last message: longer than packets are under way, and hardly any job starts in less. */
+#define LONG_NS UINT64_C(1000000000)
 
 void ft_nccl_order_acknowledge(const struct ft_nccl_moment *moment, bool is_data)
 {
@@ -181,4 +186,32 @@ void ft_nccl_order_end(struct ft_nccl_followed *followed)
 	if (most != 0)
 		miss(followed, followed->newest,
 		     followed->newest + 1 + most * followed->model.devices);
+}
+
+/* When the newest write that a message that is remembered began with was sent; FT_TS_UNKNOWN: none was. */
+static uint64_t last_begun(const struct ft_nccl_ring *ring)
+{
+	uint64_t last = FT_TS_UNKNOWN;
+
+	for (uint32_t i = 0; i < ring->slots * ring->share_room; i++) {
+		const struct ft_nccl_share *share = &ring->shares[i];
+		uint64_t begun = share->first.ts_ns;
+
+		if (!ring->transfers[i / ring->share_room].used || !share->used || !share->begun ||
+		    share->first.frame == 0 || begun == FT_TS_UNKNOWN)
+			continue;
+		if (last == FT_TS_UNKNOWN || begun > last)
+			last = begun;
+	}
+	return last;
+}
+
+bool ft_nccl_order_is_anothers(const struct ft_nccl_moment *moment)
+{
+	uint64_t now = moment->seen->ts_ns, last;
+
+	if (moment->turn == FT_NCCL_NEXT || now == FT_TS_UNKNOWN)
+		return false;
+	last = last_begun(&moment->followed->ring);
+	return last != FT_TS_UNKNOWN && now > last && now - last > LONG_NS;
 }

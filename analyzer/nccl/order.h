@@ -45,3 +45,9 @@ void ft_nccl_order_miss(const struct ft_nccl_moment *moment, uint64_t before);
  * what they asked for.
  */
 void ft_nccl_order_end(struct ft_nccl_followed *followed);
+
+/*
+ * Its PSN is not the next one, and it comes so long behind the last message that it is neither late nor sent again: another job
+ * may have the queue pairs, whose set-up and first packets were missed.
+ */
+bool ft_nccl_order_is_anothers(const struct ft_nccl_moment *moment);

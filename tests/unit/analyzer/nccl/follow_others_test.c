@@ -144,6 +144,52 @@ static void each_vlan_that_it_was_seen_in_is_kept(void **state)
 	follow_stop(follow);
 }
 
+/*
+ * Clear-to-sends of three messages are missed. What is none, with one of their PSNs or one that is to come, was not sent by the
+ * connection; but long after all else it may be another job's, whose set-up and first packets were missed, too.
+ */
+static void a_job_that_begins_unseen_is_no_fault(void **state)
+{
+	enum {
+		BEFORE = 12,
+		MISSED = 3,
+		AFTER = 20,
+		SOON = 10,
+		LONG = 1000001 /* frames, a microsecond each */
+	};
+	static const struct {
+		int32_t psn; /* from the one that comes next on */
+		uint64_t pause;
+		unsigned found;
+	} rows[] = {
+		{ -AFTER - 1, SOON, 1 }, { -AFTER - 1, LONG, 0 }, { 5, SOON, 1 },
+		{ 5, LONG, 0 },          { 0, LONG, 1 }, /* the receiver takes it */
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct follow *follow = follow_start('E');
+		struct packet packet;
+
+		converse(follow, 0, BEFORE);
+		for (uint64_t k = BEFORE; k < BEFORE + MISSED; k++, follow->cts_psn++)
+			answer(follow, k, 4000);
+		converse(follow, BEFORE + MISSED, AFTER);
+		acknowledge_both(follow);
+		follow->family = 'F';
+		packet = cts_of(follow, 0);
+		packet.va += 0x10000000;
+		packet.psn = follow->cts_psn + (uint32_t)rows[i].psn;
+		follow->frame += rows[i].pause;
+		follow_packet(follow, &packet);
+		follow->family = 'E';
+		converse(follow, BEFORE + MISSED + AFTER, AFTER);
+		follow_keep(follow);
+		assert_int_equal(follow->found_count, rows[i].found);
+		follow_stop(follow);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +199,7 @@ int main(void)
 		cmocka_unit_test(a_ring_of_another_size_is_no_connection),
 		cmocka_unit_test(overlays_are_worlds_of_their_own),
 		cmocka_unit_test(each_vlan_that_it_was_seen_in_is_kept),
+		cmocka_unit_test(a_job_that_begins_unseen_is_no_fault),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
