@@ -5,9 +5,27 @@
 /* Clear-to-sends, the first buffer of which has not come again: then each message has its own. */
 enum { UNIQUE = 128 };
 
+static bool are_of_one_device(const struct ft_nccl_connection *model, uint8_t one, uint8_t other)
+{
+	return model->sender.qp_device[one] == model->sender.qp_device[other] &&
+	       model->receiver.qp_device[one] == model->receiver.qp_device[other];
+}
+
+/* ACKs of data show that it passes before them: on the queue pair, or if none is known, on another one of the same devices. */
+static bool is_data_in_order(const struct ft_nccl_followed *followed, uint8_t index)
+{
+	const struct ft_nccl_acked *acked = &followed->lanes[index].data_acked;
+	bool shown = acked->ordered;
+
+	for (uint8_t i = 0; !acked->known && i < followed->lane_count; i++)
+		shown = shown || (followed->lanes[i].data_acked.ordered &&
+				  are_of_one_device(&followed->model, index, i));
+	return shown;
+}
+
 /*
  * Messages that were counted have shown that packets pass in order; or ACKs that what asks passes before it is acknowledged, and
- * so does data, on each queue pair that has some of it.
+ * so does data, on the queue pairs that have some of it.
  */
 static bool is_in_order(const struct ft_nccl_followed *followed,
 			const struct ft_nccl_transfer *transfer)
@@ -20,7 +38,7 @@ static bool is_in_order(const struct ft_nccl_followed *followed,
 		const struct ft_nccl_lane *lane = &followed->lanes[i];
 
 		if ((lane->asked && !lane->cts_acked.ordered) ||
-		    (shares[i].used && !lane->data_acked.ordered))
+		    (shares[i].used && !is_data_in_order(followed, i)))
 			return false;
 	}
 	return true;
