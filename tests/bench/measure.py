@@ -132,16 +132,21 @@ class Bench:
                           f"{frames} frames, {lost} of them lost: {report['because']}")
 
     def check_rings(self, capture, connections, packets):
-        """What bench_generate made is followed as what it is: all connections, and messages up to the last of each queue pair."""
+        """
+        What bench_generate made is followed as what it is: all connections, and messages up to the last of each queue pair. Of a
+        thousand one may lack its number, in the beginning, where no ACK of data has shown the order yet.
+        """
         report = self.report([self.fabtap, "nccl", capture])
         written = [(message, (message["connection"], message["qps"][0]["qp_index"]))
                    for message in report["messages"] if message["first_frame"] is not None]
         last = {lane: message for message, lane in written}
-        odd = [message for message, lane in written
-               if message is not last[lane] and not (message["completed"] and message["packets"] == packets)]
-        if len(report["connections"]) != connections or odd or report["findings"]:
+        unplaced = [message for message, _ in written if message["k"] is None]
+        odd = [message for message, lane in written if message is not last[lane]
+               and not ((message["completed"] or message["k"] is None) and message["packets"] == packets)]
+        if len(report["connections"]) != connections or odd or len(unplaced) > len(written) / 1000 or report["findings"]:
             raise Failure(f"{capture}: {len(report['connections'])} connections of NCCL instead of {connections}, "
-                          f"{len(odd)} messages with parts missing, {len(report['findings'])} findings")
+                          f"{len(odd)} messages with parts missing, {len(unplaced)} without a number, "
+                          f"{len(report['findings'])} findings")
 
     def check_same(self, command, other):
         """Both write the same document."""
