@@ -10,6 +10,7 @@
 #include "faults.h"
 #include "order.h"
 #include "run.h"
+#include "spares.h"
 
 int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 			       const struct ft_nccl_config *config, struct ft_nccl_qps *qps,
@@ -22,7 +23,7 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 	made->config = *config;
 	made->qps = qps;
 	made->sink = *sink;
-	made->ends.seed = made->keys.seed = made->strangers.seed = config->seed;
+	made->ends.seed = made->spares.seed = made->keys.seed = made->strangers.seed = config->seed;
 	made->store.most = config->messages;
 	if (ft_nccl_straight_reserve(&made->straights, config) != 0) {
 		free(made);
@@ -48,6 +49,7 @@ void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
 	free(connections->all);
 	ft_nccl_straight_release(connections->straights, &connections->config, connections->count);
 	ft_nccl_ends_free(&connections->ends);
+	ft_nccl_ends_free(&connections->spares);
 	ft_nccl_keys_free(&connections->keys);
 	ft_nccl_strangers_free(&connections->strangers);
 	ft_nccl_store_free(&connections->store);
@@ -380,10 +382,12 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 	if (ft_nccl_run_on(connections, seen))
 		return;
 	end = ft_nccl_end_of(connections, seen);
-	if (end == NULL)
-		ft_nccl_stranger_see(connections, seen);
-	else
+	if (end != NULL) {
 		see_followed(connections, end, seen);
+		return;
+	}
+	ft_nccl_spares_see(connections, seen);
+	ft_nccl_stranger_see(connections, seen);
 }
 
 void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t number)

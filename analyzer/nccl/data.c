@@ -262,14 +262,3 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 	pass(moment);
 	ft_nccl_msn_see(moment);
 }
-
-void ft_nccl_data_follow(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
-			 const struct ft_nccl_answer *answer)
-{
-	moment->turn = FT_NCCL_NEXT;
-	moment->is_behind = true;
-	go_on_with(moment, transfer, answer);
-	ft_nccl_step(moment->followed, true);
-	ft_nccl_psns_take(&moment->lane->data, moment->seen->psn, FT_NCCL_NEXT);
-	pass(moment);
-}

@@ -199,6 +199,7 @@ struct ft_nccl_connections {
 	uint32_t count, room;
 	uint64_t dropped;
 	struct ft_nccl_end_table ends;
+	struct ft_nccl_end_table spares; /* ends of spares.h */
 	struct ft_nccl_run runs[FT_NCCL_RUNS];
 	bool is_replaying; /* packets of logs: no stranger is made of them */
 	bool has_blind;    /* nothing can be read of one at least */
@@ -438,11 +439,6 @@ void ft_nccl_data_settle(struct ft_nccl_connections *connections,
 
 /* What is between a write's first packet and its last is not shown: it counts as seen. */
 void ft_nccl_data_pass_middle(struct ft_nccl_moment *moment);
-
-/* A write in sequence, of which it is known that it is of this message. */
-struct ft_nccl_answer;
-void ft_nccl_data_follow(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
-			 const struct ft_nccl_answer *answer);
 
 /* again.c: data under a PSN that passed before. */
 void ft_nccl_data_again(struct ft_nccl_moment *moment);

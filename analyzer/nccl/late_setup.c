@@ -5,6 +5,7 @@
 #include "cut_setups.h"
 #include "lock.h"
 #include "replay.h"
+#include "spares.h"
 
 /* Clear-to-sends showed it before its set-up was read, as it happens when ports are merged. */
 static bool is_of(struct ft_nccl_followed *followed, const struct ft_nccl_metadata *sender)
@@ -146,6 +147,7 @@ bool ft_nccl_setup_late(struct ft_nccl_connections *connections,
 	ft_nccl_tcp_tell(&followed->model, exchange);
 	ft_nccl_setup_sizes(&followed->model, exchange->receiver);
 	ft_nccl_setup_narrow(followed, exchange->sender->form);
+	ft_nccl_spares_claim(connections, followed, exchange);
 	if (is_in_order(followed, exchange, count)) {
 		complete(connections, followed, exchange, count);
 		return true;

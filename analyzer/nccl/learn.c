@@ -7,6 +7,7 @@
 #include "family.h"
 #include "fifo.h"
 #include "learn.h"
+#include "spares.h"
 #include "turns.h"
 
 enum {
@@ -287,6 +288,7 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 	fill(followed, exchange);
 	if (claim_lanes(connections, followed, exchange->vlan, count) != 0)
 		connections->dropped++;
+	ft_nccl_spares_claim(connections, followed, exchange);
 	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_announce(connections, followed, exchange->frames[1], exchange->ts_ns);
 }

@@ -3,6 +3,7 @@
 #include <decode/packet.h>
 
 #include "answer.h"
+#include "spares.h"
 
 /* What a packet that was just followed is: found again among the messages of late, so that following keeps nothing for it. */
 
@@ -142,11 +143,12 @@ static bool tell_data(struct ft_nccl_shown *shown, const struct ft_nccl_followed
 bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,
 			       const struct ft_nccl_seen *seen, struct ft_nccl_shown *shown)
 {
-	const struct ft_nccl_end *end =
-		ft_nccl_is_write(seen->opcode) ? ft_nccl_end_of(connections, seen) : NULL;
+	const struct ft_nccl_end *end = ft_nccl_end_of(connections, seen);
 	const struct ft_nccl_followed *followed;
 
 	if (end == NULL)
+		return ft_nccl_spares_shown(connections, seen, shown);
+	if (!ft_nccl_is_write(seen->opcode))
 		return false;
 	followed = connections->all[end->connection];
 	if (followed->given_up || !ft_nccl_is_from_peer(followed, end, seen))

@@ -9,6 +9,10 @@ const char *ft_frame_role_word(enum ft_nccl_frame_role role)
 		[FT_NCCL_FRAME_DATA] = "data",
 		[FT_NCCL_FRAME_SIZES] = "sizes",
 		[FT_NCCL_FRAME_COMPLETION] = "completion",
+		[FT_NCCL_FRAME_PROBE] = "probe",
+		[FT_NCCL_FRAME_RECOVERY_ASKED] = "recovery-asked",
+		[FT_NCCL_FRAME_RECOVERY_ANSWERED] = "recovery-answered",
+		[FT_NCCL_FRAME_RECOVERY_CONFIRMED] = "recovery-confirmed",
 	};
 
 	return words[role];
@@ -121,6 +125,11 @@ static void request_object(struct ft_line *line, const struct ft_nccl_request *r
 	ft_line_char(line, '}');
 }
 
+static bool has_requests(const struct ft_nccl_shown *shown)
+{
+	return shown->role == FT_NCCL_FRAME_CTS || shown->role == FT_NCCL_FRAME_SIZES;
+}
+
 static void request_objects(struct ft_line *line, const struct ft_nccl_shown *shown, bool keys)
 {
 	ft_line_add(line, ",\"requests\":[");
@@ -150,7 +159,7 @@ void ft_frame_nccl_json(struct ft_line *line, const struct ft_nccl_shown *shown,
 	ft_line_word(line, ",\"family\":", family_of(shown->connection, letter));
 	if (ft_frame_is_data(shown))
 		ft_line_word(line, ",\"protocol\":", ft_nccl_protocol_word(shown->protocol));
-	else
+	else if (has_requests(shown))
 		request_objects(line, shown, keys);
 	ft_line_char(line, '}');
 }

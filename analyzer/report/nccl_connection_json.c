@@ -176,6 +176,28 @@ static void counts(struct ft_document *json, const struct ft_nccl_connection *co
 	ft_member_end(json, '}');
 }
 
+static void failover(struct ft_document *json, const struct ft_nccl_failover *failover)
+{
+	if (!failover->probes_named && !failover->recovery_named)
+		return;
+	ft_member_begin(json, "failover", '{');
+	ft_member_bool(json, "probe_qps", failover->probes_named);
+	ft_member_bool(json, "recovery_qps", failover->recovery_named);
+	ft_member_number(json, "probes", failover->probes);
+	ft_member_number(json, "recovery_asked", failover->asked);
+	ft_member_number(json, "recovery_answered", failover->answered);
+	ft_member_number(json, "recovery_confirmed", failover->confirmed);
+	if (failover->first_frame == 0) {
+		ft_member_null(json, "frames");
+	} else {
+		ft_member_begin(json, "frames", '[');
+		ft_member_number(json, NULL, failover->first_frame);
+		ft_member_number(json, NULL, failover->last_frame);
+		ft_member_end(json, ']');
+	}
+	ft_member_end(json, '}');
+}
+
 void ft_nccl_connection_json(struct ft_document *json, const struct ft_nccl_connection *connection,
 			     bool keys)
 {
@@ -195,5 +217,6 @@ void ft_nccl_connection_json(struct ft_document *json, const struct ft_nccl_conn
 	known(json, "adaptive_routing", connection->adaptive);
 	immediate(json, connection);
 	counts(json, connection);
+	failover(json, &connection->failover);
 	ft_member_end(json, '}');
 }

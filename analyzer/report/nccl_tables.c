@@ -297,3 +297,26 @@ void ft_nccl_processes_table(struct ft_page *page, const struct ft_nccl_report *
 	}
 	ft_nccl_table_close(&table, page);
 }
+
+void ft_nccl_failovers_table(struct ft_page *page, const struct ft_nccl_report *nccl)
+{
+	static const char *const heads[] = { "conn",      "probes", "asked", "answered",
+					     "confirmed", "first",  "last" };
+	struct ft_table table;
+
+	ft_nccl_table_open(&table, ">>>>>>>", heads);
+	for (size_t i = 0; i < nccl->connection_count; i++) {
+		const struct ft_nccl_failover *row = &nccl->connections[i]->failover;
+
+		if (row->first_frame == 0)
+			continue;
+		ft_table_format(&table, "%" PRIu32, nccl->connections[i]->connection);
+		ft_count_cell(&table, row->probes);
+		ft_count_cell(&table, row->asked);
+		ft_count_cell(&table, row->answered);
+		ft_count_cell(&table, row->confirmed);
+		ft_table_format(&table, "%" PRIu64, row->first_frame);
+		ft_table_format(&table, "%" PRIu64, row->last_frame);
+	}
+	ft_nccl_table_close(&table, page);
+}

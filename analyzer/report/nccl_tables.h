@@ -12,4 +12,5 @@ void ft_nccl_collectives_table(struct ft_page *page, const struct ft_nccl_report
 			       size_t most);
 void ft_nccl_messages_table(struct ft_page *page, const struct ft_nccl_report *nccl, size_t most);
 void ft_nccl_classes_table(struct ft_page *page, const struct ft_nccl_report *nccl);
+void ft_nccl_failovers_table(struct ft_page *page, const struct ft_nccl_report *nccl);
 void ft_nccl_processes_table(struct ft_page *page, const struct ft_nccl_report *nccl);

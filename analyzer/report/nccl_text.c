@@ -133,6 +133,23 @@ static void say_messages(struct ft_page *page, const struct ft_nccl_report *nccl
 	ft_nccl_messages_table(page, nccl, most);
 }
 
+static void say_failovers(struct ft_page *page, const struct ft_nccl_report *nccl)
+{
+	size_t failed = 0;
+
+	for (size_t i = 0; i < nccl->connection_count; i++)
+		failed += nccl->connections[i]->failover.first_frame != 0;
+	if (failed == 0)
+		return;
+	ft_line_char(&page->line, '\n');
+	ft_page_row(
+		page, "FAILOVER",
+		"%zu connection%s met an error of a port: probes ask what arrived of a message; "
+		"then it is asked, answered and confirmed that the port is back",
+		failed, plural(failed));
+	ft_nccl_failovers_table(page, nccl);
+}
+
 static void say_queue_pairs(struct ft_page *page, const struct ft_nccl_report *nccl)
 {
 	if (nccl->queue_pair_count == 0)
@@ -275,6 +292,7 @@ int ft_render_nccl_text(FILE *out, const struct ft_report_nccl *report, size_t m
 	say_connections(&page, nccl);
 	say_collectives(&page, nccl, messages);
 	say_messages(&page, nccl, messages);
+	say_failovers(&page, nccl);
 	say_queue_pairs(&page, nccl);
 	say_processes(&page, nccl);
 	say_unseen(&page, nccl);

@@ -60,6 +60,15 @@ struct ft_nccl_target {
 	uint16_t slot_bytes;
 };
 
+/* What a connection is ready to do when a port fails, and did: 2.29.7 and later, if it was asked for. */
+struct ft_nccl_failover {
+	bool probes_named;   /* NCCL_IB_RESILIENCY_PORT_FAILOVER is on */
+	bool recovery_named; /* NCCL_IB_RESILIENCY_PORT_RECOVERY, 2.30 */
+	/* packets, those sent again by the transport included */
+	uint64_t probes, asked, answered, confirmed;
+	uint64_t first_frame, last_frame; /* of all these; 0: there was none */
+};
+
 /* A NCCL net connection: data goes from sender to receiver, clear-to-sends the other way. */
 struct ft_nccl_connection {
 	uint32_t connection; /* id, given when it was found; not its place in the report */
@@ -88,6 +97,7 @@ struct ft_nccl_connection {
 	enum ft_nccl_imm_content imm_content;
 	uint64_t cts, messages, payload_bytes;
 	uint64_t retransmitted_data, retransmitted_cts, missing_packets;
+	struct ft_nccl_failover failover;
 };
 
 struct ft_nccl_request {

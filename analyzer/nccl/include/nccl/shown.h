@@ -8,6 +8,11 @@ enum ft_nccl_frame_role {
 	FT_NCCL_FRAME_DATA,
 	FT_NCCL_FRAME_SIZES, /* lengths of requests that were sent together, with the immediate */
 	FT_NCCL_FRAME_COMPLETION, /* nothing but the immediate: a write of length 0 */
+	FT_NCCL_FRAME_PROBE,      /* after an error: what has the receiver heard of message k */
+	/* after another: is the port back, yes, and so it is; over and over */
+	FT_NCCL_FRAME_RECOVERY_ASKED,
+	FT_NCCL_FRAME_RECOVERY_ANSWERED,
+	FT_NCCL_FRAME_RECOVERY_CONFIRMED,
 };
 
 struct ft_nccl_shown {

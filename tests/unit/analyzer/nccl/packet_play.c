@@ -171,6 +171,10 @@ static struct ft_nccl_metadata metadata_of(const struct set_up *set_up, uint8_t 
 	for (uint32_t i = 0; i < metadata.qp_count; i++)
 		metadata.qpns[i] = qpn + 2 * i;
 
+	if (set_up->probe_qpn != 0)
+		metadata.probe_qpns[0] = set_up->probe_qpn + (host == RECEIVER);
+	if (set_up->recovery_qpn != 0)
+		metadata.recovery_qpns[0] = set_up->recovery_qpn + (host == RECEIVER);
 	put_address(metadata.devices[0].gid, host);
 	metadata.devices[0].rkey = host == SENDER ? FIFO_KEY : 7;
 	metadata.devices[0].mtu = MTU;

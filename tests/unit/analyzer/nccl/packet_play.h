@@ -53,5 +53,7 @@ struct set_up {
 	uint64_t fifo;
 	uint32_t vni;       /* as in struct ft_nccl_exchange */
 	uint64_t frames[2]; /* likewise */
+	/* of the sender; the receiver's have one more; 0: none */
+	uint32_t probe_qpn, recovery_qpn;
 };
 void learn_set_up(struct ft_nccl_connections *connections, const struct set_up *set_up);

@@ -182,6 +182,10 @@ static void devices_queue_pairs_and_lids(void **state)
 	is_json(json_object_get(row, "counts"),
 		"{\"cts\": 4, \"messages\": 3, \"payload_bytes\": 3145728,"
 		" \"retransmitted_packets\": {\"data\": 5, \"cts\": 1}, \"missing_packets\": 7}");
+	is_json(json_object_get(row, "failover"),
+		"{\"probe_qps\": true, \"recovery_qps\": true, \"probes\": 2, \"recovery_asked\": "
+		"10,"
+		" \"recovery_answered\": 1, \"recovery_confirmed\": 0, \"frames\": [70, 90]}");
 	json_decref(document);
 }
 

@@ -87,6 +87,12 @@ static void a_job_reads_from_the_whole_to_the_single_message(void **state)
 		"     3  100   80     79    79  1    65536     1008    0  LL        -250 ns  "
 		"whole\n"
 		"\n"
+		"FAILOVER  1 connection met an error of a port: probes ask what arrived of a "
+		"message; then it is\n"
+		"          asked, answered and confirmed that the port is back\n"
+		"  conn  probes  asked  answered  confirmed  first  last\n"
+		"     3       2     10         1          .     70    90\n"
+		"\n"
 		"QPS       4 queue pairs that packets were sent to, by what they carry\n"
 		"  class    queue pairs  packets  confidence  evidence\n"
 		"  nccl               2     1200        0.80  N2, N4, N9\n"
@@ -120,7 +126,7 @@ static void only_so_many_messages_are_shown(void **state)
 	(void)state;
 	assert_non_null(strstr(text, "\nOPS       the first 2 of 3; --messages N shows more\n"));
 	assert_non_null(strstr(text, "\nMESSAGES  the first 2 of 3; --messages N shows more\n"));
-	assert_non_null(strstr(text, "CTS unseen, incomplete\n\nQPS "));
+	assert_non_null(strstr(text, "CTS unseen, incomplete\n\nFAILOVER "));
 	free(text);
 	text = page(sample_nccl_job(), &about, 0);
 	assert_null(strstr(text, "MESSAGES"));
