@@ -70,17 +70,26 @@ static bool is_sum(const struct ft_nccl_setup *setup, enum ft_nccl_side side, ui
 	return size == sum || (side == FT_NCCL_CONNECTING && size == sum + FT_NCCL_READY_BYTES);
 }
 
-static bool says_so(const struct ft_nccl_setup *setup, const uint8_t *bytes, uint32_t size)
+static bool has_hello(const struct ft_nccl_setup *setup, const uint8_t *bytes, uint32_t size)
 {
 	struct ft_nccl_hello hello;
+
+	return !setup->has_hello || (ft_nccl_hello_read(bytes, size, &hello) == FT_NCCL_READ &&
+				     hello.kind == FT_NCCL_SOCKET_IB);
+}
+
+/* FT_NCCL_CUT: it is not there to the end. */
+static enum ft_nccl_verdict read_list(const struct ft_nccl_setup *setup, const uint8_t *bytes,
+				      uint32_t size)
+{
 	struct ft_nccl_device_list list;
 
-	if (setup->has_hello && (ft_nccl_hello_read(bytes, size, &hello) != FT_NCCL_READ ||
-				 hello.kind != FT_NCCL_SOCKET_IB))
-		return false;
-	return setup->form->list_room == 0 ||
-	       ft_nccl_device_list_read(bytes + setup->list_at, size - setup->list_at,
-					setup->form->list_room, &list) == FT_NCCL_READ;
+	if (setup->form->list_room == 0)
+		return FT_NCCL_READ;
+	if (size < setup->list_at)
+		return FT_NCCL_CUT;
+	return ft_nccl_device_list_read(bytes + setup->list_at, size - setup->list_at,
+					setup->form->list_room, &list);
 }
 
 /* The listening side sends no hello, the connecting one what its release does. */
@@ -112,7 +121,21 @@ enum ft_nccl_verdict ft_nccl_setup_find(enum ft_nccl_side side, const uint8_t *b
 
 	if (!find_sum(side, size, &found))
 		return size < longest ? FT_NCCL_CUT : FT_NCCL_NOT;
-	if (!says_so(&found, bytes, size))
+	if (!has_hello(&found, bytes, size) || read_list(&found, bytes, size) != FT_NCCL_READ)
+		return FT_NCCL_NOT;
+	*setup = found;
+	return FT_NCCL_READ;
+}
+
+enum ft_nccl_verdict ft_nccl_setup_find_cut(enum ft_nccl_side side, const uint8_t *bytes,
+					    uint32_t ready, uint32_t size,
+					    struct ft_nccl_setup *setup)
+{
+	struct ft_nccl_setup found;
+
+	if (!find_sum(side, size, &found) || (found.has_hello && ready < FT_NCCL_HELLO_BYTES))
+		return FT_NCCL_CUT;
+	if (!has_hello(&found, bytes, ready) || read_list(&found, bytes, ready) == FT_NCCL_NOT)
 		return FT_NCCL_NOT;
 	*setup = found;
 	return FT_NCCL_READ;

@@ -15,6 +15,15 @@ uint32_t ft_nccl_half_ready(const struct ft_nccl_half *half)
 	return half->span_count > 0 && half->spans[0].from == 0 ? half->spans[0].to : 0;
 }
 
+uint32_t ft_nccl_half_ready_at(const struct ft_nccl_half *half, uint32_t at)
+{
+	for (unsigned i = 0; i < half->span_count; i++) {
+		if (half->spans[i].from <= at && at < half->spans[i].to)
+			return half->spans[i].to - at;
+	}
+	return 0;
+}
+
 static void remove_spans(struct ft_nccl_half *half, unsigned first, unsigned behind)
 {
 	memmove(&half->spans[first], &half->spans[behind],

@@ -41,6 +41,9 @@ void ft_nccl_half_reach(struct ft_nccl_half *half, uint32_t sequence);
 /* So many bytes of the window can be read, without a hole. */
 uint32_t ft_nccl_half_ready(const struct ft_nccl_half *half);
 
+/* So many bytes can be read from place `at` of the window on, a hole before it or not. */
+uint32_t ft_nccl_half_ready_at(const struct ft_nccl_half *half, uint32_t at);
+
 /* Move on by so many bytes, there or not. */
 void ft_nccl_half_drop(struct ft_nccl_half *half, uint32_t bytes);
 

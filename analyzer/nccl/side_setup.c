@@ -13,22 +13,17 @@ struct sides {
 	bool is_whole;
 };
 
-/* So many bytes of each side, of which at least those in front of the metadata are there. */
-static enum ft_nccl_verdict find_sums(const struct ft_nccl_stream *stream, uint32_t asked,
-				      uint32_t answered, struct sides *sides)
+static bool is_too_long(const struct ft_nccl_stream *stream, uint32_t asked, uint32_t answered)
 {
-	const struct ft_nccl_half *client = &stream->halves[FT_NCCL_CLIENT];
-	const struct ft_nccl_half *server = &stream->halves[FT_NCCL_SERVER];
 	uint32_t longest = stream->kind == FT_NCCL_STREAM_BARE ? LONGEST_BARE : LONGEST;
 
-	if (asked > longest || answered > longest)
-		return FT_NCCL_NOT;
-	/* a part of the bytes may add up to another release's, so only agreement tells */
-	if (ft_nccl_setup_find(FT_NCCL_CONNECTING, client->window, asked, &sides->connecting) !=
-		    FT_NCCL_READ ||
-	    ft_nccl_setup_find(FT_NCCL_LISTENING, server->window, answered, &sides->listening) !=
-		    FT_NCCL_READ ||
-	    sides->connecting.form != sides->listening.form)
+	return asked > longest || answered > longest;
+}
+
+/* A part of the bytes may add up to another release's, so only agreement tells. */
+static enum ft_nccl_verdict agree(struct sides *sides, uint32_t asked)
+{
+	if (sides->connecting.form != sides->listening.form)
 		return FT_NCCL_CUT;
 	sides->is_whole = asked > sides->connecting.metadata_at + sides->connecting.form->bytes;
 	return FT_NCCL_READ;
@@ -37,14 +32,36 @@ static enum ft_nccl_verdict find_sums(const struct ft_nccl_stream *stream, uint3
 static enum ft_nccl_verdict find(const struct ft_nccl_stream *stream, struct sides *sides)
 {
 	const struct ft_nccl_half *client = &stream->halves[FT_NCCL_CLIENT];
-	uint32_t asked = ft_nccl_half_ready(client);
-	enum ft_nccl_verdict verdict = find_sums(
-		stream, asked, ft_nccl_half_ready(&stream->halves[FT_NCCL_SERVER]), sides);
+	const struct ft_nccl_half *server = &stream->halves[FT_NCCL_SERVER];
+	uint32_t asked = ft_nccl_half_ready(client), answered = ft_nccl_half_ready(server);
 
-	if (verdict == FT_NCCL_READ && sides->is_whole &&
-	    ft_le32(client->window + asked - FT_NCCL_READY_BYTES) != READY)
+	if (is_too_long(stream, asked, answered))
 		return FT_NCCL_NOT;
-	return verdict;
+	if (ft_nccl_setup_find(FT_NCCL_CONNECTING, client->window, asked, &sides->connecting) !=
+		    FT_NCCL_READ ||
+	    ft_nccl_setup_find(FT_NCCL_LISTENING, server->window, answered, &sides->listening) !=
+		    FT_NCCL_READ ||
+	    agree(sides, asked) != FT_NCCL_READ)
+		return FT_NCCL_CUT;
+	if (sides->is_whole && ft_le32(client->window + asked - FT_NCCL_READY_BYTES) != READY)
+		return FT_NCCL_NOT;
+	return FT_NCCL_READ;
+}
+
+/* By how many bytes either side sent, of which slices left some. */
+static enum ft_nccl_verdict find_cut(const struct ft_nccl_stream *stream, struct sides *sides)
+{
+	const struct ft_nccl_half *client = &stream->halves[FT_NCCL_CLIENT];
+	const struct ft_nccl_half *server = &stream->halves[FT_NCCL_SERVER];
+	uint32_t asked = (uint32_t)client->reached, answered = (uint32_t)server->reached;
+
+	if (is_too_long(stream, asked, answered) ||
+	    ft_nccl_setup_find_cut(FT_NCCL_CONNECTING, client->window, ft_nccl_half_ready(client),
+				   asked, &sides->connecting) != FT_NCCL_READ ||
+	    ft_nccl_setup_find_cut(FT_NCCL_LISTENING, server->window, ft_nccl_half_ready(server),
+				   answered, &sides->listening) != FT_NCCL_READ)
+		return FT_NCCL_CUT;
+	return agree(sides, asked);
 }
 
 /* The other side, or a later number of its own, tells of bytes that were not captured: of the ready word. */
@@ -84,12 +101,8 @@ static struct ft_nccl_exchange exchange_of(const struct ft_nccl_stream *stream)
 static enum ft_nccl_verdict read_first_qp(const struct ft_nccl_half *half,
 					  const struct ft_nccl_setup *setup, uint32_t *qpn)
 {
-	uint32_t ready = ft_nccl_half_ready(half);
-
-	if (ready < setup->metadata_at)
-		return FT_NCCL_CUT;
 	return ft_nccl_first_qp_read(setup->form, half->window + setup->metadata_at,
-				     ready - setup->metadata_at, qpn);
+				     ft_nccl_half_ready_at(half, setup->metadata_at), qpn);
 }
 
 /* By how much was sent, captured or not, and what is there of it. */
@@ -100,10 +113,8 @@ static enum ft_nccl_verdict read_cut(const struct ft_nccl_side_channel *side,
 	const struct ft_nccl_half *server = &stream->halves[FT_NCCL_SERVER];
 	struct ft_nccl_cut_exchange exchange = { .tcp = exchange_of(stream) };
 	struct sides sides;
-	enum ft_nccl_verdict verdict =
-		find_sums(stream, (uint32_t)client->reached, (uint32_t)server->reached, &sides);
 
-	if (verdict != FT_NCCL_READ)
+	if (find_cut(stream, &sides) != FT_NCCL_READ)
 		return FT_NCCL_CUT;
 	if (!sides.is_whole && (stream->kind == FT_NCCL_STREAM_BARE || !is_over))
 		return FT_NCCL_CUT;

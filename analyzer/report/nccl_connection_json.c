@@ -213,7 +213,8 @@ void ft_nccl_connection_json(struct ft_document *json, const struct ft_nccl_conn
 	ft_nccl_id_json(json, "channel", connection->channel);
 	ft_member_number(json, "devices", connection->devices);
 	ft_member_number(json, "qps_per_connection", connection->qps_per_device);
-	known(json, "split_data_on_qps", connection->split);
+	known(json, "split_data_on_qps",
+	      connection->qps_per_device > 1 ? connection->split : FT_NCCL_UNKNOWN);
 	known(json, "adaptive_routing", connection->adaptive);
 	immediate(json, connection);
 	counts(json, connection);

@@ -164,6 +164,18 @@ class Truths(WithTruths):
                     self.assertEqual(len(told["connections"]), len(truth["connections"]))
                     self.set_ups_agree(told, truth)
 
+    def test_set_ups_in_96_bytes(self):
+        """The list of devices of 2.30 is cut, which 128 bytes leave."""
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            told = document(self.write("cut", header, [cut(record, 96) for record in records]), options=["--messages", "0"])
+            with self.subTest(capture=capture.name):
+                self.set_ups_agree(told, truth)
+                for one in told["connections"]:
+                    self.assertEqual(one["family"]["name"], truth["cts_family"])
+                    if one["qps_per_connection"] == 1:
+                        self.assertIsNone(one["split_data_on_qps"])
+
     def set_ups_agree(self, told, truth):
         """All that were captured are told, and the number of slots that no clear-to-send may show."""
         began_later = "first_message_k_in_capture" in truth["connections"][0]

@@ -146,3 +146,11 @@ struct ft_nccl_setup {
  */
 enum ft_nccl_verdict ft_nccl_setup_find(enum ft_nccl_side side, const uint8_t *bytes, uint32_t size,
 					struct ft_nccl_setup *setup);
+
+/*
+ * The same of `size` bytes of which slices left no more than the first `ready`: the hello has to be there, and of a device
+ * list that is not there to its end nothing is held against it. FT_NCCL_CUT if there is no such sum, or no hello.
+ */
+enum ft_nccl_verdict ft_nccl_setup_find_cut(enum ft_nccl_side side, const uint8_t *bytes,
+					    uint32_t ready, uint32_t size,
+					    struct ft_nccl_setup *setup);

@@ -59,7 +59,14 @@ static void laid_over_holds(const uint8_t *input, size_t size)
 static void setup_holds(enum ft_nccl_side side, const uint8_t *bytes, uint32_t size)
 {
 	struct ft_nccl_setup setup = { .list_at = UNTOUCHED };
+	uint32_t ready = size == 0 ? 0 : bytes[0] % (size + 1);
 
+	if (ft_nccl_setup_find_cut(side, bytes, ready, size, &setup) == FT_NCCL_READ)
+		assert(setup.list_at <= setup.metadata_at &&
+		       setup.metadata_at + setup.form->bytes <= size);
+	else
+		assert(setup.list_at == UNTOUCHED);
+	setup.list_at = UNTOUCHED;
 	if (ft_nccl_setup_find(side, bytes, size, &setup) != FT_NCCL_READ) {
 		assert(setup.list_at == UNTOUCHED);
 		return;

@@ -270,7 +270,8 @@ static void sides_that_disagree_are_no_set_up(void **state)
 /* Opens a play and sends all pieces but one, each cut to so many bytes. */
 static void send_cut(struct play *play, struct setup *setup, uint32_t most, unsigned lost)
 {
-	setup_add_all(setup, 12, SETUP_MSS);
+	if (setup->count == 0)
+		setup_add_all(setup, 12, SETUP_MSS);
 	play_open(play, 2);
 	play_open_connection(play, 0);
 	for (unsigned i = 0; i < setup->count; i++) {
@@ -305,6 +306,30 @@ static void cut_payload_tells_of_the_first_queue_pairs(void **state)
 			assert_true(setup_is_contact(&play, &setup, 4));
 		play_close(&play);
 	}
+}
+
+/* 30 bytes are what 96 of an IPv4 frame leave: of 2.30's list of devices, which comes with the kind, not all. */
+static void a_list_of_devices_that_is_cut_hides_no_set_up(void **state)
+{
+	enum { MAGIC = 8, HELLO = 12, LIST = 37, METADATA = 4576 };
+	const struct setup_release *release = &setup_releases[4];
+	static struct setup setup;
+	static struct play play;
+
+	(void)state;
+	setup_load(&setup, release);
+	setup_add(&setup, PLAY_CLIENT, 0, MAGIC);
+	setup_add(&setup, PLAY_CLIENT, MAGIC, HELLO - MAGIC + LIST);
+	setup_add(&setup, PLAY_SERVER, 0, LIST);
+	setup_add(&setup, PLAY_CLIENT, HELLO + LIST, METADATA);
+	setup_add(&setup, PLAY_SERVER, LIST, METADATA);
+	setup_add(&setup, PLAY_CLIENT, HELLO + LIST + METADATA, SETUP_READY);
+	send_cut(&play, &setup, 30, UINT_MAX);
+	assert_int_equal(play.cut_count, 1);
+	assert_int_equal(play.cut.form->bytes, METADATA);
+	assert_int_equal(play.cut.sender_qpn, release->sender_qpn);
+	assert_int_equal(play.cut.receiver_qpn, release->receiver_qpn);
+	play_close(&play);
 }
 
 static void cut_payload_that_lacks_a_queue_pair_tells_nothing(void **state)
@@ -353,6 +378,7 @@ int main(void)
 		cmocka_unit_test(a_lid_is_no_length),
 		cmocka_unit_test(sides_that_disagree_are_no_set_up),
 		cmocka_unit_test(cut_payload_tells_of_the_first_queue_pairs),
+		cmocka_unit_test(a_list_of_devices_that_is_cut_hides_no_set_up),
 		cmocka_unit_test(cut_payload_that_lacks_a_queue_pair_tells_nothing),
 		cmocka_unit_test(a_cut_set_up_is_told_once_at_most_with_a_segment_lost),
 	};
