@@ -66,7 +66,10 @@ static bool is_aside(struct reading *reading, const struct ft_nccl_log *log, uin
 	return turn == FT_NCCL_AGAIN && is_copy(log, offset, logged);
 }
 
-/* A hole, or a beginning in the middle of a message: what cannot be told apart is left out. */
+/*
+ * A hole, or a beginning in the middle of a message: what cannot be told apart is left out. An end of its own that is the first
+ * seen is one of those.
+ */
 static void align(struct reading *reading, const struct ft_nccl_logged *logged)
 {
 	struct ft_nccl_psns *psns = &reading->psns;
@@ -84,7 +87,8 @@ static void align(struct reading *reading, const struct ft_nccl_logged *logged)
 		return;
 	if (is_hole)
 		reading->is_begun = false;
-	if (!reading->is_begun && ft_nccl_begins(logged->seen.opcode)) {
+	if (!reading->is_begun && ft_nccl_begins(logged->seen.opcode) &&
+	    !ft_nccl_is_bare_end(&logged->seen)) {
 		reading->is_begun = true;
 		reading->from = logged->seen.frame;
 		reading->before = 0;

@@ -1,4 +1,4 @@
-#include "lock.h"
+#include "lock_parts.h"
 
 #include <string.h>
 
@@ -14,18 +14,12 @@ enum {
 	RESTARTS_MOST = 4 /* of its log: by then it would have turned out to be NCCL's */
 };
 
-/* A write that may be a clear-to-send. */
-struct look {
-	struct ft_nccl_seen seen;
-	struct ft_nccl_fits fits;
-};
-
 static struct ft_nccl_write write_of(const struct ft_nccl_seen *seen)
 {
 	return (struct ft_nccl_write){ seen->payload, seen->captured, seen->length };
 }
 
-static bool look_at(const struct ft_nccl_seen *seen, struct look *look)
+bool ft_nccl_look_at(const struct ft_nccl_seen *seen, struct ft_nccl_look *look)
 {
 	struct ft_nccl_write write = write_of(seen);
 
@@ -38,7 +32,8 @@ static bool look_at(const struct ft_nccl_seen *seen, struct look *look)
 }
 
 /* Addresses and numbers of two writes are those of two clear-to-sends of one connection. */
-static bool agree_as(enum ft_nccl_family family, const struct look *a, const struct look *b)
+static bool agree_as(enum ft_nccl_family family, const struct ft_nccl_look *a,
+		     const struct ft_nccl_look *b)
 {
 	const struct ft_nccl_fifo *layout = ft_nccl_fifo(family);
 	struct ft_nccl_write write_a = write_of(&a->seen), write_b = write_of(&b->seen);
@@ -60,7 +55,7 @@ static bool agree_as(enum ft_nccl_family family, const struct look *a, const str
 				   cts_b.sequence);
 }
 
-static uint8_t agree(const struct look *a, const struct look *b)
+static uint8_t agree(const struct ft_nccl_look *a, const struct ft_nccl_look *b)
 {
 	uint8_t possible = a->fits.possible & b->fits.possible;
 	uint8_t shown = a->fits.shown & b->fits.shown;
@@ -81,17 +76,19 @@ struct agreement {
 	uint64_t frame, ts_ns;
 };
 
-static struct agreement agreement_of(const struct ft_nccl_log *log, const struct look *newest)
+static struct agreement agreement_of(const struct ft_nccl_log *log,
+				     const struct ft_nccl_look *newest)
 {
 	struct agreement agreement = { 0 };
 	struct ft_nccl_logged logged;
-	struct look look;
+	struct ft_nccl_look look;
 	unsigned counts[FT_NCCL_FAMILIES] = { 0 };
 
 	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
 		uint8_t families;
 
-		if (logged.seen.frame == newest->seen.frame || !look_at(&logged.seen, &look))
+		if (logged.seen.frame == newest->seen.frame ||
+		    !ft_nccl_look_at(&logged.seen, &look))
 			continue;
 		families = agree(&look, newest);
 		for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++)
@@ -301,7 +298,7 @@ static void order_devices(struct ft_nccl_connections *connections,
 static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *connections,
 					  const struct ft_nccl_stranger *stranger,
 					  const struct agreement *agreement,
-					  const struct look *newest)
+					  const struct ft_nccl_look *newest)
 {
 	uint32_t recent = ft_nccl_recent(connections);
 
@@ -323,7 +320,7 @@ static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *conn
 
 /* The stranger is a further device of a connection. */
 static bool join(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
-		 const struct agreement *agreement, const struct look *newest)
+		 const struct agreement *agreement, const struct ft_nccl_look *newest)
 {
 	struct ft_nccl_followed *followed = with_fifo(connections, stranger, agreement, newest);
 
@@ -338,20 +335,27 @@ static bool join(struct ft_nccl_connections *connections, struct ft_nccl_strange
 	return true;
 }
 
-static void lock_by_content(struct ft_nccl_connections *connections,
-			    struct ft_nccl_stranger *stranger, const struct look *newest)
+void ft_nccl_lock_content(struct ft_nccl_connections *connections,
+			  struct ft_nccl_stranger *stranger, uint8_t families, uint64_t frame,
+			  uint64_t ts_ns)
 {
-	struct agreement agreement = agreement_of(stranger->log, newest);
-	struct ft_nccl_followed *followed;
+	struct ft_nccl_followed *followed = follow(connections, stranger, frame);
 
-	if (agreement.families == 0 || join(connections, stranger, &agreement, newest))
-		return;
-	followed = follow(connections, stranger, agreement.frame);
 	if (followed == NULL)
 		return;
 	followed->model.found_by = FT_NCCL_BY_CTS;
-	followed->families = agreement.families;
-	begin(connections, followed, &stranger, 1, NULL, agreement.ts_ns);
+	followed->families = families;
+	begin(connections, followed, &stranger, 1, NULL, ts_ns);
+}
+
+static void lock_by_content(struct ft_nccl_connections *connections,
+			    struct ft_nccl_stranger *stranger, const struct ft_nccl_look *newest)
+{
+	struct agreement agreement = agreement_of(stranger->log, newest);
+
+	if (agreement.families != 0 && !join(connections, stranger, &agreement, newest))
+		ft_nccl_lock_content(connections, stranger, agreement.families, agreement.frame,
+				     agreement.ts_ns);
 }
 
 static void lock_by_grid(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger)
@@ -386,11 +390,11 @@ static void lock_by_grid(struct ft_nccl_connections *connections, struct ft_nccl
 static void lock(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
 		 const struct ft_nccl_seen *seen)
 {
-	struct look newest;
+	struct ft_nccl_look newest;
 
 	if (stranger->log == NULL || seen->opcode != 0x0a)
 		return;
-	if (look_at(seen, &newest))
+	if (ft_nccl_look_at(seen, &newest))
 		lock_by_content(connections, stranger, &newest);
 	if (stranger->log != NULL)
 		lock_by_grid(connections, stranger);
@@ -425,6 +429,8 @@ void ft_nccl_stranger_see(struct ft_nccl_connections *connections, const struct 
 		ft_nccl_replies_doubt(connections, stranger);
 	}
 	if ((seen->has & FT_HAS_RETH) != 0 && ft_nccl_bind_one(connections, stranger, seen))
+		return;
+	if (ft_nccl_lock_lone(connections, stranger, seen))
 		return;
 	if (!stranger->excluded && stranger->log != NULL && stranger->log->restarts > RESTARTS_MOST)
 		ft_nccl_stranger_exclude(table, stranger);
