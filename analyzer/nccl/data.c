@@ -134,7 +134,7 @@ static bool begin(struct ft_nccl_moment *moment)
 	is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->turn == FT_NCCL_NEXT &&
 		   ft_nccl_stray_is_next(moment, true);
 	if (may_go_nowhere(moment, &answer))
-		ft_nccl_fault_nowhere(moment);
+		ft_nccl_fault_nowhere(moment, answer.kind == FT_NCCL_ANSWER_NONE);
 	if (answer.kind == FT_NCCL_ANSWER_NONE) {
 		reject(moment);
 		return false;

@@ -44,16 +44,20 @@ static bool has_lost_count(const struct ft_nccl_followed *followed)
 }
 
 /* Room is made by those that turned out to be nothing. */
-static void let_wait(struct ft_nccl_connections *connections, const struct ft_nccl_found *found)
+static void let_wait(struct ft_nccl_connections *connections, const struct ft_nccl_found *found,
+		     bool is_whichever)
 {
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < connections->waiting_count; i++) {
-		if (!has_lost_count(connections->all[connections->waiting[i].connection]))
-			connections->waiting[kept++] = connections->waiting[i];
+		const struct ft_nccl_waiting *waiting = &connections->waiting[i];
+
+		if (!has_lost_count(connections->all[waiting->found.connection]))
+			connections->waiting[kept++] = *waiting;
 	}
 	if (kept < FT_NCCL_WAITING) {
-		connections->waiting[kept++] = *found;
+		connections->waiting[kept++] =
+			(struct ft_nccl_waiting){ *found, .is_whichever = is_whichever };
 		ft_nccl_hold(connections, found->frame);
 	}
 	connections->waiting_count = kept;
@@ -89,10 +93,33 @@ void ft_nccl_tell_of_data(struct ft_nccl_connections *connections,
 	    (ft_nccl_has_guessed_lanes(followed) && !is_of_cts(followed, found)))
 		return;
 	if (!ft_nccl_has_numbers(followed)) {
-		let_wait(connections, found);
+		let_wait(connections, found, false);
 		return;
 	}
 	ft_nccl_tell_surely(connections, found);
+}
+
+/* The lane that carries data to this queue pair; NULL: none does. */
+static const struct ft_nccl_lane *lane_to(const struct ft_nccl_followed *followed, uint32_t qpn)
+{
+	for (uint8_t i = 0; i < followed->lane_count; i++)
+		if (followed->model.receiver.qpns[i] == qpn)
+			return &followed->lanes[i];
+	return NULL;
+}
+
+void ft_nccl_tell_in_order(struct ft_nccl_connections *connections,
+			   const struct ft_nccl_found *found)
+{
+	const struct ft_nccl_followed *followed = connections->all[found->connection];
+	const struct ft_nccl_lane *lane = lane_to(followed, found->dest_qp);
+
+	if (followed->overtaken || !can_read(followed) || lane == NULL)
+		return;
+	if (ft_nccl_is_in_order(followed, lane))
+		ft_nccl_tell_surely(connections, found);
+	else
+		let_wait(connections, found, true);
 }
 
 void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_found *found)
@@ -117,15 +144,21 @@ void ft_nccl_tell_of_sender(struct ft_nccl_connections *connections,
 void ft_nccl_fault_release(struct ft_nccl_connections *connections,
 			   const struct ft_nccl_followed *followed)
 {
-	unsigned count = connections->waiting_count, kept = 0;
+	struct ft_nccl_waiting waiting[FT_NCCL_WAITING];
+	unsigned count = connections->waiting_count;
 
+	memcpy(waiting, connections->waiting, count * sizeof *waiting);
+	connections->waiting_count = 0;
 	for (unsigned i = 0; i < count; i++) {
-		if (connections->waiting[i].connection == followed->model.connection)
-			ft_nccl_tell_of_data(connections, &connections->waiting[i]);
+		const struct ft_nccl_found *found = &waiting[i].found;
+
+		if (found->connection != followed->model.connection)
+			connections->waiting[connections->waiting_count++] = waiting[i];
+		else if (waiting[i].is_whichever)
+			ft_nccl_tell_in_order(connections, found);
 		else
-			connections->waiting[kept++] = connections->waiting[i];
+			ft_nccl_tell_of_data(connections, found);
 	}
-	connections->waiting_count = kept;
 }
 
 void ft_nccl_fault_forget(const struct ft_nccl_moment *moment)
@@ -135,7 +168,7 @@ void ft_nccl_fault_forget(const struct ft_nccl_moment *moment)
 
 	moment->lane->has_early = false;
 	for (unsigned i = 0; i < count; i++)
-		if (connections->waiting[i].connection != moment->followed->model.connection)
+		if (connections->waiting[i].found.connection != moment->followed->model.connection)
 			connections->waiting[kept++] = connections->waiting[i];
 	connections->waiting_count = kept;
 }
@@ -144,7 +177,7 @@ bool ft_nccl_fault_waits(const struct ft_nccl_connections *connections,
 			 const struct ft_nccl_followed *followed)
 {
 	for (unsigned i = 0; i < connections->waiting_count; i++)
-		if (connections->waiting[i].connection == followed->model.connection)
+		if (connections->waiting[i].found.connection == followed->model.connection)
 			return true;
 	return false;
 }

@@ -10,12 +10,11 @@
 /* A data write that fits nothing although all that went before it was seen. */
 void ft_nccl_fault_write(struct ft_nccl_moment *moment);
 
-/* A data write in sequence that fits nothing, where it is a guess which queue pairs have which messages: waits likewise. */
-void ft_nccl_fault_nowhere(struct ft_nccl_moment *moment);
-
-/* The clear-to-send of a message came: whether the write that waits for it is told. */
-void ft_nccl_fault_nowhere_resolve(struct ft_nccl_moment *moment,
-				   const struct ft_nccl_transfer *transfer);
+/*
+ * A data write in sequence that fits nothing, where it is a guess which queue pairs have which messages: waits likewise.
+ * `is_rejected`: whatever the connection goes on with, it is no part of that.
+ */
+void ft_nccl_fault_nowhere(struct ft_nccl_moment *moment, bool is_rejected);
 
 /* A data write before its clear-to-send was seen: to be judged when that comes, or a later one, or nothing more. */
 void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer);

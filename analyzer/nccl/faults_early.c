@@ -20,6 +20,12 @@ bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k)
 	return true;
 }
 
+/* What was asked for before the capture began may be on its way still, until the lane has begun with what was seen. */
+static bool may_be_older(const struct ft_nccl_moment *moment)
+{
+	return !moment->followed->numbered && !moment->lane->placed;
+}
+
 static void keep_early(const struct ft_nccl_moment *moment, uint64_t k)
 {
 	struct ft_nccl_lane *lane = moment->lane;
@@ -45,7 +51,7 @@ void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 
 	if (followed->has_newest && followed->newest + 1 < k)
 		k = followed->newest + 1;
-	if (moment->lane->has_early || !ft_nccl_saw_all_before(followed, k))
+	if (moment->lane->has_early || may_be_older(moment) || !ft_nccl_saw_all_before(followed, k))
 		return;
 	keep_early(moment, transfer->message.k);
 }
@@ -54,8 +60,8 @@ void ft_nccl_fault_odd(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 
-	if (moment->lane->has_early || !followed->has_newest || followed->by_grid ||
-	    !ft_nccl_saw_all_before(followed, followed->newest + 1))
+	if (moment->lane->has_early || may_be_older(moment) || !followed->has_newest ||
+	    followed->by_grid || !ft_nccl_saw_all_before(followed, followed->newest + 1))
 		return;
 	keep_early(moment, followed->newest + 1);
 }
@@ -97,8 +103,8 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	bool was_its_own = true;
+	uint64_t told = ft_nccl_fault_nowhere_resolve(moment, transfer);
 
-	ft_nccl_fault_nowhere_resolve(moment, transfer);
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 		uint8_t request;
@@ -109,7 +115,8 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 		if (ft_nccl_answers(followed, transfer, &lane->early, &request))
 			continue;
 		was_its_own = false;
-		if (moment->turn == FT_NCCL_NEXT && was_calm(followed, lane))
+		if (lane->early.frame != told && moment->turn == FT_NCCL_NEXT &&
+		    was_calm(followed, lane))
 			tell_unasked(moment->connections, followed, lane, 0.95);
 		forget(followed, transfer, lane);
 	}
@@ -135,13 +142,16 @@ static bool may_have_missed(const struct ft_nccl_followed *followed)
 void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed)
 {
+	uint64_t told;
+
 	if (may_have_missed(followed))
 		return;
-	ft_nccl_fault_nowhere_settle(connections, followed);
+	told = ft_nccl_fault_nowhere_settle(connections, followed);
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 
-		if (!lane->has_early || lane->told || !was_calm(followed, lane))
+		if (!lane->has_early || lane->told || lane->early.frame == told ||
+		    !was_calm(followed, lane))
 			continue;
 		tell_unasked(connections, followed, lane, 0.7);
 		lane->told = true;

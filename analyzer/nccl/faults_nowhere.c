@@ -14,8 +14,8 @@
  */
 
 /*
- * All that is asked for of late was seen and can be read, and nothing has passed out of order. The queue pair has begun with
- * that: what was asked for before is over there.
+ * All that is asked for of late was seen and can be read, and nothing was seen to pass out of order. The queue pair has begun
+ * with that: what was asked for before is over there.
  */
 static bool may_judge_places(const struct ft_nccl_followed *followed,
 			     const struct ft_nccl_lane *lane)
@@ -23,7 +23,6 @@ static bool may_judge_places(const struct ft_nccl_followed *followed,
 	return !followed->model.has_tcp && !followed->unsure && !followed->partial &&
 	       !followed->by_grid && followed->unreadable == 0 && followed->has_newest &&
 	       lane->placed && lane->at >= followed->oldest && !followed->overtaken &&
-	       lane->data_acked.ordered && followed->lanes[0].cts_acked.ordered &&
 	       ft_nccl_is_calm(followed) && ft_nccl_saw_all_before(followed, followed->newest + 1);
 }
 
@@ -90,17 +89,27 @@ bool ft_nccl_goes_nowhere(const struct ft_nccl_moment *moment)
 {
 	uint64_t k;
 
-	return is_judged(moment) && who_asked(moment, &k) == NOBODY;
+	return is_judged(moment) && ft_nccl_is_in_order(moment->followed, moment->lane) &&
+	       who_asked(moment, &k) == NOBODY;
 }
 
-void ft_nccl_fault_nowhere(struct ft_nccl_moment *moment)
+/*
+ * Which message a write is of is a guess, as long as queue pairs that were not met yet may take turns with this one. What was
+ * rejected is judged elsewhere then.
+ */
+static bool may_be_anyones(const struct ft_nccl_followed *followed, bool is_rejected)
+{
+	return ft_nccl_has_guessed_lanes(followed) || (!is_rejected && !ft_nccl_is_alone(followed));
+}
+
+void ft_nccl_fault_nowhere(struct ft_nccl_moment *moment, bool is_rejected)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	enum asking asking;
 	uint64_t k;
 
 	if (followed->has_nowhere || moment->turn != FT_NCCL_NEXT ||
-	    !ft_nccl_has_guessed_lanes(followed) || !is_judged(moment))
+	    !may_be_anyones(followed, is_rejected) || !is_judged(moment))
 		return;
 	asking = who_asked(moment, &k);
 	if (asking == MAYBE)
@@ -162,28 +171,32 @@ static void tell_nowhere(struct ft_nccl_connections *connections,
 			 "writes %" PRIu32 " bytes to 0x%" PRIx64
 			 ", which none of the clear-to-sends up to message %" PRIu64 " asked for",
 			 seen->length, seen->va, newest);
-	ft_nccl_tell_surely(connections, &found);
+	ft_nccl_tell_in_order(connections, &found);
 }
 
-void ft_nccl_fault_nowhere_resolve(struct ft_nccl_moment *moment,
-				   const struct ft_nccl_transfer *transfer)
+uint64_t ft_nccl_fault_nowhere_resolve(struct ft_nccl_moment *moment,
+				       const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	uint64_t awaited = followed->nowhere_k;
 	uint8_t request;
 
 	if (!followed->has_nowhere || transfer->message.k < awaited)
-		return;
+		return 0;
 	followed->has_nowhere = false;
-	if (transfer->message.k == awaited && !followed->partial &&
-	    !ft_nccl_answers(followed, transfer, &followed->nowhere, &request))
-		tell_nowhere(moment->connections, followed, awaited, 0.85);
+	if (transfer->message.k != awaited || followed->partial ||
+	    ft_nccl_answers(followed, transfer, &followed->nowhere, &request))
+		return 0;
+	tell_nowhere(moment->connections, followed, awaited, 0.85);
+	return followed->nowhere.frame;
 }
 
-void ft_nccl_fault_nowhere_settle(struct ft_nccl_connections *connections,
-				  struct ft_nccl_followed *followed)
+uint64_t ft_nccl_fault_nowhere_settle(struct ft_nccl_connections *connections,
+				      struct ft_nccl_followed *followed)
 {
-	if (followed->has_nowhere)
-		tell_nowhere(connections, followed, followed->newest, 0.7);
+	if (!followed->has_nowhere)
+		return 0;
 	followed->has_nowhere = false;
+	tell_nowhere(connections, followed, followed->newest, 0.7);
+	return followed->nowhere.frame;
 }

@@ -32,15 +32,34 @@ static inline void ft_nccl_found_set_k(struct ft_nccl_found *found, uint64_t k)
 void ft_nccl_tell_surely(struct ft_nccl_connections *connections,
 			 const struct ft_nccl_found *found);
 
+/*
+ * Likewise of data, but once packets are known to pass in order, of its queue pair and of clear-to-sends; forgotten if they do
+ * not.
+ */
+void ft_nccl_tell_in_order(struct ft_nccl_connections *connections,
+			   const struct ft_nccl_found *found);
+
+/* ACKs have shown that. */
+static inline bool ft_nccl_is_in_order(const struct ft_nccl_followed *followed,
+				       const struct ft_nccl_lane *lane)
+{
+	return lane->data_acked.ordered && followed->lanes[0].cts_acked.ordered &&
+	       !followed->overtaken;
+}
+
 /* It is a guess how queue pairs share the messages or take turns. */
 bool ft_nccl_has_guessed_lanes(const struct ft_nccl_followed *followed);
 
 /* faults_early.c: the clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
 bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k);
 
-/* faults_nowhere.c: at the end, where no clear-to-send can have been missed. */
-void ft_nccl_fault_nowhere_settle(struct ft_nccl_connections *connections,
-				  struct ft_nccl_followed *followed);
+/* faults_nowhere.c: the clear-to-send of a message came. The frame of the write that waited for it and is told; 0: none is. */
+uint64_t ft_nccl_fault_nowhere_resolve(struct ft_nccl_moment *moment,
+				       const struct ft_nccl_transfer *transfer);
+
+/* Likewise at the end, where no clear-to-send can have been missed. */
+uint64_t ft_nccl_fault_nowhere_settle(struct ft_nccl_connections *connections,
+				      struct ft_nccl_followed *followed);
 
 /* faults_nowhere.c: a write to where no clear-to-send asked for it, as far as can be told. */
 bool ft_nccl_goes_nowhere(const struct ft_nccl_moment *moment);

@@ -188,6 +188,12 @@ struct ft_nccl_doubt {
 
 struct ft_nccl_cut_setups;
 
+/* A finding that waits until it is known whether packets pass in order. */
+struct ft_nccl_waiting {
+	struct ft_nccl_found found;
+	bool is_whichever; /* it is wrong whichever message it is of */
+};
+
 struct ft_nccl_connections {
 	struct ft_nccl_config config;
 	struct ft_nccl_qps *qps;
@@ -211,7 +217,7 @@ struct ft_nccl_connections {
 	bool is_lossy;  /* packets are missing, perhaps such as are not shown */
 	uint64_t found; /* told so far */
 	/* until it is known whether packets pass in order */
-	struct ft_nccl_found waiting[FT_NCCL_WAITING];
+	struct ft_nccl_waiting waiting[FT_NCCL_WAITING];
 	unsigned waiting_count;
 	struct ft_nccl_doubt doubts[FT_NCCL_DOUBTS];
 	unsigned doubt_count;
