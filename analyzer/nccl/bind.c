@@ -1,19 +1,11 @@
-#include "lock.h"
+#include "bind.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include <decode/packet.h>
-
-#include "anchor.h"
-#include "answer.h"
 #include "cut_setups.h"
 #include "faults.h"
-#include "replay.h"
-#include "replies.h"
 #include "source_port.h"
 #include "split.h"
-#include "turns.h"
 
 /* Messages in a row until all queue pairs were seen; and if none was long enough to be shared. */
 enum { MESSAGES_TO_BE_SURE = 8, SHORT_TO_BE_SURE = 32, ROUNDS = 4 };
@@ -91,15 +83,10 @@ static bool has_rival(struct ft_nccl_connections *connections,
 	return false;
 }
 
-/*
- * No UDP port tells which queue pair the clear-to-sends go to, and where the capture begins later it may be another one. How
- * they take turns will, once a second message has come: of which nothing may be left of the first, if packets came twice or
- * out of order.
- */
-static bool awaits_turn(struct ft_nccl_connections *connections,
-			const struct ft_nccl_followed *followed,
-			const struct ft_nccl_stranger *stranger,
-			const struct ft_nccl_anchor *anchor)
+bool ft_nccl_awaits_turn(struct ft_nccl_connections *connections,
+			 const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_stranger *stranger,
+			 const struct ft_nccl_anchor *anchor)
 {
 	return stranger->udp_sport == 0 && anchor->at_start && anchor->k != 0 &&
 	       anchor->step == 0 && stranger->log != NULL &&
@@ -107,11 +94,7 @@ static bool awaits_turn(struct ft_nccl_connections *connections,
 	       (stranger->log->restarts == 0 || has_rival(connections, followed, stranger));
 }
 
-/*
- * Clear-to-sends take turns with devices that were not met: what those asked for is not known, nor where further queue
- * pairs belong. A few rounds show them all, unless the tap is at one of the ports.
- */
-static bool awaits_device(const struct ft_nccl_followed *followed)
+bool ft_nccl_awaits_device(const struct ft_nccl_followed *followed)
 {
 	uint64_t step = followed->lanes[0].cts_step;
 
@@ -136,9 +119,8 @@ static int add_lane(struct ft_nccl_followed *followed, uint32_t lane)
 	return ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, followed->lane_count);
 }
 
-/* The lane, or below 0. */
-static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		const struct ft_nccl_stranger *stranger, struct ft_nccl_anchor *anchor)
+int ft_nccl_bind(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+		 const struct ft_nccl_stranger *stranger, struct ft_nccl_anchor *anchor)
 {
 	struct ft_nccl_connection *model = &followed->model;
 	uint32_t lane = lane_for(followed, stranger, anchor);
@@ -178,8 +160,7 @@ static int bind(struct ft_nccl_connections *connections, struct ft_nccl_followed
 	return (int)lane;
 }
 
-/* Go on with what was kept of it; or with the write that has shown it, if nothing was. */
-static bool begin_replay(struct ft_nccl_followed *followed, int lane,
+bool ft_nccl_bind_replay(struct ft_nccl_followed *followed, int lane,
 			 struct ft_nccl_stranger *stranger, uint64_t frame,
 			 struct ft_nccl_replay *replay)
 {
@@ -191,174 +172,6 @@ static bool begin_replay(struct ft_nccl_followed *followed, int lane,
 	bound->blurred = !ft_nccl_replay_overtaking(replay);
 	bound->bound_at = replay->psn;
 	return true;
-}
-
-static bool is_to_receiver(const struct ft_nccl_followed *followed,
-			   const struct ft_nccl_stranger *stranger)
-{
-	const struct ft_nccl_party *receiver = &followed->model.receiver;
-
-	if (!ft_nccl_is_in(followed, stranger->vni))
-		return false;
-	for (uint8_t i = 0; i < receiver->place_count; i++) {
-		if (receiver->places[i].by_lid == stranger->by_lid &&
-		    memcmp(receiver->places[i].address, stranger->dst, sizeof stranger->dst) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Writes of somebody else to what the connection had asked for by then. */
-static void blame(struct ft_nccl_connections *connections, const struct ft_nccl_followed *followed,
-		  const struct ft_nccl_stranger *stranger)
-{
-	struct ft_nccl_logged logged;
-
-	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
-		struct ft_nccl_anchor anchor;
-
-		if (ft_nccl_begins(logged.seen.opcode) && (logged.seen.has & FT_HAS_RETH) != 0 &&
-		    !ft_nccl_is_bare_end(&logged.seen) &&
-		    ft_nccl_asked_by(followed, &logged.seen, &anchor) != NULL)
-			ft_nccl_fault_stranger(connections, followed, &logged.seen);
-	}
-}
-
-/* A queue pair whose data was asked for. */
-struct candidate {
-	struct ft_nccl_stranger *stranger;
-	unsigned turn; /* if it is known by what it carried; else 0 */
-	struct ft_nccl_anchor anchor;
-};
-
-/* Queue pairs are used in their order: for a message together, or one after the other. */
-static int by_turn(const void *a, const void *b)
-{
-	const struct candidate *left = a, *right = b;
-
-	if (left->turn != right->turn)
-		return left->turn < right->turn ? -1 : 1;
-	if (left->anchor.k != right->anchor.k)
-		return left->anchor.k < right->anchor.k ? -1 : 1;
-	return left->anchor.frame < right->anchor.frame ? -1
-							: left->anchor.frame > right->anchor.frame;
-}
-
-/* Its place among them; replies->count: it is none of them. */
-static unsigned place_in(const struct ft_nccl_replies *replies,
-			 const struct ft_nccl_stranger *stranger)
-{
-	unsigned place = 0;
-
-	while (place < replies->count && replies->strangers[place] != stranger)
-		place++;
-	return place;
-}
-
-static unsigned find_candidates(struct ft_nccl_connections *connections,
-				const struct ft_nccl_followed *followed,
-				const struct ft_nccl_replies *replies,
-				struct candidate candidates[FT_NCCL_REPLAYS])
-{
-	struct ft_nccl_stranger *stranger;
-	unsigned count = 0;
-	uint32_t at = 0;
-
-	while (count < FT_NCCL_REPLAYS &&
-	       (stranger = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
-		unsigned place = replies != NULL ? place_in(replies, stranger) : 0;
-		struct ft_nccl_anchor anchor;
-
-		if (replies != NULL && place == replies->count)
-			continue;
-		if (!ft_nccl_is_between(followed, stranger)) {
-			if (is_to_receiver(followed, stranger))
-				blame(connections, followed, stranger);
-			continue;
-		}
-		anchor = replies != NULL ? ft_nccl_anchor_at_write(stranger->log)
-					 : ft_nccl_anchor_in(followed, stranger->log,
-							     connections->config.ends_only);
-		if (anchor.frame != 0)
-			candidates[count++] = (struct candidate){
-				.stranger = stranger,
-				.turn = replies != NULL && replies->in_order ? place : 0,
-				.anchor = anchor,
-			};
-	}
-	if (count > 0)
-		qsort(candidates, count, sizeof *candidates, by_turn);
-	return count;
-}
-
-/*
- * Where lanes take turns, they do so in the order in which they were made and begin. What passes on one of them may overtake
- * what passes on another: both orders must be the same.
- */
-static bool is_in_order(const struct ft_nccl_followed *followed, const struct candidate *candidates,
-			unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		uint32_t qpn = candidates[i].stranger->qpn;
-
-		if (followed->model.receiver.qpns[i] != qpn ||
-		    (i != 0 && qpn < candidates[i - 1].stranger->qpn))
-			return false;
-	}
-	return true;
-}
-
-/* Each lane has its data from the first packet on, which answers the first clear-to-sends. */
-static bool are_counted(const struct ft_nccl_followed *followed, const struct candidate *candidates,
-			unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		struct ft_nccl_anchor anchor;
-
-		if (!ft_nccl_is_anchored_at_first(followed, candidates[i].stranger->log, &anchor))
-			return false;
-	}
-	return followed->lane_count == count;
-}
-
-/* Several queue pairs of which nothing can be read, but how they share messages. */
-static void share_out(struct ft_nccl_followed *followed, const struct ft_nccl_replies *replies,
-		      const struct candidate *candidates, unsigned count)
-{
-	bool is_split;
-
-	if (replies == NULL || replies->split == FT_NCCL_UNKNOWN)
-		return;
-	is_split = replies->split == FT_NCCL_YES;
-	followed->model.split = replies->split;
-	followed->ways = is_split ? FT_NCCL_WAY_ALL : UINT64_C(1) << count;
-	followed->numbered =
-		are_counted(followed, candidates, count) &&
-		(is_split || replies->in_order || is_in_order(followed, candidates, count));
-}
-
-void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
-		      const struct ft_nccl_replies *replies)
-{
-	struct candidate candidates[FT_NCCL_REPLAYS];
-	struct ft_nccl_replay replays[FT_NCCL_REPLAYS];
-	unsigned found = find_candidates(connections, followed, replies, candidates), count = 0;
-
-	replays[0].has = false;
-	for (unsigned i = 0; i < found && !awaits_device(followed); i++) {
-		struct ft_nccl_stranger *stranger = candidates[i].stranger;
-		struct ft_nccl_anchor *anchor = &candidates[i].anchor;
-		int lane;
-
-		if (replies == NULL && awaits_turn(connections, followed, stranger, anchor))
-			continue;
-		lane = bind(connections, followed, stranger, anchor);
-		if (lane >= 0 &&
-		    begin_replay(followed, lane, stranger, anchor->frame, &replays[count]))
-			count++;
-	}
-	share_out(followed, replies, candidates, count);
-	ft_nccl_replay_all(connections, replays, count);
 }
 
 /* A set-up, or many messages, have shown all queue pairs between the two. */
@@ -413,13 +226,13 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	anchor.frame = seen->frame;
 	if (stranger->log != NULL)
 		anchor = ft_nccl_anchor_in(followed, stranger->log, connections->config.ends_only);
-	if (anchor.frame == 0 || awaits_device(followed) ||
-	    awaits_turn(connections, followed, stranger, &anchor))
+	if (anchor.frame == 0 || ft_nccl_awaits_device(followed) ||
+	    ft_nccl_awaits_turn(connections, followed, stranger, &anchor))
 		return true; /* one write more will tell */
-	lane = bind(connections, followed, stranger, &anchor);
+	lane = ft_nccl_bind(connections, followed, stranger, &anchor);
 	if (lane < 0)
 		return false;
-	if (begin_replay(followed, lane, stranger, anchor.frame, &replay)) {
+	if (ft_nccl_bind_replay(followed, lane, stranger, anchor.frame, &replay)) {
 		ft_nccl_replay_all(connections, &replay, 1);
 		return true;
 	}

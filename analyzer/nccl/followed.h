@@ -34,6 +34,7 @@
  *     straight_lanes.c  likewise over several queue pairs   straight_lanes_turn.c  onto it and back
  *     msn.c          which message, by ACKs
  *     bind.c         whose data is whose                pairing.c    whose answers
+ *     bind_all.c     likewise, as a connection begins   lock_lone.c  from one clear-to-send and its answer
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
  */

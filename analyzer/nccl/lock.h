@@ -8,7 +8,7 @@ void ft_nccl_stranger_see(struct ft_nccl_connections *connections, const struct 
 struct ft_nccl_replies;
 
 /*
- * bind.c: a new connection: the queue pairs whose data it asked for are its own, and what they carried so far. Where what it
+ * bind_all.c: a new connection: the queue pairs whose data it asked for are its own, and what they carried so far. Where what it
  * asked for cannot be read, those of `replies`, which is NULL otherwise.
  */
 void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
