@@ -68,12 +68,23 @@ uint64_t ft_nccl_split_first(const struct ft_nccl_followed *followed, uint8_t la
 	return k;
 }
 
+/* Where it is not known that immediates are lengths, one that is the message's number tells no length. */
+static bool may_be_number(const struct ft_nccl_followed *followed,
+			  const struct ft_nccl_transfer *transfer)
+{
+	enum ft_nccl_imm_content content = followed->model.imm_content;
+
+	return content == FT_NCCL_IMM_ID ||
+	       (content != FT_NCCL_IMM_LENGTH && transfer->immdt == (uint32_t)transfer->message.k);
+}
+
 bool ft_nccl_split_came_whole(const struct ft_nccl_followed *followed,
 			      const struct ft_nccl_transfer *transfer)
 {
 	const struct ft_nccl_message *message = &transfer->message;
 
 	return message->has_imm && message->request_count == 1 && transfer->written != 0 &&
+	       !may_be_number(followed, transfer) &&
 	       (ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) &
 		followed->orders) != 0;
 }

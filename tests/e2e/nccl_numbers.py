@@ -24,6 +24,8 @@ LAST_MISSED = ((991061, False, 0, bursts),)  # clear-to-sends, that ACKs tell of
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
 FAR_BEHIND = ((994510, False, 1, bursts), (994510, True, -1, lossy))  # sixteen messages and more, one of which was not seen to be asked for
 COUNTED_LATE = ((994551, True, -1, from_frame(111)),)  # data that nobody was seen to ask for passes before ACKs show that data is late
+# what one of two devices has of a message is as long as its number, which is its immediate
+NUMBERED_LIKE_LENGTHS = ((996055, True, 0, whole),)
 # (seed, set-up, what is seen)
 SHARED_OR_NOT = ((996005, False, whole), (996055, False, whole), (997033, False, whole), (997036, False, whole), (996057, False, whole), (998008, False, lossy))
 ENDS = ((997032, False, apart), (997024, False, bursts))  # immediates of nothing, and of several requests, that others seemed to end with
@@ -75,6 +77,9 @@ class Numbers(WithFolder):
 
     def test_where_messages_are_counted_late(self):
         self.is_right(COUNTED_LATE)
+
+    def test_where_numbers_look_like_lengths(self):
+        self.is_right(NUMBERED_LIKE_LENGTHS)
 
     def is_true(self, cases, fields):
         """Of each connection, as far as it is told."""
