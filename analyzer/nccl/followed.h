@@ -51,7 +51,7 @@ struct ft_nccl_lane {
 	struct ft_nccl_acked data_acked, cts_acked;
 	struct ft_nccl_counted counted_ahead; /* of data, that is to pass yet: msn.h */
 	bool carried, asked;                  /* data, clear-to-sends were seen */
-	bool placed;   /* a message that was seen to be asked for before it came has begun here */
+	bool placed; /* a message that was seen to be asked for before it came has begun here, with data */
 	bool open;     /* message `at` lacks its immediate here */
 	bool writing;  /* a write of it is under way, until PSN `write_end` */
 	bool anchored; /* `next` is where its data began, none of which was left out */

@@ -80,15 +80,33 @@ static void learn_mask(struct ft_nccl_followed *followed, const struct ft_nccl_t
 		ft_nccl_minors_narrow(followed, 13, 19);
 }
 
-/* An empty write ended a message of one request, with what says so: its length, or its number. */
-static bool is_bare_end(const struct ft_nccl_followed *followed,
-			const struct ft_nccl_transfer *transfer)
+/* A message of one request ended with what says so, its length or its number: no hole has joined another one's end to it. */
+static bool is_ended(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_transfer *transfer)
 {
-	return transfer->message.request_count == 1 && transfer->bare &&
-	       (transfer->has_cts || followed->blind) &&
+	return transfer->message.request_count == 1 &&
 	       (ft_nccl_split_came_whole(followed, transfer) ||
 		(followed->model.imm_content == FT_NCCL_IMM_ID &&
 		 transfer->immdt == (uint32_t)transfer->message.k));
+}
+
+/* Of several requests, in bits: such a message ends with an empty write, too. */
+static bool may_be_mask(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer)
+{
+	return (followed->families & 1u << FT_NCCL_C) != 0 &&
+	       ft_nccl_immediate(transfer->immdt, FT_NCCL_LITTLE) <= UINT8_MAX;
+}
+
+/* An empty write ended it, which is the one at hand: what ended before may have been of another message. */
+static bool is_ended_bare(const struct ft_nccl_moment *moment,
+			  const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+
+	return transfer->bare && moment->seen->length == 0 && moment->seen->opcode == 0x0b &&
+	       (transfer->has_cts || followed->blind) && !may_be_mask(followed, transfer) &&
+	       is_ended(followed, transfer);
 }
 
 void ft_nccl_immediate_learn(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
@@ -100,10 +118,10 @@ void ft_nccl_immediate_learn(struct ft_nccl_moment *moment, struct ft_nccl_trans
 		learn_one(moment, transfer);
 	else if (model->has_family && model->family == FT_NCCL_C)
 		learn_mask(followed, transfer);
-	if (is_bare_end(followed, transfer))
+	if (is_ended_bare(moment, transfer))
 		model->adaptive = FT_NCCL_YES;
-	else if (transfer->message.request_count == 1 && !transfer->bare &&
-		 transfer->written > FT_NCCL_ADAPTIVE_LENGTH && model->adaptive == FT_NCCL_UNKNOWN)
+	else if (!transfer->bare && transfer->written > FT_NCCL_ADAPTIVE_LENGTH &&
+		 model->adaptive == FT_NCCL_UNKNOWN && is_ended(followed, transfer))
 		model->adaptive = FT_NCCL_NO;
 	tell(followed);
 }

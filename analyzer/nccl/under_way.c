@@ -55,7 +55,8 @@ static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 		return;
 	share->used = true;
 	note_order(moment, transfer);
-	if (kind == FT_NCCL_ANSWER_DATA && transfer->has_cts &&
+	/* an empty part may lie behind the end of a buffer, in the next one */
+	if (kind == FT_NCCL_ANSWER_DATA && transfer->has_cts && moment->seen->length != 0 &&
 	    transfer->message.cts_frame < moment->seen->frame)
 		lane->placed = true;
 	transfer->guessed = transfer->guessed || !moment->followed->numbered || !moment->is_behind;

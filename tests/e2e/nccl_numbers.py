@@ -23,12 +23,13 @@ TWO_REQUESTS = ((991057, False, 0, middle), (993002, True, 0, middle))  # each m
 LAST_MISSED = ((991061, False, 0, bursts),)  # clear-to-sends, that ACKs tell of
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
 FAR_BEHIND = ((994510, False, 1, bursts), (994510, True, -1, lossy))  # sixteen messages and more, one of which was not seen to be asked for
+BEHIND_A_BUFFER = ((999009, True, 0, middle),)  # empty parts lie in the buffer of a message that was seen to be asked for, data not yet
 COUNTED_LATE = ((994551, True, -1, from_frame(111)),)  # data that nobody was seen to ask for passes before ACKs show that data is late
 # what one of two devices has of a message is as long as its number, which is its immediate
 NUMBERED_LIKE_LENGTHS = ((996055, True, 0, whole),)
 # (seed, set-up, what is seen)
 SHARED_OR_NOT = ((996005, False, whole), (996055, False, whole), (997033, False, whole), (997036, False, whole), (996057, False, whole), (998008, False, lossy))
-ENDS = ((997032, False, apart), (997024, False, bursts))  # immediates of nothing, and of several requests, that others seemed to end with
+ENDS = ((997032, False, apart), (997024, False, bursts), (997026, False, bursts), (998004, True, bursts))  # immediates of nothing, and of several requests, that others seemed to end with
 SECOND_FIRST = ((997004, middle), (997004, apart), (997008, middle))  # of two devices, without set-up, the second one's clear-to-send passes first
 LAST_TO_BEGIN = (996011,)  # seeds, without set-up: one of four queue pairs, when the others have had several messages, the first ones empty
 ONE_DEVICE_LATE = ((993007, True, -1, whole), (996708, True, -1, whole))  # of two, by all messages, or by what audits leave out until it shows
@@ -80,6 +81,9 @@ class Numbers(WithFolder):
 
     def test_where_numbers_look_like_lengths(self):
         self.is_right(NUMBERED_LIKE_LENGTHS)
+
+    def test_where_empty_parts_lie_in_the_next_buffer(self):
+        self.is_right(BEHIND_A_BUFFER)
 
     def is_true(self, cases, fields):
         """Of each connection, as far as it is told."""
