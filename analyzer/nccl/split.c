@@ -161,19 +161,22 @@ void ft_nccl_split_weigh(struct ft_nccl_followed *followed, const struct ft_nccl
 
 /*
  * The write is a further part of a message that another queue pair has a part of: more of it, elsewhere; or nothing, but told
- * its length. Where that is nothing, too, it may as well be another message, if the buffer was offered for one.
+ * its length, or its number. Where that is nothing, too, it may as well be another message.
  */
 static bool is_further_part(const struct ft_nccl_followed *followed,
 			    const struct ft_nccl_transfer *transfer,
 			    const struct ft_nccl_share *other, const struct ft_nccl_seen *seen)
 {
-	if (!other->used)
+	if (!other->used || ft_nccl_is_doubted(transfer))
 		return false;
 	if (seen->length != 0)
 		return seen->va != other->first.va && !ft_nccl_split_came_whole(followed, transfer);
 	if (ft_nccl_has_immediate(seen->opcode) && seen->immdt != 0)
-		return !ft_nccl_is_bare_end(seen) && (!other->ended || other->immdt == seen->immdt);
-	return !ft_nccl_ring_recurs(&followed->ring, transfer);
+		return !ft_nccl_is_bare_end(seen) &&
+		       (other->ended ? other->immdt == seen->immdt
+				     : followed->model.imm_content == FT_NCCL_IMM_LENGTH);
+	return !ft_nccl_has_immediate(seen->opcode) &&
+	       !ft_nccl_ring_recurs(&followed->ring, transfer);
 }
 
 void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,
