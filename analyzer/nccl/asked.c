@@ -126,3 +126,32 @@ bool ft_nccl_answers_first(const struct ft_nccl_followed *followed,
 	return transfer->message.request_count != 0 &&
 	       fits(followed, ft_nccl_ring_requests(&followed->ring, transfer), seen);
 }
+
+/* An empty part may lie behind the end. */
+static bool lies_in(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
+		    const struct ft_nccl_begun *begun)
+{
+	uint64_t offset = begun->va - request->va;
+	uint64_t behind =
+		begun->length == 0 ? (uint64_t)followed->lane_count * FT_NCCL_PART_BYTES : 0;
+
+	return begun->va >= request->va && offset + begun->length <= request->offered + behind;
+}
+
+bool ft_nccl_asked_for_all(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+
+	if (transfer->message.request_count != 1 || !request->has_offered)
+		return true;
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		const struct ft_nccl_begun *begun = &shares[i].first;
+
+		if (shares[i].used && shares[i].begun && begun->va != 0 &&
+		    !lies_in(followed, request, begun))
+			return false;
+	}
+	return true;
+}

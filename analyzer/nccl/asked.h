@@ -37,3 +37,7 @@ bool ft_nccl_is_shown(const struct ft_nccl_followed *followed,
 /* Short slices show the keys of the first devices only: any other one may be the next device's. */
 bool ft_nccl_has_key(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
 		     uint32_t rkey);
+
+/* What passed of a message of one request before its clear-to-send went to where that asks for it, as far as both can be read. */
+bool ft_nccl_asked_for_all(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer);

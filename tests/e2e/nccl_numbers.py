@@ -24,6 +24,7 @@ LAST_MISSED = ((991061, False, 0, bursts),)  # clear-to-sends, that ACKs tell of
 LAGGING = ((993057, False, 0, middle),)  # a queue pair has messages still that were asked for before the capture
 FAR_BEHIND = ((994510, False, 1, bursts), (994510, True, -1, lossy))  # sixteen messages and more, one of which was not seen to be asked for
 BEHIND_A_BUFFER = ((999009, True, 0, middle),)  # empty parts lie in the buffer of a message that was seen to be asked for, data not yet
+ANOTHERS_BEFORE = ((994518, True, 0, lossy),)  # what passed before a clear-to-send was taken for its data, and goes elsewhere
 COUNTED_LATE = ((994551, True, -1, from_frame(111)),)  # data that nobody was seen to ask for passes before ACKs show that data is late
 # what one of two devices has of a message is as long as its number, which is its immediate
 NUMBERED_LIKE_LENGTHS = ((996055, True, 0, whole),)
@@ -85,6 +86,9 @@ class Numbers(WithFolder):
 
     def test_where_empty_parts_lie_in_the_next_buffer(self):
         self.is_right(BEHIND_A_BUFFER)
+
+    def test_where_data_before_its_clear_to_send_goes_elsewhere(self):
+        self.is_right(ANOTHERS_BEFORE)
 
     def is_true(self, cases, fields):
         """Of each connection, as far as it is told."""
