@@ -42,6 +42,22 @@ static void note_order(struct ft_nccl_moment *moment, const struct ft_nccl_trans
 		followed->came_in_order = true;
 }
 
+/*
+ * It was seen to be asked for before it came. An empty part may lie behind the end of a buffer, in the next one, but not that of
+ * an empty message.
+ */
+static bool is_sure_to_be_asked(const struct ft_nccl_moment *moment,
+				const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	bool is_of_nothing =
+		ft_nccl_has_immediate(seen->opcode) && seen->immdt == 0 &&
+		seen->va == ft_nccl_ring_requests(&moment->followed->ring, transfer)->va;
+
+	return transfer->has_cts && transfer->message.cts_frame < seen->frame &&
+	       (seen->length != 0 || is_of_nothing);
+}
+
 /* The first packet of it on this lane. */
 static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 		       enum ft_nccl_answer_kind kind)
@@ -55,9 +71,7 @@ static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 		return;
 	share->used = true;
 	note_order(moment, transfer);
-	/* an empty part may lie behind the end of a buffer, in the next one */
-	if (kind == FT_NCCL_ANSWER_DATA && transfer->has_cts && moment->seen->length != 0 &&
-	    transfer->message.cts_frame < moment->seen->frame)
+	if (kind == FT_NCCL_ANSWER_DATA && is_sure_to_be_asked(moment, transfer))
 		lane->placed = true;
 	transfer->guessed = transfer->guessed || !moment->followed->numbered || !moment->is_behind;
 	if (share->packets == 0) {
