@@ -2,7 +2,10 @@
 
 /* Requests that the peer answered for were delivered: if they never passed here, the mirror lost them. */
 
-enum { READS_LOOKED_AT = 16 };
+enum {
+	READS_LOOKED_AT = 16,
+	LEAST_READS = 4, /* in a row, to say that a half sends nothing else */
+};
 
 /* PSNs that this half used after the range. */
 static uint32_t beyond(uint32_t next_psn, const struct ft_span *span)
@@ -45,29 +48,61 @@ static uint32_t larger(uint32_t left, uint32_t right)
 struct reads {
 	uint32_t longest; /* PSNs that one takes; 0: none */
 	bool vary;        /* they are of several lengths */
+	bool others;      /* requests of other kinds are among them, as far as is known */
 };
+
+/* Of the next older range of the half, that ends at `end`; `newer`: PSN of the READ behind it, FT_PSN_NONE: of none. */
+static void add_read(struct reads *reads, uint32_t begin, uint32_t end, uint32_t newer)
+{
+	uint32_t length = ft_psn_since(end, begin);
+
+	reads->others |= newer == FT_PSN_NONE ? reads->longest != 0 : newer != end;
+	reads->vary |= reads->longest != 0 && length != reads->longest;
+	reads->longest = larger(reads->longest, length);
+}
+
+/* How long it is will be known once the next request passes. */
+static bool is_unmeasured(const struct ft_half *half, const struct ft_span *span)
+{
+	return (half->flags & FT_HALF_SPAN_UNKNOWN) != 0 && span->begin == half->message_psn;
+}
 
 /* The newest of this half that are still open. */
 static struct reads reads_of(const struct ft_tracker *tracker, const struct ft_half *half)
 {
 	struct reads reads = { 0 };
-	uint32_t number = half->spans, begin = FT_PSN_NONE;
+	uint32_t number = half->spans, begin = FT_PSN_NONE, behind = FT_PSN_NONE;
+	unsigned count = 0;
 
 	for (unsigned i = 0; i < half->span_count && i < READS_LOOKED_AT; i++) {
 		const struct ft_span *span;
-		uint32_t length;
+		uint32_t end;
 
 		number = ft_span_at(&tracker->spans, number)->prev;
 		span = ft_span_at(&tracker->spans, number);
-		if ((span->kind != FT_SPAN_AWAITED && span->kind != FT_SPAN_OVERTAKEN) ||
-		    span->begin == begin)
+		end = ft_psn_add(span->from, span->count);
+		if (span->kind != FT_SPAN_AWAITED && span->kind != FT_SPAN_OVERTAKEN) {
+			/* what is missing between two may be others like them */
+			behind = end == behind ? span->from : FT_PSN_NONE;
 			continue;
+		}
+		if (span->begin == begin || is_unmeasured(half, span)) {
+			behind = span->begin;
+			continue;
+		}
 		begin = span->begin;
-		length = ft_psn_since(ft_psn_add(span->from, span->count), begin);
-		reads.vary |= reads.longest != 0 && length != reads.longest;
-		reads.longest = larger(reads.longest, length);
+		add_read(&reads, begin, end, behind);
+		behind = begin;
+		count++;
 	}
+	reads.others |= count < LEAST_READS;
 	return reads;
+}
+
+/* All that it sends, so that a hole is as many of them as its PSNs make. */
+static bool are_all(const struct reads *reads)
+{
+	return reads->longest > 1 && !reads->vary && !reads->others;
 }
 
 /* Whether it lies in the midst of a message, where no READ is. */
@@ -109,7 +144,8 @@ void ft_outcome_narrow(const struct ft_tracker *tracker, const struct ft_half *h
 
 			span->count = packets_of(&reads, span, psns);
 			span->ended = 0;
-			ft_loss_vague(tracker->evidence, psns, span->count);
+			if (!are_all(&reads))
+				ft_loss_vague(tracker->evidence, psns, span->count);
 		}
 		number = span->next;
 	}
@@ -147,7 +183,7 @@ static struct ft_span_outcome judge_requests(const struct ft_tracker *tracker,
 	outcome.pending = packets_of(&reads, span, outcome.open);
 	if (is_answered(flow))
 		return outcome;
-	outcome.vague = is_vague(span) ? span->count : 0;
+	outcome.vague = is_vague(span) && !are_all(&reads) ? span->count : 0;
 	if (!went_on(half->next_psn, flow->last_ns, span))
 		return outcome;
 	outcome.lost = packets_of(&reads, span, span->count);

@@ -214,6 +214,24 @@ def responses_alone(rng):
     return [frame for frame in fabric.capture if frame.answers]
 
 
+def readers(judge, rng):
+    """Requests alone, of which one half has nothing but READs of eight packets: eight of those lost in a row are no more."""
+    fabric = transport.Fabric(random.Random(rng.random()))
+    for _ in range(12):
+        transport.Connection(fabric).chat(60, questions=0)
+    asker = transport.Connection(fabric).ends[0]
+    for i in range(40):
+        fabric.after(i * 100_000, asker.post, transport.READ, 8)
+    fabric.run()
+    requests = [frame for frame in fabric.capture if not frame.answers]
+    reads = [frame for frame in requests if frame.end is asker]
+    singles = [frame for frame in requests[100:-100] if frame.end is not asker][::150]
+    gone = set(map(id, reads[15:23] + singles))
+    lost = judge.report([frame for frame in requests if id(frame) not in gone])["coverage"]["frames_lost"]
+    if not lost["low"] <= len(gone) <= lost["high"] or abs(lost["estimate"] - len(gone)) > 8:
+        judge.complain("READs alone, of", len(gone), "lost:", lost)
+
+
 def half_unanswered(rng):
     """As many frames of unreliable connections as of reliable ones."""
     fabric = transport.Fabric(random.Random(rng.random()))
@@ -310,6 +328,7 @@ def main():
                     rounds, missed = rounds + drills.rounds, missed + drills.missed
         if not arguments.captures:
             swallowed(judge, rng)
+            readers(judge, rng)
         if not arguments.captures and references(arguments).is_dir():
             judge.cured(references(arguments))
         if not arguments.captures:
