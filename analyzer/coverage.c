@@ -105,8 +105,11 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 				   "here: "
 				   "nothing tells whether the mirror or the fabric lost them"
 				 : "about %s %% of the RDMA frames that crossed are not in the "
-				   "capture",
-			 ft_percent(&percent, 1 - least_seen(covered)));
+				   "capture%s",
+			 ft_percent(&percent, 1 - least_seen(covered)),
+			 covered->filtered ? ": a filter by opcode took what is in the midst of "
+					     "messages"
+					   : "");
 	else if (covered->lasting)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "losses last longer than connections do: of what they took whole nothing "

@@ -80,6 +80,7 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 					     struct ft_loss_evidence *believed)
 {
 	struct ft_tracker_totals sum = { 0 };
+	struct ft_loss_filtered filtered;
 	uint32_t untrue;
 
 	ft_loss_init(evidence);
@@ -99,6 +100,9 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 		sum.one_sided += one.one_sided;
 		sum.unpaired += one.unpaired;
 	}
+	filtered = ft_loss_believe_filter(evidence);
+	sum.lost_by_gap += filtered.requests;
+	sum.lost_by_ack += filtered.answers;
 	sum.lost_by_ack += ft_loss_believe_overdue(evidence);
 	sum.lost_by_ack += ft_loss_believe_between(evidence);
 	sum.lost_by_gap += ft_loss_believe_unanswered(evidence);
@@ -209,6 +213,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.share_seen = coverage->share_seen,
 		.doubted = summary->doubted,
 		.lasting = summary->lasting,
+		.filtered = summary->filtered,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
 		.uncertain = uncertain,
 		.forgotten = count_forgotten(engine),
@@ -249,6 +254,7 @@ static void fill_estimate(struct ft_summary *summary, struct ft_loss_evidence *e
 	estimate.high = most(estimate.high, highest.high);
 	summary->doubted = highest.known ? 1 - fmin(highest.share_seen, estimate.least_share) : 0;
 	summary->lasting = estimate.lasting;
+	summary->filtered = evidence->filtered != 0;
 	set_estimate(&summary->report.coverage, &estimate);
 }
 

@@ -70,6 +70,27 @@ void ft_loss_miss(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t co
 	*squares = ft_loss_add_up(*squares, (uint64_t)count * count);
 }
 
+void ft_loss_middles(struct ft_loss_evidence *evidence, uint64_t frame,
+		     const struct ft_loss_run *run)
+{
+	struct ft_loss_bin *bin = ft_loss_bin(evidence, frame);
+	uint64_t lost = run->lost - run->lost_middles, open = run->open - run->open_middles;
+
+	bin->missing[FT_LOSS_MIDDLES] += run->lost_middles;
+	evidence->middles_answers += run->answers ? run->lost_middles : 0;
+	evidence->middles_unanswered += run->answers ? 0 : run->open_middles;
+	evidence->shown_squares = ft_loss_add_up(evidence->shown_squares, lost * lost);
+	if (run->answers) {
+		bin->missing[FT_LOSS_MIDDLES_OVERDUE] += run->open_middles;
+		evidence->shown_overdue_squares =
+			ft_loss_add_up(evidence->shown_overdue_squares, open * open);
+	} else if (run->missing) {
+		bin->missing[FT_LOSS_MIDDLES_OPEN] += run->open_middles;
+		evidence->shown_open_squares =
+			ft_loss_add_up(evidence->shown_open_squares, open * open);
+	}
+}
+
 void ft_loss_overdue(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count)
 {
 	ft_loss_miss(evidence, frame, count, FT_LOSS_RESPONSES);
@@ -179,6 +200,20 @@ static void add_vague(struct ft_loss_evidence *into, const struct ft_loss_eviden
 	into->run_psns += from->run_psns;
 }
 
+/* What a filter has taken. */
+static void add_middles(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
+{
+	into->hollow += from->hollow;
+	into->torn += from->torn;
+	into->middles_answers += from->middles_answers;
+	into->middles_unanswered += from->middles_unanswered;
+	into->shown_squares = ft_loss_add_up(into->shown_squares, from->shown_squares);
+	into->shown_open_squares =
+		ft_loss_add_up(into->shown_open_squares, from->shown_open_squares);
+	into->shown_overdue_squares =
+		ft_loss_add_up(into->shown_overdue_squares, from->shown_overdue_squares);
+}
+
 void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
 {
 	while (into->shift < from->shift)
@@ -194,4 +229,5 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	add_missing(into, from);
 	add_sides(into, from);
 	add_vague(into, from);
+	add_middles(into, from);
 }

@@ -2,6 +2,7 @@
 #include "loss_parts.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "tail.h"
 
@@ -18,6 +19,7 @@ enum {
 	LEAST_HOLES = 10,    /* of reliable connections, to judge others by */
 	MOST_ALIKE = 2,      /* times as often .. */
 	SURELY = 3,          /* .. and so many standard deviations */
+	LEAST_HOLLOW = 10,   /* messages without a Middle, to say that all are */
 	JOINED_TO_APART = 4, /* READs that follow at once to one that does not, of those alone */
 };
 
@@ -160,6 +162,41 @@ static uint64_t believe(struct ft_loss_evidence *evidence, enum ft_loss_missing 
 	believe_certain(evidence, what);
 	evidence->uncertain -= missing;
 	return missing;
+}
+
+static void take_middles(struct ft_loss_bin *bin)
+{
+	bin->holes -= bin->missing[FT_LOSS_MIDDLES];
+	bin->missing[FT_LOSS_REQUESTS] -= bin->missing[FT_LOSS_MIDDLES_OPEN];
+	bin->missing[FT_LOSS_RESPONSES] -= bin->missing[FT_LOSS_MIDDLES_OVERDUE];
+	for (unsigned i = FT_LOSS_MIDDLES; i <= FT_LOSS_MIDDLES_OVERDUE; i++)
+		bin->missing[i] = 0;
+	memset(bin->doubted, 0, sizeof bin->doubted);
+}
+
+struct ft_loss_filtered ft_loss_believe_filter(struct ft_loss_evidence *evidence)
+{
+	const struct ft_loss_filtered due = { evidence->middles_unanswered,
+					      all_missing(evidence, FT_LOSS_MIDDLES_OVERDUE) };
+	uint64_t lost = all_missing(evidence, FT_LOSS_MIDDLES);
+
+	if (evidence->torn != 0 || evidence->hollow < LEAST_HOLLOW)
+		return (struct ft_loss_filtered){ 0 };
+	for (uint32_t i = 0; i < evidence->used; i++)
+		take_middles(&evidence->bins[i]);
+	memset(evidence->doubted_squares, 0, sizeof evidence->doubted_squares);
+	memset(evidence->doubted_answers, 0, sizeof evidence->doubted_answers);
+	evidence->squares = evidence->shown_squares;
+	evidence->missing_squares[FT_LOSS_REQUESTS] = evidence->shown_open_squares;
+	evidence->missing_squares[FT_LOSS_RESPONSES] = evidence->shown_overdue_squares;
+	evidence->answers_lost -= evidence->middles_answers;
+	evidence->requests_lost -= lost - evidence->middles_answers;
+	evidence->unanswered -= due.requests;
+	evidence->overdue -= due.answers;
+	evidence->uncertain -= due.requests + due.answers;
+	evidence->runs = evidence->run_psns = 0; /* how long a filter makes holes says nothing */
+	evidence->filtered = lost + due.requests + due.answers;
+	return due;
 }
 
 uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence)
@@ -387,7 +424,7 @@ uint32_t ft_loss_resolve(struct ft_loss_evidence *evidence)
 	const struct ft_loss_bin sum = ft_loss_sum(evidence);
 	uint32_t taken = 0;
 
-	if (trouble(evidence) + (double)sum.again == 0)
+	if (trouble(evidence) + (double)sum.again == 0 || evidence->filtered != 0)
 		return 0;
 	if (is_too_much(evidence, &sum, BEGINNINGS, FIRST | OVERDUE))
 		taken |= BEGINNINGS;

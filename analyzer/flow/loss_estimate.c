@@ -34,6 +34,9 @@ static const double untold = 0.1;
 /* Sequences are cut far oftener than frames are lost within them; and so many at least were met, to say so. */
 static const double oftener = 2, enough_opened = 30;
 
+/* Of what a filter took, one in so many may not show: responses to READs that are lost, or from before halves had met. */
+enum { MOST_HIDDEN = 64 };
+
 /* Fewest groups of bins that still show how losses are spread. */
 enum { GROUPS = 12 };
 
@@ -447,6 +450,9 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 	else if (sums.spaces > 0)
 		from_silence(&sums, estimate);
 	from_cuts(evidence, estimate);
+	estimate->frames += evidence->filtered;
+	estimate->low += evidence->filtered;
+	estimate->high += evidence->filtered + evidence->filtered / MOST_HIDDEN;
 	estimate->frames = larger(estimate->frames, counted);
 	estimate->high = larger(estimate->high, estimate->frames) +
 			 unclear(evidence, &sums, evidence->uncertain);

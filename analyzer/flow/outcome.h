@@ -32,6 +32,10 @@ struct ft_span_outcome ft_outcome_delivered(const struct ft_tracker *tracker,
  */
 void ft_outcome_narrow(const struct ft_tracker *tracker, const struct ft_half *half);
 
+/* middles.c: how many of the packets lost or pending are Middles, if no such is in view, and whether any is. */
+void ft_tell_middles(struct ft_loss_evidence *evidence, const struct ft_span *span,
+		     const struct ft_span_outcome *outcome);
+
 /* Count it; `evidence` may be NULL. */
 void ft_outcome_add(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
 		    const struct ft_span *span, struct ft_span_outcome outcome);

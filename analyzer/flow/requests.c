@@ -257,6 +257,7 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 		.early = ft_how_early(tracker, moment->flow),
 		.fresh = half->acked != FT_PSN_NONE && !ft_is_acked(half, half->next_psn),
 		.begins = (moment->operation->part & FT_PART_FIRST) != 0,
+		.ends = (moment->operation->part & FT_PART_LAST) != 0,
 		.from = half->next_psn,
 		.count = count,
 		.begin = half->message_psn == FT_PSN_NONE ? half->next_psn : half->message_psn,

@@ -15,6 +15,7 @@ static uint8_t take_awaited(struct ft_tracker *tracker, const struct ft_moment *
 
 	if (!ft_is_acked(&requester->half, psn)) {
 		moment->step->what |= FT_STEP_NEW | (psn != span->from ? FT_STEP_GAP : 0);
+		tracker->evidence->torn += psn != span->from && moment->operation->part == 0;
 		if (span->kind != FT_SPAN_ASKED_AGAIN)
 			ft_loss_answer(tracker->evidence, moment->observed->frame);
 		else
@@ -280,7 +281,9 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 	struct ft_span skipped = {
 		.kind = FT_SPAN_SKIPPED,
 		.early = ft_how_early(tracker, flow),
+		.ends = (part & FT_PART_LAST) != 0,
 		.from = half->answer_next,
+		.begin = half->answer_first,
 		.frame = moment->observed->frame,
 		.ts_ns = moment->observed->ts_ns,
 		.before_ns = flow->last_ns,

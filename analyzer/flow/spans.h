@@ -39,6 +39,7 @@ struct ft_span {
 	bool fresh : 1; /* a hole beyond all that was answered for when it was shown: no part of what was sent again */
 	bool guessed : 1; /* responses: all up to the next request, for the READ's length was cut away */
 	bool begins : 1; /* holes: a message begins right behind; false where it was filled from its beginning */
+	bool ends : 1;     /* holes: likewise, one ends with the packet behind it */
 	bool answered : 1; /* holes: the peer is known to have answered for it */
 	uint64_t frame;    /* that showed it; of what was overtaken, that overtook it */
 	/* likewise, or when it was answered for: long after, before_ns is not known then */

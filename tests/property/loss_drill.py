@@ -26,6 +26,7 @@ TENANTS = PROJECT / "tests" / "data" / "tenants"
 SHARES = (0.001, 0.01, 0.1, 0.3)
 BURSTS = (1, 10)  # frames lost in a row, on average
 MIN_COVERAGE = 0.99
+MIDDLES = (0x01, 0x07, 0x0e)
 REAL = {  # of the reference captures, those with 10 000 frames and more, or several joined
     "nccl-emul-long": ["nccl-emul-long-snap160.pcap"],
     "ring4": ["nccl/ring4-2.27.7.pcap"],
@@ -232,6 +233,24 @@ def readers(judge, rng):
         judge.complain("READs alone, of", len(gone), "lost:", lost)
 
 
+def filtered(judge, rng):
+    """A switch that mirrors by opcode leaves out what is in the midst of messages, which says nothing of how often others are lost."""
+    fabric = transport.Fabric(random.Random(rng.random()))
+    for _ in range(20):
+        transport.Connection(fabric).chat(60, longest=30)
+    fabric.run()
+    passed = [frame for frame in fabric.capture if frame.opcode not in MIDDLES]
+    for share in (0, 0.02, 0.2):
+        kept, _ = lose(rng, passed, share, 1)
+        truth = len(fabric.capture) - len(kept)
+        document = judge.report(kept)
+        lost = document["coverage"]["frames_lost"]
+        if abs(lost["estimate"] - truth) > 0.02 * truth or not lost["low"] <= truth <= lost["high"] or lost["high"] > 1.05 * truth:
+            judge.complain("without Middles,", share, "lost:", lost, "of", truth)
+        if "a filter by opcode" not in document["because"]:
+            judge.complain("without Middles,", share, "lost:", document["because"])
+
+
 def half_unanswered(rng):
     """As many frames of unreliable connections as of reliable ones."""
     fabric = transport.Fabric(random.Random(rng.random()))
@@ -329,6 +348,7 @@ def main():
         if not arguments.captures:
             swallowed(judge, rng)
             readers(judge, rng)
+            filtered(judge, rng)
         if not arguments.captures and references(arguments).is_dir():
             judge.cured(references(arguments))
         if not arguments.captures:

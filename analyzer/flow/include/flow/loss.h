@@ -36,6 +36,9 @@ enum ft_loss_missing {
 	FT_LOSS_UNRELIABLE,
 	FT_LOSS_BETWEEN, /* left out between READs: not `uncertain` */
 	FT_LOSS_CUT, /* before the first packet of a half, in the midst of a message: likewise */
+	FT_LOSS_MIDDLES,         /* of the holes: ft_loss_middles() */
+	FT_LOSS_MIDDLES_OPEN,    /* likewise of FT_LOSS_REQUESTS */
+	FT_LOSS_MIDDLES_OVERDUE, /* likewise of FT_LOSS_RESPONSES */
 	FT_LOSS_MISSING
 };
 
@@ -108,6 +111,13 @@ struct ft_loss_evidence {
 	uint64_t joined;    /* READs seen to begin right where the one before was seen to end .. */
 	uint64_t
 		apart; /* .. and behind that, where other requests may lie between, or responses lost */
+	uint64_t hollow; /* messages of which all is missing but First and Last .. */
+	uint64_t torn;   /* .. and holes with a Middle next to them */
+	/* of FT_LOSS_MIDDLES, responses; and requests that were not answered for yet .. */
+	uint64_t middles_answers, middles_unanswered;
+	/* .. and `squares` and those of FT_LOSS_REQUESTS and FT_LOSS_RESPONSES, without them */
+	uint64_t shown_squares, shown_open_squares, shown_overdue_squares;
+	uint64_t filtered; /* frames that a filter by opcode took: ft_loss_believe_filter() */
 	uint64_t runs;     /* holes in the midst of a message, where none lies .. */
 	uint64_t run_psns; /* .. and their PSNs: how many requests are lost in a row */
 	/* spaces by how many frames of the capture they are behind the first of their sequence */
@@ -245,6 +255,19 @@ static inline void ft_loss_run(struct ft_loss_evidence *evidence, uint32_t psns)
 }
 
 /*
+ * Of `lost` packets in a row told by ft_loss_hole(), or `open` told by ft_loss_miss(), so many are in the midst of messages,
+ * if none of such is in view.
+ */
+struct ft_loss_run {
+	uint32_t lost, open;
+	uint32_t lost_middles, open_middles;
+	bool answers; /* else requests */
+	bool missing; /* requests: the open ones are told of by ft_loss_miss(), too */
+};
+void ft_loss_middles(struct ft_loss_evidence *evidence, uint64_t frame,
+		     const struct ft_loss_run *run);
+
+/*
  * `count` frames in a row of one sequence are proved lost; `frame` is the one behind the hole or, if
  * that is not at hand, the one that proved it. Says nothing of `frame` itself, which is told as above.
  */
@@ -262,7 +285,17 @@ void ft_loss_miss(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t co
 void ft_loss_overdue(struct ft_loss_evidence *evidence, uint64_t frame, uint32_t count);
 
 /*
- * Decide about responses overdue, once all evidence is merged and before anything else is. They were lost where several have
+ * Whether a filter by opcode has taken what is in the midst of messages, once all evidence is merged and before anything else is
+ * decided: of ten messages and more all is missing but First and Last, and of no hole a Middle is next to it. Those are lost
+ * then, but say nothing of how often others are, and nothing is doubtful. Returns how many of those that were due yet so became
+ * holes.
+ */
+struct ft_loss_filtered {
+	uint64_t requests, answers;
+} ft_loss_believe_filter(struct ft_loss_evidence *evidence);
+
+/*
+ * Decide about responses overdue, after that and before anything else is decided. They were lost where several have
  * been missing since the first half of the capture, and they are far more than what was sent again, wanted again or out of
  * order anywhere: who had missed them would have asked again. Returns how many so became holes.
  */
