@@ -74,6 +74,7 @@ class Stream:
 
     def __init__(self, name, frames, least=0, shares=SHARES):
         self.name, self.frames, self.least, self.shares = name, frames, least, shares
+        streams.pack(frames)
         rdma = [frame for frame in frames if frame.opcode is not None]
         self.rdma = len(rdma)
         times = collections.Counter(map(packet_of, rdma))

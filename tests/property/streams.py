@@ -63,11 +63,19 @@ def link_type(path):
     return struct.unpack_from("<I", path.read_bytes(), 20)[0]
 
 
-def write(path, frames, link=1):
-    records = [struct.pack("<IHHiIII", LITTLE_NSEC, 2, 4, 0, 0, 262144, link)]
+def record(frame):
+    return struct.pack("<IIII", *divmod(frame.ts_ns, 10**9), len(frame.data), frame.wire) + frame.data
+
+
+def pack(frames):
+    """Of frames that stay as they are and are written often."""
     for frame in frames:
-        records.append(struct.pack("<IIII", *divmod(frame.ts_ns, 10**9), len(frame.data), frame.wire) + frame.data)
-    path.write_bytes(b"".join(records))
+        frame.packed = record(frame)
+
+
+def write(path, frames, link=1):
+    header = struct.pack("<IHHiIII", LITTLE_NSEC, 2, 4, 0, 0, 262144, link)
+    path.write_bytes(header + b"".join([getattr(frame, "packed", None) or record(frame) for frame in frames]))
 
 
 def source_port(qps):
