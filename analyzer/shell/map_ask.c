@@ -7,7 +7,7 @@
 #include <partition/moment.h>
 
 #include "log.h"
-#include "output.h"
+#include "map_output.h"
 
 static int read_instant(const struct ft_map_line *line, int64_t *at_ns)
 {
@@ -29,6 +29,7 @@ enum ft_exit ft_map_run_ask(const struct ft_map_line *line)
 	struct ft_map_complaint complaint = { .text = "" };
 	struct ft_declared *declared = NULL;
 	struct ft_map *map = NULL;
+	struct ft_map_output output;
 	enum ft_exit status = FT_EXIT_FAILED;
 	int error;
 
@@ -37,12 +38,14 @@ enum ft_exit ft_map_run_ask(const struct ft_map_line *line)
 				      "ask about one port with --port, or about two with --pair");
 	if (read_instant(line, &question.at_ns) != 0)
 		return FT_EXIT_FAILED;
-	if (ft_map_line_compile(line, line->paths[0], &declared, &map) == 0) {
-		error = ft_map_ask(map, &question, line->json, stdout, &complaint);
-		if (error == -ENOENT)
+	if (ft_map_line_compile(line, line->paths[0], &declared, &map) == 0 &&
+	    ft_map_output_open(&output, line->json) == 0) {
+		error = ft_map_ask(map, &question, line->json, output.out, &complaint);
+		status = ft_map_output_close(&output, error == -ENOENT ? 0 : error, FT_EXIT_CLEAN);
+		if (error == -ENOENT) {
 			ft_log("%s", complaint.text);
-		else
-			status = ft_output_status(error, FT_EXIT_CLEAN);
+			status = FT_EXIT_FAILED;
+		}
 	}
 	ft_map_destroy(map);
 	ft_declared_destroy(declared);

@@ -3,7 +3,7 @@
 #include <partition/show.h>
 
 #include "log.h"
-#include "output.h"
+#include "map_output.h"
 
 /* The map also if it was refused: then its verdict says so. -errno after a line if there is none at all. */
 static int load_anyway(const struct ft_map_line *line, struct ft_declared **declared,
@@ -25,6 +25,17 @@ static int load_anyway(const struct ft_map_line *line, struct ft_declared **decl
 	return 0;
 }
 
+static enum ft_exit write_out(const struct ft_declared *declared, bool json,
+			      int (*write)(const struct ft_declared *, bool, FILE *),
+			      enum ft_exit status)
+{
+	struct ft_map_output output;
+
+	if (ft_map_output_open(&output, json) != 0)
+		return FT_EXIT_FAILED;
+	return ft_map_output_close(&output, write(declared, json, output.out), status);
+}
+
 enum ft_exit ft_map_run_check(const struct ft_map_line *line)
 {
 	struct ft_map_complaint complaint;
@@ -36,7 +47,7 @@ enum ft_exit ft_map_run_check(const struct ft_map_line *line)
 	status = declared->verdict == FT_MAP_OK || declared->verdict == FT_MAP_WARN
 			 ? FT_EXIT_CLEAN
 			 : FT_EXIT_FAILED;
-	status = ft_output_status(ft_map_check_write(declared, line->json, stdout), status);
+	status = write_out(declared, line->json, ft_map_check_write, status);
 	ft_declared_destroy(declared);
 	return status;
 }
@@ -53,7 +64,7 @@ enum ft_exit ft_map_run_show(const struct ft_map_line *line)
 		ft_log("%s", complaint.text);
 		status = FT_EXIT_FAILED;
 	}
-	status = ft_output_status(ft_map_show(declared, line->json, stdout), status);
+	status = write_out(declared, line->json, ft_map_show, status);
 	ft_declared_destroy(declared);
 	return status;
 }

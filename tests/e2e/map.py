@@ -94,6 +94,34 @@ class Page(WithFolder):
             self.assertIn("\n      vlan:7\n      a\n", page)
 
 
+class Hidden(WithFolder):
+    """Names with characters that reorder text, have no width or control a terminal: in text by their bytes, as they are in JSON."""
+
+    HIDDEN = "\u202e\u200b\u009b"
+    ESCAPED = r"\xe2\x80\xae\xe2\x80\x8b\xc2\x9b"
+
+    def renamed(self, name, document):
+        path = self.folder / name
+        path.write_text(json.dumps(document).replace('"red"', json.dumps("r%sed" % self.HIDDEN)), encoding="utf-8")
+        return path
+
+    def test_no_word_tells_them_raw(self):
+        one = self.renamed("one.json", two_tenants(["b"]))
+        other = self.renamed("other.json", two_tenants(["b", "a"]))
+        leaf = self.renamed("leaf.json", json.loads((TENANTS / "cotenancy-bad.map.json").read_text()))
+        wrong = two_tenants(["b"])
+        wrong["tenants"].pop(0)
+        wrong = self.renamed("wrong.json", wrong)
+        for words in (("show", one), ("ask", "--port", "a", one), ("diff", one, other), ("lint", leaf), ("check", wrong)):
+            with self.subTest(words=words):
+                text = fabtap("map", *words).out.decode()
+                self.assertEqual((self.ESCAPED in text, set(self.HIDDEN) & set(text)), (True, set()), text)
+                self.assertIn("r%sed" % self.HIDDEN, json.dumps(fabtap("map", *words, "--json").json(), ensure_ascii=False))
+        for words in (("show", wrong), ("ask", "--port", "r%sed" % self.HIDDEN, one)):
+            told = fabtap("map", *words).err.decode()
+            self.assertEqual((self.ESCAPED in told, set(self.HIDDEN) & set(told)), (True, set()), told)
+
+
 class Owners(WithFolder):
     """A port that a keyword stands for is nobody's by that; one that is listed is its tenant's."""
 
