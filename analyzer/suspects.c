@@ -117,7 +117,7 @@ static inline bool looks_alike(struct ft_sender_look *look, const struct ft_obse
 		ft_look_learn_answer_id(look, observed->ip_id);
 		return true;
 	}
-	if (!ft_look_is_usual(look, observed))
+	if (!ft_look_is_usual(look, observed) || ft_look_id_is_other_style(look, observed->ip_id))
 		return false;
 	ft_look_agree(look, observed);
 	return true;

@@ -49,6 +49,16 @@ static bool id_is_strange(const struct ft_sender_look *look, uint16_t ip_id, uin
 	return (ahead < behind ? ahead : behind) > id_slack(elapsed_ns);
 }
 
+/* By itself; farther from the last one than time explains, and not in another life of the queue pair. */
+static bool is_other_style(const struct ft_sender_look *look, const struct ft_observed *observed,
+			   const struct ft_look_question *question)
+{
+	return ft_look_id_is_other_style(look, observed->ip_id) &&
+	       look->learnt >= FT_SUSPECTS_LEARNT &&
+	       question->since_alike_ns <= FT_SUSPECTS_PAUSE_NS &&
+	       id_is_strange(look, observed->ip_id, question->since_packet_ns);
+}
+
 unsigned ft_look_ttl_origin(uint8_t ttl)
 {
 	return ttl <= 64 ? 64 : ttl <= 128 ? 128 : 255;
@@ -169,16 +179,19 @@ struct ft_look_verdict ft_look_step(struct ft_sender_look *look, const struct ft
 				    struct ft_sender_look *usual)
 {
 	bool of_answers = (look->style & FT_LOOK_REQUESTS) == 0;
+	struct ft_look_verdict verdict = { 0 };
 
 	*usual = *look;
 	if ((look->style & FT_LOOK_MET) == 0 || (of_answers && !question->answer)) {
 		ft_look_learn(look, observed, question->answer);
-		return (struct ft_look_verdict){ 0 };
+		return verdict;
 	}
 	if (of_answers != question->answer)
 		return meet_answer(look, observed, question);
 	if (!ft_look_is_usual(look, observed))
 		return meet_stranger(look, observed, question);
+	if (is_other_style(look, observed, question))
+		verdict = (struct ft_look_verdict){ .strange = FT_STRANGE_IP_ID, .varies = true };
 	ft_look_agree(look, observed);
-	return (struct ft_look_verdict){ 0 };
+	return verdict;
 }

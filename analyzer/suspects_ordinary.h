@@ -74,6 +74,17 @@ static inline bool ft_look_id_fits(const struct ft_sender_look *look, uint16_t i
 	return (look->style & FT_LOOK_ID_CONSTANT) != 0 ? step == 0 : step <= FT_LOOK_ID_NEAR;
 }
 
+/*
+ * A sender whose packets all had one identification has another one, or one that counted has 0, which is what those have that
+ * do not count.
+ */
+static inline bool ft_look_id_is_other_style(const struct ft_sender_look *look, uint16_t ip_id)
+{
+	return (look->style & FT_LOOK_ID_SCORE) == FT_LOOK_ID_SETTLED &&
+	       !ft_look_id_fits(look, ip_id) &&
+	       ((look->style & FT_LOOK_ID_CONSTANT) != 0 || ip_id == 0);
+}
+
 static inline void ft_look_learn_id(struct ft_sender_look *look, uint16_t ip_id)
 {
 	unsigned score = look->style & FT_LOOK_ID_SCORE, style = look->style;

@@ -195,6 +195,20 @@ class Spoof(WithFolder):
             self.assertEqual(found["spoof.sender-changed"]["frames"], [81])
             self.assertRegex(" ".join(found["spoof.sender-changed"]["evidence"]), "source MAC .* TTL 255 instead of 64")
 
+    def test_another_style_of_identifications_is_told_once(self):
+        """By itself: of one packet, or from there on; a counter that skips is none, nor a change after a pause."""
+        counted, constant = (lambda i: 30_000 + i), (lambda i: 0)
+        for style, other, told in ((counted, constant, True), (constant, counted, True), (counted, lambda i: 7 + i, False),
+                                   (constant, constant, False)):
+            for last, pause_ns in ((41, 0), (60, 0), (60, 10**9)):
+                half, back = roce.Half("10.0.0.1", "10.0.0.2", 0x22, psn=500), roce.Half("10.0.0.2", "10.0.0.1", 0x11)
+                frames = [f for i in range(60) for f in (half.write(ident=(other if 40 <= i < last else style)(i)),
+                                                         back.answer(500 + i, msn=i + 1, ident=i))]
+                path = roce.capture(self.folder / "a.pcap", [(10**18 + 5000 * i + pause_ns * (i >= 80), f) for i, f in enumerate(frames)])
+                found = {rule: (f["severity"], f["frames"]) for rule, f in self.findings(path).items()}
+                expected = {"spoof.sender-varies": ("info", [81])} if told and not pause_ns else {}
+                self.assertEqual(found, expected, (style(1), other(1), last, pause_ns))
+
     def test_a_hop_explains_no_other_counter_of_identifications(self):
         """Another sender's packets come through a router, too: the counter tells, if it is not that of a mirror that lags."""
         for ident, found in ((45000, True), (9000, True), (2000, False), (3040, False)):
