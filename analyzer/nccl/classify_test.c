@@ -82,6 +82,15 @@ static bool is_fast(const struct ft_nccl_traffic *traffic)
 	return traffic->requests >= TRAIN;
 }
 
+/* A benchmark asks for one operation, and so does not SEND what it wants done besides. */
+static bool asks_by_sends(const struct ft_nccl_traffic *traffic)
+{
+	const uint32_t moves = FT_NCCL_WRITES_PLAIN | FT_NCCL_READS;
+
+	return ft_nccl_has_sends(traffic) && (traffic->operations & moves) != 0 &&
+	       !is_exchanged(traffic) && !asked_for_perftest(traffic) && !has_met(traffic);
+}
+
 static const struct ft_nccl_sign perftest_signs[] = {
 	{ is_exchanged, 90, "perftest's exchange names it" },
 	{ asked_for_perftest, 90, "CM port 18515" },
@@ -92,6 +101,7 @@ static const struct ft_nccl_sign perftest_signs[] = {
 	{ is_fast, 15, "back to back" },
 	{ ft_nccl_began_elsewhere, 5, "PSNs not from 0" },
 	{ ft_nccl_has_marked_class, -30, NULL },
+	{ asks_by_sends, -60, NULL },
 };
 
 const struct ft_nccl_candidate ft_nccl_candidate_perftest =

@@ -105,12 +105,46 @@ static void storage_is_known_by_its_messages_and_by_its_port(void **state)
 	}
 }
 
+/* One command at a time, back to back, whose data goes to the same buffer each time: a benchmark of storage does that. */
+static void one_buffer_makes_no_benchmark_of_rdma(void **state)
+{
+	static const struct {
+		const uint8_t *bytes;
+		uint32_t size;
+		enum ft_nccl_class class;
+	} rows[] = {
+		{ iser_pdu, 76, FT_NCCL_CLASS_ISER },
+		{ nfs_call, 200, FT_NCCL_CLASS_NFS },
+		{ smb_message, 88, FT_NCCL_CLASS_SMB },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct play p = play_start(100);
+		uint32_t captured = i == 1 ? 28 : rows[i].size;
+		struct ft_nccl_queue_pair row;
+
+		for (uint32_t psn = 500; psn < 500 + TIMES; psn++) {
+			play_send(&p, false, psn, rows[i].bytes, captured, rows[i].size);
+			play_back(&p, WRITE, 2 * psn,
+				  (struct words){
+					  .va = 0xff00, .rkey = 7, .length = 512, .size = 512 });
+			play_send(&p, true, 2 * psn + 1, rows[i].bytes, captured, rows[i].size);
+		}
+		row = play_end(&p, 1, ASKING);
+		if (row.class != rows[i].class)
+			fail_msg("row %zu: %s", i, ft_nccl_class_name(row.class));
+		ft_nccl_qps_destroy(p.qps);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commands_and_completions_are_nvmes),
 		cmocka_unit_test(other_commands_are_not_nvmes),
 		cmocka_unit_test(storage_is_known_by_its_messages_and_by_its_port),
+		cmocka_unit_test(one_buffer_makes_no_benchmark_of_rdma),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
