@@ -12,6 +12,20 @@ static void another_request_under_a_psn_that_passed_is_a_conflict(void **state)
 	assert_false(wire->suspicion.grave);
 }
 
+/* Odd in two traits, neither of which makes it another machine's: the conflict is grave, and says so by itself. */
+static void a_conflict_of_an_odd_packet_is_told_once(void **state)
+{
+	struct wire *wire = *state;
+	struct ft_observed other = request(SETTLED - 1);
+
+	talk(wire, SETTLED);
+	other.opcode = WRITE_ONLY;
+	other.sport ^= 1;
+	other.dscp ^= 1;
+	assert_int_equal(a_sends(wire, other, FT_STEP_RETRANSMITTED), R(PSN_CONFLICT));
+	assert_true(wire->suspicion.grave);
+}
+
 static void the_same_request_again_is_a_retransmission(void **state)
 {
 	struct wire *wire = *state;
@@ -353,6 +367,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(another_request_under_a_psn_that_passed_is_a_conflict),
+		TEST(a_conflict_of_an_odd_packet_is_told_once),
 		TEST(the_same_request_again_is_a_retransmission),
 		TEST(another_payload_alone_is_worth_a_note),
 		TEST(another_address_is_another_request),

@@ -25,6 +25,25 @@ static void active_messages_are_ucxs(void **state)
 	ft_nccl_qps_destroy(p.qps);
 }
 
+/* All else is as UCX does it, but for one SEND that has no active message's number. */
+static void one_send_of_another_kind_is_not_ucxs(void **state)
+{
+	static const uint8_t other[16] = { 0x1e };
+	struct play p = play_start(100);
+
+	(void)state;
+	p.traffic_class = 106;
+	for (uint32_t psn = 0; psn < 8; psn += 2) {
+		play_send(&p, false, psn, NULL, 0, 3000);
+		play_there(&p, WRITE, psn + 1, none);
+		play_send(&p, true, psn / 2, NULL, 0, 40);
+	}
+	assert_both(&p, FT_NCCL_CLASS_UCX);
+	play_send(&p, false, 8, other, sizeof other, 3000);
+	assert_both(&p, FT_NCCL_CLASS_UNKNOWN);
+	ft_nccl_qps_destroy(p.qps);
+}
+
 /* From the middle, without its traffic class: tags of a collective of Open MPI, rank 3 in communicator 0. */
 static void tags_of_open_mpi_are_seen_in_ucx_messages(void **state)
 {
@@ -142,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(active_messages_are_ucxs),
+		cmocka_unit_test(one_send_of_another_kind_is_not_ucxs),
 		cmocka_unit_test(tags_of_open_mpi_are_seen_in_ucx_messages),
 		cmocka_unit_test(headers_of_open_mpi_are_known_without_ucx),
 		cmocka_unit_test(datagrams_are_known_by_their_key),
