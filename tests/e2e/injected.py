@@ -309,6 +309,16 @@ class Injected(WithFolder):
                 self.assertEqual(violating, 0 if severity == "info" else found["packets"])
                 self.assertEqual("a start looks like that" in " ".join(found["evidence"]), severity == "info")
 
+    def test_a_start_in_two_partitions_is_no_search_in_either(self):
+        """Two findings between the same ends: what is used further counts for both."""
+        halves = [Half(STRANGER, SERVER, first + k, psn=77 * k, pkey=pkey) for first, pkey in ((0x1000, 0xffff), (0x8000, 0x8001))
+                  for k in range(600)]
+        frames = [(START + i * MS // 2, half.write()) for i, half in enumerate(halves)]
+        frames += [(START + 1000 * MS + (k * len(halves) + i) * 5 * US, half.write()) for k in range(9) for i, half in enumerate(halves)]
+        run, _ = self.audit(sorted(frames))
+        found = [(finding["pkey"], finding["severity"]) for finding in run.json()["findings"] if finding["rule"] == "spoof.qp-scan"]
+        self.assertEqual(sorted(found), [("0x8001", "info"), ("0xffff", "info")])
+
 
 if __name__ == "__main__":
     main()
