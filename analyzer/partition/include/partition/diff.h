@@ -11,6 +11,7 @@
  * JSON: {"schema": "fabtap.map-diff/1", "old", "new", "pairs": [...], "memberships": [...], "exceptions": [...],
  * "tenants": [...]}, and "grace_ms" where the grace differs.
  * *changes counts all of them: 0 means that the maps permit the same. 0, -ENOMEM or why it could not be written.
+ * Names in text stand as the maps have them: for a terminal see report/plain.h.
  */
 int ft_map_diff(const struct ft_map *old, const struct ft_map *new, bool json, FILE *out,
 		size_t *changes);

@@ -27,5 +27,6 @@
  *
  * JSON: {"schema": "fabtap.lint/1", "file", "format", "verdict", "diagnostics": [...]}.
  * *worth_a_look counts those that are more than notes. 0, -ENOMEM or why it could not be written.
+ * Names in text stand as the map has them: for a terminal see report/plain.h.
  */
 int ft_map_lint(const struct ft_map *map, bool json, FILE *out, size_t *worth_a_look);
