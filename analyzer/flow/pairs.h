@@ -5,6 +5,8 @@
 #include <flow/observed.h>
 #include <flow/table.h>
 
+#include "pairs_evidence.h"
+
 /*
  * Which two half-connections are one connection. A BTH names the receiver's queue pair only, so the
  * other half is found by evidence, in bits (docs/transport.md):
@@ -65,6 +67,24 @@ static inline bool ft_pairs_unsure(const struct ft_flow *flow)
  */
 struct ft_flow *ft_pairs_answer(struct ft_pairs *pairs, struct ft_flow *flow,
 				const struct ft_observed *observed);
+
+/*
+ * The half has a peer, is ft_pairs_unsure(), and answers for a PSN behind all that it answered for and no farther than its
+ * peer has asked: whether ft_pairs_answer() would do no more than ft_pairs_agree(). What may be chance, or a pair by its
+ * source port alone, is weighed.
+ */
+static inline bool ft_pairs_are_agreed(const struct ft_flow *flow, uint32_t psn)
+{
+	return psn >= FT_EVIDENCE_YOUNG && flow->half.paired_by != FT_PAIRED_SOURCE_PORT;
+}
+
+/* Of both halves. */
+static inline void ft_pairs_agree(struct ft_half *one, struct ft_half *other)
+{
+	int bits = one->pair_bits + FT_EVIDENCE_AGREEMENT;
+
+	one->pair_bits = other->pair_bits = (uint8_t)(bits < FT_PAIR_SURE ? bits : FT_PAIR_SURE);
+}
 
 /* The half sent a request. Once flow->peer is set it need not be called. Cheap: looks only now and then. */
 void ft_pairs_request(struct ft_pairs *pairs, struct ft_flow *flow);

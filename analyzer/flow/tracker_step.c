@@ -157,24 +157,40 @@ static inline bool is_for_newest(const struct ft_half *asked, uint32_t psn)
 	       ft_psn_is_soon_after(asked->next_psn, psn) && (asked->flags & FT_HALF_NAKED) == 0;
 }
 
-static inline bool is_agreed(const struct ft_tracker *tracker, const struct ft_moment *moment)
+/* Of a pair: for what was asked for as all that was answered before was, which agrees with the pair and no more. */
+static inline bool is_agreed(const struct ft_half *asked, const struct ft_moment *moment)
 {
-	return moment->flow->peer != 0 && !ft_pairs_unsure(moment->flow) &&
-	       is_timely(tracker, moment);
+	return !ft_pairs_unsure(moment->flow) ||
+	       (asked->acked != FT_PSN_NONE &&
+		ft_pairs_are_agreed(moment->flow, moment->observed->psn));
 }
 
-/* An ACK for requests that passed. */
+static inline bool has_peer(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	return moment->flow->peer != 0 && is_timely(tracker, moment);
+}
+
+/* An answer that shows whose requests it is for: the pair is surer. */
+static inline void agree(const struct ft_moment *moment, struct ft_half *asked)
+{
+	if (ft_pairs_unsure(moment->flow) && (moment->operation->part & FT_PART_FIRST) != 0)
+		ft_pairs_agree(&moment->flow->half, asked);
+}
+
+/* An ACK for requests that passed. As long as the pair is not sure, one where responses are awaited may contradict it. */
 static inline bool confirms(const struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_observed *observed = moment->observed;
 	const struct ft_half *asked;
 
 	if ((observed->has & FT_OBSERVED_AETH) == 0 || (observed->syndrome & SYNDROME_KIND) != 0 ||
-	    !is_agreed(tracker, moment))
+	    !has_peer(tracker, moment))
 		return false;
 	asked = &ft_tracker_peer(tracker, moment->flow)->half;
-	return is_for_newest(asked, observed->psn) &&
-	       (asked->spans == 0 || stays_open(tracker, asked, observed->psn));
+	if (!is_for_newest(asked, observed->psn) || !is_agreed(asked, moment))
+		return false;
+	return asked->spans == 0 ||
+	       (!ft_pairs_unsure(moment->flow) && stays_open(tracker, asked, observed->psn));
 }
 
 static inline void confirm(struct ft_tracker *tracker, const struct ft_moment *moment)
@@ -183,6 +199,7 @@ static inline void confirm(struct ft_tracker *tracker, const struct ft_moment *m
 	struct ft_half *asked = &ft_tracker_peer(tracker, moment->flow)->half;
 	uint32_t psn = moment->observed->psn;
 
+	agree(moment, asked);
 	ft_loss_current(tracker->evidence)->silent++;
 	moment->step->what = FT_STEP_ANSWER | FT_STEP_ACK;
 	tracker->totals.acks++;
@@ -214,11 +231,12 @@ static inline bool responds(const struct ft_tracker *tracker, const struct ft_mo
 	const struct ft_span *awaited;
 	const struct ft_half *asked;
 
-	if (!is_of_known_mtu(moment) || half->spans != 0 || !is_agreed(tracker, moment))
+	if (!is_of_known_mtu(moment) || half->spans != 0 || !has_peer(tracker, moment))
 		return false;
 	asked = &ft_tracker_peer(tracker, moment->flow)->half;
 	if (asked->spans == 0 || !is_for_newest(asked, moment->observed->psn) ||
-	    (asked->flags & FT_HALF_SPAN_UNKNOWN) != 0 || (asked->mtu == 0 && half->mtu != 0))
+	    !is_agreed(asked, moment) || (asked->flags & FT_HALF_SPAN_UNKNOWN) != 0 ||
+	    (asked->mtu == 0 && half->mtu != 0))
 		return false;
 	awaited = ft_span_at(&tracker->spans, asked->spans);
 	if ((asked->flags & FT_HALF_MTU_GUESSED) != 0 &&
@@ -249,6 +267,7 @@ static inline void respond(struct ft_tracker *tracker, const struct ft_moment *m
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn;
 
+	agree(moment, &requester->half);
 	ft_loss_current(tracker->evidence)->spaces++;
 	tracker->evidence->answers_seen++;
 	moment->step->what = FT_STEP_ANSWER | FT_STEP_NEW;

@@ -495,6 +495,60 @@ static void an_answer_missed_before_pairing_is_not_waited_for(void **state)
 	close_world(&world);
 }
 
+/* Of the half that this side sends. */
+static int bits_of(const struct world *world, char from)
+{
+	const struct ft_flow_key key = key_of(from);
+	const struct ft_flow *flow =
+		ft_flow_find(world->table, &key, ft_flow_hash(world->table, &key));
+
+	assert_non_null(flow);
+	return flow->half.pair_bits;
+}
+
+enum { FAR_ON = 0x900000 }; /* a PSN that no two halves agree in by having begun at 0 */
+
+static void each_answer_makes_a_pair_surer(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, false);
+	for (unsigned answers = 1; answers <= 12; answers++) {
+		int bits = 24 + 4 * ((int)answers - 1), sure = 60;
+
+		ask_and_acknowledge(&world, FAR_ON + answers, FAR_ON + answers);
+		assert_int_equal(bits_of(&world, 'A'), bits < sure ? bits : sure);
+		assert_int_equal(bits_of(&world, 'B'), bits < sure ? bits : sure);
+	}
+	close_world(&world);
+}
+
+/* A READ of two packets, of a half whose path MTU is known, is answered; the next one is acknowledged. */
+static void an_ack_for_a_read_takes_away_from_a_young_pair(void **state)
+{
+	static const struct packet packets[] = {
+		{ .from = 'A', .opcode = FIRST, .psn = FAR_ON + 1 },
+		{ .from = 'A', .opcode = LAST, .psn = FAR_ON + 2 },
+		{ .from = 'A', .opcode = READ, .psn = FAR_ON + 3, .more = 2 * MTU },
+		{ .from = 'B', .opcode = RESP_FIRST, .psn = FAR_ON + 3 },
+		{ .from = 'B', .opcode = RESP_LAST, .psn = FAR_ON + 4 },
+		{ .from = 'A', .opcode = READ, .psn = FAR_ON + 5, .more = 2 * MTU },
+	};
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, false);
+	ask_and_acknowledge(&world, FAR_ON, FAR_ON);
+	for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++)
+		send(&world, &packets[i]);
+	assert_int_equal(bits_of(&world, 'A'), 24 + 4);
+	send(&world, &(struct packet){ .from = 'B', .opcode = ACK, .psn = FAR_ON + 5 });
+	assert_int_equal(bits_of(&world, 'A'), 24 + 4 + 4 - 16);
+	assert_int_equal(bits_of(&world, 'B'), 24 + 4 + 4 - 16);
+	close_world(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -511,6 +565,8 @@ int main(void)
 		cmocka_unit_test(a_loss_is_told_once_and_late),
 		cmocka_unit_test(the_time_from_request_to_answer_is_measured),
 		cmocka_unit_test(an_answer_missed_before_pairing_is_not_waited_for),
+		cmocka_unit_test(each_answer_makes_a_pair_surer),
+		cmocka_unit_test(an_ack_for_a_read_takes_away_from_a_young_pair),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
