@@ -36,6 +36,7 @@ struct ft_flow_table {
 };
 
 enum { EVICTION_SAMPLE = 64, SILENT_SAMPLE = 2, FEW = 1 << 12 };
+enum { EACH_AHEAD = 32 }; /* records: in the next page, where processors do not look ahead */
 #define NO_RECORD UINT32_MAX
 #define AT_ONCE   ((size_t)16 << 20) /* bytes of slots */
 
@@ -154,17 +155,22 @@ uint32_t ft_flow_likely(const struct ft_flow_table *table, uint32_t hash)
 	return table->slots[at].record;
 }
 
-uint32_t ft_flow_peek(const struct ft_flow_table *table, uint32_t hash)
+static inline void fetch(const struct ft_flow *flow)
 {
-	uint32_t number = ft_flow_likely(table, hash);
-	const char *record;
+	const char *record = (const char *)flow;
 
-	if (number == 0)
-		return 0;
-	record = (const char *)&table->records[number - 1];
 	__builtin_prefetch(record, 1);
 	__builtin_prefetch(record + 64, 1);
 	__builtin_prefetch(record + 128, 1);
+}
+
+uint32_t ft_flow_peek(const struct ft_flow_table *table, uint32_t hash)
+{
+	uint32_t number = ft_flow_likely(table, hash);
+
+	if (number == 0)
+		return 0;
+	fetch(&table->records[number - 1]);
 	return number;
 }
 
@@ -418,9 +424,12 @@ void ft_flow_on_evict(struct ft_flow_table *table, ft_flow_evicted *evicted, voi
 void ft_flow_each(const struct ft_flow_table *table,
 		  bool (*visit)(void *context, const struct ft_flow *flow), void *context)
 {
-	for (uint32_t i = 0; i < table->used; i++)
+	for (uint32_t i = 0; i < table->used; i++) {
+		if (i + EACH_AHEAD < table->used)
+			fetch(&table->records[i + EACH_AHEAD]);
 		if (!visit(context, &table->records[i]))
 			return;
+	}
 }
 
 struct ft_flow_table_stats ft_flow_table_stats(const struct ft_flow_table *table)
