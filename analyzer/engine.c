@@ -119,8 +119,6 @@ static int account_for(void *context, const struct ft_source *source, const stru
 		unsigned from = at;
 
 		at += ft_account_quiet(&engine->account, &batch->items[at], batch->count - at);
-		if (batch->framed != 0 && from == 0)
-			ft_framing_prefetch_further(engine->framing, batch);
 		if (batch->framed != 0 || (batch->strange != 0 && engine->framing->awake))
 			error = ft_framing_see_quiet(engine->framing, source, batch, from, at);
 		if (error != 0 || at == batch->count)

@@ -280,16 +280,6 @@ void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch
 			ft_item_number(&batch->items[__builtin_ctzll(marks)], framing->one_table));
 }
 
-void ft_framing_prefetch_further(const struct ft_framing *framing, const struct ft_batch *batch)
-{
-	uint64_t marks = marks_from(batch->framed, 0, batch->count);
-
-	for (; marks != 0; marks &= marks - 1)
-		ft_nccl_follower_prefetch_further(
-			framing->follower,
-			ft_item_number(&batch->items[__builtin_ctzll(marks)], framing->one_table));
-}
-
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,
 			 const struct ft_batch *batch, unsigned from, unsigned to)
 {

@@ -82,9 +82,6 @@ void ft_framing_show_all(struct ft_framing *framing);
 /* Fetch from memory what is known of the connections of a batch's first 64 items, as far as it is to see these. */
 void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch);
 
-/* Then, once that is there, what it leads to. */
-void ft_framing_prefetch_further(const struct ft_framing *framing, const struct ft_batch *batch);
-
 /* Show it a packet. 0, or -ENOMEM of the writer. */
 int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 		   const struct ft_item *item);

@@ -392,28 +392,19 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 
 void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t number)
 {
-	uint32_t hint = connections->hints[number % FT_NCCL_HINTS];
+	const struct ft_nccl_hint *hint = &connections->hints[number % FT_NCCL_HINTS];
 
-	if (connections->straights != NULL)
-		ft_nccl_straight_prefetch(&connections->straights[hint / FT_NCCL_STRAIGHT_PLACES],
-					  hint % FT_NCCL_STRAIGHT_PLACES);
-}
-
-void ft_nccl_connections_prefetch_further(const struct ft_nccl_connections *connections,
-					  uint32_t number)
-{
-	uint32_t hint = connections->hints[number % FT_NCCL_HINTS];
-
-	if (connections->straights != NULL)
-		ft_nccl_straight_prefetch_messages(
-			&connections->straights[hint / FT_NCCL_STRAIGHT_PLACES],
-			hint % FT_NCCL_STRAIGHT_PLACES);
+	if (connections->straights == NULL)
+		return;
+	ft_nccl_straight_prefetch(&connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES],
+				  hint->at % FT_NCCL_STRAIGHT_PLACES);
+	__builtin_prefetch((const void *)hint->ahead, 1);
 }
 
 /* Whose it is, if it goes straight; the hint will do next time. */
 static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connections,
 					const struct ft_flow_key *key, uint16_t vlan,
-					uint32_t *hint)
+					struct ft_nccl_hint *hint)
 {
 	const struct ft_nccl_end *end = ft_nccl_ends_glimpse(&connections->ends, key, vlan);
 	struct ft_nccl_straight *straight;
@@ -423,7 +414,7 @@ static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connec
 		return NULL;
 	straight = &connections->straights[end->connection];
 	place = ft_nccl_straight_place(end->lane, end->role);
-	*hint = FT_NCCL_STRAIGHT_PLACES * end->connection + place;
+	hint->at = FT_NCCL_STRAIGHT_PLACES * end->connection + place;
 	return straight->is_on && ft_nccl_straight_has(straight, place, key) ? straight : NULL;
 }
 
@@ -445,18 +436,21 @@ bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
 	const struct ft_flow_key *key;
 	struct ft_nccl_straight *straight;
 	struct ft_flow_key turned;
-	uint32_t *hint;
+	struct ft_nccl_hint *hint;
 
 	if (connections->straights == NULL)
 		return false;
 	key = as_ends_have_it(glimpse->key, &turned);
 	hint = &connections->hints[glimpse->number % FT_NCCL_HINTS];
-	straight = &connections->straights[*hint / FT_NCCL_STRAIGHT_PLACES];
+	straight = &connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES];
 	if (!straight->is_on ||
-	    !ft_nccl_straight_has(straight, *hint % FT_NCCL_STRAIGHT_PLACES, key))
+	    !ft_nccl_straight_has(straight, hint->at % FT_NCCL_STRAIGHT_PLACES, key))
 		straight = look_up(connections, key, glimpse->observed->vlan, hint);
-	return straight != NULL &&
-	       ft_nccl_straight_take(straight, *hint % FT_NCCL_STRAIGHT_PLACES, glimpse);
+	if (straight == NULL ||
+	    !ft_nccl_straight_take(straight, hint->at % FT_NCCL_STRAIGHT_PLACES, glimpse))
+		return false;
+	hint->ahead = ft_nccl_straight_ahead(straight, hint->at % FT_NCCL_STRAIGHT_PLACES);
+	return true;
 }
 
 void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_nccl_logged *logged)

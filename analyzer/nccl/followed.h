@@ -195,14 +195,19 @@ struct ft_nccl_waiting {
 	bool is_whichever; /* it is wrong whichever message it is of */
 };
 
+/* Where packets of a number went last. */
+struct ft_nccl_hint {
+	uint32_t at;     /* id x FT_NCCL_STRAIGHT_PLACES + place */
+	uintptr_t ahead; /* to be fetched, and no more: it need not be there any longer */
+};
+
 struct ft_nccl_connections {
 	struct ft_nccl_config config;
 	struct ft_nccl_qps *qps;
 	struct ft_nccl_sink sink;
-	struct ft_nccl_followed **all;      /* by id */
-	struct ft_nccl_straight *straights; /* likewise; NULL: no packets go straight */
-	/* where packets of a number went last: id x FT_NCCL_STRAIGHT_PLACES + place */
-	uint32_t hints[FT_NCCL_HINTS];
+	struct ft_nccl_followed **all;            /* by id */
+	struct ft_nccl_straight *straights;       /* likewise; NULL: no packets go straight */
+	struct ft_nccl_hint hints[FT_NCCL_HINTS]; /* by a packet's number */
 	uint32_t count, room;
 	uint64_t dropped;
 	struct ft_nccl_end_table ends;

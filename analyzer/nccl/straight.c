@@ -207,30 +207,36 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 
 /* --- any --- */
 
-void ft_nccl_straight_prefetch_messages(const struct ft_nccl_straight *straight, uint32_t place)
+uintptr_t ft_nccl_straight_ahead(const struct ft_nccl_straight *straight, uint32_t place)
 {
 	bool is_data = ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER;
 
-	if (!straight->is_on)
-		return;
 	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
-		ft_nccl_straight_prefetch_whole(straight, place);
-	else
-		__builtin_prefetch(
-			message_at(straight, is_data ? straight->next : straight->newest + 1), 1);
+		return ft_nccl_straight_ahead_of_lane(straight, place);
+	return (uintptr_t)message_at(straight, is_data ? straight->next : straight->newest + 1);
 }
 
-/* Which lane it is of several is as good as random: there is no branch on that. */
+/* Two addresses of 16 bytes: a call would cost more. */
+static inline bool is_same_pair(const uint8_t *one, const uint8_t *other)
+{
+	uint64_t a[4], b[4];
+
+	memcpy(a, one, sizeof a);
+	memcpy(b, other, sizeof b);
+	return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+}
+
+/* Which end it is, and of which lane, is as good as random: there is no branch on that. */
 bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t place,
 			  const struct ft_flow_key *key)
 {
 	uint32_t role = ft_nccl_straight_role(place), lane = ft_nccl_straight_lane(place);
-	const uint8_t *from_to = straight->hosts[role == FT_NCCL_AT_RECEIVER ? 0 : 1];
+	const uint8_t *from_to = straight->hosts[FT_NCCL_AT_RECEIVER - role];
 	const uint32_t *qpns = lane == 0 ? straight->qpns : straight->lanes[lane].qpns;
 	bool is_there = (lane == 0) | (straight->stage == FT_NCCL_STRAIGHT_SEVERAL);
+	bool is_named = ft_nccl_straight_name(key->dest_qp, key->by_lid) == qpns[role];
 
-	return (is_there & (ft_nccl_straight_name(key->dest_qp, key->by_lid) == qpns[role])) &&
-	       memcmp(from_to, key->src, 32) == 0;
+	return (is_there & is_named & is_same_pair(from_to, key->src)) != 0;
 }
 
 /* Where data goes clear-to-sends are acknowledged, too. What was not seen yet is not to be acknowledged. */

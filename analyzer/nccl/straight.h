@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <nccl/follower.h>
 
@@ -270,23 +271,22 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 /* Go straight from here on, if it is known what comes next. */
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 
-/* Fetch from memory what a packet to this place asks for; no branch: which end is as good as random. */
+/* Fetch from memory what packets to this place ask for, whichever end it is of; but for their message. */
 static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *straight,
 					     uint32_t place)
 {
 	const uint8_t *lines = (const uint8_t *)straight;
-	bool is_data = ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER;
-	uint32_t further = is_data ? 0 : 2 * FT_NCCL_STRAIGHT_LINE;
 
 	__builtin_prefetch(lines, 1);
 	__builtin_prefetch(lines + FT_NCCL_STRAIGHT_LINE);
-	__builtin_prefetch(lines + further, 1);
-	__builtin_prefetch(lines + FT_NCCL_STRAIGHT_LINE + further, 1);
+	__builtin_prefetch(lines + 2 * FT_NCCL_STRAIGHT_LINE, 1);
+	__builtin_prefetch(straight->entry);
 	__builtin_prefetch(&straight->lanes[ft_nccl_straight_lane(place)], 1);
+	__builtin_prefetch(straight->asked);
 }
 
-/* Then the message that the packet is likely to be of; it need be none of the connection's. */
-void ft_nccl_straight_prefetch_messages(const struct ft_nccl_straight *straight, uint32_t place);
+/* Where the message is that the next packet to this place is likely to be of. */
+uintptr_t ft_nccl_straight_ahead(const struct ft_nccl_straight *straight, uint32_t place);
 
 /* The packet goes to this place of it, and comes from the other end. */
 bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t place,
@@ -297,10 +297,9 @@ bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
 			   const struct ft_nccl_glimpse *glimpse);
 
 /* straight_lanes.c: the same of several lanes. */
+uintptr_t ft_nccl_straight_ahead_of_lane(const struct ft_nccl_straight *straight, uint32_t place);
 bool ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t place,
 				const struct ft_nccl_glimpse *glimpse);
-
-void ft_nccl_straight_prefetch_whole(const struct ft_nccl_straight *straight, uint32_t place);
 
 /*
  * straight_lanes_turn.c: onto it and back, likewise. False: it does not go straight. What is asked for next, and all else

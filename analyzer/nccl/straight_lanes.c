@@ -270,19 +270,14 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 /* --- any --- */
 
 /* Of data the message under way, or the one behind that, if lanes take turns as they mostly do. */
-void ft_nccl_straight_prefetch_whole(const struct ft_nccl_straight *straight, uint32_t place)
+uintptr_t ft_nccl_straight_ahead_of_lane(const struct ft_nccl_straight *straight, uint32_t place)
 {
 	bool is_data = ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER;
-	uint32_t lane_index = ft_nccl_straight_lane(place);
-	const struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
+	const struct ft_nccl_straight_lane *lane = &straight->lanes[ft_nccl_straight_lane(place)];
 	uint64_t stride = straight->parts == 1 ? straight->lane_count : 1;
 	uint64_t k = lane->at + (lane->stage == FT_NCCL_STRAIGHT_IDLE ? stride : 0);
-	struct ft_nccl_straight_whole *whole =
-		ft_nccl_straight_whole(straight, is_data ? k : straight->newest + 1);
 
-	__builtin_prefetch(whole, 1);
-	__builtin_prefetch(ft_nccl_straight_part(straight, whole, lane_index), 1);
-	__builtin_prefetch(straight->asked, 1);
+	return (uintptr_t)ft_nccl_straight_whole(straight, is_data ? k : straight->newest + 1);
 }
 
 /* NAKs tell more. What was not seen yet is not to be acknowledged; clear-to-sends go over the first lane. */

@@ -63,7 +63,6 @@ static void show(struct world *world, const struct packet *packet)
 
 	ft_nccl_connections_see(world->general.connections, &seen, NULL);
 	ft_nccl_connections_prefetch(world->straight.connections, number);
-	ft_nccl_connections_prefetch_further(world->straight.connections, number);
 	if (!goes_straight(world->straight.connections, &seen, number))
 		ft_nccl_connections_see(world->straight.connections, &seen, NULL);
 }

@@ -116,11 +116,8 @@ struct ft_nccl_glimpse {
 bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
 			     const struct ft_nccl_glimpse *glimpse);
 
-/* Fetch from memory what that looks at first, by the number of a glimpse to come. Any number may be given. */
+/* Fetch from memory what that looks at, by the number of a glimpse to come. Any number may be given. */
 void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t number);
-
-/* Likewise what it looks at next; called once the first is there, a few packets later. */
-void ft_nccl_follower_prefetch_further(const struct ft_nccl_follower *follower, uint32_t number);
 
 /*
  * The next TCP segment, of whatever connection, in one order with the packets: connections that are no set-up,
