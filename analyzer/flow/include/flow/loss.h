@@ -254,16 +254,15 @@ static inline void ft_loss_run(struct ft_loss_evidence *evidence, uint32_t psns)
 	evidence->run_psns += psns;
 }
 
-/*
- * Of `lost` packets in a row told by ft_loss_hole(), or `open` told by ft_loss_miss(), so many are in the midst of messages,
- * if none of such is in view.
- */
+/* Packets in a row that are missing, and how many of them are in the midst of messages, if none of such is in view. */
 struct ft_loss_run {
-	uint32_t lost, open;
+	uint32_t lost, open; /* told by ft_loss_hole(); by ft_loss_miss() */
 	uint32_t lost_middles, open_middles;
 	bool answers; /* else requests */
 	bool missing; /* requests: the open ones are told of by ft_loss_miss(), too */
 };
+
+/* A run that was told of, too: for ft_loss_believe_filter(). `frame`: as there. */
 void ft_loss_middles(struct ft_loss_evidence *evidence, uint64_t frame,
 		     const struct ft_loss_run *run);
 
