@@ -265,6 +265,47 @@ static void a_read_for_the_rest_is_another_read(void **state)
 	close_world(&world);
 }
 
+/* Its responses were all seen, and lost behind the tap: none was sent before with the PSN of the rest either. */
+static void a_read_for_the_rest_of_what_was_answered_is_another_read(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, true);
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 12, .more = 3 * MTU });
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_FIRST, .psn = 12 });
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_MIDDLE, .psn = 13 });
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_LAST, .psn = 14 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 13, .more = 2 * MTU });
+	assert_int_equal(total(&world).again, 0);
+	assert_int_equal(world.evidence->twice, 0);
+	close_world(&world);
+}
+
+/* One that nothing was seen to answer, and one behind a write that is sent again with it, were sent before. */
+static void a_whole_read_is_sent_again(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, true);
+	send(&world, &(struct packet){ .from = 'A', .opcode = FIRST, .psn = 10 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = LAST, .psn = 11 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 12, .more = 2 * MTU });
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 12, .more = 2 * MTU });
+	assert_int_equal(total(&world).again, 1);
+	assert_int_equal(world.evidence->twice, 1);
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_FIRST, .psn = 12 });
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_LAST, .psn = 13 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 14, .more = MTU });
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_ONLY, .psn = 14 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = LAST, .psn = 11 });
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 14, .more = MTU });
+	assert_int_equal(total(&world).again, 3);
+	assert_int_equal(world.evidence->twice, 3);
+	close_world(&world);
+}
+
 /* Longer than a bin has frames, READs are answered after they were sent: there, not here, what is missing would have been. */
 static void responses_are_lost_where_they_were_overtaken(void **state)
 {
@@ -555,6 +596,8 @@ int main(void)
 		cmocka_unit_test(every_script_is_read_as_it_was_meant),
 		cmocka_unit_test(what_passes_again_is_counted_by_how_often),
 		cmocka_unit_test(a_read_for_the_rest_is_another_read),
+		cmocka_unit_test(a_read_for_the_rest_of_what_was_answered_is_another_read),
+		cmocka_unit_test(a_whole_read_is_sent_again),
 		cmocka_unit_test(responses_are_lost_where_they_were_overtaken),
 		cmocka_unit_test(responses_alone_show_how_many_of_them_are_lost),
 		cmocka_unit_test(where_no_answers_are_in_view_a_read_lost_is_one_packet),
