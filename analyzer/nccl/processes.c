@@ -20,8 +20,8 @@ struct key {
 struct entry {
 	struct key key;
 	int32_t release;
-	uint32_t next; /* in its bucket, as there */
-	uint64_t first_frame, last_frame;
+	uint32_t next;                                /* in its bucket, as there */
+	uint64_t first_frame, last_frame, dead_frame; /* as in the report */
 };
 
 struct ft_nccl_processes {
@@ -149,6 +149,15 @@ void ft_nccl_processes_see(struct ft_nccl_processes *processes, uint32_t number,
 		processes->entries[number].last_frame = frame;
 }
 
+void ft_nccl_processes_bury(struct ft_nccl_processes *processes, const struct ft_nccl_place *place,
+			    uint16_t port, uint64_t frame)
+{
+	uint32_t number = ft_nccl_processes_listen(processes, place, port, 0, frame);
+
+	if (number != NONE && processes->entries[number].dead_frame == 0)
+		processes->entries[number].dead_frame = frame;
+}
+
 static bool is_checked_in(const struct entry *entry)
 {
 	return entry->key.port == UINT32_MAX;
@@ -186,6 +195,7 @@ static struct ft_nccl_process process_of(const struct entry *entry, int32_t rele
 		.ranks = entry->key.ranks,
 		.first_frame = entry->first_frame,
 		.last_frame = entry->last_frame,
+		.dead_frame = entry->dead_frame,
 	};
 
 	memcpy(process.place.address, entry->key.address, sizeof process.place.address);
@@ -213,21 +223,47 @@ static int32_t release_of(const struct ft_nccl_processes *processes, uint32_t fr
 	return release;
 }
 
+/* The first of these listeners that is told to be dead, when; 0: none is. */
+static uint64_t first_death(const struct ft_nccl_processes *processes, uint32_t from, uint32_t to)
+{
+	uint64_t first = 0;
+
+	for (uint32_t i = from; i < to; i++) {
+		uint64_t frame = processes->entries[processes->order[i]].dead_frame;
+
+		if (frame != 0 && (first == 0 || frame < first))
+			first = frame;
+	}
+	return first;
+}
+
+static uint32_t checked_in(const struct ft_nccl_processes *processes, uint32_t from, uint32_t to)
+{
+	uint32_t count = 0;
+
+	while (from + count < to &&
+	       is_checked_in(&processes->entries[processes->order[from + count]]))
+		count++;
+	return count;
+}
+
 /* order[from..to) are of one place. */
 static size_t report_place(const struct ft_nccl_processes *processes, uint32_t from, uint32_t to,
 			   struct ft_nccl_process *report)
 {
-	const struct entry *entries = processes->entries;
-	bool checked_in = is_checked_in(&entries[processes->order[from]]);
-	int32_t release = release_of(processes, from, to);
+	const uint32_t ranks = checked_in(processes, from, to);
+	const int32_t release = release_of(processes, from, to);
 	size_t count = 0;
 
 	for (uint32_t i = from; i < to; i++) {
-		const struct entry *entry = &entries[processes->order[i]];
+		const struct entry *entry = &processes->entries[processes->order[i]];
 
-		if (is_checked_in(entry) == checked_in)
-			report[count++] = process_of(entry, checked_in ? release : entry->release);
+		if (ranks == 0 || is_checked_in(entry) || (ranks > 1 && entry->dead_frame != 0))
+			report[count++] =
+				process_of(entry, is_checked_in(entry) ? release : entry->release);
 	}
+	if (ranks == 1)
+		report[0].dead_frame = first_death(processes, from, to);
 	return count;
 }
 

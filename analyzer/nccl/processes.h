@@ -22,6 +22,13 @@ uint32_t ft_nccl_processes_listen(struct ft_nccl_processes *processes,
 				  uint64_t frame);
 void ft_nccl_processes_see(struct ft_nccl_processes *processes, uint32_t number, uint64_t frame);
 
-/* In order of first frame; listeners of hosts where nobody checked in. Holds until the next call. */
+/* Another process tells that this listener is dead. */
+void ft_nccl_processes_bury(struct ft_nccl_processes *processes, const struct ft_nccl_place *place,
+			    uint16_t port, uint64_t frame);
+
+/*
+ * In order of first frame; listeners of hosts where nobody checked in, and dead ones of hosts where several did, since
+ * nobody says which of them it was. Holds until the next call.
+ */
 const struct ft_nccl_process *ft_nccl_processes_report(struct ft_nccl_processes *processes,
 						       size_t *count);

@@ -45,6 +45,20 @@ static void note_peers(const struct ft_nccl_side_channel *side, const struct ft_
 	}
 }
 
+static void note_dead(const struct ft_nccl_side_channel *side, const struct ft_nccl_body *body,
+		      const struct ft_nccl_ras *update, uint64_t frame)
+{
+	for (uint32_t i = 0; i < update->dead; i++) {
+		struct ft_nccl_address dead;
+		struct ft_nccl_place place;
+
+		if (ft_nccl_ras_dead_read(body, i, &dead) != FT_NCCL_READ)
+			continue;
+		place = place_of(&dead);
+		ft_nccl_processes_bury(side->processes, &place, dead.port, frame);
+	}
+}
+
 /* False: it is no message. */
 static bool note(const struct ft_nccl_side_channel *side, struct ft_nccl_stream *stream,
 		 enum ft_nccl_end sender, const struct ft_nccl_body *body)
@@ -64,8 +78,10 @@ static bool note(const struct ft_nccl_side_channel *side, struct ft_nccl_stream 
 		half->process = server_process(side, stream);
 	}
 	ft_nccl_processes_see(side->processes, half->process, stream->frames[1]);
-	if (ras.type == FT_NCCL_RAS_PEERS_UPDATE)
+	if (ras.type == FT_NCCL_RAS_PEERS_UPDATE) {
 		note_peers(side, body, &ras, stream->frames[1]);
+		note_dead(side, body, &ras, stream->frames[1]);
+	}
 	return true;
 }
 

@@ -119,5 +119,7 @@ void ft_nccl_process_json(struct ft_document *json, const struct ft_nccl_process
 	ft_member_text(json, "release", ft_nccl_release_text(&text, process->release));
 	ft_member_number(json, "first_frame", process->first_frame);
 	ft_member_number(json, "last_frame", process->last_frame);
+	ft_member_number(json, "dead_frame",
+			 process->dead_frame != 0 ? process->dead_frame : UINT64_MAX);
 	ft_member_end(json, '}');
 }

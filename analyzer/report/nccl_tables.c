@@ -280,10 +280,10 @@ void ft_nccl_classes_table(struct ft_page *page, const struct ft_nccl_report *nc
 
 void ft_nccl_processes_table(struct ft_page *page, const struct ft_nccl_report *nccl)
 {
-	static const char *const heads[] = { "address", "rank", "of", "release" };
+	static const char *const heads[] = { "address", "rank", "of", "release", "dead in" };
 	struct ft_table table;
 
-	ft_nccl_table_open(&table, "<>><", heads);
+	ft_nccl_table_open(&table, "<>><>", heads);
 	for (size_t i = 0; i < nccl->process_count; i++) {
 		const struct ft_nccl_process *row = &nccl->processes[i];
 		struct ft_nccl_text text;
@@ -294,6 +294,10 @@ void ft_nccl_processes_table(struct ft_page *page, const struct ft_nccl_report *
 		ft_nccl_rank_cell(&table, row->has_rank, row->ranks);
 		release = ft_nccl_release_text(&text, row->release);
 		ft_table_format(&table, "%s", release != NULL ? release : "?");
+		if (row->dead_frame != 0)
+			ft_table_format(&table, "%" PRIu64, row->dead_frame);
+		else
+			ft_table_format(&table, ".");
 	}
 	ft_nccl_table_close(&table, page);
 }

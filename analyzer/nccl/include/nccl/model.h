@@ -226,6 +226,7 @@ struct ft_nccl_process {
 	bool has_rank;
 	int32_t rank, ranks; /* bootstrap's check-in */
 	uint64_t first_frame, last_frame;
+	uint64_t dead_frame; /* RAS first tells there that it is dead; 0: it does not */
 };
 
 struct ft_nccl_report {

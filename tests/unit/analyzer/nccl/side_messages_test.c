@@ -28,7 +28,8 @@
 #define PEER(at)   at "07000000 0300000000000000 0500000000000000 " HASHES
 #define UPDATE                                                                                     \
 	"a0000000 04000000 00000000 " HASHES "02000000 00000000 " PEER(AT_CLIENT_2) PEER(AT_THIRD)
-#define COLLECT "08000000 05000000 99*4 "
+#define DEAD(at) "7c000000 04000000 00000000 " HASHES "01000000 01000000 " PEER(AT_THIRD) at
+#define COLLECT  "08000000 05000000 99*4 "
 
 static void send_hex(struct play *play, unsigned connection, enum play_end from, uint32_t *at,
 		     const char *hex)
@@ -269,6 +270,41 @@ static void ras_and_bootstrap_speak_of_one_process(void **state)
 	play_close(&play);
 }
 
+/* Of a host where one rank checked in it is that one; of two it may be either. */
+static void ras_tells_who_is_dead(void **state)
+{
+	for (unsigned ranks = 0; ranks < 3; ranks++) {
+		static struct play play;
+		const struct ft_nccl_process *processes;
+		uint32_t at = 0;
+		uint64_t told;
+		size_t count;
+
+		(void)state;
+		play_open(&play, 4);
+		for (unsigned i = 0; i < ranks; i++) {
+			at = 0;
+			play_open_connection(&play, i);
+			send_hex(&play, i, PLAY_CLIENT, &at,
+				 i == 0 ? JOB(1) CHECK_IN_2_23 : JOB(1) CHECK_IN_2_29);
+		}
+		at = 0;
+		play_open_connection(&play, ranks);
+		send_hex(&play, ranks, PLAY_CLIENT, &at, HELLO(5) KEEP_ALIVE DEAD(AT_CLIENT_2));
+		told = play.frame;
+		send_hex(&play, ranks, PLAY_CLIENT, &at, DEAD(AT_CLIENT_2));
+		processes = ft_nccl_side_processes(play.side, &count);
+		assert_int_equal(count, ranks == 2 ? 4 : 2);
+		for (size_t i = 0; i < count; i++) {
+			bool is_it = is_process(&processes[i], "0a000001", ranks == 1 ? 5 : 0,
+						ranks == 1 ? 16 : 0, 0);
+
+			assert_int_equal(processes[i].dead_frame, is_it ? told : 0);
+		}
+		play_close(&play);
+	}
+}
+
 static void ras_goes_on_behind_a_loss(void **state)
 {
 	static struct play play;
@@ -381,6 +417,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_magic_alone_tells_nothing),
 		cmocka_unit_test(a_process_is_listed_once),
 		cmocka_unit_test(ras_tells_releases_and_peers),
+		cmocka_unit_test(ras_tells_who_is_dead),
 		cmocka_unit_test(ras_and_bootstrap_speak_of_one_process),
 		cmocka_unit_test(ras_goes_on_behind_a_loss),
 		cmocka_unit_test(a_long_message_is_passed_over),

@@ -116,7 +116,8 @@ static void what_is_unknown_is_null(void **state)
 		     " \"confidence\": 0, \"evidence\": [], \"connection\": null}");
 	row = row_of(document, "processes", 1);
 	is_json(row, "{\"address\": \"10.0.0.2\", \"rank\": null, \"n_ranks\": null,"
-		     " \"release\": null, \"first_frame\": 2, \"last_frame\": 2}");
+		     " \"release\": null, \"first_frame\": 2, \"last_frame\": 2,"
+		     " \"dead_frame\": 55}");
 	row = row_of(document, "collectives", 1);
 	is_json(row, "{\"communicator\": 2, \"sequence\": 1, \"collective\": null,"
 		     " \"algorithm\": null, \"protocol\": \"unknown\", \"message_bytes\": null,"
@@ -211,7 +212,7 @@ static void groups_and_what_they_did(void **state)
 		" \"last_ts\": \"2026-11-20T21:43:47.100000000Z\", \"complete\": true}");
 	is_json(row_of(document, "processes", 0),
 		"{\"address\": \"10.0.0.1\", \"rank\": 0, \"n_ranks\": 3, \"release\": \"2.27.7\","
-		" \"first_frame\": 1, \"last_frame\": 90}");
+		" \"first_frame\": 1, \"last_frame\": 90, \"dead_frame\": null}");
 	is_json(json_object_get(document, "dropped"),
 		"{\"connections\": 0, \"messages\": 11, \"queue_pairs\": 1}");
 	json_decref(document);

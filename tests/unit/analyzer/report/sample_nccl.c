@@ -361,7 +361,7 @@ static const struct ft_nccl_process job_processes[] = {
 	  .ranks = 3,
 	  .first_frame = 1,
 	  .last_frame = 90 },
-	{ .place = IPV4(10, 0, 0, 2), .first_frame = 2, .last_frame = 2 },
+	{ .place = IPV4(10, 0, 0, 2), .first_frame = 2, .last_frame = 2, .dead_frame = 55 },
 };
 
 const struct ft_nccl_report *sample_nccl_job(void)
