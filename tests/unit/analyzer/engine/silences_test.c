@@ -234,6 +234,37 @@ static void gaps_are_silences_that_other_evidence_speaks_against(void **state)
 	}
 }
 
+/* Gaps where two flows lost much in the one silence of 17 ms, beside 2000 steps of 100 us and 1000 of `other_ns`. */
+static size_t gaps_beside(uint64_t other_ns)
+{
+	struct ft_time_gap gaps[FT_SILENCES_KEPT];
+	struct ft_silences silences;
+	uint64_t now = START;
+	size_t count;
+
+	assert_int_equal(ft_silences_init(&silences, 1), 0);
+	for (int step = 0; step < 1000; step++) {
+		ft_silences_see(&silences, 0, now += 100 * US);
+		ft_silences_see(&silences, 0, now += 100 * US);
+		ft_silences_see(&silences, 0, now += other_ns);
+	}
+	ft_silences_see(&silences, 0, now += 17 * MS);
+	for (int flow = 0; flow < 2; flow++)
+		ft_silences_lost(&silences, 0, now - 17 * MS, now, 4000);
+	count = ft_silences_gaps(&silences, 10, gaps);
+	ft_silences_free(&silences);
+	return count;
+}
+
+/* A gap is 20 times as long as usual. 17 ms takes 25 bits of nanoseconds, 6 ms 23, 10 ms 24. */
+static void usual_are_the_steps_of_a_quarter_of_the_silence_at_most(void **state)
+{
+	(void)state;
+	assert_int_equal(gaps_beside(100 * US), 1);
+	assert_int_equal(gaps_beside(6 * MS), 0);  /* usual: some 2 ms */
+	assert_int_equal(gaps_beside(10 * MS), 1); /* usual: 100 us */
+}
+
 /* Each of 200 silences of its own length, and evidence for all of them in two orders. */
 static void the_order_of_evidence_does_not_matter(void **state)
 {
@@ -303,6 +334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gaps_are_silences_that_other_evidence_speaks_against),
+		cmocka_unit_test(usual_are_the_steps_of_a_quarter_of_the_silence_at_most),
 		cmocka_unit_test(the_order_of_evidence_does_not_matter),
 		cmocka_unit_test(clocks_that_step_make_no_gaps),
 	};
