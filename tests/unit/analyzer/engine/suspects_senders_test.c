@@ -229,6 +229,30 @@ static void answers_in_the_count_of_requests_leave_it_settled(void **state)
 	assert_int_equal(a_sends(wire, other, FT_STEP_NEW), R(SENDER_CHANGED));
 }
 
+/* Two viewpoints, one far behind the other: an answer that later ones overtook may have an identification from long ago. */
+static void an_answer_from_behind_a_router_may_come_late(void **state)
+{
+	enum { BEHIND = 20000 };
+	struct wire *wire = *state;
+	struct ft_observed answer = request(0);
+	struct ft_flow *flow;
+
+	answer.opcode = ACKNOWLEDGE;
+	for (uint32_t nth = 0; nth < SETTLED; nth++) {
+		answer.psn = FIRST_PSN + nth;
+		answer.ip_id = (uint16_t)(40000 + nth);
+		assert_int_equal(a_sends(wire, answer, FT_STEP_ANSWER | FT_STEP_ACK), 0);
+	}
+	flow = flow_of(wire, false, answer.dest_qp);
+	answer.ip_id -= BEHIND;
+	answer.smac[5] = 9;
+	answer.ttl = 63;
+	flow->half.answered = answer.psn + 1;
+	assert_int_equal(a_sends(wire, answer, FT_STEP_ANSWER | FT_STEP_ACK), 0);
+	flow->half.answered = answer.psn;
+	assert_int_equal(a_sends(wire, answer, FT_STEP_ANSWER | FT_STEP_ACK), R(SENDER_CHANGED));
+}
+
 static void who_always_answers_so_is_no_other(void **state)
 {
 	struct wire *wire = *state;
@@ -408,6 +432,7 @@ int main(void)
 		TEST(an_answer_by_another_path_is_none),
 		TEST(answers_may_be_counted_apart),
 		TEST(answers_in_the_count_of_requests_leave_it_settled),
+		TEST(an_answer_from_behind_a_router_may_come_late),
 		TEST(who_always_answers_so_is_no_other),
 		TEST(an_unasked_answer_is_worth_a_note),
 		TEST(a_suspicion_says_what_it_rests_on),
