@@ -132,9 +132,12 @@ static uint32_t packets_of(const struct reads *reads, const struct ft_span *hole
 
 void ft_outcome_narrow(const struct ft_tracker *tracker, const struct ft_half *half)
 {
-	const struct reads reads = reads_of(tracker, half);
 	uint32_t number = half->spans;
+	struct reads reads;
 
+	if (half->span_count == 0) /* as of nearly every half when it meets the other */
+		return;
+	reads = reads_of(tracker, half);
 	for (unsigned left = reads.longest > 1 ? half->span_count : 0; left != 0; left--) {
 		struct ft_span *span = ft_span_at(&tracker->spans, number);
 
