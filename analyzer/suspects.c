@@ -11,6 +11,9 @@
 
 enum { UNBOUND = 0x40 }; /* in the opcode: RD, UD and what is not defined */
 
+/* Bytes of recent requests in small pages, as of a million half-connections: the last huge one may be as good as empty. */
+#define SMALL ((size_t)16 << 20)
+
 int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *table)
 {
 	struct ft_suspects *made = calloc(1, sizeof *made);
@@ -20,12 +23,13 @@ int ft_suspects_create(struct ft_suspects **suspects, struct ft_flow_table *tabl
 		return -ENOMEM;
 	made->table = table;
 	made->records = ft_flow_at(table, 1);
-	made->recent_bytes = records * sizeof *made->recent;
 	made->passages = calloc(1, sizeof *made->passages);
-	made->recent = ft_reserve(made->recent_bytes);
-	if (made->passages != NULL && made->recent != NULL &&
+	if (made->passages != NULL &&
+	    ft_growth_reserve(&made->growth, records * sizeof *made->recent) == 0 &&
 	    ft_suspect_pairs_create(&made->pairs) == 0 &&
 	    ft_datagram_senders_create(&made->senders) == 0) {
+		made->recent = (struct ft_recent *)(void *)made->growth.memory;
+		ft_growth_stay_small(&made->growth, SMALL);
 		*suspects = made;
 		return 0;
 	}
@@ -37,8 +41,7 @@ void ft_suspects_destroy(struct ft_suspects *suspects)
 {
 	if (suspects == NULL)
 		return;
-	if (suspects->recent != NULL)
-		ft_release(suspects->recent, suspects->recent_bytes);
+	ft_growth_release(&suspects->growth);
 	if (suspects->pairs != NULL)
 		ft_suspect_pairs_destroy(suspects->pairs);
 	if (suspects->senders != NULL)
@@ -77,12 +80,12 @@ static bool is_probe(const struct ft_flow *flow, const struct ft_observed *obser
 }
 
 /* State is begun anew: nothing before counts. Queue pairs, if it looks like a search for them. */
-static uint32_t begin(const struct ft_suspects *suspects, struct ft_flow *flow,
-		      struct ft_recent *recent, const struct ft_observed *observed, uint32_t what,
-		      bool *unseen)
+static uint32_t begin(struct ft_suspects *suspects, struct ft_flow *flow, struct ft_recent *recent,
+		      const struct ft_observed *observed, uint32_t what, bool *unseen)
 {
 	bool probe = is_probe(flow, observed, what);
 
+	ft_growth_upto(&suspects->growth, ft_suspects_number(suspects, flow) * sizeof *recent);
 	ft_recent_begin(recent);
 	flow->look.style = 0; /* to be learnt */
 	if (probe)

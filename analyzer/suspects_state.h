@@ -1,5 +1,7 @@
 #pragma once
 
+#include <flow/reserve.h>
+
 #include "suspects_ordinary.h"
 #include "suspects_passages.h"
 
@@ -9,7 +11,7 @@ struct ft_suspects {
 	struct ft_flow_table *table;
 	const struct ft_flow *records; /* the first of them .. */
 	struct ft_recent *recent;      /* .. and what lies beside it */
-	size_t recent_bytes;
+	struct ft_growth growth;       /* of those */
 	struct ft_passages *passages;
 	struct ft_suspect_pairs *pairs;
 	struct ft_datagram_senders *senders;

@@ -67,6 +67,20 @@ int ft_growth_reserve(struct ft_growth *growth, size_t bytes)
 	return 0;
 }
 
+/* Kernels that give huge pages unasked are told not to. */
+static void keep_small(struct ft_growth *growth)
+{
+	if (growth->taken < growth->small_until)
+		madvise(growth->memory + growth->taken, growth->small_until - growth->taken,
+			MADV_NOHUGEPAGE);
+}
+
+void ft_growth_stay_small(struct ft_growth *growth, size_t bytes)
+{
+	growth->small_until = bytes < growth->bytes ? bytes : growth->bytes;
+	keep_small(growth);
+}
+
 void ft_growth_release(struct ft_growth *growth)
 {
 	ft_release(growth->memory, growth->bytes);
@@ -118,8 +132,5 @@ void ft_growth_step(struct ft_growth *growth)
 	}
 	growth->taken += FT_HUGE_PAGE;
 	ft_growth_learn(growth, is_slow(at));
-	/* kernels that give huge pages unasked are told not to */
-	if (growth->taken < growth->small_until)
-		madvise(growth->memory + growth->taken, growth->small_until - growth->taken,
-			MADV_NOHUGEPAGE);
+	keep_small(growth);
 }

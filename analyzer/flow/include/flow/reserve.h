@@ -39,6 +39,9 @@ struct ft_growth {
 /* 0 or -ENOMEM. */
 int ft_growth_reserve(struct ft_growth *growth, size_t bytes);
 
+/* Before any is taken: small pages for so much from the start, at most for all. */
+void ft_growth_stay_small(struct ft_growth *growth, size_t bytes);
+
 /* All of it, taken or not; of what was reserved only. */
 void ft_growth_release(struct ft_growth *growth);
 

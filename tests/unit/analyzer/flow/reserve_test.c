@@ -120,6 +120,37 @@ static void growth_takes_its_pages_ahead_of_use(void **state)
 	ft_growth_release(&growth);
 }
 
+static void growth_that_is_to_stay_small_takes_little_at_a_time(void **state)
+{
+	struct ft_growth growth;
+
+	(void)state;
+	assert_int_equal(ft_growth_reserve(&growth, 8 * MIB), 0);
+	ft_growth_stay_small(&growth, 6 * MIB);
+	for (size_t wanted = 1; wanted < 6 * MIB; wanted += 100 * KIB) {
+		ft_growth_upto(&growth, wanted);
+		assert_in_range(growth.taken, wanted, wanted + FT_HUGE_PAGE / 2);
+		assert_true(has_page(growth.memory + (growth.taken - 1) / PAGE * PAGE));
+	}
+	ft_growth_upto(&growth, 8 * MIB);
+	check_zero_and_write(growth.memory, 8 * MIB);
+	ft_growth_release(&growth);
+}
+
+static void growth_that_is_to_stay_small_for_more_than_all_does_so_for_all(void **state)
+{
+	struct ft_growth growth;
+
+	(void)state;
+	assert_int_equal(ft_growth_reserve(&growth, 3 * MIB), 0);
+	ft_growth_stay_small(&growth, 4 * MIB);
+	assert_int_equal(growth.small_until, 3 * MIB);
+	ft_growth_upto(&growth, 3 * MIB);
+	assert_int_equal(growth.taken, 3 * MIB);
+	check_zero_and_write(growth.memory, 3 * MIB);
+	ft_growth_release(&growth);
+}
+
 static void growth_keeps_what_was_written(void **state)
 {
 	struct ft_growth growth;
@@ -177,6 +208,8 @@ int main(void)
 		cmocka_unit_test(what_is_filled_keeps_its_bytes),
 		cmocka_unit_test(growth_goes_to_the_end_and_not_beyond),
 		cmocka_unit_test(growth_takes_its_pages_ahead_of_use),
+		cmocka_unit_test(growth_that_is_to_stay_small_takes_little_at_a_time),
+		cmocka_unit_test(growth_that_is_to_stay_small_for_more_than_all_does_so_for_all),
 		cmocka_unit_test(growth_keeps_what_was_written),
 		cmocka_unit_test(slow_pages_are_followed_by_small_ones_for_a_while),
 		cmocka_unit_test(small_pages_end_with_the_memory),
