@@ -67,11 +67,10 @@ static bool is_stranger(const struct ft_flow *flow)
 	       (half->flags & (FT_HALF_MET | FT_HALF_START_SEEN)) == 0;
 }
 
-/* Its requests are answered. */
+/* The requests of a busy half are answered. */
 static bool is_owner(const struct ft_flow *flow)
 {
-	return flow->packets >= BUSY_PACKETS && flow->peer != 0 && is_reliable(flow) &&
-	       flow->half.acked != FT_PSN_NONE;
+	return flow->peer != 0 && is_reliable(flow) && flow->half.acked != FT_PSN_NONE;
 }
 
 /* Newest first: of a record that began more than once the first one met counts. */
@@ -177,7 +176,7 @@ static void compare(struct search *search, const struct stranger *stranger,
 	ft_firsts_frame(&stranger->worker->firsts, stranger->first, &found->frame);
 }
 
-/* Whether somebody else sent to the queue pair of this connection. */
+/* Whether somebody else sent to the queue pair of this busy half. */
 static bool visit(void *context, const struct ft_flow *flow)
 {
 	struct search *search = context;
@@ -226,7 +225,7 @@ size_t ft_second_senders(struct ft_worker *const *workers, unsigned count,
 		collect(&search, workers[i]);
 	for (unsigned i = 0; i < count && search.stranger_count != 0; i++) {
 		search.worker = workers[i];
-		ft_flow_each(workers[i]->flows, visit, &search);
+		ft_flow_each_busy(workers[i]->flows, BUSY_PACKETS, visit, &search);
 	}
 	free(search.strangers);
 	qsort(found, search.count, sizeof *found, by_frame);

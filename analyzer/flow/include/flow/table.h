@@ -237,5 +237,9 @@ void ft_flow_on_evict(struct ft_flow_table *table, ft_flow_evicted *evicted, voi
 void ft_flow_each(const struct ft_flow_table *table,
 		  bool (*visit)(void *context, const struct ft_flow *flow), void *context);
 
+/* Likewise those with so many packets at least; of the others only the first line is read. */
+void ft_flow_each_busy(const struct ft_flow_table *table, uint64_t packets,
+		       bool (*visit)(void *context, const struct ft_flow *flow), void *context);
+
 /* As of now. `used` never falls: a record that made room is at once another's. `created` counts those, too. */
 struct ft_flow_table_stats ft_flow_table_stats(const struct ft_flow_table *table);

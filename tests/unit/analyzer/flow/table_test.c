@@ -210,6 +210,41 @@ static void nothing_is_lost_while_a_table_fills(void **state)
 	ft_flow_table_destroy(table);
 }
 
+/* Records visited, by what their keys are numbered with. */
+struct visited {
+	uint32_t numbers[64], count, most;
+};
+
+static bool note(void *context, const struct ft_flow *flow)
+{
+	struct visited *visited = context;
+
+	assert_true(visited->count < visited->most);
+	memcpy(&visited->numbers[visited->count++], flow->key.src, sizeof visited->numbers[0]);
+	return visited->count < visited->most;
+}
+
+/* 300 halves of 0 to 9 packets: every tenth has 9, and the last of all. */
+static void busy_records_are_visited_in_order_and_no_others(void **state)
+{
+	struct visited all = { .most = 64 }, three = { .most = 3 };
+	struct ft_flow_table *table;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, 1000, SEED), 0);
+	ft_flow_each_busy(table, 0, note, &all);
+	assert_int_equal(all.count, 0);
+	for (uint32_t number = 0; number < 300; number++)
+		touch(table, number, 1)->packets = number % 10;
+	ft_flow_each_busy(table, 9, note, &all);
+	assert_int_equal(all.count, 30);
+	for (uint32_t i = 0; i < all.count; i++)
+		assert_int_equal(all.numbers[i], 10 * i + 9);
+	ft_flow_each_busy(table, 9, note, &three);
+	assert_int_equal(three.count, 3);
+	ft_flow_table_destroy(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +256,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_time_is_not_taken_for_silent),
 		cmocka_unit_test(ten_thousand_insertions_leave_a_table_that_finds_what_it_holds),
 		cmocka_unit_test(nothing_is_lost_while_a_table_fills),
+		cmocka_unit_test(busy_records_are_visited_in_order_and_no_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
