@@ -23,7 +23,8 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 	made->config = *config;
 	made->qps = qps;
 	made->sink = *sink;
-	made->ends.seed = made->spares.seed = made->keys.seed = made->strangers.seed = config->seed;
+	made->ends.seed = made->spares.seed = made->keys.seed = config->seed;
+	made->strangers.seed = made->unpaired.seed = config->seed;
 	made->store.most = config->messages;
 	if (ft_nccl_straight_reserve(&made->straights, config) != 0) {
 		free(made);
@@ -52,6 +53,7 @@ void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
 	ft_nccl_ends_free(&connections->spares);
 	ft_nccl_keys_free(&connections->keys);
 	ft_nccl_strangers_free(&connections->strangers);
+	ft_nccl_unpaired_free(&connections->unpaired);
 	ft_nccl_store_free(&connections->store);
 	free(connections->cut_setups);
 	ft_nccl_drop_kept(connections);

@@ -9,6 +9,7 @@
 #include "store.h"
 #include "straight.h"
 #include "strangers.h"
+#include "unpaired.h"
 
 /*
  * A connection that is followed, and what the files that do it share.
@@ -33,7 +34,7 @@
  *     straight.c     the same of audits                 straight_turn.c, straight_back.c  onto it and back
  *     straight_lanes.c  likewise over several queue pairs   straight_lanes_turn.c  onto it and back
  *     msn.c          which message, by ACKs
- *     bind.c         whose data is whose                pairing.c    whose answers
+ *     bind.c         whose data is whose                pairing.c, unpaired.c  whose answers
  *     bind_all.c     likewise, as a connection begins   lock_lone.c  from one clear-to-send and its answer
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
@@ -154,16 +155,6 @@ struct ft_nccl_followed {
 	struct ft_nccl_request straight_request;
 };
 
-/* A lane that was found by its data: which queue pair of the sender the answers go to is not known yet. */
-enum { FT_NCCL_UNPAIRED = 64 };
-
-struct ft_nccl_unpaired {
-	uint32_t connection;
-	uint32_t qpn; /* that answers of late went to */
-	uint32_t votes;
-	uint8_t lane;
-};
-
 enum { FT_NCCL_RUNS = 256, FT_NCCL_HINTS = 1 << 14, FT_NCCL_WAITING = 64, FT_NCCL_DOUBTS = 64 };
 
 /* Where data packets went of late: see run.h. */
@@ -217,8 +208,7 @@ struct ft_nccl_connections {
 	bool has_blind;    /* nothing can be read of one at least */
 	struct ft_nccl_keys keys;
 	struct ft_nccl_stranger_table strangers;
-	struct ft_nccl_unpaired unpaired[FT_NCCL_UNPAIRED];
-	unsigned unpaired_count;
+	struct ft_nccl_unpaired_table unpaired;
 	struct ft_nccl_store store;
 	bool is_lossy;  /* packets are missing, perhaps such as are not shown */
 	uint64_t found; /* told so far */

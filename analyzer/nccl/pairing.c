@@ -9,26 +9,39 @@
 
 enum { NEAR = 64, VOTES = 3 };
 
+/* The ends of a lane's answers. */
+static const struct ft_nccl_place *from_of(const struct ft_nccl_followed *followed, uint8_t lane)
+{
+	const struct ft_nccl_party *receiver = &followed->model.receiver;
+
+	return &receiver->places[receiver->qp_device[lane]];
+}
+
+static const struct ft_nccl_place *to_of(const struct ft_nccl_followed *followed, uint8_t lane)
+{
+	const struct ft_nccl_party *sender = &followed->model.sender;
+
+	return &sender->places[sender->qp_device[lane]];
+}
+
 void ft_nccl_await_pair(struct ft_nccl_connections *connections,
 			const struct ft_nccl_followed *followed, uint8_t lane)
 {
-	if (connections->unpaired_count == FT_NCCL_UNPAIRED)
-		return;
-	connections->unpaired[connections->unpaired_count++] = (struct ft_nccl_unpaired){
-		.connection = followed->model.connection, .lane = lane, .qpn = FT_NCCL_NONE
-	};
+	struct ft_nccl_unpaired_table *table = &connections->unpaired;
+	uint32_t chain = ft_nccl_unpaired_chain(table, from_of(followed, lane)->address,
+						to_of(followed, lane)->address,
+						followed->lanes[lane].udp_sport);
+
+	if (ft_nccl_unpaired_put(table, chain, followed->model.connection, lane) != 0)
+		connections->dropped++;
 }
 
 static bool is_back(const struct ft_nccl_followed *followed, uint8_t lane,
 		    const struct ft_nccl_seen *seen)
 {
-	const struct ft_nccl_party *sender = &followed->model.sender;
-	const struct ft_nccl_party *receiver = &followed->model.receiver;
-
 	return ft_nccl_is_in(followed, seen->ends.vni) &&
-	       memcmp(seen->ends.src, receiver->places[receiver->qp_device[lane]].address, 16) ==
-		       0 &&
-	       memcmp(seen->ends.dst, sender->places[sender->qp_device[lane]].address, 16) == 0;
+	       memcmp(seen->ends.src, from_of(followed, lane)->address, 16) == 0 &&
+	       memcmp(seen->ends.dst, to_of(followed, lane)->address, 16) == 0;
 }
 
 /* By the port both directions share; or by what it acknowledges, several times, alone among the lanes. */
@@ -47,41 +60,59 @@ static bool is_answer(struct ft_nccl_unpaired *unpaired, const struct ft_nccl_fo
 		return true;
 	if (behind < 1 || behind > NEAR || seen->udp_sport != lane->udp_sport)
 		return false;
-	unpaired->votes = unpaired->qpn == seen->dest_qp ? unpaired->votes + 1 : 1;
+	unpaired->votes = unpaired->qpn == seen->dest_qp ? (uint8_t)(unpaired->votes + 1) : 1;
 	unpaired->qpn = seen->dest_qp;
 	return unpaired->votes >= VOTES;
 }
 
-static void pair(struct ft_nccl_connections *connections, unsigned at,
+/* The lane's answers go to the queue pair of this one. */
+static void pair(struct ft_nccl_connections *connections, struct ft_nccl_unpaired unpaired,
 		 const struct ft_nccl_seen *seen)
 {
-	struct ft_nccl_unpaired *unpaired = &connections->unpaired[at];
-	struct ft_nccl_followed *followed = connections->all[unpaired->connection];
+	struct ft_nccl_followed *followed = connections->all[unpaired.connection];
 	struct ft_nccl_end end = { .qpn = seen->dest_qp,
 				   .vni = seen->ends.vni,
 				   .told_vni = seen->ends.vni,
-				   .connection = unpaired->connection,
-				   .lane = unpaired->lane,
+				   .connection = unpaired.connection,
+				   .lane = unpaired.lane,
 				   .role = FT_NCCL_AT_SENDER,
 				   .by_lid = seen->ends.by_lid != 0 };
 
 	memcpy(end.address, seen->ends.dst, sizeof end.address);
-	followed->model.sender.qpns[unpaired->lane] = seen->dest_qp;
-	*unpaired = connections->unpaired[--connections->unpaired_count];
+	followed->model.sender.qpns[unpaired.lane] = seen->dest_qp;
 	if (ft_nccl_claim(connections, &end) == 0)
 		ft_nccl_note(connections, followed, end.lane,
 			     followed->blind ? FT_NCCL_N5 : FT_NCCL_N4);
 	ft_nccl_cut_setup_find(connections, followed);
 }
 
+/* Nothing is to be told of it any more: its queue pairs are another one's, or a set-up has told them. */
+static bool is_settled(const struct ft_nccl_followed *followed, uint8_t lane)
+{
+	return followed->retired || followed->model.sender.qpns[lane] != FT_NCCL_NONE;
+}
+
 void ft_nccl_pair(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen)
 {
-	for (unsigned i = 0; i < connections->unpaired_count; i++) {
-		struct ft_nccl_unpaired *unpaired = &connections->unpaired[i];
+	struct ft_nccl_unpaired_table *table = &connections->unpaired;
+	struct ft_nccl_unpaired_walk walk = ft_nccl_unpaired_begin(
+		table,
+		ft_nccl_unpaired_chain(table, seen->ends.src, seen->ends.dst, seen->udp_sport));
 
-		if (is_answer(unpaired, connections->all[unpaired->connection], seen)) {
-			pair(connections, i, seen);
+	while (walk.at != FT_NCCL_NONE) {
+		struct ft_nccl_unpaired *unpaired = &table->all[walk.at];
+		const struct ft_nccl_followed *followed = connections->all[unpaired->connection];
+
+		if (is_settled(followed, unpaired->lane)) {
+			ft_nccl_unpaired_remove(table, &walk);
+		} else if (is_answer(unpaired, followed, seen)) {
+			struct ft_nccl_unpaired found = *unpaired;
+
+			ft_nccl_unpaired_remove(table, &walk);
+			pair(connections, found, seen);
 			return;
+		} else {
+			ft_nccl_unpaired_step(table, &walk);
 		}
 	}
 }
