@@ -60,18 +60,20 @@ void ft_watch_answer(struct ft_worker *worker, struct ft_item *item, struct ft_f
 
 /*
  * Show it, if its operation is worth a look; `flow` is its half-connection. Most are the middle of a write, and are not.
- * Which are, of one that is followed, is as good as random: there is no branch on that.
+ * Which of the others are, of one that is followed, is as good as random: there is no branch on that.
  */
 static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
 	uint32_t opcode = item->observed.opcode, psn = item->observed.psn;
 
+	if (opcode == FT_WATCH_MIDDLE)
+		return;
 	if (flow->watched >= FT_WATCH_ASKING) {
 		uint32_t acks = ft_watch_is_sample(psn);
 
 		ft_watch_mark(worker, item,
 			      ft_watch_is_among(FT_WATCH_WRITES | acks << FT_WATCH_ACK, opcode));
-	} else if (opcode == FT_WATCH_MIDDLE || opcode >= 32) {
+	} else if (opcode >= 32) {
 		return;
 	} else if (flow->watched < FT_WATCH_FOLLOWED) {
 		bool is_idle = flow->watched == FT_WATCH_IDLE && psn % FT_WATCH_AGAIN != 0;
