@@ -111,9 +111,10 @@ struct ft_nccl_straight_lane {
 	uint32_t acked;                /* newest of these PSNs; FT_NCCL_NONE: none here */
 	uint64_t at;                   /* its last message .. */
 	uint64_t first;                /* .. and the first that may be next */
-	uint32_t begun_frame;          /* of `at`, if it began of late */
-	uint32_t begun;                /* messages, since it went straight */
-	uint8_t stage;                 /* enum ft_nccl_straight_stage */
+	uint64_t likely;      /* the one under way, or that comes next if lanes take turns */
+	uint32_t begun_frame; /* of `at`, if it began of late */
+	uint32_t begun;       /* messages, since it went straight */
+	uint8_t stage;        /* enum ft_nccl_straight_stage */
 };
 
 struct ft_nccl_connections;
@@ -154,6 +155,8 @@ struct ft_nccl_straight {
 			bool searched;
 			bool numbered; /* as of the connection */
 			bool is_adaptive_known;
+			/* the newest so many were asked for in places that do not overlap, by lower halves */
+			uint8_t apart;
 		};
 	};
 
@@ -236,6 +239,12 @@ static inline struct ft_nccl_straight_part *ft_nccl_straight_part(
 	uint32_t lane)
 {
 	return (struct ft_nccl_straight_part *)(whole + 1) + (straight->parts == 1 ? 0 : lane);
+}
+
+/* Several lanes: from one message of a lane to the next, as they mostly are. */
+static inline uint32_t ft_nccl_straight_stride(const struct ft_nccl_straight *straight)
+{
+	return straight->parts == 1 ? straight->lane_count : 1;
 }
 
 /* The length that an immediate says. */

@@ -15,13 +15,38 @@ static bool came_whole(const struct ft_nccl_straight *straight,
 	       ft_nccl_straight_says(straight, whole->immdt) == (uint32_t)whole->written;
 }
 
-/*
- * The only one of those asked for that a write fits, and that is in turn; NULL: that is for the general way to tell. What
- * has come on other lanes may have been asked for in the same place, and so may what was asked for long since.
- */
-static struct ft_nccl_straight_whole *message_for(const struct ft_nccl_straight *straight,
-						  uint64_t first,
-						  const struct ft_observed *observed, uint64_t *k)
+static inline uint32_t asked_for(const struct ft_nccl_straight *straight, uint64_t k)
+{
+	return straight->asked[k % FT_NCCL_STRAIGHT_LEAST];
+}
+
+/* No message that may be next was asked for in a place that overlaps another one's, and the likely one is among them. */
+static inline bool are_apart(const struct ft_nccl_straight *straight,
+			     const struct ft_nccl_straight_lane *lane)
+{
+	uint64_t last = straight->newest - lane->first;
+
+	return last < straight->apart && lane->likely - lane->first <= last;
+}
+
+/* What was asked for long since, with as many messages behind it as may wait, may be over. */
+static inline bool is_recent(const struct ft_nccl_straight *straight, uint64_t k)
+{
+	return straight->newest - k < FT_NCCL_ASKED_AHEAD || straight->numbered;
+}
+
+/* Of a write that fits this message alone. */
+static inline bool is_in_turn(const struct ft_nccl_straight *straight, uint64_t first,
+			      const struct ft_nccl_straight_whole *whole, uint64_t k)
+{
+	return is_recent(straight, k) &&
+	       (straight->searched ? !came_whole(straight, whole) : k == first);
+}
+
+/* The only one of those asked for that a write fits, and that is in turn, by a look at all. */
+static struct ft_nccl_straight_whole *search(const struct ft_nccl_straight *straight,
+					     uint64_t first, const struct ft_observed *observed,
+					     uint64_t *k)
 {
 	uint32_t room = straight->offered - observed->length, va = (uint32_t)observed->va;
 	struct ft_nccl_straight_whole *whole, *found = NULL;
@@ -30,22 +55,39 @@ static struct ft_nccl_straight_whole *message_for(const struct ft_nccl_straight 
 	if (straight->newest - first >= FT_NCCL_STRAIGHT_LEAST)
 		return NULL;
 	for (uint64_t at = first; at <= straight->newest; at++) {
-		if (va - straight->asked[at % FT_NCCL_STRAIGHT_LEAST] > room)
+		if (va - asked_for(straight, at) > room)
 			continue;
 		whole = ft_nccl_straight_whole(straight, at);
 		if (observed->va - whole->va > room)
 			continue;
 		if (straight->searched && came_whole(straight, whole)) {
-			alone = false;
+			alone = straight->numbered;
 			continue;
 		}
 		if (found != NULL || (at != first && !straight->searched))
 			return NULL;
 		found = whole;
-		alone = straight->newest - at < FT_NCCL_ASKED_AHEAD;
+		alone = is_recent(straight, at);
 		*k = at;
 	}
-	return alone || straight->numbered ? found : NULL;
+	return alone ? found : NULL;
+}
+
+/*
+ * The only one of those asked for that a write fits, and that is in turn; NULL: that is for the general way to tell. What
+ * has come on other lanes may have been asked for in the same place, and so may what was asked for long since.
+ */
+static struct ft_nccl_straight_whole *message_for(const struct ft_nccl_straight *straight,
+						  const struct ft_nccl_straight_lane *lane,
+						  const struct ft_observed *observed, uint64_t *k)
+{
+	uint32_t room = straight->offered - observed->length;
+	struct ft_nccl_straight_whole *whole = ft_nccl_straight_whole(straight, lane->likely);
+
+	*k = lane->likely;
+	if (!are_apart(straight, lane) || observed->va - whole->va > room)
+		return search(straight, lane->first, observed, k);
+	return is_in_turn(straight, lane->first, whole, *k) ? whole : NULL;
 }
 
 /* Of those that take turns no other lane has any of it. */
@@ -126,7 +168,7 @@ static void begin(struct ft_nccl_straight *straight, struct ft_nccl_straight_who
 	whole->used |= (uint8_t)(1u << lane_index);
 	whole->begun |= (uint8_t)(1u << lane_index);
 	whole->written += observed->length;
-	lane->at = k;
+	lane->at = lane->likely = k;
 	lane->first = k + straight->step;
 	lane->begun_frame = (uint32_t)observed->frame;
 	lane->begun++;
@@ -150,6 +192,7 @@ static void pass_last(struct ft_nccl_straight *straight, struct ft_nccl_straight
 static void end(struct ft_nccl_straight *straight, struct ft_nccl_straight_whole *whole,
 		uint8_t lane_index, uint32_t immdt, uint64_t frame)
 {
+	struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
 	uint8_t bit = (uint8_t)(1u << lane_index);
 
 	ft_nccl_straight_part(straight, whole, lane_index)->imm_frame = (uint32_t)frame;
@@ -158,7 +201,8 @@ static void end(struct ft_nccl_straight *straight, struct ft_nccl_straight_whole
 	whole->immdt = immdt;
 	whole->waiting &= straight->parts == 1 ? 0 : (uint8_t)~bit;
 	straight->by_length += ft_nccl_straight_says(straight, immdt) == whole->written ? 1 : 0;
-	straight->lanes[lane_index].stage = FT_NCCL_STRAIGHT_IDLE;
+	lane->likely = lane->at + ft_nccl_straight_stride(straight);
+	lane->stage = FT_NCCL_STRAIGHT_IDLE;
 }
 
 static bool take_begin(struct ft_nccl_straight *straight, uint8_t lane_index,
@@ -174,7 +218,7 @@ static bool take_begin(struct ft_nccl_straight *straight, uint8_t lane_index,
 
 	if (!begins(straight, lane, observed))
 		return false;
-	whole = message_for(straight, lane->first, observed, &k);
+	whole = message_for(straight, lane, observed, &k);
 	if (whole == NULL || !is_untouched(straight, whole, bit) ||
 	    (is_only &&
 	     !is_right_end(straight, whole, k, bit, immdt, whole->written + observed->length)))
@@ -240,6 +284,24 @@ static bool take_only(struct ft_nccl_straight *straight, uint8_t lane_index,
 
 /* --- clear-to-sends --- */
 
+/* Places that are offered in turn stay apart, once they are. */
+static void note_place(struct ft_nccl_straight *straight, uint64_t k, uint32_t va)
+{
+	uint32_t apart = straight->apart, count = 0;
+
+	if (apart == 0 || asked_for(straight, k - apart) != va) {
+		while (count < apart && count < FT_NCCL_STRAIGHT_LEAST - 1) {
+			uint32_t before = asked_for(straight, k - 1 - count);
+
+			if (va - before < straight->offered || before - va < straight->offered)
+				break;
+			count++;
+		}
+		straight->apart = (uint8_t)(count + 1);
+	}
+	straight->asked[k % FT_NCCL_STRAIGHT_LEAST] = va;
+}
+
 static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
 {
 	const struct ft_observed *observed = glimpse->observed;
@@ -258,7 +320,7 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 		.cts_frame = (uint32_t)observed->frame,
 		.waiting = straight->all,
 	};
-	straight->asked[k % FT_NCCL_STRAIGHT_LEAST] = (uint32_t)va;
+	note_place(straight, k, (uint32_t)va);
 	straight->newest = k;
 	straight->cts_psn = ft_psn_add(straight->cts_psn, 1);
 	straight->cts_left--;
@@ -269,15 +331,16 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 
 /* --- any --- */
 
-/* Of data the message under way, or the one behind that, if lanes take turns as they mostly do. */
+/* The answers to other lanes than the first ask for none. */
 uintptr_t ft_nccl_straight_ahead_of_lane(const struct ft_nccl_straight *straight, uint32_t place)
 {
-	bool is_data = ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER;
+	bool is_cts = place == ft_nccl_straight_place(0, FT_NCCL_AT_SENDER);
 	const struct ft_nccl_straight_lane *lane = &straight->lanes[ft_nccl_straight_lane(place)];
-	uint64_t stride = straight->parts == 1 ? straight->lane_count : 1;
-	uint64_t k = lane->at + (lane->stage == FT_NCCL_STRAIGHT_IDLE ? stride : 0);
 
-	return (uintptr_t)ft_nccl_straight_whole(straight, is_data ? k : straight->newest + 1);
+	if (!is_cts && ft_nccl_straight_role(place) == FT_NCCL_AT_SENDER)
+		return (uintptr_t)lane;
+	return (uintptr_t)ft_nccl_straight_whole(straight,
+						 is_cts ? straight->newest + 1 : lane->likely);
 }
 
 /* NAKs tell more. What was not seen yet is not to be acknowledged; clear-to-sends go over the first lane. */

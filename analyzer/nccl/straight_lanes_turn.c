@@ -40,6 +40,7 @@ static void begin(struct ft_nccl_followed *followed)
 	straight->searched = !ft_nccl_split_is_known(followed);
 	straight->numbered = followed->numbered;
 	straight->is_adaptive_known = followed->model.adaptive != FT_NCCL_UNKNOWN;
+	straight->apart = 0;
 	straight->lane_count = followed->lane_count;
 	straight->parts = is_split ? followed->lane_count : 1;
 	straight->step = straight->searched ? 1 : (uint8_t)ft_nccl_split_step(followed);
@@ -67,6 +68,7 @@ static void take_over_lane(struct ft_nccl_followed *followed, uint8_t i)
 		.psn = lane->data.next,
 		.acked = FT_NCCL_NONE,
 		.at = lane->at,
+		.likely = lane->at + (lane->open ? 0 : ft_nccl_straight_stride(followed->straight)),
 		.first = followed->straight->searched
 				 ? lane->next
 				 : ft_nccl_split_first(followed, i, lane->next),
