@@ -396,11 +396,10 @@ void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
 {
 	const struct ft_nccl_hint *hint = &connections->hints[number % FT_NCCL_HINTS];
 
-	if (connections->straights == NULL)
-		return;
-	ft_nccl_straight_prefetch(&connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES],
-				  hint->at % FT_NCCL_STRAIGHT_PLACES);
-	__builtin_prefetch((const void *)hint->ahead, 1);
+	if (connections->straights != NULL)
+		ft_nccl_straight_prefetch(
+			&connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES], hint->needs,
+			hint->ahead);
 }
 
 /* Whose it is, if it goes straight; the hint will do next time. */
@@ -416,8 +415,11 @@ static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connec
 		return NULL;
 	straight = &connections->straights[end->connection];
 	place = ft_nccl_straight_place(end->lane, end->role);
+	if (!straight->is_on || !ft_nccl_straight_has(straight, place, key))
+		return NULL;
 	hint->at = FT_NCCL_STRAIGHT_PLACES * end->connection + place;
-	return straight->is_on && ft_nccl_straight_has(straight, place, key) ? straight : NULL;
+	hint->needs = ft_nccl_straight_needs(straight, place);
+	return straight;
 }
 
 /* Flows have LIDs as numbers of the host, ends as they are on the wire. */

@@ -188,9 +188,11 @@ struct ft_nccl_waiting {
 
 /* Where packets of a number went last. */
 struct ft_nccl_hint {
-	uint32_t at;     /* id x FT_NCCL_STRAIGHT_PLACES + place */
-	uintptr_t ahead; /* to be fetched, and no more: it need not be there any longer */
+	uint32_t at; /* id x FT_NCCL_STRAIGHT_PLACES + place */
+	struct ft_nccl_straight_needs needs;
+	uintptr_t ahead; /* ft_nccl_straight_ahead() */
 };
+static_assert(sizeof(struct ft_nccl_hint) == 16, "four in a cache line");
 
 struct ft_nccl_connections {
 	struct ft_nccl_config config;

@@ -207,6 +207,33 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 
 /* --- any --- */
 
+enum {
+	LINE_OF_CTS = offsetof(struct ft_nccl_straight, cts_va) / FT_NCCL_STRAIGHT_LINE,
+	LINE_OF_ENTRY = offsetof(struct ft_nccl_straight, entry) / FT_NCCL_STRAIGHT_LINE,
+	LINE_OF_LANES = offsetof(struct ft_nccl_straight, lanes) / FT_NCCL_STRAIGHT_LINE,
+	LINE_OF_ASKED = offsetof(struct ft_nccl_straight, asked) / FT_NCCL_STRAIGHT_LINE,
+};
+
+/* Clear-to-sends, and what acknowledges them, go over the first lane. */
+struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straight *straight,
+						     uint32_t place)
+{
+	bool is_several = straight->stage == FT_NCCL_STRAIGHT_SEVERAL;
+	uint8_t lane = (uint8_t)ft_nccl_straight_lane(place);
+	uint8_t line_of_lane = is_several ? (uint8_t)(LINE_OF_LANES + lane) : 0;
+	size_t bytes = is_several ? ft_nccl_straight_whole_bytes(straight)
+				  : sizeof(struct ft_nccl_straight_message);
+
+	if (lane != 0)
+		return (struct ft_nccl_straight_needs){ { line_of_lane }, 0 };
+	if (ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER)
+		return (struct ft_nccl_straight_needs){ { LINE_OF_CTS, line_of_lane }, 0 };
+	return (struct ft_nccl_straight_needs){
+		{ LINE_OF_CTS, LINE_OF_ENTRY, is_several ? LINE_OF_ASKED : 0 },
+		(uint8_t)(bytes / FT_NCCL_STRAIGHT_UNIT),
+	};
+}
+
 uintptr_t ft_nccl_straight_ahead(const struct ft_nccl_straight *straight, uint32_t place)
 {
 	bool is_data = ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER;

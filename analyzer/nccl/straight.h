@@ -280,18 +280,33 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 /* Go straight from here on, if it is known what comes next. */
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 
-/* Fetch from memory what packets to this place ask for, whichever end it is of; but for their message. */
+/*
+ * What packets to a place ask for of memory, besides the first two cache lines of a connection: further lines of it, by number
+ * (0: none); and from the message that is likely to come next to the one behind it, if those come several in a row.
+ */
+enum { FT_NCCL_STRAIGHT_ROW = 4 /* clear-to-sends */, FT_NCCL_STRAIGHT_UNIT = 32 /* bytes */ };
+
+struct ft_nccl_straight_needs {
+	uint8_t lines[3];
+	uint8_t step; /* FT_NCCL_STRAIGHT_UNIT each; 0: one message */
+};
+struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straight *straight,
+						     uint32_t place);
+
+/* Fetch it. `ahead`: where the message is, or was. */
 static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *straight,
-					     uint32_t place)
+					     struct ft_nccl_straight_needs needs, uintptr_t ahead)
 {
 	const uint8_t *lines = (const uint8_t *)straight;
 
 	__builtin_prefetch(lines, 1);
 	__builtin_prefetch(lines + FT_NCCL_STRAIGHT_LINE);
-	__builtin_prefetch(lines + 2 * FT_NCCL_STRAIGHT_LINE, 1);
-	__builtin_prefetch(straight->entry);
-	__builtin_prefetch(&straight->lanes[ft_nccl_straight_lane(place)], 1);
-	__builtin_prefetch(straight->asked);
+	for (unsigned i = 0; i < sizeof needs.lines; i++)
+		__builtin_prefetch(lines + needs.lines[i] * FT_NCCL_STRAIGHT_LINE, 1);
+	for (unsigned i = 0; i < FT_NCCL_STRAIGHT_ROW; i++)
+		__builtin_prefetch(
+			(const void *)(ahead + i * (uintptr_t)needs.step * FT_NCCL_STRAIGHT_UNIT),
+			1);
 }
 
 /* Where the message is that the next packet to this place is likely to be of. */
