@@ -214,7 +214,7 @@ enum {
 	LINE_OF_ASKED = offsetof(struct ft_nccl_straight, asked) / FT_NCCL_STRAIGHT_LINE,
 };
 
-/* Clear-to-sends, and what acknowledges them, go over the first lane. */
+/* Clear-to-sends go over the first lane. */
 struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straight *straight,
 						     uint32_t place)
 {
@@ -224,10 +224,8 @@ struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straig
 	size_t bytes = is_several ? ft_nccl_straight_whole_bytes(straight)
 				  : sizeof(struct ft_nccl_straight_message);
 
-	if (lane != 0)
+	if (place != ft_nccl_straight_place(0, FT_NCCL_AT_SENDER))
 		return (struct ft_nccl_straight_needs){ { line_of_lane }, 0 };
-	if (ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER)
-		return (struct ft_nccl_straight_needs){ { LINE_OF_CTS, line_of_lane }, 0 };
 	return (struct ft_nccl_straight_needs){
 		{ LINE_OF_CTS, LINE_OF_ENTRY, is_several ? LINE_OF_ASKED : 0 },
 		(uint8_t)(bytes / FT_NCCL_STRAIGHT_UNIT),
@@ -243,14 +241,17 @@ uintptr_t ft_nccl_straight_ahead(const struct ft_nccl_straight *straight, uint32
 	return (uintptr_t)message_at(straight, is_data ? straight->next : straight->newest + 1);
 }
 
-/* Two addresses of 16 bytes: a call would cost more. */
-static inline bool is_same_pair(const uint8_t *one, const uint8_t *other)
+/* Two addresses of 16 bytes each: calls would cost more. */
+static inline bool is_between(const struct ft_flow_key *key, const uint8_t src[16],
+			      const uint8_t dst[16])
 {
-	uint64_t a[4], b[4];
+	uint64_t from[2], to[2], a[2], b[2];
 
-	memcpy(a, one, sizeof a);
-	memcpy(b, other, sizeof b);
-	return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+	memcpy(from, key->src, sizeof from);
+	memcpy(to, key->dst, sizeof to);
+	memcpy(a, src, sizeof a);
+	memcpy(b, dst, sizeof b);
+	return ((from[0] ^ a[0]) | (from[1] ^ a[1]) | (to[0] ^ b[0]) | (to[1] ^ b[1])) == 0;
 }
 
 /* Which end it is, and of which lane, is as good as random: there is no branch on that. */
@@ -258,12 +259,14 @@ bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t plac
 			  const struct ft_flow_key *key)
 {
 	uint32_t role = ft_nccl_straight_role(place), lane = ft_nccl_straight_lane(place);
-	const uint8_t *from_to = straight->hosts[FT_NCCL_AT_RECEIVER - role];
 	const uint32_t *qpns = lane == 0 ? straight->qpns : straight->lanes[lane].qpns;
 	bool is_there = (lane == 0) | (straight->stage == FT_NCCL_STRAIGHT_SEVERAL);
 	bool is_named = ft_nccl_straight_name(key->dest_qp, key->by_lid) == qpns[role];
 
-	return (is_there & is_named & is_same_pair(from_to, key->src)) != 0;
+	bool is_between_them =
+		is_between(key, straight->hosts[FT_NCCL_AT_RECEIVER - role], straight->hosts[role]);
+
+	return (is_there & is_named & is_between_them) != 0;
 }
 
 /* Where data goes clear-to-sends are acknowledged, too. What was not seen yet is not to be acknowledged. */

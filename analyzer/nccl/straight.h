@@ -121,7 +121,10 @@ struct ft_nccl_connections;
 struct ft_nccl_followed;
 struct ft_nccl_transfer;
 
-/* Of all connections side by side. By cache line: what comes next; whose packets; clear-to-sends; the next of them. */
+/*
+ * Of all connections side by side. By cache line: what comes next; whose packets; clear-to-sends; the next of them. The first
+ * two are all that data and acknowledgments ask for, besides their lane, where there are several, and their message.
+ */
 struct ft_nccl_straight {
 	_Alignas(FT_NCCL_STRAIGHT_LINE) bool is_on;
 	uint8_t stage;   /* enum ft_nccl_straight_stage */
@@ -134,8 +137,9 @@ struct ft_nccl_straight {
 	uint32_t length_most; /* of a write */
 	uint32_t frames;      /* upper half of all their numbers */
 	uint32_t packets;     /* clear-to-sends, and of data, as far as they are shown */
+	uint32_t cts_psn;     /* of the next clear-to-send */
+	uint32_t acked;       /* newest of these PSNs; FT_NCCL_NONE: none here */
 	uint64_t newest;      /* message asked for */
-	uint64_t bytes;       /* written */
 	union {
 		struct {
 			uint32_t data_psn;
@@ -160,17 +164,17 @@ struct ft_nccl_straight {
 		};
 	};
 
-	uint8_t hosts[3][16]; /* sender, receiver, sender */
+	uint8_t hosts[2][16]; /* by enum ft_nccl_role */
 	uint32_t qpns[2];     /* of the first lane, by enum ft_nccl_role: ft_nccl_straight_name() */
 	union {               /* message k in place k & mask */
 		struct ft_nccl_straight_message *messages;
 		uint8_t *wholes; /* several lanes: ft_nccl_straight_whole() */
 	};
+	uint64_t bytes;                    /* written */
+	struct ft_nccl_followed *followed; /* whose it is */
 
 	uint64_t cts_va; /* of the next one */
-	uint32_t cts_psn;
 	uint32_t fifo_rkey;
-	uint32_t acked;         /* newest of these PSNs; FT_NCCL_NONE: none here */
 	uint32_t cts_left;      /* until the first slot must come again, or one needs room */
 	uint16_t slots;         /* then the first again, a power of two; 0: not known */
 	uint16_t slot_bytes;    /* from one to the next */
@@ -180,8 +184,7 @@ struct ft_nccl_straight {
 	bool has_entry;                  /* `entry` is that of the message behind `entry_k` */
 	uint32_t many_bytes;             /* of `many` */
 	uint64_t entry_k;
-	struct ft_nccl_followed *followed; /* whose it is */
-	void *many;                        /* NULL, or room for messages */
+	void *many; /* NULL, or room for messages */
 
 	_Alignas(FT_NCCL_STRAIGHT_LINE)
 		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* but for its address */

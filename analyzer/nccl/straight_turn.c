@@ -250,9 +250,8 @@ static void begin(struct ft_nccl_followed *followed)
 	straight->cts_left = cts_left(followed);
 	straight->rkey = followed->straight_request.rkeys[0];
 	straight->length_most = length_most(followed);
-	memcpy(straight->hosts[0], model->sender.places[0].address, 16);
-	memcpy(straight->hosts[1], model->receiver.places[0].address, 16);
-	memcpy(straight->hosts[2], model->sender.places[0].address, 16);
+	memcpy(straight->hosts[FT_NCCL_AT_SENDER], model->sender.places[0].address, 16);
+	memcpy(straight->hosts[FT_NCCL_AT_RECEIVER], model->receiver.places[0].address, 16);
 	straight->qpns[FT_NCCL_AT_SENDER] = ft_nccl_straight_name(model->sender.qpns[0], by_lid);
 	straight->qpns[FT_NCCL_AT_RECEIVER] =
 		ft_nccl_straight_name(model->receiver.qpns[0], by_lid);
