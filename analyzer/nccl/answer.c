@@ -2,6 +2,7 @@
 
 #include <decode/packet.h>
 
+#include "failover.h"
 #include "order.h"
 #include "sizes.h"
 #include "split.h"
@@ -298,6 +299,12 @@ static struct ft_nccl_answer sizes_answer(struct ft_nccl_moment *moment, uint32_
 	uint32_t slots = followed->model.fifo.slots != 0 ? followed->model.fifo.slots : 256;
 	uint64_t from;
 
+	if (followed->failing) {
+		answer.k =
+			moment->lane->open ? moment->lane->at : ft_nccl_failover_answer(moment).k;
+		answer.sure = false;
+		return answer;
+	}
 	ft_nccl_turns_end_at(moment, slot, slots);
 	from = moment->lane->open ? moment->lane->at : moment->lane->next;
 	answer.k = from + (slot + slots - from % slots) % slots;
@@ -407,9 +414,14 @@ static void tell_more(const struct ft_nccl_moment *moment, const struct ft_nccl_
 static struct ft_nccl_answer next_message(struct ft_nccl_moment *moment)
 {
 	bool bare = ft_nccl_is_bare_end(moment->seen);
-	struct ft_nccl_answer answer =
-		ft_nccl_turns_count(moment) ? by_turns(moment, bare) : next_in_turn(moment, bare);
+	struct ft_nccl_answer answer;
 
+	if (moment->followed->failing)
+		answer = ft_nccl_failover_answer(moment);
+	else if (ft_nccl_turns_count(moment))
+		answer = by_turns(moment, bare);
+	else
+		answer = next_in_turn(moment, bare);
 	if (ft_nccl_is_lone_sizes(moment) && !has_cts(moment->followed, answer.k))
 		answer.kind = FT_NCCL_ANSWER_SIZES;
 	if (is_end(moment->followed, moment->seen) && answer.kind == FT_NCCL_ANSWER_DATA)

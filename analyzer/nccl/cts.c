@@ -236,7 +236,8 @@ static struct ft_nccl_transfer *place_for(struct ft_nccl_moment *moment, const s
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, ask->k);
 
-	if (transfer != NULL && !transfer->message.has_k && !is_for(followed, transfer, ask))
+	if (transfer != NULL && !transfer->message.has_k &&
+	    (followed->failing || !is_for(followed, transfer, ask)))
 		ft_nccl_keep(moment->connections, followed, transfer);
 	transfer = ft_nccl_transfer_of(moment->connections, followed, ask->k);
 	return transfer != NULL && !transfer->has_cts ? transfer : NULL;

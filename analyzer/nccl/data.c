@@ -2,6 +2,7 @@
 
 #include <decode/packet.h>
 
+#include "failover.h"
 #include "faults.h"
 #include "msn.h"
 #include "order.h"
@@ -130,6 +131,7 @@ static bool begin(struct ft_nccl_moment *moment)
 
 	ft_nccl_order_see(moment, &moment->lane->data_acked);
 	ft_nccl_turns_carry(moment);
+	ft_nccl_failover_see(moment);
 	answer = ft_nccl_answer_of(moment);
 	is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->turn == FT_NCCL_NEXT &&
 		   ft_nccl_stray_is_next(moment, true);

@@ -38,6 +38,7 @@
  *     bind_all.c     likewise, as a connection begins   lock_lone.c  from one clear-to-send and its answer
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
+ *     spares.c       what passes when a port fails      failover.c   data from then on
  */
 
 /* An ACK: so many requests were complete by this PSN. */
@@ -95,6 +96,7 @@ struct ft_nccl_followed {
 	struct ft_nccl_straight *straight;
 	struct ft_nccl_connection model; /* what others see of it */
 	bool given_up;                   /* it was none: ft_nccl_give_up() */
+	bool failing;                    /* a port failed: failover.h */
 	uint8_t misfits;                 /* by_grid: writes in a row that no FIFO has there */
 	bool retired;                    /* its queue pairs went to a later one */
 	bool overtaken; /* data was seen before its clear-to-send, or an ACK before what it is of: */

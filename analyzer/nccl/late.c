@@ -150,8 +150,9 @@ static struct ft_nccl_transfer *find_asking(const struct ft_nccl_moment *moment,
 		found = transfer;
 		*request = answered;
 	}
-	*is_sure = found != NULL && ((gap.is_next && found->message.k == gap.first) ||
-				     (count == 1 && is_lone(moment, &gap, found->message.k)));
+	*is_sure = found != NULL && !moment->followed->failing &&
+		   ((gap.is_next && found->message.k == gap.first) ||
+		    (count == 1 && is_lone(moment, &gap, found->message.k)));
 	return found;
 }
 

@@ -4,6 +4,7 @@
 
 #include <decode/packet.h>
 
+#include "failover.h"
 #include "learn.h"
 
 enum { READ_REQUEST = 0x0c, UC_SEND_ONLY_IMMEDIATE = 0x25 };
@@ -124,6 +125,8 @@ void ft_nccl_spares_see(struct ft_nccl_connections *connections, const struct ft
 	if (failover->first_frame == 0)
 		failover->first_frame = seen->frame;
 	failover->last_frame = seen->frame;
+	ft_nccl_straight_leave(sighting.followed);
+	ft_nccl_failover_begin(sighting.followed);
 	switch (sighting.role) {
 	case FT_NCCL_FRAME_PROBE:
 		failover->probes++;

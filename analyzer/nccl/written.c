@@ -2,6 +2,7 @@
 
 #include <decode/packet.h>
 
+#include "failover.h"
 #include "faults.h"
 #include "immediates.h"
 #include "protocol.h"
@@ -145,4 +146,5 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 		ft_nccl_fault_immediate(moment, transfer);
 	ft_nccl_immediate_learn(moment, transfer);
 	ft_nccl_turns_weigh(moment, transfer);
+	ft_nccl_failover_end_at(moment, transfer);
 }

@@ -11,7 +11,8 @@ enum {
 	RECORD = 160,
 	FLAGS = 32,
 	PROBED = 128,
-	HALF = 1500, /* of a message over two queue pairs */
+	LENGTH_OF_ALL = 3000, /* of a message over two queue pairs .. */
+	HALF = 1536,          /* .. of which the first one has so much: section 2.4 */
 };
 
 static struct follow *start_with(uint8_t queue_pairs, uint32_t probe_qpn, uint32_t recovery_qpn)
@@ -173,61 +174,181 @@ static void recovery_is_asked_for_answered_and_confirmed(void **state)
 	follow_stop(follow);
 }
 
-/* One half of message k on a queue pair: two packets, whose immediate is a number little-endian. */
-static void half(struct follow *follow, uint32_t psns[2], unsigned lane, uint64_t k, uint32_t at)
+/* What the immediates of a drill are. */
+enum immediates { NUMBER_LITTLE, NUMBER, LENGTH, IMMEDIATES };
+
+/* How a drill's messages use its two queue pairs, and how many are asked for ahead. */
+enum sharing { HALVES, HALVES_AHEAD, TURNS, TURNS_AHEAD, SHARINGS };
+enum { AHEAD = 3, FAILS_AT = 20, BACK_AT = 40, DRILL_END = 60 };
+
+/* A connection over two queue pairs, and whose each frame of data is. */
+struct drill {
+	struct follow *follow;
+	enum immediates immediates;
+	enum sharing sharing;
+	unsigned fails; /* this queue pair does */
+	uint64_t asked; /* so many messages were */
+	uint32_t psns[2];
+	uint64_t ks[1024]; /* by frame */
+};
+
+static uint32_t immediate_of(const struct drill *drill, uint64_t k)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	if (drill->immediates == LENGTH)
+		return LENGTH_OF_ALL;
+	return drill->immediates == NUMBER ? (uint32_t)k : (uint32_t)k << 24;
+}
+
+/* A part of message k on a queue pair. */
+static void part(struct drill *drill, unsigned lane, uint64_t k, uint32_t at, uint32_t length)
+{
+	for (uint32_t sent = 0; sent < length; sent += MTU) {
+		const bool is_last = length - sent <= MTU;
 		const struct packet packet = {
 			.from = SENDER,
 			.to = RECEIVER,
-			.opcode = i == 0 ? 0x06 : 0x09,
+			.opcode = is_last     ? 0x09
+				  : sent == 0 ? 0x06
+					      : 0x07,
 			.qpn = RECEIVER_QP + 2 * lane,
-			.psn = psns[lane]++,
+			.psn = drill->psns[lane]++,
 			.va = buffer_of(k) + at,
 			.rkey = DATA_KEY,
-			.length = HALF,
-			.immdt = (uint32_t)k << 24,
-			.payload = i == 0 ? MTU : HALF - MTU,
+			.length = length,
+			.immdt = immediate_of(drill, k),
+			.payload = is_last ? length - sent : MTU,
 		};
+		struct ft_nccl_shown told;
 
-		follow_packet(follow, &packet);
+		assert_true(shown(drill->follow, &packet, &told));
+		assert_true(!told.has_k || told.k == k);
+		assert_true(drill->follow->frame < sizeof drill->ks / sizeof drill->ks[0]);
+		drill->ks[drill->follow->frame] = k;
 	}
 }
 
-static void converse_in_halves(struct follow *follow, uint32_t psns[2], unsigned lane,
-			       uint64_t from, uint64_t to)
+static bool has_halves(const struct drill *drill)
+{
+	return drill->sharing <= HALVES_AHEAD;
+}
+
+/* The message's parts by the rule, or what is left of it over the other queue pair; `parts`: bits. */
+static void send(struct drill *drill, uint64_t k, unsigned parts, bool has_failed)
+{
+	const bool is_turns = !has_halves(drill);
+
+	for (unsigned i = 0; i < (is_turns ? 1 : 2); i++) {
+		unsigned lane = is_turns ? k % 2 : i;
+		uint32_t at = i == 0 ? 0 : HALF, end = i == 0 && !is_turns ? HALF : LENGTH_OF_ALL;
+
+		if (has_failed)
+			lane = 1 - drill->fails;
+		if ((parts >> i & 1) != 0)
+			part(drill, lane, k, at, end - at);
+	}
+}
+
+static void ask_to(struct drill *drill, uint64_t k)
+{
+	const bool is_ahead = drill->sharing == HALVES_AHEAD || drill->sharing == TURNS_AHEAD;
+	uint64_t end = k + 1 + (is_ahead ? AHEAD : 0);
+
+	for (; drill->asked < end && drill->asked < DRILL_END; drill->asked++)
+		ask(drill->follow, drill->asked);
+}
+
+static void send_from(struct drill *drill, uint64_t from, uint64_t to, bool has_failed)
 {
 	for (uint64_t k = from; k < to; k++) {
-		ask(follow, k);
-		half(follow, psns, lane, k, 0);
-		half(follow, psns, 1, k, HALF);
+		ask_to(drill, k);
+		send(drill, k, 3, has_failed);
 	}
 }
 
-static void what_is_sent_again_elsewhere_is_no_fault(void **state)
+/* What happens when a port fails, bits. */
+enum {
+	FIRST_PASSED = 1 << 0,  /* the first part of the message behind it did, before that */
+	SECOND_PASSED = 1 << 1, /* so did the second one */
+	WAS_PROBED = 1 << 2,
+	HAS_PASSED =
+		1 << 3,   /* the receiver has what passed of that message: it is not sent again */
+	HAS_ALL = 1 << 4, /* nor is the message before */
+	IS_BACK = 1 << 5, /* all goes by the rule again, later */
+	HOWS = 1 << 6,
+};
+
+/* Which parts of message k go over the queue pair that fails. */
+static unsigned lost_parts(const struct drill *drill, uint64_t k)
+{
+	if (has_halves(drill))
+		return 1u << drill->fails;
+	return k % 2 == drill->fails ? 1 : 0;
+}
+
+static void fail_over(struct drill *drill, unsigned how)
+{
+	const struct packet probe = probe_of(FAILS_AT);
+	const unsigned passed = how & (FIRST_PASSED | SECOND_PASSED);
+	unsigned heard = passed;
+
+	if ((how & HAS_PASSED) == 0)
+		heard &= ~lost_parts(drill, FAILS_AT + 1);
+	send_from(drill, 0, FAILS_AT + 1, false);
+	ask_to(drill, FAILS_AT + 1);
+	send(drill, FAILS_AT + 1, passed, false);
+	if ((how & WAS_PROBED) != 0)
+		follow_packet(drill->follow, &probe);
+	if ((how & HAS_ALL) == 0)
+		send(drill, FAILS_AT, lost_parts(drill, FAILS_AT), true);
+	send(drill, FAILS_AT + 1, ~heard, true);
+	send_from(drill, FAILS_AT + 2, (how & IS_BACK) != 0 ? BACK_AT : DRILL_END, true);
+	if ((how & IS_BACK) != 0)
+		send_from(drill, BACK_AT, DRILL_END, false);
+}
+
+/* What has a number is that message's, from its first frame to its last; how many of those behind the return have one. */
+static unsigned numbered_and_right(const struct drill *drill)
+{
+	const struct ft_nccl_kept *kept = &drill->follow->kept;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < kept->message_count; i++) {
+		const struct ft_nccl_message *message = &kept->messages[i];
+
+		if (!message->has_k || message->first_frame == 0)
+			continue;
+		assert_int_equal(drill->ks[message->first_frame], message->k);
+		assert_int_equal(drill->ks[message->last_frame], message->k);
+		count += message->k >= BACK_AT;
+	}
+	return count;
+}
+
+/* Immediates tell when both queue pairs have their own parts again; it is known by then that messages are halved. */
+static unsigned numbered_again(const struct drill *drill, unsigned how)
+{
+	const bool tells = drill->immediates == NUMBER && drill->sharing == HALVES_AHEAD;
+
+	return tells && (how & IS_BACK) != 0 ? DRILL_END - BACK_AT - 1 : 0;
+}
+
+static void what_goes_elsewhere_has_no_wrong_number_and_is_no_fault(void **state)
 {
 	(void)state;
-	for (unsigned how = 0; how < 4; how++) {
-		struct follow *follow = start_with(2, PROBE_QP, 0);
-		const struct packet probe = probe_of(20);
-		uint32_t psns[2] = { 0, 0 };
+	for (unsigned i = 0; i < HOWS * IMMEDIATES * SHARINGS * 2; i++) {
+		unsigned how = i % HOWS, rest = i / HOWS;
+		struct drill drill = {
+			.follow = start_with(2, PROBE_QP, 0),
+			.immediates = rest % IMMEDIATES,
+			.sharing = rest / IMMEDIATES % SHARINGS,
+			.fails = rest / IMMEDIATES / SHARINGS,
+		};
 
-		converse_in_halves(follow, psns, 0, 0, 20);
-		ask(follow, 20);
-		ask(follow, 21);
-		half(follow, psns, 0, 20, 0);
-		half(follow, psns, 1, 20, HALF);
-		if ((how & 1) != 0)
-			half(follow, psns, 0, 21, 0);
-		if ((how & 2) != 0)
-			follow_packet(follow, &probe);
-		half(follow, psns, 1, 20, 0);
-		half(follow, psns, 1, 21, 0);
-		half(follow, psns, 1, 21, HALF);
-		converse_in_halves(follow, psns, 1, 22, 60);
-		assert_int_equal(failover_of(follow)->probes, (how & 2) != 0);
-		assert_int_equal(follow->found_count, 0);
-		follow_stop(follow);
+		fail_over(&drill, how);
+		assert_int_equal(failover_of(drill.follow)->probes, (how & WAS_PROBED) != 0);
+		assert_int_equal(drill.follow->found_count, 0);
+		assert_int_equal(numbered_and_right(&drill), numbered_again(&drill, how));
+		follow_stop(drill.follow);
 	}
 }
 
@@ -237,7 +358,7 @@ int main(void)
 		cmocka_unit_test(a_set_up_tells_whether_ports_may_fail),
 		cmocka_unit_test(a_probe_names_the_message),
 		cmocka_unit_test(other_reads_are_no_probes),
-		cmocka_unit_test(what_is_sent_again_elsewhere_is_no_fault),
+		cmocka_unit_test(what_goes_elsewhere_has_no_wrong_number_and_is_no_fault),
 		cmocka_unit_test(recovery_is_asked_for_answered_and_confirmed),
 	};
 
