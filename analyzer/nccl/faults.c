@@ -20,7 +20,7 @@ bool ft_nccl_has_guessed_lanes(const struct ft_nccl_followed *followed)
 {
 	if (followed->ways != 0)
 		return ft_nccl_turns_are_open(followed);
-	if (followed->unsure || followed->model.has_tcp)
+	if (followed->unsure || followed->model.is_set_up)
 		return followed->unsure;
 	return followed->lane_count > 1 || followed->shared;
 }

@@ -11,7 +11,7 @@ enum { IN_A_ROW = 8, IN_A_ROW_WHOLE = 2 };
 
 bool ft_nccl_is_alone(const struct ft_nccl_followed *followed)
 {
-	return followed->model.has_tcp ||
+	return followed->model.is_set_up ||
 	       followed->in_a_row >= (ft_nccl_had_all(followed) ? IN_A_ROW_WHOLE : IN_A_ROW);
 }
 

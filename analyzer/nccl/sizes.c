@@ -95,9 +95,17 @@ static uint8_t strides_of(const struct ft_nccl_followed *followed)
 	return family == FT_NCCL_F ? 2 : 3;
 }
 
-static void find_place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
-		       uint64_t k)
+/* Keys are those of the devices, from the first one on. */
+static void learn_key(struct ft_nccl_target *sizes, uint8_t device, uint32_t rkey)
 {
+	if (device == sizes->rkey_count)
+		sizes->rkeys[sizes->rkey_count++] = rkey;
+}
+
+static void find_place(const struct ft_nccl_moment *moment, uint64_t k)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_seen *seen = moment->seen;
 	static const uint16_t strides[2] = { FT_NCCL_SIZES_BYTES, FT_NCCL_RECORD_BYTES };
 	struct ft_nccl_target *sizes = &followed->model.sizes;
 	uint32_t slots = followed->model.fifo.slots != 0 ? followed->model.fifo.slots : 256;
@@ -117,8 +125,7 @@ static void find_place(struct ft_nccl_followed *followed, const struct ft_nccl_s
 	sizes->is_known = true;
 	sizes->addr = followed->sizes_bases[bits - 1];
 	sizes->slot_bytes = strides[bits - 1];
-	sizes->rkeys[0] = seen->rkey;
-	sizes->rkey_count = 1;
+	learn_key(sizes, followed->model.receiver.qp_device[moment->lane_index], seen->rkey);
 }
 
 static void read_sizes(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
@@ -161,6 +168,6 @@ void ft_nccl_sizes_take(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 		know_requests(moment, transfer, ft_nccl_sizes_count(moment->seen));
 	if (!moment->followed->model.has_tcp && transfer->message.has_k &&
 	    !ft_nccl_is_doubted(transfer) && ft_nccl_has_numbers(moment->followed))
-		find_place(moment->followed, moment->seen, transfer->message.k);
+		find_place(moment, transfer->message.k);
 	read_sizes(moment, transfer);
 }

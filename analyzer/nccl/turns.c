@@ -139,28 +139,75 @@ bool ft_nccl_turns_count(const struct ft_nccl_moment *moment)
 	       moment->is_behind;
 }
 
+/* What each but the last of `count` queue pairs gets of a message; see the specification of NCCL 2.12 and later. */
+static uint64_t part_each(uint32_t length, uint32_t count)
+{
+	uint64_t each = (length + (uint64_t)count - 1) / count;
+
+	return (each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* .. and number `at` of them. */
+static uint64_t part_of(uint32_t length, uint32_t count, uint32_t at)
+{
+	uint64_t part = part_each(length, count), from = at * part;
+
+	if (length <= from)
+		return 0;
+	return length - from < part ? length - from : part;
+}
+
+/* How many queue pairs share a message, if so many sets take turns: metadata may name more than there are. */
+struct sharers {
+	uint32_t least, most, step;
+};
+
+static struct sharers sharers_of(const struct ft_nccl_moment *moment, unsigned sets)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	uint32_t devices = followed->model.devices;
+
+	if (sets != 0)
+		return (struct sharers){ devices, devices, devices };
+	return (struct sharers){
+		.least = followed->unsure ? moment->lane_index + 1u : followed->lane_count,
+		.most = followed->lane_count,
+		.step = devices,
+	};
+}
+
 /*
  * A queue pair that nothing of a message is left for is told its length all the same, and its address is one that goes on
  * by a part each, or the end of the data.
  */
-static bool is_left_over(const struct ft_nccl_followed *followed, uint32_t immdt, uint64_t offset)
+static bool is_left_over(const struct ft_nccl_moment *moment, unsigned sets, unsigned part,
+			 uint64_t offset)
 {
-	for (unsigned order = FT_NCCL_LITTLE; order <= FT_NCCL_BIG; order++) {
-		uint32_t length = ft_nccl_immediate(immdt, (enum ft_nccl_order)order);
+	const struct sharers sharers = sharers_of(moment, sets);
 
-		if ((followed->orders & 1u << order) != 0 && offset >= length &&
-		    (offset == length || offset % ALIGNMENT == 0))
+	for (unsigned order = FT_NCCL_LITTLE; order <= FT_NCCL_BIG; order++) {
+		uint32_t length = ft_nccl_immediate(moment->seen->immdt, (enum ft_nccl_order)order);
+		uint32_t count = sharers.most;
+
+		if ((moment->followed->orders & 1u << order) == 0 || offset < length)
+			continue;
+		if (offset == length)
 			return true;
+		for (; count >= sharers.least && count >= sharers.step; count -= sharers.step)
+			if (offset == part * part_each(length, count))
+				return true;
 	}
 	return false;
 }
 
 /* The first part of a message goes to the start of the buffer, as all do of an empty one; the others not just anywhere. */
 static bool is_at_part(const struct ft_nccl_moment *moment, const struct ft_nccl_request *request,
-		       unsigned part, uint64_t k)
+		       unsigned sets, uint64_t k)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
 	uint64_t offset = seen->va - request->va;
+	unsigned lane = moment->lane_index;
+	unsigned part = sets == 0 ? lane : lane % moment->followed->model.devices;
 
 	if (seen->length != 0)
 		return part == 0 ? offset == 0 : offset % ALIGNMENT == 0;
@@ -168,7 +215,7 @@ static bool is_at_part(const struct ft_nccl_moment *moment, const struct ft_nccl
 		return part != 0 || offset == 0;
 	if (part == 0 || seen->immdt == 0)
 		return offset == 0 && (seen->immdt == 0 || seen->immdt == (uint32_t)k);
-	return is_left_over(moment->followed, seen->immdt, offset);
+	return is_left_over(moment, sets, part, offset);
 }
 
 enum fit { UNASKED, NO_FIT, LOOSE, EXACT };
@@ -178,8 +225,6 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, unsigned sets, bool 
 	const struct ft_nccl_followed *followed = moment->followed;
 	uint64_t k = k_of(followed, sets, moment->lane_index, moment->lane->turns);
 	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k);
-	unsigned lane = moment->lane_index;
-	unsigned part = sets == 0 ? lane : lane % followed->model.devices;
 	const struct ft_nccl_request *request;
 
 	if (transfer == NULL || !transfer->has_cts ||
@@ -190,7 +235,7 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, unsigned sets, bool 
 	if (!ft_nccl_answers_first(followed, transfer, moment->seen))
 		return NO_FIT;
 	request = ft_nccl_ring_requests(&followed->ring, transfer);
-	return is_at_part(moment, request, part, k) ? EXACT : LOOSE;
+	return is_at_part(moment, request, sets, k) ? EXACT : LOOSE;
 }
 
 struct ft_nccl_turn_fit ft_nccl_turns_fit(struct ft_nccl_moment *moment, bool any_write)
@@ -223,27 +268,13 @@ struct ft_nccl_turn_fit ft_nccl_turns_fit(struct ft_nccl_moment *moment, bool an
 	return fit;
 }
 
-/* What the queue pair number `at` of `count` gets of a message; see the specification of NCCL 2.12 and later. */
-static uint64_t part_of(uint32_t length, uint32_t count, uint32_t at)
-{
-	uint64_t each = (length + (uint64_t)count - 1) / count;
-	uint64_t part = (each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, from = at * part;
-
-	if (length <= from)
-		return 0;
-	return length - from < part ? length - from : part;
-}
-
 static bool is_share_of_all(const struct ft_nccl_moment *moment, uint64_t bytes, uint32_t length)
 {
-	const struct ft_nccl_followed *followed = moment->followed;
-	uint32_t count = followed->lane_count, devices = followed->model.devices;
-	uint32_t least = followed->unsure ? moment->lane_index + 1u : count;
+	const struct sharers all = sharers_of(moment, 0);
 
-	for (; count >= least && count >= devices; count -= devices) {
+	for (uint32_t count = all.most; count >= all.least && count >= all.step; count -= all.step)
 		if (part_of(length, count, moment->lane_index) == bytes)
 			return true;
-	}
 	return false;
 }
 
