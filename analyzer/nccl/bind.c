@@ -119,6 +119,17 @@ static int add_lane(struct ft_nccl_followed *followed, uint32_t lane)
 	return ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, followed->lane_count);
 }
 
+/* Where it is one of several, data that nobody was seen to ask for was counted as if it was alone. */
+static void forget_counts(struct ft_nccl_followed *followed)
+{
+	for (uint32_t i = 0; i < followed->ring.slots; i++) {
+		struct ft_nccl_transfer *transfer = &followed->ring.transfers[i];
+
+		if (transfer->used && !transfer->has_cts && transfer->message.first_frame != 0)
+			transfer->adrift = true;
+	}
+}
+
 int ft_nccl_bind(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		 const struct ft_nccl_stranger *stranger, struct ft_nccl_anchor *anchor)
 {
@@ -143,6 +154,9 @@ int ft_nccl_bind(struct ft_nccl_connections *connections, struct ft_nccl_followe
 		return error;
 	followed->numbered = followed->lane_count == 1 &&
 			     ft_nccl_is_anchored_at_first(followed, stranger->log, anchor);
+	followed->rivalled = false;
+	if (followed->lane_count > 1)
+		forget_counts(followed);
 	model->receiver.qpns[lane] = stranger->qpn;
 	model->qp_count = followed->lane_count;
 	model->qps_per_device = (uint8_t)((model->qp_count + model->devices - 1) / model->devices);
@@ -282,10 +296,11 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 		if (may_have_more(followed) && ft_nccl_is_between(followed, stranger)) {
 			if (bind_to(connections, followed, stranger, seen))
 				return true;
+			followed->rivalled = true;
 			continue;
 		}
 		if (ft_nccl_is_between(followed, stranger) && !is_complete(followed))
-			followed->unsure = true;
+			followed->unsure = followed->rivalled = true;
 		if (ft_nccl_is_between(followed, stranger) &&
 		    may_be_missed(followed, stranger->qpn))
 			continue;

@@ -108,6 +108,7 @@ struct ft_nccl_followed {
 	bool unsure; /* metadata names more queue pairs than there may be */
 	bool named;  /* .. but not fewer: it began with its set-up */
 	bool met[2]; /* the sink was told of a clear-to-send, of data */
+	bool rivalled; /* a queue pair that was not met yet writes to its buffers, and may share messages */
 	bool shared; /* a message was longer than what its queue pair had: others, not known yet, share it */
 	bool has_base;    /* model.fifo.addr is known */
 	bool by_grid;     /* clear-to-sends cannot be read: their PSNs number them */

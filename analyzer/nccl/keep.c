@@ -124,7 +124,7 @@ static bool says_so(const struct ft_nccl_followed *followed,
 	bool is_id = followed->model.imm_content == FT_NCCL_IMM_ID ||
 		     (message->has_k && transfer->immdt == (uint32_t)message->k);
 
-	if (is_id && !has_all_parts(followed, transfer))
+	if ((is_id || transfer->written == 0) && !has_all_parts(followed, transfer))
 		return false;
 	if (transfer->sized)
 		return ft_nccl_ring_sum(&followed->ring, transfer) == transfer->written;
@@ -160,6 +160,13 @@ static bool is_placed(const struct ft_nccl_followed *followed,
 					     !is_ahead(&followed->lanes[0].data_acked));
 }
 
+/* Another queue pair may have a part of it, empty or not. */
+static bool may_lack_parts(const struct ft_nccl_followed *followed)
+{
+	return ft_nccl_may_be_shared(followed) ||
+	       (followed->rivalled && !followed->model.is_set_up);
+}
+
 /*
  * Without set-up it is a guess how queue pairs take turns, and which message data is of that nobody was seen to ask for; and
  * where taps differ in their order, which data is of that was not counted from the first packet on.
@@ -167,7 +174,7 @@ static bool is_placed(const struct ft_nccl_followed *followed,
 static bool is_sure(const struct ft_nccl_followed *followed,
 		    const struct ft_nccl_transfer *transfer)
 {
-	if ((followed->overtaken && transfer->guessed) || ft_nccl_may_be_shared(followed) ||
+	if ((followed->overtaken && transfer->guessed) || may_lack_parts(followed) ||
 	    !is_placed(followed, transfer))
 		return false;
 	return transfer->has_cts || followed->model.is_set_up ||
@@ -231,6 +238,9 @@ void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_follow
 		ft_nccl_adrift_add(&connections->store, &message, &shares);
 	else
 		ft_nccl_store_add(&connections->store, &message, &shares);
+	if (message.has_k && message.k >= followed->ring.told &&
+	    (message.cts_frame != 0 || !ft_nccl_is_adrift(transfer)))
+		followed->ring.told = message.k + 1;
 	transfer->used = false;
 }
 

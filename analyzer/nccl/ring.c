@@ -48,6 +48,7 @@ static uint8_t at_least(uint8_t room, uint32_t wanted)
 int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t requests, uint32_t lanes)
 {
 	struct ft_nccl_ring grown = {
+		.told = ring->told,
 		.slots = slots > ring->slots ? slots : ring->slots,
 		.request_room = at_least(ring->request_room, requests),
 		.share_room = at_least(ring->share_room, lanes),

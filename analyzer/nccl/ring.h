@@ -59,7 +59,8 @@ struct ft_nccl_ring {
 	struct ft_nccl_transfer *transfers;
 	struct ft_nccl_request *requests; /* `request_room` of each */
 	struct ft_nccl_share *shares;     /* `share_room` of each, by lane */
-	uint32_t slots;                   /* 0: nothing yet */
+	uint64_t told;  /* messages before this one may have made room, with their number */
+	uint32_t slots; /* 0: nothing yet */
 	uint8_t request_room, share_room;
 };
 

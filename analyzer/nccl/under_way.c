@@ -149,7 +149,8 @@ struct ft_nccl_transfer *ft_nccl_transfer_for(struct ft_nccl_moment *moment,
 	}
 	transfer = ft_nccl_transfer_of(moment->connections, followed, answer->k);
 	if (transfer != NULL && is_new)
-		transfer->message.has_k = answer->sure;
+		transfer->message.has_k =
+			answer->sure && (transfer->has_cts || answer->k >= followed->ring.told);
 	else if (transfer != NULL && !answer->sure && !answer->undecided &&
 		 !ft_nccl_is_under_way(moment, transfer))
 		transfer->adrift = true;

@@ -1,6 +1,7 @@
 """Which message data is of, where a capture leaves that open: rows have their number or none, and no number that is wrong makes healthy
 traffic look forged. Made jobs as taps see them: one host's by a clock that is off, with ACKs or without, lossy or from the middle."""
 
+import collections
 import json
 import random
 
@@ -13,6 +14,15 @@ from nccl_healthy import apart, bursts, clock_off, lossy, middle, whole
 
 def from_frame(first):
     return lambda frames, chance: frames[first:]
+
+
+def sliced(size):
+    """All frames, those of set-ups too."""
+    return lambda frames, chance: [frame._replace(bytes=frame.bytes[:size]) for frame in frames]
+
+
+def one_in_a_hundred(frames, chance):
+    return [frame for frame in frames if chance.random() >= 0.01]
 
 
 # (seed, set-up, milliseconds, what is seen)
@@ -35,6 +45,14 @@ ENDS = ((997032, False, apart), (997024, False, bursts), (997026, False, bursts)
 SECOND_FIRST = ((997004, middle), (997004, apart), (997008, middle))  # of two devices, without set-up, the second one's clear-to-send passes first
 LAST_TO_BEGIN = (996011,)  # seeds, without set-up: one of four queue pairs, when the others have had several messages, the first ones empty
 ONE_DEVICE_LATE = ((993007, True, -1, whole), (996708, True, -1, whole))  # of two, by all messages, or by what audits leave out until it shows
+
+CUT_SET_UPS = ((1100002, True, 0, sliced(96)), (1100027, True, 0, sliced(128)))  # they name the first queue pairs alone
+# (seed, set-up, what is seen): queue pairs that have nothing but empty parts, and are not met, or one part of which was missed
+EMPTY_PARTS = ((1100014, False, whole), (1100003, False, sliced(96)), (1100025, False, sliced(96)), (1100012, False, one_in_a_hundred))
+MADE_ROOM = ((1100099, True, sliced(96)), (1100082, True, sliced(160)))  # likewise: a message, before another queue pair's part of it was read
+COUNTED_ALONE = ((1100034, True, middle), (1100002, True, middle))  # likewise: by a queue pair, before another one was met
+LEFT_OVER = (1100067,)  # seeds, with set-up: empty parts fit as well what another number of queue pairs would leave
+KEYS = ((1100042, True, middle), (1100042, False, whole), (1100090, False, whole))  # likewise: of the array of sizes; the second device's is met first
 
 
 def without_acks(frames):
@@ -89,6 +107,53 @@ class Numbers(WithFolder):
 
     def test_where_data_before_its_clear_to_send_goes_elsewhere(self):
         self.is_right(ANOTHERS_BEFORE)
+
+    def told(self, seed, setup, way):
+        """The world, what is seen of it, and the document."""
+        world = nccl_made.World(seed, setup=setup)
+        kept = way(world.frames, random.Random(seed))
+        return world, kept, fabtap("nccl", "--json", "--keys", nccl_made.write(self.folder / "made.pcap", kept)).json()
+
+    def test_where_slices_cut_the_set_up(self):
+        self.is_right(CUT_SET_UPS)
+
+    def test_what_is_complete_has_all_its_parts(self):
+        for seed, setup, way in EMPTY_PARTS:
+            world, kept, document = self.told(seed, setup, way)
+            packets = collections.Counter((f.connection, f.k) for f in world.frames if f.role == "data")
+            wrong = [m for m in document["messages"] if m["completed"] and m["packets"] !=
+                     packets[kept[m["first_frame"] - 1].connection, m["k"]]]
+            with self.subTest(seed=seed, setup=setup):
+                self.assertEqual(wrong, [])
+
+    def test_no_number_is_told_twice(self):
+        for case in MADE_ROOM:
+            times = collections.Counter((m["connection"], m["k"]) for m in self.told(*case)[2]["messages"] if m["k"] is not None)
+            with self.subTest(seed=case[0]):
+                self.assertEqual([number for number, count in times.items() if count > 1], [])
+
+    def test_where_a_queue_pair_was_not_alone(self):
+        for case in COUNTED_ALONE:
+            _, kept, document = self.told(*case)
+            with self.subTest(seed=case[0]):
+                self.assertEqual([m for m in document["messages"] if None not in (m["k"], m["first_frame"]) and
+                                  {kept[m[at] - 1].k for at in ("first_frame", "last_frame")} != {m["k"]}], [])
+
+    def test_where_empty_parts_fit_several_ways(self):
+        for seed in LEFT_OVER:
+            world, _, document = self.told(seed, True, whole)
+            with self.subTest(seed=seed):
+                self.assertEqual([c["counts"]["messages"] for c in document["connections"]], [world.messages] * len(world.connections))
+
+    def test_whose_key_is_whose(self):
+        for case in KEYS:
+            world, _, document = self.told(*case)
+            keys = {hex(c.sizes): [hex(key) for key in c.sizes_keys] for c in world.connections}
+            arrays = [c["sizes_array"] for c in document["connections"] if c["sizes_array"]]
+            with self.subTest(seed=case[0]):
+                self.assertGreater(len(arrays), 0)
+                for array in arrays:
+                    self.assertEqual(array["rkeys"], keys[array["addr"]][:len(array["rkeys"])])
 
     def is_true(self, cases, fields):
         """Of each connection, as far as it is told."""
