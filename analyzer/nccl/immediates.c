@@ -2,6 +2,7 @@
 
 #include <decode/packet.h>
 
+#include "asked.h"
 #include "family.h"
 #include "split.h"
 
@@ -98,6 +99,12 @@ static bool may_be_mask(const struct ft_nccl_followed *followed,
 	       ft_nccl_immediate(transfer->immdt, FT_NCCL_LITTLE) <= UINT8_MAX;
 }
 
+/* Where immediates are numbers, ends have no address: what has one may be an empty part. */
+static bool may_be_part(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	return followed->model.imm_content == FT_NCCL_IMM_ID && !ft_nccl_is_bare_end(seen);
+}
+
 /* An empty write ended it, which is the one at hand: what ended before may have been of another message. */
 static bool is_ended_bare(const struct ft_nccl_moment *moment,
 			  const struct ft_nccl_transfer *transfer)
@@ -106,7 +113,7 @@ static bool is_ended_bare(const struct ft_nccl_moment *moment,
 
 	return transfer->bare && moment->seen->length == 0 && moment->seen->opcode == 0x0b &&
 	       (transfer->has_cts || followed->blind) && !may_be_mask(followed, transfer) &&
-	       is_ended(followed, transfer);
+	       !may_be_part(followed, moment->seen) && is_ended(followed, transfer);
 }
 
 void ft_nccl_immediate_learn(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)

@@ -65,7 +65,8 @@ static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	struct ft_nccl_lane *lane = moment->lane;
 	struct ft_nccl_share *share =
 		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
-	bool exact = lane->exact && moment->turn == FT_NCCL_NEXT && lane->data.known;
+	bool exact =
+		lane->exact && lane->carried && moment->turn == FT_NCCL_NEXT && lane->data.known;
 
 	if (share->used)
 		return;
