@@ -20,10 +20,10 @@
 static bool may_judge_places(const struct ft_nccl_followed *followed,
 			     const struct ft_nccl_lane *lane)
 {
-	return !followed->model.has_tcp && !followed->unsure && !followed->partial &&
-	       !followed->by_grid && followed->unreadable == 0 && followed->has_newest &&
-	       lane->placed && lane->at >= followed->oldest && !followed->overtaken &&
-	       ft_nccl_is_calm(followed) && ft_nccl_saw_all_before(followed, followed->newest + 1);
+	return !followed->model.has_tcp && !followed->partial && !followed->by_grid &&
+	       followed->unreadable == 0 && followed->has_newest && lane->placed &&
+	       lane->at >= followed->oldest && !followed->overtaken && ft_nccl_is_calm(followed) &&
+	       ft_nccl_saw_all_before(followed, followed->newest + 1);
 }
 
 /* What the clear-to-sends of late say of a write; of those that are over, *k is the newest. */
