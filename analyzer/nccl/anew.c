@@ -7,7 +7,7 @@ static bool is_of(const struct ft_nccl_doubt *doubt, const struct ft_nccl_moment
 		  bool is_cts)
 {
 	return doubt->found.connection == moment->followed->model.connection &&
-	       doubt->lane == moment->lane_index && doubt->is_cts == is_cts;
+	       (doubt->lane == moment->lane_index || doubt->is_anothers) && doubt->is_cts == is_cts;
 }
 
 /* Of data that is wrong whichever message it is of, nothing else of the connection is odd either. */
@@ -18,7 +18,9 @@ static bool may_tell(const struct ft_nccl_followed *followed, const struct ft_nc
 
 static void tell(struct ft_nccl_connections *connections, const struct ft_nccl_doubt *doubt)
 {
-	if (doubt->is_cts)
+	if (doubt->is_anothers)
+		ft_nccl_tell_of_sender(connections, &doubt->found);
+	else if (doubt->is_cts)
 		ft_nccl_tell(connections, &doubt->found);
 	else if (doubt->is_whichever)
 		ft_nccl_tell_surely(connections, &doubt->found);
@@ -84,6 +86,30 @@ void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft
 	let_wait(moment, &doubt);
 }
 
+void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
+				struct ft_nccl_followed *followed,
+				const struct ft_nccl_found *found)
+{
+	struct ft_nccl_doubt doubt = {
+		.found = *found,
+		.is_cts = true,
+		.is_anothers = true,
+		.is_alone = true,
+	};
+
+	if (connections->doubt_count == FT_NCCL_DOUBTS)
+		return;
+	for (unsigned i = 0; i < connections->doubt_count; i++) {
+		struct ft_nccl_doubt *other = &connections->doubts[i];
+
+		if (other->is_anothers && other->found.connection == found->connection)
+			doubt.is_alone = other->is_alone = false;
+	}
+	connections->doubts[connections->doubt_count++] = doubt;
+	followed->doubts++;
+	ft_nccl_hold(connections, found->frame);
+}
+
 void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts)
 {
 	struct ft_nccl_connections *connections = moment->connections;
@@ -91,7 +117,8 @@ void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts)
 	for (unsigned i = 0; moment->followed->doubts != 0 && i < connections->doubt_count; i++) {
 		struct ft_nccl_doubt *doubt = &connections->doubts[i];
 
-		if (!is_of(doubt, moment, is_cts) || moment->seen->psn != doubt->next)
+		if (!is_of(doubt, moment, is_cts) || doubt->is_anothers ||
+		    moment->seen->psn != doubt->next)
 			continue;
 		doubt->goes_on = true;
 		doubt->next = next_of(moment);

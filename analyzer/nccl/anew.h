@@ -19,6 +19,14 @@ void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_n
  */
 void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found);
 
+/*
+ * Likewise of a write by somebody else to what the connection announced: memory at this place may be another job's by now. It is
+ * told once a clear-to-send has come that is the connection's next one.
+ */
+void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
+				struct ft_nccl_followed *followed,
+				const struct ft_nccl_found *found);
+
 /* A packet with an old PSN: the sequence that began anew may go on. */
 void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts);
 

@@ -288,23 +288,27 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 	while ((id = ft_nccl_keys_next(&connections->keys, seen->ends.dst, seen->rkey, &at)) !=
 	       FT_NCCL_NONE) {
 		struct ft_nccl_followed *followed = connections->all[id];
+		bool is_between, has_all;
 
 		if (followed->retired || followed->given_up ||
 		    !ft_nccl_is_in(followed, stranger->vni))
 			continue;
 		ft_nccl_straight_leave(followed);
-		if (may_have_more(followed) && ft_nccl_is_between(followed, stranger)) {
+		is_between = ft_nccl_is_between(followed, stranger);
+		has_all = !may_have_more(followed);
+		if (!has_all && is_between) {
 			if (bind_to(connections, followed, stranger, seen))
 				return true;
 			followed->rivalled = true;
 			continue;
 		}
-		if (ft_nccl_is_between(followed, stranger) && !is_complete(followed))
+		if (is_between && !is_complete(followed))
 			followed->unsure = followed->rivalled = true;
-		if (ft_nccl_is_between(followed, stranger) &&
-		    may_be_missed(followed, stranger->qpn))
+		if (is_between && may_be_missed(followed, stranger->qpn))
 			continue;
-		if (has_data(followed) && ft_nccl_fault_stranger(connections, followed, seen))
+		has_all = has_all && (is_complete(followed) || !is_between);
+		if (has_data(followed) &&
+		    ft_nccl_fault_stranger(connections, followed, seen, has_all))
 			return true;
 	}
 	return false;

@@ -26,7 +26,7 @@ static bool is_to_receiver(const struct ft_nccl_followed *followed,
 }
 
 /* Writes of somebody else to what the connection had asked for by then. */
-static void blame(struct ft_nccl_connections *connections, const struct ft_nccl_followed *followed,
+static void blame(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  const struct ft_nccl_stranger *stranger)
 {
 	struct ft_nccl_logged logged;
@@ -37,7 +37,7 @@ static void blame(struct ft_nccl_connections *connections, const struct ft_nccl_
 		if (ft_nccl_begins(logged.seen.opcode) && (logged.seen.has & FT_HAS_RETH) != 0 &&
 		    !ft_nccl_is_bare_end(&logged.seen) &&
 		    ft_nccl_asked_by(followed, &logged.seen, &anchor) != NULL)
-			ft_nccl_fault_stranger(connections, followed, &logged.seen);
+			ft_nccl_fault_stranger(connections, followed, &logged.seen, false);
 	}
 }
 
@@ -73,7 +73,7 @@ static unsigned place_in(const struct ft_nccl_replies *replies,
 }
 
 static unsigned find_candidates(struct ft_nccl_connections *connections,
-				const struct ft_nccl_followed *followed,
+				struct ft_nccl_followed *followed,
 				const struct ft_nccl_replies *replies,
 				struct candidate candidates[FT_NCCL_REPLAYS])
 {

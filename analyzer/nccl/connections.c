@@ -355,7 +355,7 @@ static void see_followed(struct ft_nccl_connections *connections, struct ft_nccl
 	if (ft_nccl_is_from_peer(followed, end, seen))
 		follow_on(connections, end, seen);
 	else if (ft_nccl_is_write(seen->opcode) && (seen->has & FT_HAS_RETH) != 0)
-		ft_nccl_fault_stranger(connections, followed, seen);
+		ft_nccl_fault_stranger(connections, followed, seen, true);
 	if (followed->straight != NULL && !ft_nccl_is_vlan_apart(seen->ends.vni) &&
 	    !ft_nccl_fault_waits(connections, followed))
 		ft_nccl_straight_enter(followed);

@@ -63,7 +63,10 @@ void ft_nccl_fault_forget(const struct ft_nccl_moment *moment);
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment,
 			     const struct ft_nccl_transfer *transfer);
 
-/* second_writer.c: a write by somebody else to what the connection announced; false: it is to nothing of it. */
+/*
+ * second_writer.c: a write by somebody else to what the connection announced; false: it is to nothing of it. `has_all`: all queue
+ * pairs that carry its data are known.
+ */
 bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
-			    const struct ft_nccl_followed *followed,
-			    const struct ft_nccl_seen *seen);
+			    struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			    bool has_all);

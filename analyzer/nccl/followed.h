@@ -176,6 +176,7 @@ struct ft_nccl_doubt {
 	bool is_cts;       /* it goes to the sender */
 	bool is_alone;     /* nothing else on this lane and way waits */
 	bool is_whichever; /* it is wrong whichever message it is of */
+	bool is_anothers;  /* it was written by another queue pair than the connection's */
 	bool goes_on;      /* packets behind it came, in sequence .. */
 	uint32_t next;     /* .. of which this PSN is the next */
 	uint64_t step;     /* is_whichever: when it came */

@@ -4,17 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "anew.h"
 #include "answer.h"
 #include "fifo.h"
 
-/* A message that waits for data, or has it just now. */
+/*
+ * A message that waits for data, or has it just now. Without a set-up, and where it is a guess who shares it, only one that waits:
+ * a buffer that had its data may be another connection's by now, which was not found yet.
+ */
 static bool is_current(const struct ft_nccl_followed *followed,
-		       const struct ft_nccl_transfer *transfer)
+		       const struct ft_nccl_transfer *transfer, bool is_guessed)
 {
 	if (!transfer->used || !transfer->has_cts)
 		return false;
 	if (transfer->message.first_frame == 0)
 		return true;
+	if (is_guessed)
+		return false;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		if (followed->lanes[i].carried && followed->lanes[i].at == transfer->message.k)
 			return true;
@@ -69,18 +75,26 @@ static bool may_be_its_own(const struct ft_nccl_followed *followed, const struct
 		(is_to(followed, receiver, seen) && has_place(sender, seen->ends.src)));
 }
 
+/* Into the FIFO of clear-to-sends. */
+static bool is_to_fifo(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	uint64_t slots =
+		model->fifo.slots != 0 ? model->fifo.slots : ft_nccl_fifo_slots_least(followed);
+
+	return is_at(&model->sender, seen) &&
+	       is_in_target(&model->fifo, slots * model->fifo.slot_bytes, seen);
+}
+
 /* What of the connection's a write goes to; NULL: nothing. */
 static const char *what_is_at(const struct ft_nccl_followed *followed,
-			      const struct ft_nccl_seen *seen)
+			      const struct ft_nccl_seen *seen, bool is_guessed)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_ring *ring = &followed->ring;
-	uint64_t slots =
-		model->fifo.slots != 0 ? model->fifo.slots : ft_nccl_fifo_slots_least(followed);
 	uint8_t request;
 
-	if (is_at(&model->sender, seen) &&
-	    is_in_target(&model->fifo, slots * model->fifo.slot_bytes, seen))
+	if (is_to_fifo(followed, seen))
 		return "the FIFO of clear-to-sends";
 	if (!is_at(&model->receiver, seen))
 		return NULL;
@@ -90,19 +104,46 @@ static const char *what_is_at(const struct ft_nccl_followed *followed,
 		const struct ft_nccl_request *requests =
 			ft_nccl_ring_requests(ring, &ring->transfers[i]);
 
-		if (is_current(followed, &ring->transfers[i]) && requests[0].rkey_count != 0 &&
-		    requests[0].rkeys[0] != 0 &&
+		if (is_current(followed, &ring->transfers[i], is_guessed) &&
+		    requests[0].rkey_count != 0 && requests[0].rkeys[0] != 0 &&
 		    ft_nccl_answers(followed, &ring->transfers[i], seen, &request))
 			return "the buffer that was asked for";
 	}
 	return NULL;
 }
 
-bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
-			    const struct ft_nccl_followed *followed,
-			    const struct ft_nccl_seen *seen)
+/* Of all devices that take turns the clear-to-sends were seen, none was missed: no further queue pair has some. */
+static bool knows_who_asks(const struct ft_nccl_followed *followed)
 {
-	const char *what = what_is_at(followed, seen);
+	return followed->lanes[0].cts_step == followed->model.devices && followed->has_newest &&
+	       ft_nccl_saw_all_before(followed, followed->newest + 1);
+}
+
+/*
+ * Where it is a guess how queue pairs share the messages, only what none of them can have written; and the memory may be another
+ * job's by now.
+ */
+static void tell_of_guessed(struct ft_nccl_connections *connections,
+			    struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			    const struct ft_nccl_found *found, bool has_all)
+{
+	bool is_foreign = !has_place(&followed->model.sender, seen->ends.src);
+
+	if (is_to_fifo(followed, seen) ? knows_who_asks(followed)
+				       : has_all || (is_foreign && ft_nccl_had_all(followed)))
+		ft_nccl_tell_if_it_goes_on(connections, followed, found);
+}
+
+bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
+			    struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			    bool has_all)
+{
+	/* a reliable queue pair has one peer */
+	bool is_to_its_own = is_to(followed, &followed->model.sender, seen) ||
+			     is_to(followed, &followed->model.receiver, seen);
+	bool is_guessed =
+		!is_to_its_own && !followed->model.has_tcp && ft_nccl_has_guessed_lanes(followed);
+	const char *what = what_is_at(followed, seen, is_guessed);
 	struct ft_nccl_found found = ft_nccl_found_in(followed, seen, FT_NCCL_SECOND_WRITER, 0.9);
 
 	if (what == NULL)
@@ -113,9 +154,10 @@ bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 		 "%" PRIu32 " bytes to 0x%" PRIx64
 		 ", %s, come from another queue pair than the connection's",
 		 seen->length, seen->va, what);
-	if (is_to(followed, &followed->model.sender, seen) ||
-	    is_to(followed, &followed->model.receiver, seen))
-		ft_nccl_tell_of_sender(connections, &found); /* a reliable one has one peer */
+	if (is_to_its_own)
+		ft_nccl_tell_of_sender(connections, &found);
+	else if (is_guessed)
+		tell_of_guessed(connections, followed, seen, &found, has_all);
 	else
 		ft_nccl_tell(connections, &found);
 	return true;

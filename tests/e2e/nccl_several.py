@@ -1,5 +1,5 @@
 """Writes forged into connections over several queue pairs whose set-up was not seen, from their first packet on or from the middle:
-outside of what was asked for, with another key, or beyond its end. No other frame is named."""
+outside of what was asked for, with another key, beyond its end, and by other queue pairs and addresses. No other frame is named."""
 
 import collections
 import json
@@ -14,8 +14,9 @@ from roce import EVERYBODY
 SEEDS = range(1, 41)
 START = 1_750_000_000 * 10**9  # the map is in force
 WRITE_LAST_IMM = 0x09
+STRANGER, ELSEWHERE = bytes((10, 66, 6, 6)), 0xabcd
 # so many of each kind are named at least: near the end nothing goes on behind it that would show it wrong
-FLOORS = {"far": 0.9, "key": 0.85, "beyond": 0.9}
+FLOORS = {"far": 0.9, "key": 0.85, "beyond": 0.9, "fifo": 0.95, "fifo of its own host": 0.95, "buffer": 0.75}
 
 
 def number(frame, at, size):
@@ -45,14 +46,20 @@ class Moment:
         self.mine = [f for f in world.frames if f.role and f.connection == self.end.connection]
         before = [f for f in self.mine if f.ts <= self.end.ts]
         self.asks = [f for f in before if f.role == "cts"]
+        begun = {f.k for f in before if f.role == "data"}
+        self.waiting = [f for f in self.asks if f.k not in begun]
         self.writes = [f for f in before if f.role == "data" and f.lane == self.end.lane and
                        f.bytes[BTH] in (WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM) and number(f, BTH + 24, 4)]
+        self.key = world.connections[self.end.connection].keys[self.end.lane % world.devices]
 
     def in_sequence(self, forged):
         """What follows on the queue pair comes one PSN later."""
         later = [with_psn(f, psn_of(f) + 1) if f in self.mine and f.role == "data" and f.lane == self.end.lane else f
                  for f in self.frames[self.at + 1:]]
         return self.frames[:self.at + 1] + [forged] + later
+
+    def beside(self, forged):
+        return self.frames[:self.at + 1] + [forged] + self.frames[self.at + 1:]
 
     def forgeries(self):
         if self.writes:
@@ -62,6 +69,14 @@ class Moment:
             yield "far", self.in_sequence(made_of(like, self.end, psn=psn, reth=(va + (8 << 30), 64)))
             yield "key", self.in_sequence(made_of(like, self.end, psn=psn, reth=(va, min(length, 64)), key=0x66666666))
             yield "beyond", self.in_sequence(made_of(like, self.end, psn=psn, reth=(address + offered - 32, 64)))
+            if self.waiting:
+                address, = struct.unpack_from("<Q", self.waiting[-1].bytes, BTH + 28)
+                forged = made_of(like, self.end, source=STRANGER, psn=77, reth=(address, 8), key=self.key, qpn=ELSEWHERE)
+                yield "buffer", self.beside(forged)
+        ask = self.asks[-1]
+        slot, length = number(ask, BTH + 12, 8), number(ask, BTH + 24, 4)
+        yield "fifo", self.beside(made_of(ask, self.end, source=STRANGER, psn=77, reth=(slot, length), qpn=ELSEWHERE))
+        yield "fifo of its own host", self.beside(made_of(ask, self.end, psn=77, reth=(slot, length), qpn=ELSEWHERE))
 
 
 class Several(WithFolder):
@@ -89,8 +104,9 @@ class Several(WithFolder):
                 path = nccl_made.write(self.folder / "forged.pcap", [f._replace(ts=START + f.ts) for f in frames[first:]])
                 verb = chance.choice(("nccl", "audit"))
                 found = [(f["rule"], f["frames"]) for f in self.found(verb, path)]
+                rules = OUTSIDE if kind in ("far", "key", "beyond") else {"nccl.second-writer"}
                 with self.subTest(seed=seed, kind=kind, verb=verb, release=world.release, first=first):
-                    self.assertTrue(all(rule in OUTSIDE and frames == [at - first + 1] for rule, frames in found), found)
+                    self.assertTrue(all(rule in rules and frames == [at - first + 1] for rule, frames in found), found)
                 forged[kind] += 1
                 named[kind] += bool(found)
         for kind, floor in FLOORS.items():
