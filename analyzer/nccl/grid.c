@@ -13,10 +13,12 @@ enum {
 	STEP_MOST = FT_NCCL_DEVICES_MAX * 512 /* bytes */,
 	ENTRY_LEAST = 24,
 	ENTRY_MOST = 64,
-	ENTRIES_MOST = 8, /* of a slot */
-	PLAIN = 2,        /* writes that must go where they were told to */
-	TOLD_MOST = 64,   /* of a log */
-	DATA = 8,         /* bytes that tell where: an address */
+	ENTRIES_MOST = 8,    /* of a slot */
+	PLAIN = 2,           /* writes that must go where they were told to */
+	TOLD_MOST = 64,      /* of a log */
+	PSNS = 1 << 24,      /* before they begin anew */
+	DATA = 8,            /* bytes that tell where: an address */
+	REPEATED_CLEAR = 12, /* bytes, of ENTRY_LEAST */
 	KEY_AT_12 = 1u << FT_NCCL_C | 1u << FT_NCCL_D /* families with the first key there */
 };
 
@@ -93,11 +95,9 @@ bool ft_nccl_grid_read(const struct ft_nccl_log *log, struct ft_nccl_grid *grid)
 	return true;
 }
 
-/* Families with these lengths, if their content fits or there is none to see. */
-static uint8_t families_of(const struct ft_nccl_log *log, const struct ft_nccl_grid *grid)
+static uint8_t families_with(const struct ft_nccl_grid *grid)
 {
-	struct ft_nccl_logged logged;
-	uint8_t families = 0, possible = UINT8_MAX;
+	uint8_t families = 0;
 
 	for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++) {
 		const struct ft_nccl_fifo *layout = ft_nccl_fifo((enum ft_nccl_family)i);
@@ -106,15 +106,86 @@ static uint8_t families_of(const struct ft_nccl_log *log, const struct ft_nccl_g
 		    layout->slot_bytes == grid->slot_bytes)
 			families |= (uint8_t)(1u << i);
 	}
-	for (uint32_t at = 0; grid->plain && ft_nccl_log_next(log, &at, &logged);) {
+	return families;
+}
+
+/*
+ * So many of the first bytes are the same as one before them that payload is not encrypted: of random ones so many are in less
+ * than one write in 10^8. All layouts have more.
+ */
+static bool is_clear(const struct ft_nccl_seen *seen)
+{
+	uint64_t values[4] = { 0 }; /* a bit for each that a byte can have */
+	unsigned repeated = 0;
+
+	if (seen->captured < ENTRY_LEAST)
+		return false;
+	for (uint32_t i = 0; i < ENTRY_LEAST; i++) {
+		uint64_t bit = UINT64_C(1) << seen->payload[i] % 64;
+		uint64_t *value = &values[seen->payload[i] / 64];
+
+		repeated += (*value & bit) != 0;
+		*value |= bit;
+	}
+	return repeated >= REPEATED_CLEAR;
+}
+
+/* Families with the grid's lengths, if their content fits, or is encrypted or cut off. */
+static uint8_t families_of(const struct ft_nccl_log *log, const struct ft_nccl_grid *grid)
+{
+	struct ft_nccl_logged logged;
+	uint8_t families = families_with(grid), possible = UINT8_MAX;
+
+	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
 		const struct ft_nccl_write write = { logged.seen.payload, logged.seen.captured,
 						     logged.seen.length };
 
-		possible &= ft_nccl_cts_fits(&write).possible;
+		if (grid->plain || is_clear(&logged.seen))
+			possible &= ft_nccl_cts_fits(&write).possible;
 	}
 	if (grid->plain)
 		possible &= (uint8_t)(grid->rkey_at == 12 ? KEY_AT_12 : ~KEY_AT_12);
 	return families & possible;
+}
+
+/* In all writes of the log a word at this place counts them, as their PSNs do. */
+static bool counts_at(const struct ft_nccl_log *log, uint32_t place)
+{
+	struct ft_nccl_logged logged;
+	uint32_t ahead = 0;
+	bool is_first = true;
+
+	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged); is_first = false) {
+		uint32_t number;
+
+		if (logged.seen.captured < place + 4)
+			return false;
+		number = ft_le32(logged.seen.payload + place) - logged.seen.psn;
+		if (!is_first && (number - ahead) % PSNS != 0)
+			return false;
+		ahead = number;
+	}
+	return true;
+}
+
+/*
+ * A build of NCCL may have a layout of its own: with room for as many requests in a slot as all have since 2.12, and with the
+ * message's number in it, if most of it was captured. Queues of descriptors that others have lack one or the other.
+ */
+static bool may_be_own_layout(const struct ft_nccl_log *log, const struct ft_nccl_grid *grid)
+{
+	struct ft_nccl_logged first;
+	uint32_t at = 0;
+
+	if (families_with(grid) == 0 || grid->slot_bytes != ENTRIES_MOST * grid->entry_bytes)
+		return false;
+	if (ft_nccl_log_next(log, &at, &first) && first.seen.captured < grid->entry_bytes / 4u * 3)
+		return true;
+	for (uint32_t place = DATA + 4; place + 4 <= grid->entry_bytes; place += 4) {
+		if (counts_at(log, place))
+			return true;
+	}
+	return false;
 }
 
 /* Where writes to the FIFO told data to go, if that can be read; a bit of `any` for each, so that most others are passed by. */
@@ -214,6 +285,8 @@ bool ft_nccl_grid_of(struct ft_nccl_connections *connections, struct ft_nccl_str
 	if (grid->devices == 1) /* of several, keys stand in several places */
 		told = read_plainly(connections, stranger, grid);
 	grid->families = families_of(stranger->log, grid);
+	if (grid->families == 0)
+		return grid->plain && may_be_own_layout(stranger->log, grid);
 	return grid->plain ||
 	       (told == 0 && ft_nccl_replies_find(connections, grid, &grid->replies));
 }

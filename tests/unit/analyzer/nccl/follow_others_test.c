@@ -39,6 +39,17 @@ static void a_ring_alone_is_no_connection(void **state)
 	follow_stop(follow);
 }
 
+/* As encrypted bytes are: any, and others each time. */
+static void encrypt(struct packet *packet, uint32_t seed)
+{
+	uint32_t value = seed * UINT32_C(2654435761) + 1;
+
+	for (size_t i = 0; i < sizeof packet->bytes; i++) {
+		value = value * 1664525 + 1013904223;
+		packet->bytes[i] = (uint8_t)(value >> 24);
+	}
+}
+
 /* A clear-to-send that cannot be read, and what answers it. */
 static void ask_unread(struct follow *follow, uint32_t psn, uint64_t va)
 {
@@ -46,7 +57,7 @@ static void ask_unread(struct follow *follow, uint32_t psn, uint64_t va)
 
 	packet.psn = psn;
 	packet.va = va;
-	memset(packet.bytes, 0xa5, sizeof packet.bytes);
+	encrypt(&packet, psn);
 	follow_packet(follow, &packet);
 	answer(follow, psn, 500 + psn % 7 * 100);
 }
@@ -89,7 +100,7 @@ static void a_ring_of_another_size_is_no_connection(void **state)
 			packet.psn = i;
 			packet.va = FIFO_AT + UINT64_C(512) * (i % rows[row].slots);
 			packet.captured = rows[row].captured;
-			memset(packet.bytes, 0xa5, sizeof packet.bytes);
+			encrypt(&packet, i);
 			follow_packet(follow, &packet);
 			answer(follow, i, 500 + i % 7 * 100);
 		}
