@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include <decode/little_endian.h>
 #include <decode/nccl_ras.h>
 
 #include "side_parts.h"
@@ -76,4 +77,65 @@ enum ft_nccl_verdict ft_nccl_side_read_bootstrap(const struct ft_nccl_side_chann
 		return FT_NCCL_NOT;
 	ft_nccl_side_tell(side, stream, FT_NCCL_CONTACT_BOOTSTRAP);
 	return FT_NCCL_READ;
+}
+
+/* What a segment has of a check-in in front of the body: nothing; its length; the kind of socket; a hello. */
+enum { LONGEST_AHEAD = FT_NCCL_HELLO_BYTES + FT_NCCL_LENGTH_BYTES };
+
+static bool is_ahead(const uint8_t *bytes, uint32_t ahead, uint32_t length)
+{
+	const uint8_t *kind = bytes + ahead - FT_NCCL_LENGTH_BYTES - 4;
+
+	if (ahead == 0)
+		return true;
+	if (ft_le32(bytes + ahead - FT_NCCL_LENGTH_BYTES) != length)
+		return false;
+	return ahead == FT_NCCL_LENGTH_BYTES || ft_le32(kind) == FT_NCCL_SOCKET_BOOTSTRAP;
+}
+
+/*
+ * The segment ends with a whole check-in of 2.8 or later, of a process that listens at the address that it comes from. The magic
+ * is 0 where it is not there.
+ */
+static bool is_filled(const struct ft_nccl_segment *segment, struct ft_nccl_check_in *check_in,
+		      uint64_t *magic)
+{
+	static const uint8_t lengths[] = { 64, 172, 176 };
+	static const uint8_t aheads[] = { 0, FT_NCCL_LENGTH_BYTES, FT_NCCL_LENGTH_BYTES + 4,
+					  LONGEST_AHEAD };
+
+	for (size_t i = 0; i < sizeof lengths * sizeof aheads; i++) {
+		uint32_t length = lengths[i / sizeof aheads], ahead = aheads[i % sizeof aheads];
+		struct ft_nccl_body body = { segment->payload + ahead, length };
+
+		if (segment->captured != ahead + length ||
+		    !is_ahead(segment->payload, ahead, length) ||
+		    ft_nccl_check_in_read(&body, check_in) != FT_NCCL_READ ||
+		    memcmp(check_in->listen_root.ip, segment->src, sizeof segment->src) != 0)
+			continue;
+		*magic = ahead == LONGEST_AHEAD ? ft_le64(segment->payload) : 0;
+		return true;
+	}
+	return false;
+}
+
+bool ft_nccl_side_is_check_in(const struct ft_nccl_segment *segment)
+{
+	struct ft_nccl_check_in check_in;
+	uint64_t magic;
+
+	return segment->captured == segment->length && is_filled(segment, &check_in, &magic);
+}
+
+void ft_nccl_side_join_at_check_in(const struct ft_nccl_side_channel *side,
+				   struct ft_nccl_stream *stream,
+				   const struct ft_nccl_segment *segment)
+{
+	struct ft_nccl_check_in check_in;
+
+	if (!is_filled(segment, &check_in, &stream->magic))
+		return;
+	note(side, stream, &check_in);
+	ft_nccl_side_tell(side, stream, FT_NCCL_CONTACT_BOOTSTRAP);
+	stream->kind = FT_NCCL_STREAM_DONE;
 }

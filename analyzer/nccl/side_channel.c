@@ -86,7 +86,8 @@ static struct ft_nccl_stream *begin(struct ft_nccl_side_channel *side,
 {
 	struct ft_nccl_stream *in_the_way;
 
-	if (!segment->syn && !ft_nccl_beginning_is_known(segment))
+	if (!segment->syn && !ft_nccl_beginning_is_known(segment) &&
+	    !ft_nccl_side_is_check_in(segment) && !ft_nccl_side_is_keep_alive(segment))
 		return NULL;
 	in_the_way = ft_nccl_streams_in_the_way(side->streams);
 	if (in_the_way != NULL)
@@ -238,6 +239,25 @@ static void take(struct ft_nccl_stream *stream, enum ft_nccl_end sender,
 				 segment->captured);
 }
 
+/* Nothing tells yet where either side began. */
+static bool lacks_beginning(const struct ft_nccl_stream *stream)
+{
+	return !stream->halves[FT_NCCL_CLIENT].has_base && !stream->halves[FT_NCCL_SERVER].has_base;
+}
+
+/* What tells by itself what the stream is. */
+static void join_in_the_middle(const struct ft_nccl_side_channel *side,
+			       struct ft_nccl_stream *stream, const struct ft_nccl_segment *segment)
+{
+	if (stream->kind != FT_NCCL_STREAM_NEW || !lacks_beginning(stream))
+		return;
+	ft_nccl_side_join_at_check_in(side, stream, segment);
+	if (!ft_nccl_side_is_keep_alive(segment))
+		return;
+	ft_nccl_side_tell(side, stream, FT_NCCL_CONTACT_RAS);
+	stream->kind = FT_NCCL_STREAM_DONE;
+}
+
 void ft_nccl_side_see(struct ft_nccl_side_channel *side, const struct ft_nccl_segment *segment)
 {
 	enum ft_nccl_end sender;
@@ -247,6 +267,7 @@ void ft_nccl_side_see(struct ft_nccl_side_channel *side, const struct ft_nccl_se
 		return;
 	stream->frames[1] = segment->frame;
 	stream->ts_ns = segment->ts_ns;
+	join_in_the_middle(side, stream, segment);
 	if (stream->kind == FT_NCCL_STREAM_DONE)
 		return;
 	learn_starts(stream, sender, segment);

@@ -40,6 +40,21 @@ enum ft_nccl_verdict ft_nccl_side_read_setup(const struct ft_nccl_side_channel *
 enum ft_nccl_verdict ft_nccl_side_read_bootstrap(const struct ft_nccl_side_channel *side,
 						 struct ft_nccl_stream *stream);
 
+/*
+ * A connection whose beginning was not seen, and whose magic, if it has one, is its job's own: a segment that is a whole check-in
+ * shows it; it is told, and the stream is done.
+ */
+bool ft_nccl_side_is_check_in(const struct ft_nccl_segment *segment);
+void ft_nccl_side_join_at_check_in(const struct ft_nccl_side_channel *side,
+				   struct ft_nccl_stream *stream,
+				   const struct ft_nccl_segment *segment);
+
+/*
+ * Likewise a keep-alive of RAS, by the time of its sender in it: within a day of the frame's. Who listens is not known then, so no
+ * more than the contact is told.
+ */
+bool ft_nccl_side_is_keep_alive(const struct ft_nccl_segment *segment);
+
 /* Where RAS goes on: a stream without end is joined anew at a segment when what is missing does not come. */
 void ft_nccl_side_rejoin_ras(struct ft_nccl_half *half, const struct ft_nccl_segment *segment);
 void ft_nccl_side_read_ras(const struct ft_nccl_side_channel *side, struct ft_nccl_stream *stream,

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include <capture/frame.h>
 #include <decode/little_endian.h>
 #include <decode/nccl_ras.h>
 
@@ -9,6 +10,11 @@ enum {
 	WINDOW_MOST = FT_NCCL_WINDOW - FT_NCCL_LENGTH_BYTES,
 	LONGEST = 64 << 20, /* what a job of a million processes may send */
 	TYPE_BYTES = 4,
+	KEEP_ALIVE_BYTES = FT_NCCL_LENGTH_BYTES + 56, /* with its length */
+	SECONDS_AT = FT_NCCL_LENGTH_BYTES + 32,
+	NANOSECONDS_AT = SECONDS_AT + 8,
+	NACK_AT = NANOSECONDS_AT + 8, /* 0 or 1 */
+	DAY_S = 86400,
 	PATIENCE = 4, /* segments behind a hole until it is given up */
 };
 
@@ -131,4 +137,22 @@ void ft_nccl_side_rejoin_ras(struct ft_nccl_half *half, const struct ft_nccl_seg
 		half->waited++;
 	if (!half->has_base || half->is_lost || half->waited >= PATIENCE)
 		ft_nccl_half_restart(half, segment->sequence);
+}
+
+static bool is_within_a_day(uint64_t seconds, uint64_t ts_ns)
+{
+	uint64_t now = ts_ns / 1000000000;
+
+	return ts_ns != FT_TS_UNKNOWN && (seconds > now ? seconds - now : now - seconds) < DAY_S;
+}
+
+bool ft_nccl_side_is_keep_alive(const struct ft_nccl_segment *segment)
+{
+	const uint8_t *b = segment->payload;
+
+	return segment->captured == KEEP_ALIVE_BYTES && segment->length == KEEP_ALIVE_BYTES &&
+	       ft_le32(b) == KEEP_ALIVE_BYTES - FT_NCCL_LENGTH_BYTES &&
+	       ft_le32(b + FT_NCCL_LENGTH_BYTES) == FT_NCCL_RAS_KEEP_ALIVE &&
+	       ft_le64(b + NANOSECONDS_AT) < 1000000000 && ft_le32(b + NACK_AT) <= 1 &&
+	       is_within_a_day(ft_le64(b + SECONDS_AT), segment->ts_ns);
 }
