@@ -125,6 +125,19 @@ void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts)
 	}
 }
 
+void ft_nccl_anew_go_on(const struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_connections *connections = moment->connections;
+
+	for (unsigned i = 0; moment->followed->doubts != 0 && i < connections->doubt_count; i++) {
+		struct ft_nccl_doubt *doubt = &connections->doubts[i];
+
+		if (is_of(doubt, moment, false) && doubt->goes_on &&
+		    moment->seen->psn == doubt->next)
+			doubt->next = next_of(moment);
+	}
+}
+
 /* The sequence that began anew has grown up to where the old one seems to go on. */
 static bool has_grown(const struct ft_nccl_doubt *doubt, uint32_t psn)
 {

@@ -30,6 +30,12 @@ void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
 /* A packet with an old PSN: the sequence that began anew may go on. */
 void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts);
 
+/*
+ * Data, whatever its turn is: a sequence that began anew, and went on, may have got to where the old one was, whose packets nobody
+ * asked for are not taken then.
+ */
+void ft_nccl_anew_go_on(const struct ft_nccl_moment *moment);
+
 /* The sequence has gone on, with what belongs there: what waits was forged, unless its own has grown to here. */
 void ft_nccl_anew_refute(const struct ft_nccl_moment *moment, bool is_cts);
 

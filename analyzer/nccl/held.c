@@ -74,6 +74,7 @@ void ft_nccl_data_see(struct ft_nccl_moment *moment)
 	struct ft_nccl_lane *lane = moment->lane;
 	uint32_t next = lane->data.next;
 
+	ft_nccl_anew_go_on(moment);
 	if (!ft_nccl_split_admits(moment) || is_alien(lane, moment->seen))
 		return;
 	if (lane->has_odd && !is_held(lane, moment->seen))
