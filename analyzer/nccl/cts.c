@@ -425,7 +425,8 @@ static void see_again(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_target *fifo = &moment->followed->model.fifo;
 	const struct ft_nccl_seen *seen = moment->seen;
-	uint64_t bytes = (uint64_t)fifo->slots * fifo->slot_bytes;
+	uint64_t slots = ft_nccl_fifo_slots_most(moment->followed);
+	uint64_t bytes = slots * fifo->slot_bytes;
 	struct ask ask = { 0 };
 
 	ft_nccl_anew_see(moment, true);

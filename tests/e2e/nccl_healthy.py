@@ -23,7 +23,7 @@ SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message whil
 MADE_ROOM = (238,)  # with the set-up: a message whose number was a guess made room for another queue pair's before it ended
 NOT_ACKNOWLEDGED = (51,)  # from the middle: no ACK of a clear-to-send since it was known whose data it is
 TAKEN_OVER = {  # by whether there is a set-up
-    True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15, 25, 31, 36, 40, 43, 49, 3495, 5157, 5278)}
+    True: (7, 9, 11, 14, 16, 17, 21, 27, 57, 100), False: (10, 14, 15, 25, 31, 36, 40, 43, 49, 3495, 5032, 5122, 5157, 5278)}
 # (seed, sets of queue pairs, frames of the capture), without a set-up: the next job's first writes have PSNs that passed
 TAKEN_OVER_IN_SETS = (17, 2, None), (60, 4, None), (85, 2, None), (174, 4, 1347), (198, 2, 568)
 # (seed, frames lost from here, so many, frames of the capture): the last clear-to-send of a connection is among them
