@@ -84,13 +84,12 @@ enum { LONGEST_AHEAD = FT_NCCL_HELLO_BYTES + FT_NCCL_LENGTH_BYTES };
 
 static bool is_ahead(const uint8_t *bytes, uint32_t ahead, uint32_t length)
 {
-	const uint8_t *kind = bytes + ahead - FT_NCCL_LENGTH_BYTES - 4;
-
 	if (ahead == 0)
 		return true;
 	if (ft_le32(bytes + ahead - FT_NCCL_LENGTH_BYTES) != length)
 		return false;
-	return ahead == FT_NCCL_LENGTH_BYTES || ft_le32(kind) == FT_NCCL_SOCKET_BOOTSTRAP;
+	return ahead == FT_NCCL_LENGTH_BYTES ||
+	       ft_le32(bytes + ahead - FT_NCCL_LENGTH_BYTES - 4) == FT_NCCL_SOCKET_BOOTSTRAP;
 }
 
 /*
@@ -106,15 +105,17 @@ static bool is_filled(const struct ft_nccl_segment *segment, struct ft_nccl_chec
 
 	for (size_t i = 0; i < sizeof lengths * sizeof aheads; i++) {
 		uint32_t length = lengths[i / sizeof aheads], ahead = aheads[i % sizeof aheads];
-		struct ft_nccl_body body = { segment->payload + ahead, length };
+		struct ft_nccl_body body;
 
-		if (segment->captured != ahead + length ||
-		    !is_ahead(segment->payload, ahead, length) ||
-		    ft_nccl_check_in_read(&body, check_in) != FT_NCCL_READ ||
-		    memcmp(check_in->listen_root.ip, segment->src, sizeof segment->src) != 0)
+		if (segment->captured != ahead + length)
 			continue;
-		*magic = ahead == LONGEST_AHEAD ? ft_le64(segment->payload) : 0;
-		return true;
+		body = (struct ft_nccl_body){ segment->payload + ahead, length };
+		if (is_ahead(segment->payload, ahead, length) &&
+		    ft_nccl_check_in_read(&body, check_in) == FT_NCCL_READ &&
+		    memcmp(check_in->listen_root.ip, segment->src, sizeof segment->src) == 0) {
+			*magic = ahead == LONGEST_AHEAD ? ft_le64(segment->payload) : 0;
+			return true;
+		}
 	}
 	return false;
 }
