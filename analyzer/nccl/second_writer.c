@@ -142,7 +142,7 @@ bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 	bool is_to_its_own = is_to(followed, &followed->model.sender, seen) ||
 			     is_to(followed, &followed->model.receiver, seen);
 	bool is_guessed =
-		!is_to_its_own && !followed->model.has_tcp && ft_nccl_has_guessed_lanes(followed);
+		!is_to_its_own && !followed->model.is_set_up && ft_nccl_has_guessed_lanes(followed);
 	const char *what = what_is_at(followed, seen, is_guessed);
 	struct ft_nccl_found found = ft_nccl_found_in(followed, seen, FT_NCCL_SECOND_WRITER, 0.9);
 
