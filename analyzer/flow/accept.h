@@ -5,7 +5,7 @@
 /* A SEND or WRITE where it was expected. */
 
 /* A loss just before it would have shown; on UC nobody would say whose. `bin`: of its frame. */
-static inline void ft_tell_evidence(const struct ft_tracker *tracker, struct ft_loss_bin *bin,
+static inline void ft_tell_evidence(struct ft_tracker *tracker, struct ft_loss_bin *bin,
 				    const struct ft_moment *moment)
 {
 	const struct ft_flow *flow = moment->flow;

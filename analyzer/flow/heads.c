@@ -35,17 +35,24 @@ void ft_heads_begin(struct ft_heads *heads, uint32_t sequence, uint64_t frame)
 	set_bit(heads, sequence, frame);
 }
 
-uint64_t ft_heads_behind(const struct ft_heads *heads, uint32_t sequence, uint64_t frame)
+struct ft_head *ft_heads_find(struct ft_heads *heads, uint32_t sequence, uint64_t frame)
 {
 	for (unsigned i = heads->count; i-- != 0;) {
-		const struct ft_head *head = &heads->all[(heads->oldest + i) % FT_LOSS_NEAR];
+		struct ft_head *head = at(heads, i);
 
 		if (frame - head->frame >= FT_LOSS_NEAR)
-			return 0;
+			return NULL;
 		if (head->sequence == sequence)
-			return frame - head->frame;
+			return head;
 	}
-	return 0;
+	return NULL;
+}
+
+uint64_t ft_heads_behind(struct ft_heads *heads, uint32_t sequence, uint64_t frame)
+{
+	const struct ft_head *head = ft_heads_find(heads, sequence, frame);
+
+	return head == NULL ? 0 : frame - head->frame;
 }
 
 static uint32_t sequence_of(const struct ft_tracker *tracker, const struct ft_moment *moment)
@@ -55,17 +62,40 @@ static uint32_t sequence_of(const struct ft_tracker *tracker, const struct ft_mo
 	return ft_tracker_number(tracker, moment->flow) | answers;
 }
 
-void ft_begin_near(struct ft_tracker *tracker, const struct ft_moment *moment)
+static void count_end(struct ft_head *head, const struct ft_moment *moment)
 {
-	ft_heads_begin(&tracker->heads, sequence_of(tracker, moment), moment->observed->frame);
+	head->ended += (moment->operation->part & FT_PART_LAST) != 0;
 }
 
-__attribute__((noinline)) void ft_tell_near(const struct ft_tracker *tracker,
+void ft_begin_near(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	uint32_t sequence = sequence_of(tracker, moment);
+	uint64_t frame = moment->observed->frame;
+	struct ft_head *head;
+
+	ft_heads_begin(&tracker->heads, sequence, frame);
+	head = ft_heads_find(&tracker->heads, sequence, frame);
+	if (head != NULL)
+		count_end(head, moment);
+}
+
+__attribute__((noinline)) void ft_tell_near(struct ft_tracker *tracker,
 					    const struct ft_moment *moment)
 {
-	uint64_t behind = ft_heads_behind(&tracker->heads, sequence_of(tracker, moment),
-					  moment->observed->frame);
+	uint64_t frame = moment->observed->frame;
+	struct ft_head *head = ft_heads_find(&tracker->heads, sequence_of(tracker, moment), frame);
 
-	if (behind != 0)
-		ft_loss_near(tracker->evidence, behind);
+	if (head == NULL)
+		return;
+	count_end(head, moment);
+	if (frame != head->frame)
+		ft_loss_near(tracker->evidence, frame - head->frame);
+}
+
+int32_t ft_ended_near(struct ft_tracker *tracker, const struct ft_flow *flow, uint64_t frame)
+{
+	const struct ft_head *head =
+		ft_heads_find(&tracker->heads, ft_tracker_number(tracker, flow), frame);
+
+	return head == NULL ? -1 : (int32_t)head->ended;
 }

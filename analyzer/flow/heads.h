@@ -5,6 +5,7 @@
 
 #include <flow/loss.h>
 
+struct ft_flow;
 struct ft_moment;
 struct ft_tracker;
 
@@ -13,6 +14,7 @@ struct ft_tracker;
 struct ft_head {
 	uint64_t frame; /* number of its first frame in the capture */
 	uint32_t sequence;
+	uint32_t ended; /* messages that have ended of it since */
 };
 
 enum { FT_HEADS_WORDS = 4 };
@@ -29,8 +31,11 @@ struct ft_heads {
 /* The sequence, whatever its number, begins with this frame; frames come in order. */
 void ft_heads_begin(struct ft_heads *heads, uint32_t sequence, uint64_t frame);
 
-/* Frames from the first of the sequence to this one; 0: it did not begin within FT_LOSS_NEAR frames. */
-uint64_t ft_heads_behind(const struct ft_heads *heads, uint32_t sequence, uint64_t frame);
+/* The newest beginning of the sequence; NULL: it did not begin within FT_LOSS_NEAR frames. Good until the next one begins. */
+struct ft_head *ft_heads_find(struct ft_heads *heads, uint32_t sequence, uint64_t frame);
+
+/* Frames from the first of the sequence to this one; 0: likewise. */
+uint64_t ft_heads_behind(struct ft_heads *heads, uint32_t sequence, uint64_t frame);
 
 /* Whether it may have begun so lately. */
 static inline bool ft_heads_may_have(const struct ft_heads *heads, uint32_t sequence,
@@ -46,4 +51,7 @@ static inline bool ft_heads_may_have(const struct ft_heads *heads, uint32_t sequ
 void ft_begin_near(struct ft_tracker *tracker, const struct ft_moment *moment);
 
 /* Another one: of a half that may have begun lately. */
-void ft_tell_near(const struct ft_tracker *tracker, const struct ft_moment *moment);
+void ft_tell_near(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* Messages that have ended among the half's requests since its first, up to this frame; -1: that was too long ago. */
+int32_t ft_ended_near(struct ft_tracker *tracker, const struct ft_flow *flow, uint64_t frame);

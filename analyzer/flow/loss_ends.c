@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "tail.h"
+
 /* Losses take more of a sequence in a row than chance makes of single ones by this share: they surely last. */
 static const double surely_longer = 0.5;
 
@@ -10,6 +12,9 @@ static const double most_near = 0.7;
 
 /* How long hidden losses last is known of others only: their number may be off by this share of itself. */
 static const double may_be_off = 0.6;
+
+/* Sequences are cut far oftener than frames are lost within them; and so many at least were met, and are cut, to say so. */
+static const double oftener = 2, enough_opened = 30, least_cut = 2;
 
 /* How often what shows says how long losses last, and that what shows. */
 enum { rounds = 16 };
@@ -83,4 +88,26 @@ struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
 		.mean = mean,
 		.variance = 2 * mean * shown->frames + may_be_off * may_be_off * mean * mean,
 	};
+}
+
+/*
+ * Twice as many are cut as would be if as much was lost at their beginning as within them. Losses that surely last need no more;
+ * else not by chance but once in 200, also if there was one loss more than is seen.
+ */
+static bool are_cut_oftener(const struct ft_loss_shown *shown, double cut, double opened)
+{
+	double alike = opened * (shown->holes + shown->sequence) / fmax(1, shown->spaces);
+	double losses = 1 + shown->holes / shown->sequence;
+
+	if (opened < enough_opened || cut < least_cut || cut <= oftener * opened * shown->odds)
+		return false;
+	return are_lasting(shown) >= 1 || cut > ft_tail_high(alike, alike * (1 + alike / losses));
+}
+
+bool ft_loss_outlasts(const struct ft_loss_evidence *evidence, const struct ft_loss_shown *shown)
+{
+	if (shown->holes <= 0)
+		return evidence->cut + evidence->older != 0;
+	return are_cut_oftener(shown, (double)evidence->cut, (double)evidence->opened) ||
+	       are_cut_oftener(shown, (double)evidence->older, (double)evidence->counted);
 }

@@ -20,3 +20,10 @@ struct ft_loss_shown {
 /* How many frames in sequences were lost beyond the holes and what is lost alike of those in no sequence. */
 struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
 				     const struct ft_loss_shown *shown);
+
+/*
+ * Whether losses outlast sequences, so that they may have taken whole ones, which leave no trace: many are cut at their
+ * beginning; or some are, and nothing is missing within any, so that nothing tells how long losses last. `frames` and `events`
+ * are not looked at.
+ */
+bool ft_loss_outlasts(const struct ft_loss_evidence *evidence, const struct ft_loss_shown *shown);

@@ -31,9 +31,6 @@ static const double delay = 64, longer_delay = 512;
 /* Of packets sent again, the share that may be taken for something else: a READ for the rest of another, one late. */
 static const double untold = 0.1;
 
-/* Sequences are cut far oftener than frames are lost within them; and so many at least were met, to say so. */
-static const double oftener = 2, enough_opened = 30;
-
 /* Of what a filter took, one in so many may not show: responses to READs that are lost, or from before halves had met. */
 enum { MOST_HIDDEN = 64 };
 
@@ -390,28 +387,27 @@ static uint64_t larger(uint64_t left, uint64_t right)
 	return left > right ? left : right;
 }
 
-/*
- * Whether losses outlast sequences: twice as many of these are cut at their beginning as would be if as much was lost there as
- * within them, and by chance but once in 200, also if there was one loss more than is seen.
- */
 static bool are_lasting(const struct ft_loss_evidence *evidence, const struct sums *sums)
 {
-	double cut = (double)evidence->cut, opened = (double)evidence->opened;
-	double typical = fmax(1, (double)evidence->squares / fmax(1, sums->holes));
-	double alike = opened * (sums->holes + typical) / fmax(1, sums->spaces);
-	double losses = 1 + sums->holes / typical;
+	const struct ft_loss_shown shown = {
+		.spaces = sums->spaces,
+		.holes = sums->holes,
+		.odds = sums->odds,
+		.sequence = fmax(1, (double)evidence->squares / fmax(1, sums->holes)),
+	};
 
-	return opened >= enough_opened && cut > oftener * opened * sums->odds &&
-	       cut > ft_tail_high(alike, alike * (1 + alike / losses));
+	return ft_loss_outlasts(evidence, &shown);
 }
 
 /* A packet at least is missing where a sequence is cut. What losses that outlast them took, elsewhere, is as much at least. */
 static void from_cuts(const struct ft_loss_evidence *evidence, struct ft_loss_estimate *estimate)
 {
-	double share = (double)evidence->cut / fmax(1, (double)evidence->opened);
+	double share = fmax((double)evidence->cut / fmax(1, (double)evidence->opened),
+			    (double)evidence->older / fmax(1, (double)evidence->counted));
+	uint64_t cut = larger(evidence->cut, evidence->older);
 
-	estimate->low = larger(estimate->low, evidence->cut);
-	estimate->frames = larger(estimate->frames, evidence->cut);
+	estimate->low = larger(estimate->low, cut);
+	estimate->frames = larger(estimate->frames, cut);
 	if (!estimate->lasting)
 		return;
 	estimate->bounded = false;

@@ -111,6 +111,43 @@ static bool may_part(const struct ft_spans *spans, const struct ft_half *half,
 		ft_span_at(spans, half->spans)->count >= FT_LONG_PSNS);
 }
 
+/* Messages before the first that was seen: more are of a connection from before the capture. */
+enum { MOST_UNSEEN = 64 };
+
+/*
+ * Messages that may have ended among its requests from the first seen to that one: counted, where none of them is missing and
+ * the first is near; no more than packets.
+ */
+static int32_t most_ended(struct ft_tracker *tracker, const struct ft_flow *requester,
+			  uint32_t delivered, uint64_t frame)
+{
+	const struct ft_half *half = &requester->half;
+	bool is_whole = half->spans == 0 && ft_psn_distance(delivered, half->next_psn) < 0;
+	int32_t ended = is_whole ? ft_ended_near(tracker, requester, frame) : -1;
+	int32_t packets = ft_psn_distance(delivered, half->first_psn) + 1;
+
+	return ended >= 0 && ended < packets ? ended : packets;
+}
+
+/* The first answer that counts tells whether messages ended before the first that was seen. */
+static void compare_first(struct ft_tracker *tracker, const struct ft_moment *moment,
+			  const struct ft_flow *requester, uint32_t delivered)
+{
+	const struct ft_half *half = &requester->half;
+	uint64_t frame = moment->observed->frame;
+	int32_t unseen;
+
+	if (half->first_psn > FT_PSN_MOST ||
+	    (half->flags & (FT_HALF_NAKED | FT_HALF_START_SEEN)) != 0)
+		return;
+	unseen = (int32_t)moment->observed->msn - most_ended(tracker, requester, delivered, frame);
+	if (unseen > MOST_UNSEEN)
+		return;
+	tracker->evidence->counted++;
+	if (unseen > 0)
+		ft_loss_miss(tracker->evidence, frame, 1, FT_LOSS_OLDER);
+}
+
 /*
  * A responder counts the messages it completes, from 0 when the queue pair is set up (MSN; IBA vol. 1, 9.7.7.1). A count
  * that goes back while PSNs go on, or goes on by fewer than were completed, is of another life, whose PSNs happen to begin
@@ -128,6 +165,8 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		return;
 	ft_note_msn(moment);
 	count.msn = half->msn;
+	if (count.known == 0 && count.msn != 0)
+		compare_first(tracker, moment, requester, delivered);
 	if ((count.msn | count.known) == 0 ||
 	    !may_part(&tracker->spans, &requester->half, &count) ||
 	    !parts_lives(&tracker->spans, &requester->half, &count))

@@ -150,19 +150,19 @@ static inline bool is_plain(const struct ft_flow *flow)
 
 /* --- answers --- */
 
-/* For the newest requests: beyond all that were answered for, and no farther than they go. */
+/* For the newest requests: beyond all that were answered for, of which there are some, and no farther than they go. */
 static inline bool is_for_newest(const struct ft_half *asked, uint32_t psn)
 {
-	return asked->next_psn != FT_PSN_NONE && ft_psn_is_soon_after(psn, asked->acked) &&
+	return asked->next_psn != FT_PSN_NONE && asked->acked != FT_PSN_NONE &&
+	       ft_psn_is_soon_after(psn, asked->acked) &&
 	       ft_psn_is_soon_after(asked->next_psn, psn) && (asked->flags & FT_HALF_NAKED) == 0;
 }
 
 /* Of a pair: for what was asked for as all that was answered before was, which agrees with the pair and no more. */
-static inline bool is_agreed(const struct ft_half *asked, const struct ft_moment *moment)
+static inline bool is_agreed(const struct ft_moment *moment)
 {
 	return !ft_pairs_unsure(moment->flow) ||
-	       (asked->acked != FT_PSN_NONE &&
-		ft_pairs_are_agreed(moment->flow, moment->observed->psn));
+	       ft_pairs_are_agreed(moment->flow, moment->observed->psn);
 }
 
 static inline bool has_peer(const struct ft_tracker *tracker, const struct ft_moment *moment)
@@ -187,7 +187,7 @@ static inline bool confirms(const struct ft_tracker *tracker, const struct ft_mo
 	    !has_peer(tracker, moment))
 		return false;
 	asked = &ft_tracker_peer(tracker, moment->flow)->half;
-	if (!is_for_newest(asked, observed->psn) || !is_agreed(asked, moment))
+	if (!is_for_newest(asked, observed->psn) || !is_agreed(moment))
 		return false;
 	return asked->spans == 0 ||
 	       (!ft_pairs_unsure(moment->flow) && stays_open(tracker, asked, observed->psn));
@@ -235,7 +235,7 @@ static inline bool responds(const struct ft_tracker *tracker, const struct ft_mo
 		return false;
 	asked = &ft_tracker_peer(tracker, moment->flow)->half;
 	if (asked->spans == 0 || !is_for_newest(asked, moment->observed->psn) ||
-	    !is_agreed(asked, moment) || (asked->flags & FT_HALF_SPAN_UNKNOWN) != 0 ||
+	    !is_agreed(moment) || (asked->flags & FT_HALF_SPAN_UNKNOWN) != 0 ||
 	    (asked->mtu == 0 && half->mtu != 0))
 		return false;
 	awaited = ft_span_at(&tracker->spans, asked->spans);

@@ -271,12 +271,12 @@ def troubled(rng, lost, **habits):
     return fabric.capture
 
 
-def brief(rng, connections, messages):
+def brief(rng, connections, messages, longest=6, questions=0.2):
     """Connections one after the other, each of which has the wire nearly to itself."""
     fabric = transport.Fabric(random.Random(rng.random()))
     for _ in range(connections):
         fabric.run(fabric.now + 300_000)
-        transport.Connection(fabric).chat(messages, longest=6)
+        transport.Connection(fabric).chat(messages, longest=longest, questions=questions)
     fabric.run()
     return fabric.capture
 
@@ -299,6 +299,16 @@ def swallowed(judge, rng):
                 judge.complain(label, lost, "of", truth)
     if missed > 3:
         judge.complain("brief: the bounds missed the truth in", missed, "of", drills)
+
+
+def unseen(judge, rng):
+    """Of connections of single packets and their acknowledgements, runs of twenty leave no hole and cut no message."""
+    frames = brief(rng, 800, 6, longest=1, questions=0)
+    kept = [frame for i, frame in enumerate(frames) if i % 200 >= 20]
+    document, truth = judge.report(kept), len(frames) - len(kept)
+    lost = document["coverage"]["frames_lost"]
+    if document["verdict"] == "compliant" or lost["low"] > truth or (lost["high"] or truth) < truth:
+        judge.complain("single packets in runs of twenty:", document["verdict"], "with", lost, "of", truth)
 
 
 def references(arguments):
@@ -348,6 +358,7 @@ def main():
                     rounds, missed = rounds + drills.rounds, missed + drills.missed
         if not arguments.captures:
             swallowed(judge, rng)
+            unseen(judge, rng)
             readers(judge, rng)
             filtered(judge, rng)
         if not arguments.captures and references(arguments).is_dir():

@@ -36,6 +36,7 @@ enum ft_loss_missing {
 	FT_LOSS_UNRELIABLE,
 	FT_LOSS_BETWEEN, /* left out between READs: not `uncertain` */
 	FT_LOSS_CUT, /* before the first packet of a half, in the midst of a message: likewise */
+	FT_LOSS_OLDER, /* messages before the first of a half, by the first count of them (MSN): likewise */
 	FT_LOSS_MIDDLES,         /* of the holes: ft_loss_middles() */
 	FT_LOSS_MIDDLES_OPEN,    /* likewise of FT_LOSS_REQUESTS */
 	FT_LOSS_MIDDLES_OVERDUE, /* likewise of FT_LOSS_RESPONSES */
@@ -124,7 +125,10 @@ struct ft_loss_evidence {
 	uint64_t near[FT_LOSS_NEAR];
 	/* halves met in the midst of the capture, with a packet that does not end its message .. */
 	uint64_t opened;
-	uint64_t cut;       /* .. or does not begin it: ft_loss_believe_cut() .. */
+	uint64_t cut; /* .. or does not begin it: ft_loss_believe_cut() .. */
+	uint64_t
+		counted; /* halves whose messages were counted from the first on, wherever met .. */
+	uint64_t older;  /* .. and of them, those of FT_LOSS_OLDER: likewise */
 	uint64_t forgotten; /* .. unless they had been met before: halves that left the table */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
@@ -321,9 +325,11 @@ uint64_t ft_loss_believe_unanswered(struct ft_loss_evidence *evidence);
 uint64_t ft_loss_believe_unreliable(struct ft_loss_evidence *evidence);
 
 /*
- * Likewise, after that, about FT_LOSS_CUT: lost where nothing was sent again, wanted again or out of order, and no half was
- * forgotten. They are no holes: how many packets are missing before each is not known. Where far more halves are cut than frames
- * are lost within sequences, losses last longer than those.
+ * Likewise, after that, about FT_LOSS_CUT and FT_LOSS_OLDER: lost where nothing was sent again, wanted again or out of order,
+ * and no half was forgotten; the latter if they are few of many halves counted, and no more of them are in the first quarter of
+ * the capture than behind it: connections from before the capture show soon, or are most of all. They are no holes: how many packets are
+ * missing before each is not known. Where far more halves are cut than frames are lost within sequences, losses last longer than
+ * those. Returns how many halves are cut, either way.
  */
 uint64_t ft_loss_believe_cut(struct ft_loss_evidence *evidence);
 

@@ -337,49 +337,9 @@ static void where_no_response_is_proved_lost_none_was_between(void **state)
 	assert_int_equal(ft_loss_believe_between(&evidence), 0);
 }
 
-/*
- * Of a hundred half-connections that came up in the capture ten were met in the midst of their first message, ten frames
- * were lost before them at least. If as much was lost within sequences, one in ten, losses are as they seem. If nothing was,
- * they last longer than sequences: one in ten frames may be missing, or far more.
- */
-static void losses_that_cut_sequences_alone_outlast_them(void **state)
-{
-	const struct {
-		uint64_t holes, late, forgotten;
-		uint64_t low, least; /* of the estimate */
-		bool lasting;
-	} rows[] = {
-		{ 0, 0, 0, 10, 10000 / 10, true },
-		{ 1000, 0, 0, 1000, 1000, false },
-		{ 0, 1, 0, 0, 0, false }, /* what overtook another may have come first */
-		{ 0, 0, 1, 0, 0, false }, /* a half that had left the table may have come back */
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct ft_loss_estimate estimate;
-
-		fill_spaces();
-		for (uint64_t n = 0; n < rows[i].holes; n++)
-			ft_loss_hole(&evidence, 1 + 9 * n, 1);
-		for (uint64_t n = 0; n < 10; n++)
-			ft_loss_miss(&evidence, 1000 + n, 1, FT_LOSS_CUT);
-		evidence.opened = 100;
-		evidence.late = rows[i].late;
-		evidence.forgotten = rows[i].forgotten;
-		ft_loss_believe_cut(&evidence);
-		ft_loss_estimate(&evidence, 0, &estimate);
-		assert_int_equal(estimate.lasting, rows[i].lasting);
-		assert_int_equal(estimate.bounded, !rows[i].lasting);
-		assert_int_equal(estimate.low, rows[i].low);
-		assert_in_range(estimate.frames, rows[i].least, rows[i].least + 10);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(losses_that_cut_sequences_alone_outlast_them),
 		cmocka_unit_test(the_very_first_packets_are_left_aside_where_ways_overtake),
 		cmocka_unit_test(what_is_left_aside_counts_at_the_rate_of_the_rest),
 		cmocka_unit_test(the_last_responses_are_lost_as_often_as_the_others),

@@ -464,6 +464,37 @@ static void a_half_met_within_a_message_lacks_a_packet(void **state)
 	close_world(&world);
 }
 
+/* The first message that is seen has two packets. Of more than 64 before it, the connection is from before the capture. */
+static void the_first_count_tells_what_ended_before(void **state)
+{
+	const struct {
+		uint8_t met;
+		uint32_t msn;
+		unsigned counted, older;
+	} rows[] = { { JOINED, 1, 1, 0 },  { JOINED, 2, 1, 1 }, { JOINED, 65, 1, 1 },
+		     { JOINED, 66, 0, 0 }, { JOINED, 0, 0, 0 }, /* some responders do not count */
+		     { true, 2, 0, 0 } /* the set-up was seen, and nothing sent before it */ };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct world world = { .ts_ns = 1700000000000000000u };
+		uint64_t older = 0;
+
+		open_world(&world, rows[i].met);
+		send(&world, &(struct packet){ .from = 'A', .opcode = FIRST, .psn = 10 });
+		send(&world, &(struct packet){ .from = 'A', .opcode = LAST, .psn = 11 });
+		send(&world,
+		     &(struct packet){ .from = 'B', .opcode = ACK, .psn = 11, .msn = rows[i].msn });
+		send(&world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = 12 });
+		send(&world, &(struct packet){ .from = 'B', .opcode = ACK, .psn = 12, .msn = 90 });
+		for (uint32_t bin = 0; bin < world.evidence->used; bin++)
+			older += world.evidence->bins[bin].missing[FT_LOSS_OLDER];
+		assert_int_equal(world.evidence->counted, rows[i].counted);
+		assert_int_equal(older, rows[i].older);
+		close_world(&world);
+	}
+}
+
 /* What is told of a half of 20 packets of which so many seem to have copies. */
 static struct ft_loss_evidence *with_copies(struct world *world, unsigned copies)
 {
@@ -602,6 +633,7 @@ int main(void)
 		cmocka_unit_test(responses_alone_show_how_many_of_them_are_lost),
 		cmocka_unit_test(where_no_answers_are_in_view_a_read_lost_is_one_packet),
 		cmocka_unit_test(a_half_met_within_a_message_lacks_a_packet),
+		cmocka_unit_test(the_first_count_tells_what_ended_before),
 		cmocka_unit_test(nothing_would_show_that_the_last_response_is_missing),
 		cmocka_unit_test(an_ack_passes_over_what_it_was_not_asked_for),
 		cmocka_unit_test(copies_of_few_packets_may_be_none),

@@ -1,0 +1,136 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <flow/loss.h>
+
+/* Losses that last as long as connections, or longer: what shows is that their beginning is missing. */
+
+static struct ft_loss_evidence evidence;
+
+static void fill_spaces(void)
+{
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 10000; frame++)
+		ft_loss_space(&evidence, frame);
+}
+
+/*
+ * Of a hundred half-connections that came up in the capture ten were met in the midst of their first message, ten frames
+ * were lost before them at least. If as much was lost within sequences, one in ten, losses are as they seem. If nothing was,
+ * they last longer than sequences: one in ten frames may be missing, or far more.
+ */
+static void losses_that_cut_sequences_alone_outlast_them(void **state)
+{
+	const struct {
+		uint64_t holes, late, forgotten;
+		uint64_t low, least; /* of the estimate */
+		bool lasting;
+	} rows[] = {
+		{ 0, 0, 0, 10, 10000 / 10, true },
+		{ 1000, 0, 0, 1000, 1000, false },
+		{ 0, 1, 0, 0, 0, false }, /* what overtook another may have come first */
+		{ 0, 0, 1, 0, 0, false }, /* a half that had left the table may have come back */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_loss_estimate estimate;
+
+		fill_spaces();
+		for (uint64_t n = 0; n < rows[i].holes; n++)
+			ft_loss_hole(&evidence, 1 + 9 * n, 1);
+		for (uint64_t n = 0; n < 10; n++)
+			ft_loss_miss(&evidence, 1000 + n, 1, FT_LOSS_CUT);
+		evidence.opened = 100;
+		evidence.late = rows[i].late;
+		evidence.forgotten = rows[i].forgotten;
+		ft_loss_believe_cut(&evidence);
+		ft_loss_estimate(&evidence, 0, &estimate);
+		assert_int_equal(estimate.lasting, rows[i].lasting);
+		assert_int_equal(estimate.bounded, !rows[i].lasting);
+		assert_int_equal(estimate.low, rows[i].low);
+		assert_in_range(estimate.frames, rows[i].least, rows[i].least + 10);
+	}
+}
+
+/* `counted` halves, of which the count of messages shows so many to have begun before they were met, from `from` on. */
+static struct ft_loss_estimate with_older(uint64_t counted, uint64_t older, uint64_t from,
+					  uint64_t apart)
+{
+	struct ft_loss_estimate estimate;
+
+	fill_spaces();
+	evidence.counted = counted;
+	for (uint64_t n = 0; n < older; n++)
+		ft_loss_miss(&evidence, from + n * apart, 1, FT_LOSS_OLDER);
+	ft_loss_believe_cut(&evidence);
+	ft_loss_estimate(&evidence, 0, &estimate);
+	return estimate;
+}
+
+/*
+ * Ten of 1000 halves, all over the capture: of one in a hundred the beginning is missing, 100 of the 10 000 frames or far more.
+ * Not where such halves are many or no others are met, for then connections are from before the capture; nor soon after its
+ * beginning, where those show.
+ */
+static void messages_counted_before_the_first_one_were_lost(void **state)
+{
+	const struct {
+		uint64_t counted, older, from, apart;
+		uint64_t low, wanted;
+		bool lasting;
+	} rows[] = {
+		{ 1000, 10, 600, 900, 10, 100, true },
+		{ 39, 10, 600, 900, 0, 0, false },
+		{ 29, 1, 6000, 1, 0, 0, false },
+		{ 1000, 10, 100, 200, 0, 0, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct ft_loss_estimate estimate =
+			with_older(rows[i].counted, rows[i].older, rows[i].from, rows[i].apart);
+
+		assert_int_equal(estimate.lasting, rows[i].lasting);
+		assert_int_equal(estimate.bounded, !rows[i].lasting);
+		assert_int_equal(estimate.low, rows[i].low);
+		assert_int_equal(estimate.frames, rows[i].wanted);
+	}
+}
+
+/*
+ * 20 frames are lost of 10 000, and 5 of 1000 halves are cut, where 2 would be by as many losses within sequences. One by one
+ * that is chance; of losses of ten in a row it is two that went over the ends of sequences, and nobody knows how many more.
+ */
+static void losses_in_a_row_need_no_more_to_be_lasting(void **state)
+{
+	(void)state;
+	for (unsigned in_a_row = 1; in_a_row <= 10; in_a_row += 9) {
+		struct ft_loss_estimate estimate;
+
+		fill_spaces();
+		for (uint64_t n = 0; n < 20; n += in_a_row)
+			ft_loss_hole(&evidence, 3000 + 100 * n, in_a_row);
+		evidence.counted = 1000;
+		for (uint64_t n = 0; n < 5; n++)
+			ft_loss_miss(&evidence, 2000 + 1500 * n, 1, FT_LOSS_OLDER);
+		ft_loss_believe_cut(&evidence);
+		ft_loss_estimate(&evidence, 0, &estimate);
+		assert_int_equal(estimate.lasting, in_a_row > 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(losses_that_cut_sequences_alone_outlast_them),
+		cmocka_unit_test(messages_counted_before_the_first_one_were_lost),
+		cmocka_unit_test(losses_in_a_row_need_no_more_to_be_lasting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
