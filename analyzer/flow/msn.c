@@ -2,6 +2,8 @@
 
 /* What the count of messages in answers (MSN) says: IBA vol. 1, 9.7.7.1. */
 
+enum { FAR_FEWER = 4 }; /* times */
+
 /* Whether a message that ended behind the hole is among what was delivered. */
 static bool ended_behind(const struct ft_half *half, const struct ft_span *hole, uint32_t delivered)
 {
@@ -10,6 +12,13 @@ static bool ended_behind(const struct ft_half *half, const struct ft_span *hole,
 	return behind != FT_PSN_NONE &&
 	       ft_psn_distance(behind, ft_psn_add(hole->from, hole->count)) > 0 &&
 	       ft_psn_distance(ft_psn_add(delivered, 1), behind) >= 0;
+}
+
+/* Not all of it was answered for. */
+static bool is_open_hole(const struct ft_half *half, const struct ft_span *span)
+{
+	return (FT_SPANS_HOLES >> span->kind & 1) != 0 &&
+	       !ft_psn_covers(half->acked, span->from, span->count);
 }
 
 /* Nobody sent for as long as it takes to set up a queue pair. */
@@ -54,6 +63,22 @@ static bool counts_from_hole(const struct ft_span *hole, int32_t behind, uint32_
 	return hole->begins && msn != 0 && (int32_t)msn <= ended_among(hole, behind);
 }
 
+/*
+ * Behind a pause: no message was counted beyond those that ended behind the hole, though one ended right before what begins
+ * there. Or all that was counted may have ended behind the hole, and far fewer in it than messages of the size of those would be.
+ */
+static bool counts_far_too_few(const struct ft_span *hole, int32_t behind, int32_t msn,
+			       int32_t counted)
+{
+	int32_t ended = ended_among(hole, behind);
+	int32_t packets = behind < FT_SPAN_ENDED ? behind : FT_SPAN_ENDED;
+
+	if (hole->count < FT_LONG_PSNS || msn == 0 || msn > behind)
+		return false;
+	return (hole->begins && counted <= ended) ||
+	       (int64_t)FAR_FEWER * packets * (counted - ended) < (int64_t)hole->count * ended;
+}
+
 /* What an answer counts. */
 struct count {
 	uint32_t delivered;  /* newest PSN that it says was */
@@ -73,7 +98,9 @@ static bool counts_too_few(const struct ft_half *half, const struct ft_span *hol
 
 	if (behind <= 0 || count->msn > (uint32_t)behind + FT_SETTLE_PSNS)
 		return false;
-	if (is_behind_pause(hole) && counts_from_hole(hole, behind, count->msn))
+	if (is_behind_pause(hole) &&
+	    (counts_from_hole(hole, behind, count->msn) ||
+	     counts_far_too_few(hole, behind, (int32_t)count->msn, counted)))
 		return true;
 	if (!may_part_lives(hole))
 		return false;
@@ -93,13 +120,59 @@ static bool parts_lives(const struct ft_spans *spans, const struct ft_half *half
 	for (unsigned left = half->span_count; left != 0; left--) {
 		const struct ft_span *span = ft_span_at(spans, number);
 
-		if ((FT_SPANS_HOLES >> span->kind & 1) != 0 && !ft_is_acked(half, span->from) &&
+		if (is_open_hole(half, span) &&
 		    ft_psn_distance(count->delivered, span->from) >= 0 &&
 		    (goes_back || counts_too_few(half, span, count)))
 			return true;
 		number = span->next;
 	}
 	return false;
+}
+
+/* What of it was answered for was lost; the rest lies between two lives. */
+static void end_life(struct ft_spans *spans, struct ft_half *half, uint32_t number)
+{
+	struct ft_span *hole = ft_span_at(spans, number);
+
+	if (ft_is_acked(half, hole->from)) {
+		hole->count = ft_psn_reached(half->acked, hole->from, hole->count);
+		hole->ended = 0;
+	} else {
+		ft_spans_remove(spans, half, number);
+	}
+}
+
+/* Of holes up to `last`: what is behind it is of the new life. */
+static void end_lives(struct ft_spans *spans, struct ft_half *half, uint32_t last)
+{
+	uint32_t number = half->spans;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(spans, number);
+		uint32_t next = span->next;
+
+		if (is_open_hole(half, span) && ft_psn_distance(span->from, last) <= 0)
+			end_life(spans, half, number);
+		number = next;
+	}
+}
+
+/* The newest hole that lies between two lives, of a half that lives anew; NULL. */
+static const struct ft_span *newest_between(const struct ft_spans *spans,
+					    const struct ft_half *half)
+{
+	const struct ft_span *newest = NULL;
+	uint32_t number = half->spans;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(spans, number);
+
+		if (is_open_hole(half, span) && (may_part_lives(span) || is_behind_pause(span)) &&
+		    (newest == NULL || ft_psn_distance(span->from, newest->from) > 0))
+			newest = span;
+		number = span->next;
+	}
+	return newest;
 }
 
 /* For cheap: a long hole is the first of what is open, or all that was ever counted may have ended behind one. */
@@ -148,6 +221,29 @@ static void compare_first(struct ft_tracker *tracker, const struct ft_moment *mo
 		ft_loss_miss(tracker->evidence, frame, 1, FT_LOSS_OLDER);
 }
 
+/* Both halves are in another life, in which the requester goes on with `next_psn`. */
+static void live_anew(struct ft_tracker *tracker, const struct ft_moment *moment,
+		      struct ft_flow *requester, uint32_t delivered, uint32_t next_psn)
+{
+	struct ft_half *half = &moment->flow->half;
+	const struct ft_span *also = newest_between(&tracker->spans, half);
+	uint32_t others = also == NULL ? FT_PSN_NONE : half->next_psn;
+
+	end_lives(&tracker->spans, &requester->half, delivered);
+	if (also != NULL)
+		end_lives(&tracker->spans, half, also->from);
+	ft_begin_both(tracker, requester, moment->flow, moment->step);
+	requester->half.next_psn = next_psn;
+	half->next_psn = others;
+}
+
+/* It counts back, far beyond all requests seen: those of the other life have been lost so far. */
+static bool counts_unseen(const struct ft_half *half, const struct count *count)
+{
+	return ft_psn_distance(count->delivered, half->next_psn) >= FT_LONG_PSNS &&
+	       ft_psn_distance(count->msn, count->known) < 0;
+}
+
 /*
  * A responder counts the messages it completes, from 0 when the queue pair is set up (MSN; IBA vol. 1, 9.7.7.1). A count
  * that goes back while PSNs go on, or goes on by fewer than were completed, is of another life, whose PSNs happen to begin
@@ -157,7 +253,6 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		  struct ft_flow *requester, uint32_t delivered)
 {
 	struct ft_half *half = &moment->flow->half;
-	uint32_t next_psn = requester->half.next_psn;
 	struct count count = { .delivered = delivered, .known = half->msn };
 
 	if ((moment->observed->has & FT_OBSERVED_AETH) == 0 ||
@@ -167,11 +262,13 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 	count.msn = half->msn;
 	if (count.known == 0 && count.msn != 0)
 		compare_first(tracker, moment, requester, delivered);
-	if ((count.msn | count.known) == 0 ||
-	    !may_part(&tracker->spans, &requester->half, &count) ||
-	    !parts_lives(&tracker->spans, &requester->half, &count))
+	if ((count.msn | count.known) == 0)
 		return;
-	ft_spans_drop(&tracker->spans, &requester->half, FT_SPANS_HOLES);
-	ft_begin_both(tracker, requester, moment->flow, moment->step);
-	requester->half.next_psn = next_psn;
+	if (counts_unseen(&requester->half, &count)) {
+		live_anew(tracker, moment, requester, delivered, ft_psn_add(delivered, 1));
+		return;
+	}
+	if (may_part(&tracker->spans, &requester->half, &count) &&
+	    parts_lives(&tracker->spans, &requester->half, &count))
+		live_anew(tracker, moment, requester, delivered, requester->half.next_psn);
 }
