@@ -11,6 +11,9 @@ static const double far_oftener = 10, surely = 3;
 /* Losses that are enough to say so. */
 static const double enough = 10;
 
+/* Frames in a row of losses that are short; of ACKs inferred to be lost, those that may be missing by either account then. */
+static const double short_loss = 5, fewer = 0.25, not_all = 0.625, likely = 2;
+
 /* Of answers inferred to be lost, those that may be missing where all were seen. */
 static const double nearly_none = 0.125;
 
@@ -74,6 +77,16 @@ static bool have_their_acks(const struct ft_loss_evidence *evidence, const struc
 	return passed_over <= nearly_none * alike && alike - passed_over > surely * sqrt(alike);
 }
 
+/* More ACKs than were asked for, and not by chance. */
+static bool answer_unasked(const struct ft_loss_evidence *evidence,
+			   const struct ft_loss_alike *alike, const struct side *requests)
+{
+	double asked = acks_asked(evidence, requests);
+
+	return (double)evidence->acks >
+	       asked + surely * sqrt((asked - (double)evidence->asking) * alike->frames);
+}
+
 /*
  * Of those lost to `requests`, answers that are missing, as a share of what would be if all were lost alike. No more ACKs can
  * be missing than were asked for, and one for each that was asked for is all there are. 1 where chance allows for that, as it
@@ -88,11 +101,31 @@ static double share_missing(const struct ft_loss_evidence *evidence,
 	double inferred = (acks + answers->seen) * rate(requests);
 	double deviation = sqrt(inferred * alike->frames * (1 + inferred / alike->holes));
 
-	if (acks > asked + surely * sqrt((asked - (double)evidence->asking) * alike->frames) ||
-	    missing > nearly_none * inferred || inferred - missing <= surely * deviation ||
-	    !have_their_acks(evidence, requests))
+	if (answer_unasked(evidence, alike, requests) || missing > nearly_none * inferred ||
+	    inferred - missing <= surely * deviation || !have_their_acks(evidence, requests))
 		return 1;
 	return missing / inferred;
+}
+
+/*
+ * Likewise of losses so short that they seldom take a request with its ACK: then the requests timed that lack their own show how
+ * often ACKs are lost, and those missing by their number, where packets that ask for none are lost oftener, are less than all.
+ */
+static double share_of_short(const struct ft_loss_evidence *evidence,
+			     const struct ft_loss_alike *alike, const struct side *requests)
+{
+	double acks = (double)evidence->acks, passed_over = (double)evidence->passed_over;
+	double missing = fmax(0, acks_asked(evidence, requests) - acks);
+	double inferred = acks * rate(requests);
+	double deviation = sqrt(inferred * alike->frames * (1 + inferred / alike->holes));
+	double timed =
+		(double)evidence->timed * requests->lost / fmax(requests->lost + requests->seen, 1);
+
+	if (alike->frames > short_loss || answer_unasked(evidence, alike, requests) ||
+	    passed_over > fewer * timed || timed - passed_over <= surely * sqrt(timed) ||
+	    missing > not_all * inferred || inferred - missing <= likely * deviation)
+		return 1;
+	return fmin(missing / inferred, passed_over / timed);
 }
 
 /* Nothing was sent again: to what is, ACKs come for a second time. */
@@ -108,7 +141,7 @@ struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
 				      (double)evidence->answers_lost };
 	const struct side requests = { fmax(0, alike->spaces - answers.seen),
 				       fmax(0, alike->holes - answers.lost) };
-	double share;
+	double share, acks;
 
 	if (!passed_once(evidence))
 		return silent;
@@ -116,5 +149,8 @@ struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
 		return by_answers(evidence, alike, &answers, &requests, silent);
 	share = fmin((double)evidence->replies, alike->silent) / fmax(alike->silent, 1) *
 		(1 - share_missing(evidence, alike, &answers, &requests));
+	acks = fmin((double)evidence->acks, alike->silent) / fmax(alike->silent, 1) *
+	       (1 - share_of_short(evidence, alike, &requests));
+	share = fmax(share, acks);
 	return (struct ft_inferred){ silent.mean * (1 - share), silent.variance * (1 - share) };
 }

@@ -27,6 +27,10 @@ static const struct row {
 	/* every one that was asked for is here */
 	{ "requests alone", 900, 0, 3000, 0, 0, 5, 0 },
 	{ "requests alone, one ACK missing", 900, 0, 2999, 0, 1, 5, 0 },
+	/* a mirror that loses what is long: of each three requests lost fewer than one asked for an ACK, and responses are lost, too */
+	{ "what is long, all ACKs are here", 900, 300, 2850, 0, 0, 5, 0 },
+	{ "what is long, and some ACKs", 900, 300, 2850, 0, 63, 2, 60 },
+	{ "what is long, and more ACKs", 900, 300, 2850, 0, 317, 2, 90 },
 	/* adapters that answer unasked, or for several, say nothing */
 	{ "requests alone, ACKs unasked", 900, 0, 4000, 0, 324, 1, 0 },
 	{ "requests alone, one ACK for several", 900, 0, 1500, 0, 122, 1, 0 },
