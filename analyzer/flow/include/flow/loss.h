@@ -125,11 +125,11 @@ struct ft_loss_evidence {
 	uint64_t near[FT_LOSS_NEAR];
 	/* halves met in the midst of the capture, with a packet that does not end its message .. */
 	uint64_t opened;
-	uint64_t cut; /* .. or does not begin it: ft_loss_believe_cut() .. */
-	uint64_t
-		counted; /* halves whose messages were counted from the first on, wherever met .. */
-	uint64_t older;  /* .. and of them, those of FT_LOSS_OLDER: likewise */
+	uint64_t cut;       /* .. or does not begin it: ft_loss_believe_cut() .. */
 	uint64_t forgotten; /* .. unless they had been met before: halves that left the table */
+	/* halves whose messages were counted from the first on, wherever they were met .. */
+	uint64_t counted;
+	uint64_t older; /* .. and of them, those of FT_LOSS_OLDER: ft_loss_believe_cut() */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
