@@ -39,6 +39,7 @@
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
  *     spares.c       what passes when a port fails      failover.c   data from then on
+ *     glance.c       who goes straight, and what is fetched ahead for it
  */
 
 /* An ACK: so many requests were complete by this PSN. */

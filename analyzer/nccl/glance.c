@@ -1,0 +1,66 @@
+#include "followed.h"
+
+void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t number)
+{
+	const struct ft_nccl_hint *hint = &connections->hints[number % FT_NCCL_HINTS];
+
+	if (connections->straights != NULL)
+		ft_nccl_straight_prefetch(
+			&connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES], hint->needs,
+			hint->ahead);
+}
+
+/* Whose it is, if it goes straight; the hint will do next time. */
+static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connections,
+					const struct ft_flow_key *key, uint16_t vlan,
+					struct ft_nccl_hint *hint)
+{
+	const struct ft_nccl_end *end = ft_nccl_ends_glimpse(&connections->ends, key, vlan);
+	struct ft_nccl_straight *straight;
+	uint32_t place;
+
+	if (end == NULL || end->any_vni || end->lane >= FT_NCCL_STRAIGHT_LANES)
+		return NULL;
+	straight = &connections->straights[end->connection];
+	place = ft_nccl_straight_place(end->lane, end->role);
+	if (!straight->is_on || !ft_nccl_straight_has(straight, place, key))
+		return NULL;
+	hint->at = FT_NCCL_STRAIGHT_PLACES * end->connection + place;
+	hint->needs = ft_nccl_straight_needs(straight, place);
+	return straight;
+}
+
+/* Flows have LIDs as numbers of the host, ends as they are on the wire. */
+static const struct ft_flow_key *as_ends_have_it(const struct ft_flow_key *key,
+						 struct ft_flow_key *turned)
+{
+	if (!key->by_lid)
+		return key;
+	*turned = *key;
+	ft_nccl_put_lid(turned->src, ft_flow_lid(key->src));
+	ft_nccl_put_lid(turned->dst, ft_flow_lid(key->dst));
+	return turned;
+}
+
+bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
+				const struct ft_nccl_glimpse *glimpse)
+{
+	const struct ft_flow_key *key;
+	struct ft_nccl_straight *straight;
+	struct ft_flow_key turned;
+	struct ft_nccl_hint *hint;
+
+	if (connections->straights == NULL)
+		return false;
+	key = as_ends_have_it(glimpse->key, &turned);
+	hint = &connections->hints[glimpse->number % FT_NCCL_HINTS];
+	straight = &connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES];
+	if (!straight->is_on ||
+	    !ft_nccl_straight_has(straight, hint->at % FT_NCCL_STRAIGHT_PLACES, key))
+		straight = look_up(connections, key, glimpse->observed->vlan, hint);
+	if (straight == NULL ||
+	    !ft_nccl_straight_take(straight, hint->at % FT_NCCL_STRAIGHT_PLACES, glimpse))
+		return false;
+	hint->ahead = ft_nccl_straight_ahead(straight, hint->at % FT_NCCL_STRAIGHT_PLACES);
+	return true;
+}
