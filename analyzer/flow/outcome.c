@@ -409,7 +409,7 @@ void ft_outcome_add(struct ft_tracker_totals *totals, struct ft_loss_evidence *e
 	if (span->kind == FT_SPAN_SKIPPED && outcome.lost + outcome.pending == span->count)
 		ft_loss_skip(evidence, span->count, outcome.lost == 0);
 	if (is_in_message(span) && outcome.lost == span->count)
-		ft_loss_run(evidence, outcome.lost);
+		ft_loss_inside(evidence, outcome.lost);
 	if (outcome.lost + outcome.pending != 0)
 		ft_tell_middles(evidence, span, &outcome);
 	if (outcome.lost != 0)

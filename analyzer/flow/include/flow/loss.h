@@ -252,7 +252,7 @@ static inline void ft_loss_skip(struct ft_loss_evidence *evidence, uint32_t psns
 }
 
 /* A hole of so many PSNs lies in the midst of a message: as many packets are missing. */
-static inline void ft_loss_run(struct ft_loss_evidence *evidence, uint32_t psns)
+static inline void ft_loss_inside(struct ft_loss_evidence *evidence, uint32_t psns)
 {
 	evidence->runs++;
 	evidence->run_psns += psns;
