@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* One packet that nobody of the connection sent, and what is told of it; and what is no fault. */
+/* One packet of the connection that does not fit, and what is told of it; and what is no fault. */
 
 enum { BEFORE = 12, AFTER = 6 };
 
@@ -183,45 +183,6 @@ static void clear_to_sends_long_after_their_data_are_none(void **state)
 	assert_int_equal(follow->found_count, 0);
 	assert_int_equal(follow->kept.connections[0]->cts, BEFORE + LATE);
 	follow_stop(follow);
-}
-
-static void somebody_else_writes(void **state)
-{
-	static const struct {
-		uint8_t from;
-		uint32_t qpn;
-	} cases[] = {
-		{ STRANGER, RECEIVER_QP },
-		{ STRANGER, 99 },
-		{ SENDER, 99 },
-	};
-
-	(void)state;
-	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct follow *follow = start();
-		struct packet packet = data_of(follow, BEFORE, 64, 0);
-
-		packet.from = cases[i].from;
-		packet.qpn = cases[i].qpn;
-		expect(follow, FT_NCCL_SECOND_WRITER, follow_packet(follow, &packet));
-	}
-}
-
-/* Also before a wrap shows how many slots there are: 64 or 256 with family C. */
-static void somebody_else_writes_to_the_fifo(void **state)
-{
-	(void)state;
-	for (const char *family = "BCDEF"; *family != '\0'; family++) {
-		struct follow *follow = follow_start(*family);
-		struct packet packet;
-
-		converse(follow, 0, BEFORE);
-		ask(follow, BEFORE);
-		packet = cts_of(follow, BEFORE + 1);
-		packet.from = STRANGER;
-		packet.qpn = 99;
-		expect(follow, FT_NCCL_SECOND_WRITER, follow_packet(follow, &packet));
-	}
 }
 
 static void a_clear_to_send_in_the_wrong_place(void **state)
@@ -451,8 +412,6 @@ int main(void)
 		cmocka_unit_test(a_write_that_nobody_asked_for),
 		cmocka_unit_test(a_write_that_nobody_asked_for_at_the_end),
 		cmocka_unit_test(clear_to_sends_long_after_their_data_are_none),
-		cmocka_unit_test(somebody_else_writes),
-		cmocka_unit_test(somebody_else_writes_to_the_fifo),
 		cmocka_unit_test(a_clear_to_send_in_the_wrong_place),
 		cmocka_unit_test(a_clear_to_send_with_another_key),
 		cmocka_unit_test(a_clear_to_send_of_another_family),
