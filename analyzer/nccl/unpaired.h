@@ -14,9 +14,8 @@ enum { FT_NCCL_UNPAIRED_CHAINS = 1 << 12, FT_NCCL_UNPAIRED_LOOKS = 64 };
 
 struct ft_nccl_unpaired {
 	uint32_t connection;
-	uint32_t qpn; /* that answers of late went to; FT_NCCL_NONE: none did */
-	uint32_t
-		next; /* of its chain, which is a ring; of those that are free: FT_NCCL_NONE ends them */
+	uint32_t qpn;  /* that answers of late went to; FT_NCCL_NONE: none did */
+	uint32_t next; /* of its chain, a ring; of those given back plus 1, 0 at their end */
 	uint8_t votes; /* answers of late in a row that may be its */
 	uint8_t lane;
 };
