@@ -10,20 +10,20 @@ enum {
 	LEAST_ELSEWHERE = 4,
 	MOST_EXPECTED = 4,
 	LEAST_OVERDUE = 2,
-	FEW_LOST = 50,        /* one in so many */
-	LEAST_SPACES = 1024,  /* to spare some */
-	FEW_SPACES = 4096,    /* a capture of fewer may well be of nothing but beginnings */
-	ON_THEIR_WAY = 64,    /* responses to a requester that is still to find out what it lacks */
-	LONG_MISSING = 2,     /* frames that some are missing since .. */
-	EVENTS_MISSING = 3,   /* .. and losses of such, that are more than an accident */
-	LEAST_HOLES = 10,     /* of reliable connections, to judge others by */
-	MOST_ALIKE = 2,       /* times as often .. */
-	SURELY = 3,           /* .. and so many standard deviations */
-	LEAST_HOLLOW = 10,    /* messages without a Middle, to say that all are */
-	JOINED_TO_APART = 4,  /* READs that follow at once to one that does not, of those alone */
-	LEAST_COUNTED = 30,   /* halves that begin in view, to say that others do .. */
-	COUNTED_TO_OLDER = 4, /* .. and of them to one that does not */
-	SOON = 4,             /* the first one in so many of the capture */
+	FEW_LOST = 50,       /* one in so many */
+	LEAST_SPACES = 1024, /* to spare some */
+	FEW_SPACES = 4096,   /* a capture of fewer may well be of nothing but beginnings */
+	ON_THEIR_WAY = 64,   /* responses to a requester that is still to find out what it lacks */
+	LONG_MISSING = 2,    /* frames that some are missing since .. */
+	EVENTS_MISSING = 3,  /* .. and losses of such, that are more than an accident */
+	LEAST_HOLES = 10,    /* of reliable connections, to judge others by */
+	MOST_ALIKE = 2,      /* times as often .. */
+	SURELY = 3,          /* .. and so many standard deviations */
+	LEAST_HOLLOW = 10,   /* messages without a Middle, to say that all are */
+	JOINED_TO_APART = 4, /* READs that follow at once to one that does not, of those alone */
+	LEAST_MET = 30,      /* halves, to say that most begin in view .. */
+	MET_TO_UNSEEN = 4,   /* .. to one that does not */
+	SOON = 4,            /* the first one in so many of the capture */
 };
 
 enum {
@@ -313,25 +313,27 @@ uint64_t ft_loss_believe_unreliable(struct ft_loss_evidence *evidence)
 	return missing;
 }
 
-/* Halves that had begun unseen, though most begin in view: all through the capture, and not soon after its beginning. */
-static uint64_t begun_unseen(const struct ft_loss_evidence *evidence)
+/*
+ * How many of the halves met had begun unseen; 0 unless most begin in view, and half of the others at least behind the first
+ * quarter. What is older than the capture is met soon after its beginning, or nearly all is: queue pairs that take turns are in the midst
+ * of a message then.
+ */
+static uint64_t begun_unseen(const struct ft_loss_evidence *evidence, enum ft_loss_missing kind,
+			     uint64_t met)
 {
-	uint64_t older = all_missing(evidence, FT_LOSS_OLDER), soon = 0;
+	uint64_t all = all_missing(evidence, kind), soon = 0;
 
 	for (uint32_t i = 0; i < evidence->used / SOON; i++)
-		soon += evidence->bins[i].missing[FT_LOSS_OLDER];
-	return evidence->counted >= LEAST_COUNTED &&
-			       COUNTED_TO_OLDER * older <= evidence->counted && 2 * soon <= older
-		       ? older
-		       : 0;
+		soon += evidence->bins[i].missing[kind];
+	return met >= LEAST_MET && MET_TO_UNSEEN * all <= met && 2 * soon <= all ? all : 0;
 }
 
 uint64_t ft_loss_believe_cut(struct ft_loss_evidence *evidence)
 {
 	if (evidence->forgotten != 0 || !is_untroubled(evidence))
 		return 0;
-	evidence->cut = all_missing(evidence, FT_LOSS_CUT);
-	evidence->older = begun_unseen(evidence);
+	evidence->cut = begun_unseen(evidence, FT_LOSS_CUT, evidence->opened);
+	evidence->older = begun_unseen(evidence, FT_LOSS_OLDER, evidence->counted);
 	return evidence->cut + evidence->older;
 }
 

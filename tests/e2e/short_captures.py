@@ -2,10 +2,13 @@
 
 import json
 import random
+import struct
 
 import pipelined
 import roce
 from harness import WithFolder, fabtap, main
+
+WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST = 0x06, 0x07, 0x08
 
 
 class ShortCaptures(WithFolder):
@@ -23,6 +26,25 @@ class ShortCaptures(WithFolder):
                 report = self.audit(pipelined.connections(seed, 10, 60))
                 self.assertEqual(report["verdict"], "compliant")
                 self.assertEqual(report["coverage"]["frames_lost"]["estimate"], 0)
+
+    def test_one_in_which_many_queue_pairs_take_turns_is_whole_though_it_begins_amid_their_messages(self):
+        """A thousand send writes of 16 packets, a packet at a time, and most were met in the midst of one."""
+        rng, frames = random.Random(1), []
+        halves = [(roce.Half("10.0.0.%d" % (i % 200 + 1), "10.1.0.%d" % (i % 200 + 1), 0x1000 + i, port=0xc000 + i, psn=i * 1000),
+                   roce.Half("10.1.0.%d" % (i % 200 + 1), "10.0.0.%d" % (i % 200 + 1), 0x8000 + i, port=0xc000 + i),
+                   rng.randrange(16)) for i in range(1000)]
+        for turn in range(5):
+            for there, back, first in halves:
+                part, psn = (first + turn) % 16, there.psn + turn
+                opcode = WRITE_FIRST if part == 0 else WRITE_LAST if part == 15 else WRITE_MIDDLE
+                above = struct.pack(">QII", 0x7f0000001000, 0x1234, 16 * 256) if part == 0 else b""
+                frames.append(there.packet(opcode, psn, above, bytes(256), ask=part == 15))
+                if part == 15:
+                    frames.append(back.packet(roce.ACKNOWLEDGE, psn, struct.pack(">I", roce.ACK << 24 | 7)))
+        report = self.audit([(pipelined.START_NS + i * 1000, frame, False) for i, frame in enumerate(frames)])
+        self.assertEqual(report["verdict"], "compliant")
+        self.assertEqual(report["coverage"]["frames_lost"]["estimate"], 0)
+        self.assertIsNotNone(report["coverage"]["frames_lost"]["high"])
 
     def test_responses_lost_all_along_are_estimated(self):
         for seed in range(4):

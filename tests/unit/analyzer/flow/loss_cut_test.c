@@ -21,19 +21,26 @@ static void fill_spaces(void)
 /*
  * Of a hundred half-connections that came up in the capture ten were met in the midst of their first message, ten frames
  * were lost before them at least. If as much was lost within sequences, one in ten, losses are as they seem. If nothing was,
- * they last longer than sequences: one in ten frames may be missing, or far more.
+ * they last longer than sequences: one in ten frames may be missing, or far more. Not if all were met soon after the beginning, or
+ * most halves were met so: they are older than the capture, and take turns with many others.
  */
 static void losses_that_cut_sequences_alone_outlast_them(void **state)
 {
 	const struct {
 		uint64_t holes, late, forgotten;
-		uint64_t low, least; /* of the estimate */
+		uint64_t from, apart; /* the frames of those met so .. */
+		uint64_t met;         /* .. and of how many */
+		uint64_t low, least;  /* of the estimate */
 		bool lasting;
 	} rows[] = {
-		{ 0, 0, 0, 10, 10000 / 10, true },
-		{ 1000, 0, 0, 1000, 1000, false },
-		{ 0, 1, 0, 0, 0, false }, /* what overtook another may have come first */
-		{ 0, 0, 1, 0, 0, false }, /* a half that had left the table may have come back */
+		{ 0, 0, 0, 1000, 900, 100, 10, 10000 / 10, true },
+		{ 1000, 0, 0, 1000, 900, 100, 1000, 1000, false },
+		/* what overtook another may have come first; a half that had left the table may have come back */
+		{ 0, 1, 0, 1000, 900, 100, 0, 0, false },
+		{ 0, 0, 1, 1000, 900, 100, 0, 0, false },
+		{ 0, 0, 0, 1000, 1, 100, 0, 0, false },
+		{ 0, 0, 0, 1000, 900, 39, 0, 0, false },
+		{ 0, 0, 0, 1000, 900, 29, 0, 0, false },
 	};
 
 	(void)state;
@@ -44,8 +51,8 @@ static void losses_that_cut_sequences_alone_outlast_them(void **state)
 		for (uint64_t n = 0; n < rows[i].holes; n++)
 			ft_loss_hole(&evidence, 1 + 9 * n, 1);
 		for (uint64_t n = 0; n < 10; n++)
-			ft_loss_miss(&evidence, 1000 + n, 1, FT_LOSS_CUT);
-		evidence.opened = 100;
+			ft_loss_miss(&evidence, rows[i].from + rows[i].apart * n, 1, FT_LOSS_CUT);
+		evidence.opened = rows[i].met;
 		evidence.late = rows[i].late;
 		evidence.forgotten = rows[i].forgotten;
 		ft_loss_believe_cut(&evidence);
