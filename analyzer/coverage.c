@@ -269,15 +269,24 @@ static void say_why(const struct ft_covered *covered, const struct ft_covered_pa
 
 double ft_coverage_could_hide(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
 {
+	/* Where no end of any frame is known, all frames are of one pair as far as can be told. */
+	const struct ft_covered_pair strangers = { "unknown", "unknown", covered->judged, 0 };
+	struct ft_covered told = *covered;
+	const struct ft_covered_pair *pair;
 	double share;
-	const struct ft_covered_pair *pair = darkest(covered, &share);
+
+	if (covered->pair_count == 0) {
+		told.pairs = &strangers;
+		told.pair_count = 1;
+	}
+	pair = darkest(&told, &share);
 
 	if (covered->judged == 0) {
 		snprintf(because, FT_COVERAGE_TEXT, "no RDMA frame could be judged");
 		return 1e6;
 	}
 	if (pair != NULL)
-		say_why(covered, pair, because);
+		say_why(&told, pair, because);
 	else
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "all frames seen were judged and none shows a loss");

@@ -57,6 +57,7 @@ bool ft_coverage_enough(const struct ft_covered *covered, char because[FT_COVERA
 
 /*
  * In packets per million of one tenant pair: a violation by fewer could have gone unseen with 95 %.
- * 0 when nothing is unseen. `because` names the pair and says why.
+ * 0 when nothing is unseen. `because` names the pair and says why. Where not one tenant is known, all
+ * frames are of one pair, unknown to unknown.
  */
 double ft_coverage_could_hide(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT]);

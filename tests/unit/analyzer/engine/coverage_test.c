@@ -266,6 +266,21 @@ static const struct row {
 	  20000,
 	  "",
 	  "from red to red 99 judged, 1 undecided, about 1 % of all frames lost" },
+	{ "no end of any frame is known, and most were lost",
+	  { .judged = 500, .undecided = 500, .share_seen = 0.25, .min_coverage = 0.99 },
+	  { { 0 } },
+	  false,
+	  6000, /* the rule of three among 500 */
+	  "500 of 1000 RDMA frames could not be judged",
+	  "from unknown to unknown 500 judged, 500 of no known pair undecided, about 75 % of all "
+	  "frames lost" },
+	{ "no end of any frame is known, and all is here",
+	  { .judged = 500, .share_seen = 1, .min_coverage = 0.99 },
+	  { { 0 } },
+	  true,
+	  0,
+	  "",
+	  "all frames seen were judged and none shows a loss" },
 };
 
 static void the_verdict_needs_what_was_seen_and_what_was_decided(void **state)
