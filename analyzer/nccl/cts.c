@@ -65,10 +65,11 @@ static bool k_of_slot(const struct ft_nccl_followed *followed, enum ft_nccl_fami
 	bool is_fixed = layout->slots == layout->slots_first && followed->base_bits == 0;
 	uint64_t slots = is_fixed ? layout->slots : fifo->slots;
 	uint64_t offset = va - fifo->addr, expected = expected_k(followed);
+	uint16_t slot_bytes = ft_nccl_slot_bytes(followed, family);
 
-	if (slots == 0 || offset % layout->slot_bytes != 0 || offset / layout->slot_bytes >= slots)
+	if (slots == 0 || offset % slot_bytes != 0 || offset / slot_bytes >= slots)
 		return false;
-	*k = expected + (offset / layout->slot_bytes + slots - expected % slots) % slots;
+	*k = expected + (offset / slot_bytes + slots - expected % slots) % slots;
 	if (*k > expected + slots / 2 && *k >= slots)
 		*k -= slots;
 	return true;
@@ -105,7 +106,9 @@ static bool is_in_place(struct ft_nccl_followed *followed, const struct ft_nccl_
 	for (uint8_t i = 0; i < fifo->rkey_count; i++)
 		has_key = has_key || fifo->rkeys[i] == seen->rkey;
 	return (seen->has & FT_HAS_RETH) == 0 ||
-	       (has_key && ft_nccl_fifo_place(followed, seen->va, seen->rkey, ask->k));
+	       (has_key &&
+		(ft_nccl_fifo_place(followed, seen->va, seen->rkey, ask->k) ||
+		 (ask->has_k && ft_nccl_fifo_learn(followed, ask->family, seen->va, ask->k))));
 }
 
 /* Once there is one family left, no other is tried. */
@@ -137,11 +140,13 @@ static bool count_on(struct ft_nccl_followed *followed, const struct ft_nccl_see
 }
 
 /* A whole number of entries that a slot has room for. */
-static bool has_entries(struct ask *ask, const struct ft_nccl_fifo *layout)
+static bool has_entries(const struct ft_nccl_followed *followed, struct ask *ask)
 {
-	ask->requests = ask->write.length / layout->entry_bytes;
-	return ask->write.length % layout->entry_bytes == 0 && ask->requests != 0 &&
-	       ask->requests <= layout->entries;
+	uint16_t entry_bytes = ft_nccl_fifo(ask->family)->entry_bytes;
+
+	ask->requests = ask->write.length / entry_bytes;
+	return ask->write.length % entry_bytes == 0 && ask->requests != 0 &&
+	       ask->requests <= ft_nccl_slot_entries(followed, ask->family);
 }
 
 /* Read as the family that fits; where nothing can be read, by the address. False: it is none. */
@@ -160,7 +165,7 @@ static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_s
 	    (!ask->is_read && followed->readable != 0 && ask->write.captured >= ask->write.length))
 		return false;
 	ask->family = (enum ft_nccl_family)family;
-	if (!has_entries(ask, ft_nccl_fifo(ask->family)))
+	if (!has_entries(followed, ask))
 		return false;
 	if (!ask->is_read || ft_nccl_cts_read(ask->family, &ask->write, 0, first) != FT_NCCL_READ ||
 	    first->sequence_bits == 0)

@@ -69,11 +69,13 @@ void ft_nccl_minors_narrow(struct ft_nccl_followed *followed, unsigned minor_fir
 		(int32_t)(20000 + 100 * minor_last) + patches[minor_last - MINOR_FIRST].last);
 }
 
-/* 1: a set-up and clear-to-sends agree. Less: one of them alone, or few. */
+/* 1: a set-up and clear-to-sends agree. Less: one of them alone, or few; or a FIFO that no release has. */
 static double certainty_of(const struct ft_nccl_followed *followed)
 {
 	bool metadata = followed->model.found_by == FT_NCCL_BY_METADATA;
 
+	if (followed->slot_bytes != 0)
+		return 0.5;
 	if (followed->readable == 0)
 		return metadata ? 0.9 : 0.5;
 	if (metadata)
@@ -81,14 +83,29 @@ static double certainty_of(const struct ft_nccl_followed *followed)
 	return followed->readable >= 4 ? 0.99 : 0.9;
 }
 
+uint16_t ft_nccl_slot_bytes(const struct ft_nccl_followed *followed, enum ft_nccl_family family)
+{
+	return followed->slot_bytes != 0 ? followed->slot_bytes : ft_nccl_fifo(family)->slot_bytes;
+}
+
+uint16_t ft_nccl_slot_entries(const struct ft_nccl_followed *followed, enum ft_nccl_family family)
+{
+	const struct ft_nccl_fifo *layout = ft_nccl_fifo(family);
+	uint16_t room = followed->slot_bytes / layout->entry_bytes;
+
+	if (followed->slot_bytes == 0)
+		return layout->entries;
+	return room < FT_NCCL_REQUESTS_MAX ? room : FT_NCCL_REQUESTS_MAX;
+}
+
 static void tell_fifo(struct ft_nccl_followed *followed, enum ft_nccl_family family)
 {
 	const struct ft_nccl_fifo *layout = ft_nccl_fifo(family);
 	struct ft_nccl_target *fifo = &followed->model.fifo;
 
-	fifo->entries = layout->entries;
+	fifo->entries = ft_nccl_slot_entries(followed, family);
 	fifo->entry_bytes = layout->entry_bytes;
-	fifo->slot_bytes = layout->slot_bytes;
+	fifo->slot_bytes = ft_nccl_slot_bytes(followed, family);
 	if (followed->base_bits == 0 && layout->slots == layout->slots_first)
 		fifo->slots = layout->slots;
 }
@@ -135,7 +152,7 @@ static void tell_common(struct ft_nccl_followed *followed)
 		first = spans[i].first < first ? spans[i].first : first;
 		last = spans[i].last > last ? spans[i].last : last;
 	}
-	if (layout == NULL)
+	if (layout == NULL || followed->slot_bytes != 0)
 		return;
 	model->fifo.entries = layout->entries;
 	model->fifo.entry_bytes = layout->entry_bytes;

@@ -2,6 +2,8 @@
 
 #include "family.h"
 
+enum { SLOT_MOST = 4096 }; /* bytes */
+
 static const uint16_t counts[FT_NCCL_SLOT_COUNTS] = { 8, 16, 32, 64, 128, 256 };
 
 bool ft_nccl_fifo_agrees(uint16_t slot_bytes, uint64_t va, uint64_t k, uint64_t other_va,
@@ -18,7 +20,7 @@ static uint16_t slot_bytes_of(const struct ft_nccl_followed *followed)
 {
 	int32_t family = ft_nccl_family_taken(followed);
 
-	return family >= 0 ? ft_nccl_fifo((enum ft_nccl_family)family)->slot_bytes
+	return family >= 0 ? ft_nccl_slot_bytes(followed, (enum ft_nccl_family)family)
 			   : followed->model.fifo.slot_bytes;
 }
 
@@ -27,7 +29,7 @@ static bool is_release(const struct ft_nccl_followed *followed, unsigned at, boo
 	int32_t family = ft_nccl_family_taken(followed);
 	const struct ft_nccl_fifo *layout;
 
-	if (family < 0)
+	if (family < 0 || followed->slot_bytes != 0)
 		return false;
 	layout = ft_nccl_fifo((enum ft_nccl_family)family);
 	*alone = layout->slots == layout->slots_first;
@@ -113,6 +115,31 @@ bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t
 	followed->base_bits = bits;
 	ft_nccl_fifo_tell(followed);
 	return true;
+}
+
+bool ft_nccl_fifo_may_step(uint64_t slot_bytes, uint16_t entry_bytes)
+{
+	return slot_bytes != 0 && slot_bytes <= SLOT_MOST && slot_bytes % entry_bytes == 0;
+}
+
+bool ft_nccl_fifo_learn(struct ft_nccl_followed *followed, enum ft_nccl_family family, uint64_t va,
+			uint64_t k)
+{
+	const struct ft_nccl_fifo *layout = ft_nccl_fifo(family);
+	const struct ft_nccl_target *fifo = &followed->model.fifo;
+	uint64_t first;
+
+	if (followed->model.is_set_up || followed->slot_bytes != 0 || followed->model.cts != 1 ||
+	    followed->base_bits == 0 || fifo->slots == 0 || layout->number_bytes != 8 ||
+	    k != followed->newest + 1)
+		return false;
+	first = fifo->addr + followed->newest % fifo->slots * layout->slot_bytes;
+	if (!ft_nccl_fifo_may_step(va - first, layout->entry_bytes))
+		return false;
+	followed->slot_bytes = (uint16_t)(va - first);
+	followed->base_bits = 0;
+	followed->has_base = false;
+	return ft_nccl_fifo_place(followed, va, fifo->rkeys[0], k);
 }
 
 bool ft_nccl_fifo_narrow(struct ft_nccl_followed *followed, uint16_t slots)

@@ -4,7 +4,8 @@
 
 /*
  * Where a connection's FIFO is, and how many slots it has: from the set-up, or learnt from the addresses of clear-to-sends.
- * Builds of NCCL may have other numbers of slots than its releases: those that no wrap has excluded yet stay possible.
+ * Builds of NCCL may have other numbers of slots than its releases: those that no wrap has excluded yet stay possible. Slots of
+ * another size are learnt where entries can be read (lock_agree.c, ft_nccl_fifo_learn()).
  */
 
 /* Addresses of messages k and `other` are of one FIFO, with some number of slots. */
@@ -16,6 +17,16 @@ bool ft_nccl_fifo_has(const struct ft_nccl_followed *followed, uint64_t va);
 
 /* Message k was announced at `va`: false if it cannot have been, and nothing is learnt. */
 bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t rkey, uint64_t k);
+
+/* As the slots of a build of NCCL may be, of FIFOs with entries of `entry_bytes`. */
+bool ft_nccl_fifo_may_step(uint64_t slot_bytes, uint16_t entry_bytes);
+
+/*
+ * After one clear-to-send alone, the next message's, number k, was announced at `va`, where it cannot be by the slots that releases
+ * of `family` have: those of this build are learnt. False if it may not be so, and nothing is learnt.
+ */
+bool ft_nccl_fifo_learn(struct ft_nccl_followed *followed, enum ft_nccl_family family, uint64_t va,
+			uint64_t k);
 
 /* Choose the number of slots, by those that are possible and what the family has. */
 void ft_nccl_fifo_tell(struct ft_nccl_followed *followed);

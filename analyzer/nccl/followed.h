@@ -151,6 +151,7 @@ struct ft_nccl_followed {
 	struct ft_nccl_seen nowhere;         /* without payload */
 	uint64_t bases[FT_NCCL_SLOT_COUNTS]; /* of the FIFO, by how many slots it may have .. */
 	uint8_t base_bits;       /* .. as far as they are possible; 0: it is as the set-up says */
+	uint16_t slot_bytes;     /* of a FIFO that is of no release; 0: as the family has it */
 	uint64_t sizes_bases[2]; /* of the array of sizes, if its slots have 32 bytes, or 160 .. */
 	uint8_t sizes_bits;      /* .. as far as both are possible */
 	struct ft_nccl_ring ring;

@@ -14,97 +14,6 @@ enum {
 	RESTARTS_MOST = 4 /* of its log: by then it would have turned out to be NCCL's */
 };
 
-static struct ft_nccl_write write_of(const struct ft_nccl_seen *seen)
-{
-	return (struct ft_nccl_write){ seen->payload, seen->captured, seen->length };
-}
-
-bool ft_nccl_look_at(const struct ft_nccl_seen *seen, struct ft_nccl_look *look)
-{
-	struct ft_nccl_write write = write_of(seen);
-
-	if (seen->opcode != 0x0a || (seen->has & FT_HAS_RETH) == 0 ||
-	    seen->length > FT_NCCL_LOG_CTS)
-		return false;
-	look->seen = *seen;
-	look->fits = ft_nccl_cts_fits(&write);
-	return look->fits.possible != 0;
-}
-
-/* Addresses and numbers of two writes are those of two clear-to-sends of one connection. */
-static bool agree_as(enum ft_nccl_family family, const struct ft_nccl_look *a,
-		     const struct ft_nccl_look *b)
-{
-	const struct ft_nccl_fifo *layout = ft_nccl_fifo(family);
-	struct ft_nccl_write write_a = write_of(&a->seen), write_b = write_of(&b->seen);
-	struct ft_nccl_cts cts_a, cts_b;
-	uint8_t bits;
-	uint64_t apart;
-
-	if (ft_nccl_cts_read(family, &write_a, 0, &cts_a) != FT_NCCL_READ ||
-	    ft_nccl_cts_read(family, &write_b, 0, &cts_b) != FT_NCCL_READ)
-		return false;
-	bits = cts_a.sequence_bits < cts_b.sequence_bits ? cts_a.sequence_bits
-							 : cts_b.sequence_bits;
-	if (bits < 8)
-		return false;
-	apart = (cts_b.sequence - cts_a.sequence) & UINT64_MAX >> (64 - bits);
-	if (apart == 0 || apart > FT_NCCL_RING_MOST)
-		return false;
-	return ft_nccl_fifo_agrees(layout->slot_bytes, a->seen.va, cts_a.sequence, b->seen.va,
-				   cts_b.sequence);
-}
-
-static uint8_t agree(const struct ft_nccl_look *a, const struct ft_nccl_look *b)
-{
-	uint8_t possible = a->fits.possible & b->fits.possible;
-	uint8_t shown = a->fits.shown & b->fits.shown;
-	uint8_t agreed = 0;
-
-	if (a->seen.rkey != b->seen.rkey || ft_psn_distance(b->seen.psn, a->seen.psn) <= 0)
-		return 0;
-	for (unsigned family = 0; family < FT_NCCL_FAMILIES; family++) {
-		if ((possible & 1u << family) != 0 && agree_as((enum ft_nccl_family)family, a, b))
-			agreed |= (uint8_t)(1u << family);
-	}
-	return (agreed & shown) != 0 ? agreed & shown : agreed;
-}
-
-/* What the newest write and those before it agree on: families, and the first one that agrees. */
-struct agreement {
-	uint8_t families;
-	uint64_t frame, ts_ns;
-};
-
-static struct agreement agreement_of(const struct ft_nccl_log *log,
-				     const struct ft_nccl_look *newest)
-{
-	struct agreement agreement = { 0 };
-	struct ft_nccl_logged logged;
-	struct ft_nccl_look look;
-	unsigned counts[FT_NCCL_FAMILIES] = { 0 };
-
-	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
-		uint8_t families;
-
-		if (logged.seen.frame == newest->seen.frame ||
-		    !ft_nccl_look_at(&logged.seen, &look))
-			continue;
-		families = agree(&look, newest);
-		for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++)
-			counts[i] += families >> i & 1;
-		if (families != 0 && agreement.frame == 0) {
-			agreement.frame = logged.seen.frame;
-			agreement.ts_ns = logged.seen.ts_ns;
-		}
-	}
-	for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++) {
-		if (counts[i] >= (i == FT_NCCL_A ? 2 : 1)) /* one word tells A: weak */
-			agreement.families |= (uint8_t)(1u << i);
-	}
-	return agreement;
-}
-
 static void set_place(struct ft_nccl_party *party, const uint8_t address[16], bool by_lid,
 		      uint32_t qpn)
 {
@@ -297,7 +206,7 @@ static void order_devices(struct ft_nccl_connections *connections,
 /* A connection with this FIFO that takes clear-to-sends in turn with devices that were not met yet. */
 static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *connections,
 					  const struct ft_nccl_stranger *stranger,
-					  const struct agreement *agreement,
+					  const struct ft_nccl_agreement *agreement,
 					  const struct ft_nccl_look *newest)
 {
 	uint32_t recent = ft_nccl_recent(connections);
@@ -310,6 +219,7 @@ static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *conn
 		    ft_nccl_is_in(followed, stranger->vni) &&
 		    followed->lanes[0].cts_step > followed->model.devices &&
 		    (followed->families & agreement->families) != 0 &&
+		    followed->slot_bytes == agreement->slot_bytes &&
 		    followed->model.sender.places[0].by_lid == stranger->by_lid &&
 		    followed->model.fifo.rkeys[0] != newest->seen.rkey &&
 		    ft_nccl_fifo_has(followed, newest->seen.va))
@@ -320,7 +230,7 @@ static struct ft_nccl_followed *with_fifo(const struct ft_nccl_connections *conn
 
 /* The stranger is a further device of a connection. */
 static bool join(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger,
-		 const struct agreement *agreement, const struct ft_nccl_look *newest)
+		 const struct ft_nccl_agreement *agreement, const struct ft_nccl_look *newest)
 {
 	struct ft_nccl_followed *followed = with_fifo(connections, stranger, agreement, newest);
 
@@ -336,26 +246,26 @@ static bool join(struct ft_nccl_connections *connections, struct ft_nccl_strange
 }
 
 void ft_nccl_lock_content(struct ft_nccl_connections *connections,
-			  struct ft_nccl_stranger *stranger, uint8_t families, uint64_t frame,
-			  uint64_t ts_ns)
+			  struct ft_nccl_stranger *stranger,
+			  const struct ft_nccl_agreement *agreement)
 {
-	struct ft_nccl_followed *followed = follow(connections, stranger, frame);
+	struct ft_nccl_followed *followed = follow(connections, stranger, agreement->frame);
 
 	if (followed == NULL)
 		return;
 	followed->model.found_by = FT_NCCL_BY_CTS;
-	followed->families = families;
-	begin(connections, followed, &stranger, 1, NULL, ts_ns);
+	followed->families = agreement->families;
+	followed->slot_bytes = agreement->slot_bytes;
+	begin(connections, followed, &stranger, 1, NULL, agreement->ts_ns);
 }
 
 static void lock_by_content(struct ft_nccl_connections *connections,
 			    struct ft_nccl_stranger *stranger, const struct ft_nccl_look *newest)
 {
-	struct agreement agreement = agreement_of(stranger->log, newest);
+	struct ft_nccl_agreement agreement = ft_nccl_agreement_of(stranger->log, newest);
 
 	if (agreement.families != 0 && !join(connections, stranger, &agreement, newest))
-		ft_nccl_lock_content(connections, stranger, agreement.families, agreement.frame,
-				     agreement.ts_ns);
+		ft_nccl_lock_content(connections, stranger, &agreement);
 }
 
 static void lock_by_grid(struct ft_nccl_connections *connections, struct ft_nccl_stranger *stranger)

@@ -115,8 +115,10 @@ bool ft_nccl_lock_lone(struct ft_nccl_connections *connections,
 		if (!ft_nccl_is_opposite(answer, other) || !is_lone(other, &look) ||
 		    !is_answered(&look, &ended))
 			continue;
-		ft_nccl_lock_content(connections, other, look.fits.shown, look.seen.frame,
-				     look.seen.ts_ns);
+		ft_nccl_lock_content(connections, other,
+				     &(struct ft_nccl_agreement){ .families = look.fits.shown,
+								  .frame = look.seen.frame,
+								  .ts_ns = look.seen.ts_ns });
 		return true;
 	}
 	return false;

@@ -41,7 +41,6 @@ static void expect_next(struct ft_nccl_straight *straight, const struct ft_nccl_
 {
 	memset(straight->entry, 0, sizeof straight->entry);
 	memcpy(straight->entry, seen->payload, straight->entry_captured);
-	straight->slot_bytes = layout->slot_bytes;
 	straight->number_at = layout->number_at;
 	straight->number_bytes = layout->number_bytes;
 	straight->frames = (uint32_t)(seen->frame >> 32);
@@ -69,6 +68,7 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 	straight->entry_bytes = (uint8_t)layout->entry_bytes;
 	straight->entry_captured = (uint8_t)seen->captured;
 	straight->slots = ft_nccl_fifo_slots_sure(followed);
+	straight->slot_bytes = ft_nccl_slot_bytes(followed, (enum ft_nccl_family)family);
 	expect_next(straight, seen, layout, k);
 }
 
