@@ -6,9 +6,7 @@
  */
 
 enum {
-	HOLLOW =
-		2, /* packets that are missing between First and Last, for which chance leaves no Middle beside them */
-	FEW = 16, /* messages of one packet, in a row; more packets are one message */
+	FEW = 16 /* messages of one packet, in a row; more packets are one message */
 };
 
 /* Right behind the First of a message. */
@@ -30,7 +28,7 @@ static bool is_hole(const struct ft_span *span)
 
 static bool is_hollow(const struct ft_span *span)
 {
-	return span->kind == FT_SPAN_HOLE && span->count >= HOLLOW && is_behind_first(span) &&
+	return span->kind == FT_SPAN_HOLE && span->count >= FT_HOLLOW && is_behind_first(span) &&
 	       is_before_last(span);
 }
 

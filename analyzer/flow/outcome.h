@@ -32,6 +32,11 @@ struct ft_span_outcome ft_outcome_delivered(const struct ft_tracker *tracker,
  */
 void ft_outcome_narrow(const struct ft_tracker *tracker, const struct ft_half *half);
 
+enum {
+	FT_HOLLOW =
+		2 /* packets missing between First and Last, for which chance leaves no Middle beside them */
+};
+
 /* middles.c: how many of the packets lost or pending are Middles, if no such is in view, and whether any is. */
 void ft_tell_middles(struct ft_loss_evidence *evidence, const struct ft_span *span,
 		     const struct ft_span_outcome *outcome);

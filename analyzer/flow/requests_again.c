@@ -138,6 +138,19 @@ static void begin_behind(struct ft_tracker *tracker, const struct ft_half *half,
 		hole->begin = begin;
 }
 
+/* What is still missing before the PSN has this packet behind it. */
+static void end_before(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	uint32_t psn = ft_psn_add(moment->observed->psn, FT_PSN_MOST);
+	uint32_t number = find_hole(tracker, &moment->flow->half, psn);
+	struct ft_span *hole = ft_span_at(&tracker->spans, number);
+
+	if (number == 0)
+		return;
+	hole->begins = (moment->operation->part & FT_PART_FIRST) != 0;
+	hole->ends = (moment->operation->part & FT_PART_LAST) != 0;
+}
+
 /* A request that never passed before fills a hole. */
 static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uint32_t number)
 {
@@ -161,6 +174,7 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 	number = find_hole(tracker, &flow->half, psn); /* awaiting may have settled it */
 	if (number != 0)
 		ft_settle_seen(tracker, flow, number, psn, psns, moment->step);
+	end_before(tracker, moment);
 	if (begin != FT_PSN_NONE)
 		begin_behind(tracker, &flow->half, psn, begin);
 }

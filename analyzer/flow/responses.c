@@ -1,9 +1,23 @@
 #include "answers.h"
 
 #include "messages.h"
+#include "outcome.h"
 #include "pairs_evidence.h"
 
 /* READ responses and ATOMIC ACKNOWLEDGEs: which of the requests seen they answer. IBA vol. 1, 9.7.3.2. */
+
+/* What is missing before it, for ft_tell_middles(). */
+static void note_amid(struct ft_loss_evidence *evidence, const struct ft_moment *moment,
+		      const struct ft_span *span)
+{
+	int32_t missing = ft_psn_distance(moment->observed->psn, span->from);
+
+	if (missing != 0 && moment->operation->part == 0)
+		evidence->torn++;
+	else if (missing >= FT_HOLLOW && moment->operation->part == FT_PART_LAST &&
+		 span->from == ft_psn_add(span->begin, 1))
+		evidence->hollow++;
+}
 
 /* A response that was awaited. Late if a later answer has overtaken it. Returns what was asked for. */
 static uint8_t take_awaited(struct ft_tracker *tracker, const struct ft_moment *moment,
@@ -15,7 +29,7 @@ static uint8_t take_awaited(struct ft_tracker *tracker, const struct ft_moment *
 
 	if (!ft_is_acked(&requester->half, psn)) {
 		moment->step->what |= FT_STEP_NEW | (psn != span->from ? FT_STEP_GAP : 0);
-		tracker->evidence->torn += psn != span->from && moment->operation->part == 0;
+		note_amid(tracker->evidence, moment, span);
 		if (span->kind != FT_SPAN_ASKED_AGAIN)
 			ft_loss_answer(tracker->evidence, moment->observed->frame);
 		else

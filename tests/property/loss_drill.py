@@ -234,22 +234,37 @@ def readers(judge, rng):
         judge.complain("READs alone, of", len(gone), "lost:", lost)
 
 
+def without_middles(rng, questions=0.2, ways_ns=0):
+    """(all frames, those that a switch mirrors which leaves out what is in the midst of messages)"""
+    fabric = transport.Fabric(random.Random(rng.random()), ways_ns=ways_ns)
+    for _ in range(20):
+        transport.Connection(fabric).chat(60, questions=questions, longest=30)
+    fabric.run()
+    return fabric.capture, [frame for frame in fabric.capture if frame.opcode not in MIDDLES]
+
+
 def filtered(judge, rng):
     """A switch that mirrors by opcode leaves out what is in the midst of messages, which says nothing of how often others are lost."""
-    fabric = transport.Fabric(random.Random(rng.random()))
-    for _ in range(20):
-        transport.Connection(fabric).chat(60, longest=30)
-    fabric.run()
-    passed = [frame for frame in fabric.capture if frame.opcode not in MIDDLES]
+    crossed, passed = without_middles(rng)
     for share in (0, 0.02, 0.2):
         kept, _ = lose(rng, passed, share, 1)
-        truth = len(fabric.capture) - len(kept)
+        truth = len(crossed) - len(kept)
         document = judge.report(kept)
         lost = document["coverage"]["frames_lost"]
         if abs(lost["estimate"] - truth) > 0.02 * truth or not lost["low"] <= truth <= lost["high"] or lost["high"] > 1.05 * truth:
             judge.complain("without Middles,", share, "lost:", lost, "of", truth)
         if "a filter by opcode" not in document["because"]:
             judge.complain("without Middles,", share, "lost:", document["because"])
+
+
+def filtered_alone(judge, rng):
+    """Likewise of READs alone, and where packets overtake each other: what the filter took, and no more."""
+    for label, world in (("READs", {"questions": 1}), ("overtaking", {"ways_ns": 5000})):
+        crossed, passed = without_middles(rng, **world)
+        truth = len(crossed) - len(passed)
+        lost = judge.report(passed)["coverage"]["frames_lost"]
+        if abs(lost["estimate"] - truth) > 0.002 * truth or not lost["low"] <= truth <= lost["high"] or lost["high"] > 1.05 * truth:
+            judge.complain("without Middles,", label + ":", lost, "of", truth)
 
 
 def half_unanswered(rng):
@@ -361,6 +376,7 @@ def main():
             unseen(judge, rng)
             readers(judge, rng)
             filtered(judge, rng)
+            filtered_alone(judge, rng)
         if not arguments.captures and references(arguments).is_dir():
             judge.cured(references(arguments))
         if not arguments.captures:
