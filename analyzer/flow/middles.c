@@ -6,7 +6,10 @@
  */
 
 enum {
-	FEW = 16 /* messages of one packet, in a row; more packets are one message */
+	HOLLOW = 2, /* packets: fewer may be missing by chance */
+	MANY = 16,
+	MANY_COUNT = 5, /* for so many messages */
+	FEW = 16        /* messages of one packet, in a row; more packets are one message */
 };
 
 /* Right behind the First of a message. */
@@ -26,10 +29,16 @@ static bool is_hole(const struct ft_span *span)
 	return span->kind == FT_SPAN_HOLE || span->kind == FT_SPAN_GUESSED;
 }
 
+unsigned ft_hollow(uint32_t missing)
+{
+	if (missing < HOLLOW)
+		return 0;
+	return missing < MANY ? 1 : MANY_COUNT;
+}
+
 static bool is_hollow(const struct ft_span *span)
 {
-	return span->kind == FT_SPAN_HOLE && span->count >= FT_HOLLOW && is_behind_first(span) &&
-	       is_before_last(span);
+	return span->kind == FT_SPAN_HOLE && is_behind_first(span) && is_before_last(span);
 }
 
 /* A Middle is next to it. */
@@ -71,7 +80,7 @@ void ft_tell_middles(struct ft_loss_evidence *evidence, const struct ft_span *sp
 	uint32_t lost = at_most(middles, outcome->lost);
 	bool answers = ft_span_is_answer(span);
 
-	evidence->hollow += is_hollow(span);
+	evidence->hollow += is_hollow(span) ? ft_hollow(span->count) : 0;
 	evidence->torn += is_torn(span);
 	ft_loss_middles(evidence, span->frame,
 			&(struct ft_loss_run){

@@ -32,10 +32,11 @@ struct ft_span_outcome ft_outcome_delivered(const struct ft_tracker *tracker,
  */
 void ft_outcome_narrow(const struct ft_tracker *tracker, const struct ft_half *half);
 
-enum {
-	FT_HOLLOW =
-		2 /* packets missing between First and Last, for which chance leaves no Middle beside them */
-};
+/*
+ * middles.c: what so many packets missing between the First and the Last of a message count for among those of which nothing else is
+ * here. Chance leaves a Middle beside them sooner or later, and seldom hits both ends of many.
+ */
+unsigned ft_hollow(uint32_t missing);
 
 /* middles.c: how many of the packets lost or pending are Middles, if no such is in view, and whether any is. */
 void ft_tell_middles(struct ft_loss_evidence *evidence, const struct ft_span *span,

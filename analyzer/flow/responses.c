@@ -14,9 +14,9 @@ static void note_amid(struct ft_loss_evidence *evidence, const struct ft_moment 
 
 	if (missing != 0 && moment->operation->part == 0)
 		evidence->torn++;
-	else if (missing >= FT_HOLLOW && moment->operation->part == FT_PART_LAST &&
+	else if (moment->operation->part == FT_PART_LAST &&
 		 span->from == ft_psn_add(span->begin, 1))
-		evidence->hollow++;
+		evidence->hollow += ft_hollow((uint32_t)missing);
 }
 
 /* A response that was awaited. Late if a later answer has overtaken it. Returns what was asked for. */

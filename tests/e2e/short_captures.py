@@ -4,9 +4,11 @@ import json
 import random
 import struct
 
+import nccl
 import pipelined
 import roce
-from harness import WithFolder, fabtap, main
+from harness import DATA, WithFolder, fabtap, main
+from pcapfile import read_pcap, write_pcap
 
 WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST = 0x06, 0x07, 0x08
 
@@ -95,6 +97,17 @@ class ShortCaptures(WithFolder):
         self.assertEqual(report["verdict"], "not-evidenced")
         self.assertIn("may be lost", report["because"])
         self.assertEqual(report["coverage"]["frames_lost"]["estimate"], 0)
+
+    def test_a_few_long_messages_show_a_filter_by_opcode(self):
+        """All that was sent is here but what is in the midst of messages, and few of these are of many packets."""
+        for capture in "dual-2.27.7", "multirecv-q2-2.21.5":
+            header, records = read_pcap(DATA / "nccl" / (capture + ".pcap"))
+            kept = [record for record in records if nccl.opcode(record) != WRITE_MIDDLE]
+            path, truth = write_pcap(self.folder / "filtered.pcap", header, kept), len(records) - len(kept)
+            with self.subTest(capture=capture):
+                lost = fabtap("flows", "--json", path).json()["coverage"]["frames_lost"]
+                self.assertEqual((lost["low"], lost["estimate"]), (truth, truth))
+                self.assertLess(lost["high"], 1.1 * truth)
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ struct ft_loss_evidence {
 	uint64_t joined;    /* READs seen to begin right where the one before was seen to end .. */
 	uint64_t
 		apart; /* .. and behind that, where other requests may lie between, or responses lost */
-	uint64_t hollow; /* messages of which all is missing but First and Last .. */
+	uint64_t hollow; /* messages of which all is missing but First and Last, long ones times 5 .. */
 	uint64_t torn;   /* .. and holes with a Middle next to them */
 	/* of FT_LOSS_MIDDLES, responses; and requests that were not answered for yet .. */
 	uint64_t middles_answers, middles_unanswered;
