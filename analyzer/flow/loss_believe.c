@@ -19,7 +19,8 @@ enum {
 	LEAST_HOLES = 10,    /* of reliable connections, to judge others by */
 	MOST_ALIKE = 2,      /* times as often .. */
 	SURELY = 3,          /* .. and so many standard deviations */
-	LEAST_HOLLOW = 10,   /* messages without a Middle, to say that all are */
+	LEAST_HOLLOW = 10,   /* messages without a Middle, to say that all are .. */
+	WHOLE_AMONG = 64,    /* .. but for one in so many */
 	JOINED_TO_APART = 4, /* READs that follow at once to one that does not, of those alone */
 	LEAST_MET = 30,      /* halves, to say that most begin in view .. */
 	MET_TO_UNSEEN = 4,   /* .. to one that does not */
@@ -183,7 +184,7 @@ struct ft_loss_filtered ft_loss_believe_filter(struct ft_loss_evidence *evidence
 					      all_missing(evidence, FT_LOSS_MIDDLES_OVERDUE) };
 	uint64_t lost = all_missing(evidence, FT_LOSS_MIDDLES);
 
-	if (evidence->torn != 0 || evidence->hollow < LEAST_HOLLOW)
+	if (evidence->hollow < LEAST_HOLLOW || evidence->torn > evidence->hollow / WHOLE_AMONG)
 		return (struct ft_loss_filtered){ 0 };
 	for (uint32_t i = 0; i < evidence->used; i++)
 		take_middles(&evidence->bins[i]);

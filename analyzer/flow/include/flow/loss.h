@@ -112,8 +112,10 @@ struct ft_loss_evidence {
 	uint64_t joined;    /* READs seen to begin right where the one before was seen to end .. */
 	uint64_t
 		apart; /* .. and behind that, where other requests may lie between, or responses lost */
-	uint64_t hollow; /* messages of which all is missing but First and Last, long ones times 5 .. */
-	uint64_t torn;   /* .. and holes with a Middle next to them */
+	uint64_t
+		hollow; /* messages of which all is missing but First and Last, long ones times 5 .. */
+	uint64_t
+		torn; /* .. and holes with a Middle next to them, or cut by what was answered for */
 	/* of FT_LOSS_MIDDLES, responses; and requests that were not answered for yet .. */
 	uint64_t middles_answers, middles_unanswered;
 	/* .. and `squares` and those of FT_LOSS_REQUESTS and FT_LOSS_RESPONSES, without them */

@@ -20,6 +20,7 @@ static const struct row {
 	{ "and two that were not answered for", 10, 0, 2, true },
 	{ "nine are too few", 9, 0, 0, false },
 	{ "a Middle is in view", 50, 1, 0, false },
+	{ "a hole in 64 was answered for in parts", 64, 1, 0, true },
 };
 
 static void tell(struct ft_loss_evidence *evidence, uint64_t frame, const struct ft_loss_run *run)
