@@ -93,15 +93,16 @@ void ft_nccl_reply_read(struct ft_nccl_stranger *stranger, bool ends_only,
 {
 	struct ft_nccl_logged logged;
 	struct part part = { 0 };
-	uint32_t at = 0, next = 0;
+	uint32_t at = 0, next = 0, behind = 0;
 
 	*reply = (struct ft_nccl_reply){ .stranger = stranger,
 					 .is_whole = is_from_first(stranger->log) };
 	for (bool is_first = true; ft_nccl_log_next(stranger->log, &at, &logged);
 	     is_first = false) {
-		if (!is_first && logged.seen.psn != next)
+		if (!is_first && logged.seen.psn != next && logged.seen.psn != behind)
 			part.is_broken = reply->is_broken = true;
 		next = ft_nccl_log_psn_behind(&logged, ends_only);
+		behind = ft_nccl_log_psn_behind(&logged, true);
 		read_packet(reply, &part, &logged.seen);
 	}
 }

@@ -12,7 +12,7 @@ from nccl_truth import compare
 from pcapfile import read_pcap, write_pcap
 from roce import checksum
 
-WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM = 0x06, 0x0a, 0x0b
+WRITE_FIRST, WRITE_MIDDLE, WRITE_ONLY, WRITE_ONLY_IMM = 0x06, 0x07, 0x0a, 0x0b
 IP, BTH = 14, 42  # offsets in frames of the truths: no tag, no options
 CUT = [192, 160, 128]
 HEADERS = 74  # bytes up to the immediate, and nothing behind it
@@ -140,6 +140,25 @@ class Truths(WithTruths):
         return {(ids[m["connection"]], m["k"]): (m["cts_frame"], m["first_frame"], m["last_frame"],
                                                   [r["written_bytes"] for r in m["requests"]])
                 for m in told["messages"] if m["first_frame"] is not None and m["k"] is not None}
+
+    def test_a_mirror_by_opcode_with_headers_alone(self):
+        """Nor what is in the midst of messages: lengths and immediates show every connection all the same."""
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            kept = [number for number, record in enumerate(records, 1) if is_roce(record) and opcode(record) != WRITE_MIDDLE]
+            place = {number: at for at, number in enumerate(kept, 1)}
+            told = document(self.write("ends", header, [cut(records[number - 1], HEADERS) for number in kept]))
+            with self.subTest(capture=capture.name):
+                self.assertEqual(sorted(c["sender"]["qpns"] for c in told["connections"]),
+                                 sorted(c["sender_qpns"] for c in truth["connections"]))
+                self.assertEqual(told["findings"], [])
+                true = {(m["connection"], m["k"]): [place.get(frame) for frame in (m["cts_frame"], *m["frames"])]
+                        for m in truth["messages"]}
+                rows = self.answered(told, truth)
+                wrong = [(key, row) for key, row in rows.items()
+                         if any(of != at and at is not None for of, at in zip(row, true[key]))]  # None: its frame is left out
+                self.assertEqual(wrong, [])
+                self.assertGreaterEqual(len(rows), 0.95 * len(true))
 
     def test_encrypted_lines_are_no_simple_data(self):
         for name, told, _, _ in self.unread():
