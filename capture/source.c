@@ -188,28 +188,37 @@ __attribute__((noinline)) static void note_odd_time(struct ft_input *input, uint
 		known->last_ts_ns = ts_ns;
 }
 
-static inline void note_time(struct ft_input *input, uint64_t ts_ns)
+/* The newest one, and that of the frame before. */
+static inline void note_times(struct ft_input *input, uint64_t newest, uint64_t previous)
 {
-	if (ts_ns >= input->known.last_ts_ns && ts_ns != FT_TS_UNKNOWN)
-		input->previous_ts_ns = input->known.last_ts_ns = ts_ns;
-	else
-		note_odd_time(input, ts_ns);
+	input->known.last_ts_ns = newest;
+	input->previous_ts_ns = previous;
 }
 
 /* Frames in a row from one input: what is known of it is brought up to date. */
 static void account_run(struct ft_input *input, struct ft_frame *frames, int count, uint64_t number)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, newest = input->known.last_ts_ns, previous = input->previous_ts_ns;
 
 	if (input->known.link_type_count == 0)
 		note_link_type(input, frames[0].link_type);
 	for (int i = 0; i < count; i++) {
+		uint64_t ts_ns = frames[i].ts_ns;
+
 		frames[i].number = number++;
 		bytes += frames[i].wire;
 		if (frames[i].link_type != input->link_type)
 			note_link_type(input, frames[i].link_type);
-		note_time(input, frames[i].ts_ns);
+		if (ts_ns >= newest && ts_ns != FT_TS_UNKNOWN) {
+			newest = previous = ts_ns;
+			continue;
+		}
+		note_times(input, newest, previous);
+		note_odd_time(input, ts_ns);
+		newest = input->known.last_ts_ns;
+		previous = input->previous_ts_ns;
 	}
+	note_times(input, newest, previous);
 	input->known.frames += (uint64_t)count;
 	input->known.bytes += bytes;
 }
