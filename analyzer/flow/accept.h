@@ -9,6 +9,7 @@ static inline void ft_tell_evidence(struct ft_tracker *tracker, struct ft_loss_b
 				    const struct ft_moment *moment)
 {
 	const struct ft_flow *flow = moment->flow;
+	struct ft_moment again;
 
 	if (flow->half.service == FT_UC) {
 		bin->silent++;
@@ -17,8 +18,10 @@ static inline void ft_tell_evidence(struct ft_tracker *tracker, struct ft_loss_b
 	}
 	bin->spaces++;
 	if (ft_heads_may_have(&tracker->heads, ft_tracker_number(tracker, flow),
-			      moment->observed->frame))
-		ft_tell_near(tracker, moment);
+			      moment->observed->frame)) {
+		again = *moment; /* whose own address is given to nobody: it need not stand in memory */
+		ft_tell_near(tracker, &again);
+	}
 }
 
 /* A request that will be answered: one at a time is timed. */
