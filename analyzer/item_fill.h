@@ -51,10 +51,11 @@ struct ft_tags {
 	uint8_t service;
 };
 
+/* Where the MAC addresses are the same, another digest for each of the others, whatever the seed, above the lowest 32 bits. */
 static inline uint64_t ft_tags_digest(const struct ft_tags *tags, uint64_t seed)
 {
 	uint32_t word = ((uint32_t)tags->vlan << 16 | tags->pkey) ^ (uint32_t)tags->service << 29;
 
-	return ft_mix(tags->macs.first + seed,
-		      ((uint64_t)word << 32 | tags->macs.last) ^ FT_SALT_SRC ^ seed);
+	return ft_mix(tags->macs.first + seed, tags->macs.last ^ FT_SALT_SRC ^ seed) ^
+	       (uint64_t)word << 32;
 }

@@ -199,8 +199,8 @@ __attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *j
 static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow *flow,
 					 const struct ft_item *item, bool needed)
 {
-	uint64_t rest = (item->judged_by ^ judge->epoch.salt) | 1;
-	bool known = flow->judged_by == rest;
+	uint64_t settled = ft_judged_settled(&judge->epoch, item);
+	bool known = (flow->judged_by | FT_JUDGED_SETTLED) == settled;
 	struct ft_judged *judged = NULL;
 
 	if (known && flow->verdict == 0 && flow->cell != FT_NONE && !needed)
@@ -210,7 +210,7 @@ static struct ft_judged *verdict_of_flow(struct ft_judge *judge, struct ft_flow 
 	if (judged != NULL)
 		return judged;
 	judged = verdict_of(judge, item);
-	flow->judged_by = rest;
+	flow->judged_by = settled & ~(uint64_t)FT_JUDGED_SETTLED;
 	flow->cell = FT_NONE;
 	flow->verdict = judged->number;
 	return judged;
@@ -280,7 +280,8 @@ bool ft_judge_knows_home(struct ft_judge *judge, const struct ft_item *item, str
 	cell = ft_homes_find(&judge->homes, item, judge->epoch.number);
 	if (cell == FT_NONE)
 		return false;
-	flow->judged_by = (item->judged_by ^ judge->epoch.salt) | 1;
+	flow->judged_by =
+		ft_judged_settled(&judge->epoch, item) & ~(uint64_t)FT_JUDGED_SETTLED;
 	flow->verdict = 0;
 	flow->cell = cell;
 	return true;

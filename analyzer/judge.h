@@ -68,17 +68,57 @@ struct ft_judge_epoch {
 /* The one in which the frame before was judged; lives as long as the judge. */
 const struct ft_judge_epoch *ft_judge_epoch(const struct ft_judge *judge);
 
+/* The lowest bits of ft_flow.judged_by, which are no digest. */
+enum ft_judged_bits {
+	FT_JUDGED = 1 << 0, /* else nothing is known */
+	/* nothing to report, its cell is known, and P_Key and VLAN in the digest are the record's own */
+	FT_JUDGED_SETTLED = 1 << 1,
+	FT_JUDGED_BITS = FT_JUDGED | FT_JUDGED_SETTLED,
+};
+
+/* Of a settled half-connection. */
+static inline uint64_t ft_judged_settled(const struct ft_judge_epoch *epoch,
+					 const struct ft_item *item)
+{
+	return (item->judged_by ^ epoch->salt) | FT_JUDGED_BITS;
+}
+
+static inline bool ft_judge_is_now(const struct ft_judge_epoch *epoch, const struct ft_item *item)
+{
+	int64_t ts_ns = (int64_t)item->observed.ts_ns;
+
+	return ts_ns >= epoch->from_ns && ts_ns < epoch->to_ns;
+}
+
 /*
- * Most frames, of usual items: true if the half-connection's verdict is known to be about this frame, too, and to
- * have nothing to report; then part->cell is known. Otherwise ask ft_judge_frame().
+ * Of usual items: true if the half-connection's verdict is known to be about this frame, too, and to have nothing to
+ * report; then part->cell is known. Otherwise ask ft_judge_frame().
  */
 static inline bool ft_judge_has_nothing(const struct ft_judge_epoch *epoch,
 					const struct ft_item *item, const struct ft_flow *part)
 {
-	int64_t ts_ns = (int64_t)item->observed.ts_ns;
+	return (part->judged_by | FT_JUDGED_SETTLED) == ft_judged_settled(epoch, item) &&
+	       part->verdict == 0 && part->cell != UINT32_MAX && ft_judge_is_now(epoch, item);
+}
 
-	return part->judged_by == ((item->judged_by ^ epoch->salt) | 1) && part->verdict == 0 &&
-	       part->cell != UINT32_MAX && ts_ns >= epoch->from_ns && ts_ns < epoch->to_ns;
+/*
+ * Most frames: that, and the frame has the P_Key base and VLAN of the record. Only once ft_judge_settle() was told so;
+ * whoever changes those of a record calls ft_judge_unsettle().
+ */
+static inline bool ft_judge_is_settled(const struct ft_judge_epoch *epoch,
+				       const struct ft_item *item, const struct ft_flow *flow)
+{
+	return flow->judged_by == ft_judged_settled(epoch, item) && ft_judge_is_now(epoch, item);
+}
+
+static inline void ft_judge_settle(struct ft_flow *flow)
+{
+	flow->judged_by |= FT_JUDGED_SETTLED;
+}
+
+static inline void ft_judge_unsettle(struct ft_flow *flow)
+{
+	flow->judged_by &= ~(uint64_t)FT_JUDGED_SETTLED;
 }
 
 /* From now on the verdict is never left out, at some cost per frame: for who wants to show every verdict. */

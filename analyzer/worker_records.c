@@ -46,6 +46,7 @@ static void note_tags(struct ft_worker *worker, struct ft_flow *flow, const stru
 {
 	flow->elsewhere &= FT_FLOW_SHARED;
 	flow->watched = 0;
+	ft_judge_unsettle(flow);
 	flow->base = ft_item_base(item);
 	flow->vlan = ft_item_vlan(item);
 	if (worker->suspects != NULL && item->followed)

@@ -22,10 +22,12 @@ __attribute__((noinline)) static void follow_setup(struct ft_worker *worker,
 	key.base = FT_FLOW_ANY_BASE;
 	key.vlan = FT_FLOW_ANY_VLAN;
 	flow = ft_flow_find(worker->flows, &key, ft_flow_hash(worker->flows, &key));
-	if (flow != NULL)
+	if (flow != NULL) {
 		flow->first_base = FT_FLOW_NO_BASE;
-	else if (!ft_bases_are_empty(&worker->bases))
+		ft_judge_unsettle(flow);
+	} else if (!ft_bases_are_empty(&worker->bases)) {
 		ft_bases_take(&worker->bases, &key);
+	}
 	ft_connections_see(worker->connections, &item->setup, &item->flow_key, item->frame->ts_ns,
 			   worker->tracker);
 }
@@ -179,6 +181,18 @@ static void note_sequence(const struct ft_worker *worker, struct ft_item *item,
 	more->next_psn = flow->half.next_psn;
 }
 
+/* Its first P_Key and VLAN, and nothing to report: of the frames that are alike no more need be asked. */
+static void settle(const struct ft_worker *worker, const struct ft_item *item,
+		   const struct ft_records *records)
+{
+	struct ft_flow *flow = records->whole;
+
+	if (flow != NULL && flow == records->part &&
+	    ft_records_are_alike(flow, ft_item_base(item), ft_item_vlan(item)) &&
+	    ft_judge_has_nothing(worker->epoch, item, flow))
+		ft_judge_settle(flow);
+}
+
 /* All that the rest of the frames have, each of it seldom. */
 static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 			   const struct ft_conclusion *conclusion)
@@ -193,6 +207,8 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 		note_details(worker, item, conclusion);
 	if (worker->quiet && item->usual && judged != NULL)
 		ft_judge_learn_home(worker->judge, item, judged);
+	if (worker->quiet && item->usual)
+		settle(worker, item, &conclusion->records);
 	if (item->rules != 0 || worker->tells_all)
 		keep_more(worker, more, judged, part);
 	if (conclusion->suspicion.rules != 0)
@@ -309,6 +325,7 @@ __attribute__((noinline)) static struct ft_flow *begin_quiet(struct ft_worker *w
 	if (flow->first_base != FT_FLOW_NO_BASE && flow->first_base != flow->base)
 		return NULL; /* it was here before, with another base */
 	flow->first_base = flow->base;
+	ft_judge_settle(flow);
 	return flow;
 }
 
@@ -327,8 +344,7 @@ static inline struct ft_flow *find_quiet(struct ft_worker *worker, const struct 
 	if (flow == NULL)
 		return begin_quiet(worker, item);
 	if (observed->ts_ns - flow->last_ns > worker->config->flow_timeout_ns ||
-	    !ft_records_are_alike(flow, observed->pkey & 0x7fff, observed->vlan) ||
-	    !ft_judge_has_nothing(worker->epoch, item, flow))
+	    !ft_judge_is_settled(worker->epoch, item, flow))
 		return NULL;
 	return flow;
 }

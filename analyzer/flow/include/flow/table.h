@@ -80,7 +80,7 @@ struct ft_flow {
 
 	uint64_t bytes;   /* on the wire */
 	uint64_t verdict; /* its number; 0: nothing to report */
-	/* digest of what it was reached from besides this key, and of the epoch; 0: none yet */
+	/* digest of what it was reached from besides this key, and of the epoch, and two bits: analyzer/judge.h; 0: none yet */
 	uint64_t judged_by;
 	uint32_t cell;      /* where the frames are added up; UINT32_MAX: not known yet */
 	uint16_t bad_icrc;  /* packets whose ICRC was wrong; up to 65535 */
