@@ -6,9 +6,9 @@ FT_USUAL_INLINE struct ft_usual_ends take_lids(const struct ft_usual_view *view,
 {
 	uint16_t slid = ft_be16(view->bytes + FT_BRIEF_SLID);
 	uint16_t dlid = ft_be16(view->bytes + FT_BRIEF_DLID);
+	uint64_t src = ft_short_digest(slid), dst = ft_short_digest(dlid);
+	struct ft_usual_ends ends = ft_usual_ends_of(src + dst, src < dst, item);
 	struct ft_flow_key *key = &item->flow_key;
-	struct ft_usual_ends ends =
-		ft_usual_ends_of(ft_short_digest(slid), ft_short_digest(dlid), item);
 
 	memset(key->src, 0, sizeof key->src);
 	memset(key->dst, 0, sizeof key->dst);

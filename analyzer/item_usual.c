@@ -11,7 +11,7 @@ static_assert((int)BYTES_AHEAD < (int)FT_PARCELS_AHEAD, "read only when they are
 
 /* Both halves, as they stand in memory. */
 struct address {
-	uint64_t prefix, interface;
+	uint64_t halves[2];
 };
 
 INLINE struct address address_of(const struct ft_usual_view *view, uint32_t at, uint32_t at6)
@@ -19,14 +19,8 @@ INLINE struct address address_of(const struct ft_usual_view *view, uint32_t at, 
 	const uint8_t *ip = view->network;
 
 	if (view->form == FT_BRIEF_OVER_IPV4)
-		return (struct address){ 0, ft_ipv4_interface(ft_load32(ip + at)) };
-	return (struct address){ ft_load64(ip + at6), ft_load64(ip + at6 + 8) };
-}
-
-INLINE void store_address(uint8_t to[16], const struct address *address)
-{
-	memcpy(to, &address->prefix, sizeof address->prefix);
-	memcpy(to + sizeof address->prefix, &address->interface, sizeof address->interface);
+		return (struct address){ { 0, ft_ipv4_interface(ft_load32(ip + at)) } };
+	return (struct address){ { ft_load64(ip + at6), ft_load64(ip + at6 + 8) } };
 }
 
 /* As ft_flow_key_hash() of the key, which need not be read again. */
@@ -38,8 +32,12 @@ INLINE uint32_t flow_hash(const struct address *src, const struct address *dst, 
 		(uint32_t)FT_FLOW_ANY_VLAN << 16 | FT_FLOW_ANY_BASE,
 	};
 
-	return ft_flow_words_hash((const uint64_t[]){ src->prefix, src->interface },
-				  (const uint64_t[]){ dst->prefix, dst->interface }, rest, seed);
+	return ft_flow_words_hash(src->halves, dst->halves, rest, seed);
+}
+
+INLINE uint64_t digest_of(const struct address *address)
+{
+	return ft_gid_digest(address->halves[0], address->halves[1]);
 }
 
 /* The addresses of the flow key, its hash and the pair; behind ft_usual_take_queue_pair(). */
@@ -50,11 +48,11 @@ INLINE struct ft_usual_ends take_addresses(const struct ft_usual_view *view, str
 	const struct address dst = address_of(view, FT_BRIEF_DST, FT_BRIEF_DST6);
 	struct ft_flow_key *key = &item->flow_key;
 
-	store_address(key->src, &src);
-	store_address(key->dst, &dst);
+	memcpy(key->src, src.halves, sizeof key->src);
+	memcpy(key->dst, dst.halves, sizeof key->dst);
 	item->hash = flow_hash(&src, &dst, key->dest_qp, seed);
-	return ft_usual_ends_of(ft_gid_digest(src.prefix, src.interface),
-				ft_gid_digest(dst.prefix, dst.interface), item);
+	return ft_usual_ends_of(digest_of(&src) + digest_of(&dst),
+				ft_gids_are_upward(src.halves, dst.halves), item);
 }
 
 /* --- Ethernet and IP --- */

@@ -58,11 +58,10 @@ struct ft_usual_ends {
 	uint32_t upward; /* FT_OBSERVED_UPWARD, or 0 */
 };
 
-FT_USUAL_INLINE struct ft_usual_ends ft_usual_ends_of(uint64_t src_digest, uint64_t dst_digest,
+FT_USUAL_INLINE struct ft_usual_ends ft_usual_ends_of(uint64_t pair, bool is_upward,
 						      struct ft_item *item)
 {
-	uint64_t upward = -(uint64_t)(src_digest < dst_digest); /* no branch can guess it */
-	uint64_t pair = src_digest + dst_digest;
+	uint64_t upward = -(uint64_t)is_upward; /* no branch can guess it */
 
 	item->observed.pair = pair;
 	return (struct ft_usual_ends){ pair ^ upward, FT_OBSERVED_UPWARD & (uint32_t)upward };

@@ -31,6 +31,7 @@ static_assert(FT_OBSERVED_IP == (int)FT_HAS_IPV6 && FT_OBSERVED_IP == (int)FT_HA
 
 struct ends {
 	uint64_t src, dst; /* a digest of each; 0: not known */
+	bool upward;
 };
 
 static uint64_t gid_digest(const uint8_t gid[16])
@@ -38,24 +39,40 @@ static uint64_t gid_digest(const uint8_t gid[16])
 	return ft_gid_digest(ft_load64(gid), ft_load64(gid + 8));
 }
 
-static uint64_t mac_digest(const uint8_t mac[MAC_LEN])
+static struct ends gids(const struct ft_packet *packet)
+{
+	uint64_t src[2], dst[2];
+
+	memcpy(src, packet->src, sizeof src);
+	memcpy(dst, packet->dst, sizeof dst);
+	return (struct ends){ gid_digest(packet->src), gid_digest(packet->dst),
+			      ft_gids_are_upward(src, dst) };
+}
+
+static struct ends shorter(uint64_t src, uint64_t dst)
+{
+	uint64_t src_digest = ft_short_digest(src), dst_digest = ft_short_digest(dst);
+
+	return (struct ends){ src_digest, dst_digest, src_digest < dst_digest };
+}
+
+static uint64_t mac_of(const uint8_t mac[MAC_LEN])
 {
 	uint8_t padded[8] = { 0 };
 
 	memcpy(padded, mac, MAC_LEN);
-	return ft_short_digest(ft_load64(padded));
+	return ft_load64(padded);
 }
 
 static struct ends ends_of(const struct ft_packet *packet)
 {
 	if ((packet->has & (FT_HAS_IPV4 | FT_HAS_IPV6 | FT_HAS_GRH)) != 0)
-		return (struct ends){ gid_digest(packet->src), gid_digest(packet->dst) };
+		return gids(packet);
 	if ((packet->has & FT_HAS_LRH) != 0)
-		return (struct ends){ ft_short_digest(packet->lrh.slid),
-				      ft_short_digest(packet->lrh.dlid) };
+		return shorter(packet->lrh.slid, packet->lrh.dlid);
 	if ((packet->has & FT_HAS_ETH) != 0)
-		return (struct ends){ mac_digest(packet->smac), mac_digest(packet->dmac) };
-	return (struct ends){ 0, 0 };
+		return shorter(mac_of(packet->smac), mac_of(packet->dmac));
+	return (struct ends){ 0 };
 }
 
 /* --- layers --- */
@@ -285,17 +302,16 @@ void ft_observe(const struct ft_packet *packet, const struct ft_frame *frame,
 {
 	struct ends ends = ends_of(packet);
 	bool whole = packet->truncated == FT_COMPLETE && frame->captured >= frame->original;
-	bool upward = ends.src < ends.dst;
 
 	memset(observed, 0, sizeof *observed);
 	observed->ts_ns = frame->ts_ns;
 	observed->frame = frame->number;
 	observed->pair = ends.src + ends.dst;
-	observed->digest = upward ? ~observed->pair : observed->pair;
+	observed->digest = ends.upward ? ~observed->pair : observed->pair;
 	observed->vlan = packet->vlan;
 	observed->has = (packet->has & (SAME_BITS | FT_HAS_IPV6)) |
 			(packet->has & FT_HAS_IPV4) << 1 | (whole ? FT_OBSERVED_WHOLE : 0u) |
-			(upward ? FT_OBSERVED_UPWARD : 0u);
+			(ends.upward ? FT_OBSERVED_UPWARD : 0u);
 	observe_ethernet(packet, observed);
 	observe_network(packet, observed);
 	if ((packet->has & FT_HAS_MIRROR) != 0)

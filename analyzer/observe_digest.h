@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -45,6 +46,12 @@ static inline uint64_t ft_load64(const uint8_t *b)
 static inline uint64_t ft_gid_digest(uint64_t prefix, uint64_t interface)
 {
 	return ft_mix(prefix ^ FT_SALT_GID, interface ^ FT_SALT_SRC);
+}
+
+/* Which of two GIDs is the lower one, by their halves as they stand in memory: tells the two directions of a pair apart. */
+static inline bool ft_gids_are_upward(const uint64_t src[2], const uint64_t dst[2])
+{
+	return src[0] < dst[0] || (src[0] == dst[0] && src[1] < dst[1]);
 }
 
 /* Of an address that is shorter, a LID or a MAC address. */
