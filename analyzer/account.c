@@ -351,6 +351,23 @@ int ft_account_add(struct ft_account *account, const struct ft_source *source,
 	return ft_account_tell(account, source, item, more);
 }
 
+bool ft_account_at_once(struct ft_account *account, const struct ft_batch *batch)
+{
+	const bool far = ft_peaks_are_far(&account->peaks);
+	const struct ft_item *item = batch->items, *end = item + batch->count;
+
+	if (batch->copies || batch->stretch.frames == 0 ||
+	    !ft_account_stretch(account, &batch->stretch))
+		return false;
+	for (; item < end; item++) {
+		if (far && item + FT_PEAKS_AHEAD < end)
+			ft_peaks_prefetch(&account->peaks, item[FT_PEAKS_AHEAD].from);
+		ft_peaks_add(&account->peaks, item->from, batch->stretch.first_ns,
+			     item->frame->wire);
+	}
+	return true;
+}
+
 unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *items, unsigned count)
 {
 	const uint32_t input = account->silences.current;

@@ -4,6 +4,7 @@
 #include <capture/source.h>
 #include <engine/engine.h>
 
+#include "block.h"
 #include "congestion.h"
 #include "findings.h"
 #include "item.h"
@@ -90,6 +91,12 @@ static inline enum ft_account_wants ft_account_wants(const struct ft_item *item)
 		return FT_ACCOUNT_FRAME;
 	return ft_account_wants_more(item);
 }
+
+/*
+ * The packets of a batch, each a frame and none a copy, that are a stretch: all are accounted for as ft_account_frame() does.
+ * False: nothing was done.
+ */
+bool ft_account_at_once(struct ft_account *account, const struct ft_batch *batch);
 
 /*
  * Quiet items in a row, from the first on: how many were accounted for as ft_account_frame() does; the rest, if any,

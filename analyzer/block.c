@@ -6,6 +6,7 @@
 #include <engine/no_memory.h>
 
 #include "item_fill.h"
+#include "peaks.h"
 
 int ft_block_read(struct ft_block *block, struct ft_source *source, unsigned most)
 {
@@ -14,6 +15,58 @@ int ft_block_read(struct ft_block *block, struct ft_source *source, unsigned mos
 
 	block->frame_count = count > 0 ? (unsigned)count : 0;
 	return count;
+}
+
+/* Times all so near the first one that nothing else need be asked: this far before it, and no farther behind it. */
+struct near {
+	uint64_t from_ns, width_ns;
+};
+
+static struct near near_first(uint64_t first_ns, uint64_t step_ns)
+{
+	const uint64_t half_ns = FT_SILENCE_MIN_NS / 2;
+	uint64_t from_ns = first_ns - step_ns < half_ns ? step_ns : first_ns - half_ns;
+	uint64_t left_ns = step_ns + FT_PEAK_STEP_NS - from_ns;
+
+	return (struct near){ from_ns, left_ns < 2 * half_ns ? left_ns : 2 * half_ns };
+}
+
+static bool are_near(const struct ft_block *block, struct near near)
+{
+	const struct ft_frame *frames = block->frames, *end = frames + block->frame_count;
+	uint32_t input = frames->input, others = 0;
+
+	for (; frames < end; frames++)
+		others |= (frames->ts_ns - near.from_ns >= near.width_ns) | (frames->input ^ input);
+	return others == 0;
+}
+
+/* Each soon after the one before it. */
+static bool go_on(const struct ft_block *block, uint64_t step_ns)
+{
+	const struct ft_frame *frames = block->frames;
+	uint64_t last_ns = frames->ts_ns;
+	bool goes_on = true;
+
+	for (unsigned i = 0; i < block->frame_count; i++) {
+		goes_on &= ft_stretch_goes_on(last_ns, frames[i].ts_ns) &
+			   (frames[i].ts_ns - step_ns < FT_PEAK_STEP_NS) &
+			   (frames[i].input == frames->input);
+		last_ns = frames[i].ts_ns;
+	}
+	return goes_on;
+}
+
+struct ft_stretch ft_block_stretch(const struct ft_block *block)
+{
+	const struct ft_frame *first = block->frames, *last = first + block->frame_count - 1;
+	struct ft_stretch stretch = { 0, first->ts_ns, last->ts_ns, first->input };
+	uint64_t step_ns = first->ts_ns - first->ts_ns % FT_PEAK_STEP_NS;
+
+	if (step_ns <= FT_TS_UNKNOWN - FT_PEAK_STEP_NS &&
+	    (are_near(block, near_first(first->ts_ns, step_ns)) || go_on(block, step_ns)))
+		stretch.frames = block->frame_count;
+	return stretch;
 }
 
 int ft_batch_init(struct ft_batch *batch, unsigned room)
@@ -87,7 +140,8 @@ void ft_batch_add(struct ft_batch *batch, const struct ft_frame *frame,
 void ft_batch_fill(struct ft_batch *batch, const struct ft_block *block,
 		   const struct ft_decode_config *config, uint64_t seed)
 {
-	batch->count = 0;
-	batch->framed = batch->strange = 0;
+	ft_batch_begin(batch);
 	add_frames(batch, block->frames, block->frame_count, config, seed);
+	if (batch->count == block->frame_count)
+		batch->stretch = ft_block_stretch(block);
 }

@@ -4,6 +4,7 @@
 #include <decode/decode.h>
 
 #include "item.h"
+#include "silences.h"
 
 enum { FT_BLOCK_FRAMES = 1024 };
 
@@ -16,6 +17,9 @@ struct ft_block {
 /* The next frames, at most `most`: how many (>= 1), or -ENODATA. Their bytes are the source's. */
 int ft_block_read(struct ft_block *block, struct ft_source *source, unsigned most);
 
+/* Its frames, if they are a stretch within a tenth of a second; else of none. */
+struct ft_stretch ft_block_stretch(const struct ft_block *block);
+
 /* Packets that are worked on one after the other, in the order of their frames. */
 struct ft_batch {
 	struct ft_item *items;
@@ -24,6 +28,11 @@ struct ft_batch {
 	unsigned count, room;
 	uint64_t framed,
 		strange; /* bit i % 64: item i is for NCCL's follower; it is once there is NCCL */
+	/* of the frames of a block, if each of them is one packet; else of none */
+	struct ft_stretch stretch;
+	/* when it was run: packets of which there is more to tell than that they were there, and whether any is a copy */
+	unsigned loud;
+	bool copies;
 	struct ft_packet packet; /* decoding happens in one place, which stays in the cache */
 };
 
@@ -41,6 +50,15 @@ void ft_batch_fill(struct ft_batch *batch, const struct ft_block *block,
 
 /* Make room for one more. Ends the program (engine/no_memory.h) when memory ends. */
 void ft_batch_grow(struct ft_batch *batch);
+
+/* No packets are in it any more. */
+static inline void ft_batch_begin(struct ft_batch *batch)
+{
+	batch->count = batch->loud = 0;
+	batch->framed = batch->strange = 0;
+	batch->stretch.frames = 0;
+	batch->copies = false;
+}
 
 /* Add an item that the caller fills, or does without. */
 static inline struct ft_item *ft_batch_next(struct ft_batch *batch)

@@ -106,25 +106,45 @@ static int account_for_item(struct ft_engine *engine, const struct ft_source *so
 	return error;
 }
 
+/* Up to which packet those from `from` on are quiet, and accounted for; `seen`: their frames already were. */
+static unsigned pass_quiet(struct ft_engine *engine, const struct ft_batch *batch, unsigned from,
+			   bool seen)
+{
+	if (!seen)
+		return from + ft_account_quiet(&engine->account, &batch->items[from],
+					       batch->count - from);
+	while (from < batch->count && batch->items[from].quiet)
+		from++;
+	return from;
+}
+
+/* Quiet packets that the follower of NCCL is to see. */
+static bool has_framed(const struct ft_engine *engine, const struct ft_batch *batch)
+{
+	return batch->framed != 0 || (batch->strange != 0 && engine->framing->awake);
+}
+
 /* The last step, in the order of the capture. */
 static int account_for(void *context, const struct ft_source *source, const struct ft_batch *batch)
 {
 	struct ft_engine *engine = context;
+	bool seen = ft_account_at_once(&engine->account, batch);
 	unsigned at = 0;
 	int error = 0;
 
+	if (seen && batch->loud == 0 && !has_framed(engine, batch))
+		return 0;
 	if (batch->framed != 0)
 		ft_framing_prefetch(engine->framing, batch);
 	while (error == 0) {
 		unsigned from = at;
 
-		at += ft_account_quiet(&engine->account, &batch->items[at], batch->count - at);
-		if (batch->framed != 0 || (batch->strange != 0 && engine->framing->awake))
+		at = pass_quiet(engine, batch, from, seen);
+		if (has_framed(engine, batch))
 			error = ft_framing_see_quiet(engine->framing, source, batch, from, at);
 		if (error != 0 || at == batch->count)
 			break;
-		error = account_for_item(engine, source, &batch->items[at], &batch->more[at],
-					 false);
+		error = account_for_item(engine, source, &batch->items[at], &batch->more[at], seen);
 		at++;
 	}
 	return error;

@@ -168,32 +168,13 @@ __attribute__((noinline)) static void grow(struct ft_share *share)
 		ft_no_memory();
 }
 
-/* Of none, unless they are a stretch within a tenth of a second. */
-static struct ft_stretch stretch_of(const struct ft_block *block)
-{
-	const struct ft_frame *frames = block->frames;
-	struct ft_stretch stretch = { 0, frames[0].ts_ns, frames[0].ts_ns, frames[0].input };
-	uint64_t from_ns = stretch.first_ns - stretch.first_ns % FT_PEAK_STEP_NS;
-	bool goes_on = from_ns <= FT_TS_UNKNOWN - FT_PEAK_STEP_NS;
-
-	for (unsigned i = 0; i < block->frame_count; i++) {
-		goes_on &= ft_stretch_goes_on(stretch.last_ns, frames[i].ts_ns) &
-			   (frames[i].ts_ns - from_ns < FT_PEAK_STEP_NS) &
-			   (frames[i].input == stretch.input);
-		stretch.last_ns = frames[i].ts_ns;
-	}
-	stretch.frames = goes_on ? block->frame_count : 0;
-	return stretch;
-}
-
 void ft_share_out(struct ft_share *share, const struct ft_block *block,
 		  const struct ft_decode_config *config, uint64_t seed)
 {
 	while (!share_out(share, block, config, seed))
 		grow(share);
-	share->stretch = stretch_of(block);
-	if (share->batch.count != block->frame_count)
-		share->stretch.frames = 0;
+	share->stretch = share->batch.count == block->frame_count ? ft_block_stretch(block)
+								  : (struct ft_stretch){ 0 };
 }
 
 /* --- running a part --- */
@@ -219,7 +200,7 @@ static void fill(const struct ft_share *share, struct ft_worker *worker,
 {
 	struct ft_batch *batch = &worker->batch;
 
-	batch->count = 0;
+	ft_batch_begin(batch);
 	while (batch->count < count) {
 		unsigned done = batch->count;
 
@@ -243,6 +224,7 @@ __attribute__((noinline)) static void tell(struct ft_share *share, const struct 
 static void leave(struct ft_share *share, const struct ft_worker *worker, unsigned place,
 		  struct ft_share_part *part)
 {
+	part->copies |= worker->batch.copies;
 	for (unsigned i = 0; i < worker->batch.count; i++) {
 		const struct ft_item *item = &worker->batch.items[i];
 		struct ft_outcome *outcome = &share->outcomes[place + i];
@@ -252,7 +234,6 @@ static void leave(struct ft_share *share, const struct ft_worker *worker, unsign
 		outcome->wants = worker->tells_all ? FT_ACCOUNT_ITEM : ft_account_wants(item);
 		if (__builtin_expect(outcome->wants == FT_ACCOUNT_FRAME, 1))
 			continue;
-		part->copies |= item->copy;
 		part->most = outcome->wants > part->most ? outcome->wants : part->most;
 		if (outcome->wants == FT_ACCOUNT_ITEM)
 			tell(share, worker, item, share->parcels[place + i].number);

@@ -249,8 +249,10 @@ void ft_worker_run(struct ft_worker *worker)
 {
 	bool far = ft_flow_table_stats(worker->flows).used > IN_THE_CACHE;
 
-	if (worker->map == NULL && worker->details == NULL)
-		return; /* frames are only decoded */
+	if (worker->map == NULL && worker->details == NULL) { /* frames are only decoded */
+		worker->batch.loud = worker->batch.count;
+		return;
+	}
 	if (worker->gone_by.frames != NULL)
 		ft_gone_by_add(&worker->gone_by, &worker->batch);
 	for (unsigned at = 0; at < worker->batch.count + STEPS * TOGETHER; at += TOGETHER) {

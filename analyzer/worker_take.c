@@ -142,7 +142,7 @@ __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struc
 {
 	const struct ft_flow *counted = records->part != NULL ? records->part : records->whole;
 
-	item->copy = true;
+	item->copy = worker->batch.copies = true;
 	if (records->whole != NULL)
 		ft_tracker_see_copy(records->whole);
 	if (item->sub == 0) {
@@ -257,6 +257,7 @@ __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct 
 	uint32_t what = conclusion->step.what;
 	bool congested = ft_is_marked(&item->observed) || (what & FT_STEP_CNP) != 0;
 
+	worker->batch.loud++;
 	item->gap = conclusion->step.gap.lost != 0;
 	finish_unusual(worker, item, conclusion);
 	if (item->copy || conclusion->records.part == NULL) {
