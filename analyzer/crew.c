@@ -1,8 +1,9 @@
 #include "crew.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
+
+#include <flow/reserve.h>
 
 enum {
 	SPINS = 1024,    /* before a thread that has nothing to do leaves the core to others .. */
@@ -21,7 +22,7 @@ static unsigned blocks_for(unsigned workers)
 static int init_blocks(struct ft_crew *crew)
 {
 	crew->block_count = blocks_for(crew->count);
-	crew->blocks = calloc(crew->block_count, sizeof *crew->blocks);
+	crew->blocks = ft_reserve(crew->block_count * sizeof *crew->blocks);
 	if (crew->blocks == NULL)
 		return -ENOMEM;
 	for (unsigned i = 0; i < crew->block_count; i++)
@@ -35,11 +36,10 @@ int ft_crew_init(struct ft_crew *crew, struct ft_worker **workers, unsigned coun
 	int error = 0;
 
 	*crew = (struct ft_crew){ .workers = workers, .count = count };
-	crew->read_into = calloc(count, sizeof *crew->read_into);
-	if (crew->read_into == NULL)
-		error = -ENOMEM;
-	else if (count > 1)
+	if (count > 1)
 		error = init_blocks(crew);
+	else if ((crew->read_into = ft_reserve(sizeof *crew->read_into)) == NULL)
+		error = -ENOMEM;
 	pthread_mutex_init(&crew->reading, NULL);
 	pthread_mutex_init(&crew->accounting, NULL);
 	if (error != 0)
@@ -51,8 +51,8 @@ void ft_crew_free(struct ft_crew *crew)
 {
 	for (unsigned i = 0; crew->blocks != NULL && i < crew->block_count; i++)
 		ft_share_free(&crew->blocks[i].share);
-	free(crew->blocks);
-	free(crew->read_into);
+	ft_release(crew->blocks, crew->block_count * sizeof *crew->blocks);
+	ft_release(crew->read_into, sizeof *crew->read_into);
 	crew->blocks = NULL;
 	crew->read_into = NULL;
 }
@@ -107,10 +107,10 @@ static struct ft_crew_block *numbered(struct ft_crew *crew, uint64_t number)
 	return &crew->blocks[number % crew->block_count];
 }
 
-/* Where to share out the frames just read; NULL: the end, an error, no room, none for a while, or `most` were read. */
-static struct ft_crew_block *next_block(struct ft_crew *crew, struct ft_block *read_into,
-					uint64_t *number)
+/* The block just read; NULL: the end, an error, no room, none for a while, or `most` were read. */
+static struct ft_crew_block *next_block(struct ft_crew *crew, uint64_t *number)
 {
+	struct ft_crew_block *slot;
 	int count;
 
 	if (crew->error != 0)
@@ -119,19 +119,19 @@ static struct ft_crew_block *next_block(struct ft_crew *crew, struct ft_block *r
 	if (crew->ended || *number - atomic_load_explicit(&crew->accounted, memory_order_acquire) ==
 				   crew->block_count)
 		return NULL;
-	count = read_block(crew, read_into, FT_BLOCK_FRAMES);
+	slot = numbered(crew, *number);
+	count = read_block(crew, &slot->block, FT_BLOCK_FRAMES);
 	crew->ended = count < 0;
 	crew->silent = count == 0;
 	if (count <= 0)
 		return NULL;
 	atomic_store_explicit(&crew->read, *number + 1, memory_order_release);
-	return numbered(crew, *number);
+	return slot;
 }
 
 static bool read_and_share(struct ft_crew *crew, unsigned index)
 {
 	const struct ft_worker *worker = crew->workers[index];
-	struct ft_block *block = &crew->read_into[index];
 	struct ft_crew_block *slot;
 	uint64_t number;
 
@@ -139,11 +139,11 @@ static bool read_and_share(struct ft_crew *crew, unsigned index)
 		return false;
 	if (pthread_mutex_trylock(&crew->reading) != 0)
 		return false;
-	slot = next_block(crew, block, &number);
+	slot = next_block(crew, &number);
 	pthread_mutex_unlock(&crew->reading);
 	if (slot == NULL)
 		return false;
-	ft_share_out(&slot->share, block, &worker->config->decode, worker->config->seed);
+	ft_share_out(&slot->share, &slot->block, &worker->config->decode, worker->config->seed);
 	atomic_store_explicit(&slot->shared, number + 1, memory_order_release);
 	return true;
 }

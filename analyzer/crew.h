@@ -18,6 +18,7 @@
 enum { FT_CREW_AHEAD = 3, FT_CREW_MOST = FT_ENGINE_WORKERS_MAX, FT_CREW_LINE = 64 };
 
 struct ft_crew_block {
+	struct ft_block block;
 	struct ft_share share;
 	/* what threads write at the same time is in several cache lines */
 	char apart[FT_CREW_LINE];
@@ -37,8 +38,8 @@ struct ft_crew_account {
 struct ft_crew {
 	struct ft_worker **workers;
 	unsigned count;
-	struct ft_block *read_into;   /* one for each */
-	struct ft_crew_block *blocks; /* of several workers, in turn: as many as are under way */
+	struct ft_block *read_into;   /* of a lone worker */
+	struct ft_crew_block *blocks; /* of several, in turn: as many as are under way */
 	unsigned block_count;
 	const struct ft_crew_run *run;
 

@@ -95,8 +95,8 @@ static bool is_datagram(const uint8_t *ip, uint32_t room)
 	       size <= room;
 }
 
-bool ft_glance_pair_tunnel(const struct ft_decode_config *config, const struct ft_frame *frame,
-			   uint64_t *pair)
+bool ft_glance_at_tunnel(const struct ft_decode_config *config, const struct ft_frame *frame,
+			 struct ft_glance *glance)
 {
 	uint32_t wire = frame->original > frame->captured ? frame->original : frame->captured;
 	uint32_t ip_at, left, size, length;
@@ -113,6 +113,9 @@ bool ft_glance_pair_tunnel(const struct ft_decode_config *config, const struct f
 	carried = ip + FT_GLANCE_IPV4_LEN;
 	left -= FT_GLANCE_IPV4_LEN;
 	length = tunnel_length(ip[9], carried, left, size - FT_GLANCE_IPV4_LEN);
-	return length != NO_TUNNEL && length < left &&
-	       ft_glance_pair_plain(config, carried + length, left - length, pair);
+	if (length == NO_TUNNEL || length >= left ||
+	    !ft_glance_at_plain(config, carried + length, left - length, glance))
+		return false;
+	glance->ip_at = 0;
+	return true;
 }

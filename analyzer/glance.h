@@ -15,6 +15,11 @@
  * mirrors use, GRE (ERSPAN) and VXLAN, over IPv4: its own pair. Of native InfiniBand with an LRH and a BTH behind it, the LIDs.
  */
 
+struct ft_glance {
+	uint64_t pair;  /* as in struct ft_observed */
+	uint32_t ip_at; /* IPv4 in no tunnel: offset of its header; else 0 */
+};
+
 /* Offsets in the frame, then in the network headers. */
 enum {
 	FT_GLANCE_IP = 14,
@@ -81,8 +86,8 @@ static inline bool ft_glance_is_ipv4(const uint8_t *ip)
 }
 
 /* Of `captured` bytes from an Ethernet header on, without a tunnel. */
-static inline bool ft_glance_pair_plain(const struct ft_decode_config *config, const uint8_t *bytes,
-					uint32_t captured, uint64_t *pair)
+static inline bool ft_glance_at_plain(const struct ft_decode_config *config, const uint8_t *bytes,
+				      uint32_t captured, struct ft_glance *glance)
 {
 	static const uint8_t ipv6[2] = { 0x86, 0xdd };
 	uint32_t ip_at;
@@ -92,36 +97,41 @@ static inline bool ft_glance_pair_plain(const struct ft_decode_config *config, c
 		return false;
 	ip_at = ft_glance_network(bytes);
 	ip = bytes + ip_at;
-	if (__builtin_expect(!ft_glance_is_ipv4(ip), 0))
+	if (__builtin_expect(!ft_glance_is_ipv4(ip), 0)) {
+		glance->ip_at = 0;
 		return ft_glance_word(ip - 2) == ft_glance_word(ipv6) &&
-		       ft_glance_pair_ipv6(config, ip, captured - ip_at, pair);
+		       ft_glance_pair_ipv6(config, ip, captured - ip_at, &glance->pair);
+	}
 	if (ip[9] != 17 || !ft_glance_is_roce(config, ip + FT_GLANCE_IPV4_LEN))
 		return false;
-	*pair = ft_glance_ipv4(ip + 12) + ft_glance_ipv4(ip + 16);
+	glance->ip_at = ip_at;
+	glance->pair = ft_glance_ipv4(ip + 12) + ft_glance_ipv4(ip + 16);
 	return true;
 }
 
 /* The same for a frame that is not plain. */
-bool ft_glance_pair_tunnel(const struct ft_decode_config *config, const struct ft_frame *frame,
-			   uint64_t *pair);
+bool ft_glance_at_tunnel(const struct ft_decode_config *config, const struct ft_frame *frame,
+			 struct ft_glance *glance);
 
 /* An LRH that says that a BTH follows. */
-static inline bool ft_glance_pair_native(const struct ft_frame *frame, uint64_t *pair)
+static inline bool ft_glance_at_native(const struct ft_frame *frame, struct ft_glance *glance)
 {
 	const uint8_t *lrh = frame->bytes;
 
 	if (frame->captured < FT_GLANCE_LRH_LEN || (lrh[1] & 3) != FT_LNH_BTH)
 		return false;
-	*pair = ft_short_digest(ft_be16(lrh + 2)) + ft_short_digest(ft_be16(lrh + 6));
+	glance->ip_at = 0;
+	glance->pair = ft_short_digest(ft_be16(lrh + 2)) + ft_short_digest(ft_be16(lrh + 6));
 	return true;
 }
 
-/* True, and *pair as in struct ft_observed, if the frame is of that form. */
-static inline bool ft_glance_pair(const struct ft_decode_config *config,
-				  const struct ft_frame *frame, uint64_t *pair)
+/* True, and *glance filled, if the frame is of that form. */
+static inline bool ft_glance_at(const struct ft_decode_config *config, const struct ft_frame *frame,
+				struct ft_glance *glance)
 {
 	if (frame->link_type != FT_LINK_ETHERNET)
-		return frame->link_type == FT_LINK_INFINIBAND && ft_glance_pair_native(frame, pair);
-	return ft_glance_pair_plain(config, frame->bytes, frame->captured, pair) ||
-	       ft_glance_pair_tunnel(config, frame, pair);
+		return frame->link_type == FT_LINK_INFINIBAND &&
+		       ft_glance_at_native(frame, glance);
+	return ft_glance_at_plain(config, frame->bytes, frame->captured, glance) ||
+	       ft_glance_at_tunnel(config, frame, glance);
 }

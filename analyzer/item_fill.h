@@ -16,26 +16,24 @@
 unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frames, unsigned count,
 			     const struct ft_decode_config *config, uint64_t seed);
 
-/*
- * A packet on its way to its owner, often from core to core: all that is asked for stands in one cache line, which
- * holds nothing that another core asks for.
- */
-enum { FT_PARCEL_BYTES = 64 };
+/* A packet on its way to its owner: which it is, and what a glance at its frame has told. */
 struct ft_parcel {
-	_Alignas(FT_PARCEL_BYTES) struct ft_frame frame;
+	uint64_t pair;   /* as in struct ft_observed */
 	uint32_t number; /* of the packet in the block */
+	uint16_t frame;  /* of the block */
+	uint8_t ip_at;   /* struct ft_glance; 0 if decoded */
 	bool decoded;    /* already: its item stands elsewhere */
 };
-static_assert(sizeof(struct ft_parcel) == FT_PARCEL_BYTES, "one cache line");
+static_assert(sizeof(struct ft_parcel) == 16, "four in a cache line");
 
 /*
- * The same for the frames of parcels, up to the first that is decoded already. Meanwhile those further on are fetched:
- * so many parcels more than `count` must be readable, but need not mean anything.
+ * The same for the frames of parcels, up to the first that is decoded already; `frames`: of the block. Meanwhile those
+ * further on are fetched: so many parcels more than `count` must be readable, but need not mean anything.
  */
 enum { FT_PARCELS_AHEAD = 24 };
-unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_parcel *parcels,
-			       unsigned count, const struct ft_decode_config *config,
-			       uint64_t seed);
+unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *frames,
+			       const struct ft_parcel *parcels, unsigned count,
+			       const struct ft_decode_config *config, uint64_t seed);
 
 /* Any packet, as the decoder says it is; the `sub`th of its frame, from 0. `seed`: of the engine's tables. */
 void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,

@@ -4,8 +4,8 @@
 
 enum { IP_ID = 4 };
 enum { LINE = 64, USUALLY_READ = 128 }; /* bytes */
-enum { BYTES_AHEAD = 12 };              /* parcels */
-static_assert((int)BYTES_AHEAD < (int)FT_PARCELS_AHEAD, "read only when they are there");
+enum { BYTES_AHEAD = 12, FRAMES_AHEAD = FT_PARCELS_AHEAD - 1 }; /* parcels */
+static_assert((int)BYTES_AHEAD < (int)FRAMES_AHEAD, "read only when they are there");
 
 /* --- addresses --- */
 
@@ -40,9 +40,9 @@ INLINE uint64_t digest_of(const struct address *address)
 	return ft_gid_digest(address->halves[0], address->halves[1]);
 }
 
-/* The addresses of the flow key, its hash and the pair; behind ft_usual_take_queue_pair(). */
+/* The addresses of the flow key, its hash and the pair, NULL: not known; behind ft_usual_take_queue_pair(). */
 INLINE struct ft_usual_ends take_addresses(const struct ft_usual_view *view, struct ft_item *item,
-					   uint64_t seed)
+					   uint64_t seed, const uint64_t *pair)
 {
 	const struct address src = address_of(view, FT_BRIEF_SRC, FT_BRIEF_SRC6);
 	const struct address dst = address_of(view, FT_BRIEF_DST, FT_BRIEF_DST6);
@@ -51,7 +51,7 @@ INLINE struct ft_usual_ends take_addresses(const struct ft_usual_view *view, str
 	memcpy(key->src, src.halves, sizeof key->src);
 	memcpy(key->dst, dst.halves, sizeof key->dst);
 	item->hash = flow_hash(&src, &dst, key->dest_qp, seed);
-	return ft_usual_ends_of(digest_of(&src) + digest_of(&dst),
+	return ft_usual_ends_of(pair != NULL ? *pair : digest_of(&src) + digest_of(&dst),
 				ft_gids_are_upward(src.halves, dst.halves), item);
 }
 
@@ -105,8 +105,9 @@ INLINE uint32_t always_there(enum ft_brief_form form)
 	return any | (form == FT_BRIEF_OVER_IPV4 ? FT_OBSERVED_IPV4 : 0);
 }
 
+/* `pair`: if it is known, else NULL. */
 INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struct ft_brief *brief,
-		 enum ft_brief_form form, uint64_t seed)
+		 enum ft_brief_form form, uint64_t seed, const uint64_t *pair)
 {
 	const struct ft_usual_view view = ft_usual_view_of(frame, brief, form, to_bth(form));
 	const struct ft_usual_extent extent = ft_usual_extent_of(frame, brief, &view);
@@ -115,7 +116,7 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 	struct ft_usual_ends ends;
 
 	ft_usual_take_queue_pair(&view, item);
-	ends = take_addresses(&view, item, seed);
+	ends = take_addresses(&view, item, seed, pair);
 	place.ends = ends.digest;
 	place.bth = ft_usual_fill(item, frame, &view, &extent, always_there(form) | ends.upward);
 	place.ports = ft_be32(view.bth - FT_BRIEF_UDP_LEN);
@@ -143,37 +144,40 @@ INLINE void leave_unchecked(struct unchecked *unchecked, unsigned number,
 	unchecked->covers[unchecked->count++] = ft_brief_cover(frame->bytes, brief);
 }
 
-__attribute__((noinline)) static bool fill_ipv6(struct ft_item *item, const struct ft_frame *frame,
-						const struct ft_decode_config *config,
-						uint64_t seed, struct ft_brief *brief)
+/* Of another form than most frames; *brief is filled if it is usual. */
+__attribute__((noinline)) static bool fill_other(struct ft_item *item, const struct ft_frame *frame,
+						 const struct ft_decode_config *config,
+						 uint64_t seed, struct ft_brief *brief)
 {
 	const struct ft_decode_input input = ft_decode_input_of(frame);
 
+	if (frame->link_type == FT_LINK_INFINIBAND)
+		return ft_usual_fill_native(item, frame, seed, brief);
 	if (!ft_brief_find_ipv6(config, &input, brief))
 		return false;
-	fill(item, frame, brief, FT_BRIEF_OVER_IPV6, seed);
+	fill(item, frame, brief, FT_BRIEF_OVER_IPV6, seed, NULL);
 	return true;
 }
 
-INLINE bool fill_any(struct ft_item *item, const struct ft_frame *frame,
-		     const struct ft_decode_config *config, uint64_t seed, struct ft_brief *brief)
-{
-	const struct ft_decode_input input = ft_decode_input_of(frame);
+/* Frames in a row; or those of parcels. */
+struct row {
+	const struct ft_frame *frames;
+	const struct ft_parcel *parcels;
+	bool dealt; /* there are parcels */
+};
 
-	if (!ft_brief_find(config, &input, brief))
-		return frame->link_type == FT_LINK_INFINIBAND
-			       ? ft_usual_fill_native(item, frame, seed, brief)
-			       : fill_ipv6(item, frame, config, seed, brief);
-	fill(item, frame, brief, FT_BRIEF_OVER_IPV4, seed);
-	return true;
+INLINE const struct ft_frame *frame_of(const struct row *row, unsigned number)
+{
+	return &row->frames[row->dealt ? row->parcels[number].frame : number];
 }
 
-/* A parcel some way behind this one, and what fill_any() reads of most frames: another core may have them. */
-INLINE void fetch(const struct ft_parcel *parcel)
+/* A parcel's frame some way behind this one, and what is read of most frames: another core may have them. */
+INLINE void fetch(const struct row *row, unsigned number)
 {
-	const uint8_t *bytes = parcel[BYTES_AHEAD].frame.bytes;
+	const struct ft_parcel *parcel = &row->parcels[number];
+	const uint8_t *bytes = row->frames[parcel[BYTES_AHEAD].frame].bytes;
 
-	__builtin_prefetch(parcel + FT_PARCELS_AHEAD);
+	__builtin_prefetch(&row->frames[parcel[FRAMES_AHEAD].frame]);
 	if (bytes == NULL)
 		return; /* there never was one */
 	__builtin_prefetch(bytes);
@@ -181,19 +185,39 @@ INLINE void fetch(const struct ft_parcel *parcel)
 	__builtin_prefetch(bytes + USUALLY_READ - 1);
 }
 
-/* Frames in a row, or, if there are some, those of parcels. */
-struct row {
-	const struct ft_frame *frames;
-	const struct ft_parcel *parcels;
-};
-
-/* NULL: decoded already. */
-INLINE const struct ft_frame *frame_of(const struct row *row, unsigned number)
+/* What most frames are: false: another form. */
+INLINE bool find_brief(const struct row *row, unsigned number, const struct ft_frame *frame,
+		       const struct ft_decode_config *config, struct ft_brief *brief)
 {
-	if (row->parcels == NULL)
-		return &row->frames[number];
-	fetch(&row->parcels[number]);
-	return row->parcels[number].decoded ? NULL : &row->parcels[number].frame;
+	const struct ft_decode_input input = ft_decode_input_of(frame);
+
+	if (!row->dealt)
+		return ft_brief_find(config, &input, brief);
+	fetch(row, number);
+	return row->parcels[number].ip_at != 0 &&
+	       ft_brief_find_behind(&input, row->parcels[number].ip_at, brief);
+}
+
+/*
+ * False: it is to be decoded, or is already. The address of what was found of most frames is given to nobody, so that it
+ * need not stand in memory.
+ */
+INLINE bool fill_one(struct ft_item *item, const struct row *row, unsigned number,
+		     const struct ft_decode_config *config, uint64_t seed, struct ft_brief *brief)
+{
+	const struct ft_frame *frame = frame_of(row, number);
+	const uint64_t *pair = row->dealt ? &row->parcels[number].pair : NULL;
+	struct ft_brief other;
+
+	if (__builtin_expect(!find_brief(row, number, frame, config, brief), 0)) {
+		if ((row->dealt && row->parcels[number].decoded) ||
+		    !fill_other(item, frame, config, seed, &other))
+			return false;
+		*brief = other;
+		return true;
+	}
+	fill(item, frame, brief, FT_BRIEF_OVER_IPV4, seed, pair);
+	return true;
 }
 
 /* Items from `number` to `end`, no more than can be checked together; returns up to which one they are good. */
@@ -206,11 +230,9 @@ INLINE unsigned fill_some(struct ft_item *items, const struct row *row, unsigned
 
 	unchecked.count = 0;
 	for (; number < end; number++) {
-		const struct ft_frame *frame = frame_of(row, number);
-
-		if (frame == NULL || !fill_any(&items[number], frame, config, seed, &brief))
+		if (!fill_one(&items[number], row, number, config, seed, &brief))
 			break;
-		leave_unchecked(&unchecked, number, frame, &brief);
+		leave_unchecked(&unchecked, number, frame_of(row, number), &brief);
 	}
 	if (unchecked.count == 0 || !config->check_icrc)
 		return number;
@@ -236,8 +258,10 @@ unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frame
 	return fill_row(items, &(struct row){ .frames = frames }, count, config, seed);
 }
 
-unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_parcel *parcels,
-			       unsigned count, const struct ft_decode_config *config, uint64_t seed)
+unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *frames,
+			       const struct ft_parcel *parcels, unsigned count,
+			       const struct ft_decode_config *config, uint64_t seed)
 {
-	return fill_row(items, &(struct row){ .parcels = parcels }, count, config, seed);
+	return fill_row(items, &(struct row){ frames, parcels, .dealt = true }, count, config,
+			seed);
 }

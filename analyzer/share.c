@@ -71,36 +71,27 @@ static inline unsigned owner_of(uint64_t pair, unsigned workers)
 /* A block on its way into parcels. */
 struct dealing {
 	struct ft_share *share;
-	const struct ft_block *block;
 	const struct ft_decode_config *config;
 	uint64_t seed;
 	uint32_t next[FT_ENGINE_WORKERS_MAX]; /* of each worker: the place behind those it has */
 };
 
-/* Meanwhile a place that is soon written is fetched: another core has read it. */
-static inline void address(struct ft_parcel *parcel, unsigned number, const struct ft_frame *frame,
-			   bool decoded)
-{
-	__builtin_prefetch(parcel + FT_PARCELS_AHEAD, 1);
-	parcel->frame = *frame;
-	parcel->number = number;
-	parcel->decoded = decoded;
-}
-
 /* A frame whose packets must be decoded to know whose they are. False: there are more than there is room for. */
-__attribute__((noinline)) static bool decode(struct dealing *dealing, const struct ft_frame *frame)
+__attribute__((noinline)) static bool decode(struct dealing *dealing, unsigned frame)
 {
 	struct ft_share *share = dealing->share;
 	struct ft_batch *batch = &share->batch;
 	unsigned number = batch->count;
 
-	ft_batch_add(batch, frame, dealing->config, dealing->seed);
+	ft_batch_add(batch, &share->block->frames[frame], dealing->config, dealing->seed);
 	if (batch->count > share->room)
 		return false;
 	for (; number < batch->count; number++) {
 		unsigned owner = owner_of(batch->items[number].observed.pair, share->workers);
 
-		address(&share->parcels[dealing->next[owner]++], number, frame, true);
+		share->parcels[dealing->next[owner]++] = (struct ft_parcel){
+			.number = number, .frame = (uint16_t)frame, .decoded = true
+		};
 	}
 	return true;
 }
@@ -110,42 +101,49 @@ static unsigned deal_plain(struct dealing *dealing, unsigned from)
 {
 	const struct ft_share *share = dealing->share;
 	const struct ft_decode_config *config = dealing->config;
-	const struct ft_frame *frames = &dealing->block->frames[from];
+	const struct ft_frame *frames = &share->block->frames[from];
 	const unsigned workers = share->workers, number = share->batch.count;
-	unsigned left = dealing->block->frame_count - from, room = share->room - number;
+	unsigned left = share->block->frame_count - from, room = share->room - number;
 	struct ft_parcel *parcels = share->parcels;
-	uint64_t pair;
+	struct ft_glance glance;
 	unsigned i;
 
 	left = left < room ? left : room;
-	for (i = 0; i < left && ft_glance_pair(config, &frames[i], &pair); i++)
-		address(&parcels[dealing->next[owner_of(pair, workers)]++], number + i, &frames[i],
-			false);
+	for (i = 0; i < left && ft_glance_at(config, &frames[i], &glance); i++) {
+		struct ft_parcel *parcel = &parcels[dealing->next[owner_of(glance.pair, workers)]++];
+
+		/* a place that is soon written: another core has read it */
+		__builtin_prefetch(parcel + FT_PARCELS_AHEAD, 1);
+		parcel->pair = glance.pair;
+		parcel->number = number + i;
+		parcel->frame = (uint16_t)(from + i);
+		parcel->ip_at = (uint8_t)glance.ip_at;
+		parcel->decoded = false;
+	}
 	return i;
 }
 
 /* False: there is too little room. */
 static bool deal(struct dealing *dealing)
 {
-	const struct ft_block *block = dealing->block;
 	struct ft_share *share = dealing->share;
+	const struct ft_block *block = share->block;
 
 	for (unsigned i = 0; i < block->frame_count; i++) {
 		unsigned plain = deal_plain(dealing, i);
 
 		share->batch.count += plain;
 		i += plain;
-		if (i < block->frame_count && !decode(dealing, &block->frames[i]))
+		if (i < block->frame_count && !decode(dealing, i))
 			return false;
 	}
 	return true;
 }
 
 /* False: there is too little room. */
-static bool share_out(struct ft_share *share, const struct ft_block *block,
-		      const struct ft_decode_config *config, uint64_t seed)
+static bool share_out(struct ft_share *share, const struct ft_decode_config *config, uint64_t seed)
 {
-	struct dealing dealing = { share, block, config, seed, { 0 } };
+	struct dealing dealing = { share, config, seed, { 0 } };
 
 	for (unsigned w = 0; w < share->workers; w++)
 		dealing.next[w] = w * share->room;
@@ -171,7 +169,8 @@ __attribute__((noinline)) static void grow(struct ft_share *share)
 void ft_share_out(struct ft_share *share, const struct ft_block *block,
 		  const struct ft_decode_config *config, uint64_t seed)
 {
-	while (!share_out(share, block, config, seed))
+	share->block = block;
+	while (!share_out(share, config, seed))
 		grow(share);
 	share->stretch = share->batch.count == block->frame_count ? ft_block_stretch(block)
 								  : (struct ft_stretch){ 0 };
@@ -182,16 +181,11 @@ void ft_share_out(struct ft_share *share, const struct ft_block *block,
 static void take(const struct ft_share *share, struct ft_worker *worker,
 		 const struct ft_parcel *parcel)
 {
-	struct ft_item *item;
-
-	if (parcel->decoded) {
-		item = ft_batch_next(&worker->batch);
-		*item = share->batch.items[parcel->number];
-		item->frame = &parcel->frame;
-	} else {
-		ft_batch_add(&worker->batch, &parcel->frame, &worker->config->decode,
-			     worker->config->seed);
-	}
+	if (parcel->decoded)
+		*ft_batch_next(&worker->batch) = share->batch.items[parcel->number];
+	else
+		ft_batch_add(&worker->batch, &share->block->frames[parcel->frame],
+			     &worker->config->decode, worker->config->seed);
 }
 
 /* The worker's batch: these packets. */
@@ -205,7 +199,8 @@ static void fill(const struct ft_share *share, struct ft_worker *worker,
 		unsigned done = batch->count;
 
 		batch->count +=
-			ft_items_fill_parcels(batch->items + done, parcels + done, count - done,
+			ft_items_fill_parcels(batch->items + done, share->block->frames,
+					      parcels + done, count - done,
 					      &worker->config->decode, worker->config->seed);
 		if (batch->count < count)
 			take(share, worker, &parcels[batch->count]);
@@ -317,8 +312,8 @@ const struct ft_item *ft_share_strange(struct ft_share *share, uint32_t place,
 	struct ft_item *item = &share->batch.items[parcel->number];
 
 	if (!parcel->decoded)
-		ft_items_fill_usual(item, &parcel->frame, 1, &config->decode, config->seed);
-	item->frame = &parcel->frame;
+		ft_items_fill_usual(item, &share->block->frames[parcel->frame], 1, &config->decode,
+				    config->seed);
 	item->copy = false;
 	item->framing = FT_FRAMING_STRANGE;
 	return item;

@@ -20,6 +20,7 @@ struct ft_share_part {
 };
 
 struct ft_share {
+	const struct ft_block *block; /* that was shared out last */
 	/* of each packet, if it is already decoded or has something to tell */
 	struct ft_batch batch;
 	struct ft_parcel *parcels; /* worker by worker, `room` for each; then some that are none */
@@ -36,7 +37,7 @@ int ft_share_init(struct ft_share *share, unsigned workers);
 void ft_share_free(struct ft_share *share);
 
 /*
- * Share out the frames of a block, which is not needed afterwards; their bytes are. Ends the program
+ * Share out the frames of a block, which is needed, with their bytes, until another is. Ends the program
  * (engine/no_memory.h) when memory ends.
  */
 void ft_share_out(struct ft_share *share, const struct ft_block *block,
@@ -64,7 +65,7 @@ const struct ft_item *ft_share_strange(struct ft_share *share, uint32_t place,
 /* The frame of the packet at a place, what came of it, and its number in the block. */
 static inline const struct ft_frame *ft_share_frame(const struct ft_share *share, uint32_t place)
 {
-	return &share->parcels[place].frame;
+	return &share->block->frames[share->parcels[place].frame];
 }
 
 static inline const struct ft_outcome *ft_share_outcome(const struct ft_share *share,

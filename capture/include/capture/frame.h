@@ -20,10 +20,10 @@ enum ft_direction { FT_DIRECTION_UNKNOWN = 0, FT_DIRECTION_IN = 1, FT_DIRECTION_
 /*
  * One captured record. Everything is in host byte order except the bytes themselves, which are
  * borrowed from the source: they stay readable until the next call of ft_source_next() on it, or
- * longer, see ft_source_keep().
+ * longer, see ft_source_keep(). 64 bytes: a cache line each where the first of a row begins one.
  */
 struct ft_frame {
-	const uint8_t *bytes;
+	_Alignas(16) const uint8_t *bytes;
 	uint32_t captured;  /* bytes at `bytes` */
 	uint32_t original;  /* length before cutting, as the container states it; >= captured */
 	uint32_t wire;      /* length on the wire that totals count: `original`, for ERF its wlen */

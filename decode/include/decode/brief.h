@@ -62,11 +62,10 @@ static inline uint32_t ft_brief_network(const uint8_t *bytes)
 
 /*
  * From the UDP header on, `size` bytes by the network header. At least UDP and BTH were captured. True, and *brief
- * filled but for ip_at and form, if the rest of the frame is of the usual form.
+ * filled but for ip_at and form, if the rest of the frame is of the usual form, whatever its port.
  */
-static inline bool ft_brief_transport(const struct ft_decode_config *config,
-				      const struct ft_decode_input *input, uint32_t udp_at,
-				      uint32_t size, struct ft_brief *brief)
+static inline bool ft_brief_datagram(const struct ft_decode_input *input, uint32_t udp_at,
+				     uint32_t size, struct ft_brief *brief)
 {
 	const uint8_t *udp = input->bytes + udp_at, *bth = udp + FT_BRIEF_UDP_LEN;
 	uint32_t captured = input->captured, others;
@@ -74,8 +73,7 @@ static inline bool ft_brief_transport(const struct ft_decode_config *config,
 	brief->shape = ft_opcode_shape(bth[0]);
 	others = FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN + brief->shape->length + FT_BRIEF_ICRC_LEN;
 	if (ft_be16(udp + 4) != size || size < others || (bth[1] & 0x3f) != 0 ||
-	    (ft_be32(bth + 4) & 0xffffff) < 2 || !brief->shape->brief ||
-	    !ft_is_roce_port(config, (uint16_t)ft_be32(udp)))
+	    (ft_be32(bth + 4) & 0xffffff) < 2 || !brief->shape->brief)
 		return false;
 	brief->end = udp_at + size;
 	brief->payload_length = size - others;
@@ -83,6 +81,15 @@ static inline bool ft_brief_transport(const struct ft_decode_config *config,
 	if (captured >= input->wire)
 		return captured == brief->end;
 	return brief->payload_at <= captured && captured < brief->end && brief->end <= input->wire;
+}
+
+/* And its port. */
+static inline bool ft_brief_transport(const struct ft_decode_config *config,
+				      const struct ft_decode_input *input, uint32_t udp_at,
+				      uint32_t size, struct ft_brief *brief)
+{
+	return ft_is_roce_port(config, ft_be16(input->bytes + udp_at + 2)) &&
+	       ft_brief_datagram(input, udp_at, size, brief);
 }
 
 /* Ethernet, by its link type; an FCS that the container announces is no part of the form. */
@@ -105,15 +112,19 @@ static inline bool ft_brief_is_plain_ipv4(const uint8_t *ip)
 	return (head & mask) == same;
 }
 
+/* Captured bytes that hold a BTH over IPv4, whether there is a tag or not. */
+enum {
+	FT_BRIEF_LEAST = FT_BRIEF_ETHERNET_LEN + FT_BRIEF_TAG_LEN + FT_BRIEF_UDP +
+			 FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN
+};
+
 /* True, and *brief filled, if the frame is of the usual form over IPv4; nearly free. */
 static inline bool ft_brief_find(const struct ft_decode_config *config,
 				 const struct ft_decode_input *input, struct ft_brief *brief)
 {
-	const uint32_t least = FT_BRIEF_ETHERNET_LEN + FT_BRIEF_TAG_LEN + FT_BRIEF_UDP +
-			       FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
 	const uint8_t *ip;
 
-	if (!ft_brief_link(input, least))
+	if (!ft_brief_link(input, FT_BRIEF_LEAST))
 		return false;
 	brief->form = FT_BRIEF_OVER_IPV4;
 	brief->ip_at = ft_brief_network(input->bytes);
@@ -122,6 +133,24 @@ static inline bool ft_brief_find(const struct ft_decode_config *config,
 		return false;
 	return ft_brief_transport(config, input, brief->ip_at + FT_BRIEF_UDP,
 				  (uint32_t)ft_be16(ip + 2) - FT_BRIEF_UDP, brief);
+}
+
+/*
+ * The same for an Ethernet frame of which it is known already that it has an IPv4 header, at this offset and behind no more
+ * than one tag, and UDP to a RoCE port behind that.
+ */
+static inline bool ft_brief_find_behind(const struct ft_decode_input *input, uint32_t ip_at,
+					struct ft_brief *brief)
+{
+	const uint8_t *ip = input->bytes + ip_at;
+
+	if (input->fcs_bytes != 0 || input->captured < FT_BRIEF_LEAST ||
+	    !ft_brief_is_plain_ipv4(ip))
+		return false;
+	brief->form = FT_BRIEF_OVER_IPV4;
+	brief->ip_at = ip_at;
+	return ft_brief_datagram(input, ip_at + FT_BRIEF_UDP,
+				 (uint32_t)ft_be16(ip + 2) - FT_BRIEF_UDP, brief);
 }
 
 /* The same over IPv6. */

@@ -31,13 +31,16 @@ static bool glance_is_right(const struct ft_decode_config *config,
 	};
 	struct ft_decode_rest rest;
 	struct ft_observed observed;
-	uint64_t pair;
+	struct ft_glance glance;
 
-	if (!ft_glance_pair(config, &frame, &pair))
+	if (!ft_glance_at(config, &frame, &glance))
 		return false;
 	assert(!ft_decode(config, input, &packet, &rest));
 	ft_observe(&packet, &frame, &observed);
-	assert(observed.pair == pair);
+	assert(observed.pair == glance.pair);
+	assert(glance.ip_at == 0 ||
+	       ((packet.has & FT_HAS_IPV4) != 0 && input->bytes[glance.ip_at] == 0x45 &&
+		(glance.ip_at == ETHERNET || glance.ip_at == ETHERNET + TAG)));
 	return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "../decode/frame_input.h"
 #include "../holds.h"
+#include "glance.h"
 #include "item_fill.h"
 #include "item_seen.h"
 
@@ -87,6 +88,24 @@ static void are_the_same(struct ft_item *shortly, const struct ft_item *fully)
 	assert(memcmp(shortly, fully, sizeof *fully) == 0);
 }
 
+/* With what a glance says beforehand it is the same item, or none either. */
+static void is_the_same_at_a_glance(const struct ft_decode_config *config,
+				    const struct ft_frame *frame, const struct ft_item *shortly,
+				    unsigned taken)
+{
+	struct ft_parcel parcels[1 + FT_PARCELS_AHEAD] = { 0 };
+	static struct ft_item item;
+	struct ft_glance glance;
+
+	if (!ft_glance_at(config, frame, &glance))
+		return;
+	parcels[0].pair = glance.pair;
+	parcels[0].ip_at = (uint8_t)glance.ip_at;
+	memset(&item, FILL, sizeof item);
+	assert(ft_items_fill_parcels(&item, frame, parcels, 1, config, SEED) == taken);
+	assert(taken == 0 || memcmp(&item, shortly, sizeof item) == 0);
+}
+
 /* Returns whether the short way took the frame. */
 static bool both_ways_agree(const struct ft_decode_config *config,
 			    const struct ft_decode_input *input)
@@ -105,10 +124,14 @@ static bool both_ways_agree(const struct ft_decode_config *config,
 		.number = 5,
 	};
 
+	unsigned taken;
+
 	memset(&shortly, FILL, sizeof shortly);
 	memset(&fully, FILL, sizeof fully);
 	memset(&packet, FILL, sizeof packet);
-	if (ft_items_fill_usual(&shortly, &frame, 1, config, SEED) == 0)
+	taken = ft_items_fill_usual(&shortly, &frame, 1, config, SEED);
+	is_the_same_at_a_glance(config, &frame, &shortly, taken);
+	if (taken == 0)
 		return false;
 	assert(!ft_decode(config, input, &packet, &rest));
 	ft_item_fill(&fully, &frame, &packet, 0, SEED);
