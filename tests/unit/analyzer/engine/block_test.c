@@ -256,9 +256,80 @@ static void frames_are_read_up_to_the_most_asked_for(void **state)
 	ft_source_close(source);
 }
 
+/* --- whether frames are a stretch --- */
+
+enum { STRETCHES = 20000, STRETCH_FRAMES = 6 };
+
+static uint64_t draw(uint64_t *chance)
+{
+	*chance = *chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return *chance >> 33;
+}
+
+/* From frame to frame no more than a millisecond either way, all of one input, in one tenth of a second. */
+static bool is_stretch(const struct ft_block *block)
+{
+	const uint64_t tenth_ns = 100000000, most_ns = 1000000;
+	const struct ft_frame *frames = block->frames;
+
+	for (unsigned i = 0; i < block->frame_count; i++) {
+		uint64_t ts_ns = frames[i].ts_ns, before_ns = frames[i == 0 ? 0 : i - 1].ts_ns;
+		uint64_t apart_ns = ts_ns > before_ns ? ts_ns - before_ns : before_ns - ts_ns;
+
+		if (ts_ns == FT_TS_UNKNOWN || apart_ns > most_ns ||
+		    ts_ns / tenth_ns != frames[0].ts_ns / tenth_ns ||
+		    frames[i].input != frames[0].input)
+			return false;
+	}
+	return true;
+}
+
+/* Steps of none to a little more than all that is allowed, where tenths begin and end. */
+static uint64_t next_time(uint64_t ts_ns, uint64_t *chance)
+{
+	static const uint64_t steps_ns[] = { 0,      1,      100,     499999, 500000,
+					     500001, 999999, 1000000, 1000001 };
+	uint64_t step_ns = steps_ns[draw(chance) % (sizeof steps_ns / sizeof *steps_ns)];
+
+	if (draw(chance) % 200 == 0)
+		return FT_TS_UNKNOWN;
+	return draw(chance) % 4 == 0 && step_ns <= ts_ns ? ts_ns - step_ns : ts_ns + step_ns;
+}
+
+static void a_stretch_is_frames_soon_after_one_another_in_a_tenth_of_a_second(void **state)
+{
+	static const uint64_t starts_ns[] = { 0,        1,        400000,    99000000,
+					      99500000, 99999999, 100000000, 100499999 };
+	static struct ft_block block;
+	unsigned stretches = 0;
+	uint64_t chance = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < STRETCHES; i++) {
+		uint64_t ts_ns = starts_ns[draw(&chance) % (sizeof starts_ns / sizeof *starts_ns)];
+		struct ft_stretch stretch;
+
+		block.frame_count = 1 + (unsigned)(draw(&chance) % STRETCH_FRAMES);
+		for (unsigned f = 0; f < block.frame_count; f++) {
+			block.frames[f].ts_ns = ts_ns = next_time(ts_ns, &chance);
+			block.frames[f].input = 3 + (draw(&chance) % 20 == 0);
+		}
+		stretch = ft_block_stretch(&block);
+		assert_int_equal(stretch.frames, is_stretch(&block) ? block.frame_count : 0);
+		if (stretch.frames == 0)
+			continue;
+		stretches++;
+		assert_int_equal(stretch.first_ns, block.frames[0].ts_ns);
+		assert_int_equal(stretch.last_ns, ts_ns);
+		assert_int_equal(stretch.input, block.frames[0].input);
+	}
+	assert_in_range(stretches, STRETCHES / 10, STRETCHES * 9 / 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stretch_is_frames_soon_after_one_another_in_a_tenth_of_a_second),
 		cmocka_unit_test(items_stand_in_the_order_of_frames_and_packets),
 		cmocka_unit_test(an_item_is_decoded_anew),
 		cmocka_unit_test(a_batch_grows_with_the_packets_in_it),
