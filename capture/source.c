@@ -188,37 +188,39 @@ __attribute__((noinline)) static void note_odd_time(struct ft_input *input, uint
 		known->last_ts_ns = ts_ns;
 }
 
-/* The newest one, and that of the frame before. */
-static inline void note_times(struct ft_input *input, uint64_t newest, uint64_t previous)
+/* Returns its bytes. */
+static inline uint32_t number_frame(struct ft_input *input, struct ft_frame *frame, uint64_t number)
 {
-	input->known.last_ts_ns = newest;
-	input->previous_ts_ns = previous;
+	frame->number = number;
+	if (frame->link_type != input->link_type)
+		note_link_type(input, frame->link_type);
+	return frame->wire;
 }
 
-/* Frames in a row from one input: what is known of it is brought up to date. */
+/* Frames in a row from one input: what is known of it is brought up to date. Times are noted where one does not go on. */
 static void account_run(struct ft_input *input, struct ft_frame *frames, int count, uint64_t number)
 {
-	uint64_t bytes = 0, newest = input->known.last_ts_ns, previous = input->previous_ts_ns;
+	uint64_t bytes = 0, newest = input->known.last_ts_ns;
+	struct ft_frame *frame = frames, *end = frames + count;
 
 	if (input->known.link_type_count == 0)
 		note_link_type(input, frames[0].link_type);
-	for (int i = 0; i < count; i++) {
-		uint64_t ts_ns = frames[i].ts_ns;
+	while (frame < end) {
+		const struct ft_frame *from = frame;
 
-		frames[i].number = number++;
-		bytes += frames[i].wire;
-		if (frames[i].link_type != input->link_type)
-			note_link_type(input, frames[i].link_type);
-		if (ts_ns >= newest && ts_ns != FT_TS_UNKNOWN) {
-			newest = previous = ts_ns;
-			continue;
+		for (; frame < end && frame->ts_ns >= newest && frame->ts_ns != FT_TS_UNKNOWN;
+		     frame++) {
+			newest = frame->ts_ns;
+			bytes += number_frame(input, frame, number++);
 		}
-		note_times(input, newest, previous);
-		note_odd_time(input, ts_ns);
+		if (frame != from)
+			input->previous_ts_ns = input->known.last_ts_ns = newest;
+		if (frame == end)
+			break;
+		bytes += number_frame(input, frame, number++);
+		note_odd_time(input, (frame++)->ts_ns);
 		newest = input->known.last_ts_ns;
-		previous = input->previous_ts_ns;
 	}
-	note_times(input, newest, previous);
 	input->known.frames += (uint64_t)count;
 	input->known.bytes += bytes;
 }
