@@ -111,8 +111,8 @@ static unsigned pass_quiet(struct ft_engine *engine, const struct ft_batch *batc
 			   bool seen)
 {
 	if (!seen)
-		return from + ft_account_quiet(&engine->account, &batch->items[from],
-					       batch->count - from);
+		return from +
+		       ft_account_quiet(&engine->account, &batch->items[from], batch->count - from);
 	while (from < batch->count && batch->items[from].quiet)
 		from++;
 	return from;

@@ -130,8 +130,7 @@ static inline bool ft_glance_at(const struct ft_decode_config *config, const str
 				struct ft_glance *glance)
 {
 	if (frame->link_type != FT_LINK_ETHERNET)
-		return frame->link_type == FT_LINK_INFINIBAND &&
-		       ft_glance_at_native(frame, glance);
+		return frame->link_type == FT_LINK_INFINIBAND && ft_glance_at_native(frame, glance);
 	return ft_glance_at_plain(config, frame->bytes, frame->captured, glance) ||
 	       ft_glance_at_tunnel(config, frame, glance);
 }

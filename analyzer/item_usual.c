@@ -3,7 +3,7 @@
 #define INLINE FT_USUAL_INLINE
 
 enum { IP_ID = 4 };
-enum { LINE = 64, USUALLY_READ = 128 }; /* bytes */
+enum { LINE = 64, USUALLY_READ = 128 };                         /* bytes */
 enum { BYTES_AHEAD = 12, FRAMES_AHEAD = FT_PARCELS_AHEAD - 1 }; /* parcels */
 static_assert((int)BYTES_AHEAD < (int)FRAMES_AHEAD, "read only when they are there");
 

@@ -280,8 +280,7 @@ bool ft_judge_knows_home(struct ft_judge *judge, const struct ft_item *item, str
 	cell = ft_homes_find(&judge->homes, item, judge->epoch.number);
 	if (cell == FT_NONE)
 		return false;
-	flow->judged_by =
-		ft_judged_settled(&judge->epoch, item) & ~(uint64_t)FT_JUDGED_SETTLED;
+	flow->judged_by = ft_judged_settled(&judge->epoch, item) & ~(uint64_t)FT_JUDGED_SETTLED;
 	flow->verdict = 0;
 	flow->cell = cell;
 	return true;

@@ -110,7 +110,8 @@ static unsigned deal_plain(struct dealing *dealing, unsigned from)
 
 	left = left < room ? left : room;
 	for (i = 0; i < left && ft_glance_at(config, &frames[i], &glance); i++) {
-		struct ft_parcel *parcel = &parcels[dealing->next[owner_of(glance.pair, workers)]++];
+		struct ft_parcel *parcel =
+			&parcels[dealing->next[owner_of(glance.pair, workers)]++];
 
 		/* a place that is soon written: another core has read it */
 		__builtin_prefetch(parcel + FT_PARCELS_AHEAD, 1);
@@ -198,10 +199,9 @@ static void fill(const struct ft_share *share, struct ft_worker *worker,
 	while (batch->count < count) {
 		unsigned done = batch->count;
 
-		batch->count +=
-			ft_items_fill_parcels(batch->items + done, share->block->frames,
-					      parcels + done, count - done,
-					      &worker->config->decode, worker->config->seed);
+		batch->count += ft_items_fill_parcels(
+			batch->items + done, share->block->frames, parcels + done, count - done,
+			&worker->config->decode, worker->config->seed);
 		if (batch->count < count)
 			take(share, worker, &parcels[batch->count]);
 	}
