@@ -28,7 +28,8 @@ static_assert(sizeof(struct ft_parcel) == 16, "four in a cache line");
 
 /*
  * The same for the frames of parcels, up to the first that is decoded already; `frames`: of the block. Meanwhile those
- * further on are fetched: so many parcels more than `count` must be readable, but need not mean anything.
+ * further on are fetched: so many parcels more than `count` must be readable and name a place in the block, but what is
+ * there need not mean anything.
  */
 enum { FT_PARCELS_AHEAD = 24 };
 unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *frames,
