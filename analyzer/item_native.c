@@ -41,14 +41,14 @@ FT_USUAL_INLINE void fill(struct ft_item *item, const struct ft_frame *frame,
 {
 	const struct ft_usual_view view =
 		ft_usual_view_of(frame, brief, FT_BRIEF_NATIVE, FT_BRIEF_LRH_LEN);
-	const struct ft_usual_extent extent = ft_usual_extent_of(frame, brief, &view);
+	const uint64_t content = ft_usual_take_extent(frame, brief, &view, item);
 	struct ft_usual_place place;
 	struct ft_usual_ends ends;
 
 	ft_usual_take_queue_pair(&view, item);
 	ends = take_lids(&view, item, seed);
 	place.ends = ends.digest;
-	place.bth = ft_usual_fill(item, frame, &view, &extent, ends.upward);
+	place.bth = ft_usual_fill(item, frame, &view, content, ends.upward);
 	place.ports = place.ip_id = 0;
 	ft_usual_observe_place(&view, &place, &item->observed);
 	take_native_tags(&view, item, seed);

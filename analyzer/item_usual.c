@@ -110,7 +110,7 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 		 enum ft_brief_form form, uint64_t seed, const uint64_t *pair)
 {
 	const struct ft_usual_view view = ft_usual_view_of(frame, brief, form, to_bth(form));
-	const struct ft_usual_extent extent = ft_usual_extent_of(frame, brief, &view);
+	const uint64_t content = ft_usual_take_extent(frame, brief, &view, item);
 	const bool ipv4 = form == FT_BRIEF_OVER_IPV4;
 	struct ft_usual_place place;
 	struct ft_usual_ends ends;
@@ -118,7 +118,7 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 	ft_usual_take_queue_pair(&view, item);
 	ends = take_addresses(&view, item, seed, pair);
 	place.ends = ends.digest;
-	place.bth = ft_usual_fill(item, frame, &view, &extent, always_there(form) | ends.upward);
+	place.bth = ft_usual_fill(item, frame, &view, content, always_there(form) | ends.upward);
 	place.ports = ft_be32(view.bth - FT_BRIEF_UDP_LEN);
 	place.ip_id = ipv4 ? ft_be16(view.network + IP_ID) : 0;
 	ft_usual_observe_place(&view, &place, &item->observed);

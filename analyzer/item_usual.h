@@ -43,15 +43,6 @@ struct ft_usual_view {
 	enum ft_brief_form form;
 };
 
-/* What the capture holds of it. */
-struct ft_usual_extent {
-	uint32_t payload;
-	uint32_t has; /* FT_OBSERVED_ bits */
-	uint32_t icrc;
-	uint8_t truncated;
-	uint64_t content; /* digest */
-};
-
 /* What the two addresses come to. */
 struct ft_usual_ends {
 	uint64_t digest; /* in this order */
@@ -67,17 +58,21 @@ FT_USUAL_INLINE struct ft_usual_ends ft_usual_ends_of(uint64_t pair, bool is_upw
 	return (struct ft_usual_ends){ pair ^ upward, FT_OBSERVED_UPWARD & (uint32_t)upward };
 }
 
+static_assert(offsetof(struct ft_flow_key, by_lid) - offsetof(struct ft_flow_key, vni) == 8 &&
+		      FT_FLOW_ANY_VLAN == FT_FLOW_ANY_BASE,
+	      "the rest of the key, at once");
+
 /* Of the flow key all but the addresses, and dest_qp. */
 FT_USUAL_INLINE void ft_usual_take_queue_pair(const struct ft_usual_view *view,
 					      struct ft_item *item)
 {
+	const uint32_t rest[3] = { FT_FLOW_NO_VNI,
+				   (uint32_t)FT_FLOW_ANY_VLAN << 16 | FT_FLOW_ANY_BASE,
+				   view->form == FT_BRIEF_NATIVE };
 	struct ft_flow_key *key = &item->flow_key;
 
 	key->dest_qp = item->observed.dest_qp = view->rows[1] & 0xffffff;
-	key->vni = FT_FLOW_NO_VNI;
-	key->base = FT_FLOW_ANY_BASE;
-	key->vlan = FT_FLOW_ANY_VLAN;
-	key->by_lid = view->form == FT_BRIEF_NATIVE;
+	memcpy((uint8_t *)key + offsetof(struct ft_flow_key, vni), rest, sizeof rest);
 	item->record = 0;
 }
 
@@ -96,41 +91,34 @@ FT_USUAL_INLINE uint64_t ft_usual_content_digest(const struct ft_usual_view *vie
 				     : ft_content_digest(content, at);
 }
 
-/* Without the digest. */
-FT_USUAL_INLINE struct ft_usual_extent ft_usual_bounds_of(const struct ft_frame *frame,
-							  const struct ft_brief *brief)
+/* What the capture holds of it, at once into the item: bounds differ from frame to frame. Returns the bytes of payload. */
+FT_USUAL_INLINE uint32_t ft_usual_take_bounds(const struct ft_frame *frame,
+					      const struct ft_brief *brief, struct ft_item *item)
 {
 	uint32_t captured = frame->captured, held = captured - brief->payload_at;
 	uint32_t length = brief->payload_length;
 
-	if (captured >= brief->end)
-		return (struct ft_usual_extent){
-			.payload = length,
-			.has = FT_OBSERVED_WHOLE | FT_OBSERVED_CONTENT,
-			.icrc = ft_load32(frame->bytes + brief->end - FT_BRIEF_ICRC_LEN),
-			.truncated = FT_COMPLETE,
-		};
-	if (held >= length)
-		return (struct ft_usual_extent){
-			.payload = length,
-			.has = FT_OBSERVED_CONTENT,
-			.truncated = FT_CUT_ICRC,
-		};
-	return (struct ft_usual_extent){
-		.payload = held,
-		.has = held >= FT_CONTENT_TELLING ? FT_OBSERVED_CONTENT : 0,
-		.truncated = FT_CUT_PAYLOAD,
-	};
+	if (captured >= brief->end) {
+		item->observed.has = FT_OBSERVED_WHOLE | FT_OBSERVED_CONTENT;
+		item->observed.icrc = ft_load32(frame->bytes + brief->end - FT_BRIEF_ICRC_LEN);
+		item->truncated = FT_COMPLETE;
+		return length;
+	}
+	item->observed.icrc = 0;
+	item->observed.has = held >= length || held >= FT_CONTENT_TELLING ? FT_OBSERVED_CONTENT : 0;
+	item->truncated = held >= length ? FT_CUT_ICRC : FT_CUT_PAYLOAD;
+	return held >= length ? length : held;
 }
 
-FT_USUAL_INLINE struct ft_usual_extent ft_usual_extent_of(const struct ft_frame *frame,
-							  const struct ft_brief *brief,
-							  const struct ft_usual_view *view)
+/* That, and the digest of the content. */
+FT_USUAL_INLINE uint64_t ft_usual_take_extent(const struct ft_frame *frame,
+					      const struct ft_brief *brief,
+					      const struct ft_usual_view *view,
+					      struct ft_item *item)
 {
-	struct ft_usual_extent extent = ft_usual_bounds_of(frame, brief);
+	uint32_t payload = ft_usual_take_bounds(frame, brief, item);
 
-	extent.content = ft_usual_content_digest(view, brief->shape->length, extent.payload);
-	return extent;
+	return ft_usual_content_digest(view, brief->shape->length, payload);
 }
 
 static_assert(FT_ALIKE_SEQUENCED == 0, "like what is not there");
@@ -189,10 +177,10 @@ FT_USUAL_INLINE void ft_usual_observe_bth(const struct ft_usual_view *view, uint
 {
 	uint32_t psn_row = view->rows[2];
 
-	observed->has = FT_OBSERVED_BTH | FT_OBSERVED_PAYLOAD |
-			(view->headers & FT_USUAL_EXTENDED) | has |
-			(view->rows[1] >> FT_USUAL_MARKS_SHIFT & FT_USUAL_MARKS) |
-			(psn_row >> FT_USUAL_ACK_SHIFT & FT_OBSERVED_ACK_REQUEST);
+	observed->has |= FT_OBSERVED_BTH | FT_OBSERVED_PAYLOAD |
+			 (view->headers & FT_USUAL_EXTENDED) | has |
+			 (view->rows[1] >> FT_USUAL_MARKS_SHIFT & FT_USUAL_MARKS) |
+			 (psn_row >> FT_USUAL_ACK_SHIFT & FT_OBSERVED_ACK_REQUEST);
 	observed->opcode = (uint8_t)(view->rows[0] >> 24);
 	observed->psn = psn_row & 0xffffff;
 	observed->payload = view->payload;
@@ -232,24 +220,29 @@ FT_USUAL_INLINE struct ft_usual_view ft_usual_view_of(const struct ft_frame *fra
 	};
 }
 
+static_assert(offsetof(struct ft_observed, frame) - offsetof(struct ft_observed, ts_ns) ==
+		      offsetof(struct ft_frame, number) - offsetof(struct ft_frame, ts_ns),
+	      "copied together");
+
 /*
- * All but what is below the BTH, and what ft_usual_observe_place() fills; `has`: FT_OBSERVED_ bits of what is below. Returns
- * the digest of BTH and content.
+ * All but what is below the BTH, and what ft_usual_observe_place() fills, behind ft_usual_take_extent(), whose digest
+ * `content` is; `has`: FT_OBSERVED_ bits of what is below. Returns the digest of BTH and content.
  */
 FT_USUAL_INLINE uint64_t ft_usual_fill(struct ft_item *item, const struct ft_frame *frame,
-				       const struct ft_usual_view *view,
-				       const struct ft_usual_extent *extent, uint32_t has)
+				       const struct ft_usual_view *view, uint64_t content,
+				       uint32_t has)
 {
+	struct ft_observed *observed = &item->observed;
+
 	item->frame = frame;
 	ft_usual_take_traits(item);
 	item->sub = 0;
-	item->truncated = extent->truncated;
-	item->observed.ts_ns = frame->ts_ns;
-	item->observed.frame = frame->number;
-	item->observed.content = (uint32_t)(extent->content >> 32);
-	item->observed.icrc = extent->icrc;
-	ft_usual_observe_bth(view, extent->has | has, &item->observed);
-	return ft_digest_bth(extent->content, view->bth, extent->icrc);
+	memcpy((uint8_t *)observed + offsetof(struct ft_observed, ts_ns),
+	       (const uint8_t *)frame + offsetof(struct ft_frame, ts_ns),
+	       sizeof frame->ts_ns + sizeof frame->number);
+	observed->content = (uint32_t)(content >> 32);
+	ft_usual_observe_bth(view, has, observed);
+	return ft_digest_bth(content, view->bth, observed->icrc);
 }
 
 /* A frame of native InfiniBand; false: it is not of the usual form. *brief is filled. */
