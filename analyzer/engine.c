@@ -106,6 +106,14 @@ static int account_for_item(struct ft_engine *engine, const struct ft_source *so
 	return error;
 }
 
+/* Half-connections whose records went to others. */
+static uint64_t reused_by(const struct ft_worker *worker)
+{
+	const struct ft_flow_table_stats stats = ft_flow_table_stats(worker->flows);
+
+	return stats.evicted + stats.expired;
+}
+
 /* Up to which packet those from `from` on are quiet, and accounted for; `seen`: their frames already were. */
 static unsigned pass_quiet(struct ft_engine *engine, const struct ft_batch *batch, unsigned from,
 			   bool seen)
@@ -134,6 +142,8 @@ static int account_for(void *context, const struct ft_source *source, const stru
 
 	if (seen && batch->loud == 0 && !has_framed(engine, batch))
 		return 0;
+	if (engine->framing != NULL)
+		ft_framing_reuse(engine->framing, reused_by(engine->workers[0]));
 	if (batch->framed != 0)
 		ft_framing_prefetch(engine->framing, batch);
 	while (error == 0) {

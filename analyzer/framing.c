@@ -23,6 +23,7 @@ int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config
 	made->noted = FT_NONE;
 	made->marking = config->details;
 	made->one_table = config->workers == 1;
+	made->renewals = 1;
 	made->marks.seed = config->seed;
 	wanted.seed = config->seed;
 	wanted.findings = config->findings;
@@ -211,7 +212,8 @@ static int look_closely(struct ft_framing *framing, const struct ft_item *item)
 /* Not marked, or just what its connection expects: there is a connection then, and `awake` is set. */
 static inline bool is_expected(const struct ft_framing *framing, const struct ft_item *item)
 {
-	const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item, framing->one_table);
+	const struct ft_nccl_glimpse glimpse =
+		ft_item_glimpse(item, framing->one_table, framing->since);
 
 	if ((item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_SHOWN &&
 	    (item->framing == FT_FRAMING_NONE || !framing->awake))
@@ -268,6 +270,15 @@ static uint64_t marks_from(uint64_t framed, unsigned at, unsigned count)
 	uint64_t marks = by == 0 ? framed : framed >> by | framed << (64 - by);
 
 	return count < 64 ? marks & ((UINT64_C(1) << count) - 1) : marks;
+}
+
+void ft_framing_reuse(struct ft_framing *framing, uint64_t reused)
+{
+	bool is_same = framing->reused == reused;
+
+	framing->reused = reused;
+	framing->renewals += is_same ? 0 : 1;
+	framing->since = framing->one_table && is_same ? framing->renewals : 0;
 }
 
 void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch)

@@ -54,10 +54,13 @@ struct ft_framing {
 	const struct ft_item *item;      /* the follower is looking at */
 	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
 	struct ft_packet packet; /* that one's, if it is not usual */
-	bool awake;     /* there is NCCL in the capture: strangers may have to do with it */
-	bool shows;     /* ft_framing_shown() is asked of every packet */
-	bool one_table; /* of half-connections: one worker has them all */
-	bool chosen;    /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
+	bool awake;        /* there is NCCL in the capture: strangers may have to do with it */
+	bool shows;        /* ft_framing_shown() is asked of every packet */
+	bool one_table;    /* of half-connections: one worker has them all */
+	uint32_t renewals; /* batches in which other half-connections took records of it, and 1 */
+	uint64_t reused;   /* of these records, by all batches */
+	uint32_t since;    /* of quiet items of the batch at hand: struct ft_nccl_glimpse */
+	bool chosen; /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
 	bool has_apart;
 	/* bits: VLANs with addresses and queue pairs that others have, too; that only look so: connections cross them */
 	uint64_t apart[64], joined[64];
@@ -78,6 +81,9 @@ void ft_framing_keep_evidence(struct ft_framing *framing, struct ft_pcapng_write
 
 /* ft_framing_shown() will be asked: no packet goes past it the short way. */
 void ft_framing_show_all(struct ft_framing *framing);
+
+/* Before items of a batch: of how many half-connections others took the record, this batch included. */
+void ft_framing_reuse(struct ft_framing *framing, uint64_t reused);
 
 /* Fetch from memory what is known of the connections of a batch's first 64 items, as far as it is to see these. */
 void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch);

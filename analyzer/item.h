@@ -31,7 +31,8 @@ struct ft_item {
 	const struct ft_frame *frame;
 	uint64_t judged_by; /* digest of what of the check key flow_key does not have */
 	uint32_t hash;      /* of flow_key */
-	uint32_t record;    /* of the flow table, that most likely is its; 0: none yet */
+	uint32_t
+		record; /* of the flow table, that most likely is its, and is if `quiet`; 0: none yet */
 
 	/* decoded */
 	uint8_t known;  /* enum ft_needs */

@@ -18,12 +18,17 @@ static inline uint32_t ft_item_number(const struct ft_item *item, bool one_table
 	return one_table ? item->record : item->hash;
 }
 
-/* The short way to the same follower, of a usual item: it and its frame must live on. */
-static inline struct ft_nccl_glimpse ft_item_glimpse(const struct ft_item *item, bool one_table)
+/*
+ * The short way to the same follower, of a usual item: it and its frame must live on. `since`: as in struct ft_nccl_glimpse,
+ * of quiet items of one table.
+ */
+static inline struct ft_nccl_glimpse ft_item_glimpse(const struct ft_item *item, bool one_table,
+						     uint32_t since)
 {
 	return (struct ft_nccl_glimpse){
 		.key = &item->flow_key,
 		.number = ft_item_number(item, one_table),
+		.since = item->quiet ? since : 0,
 		.observed = &item->observed,
 		.frame = item->frame,
 	};

@@ -302,7 +302,7 @@ static const struct ft_flow *find_original(const struct ft_worker *worker,
 	return ft_flow_find(worker->flows, &key, ft_flow_hash(worker->flows, &key));
 }
 
-const struct ft_flow *ft_records_see_copy(struct ft_worker *worker, const struct ft_item *item,
+const struct ft_flow *ft_records_see_copy(struct ft_worker *worker, struct ft_item *item,
 					  const struct ft_flow *flow)
 {
 	uint16_t original = ft_copies_original_vlan(worker->copies);

@@ -21,13 +21,11 @@ static inline uint64_t ft_item_time(const struct ft_item *item)
 }
 
 /* Under the packet's own key, or NULL. */
-static inline struct ft_flow *ft_records_known(const struct ft_worker *worker,
-					       const struct ft_item *item)
+static inline struct ft_flow *ft_records_known(const struct ft_worker *worker, struct ft_item *item)
 {
-	uint32_t number =
-		item->record != 0 ? item->record : ft_flow_likely(worker->flows, item->hash);
-
-	return ft_flow_confirm(worker->flows, number, &item->flow_key);
+	if (item->record == 0)
+		item->record = ft_flow_likely(worker->flows, item->hash);
+	return ft_flow_confirm(worker->flows, item->record, &item->flow_key);
 }
 
 /* The frame goes on in the half-connection's first P_Key and VLAN. */
@@ -60,5 +58,5 @@ bool ft_records_settle(struct ft_worker *worker, struct ft_item *item, struct ft
  * It is the copy that ft_copies_check() found last: the half-connection is seen in the VLANs of both. Returns whose copy it
  * is: `flow`, or, where each VLAN has a half-connection of its own, that of the original; NULL: that is forgotten.
  */
-const struct ft_flow *ft_records_see_copy(struct ft_worker *worker, const struct ft_item *item,
+const struct ft_flow *ft_records_see_copy(struct ft_worker *worker, struct ft_item *item,
 					  const struct ft_flow *flow);

@@ -314,11 +314,12 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 
 /* The record of a half-connection that begins, if it is known to be one of two ends at home in one tenant. */
 __attribute__((noinline)) static struct ft_flow *begin_quiet(struct ft_worker *worker,
-							     const struct ft_item *item)
+							     struct ft_item *item)
 {
 	struct ft_flow *flow = ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash,
 						      ft_item_time(item));
 
+	item->record = ft_flow_number(worker->flows, flow);
 	if (flow->base != FT_FLOW_NO_BASE || !ft_records_are_trusted(worker, item) ||
 	    !ft_judge_knows_home(worker->judge, item, flow))
 		return NULL;
@@ -334,7 +335,7 @@ __attribute__((noinline)) static struct ft_flow *begin_quiet(struct ft_worker *w
  * The record of a packet that belongs to a half-connection, goes on where that was in time, P_Key and VLAN, and is
  * under a verdict that is known, with nothing to report; NULL: it is another.
  */
-static inline struct ft_flow *find_quiet(struct ft_worker *worker, const struct ft_item *item)
+static inline struct ft_flow *find_quiet(struct ft_worker *worker, struct ft_item *item)
 {
 	const struct ft_observed *observed = &item->observed;
 	struct ft_flow *flow;

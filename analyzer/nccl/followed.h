@@ -194,11 +194,12 @@ struct ft_nccl_waiting {
 
 /* Where packets of a number went last. */
 struct ft_nccl_hint {
-	uint32_t at; /* id x FT_NCCL_STRAIGHT_PLACES + place */
+	uint64_t sure; /* if it is still this, they go there again: glance.c */
+	uint32_t at;   /* id x FT_NCCL_STRAIGHT_PLACES + place */
 	struct ft_nccl_straight_needs needs;
-	uintptr_t ahead; /* ft_nccl_straight_ahead() */
+	uintptr_t ahead; /* as ft_nccl_straight_take() had it last */
 };
-static_assert(sizeof(struct ft_nccl_hint) == 16, "four in a cache line");
+static_assert(sizeof(struct ft_nccl_hint) == 24, "eight in three cache lines");
 
 struct ft_nccl_connections {
 	struct ft_nccl_config config;

@@ -42,25 +42,49 @@ static const struct ft_flow_key *as_ends_have_it(const struct ft_flow_key *key,
 	return turned;
 }
 
-bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
-				const struct ft_nccl_glimpse *glimpse)
+/* Stays the same as long as the number stands for one half-connection, and the connection goes straight. */
+static uint64_t sure_of(const struct ft_nccl_straight *straight,
+			const struct ft_nccl_glimpse *glimpse)
 {
-	const struct ft_flow_key *key;
-	struct ft_nccl_straight *straight;
-	struct ft_flow_key turned;
-	struct ft_nccl_hint *hint;
+	return (uint64_t)glimpse->number << 32 | (straight->turns + glimpse->since);
+}
 
-	if (connections->straights == NULL)
-		return false;
-	key = as_ends_have_it(glimpse->key, &turned);
-	hint = &connections->hints[glimpse->number % FT_NCCL_HINTS];
-	straight = &connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES];
+/* Its place is where the last packet of its number went, as far as that is not sure; or it is looked up. */
+static struct ft_nccl_straight *find(const struct ft_nccl_connections *connections,
+				     const struct ft_nccl_glimpse *glimpse,
+				     struct ft_nccl_hint *hint)
+{
+	struct ft_nccl_straight *straight =
+		&connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES];
+	struct ft_flow_key turned;
+	const struct ft_flow_key *key = as_ends_have_it(glimpse->key, &turned);
+
 	if (!straight->is_on ||
 	    !ft_nccl_straight_has(straight, hint->at % FT_NCCL_STRAIGHT_PLACES, key))
 		straight = look_up(connections, key, glimpse->observed->vlan, hint);
-	if (straight == NULL ||
-	    !ft_nccl_straight_take(straight, hint->at % FT_NCCL_STRAIGHT_PLACES, glimpse))
+	if (straight != NULL)
+		hint->sure = glimpse->since != 0 ? sure_of(straight, glimpse) : 0;
+	return straight;
+}
+
+bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
+				const struct ft_nccl_glimpse *glimpse)
+{
+	struct ft_nccl_straight *straight;
+	struct ft_nccl_hint *hint;
+	uintptr_t ahead;
+
+	if (connections->straights == NULL)
 		return false;
-	hint->ahead = ft_nccl_straight_ahead(straight, hint->at % FT_NCCL_STRAIGHT_PLACES);
+	hint = &connections->hints[glimpse->number % FT_NCCL_HINTS];
+	straight = &connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES];
+	if (glimpse->since == 0 || hint->sure != sure_of(straight, glimpse))
+		straight = find(connections, glimpse, hint);
+	if (straight == NULL)
+		return false;
+	ahead = ft_nccl_straight_take(straight, hint->at % FT_NCCL_STRAIGHT_PLACES, glimpse);
+	if (ahead == 0)
+		return false;
+	hint->ahead = ahead;
 	return true;
 }

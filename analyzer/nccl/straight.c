@@ -232,15 +232,6 @@ struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straig
 	};
 }
 
-uintptr_t ft_nccl_straight_ahead(const struct ft_nccl_straight *straight, uint32_t place)
-{
-	bool is_data = ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER;
-
-	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
-		return ft_nccl_straight_ahead_of_lane(straight, place);
-	return (uintptr_t)message_at(straight, is_data ? straight->next : straight->newest + 1);
-}
-
 /* Two addresses of 16 bytes each: calls would cost more. */
 static inline bool is_between(const struct ft_flow_key *key, const uint8_t src[16],
 			      const uint8_t dst[16])
@@ -284,36 +275,49 @@ static bool take_acknowledgment(struct ft_nccl_straight *straight, bool is_data,
 	return true;
 }
 
-static bool take(struct ft_nccl_straight *straight, bool is_data,
-		 const struct ft_nccl_glimpse *glimpse)
+static bool take_data(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
 {
 	const struct ft_observed *observed = glimpse->observed;
 
 	switch (observed->opcode) {
 	case 0x06:
-		return is_data && take_first(straight, observed);
+		return take_first(straight, observed);
 	case 0x08:
 	case 0x09:
-		return is_data && take_last(straight, glimpse);
-	case 0x0a:
-		return !is_data && take_cts(straight, glimpse);
+		return take_last(straight, glimpse);
 	case 0x0b:
-		return is_data && take_only(straight, glimpse);
+		return take_only(straight, glimpse);
 	case FT_NCCL_ACK:
-		return take_acknowledgment(straight, is_data, observed);
+		return take_acknowledgment(straight, true, observed);
 	default:
 		return false;
 	}
 }
 
-bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
-			   const struct ft_nccl_glimpse *glimpse)
+/* What the sender gets: clear-to-sends, and what acknowledges data. */
+static bool take_answer(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
+{
+	const struct ft_observed *observed = glimpse->observed;
+
+	return observed->opcode == 0x0a ? take_cts(straight, glimpse)
+					: observed->opcode == FT_NCCL_ACK &&
+						  take_acknowledgment(straight, false, observed);
+}
+
+uintptr_t ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
+				const struct ft_nccl_glimpse *glimpse)
 {
 	const struct ft_observed *observed = glimpse->observed;
 
 	if ((observed->pkey & 0x7fff) == 0 || observed->frame >> 32 != straight->frames)
-		return false;
+		return 0;
 	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
 		return ft_nccl_straight_take_lane(straight, place, glimpse);
-	return take(straight, ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER, glimpse);
+	if (ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER)
+		return take_data(straight, glimpse)
+			       ? (uintptr_t)message_at(straight, straight->next)
+			       : 0;
+	return take_answer(straight, glimpse)
+		       ? (uintptr_t)message_at(straight, straight->newest + 1)
+		       : 0;
 }

@@ -138,8 +138,9 @@ struct ft_nccl_straight {
 	uint32_t frames;      /* upper half of all their numbers */
 	uint32_t packets;     /* clear-to-sends, and of data, as far as they are shown */
 	uint32_t cts_psn;     /* of the next clear-to-send */
-	uint32_t acked;       /* newest of these PSNs; FT_NCCL_NONE: none here */
-	uint64_t newest;      /* message asked for */
+	uint32_t
+		turns; /* how often it went back to the general way, after which its ends may be others */
+	uint64_t newest; /* message asked for */
 	union {
 		struct {
 			uint32_t data_psn;
@@ -174,6 +175,7 @@ struct ft_nccl_straight {
 	struct ft_nccl_followed *followed; /* whose it is */
 
 	uint64_t cts_va; /* of the next one */
+	uint32_t acked;  /* newest of these PSNs; FT_NCCL_NONE: none here */
 	uint32_t fifo_rkey;
 	uint32_t cts_left;      /* until the first slot must come again, or one needs room */
 	uint16_t slots;         /* then the first again, a power of two; 0: not known */
@@ -312,21 +314,20 @@ static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *stra
 			1);
 }
 
-/* Where the message is that the next packet to this place is likely to be of. */
-uintptr_t ft_nccl_straight_ahead(const struct ft_nccl_straight *straight, uint32_t place);
-
 /* The packet goes to this place of it, and comes from the other end. */
 bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t place,
 			  const struct ft_flow_key *key);
 
-/* A packet to one of its places. True: it is as expected, and done with; false: nothing has changed. */
-bool ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
-			   const struct ft_nccl_glimpse *glimpse);
+/*
+ * A packet to one of its places. 0: nothing has changed; else it is as expected, and done with: where the message is that the
+ * next packet to this place is likely to be of.
+ */
+uintptr_t ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
+				const struct ft_nccl_glimpse *glimpse);
 
 /* straight_lanes.c: the same of several lanes. */
-uintptr_t ft_nccl_straight_ahead_of_lane(const struct ft_nccl_straight *straight, uint32_t place);
-bool ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t place,
-				const struct ft_nccl_glimpse *glimpse);
+uintptr_t ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t place,
+				     const struct ft_nccl_glimpse *glimpse);
 
 /*
  * straight_lanes_turn.c: onto it and back, likewise. False: it does not go straight. What is asked for next, and all else

@@ -172,6 +172,7 @@ void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
 	if (straight == NULL || !straight->is_on)
 		return;
 	straight->is_on = false;
+	straight->turns++;
 	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
 		ft_nccl_straight_tell_lanes(followed);
 	else

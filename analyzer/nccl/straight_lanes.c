@@ -331,18 +331,6 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 
 /* --- any --- */
 
-/* The answers to other lanes than the first ask for none. */
-uintptr_t ft_nccl_straight_ahead_of_lane(const struct ft_nccl_straight *straight, uint32_t place)
-{
-	bool is_cts = place == ft_nccl_straight_place(0, FT_NCCL_AT_SENDER);
-	const struct ft_nccl_straight_lane *lane = &straight->lanes[ft_nccl_straight_lane(place)];
-
-	if (!is_cts && ft_nccl_straight_role(place) == FT_NCCL_AT_SENDER)
-		return (uintptr_t)lane;
-	return (uintptr_t)ft_nccl_straight_whole(straight,
-						 is_cts ? straight->newest + 1 : lane->likely);
-}
-
 /* NAKs tell more. What was not seen yet is not to be acknowledged; clear-to-sends go over the first lane. */
 static bool take_acknowledgment(struct ft_nccl_straight *straight, uint8_t lane_index, bool is_data,
 				const struct ft_observed *observed)
@@ -357,25 +345,51 @@ static bool take_acknowledgment(struct ft_nccl_straight *straight, uint8_t lane_
 	return true;
 }
 
-bool ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t place,
-				const struct ft_nccl_glimpse *glimpse)
+static bool take_data(struct ft_nccl_straight *straight, uint8_t lane,
+		      const struct ft_nccl_glimpse *glimpse)
 {
-	bool is_data = ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER;
-	uint8_t lane = (uint8_t)ft_nccl_straight_lane(place);
-
 	switch (glimpse->observed->opcode) {
 	case 0x06:
-		return is_data && take_begin(straight, lane, glimpse);
+		return take_begin(straight, lane, glimpse);
 	case 0x08:
 	case 0x09:
-		return is_data && take_last(straight, lane, glimpse);
-	case 0x0a:
-		return !is_data && lane == 0 && take_cts(straight, glimpse);
+		return take_last(straight, lane, glimpse);
 	case 0x0b:
-		return is_data && take_only(straight, lane, glimpse);
+		return take_only(straight, lane, glimpse);
 	case FT_NCCL_ACK:
-		return take_acknowledgment(straight, lane, is_data, glimpse->observed);
+		return take_acknowledgment(straight, lane, true, glimpse->observed);
 	default:
 		return false;
 	}
+}
+
+/* What the sender gets: clear-to-sends, and what acknowledges data. */
+static bool take_answer(struct ft_nccl_straight *straight, uint8_t lane,
+			const struct ft_nccl_glimpse *glimpse)
+{
+	switch (glimpse->observed->opcode) {
+	case 0x0a:
+		return lane == 0 && take_cts(straight, glimpse);
+	case FT_NCCL_ACK:
+		return take_acknowledgment(straight, lane, false, glimpse->observed);
+	default:
+		return false;
+	}
+}
+
+/* The answers to other lanes than the first ask for no message. */
+uintptr_t ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t place,
+				     const struct ft_nccl_glimpse *glimpse)
+{
+	uint8_t index = (uint8_t)ft_nccl_straight_lane(place);
+	const struct ft_nccl_straight_lane *lane = &straight->lanes[index];
+
+	if (ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER)
+		return take_data(straight, index, glimpse)
+			       ? (uintptr_t)ft_nccl_straight_whole(straight, lane->likely)
+			       : 0;
+	if (!take_answer(straight, index, glimpse))
+		return 0;
+	return index != 0 ? (uintptr_t)lane
+			  : (uintptr_t)ft_nccl_straight_whole(straight, straight->newest + 1);
 }

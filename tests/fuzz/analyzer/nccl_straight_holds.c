@@ -30,6 +30,17 @@ enum stage { IDLE, WRITING, WRITTEN };
 
 enum { LANES = 4 /* at most */ };
 
+/* Half-connections that have a number of their own at a time. */
+enum { NUMBERED = 12, NUMBERS_APART = FT_NCCL_HINTS /* two that share their place in the table */ };
+
+struct numbers {
+	struct {
+		uint8_t from;
+		uint32_t qpn;
+	} of[NUMBERED];
+	uint32_t count, since;
+};
+
 /* What is under way on a queue pair. */
 struct lane {
 	uint64_t answered; /* messages */
@@ -46,6 +57,7 @@ struct world {
 	uint32_t cts_psn;
 	struct lane lanes[LANES];
 	uint8_t spoil; /* enum spoilt: of the next packet */
+	struct numbers numbers;
 };
 
 static void found(void *context, const struct ft_nccl_found *what)
@@ -56,14 +68,36 @@ static void found(void *context, const struct ft_nccl_found *what)
 		way->found[way->found_count++] = *what;
 }
 
+/* Its half-connection's own, as long as `since` stays; where there is none left all of them are given anew. */
+static uint32_t number_of(struct numbers *numbers, const struct packet *packet)
+{
+	uint32_t at = 0;
+
+	while (at < numbers->count &&
+	       (numbers->of[at].from != packet->from || numbers->of[at].qpn != packet->qpn))
+		at++;
+	if (at == NUMBERED) {
+		numbers->since++;
+		numbers->count = at = 0;
+	}
+	if (at == numbers->count) {
+		numbers->of[at].from = packet->from;
+		numbers->of[at].qpn = packet->qpn;
+		numbers->count++;
+	}
+	return at / 2 + at % 2 * NUMBERS_APART;
+}
+
 static void show(struct world *world, const struct packet *packet)
 {
 	const struct ft_nccl_seen seen = seen_of(packet, ++world->frame);
-	uint32_t number = seen.dest_qp & 1; /* many are alike */
+	bool is_alone = world->numbers.since != 0;
+	uint32_t number = is_alone ? number_of(&world->numbers, packet)
+				   : seen.dest_qp & 1; /* many are alike */
 
 	ft_nccl_connections_see(world->general.connections, &seen, NULL);
 	ft_nccl_connections_prefetch(world->straight.connections, number);
-	if (!goes_straight(world->straight.connections, &seen, number))
+	if (!goes_straight(world->straight.connections, &seen, number, world->numbers.since))
 		ft_nccl_connections_see(world->straight.connections, &seen, NULL);
 }
 
@@ -395,6 +429,15 @@ static void skip_frames(struct world *world)
 		world->frame = (world->frame | UINT32_MAX) - 2;
 }
 
+/* Who had a number has another one. */
+static void number_anew(struct world *world)
+{
+	if (world->numbers.since == 0)
+		return;
+	world->numbers.since++;
+	world->numbers.count = 0;
+}
+
 /* From this queue pair on the first that has something to bring. */
 static unsigned lane_with_data(const struct world *world, unsigned at)
 {
@@ -417,6 +460,8 @@ static void step(struct world *world, uint8_t byte)
 		skip_frames(world);
 	else if (byte == 0xed && !world->set_up && !world->by_lid)
 		set_up(world);
+	else if (byte == 0xec)
+		number_anew(world);
 	else if (byte >= 0xe0)
 		acknowledge(world, (byte & 1) != 0 ? (byte >> 1 & 7u) % world->lane_count : 0,
 			    (byte & 1) != 0);
@@ -469,7 +514,8 @@ static void begin_world(struct world *world, uint8_t first, uint8_t second)
 				 .split = (second & 4) != 0,
 				 .lane_count = counts[second & 3],
 				 .slots_bits = slots_bits < 6 ? slots_bits : 5,
-				 .cts_psn = first >> 4 == 0 ? 0xfffff0 : 0 };
+				 .cts_psn = first >> 4 == 0 ? 0xfffff0 : 0,
+				 .numbers.since = (second & 32) != 0 ? 1 : 0 };
 	open_way(&world->straight, 0);
 	open_way(&world->general, 16); /* whose queue pairs are kept never goes straight */
 	world->by_lid = (second & 24) == 16;

@@ -35,7 +35,7 @@ static uint64_t pass(struct follow *follow, const struct packet *packet)
 {
 	const struct ft_nccl_seen seen = seen_of(packet, follow->frame + 1);
 
-	if (!goes_straight(follow->connections, &seen, packet->qpn))
+	if (!goes_straight(follow->connections, &seen, packet->qpn, 0))
 		return follow_packet(follow, packet);
 	return ++follow->frame;
 }

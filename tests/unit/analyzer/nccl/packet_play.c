@@ -126,7 +126,7 @@ static void put_lid(uint8_t address[16], uint16_t lid)
 }
 
 bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen,
-		   uint32_t number)
+		   uint32_t number, uint32_t since)
 {
 	uint8_t bytes[HEADERS + RETH + sizeof((struct packet *)NULL)->bytes] = { 0 };
 	struct ft_flow_key key = { .dest_qp = seen->dest_qp,
@@ -147,7 +147,7 @@ bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl
 		.length = seen->length,
 		.payload = seen->payload_length,
 	};
-	const struct ft_nccl_glimpse glimpse = { &key, number, &observed, &frame };
+	const struct ft_nccl_glimpse glimpse = { &key, number, since, &observed, &frame };
 
 	put_body(bytes + headers, seen);
 	memcpy(key.src, seen->ends.src, sizeof key.src);

@@ -42,9 +42,12 @@ struct packet clear_to_send(char family, uint64_t k, uint32_t psn);
 /* As the follower is shown it, in no overlay and no VLAN; its payload is the packet's. */
 struct ft_nccl_seen seen_of(const struct packet *packet, uint64_t frame);
 
-/* It is offered as the flow stage has it; false: it does not go straight, and nothing has changed. */
+/*
+ * It is offered as the flow stage has it; false: it does not go straight, and nothing has changed. `number`, `since`: as in
+ * struct ft_nccl_glimpse.
+ */
 bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen,
-		   uint32_t number);
+		   uint32_t number, uint32_t since);
 
 /* The connection's set-up over TCP. */
 struct set_up {
