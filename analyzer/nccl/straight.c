@@ -65,7 +65,6 @@ const uint8_t *ft_nccl_straight_entry(const struct ft_nccl_straight *straight,
 static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
 {
 	const uint8_t *entry;
-	uint64_t va;
 
 	if (!ft_nccl_straight_is_next_cts(straight, glimpse->observed) ||
 	    straight->newest + 1 - done_of(straight) > straight->mask)
@@ -73,18 +72,15 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	entry = ft_nccl_straight_entry(straight, glimpse);
 	if (entry == NULL)
 		return false;
-	va = ft_le64(entry);
 	straight->newest++;
 	straight->cts_psn = ft_psn_add(straight->cts_psn, 1);
 	straight->cts_left--;
 	straight->packets++;
 	ft_nccl_straight_count_up(straight, straight->newest);
 	*message_at(straight, straight->newest) = (struct ft_nccl_straight_message){
-		.va = va,
+		.va = ft_le64(entry),
 		.cts_frame = (uint32_t)glimpse->observed->frame,
 	};
-	if (straight->newest == straight->next)
-		straight->next_va = va;
 	return true;
 }
 
@@ -96,7 +92,8 @@ static bool is_next_write(const struct ft_nccl_straight *straight,
 {
 	return straight->stage == FT_NCCL_STRAIGHT_IDLE && observed->psn == straight->data_psn &&
 	       straight->next <= straight->newest && observed->rkey == straight->rkey &&
-	       observed->va == straight->next_va && observed->length <= straight->length_most;
+	       observed->va == message_at(straight, straight->next)->va &&
+	       observed->length <= straight->length_most;
 }
 
 /* It stands behind the RETH, if there is one. */
@@ -114,16 +111,23 @@ static bool is_length(const struct ft_nccl_straight *straight,
 	return ft_nccl_straight_says(straight, ft_nccl_straight_immediate(glimpse)) == length;
 }
 
+static struct ft_nccl_straight_message *begun_last(const struct ft_nccl_straight *straight)
+{
+	return message_at(straight, straight->next - 1);
+}
+
 static void begin(struct ft_nccl_straight *straight, const struct ft_observed *observed)
 {
 	struct ft_nccl_straight_message *message = message_at(straight, straight->next);
 
 	message->first_frame = (uint32_t)observed->frame;
 	message->first_ts_ns = observed->ts_ns;
-	message->written = straight->written = observed->length;
+	message->written = observed->length;
 	message->from = observed->psn;
 	straight->next++;
-	straight->bytes += observed->length;
+	straight->written += observed->length;
+	if (straight->written < observed->length)
+		straight->written_more++;
 	straight->packets++;
 }
 
@@ -145,7 +149,6 @@ static void end(struct ft_nccl_straight *straight, enum ft_nccl_straight_stage s
 {
 	straight->data_psn = ft_psn_add(straight->data_psn, 1);
 	straight->stage = (uint8_t)stage;
-	straight->next_va = message_at(straight, straight->next)->va;
 }
 
 bool ft_nccl_straight_is_sane(uint32_t payload)
@@ -160,7 +163,7 @@ static bool take_last(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 
 	if (straight->stage != FT_NCCL_STRAIGHT_WRITING || observed->psn != straight->data_psn ||
 	    !ft_nccl_straight_is_sane(observed->payload) ||
-	    (has_immediate && !is_length(straight, glimpse, straight->written)))
+	    (has_immediate && !is_length(straight, glimpse, begun_last(straight)->written)))
 		return false;
 	straight->packets++;
 	end(straight, has_immediate ? FT_NCCL_STRAIGHT_IDLE : FT_NCCL_STRAIGHT_WRITTEN);
@@ -173,9 +176,9 @@ static bool take_bare_end(struct ft_nccl_straight *straight, const struct ft_ncc
 
 	if (straight->stage != FT_NCCL_STRAIGHT_WRITTEN || !straight->bare ||
 	    observed->psn != straight->data_psn || observed->va != 0 || observed->rkey != 0 ||
-	    observed->payload != 0 || !is_length(straight, glimpse, straight->written))
+	    observed->payload != 0 || !is_length(straight, glimpse, begun_last(straight)->written))
 		return false;
-	message_at(straight, straight->next - 1)->from |= FT_NCCL_STRAIGHT_BARE;
+	begun_last(straight)->from |= FT_NCCL_STRAIGHT_BARE;
 	straight->packets++;
 	end(straight, FT_NCCL_STRAIGHT_IDLE);
 	return true;
@@ -250,14 +253,13 @@ bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t plac
 			  const struct ft_flow_key *key)
 {
 	uint32_t role = ft_nccl_straight_role(place), lane = ft_nccl_straight_lane(place);
-	const uint32_t *qpns = lane == 0 ? straight->qpns : straight->lanes[lane].qpns;
-	bool is_there = (lane == 0) | (straight->stage == FT_NCCL_STRAIGHT_SEVERAL);
-	bool is_named = ft_nccl_straight_name(key->dest_qp, key->by_lid) == qpns[role];
+	bool is_named =
+		ft_nccl_straight_name(key->dest_qp, key->by_lid) == straight->qpns[lane][role];
 
 	bool is_between_them =
 		is_between(key, straight->hosts[FT_NCCL_AT_RECEIVER - role], straight->hosts[role]);
 
-	return (is_there & is_named & is_between_them) != 0;
+	return (is_named & is_between_them) != 0;
 }
 
 /* Where data goes clear-to-sends are acknowledged, too. What was not seen yet is not to be acknowledged. */
@@ -304,6 +306,12 @@ static bool take_answer(struct ft_nccl_straight *straight, const struct ft_nccl_
 						  take_acknowledgment(straight, false, observed);
 }
 
+/* Or that comes next. */
+static const struct ft_nccl_straight_message *under_way(const struct ft_nccl_straight *straight)
+{
+	return message_at(straight, done_of(straight));
+}
+
 uintptr_t ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
 				const struct ft_nccl_glimpse *glimpse)
 {
@@ -314,9 +322,7 @@ uintptr_t ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t plac
 	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
 		return ft_nccl_straight_take_lane(straight, place, glimpse);
 	if (ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER)
-		return take_data(straight, glimpse)
-			       ? (uintptr_t)message_at(straight, straight->next)
-			       : 0;
+		return take_data(straight, glimpse) ? (uintptr_t)under_way(straight) : 0;
 	return take_answer(straight, glimpse)
 		       ? (uintptr_t)message_at(straight, straight->newest + 1)
 		       : 0;

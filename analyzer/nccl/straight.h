@@ -106,16 +106,20 @@ static_assert(sizeof(struct ft_nccl_straight_part) == 32 &&
 
 /* One of several lanes. */
 struct ft_nccl_straight_lane {
-	_Alignas(64) uint32_t qpns[2]; /* by enum ft_nccl_role: ft_nccl_straight_name() */
-	uint32_t psn;                  /* of the next packet of data that is shown */
-	uint32_t acked;                /* newest of these PSNs; FT_NCCL_NONE: none here */
-	uint64_t at;                   /* its last message .. */
-	uint64_t first;                /* .. and the first that may be next */
-	uint64_t likely;      /* the one under way, or that comes next if lanes take turns */
+	_Alignas(FT_NCCL_STRAIGHT_LINE) uint32_t psn; /* of the next packet of data that is shown */
+	uint32_t acked; /* newest of these PSNs; FT_NCCL_NONE: none here */
+	uint64_t at;    /* its last message .. */
+	uint64_t first; /* .. and the first that may be next */
+	/* the one under way, or that comes next if lanes take turns */
+	struct ft_nccl_straight_whole *likely;
+	uint64_t bytes;       /* since it went straight: written .. */
+	uint32_t begun;       /* .. messages .. */
+	uint32_t in_a_row;    /* .. of these, next to the one before .. */
+	uint32_t by_length;   /* .. and whose immediate was their length */
 	uint32_t begun_frame; /* of `at`, if it began of late */
-	uint32_t begun;       /* messages, since it went straight */
 	uint8_t stage;        /* enum ft_nccl_straight_stage */
 };
+static_assert(sizeof(struct ft_nccl_straight_lane) == FT_NCCL_STRAIGHT_LINE, "one cache line");
 
 struct ft_nccl_connections;
 struct ft_nccl_followed;
@@ -123,7 +127,8 @@ struct ft_nccl_transfer;
 
 /*
  * Of all connections side by side. By cache line: what comes next; whose packets; clear-to-sends; the next of them. The first
- * two are all that data and acknowledgments ask for, besides their lane, where there are several, and their message.
+ * is all that data and acknowledgments ask for, besides their lane, where there are several, and their message; the second is
+ * compared where it is not sure that a packet goes where the last one of its half-connection went.
  */
 struct ft_nccl_straight {
 	_Alignas(FT_NCCL_STRAIGHT_LINE) bool is_on;
@@ -141,20 +146,22 @@ struct ft_nccl_straight {
 	uint32_t
 		turns; /* how often it went back to the general way, after which its ends may be others */
 	uint64_t newest; /* message asked for */
+	union {          /* message k in place k & mask */
+		struct ft_nccl_straight_message *messages;
+		uint8_t *wholes; /* several lanes: ft_nccl_straight_whole() */
+	};
 	union {
 		struct {
 			uint32_t data_psn;
-			uint32_t written; /* of message `next` - 1 */
-			uint64_t next;    /* message that will be written .. */
-			uint64_t next_va; /* .. and where, if it is asked for */
+			uint32_t written; /* lower half of all bytes */
+			uint64_t next;    /* message that will be written */
 		};
-		struct {                              /* several lanes */
-			uint32_t offered;             /* bytes, of each message */
-			uint32_t begun;               /* messages, since it went straight .. */
-			uint32_t in_a_row, by_length; /* .. and of these: as of the connection */
-			uint8_t lane_count;
+		struct {                  /* several lanes */
+			uint32_t offered; /* bytes, of each message */
+			uint32_t begun;   /* messages, since it went straight */
+			uint8_t stride; /* from one message of a lane to the next, as they mostly are .. */
+			uint8_t step;  /* .. and at least */
 			uint8_t parts; /* of a message */
-			uint8_t step;  /* from one message of a lane to the next, at least */
 			uint8_t all;   /* what `waiting` is of a new message */
 			/* lanes take turns in an order not known: where data goes tells which message it is of */
 			bool searched;
@@ -165,17 +172,12 @@ struct ft_nccl_straight {
 		};
 	};
 
-	uint8_t hosts[2][16]; /* by enum ft_nccl_role */
-	uint32_t qpns[2];     /* of the first lane, by enum ft_nccl_role: ft_nccl_straight_name() */
-	union {               /* message k in place k & mask */
-		struct ft_nccl_straight_message *messages;
-		uint8_t *wholes; /* several lanes: ft_nccl_straight_whole() */
-	};
-	uint64_t bytes;                    /* written */
+	uint8_t hosts[2][16];              /* by enum ft_nccl_role */
 	struct ft_nccl_followed *followed; /* whose it is */
+	uint32_t written_more;             /* upper half of `written` */
+	uint32_t acked; /* newest of the PSNs of clear-to-sends; FT_NCCL_NONE: none here */
 
-	uint64_t cts_va; /* of the next one */
-	uint32_t acked;  /* newest of these PSNs; FT_NCCL_NONE: none here */
+	_Alignas(FT_NCCL_STRAIGHT_LINE) uint64_t cts_va; /* of the next one */
 	uint32_t fifo_rkey;
 	uint32_t cts_left;      /* until the first slot must come again, or one needs room */
 	uint16_t slots;         /* then the first again, a power of two; 0: not known */
@@ -197,6 +199,8 @@ struct ft_nccl_straight {
 	};
 	/* several lanes: lower half of where message k was asked for, in place k % FT_NCCL_STRAIGHT_LEAST */
 	uint32_t asked[FT_NCCL_STRAIGHT_LEAST];
+	/* of each lane, by enum ft_nccl_role: ft_nccl_straight_name() */
+	uint32_t qpns[FT_NCCL_STRAIGHT_LANES][2];
 };
 static_assert(offsetof(struct ft_nccl_straight, hosts) == FT_NCCL_STRAIGHT_LINE &&
 		      offsetof(struct ft_nccl_straight, cts_va) == 2 * FT_NCCL_STRAIGHT_LINE &&
@@ -246,10 +250,14 @@ static inline struct ft_nccl_straight_part *ft_nccl_straight_part(
 	return (struct ft_nccl_straight_part *)(whole + 1) + (straight->parts == 1 ? 0 : lane);
 }
 
-/* Several lanes: from one message of a lane to the next, as they mostly are. */
-static inline uint32_t ft_nccl_straight_stride(const struct ft_nccl_straight *straight)
+/* Several lanes: the message under way on one, or the next if lanes take turns. */
+static inline void ft_nccl_straight_expect(const struct ft_nccl_straight *straight,
+					   struct ft_nccl_straight_lane *lane)
 {
-	return straight->parts == 1 ? straight->lane_count : 1;
+	bool is_idle = lane->stage == FT_NCCL_STRAIGHT_IDLE;
+
+	lane->likely =
+		ft_nccl_straight_whole(straight, lane->at + (is_idle ? straight->stride : 0));
 }
 
 /* The length that an immediate says. */
@@ -286,7 +294,7 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 
 /*
- * What packets to a place ask for of memory, besides the first two cache lines of a connection: further lines of it, by number
+ * What packets to a place ask for of memory, besides the first cache line of a connection: further lines of it, by number
  * (0: none); and from the message that is likely to come next to the one behind it, if those come several in a row.
  */
 enum { FT_NCCL_STRAIGHT_ROW = 4 /* clear-to-sends */, FT_NCCL_STRAIGHT_UNIT = 32 /* bytes */ };
@@ -305,7 +313,6 @@ static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *stra
 	const uint8_t *lines = (const uint8_t *)straight;
 
 	__builtin_prefetch(lines, 1);
-	__builtin_prefetch(lines + FT_NCCL_STRAIGHT_LINE);
 	for (unsigned i = 0; i < sizeof needs.lines; i++)
 		__builtin_prefetch(lines + needs.lines[i] * FT_NCCL_STRAIGHT_LINE, 1);
 	for (unsigned i = 0; i < FT_NCCL_STRAIGHT_ROW; i++)

@@ -160,9 +160,12 @@ static void tell_slots(struct ft_nccl_followed *followed)
 
 static void tell_alone(struct ft_nccl_followed *followed)
 {
+	const struct ft_nccl_straight *straight = followed->straight;
+
 	tell_messages(followed);
 	count(followed);
-	tell_lane(followed->straight, &followed->lanes[0]);
+	tell_lane(straight, &followed->lanes[0]);
+	followed->model.payload_bytes += (uint64_t)straight->written_more << 32 | straight->written;
 }
 
 void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
@@ -177,7 +180,6 @@ void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
 		ft_nccl_straight_tell_lanes(followed);
 	else
 		tell_alone(followed);
-	followed->model.payload_bytes += straight->bytes;
 	followed->steps += straight->packets;
 	tell_asked(followed);
 	tell_slots(followed);

@@ -26,7 +26,7 @@ static inline bool are_apart(const struct ft_nccl_straight *straight,
 {
 	uint64_t last = straight->newest - lane->first;
 
-	return last < straight->apart && lane->likely - lane->first <= last;
+	return last < straight->apart && lane->at + straight->stride - lane->first <= last;
 }
 
 /* What was asked for long since, with as many messages behind it as may wait, may be over. */
@@ -82,9 +82,9 @@ static struct ft_nccl_straight_whole *message_for(const struct ft_nccl_straight 
 						  const struct ft_observed *observed, uint64_t *k)
 {
 	uint32_t room = straight->offered - observed->length;
-	struct ft_nccl_straight_whole *whole = ft_nccl_straight_whole(straight, lane->likely);
+	struct ft_nccl_straight_whole *whole = lane->likely;
 
-	*k = lane->likely;
+	*k = lane->at + straight->stride;
 	if (!are_apart(straight, lane) || observed->va - whole->va > room)
 		return search(straight, lane->first, observed, k);
 	return is_in_turn(straight, lane->first, whole, *k) ? whole : NULL;
@@ -163,12 +163,13 @@ static void begin(struct ft_nccl_straight *straight, struct ft_nccl_straight_who
 		.from = observed->psn,
 	};
 	straight->begun += whole->used == 0 ? 1 : 0;
-	straight->in_a_row += k == lane->at + 1 ? 1 : 0;
-	straight->bytes += observed->length;
+	lane->in_a_row += k == lane->at + 1 ? 1 : 0;
+	lane->bytes += observed->length;
 	whole->used |= (uint8_t)(1u << lane_index);
 	whole->begun |= (uint8_t)(1u << lane_index);
 	whole->written += observed->length;
-	lane->at = lane->likely = k;
+	lane->at = k;
+	lane->likely = whole;
 	lane->first = k + straight->step;
 	lane->begun_frame = (uint32_t)observed->frame;
 	lane->begun++;
@@ -200,9 +201,9 @@ static void end(struct ft_nccl_straight *straight, struct ft_nccl_straight_whole
 	whole->ended_of_late |= bit;
 	whole->immdt = immdt;
 	whole->waiting &= straight->parts == 1 ? 0 : (uint8_t)~bit;
-	straight->by_length += ft_nccl_straight_says(straight, immdt) == whole->written ? 1 : 0;
-	lane->likely = lane->at + ft_nccl_straight_stride(straight);
+	lane->by_length += ft_nccl_straight_says(straight, immdt) == whole->written ? 1 : 0;
 	lane->stage = FT_NCCL_STRAIGHT_IDLE;
+	ft_nccl_straight_expect(straight, lane);
 }
 
 static bool take_begin(struct ft_nccl_straight *straight, uint8_t lane_index,
@@ -239,7 +240,7 @@ static bool take_last(struct ft_nccl_straight *straight, uint8_t lane_index,
 {
 	const struct ft_observed *observed = glimpse->observed;
 	const struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
-	struct ft_nccl_straight_whole *whole = ft_nccl_straight_whole(straight, lane->at);
+	struct ft_nccl_straight_whole *whole = lane->likely;
 	bool has_immediate = ft_nccl_has_immediate(observed->opcode);
 	uint32_t immdt = has_immediate ? ft_nccl_straight_immediate(glimpse) : 0;
 
@@ -259,7 +260,7 @@ static bool take_bare_end(struct ft_nccl_straight *straight, uint8_t lane_index,
 {
 	const struct ft_observed *observed = glimpse->observed;
 	struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
-	struct ft_nccl_straight_whole *whole = ft_nccl_straight_whole(straight, lane->at);
+	struct ft_nccl_straight_whole *whole = lane->likely;
 	uint32_t immdt = ft_nccl_straight_immediate(glimpse);
 	uint8_t bit = (uint8_t)(1u << lane_index);
 
@@ -385,9 +386,7 @@ uintptr_t ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t
 	const struct ft_nccl_straight_lane *lane = &straight->lanes[index];
 
 	if (ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER)
-		return take_data(straight, index, glimpse)
-			       ? (uintptr_t)ft_nccl_straight_whole(straight, lane->likely)
-			       : 0;
+		return take_data(straight, index, glimpse) ? (uintptr_t)lane->likely : 0;
 	if (!take_answer(straight, index, glimpse))
 		return 0;
 	return index != 0 ? (uintptr_t)lane

@@ -36,13 +36,13 @@ static void begin(struct ft_nccl_followed *followed)
 
 	straight->mask = (uint8_t)(followed->ring.slots - 1);
 	straight->offered = (uint32_t)followed->straight_request.offered;
-	straight->begun = straight->in_a_row = straight->by_length = 0;
+	straight->begun = 0;
 	straight->searched = !ft_nccl_split_is_known(followed);
 	straight->numbered = followed->numbered;
 	straight->is_adaptive_known = followed->model.adaptive != FT_NCCL_UNKNOWN;
 	straight->apart = 0;
-	straight->lane_count = followed->lane_count;
 	straight->parts = is_split ? followed->lane_count : 1;
+	straight->stride = is_split ? 1 : followed->lane_count;
 	straight->step = straight->searched ? 1 : (uint8_t)ft_nccl_split_step(followed);
 	straight->all = (uint8_t)((1u << straight->parts) - 1);
 }
@@ -59,16 +59,11 @@ static bool is_in_order(const struct ft_nccl_lane *lane)
 static void take_over_lane(struct ft_nccl_followed *followed, uint8_t i)
 {
 	const struct ft_nccl_lane *lane = &followed->lanes[i];
-	const struct ft_nccl_connection *model = &followed->model;
-	bool by_lid = model->sender.places[0].by_lid;
 
 	followed->straight->lanes[i] = (struct ft_nccl_straight_lane){
-		.qpns = { ft_nccl_straight_name(model->sender.qpns[i], by_lid),
-			  ft_nccl_straight_name(model->receiver.qpns[i], by_lid) },
 		.psn = lane->data.next,
 		.acked = FT_NCCL_NONE,
 		.at = lane->at,
-		.likely = lane->at + (lane->open ? 0 : ft_nccl_straight_stride(followed->straight)),
 		.first = followed->straight->searched
 				 ? lane->next
 				 : ft_nccl_split_first(followed, i, lane->next),
@@ -84,7 +79,6 @@ static bool take_over_lanes(struct ft_nccl_followed *followed, uint64_t *oldest)
 	struct ft_nccl_straight *straight = followed->straight;
 
 	*oldest = followed->newest + 1;
-	memset(straight->lanes, 0xff, sizeof straight->lanes); /* no queue pair */
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		const struct ft_nccl_straight_lane *lane = &straight->lanes[i];
 		uint64_t at;
@@ -190,6 +184,8 @@ bool ft_nccl_straight_take_over_lanes(struct ft_nccl_followed *followed)
 		    straight, followed->ring.slots * ft_nccl_straight_whole_bytes(straight)) != 0)
 		return false;
 	straight->wholes = straight->many;
+	for (uint8_t i = 0; i < followed->lane_count; i++)
+		ft_nccl_straight_expect(straight, &straight->lanes[i]);
 	return take_over_messages(followed, oldest);
 }
 
@@ -265,7 +261,7 @@ static void tell_whole(struct ft_nccl_followed *followed, uint64_t k, uint32_t *
 	if (changed == 0)
 		return;
 	transfer = ft_nccl_ring_find(&followed->ring, k);
-	for (uint8_t i = 0; i < straight->lane_count; i++)
+	for (uint8_t i = 0; i < followed->lane_count; i++)
 		if ((changed & 1u << i) != 0)
 			tell_part(followed, transfer, whole, i, &turns[i]);
 	request = ft_nccl_ring_requests(&followed->ring, transfer);
@@ -279,9 +275,10 @@ static void tell_whole(struct ft_nccl_followed *followed, uint64_t k, uint32_t *
 	transfer->message.has_imm = true;
 }
 
-static void tell_lane(const struct ft_nccl_straight *straight, uint8_t i, struct ft_nccl_lane *lane)
+static void tell_lane(struct ft_nccl_followed *followed, uint8_t i)
 {
-	const struct ft_nccl_straight_lane *told = &straight->lanes[i];
+	const struct ft_nccl_straight_lane *told = &followed->straight->lanes[i];
+	struct ft_nccl_lane *lane = &followed->lanes[i];
 
 	lane->data.next = told->psn;
 	lane->open = told->stage != FT_NCCL_STRAIGHT_IDLE;
@@ -290,12 +287,15 @@ static void tell_lane(const struct ft_nccl_straight *straight, uint8_t i, struct
 		lane->write_end = told->psn;
 	if (told->acked != FT_NCCL_NONE)
 		ft_nccl_acknowledge(&lane->data_acked, &lane->data, told->acked);
+	followed->by_length += told->by_length;
 	if (told->begun == 0)
 		return;
 	lane->turns += told->begun;
 	lane->at = told->at;
 	lane->next = told->at + 1;
-	lane->begun_frame = ft_nccl_straight_frame(straight, told->begun_frame);
+	lane->begun_frame = ft_nccl_straight_frame(followed->straight, told->begun_frame);
+	followed->in_a_row += told->in_a_row;
+	followed->model.payload_bytes += told->bytes;
 }
 
 /* From the newest on, as messages of a lane are numbered from its last one. */
@@ -305,15 +305,13 @@ void ft_nccl_straight_tell_lanes(struct ft_nccl_followed *followed)
 	uint64_t oldest = straight->newest > straight->mask ? straight->newest - straight->mask : 0;
 	uint32_t turns[FT_NCCL_STRAIGHT_LANES] = { 0 };
 
-	for (uint8_t i = 0; i < straight->lane_count; i++) {
-		tell_lane(straight, i, &followed->lanes[i]);
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		tell_lane(followed, i);
 		turns[i] = followed->lanes[i].turns;
 	}
 	for (uint64_t k = straight->newest + 1; k-- > oldest;)
 		tell_whole(followed, k, turns);
 	followed->model.messages += straight->begun;
-	followed->in_a_row += straight->in_a_row;
-	followed->by_length += straight->by_length;
 }
 
 uint32_t ft_nccl_straight_next(const struct ft_nccl_followed *followed, uint8_t lane)

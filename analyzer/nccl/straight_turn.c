@@ -252,14 +252,17 @@ static void begin(struct ft_nccl_followed *followed)
 	straight->length_most = length_most(followed);
 	memcpy(straight->hosts[FT_NCCL_AT_SENDER], model->sender.places[0].address, 16);
 	memcpy(straight->hosts[FT_NCCL_AT_RECEIVER], model->receiver.places[0].address, 16);
-	straight->qpns[FT_NCCL_AT_SENDER] = ft_nccl_straight_name(model->sender.qpns[0], by_lid);
-	straight->qpns[FT_NCCL_AT_RECEIVER] =
-		ft_nccl_straight_name(model->receiver.qpns[0], by_lid);
+	memset(straight->qpns, 0xff, sizeof straight->qpns); /* no queue pair */
+	for (uint8_t i = 0; i < followed->lane_count && i < FT_NCCL_STRAIGHT_LANES; i++) {
+		straight->qpns[i][FT_NCCL_AT_SENDER] =
+			ft_nccl_straight_name(model->sender.qpns[i], by_lid);
+		straight->qpns[i][FT_NCCL_AT_RECEIVER] =
+			ft_nccl_straight_name(model->receiver.qpns[i], by_lid);
+	}
 	straight->big = model->imm_order == FT_NCCL_ORDER_BIG;
 	straight->bare = model->adaptive == FT_NCCL_YES;
 	straight->acked = FT_NCCL_NONE;
 	straight->newest = followed->newest;
-	straight->bytes = 0;
 	straight->packets = 0;
 }
 
@@ -272,7 +275,7 @@ static void begin_alone(struct ft_nccl_followed *followed)
 	straight->data_acked = false;
 	straight->data_psn = lane->data.next;
 	straight->next = lane->next;
-	straight->next_va = straight->messages[straight->next & straight->mask].va;
+	straight->written = straight->written_more = 0;
 }
 
 static void enter_alone(struct ft_nccl_followed *followed)
