@@ -319,6 +319,40 @@ static void a_clear_to_send_in_the_first_slot_again_is_found(void **state)
 	follow_stop(follow);
 }
 
+/* --- more than is counted in 32 bits --- */
+
+/* Its first and its last packet. */
+static void pass_ends(struct follow *follow, uint64_t k, uint32_t length)
+{
+	struct packet first = data_of(follow, k, length, 0);
+	struct packet last = data_of(follow, k, length, packets_in(length) - 1);
+
+	pass(follow, &first);
+	pass(follow, &last);
+	follow->data_psn = ft_psn_add(follow->data_psn, packets_in(length));
+}
+
+static void four_gigabytes_are_counted(void **state)
+{
+	struct follow *follow = go_straight(0);
+	uint64_t before, messages = BEYOND / OFFERED + 512; /* slots are counted meanwhile */
+
+	(void)state;
+	follow_keep(follow);
+	before = only_one(follow)->model.payload_bytes;
+	pass_messages(follow, KNOWN + 2, 2);
+	assert_true(is_straight(follow));
+	for (uint64_t k = KNOWN + 4; k < KNOWN + 4 + messages; k++) {
+		pass_cts(follow, k);
+		pass_ends(follow, k, OFFERED);
+	}
+	assert_true(is_straight(follow));
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->model.payload_bytes - before,
+			 messages * OFFERED + LONG + SHORT);
+	follow_stop(follow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +364,7 @@ int main(void)
 		cmocka_unit_test(messages_that_wait_outlast_a_late_set_up),
 		cmocka_unit_test(a_write_under_way_outlasts_a_late_set_up),
 		cmocka_unit_test(a_clear_to_send_in_the_first_slot_again_is_found),
+		cmocka_unit_test(four_gigabytes_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
