@@ -210,10 +210,10 @@ static int look_closely(struct ft_framing *framing, const struct ft_item *item)
 }
 
 /* Not marked, or just what its connection expects: there is a connection then, and `awake` is set. */
-static inline bool is_expected(const struct ft_framing *framing, const struct ft_item *item)
+static inline bool is_expected(const struct ft_framing *framing, const struct ft_item *item,
+			       uint32_t number)
 {
-	const struct ft_nccl_glimpse glimpse =
-		ft_item_glimpse(item, framing->one_table, framing->since);
+	const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item, number, framing->since);
 
 	if ((item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_SHOWN &&
 	    (item->framing == FT_FRAMING_NONE || !framing->awake))
@@ -222,7 +222,16 @@ static inline bool is_expected(const struct ft_framing *framing, const struct ft
 	       ft_nccl_follower_glance(framing->follower, &glimpse);
 }
 
-/* Packets that go on as their half-connections did: of items, those that are marked. */
+/* A packet that goes on as its half-connection did. Several workers have a table each: records of the same number. */
+static int see_steady(struct ft_framing *framing, const struct ft_item *item)
+{
+	keep_begun(framing, item);
+	return is_expected(framing, item, framing->one_table ? item->record : item->hash)
+		       ? 0
+		       : look_closely(framing, item);
+}
+
+/* The same of items of one table, those that are marked. */
 static int see_row(struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
 {
 	int error = 0;
@@ -232,7 +241,7 @@ static int see_row(struct ft_framing *framing, const struct ft_item *items, uint
 	for (; marks != 0 && error == 0; marks &= marks - 1) {
 		const struct ft_item *item = &items[__builtin_ctzll(marks)];
 
-		if (!is_expected(framing, item))
+		if (!is_expected(framing, item, item->record))
 			error = look_closely(framing, item);
 	}
 	return error;
@@ -251,7 +260,7 @@ int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 	framing->source = source;
 	framing->has_seen = false;
 	if (may_go_straight(framing, item))
-		return see_row(framing, item, 1);
+		return see_steady(framing, item);
 	if (item->copy || item->kind == FT_FRAME_BAD_ICRC || item->kind == FT_FRAME_BROKEN ||
 	    !is_wanted(framing, item))
 		return 0;
@@ -286,9 +295,8 @@ void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch
 	uint64_t marks = marks_from(batch->framed, 0, batch->count);
 
 	for (; marks != 0; marks &= marks - 1)
-		ft_nccl_follower_prefetch(
-			framing->follower,
-			ft_item_number(&batch->items[__builtin_ctzll(marks)], framing->one_table));
+		ft_nccl_follower_prefetch(framing->follower,
+					  batch->items[__builtin_ctzll(marks)].record);
 }
 
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,

@@ -12,22 +12,16 @@
 bool ft_item_seen(const struct ft_item *item, const struct ft_decode_config *config,
 		  struct ft_packet *packet, struct ft_nccl_seen *seen);
 
-/* What tells its half-connection from most others: its record's number, if there is one table of them. */
-static inline uint32_t ft_item_number(const struct ft_item *item, bool one_table)
-{
-	return one_table ? item->record : item->hash;
-}
-
 /*
- * The short way to the same follower, of a usual item: it and its frame must live on. `since`: as in struct ft_nccl_glimpse,
- * of quiet items of one table.
+ * The short way to the same follower, of a usual item: it and its frame must live on. `number`, `since`: as in struct
+ * ft_nccl_glimpse, the latter of quiet items of one table.
  */
-static inline struct ft_nccl_glimpse ft_item_glimpse(const struct ft_item *item, bool one_table,
+static inline struct ft_nccl_glimpse ft_item_glimpse(const struct ft_item *item, uint32_t number,
 						     uint32_t since)
 {
 	return (struct ft_nccl_glimpse){
 		.key = &item->flow_key,
-		.number = ft_item_number(item, one_table),
+		.number = number,
 		.since = item->quiet ? since : 0,
 		.observed = &item->observed,
 		.frame = item->frame,

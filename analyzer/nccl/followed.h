@@ -194,10 +194,11 @@ struct ft_nccl_waiting {
 
 /* Where packets of a number went last. */
 struct ft_nccl_hint {
-	uint64_t sure; /* if it is still this, they go there again: glance.c */
-	uint32_t at;   /* id x FT_NCCL_STRAIGHT_PLACES + place */
-	struct ft_nccl_straight_needs needs;
+	uint64_t sure;   /* if it is still this, they go there again: glance.c */
 	uintptr_t ahead; /* as ft_nccl_straight_take() had it last */
+	uint32_t line;   /* where the connection's part of `straights` begins */
+	uint8_t place;   /* below FT_NCCL_STRAIGHT_PLACES */
+	struct ft_nccl_straight_needs needs;
 };
 static_assert(sizeof(struct ft_nccl_hint) == 24, "eight in three cache lines");
 

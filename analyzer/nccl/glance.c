@@ -1,13 +1,21 @@
 #include "followed.h"
 
+enum { LINES = sizeof(struct ft_nccl_straight) / FT_NCCL_STRAIGHT_LINE /* of a connection */ };
+
+static inline struct ft_nccl_straight *straight_of(const struct ft_nccl_connections *connections,
+						   const struct ft_nccl_hint *hint)
+{
+	uint8_t *lines = (uint8_t *)connections->straights;
+
+	return (struct ft_nccl_straight *)(lines + (size_t)hint->line * FT_NCCL_STRAIGHT_LINE);
+}
+
 void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t number)
 {
 	const struct ft_nccl_hint *hint = &connections->hints[number % FT_NCCL_HINTS];
 
 	if (connections->straights != NULL)
-		ft_nccl_straight_prefetch(
-			&connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES], hint->needs,
-			hint->ahead);
+		ft_nccl_straight_prefetch(straight_of(connections, hint), hint->needs, hint->ahead);
 }
 
 /* Whose it is, if it goes straight; the hint will do next time. */
@@ -25,7 +33,8 @@ static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connec
 	place = ft_nccl_straight_place(end->lane, end->role);
 	if (!straight->is_on || !ft_nccl_straight_has(straight, place, key))
 		return NULL;
-	hint->at = FT_NCCL_STRAIGHT_PLACES * end->connection + place;
+	hint->line = end->connection * LINES;
+	hint->place = (uint8_t)place;
 	hint->needs = ft_nccl_straight_needs(straight, place);
 	return straight;
 }
@@ -43,28 +52,25 @@ static const struct ft_flow_key *as_ends_have_it(const struct ft_flow_key *key,
 }
 
 /* Stays the same as long as the number stands for one half-connection, and the connection goes straight. */
-static uint64_t sure_of(const struct ft_nccl_straight *straight,
-			const struct ft_nccl_glimpse *glimpse)
+static inline uint64_t sure_of(const struct ft_nccl_straight *straight, uint32_t number,
+			       uint32_t since)
 {
-	return (uint64_t)glimpse->number << 32 | (straight->turns + glimpse->since);
+	return (uint64_t)number << 32 | (straight->turns + since);
 }
 
-/* Its place is where the last packet of its number went, as far as that is not sure; or it is looked up. */
+/* Its place is where the last packet of its number went, though that was not sure; or it is looked up. */
 static struct ft_nccl_straight *find(const struct ft_nccl_connections *connections,
-				     const struct ft_nccl_glimpse *glimpse,
+				     const struct ft_flow_key *flow_key, uint16_t vlan,
 				     struct ft_nccl_hint *hint)
 {
-	struct ft_nccl_straight *straight =
-		&connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES];
+	struct ft_nccl_straight *straight = straight_of(connections, hint);
 	struct ft_flow_key turned;
-	const struct ft_flow_key *key = as_ends_have_it(glimpse->key, &turned);
+	const struct ft_flow_key *key = as_ends_have_it(flow_key, &turned);
 
-	if (!straight->is_on ||
-	    !ft_nccl_straight_has(straight, hint->at % FT_NCCL_STRAIGHT_PLACES, key))
-		straight = look_up(connections, key, glimpse->observed->vlan, hint);
-	if (straight != NULL)
-		hint->sure = glimpse->since != 0 ? sure_of(straight, glimpse) : 0;
-	return straight;
+	hint->sure = 0;
+	return straight->is_on && ft_nccl_straight_has(straight, hint->place, key)
+		       ? straight
+		       : look_up(connections, key, vlan, hint);
 }
 
 bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
@@ -77,12 +83,16 @@ bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
 	if (connections->straights == NULL)
 		return false;
 	hint = &connections->hints[glimpse->number % FT_NCCL_HINTS];
-	straight = &connections->straights[hint->at / FT_NCCL_STRAIGHT_PLACES];
-	if (glimpse->since == 0 || hint->sure != sure_of(straight, glimpse))
-		straight = find(connections, glimpse, hint);
-	if (straight == NULL)
-		return false;
-	ahead = ft_nccl_straight_take(straight, hint->at % FT_NCCL_STRAIGHT_PLACES, glimpse);
+	straight = straight_of(connections, hint);
+	if (glimpse->since == 0 ||
+	    hint->sure != sure_of(straight, glimpse->number, glimpse->since)) {
+		straight = find(connections, glimpse->key, glimpse->observed->vlan, hint);
+		if (straight == NULL)
+			return false;
+		if (glimpse->since != 0)
+			hint->sure = sure_of(straight, glimpse->number, glimpse->since);
+	}
+	ahead = ft_nccl_straight_take(straight, hint->place, glimpse);
 	if (ahead == 0)
 		return false;
 	hint->ahead = ahead;

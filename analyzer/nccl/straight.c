@@ -213,9 +213,11 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 enum {
 	LINE_OF_CTS = offsetof(struct ft_nccl_straight, cts_va) / FT_NCCL_STRAIGHT_LINE,
 	LINE_OF_ENTRY = offsetof(struct ft_nccl_straight, entry) / FT_NCCL_STRAIGHT_LINE,
-	LINE_OF_LANES = offsetof(struct ft_nccl_straight, lanes) / FT_NCCL_STRAIGHT_LINE,
 	LINE_OF_ASKED = offsetof(struct ft_nccl_straight, asked) / FT_NCCL_STRAIGHT_LINE,
+	LINE_OF_LANES = offsetof(struct ft_nccl_straight, lanes) / FT_NCCL_STRAIGHT_LINE,
 };
+static_assert(LINE_OF_ENTRY == LINE_OF_CTS + 1 && LINE_OF_ASKED == LINE_OF_CTS + 2,
+	      "FT_NCCL_STRAIGHT_LINES, fetched together");
 
 /* Clear-to-sends go over the first lane. */
 struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straight *straight,
@@ -223,15 +225,17 @@ struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straig
 {
 	bool is_several = straight->stage == FT_NCCL_STRAIGHT_SEVERAL;
 	uint8_t lane = (uint8_t)ft_nccl_straight_lane(place);
-	uint8_t line_of_lane = is_several ? (uint8_t)(LINE_OF_LANES + lane) : 0;
 	size_t bytes = is_several ? ft_nccl_straight_whole_bytes(straight)
 				  : sizeof(struct ft_nccl_straight_message);
 
-	if (place != ft_nccl_straight_place(0, FT_NCCL_AT_SENDER))
-		return (struct ft_nccl_straight_needs){ { line_of_lane }, 0 };
+	if (place == ft_nccl_straight_place(0, FT_NCCL_AT_SENDER))
+		return (struct ft_nccl_straight_needs){
+			.line = LINE_OF_CTS,
+			.apart = 1,
+			.step = (uint8_t)(bytes / FT_NCCL_STRAIGHT_UNIT),
+		};
 	return (struct ft_nccl_straight_needs){
-		{ LINE_OF_CTS, LINE_OF_ENTRY, is_several ? LINE_OF_ASKED : 0 },
-		(uint8_t)(bytes / FT_NCCL_STRAIGHT_UNIT),
+		.line = is_several ? (uint8_t)(LINE_OF_LANES + lane) : 0,
 	};
 }
 

@@ -192,13 +192,13 @@ struct ft_nccl_straight {
 
 	_Alignas(FT_NCCL_STRAIGHT_LINE)
 		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* but for its address */
+	/* several lanes: lower half of where message k was asked for, in place k % FT_NCCL_STRAIGHT_LEAST */
+	uint32_t asked[FT_NCCL_STRAIGHT_LEAST];
 
 	union {
 		struct ft_nccl_straight_message few[FT_NCCL_STRAIGHT_LEAST];
 		struct ft_nccl_straight_lane lanes[FT_NCCL_STRAIGHT_LANES];
 	};
-	/* several lanes: lower half of where message k was asked for, in place k % FT_NCCL_STRAIGHT_LEAST */
-	uint32_t asked[FT_NCCL_STRAIGHT_LEAST];
 	/* of each lane, by enum ft_nccl_role: ft_nccl_straight_name() */
 	uint32_t qpns[FT_NCCL_STRAIGHT_LANES][2];
 };
@@ -294,13 +294,18 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 
 /*
- * What packets to a place ask for of memory, besides the first cache line of a connection: further lines of it, by number
- * (0: none); and from the message that is likely to come next to the one behind it, if those come several in a row.
+ * What packets to a place ask for of memory, besides the first cache line of a connection: so many of its lines from one on,
+ * apart by so many (0: it is one); and from the message that is likely to come next to the one behind it, if those come
+ * several in a row.
  */
-enum { FT_NCCL_STRAIGHT_ROW = 4 /* clear-to-sends */, FT_NCCL_STRAIGHT_UNIT = 32 /* bytes */ };
+enum {
+	FT_NCCL_STRAIGHT_LINES = 3,
+	FT_NCCL_STRAIGHT_ROW = 4,   /* clear-to-sends */
+	FT_NCCL_STRAIGHT_UNIT = 32, /* bytes */
+};
 
 struct ft_nccl_straight_needs {
-	uint8_t lines[3];
+	uint8_t line, apart;
 	uint8_t step; /* FT_NCCL_STRAIGHT_UNIT each; 0: one message */
 };
 struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straight *straight,
@@ -310,15 +315,15 @@ struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straig
 static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *straight,
 					     struct ft_nccl_straight_needs needs, uintptr_t ahead)
 {
-	const uint8_t *lines = (const uint8_t *)straight;
+	const uint8_t *lines = (const uint8_t *)straight + needs.line * FT_NCCL_STRAIGHT_LINE;
+	size_t apart = (size_t)needs.apart * FT_NCCL_STRAIGHT_LINE;
+	size_t step = (size_t)needs.step * FT_NCCL_STRAIGHT_UNIT;
 
-	__builtin_prefetch(lines, 1);
-	for (unsigned i = 0; i < sizeof needs.lines; i++)
-		__builtin_prefetch(lines + needs.lines[i] * FT_NCCL_STRAIGHT_LINE, 1);
+	__builtin_prefetch(straight, 1);
+	for (unsigned i = 0; i < FT_NCCL_STRAIGHT_LINES; i++)
+		__builtin_prefetch(lines + i * apart, 1);
 	for (unsigned i = 0; i < FT_NCCL_STRAIGHT_ROW; i++)
-		__builtin_prefetch(
-			(const void *)(ahead + i * (uintptr_t)needs.step * FT_NCCL_STRAIGHT_UNIT),
-			1);
+		__builtin_prefetch((const void *)(ahead + i * step), 1);
 }
 
 /* The packet goes to this place of it, and comes from the other end. */

@@ -206,13 +206,12 @@ static void end(struct ft_nccl_straight *straight, struct ft_nccl_straight_whole
 	ft_nccl_straight_expect(straight, lane);
 }
 
+/* `immdt`: if it is the only packet. */
 static bool take_begin(struct ft_nccl_straight *straight, uint8_t lane_index,
-		       const struct ft_nccl_glimpse *glimpse)
+		       const struct ft_observed *observed, uint32_t immdt)
 {
-	const struct ft_observed *observed = glimpse->observed;
 	struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
 	bool is_only = ft_nccl_has_immediate(observed->opcode);
-	uint32_t immdt = is_only ? ft_nccl_straight_immediate(glimpse) : 0;
 	uint8_t bit = (uint8_t)(1u << lane_index);
 	struct ft_nccl_straight_whole *whole;
 	uint64_t k;
@@ -279,8 +278,11 @@ static bool take_bare_end(struct ft_nccl_straight *straight, uint8_t lane_index,
 static bool take_only(struct ft_nccl_straight *straight, uint8_t lane_index,
 		      const struct ft_nccl_glimpse *glimpse)
 {
-	return glimpse->observed->length == 0 ? take_bare_end(straight, lane_index, glimpse)
-					      : take_begin(straight, lane_index, glimpse);
+	const struct ft_observed *observed = glimpse->observed;
+
+	return observed->length == 0 ? take_bare_end(straight, lane_index, glimpse)
+				     : take_begin(straight, lane_index, observed,
+						  ft_nccl_straight_immediate(glimpse));
 }
 
 /* --- clear-to-sends --- */
@@ -351,7 +353,7 @@ static bool take_data(struct ft_nccl_straight *straight, uint8_t lane,
 {
 	switch (glimpse->observed->opcode) {
 	case 0x06:
-		return take_begin(straight, lane, glimpse);
+		return take_begin(straight, lane, glimpse->observed, 0);
 	case 0x08:
 	case 0x09:
 		return take_last(straight, lane, glimpse);
