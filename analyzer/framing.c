@@ -222,29 +222,27 @@ static inline bool is_expected(const struct ft_framing *framing, const struct ft
 	       ft_nccl_follower_glance(framing->follower, &glimpse);
 }
 
-/* A packet that goes on as its half-connection did. Several workers have a table each: records of the same number. */
-static int see_steady(struct ft_framing *framing, const struct ft_item *item)
-{
-	keep_begun(framing, item);
-	return is_expected(framing, item, framing->one_table ? item->record : item->hash)
-		       ? 0
-		       : look_closely(framing, item);
-}
-
-/* The same of items of one table, those that are marked. */
+/*
+ * Packets that go on as their half-connections did: of items, those that are marked. Several workers have a table each, with
+ * records of the same number.
+ */
 static int see_row(struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
 {
-	int error = 0;
+	const bool one_table = framing->one_table;
 
 	if (framing->latest.items != NULL)
 		keep_all_begun(framing, items, marks);
-	for (; marks != 0 && error == 0; marks &= marks - 1) {
+	for (; marks != 0; marks &= marks - 1) {
 		const struct ft_item *item = &items[__builtin_ctzll(marks)];
+		int error;
 
-		if (!is_expected(framing, item, item->record))
-			error = look_closely(framing, item);
+		if (is_expected(framing, item, one_table ? item->record : item->hash))
+			continue;
+		error = look_closely(framing, item);
+		if (error != 0)
+			return error;
 	}
-	return error;
+	return 0;
 }
 
 /* Whatever the map says of it, for which it is here, it goes on as its half-connection did. */
@@ -260,7 +258,7 @@ int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 	framing->source = source;
 	framing->has_seen = false;
 	if (may_go_straight(framing, item))
-		return see_steady(framing, item);
+		return see_row(framing, item, 1);
 	if (item->copy || item->kind == FT_FRAME_BAD_ICRC || item->kind == FT_FRAME_BROKEN ||
 	    !is_wanted(framing, item))
 		return 0;

@@ -64,10 +64,11 @@ void ft_watch_answer(struct ft_worker *worker, struct ft_item *item, struct ft_f
  */
 static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
-	uint32_t opcode = item->observed.opcode, psn = item->observed.psn;
+	uint32_t opcode = item->observed.opcode, psn;
 
 	if (opcode == FT_WATCH_MIDDLE)
 		return;
+	psn = item->observed.psn;
 	if (flow->watched >= FT_WATCH_ASKING) {
 		uint32_t acks = ft_watch_is_sample(psn);
 

@@ -59,9 +59,9 @@ static inline uint64_t sure_of(const struct ft_nccl_straight *straight, uint32_t
 }
 
 /* Its place is where the last packet of its number went, though that was not sure; or it is looked up. */
-static struct ft_nccl_straight *find(const struct ft_nccl_connections *connections,
-				     const struct ft_flow_key *flow_key, uint16_t vlan,
-				     struct ft_nccl_hint *hint)
+__attribute__((noinline)) static struct ft_nccl_straight *find(
+	const struct ft_nccl_connections *connections, const struct ft_flow_key *flow_key,
+	uint16_t vlan, struct ft_nccl_hint *hint)
 {
 	struct ft_nccl_straight *straight = straight_of(connections, hint);
 	struct ft_flow_key turned;
@@ -73,8 +73,9 @@ static struct ft_nccl_straight *find(const struct ft_nccl_connections *connectio
 		       : look_up(connections, key, vlan, hint);
 }
 
-bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
-				const struct ft_nccl_glimpse *glimpse)
+/* What a packet on the straight way takes is all in here: calls on the way took a tenth of its instructions. */
+__attribute__((flatten)) bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
+							 const struct ft_nccl_glimpse *glimpse)
 {
 	struct ft_nccl_straight *straight;
 	struct ft_nccl_hint *hint;

@@ -20,15 +20,6 @@ static inline uint32_t asked_for(const struct ft_nccl_straight *straight, uint64
 	return straight->asked[k % FT_NCCL_STRAIGHT_LEAST];
 }
 
-/* No message that may be next was asked for in a place that overlaps another one's, and the likely one is among them. */
-static inline bool are_apart(const struct ft_nccl_straight *straight,
-			     const struct ft_nccl_straight_lane *lane)
-{
-	uint64_t last = straight->newest - lane->first;
-
-	return last < straight->apart && lane->at + straight->stride - lane->first <= last;
-}
-
 /* What was asked for long since, with as many messages behind it as may wait, may be over. */
 static inline bool is_recent(const struct ft_nccl_straight *straight, uint64_t k)
 {
@@ -74,6 +65,27 @@ static struct ft_nccl_straight_whole *search(const struct ft_nccl_straight *stra
 }
 
 /*
+ * The write fits the likely message, and none besides that may be next: the newest were asked for in places that do not
+ * overlap, so only those before them are looked at.
+ */
+static inline bool is_likely(const struct ft_nccl_straight *straight,
+			     const struct ft_nccl_straight_lane *lane,
+			     const struct ft_observed *observed)
+{
+	uint32_t room = straight->offered - observed->length, va = (uint32_t)observed->va;
+	uint64_t first = lane->first, last = straight->newest - first;
+	uint64_t behind = straight->newest - (lane->at + straight->stride);
+
+	if (behind > last || behind >= straight->apart || last >= FT_NCCL_STRAIGHT_LEAST ||
+	    observed->va - lane->likely->va > room)
+		return false;
+	for (; last >= straight->apart; first++, last--)
+		if (va - asked_for(straight, first) <= room)
+			return false;
+	return true;
+}
+
+/*
  * The only one of those asked for that a write fits, and that is in turn; NULL: that is for the general way to tell. What
  * has come on other lanes may have been asked for in the same place, and so may what was asked for long since.
  */
@@ -81,13 +93,10 @@ static struct ft_nccl_straight_whole *message_for(const struct ft_nccl_straight 
 						  const struct ft_nccl_straight_lane *lane,
 						  const struct ft_observed *observed, uint64_t *k)
 {
-	uint32_t room = straight->offered - observed->length;
-	struct ft_nccl_straight_whole *whole = lane->likely;
-
-	*k = lane->at + straight->stride;
-	if (!are_apart(straight, lane) || observed->va - whole->va > room)
+	if (!is_likely(straight, lane, observed))
 		return search(straight, lane->first, observed, k);
-	return is_in_turn(straight, lane->first, whole, *k) ? whole : NULL;
+	*k = lane->at + straight->stride;
+	return is_in_turn(straight, lane->first, lane->likely, *k) ? lane->likely : NULL;
 }
 
 /* Of those that take turns no other lane has any of it. */
