@@ -59,8 +59,8 @@ struct ft_framing {
 	bool one_table;    /* of half-connections: one worker has them all */
 	uint32_t renewals; /* batches in which other half-connections took records of it, and 1 */
 	uint64_t reused;   /* of these records, by all batches */
-	uint32_t since;    /* of quiet items of the batch at hand: struct ft_nccl_glimpse */
-	bool chosen; /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
+	uint32_t since; /* of quiet and steady items of the batch at hand: struct ft_nccl_glimpse */
+	bool chosen;    /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
 	bool has_apart;
 	/* bits: VLANs with addresses and queue pairs that others have, too; that only look so: connections cross them */
 	uint64_t apart[64], joined[64];

@@ -31,8 +31,8 @@ struct ft_item {
 	const struct ft_frame *frame;
 	uint64_t judged_by; /* digest of what of the check key flow_key does not have */
 	uint32_t hash;      /* of flow_key */
-	uint32_t
-		record; /* of the flow table, that most likely is its, and is if `quiet`; 0: none yet */
+	/* of the flow table: most likely its, and surely once the worker took it; 0: none yet */
+	uint32_t record;
 
 	/* decoded */
 	uint8_t known;  /* enum ft_needs */

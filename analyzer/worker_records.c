@@ -127,8 +127,10 @@ void ft_records_find(struct ft_worker *worker, struct ft_item *item, struct ft_r
 	struct ft_flow *flow = ft_records_known(worker, item);
 	uint64_t ts_ns = ft_item_time(item);
 
-	if (flow == NULL)
+	if (flow == NULL) {
 		flow = ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, ts_ns);
+		item->record = ft_flow_number(worker->flows, flow);
+	}
 	records->whole = records->part = flow;
 	records->changed = records->unsure = false;
 	if (is_silent(worker, flow, ts_ns) ||
