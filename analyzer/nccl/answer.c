@@ -62,6 +62,14 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 /* What the message in turn has to do with a write. */
 enum fit { FIT, MAY_FIT /* what it asks for was cut off */, NO_CTS, NOT_YET, NO_FIT, NOT_HERE };
 
+/* No hole came before it on the queue pair, which begins each message with its first request. */
+static bool is_first_write(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+
+	return lane->exact && moment->is_behind && (lane->carried || moment->seen->psn == 0);
+}
+
 static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any_write,
 		       uint8_t *request)
 {
@@ -76,7 +84,8 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any
 		return NOT_YET; /* packets that were kept come behind it */
 	if (ft_nccl_split_is_done(followed, transfer, moment->lane_index, moment->seen))
 		return NOT_HERE;
-	if (!any_write && !ft_nccl_answers(followed, transfer, moment->seen, request))
+	if (!any_write && (!ft_nccl_answers(followed, transfer, moment->seen, request) ||
+			   (*request != 0 && is_first_write(moment))))
 		return NO_FIT;
 	return any_write || ft_nccl_is_shown(followed, transfer, *request) ? FIT : MAY_FIT;
 }

@@ -41,7 +41,7 @@ NUMBERED_LIKE_LENGTHS = ((996055, True, 0, whole),)
 # (seed, set-up, what is seen)
 SHARED_OR_NOT = ((996005, False, whole), (996055, False, whole), (997033, False, whole), (997036, False, whole), (996057, False, whole), (998008, False, lossy),
                  (998021, True, middle), (998021, False, apart), (998037, False, bursts), (998037, False, apart), (997068, True, middle), (996026, False, apart),
-                 (1030002, True, middle))
+                 (1030002, True, middle), (1100034, True, sliced(128)))
 ENDS = ((997032, False, apart), (997024, False, bursts), (997026, False, bursts), (998004, True, bursts), (1020024, True, middle))  # immediates of nothing, and of several requests, that others seemed to end with
 SECOND_FIRST = ((997004, middle), (997004, apart), (997008, middle))  # of two devices, without set-up, the second one's clear-to-send passes first
 LAST_TO_BEGIN = (996011,)  # seeds, without set-up: one of four queue pairs, when the others have had several messages, the first ones empty
