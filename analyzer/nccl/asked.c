@@ -34,17 +34,34 @@ static bool is_of_nothing(const struct ft_nccl_followed *followed, const struct 
 	       followed->model.imm_content != FT_NCCL_IMM_ID;
 }
 
-/* Nothing is left for a queue pair behind the end of what is offered or, if the immediate says so, of what is sent. */
-static uint64_t room_of(const struct ft_nccl_followed *followed,
-			const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
+/* Queue pairs that may share a message, as many as there can be where not all are known. */
+static uint64_t sharers_of(const struct ft_nccl_followed *followed)
 {
+	bool may_have_more =
+		(followed->model.split == FT_NCCL_UNKNOWN && !followed->named) ||
+		ft_nccl_split_may_have_more(followed);
+	uint64_t known =
+		followed->told > followed->lane_count ? followed->told : followed->lane_count;
+
+	return may_have_more ? FT_NCCL_QPS_MAX : known;
+}
+
+/*
+ * Where an empty part goes at most, from the start: behind the end of what is offered or, if the immediate says so, of what
+ * is sent.
+ */
+static uint64_t reach_of(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_request *request, const struct ft_nccl_seen *seen,
+			 uint64_t lanes)
+{
+	uint64_t reach = request->offered + lanes * FT_NCCL_PART_BYTES, sent;
 	uint32_t length;
 
-	if (!ft_nccl_has_immediate(seen->opcode) || followed->model.split == FT_NCCL_UNKNOWN ||
-	    ft_nccl_split_may_have_more(followed) ||
+	if (!ft_nccl_has_immediate(seen->opcode) ||
 	    !ft_nccl_tells_length(followed, seen->immdt, &length))
-		return request->offered;
-	return length < request->offered ? length : request->offered;
+		return reach;
+	sent = length + sharers_of(followed) * FT_NCCL_PART_BYTES;
+	return sent < reach ? sent : reach;
 }
 
 /*
@@ -64,8 +81,7 @@ static bool fits_empty(const struct ft_nccl_followed *followed,
 	if (is_of_nothing(followed, seen))
 		return offset % FT_NCCL_OLD_PART_BYTES == 0 &&
 		       offset / FT_NCCL_OLD_PART_BYTES < lanes;
-	return !request->has_offered ||
-	       offset <= room_of(followed, request, seen) + lanes * FT_NCCL_PART_BYTES;
+	return !request->has_offered || offset <= reach_of(followed, request, seen, lanes);
 }
 
 static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,

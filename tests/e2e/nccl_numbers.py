@@ -49,6 +49,7 @@ ONE_DEVICE_LATE = ((993007, True, -1, whole), (996708, True, -1, whole))  # of t
 
 CUT_SET_UPS = ((1100002, True, 0, sliced(96)), (1100027, True, 0, sliced(128)))  # they name the first queue pairs alone
 # (seed, set-up, what is seen): queue pairs that have nothing but empty parts, and are not met, or one part of which was missed
+IN_THE_NEXT_BUFFER = (1200041,)  # seeds, without set-up: an empty part, whose message's length shows that it is of that one
 EMPTY_PARTS = ((1100014, False, whole), (1100003, False, sliced(96)), (1100025, False, sliced(96)), (1100012, False, one_in_a_hundred))
 MADE_ROOM = ((1100099, True, sliced(96)), (1100082, True, sliced(160)))  # likewise: a message, before another queue pair's part of it was read
 COUNTED_ALONE = ((1100034, True, middle), (1100002, True, middle))  # likewise: by a queue pair, before another one was met
@@ -139,6 +140,14 @@ class Numbers(WithFolder):
             with self.subTest(seed=case[0]):
                 self.assertEqual([m for m in document["messages"] if None not in (m["k"], m["first_frame"]) and
                                   {kept[m[at] - 1].k for at in ("first_frame", "last_frame")} != {m["k"]}], [])
+
+    def test_where_empty_parts_go_at_most(self):
+        for seed in IN_THE_NEXT_BUFFER:
+            _, kept, document = self.told(seed, False, whole)
+            owners = [{(kept[m[at] - 1].connection, kept[m[at] - 1].k) for at in ("first_frame", "last_frame")}
+                      for m in document["messages"] if m["first_frame"]]
+            with self.subTest(seed=seed):
+                self.assertEqual([pair for pair in owners if len(pair) > 1], [])
 
     def test_where_empty_parts_fit_several_ways(self):
         for seed in LEFT_OVER:
