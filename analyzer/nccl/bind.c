@@ -247,6 +247,7 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	if (lane < 0)
 		return false;
 	if (ft_nccl_bind_replay(followed, lane, stranger, anchor.frame, &replay)) {
+		followed->rivalled = has_rival(connections, followed, stranger);
 		ft_nccl_replay_all(connections, &replay, 1);
 		return true;
 	}

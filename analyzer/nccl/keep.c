@@ -160,11 +160,13 @@ static bool is_placed(const struct ft_nccl_followed *followed,
 					     !is_ahead(&followed->lanes[0].data_acked));
 }
 
-/* Another queue pair may have a part of it, empty or not. */
+/* Without a set-up: another queue pair may have a part of it, empty or not. */
 static bool may_lack_parts(const struct ft_nccl_followed *followed)
 {
+	bool is_shared = followed->shared && followed->model.split == FT_NCCL_UNKNOWN;
+
 	return ft_nccl_may_be_shared(followed) ||
-	       (followed->rivalled && !followed->model.is_set_up);
+	       ((followed->rivalled || is_shared) && !followed->model.is_set_up);
 }
 
 /*

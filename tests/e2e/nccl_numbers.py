@@ -50,7 +50,7 @@ ONE_DEVICE_LATE = ((993007, True, -1, whole), (996708, True, -1, whole))  # of t
 CUT_SET_UPS = ((1100002, True, 0, sliced(96)), (1100027, True, 0, sliced(128)))  # they name the first queue pairs alone
 # (seed, set-up, what is seen): queue pairs that have nothing but empty parts, and are not met, or one part of which was missed
 IN_THE_NEXT_BUFFER = (1200041,)  # seeds, without set-up: an empty part, whose message's length shows that it is of that one
-EMPTY_PARTS = ((1100014, False, whole), (1100003, False, sliced(96)), (1100025, False, sliced(96)), (1100012, False, one_in_a_hundred))
+EMPTY_PARTS = ((1100014, False, whole), (1200174, False, whole), (1100003, False, sliced(96)), (1100025, False, sliced(96)), (1100012, False, one_in_a_hundred))
 MADE_ROOM = ((1100099, True, sliced(96)), (1100082, True, sliced(160)))  # likewise: a message, before another queue pair's part of it was read
 COUNTED_ALONE = ((1100034, True, middle), (1100002, True, middle))  # likewise: by a queue pair, before another one was met
 LEFT_OVER = (1100067,)  # seeds, with set-up: empty parts fit as well what another number of queue pairs would leave
