@@ -81,9 +81,7 @@ static void settle(const struct ft_nccl_shares *shares, const struct ft_nccl_mes
 	for (uint32_t i = 0; i < count; i++)
 		sum += parts[i].bytes;
 	for (uint32_t i = 0; i < count; i++) {
-		bool is_sure = parts[i].has_bytes && message->request_count == 1;
-
-		parts[i].has_bytes = is_sure || total == sum;
+		parts[i].has_bytes = parts[i].has_bytes || total == sum;
 		if (!parts[i].has_bytes) {
 			open = &parts[i];
 			opens++;
@@ -93,6 +91,14 @@ static void settle(const struct ft_nccl_shares *shares, const struct ft_nccl_mes
 		return;
 	open->bytes += total - sum;
 	open->has_bytes = true;
+}
+
+/* Where writes of one of several requests were missed, others may have been, too. */
+static bool has_bytes(const struct ft_nccl_share *share, uint8_t request_count)
+{
+	if (request_count == 1)
+		return share->requests != 0;
+	return ft_nccl_share_is_whole(share) && share->requests == (1u << request_count) - 1;
 }
 
 void ft_nccl_shares_tell(const struct ft_nccl_shares *shares, const struct ft_nccl_message *message,
@@ -109,7 +115,7 @@ void ft_nccl_shares_tell(const struct ft_nccl_shares *shares, const struct ft_nc
 			.qp_index = i,
 			.packets = share->packets,
 			.bytes = share->bytes,
-			.has_bytes = share->requests != 0,
+			.has_bytes = has_bytes(share, message->request_count),
 		};
 	}
 	settle(shares, message, parts, count);

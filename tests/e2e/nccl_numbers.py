@@ -53,6 +53,7 @@ IN_THE_NEXT_BUFFER = (1200041,)  # seeds, without set-up: an empty part, whose m
 EMPTY_PARTS = ((1100014, False, whole), (1200174, False, whole), (1100003, False, sliced(96)), (1100025, False, sliced(96)), (1100012, False, one_in_a_hundred))
 MADE_ROOM = ((1100099, True, sliced(96)), (1100082, True, sliced(160)))  # likewise: a message, before another queue pair's part of it was read
 COUNTED_ALONE = ((1100034, True, middle), (1100002, True, middle))  # likewise: by a queue pair, before another one was met
+PARTS = ((1200046, False, sliced(96)), (1200084, True, sliced(96)))  # likewise: of several requests, by one of the queue pairs that share them
 LEFT_OVER = (1100067,)  # seeds, with set-up: empty parts fit as well what another number of queue pairs would leave
 KEYS = ((1100042, True, middle), (1100042, False, whole), (1100090, False, whole))  # likewise: of the array of sizes; the second device's is met first
 
@@ -127,6 +128,20 @@ class Numbers(WithFolder):
                      packets[kept[m["first_frame"] - 1].connection, m["k"]]]
             with self.subTest(seed=seed, setup=setup):
                 self.assertEqual(wrong, [])
+
+    def test_parts_are_no_longer_than_what_their_queue_pairs_carried(self):
+        for case in PARTS:
+            world, kept, document = self.told(*case)
+            sent, qpns = collections.Counter(), {row["connection"]: row["receiver"]["qpns"] for row in document["connections"]}
+            for f in world.frames:
+                if f.role == "data" and f.bytes[nccl_healthy.BTH] in (0x06, 0x0a, 0x0b):
+                    sent[f.connection, f.k, world.connections[f.connection].receiver_qpns[f.lane]] += int.from_bytes(
+                        f.bytes[nccl_healthy.RETH + 12:nccl_healthy.RETH + 16], "big")
+            parts = [((kept[m["first_frame"] - 1].connection, m["k"], qpns[m["connection"]][part["qp_index"]]), part["bytes"])
+                     for m in document["messages"] if m["first_frame"] and m["k"] is not None for part in m["qps"] if part["bytes"]]
+            with self.subTest(seed=case[0]):
+                self.assertGreater(len(parts), 100)
+                self.assertEqual([(part, size) for part, size in parts if size > sent[part]], [])
 
     def test_no_number_is_told_twice(self):
         for case in MADE_ROOM:
