@@ -136,7 +136,7 @@ static bool is_first_part(uint64_t bytes, uint32_t length)
 static bool may_weigh(const struct ft_nccl_followed *followed,
 		      const struct ft_nccl_transfer *transfer)
 {
-	return !followed->model.is_set_up && followed->lane_count == 1 && !followed->by_grid &&
+	return !followed->model.is_set_up && followed->lane_count == 1 && !followed->blind &&
 	       !ft_nccl_is_doubted(transfer) &&
 	       ft_nccl_share_is_whole(ft_nccl_ring_shares(&followed->ring, transfer));
 }
@@ -233,7 +233,7 @@ void ft_nccl_split_count(struct ft_nccl_followed *followed, const struct ft_nccl
 
 bool ft_nccl_split_may_have_more(const struct ft_nccl_followed *followed)
 {
-	return !followed->model.is_set_up && !followed->by_grid &&
+	return !followed->model.is_set_up && !followed->blind &&
 	       followed->model.split == FT_NCCL_YES &&
 	       (followed->most_lanes == 0 || followed->most_lanes > followed->lane_count);
 }
