@@ -128,7 +128,8 @@ struct ft_nccl_followed {
 	bool any_vni;                        /* .. but the first packet has to tell it yet */
 	uint16_t pmtu;                       /* bytes; 0: not known */
 	int32_t version_first, version_last; /* by what was seen besides the family; 0: open */
-	uint32_t by_length, by_id;           /* immediates that spoke for it */
+	uint32_t by_length, by_id;           /* immediates that spoke for it .. */
+	uint64_t by_id_k;                    /* .. of which message the last one for a number was */
 	/* of messages whose immediate was their length: the last different ones */
 	uint64_t lengths[2];
 	uint32_t in_a_row; /* messages next to each other on one lane */

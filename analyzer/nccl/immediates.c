@@ -49,18 +49,28 @@ static void count_length(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 	followed->lengths[0] = length;
 }
 
+/* It is the message's number; once for each, as its queue pairs all end with what may be its length by accident. */
+static bool is_number(const struct ft_nccl_followed *followed,
+		      const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_message *message = &transfer->message;
+
+	return message->has_k && transfer->immdt != 0 &&
+	       transfer->immdt == (uint32_t)message->k &&
+	       (followed->by_id == 0 || followed->by_id_k != message->k);
+}
+
 static void learn_one(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	uint8_t orders = ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written);
-	bool is_id = transfer->message.has_k && transfer->immdt != 0 &&
-		     transfer->immdt == (uint32_t)transfer->message.k;
 
 	if (orders != 0 && transfer->written != 0) {
 		narrow_order(followed, orders);
 		count_length(moment, transfer);
-	} else if (is_id && orders == 0) {
+	} else if (orders == 0 && is_number(followed, transfer)) {
 		followed->by_id++;
+		followed->by_id_k = transfer->message.k;
 		if (followed->by_id >= 2 && followed->by_id > followed->by_length)
 			narrow_order(followed, BIG);
 	}

@@ -36,6 +36,7 @@ FAR_BEHIND = ((994510, False, 1, bursts), (994510, True, -1, lossy))  # sixteen 
 BEHIND_A_BUFFER = ((999009, True, 0, middle),)  # empty parts lie in the buffer of a message that was seen to be asked for, data not yet
 ANOTHERS_BEFORE = ((994518, True, 0, lossy),)  # what passed before a clear-to-send was taken for its data, and goes elsewhere
 COUNTED_LATE = ((994551, True, -1, from_frame(111)),)  # data that nobody was seen to ask for passes before ACKs show that data is late
+LENGTHS_LIKE_NUMBERS = (1200136,)  # seeds, without set-up
 # what one of two devices has of a message is as long as its number, which is its immediate
 NUMBERED_LIKE_LENGTHS = ((996055, True, 0, whole),)
 # (seed, set-up, what is seen)
@@ -178,6 +179,15 @@ class Numbers(WithFolder):
                 self.assertGreater(len(arrays), 0)
                 for array in arrays:
                     self.assertEqual(array["rkeys"], keys[array["addr"]][:len(array["rkeys"])])
+
+    def test_lengths_that_look_like_numbers(self):
+        """Message 8 has 8 bytes: each of its queue pairs ends with its number, by accident, and it is no later release for that."""
+        for seed in LENGTHS_LIKE_NUMBERS:
+            world, _, document = self.told(seed, False, whole)
+            for row in document["connections"]:
+                first, last = [tuple(map(int, version.split("."))) for version in row["family"]["versions"]]
+                with self.subTest(seed=seed, connection=row["connection"]):
+                    self.assertTrue(first <= (2, *world.release) <= last, row["family"])
 
     def is_true(self, cases, fields):
         """Of each connection, as far as it is told."""
