@@ -72,10 +72,25 @@ bool ft_nccl_is_adrift(const struct ft_nccl_transfer *transfer)
 	return transfer->adrift && transfer->message.has_k && transfer->message.first_frame != 0;
 }
 
+/* Immediates are numbers, and one that ends it is another message's. */
+static bool ends_otherwise(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (shares[i].used && shares[i].ended &&
+		    shares[i].immdt != (uint32_t)transfer->message.k)
+			return followed->model.imm_content == FT_NCCL_IMM_ID;
+	}
+	return false;
+}
+
 void ft_nccl_adrift_settle(const struct ft_nccl_followed *followed,
 			   struct ft_nccl_transfer *transfer)
 {
-	transfer->adrift = transfer->adrift || is_guess(followed, transfer);
+	transfer->adrift = transfer->adrift || is_guess(followed, transfer) ||
+			   ends_otherwise(followed, transfer);
 }
 
 static void add_asking(struct ft_nccl_store *store, const struct ft_nccl_message *message)

@@ -54,6 +54,7 @@ IN_THE_NEXT_BUFFER = (1200041,)  # seeds, without set-up: an empty part, whose m
 EMPTY_PARTS = ((1300000, False, sliced(96)), (1100014, False, whole), (1200174, False, whole), (1100003, False, sliced(96)), (1100025, False, sliced(96)), (1100012, False, one_in_a_hundred))
 MADE_ROOM = ((1100099, True, sliced(96)), (1100082, True, sliced(160)))  # likewise: a message, before another queue pair's part of it was read
 COUNTED_ALONE = ((1100034, True, middle), (1100002, True, middle))  # likewise: by a queue pair, before another one was met
+ENDED_OTHERWISE = ((1311039, True, middle), (1311113, False, middle))  # likewise: immediates are numbers, and this one is another's
 PARTS = ((1200046, False, sliced(96)), (1200084, True, sliced(96)))  # likewise: of several requests, by one of the queue pairs that share them
 LEFT_OVER = (1100067,)  # seeds, with set-up: empty parts fit as well what another number of queue pairs would leave
 KEYS = ((1100042, True, middle), (1100042, False, whole), (1100090, False, whole))  # likewise: of the array of sizes; the second device's is met first
@@ -150,8 +151,8 @@ class Numbers(WithFolder):
             with self.subTest(seed=case[0]):
                 self.assertEqual([number for number, count in times.items() if count > 1], [])
 
-    def test_where_a_queue_pair_was_not_alone(self):
-        for case in COUNTED_ALONE:
+    def test_numbers_without_a_doubt(self):
+        for case in COUNTED_ALONE + ENDED_OTHERWISE:
             _, kept, document = self.told(*case)
             with self.subTest(seed=case[0]):
                 self.assertEqual([m for m in document["messages"] if None not in (m["k"], m["first_frame"]) and
