@@ -3,6 +3,7 @@
 #include <decode/packet.h>
 
 #include "failover.h"
+#include "numbered.h"
 #include "order.h"
 #include "sizes.h"
 #include "split.h"
@@ -427,6 +428,11 @@ static struct ft_nccl_answer next_message(struct ft_nccl_moment *moment)
 
 	if (moment->followed->failing)
 		answer = ft_nccl_failover_answer(moment);
+	else if (ft_nccl_number_of(moment, &answer.k, &answer.request))
+		answer = (struct ft_nccl_answer){ .kind = FT_NCCL_ANSWER_DATA,
+						  .k = answer.k,
+						  .request = answer.request,
+						  .sure = true };
 	else if (ft_nccl_turns_count(moment))
 		answer = by_turns(moment, bare);
 	else

@@ -5,6 +5,7 @@
 #include "failover.h"
 #include "faults.h"
 #include "immediates.h"
+#include "numbered.h"
 #include "protocol.h"
 #include "split.h"
 #include "turns.h"
@@ -134,6 +135,8 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	for (unsigned i = 0; i < 4; i++)
 		message->imm[i] = (uint8_t)(immdt >> (24 - 8 * i));
 	transfer->immdt = immdt;
+	transfer = ft_nccl_numbered(moment, transfer);
+	message = &transfer->message;
 	ft_nccl_split_weigh(moment->followed, transfer);
 	ft_nccl_split_weigh_sizes(moment->followed, transfer);
 	if (moment->lane_index == 0)
@@ -147,4 +150,5 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	ft_nccl_immediate_learn(moment, transfer);
 	ft_nccl_turns_weigh(moment, transfer);
 	ft_nccl_failover_end_at(moment, transfer);
+	ft_nccl_numbered_weigh(moment, immdt);
 }

@@ -36,6 +36,8 @@ FAR_BEHIND = ((994510, False, 1, bursts), (994510, True, -1, lossy))  # sixteen 
 BEHIND_A_BUFFER = ((999009, True, 0, middle),)  # empty parts lie in the buffer of a message that was seen to be asked for, data not yet
 ANOTHERS_BEFORE = ((994518, True, 0, lossy),)  # what passed before a clear-to-send was taken for its data, and goes elsewhere
 COUNTED_LATE = ((994551, True, -1, from_frame(111)),)  # data that nobody was seen to ask for passes before ACKs show that data is late
+# seeds, without set-up: immediates are numbers, and queue pairs take turns in an order that is not known
+BY_THEIR_NUMBERS = (1310285, 1310492, 1311176)
 LENGTHS_LIKE_NUMBERS = (1200136,)  # seeds, without set-up
 # what one of two devices has of a message is as long as its number, which is its immediate
 NUMBERED_LIKE_LENGTHS = ((996055, True, 0, whole),)
@@ -103,6 +105,15 @@ class Numbers(WithFolder):
 
     def test_where_messages_are_counted_late(self):
         self.is_right(COUNTED_LATE)
+
+    def test_what_immediates_say_that_are_numbers(self):
+        """Wherever the data goes: nearly all messages are there, and each row is of the message of its number."""
+        for seed in BY_THEIR_NUMBERS:
+            world, kept, document = self.told(seed, False, whole)
+            rows = [m for m in document["messages"] if m["first_frame"] and m["k"] is not None]
+            with self.subTest(seed=seed):
+                self.assertGreater(sum(m["completed"] for m in rows), 0.97 * world.messages * len(world.connections))
+                self.assertEqual([m for m in rows if {kept[m[at] - 1].k for at in ("first_frame", "last_frame")} != {m["k"]}], [])
 
     def test_where_numbers_look_like_lengths(self):
         self.is_right(NUMBERED_LIKE_LENGTHS)

@@ -327,7 +327,7 @@ static unsigned numbered_and_right(const struct drill *drill)
 /* Immediates tell when both queue pairs have their own parts again; it is known by then that messages are halved. */
 static unsigned numbered_again(const struct drill *drill, unsigned how)
 {
-	const bool tells = drill->immediates == NUMBER && drill->sharing == HALVES_AHEAD;
+	const bool tells = drill->immediates == NUMBER && has_halves(drill);
 
 	return tells && (how & IS_BACK) != 0 ? DRILL_END - BACK_AT - 1 : 0;
 }
