@@ -437,6 +437,9 @@ static int keep_connections(struct ft_nccl_connections *connections, struct ft_n
 			ft_nccl_fault_settle(connections, followed);
 		ft_nccl_anew_settle(connections, followed, false);
 		ft_nccl_family_tell(followed);
+		followed->model.lacks_devices =
+			!followed->model.is_set_up &&
+			followed->lanes[0].cts_step > followed->model.devices;
 		if (connections->store.most != 0)
 			count_open_missed(followed);
 		kept->connections[kept->connection_count++] = &followed->model;

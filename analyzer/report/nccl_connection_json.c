@@ -65,8 +65,18 @@ static void party(struct ft_document *json, const char *name, const struct ft_nc
 	ft_member_end(json, '}');
 }
 
-static void fifo(struct ft_document *json, const struct ft_nccl_target *target, bool keys)
+/* Which device's a key is can be told once all are met. */
+static void device_keys(struct ft_document *json, const struct ft_nccl_connection *connection,
+			const struct ft_nccl_target *target)
 {
+	ft_nccl_rkeys_json(json, target->rkeys,
+			   connection->lacks_devices ? 0 : target->rkey_count);
+}
+
+static void fifo(struct ft_document *json, const struct ft_nccl_connection *connection, bool keys)
+{
+	const struct ft_nccl_target *target = &connection->fifo;
+
 	if (!target->is_known) {
 		ft_member_null(json, "cts_fifo");
 		return;
@@ -74,7 +84,7 @@ static void fifo(struct ft_document *json, const struct ft_nccl_target *target, 
 	ft_member_begin(json, "cts_fifo", '{');
 	ft_member_address(json, "addr", target->addr);
 	if (keys)
-		ft_nccl_rkeys_json(json, target->rkeys, target->rkey_count);
+		device_keys(json, connection, target);
 	known_number(json, "slots", target->slots, 0);
 	known_number(json, "entries_per_slot", target->entries, 0);
 	ft_member_number(json, "entry_bytes", target->entry_bytes);
@@ -82,8 +92,10 @@ static void fifo(struct ft_document *json, const struct ft_nccl_target *target, 
 	ft_member_end(json, '}');
 }
 
-static void sizes(struct ft_document *json, const struct ft_nccl_target *target, bool keys)
+static void sizes(struct ft_document *json, const struct ft_nccl_connection *connection, bool keys)
 {
+	const struct ft_nccl_target *target = &connection->sizes;
+
 	if (!target->is_known) {
 		ft_member_null(json, "sizes_array");
 		return;
@@ -91,7 +103,7 @@ static void sizes(struct ft_document *json, const struct ft_nccl_target *target,
 	ft_member_begin(json, "sizes_array", '{');
 	ft_member_address(json, "addr", target->addr);
 	if (keys)
-		ft_nccl_rkeys_json(json, target->rkeys, target->rkey_count);
+		device_keys(json, connection, target);
 	ft_member_number(json, "slot_stride_bytes",
 			 target->slot_bytes > 0 ? target->slot_bytes : UINT64_MAX);
 	ft_member_end(json, '}');
@@ -205,14 +217,15 @@ void ft_nccl_connection_json(struct ft_document *json, const struct ft_nccl_conn
 	ft_member_number(json, "connection", connection->connection);
 	party(json, "sender", &connection->sender, connection->qp_count);
 	party(json, "receiver", &connection->receiver, connection->qp_count);
-	fifo(json, &connection->fifo, keys);
-	sizes(json, &connection->sizes, keys);
+	fifo(json, connection, keys);
+	sizes(json, connection, keys);
 	family(json, connection);
 	ft_member_text(json, "found_by", ft_nccl_found_by_word(connection->found_by));
 	tcp(json, connection);
 	ft_nccl_id_json(json, "channel", connection->channel);
-	ft_member_number(json, "devices", connection->devices);
-	ft_member_number(json, "qps_per_connection", connection->qps_per_device);
+	known_number(json, "devices", connection->lacks_devices ? 0 : connection->devices, 0);
+	known_number(json, "qps_per_connection",
+		     connection->lacks_devices ? 0 : connection->qps_per_device, 0);
 	known(json, "split_data_on_qps",
 	      connection->qps_per_device > 1 ? connection->split : FT_NCCL_UNKNOWN);
 	known(json, "adaptive_routing", connection->adaptive);

@@ -48,6 +48,7 @@ SHARED_OR_NOT = ((996005, False, whole), (996055, False, whole), (997033, False,
 ENDS = ((997032, False, apart), (997024, False, bursts), (997026, False, bursts), (998004, True, bursts), (1020024, True, middle))  # immediates of nothing, and of several requests, that others seemed to end with
 SECOND_FIRST = ((997004, middle), (997004, apart), (997008, middle))  # of two devices, without set-up, the second one's clear-to-send passes first
 LAST_TO_BEGIN = (996011,)  # seeds, without set-up: one of four queue pairs, when the others have had several messages, the first ones empty
+ONE_DEVICE_MISSED = ((1200018, False), (1200035, True))  # (seed, set-up), from the middle
 ONE_DEVICE_LATE = ((993007, True, -1, whole), (996708, True, -1, whole))  # of two, by all messages, or by what audits leave out until it shows
 
 CUT_SET_UPS = ((1100002, True, 0, sliced(96)), (1100027, True, 0, sliced(128)))  # they name the first queue pairs alone
@@ -236,6 +237,16 @@ class Numbers(WithFolder):
             told = [(m["connection"], m["k"]) for m in document["messages"] if m["completed"]]
             with self.subTest(seed=seed):
                 self.assertEqual(sorted(told), [(i, k) for i in range(len(world.connections)) for k in range(world.messages)])
+
+    def test_where_one_of_two_devices_is_missed(self):
+        """Numbers of the other one's clear-to-sends show that there are two."""
+        for seed, setup in ONE_DEVICE_MISSED:
+            world, _, document = self.told(seed, setup, middle)
+            keys = {hex(c.fifo): [hex(key) for key in c.fifo_keys] for c in world.connections}
+            rows = [(row["devices"], row["cts_fifo"]["rkeys"], row["cts_fifo"]["addr"]) for row in document["connections"]]
+            with self.subTest(seed=seed):
+                self.assertIn((None, []), [row[:2] for row in rows])
+                self.assertEqual([row for row in rows if row[0] not in (None, world.devices) or row[1] not in ([], keys[row[2]])], [])
 
     def test_where_one_of_two_devices_is_late(self):
         self.is_right(ONE_DEVICE_LATE)

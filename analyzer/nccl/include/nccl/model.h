@@ -90,7 +90,8 @@ struct ft_nccl_connection {
 	uint16_t connecting_port, listening_port;
 	uint64_t tcp_frames[2]; /* first, last */
 	uint32_t channel;       /* FT_NCCL_NONE */
-	uint8_t devices;        /* from 1 */
+	uint8_t devices;        /* from 1; those that were met .. */
+	bool lacks_devices;     /* .. but others take clear-to-sends in turn with them */
 	uint8_t qps_per_device;
 	enum ft_nccl_known split, adaptive;
 	enum ft_nccl_imm_order imm_order;
