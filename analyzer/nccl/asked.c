@@ -37,9 +37,8 @@ static bool is_of_nothing(const struct ft_nccl_followed *followed, const struct 
 /* Queue pairs that may share a message, as many as there can be where not all are known. */
 static uint64_t sharers_of(const struct ft_nccl_followed *followed)
 {
-	bool may_have_more =
-		(followed->model.split == FT_NCCL_UNKNOWN && !followed->named) ||
-		ft_nccl_split_may_have_more(followed);
+	bool may_have_more = (followed->model.split == FT_NCCL_UNKNOWN && !followed->named) ||
+			     ft_nccl_split_may_have_more(followed);
 	uint64_t known =
 		followed->told > followed->lane_count ? followed->told : followed->lane_count;
 

@@ -55,8 +55,7 @@ static bool is_number(const struct ft_nccl_followed *followed,
 {
 	const struct ft_nccl_message *message = &transfer->message;
 
-	return message->has_k && transfer->immdt != 0 &&
-	       transfer->immdt == (uint32_t)message->k &&
+	return message->has_k && transfer->immdt != 0 && transfer->immdt == (uint32_t)message->k &&
 	       (followed->by_id == 0 || followed->by_id_k != message->k);
 }
 

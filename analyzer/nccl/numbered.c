@@ -20,8 +20,7 @@ static uint64_t nearest(uint64_t k, uint32_t number)
 
 static bool has_others(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
-	const struct ft_nccl_share *shares =
-		ft_nccl_ring_shares(&moment->followed->ring, transfer);
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&moment->followed->ring, transfer);
 
 	for (uint8_t i = 0; i < moment->followed->lane_count; i++) {
 		if (i != moment->lane_index && (shares[i].used || shares[i].packets != 0))
@@ -36,8 +35,7 @@ static bool asked_for(const struct ft_nccl_moment *moment, const struct ft_nccl_
 {
 	const struct ft_nccl_request *request =
 		ft_nccl_ring_requests(&moment->followed->ring, asking);
-	uint64_t behind =
-		begun->length == 0 ? (uint64_t)FT_NCCL_QPS_MAX * FT_NCCL_PART_BYTES : 0;
+	uint64_t behind = begun->length == 0 ? (uint64_t)FT_NCCL_QPS_MAX * FT_NCCL_PART_BYTES : 0;
 
 	if (request->va == 0 || request->by_data || !request->has_offered)
 		return true;
@@ -154,7 +152,8 @@ struct ft_nccl_transfer *ft_nccl_numbered(struct ft_nccl_moment *moment,
 	uint64_t k = nearest(transfer->message.k, share->immdt);
 	struct ft_nccl_transfer *own = transfer;
 
-	if (!are_numbers(moment->followed) || !transfer->message.has_k || !ft_nccl_share_is_whole(share))
+	if (!are_numbers(moment->followed) || !transfer->message.has_k ||
+	    !ft_nccl_share_is_whole(share))
 		return transfer;
 	if (k != transfer->message.k) {
 		own = asking(moment, transfer, k);
