@@ -38,6 +38,7 @@
  *     bind_all.c     likewise, as a connection begins   lock_lone.c  from one clear-to-send and its answer
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
+ *     numbered.c     where immediates are numbers      tally.c       how many messages there were
  *     spares.c       what passes when a port fails      failover.c   data from then on
  *     glance.c       who goes straight, and what is fetched ahead for it
  */
@@ -46,6 +47,11 @@
 struct ft_nccl_counted {
 	bool known;
 	uint32_t psn, msn;
+};
+
+/* Messages that were kept, with data: of a number, and of none; see tally.h. */
+struct ft_nccl_tally {
+	uint64_t numbered, others;
 };
 
 /* A pair of queue pairs; its number is its position in the connection's lists. */
@@ -88,6 +94,7 @@ struct ft_nccl_lane {
 	uint8_t refused;  /* writes since that were none, each of which may have taken a PSN */
 	uint8_t cts_step; /* .. and from one to the next without a hole; 0: not known */
 	struct ft_nccl_seen odd, early; /* without payload */
+	struct ft_nccl_tally tally;     /* that it had a part of */
 };
 
 enum { FT_NCCL_KEYS = 16, FT_NCCL_SLOT_COUNTS = 6 };
@@ -156,6 +163,7 @@ struct ft_nccl_followed {
 	uint64_t sizes_bases[2]; /* of the array of sizes, if its slots have 32 bytes, or 160 .. */
 	uint8_t sizes_bits;      /* .. as far as both are possible */
 	struct ft_nccl_ring ring;
+	struct ft_nccl_tally tally;
 	struct ft_nccl_lane *lanes;
 	/* of each message on the straight way, but for its address */
 	struct ft_nccl_request straight_request;

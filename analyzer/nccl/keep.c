@@ -8,6 +8,7 @@
 #include "family.h"
 #include "faults.h"
 #include "split.h"
+#include "tally.h"
 #include "turns.h"
 
 void ft_nccl_drop_kept(struct ft_nccl_connections *connections)
@@ -233,6 +234,7 @@ void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_follow
 	struct ft_nccl_shares shares = shares_of(followed, transfer);
 
 	ft_nccl_adrift_settle(followed, transfer);
+	ft_nccl_tally_keep(followed, transfer);
 	message = message_of(followed, transfer);
 	if (connections->store.most != 0)
 		count_missed(followed, transfer, &message);
@@ -314,14 +316,6 @@ static void count_open(const struct ft_nccl_connections *connections, size_t *me
 	}
 }
 
-static void settle_open(const struct ft_nccl_followed *followed)
-{
-	for (uint32_t at = 0; at < followed->ring.slots; at++) {
-		if (followed->ring.transfers[at].used)
-			ft_nccl_adrift_settle(followed, &followed->ring.transfers[at]);
-	}
-}
-
 static void add_open(const struct ft_nccl_followed *followed, struct ft_nccl_kept *kept,
 		     struct ft_nccl_part **parts)
 {
@@ -368,7 +362,6 @@ static int keep_messages(struct ft_nccl_connections *connections, struct ft_nccl
 		return -ENOMEM;
 	parts = connections->kept_parts;
 	for (uint32_t i = 0; i < connections->count; i++) {
-		settle_open(connections->all[i]);
 		add_open(connections->all[i], kept, &parts);
 	}
 	for (uint32_t i = 0; i < connections->count; i++)
@@ -419,6 +412,14 @@ static bool misses_packets(const struct ft_nccl_connections *connections)
 	return false;
 }
 
+static void settle_open(const struct ft_nccl_followed *followed)
+{
+	for (uint32_t at = 0; at < followed->ring.slots; at++) {
+		if (followed->ring.transfers[at].used)
+			ft_nccl_adrift_settle(followed, &followed->ring.transfers[at]);
+	}
+}
+
 static int keep_connections(struct ft_nccl_connections *connections, struct ft_nccl_kept *kept)
 {
 	bool misses;
@@ -440,6 +441,8 @@ static int keep_connections(struct ft_nccl_connections *connections, struct ft_n
 		followed->model.lacks_devices =
 			!followed->model.is_set_up &&
 			followed->lanes[0].cts_step > followed->model.devices;
+		settle_open(followed);
+		ft_nccl_tally_tell(followed);
 		if (connections->store.most != 0)
 			count_open_missed(followed);
 		kept->connections[kept->connection_count++] = &followed->model;

@@ -69,8 +69,7 @@ static void party(struct ft_document *json, const char *name, const struct ft_nc
 static void device_keys(struct ft_document *json, const struct ft_nccl_connection *connection,
 			const struct ft_nccl_target *target)
 {
-	ft_nccl_rkeys_json(json, target->rkeys,
-			   connection->lacks_devices ? 0 : target->rkey_count);
+	ft_nccl_rkeys_json(json, target->rkeys, connection->lacks_devices ? 0 : target->rkey_count);
 }
 
 static void fifo(struct ft_document *json, const struct ft_nccl_connection *connection, bool keys)
@@ -178,7 +177,7 @@ static void counts(struct ft_document *json, const struct ft_nccl_connection *co
 {
 	ft_member_begin(json, "counts", '{');
 	ft_member_number(json, "cts", connection->cts);
-	ft_member_number(json, "messages", connection->messages);
+	ft_member_number(json, "messages", connection->messages_told);
 	ft_member_number(json, "payload_bytes", connection->payload_bytes);
 	ft_member_begin(json, "retransmitted_packets", '{');
 	ft_member_number(json, "data", connection->retransmitted_data);

@@ -119,7 +119,7 @@ static void connection_row(struct ft_table *table, const struct entry *entry, bo
 	release_cell(table, row);
 	ft_table_format(table, "%s", ft_nccl_found_by_word(row->found_by));
 	ft_count_cell(table, row->cts);
-	ft_count_cell(table, row->messages);
+	ft_count_cell(table, row->messages_told);
 	ft_bytes_cell(table, row->payload_bytes);
 	ft_count_cell(table, row->retransmitted_data + row->retransmitted_cts);
 	ft_count_cell(table, row->missing_packets);

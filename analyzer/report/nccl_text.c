@@ -24,7 +24,7 @@ static void say_total(struct ft_page *page, const struct ft_nccl_report *nccl)
 	uint64_t messages = 0, bytes = 0;
 
 	for (size_t i = 0; i < nccl->connection_count; i++) {
-		messages += nccl->connections[i]->messages;
+		messages += nccl->connections[i]->messages_told;
 		bytes += nccl->connections[i]->payload_bytes;
 	}
 	ft_line_char(&page->line, '\n');

@@ -59,6 +59,7 @@ MADE_ROOM = ((1100099, True, sliced(96)), (1100082, True, sliced(160)))  # likew
 COUNTED_ALONE = ((1100034, True, middle), (1100002, True, middle))  # likewise: by a queue pair, before another one was met
 ENDED_OTHERWISE = ((1311039, True, middle), (1311113, False, middle))  # likewise: immediates are numbers, and this one is another's
 PARTS = ((1200046, False, sliced(96)), (1200084, True, sliced(96)))  # likewise: of several requests, by one of the queue pairs that share them
+IN_PIECES = ((998071, True, middle), (1100029, False, middle), (1100132, False, middle))  # likewise: parts of messages whose number is not known
 LEFT_OVER = (1100067,)  # seeds, with set-up: empty parts fit as well what another number of queue pairs would leave
 KEYS = ((1100042, True, middle), (1100042, False, whole), (1100090, False, whole))  # likewise: of the array of sizes; the second device's is met first
 
@@ -156,6 +157,20 @@ class Numbers(WithFolder):
             with self.subTest(seed=case[0]):
                 self.assertGreater(len(parts), 100)
                 self.assertEqual([(part, size) for part, size in parts if size > sent[part]], [])
+
+    def test_no_more_messages_than_there_were_are_counted(self):
+        for case in IN_PIECES:
+            _, kept, document = self.told(*case)
+            seen = collections.defaultdict(set)
+            for f in kept:
+                if f.role == "data":
+                    seen[f.bytes[30:34], int.from_bytes(f.bytes[nccl_healthy.BTH + 5:nccl_healthy.BTH + 8], "big")].add((f.connection, f.k))
+            for row in document["connections"]:
+                ends = [(bytes(map(int, row["receiver"]["addresses"][d].split("."))), qpn)
+                        for d, qpn in zip(row["receiver"]["qp_device"], row["receiver"]["qpns"])]
+                with self.subTest(seed=case[0], connection=row["connection"]):
+                    self.assertLessEqual(row["counts"]["messages"], len(set().union(*(seen[end] for end in ends))))
+                    self.assertGreater(row["counts"]["messages"], 0)
 
     def test_no_number_is_told_twice(self):
         for case in MADE_ROOM:

@@ -97,6 +97,8 @@ struct ft_nccl_connection {
 	enum ft_nccl_imm_order imm_order;
 	enum ft_nccl_imm_content imm_content;
 	uint64_t cts, messages, payload_bytes;
+	/* of `messages`, which counts parts apart that may be of one, so many that are certainly different */
+	uint64_t messages_told;
 	uint64_t retransmitted_data, retransmitted_cts, missing_packets;
 	struct ft_nccl_failover failover;
 };

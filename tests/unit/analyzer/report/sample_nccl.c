@@ -49,7 +49,7 @@ static const struct ft_nccl_connection example_connection = {
 	.imm_order = FT_NCCL_ORDER_BIG,
 	.imm_content = FT_NCCL_IMM_LENGTH,
 	.cts = 1,
-	.messages = 1,
+	.messages_told = 1,
 	.payload_bytes = 8192,
 };
 
@@ -161,7 +161,7 @@ static const struct ft_nccl_connection ring_connections[] = {
 	  .imm_order = FT_NCCL_ORDER_LITTLE,
 	  .imm_content = FT_NCCL_IMM_ID,
 	  .cts = 4,
-	  .messages = 3,
+	  .messages_told = 3,
 	  .payload_bytes = 3145728,
 	  .retransmitted_data = 5,
 	  .retransmitted_cts = 1,

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "followed.h"
+
+/*
+ * How many messages there were. Data that has no number is listed by the queue pair that brought it, or as it was taken
+ * together: parts of one message may be several rows. Those on one queue pair are of different messages, so that there
+ * were as many as one queue pair had, at least.
+ */
+
+/* A message is kept: it will not change any more. */
+void ft_nccl_tally_keep(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer);
+
+/* With those under way: fills in what the model tells. */
+void ft_nccl_tally_tell(struct ft_nccl_followed *followed);
