@@ -117,11 +117,18 @@ static bool is_outside_too(const struct ft_half *half, uint32_t psn)
  * A request from outside that lies far behind began another sequence: one that comes again is acknowledged up to the newest.
  * Only a READ is answered where it lies, whosever it is.
  */
-static bool confirms_behind(const struct ft_moment *moment, const struct ft_half *half,
-			    int32_t distance)
+static bool confirms_behind(const struct ft_moment *moment, const struct ft_half *half)
 {
-	return distance <= -FT_PSN_WINDOW && moment->operation->role == FT_ROLE_ACKNOWLEDGE &&
+	return moment->operation->role == FT_ROLE_ACKNOWLEDGE &&
 	       is_outside_too(half, moment->observed->psn);
+}
+
+/* Behind the newest request, and yet of another sequence: nobody answers so late, so far behind. */
+static bool is_beneath(const struct ft_moment *moment, const struct ft_flow *requester,
+		       int32_t distance)
+{
+	return distance <= -FT_PSN_WINDOW && (confirms_behind(moment, &requester->half) ||
+					      ft_are_idle(moment, requester, FT_ANEW_NS));
 }
 
 /* The queue pair may be in use anew, and the requests between all have been lost. */
@@ -129,13 +136,6 @@ static bool may_be_anew(const struct ft_moment *moment, const struct ft_flow *re
 {
 	return (moment->flow->half.outside | requester->half.outside) != 0 ||
 	       ft_elapsed(moment->observed->ts_ns, requester->last_ns) >= FT_OUTAGE_NS;
-}
-
-/* A run of none: the next request from outside begins a sequence. */
-static void expect_anew(struct ft_half *half)
-{
-	if (half->outside == 0)
-		half->outside = FT_OUTSIDE_EXPECTED;
 }
 
 /* What came last from outside was a READ, if this is a response to it that is not all there is. How long it is is not known. */
@@ -171,7 +171,7 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 	int32_t distance = ft_psn_distance(psn, half->next_psn);
 
 	if (distance < FT_PSN_WINDOW && distance > -FT_PSN_HALF / 2 &&
-	    !confirms_behind(moment, half, distance)) {
+	    !is_beneath(moment, requester, distance)) {
 		note_anew(moment, half);
 		return true;
 	}
@@ -185,8 +185,8 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 	}
 	moment->step->what |= FT_STEP_OUTSIDE;
 	if (may_be_anew(moment, requester)) {
-		expect_anew(half);
-		expect_anew(&moment->flow->half);
+		ft_expect_anew(half);
+		ft_expect_anew(&moment->flow->half);
 		return false;
 	}
 	ft_find_unasked(tracker, moment);

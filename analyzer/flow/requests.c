@@ -6,7 +6,6 @@
 enum {
 	ADOPT_PACKETS = 3,    /* in a row outside the window: a new sequence */
 	OUTSIDE_SLACK = 4096, /* a READ of unknown length may lie between */
-	ANEW_NS = 100000000,  /* in which the queue pairs may have been set up anew */
 	FAR_BEYOND = 64,      /* PSNs by which no response is faster than its request */
 };
 
@@ -138,11 +137,7 @@ static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 static bool is_idle(const struct ft_tracker *tracker, const struct ft_moment *moment,
 		    uint64_t silence_ns)
 {
-	const struct ft_flow *peer = ft_tracker_peer(tracker, moment->flow);
-	uint64_t now_ns = moment->observed->ts_ns;
-
-	return ft_elapsed(now_ns, moment->flow->last_ns) >= silence_ns &&
-	       (peer == NULL || ft_elapsed(now_ns, peer->last_ns) >= silence_ns);
+	return ft_are_idle(moment, ft_tracker_peer(tracker, moment->flow), silence_ns);
 }
 
 /* Far from what is expected: forged, or the queue pair is in use anew; silence before, or the third in a row, decides. */
@@ -159,7 +154,7 @@ static void outside(struct ft_tracker *tracker, const struct ft_moment *moment)
 		return;
 	}
 	if (++run == ADOPT_PACKETS || half->outside == FT_OUTSIDE_EXPECTED ||
-	    is_idle(tracker, moment, ANEW_NS)) {
+	    is_idle(tracker, moment, FT_ANEW_NS)) {
 		ft_restart(tracker, moment);
 		begin(tracker, moment);
 		return;
@@ -324,9 +319,9 @@ static void restart(struct ft_tracker *tracker, const struct ft_moment *moment)
  */
 static bool begins_anew(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	uint64_t sure_ns = moment->flow->half.service == FT_UC ? ANEW_NS : FT_ASKS_BY_NS;
+	uint64_t sure_ns = moment->flow->half.service == FT_UC ? FT_ANEW_NS : FT_ASKS_BY_NS;
 
-	if (!is_idle(tracker, moment, ANEW_NS) && !ft_may_follow_peer(tracker, moment->flow))
+	if (!is_idle(tracker, moment, FT_ANEW_NS) && !ft_may_follow_peer(tracker, moment->flow))
 		return false;
 	if (is_idle(tracker, moment, sure_ns))
 		restart(tracker, moment);

@@ -105,11 +105,21 @@ static bool is_near(uint32_t answered, uint32_t psn)
 	       ft_psn_within(answered, ft_psn_back(psn, FT_PSN_WINDOW), 2 * FT_PSN_WINDOW);
 }
 
+/* Its requests, if any, are of so long ago that the queue pairs may have been set up anew since. */
+static bool asked_long_ago(const struct ft_flow *flow, uint64_t now_ns)
+{
+	uint32_t now = (uint32_t)(now_ns >> FT_FLOW_MOMENT_SHIFT);
+
+	return flow->asked != 0 && now_ns != 0 && now_ns != UINT64_MAX &&
+	       (int32_t)(now - flow->asked) > FT_ANEW_NS >> FT_FLOW_MOMENT_SHIFT;
+}
+
 /* What the other half has answered so far is for the requests of this one. */
-static void meet(struct ft_tracker *tracker, struct ft_half *half, struct ft_flow *other,
+static void meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *other,
 		 uint64_t now_ns)
 {
 	uint32_t answered = other->half.answered;
+	struct ft_half *half = &flow->half;
 
 	if (half->next_psn == FT_PSN_NONE || answered == FT_PSN_NONE ||
 	    is_near(answered, half->next_psn))
@@ -120,13 +130,15 @@ static void meet(struct ft_tracker *tracker, struct ft_half *half, struct ft_flo
 	half->flags |= FT_HALF_MET | (is_set_up(other) ? FT_HALF_START_SEEN : 0);
 	ft_outcome_narrow(tracker, half);
 	let_go(tracker, half, other, now_ns);
+	if (asked_long_ago(flow, now_ns))
+		ft_expect_anew(half);
 }
 
 void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,
 	     uint64_t now_ns)
 {
-	meet(tracker, &flow->half, peer, now_ns);
-	meet(tracker, &peer->half, flow, now_ns);
+	meet(tracker, flow, peer, now_ns);
+	meet(tracker, peer, flow, now_ns);
 }
 
 /* What was answered were another one's requests; those that the answers showed were, too. */

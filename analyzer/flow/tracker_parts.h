@@ -24,7 +24,8 @@ enum {
 	FT_SETTLE_NS = 1000000,  /* .. and for this long: packets of two mirror ports may cross */
 	FT_SILENT_NS = 10000000, /* a requester that waited this long was waiting for an answer */
 	FT_OUTAGE_NS = 1000000,  /* less does not hide as many requests as the window holds */
-	FT_UNMET_SPANS = 32,     /* READs remembered of a half whose peer is not known yet */
+	FT_ANEW_NS = 100000000, /* of silence, in which the queue pairs may have been set up anew */
+	FT_UNMET_SPANS = 32,    /* READs remembered of a half whose peer is not known yet */
 	FT_OUTSIDE_RUN_SHIFT = 24, /* of half.outside: packets in a row */
 	FT_OUTSIDE_EXPECTED = 1,   /* none yet, but the other side answers for another sequence */
 	/* the first of a half: what is out of order there may have begun before .. */
@@ -133,6 +134,23 @@ static inline uint64_t ft_asked_before(const struct ft_moment *moment)
 	uint64_t asked_ns = (now - ((uint32_t)now - flow->asked)) << FT_FLOW_MOMENT_SHIFT;
 
 	return flow->asked != 0 && asked_ns < flow->last_ns ? asked_ns : flow->last_ns;
+}
+
+/* The other side is, or will be, in another sequence: the next request from outside begins it. */
+static inline void ft_expect_anew(struct ft_half *half)
+{
+	if (half->outside == 0)
+		half->outside = FT_OUTSIDE_EXPECTED;
+}
+
+/* Neither side has sent for so long. `peer`: NULL if it is not known. */
+static inline bool ft_are_idle(const struct ft_moment *moment, const struct ft_flow *peer,
+			       uint64_t silence_ns)
+{
+	uint64_t now_ns = moment->observed->ts_ns;
+
+	return ft_elapsed(now_ns, moment->flow->last_ns) >= silence_ns &&
+	       (peer == NULL || ft_elapsed(now_ns, peer->last_ns) >= silence_ns);
 }
 
 /* path_mtu.c: the payload of a First or Middle is the path MTU, that of any other is no larger. */

@@ -35,6 +35,24 @@ static void pass_cnp(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_loss_silent(tracker->evidence, moment->observed->frame);
 }
 
+/*
+ * After a silence of both sides, a request that is not the one expected, or an answer: the queue pairs may have been set up
+ * anew, and what began this sequence, or the other side's, been lost. Who goes on where it was is not looked for anew.
+ */
+static void note_silence(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	struct ft_flow *flow = moment->flow, *peer = ft_tracker_peer(tracker, flow);
+	bool answers = moment->operation->role == FT_ROLE_ACKNOWLEDGE ||
+		       moment->operation->role == FT_ROLE_RESPONSE;
+
+	if (!ft_are_idle(moment, peer, FT_ANEW_NS))
+		return;
+	if (answers)
+		ft_expect_anew(&flow->half);
+	if (peer != NULL && (answers || flow->half.next_psn != moment->observed->psn))
+		ft_expect_anew(&peer->half);
+}
+
 /* Everything that no short cut is for. */
 __attribute__((noinline)) static void step_through(struct ft_tracker *tracker, struct ft_flow *flow,
 						   const struct ft_observed *observed,
@@ -49,6 +67,7 @@ __attribute__((noinline)) static void step_through(struct ft_tracker *tracker, s
 	}
 	if (flow->half.service == UINT8_MAX || silent_ns > tracker->config.flow_timeout_ns)
 		ft_restart(tracker, &moment);
+	note_silence(tracker, &moment);
 	switch (moment.operation->role) {
 	case FT_ROLE_REQUEST:
 	case FT_ROLE_QUESTION:

@@ -101,6 +101,6 @@ enum {
 extern const struct script tracker_scripts[];
 extern const size_t tracker_script_count;
 
-/* What came damaged, and what may have passed before the capture began. */
+/* What came damaged, what may have passed before the capture began, and lives of which the beginning was lost. */
 extern const struct script tracker_scripts_doubtful[];
 extern const size_t tracker_script_doubtful_count;
