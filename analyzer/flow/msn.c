@@ -175,6 +175,16 @@ static const struct ft_span *newest_between(const struct ft_spans *spans,
 	return newest;
 }
 
+bool ft_part_lives(struct ft_spans *spans, struct ft_half *half)
+{
+	const struct ft_span *newest = newest_between(spans, half);
+
+	if (newest == NULL)
+		return false;
+	end_lives(spans, half, newest->from);
+	return true;
+}
+
 /* For cheap: a long hole is the first of what is open, or all that was ever counted may have ended behind one. */
 static bool may_part(const struct ft_spans *spans, const struct ft_half *half,
 		     const struct count *count)
@@ -226,12 +236,9 @@ static void live_anew(struct ft_tracker *tracker, const struct ft_moment *moment
 		      struct ft_flow *requester, uint32_t delivered, uint32_t next_psn)
 {
 	struct ft_half *half = &moment->flow->half;
-	const struct ft_span *also = newest_between(&tracker->spans, half);
-	uint32_t others = also == NULL ? FT_PSN_NONE : half->next_psn;
+	uint32_t others = ft_part_lives(&tracker->spans, half) ? half->next_psn : FT_PSN_NONE;
 
 	end_lives(&tracker->spans, &requester->half, delivered);
-	if (also != NULL)
-		end_lives(&tracker->spans, half, also->from);
 	ft_begin_both(tracker, requester, moment->flow, moment->step);
 	requester->half.next_psn = next_psn;
 	half->next_psn = others;

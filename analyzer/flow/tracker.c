@@ -220,6 +220,8 @@ static void begin_connection(struct ft_tracker *tracker, const struct ft_moment 
 	struct ft_flow *flow = moment->flow, *peer = ft_tracker_peer(tracker, flow);
 	uint32_t answered = peer == NULL ? FT_PSN_NONE : peer->half.answered;
 
+	if (peer != NULL)
+		ft_part_lives(&tracker->spans, &peer->half);
 	part(tracker, flow, moment->step);
 	forget_all(&flow->half);
 	if (peer == NULL)

@@ -210,6 +210,12 @@ void ft_find_unasked(struct ft_tracker *tracker, const struct ft_moment *moment)
 void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		  struct ft_flow *requester, uint32_t delivered);
 
+/*
+ * msn.c: the queue pair of this half is in another life, in which its requests may be already: what may lie between the two
+ * is no hole. True if any was.
+ */
+bool ft_part_lives(struct ft_spans *spans, struct ft_half *half);
+
 /* answers.c */
 void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment);
 
