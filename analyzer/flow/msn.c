@@ -110,23 +110,41 @@ static bool counts_too_few(const struct ft_half *half, const struct ft_span *hol
 	       counted < ended_among(hole, behind) + hides_an_end(half, hole);
 }
 
-/* Whether one of the holes among what the answer newly says was delivered parts two lives. */
-static bool parts_lives(const struct ft_spans *spans, const struct ft_half *half,
-			const struct count *count)
+/* The newest of two holes, of which one may be none. */
+static const struct ft_span *newest_of(const struct ft_span *hole, const struct ft_span *other)
+{
+	return other == NULL || ft_psn_distance(hole->from, other->from) > 0 ? hole : other;
+}
+
+static bool may_lie_between(const struct ft_span *hole)
+{
+	return may_part_lives(hole) || is_behind_pause(hole);
+}
+
+/*
+ * The newest of the holes among what the answer newly says was delivered that parts two lives; NULL. Where the count goes back
+ * one does: the newest that is long or behind a pause, if any is.
+ */
+static const struct ft_span *parting_hole(const struct ft_spans *spans, const struct ft_half *half,
+					  const struct count *count)
 {
 	bool goes_back = ft_psn_distance(count->msn, count->known) < 0;
+	const struct ft_span *newest = NULL, *likely = NULL;
 	uint32_t number = half->spans;
 
 	for (unsigned left = half->span_count; left != 0; left--) {
 		const struct ft_span *span = ft_span_at(spans, number);
 
-		if (is_open_hole(half, span) &&
-		    ft_psn_distance(count->delivered, span->from) >= 0 &&
-		    (goes_back || counts_too_few(half, span, count)))
-			return true;
 		number = span->next;
+		if (!is_open_hole(half, span) ||
+		    ft_psn_distance(count->delivered, span->from) < 0 ||
+		    (!goes_back && !counts_too_few(half, span, count)))
+			continue;
+		newest = newest_of(span, newest);
+		if (may_lie_between(span))
+			likely = newest_of(span, likely);
 	}
-	return false;
+	return likely != NULL ? likely : newest;
 }
 
 /* What of it was answered for was lost; the rest lies between two lives. */
@@ -157,6 +175,18 @@ static void end_lives(struct ft_spans *spans, struct ft_half *half, uint32_t las
 	}
 }
 
+/* Returns the PSN that the new life begins at. A request that showed the hole was the first of it. */
+static uint32_t end_at(struct ft_tracker *tracker, struct ft_half *half,
+		       const struct ft_span *parting)
+{
+	uint32_t end = ft_psn_add(parting->from, parting->count);
+
+	if (parting->kind != FT_SPAN_IMPLIED && half->service != FT_UC)
+		ft_loss_first(tracker->evidence, parting->frame);
+	end_lives(&tracker->spans, half, parting->from);
+	return end;
+}
+
 /* The newest hole that lies between two lives, of a half that lives anew; NULL. */
 static const struct ft_span *newest_between(const struct ft_spans *spans,
 					    const struct ft_half *half)
@@ -167,22 +197,18 @@ static const struct ft_span *newest_between(const struct ft_spans *spans,
 	for (unsigned left = half->span_count; left != 0; left--) {
 		const struct ft_span *span = ft_span_at(spans, number);
 
-		if (is_open_hole(half, span) && (may_part_lives(span) || is_behind_pause(span)) &&
-		    (newest == NULL || ft_psn_distance(span->from, newest->from) > 0))
-			newest = span;
+		if (is_open_hole(half, span) && may_lie_between(span))
+			newest = newest_of(span, newest);
 		number = span->next;
 	}
 	return newest;
 }
 
-bool ft_part_lives(struct ft_spans *spans, struct ft_half *half)
+uint32_t ft_part_lives(struct ft_tracker *tracker, struct ft_half *half)
 {
-	const struct ft_span *newest = newest_between(spans, half);
+	const struct ft_span *newest = newest_between(&tracker->spans, half);
 
-	if (newest == NULL)
-		return false;
-	end_lives(spans, half, newest->from);
-	return true;
+	return newest == NULL ? FT_PSN_NONE : end_at(tracker, half, newest);
 }
 
 /* For cheap: a long hole is the first of what is open, or all that was ever counted may have ended behind one. */
@@ -231,17 +257,22 @@ static void compare_first(struct ft_tracker *tracker, const struct ft_moment *mo
 		ft_loss_miss(tracker->evidence, frame, 1, FT_LOSS_OLDER);
 }
 
-/* Both halves are in another life, in which the requester goes on with `next_psn`. */
+/*
+ * Both halves are in another life: the requester's began at `first` and goes on with `next_psn`. What is open of it stays
+ * so; FT_PSN_NONE: none of it has passed.
+ */
 static void live_anew(struct ft_tracker *tracker, const struct ft_moment *moment,
-		      struct ft_flow *requester, uint32_t delivered, uint32_t next_psn)
+		      struct ft_flow *requester, uint32_t first, uint32_t next_psn)
 {
-	struct ft_half *half = &moment->flow->half;
-	uint32_t others = ft_part_lives(&tracker->spans, half) ? half->next_psn : FT_PSN_NONE;
+	struct ft_flow *flow = moment->flow;
+	uint32_t others = ft_part_lives(tracker, &flow->half);
+	uint32_t others_next = others == FT_PSN_NONE ? FT_PSN_NONE : flow->half.next_psn;
 
-	end_lives(&tracker->spans, &requester->half, delivered);
-	ft_begin_both(tracker, requester, moment->flow, moment->step);
+	ft_settle_before(tracker, requester, first, moment->step);
+	ft_settle_before(tracker, flow, others, moment->step);
+	ft_begin_lives(&requester->half, &flow->half);
 	requester->half.next_psn = next_psn;
-	half->next_psn = others;
+	flow->half.next_psn = others_next;
 }
 
 /* It counts back, far beyond all requests seen: those of the other life have been lost so far. */
@@ -261,6 +292,7 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 {
 	struct ft_half *half = &moment->flow->half;
 	struct count count = { .delivered = delivered, .known = half->msn };
+	const struct ft_span *parting;
 
 	if ((moment->observed->has & FT_OBSERVED_AETH) == 0 ||
 	    ft_is_acked(&requester->half, delivered))
@@ -272,10 +304,14 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 	if ((count.msn | count.known) == 0)
 		return;
 	if (counts_unseen(&requester->half, &count)) {
-		live_anew(tracker, moment, requester, delivered, ft_psn_add(delivered, 1));
+		end_lives(&tracker->spans, &requester->half, delivered);
+		live_anew(tracker, moment, requester, FT_PSN_NONE, ft_psn_add(delivered, 1));
 		return;
 	}
-	if (may_part(&tracker->spans, &requester->half, &count) &&
-	    parts_lives(&tracker->spans, &requester->half, &count))
-		live_anew(tracker, moment, requester, delivered, requester->half.next_psn);
+	if (!may_part(&tracker->spans, &requester->half, &count))
+		return;
+	parting = parting_hole(&tracker->spans, &requester->half, &count);
+	if (parting != NULL)
+		live_anew(tracker, moment, requester, end_at(tracker, &requester->half, parting),
+			  requester->half.next_psn);
 }

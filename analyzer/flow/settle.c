@@ -174,6 +174,25 @@ void ft_settle_holes(struct ft_tracker *tracker, struct ft_flow *flow, struct ft
 	}
 }
 
+void ft_settle_before(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t psn,
+		      struct ft_step *step)
+{
+	const uint32_t kinds = FT_SPANS_HOLES | FT_SPANS_AWAITED;
+	uint32_t number = flow->half.spans;
+
+	for (unsigned left = flow->half.span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+		uint32_t next = span->next;
+
+		if (psn == FT_PSN_NONE || (kinds >> span->kind & 1) == 0 ||
+		    ft_psn_distance(span->from, psn) < 0) {
+			settle(tracker, flow, span, step);
+			ft_spans_remove(&tracker->spans, &flow->half, number);
+		}
+		number = next;
+	}
+}
+
 void ft_settle_all(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
 {
 	while (flow->half.spans != 0)

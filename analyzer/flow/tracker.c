@@ -221,7 +221,7 @@ static void begin_connection(struct ft_tracker *tracker, const struct ft_moment 
 	uint32_t answered = peer == NULL ? FT_PSN_NONE : peer->half.answered;
 
 	if (peer != NULL)
-		ft_part_lives(&tracker->spans, &peer->half);
+		ft_part_lives(tracker, &peer->half);
 	part(tracker, flow, moment->step);
 	forget_all(&flow->half);
 	if (peer == NULL)
@@ -233,15 +233,20 @@ static void begin_connection(struct ft_tracker *tracker, const struct ft_moment 
 		peer->half.answered = answered;
 }
 
+void ft_begin_lives(struct ft_half *half, struct ft_half *other)
+{
+	ft_forget_requests(half);
+	ft_forget_requests(other);
+	half->answered = half->answer_next = FT_PSN_NONE;
+	other->answered = other->answer_next = FT_PSN_NONE;
+}
+
 void ft_begin_both(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,
 		   struct ft_step *step)
 {
 	ft_settle_all(tracker, flow, step);
 	ft_settle_all(tracker, peer, step);
-	ft_forget_requests(&flow->half);
-	ft_forget_requests(&peer->half);
-	flow->half.answered = flow->half.answer_next = FT_PSN_NONE;
-	peer->half.answered = peer->half.answer_next = FT_PSN_NONE;
+	ft_begin_lives(&flow->half, &peer->half);
 }
 
 __attribute__((noinline)) void ft_restart(struct ft_tracker *tracker,

@@ -212,9 +212,9 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 
 /*
  * msn.c: the queue pair of this half is in another life, in which its requests may be already: what may lie between the two
- * is no hole. True if any was.
+ * is no hole. Returns the PSN that the other life begins at; FT_PSN_NONE: nothing lay there.
  */
-bool ft_part_lives(struct ft_spans *spans, struct ft_half *half);
+uint32_t ft_part_lives(struct ft_tracker *tracker, struct ft_half *half);
 
 /* answers.c */
 void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment);
@@ -261,6 +261,10 @@ void ft_settle_holes(struct ft_tracker *tracker, struct ft_flow *flow, struct ft
 /* settle.c: decide all spans of a half as if the run ended; `step` may be NULL. */
 void ft_settle_all(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step);
 
+/* settle.c: likewise all but holes, and what is awaited, from that PSN on; FT_PSN_NONE: all. */
+void ft_settle_before(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t psn,
+		      struct ft_step *step);
+
 /* tracker.c: two halves are one connection, as is known since now_ns: what either has answered counts for the other. */
 void ft_meet(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,
 	     uint64_t now_ns);
@@ -274,7 +278,10 @@ void ft_contradict(struct ft_tracker *tracker, struct ft_flow *flow, int evidenc
 /* tracker_totals.c: traffic whose reverse is missing although the transport requires one. */
 bool ft_is_lonely(const struct ft_flow *flow);
 
-/* tracker.c: both halves begin anew, but stay together; what was open is settled. */
+/* tracker.c: both halves begin anew, but stay together; what was open is settled already, or of the other life. */
+void ft_begin_lives(struct ft_half *half, struct ft_half *other);
+
+/* tracker.c: likewise; what was open is settled. */
 void ft_begin_both(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_flow *peer,
 		   struct ft_step *step);
 

@@ -180,7 +180,18 @@ static inline void ft_loss_silent(struct ft_loss_evidence *evidence, uint64_t fr
 	ft_loss_bin(evidence, frame)->silent++;
 }
 
-/* Likewise, and it answers. */
+/* A frame that closed a space was the first of another sequence. */
+static inline void ft_loss_first(struct ft_loss_evidence *evidence, uint64_t frame)
+{
+	struct ft_loss_bin *bin = ft_loss_bin(evidence, frame);
+
+	if (bin->spaces == 0)
+		return;
+	bin->spaces--;
+	bin->silent++;
+}
+
+/* It is in no sequence, and answers. */
 static inline void ft_loss_reply(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	ft_loss_silent(evidence, frame);

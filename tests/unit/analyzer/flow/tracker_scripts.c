@@ -429,7 +429,7 @@ const struct script tracker_scripts[] = {
 	  { A(SEND, 10, BEGIN), B(ACK, 10, ANSWERS, .msn = 1),
 	    A(SEND, 800, GAP, .after_us = 20 * (MS / US)), A(SEND, 803, GAP),
 	    B(ACK, 803, ANSWERS, .msn = 4), A(SEND, 804, NEW, .repeat = 80) },
-	  .wanted = { .acks = 2, .paired = 1 },
+	  .wanted = { .acks = 2, .mirror_lost = 2, .lost_by_gap = 2, .paired = 1 },
 	  .messages = { 84 },
 	  .bytes = 84 * MTU },
 	{ "nor is one to where it counts no message, though one ended",

@@ -169,6 +169,31 @@ static void every_script_is_read_as_it_was_meant(void **state)
 		check(&tracker_scripts_doubtful[i]);
 }
 
+/* Nothing would show that a packet before the first of a life is missing, though its PSN is near those of the last. */
+static void the_first_packet_of_a_life_closes_no_space(void **state)
+{
+	static const struct packet packets[] = {
+		A(SEND, 10, 0),
+		B(ACK, 10, 0, .msn = 1),
+		A(SEND, 800, 0, .after_us = 20 * (MS / US)),
+		B(ACK, 800, 0, .msn = 1),
+		A(SEND, 801, 0),
+		B(ACK, 801, 0, .msn = 2),
+	};
+	struct world world = { .ts_ns = 1700000000000000000u };
+	uint64_t spaces = 0;
+
+	(void)state;
+	open_world(&world, true);
+	for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++)
+		send(&world, &packets[i]);
+	for (uint32_t i = 0; i < world.evidence->used; i++)
+		spaces += world.evidence->bins[i].spaces;
+	assert_int_equal(spaces, 1);
+	assert_int_equal(ft_loss_seen(world.evidence), 6);
+	close_world(&world);
+}
+
 /* Nothing is decided before late packets had time to come; then the packet that decides says so. */
 static void a_loss_is_told_once_and_late(void **state)
 {
@@ -637,6 +662,7 @@ int main(void)
 		cmocka_unit_test(nothing_would_show_that_the_last_response_is_missing),
 		cmocka_unit_test(an_ack_passes_over_what_it_was_not_asked_for),
 		cmocka_unit_test(copies_of_few_packets_may_be_none),
+		cmocka_unit_test(the_first_packet_of_a_life_closes_no_space),
 		cmocka_unit_test(a_loss_is_told_once_and_late),
 		cmocka_unit_test(the_time_from_request_to_answer_is_measured),
 		cmocka_unit_test(an_answer_missed_before_pairing_is_not_waited_for),
