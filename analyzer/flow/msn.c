@@ -2,7 +2,11 @@
 
 /* What the count of messages in answers (MSN) says: IBA vol. 1, 9.7.7.1. */
 
-enum { FAR_FEWER = 4 }; /* times */
+enum {
+	FAR_FEWER = 4, /* times */
+	FEW_UNSEEN =
+		8, /* messages of a life that may have been lost before the first of it that passed */
+};
 
 /* Whether a message that ended behind the hole is among what was delivered. */
 static bool ended_behind(const struct ft_half *half, const struct ft_span *hole, uint32_t delivered)
@@ -22,9 +26,14 @@ static bool is_open_hole(const struct ft_half *half, const struct ft_span *span)
 }
 
 /* Nobody sent for as long as it takes to set up a queue pair. */
+static bool is_behind(const struct ft_span *hole, uint64_t pause_ns)
+{
+	return hole->before_ns != 0 && ft_elapsed(hole->ts_ns, hole->before_ns) >= pause_ns;
+}
+
 static bool is_behind_pause(const struct ft_span *hole)
 {
-	return hole->before_ns != 0 && ft_elapsed(hole->ts_ns, hole->before_ns) >= FT_SILENT_NS;
+	return is_behind(hole, FT_SILENT_NS);
 }
 
 /* The shorter it is, the likelier is a loss: then it takes a pause as well. */
@@ -42,6 +51,13 @@ static bool hides_an_end(const struct ft_half *half, const struct ft_span *hole)
 {
 	return hole->kind == FT_SPAN_HOLE && hole->begins &&
 	       (hole->begin != hole->from || !ft_is_acked(half, ft_psn_back(hole->from, 1)));
+}
+
+/* A message begins in it after a silence. One that has not ended behind it would be longer than any is. */
+static bool hides_a_life(const struct ft_span *hole)
+{
+	return hole->count >= FT_WENT_ON_PSNS && hole->begin == hole->from &&
+	       is_behind(hole, FT_ANEW_NS);
 }
 
 /* Messages that ended among the first `packets` behind the hole, FT_SPAN_ENDED at most. */
@@ -72,8 +88,9 @@ static bool counts_far_too_few(const struct ft_span *hole, int32_t behind, int32
 {
 	int32_t ended = ended_among(hole, behind);
 	int32_t packets = behind < FT_SPAN_ENDED ? behind : FT_SPAN_ENDED;
+	int32_t unseen = is_behind(hole, FT_ANEW_NS) ? FEW_UNSEEN : 0;
 
-	if (hole->count < FT_LONG_PSNS || msn == 0 || msn > behind)
+	if (hole->count < FT_LONG_PSNS || msn == 0 || msn > behind + unseen)
 		return false;
 	return (hole->begins && counted <= ended) ||
 	       (int64_t)FAR_FEWER * packets * (counted - ended) < (int64_t)hole->count * ended;
@@ -104,7 +121,7 @@ static bool counts_too_few(const struct ft_half *half, const struct ft_span *hol
 		return true;
 	if (!may_part_lives(hole))
 		return false;
-	if (counted == 0 && ended_behind(half, hole, count->delivered))
+	if (counted == 0 && (ended_behind(half, hole, count->delivered) || hides_a_life(hole)))
 		return true;
 	return hole->count >= FT_WENT_ON_PSNS &&
 	       counted < ended_among(hole, behind) + hides_an_end(half, hole);
@@ -123,7 +140,8 @@ static bool may_lie_between(const struct ft_span *hole)
 
 /*
  * The newest of the holes among what the answer newly says was delivered that parts two lives; NULL. Where the count goes back
- * one does: the newest that is long or behind a pause, if any is.
+ * one does: the newest that is long or behind a pause, if any is. But nothing tells so of another one as long as nothing of this
+ * life was answered: the count before was of the last one.
  */
 static const struct ft_span *parting_hole(const struct ft_spans *spans, const struct ft_half *half,
 					  const struct count *count)
@@ -144,7 +162,7 @@ static const struct ft_span *parting_hole(const struct ft_spans *spans, const st
 		if (may_lie_between(span))
 			likely = newest_of(span, likely);
 	}
-	return likely != NULL ? likely : newest;
+	return likely != NULL || (goes_back && half->acked == FT_PSN_NONE) ? likely : newest;
 }
 
 /* What of it was answered for was lost; the rest lies between two lives. */
@@ -275,11 +293,19 @@ static void live_anew(struct ft_tracker *tracker, const struct ft_moment *moment
 	flow->half.next_psn = others_next;
 }
 
-/* It counts back, far beyond all requests seen: those of the other life have been lost so far. */
+/*
+ * Far beyond all requests seen it counts back: those of the other life have been lost so far. Or another life is
+ * expected, as after a silence, and it counts few messages, fewer by far than would have been sent between.
+ */
 static bool counts_unseen(const struct ft_half *half, const struct count *count)
 {
-	return ft_psn_distance(count->delivered, half->next_psn) >= FT_LONG_PSNS &&
-	       ft_psn_distance(count->msn, count->known) < 0;
+	int32_t beyond = ft_psn_distance(count->delivered, half->next_psn);
+	int32_t counted = ft_psn_distance(count->msn, count->known);
+
+	if (beyond < FT_LONG_PSNS || counted < 0)
+		return beyond >= FT_LONG_PSNS;
+	return count->msn <= FEW_UNSEEN && beyond >= FT_LONG_PSNS * (counted + 1) &&
+	       half->outside == FT_OUTSIDE_EXPECTED;
 }
 
 /*
