@@ -320,6 +320,14 @@ static void write_off(struct ft_tracker *tracker, const struct ft_moment *moment
 		ft_spans_take(&tracker->spans, &requester->half, number, psn, FT_PSN_HALF);
 }
 
+void ft_pass_over(const struct ft_tracker *tracker, const struct ft_half *half, uint32_t asked)
+{
+	if (ft_spans_find(&tracker->spans, half, asked, FT_SPANS_AWAITED) != 0)
+		return;
+	tracker->evidence->timed++;
+	tracker->evidence->passed_over++;
+}
+
 void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_observed *observed = moment->observed;
@@ -352,7 +360,7 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	if (meaning.refused)
 		refuse(tracker, half, observed->psn);
 	else
-		ft_time_ack(tracker->evidence, moment, half);
+		ft_time_ack(tracker, moment, half);
 	ahead = ft_psn_distance(delivered, half->next_psn) >= 0;
 	if (repeated && (ahead || half->spans != 0))
 		answer_again(tracker, requester, ahead);

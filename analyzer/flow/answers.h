@@ -18,18 +18,19 @@ static inline bool ft_measure_rtt(const struct ft_moment *moment, struct ft_half
 
 /*
  * Likewise of an ACK. One that passes over the request that is timed shows that its own ACK was lost, or that the responder
- * answers for several at once.
+ * answers for several at once; of a READ or ATOMIC, that its responses were.
  */
-static inline void ft_time_ack(struct ft_loss_evidence *evidence, const struct ft_moment *moment,
+static inline void ft_time_ack(const struct ft_tracker *tracker, const struct ft_moment *moment,
 			       struct ft_half *half)
 {
 	uint32_t asked = half->asked_psn;
 
 	if (!ft_measure_rtt(moment, half))
 		return;
-	evidence->timed++;
-	if (__builtin_expect(moment->observed->psn != asked, 0))
-		evidence->passed_over++;
+	if (__builtin_expect(moment->observed->psn == asked, 1))
+		tracker->evidence->timed++;
+	else
+		ft_pass_over(tracker, half, asked);
 }
 
 /* An answer beyond all before it: how many messages the responder has completed. */

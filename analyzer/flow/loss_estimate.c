@@ -268,6 +268,16 @@ static struct ft_inferred lost_pending(const struct ft_loss_evidence *evidence,
 }
 
 /*
+ * Questions lost, the most that may have been with all they asked for: to one that its first response shows, as many as losses
+ * go on from one to the other, or take both by chance. One more may be shown but for chance.
+ */
+static double most_with_answers(const struct ft_loss_evidence *evidence, const struct sums *sums,
+				const struct spread *by)
+{
+	return ((double)evidence->implied + 1) * (by->frames - 1 + sums->odds);
+}
+
+/*
  * A READ or ATOMIC that was lost with all its responses leaves as many PSNs as it asked for, one less than was lost.
  * Requests are lost alike, so a known share of them are questions; those of which a response was seen are known, and of
  * such responses, which are silent, as many more are lost as of all that is silent. What is left went in one loss with
@@ -283,7 +293,8 @@ static struct ft_inferred lost_with_answers(const struct ft_loss_evidence *evide
 		sums->spaces - questions - answers + (double)evidence->answers_lost - orphans;
 	double psns = fmax(others, 0) + answers;
 	double odds = ((double)evidence->requests_lost + orphans) / fmax(psns, 1);
-	double more = questions * odds - implied * (1 + odds);
+	double more = fmin(questions * odds - implied * (1 + odds),
+			   most_with_answers(evidence, sums, by));
 	double error = questions * odds + implied;
 
 	if (more <= 0)

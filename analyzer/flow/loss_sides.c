@@ -107,31 +107,50 @@ static double share_missing(const struct ft_loss_evidence *evidence,
 	return missing / inferred;
 }
 
-/*
- * Likewise of losses so short that they seldom take a request with its ACK: then the requests timed that lack their own show how
- * often ACKs are lost, and those missing by their number, where packets that ask for none are lost oftener, are less than all.
- */
-static double share_of_short(const struct ft_loss_evidence *evidence,
-			     const struct ft_loss_alike *alike, const struct side *requests)
-{
-	double acks = (double)evidence->acks, passed_over = (double)evidence->passed_over;
-	double missing = fmax(0, acks_asked(evidence, requests) - acks);
-	double inferred = acks * rate(requests);
-	double deviation = sqrt(inferred * alike->frames * (1 + inferred / alike->holes));
-	double timed =
-		(double)evidence->timed * requests->lost / fmax(requests->lost + requests->seen, 1);
-
-	if (alike->frames > short_loss || answer_unasked(evidence, alike, requests) ||
-	    passed_over > fewer * timed || timed - passed_over <= surely * sqrt(timed) ||
-	    missing > not_all * inferred || inferred - missing <= likely * deviation)
-		return 1;
-	return fmin(missing / inferred, passed_over / timed);
-}
-
 /* Nothing was sent again: to what is, ACKs come for a second time. */
 static bool passed_once(const struct ft_loss_evidence *evidence)
 {
 	return evidence->fabric + evidence->refused + evidence->twice == 0;
+}
+
+/*
+ * Of requests that an ACK was timed for, the share that lacks its own, to that of requests that are lost; 1 where chance allows
+ * for that.
+ */
+static double share_passed_over(const struct ft_loss_evidence *evidence,
+				const struct side *requests)
+{
+	double passed_over = (double)evidence->passed_over;
+	double timed =
+		(double)evidence->timed * requests->lost / fmax(requests->lost + requests->seen, 1);
+
+	if (passed_over > fewer * timed || timed - passed_over <= surely * sqrt(timed))
+		return 1;
+	return passed_over / timed;
+}
+
+/*
+ * Likewise of losses so short that they seldom take a request with its ACK: then the requests timed that lack their own show how
+ * often ACKs are lost, and those missing by their number, where packets that ask for none are lost oftener, are less than all.
+ * Where packets are sent again their number says nothing.
+ */
+static double share_of_short(const struct ft_loss_evidence *evidence,
+			     const struct ft_loss_alike *alike, const struct side *requests)
+{
+	double acks = (double)evidence->acks;
+	double missing = fmax(0, acks_asked(evidence, requests) - acks);
+	double inferred = acks * rate(requests);
+	double deviation = sqrt(inferred * alike->frames * (1 + inferred / alike->holes));
+	double share = share_passed_over(evidence, requests);
+
+	if (alike->frames > short_loss || share >= 1)
+		return 1;
+	if (!passed_once(evidence))
+		return share;
+	if (answer_unasked(evidence, alike, requests) || missing > not_all * inferred ||
+	    inferred - missing <= likely * deviation)
+		return 1;
+	return fmin(missing / inferred, share);
 }
 
 struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
@@ -141,14 +160,13 @@ struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
 				      (double)evidence->answers_lost };
 	const struct side requests = { fmax(0, alike->spaces - answers.seen),
 				       fmax(0, alike->holes - answers.lost) };
-	double share, acks;
+	double missing, share, acks;
 
-	if (!passed_once(evidence))
-		return silent;
-	if (more_is_lost(&answers, &requests, alike->sequence))
+	if (passed_once(evidence) && more_is_lost(&answers, &requests, alike->sequence))
 		return by_answers(evidence, alike, &answers, &requests, silent);
+	missing = passed_once(evidence) ? share_missing(evidence, alike, &answers, &requests) : 1;
 	share = fmin((double)evidence->replies, alike->silent) / fmax(alike->silent, 1) *
-		(1 - share_missing(evidence, alike, &answers, &requests));
+		(1 - missing);
 	acks = fmin((double)evidence->acks, alike->silent) / fmax(alike->silent, 1) *
 	       (1 - share_of_short(evidence, alike, &requests));
 	share = fmax(share, acks);

@@ -216,6 +216,9 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
  */
 uint32_t ft_part_lives(struct ft_tracker *tracker, struct ft_half *half);
 
+/* answers.c: an ACK covers the request that was timed, and is another one's. */
+void ft_pass_over(const struct ft_tracker *tracker, const struct ft_half *half, uint32_t asked);
+
 /* answers.c */
 void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment);
 

@@ -227,7 +227,7 @@ static inline void confirm(struct ft_tracker *tracker, const struct ft_moment *m
 	half->answered = ft_psn_follow(half->answered, psn);
 	ft_note_msn(moment);
 	asked->acked = psn;
-	ft_time_ack(tracker->evidence, moment, asked);
+	ft_time_ack(tracker, moment, asked);
 }
 
 __attribute__((noinline)) static void step_acknowledge(struct ft_tracker *tracker,

@@ -44,8 +44,11 @@ static const struct row {
 	{ "nine responses of ten, one ACK in a hundred", 0, 2700, 2970, 0, 46, 1, 0 },
 	/* too few to say */
 	{ "three answers", 0, 3, 2997, 0, 0.8, 0.2, 0 },
-	/* what is sent again asks for ACKs once more */
-	{ "requests alone, some of them sent again", 900, 0, 3000, 100, 243, 1, 0 },
+	/* what is sent again asks for ACKs once more: their number says nothing, but whether requests have their own does */
+	{ "requests alone, some of them sent again", 900, 0, 3000, 100, 243, 1, 243 },
+	{ "requests alone, sent again, and have their own", 900, 0, 3000, 100, 0, 1, 0 },
+	{ "both sides, some sent again, and have their own", 900, 300, 2500, 100, 0, 1, 0 },
+	{ "requests alone, sent again, most have their own", 900, 0, 3000, 100, 49, 1, 60 },
 };
 
 static void check(const struct row *row)
