@@ -139,12 +139,20 @@ static double missing_in(const struct kinds *kinds, double next, double share, u
 	return chance > 0 ? sum / chance : psns;
 }
 
+/* Of responses, the share lost: a tap may lose more of one direction. `odds`: of all, lost to seen, as if of one more. */
+static double share_of_answers(const struct ft_loss_evidence *evidence, double odds)
+{
+	double lost = (double)evidence->answers_lost + odds;
+
+	return lost / (lost + (double)evidence->answers_seen + 1);
+}
+
 struct ft_inferred ft_loss_in_skips(const struct ft_loss_evidence *evidence, double requests,
 				    double odds, double waits)
 {
 	const struct kinds kinds = kinds_of(evidence, requests);
-	double share = odds / (1 + odds), more = 0;
-	double next = share_of_next(evidence, &(struct packets){ 0 }, odds);
+	double share = share_of_answers(evidence, odds), more = 0;
+	double next = fmax(share, share_of_next(evidence, &(struct packets){ 0 }, odds));
 
 	for (unsigned psns = 1; psns <= FT_LOSS_VAGUE && kinds.reads > 0; psns++) {
 		double skips = (double)evidence->skips[psns] +

@@ -88,6 +88,25 @@ static void responses_left_out_are_of_one_read_or_two(void **state)
 	assert_true(ft_loss_in_skips(&evidence, 10000, 0.01, 1).mean > -480);
 }
 
+/*
+ * READs of four responses are one request in ten, and nine responses in ten are lost, but no request. Of three PSNs left out none
+ * is within one READ. The ends of one and of the next are two of them, with another request between: 0.9; or all three, one
+ * more of either: 2 * 0.9. On average 8 / 3.
+ */
+static void responses_are_left_out_as_often_as_responses_are_lost(void **state)
+{
+	static struct ft_loss_evidence evidence = {
+		.reads = { [4] = 1000 },
+		.skips = { [3] = 300 },
+		.answers_seen = 1000,
+		.answers_lost = 9000,
+	};
+
+	(void)state;
+	assert_in_range((int64_t)(-10 * ft_loss_in_skips(&evidence, 10000, 0.01, 1).mean), 990,
+			1010);
+}
+
 static void without_requests_in_view_all_left_out_are_responses(void **state)
 {
 	static struct ft_loss_evidence evidence = { .skips = { [3] = 10 } };
@@ -102,6 +121,7 @@ int main(void)
 		cmocka_unit_test(holes_are_as_many_packets_as_losses_are_long),
 		cmocka_unit_test(lengths_that_no_read_has_show_bursts),
 		cmocka_unit_test(responses_left_out_are_of_one_read_or_two),
+		cmocka_unit_test(responses_are_left_out_as_often_as_responses_are_lost),
 		cmocka_unit_test(without_requests_in_view_all_left_out_are_responses),
 	};
 
