@@ -265,7 +265,7 @@ void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow)
 		ft_lonely_add(&tracker->lonely, flow, ft_pairs_is_unlike(tracker->pairs, flow));
 	tracker->evidence->forgotten++;
 	ft_count_early(tracker->evidence, flow);
-	ft_count_end(tracker->evidence, flow);
+	ft_count_end(tracker, flow, tracker->evidence);
 	ft_doubt_copies(tracker->evidence, flow);
 	if (flow->peer == 0 && flow->half.answered != FT_PSN_NONE &&
 	    flow->last_ns > tracker->forgotten_ns)

@@ -241,7 +241,8 @@ void ft_count_early(struct ft_loss_evidence *evidence, const struct ft_flow *flo
  * tracker_totals.c: whether its newest answer is a response, which none behind it would show if it were missing, and its newest
  * request one that nobody answered for.
  */
-void ft_count_end(struct ft_loss_evidence *evidence, const struct ft_flow *flow);
+void ft_count_end(const struct ft_tracker *tracker, const struct ft_flow *flow,
+		  struct ft_loss_evidence *evidence);
 
 /* tracker_totals.c: copies that may be none. */
 void ft_doubt_copies(struct ft_loss_evidence *evidence, const struct ft_flow *flow);

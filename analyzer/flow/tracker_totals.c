@@ -64,22 +64,37 @@ void ft_count_early(struct ft_loss_evidence *evidence, const struct ft_flow *flo
 	evidence->onset += at_most(flow->packets, FT_ONSET_PACKETS);
 }
 
+/* PSN of the newest request: before half.next_psn, or where the READ begins whose responses are due up to there. */
+static uint32_t newest_request(const struct ft_tracker *tracker, const struct ft_half *half)
+{
+	const struct ft_span *last =
+		half->spans == 0 ? NULL
+				 : ft_span_at(&tracker->spans,
+					      ft_span_at(&tracker->spans, half->spans)->prev);
+
+	if (last != NULL && (FT_SPANS_AWAITED >> last->kind & 1) != 0 &&
+	    ft_psn_add(last->from, last->count) == half->next_psn)
+		return last->begin;
+	return ft_psn_back(half->next_psn, 1);
+}
+
 /* The newest packet that closed a space is a request that nobody has answered for. */
-static bool ends_unanswered(const struct ft_flow *flow)
+static bool ends_unanswered(const struct ft_tracker *tracker, const struct ft_flow *flow)
 {
 	const struct ft_half *half = &flow->half;
 
 	return flow->packets > 1 && half->next_psn != FT_PSN_NONE && half->service != FT_UC &&
-	       !ft_is_acked(half, ft_psn_back(half->next_psn, 1));
+	       !ft_is_acked(half, newest_request(tracker, half));
 }
 
-void ft_count_end(struct ft_loss_evidence *evidence, const struct ft_flow *flow)
+void ft_count_end(const struct ft_tracker *tracker, const struct ft_flow *flow,
+		  struct ft_loss_evidence *evidence)
 {
 	const struct ft_half *half = &flow->half;
 
 	evidence->ends += flow->peer != 0 && half->answered != FT_PSN_NONE &&
 			  half->answer_next == ft_psn_add(half->answered, 1);
-	evidence->ends += ends_unanswered(flow);
+	evidence->ends += ends_unanswered(tracker, flow);
 }
 
 /*
@@ -116,7 +131,7 @@ static bool add_flow(void *context, const struct ft_flow *flow)
 	add_undecided(sum, flow);
 	if (sum->evidence != NULL) {
 		ft_count_early(sum->evidence, flow);
-		ft_count_end(sum->evidence, flow);
+		ft_count_end(sum->tracker, flow, sum->evidence);
 		ft_doubt_copies(sum->evidence, flow);
 	}
 	sum->halves += flow->peer != 0;

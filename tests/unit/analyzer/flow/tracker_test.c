@@ -441,6 +441,11 @@ static void nothing_would_show_that_the_last_response_is_missing(void **state)
 	assert_int_equal(ends(&world), 1);
 	ask_and_acknowledge(&world, 11, 11);
 	assert_int_equal(ends(&world), 0);
+	/* of three responses to a READ the first shows that it came: the request is not the last thing known of its half */
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 12, .more = 3 * MTU });
+	assert_int_equal(ends(&world), 1);
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_FIRST, .psn = 12 });
+	assert_int_equal(ends(&world), 1);
 	close_world(&world);
 }
 
