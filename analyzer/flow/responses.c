@@ -19,9 +19,12 @@ static void note_amid(struct ft_loss_evidence *evidence, const struct ft_moment 
 		evidence->hollow += ft_hollow((uint32_t)missing);
 }
 
-/* A response that was awaited. Late if a later answer has overtaken it. Returns what was asked for. */
+/*
+ * A response that was awaited. Late if a later answer has overtaken it. `unmet`: it told whose it is, and would have been awaited
+ * by nobody if it were missing. Returns what was asked for.
+ */
 static uint8_t take_awaited(struct ft_tracker *tracker, const struct ft_moment *moment,
-			    struct ft_flow *requester, uint32_t number)
+			    struct ft_flow *requester, uint32_t number, bool unmet)
 {
 	const struct ft_span *span = ft_span_at(&tracker->spans, number);
 	uint32_t psn = moment->observed->psn;
@@ -30,10 +33,12 @@ static uint8_t take_awaited(struct ft_tracker *tracker, const struct ft_moment *
 	if (!ft_is_acked(&requester->half, psn)) {
 		moment->step->what |= FT_STEP_NEW | (psn != span->from ? FT_STEP_GAP : 0);
 		note_amid(tracker->evidence, moment, span);
-		if (span->kind != FT_SPAN_ASKED_AGAIN)
-			ft_loss_answer(tracker->evidence, moment->observed->frame);
-		else
+		if (span->kind == FT_SPAN_ASKED_AGAIN)
 			ft_pass_instead(tracker, moment);
+		else if (unmet)
+			ft_loss_reply(tracker->evidence, moment->observed->frame);
+		else
+			ft_loss_answer(tracker->evidence, moment->observed->frame);
 	} else if (span->kind == FT_SPAN_ASKED_AGAIN) {
 		moment->step->what |= FT_STEP_FABRIC_LOST;
 		tracker->totals.fabric_lost++;
@@ -220,9 +225,12 @@ static void count_span(struct ft_tracker *tracker, const struct ft_moment *momen
 	half->message_psn = half->next_psn;
 }
 
-/* Returns the kind of the message it answers, enum ft_message_kind; where nothing tells, what it usually is for. */
+/*
+ * `unmet`: until this response. Returns the kind of the message it answers, enum ft_message_kind; where nothing tells, what it
+ * usually is for.
+ */
 static uint8_t match(struct ft_tracker *tracker, const struct ft_moment *moment,
-		     struct ft_flow *requester)
+		     struct ft_flow *requester, bool unmet)
 {
 	struct ft_half *half = &requester->half;
 	uint32_t psn = moment->observed->psn;
@@ -236,7 +244,7 @@ static uint8_t match(struct ft_tracker *tracker, const struct ft_moment *moment,
 	}
 	number = ft_spans_find(&tracker->spans, half, psn, FT_SPANS_AWAITED);
 	if (number != 0)
-		return take_awaited(tracker, moment, requester, number);
+		return take_awaited(tracker, moment, requester, number, unmet);
 	take_unawaited(tracker, moment, requester);
 	return moment->operation->kind;
 }
@@ -345,6 +353,7 @@ static void conclude(struct ft_tracker *tracker, const struct ft_moment *moment,
 
 void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
+	bool unmet = moment->flow->peer == 0;
 	struct ft_flow *requester = ft_find_requester(tracker, moment);
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn, begin = psn;
@@ -365,7 +374,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 	} else if (ft_is_in_window(tracker, moment, requester)) {
 		ft_watch_msn(tracker, moment, requester, psn);
 		begin = begin_of(tracker, moment, requester);
-		kind = match(tracker, moment, requester);
+		kind = match(tracker, moment, requester, unmet);
 		if (step->what & FT_STEP_NEW)
 			fill_skipped(tracker, moment);
 		if (ft_tracker_peer(tracker, moment->flow) == requester)

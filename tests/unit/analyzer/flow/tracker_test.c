@@ -651,6 +651,27 @@ static void an_ack_for_a_read_takes_away_from_a_young_pair(void **state)
 	close_world(&world);
 }
 
+/* Had it been lost, the responses to the next READ would have told whose they are, and none to this one would be missing. */
+static void the_response_that_tells_whose_it_is_would_not_show(void **state)
+{
+	static const struct packet packets[] = {
+		{ .from = 'A', .opcode = FIRST, .psn = FAR_ON + 1 },
+		{ .from = 'A', .opcode = LAST, .psn = FAR_ON + 2 },
+		{ .from = 'A', .opcode = READ, .psn = FAR_ON + 3, .more = 2 * MTU },
+		{ .from = 'B', .opcode = RESP_FIRST, .psn = FAR_ON + 3 },
+		{ .from = 'B', .opcode = RESP_LAST, .psn = FAR_ON + 4 },
+	};
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, false);
+	for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++)
+		send(&world, &packets[i]);
+	assert_int_equal(world.evidence->replies, 1);
+	assert_int_equal(world.evidence->answers_seen, 1);
+	close_world(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -673,6 +694,7 @@ int main(void)
 		cmocka_unit_test(an_answer_missed_before_pairing_is_not_waited_for),
 		cmocka_unit_test(each_answer_makes_a_pair_surer),
 		cmocka_unit_test(an_ack_for_a_read_takes_away_from_a_young_pair),
+		cmocka_unit_test(the_response_that_tells_whose_it_is_would_not_show),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
