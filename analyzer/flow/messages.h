@@ -92,6 +92,21 @@ FT_IN_LINE void ft_follow_message(const struct ft_tracker *tracker, const struct
 	half->flags &= (uint8_t)~FT_HALF_IN_MESSAGE;
 }
 
+/* The READ being answered was seen from its First on. */
+static inline bool ft_answers_from_first(const struct ft_half *half)
+{
+	return (half->flags & FT_HALF_ANSWERING) != 0 && half->answer_first < FT_ANSWER_JOINED;
+}
+
+/* The newest response, `psn`, is in the midst of a READ whose First was not seen. */
+static inline void ft_join_answer(struct ft_half *half, uint32_t psn)
+{
+	if ((half->flags & FT_HALF_ANSWERING) != 0 || half->answer_next != ft_psn_add(psn, 1))
+		return;
+	half->answer_first = psn | FT_ANSWER_JOINED;
+	half->flags |= FT_HALF_ANSWERING;
+}
+
 /*
  * A READ response or ATOMIC ACKNOWLEDGE in its order; `kind`: of the message that it answers, for a READ response answers
  * FLUSH and ATOMIC WRITE as well. `begin`: where a First begins what was asked for, which is before it if that was the rest.
@@ -107,9 +122,11 @@ static inline void ft_follow_answer(const struct ft_moment *moment, uint8_t kind
 		half->flags |= FT_HALF_ANSWERING;
 	}
 	half->answer_next = ft_psn_follow(half->answer_next, ft_psn_add(observed->psn, 1));
-	if ((moment->operation->part & FT_PART_LAST) == 0)
+	if ((moment->operation->part & FT_PART_LAST) == 0) {
+		ft_join_answer(half, observed->psn);
 		return;
-	if (half->flags & FT_HALF_ANSWERING && kind < FT_MESSAGE_KINDS) {
+	}
+	if (ft_answers_from_first(half) && kind < FT_MESSAGE_KINDS) {
 		step->what |= FT_STEP_MESSAGE;
 		step->message_kind = kind;
 		step->message_flow = moment->flow->peer;

@@ -177,8 +177,8 @@ static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *m
 			   struct ft_flow *requester)
 {
 	uint32_t psn = moment->observed->psn;
-	bool in_order = moment->flow->half.flags & FT_HALF_ANSWERING &&
-			moment->flow->half.answer_next == psn;
+	bool in_order =
+		ft_answers_from_first(&moment->flow->half) && moment->flow->half.answer_next == psn;
 	uint32_t hole = ft_spans_find(&tracker->spans, &requester->half, psn, FT_SPANS_HOLES);
 	bool first = (moment->operation->part & FT_PART_FIRST) != 0;
 
@@ -271,7 +271,15 @@ static bool would_show(const struct ft_half *half, uint8_t part, int32_t distanc
 
 	if ((part & FT_PART_FIRST) != 0)
 		return amid && (part & FT_PART_LAST) == 0;
-	return amid ? half->answer_next != ft_psn_add(half->answer_first, 1) : distance > 0;
+	return amid ? half->answer_next != ft_psn_add(half->answer_first & FT_PSN_MOST, 1)
+		    : distance > 0;
+}
+
+/* Where the READ being answered begins; if its First was not seen, at least one PSN before the first that was. */
+static uint32_t begun(const struct ft_half *half)
+{
+	return ft_answers_from_first(half) ? half->answer_first
+					   : ft_psn_back(half->answer_first & FT_PSN_MOST, 1);
 }
 
 /* Between two READs, `distance` PSNs apart as far as was seen, other requests may lie, or responses that were lost. */
@@ -305,7 +313,7 @@ static void follow_alone(struct ft_tracker *tracker, const struct ft_moment *mom
 		.early = ft_how_early(tracker, flow),
 		.ends = (part & FT_PART_LAST) != 0,
 		.from = half->answer_next,
-		.begin = half->answer_first,
+		.begin = begun(half),
 		.frame = moment->observed->frame,
 		.ts_ns = moment->observed->ts_ns,
 		.before_ns = flow->last_ns,

@@ -11,6 +11,9 @@
 #define FT_PSN_NONE UINT32_MAX
 #define FT_PSN_ANEW (UINT32_MAX - 1) /* first_psn: another sequence was here before */
 
+/* answer_first: added to the PSN of the first response seen, of a READ whose First was not */
+#define FT_ANSWER_JOINED (UINT32_C(1) << 24)
+
 /* message_bytes: of a READ whose length was cut away; of a message that is not told from others lost round it */
 #define FT_LENGTH_CUT     UINT32_MAX
 #define FT_LENGTH_UNKNOWN UINT32_MAX
@@ -29,7 +32,7 @@ enum ft_half_flags {
 	FT_HALF_START_SEEN = 1u << 0, /* the set-up was seen: nothing was sent before it */
 	FT_HALF_NAKED = 1u << 1,      /* the peer asked for nak_psn and what follows it again */
 	FT_HALF_IN_MESSAGE = 1u << 2, /* First seen, Last not yet */
-	FT_HALF_ANSWERING = 1u << 3,  /* READ response First seen, Last not yet */
+	FT_HALF_ANSWERING = 1u << 3,  /* READ response seen, its Last not yet */
 	/* the last READ request: how many PSNs it takes is not known yet */
 	FT_HALF_SPAN_UNKNOWN = 1u << 4,
 	FT_HALF_GOING_BACK = 1u << 5,  /* sending again what passed before; until a new request */
@@ -74,7 +77,7 @@ struct ft_half {
 	uint8_t candidate_bits; /* likewise for `candidate` */
 	uint8_t service; /* enum ft_service of the first packet that was not a CNP; 0xff: none yet */
 	uint8_t span_count;    /* ranges in the list of `spans` */
-	uint32_t answer_first; /* of the READ response being sent, its first; FT_PSN_NONE */
+	uint32_t answer_first; /* of the READ being answered, its first; or FT_ANSWER_JOINED */
 	/* another sequence: requests of it in a row, << 24, and the PSN it would go on with; 0: none */
 	uint32_t outside;
 };

@@ -368,19 +368,32 @@ static unsigned draw(uint32_t *state)
 	return *state % 100;
 }
 
-/* READs of four packets, of which `percent` are lost, and nobody asks for them in view: how many are lost, and the estimate. */
-static void lose_responses(unsigned percent, uint64_t *lost, struct ft_loss_estimate *estimate)
+static uint8_t response_at(uint32_t psn, uint32_t packets)
 {
-	static const uint8_t opcodes[] = { RESP_FIRST, RESP_MIDDLE, RESP_MIDDLE, RESP_LAST };
+	uint32_t at = psn % packets;
+
+	if (at == 0)
+		return RESP_FIRST;
+	return at == packets - 1 ? RESP_LAST : RESP_MIDDLE;
+}
+
+/*
+ * READs of `packets` responses, met behind the First of one, of which `percent` are lost, and nobody asks for them in view: how
+ * many are lost, and the estimate.
+ */
+static void lose_responses(unsigned percent, uint32_t packets, uint64_t *lost,
+			   struct ft_loss_estimate *estimate)
+{
 	struct world world = { .ts_ns = 1700000000000000000u };
 	uint32_t state = percent;
 
 	*lost = 0;
 	open_world(&world, false);
-	for (uint32_t psn = 0; psn < 80000; psn++) {
+	for (uint32_t psn = 1; psn < 80000; psn++) {
 		if (draw(&state) >= percent)
-			send(&world, &(struct packet){
-					     .from = 'B', .opcode = opcodes[psn % 4], .psn = psn });
+			send(&world, &(struct packet){ .from = 'B',
+						       .opcode = response_at(psn, packets),
+						       .psn = psn });
 		else
 			++*lost;
 	}
@@ -396,8 +409,10 @@ static void responses_alone_show_how_many_of_them_are_lost(void **state)
 		struct ft_loss_estimate estimate;
 		uint64_t lost;
 
-		lose_responses(percent, &lost, &estimate);
+		lose_responses(percent, 4, &lost, &estimate);
 		assert_in_range(estimate.frames, lost * 92 / 100, lost * 108 / 100);
+		lose_responses(percent, 100000, &lost, &estimate); /* all of one READ */
+		assert_in_range(estimate.frames, lost - 2, lost + 2);
 	}
 }
 
