@@ -87,13 +87,26 @@ static bool ends_unanswered(const struct ft_tracker *tracker, const struct ft_fl
 	       !ft_is_acked(half, newest_request(tracker, half));
 }
 
+/* Its newest answer is a response, and to a request that passed: one that shows that its request is missing closes no space. */
+static bool ends_responding(const struct ft_tracker *tracker, const struct ft_flow *flow)
+{
+	const struct ft_half *half = &flow->half;
+	const struct ft_flow *peer = ft_tracker_peer(tracker, flow);
+	uint32_t last;
+
+	if (peer == NULL || half->answered == FT_PSN_NONE ||
+	    half->answer_next != ft_psn_add(half->answered, 1))
+		return false;
+	last = ft_spans_last(&tracker->spans, &peer->half, FT_SPAN_IMPLIED);
+	return last == 0 ||
+	       ft_psn_add(ft_span_at(&tracker->spans, last)->from,
+			  ft_span_at(&tracker->spans, last)->count) != half->answer_next;
+}
+
 void ft_count_end(const struct ft_tracker *tracker, const struct ft_flow *flow,
 		  struct ft_loss_evidence *evidence)
 {
-	const struct ft_half *half = &flow->half;
-
-	evidence->ends += flow->peer != 0 && half->answered != FT_PSN_NONE &&
-			  half->answer_next == ft_psn_add(half->answered, 1);
+	evidence->ends += ends_responding(tracker, flow);
 	evidence->ends += ends_unanswered(tracker, flow);
 }
 

@@ -461,6 +461,9 @@ static void nothing_would_show_that_the_last_response_is_missing(void **state)
 	assert_int_equal(ends(&world), 1);
 	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_FIRST, .psn = 12 });
 	assert_int_equal(ends(&world), 1);
+	/* nor did it close a space if nobody was seen to ask for it */
+	send(&world, &(struct packet){ .from = 'B', .opcode = RESP_ONLY, .psn = 15 });
+	assert_int_equal(ends(&world), 0);
 	close_world(&world);
 }
 
