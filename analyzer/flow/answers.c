@@ -81,6 +81,19 @@ static bool acknowledges_question(const struct ft_tracker *tracker, const struct
 	       ft_spans_find(&tracker->spans, asked, observed->psn, 1u << FT_SPAN_AWAITED) != 0;
 }
 
+/*
+ * A response that tells whose it is: what was asked for before it was answered, perhaps unseen, as others were that came before
+ * it was known whose they are.
+ */
+static void leave_behind(const struct ft_moment *moment)
+{
+	struct ft_half *half = &moment->flow->half;
+
+	if (moment->operation->role == FT_ROLE_RESPONSE && half->answered != FT_PSN_NONE)
+		half->answered =
+			ft_psn_follow(half->answered, ft_psn_back(moment->observed->psn, 1));
+}
+
 /* The half that asked: known, or found out by this answer. */
 struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
@@ -95,6 +108,7 @@ struct ft_flow *ft_find_requester(struct ft_tracker *tracker, const struct ft_mo
 		ft_unmeet(tracker, &flow->half, &before->half);
 	if (requester != NULL && requester != before) {
 		note_anew(moment, &requester->half);
+		leave_behind(moment);
 		ft_meet(tracker, flow, requester, moment->observed->ts_ns);
 		catch_up(tracker, moment, requester);
 	}

@@ -359,9 +359,21 @@ static void conclude(struct ft_tracker *tracker, const struct ft_moment *moment,
 	ft_settle_ripe(tracker, requester, moment->observed, moment->step);
 }
 
+/*
+ * It is not known yet whose response it is. Had it been lost, the halves would meet later, and let go of it then: others of its READ
+ * or before it would have come unseen. Not so one before which the end of another READ is missing.
+ */
+static bool is_unmet(const struct ft_moment *moment)
+{
+	const struct ft_half *half = &moment->flow->half;
+
+	return moment->flow->peer == 0 && (half->flags & FT_HALF_ANSWERING) == 0 &&
+	       (half->answered != FT_PSN_NONE || (moment->operation->part & FT_PART_LAST) == 0);
+}
+
 void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	bool unmet = moment->flow->peer == 0;
+	bool unmet = is_unmet(moment);
 	struct ft_flow *requester = ft_find_requester(tracker, moment);
 	struct ft_half *half = &moment->flow->half;
 	uint32_t psn = moment->observed->psn, begin = psn;
