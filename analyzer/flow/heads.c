@@ -73,6 +73,7 @@ void ft_begin_near(struct ft_tracker *tracker, const struct ft_moment *moment)
 	uint64_t frame = moment->observed->frame;
 	struct ft_head *head;
 
+	tracker->evidence->begun++;
 	ft_heads_begin(&tracker->heads, sequence, frame);
 	head = ft_heads_find(&tracker->heads, sequence, frame);
 	if (head != NULL)

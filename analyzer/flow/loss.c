@@ -221,6 +221,7 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	for (uint32_t i = 0; i < from->used; i++)
 		add(ft_loss_bin(into, (uint64_t)i << from->shift), &from->bins[i]);
 	into->opened += from->opened;
+	into->begun += from->begun;
 	into->counted += from->counted;
 	into->forgotten += from->forgotten;
 	for (unsigned i = 0; i < FT_LOSS_NEAR; i++)

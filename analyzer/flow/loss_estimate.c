@@ -22,6 +22,12 @@
  */
 static const double near = 1024, tempered = 128, by_again = 512, aligned = 32;
 
+/*
+ * A hole shows with the next frame of its sequence. Where many take turns that is far behind, and of the first turns none shows:
+ * what is near a frame are so many turns at least.
+ */
+static const double turns = 32;
+
 /* A fabric loss is asked for again so many times sooner than what is overdue is given up. */
 static const double patience = 8;
 
@@ -141,6 +147,19 @@ static double frames_in_bin(const struct ft_loss_evidence *evidence, const struc
 	return fmax(1, round((sums->spaces + sums->silent) / fmax(1, evidence->used)));
 }
 
+/*
+ * Frames in which each sequence has one: as many as there are sequences, unless those near the first of their sequence show that
+ * they follow each other sooner.
+ */
+static double frames_in_turn(const struct ft_loss_evidence *evidence)
+{
+	double begun = (double)evidence->begun, soon = 0;
+
+	for (unsigned i = 0; i < FT_LOSS_NEAR; i++)
+		soon += (double)evidence->near[i];
+	return begun * fmin(1, FT_LOSS_NEAR / fmax(1, soon));
+}
+
 static double lost_here(const struct sums *sums, const struct mix *here)
 {
 	double temper = sums->temper;
@@ -156,7 +175,8 @@ static double lost_here(const struct sums *sums, const struct mix *here)
  */
 static double lost_unseen(const struct ft_loss_evidence *evidence, const struct sums *sums)
 {
-	uint32_t width = (uint32_t)fmax(1, near / frames_in_bin(evidence, sums));
+	double frames = fmax(near, turns * frames_in_turn(evidence));
+	uint32_t width = (uint32_t)fmax(1, frames / frames_in_bin(evidence, sums));
 	double temper = sums->temper, lost = 0;
 
 	for (uint32_t i = 0; i < evidence->used; i += width) {

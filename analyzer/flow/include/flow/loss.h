@@ -123,8 +123,9 @@ struct ft_loss_evidence {
 	uint64_t filtered; /* frames that a filter by opcode took: ft_loss_believe_filter() */
 	uint64_t runs;     /* holes in the midst of a message, where none lies .. */
 	uint64_t run_psns; /* .. and their PSNs: how many requests are lost in a row */
-	/* spaces by how many frames of the capture they are behind the first of their sequence */
+	/* spaces by how many frames of the capture they are behind the first of their sequence .. */
 	uint64_t near[FT_LOSS_NEAR];
+	uint64_t begun; /* .. and sequences whose spaces are counted there */
 	/* halves met in the midst of the capture, with a packet that does not end its message .. */
 	uint64_t opened;
 	uint64_t cut;       /* .. or does not begin it: ft_loss_believe_cut() .. */
