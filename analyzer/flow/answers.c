@@ -221,6 +221,7 @@ static void note_ahead(struct ft_tracker *tracker, const struct ft_moment *momen
 		.ts_ns = moment->observed->ts_ns,
 	};
 
+	tracker->evidence->ahead++;
 	if (ft_spans_last(&tracker->spans, half, FT_SPAN_AHEAD) == 0)
 		ft_remember(tracker, requester, &ahead, moment->step);
 }

@@ -174,6 +174,8 @@ static void add_sides(struct ft_loss_evidence *into, const struct ft_loss_eviden
 	into->orphans += from->orphans;
 	into->answers_seen += from->answers_seen;
 	into->ends += from->ends;
+	into->ends_answered += from->ends_answered;
+	into->ahead += from->ahead;
 	into->asking += from->asking;
 	into->acks += from->acks;
 	into->timed += from->timed;

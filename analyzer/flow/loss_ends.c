@@ -27,6 +27,37 @@ static double are_lasting(const struct ft_loss_shown *shown)
 	return fmin(1, fmax(0, (shown->sequence / by_chance - 1) / surely_longer));
 }
 
+/*
+ * Of requests seen, the share that would be lost together with their ACK, beyond chance. Either alone is lost as often as the other:
+ * the one shows by an ACK that comes before anything else behind it, the other by the ACK of a later one. 0 where each is lost for
+ * itself, as often as any frame: then the last requests of halves that are lost alone make up for those that are lost with their ACK.
+ * Nor where fewer than half are: of a READ that follows the answer covers what an ACK would have.
+ */
+static double share_together(const struct ft_loss_evidence *evidence,
+			     const struct ft_loss_shown *shown)
+{
+	double timed = (double)evidence->timed, asking = (double)evidence->asking;
+	double alone = fmax((double)evidence->passed_over / fmax(timed, 1),
+			    (double)evidence->ahead / fmax(asking, 1));
+
+	double together = 1 - alone * (1 + shown->odds) / shown->odds;
+
+	return timed == 0 ? 0 : fmax(0, fmin(together, 4 * together - 2));
+}
+
+double ft_loss_unshown_ends(const struct ft_loss_evidence *evidence, double spaces, double holes)
+{
+	const struct ft_loss_shown shown = {
+		.odds = holes / fmax(spaces, 1),
+		.sequence = (double)evidence->squares / fmax(holes, 1),
+	};
+
+	if (holes <= 0)
+		return 0;
+	return (double)evidence->ends_answered * share_together(evidence, &shown) *
+	       (1 - are_lasting(&shown));
+}
+
 /* If losses last for `mean` frames on average, as long whenever they are met. */
 struct reach {
 	double near;    /* share of frames with which the first of their sequence is lost */

@@ -22,6 +22,13 @@ struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
 				     const struct ft_loss_shown *shown);
 
 /*
+ * Of the last requests of halves, which were answered for, those that nothing would show had they been lost: as many as requests
+ * are lost together with their ACKs. Not where losses last, which ft_loss_over_ends() reckons with. `spaces` and `holes`: frames
+ * in sequences seen, and proved lost.
+ */
+double ft_loss_unshown_ends(const struct ft_loss_evidence *evidence, double spaces, double holes);
+
+/*
  * Whether losses outlast sequences, so that they may have taken whole ones, which leave no trace: many are cut at their
  * beginning; or some are, and nothing is missing within any, so that nothing tells how long losses last. `frames` and `events`
  * are not looked at.

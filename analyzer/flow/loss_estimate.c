@@ -115,7 +115,8 @@ static struct sums add_up(const struct ft_loss_evidence *evidence)
 	double spaces = fmax(all.spaces, 1);
 	double models = (double)evidence->models * spaces / (spaces + all.silent);
 	double aside = fmin((double)evidence->aside + models, spaces / 2);
-	double ends = fmin((double)evidence->ends, spaces / 2);
+	double unshown = ft_loss_unshown_ends(evidence, spaces, all.holes);
+	double ends = fmin((double)evidence->ends + unshown, spaces / 2);
 	double more = lost_by_fabric(evidence, &all) - aside - ends;
 	struct sums sums = { .stood = 1 + more / spaces };
 	double again = 0;

@@ -78,13 +78,18 @@ static uint32_t newest_request(const struct ft_tracker *tracker, const struct ft
 	return ft_psn_back(half->next_psn, 1);
 }
 
-/* The newest packet that closed a space is a request that nobody has answered for. */
-static bool ends_unanswered(const struct ft_tracker *tracker, const struct ft_flow *flow)
+/* The newest packet that closed a space may be a request: one that somebody has answered for, or nobody. */
+static void count_last_request(const struct ft_tracker *tracker, const struct ft_flow *flow,
+			       struct ft_loss_evidence *evidence)
 {
 	const struct ft_half *half = &flow->half;
+	bool answered;
 
-	return flow->packets > 1 && half->next_psn != FT_PSN_NONE && half->service != FT_UC &&
-	       !ft_is_acked(half, newest_request(tracker, half));
+	if (flow->packets <= 1 || half->next_psn == FT_PSN_NONE || half->service == FT_UC)
+		return;
+	answered = ft_is_acked(half, newest_request(tracker, half));
+	evidence->ends += !answered;
+	evidence->ends_answered += answered;
 }
 
 /* Its newest answer is a response, and to a request that passed: one that shows that its request is missing closes no space. */
@@ -107,7 +112,7 @@ void ft_count_end(const struct ft_tracker *tracker, const struct ft_flow *flow,
 		  struct ft_loss_evidence *evidence)
 {
 	evidence->ends += ends_responding(tracker, flow);
-	evidence->ends += ends_unanswered(tracker, flow);
+	count_last_request(tracker, flow, evidence);
 }
 
 /*

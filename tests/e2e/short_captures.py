@@ -10,7 +10,7 @@ import roce
 from harness import DATA, WithFolder, fabtap, main
 from pcapfile import read_pcap, write_pcap
 
-WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST = 0x06, 0x07, 0x08
+WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY = 0x06, 0x07, 0x08, 0x0a
 READ_REQUEST, RESPONSE_FIRST, RESPONSE_MIDDLE, RESPONSE_LAST = 0x0c, 0x0d, 0x0e, 0x0f
 START_NS, MTU = pipelined.START_NS, 256
 
@@ -36,6 +36,32 @@ def reads_in_turns(rng, halves, turns, packets):
             above = b"" if opcode == RESPONSE_MIDDLE else struct.pack(">I", roce.ACK << 24 | turn // packets + 1)
             frames.append(back.packet(opcode, psn, above, bytes(MTU)))
     return [(START_NS + i * 1000, frame, False) for i, frame in enumerate(frames)]
+
+
+def writes_in_turns(rng, halves, writes):
+    """So many queue pairs, each of which sends so few writes of one packet, one at a time, and gets its acknowledgement."""
+    pairs = [(roce.Half("10.0.0.%d" % (i % 200 + 1), "10.1.0.%d" % (i % 200 + 1), 0x1000 + i, port=0xc000 + i,
+                        psn=rng.getrandbits(24)),
+              roce.Half("10.1.0.%d" % (i % 200 + 1), "10.0.0.%d" % (i % 200 + 1), 0x8000 + i, port=0xc000 + i))
+             for i in range(halves)]
+    frames = []
+    for turn in range(writes):
+        for there, back in pairs:
+            psn = there.psn + turn & 0xffffff
+            frames.append(there.packet(WRITE_ONLY, psn, struct.pack(">QII", 0x7f0000001000, 0x1234, MTU), bytes(MTU), ask=True))
+            frames.append(back.packet(roce.ACKNOWLEDGE, psn, struct.pack(">I", roce.ACK << 24 | turn + 1)))
+    return [(START_NS + i * 1000, frame, False) for i, frame in enumerate(frames)]
+
+
+def lose_runs(rng, frames, share, length):
+    kept, left = [], 0
+    for frame in frames:
+        if left == 0 and rng.random() < share / (length * (1 - share)):
+            left = length
+        if left == 0:
+            kept.append(frame)
+        left -= left != 0
+    return kept
 
 
 class ShortCaptures(WithFolder):
@@ -87,6 +113,16 @@ class ShortCaptures(WithFolder):
                     self.assertTrue(lost["low"] <= truth <= lost["high"], (truth, lost))
             with self.subTest(packets=packets):
                 self.assertLess(abs(sums[1] - sums[0]), sums[0] * 0.015)
+
+    def test_writes_lost_together_with_their_acknowledgements(self):
+        """Nothing shows that the last ones of a half are missing."""
+        rng, sums = random.Random(3), [0, 0]
+        frames = writes_in_turns(rng, 400, 6)
+        self.assertEqual(self.audit(frames)["coverage"]["frames_lost"]["estimate"], 0)
+        for _ in range(6):
+            kept = lose_runs(rng, frames, 0.3, 10)
+            sums = [sums[0] + len(frames) - len(kept), sums[1] + self.audit(kept)["coverage"]["frames_lost"]["estimate"]]
+        self.assertLess(abs(sums[1] - sums[0]), sums[0] * 0.1)
 
     def test_responses_lost_all_along_are_estimated(self):
         for seed in range(4):

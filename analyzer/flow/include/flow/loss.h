@@ -95,10 +95,13 @@ struct ft_loss_evidence {
 	uint64_t answers_seen; /* responses that closed a space .. */
 	/* .. and those that no other answer is behind, nor one to the last requests: their loss would not show */
 	uint64_t ends;
+	uint64_t
+		ends_answered; /* halves whose newest request was answered for: lost with the answer it would not show */
 	uint64_t asking;      /* requests seen that ask for an ACK .. */
 	uint64_t acks;        /* .. and ACKs seen */
 	uint64_t timed;       /* requests that an ACK covered, one of a half at a time .. */
 	uint64_t passed_over; /* .. and those of which it was the ACK of a later one */
+	uint64_t ahead;       /* ACKs of what had not been requested yet, in view */
 	uint64_t replies;     /* of the silent ones, those that answer: they, and responses */
 	uint64_t reads[FT_LOSS_VAGUE + 1]; /* READs and ATOMICs seen, by the PSNs that they take */
 	uint64_t vague[FT_LOSS_VAGUE + 1]; /* holes in which such may lie, by their PSNs .. */

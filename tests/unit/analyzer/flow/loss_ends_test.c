@@ -64,9 +64,49 @@ static void what_shows_is_shorter_than_what_does_not(void **state)
 		    1.02 * 100 * (1 / ((1 - near) * (1 - near)) - 1));
 }
 
+/*
+ * 100 halves end with a request that was acknowledged, and a fifth of all requests is lost. Were it all the same whether the
+ * ACK of a request is lost, a fifth of those seen would lack theirs.
+ */
+static void what_is_lost_with_its_ack_does_not_show_at_the_end(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t timed, passed_over, ahead;
+		unsigned sequence; /* frames that a typical one of the holes was lost with */
+		double wanted;
+	} cases[] = {
+		{ "none is lost alone", 1000, 0, 0, 1, 100 },
+		{ "an ACK alone, a tenth as often", 1000, 20, 0, 1, 90 },
+		{ "a request alone, a tenth as often", 1000, 0, 20, 1, 90 },
+		{ "half of them alone", 1000, 100, 0, 1, 0 },
+		{ "each for itself", 1000, 200, 160, 1, 0 },
+		{ "more ACKs than requests", 1000, 500, 0, 1, 0 },
+		{ "no ACK is known to be for a request", 0, 0, 0, 1, 0 },
+		{ "losses that last", 1000, 0, 0, 3, 0 },
+	};
+	static struct ft_loss_evidence evidence;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		double ends;
+
+		evidence = (struct ft_loss_evidence){ .ends_answered = 100,
+						      .asking = 1000,
+						      .timed = cases[i].timed,
+						      .passed_over = cases[i].passed_over,
+						      .ahead = cases[i].ahead,
+						      .squares = 100 * cases[i].sequence };
+		ends = ft_loss_unshown_ends(&evidence, 400, 100);
+		if (ends < cases[i].wanted - 1e-6 || ends > cases[i].wanted + 1e-6)
+			fail_msg("%s: %f, not %f", cases[i].what, ends, cases[i].wanted);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_lost_with_its_ack_does_not_show_at_the_end),
 		cmocka_unit_test(as_much_is_hidden_as_lies_near_to_ends),
 		cmocka_unit_test(what_shows_is_shorter_than_what_does_not),
 	};
