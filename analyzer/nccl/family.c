@@ -116,9 +116,9 @@ static void tell_versions(struct ft_nccl_followed *followed, enum ft_nccl_family
 	struct ft_nccl_connection *model = &followed->model;
 
 	ft_nccl_versions_narrow(followed, spans[family].first, spans[family].last);
-	if (family == FT_NCCL_C && model->fifo.slots == 64)
+	if (family == FT_NCCL_C && followed->slot_bytes == 0 && model->fifo.slots == 64)
 		ft_nccl_versions_narrow(followed, 21207, 21806);
-	if (family == FT_NCCL_C && model->fifo.slots == 256)
+	if (family == FT_NCCL_C && followed->slot_bytes == 0 && model->fifo.slots == 256)
 		ft_nccl_versions_narrow(followed, 21901, 21904);
 	if (family == FT_NCCL_E && model->imm_order == FT_NCCL_ORDER_LITTLE)
 		ft_nccl_versions_narrow(followed, 22403, 22809);
