@@ -129,7 +129,8 @@ static unsigned pass_quiet(struct ft_engine *engine, const struct ft_batch *batc
 /* Quiet packets that the follower of NCCL is to see. */
 static bool has_framed(const struct ft_engine *engine, const struct ft_batch *batch)
 {
-	return batch->framed != 0 || (batch->strange != 0 && engine->framing->awake);
+	return engine->framing != NULL &&
+	       (batch->framed != 0 || (batch->strange != 0 && engine->framing->awake));
 }
 
 /* The last step, in the order of the capture. */
