@@ -131,6 +131,8 @@ void ft_records_find(struct ft_worker *worker, struct ft_item *item, struct ft_r
 		flow = ft_flow_find_or_create(worker->flows, &item->flow_key, item->hash, ts_ns);
 		item->record = ft_flow_number(worker->flows, flow);
 	}
+	if (worker->details == NULL && flow->last_ns != 0 && is_silent(worker, flow, ts_ns))
+		ft_flow_renew(worker->flows, flow, ts_ns);
 	records->whole = records->part = flow;
 	records->changed = records->unsure = false;
 	if (is_silent(worker, flow, ts_ns) ||

@@ -355,22 +355,12 @@ static uint32_t take_record(struct ft_flow_table *table, uint64_t now_ns)
 	return record;
 }
 
-/* Kept apart from the look-up, which every frame does. `at`: where the key was not found. */
-__attribute__((noinline)) static struct ft_flow *create_at(struct ft_flow_table *table, uint32_t at,
-							   const struct ft_flow_key *key,
-							   uint32_t hash, uint64_t ts_ns)
+/* A half-connection of which nothing was seen yet. */
+static struct ft_flow *begin(struct ft_flow_table *table, uint32_t record,
+			     const struct ft_flow_key *key, uint64_t ts_ns)
 {
-	const struct slot *slots = table->slots;
-	uint32_t used = table->used, record;
-	struct ft_flow *flow;
+	struct ft_flow *flow = &table->records[record];
 
-	if (table->created++ == 0)
-		table->first_ns = ts_ns;
-	record = take_record(table, ts_ns);
-	if (table->used == used || table->slots != slots) /* slots have moved */
-		at = find_slot(table, key, hash);
-	table->slots[at] = (struct slot){ .tag = hash, .record = record + 1 };
-	flow = &table->records[record];
 	*flow = (struct ft_flow){
 		.key = *key,
 		.last_ns = ts_ns,
@@ -391,6 +381,23 @@ __attribute__((noinline)) static struct ft_flow *create_at(struct ft_flow_table 
 	return flow;
 }
 
+/* Kept apart from the look-up, which every frame does. `at`: where the key was not found. */
+__attribute__((noinline)) static struct ft_flow *create_at(struct ft_flow_table *table, uint32_t at,
+							   const struct ft_flow_key *key,
+							   uint32_t hash, uint64_t ts_ns)
+{
+	const struct slot *slots = table->slots;
+	uint32_t used = table->used, record;
+
+	if (table->created++ == 0)
+		table->first_ns = ts_ns;
+	record = take_record(table, ts_ns);
+	if (table->used == used || table->slots != slots) /* slots have moved */
+		at = find_slot(table, key, hash);
+	table->slots[at] = (struct slot){ .tag = hash, .record = record + 1 };
+	return begin(table, record, key, ts_ns);
+}
+
 struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct ft_flow_key *key,
 				       uint32_t hash, uint64_t ts_ns)
 {
@@ -398,6 +405,17 @@ struct ft_flow *ft_flow_find_or_create(struct ft_flow_table *table, const struct
 	uint32_t record = table->slots[at].record;
 
 	return record != 0 ? &table->records[record - 1] : create_at(table, at, key, hash, ts_ns);
+}
+
+void ft_flow_renew(struct ft_flow_table *table, struct ft_flow *flow, uint64_t ts_ns)
+{
+	const struct ft_flow_key key = flow->key;
+
+	if (table->evicted_told != NULL)
+		table->evicted_told(table->evicted_context, flow);
+	table->created++;
+	table->expired++;
+	begin(table, (uint32_t)(flow - table->records), &key, ts_ns);
 }
 
 uint32_t ft_flow_number(const struct ft_flow_table *table, const struct ft_flow *flow)

@@ -1,6 +1,7 @@
 """A flow table that is too small: what is still found, and what the report may say (docs/coverage.md)."""
 
 import json
+import random
 
 import roce
 from harness import COMPLIANT, NOT_EVIDENCED, VIOLATED, WithFolder, fabtap, main
@@ -67,6 +68,22 @@ class SmallTable(WithFolder):
             status, document = self.audit(path, kind, records)
             self.assertEqual((status, document["coverage"]["enough"]), (COMPLIANT, True), (kind, records))
             self.assertNotIn("forgotten", document["because"])
+
+    def test_what_comes_back_after_long_is_the_same_for_every_number_of_workers(self):
+        """In a day of half-connections that come, fall silent for up to twenty minutes and seldom come back."""
+        rng, now, frames = random.Random(1), START, []
+        halves = [roce.Half("10.0.0.%d" % rng.randrange(1, 30), "10.0.1.%d" % rng.randrange(1, 30), 0x100 + number, pkey=BASE)
+                  for number in range(600)]
+        for turn in range(2400):
+            now += rng.randrange(1, 72) * 10**9
+            half = halves[min(turn // 4 + rng.randrange(4), 599) if rng.random() < 0.8 else rng.randrange(min(turn // 4 + 1, 600))]
+            frames += [(now + 1000 * i, half.write(size=8)) for i in range(rng.choice((1, 12)))]
+        path = roce.capture(self.folder / "day.pcap", frames)
+        one, *others = [fabtap("audit", "--json", "-m", self.folder / "partitions.json", "--workers", workers, path).out
+                        for workers in (1, 2, 3, 4)]
+        self.assertGreater(json.loads(one)["coverage"]["one_sided"], 100)
+        for document in others:
+            self.assertEqual(document, one)
 
 
 if __name__ == "__main__":

@@ -225,6 +225,12 @@ struct ft_flow *ft_flow_at(const struct ft_flow_table *table, uint32_t number);
 void ft_flow_expire_after(struct ft_flow_table *table, uint64_t timeout_ns);
 
 /*
+ * A half-connection that comes back after so long: the record expires now, unless it did before, and begins anew in its place. So
+ * it makes no difference whether another half-connection took the room in between.
+ */
+void ft_flow_renew(struct ft_flow_table *table, struct ft_flow *flow, uint64_t ts_ns);
+
+/*
  * Told of a record that is about to be evicted or to expire, as it still is; records may be looked up meanwhile, but
  * none made.
  */
