@@ -143,8 +143,8 @@ struct ft_nccl_straight {
 	uint32_t frames;      /* upper half of all their numbers */
 	uint32_t packets;     /* clear-to-sends, and of data, as far as they are shown */
 	uint32_t cts_psn;     /* of the next clear-to-send */
-	uint32_t
-		turns; /* how often it went back to the general way, after which its ends may be others */
+	/* how often it went back to the general way, after which its ends may be others */
+	uint32_t turns;
 	uint64_t newest; /* message asked for */
 	union {          /* message k in place k & mask */
 		struct ft_nccl_straight_message *messages;

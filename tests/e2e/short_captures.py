@@ -20,12 +20,16 @@ def part(opcodes, at, of):
     return first if at == 0 else last if at == of - 1 else middle
 
 
+def queue_pairs(number, psn):
+    """The two halves of a connection, of which one asks from this PSN on."""
+    there, back = "10.0.0.%d" % (number % 200 + 1), "10.1.0.%d" % (number % 200 + 1)
+    return (roce.Half(there, back, 0x1000 + number, port=0xc000 + number, psn=psn),
+            roce.Half(back, there, 0x8000 + number, port=0xc000 + number))
+
+
 def reads_in_turns(rng, halves, turns, packets):
     """So many queue pairs each get a response at a time, to READs of so many, and were met somewhere in one."""
-    pairs = [(roce.Half("10.0.0.%d" % (i % 200 + 1), "10.1.0.%d" % (i % 200 + 1), 0x1000 + i, port=0xc000 + i,
-                        psn=rng.getrandbits(24)),
-              roce.Half("10.1.0.%d" % (i % 200 + 1), "10.0.0.%d" % (i % 200 + 1), 0x8000 + i, port=0xc000 + i),
-              rng.randrange(packets)) for i in range(halves)]
+    pairs = [(*queue_pairs(i, rng.getrandbits(24)), rng.randrange(packets)) for i in range(halves)]
     frames = []
     for turn in range(turns):
         for there, back, first in pairs:
@@ -40,10 +44,7 @@ def reads_in_turns(rng, halves, turns, packets):
 
 def writes_in_turns(rng, halves, writes):
     """So many queue pairs, each of which sends so few writes of one packet, one at a time, and gets its acknowledgement."""
-    pairs = [(roce.Half("10.0.0.%d" % (i % 200 + 1), "10.1.0.%d" % (i % 200 + 1), 0x1000 + i, port=0xc000 + i,
-                        psn=rng.getrandbits(24)),
-              roce.Half("10.1.0.%d" % (i % 200 + 1), "10.0.0.%d" % (i % 200 + 1), 0x8000 + i, port=0xc000 + i))
-             for i in range(halves)]
+    pairs = [queue_pairs(i, rng.getrandbits(24)) for i in range(halves)]
     frames = []
     for turn in range(writes):
         for there, back in pairs:
@@ -83,9 +84,7 @@ class ShortCaptures(WithFolder):
     def test_one_in_which_many_queue_pairs_take_turns_is_whole_though_it_begins_amid_their_messages(self):
         """A thousand send writes of 16 packets, a packet at a time, and most were met in the midst of one."""
         rng, frames = random.Random(1), []
-        halves = [(roce.Half("10.0.0.%d" % (i % 200 + 1), "10.1.0.%d" % (i % 200 + 1), 0x1000 + i, port=0xc000 + i, psn=i * 1000),
-                   roce.Half("10.1.0.%d" % (i % 200 + 1), "10.0.0.%d" % (i % 200 + 1), 0x8000 + i, port=0xc000 + i),
-                   rng.randrange(16)) for i in range(1000)]
+        halves = [(*queue_pairs(i, i * 1000), rng.randrange(16)) for i in range(1000)]
         for turn in range(5):
             for there, back, first in halves:
                 at, psn = (first + turn) % 16, there.psn + turn

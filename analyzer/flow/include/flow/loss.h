@@ -95,8 +95,8 @@ struct ft_loss_evidence {
 	uint64_t answers_seen; /* responses that closed a space .. */
 	/* .. and those that no other answer is behind, nor one to the last requests: their loss would not show */
 	uint64_t ends;
-	uint64_t
-		ends_answered; /* halves whose newest request was answered for: lost with the answer it would not show */
+	/* halves whose newest request was answered for: had it been lost with the answer, it would not show */
+	uint64_t ends_answered;
 	uint64_t asking;      /* requests seen that ask for an ACK .. */
 	uint64_t acks;        /* .. and ACKs seen */
 	uint64_t timed;       /* requests that an ACK covered, one of a half at a time .. */
@@ -115,10 +115,10 @@ struct ft_loss_evidence {
 	uint64_t joined;    /* READs seen to begin right where the one before was seen to end .. */
 	uint64_t
 		apart; /* .. and behind that, where other requests may lie between, or responses lost */
-	uint64_t
-		hollow; /* messages of which all is missing but First and Last, long ones times 5 .. */
-	uint64_t
-		torn; /* .. and holes with a Middle next to them, or cut by what was answered for */
+	/* messages of which all is missing but First and Last, long ones times 5 .. */
+	uint64_t hollow;
+	/* .. and holes with a Middle next to them, or cut by what was answered for */
+	uint64_t torn;
 	/* of FT_LOSS_MIDDLES, responses; and requests that were not answered for yet .. */
 	uint64_t middles_answers, middles_unanswered;
 	/* .. and `squares` and those of FT_LOSS_REQUESTS and FT_LOSS_RESPONSES, without them */
