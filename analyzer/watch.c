@@ -36,9 +36,10 @@ static void follow_peer(const struct ft_worker *worker, const struct ft_item *it
 {
 	struct ft_flow *peer = flow->peer != 0 ? ft_flow_at(worker->flows, flow->peer) : NULL;
 
-	if (peer == NULL || peer->watched > FT_WATCH_FOLLOWED || !is_cts(worker, item))
+	if (peer == NULL || !is_cts(worker, item))
 		return;
-	peer->watched = FT_WATCH_FOLLOWED;
+	if (peer->watched < FT_WATCH_FOLLOWED)
+		peer->watched = FT_WATCH_FOLLOWED;
 	flow->watched++;
 }
 

@@ -5,16 +5,17 @@
 
 /*
  * Which packets the follower of NCCL is shown when it is not shown all (FT_ENGINE_NCCL_WATCH): between hosts where
- * clear-to-sends were seen, where all that is written begins and ends, and acknowledgments, but few of those of data once
- * it has been asked for a few times; elsewhere the first few writes of each half-connection, because they may be somebody
- * else's to what NCCL uses. Depends on nothing but the address pair, so that the number of workers changes nothing.
+ * clear-to-sends were seen, where all that is written begins and ends, and acknowledgments, but few of them once a
+ * half-connection has asked for data, or acknowledged, often enough; elsewhere the first few writes of each half-connection,
+ * because they may be somebody else's to what NCCL uses. Depends on nothing but the address pair, so that the number of
+ * workers changes nothing.
  */
 
 /* ft_flow.watched: writes that were shown, up to FT_WATCH_TRIES; or one of these. */
 enum {
 	FT_WATCH_TRIES = 4,
 	FT_WATCH_IDLE = FT_WATCH_TRIES, /* shown now and then, because queue pairs are used anew */
-	FT_WATCH_FOLLOWED, /* plus clear-to-sends of its own while its other half was, too */
+	FT_WATCH_FOLLOWED, /* plus clear-to-sends of its own, its other half being known; and one for every eight ACKs */
 	FT_WATCH_ASKING = FT_WATCH_FOLLOWED + 16, /* by then the order of ACKs is known */
 	FT_WATCH_AGAIN = 64,                      /* PSNs between looks */
 	FT_WATCH_YOUNG = 64, /* packets of a half-connection: until then each ACK is worth a look */
@@ -87,6 +88,7 @@ static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, stru
 	} else if (opcode == 0x0a) {
 		ft_watch_learn(worker, item, flow);
 	} else {
+		flow->watched += (uint8_t)(opcode == FT_WATCH_ACK && ft_watch_is_sample(psn));
 		ft_watch_mark(worker, item,
 			      ft_watch_is_among(FT_WATCH_WRITES | 1u << FT_WATCH_ACK, opcode));
 	}
