@@ -143,8 +143,8 @@ static int account_for(void *context, const struct ft_source *source, const stru
 
 	if (seen && batch->loud == 0 && !has_framed(engine, batch))
 		return 0;
-	if (engine->framing != NULL)
-		ft_framing_reuse(engine->framing, reused_by(engine->workers[0]));
+	if (engine->framing != NULL && batch->count != 0)
+		ft_framing_reuse(engine->framing, reused_by(engine->workers[0]), batch);
 	if (batch->framed != 0)
 		ft_framing_prefetch(engine->framing, batch);
 	while (error == 0) {

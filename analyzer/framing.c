@@ -209,14 +209,13 @@ static int look_closely(struct ft_framing *framing, const struct ft_item *item)
 	return keep_evidence(framing, item);
 }
 
-/* Not marked, or just what its connection expects: there is a connection then, and `awake` is set. */
+/* A stranger before there is NCCL, or just what its connection expects: there is one then, and `awake` is set. */
 static inline bool is_expected(const struct ft_framing *framing, const struct ft_item *item,
 			       uint32_t number)
 {
 	const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item, number, framing->since);
 
-	if ((item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_SHOWN &&
-	    (item->framing == FT_FRAMING_NONE || !framing->awake))
+	if (!framing->awake && (item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_SHOWN)
 		return true;
 	return !is_apart(framing, item->observed.vlan) &&
 	       ft_nccl_follower_glance(framing->follower, &glimpse);
@@ -279,11 +278,15 @@ static uint64_t marks_from(uint64_t framed, unsigned at, unsigned count)
 	return count < 64 ? marks & ((UINT64_C(1) << count) - 1) : marks;
 }
 
-void ft_framing_reuse(struct ft_framing *framing, uint64_t reused)
+void ft_framing_reuse(struct ft_framing *framing, uint64_t reused, const struct ft_batch *batch)
 {
-	bool is_same = framing->reused == reused;
+	const struct ft_item *items = batch->items;
+	uint32_t lap = (uint32_t)(items[0].frame->number >> 32);
+	uint32_t last_lap = (uint32_t)(items[batch->count - 1].frame->number >> 32);
+	bool is_same = framing->reused == reused && framing->lap == lap && lap == last_lap;
 
 	framing->reused = reused;
+	framing->lap = last_lap;
 	framing->renewals += is_same ? 0 : 1;
 	framing->since = framing->one_table && is_same ? framing->renewals : 0;
 }

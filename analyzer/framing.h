@@ -59,6 +59,7 @@ struct ft_framing {
 	bool one_table;    /* of half-connections: one worker has them all */
 	uint32_t renewals; /* batches in which other half-connections took records of it, and 1 */
 	uint64_t reused;   /* of these records, by all batches */
+	uint32_t lap;      /* upper half of the newest frame's number */
 	uint32_t since; /* of quiet and steady items of the batch at hand: struct ft_nccl_glimpse */
 	bool chosen;    /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
 	bool has_apart;
@@ -82,8 +83,8 @@ void ft_framing_keep_evidence(struct ft_framing *framing, struct ft_pcapng_write
 /* ft_framing_shown() will be asked: no packet goes past it the short way. */
 void ft_framing_show_all(struct ft_framing *framing);
 
-/* Before items of a batch: of how many half-connections others took the record, this batch included. */
-void ft_framing_reuse(struct ft_framing *framing, uint64_t reused);
+/* Before items of a batch, which is not empty: of how many half-connections others took the record, this batch included. */
+void ft_framing_reuse(struct ft_framing *framing, uint64_t reused, const struct ft_batch *batch);
 
 /* Fetch from memory what is known of the connections of a batch's first 64 items, as far as it is to see these. */
 void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch);

@@ -13,8 +13,8 @@ bool ft_item_seen(const struct ft_item *item, const struct ft_decode_config *con
 		  struct ft_packet *packet, struct ft_nccl_seen *seen);
 
 /*
- * The short way to the same follower, of a usual item: it and its frame must live on. `number`, `since`: as in struct
- * ft_nccl_glimpse, the latter of quiet and steady items of one table.
+ * The short way to the same follower, of an item that is quiet or steady: it and its frame must live on. `number`, `since`:
+ * as in struct ft_nccl_glimpse.
  */
 static inline struct ft_nccl_glimpse ft_item_glimpse(const struct ft_item *item, uint32_t number,
 						     uint32_t since)
@@ -22,7 +22,7 @@ static inline struct ft_nccl_glimpse ft_item_glimpse(const struct ft_item *item,
 	return (struct ft_nccl_glimpse){
 		.key = &item->flow_key,
 		.number = number,
-		.since = item->quiet || (item->framing & FT_FRAMING_STEADY) != 0 ? since : 0,
+		.since = since,
 		.observed = &item->observed,
 		.frame = item->frame,
 	};

@@ -319,10 +319,6 @@ static const struct ft_nccl_straight_message *under_way(const struct ft_nccl_str
 uintptr_t ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
 				const struct ft_nccl_glimpse *glimpse)
 {
-	const struct ft_observed *observed = glimpse->observed;
-
-	if ((observed->pkey & 0x7fff) == 0 || observed->frame >> 32 != straight->frames)
-		return 0;
 	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
 		return ft_nccl_straight_take_lane(straight, place, glimpse);
 	if (ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER)

@@ -95,6 +95,8 @@ static void show(struct world *world, const struct packet *packet)
 	uint32_t number = is_alone ? number_of(&world->numbers, packet)
 				   : seen.dest_qp & 1; /* many are alike */
 
+	if (is_alone && (uint32_t)world->frame == 0)
+		world->numbers.since++; /* the upper half of its number is another one */
 	ft_nccl_connections_see(world->general.connections, &seen, NULL);
 	ft_nccl_connections_prefetch(world->straight.connections, number);
 	if (!goes_straight(world->straight.connections, &seen, number, world->numbers.since))

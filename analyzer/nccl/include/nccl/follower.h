@@ -108,7 +108,10 @@ struct ft_nccl_glimpse {
 	const struct ft_flow_key *key; /* where it comes from and goes to */
 	/* any number that tells its half-connection from most others; small ones in a row stay in the cache */
 	uint32_t number;
-	/* of two packets of one number with the same other than 0 here, both are of one half-connection; it only grows */
+	/*
+	 * Of two packets of one number with the same other than 0 here, both are of one half-connection, have the same P_Key
+	 * but for its highest bit, and their frames' numbers the same upper half; it only grows.
+	 */
 	uint32_t since;
 	const struct ft_observed *observed;
 	const struct ft_frame *frame; /* of the usual form, see decode/brief.h */
