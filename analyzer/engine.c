@@ -118,6 +118,8 @@ static uint64_t reused_by(const struct ft_worker *worker)
 static unsigned pass_quiet(struct ft_engine *engine, const struct ft_batch *batch, unsigned from,
 			   bool seen)
 {
+	if (seen && batch->loud == 0)
+		return batch->count;
 	if (!seen)
 		return from +
 		       ft_account_quiet(&engine->account, &batch->items[from], batch->count - from);
