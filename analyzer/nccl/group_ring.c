@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group_lanes.h"
+
 /* Who each member sends to, if it is one other for all its connections. */
 static bool successors(const struct ft_nccl_edges *edges, uint32_t *next)
 {
@@ -57,75 +59,37 @@ int ft_nccl_members_ring(const struct ft_nccl_edges *edges, uint32_t **ring)
 	return error;
 }
 
-struct lane {
-	const struct ft_nccl_connection *connection;
-	uint32_t at;
-	uint32_t place; /* of its sender in the ring */
-	uint64_t made;  /* when, by set-up or queue pair */
-};
-
 static int compare(const void *a, const void *b)
 {
-	const struct lane *left = a, *right = b;
+	const struct ft_nccl_lane *left = a, *right = b;
 
-	if (left->place != right->place)
-		return left->place < right->place ? -1 : 1;
+	if (left->from != right->from)
+		return left->from < right->from ? -1 : 1;
 	return (left->made > right->made) - (left->made < right->made);
 }
 
-static bool same_devices(const struct lane *a, const struct lane *b)
-{
-	return memcmp(&a->connection->sender.places[0], &b->connection->sender.places[0],
-		      sizeof(struct ft_nccl_place)) == 0 &&
-	       memcmp(&a->connection->receiver.places[0], &b->connection->receiver.places[0],
-		      sizeof(struct ft_nccl_place)) == 0;
-}
-
-/* Of two between the same neighbours: both sides made the first one first. */
-static bool in_order(const struct lane *a, const struct lane *b, bool by_setup)
-{
-	if (by_setup)
-		return a->made < b->made;
-	return a->connection->qp_count > 0 && b->connection->qp_count > 0 && same_devices(a, b) &&
-	       a->made < b->made &&
-	       a->connection->receiver.qpns[0] < b->connection->receiver.qpns[0];
-}
-
-static bool has_setups(const struct ft_nccl_edges *edges)
-{
-	for (size_t i = 0; i < edges->count; i++)
-		if (!edges->connections[edges->at[i]]->has_tcp)
-			return false;
-	return true;
-}
-
 static void place_lanes(const struct ft_nccl_edges *edges, const uint32_t *ring, bool by_setup,
-			uint32_t *place, struct lane *lanes)
+			uint32_t *place, struct ft_nccl_lane *lanes)
 {
 	for (uint32_t i = 0; i < edges->member_count; i++)
 		place[ring[i]] = i;
 	for (size_t i = 0; i < edges->count; i++) {
-		const struct ft_nccl_connection *connection = edges->connections[edges->at[i]];
-
-		lanes[i] = (struct lane){
-			.connection = connection,
-			.at = edges->at[i],
-			.place = place[edges->members->sender[edges->at[i]] - edges->first],
-			.made = by_setup ? connection->tcp_frames[0] : connection->sender.qpns[0],
-		};
+		lanes[i] = ft_nccl_lane_of(edges, i, by_setup);
+		lanes[i].from = place[edges->members->sender[edges->at[i]] - edges->first];
 	}
 	qsort(lanes, edges->count, sizeof *lanes, compare);
 }
 
-static int number(struct ft_nccl_edges *edges, const struct lane *lanes, bool by_setup)
+static int number(struct ft_nccl_edges *edges, const struct ft_nccl_lane *lanes, bool by_setup)
 {
 	const size_t channels = edges->count / edges->member_count;
 
 	if (edges->count % edges->member_count != 0)
 		return 0;
 	for (size_t i = 0; i < edges->count; i++)
-		if (lanes[i].place != i / channels ||
-		    (i % channels > 0 && !in_order(&lanes[i - 1], &lanes[i], by_setup)))
+		if (lanes[i].from != i / channels ||
+		    (i % channels > 0 &&
+		     !ft_nccl_lanes_are_in_order(&lanes[i - 1], &lanes[i], by_setup)))
 			return 0;
 	for (size_t i = 0; i < edges->count; i++)
 		edges->at[i % channels * edges->member_count + i / channels] = lanes[i].at;
@@ -135,8 +99,8 @@ static int number(struct ft_nccl_edges *edges, const struct lane *lanes, bool by
 int ft_nccl_members_channels(struct ft_nccl_edges *edges, const uint32_t *ring)
 {
 	uint32_t *place = calloc(edges->member_count + 1, sizeof *place);
-	struct lane *lanes = calloc(edges->count + 1, sizeof *lanes);
-	const bool by_setup = has_setups(edges);
+	struct ft_nccl_lane *lanes = calloc(edges->count + 1, sizeof *lanes);
+	const bool by_setup = ft_nccl_lanes_have_setups(edges);
 	int channels = -ENOMEM;
 
 	if (place != NULL && lanes != NULL) {

@@ -6,6 +6,7 @@
 
 #include "group_members.h"
 #include "group_ring.h"
+#include "group_tree.h"
 #include "operations.h"
 
 /* What a report of groups points to. */
@@ -13,8 +14,10 @@ struct memory {
 	struct ft_nccl_members members;
 	struct ft_nccl_communicator *communicators;
 	struct ft_nccl_channel *channels; /* at most one for each connection */
-	uint32_t *ids;    /* of each connection twice: of communicators, of channels */
-	uint32_t **rings; /* by communicator; NULL: none */
+	uint32_t *ids;               /* of each connection twice: of communicators, of channels */
+	uint32_t **rings;            /* by communicator; NULL: none */
+	struct ft_nccl_trees *trees; /* likewise */
+	struct ft_nccl_tracks tracks;
 	struct ft_nccl_collective *collectives;
 };
 
@@ -55,6 +58,17 @@ static void add_channels(struct maker *maker, struct ft_nccl_communicator *commu
 	}
 }
 
+static int add_trees(const struct maker *maker, struct ft_nccl_communicator *communicator,
+		     const struct ft_nccl_edges *edges)
+{
+	struct ft_nccl_trees *trees = &maker->memory->trees[communicator->communicator];
+	int error = ft_nccl_members_trees(trees, edges, &maker->memory->tracks);
+
+	communicator->trees = trees->at;
+	communicator->tree_count = trees->count;
+	return error;
+}
+
 static int add_communicator(struct maker *maker, struct ft_nccl_edges *edges, uint32_t id)
 {
 	struct ft_nccl_communicator *communicator = &maker->memory->communicators[id];
@@ -71,6 +85,8 @@ static int add_communicator(struct maker *maker, struct ft_nccl_edges *edges, ui
 		channels = ft_nccl_members_channels(edges, *ring);
 	}
 	if (error == -ENOMEM || channels < 0)
+		return -ENOMEM;
+	if (error != 0 && add_trees(maker, communicator, edges) != 0)
 		return -ENOMEM;
 	add_channels(maker, communicator, edges, (uint32_t)channels);
 	return 0;
@@ -125,13 +141,15 @@ static int reserve(struct maker *maker)
 	memory->communicators =
 		calloc(memory->members.components + 1, sizeof *memory->communicators);
 	memory->rings = calloc(memory->members.components + 1, sizeof *memory->rings);
+	memory->trees = calloc(memory->members.components + 1, sizeof *memory->trees);
 	memory->channels = calloc(connections + 1, sizeof *memory->channels);
 	memory->ids = calloc(2 * connections + 1, sizeof *memory->ids);
 	maker->order = calloc(connections + 1, sizeof *maker->order);
 	maker->channel = memory->channels;
 	maker->id = memory->ids;
-	return memory->communicators != NULL && memory->rings != NULL && memory->channels != NULL &&
-			       memory->ids != NULL && maker->order != NULL
+	return memory->communicators != NULL && memory->rings != NULL && memory->trees != NULL &&
+			       memory->channels != NULL && memory->ids != NULL &&
+			       maker->order != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -158,9 +176,11 @@ static int make(struct maker *maker, struct ft_nccl_groups *groups,
 					 maker->connection_count, messages, message_count);
 	struct ft_nccl_operations_input input = { .connections = maker->connections,
 						  .connection_count = maker->connection_count,
-						  .messages = messages,
-						  .message_count = message_count };
+						  .tracks = &memory->tracks };
 
+	if (error == 0)
+		error = ft_nccl_tracks_make(&memory->tracks, maker->connections,
+					    maker->connection_count, messages, message_count);
 	if (error == 0)
 		error = make_communicators(maker);
 	if (error != 0)
@@ -198,9 +218,13 @@ void ft_nccl_groups_free(struct ft_nccl_groups *groups)
 		return;
 	for (uint32_t i = 0; memory->rings != NULL && i < memory->members.components; i++)
 		free(memory->rings[i]);
+	for (uint32_t i = 0; memory->trees != NULL && i < memory->members.components; i++)
+		ft_nccl_trees_free(&memory->trees[i]);
+	ft_nccl_tracks_free(&memory->tracks);
 	ft_nccl_members_free(&memory->members);
 	free(memory->communicators);
 	free(memory->rings);
+	free(memory->trees);
 	free(memory->channels);
 	free(memory->ids);
 	free(memory->collectives);

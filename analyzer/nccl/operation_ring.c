@@ -48,6 +48,12 @@ static struct ft_nccl_stretch sum_of(const struct ft_nccl_circle *ring, size_t l
 	return sum;
 }
 
+static bool recognize(const struct ft_nccl_circle_part *part, struct ft_nccl_collective *row)
+{
+	return part->ring->tree == NULL ? ft_nccl_circle_recognize(part, row)
+					: ft_nccl_circle_climbs(part, row);
+}
+
 /*
  * The shortest part that ends at a border and is something a ring does; a border may be the haste of senders, so it may
  * have some inside. 0: none, and *shortest is the part up to the first border, 0 if there is no border either.
@@ -71,9 +77,9 @@ static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective 
 		else if (length % others != 0) /* of no loop */
 			continue;
 		part.sum = sum_of(ring, length);
-		if (ft_nccl_circle_recognize(&part, row))
+		if (recognize(&part, row))
 			return length;
-		if (!ft_nccl_has_ring_steps(&part.sum))
+		if (ring->tree == NULL && !ft_nccl_has_ring_steps(&part.sum))
 			break;
 	}
 	return 0;
@@ -146,7 +152,7 @@ void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_
 		struct ft_nccl_collective row;
 		size_t shortest, length = find(ring, &row, &shortest);
 
-		if (length > 0 || ft_nccl_circle_chain(ring, &row)) {
+		if (length > 0 || (ring->tree == NULL && ft_nccl_circle_chain(ring, &row))) {
 			ft_nccl_operations_add(operations, &row);
 			advance(ring, length);
 		} else if (shortest > 0) {

@@ -11,6 +11,8 @@ struct ft_nccl_circle {
 	const struct ft_nccl_track **tracks; /* of the connections in the order of the ring */
 	uint32_t ranks;                      /* so many, 2 at least */
 	size_t *at;                          /* the next message of each; room for as many */
+	/* not NULL: it is no ring; tracks are of its edges, up and down in turn, all of which have the same messages */
+	const struct ft_nccl_tree *tree;
 };
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);
@@ -26,6 +28,9 @@ struct ft_nccl_circle_part {
 /* Fills the row; false: together they are nothing that a ring does. */
 bool ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
 			      struct ft_nccl_collective *row);
+
+/* The same of a tree, if they are an all-reduce: each chunk goes up, and then down again. */
+bool ft_nccl_circle_climbs(const struct ft_nccl_circle_part *part, struct ft_nccl_collective *row);
 
 /* A broadcast or reduce, whichever: all members but one send the same on. Steps over it. */
 bool ft_nccl_circle_chain(struct ft_nccl_circle *ring, struct ft_nccl_collective *row);

@@ -9,7 +9,6 @@
 
 struct maker {
 	const struct ft_nccl_operations_input *input;
-	struct ft_nccl_tracks tracks;
 	struct ft_nccl_id *ids;
 	const struct ft_nccl_track **ring_tracks; /* room for all connections */
 	size_t *ring_at;
@@ -21,7 +20,7 @@ static const struct ft_nccl_track *track_of(const struct maker *maker, uint32_t 
 	const uint32_t at =
 		ft_nccl_ids_find(maker->ids, maker->input->connection_count, connection);
 
-	return &maker->tracks.at[at];
+	return &maker->input->tracks->at[at];
 }
 
 /* Without clear-to-sends nothing shows where operations end. */
@@ -35,8 +34,9 @@ static bool is_asked(const struct ft_nccl_track *track)
 
 static void ring_channel(struct maker *maker, const struct ft_nccl_channel *channel)
 {
-	struct ft_nccl_circle ring = { maker->ring_tracks, (uint32_t)channel->connection_count,
-				       maker->ring_at };
+	struct ft_nccl_circle ring = { .tracks = maker->ring_tracks,
+				       .ranks = (uint32_t)channel->connection_count,
+				       .at = maker->ring_at };
 
 	for (size_t i = 0; i < channel->connection_count; i++) {
 		ring.tracks[i] = track_of(maker, channel->connections[i]);
@@ -44,6 +44,33 @@ static void ring_channel(struct maker *maker, const struct ft_nccl_channel *chan
 			return;
 	}
 	ft_nccl_circle_operations(&maker->operations, &ring);
+}
+
+/* One channel of a tree: its connections up and down, edge by edge. */
+static void tree_channel(struct maker *maker, const struct ft_nccl_tree *tree, uint32_t channel)
+{
+	struct ft_nccl_circle circle = { .tracks = maker->ring_tracks,
+					 .ranks = (uint32_t)(2 * tree->edge_count),
+					 .at = maker->ring_at,
+					 .tree = tree };
+
+	for (size_t i = 0; i < tree->edge_count; i++) {
+		circle.tracks[2 * i] = track_of(maker, tree->edges[i].up[channel]);
+		circle.tracks[2 * i + 1] = track_of(maker, tree->edges[i].down[channel]);
+	}
+	for (uint32_t i = 0; i < circle.ranks; i++)
+		if (!is_asked(circle.tracks[i]))
+			return;
+	ft_nccl_circle_operations(&maker->operations, &circle);
+}
+
+static void trees(struct maker *maker, const struct ft_nccl_communicator *communicator)
+{
+	for (size_t i = 0; i < communicator->tree_count; i++)
+		for (uint32_t j = 0; j < communicator->trees[i].channels; j++) {
+			tree_channel(maker, &communicator->trees[i], j);
+			ft_nccl_operations_next(&maker->operations);
+		}
 }
 
 static void add_stretch(struct maker *maker, const struct ft_nccl_track *track, size_t from,
@@ -89,6 +116,8 @@ static void communicator_operations(struct maker *maker,
 			ring_channel(maker, &communicator->channels[i]);
 			ft_nccl_operations_next(operations);
 		}
+	} else if (communicator->tree_count > 0) {
+		trees(maker, communicator);
 	} else {
 		for (size_t i = 0; i < communicator->connection_count; i++) {
 			lone_connection(maker, communicator->connections[i]);
@@ -137,8 +166,7 @@ int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 		.ring_tracks = calloc(input->connection_count + 1, sizeof *maker.ring_tracks),
 		.ring_at = calloc(input->connection_count + 1, sizeof *maker.ring_at),
 	};
-	int error = ft_nccl_tracks_make(&maker.tracks, input->connections, input->connection_count,
-					input->messages, input->message_count);
+	int error = 0;
 
 	if (maker.ids == NULL || maker.ring_tracks == NULL || maker.ring_at == NULL)
 		error = -ENOMEM;
@@ -146,7 +174,6 @@ int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 		communicator_operations(&maker, &input->communicators[i]);
 	if (error == 0)
 		error = hand_over(&maker.operations, rows, count);
-	ft_nccl_tracks_free(&maker.tracks);
 	free(maker.ids);
 	free(maker.ring_tracks);
 	free(maker.ring_at);

@@ -2,15 +2,16 @@
 
 #include <nccl/model.h>
 
+#include "operation_tracks.h"
+
 /*
- * Operations that messages make up, as far as order and volumes tell: docs/nccl.md. Of a ring with channels, collectives;
+ * Operations that messages make up, as far as order and volumes tell: docs/nccl.md. Of a ring with channels, and of trees, collectives;
  * else what a connection was asked for without a pause in between. The array is for the caller to free. 0 or -ENOMEM.
  */
 struct ft_nccl_operations_input {
 	struct ft_nccl_connection *const *connections;
 	size_t connection_count;
-	const struct ft_nccl_message *messages;
-	size_t message_count;
+	const struct ft_nccl_tracks *tracks;
 	/* channels of rings in the order of the ring */
 	const struct ft_nccl_communicator *communicators;
 	size_t communicator_count;

@@ -38,6 +38,38 @@ static void channels(struct ft_document *json, const struct ft_nccl_communicator
 	ft_member_end(json, ']');
 }
 
+static void tree(struct ft_document *json, const struct ft_nccl_tree *tree)
+{
+	ft_member_begin(json, NULL, '{');
+	ft_nccl_id_json(json, "tree", tree->number);
+	ft_member_number(json, "root", tree->root);
+	ft_member_begin(json, "edges", '[');
+	for (size_t i = 0; i < tree->edge_count; i++) {
+		const struct ft_nccl_tree_edge *edge = &tree->edges[i];
+
+		ft_member_begin(json, NULL, '{');
+		ft_member_number(json, "parent", edge->parent);
+		ft_member_number(json, "child", edge->child);
+		ids(json, "up", edge->up, tree->channels);
+		ids(json, "down", edge->down, tree->channels);
+		ft_member_end(json, '}');
+	}
+	ft_member_end(json, ']');
+	ft_member_end(json, '}');
+}
+
+static void trees(struct ft_document *json, const struct ft_nccl_communicator *communicator)
+{
+	if (communicator->tree_count == 0) {
+		ft_member_null(json, "trees");
+		return;
+	}
+	ft_member_begin(json, "trees", '[');
+	for (size_t i = 0; i < communicator->tree_count; i++)
+		tree(json, &communicator->trees[i]);
+	ft_member_end(json, ']');
+}
+
 void ft_nccl_communicator_json(struct ft_document *json,
 			       const struct ft_nccl_communicator *communicator)
 {
@@ -48,6 +80,7 @@ void ft_nccl_communicator_json(struct ft_document *json,
 		ids(json, "ring", communicator->ring, communicator->member_count);
 	else
 		ft_member_null(json, "ring");
+	trees(json, communicator);
 	channels(json, communicator);
 	ids(json, "connections", communicator->connections, communicator->connection_count);
 	ft_member_end(json, '}');

@@ -72,6 +72,28 @@ static void say_ring(struct ft_page *page, const struct ft_nccl_communicator *ro
 	free(text);
 }
 
+/* "tree 0 root 0: 4 > 0, 2 > 4 .." */
+static void say_tree(struct ft_page *page, const struct ft_nccl_communicator *row,
+		     const struct ft_nccl_tree *tree)
+{
+	size_t room = (2 * tree->edge_count + 1) * (sizeof(struct ft_nccl_text) + 3) + 1;
+	char number[16] = "", *text = malloc(room), *at = text;
+
+	if (text == NULL) {
+		page->error = -ENOMEM;
+		return;
+	}
+	add_member(&at, &room, &row->members[tree->root], "");
+	for (size_t i = 0; i < tree->edge_count; i++) {
+		add_member(&at, &room, &row->members[tree->edges[i].child], i > 0 ? ", " : ": ");
+		add_member(&at, &room, &row->members[tree->edges[i].parent], " > ");
+	}
+	if (tree->number != FT_NCCL_NONE)
+		snprintf(number, sizeof number, " %" PRIu32, tree->number);
+	ft_page_row(page, "", "tree%s up to %s", number, text);
+	free(text);
+}
+
 static void say_communicator(struct ft_page *page, const struct ft_nccl_communicator *row)
 {
 	char label[32], channels[48] = "channels not known";
@@ -87,6 +109,8 @@ static void say_communicator(struct ft_page *page, const struct ft_nccl_communic
 		    row->connection_count, plural(row->connection_count));
 	if (row->ring != NULL && row->member_count > 0)
 		say_ring(page, row);
+	for (size_t i = 0; i < row->tree_count; i++)
+		say_tree(page, row, &row->trees[i]);
 	ft_nccl_members_table(page, row);
 }
 

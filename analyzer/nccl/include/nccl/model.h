@@ -152,12 +152,30 @@ struct ft_nccl_channel {
 	size_t connection_count;
 };
 
+/* Neighbours in a tree, as positions in members. */
+struct ft_nccl_tree_edge {
+	uint32_t parent, child;
+	const uint32_t *up,
+		*down; /* connections: from the child, and back; of each channel one, in the same order */
+};
+
+/* All-reduces add up what children send to their parents, and send the result back down. */
+struct ft_nccl_tree {
+	uint32_t number; /* of NCCL's two, 0 or 1; FT_NCCL_NONE: ranks do not tell */
+	uint32_t root;   /* position in members */
+	const struct ft_nccl_tree_edge *edges; /* by child: all members but the root */
+	size_t edge_count;
+	uint32_t channels; /* of this tree */
+};
+
 /* Processes that connections tie together. */
 struct ft_nccl_communicator {
 	uint32_t communicator;                /* id */
 	const struct ft_nccl_member *members; /* by rank, unknown ranks last */
 	size_t member_count;
 	const uint32_t *ring; /* positions in members, from 0; NULL: they form none */
+	const struct ft_nccl_tree *trees;
+	size_t tree_count; /* 0: they form none */
 	const struct ft_nccl_channel *channels;
 	size_t channel_count;
 	const uint32_t *connections;

@@ -8,7 +8,7 @@
  * Connections and messages made by hand, in the order of the frames that the play counts. A host is the last byte of its
  * address; a member of a ring sends to the next.
  */
-enum { PLAY_CONNECTIONS = 24, PLAY_MESSAGES = 512 };
+enum { PLAY_CONNECTIONS = 32, PLAY_MESSAGES = 512 };
 
 struct play {
 	struct ft_nccl_connection rows[PLAY_CONNECTIONS], *connections[PLAY_CONNECTIONS];

@@ -1,0 +1,40 @@
+#include "group_lanes.h"
+
+#include <string.h>
+
+bool ft_nccl_lanes_have_setups(const struct ft_nccl_edges *edges)
+{
+	for (size_t i = 0; i < edges->count; i++)
+		if (!edges->connections[edges->at[i]]->has_tcp)
+			return false;
+	return true;
+}
+
+struct ft_nccl_lane ft_nccl_lane_of(const struct ft_nccl_edges *edges, size_t i, bool by_setup)
+{
+	const struct ft_nccl_connection *connection = edges->connections[edges->at[i]];
+
+	return (struct ft_nccl_lane){
+		.connection = connection,
+		.at = edges->at[i],
+		.made = by_setup ? connection->tcp_frames[0] : connection->sender.qpns[0],
+	};
+}
+
+static bool same_devices(const struct ft_nccl_lane *a, const struct ft_nccl_lane *b)
+{
+	return memcmp(&a->connection->sender.places[0], &b->connection->sender.places[0],
+		      sizeof(struct ft_nccl_place)) == 0 &&
+	       memcmp(&a->connection->receiver.places[0], &b->connection->receiver.places[0],
+		      sizeof(struct ft_nccl_place)) == 0;
+}
+
+bool ft_nccl_lanes_are_in_order(const struct ft_nccl_lane *a, const struct ft_nccl_lane *b,
+				bool by_setup)
+{
+	if (by_setup)
+		return a->made < b->made;
+	return a->connection->qp_count > 0 && b->connection->qp_count > 0 && same_devices(a, b) &&
+	       a->made < b->made &&
+	       a->connection->receiver.qpns[0] < b->connection->receiver.qpns[0];
+}

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "group_ring.h"
+
+/* Connections from one process to another, in the order in which both sides made them: that of their channels. */
+struct ft_nccl_lane {
+	const struct ft_nccl_connection *connection;
+	uint32_t at;   /* its place in the list */
+	uint32_t from; /* who sends, and .. */
+	uint32_t to;   /* .. who receives, as the caller numbers them */
+	uint64_t made; /* when, by set-up or queue pair */
+};
+
+/* All set-ups are in the capture; else queue pairs tell the order. */
+bool ft_nccl_lanes_have_setups(const struct ft_nccl_edges *edges);
+
+/* Without `from` and `to`. */
+struct ft_nccl_lane ft_nccl_lane_of(const struct ft_nccl_edges *edges, size_t i, bool by_setup);
+
+/* Of two between the same processes: both sides made the first one first. */
+bool ft_nccl_lanes_are_in_order(const struct ft_nccl_lane *a, const struct ft_nccl_lane *b,
+				bool by_setup);

@@ -1,0 +1,330 @@
+#include "group_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "group_tree_shape.h"
+
+enum { LEAST_MEMBERS = 3 }; /* of two nobody can say which is the root */
+
+struct maker {
+	struct ft_nccl_trees *trees;
+	const struct ft_nccl_edges *edges;
+	struct ft_nccl_lane *lanes;
+	struct ft_nccl_couple *pairs;
+	struct ft_nccl_neighbours neighbours;
+	struct ft_nccl_shape shapes[2];
+	const struct ft_nccl_tracks *tracks;
+};
+
+/* --- neighbours --- */
+
+static uint32_t low_of(const struct ft_nccl_lane *lane)
+{
+	return lane->from < lane->to ? lane->from : lane->to;
+}
+
+static uint32_t high_of(const struct ft_nccl_lane *lane)
+{
+	return lane->from < lane->to ? lane->to : lane->from;
+}
+
+/* By pair; of one those from the lower member first; these by when they were made. */
+static int compare(const void *a, const void *b)
+{
+	const struct ft_nccl_lane *left = a, *right = b;
+
+	if (low_of(left) != low_of(right))
+		return low_of(left) < low_of(right) ? -1 : 1;
+	if (high_of(left) != high_of(right))
+		return high_of(left) < high_of(right) ? -1 : 1;
+	if (left->from != right->from)
+		return left->from < right->from ? -1 : 1;
+	return (left->made > right->made) - (left->made < right->made);
+}
+
+/* False: some connection has an end of which nobody knows whose it is. */
+static bool list_lanes(struct maker *maker)
+{
+	const struct ft_nccl_edges *edges = maker->edges;
+
+	maker->neighbours.by_setup = ft_nccl_lanes_have_setups(edges);
+	for (size_t i = 0; i < edges->count; i++) {
+		uint32_t from = edges->members->sender[edges->at[i]];
+		uint32_t to = edges->members->receiver[edges->at[i]];
+
+		if (from == FT_NCCL_NONE || to == FT_NCCL_NONE || from == to)
+			return false;
+		maker->lanes[i] = ft_nccl_lane_of(edges, i, maker->neighbours.by_setup);
+		maker->lanes[i].from = from - edges->first;
+		maker->lanes[i].to = to - edges->first;
+	}
+	qsort(maker->lanes, edges->count, sizeof *maker->lanes, compare);
+	return true;
+}
+
+/* False: some go one way only, or not as many both ways. */
+static bool list_pairs(struct maker *maker)
+{
+	size_t pairs = 0;
+
+	for (size_t i = 0; i < maker->edges->count;) {
+		const struct ft_nccl_lane *lanes = &maker->lanes[i];
+		struct ft_nccl_couple *pair = &maker->pairs[pairs++];
+		size_t back = 0;
+
+		*pair = (struct ft_nccl_couple){ low_of(lanes), high_of(lanes), lanes, 0 };
+		for (; i < maker->edges->count && low_of(&maker->lanes[i]) == pair->low &&
+		       high_of(&maker->lanes[i]) == pair->high;
+		     i++) {
+			if (maker->lanes[i].from == pair->low)
+				pair->each++;
+			else
+				back++;
+		}
+		if (pair->each != back)
+			return false;
+	}
+	maker->neighbours.pairs = maker->pairs;
+	maker->neighbours.count = pairs;
+	maker->neighbours.members = maker->edges->member_count;
+	return true;
+}
+
+static bool have_ranks(const struct ft_nccl_edges *edges)
+{
+	const struct ft_nccl_member *members = edges->members->at + edges->first;
+
+	for (uint32_t i = 0; i < edges->member_count; i++)
+		if (!members[i].has_rank || (i > 0 && members[i].rank == members[i - 1].rank))
+			return false;
+	return true;
+}
+
+/* --- what messages say --- */
+
+static const struct ft_nccl_message *message_k(const struct ft_nccl_track *track, uint64_t k)
+{
+	const struct ft_nccl_message *message;
+
+	if (!track->numbered || k < track->first_k || k - track->first_k >= track->count)
+		return NULL;
+	message = track->messages[k - track->first_k];
+	return message != NULL && message->first_frame != 0 ? message : NULL;
+}
+
+/* Of two connections between the same members: which of messages of one number came first, and whether they differ. */
+struct order {
+	uint64_t first, second; /* so many times that of the one, that of the other */
+	bool differ;            /* in bytes, of those of which no packet is missing */
+};
+
+static void compare_lanes(const struct maker *maker, const struct ft_nccl_lane *one,
+			  const struct ft_nccl_lane *other, struct order *order)
+{
+	const struct ft_nccl_track *tracks = maker->tracks->at;
+	const struct ft_nccl_track *first = &tracks[one->at], *second = &tracks[other->at];
+
+	for (uint64_t k = first->first_k; k < first->first_k + first->count; k++) {
+		const struct ft_nccl_message *a = message_k(first, k), *b = message_k(second, k);
+
+		if (a == NULL || b == NULL)
+			continue;
+		if (a->first_frame < b->first_frame)
+			order->first++;
+		else
+			order->second++;
+		order->differ |= a->completed && b->completed &&
+				 ft_nccl_message_bytes(a) != ft_nccl_message_bytes(b);
+	}
+}
+
+/* Each way connections are in an order, which is that of their channels. */
+static bool is_ordered(const struct maker *maker, const struct ft_nccl_couple *pair)
+{
+	for (size_t i = 1; i < 2 * pair->each; i++)
+		if (i != pair->each &&
+		    !ft_nccl_lanes_are_in_order(&pair->lanes[i - 1], &pair->lanes[i],
+						maker->neighbours.by_setup))
+			return false;
+	return true;
+}
+
+/* From the lower member against from the higher one, from channel `from` on. */
+static struct order order_of(const struct maker *maker, const struct ft_nccl_couple *pair,
+			     size_t from, size_t count)
+{
+	struct order order = { 0 };
+
+	for (size_t i = from; i < from + count; i++)
+		compare_lanes(maker, &pair->lanes[i], &pair->lanes[pair->each + i], &order);
+	return order;
+}
+
+/* Without ranks that tell: what goes up comes first, every time. */
+static bool shape_by_messages(const struct maker *maker, struct ft_nccl_shape *shape)
+{
+	const struct ft_nccl_neighbours *neighbours = &maker->neighbours;
+
+	shape->number = FT_NCCL_NONE;
+	for (uint32_t i = 0; i < neighbours->members; i++)
+		shape->parents[i] = FT_NCCL_NONE;
+	for (size_t i = 0; i < neighbours->count; i++) {
+		const struct ft_nccl_couple *pair = &neighbours->pairs[i];
+		const struct order order = order_of(maker, pair, 0, pair->each);
+		const uint32_t child = order.first > 0 ? pair->low : pair->high;
+
+		if (pair->each != neighbours->pairs[0].each || order.differ ||
+		    (order.first == 0) == (order.second == 0) ||
+		    shape->parents[child] != FT_NCCL_NONE ||
+		    (pair->each > 1 && !is_ordered(maker, pair)))
+			return false;
+		shape->parents[child] = child == pair->low ? pair->high : pair->low;
+	}
+	return ft_nccl_shape_is_tree(shape, neighbours->members);
+}
+
+/* --- the trees --- */
+
+static size_t channels_of_each(const struct maker *maker, size_t count)
+{
+	size_t lanes = 0;
+
+	for (size_t i = 0; i < maker->neighbours.count; i++)
+		lanes += maker->neighbours.pairs[i].each;
+	return lanes / count / (maker->neighbours.members - 1);
+}
+
+/* Where the connections of tree `number` of so many begin in a pair: those of the first tree were made first. */
+static size_t begin_in(const struct ft_nccl_couple *pair, size_t number, size_t channels)
+{
+	return pair->each > channels ? number * channels : 0;
+}
+
+/* Nothing contradicts it: what goes up comes first, and is as long as what comes down. */
+static bool is_borne_out(const struct maker *maker, const struct ft_nccl_shape *shape,
+			 size_t number, size_t channels)
+{
+	for (uint32_t i = 0; i < maker->neighbours.members; i++) {
+		const struct ft_nccl_couple *pair;
+		struct order order;
+
+		if (shape->parents[i] == FT_NCCL_NONE)
+			continue;
+		pair = ft_nccl_couple_of(&maker->neighbours, i, shape->parents[i]);
+		if (pair->each > 1 && !is_ordered(maker, pair))
+			return false;
+		order = order_of(maker, pair, begin_in(pair, number, channels), channels);
+		if (order.differ || (pair->low == i ? order.second : order.first) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void add_edge(struct maker *maker, struct ft_nccl_tree *tree, size_t number, uint32_t child,
+		     uint32_t parent, struct ft_nccl_tree_edge *edge, uint32_t *ids)
+{
+	const struct ft_nccl_couple *pair = ft_nccl_couple_of(&maker->neighbours, child, parent);
+	const size_t channels = tree->channels, begin = begin_in(pair, number, channels);
+	const size_t up = pair->low == child ? 0 : pair->each, down = pair->each - up;
+
+	*edge = (struct ft_nccl_tree_edge){
+		.parent = parent, .child = child, .up = ids, .down = ids + channels
+	};
+	for (size_t i = 0; i < channels; i++) {
+		ids[i] = pair->lanes[up + begin + i].connection->connection;
+		ids[channels + i] = pair->lanes[down + begin + i].connection->connection;
+	}
+}
+
+static void add_trees(struct maker *maker, size_t count)
+{
+	struct ft_nccl_trees *trees = maker->trees;
+	const uint32_t members = maker->neighbours.members;
+	const size_t channels = channels_of_each(maker, count);
+	struct ft_nccl_tree_edge *edge = trees->edges;
+	uint32_t *ids = trees->ids;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct ft_nccl_shape *shape = &maker->shapes[i];
+		struct ft_nccl_tree *tree = &trees->at[i];
+
+		*tree = (struct ft_nccl_tree){ .number = shape->number,
+					       .edges = edge,
+					       .edge_count = members - 1,
+					       .channels = (uint32_t)channels };
+		for (uint32_t child = 0; child < members; child++) {
+			if (shape->parents[child] == FT_NCCL_NONE) {
+				tree->root = child;
+				continue;
+			}
+			add_edge(maker, tree, i, child, shape->parents[child], edge++, ids);
+			ids += 2 * channels;
+		}
+	}
+	trees->count = count;
+}
+
+static size_t find_shapes(struct maker *maker)
+{
+	size_t count = 0, channels;
+
+	if (have_ranks(maker->edges))
+		count = ft_nccl_shapes_by_rank(&maker->neighbours, maker->shapes);
+	if (count == 0)
+		return maker->neighbours.count == maker->neighbours.members - 1 &&
+				       shape_by_messages(maker, &maker->shapes[0])
+			       ? 1
+			       : 0;
+	channels = channels_of_each(maker, count);
+	for (size_t i = 0; i < count; i++)
+		if (!is_borne_out(maker, &maker->shapes[i], i, channels))
+			return 0;
+	return count;
+}
+
+static void find(struct maker *maker)
+{
+	size_t count = 0;
+
+	if (list_lanes(maker) && list_pairs(maker))
+		count = find_shapes(maker);
+	if (count != 0)
+		add_trees(maker, count);
+}
+
+int ft_nccl_members_trees(struct ft_nccl_trees *trees, const struct ft_nccl_edges *edges,
+			  const struct ft_nccl_tracks *tracks)
+{
+	const size_t members = edges->member_count;
+	struct maker maker = { .trees = trees, .edges = edges, .tracks = tracks };
+	int error = -ENOMEM;
+
+	*trees = (struct ft_nccl_trees){ 0 };
+	if (members < LEAST_MEMBERS || edges->count < 2 * (members - 1))
+		return 0;
+	maker.lanes = calloc(edges->count, sizeof *maker.lanes);
+	maker.pairs = calloc(edges->count, sizeof *maker.pairs);
+	maker.shapes[0].parents = calloc(2 * members, sizeof *maker.shapes[0].parents);
+	trees->edges = calloc(2 * members, sizeof *trees->edges);
+	trees->ids = calloc(edges->count, sizeof *trees->ids);
+	if (maker.lanes != NULL && maker.pairs != NULL && maker.shapes[0].parents != NULL &&
+	    trees->edges != NULL && trees->ids != NULL) {
+		maker.shapes[1].parents = maker.shapes[0].parents + members;
+		find(&maker);
+		error = 0;
+	}
+	free(maker.lanes);
+	free(maker.pairs);
+	free(maker.shapes[0].parents);
+	if (trees->count == 0)
+		ft_nccl_trees_free(trees);
+	return error;
+}
+
+void ft_nccl_trees_free(struct ft_nccl_trees *trees)
+{
+	free(trees->edges);
+	free(trees->ids);
+	*trees = (struct ft_nccl_trees){ 0 };
+}

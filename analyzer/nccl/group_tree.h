@@ -1,0 +1,24 @@
+#pragma once
+
+#include <nccl/model.h>
+
+#include "group_ring.h"
+#include "operation_tracks.h"
+
+/*
+ * The trees of an all-reduce that the connections of one component form: nccl-wire.md, section 7.3. Connections go both ways
+ * between every two neighbours, as many one way as the other. NCCL has two trees, each on half of the channels; by the ranks
+ * of the members they are those of its rule, and messages must not tell otherwise. If the connections are no more than one
+ * tree, and ranks do not tell, then messages must: sums go up before results come down.
+ */
+struct ft_nccl_trees {
+	struct ft_nccl_tree at[2];
+	size_t count; /* 0: none */
+	struct ft_nccl_tree_edge *edges;
+	uint32_t *ids; /* of connections */
+};
+
+/* `tracks`: of all connections. 0 or -ENOMEM. */
+int ft_nccl_members_trees(struct ft_nccl_trees *trees, const struct ft_nccl_edges *edges,
+			  const struct ft_nccl_tracks *tracks);
+void ft_nccl_trees_free(struct ft_nccl_trees *trees); /* all zero is fine */
