@@ -123,15 +123,22 @@ static void performance(struct inspector *inspector, const struct ft_nccl_collec
 	ft_member_end(json, '}');
 }
 
+/* That the size could be told shows that the members seen are all there are; but nodes of a tree may have more. 0: not known. */
+static size_t ranks_of(const struct ft_nccl_report *nccl, const struct ft_nccl_collective *row,
+		       size_t at)
+{
+	const bool is_tree = row->algorithm != NULL && strcmp(row->algorithm, "TREE") == 0;
+
+	return at < nccl->communicator_count && row->message_bytes_most > 0 && !is_tree
+		       ? nccl->communicators[at].member_count
+		       : 0;
+}
+
 static void record(struct inspector *inspector, const struct ft_nccl_collective *row)
 {
-	const struct ft_nccl_report *nccl = inspector->nccl;
-	const size_t at = communicator_of(nccl, row);
-	size_t ranks = 0;
+	const size_t at = communicator_of(inspector->nccl, row);
+	const size_t ranks = ranks_of(inspector->nccl, row, at);
 
-	/* that the size could be told shows that the members seen are all there are */
-	if (at < nccl->communicator_count && row->message_bytes_most > 0)
-		ranks = nccl->communicators[at].member_count;
 	ft_record_begin(&inspector->json);
 	header(&inspector->json, row, ranks);
 	metadata(&inspector->json, row);
