@@ -1,0 +1,174 @@
+"""NCCL's all-reduces over double binary trees: connections, ranks and messages are told, whole, from the middle, with losses and
+without set-ups. Nothing is found in them, nor in rings and sends between neighbours that look like a tree."""
+
+import collections
+import functools
+import itertools
+import random
+import tempfile
+import unittest
+from pathlib import Path
+
+import nccl_made
+import nccl_trees_made as made
+from harness import fabtap, main
+from nccl import BTH, WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM
+
+TCP, IP_PROTOCOL = 6, 23
+RANKS = (3, 4, 5, 8, 13)  # with one channel of each tree, and 5 with two
+WORLDS = [(ranks, 1) for ranks in RANKS] + [(5, 2)]
+LOST = 0.01
+BEGINNINGS = WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM
+# drawn by hand from section 7.3: of each rank its parent in tree 0, and in tree 1
+BY_HAND = {3: ([None, 2, 0], [1, None, 0]), 4: ([None, 2, 0, 2], [1, 3, 1, None]),
+           5: ([None, 2, 4, 2, 0], [1, None, 3, 0, 3]), 8: ([None, 2, 4, 2, 0, 6, 4, 6], [1, 3, 1, 7, 5, 3, 5, None]),
+           13: ([None, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8], [9, None, 3, 5, 3, 9, 7, 5, 7, 1, 11, 0, 11])}
+NO_TREES = {
+    "line": functools.cache(lambda: made.line(1, 4)),
+    "grid": functools.cache(lambda: made.grid(2, 2, 3)),
+    "pipeline": functools.cache(lambda: made.pipeline(3, 4)),
+    "star": functools.cache(lambda: made.star(4, 4)),
+    "star of three": functools.cache(lambda: made.star(5, 3)),
+    "all to all": functools.cache(lambda: made.all_to_all(6, 4)),
+    "ring of 5": functools.cache(lambda: made.Ring(7, 5)),
+    "ring of 2": functools.cache(lambda: made.Ring(8, 2)),
+    "rings of 3 both ways": functools.cache(lambda: made.Ring(9, 3, turned=True)),
+}
+
+
+@functools.cache
+def trees(ranks, each=1, of=(0, 1)):
+    return made.Trees(100 * ranks + each, ranks, each, of, sets=1 if each == 1 else 2)
+
+
+def is_set_up(frame):
+    return frame.bytes[IP_PROTOCOL] == TCP
+
+
+def without_set_up(frames):
+    return [frame for frame in frames if not is_set_up(frame)]
+
+
+def lossy(frames, seed):
+    chance = random.Random(seed)
+    return [frame for frame in frames if is_set_up(frame) or chance.random() >= LOST]
+
+
+def middle(job):
+    """From within a round of the first half on."""
+    at = len(job.rounds) // 2 - 1
+    mine = [i for i, frame in enumerate(job.frames) if job.rounds[at] <= frame.ts < job.rounds[at + 1]]
+    return job.frames[mine[len(mine) // 2]:]
+
+
+WAYS = {
+    "whole": lambda job: job.frames,
+    "no set-up": lambda job: without_set_up(job.frames),
+    "middle": middle,
+    "lossy": lambda job: lossy(job.frames, len(job.hosts)),
+    "lossy, no set-up": lambda job: lossy(without_set_up(job.frames), len(job.hosts)),
+}
+
+
+def document(frames):
+    with tempfile.TemporaryDirectory() as folder:
+        return fabtap("nccl", "--json", nccl_made.write(Path(folder) / "trees.pcap", frames)).json()
+
+
+@functools.cache
+def seen(ranks, channels, way):
+    """(frames, what is told of them)"""
+    frames = WAYS[way](trees(ranks, channels))
+    return frames, Told(trees(ranks, channels), document(frames))
+
+
+class Told:
+    """A document, in the terms of the job."""
+
+    def __init__(self, job, document):
+        numbers = {(str_of(link.sender), tuple(link.sender_qpns), str_of(link.receiver), tuple(link.receiver_qpns)): link.number
+                   for link in job.connections}
+        self.document = document
+        self.numbers = {row["connection"]: numbers.get(ends(row, "sender") + ends(row, "receiver")) for row in document["connections"]}
+
+
+def str_of(host):
+    return ".".join(map(str, host[0]))
+
+
+def ends(row, side):
+    return row[side]["addresses"][0], tuple(row[side]["qpns"])
+
+
+class Made(unittest.TestCase):
+    """What is made is what the specification says."""
+
+    def test_trees_are_those_drawn_by_hand(self):
+        for ranks, both in BY_HAND.items():
+            for tree, parents in enumerate(both):
+                self.assertEqual([made.parent_in(tree, ranks, node) for node in range(ranks)], parents, (ranks, tree))
+
+    def test_twice_the_data_passes_each_edge(self):
+        """Section 7.1: all ranks together send 2S(n-1), up and down alike."""
+        for ranks, channels in WORLDS:
+            job = trees(ranks, channels)
+            written = collections.Counter({(frame.connection, frame.k): 0 for frame in job.frames})
+            for frame in job.frames:
+                if frame.role == "data" and frame.bytes[BTH] in BEGINNINGS:
+                    written[frame.connection, frame.k] += int.from_bytes(frame.bytes[BTH + 24:BTH + 28], "big")
+            for what, messages in job.operations:
+                total, sent = 2 * what.size * (ranks - 1), sum(written[message] for message in messages)
+                least, most = (total, total) if what.protocol == "SIMPLE" else (2 * total, 2 * total + 8 * len(messages))
+                self.assertTrue(least <= sent <= most, (what, sent))
+
+    def test_sums_wait_for_those_of_all_children(self):
+        for ranks, channels in WORLDS:
+            job, first, last = trees(ranks, channels), {}, {}
+            for i, frame in enumerate(job.frames):
+                if frame.role == "data":
+                    first.setdefault((frame.connection, frame.k), i)
+                    last[frame.connection, frame.k] = i
+            for channel, (child, up) in ((c, one) for c in job.channels for one in c.up.items()):
+                parent = channel.parent[child]
+                passed_on = list(channel.down.values()) if parent == channel.root else [channel.up[parent]]
+                told_on = [channel.down[grandchild] for grandchild in channel.children[child]]
+                for k in range(len(up.done)):
+                    self.assertTrue(all(last[up.number, k] < first[link.number, k] for link in passed_on))
+                    self.assertTrue(all(last[channel.down[child].number, k] < first[link.number, k] for link in told_on))
+
+
+class Trees(unittest.TestCase):
+    def of_each(self, check):
+        """check(job, way of seeing it, frames, what is told of them)"""
+        for (ranks, channels), way in itertools.product(WORLDS, WAYS):
+            with self.subTest(ranks=ranks, channels=channels, way=way):
+                check(trees(ranks, channels), way, *seen(ranks, channels, way))
+
+    def test_connections_ranks_and_messages(self):
+        def check(job, way, _, told):
+            rows = told.document["messages"]
+            self.assertEqual(told.document["findings"], [])
+            self.assertEqual(sorted(told.numbers.values()), list(range(len(job.connections))))
+            group, = told.document["communicators"]
+            self.assertEqual([(row["rank"], row["addresses"]) for row in group["ranks"]],
+                             [(rank, [str_of(host)]) for rank, host in enumerate(job.hosts)])
+            if way in ("whole", "no set-up"):
+                self.assertEqual(len(rows), sum(job.counted().values()))
+                self.assertTrue(all(row["completed"] and row["latency_ns"] > 0 for row in rows))
+
+        self.of_each(check)
+
+
+class NoTrees(unittest.TestCase):
+    def test_what_is_no_tree(self):
+        for name, way in itertools.product(NO_TREES, WAYS):
+            job = NO_TREES[name]()
+            told = document(WAYS[way](job))
+            with self.subTest(job=name, way=way):
+                self.assertEqual(told["findings"], [])
+                self.assertEqual(len(told["connections"]), len(job.connections))
+                self.assertNotIn("TREE", {row["algorithm"] for row in told["collectives"]})
+
+
+if __name__ == "__main__":
+    main()
