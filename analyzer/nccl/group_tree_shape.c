@@ -128,15 +128,16 @@ static bool is_below_root(const struct ft_nccl_shape *shape, uint32_t member, ui
 
 bool ft_nccl_shape_is_tree(const struct ft_nccl_shape *shape, uint32_t members)
 {
-	uint32_t roots = 0;
+	uint32_t roots = 0, forks = 0;
 
 	for (uint32_t i = 0; i < members; i++) {
 		const bool is_root = shape->parents[i] == FT_NCCL_NONE;
+		const uint32_t children = children_of(shape, i, members);
 
 		roots += is_root ? 1 : 0;
-		if (children_of(shape, i, members) > (is_root ? 1u : 2u) ||
-		    !is_below_root(shape, i, members))
+		forks += children > 1 ? 1 : 0;
+		if (children > (is_root ? 1u : 2u) || !is_below_root(shape, i, members))
 			return false;
 	}
-	return roots == 1;
+	return roots == 1 && forks > 0;
 }

@@ -42,5 +42,8 @@ const struct ft_nccl_couple *ft_nccl_couple_of(const struct ft_nccl_neighbours *
 size_t ft_nccl_shapes_by_rank(const struct ft_nccl_neighbours *neighbours,
 			      struct ft_nccl_shape shapes[2]);
 
-/* One root with one child, nobody with more than two, and all of them below the root. */
+/*
+ * One root with one child, nobody with more than two, and all of them below the root. A line is none: the stages of a
+ * pipeline send there and back again, too.
+ */
 bool ft_nccl_shape_is_tree(const struct ft_nccl_shape *shape, uint32_t members);

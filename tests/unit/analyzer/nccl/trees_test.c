@@ -218,6 +218,18 @@ static void neighbours_in_a_line_that_send_both_ways_are_no_tree(void **state)
 	have_no_tree();
 }
 
+/* Forward and back again through the stages of a pipeline. */
+static void a_line_there_and_back_is_no_tree(void **state)
+{
+	static const int8_t parents[] = { NO, 0, 1, 2 };
+	uint32_t up[4];
+
+	(void)state;
+	connect(parents, 4, up);
+	reduce(parents, 4, up, true);
+	have_no_tree();
+}
+
 /* The middle answers all others, as a server of parameters does: a root has one child. */
 static void a_star_is_no_tree(void **state)
 {
@@ -264,6 +276,7 @@ int main(void)
 		cmocka_unit_test(both_trees_are_told_apart_and_what_they_reduced),
 		TEST(one_tree_is_told_by_who_waits_for_whom),
 		TEST(neighbours_in_a_line_that_send_both_ways_are_no_tree),
+		TEST(a_line_there_and_back_is_no_tree),
 		TEST(a_star_is_no_tree),
 		TEST(messages_that_contradict_it_make_it_none),
 		TEST(what_goes_one_way_only_is_none),
