@@ -13,7 +13,10 @@ static void request(struct ft_document *json, const struct ft_nccl_request *aske
 		ft_member_null(json, "tag");
 	ft_member_number(json, "offered_size", asked->has_offered ? asked->offered : UINT64_MAX);
 	ft_member_number(json, "written_bytes", asked->has_written ? asked->written : UINT64_MAX);
-	ft_member_address(json, "va", asked->va);
+	if (asked->va != 0)
+		ft_member_address(json, "va", asked->va);
+	else
+		ft_member_null(json, "va");
 	if (keys)
 		ft_nccl_rkeys_json(json, asked->rkeys, asked->rkey_count);
 	ft_member_end(json, '}');

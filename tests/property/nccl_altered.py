@@ -272,7 +272,7 @@ class Reading:
             self.may_be(what + " offered_size", request["offered_size"], message.offered[i])
             self.may_be(what + " tag", request["tag"], message.tags[i] if message.tags and self.book.knows_tags else None)
             if message.addresses:
-                self.may_be(what + " va", int(request["va"], 16) or None, message.addresses[i])
+                self.may_be(what + " va", request["va"] and int(request["va"], 16), message.addresses[i])
 
     def read_data(self, what, row, message):
         self.may_be(what + " imm", row["imm"], message.imm)

@@ -107,7 +107,7 @@ struct ft_nccl_request {
 	bool has_tag, has_offered, has_written;
 	int32_t tag;
 	uint64_t offered, written; /* bytes */
-	uint64_t va;
+	uint64_t va;               /* 0: not known */
 	bool by_data; /* `va` is the lowest that data went to: the clear-to-send does not show it */
 	uint32_t rkeys[FT_NCCL_RKEYS_MAX]; /* by device of the receiver */
 	uint8_t rkey_count;

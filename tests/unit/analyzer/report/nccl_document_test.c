@@ -143,7 +143,7 @@ static void messages_of_which_a_half_was_seen(void **state)
 	is_json(row_of(document, "messages", 1),
 		"{\"connection\": 5, \"k\": null, \"n\": 1,"
 		" \"requests\": [{\"tag\": null, \"offered_size\": null, \"written_bytes\": 65536,"
-		" \"va\": \"0x0\"}],"
+		" \"va\": null}],"
 		" \"cts_frame\": null, \"first_frame\": 41, \"last_frame\": 77, \"packets\": 64,"
 		" \"qps\": [{\"qp_index\": 0, \"bytes\": 40960, \"packets\": 40},"
 		" {\"qp_index\": 1, \"bytes\": 24576, \"packets\": 24}],"
