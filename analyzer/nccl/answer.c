@@ -285,7 +285,7 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 					 .sure = true };
 	enum fit fit;
 
-	if (followed->blind && (!exact || !followed->numbered))
+	if (!ft_nccl_may_be_read(followed) && (!exact || !followed->numbered))
 		return uncounted(followed);
 	if (!exact || (!ft_nccl_split_is_known(followed) && !followed->numbered))
 		return by_search(moment, any_write, exact);

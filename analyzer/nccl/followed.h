@@ -286,6 +286,18 @@ enum {
 	FT_NCCL_OLD_PART_BYTES = 8, /* at least, in NCCL 2.10 and 2.11 */
 };
 
+/* Payload can be read, as clear-to-sends show. */
+static inline bool ft_nccl_is_read(const struct ft_nccl_followed *followed)
+{
+	return followed->readable != 0 || followed->plain;
+}
+
+/* .. or it may be: not where clear-to-sends cannot, as where all of it is encrypted. */
+static inline bool ft_nccl_may_be_read(const struct ft_nccl_followed *followed)
+{
+	return !followed->blind && (followed->unreadable == 0 || ft_nccl_is_read(followed));
+}
+
 /* A message came whole of which further queue pairs than one of each device would have had a part. */
 static inline bool ft_nccl_had_all(const struct ft_nccl_followed *followed)
 {

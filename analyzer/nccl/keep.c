@@ -76,19 +76,24 @@ static void settle_length(const struct ft_nccl_followed *followed,
 	request->has_written = true;
 }
 
-/* Of several requests those that were not shown are told apart by the order of their data: not where some of it is missing. */
+/*
+ * Of several requests those that were not shown are told apart by the order of their data, and of several queue pairs the first
+ * has the lowest part: not where some of it is missing.
+ */
 static void forget_order(const struct ft_nccl_followed *followed,
 			 const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
 
-	if (!transfer->has_cts || transfer->message.request_count == 1)
+	if (!transfer->has_cts ||
+	    (transfer->message.request_count == 1 && followed->lane_count == 1))
 		return;
 	for (uint8_t i = 0; i < transfer->message.request_count; i++) {
 		if (!requests[i].by_data)
 			continue;
 		requests[i].va = 0;
-		requests[i].has_written = requests[i].has_written && transfer->sized;
+		if (transfer->message.request_count > 1)
+			requests[i].has_written = requests[i].has_written && transfer->sized;
 	}
 }
 

@@ -137,7 +137,8 @@ static void read_sizes(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	struct ft_nccl_sizes sizes;
 
 	ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N13);
-	if (moment->followed->blind || ft_nccl_sizes_read(&write, &sizes) != FT_NCCL_READ)
+	if (!ft_nccl_may_be_read(moment->followed) ||
+	    ft_nccl_sizes_read(&write, &sizes) != FT_NCCL_READ)
 		return;
 	transfer->sized = sizes.captured >= transfer->message.request_count;
 	for (uint8_t i = 0; i < sizes.captured && i < transfer->message.request_count; i++) {

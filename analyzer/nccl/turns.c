@@ -232,9 +232,11 @@ static enum fit fit_of(const struct ft_nccl_moment *moment, unsigned sets, bool 
 		return UNASKED;
 	if (any_write)
 		return LOOSE;
+	request = ft_nccl_ring_requests(&followed->ring, transfer);
+	if (request->va == 0 || request->by_data) /* what it asked for cannot be read */
+		return LOOSE;
 	if (!ft_nccl_answers_first(followed, transfer, moment->seen))
 		return NO_FIT;
-	request = ft_nccl_ring_requests(&followed->ring, transfer);
 	return is_at_part(moment, request, sets, k) ? EXACT : LOOSE;
 }
 

@@ -45,24 +45,29 @@ static uint32_t length_of(const struct ft_nccl_seen *seen)
 	return (seen->has & FT_HAS_RETH) != 0 ? seen->length : seen->payload_length;
 }
 
-/* The first data packet of a message tells its protocol. */
+/* The first data packet of a message tells its protocol. That there are no lines in it, only if it can be read. */
 static void sign(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 		 const struct ft_nccl_request *request)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
-	const struct ft_nccl_message_signs signs = {
+	struct ft_nccl_message_signs signs = {
 		.offered = request->offered,
 		.has_offered = request->has_offered,
 		.written = seen->length,
 		.has_written = moment->followed->lane_count == 1,
 		.va = seen->va,
-		.write = { seen->payload, moment->followed->blind ? 0 : seen->captured,
+		.write = { seen->payload,
+			   ft_nccl_may_be_read(moment->followed) ? seen->captured : 0,
 			   length_of(seen) },
 	};
 
 	if (transfer->message.request_count != 1 || (seen->has & FT_HAS_RETH) == 0)
 		return;
 	transfer->message.protocol = ft_nccl_protocol_of(&signs, &transfer->message.flag);
+	if (transfer->message.flag == 0 && !ft_nccl_is_read(moment->followed)) {
+		signs.write.captured = 0;
+		transfer->message.protocol = ft_nccl_protocol_of(&signs, &transfer->message.flag);
+	}
 	if (transfer->message.flag != 0)
 		ft_nccl_note(moment->connections, moment->followed, moment->lane_index,
 			     FT_NCCL_N10);

@@ -8,6 +8,7 @@ import set_ups
 import wire
 from loss_drill import lose
 
+EXTENDED = {0x06: 16, 0x09: 4, 0x0a: 16, 0x0b: 20, 0x11: 4}  # bytes between BTH and payload, by opcode
 US, MS = 10**3, 10**6
 IP, UDP, BTH = 14, 34, 42  # offsets: no tag, no options
 LOST = (0.001, 0.01, 0.05)
@@ -156,6 +157,25 @@ def marked_lossy(chance, records):
     return lossy(chance, marked(chance, records))
 
 
+def encrypted(chance, records):
+    """Payload of RDMA cannot be read; set-ups over TCP can."""
+    return [with_payload(r, chance.randbytes) if is_roce(r) else r for r in records]
+
+
+def with_payload(record, random_bytes):
+    """Other bytes behind the transport headers, and the ICRC of these where it was captured."""
+    frame, end = record.bytes, UDP + struct.unpack_from(">H", record.bytes, UDP + 4)[0] - 4
+    begin = BTH + 12 + EXTENDED.get(frame[BTH], 0)
+    captured = min(end, len(frame))
+    if captured <= begin:
+        return record
+    body = frame[BTH:begin] + random_bytes(captured - begin)
+    ip, udp = frame[IP:UDP], frame[UDP:UDP + 6]
+    masked = b"\xff" * 8 + ip[:1] + b"\xff" + ip[2:8] + b"\xff" + ip[9:10] + b"\xff\xff" + ip[12:] + udp + b"\xff\xff"
+    icrc = wire.icrc(masked + wire.masked_transport(body))
+    return record._replace(bytes=frame[:BTH] + body + (icrc + frame[end + 4:] if len(frame) >= end + 4 else frame[end:]))
+
+
 # --- wrapped
 
 
@@ -256,7 +276,7 @@ def to_native(chance, record, lid_of=lid_of, gid_of=None):
 
 WAYS = {way.__name__: way for way in (
     whole, lossy, lossy_data, middle, middle_with_set_up, without_set_up, twice, twice_lossy, overtaking, jittered,
-    jittered_lossy, two_ports, two_ports_lossy, marked, marked_lossy,
+    jittered_lossy, two_ports, two_ports_lossy, marked, marked_lossy, encrypted,
     in_vlan, over_ipv6, over_infiniband, infiniband_with_set_up, infiniband_with_grh,
     infiniband_routed)}
 WAYS.update({kind: tunnelled(wire.overlay, kind, 77) for kind in ("vxlan", "geneve")})
