@@ -28,14 +28,20 @@ static bool is_uncounted(const struct ft_nccl_moment *moment,
 	return moment->followed->blind && transfer->message.request_count > 1 && !moment->is_behind;
 }
 
-/* The write with immediate that follows goes to where the message does. */
+/* The write with immediate that follows goes to where the message does: as asked for, or as it began on its one queue pair. */
 static bool is_at_start(const struct ft_nccl_moment *moment,
 			const struct ft_nccl_transfer *transfer)
 {
-	const struct ft_nccl_request *request =
-		ft_nccl_ring_requests(&moment->followed->ring, transfer);
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	const struct ft_nccl_request *request = ft_nccl_ring_requests(ring, transfer);
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(ring, transfer) + moment->lane_index;
 
-	return request->va == 0 || request->by_data || request->va == moment->seen->va;
+	if (request->va == 0)
+		return true;
+	if (request->by_data && (moment->followed->lane_count > 1 || !share->begun))
+		return true;
+	return moment->seen->va == request->va;
 }
 
 /* Requests are written to in their order, once per lane; a zero-length write with immediate may follow to the same address. */

@@ -27,7 +27,8 @@
  *     faults_early.c with data before clear-to-sends   faults_again.c  under PSNs that passed
  *     held.c         what may be no data of it          anchor.c     where data begins in a log
  *     order.c        whether taps keep packets in order
- *     keep.c         for the report                     adrift.c     data that may be another message's
+ *     keep.c         for the report                     missed.c    what was missed of it
+ *     adrift.c     data that may be another message's
  *     waiting.c      what has yet to come
  *     shown.c        what a packet was
  *     stray.c        what lacks its beginning           run.c        the way of nearly every packet

@@ -7,6 +7,7 @@
 #include "anew.h"
 #include "family.h"
 #include "faults.h"
+#include "missed.h"
 #include "split.h"
 #include "tally.h"
 #include "turns.h"
@@ -52,49 +53,6 @@ bool ft_nccl_is_complete(const struct ft_nccl_followed *followed,
 		used += shares[i].used ? 1 : 0;
 	}
 	return used != 0 && used >= lanes_of(followed);
-}
-
-/* An empty write ends messages of several requests, too; nobody was seen to say how many this one has. */
-static bool may_be_several(const struct ft_nccl_followed *followed,
-			   const struct ft_nccl_transfer *transfer)
-{
-	return transfer->partial ||
-	       (transfer->bare && !transfer->has_cts && followed->model.adaptive != FT_NCCL_YES);
-}
-
-/* What was missed of a message of one request, its immediate tells. */
-static void settle_length(const struct ft_nccl_followed *followed,
-			  const struct ft_nccl_transfer *transfer)
-{
-	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
-	uint32_t length;
-
-	if (transfer->message.request_count != 1 || may_be_several(followed, transfer) ||
-	    !transfer->message.has_imm || !ft_nccl_tells_length(followed, transfer->immdt, &length))
-		return;
-	request->written = length;
-	request->has_written = true;
-}
-
-/*
- * Of several requests those that were not shown are told apart by the order of their data, and of several queue pairs the first
- * has the lowest part: not where some of it is missing.
- */
-static void forget_order(const struct ft_nccl_followed *followed,
-			 const struct ft_nccl_transfer *transfer)
-{
-	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
-
-	if (!transfer->has_cts ||
-	    (transfer->message.request_count == 1 && followed->lane_count == 1))
-		return;
-	for (uint8_t i = 0; i < transfer->message.request_count; i++) {
-		if (!requests[i].by_data)
-			continue;
-		requests[i].va = 0;
-		if (transfer->message.request_count > 1)
-			requests[i].has_written = requests[i].has_written && transfer->sized;
-	}
 }
 
 /* Each queue pair that a message uses ends it with the same immediate: where these are numbers, its own. */
@@ -198,10 +156,8 @@ static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed
 	message.completed = message.has_k && ft_nccl_is_complete(followed, transfer) &&
 			    agree(followed, transfer) && says_so(followed, transfer) &&
 			    is_sure(followed, transfer);
-	if (!message.completed) {
-		settle_length(followed, transfer);
-		forget_order(followed, transfer);
-	}
+	if (!message.completed)
+		ft_nccl_missed_settle(followed, transfer);
 	message.requests = ft_nccl_ring_requests(&followed->ring, transfer);
 	return message;
 }
@@ -217,21 +173,6 @@ static struct ft_nccl_shares shares_of(const struct ft_nccl_followed *followed,
 	return shares;
 }
 
-/*
- * What was missed of a message, and its immediate or its sizes tell, counts as the connection's: where messages are told,
- * whose sum it has to be.
- */
-static void count_missed(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
-			 const struct ft_nccl_message *message)
-{
-	uint64_t total = 0;
-
-	for (uint8_t i = 0; i < message->request_count; i++)
-		total += message->requests[i].has_written ? message->requests[i].written : 0;
-	followed->model.payload_bytes += total - transfer->written - transfer->missed;
-	transfer->missed = total - transfer->written;
-}
-
 void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  struct ft_nccl_transfer *transfer)
 {
@@ -242,7 +183,7 @@ void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_follow
 	ft_nccl_tally_keep(followed, transfer);
 	message = message_of(followed, transfer);
 	if (connections->store.most != 0)
-		count_missed(followed, transfer, &message);
+		ft_nccl_missed_count(followed, transfer, &message);
 	if (ft_nccl_is_adrift(transfer))
 		ft_nccl_adrift_add(&connections->store, &message, &shares);
 	else
@@ -386,7 +327,7 @@ static void count_open_missed(struct ft_nccl_followed *followed)
 		if (!transfer->used)
 			continue;
 		message = message_of(followed, transfer);
-		count_missed(followed, transfer, &message);
+		ft_nccl_missed_count(followed, transfer, &message);
 	}
 }
 

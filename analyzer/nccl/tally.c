@@ -2,7 +2,7 @@
 
 #include "adrift.h"
 
-static bool has_number(const struct ft_nccl_transfer *transfer)
+bool ft_nccl_has_number(const struct ft_nccl_transfer *transfer)
 {
 	return transfer->message.has_k && !ft_nccl_is_adrift(transfer);
 }
@@ -14,7 +14,7 @@ void ft_nccl_tally_keep(struct ft_nccl_followed *followed, const struct ft_nccl_
 
 	if (transfer->message.first_frame == 0)
 		return;
-	if (has_number(transfer))
+	if (ft_nccl_has_number(transfer))
 		all->numbered++;
 	else
 		all->others++;
@@ -23,7 +23,7 @@ void ft_nccl_tally_keep(struct ft_nccl_followed *followed, const struct ft_nccl_
 
 		if (!shares[i].used)
 			continue;
-		if (has_number(transfer))
+		if (ft_nccl_has_number(transfer))
 			tally->numbered++;
 		else if (shares[i].begun)
 			tally->others++;
@@ -34,7 +34,7 @@ void ft_nccl_tally_keep(struct ft_nccl_followed *followed, const struct ft_nccl_
 static bool is_apart(const struct ft_nccl_transfer *transfer, const struct ft_nccl_share *share)
 {
 	return transfer->used && transfer->message.first_frame != 0 && share->used &&
-	       (has_number(transfer) || share->begun);
+	       (ft_nccl_has_number(transfer) || share->begun);
 }
 
 /* So many messages were on the queue pair, with `straight` ones that all had. */
@@ -63,8 +63,8 @@ void ft_nccl_tally_tell(struct ft_nccl_followed *followed)
 
 		if (!transfer->used || transfer->message.first_frame == 0)
 			continue;
-		numbered += has_number(transfer) ? 1 : 0;
-		others += has_number(transfer) ? 0 : 1;
+		numbered += ft_nccl_has_number(transfer) ? 1 : 0;
+		others += ft_nccl_has_number(transfer) ? 0 : 1;
 	}
 	model->messages_told = model->messages;
 	if (others == 0 || model->split == FT_NCCL_NO || model->messages < numbered + others)

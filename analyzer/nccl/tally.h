@@ -8,6 +8,9 @@
  * were as many as one queue pair had, at least.
  */
 
+/* The message is listed under its number. */
+bool ft_nccl_has_number(const struct ft_nccl_transfer *transfer);
+
 /* A message is kept: it will not change any more. */
 void ft_nccl_tally_keep(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer);
 

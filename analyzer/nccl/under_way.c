@@ -58,6 +58,17 @@ static bool is_sure_to_be_asked(const struct ft_nccl_moment *moment,
 	       (seen->length != 0 || is_of_nothing);
 }
 
+/*
+ * Nobody asked for it, and the message before lacks its end: it may be more of that one, if it comes right behind it, or messages
+ * have several requests.
+ */
+static bool may_go_on(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	return !transfer->has_cts && moment->lane->open &&
+	       !ft_nccl_is_under_way(moment, transfer) &&
+	       (moment->turn == FT_NCCL_NEXT || moment->followed->ring.request_room > 1);
+}
+
 /* The first packet of it on this lane. */
 static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 		       enum ft_nccl_answer_kind kind)
@@ -76,7 +87,7 @@ static void open_share(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 		lane->placed = true;
 	transfer->guessed = transfer->guessed || !moment->followed->numbered || !moment->is_behind;
 	if (share->packets == 0) {
-		share->begun = kind == FT_NCCL_ANSWER_DATA;
+		share->begun = kind == FT_NCCL_ANSWER_DATA && !may_go_on(moment, transfer);
 		share->from = moment->seen->psn;
 		ft_nccl_share_begin(share, moment->seen);
 	}

@@ -1,0 +1,91 @@
+#include "missed.h"
+
+#include "adrift.h"
+#include "split.h"
+#include "tally.h"
+
+/* An empty write ends messages of several requests, too; nobody was seen to say how many this one has. */
+static bool may_be_several(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer)
+{
+	return transfer->partial ||
+	       (transfer->bare && !transfer->has_cts && followed->model.adaptive != FT_NCCL_YES);
+}
+
+/* Without a number each queue pair's part is listed by itself, and the immediate tells of all of them. */
+static bool is_part(const struct ft_nccl_followed *followed,
+		    const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+
+	return !ft_nccl_has_number(transfer) && followed->model.split != FT_NCCL_NO &&
+	       ft_nccl_shares_used(shares, followed->lane_count) < followed->lane_count;
+}
+
+/* What was missed of a message of one request, its immediate tells. */
+static void settle_length(const struct ft_nccl_followed *followed,
+			  const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
+	uint32_t length;
+
+	if (transfer->message.request_count != 1 || may_be_several(followed, transfer) ||
+	    is_part(followed, transfer) || !transfer->message.has_imm ||
+	    !ft_nccl_tells_length(followed, transfer->immdt, &length))
+		return;
+	request->written = length;
+	request->has_written = true;
+}
+
+/* Without a number the sizes may be of ranges that other packets wrote to, too, which were missed or are listed apart. */
+static void forget_sizes(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	if (transfer->has_cts || ft_nccl_has_number(transfer) || !transfer->sized ||
+	    ft_nccl_ring_sum(&followed->ring, transfer) == transfer->written)
+		return;
+	for (uint8_t i = 0; i < transfer->message.request_count; i++)
+		requests[i].has_written = false;
+}
+
+/*
+ * Of several requests those that were not shown are told apart by the order of their data, and of several queue pairs the first
+ * has the lowest part: not where some of it is missing.
+ */
+static void forget_order(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	if (!transfer->has_cts ||
+	    (transfer->message.request_count == 1 && followed->lane_count == 1))
+		return;
+	for (uint8_t i = 0; i < transfer->message.request_count; i++) {
+		if (!requests[i].by_data)
+			continue;
+		requests[i].va = 0;
+		if (transfer->message.request_count > 1)
+			requests[i].has_written = requests[i].has_written && transfer->sized;
+	}
+}
+
+void ft_nccl_missed_settle(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer)
+{
+	settle_length(followed, transfer);
+	forget_sizes(followed, transfer);
+	forget_order(followed, transfer);
+}
+
+void ft_nccl_missed_count(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
+			  const struct ft_nccl_message *message)
+{
+	uint64_t total = 0;
+
+	for (uint8_t i = 0; i < message->request_count; i++)
+		total += message->requests[i].has_written ? message->requests[i].written : 0;
+	followed->model.payload_bytes += total - transfer->written - transfer->missed;
+	transfer->missed = total - transfer->written;
+}

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "followed.h"
+
+/* What was missed of a message that is not complete: what its immediate and its sizes tell of it, and what is not known then. */
+
+/* Its requests, as far as they are known. */
+void ft_nccl_missed_settle(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer);
+
+/*
+ * What was missed, and its immediate or its sizes tell, counts as the connection's: where messages are told, whose sum it has
+ * to be. `message`: as it is told.
+ */
+void ft_nccl_missed_count(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
+			  const struct ft_nccl_message *message);
