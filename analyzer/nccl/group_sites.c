@@ -6,6 +6,7 @@
 
 #include "group_forest.h"
 #include "group_nets.h"
+#include "group_releases.h"
 
 static int compare_places(const struct ft_nccl_place *left, const struct ft_nccl_place *right)
 {
@@ -159,6 +160,8 @@ int ft_nccl_sites_find(struct ft_nccl_sites *sites, struct ft_nccl_connection **
 		return error;
 	arrange(sites, connections, count);
 	error = settle_nets(sites, connections, count);
+	if (error == 0)
+		error = ft_nccl_releases_part(sites->nets, connections, count);
 	if (error == 0)
 		arrange(sites, connections, count);
 	return error;

@@ -2,7 +2,10 @@
 
 #include <nccl/model.h>
 
-/* An address within a network: which of its names does not matter, a router leads from one to the other. */
+/*
+ * An address within a network: which of its names does not matter, a router leads from one to the other. Of jobs of different
+ * releases each has a network of its own: group_releases.h.
+ */
 struct ft_nccl_spot {
 	struct ft_nccl_place place;
 	uint32_t net; /* 0: nobody said */

@@ -136,6 +136,43 @@ static void addresses_are_unique_within_a_network_only(void **state)
 	play_groups(&play, &groups);
 }
 
+/* Rings of two on the same hosts, one after the other, with the first and last release that each may be of; 0: not known. */
+static void jobs_of_different_releases_are_apart(void **state)
+{
+	static const struct row {
+		size_t communicators;
+		int32_t releases[2][2];
+	} rows[] = {
+		{ 1, { { 22703, 22809 }, { 22703, 22809 } } },
+		{ 2, { { 22101, 22105 }, { 22703, 22809 } } },
+		{ 2, { { 22703, 22809 }, { 22101, 22105 } } },
+		/* what both may be, and where one may be any */
+		{ 1, { { 22403, 22809 }, { 22809, 22809 } } },
+		{ 1, { { 22101, 22105 }, { 0, 0 } } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		play_begin(&play);
+		play_ring(&play, 2);
+		play_ring(&play, 2);
+		for (size_t j = 0; j < 4; j++) {
+			play.rows[j].has_family = rows[i].releases[j / 2][0] != 0;
+			play.rows[j].version_first = rows[i].releases[j / 2][0];
+			play.rows[j].version_last = rows[i].releases[j / 2][1];
+		}
+		play_groups(&play, &groups);
+		if (groups.communicator_count != rows[i].communicators)
+			fail_msg("row %zu: %zu", i, groups.communicator_count);
+		/* in one job the second ring is its second channel */
+		assert_int_equal(play.rows[0].channel, 0);
+		assert_int_equal(play.rows[2].channel, rows[i].communicators == 1 ? 1 : 0);
+		ft_nccl_groups_free(&groups);
+	}
+	play_begin(&play);
+	play_groups(&play, &groups);
+}
+
 static void a_connection_more_or_less_breaks_the_ring(void **state)
 {
 	(void)state;
@@ -381,6 +418,7 @@ int main(void)
 		cmocka_unit_test(a_ring_is_told_in_the_order_of_ranks),
 		cmocka_unit_test(a_ring_without_ranks_is_one_too),
 		cmocka_unit_test(addresses_are_unique_within_a_network_only),
+		cmocka_unit_test(jobs_of_different_releases_are_apart),
 		cmocka_unit_test(a_connection_more_or_less_breaks_the_ring),
 		cmocka_unit_test(channels_follow_the_order_of_queue_pairs),
 		cmocka_unit_test(channels_that_the_two_sides_order_differently_are_not_known),
