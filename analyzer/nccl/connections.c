@@ -8,6 +8,7 @@
 
 #include "anew.h"
 #include "faults.h"
+#include "fork.h"
 #include "order.h"
 #include "run.h"
 #include "spares.h"
@@ -37,6 +38,7 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 static void free_followed(struct ft_nccl_followed *followed)
 {
 	ft_nccl_ring_free(&followed->ring);
+	ft_nccl_fork_drop(followed);
 	free(followed->lanes);
 	free(followed);
 }
@@ -139,6 +141,7 @@ void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_foll
 			ft_nccl_keep(connections, followed, &followed->ring.transfers[i]);
 	}
 	ft_nccl_ring_free(&followed->ring);
+	ft_nccl_fork_drop(followed);
 	followed->retired = true;
 }
 

@@ -8,6 +8,7 @@
 #include "family.h"
 #include "faults.h"
 #include "fifo.h"
+#include "fork.h"
 #include "grid.h"
 #include "lock.h"
 #include "order.h"
@@ -392,13 +393,23 @@ static void doubt(struct ft_nccl_moment *moment)
 		ft_nccl_give_up(moment->connections, followed);
 }
 
+static bool shows_other_slots(struct ft_nccl_moment *moment, struct ask *ask)
+{
+	if (!ask->has_k || !ft_nccl_fork_see(moment, ask->family, ask->k))
+		return false;
+	ft_nccl_fork_see_first(moment);
+	moment->turn = ft_nccl_psns_judge(&moment->lane->cts, moment->seen->psn);
+	return understand(moment->followed, moment->seen, moment->lane_index, ask);
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool take(struct ft_nccl_moment *moment)
 {
 	struct ask ask = { 0 };
 	uint64_t before;
 
-	if (!understand(moment->followed, moment->seen, moment->lane_index, &ask)) {
+	if (!understand(moment->followed, moment->seen, moment->lane_index, &ask) &&
+	    !shows_other_slots(moment, &ask)) {
 		if (may_be_new(moment)) {
 			ft_nccl_stranger_see(moment->connections, moment->seen);
 			return false;

@@ -37,6 +37,7 @@
  *     msn.c          which message, by ACKs
  *     bind.c         whose data is whose                pairing.c, unpaired.c  whose answers
  *     bind_all.c     likewise, as a connection begins   lock_lone.c  from one clear-to-send and its answer
+ *     fork.c         builds with other slots than releases
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
  *     numbered.c     where immediates are numbers      tally.c       how many messages there were
@@ -100,6 +101,8 @@ struct ft_nccl_lane {
 
 enum { FT_NCCL_KEYS = 16, FT_NCCL_SLOT_COUNTS = 6 };
 
+struct ft_nccl_fork;
+
 struct ft_nccl_followed {
 	/* while it is on, the rest is behind the times; NULL: it never is */
 	struct ft_nccl_straight *straight;
@@ -159,8 +162,9 @@ struct ft_nccl_followed {
 	uint64_t first_va;                   /* the first buffer that was asked for; 0: not known */
 	struct ft_nccl_seen nowhere;         /* without payload */
 	uint64_t bases[FT_NCCL_SLOT_COUNTS]; /* of the FIFO, by how many slots it may have .. */
-	uint8_t base_bits;       /* .. as far as they are possible; 0: it is as the set-up says */
-	uint16_t slot_bytes;     /* of a FIFO that is of no release; 0: as the family has it */
+	uint8_t base_bits;         /* .. as far as they are possible; 0: it is as the set-up says */
+	uint16_t slot_bytes;       /* of a FIFO that is of no release; 0: as the family has it */
+	struct ft_nccl_fork *fork; /* what may show that it is of none: fork.h; NULL: nothing */
 	uint64_t sizes_bases[2]; /* of the array of sizes, if its slots have 32 bytes, or 160 .. */
 	uint8_t sizes_bits;      /* .. as far as both are possible */
 	struct ft_nccl_ring ring;

@@ -119,7 +119,8 @@ void ft_nccl_setup_narrow(struct ft_nccl_followed *followed, const struct ft_ncc
 	if (!ft_nccl_family_narrow(followed, form->families) && followed->families != 0)
 		return;
 	ft_nccl_minors_narrow(followed, form->minor_first, form->minor_last);
-	ft_nccl_fifo_narrow(followed, slots_of(followed, form));
+	if (followed->slot_bytes == 0) /* else it is no FIFO of the release */
+		ft_nccl_fifo_narrow(followed, slots_of(followed, form));
 	ft_nccl_family_tell(followed);
 }
 
