@@ -2,6 +2,8 @@
 
 #include <capture/frame.h>
 
+#include "asked.h"
+
 /* Clear-to-sends, the first buffer of which has not come again: then each message has its own. */
 enum { UNIQUE = 128 };
 
@@ -91,6 +93,26 @@ void ft_nccl_adrift_settle(const struct ft_nccl_followed *followed,
 {
 	transfer->adrift = transfer->adrift || is_guess(followed, transfer) ||
 			   ends_otherwise(followed, transfer);
+}
+
+void ft_nccl_adrift_asked(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+	const uint64_t k = transfer->message.k;
+
+	if (ft_nccl_asked_for_all(followed, transfer))
+		return;
+	transfer->adrift = true;
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		struct ft_nccl_lane *lane = &followed->lanes[i];
+
+		if (!shares[i].used || lane->next <= k)
+			continue;
+		lane->exact = false;
+		lane->next = k;
+		ft_nccl_loosen(lane, FT_NCCL_ASKED_AHEAD);
+		lane->open = lane->open && (lane->writing || lane->at != k);
+	}
 }
 
 static void add_asking(struct ft_nccl_store *store, const struct ft_nccl_message *message)

@@ -5,6 +5,12 @@
 /* Data of the message may be another one's: nobody knows which number it has. */
 bool ft_nccl_is_adrift(const struct ft_nccl_transfer *transfer);
 
+/*
+ * A clear-to-send has come of a message that had data before. If it went elsewhere, it is another one's, or forged: its queue pairs
+ * may have the message before them yet.
+ */
+void ft_nccl_adrift_asked(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer);
+
 /* Before it is kept, with all that its neighbours tell: whether it is. */
 void ft_nccl_adrift_settle(const struct ft_nccl_followed *followed,
 			   struct ft_nccl_transfer *transfer);

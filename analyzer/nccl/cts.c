@@ -3,8 +3,8 @@
 #include <capture/frame.h>
 #include <decode/packet.h>
 
+#include "adrift.h"
 #include "anew.h"
-#include "asked.h"
 #include "family.h"
 #include "faults.h"
 #include "fifo.h"
@@ -305,7 +305,7 @@ static bool announce(struct ft_nccl_moment *moment, const struct ask *ask)
 		fill_requests(moment, transfer, ask);
 	}
 	followed->overtaken = followed->overtaken || transfer->message.first_frame != 0;
-	transfer->adrift = transfer->adrift || !ft_nccl_asked_for_all(followed, transfer);
+	ft_nccl_adrift_asked(followed, transfer);
 	pass_by(followed, ask->k);
 	transfer->has_cts = true;
 	transfer->message.has_k = true;
