@@ -297,6 +297,12 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
 		ft_nccl_tell_of_data(moment->connections, &found);
 }
 
+/* Clear-to-sends so far show that this is how the connection has them: one does behind a set-up. */
+static bool is_shown(const struct ft_nccl_followed *followed)
+{
+	return !followed->by_grid && followed->readable >= (followed->model.has_tcp ? 1 : 2);
+}
+
 void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 {
 	struct ft_nccl_followed *followed = moment->followed;
@@ -305,8 +311,7 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 	const struct ft_nccl_seen *seen = moment->seen;
 	bool was_captured = (seen->has & FT_HAS_RETH) != 0 && seen->captured >= seen->length;
 
-	if ((followed->readable < 2 && !(followed->model.has_tcp && followed->readable != 0)) ||
-	    followed->unreadable != 0 || followed->by_grid || !was_captured)
+	if (!is_shown(followed) || followed->unreadable != 0 || !was_captured)
 		return;
 	if (is_read) {
 		ft_nccl_found_set_k(&found, k);
@@ -329,7 +334,7 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
 	const struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, k);
 	struct ft_nccl_found found = ft_nccl_found_in(followed, moment->seen, FT_NCCL_REPLAY, 0.9);
 
-	if (followed->readable < 2 || followed->by_grid)
+	if (!is_shown(followed))
 		return;
 	ft_nccl_found_set_k(&found, k);
 	if (before != NULL && before->has_cts)

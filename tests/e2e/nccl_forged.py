@@ -179,6 +179,19 @@ class Forged(nccl.WithTruths):
                 self.named("clear-to-send %s, in sequence" % name, capture, header,
                            place.with_frame(forged, psn, place.asks), place.at + 2)
 
+    def test_the_first_clear_to_send_again(self):
+        """Behind its set-up, before there is a second one."""
+        for capture, truth in self.each():
+            message = truth["messages"][0]
+            if message["k"] != 0 or truth["snaplen"] < 9000 or any(c["retransmitted_packets_seen"] for c in truth["connections"]):
+                continue
+            header, records = read_pcap(capture)
+            place = Place(records, truth, message, message["cts_frame"] - 1)
+            like, psn = records[place.at], place.next_psn(place.asks, place.at)
+            va, key, length = struct.unpack_from(">QII", like, 16 + BTH + 12)
+            forged = retouched(like, psn=psn, reth=(va, length), key=key, payload=like[16 + BTH + 28:][:length])
+            self.named("first again", capture, header, place.with_frame(forged, psn, place.asks), place.at + 2)
+
     def test_other_writers(self):
         for capture, header, place in self.places():
             if place.at + 1 != place.message["cts_frame"]:
