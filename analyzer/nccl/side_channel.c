@@ -230,6 +230,8 @@ static void take(struct ft_nccl_stream *stream, enum ft_nccl_end sender,
 	struct ft_nccl_half *half = &stream->halves[sender];
 
 	stream->is_cut |= segment->captured < segment->length;
+	if (segment->length != 0)
+		stream->sent_frame = segment->frame;
 	if (segment->captured == 0)
 		return;
 	if (stream->kind == FT_NCCL_STREAM_RAS)

@@ -72,6 +72,14 @@ static bool is_past(const struct ft_nccl_stream *stream)
 	return client->reached > (int32_t)ft_nccl_half_ready(client);
 }
 
+/* A segment was missed; until the connection is over it may come late. */
+static bool has_hole(const struct ft_nccl_stream *stream)
+{
+	return is_past(stream) ||
+	       stream->halves[FT_NCCL_SERVER].reached >
+		       (int32_t)ft_nccl_half_ready(&stream->halves[FT_NCCL_SERVER]);
+}
+
 static enum ft_nccl_verdict read_side(const struct ft_nccl_half *half,
 				      const struct ft_nccl_setup *setup,
 				      struct ft_nccl_metadata *metadata)
@@ -114,6 +122,8 @@ static enum ft_nccl_verdict read_cut(const struct ft_nccl_side_channel *side,
 	struct ft_nccl_cut_exchange exchange = { .tcp = exchange_of(stream) };
 	struct sides sides;
 
+	if (!stream->is_cut) /* it is over: what ends it is no part of it */
+		exchange.tcp.frames[1] = stream->sent_frame;
 	if (find_cut(stream, &sides) != FT_NCCL_READ)
 		return FT_NCCL_CUT;
 	if (!sides.is_whole && (stream->kind == FT_NCCL_STREAM_BARE || !is_over))
@@ -135,7 +145,7 @@ enum ft_nccl_verdict ft_nccl_side_read_setup(const struct ft_nccl_side_channel *
 	struct sides sides;
 	enum ft_nccl_verdict verdict = find(stream, &sides);
 
-	if (verdict == FT_NCCL_CUT && stream->is_cut)
+	if (verdict == FT_NCCL_CUT && (stream->is_cut || (is_over && has_hole(stream))))
 		return read_cut(side, stream, is_over);
 	if (verdict != FT_NCCL_READ)
 		return verdict;

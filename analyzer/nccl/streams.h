@@ -39,6 +39,7 @@ struct ft_nccl_stream {
 	uint64_t magic;
 	uint64_t frames[2];                       /* first, last so far */
 	uint64_t ts_ns;                           /* of the last */
+	uint64_t sent_frame;                      /* the last that had payload */
 	struct ft_nccl_half halves[FT_NCCL_ENDS]; /* what each sends */
 	uint32_t older, newer;                    /* the table's own */
 };
