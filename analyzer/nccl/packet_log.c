@@ -1,5 +1,7 @@
 #include "packet_log.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <decode/packet.h>
@@ -9,6 +11,48 @@
 static uint32_t stored_bytes(uint32_t payload)
 {
 	return ((uint32_t)sizeof(struct ft_nccl_logged) + payload + 15) & ~15u;
+}
+
+static_assert(sizeof(struct ft_nccl_logged) + FT_NCCL_LOG_CTS <= FT_NCCL_LOG_FIRST,
+	      "room for any one, whatever becomes of more");
+
+struct ft_nccl_log *ft_nccl_log_create(void)
+{
+	struct ft_nccl_log *log = calloc(1, sizeof *log);
+
+	if (log == NULL)
+		return NULL;
+	log->room = FT_NCCL_LOG_FIRST;
+	log->bytes = malloc(log->room);
+	if (log->bytes != NULL)
+		return log;
+	free(log);
+	return NULL;
+}
+
+void ft_nccl_log_destroy(struct ft_nccl_log *log)
+{
+	if (log == NULL)
+		return;
+	free(log->bytes);
+	free(log);
+}
+
+/* False: it is full. */
+static bool make_room(struct ft_nccl_log *log, uint32_t bytes)
+{
+	uint8_t *all;
+
+	if (log->used + bytes <= log->room)
+		return true;
+	if (log->used + bytes > FT_NCCL_LOG_BYTES)
+		return false;
+	all = realloc(log->bytes, FT_NCCL_LOG_BYTES);
+	if (all == NULL)
+		return false;
+	log->bytes = all;
+	log->room = FT_NCCL_LOG_BYTES;
+	return true;
 }
 
 void ft_nccl_log_clear(struct ft_nccl_log *log)
@@ -70,7 +114,7 @@ void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 		return;
 	}
 	logged.seen.captured = kept_of(seen);
-	if (log->used + stored_bytes(logged.seen.captured) > FT_NCCL_LOG_BYTES) {
+	if (!make_room(log, stored_bytes(logged.seen.captured))) {
 		if (ft_nccl_log_find(log, log->used, seen, seen->psn, &copied))
 			return;
 		ft_nccl_log_clear(log);

@@ -4,11 +4,12 @@
 
 /*
  * Packets of one direction of a queue pair, kept until it turns out what they are of: writes only, with the first bytes
- * of their payload where they begin; packets in the middle of a write take one entry together. Fixed size: when it is full
- * it begins anew.
+ * of their payload where they begin; packets in the middle of a write take one entry together. When it is full it begins
+ * anew; most are forgotten after a few packets, so all of its memory is taken only where there are more.
  */
 enum {
 	FT_NCCL_LOG_BYTES = 12288, /* three messages of eight requests, and more */
+	FT_NCCL_LOG_FIRST = 1024,  /* taken at first */
 	FT_NCCL_LOG_CTS = 512,     /* payload kept of a write that may be clear-to-sends .. */
 	FT_NCCL_LOG_DATA = 128     /* .. and of others */
 };
@@ -27,12 +28,18 @@ struct ft_nccl_log {
 	uint32_t reached;  /* behind the highest PSN */
 	uint32_t restarts; /* times it was full */
 	uint32_t ended;    /* immediates in it */
-	_Alignas(16) uint8_t bytes[FT_NCCL_LOG_BYTES];
+	uint32_t room;     /* bytes taken so far */
+	uint8_t *bytes;
 };
 
+/* An empty log, whose memory ft_nccl_log_destroy() frees; NULL: there is none. */
+struct ft_nccl_log *ft_nccl_log_create(void);
+void ft_nccl_log_destroy(struct ft_nccl_log *log); /* NULL is fine */
+
+/* It is empty again, and keeps its memory and how often it was full. */
 void ft_nccl_log_clear(struct ft_nccl_log *log);
 
-/* Where it is full, the packet begins it anew, unless it is there already. */
+/* Where it is full, or there is no memory for more, the packet begins it anew, unless it is there already. */
 void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen);
 
 /*

@@ -15,11 +15,11 @@ struct key {
 void ft_nccl_strangers_free(struct ft_nccl_stranger_table *table)
 {
 	for (size_t i = 0; table->strangers != NULL && i < FT_NCCL_STRANGERS; i++)
-		free(table->strangers[i].log);
+		ft_nccl_log_destroy(table->strangers[i].log);
 	while (table->free != NULL) {
 		struct ft_nccl_log *next = table->free->free;
 
-		free(table->free);
+		ft_nccl_log_destroy(table->free);
 		table->free = next;
 	}
 	free(table->strangers);
@@ -115,7 +115,7 @@ static struct ft_nccl_log *take_log(struct ft_nccl_stranger_table *table)
 	if (log != NULL) {
 		table->free = log->free;
 	} else if (table->logs < FT_NCCL_STRANGER_LOGS) {
-		log = malloc(sizeof *log);
+		log = ft_nccl_log_create();
 		table->logs += log != NULL ? 1 : 0;
 	}
 	if (log != NULL) {
