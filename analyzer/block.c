@@ -14,6 +14,7 @@ int ft_block_read(struct ft_block *block, struct ft_source *source, unsigned mos
 				   (int)(most < FT_BLOCK_FRAMES ? most : FT_BLOCK_FRAMES));
 
 	block->frame_count = count > 0 ? (unsigned)count : 0;
+	block->in_order = ft_source_in_order(source);
 	return count;
 }
 
@@ -36,6 +37,8 @@ static bool are_near(const struct ft_block *block, struct near near)
 	const struct ft_frame *frames = block->frames, *end = frames + block->frame_count;
 	uint32_t input = frames->input, others = 0;
 
+	if (block->in_order)
+		return end[-1].ts_ns - near.from_ns < near.width_ns;
 	for (; frames < end; frames++)
 		others |= (frames->ts_ns - near.from_ns >= near.width_ns) | (frames->input ^ input);
 	return others == 0;

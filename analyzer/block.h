@@ -12,6 +12,7 @@ enum { FT_BLOCK_FRAMES = 1024 };
 struct ft_block {
 	_Alignas(64) struct ft_frame frames[FT_BLOCK_FRAMES];
 	unsigned frame_count;
+	bool in_order; /* they are known to be as ft_source_in_order() says; false: they may be */
 };
 static_assert(sizeof(struct ft_frame) == 64, "a cache line each: two threads seldom ask for one");
 

@@ -197,19 +197,28 @@ static inline uint32_t number_frame(struct ft_input *input, struct ft_frame *fra
 	return frame->wire;
 }
 
-/* Frames in a row from one input: what is known of it is brought up to date. Times are noted where one does not go on. */
-static void account_run(struct ft_input *input, struct ft_frame *frames, int count, uint64_t number)
+/* There is a time, and it is none before that: one more than FT_TS_UNKNOWN, the largest number, is 0. */
+static inline bool goes_on(uint64_t ts_ns, uint64_t newest)
+{
+	return ts_ns + 1 > newest;
+}
+
+/*
+ * Frames in a row from one input: what is known of it is brought up to date. Times are noted where one does not go on;
+ * true: each does.
+ */
+static bool account_run(struct ft_input *input, struct ft_frame *frames, int count, uint64_t number)
 {
 	uint64_t bytes = 0, newest = input->known.last_ts_ns;
 	struct ft_frame *frame = frames, *end = frames + count;
+	bool in_order = true;
 
 	if (input->known.link_type_count == 0)
 		note_link_type(input, frames[0].link_type);
 	while (frame < end) {
 		const struct ft_frame *from = frame;
 
-		for (; frame < end && frame->ts_ns >= newest && frame->ts_ns != FT_TS_UNKNOWN;
-		     frame++) {
+		for (; frame < end && goes_on(frame->ts_ns, newest); frame++) {
 			newest = frame->ts_ns;
 			bytes += number_frame(input, frame, number++);
 		}
@@ -217,12 +226,14 @@ static void account_run(struct ft_input *input, struct ft_frame *frames, int cou
 			input->previous_ts_ns = input->known.last_ts_ns = newest;
 		if (frame == end)
 			break;
+		in_order = false;
 		bytes += number_frame(input, frame, number++);
 		note_odd_time(input, (frame++)->ts_ns);
 		newest = input->known.last_ts_ns;
 	}
 	input->known.frames += (uint64_t)count;
 	input->known.bytes += bytes;
+	return in_order;
 }
 
 /* Number the frames and hand them to their inputs' accounts, run by run. */
@@ -234,7 +245,9 @@ static void account(struct ft_source *source, struct ft_frame *frames, int count
 
 		while (end < count && frames[end].input == input)
 			end++;
-		account_run(&source->inputs[input], frames + at, end - at, source->frames + 1);
+		source->in_order = account_run(&source->inputs[input], frames + at, end - at,
+					       source->frames + 1) &&
+				   end - at == count;
 		source->frames += (uint64_t)(end - at);
 		at = end;
 	}
@@ -257,6 +270,11 @@ int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room)
 		count = ft_merge_next(source->merge, frames, room);
 	account(source, frames, count);
 	return count != 0 ? count : -ENODATA;
+}
+
+bool ft_source_in_order(const struct ft_source *source)
+{
+	return source->in_order;
 }
 
 size_t ft_source_input_count(const struct ft_source *source)

@@ -15,6 +15,7 @@ struct ft_source {
 	struct ft_live *live;   /* NULL: files */
 	uint64_t frames;
 	uint64_t calls; /* of ft_source_next(), the current one included */
+	bool in_order;  /* ft_source_in_order() */
 };
 
 /* Room for `count` inputs, none of them open. NULL: no memory. */

@@ -89,6 +89,9 @@ int ft_source_keep(struct ft_source *source, unsigned calls);
  */
 int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room);
 
+/* All frames of the newest call are of one input, and have times that are none before its newest one. False: not known. */
+bool ft_source_in_order(const struct ft_source *source);
+
 /* Files or devices that were opened, at least 1; a damaged or ended one still counts. */
 size_t ft_source_input_count(const struct ft_source *source);
 

@@ -321,6 +321,35 @@ static void a_file_without_frames_has_no_times(void **state)
 	assert_false(r.input.damaged);
 }
 
+static void frames_are_in_order_where_no_time_steps_back(void **state)
+{
+	static const struct {
+		uint32_t seconds[2]; /* of the frames of a call */
+		bool in_order;
+	} calls[] = {
+		{ { 5, 6 }, false }, /* nothing is known before the first */
+		{ { 6, 7 }, true },  { { 9, 8 }, false },  { { 8, 9 }, false },
+		{ { 9, 9 }, true },  { { 10, 12 }, true }, { { 11, 13 }, false },
+	};
+	enum { CALLS = sizeof calls / sizeof *calls };
+	struct ft_source_complaint complaint;
+	struct ft_source *source;
+	struct ft_frame frames[2];
+	struct building b = { 0 };
+
+	(void)state;
+	put_pcap_header(&b, 0xa1b2c3d4, 4, 1);
+	for (unsigned i = 0; i < 2 * CALLS; i++)
+		put_pcap_record(&b, calls[i / 2].seconds[i % 2], 0, 4, 4, 0);
+	assert_int_equal(ft_source_open_memory(&source, b.bytes, b.size, &complaint), 0);
+	for (unsigned i = 0; i < CALLS; i++) {
+		assert_int_equal(ft_source_next(source, frames, 2), 2);
+		assert_int_equal(ft_source_in_order(source), calls[i].in_order);
+	}
+	ft_source_close(source);
+	build_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +362,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_capture_is_refused_by_name),
 		cmocka_unit_test(an_input_knows_its_times_and_link_types),
 		cmocka_unit_test(times_that_go_backwards_are_clock_steps_beyond_the_clock_error),
+		cmocka_unit_test(frames_are_in_order_where_no_time_steps_back),
 		cmocka_unit_test(a_file_without_frames_has_no_times),
 	};
 

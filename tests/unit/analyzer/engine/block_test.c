@@ -117,8 +117,8 @@ static void items_stand_in_the_order_of_frames_and_packets(void **state)
 	} expected[] = {
 		{ 1, 0, 99 }, { 2, 0, 2 }, { 2, 1, 3 }, { 2, 2, 4 }, { 3, 0, 99 },
 	};
+	static struct ft_block block;
 	struct ft_batch batch;
-	struct ft_block block;
 
 	(void)state;
 	assert_int_equal(ft_batch_init(&batch, 8), 0);
@@ -296,12 +296,25 @@ static uint64_t next_time(uint64_t ts_ns, uint64_t *chance)
 	return draw(chance) % 4 == 0 && step_ns <= ts_ns ? ts_ns - step_ns : ts_ns + step_ns;
 }
 
+/* Of one input, each with a time that is none before the one in front of it. */
+static bool is_in_order(const struct ft_block *block)
+{
+	for (unsigned i = 0; i < block->frame_count; i++) {
+		const struct ft_frame *frame = &block->frames[i];
+
+		if (frame->ts_ns == FT_TS_UNKNOWN || frame->input != block->frames[0].input ||
+		    (i != 0 && frame->ts_ns < frame[-1].ts_ns))
+			return false;
+	}
+	return true;
+}
+
 static void a_stretch_is_frames_soon_after_one_another_in_a_tenth_of_a_second(void **state)
 {
 	static const uint64_t starts_ns[] = { 0,        1,        400000,    99000000,
 					      99500000, 99999999, 100000000, 100499999 };
 	static struct ft_block block;
-	unsigned stretches = 0;
+	unsigned stretches = 0, in_order = 0;
 	uint64_t chance = 1;
 
 	(void)state;
@@ -314,6 +327,8 @@ static void a_stretch_is_frames_soon_after_one_another_in_a_tenth_of_a_second(vo
 			block.frames[f].ts_ns = ts_ns = next_time(ts_ns, &chance);
 			block.frames[f].input = 3 + (draw(&chance) % 20 == 0);
 		}
+		block.in_order = i % 2 != 0 && is_in_order(&block); /* it need not be known */
+		in_order += block.in_order;
 		stretch = ft_block_stretch(&block);
 		assert_int_equal(stretch.frames, is_stretch(&block) ? block.frame_count : 0);
 		if (stretch.frames == 0)
@@ -324,6 +339,7 @@ static void a_stretch_is_frames_soon_after_one_another_in_a_tenth_of_a_second(vo
 		assert_int_equal(stretch.input, block.frames[0].input);
 	}
 	assert_in_range(stretches, STRETCHES / 10, STRETCHES * 9 / 10);
+	assert_in_range(in_order, STRETCHES / 50, STRETCHES / 2);
 }
 
 int main(void)
