@@ -203,9 +203,9 @@ INLINE bool find_brief(const struct row *row, unsigned number, const struct ft_f
  * need not stand in memory.
  */
 INLINE bool fill_one(struct ft_item *item, const struct row *row, unsigned number,
-		     const struct ft_decode_config *config, uint64_t seed, struct ft_brief *brief)
+		     const struct ft_frame *frame, const struct ft_decode_config *config,
+		     uint64_t seed, struct ft_brief *brief)
 {
-	const struct ft_frame *frame = frame_of(row, number);
 	const uint64_t *pair = row->dealt ? &row->parcels[number].pair : NULL;
 	struct ft_brief other;
 
@@ -230,9 +230,11 @@ INLINE unsigned fill_some(struct ft_item *items, const struct row *row, unsigned
 
 	unchecked.count = 0;
 	for (; number < end; number++) {
-		if (!fill_one(&items[number], row, number, config, seed, &brief))
+		const struct ft_frame *frame = frame_of(row, number);
+
+		if (!fill_one(&items[number], row, number, frame, config, seed, &brief))
 			break;
-		leave_unchecked(&unchecked, number, frame_of(row, number), &brief);
+		leave_unchecked(&unchecked, number, frame, &brief);
 	}
 	if (unchecked.count == 0 || !config->check_icrc)
 		return number;
