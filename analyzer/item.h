@@ -30,6 +30,7 @@ enum ft_framing_interest {
 struct ft_item {
 	const struct ft_frame *frame;
 	uint64_t judged_by; /* digest of what of the check key flow_key does not have */
+	uint64_t copies_at; /* ft_copies_prefetch() */
 	uint32_t hash;      /* of flow_key */
 	/* of the flow table: most likely its, and surely once the worker took it; 0: none yet */
 	uint32_t record;

@@ -159,8 +159,8 @@ static void fetch_first(const struct ft_worker *worker, unsigned from, bool far)
 {
 	const struct some some = some_from(worker, from);
 
-	for (const struct ft_item *item = some.first; item < some.end; item++)
-		ft_copies_prefetch(worker->copies, item->observed.digest);
+	for (struct ft_item *item = some.first; item < some.end; item++)
+		item->copies_at = ft_copies_prefetch(worker->copies, item->observed.digest);
 	for (const struct ft_item *item = some.first; far && item < some.end; item++)
 		if (item->has_flow && !goes_with_last(item, some.first))
 			ft_flow_prefetch_slot(worker->flows, item->hash);

@@ -290,7 +290,8 @@ __attribute__((noinline)) static void take_any(struct ft_worker *worker, struct 
 		conclusion.judged = ft_judge_frame(worker->judge, item, &conclusion.records);
 	else
 		item->undecided = ft_item_is_undecidable(item);
-	if (ft_copies_check(worker->copies, &item->observed, item->rules) == FT_COPY_YES) {
+	if (ft_copies_check_at(worker->copies, &item->observed, item->copies_at, item->rules) ==
+	    FT_COPY_YES) {
 		leave_copy(worker, item, &conclusion.records);
 		conclude(worker, item, &conclusion);
 		return;
@@ -386,7 +387,7 @@ static inline void take_quiet(struct ft_worker *worker, struct ft_item *item, st
 	const struct ft_observed *observed = &item->observed;
 	struct ft_conclusion conclusion;
 
-	if (ft_copies_check(worker->copies, observed, 0) == FT_COPY_YES) {
+	if (ft_copies_check_at(worker->copies, observed, item->copies_at, 0) == FT_COPY_YES) {
 		take_copy(worker, item, flow);
 		return;
 	}

@@ -75,11 +75,12 @@ void ft_copies_destroy(struct ft_copies *copies)
 	free(copies);
 }
 
-void ft_copies_prefetch(const struct ft_copies *copies, uint64_t digest)
+uint64_t ft_copies_prefetch(const struct ft_copies *copies, uint64_t digest)
 {
-	const struct ft_recall *frames = &copies->frames;
+	uint64_t hash = ft_recall_hash(&copies->frames, digest);
 
-	__builtin_prefetch(ft_recall_head(frames, ft_recall_hash(frames, digest)), 1);
+	__builtin_prefetch(ft_recall_head(&copies->frames, hash), 1);
+	return hash;
 }
 
 uint16_t ft_copies_original_vlan(const struct ft_copies *copies)
@@ -256,18 +257,27 @@ __attribute__((noinline)) static enum ft_copy_verdict check_alike(
 }
 
 /* A hint to whoever optimises the whole program: of nearly every frame this is all. */
-inline enum ft_copy_verdict ft_copies_check(struct ft_copies *copies,
-					    const struct ft_observed *observed, uint32_t rules)
+inline enum ft_copy_verdict ft_copies_check_at(struct ft_copies *copies,
+					       const struct ft_observed *observed, uint64_t at,
+					       uint32_t rules)
 {
 	struct ft_recall_place place;
 
 	if (observed->ts_ns >= copies->from_ns)
 		return FT_COPY_NO;
-	place = ft_recall_place(&copies->frames, observed->digest);
+	place = ft_recall_place_of(&copies->frames, at);
 	if (ft_recall_may_have(&place))
 		return check_alike(copies, observed, rules);
 	if (__builtin_expect(!ft_recall_fits(&copies->frames, observed->ts_ns), 0))
 		return keep(copies, observed, rules, FT_COPY_NO);
 	remember(copies, observed, rules, &place);
 	return is_followed(copies, observed) ? follow(copies, observed, FT_COPY_NO) : FT_COPY_NO;
+}
+
+enum ft_copy_verdict ft_copies_check(struct ft_copies *copies, const struct ft_observed *observed,
+				     uint32_t rules)
+{
+	uint64_t at = ft_recall_hash(&copies->frames, observed->digest);
+
+	return ft_copies_check_at(copies, observed, at, rules);
 }

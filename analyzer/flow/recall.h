@@ -148,15 +148,21 @@ struct ft_recall_place {
 	uint32_t tags; /* of entries of this key, or others; 0: of none */
 };
 
-static inline struct ft_recall_place ft_recall_place(const struct ft_recall *recall, uint64_t key)
+/* `hash`: ft_recall_hash() of the key. */
+static inline struct ft_recall_place ft_recall_place_of(const struct ft_recall *recall,
+							uint64_t hash)
 {
-	uint64_t hash = ft_recall_hash(recall, key);
 	struct ft_recall_head *head = ft_recall_head(recall, hash);
 
 	uint32_t held = ft_recall_holds(recall, head->newest);
 	uint32_t tags = head->tags & (0 - held); /* no branch: one in four is, in no order */
 
 	return (struct ft_recall_place){ head, ((uint32_t)hash & FT_RECALL_TAG) | 1, tags };
+}
+
+static inline struct ft_recall_place ft_recall_place(const struct ft_recall *recall, uint64_t key)
+{
+	return ft_recall_place_of(recall, ft_recall_hash(recall, key));
 }
 
 /* False: there is none with the key. True: there may be. */

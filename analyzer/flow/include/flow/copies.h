@@ -38,8 +38,8 @@ int ft_copies_create(struct ft_copies **copies, const struct ft_copies_config *c
 /* Frees all of it. NULL is fine. */
 void ft_copies_destroy(struct ft_copies *copies);
 
-/* Hint that ft_copies_check() will be asked about this digest soon. */
-void ft_copies_prefetch(const struct ft_copies *copies, uint64_t digest);
+/* Hint that the copies of a frame with this digest will be asked for soon; returns what ft_copies_check_at() is to be told. */
+uint64_t ft_copies_prefetch(const struct ft_copies *copies, uint64_t digest);
 
 /* What became of a frame. */
 enum ft_copy_verdict {
@@ -54,6 +54,11 @@ enum ft_copy_verdict {
  */
 enum ft_copy_verdict ft_copies_check(struct ft_copies *copies, const struct ft_observed *observed,
 				     uint32_t rules);
+
+/* The same of a frame that a hint was given of; `at`: what that returned. */
+enum ft_copy_verdict ft_copies_check_at(struct ft_copies *copies,
+					const struct ft_observed *observed, uint64_t at,
+					uint32_t rules);
 
 /* After FT_COPY_YES: the VLAN in which its original was. */
 uint16_t ft_copies_original_vlan(const struct ft_copies *copies);
