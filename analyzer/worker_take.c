@@ -391,7 +391,7 @@ static inline void take_quiet(struct ft_worker *worker, struct ft_item *item, st
 		take_copy(worker, item, flow);
 		return;
 	}
-	ft_tracker_step(worker->tracker, flow, observed, &conclusion.step);
+	ft_tracker_step_on(worker->tracker, flow, observed, &conclusion.step);
 	ft_suspects_step(worker->suspects, flow, observed, &conclusion.step, &conclusion.suspicion);
 	if ((conclusion.suspicion.rules | conclusion.step.gap.lost |
 	     (conclusion.step.what & TOLD_STEPS)) != 0)

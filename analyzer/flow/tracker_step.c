@@ -351,9 +351,11 @@ __attribute__((noinline)) static void turn_and_step(struct ft_tracker *tracker,
 	ft_tracker_step(tracker, flow, observed, step);
 }
 
-/* A hint to whoever optimises the whole program: of nearly every frame this is all. */
-inline void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
-			    const struct ft_observed *observed, struct ft_step *step)
+/* `timely`: it is known to be. */
+__attribute__((always_inline)) static inline void take_step(struct ft_tracker *tracker,
+							    struct ft_flow *flow,
+							    const struct ft_observed *observed,
+							    struct ft_step *step, bool timely)
 {
 	const struct ft_moment moment = { flow, observed, ft_operation(observed->opcode), step };
 
@@ -362,10 +364,24 @@ inline void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 		turn_and_step(tracker, flow, observed, step);
 	} else if (moment.operation->role != FT_ROLE_REQUEST) {
 		step_other(tracker, flow, observed, step);
-	} else if (!is_plain(flow) || !is_expected(&moment) || !is_timely(tracker, &moment)) {
+	} else if (!is_plain(flow) || !is_expected(&moment) ||
+		   (!timely && !is_timely(tracker, &moment))) {
 		step_request(tracker, flow, observed, step);
 	} else {
 		ft_tell_evidence(tracker, ft_loss_current(tracker->evidence), &moment);
 		ft_accept(tracker, &moment);
 	}
+}
+
+void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
+		     const struct ft_observed *observed, struct ft_step *step)
+{
+	take_step(tracker, flow, observed, step, false);
+}
+
+/* A hint to whoever optimises the whole program: of nearly every frame this is all. */
+inline void ft_tracker_step_on(struct ft_tracker *tracker, struct ft_flow *flow,
+			       const struct ft_observed *observed, struct ft_step *step)
+{
+	take_step(tracker, flow, observed, step, true);
 }

@@ -123,6 +123,10 @@ void ft_tracker_destroy(struct ft_tracker *tracker);
 void ft_tracker_step(struct ft_tracker *tracker, struct ft_flow *flow,
 		     const struct ft_observed *observed, struct ft_step *step);
 
+/* The same of a packet that the caller knows to come no later after the one before than the time-out, and not before it. */
+void ft_tracker_step_on(struct ft_tracker *tracker, struct ft_flow *flow,
+			const struct ft_observed *observed, struct ft_step *step);
+
 /* Packets withheld of one half, of which a step told what they were. */
 struct ft_told {
 	uint32_t flow; /* number of its record */
