@@ -49,7 +49,7 @@ struct ft_item {
 	uint16_t sub;      /* 0: the frame's first packet, which places the frame in the totals */
 	uint8_t truncated; /* enum ft_truncated */
 
-	/* judged and followed */
+	/* judged and followed; up to `rules` in one piece, which is cleared at once */
 	bool quiet; /* nothing to tell, no mark, no CNP: one more of its kind */
 	bool gap;   /* packets were proved lost by the mirror: ft_item_more.gap */
 	bool anew;  /* answers in a sequence begun anew: ft_item_more.half, next_psn */
