@@ -235,19 +235,21 @@ static void leave(struct ft_share *share, const struct ft_worker *worker, unsign
 	}
 }
 
+/* What it comes to is told once: others read, meanwhile, what stands beside it. */
 void ft_share_run(struct ft_share *share, struct ft_worker *worker, unsigned index)
 {
-	struct ft_share_part *part = &share->parts[index];
-	unsigned place = index * share->room, end = place + part->count;
+	struct ft_share_part part = share->parts[index];
+	unsigned place = index * share->room, end = place + part.count;
 
 	while (place < end) {
 		unsigned some = end - place < FT_WORKER_FRAMES ? end - place : FT_WORKER_FRAMES;
 
 		fill(share, worker, &share->parcels[place], some);
 		ft_worker_run(worker);
-		leave(share, worker, place, part);
+		leave(share, worker, place, &part);
 		place += some;
 	}
+	share->parts[index] = part;
 }
 
 /* --- accounting for all parts --- */
