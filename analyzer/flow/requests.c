@@ -359,6 +359,12 @@ static void go_ahead(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_withhold(tracker, moment);
 }
 
+/* Far behind, where it is known to be missing: what lies beyond was forged, or this comes late. */
+static bool is_missing(const struct ft_tracker *tracker, const struct ft_half *half, uint32_t psn)
+{
+	return ft_spans_find(&tracker->spans, half, psn, FT_SPANS_HOLES) != 0;
+}
+
 static void unexpected(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_half *half = &moment->flow->half;
@@ -371,7 +377,7 @@ static void unexpected(struct ft_tracker *tracker, const struct ft_moment *momen
 	}
 	distance = ft_psn_distance(psn, half->next_psn);
 	if ((distance >= FT_PSN_WINDOW || distance <= -FT_PSN_WINDOW) &&
-	    !is_behind_read(half, psn)) {
+	    !is_behind_read(half, psn) && !is_missing(tracker, half, psn)) {
 		outside(tracker, moment);
 		return;
 	}

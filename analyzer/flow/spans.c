@@ -133,15 +133,17 @@ uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 	ft_spans_look_again(spans, half);
 	behind.count = left > count ? left - count : 0;
 	behind.from = ft_psn_add(psn, left - behind.count);
+	behind.filled = span->filled == FT_SPAN_FILLING ? FT_SPAN_FILLING : (span->filled + 1) & 3;
 	if (before == 0 && behind.count == 0) {
 		ft_spans_remove(spans, half, number);
 	} else if (before == 0) {
 		span->from = behind.from;
 		span->count = behind.count;
+		span->filled = behind.filled;
 		span->begins = false;
 	} else {
 		span->count = before;
-		span->ended = 0;
+		span->ended = span->filled = 0;
 		if (behind.count != 0 && insert(spans, half, number, &behind) == 0)
 			return behind.count;
 	}

@@ -41,7 +41,9 @@ struct ft_span {
 	bool begins : 1; /* holes: a message begins right behind; false where it was filled from its beginning */
 	bool ends : 1;     /* holes: likewise, one ends with the packet behind it */
 	bool answered : 1; /* holes: the peer is known to have answered for it */
-	uint64_t frame;    /* that showed it; of what was overtaken, that overtook it */
+	/* packets that came where it begins, or where the rest of it began since, up to FT_SPAN_FILLING */
+	uint8_t filled : 2;
+	uint64_t frame; /* that showed it; of what was overtaken, that overtook it */
 	/* likewise, or when it was answered for: long after, before_ns is not known then */
 	uint64_t ts_ns;
 	/* time of the half's packet before the range, of its kind if that is known; 0: not known */
@@ -65,6 +67,9 @@ enum {
 		1u << FT_SPAN_AWAITED | 1u << FT_SPAN_OVERTAKEN | 1u << FT_SPAN_ASKED_AGAIN,
 	FT_SPANS_SKIPPED = 1u << FT_SPAN_SKIPPED,
 };
+
+/* So many packets behind each other, and what sends them goes on with it: they are no stragglers. */
+enum { FT_SPAN_FILLING = 3 };
 
 enum { FT_SPANS_PER_HALF = 255, FT_SPAN_ENDED = 64, FT_SPANS_MOST = (1 << 21) - 1 };
 
@@ -138,7 +143,8 @@ static inline void ft_spans_look_again(const struct ft_spans *spans, const struc
 }
 
 /*
- * Take `count` PSNs from `psn`, which lies in the range, out of it: it shrinks, goes, or is cut in two.
+ * Take `count` PSNs from `psn`, which lies in the range, out of it: it shrinks, goes, or is cut in two. What is left behind
+ * them is filled by one packet more.
  * Returns the PSNs of the second piece if there is no room for it: they are no longer remembered.
  */
 uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t number, uint32_t psn,
