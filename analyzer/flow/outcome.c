@@ -170,34 +170,6 @@ static bool is_missing(const struct reads *reads, const struct ft_flow *flow,
 	       (!is_answered(flow) && span->count <= FT_LOSS_VAGUE);
 }
 
-/* What sends them is at the beginning of the hole, and goes on with it. */
-static bool is_filling(const struct ft_half *half, const struct ft_span *span)
-{
-	return (FT_SPANS_HOLES >> span->kind & 1) != 0 && span->filled == FT_SPAN_FILLING &&
-	       !ft_is_acked(half, span->from);
-}
-
-/*
- * Whether this hole, or one before it, is filled from its beginning: who goes back has yet to come to what is behind that, and a
- * request that somebody forged shows nothing of what is missing before it.
- */
-static bool is_to_come(const struct ft_tracker *tracker, const struct ft_half *half,
-		       const struct ft_span *hole)
-{
-	uint32_t number = half->spans;
-
-	if (is_filling(half, hole))
-		return true;
-	for (unsigned left = half->span_count; left != 0; left--) {
-		const struct ft_span *span = ft_span_at(&tracker->spans, number);
-
-		if (is_filling(half, span) && ft_psn_distance(hole->from, span->from) > 0)
-			return true;
-		number = span->next;
-	}
-	return false;
-}
-
 static struct ft_span_outcome judge_requests(const struct ft_tracker *tracker,
 					     const struct ft_flow *flow, const struct ft_span *span)
 {
@@ -207,7 +179,7 @@ static struct ft_span_outcome judge_requests(const struct ft_tracker *tracker,
 
 	if (half->service != FT_UC)
 		outcome.lost = ft_psn_reached(half->acked, span->from, span->count);
-	if (outcome.lost == 0 && is_to_come(tracker, half, span))
+	if (outcome.lost == 0 && ft_is_to_come(half, span, ft_filled_from(tracker, half)))
 		return (struct ft_span_outcome){ 0 };
 	outcome.open = span->count - outcome.lost;
 	if (half->service == FT_UC)

@@ -17,6 +17,13 @@ struct ft_span_outcome {
 struct ft_span_outcome ft_outcome_of(const struct ft_tracker *tracker, const struct ft_flow *flow,
 				     const struct ft_span *span);
 
+/*
+ * filled.c: where the first hole begins of those that are being filled from their beginning, by three packets and more; FT_PSN_NONE:
+ * there is none. And whether this span is such a hole, or one behind that.
+ */
+uint32_t ft_filled_from(const struct ft_tracker *tracker, const struct ft_half *half);
+bool ft_is_to_come(const struct ft_half *half, const struct ft_span *span, uint32_t filled_from);
+
 /* Late packets had time to come; `now_ns`: of a packet that is not sent again. */
 bool ft_is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow,
 		const struct ft_span *span, uint64_t now_ns);

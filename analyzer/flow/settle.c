@@ -49,24 +49,46 @@ static void settle_first(struct ft_tracker *tracker, struct ft_flow *flow, struc
 	remove_first(tracker, &flow->half);
 }
 
-/* More holes than a half may have: before so many, the sender of what the fabric lost would have gone back. */
-static void give_up_first(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_step *step)
+/* The oldest range but those that are still to come; of such alone, the oldest. */
+static uint32_t oldest_due(const struct ft_tracker *tracker, const struct ft_half *half)
 {
-	const struct ft_span *span = ft_span_at(&tracker->spans, flow->half.spans);
+	uint32_t filled_from = ft_filled_from(tracker, half), number = half->spans;
 
-	if (!ft_is_delivered(flow, span)) {
-		settle_first(tracker, flow, step);
-		return;
+	for (unsigned left = half->span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+
+		if (!ft_is_to_come(half, span, filled_from))
+			return number;
+		number = span->next;
 	}
-	count(tracker, flow, span, ft_outcome_delivered(tracker, flow, span), step);
-	remove_first(tracker, &flow->half);
+	return number;
+}
+
+/*
+ * More holes than a half may have: before so many, the sender of what the fabric lost would have gone back. Not of the one `kept`;
+ * 0: of any.
+ */
+static void give_up_oldest(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t kept,
+			   struct ft_step *step)
+{
+	uint32_t number = oldest_due(tracker, &flow->half);
+	const struct ft_span *span = ft_span_at(&tracker->spans, number);
+
+	if (number == kept)
+		return;
+	if (ft_is_delivered(flow, span))
+		count(tracker, flow, span, ft_outcome_delivered(tracker, flow, span), step);
+	else
+		settle(tracker, flow, span, step);
+	ft_forget_hole(&flow->half, span);
+	ft_spans_remove(&tracker->spans, &flow->half, number);
 }
 
 void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
 		 struct ft_step *step)
 {
 	if (flow->half.span_count == FT_SPANS_PER_HALF)
-		give_up_first(tracker, flow, step);
+		give_up_oldest(tracker, flow, 0, step);
 	if (ft_spans_append(&tracker->spans, &flow->half, span) != 0)
 		return;
 	if (flow->half.spans != 0)
@@ -149,8 +171,8 @@ void ft_settle_seen(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t n
 	bool parts =
 		psn != rest.from && ft_psn_add(psn, count) != ft_psn_add(rest.from, rest.count);
 
-	if (parts && flow->half.span_count == FT_SPANS_PER_HALF && flow->half.spans != number)
-		give_up_first(tracker, flow, step);
+	if (parts && flow->half.span_count == FT_SPANS_PER_HALF)
+		give_up_oldest(tracker, flow, number, step);
 	rest.count = ft_spans_take(&tracker->spans, &flow->half, number, psn, count);
 	if (rest.count == 0)
 		return;

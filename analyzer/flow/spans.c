@@ -122,24 +122,42 @@ void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t numb
 	spans->free = number;
 }
 
+/* Another packet came where the hole begins, or what is left of it now. */
+static void fill(const struct ft_spans *spans, const struct ft_half *half, struct ft_span *hole)
+{
+	uint32_t number = half->spans;
+
+	if (hole->filled == FT_SPAN_FILLING || (FT_SPANS_HOLES >> hole->kind & 1) == 0)
+		return;
+	hole->filled++;
+	for (unsigned left = hole->filled == FT_SPAN_FILLING ? half->span_count : 0; left != 0;
+	     left--) {
+		struct ft_span *other = ft_span_at(spans, number);
+
+		if (ft_psn_distance(other->from, hole->from) > 0)
+			other->filled = FT_SPAN_FILLING;
+		number = other->next;
+	}
+}
+
 uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t number, uint32_t psn,
 		       uint32_t count)
 {
 	struct ft_span *span = ft_span_at(spans, number);
 	uint32_t before = ft_psn_since(psn, span->from);
 	uint32_t left = span->count - before;
-	struct ft_span behind = *span;
+	struct ft_span behind;
 
+	fill(spans, half, span);
+	behind = *span;
 	ft_spans_look_again(spans, half);
 	behind.count = left > count ? left - count : 0;
 	behind.from = ft_psn_add(psn, left - behind.count);
-	behind.filled = span->filled == FT_SPAN_FILLING ? FT_SPAN_FILLING : (span->filled + 1) & 3;
 	if (before == 0 && behind.count == 0) {
 		ft_spans_remove(spans, half, number);
 	} else if (before == 0) {
 		span->from = behind.from;
 		span->count = behind.count;
-		span->filled = behind.filled;
 		span->begins = false;
 	} else {
 		span->count = before;

@@ -41,7 +41,10 @@ struct ft_span {
 	bool begins : 1; /* holes: a message begins right behind; false where it was filled from its beginning */
 	bool ends : 1;     /* holes: likewise, one ends with the packet behind it */
 	bool answered : 1; /* holes: the peer is known to have answered for it */
-	/* packets that came where it begins, or where the rest of it began since, up to FT_SPAN_FILLING */
+	/*
+	 * packets that came where it begins, or where the rest of it began since, up to FT_SPAN_FILLING; as many as there are
+	 * for a range behind that
+	 */
 	uint8_t filled : 2;
 	uint64_t frame; /* that showed it; of what was overtaken, that overtook it */
 	/* likewise, or when it was answered for: long after, before_ns is not known then */

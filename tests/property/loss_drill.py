@@ -267,6 +267,29 @@ def filtered_alone(judge, rng):
             judge.complain("without Middles,", label + ":", lost, "of", truth)
 
 
+def ahead_of(rng, frame, psns):
+    """Another request of the same half, up to so many PSNs ahead."""
+    data, at = bytearray(frame.data), 14 + 20 + 8 + 9
+    psn = int.from_bytes(data[at:at + 3], "big") + rng.randrange(1000, psns)
+    data[at:at + 3] = (psn & 0xffffff).to_bytes(3, "big")
+    return streams.Frame(frame.ts_ns, bytes(data), frame.wire)
+
+
+def forged_ahead(judge, rng):
+    """Somebody forges requests far ahead of one sequence: they leave out nothing, of a whole capture or of what a filter passes."""
+    fabric = transport.Fabric(random.Random(rng.random()))
+    transport.Connection(fabric).chat(1500, questions=0, longest=5)
+    fabric.run()
+    passed = [frame for frame in fabric.capture if frame.opcode not in MIDDLES]
+    for frames, truth in ((fabric.capture, 0), (passed, len(fabric.capture) - len(passed))):
+        at = max(i for i, frame in enumerate(frames[:400]) if frame.opcode in (0x04, 0x0a)) + 1
+        forged = [ahead_of(rng, frames[at - 1], psns) for psns in (2000, 30000, 60000, 90000)]
+        document = judge.report(frames[:at] + forged + frames[at:])
+        lost = document["coverage"]["frames_lost"]
+        if not lost["low"] <= truth <= lost["high"] or lost["high"] > 1.05 * truth + 10 or abs(lost["estimate"] - truth) > 0.01 * truth:
+            judge.complain("forged ahead:", lost, "of", truth)
+
+
 def half_unanswered(rng):
     """As many frames of unreliable connections as of reliable ones."""
     fabric = transport.Fabric(random.Random(rng.random()))
@@ -377,6 +400,7 @@ def main():
             readers(judge, rng)
             filtered(judge, rng)
             filtered_alone(judge, rng)
+            forged_ahead(judge, rng)
         if not arguments.captures and references(arguments).is_dir():
             judge.cured(references(arguments))
         if not arguments.captures:

@@ -144,6 +144,27 @@ static void a_kind_is_found_as_what_it_became(void **state)
 	assert_int_equal(find(ring, 1000, again), 0);
 }
 
+/* Three packets where a hole begins say it of those behind, too; what is left before the third is missing as it was. */
+static void a_hole_is_filled_from_its_beginning(void **state)
+{
+	struct ring *ring = *state;
+	uint32_t hole = append(ring, FT_SPAN_HOLE, 100, 50);
+	uint32_t behind = append(ring, FT_SPAN_HOLE, 300, 50);
+	uint32_t before = append(ring, FT_SPAN_HOLE, 40, 50);
+	uint32_t rest;
+
+	ft_spans_take(&ring->spans, &ring->half, hole, 100, 1);
+	ft_spans_take(&ring->spans, &ring->half, hole, 101, 1);
+	assert_int_equal(ft_span_at(&ring->spans, behind)->filled, 0);
+	ft_spans_take(&ring->spans, &ring->half, hole, 105, 1);
+	rest = find(ring, 106, FT_SPANS_HOLES);
+	assert_int_equal(ft_span_at(&ring->spans, hole)->from, 102);
+	assert_int_equal(ft_span_at(&ring->spans, hole)->filled, 0);
+	assert_int_equal(ft_span_at(&ring->spans, rest)->filled, FT_SPAN_FILLING);
+	assert_int_equal(ft_span_at(&ring->spans, behind)->filled, FT_SPAN_FILLING);
+	assert_int_equal(ft_span_at(&ring->spans, before)->filled, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +174,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_newest_one_put_first_is_found, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_taken_out_leaves_the_rest_in_order, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_hole_is_filled_from_its_beginning, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_kind_is_found_as_what_it_became, set_up,
 						tear_down),
