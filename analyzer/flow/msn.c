@@ -96,6 +96,19 @@ static bool counts_far_too_few(const struct ft_span *hole, int32_t behind, int32
 	       (int64_t)FAR_FEWER * packets * (counted - ended) < (int64_t)hole->count * ended;
 }
 
+/*
+ * Behind a pause in which the queue pairs may have been set up anew: few messages were counted in all, and of the PSNs that were
+ * left out so many to each counted since, and one, that none of such a length began a life.
+ */
+static bool counts_almost_none(const struct ft_span *hole, int32_t reached, uint32_t msn,
+			       int32_t counted)
+{
+	if (!is_behind(hole, FT_ANEW_NS) || msn == 0 || msn > FEW_UNSEEN || counted < 0)
+		return false;
+	return (reached < (int32_t)hole->count ? reached : (int32_t)hole->count) >=
+	       FT_LONG_PSNS * (counted + 1);
+}
+
 /* What an answer counts. */
 struct count {
 	uint32_t delivered;  /* newest PSN that it says was */
@@ -113,6 +126,8 @@ static bool counts_too_few(const struct ft_half *half, const struct ft_span *hol
 	int32_t behind = ft_psn_distance(count->delivered, ft_psn_add(hole->from, hole->count)) + 1;
 	int32_t counted = ft_psn_distance(count->msn, count->known);
 
+	if (counts_almost_none(hole, behind + (int32_t)hole->count, count->msn, counted))
+		return true;
 	if (behind <= 0 || count->msn > (uint32_t)behind + FT_SETTLE_PSNS)
 		return false;
 	if (is_behind_pause(hole) &&
