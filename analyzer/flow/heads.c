@@ -80,6 +80,18 @@ void ft_begin_near(struct ft_tracker *tracker, const struct ft_moment *moment)
 		count_end(head, moment);
 }
 
+void ft_note_opening(struct ft_tracker *tracker, const struct ft_moment *moment, bool follows)
+{
+	uint8_t part = moment->operation->part;
+	uint64_t frame = moment->observed->frame;
+
+	if (moment->flow->packets != 0 || frame <= FT_LOSS_FIRST_FRAMES)
+		return;
+	tracker->evidence->opened += (part & FT_PART_LAST) == 0;
+	if ((part & FT_PART_FIRST) == 0 && !follows)
+		ft_loss_miss(tracker->evidence, frame, 1, FT_LOSS_CUT);
+}
+
 __attribute__((noinline)) void ft_tell_near(struct ft_tracker *tracker,
 					    const struct ft_moment *moment)
 {

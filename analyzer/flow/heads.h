@@ -50,6 +50,12 @@ static inline bool ft_heads_may_have(const struct ft_heads *heads, uint32_t sequ
 /* Of requests, or else of answers, a half-connection's first. */
 void ft_begin_near(struct ft_tracker *tracker, const struct ft_moment *moment);
 
+/*
+ * Maybe the first packet ever of its half, in the midst of the capture: it begins a message unless those before it were lost, for
+ * nobody pauses within one for that long. `follows`: on its request, which was seen, and shows what is missing.
+ */
+void ft_note_opening(struct ft_tracker *tracker, const struct ft_moment *moment, bool follows);
+
 /* Another one: of a half that may have begun lately. */
 void ft_tell_near(struct ft_tracker *tracker, const struct ft_moment *moment);
 

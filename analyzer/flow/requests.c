@@ -94,22 +94,6 @@ static void accept(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_accept(tracker, moment);
 }
 
-/*
- * The first packet ever of its half, in the midst of the capture: it begins a message unless those before it were lost, for
- * nobody pauses within one for that long.
- */
-static void note_opening(struct ft_tracker *tracker, const struct ft_moment *moment)
-{
-	uint8_t part = moment->operation->part;
-	uint64_t frame = moment->observed->frame;
-
-	if (moment->flow->packets != 0 || frame <= FT_LOSS_FIRST_FRAMES)
-		return;
-	tracker->evidence->opened += (part & FT_PART_LAST) == 0;
-	if ((part & FT_PART_FIRST) == 0)
-		ft_loss_miss(tracker->evidence, frame, 1, FT_LOSS_CUT);
-}
-
 /* The first request seen of a half, or of a new sequence on it. */
 static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
@@ -126,7 +110,7 @@ static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_loss_silent(tracker->evidence, moment->observed->frame);
 	if (half->service != FT_UC && (half->flags & FT_HALF_START_SEEN) == 0) {
 		ft_begin_near(tracker, moment);
-		note_opening(tracker, moment);
+		ft_note_opening(tracker, moment, false);
 	}
 	if ((moment->operation->part & FT_PART_FIRST) == 0)
 		half->message_psn = FT_PSN_NONE;

@@ -382,6 +382,7 @@ void ft_response(struct ft_tracker *tracker, const struct ft_moment *moment)
 
 	step->what |= FT_STEP_ANSWER;
 	ft_learn_mtu(tracker, moment);
+	ft_note_opening(tracker, moment, requester != NULL);
 	if (requester == NULL || requester->half.next_psn == FT_PSN_NONE) {
 		follow_alone(tracker, moment);
 		/* its first request comes behind the answer: from another mirror port */

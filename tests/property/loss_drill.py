@@ -340,13 +340,15 @@ def swallowed(judge, rng):
 
 
 def unseen(judge, rng):
-    """Of connections of single packets and their acknowledgements, runs of twenty leave no hole and cut no message."""
-    frames = brief(rng, 800, 6, longest=1, questions=0)
-    kept = [frame for i, frame in enumerate(frames) if i % 200 >= 20]
-    document, truth = judge.report(kept), len(frames) - len(kept)
-    lost = document["coverage"]["frames_lost"]
-    if document["verdict"] == "compliant" or lost["low"] > truth or (lost["high"] or truth) < truth:
-        judge.complain("single packets in runs of twenty:", document["verdict"], "with", lost, "of", truth)
+    """Of short connections runs of ten and twenty leave no hole: of single packets and their acknowledgements, which cut no message, nor of READs."""
+    for label, world, run in (("single packets", {"messages": 6, "longest": 1, "questions": 0}, 20),
+                              ("single READs", {"messages": 1, "questions": 1}, 10)):
+        frames = brief(rng, 800, **world)
+        kept = [frame for i, frame in enumerate(frames) if i % (10 * run) >= run]
+        document, truth = judge.report(kept), len(frames) - len(kept)
+        lost = document["coverage"]["frames_lost"]
+        if document["verdict"] == "compliant" or lost["low"] > truth or (lost["high"] or truth) < truth:
+            judge.complain("%s in runs of %d:" % (label, run), document["verdict"], "with", lost, "of", truth)
 
 
 def references(arguments):

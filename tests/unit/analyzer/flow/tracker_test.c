@@ -505,10 +505,13 @@ static void a_half_met_within_a_message_lacks_a_packet(void **state)
 	send(&world, &(struct packet){ .from = 'B', .opcode = FIRST, .psn = 10 });
 	send(&world, &(struct packet){ .from = 'C', .opcode = MIDDLE, .psn = 10 });
 	send(&world, &(struct packet){ .from = 'C', .opcode = LAST, .psn = 11 });
-	assert_int_equal(world.evidence->opened, 2);
+	send(&world, &(struct packet){ .from = 'D', .opcode = RESP_FIRST, .psn = 50 });
+	send(&world, &(struct packet){ .from = 'E', .opcode = RESP_MIDDLE, .psn = 80 });
+	send(&world, &(struct packet){ .from = 'E', .opcode = RESP_LAST, .psn = 81 });
+	assert_int_equal(world.evidence->opened, 4);
 	for (uint32_t i = 0; i < world.evidence->used; i++)
 		missing += world.evidence->bins[i].missing[FT_LOSS_CUT];
-	assert_int_equal(missing, 1);
+	assert_int_equal(missing, 2);
 	close_world(&world);
 }
 
