@@ -92,6 +92,15 @@ void ft_note_opening(struct ft_tracker *tracker, const struct ft_moment *moment,
 		ft_loss_miss(tracker->evidence, frame, 1, FT_LOSS_CUT);
 }
 
+__attribute__((noinline)) void ft_find_near(struct ft_tracker *tracker, uint32_t sequence,
+					    uint64_t frame)
+{
+	uint64_t behind = ft_heads_behind(&tracker->heads, sequence, frame);
+
+	if (behind != 0)
+		ft_loss_near(tracker->evidence, behind);
+}
+
 __attribute__((noinline)) void ft_tell_near(struct ft_tracker *tracker,
 					    const struct ft_moment *moment)
 {

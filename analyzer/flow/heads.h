@@ -59,5 +59,8 @@ void ft_note_opening(struct ft_tracker *tracker, const struct ft_moment *moment,
 /* Another one: of a half that may have begun lately. */
 void ft_tell_near(struct ft_tracker *tracker, const struct ft_moment *moment);
 
+/* A frame that closed a space counts as one of that sequence, which may have begun lately. */
+void ft_find_near(struct ft_tracker *tracker, uint32_t sequence, uint64_t frame);
+
 /* Messages that have ended among the half's requests since its first, up to this frame; -1: that was too long ago. */
 int32_t ft_ended_near(struct ft_tracker *tracker, const struct ft_flow *flow, uint64_t frame);

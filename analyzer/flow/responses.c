@@ -19,6 +19,12 @@ static void note_amid(struct ft_loss_evidence *evidence, const struct ft_moment 
 		evidence->hollow += ft_hollow((uint32_t)missing);
 }
 
+static void close_space(struct ft_tracker *tracker, const struct ft_flow *requester, uint64_t frame)
+{
+	ft_loss_answer(tracker->evidence, frame);
+	ft_tell_answer_near(tracker, requester, frame);
+}
+
 /*
  * A response that was awaited. Late if a later answer has overtaken it. `unmet`: it told whose it is, and would have been awaited
  * by nobody if it were missing. Returns what was asked for.
@@ -38,7 +44,7 @@ static uint8_t take_awaited(struct ft_tracker *tracker, const struct ft_moment *
 		else if (unmet)
 			ft_loss_reply(tracker->evidence, moment->observed->frame);
 		else
-			ft_loss_answer(tracker->evidence, moment->observed->frame);
+			close_space(tracker, requester, moment->observed->frame);
 	} else if (span->kind == FT_SPAN_ASKED_AGAIN) {
 		moment->step->what |= FT_STEP_FABRIC_LOST;
 		tracker->totals.fabric_lost++;
@@ -122,7 +128,7 @@ static void take_beyond(struct ft_tracker *tracker, const struct ft_moment *mome
 	if (first)
 		ft_loss_reply(tracker->evidence, moment->observed->frame);
 	else
-		ft_loss_answer(tracker->evidence, moment->observed->frame);
+		close_space(tracker, requester, moment->observed->frame);
 	if (!first && requester->half.flags & FT_HALF_SPAN_UNKNOWN)
 		widen_request(tracker, moment, requester);
 	else
@@ -195,7 +201,7 @@ static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *m
 	tracker->evidence->implied += hole != 0 && first;
 	tracker->evidence->orphans += hole != 0 && !first;
 	if (in_order || (hole != 0 && !first))
-		ft_loss_answer(tracker->evidence, moment->observed->frame);
+		close_space(tracker, requester, moment->observed->frame);
 	else
 		ft_loss_reply(tracker->evidence, moment->observed->frame);
 }

@@ -95,6 +95,16 @@ static inline uint32_t ft_tracker_number(const struct ft_tracker *tracker,
 	return (uint32_t)(flow - tracker->records) + 1;
 }
 
+/* A response closed a space: a loss that lasts from before the first request of its requester on takes it as well. */
+FT_IN_LINE void ft_tell_answer_near(struct ft_tracker *tracker, const struct ft_flow *requester,
+				    uint64_t frame)
+{
+	uint32_t sequence = ft_tracker_number(tracker, requester);
+
+	if (ft_heads_may_have(&tracker->heads, sequence, frame))
+		ft_find_near(tracker, sequence, frame);
+}
+
 /* A READ was answered already, perhaps unseen: the first response of the other half to pass may be to it. NULL: not known. */
 static inline void ft_expect_again(struct ft_flow *other, uint32_t psn)
 {

@@ -289,6 +289,7 @@ static inline void respond(struct ft_tracker *tracker, const struct ft_moment *m
 	agree(moment, &requester->half);
 	ft_loss_current(tracker->evidence)->spaces++;
 	tracker->evidence->answers_seen++;
+	ft_tell_answer_near(tracker, requester, moment->observed->frame);
 	moment->step->what = FT_STEP_ANSWER | FT_STEP_NEW;
 	half->answer_first = awaited->begin;
 	half->flags |= FT_HALF_ANSWERING;

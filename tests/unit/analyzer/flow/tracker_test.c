@@ -515,6 +515,24 @@ static void a_half_met_within_a_message_lacks_a_packet(void **state)
 	close_world(&world);
 }
 
+/* A loss that begins before the READ takes its responses as well, if it lasts. */
+static void responses_are_as_near_to_the_beginning_as_requests(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+	const uint8_t responses[] = { RESP_FIRST, RESP_MIDDLE, RESP_LAST };
+
+	(void)state;
+	open_world(&world, JOINED);
+	send(&world, &(struct packet){ .from = 'A', .opcode = READ, .psn = 10, .more = 3 * MTU });
+	for (uint32_t i = 0; i < 3; i++)
+		send(&world,
+		     &(struct packet){ .from = 'B', .opcode = responses[i], .psn = 10 + i });
+	send(&world, &(struct packet){ .from = 'A', .opcode = SEND, .psn = 13 });
+	for (unsigned i = 0; i <= 4; i++)
+		assert_int_equal(world.evidence->near[i], i >= 1);
+	close_world(&world);
+}
+
 /* The first message that is seen has two packets. Of more than 64 before it, the connection is from before the capture. */
 static void the_first_count_tells_what_ended_before(void **state)
 {
@@ -756,6 +774,7 @@ int main(void)
 		cmocka_unit_test(responses_alone_show_how_many_of_them_are_lost),
 		cmocka_unit_test(where_no_answers_are_in_view_a_read_lost_is_one_packet),
 		cmocka_unit_test(a_half_met_within_a_message_lacks_a_packet),
+		cmocka_unit_test(responses_are_as_near_to_the_beginning_as_requests),
 		cmocka_unit_test(the_first_count_tells_what_ended_before),
 		cmocka_unit_test(nothing_would_show_that_the_last_response_is_missing),
 		cmocka_unit_test(an_ack_passes_over_what_it_was_not_asked_for),
