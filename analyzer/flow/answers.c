@@ -343,6 +343,14 @@ void ft_pass_over(const struct ft_tracker *tracker, const struct ft_half *half, 
 	tracker->evidence->passed_over++;
 }
 
+/* It is for a request that is missing, and others behind that have passed. */
+static void note_unseen(const struct ft_tracker *tracker, const struct ft_half *half, uint32_t psn)
+{
+	if (half->spans != 0 && !ft_is_acked(half, psn) &&
+	    ft_spans_find(&tracker->spans, half, psn, FT_SPANS_HOLES) != 0)
+		tracker->evidence->acked_unseen++;
+}
+
 void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_observed *observed = moment->observed;
@@ -369,6 +377,8 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 		write_off(tracker, moment, requester);
 	repeated = half->acked == delivered && !meaning.refused;
 	ft_watch_msn(tracker, moment, requester, delivered);
+	if (!meaning.refused)
+		note_unseen(tracker, half, delivered);
 	ft_deliver(half, delivered);
 	if (meaning.refused && reaches_back(half, observed->psn))
 		ft_expect_again(moment->flow, observed->psn);

@@ -176,6 +176,7 @@ static void add_sides(struct ft_loss_evidence *into, const struct ft_loss_eviden
 	into->ends += from->ends;
 	into->ends_answered += from->ends_answered;
 	into->ahead += from->ahead;
+	into->acked_unseen += from->acked_unseen;
 	into->asking += from->asking;
 	into->acks += from->acks;
 	into->timed += from->timed;

@@ -153,6 +153,25 @@ static double share_of_short(const struct ft_loss_evidence *evidence,
 	return fmin(missing / inferred, share);
 }
 
+/*
+ * Likewise however long losses last. Of losses that take all alike, as many requests lack their ACK as ACKs lack their request: which
+ * of the two a loss begins or ends with is chance. A mirror that limits its rate loses what is long, in a row, and passes ACKs between.
+ */
+static double share_lacking(const struct ft_loss_evidence *evidence,
+			    const struct ft_loss_alike *alike, const struct side *requests)
+{
+	double unseen = (double)(evidence->ahead + evidence->acked_unseen);
+	double asking = (double)evidence->asking;
+	double lacking =
+		fmax((double)evidence->passed_over * asking / fmax((double)evidence->timed, 1),
+		     asking + unseen - (double)evidence->acks);
+
+	if (answer_unasked(evidence, alike, requests) || lacking > fewer * unseen ||
+	    unseen - lacking <= surely * sqrt((unseen + lacking) * alike->sequence))
+		return 1;
+	return lacking / unseen;
+}
+
 struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
 				   const struct ft_loss_alike *alike, struct ft_inferred silent)
 {
@@ -161,14 +180,16 @@ struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
 	const struct side requests = { fmax(0, alike->spaces - answers.seen),
 				       fmax(0, alike->holes - answers.lost) };
 	double missing, share, acks;
+	bool once = passed_once(evidence);
 
-	if (passed_once(evidence) && more_is_lost(&answers, &requests, alike->sequence))
+	if (once && more_is_lost(&answers, &requests, alike->sequence))
 		return by_answers(evidence, alike, &answers, &requests, silent);
-	missing = passed_once(evidence) ? share_missing(evidence, alike, &answers, &requests) : 1;
+	missing = once ? share_missing(evidence, alike, &answers, &requests) : 1;
 	share = fmin((double)evidence->replies, alike->silent) / fmax(alike->silent, 1) *
 		(1 - missing);
-	acks = fmin((double)evidence->acks, alike->silent) / fmax(alike->silent, 1) *
-	       (1 - share_of_short(evidence, alike, &requests));
+	acks = fmin(share_of_short(evidence, alike, &requests),
+		    once ? share_lacking(evidence, alike, &requests) : 1);
+	acks = fmin((double)evidence->acks, alike->silent) / fmax(alike->silent, 1) * (1 - acks);
 	share = fmax(share, acks);
 	return (struct ft_inferred){ silent.mean * (1 - share), silent.variance * (1 - share) };
 }

@@ -97,12 +97,13 @@ struct ft_loss_evidence {
 	uint64_t ends;
 	/* halves whose newest request was answered for: had it been lost with the answer, it would not show */
 	uint64_t ends_answered;
-	uint64_t asking;      /* requests seen that ask for an ACK .. */
-	uint64_t acks;        /* .. and ACKs seen */
-	uint64_t timed;       /* requests that an ACK covered, one of a half at a time .. */
-	uint64_t passed_over; /* .. and those of which it was the ACK of a later one */
-	uint64_t ahead;       /* ACKs of what had not been requested yet, in view */
-	uint64_t replies;     /* of the silent ones, those that answer: they, and responses */
+	uint64_t asking;       /* requests seen that ask for an ACK .. */
+	uint64_t acks;         /* .. and ACKs seen */
+	uint64_t timed;        /* requests that an ACK covered, one of a half at a time .. */
+	uint64_t passed_over;  /* .. and those of which it was the ACK of a later one */
+	uint64_t ahead;        /* ACKs of what had not been requested yet, in view .. */
+	uint64_t acked_unseen; /* .. and of what had not, and is missing among what was */
+	uint64_t replies;      /* of the silent ones, those that answer: they, and responses */
 	uint64_t reads[FT_LOSS_VAGUE + 1]; /* READs and ATOMICs seen, by the PSNs that they take */
 	uint64_t vague[FT_LOSS_VAGUE + 1]; /* holes in which such may lie, by their PSNs .. */
 	uint64_t vague_counted;            /* .. and packets that they count for among the holes */

@@ -97,11 +97,48 @@ static void what_one_loss_took_says_little(void **state)
 	assert_true(ft_loss_by_side(&evidence, &alike, inferred).mean < 1);
 }
 
+/*
+ * Of 9000 requests 900 are lost, twelve frames in a row, and 300 of 3200 responses; 60 of those requests asked for an ACK. Where
+ * losses take all alike, as many that are here lack theirs. Where none does, only what is long was lost; be it that the ACK of a
+ * later one came, or none any more.
+ */
+static void acks_that_pass_between_losses_are_not_among_them(void **state)
+{
+	const struct {
+		uint64_t acks, unseen, passed_over;
+		bool spared;
+	} cases[] = {
+		{ 3000, 60, 0, true },  { 2995, 60, 0, true },  { 2940, 60, 54, false },
+		{ 2940, 60, 0, false }, { 2950, 10, 0, false }, { 3000, 60, 54, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct ft_loss_evidence evidence = {
+			.answers_seen = 2900,
+			.answers_lost = 300,
+			.requests_lost = 900,
+			.asking = 2940,
+			.timed = 2700,
+			.passed_over = cases[i].passed_over,
+			.acks = cases[i].acks,
+			.replies = cases[i].acks,
+			.acked_unseen = cases[i].unseen,
+		};
+		const struct ft_loss_alike alike = { 11000, 1200, (double)cases[i].acks, 12, 3 };
+		const struct ft_inferred all = { 320, 2000 };
+		struct ft_inferred lost = ft_loss_by_side(&evidence, &alike, all);
+
+		assert_true(cases[i].spared ? lost.mean < all.mean / 8 : lost.mean == all.mean);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(acks_are_lost_like_what_they_answer_or_are_answered_by),
 		cmocka_unit_test(what_one_loss_took_says_little),
+		cmocka_unit_test(acks_that_pass_between_losses_are_not_among_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,6 +93,12 @@ static struct ft_step send(struct world *world, const struct packet *packet)
 	return step;
 }
 
+static void send_all(struct world *world, const struct packet *packets, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		send(world, &packets[i]);
+}
+
 static void run(struct world *world, const struct script *script)
 {
 	for (const struct packet *packet = script->packets; packet->from != 0; packet++) {
@@ -515,6 +521,23 @@ static void a_half_met_within_a_message_lacks_a_packet(void **state)
 	close_world(&world);
 }
 
+/* The ACK of one that is missing, whether or not others have passed behind it, and only the first one. */
+static void an_ack_without_its_request_is_counted(void **state)
+{
+	const struct packet packets[] = {
+		A(SEND, 10, 0), A(SEND, 12, 0), B(ACK, 11, 0),
+		B(ACK, 11, 0),  B(ACK, 12, 0),  B(ACK, 13, 0),
+	};
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	open_world(&world, JOINED);
+	send_all(&world, packets, sizeof packets / sizeof *packets);
+	assert_int_equal(world.evidence->acked_unseen, 1);
+	assert_int_equal(world.evidence->ahead, 1);
+	close_world(&world);
+}
+
 /* A loss that begins before the READ takes its responses as well, if it lasts. */
 static void responses_are_as_near_to_the_beginning_as_requests(void **state)
 {
@@ -690,12 +713,6 @@ static void an_ack_for_a_read_takes_away_from_a_young_pair(void **state)
 	close_world(&world);
 }
 
-static void send_all(struct world *world, const struct packet *packets, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		send(world, &packets[i]);
-}
-
 /* Had it been lost, the responses to the next READ would have told whose they are, and none to this one would be missing. */
 static void the_response_that_tells_whose_it_is_would_not_show(void **state)
 {
@@ -774,6 +791,7 @@ int main(void)
 		cmocka_unit_test(responses_alone_show_how_many_of_them_are_lost),
 		cmocka_unit_test(where_no_answers_are_in_view_a_read_lost_is_one_packet),
 		cmocka_unit_test(a_half_met_within_a_message_lacks_a_packet),
+		cmocka_unit_test(an_ack_without_its_request_is_counted),
 		cmocka_unit_test(responses_are_as_near_to_the_beginning_as_requests),
 		cmocka_unit_test(the_first_count_tells_what_ended_before),
 		cmocka_unit_test(nothing_would_show_that_the_last_response_is_missing),
