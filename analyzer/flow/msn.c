@@ -244,6 +244,21 @@ uint32_t ft_part_lives(struct ft_tracker *tracker, struct ft_half *half)
 	return newest == NULL ? FT_PSN_NONE : end_at(tracker, half, newest);
 }
 
+bool ft_may_hide_life(const struct ft_tracker *tracker, const struct ft_half *half, uint32_t psn)
+{
+	uint32_t number = half->spans;
+
+	for (unsigned left = half->span_count; left != 0; left--) {
+		const struct ft_span *span = ft_span_at(&tracker->spans, number);
+
+		if (is_open_hole(half, span) && span->count >= FT_LONG_PSNS &&
+		    is_behind(span, FT_ANEW_NS) && ft_psn_distance(psn, span->from) >= 0)
+			return true;
+		number = span->next;
+	}
+	return false;
+}
+
 /* For cheap: a long hole is the first of what is open, or all that was ever counted may have ended behind one. */
 static bool may_part(const struct ft_spans *spans, const struct ft_half *half,
 		     const struct count *count)

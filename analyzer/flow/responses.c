@@ -356,11 +356,14 @@ static bool is_unasked(const struct ft_tracker *tracker, const struct ft_moment 
 	       asks_otherwise(tracker, &requester->half, moment->observed->psn);
 }
 
-/* All up to this response was delivered. */
+/* All up to this response was delivered. A Middle does not count messages: what is decided by their count waits for the Last. */
 static void conclude(struct ft_tracker *tracker, const struct ft_moment *moment,
 		     struct ft_flow *requester)
 {
 	ft_measure_rtt(moment, &requester->half);
+	if (moment->operation->part == 0 &&
+	    ft_may_hide_life(tracker, &requester->half, moment->observed->psn))
+		return;
 	ft_deliver(&requester->half, moment->observed->psn);
 	ft_settle_ripe(tracker, requester, moment->observed, moment->step);
 }

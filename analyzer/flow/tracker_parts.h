@@ -221,6 +221,12 @@ void ft_watch_msn(struct ft_tracker *tracker, const struct ft_moment *moment,
 		  struct ft_flow *requester, uint32_t delivered);
 
 /*
+ * msn.c: whether a hole before this PSN may lie between two lives: long, behind a silence, and not answered for. The next answer that
+ * counts messages will tell.
+ */
+bool ft_may_hide_life(const struct ft_tracker *tracker, const struct ft_half *half, uint32_t psn);
+
+/*
  * msn.c: the queue pair of this half is in another life, in which its requests may be already: what may lie between the two
  * is no hole. Returns the PSN that the other life begins at; FT_PSN_NONE: nothing lay there.
  */

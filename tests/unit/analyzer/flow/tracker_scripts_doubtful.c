@@ -342,6 +342,17 @@ const struct script tracker_scripts_doubtful[] = {
 	  .wanted = { .acks = 2, .mirror_lost = 188, .lost_by_gap = 188, .paired = 1 },
 	  .messages = { 2 },
 	  .bytes = 2 * MTU },
+	{ "a Middle, which counts no messages, says nothing of a long jump behind a pause before "
+	  "the Last does",
+	  true,
+	  { A(SEND, 10, BEGIN), B(ACK, 10, ANSWERS, .msn = 1), A(SEND, 11, NEW),
+	    B(ACK, 11, ANSWERS, .msn = 2),
+	    A(READ, 2000, GAP, .more = 3 * MTU, .after_us = 150 * (MS / US)),
+	    B(RESP_MIDDLE, 2001, RESPONDS), B(RESP_LAST, 2002, RESPONDS, .msn = 1) },
+	  .wanted = { .acks = 2, .gaps_open = 1, .paired = 1 },
+	  .messages = { 2 },
+	  .bytes = 2 * MTU,
+	  .uncertain = 1 },
 };
 
 const size_t tracker_script_doubtful_count =
