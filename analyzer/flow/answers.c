@@ -176,6 +176,14 @@ void ft_find_unasked(struct ft_tracker *tracker, const struct ft_moment *moment)
 	ft_contradict(tracker, moment->flow, FT_EVIDENCE_OUTSIDE);
 }
 
+/* A Middle far beyond all requests, where another life is expected: it counts no messages, and the Last will tell. */
+static bool may_be_unseen_life(const struct ft_moment *moment, const struct ft_half *half,
+			       int32_t distance)
+{
+	return moment->operation->role == FT_ROLE_RESPONSE && moment->operation->part == 0 &&
+	       distance >= FT_LONG_PSNS && half->outside == FT_OUTSIDE_EXPECTED;
+}
+
 /* Whether the PSN is of the sequence that the requester is in; its packets of another one may have come. */
 bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 		     struct ft_flow *requester)
@@ -184,6 +192,8 @@ bool ft_is_in_window(struct ft_tracker *tracker, const struct ft_moment *moment,
 	uint32_t psn = moment->observed->psn;
 	int32_t distance = ft_psn_distance(psn, half->next_psn);
 
+	if (distance < FT_PSN_WINDOW && may_be_unseen_life(moment, half, distance))
+		return false;
 	if (distance < FT_PSN_WINDOW && distance > -FT_PSN_HALF / 2 &&
 	    !is_beneath(moment, requester, distance)) {
 		note_anew(moment, half);

@@ -353,6 +353,16 @@ const struct script tracker_scripts_doubtful[] = {
 	  .messages = { 2 },
 	  .bytes = 2 * MTU,
 	  .uncertain = 1 },
+	{ "nor of what it is beyond, where the other half has begun another life",
+	  true,
+	  { A(SEND, 10, BEGIN), B(SEND, 90, NEW), B(ACK, 10, ANSWERS, .msn = 3),
+	    A(ACK, 90, ANSWERS, .msn = 3),
+	    A(ATOMIC_ACK, 0x700000, FT_STEP_ANSWER | FT_STEP_OUTSIDE, .after_us = 150 * (MS / US)),
+	    B(RESP_MIDDLE, 2000, FT_STEP_ANSWER), B(RESP_LAST, 2001, RESPONDS, .msn = 1),
+	    A(SEND, 2002, NEW), B(ACK, 2002, ANSWERS, .msn = 2) },
+	  .wanted = { .acks = 3, .paired = 1 },
+	  .messages = { 3 },
+	  .bytes = 3 * MTU },
 };
 
 const size_t tracker_script_doubtful_count =
