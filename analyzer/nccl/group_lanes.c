@@ -10,6 +10,16 @@ bool ft_nccl_lanes_have_setups(const struct ft_nccl_edges *edges)
 	return true;
 }
 
+bool ft_nccl_edges_have_ranks(const struct ft_nccl_edges *edges)
+{
+	const struct ft_nccl_member *members = edges->members->at + edges->first;
+
+	for (uint32_t i = 0; i < edges->member_count; i++)
+		if (!members[i].has_rank || (i > 0 && members[i].rank == members[i - 1].rank))
+			return false;
+	return true;
+}
+
 struct ft_nccl_lane ft_nccl_lane_of(const struct ft_nccl_edges *edges, size_t i, bool by_setup)
 {
 	const struct ft_nccl_connection *connection = edges->connections[edges->at[i]];

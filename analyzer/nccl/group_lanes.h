@@ -14,6 +14,9 @@ struct ft_nccl_lane {
 /* All set-ups are in the capture; else queue pairs tell the order. */
 bool ft_nccl_lanes_have_setups(const struct ft_nccl_edges *edges);
 
+/* All members have one, each its own: they are in its order. */
+bool ft_nccl_edges_have_ranks(const struct ft_nccl_edges *edges);
+
 /* Without `from` and `to`. */
 struct ft_nccl_lane ft_nccl_lane_of(const struct ft_nccl_edges *edges, size_t i, bool by_setup);
 

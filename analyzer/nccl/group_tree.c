@@ -5,101 +5,13 @@
 
 #include "group_tree_shape.h"
 
-enum { LEAST_MEMBERS = 3 }; /* of two nobody can say which is the root */
-
 struct maker {
 	struct ft_nccl_trees *trees;
 	const struct ft_nccl_edges *edges;
-	struct ft_nccl_lane *lanes;
-	struct ft_nccl_couple *pairs;
 	struct ft_nccl_neighbours neighbours;
 	struct ft_nccl_shape shapes[2];
 	const struct ft_nccl_tracks *tracks;
 };
-
-/* --- neighbours --- */
-
-static uint32_t low_of(const struct ft_nccl_lane *lane)
-{
-	return lane->from < lane->to ? lane->from : lane->to;
-}
-
-static uint32_t high_of(const struct ft_nccl_lane *lane)
-{
-	return lane->from < lane->to ? lane->to : lane->from;
-}
-
-/* By pair; of one those from the lower member first; these by when they were made. */
-static int compare(const void *a, const void *b)
-{
-	const struct ft_nccl_lane *left = a, *right = b;
-
-	if (low_of(left) != low_of(right))
-		return low_of(left) < low_of(right) ? -1 : 1;
-	if (high_of(left) != high_of(right))
-		return high_of(left) < high_of(right) ? -1 : 1;
-	if (left->from != right->from)
-		return left->from < right->from ? -1 : 1;
-	return (left->made > right->made) - (left->made < right->made);
-}
-
-/* False: some connection has an end of which nobody knows whose it is. */
-static bool list_lanes(struct maker *maker)
-{
-	const struct ft_nccl_edges *edges = maker->edges;
-
-	maker->neighbours.by_setup = ft_nccl_lanes_have_setups(edges);
-	for (size_t i = 0; i < edges->count; i++) {
-		uint32_t from = edges->members->sender[edges->at[i]];
-		uint32_t to = edges->members->receiver[edges->at[i]];
-
-		if (from == FT_NCCL_NONE || to == FT_NCCL_NONE || from == to)
-			return false;
-		maker->lanes[i] = ft_nccl_lane_of(edges, i, maker->neighbours.by_setup);
-		maker->lanes[i].from = from - edges->first;
-		maker->lanes[i].to = to - edges->first;
-	}
-	qsort(maker->lanes, edges->count, sizeof *maker->lanes, compare);
-	return true;
-}
-
-/* False: some go one way only, or not as many both ways. */
-static bool list_pairs(struct maker *maker)
-{
-	size_t pairs = 0;
-
-	for (size_t i = 0; i < maker->edges->count;) {
-		const struct ft_nccl_lane *lanes = &maker->lanes[i];
-		struct ft_nccl_couple *pair = &maker->pairs[pairs++];
-		size_t back = 0;
-
-		*pair = (struct ft_nccl_couple){ low_of(lanes), high_of(lanes), lanes, 0 };
-		for (; i < maker->edges->count && low_of(&maker->lanes[i]) == pair->low &&
-		       high_of(&maker->lanes[i]) == pair->high;
-		     i++) {
-			if (maker->lanes[i].from == pair->low)
-				pair->each++;
-			else
-				back++;
-		}
-		if (pair->each != back)
-			return false;
-	}
-	maker->neighbours.pairs = maker->pairs;
-	maker->neighbours.count = pairs;
-	maker->neighbours.members = maker->edges->member_count;
-	return true;
-}
-
-static bool have_ranks(const struct ft_nccl_edges *edges)
-{
-	const struct ft_nccl_member *members = edges->members->at + edges->first;
-
-	for (uint32_t i = 0; i < edges->member_count; i++)
-		if (!members[i].has_rank || (i > 0 && members[i].rank == members[i - 1].rank))
-			return false;
-	return true;
-}
 
 /* --- what messages say --- */
 
@@ -139,15 +51,14 @@ static void compare_lanes(const struct maker *maker, const struct ft_nccl_lane *
 	}
 }
 
-/* Each way connections are in an order, which is that of their channels. */
+/* Each way connections are in an order. */
 static bool is_ordered(const struct maker *maker, const struct ft_nccl_couple *pair)
 {
-	for (size_t i = 1; i < 2 * pair->each; i++)
-		if (i != pair->each &&
-		    !ft_nccl_lanes_are_in_order(&pair->lanes[i - 1], &pair->lanes[i],
-						maker->neighbours.by_setup))
-			return false;
-	return true;
+	const struct ft_nccl_neighbours *neighbours = &maker->neighbours;
+	const struct ft_nccl_way up = ft_nccl_way_of(neighbours, pair->low, pair->high);
+	const struct ft_nccl_way down = ft_nccl_way_of(neighbours, pair->high, pair->low);
+
+	return ft_nccl_way_is_ordered(neighbours, &up) && ft_nccl_way_is_ordered(neighbours, &down);
 }
 
 /* From the lower member against from the higher one, from channel `from` on. */
@@ -170,14 +81,13 @@ static bool shape_by_messages(const struct maker *maker, struct ft_nccl_shape *s
 	for (uint32_t i = 0; i < neighbours->members; i++)
 		shape->parents[i] = FT_NCCL_NONE;
 	for (size_t i = 0; i < neighbours->count; i++) {
-		const struct ft_nccl_couple *pair = &neighbours->pairs[i];
+		const struct ft_nccl_couple *pair = &neighbours->couples[i];
 		const struct order order = order_of(maker, pair, 0, pair->each);
 		const uint32_t child = order.first > 0 ? pair->low : pair->high;
 
-		if (pair->each != neighbours->pairs[0].each || order.differ ||
+		if (pair->each != neighbours->couples[0].each || order.differ ||
 		    (order.first == 0) == (order.second == 0) ||
-		    shape->parents[child] != FT_NCCL_NONE ||
-		    (pair->each > 1 && !is_ordered(maker, pair)))
+		    shape->parents[child] != FT_NCCL_NONE || !is_ordered(maker, pair))
 			return false;
 		shape->parents[child] = child == pair->low ? pair->high : pair->low;
 	}
@@ -191,7 +101,7 @@ static size_t channels_of_each(const struct maker *maker, size_t count)
 	size_t lanes = 0;
 
 	for (size_t i = 0; i < maker->neighbours.count; i++)
-		lanes += maker->neighbours.pairs[i].each;
+		lanes += maker->neighbours.couples[i].each;
 	return lanes / count / (maker->neighbours.members - 1);
 }
 
@@ -212,7 +122,7 @@ static bool is_borne_out(const struct maker *maker, const struct ft_nccl_shape *
 		if (shape->parents[i] == FT_NCCL_NONE)
 			continue;
 		pair = ft_nccl_couple_of(&maker->neighbours, i, shape->parents[i]);
-		if (pair->each > 1 && !is_ordered(maker, pair))
+		if (!is_ordered(maker, pair))
 			return false;
 		order = order_of(maker, pair, begin_in(pair, number, channels), channels);
 		if (order.differ || (pair->low == i ? order.second : order.first) != 0)
@@ -269,7 +179,7 @@ static size_t find_shapes(struct maker *maker)
 {
 	size_t count = 0, channels;
 
-	if (have_ranks(maker->edges))
+	if (ft_nccl_edges_have_ranks(maker->edges))
 		count = ft_nccl_shapes_by_rank(&maker->neighbours, maker->shapes);
 	if (count == 0)
 		return maker->neighbours.count == maker->neighbours.members - 1 &&
@@ -283,14 +193,17 @@ static size_t find_shapes(struct maker *maker)
 	return count;
 }
 
-static void find(struct maker *maker)
+static int find(struct maker *maker)
 {
+	int error = ft_nccl_neighbours_find(&maker->neighbours, maker->edges);
 	size_t count = 0;
 
-	if (list_lanes(maker) && list_pairs(maker))
+	if (error == 0 && maker->neighbours.both_ways)
 		count = find_shapes(maker);
 	if (count != 0)
 		add_trees(maker, count);
+	ft_nccl_neighbours_free(&maker->neighbours);
+	return error == -ENOENT ? 0 : error;
 }
 
 int ft_nccl_members_trees(struct ft_nccl_trees *trees, const struct ft_nccl_edges *edges,
@@ -301,21 +214,15 @@ int ft_nccl_members_trees(struct ft_nccl_trees *trees, const struct ft_nccl_edge
 	int error = -ENOMEM;
 
 	*trees = (struct ft_nccl_trees){ 0 };
-	if (members < LEAST_MEMBERS || edges->count < 2 * (members - 1))
+	if (members < FT_NCCL_TREE_LEAST || edges->count < 2 * (members - 1))
 		return 0;
-	maker.lanes = calloc(edges->count, sizeof *maker.lanes);
-	maker.pairs = calloc(edges->count, sizeof *maker.pairs);
 	maker.shapes[0].parents = calloc(2 * members, sizeof *maker.shapes[0].parents);
 	trees->edges = calloc(2 * members, sizeof *trees->edges);
 	trees->ids = calloc(edges->count, sizeof *trees->ids);
-	if (maker.lanes != NULL && maker.pairs != NULL && maker.shapes[0].parents != NULL &&
-	    trees->edges != NULL && trees->ids != NULL) {
+	if (maker.shapes[0].parents != NULL && trees->edges != NULL && trees->ids != NULL) {
 		maker.shapes[1].parents = maker.shapes[0].parents + members;
-		find(&maker);
-		error = 0;
+		error = find(&maker);
 	}
-	free(maker.lanes);
-	free(maker.pairs);
 	free(maker.shapes[0].parents);
 	if (trees->count == 0)
 		ft_nccl_trees_free(trees);

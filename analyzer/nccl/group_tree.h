@@ -11,6 +11,8 @@
  * of the members they are those of its rule, and messages must not tell otherwise. If the connections are no more than one
  * tree, and ranks do not tell, then messages must: sums go up before results come down.
  */
+enum { FT_NCCL_TREE_LEAST = 3 }; /* members: of two nobody can say which is the root */
+
 struct ft_nccl_trees {
 	struct ft_nccl_tree at[2];
 	size_t count; /* 0: none */

@@ -28,33 +28,12 @@ uint32_t ft_nccl_tree_parent(uint32_t tree, uint32_t at, uint32_t nodes)
 	return parent == FT_NCCL_NONE ? parent : (parent + 1) % nodes;
 }
 
-/* --- which trees the pairs are --- */
-
-const struct ft_nccl_couple *ft_nccl_couple_of(const struct ft_nccl_neighbours *neighbours,
-					       uint32_t a, uint32_t b)
+bool ft_nccl_tree_has(uint32_t tree, uint32_t a, uint32_t b, uint32_t nodes)
 {
-	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
-	size_t from = 0, to = neighbours->count;
-
-	while (from < to) {
-		const size_t middle = from + (to - from) / 2;
-		const struct ft_nccl_couple *pair = &neighbours->pairs[middle];
-
-		if (pair->low == low && pair->high == high)
-			return pair;
-		if (pair->low < low || (pair->low == low && pair->high < high))
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return NULL;
+	return ft_nccl_tree_parent(tree, a, nodes) == b || ft_nccl_tree_parent(tree, b, nodes) == a;
 }
 
-static bool has(uint32_t tree, uint32_t a, uint32_t b, uint32_t members)
-{
-	return ft_nccl_tree_parent(tree, a, members) == b ||
-	       ft_nccl_tree_parent(tree, b, members) == a;
-}
+/* --- which trees the neighbours are in --- */
 
 /* `trees`: bits. */
 static bool are_all(const struct ft_nccl_neighbours *neighbours, unsigned trees)
@@ -63,11 +42,12 @@ static bool are_all(const struct ft_nccl_neighbours *neighbours, unsigned trees)
 	size_t edges = 0, of_each = 0;
 
 	for (size_t i = 0; i < neighbours->count; i++) {
-		const struct ft_nccl_couple *pair = &neighbours->pairs[i];
+		const struct ft_nccl_couple *pair = &neighbours->couples[i];
 		size_t shared = 0;
 
 		for (uint32_t tree = 0; tree < 2; tree++)
-			if ((trees >> tree & 1) != 0 && has(tree, pair->low, pair->high, members))
+			if ((trees >> tree & 1) != 0 &&
+			    ft_nccl_tree_has(tree, pair->low, pair->high, members))
 				shared++;
 		if (shared == 0 || pair->each % shared != 0 ||
 		    (of_each != 0 && pair->each / shared != of_each))

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "group_members.h"
+#include "group_mixed.h"
 #include "group_ring.h"
-#include "group_tree.h"
 #include "operations.h"
 
 /* What a report of groups points to. */
@@ -39,31 +39,85 @@ static uint32_t *list_ids(struct maker *maker, const uint32_t *places, size_t co
 	return ids;
 }
 
-/* `each` connections of the component to a channel; not numbered: all to one. */
+/* The next channel, of connections at these places; those of the ring come first. */
+static void add_channel(struct maker *maker, struct ft_nccl_communicator *communicator,
+			uint32_t number, const uint32_t *places, size_t count, size_t ring_count)
+{
+	if (communicator->channel_count++ == 0)
+		communicator->channels = maker->channel;
+	for (size_t i = 0; i < count; i++)
+		maker->connections[places[i]]->channel = number;
+	*maker->channel++ = (struct ft_nccl_channel){ number, list_ids(maker, places, count), count,
+						      ring_count };
+}
+
+/* `channels` of a ring; not numbered: all to one. */
 static void add_channels(struct maker *maker, struct ft_nccl_communicator *communicator,
 			 const struct ft_nccl_edges *edges, uint32_t channels)
 {
-	const size_t each = channels > 0 ? edges->count / channels : edges->count;
-
-	communicator->channels = maker->channel;
-	communicator->channel_count = channels > 0 ? channels : 1;
-	for (uint32_t i = 0; i < communicator->channel_count; i++) {
-		const uint32_t *places = edges->at + i * each;
-		const uint32_t number = channels > 0 ? i : FT_NCCL_NONE;
-
-		for (size_t j = 0; j < each; j++)
-			maker->connections[places[j]]->channel = number;
-		*maker->channel++ =
-			(struct ft_nccl_channel){ number, list_ids(maker, places, each), each };
+	if (channels == 0) {
+		add_channel(maker, communicator, FT_NCCL_NONE, edges->at, edges->count, 0);
+		return;
 	}
+	for (uint32_t i = 0; i < channels; i++)
+		add_channel(maker, communicator, i, edges->at + i * (size_t)edges->member_count,
+			    edges->member_count, edges->member_count);
 }
 
-static int add_trees(const struct maker *maker, struct ft_nccl_communicator *communicator,
+/* Of a ring and trees; those of a tree of which nobody knows the channel are in one behind the others. */
+static void add_mixed_channels(struct maker *maker, struct ft_nccl_communicator *communicator,
+			       const struct ft_nccl_mixed *mixed)
+{
+	size_t begin = 0;
+
+	for (uint32_t i = 0; i < mixed->channels; i++) {
+		add_channel(maker, communicator, i, mixed->at + begin, mixed->ends[i] - begin,
+			    communicator->member_count);
+		begin = mixed->ends[i];
+	}
+	if (mixed->unassigned > 0)
+		add_channel(maker, communicator, FT_NCCL_NONE, mixed->at + begin, mixed->unassigned,
+			    0);
+}
+
+/* Members in the order of their ranks. */
+static int add_ring_by_rank(struct maker *maker, struct ft_nccl_communicator *communicator)
+{
+	uint32_t *ring = calloc(communicator->member_count, sizeof *ring);
+
+	if (ring == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < communicator->member_count; i++)
+		ring[i] = i;
+	maker->memory->rings[communicator->communicator] = ring;
+	communicator->ring = ring;
+	return 0;
+}
+
+static int add_mixed(struct maker *maker, struct ft_nccl_communicator *communicator,
+		     const struct ft_nccl_edges *edges)
+{
+	struct ft_nccl_trees *trees = &maker->memory->trees[communicator->communicator];
+	struct ft_nccl_mixed mixed;
+	int error = ft_nccl_members_mixed(&mixed, trees, edges);
+
+	if (error == 0 && mixed.channels > 0)
+		error = add_ring_by_rank(maker, communicator);
+	if (error == 0 && mixed.channels > 0)
+		add_mixed_channels(maker, communicator, &mixed);
+	ft_nccl_mixed_free(&mixed);
+	return error;
+}
+
+/* No ring alone: trees, or both. */
+static int add_trees(struct maker *maker, struct ft_nccl_communicator *communicator,
 		     const struct ft_nccl_edges *edges)
 {
 	struct ft_nccl_trees *trees = &maker->memory->trees[communicator->communicator];
 	int error = ft_nccl_members_trees(trees, edges, &maker->memory->tracks);
 
+	if (error == 0 && trees->count == 0)
+		error = add_mixed(maker, communicator, edges);
 	communicator->trees = trees->at;
 	communicator->tree_count = trees->count;
 	return error;
@@ -83,12 +137,13 @@ static int add_communicator(struct maker *maker, struct ft_nccl_edges *edges, ui
 	if (error == 0) {
 		communicator->ring = *ring;
 		channels = ft_nccl_members_channels(edges, *ring);
+	} else if (error == -ENOENT) {
+		error = add_trees(maker, communicator, edges);
 	}
-	if (error == -ENOMEM || channels < 0)
+	if (error != 0 || channels < 0)
 		return -ENOMEM;
-	if (error != 0 && add_trees(maker, communicator, edges) != 0)
-		return -ENOMEM;
-	add_channels(maker, communicator, edges, (uint32_t)channels);
+	if (communicator->channel_count == 0)
+		add_channels(maker, communicator, edges, (uint32_t)channels);
 	return 0;
 }
 

@@ -131,8 +131,7 @@ static void begin(struct ft_nccl_operations *operations, struct ft_nccl_circle *
 	add_other(operations, &sum, false);
 }
 
-/* Where it ends in the middle. */
-static void end(struct ft_nccl_operations *operations, const struct ft_nccl_circle *ring)
+void ft_nccl_circle_end(struct ft_nccl_operations *operations, const struct ft_nccl_circle *ring)
 {
 	struct ft_nccl_stretch sum = { .whole = false };
 
@@ -145,24 +144,29 @@ static void end(struct ft_nccl_operations *operations, const struct ft_nccl_circ
 	add_other(operations, &sum, false);
 }
 
+bool ft_nccl_circle_step(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
+{
+	struct ft_nccl_collective row;
+	size_t shortest, length = find(ring, &row, &shortest);
+
+	if (length > 0 || (ring->tree == NULL && ft_nccl_circle_chain(ring, &row))) {
+		ft_nccl_operations_add(operations, &row);
+		advance(ring, length);
+		return true;
+	}
+	if (shortest > 0) {
+		const struct ft_nccl_stretch sum = sum_of(ring, shortest);
+
+		add_other(operations, &sum, true);
+		advance(ring, shortest);
+	}
+	return shortest > 0;
+}
+
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
 {
 	begin(operations, ring);
-	for (;;) {
-		struct ft_nccl_collective row;
-		size_t shortest, length = find(ring, &row, &shortest);
-
-		if (length > 0 || (ring->tree == NULL && ft_nccl_circle_chain(ring, &row))) {
-			ft_nccl_operations_add(operations, &row);
-			advance(ring, length);
-		} else if (shortest > 0) {
-			const struct ft_nccl_stretch sum = sum_of(ring, shortest);
-
-			add_other(operations, &sum, true);
-			advance(ring, shortest);
-		} else {
-			break;
-		}
-	}
-	end(operations, ring);
+	while (ft_nccl_circle_step(operations, ring))
+		;
+	ft_nccl_circle_end(operations, ring);
 }

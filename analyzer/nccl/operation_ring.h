@@ -17,6 +17,12 @@ struct ft_nccl_circle {
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);
 
+/* One operation, from `at` on, and step over it; false: there is none, or it does not end in the capture. */
+bool ft_nccl_circle_step(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);
+
+/* What is left: an operation that ends in the middle. */
+void ft_nccl_circle_end(struct ft_nccl_operations *operations, const struct ft_nccl_circle *ring);
+
 /* The next `length` messages of all members, all of which are there. */
 struct ft_nccl_circle_part {
 	const struct ft_nccl_circle *ring;

@@ -4,14 +4,16 @@
 #include <stdlib.h>
 
 #include "group_tags.h"
-#include "operation_ring.h"
+#include "operation_mixed.h"
 #include "operation_steps.h"
 
 struct maker {
 	const struct ft_nccl_operations_input *input;
 	struct ft_nccl_id *ids;
-	const struct ft_nccl_track **ring_tracks; /* room for all connections */
-	size_t *ring_at;
+	/* room for all connections */
+	const struct ft_nccl_track **ring_tracks, **tree_tracks;
+	size_t *ring_at, *tree_at;
+	uint32_t *shared;
 	struct ft_nccl_operations operations;
 };
 
@@ -32,43 +34,52 @@ static bool is_asked(const struct ft_nccl_track *track)
 	return false;
 }
 
-static void ring_channel(struct maker *maker, const struct ft_nccl_channel *channel)
+static bool are_asked(const struct ft_nccl_circle *circle)
+{
+	for (uint32_t i = 0; i < circle->ranks; i++)
+		if (!is_asked(circle->tracks[i]))
+			return false;
+	return true;
+}
+
+static struct ft_nccl_circle ring_of(struct maker *maker, const struct ft_nccl_channel *channel)
 {
 	struct ft_nccl_circle ring = { .tracks = maker->ring_tracks,
-				       .ranks = (uint32_t)channel->connection_count,
+				       .ranks = (uint32_t)channel->ring_count,
 				       .at = maker->ring_at };
 
-	for (size_t i = 0; i < channel->connection_count; i++) {
+	for (size_t i = 0; i < channel->ring_count; i++)
 		ring.tracks[i] = track_of(maker, channel->connections[i]);
-		if (!is_asked(ring.tracks[i]))
-			return;
-	}
-	ft_nccl_circle_operations(&maker->operations, &ring);
+	return ring;
 }
 
 /* One channel of a tree: its connections up and down, edge by edge. */
-static void tree_channel(struct maker *maker, const struct ft_nccl_tree *tree, uint32_t channel)
+static struct ft_nccl_circle tree_of(struct maker *maker, const struct ft_nccl_tree *tree,
+				     uint32_t channel)
 {
-	struct ft_nccl_circle circle = { .tracks = maker->ring_tracks,
+	struct ft_nccl_circle circle = { .tracks = maker->tree_tracks,
 					 .ranks = (uint32_t)(2 * tree->edge_count),
-					 .at = maker->ring_at,
+					 .at = maker->tree_at,
 					 .tree = tree };
 
 	for (size_t i = 0; i < tree->edge_count; i++) {
 		circle.tracks[2 * i] = track_of(maker, tree->edges[i].up[channel]);
 		circle.tracks[2 * i + 1] = track_of(maker, tree->edges[i].down[channel]);
 	}
-	for (uint32_t i = 0; i < circle.ranks; i++)
-		if (!is_asked(circle.tracks[i]))
-			return;
-	ft_nccl_circle_operations(&maker->operations, &circle);
+	return circle;
+}
+
+static void alone(struct maker *maker, struct ft_nccl_circle circle)
+{
+	if (are_asked(&circle))
+		ft_nccl_circle_operations(&maker->operations, &circle);
 }
 
 static void trees(struct maker *maker, const struct ft_nccl_communicator *communicator)
 {
 	for (size_t i = 0; i < communicator->tree_count; i++)
 		for (uint32_t j = 0; j < communicator->trees[i].channels; j++) {
-			tree_channel(maker, &communicator->trees[i], j);
+			alone(maker, tree_of(maker, &communicator->trees[i], j));
 			ft_nccl_operations_next(&maker->operations);
 		}
 }
@@ -99,6 +110,68 @@ static void lone_connection(struct maker *maker, uint32_t connection)
 	}
 }
 
+/* The first message of all there is. */
+static bool is_from_start(const struct ft_nccl_circle *circle)
+{
+	for (uint32_t i = 0; i < circle->ranks; i++)
+		if (!circle->tracks[i]->numbered || circle->tracks[i]->first_k != 0)
+			return false;
+	return true;
+}
+
+/* Both are used: what is of which is known only if nothing is before the capture. */
+static void mixed_channel(struct maker *maker, const struct ft_nccl_channel *channel,
+			  struct ft_nccl_mixed_circles *circles)
+{
+	if (is_from_start(&circles->ring) && is_from_start(&circles->tree)) {
+		ft_nccl_mixed_operations(&maker->operations, circles);
+		return;
+	}
+	for (size_t i = 0; i < channel->connection_count; i++) {
+		lone_connection(maker, channel->connections[i]);
+		ft_nccl_operations_next(&maker->operations);
+	}
+}
+
+/* The tree that has this channel of a ring; NULL: none, or it is not known which. *lane: its place among the tree's. */
+static const struct ft_nccl_tree *tree_beside(const struct ft_nccl_communicator *communicator,
+					      uint32_t channel, uint32_t *lane)
+{
+	const struct ft_nccl_channel *last =
+		&communicator->channels[communicator->channel_count - 1];
+	const uint32_t channels =
+		(uint32_t)communicator->channel_count - (last->channel == FT_NCCL_NONE ? 1 : 0);
+	const uint32_t number = channel < channels / 2 ? 0 : 1;
+
+	*lane = channel - (number == 0 ? 0 : channels / 2);
+	for (size_t i = 0; i < communicator->tree_count; i++)
+		if (communicator->trees[i].number == number &&
+		    *lane < communicator->trees[i].channels)
+			return &communicator->trees[i];
+	return NULL;
+}
+
+static void ring_channel(struct maker *maker, const struct ft_nccl_communicator *communicator,
+			 const struct ft_nccl_channel *channel)
+{
+	struct ft_nccl_mixed_circles circles = { .shared = maker->shared };
+	const struct ft_nccl_tree *tree;
+	uint32_t lane;
+
+	if (channel->ring_count == 0)
+		return;
+	circles.ring = ring_of(maker, channel);
+	tree = tree_beside(communicator, channel->channel, &lane);
+	if (tree != NULL)
+		circles.tree = tree_of(maker, tree, lane);
+	if (tree == NULL || !ft_nccl_mixed_uses_tree(&circles))
+		alone(maker, circles.ring);
+	else if (!ft_nccl_mixed_uses_ring(&circles))
+		alone(maker, circles.tree);
+	else if (are_asked(&circles.ring) && are_asked(&circles.tree))
+		mixed_channel(maker, channel, &circles);
+}
+
 static bool has_channels(const struct ft_nccl_communicator *communicator)
 {
 	return communicator->ring != NULL && communicator->channel_count > 0 &&
@@ -113,7 +186,7 @@ static void communicator_operations(struct maker *maker,
 	ft_nccl_operations_begin(operations);
 	if (has_channels(communicator)) {
 		for (size_t i = 0; i < communicator->channel_count; i++) {
-			ring_channel(maker, &communicator->channels[i]);
+			ring_channel(maker, communicator, &communicator->channels[i]);
 			ft_nccl_operations_next(operations);
 		}
 	} else if (communicator->tree_count > 0) {
@@ -165,10 +238,14 @@ int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 		.ids = ft_nccl_ids_sort(input->connections, input->connection_count),
 		.ring_tracks = calloc(input->connection_count + 1, sizeof *maker.ring_tracks),
 		.ring_at = calloc(input->connection_count + 1, sizeof *maker.ring_at),
+		.tree_tracks = calloc(input->connection_count + 1, sizeof *maker.tree_tracks),
+		.tree_at = calloc(input->connection_count + 1, sizeof *maker.tree_at),
+		.shared = calloc(input->connection_count + 1, sizeof *maker.shared),
 	};
 	int error = 0;
 
-	if (maker.ids == NULL || maker.ring_tracks == NULL || maker.ring_at == NULL)
+	if (maker.ids == NULL || maker.ring_tracks == NULL || maker.ring_at == NULL ||
+	    maker.tree_tracks == NULL || maker.tree_at == NULL || maker.shared == NULL)
 		error = -ENOMEM;
 	for (size_t i = 0; error == 0 && i < input->communicator_count; i++)
 		communicator_operations(&maker, &input->communicators[i]);
@@ -177,6 +254,9 @@ int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 	free(maker.ids);
 	free(maker.ring_tracks);
 	free(maker.ring_at);
+	free(maker.tree_tracks);
+	free(maker.tree_at);
+	free(maker.shared);
 	free(maker.operations.at);
 	return error;
 }

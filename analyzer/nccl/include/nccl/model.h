@@ -150,6 +150,7 @@ struct ft_nccl_channel {
 	uint32_t channel; /* FT_NCCL_NONE: not known */
 	const uint32_t *connections;
 	size_t connection_count;
+	size_t ring_count; /* the first so many are the ring's, in its order; the rest only a tree's. 0: not known */
 };
 
 /* Neighbours in a tree, as positions in members. */

@@ -189,6 +189,183 @@ static void one_tree_is_told_by_who_waits_for_whom(void **state)
 	is_as_the_rule(tree, parents, 4, up);
 }
 
+/* --- a ring and trees on the same connections --- */
+
+enum { CHANNELS = 2, MIXED = 4 /* nodes */ };
+
+/* Connections of a channel, by who sends and who receives. */
+static uint32_t ways[CHANNELS][MIXED][MIXED];
+
+/* As NCCL begins: the ring of each channel, then what its tree needs besides. */
+static void connect_mixed(bool has_trees)
+{
+	for (unsigned channel = 0; channel < CHANNELS; channel++)
+		for (uint8_t node = 0; node < MIXED; node++) {
+			const uint8_t next = (uint8_t)((node + 1) % MIXED);
+
+			ways[channel][node][next] = play.count;
+			play_connect(&play, (uint8_t)(node + 1), (uint8_t)(next + 1));
+		}
+	for (unsigned channel = 0; has_trees && channel < CHANNELS; channel++)
+		for (uint8_t node = 0; node < MIXED; node++) {
+			const int8_t parent = rules[1].parents[channel][node];
+
+			if (parent == NO)
+				continue;
+			if (parent != (node + 1) % MIXED) {
+				ways[channel][node][parent] = play.count;
+				play_connect(&play, node + 1, (uint8_t)(parent + 1));
+			}
+			if (node != (parent + 1) % MIXED) {
+				ways[channel][parent][node] = play.count;
+				play_connect(&play, (uint8_t)(parent + 1), node + 1);
+			}
+		}
+}
+
+/* An all-reduce of two chunks for each other member, of two slices each, on one channel. */
+static void go_round(unsigned channel)
+{
+	enum { SLICES = 4 * (MIXED - 1) };
+	struct ft_nccl_message *asked[MIXED][SLICES];
+
+	play.offered = 1048576;
+	for (uint32_t node = 0; node < MIXED; node++)
+		for (unsigned i = 0; i < SLICES; i++)
+			asked[node][i] = play_ask(&play, ways[channel][node][(node + 1) % MIXED],
+						  (int32_t)node);
+	for (unsigned i = 0; i < SLICES; i++)
+		for (uint32_t node = 0; node < MIXED; node++)
+			play_answer(&play, asked[node][i], 32768);
+	play.offered = 524288;
+}
+
+static void climb_down(const int8_t *parents, unsigned channel, uint32_t at, bool is_up,
+		       struct ft_nccl_message *asked[MIXED][2])
+{
+	for (uint32_t node = 0; is_up && node < MIXED; node++)
+		if (is_child(parents, node, at))
+			climb_down(parents, channel, node, is_up, asked);
+	if (parents[at] != NO)
+		play_answer(&play, asked[at][is_up ? 0 : 1], 1000);
+	for (uint32_t node = 0; !is_up && node < MIXED; node++)
+		if (is_child(parents, node, at))
+			climb_down(parents, channel, node, is_up, asked);
+}
+
+/* An all-reduce of one chunk over the tree of a channel. */
+static void go_up_and_down(unsigned channel)
+{
+	const int8_t *parents = rules[1].parents[channel];
+	struct ft_nccl_message *asked[MIXED][2];
+	uint32_t root = 0;
+
+	for (uint32_t node = 0; node < MIXED; node++) {
+		const int8_t parent = parents[node];
+
+		if (parent == NO) {
+			root = node;
+			continue;
+		}
+		asked[node][0] = play_ask(&play, ways[channel][node][parent], (int32_t)node);
+		asked[node][1] = play_ask(&play, ways[channel][parent][node], parent);
+	}
+	climb_down(parents, channel, root, true, asked);
+	climb_down(parents, channel, root, false, asked);
+}
+
+static void has_ring_and_trees(void)
+{
+	const struct ft_nccl_communicator *row = &groups.communicators[0];
+
+	assert_int_equal(groups.communicator_count, 1);
+	assert_non_null(row->ring);
+	for (uint32_t node = 0; node < MIXED; node++)
+		assert_int_equal(row->ring[node], node);
+	assert_int_equal(row->channel_count, CHANNELS);
+	assert_int_equal(row->tree_count, CHANNELS);
+	for (uint32_t i = 0; i < CHANNELS; i++) {
+		const struct ft_nccl_channel *channel = &row->channels[i];
+		const struct ft_nccl_tree *tree = &row->trees[i];
+		size_t edge = 0;
+
+		assert_int_equal(channel->channel, i);
+		assert_int_equal(channel->ring_count, MIXED);
+		assert_int_equal(channel->connection_count,
+				 8); /* 2 of 6 of the tree are the ring's */
+		for (uint32_t node = 0; node < MIXED; node++)
+			assert_int_equal(channel->connections[node],
+					 100 + ways[i][node][(node + 1) % MIXED]);
+		assert_int_equal(tree->number, i);
+		for (uint32_t node = 0; node < MIXED; node++) {
+			const int8_t parent = rules[1].parents[i][node];
+
+			if (parent == NO)
+				continue;
+			assert_int_equal(tree->edges[edge].child, node);
+			assert_int_equal(tree->edges[edge].parent, parent);
+			assert_int_equal(tree->edges[edge].up[0], 100 + ways[i][node][parent]);
+			assert_int_equal(tree->edges[edge].down[0], 100 + ways[i][parent][node]);
+			edge++;
+		}
+	}
+	for (uint32_t i = 0; i < play.count; i++)
+		assert_int_not_equal(play.rows[i].channel, FT_NCCL_NONE);
+}
+
+static void a_ring_and_trees_are_told_apart_and_what_went_over_which(void **state)
+{
+	static const char *const algorithms[] = { "RING", "TREE", "RING", "TREE", "TREE" };
+	static const uint64_t bytes[] = { 3 * 131072, 1000, 3 * 131072, 1000, 1000 };
+
+	(void)state;
+	connect_mixed(true);
+	for (unsigned i = 0; i < 5; i++) {
+		const unsigned channel = i == 4 ? 1 : 0;
+
+		if (algorithms[i][0] == 'R')
+			go_round(channel);
+		else
+			go_up_and_down(channel);
+	}
+	play_groups(&play, &groups);
+	has_ring_and_trees();
+	assert_int_equal(groups.collective_count, 5);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_string_equal(groups.collectives[i].collective, "AllReduce");
+		assert_string_equal(groups.collectives[i].algorithm, algorithms[i]);
+	}
+	assert_int_equal(groups.collectives[1].message_bytes, bytes[1]);
+	assert_int_equal(groups.collectives[4].message_bytes, bytes[4]);
+}
+
+/* Set-up shows the trees of a job that uses its ring alone. */
+static void a_ring_is_told_beside_trees_that_nothing_goes_over(void **state)
+{
+	(void)state;
+	connect_mixed(true);
+	for (unsigned channel = 0; channel < CHANNELS; channel++)
+		go_round(channel);
+	play_groups(&play, &groups);
+	has_ring_and_trees();
+	assert_int_equal(groups.collective_count, CHANNELS);
+	for (unsigned i = 0; i < CHANNELS; i++)
+		assert_string_equal(groups.collectives[i].algorithm, "RING");
+}
+
+static void one_connection_more_and_it_is_neither(void **state)
+{
+	(void)state;
+	connect_mixed(true);
+	play_connect(&play, 1, 2);
+	for (unsigned channel = 0; channel < CHANNELS; channel++)
+		go_round(channel);
+	play_groups(&play, &groups);
+	assert_null(groups.communicators[0].ring);
+	assert_int_equal(groups.communicators[0].tree_count, 0);
+	assert_int_equal(groups.communicators[0].channel_count, 1);
+}
+
 /* --- what is none --- */
 
 static void have_no_tree(void)
@@ -275,6 +452,9 @@ int main(void)
 		cmocka_unit_test(nodes_have_the_parents_that_the_rule_gives_them),
 		cmocka_unit_test(both_trees_are_told_apart_and_what_they_reduced),
 		TEST(one_tree_is_told_by_who_waits_for_whom),
+		TEST(a_ring_and_trees_are_told_apart_and_what_went_over_which),
+		TEST(a_ring_is_told_beside_trees_that_nothing_goes_over),
+		TEST(one_connection_more_and_it_is_neither),
 		TEST(neighbours_in_a_line_that_send_both_ways_are_no_tree),
 		TEST(a_line_there_and_back_is_no_tree),
 		TEST(a_star_is_no_tree),

@@ -89,7 +89,7 @@ static const struct ft_nccl_member example_members[] = {
 	{ .places = { IPV4(10, 0, 0, 2) }, .place_count = 1 },
 };
 static const uint32_t zero = 0;
-static const struct ft_nccl_channel unknown_channel = { FT_NCCL_NONE, &zero, 1 };
+static const struct ft_nccl_channel unknown_channel = { FT_NCCL_NONE, &zero, 1, 0 };
 static const struct ft_nccl_communicator example_communicator = {
 	.members = example_members,
 	.member_count = 2,
@@ -266,8 +266,8 @@ static const struct ft_nccl_member job_members[] = {
 };
 static const uint32_t job_ring[] = { 0, 1, 2 };
 static const uint32_t job_ids[] = { 3, 5 };
-static const struct ft_nccl_channel job_channels[] = { { 0, &job_ids[0], 1 },
-						       { 1, &job_ids[1], 1 } };
+static const struct ft_nccl_channel job_channels[] = { { 0, &job_ids[0], 1, 1 },
+						       { 1, &job_ids[1], 1, 1 } };
 static const struct ft_nccl_communicator job_communicator = {
 	.communicator = 2,
 	.members = job_members,

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "operation_ring.h"
+
+/*
+ * Operations of one channel that go over its ring or over its tree, one after the other, from the first message of each
+ * connection on. Connections that both have are in both.
+ */
+struct ft_nccl_mixed_circles {
+	struct ft_nccl_circle ring, tree;
+	uint32_t *
+		shared; /* of each track of the tree: its place in the ring, or FT_NCCL_NONE; filled here */
+};
+
+void ft_nccl_mixed_operations(struct ft_nccl_operations *operations,
+			      struct ft_nccl_mixed_circles *circles);
+
+/* What only the ring, or only the tree, has: asked for anything there. */
+bool ft_nccl_mixed_uses_ring(struct ft_nccl_mixed_circles *circles);
+bool ft_nccl_mixed_uses_tree(struct ft_nccl_mixed_circles *circles);
