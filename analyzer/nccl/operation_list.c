@@ -162,6 +162,39 @@ void ft_nccl_operations_next(struct ft_nccl_operations *operations)
 	operations->source++;
 }
 
+static bool is_named(const struct ft_nccl_collective *row)
+{
+	return row->collective != NULL || row->algorithm != NULL;
+}
+
+/* They are sorted by first frame; `last_frame`: of the unnamed ones before it. */
+static bool is_doubtful(const struct ft_nccl_operations *operations, size_t at, uint64_t last_frame)
+{
+	const struct ft_nccl_collective *row = &operations->at[at].row;
+
+	if (last_frame >= row->first_frame)
+		return true;
+	for (at++; at < operations->count && operations->at[at].row.first_frame <= row->last_frame;
+	     at++)
+		if (!is_named(&operations->at[at].row))
+			return true;
+	return false;
+}
+
+void ft_nccl_operations_doubt(struct ft_nccl_operations *operations)
+{
+	uint64_t last_frame = 0; /* of unnamed ones so far */
+
+	for (size_t i = operations->begin; i < operations->count; i++) {
+		struct ft_nccl_collective *row = &operations->at[i].row;
+
+		if (!is_named(row) && row->last_frame > last_frame)
+			last_frame = row->last_frame;
+		else if (is_named(row) && is_doubtful(operations, i, last_frame))
+			row->message_bytes = row->message_bytes_least = row->message_bytes_most = 0;
+	}
+}
+
 static bool same_words(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);

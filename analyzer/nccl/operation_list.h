@@ -22,6 +22,12 @@ struct ft_nccl_operations {
 void ft_nccl_operations_begin(struct ft_nccl_operations *operations);
 void ft_nccl_operations_next(struct ft_nccl_operations *operations);
 
+/*
+ * Behind the last source of a communicator: what passed meanwhile on a channel without being recognized is most likely a part of
+ * the same operation, so that its size is not known.
+ */
+void ft_nccl_operations_doubt(struct ft_nccl_operations *operations);
+
 /* With no data in it, nothing is added. */
 void ft_nccl_operations_add(struct ft_nccl_operations *operations,
 			    const struct ft_nccl_collective *row);

@@ -34,12 +34,19 @@ static bool is_asked(const struct ft_nccl_track *track)
 	return false;
 }
 
+/* Tracks that were asked for something. */
+static uint32_t count_asked(const struct ft_nccl_circle *circle)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < circle->ranks; i++)
+		count += is_asked(circle->tracks[i]) ? 1 : 0;
+	return count;
+}
+
 static bool are_asked(const struct ft_nccl_circle *circle)
 {
-	for (uint32_t i = 0; i < circle->ranks; i++)
-		if (!is_asked(circle->tracks[i]))
-			return false;
-	return true;
+	return count_asked(circle) == circle->ranks;
 }
 
 static struct ft_nccl_circle ring_of(struct maker *maker, const struct ft_nccl_channel *channel)
@@ -69,10 +76,18 @@ static struct ft_nccl_circle tree_of(struct maker *maker, const struct ft_nccl_t
 	return circle;
 }
 
+/* Where nobody knows of some where operations end, all is told as one; of all, nothing is. */
 static void alone(struct maker *maker, struct ft_nccl_circle circle)
 {
-	if (are_asked(&circle))
+	if (are_asked(&circle)) {
 		ft_nccl_circle_operations(&maker->operations, &circle);
+		return;
+	}
+	if (count_asked(&circle) == 0)
+		return;
+	for (uint32_t i = 0; i < circle.ranks; i++)
+		circle.at[i] = 0;
+	ft_nccl_circle_end(&maker->operations, &circle);
 }
 
 static void trees(struct maker *maker, const struct ft_nccl_communicator *communicator)
@@ -197,6 +212,7 @@ static void communicator_operations(struct maker *maker,
 			ft_nccl_operations_next(operations);
 		}
 	}
+	ft_nccl_operations_doubt(operations);
 	for (size_t i = operations->begin; i < operations->count; i++) {
 		operations->at[i].row.communicator = communicator->communicator;
 		operations->at[i].row.sequence = i - operations->begin;
