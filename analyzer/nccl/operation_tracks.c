@@ -16,9 +16,10 @@ struct maker {
 	const struct ft_nccl_message *messages;
 	size_t message_count;
 	struct span {
-		uint64_t first, last;
-		size_t count;
-		bool unnumbered;
+		size_t numbered, unnumbered; /* messages */
+		uint64_t first, last;        /* numbers */
+		uint64_t begins,
+			ends; /* frames: the first of numbered ones, the last to begin of the others */
 	} * spans;
 };
 
@@ -33,6 +34,32 @@ static struct span *span_of(struct maker *maker, const struct ft_nccl_message *m
 	return &maker->spans[at];
 }
 
+static void widen(struct span *span, const struct ft_nccl_message *message)
+{
+	const uint64_t frame = message->cts_frame != 0 ? message->cts_frame : message->first_frame;
+
+	if (!message->has_k) {
+		span->unnumbered++;
+		if (message->first_frame > span->ends)
+			span->ends = message->first_frame;
+		return;
+	}
+	if (span->numbered == 0 || message->k < span->first)
+		span->first = message->k;
+	if (span->numbered == 0 || message->k > span->last)
+		span->last = message->k;
+	if (span->numbered == 0 || frame < span->begins)
+		span->begins = frame;
+	span->numbered++;
+}
+
+/* Its messages have numbers, but for some before all of these: a capture that begins in the middle shows no more of them. */
+static bool is_numbered(const struct span *span)
+{
+	return span->numbered > 0 && (span->unnumbered == 0 || span->ends < span->begins) &&
+	       span->last - span->first < span->numbered * (1 + MISSING_MOST);
+}
+
 static void measure(struct maker *maker)
 {
 	struct ft_nccl_track *track;
@@ -41,14 +68,8 @@ static void measure(struct maker *maker)
 		const struct ft_nccl_message *message = &maker->messages[i];
 		struct span *span = span_of(maker, message, &track);
 
-		if (span == NULL)
-			continue;
-		span->unnumbered |= !message->has_k;
-		if (span->count == 0 || message->k < span->first)
-			span->first = message->k;
-		if (span->count == 0 || message->k > span->last)
-			span->last = message->k;
-		span->count++;
+		if (span != NULL)
+			widen(span, message);
 	}
 }
 
@@ -61,11 +82,10 @@ static size_t lay_out(struct maker *maker)
 		const struct span *span = &maker->spans[i];
 
 		track->connection = maker->connections[i];
-		track->numbered = !span->unnumbered && span->count > 0 &&
-				  span->last - span->first < span->count * (1 + MISSING_MOST);
+		track->numbered = is_numbered(span);
 		track->first_k = track->numbered ? span->first : 0;
-		track->count =
-			track->numbered ? (size_t)(span->last - span->first) + 1 : span->count;
+		track->count = track->numbered ? (size_t)(span->last - span->first) + 1
+					       : span->numbered + span->unnumbered;
 		all += track->count;
 	}
 	return all;
@@ -79,16 +99,16 @@ static void fill(struct maker *maker)
 	for (size_t i = 0; i < maker->connection_count; i++) {
 		maker->tracks->at[i].messages = next;
 		next += maker->tracks->at[i].count;
-		maker->spans[i].count = 0;
+		maker->spans[i].numbered = 0;
 	}
 	for (size_t i = 0; i < maker->message_count; i++) {
 		struct span *span = span_of(maker, &maker->messages[i], &track);
 		size_t place;
 
-		if (span == NULL)
+		if (span == NULL || (track->numbered && !maker->messages[i].has_k))
 			continue;
 		place = track->numbered ? (size_t)(maker->messages[i].k - track->first_k)
-					: span->count++;
+					: span->numbered++;
 		if (track->messages[place] == NULL)
 			track->messages[place] = &maker->messages[i];
 	}

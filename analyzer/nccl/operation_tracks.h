@@ -8,7 +8,8 @@ struct ft_nccl_track {
 	const struct ft_nccl_message **messages; /* NULL: not seen */
 	size_t count;
 	uint64_t first_k;
-	bool numbered; /* by k; else in order of first frame, and nobody knows what is missing */
+	/* by k, without those from before the first number; else in order of first frame, and nobody knows what is missing */
+	bool numbered;
 };
 
 struct ft_nccl_tracks {
