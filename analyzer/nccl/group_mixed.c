@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #include "group_tree_shape.h"
+#include "operation_steps.h"
 
 struct plan {
 	const struct ft_nccl_edges *edges;
+	const struct ft_nccl_tracks *tracks;
 	struct ft_nccl_neighbours neighbours;
 	uint32_t members, channels;
 	uint32_t first[2], count[2]; /* channels of each tree */
@@ -91,6 +93,19 @@ static bool are_all_there(const struct plan *plan)
 	return true;
 }
 
+/* What receivers offer where only a tree goes is what they offer for a step of one. */
+static bool are_steps(const struct plan *plan, const struct ft_nccl_couple *couple)
+{
+	const bool there = is_in_ring(plan, couple->low, couple->high);
+	const bool back = is_in_ring(plan, couple->high, couple->low);
+
+	for (size_t i = 0; i < couple->each + couple->back; i++)
+		if (!(i < couple->each ? there : back) &&
+		    !ft_nccl_are_steps(&plan->tracks->at[couple->lanes[i].at]))
+			return false;
+	return true;
+}
+
 static bool make_plan(struct plan *plan)
 {
 	const struct ft_nccl_neighbours *neighbours = &plan->neighbours;
@@ -105,7 +120,7 @@ static bool make_plan(struct plan *plan)
 		const struct ft_nccl_couple *couple = &neighbours->couples[i];
 
 		if (!is_explained(plan, couple->low, couple->high) ||
-		    !is_explained(plan, couple->high, couple->low))
+		    !is_explained(plan, couple->high, couple->low) || !are_steps(plan, couple))
 			return false;
 	}
 	return true;
@@ -217,9 +232,9 @@ static int reserve(struct ft_nccl_mixed *mixed, struct ft_nccl_trees *trees,
 }
 
 int ft_nccl_members_mixed(struct ft_nccl_mixed *mixed, struct ft_nccl_trees *trees,
-			  const struct ft_nccl_edges *edges)
+			  const struct ft_nccl_edges *edges, const struct ft_nccl_tracks *tracks)
 {
-	struct plan plan = { .edges = edges, .members = edges->member_count };
+	struct plan plan = { .edges = edges, .members = edges->member_count, .tracks = tracks };
 	int error;
 
 	*mixed = (struct ft_nccl_mixed){ 0 };

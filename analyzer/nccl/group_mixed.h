@@ -19,5 +19,5 @@ struct ft_nccl_mixed {
 
 /* 0 or -ENOMEM. Free both in any case. */
 int ft_nccl_members_mixed(struct ft_nccl_mixed *mixed, struct ft_nccl_trees *trees,
-			  const struct ft_nccl_edges *edges);
+			  const struct ft_nccl_edges *edges, const struct ft_nccl_tracks *tracks);
 void ft_nccl_mixed_free(struct ft_nccl_mixed *mixed); /* all zero is fine */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "group_tree_shape.h"
+#include "operation_steps.h"
 
 struct maker {
 	struct ft_nccl_trees *trees;
@@ -175,10 +176,21 @@ static void add_trees(struct maker *maker, size_t count)
 	trees->count = count;
 }
 
+/* What receivers offer on all of them is what they offer where a collective takes a step, not what sends have. */
+static bool are_steps(const struct maker *maker)
+{
+	for (size_t i = 0; i < maker->edges->count; i++)
+		if (!ft_nccl_are_steps(&maker->tracks->at[maker->edges->at[i]]))
+			return false;
+	return true;
+}
+
 static size_t find_shapes(struct maker *maker)
 {
 	size_t count = 0, channels;
 
+	if (!are_steps(maker))
+		return 0;
 	if (ft_nccl_edges_have_ranks(maker->edges))
 		count = ft_nccl_shapes_by_rank(&maker->neighbours, maker->shapes);
 	if (count == 0)

@@ -99,7 +99,7 @@ static int add_mixed(struct maker *maker, struct ft_nccl_communicator *communica
 {
 	struct ft_nccl_trees *trees = &maker->memory->trees[communicator->communicator];
 	struct ft_nccl_mixed mixed;
-	int error = ft_nccl_members_mixed(&mixed, trees, edges);
+	int error = ft_nccl_members_mixed(&mixed, trees, edges, &maker->memory->tracks);
 
 	if (error == 0 && mixed.channels > 0)
 		error = add_ring_by_rank(maker, communicator);

@@ -41,6 +41,29 @@ bool ft_nccl_is_step(const struct ft_nccl_stretch *sum)
 	return sum->protocol == FT_NCCL_SIMPLE && sum->offered == FT_NCCL_STEP_OFFERED;
 }
 
+/* Where the protocol is not known, of any. */
+static bool may_be_step(const struct ft_nccl_stretch *sum)
+{
+	if (sum->seen == 0 || !sum->asked)
+		return true;
+	if (sum->protocol != FT_NCCL_PROTOCOL_UNKNOWN)
+		return ft_nccl_is_step(sum);
+	return sum->offered == FT_NCCL_STEP_OFFERED || sum->offered == FT_NCCL_LL_MAX ||
+	       sum->offered == LL_STEP_RCCL || sum->offered == FT_NCCL_LL128_MAX ||
+	       sum->offered == LL128_STEP_RCCL;
+}
+
+bool ft_nccl_are_steps(const struct ft_nccl_track *track)
+{
+	for (size_t i = 0; i < track->count; i++) {
+		const struct ft_nccl_stretch one = ft_nccl_stretch_of(track, i, 1);
+
+		if (!may_be_step(&one))
+			return false;
+	}
+	return true;
+}
+
 /* Sends of lines are short: their receivers offer less than a step. */
 bool ft_nccl_may_be_sends(const struct ft_nccl_stretch *sum, uint32_t ranks)
 {

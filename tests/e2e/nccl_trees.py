@@ -1,5 +1,5 @@
-"""NCCL's all-reduces over double binary trees: connections, ranks and messages are told, whole, from the middle, with losses and
-without set-ups. Nothing is found in them, nor in rings and sends between neighbours that look like a tree."""
+"""NCCL's all-reduces over double binary trees: the trees and the operations are told, whole, from the middle, with losses and without
+set-ups. Rings, and sends between neighbours that look like a tree, are none."""
 
 import collections
 import functools
@@ -23,10 +23,13 @@ BEGINNINGS = WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM
 BY_HAND = {3: ([None, 2, 0], [1, None, 0]), 4: ([None, 2, 0, 2], [1, 3, 1, None]),
            5: ([None, 2, 4, 2, 0], [1, None, 3, 0, 3]), 8: ([None, 2, 4, 2, 0, 6, 4, 6], [1, 3, 1, 7, 5, 3, 5, None]),
            13: ([None, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8], [9, None, 3, 5, 3, 9, 7, 5, 7, 1, 11, 0, 11])}
+LIKE_TREE_0 = 1, 2, 0  # from the leaf to the root
 NO_TREES = {
     "line": functools.cache(lambda: made.line(1, 4)),
     "grid": functools.cache(lambda: made.grid(2, 2, 3)),
-    "pipeline": functools.cache(lambda: made.pipeline(3, 4)),
+    "pipeline": functools.cache(lambda: made.pipeline(3, range(4))),
+    "pipeline along a tree": functools.cache(lambda: made.pipeline(11, LIKE_TREE_0)),
+    "pipeline of registered buffers": functools.cache(lambda: made.pipeline(10, LIKE_TREE_0, made.REGISTERED)),
     "star": functools.cache(lambda: made.star(4, 4)),
     "star of three": functools.cache(lambda: made.star(5, 3)),
     "all to all": functools.cache(lambda: made.all_to_all(6, 4)),
@@ -86,10 +89,19 @@ class Told:
     """A document, in the terms of the job."""
 
     def __init__(self, job, document):
-        numbers = {(str_of(link.sender), tuple(link.sender_qpns), str_of(link.receiver), tuple(link.receiver_qpns)): link.number
-                   for link in job.connections}
         self.document = document
-        self.numbers = {row["connection"]: numbers.get(ends(row, "sender") + ends(row, "receiver")) for row in document["connections"]}
+        numbers = {pair: link.number for link in job.connections for pair in pairs_of(link)}
+        self.numbers = {}
+        for row in document["connections"]:  # of several queue pairs the order is not told without a set-up
+            number, = {numbers.get((*sender, *receiver)) for sender, receiver in zip(ends(row, "sender"), ends(row, "receiver"))}
+            self.numbers[row["connection"]] = number
+
+    def edge(self, row):
+        return row["parent"], row["child"], *(sorted(self.numbers[i] for i in row[way]) for way in ("up", "down"))
+
+    def trees(self):
+        group, = self.document["communicators"]
+        return [(row["tree"], row["root"], [self.edge(edge) for edge in row["edges"]]) for row in group["trees"]]
 
 
 def str_of(host):
@@ -97,7 +109,40 @@ def str_of(host):
 
 
 def ends(row, side):
-    return row[side]["addresses"][0], tuple(row[side]["qpns"])
+    return [(row[side]["addresses"][0], qpn) for qpn in row[side]["qpns"]]
+
+
+def pairs_of(link):
+    sender, receiver = str_of(link.sender), str_of(link.receiver)
+    return [(sender, a, receiver, b) for a, b in zip(link.sender_qpns, link.receiver_qpns)]
+
+
+def true_trees(job, named):
+    """{tree: name} of those that are in use. Ranks are the positions: each is known."""
+    for tree, name in named.items():
+        channels = [channel for channel in job.channels if channel.tree == tree]
+        yield name, channels[0].root, [
+            (channels[0].parent[child], child, sorted(channel.up[child].number for channel in channels),
+             sorted(channel.down[child].number for channel in channels))
+            for child in sorted(channels[0].up)]
+
+
+class Seen:
+    """One of the job's, in a capture of it."""
+
+    def __init__(self, what, messages, frames):
+        self.size, self.protocol = what.size, what.protocol
+        mine = [(i, frame.role) for i, frame in enumerate(frames, 1) if (frame.connection, frame.k) in messages]
+        self.data = [i for i, role in mine if role == "data"]
+        self.asked = [i for i, role in mine if role == "cts"]
+
+    def has(self, row):
+        return bool(self.data) and self.data[0] <= row["first_frame"] <= row["last_frame"] <= self.data[-1]
+
+    def fits(self, row):
+        """Lines of LL do not show where their data ends."""
+        least, most = row["message_bytes_range"] or (0, 1 << 64)
+        return row["message_bytes"] in ((self.size,) if self.protocol == "SIMPLE" else (self.size, None)) and least <= self.size <= most
 
 
 class Made(unittest.TestCase):
@@ -158,6 +203,48 @@ class Trees(unittest.TestCase):
 
         self.of_each(check)
 
+    def test_trees_are_told(self):
+        def check(job, _way, _frames, told):
+            self.assertIsNone(told.document["communicators"][0]["ring"])
+            self.assertEqual(told.trees(), list(true_trees(job, {0: 0, 1: 1})))
+
+        self.of_each(check)
+
+    def test_one_tree_alone_is_named_by_its_ranks(self):
+        for tree, name in ((0, 0), (1, 1)):
+            job = trees(5, 1, (tree,))
+            with self.subTest(tree=tree):
+                self.assertEqual(Told(job, document(job.frames)).trees(), list(true_trees(job, {tree: name})))
+
+    def test_operations_are_told(self):
+        def check(job, way, frames, told):
+            operations = [(Seen(what, messages, frames), messages) for what, messages in job.operations]
+            rows = [row for row in told.document["collectives"] if row["collective"] or row["algorithm"]]
+            self.are_true(rows, [operation for operation, _ in operations])
+            if not way.startswith("lossy"):
+                self.are_all(rows, [one for one, messages in operations if len(one.asked) == len(messages)], job)
+
+        self.of_each(check)
+
+    def are_true(self, rows, operations):
+        """Of those that a row names: what it says."""
+        for row in rows:
+            self.assertIn((row["collective"], row["algorithm"]), (("AllReduce", "TREE"), ("AllReduce", None), (None, "TREE")))
+            mine = [operation for operation in operations if operation.has(row)]
+            self.assertEqual(len(mine), 1, row)
+            self.assertIn(row["message_bytes"], (mine[0].size, None), row)
+            least, most = row["message_bytes_range"] or (0, 1 << 64)
+            self.assertTrue(least <= mine[0].size <= most, (row, mine[0].size))
+
+    def are_all(self, rows, operations, job):
+        """Those that were seen from their first clear-to-send on."""
+        rows = [row for row in rows if row["first_frame"] >= operations[0].data[0]]
+        self.assertEqual([(row["collective"], row["algorithm"], row["protocol"], row["channels"], row["first_frame"], row["last_frame"])
+                          for row in rows],
+                         [("AllReduce", "TREE", one.protocol, len(job.channels), one.data[0], one.data[-1]) for one in operations])
+        for row, operation in zip(rows, operations):
+            self.assertTrue(operation.fits(row), (row, operation.size))
+
 
 class NoTrees(unittest.TestCase):
     def test_what_is_no_tree(self):
@@ -168,6 +255,7 @@ class NoTrees(unittest.TestCase):
                 self.assertEqual(told["findings"], [])
                 self.assertEqual(len(told["connections"]), len(job.connections))
                 self.assertNotIn("TREE", {row["algorithm"] for row in told["collectives"]})
+                self.assertEqual([group["trees"] for group in told["communicators"]], [None])
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from nccl_made import RELEASES, Connection, World
 
 STEPS = 8  # of a buffer, and messages asked for ahead
-SIMPLE, LL, RING, SEND = "SIMPLE", "LL", "RING", "SEND"
-# section 5: bytes offered, where buffers begin, how far they are from each other; sends have a pool of their own
-OFFERED = {SIMPLE: 524288, LL: 65536, RING: 1048576, SEND: 131072}
-BUFFERS = {SIMPLE: (0x530000, 0x80000), LL: (0, 0x10000), RING: (0x530000, 0x80000), SEND: (0, 131072)}
+SIMPLE, LL, RING, SEND, REGISTERED = "SIMPLE", "LL", "RING", "SEND", "REGISTERED"
+# section 5: bytes offered, where buffers begin, how far they are from each other; sends have a pool, or the program's own buffer
+OFFERED = {SIMPLE: 524288, LL: 65536, RING: 1048576, SEND: 131072, REGISTERED: 1 << 30}
+BUFFERS = {SIMPLE: (0x530000, 0x80000), LL: (0, 0x10000), RING: (0x530000, 0x80000), SEND: (0, 131072),
+           REGISTERED: (0x1000, 0)}
 STEPS_OF_MESSAGE = {RING: 2}
 LL_DATA = 32768  # bytes in a step
 
@@ -201,23 +202,23 @@ class Ring(Job):
 
 
 class Sends(Job):
-    """Between pairs of ranks, in pieces of 131072 bytes (section 7.4); what `after` names has come before, by place in `pairs`."""
+    """Between pairs of ranks, in pieces (section 7.4); what `after` names has come before, by place in `pairs`."""
 
-    def __init__(self, seed, ranks, pairs, after=(), channels=2):
+    def __init__(self, seed, ranks, pairs, after=(), protocol=SEND, channels=2):
         super().__init__(seed, ranks)
         links = [[self.connect(*pair) for pair in pairs] for _ in range(channels)]
         for _ in range(4):
             self.pause()
             size = self.chance.choice([4096, 20000, 300000])
             for channel in links:
-                self.round(channel, size, dict(after))
+                self.round(channel, size, dict(after), protocol)
         self.finish()
 
-    def round(self, channel, size, after):
-        came = []
+    def round(self, channel, size, after, protocol):
+        came, most = [], OFFERED[protocol]
         for place, link in enumerate(channel):
             ready = max((came[i] for i in after.get(place, ())), default=self.began + self.chance.uniform(0, 50000))
-            came.append([self.message(link, part, SEND, ready, min(size, OFFERED[SEND])) for part in pieces(size, OFFERED[SEND])][-1])
+            came.append([self.message(link, part, protocol, ready, min(size, most)) for part in pieces(size, most)][-1])
 
 
 def both_ways(edges):
@@ -239,11 +240,11 @@ def all_to_all(seed, ranks):
     return Sends(seed, ranks, list(itertools.permutations(range(ranks), 2)))
 
 
-def pipeline(seed, ranks):
+def pipeline(seed, order, protocol=SEND):
     """Stages of a model: forward through all, and back."""
-    there = [(i, i + 1) for i in range(ranks - 1)]
+    there = list(itertools.pairwise(order))
     pairs = there + [pair[::-1] for pair in reversed(there)]
-    return Sends(seed, ranks, pairs, [(place, [place - 1]) for place in range(1, len(pairs))])
+    return Sends(seed, len(order), pairs, [(place, [place - 1]) for place in range(1, len(pairs))], protocol)
 
 
 def star(seed, ranks):
