@@ -41,16 +41,23 @@ bool ft_nccl_is_step(const struct ft_nccl_stretch *sum)
 	return sum->protocol == FT_NCCL_SIMPLE && sum->offered == FT_NCCL_STEP_OFFERED;
 }
 
+/* A step of lines, as far as what was offered tells. */
+static bool may_be_lines(const struct ft_nccl_stretch *sum)
+{
+	return sum->protocol == FT_NCCL_PROTOCOL_UNKNOWN &&
+	       (sum->offered == FT_NCCL_LL_MAX || sum->offered == FT_NCCL_LL128_MAX ||
+		sum->offered == LL128_STEP_RCCL);
+}
+
 /* Where the protocol is not known, of any. */
 static bool may_be_step(const struct ft_nccl_stretch *sum)
 {
-	if (sum->seen == 0 || !sum->asked)
+	if (sum->seen == 0 || !sum->asked || sum->offered_most == 0)
 		return true;
 	if (sum->protocol != FT_NCCL_PROTOCOL_UNKNOWN)
 		return ft_nccl_is_step(sum);
-	return sum->offered == FT_NCCL_STEP_OFFERED || sum->offered == FT_NCCL_LL_MAX ||
-	       sum->offered == LL_STEP_RCCL || sum->offered == FT_NCCL_LL128_MAX ||
-	       sum->offered == LL128_STEP_RCCL;
+	return sum->offered == FT_NCCL_STEP_OFFERED || sum->offered == LL_STEP_RCCL ||
+	       may_be_lines(sum);
 }
 
 bool ft_nccl_are_steps(const struct ft_nccl_track *track)
@@ -76,7 +83,7 @@ bool ft_nccl_may_be_sends(const struct ft_nccl_stretch *sum, uint32_t ranks)
 
 bool ft_nccl_are_sends(const struct ft_nccl_stretch *sum)
 {
-	if (!sum->asked || !sum->sized)
+	if (!sum->asked || !sum->sized || may_be_lines(sum))
 		return false;
 	return sum->grouped ||
 	       (sum->cut_as_sends && sum->offered_most <= SEND_CHUNK && !has_lines(sum));
@@ -93,7 +100,7 @@ void ft_nccl_tell_bytes(struct ft_nccl_collective *row, const struct ft_nccl_str
 {
 	uint64_t bytes = sum->bytes, data = 1, of = 1, hidden;
 
-	if (!sum->sized)
+	if (!sum->sized || may_be_lines(sum))
 		return;
 	if (sum->protocol == FT_NCCL_LL) {
 		data = LL_DATA;
