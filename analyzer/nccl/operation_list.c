@@ -181,18 +181,9 @@ static bool is_doubtful(const struct ft_nccl_operations *operations, size_t at, 
 	return false;
 }
 
-void ft_nccl_operations_doubt(struct ft_nccl_operations *operations)
+static void forget_size(struct ft_nccl_collective *row)
 {
-	uint64_t last_frame = 0; /* of unnamed ones so far */
-
-	for (size_t i = operations->begin; i < operations->count; i++) {
-		struct ft_nccl_collective *row = &operations->at[i].row;
-
-		if (!is_named(row) && row->last_frame > last_frame)
-			last_frame = row->last_frame;
-		else if (is_named(row) && is_doubtful(operations, i, last_frame))
-			row->message_bytes = row->message_bytes_least = row->message_bytes_most = 0;
-	}
+	row->message_bytes = row->message_bytes_least = row->message_bytes_most = 0;
 }
 
 static bool same_words(const char *a, const char *b)
@@ -200,14 +191,9 @@ static bool same_words(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-static bool can_join(const struct operation *there, const struct ft_nccl_collective *row,
-		     uint32_t source)
+static bool are_alike(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
 {
-	return there->source != source && there->row.protocol == row->protocol &&
-	       there->row.first_frame <= row->last_frame &&
-	       row->first_frame <= there->row.last_frame &&
-	       same_words(there->row.collective, row->collective) &&
-	       same_words(there->row.algorithm, row->algorithm);
+	return same_words(a->collective, b->collective) && same_words(a->algorithm, b->algorithm);
 }
 
 static void join(struct ft_nccl_collective *sum, const struct ft_nccl_collective *row)
@@ -233,6 +219,86 @@ static void join(struct ft_nccl_collective *sum, const struct ft_nccl_collective
 	}
 }
 
+static uint64_t bit_of(uint32_t source)
+{
+	return source < 64 ? UINT64_C(1) << source : 0;
+}
+
+/* The next one on a side that is alike and has the first channel, if it may lack those of the one at `at`; NULL: none. */
+static struct operation *beside(const struct ft_nccl_operations *operations, size_t at, int step)
+{
+	const struct operation *part = &operations->at[at];
+
+	for (at += (size_t)step; at >= operations->begin && at < operations->count;
+	     at += (size_t)step) {
+		struct operation *whole = &operations->at[at];
+
+		if (whole->first == 0 && are_alike(&whole->row, &part->row))
+			return (whole->sources & part->sources) == 0 &&
+					       whole->row.protocol == part->row.protocol
+				       ? whole
+				       : NULL;
+	}
+	return NULL;
+}
+
+/* What was found without the first channel. */
+static void place_part(struct ft_nccl_operations *operations, size_t at)
+{
+	struct operation *part = &operations->at[at];
+	struct operation *before = beside(operations, at, -1), *behind = beside(operations, at, 1);
+	struct operation *whole = before != NULL ? before : behind;
+
+	if (whole != NULL && (before == NULL || behind == NULL) && part->sources != 0) {
+		join(&whole->row, &part->row);
+		whole->sources |= part->sources;
+		part->row.messages = 0;
+		return;
+	}
+	forget_size(&part->row);
+	if (before != NULL)
+		forget_size(&before->row);
+	if (behind != NULL)
+		forget_size(&behind->row);
+}
+
+static void place_parts(struct ft_nccl_operations *operations)
+{
+	size_t kept = operations->begin;
+
+	for (size_t i = operations->begin; i < operations->count; i++)
+		if (is_named(&operations->at[i].row) && operations->at[i].first > 0 &&
+		    operations->at[i].row.message_bytes_most > 0)
+			place_part(operations, i);
+	for (size_t i = operations->begin; i < operations->count; i++)
+		if (operations->at[i].row.messages != 0)
+			operations->at[kept++] = operations->at[i];
+	operations->count = kept;
+}
+
+void ft_nccl_operations_doubt(struct ft_nccl_operations *operations)
+{
+	uint64_t last_frame = 0; /* of unnamed ones so far */
+
+	place_parts(operations);
+	for (size_t i = operations->begin; i < operations->count; i++) {
+		struct ft_nccl_collective *row = &operations->at[i].row;
+
+		if (!is_named(row) && row->last_frame > last_frame)
+			last_frame = row->last_frame;
+		else if (is_named(row) && is_doubtful(operations, i, last_frame))
+			forget_size(row);
+	}
+}
+
+static bool can_join(const struct operation *there, const struct ft_nccl_collective *row,
+		     uint32_t source)
+{
+	return there->source != source && there->row.protocol == row->protocol &&
+	       there->row.first_frame <= row->last_frame &&
+	       row->first_frame <= there->row.last_frame && are_alike(&there->row, row);
+}
+
 static bool joined(struct ft_nccl_operations *operations, const struct ft_nccl_collective *row)
 {
 	while (operations->from < operations->sorted &&
@@ -246,6 +312,7 @@ static bool joined(struct ft_nccl_operations *operations, const struct ft_nccl_c
 		if (can_join(there, row, operations->source)) {
 			join(&there->row, row);
 			there->source = operations->source;
+			there->sources |= bit_of(operations->source);
 			return true;
 		}
 	}
@@ -274,5 +341,7 @@ void ft_nccl_operations_add(struct ft_nccl_operations *operations,
 {
 	if (row->messages == 0 || joined(operations, row) || !reserve(operations))
 		return;
-	operations->at[operations->count++] = (struct operation){ *row, operations->source };
+	operations->at[operations->count++] =
+		(struct operation){ *row, operations->source, operations->source,
+				    bit_of(operations->source) };
 }

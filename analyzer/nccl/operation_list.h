@@ -8,7 +8,8 @@
 struct ft_nccl_operations {
 	struct operation {
 		struct ft_nccl_collective row;
-		uint32_t source; /* the last one that it was found in */
+		uint32_t first, source; /* the first and the last one that it was found in */
+		uint64_t sources; /* all of them, as bits; of those from 64 on nothing is known */
 	} * at;
 	size_t count, room;
 	size_t begin;  /* of this communicator */
@@ -23,8 +24,9 @@ void ft_nccl_operations_begin(struct ft_nccl_operations *operations);
 void ft_nccl_operations_next(struct ft_nccl_operations *operations);
 
 /*
- * Behind the last source of a communicator: what passed meanwhile on a channel without being recognized is most likely a part of
- * the same operation, so that its size is not known.
+ * Behind the last source of a communicator. What passed meanwhile on a channel without being recognized is most likely a part
+ * of the same operation, so that its size is not known. Every operation uses the first channel: what was found on others only
+ * is a part of the one before or behind it, and joined if one of them alone lacks its channel; else no size of them is known.
  */
 void ft_nccl_operations_doubt(struct ft_nccl_operations *operations);
 
