@@ -2,21 +2,16 @@
 
 static void find_shared(struct ft_nccl_mixed_circles *circles)
 {
+	for (uint32_t i = 0; i < circles->ring.ranks; i++)
+		circles->is_shared[i] = false;
 	for (uint32_t i = 0; i < circles->tree.ranks; i++) {
 		circles->shared[i] = FT_NCCL_NONE;
 		for (uint32_t j = 0; j < circles->ring.ranks; j++)
-			if (circles->ring.tracks[j] == circles->tree.tracks[i])
+			if (circles->ring.tracks[j] == circles->tree.tracks[i]) {
 				circles->shared[i] = j;
+				circles->is_shared[j] = true;
+			}
 	}
-}
-
-/* One of the ring's that the tree has, too. */
-static bool is_shared(const struct ft_nccl_mixed_circles *circles, uint32_t in_ring)
-{
-	for (uint32_t i = 0; i < circles->tree.ranks; i++)
-		if (circles->shared[i] == in_ring)
-			return true;
-	return false;
 }
 
 /* Where its next data is; UINT64_MAX: there is none. */
@@ -36,7 +31,7 @@ static uint64_t next_of_ring(const struct ft_nccl_mixed_circles *circles)
 	for (uint32_t i = 0; i < ring->ranks; i++) {
 		const uint64_t frame = next_frame(ring->tracks[i], ring->at[i]);
 
-		if (frame < next && !is_shared(circles, i))
+		if (frame < next && !circles->is_shared[i])
 			next = frame;
 	}
 	return next;

@@ -8,8 +8,9 @@
  */
 struct ft_nccl_mixed_circles {
 	struct ft_nccl_circle ring, tree;
-	uint32_t *
-		shared; /* of each track of the tree: its place in the ring, or FT_NCCL_NONE; filled here */
+	/* filled here: of each track of the tree its place in the ring, or FT_NCCL_NONE; .. */
+	uint32_t *shared;
+	bool *is_shared; /* .. of each track of the ring whether it is the tree's, too */
 };
 
 void ft_nccl_mixed_operations(struct ft_nccl_operations *operations,

@@ -14,6 +14,7 @@ struct maker {
 	const struct ft_nccl_track **ring_tracks, **tree_tracks;
 	size_t *ring_at, *tree_at;
 	uint32_t *shared;
+	bool *is_shared;
 	struct ft_nccl_operations operations;
 };
 
@@ -169,7 +170,8 @@ static const struct ft_nccl_tree *tree_beside(const struct ft_nccl_communicator 
 static void ring_channel(struct maker *maker, const struct ft_nccl_communicator *communicator,
 			 const struct ft_nccl_channel *channel)
 {
-	struct ft_nccl_mixed_circles circles = { .shared = maker->shared };
+	struct ft_nccl_mixed_circles circles = { .shared = maker->shared,
+						 .is_shared = maker->is_shared };
 	const struct ft_nccl_tree *tree;
 	uint32_t lane;
 
@@ -257,11 +259,13 @@ int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 		.tree_tracks = calloc(input->connection_count + 1, sizeof *maker.tree_tracks),
 		.tree_at = calloc(input->connection_count + 1, sizeof *maker.tree_at),
 		.shared = calloc(input->connection_count + 1, sizeof *maker.shared),
+		.is_shared = calloc(input->connection_count + 1, sizeof *maker.is_shared),
 	};
 	int error = 0;
 
 	if (maker.ids == NULL || maker.ring_tracks == NULL || maker.ring_at == NULL ||
-	    maker.tree_tracks == NULL || maker.tree_at == NULL || maker.shared == NULL)
+	    maker.tree_tracks == NULL || maker.tree_at == NULL || maker.shared == NULL ||
+	    maker.is_shared == NULL)
 		error = -ENOMEM;
 	for (size_t i = 0; error == 0 && i < input->communicator_count; i++)
 		communicator_operations(&maker, &input->communicators[i]);
@@ -273,6 +277,7 @@ int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 	free(maker.tree_tracks);
 	free(maker.tree_at);
 	free(maker.shared);
+	free(maker.is_shared);
 	free(maker.operations.at);
 	return error;
 }
