@@ -281,6 +281,7 @@ void ft_nccl_operations_doubt(struct ft_nccl_operations *operations)
 	uint64_t last_frame = 0; /* of unnamed ones so far */
 
 	place_parts(operations);
+	sort(operations); /* a part may be the first of it */
 	for (size_t i = operations->begin; i < operations->count; i++) {
 		struct ft_nccl_collective *row = &operations->at[i].row;
 

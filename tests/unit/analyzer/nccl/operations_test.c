@@ -229,6 +229,53 @@ static void channels_share_an_operation(void **state)
 	assert_int_equal(groups.collectives[1].channels, 1);
 }
 
+/* Nothing was seen of a message of the second channel. */
+static void an_operation_that_lacks_a_channel_has_no_size(void **state)
+{
+	static const uint64_t slices[] = { 32768, 0, 32768, 0, 32768, 0, 32768, 0 };
+	struct ft_nccl_message *lost;
+
+	(void)state;
+	play_ring(&play, 3);
+	play_ring(&play, 3);
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	lost = &play.messages[play.message_count + 2];
+	play.frame = 40;
+	play_step(&play, 3, 3, slices, COUNT(slices));
+	lost->first_frame = lost->last_frame = 0;
+	lost->completed = false;
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const bool is_whole = groups.collectives[i].messages == 24;
+
+		is_named(&groups.collectives[i], is_whole ? "AllReduce" : NULL,
+			 is_whole ? "RING" : NULL);
+		is_sized(&groups.collectives[i], 0);
+	}
+	assert_int_equal(groups.collectives[0].messages + groups.collectives[1].messages, 47);
+}
+
+/* All operations use the first channel; this part may be of the one before or behind it. */
+static void a_part_between_two_that_may_have_it_leaves_no_size(void **state)
+{
+	static const uint64_t slices[] = { 32768, 0, 32768, 0, 32768, 0, 32768, 0 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play_ring(&play, 3);
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play_step(&play, 3, 3, slices, COUNT(slices));
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		is_named(&groups.collectives[i], "AllReduce", "RING");
+		is_sized(&groups.collectives[i], 0);
+		assert_int_equal(groups.collectives[i].channels, 1);
+	}
+}
+
 static void a_lost_message_takes_the_size_along(void **state)
 {
 	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768, 32768, 32768 };
@@ -403,6 +450,8 @@ int main(void)
 		cmocka_unit_test(what_does_not_wait_is_no_all_reduce),
 		cmocka_unit_test(broadcast_and_reduce_leave_one_out),
 		cmocka_unit_test(channels_share_an_operation),
+		cmocka_unit_test(an_operation_that_lacks_a_channel_has_no_size),
+		cmocka_unit_test(a_part_between_two_that_may_have_it_leaves_no_size),
 		cmocka_unit_test(a_lost_message_takes_the_size_along),
 		cmocka_unit_test(an_immediate_stands_for_a_packet_that_is_missing),
 		cmocka_unit_test(a_capture_can_begin_and_end_inside),
