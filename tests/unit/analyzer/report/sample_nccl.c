@@ -268,11 +268,20 @@ static const uint32_t job_ring[] = { 0, 1, 2 };
 static const uint32_t job_ids[] = { 3, 5 };
 static const struct ft_nccl_channel job_channels[] = { { 0, &job_ids[0], 1, 1 },
 						       { 1, &job_ids[1], 1, 1 } };
+static const struct ft_nccl_tree_edge job_edges[] = {
+	{ .parent = 1, .child = 0, .up = &job_ids[0], .down = &job_ids[1] },
+	{ .parent = 0, .child = 2, .up = &job_ids[1], .down = &job_ids[0] },
+};
+static const struct ft_nccl_tree job_tree = {
+	.number = 1, .root = 1, .edges = job_edges, .edge_count = 2, .channels = 1
+};
 static const struct ft_nccl_communicator job_communicator = {
 	.communicator = 2,
 	.members = job_members,
 	.member_count = 3,
 	.ring = job_ring,
+	.trees = &job_tree,
+	.tree_count = 1,
 	.channels = job_channels,
 	.channel_count = 2,
 	.connections = job_ids,
