@@ -7,7 +7,6 @@
 #include "operation_steps.h"
 
 struct plan {
-	const struct ft_nccl_edges *edges;
 	const struct ft_nccl_tracks *tracks;
 	struct ft_nccl_neighbours neighbours;
 	uint32_t members, channels;
@@ -234,7 +233,7 @@ static int reserve(struct ft_nccl_mixed *mixed, struct ft_nccl_trees *trees,
 int ft_nccl_members_mixed(struct ft_nccl_mixed *mixed, struct ft_nccl_trees *trees,
 			  const struct ft_nccl_edges *edges, const struct ft_nccl_tracks *tracks)
 {
-	struct plan plan = { .edges = edges, .members = edges->member_count, .tracks = tracks };
+	struct plan plan = { .members = edges->member_count, .tracks = tracks };
 	int error;
 
 	*mixed = (struct ft_nccl_mixed){ 0 };
