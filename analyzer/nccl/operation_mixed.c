@@ -51,7 +51,7 @@ static uint64_t next_of_tree(const struct ft_nccl_mixed_circles *circles)
 	return next;
 }
 
-static void begin(struct ft_nccl_mixed_circles *circles)
+void ft_nccl_mixed_begin(struct ft_nccl_mixed_circles *circles)
 {
 	for (uint32_t i = 0; i < circles->ring.ranks; i++)
 		circles->ring.at[i] = 0;
@@ -90,7 +90,6 @@ void ft_nccl_mixed_operations(struct ft_nccl_operations *operations,
 {
 	bool goes_on = true;
 
-	begin(circles);
 	while (goes_on) {
 		const bool is_tree = next_of_tree(circles) < next_of_ring(circles);
 
@@ -101,14 +100,12 @@ void ft_nccl_mixed_operations(struct ft_nccl_operations *operations,
 	end(operations, circles);
 }
 
-bool ft_nccl_mixed_uses_ring(struct ft_nccl_mixed_circles *circles)
+bool ft_nccl_mixed_uses_ring(const struct ft_nccl_mixed_circles *circles)
 {
-	begin(circles);
 	return next_of_ring(circles) != UINT64_MAX;
 }
 
-bool ft_nccl_mixed_uses_tree(struct ft_nccl_mixed_circles *circles)
+bool ft_nccl_mixed_uses_tree(const struct ft_nccl_mixed_circles *circles)
 {
-	begin(circles);
 	return next_of_tree(circles) != UINT64_MAX;
 }

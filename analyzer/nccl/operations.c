@@ -181,6 +181,7 @@ static void ring_channel(struct maker *maker, const struct ft_nccl_communicator 
 	tree = tree_beside(communicator, channel->channel, &lane);
 	if (tree != NULL)
 		circles.tree = tree_of(maker, tree, lane);
+	ft_nccl_mixed_begin(&circles);
 	if (tree == NULL || !ft_nccl_mixed_uses_tree(&circles))
 		alone(maker, circles.ring);
 	else if (!ft_nccl_mixed_uses_ring(&circles))
