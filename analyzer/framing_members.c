@@ -12,9 +12,9 @@ enum {
 };
 static_assert(2 * 2 * HOPS_SHOWN <= FT_FINDING_FRAMES, "a clear-to-send and data of each");
 
-/* A member of each tenant there is. */
+/* A member of each tenant there is, among those that connections tie together. */
 struct party {
-	uint32_t tenant, member;
+	uint32_t tenant, member, tied;
 	const struct ft_nccl_place *place;
 };
 
@@ -49,14 +49,16 @@ static size_t parties_of(const struct ft_map *map, const struct ft_nccl_communic
 	size_t count = 0;
 
 	for (size_t i = 0; i < communicator->member_count && count < TENANTS; i++) {
-		const struct ft_nccl_place *place = &communicator->members[i].places[0];
+		const struct ft_nccl_member *member = &communicator->members[i];
+		const struct ft_nccl_place *place = &member->places[0];
 		uint32_t tenant = tenant_of(map, place, tags, ts_ns);
 		bool known = tenant == FT_NONE;
 
 		for (size_t j = 0; j < count && !known; j++)
-			known = parties[j].tenant == tenant;
+			known = parties[j].tenant == tenant && parties[j].tied == member->tied;
 		if (!known)
-			parties[count++] = (struct party){ tenant, (uint32_t)i, place };
+			parties[count++] =
+				(struct party){ tenant, (uint32_t)i, member->tied, place };
 	}
 	return count;
 }
@@ -284,7 +286,8 @@ static void judge_communicator(struct ft_framing *framing,
 	weave(&web, framing, communicator);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count; j++)
-			judge_pair(framing, &web, &parties[i], &parties[j]);
+			if (parties[i].tied == parties[j].tied)
+				judge_pair(framing, &web, &parties[i], &parties[j]);
 	free(web.ends);
 	free(web.hops);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group_forest.h"
 #include "group_sites.h"
 #include "group_tags.h"
 
@@ -22,6 +23,7 @@ struct finder {
 	size_t connection_count;
 	struct ft_nccl_sites sites;
 	struct ft_nccl_tag *tags;
+	uint32_t *before;      /* by site: its component before any were joined */
 	uint32_t *numbers;     /* of components, by root */
 	uint32_t *ranks_at;    /* by site: how many */
 	uint32_t *member_at;   /* by site: FT_NCCL_NONE unless it is one */
@@ -218,8 +220,10 @@ static uint32_t sender_of(struct finder *finder, size_t connection)
 		return FT_NCCL_NONE;
 	if (ft_nccl_tag_is_rank(tag)) {
 		const size_t person = person_of_rank(finder, component, tag->tag);
-		if (is_person(finder, person, component, tag->tag))
+		if (is_person(finder, person, component, tag->tag)) {
+			finder->members->named[connection] = true;
 			return (uint32_t)person;
+		}
 	}
 	return finder->member_at[site];
 }
@@ -253,6 +257,7 @@ static void join(struct finder *finder, struct ft_nccl_party *party, uint32_t pe
 	member = &finder->members->at[person];
 	member->has_rank = party->has_rank;
 	member->rank = party->rank;
+	member->tied = finder->before[finder->persons[person].site];
 	finder->members->component[person] = finder->persons[person].component;
 	for (size_t i = 0; i < party->place_count; i++)
 		add_place(member, &party->places[i]);
@@ -271,6 +276,45 @@ static void join_all(struct finder *finder)
 	}
 }
 
+/* `joined` has numbers below that of connections. */
+static int unite_joined(struct finder *finder, const uint32_t *joined)
+{
+	uint32_t *first = malloc((finder->connection_count + 1) * sizeof *first);
+
+	if (first == NULL)
+		return -ENOMEM;
+	memset(first, 0xff, finder->connection_count * sizeof *first); /* FT_NCCL_NONE */
+	for (size_t i = 0; i < finder->connection_count; i++) {
+		const uint32_t site =
+			ft_nccl_site_of(&finder->sites, i, &finder->connections[i]->sender);
+
+		if (joined[i] == FT_NCCL_NONE || site == FT_NCCL_NONE)
+			continue;
+		if (first[joined[i]] == FT_NCCL_NONE)
+			first[joined[i]] = site;
+		ft_nccl_unite(finder->sites.component, first[joined[i]], site);
+	}
+	free(first);
+	return 0;
+}
+
+static int find_rails(struct finder *finder, const uint32_t *joined)
+{
+	struct ft_nccl_sites *sites = &finder->sites;
+	int error;
+
+	finder->before = malloc((sites->count + 1) * sizeof *finder->before);
+	error = finder->before != NULL ? 0 : -ENOMEM;
+	for (uint32_t i = 0; error == 0 && i < sites->count; i++)
+		finder->before[i] = ft_nccl_component_of(sites, i);
+	if (error == 0 && joined != NULL)
+		error = unite_joined(finder, joined);
+	if (error == 0)
+		error = ft_nccl_rails_find(&finder->members->rails, sites, finder->before,
+					   finder->connections, finder->connection_count);
+	return error;
+}
+
 static int reserve(struct finder *finder, size_t connections)
 {
 	struct ft_nccl_members *members = finder->members;
@@ -280,6 +324,7 @@ static int reserve(struct finder *finder, size_t connections)
 	members->component = calloc(persons, sizeof *members->component);
 	members->sender = calloc(connections + 1, sizeof *members->sender);
 	members->receiver = calloc(connections + 1, sizeof *members->receiver);
+	members->named = calloc(connections + 1, sizeof *members->named);
 	members->of = malloc((connections + 1) * sizeof *members->of);
 	finder->claims = calloc(connections + 1, sizeof *finder->claims);
 	finder->persons = calloc(persons, sizeof *finder->persons);
@@ -287,9 +332,9 @@ static int reserve(struct finder *finder, size_t connections)
 	finder->member_at = malloc((finder->sites.count + 1) * sizeof *finder->member_at);
 	finder->numbers = malloc((finder->sites.count + 1) * sizeof *finder->numbers);
 	if (members->at == NULL || members->component == NULL || members->sender == NULL ||
-	    members->receiver == NULL || members->of == NULL || finder->claims == NULL ||
-	    finder->persons == NULL || finder->ranks_at == NULL || finder->member_at == NULL ||
-	    finder->numbers == NULL || finder->tags == NULL)
+	    members->receiver == NULL || members->named == NULL || members->of == NULL ||
+	    finder->claims == NULL || finder->persons == NULL || finder->ranks_at == NULL ||
+	    finder->member_at == NULL || finder->numbers == NULL || finder->tags == NULL)
 		return -ENOMEM;
 	/* FT_NCCL_NONE is all bits set */
 	memset(members->of, 0xff, connections * sizeof *members->of);
@@ -299,8 +344,8 @@ static int reserve(struct finder *finder, size_t connections)
 }
 
 int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connection **connections,
-			 size_t connection_count, const struct ft_nccl_message *messages,
-			 size_t message_count)
+			 size_t connection_count, const uint32_t *joined,
+			 const struct ft_nccl_message *messages, size_t message_count)
 {
 	struct finder finder = { .members = members,
 				 .connections = connections,
@@ -308,6 +353,8 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 	int error = ft_nccl_sites_find(&finder.sites, connections, connection_count);
 
 	finder.tags = ft_nccl_tags_read(connections, connection_count, messages, message_count);
+	if (error == 0)
+		error = find_rails(&finder, joined);
 	if (error == 0)
 		error = reserve(&finder, connection_count);
 	if (error == 0) {
@@ -318,6 +365,7 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 	}
 	ft_nccl_sites_free(&finder.sites);
 	free(finder.tags);
+	free(finder.before);
 	free(finder.numbers);
 	free(finder.ranks_at);
 	free(finder.member_at);
@@ -332,6 +380,8 @@ void ft_nccl_members_free(struct ft_nccl_members *members)
 	free(members->component);
 	free(members->sender);
 	free(members->receiver);
+	free(members->named);
 	free(members->of);
+	ft_nccl_rails_free(&members->rails);
 	*members = (struct ft_nccl_members){ 0 };
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nccl/model.h>
+#include "group_rails.h"
 
 /*
  * The processes at the ends of connections. Addresses that one party of a connection has are one site; a rank, told by
@@ -15,10 +15,15 @@ struct ft_nccl_members {
 	/* by place of the connection in the list */
 	uint32_t *sender, *receiver; /* FT_NCCL_NONE: one of several */
 	uint32_t *of;                /* component; FT_NCCL_NONE: no end has an address */
+	bool *named;                 /* the connection's own tags name its sender */
+	struct ft_nccl_rails rails;
 };
 
-/* Fills in the ranks of the connections' parties. 0 or -ENOMEM. */
+/*
+ * Fills in the ranks of the connections' parties. `joined`, by place: connections of one number are of one component, FT_NCCL_NONE:
+ * as they hang together; NULL: all are. 0 or -ENOMEM.
+ */
 int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connection **connections,
-			 size_t connection_count, const struct ft_nccl_message *messages,
-			 size_t message_count);
+			 size_t connection_count, const uint32_t *joined,
+			 const struct ft_nccl_message *messages, size_t message_count);
 void ft_nccl_members_free(struct ft_nccl_members *members); /* all zero is fine */

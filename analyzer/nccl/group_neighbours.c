@@ -32,8 +32,7 @@ static bool list_lanes(struct ft_nccl_neighbours *neighbours, const struct ft_nc
 {
 	neighbours->by_setup = ft_nccl_lanes_have_setups(edges);
 	for (size_t i = 0; i < edges->count; i++) {
-		uint32_t from = edges->members->sender[edges->at[i]];
-		uint32_t to = edges->members->receiver[edges->at[i]];
+		uint32_t from = edges->from[edges->at[i]], to = edges->to[edges->at[i]];
 
 		if (from == FT_NCCL_NONE || to == FT_NCCL_NONE || from == to)
 			return false;

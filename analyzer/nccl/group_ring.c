@@ -12,8 +12,7 @@ static bool successors(const struct ft_nccl_edges *edges, uint32_t *next)
 	for (size_t i = 0; i < edges->member_count; i++)
 		next[i] = FT_NCCL_NONE;
 	for (size_t i = 0; i < edges->count; i++) {
-		uint32_t from = edges->members->sender[edges->at[i]];
-		uint32_t to = edges->members->receiver[edges->at[i]];
+		uint32_t from = edges->from[edges->at[i]], to = edges->to[edges->at[i]];
 
 		if (from == FT_NCCL_NONE || to == FT_NCCL_NONE || from == to)
 			return false;
@@ -59,12 +58,22 @@ int ft_nccl_members_ring(const struct ft_nccl_edges *edges, uint32_t **ring)
 	return error;
 }
 
+static bool same_rank(const struct ft_nccl_lane *a, const struct ft_nccl_lane *b)
+{
+	const struct ft_nccl_party *left = &a->connection->sender, *right = &b->connection->sender;
+
+	return left->has_rank == right->has_rank && left->rank == right->rank;
+}
+
+/* By who sends, and one's in the order in which they were made. */
 static int compare(const void *a, const void *b)
 {
 	const struct ft_nccl_lane *left = a, *right = b;
 
 	if (left->from != right->from)
 		return left->from < right->from ? -1 : 1;
+	if (!same_rank(left, right))
+		return left->connection->sender.rank < right->connection->sender.rank ? -1 : 1;
 	return (left->made > right->made) - (left->made < right->made);
 }
 
@@ -75,28 +84,46 @@ static void place_lanes(const struct ft_nccl_edges *edges, const uint32_t *ring,
 		place[ring[i]] = i;
 	for (size_t i = 0; i < edges->count; i++) {
 		lanes[i] = ft_nccl_lane_of(edges, i, by_setup);
-		lanes[i].from = place[edges->members->sender[edges->at[i]] - edges->first];
+		lanes[i].from = place[edges->from[edges->at[i]] - edges->first];
 	}
 	qsort(lanes, edges->count, sizeof *lanes, compare);
 }
 
-static int number(struct ft_nccl_edges *edges, const struct ft_nccl_lane *lanes, bool by_setup)
+/* Every sender has its first `channels` lanes, of as many of its ranks as the first sender. */
+static bool are_alike(const struct ft_nccl_lane *lanes, size_t count, size_t channels,
+		      bool by_setup)
+{
+	for (size_t i = 0; i < count; i++) {
+		const size_t place = i % channels;
+		bool same;
+
+		if (lanes[i].from != i / channels)
+			return false;
+		if (place == 0)
+			continue;
+		same = same_rank(&lanes[i - 1], &lanes[i]);
+		if (same != same_rank(&lanes[place - 1], &lanes[place]) ||
+		    (same && !ft_nccl_lanes_are_in_order(&lanes[i - 1], &lanes[i], by_setup)))
+			return false;
+	}
+	return true;
+}
+
+static int sort_channels(struct ft_nccl_edges *edges, const struct ft_nccl_lane *lanes,
+			 bool by_setup, bool *numbered)
 {
 	const size_t channels = edges->count / edges->member_count;
 
-	if (edges->count % edges->member_count != 0)
+	if (edges->count % edges->member_count != 0 ||
+	    !are_alike(lanes, edges->count, channels, by_setup))
 		return 0;
 	for (size_t i = 0; i < edges->count; i++)
-		if (lanes[i].from != i / channels ||
-		    (i % channels > 0 &&
-		     !ft_nccl_lanes_are_in_order(&lanes[i - 1], &lanes[i], by_setup)))
-			return 0;
-	for (size_t i = 0; i < edges->count; i++)
 		edges->at[i % channels * edges->member_count + i / channels] = lanes[i].at;
+	*numbered = same_rank(&lanes[0], &lanes[channels - 1]);
 	return (int)channels;
 }
 
-int ft_nccl_members_channels(struct ft_nccl_edges *edges, const uint32_t *ring)
+int ft_nccl_members_channels(struct ft_nccl_edges *edges, const uint32_t *ring, bool *numbered)
 {
 	uint32_t *place = calloc(edges->member_count + 1, sizeof *place);
 	struct ft_nccl_lane *lanes = calloc(edges->count + 1, sizeof *lanes);
@@ -105,7 +132,7 @@ int ft_nccl_members_channels(struct ft_nccl_edges *edges, const uint32_t *ring)
 
 	if (place != NULL && lanes != NULL) {
 		place_lanes(edges, ring, by_setup, place, lanes);
-		channels = number(edges, lanes, by_setup);
+		channels = sort_channels(edges, lanes, by_setup, numbered);
 	}
 	free(place);
 	free(lanes);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group_hidden.h"
+#include "group_joins.h"
 #include "group_members.h"
 #include "group_mixed.h"
 #include "group_ring.h"
@@ -19,10 +21,12 @@ struct memory {
 	struct ft_nccl_trees *trees; /* likewise */
 	struct ft_nccl_tracks tracks;
 	struct ft_nccl_collective *collectives;
+	uint32_t *loop_ranks; /* by place of the connection */
 };
 
 struct maker {
 	struct memory *memory;
+	const uint32_t *joined; /* rails that are one; NULL: not known yet */
 	struct ft_nccl_connection **connections;
 	size_t connection_count;
 	uint32_t *order; /* places of connections, by component, in order of first frame */
@@ -39,7 +43,7 @@ static uint32_t *list_ids(struct maker *maker, const uint32_t *places, size_t co
 	return ids;
 }
 
-/* The next channel, of connections at these places; those of the ring come first. */
+/* The next channel, of connections at these places; those of the ring come first. `number` may be FT_NCCL_NONE. */
 static void add_channel(struct maker *maker, struct ft_nccl_communicator *communicator,
 			uint32_t number, const uint32_t *places, size_t count, size_t ring_count)
 {
@@ -51,17 +55,21 @@ static void add_channel(struct maker *maker, struct ft_nccl_communicator *commun
 						      ring_count };
 }
 
-/* `channels` of a ring; not numbered: all to one. */
-static void add_channels(struct maker *maker, struct ft_nccl_communicator *communicator,
-			 const struct ft_nccl_edges *edges, uint32_t channels)
+/* Of a ring, if they can be told apart; numbered, if these are all there are. 0 or -ENOMEM. */
+static int add_channels(struct maker *maker, struct ft_nccl_communicator *communicator,
+			struct ft_nccl_edges *edges, const uint32_t *ring)
 {
-	if (channels == 0) {
+	const uint32_t members = edges->member_count;
+	const bool all = edges->count == communicator->connection_count;
+	bool numbered = false;
+	const int channels = ft_nccl_members_channels(edges, ring, &numbered);
+
+	for (int i = 0; i < channels; i++)
+		add_channel(maker, communicator, numbered && all ? (uint32_t)i : FT_NCCL_NONE,
+			    edges->at + (size_t)i * members, members, members);
+	if (channels == 0)
 		add_channel(maker, communicator, FT_NCCL_NONE, edges->at, edges->count, 0);
-		return;
-	}
-	for (uint32_t i = 0; i < channels; i++)
-		add_channel(maker, communicator, i, edges->at + i * (size_t)edges->member_count,
-			    edges->member_count, edges->member_count);
+	return channels < 0 ? channels : 0;
 }
 
 /* Of a ring and trees; those of a tree of which nobody knows the channel are in one behind the others. */
@@ -123,28 +131,121 @@ static int add_trees(struct maker *maker, struct ft_nccl_communicator *communica
 	return error;
 }
 
+/* Connections that nothing goes over, as those of trees where operations are large, to the end: they are not counted any more. */
+static void set_idle_aside(struct ft_nccl_edges *edges)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < edges->count; i++) {
+		const uint32_t place = edges->at[i];
+
+		if (edges->connections[place]->cts == 0 && edges->connections[place]->messages == 0)
+			continue;
+		edges->at[i] = edges->at[used];
+		edges->at[used++] = place;
+	}
+	edges->count = used;
+}
+
+/* Several ranks of a host send, so that nobody knows who receives there: sites or hosts may be in a ring all the same. */
+static int add_ring_of_hosts(struct maker *maker, struct ft_nccl_communicator *communicator,
+			     struct ft_nccl_edges *edges)
+{
+	const struct ft_nccl_rails *rails = &maker->memory->members.rails;
+	const size_t count = edges->count;
+	uint32_t *ring;
+	int error;
+
+	edges->from = rails->sender;
+	edges->to = rails->receiver;
+	edges->first = 0;
+	edges->member_count = rails->ends[rails->of[edges->at[0]]];
+	error = ft_nccl_members_ring(edges, &ring);
+	if (error == -ENOENT) {
+		set_idle_aside(edges);
+		error = edges->count > 0 ? ft_nccl_members_ring(edges, &ring) : -ENOENT;
+	}
+	if (error == 0) {
+		error = add_channels(maker, communicator, edges, ring);
+		free(ring);
+	} else {
+		edges->count = 0;
+	}
+	if (edges->count < count)
+		add_channel(maker, communicator, FT_NCCL_NONE, edges->at + edges->count,
+			    count - edges->count, 0);
+	return error == -ENOENT ? 0 : error;
+}
+
+/* Those of the first one's rail to the front; how many these are. */
+static size_t gather_rail(const struct ft_nccl_rails *rails, uint32_t *at, size_t count)
+{
+	size_t found = 1;
+
+	for (size_t i = 1; i < count; i++) {
+		const uint32_t place = at[i];
+
+		if (rails->of[place] != rails->of[at[0]])
+			continue;
+		at[i] = at[found];
+		at[found++] = place;
+	}
+	return found;
+}
+
+static int add_rails(struct maker *maker, struct ft_nccl_communicator *communicator,
+		     const struct ft_nccl_edges *all)
+{
+	size_t count;
+	int error = 0;
+
+	for (size_t begin = 0; error == 0 && begin < all->count; begin += count) {
+		struct ft_nccl_edges edges = *all;
+
+		edges.at = all->at + begin;
+		edges.count = count =
+			gather_rail(&maker->memory->members.rails, edges.at, all->count - begin);
+		error = add_ring_of_hosts(maker, communicator, &edges);
+	}
+	return error;
+}
+
+/* The communicator has what its connections are in a ring, or trees, or neither. */
+static int add_shape(struct maker *maker, struct ft_nccl_communicator *communicator,
+		     struct ft_nccl_edges *edges)
+{
+	const struct ft_nccl_rails *rails = &maker->memory->members.rails;
+	const uint32_t rail = rails->of[edges->at[0]];
+	uint32_t **ring = &maker->memory->rings[communicator->communicator];
+	int error;
+
+	if (rails->by_host[rail] && rails->ends[rail] < edges->member_count)
+		return add_rails(maker, communicator, edges);
+	error = ft_nccl_members_ring(edges, ring);
+	if (error == 0) {
+		communicator->ring = *ring;
+		return add_channels(maker, communicator, edges, *ring);
+	}
+	if (error == -ENOENT)
+		error = add_trees(maker, communicator, edges);
+	if (error != 0 || communicator->channel_count > 0)
+		return error;
+	if (communicator->tree_count == 0)
+		return add_rails(maker, communicator, edges);
+	add_channel(maker, communicator, FT_NCCL_NONE, edges->at, edges->count, 0);
+	return 0;
+}
+
 static int add_communicator(struct maker *maker, struct ft_nccl_edges *edges, uint32_t id)
 {
 	struct ft_nccl_communicator *communicator = &maker->memory->communicators[id];
-	uint32_t **ring = &maker->memory->rings[id];
-	int channels = 0, error = ft_nccl_members_ring(edges, ring);
 
 	communicator->communicator = id;
 	communicator->members = maker->memory->members.at + edges->first;
 	communicator->member_count = edges->member_count;
 	communicator->connections = list_ids(maker, edges->at, edges->count);
 	communicator->connection_count = edges->count;
-	if (error == 0) {
-		communicator->ring = *ring;
-		channels = ft_nccl_members_channels(edges, *ring);
-	} else if (error == -ENOENT) {
-		error = add_trees(maker, communicator, edges);
-	}
-	if (error != 0 || channels < 0)
-		return -ENOMEM;
-	if (communicator->channel_count == 0)
-		add_channels(maker, communicator, edges, (uint32_t)channels);
-	return 0;
+	return add_shape(maker, communicator, edges);
 }
 
 /* Places of the connections, by component; ends[i] is where those of component i end. */
@@ -170,7 +271,10 @@ static void order(struct maker *maker, size_t *ends)
 static int add_all(struct maker *maker, const size_t *ends)
 {
 	const struct ft_nccl_members *members = &maker->memory->members;
-	struct ft_nccl_edges edges = { .members = members, .connections = maker->connections };
+	struct ft_nccl_edges edges = { .members = members,
+				       .connections = maker->connections,
+				       .from = members->sender,
+				       .to = members->receiver };
 	uint32_t person = 0;
 	int error = 0;
 
@@ -199,12 +303,13 @@ static int reserve(struct maker *maker)
 	memory->trees = calloc(memory->members.components + 1, sizeof *memory->trees);
 	memory->channels = calloc(connections + 1, sizeof *memory->channels);
 	memory->ids = calloc(2 * connections + 1, sizeof *memory->ids);
+	memory->loop_ranks = calloc(connections + 1, sizeof *memory->loop_ranks);
 	maker->order = calloc(connections + 1, sizeof *maker->order);
 	maker->channel = memory->channels;
 	maker->id = memory->ids;
 	return memory->communicators != NULL && memory->rings != NULL && memory->trees != NULL &&
 			       memory->channels != NULL && memory->ids != NULL &&
-			       maker->order != NULL
+			       memory->loop_ranks != NULL && maker->order != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -223,28 +328,78 @@ static int make_communicators(struct maker *maker)
 	return error;
 }
 
+static int make_collectives(struct maker *maker, struct ft_nccl_groups *groups)
+{
+	struct memory *memory = maker->memory;
+	const struct ft_nccl_operations_input input = {
+		.connections = maker->connections,
+		.connection_count = maker->connection_count,
+		.tracks = &memory->tracks,
+		.communicators = memory->communicators,
+		.communicator_count = memory->members.components,
+		.loop_ranks = memory->loop_ranks,
+	};
+	int error =
+		ft_nccl_operations_make(&memory->collectives, &groups->collective_count, &input);
+
+	groups->communicators = memory->communicators;
+	groups->communicator_count = memory->members.components;
+	groups->collectives = memory->collectives;
+	return error;
+}
+
 static int make(struct maker *maker, struct ft_nccl_groups *groups,
 		const struct ft_nccl_message *messages, size_t message_count)
 {
-	struct memory *memory = maker->memory;
-	int error = ft_nccl_members_find(&memory->members, maker->connections,
-					 maker->connection_count, messages, message_count);
-	struct ft_nccl_operations_input input = { .connections = maker->connections,
-						  .connection_count = maker->connection_count,
-						  .tracks = &memory->tracks };
+	struct memory *memory = calloc(1, sizeof *memory);
+	int error;
 
+	*groups = (struct ft_nccl_groups){ .memory = memory };
+	if (memory == NULL)
+		return -ENOMEM;
+	maker->memory = memory;
+	error = ft_nccl_members_find(&memory->members, maker->connections, maker->connection_count,
+				     maker->joined, messages, message_count);
 	if (error == 0)
 		error = ft_nccl_tracks_make(&memory->tracks, maker->connections,
 					    maker->connection_count, messages, message_count);
 	if (error == 0)
 		error = make_communicators(maker);
-	if (error != 0)
-		return error;
-	groups->communicators = input.communicators = memory->communicators;
-	groups->communicator_count = input.communicator_count = memory->members.components;
-	error = ft_nccl_operations_make(&memory->collectives, &groups->collective_count, &input);
-	groups->collectives = memory->collectives;
+	if (error == 0)
+		error = make_collectives(maker, groups);
 	return error;
+}
+
+static int find_joins(const struct maker *maker, const struct ft_nccl_groups *groups,
+		      struct ft_nccl_joins *joins)
+{
+	const struct ft_nccl_joins_input input = {
+		.members = &maker->memory->members,
+		.connections = maker->connections,
+		.connection_count = maker->connection_count,
+		.communicators = groups->communicators,
+		.communicator_count = groups->communicator_count,
+		.collectives = groups->collectives,
+		.collective_count = groups->collective_count,
+	};
+
+	return ft_nccl_joins_find(joins, &input);
+}
+
+static int hide_ranks(const struct maker *maker, const struct ft_nccl_groups *groups)
+{
+	const struct ft_nccl_hidden_input input = {
+		.members = &maker->memory->members,
+		.connections = maker->connections,
+		.connection_count = maker->connection_count,
+		.communicators = maker->memory->communicators,
+		.communicator_count = groups->communicator_count,
+		.collectives = maker->memory->collectives,
+		.collective_count = groups->collective_count,
+		.loop_ranks = maker->memory->loop_ranks,
+	};
+
+	return ft_nccl_hidden_ranks(&input);
 }
 
 int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection **connections,
@@ -252,16 +407,21 @@ int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection
 			size_t message_count)
 {
 	struct maker maker = { .connections = connections, .connection_count = connection_count };
-	int error;
+	struct ft_nccl_joins joins = { 0 };
+	int error = make(&maker, groups, messages, message_count);
 
-	*groups = (struct ft_nccl_groups){ 0 };
-	maker.memory = calloc(1, sizeof *maker.memory);
-	if (maker.memory == NULL)
-		return -ENOMEM;
-	groups->memory = maker.memory;
-	error = make(&maker, groups, messages, message_count);
+	if (error == 0)
+		error = find_joins(&maker, groups, &joins);
+	if (error == 0 && joins.count > 0) { /* once more, with what operations said */
+		ft_nccl_groups_free(groups);
+		maker.joined = joins.of;
+		error = make(&maker, groups, messages, message_count);
+	}
+	if (error == 0)
+		error = hide_ranks(&maker, groups);
 	if (error != 0)
 		ft_nccl_groups_free(groups);
+	ft_nccl_joins_free(&joins);
 	return error;
 }
 
@@ -282,6 +442,7 @@ void ft_nccl_groups_free(struct ft_nccl_groups *groups)
 	free(memory->trees);
 	free(memory->channels);
 	free(memory->ids);
+	free(memory->loop_ranks);
 	free(memory->collectives);
 	free(memory);
 	*groups = (struct ft_nccl_groups){ 0 };

@@ -193,7 +193,8 @@ static bool same_words(const char *a, const char *b)
 
 static bool are_alike(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
 {
-	return same_words(a->collective, b->collective) && same_words(a->algorithm, b->algorithm);
+	return same_words(a->collective, b->collective) && same_words(a->algorithm, b->algorithm) &&
+	       (a->ranks == b->ranks || a->ranks == 0 || b->ranks == 0);
 }
 
 static void join(struct ft_nccl_collective *sum, const struct ft_nccl_collective *row)
@@ -208,6 +209,8 @@ static void join(struct ft_nccl_collective *sum, const struct ft_nccl_collective
 	sum->wire_bytes += row->wire_bytes;
 	sum->messages += row->messages;
 	sum->channels += row->channels;
+	if (sum->ranks == 0)
+		sum->ranks = row->ranks;
 	sum->complete &= row->complete;
 	if (row->first_frame < sum->first_frame) {
 		sum->first_frame = row->first_frame;

@@ -57,6 +57,7 @@ void ft_nccl_mixed_begin(struct ft_nccl_mixed_circles *circles)
 		circles->ring.at[i] = 0;
 	for (uint32_t i = 0; i < circles->tree.ranks; i++)
 		circles->tree.at[i] = 0;
+	circles->ring.begun = circles->tree.begun = true;
 	find_shared(circles);
 }
 

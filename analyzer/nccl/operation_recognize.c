@@ -8,6 +8,7 @@ struct look {
 	uint32_t slices;     /* messages of a chunk */
 	uint64_t full_bytes; /* of a full chunk; 0: not one of NCCL's own sizes */
 	size_t tail;         /* chunks of the last loop; 0: all are full */
+	size_t hops;         /* ranks from one connection to the next: those of a host */
 };
 
 static const struct ft_nccl_message *message_at(const struct look *look, uint32_t member, size_t i)
@@ -22,7 +23,7 @@ static const struct ft_nccl_message *message_at(const struct look *look, uint32_
 static struct look look_at(const struct ft_nccl_circle_part *part)
 {
 	const struct ft_nccl_stretch *sum = &part->sum;
-	struct look look = { part, 1, 0, 0 };
+	struct look look = { part, 1, 0, 0, 1 };
 
 	if (sum->protocol == FT_NCCL_LL || sum->protocol == FT_NCCL_LL128) {
 		look.full_bytes = ft_nccl_step_of_lines(sum);
@@ -76,22 +77,28 @@ static bool has_loops(struct look *look)
 
 /*
  * In the last `count` messages each member sends on, or adds to, what it was sent: a message follows the one `lag`
- * earlier of the member before. The first chunk is its own.
+ * earlier of the member before. The first ones are its own.
  */
 static bool follows(const struct look *look, size_t count, size_t lag)
 {
-	const uint32_t ranks = look->part->ring->ranks;
+	const uint32_t members = look->part->ring->ranks;
 	const size_t length = look->part->length;
 
-	for (uint32_t i = 0; i < ranks; i++)
+	for (uint32_t i = 0; i < members; i++)
 		for (size_t j = length - count + lag; j < length; j++)
 			if (message_at(look, i, j)->first_frame <=
-			    message_at(look, (i + ranks - 1) % ranks, j - lag)->last_frame)
+			    message_at(look, (i + members - 1) % members, j - lag)->last_frame)
 				return false;
 	return true;
 }
 
-/* Of two members: a tree's way down is after its way up, a ring's members begin at once. */
+/* The chunks of the last loop, by as many hops inside hosts as there are ranks. */
+static bool tail_follows(const struct look *look)
+{
+	return follows(look, look->tail * look->slices, look->hops * look->slices);
+}
+
+/* Of two ranks: a tree's way down is after its way up, a ring's members begin at once. */
 static bool begins_at_once(const struct look *look)
 {
 	const struct ft_nccl_message *one = message_at(look, 0, 0);
@@ -102,25 +109,103 @@ static bool begins_at_once(const struct look *look)
 
 static const char *algorithm_of(const struct look *look)
 {
-	const bool shown = look->part->ring->ranks > 2 || look->slices == 2 || begins_at_once(look);
+	const bool shown = look->part->ring->ranks * look->hops > 2 || look->slices == 2 ||
+			   begins_at_once(look);
 
 	return shown ? "RING" : NULL;
 }
 
+/* --- how many ranks there are --- */
+
+/* What began before the capture may have any number of chunks left: others have to show how many ranks there are. */
+static bool is_whole(const struct look *look)
+{
+	const struct ft_nccl_circle *ring = look->part->ring;
+
+	return ring->begun || ring->loop_ranks == ring->ranks;
+}
+
+/* All of it is loops, of this many ranks, as many in each host. */
+static bool set_ranks(struct look *look, size_t ranks)
+{
+	const struct ft_nccl_circle *ring = look->part->ring;
+
+	if (ranks % ring->ranks != 0 || look->part->length / look->slices % look->tail != 0 ||
+	    !is_whole(look) || (ring->loop_ranks != 0 && ranks != ring->loop_ranks))
+		return false;
+	look->hops = ranks / ring->ranks;
+	return true;
+}
+
+static uint32_t ranks_of(const struct look *look)
+{
+	return look->part->ring->ranks * (uint32_t)look->hops;
+}
+
+/*
+ * Where some ranks send inside their hosts, what the members send does not add up to whole passes. But the first N chunks that a
+ * rank sends in a loop are all of them, each once.
+ */
+static struct ft_nccl_stretch first_chunks(const struct look *look, uint32_t member)
+{
+	const struct ft_nccl_circle *ring = look->part->ring;
+	const size_t loop = look->tail * look->slices, own = ranks_of(look) * look->slices;
+	struct ft_nccl_stretch sum =
+		ft_nccl_stretch_of(ring->tracks[member], ring->at[member], own);
+
+	for (size_t at = loop; at < look->part->length; at += loop) {
+		const struct ft_nccl_stretch more =
+			ft_nccl_stretch_of(ring->tracks[member], ring->at[member] + at, own);
+
+		ft_nccl_stretch_add(&sum, &more);
+	}
+	return sum;
+}
+
+static bool same_first_chunks(const struct look *look)
+{
+	const uint64_t bytes = first_chunks(look, 0).bytes;
+
+	for (uint32_t i = 1; i < look->part->ring->ranks; i++)
+		if (first_chunks(look, i).bytes != bytes)
+			return false;
+	return true;
+}
+
 /* --- what it is --- */
 
-static bool is_all_reduce(const struct look *look, bool loops)
+/* In loops: 2(N-1) chunks each. */
+static bool is_looped_all_reduce(struct look *look)
 {
-	const size_t chunks = 2 * (size_t)(look->part->ring->ranks - 1);
+	return look->tail > 0 && look->tail % 2 == 0 && set_ranks(look, look->tail / 2 + 1) &&
+	       tail_follows(look) && (look->hops == 1 || same_first_chunks(look));
+}
+
+/* One loop could as well be of several ranks a host, whose messages follow sooner ones. */
+static bool may_have_hops(const struct look *look)
+{
+	const uint32_t members = look->part->ring->ranks;
 	const size_t length = look->part->length;
 
-	if (chunks == 0 || length / look->slices % chunks != 0)
-		return false;
-	if (loops)
-		return look->tail == chunks && follows(look, chunks * look->slices, look->slices);
-	return look->part->undivided &&
-	       !ft_nccl_may_be_sends(&look->part->sum, look->part->ring->ranks) &&
-	       follows(look, length, length / chunks);
+	for (size_t hops = 2; 2 * (members * hops - 1) <= length; hops++) {
+		const size_t chunks = 2 * (members * hops - 1);
+
+		if (length % chunks == 0 && follows(look, length, hops * (length / chunks)))
+			return true;
+	}
+	return false;
+}
+
+/* Of chunks of other sizes than NCCL's, in one loop. */
+static bool is_other_all_reduce(const struct look *look)
+{
+	const uint32_t members = look->part->ring->ranks, shown = look->part->ring->loop_ranks;
+	const size_t chunks = 2 * (size_t)(members - 1), length = look->part->length;
+
+	return chunks > 0 && (shown == 0 || shown == members) && is_whole(look) &&
+	       length % (chunks * look->slices) == 0 && look->part->undivided &&
+	       !ft_nccl_may_be_sends(&look->part->sum, members) &&
+	       follows(look, length, length / chunks) && !may_have_hops(look);
 }
 
 static bool same_bytes(const struct look *look)
@@ -135,28 +220,49 @@ static bool same_bytes(const struct look *look)
 	return true;
 }
 
+/* An all-gather or a reduce-scatter: N-1 chunks a loop. */
+static bool is_half(struct look *look)
+{
+	return look->tail > 0 && set_ranks(look, look->tail + 1) &&
+	       (look->hops == 1 || tail_follows(look));
+}
+
+static void tell_all_reduce(const struct look *look, struct ft_nccl_collective *row)
+{
+	row->collective = "AllReduce";
+	row->algorithm = algorithm_of(look);
+	row->ranks = ranks_of(look);
+	if (look->hops > 1) {
+		const struct ft_nccl_stretch sum = first_chunks(look, 0);
+
+		ft_nccl_tell_bytes(row, &sum, 1, 1);
+	} else {
+		ft_nccl_tell_bytes(row, &look->part->sum, 2 * (row->ranks - 1), 1);
+	}
+}
+
 bool ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
 			      struct ft_nccl_collective *row)
 {
-	const uint64_t ranks = part->ring->ranks;
+	const uint32_t members = part->ring->ranks;
 	struct look look = look_at(part);
 	bool loops;
 
-	if (part->sum.seen != part->length * ranks || part->sum.differs)
+	if (part->sum.seen != part->length * members || part->sum.differs)
 		return false;
 	*row = ft_nccl_stretch_row(&part->sum);
 	row->channels = 1;
 	loops = has_loops(&look);
-	if (is_all_reduce(&look, loops)) {
-		row->collective = "AllReduce";
-		row->algorithm = algorithm_of(&look);
-		ft_nccl_tell_bytes(row, &part->sum, 2 * (ranks - 1), 1);
+	if (loops ? is_looped_all_reduce(&look) : is_other_all_reduce(&look)) {
+		tell_all_reduce(&look, row);
 		return true;
 	}
-	if (!loops || (look.tail != 0 && look.tail != ranks - 1) || !same_bytes(&look))
+	if (!loops || !same_bytes(&look) || (look.tail > 0 && !is_half(&look)))
 		return false;
 	row->algorithm = algorithm_of(&look);
-	if (look.tail > 0 && part->length / look.slices % (ranks - 1) == 0)
-		ft_nccl_tell_bytes(row, &part->sum, ranks - 1, ranks);
+	if (look.tail > 0) {
+		row->ranks = ranks_of(&look);
+		ft_nccl_tell_bytes(row, &part->sum, row->ranks - 1, members);
+	}
 	return true;
 }

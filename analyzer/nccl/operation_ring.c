@@ -61,7 +61,7 @@ static bool recognize(const struct ft_nccl_circle_part *part, struct ft_nccl_col
 static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective *row,
 		   size_t *shortest)
 {
-	const size_t most = least_left(ring), others = ring->ranks > 1 ? ring->ranks - 1 : 1;
+	const size_t most = least_left(ring);
 	unsigned tried = 0;
 
 	*shortest = 0;
@@ -74,8 +74,6 @@ static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective 
 			continue;
 		if (tried++ == 0)
 			*shortest = length;
-		else if (length % others != 0) /* of no loop */
-			continue;
 		part.sum = sum_of(ring, length);
 		if (recognize(&part, row))
 			return length;
@@ -103,11 +101,26 @@ static void add_other(struct ft_nccl_operations *operations, const struct ft_ncc
 	ft_nccl_operations_add(operations, &row);
 }
 
+/* Nothing was under way there: all was asked for in the capture, or nothing is before. */
+static bool is_idle(const struct ft_nccl_circle *ring)
+{
+	for (uint32_t i = 0; i < ring->ranks; i++) {
+		const struct ft_nccl_track *track = ring->tracks[i];
+		const size_t at = ring->at[i];
+
+		if (at >= track->count || track->messages[at] == NULL ||
+		    track->messages[at]->cts_frame == 0 ||
+		    (at > 0 && ft_nccl_track_border(track, at) != FT_NCCL_BORDER))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Where the capture begins in the middle of a job, members have the same number of messages behind them: what is before
- * the first number that all of them have is the end of an operation.
+ * the first number that all of them have is the end of an operation. Returns that.
  */
-static void begin(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
+static struct ft_nccl_stretch begin(struct ft_nccl_circle *ring)
 {
 	struct ft_nccl_stretch sum = { .whole = false };
 	uint64_t latest = 0;
@@ -128,7 +141,8 @@ static void begin(struct ft_nccl_operations *operations, struct ft_nccl_circle *
 		more = ft_nccl_stretch_of(track, 0, ring->at[i]);
 		ft_nccl_stretch_add(&sum, &more);
 	}
-	add_other(operations, &sum, false);
+	ring->begun = numbered && (latest == 0 || is_idle(ring));
+	return sum;
 }
 
 void ft_nccl_circle_end(struct ft_nccl_operations *operations, const struct ft_nccl_circle *ring)
@@ -144,28 +158,98 @@ void ft_nccl_circle_end(struct ft_nccl_operations *operations, const struct ft_n
 	add_other(operations, &sum, false);
 }
 
+enum step { NO_MORE, NAMED, OTHER };
+
+/* Steps over the next operation; of one with a name *row is filled, of another *sum. */
+static enum step take(struct ft_nccl_circle *ring, struct ft_nccl_collective *row,
+		      struct ft_nccl_stretch *sum)
+{
+	size_t shortest, length = find(ring, row, &shortest);
+	const bool named = length > 0 || (ring->tree == NULL && ft_nccl_circle_chain(ring, row));
+
+	if (!named && shortest == 0)
+		return NO_MORE;
+	if (!named) {
+		*sum = sum_of(ring, shortest);
+		length = shortest;
+	}
+	advance(ring, length);
+	ring->begun = true;
+	return named ? NAMED : OTHER;
+}
+
 bool ft_nccl_circle_step(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
 {
 	struct ft_nccl_collective row;
-	size_t shortest, length = find(ring, &row, &shortest);
+	struct ft_nccl_stretch sum;
+	const enum step step = take(ring, &row, &sum);
 
-	if (length > 0 || (ring->tree == NULL && ft_nccl_circle_chain(ring, &row))) {
+	if (step == NAMED)
 		ft_nccl_operations_add(operations, &row);
-		advance(ring, length);
-		return true;
-	}
-	if (shortest > 0) {
-		const struct ft_nccl_stretch sum = sum_of(ring, shortest);
-
+	else if (step == OTHER)
 		add_other(operations, &sum, true);
-		advance(ring, shortest);
+	return step != NO_MORE;
+}
+
+/* How many operations show a number of ranks. */
+struct vote {
+	uint32_t ranks;
+	size_t count;
+};
+
+enum { VOTES = 8 };
+
+static void count_vote(struct vote *votes, uint32_t ranks)
+{
+	size_t i = 0;
+
+	while (i < VOTES && votes[i].count > 0 && votes[i].ranks != ranks)
+		i++;
+	if (i < VOTES) {
+		votes[i].ranks = ranks;
+		votes[i].count++;
 	}
-	return shortest > 0;
+}
+
+static uint32_t most_votes(const struct vote *votes)
+{
+	struct vote most = { 0 };
+	size_t second = 0;
+
+	for (size_t i = 0; i < VOTES; i++) {
+		if (votes[i].count > most.count) {
+			second = most.count;
+			most = votes[i];
+		} else if (votes[i].count > second) {
+			second = votes[i].count;
+		}
+	}
+	return most.count > 0 && most.count == second ? FT_NCCL_NONE : most.ranks;
+}
+
+/* All operations of a channel are of the same ranks; where a pause of all took one apart, its parts show other numbers. */
+static uint32_t ask_all(struct ft_nccl_circle *ring)
+{
+	struct vote votes[VOTES] = { { 0 } };
+	struct ft_nccl_collective row;
+	struct ft_nccl_stretch sum;
+	enum step step;
+
+	begin(ring);
+	while ((step = take(ring, &row, &sum)) != NO_MORE)
+		if (step == NAMED && row.ranks > 0)
+			count_vote(votes, row.ranks);
+	return most_votes(votes);
 }
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
 {
-	begin(operations, ring);
+	struct ft_nccl_stretch skipped;
+
+	if (ring->tree == NULL)
+		ring->loop_ranks = ask_all(ring);
+	skipped = begin(ring);
+	add_other(operations, &skipped, false);
 	while (ft_nccl_circle_step(operations, ring))
 		;
 	ft_nccl_circle_end(operations, ring);

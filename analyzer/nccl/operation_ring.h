@@ -11,6 +11,9 @@ struct ft_nccl_circle {
 	const struct ft_nccl_track **tracks; /* of the connections in the order of the ring */
 	uint32_t ranks;                      /* so many, 2 at least */
 	size_t *at;                          /* the next message of each; room for as many */
+	bool begun; /* an operation begins there, or the first one; else the capture may begin inside */
+	uint32_t
+		loop_ranks; /* only loops of so many count; 0: of any number, or none; FT_NCCL_NONE: they disagree */
 	/* not NULL: it is no ring; tracks are of its edges, up and down in turn, all of which have the same messages */
 	const struct ft_nccl_tree *tree;
 };

@@ -15,6 +15,7 @@ struct maker {
 	size_t *ring_at, *tree_at;
 	uint32_t *shared;
 	bool *is_shared;
+	const struct ft_nccl_channel **channels;
 	struct ft_nccl_operations operations;
 };
 
@@ -77,11 +78,20 @@ static struct ft_nccl_circle tree_of(struct maker *maker, const struct ft_nccl_t
 	return circle;
 }
 
+static void keep_loop_ranks(const struct maker *maker, const struct ft_nccl_circle *ring)
+{
+	for (uint32_t i = 0; i < ring->ranks; i++)
+		maker->input->loop_ranks[ring->tracks[i] - maker->input->tracks->at] =
+			ring->loop_ranks;
+}
+
 /* Where nobody knows of some where operations end, all is told as one; of all, nothing is. */
 static void alone(struct maker *maker, struct ft_nccl_circle circle)
 {
 	if (are_asked(&circle)) {
 		ft_nccl_circle_operations(&maker->operations, &circle);
+		if (circle.tree == NULL)
+			keep_loop_ranks(maker, &circle);
 		return;
 	}
 	if (count_asked(&circle) == 0)
@@ -192,8 +202,36 @@ static void ring_channel(struct maker *maker, const struct ft_nccl_communicator 
 
 static bool has_channels(const struct ft_nccl_communicator *communicator)
 {
-	return communicator->ring != NULL && communicator->channel_count > 0 &&
-	       communicator->channels[0].channel != FT_NCCL_NONE;
+	return communicator->channel_count > 0 && communicator->channels[0].ring_count > 0;
+}
+
+static size_t messages_of(const struct maker *maker, const struct ft_nccl_channel *channel)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < channel->ring_count; i++)
+		count += track_of(maker, channel->connections[i])->count;
+	return count;
+}
+
+/* The first one first. Where they have no numbers it is that of most messages: small operations use the first ones only. */
+static void list_channels(struct maker *maker, const struct ft_nccl_communicator *communicator)
+{
+	size_t first = 0, most = 0;
+
+	for (size_t i = 0; i < communicator->channel_count; i++) {
+		const struct ft_nccl_channel *channel = &communicator->channels[i];
+		const size_t count =
+			channel->channel == FT_NCCL_NONE ? messages_of(maker, channel) : 0;
+
+		maker->channels[i] = channel;
+		if (count > most) {
+			most = count;
+			first = i;
+		}
+	}
+	maker->channels[first] = &communicator->channels[0];
+	maker->channels[0] = &communicator->channels[first];
 }
 
 static void communicator_operations(struct maker *maker,
@@ -203,8 +241,9 @@ static void communicator_operations(struct maker *maker,
 
 	ft_nccl_operations_begin(operations);
 	if (has_channels(communicator)) {
+		list_channels(maker, communicator);
 		for (size_t i = 0; i < communicator->channel_count; i++) {
-			ring_channel(maker, communicator, &communicator->channels[i]);
+			ring_channel(maker, communicator, maker->channels[i]);
 			ft_nccl_operations_next(operations);
 		}
 	} else if (communicator->tree_count > 0) {
@@ -261,12 +300,13 @@ int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 		.tree_at = calloc(input->connection_count + 1, sizeof *maker.tree_at),
 		.shared = calloc(input->connection_count + 1, sizeof *maker.shared),
 		.is_shared = calloc(input->connection_count + 1, sizeof *maker.is_shared),
+		.channels = calloc(input->connection_count + 1, sizeof *maker.channels),
 	};
 	int error = 0;
 
 	if (maker.ids == NULL || maker.ring_tracks == NULL || maker.ring_at == NULL ||
 	    maker.tree_tracks == NULL || maker.tree_at == NULL || maker.shared == NULL ||
-	    maker.is_shared == NULL)
+	    maker.is_shared == NULL || maker.channels == NULL)
 		error = -ENOMEM;
 	for (size_t i = 0; error == 0 && i < input->communicator_count; i++)
 		communicator_operations(&maker, &input->communicators[i]);
@@ -279,6 +319,7 @@ int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 	free(maker.tree_at);
 	free(maker.shared);
 	free(maker.is_shared);
+	free(maker.channels);
 	free(maker.operations.at);
 	return error;
 }

@@ -15,6 +15,8 @@ struct ft_nccl_operations_input {
 	/* channels of rings in the order of the ring */
 	const struct ft_nccl_communicator *communicators;
 	size_t communicator_count;
+	uint32_t *
+		loop_ranks; /* out, by place of the connection: ranks that loops of its ring's channel show; 0: none do */
 };
 int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 			    const struct ft_nccl_operations_input *input);

@@ -113,6 +113,7 @@ void ft_nccl_collective_json(struct ft_document *json, const struct ft_nccl_coll
 	ft_member_number(json, "messages", collective->messages);
 	ft_member_number(json, "channels",
 			 collective->channels > 0 ? collective->channels : UINT64_MAX);
+	ft_member_number(json, "n_ranks", collective->ranks > 0 ? collective->ranks : UINT64_MAX);
 	ft_member_number(json, "first_frame", collective->first_frame);
 	ft_member_number(json, "last_frame", collective->last_frame);
 	ft_member_time(json, "first_ts", collective->first_ts_ns);

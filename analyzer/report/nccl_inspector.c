@@ -46,12 +46,12 @@ static size_t communicator_of(const struct ft_nccl_report *nccl,
 	return i;
 }
 
-static void header(struct ft_document *json, const struct ft_nccl_collective *row, size_t ranks)
+static void header(struct ft_document *json, const struct ft_nccl_collective *row)
 {
 	ft_member_begin(json, "header", '{');
 	ft_member_number(json, "communicator", row->communicator);
-	if (ranks > 0)
-		ft_member_number(json, "n_ranks", ranks);
+	if (row->ranks > 0)
+		ft_member_number(json, "n_ranks", row->ranks);
 	ft_member_end(json, '}');
 }
 
@@ -67,21 +67,23 @@ static void metadata(struct ft_document *json, const struct ft_nccl_collective *
 }
 
 /* What a link carries for each byte given to NCCL: nccl-tests, doc/PERFORMANCE.md. 0: not known. */
-static double bus_factor(const struct ft_nccl_collective *row, size_t ranks)
+static double bus_factor(const struct ft_nccl_collective *row)
 {
-	if (row->collective == NULL || ranks == 0)
+	const double ranks = row->ranks;
+
+	if (row->collective == NULL || row->ranks == 0)
 		return 0;
 	if (strcmp(row->collective, "AllReduce") == 0)
-		return 2 * (double)(ranks - 1) / (double)ranks;
+		return 2 * (ranks - 1) / ranks;
 	if (strcmp(row->collective, "AllGather") == 0 ||
 	    strcmp(row->collective, "ReduceScatter") == 0)
-		return (double)(ranks - 1) / (double)ranks;
+		return (ranks - 1) / ranks;
 	return 1;
 }
 
-static void times(struct ft_document *json, const struct ft_nccl_collective *row, size_t ranks)
+static void times(struct ft_document *json, const struct ft_nccl_collective *row)
 {
-	const double factor = bus_factor(row, ranks);
+	const double factor = bus_factor(row);
 	double gbs;
 
 	if (row->first_ts_ns == FT_TS_UNKNOWN || row->last_ts_ns == FT_TS_UNKNOWN ||
@@ -99,7 +101,7 @@ static void times(struct ft_document *json, const struct ft_nccl_collective *row
 }
 
 static void performance(struct inspector *inspector, const struct ft_nccl_collective *row,
-			size_t at, size_t ranks)
+			size_t at)
 {
 	struct ft_document *json = &inspector->json;
 	const size_t name = name_of(row);
@@ -111,7 +113,7 @@ static void performance(struct inspector *inspector, const struct ft_nccl_collec
 		ft_member_number(json, "coll_sn", inspector->numbers[at][name]++);
 	if (row->message_bytes > 0)
 		ft_member_number(json, "coll_msg_size_bytes", row->message_bytes);
-	times(json, row, ranks);
+	times(json, row);
 	if (row->algorithm != NULL)
 		ft_member_text(json, "algorithm", row->algorithm);
 	if (row->protocol != FT_NCCL_PROTOCOL_UNKNOWN)
@@ -123,26 +125,14 @@ static void performance(struct inspector *inspector, const struct ft_nccl_collec
 	ft_member_end(json, '}');
 }
 
-/* That the size could be told shows that the members seen are all there are; but nodes of a tree may have more. 0: not known. */
-static size_t ranks_of(const struct ft_nccl_report *nccl, const struct ft_nccl_collective *row,
-		       size_t at)
-{
-	const bool is_tree = row->algorithm != NULL && strcmp(row->algorithm, "TREE") == 0;
-
-	return at < nccl->communicator_count && row->message_bytes_most > 0 && !is_tree
-		       ? nccl->communicators[at].member_count
-		       : 0;
-}
-
 static void record(struct inspector *inspector, const struct ft_nccl_collective *row)
 {
 	const size_t at = communicator_of(inspector->nccl, row);
-	const size_t ranks = ranks_of(inspector->nccl, row, at);
 
 	ft_record_begin(&inspector->json);
-	header(&inspector->json, row, ranks);
+	header(&inspector->json, row);
 	metadata(&inspector->json, row);
-	performance(inspector, row, at, ranks);
+	performance(inspector, row, at);
 	ft_record_end(&inspector->json);
 }
 

@@ -99,6 +99,7 @@ static void collective_row(struct ft_table *table, const struct ft_nccl_collecti
 				: ft_nccl_protocol_word(row->protocol));
 	size_cell(table, row);
 	ft_count_cell(table, row->channels);
+	ft_count_cell(table, row->ranks);
 	ft_count_cell(table, row->messages);
 	ft_bytes_cell(table, row->wire_bytes);
 	duration_cell(table, row->first_ts_ns, row->last_ts_ns);
@@ -108,13 +109,13 @@ static void collective_row(struct ft_table *table, const struct ft_nccl_collecti
 
 void ft_nccl_collectives_table(struct ft_page *page, const struct ft_nccl_report *nccl, size_t most)
 {
-	static const char *const heads[] = { "comm",      "seq",      "began", "operation",
-					     "algorithm", "protocol", "size",  "channels",
-					     "messages",  "written",  "took",  "algbw",
-					     "" };
+	static const char *const heads[] = { "comm",      "seq",      "began",   "operation",
+					     "algorithm", "protocol", "size",    "channels",
+					     "ranks",     "messages", "written", "took",
+					     "algbw",     "" };
 	struct ft_table table;
 
-	ft_nccl_table_open(&table, ">><<<<>>>>>><", heads);
+	ft_nccl_table_open(&table, ">><<<<>>>>>>><", heads);
 	for (size_t i = 0; i < nccl->collective_count && i < most; i++)
 		collective_row(&table, &nccl->collectives[i]);
 	ft_nccl_table_close(&table, page);

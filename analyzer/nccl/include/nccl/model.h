@@ -144,6 +144,7 @@ struct ft_nccl_member {
 	int32_t rank;
 	struct ft_nccl_place places[FT_NCCL_DEVICES_MAX];
 	uint8_t place_count;
+	uint32_t tied; /* connections lead from it to all of the same number, and to no other */
 };
 
 struct ft_nccl_channel {
@@ -169,7 +170,7 @@ struct ft_nccl_tree {
 	uint32_t channels; /* of this tree */
 };
 
-/* Processes that connections tie together. */
+/* Processes that connections tie together, or, where a job has several in each host, also what they do at the same time. */
 struct ft_nccl_communicator {
 	uint32_t communicator;                /* id */
 	const struct ft_nccl_member *members; /* by rank, unknown ranks last */
@@ -200,7 +201,9 @@ struct ft_nccl_collective {
 	uint64_t messages;
 	uint64_t first_frame, last_frame, first_ts_ns, last_ts_ns;
 	uint32_t channels; /* 0: not known */
-	bool complete;     /* no message of it lacks packets */
+	uint32_t
+		ranks; /* that took part, those of which nothing went over the network too; 0: the volumes do not tell */
+	bool complete; /* no message of it lacks packets */
 };
 
 /* What kind of traffic a queue pair has. */

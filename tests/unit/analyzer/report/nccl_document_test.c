@@ -123,7 +123,7 @@ static void what_is_unknown_is_null(void **state)
 	is_json(row, "{\"communicator\": 2, \"sequence\": 1, \"collective\": null,"
 		     " \"algorithm\": null, \"protocol\": \"unknown\", \"message_bytes\": null,"
 		     " \"message_bytes_range\": null, \"wire_bytes\": 4096, \"messages\": 1, "
-		     "\"channels\": null,"
+		     "\"channels\": null, \"n_ranks\": null,"
 		     " \"first_frame\": 71, \"last_frame\": 71, \"first_ts\": null,"
 		     " \"last_ts\": null, \"complete\": false}");
 	json_decref(document);
@@ -210,7 +210,7 @@ static void groups_and_what_they_did(void **state)
 		"{\"communicator\": 2, \"sequence\": 0, \"collective\": \"AllReduce\","
 		" \"algorithm\": \"RING\", \"protocol\": \"LL128\", \"message_bytes\": null,"
 		" \"message_bytes_range\": [299991000, 300000000],"
-		" \"wire_bytes\": 1200000000, \"messages\": 24, \"channels\": 2,"
+		" \"wire_bytes\": 1200000000, \"messages\": 24, \"channels\": 2, \"n_ranks\": 3,"
 		" \"first_frame\": 12, \"last_frame\": 70,"
 		" \"first_ts\": \"2026-11-20T21:43:47.000000000Z\","
 		" \"last_ts\": \"2026-11-20T21:43:47.100000000Z\", \"complete\": true}");

@@ -303,6 +303,7 @@ static const struct ft_nccl_collective job_collectives[] = {
 	  .first_ts_ns = NOW,
 	  .last_ts_ns = NOW + 100000000,
 	  .channels = 2,
+	  .ranks = 3,
 	  .complete = true },
 	{ .communicator = 2,
 	  .sequence = 1,
@@ -327,6 +328,7 @@ static const struct ft_nccl_collective job_collectives[] = {
 	  .first_ts_ns = NOW + SECOND,
 	  .last_ts_ns = NOW + SECOND + 2000,
 	  .channels = 1,
+	  .ranks = 3,
 	  .complete = true },
 };
 

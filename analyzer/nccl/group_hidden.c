@@ -1,0 +1,242 @@
+#include "group_hidden.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An end of a set-up's TCP connection, and whose it was. */
+struct end {
+	struct ft_nccl_place place;
+	uint32_t communicator;
+};
+
+/* Of a connection of a ring. */
+struct loop {
+	uint32_t communicator, ranks; /* that its loops show */
+	int32_t sender;
+};
+
+struct hider {
+	const struct ft_nccl_hidden_input *input;
+	struct end *ends; /* sorted */
+	size_t end_count;
+	struct loop *loops; /* sorted */
+	size_t loop_count;
+	uint32_t *ranks;    /* by communicator: what its rings show; 0: nothing */
+	bool *crowded;      /* by communicator: set-ups name fewer hosts than there are members */
+	bool *shares;       /* by communicator: its hosts have set-ups of others, too */
+	bool lacks_set_ups; /* of some connection, of any communicator: that may be of a part */
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct end *left = a, *right = b;
+	const int order = memcmp(&left->place, &right->place, sizeof left->place);
+
+	if (order != 0)
+		return order;
+	return (left->communicator > right->communicator) -
+	       (left->communicator < right->communicator);
+}
+
+static void add_end(struct hider *hider, const struct ft_nccl_place *place, uint32_t communicator)
+{
+	struct end *end = &hider->ends[hider->end_count++];
+
+	memset(end, 0, sizeof *end); /* compared as a whole */
+	memcpy(end->place.address, place->address, sizeof place->address);
+	end->place.by_lid = place->by_lid;
+	end->communicator = communicator;
+}
+
+static void look_at_set_ups(struct hider *hider)
+{
+	for (size_t i = 0; i < hider->input->connection_count; i++) {
+		const struct ft_nccl_connection *connection = hider->input->connections[i];
+		const uint32_t of = hider->input->members->of[i];
+
+		if (of == FT_NCCL_NONE)
+			continue;
+		if (!connection->has_tcp) {
+			hider->lacks_set_ups = true;
+			continue;
+		}
+		add_end(hider, &connection->connecting, of);
+		add_end(hider, &connection->listening, of);
+	}
+	if (hider->end_count > 0)
+		qsort(hider->ends, hider->end_count, sizeof *hider->ends, compare);
+	for (size_t i = 1; i < hider->end_count; i++) {
+		const struct end *one = &hider->ends[i - 1], *other = &hider->ends[i];
+
+		if (one->communicator != other->communicator &&
+		    memcmp(&one->place, &other->place, sizeof one->place) == 0)
+			hider->shares[one->communicator] = hider->shares[other->communicator] =
+				true;
+	}
+}
+
+static void look_at_hosts(struct hider *hider)
+{
+	const struct ft_nccl_hidden_input *input = hider->input;
+	const struct ft_nccl_rails *rails = &input->members->rails;
+
+	for (size_t i = 0; i < input->connection_count; i++) {
+		const uint32_t of = input->members->of[i], rail = rails->of[i];
+
+		if (of != FT_NCCL_NONE && rails->by_host[rail] &&
+		    rails->ends[rail] < input->communicators[of].member_count)
+			hider->crowded[of] = true;
+	}
+}
+
+static int compare_loops(const void *a, const void *b)
+{
+	const struct loop *left = a, *right = b;
+
+	if (left->communicator != right->communicator)
+		return left->communicator < right->communicator ? -1 : 1;
+	if (left->ranks != right->ranks)
+		return left->ranks < right->ranks ? -1 : 1;
+	return (left->sender > right->sender) - (left->sender < right->sender);
+}
+
+static void look_at_rings(struct hider *hider)
+{
+	const struct ft_nccl_hidden_input *input = hider->input;
+
+	for (size_t i = 0; i < input->connection_count; i++) {
+		const uint32_t of = input->members->of[i], ranks = input->loop_ranks[i];
+
+		if (of == FT_NCCL_NONE || ranks == 0 || ranks == FT_NCCL_NONE)
+			continue;
+		if (ranks > hider->ranks[of])
+			hider->ranks[of] = ranks;
+		if (input->connections[i]->sender.has_rank)
+			hider->loops[hider->loop_count++] =
+				(struct loop){ of, ranks, input->connections[i]->sender.rank };
+	}
+	if (hider->loop_count > 0)
+		qsort(hider->loops, hider->loop_count, sizeof *hider->loops, compare_loops);
+}
+
+/* How many send in rings whose loops show so many ranks. */
+static uint32_t senders_of(const struct hider *hider, uint32_t communicator, uint32_t ranks)
+{
+	const struct loop *last = NULL;
+	size_t low = 0, high = hider->loop_count;
+	uint32_t count = 0;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct loop *at = &hider->loops[middle];
+
+		if (at->communicator < communicator ||
+		    (at->communicator == communicator && at->ranks < ranks))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < hider->loop_count; low++) {
+		const struct loop *at = &hider->loops[low];
+
+		if (at->communicator != communicator || at->ranks != ranks)
+			break;
+		count += last == NULL || last->sender != at->sender ? 1 : 0;
+		last = at;
+	}
+	return count;
+}
+
+static size_t ranks_seen(const struct ft_nccl_communicator *row)
+{
+	size_t count = 0;
+
+	while (count < row->member_count && row->members[count].has_rank)
+		count++;
+	return count;
+}
+
+/* Ranks next to each other are nowhere: each host may have more. */
+static bool are_apart(const struct ft_nccl_communicator *row)
+{
+	const size_t seen = ranks_seen(row);
+
+	for (size_t i = 1; i < seen; i++)
+		if (row->members[i].rank - row->members[i - 1].rank < 2)
+			return false;
+	return seen > 1;
+}
+
+/* Others may take part, and receive where these send: loops show it, or nothing rules it out. */
+static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
+{
+	const struct ft_nccl_communicator *row = &hider->input->communicators[communicator];
+
+	if (hider->crowded[communicator])
+		return true;
+	if (hider->ranks[communicator] == 0)
+		return are_apart(row);
+	return row->channel_count > 0 && row->channels[0].ring_count > 0 &&
+	       hider->ranks[communicator] > row->channels[0].ring_count;
+}
+
+static bool is_whole(const struct hider *hider, const struct ft_nccl_collective *row)
+{
+	const uint32_t at = row->communicator;
+
+	return !may_have_hidden(hider, at) ||
+	       (row->ranks > 0 && (senders_of(hider, at, row->ranks) == row->ranks ||
+				   (!hider->lacks_set_ups && !hider->shares[at])));
+}
+
+static void hide(const struct hider *hider)
+{
+	const struct ft_nccl_hidden_input *input = hider->input;
+
+	for (size_t i = 0; i < input->collective_count; i++) {
+		struct ft_nccl_collective *row = &input->collectives[i];
+
+		if (!is_whole(hider, row))
+			row->message_bytes = row->message_bytes_least = row->message_bytes_most = 0;
+	}
+	for (size_t i = 0; i < input->connection_count; i++) {
+		const uint32_t of = input->members->of[i];
+
+		if (of == FT_NCCL_NONE || !may_have_hidden(hider, of))
+			continue;
+		input->connections[i]->receiver.has_rank = false;
+		input->connections[i]->sender.has_rank &= input->members->named[i];
+	}
+	for (uint32_t i = 0; i < input->communicator_count; i++)
+		if (may_have_hidden(hider, i))
+			input->communicators[i].ring = NULL;
+}
+
+int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
+{
+	struct hider hider = {
+		.input = input,
+		.ends = calloc(2 * input->connection_count + 1, sizeof *hider.ends),
+		.loops = calloc(input->connection_count + 1, sizeof *hider.loops),
+		.crowded = calloc(input->communicator_count + 1, sizeof *hider.crowded),
+		.ranks = calloc(input->communicator_count + 1, sizeof *hider.ranks),
+		.shares = calloc(input->communicator_count + 1, sizeof *hider.shares),
+	};
+	int error = -ENOMEM;
+
+	if (hider.ends != NULL && hider.loops != NULL && hider.crowded != NULL &&
+	    hider.ranks != NULL && hider.shares != NULL) {
+		look_at_set_ups(&hider);
+		look_at_hosts(&hider);
+		look_at_rings(&hider);
+		hide(&hider);
+		error = 0;
+	}
+	free(hider.ends);
+	free(hider.loops);
+	free(hider.crowded);
+	free(hider.ranks);
+	free(hider.shares);
+	return error;
+}

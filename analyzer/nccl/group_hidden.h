@@ -1,0 +1,22 @@
+#pragma once
+
+#include "group_members.h"
+
+struct ft_nccl_hidden_input {
+	const struct ft_nccl_members *members;
+	struct ft_nccl_connection *const *connections;
+	size_t connection_count;
+	struct ft_nccl_communicator *communicators; /* by component */
+	size_t communicator_count;
+	struct ft_nccl_collective *collectives;
+	size_t collective_count;
+	const uint32_t *loop_ranks; /* by place of the connection, as operations tell */
+};
+
+/*
+ * What ranks take away that were not seen to send. Where loops show more ranks than there are hosts, or show nothing while ranks are of
+ * hosts that may have several, who receives is perhaps not who sends: then the communicator has no ring, and its receivers, and senders that no clear-to-send of their own names, have no rank;
+ * sizes are known only if all ranks send here, or all set-ups were seen and these hosts have no other communicator: else other parts of an operation may have
+ * gone elsewhere. 0 or -ENOMEM.
+ */
+int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input);
