@@ -138,45 +138,42 @@ static const struct ft_nccl_lane *lane_of(const struct plan *plan, uint32_t tree
 	return &lanes[tree == 1 && is_in_tree(plan, 0, from, to) ? plan->count[0] + i : i];
 }
 
-static void add_edge(const struct plan *plan, struct ft_nccl_tree *tree, uint32_t child,
-		     uint32_t parent, struct ft_nccl_tree_edge *edge, uint32_t *ids)
+struct place {
+	const struct plan *plan;
+	uint32_t tree;
+};
+
+static const struct ft_nccl_lane *lane_at(const void *context, uint32_t channel, uint32_t from,
+					  uint32_t to)
 {
-	*edge = (struct ft_nccl_tree_edge){
-		.parent = parent, .child = child, .up = ids, .down = ids + tree->channels
-	};
-	for (uint32_t i = 0; i < tree->channels; i++) {
-		ids[i] = lane_of(plan, tree->number, i, child, parent)->connection->connection;
-		ids[tree->channels + i] =
-			lane_of(plan, tree->number, i, parent, child)->connection->connection;
-	}
+	const struct place *place = context;
+
+	return lane_of(place->plan, place->tree, channel, from, to);
 }
 
-static void add_trees(const struct plan *plan, struct ft_nccl_trees *trees)
+/* 0 or -ENOMEM. */
+static int add_trees(const struct plan *plan, struct ft_nccl_trees *trees)
 {
-	struct ft_nccl_tree_edge *edge = trees->edges;
-	uint32_t *ids = trees->ids;
+	uint32_t *parents = calloc(plan->members, sizeof *parents);
 
+	if (parents == NULL)
+		return -ENOMEM;
 	for (uint32_t number = 0; number < 2; number++) {
-		struct ft_nccl_tree *tree = &trees->at[trees->count];
+		const struct place place = { plan, number };
+		const struct ft_nccl_tree_form form = { .number = number,
+							.members = plan->members,
+							.channels = plan->count[number],
+							.parents = parents,
+							.lane = lane_at,
+							.context = &place };
 
-		if (plan->count[number] == 0)
-			continue;
-		*tree = (struct ft_nccl_tree){ .number = number,
-					       .edges = edge,
-					       .edge_count = plan->members - 1,
-					       .channels = plan->count[number] };
-		for (uint32_t child = 0; child < plan->members; child++) {
-			const uint32_t parent = ft_nccl_tree_parent(number, child, plan->members);
-
-			if (parent == FT_NCCL_NONE) {
-				tree->root = child;
-				continue;
-			}
-			add_edge(plan, tree, child, parent, edge++, ids);
-			ids += 2 * tree->channels;
-		}
-		trees->count++;
+		for (uint32_t i = 0; i < plan->members; i++)
+			parents[i] = ft_nccl_tree_parent(number, i, plan->members);
+		if (form.channels > 0)
+			ft_nccl_trees_add(trees, &form);
 	}
+	free(parents);
+	return 0;
 }
 
 /* What a tree has on one of its channels besides the ring; returns where that ends. */
@@ -216,18 +213,11 @@ static void add_channels(const struct plan *plan, struct ft_nccl_mixed *mixed)
 	mixed->channels = plan->channels;
 }
 
-static int reserve(struct ft_nccl_mixed *mixed, struct ft_nccl_trees *trees,
-		   const struct ft_nccl_edges *edges)
+static int reserve(struct ft_nccl_mixed *mixed, size_t connections)
 {
-	/* a connection may be in the ring and in a tree */
-	trees->edges = calloc(2 * (size_t)edges->member_count, sizeof *trees->edges);
-	trees->ids = calloc(edges->count, sizeof *trees->ids);
-	mixed->at = calloc(edges->count, sizeof *mixed->at);
-	mixed->ends = calloc(edges->count, sizeof *mixed->ends);
-	return trees->edges != NULL && trees->ids != NULL && mixed->at != NULL &&
-			       mixed->ends != NULL
-		       ? 0
-		       : -ENOMEM;
+	mixed->at = calloc(connections, sizeof *mixed->at);
+	mixed->ends = calloc(connections, sizeof *mixed->ends);
+	return mixed->at != NULL && mixed->ends != NULL ? 0 : -ENOMEM;
 }
 
 int ft_nccl_members_mixed(struct ft_nccl_mixed *mixed, struct ft_nccl_trees *trees,
@@ -243,11 +233,13 @@ int ft_nccl_members_mixed(struct ft_nccl_mixed *mixed, struct ft_nccl_trees *tre
 		return 0;
 	error = ft_nccl_neighbours_find(&plan.neighbours, edges);
 	if (error == 0 && make_plan(&plan)) {
-		error = reserve(mixed, trees, edges);
-		if (error == 0) {
-			add_trees(&plan, trees);
+		error = ft_nccl_trees_reserve(trees, edges->member_count, edges->count);
+		if (error == 0)
+			error = reserve(mixed, edges->count);
+		if (error == 0)
+			error = add_trees(&plan, trees);
+		if (error == 0)
 			add_channels(&plan, mixed);
-		}
 	}
 	ft_nccl_neighbours_free(&plan.neighbours);
 	return error == -ENOENT ? 0 : error;

@@ -132,48 +132,36 @@ static bool is_borne_out(const struct maker *maker, const struct ft_nccl_shape *
 	return true;
 }
 
-static void add_edge(struct maker *maker, struct ft_nccl_tree *tree, size_t number, uint32_t child,
-		     uint32_t parent, struct ft_nccl_tree_edge *edge, uint32_t *ids)
-{
-	const struct ft_nccl_couple *pair = ft_nccl_couple_of(&maker->neighbours, child, parent);
-	const size_t channels = tree->channels, begin = begin_in(pair, number, channels);
-	const size_t up = pair->low == child ? 0 : pair->each, down = pair->each - up;
+struct place {
+	const struct maker *maker;
+	size_t number, channels;
+};
 
-	*edge = (struct ft_nccl_tree_edge){
-		.parent = parent, .child = child, .up = ids, .down = ids + channels
-	};
-	for (size_t i = 0; i < channels; i++) {
-		ids[i] = pair->lanes[up + begin + i].connection->connection;
-		ids[channels + i] = pair->lanes[down + begin + i].connection->connection;
-	}
+static const struct ft_nccl_lane *lane_at(const void *context, uint32_t channel, uint32_t from,
+					  uint32_t to)
+{
+	const struct place *place = context;
+	const struct ft_nccl_couple *pair = ft_nccl_couple_of(&place->maker->neighbours, from, to);
+	const size_t begin = begin_in(pair, place->number, place->channels);
+
+	return &pair->lanes[(pair->low == from ? 0 : pair->each) + begin + channel];
 }
 
 static void add_trees(struct maker *maker, size_t count)
 {
-	struct ft_nccl_trees *trees = maker->trees;
-	const uint32_t members = maker->neighbours.members;
 	const size_t channels = channels_of_each(maker, count);
-	struct ft_nccl_tree_edge *edge = trees->edges;
-	uint32_t *ids = trees->ids;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct ft_nccl_shape *shape = &maker->shapes[i];
-		struct ft_nccl_tree *tree = &trees->at[i];
+		const struct place place = { maker, i, channels };
+		const struct ft_nccl_tree_form form = { .number = maker->shapes[i].number,
+							.members = maker->neighbours.members,
+							.channels = (uint32_t)channels,
+							.parents = maker->shapes[i].parents,
+							.lane = lane_at,
+							.context = &place };
 
-		*tree = (struct ft_nccl_tree){ .number = shape->number,
-					       .edges = edge,
-					       .edge_count = members - 1,
-					       .channels = (uint32_t)channels };
-		for (uint32_t child = 0; child < members; child++) {
-			if (shape->parents[child] == FT_NCCL_NONE) {
-				tree->root = child;
-				continue;
-			}
-			add_edge(maker, tree, i, child, shape->parents[child], edge++, ids);
-			ids += 2 * channels;
-		}
+		ft_nccl_trees_add(maker->trees, &form);
 	}
-	trees->count = count;
 }
 
 /* What receivers offer on all of them is what they offer where a collective takes a step, not what sends have. */
@@ -229,9 +217,9 @@ int ft_nccl_members_trees(struct ft_nccl_trees *trees, const struct ft_nccl_edge
 	if (members < FT_NCCL_TREE_LEAST || edges->count < 2 * (members - 1))
 		return 0;
 	maker.shapes[0].parents = calloc(2 * members, sizeof *maker.shapes[0].parents);
-	trees->edges = calloc(2 * members, sizeof *trees->edges);
-	trees->ids = calloc(edges->count, sizeof *trees->ids);
-	if (maker.shapes[0].parents != NULL && trees->edges != NULL && trees->ids != NULL) {
+	if (maker.shapes[0].parents != NULL)
+		error = ft_nccl_trees_reserve(trees, members, edges->count);
+	if (error == 0) {
 		maker.shapes[1].parents = maker.shapes[0].parents + members;
 		error = find(&maker);
 	}
@@ -239,11 +227,4 @@ int ft_nccl_members_trees(struct ft_nccl_trees *trees, const struct ft_nccl_edge
 	if (trees->count == 0)
 		ft_nccl_trees_free(trees);
 	return error;
-}
-
-void ft_nccl_trees_free(struct ft_nccl_trees *trees)
-{
-	free(trees->edges);
-	free(trees->ids);
-	*trees = (struct ft_nccl_trees){ 0 };
 }

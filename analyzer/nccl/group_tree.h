@@ -2,7 +2,7 @@
 
 #include <nccl/model.h>
 
-#include "group_ring.h"
+#include "group_tree_list.h"
 #include "operation_tracks.h"
 
 /*
@@ -13,14 +13,6 @@
  */
 enum { FT_NCCL_TREE_LEAST = 3 }; /* members: of two nobody can say which is the root */
 
-struct ft_nccl_trees {
-	struct ft_nccl_tree at[2];
-	size_t count; /* 0: none */
-	struct ft_nccl_tree_edge *edges;
-	uint32_t *ids; /* of connections */
-};
-
 /* `tracks`: of all connections. 0 or -ENOMEM. */
 int ft_nccl_members_trees(struct ft_nccl_trees *trees, const struct ft_nccl_edges *edges,
 			  const struct ft_nccl_tracks *tracks);
-void ft_nccl_trees_free(struct ft_nccl_trees *trees); /* all zero is fine */
