@@ -42,23 +42,36 @@ static uint32_t tenant_of(const struct ft_map *map, const struct ft_nccl_place *
 	return verdict.src.tenant;
 }
 
+/* Adds it, if nobody is there for its tenant yet. */
+static void add_party(struct party parties[TENANTS], size_t *count, const struct party *party)
+{
+	bool known = party->tenant == FT_NONE;
+
+	for (size_t i = 0; i < *count && !known; i++)
+		known = parties[i].tenant == party->tenant && parties[i].tied == party->tied;
+	if (!known && *count < TENANTS)
+		parties[(*count)++] = *party;
+}
+
 static size_t parties_of(const struct ft_map *map, const struct ft_nccl_communicator *communicator,
 			 const struct ft_framing_tags *tags, uint64_t ts_ns,
 			 struct party parties[TENANTS])
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < communicator->member_count && count < TENANTS; i++) {
+	for (uint32_t i = 0; i < communicator->member_count && count < TENANTS; i++) {
 		const struct ft_nccl_member *member = &communicator->members[i];
-		const struct ft_nccl_place *place = &member->places[0];
-		uint32_t tenant = tenant_of(map, place, tags, ts_ns);
-		bool known = tenant == FT_NONE;
 
-		for (size_t j = 0; j < count && !known; j++)
-			known = parties[j].tenant == tenant && parties[j].tied == member->tied;
-		if (!known)
-			parties[count++] =
-				(struct party){ tenant, (uint32_t)i, member->tied, place };
+		for (size_t j = 0; j < member->place_count; j++) {
+			const struct party party = {
+				.tenant = tenant_of(map, &member->places[j], tags, ts_ns),
+				.member = i,
+				.tied = member->tied[j],
+				.place = &member->places[j],
+			};
+
+			add_party(parties, &count, &party);
+		}
 	}
 	return count;
 }

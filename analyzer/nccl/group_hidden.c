@@ -148,26 +148,6 @@ static uint32_t senders_of(const struct hider *hider, uint32_t communicator, uin
 	return count;
 }
 
-static size_t ranks_seen(const struct ft_nccl_communicator *row)
-{
-	size_t count = 0;
-
-	while (count < row->member_count && row->members[count].has_rank)
-		count++;
-	return count;
-}
-
-/* Ranks next to each other are nowhere: each host may have more. */
-static bool are_apart(const struct ft_nccl_communicator *row)
-{
-	const size_t seen = ranks_seen(row);
-
-	for (size_t i = 1; i < seen; i++)
-		if (row->members[i].rank - row->members[i - 1].rank < 2)
-			return false;
-	return seen > 1;
-}
-
 /* Others may take part, and receive where these send: loops show it, or nothing rules it out. */
 static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 {
@@ -176,7 +156,7 @@ static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 	if (hider->crowded[communicator])
 		return true;
 	if (hider->ranks[communicator] == 0)
-		return are_apart(row);
+		return ft_nccl_members_are_apart(row->members, row->member_count);
 	return row->channel_count > 0 && row->channels[0].ring_count > 0 &&
 	       hider->ranks[communicator] > row->channels[0].ring_count;
 }

@@ -5,10 +5,17 @@
 #include <string.h>
 
 #include "group_forest.h"
+#include "group_tags.h"
 
 enum {
 	SHARES_DIFFER = 16, /* bytes of a channel: one part in so many at most */
 	ROUNDED_TO = 16,
+};
+
+/* A rank that sends on a ring. */
+struct sender {
+	int32_t rank;
+	const struct ft_nccl_connection *connection; /* one of those that it sends on */
 };
 
 /* A communicator that may be a part of one. */
@@ -17,14 +24,15 @@ struct rail {
 	const struct ft_nccl_collective **rows; /* its operations, in their order */
 	size_t row_count;
 	uint32_t ranks, hosts;
-	size_t each;                        /* members of each host */
-	const struct ft_nccl_place **names; /* of hosts, as set-ups have them; NULL: not seen */
+	struct sender *senders; /* by rank: host by host, as many of each */
+	size_t each;
 };
 
 struct finder {
 	const struct ft_nccl_joins_input *input;
 	const struct ft_nccl_collective **rows; /* by communicator, then in their order */
-	const struct ft_nccl_place **names;     /* the next ones */
+	const struct ft_nccl_id *ids;
+	struct sender *senders; /* the next ones */
 	struct rail *rails;
 	size_t count;
 	uint32_t *cluster; /* by rail: a forest */
@@ -56,25 +64,55 @@ static uint32_t ranks_of(const struct rail *rail)
 	return ranks;
 }
 
-/* Members, who are in the order of their ranks, stand host by host, as many of each. */
+static int compare_senders(const void *a, const void *b)
+{
+	const struct sender *left = a, *right = b;
+
+	return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+/* Those of all channels of a ring, each rank once; false: some have none. */
+static bool list_senders(const struct finder *finder, struct rail *rail)
+{
+	const struct ft_nccl_joins_input *input = finder->input;
+	const struct ft_nccl_communicator *communicator = rail->communicator;
+	size_t count = 0, kept = 0;
+
+	rail->senders = finder->senders;
+	for (size_t i = 0; i < communicator->channel_count; i++)
+		for (size_t j = 0; j < communicator->channels[i].ring_count; j++) {
+			const uint32_t at =
+				ft_nccl_ids_find(finder->ids, input->connection_count,
+						 communicator->channels[i].connections[j]);
+			const struct ft_nccl_connection *connection = input->connections[at];
+
+			if (!connection->sender.has_rank)
+				return false;
+			rail->senders[count++] =
+				(struct sender){ connection->sender.rank, connection };
+		}
+	qsort(rail->senders, count, sizeof *rail->senders, compare_senders);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || rail->senders[i].rank != rail->senders[kept - 1].rank)
+			rail->senders[kept++] = rail->senders[i];
+	rail->each = kept / rail->hosts;
+	return kept % rail->hosts == 0;
+}
+
 static bool is_host_by_host(const struct rail *rail)
 {
-	const struct ft_nccl_communicator *communicator = rail->communicator;
+	for (size_t i = 0; i < rail->hosts * rail->each; i++) {
+		const struct sender *sender = &rail->senders[i];
+		const struct sender *first = sender - i % rail->each;
 
-	if (rail->each == 0 || communicator->member_count != rail->each * rail->hosts)
-		return false;
-	for (size_t i = 0; i < communicator->member_count; i++) {
-		const struct ft_nccl_member *member = &communicator->members[i];
-		const struct ft_nccl_member *first = member - i % rail->each;
-
-		if (!member->has_rank || member->place_count == 0 ||
-		    !same_place(&member->places[0], &first->places[0]))
+		if (!same_place(&sender->connection->sender.places[0],
+				&first->connection->sender.places[0]))
 			return false;
 	}
 	return true;
 }
 
-static bool is_rail(struct rail *rail)
+static bool is_rail(const struct finder *finder, struct rail *rail)
 {
 	const struct ft_nccl_communicator *communicator = rail->communicator;
 
@@ -83,8 +121,8 @@ static bool is_rail(struct rail *rail)
 		return false;
 	rail->hosts = (uint32_t)communicator->channels[0].ring_count;
 	rail->ranks = ranks_of(rail);
-	rail->each = communicator->member_count / rail->hosts;
-	return rail->ranks > rail->hosts && rail->ranks % rail->hosts == 0 && is_host_by_host(rail);
+	return rail->ranks > rail->hosts && rail->ranks % rail->hosts == 0 &&
+	       list_senders(finder, rail) && is_host_by_host(rail);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -113,60 +151,39 @@ static void list_rails(struct finder *finder)
 		while (row < input->collective_count && finder->rows[row]->communicator == i)
 			row++;
 		rail.row_count = (size_t)(finder->rows + row - rail.rows);
-		if (!is_rail(&rail))
+		if (!is_rail(finder, &rail))
 			continue;
-		rail.names = finder->names;
-		finder->names += rail.hosts;
+		finder->senders += rail.hosts * rail.each;
 		finder->rails[finder->count++] = rail;
 	}
 }
 
 /* --- hosts --- */
 
-static void name_host(const struct rail *rail, const struct ft_nccl_connection *connection)
+/* As a set-up has it; NULL: none was seen. */
+static const struct ft_nccl_place *name_of(const struct rail *rail, size_t host)
 {
-	const struct ft_nccl_communicator *communicator = rail->communicator;
-
-	if (!connection->has_tcp || !connection->sender.has_rank)
-		return;
-	for (size_t i = 0; i < communicator->member_count; i++)
-		if (communicator->members[i].rank == connection->sender.rank)
-			rail->names[i / rail->each] = &connection->connecting;
-}
-
-static int name_hosts(struct finder *finder)
-{
-	const struct ft_nccl_joins_input *input = finder->input;
-	uint32_t *rail_of = malloc((input->communicator_count + 1) * sizeof *rail_of);
-
-	if (rail_of == NULL)
-		return -ENOMEM;
-	memset(rail_of, 0xff, input->communicator_count * sizeof *rail_of); /* FT_NCCL_NONE */
-	for (uint32_t i = 0; i < finder->count; i++)
-		rail_of[finder->rails[i].communicator->communicator] = i;
-	for (size_t i = 0; i < input->connection_count; i++) {
-		const uint32_t of = input->members->of[i];
-
-		if (of != FT_NCCL_NONE && rail_of[of] != FT_NCCL_NONE)
-			name_host(&finder->rails[rail_of[of]], input->connections[i]);
-	}
-	free(rail_of);
-	return 0;
+	for (size_t i = host * rail->each; i < (host + 1) * rail->each; i++)
+		if (rail->senders[i].connection->has_tcp)
+			return &rail->senders[i].connection->connecting;
+	return NULL;
 }
 
 static bool same_hosts(const struct rail *a, const struct rail *b)
 {
-	for (uint32_t i = 0; i < a->hosts; i++)
-		if (a->names[i] != NULL && b->names[i] != NULL &&
-		    !same_place(a->names[i], b->names[i]))
+	for (size_t i = 0; i < a->hosts; i++) {
+		const struct ft_nccl_place *one = name_of(a, i), *other = name_of(b, i);
+
+		if (one != NULL && other != NULL && !same_place(one, other))
 			return false;
+	}
 	return true;
 }
 
 static bool has_names(const struct rail *rail)
 {
-	for (uint32_t i = 0; i < rail->hosts; i++)
-		if (rail->names[i] == NULL)
+	for (size_t i = 0; i < rail->hosts; i++)
+		if (name_of(rail, i) == NULL)
 			return false;
 	return true;
 }
@@ -175,7 +192,7 @@ static bool has_names(const struct rail *rail)
 
 static int32_t rank_at(const struct rail *rail, size_t host, size_t i)
 {
-	return rail->communicator->members[host * rail->each + i].rank;
+	return rail->senders[host * rail->each + i].rank;
 }
 
 static int32_t highest(const struct rail *rail, size_t host)
@@ -201,13 +218,12 @@ static bool interlock(const struct rail *a, const struct rail *b)
 
 static bool have_rank_in_common(const struct rail *a, const struct rail *b)
 {
-	const struct ft_nccl_communicator *left = a->communicator, *right = b->communicator;
 	size_t i = 0, j = 0;
 
-	while (i < left->member_count && j < right->member_count) {
-		if (left->members[i].rank == right->members[j].rank)
+	while (i < a->hosts * a->each && j < b->hosts * b->each) {
+		if (a->senders[i].rank == b->senders[j].rank)
 			return true;
-		if (left->members[i].rank < right->members[j].rank)
+		if (a->senders[i].rank < b->senders[j].rank)
 			i++;
 		else
 			j++;
@@ -376,12 +392,7 @@ static int hand_over(struct finder *finder, struct ft_nccl_joins *joins)
 
 static int find(struct finder *finder, struct ft_nccl_joins *joins)
 {
-	int error;
-
 	list_rails(finder);
-	error = name_hosts(finder);
-	if (error != 0)
-		return error;
 	unite(finder);
 	find_broken(finder);
 	find_doubtful(finder);
@@ -401,17 +412,18 @@ int ft_nccl_joins_find(struct ft_nccl_joins *joins, const struct ft_nccl_joins_i
 		.each = calloc(most, sizeof *finder.each),
 		.broken = calloc(most, sizeof *finder.broken),
 	};
-	/* as many hosts as connections, at most: each sends */
-	const struct ft_nccl_place **names = calloc(input->connection_count + 1, sizeof *names);
+	struct ft_nccl_id *ids = ft_nccl_ids_sort(input->connections, input->connection_count);
+	struct sender *senders = calloc(input->connection_count + 1, sizeof *senders);
 	int error = -ENOMEM;
 
 	*joins = (struct ft_nccl_joins){
 		.of = calloc(input->connection_count + 1, sizeof *joins->of),
 	};
-	finder.names = names;
+	finder.ids = ids;
+	finder.senders = senders;
 	if (joins->of != NULL && finder.rows != NULL && finder.rails != NULL &&
 	    finder.cluster != NULL && finder.fits != NULL && finder.sizes != NULL &&
-	    finder.each != NULL && finder.broken != NULL && names != NULL)
+	    finder.each != NULL && finder.broken != NULL && ids != NULL && senders != NULL)
 		error = find(&finder, joins);
 	free(finder.rows);
 	free(finder.rails);
@@ -420,7 +432,8 @@ int ft_nccl_joins_find(struct ft_nccl_joins *joins, const struct ft_nccl_joins_i
 	free(finder.sizes);
 	free(finder.each);
 	free(finder.broken);
-	free(names);
+	free(ids);
+	free(senders);
 	return error;
 }
 

@@ -236,18 +236,23 @@ static uint32_t receiver_of(struct finder *finder, size_t connection)
 	return site == FT_NCCL_NONE ? FT_NCCL_NONE : finder->member_at[site];
 }
 
-static void add_place(struct ft_nccl_member *member, const struct ft_nccl_place *place)
+static void add_place(struct ft_nccl_member *member, const struct ft_nccl_place *place,
+		      uint32_t tied)
 {
 	for (size_t i = 0; i < member->place_count; i++)
 		if (memcmp(member->places[i].address, place->address, sizeof place->address) == 0 &&
 		    member->places[i].by_lid == place->by_lid)
 			return;
-	if (member->place_count < FT_NCCL_DEVICES_MAX)
-		member->places[member->place_count++] = *place;
+	if (member->place_count == FT_NCCL_DEVICES_MAX)
+		return;
+	member->tied[member->place_count] = tied;
+	member->places[member->place_count++] = *place;
 }
 
-static void join(struct finder *finder, struct ft_nccl_party *party, uint32_t person)
+static void join(struct finder *finder, size_t connection, struct ft_nccl_party *party,
+		 uint32_t person)
 {
+	const uint32_t site = ft_nccl_site_of(&finder->sites, connection, party);
 	struct ft_nccl_member *member;
 
 	party->has_rank = person != FT_NCCL_NONE && finder->persons[person].has_rank;
@@ -257,10 +262,9 @@ static void join(struct finder *finder, struct ft_nccl_party *party, uint32_t pe
 	member = &finder->members->at[person];
 	member->has_rank = party->has_rank;
 	member->rank = party->rank;
-	member->tied = finder->before[finder->persons[person].site];
 	finder->members->component[person] = finder->persons[person].component;
 	for (size_t i = 0; i < party->place_count; i++)
-		add_place(member, &party->places[i]);
+		add_place(member, &party->places[i], finder->before[site]);
 }
 
 static void join_all(struct finder *finder)
@@ -271,8 +275,8 @@ static void join_all(struct finder *finder)
 	for (size_t i = 0; i < finder->connection_count; i++) {
 		members->sender[i] = sender_of(finder, i);
 		members->receiver[i] = receiver_of(finder, i);
-		join(finder, &finder->connections[i]->sender, members->sender[i]);
-		join(finder, &finder->connections[i]->receiver, members->receiver[i]);
+		join(finder, i, &finder->connections[i]->sender, members->sender[i]);
+		join(finder, i, &finder->connections[i]->receiver, members->receiver[i]);
 	}
 }
 
@@ -384,4 +388,16 @@ void ft_nccl_members_free(struct ft_nccl_members *members)
 	free(members->of);
 	ft_nccl_rails_free(&members->rails);
 	*members = (struct ft_nccl_members){ 0 };
+}
+
+bool ft_nccl_members_are_apart(const struct ft_nccl_member *members, size_t count)
+{
+	size_t known = 0;
+
+	while (known < count && members[known].has_rank)
+		known++;
+	for (size_t i = 1; i < known; i++)
+		if (members[i].rank - members[i - 1].rank < 2)
+			return false;
+	return known > 1;
 }

@@ -27,3 +27,6 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 			 size_t connection_count, const uint32_t *joined,
 			 const struct ft_nccl_message *messages, size_t message_count);
 void ft_nccl_members_free(struct ft_nccl_members *members); /* all zero is fine */
+
+/* Of members as they are sorted: several have ranks, and no two of these follow each other. Their hosts may have more. */
+bool ft_nccl_members_are_apart(const struct ft_nccl_member *members, size_t count);

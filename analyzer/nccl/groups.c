@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "group_hidden.h"
+#include "group_hosts.h"
 #include "group_joins.h"
 #include "group_members.h"
 #include "group_mixed.h"
@@ -131,45 +132,16 @@ static int add_trees(struct maker *maker, struct ft_nccl_communicator *communica
 	return error;
 }
 
-/* Connections that nothing goes over, as those of trees where operations are large, to the end: they are not counted any more. */
-static void set_idle_aside(struct ft_nccl_edges *edges)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < edges->count; i++) {
-		const uint32_t place = edges->at[i];
-
-		if (edges->connections[place]->cts == 0 && edges->connections[place]->messages == 0)
-			continue;
-		edges->at[i] = edges->at[used];
-		edges->at[used++] = place;
-	}
-	edges->count = used;
-}
-
-/* Several ranks of a host send, so that nobody knows who receives there: sites or hosts may be in a ring all the same. */
 static int add_ring_of_hosts(struct maker *maker, struct ft_nccl_communicator *communicator,
 			     struct ft_nccl_edges *edges)
 {
-	const struct ft_nccl_rails *rails = &maker->memory->members.rails;
 	const size_t count = edges->count;
 	uint32_t *ring;
-	int error;
+	int error = ft_nccl_hosts_ring(edges, &maker->memory->tracks, &ring);
 
-	edges->from = rails->sender;
-	edges->to = rails->receiver;
-	edges->first = 0;
-	edges->member_count = rails->ends[rails->of[edges->at[0]]];
-	error = ft_nccl_members_ring(edges, &ring);
-	if (error == -ENOENT) {
-		set_idle_aside(edges);
-		error = edges->count > 0 ? ft_nccl_members_ring(edges, &ring) : -ENOENT;
-	}
 	if (error == 0) {
 		error = add_channels(maker, communicator, edges, ring);
 		free(ring);
-	} else {
-		edges->count = 0;
 	}
 	if (edges->count < count)
 		add_channel(maker, communicator, FT_NCCL_NONE, edges->at + edges->count,
@@ -210,16 +182,38 @@ static int add_rails(struct maker *maker, struct ft_nccl_communicator *communica
 	return error;
 }
 
+/* Set-ups name fewer hosts than there are members. */
+static bool are_several_of_a_host(const struct maker *maker, const struct ft_nccl_edges *edges)
+{
+	const struct ft_nccl_rails *rails = &maker->memory->members.rails;
+	const uint32_t rail = rails->of[edges->at[0]];
+
+	return rails->by_host[rail] && rails->ends[rail] < edges->member_count;
+}
+
+/* Or rails were joined, or nothing rules it out. */
+static bool may_be_several_of_a_host(const struct maker *maker, const struct ft_nccl_edges *edges)
+{
+	const uint32_t *rails = maker->memory->members.rails.of;
+
+	for (size_t i = 0; i < edges->count; i++) {
+		const uint32_t place = edges->at[i];
+
+		if (edges->from[place] == FT_NCCL_NONE || edges->to[place] == FT_NCCL_NONE ||
+		    rails[place] != rails[edges->at[0]])
+			return true;
+	}
+	return ft_nccl_members_are_apart(edges->members->at + edges->first, edges->member_count);
+}
+
 /* The communicator has what its connections are in a ring, or trees, or neither. */
 static int add_shape(struct maker *maker, struct ft_nccl_communicator *communicator,
 		     struct ft_nccl_edges *edges)
 {
-	const struct ft_nccl_rails *rails = &maker->memory->members.rails;
-	const uint32_t rail = rails->of[edges->at[0]];
 	uint32_t **ring = &maker->memory->rings[communicator->communicator];
 	int error;
 
-	if (rails->by_host[rail] && rails->ends[rail] < edges->member_count)
+	if (are_several_of_a_host(maker, edges))
 		return add_rails(maker, communicator, edges);
 	error = ft_nccl_members_ring(edges, ring);
 	if (error == 0) {
@@ -230,7 +224,7 @@ static int add_shape(struct maker *maker, struct ft_nccl_communicator *communica
 		error = add_trees(maker, communicator, edges);
 	if (error != 0 || communicator->channel_count > 0)
 		return error;
-	if (communicator->tree_count == 0)
+	if (communicator->tree_count == 0 && may_be_several_of_a_host(maker, edges))
 		return add_rails(maker, communicator, edges);
 	add_channel(maker, communicator, FT_NCCL_NONE, edges->at, edges->count, 0);
 	return 0;

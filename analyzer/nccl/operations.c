@@ -136,6 +136,14 @@ static void lone_connection(struct maker *maker, uint32_t connection)
 	}
 }
 
+static void lone_connections(struct maker *maker, const uint32_t *connections, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		lone_connection(maker, connections[i]);
+		ft_nccl_operations_next(&maker->operations);
+	}
+}
+
 /* The first message of all there is. */
 static bool is_from_start(const struct ft_nccl_circle *circle)
 {
@@ -153,10 +161,7 @@ static void mixed_channel(struct maker *maker, const struct ft_nccl_channel *cha
 		ft_nccl_mixed_operations(&maker->operations, circles);
 		return;
 	}
-	for (size_t i = 0; i < channel->connection_count; i++) {
-		lone_connection(maker, channel->connections[i]);
-		ft_nccl_operations_next(&maker->operations);
-	}
+	lone_connections(maker, channel->connections, channel->connection_count);
 }
 
 /* The tree that has this channel of a ring; NULL: none, or it is not known which. *lane: its place among the tree's. */
@@ -198,6 +203,18 @@ static void ring_channel(struct maker *maker, const struct ft_nccl_communicator 
 		alone(maker, circles.tree);
 	else if (are_asked(&circles.ring) && are_asked(&circles.tree))
 		mixed_channel(maker, channel, &circles);
+}
+
+/* Beside a ring of hosts there may be connections that are not its: only trees that are known tell what these are. */
+static void channel_operations(struct maker *maker, const struct ft_nccl_communicator *communicator,
+			       const struct ft_nccl_channel *channel)
+{
+	if (channel->ring_count > 0 || communicator->tree_count > 0) {
+		ring_channel(maker, communicator, channel);
+		ft_nccl_operations_next(&maker->operations);
+	} else {
+		lone_connections(maker, channel->connections, channel->connection_count);
+	}
 }
 
 static bool has_channels(const struct ft_nccl_communicator *communicator)
@@ -242,17 +259,12 @@ static void communicator_operations(struct maker *maker,
 	ft_nccl_operations_begin(operations);
 	if (has_channels(communicator)) {
 		list_channels(maker, communicator);
-		for (size_t i = 0; i < communicator->channel_count; i++) {
-			ring_channel(maker, communicator, maker->channels[i]);
-			ft_nccl_operations_next(operations);
-		}
+		for (size_t i = 0; i < communicator->channel_count; i++)
+			channel_operations(maker, communicator, maker->channels[i]);
 	} else if (communicator->tree_count > 0) {
 		trees(maker, communicator);
 	} else {
-		for (size_t i = 0; i < communicator->connection_count; i++) {
-			lone_connection(maker, communicator->connections[i]);
-			ft_nccl_operations_next(operations);
-		}
+		lone_connections(maker, communicator->connections, communicator->connection_count);
 	}
 	ft_nccl_operations_doubt(operations);
 	for (size_t i = operations->begin; i < operations->count; i++) {

@@ -143,8 +143,9 @@ struct ft_nccl_member {
 	bool has_rank;
 	int32_t rank;
 	struct ft_nccl_place places[FT_NCCL_DEVICES_MAX];
+	uint32_t tied
+		[FT_NCCL_DEVICES_MAX]; /* connections lead from a place to all others of the same number */
 	uint8_t place_count;
-	uint32_t tied; /* connections lead from it to all of the same number, and to no other */
 };
 
 struct ft_nccl_channel {

@@ -151,9 +151,9 @@ static void members_know_whom_connections_tie_them_to(void **state)
 
 	rails_of_all_ranks_are_one_communicator(state);
 	members = groups.communicators[0].members;
-	assert_int_equal(members[0].tied, members[2].tied);
-	assert_int_equal(members[1].tied, members[3].tied);
-	assert_int_not_equal(members[0].tied, members[1].tied);
+	assert_int_equal(members[0].tied[0], members[2].tied[0]);
+	assert_int_equal(members[1].tied[0], members[3].tied[0]);
+	assert_int_not_equal(members[0].tied[0], members[1].tied[0]);
 }
 
 /* Two jobs that do the same at the same time: each rail fits two others. */
