@@ -47,6 +47,12 @@ def pieces(size, most):
     return [min(most, size - at) for at in range(0, size, most)]
 
 
+def slices(chunk):
+    """Section 6.3, of elements of four bytes; the second may be empty."""
+    first = min(chunk, max(64 * -(-chunk // 128), 32768))
+    return [first, chunk - first]
+
+
 class Link(Connection):
     """What one rank sends another on one channel."""
 
@@ -193,10 +199,9 @@ class Ring(Job):
         self.finish()
 
     def loop(self, ring, chunk):
-        first = min(chunk, max(16 * -(-chunk // 128), 32768))  # elements of four bytes
         came = [self.began + self.chance.uniform(0, 50000) for _ in ring]
         for _ in range(2 * (len(ring) - 1)):
-            sent = [[self.message(link, part, RING, came[rank], ahead=4) for part in (first, chunk - first)]
+            sent = [[self.message(link, part, RING, came[rank], ahead=4) for part in slices(chunk)]
                     for rank, link in enumerate(ring)]
             came = [max(sent[rank - 1]) for rank in range(len(ring))]
 
