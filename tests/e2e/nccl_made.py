@@ -171,8 +171,11 @@ class World:
             struct.pack_into("<i", body, count, self.devices)
         return bytes(body)
 
+    def tcp_ends(self, connection):
+        return connection.sender[0], connection.receiver[0]
+
     def set_up(self, connection, ts):
-        ends = connection.sender[0], connection.receiver[0]
+        ends = self.tcp_ends(connection)
         ports = connection.tcp_ports = connection.tcp_ports or [self.chance.randrange(32768, 60000) for _ in range(2)]
         sent = [self.chance.getrandbits(32), self.chance.getrandbits(32)]
 

@@ -56,8 +56,8 @@ def slices(chunk):
 class Link(Connection):
     """What one rank sends another on one channel."""
 
-    def __init__(self, job, number, sender, receiver):
-        super().__init__(job, number, job.hosts[sender], job.hosts[receiver], sender)
+    def __init__(self, job, sender, receiver, rank):
+        super().__init__(job, len(job.connections), sender, receiver, rank)
         self.step, self.asked, self.free, self.done = 0, 0, 0, []
 
 
@@ -93,7 +93,9 @@ class Job(World):
         self.operations = []  # of all-reduces over trees: (what, {(connection, k), ..})
 
     def connect(self, sender, receiver):
-        link = Link(self, len(self.connections), sender, receiver)
+        return self.join(Link(self, self.hosts[sender], self.hosts[receiver], sender))
+
+    def join(self, link):
         self.connections.append(link)
         self.began = self.set_up(link, self.began)
         return link

@@ -1,0 +1,133 @@
+"""NCCL's rings of hosts that have several ranks each, by its wire format: a channel leads through all ranks of a host, which is not
+on the wire, and from the last of them to the first of the next host. A rank sends on what it has been sent, no sooner."""
+
+from typing import NamedTuple
+
+from nccl_trees_made import LL, LL_DATA, RING, SIMPLE, Job, Link, pieces, shares, slices
+
+MOST = {SIMPLE: 2 << 20, LL: LL_DATA}  # bytes of a chunk (section 7.2)
+ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "AllReduce", "AllGather", "ReduceScatter"
+
+
+class Operation(NamedTuple):
+    collective: str
+    size: int      # bytes that each rank gives NCCL; of a reduce-scatter, that it gets
+    protocol: str
+
+
+class Way(NamedTuple):
+    """Of a channel through each host."""
+    entry: int    # the process that receives from the host before, by its place among those of the host ..
+    exit: int     # .. and the one that sends to the next host; the same if there is one only
+    arrives: int  # rail of the one ..
+    departs: int  # .. and of the other
+
+
+def ways(chance, each, rails, channels, crossing=False):
+    """Of so many processes of a host; each rail has as many of them. A channel leaves on the next rail if `crossing`."""
+    share, shift = each // rails, chance.randrange(1, each) if each > 1 else 0
+    for channel in range(channels):
+        arrives, turn = channel % rails, channel // rails
+        departs = (arrives + crossing) % rails
+        entry, last = arrives * share + turn % share, departs * share + (turn + 1) % share
+        yield Way(entry, (entry + shift) % each if share == 1 and not crossing else last, arrives, departs)
+
+
+class Circle:
+    """A channel. `ranks` in the order of the ring; `links` from each host to the next one."""
+
+    def __init__(self, group, way):
+        self.cluster, self.ranks, self.links, self.exits = group.cluster, [], [], {}
+        for host, members in enumerate(group.members):
+            between = [rank for i, rank in enumerate(members) if i not in (way.entry, way.exit)]
+            self.cluster.chance.shuffle(between)
+            self.ranks += [members[way.entry], *between] + [members[way.exit]] * (way.entry != way.exit)
+            self.links.append(self.cluster.wire((host, way.departs), (host + 1, way.arrives), members[way.exit]))
+            self.exits[len(self.ranks) - 1] = self.links[-1]
+        self.first = self.ranks.index(group.members[0][0])  # chunks are counted from there
+        self.busy = []
+
+    def receiver(self, link):
+        return self.ranks[(self.ranks.index(link.rank) + 1) % len(self.ranks)]
+
+    def run(self, what, share, begins):
+        """One operation; when each rank has done its part. What it adds up (all-reduce) goes round twice."""
+        ranks, most = len(self.ranks), MOST[what.protocol]
+        self.busy = [begins[rank] for rank in self.ranks]
+        for link in self.links:
+            link.asked = max([link.asked, begins[self.receiver(link)]] + link.done[-1:])
+            link.step += -link.step % 4 if what.protocol == SIMPLE else 0  # section 6.4
+        ready = [[begin] * 2 for begin in self.busy]
+        while share > 0:
+            if what.collective == ALL_REDUCE:
+                chunk = min(most, 16 * -(-share // (16 * ranks)))
+                chunks = [min(chunk, max(0, share - chunk * i)) for i in range(ranks)]
+                ready = self.loop(chunks, 2 * (ranks - 1), ready, what.protocol)
+                share -= sum(chunks)
+            else:
+                chunk = min(most, share)
+                ready = self.loop([chunk] * ranks, ranks - 1, ready, what.protocol)
+                share -= chunk
+        return [max(*came, busy) for came, busy in zip(ready, self.busy)]
+
+    def loop(self, chunks, steps, ready, protocol):
+        """Each rank sends so many of the chunks, in turn; ready: of each place, of each slice, when it has what it sends."""
+        for step in range(steps):
+            came = []
+            for place, times in enumerate(ready):
+                data = chunks[(place - self.first - 1 - step) % len(chunks)]
+                parts = slices(data) if protocol == SIMPLE else [data]
+                came.append([self.hop(place, part, when, protocol) for part, when in zip(parts, times)])
+            ready = came[-1:] + came[:-1]
+        return ready
+
+    def hop(self, place, data, ready, protocol):
+        """When it has come to the next place."""
+        link = self.exits.get(place)
+        if link is None:
+            self.busy[place] = max(self.busy[place], ready) + self.cluster.chance.uniform(2000, 10000)
+        elif protocol == SIMPLE:
+            self.busy[place] = self.cluster.message(link, data, RING, ready, ahead=4)
+        else:
+            self.busy[place] = self.cluster.message(link, 16 * -(-data // 8), LL, ready)
+        return self.busy[place]
+
+
+class Group:
+    """A communicator. `members`: of each host its ranks."""
+
+    def __init__(self, cluster, members, through):
+        self.cluster, self.members = cluster, members
+        self.circles = [Circle(self, way) for way in through]
+        self.links = [link for circle in self.circles for link in circle.links]
+        self.ranks = sorted(rank for host in members for rank in host)
+        self.free = dict.fromkeys(self.ranks, cluster.began)
+        self.done = []  # operations: (what, {(connection, k), ..})
+        cluster.groups.append(self)
+
+    def run(self, what, begin=0):
+        """One operation: each rank begins at about the time told, but not before it has done what came before."""
+        chance, before = self.cluster.chance, [len(link.done) for link in self.links]
+        begins = {rank: max(begin + chance.uniform(0, 50000), free + chance.uniform(3000, 20000)) for rank, free in self.free.items()}
+        self.free = dict(begins)
+        for circle, share in zip(self.circles, shares(what.size, len(self.circles))):
+            for rank, end in zip(circle.ranks, circle.run(what, share, begins)):
+                self.free[rank] = max(self.free[rank], end)
+        self.done.append((what, {(link.number, k) for link, count in zip(self.links, before) for k in range(count, len(link.done))}))
+
+
+class Cluster(Job):
+    """Hosts that have a network of their own for set-ups, beside as many rails as told."""
+
+    def __init__(self, seed, hosts, rails, slice_bytes=192):
+        super().__init__(seed, hosts)
+        self.slice_bytes, self.groups = slice_bytes, []
+        numbers = [address[3] for address, in self.hosts]
+        self.ports = [[bytes((10, 2 + rail, 0, number)) for rail in range(rails)] for number in numbers]
+
+    def wire(self, sender, receiver, rank):
+        """(host, rail) each"""
+        return self.join(Link(self, *([self.ports[host % len(self.ports)][rail]] for host, rail in (sender, receiver)), rank))
+
+    def tcp_ends(self, connection):
+        return [bytes((10, 1, 0, address[3])) for address, in (connection.sender, connection.receiver)]
