@@ -1,11 +1,28 @@
-"""NCCL jobs with several ranks on a host are made as the specification has them."""
+"""NCCL jobs with several ranks on a host: which connections are one communicator, how many ranks take part in an operation and which
+one it is, by set-ups, by ranks, from one rail alone and where frames are lost; and jobs beside each other, which stay apart."""
 
 import unittest
 
 import nccl_hosts_made as made
-from harness import main
+from harness import COMPLIANT, NOT_EVIDENCED, main
 from nccl_hosts_made import ALL_REDUCE, LL, SIMPLE
-from nccl_hosts_worlds import ALL, ON_OWN_RAILS, bytes_written, data_of
+from nccl_hosts_worlds import ALL, APART, ONE_EACH, ON_OWN_RAILS, VIEWS, bytes_written, data_of, told
+
+
+def collective(what):
+    return what.collective if what.collective == ALL_REDUCE else None
+
+
+def is_size(row, what, exact):
+    """Lines of LL do not show where their data ends."""
+    least, most = row["message_bytes_range"] or (0, 1 << 64)
+    may_be = (what.size,) if exact and what.protocol == SIMPLE else (what.size, None)
+    return row["message_bytes"] in may_be and least <= what.size <= most
+
+
+def rotated(numbers, links):
+    at = links.index(numbers[0]) if numbers[0] in links else 0
+    return numbers == links[at:] + links[:at]
 
 
 class Made(unittest.TestCase):
@@ -76,6 +93,157 @@ class Made(unittest.TestCase):
                         self.assertLess(came[-1], at[link.number, k][0])
 
         self.each(check)
+
+
+class Hosts(unittest.TestCase):
+    def each(self, check, *cases):
+        """check(what is told of it) for each of the worlds in each of the views"""
+        for worlds, views in cases:
+            for name in worlds:
+                for view in views:
+                    with self.subTest(world=name, view=view):
+                        check(told(name, view))
+
+
+class Wrong(Hosts):
+    """Whatever is in view, nothing that is told is wrong."""
+
+    def everywhere(self, check):
+        self.each(check, (ALL, VIEWS))
+
+    def test_nothing_is_found(self):
+        def check(seen):
+            self.assertEqual(seen.document["findings"], [])
+            self.assertEqual(seen.audit.json()["findings"], [])
+            self.assertIn(seen.audit.status, (COMPLIANT, NOT_EVIDENCED))
+
+        self.everywhere(check)
+
+    def test_connections_are_told_with_their_ranks(self):
+        def check(seen):
+            for row in seen.document["connections"]:
+                link = seen.links[row["connection"]]
+                self.assertIn(row["sender"]["rank"], (link.rank, None))
+                self.assertIn(row["receiver"]["rank"], (seen.circles[link.number].receiver(link), None))
+
+        self.everywhere(check)
+
+    def test_communicators_of_different_ranks_are_not_joined(self):
+        def check(seen):
+            for row in seen.document["communicators"]:
+                group = seen.group(row["communicator"])
+                self.assertIsNotNone(group, row)
+                self.assertLessEqual({one["rank"] for one in row["ranks"]}, {*group.ranks, None})
+                for channel in row["channels"]:
+                    self.assertEqual(len({seen.circles[number] for number in seen.numbers(channel["connections"])}), 1)
+
+        self.everywhere(check)
+
+    def test_a_ring_is_of_hosts_with_one_rank_each(self):
+        """With several, those that receive are not those that send."""
+        def check(seen):
+            for row in seen.document["communicators"]:
+                group = seen.group(row["communicator"])
+                if row["ring"] is not None:
+                    self.assertEqual({len(members) for members in group.members}, {1})
+                    self.assertEqual([row["ranks"][at]["rank"] for at in row["ring"]], group.ranks)
+
+        self.everywhere(check)
+
+    def test_operations_are_what_is_told_of_them(self):
+        def check(seen):
+            for row in seen.document["collectives"]:
+                if any(row[member] for member in ("collective", "algorithm", "message_bytes", "n_ranks")):
+                    self.is_true(seen, row)
+
+        self.everywhere(check)
+
+    def is_true(self, seen, row):
+        group = seen.group(row["communicator"])
+        mine = [what for what, first, last in seen.operations(group) if first <= row["first_frame"] <= row["last_frame"] <= last]
+        self.assertEqual(len(mine), 1, row)
+        self.assertIn(row["collective"], (collective(mine[0]), None), row)
+        self.assertIn(row["algorithm"], ("RING", None), row)
+        self.assertIn(row["protocol"], (mine[0].protocol, "unknown"), row)
+        self.assertTrue(is_size(row, mine[0], False), (row, mine))
+        self.assertIn(row["n_ranks"], (len(group.ranks), None), row)
+        self.assertLessEqual(row["channels"], len(group.circles), row)
+
+    def test_records_have_the_number_of_ranks(self):
+        def check(seen):
+            for record, row in zip(seen.inspector, seen.document["collectives"], strict=True):
+                self.assertEqual(record["header"].get("n_ranks"), row["n_ranks"])
+
+        self.everywhere(check)
+
+
+class Whole(Hosts):
+    """All of the network is in view."""
+
+    def everything(self, check):
+        """Without set-ups ranks have to do: on rails that several share, not all of them send."""
+        self.each(check, (ALL, ["whole"]), ({**ON_OWN_RAILS, **APART, **ONE_EACH}, ["no set-up"]))
+
+    def test_each_communicator_is_one(self):
+        def check(seen):
+            self.assertEqual(sorted(sorted(seen.numbers(row["connections"])) for row in seen.document["communicators"]),
+                             sorted(sorted(link.number for link in group.links) for group in set(seen.groups.values())))
+
+        self.everything(check)
+
+    def test_channels_are_rings_of_hosts(self):
+        def check(seen):
+            for row in seen.document["communicators"]:
+                circles = [[link.number for link in circle.links] for circle in seen.group(row["communicator"]).circles]
+                channels = [seen.numbers(channel["connections"]) for channel in row["channels"]]
+                self.assertEqual([channel["channel"] for channel in row["channels"]], list(range(len(circles))))
+                self.assertEqual(sorted(map(sorted, channels)), sorted(map(sorted, circles)))
+                self.assertTrue(all(any(rotated(channel, links) for links in circles) for channel in channels), channels)
+
+        self.everything(check)
+
+    def test_senders_have_their_ranks(self):
+        def check(seen):
+            self.assertEqual([row["sender"]["rank"] for row in seen.document["connections"]],
+                             [seen.links[row["connection"]].rank for row in seen.document["connections"]])
+
+        self.everything(check)
+
+    def test_one_rank_on_each_host_makes_a_ring(self):
+        def check(seen):
+            self.assertNotIn(None, [row["ring"] for row in seen.document["communicators"]])
+
+        self.each(check, (("data parallel, 3 of 2", "data parallel, 4 of 4", *ONE_EACH), ("whole", "no set-up")))
+
+    def test_operations_are_told(self):
+        def check(seen):
+            for number, _ in enumerate(seen.document["communicators"]):
+                self.are_told(seen, seen.group(number), [row for row in seen.document["collectives"] if row["communicator"] == number])
+
+        self.everything(check)
+
+    def are_told(self, seen, group, rows):
+        operations = list(seen.operations(group))
+        self.assertEqual(
+            [(row["collective"], row["algorithm"], row["protocol"], row["channels"], row["n_ranks"], row["first_frame"], row["last_frame"])
+             for row in rows],
+            [(collective(what), "RING", what.protocol, len(group.circles), len(group.ranks), first, last)
+             for what, first, last in operations])
+        for row, (what, _, _) in zip(rows, operations):
+            self.assertTrue(is_size(row, what, True), (row, what))
+
+
+class Part(Hosts):
+    """Of what is in view, the ranks that take part are told; not the size, if other rails had their share of it."""
+
+    def test_one_rail_shows_how_many_ranks_there_are(self):
+        def check(seen):
+            group = seen.group(0)
+            rows = seen.document["collectives"]
+            self.assertEqual([(row["collective"], row["algorithm"], row["protocol"], row["n_ranks"], row["message_bytes"]) for row in rows],
+                             [(collective(what), "RING", what.protocol, len(group.ranks), None) for what, _, _ in seen.operations(group)])
+
+        self.each(check, (ON_OWN_RAILS, ["one rail"]))
 
 
 if __name__ == "__main__":
