@@ -1,6 +1,7 @@
 """NCCL's rings of hosts that have several ranks each, by its wire format: a channel leads through all ranks of a host, which is not
 on the wire, and from the last of them to the first of the next host. A rank sends on what it has been sent, no sooner."""
 
+import collections
 from typing import NamedTuple
 
 from nccl_trees_made import LL, LL_DATA, RING, SIMPLE, Job, Link, pieces, shares, slices
@@ -13,6 +14,7 @@ class Operation(NamedTuple):
     collective: str
     size: int      # bytes that each rank gives NCCL; of a reduce-scatter, that it gets
     protocol: str
+    channels: int  # the first ones of the communicator
 
 
 class Way(NamedTuple):
@@ -42,7 +44,8 @@ class Circle:
             between = [rank for i, rank in enumerate(members) if i not in (way.entry, way.exit)]
             self.cluster.chance.shuffle(between)
             self.ranks += [members[way.entry], *between] + [members[way.exit]] * (way.entry != way.exit)
-            self.links.append(self.cluster.wire((host, way.departs), (host + 1, way.arrives), members[way.exit]))
+            there = group.members[(host + 1) % len(group.members)][way.entry]
+            self.links.append(self.cluster.wire((host, way.departs), (host + 1, way.arrives), group.job, (members[way.exit], there)))
             self.exits[len(self.ranks) - 1] = self.links[-1]
         self.first = self.ranks.index(group.members[0][0])  # chunks are counted from there
         self.busy = []
@@ -94,14 +97,14 @@ class Circle:
 
 
 class Group:
-    """A communicator. `members`: of each host its ranks."""
+    """A communicator. `members`: of each host its ranks, which are numbers in the job."""
 
-    def __init__(self, cluster, members, through):
-        self.cluster, self.members = cluster, members
+    def __init__(self, cluster, members, through, job=0):
+        self.cluster, self.members, self.job = cluster, members, job
         self.circles = [Circle(self, way) for way in through]
         self.links = [link for circle in self.circles for link in circle.links]
         self.ranks = sorted(rank for host in members for rank in host)
-        self.free = dict.fromkeys(self.ranks, cluster.began)
+        self.free = {rank: cluster.ready[job, rank] for rank in self.ranks}
         self.done = []  # operations: (what, {(connection, k), ..})
         cluster.groups.append(self)
 
@@ -110,7 +113,7 @@ class Group:
         chance, before = self.cluster.chance, [len(link.done) for link in self.links]
         begins = {rank: max(begin + chance.uniform(0, 50000), free + chance.uniform(3000, 20000)) for rank, free in self.free.items()}
         self.free = dict(begins)
-        for circle, share in zip(self.circles, shares(what.size, len(self.circles))):
+        for circle, share in zip(self.circles, shares(what.size, what.channels)):
             for rank, end in zip(circle.ranks, circle.run(what, share, begins)):
                 self.free[rank] = max(self.free[rank], end)
         self.done.append((what, {(link.number, k) for link, count in zip(self.links, before) for k in range(count, len(link.done))}))
@@ -119,15 +122,22 @@ class Group:
 class Cluster(Job):
     """Hosts that have a network of their own for set-ups, beside as many rails as told."""
 
-    def __init__(self, seed, hosts, rails, slice_bytes=192):
-        super().__init__(seed, hosts)
+    def __init__(self, seed, hosts, rails, slice_bytes=192, **how):
+        super().__init__(seed, hosts, **how)
         self.slice_bytes, self.groups = slice_bytes, []
+        self.ready = collections.defaultdict(lambda began=self.began: began)  # when a process has set up what it has
         numbers = [address[3] for address, in self.hosts]
         self.ports = [[bytes((10, 2 + rail, 0, number)) for rail in range(rails)] for number in numbers]
 
-    def wire(self, sender, receiver, rank):
-        """(host, rail) each"""
-        return self.join(Link(self, *([self.ports[host % len(self.ports)][rail]] for host, rail in (sender, receiver)), rank))
+    def wire(self, sender, receiver, job, ranks):
+        """From a (host, rail) to another; processes set up what they have one after the other, all of them at once."""
+        ports = ([self.ports[host % len(self.ports)][rail]] for host, rail in (sender, receiver))
+        link, processes = Link(self, *ports, ranks[0]), [(job, rank) for rank in ranks]
+        self.connections.append(link)
+        end = self.set_up(link, max(self.ready[one] for one in processes) + self.chance.uniform(0, 50000))
+        self.ready.update(dict.fromkeys(processes, end))
+        self.began = max(self.began, end)
+        return link
 
     def tcp_ends(self, connection):
         return [bytes((10, 1, 0, address[3])) for address, in (connection.sender, connection.receiver)]

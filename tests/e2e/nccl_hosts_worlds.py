@@ -13,7 +13,6 @@ import nccl_made
 from harness import fabtap
 from nccl import BTH, WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM
 from nccl_hosts_made import ALL_GATHER, ALL_REDUCE, LL, REDUCE_SCATTER, SIMPLE, Operation
-from roce import EVERYBODY
 
 TCP, IP_PROTOCOL, ADDRESSES = 6, 23, 26
 LOST, CUT = 0.01, 128
@@ -23,16 +22,27 @@ LOST, CUT = 0.01, 128
 
 def even(collective, protocol, most):
     """All chunks are as long."""
-    return lambda chance, ranks, channels: Operation(collective, 16 * ranks * channels * chance.randrange(1, most), protocol)
+    return lambda chance, ranks, channels: Operation(
+        collective, 16 * ranks * channels * chance.randrange(1, most), protocol, channels)
 
 
 def uneven(collective, protocol, least, most):
     """The last chunk of the last loop is shorter; channels need not have as much as each other."""
     def drawn(chance, ranks, channels):
         size = 16 * ranks * channels * chance.randrange(least, most)
-        return Operation(collective, size - 4 * chance.randrange(1, 3 * channels), protocol)
+        return Operation(collective, size - 4 * chance.randrange(1, 3 * channels), protocol, channels)
 
     return drawn
+
+
+def tiny(protocol, most):
+    """Less than a chunk for each rank, over the first channel alone: many messages are empty."""
+    return lambda chance, ranks, _channels: Operation(ALL_REDUCE, 4 * chance.randrange(1, most), protocol, 1)
+
+
+def on_fewer(drawn):
+    """Channels: half of them."""
+    return lambda chance, ranks, channels: drawn(chance, ranks, max(1, channels // 2))
 
 
 SMALL = (even(ALL_REDUCE, SIMPLE, 150), uneven(ALL_REDUCE, LL, 2, 120), even(ALL_GATHER, SIMPLE, 9), uneven(ALL_REDUCE, SIMPLE, 2, 150),
@@ -41,6 +51,9 @@ FEW = SMALL[3], SMALL[1], SMALL[2]
 LONG = (uneven(ALL_REDUCE, LL, 2049, 2500),      # a full loop, and a part of one
         uneven(ALL_REDUCE, SIMPLE, 2600, 3000),  # no slice is empty
         uneven(ALL_GATHER, LL, 1500, 2000))
+FEWER = SMALL[0], on_fewer(SMALL[1]), SMALL[2], on_fewer(SMALL[3]), SMALL[5], on_fewer(SMALL[4])
+TINY = SMALL[0], tiny(LL, 3), tiny(SIMPLE, 20), SMALL[1], tiny(LL, 40)
+ALIKE = SMALL[6], SMALL[1], SMALL[6], SMALL[6], SMALL[1], SMALL[1]
 
 
 def by_host(hosts, each, first=0, of=None):
@@ -48,31 +61,54 @@ def by_host(hosts, each, first=0, of=None):
     return [[host * (of or each) + first + i for i in range(each)] for host in range(hosts)]
 
 
-def together(cluster, scripts):
-    """All groups begin at about the same time; each has what its script says."""
+def together(cluster, scripts, pauses=True):
+    """Groups begin at about the same time; each has what its script says, nothing where that is None."""
     for drawn in zip(*scripts):
-        cluster.pause()
+        if pauses:
+            cluster.pause()
         for group, one in zip(cluster.groups, drawn):
-            group.run(one(cluster.chance, len(group.ranks), len(group.circles)), cluster.began)
+            if one is not None:
+                group.run(one(cluster.chance, len(group.ranks), len(group.circles)), cluster.began)
     cluster.finish()
     return cluster
 
 
 @functools.cache
-def one_job(seed, hosts, each, rails, channels, crossing=False, script=SMALL, **how):
+def one_job(seed, hosts, each, rails, channels, crossing=False, script=SMALL, pauses=True, **how):
     cluster = made.Cluster(seed, hosts, rails, **how)
     made.Group(cluster, by_host(hosts, each), made.ways(cluster.chance, each, rails, channels, crossing))
-    return together(cluster, [script])
+    return together(cluster, [script], pauses)
+
+
+def all_alike(chance, script, ranks, channels):
+    return [lambda *_, what=one(chance, ranks, channels): what for one in script]
+
+
+def add_data_parallel(cluster, channels):
+    """A communicator for each rail, of one rank of each host."""
+    hosts, rails = len(cluster.ports), len(cluster.ports[0])
+    for rail in range(rails):
+        made.Group(cluster, by_host(hosts, 1, rail, rails), [made.Way(0, 0, rail, rail)] * channels)
+    return rails
 
 
 @functools.cache
 def data_parallel(seed, hosts, each, channels=1):
-    """A communicator for each rail, of one rank of each host; all do the same."""
+    """All do the same."""
     cluster = made.Cluster(seed, hosts, each)
-    for rail in range(each):
-        made.Group(cluster, by_host(hosts, 1, rail, each), [made.Way(0, 0, rail, rail)] * channels)
-    what = [one(cluster.chance, hosts, channels) for one in SMALL]
-    return together(cluster, [[lambda *_, same=same: same for same in what]] * each)
+    groups = add_data_parallel(cluster, channels)
+    return together(cluster, [all_alike(cluster.chance, SMALL, hosts, channels)] * groups)
+
+
+@functools.cache
+def all_and_parts(seed, hosts, each):
+    """A communicator of all ranks, and one for each rail, which take turns."""
+    cluster = made.Cluster(seed, hosts, each)
+    made.Group(cluster, by_host(hosts, each), made.ways(cluster.chance, each, each, each))
+    groups = add_data_parallel(cluster, 1)
+    of_all, of_parts = SMALL[:4], all_alike(cluster.chance, SMALL[3:], hosts, 1)
+    return together(cluster, [[one for pair in zip(of_all, [None] * 4) for one in pair]]
+                    + [[one for pair in zip([None] * 4, of_parts) for one in pair]] * groups)
 
 
 @functools.cache
@@ -83,7 +119,7 @@ def side_by_side(seed, hosts, each, groups, one_numbering):
         members = by_host(hosts, each, i * each, groups * each) if one_numbering else by_host(hosts, each)
         through = [way._replace(arrives=way.arrives + i * each, departs=way.departs + i * each)
                    for way in made.ways(cluster.chance, each, each, each)]
-        made.Group(cluster, members, through)
+        made.Group(cluster, members, through, 0 if one_numbering else i)
     return together(cluster, [SMALL] * groups)
 
 
@@ -92,10 +128,13 @@ ON_OWN_RAILS = {
     "2 of 2": lambda: one_job(221, 2, 2, 2, 2),
     "3 of 2": lambda: one_job(321, 3, 2, 2, 4),
     "2 of 4": lambda: one_job(241, 2, 4, 4, 4),
-    "4 of 3": lambda: one_job(431, 4, 3, 3, 3),
+    "4 of 3": lambda: one_job(431, 4, 3, 3, 3, script=FEW),
     "2 of 8": lambda: one_job(281, 2, 8, 8, 8, script=FEW),
     "long": lambda: one_job(222, 2, 2, 2, 2, script=LONG),
     "all bytes": lambda: one_job(223, 2, 2, 2, 2, script=FEW, slice_bytes=1 << 16),
+    "one like the other": lambda: one_job(224, 2, 2, 2, 4, script=ALIKE),
+    "several queue pairs": lambda: one_job(322, 3, 2, 2, 2, script=FEW, sets=2),
+    "before 2.20": lambda: one_job(226, 2, 2, 2, 2, families="C"),
 }
 SHARED_RAILS = {
     "2 of 4, 2 rails": lambda: one_job(242, 2, 4, 2, 4),
@@ -120,7 +159,22 @@ ONE_EACH = {  # on a host
     "5 of 1": lambda: one_job(511, 5, 1, 1, 2),
     "3 of 1, long": lambda: one_job(311, 3, 1, 1, 1, script=LONG),
 }
-ALL = {**ON_OWN_RAILS, **SHARED_RAILS, **CROSSING, **APART, **ONE_EACH}
+IN_OTHER_WAYS = {
+    "on fewer channels": lambda: one_job(227, 2, 2, 2, 4, script=FEWER),
+    "on one rail": lambda: one_job(230, 3, 2, 2, 2, script=FEWER),
+    "on fewer channels, 3 of 1": lambda: one_job(312, 3, 1, 1, 2, script=FEWER),
+    "tiny": lambda: one_job(228, 2, 2, 2, 2, script=TINY),
+    "tiny, 3 of 1": lambda: one_job(314, 3, 1, 1, 2, script=TINY),
+    "no pauses": lambda: one_job(323, 3, 2, 2, 2, pauses=False),
+    "no pauses, 3 of 1": lambda: one_job(313, 3, 1, 1, 2, pauses=False),
+}
+PLAIN = {**ON_OWN_RAILS, **SHARED_RAILS, **CROSSING, **APART, **ONE_EACH, **IN_OTHER_WAYS}
+HARD = {  # less may be told of them
+    "no ranks": lambda: one_job(229, 2, 2, 2, 2, families="AB"),
+    "all and parts": lambda: all_and_parts(91, 2, 2),
+    "all and parts, 3 of 4": lambda: all_and_parts(92, 3, 4),
+}
+ALL = {**PLAIN, **HARD}
 
 
 # --- what is seen of them ---
@@ -133,9 +187,8 @@ def no_set_up(cluster):
     return [frame for frame in cluster.frames if not is_set_up(frame)]
 
 
-def one_rail(cluster):
-    ports = {host[0] for host in cluster.ports}
-    return [frame for frame in cluster.frames if {frame.bytes[at:at + 4] for at in (ADDRESSES, ADDRESSES + 4)} <= ports]
+def at_ports(cluster, ports):
+    return [frame for frame in cluster.frames if {frame.bytes[at:at + 4] for at in (ADDRESSES, ADDRESSES + 4)} & set(ports)]
 
 
 def middle(cluster):
@@ -156,7 +209,8 @@ def cut(frames):
 VIEWS = {
     "whole": lambda cluster: cluster.frames,
     "no set-up": no_set_up,
-    "one rail": one_rail,
+    "one rail": lambda cluster: at_ports(cluster, [host[0] for host in cluster.ports]),
+    "one port": lambda cluster: at_ports(cluster, cluster.ports[0][:1]),
     "middle": middle,
     "lossy": lambda cluster: lossy(cluster.frames),
     "lossy, no set-up": lambda cluster: lossy(no_set_up(cluster)),
@@ -171,8 +225,16 @@ def told(name, view):
     return Told(cluster, VIEWS[view](cluster))
 
 
-def text(address):
-    return ".".join(map(str, address))
+def ends(row, side):
+    return [(row[side]["addresses"][0], qpn) for qpn in row[side]["qpns"]]
+
+
+def address(end):
+    return ".".join(map(str, end[0]))
+
+
+def pairs_of(link):
+    return [(address(link.sender), a, address(link.receiver), b) for a, b in zip(link.sender_qpns, link.receiver_qpns)]
 
 
 @functools.cache
@@ -203,28 +265,30 @@ class Told:
     """Of a capture, in terms of the cluster: connections by their numbers there, communicators by their groups."""
 
     def __init__(self, cluster, frames):
-        self.frames = frames
-        with tempfile.TemporaryDirectory() as folder:
-            capture = nccl_made.write(Path(folder) / "hosts.pcap", frames)
-            self.document = fabtap("nccl", "--json", capture).json()
-            self.inspector = fabtap("nccl", "-o", "inspector", capture).lines()
-            (Path(folder) / "map.json").write_text(json.dumps(EVERYBODY).replace("2000-", "1970-"))
-            self.audit = fabtap("audit", "-m", Path(folder) / "map.json", "--json", capture)
-        known = {(text(link.sender[0]), *link.sender_qpns, text(link.receiver[0]), *link.receiver_qpns): link
-                 for link in cluster.connections}
-        self.links = {row["connection"]: known[tuple(each for side in ("sender", "receiver") for member in ("addresses", "qpns")
-                                                     for each in row[side][member])] for row in self.document["connections"]}
+        self.frames, self.at = frames, passed(frames)
+        self.document = self.run("nccl", "--json").json()
+        known = {pair: link for link in cluster.connections for pair in pairs_of(link)}
+        self.links = {}
+        for row in self.document["connections"]:  # of several queue pairs the order is not told without a set-up
+            link, = {known.get((*sender, *receiver)) for sender, receiver in zip(ends(row, "sender"), ends(row, "receiver"))}
+            self.links[row["connection"]] = link
         self.circles = {link.number: circle for group in cluster.groups for circle in group.circles for link in circle.links}
-        self.groups = {link.number: group for group in cluster.groups for link in group.links}
-        self.at = passed(frames)
+        self.group_of = {link.number: group for group in cluster.groups for link in group.links}
+
+    def run(self, verb, *how, tenants=None):
+        """`tenants`: a map, valid from 2000 on; captures are from 1970."""
+        with tempfile.TemporaryDirectory() as folder:
+            if tenants is not None:
+                how = *how, "-m", Path(folder) / "map.json"
+                how[-1].write_text(json.dumps(tenants).replace("2000-", "1970-"))
+            return fabtap(verb, *how, nccl_made.write(Path(folder) / "hosts.pcap", self.frames))
 
     def numbers(self, connections):
         return [self.links[i].number for i in connections]
 
-    def group(self, communicator):
-        """None: its connections are not all of one."""
-        groups = {self.groups[number] for number in self.numbers(self.document["communicators"][communicator]["connections"])}
-        return groups.pop() if len(groups) == 1 else None
+    def groups(self, communicator):
+        """All that have connections in it, in the order of these."""
+        return list(dict.fromkeys(self.group_of[number] for number in self.numbers(communicator["connections"])))
 
     def operations(self, group):
         """(what, its first and last frame of data in view)"""

@@ -82,20 +82,19 @@ class Channel:
 class Job(World):
     """Of so many ranks. `connections` in the order in which they were set up."""
 
-    def __init__(self, seed, ranks, sets=1):
+    def __init__(self, seed, ranks, sets=1, families="DEF"):
         chance = self.chance = random.Random(seed)
-        self.release = chance.choice([release for release, layout in RELEASES.items() if layout.family in "DEF"])
+        self.release = chance.choice([release for release, layout in RELEASES.items() if layout.family in families])
         self.layout, self.slice_bytes, self.sets, self.devices = RELEASES[self.release], 192, sets, 1
-        self.split, self.adaptive, self.numbered, self.mtu = chance.random() < 0.5, False, False, 4096
+        self.split = chance.random() < 0.5 or self.release[0] < 18
+        self.adaptive, self.numbered, self.mtu = 6 <= self.release[0] <= 15, False, 4096
         self.used, self.frames, self.connections, self.began = {}, [], [], 1e9
         self.hosts = [[bytes((10, 0, 0, host))] for host in chance.sample(range(1, 250), ranks)]
         self.rounds = []      # when each began
         self.operations = []  # of all-reduces over trees: (what, {(connection, k), ..})
 
     def connect(self, sender, receiver):
-        return self.join(Link(self, self.hosts[sender], self.hosts[receiver], sender))
-
-    def join(self, link):
+        link = Link(self, self.hosts[sender], self.hosts[receiver], sender)
         self.connections.append(link)
         self.began = self.set_up(link, self.began)
         return link
