@@ -244,7 +244,7 @@ class Whole(Hosts):
         def check(seen):
             self.assertNotIn(None, [row["ring"] for row in seen.document["communicators"]])
 
-        self.each(check, (("data parallel, 3 of 2", "data parallel, 4 of 4", *ONE_EACH), ("whole", "no set-up")))
+        self.each(check, (("data parallel, 3 of 2", "data parallel, 4 of 3", *ONE_EACH), ("whole", "no set-up")))
 
     def test_operations_are_told(self):
         def check(seen):
@@ -263,6 +263,30 @@ class Whole(Hosts):
              for what, first, last in operations])
         for row, (what, _, _) in zip(rows, operations):
             self.assertTrue(is_size(row, what, True), (row, what))
+
+
+class Spoiled(Hosts):
+    """Frames are missing, or the beginning is."""
+
+    def share(self, view, missing, is_told):
+        """Of the operations of which some frames are missing, or none: of how many it is told. Not of one that begins before the capture."""
+        of = []
+        for name in {**ON_OWN_RAILS, **APART, **ONE_EACH}:
+            seen = told(name, view)
+            for group in set(seen.group_of.values()):
+                rows = [row for row in seen.document["collectives"] if seen.is_of(row, group)]
+                of += [any(is_told(row, what, group) for row in rows if first <= row["first_frame"] and row["last_frame"] <= last)
+                       for what, first, last in seen.operations(group) if seen.has_all(group, what) != missing]
+        return sum(of) / len(of)
+
+    def test_ranks_and_sizes_are_told_of_most_that_is_not_spoiled(self):
+        for view in ("middle", "lossy", "cut", "cut, lossy, middle"):
+            with self.subTest(view=view):
+                self.assertGreater(self.share(view, False, lambda row, _, group: row["n_ranks"] == len(group.ranks)), 0.9)
+                self.assertGreater(self.share(view, False, lambda row, what, _: row["message_bytes_range"] and is_size(row, what, True)), 0.8)
+
+    def test_ranks_are_told_of_half_of_what_is_spoiled(self):
+        self.assertGreater(self.share("lossy", True, lambda row, _, group: row["n_ranks"] == len(group.ranks)), 0.5)
 
 
 class Part(Hosts):
