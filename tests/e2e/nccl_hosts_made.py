@@ -2,11 +2,14 @@
 on the wire, and from the last of them to the first of the next host. A rank sends on what it has been sent, no sooner."""
 
 import collections
+import functools
 from typing import NamedTuple
 
-from nccl_trees_made import LL, LL_DATA, RING, SIMPLE, Job, Link, pieces, shares, slices
+from nccl_trees_made import LL, LL_DATA, OFFERED, RING, SIMPLE, Job, Link, Trees, pieces, shares, slices
+from nccl_trees_made import Channel as Tree
 
 MOST = {SIMPLE: 2 << 20, LL: LL_DATA}  # bytes of a chunk (section 7.2)
+TREE = "TREE"
 ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "AllReduce", "AllGather", "ReduceScatter"
 
 
@@ -15,6 +18,7 @@ class Operation(NamedTuple):
     size: int      # bytes that each rank gives NCCL; of a reduce-scatter, that it gets
     protocol: str
     channels: int  # the first ones of the communicator
+    algorithm: str = "RING"
 
 
 class Way(NamedTuple):
@@ -44,21 +48,19 @@ class Circle:
             between = [rank for i, rank in enumerate(members) if i not in (way.entry, way.exit)]
             self.cluster.chance.shuffle(between)
             self.ranks += [members[way.entry], *between] + [members[way.exit]] * (way.entry != way.exit)
-            there = group.members[(host + 1) % len(group.members)][way.entry]
-            self.links.append(self.cluster.wire((host, way.departs), (host + 1, way.arrives), group.job, (members[way.exit], there)))
+            there = (host + 1) % len(group.members)
+            self.links.append(self.cluster.wire(
+                (host, way.departs), (there, way.arrives), group.job, (members[way.exit], group.members[there][way.entry])))
             self.exits[len(self.ranks) - 1] = self.links[-1]
         self.first = self.ranks.index(group.members[0][0])  # chunks are counted from there
-        self.busy = []
-
-    def receiver(self, link):
-        return self.ranks[(self.ranks.index(link.rank) + 1) % len(self.ranks)]
+        self.busy, self.tree = [], None
 
     def run(self, what, share, begins):
         """One operation; when each rank has done its part. What it adds up (all-reduce) goes round twice."""
         ranks, most = len(self.ranks), MOST[what.protocol]
         self.busy = [begins[rank] for rank in self.ranks]
         for link in self.links:
-            link.asked = max([link.asked, begins[self.receiver(link)]] + link.done[-1:])
+            link.asked = max([link.asked, begins[link.receiving]] + link.done[-1:])
             link.step += -link.step % 4 if what.protocol == SIMPLE else 0  # section 6.4
         ready = [[begin] * 2 for begin in self.busy]
         while share > 0:
@@ -72,6 +74,9 @@ class Circle:
                 ready = self.loop([chunk] * ranks, ranks - 1, ready, what.protocol)
                 share -= chunk
         return [max(*came, busy) for came, busy in zip(ready, self.busy)]
+
+    def all_links(self):
+        return self.links + ([*self.tree.up.values(), *self.tree.down.values()] if self.tree is not None else [])
 
     def loop(self, chunks, steps, ready, protocol):
         """Each rank sends so many of the chunks, in turn; ready: of each place, of each slice, when it has what it sends."""
@@ -97,16 +102,24 @@ class Circle:
 
 
 class Group:
-    """A communicator. `members`: of each host its ranks, which are numbers in the job."""
+    """A communicator. `members`: of each host its ranks, which are numbers in the job. With trees of hosts beside the rings, if so told."""
 
-    def __init__(self, cluster, members, through, job=0):
-        self.cluster, self.members, self.job = cluster, members, job
+    def __init__(self, cluster, members, through, job=0, trees=False):
+        self.cluster, self.members, self.job, through = cluster, members, job, list(through)
         self.circles = [Circle(self, way) for way in through]
-        self.links = [link for circle in self.circles for link in circle.links]
+        if trees:
+            for i, (circle, way) in enumerate(zip(self.circles, through)):
+                circle.tree = Tree(cluster, 2 * i // len(through), functools.partial(self.connect, way))
+        self.links = [link for circle in self.circles for link in circle.all_links()]
         self.ranks = sorted(rank for host in members for rank in host)
         self.free = {rank: cluster.ready[job, rank] for rank in self.ranks}
         self.done = []  # operations: (what, {(connection, k), ..})
         cluster.groups.append(self)
+
+    def connect(self, way, sender, receiver):
+        """Of a tree (section 7.3): between those processes of two hosts that its channel enters by."""
+        ends, ranks = zip(*(((host, way.arrives), self.members[host][way.entry]) for host in (sender, receiver)))
+        return self.cluster.wire(*ends, self.job, ranks)
 
     def run(self, what, begin=0):
         """One operation: each rank begins at about the time told, but not before it has done what came before."""
@@ -114,9 +127,18 @@ class Group:
         begins = {rank: max(begin + chance.uniform(0, 50000), free + chance.uniform(3000, 20000)) for rank, free in self.free.items()}
         self.free = dict(begins)
         for circle, share in zip(self.circles, shares(what.size, what.channels)):
-            for rank, end in zip(circle.ranks, circle.run(what, share, begins)):
+            ends = self.climb(circle, what, share, begins) if what.algorithm == TREE else circle.run(what, share, begins)
+            for rank, end in zip(circle.ranks, ends):
                 self.free[rank] = max(self.free[rank], end)
         self.done.append((what, {(link.number, k) for link, count in zip(self.links, before) for k in range(count, len(link.done))}))
+
+    def climb(self, circle, what, share, begins):
+        """Over a tree: sums of each host go up, results come down; what happens within hosts takes its time."""
+        ready = [max(begins[rank] for rank in members) + self.cluster.chance.uniform(2000, 50000) for members in self.members]
+        for data in pieces(share, OFFERED[SIMPLE] if what.protocol == SIMPLE else LL_DATA):
+            length = data if what.protocol == SIMPLE else 16 * -(-data // 8)
+            Trees.chunk(self.cluster, circle.tree, length, what.protocol, ready)
+        return [max(link.free for link in circle.all_links()) + 10000] * len(circle.ranks)
 
 
 class Cluster(Job):
@@ -131,8 +153,9 @@ class Cluster(Job):
 
     def wire(self, sender, receiver, job, ranks):
         """From a (host, rail) to another; processes set up what they have one after the other, all of them at once."""
-        ports = ([self.ports[host % len(self.ports)][rail]] for host, rail in (sender, receiver))
+        ports = ([self.ports[host][rail]] for host, rail in (sender, receiver))
         link, processes = Link(self, *ports, ranks[0]), [(job, rank) for rank in ranks]
+        link.receiving = ranks[1]
         self.connections.append(link)
         end = self.set_up(link, max(self.ready[one] for one in processes) + self.chance.uniform(0, 50000))
         self.ready.update(dict.fromkeys(processes, end))

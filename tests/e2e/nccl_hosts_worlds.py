@@ -45,6 +45,10 @@ def on_fewer(drawn):
     return lambda chance, ranks, channels: drawn(chance, ranks, max(1, channels // 2))
 
 
+def over_trees(drawn):
+    return lambda chance, ranks, channels: drawn(chance, ranks, channels)._replace(algorithm=made.TREE)
+
+
 SMALL = (even(ALL_REDUCE, SIMPLE, 150), uneven(ALL_REDUCE, LL, 2, 120), even(ALL_GATHER, SIMPLE, 9), uneven(ALL_REDUCE, SIMPLE, 2, 150),
          even(REDUCE_SCATTER, LL, 9), even(ALL_REDUCE, LL, 120), uneven(ALL_REDUCE, SIMPLE, 2, 60))
 FEW = SMALL[3], SMALL[1], SMALL[2], SMALL[6]
@@ -53,6 +57,7 @@ LONG = (uneven(ALL_REDUCE, LL, 2049, 2500),      # a full loop, and a part of on
         uneven(ALL_GATHER, LL, 1500, 2000))
 FEWER = SMALL[0], on_fewer(SMALL[1]), SMALL[2], on_fewer(SMALL[3]), SMALL[5], on_fewer(SMALL[4])
 TINY = SMALL[0], tiny(LL, 3), tiny(SIMPLE, 20), SMALL[1], tiny(LL, 40)
+IN_TURN = SMALL[0], over_trees(SMALL[1]), SMALL[3], over_trees(SMALL[3]), SMALL[1], SMALL[2]
 ALIKE = SMALL[6], SMALL[1], SMALL[6], SMALL[6], SMALL[1], SMALL[1]
 
 
@@ -74,9 +79,9 @@ def together(cluster, scripts, pauses=True):
 
 
 @functools.cache
-def one_job(seed, hosts, each, rails, channels, crossing=False, script=SMALL, pauses=True, **how):
+def one_job(seed, hosts, each, rails, channels, crossing=False, script=SMALL, pauses=True, trees=False, **how):
     cluster = made.Cluster(seed, hosts, rails, **how)
-    made.Group(cluster, by_host(hosts, each), made.ways(cluster.chance, each, rails, channels, crossing))
+    made.Group(cluster, by_host(hosts, each), made.ways(cluster.chance, each, rails, channels, crossing), trees=trees)
     return together(cluster, [script], pauses)
 
 
@@ -153,6 +158,7 @@ APART = {
     "data parallel, 4 of 3": lambda: data_parallel(43, 4, 3, 2, FEW),
     "two jobs": lambda: side_by_side(61, 2, 2, 2, False),
     "two jobs of 3 hosts": lambda: side_by_side(62, 3, 2, 2, False, FEW),
+    "two jobs alike": lambda: side_by_side(53, 2, 2, 2, False, ALIKE),
     "pairs of one job": lambda: side_by_side(63, 2, 2, 4, True, FEW),
 }
 ONE_EACH = {  # on a host
@@ -171,6 +177,8 @@ IN_OTHER_WAYS = {
 PLAIN = {**ON_OWN_RAILS, **SHARED_RAILS, **CROSSING, **APART, **ONE_EACH, **IN_OTHER_WAYS}
 HARD = {  # less may be told of them
     "no ranks": lambda: one_job(229, 2, 2, 2, 2, families="AB"),
+    "trees that nothing goes over": lambda: one_job(324, 3, 2, 2, 2, script=FEW, trees=True),
+    "trees in turn": lambda: one_job(421, 4, 2, 2, 2, script=IN_TURN, trees=True),
     "all and parts": lambda: all_and_parts(91, 2, 2),
     "all and parts, 3 of 3": lambda: all_and_parts(92, 3, 3),
 }
@@ -281,7 +289,7 @@ class Told:
         for row in self.document["connections"]:  # of several queue pairs the order is not told without a set-up
             link, = {known.get((*sender, *receiver)) for sender, receiver in zip(ends(row, "sender"), ends(row, "receiver"))}
             self.links[row["connection"]] = link
-        self.circles = {link.number: circle for group in cluster.groups for circle in group.circles for link in circle.links}
+        self.circles = {link.number: circle for group in cluster.groups for circle in group.circles for link in circle.all_links()}
         self.group_of = {link.number: group for group in cluster.groups for link in group.links}
 
     def run(self, verb, *how, tenants=None):

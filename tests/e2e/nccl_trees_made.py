@@ -64,16 +64,16 @@ class Link(Connection):
 class Channel:
     """A tree's: of each child the connection to its parent, and the one from there."""
 
-    def __init__(self, job, tree):
-        nodes = range(len(job.hosts))
+    def __init__(self, job, tree, connect=None):
+        nodes, connect = range(len(job.hosts)), connect or job.connect
         self.tree, self.parent = tree, [parent_in(tree, len(nodes), node) for node in nodes]
         self.root = self.parent.index(None)
         self.children = [[child for child in nodes if self.parent[child] == node] for node in nodes]
         self.up, self.down = {}, {}
         for child in job.chance.sample(nodes, len(nodes)):
             if child != self.root:
-                self.up[child] = job.connect(child, self.parent[child])
-                self.down[child] = job.connect(self.parent[child], child)
+                self.up[child] = connect(child, self.parent[child])
+                self.down[child] = connect(self.parent[child], child)
         self.order = [self.root]  # parents first
         for node in self.order:
             self.order += self.children[node]
