@@ -78,6 +78,16 @@ def together(cluster, scripts, pauses=True):
     return cluster
 
 
+def in_own_time(cluster, scripts):
+    for group, script in zip(cluster.groups, scripts):
+        begin = cluster.began + cluster.chance.uniform(0, 300000)
+        for one in script:
+            group.run(one(cluster.chance, len(group.ranks), len(group.circles)), begin)
+            begin = max(group.free.values()) + cluster.chance.uniform(50000, 300000)
+    cluster.finish()
+    return cluster
+
+
 @functools.cache
 def one_job(seed, hosts, each, rails, channels, crossing=False, script=SMALL, pauses=True, trees=False, **how):
     cluster = made.Cluster(seed, hosts, rails, **how)
@@ -117,7 +127,7 @@ def all_and_parts(seed, hosts, each):
 
 
 @functools.cache
-def side_by_side(seed, hosts, each, groups, one_numbering, script=SMALL):
+def side_by_side(seed, hosts, each, groups, one_numbering, script=SMALL, run=together):
     """Communicators of so many ranks of each host, each on its own rails: of one job, whose ranks they are, or jobs that count anew."""
     cluster = made.Cluster(seed, hosts, groups * each)
     for i in range(groups):
@@ -125,7 +135,7 @@ def side_by_side(seed, hosts, each, groups, one_numbering, script=SMALL):
         through = [way._replace(arrives=way.arrives + i * each, departs=way.departs + i * each)
                    for way in made.ways(cluster.chance, each, each, each)]
         made.Group(cluster, members, through, 0 if one_numbering else i)
-    return together(cluster, [script] * groups)
+    return run(cluster, [script] * groups)
 
 
 # (seed, hosts, ranks of each, rails, channels)
@@ -159,6 +169,7 @@ APART = {
     "two jobs": lambda: side_by_side(61, 2, 2, 2, False),
     "two jobs of 3 hosts": lambda: side_by_side(62, 3, 2, 2, False, FEW),
     "two jobs alike": lambda: side_by_side(53, 2, 2, 2, False, ALIKE),
+    "two jobs in their own time": lambda: side_by_side(64, 2, 2, 2, False, run=in_own_time),
     "pairs of one job": lambda: side_by_side(63, 2, 2, 4, True, FEW),
 }
 ONE_EACH = {  # on a host
@@ -241,7 +252,16 @@ def address(end):
 
 
 def pairs_of(link):
-    return [(address(link.sender), a, address(link.receiver), b) for a, b in zip(link.sender_qpns, link.receiver_qpns)]
+    """Also with one end alone: the other's queue pair is not known before it was met."""
+    sender, receiver = address(link.sender), address(link.receiver)
+    return [pair for a, b in zip(link.sender_qpns, link.receiver_qpns)
+            for pair in ((sender, a, receiver, b), (sender, a, receiver, None), (sender, None, receiver, b))]
+
+
+def link_of(row, links):
+    """Of several queue pairs the order is not told without a set-up."""
+    link, = {links[(*sender, *receiver)] for sender, receiver in zip(ends(row, "sender"), ends(row, "receiver"))}
+    return link
 
 
 @functools.cache
@@ -284,11 +304,8 @@ class Told:
         self.frames, self.at = frames, passed(frames)
         self.asked_and_sent, self.made = frames_of_messages(frames), all_frames_of_messages(cluster)
         self.document = self.run("nccl", "--json").json()
-        known = {pair: link for link in cluster.connections for pair in pairs_of(link)}
-        self.links = {}
-        for row in self.document["connections"]:  # of several queue pairs the order is not told without a set-up
-            link, = {known.get((*sender, *receiver)) for sender, receiver in zip(ends(row, "sender"), ends(row, "receiver"))}
-            self.links[row["connection"]] = link
+        links = {pair: link for link in cluster.connections for pair in pairs_of(link)}
+        self.links = {row["connection"]: link_of(row, links) for row in self.document["connections"]}
         self.circles = {link.number: circle for group in cluster.groups for circle in group.circles for link in circle.all_links()}
         self.group_of = {link.number: group for group in cluster.groups for link in group.links}
 
