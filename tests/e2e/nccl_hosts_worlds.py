@@ -138,6 +138,16 @@ def side_by_side(seed, hosts, each, groups, one_numbering, script=SMALL, run=tog
     return run(cluster, [script] * groups)
 
 
+@functools.cache
+def pairs_on_rails(seed, hosts, pairs, turning):
+    """A communicator for each rail, of the two ranks of each host that have it; all do the same. Both ranks send, or one."""
+    cluster = made.Cluster(seed, hosts, pairs)
+    for rail in range(pairs):
+        through = made.Way(0, 1, rail, rail), made.Way(turning, 1 - turning, rail, rail)
+        made.Group(cluster, by_host(hosts, 2, 2 * rail, 2 * pairs), through)
+    return together(cluster, [all_alike(cluster.chance, SMALL, 2 * hosts, 2)] * pairs)
+
+
 # (seed, hosts, ranks of each, rails, channels)
 ON_OWN_RAILS = {
     "2 of 2": lambda: one_job(221, 2, 2, 2, 2),
@@ -170,6 +180,7 @@ APART = {
     "two jobs of 3 hosts": lambda: side_by_side(62, 3, 2, 2, False, FEW),
     "two jobs alike": lambda: side_by_side(53, 2, 2, 2, False, ALIKE),
     "two jobs in their own time": lambda: side_by_side(64, 2, 2, 2, False, run=in_own_time),
+    "pairs on rails": lambda: pairs_on_rails(71, 2, 2, True),
     "pairs of one job": lambda: side_by_side(63, 2, 2, 4, True, FEW),
 }
 ONE_EACH = {  # on a host
@@ -190,6 +201,7 @@ HARD = {  # less may be told of them
     "no ranks": lambda: one_job(229, 2, 2, 2, 2, families="AB"),
     "trees that nothing goes over": lambda: one_job(324, 3, 2, 2, 2, script=FEW, trees=True),
     "trees in turn": lambda: one_job(421, 4, 2, 2, 2, script=IN_TURN, trees=True),
+    "pairs on rails of which one sends": lambda: pairs_on_rails(72, 2, 2, False),
     "all and parts": lambda: all_and_parts(91, 2, 2),
     "all and parts, 3 of 3": lambda: all_and_parts(92, 3, 3),
 }
