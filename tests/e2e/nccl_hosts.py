@@ -174,13 +174,13 @@ class Wrong(Hosts):
         self.everywhere(check)
 
     def test_a_ring_is_of_hosts_with_one_rank_each(self):
-        """With several, those that receive are not those that send."""
+        """With several, those that receive are not those that send. Without ranks it is one of addresses."""
         def check(seen):
             for row in seen.document["communicators"]:
-                if row["ring"] is not None:
+                if row["ring"] is not None and {one["rank"] for one in row["ranks"]} != {None}:
                     group = self.only_group(seen, row)
                     self.assertEqual({len(members) for members in group.members}, {1})
-                    self.assertIn([row["ranks"][at]["rank"] for at in row["ring"]], (group.ranks, [None] * len(group.ranks)))
+                    self.assertEqual([row["ranks"][at]["rank"] for at in row["ring"]], group.ranks)
 
         self.everywhere(check)
 
@@ -227,14 +227,18 @@ class Whole(Hosts):
         self.everything(check)
 
     def test_channels_are_rings_of_hosts(self):
+        """Their numbers are known where the same processes made all of them, in their order."""
         def check(seen):
             for row in seen.document["communicators"]:
                 group = self.only_group(seen, row)
                 circles = [[link.number for link in circle.links] for circle in group.circles]
                 channels = [seen.numbers(channel["connections"]) for channel in row["channels"]]
-                self.assertEqual([channel["channel"] for channel in row["channels"]], list(range(len(circles))))
                 self.assertEqual(sorted(map(sorted, channels)), sorted(map(sorted, circles)))
                 self.assertTrue(all(any(rotated(channel, links) for links in circles) for channel in channels), channels)
+                if len(group.members[0]) == 1:
+                    self.assertEqual([channel["channel"] for channel in row["channels"]], list(range(len(circles))))
+                for number, links in zip((channel["channel"] for channel in row["channels"]), channels):
+                    self.assertIn(number, (None, *(i for i, circle in enumerate(circles) if rotated(links, circle))))
 
         self.everything(check)
 
@@ -288,7 +292,7 @@ class Spoiled(Hosts):
         for view in ("middle", "lossy", "cut", "cut, lossy, middle"):
             with self.subTest(view=view):
                 self.assertGreater(self.share(view, False, lambda row, _, group: row["n_ranks"] == len(group.ranks)), 0.9)
-                self.assertGreater(self.share(view, False, lambda row, what, _: row["message_bytes_range"] and is_size(row, what, True)), 0.8)
+                self.assertGreater(self.share(view, False, lambda row, what, _: row["message_bytes_range"] and is_size(row, what, True)), 0.7)
 
     def test_ranks_are_told_of_half_of_what_is_spoiled(self):
         self.assertGreater(self.share("lossy", True, lambda row, _, group: row["n_ranks"] == len(group.ranks)), 0.5)
