@@ -215,9 +215,9 @@ class Wrong(Hosts):
 class Whole(Hosts):
     """All of the network is in view."""
 
-    def everything(self, check):
+    def everything(self, check, *more):
         """Without set-ups ranks have to do: on rails that several share, not all of them send."""
-        self.each(check, (PLAIN, ["whole"]), ({**ON_OWN_RAILS, **APART, **ONE_EACH}, ["no set-up"]))
+        self.each(check, (PLAIN, ["whole"]), ({**ON_OWN_RAILS, **APART, **ONE_EACH}, ["no set-up"]), *more)
 
     def test_each_communicator_is_one(self):
         def check(seen):
@@ -262,7 +262,7 @@ class Whole(Hosts):
                 self.are_told([row for row in seen.document["collectives"] if row["communicator"] == communicator["communicator"]],
                               group, list(seen.operations(group)))
 
-        self.everything(check)
+        self.everything(check, (["trees that nothing goes over"], ["whole", "no set-up"]))
 
     def are_told(self, rows, group, operations):
         self.assertEqual(

@@ -171,6 +171,8 @@ SHARED_RAILS = {
 CROSSING = {
     "2 of 2 crossing": lambda: one_job(225, 2, 2, 2, 2, True),
     "3 of 3 crossing": lambda: one_job(335, 3, 3, 3, 3, True, script=FEW),
+    "2 of 3 crossing": lambda: one_job(111, 2, 3, 3, 3, True, script=FEW),
+    "4 of 2 crossing": lambda: one_job(116, 4, 2, 2, 2, True, script=FEW),
     "2 of 4, 2 rails, crossing": lambda: one_job(245, 2, 4, 2, 4, True, script=FEW),
 }
 APART = {
