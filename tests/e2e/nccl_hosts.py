@@ -173,6 +173,16 @@ class Wrong(Hosts):
 
         self.everywhere(check)
 
+    def test_ranks_are_where_they_send_or_receive(self):
+        def check(seen):
+            for row in seen.document["communicators"]:
+                ends = {end for group in seen.groups(row) for link in group.links
+                        for end in ((link.rank, address(link.sender)), (link.receiving, address(link.receiver)))}
+                told = {(one["rank"], there) for one in row["ranks"] if one["rank"] is not None for there in one["addresses"]}
+                self.assertLessEqual(told, ends)
+
+        self.everywhere(check)
+
     def test_a_ring_is_of_hosts_with_one_rank_each(self):
         """With several, those that receive are not those that send. Without ranks it is one of addresses."""
         def check(seen):
