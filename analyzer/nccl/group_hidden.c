@@ -24,6 +24,7 @@ struct hider {
 	size_t loop_count;
 	uint32_t *ranks;    /* by communicator: what its rings show; 0: nothing */
 	bool *crowded;      /* by communicator: set-ups name fewer hosts than there are members */
+	bool *refuted;      /* by communicator: what looks like a ring is none */
 	bool *shares;       /* by communicator: its hosts have set-ups of others, too */
 	bool lacks_set_ups; /* of some connection, of any communicator: that may be of a part */
 };
@@ -106,8 +107,10 @@ static void look_at_rings(struct hider *hider)
 	const struct ft_nccl_hidden_input *input = hider->input;
 
 	for (size_t i = 0; i < input->connection_count; i++) {
-		const uint32_t of = input->members->of[i], ranks = input->loop_ranks[i];
+		const uint32_t of = input->members->of[i], ranks = input->loops[i].ranks;
 
+		if (of != FT_NCCL_NONE && input->loops[i].refuted)
+			hider->refuted[of] = true;
 		if (of == FT_NCCL_NONE || ranks == 0 || ranks == FT_NCCL_NONE)
 			continue;
 		if (ranks > hider->ranks[of])
@@ -153,7 +156,7 @@ static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 {
 	const struct ft_nccl_communicator *row = &hider->input->communicators[communicator];
 
-	if (hider->crowded[communicator])
+	if (hider->crowded[communicator] || hider->refuted[communicator])
 		return true;
 	if (hider->ranks[communicator] == 0)
 		return ft_nccl_members_are_apart(row->members, row->member_count);
@@ -201,12 +204,13 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 		.loops = calloc(input->connection_count + 1, sizeof *hider.loops),
 		.crowded = calloc(input->communicator_count + 1, sizeof *hider.crowded),
 		.ranks = calloc(input->communicator_count + 1, sizeof *hider.ranks),
+		.refuted = calloc(input->communicator_count + 1, sizeof *hider.refuted),
 		.shares = calloc(input->communicator_count + 1, sizeof *hider.shares),
 	};
 	int error = -ENOMEM;
 
 	if (hider.ends != NULL && hider.loops != NULL && hider.crowded != NULL &&
-	    hider.ranks != NULL && hider.shares != NULL) {
+	    hider.ranks != NULL && hider.refuted != NULL && hider.shares != NULL) {
 		look_at_set_ups(&hider);
 		look_at_hosts(&hider);
 		look_at_rings(&hider);
@@ -217,6 +221,7 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 	free(hider.loops);
 	free(hider.crowded);
 	free(hider.ranks);
+	free(hider.refuted);
 	free(hider.shares);
 	return error;
 }

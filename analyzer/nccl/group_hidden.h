@@ -1,6 +1,7 @@
 #pragma once
 
 #include "group_members.h"
+#include "operations.h"
 
 struct ft_nccl_hidden_input {
 	const struct ft_nccl_members *members;
@@ -10,7 +11,7 @@ struct ft_nccl_hidden_input {
 	size_t communicator_count;
 	struct ft_nccl_collective *collectives;
 	size_t collective_count;
-	const uint32_t *loop_ranks; /* by place of the connection, as operations tell */
+	const struct ft_nccl_loops *loops; /* by place of the connection */
 };
 
 /*

@@ -22,7 +22,7 @@ struct memory {
 	struct ft_nccl_trees *trees; /* likewise */
 	struct ft_nccl_tracks tracks;
 	struct ft_nccl_collective *collectives;
-	uint32_t *loop_ranks; /* by place of the connection */
+	struct ft_nccl_loops *loops; /* by place of the connection */
 };
 
 struct maker {
@@ -297,13 +297,13 @@ static int reserve(struct maker *maker)
 	memory->trees = calloc(memory->members.components + 1, sizeof *memory->trees);
 	memory->channels = calloc(connections + 1, sizeof *memory->channels);
 	memory->ids = calloc(2 * connections + 1, sizeof *memory->ids);
-	memory->loop_ranks = calloc(connections + 1, sizeof *memory->loop_ranks);
+	memory->loops = calloc(connections + 1, sizeof *memory->loops);
 	maker->order = calloc(connections + 1, sizeof *maker->order);
 	maker->channel = memory->channels;
 	maker->id = memory->ids;
 	return memory->communicators != NULL && memory->rings != NULL && memory->trees != NULL &&
 			       memory->channels != NULL && memory->ids != NULL &&
-			       memory->loop_ranks != NULL && maker->order != NULL
+			       memory->loops != NULL && maker->order != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -331,7 +331,7 @@ static int make_collectives(struct maker *maker, struct ft_nccl_groups *groups)
 		.tracks = &memory->tracks,
 		.communicators = memory->communicators,
 		.communicator_count = memory->members.components,
-		.loop_ranks = memory->loop_ranks,
+		.loops = memory->loops,
 	};
 	int error =
 		ft_nccl_operations_make(&memory->collectives, &groups->collective_count, &input);
@@ -380,6 +380,30 @@ static int find_joins(const struct maker *maker, const struct ft_nccl_groups *gr
 	return ft_nccl_joins_find(joins, &input);
 }
 
+/* Where messages say that channels are none, all connections are in one of which nothing is known. */
+static void forget_refuted(struct maker *maker)
+{
+	struct memory *memory = maker->memory;
+	const uint32_t *of = memory->members.of;
+
+	for (size_t i = 0; i < maker->connection_count; i++) {
+		struct ft_nccl_communicator *communicator;
+
+		if (!memory->loops[i].refuted)
+			continue;
+		communicator = &memory->communicators[of[i]];
+		communicator->ring = NULL;
+		communicator->channel_count = 1;
+		memory->channels[communicator->channels - memory->channels] =
+			(struct ft_nccl_channel){ FT_NCCL_NONE, communicator->connections,
+						  communicator->connection_count, 0 };
+	}
+	for (size_t i = 0; i < maker->connection_count; i++)
+		if (of[i] != FT_NCCL_NONE && memory->communicators[of[i]].channel_count == 1)
+			maker->connections[i]->channel =
+				memory->communicators[of[i]].channels[0].channel;
+}
+
 static int hide_ranks(const struct maker *maker, const struct ft_nccl_groups *groups)
 {
 	const struct ft_nccl_hidden_input input = {
@@ -390,7 +414,7 @@ static int hide_ranks(const struct maker *maker, const struct ft_nccl_groups *gr
 		.communicator_count = groups->communicator_count,
 		.collectives = maker->memory->collectives,
 		.collective_count = groups->collective_count,
-		.loop_ranks = maker->memory->loop_ranks,
+		.loops = maker->memory->loops,
 	};
 
 	return ft_nccl_hidden_ranks(&input);
@@ -413,6 +437,8 @@ int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection
 	}
 	if (error == 0)
 		error = hide_ranks(&maker, groups);
+	if (error == 0)
+		forget_refuted(&maker);
 	if (error != 0)
 		ft_nccl_groups_free(groups);
 	ft_nccl_joins_free(&joins);
@@ -436,7 +462,7 @@ void ft_nccl_groups_free(struct ft_nccl_groups *groups)
 	free(memory->trees);
 	free(memory->channels);
 	free(memory->ids);
-	free(memory->loop_ranks);
+	free(memory->loops);
 	free(memory->collectives);
 	free(memory);
 	*groups = (struct ft_nccl_groups){ 0 };

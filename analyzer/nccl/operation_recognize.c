@@ -95,7 +95,13 @@ static bool follows(const struct look *look, size_t count, size_t lag)
 /* The chunks of the last loop, by as many hops inside hosts as there are ranks. */
 static bool tail_follows(const struct look *look)
 {
-	return follows(look, look->tail * look->slices, look->hops * look->slices);
+	struct ft_nccl_doubt *doubt = look->part->ring->doubt;
+
+	if (follows(look, look->tail * look->slices, look->hops * look->slices))
+		return true;
+	if (doubt != NULL && look->part->undivided)
+		*(look->hops > 1 ? &doubt->of_several : &doubt->of_one) += 1;
+	return false;
 }
 
 /* Of two ranks: a tree's way down is after its way up, a ring's members begin at once. */

@@ -227,28 +227,47 @@ static uint32_t most_votes(const struct vote *votes)
 	return most.count > 0 && most.count == second ? FT_NCCL_NONE : most.ranks;
 }
 
-/* All operations of a channel are of the same ranks; where a pause of all took one apart, its parts show other numbers. */
-static uint32_t ask_all(struct ft_nccl_circle *ring)
+/* As far as they are known, ranks go up all around but once. */
+static bool is_in_order(const struct ft_nccl_circle *ring)
+{
+	unsigned descents = 0;
+
+	for (uint32_t i = 0; i < ring->ranks; i++) {
+		const struct ft_nccl_party *one = &ring->tracks[i]->connection->sender;
+		const struct ft_nccl_party *next =
+			&ring->tracks[(i + 1) % ring->ranks]->connection->sender;
+
+		descents += one->has_rank && next->has_rank && next->rank < one->rank ? 1 : 0;
+	}
+	return descents <= 1;
+}
+
+bool ft_nccl_circle_ask(struct ft_nccl_circle *ring)
 {
 	struct vote votes[VOTES] = { { 0 } };
+	struct ft_nccl_doubt doubt = { 0 };
 	struct ft_nccl_collective row;
 	struct ft_nccl_stretch sum;
+	size_t loops = 0;
 	enum step step;
 
+	ring->doubt = &doubt;
 	begin(ring);
-	while ((step = take(ring, &row, &sum)) != NO_MORE)
-		if (step == NAMED && row.ranks > 0)
-			count_vote(votes, row.ranks);
-	return most_votes(votes);
+	while ((step = take(ring, &row, &sum)) != NO_MORE) {
+		if (step != NAMED || row.ranks == 0)
+			continue;
+		count_vote(votes, row.ranks);
+		loops++;
+	}
+	ring->doubt = NULL;
+	ring->loop_ranks = most_votes(votes);
+	return doubt.of_several + (is_in_order(ring) ? 0 : doubt.of_one) <= loops;
 }
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
 {
-	struct ft_nccl_stretch skipped;
+	const struct ft_nccl_stretch skipped = begin(ring);
 
-	if (ring->tree == NULL)
-		ring->loop_ranks = ask_all(ring);
-	skipped = begin(ring);
 	add_other(operations, &skipped, false);
 	while (ft_nccl_circle_step(operations, ring))
 		;

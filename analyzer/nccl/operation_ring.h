@@ -14,11 +14,22 @@ struct ft_nccl_circle {
 	bool begun; /* an operation begins there, or the first one; else the capture may begin inside */
 	uint32_t
 		loop_ranks; /* only loops of so many count; 0: of any number, or none; FT_NCCL_NONE: they disagree */
+	/* loops that it could have, of one rank each or several, but for who waits for whom; NULL: nobody asks */
+	struct ft_nccl_doubt {
+		size_t of_one, of_several;
+	} * doubt;
 	/* not NULL: it is no ring; tracks are of its edges, up and down in turn, all of which have the same messages */
 	const struct ft_nccl_tree *tree;
 };
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);
+
+/*
+ * Asks all operations of a ring how many ranks there are, and sets loop_ranks. False: it is none. Where ranks do not follow each other as
+ * in NCCL's rings, or hosts have several, connections may be of different rings whose ports follow each other in a ring, too: then
+ * messages do not wait for each other in most operations that could be loops.
+ */
+bool ft_nccl_circle_ask(struct ft_nccl_circle *ring);
 
 /* One operation, from `at` on, and step over it; false: there is none, or it does not end in the capture. */
 bool ft_nccl_circle_step(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);

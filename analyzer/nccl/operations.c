@@ -78,11 +78,15 @@ static struct ft_nccl_circle tree_of(struct maker *maker, const struct ft_nccl_t
 	return circle;
 }
 
-static void keep_loop_ranks(const struct maker *maker, const struct ft_nccl_circle *ring)
+static void keep_loops(const struct maker *maker, const struct ft_nccl_circle *ring, bool is_ring)
 {
-	for (uint32_t i = 0; i < ring->ranks; i++)
-		maker->input->loop_ranks[ring->tracks[i] - maker->input->tracks->at] =
-			ring->loop_ranks;
+	for (uint32_t i = 0; i < ring->ranks; i++) {
+		struct ft_nccl_loops *loops =
+			&maker->input->loops[ring->tracks[i] - maker->input->tracks->at];
+
+		loops->ranks = is_ring ? ring->loop_ranks : 0;
+		loops->refuted = !is_ring;
+	}
 }
 
 /* Where nobody knows of some where operations end, all is told as one; of all, nothing is. */
@@ -90,8 +94,6 @@ static void alone(struct maker *maker, struct ft_nccl_circle circle)
 {
 	if (are_asked(&circle)) {
 		ft_nccl_circle_operations(&maker->operations, &circle);
-		if (circle.tree == NULL)
-			keep_loop_ranks(maker, &circle);
 		return;
 	}
 	if (count_asked(&circle) == 0)
@@ -153,6 +155,19 @@ static bool is_from_start(const struct ft_nccl_circle *circle)
 	return true;
 }
 
+/* Connections of what is no ring have operations of their own. */
+static void ring_alone(struct maker *maker, const struct ft_nccl_channel *channel,
+		       struct ft_nccl_circle ring)
+{
+	const bool is_ring = !are_asked(&ring) || ft_nccl_circle_ask(&ring);
+
+	keep_loops(maker, &ring, is_ring);
+	if (is_ring)
+		alone(maker, ring);
+	else
+		lone_connections(maker, channel->connections, channel->connection_count);
+}
+
 /* Both are used: what is of which is known only if nothing is before the capture. */
 static void mixed_channel(struct maker *maker, const struct ft_nccl_channel *channel,
 			  struct ft_nccl_mixed_circles *circles)
@@ -198,7 +213,7 @@ static void ring_channel(struct maker *maker, const struct ft_nccl_communicator 
 		circles.tree = tree_of(maker, tree, lane);
 	ft_nccl_mixed_begin(&circles);
 	if (tree == NULL || !ft_nccl_mixed_uses_tree(&circles))
-		alone(maker, circles.ring);
+		ring_alone(maker, channel, circles.ring);
 	else if (!ft_nccl_mixed_uses_ring(&circles))
 		alone(maker, circles.tree);
 	else if (are_asked(&circles.ring) && are_asked(&circles.tree))
