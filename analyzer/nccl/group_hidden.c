@@ -164,36 +164,70 @@ static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 	       hider->ranks[communicator] > row->channels[0].ring_count;
 }
 
+/* All set-ups there were in the capture are of this job, as far as hosts tell. */
+static bool is_all_there_is(const struct hider *hider, uint32_t communicator)
+{
+	return !hider->lacks_set_ups && !hider->shares[communicator];
+}
+
 static bool is_whole(const struct hider *hider, const struct ft_nccl_collective *row)
 {
 	const uint32_t at = row->communicator;
 
 	return !may_have_hidden(hider, at) ||
-	       (row->ranks > 0 && (senders_of(hider, at, row->ranks) == row->ranks ||
-				   (!hider->lacks_set_ups && !hider->shares[at])));
+	       (row->ranks > 0 &&
+		(senders_of(hider, at, row->ranks) == row->ranks || is_all_there_is(hider, at)));
+}
+
+static void hide_sizes(const struct hider *hider)
+{
+	for (size_t i = 0; i < hider->input->collective_count; i++) {
+		struct ft_nccl_collective *row = &hider->input->collectives[i];
+
+		if (!is_whole(hider, row))
+			row->message_bytes = row->message_bytes_least = row->message_bytes_most = 0;
+	}
+}
+
+static void hide_channels(const struct hider *hider, struct ft_nccl_communicator *communicator)
+{
+	struct ft_nccl_channel *channels =
+		hider->input->channels + (communicator->channels - hider->input->channels);
+
+	communicator->ring = NULL;
+	if (hider->refuted[communicator->communicator]) {
+		communicator->channel_count = 1;
+		channels[0] = (struct ft_nccl_channel){ FT_NCCL_NONE, communicator->connections,
+							communicator->connection_count, 0 };
+	}
+	if (!is_all_there_is(hider, communicator->communicator))
+		for (size_t i = 0; i < communicator->channel_count; i++)
+			channels[i].channel = FT_NCCL_NONE;
+}
+
+static void hide_ranks(const struct hider *hider, size_t i)
+{
+	struct ft_nccl_connection *connection = hider->input->connections[i];
+	const uint32_t of = hider->input->members->of[i];
+
+	connection->receiver.has_rank = false;
+	connection->sender.has_rank &= hider->input->members->named[i];
+	if (hider->refuted[of] || !is_all_there_is(hider, of))
+		connection->channel = FT_NCCL_NONE;
 }
 
 static void hide(const struct hider *hider)
 {
 	const struct ft_nccl_hidden_input *input = hider->input;
 
-	for (size_t i = 0; i < input->collective_count; i++) {
-		struct ft_nccl_collective *row = &input->collectives[i];
-
-		if (!is_whole(hider, row))
-			row->message_bytes = row->message_bytes_least = row->message_bytes_most = 0;
-	}
-	for (size_t i = 0; i < input->connection_count; i++) {
-		const uint32_t of = input->members->of[i];
-
-		if (of == FT_NCCL_NONE || !may_have_hidden(hider, of))
-			continue;
-		input->connections[i]->receiver.has_rank = false;
-		input->connections[i]->sender.has_rank &= input->members->named[i];
-	}
+	hide_sizes(hider);
+	for (size_t i = 0; i < input->connection_count; i++)
+		if (input->members->of[i] != FT_NCCL_NONE &&
+		    may_have_hidden(hider, input->members->of[i]))
+			hide_ranks(hider, i);
 	for (uint32_t i = 0; i < input->communicator_count; i++)
-		if (may_have_hidden(hider, i))
-			input->communicators[i].ring = NULL;
+		if (input->communicators[i].channel_count > 0 && may_have_hidden(hider, i))
+			hide_channels(hider, &input->communicators[i]);
 }
 
 int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)

@@ -9,15 +9,18 @@ struct ft_nccl_hidden_input {
 	size_t connection_count;
 	struct ft_nccl_communicator *communicators; /* by component */
 	size_t communicator_count;
+	struct ft_nccl_channel *channels; /* what communicators point to */
 	struct ft_nccl_collective *collectives;
 	size_t collective_count;
 	const struct ft_nccl_loops *loops; /* by place of the connection */
 };
 
 /*
- * What ranks take away that were not seen to send. Where loops show more ranks than there are hosts, or show nothing while ranks are of
- * hosts that may have several, who receives is perhaps not who sends: then the communicator has no ring, and its receivers, and senders that no clear-to-send of their own names, have no rank;
- * sizes are known only if all ranks send here, or all set-ups were seen and these hosts have no other communicator: else other parts of an operation may have
- * gone elsewhere. 0 or -ENOMEM.
+ * What ranks take away that were not seen to send. Where loops show more ranks than there are hosts, or show nothing while
+ * ranks are of hosts that may have several, who receives is perhaps not who sends: then the communicator has no ring, and
+ * its receivers, and senders that no clear-to-send of their own names, have no rank. Sizes are known only if all ranks send
+ * here, or all set-ups were seen and these hosts have no other communicator: else parts of an operation may have gone
+ * elsewhere, and the first channels, too, so that none has a number. What messages say is no ring has no channels.
+ * 0 or -ENOMEM.
  */
 int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input);

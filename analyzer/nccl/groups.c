@@ -380,30 +380,6 @@ static int find_joins(const struct maker *maker, const struct ft_nccl_groups *gr
 	return ft_nccl_joins_find(joins, &input);
 }
 
-/* Where messages say that channels are none, all connections are in one of which nothing is known. */
-static void forget_refuted(struct maker *maker)
-{
-	struct memory *memory = maker->memory;
-	const uint32_t *of = memory->members.of;
-
-	for (size_t i = 0; i < maker->connection_count; i++) {
-		struct ft_nccl_communicator *communicator;
-
-		if (!memory->loops[i].refuted)
-			continue;
-		communicator = &memory->communicators[of[i]];
-		communicator->ring = NULL;
-		communicator->channel_count = 1;
-		memory->channels[communicator->channels - memory->channels] =
-			(struct ft_nccl_channel){ FT_NCCL_NONE, communicator->connections,
-						  communicator->connection_count, 0 };
-	}
-	for (size_t i = 0; i < maker->connection_count; i++)
-		if (of[i] != FT_NCCL_NONE && memory->communicators[of[i]].channel_count == 1)
-			maker->connections[i]->channel =
-				memory->communicators[of[i]].channels[0].channel;
-}
-
 static int hide_ranks(const struct maker *maker, const struct ft_nccl_groups *groups)
 {
 	const struct ft_nccl_hidden_input input = {
@@ -411,6 +387,7 @@ static int hide_ranks(const struct maker *maker, const struct ft_nccl_groups *gr
 		.connections = maker->connections,
 		.connection_count = maker->connection_count,
 		.communicators = maker->memory->communicators,
+		.channels = maker->memory->channels,
 		.communicator_count = groups->communicator_count,
 		.collectives = maker->memory->collectives,
 		.collective_count = groups->collective_count,
@@ -437,8 +414,6 @@ int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection
 	}
 	if (error == 0)
 		error = hide_ranks(&maker, groups);
-	if (error == 0)
-		forget_refuted(&maker);
 	if (error != 0)
 		ft_nccl_groups_free(groups);
 	ft_nccl_joins_free(&joins);

@@ -230,7 +230,7 @@ static bool same_bytes(const struct look *look)
 static bool is_half(struct look *look)
 {
 	return look->tail > 0 && set_ranks(look, look->tail + 1) &&
-	       (look->hops == 1 || tail_follows(look));
+	       (tail_follows(look) || look->hops == 1);
 }
 
 static void tell_all_reduce(const struct look *look, struct ft_nccl_collective *row)

@@ -248,7 +248,7 @@ bool ft_nccl_circle_ask(struct ft_nccl_circle *ring)
 	struct ft_nccl_doubt doubt = { 0 };
 	struct ft_nccl_collective row;
 	struct ft_nccl_stretch sum;
-	size_t loops = 0;
+	size_t loops = 0, doubts;
 	enum step step;
 
 	ring->doubt = &doubt;
@@ -261,7 +261,8 @@ bool ft_nccl_circle_ask(struct ft_nccl_circle *ring)
 	}
 	ring->doubt = NULL;
 	ring->loop_ranks = most_votes(votes);
-	return doubt.of_several + (is_in_order(ring) ? 0 : doubt.of_one) <= loops;
+	doubts = doubt.of_several + (is_in_order(ring) ? 0 : doubt.of_one);
+	return doubts == 0 || doubts < loops;
 }
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)

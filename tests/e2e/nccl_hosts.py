@@ -6,7 +6,9 @@ import unittest
 import nccl_hosts_made as made
 from harness import COMPLIANT, NOT_EVIDENCED, main
 from nccl_hosts_made import ALL_REDUCE, LL, SIMPLE
-from nccl_hosts_worlds import ALL, APART, ONE_EACH, ON_OWN_RAILS, PLAIN, VIEWS, address, bytes_written, data_of, told
+from nccl_hosts_worlds import (
+    ALL, APART, ONE_EACH, ON_OWN_RAILS, PLAIN, UNDECIDED, VIEWS, address, bytes_written, data_of, told,
+)
 from nccl_tenants import declared
 from roce import EVERYBODY
 
@@ -103,6 +105,8 @@ class Hosts(unittest.TestCase):
         for worlds, views in cases:
             for name in worlds:
                 for view in views:
+                    if (name, view) in UNDECIDED:
+                        continue
                     with self.subTest(world=name, view=view):
                         check(told(name, view))
 
