@@ -89,7 +89,8 @@ static void accept(struct ft_tracker *tracker, const struct ft_moment *moment)
 		ft_ask(tracker, moment);
 		return;
 	}
-	if (moment->operation->part != 0 || half->mtu != moment->observed->payload)
+	if (moment->operation->part != 0 || half->mtu != moment->observed->payload ||
+	    (half->flags & FT_HALF_MTU_GUESSED) != 0)
 		ft_learn_mtu(tracker, moment);
 	ft_accept(tracker, moment);
 }
