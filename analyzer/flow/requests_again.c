@@ -127,6 +127,18 @@ static uint32_t follow_late(const struct ft_tracker *tracker, const struct ft_mo
 	return ft_psn_add(observed->psn, 1);
 }
 
+/* A late READ or ATOMIC is no part of a message. Returns where the next one begins; FT_PSN_NONE: not known. */
+static uint32_t part_late(const struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	uint32_t psns = ft_psns_of(tracker, moment), end;
+
+	if (psns == 0)
+		return FT_PSN_NONE;
+	end = ft_psn_add(moment->observed->psn, psns);
+	end_message(&moment->flow->half, ft_psn_back(end, 1));
+	return end;
+}
+
 /* What is still missing behind the PSN is of a message that began there. */
 static void begin_behind(struct ft_tracker *tracker, const struct ft_half *half, uint32_t psn,
 			 uint32_t begin)
@@ -155,7 +167,7 @@ static void end_before(struct ft_tracker *tracker, const struct ft_moment *momen
 static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uint32_t number)
 {
 	struct ft_flow *flow = moment->flow;
-	uint32_t psn = moment->observed->psn, psns = 1, begin = FT_PSN_NONE;
+	uint32_t psn = moment->observed->psn, psns = 1, last = psn, begin;
 	const struct ft_span *hole = ft_span_at(&tracker->spans, number);
 
 	if (is_sent_again(moment)) {
@@ -167,16 +179,19 @@ static void fill(struct ft_tracker *tracker, const struct ft_moment *moment, uin
 		tracker->totals.reordered++;
 	}
 	tell_evidence(tracker, moment);
-	if (moment->operation->role == FT_ROLE_REQUEST)
+	if (moment->operation->role == FT_ROLE_REQUEST) {
 		begin = follow_late(tracker, moment, hole->begin, ft_psn_since(psn, hole->from));
-	else
+	} else {
 		psns = ask_late(tracker, moment, ft_psn_since(hole->from + hole->count, psn));
+		begin = part_late(tracker, moment);
+		last = ft_psn_back(begin, 1);
+	}
 	number = find_hole(tracker, &flow->half, psn); /* awaiting may have settled it */
 	if (number != 0)
 		ft_settle_seen(tracker, flow, number, psn, psns, moment->step);
 	end_before(tracker, moment);
 	if (begin != FT_PSN_NONE)
-		begin_behind(tracker, &flow->half, psn, begin);
+		begin_behind(tracker, &flow->half, last, begin);
 }
 
 /* What is awaited of a READ from here on is not its own: the path MTU guessed is too small. It is a hole. */
