@@ -327,8 +327,11 @@ int ft_account_tell(struct ft_account *account, const struct ft_source *source,
 {
 	if ((item->observed.has & FT_OBSERVED_MIRROR) != 0 && item->sub == 0)
 		ft_mirror_sequence_see(account->mirror, item->frame->input, &item->observed);
-	if (item->copy)
+	if (item->copy) {
+		if (item->marks && account->map != NULL)
+			ft_congestion_see(&account->congestion, item);
 		return 0;
+	}
 	if (item->gap)
 		ft_silences_lost(&account->silences, item->frame->input, more->gap.from_ns,
 				 more->gap.to_ns, more->gap.lost);
@@ -394,7 +397,7 @@ enum ft_account_wants ft_account_wants_more(const struct ft_item *item)
 	if ((item->observed.has & FT_OBSERVED_MIRROR) != 0 && item->sub == 0)
 		return FT_ACCOUNT_ITEM;
 	if (item->copy)
-		return FT_ACCOUNT_NOTHING;
+		return item->marks ? FT_ACCOUNT_ITEM : FT_ACCOUNT_NOTHING;
 	if (item->quiet && item->usual && item->framing == FT_FRAMING_STRANGE)
 		return FT_ACCOUNT_STRANGE;
 	if (item->gap || item->anew || item->pause || item->framing || item->rules != 0 ||

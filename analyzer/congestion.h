@@ -27,14 +27,6 @@ int ft_congestion_grow(struct ft_congestion *congestion, uint32_t tenants);
 
 enum { FT_OPCODE_CNP = 0x81 };
 
-/* Met congestion: ECN says so or, without IP, FECN. */
-static inline bool ft_is_marked(const struct ft_observed *observed)
-{
-	if ((observed->has & FT_OBSERVED_IP) != 0)
-		return observed->ecn == FT_ECN_CE;
-	return (observed->has & FT_OBSERVED_FECN) != 0;
-}
-
 /* A marked packet, or a CNP: what ft_congestion_see() has to be shown, in order. */
 static inline bool ft_tells_of_congestion(const struct ft_item *item)
 {

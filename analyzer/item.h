@@ -53,7 +53,8 @@ struct ft_item {
 	bool quiet; /* nothing to tell, no mark, no CNP: one more of its kind */
 	bool gap;   /* packets were proved lost by the mirror: ft_item_more.gap */
 	bool anew;  /* answers in a sequence begun anew: ft_item_more.half, next_psn */
-	bool copy;  /* made by the mirror: counted as that and nothing else */
+	bool copy;  /* made by the mirror: counted as that and nothing else .. */
+	bool marks; /* .. but for congestion that its original had not met yet */
 	bool undecided, grace, untimed;
 	bool permitted;    /* a crossing that an exception of the map permits */
 	uint8_t framing;   /* enum ft_framing_interest, bits */

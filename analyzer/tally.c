@@ -155,11 +155,20 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 	}
 }
 
+static struct ft_cell *counted_in(struct ft_tally *tally, const struct ft_item *item)
+{
+	return &tally->totals.cells[ft_totals_cell(&tally->totals, item->from, item->to)];
+}
+
+void ft_tally_mark(struct ft_tally *tally, const struct ft_item *item)
+{
+	counted_in(tally, item)->ce_marked++;
+}
+
 void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
 			const struct ft_step *step)
 {
-	struct ft_cell *cell =
-		&tally->totals.cells[ft_totals_cell(&tally->totals, item->from, item->to)];
+	struct ft_cell *cell = counted_in(tally, item);
 
 	cell->ce_marked += ft_is_marked(&item->observed);
 	cell->cnps += (step->what & FT_STEP_CNP) != 0;

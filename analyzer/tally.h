@@ -79,6 +79,9 @@ static inline void ft_tally_prefetch_cell(const struct ft_tally *tally, uint32_t
 void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
 			const struct ft_step *step);
 
+/* A copy that shows its packet marked, which the original was not: in its tenant pair. */
+void ft_tally_mark(struct ft_tally *tally, const struct ft_item *item);
+
 /* Packets that were sent again, as the frame tells: in its tenant pair, or `back`: of those that it answers. */
 void ft_tally_again(struct ft_tally *tally, const struct ft_item *item, bool back,
 		    uint32_t packets);

@@ -153,9 +153,12 @@ __attribute__((noinline)) static void leave_copy(struct ft_worker *worker, struc
 	}
 	if (counted != NULL)
 		counted = ft_records_see_copy(worker, item, counted);
+	item->marks = counted != NULL && ft_copies_marks(worker->copies);
 	if (worker->details != NULL && counted != NULL)
 		ft_details_count(worker->details, ft_flow_number(worker->flows, counted),
 				 &item->observed, NULL, true);
+	if (worker->details != NULL && item->marks)
+		ft_details_of(worker->details, ft_flow_number(worker->flows, counted))->ce_marked++;
 }
 
 static void note_suspicion(const struct ft_worker *worker, struct ft_item_more *more,
@@ -262,6 +265,8 @@ __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct 
 	worker->batch.loud++;
 	item->gap = conclusion->step.gap.lost != 0;
 	finish_unusual(worker, item, conclusion);
+	if (item->marks)
+		ft_tally_mark(&worker->tally, item);
 	if (item->copy || conclusion->records.part == NULL) {
 		if (worker->watches && !item->copy && item->kind == FT_FRAME_NOT_RDMA &&
 		    ft_watch_may_be_tcp(item->frame))

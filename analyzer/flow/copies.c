@@ -16,6 +16,7 @@ enum {
 struct ft_copies {
 	uint64_t window_ns;
 	uint16_t original_vlan; /* of the copy found last */
+	bool marks;             /* the copy found last is the first that is marked */
 	uint64_t from_ns;       /* frames from this time on are no copies: 0, or FT_TS_UNKNOWN */
 	uint64_t busy_until;    /* habits and asks are empty, as far as frames later than this go */
 	struct ft_recall frames; /* that were no copies */
@@ -86,6 +87,11 @@ uint64_t ft_copies_prefetch(const struct ft_copies *copies, uint64_t digest)
 uint16_t ft_copies_original_vlan(const struct ft_copies *copies)
 {
 	return copies->original_vlan;
+}
+
+bool ft_copies_marks(const struct ft_copies *copies)
+{
+	return copies->marks;
 }
 
 static bool is_busy(const struct ft_copies *copies, const struct ft_observed *observed)
@@ -175,6 +181,14 @@ static bool was_sent_again(struct ft_copies *copies, const struct ft_recalled *o
 	return !ft_idents_count(&copies->idents, observed);
 }
 
+/* A queue between the two places may have marked it. */
+static void note_mark(struct ft_copies *copies, struct ft_recalled *original,
+		      const struct ft_observed *observed)
+{
+	copies->marks = !original->frame.marked && ft_is_marked(observed);
+	original->frame.marked |= copies->marks;
+}
+
 /* Whether it is a copy of something with this digest, or another of the same head, that came before. */
 static enum ft_copy_verdict compare(struct ft_copies *copies, const struct ft_observed *observed,
 				    uint32_t rules)
@@ -187,6 +201,7 @@ static enum ft_copy_verdict compare(struct ft_copies *copies, const struct ft_ob
 		return FT_COPY_REPEATED;
 	ft_recall_met(&copies->frames, observed->ts_ns);
 	copies->original_vlan = original->frame.vlan;
+	note_mark(copies, original, observed);
 	if (original->frame.copies < UINT8_MAX)
 		original->frame.copies++;
 	if (observed->alike != FT_ALIKE_PLAIN) {
@@ -224,6 +239,7 @@ static inline void remember(struct ft_copies *copies, const struct ft_observed *
 	entry->frame.hop = observed->hop;
 	entry->frame.vlan = observed->vlan;
 	entry->frame.copies = 0;
+	entry->frame.marked = ft_is_marked(observed);
 }
 
 static inline bool is_followed(const struct ft_copies *copies, const struct ft_observed *observed)

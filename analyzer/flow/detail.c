@@ -10,7 +10,7 @@
 #define TS_UNKNOWN UINT64_MAX
 #define UD_SEND    0x64 /* SEND Only; with immediate data 0x65 */
 
-enum { ECN_CE = 3, NAK_CODE = 0x1f };
+enum { NAK_CODE = 0x1f };
 
 struct ft_details {
 	struct ft_detail *records;
@@ -121,14 +121,6 @@ static void count_bth(struct ft_detail *detail, const struct ft_observed *observ
 	detail->psn_last = observed->psn;
 	detail->cnps += observed->opcode == CNP_OPCODE;
 	count_opcode(detail, observed->opcode);
-}
-
-/* Native InfiniBand marks in the BTH what IP marks in its own header. */
-static bool is_marked(const struct ft_observed *observed)
-{
-	if ((observed->has & FT_OBSERVED_IP) != 0)
-		return observed->ecn == ECN_CE;
-	return (observed->has & FT_OBSERVED_FECN) != 0;
 }
 
 static void count_answer(struct ft_detail *detail, uint8_t syndrome, const struct ft_step *step)
@@ -266,7 +258,7 @@ void ft_details_count(struct ft_details *details, uint32_t number,
 		count_bth(detail, observed);
 	if ((observed->has & FT_OBSERVED_PAYLOAD) != 0)
 		detail->payload_bytes += observed->payload;
-	detail->ce_marked += is_marked(observed);
+	detail->ce_marked += ft_is_marked(observed);
 	if (observed->dest_qp < 2) {
 		count_datagram(detail, observed);
 		return;

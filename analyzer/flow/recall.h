@@ -26,6 +26,7 @@ struct ft_recalled {
 			uint32_t rules, hop;
 			uint16_t vlan;
 			uint8_t copies; /* met so far, up to 255 */
+			bool marked;    /* one of them, or it, met congestion */
 		} frame;
 		struct { /* one side gave the other a reason to send again from `psn` on */
 			uint32_t psn, frame;

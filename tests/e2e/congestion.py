@@ -171,6 +171,18 @@ class Congestion(Reports):
         run = fabtap("flows", "--json", capture(self.folder / "underlay.pcap", [(START + i * 10 * US, f) for i, f in enumerate(marked)]))
         self.assertEqual(sum(flow["ce_marked"] for flow in run.json()["flows"]), 3)
 
+    def test_a_mark_that_only_a_copy_shows_counts_once(self):
+        """The port before a queue is mirrored and those behind it, or the reverse."""
+        red, blue, to_blue = Half(RED, STORE, 0x11), Half(BLUE, STORE, 0x22), Half(STORE, BLUE, 0x202)
+        for marks in ((ECT, CE), (ECT, CE, CE), (ECT, ECT, CE), (CE, CE), (CE, ECT, CE)):
+            frames = [red.write(psn=7, ecn=mark) for mark in marks] + [blue.write(psn=9), to_blue.cnp()]
+            for workers in ("1", "3"):
+                told = self.congestion(frames, "--workers", workers)
+                self.assertEqual(told["red"], {**self.NOTHING, "ce_marked": 1, "cnps_caused": 1}, marks)
+                self.assertEqual(told["blue"], {**self.NOTHING, "cnps_received": 1}, marks)
+            flow = fabtap("flows", "--json", self.folder / "0.pcap").json()["flows"][0]
+            self.assertEqual((flow["packets"], flow["duplicates"], flow["ce_marked"]), (1, len(marks) - 1, 1))
+
     def test_what_is_sent_again_and_who_was_not_ready(self):
         red, store = Half(RED, STORE, 0x11), Half(STORE, RED, 0x101)
         told = self.congestion([

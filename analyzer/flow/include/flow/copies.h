@@ -62,3 +62,6 @@ enum ft_copy_verdict ft_copies_check_at(struct ft_copies *copies,
 
 /* After FT_COPY_YES: the VLAN in which its original was. */
 uint16_t ft_copies_original_vlan(const struct ft_copies *copies);
+
+/* After FT_COPY_YES: it is marked for congestion, as neither its original nor a copy before it is. */
+bool ft_copies_marks(const struct ft_copies *copies);

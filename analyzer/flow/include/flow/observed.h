@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <decode/layer.h>
+
 /*
  * What the flow stage asks of a packet: taken from the decoder's result, small enough that blocks of
  * packets stay in the cache. Host byte order but for the MAC addresses.
@@ -78,3 +80,11 @@ struct ft_observed {
 	uint32_t mirror; /* digest of the mirror session (outermost tunnel: addresses, kind, id) */
 	uint32_t mirror_sequence; /* its own count of frames */
 };
+
+/* Met congestion: ECN says so or, without IP, FECN. */
+static inline bool ft_is_marked(const struct ft_observed *observed)
+{
+	if ((observed->has & FT_OBSERVED_IP) != 0)
+		return observed->ecn == FT_ECN_CE;
+	return (observed->has & FT_OBSERVED_FECN) != 0;
+}
