@@ -88,8 +88,8 @@ void ft_congestion_see(struct ft_congestion *congestion, const struct ft_item *i
 {
 	if ((item->observed.has & FT_OBSERVED_BTH) == 0)
 		return;
-	if (item->observed.opcode == FT_OPCODE_CNP)
+	if (ft_is_notice(&item->observed))
 		blame(congestion, item);
-	else if (ft_is_marked(&item->observed))
+	if (ft_is_marked(&item->observed))
 		note_marked(congestion, item);
 }

@@ -50,7 +50,7 @@ struct ft_item {
 	uint8_t truncated; /* enum ft_truncated */
 
 	/* judged and followed; up to `rules` in one piece, which is cleared at once */
-	bool quiet; /* nothing to tell, no mark, no CNP: one more of its kind */
+	bool quiet; /* nothing to tell, no mark, no notice: one more of its kind */
 	bool gap;   /* packets were proved lost by the mirror: ft_item_more.gap */
 	bool anew;  /* answers in a sequence begun anew: ft_item_more.half, next_psn */
 	bool copy;  /* made by the mirror: counted as that and nothing else .. */

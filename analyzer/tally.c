@@ -171,7 +171,7 @@ void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
 	struct ft_cell *cell = counted_in(tally, item);
 
 	cell->ce_marked += ft_is_marked(&item->observed);
-	cell->cnps += (step->what & FT_STEP_CNP) != 0;
+	cell->cnps += item->followed && ft_is_notice(&item->observed);
 	cell->rnr_naks += (step->what & FT_STEP_RNR) != 0;
 	cell->retransmitted +=
 		(step->what & FT_STEP_RETRANSMITTED) != 0 && (step->what & FT_STEP_WITHHELD) == 0;

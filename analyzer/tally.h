@@ -74,7 +74,7 @@ static inline void ft_tally_prefetch_cell(const struct ft_tally *tally, uint32_t
 	__builtin_prefetch(&cell->judged, 1); /* may be in the next line */
 }
 
-/* Count what befell the frame's transport, in its tenant pair: a mark, or one of these steps. */
+/* Count what befell the frame's transport, in its tenant pair: a mark, a notice, or one of these steps. */
 #define FT_TALLIED_STEPS (FT_STEP_CNP | FT_STEP_RNR | FT_STEP_RETRANSMITTED | FT_STEP_TOLD_AGAIN)
 void ft_tally_transport(struct ft_tally *tally, const struct ft_item *item,
 			const struct ft_step *step);

@@ -260,7 +260,7 @@ __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct 
 					       const struct ft_conclusion *conclusion)
 {
 	uint32_t what = conclusion->step.what;
-	bool congested = ft_is_marked(&item->observed) || (what & FT_STEP_CNP) != 0;
+	bool congested = ft_is_marked(&item->observed) || ft_is_notice(&item->observed);
 
 	worker->batch.loud++;
 	item->gap = conclusion->step.gap.lost != 0;
@@ -348,7 +348,7 @@ static inline struct ft_flow *find_quiet(struct ft_worker *worker, struct ft_ite
 	const struct ft_observed *observed = &item->observed;
 	struct ft_flow *flow;
 
-	if (!worker->quiet || !item->usual || ft_is_marked(observed))
+	if (!worker->quiet || !item->usual || ft_has_mark(observed))
 		return NULL;
 	flow = ft_records_known(worker, item);
 	if (flow == NULL)

@@ -6,7 +6,6 @@
 
 #include <flow/reserve.h>
 
-#define CNP_OPCODE 0x81
 #define TS_UNKNOWN UINT64_MAX
 #define UD_SEND    0x64 /* SEND Only; with immediate data 0x65 */
 
@@ -119,7 +118,7 @@ static void count_bth(struct ft_detail *detail, const struct ft_observed *observ
 	if (detail->psn_first == FT_PSN_NONE)
 		detail->psn_first = observed->psn;
 	detail->psn_last = observed->psn;
-	detail->cnps += observed->opcode == CNP_OPCODE;
+	detail->cnps += ft_is_notice(observed);
 	count_opcode(detail, observed->opcode);
 }
 

@@ -4,7 +4,7 @@ import json
 import struct
 
 from harness import COMPLIANT, FAILED, VIOLATED, WithFolder, fabtap, main, shared
-from roce import CE, ECT, RNR_NAK, Half, capture, mac, number, pause, vxlan
+from roce import CE, ECT, RNR_NAK, Half, capture, mac, number, pause, version1, vxlan
 
 START = 1_700_000_000 * 10**9  # a whole second
 US, MS, SECOND = 10**3, 10**6, 10**9
@@ -182,6 +182,17 @@ class Congestion(Reports):
                 self.assertEqual(told["blue"], {**self.NOTHING, "cnps_received": 1}, marks)
             flow = fabtap("flows", "--json", self.folder / "0.pcap").json()["flows"][0]
             self.assertEqual((flow["packets"], flow["duplicates"], flow["ce_marked"]), (1, len(marks) - 1, 1))
+
+    def test_becn_on_any_packet_tells_where_there_is_no_ip(self):
+        """IBA vol. 1, annex A10: a receiver of FECN answers with BECN; RoCEv2 has CNPs for that (annex A17)."""
+        red, store = Half(RED, STORE, 0x11), Half(STORE, RED, 0x101)
+        frames = [red.write(), store.answer(0, msn=1), red.write(), store.answer(1, msn=2, becn=True), store.cnp()]
+        for form, told, workers in ((version1, 2, "1"), (version1, 2, "3"), (lambda frame: frame, 1, "1")):
+            rows = self.congestion([form(frame) for frame in frames], "--workers", workers)
+            self.assertEqual(rows["red"], {**self.NOTHING, "cnps_caused": told, "cnps_received": told})
+            self.assertEqual(rows["store"], self.NOTHING)
+            flows = fabtap("flows", "--json", self.folder / "0.pcap").json()["flows"]
+            self.assertEqual([flow["cnps"] for flow in flows], [0, told])
 
     def test_what_is_sent_again_and_who_was_not_ready(self):
         red, store = Half(RED, STORE, 0x11), Half(STORE, RED, 0x101)

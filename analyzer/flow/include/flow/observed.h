@@ -88,3 +88,20 @@ static inline bool ft_is_marked(const struct ft_observed *observed)
 		return observed->ecn == FT_ECN_CE;
 	return (observed->has & FT_OBSERVED_FECN) != 0;
 }
+
+/* Marked, or without IP one that tells of it. */
+static inline bool ft_has_mark(const struct ft_observed *observed)
+{
+	if ((observed->has & FT_OBSERVED_IP) != 0)
+		return observed->ecn == FT_ECN_CE;
+	return (observed->has & (FT_OBSERVED_FECN | FT_OBSERVED_BECN)) != 0;
+}
+
+enum { FT_OPCODE_CNP = 0x81 };
+
+/* Tells its receiver to slow down: a CNP or, without IP, BECN on any packet. */
+static inline bool ft_is_notice(const struct ft_observed *observed)
+{
+	return observed->opcode == FT_OPCODE_CNP ||
+	       (observed->has & (FT_OBSERVED_IP | FT_OBSERVED_BECN)) == FT_OBSERVED_BECN;
+}

@@ -11,11 +11,12 @@
 
 enum { RED, BLUE, GREEN, TENANTS };
 enum { CNP = 0x81, WRITE_ONLY = 0x0a, ECT = 2, CE = 3, MOST_PACKETS = 6 };
-enum how { END, PLAIN, MARKED, BY_FECN, TOLD };
+enum how { END, PLAIN, MARKED, BY_FECN, TOLD, BY_BECN, BOTH };
 
 /*
  * Packets from one tenant's host to another's, in order; hosts are numbers. TOLD is a CNP: from the receiver,
- * to the sender that is to slow down. Expected: CNPs that each tenant caused.
+ * to the sender that is to slow down; BY_BECN any other packet that says so without IP; BOTH was marked on its way, too.
+ * Expected: CNPs, or the like, that each tenant caused.
  */
 static const struct row {
 	const char *says;
@@ -55,6 +56,16 @@ static const struct row {
 	{ "FECN where there is no IP",
 	  { { BY_FECN, BLUE, GREEN, 2, 9 }, { TOLD, GREEN, RED, 9, 1 } },
 	  { [BLUE] = 1 } },
+	{ "BECN likewise: who answers tells who asked",
+	  { { BY_FECN, BLUE, GREEN, 2, 9 },
+	    { BY_BECN, GREEN, RED, 9, 1 },
+	    { BY_BECN, GREEN, BLUE, 9, 2 } },
+	  { [BLUE] = 2 } },
+	{ "a packet tells of one way and was marked on the other",
+	  { { BY_FECN, BLUE, GREEN, 2, 9 },
+	    { BOTH, GREEN, RED, 9, 1 },
+	    { BY_BECN, RED, BLUE, 1, 7 } },
+	  { [BLUE] = 1, [GREEN] = 1 } },
 	{ "nobody's packets fill queues, too: no tenant caused it",
 	  { { MARKED, FT_NONE, GREEN, 7, 9 }, { TOLD, GREEN, RED, 9, 1 } },
 	  { 0 } },
@@ -70,8 +81,13 @@ static struct ft_item item_of(const struct packet *packet)
 		.flow_key = { .src = { [15] = packet->src }, .dst = { [15] = packet->dst } },
 	};
 
+	static const uint32_t bits[] = { [BY_FECN] = FT_OBSERVED_FECN,
+					 [BY_BECN] = FT_OBSERVED_BECN,
+					 [BOTH] = FT_OBSERVED_FECN | FT_OBSERVED_BECN };
+
 	item.observed.has =
-		FT_OBSERVED_BTH | (packet->how == BY_FECN ? FT_OBSERVED_FECN : FT_OBSERVED_IP);
+		FT_OBSERVED_BTH |
+		(packet->how < BY_FECN || packet->how == TOLD ? FT_OBSERVED_IP : bits[packet->how]);
 	item.observed.opcode = packet->how == TOLD ? CNP : WRITE_ONLY;
 	item.observed.ecn = packet->how == MARKED ? CE : ECT;
 	return item;
@@ -118,6 +134,19 @@ static void marks_are_those_of_ip_where_there_is_ip(void **state)
 		&(struct ft_observed){ .has = FT_OBSERVED_IP | FT_OBSERVED_FECN, .ecn = ECT }));
 	assert_true(ft_is_marked(&(struct ft_observed){ .has = FT_OBSERVED_FECN }));
 	assert_false(ft_is_marked(&(struct ft_observed){ .ecn = CE }));
+}
+
+static void notices_are_cnps_or_where_there_is_no_ip_becn(void **state)
+{
+	const uint32_t becn = FT_OBSERVED_BTH | FT_OBSERVED_BECN;
+
+	(void)state;
+	assert_true(ft_is_notice(
+		&(struct ft_observed){ .has = FT_OBSERVED_BTH | FT_OBSERVED_IP, .opcode = CNP }));
+	assert_true(ft_is_notice(&(struct ft_observed){ .has = becn, .opcode = CNP }));
+	assert_true(ft_is_notice(&(struct ft_observed){ .has = becn, .opcode = WRITE_ONLY }));
+	assert_false(ft_is_notice(
+		&(struct ft_observed){ .has = becn | FT_OBSERVED_IP, .opcode = WRITE_ONLY }));
 }
 
 static void without_a_half_connection_nothing_is_told(void **state)
@@ -223,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cnp_is_held_against_who_filled_the_queue),
 		cmocka_unit_test(marks_are_those_of_ip_where_there_is_ip),
+		cmocka_unit_test(notices_are_cnps_or_where_there_is_no_ip_becn),
 		cmocka_unit_test(without_a_half_connection_nothing_is_told),
 		cmocka_unit_test(receivers_with_one_address_are_told_apart),
 		cmocka_unit_test(many_receivers_are_told_apart),

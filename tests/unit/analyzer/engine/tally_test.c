@@ -314,15 +314,20 @@ static void marks_and_repetitions_are_told_by_pair(void **state)
 	item.to = BLUE;
 	item.observed = (struct ft_observed){ .has = FT_OBSERVED_IP, .ecn = CE };
 	ft_tally_transport(tally, &item, &(struct ft_step){ .what = FT_STEP_NEW });
-	item.observed.ecn = 0;
+	item.observed = (struct ft_observed){ .has = FT_OBSERVED_IP, .opcode = 0x81 };
+	ft_tally_transport(tally, &item, &(struct ft_step){ 0 }); /* of no connection */
+	item.followed = true;
 	ft_tally_transport(tally, &item, &(struct ft_step){ .what = FT_STEP_CNP });
+	item.observed = (struct ft_observed){ .has = FT_OBSERVED_BECN };
+	ft_tally_transport(tally, &item, &(struct ft_step){ .what = FT_STEP_ACK });
+	item.observed.has = FT_OBSERVED_IP;
 	ft_tally_transport(tally, &item, &(struct ft_step){ .what = FT_STEP_RNR });
 	ft_tally_transport(tally, &item,
 			   &(struct ft_step){ .what = FT_STEP_RETRANSMITTED | FT_STEP_ANSWER });
 	ft_tally_transport(tally, &item, &(struct ft_step){ .what = FT_STEP_RETRANSMITTED });
 	cell = cell_of(tally, RED, BLUE);
 	assert_int_equal(cell->ce_marked, 1);
-	assert_int_equal(cell->cnps, 1);
+	assert_int_equal(cell->cnps, 2);
 	assert_int_equal(cell->rnr_naks, 1);
 	assert_int_equal(cell->retransmitted, 2);
 	assert_int_equal(cell->packets, 0); /* which are counted elsewhere */
