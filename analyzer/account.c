@@ -213,6 +213,17 @@ static void note_unseen(struct ft_finding *finding, const struct ft_item *item)
 	finding->uncounted += !ft_rules_violate(item->rules & ~(1u << FT_RULE_SPOOF_QP_SCAN));
 }
 
+/* It is about the NAK, which is as long as the ACK of its half-connection that shows it. */
+static bool count_outlived(struct ft_finding *finding, const struct ft_item *item,
+			   const struct ft_suspicion *suspicion, uint32_t dest_qp)
+{
+	struct ft_frame nak = *item->frame;
+
+	nak.number = suspicion->passed;
+	nak.ts_ns = suspicion->passed_ns;
+	return ft_finding_add(finding, &nak, dest_qp);
+}
+
 /* True if its number was noted. */
 static bool count_finding(struct ft_account *account, const struct ft_item *item,
 			  const struct ft_item_more *more, enum ft_rule rule, uint32_t index)
@@ -230,6 +241,8 @@ static bool count_finding(struct ft_account *account, const struct ft_item *item
 	finding->suspicion.grave |= suspected && more->suspicion.grave;
 	if (rule == FT_RULE_SPOOF_QP_SCAN && more->suspicion.unseen)
 		note_unseen(finding, item);
+	if (rule == FT_RULE_SPOOF_NAK_OUTLIVED)
+		return count_outlived(finding, item, &more->suspicion, dest_qp);
 	return ft_finding_add(finding, item->frame, dest_qp);
 }
 
@@ -273,26 +286,42 @@ static bool was_written(const struct ft_account *account, uint32_t index, uint64
 	return false;
 }
 
-/* The other one of two requests that differ. */
+/* What a frame before this one is evidence of, too. */
+static enum ft_rule rule_of_passed(const struct ft_suspicion *suspicion)
+{
+	static const enum ft_rule rules[] = { FT_RULE_SPOOF_PSN_CONFLICT,
+					      FT_RULE_SPOOF_NAK_OUTLIVED };
+
+	for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++)
+		if ((suspicion->rules >> rules[i] & 1) != 0)
+			return rules[i];
+	return FT_RULE_SPOOF_PAYLOAD_CHANGED;
+}
+
+/* The finding has just noted the frame that shows it; a NAK is noted itself, and once. */
+static bool is_wanted(const struct ft_account *account, uint32_t index, uint64_t passed,
+		      uint64_t shown_by)
+{
+	const struct ft_finding *finding = &account->findings.items[index];
+	uint64_t newest = finding->frames[finding->frame_count - 1];
+
+	if (finding->rule == FT_RULE_SPOOF_NAK_OUTLIVED)
+		return newest == passed;
+	return newest == shown_by && !was_written(account, index, passed);
+}
+
+/* The other one of two requests that differ, or the NAK that was outlived. */
 static int write_passed(struct ft_account *account, const struct ft_source *source,
 			const struct ft_item *item, const struct ft_item_more *more)
 {
 	const struct ft_frame frame = ft_cut_frame_of(more->passed);
-	bool conflict = (more->suspicion.rules >> FT_RULE_SPOOF_PSN_CONFLICT & 1) != 0;
-	uint32_t index =
-		finding_of(account, item, more,
-			   conflict ? FT_RULE_SPOOF_PSN_CONFLICT : FT_RULE_SPOOF_PAYLOAD_CHANGED);
-	const struct ft_finding *finding;
+	uint32_t index = finding_of(account, item, more, rule_of_passed(&more->suspicion));
 
-	if (index == FT_NONE)
-		return 0;
-	finding = &account->findings.items[index];
-	if (finding->frames[finding->frame_count - 1] != item->frame->number ||
-	    was_written(account, index, frame.number))
+	if (index == FT_NONE || !is_wanted(account, index, frame.number, item->frame->number))
 		return 0;
 	account->passed[account->passed_count++ % FT_FINDING_FRAMES] =
 		(struct ft_passed_frame){ frame.number, index };
-	return ft_finding_write(finding, account->writer, source, &frame);
+	return ft_finding_write(&account->findings.items[index], account->writer, source, &frame);
 }
 
 /* Out of the way of the frames that break no rule. */

@@ -213,8 +213,9 @@ __attribute__((noinline)) static void look_closely(struct ft_suspects *suspects,
 }
 
 /* Nothing is odd about it, and nothing is left to learn about its sender but that it goes on so. */
-static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *flow,
-			   const struct ft_observed *observed)
+__attribute__((always_inline)) static inline bool goes_on(const struct ft_suspects *suspects,
+							  struct ft_flow *flow,
+							  const struct ft_observed *observed)
 {
 	uint32_t moment = ft_suspects_moment(observed->ts_ns), newest, number;
 	struct ft_request_print print;
@@ -237,8 +238,9 @@ static inline bool goes_on(const struct ft_suspects *suspects, struct ft_flow *f
 	return true;
 }
 
-static inline bool answers_on(const struct ft_suspects *suspects, struct ft_flow *flow,
-			      const struct ft_observed *observed)
+__attribute__((always_inline)) static inline bool answers_on(const struct ft_suspects *suspects,
+							     struct ft_flow *flow,
+							     const struct ft_observed *observed)
 {
 	struct ft_sender_look *look = &flow->look;
 	bool compared = (look->style & FT_LOOK_REQUESTS) == 0;
@@ -258,8 +260,10 @@ static inline bool answers_on(const struct ft_suspects *suspects, struct ft_flow
 	return true;
 }
 
-static inline bool is_usual(const struct ft_suspects *suspects, struct ft_flow *flow,
-			    const struct ft_observed *observed, uint32_t what)
+__attribute__((always_inline)) static inline bool is_usual(const struct ft_suspects *suspects,
+							   struct ft_flow *flow,
+							   const struct ft_observed *observed,
+							   uint32_t what)
 {
 	if ((what & ~(uint32_t)ORDINARY_REQUEST) == 0)
 		return goes_on(suspects, flow, observed);
@@ -267,11 +271,60 @@ static inline bool is_usual(const struct ft_suspects *suspects, struct ft_flow *
 	       answers_on(suspects, flow, observed);
 }
 
-void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
-		      const struct ft_observed *observed, const struct ft_step *step,
-		      struct ft_suspicion *suspicion)
+/* Of nearly every packet this is all. */
+__attribute__((always_inline)) static inline void take(struct ft_suspects *suspects,
+						       struct ft_flow *flow,
+						       const struct ft_observed *observed,
+						       const struct ft_step *step,
+						       struct ft_suspicion *suspicion)
 {
 	suspicion->rules = 0;
 	if (!is_usual(suspects, flow, observed, step->what))
 		look_closely(suspects, flow, observed, step, suspicion);
+}
+
+/* It acknowledges what that NAK had refused for good. */
+static void hold_outlived(struct ft_suspicion *suspicion, const struct ft_flow *flow,
+			  const struct ft_observed *observed, const struct ft_refusal *nak)
+{
+	if (suspicion->rules == 0) {
+		suspicion->strange = 0;
+		suspicion->grave = suspicion->unseen = false;
+		ft_suspicion_write(suspicion, flow, observed, &flow->look, FT_PSN_NONE);
+	}
+	suspicion->strange |= FT_STRANGE_REFUSED;
+	suspicion->passed = nak->frame;
+	suspicion->passed_ns = nak->ts_ns;
+	ft_suspicion_hold(suspicion, FT_RULE_SPOOF_NAK_OUTLIVED);
+}
+
+/* A NAK that ends a connection was sent lately: perhaps on this one. */
+__attribute__((noinline)) static void take_refused(struct ft_suspects *suspects,
+						   struct ft_flow *flow,
+						   const struct ft_observed *observed,
+						   const struct ft_step *step,
+						   struct ft_suspicion *suspicion)
+{
+	uint32_t number = ft_suspects_number(suspects, flow);
+	struct ft_refusal nak = { 0 };
+
+	take(suspects, flow, observed, step, suspicion);
+	if ((step->what & BEGINS) != 0) {
+		ft_refusals_forget(&suspects->refusals, number);
+		ft_refusals_forget(&suspects->refusals, flow->peer);
+	} else if ((step->what & FT_STEP_ACK) != 0) {
+		nak = ft_refusals_outlived(&suspects->refusals, number, observed);
+	}
+	if (nak.frame != 0)
+		hold_outlived(suspicion, flow, observed, &nak);
+}
+
+void ft_suspects_step(struct ft_suspects *suspects, struct ft_flow *flow,
+		      const struct ft_observed *observed, const struct ft_step *step,
+		      struct ft_suspicion *suspicion)
+{
+	if (__builtin_expect(observed->ts_ns <= suspects->refusals.until_ns, 0))
+		take_refused(suspects, flow, observed, step, suspicion);
+	else
+		take(suspects, flow, observed, step, suspicion);
 }

@@ -27,6 +27,7 @@ enum ft_strange {
 	FT_STRANGE_CONTENT = 1u << 6, /* other content under a PSN that has passed */
 	FT_STRANGE_PSN = 1u << 7,     /* far from what the connection expects */
 	FT_STRANGE_UNASKED = 1u << 8, /* answers what was not asked */
+	FT_STRANGE_REFUSED = 1u << 9, /* acknowledges what a NAK had refused for good */
 };
 
 /* Frames before a packet among which the other of two requests under its PSN is looked for: 36 KiB, of which 4 are searched. */
@@ -43,7 +44,9 @@ struct ft_suspicion {
 	uint32_t count;             /* of errors or queue pairs, for bursts and scans */
 	uint32_t qkeys;             /* likewise of Q_Keys, for guesses */
 	uint64_t frame;             /* number of the packet's frame */
-	uint64_t passed; /* FT_STRANGE_CONTENT: the frame of the other one; 0: not of late */
+	/* FT_STRANGE_CONTENT: the frame of the other one, 0: not of late; FT_STRANGE_REFUSED: of the NAK .. */
+	uint64_t passed;
+	uint64_t passed_ns;                /* .. and its time */
 	struct ft_sender_look usual, seen; /* what the half-connection showed before, and now */
 	uint16_t pkey, usual_base;
 };

@@ -278,6 +278,8 @@ void ft_suspects_judge(struct ft_suspects *suspects, struct ft_flow *flow,
 	struct ft_sender_look usual;
 
 	check_alone(&scene, suspicion, &usual);
+	if ((step->what & FT_STEP_NAK) != 0)
+		ft_refusals_see(&suspects->refusals, ft_suspects_number(suspects, flow), observed);
 	if ((step->what & FT_STEP_NAK) != 0 && observed->syndrome == SYNDROME_REMOTE_ACCESS)
 		refused(&scene, suspicion);
 	if (!scene.answer && (step->what & FT_STEP_OUTSIDE) == 0)

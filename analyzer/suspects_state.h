@@ -4,6 +4,7 @@
 
 #include "suspects_ordinary.h"
 #include "suspects_passages.h"
+#include "suspects_refusals.h"
 
 /* What suspects.c, which every packet passes, and suspects_judge.c, for those that are odd, have in common. */
 
@@ -15,6 +16,7 @@ struct ft_suspects {
 	struct ft_passages *passages;
 	struct ft_suspect_pairs *pairs;
 	struct ft_datagram_senders *senders;
+	struct ft_refusals refusals;
 };
 
 /* ft_flow_number() without a call. */

@@ -94,6 +94,11 @@ static void add_transport(struct sentence *sentence, const struct ft_suspicion *
 	if ((suspicion->strange & FT_STRANGE_UNASKED) != 0)
 		add(sentence, "%s for PSN %" PRIu32 ", which was not asked for", name,
 		    suspicion->psn);
+	if ((suspicion->strange & FT_STRANGE_REFUSED) != 0)
+		add(sentence,
+		    "%s for PSN %" PRIu32 ", though the NAK in frame %" PRIu64
+		    " had ended the connection",
+		    name, suspicion->psn, suspicion->passed);
 }
 
 void ft_suspicion_text(const struct ft_suspicion *suspicion, char *text, size_t room)

@@ -165,7 +165,8 @@ static void note_suspicion(const struct ft_worker *worker, struct ft_item_more *
 			   const struct ft_suspicion *suspicion)
 {
 	more->suspicion = *suspicion;
-	if ((suspicion->strange & FT_STRANGE_CONTENT) != 0 && suspicion->passed != 0)
+	if ((suspicion->strange & (FT_STRANGE_CONTENT | FT_STRANGE_REFUSED)) != 0 &&
+	    suspicion->passed != 0 && suspicion->frame - suspicion->passed <= FT_SUSPECTS_PASSAGES)
 		more->passed = ft_gone_by_find(&worker->gone_by, suspicion->passed);
 }
 

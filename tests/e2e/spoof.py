@@ -175,6 +175,35 @@ class Spoof(WithFolder):
                 seen = [f for f in self.connection(first, "read") if chance.random() >= lost]
                 self.assertEqual(self.unasked(seen[chance.randrange(len(seen) // 2):]), [], lost)
 
+    def outlived(self, frames, form, *more):
+        """frames: with the times since the one before, in us. What the rule finds: its frames and what it says."""
+        times = [10**18 + 1000 * sum(us for us, _ in frames[:i + 1]) for i in range(len(frames))]
+        path = roce.capture(self.folder / "a.pcap", [(ts_ns, form(frame)) for ts_ns, (_, frame) in zip(times, frames)],
+                            roce.LINKTYPE_INFINIBAND if form is roce.native else 1)
+        finding = self.findings(path, *more).get("spoof.nak-outlived")
+        return (finding["frames"], finding["severity"], finding["evidence"][-1]) if finding else None
+
+    def test_a_connection_that_goes_on_after_a_nak_that_ends_it_is_found(self):
+        """IBA vol. 1, 9.9.3: who sends NAK 1, 2 or 3 is in the error state, and acknowledges nothing more."""
+        back, legal, evidence = roce.Half("10.0.0.2", "10.0.0.1", 0x11), self.connection(7000, "write")[:100], self.folder / "e.pcapng"
+
+        def refused(code, psn=7030, pause_us=5, then=legal[61:]):
+            return [(5, f) for f in legal[:61]] + [(5, back.answer(psn, code, msn=30, ident=30)), (pause_us, then[0])] + [(5, f) for f in then[1:]]
+        for form in (lambda frame: frame, roce.native):
+            for code in (0x61, 0x62, 0x63):
+                for workers in ("1", "3"):
+                    said = "frame 63: RC_ACKNOWLEDGE for PSN 7030, though the NAK in frame 62 had ended the connection"
+                    self.assertEqual(self.outlived(refused(code), form, "--workers", workers, "-w", evidence), ([62], "medium", said))
+                    if form is not roce.native:  # there, everybody is an unknown endpoint, too
+                        self.assertEqual([evidence.read_bytes().count(f) for _, f in refused(code)[60:65]], [0, 1, 1, 0, 0])
+            anew = self.connection(5_000_000, "write")[:40]
+            for fine in (refused(roce.NAK_SEQUENCE), refused(roce.RNR_NAK),    # the connection goes on after these
+                         refused(0x62, then=legal[62::2]),                      # the sender alone does
+                         refused(0x62, psn=7080),                               # what came before was acknowledged
+                         refused(0x62, pause_us=10_001),                        # time to set it up anew
+                         refused(0x62, then=anew)):                             # or it was
+                self.assertIsNone(self.outlived(fine, form))
+
     def test_a_queue_pair_that_begins_anew_is_no_search_for_its_psn_by_any_number_of_workers(self):
         chance = random.Random(SEED)
         for first in chance.sample(range(1 << 22), 3):

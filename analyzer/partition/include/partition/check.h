@@ -40,6 +40,7 @@ enum ft_rule {
 	FT_RULE_SPOOF_ACCESS_ERRORS,
 	FT_RULE_SPOOF_QP_SCAN,
 	FT_RULE_SPOOF_QKEY_GUESSES,
+	FT_RULE_SPOOF_NAK_OUTLIVED,
 	FT_RULES, /* those that frames break by themselves; behind them: */
 
 	/* what NCCL's framing shows: nccl/follower.h */
