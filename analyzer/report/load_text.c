@@ -125,9 +125,9 @@ void ft_load_text(struct ft_page *page, const struct ft_report *report)
 		ft_page_row(page, "", "and %zu more; --json has them all", count - ROWS);
 	ft_page_row(
 		page, "",
-		"marked: packets, by ECN; caused, told: CNPs because of it, CNPs to it; paused: "
-		"others, by its adapters; not ready: RNR NAKs it sent; again: packets it sent "
-		"again; ?: not known");
+		"marked: packets, by ECN or FECN; caused, told: CNPs or BECN because of it, to it; "
+		"paused: others, by its adapters; not ready: RNR NAKs it sent; again: packets it "
+		"sent again; ?: not known");
 	ft_line_char(&page->line, '\n');
 	free(noisiest);
 }
