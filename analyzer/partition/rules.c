@@ -88,9 +88,10 @@ static const struct ft_rule_text texts[FT_ALL_RULES] = {
 	[FT_RULE_SPOOF_QKEY_GUESSES] = { "spoof.qkey-guesses", FT_MEDIUM, true, 0.8,
 					 "Datagrams with one Q_Key after the other went to a queue "
 					 "pair, which has one: somebody guesses it." },
-	[FT_RULE_SPOOF_NAK_OUTLIVED] = { "spoof.nak-outlived", FT_MEDIUM, true, 0.8,
+	[FT_RULE_SPOOF_NAK_OUTLIVED] = { "spoof.nak-outlived", FT_INFO, false, 0.5,
 					 "A connection went on after a NAK that ends connections: "
-					 "that NAK, or the answer after it, is forged." },
+					 "that NAK, or the answer after it, is forged, unless the "
+					 "queue pair was set up anew in between." },
 	[FT_RULE_NCCL_WRITE_OUTSIDE] = { "nccl.write-outside", FT_HIGH, true, 0.9,
 					 "A write on a NCCL connection goes beyond the memory, or "
 					 "uses another key, than the receiver's clear-to-send "

@@ -193,7 +193,7 @@ class Spoof(WithFolder):
             for code in (0x61, 0x62, 0x63):
                 for workers in ("1", "3"):
                     said = "frame 63: RC_ACKNOWLEDGE for PSN 7030, though the NAK in frame 62 had ended the connection"
-                    self.assertEqual(self.outlived(refused(code), form, "--workers", workers, "-w", evidence), ([62], "medium", said))
+                    self.assertEqual(self.outlived(refused(code), form, "--workers", workers, "-w", evidence), ([62], "info", said))
                     if form is not roce.native:  # there, everybody is an unknown endpoint, too
                         self.assertEqual([evidence.read_bytes().count(f) for _, f in refused(code)[60:65]], [0, 1, 1, 0, 0])
             anew = self.connection(5_000_000, "write")[:40]
