@@ -20,6 +20,11 @@ bool ft_nccl_edges_have_ranks(const struct ft_nccl_edges *edges)
 	return true;
 }
 
+uint64_t ft_nccl_lane_made(const struct ft_nccl_connection *connection, bool by_setup)
+{
+	return by_setup ? connection->tcp_frames[0] : connection->sender.qpns[0];
+}
+
 struct ft_nccl_lane ft_nccl_lane_of(const struct ft_nccl_edges *edges, size_t i, bool by_setup)
 {
 	const struct ft_nccl_connection *connection = edges->connections[edges->at[i]];
@@ -27,7 +32,7 @@ struct ft_nccl_lane ft_nccl_lane_of(const struct ft_nccl_edges *edges, size_t i,
 	return (struct ft_nccl_lane){
 		.connection = connection,
 		.at = edges->at[i],
-		.made = by_setup ? connection->tcp_frames[0] : connection->sender.qpns[0],
+		.made = ft_nccl_lane_made(connection, by_setup),
 	};
 }
 

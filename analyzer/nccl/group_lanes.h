@@ -17,6 +17,9 @@ bool ft_nccl_lanes_have_setups(const struct ft_nccl_edges *edges);
 /* All members have one, each its own: they are in its order. */
 bool ft_nccl_edges_have_ranks(const struct ft_nccl_edges *edges);
 
+/* When a connection was made, by its set-up, or by its sender's queue pair. */
+uint64_t ft_nccl_lane_made(const struct ft_nccl_connection *connection, bool by_setup);
+
 /* Without `from` and `to`. */
 struct ft_nccl_lane ft_nccl_lane_of(const struct ft_nccl_edges *edges, size_t i, bool by_setup);
 

@@ -9,6 +9,7 @@
 #include "group_joins.h"
 #include "group_members.h"
 #include "group_mixed.h"
+#include "group_pat_trees.h"
 #include "group_ring.h"
 #include "operations.h"
 
@@ -20,6 +21,7 @@ struct memory {
 	uint32_t *ids;               /* of each connection twice: of communicators, of channels */
 	uint32_t **rings;            /* by communicator; NULL: none */
 	struct ft_nccl_trees *trees; /* likewise */
+	struct ft_nccl_distance **distances;
 	struct ft_nccl_tracks tracks;
 	struct ft_nccl_collective *collectives;
 	struct ft_nccl_loops *loops; /* by place of the connection */
@@ -103,6 +105,37 @@ static int add_ring_by_rank(struct maker *maker, struct ft_nccl_communicator *co
 	return 0;
 }
 
+/* The first connection of each to the next rank is the ring's. */
+static int add_pat(struct maker *maker, struct ft_nccl_communicator *communicator,
+		   const struct ft_nccl_edges *edges)
+{
+	struct ft_nccl_trees *trees = &maker->memory->trees[communicator->communicator];
+	struct ft_nccl_pat pat;
+	int error = ft_nccl_members_pat(&pat, edges, &maker->memory->tracks);
+	const bool found = error == 0 && pat.channels > 0;
+	const uint32_t ring_channels =
+		found && pat.distances[0].ranks == 1 ? pat.distances[0].channels : 0;
+
+	if (found)
+		error = ft_nccl_pat_find_trees(&pat, trees, edges);
+	if (error == 0 && ring_channels > 0)
+		error = add_ring_by_rank(maker, communicator);
+	for (uint32_t i = 0; found && i < pat.channels; i++) {
+		const size_t begin = i > 0 ? pat.ends[i - 1] : 0;
+
+		add_channel(maker, communicator, i, pat.at + begin, pat.ends[i] - begin,
+			    i < ring_channels ? communicator->member_count : 0);
+	}
+	if (found) {
+		maker->memory->distances[communicator->communicator] = pat.distances;
+		communicator->distances = pat.distances;
+		communicator->distance_count = pat.count;
+		pat.distances = NULL;
+	}
+	ft_nccl_pat_free(&pat);
+	return error;
+}
+
 static int add_mixed(struct maker *maker, struct ft_nccl_communicator *communicator,
 		     const struct ft_nccl_edges *edges)
 {
@@ -127,6 +160,8 @@ static int add_trees(struct maker *maker, struct ft_nccl_communicator *communica
 
 	if (error == 0 && trees->count == 0)
 		error = add_mixed(maker, communicator, edges);
+	if (error == 0 && trees->count == 0)
+		error = add_pat(maker, communicator, edges);
 	communicator->trees = trees->at;
 	communicator->tree_count = trees->count;
 	return error;
@@ -295,6 +330,7 @@ static int reserve(struct maker *maker)
 		calloc(memory->members.components + 1, sizeof *memory->communicators);
 	memory->rings = calloc(memory->members.components + 1, sizeof *memory->rings);
 	memory->trees = calloc(memory->members.components + 1, sizeof *memory->trees);
+	memory->distances = calloc(memory->members.components + 1, sizeof *memory->distances);
 	memory->channels = calloc(connections + 1, sizeof *memory->channels);
 	memory->ids = calloc(2 * connections + 1, sizeof *memory->ids);
 	memory->loops = calloc(connections + 1, sizeof *memory->loops);
@@ -302,8 +338,9 @@ static int reserve(struct maker *maker)
 	maker->channel = memory->channels;
 	maker->id = memory->ids;
 	return memory->communicators != NULL && memory->rings != NULL && memory->trees != NULL &&
-			       memory->channels != NULL && memory->ids != NULL &&
-			       memory->loops != NULL && maker->order != NULL
+			       memory->distances != NULL && memory->channels != NULL &&
+			       memory->ids != NULL && memory->loops != NULL &&
+			       maker->order != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -430,11 +467,14 @@ void ft_nccl_groups_free(struct ft_nccl_groups *groups)
 		free(memory->rings[i]);
 	for (uint32_t i = 0; memory->trees != NULL && i < memory->members.components; i++)
 		ft_nccl_trees_free(&memory->trees[i]);
+	for (uint32_t i = 0; memory->distances != NULL && i < memory->members.components; i++)
+		free(memory->distances[i]);
 	ft_nccl_tracks_free(&memory->tracks);
 	ft_nccl_members_free(&memory->members);
 	free(memory->communicators);
 	free(memory->rings);
 	free(memory->trees);
+	free(memory->distances);
 	free(memory->channels);
 	free(memory->ids);
 	free(memory->loops);

@@ -268,11 +268,17 @@ static void place_part(struct ft_nccl_operations *operations, size_t at)
 static void place_parts(struct ft_nccl_operations *operations)
 {
 	size_t kept = operations->begin;
+	uint64_t last_frame = 0; /* of unnamed ones so far */
 
-	for (size_t i = operations->begin; i < operations->count; i++)
-		if (is_named(&operations->at[i].row) && operations->at[i].first > 0 &&
-		    operations->at[i].row.message_bytes_most > 0)
+	for (size_t i = operations->begin; i < operations->count; i++) {
+		const struct ft_nccl_collective *row = &operations->at[i].row;
+
+		if (!is_named(row) && row->last_frame > last_frame)
+			last_frame = row->last_frame;
+		else if (is_named(row) && operations->at[i].first > 0 &&
+			 row->message_bytes_most > 0 && !is_doubtful(operations, i, last_frame))
 			place_part(operations, i);
+	}
 	for (size_t i = operations->begin; i < operations->count; i++)
 		if (operations->at[i].row.messages != 0)
 			operations->at[kept++] = operations->at[i];

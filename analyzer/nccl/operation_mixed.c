@@ -14,22 +14,13 @@ static void find_shared(struct ft_nccl_mixed_circles *circles)
 	}
 }
 
-/* Where its next data is; UINT64_MAX: there is none. */
-static uint64_t next_frame(const struct ft_nccl_track *track, size_t at)
-{
-	for (; at < track->count; at++)
-		if (track->messages[at] != NULL && track->messages[at]->first_frame != 0)
-			return track->messages[at]->first_frame;
-	return UINT64_MAX;
-}
-
 static uint64_t next_of_ring(const struct ft_nccl_mixed_circles *circles)
 {
 	const struct ft_nccl_circle *ring = &circles->ring;
 	uint64_t next = UINT64_MAX;
 
 	for (uint32_t i = 0; i < ring->ranks; i++) {
-		const uint64_t frame = next_frame(ring->tracks[i], ring->at[i]);
+		const uint64_t frame = ft_nccl_track_next(ring->tracks[i], ring->at[i]);
 
 		if (frame < next && !circles->is_shared[i])
 			next = frame;
@@ -43,7 +34,7 @@ static uint64_t next_of_tree(const struct ft_nccl_mixed_circles *circles)
 	uint64_t next = UINT64_MAX;
 
 	for (uint32_t i = 0; i < tree->ranks; i++) {
-		const uint64_t frame = next_frame(tree->tracks[i], tree->at[i]);
+		const uint64_t frame = ft_nccl_track_next(tree->tracks[i], tree->at[i]);
 
 		if (frame < next && circles->shared[i] == FT_NCCL_NONE)
 			next = frame;

@@ -113,6 +113,21 @@ static bool begins_at_once(const struct look *look)
 	return one->first_frame < other->last_frame && other->first_frame < one->last_frame;
 }
 
+/* Of two members: each message comes after the same one of the other, always the same way round, as over a tree. */
+static bool is_answered(const struct look *look)
+{
+	bool first = true, second = true; /* comes after the other */
+
+	for (size_t i = 0; i < look->part->length; i++) {
+		const struct ft_nccl_message *one = message_at(look, 0, i);
+		const struct ft_nccl_message *other = message_at(look, 1, i);
+
+		first &= one->first_frame > other->last_frame;
+		second &= other->first_frame > one->last_frame;
+	}
+	return first || second;
+}
+
 static const char *algorithm_of(const struct look *look)
 {
 	const bool shown = look->part->ring->ranks * look->hops > 2 || look->slices == 2 ||
@@ -208,6 +223,9 @@ static bool is_other_all_reduce(const struct look *look)
 	const uint32_t members = look->part->ring->ranks, shown = look->part->ring->loop_ranks;
 	const size_t chunks = 2 * (size_t)(members - 1), length = look->part->length;
 
+	if (members == 2 && look->part->sum.protocol == FT_NCCL_SIMPLE &&
+	    ft_nccl_is_step(&look->part->sum) && !is_answered(look))
+		return false; /* PAT, whose members begin at once, takes such steps, too */
 	return chunks > 0 && (shown == 0 || shown == members) && is_whole(look) &&
 	       length % (chunks * look->slices) == 0 && look->part->undivided &&
 	       !ft_nccl_may_be_sends(&look->part->sum, members) &&

@@ -71,6 +71,17 @@ bool ft_nccl_are_steps(const struct ft_nccl_track *track)
 	return true;
 }
 
+bool ft_nccl_are_steps_or_slices(const struct ft_nccl_track *track)
+{
+	for (size_t i = 0; i < track->count; i++) {
+		const struct ft_nccl_stretch one = ft_nccl_stretch_of(track, i, 1);
+
+		if (!may_be_step(&one) && one.offered != FT_NCCL_SLICE_OFFERED)
+			return false;
+	}
+	return true;
+}
+
 /* Sends of lines are short: their receivers offer less than a step. */
 bool ft_nccl_may_be_sends(const struct ft_nccl_stretch *sum, uint32_t ranks)
 {

@@ -21,6 +21,9 @@ bool ft_nccl_is_step(const struct ft_nccl_stretch *sum);
 /* No message of a track was offered other room than that, as far as it is known. */
 bool ft_nccl_are_steps(const struct ft_nccl_track *track);
 
+/* The same, or that of a ring's slice. */
+bool ft_nccl_are_steps_or_slices(const struct ft_nccl_track *track);
+
 /*
  * Messages are as sends and receives cut them, or nobody knows what was offered. Between two they may follow each other
  * as in a ring by accident, among more only short ones may.

@@ -164,6 +164,22 @@ void ft_nccl_tracks_free(struct ft_nccl_tracks *tracks)
 	*tracks = (struct ft_nccl_tracks){ 0 };
 }
 
+bool ft_nccl_track_is_asked(const struct ft_nccl_track *track)
+{
+	for (size_t i = 0; i < track->count; i++)
+		if (track->messages[i] != NULL && track->messages[i]->cts_frame != 0)
+			return true;
+	return false;
+}
+
+uint64_t ft_nccl_track_next(const struct ft_nccl_track *track, size_t at)
+{
+	for (; at < track->count; at++)
+		if (track->messages[at] != NULL && track->messages[at]->first_frame != 0)
+			return track->messages[at]->first_frame;
+	return UINT64_MAX;
+}
+
 enum ft_nccl_border ft_nccl_track_border(const struct ft_nccl_track *track, size_t at)
 {
 	const struct ft_nccl_message *before, *after;

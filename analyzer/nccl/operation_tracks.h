@@ -23,6 +23,12 @@ int ft_nccl_tracks_make(struct ft_nccl_tracks *tracks,
 			const struct ft_nccl_message *messages, size_t message_count);
 void ft_nccl_tracks_free(struct ft_nccl_tracks *tracks); /* all zero is fine */
 
+/* Some clear-to-send was seen: without any nothing shows where operations end. */
+bool ft_nccl_track_is_asked(const struct ft_nccl_track *track);
+
+/* The frame at which data from message `at` on begins; UINT64_MAX: there is none. */
+uint64_t ft_nccl_track_next(const struct ft_nccl_track *track, size_t at);
+
 /*
  * Whether an operation can begin at message `at`, 0..count. A receiver asks for the messages of an operation ahead of
  * them, but for none of the next operation before it has this one: so between two operations nothing is asked for.

@@ -5,6 +5,7 @@
 
 #include "group_tags.h"
 #include "operation_mixed.h"
+#include "operation_pat.h"
 #include "operation_steps.h"
 
 struct maker {
@@ -27,22 +28,13 @@ static const struct ft_nccl_track *track_of(const struct maker *maker, uint32_t 
 	return &maker->input->tracks->at[at];
 }
 
-/* Without clear-to-sends nothing shows where operations end. */
-static bool is_asked(const struct ft_nccl_track *track)
-{
-	for (size_t i = 0; i < track->count; i++)
-		if (track->messages[i] != NULL && track->messages[i]->cts_frame != 0)
-			return true;
-	return false;
-}
-
 /* Tracks that were asked for something. */
 static uint32_t count_asked(const struct ft_nccl_circle *circle)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < circle->ranks; i++)
-		count += is_asked(circle->tracks[i]) ? 1 : 0;
+		count += ft_nccl_track_is_asked(circle->tracks[i]) ? 1 : 0;
 	return count;
 }
 
@@ -128,7 +120,7 @@ static void lone_connection(struct maker *maker, uint32_t connection)
 	const struct ft_nccl_track *track = track_of(maker, connection);
 	size_t from = 0;
 
-	if (!is_asked(track))
+	if (!ft_nccl_track_is_asked(track))
 		return;
 	for (size_t at = 1; at <= track->count; at++) {
 		if (ft_nccl_track_border(track, at) != FT_NCCL_BORDER)
@@ -220,6 +212,29 @@ static void ring_channel(struct maker *maker, const struct ft_nccl_communicator 
 		mixed_channel(maker, channel, &circles);
 }
 
+static void pat_channel(struct maker *maker, const struct ft_nccl_communicator *communicator,
+			const struct ft_nccl_channel *channel)
+{
+	struct ft_nccl_pat_tracks pat = { .tracks = maker->ring_tracks,
+					  .at = maker->ring_at,
+					  .distances = communicator->distances,
+					  .distance_count = communicator->distance_count,
+					  .ranks = (uint32_t)communicator->member_count,
+					  .channel = channel->channel,
+					  .tree_tracks = maker->tree_tracks,
+					  .tree_at = maker->tree_at };
+	uint32_t lane;
+
+	pat.tree = tree_beside(communicator, channel->channel, &lane);
+	for (size_t i = 0; i < channel->connection_count; i++) {
+		pat.tracks[i] = track_of(maker, channel->connections[i]);
+		pat.at[i] = 0;
+		/* NCCL has PAT only where hosts have a rank each */
+		maker->input->loops[pat.tracks[i] - maker->input->tracks->at].ranks = pat.ranks;
+	}
+	ft_nccl_pat_operations(&maker->operations, &pat);
+}
+
 /* Beside a ring of hosts there may be connections that are not its: only trees that are known tell what these are. */
 static void channel_operations(struct maker *maker, const struct ft_nccl_communicator *communicator,
 			       const struct ft_nccl_channel *channel)
@@ -272,7 +287,12 @@ static void communicator_operations(struct maker *maker,
 	struct ft_nccl_operations *operations = &maker->operations;
 
 	ft_nccl_operations_begin(operations);
-	if (has_channels(communicator)) {
+	if (communicator->distance_count > 0) {
+		for (size_t i = 0; i < communicator->channel_count; i++) {
+			pat_channel(maker, communicator, &communicator->channels[i]);
+			ft_nccl_operations_next(operations);
+		}
+	} else if (has_channels(communicator)) {
 		list_channels(maker, communicator);
 		for (size_t i = 0; i < communicator->channel_count; i++)
 			channel_operations(maker, communicator, maker->channels[i]);

@@ -70,6 +70,18 @@ static void trees(struct ft_document *json, const struct ft_nccl_communicator *c
 	ft_member_end(json, ']');
 }
 
+static void distances(struct ft_document *json, const struct ft_nccl_communicator *communicator)
+{
+	if (communicator->distance_count == 0) {
+		ft_member_null(json, "pat");
+		return;
+	}
+	ft_member_begin(json, "pat", '[');
+	for (size_t i = 0; i < communicator->distance_count; i++)
+		ft_member_number(json, NULL, communicator->distances[i].ranks);
+	ft_member_end(json, ']');
+}
+
 void ft_nccl_communicator_json(struct ft_document *json,
 			       const struct ft_nccl_communicator *communicator)
 {
@@ -81,6 +93,7 @@ void ft_nccl_communicator_json(struct ft_document *json,
 	else
 		ft_member_null(json, "ring");
 	trees(json, communicator);
+	distances(json, communicator);
 	channels(json, communicator);
 	ids(json, "connections", communicator->connections, communicator->connection_count);
 	ft_member_end(json, '}');

@@ -35,6 +35,7 @@ static size_t name_of(const struct ft_nccl_collective *row)
 	return name;
 }
 
+/* The place of its communicator in the report; communicator_count: it is not listed. */
 static size_t communicator_of(const struct ft_nccl_report *nccl,
 			      const struct ft_nccl_collective *row)
 {
@@ -66,7 +67,7 @@ static void metadata(struct ft_document *json, const struct ft_nccl_collective *
 	ft_member_end(json, '}');
 }
 
-/* What a link carries for each byte given to NCCL: nccl-tests, doc/PERFORMANCE.md. 0: not known. */
+/* What a link carries for each byte that all were given: nccl-tests, doc/PERFORMANCE.md. 0: not known. */
 static double bus_factor(const struct ft_nccl_collective *row)
 {
 	const double ranks = row->ranks;
@@ -75,8 +76,7 @@ static double bus_factor(const struct ft_nccl_collective *row)
 		return 0;
 	if (strcmp(row->collective, "AllReduce") == 0)
 		return 2 * (ranks - 1) / ranks;
-	if (strcmp(row->collective, "AllGather") == 0 ||
-	    strcmp(row->collective, "ReduceScatter") == 0)
+	if (ft_nccl_is_of_blocks(row))
 		return (ranks - 1) / ranks;
 	return 1;
 }
@@ -84,6 +84,7 @@ static double bus_factor(const struct ft_nccl_collective *row)
 static void times(struct ft_document *json, const struct ft_nccl_collective *row)
 {
 	const double factor = bus_factor(row);
+	const uint64_t volume = ft_nccl_volume(row);
 	double gbs;
 
 	if (row->first_ts_ns == FT_TS_UNKNOWN || row->last_ts_ns == FT_TS_UNKNOWN ||
@@ -92,9 +93,9 @@ static void times(struct ft_document *json, const struct ft_nccl_collective *row
 	ft_member_number(json, "coll_exec_time_us",
 			 (row->last_ts_ns - row->first_ts_ns + 500) / 1000);
 	ft_member_text(json, "coll_timing_source", "wire");
-	if (row->message_bytes == 0)
+	if (volume == 0)
 		return;
-	gbs = (double)row->message_bytes / (double)(row->last_ts_ns - row->first_ts_ns);
+	gbs = (double)volume / (double)(row->last_ts_ns - row->first_ts_ns);
 	ft_member_real(json, "coll_algobw_gbs", gbs);
 	if (factor > 0)
 		ft_member_real(json, "coll_busbw_gbs", gbs * factor);

@@ -64,13 +64,14 @@ static void clock_cell(struct ft_table *table, uint64_t ts_ns)
 
 static void rate_cell(struct ft_table *table, const struct ft_nccl_collective *row)
 {
-	if (row->message_bytes == 0 || row->first_ts_ns == FT_TS_UNKNOWN ||
-	    row->last_ts_ns == FT_TS_UNKNOWN || row->last_ts_ns <= row->first_ts_ns)
+	const uint64_t volume = ft_nccl_volume(row);
+
+	if (volume == 0 || row->first_ts_ns == FT_TS_UNKNOWN || row->last_ts_ns == FT_TS_UNKNOWN ||
+	    row->last_ts_ns <= row->first_ts_ns)
 		ft_table_format(table, ".");
 	else
 		ft_table_format(table, "%.3g GB/s",
-				(double)row->message_bytes /
-					(double)(row->last_ts_ns - row->first_ts_ns));
+				(double)volume / (double)(row->last_ts_ns - row->first_ts_ns));
 }
 
 /* Lines do not show where their data ends: then it is the most that it can be. */

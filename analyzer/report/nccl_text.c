@@ -8,6 +8,7 @@
 #include "coverage_text.h"
 #include "finding_text.h"
 #include "human.h"
+#include "nccl_shape_text.h"
 #include "nccl_tables.h"
 #include "nccl_words.h"
 
@@ -39,78 +40,24 @@ static void say_total(struct ft_page *page, const struct ft_nccl_report *nccl)
 			    ft_human_bytes(&bytes_text, bytes));
 }
 
-static void add_member(char **text, size_t *room, const struct ft_nccl_member *member,
-		       const char *separator)
-{
-	struct ft_nccl_text place;
-	int size;
-
-	if (member->has_rank)
-		size = snprintf(*text, *room, "%s%" PRId32, separator, member->rank);
-	else
-		size = snprintf(*text, *room, "%s%s", separator,
-				member->place_count > 0 ? ft_nccl_place_text(&place, member->places)
-							: "?");
-	*text += size;
-	*room -= (size_t)size;
-}
-
-/* "ring 0 > 1 > 2 > 0" */
-static void say_ring(struct ft_page *page, const struct ft_nccl_communicator *row)
-{
-	size_t room = (row->member_count + 1) * (sizeof(struct ft_nccl_text) + 3) + 1;
-	char *text = malloc(room), *at = text;
-
-	if (text == NULL) {
-		page->error = -ENOMEM;
-		return;
-	}
-	for (size_t i = 0; i <= row->member_count; i++)
-		add_member(&at, &room, &row->members[row->ring[i % row->member_count]],
-			   i > 0 ? " > " : "");
-	ft_page_row(page, "", "ring %s", text);
-	free(text);
-}
-
-/* "tree 0 root 0: 4 > 0, 2 > 4 .." */
-static void say_tree(struct ft_page *page, const struct ft_nccl_communicator *row,
-		     const struct ft_nccl_tree *tree)
-{
-	size_t room = (2 * tree->edge_count + 1) * (sizeof(struct ft_nccl_text) + 3) + 1;
-	char number[16] = "", *text = malloc(room), *at = text;
-
-	if (text == NULL) {
-		page->error = -ENOMEM;
-		return;
-	}
-	add_member(&at, &room, &row->members[tree->root], "");
-	for (size_t i = 0; i < tree->edge_count; i++) {
-		add_member(&at, &room, &row->members[tree->edges[i].child], i > 0 ? ", " : ": ");
-		add_member(&at, &room, &row->members[tree->edges[i].parent], " > ");
-	}
-	if (tree->number != FT_NCCL_NONE)
-		snprintf(number, sizeof number, " %" PRIu32, tree->number);
-	ft_page_row(page, "", "tree%s up to %s", number, text);
-	free(text);
-}
-
-static void say_communicator(struct ft_page *page, const struct ft_nccl_communicator *row)
+static void say_communicator(struct ft_page *page, const struct ft_nccl_report *nccl,
+			     const struct ft_nccl_communicator *row)
 {
 	char label[32], channels[48] = "channels not known";
+	size_t known = 0;
 
-	if (row->channel_count > 0 && row->channels[0].channel != FT_NCCL_NONE)
-		snprintf(channels, sizeof channels, "%zu channel%s", row->channel_count,
-			 plural(row->channel_count));
+	for (size_t i = 0; i < row->channel_count; i++)
+		known +=
+			row->channels[i].channel != FT_NCCL_NONE || row->channels[i].ring_count > 0;
+	if (known > 0)
+		snprintf(channels, sizeof channels, "%zu channel%s", known, plural(known));
 	snprintf(label, sizeof label, "COMM %" PRIu32, row->communicator);
 	ft_line_char(&page->line, '\n');
 	ft_page_row(page, label,
 		    "%zu process%s that connections tie together, %s, %zu connection%s",
 		    row->member_count, row->member_count == 1 ? "" : "es", channels,
 		    row->connection_count, plural(row->connection_count));
-	if (row->ring != NULL && row->member_count > 0)
-		say_ring(page, row);
-	for (size_t i = 0; i < row->tree_count; i++)
-		say_tree(page, row, &row->trees[i]);
+	ft_nccl_shape_text(page, nccl, row);
 	ft_nccl_members_table(page, row);
 }
 
@@ -312,7 +259,7 @@ int ft_render_nccl_text(FILE *out, const struct ft_report_nccl *report, size_t m
 	ft_seen_text(&page, &report->about->coverage);
 	say_total(&page, nccl);
 	for (size_t i = 0; i < nccl->communicator_count; i++)
-		say_communicator(&page, &nccl->communicators[i]);
+		say_communicator(&page, nccl, &nccl->communicators[i]);
 	say_connections(&page, nccl);
 	say_collectives(&page, nccl, messages);
 	say_messages(&page, nccl, messages);

@@ -50,3 +50,14 @@ const char *ft_nccl_found_by_word(enum ft_nccl_found_by found_by)
 
 	return words[found_by];
 }
+
+bool ft_nccl_is_of_blocks(const struct ft_nccl_collective *row)
+{
+	return row->collective != NULL && (strcmp(row->collective, "AllGather") == 0 ||
+					   strcmp(row->collective, "ReduceScatter") == 0);
+}
+
+uint64_t ft_nccl_volume(const struct ft_nccl_collective *row)
+{
+	return ft_nccl_is_of_blocks(row) ? row->message_bytes * row->ranks : row->message_bytes;
+}

@@ -171,6 +171,12 @@ struct ft_nccl_tree {
 	uint32_t channels; /* of this tree */
 };
 
+/* Members that are so many ranks further on, the first one behind the last: each has connections to the one, on .. */
+struct ft_nccl_distance {
+	uint32_t ranks;
+	uint32_t channels; /* .. the first so many channels */
+};
+
 /* Processes that connections tie together, or, where a job has several in each host, also what they do at the same time. */
 struct ft_nccl_communicator {
 	uint32_t communicator;                /* id */
@@ -179,6 +185,9 @@ struct ft_nccl_communicator {
 	const uint32_t *ring; /* positions in members, from 0; NULL: they form none */
 	const struct ft_nccl_tree *trees;
 	size_t tree_count; /* 0: they form none */
+	/* by how far; of each channel the connections are in this order, and by sender; NULL: they are not PAT's */
+	const struct ft_nccl_distance *distances;
+	size_t distance_count;
 	const struct ft_nccl_channel *channels;
 	size_t channel_count;
 	const uint32_t *connections;

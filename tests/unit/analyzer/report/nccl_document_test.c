@@ -81,7 +81,8 @@ static void the_example_of_the_format(void **state)
 		"[{\"communicator\": 0,"
 		" \"ranks\": [{\"rank\": 0, \"addresses\": [\"10.0.0.1\"]},"
 		" {\"rank\": null, \"addresses\": [\"10.0.0.2\"]}],"
-		" \"ring\": null, \"trees\": null, \"channels\": [{\"channel\": null, "
+		" \"ring\": null, \"trees\": null, \"pat\": null, \"channels\": [{\"channel\": "
+		"null, "
 		"\"connections\": [0]}],"
 		" \"connections\": [0]}]");
 	is_json(json_object_get(document, "queue_pairs"),
@@ -204,6 +205,7 @@ static void groups_and_what_they_did(void **state)
 		" \"ring\": [0, 1, 2], \"trees\": [{\"tree\": 1, \"root\": 1, \"edges\": ["
 		"{\"parent\": 1, \"child\": 0, \"up\": [3], \"down\": [5]},"
 		" {\"parent\": 0, \"child\": 2, \"up\": [5], \"down\": [3]}]}],"
+		" \"pat\": [1, 2],"
 		" \"channels\": [{\"channel\": 0, \"connections\": [3]},"
 		" {\"channel\": 1, \"connections\": [5]}], \"connections\": [3, 5]}]");
 	is_json(row_of(document, "collectives", 0),

@@ -51,6 +51,7 @@ static void a_job_reads_from_the_whole_to_the_single_message(void **state)
 		"COMM 2    3 processes that connections tie together, 2 channels, 2 connections\n"
 		"          ring 0 > 1 > lid:273 > 0\n"
 		"          tree 1 up to 1: 0 > 1, lid:273 > 0\n"
+		"          PAT's connections, from each to those 1, 2 ranks further on\n"
 		"  rank  addresses\n"
 		"     0  10.0.0.1\n"
 		"     1  10.0.0.2, 10.0.1.2\n"

@@ -275,6 +275,7 @@ static const struct ft_nccl_tree_edge job_edges[] = {
 static const struct ft_nccl_tree job_tree = {
 	.number = 1, .root = 1, .edges = job_edges, .edge_count = 2, .channels = 1
 };
+static const struct ft_nccl_distance job_distances[] = { { 1, 2 }, { 2, 2 } };
 static const struct ft_nccl_communicator job_communicator = {
 	.communicator = 2,
 	.members = job_members,
@@ -282,6 +283,8 @@ static const struct ft_nccl_communicator job_communicator = {
 	.ring = job_ring,
 	.trees = &job_tree,
 	.tree_count = 1,
+	.distances = job_distances,
+	.distance_count = 2,
 	.channels = job_channels,
 	.channel_count = 2,
 	.connections = job_ids,
