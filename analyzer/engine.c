@@ -153,7 +153,7 @@ static int account_for(void *context, const struct ft_source *source, const stru
 		unsigned from = at;
 
 		at = pass_quiet(engine, batch, from, seen);
-		if (has_framed(engine, batch))
+		if (at != from && has_framed(engine, batch))
 			error = ft_framing_see_quiet(engine->framing, source, batch, from, at);
 		if (error != 0 || at == batch->count)
 			break;

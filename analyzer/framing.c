@@ -251,13 +251,8 @@ static bool may_go_straight(const struct ft_framing *framing, const struct ft_it
 				   (item->framing == FT_FRAMING_SHOWN && item->quiet));
 }
 
-int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
-		   const struct ft_item *item)
+__attribute__((noinline)) static int see_any(struct ft_framing *framing, const struct ft_item *item)
 {
-	framing->source = source;
-	framing->has_seen = false;
-	if (may_go_straight(framing, item))
-		return see_row(framing, item, 1);
 	if (item->copy || item->kind == FT_FRAME_BAD_ICRC || item->kind == FT_FRAME_BROKEN ||
 	    !is_wanted(framing, item))
 		return 0;
@@ -267,6 +262,14 @@ int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
 	show(framing, item);
 	framing->item = NULL;
 	return keep_evidence(framing, item);
+}
+
+int ft_framing_see(struct ft_framing *framing, const struct ft_source *source,
+		   const struct ft_item *item)
+{
+	framing->source = source;
+	framing->has_seen = false;
+	return may_go_straight(framing, item) ? see_row(framing, item, 1) : see_any(framing, item);
 }
 
 /* The marks of items from `at` on: of that one the first bit, and so on. */
