@@ -1,10 +1,10 @@
 #include "followed.h"
 
-#include <capture/frame.h>
 #include <decode/packet.h>
 
 #include "adrift.h"
 #include "anew.h"
+#include "cts_parts.h"
 #include "family.h"
 #include "faults.h"
 #include "fifo.h"
@@ -14,167 +14,6 @@
 #include "order.h"
 
 enum { MISFITS = 8 }; /* in a row, of a connection that was none */
-
-/* A clear-to-send as it was read: what it is for, and where it was put. */
-struct ask {
-	struct ft_nccl_write write;
-	enum ft_nccl_family family;
-	bool is_read;
-	bool has_k;
-	struct ft_nccl_cts first; /* entry, if it is read */
-	uint64_t k;
-	uint32_t requests;
-	bool is_further; /* than the clear-to-sends of its queue pair so far */
-};
-
-static struct ft_nccl_write write_of(const struct ft_nccl_seen *seen)
-{
-	return (struct ft_nccl_write){
-		.bytes = seen->payload,
-		.captured = seen->captured,
-		.length = (seen->has & FT_HAS_RETH) != 0 ? seen->length : seen->payload_length,
-	};
-}
-
-/* The number nearest to what is expected that has these low bits. */
-static uint64_t extend(uint64_t low, unsigned bits, uint64_t expected)
-{
-	uint64_t span, base;
-
-	if (bits >= 64)
-		return low;
-	span = UINT64_C(1) << bits;
-	base = (expected & ~(span - 1)) | low;
-	if (base > expected + span / 2 && base >= span)
-		return base - span;
-	if (base + span / 2 < expected)
-		return base + span;
-	return base;
-}
-
-static uint64_t expected_k(const struct ft_nccl_followed *followed)
-{
-	return followed->has_newest ? followed->newest + 1 : 0;
-}
-
-/* The message that a slot of a family's FIFO is for, nearest to the one expected; false: there is no such slot. */
-static bool k_of_slot(const struct ft_nccl_followed *followed, enum ft_nccl_family family,
-		      uint64_t va, uint64_t *k)
-{
-	const struct ft_nccl_fifo *layout = ft_nccl_fifo(family);
-	const struct ft_nccl_target *fifo = &followed->model.fifo;
-	bool is_fixed = layout->slots == layout->slots_first && followed->base_bits == 0;
-	uint64_t slots = is_fixed ? layout->slots : fifo->slots;
-	uint64_t offset = va - fifo->addr, expected = expected_k(followed);
-	uint16_t slot_bytes = ft_nccl_slot_bytes(followed, family);
-
-	if (slots == 0 || offset % slot_bytes != 0 || offset / slot_bytes >= slots)
-		return false;
-	*k = expected + (offset / slot_bytes + slots - expected % slots) % slots;
-	if (*k > expected + slots / 2 && *k >= slots)
-		*k -= slots;
-	return true;
-}
-
-/* By its address alone: the families that have the next message there are left, if there are any. */
-static bool place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
-		  struct ask *ask)
-{
-	uint8_t next = 0;
-	uint64_t k;
-
-	ask->k = expected_k(followed);
-	if ((seen->has & FT_HAS_RETH) == 0)
-		return true;
-	if (!followed->has_base)
-		return false;
-	for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++) {
-		if ((followed->families & 1u << i) != 0 &&
-		    k_of_slot(followed, (enum ft_nccl_family)i, seen->va, &k) && k == ask->k)
-			next |= (uint8_t)(1u << i);
-	}
-	ft_nccl_family_narrow(followed, next);
-	ask->family = (enum ft_nccl_family)ft_nccl_family_taken(followed);
-	return k_of_slot(followed, ask->family, seen->va, &ask->k);
-}
-
-static bool is_in_place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
-			const struct ask *ask)
-{
-	const struct ft_nccl_target *fifo = &followed->model.fifo;
-	bool has_key = fifo->rkey_count == 0;
-
-	for (uint8_t i = 0; i < fifo->rkey_count; i++)
-		has_key = has_key || fifo->rkeys[i] == seen->rkey;
-	return (seen->has & FT_HAS_RETH) == 0 ||
-	       (has_key &&
-		(ft_nccl_fifo_place(followed, seen->va, seen->rkey, ask->k) ||
-		 (ask->has_k && ft_nccl_fifo_learn(followed, ask->family, seen->va, ask->k))));
-}
-
-/* Once there is one family left, no other is tried. */
-static bool is_of_family(struct ft_nccl_followed *followed, const struct ask *ask)
-{
-	struct ft_nccl_cts entry;
-
-	if (followed->families != 0 && (followed->families & (followed->families - 1)) == 0)
-		return ft_nccl_cts_read((enum ft_nccl_family)ft_nccl_family_taken(followed),
-					&ask->write, 0, &entry) != FT_NCCL_NOT;
-	return ft_nccl_family_narrow(followed, ft_nccl_cts_fits(&ask->write).possible);
-}
-
-/* Queue pairs begin at PSN 0, and a clear-to-send takes one packet: devices take turns, and its PSN counts those of its own. */
-static bool count_on(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
-		     uint8_t device, struct ask *ask)
-{
-	uint16_t entry_bytes = followed->model.fifo.entry_bytes;
-	uint8_t devices = followed->model.devices;
-
-	ask->k = extend(seen->psn, 24, expected_k(followed) / devices) * devices + device;
-	ask->requests = ask->write.length / entry_bytes;
-	if (followed->families != 0 && !followed->blind) {
-		ask->family = (enum ft_nccl_family)ft_nccl_family_taken(followed);
-		ask->is_read = is_of_family(followed, ask);
-	}
-	return ask->write.length % entry_bytes == 0 && ask->requests != 0 &&
-	       ask->requests <= FT_NCCL_REQUESTS_MAX && is_in_place(followed, seen, ask);
-}
-
-/* A whole number of entries that a slot has room for. */
-static bool has_entries(const struct ft_nccl_followed *followed, struct ask *ask)
-{
-	uint16_t entry_bytes = ft_nccl_fifo(ask->family)->entry_bytes;
-
-	ask->requests = ask->write.length / entry_bytes;
-	return ask->write.length % entry_bytes == 0 && ask->requests != 0 &&
-	       ask->requests <= ft_nccl_slot_entries(followed, ask->family);
-}
-
-/* Read as the family that fits; where nothing can be read, by the address. False: it is none. */
-static bool understand(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
-		       uint8_t lane, struct ask *ask)
-{
-	struct ft_nccl_cts *first = &ask->first;
-	int32_t family;
-
-	ask->write = write_of(seen);
-	if (followed->by_grid)
-		return count_on(followed, seen, lane, ask);
-	ask->is_read = is_of_family(followed, ask);
-	family = ft_nccl_family_taken(followed);
-	if (family < 0 ||
-	    (!ask->is_read && followed->readable != 0 && ask->write.captured >= ask->write.length))
-		return false;
-	ask->family = (enum ft_nccl_family)family;
-	if (!has_entries(followed, ask))
-		return false;
-	if (!ask->is_read || ft_nccl_cts_read(ask->family, &ask->write, 0, first) != FT_NCCL_READ ||
-	    first->sequence_bits == 0)
-		return place(followed, seen, ask);
-	ask->k = extend(first->sequence, first->sequence_bits, expected_k(followed));
-	ask->has_k = true;
-	return is_in_place(followed, seen, ask);
-}
 
 static void fill_request(struct ft_nccl_request *request, const struct ft_nccl_cts *entry)
 {
@@ -190,7 +29,7 @@ static void fill_request(struct ft_nccl_request *request, const struct ft_nccl_c
 }
 
 static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
-			  const struct ask *ask)
+			  const struct ft_nccl_ask *ask)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
@@ -228,7 +67,7 @@ static void pass_by(struct ft_nccl_followed *followed, uint64_t k)
 
 /* Data whose message was a guess went to where this one says. */
 static bool is_for(const struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer,
-		   const struct ask *ask)
+		   const struct ft_nccl_ask *ask)
 {
 	const struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
 
@@ -237,7 +76,8 @@ static bool is_for(const struct ft_nccl_followed *followed, const struct ft_nccl
 }
 
 /* The message's place; NULL: it has been asked for before, or is long over. */
-static struct ft_nccl_transfer *place_for(struct ft_nccl_moment *moment, const struct ask *ask)
+static struct ft_nccl_transfer *place_for(struct ft_nccl_moment *moment,
+					  const struct ft_nccl_ask *ask)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, ask->k);
@@ -258,7 +98,7 @@ static void compare_with_first(struct ft_nccl_followed *followed, uint64_t va)
 		followed->recurs = followed->recurs || va == followed->first_va;
 }
 
-static void count(struct ft_nccl_followed *followed, const struct ask *ask)
+static void count(struct ft_nccl_followed *followed, const struct ft_nccl_ask *ask)
 {
 	followed->model.cts++;
 	if (ask->is_read)
@@ -282,7 +122,7 @@ static bool is_asked(const struct ft_nccl_ring *ring, uint64_t k)
 }
 
 /* False: it repeats another one. */
-static bool announce(struct ft_nccl_moment *moment, const struct ask *ask)
+static bool announce(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_transfer *transfer;
@@ -335,7 +175,7 @@ static bool may_be_new(const struct ft_nccl_moment *moment)
 }
 
 /* Numbers go up by as many as there are devices, with each PSN: one packet is a clear-to-send. */
-static bool is_in_turn(struct ft_nccl_moment *moment, const struct ask *ask)
+static bool is_in_turn(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 	uint64_t step = ask->k - lane->cts_k;
@@ -364,7 +204,7 @@ static bool is_in_turn(struct ft_nccl_moment *moment, const struct ask *ask)
 }
 
 /* What asks for another place or length than the clear-to-send of the same message did. */
-static bool is_disputed(struct ft_nccl_moment *moment, const struct ask *ask)
+static bool is_disputed(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, ask->k);
@@ -393,22 +233,22 @@ static void doubt(struct ft_nccl_moment *moment)
 		ft_nccl_give_up(moment->connections, followed);
 }
 
-static bool shows_other_slots(struct ft_nccl_moment *moment, struct ask *ask)
+static bool shows_other_slots(struct ft_nccl_moment *moment, struct ft_nccl_ask *ask)
 {
 	if (!ask->has_k || !ft_nccl_fork_see(moment, ask->family, ask->k))
 		return false;
 	ft_nccl_fork_see_first(moment);
 	moment->turn = ft_nccl_psns_judge(&moment->lane->cts, moment->seen->psn);
-	return understand(moment->followed, moment->seen, moment->lane_index, ask);
+	return ft_nccl_cts_understand(moment->followed, moment->seen, moment->lane_index, ask);
 }
 
 /* A write begins. False: it is none of the connection's. */
 static bool take(struct ft_nccl_moment *moment)
 {
-	struct ask ask = { 0 };
+	struct ft_nccl_ask ask = { 0 };
 	uint64_t before;
 
-	if (!understand(moment->followed, moment->seen, moment->lane_index, &ask) &&
+	if (!ft_nccl_cts_understand(moment->followed, moment->seen, moment->lane_index, &ask) &&
 	    !shows_other_slots(moment, &ask)) {
 		if (may_be_new(moment)) {
 			ft_nccl_stranger_see(moment->connections, moment->seen);
@@ -443,14 +283,14 @@ static void see_again(struct ft_nccl_moment *moment)
 	const struct ft_nccl_seen *seen = moment->seen;
 	uint64_t slots = ft_nccl_fifo_slots_most(moment->followed);
 	uint64_t bytes = slots * fifo->slot_bytes;
-	struct ask ask = { 0 };
+	struct ft_nccl_ask ask = { 0 };
 
 	ft_nccl_anew_see(moment, true);
 	if ((seen->has & FT_HAS_RETH) != 0 && fifo->is_known && bytes != 0 &&
 	    seen->va - fifo->addr >= bytes)
 		ft_nccl_stranger_see(moment->connections, seen);
 	else if (!ft_nccl_begins(seen->opcode) ||
-		 !understand(moment->followed, seen, moment->lane_index, &ask) ||
+		 !ft_nccl_cts_understand(moment->followed, seen, moment->lane_index, &ask) ||
 		 !is_disputed(moment, &ask))
 		moment->followed->model.retransmitted_cts++;
 }

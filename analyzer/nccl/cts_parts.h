@@ -1,0 +1,24 @@
+#pragma once
+
+#include "followed.h"
+
+/* cts.c takes clear-to-sends in; cts_read.c reads them, each as the family that is left, or those that are. */
+
+/* A clear-to-send as it was read: what it is for, and where it was put. */
+struct ft_nccl_ask {
+	struct ft_nccl_write write;
+	enum ft_nccl_family family;
+	bool is_read;
+	bool has_k;
+	struct ft_nccl_cts first; /* entry, if it is read */
+	uint64_t k;
+	uint32_t requests;
+	bool is_further; /* than the clear-to-sends of its queue pair so far */
+};
+
+/*
+ * Read a write to the sender as the family that fits; where nothing can be read, by its address. False: it is none; then
+ * `family` and `k` tell something if `has_k` is set, and nothing else does.
+ */
+bool ft_nccl_cts_understand(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			    uint8_t lane, struct ft_nccl_ask *ask);
