@@ -36,6 +36,28 @@ static void move(const struct ft_nccl_ring *from, const struct ft_nccl_transfer 
 	       from->share_room * sizeof *to->shares);
 }
 
+/* Room for so many lanes of each message; all else stays where it is. */
+static int fit_shares(struct ft_nccl_ring *ring, uint8_t room)
+{
+	const struct ft_nccl_ring before = *ring;
+	struct ft_nccl_share *shares = calloc((size_t)ring->slots * room, sizeof *shares);
+
+	if (shares == NULL)
+		return -ENOMEM;
+	ring->shares = shares;
+	ring->share_room = room;
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+
+		if (transfer->used)
+			memcpy(ft_nccl_ring_shares(ring, transfer),
+			       ft_nccl_ring_shares(&before, transfer),
+			       before.share_room * sizeof *shares);
+	}
+	free(before.shares);
+	return 0;
+}
+
 static uint8_t at_least(uint8_t room, uint32_t wanted)
 {
 	uint32_t fits = room != 0 ? room : 1;
@@ -54,9 +76,9 @@ int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t request
 		.share_room = at_least(ring->share_room, lanes),
 	};
 
-	if (grown.slots == ring->slots && grown.request_room == ring->request_room &&
-	    grown.share_room == ring->share_room)
-		return 0;
+	if (grown.slots == ring->slots && grown.request_room == ring->request_room)
+		return grown.share_room == ring->share_room ? 0
+							    : fit_shares(ring, grown.share_room);
 	grown.transfers = calloc(grown.slots, sizeof *grown.transfers);
 	grown.requests = calloc((size_t)grown.slots * grown.request_room, sizeof *grown.requests);
 	grown.shares = calloc((size_t)grown.slots * grown.share_room, sizeof *grown.shares);
