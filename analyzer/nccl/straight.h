@@ -342,9 +342,11 @@ uintptr_t ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t
 				     const struct ft_nccl_glimpse *glimpse);
 
 /*
- * straight_lanes_turn.c: onto it and back, likewise. False: it does not go straight. What is asked for next, and all else
- * that is alike, is known on the way there; room for messages is made here.
+ * straight_lanes_turn.c: onto it and back, likewise. False: it does not go straight, as most that begin do not yet; then, by
+ * what its messages are. What is asked for next, and all else that is alike, is known on the way there; room for messages is
+ * made here.
  */
+bool ft_nccl_straight_may_have_lanes(const struct ft_nccl_followed *followed);
 bool ft_nccl_straight_take_over_lanes(struct ft_nccl_followed *followed);
 void ft_nccl_straight_tell_lanes(struct ft_nccl_followed *followed);
 

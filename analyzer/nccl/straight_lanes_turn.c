@@ -17,7 +17,7 @@ static bool waits(const struct ft_nccl_followed *followed)
 	return waiting;
 }
 
-static bool may_go(const struct ft_nccl_followed *followed)
+bool ft_nccl_straight_may_have_lanes(const struct ft_nccl_followed *followed)
 {
 	return followed->lane_count <= FT_NCCL_STRAIGHT_LANES &&
 	       followed->lane_count == followed->model.qp_count &&
@@ -176,8 +176,6 @@ bool ft_nccl_straight_take_over_lanes(struct ft_nccl_followed *followed)
 	struct ft_nccl_straight *straight = followed->straight;
 	uint64_t oldest;
 
-	if (!may_go(followed))
-		return false;
 	begin(followed);
 	if (!take_over_lanes(followed, &oldest) ||
 	    ft_nccl_straight_make_room(

@@ -297,6 +297,8 @@ static void enter_alone(struct ft_nccl_followed *followed)
 
 static void enter_with_lanes(struct ft_nccl_followed *followed)
 {
+	if (!ft_nccl_straight_may_have_lanes(followed))
+		return;
 	begin(followed);
 	followed->straight->is_on = ft_nccl_straight_take_over_lanes(followed);
 }
