@@ -28,6 +28,15 @@ static void fill_request(struct ft_nccl_request *request, const struct ft_nccl_c
 		request->rkeys[i] = entry->rkeys[i];
 }
 
+/* The first has been read, mostly. */
+static bool read_entry(const struct ft_nccl_ask *ask, uint32_t index, struct ft_nccl_cts *entry)
+{
+	if (index != 0 || !ask->has_first)
+		return ft_nccl_cts_read(ask->family, &ask->write, index, entry) == FT_NCCL_READ;
+	*entry = ask->first;
+	return true;
+}
+
 static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 			  const struct ft_nccl_ask *ask)
 {
@@ -43,7 +52,7 @@ static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer
 	if (followed->plain)
 		ft_nccl_plain_read(moment, &ask->write, requests);
 	for (uint32_t i = 0; ask->is_read && i < ask->requests; i++) {
-		if (ft_nccl_cts_read(ask->family, &ask->write, i, &entry) != FT_NCCL_READ) {
+		if (!read_entry(ask, i, &entry)) {
 			followed->partial = followed->partial || followed->lane_count > 1;
 			break;
 		}

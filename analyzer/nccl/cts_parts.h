@@ -11,6 +11,7 @@ struct ft_nccl_ask {
 	bool is_read;
 	bool has_k;
 	struct ft_nccl_cts first; /* entry, if it is read */
+	bool has_first;           /* it is, as `family` has it */
 	uint64_t k;
 	uint32_t requests;
 	bool is_further; /* than the clear-to-sends of its queue pair so far */

@@ -90,15 +90,20 @@ static bool is_in_place(struct ft_nccl_followed *followed, const struct ft_nccl_
 		 (ask->has_k && ft_nccl_fifo_learn(followed, ask->family, seen->va, ask->k))));
 }
 
-/* Once there is one family left, no other is tried. */
-static bool is_of_family(struct ft_nccl_followed *followed, const struct ft_nccl_ask *ask)
+/*
+ * As the likeliest of the families that fit; once there is one left, no other is tried. FT_NCCL_NOT: it is of none; FT_NCCL_CUT:
+ * of one, but *first cannot be read.
+ */
+static enum ft_nccl_verdict read_first(struct ft_nccl_followed *followed,
+				       const struct ft_nccl_write *write, struct ft_nccl_cts *first)
 {
-	struct ft_nccl_cts entry;
+	bool is_one =
+		followed->families != 0 && (followed->families & (followed->families - 1)) == 0;
 
-	if (followed->families != 0 && (followed->families & (followed->families - 1)) == 0)
-		return ft_nccl_cts_read((enum ft_nccl_family)ft_nccl_family_taken(followed),
-					&ask->write, 0, &entry) != FT_NCCL_NOT;
-	return ft_nccl_family_narrow(followed, ft_nccl_cts_fits(&ask->write).possible);
+	if (!is_one && !ft_nccl_family_narrow(followed, ft_nccl_cts_fits(write).possible))
+		return FT_NCCL_NOT;
+	return ft_nccl_cts_read((enum ft_nccl_family)ft_nccl_family_taken(followed), write, 0,
+				first);
 }
 
 /* Queue pairs begin at PSN 0, and a clear-to-send takes one packet: devices take turns, and its PSN counts those of its own. */
@@ -107,12 +112,13 @@ static bool count_on(struct ft_nccl_followed *followed, const struct ft_nccl_see
 {
 	uint16_t entry_bytes = followed->model.fifo.entry_bytes;
 	uint8_t devices = followed->model.devices;
+	struct ft_nccl_cts entry;
 
 	ask->k = extend(seen->psn, 24, expected_k(followed) / devices) * devices + device;
 	ask->requests = ask->write.length / entry_bytes;
 	if (followed->families != 0 && !followed->blind) {
 		ask->family = (enum ft_nccl_family)ft_nccl_family_taken(followed);
-		ask->is_read = is_of_family(followed, ask);
+		ask->is_read = read_first(followed, &ask->write, &entry) != FT_NCCL_NOT;
 	}
 	return ask->write.length % entry_bytes == 0 && ask->requests != 0 &&
 	       ask->requests <= FT_NCCL_REQUESTS_MAX && is_in_place(followed, seen, ask);
@@ -132,12 +138,15 @@ bool ft_nccl_cts_understand(struct ft_nccl_followed *followed, const struct ft_n
 			    uint8_t lane, struct ft_nccl_ask *ask)
 {
 	struct ft_nccl_cts *first = &ask->first;
+	enum ft_nccl_verdict verdict;
 	int32_t family;
 
 	ask->write = write_of(seen);
+	ask->has_first = false;
 	if (followed->by_grid)
 		return count_on(followed, seen, lane, ask);
-	ask->is_read = is_of_family(followed, ask);
+	verdict = read_first(followed, &ask->write, first);
+	ask->is_read = verdict != FT_NCCL_NOT;
 	family = ft_nccl_family_taken(followed);
 	if (family < 0 ||
 	    (!ask->is_read && followed->readable != 0 && ask->write.captured >= ask->write.length))
@@ -145,9 +154,9 @@ bool ft_nccl_cts_understand(struct ft_nccl_followed *followed, const struct ft_n
 	ask->family = (enum ft_nccl_family)family;
 	if (!has_entries(followed, ask))
 		return false;
-	if (!ask->is_read || ft_nccl_cts_read(ask->family, &ask->write, 0, first) != FT_NCCL_READ ||
-	    first->sequence_bits == 0)
+	if (verdict != FT_NCCL_READ || first->sequence_bits == 0)
 		return place(followed, seen, ask);
+	ask->has_first = true;
 	ask->k = extend(first->sequence, first->sequence_bits, expected_k(followed));
 	ask->has_k = true;
 	return is_in_place(followed, seen, ask);
