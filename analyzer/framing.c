@@ -80,10 +80,22 @@ void ft_framing_change_map(struct ft_framing *framing, const struct ft_map *map)
 	framing->map = map;
 }
 
+static void settle_glances(struct ft_framing *framing)
+{
+	framing->glances = framing->awake && !framing->has_apart;
+}
+
+static void wake(struct ft_framing *framing)
+{
+	framing->awake = true;
+	settle_glances(framing);
+}
+
 static void see_tcp(struct ft_framing *framing, const struct ft_nccl_segment *segment)
 {
 	ft_nccl_follower_see_tcp(framing->follower, segment);
-	framing->awake |= ft_nccl_follower_connection(framing->follower, 0) != NULL;
+	if (ft_nccl_follower_connection(framing->follower, 0) != NULL)
+		wake(framing);
 }
 
 static bool is_apart(const struct ft_framing *framing, uint16_t vlan)
@@ -103,6 +115,7 @@ static void settle_apart(struct ft_framing *framing, uint16_t vlan)
 		return;
 	}
 	framing->has_apart = true;
+	settle_glances(framing);
 	framing->apart[vlan / 64] |= bit;
 }
 
@@ -178,7 +191,7 @@ static inline bool is_wanted(struct ft_framing *framing, const struct ft_item *i
 	if (interest == FT_FRAMING_STRANGE)
 		return framing->awake;
 	if (interest == FT_FRAMING_SHOWN && item->followed)
-		framing->awake = true;
+		wake(framing);
 	return true;
 }
 
@@ -215,10 +228,13 @@ static inline bool is_expected(const struct ft_framing *framing, const struct ft
 {
 	const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item, number, framing->since);
 
-	if (!framing->awake && (item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_SHOWN)
-		return true;
-	return !is_apart(framing, item->observed.vlan) &&
-	       ft_nccl_follower_glance(framing->follower, &glimpse);
+	if (!framing->glances) {
+		if (!framing->awake && (item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_SHOWN)
+			return true;
+		if (is_apart(framing, item->observed.vlan))
+			return false;
+	}
+	return ft_nccl_follower_glance(framing->follower, &glimpse);
 }
 
 /*

@@ -55,6 +55,7 @@ struct ft_framing {
 	uint32_t noted; /* finding that the item was the last to be noted in; FT_NONE: none */
 	struct ft_packet packet; /* that one's, if it is not usual */
 	bool awake;        /* there is NCCL in the capture: strangers may have to do with it */
+	bool glances;      /* .. and no VLAN is apart: no more need be asked before a glance */
 	bool shows;        /* ft_framing_shown() is asked of every packet */
 	bool one_table;    /* of half-connections: one worker has them all */
 	uint32_t renewals; /* batches in which other half-connections took records of it, and 1 */
