@@ -1,11 +1,13 @@
 #include "strangers.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <flow/hash.h>
 
 enum { BUCKET = 4, WORD_BITS = 64 };
+static_assert(FT_NCCL_STRANGERS <= WORD_BITS * WORD_BITS, "a bit for each word of bits");
 
 struct key {
 	uint8_t dst[16];
@@ -47,13 +49,18 @@ static bool is_it(const struct ft_nccl_stranger *stranger, const struct ft_nccl_
 static void mark(struct ft_nccl_stranger_table *table, const struct ft_nccl_stranger *stranger,
 		 bool logged)
 {
-	size_t number = (size_t)(stranger - table->strangers);
+	size_t number = (size_t)(stranger - table->strangers), word = number / WORD_BITS;
 	uint64_t bit = UINT64_C(1) << number % WORD_BITS;
 
 	if (logged)
-		table->logged[number / WORD_BITS] |= bit;
+		table->logged[word] |= bit;
 	else
-		table->logged[number / WORD_BITS] &= ~bit;
+		table->logged[word] &= ~bit;
+	bit = UINT64_C(1) << word;
+	if (table->logged[word] != 0)
+		table->some |= bit;
+	else
+		table->some &= ~bit;
 }
 
 static void give_back(struct ft_nccl_stranger_table *table, struct ft_nccl_stranger *stranger)
@@ -142,12 +149,16 @@ struct ft_nccl_stranger *ft_nccl_stranger_logged(const struct ft_nccl_stranger_t
 {
 	while (*at < FT_NCCL_STRANGERS) {
 		uint64_t word = table->logged[*at / WORD_BITS] >> *at % WORD_BITS;
+		uint64_t words = table->some >> *at / WORD_BITS;
 
 		if (word != 0) {
 			*at += (uint32_t)__builtin_ctzll(word) + 1;
 			return &table->strangers[*at - 1];
 		}
-		*at += WORD_BITS - *at % WORD_BITS;
+		words &= ~UINT64_C(1); /* this one has no more */
+		if (words == 0)
+			return NULL;
+		*at = (*at / WORD_BITS + (uint32_t)__builtin_ctzll(words)) * WORD_BITS;
 	}
 	return NULL;
 }

@@ -29,6 +29,7 @@ struct ft_nccl_stranger_table {
 	struct ft_nccl_stranger *strangers;      /* in buckets; NULL before the first */
 	struct ft_nccl_log *free;                /* logs */
 	uint64_t logged[FT_NCCL_STRANGERS / 64]; /* bit per stranger: has a log */
+	uint64_t some;                           /* bit per word of `logged` that is not 0 */
 	uint32_t logs, moments;
 	uint64_t seed;
 };
