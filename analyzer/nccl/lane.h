@@ -1,0 +1,70 @@
+#pragma once
+
+#include <nccl/seen.h>
+
+#include "psns.h"
+
+/* Where a queue pair of a followed connection is: PSNs, the message under way, and what waits for its sequence to go on. */
+
+/* An ACK: so many requests were complete by this PSN. */
+struct ft_nccl_counted {
+	bool known;
+	uint32_t psn, msn;
+};
+
+/* Messages that were kept, with data: of a number, and of none; see tally.h. */
+struct ft_nccl_tally {
+	uint64_t numbered, others;
+};
+
+/* A pair of queue pairs; its number is its position in the connection's lists. */
+struct ft_nccl_lane {
+	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender */
+	struct ft_nccl_acked data_acked, cts_acked;
+	struct ft_nccl_counted counted_ahead; /* of data, that is to pass yet: msn.h */
+	bool carried, asked;                  /* data, clear-to-sends were seen */
+	bool placed; /* a message that was seen to be asked for before it came has begun here, with data */
+	bool open;     /* message `at` lacks its immediate here */
+	bool writing;  /* a write of it is under way, until PSN `write_end` */
+	bool anchored; /* `next` is where its data began, none of which was left out */
+	bool exact;    /* no hole since the last message */
+	bool blurred;  /* what overtook PSN `bound_at` may have passed before the lane was known */
+	uint32_t bound_at;  /* the first that counts */
+	uint16_t udp_sport; /* of its packets, as first seen */
+	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */
+	uint32_t write_end; /* PSN */
+	bool counted;       /* it was followed from its first packet on, without a hole: */
+	uint32_t turns;     /* messages that began here */
+	uint64_t at;
+	uint64_t next; /* the next message here is this one or a later one: */
+	/* unless `exact` is set, by so much at most; none is more than FT_NCCL_SLACK_MOST */
+	uint32_t slack;
+	uint64_t begun_frame; /* of the last message here; 0: a hole came since */
+	/* packets of a message whose first was missed: how many, the first, and where the hole before it began */
+	uint32_t orphans, orphan_from, orphan_hole;
+	bool orphan_exact; /* `exact` was set before them */
+	uint64_t orphan_frame, orphan_ts_ns;
+	/* a write out of sequence that nobody asked for: the next packet tells which of both is right */
+	bool has_odd;
+	/* one before its clear-to-send: see faults.h */
+	bool has_early, told;
+	bool calm;           /* nothing was lost or out of order for a while before it .. */
+	uint64_t early_step; /* .. and when it came */
+	bool alien;          /* a write that is none of the connection's is under way .. */
+	uint32_t alien_to;   /* .. until this PSN */
+	uint64_t early_k;
+	uint64_t cts_k;   /* of the last clear-to-send here .. */
+	uint8_t refused;  /* writes since that were none, each of which may have taken a PSN */
+	uint8_t cts_step; /* .. and from one to the next without a hole; 0: not known */
+	struct ft_nccl_seen odd, early; /* without payload */
+	struct ft_nccl_tally tally;     /* that it had a part of */
+};
+
+/* Of a lane of which is not known where it is: more than is remembered. */
+#define FT_NCCL_SLACK_MOST 4096
+
+static inline void ft_nccl_loosen(struct ft_nccl_lane *lane, uint64_t messages)
+{
+	lane->slack = messages < FT_NCCL_SLACK_MOST - lane->slack ? lane->slack + (uint32_t)messages
+								  : FT_NCCL_SLACK_MOST;
+}
