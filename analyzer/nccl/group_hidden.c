@@ -89,6 +89,12 @@ static void look_at_hosts(struct hider *hider)
 		    rails->ends[rail] < input->communicators[of].member_count)
 			hider->crowded[of] = true;
 	}
+	for (size_t i = 0; i < input->communicator_count; i++) {
+		const struct ft_nccl_communicator *row = &input->communicators[i];
+
+		for (size_t j = 1; j < row->member_count; j++)
+			hider->crowded[i] |= row->members[j].tied[0] != row->members[0].tied[0];
+	}
 }
 
 static int compare_loops(const void *a, const void *b)

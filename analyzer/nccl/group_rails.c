@@ -24,7 +24,9 @@ struct finder {
 	uint32_t *host;             /* by site: the first one of its host */
 	uint32_t *numbers;          /* by that site: its end's; FT_NCCL_NONE: none yet */
 	uint32_t *numbers_of_rails; /* by component */
-	bool *named;                /* by component: some of its sites are */
+	bool *is_named;             /* by site */
+	bool *named;                /* by component: its hosts are */
+	bool *several;              /* by component: rails were joined */
 };
 
 static int compare(const void *a, const void *b)
@@ -47,7 +49,7 @@ static void name(struct finder *finder, uint32_t site, const struct ft_nccl_plac
 	const uint32_t component = ft_nccl_component_of(finder->sites, site);
 
 	finder->namings[finder->naming_count++] = (struct naming){ component, *by, site };
-	finder->named[component] = true;
+	finder->is_named[site] = finder->named[component] = true;
 }
 
 static bool same_name(const struct ft_nccl_place *a, const struct ft_nccl_place *b)
@@ -82,6 +84,24 @@ static void find_hosts(struct finder *finder)
 		if (same_host(&finder->namings[i - 1], &finder->namings[i]))
 			ft_nccl_unite(finder->host, finder->namings[i - 1].site,
 				      finder->namings[i].site);
+}
+
+/* Where rails were joined, names of some sites would leave the others beside them. */
+static void forget_some(struct finder *finder)
+{
+	struct ft_nccl_sites *sites = finder->sites;
+
+	for (uint32_t i = 0; i < sites->count; i++) {
+		const uint32_t component = ft_nccl_component_of(sites, i);
+
+		finder->several[component] |= finder->before[i] != finder->before[component];
+	}
+	for (uint32_t i = 0; i < sites->count; i++) {
+		const uint32_t component = ft_nccl_component_of(sites, i);
+
+		if (!finder->is_named[i] && finder->several[component])
+			finder->named[component] = false;
+	}
 }
 
 /* The next number, for what has none yet. */
@@ -154,11 +174,14 @@ static int reserve(struct finder *finder)
 	finder->numbers = no_numbers(sites);
 	finder->numbers_of_rails = no_numbers(sites);
 	finder->named = calloc(sites + 1, sizeof *finder->named);
+	finder->is_named = calloc(sites + 1, sizeof *finder->is_named);
+	finder->several = calloc(sites + 1, sizeof *finder->several);
 	return rails->ends != NULL && rails->by_host != NULL && rails->of != NULL &&
 			       rails->sender != NULL && rails->receiver != NULL &&
 			       finder->namings != NULL && finder->host != NULL &&
 			       finder->numbers != NULL && finder->numbers_of_rails != NULL &&
-			       finder->named != NULL
+			       finder->named != NULL && finder->is_named != NULL &&
+			       finder->several != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -176,6 +199,7 @@ int ft_nccl_rails_find(struct ft_nccl_rails *rails, struct ft_nccl_sites *sites,
 
 	if (error == 0) {
 		find_hosts(&finder);
+		forget_some(&finder);
 		number_all(&finder);
 	}
 	free(finder.namings);
@@ -183,6 +207,8 @@ int ft_nccl_rails_find(struct ft_nccl_rails *rails, struct ft_nccl_sites *sites,
 	free(finder.numbers);
 	free(finder.numbers_of_rails);
 	free(finder.named);
+	free(finder.is_named);
+	free(finder.several);
 	return error;
 }
 

@@ -57,12 +57,22 @@ static bool is_chain(struct chain *chain)
 	return true;
 }
 
+/* Its next message was not seen: that it sends nothing here is not known. */
+static bool is_next_missing(const struct ft_nccl_circle *ring, uint32_t member)
+{
+	const struct ft_nccl_track *track = ring->tracks[member];
+	const size_t at = ring->at[member];
+
+	return at < track->count &&
+	       (track->messages[at] == NULL || track->messages[at]->first_frame == 0);
+}
+
 bool ft_nccl_circle_chain(struct ft_nccl_circle *ring, struct ft_nccl_collective *row)
 {
 	struct chain chain = { .ring = ring };
 
 	for (chain.out = 0; ring->ranks > 2 && chain.out < ring->ranks; chain.out++) {
-		if (!is_chain(&chain))
+		if (is_next_missing(ring, chain.out) || !is_chain(&chain))
 			continue;
 		*row = ft_nccl_stretch_row(&chain.sum);
 		row->channels = 1;

@@ -39,6 +39,7 @@ static void offer(struct ft_nccl_stretch *sum, const struct ft_nccl_request *req
 		sum->offered = request->offered;
 	else if (sum->offered != request->offered)
 		sum->offered = 0;
+	sum->offers_differ |= sum->offered_most != 0 && sum->offered_most != request->offered;
 	if (request->offered > sum->offered_most)
 		sum->offered_most = request->offered;
 }
@@ -100,6 +101,9 @@ void ft_nccl_stretch_add(struct ft_nccl_stretch *sum, const struct ft_nccl_stret
 		sum->offered = 0;
 	else
 		sum->offered = more->offered;
+	sum->offers_differ |=
+		more->offers_differ || (sum->offered_most != 0 && more->offered_most != 0 &&
+					sum->offered_most != more->offered_most);
 	if (more->offered_most > sum->offered_most)
 		sum->offered_most = more->offered_most;
 	sum->differs |= more->differs;

@@ -41,6 +41,7 @@ struct ft_nccl_stretch {
 	uint64_t first_frame, last_frame, first_ts_ns, last_ts_ns; /* of data */
 	uint64_t offered;               /* of every one; 0: differs, or is not known */
 	uint64_t offered_most;          /* 0: not known of any */
+	bool offers_differ;             /* of those that are known */
 	enum ft_nccl_protocol protocol; /* of those whose is known; UNKNOWN if they differ */
 	bool differs;                   /* in protocol */
 	bool whole;                     /* all seen, without a packet missing */

@@ -11,6 +11,8 @@ struct look {
 	size_t hops;         /* ranks from one connection to the next: those of a host */
 };
 
+enum { SEEN_LEAST = 8 }; /* of so many messages all but one, at least */
+
 static const struct ft_nccl_message *message_at(const struct look *look, uint32_t member, size_t i)
 {
 	const struct ft_nccl_circle *ring = look->part->ring;
@@ -27,69 +29,103 @@ static struct look look_at(const struct ft_nccl_circle_part *part)
 
 	if (sum->protocol == FT_NCCL_LL || sum->protocol == FT_NCCL_LL128) {
 		look.full_bytes = ft_nccl_step_of_lines(sum);
-	} else if (sum->offered == FT_NCCL_SLICE_OFFERED && part->length % 2 == 0) {
+	} else if (sum->offered_most == FT_NCCL_SLICE_OFFERED && !sum->offers_differ &&
+		   part->length % 2 == 0) {
 		look.slices = 2;
 		look.full_bytes = FT_NCCL_CHUNK;
 	}
 	return look;
 }
 
-static uint64_t chunk_bytes(const struct look *look, uint32_t member, size_t chunk)
+static bool is_seen(const struct look *look, uint32_t member, size_t i)
 {
-	uint64_t bytes = 0;
+	const struct ft_nccl_message *message = message_at(look, member, i);
 
-	for (size_t i = 0; i < look->slices; i++)
-		bytes += ft_nccl_message_bytes(message_at(look, member, chunk * look->slices + i));
-	return bytes;
+	return message != NULL && message->first_frame != 0;
 }
 
-/* Full chunks first, then those of the last loop; false if full ones follow others. */
-static bool tail_of(const struct look *look, uint32_t member, size_t *tail)
+/* False: some message of it was not seen, or not how long it is. */
+static bool chunk_bytes(const struct look *look, uint32_t member, size_t chunk, uint64_t *bytes)
+{
+	const struct ft_nccl_track *track = look->part->ring->tracks[member];
+
+	*bytes = 0;
+	for (size_t i = chunk * look->slices; i < (chunk + 1) * look->slices; i++) {
+		if (!is_seen(look, member, i) ||
+		    !ft_nccl_message_is_sized(track, message_at(look, member, i)))
+			return false;
+		*bytes += ft_nccl_message_bytes(message_at(look, member, i));
+	}
+	return true;
+}
+
+/*
+ * Full chunks first, then those of the last loop; false if full ones follow others. Between the last one that is known to
+ * be full and the first one that is not there may be some that were not seen: the tail has *least to *most chunks.
+ */
+static bool tail_of(const struct look *look, uint32_t member, size_t *least, size_t *most)
 {
 	const size_t chunks = look->part->length / look->slices;
-	size_t full = 0;
+	size_t full = 0, other = chunks; /* behind the last full one; the first other one */
+	uint64_t bytes;
 
-	while (full < chunks && chunk_bytes(look, member, full) == look->full_bytes)
-		full++;
-	for (size_t i = full; i < chunks; i++)
-		if (chunk_bytes(look, member, i) >= look->full_bytes)
+	for (size_t i = 0; i < chunks; i++) {
+		if (!chunk_bytes(look, member, i, &bytes))
+			continue;
+		if (bytes > look->full_bytes || (bytes == look->full_bytes && other < chunks))
 			return false;
-	*tail = chunks - full;
+		if (bytes == look->full_bytes)
+			full = i + 1;
+		else if (other == chunks)
+			other = i;
+	}
+	*least = chunks - other;
+	*most = chunks - full;
 	return true;
 }
 
 /* All members have as many chunks that are not full. */
 static bool has_loops(struct look *look)
 {
-	size_t tail;
+	size_t least = 0, most = look->part->length, own_least, own_most;
 
 	if (look->full_bytes == 0)
 		return false;
 	for (uint32_t i = 0; i < look->part->ring->ranks; i++) {
-		if (!tail_of(look, i, &tail) || (i > 0 && tail != look->tail))
+		if (!tail_of(look, i, &own_least, &own_most))
 			return false;
-		look->tail = tail;
+		least = own_least > least ? own_least : least;
+		most = own_most < most ? own_most : most;
 	}
-	return true;
+	look->tail = least;
+	return least == most;
 }
 
 /* --- who waits for whom --- */
 
 /*
  * In the last `count` messages each member sends on, or adds to, what it was sent: a message follows the one `lag`
- * earlier of the member before. The first ones are its own.
+ * earlier of the member before. The first ones are its own. Most of them have to be seen.
  */
 static bool follows(const struct look *look, size_t count, size_t lag)
 {
 	const uint32_t members = look->part->ring->ranks;
 	const size_t length = look->part->length;
+	size_t pairs = 0, seen = 0;
 
 	for (uint32_t i = 0; i < members; i++)
-		for (size_t j = length - count + lag; j < length; j++)
+		for (size_t j = length - count + lag; j < length; j++) {
+			const uint32_t before = (i + members - 1) % members;
+
+			pairs++;
+			if (!is_seen(look, i, j) || !is_seen(look, before, j - lag))
+				continue;
 			if (message_at(look, i, j)->first_frame <=
-			    message_at(look, (i + members - 1) % members, j - lag)->last_frame)
+			    message_at(look, before, j - lag)->last_frame)
 				return false;
-	return true;
+			seen++;
+		}
+	return pairs == 0 || 2 * seen > pairs;
 }
 
 /* The chunks of the last loop, by as many hops inside hosts as there are ranks. */
@@ -110,7 +146,8 @@ static bool begins_at_once(const struct look *look)
 	const struct ft_nccl_message *one = message_at(look, 0, 0);
 	const struct ft_nccl_message *other = message_at(look, 1, 0);
 
-	return one->first_frame < other->last_frame && other->first_frame < one->last_frame;
+	return is_seen(look, 0, 0) && is_seen(look, 1, 0) && one->first_frame < other->last_frame &&
+	       other->first_frame < one->last_frame;
 }
 
 /* Of two members: each message comes after the same one of the other, always the same way round, as over a tree. */
@@ -143,7 +180,7 @@ static bool is_whole(const struct look *look)
 {
 	const struct ft_nccl_circle *ring = look->part->ring;
 
-	return ring->begun || ring->loop_ranks == ring->ranks;
+	return ring->begun || ring->loop_ranks != 0;
 }
 
 /* All of it is loops, of this many ranks, as many in each host. */
@@ -183,13 +220,31 @@ static struct ft_nccl_stretch first_chunks(const struct look *look, uint32_t mem
 	return sum;
 }
 
+/* Of the first member of which all was seen; `seen` is less than it has to be: there is none. */
+static struct ft_nccl_stretch first_chunks_of_any(const struct look *look)
+{
+	const size_t loops = look->part->length / (look->tail * look->slices);
+	struct ft_nccl_stretch sum = { 0 };
+
+	for (uint32_t i = 0; i < look->part->ring->ranks; i++) {
+		sum = first_chunks(look, i);
+		if (sum.seen == loops * ranks_of(look) * look->slices && sum.sized)
+			break;
+	}
+	return sum;
+}
+
+/* All of whom all was seen have the same. */
 static bool same_first_chunks(const struct look *look)
 {
-	const uint64_t bytes = first_chunks(look, 0).bytes;
+	const struct ft_nccl_stretch any = first_chunks_of_any(look);
 
-	for (uint32_t i = 1; i < look->part->ring->ranks; i++)
-		if (first_chunks(look, i).bytes != bytes)
+	for (uint32_t i = 0; i < look->part->ring->ranks; i++) {
+		const struct ft_nccl_stretch own = first_chunks(look, i);
+
+		if (own.seen == any.seen && own.sized && own.bytes != any.bytes)
 			return false;
+	}
 	return true;
 }
 
@@ -232,15 +287,34 @@ static bool is_other_all_reduce(const struct look *look)
 	       follows(look, length, length / chunks) && !may_have_hops(look);
 }
 
-static bool same_bytes(const struct look *look)
+static struct ft_nccl_stretch part_of(const struct look *look, uint32_t member)
 {
 	const struct ft_nccl_circle *ring = look->part->ring;
 
-	for (uint32_t i = 0; i < ring->ranks; i++)
-		if (ft_nccl_stretch_of(ring->tracks[i], ring->at[i], look->part->length).bytes *
-			    ring->ranks !=
-		    look->part->sum.bytes)
+	return ft_nccl_stretch_of(ring->tracks[member], ring->at[member], look->part->length);
+}
+
+/* Of the first member of which all was seen; else of the last one. */
+static struct ft_nccl_stretch part_of_any(const struct look *look)
+{
+	struct ft_nccl_stretch part = part_of(look, 0);
+
+	for (uint32_t i = 1; i < look->part->ring->ranks && !part.sized; i++)
+		part = part_of(look, i);
+	return part;
+}
+
+/* All of whom all was seen have as much. */
+static bool same_bytes(const struct look *look)
+{
+	const struct ft_nccl_stretch any = part_of_any(look);
+
+	for (uint32_t i = 0; i < look->part->ring->ranks; i++) {
+		const struct ft_nccl_stretch own = part_of(look, i);
+
+		if (own.sized && own.bytes != any.bytes)
 			return false;
+	}
 	return true;
 }
 
@@ -251,32 +325,62 @@ static bool is_half(struct look *look)
 	       (tail_follows(look) || look->hops == 1);
 }
 
+/* An immediate says another length than was written. */
+static bool is_contradicted(const struct look *look, uint32_t member, size_t i)
+{
+	const struct ft_nccl_track *track = look->part->ring->tracks[member];
+	const struct ft_nccl_message *message = message_at(look, member, i);
+
+	return message->has_imm && track->connection->imm_content == FT_NCCL_IMM_LENGTH &&
+	       !ft_nccl_message_is_sized(track, message);
+}
+
+/* Then what others sent does not tell the size. */
+static bool is_any_contradicted(const struct look *look)
+{
+	for (uint32_t i = 0; i < look->part->ring->ranks; i++)
+		for (size_t j = 0; j < look->part->length; j++)
+			if (is_seen(look, i, j) && is_contradicted(look, i, j))
+				return true;
+	return false;
+}
+
 static void tell_all_reduce(const struct look *look, struct ft_nccl_collective *row)
 {
+	const bool looped = look->tail > 0;
+
 	row->collective = "AllReduce";
 	row->algorithm = algorithm_of(look);
 	row->ranks = ranks_of(look);
-	if (look->hops > 1) {
-		const struct ft_nccl_stretch sum = first_chunks(look, 0);
+	if (looped && (look->hops > 1 || !look->part->sum.sized)) {
+		const struct ft_nccl_stretch sum = first_chunks_of_any(look);
 
-		ft_nccl_tell_bytes(row, &sum, 1, 1);
+		if (!is_any_contradicted(look))
+			ft_nccl_tell_bytes(row, &sum, 1, 1);
 	} else {
 		ft_nccl_tell_bytes(row, &look->part->sum, 2 * (row->ranks - 1), 1);
 	}
 }
 
+/* Enough of all was seen, and of nothing else than of chunks that are known all. */
+static bool is_seen_enough(const struct look *look, bool loops)
+{
+	const uint64_t all = look->part->length * look->part->ring->ranks;
+	const uint64_t seen = look->part->sum.seen;
+
+	return loops && look->tail > 0 ? SEEN_LEAST * (all - seen) <= all : seen == all;
+}
+
 bool ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
 			      struct ft_nccl_collective *row)
 {
-	const uint32_t members = part->ring->ranks;
 	struct look look = look_at(part);
-	bool loops;
+	const bool loops = !part->sum.differs && has_loops(&look);
 
-	if (part->sum.seen != part->length * members || part->sum.differs)
+	if (part->sum.differs || !is_seen_enough(&look, loops))
 		return false;
 	*row = ft_nccl_stretch_row(&part->sum);
 	row->channels = 1;
-	loops = has_loops(&look);
 	if (loops ? is_looped_all_reduce(&look) : is_other_all_reduce(&look)) {
 		tell_all_reduce(&look, row);
 		return true;
@@ -285,8 +389,11 @@ bool ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
 		return false;
 	row->algorithm = algorithm_of(&look);
 	if (look.tail > 0) {
+		const struct ft_nccl_stretch any = part_of_any(&look);
+
 		row->ranks = ranks_of(&look);
-		ft_nccl_tell_bytes(row, &part->sum, row->ranks - 1, members);
+		if (!is_any_contradicted(&look))
+			ft_nccl_tell_bytes(row, &any, row->ranks - 1, 1);
 	}
 	return true;
 }

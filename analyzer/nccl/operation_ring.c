@@ -109,7 +109,7 @@ static bool is_idle(const struct ft_nccl_circle *ring)
 		const size_t at = ring->at[i];
 
 		if (at >= track->count || track->messages[at] == NULL ||
-		    track->messages[at]->cts_frame == 0 ||
+		    track->messages[at]->cts_frame == 0 || (at == 0 && track->lacks_numbers) ||
 		    (at > 0 && ft_nccl_track_border(track, at) != FT_NCCL_BORDER))
 			return false;
 	}
@@ -174,7 +174,7 @@ static enum step take(struct ft_nccl_circle *ring, struct ft_nccl_collective *ro
 		length = shortest;
 	}
 	advance(ring, length);
-	ring->begun = true;
+	ring->begun = named || is_idle(ring);
 	return named ? NAMED : OTHER;
 }
 

@@ -105,8 +105,12 @@ static void fill(struct maker *maker)
 		struct span *span = span_of(maker, &maker->messages[i], &track);
 		size_t place;
 
-		if (span == NULL || (track->numbered && !maker->messages[i].has_k))
+		if (span == NULL)
 			continue;
+		if (track->numbered && !maker->messages[i].has_k) {
+			track->lacks_numbers = true;
+			continue;
+		}
 		place = track->numbered ? (size_t)(maker->messages[i].k - track->first_k)
 					: span->numbered++;
 		if (track->messages[place] == NULL)

@@ -10,6 +10,7 @@ struct ft_nccl_track {
 	uint64_t first_k;
 	/* by k, without those from before the first number; else in order of first frame, and nobody knows what is missing */
 	bool numbered;
+	bool lacks_numbers; /* of some of its messages: these are left out */
 };
 
 struct ft_nccl_tracks {

@@ -229,7 +229,13 @@ static void channels_share_an_operation(void **state)
 	assert_int_equal(groups.collectives[1].channels, 1);
 }
 
-/* Nothing was seen of a message of the second channel. */
+static void lose(struct ft_nccl_message *message)
+{
+	message->first_frame = message->last_frame = 0;
+	message->completed = false;
+}
+
+/* Of the second channel so much is missing that nobody knows what it was. */
 static void an_operation_that_lacks_a_channel_has_no_size(void **state)
 {
 	static const uint64_t slices[] = { 32768, 0, 32768, 0, 32768, 0, 32768, 0 };
@@ -242,8 +248,8 @@ static void an_operation_that_lacks_a_channel_has_no_size(void **state)
 	lost = &play.messages[play.message_count + 2];
 	play.frame = 40;
 	play_step(&play, 3, 3, slices, COUNT(slices));
-	lost->first_frame = lost->last_frame = 0;
-	lost->completed = false;
+	for (size_t i = 0; i < 4; i++)
+		lose(&lost[i]);
 	play_groups(&play, &groups);
 	assert_int_equal(groups.collective_count, 2);
 	for (size_t i = 0; i < 2; i++) {
@@ -253,7 +259,7 @@ static void an_operation_that_lacks_a_channel_has_no_size(void **state)
 			 is_whole ? "RING" : NULL);
 		is_sized(&groups.collectives[i], 0);
 	}
-	assert_int_equal(groups.collectives[0].messages + groups.collectives[1].messages, 47);
+	assert_int_equal(groups.collectives[0].messages + groups.collectives[1].messages, 44);
 }
 
 /* All operations use the first channel; this part may be of the one before or behind it. */
@@ -276,7 +282,8 @@ static void a_part_between_two_that_may_have_it_leaves_no_size(void **state)
 	}
 }
 
-static void a_lost_message_takes_the_size_along(void **state)
+/* All members send all chunks, and the first N of a loop are each once: whoever was seen whole tells the size. */
+static void what_was_lost_of_one_member_others_tell(void **state)
 {
 	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768, 32768, 32768 };
 
@@ -292,10 +299,28 @@ static void a_lost_message_takes_the_size_along(void **state)
 	play_groups(&play, &groups);
 	assert_int_equal(groups.collective_count, 3);
 	is_sized(&groups.collectives[0], 196608);
-	assert_int_equal(groups.collectives[1].message_bytes_most, 0);
+	is_named(&groups.collectives[1], "AllReduce", "RING");
+	is_sized(&groups.collectives[1], 196608);
 	assert_int_equal(groups.collectives[1].messages, 23);
 	assert_false(groups.collectives[1].complete);
 	is_sized(&groups.collectives[2], 196608);
+}
+
+static void what_was_lost_of_all_members_takes_the_size_along(void **state)
+{
+	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768, 32768, 32768 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play_step(&play, 0, 3, slices, COUNT(slices));
+	for (size_t i = 0; i < 3; i++)
+		lose(&play.messages[8 * i + 2 + i]);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 1);
+	is_named(&groups.collectives[0], "AllReduce", "RING");
+	is_sized(&groups.collectives[0], 0);
+	assert_int_equal(groups.collectives[0].messages, 21);
+	assert_int_equal(groups.collectives[0].ranks, 3);
 }
 
 static void an_immediate_stands_for_a_packet_that_is_missing(void **state)
@@ -452,7 +477,8 @@ int main(void)
 		cmocka_unit_test(channels_share_an_operation),
 		cmocka_unit_test(an_operation_that_lacks_a_channel_has_no_size),
 		cmocka_unit_test(a_part_between_two_that_may_have_it_leaves_no_size),
-		cmocka_unit_test(a_lost_message_takes_the_size_along),
+		cmocka_unit_test(what_was_lost_of_one_member_others_tell),
+		cmocka_unit_test(what_was_lost_of_all_members_takes_the_size_along),
 		cmocka_unit_test(an_immediate_stands_for_a_packet_that_is_missing),
 		cmocka_unit_test(a_capture_can_begin_and_end_inside),
 		cmocka_unit_test(sends_are_cut_in_their_own_way),
