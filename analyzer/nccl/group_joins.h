@@ -3,13 +3,14 @@
 #include "group_members.h"
 
 /*
- * Rails that are one communicator. Nothing on the wire ties them together, but of a job with g ranks in each of n hosts the loops of
- * a rail's ring show N = n g ranks, while n of them send there; ranks number hosts one after the other, each is on one rail, and
- * all rails are in the same operation at a time. Data-parallel communicators of one rank a host have loops of n ranks.
+ * Rails that are one communicator. Nothing on the wire ties them together, but of a job with g ranks in each of n hosts the
+ * loops of a rail's ring show N = n g ranks, while n of them send there; ranks number hosts one after the other, each is on
+ * one rail, and all rails are in the same operation at a time. Data-parallel communicators of one rank a host have loops of
+ * n ranks.
  */
 struct ft_nccl_joins {
-	uint32_t *
-		of; /* by place of the connection: the same number for what is one; FT_NCCL_NONE: as it is */
+	/* by place of the connection: the same number for what is one; FT_NCCL_NONE: as it is */
+	uint32_t *of;
 	uint32_t count; /* rails that are one with an earlier one */
 };
 

@@ -20,8 +20,8 @@ struct ft_nccl_members {
 };
 
 /*
- * Fills in the ranks of the connections' parties. `joined`, by place: connections of one number are of one component, FT_NCCL_NONE:
- * as they hang together; NULL: all are. 0 or -ENOMEM.
+ * Fills in the ranks of the connections' parties. `joined`, by place: connections of one number are of one component,
+ * FT_NCCL_NONE: as they hang together; NULL: all are. 0 or -ENOMEM.
  */
 int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connection **connections,
 			 size_t connection_count, const uint32_t *joined,

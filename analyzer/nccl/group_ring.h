@@ -21,9 +21,9 @@ struct ft_nccl_edges {
 int ft_nccl_members_ring(const struct ft_nccl_edges *edges, uint32_t **ring);
 
 /*
- * Channels of a ring: between every two neighbours there are as many connections, and both sides made them in one order. Where
- * several ranks of a site send, those of each rank are; the lowest of one site sends to the lowest of the next. Sorts edges->at:
- * channel by channel in the order of the ring. Returns how many there are; 0: they cannot be told apart, and -ENOMEM. *numbered:
- * they stand in the order of their numbers.
+ * Channels of a ring: between every two neighbours there are as many connections, and both sides made them in one order.
+ * Where several ranks of a site send, those of each rank are; the lowest of one site sends to the lowest of the next.
+ * Sorts edges->at: channel by channel in the order of the ring. Returns how many there are; 0: they cannot be told apart,
+ * and -ENOMEM. *numbered: they stand in the order of their numbers.
  */
 int ft_nccl_members_channels(struct ft_nccl_edges *edges, const uint32_t *ring, bool *numbered);

@@ -201,8 +201,8 @@ static uint32_t ranks_of(const struct look *look)
 }
 
 /*
- * Where some ranks send inside their hosts, what the members send does not add up to whole passes. But the first N chunks that a
- * rank sends in a loop are all of them, each once.
+ * Where some ranks send inside their hosts, what the members send does not add up to whole passes. But the first N chunks
+ * that a rank sends in a loop are all of them, each once.
  */
 static struct ft_nccl_stretch first_chunks(const struct look *look, uint32_t member)
 {

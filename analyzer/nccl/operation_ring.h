@@ -11,9 +11,10 @@ struct ft_nccl_circle {
 	const struct ft_nccl_track **tracks; /* of the connections in the order of the ring */
 	uint32_t ranks;                      /* so many, 2 at least */
 	size_t *at;                          /* the next message of each; room for as many */
-	bool begun; /* an operation begins there, or the first one; else the capture may begin inside */
-	uint32_t
-		loop_ranks; /* only loops of so many count; 0: of any number, or none; FT_NCCL_NONE: they disagree */
+	/* an operation begins there; else one may have begun before, unseen */
+	bool begun;
+	/* only loops of so many ranks count; 0: of any number, or there are none; FT_NCCL_NONE: they disagree */
+	uint32_t loop_ranks;
 	/* loops that it could have, of one rank each or several, but for who waits for whom; NULL: nobody asks */
 	struct ft_nccl_doubt {
 		size_t of_one, of_several;
@@ -25,9 +26,9 @@ struct ft_nccl_circle {
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);
 
 /*
- * Asks all operations of a ring how many ranks there are, and sets loop_ranks. False: it is none. Where ranks do not follow each other as
- * in NCCL's rings, or hosts have several, connections may be of different rings whose ports follow each other in a ring, too: then
- * messages do not wait for each other in most operations that could be loops.
+ * Asks all operations of a ring how many ranks there are, and sets loop_ranks. False: it is none. Where ranks do not follow
+ * each other as in NCCL's rings, or hosts have several, connections may be of different rings whose ports follow each other
+ * in a ring, too: then messages do not wait for each other in most operations that could be loops.
  */
 bool ft_nccl_circle_ask(struct ft_nccl_circle *ring);
 

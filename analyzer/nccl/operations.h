@@ -11,8 +11,9 @@ struct ft_nccl_loops {
 };
 
 /*
- * Operations that messages make up, as far as order and volumes tell: docs/nccl.md. Of a ring with channels, and of trees, collectives;
- * else what a connection was asked for without a pause in between. The array is for the caller to free. 0 or -ENOMEM.
+ * Operations that messages make up, as far as order and volumes tell: docs/nccl.md. Of a ring with channels, and of
+ * trees, collectives; else what a connection was asked for without a pause in between. The array is for the caller to
+ * free. 0 or -ENOMEM.
  */
 struct ft_nccl_operations_input {
 	struct ft_nccl_connection *const *connections;
