@@ -23,12 +23,12 @@ struct finder {
 	size_t connection_count;
 	struct ft_nccl_sites sites;
 	struct ft_nccl_tag *tags;
-	uint32_t *before;      /* by site: its component before any were joined */
-	uint32_t *numbers;     /* of components, by root */
-	uint32_t *ranks_at;    /* by site: how many */
-	uint32_t *member_at;   /* by site: FT_NCCL_NONE unless it is one */
-	struct claim *claims;  /* each rank at each of its sites, sorted */
-	struct claim *persons; /* one for each member, sorted */
+	const uint32_t *before; /* by site: its component before any were joined */
+	uint32_t *numbers;      /* of components, by root */
+	uint32_t *ranks_at;     /* by site: how many */
+	uint32_t *member_at;    /* by site: FT_NCCL_NONE unless it is one */
+	struct claim *claims;   /* each rank at each of its sites, sorted */
+	struct claim *persons;  /* one for each member, sorted */
 	size_t claim_count, person_count;
 };
 
@@ -302,19 +302,19 @@ static int unite_joined(struct finder *finder, const uint32_t *joined)
 	return 0;
 }
 
-static int find_rails(struct finder *finder, const uint32_t *joined)
+/* Fills `before`. */
+static int find_rails(struct finder *finder, const uint32_t *joined, uint32_t *before)
 {
 	struct ft_nccl_sites *sites = &finder->sites;
-	int error;
+	int error = before != NULL ? 0 : -ENOMEM;
 
-	finder->before = malloc((sites->count + 1) * sizeof *finder->before);
-	error = finder->before != NULL ? 0 : -ENOMEM;
 	for (uint32_t i = 0; error == 0 && i < sites->count; i++)
-		finder->before[i] = ft_nccl_component_of(sites, i);
+		before[i] = ft_nccl_component_of(sites, i);
+	finder->before = before;
 	if (error == 0 && joined != NULL)
 		error = unite_joined(finder, joined);
 	if (error == 0)
-		error = ft_nccl_rails_find(&finder->members->rails, sites, finder->before,
+		error = ft_nccl_rails_find(&finder->members->rails, sites, before,
 					   finder->connections, finder->connection_count);
 	return error;
 }
@@ -355,10 +355,11 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 				 .connections = connections,
 				 .connection_count = connection_count };
 	int error = ft_nccl_sites_find(&finder.sites, connections, connection_count);
+	uint32_t *before = malloc((finder.sites.count + 1) * sizeof *before);
 
 	finder.tags = ft_nccl_tags_read(connections, connection_count, messages, message_count);
 	if (error == 0)
-		error = find_rails(&finder, joined);
+		error = find_rails(&finder, joined, before);
 	if (error == 0)
 		error = reserve(&finder, connection_count);
 	if (error == 0) {
@@ -369,7 +370,7 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 	}
 	ft_nccl_sites_free(&finder.sites);
 	free(finder.tags);
-	free(finder.before);
+	free(before);
 	free(finder.numbers);
 	free(finder.ranks_at);
 	free(finder.member_at);

@@ -84,6 +84,7 @@ static int make_communicators(struct ft_nccl_groups_maker *maker)
 		error = add_all(maker, ends);
 	}
 	free(maker->order);
+	maker->order = NULL;
 	free(ends);
 	return error;
 }

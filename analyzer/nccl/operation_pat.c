@@ -114,12 +114,16 @@ static size_t length_of(const struct look *look, uint32_t dimension)
 /* A member's messages are those of every other, of whole blocks. */
 static bool is_alike(const struct look *look, uint32_t dimension, uint32_t rank)
 {
+	const uint64_t first = unit(look, 0);
+
+	if (first == 0)
+		return false;
 	for (size_t i = 0; i < look->length[dimension]; i++) {
 		const uint64_t bytes = bytes_at(look, dimension, rank, i);
 
-		if (look->loops > 1 ? bytes != unit(look, i / blocks_of(look, dimension))
-				    : bytes != bytes_at(look, dimension, 0, i) ||
-					      bytes % unit(look, 0) != 0)
+		if (look->loops > 1
+			    ? bytes != unit(look, i / blocks_of(look, dimension))
+			    : bytes != bytes_at(look, dimension, 0, i) || bytes % first != 0)
 			return false;
 	}
 	return true;

@@ -245,13 +245,12 @@ static bool is_in_order(const struct ft_nccl_circle *ring)
 bool ft_nccl_circle_ask(struct ft_nccl_circle *ring)
 {
 	struct vote votes[VOTES] = { { 0 } };
-	struct ft_nccl_doubt doubt = { 0 };
+	const struct ft_nccl_doubt *doubt = ring->doubt;
 	struct ft_nccl_collective row;
 	struct ft_nccl_stretch sum;
 	size_t loops = 0, doubts;
 	enum step step;
 
-	ring->doubt = &doubt;
 	begin(ring);
 	while ((step = take(ring, &row, &sum)) != NO_MORE) {
 		if (step != NAMED || row.ranks == 0)
@@ -261,7 +260,7 @@ bool ft_nccl_circle_ask(struct ft_nccl_circle *ring)
 	}
 	ring->doubt = NULL;
 	ring->loop_ranks = most_votes(votes);
-	doubts = doubt.of_several + (is_in_order(ring) ? 0 : doubt.of_one);
+	doubts = doubt->of_several + (is_in_order(ring) ? 0 : doubt->of_one);
 	return doubts == 0 || doubts < loops;
 }
 

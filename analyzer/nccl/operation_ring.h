@@ -26,7 +26,7 @@ struct ft_nccl_circle {
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);
 
 /*
- * Asks all operations of a ring how many ranks there are, and sets loop_ranks. False: it is none. Where ranks do not follow
+ * Asks all operations of a ring how many ranks there are, and sets loop_ranks; counts in *ring->doubt. False: it is none. Where ranks do not follow
  * each other as in NCCL's rings, or hosts have several, connections may be of different rings whose ports follow each other
  * in a ring, too: then messages do not wait for each other in most operations that could be loops.
  */

@@ -148,10 +148,14 @@ static bool is_from_start(const struct ft_nccl_circle *circle)
 }
 
 /* Connections of what is no ring have operations of their own. */
-static void ring_alone(struct maker *maker, const struct ft_nccl_channel *channel,
-		       struct ft_nccl_circle ring)
+static void ring_alone(struct maker *maker, const struct ft_nccl_channel *channel)
 {
-	const bool is_ring = !are_asked(&ring) || ft_nccl_circle_ask(&ring);
+	struct ft_nccl_doubt doubt = { 0 };
+	struct ft_nccl_circle ring = ring_of(maker, channel);
+	bool is_ring;
+
+	ring.doubt = &doubt;
+	is_ring = !are_asked(&ring) || ft_nccl_circle_ask(&ring);
 
 	keep_loops(maker, &ring, is_ring);
 	if (is_ring)
@@ -205,7 +209,7 @@ static void ring_channel(struct maker *maker, const struct ft_nccl_communicator 
 		circles.tree = tree_of(maker, tree, lane);
 	ft_nccl_mixed_begin(&circles);
 	if (tree == NULL || !ft_nccl_mixed_uses_tree(&circles))
-		ring_alone(maker, channel, circles.ring);
+		ring_alone(maker, channel);
 	else if (!ft_nccl_mixed_uses_ring(&circles))
 		alone(maker, circles.tree);
 	else if (are_asked(&circles.ring) && are_asked(&circles.tree))
