@@ -42,11 +42,6 @@ struct finder {
 	bool *broken;      /* by root: not all of them are certainly one */
 };
 
-static bool same_place(const struct ft_nccl_place *a, const struct ft_nccl_place *b)
-{
-	return a->by_lid == b->by_lid && memcmp(a->address, b->address, sizeof a->address) == 0;
-}
-
 /* --- what can be a rail of several --- */
 
 /* How many ranks all loops show; 0: none does, or not the same. */
@@ -105,8 +100,8 @@ static bool is_host_by_host(const struct rail *rail)
 		const struct sender *sender = &rail->senders[i];
 		const struct sender *first = sender - i % rail->each;
 
-		if (!same_place(&sender->connection->sender.places[0],
-				&first->connection->sender.places[0]))
+		if (!ft_nccl_is_same_place(&sender->connection->sender.places[0],
+					   &first->connection->sender.places[0]))
 			return false;
 	}
 	return true;
@@ -174,7 +169,7 @@ static bool same_hosts(const struct rail *a, const struct rail *b)
 	for (size_t i = 0; i < a->hosts; i++) {
 		const struct ft_nccl_place *one = name_of(a, i), *other = name_of(b, i);
 
-		if (one != NULL && other != NULL && !same_place(one, other))
+		if (one != NULL && other != NULL && !ft_nccl_is_same_place(one, other))
 			return false;
 	}
 	return true;

@@ -52,14 +52,9 @@ static void name(struct finder *finder, uint32_t site, const struct ft_nccl_plac
 	finder->is_named[site] = finder->named[component] = true;
 }
 
-static bool same_name(const struct ft_nccl_place *a, const struct ft_nccl_place *b)
-{
-	return a->by_lid == b->by_lid && memcmp(a->address, b->address, sizeof a->address) == 0;
-}
-
 static bool same_host(const struct naming *a, const struct naming *b)
 {
-	return a->component == b->component && same_name(&a->name, &b->name);
+	return a->component == b->component && ft_nccl_is_same_place(&a->name, &b->name);
 }
 
 /* Set-ups within a host, as of several guests behind one address, tell nothing apart. */
@@ -71,7 +66,7 @@ static void find_hosts(struct finder *finder)
 		const uint32_t to = ft_nccl_site_of(finder->sites, i, &connection->receiver);
 
 		if (!connection->has_tcp || from == FT_NCCL_NONE || to == FT_NCCL_NONE ||
-		    same_name(&connection->connecting, &connection->listening))
+		    ft_nccl_is_same_place(&connection->connecting, &connection->listening))
 			continue;
 		name(finder, from, &connection->connecting);
 		name(finder, to, &connection->listening);

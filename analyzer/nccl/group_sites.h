@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string.h>
+
 #include <nccl/model.h>
 
 /*
@@ -10,6 +12,12 @@ struct ft_nccl_spot {
 	struct ft_nccl_place place;
 	uint32_t net; /* 0: nobody said */
 };
+
+static inline bool ft_nccl_is_same_place(const struct ft_nccl_place *a,
+					 const struct ft_nccl_place *b)
+{
+	return a->by_lid == b->by_lid && memcmp(a->address, b->address, sizeof a->address) == 0;
+}
 
 /* Addresses, united into sites by parties that have several, and into components by connections. */
 struct ft_nccl_sites {

@@ -362,7 +362,7 @@ static void tell_all_reduce(const struct look *look, struct ft_nccl_collective *
 	}
 }
 
-/* Enough of all was seen, and of nothing else than of chunks that are known all. */
+/* Where the last loop shows how long loops are, some may be missing; else nothing may. */
 static bool is_seen_enough(const struct look *look, bool loops)
 {
 	const uint64_t all = look->part->length * look->part->ring->ranks;
