@@ -143,12 +143,11 @@ struct place {
 	uint32_t tree;
 };
 
-static const struct ft_nccl_lane *lane_at(const void *context, uint32_t channel, uint32_t from,
-					  uint32_t to)
+static uint32_t id_of(const void *context, uint32_t channel, uint32_t from, uint32_t to)
 {
 	const struct place *place = context;
 
-	return lane_of(place->plan, place->tree, channel, from, to);
+	return lane_of(place->plan, place->tree, channel, from, to)->connection->connection;
 }
 
 /* 0 or -ENOMEM. */
@@ -164,7 +163,7 @@ static int add_trees(const struct plan *plan, struct ft_nccl_trees *trees)
 							.members = plan->members,
 							.channels = plan->count[number],
 							.parents = parents,
-							.lane = lane_at,
+							.id = id_of,
 							.context = &place };
 
 		for (uint32_t i = 0; i < plan->members; i++)
@@ -233,7 +232,8 @@ int ft_nccl_members_mixed(struct ft_nccl_mixed *mixed, struct ft_nccl_trees *tre
 		return 0;
 	error = ft_nccl_neighbours_find(&plan.neighbours, edges);
 	if (error == 0 && make_plan(&plan)) {
-		error = ft_nccl_trees_reserve(trees, edges->member_count, edges->count);
+		error = ft_nccl_trees_reserve(trees, 2, 2 * (size_t)edges->member_count,
+					      edges->count);
 		if (error == 0)
 			error = reserve(mixed, edges->count);
 		if (error == 0)

@@ -40,7 +40,6 @@ static bool list_lanes(struct ft_nccl_neighbours *neighbours, const struct ft_nc
 		neighbours->lanes[i].from = from - edges->first;
 		neighbours->lanes[i].to = to - edges->first;
 	}
-	qsort(neighbours->lanes, edges->count, sizeof *neighbours->lanes, compare);
 	return true;
 }
 
@@ -49,8 +48,10 @@ static bool is_between(const struct ft_nccl_lane *lane, const struct ft_nccl_cou
 	return low_of(lane) == couple->low && high_of(lane) == couple->high;
 }
 
-static void list_couples(struct ft_nccl_neighbours *neighbours, size_t lanes)
+void ft_nccl_neighbours_list(struct ft_nccl_neighbours *neighbours, size_t lanes)
 {
+	if (lanes > 0)
+		qsort(neighbours->lanes, lanes, sizeof *neighbours->lanes, compare);
 	neighbours->both_ways = true;
 	for (size_t i = 0; i < lanes;) {
 		const struct ft_nccl_lane *first = &neighbours->lanes[i];
@@ -64,19 +65,27 @@ static void list_couples(struct ft_nccl_neighbours *neighbours, size_t lanes)
 	}
 }
 
+int ft_nccl_neighbours_reserve(struct ft_nccl_neighbours *neighbours, size_t lanes,
+			       uint32_t members)
+{
+	*neighbours = (struct ft_nccl_neighbours){
+		.lanes = calloc(lanes + 1, sizeof *neighbours->lanes),
+		.couples = calloc(lanes + 1, sizeof *neighbours->couples),
+		.members = members,
+	};
+	return neighbours->lanes != NULL && neighbours->couples != NULL ? 0 : -ENOMEM;
+}
+
 int ft_nccl_neighbours_find(struct ft_nccl_neighbours *neighbours,
 			    const struct ft_nccl_edges *edges)
 {
-	*neighbours = (struct ft_nccl_neighbours){
-		.lanes = calloc(edges->count + 1, sizeof *neighbours->lanes),
-		.couples = calloc(edges->count + 1, sizeof *neighbours->couples),
-		.members = edges->member_count,
-	};
-	if (neighbours->lanes == NULL || neighbours->couples == NULL)
-		return -ENOMEM;
+	const int error = ft_nccl_neighbours_reserve(neighbours, edges->count, edges->member_count);
+
+	if (error != 0)
+		return error;
 	if (!list_lanes(neighbours, edges))
 		return -ENOENT;
-	list_couples(neighbours, edges->count);
+	ft_nccl_neighbours_list(neighbours, edges->count);
 	return 0;
 }
 

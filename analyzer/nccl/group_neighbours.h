@@ -24,7 +24,13 @@ struct ft_nccl_neighbours {
 	bool both_ways; /* as many connections go back as there, in each couple */
 };
 
-/* 0, -ENOMEM, or -ENOENT: whose some end is is not known. Free in any case. */
+/* Room for so many lanes, for the caller to fill. 0 or -ENOMEM; free in any case. */
+int ft_nccl_neighbours_reserve(struct ft_nccl_neighbours *neighbours, size_t lanes,
+			       uint32_t members);
+/* Sorts as many lanes, and lists the couples. */
+void ft_nccl_neighbours_list(struct ft_nccl_neighbours *neighbours, size_t lanes);
+
+/* Of these connections. 0, -ENOMEM, or -ENOENT: whose some end is is not known. Free in any case. */
 int ft_nccl_neighbours_find(struct ft_nccl_neighbours *neighbours,
 			    const struct ft_nccl_edges *edges);
 void ft_nccl_neighbours_free(struct ft_nccl_neighbours *neighbours); /* all zero is fine */

@@ -122,35 +122,41 @@ static uint32_t id_between(const struct plan *plan, uint32_t channel, uint32_t f
 	return connection_at(plan, channel, place, from)->connection;
 }
 
-static void add_tree(const struct plan *plan, struct ft_nccl_trees *trees, uint32_t number)
+struct place {
+	const struct plan *plan;
+	uint32_t tree;
+};
+
+static uint32_t id_of(const void *context, uint32_t channel, uint32_t from, uint32_t to)
 {
-	struct ft_nccl_tree *tree = &trees->at[number];
-	struct ft_nccl_tree_edge *edge = trees->edges + number * (size_t)(plan->members - 1);
-	uint32_t *ids = trees->ids + 2 * number * (size_t)(plan->members - 1) * plan->half;
+	const struct place *place = context;
 
-	*tree = (struct ft_nccl_tree){ .number = number,
-				       .edges = edge,
-				       .edge_count = plan->members - 1,
-				       .channels = plan->half };
-	for (uint32_t child = 0; child < plan->members; child++) {
-		const uint32_t parent = ft_nccl_tree_parent(number, child, plan->members);
+	return id_between(place->plan, place->tree * place->plan->half + channel, from, to);
+}
 
-		if (parent == FT_NCCL_NONE) {
-			tree->root = child;
-			continue;
-		}
-		*edge++ = (struct ft_nccl_tree_edge){
-			.parent = parent, .child = child, .up = ids, .down = ids + plan->half
-		};
-		for (uint32_t i = 0; i < plan->half; i++, ids++) {
-			const uint32_t channel = number * plan->half + i;
+/* 0 or -ENOMEM. */
+static int add_trees(const struct plan *plan, struct ft_nccl_trees *trees)
+{
+	uint32_t *parents = calloc(plan->members, sizeof *parents);
+	int error = ft_nccl_trees_reserve(trees, 2, 2 * (size_t)plan->members, plan->edges->count);
 
-			ids[0] = id_between(plan, channel, child, parent);
-			ids[plan->half] = id_between(plan, channel, parent, child);
-		}
-		ids += plan->half;
+	if (parents == NULL)
+		error = -ENOMEM;
+	for (uint32_t number = 0; error == 0 && number < 2; number++) {
+		const struct place place = { plan, number };
+		const struct ft_nccl_tree_form form = { .number = number,
+							.members = plan->members,
+							.channels = plan->half,
+							.parents = parents,
+							.id = id_of,
+							.context = &place };
+
+		for (uint32_t i = 0; i < plan->members; i++)
+			parents[i] = ft_nccl_tree_parent(number, i, plan->members);
+		ft_nccl_trees_add(trees, &form);
 	}
-	trees->count = number + 1;
+	free(parents);
+	return error;
 }
 
 /* Both kinds have all channels. */
@@ -185,12 +191,6 @@ int ft_nccl_pat_find_trees(struct ft_nccl_pat *pat, struct ft_nccl_trees *trees,
 		if (!are_trees_first(&plan))
 			return 0;
 	}
-	trees->edges = calloc(2 * (size_t)plan.members, sizeof *trees->edges);
-	trees->ids = calloc(edges->count, sizeof *trees->ids);
-	if (trees->edges == NULL || trees->ids == NULL)
-		return -ENOMEM;
 	turn(&plan);
-	add_tree(&plan, trees, 0);
-	add_tree(&plan, trees, 1);
-	return 0;
+	return add_trees(&plan, trees);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "group_order.h"
 #include "group_tree_shape.h"
 #include "operation_steps.h"
 
@@ -16,42 +17,6 @@ struct maker {
 
 /* --- what messages say --- */
 
-static const struct ft_nccl_message *message_k(const struct ft_nccl_track *track, uint64_t k)
-{
-	const struct ft_nccl_message *message;
-
-	if (!track->numbered || k < track->first_k || k - track->first_k >= track->count)
-		return NULL;
-	message = track->messages[k - track->first_k];
-	return message != NULL && message->first_frame != 0 ? message : NULL;
-}
-
-/* Of two connections between the same members: which of messages of one number came first, and whether they differ. */
-struct order {
-	uint64_t first, second; /* so many times that of the one, that of the other */
-	bool differ;            /* in bytes, of those of which no packet is missing */
-};
-
-static void compare_lanes(const struct maker *maker, const struct ft_nccl_lane *one,
-			  const struct ft_nccl_lane *other, struct order *order)
-{
-	const struct ft_nccl_track *tracks = maker->tracks->at;
-	const struct ft_nccl_track *first = &tracks[one->at], *second = &tracks[other->at];
-
-	for (uint64_t k = first->first_k; k < first->first_k + first->count; k++) {
-		const struct ft_nccl_message *a = message_k(first, k), *b = message_k(second, k);
-
-		if (a == NULL || b == NULL)
-			continue;
-		if (a->first_frame < b->first_frame)
-			order->first++;
-		else
-			order->second++;
-		order->differ |= a->completed && b->completed &&
-				 ft_nccl_message_bytes(a) != ft_nccl_message_bytes(b);
-	}
-}
-
 /* Each way connections are in an order. */
 static bool is_ordered(const struct maker *maker, const struct ft_nccl_couple *pair)
 {
@@ -63,13 +28,15 @@ static bool is_ordered(const struct maker *maker, const struct ft_nccl_couple *p
 }
 
 /* From the lower member against from the higher one, from channel `from` on. */
-static struct order order_of(const struct maker *maker, const struct ft_nccl_couple *pair,
-			     size_t from, size_t count)
+static struct ft_nccl_lane_order order_of(const struct maker *maker,
+					  const struct ft_nccl_couple *pair, size_t from,
+					  size_t count)
 {
-	struct order order = { 0 };
+	struct ft_nccl_lane_order order = { 0 };
 
 	for (size_t i = from; i < from + count; i++)
-		compare_lanes(maker, &pair->lanes[i], &pair->lanes[pair->each + i], &order);
+		ft_nccl_lanes_compare(&order, maker->tracks, &pair->lanes[i],
+				      &pair->lanes[pair->each + i]);
 	return order;
 }
 
@@ -83,7 +50,7 @@ static bool shape_by_messages(const struct maker *maker, struct ft_nccl_shape *s
 		shape->parents[i] = FT_NCCL_NONE;
 	for (size_t i = 0; i < neighbours->count; i++) {
 		const struct ft_nccl_couple *pair = &neighbours->couples[i];
-		const struct order order = order_of(maker, pair, 0, pair->each);
+		const struct ft_nccl_lane_order order = order_of(maker, pair, 0, pair->each);
 		const uint32_t child = order.first > 0 ? pair->low : pair->high;
 
 		if (pair->each != neighbours->couples[0].each || order.differ ||
@@ -118,7 +85,7 @@ static bool is_borne_out(const struct maker *maker, const struct ft_nccl_shape *
 {
 	for (uint32_t i = 0; i < maker->neighbours.members; i++) {
 		const struct ft_nccl_couple *pair;
-		struct order order;
+		struct ft_nccl_lane_order order;
 
 		if (shape->parents[i] == FT_NCCL_NONE)
 			continue;
@@ -137,14 +104,14 @@ struct place {
 	size_t number, channels;
 };
 
-static const struct ft_nccl_lane *lane_at(const void *context, uint32_t channel, uint32_t from,
-					  uint32_t to)
+static uint32_t id_of(const void *context, uint32_t channel, uint32_t from, uint32_t to)
 {
 	const struct place *place = context;
 	const struct ft_nccl_couple *pair = ft_nccl_couple_of(&place->maker->neighbours, from, to);
 	const size_t begin = begin_in(pair, place->number, place->channels);
 
-	return &pair->lanes[(pair->low == from ? 0 : pair->each) + begin + channel];
+	return pair->lanes[(pair->low == from ? 0 : pair->each) + begin + channel]
+		.connection->connection;
 }
 
 static void add_trees(struct maker *maker, size_t count)
@@ -157,7 +124,7 @@ static void add_trees(struct maker *maker, size_t count)
 							.members = maker->neighbours.members,
 							.channels = (uint32_t)channels,
 							.parents = maker->shapes[i].parents,
-							.lane = lane_at,
+							.id = id_of,
 							.context = &place };
 
 		ft_nccl_trees_add(maker->trees, &form);
@@ -218,7 +185,7 @@ int ft_nccl_members_trees(struct ft_nccl_trees *trees, const struct ft_nccl_edge
 		return 0;
 	maker.shapes[0].parents = calloc(2 * members, sizeof *maker.shapes[0].parents);
 	if (maker.shapes[0].parents != NULL)
-		error = ft_nccl_trees_reserve(trees, members, edges->count);
+		error = ft_nccl_trees_reserve(trees, 2, 2 * members, edges->count);
 	if (error == 0) {
 		maker.shapes[1].parents = maker.shapes[0].parents + members;
 		error = find(&maker);

@@ -2,6 +2,7 @@
 
 #include <nccl/model.h>
 
+#include "group_ring.h"
 #include "group_tree_list.h"
 #include "operation_tracks.h"
 

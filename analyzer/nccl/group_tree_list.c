@@ -3,27 +3,36 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int ft_nccl_trees_reserve(struct ft_nccl_trees *trees, size_t members, size_t connections)
+int ft_nccl_trees_reserve(struct ft_nccl_trees *trees, size_t most, size_t edges,
+			  size_t connections)
 {
 	*trees = (struct ft_nccl_trees){
-		.edges = calloc(2 * members + 1, sizeof *trees->edges),
+		.at = calloc(most + 1, sizeof *trees->at),
+		.edges = calloc(edges + 1, sizeof *trees->edges),
 		.ids = calloc(2 * connections + 1, sizeof *trees->ids),
 	};
-	return trees->edges != NULL && trees->ids != NULL ? 0 : -ENOMEM;
+	return trees->at != NULL && trees->edges != NULL && trees->ids != NULL ? 0 : -ENOMEM;
 }
 
-static void add_edge(struct ft_nccl_tree_edge *edge, const struct ft_nccl_tree_form *form,
-		     uint32_t child, uint32_t *ids)
+static uint32_t member_of(const struct ft_nccl_tree_form *form, uint32_t from, uint32_t to)
+{
+	return form->member != NULL ? form->member(form->context, from, to) : from;
+}
+
+static void add_edge(struct ft_nccl_tree *tree, struct ft_nccl_tree_edge *edge,
+		     const struct ft_nccl_tree_form *form, uint32_t child, uint32_t *ids)
 {
 	const uint32_t parent = form->parents[child], channels = form->channels;
 
-	*edge = (struct ft_nccl_tree_edge){
-		.parent = parent, .child = child, .up = ids, .down = ids + channels
-	};
+	*edge = (struct ft_nccl_tree_edge){ .parent = member_of(form, parent, child),
+					    .child = member_of(form, child, parent),
+					    .up = ids,
+					    .down = ids + channels };
+	if (form->parents[parent] == FT_NCCL_NONE)
+		tree->root = edge->parent;
 	for (uint32_t i = 0; i < channels; i++) {
-		ids[i] = form->lane(form->context, i, child, parent)->connection->connection;
-		ids[channels + i] =
-			form->lane(form->context, i, parent, child)->connection->connection;
+		ids[i] = form->id(form->context, i, child, parent);
+		ids[channels + i] = form->id(form->context, i, parent, child);
 	}
 }
 
@@ -40,13 +49,12 @@ void ft_nccl_trees_add(struct ft_nccl_trees *trees, const struct ft_nccl_tree_fo
 	*tree = (struct ft_nccl_tree){ .number = form->number,
 				       .edges = edge,
 				       .edge_count = form->members - 1,
-				       .channels = form->channels };
+				       .channels = form->channels,
+				       .of_hosts = form->member != NULL };
 	for (uint32_t child = 0; child < form->members; child++) {
-		if (form->parents[child] == FT_NCCL_NONE) {
-			tree->root = child;
+		if (form->parents[child] == FT_NCCL_NONE)
 			continue;
-		}
-		add_edge(edge++, form, child, ids);
+		add_edge(tree, edge++, form, child, ids);
 		ids += 2 * (size_t)form->channels;
 	}
 	trees->count++;
@@ -54,6 +62,7 @@ void ft_nccl_trees_add(struct ft_nccl_trees *trees, const struct ft_nccl_tree_fo
 
 void ft_nccl_trees_free(struct ft_nccl_trees *trees)
 {
+	free(trees->at);
 	free(trees->edges);
 	free(trees->ids);
 	*trees = (struct ft_nccl_trees){ 0 };

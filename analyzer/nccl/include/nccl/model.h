@@ -155,7 +155,7 @@ struct ft_nccl_channel {
 	size_t ring_count; /* the first so many are the ring's, in its order; the rest only a tree's. 0: not known */
 };
 
-/* Neighbours in a tree, as positions in members. */
+/* Neighbours in a tree, as positions in members: who sends up and who sends down. */
 struct ft_nccl_tree_edge {
 	uint32_t parent, child;
 	const uint32_t *up,
@@ -169,6 +169,8 @@ struct ft_nccl_tree {
 	const struct ft_nccl_tree_edge *edges; /* by child: all members but the root */
 	size_t edge_count;
 	uint32_t channels; /* of this tree */
+	/* of hosts that have several processes: one may send up, and another down; by child's host: all but the root's */
+	bool of_hosts;
 };
 
 /* Members that are so many ranks further on, the first one behind the last: each has connections to the one, on .. */
