@@ -159,6 +159,8 @@ static bool is_answered(const struct look *look)
 		const struct ft_nccl_message *one = message_at(look, 0, i);
 		const struct ft_nccl_message *other = message_at(look, 1, i);
 
+		if (!is_seen(look, 0, i) || !is_seen(look, 1, i))
+			continue;
 		first &= one->first_frame > other->last_frame;
 		second &= other->first_frame > one->last_frame;
 	}
@@ -345,20 +347,34 @@ static bool is_any_contradicted(const struct look *look)
 	return false;
 }
 
+/*
+ * How many ranks loops show, unless it is two, and what they sent, which are not a ring's slices, may as well have gone up and
+ * down a tree, which does not tell how many there are.
+ */
+static uint32_t ranks_shown(const struct look *look)
+{
+	const uint32_t ranks = ranks_of(look);
+
+	return ranks > 2 || look->slices == 2 || look->part->ring->loop_ranks == ranks ||
+			       !is_answered(look)
+		       ? ranks
+		       : 0;
+}
+
 static void tell_all_reduce(const struct look *look, struct ft_nccl_collective *row)
 {
 	const bool looped = look->tail > 0;
 
 	row->collective = "AllReduce";
 	row->algorithm = algorithm_of(look);
-	row->ranks = ranks_of(look);
+	row->ranks = ranks_shown(look);
 	if (looped && (look->hops > 1 || !look->part->sum.sized)) {
 		const struct ft_nccl_stretch sum = first_chunks_of_any(look);
 
 		if (!is_any_contradicted(look))
 			ft_nccl_tell_bytes(row, &sum, 1, 1);
 	} else {
-		ft_nccl_tell_bytes(row, &look->part->sum, 2 * (row->ranks - 1), 1);
+		ft_nccl_tell_bytes(row, &look->part->sum, 2 * (ranks_of(look) - 1), 1);
 	}
 }
 
@@ -391,9 +407,9 @@ bool ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
 	if (look.tail > 0) {
 		const struct ft_nccl_stretch any = part_of_any(&look);
 
-		row->ranks = ranks_of(&look);
+		row->ranks = ranks_shown(&look);
 		if (!is_any_contradicted(&look))
-			ft_nccl_tell_bytes(row, &any, row->ranks - 1, 1);
+			ft_nccl_tell_bytes(row, &any, ranks_of(&look) - 1, 1);
 	}
 	return true;
 }
