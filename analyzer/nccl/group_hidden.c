@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group_unseen.h"
+
 /* An end of a set-up's TCP connection, and whose it was. */
 struct end {
 	struct ft_nccl_place place;
@@ -22,10 +24,11 @@ struct hider {
 	size_t end_count;
 	struct loop *loops; /* sorted */
 	size_t loop_count;
-	uint32_t *ranks;    /* by communicator: what its rings show; 0: nothing */
-	bool *crowded;      /* by communicator: set-ups name fewer hosts than there are members */
-	bool *refuted;      /* by communicator: what looks like a ring is none */
-	bool *shares;       /* by communicator: its hosts have set-ups of others, too */
+	uint32_t *ranks; /* by communicator: what its rings show; 0: nothing */
+	bool *crowded;   /* by communicator: set-ups name fewer hosts than there are members */
+	bool *refuted;   /* by communicator: what looks like a ring is none */
+	bool *shares;    /* by communicator: its hosts have set-ups of others, too */
+	struct ft_nccl_unseen unseen;
 	bool lacks_set_ups; /* of some connection, of any communicator: that may be of a part */
 };
 
@@ -40,14 +43,17 @@ static int compare(const void *a, const void *b)
 	       (left->communicator < right->communicator);
 }
 
-static void add_end(struct hider *hider, const struct ft_nccl_place *place, uint32_t communicator)
+static void set_end(struct end *end, const struct ft_nccl_place *place, uint32_t communicator)
 {
-	struct end *end = &hider->ends[hider->end_count++];
-
 	memset(end, 0, sizeof *end); /* compared as a whole */
 	memcpy(end->place.address, place->address, sizeof place->address);
 	end->place.by_lid = place->by_lid;
 	end->communicator = communicator;
+}
+
+static bool same_end(const struct end *a, const struct end *b)
+{
+	return memcmp(&a->place, &b->place, sizeof a->place) == 0;
 }
 
 static void look_at_set_ups(struct hider *hider)
@@ -62,16 +68,15 @@ static void look_at_set_ups(struct hider *hider)
 			hider->lacks_set_ups = true;
 			continue;
 		}
-		add_end(hider, &connection->connecting, of);
-		add_end(hider, &connection->listening, of);
+		set_end(&hider->ends[hider->end_count++], &connection->connecting, of);
+		set_end(&hider->ends[hider->end_count++], &connection->listening, of);
 	}
 	if (hider->end_count > 0)
 		qsort(hider->ends, hider->end_count, sizeof *hider->ends, compare);
 	for (size_t i = 1; i < hider->end_count; i++) {
 		const struct end *one = &hider->ends[i - 1], *other = &hider->ends[i];
 
-		if (one->communicator != other->communicator &&
-		    memcmp(&one->place, &other->place, sizeof one->place) == 0)
+		if (one->communicator != other->communicator && same_end(one, other))
 			hider->shares[one->communicator] = hider->shares[other->communicator] =
 				true;
 	}
@@ -92,6 +97,7 @@ static void look_at_hosts(struct hider *hider)
 	for (size_t i = 0; i < input->communicator_count; i++) {
 		const struct ft_nccl_communicator *row = &input->communicators[i];
 
+		hider->crowded[i] |= row->tree_count > 0 && row->trees[0].of_hosts;
 		for (size_t j = 1; j < row->member_count; j++)
 			hider->crowded[i] |= row->members[j].tied[0] != row->members[0].tied[0];
 	}
@@ -165,24 +171,60 @@ static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 	if (hider->crowded[communicator] || hider->refuted[communicator])
 		return true;
 	if (hider->ranks[communicator] == 0)
-		return ft_nccl_members_are_apart(row->members, row->member_count);
+		return ft_nccl_members_may_be_several(row->members, row->member_count);
 	return row->channel_count > 0 && row->channels[0].ring_count > 0 &&
 	       hider->ranks[communicator] > row->channels[0].ring_count;
 }
 
-/* All set-ups there were in the capture are of this job, as far as hosts tell. */
-static bool is_all_there_is(const struct hider *hider, uint32_t communicator)
+static bool has_tree_like(const struct hider *hider, const struct ft_nccl_tree *tree)
 {
-	return !hider->lacks_set_ups && !hider->shares[communicator];
+	for (size_t i = 0; i < tree->edge_count; i++)
+		if (!ft_nccl_unseen_has_like(&hider->unseen, tree->edges[i].up, 1) ||
+		    !ft_nccl_unseen_has_like(&hider->unseen, tree->edges[i].down, 1))
+			return false;
+	return tree->edge_count > 0;
+}
+
+/* A ring like the first one, or a tree, may have passed elsewhere. */
+static bool may_be_more(const struct hider *hider, const struct ft_nccl_communicator *communicator,
+			bool over_trees)
+{
+	const struct ft_nccl_channel *ring = communicator->channels;
+
+	if (!over_trees)
+		return communicator->channel_count > 0 &&
+		       ft_nccl_unseen_has_like(&hider->unseen, ring->connections, ring->ring_count);
+	for (size_t i = 0; i < communicator->tree_count; i++)
+		if (has_tree_like(hider, &communicator->trees[i]))
+			return true;
+	return false;
+}
+
+/* All set-ups there were in the capture are of this job, as far as hosts tell, and what was set up is in view. */
+static bool is_all_there_is(const struct hider *hider, uint32_t communicator, bool over_trees)
+{
+	return !hider->lacks_set_ups && !hider->shares[communicator] &&
+	       !may_be_more(hider, &hider->input->communicators[communicator], over_trees);
+}
+
+static bool is_over_trees(const struct ft_nccl_collective *row)
+{
+	return row->algorithm != NULL && strcmp(row->algorithm, "TREE") == 0;
+}
+
+/* How many take part: what is summed up over trees does not show it, but rings of the same processes may. */
+static uint32_t ranks_of(const struct hider *hider, const struct ft_nccl_collective *row)
+{
+	return row->ranks > 0 || !is_over_trees(row) ? row->ranks : hider->ranks[row->communicator];
 }
 
 static bool is_whole(const struct hider *hider, const struct ft_nccl_collective *row)
 {
-	const uint32_t at = row->communicator;
+	const uint32_t at = row->communicator, ranks = ranks_of(hider, row);
 
-	return !may_have_hidden(hider, at) ||
-	       (row->ranks > 0 &&
-		(senders_of(hider, at, row->ranks) == row->ranks || is_all_there_is(hider, at)));
+	if (!may_have_hidden(hider, at) || (ranks > 0 && senders_of(hider, at, ranks) == ranks))
+		return true;
+	return (ranks > 0 || is_over_trees(row)) && is_all_there_is(hider, at, is_over_trees(row));
 }
 
 static void hide_sizes(const struct hider *hider)
@@ -206,7 +248,7 @@ static void hide_channels(const struct hider *hider, struct ft_nccl_communicator
 		channels[0] = (struct ft_nccl_channel){ FT_NCCL_NONE, communicator->connections,
 							communicator->connection_count, 0 };
 	}
-	if (!is_all_there_is(hider, communicator->communicator))
+	if (!is_all_there_is(hider, communicator->communicator, false))
 		for (size_t i = 0; i < communicator->channel_count; i++)
 			channels[i].channel = FT_NCCL_NONE;
 }
@@ -218,7 +260,7 @@ static void hide_ranks(const struct hider *hider, size_t i)
 
 	connection->receiver.has_rank = false;
 	connection->sender.has_rank &= hider->input->members->named[i];
-	if (hider->refuted[of] || !is_all_there_is(hider, of))
+	if (hider->refuted[of] || !is_all_there_is(hider, of, false))
 		connection->channel = FT_NCCL_NONE;
 }
 
@@ -247,16 +289,19 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 		.refuted = calloc(input->communicator_count + 1, sizeof *hider.refuted),
 		.shares = calloc(input->communicator_count + 1, sizeof *hider.shares),
 	};
-	int error = -ENOMEM;
+	int error = ft_nccl_unseen_find(&hider.unseen, input->members, input->tracks,
+					input->connections, input->connection_count);
 
-	if (hider.ends != NULL && hider.loops != NULL && hider.crowded != NULL &&
-	    hider.ranks != NULL && hider.refuted != NULL && hider.shares != NULL) {
+	if (hider.ends == NULL || hider.loops == NULL || hider.crowded == NULL ||
+	    hider.ranks == NULL || hider.refuted == NULL || hider.shares == NULL)
+		error = -ENOMEM;
+	if (error == 0) {
 		look_at_set_ups(&hider);
 		look_at_hosts(&hider);
 		look_at_rings(&hider);
 		hide(&hider);
-		error = 0;
 	}
+	ft_nccl_unseen_free(&hider.unseen);
 	free(hider.ends);
 	free(hider.loops);
 	free(hider.crowded);

@@ -5,23 +5,16 @@
 #include "operation_steps.h"
 
 /* What a connection may be by what went over it. */
-enum use { USE_NONE, USE_ANY, USE_RING };
+enum use { USE_NONE, USE_STEPS, USE_ANY, USE_RING };
 
+/* Steps of SIMPLE are what trees take, and broadcasts over a ring. */
 static enum use use_of(const struct ft_nccl_track *track)
 {
-	enum use use = USE_NONE;
-
-	for (size_t i = 0; i < track->count; i++) {
-		const struct ft_nccl_message *message = track->messages[i];
-
-		if (message == NULL)
-			continue;
-		use = USE_ANY;
-		if (message->request_count > 0 && message->requests[0].has_offered &&
-		    message->requests[0].offered == FT_NCCL_SLICE_OFFERED)
-			return USE_RING;
-	}
-	return use;
+	if (track->count == 0)
+		return USE_NONE;
+	if (ft_nccl_has_slice(track))
+		return USE_RING;
+	return ft_nccl_has_simple_step(track) ? USE_STEPS : USE_ANY;
 }
 
 /* Those of at least this use to the front; the others are not counted any more. */
@@ -50,8 +43,10 @@ int ft_nccl_hosts_ring(struct ft_nccl_edges *edges, const struct ft_nccl_tracks 
 	edges->to = rails->receiver;
 	edges->first = 0;
 	edges->member_count = rails->ends[rails->of[edges->at[0]]];
-	error = ft_nccl_members_ring(edges, ring);
-	for (enum use least = USE_ANY; error == -ENOENT && least <= USE_RING; least++) {
+	if (edges->member_count == 2)
+		keep(edges, tracks, USE_ANY); /* any two connections there and back would do */
+	error = edges->count > 0 ? ft_nccl_members_ring(edges, ring) : -ENOENT;
+	for (enum use least = USE_STEPS; error == -ENOENT && least <= USE_RING; least++) {
 		keep(edges, tracks, least);
 		if (edges->count > 0)
 			error = ft_nccl_members_ring(edges, ring);

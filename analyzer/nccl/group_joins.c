@@ -112,7 +112,7 @@ static bool is_rail(const struct finder *finder, struct rail *rail)
 	const struct ft_nccl_communicator *communicator = rail->communicator;
 
 	if (communicator->channel_count == 0 || communicator->channels[0].ring_count == 0 ||
-	    communicator->tree_count > 0)
+	    (communicator->tree_count > 0 && !communicator->trees[0].of_hosts))
 		return false;
 	rail->hosts = (uint32_t)communicator->channels[0].ring_count;
 	rail->ranks = ranks_of(rail);

@@ -391,14 +391,26 @@ void ft_nccl_members_free(struct ft_nccl_members *members)
 	*members = (struct ft_nccl_members){ 0 };
 }
 
-bool ft_nccl_members_are_apart(const struct ft_nccl_member *members, size_t count)
+static bool share_place(const struct ft_nccl_member *a, const struct ft_nccl_member *b)
+{
+	for (size_t i = 0; i < a->place_count; i++)
+		for (size_t j = 0; j < b->place_count; j++)
+			if (ft_nccl_is_same_place(&a->places[i], &b->places[j]))
+				return true;
+	return false;
+}
+
+bool ft_nccl_members_may_be_several(const struct ft_nccl_member *member, size_t count)
 {
 	size_t known = 0;
+	bool gapless = true;
 
-	while (known < count && members[known].has_rank)
+	while (known < count && member[known].has_rank)
 		known++;
-	for (size_t i = 1; i < known; i++)
-		if (members[i].rank - members[i - 1].rank < 2)
-			return false;
-	return known > 1;
+	for (size_t i = 0; i < known; i++) {
+		if (i > 0 && share_place(&member[i - 1], &member[i]))
+			return true;
+		gapless &= member[i].rank == (int32_t)i;
+	}
+	return known > 0 && (known < count || !gapless);
 }

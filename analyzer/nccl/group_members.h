@@ -28,5 +28,8 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 			 const struct ft_nccl_message *messages, size_t message_count);
 void ft_nccl_members_free(struct ft_nccl_members *members); /* all zero is fine */
 
-/* Of members as they are sorted: several have ranks, and no two of these follow each other. Their hosts may have more. */
-bool ft_nccl_members_are_apart(const struct ft_nccl_member *members, size_t count);
+/*
+ * Of members as they are sorted: their hosts may have other ranks, too, which were not seen. Not if they are all from 0 on,
+ * each elsewhere: those of one host would be some that follow each other.
+ */
+bool ft_nccl_members_may_be_several(const struct ft_nccl_member *member, size_t count);

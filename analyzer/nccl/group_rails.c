@@ -140,6 +140,7 @@ static void number_all(struct finder *finder)
 		if (site == FT_NCCL_NONE)
 			continue;
 		rails->of[i] = rail_of(finder, site);
+		rails->part[i] = finder->before[site];
 		rails->sender[i] = end_of(finder, from, rails->of[i]);
 		rails->receiver[i] = end_of(finder, to, rails->of[i]);
 	}
@@ -162,6 +163,7 @@ static int reserve(struct finder *finder)
 	rails->ends = calloc(sites + 1, sizeof *rails->ends);
 	rails->by_host = calloc(sites + 1, sizeof *rails->by_host);
 	rails->of = no_numbers(count);
+	rails->part = no_numbers(count);
 	rails->sender = no_numbers(count);
 	rails->receiver = no_numbers(count);
 	finder->namings = calloc(2 * count + 1, sizeof *finder->namings);
@@ -172,11 +174,11 @@ static int reserve(struct finder *finder)
 	finder->is_named = calloc(sites + 1, sizeof *finder->is_named);
 	finder->several = calloc(sites + 1, sizeof *finder->several);
 	return rails->ends != NULL && rails->by_host != NULL && rails->of != NULL &&
-			       rails->sender != NULL && rails->receiver != NULL &&
-			       finder->namings != NULL && finder->host != NULL &&
-			       finder->numbers != NULL && finder->numbers_of_rails != NULL &&
-			       finder->named != NULL && finder->is_named != NULL &&
-			       finder->several != NULL
+			       rails->part != NULL && rails->sender != NULL &&
+			       rails->receiver != NULL && finder->namings != NULL &&
+			       finder->host != NULL && finder->numbers != NULL &&
+			       finder->numbers_of_rails != NULL && finder->named != NULL &&
+			       finder->is_named != NULL && finder->several != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -212,6 +214,7 @@ void ft_nccl_rails_free(struct ft_nccl_rails *rails)
 	free(rails->ends);
 	free(rails->by_host);
 	free(rails->of);
+	free(rails->part);
 	free(rails->sender);
 	free(rails->receiver);
 	*rails = (struct ft_nccl_rails){ 0 };

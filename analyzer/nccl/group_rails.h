@@ -12,7 +12,8 @@ struct ft_nccl_rails {
 	uint32_t *ends; /* of each rail: how many sites or hosts */
 	bool *by_host;  /* of each rail: ends are hosts */
 	/* by place of the connection in the list */
-	uint32_t *of; /* FT_NCCL_NONE: no end has an address */
+	uint32_t *of;   /* FT_NCCL_NONE: no end has an address */
+	uint32_t *part; /* likewise; the same number for what connections alone tie together */
 	/* ends, from 0 in each rail; FT_NCCL_NONE: without an address */
 	uint32_t *sender, *receiver;
 };

@@ -7,7 +7,8 @@
 /* The trees of a communicator, and what they point to. */
 struct ft_nccl_trees {
 	struct ft_nccl_tree *at;
-	size_t count; /* 0: none */
+	size_t count;  /* 0: none */
+	bool doubtful; /* connections may be of other channels than it says */
 	struct ft_nccl_tree_edge *edges;
 	uint32_t *ids; /* of connections */
 };

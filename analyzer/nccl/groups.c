@@ -62,7 +62,7 @@ static int reserve(struct ft_nccl_groups_maker *maker)
 	memory->trees = calloc(memory->members.components + 1, sizeof *memory->trees);
 	memory->distances = calloc(memory->members.components + 1, sizeof *memory->distances);
 	memory->channels = calloc(connections + 1, sizeof *memory->channels);
-	memory->ids = calloc(2 * connections + 1, sizeof *memory->ids);
+	memory->ids = calloc(3 * connections + 1, sizeof *memory->ids);
 	memory->loops = calloc(connections + 1, sizeof *memory->loops);
 	maker->order = calloc(connections + 1, sizeof *maker->order);
 	maker->channel = memory->channels;
@@ -151,6 +151,7 @@ static int hide_ranks(const struct ft_nccl_groups_maker *maker, const struct ft_
 {
 	const struct ft_nccl_hidden_input input = {
 		.members = &maker->memory->members,
+		.tracks = &maker->memory->tracks,
 		.connections = maker->connections,
 		.connection_count = maker->connection_count,
 		.communicators = maker->memory->communicators,
@@ -162,6 +163,14 @@ static int hide_ranks(const struct ft_nccl_groups_maker *maker, const struct ft_
 	};
 
 	return ft_nccl_hidden_ranks(&input);
+}
+
+/* They were good for finding operations, of which all channels are one row. */
+static void forget_doubtful_trees(const struct ft_nccl_groups_memory *memory)
+{
+	for (uint32_t i = 0; i < memory->members.components; i++)
+		if (memory->trees[i].doubtful)
+			memory->communicators[i].tree_count = 0;
 }
 
 int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection **connections,
@@ -182,6 +191,8 @@ int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection
 	}
 	if (error == 0)
 		error = hide_ranks(&maker, groups);
+	if (error == 0)
+		forget_doubtful_trees(maker.memory);
 	if (error != 0)
 		ft_nccl_groups_free(groups);
 	ft_nccl_joins_free(&joins);

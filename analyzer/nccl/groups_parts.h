@@ -8,7 +8,8 @@ struct ft_nccl_groups_memory {
 	struct ft_nccl_members members;
 	struct ft_nccl_communicator *communicators;
 	struct ft_nccl_channel *channels; /* at most one for each connection */
-	uint32_t *ids;               /* of each connection twice: of communicators, of channels */
+	uint32_t *
+		ids; /* of communicators each connection once, of channels, rings and trees apart, twice */
 	uint32_t **rings;            /* by communicator; NULL: none */
 	struct ft_nccl_trees *trees; /* likewise */
 	struct ft_nccl_distance **distances;
@@ -30,3 +31,8 @@ struct ft_nccl_groups_maker {
 /* Communicator `id`, of these connections: its members, shape and channels. 0 or -ENOMEM. */
 int ft_nccl_groups_add(struct ft_nccl_groups_maker *maker, struct ft_nccl_edges *edges,
 		       uint32_t id);
+
+/* The same of hosts that have several ranks each: rings and trees of them, rail by rail. 0 or -ENOMEM. */
+int ft_nccl_groups_add_hosts(struct ft_nccl_groups_maker *maker,
+			     struct ft_nccl_communicator *communicator,
+			     const struct ft_nccl_edges *edges);

@@ -157,7 +157,15 @@ static void sort(struct ft_nccl_operations *operations)
 void ft_nccl_operations_begin(struct ft_nccl_operations *operations)
 {
 	operations->begin = operations->sorted = operations->from = operations->count;
-	operations->source = 0;
+	operations->source = operations->trees = 0;
+	operations->has_trees = false;
+}
+
+void ft_nccl_operations_begin_trees(struct ft_nccl_operations *operations)
+{
+	if (!operations->has_trees)
+		operations->trees = operations->source;
+	operations->has_trees = true;
 }
 
 void ft_nccl_operations_next(struct ft_nccl_operations *operations)
@@ -231,6 +239,12 @@ static uint64_t bit_of(uint32_t source)
 	return source < 64 ? UINT64_C(1) << source : 0;
 }
 
+/* Found in the first channel, of rings or of trees, whichever it is of. */
+static bool has_first(const struct ft_nccl_operations *operations, const struct operation *part)
+{
+	return part->first == 0 || part->first == operations->trees;
+}
+
 /* The next one on a side that is alike and has the first channel, if it may lack those of the one at `at`; NULL: none. */
 static struct operation *beside(const struct ft_nccl_operations *operations, size_t at, int step)
 {
@@ -240,7 +254,7 @@ static struct operation *beside(const struct ft_nccl_operations *operations, siz
 	     at += (size_t)step) {
 		struct operation *whole = &operations->at[at];
 
-		if (whole->first == 0 && are_alike(&whole->row, &part->row))
+		if (has_first(operations, whole) && are_alike(&whole->row, &part->row))
 			return (whole->sources & part->sources) == 0 &&
 					       whole->row.protocol == part->row.protocol
 				       ? whole
@@ -279,7 +293,7 @@ static void place_parts(struct ft_nccl_operations *operations)
 
 		if (!is_named(row) && row->last_frame > last_frame)
 			last_frame = row->last_frame;
-		else if (is_named(row) && operations->at[i].first > 0 &&
+		else if (is_named(row) && !has_first(operations, &operations->at[i]) &&
 			 row->message_bytes_most > 0 && !is_doubtful(operations, i, last_frame))
 			place_part(operations, i);
 	}
@@ -287,6 +301,14 @@ static void place_parts(struct ft_nccl_operations *operations)
 		if (operations->at[i].row.messages != 0)
 			operations->at[kept++] = operations->at[i];
 	operations->count = kept;
+}
+
+/* A chain beside something else may be a part of that. */
+static void doubt(struct ft_nccl_collective *row)
+{
+	forget_size(row);
+	if (row->collective == NULL && row->ranks == 0)
+		row->algorithm = NULL;
 }
 
 void ft_nccl_operations_doubt(struct ft_nccl_operations *operations)
@@ -301,7 +323,7 @@ void ft_nccl_operations_doubt(struct ft_nccl_operations *operations)
 		if (!is_named(row) && row->last_frame > last_frame)
 			last_frame = row->last_frame;
 		else if (is_named(row) && is_doubtful(operations, i, last_frame))
-			forget_size(row);
+			doubt(row);
 	}
 }
 

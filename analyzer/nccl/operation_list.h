@@ -16,12 +16,16 @@ struct ft_nccl_operations {
 	size_t sorted; /* of earlier sources: in order of first frame */
 	size_t from;   /* those before it are over */
 	uint32_t source;
+	uint32_t trees; /* the first source that is a tree's of hosts, if there is one: .. */
+	bool has_trees;
 	bool broken; /* no memory */
 };
 
 /* What follows is of the next communicator, or of another channel or connection of it. */
 void ft_nccl_operations_begin(struct ft_nccl_operations *operations);
 void ft_nccl_operations_next(struct ft_nccl_operations *operations);
+/* This source is of a tree of hosts, if it is the first one of the communicator's first channel. */
+void ft_nccl_operations_begin_trees(struct ft_nccl_operations *operations);
 
 /*
  * Behind the last source of a communicator. What passed meanwhile on a channel without being recognized is most likely a part

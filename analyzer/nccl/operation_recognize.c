@@ -349,14 +349,15 @@ static bool is_any_contradicted(const struct look *look)
 
 /*
  * How many ranks loops show, unless it is two, and what they sent, which are not a ring's slices, may as well have gone up and
- * down a tree, which does not tell how many there are.
+ * down a tree, which does not tell how many there are. Of hosts nobody knows which connections go up and down together.
  */
 static uint32_t ranks_shown(const struct look *look)
 {
+	const struct ft_nccl_circle *ring = look->part->ring;
 	const uint32_t ranks = ranks_of(look);
 
-	return ranks > 2 || look->slices == 2 || look->part->ring->loop_ranks == ranks ||
-			       !is_answered(look)
+	return ranks > 2 || look->slices == 2 || ring->loop_ranks == ranks ||
+			       !(ring->of_hosts || is_answered(look))
 		       ? ranks
 		       : 0;
 }

@@ -2,7 +2,7 @@
 
 #include "operation_steps.h"
 
-enum { BORDERS_TRIED = 16 };
+enum { BORDERS_TRIED = 16, BUSY_LEAST = 4 };
 
 static size_t left(const struct ft_nccl_circle *ring, uint32_t member)
 {
@@ -178,15 +178,23 @@ static enum step take(struct ft_nccl_circle *ring, struct ft_nccl_collective *ro
 	return named ? NAMED : OTHER;
 }
 
+static void show(struct ft_nccl_circle *ring, uint32_t ranks)
+{
+	if (ranks != 0)
+		ring->shown = ring->shown == 0 || ring->shown == ranks ? ranks : FT_NCCL_NONE;
+}
+
 bool ft_nccl_circle_step(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
 {
 	struct ft_nccl_collective row;
 	struct ft_nccl_stretch sum;
 	const enum step step = take(ring, &row, &sum);
 
-	if (step == NAMED)
+	if (step == NAMED) {
 		ft_nccl_operations_add(operations, &row);
-	else if (step == OTHER)
+		show(ring, row.ranks);
+	}
+	if (step == OTHER)
 		add_other(operations, &sum, true);
 	return step != NO_MORE;
 }
@@ -242,6 +250,15 @@ static bool is_in_order(const struct ft_nccl_circle *ring)
 	return descents <= 1;
 }
 
+/* All have more messages than a chunk or two. */
+static bool is_busy(const struct ft_nccl_circle *ring)
+{
+	for (uint32_t i = 0; i < ring->ranks; i++)
+		if (ring->tracks[i]->count < BUSY_LEAST)
+			return false;
+	return true;
+}
+
 bool ft_nccl_circle_ask(struct ft_nccl_circle *ring)
 {
 	struct vote votes[VOTES] = { { 0 } };
@@ -250,6 +267,7 @@ bool ft_nccl_circle_ask(struct ft_nccl_circle *ring)
 	struct ft_nccl_stretch sum;
 	size_t loops = 0, doubts;
 	enum step step;
+	bool in_order;
 
 	begin(ring);
 	while ((step = take(ring, &row, &sum)) != NO_MORE) {
@@ -260,8 +278,9 @@ bool ft_nccl_circle_ask(struct ft_nccl_circle *ring)
 	}
 	ring->doubt = NULL;
 	ring->loop_ranks = most_votes(votes);
-	doubts = doubt->of_several + (is_in_order(ring) ? 0 : doubt->of_one);
-	return doubts == 0 || doubts < loops;
+	in_order = is_in_order(ring);
+	doubts = doubt->of_several + (in_order ? 0 : doubt->of_one);
+	return doubts == 0 ? in_order || loops > 0 || !is_busy(ring) : doubts < loops;
 }
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)

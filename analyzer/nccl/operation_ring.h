@@ -13,8 +13,11 @@ struct ft_nccl_circle {
 	size_t *at;                          /* the next message of each; room for as many */
 	/* an operation begins there; else one may have begun before, unseen */
 	bool begun;
+	bool of_hosts; /* which may have several ranks each */
 	/* only loops of so many ranks count; 0: of any number, or there are none; FT_NCCL_NONE: they disagree */
 	uint32_t loop_ranks;
+	uint32_t
+		shown; /* ranks that the operations stepped over show; 0: none does; FT_NCCL_NONE: they disagree */
 	/* loops that it could have, of one rank each or several, but for who waits for whom; NULL: nobody asks */
 	struct ft_nccl_doubt {
 		size_t of_one, of_several;
@@ -26,9 +29,10 @@ struct ft_nccl_circle {
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);
 
 /*
- * Asks all operations of a ring how many ranks there are, and sets loop_ranks; counts in *ring->doubt. False: it is none. Where ranks do not follow
- * each other as in NCCL's rings, or hosts have several, connections may be of different rings whose ports follow each other
- * in a ring, too: then messages do not wait for each other in most operations that could be loops.
+ * Asks all operations of a ring how many ranks there are, and sets loop_ranks; counts in *ring->doubt. False: it is none.
+ * Where ranks do not follow each other as in NCCL's rings, or hosts have several, connections may be of different rings whose
+ * ports follow each other in a ring, too: then messages do not wait for each other in most operations that could be loops.
+ * Nor is one whose ranks do not follow each other if no operation shows it.
  */
 bool ft_nccl_circle_ask(struct ft_nccl_circle *ring);
 

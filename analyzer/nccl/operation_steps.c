@@ -71,6 +71,35 @@ bool ft_nccl_are_steps(const struct ft_nccl_track *track)
 	return true;
 }
 
+static bool is_offered(const struct ft_nccl_message *message, uint64_t bytes)
+{
+	return message != NULL && message->request_count > 0 && message->requests[0].has_offered &&
+	       message->requests[0].offered == bytes;
+}
+
+static bool has_offered(const struct ft_nccl_track *track, uint64_t bytes)
+{
+	for (size_t i = 0; i < track->count; i++)
+		if (is_offered(track->messages[i], bytes))
+			return true;
+	return false;
+}
+
+bool ft_nccl_is_simple_step(const struct ft_nccl_message *message)
+{
+	return is_offered(message, FT_NCCL_STEP_OFFERED);
+}
+
+bool ft_nccl_has_simple_step(const struct ft_nccl_track *track)
+{
+	return has_offered(track, FT_NCCL_STEP_OFFERED);
+}
+
+bool ft_nccl_has_slice(const struct ft_nccl_track *track)
+{
+	return has_offered(track, FT_NCCL_SLICE_OFFERED);
+}
+
 bool ft_nccl_are_steps_or_slices(const struct ft_nccl_track *track)
 {
 	for (size_t i = 0; i < track->count; i++) {

@@ -21,7 +21,16 @@ bool ft_nccl_is_step(const struct ft_nccl_stretch *sum);
 /* No message of a track was offered other room than that, as far as it is known. */
 bool ft_nccl_are_steps(const struct ft_nccl_track *track);
 
-/* The same, or that of a ring's slice. */
+/* A step of SIMPLE as only a collective takes it, and not over a ring. NULL is none. */
+bool ft_nccl_is_simple_step(const struct ft_nccl_message *message);
+
+/* Some message of a track was one. */
+bool ft_nccl_has_simple_step(const struct ft_nccl_track *track);
+
+/* Some was a slice of SIMPLE, as only a ring takes it. */
+bool ft_nccl_has_slice(const struct ft_nccl_track *track);
+
+/* No other room than a step, or a ring's slice. */
 bool ft_nccl_are_steps_or_slices(const struct ft_nccl_track *track);
 
 /*

@@ -16,6 +16,7 @@ struct maker {
 	size_t *ring_at, *tree_at;
 	uint32_t *shared;
 	bool *is_shared;
+	bool *told; /* by place of the connection: it is in a ring or a tree */
 	const struct ft_nccl_channel **channels;
 	struct ft_nccl_operations operations;
 };
@@ -26,6 +27,12 @@ static const struct ft_nccl_track *track_of(const struct maker *maker, uint32_t 
 		ft_nccl_ids_find(maker->ids, maker->input->connection_count, connection);
 
 	return &maker->input->tracks->at[at];
+}
+
+static void tell(struct maker *maker, const struct ft_nccl_circle *circle)
+{
+	for (uint32_t i = 0; i < circle->ranks; i++)
+		maker->told[circle->tracks[i] - maker->input->tracks->at] = true;
 }
 
 /* Tracks that were asked for something. */
@@ -43,11 +50,22 @@ static bool are_asked(const struct ft_nccl_circle *circle)
 	return count_asked(circle) == circle->ranks;
 }
 
-static struct ft_nccl_circle ring_of(struct maker *maker, const struct ft_nccl_channel *channel)
+static bool are_asked_if_used(const struct ft_nccl_circle *circle)
+{
+	for (uint32_t i = 0; i < circle->ranks; i++)
+		if (circle->tracks[i]->count > 0 && !ft_nccl_track_is_asked(circle->tracks[i]))
+			return false;
+	return true;
+}
+
+static struct ft_nccl_circle ring_of(struct maker *maker,
+				     const struct ft_nccl_communicator *communicator,
+				     const struct ft_nccl_channel *channel)
 {
 	struct ft_nccl_circle ring = { .tracks = maker->ring_tracks,
 				       .ranks = (uint32_t)channel->ring_count,
-				       .at = maker->ring_at };
+				       .at = maker->ring_at,
+				       .of_hosts = communicator->ring == NULL };
 
 	for (size_t i = 0; i < channel->ring_count; i++)
 		ring.tracks[i] = track_of(maker, channel->connections[i]);
@@ -70,13 +88,14 @@ static struct ft_nccl_circle tree_of(struct maker *maker, const struct ft_nccl_t
 	return circle;
 }
 
-static void keep_loops(const struct maker *maker, const struct ft_nccl_circle *ring, bool is_ring)
+static void keep_loops(const struct maker *maker, const struct ft_nccl_circle *ring, bool is_ring,
+		       uint32_t ranks)
 {
 	for (uint32_t i = 0; i < ring->ranks; i++) {
 		struct ft_nccl_loops *loops =
 			&maker->input->loops[ring->tracks[i] - maker->input->tracks->at];
 
-		loops->ranks = is_ring ? ring->loop_ranks : 0;
+		loops->ranks = is_ring ? ranks : 0;
 		loops->refuted = !is_ring;
 	}
 }
@@ -95,13 +114,58 @@ static void alone(struct maker *maker, struct ft_nccl_circle circle)
 	ft_nccl_circle_end(&maker->operations, &circle);
 }
 
+/* Told with a ring that it has a connection in common with. */
+static bool is_any_told(const struct maker *maker, const struct ft_nccl_circle *circle)
+{
+	for (uint32_t i = 0; i < circle->ranks; i++)
+		if (maker->told[circle->tracks[i] - maker->input->tracks->at])
+			return true;
+	return false;
+}
+
+static size_t messages_of(const struct ft_nccl_circle *circle)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < circle->ranks; i++)
+		count += circle->tracks[i]->count;
+	return count;
+}
+
+static void tree(struct maker *maker, const struct ft_nccl_tree *tree, uint32_t channel)
+{
+	const struct ft_nccl_circle circle = tree_of(maker, tree, channel);
+
+	if (is_any_told(maker, &circle))
+		return;
+	tell(maker, &circle);
+	alone(maker, circle);
+	ft_nccl_operations_next(&maker->operations);
+}
+
+/* Small operations use the first channels only: where these have no numbers, the first one is that of most messages. */
 static void trees(struct maker *maker, const struct ft_nccl_communicator *communicator)
 {
+	size_t first = 0, most = 0;
+	uint32_t channel = 0;
+
+	ft_nccl_operations_begin_trees(&maker->operations);
 	for (size_t i = 0; i < communicator->tree_count; i++)
 		for (uint32_t j = 0; j < communicator->trees[i].channels; j++) {
-			alone(maker, tree_of(maker, &communicator->trees[i], j));
-			ft_nccl_operations_next(&maker->operations);
+			const struct ft_nccl_circle circle =
+				tree_of(maker, &communicator->trees[i], j);
+
+			if (messages_of(&circle) <= most)
+				continue;
+			most = messages_of(&circle);
+			first = i;
+			channel = j;
 		}
+	tree(maker, &communicator->trees[first], channel);
+	for (size_t i = 0; i < communicator->tree_count; i++)
+		for (uint32_t j = 0; j < communicator->trees[i].channels; j++)
+			if (i != first || j != channel)
+				tree(maker, &communicator->trees[i], j);
 }
 
 static void add_stretch(struct maker *maker, const struct ft_nccl_track *track, size_t from,
@@ -138,26 +202,39 @@ static void lone_connections(struct maker *maker, const uint32_t *connections, s
 	}
 }
 
+/* Those of no ring and no tree. */
+static void other_connections(struct maker *maker, const struct ft_nccl_communicator *communicator)
+{
+	for (size_t i = 0; i < communicator->connection_count; i++) {
+		const uint32_t *connection = &communicator->connections[i];
+
+		if (!maker->told[track_of(maker, *connection) - maker->input->tracks->at])
+			lone_connections(maker, connection, 1);
+	}
+}
+
 /* The first message of all there is. */
 static bool is_from_start(const struct ft_nccl_circle *circle)
 {
 	for (uint32_t i = 0; i < circle->ranks; i++)
-		if (!circle->tracks[i]->numbered || circle->tracks[i]->first_k != 0)
+		if (circle->tracks[i]->count > 0 &&
+		    (!circle->tracks[i]->numbered || circle->tracks[i]->first_k != 0))
 			return false;
 	return true;
 }
 
 /* Connections of what is no ring have operations of their own. */
-static void ring_alone(struct maker *maker, const struct ft_nccl_channel *channel)
+static void ring_alone(struct maker *maker, const struct ft_nccl_communicator *communicator,
+		       const struct ft_nccl_channel *channel)
 {
 	struct ft_nccl_doubt doubt = { 0 };
-	struct ft_nccl_circle ring = ring_of(maker, channel);
+	struct ft_nccl_circle ring = ring_of(maker, communicator, channel);
 	bool is_ring;
 
 	ring.doubt = &doubt;
 	is_ring = !are_asked(&ring) || ft_nccl_circle_ask(&ring);
 
-	keep_loops(maker, &ring, is_ring);
+	keep_loops(maker, &ring, is_ring, ring.loop_ranks);
 	if (is_ring)
 		alone(maker, ring);
 	else
@@ -168,8 +245,10 @@ static void ring_alone(struct maker *maker, const struct ft_nccl_channel *channe
 static void mixed_channel(struct maker *maker, const struct ft_nccl_channel *channel,
 			  struct ft_nccl_mixed_circles *circles)
 {
-	if (is_from_start(&circles->ring) && is_from_start(&circles->tree)) {
+	if (are_asked_if_used(&circles->ring) && are_asked_if_used(&circles->tree) &&
+	    is_from_start(&circles->ring) && is_from_start(&circles->tree)) {
 		ft_nccl_mixed_operations(&maker->operations, circles);
+		keep_loops(maker, &circles->ring, true, circles->ring.shown);
 		return;
 	}
 	lone_connections(maker, channel->connections, channel->connection_count);
@@ -187,9 +266,41 @@ static const struct ft_nccl_tree *tree_beside(const struct ft_nccl_communicator 
 
 	*lane = channel - (number == 0 ? 0 : channels / 2);
 	for (size_t i = 0; i < communicator->tree_count; i++)
-		if (communicator->trees[i].number == number &&
+		if (communicator->trees[i].number == number && !communicator->trees[i].of_hosts &&
 		    *lane < communicator->trees[i].channels)
 			return &communicator->trees[i];
+	return NULL;
+}
+
+static bool is_in(const struct ft_nccl_channel *channel, uint32_t connection)
+{
+	for (size_t i = 0; i < channel->ring_count; i++)
+		if (channel->connections[i] == connection)
+			return true;
+	return false;
+}
+
+static bool has_common(const struct ft_nccl_channel *channel, const struct ft_nccl_tree *tree,
+		       uint32_t lane)
+{
+	for (size_t i = 0; i < tree->edge_count; i++)
+		if (is_in(channel, tree->edges[i].up[lane]) ||
+		    is_in(channel, tree->edges[i].down[lane]))
+			return true;
+	return false;
+}
+
+/* Of hosts: the tree that has a connection of this ring. */
+static const struct ft_nccl_tree *tree_of_ring(const struct ft_nccl_communicator *communicator,
+					       const struct ft_nccl_channel *channel,
+					       uint32_t *lane)
+{
+	for (size_t i = 0; i < communicator->tree_count; i++)
+		for (*lane = 0;
+		     communicator->trees[i].of_hosts && *lane < communicator->trees[i].channels;
+		     ++*lane)
+			if (has_common(channel, &communicator->trees[i], *lane))
+				return &communicator->trees[i];
 	return NULL;
 }
 
@@ -203,16 +314,23 @@ static void ring_channel(struct maker *maker, const struct ft_nccl_communicator 
 
 	if (channel->ring_count == 0)
 		return;
-	circles.ring = ring_of(maker, channel);
+	circles.ring = ring_of(maker, communicator, channel);
+	tell(maker, &circles.ring);
 	tree = tree_beside(communicator, channel->channel, &lane);
-	if (tree != NULL)
+	if (tree == NULL)
+		tree = tree_of_ring(communicator, channel, &lane);
+	if (tree != NULL && tree->of_hosts)
+		ft_nccl_operations_begin_trees(&maker->operations);
+	if (tree != NULL) {
 		circles.tree = tree_of(maker, tree, lane);
+		tell(maker, &circles.tree);
+	}
 	ft_nccl_mixed_begin(&circles);
 	if (tree == NULL || !ft_nccl_mixed_uses_tree(&circles))
-		ring_alone(maker, channel);
+		ring_alone(maker, communicator, channel);
 	else if (!ft_nccl_mixed_uses_ring(&circles))
 		alone(maker, circles.tree);
-	else if (are_asked(&circles.ring) && are_asked(&circles.tree))
+	else
 		mixed_channel(maker, channel, &circles);
 }
 
@@ -239,30 +357,9 @@ static void pat_channel(struct maker *maker, const struct ft_nccl_communicator *
 	ft_nccl_pat_operations(&maker->operations, &pat);
 }
 
-/* Beside a ring of hosts there may be connections that are not its: only trees that are known tell what these are. */
-static void channel_operations(struct maker *maker, const struct ft_nccl_communicator *communicator,
-			       const struct ft_nccl_channel *channel)
-{
-	if (channel->ring_count > 0 || communicator->tree_count > 0) {
-		ring_channel(maker, communicator, channel);
-		ft_nccl_operations_next(&maker->operations);
-	} else {
-		lone_connections(maker, channel->connections, channel->connection_count);
-	}
-}
-
 static bool has_channels(const struct ft_nccl_communicator *communicator)
 {
 	return communicator->channel_count > 0 && communicator->channels[0].ring_count > 0;
-}
-
-static size_t messages_of(const struct maker *maker, const struct ft_nccl_channel *channel)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < channel->ring_count; i++)
-		count += track_of(maker, channel->connections[i])->count;
-	return count;
 }
 
 /* The first one first. Where they have no numbers it is that of most messages: small operations use the first ones only. */
@@ -272,8 +369,8 @@ static void list_channels(struct maker *maker, const struct ft_nccl_communicator
 
 	for (size_t i = 0; i < communicator->channel_count; i++) {
 		const struct ft_nccl_channel *channel = &communicator->channels[i];
-		const size_t count =
-			channel->channel == FT_NCCL_NONE ? messages_of(maker, channel) : 0;
+		const struct ft_nccl_circle ring = ring_of(maker, communicator, channel);
+		const size_t count = channel->channel == FT_NCCL_NONE ? messages_of(&ring) : 0;
 
 		maker->channels[i] = channel;
 		if (count > most) {
@@ -298,12 +395,17 @@ static void communicator_operations(struct maker *maker,
 		}
 	} else if (has_channels(communicator)) {
 		list_channels(maker, communicator);
-		for (size_t i = 0; i < communicator->channel_count; i++)
-			channel_operations(maker, communicator, maker->channels[i]);
-	} else if (communicator->tree_count > 0) {
-		trees(maker, communicator);
+		for (size_t i = 0; i < communicator->channel_count; i++) {
+			ring_channel(maker, communicator, maker->channels[i]);
+			ft_nccl_operations_next(operations);
+		}
+		if (communicator->tree_count > 0 && communicator->trees[0].of_hosts)
+			trees(maker, communicator);
+		other_connections(maker, communicator);
 	} else {
-		lone_connections(maker, communicator->connections, communicator->connection_count);
+		if (communicator->tree_count > 0)
+			trees(maker, communicator);
+		other_connections(maker, communicator);
 	}
 	ft_nccl_operations_doubt(operations);
 	for (size_t i = operations->begin; i < operations->count; i++) {
@@ -351,13 +453,14 @@ int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 		.tree_at = calloc(input->connection_count + 1, sizeof *maker.tree_at),
 		.shared = calloc(input->connection_count + 1, sizeof *maker.shared),
 		.is_shared = calloc(input->connection_count + 1, sizeof *maker.is_shared),
+		.told = calloc(input->connection_count + 1, sizeof *maker.told),
 		.channels = calloc(input->connection_count + 1, sizeof *maker.channels),
 	};
 	int error = 0;
 
 	if (maker.ids == NULL || maker.ring_tracks == NULL || maker.ring_at == NULL ||
 	    maker.tree_tracks == NULL || maker.tree_at == NULL || maker.shared == NULL ||
-	    maker.is_shared == NULL || maker.channels == NULL)
+	    maker.is_shared == NULL || maker.told == NULL || maker.channels == NULL)
 		error = -ENOMEM;
 	for (size_t i = 0; error == 0 && i < input->communicator_count; i++)
 		communicator_operations(&maker, &input->communicators[i]);
@@ -370,6 +473,7 @@ int ft_nccl_operations_make(struct ft_nccl_collective **rows, size_t *count,
 	free(maker.tree_at);
 	free(maker.shared);
 	free(maker.is_shared);
+	free(maker.told);
 	free(maker.channels);
 	free(maker.operations.at);
 	return error;
