@@ -5,7 +5,7 @@ import collections
 import functools
 from typing import NamedTuple
 
-from nccl_trees_made import LL, LL_DATA, OFFERED, RING, SIMPLE, Job, Link, Trees, pieces, shares, slices
+from nccl_trees_made import LL, LL_DATA, OFFERED, RING, SEND, SIMPLE, Job, Link, Sends, Trees, parent_in, pieces, place_in, shares, slices
 from nccl_trees_made import Channel as Tree
 
 MOST = {SIMPLE: 2 << 20, LL: LL_DATA}  # bytes of a chunk (section 7.2)
@@ -19,6 +19,7 @@ class Operation(NamedTuple):
     protocol: str
     channels: int  # the first ones of the communicator
     algorithm: str = "RING"
+    step: int = OFFERED[SIMPLE]  # bytes of a message of SIMPLE over a tree, at most
 
 
 class Way(NamedTuple):
@@ -37,6 +38,24 @@ def ways(chance, each, rails, channels, crossing=False):
         departs = (arrives + crossing) % rails
         entry, last = arrives * share + turn % share, departs * share + (turn + 1) % share
         yield Way(entry, (entry + shift) % each if share == 1 and not crossing else last, arrives, departs)
+
+
+class Chain(NamedTuple):
+    """Of the processes of each host on a channel of a tree: who has which neighbour, as (process, by its place in its host; its rail)."""
+    parent: tuple
+    lower: tuple  # the child that stands before the host in tree 0 ..
+    upper: tuple  # .. and the one behind it; that of the root is one
+
+
+def chains(pattern, each, rails, channels, by_channel=False):
+    """NCCL's patterns of a first and a second process of a host. Both trees have the same. `by_channel`: the second uses the first's rail."""
+    share, half = each // rails, max(1, channels // 2)
+    for channel in range(channels):
+        rail, turn = channel % half % rails, channel % half // rails
+        first = rail * share + turn % share
+        second = (first + 1) % each if share == 1 else rail * share + (turn + 1) % share
+        first, second = (first, rail), (second, rail if by_channel else second // share)
+        yield {"tree": Chain(first, first, first), "balanced": Chain(first, first, second), "split": Chain(first, second, second)}[pattern]
 
 
 class Circle:
@@ -76,7 +95,8 @@ class Circle:
         return [max(*came, busy) for came, busy in zip(ready, self.busy)]
 
     def all_links(self):
-        return self.links + ([*self.tree.up.values(), *self.tree.down.values()] if self.tree is not None else [])
+        of_tree = [*self.tree.up.values(), *self.tree.down.values()] if self.tree is not None else []
+        return list(dict.fromkeys(self.links + of_tree))
 
     def loop(self, chunks, steps, ready, protocol):
         """Each rank sends so many of the chunks, in turn; ready: of each place, of each slice, when it has what it sends."""
@@ -102,24 +122,29 @@ class Circle:
 
 
 class Group:
-    """A communicator. `members`: of each host its ranks, which are numbers in the job. With trees of hosts beside the rings, if so told."""
+    """A communicator. `members`: of each host its ranks, which are numbers in the job. `trees`: chains, if there are trees beside the rings."""
 
-    def __init__(self, cluster, members, through, job=0, trees=False):
+    def __init__(self, cluster, members, through, job=0, trees=()):
         self.cluster, self.members, self.job, through = cluster, members, job, list(through)
         self.circles = [Circle(self, way) for way in through]
-        if trees:
-            for i, (circle, way) in enumerate(zip(self.circles, through)):
-                circle.tree = Tree(cluster, 2 * i // len(through), functools.partial(self.connect, way))
+        for i, (circle, chain) in enumerate(zip(self.circles, trees)):
+            tree = 2 * i // len(through)
+            circle.tree = Tree(cluster, tree, functools.partial(self.connect, circle, tree, chain))
         self.links = [link for circle in self.circles for link in circle.all_links()]
         self.ranks = sorted(rank for host in members for rank in host)
         self.free = {rank: cluster.ready[job, rank] for rank in self.ranks}
         self.done = []  # operations: (what, {(connection, k), ..})
         cluster.groups.append(self)
 
-    def connect(self, way, sender, receiver):
-        """Of a tree (section 7.3): between those processes of two hosts that its channel enters by."""
-        ends, ranks = zip(*(((host, way.arrives), self.members[host][way.entry]) for host in (sender, receiver)))
-        return self.cluster.wire(*ends, self.job, ranks)
+    def connect(self, circle, tree, chain, sender, receiver):
+        """Between hosts that are next to each other in a tree (section 7.3). A channel has one connection between two processes (section 0)."""
+        hosts = len(self.members)
+        child, parent = (sender, receiver) if parent_in(tree, hosts, sender) == receiver else (receiver, sender)
+        is_lower = place_in(tree, hosts, child) < place_in(tree, hosts, parent)
+        at = {child: chain.parent, parent: chain.lower if is_lower else chain.upper}
+        ranks, ends = zip(*((self.members[host][at[host][0]], (host, at[host][1])) for host in (sender, receiver)))
+        known = [link for link in circle.links if (link.rank, link.receiving) == ranks]
+        return known[0] if known else self.cluster.wire(*ends, self.job, ranks)
 
     def run(self, what, begin=0):
         """One operation: each rank begins at about the time told, but not before it has done what came before."""
@@ -134,10 +159,13 @@ class Group:
 
     def climb(self, circle, what, share, begins):
         """Over a tree: sums of each host go up, results come down; what happens within hosts takes its time."""
-        ready = [max(begins[rank] for rank in members) + self.cluster.chance.uniform(2000, 50000) for members in self.members]
-        for data in pieces(share, OFFERED[SIMPLE] if what.protocol == SIMPLE else LL_DATA):
+        within = functools.partial(self.cluster.chance.uniform, 2000, 50000)
+        ready = [max(begins[rank] for rank in members) + within() for members in self.members]
+        for link in [*circle.tree.up.values(), *circle.tree.down.values()]:
+            link.asked = max([link.asked, begins[link.receiving]] + link.done[-1:])
+        for data in pieces(share, what.step if what.protocol == SIMPLE else LL_DATA):
             length = data if what.protocol == SIMPLE else 16 * -(-data // 8)
-            Trees.chunk(self.cluster, circle.tree, length, what.protocol, ready)
+            Trees.chunk(self.cluster, circle.tree, length, what.protocol, ready, within)
         return [max(link.free for link in circle.all_links()) + 10000] * len(circle.ranks)
 
 
@@ -164,3 +192,18 @@ class Cluster(Job):
 
     def tcp_ends(self, connection):
         return [bytes((10, 1, 0, address[3])) for address, in (connection.sender, connection.receiver)]
+
+
+class HostSends(Cluster):
+    """Sends between the ranks of hosts that have so many each."""
+
+    send, round = Sends.send, Sends.round
+
+    def __init__(self, seed, hosts, each, rails, pairs, after=(), protocol=SEND, channels=2):
+        super().__init__(seed, hosts, rails)
+        self.each = each
+        self.send(pairs, after, protocol, channels)
+
+    def connect(self, *ranks):
+        ends = [(rank // self.each, rank % self.each * len(self.ports[0]) // self.each) for rank in ranks]
+        return self.wire(*ends, 0, ranks)

@@ -89,9 +89,10 @@ def in_own_time(cluster, scripts):
 
 
 @functools.cache
-def one_job(seed, hosts, each, rails, channels, crossing=False, script=SMALL, pauses=True, trees=False, **how):
+def one_job(seed, hosts, each, rails, channels, crossing=False, script=SMALL, pauses=True, trees=None, by_channel=False, **how):
     cluster = made.Cluster(seed, hosts, rails, **how)
-    made.Group(cluster, by_host(hosts, each), made.ways(cluster.chance, each, rails, channels, crossing), trees=trees)
+    of_trees = made.chains(trees, each, rails, channels, by_channel) if trees else ()
+    made.Group(cluster, by_host(hosts, each), made.ways(cluster.chance, each, rails, channels, crossing), trees=of_trees)
     return together(cluster, [script], pauses)
 
 
@@ -201,8 +202,8 @@ PLAIN = {**ON_OWN_RAILS, **SHARED_RAILS, **CROSSING, **APART, **ONE_EACH, **IN_O
 HARD = {  # less may be told of them
     "4 of 2 crossing": lambda: one_job(116, 4, 2, 2, 2, True, script=FEW),  # each port is tied to one of each other host
     "no ranks": lambda: one_job(229, 2, 2, 2, 2, families="AB"),
-    "trees that nothing goes over": lambda: one_job(324, 3, 2, 2, 2, script=FEW, trees=True),
-    "trees in turn": lambda: one_job(421, 4, 2, 2, 2, script=IN_TURN, trees=True),
+    "trees that nothing goes over": lambda: one_job(324, 3, 2, 2, 2, script=FEW, trees="tree"),
+    "trees in turn": lambda: one_job(421, 4, 2, 2, 2, script=IN_TURN, trees="tree"),
     "pairs on rails of which one sends": lambda: pairs_on_rails(72, 2, 2, False),
     "all and parts": lambda: all_and_parts(91, 2, 2),
     "all and parts, 3 of 3": lambda: all_and_parts(92, 3, 3),

@@ -24,17 +24,18 @@ class Operation(NamedTuple):
     chunk: int      # bytes of data, at most
 
 
+def place_in(tree, nodes, node):
+    """Section 7.3: node v of tree 1 stands where n-1-v is in tree 0, or v-1 if n is odd."""
+    return node if tree == 0 else nodes - 1 - node if nodes % 2 == 0 else (node - 1) % nodes
+
+
 def parent_in(tree, nodes, node):
-    """Section 7.3; None: the root. Node v of tree 1 stands where n-1-v is in tree 0, or v-1 if n is odd."""
-    if tree == 0:
-        bit = node & -node
-        above = (node ^ bit) | 2 * bit
-        return None if node == 0 else above if above < nodes else node ^ bit
-    if nodes % 2 == 0:
-        above = parent_in(0, nodes, nodes - 1 - node)
-        return None if above is None else nodes - 1 - above
-    above = parent_in(0, nodes, (node - 1) % nodes)
-    return None if above is None else (above + 1) % nodes
+    """None: the root."""
+    place = place_in(tree, nodes, node)
+    bit = place & -place
+    above = (place ^ bit) | 2 * bit
+    above = above if above < nodes else place ^ bit
+    return None if place == 0 else next(other for other in range(nodes) if place_in(tree, nodes, other) == above)
 
 
 def shares(size, count):
@@ -173,16 +174,16 @@ class Trees(Job):
                 self.chunk(channel, data if operation.protocol == SIMPLE else 16 * -(-data // 8), operation.protocol, ready)
         self.book(operation, before)
 
-    def chunk(self, channel, length, protocol, ready):
-        """Sums go up as soon as those of all children came; the result goes down as soon as it came."""
+    def chunk(self, channel, length, protocol, ready, within=float):
+        """Sums go up as soon as those of all children came; the result goes down as soon as it came, each once it is through the host."""
         summed, told = list(ready), {}
         for node in reversed(channel.order[1:]):
             came = self.message(channel.up[node], length, protocol, summed[node])
             above = channel.parent[node]
-            summed[above] = max(summed[above], came)
+            summed[above] = max(summed[above], came + within())
         told[channel.root] = summed[channel.root]
         for node in channel.order[1:]:
-            told[node] = self.message(channel.down[node], length, protocol, told[channel.parent[node]])
+            told[node] = self.message(channel.down[node], length, protocol, told[channel.parent[node]]) + within()
 
 
 class Ring(Job):
@@ -212,6 +213,9 @@ class Sends(Job):
 
     def __init__(self, seed, ranks, pairs, after=(), protocol=SEND, channels=2):
         super().__init__(seed, ranks)
+        self.send(pairs, after, protocol, channels)
+
+    def send(self, pairs, after, protocol, channels):
         links = [[self.connect(*pair) for pair in pairs] for _ in range(channels)]
         for _ in range(4):
             self.pause()
