@@ -100,13 +100,15 @@ class Made(unittest.TestCase):
 
 
 class Hosts(unittest.TestCase):
+    worlds, apart, undecided = ALL, APART, UNDECIDED
+
     def each(self, check, *cases):
         """check(what is told of it) for each of the worlds in each of the views"""
         for worlds, views in cases:
             for name in worlds:
                 for view in views:
                     with self.subTest(world=name, view=view):
-                        check(told(name, view))
+                        check(told(self.worlds[name], view))
 
     def only_group(self, seen, communicator):
         groups = seen.groups(communicator)
@@ -118,11 +120,11 @@ class Wrong(Hosts):
     """Whatever is in view, nothing that is told is wrong."""
 
     def everywhere(self, check):
-        self.each(check, (ALL, VIEWS))
+        self.each(check, (self.worlds, VIEWS))
 
     def where_decided(self, check):
-        for name in ALL:
-            self.each(check, ([name], [view for view in VIEWS if (name, view) not in UNDECIDED]))
+        for name in self.worlds:
+            self.each(check, ([name], [view for view in VIEWS if (name, view) not in self.undecided]))
 
     def test_nothing_is_found(self):
         def check(seen):
@@ -136,7 +138,7 @@ class Wrong(Hosts):
             self.assertEqual(audit.json()["findings"], [])
             self.assertIn(audit.status, (COMPLIANT, NOT_EVIDENCED))
 
-        self.each(check, (ALL, ["lossy"]))
+        self.each(check, (self.worlds, ["lossy"]))
 
     def test_tenants_that_share_hosts_but_no_network_are_not_taken_for_one(self):
         def check(seen):
@@ -146,7 +148,7 @@ class Wrong(Hosts):
             for verb in ("nccl", "audit"):
                 self.assertEqual(seen.run(verb, "--json", tenants=declared(*tenants)).json()["findings"], [])
 
-        self.each(check, (APART, ["whole", "no set-up", "lossy"]))
+        self.each(check, (self.apart, ["whole", "no set-up", "lossy"]))
 
     def test_connections_are_told_with_their_ranks(self):
         def check(seen):
@@ -164,7 +166,7 @@ class Wrong(Hosts):
                 rank = link.rank if row["nccl"]["role"] == "data" else link.receiving
                 self.assertIn(row["nccl"]["rank"], (rank, None), row)
 
-        self.each(check, (ALL, ["whole"]))
+        self.each(check, (self.worlds, ["whole"]))
 
     def test_what_shares_no_process_is_not_joined(self):
         def check(seen):
@@ -225,7 +227,7 @@ class Wrong(Hosts):
             for record, row in zip(seen.run("nccl", "-o", "inspector").lines(), seen.document["collectives"], strict=True):
                 self.assertEqual(record["header"].get("n_ranks"), row["n_ranks"])
 
-        self.each(check, (ALL, ["whole", "one rail"]))
+        self.each(check, (self.worlds, ["whole", "one rail"]))
 
 
 class Whole(Hosts):
@@ -297,7 +299,7 @@ class Spoiled(Hosts):
         """Of the operations of which some frames are missing, or none: of how many it is told. Not of one that begins before the capture."""
         of = []
         for name in {**ON_OWN_RAILS, **APART, **ONE_EACH}:
-            seen = told(name, view)
+            seen = told(self.worlds[name], view)
             for group in set(seen.group_of.values()):
                 rows = [row for row in seen.document["collectives"] if seen.is_of(row, group)]
                 of += [any(is_told(row, what, group) for row in rows if first <= row["first_frame"] and row["last_frame"] <= last)

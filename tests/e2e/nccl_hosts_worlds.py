@@ -255,8 +255,9 @@ VIEWS = {
 
 
 @functools.cache
-def told(name, view):
-    cluster = ALL[name]()
+def told(make, view):
+    """Of a world, by what makes it."""
+    cluster = make()
     return Told(cluster, VIEWS[view](cluster))
 
 
@@ -318,7 +319,7 @@ class Told:
     """Of a capture, in terms of the cluster: connections by their numbers there, communicators by their groups."""
 
     def __init__(self, cluster, frames):
-        self.frames, self.at = frames, passed(frames)
+        self.cluster, self.frames, self.at = cluster, frames, passed(frames)
         self.asked_and_sent, self.made = frames_of_messages(frames), all_frames_of_messages(cluster)
         self.document = self.run("nccl", "--json").json()
         links = {pair: link for link in cluster.connections for pair in pairs_of(link)}
@@ -341,10 +342,10 @@ class Told:
         """All that have connections in it, in the order of these."""
         return list(dict.fromkeys(self.group_of[number] for number in self.numbers(communicator["connections"])))
 
-    def operations(self, group):
-        """(what, its first and last frame of data in view)"""
+    def operations(self, group, among=None):
+        """(what, its first and last frame of data in view); of some connections, by their numbers."""
         for what, messages in group.done:
-            numbers = [number for message in messages for number in self.at.get(message, ())]
+            numbers = [number for message in messages if among is None or message[0] in among for number in self.at.get(message, ())]
             if numbers:
                 yield what, min(numbers), max(numbers)
 
