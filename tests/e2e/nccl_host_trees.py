@@ -1,0 +1,236 @@
+"""NCCL's all-reduces over trees of hosts that have several ranks each: the operations, their sizes, the communicator and its trees, as
+far as what is in view shows them, and nothing that is wrong, whichever processes of a host have its neighbours."""
+
+import collections
+import unittest
+
+import nccl_hosts
+import nccl_hosts_made as made
+from harness import main
+from nccl_host_trees_worlds import ALL, APART, AROUND, GROUPS, ONE_ADDRESS, ONE_EACH, ON_RAILS, OTHERS, SENDS, TIED, TURNS
+from nccl_hosts import is_size
+from nccl_hosts_made import SIMPLE, TREE
+from nccl_hosts_worlds import VIEWS, address, bytes_written, data_of, told
+
+
+class Made(unittest.TestCase):
+    """What is made is what the specification says."""
+
+    def each(self, check, over=TREE):
+        """check(cluster, group, what, messages) of each operation"""
+        for name, make in ALL.items():
+            with self.subTest(world=name):
+                for group in make().groups:
+                    for what, messages in group.done:
+                        if what.algorithm == over:
+                            check(make(), group, what, messages)
+
+    def test_each_channel_has_its_share_once_on_each_edge_up_and_down(self):
+        def check(cluster, group, what, messages):
+            written = bytes_written(cluster)
+            for circle, share in zip(group.circles, made.shares(what.size, what.channels)):
+                for link in [*circle.tree.up.values(), *circle.tree.down.values()]:
+                    mine = [written[message] for message in messages if message[0] == link.number]
+                    self.assertEqual(len(mine), -(-share // (what.step if what.protocol == SIMPLE else 32768)))
+                    self.assertEqual(sum(mine), share if what.protocol == SIMPLE else 16 * -(-share // 8))
+                    self.assertLessEqual(max(mine, default=0), 524288 if what.protocol == SIMPLE else 65536)
+
+        self.each(check)
+
+    def test_sums_and_results_wait_for_what_they_are_made_of(self):
+        def check(cluster, group, what, messages):
+            at = data_of(cluster)
+            for circle in group.circles[:what.channels]:
+                tree = circle.tree
+                mine = {link.number: sorted(k for number, k in messages if number == link.number) for link in circle.all_links()}
+                for child, up in tree.up.items():
+                    parent, down = tree.parent[child], tree.down[child]
+                    after = [*tree.down.values()] if parent == tree.root else [tree.up[parent]]
+                    for came, goes in [(up, link) for link in after] + [(down, tree.down[one]) for one in tree.children[child]]:
+                        for a, b in zip(mine[came.number], mine[goes.number], strict=True):
+                            self.assertLess(at[came.number, a][-1], at[goes.number, b][0])
+
+        self.each(check)
+
+    def test_the_first_half_of_the_channels_has_tree_0(self):
+        for make in ALL.values():
+            for group in make().groups:
+                half = len(group.circles) // 2
+                self.assertEqual([circle.tree.tree for circle in group.circles], [0] * half + [1] * half)
+
+    def test_patterns_tell_which_process_has_which_neighbour(self):
+        """Who sends: upwards the first one; downwards the first one, of a balanced tree to the lower child, of a split one to none."""
+        first_one_sends = {"tree": (True, True), "balanced": (True, False), "split": (False, False)}
+        for name, make in {**TIED, **ON_RAILS}.items():
+            for group in make().groups:
+                for circle in group.circles:
+                    tree, pattern = circle.tree, name.split(",")[0]
+                    for child, (up, down) in ((child, (tree.up[child], tree.down[child])) for child in tree.up):
+                        place = [made.place_in(tree.tree, len(group.members), host) for host in (child, tree.parent[child])]
+                        firsts = {host: link.rank % len(group.members[0]) for host, link in tree.up.items()}
+                        self.assertEqual(len(set(firsts.values())), 1, name)
+                        is_first = down.rank % len(group.members[0]) in firsts.values()
+                        self.assertEqual(is_first, first_one_sends[pattern][place[0] > place[1]], (name, child))
+                        self.assertEqual((up.rank, up.receiving), (down.receiving, down.rank))
+
+    def test_a_channel_has_one_connection_between_two_processes(self):
+        for make in ALL.values():
+            for group in make().groups:
+                for circle in group.circles:
+                    pairs = collections.Counter((link.rank, link.receiving) for link in circle.all_links())
+                    self.assertEqual(set(pairs.values()), {1})
+
+    def test_all_rails_are_used(self):
+        for name, make in {**TIED, **ON_RAILS}.items():
+            used = {link.sender[0] for link in make().connections if link.done}
+            self.assertEqual(used, {port for host in make().ports for port in host}, name)
+
+
+class Hosts(nccl_hosts.Hosts):
+    worlds = ALL
+
+
+class Wrong(nccl_hosts.Wrong, Hosts):
+    """Whatever is in view, nothing that is told is wrong."""
+
+    worlds, apart, undecided = ALL, {**APART, **GROUPS}, ()
+
+    def test_trees_are_told_of_the_right_hosts(self):
+        """Not where a port's neighbours alone are in view: they may be as those of a smaller tree."""
+        def check(seen):
+            for row in seen.document["communicators"]:
+                for tree in row["trees"] or []:
+                    self.is_tree(seen, row, tree, self.only_group(seen, row))
+
+        self.each(check, (ALL, [view for view in VIEWS if view != "one port"]))
+
+    def is_tree(self, seen, communicator, tree, group):
+        places = {address([port]): host for host, ports in enumerate(seen.cluster.ports) for port in ports}
+
+        def host(position):
+            there, = {places[one] for one in communicator["ranks"][position]["addresses"]}
+            return there
+
+        channels = [circle.tree for circle in group.circles if tree["tree"] in (circle.tree.tree, None)]
+        self.assertIn(host(tree["root"]), {channel.root for channel in channels})
+        for edge in tree["edges"]:
+            child, parent = host(edge["child"]), host(edge["parent"])
+            mine = [channel for channel in channels if channel.parent[child] == parent]
+            self.assertTrue(mine, (edge, tree))
+            self.assertLessEqual(set(seen.numbers(edge["up"])), {channel.up[child].number for channel in mine})
+            self.assertLessEqual(set(seen.numbers(edge["down"])), {channel.down[child].number for channel in mine})
+
+
+class Told(Hosts):
+    def are_told(self, seen, communicator, exact):
+        """All operations of a communicator, or of what is told of one: a row for each, and no more."""
+        group, among = self.only_group(seen, communicator), set(seen.numbers(communicator["connections"]))
+        rows = [row for row in seen.document["collectives"] if row["communicator"] == communicator["communicator"]]
+        operations = list(seen.operations(group, among))
+        self.assertEqual(
+            [(row["collective"], row["algorithm"], row["protocol"], row["channels"], row["first_frame"], row["last_frame"]) for row in rows],
+            [(nccl_hosts.collective(what), what.algorithm, what.protocol, self.channels(what, group, among), first, last)
+             for what, first, last in operations])
+        for row, (what, _, _) in zip(rows, operations):
+            self.assertIn(row["n_ranks"], (len(group.ranks), None) if what.algorithm == TREE else (len(group.ranks),))
+            self.assertTrue(is_size(row, what, exact), (row, what))
+
+    def channels(self, what, group, among):
+        return sum(any(link.number in among for link in circle.all_links()) for circle in group.circles[:what.channels])
+
+
+class Whole(Told):
+    """All of the network is in view, and shows that it is."""
+
+    def everything(self, check, *more):
+        self.each(check, ({**TIED, **TURNS, **AROUND, **ONE_EACH, **OTHERS}, ["whole"]), *more)
+
+    def test_there_is_one_communicator(self):
+        def check(seen):
+            row, = seen.document["communicators"]
+            self.assertEqual(sorted(seen.numbers(row["connections"])), [link.number for link in seen.cluster.connections])
+
+        self.everything(check)
+
+    def test_all_that_send_have_their_ranks(self):
+        def check(seen):
+            links = [link for link in seen.cluster.connections if link.done]
+            row, = seen.document["communicators"]
+            self.assertLessEqual({link.rank for link in links}, {one["rank"] for one in row["ranks"]})
+            told = {seen.links[one["connection"]].number: one["sender"]["rank"] for one in seen.document["connections"]}
+            self.assertEqual([told[link.number] for link in links], [link.rank for link in links])
+
+        self.everything(check)
+
+    def test_operations_are_told_with_their_sizes(self):
+        def check(seen):
+            for communicator in seen.document["communicators"]:
+                self.are_told(seen, communicator, True)
+
+        self.everything(check, (APART, ["whole"]), (["data parallel in turn, 3 of 2"], ["whole"]))
+
+    def test_groups_and_jobs_stay_apart(self):
+        def check(seen):
+            self.assertEqual(sorted(sorted(seen.numbers(row["connections"])) for row in seen.document["communicators"]),
+                             sorted(sorted(link.number for link in group.links) for group in seen.cluster.groups))
+
+        self.each(check, ({**APART, **GROUPS}, ["whole"]))
+
+
+class Rails(Told):
+    """Nothing that is in view shows for sure which rails are of one job: what is told may be the job, or what passed on a rail."""
+
+    def test_operations_are_told(self):
+        def check(seen):
+            for communicator in seen.document["communicators"]:
+                self.are_told(seen, communicator, False)
+
+        self.each(check, ({**ON_RAILS, **GROUPS}, ["whole"]), (ONE_ADDRESS, ["no set-up", "one rail"]))
+
+    def test_one_rail_does_not_show_the_size(self):
+        def check(seen):
+            self.assertEqual({row["message_bytes"] for row in seen.document["collectives"] if row["algorithm"] == TREE}, {None})
+
+        self.each(check, ([name for name in ON_RAILS if name in ONE_ADDRESS], ["one rail"]))
+
+
+class Spoiled(Hosts):
+    """Frames are missing, or the beginning is."""
+
+    def share(self, view, may_be_missing):
+        """Of operations over trees: how many are told. Not of one that begins before the capture."""
+        of = []
+        for name in {**TIED, **OTHERS, **ONE_EACH}:
+            seen = told(self.worlds[name], view)
+            group, = seen.cluster.groups
+            rows = [row for row in seen.document["collectives"] if (row["collective"], row["algorithm"]) == ("AllReduce", TREE)]
+            of += [any(first <= row["first_frame"] and row["last_frame"] <= last for row in rows)
+                   for what, first, last in seen.operations(group) if may_be_missing or seen.has_all(group, what)]
+        return sum(of) / len(of)
+
+    def test_most_of_what_is_not_spoiled_is_told(self):
+        for view, floor in (("middle", 0.9), ("cut", 0.9), ("lossy", 0.7), ("cut, lossy, middle", 0.5), ("no set-up", 0.5)):
+            with self.subTest(view=view):
+                self.assertGreater(self.share(view, False), floor)
+
+
+class Sends(Hosts):
+    """Of stages of models, and of neighbours: no tree, and no all-reduce."""
+
+    worlds = SENDS
+
+    def test_sends_are_no_all_reduces(self):
+        def check(seen):
+            self.assertEqual(seen.document["findings"], [])
+            self.assertEqual([row for row in seen.document["collectives"] if row["collective"] == "AllReduce" or row["algorithm"]], [])
+            self.assertEqual({row["trees"] for row in seen.document["communicators"]}, {None})
+            for row in seen.document["connections"]:
+                link = seen.links[row["connection"]]
+                self.assertIn(row["sender"]["rank"], (link.rank, None))
+                self.assertIn(row["receiver"]["rank"], (link.receiving, None))
+
+        self.each(check, (SENDS, ["whole", "no set-up", "one rail", "one port", "lossy", "cut"]))
+
+
+if __name__ == "__main__":
+    main()
