@@ -7,7 +7,7 @@ import itertools
 import nccl_hosts_made as made
 import nccl_hosts_worlds as hosts
 from nccl_hosts_made import ALL_REDUCE, LL, SIMPLE, TREE, Chain, Operation, Way
-from nccl_hosts_worlds import FEW, by_host, one_job, together
+from nccl_hosts_worlds import FEW, by_host, together
 from nccl_trees_made import REGISTERED, SEND, both_ways
 
 
@@ -36,7 +36,16 @@ AROUND_FIRST = *FEW[:2], *UP_FEW
 
 def trees_of(seed, pattern, count, each, rails, channels, script=UP, **how):
     """A job of so many hosts, with as many ranks each."""
-    return lambda: one_job(seed, count, each, rails, channels, trees=pattern, script=script, **how)
+    return functools.partial(a_job, seed, pattern, count, each, rails, channels, script, **how)
+
+
+@functools.cache
+def a_job(seed, pattern, count, each, rails, channels, script, by_channel=False, first=0, rings=True, pauses=True, **how):
+    """`first`: of the ranks of each host; those before it are in other communicators, which are silent."""
+    cluster = made.Cluster(seed, count, rails, **how)
+    made.Group(cluster, by_host(count, each, first, first + each), made.ways(cluster.chance, each, rails, channels),
+               trees=made.chains(pattern, each, rails, channels, by_channel), rings=rings)
+    return together(cluster, [script], pauses)
 
 
 @functools.cache
@@ -103,6 +112,9 @@ OTHERS = {
     "balanced, one like the other": trees_of(5322, "balanced", 3, 2, 2, 4, ALIKE),
     "balanced, no pauses": trees_of(5321, "balanced", 3, 2, 1, 4, pauses=False),
     "balanced, several queue pairs": trees_of(5222, "balanced", 2, 2, 2, 4, sets=2),
+    "split, no rings": trees_of(5423, "split", 4, 2, 1, 4, rings=False),
+    "balanced, no rings": trees_of(5343, "balanced", 3, 4, 4, 8, UP_FEW, rings=False),
+    "balanced, of a part of the ranks": trees_of(5342, "balanced", 3, 2, 1, 4, first=2),
     "tree, before 2.20": trees_of(5221, "tree", 2, 2, 1, 2, families="C"),
 }
 HARD = {  # less may be told of them
@@ -122,7 +134,7 @@ GROUPS = {  # of one rank of each host: to be told from a job that has all rails
 }
 ONE_EACH = {  # on a host
     "5 of 1": trees_of(8511, "tree", 5, 1, 1, 2),
-    "4 of 1": trees_of(8411, "tree", 4, 1, 1, 4, UP_LONG),
+    "4 of 1": trees_of(8411, "tree", 4, 1, 1, 4),
 }
 # on a rail that is in view hosts have one address: who is above whom shows without set-ups, where there are more than two
 ONE_ADDRESS = [name for name in (*TIED, *ON_RAILS) if "rail" in name and " 2 of " not in name] + ["tree, 4 of 3"]

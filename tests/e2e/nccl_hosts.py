@@ -100,7 +100,7 @@ class Made(unittest.TestCase):
 
 
 class Hosts(unittest.TestCase):
-    worlds, apart, undecided = ALL, APART, UNDECIDED
+    worlds, views, apart, undecided = ALL, VIEWS, APART, UNDECIDED
 
     def each(self, check, *cases):
         """check(what is told of it) for each of the worlds in each of the views"""
@@ -120,11 +120,11 @@ class Wrong(Hosts):
     """Whatever is in view, nothing that is told is wrong."""
 
     def everywhere(self, check):
-        self.each(check, (self.worlds, VIEWS))
+        self.each(check, (self.worlds, self.views))
 
     def where_decided(self, check):
         for name in self.worlds:
-            self.each(check, ([name], [view for view in VIEWS if (name, view) not in self.undecided]))
+            self.each(check, ([name], [view for view in self.views if (name, view) not in self.undecided]))
 
     def test_nothing_is_found(self):
         def check(seen):

@@ -61,16 +61,17 @@ def chains(pattern, each, rails, channels, by_channel=False):
 class Circle:
     """A channel. `ranks` in the order of the ring; `links` from each host to the next one."""
 
-    def __init__(self, group, way):
+    def __init__(self, group, way, is_made=True):
         self.cluster, self.ranks, self.links, self.exits = group.cluster, [], [], {}
         for host, members in enumerate(group.members):
             between = [rank for i, rank in enumerate(members) if i not in (way.entry, way.exit)]
             self.cluster.chance.shuffle(between)
             self.ranks += [members[way.entry], *between] + [members[way.exit]] * (way.entry != way.exit)
             there = (host + 1) % len(group.members)
-            self.links.append(self.cluster.wire(
-                (host, way.departs), (there, way.arrives), group.job, (members[way.exit], group.members[there][way.entry])))
-            self.exits[len(self.ranks) - 1] = self.links[-1]
+            if is_made:
+                self.links.append(self.cluster.wire(
+                    (host, way.departs), (there, way.arrives), group.job, (members[way.exit], group.members[there][way.entry])))
+                self.exits[len(self.ranks) - 1] = self.links[-1]
         self.first = self.ranks.index(group.members[0][0])  # chunks are counted from there
         self.busy, self.tree = [], None
 
@@ -122,11 +123,12 @@ class Circle:
 
 
 class Group:
-    """A communicator. `members`: of each host its ranks, which are numbers in the job. `trees`: chains, if there are trees beside the rings."""
+    """A communicator. `members`: of each host its ranks, which are numbers in the job. `trees`: chains, if there are trees beside the rings;
+    or without these, if they are not made until something goes over them."""
 
-    def __init__(self, cluster, members, through, job=0, trees=()):
+    def __init__(self, cluster, members, through, job=0, trees=(), rings=True):
         self.cluster, self.members, self.job, through = cluster, members, job, list(through)
-        self.circles = [Circle(self, way) for way in through]
+        self.circles = [Circle(self, way, rings) for way in through]
         for i, (circle, chain) in enumerate(zip(self.circles, trees)):
             tree = 2 * i // len(through)
             circle.tree = Tree(cluster, tree, functools.partial(self.connect, circle, tree, chain))
@@ -166,7 +168,12 @@ class Group:
         for data in pieces(share, what.step if what.protocol == SIMPLE else LL_DATA):
             length = data if what.protocol == SIMPLE else 16 * -(-data // 8)
             Trees.chunk(self.cluster, circle.tree, length, what.protocol, ready, within)
-        return [max(link.free for link in circle.all_links()) + 10000] * len(circle.ranks)
+        return [self.end(circle.tree, host) for host, members in enumerate(self.members) for _ in members]
+
+    def end(self, tree, host):
+        """When all has come to a host and gone from it."""
+        own = [link for child in tree.up if host in (child, tree.parent[child]) for link in (tree.up[child], tree.down[child])]
+        return max(link.free for link in own) + 10000
 
 
 class Cluster(Job):

@@ -89,9 +89,9 @@ def in_own_time(cluster, scripts):
 
 
 @functools.cache
-def one_job(seed, hosts, each, rails, channels, crossing=False, script=SMALL, pauses=True, trees=None, by_channel=False, **how):
+def one_job(seed, hosts, each, rails, channels, crossing=False, script=SMALL, pauses=True, trees=None, **how):
     cluster = made.Cluster(seed, hosts, rails, **how)
-    of_trees = made.chains(trees, each, rails, channels, by_channel) if trees else ()
+    of_trees = made.chains(trees, each, rails, channels) if trees else ()
     made.Group(cluster, by_host(hosts, each), made.ways(cluster.chance, each, rails, channels, crossing), trees=of_trees)
     return together(cluster, [script], pauses)
 
@@ -252,13 +252,22 @@ VIEWS = {
     "cut": lambda cluster: cut(cluster.frames),
     "cut, lossy, middle": lambda cluster: cut(lossy(middle(cluster))),
 }
+MORE_VIEWS = {
+    "one rail and set-ups": lambda cluster: [
+        frame for frame in cluster.frames if is_set_up(frame) or rail_of(frame) == cluster.ports[0][0][1]],
+    "ended early": lambda cluster: cluster.frames[:-len(middle(cluster))],
+}
+
+
+def rail_of(frame):
+    return frame.bytes[ADDRESSES + 1]
 
 
 @functools.cache
 def told(make, view):
     """Of a world, by what makes it."""
     cluster = make()
-    return Told(cluster, VIEWS[view](cluster))
+    return Told(cluster, {**VIEWS, **MORE_VIEWS}[view](cluster))
 
 
 def ends(row, side):
