@@ -7,7 +7,7 @@ import unittest
 import nccl_hosts
 import nccl_hosts_made as made
 from harness import main
-from nccl_host_trees_worlds import ALL, APART, AROUND, GROUPS, ONE_ADDRESS, ONE_EACH, ON_RAILS, OTHERS, SENDS, TIED, TURNS
+from nccl_host_trees_worlds import ALL, APART, AROUND, GROUPS, ONE_ADDRESS, ONE_EACH, ON_RAILS, OTHERS, SENDS, TIED, TURNS, WIDE
 from nccl_hosts import is_size
 from nccl_hosts_made import SIMPLE, TREE
 from nccl_hosts_worlds import MORE_VIEWS, VIEWS, address, bytes_written, data_of, told
@@ -127,8 +127,9 @@ class Told(Hosts):
         group, among = self.only_group(seen, communicator), set(seen.numbers(communicator["connections"]))
         rows = [row for row in seen.document["collectives"] if row["communicator"] == communicator["communicator"]]
         operations = list(seen.operations(group, among))
+        members = "collective", "algorithm", "protocol", "channels", "first_frame", "last_frame"
         self.assertEqual(
-            [(row["collective"], row["algorithm"], row["protocol"], row["channels"], row["first_frame"], row["last_frame"]) for row in rows],
+            [tuple(row[member] for member in members) for row in rows],
             [(nccl_hosts.collective(what), what.algorithm, what.protocol, self.channels(what, group, among), first, last)
              for what, first, last in operations])
         for row, (what, _, _) in zip(rows, operations):
@@ -142,8 +143,10 @@ class Told(Hosts):
 class Whole(Told):
     """All of the network is in view, and shows that it is."""
 
+    worlds = {**ALL, **WIDE}
+
     def everything(self, check, *more):
-        self.each(check, ({**TIED, **TURNS, **AROUND, **ONE_EACH, **OTHERS}, ["whole"]), *more)
+        self.each(check, ({**TIED, **WIDE, **TURNS, **AROUND, **ONE_EACH, **OTHERS}, ["whole"]), *more)
 
     def test_there_is_one_communicator(self):
         def check(seen):
@@ -167,7 +170,7 @@ class Whole(Told):
             for communicator in seen.document["communicators"]:
                 self.are_told(seen, communicator, True)
 
-        self.everything(check, (APART, ["whole"]), (["data parallel in turn, 3 of 2"], ["whole"]))
+        self.everything(check, (["two jobs in turn", "data parallel in turn, 3 of 2"], ["whole"]))
 
     def test_groups_and_jobs_stay_apart(self):
         def check(seen):
@@ -178,14 +181,14 @@ class Whole(Told):
 
 
 class Rails(Told):
-    """Nothing that is in view shows for sure which rails are of one job: what is told may be the job, or what passed on a rail."""
+    """Nothing in view shows for sure which rails are of one job: what is told may be the job, or what passed on a rail. A size is the job's."""
 
     def test_operations_are_told(self):
         def check(seen):
             for communicator in seen.document["communicators"]:
                 self.are_told(seen, communicator, False)
 
-        self.each(check, ({**ON_RAILS, **GROUPS}, ["whole"]), (ONE_ADDRESS, ["no set-up", "one rail"]))
+        self.each(check, ({**ON_RAILS, **APART, **GROUPS}, ["whole"]), (ONE_ADDRESS, ["no set-up", "one rail"]))
 
     def test_one_rail_does_not_show_the_size(self):
         def check(seen):

@@ -83,6 +83,7 @@ TIED = {  # connections lead from each host's process to all that take part
     "split, 5 of 2": trees_of(1522, "split", 5, 2, 2, 4, UP_FEW),
     "split, 8 of 4, 1 rail": trees_of(1841, "split", 8, 4, 1, 2, UP_FEW),
 }
+WIDE = {"balanced, 8 of 8": trees_of(1888, "balanced", 8, 8, 8, 16, (UP[0], UP[3]))}
 ON_RAILS = {  # nothing but set-ups shows that their rails are of one job
     "tree, 2 of 2": trees_of(2222, "tree", 2, 2, 2, 4),
     "tree, 4 of 3": trees_of(2433, "tree", 4, 3, 3, 6, UP_FEW),

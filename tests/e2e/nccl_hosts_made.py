@@ -48,7 +48,7 @@ class Chain(NamedTuple):
 
 
 def chains(pattern, each, rails, channels, by_channel=False):
-    """NCCL's patterns of a first and a second process of a host. Both trees have the same. `by_channel`: the second uses the first's rail."""
+    """NCCL's patterns of a first and a second process of a host; both trees have the same. `by_channel`: both use the first one's rail."""
     share, half = each // rails, max(1, channels // 2)
     for channel in range(channels):
         rail, turn = channel % half % rails, channel % half // rails
@@ -123,8 +123,8 @@ class Circle:
 
 
 class Group:
-    """A communicator. `members`: of each host its ranks, which are numbers in the job. `trees`: chains, if there are trees beside the rings;
-    or without these, if they are not made until something goes over them."""
+    """A communicator. `members`: of each host its ranks, which are numbers in the job. `trees`: chains, if there are trees beside the rings,
+    or without these, where they are not made until something goes over them."""
 
     def __init__(self, cluster, members, through, job=0, trees=(), rings=True):
         self.cluster, self.members, self.job, through = cluster, members, job, list(through)
@@ -139,7 +139,7 @@ class Group:
         cluster.groups.append(self)
 
     def connect(self, circle, tree, chain, sender, receiver):
-        """Between hosts that are next to each other in a tree (section 7.3). A channel has one connection between two processes (section 0)."""
+        """Of a tree (section 7.3): the ring's, where that has one between these processes (section 0)."""
         hosts = len(self.members)
         child, parent = (sender, receiver) if parent_in(tree, hosts, sender) == receiver else (receiver, sender)
         is_lower = place_in(tree, hosts, child) < place_in(tree, hosts, parent)
