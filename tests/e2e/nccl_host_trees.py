@@ -7,9 +7,9 @@ import unittest
 import nccl_hosts
 import nccl_hosts_made as made
 from harness import main
-from nccl_host_trees_worlds import ALL, APART, AROUND, GROUPS, ONE_ADDRESS, ONE_EACH, ON_RAILS, OTHERS, SENDS, TIED, TURNS, WIDE
+from nccl_host_trees_worlds import ALL, APART, AROUND, BESIDE, GROUPS, ONE_ADDRESS, ONE_EACH, ON_RAILS, OTHERS, SENDS, TIED, TURNS, WIDE
 from nccl_hosts import is_size
-from nccl_hosts_made import SIMPLE, TREE
+from nccl_hosts_made import ALL_REDUCE, SIMPLE, TREE
 from nccl_hosts_worlds import MORE_VIEWS, VIEWS, address, bytes_written, data_of, told
 
 
@@ -100,7 +100,8 @@ class Wrong(nccl_hosts.Wrong, Hosts):
         def check(seen):
             for row in seen.document["communicators"]:
                 for tree in row["trees"] or []:
-                    self.is_tree(seen, row, tree, self.only_group(seen, row))
+                    group, = (group for group in seen.groups(row) if group.circles)
+                    self.is_tree(seen, row, tree, group)
 
         self.each(check, (ALL, [view for view in self.views if view != "one port"]))
 
@@ -172,6 +173,16 @@ class Whole(Told):
 
         self.everything(check, (["two jobs in turn", "data parallel in turn, 3 of 2"], ["whole"]))
 
+    def test_operations_are_told_beside_sends(self):
+        def check(seen):
+            operations = list(seen.operations(seen.cluster.groups[0]))
+            rows = [row for row in seen.document["collectives"] if row["algorithm"] == TREE]
+            self.assertEqual([(row["collective"], row["channels"], row["first_frame"], row["last_frame"]) for row in rows],
+                             [(ALL_REDUCE, what.channels, first, last) for what, first, last in operations])
+            self.assertTrue(all(is_size(row, what, True) for row, (what, _, _) in zip(rows, operations)), (rows, operations))
+
+        self.each(check, (BESIDE, ["whole"]))
+
     def test_groups_and_jobs_stay_apart(self):
         def check(seen):
             self.assertEqual(sorted(sorted(seen.numbers(row["connections"])) for row in seen.document["communicators"]),
@@ -181,7 +192,7 @@ class Whole(Told):
 
 
 class Rails(Told):
-    """Nothing in view shows for sure which rails are of one job: what is told may be the job, or what passed on a rail. A size is the job's."""
+    """Nothing in view shows for sure which rails are of one job: what is told may be it, or what passed on a rail. A size is the job's."""
 
     def test_operations_are_told(self):
         def check(seen):
@@ -206,7 +217,7 @@ class Spoiled(Hosts):
         for name in names:
             seen = told(self.worlds[name], view)
             group, = seen.cluster.groups
-            rows = [row for row in seen.document["collectives"] if (row["collective"], row["algorithm"]) == ("AllReduce", TREE)]
+            rows = [row for row in seen.document["collectives"] if (row["collective"], row["algorithm"]) == (ALL_REDUCE, TREE)]
             of += [any(first <= row["first_frame"] and row["last_frame"] <= last for row in rows)
                    for what, first, last in seen.operations(group) if may_be_missing or seen.has_all(group, what)]
         return sum(of) / len(of)
@@ -233,14 +244,15 @@ class Sends(Hosts):
     def test_sends_are_no_all_reduces(self):
         def check(seen):
             self.assertEqual(seen.document["findings"], [])
-            self.assertEqual([row for row in seen.document["collectives"] if row["collective"] == "AllReduce" or row["algorithm"]], [])
+            self.assertLessEqual({(row["collective"], row["algorithm"]) for row in seen.document["collectives"]},
+                                 {(made.SEND_RECV, None), (None, None)})
             self.assertEqual({row["trees"] for row in seen.document["communicators"]}, {None})
             for row in seen.document["connections"]:
                 link = seen.links[row["connection"]]
                 self.assertIn(row["sender"]["rank"], (link.rank, None))
                 self.assertIn(row["receiver"]["rank"], (link.receiving, None))
 
-        self.each(check, (SENDS, ["whole", "no set-up", "one rail", "one port", "lossy", "cut"]))
+        self.each(check, (SENDS, ["whole", "no set-up", "one rail", "one port", "middle", "lossy", "cut"]))
 
 
 if __name__ == "__main__":

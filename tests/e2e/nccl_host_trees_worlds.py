@@ -6,7 +6,7 @@ import itertools
 
 import nccl_hosts_made as made
 import nccl_hosts_worlds as hosts
-from nccl_hosts_made import ALL_REDUCE, LL, SIMPLE, TREE, Chain, Operation, Way
+from nccl_hosts_made import ALL_REDUCE, LL, SEND_RECV, SIMPLE, TREE, Chain, Operation, Way
 from nccl_hosts_worlds import FEW, by_host, together
 from nccl_trees_made import REGISTERED, SEND, both_ways
 
@@ -139,7 +139,6 @@ ONE_EACH = {  # on a host
 }
 # on a rail that is in view hosts have one address: who is above whom shows without set-ups, where there are more than two
 ONE_ADDRESS = [name for name in (*TIED, *ON_RAILS) if "rail" in name and " 2 of " not in name] + ["tree, 4 of 3"]
-ALL = {**TIED, **ON_RAILS, **TURNS, **AROUND, **OTHERS, **HARD, **APART, **GROUPS, **ONE_EACH}
 
 
 # --- what is none ---
@@ -151,7 +150,7 @@ def stages(hosts, each, first, last):
         ranks = [[host * each + (model + process) % each for process in (first, last)] for host in hosts]
         there = [(here[1], following[0]) for here, following in itertools.pairwise(ranks)]
         own = there + [pair[::-1] for pair in reversed(there)]
-        after += [(len(pairs) + place, [len(pairs) + place - 1]) for place in range(1, len(own))]
+        after += [(len(pairs) + place, (len(pairs) + place - 1,)) for place in range(1, len(own))]
         pairs += own
     return pairs, after
 
@@ -160,7 +159,8 @@ def gathered(count, each):
     """By the ranks of the first host, from those at their place in all others, then sent to them."""
     there = [(host * each + i, i) for i in range(each) for host in range(1, count)]
     back = [pair[::-1] for pair in there]
-    return there + back, [(len(there) + place, [i for i, pair in enumerate(there) if pair[1] == one[0]]) for place, one in enumerate(back)]
+    after = [(len(there) + place, tuple(i for i, pair in enumerate(there) if pair[1] == one[0])) for place, one in enumerate(back)]
+    return there + back, after
 
 
 def neighbours(count, each):
@@ -172,8 +172,30 @@ def to_all(count, each):
     return [pair for pair in itertools.permutations(ranks, 2) if pair[0] // each != pair[1] // each], ()
 
 
+def send(chance, *_):
+    return Operation(SEND_RECV, chance.choice([4096, 20000, 300000]), SIMPLE, 2, None)
+
+
+@functools.cache
+def sent(seed, count, each, rails, pairs, after, protocol):
+    cluster = made.Cluster(seed, count, rails)
+    made.Senders(cluster, each, pairs, after, protocol)
+    return together(cluster, [[send] * 4])
+
+
 def sends(seed, count, each, rails, pairs_and_after, protocol=SEND):
-    return functools.cache(lambda: made.HostSends(seed, count, each, rails, *pairs_and_after, protocol))
+    return functools.partial(sent, seed, count, each, rails, *map(tuple, pairs_and_after), protocol)
+
+
+@functools.cache
+def beside(seed, pattern, count, each, rails, script=UP_FEW):
+    """Stages of a model on the hosts, which take turns with all-reduces of all ranks."""
+    cluster = made.Cluster(seed, count, rails)
+    channels = 2 * rails
+    made.Group(cluster, by_host(count, each), made.ways(cluster.chance, each, rails, channels),
+               trees=made.chains(pattern, each, rails, channels))
+    made.Senders(cluster, each, *stages(range(count), each, 0, 1))
+    return together(cluster, [[one for drawn in script for one in (drawn, None)], [None, send] * len(script)])
 
 
 SENDS = {
@@ -186,5 +208,10 @@ SENDS = {
     "gathered, 4 of 2": sends(9422, 4, 2, 2, gathered(4, 2)),
     "gathered, 3 of 2, 1 rail": sends(9323, 3, 2, 1, gathered(3, 2)),
     "neighbours, 4 of 2, 1 rail": sends(9423, 4, 2, 1, neighbours(4, 2)),
-    "to all, 2 of 3": sends(9231, 2, 3, 3, to_all(2, 3)),
+    "to all, 2 of 2": sends(9231, 2, 2, 2, to_all(2, 2)),
 }
+BESIDE = {
+    "tree beside stages, 3 of 2, 1 rail": functools.partial(beside, 9521, "tree", 3, 2, 1),
+    "balanced beside stages, 4 of 2": functools.partial(beside, 9522, "balanced", 4, 2, 2),
+}
+ALL = {**TIED, **ON_RAILS, **TURNS, **AROUND, **OTHERS, **HARD, **APART, **GROUPS, **ONE_EACH, **BESIDE}

@@ -5,7 +5,7 @@ import unittest
 
 import nccl_hosts_made as made
 from harness import COMPLIANT, NOT_EVIDENCED, main
-from nccl_hosts_made import ALL_REDUCE, LL, SIMPLE
+from nccl_hosts_made import ALL_REDUCE, LL, SEND_RECV, SIMPLE
 from nccl_hosts_worlds import (
     ALL, APART, ONE_EACH, ON_OWN_RAILS, PLAIN, UNDECIDED, VIEWS, address, bytes_written, data_of, told,
 )
@@ -14,7 +14,7 @@ from roce import EVERYBODY
 
 
 def collective(what):
-    return what.collective if what.collective == ALL_REDUCE else None
+    return what.collective if what.collective in (ALL_REDUCE, SEND_RECV) else None
 
 
 def is_size(row, what, exact):
@@ -177,7 +177,7 @@ class Wrong(Hosts):
                 self.assertLessEqual({one["rank"] for one in row["ranks"]}, {rank for group in groups for rank in group.ranks} | {None})
                 for channel in row["channels"]:
                     if channel["channel"] is not None:  # else nobody knows which of them these are of
-                        self.assertEqual(len({seen.circles[number] for number in seen.numbers(channel["connections"])}), 1, channel)
+                        self.assertEqual(len({seen.circles.get(number) for number in seen.numbers(channel["connections"])}), 1, channel)
 
         self.where_decided(check)
 

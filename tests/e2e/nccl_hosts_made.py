@@ -10,12 +10,12 @@ from nccl_trees_made import Channel as Tree
 
 MOST = {SIMPLE: 2 << 20, LL: LL_DATA}  # bytes of a chunk (section 7.2)
 TREE = "TREE"
-ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "AllReduce", "AllGather", "ReduceScatter"
+ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, SEND_RECV = "AllReduce", "AllGather", "ReduceScatter", "SendRecv"
 
 
 class Operation(NamedTuple):
     collective: str
-    size: int      # bytes that each rank gives NCCL; of a reduce-scatter, that it gets
+    size: int      # bytes that each rank gives NCCL; of a reduce-scatter, that it gets; of sends those of each
     protocol: str
     channels: int  # the first ones of the communicator
     algorithm: str = "RING"
@@ -123,8 +123,8 @@ class Circle:
 
 
 class Group:
-    """A communicator. `members`: of each host its ranks, which are numbers in the job. `trees`: chains, if there are trees beside the rings,
-    or without these, where they are not made until something goes over them."""
+    """A communicator. `members`: of each host its ranks, which are numbers in the job. `trees`: chains, if there are trees, beside rings or
+    without these, where they are not made until something goes over them."""
 
     def __init__(self, cluster, members, through, job=0, trees=(), rings=True):
         self.cluster, self.members, self.job, through = cluster, members, job, list(through)
@@ -201,16 +201,21 @@ class Cluster(Job):
         return [bytes((10, 1, 0, address[3])) for address, in (connection.sender, connection.receiver)]
 
 
-class HostSends(Cluster):
-    """Sends between the ranks of hosts that have so many each."""
+class Senders:
+    """Ranks that send each other what is no collective's, pair by pair; what `after` names has come before, by place in `pairs`."""
 
-    send, round = Sends.send, Sends.round
+    def __init__(self, cluster, each, pairs, after=(), protocol=SEND, channels=2, job=0):
+        self.cluster, self.job, self.protocol, self.after = cluster, job, protocol, dict(after)
+        self.ranks, self.circles, self.done = sorted({rank for pair in pairs for rank in pair}), [], []
+        self.channels = [[cluster.wire(*(self.place(each, rank) for rank in pair), job, pair) for pair in pairs] for _ in range(channels)]
+        self.links = [link for channel in self.channels for link in channel]
+        cluster.groups.append(self)
 
-    def __init__(self, seed, hosts, each, rails, pairs, after=(), protocol=SEND, channels=2):
-        super().__init__(seed, hosts, rails)
-        self.each = each
-        self.send(pairs, after, protocol, channels)
+    def place(self, each, rank):
+        return rank // each, rank % each * len(self.cluster.ports[0]) // each
 
-    def connect(self, *ranks):
-        ends = [(rank // self.each, rank % self.each * len(self.ports[0]) // self.each) for rank in ranks]
-        return self.wire(*ends, 0, ranks)
+    def run(self, what, _begin=0):
+        before = [len(link.done) for link in self.links]
+        for channel in self.channels:
+            Sends.round(self.cluster, channel, what.size, self.after, self.protocol)
+        self.done.append((what, {(link.number, k) for link, count in zip(self.links, before) for k in range(count, len(link.done))}))

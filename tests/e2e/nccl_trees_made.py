@@ -213,9 +213,6 @@ class Sends(Job):
 
     def __init__(self, seed, ranks, pairs, after=(), protocol=SEND, channels=2):
         super().__init__(seed, ranks)
-        self.send(pairs, after, protocol, channels)
-
-    def send(self, pairs, after, protocol, channels):
         links = [[self.connect(*pair) for pair in pairs] for _ in range(channels)]
         for _ in range(4):
             self.pause()
