@@ -7,22 +7,29 @@ import unittest
 import nccl_hosts
 import nccl_hosts_made as made
 from harness import main
-from nccl_host_trees_worlds import ALL, APART, AROUND, BESIDE, GROUPS, ONE_ADDRESS, ONE_EACH, ON_RAILS, OTHERS, SENDS, TIED, TURNS, WIDE
+from nccl_host_trees_worlds import (
+    ALL, APART, AROUND, BESIDE, GROUPS, ONE_ADDRESS, ONE_EACH, ON_RAILS, OTHERS, SENDS, TIED, TURNS, WIDE, trees_of,
+)
 from nccl_hosts import is_size
 from nccl_hosts_made import ALL_REDUCE, SIMPLE, TREE
 from nccl_hosts_worlds import MORE_VIEWS, VIEWS, address, bytes_written, data_of, told
+
+# by section 7.3 and what the patterns mean, of 3 hosts with ranks 0 1, 2 3, 4 5: who sends to whom upwards in tree 0, and in tree 1
+BY_HAND = {"tree": ({(4, 0), (2, 4)}, {(0, 2), (4, 0)}),
+           "balanced": ({(4, 1), (2, 4)}, {(0, 3), (4, 0)}),
+           "split": ({(4, 1), (2, 5)}, {(0, 3), (4, 1)})}
 
 
 class Made(unittest.TestCase):
     """What is made is what the specification says."""
 
-    def each(self, check, over=TREE):
-        """check(cluster, group, what, messages) of each operation"""
+    def each(self, check):
+        """check(cluster, group, what, messages) of each operation over trees"""
         for name, make in ALL.items():
             with self.subTest(world=name):
                 for group in make().groups:
                     for what, messages in group.done:
-                        if what.algorithm == over:
+                        if what.algorithm == TREE:
                             check(make(), group, what, messages)
 
     def test_each_channel_has_its_share_once_on_each_edge_up_and_down(self):
@@ -52,26 +59,47 @@ class Made(unittest.TestCase):
 
         self.each(check)
 
+    def test_nothing_is_asked_for_before_the_operation_before_is_there(self):
+        """By whoever receives: all that he gets of it, on all channels."""
+        for make in ALL.values():
+            for group in make().groups:
+                number_of = {message: i for i, (_, messages) in enumerate(group.done) for message in messages}
+                receiving, asked = {link.number: link.receiving for link in group.links}, {}
+                for frame in make().frames:
+                    rank, i = receiving.get(frame.connection), number_of.get((frame.connection, frame.k))
+                    if frame.role == "cts" and i is not None:
+                        asked[rank] = max(asked.get(rank, 0), i)
+                    elif frame.role == "data" and i is not None:
+                        self.assertLessEqual(asked[rank], i)
+
     def test_the_first_half_of_the_channels_has_tree_0(self):
         for make in ALL.values():
             for group in make().groups:
                 half = len(group.circles) // 2
                 self.assertEqual([circle.tree.tree for circle in group.circles], [0] * half + [1] * half)
 
+    def test_neighbours_are_those_drawn_by_hand(self):
+        for pattern, trees in BY_HAND.items():
+            group, = trees_of(1, pattern, 3, 2, 1, 2)().groups
+            for circle, up in zip(group.circles, trees):
+                for links, wanted in ((circle.tree.up, up), (circle.tree.down, {pair[::-1] for pair in up})):
+                    self.assertEqual({(link.rank, link.receiving) for link in links.values()}, wanted, pattern)
+
     def test_patterns_tell_which_process_has_which_neighbour(self):
-        """Who sends: upwards the first one; downwards the first one, of a balanced tree to the lower child, of a split one to none."""
-        first_one_sends = {"tree": (True, True), "balanced": (True, False), "split": (False, False)}
+        """Who sends down to the lower child, and to the upper one: the process that sends up, or another one of its host."""
+        patterns = {"tree": (True, True), "balanced": (True, False), "split": (False, False)}
         for name, make in {**TIED, **ON_RAILS}.items():
-            for group in make().groups:
-                for circle in group.circles:
-                    tree, pattern = circle.tree, name.split(",")[0]
-                    for child, (up, down) in ((child, (tree.up[child], tree.down[child])) for child in tree.up):
-                        place = [made.place_in(tree.tree, len(group.members), host) for host in (child, tree.parent[child])]
-                        firsts = {host: link.rank % len(group.members[0]) for host, link in tree.up.items()}
-                        self.assertEqual(len(set(firsts.values())), 1, name)
-                        is_first = down.rank % len(group.members[0]) in firsts.values()
-                        self.assertEqual(is_first, first_one_sends[pattern][place[0] > place[1]], (name, child))
-                        self.assertEqual((up.rank, up.receiving), (down.receiving, down.rank))
+            group, = make().groups
+            each = len(group.members[0])
+            for tree in (circle.tree for circle in group.circles):
+                first, = {link.rank % each for link in tree.up.values()}
+                for child, down in tree.down.items():
+                    is_upper = self.is_upper(tree, child, group)
+                    self.assertEqual(down.rank % each == first, patterns[name.split(",")[0]][is_upper], (name, child))
+                    self.assertTrue(is_upper or tree.parent[child] != tree.root)
+
+    def is_upper(self, tree, child, group):
+        return made.place_in(tree.tree, len(group.members), child) > made.place_in(tree.tree, len(group.members), tree.parent[child])
 
     def test_a_channel_has_one_connection_between_two_processes(self):
         for make in ALL.values():
