@@ -100,6 +100,7 @@ TURNS = {  # loops of rings show how many ranks there are
     "balanced in turn, 3 of 3": trees_of(3333, "balanced", 3, 3, 3, 6, IN_TURN),
     "split in turn, 5 of 2, 1 rail": trees_of(3521, "split", 5, 2, 1, 2, IN_TURN),
     "split after rings, 2 of 2": trees_of(3222, "split", 2, 2, 2, 4, AROUND_FIRST),
+    "split after rings, 3 of 4": trees_of(100, "split", 3, 4, 4, 2, AROUND_FIRST),
 }
 AROUND = {  # nothing goes over trees
     "tree unused, 3 of 2": trees_of(4322, "tree", 3, 2, 2, 4, FEW),
