@@ -174,7 +174,7 @@ def to_all(count, each):
 
 
 def send(chance, *_):
-    return Operation(SEND_RECV, chance.choice([4096, 20000, 300000]), SIMPLE, 2, None)
+    return Operation(SEND_RECV, chance.choice([4096, 20000, 140000]), SIMPLE, 2, None)
 
 
 @functools.cache
