@@ -87,6 +87,7 @@ WIDE = {"balanced, 8 of 8": trees_of(1888, "balanced", 8, 8, 8, 16, (UP[0], UP[3
 ON_RAILS = {  # nothing but set-ups shows that their rails are of one job
     "tree, 2 of 2": trees_of(2222, "tree", 2, 2, 2, 4),
     "tree, 4 of 3": trees_of(2433, "tree", 4, 3, 3, 6, UP_FEW),
+    "tree, 5 of 4, 2 rails": trees_of(2542, "tree", 5, 4, 2, 4, UP_FEW),
     "balanced, 2 of 4, 2 rails": trees_of(2242, "balanced", 2, 4, 2, 4),
     "balanced, 3 of 8, 4 rails": trees_of(2384, "balanced", 3, 8, 4, 8, UP_FEW),
     "balanced, 3 of 2, rails by channels": trees_of(2322, "balanced", 3, 2, 2, 4, by_channel=True),
@@ -138,8 +139,10 @@ ONE_EACH = {  # on a host
     "5 of 1": trees_of(8511, "tree", 5, 1, 1, 2),
     "4 of 1": trees_of(8411, "tree", 4, 1, 1, 4),
 }
-# on a rail that is in view hosts have one address: who is above whom shows without set-ups, where there are more than two
-ONE_ADDRESS = [name for name in (*TIED, *ON_RAILS) if "rail" in name and " 2 of " not in name] + ["tree, 4 of 3"]
+# hosts have one address on a rail that is in view, and there are more than two: who is above whom shows without set-ups
+ONE_ADDRESS = ("tree, 5 of 2, 1 rail", "balanced, 3 of 4, 1 rail", "balanced, 8 of 2, 1 rail", "split, 8 of 4, 1 rail",
+               "tree, 4 of 3", "tree, 5 of 4, 2 rails", "balanced, 3 of 8, 4 rails", "balanced, 3 of 2, rails by channels",
+               "split, 4 of 4, 2 rails")
 
 
 # --- what is none ---
