@@ -116,6 +116,7 @@ OTHERS = {
     "balanced, no pauses": trees_of(5321, "balanced", 3, 2, 1, 4, pauses=False),
     "balanced, several queue pairs": trees_of(5222, "balanced", 2, 2, 2, 4, sets=2),
     "split, no rings": trees_of(5423, "split", 4, 2, 1, 4, rings=False),
+    "split, 2 of 4, no rings": trees_of(404, "split", 2, 4, 1, 2, UP_FEW, rings=False),
     "balanced, no rings": trees_of(5343, "balanced", 3, 4, 4, 8, UP_FEW, rings=False),
     "balanced, of a part of the ranks": trees_of(5342, "balanced", 3, 2, 1, 4, first=2),
     "tree, before 2.20": trees_of(5221, "tree", 2, 2, 1, 2, families="C"),
