@@ -193,6 +193,19 @@ static bool is_doubtful(const struct ft_nccl_operations *operations, size_t at, 
 	return false;
 }
 
+/* Operations over trees and chains are short: what is left of their other channels need not pass at the same time. */
+static bool is_short(const struct ft_nccl_collective *row)
+{
+	return row->ranks == 0 && row->algorithm != NULL;
+}
+
+/* Nothing with a name is between it and something without one. */
+static bool is_next_to_unnamed(const struct ft_nccl_operations *operations, size_t at)
+{
+	return (at > operations->begin && !is_named(&operations->at[at - 1].row)) ||
+	       (at + 1 < operations->count && !is_named(&operations->at[at + 1].row));
+}
+
 static void forget_size(struct ft_nccl_collective *row)
 {
 	row->message_bytes = row->message_bytes_least = row->message_bytes_most = 0;
@@ -322,7 +335,8 @@ void ft_nccl_operations_doubt(struct ft_nccl_operations *operations)
 
 		if (!is_named(row) && row->last_frame > last_frame)
 			last_frame = row->last_frame;
-		else if (is_named(row) && is_doubtful(operations, i, last_frame))
+		else if (is_named(row) && (is_doubtful(operations, i, last_frame) ||
+					   (is_short(row) && is_next_to_unnamed(operations, i))))
 			doubt(row);
 	}
 }

@@ -2,7 +2,7 @@
 
 #include "operation_steps.h"
 
-enum { BORDERS_TRIED = 16, BUSY_LEAST = 4 };
+enum { BORDERS_TRIED = 16 };
 
 static size_t left(const struct ft_nccl_circle *ring, uint32_t member)
 {
@@ -250,13 +250,14 @@ static bool is_in_order(const struct ft_nccl_circle *ring)
 	return descents <= 1;
 }
 
-/* All have more messages than a chunk or two. */
+/* More passed than a message or two of each. */
 static bool is_busy(const struct ft_nccl_circle *ring)
 {
+	size_t messages = 0;
+
 	for (uint32_t i = 0; i < ring->ranks; i++)
-		if (ring->tracks[i]->count < BUSY_LEAST)
-			return false;
-	return true;
+		messages += ring->tracks[i]->count;
+	return messages > 2 * (size_t)ring->ranks;
 }
 
 bool ft_nccl_circle_ask(struct ft_nccl_circle *ring)
