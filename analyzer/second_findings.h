@@ -3,16 +3,22 @@
 #include "findings.h"
 #include "second_senders.h"
 
-/* Findings about second senders: made anew for every report. */
+/* Findings about second senders, and about floods of CNPs: made anew for every report. */
+enum {
+	FT_SECOND_FINDINGS = 512, /* most, of both together */
+	FT_SECOND_TEXT = 256,     /* bytes of a sentence */
+};
+
 struct ft_second_note {
-	bool plausible; /* of any of its packets */
-	char text[192]; /* of the first of them */
+	bool plausible;            /* of any of its packets: else it is a note */
+	char text[FT_SECOND_TEXT]; /* of the first of them */
 };
 
 struct ft_second_findings {
 	struct ft_findings findings;
-	struct ft_second_note notes[FT_SECOND_SENDERS]; /* beside findings.items */
-	uint64_t written[FT_SECOND_SENDERS]; /* frames that are evidence already: a ring; 0: none */
+	struct ft_second_note notes[FT_SECOND_FINDINGS]; /* beside findings.items */
+	uint64_t
+		written[FT_SECOND_FINDINGS]; /* frames that are evidence already: a ring; 0: none */
 	size_t written_count;                /* that there ever were */
 };
 

@@ -17,12 +17,13 @@ enum {
 	TELLING = 1 << 21, /* a connection that used more may be hit by any PSN */
 };
 
-/* Who asked, and nobody answered. */
+/* Who asked, and nobody answered; or sent CNPs. */
 struct stranger {
 	uint64_t target;
 	const struct ft_flow *flow;
 	const struct ft_worker *worker;
 	const struct ft_first *first;
+	bool cnps;
 };
 
 struct search {
@@ -67,10 +68,26 @@ static bool is_stranger(const struct ft_flow *flow)
 	       (half->flags & (FT_HALF_MET | FT_HALF_START_SEEN)) == 0;
 }
 
+/* It sent CNPs and nothing else. */
+static bool is_cnps(const struct ft_flow *flow, const struct ft_first *first)
+{
+	return flow->peer == 0 && flow->key.base == FT_FLOW_ANY_BASE &&
+	       flow->half.service == UINT8_MAX && first->opcode == FT_OPCODE_CNP &&
+	       flow->key.dest_qp > 1 && flow->packets >= (uint64_t)flow->bad_icrc + FT_SECOND_CNPS;
+}
+
 /* The requests of a busy half are answered. */
 static bool is_owner(const struct ft_flow *flow)
 {
 	return flow->peer != 0 && is_reliable(flow) && flow->half.acked != FT_PSN_NONE;
+}
+
+/* A busy half that answers will do where it is told to slow down. */
+static bool is_told_by_one(const struct ft_flow *flow)
+{
+	return flow->peer != 0 && flow->key.base == FT_FLOW_ANY_BASE &&
+	       flow->half.service == FT_RC &&
+	       (flow->half.acked != FT_PSN_NONE || flow->half.answered != FT_PSN_NONE);
 }
 
 /* Newest first: of a record that began more than once the first one met counts. */
@@ -92,10 +109,11 @@ static void collect(struct search *search, const struct ft_worker *worker)
 	for (uint64_t i = 1; i <= ft_firsts_kept(firsts); i++) {
 		const struct ft_first *first = ft_firsts_at(firsts, i);
 		const struct ft_flow *flow = ft_flow_at(worker->flows, first->record);
+		bool cnps = is_cnps(flow, first);
 
-		if (is_stranger(flow))
+		if (cnps || is_stranger(flow))
 			add_stranger(search, &(struct stranger){ target_of(&flow->key), flow,
-								 worker, first });
+								 worker, first, cnps });
 	}
 }
 
@@ -171,7 +189,9 @@ static void compare(struct search *search, const struct stranger *stranger,
 		.owner = owner->flow,
 		.first = *stranger->first,
 		.frame = { .number = stranger->first->frame, .ts_ns = stranger->first->ts_ns },
-		.plausible = is_plausible(stranger->flow, stranger->first, owner->flow),
+		.cnps = stranger->cnps,
+		.plausible = !stranger->cnps &&
+			     is_plausible(stranger->flow, stranger->first, owner->flow),
 	};
 	ft_firsts_frame(&stranger->worker->firsts, stranger->first, &found->frame);
 }
@@ -181,15 +201,19 @@ static bool visit(void *context, const struct ft_flow *flow)
 {
 	struct search *search = context;
 	const struct owner owner = { flow, search->worker };
+	const bool asks = is_owner(flow), told = is_told_by_one(flow);
 	uint64_t target;
 
-	if (!is_owner(flow))
-		return true;
+	if (!told)
+		return true; /* nor does it ask */
 	target = target_of(&flow->key);
 	for (size_t at = target & search->mask; search->strangers[at].flow != NULL;
-	     at = (at + 1) & search->mask)
-		if (search->strangers[at].target == target)
-			compare(search, &search->strangers[at], &owner);
+	     at = (at + 1) & search->mask) {
+		const struct stranger *stranger = &search->strangers[at];
+
+		if (stranger->target == target && (asks || stranger->cnps))
+			compare(search, stranger, &owner);
+	}
 	return true;
 }
 

@@ -93,6 +93,8 @@ static const char *const templates[FT_ALL_RULES] = {
 	[FT_RULE_NCCL_REPLAY] = "{s} to {d}: NCCL framing came again or out of order{w}",
 	[FT_RULE_NCCL_CROSSES_TENANTS] = "{s} and {d} are in one NCCL communicator{w}",
 	[FT_RULE_SPOOF_SECOND_SENDER] = "{s} sent to a queue pair of {d} that has another peer{w}",
+	[FT_RULE_SPOOF_CNP_UNSOLICITED] =
+		"{s} told {d} to slow down for packets that it cannot have got{w}",
 	[FT_RULE_NCCL_FOREIGN_SETUP] = "{s} spoke NCCL's set-up with {d}{w}",
 };
 

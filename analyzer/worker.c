@@ -55,6 +55,8 @@ static int create_judges(struct ft_worker *worker)
 	if (error == 0 && worker->map != NULL)
 		error = ft_firsts_init(&worker->firsts);
 	if (error == 0 && worker->map != NULL)
+		error = ft_floods_init(&worker->floods);
+	if (error == 0 && worker->map != NULL)
 		error = ft_bases_init(&worker->bases, worker->config->flows,
 				      worker->config->flow_timeout_ns, worker->config->seed);
 	return error;
@@ -111,6 +113,7 @@ void ft_worker_destroy(struct ft_worker *worker)
 	ft_batch_free(&worker->batch);
 	ft_bases_free(&worker->bases);
 	ft_gone_by_free(&worker->gone_by);
+	ft_floods_free(&worker->floods);
 	ft_firsts_free(&worker->firsts);
 	ft_suspects_destroy(worker->suspects);
 	ft_judge_destroy(worker->next_judge);

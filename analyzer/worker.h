@@ -11,6 +11,7 @@
 #include "block.h"
 #include "connections.h"
 #include "firsts.h"
+#include "floods.h"
 #include "gone_by.h"
 #include "judge.h"
 #include "suspects.h"
@@ -33,6 +34,7 @@ struct ft_worker {
 	struct ft_connections *connections;
 	struct ft_suspects *suspects; /* with a map */
 	struct ft_firsts firsts;      /* likewise */
+	struct ft_floods floods;      /* likewise */
 	struct ft_gone_by gone_by;    /* frames, with a map and where evidence is written */
 	struct ft_bases bases;        /* likewise */
 	struct ft_judge *judge;       /* with a map */

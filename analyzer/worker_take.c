@@ -276,6 +276,9 @@ __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct 
 	}
 	if (item->followed)
 		watch_told(worker, item, conclusion);
+	if ((what & FT_STEP_CNP) != 0 && worker->map != NULL && !conclusion->records.unsure)
+		ft_floods_see(&worker->floods, worker->flows, conclusion->records.whole,
+			      &item->observed, item->frame);
 	if (congested || (what & FT_TALLIED_STEPS) != 0)
 		ft_tally_transport(&worker->tally, item, &conclusion->step);
 	if ((what & FT_STEP_TOLD_AGAIN) != 0)

@@ -120,6 +120,10 @@ static const struct ft_rule_text texts[FT_ALL_RULES] = {
 					  "Another address sent to a queue pair while that was "
 					  "connected with its one peer; the packets are numbered "
 					  "to fit the connection, and none was answered." },
+	[FT_RULE_SPOOF_CNP_UNSOLICITED] = { "spoof.cnp-unsolicited", FT_MEDIUM, true, 0.8,
+					    "A queue pair was told to slow down by who cannot have "
+					    "got marked packets from it: by another address than "
+					    "its peer's, or more often than it sent packets." },
 };
 
 const struct ft_rule_text *ft_rule_text(enum ft_rule rule)

@@ -51,7 +51,8 @@ enum ft_rule {
 	FT_RULE_NCCL_REPLAY,
 	FT_RULE_NCCL_CROSSES_TENANTS,
 	FT_RULE_NCCL_FOREIGN_SETUP,
-	FT_RULE_SPOOF_SECOND_SENDER, /* about two half-connections: analyzer/second_senders.h */
+	FT_RULE_SPOOF_SECOND_SENDER,   /* about two half-connections: analyzer/second_senders.h */
+	FT_RULE_SPOOF_CNP_UNSOLICITED, /* likewise, or about many packets: analyzer/floods.h */
 	FT_ALL_RULES,
 };
 static_assert(FT_RULES <= 32, "rules are bits of a word");

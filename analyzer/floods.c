@@ -1,0 +1,156 @@
+#include "floods.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <decode/opcode.h>
+#include <decode/psn.h>
+
+#include "suspects_parts.h"
+
+int ft_floods_init(struct ft_floods *floods)
+{
+	*floods = (struct ft_floods){
+		.watched = calloc(FT_FLOOD_WATCHED, sizeof *floods->watched),
+		.items = calloc(FT_FLOODS, sizeof *floods->items),
+	};
+	return floods->watched == NULL || floods->items == NULL ? -ENOMEM : 0;
+}
+
+void ft_floods_free(struct ft_floods *floods)
+{
+	free(floods->watched);
+	free(floods->items);
+}
+
+/* The first of its requests that was not answered. */
+static uint32_t unanswered(const struct ft_half *half)
+{
+	return half->acked == FT_PSN_NONE ? FT_PSN_NONE : ft_psn_add(half->acked, 1);
+}
+
+static void begin(struct ft_flood_watch *watch, uint32_t number, const struct ft_flow *flow,
+		  const struct ft_flow *peer, uint64_t ts_ns)
+{
+	*watch = (struct ft_flood_watch){
+		.since_ns = ts_ns,
+		.sent = peer->packets,
+		.flow = number,
+		.peer = flow->peer,
+		.asked_from = unanswered(&peer->half),
+		.read_from = unanswered(&flow->half),
+	};
+}
+
+static bool goes_on(const struct ft_flood_watch *watch, uint32_t number, const struct ft_flow *flow,
+		    uint64_t ts_ns)
+{
+	return watch->flow == number && watch->peer == flow->peer && ts_ns >= watch->since_ns &&
+	       ts_ns - watch->since_ns <= FT_FLOOD_NS;
+}
+
+/* What is sent again has no PSNs of its own, and a READ of unknown length not as many as are known. */
+static bool is_countable(const struct ft_half *half, uint32_t from)
+{
+	const uint8_t astray = FT_HALF_NAKED | FT_HALF_GOING_BACK | FT_HALF_SPAN_UNKNOWN;
+
+	return (half->flags & astray) == 0 &&
+	       (from != FT_PSN_NONE || half->next_psn == FT_PSN_NONE);
+}
+
+/* PSNs that the half's requests have taken from this one on. */
+static uint32_t psns_since(const struct ft_half *half, uint32_t from)
+{
+	return half->next_psn == FT_PSN_NONE ? 0 : ft_psn_since(half->next_psn, from);
+}
+
+/* Most packets that the other half can have sent meanwhile: those that passed, its requests, its answers. */
+static uint64_t most_packets(const struct ft_flood_watch *watch, const struct ft_flow *flow,
+			     const struct ft_flow *peer)
+{
+	if (!is_countable(&peer->half, watch->asked_from) ||
+	    !is_countable(&flow->half, watch->read_from))
+		return UINT32_MAX;
+	return peer->packets - watch->sent + psns_since(&peer->half, watch->asked_from) +
+	       psns_since(&flow->half, watch->read_from);
+}
+
+/* Never through a router. */
+static bool is_unrouted(uint8_t ttl)
+{
+	return ft_look_ttl_origin(ttl) == ttl;
+}
+
+static bool is_foreign(const struct ft_sender_look *usual, const struct ft_observed *observed)
+{
+	return (observed->has & FT_OBSERVED_ETH) != 0 && (usual->style & FT_LOOK_MET) != 0 &&
+	       usual->learnt >= FT_SUSPECTS_LEARNT && is_unrouted(usual->ttl) &&
+	       is_unrouted(observed->ttl) &&
+	       memcmp(usual->smac, observed->smac, sizeof usual->smac) != 0;
+}
+
+/* The flood of this half-connection, made if there is room; or NULL. */
+static struct ft_flood *flood_of(struct ft_floods *floods, const struct ft_flow *flow)
+{
+	for (uint32_t i = 0; i < floods->count; i++)
+		if (memcmp(&floods->items[i].key, &flow->key, sizeof flow->key) == 0)
+			return &floods->items[i];
+	return floods->count == FT_FLOODS ? NULL : &floods->items[floods->count++];
+}
+
+static void tell(struct ft_floods *floods, const struct ft_flood_watch *watch,
+		 const struct ft_flow *flow, const struct ft_observed *observed,
+		 const struct ft_frame *frame, uint32_t packets)
+{
+	struct ft_flood *flood = flood_of(floods, flow);
+
+	if (flood == NULL)
+		return;
+	if (flood->cnps == 0) {
+		flood->key = flow->key;
+		flood->first = (struct ft_first){
+			.frame = observed->frame,
+			.ts_ns = observed->ts_ns,
+			.psn = observed->psn,
+			.pkey = observed->pkey,
+			.vlan = observed->vlan,
+			.opcode = observed->opcode,
+		};
+		ft_cut_frame_fill(&flood->frame, frame);
+		flood->within_ns = observed->ts_ns - watch->since_ns;
+		flood->then = watch->cnps;
+		flood->packets = packets;
+		flood->usual = flow->look;
+		memcpy(flood->smac, observed->smac, sizeof flood->smac);
+		flood->foreign = is_foreign(&flow->look, observed);
+	}
+	flood->cnps += watch->cnps;
+	flood->bytes += (uint64_t)watch->cnps * frame->wire;
+	flood->last_ns = observed->ts_ns;
+}
+
+void ft_floods_see(struct ft_floods *floods, const struct ft_flow_table *table,
+		   const struct ft_flow *flow, const struct ft_observed *observed,
+		   const struct ft_frame *frame)
+{
+	uint32_t number = ft_flow_number(table, flow);
+	struct ft_flood_watch *watch = &floods->watched[number % FT_FLOOD_WATCHED];
+	const struct ft_flow *peer;
+	uint64_t packets;
+
+	if (flow->peer == 0 || flow->half.service != FT_RC || observed->ts_ns == FT_TS_UNKNOWN)
+		return;
+	peer = ft_flow_at(table, flow->peer);
+	if (!goes_on(watch, number, flow, observed->ts_ns))
+		begin(watch, number, flow, peer, observed->ts_ns);
+	watch->cnps++;
+	if (watch->cnps == FT_FLOOD_CNPS)
+		watch->full = peer->packets;
+	if (watch->cnps < FT_FLOOD_CNPS || peer->packets == watch->full)
+		return; /* where the other half is, it has not shown since */
+	packets = most_packets(watch, flow, peer);
+	if (packets * FT_FLOOD_PER_PACKET < watch->cnps)
+		tell(floods, watch, flow, observed, frame, (uint32_t)packets);
+	begin(watch, number, flow, peer, observed->ts_ns);
+}
