@@ -6,26 +6,9 @@
 
 #include <cmocka.h>
 
-#include "groups_play.h"
+#include "groups_fixture.h"
 
 /* Who is in a communicator, in which ring and on which channel. */
-
-static struct play play;
-static struct ft_nccl_groups groups;
-
-static int begin(void **state)
-{
-	(void)state;
-	play_begin(&play);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	ft_nccl_groups_free(&groups);
-	return 0;
-}
 
 static void is_rank(const struct ft_nccl_party *party, int32_t rank)
 {
@@ -434,12 +417,6 @@ int main(void)
 		cmocka_unit_test(an_end_without_an_address_is_nobody),
 		cmocka_unit_test(nothing_is_no_group),
 	};
-	struct CMUnitTest fresh[sizeof tests / sizeof *tests];
 
-	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-		fresh[i] = tests[i];
-		fresh[i].setup_func = begin;
-		fresh[i].teardown_func = end;
-	}
-	return cmocka_run_group_tests(fresh, NULL, NULL);
+	return play_tests(tests, sizeof tests / sizeof *tests);
 }

@@ -5,28 +5,11 @@
 
 #include <cmocka.h>
 
-#include "groups_play.h"
+#include "groups_fixture.h"
 
 /* Hosts of two ranks each: a ring has two hosts, of whose four ranks each rail shows the two that send to the other host. */
 
 enum { HOSTS = 2, STEPS = 6, SLICES = 2, LEAST = 4096 };
-
-static struct play play;
-static struct ft_nccl_groups groups;
-
-static int begin(void **state)
-{
-	(void)state;
-	play_begin(&play);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	ft_nccl_groups_free(&groups);
-	return 0;
-}
 
 /* Between addresses `first` and the one behind it, both ways; the number of the first connection. */
 static uint32_t connect_rail(uint8_t first)
@@ -211,17 +194,14 @@ static void data_parallel_groups_stay_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(loops_show_ranks_that_are_not_on_the_wire, begin,
-						end),
-		cmocka_unit_test_setup_teardown(set_ups_show_that_this_is_all, begin, end),
-		cmocka_unit_test_setup_teardown(rails_of_all_ranks_are_one_communicator, begin,
-						end),
-		cmocka_unit_test_setup_teardown(members_know_whom_connections_tie_them_to, begin,
-						end),
-		cmocka_unit_test_setup_teardown(rails_that_fit_several_are_not_joined, begin, end),
-		cmocka_unit_test_setup_teardown(rails_of_other_hosts_are_not_joined, begin, end),
-		cmocka_unit_test_setup_teardown(data_parallel_groups_stay_apart, begin, end),
+		cmocka_unit_test(loops_show_ranks_that_are_not_on_the_wire),
+		cmocka_unit_test(set_ups_show_that_this_is_all),
+		cmocka_unit_test(rails_of_all_ranks_are_one_communicator),
+		cmocka_unit_test(members_know_whom_connections_tie_them_to),
+		cmocka_unit_test(rails_that_fit_several_are_not_joined),
+		cmocka_unit_test(rails_of_other_hosts_are_not_joined),
+		cmocka_unit_test(data_parallel_groups_stay_apart),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return play_tests(tests, sizeof tests / sizeof *tests);
 }

@@ -6,26 +6,9 @@
 
 #include <cmocka.h>
 
-#include "groups_play.h"
+#include "groups_fixture.h"
 
 /* Which operations messages make up, and how large they were. */
-
-static struct play play;
-static struct ft_nccl_groups groups;
-
-static int begin(void **state)
-{
-	(void)state;
-	play_begin(&play);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	ft_nccl_groups_free(&groups);
-	return 0;
-}
 
 static void is_named(const struct ft_nccl_collective *row, const char *collective,
 		     const char *algorithm)
@@ -488,12 +471,6 @@ int main(void)
 		cmocka_unit_test(clear_to_sends_alone_are_no_operation),
 		cmocka_unit_test(numbers_far_apart_take_no_memory),
 	};
-	struct CMUnitTest fresh[sizeof tests / sizeof *tests];
 
-	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-		fresh[i] = tests[i];
-		fresh[i].setup_func = begin;
-		fresh[i].teardown_func = end;
-	}
-	return cmocka_run_group_tests(fresh, NULL, NULL);
+	return play_tests(tests, sizeof tests / sizeof *tests);
 }

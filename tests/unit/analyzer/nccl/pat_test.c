@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "groups_play.h"
+#include "groups_fixture.h"
 
 /* All-gathers and reduce-scatters by PAT, nccl-wire.md, sections 7.1 and 7.6, worked out by hand. */
 
@@ -66,8 +66,6 @@ static const struct scene scenes[] = {
 };
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
-static struct play play;
-static struct ft_nccl_groups groups;
 static uint32_t links[RANKS_MOST + 1][RANKS_MOST]; /* connections, by distance and sender */
 
 static void connect(const struct scene *scene)

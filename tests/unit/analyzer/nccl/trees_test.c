@@ -6,27 +6,16 @@
 #include <cmocka.h>
 
 #include "group_tree_shape.h"
-#include "groups_play.h"
+#include "groups_fixture.h"
 
 /* Trees that connections form, by nccl-wire.md, section 7.3, worked out by hand. */
 
 enum { NODES = 8, NO = -1 /* parent */ };
 
-static struct play play;
-static struct ft_nccl_groups groups;
-
 static int begin(void **state)
 {
-	(void)state;
-	play_begin(&play);
+	play_set_up(state);
 	play.offered = 524288;
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	ft_nccl_groups_free(&groups);
 	return 0;
 }
 
@@ -167,7 +156,7 @@ static void both_trees_are_told_apart_and_what_they_reduced(void **state)
 		assert_int_equal(groups.collectives[0].message_bytes, 2 * 525288);
 		assert_int_equal(groups.collectives[0].messages, 8 * (rule->nodes - 1));
 		assert_int_equal(groups.collectives[0].channels, 2);
-		end(state);
+		play_tear_down(state);
 	}
 }
 
@@ -442,7 +431,7 @@ static void what_goes_one_way_only_is_none(void **state)
 	have_no_tree();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, play_tear_down)
 
 int main(void)
 {
