@@ -83,7 +83,9 @@ static int take_option(struct ft_probe *probe, int code)
 			       : refuse("--for", "a time: seconds with fraction, or 90s, 5m, 2h");
 	case FT_OPTION_ONE_WAY:
 		probe->witness.one_way_by = optarg;
-		return 0;
+		return optarg[strspn(optarg, " \t\n")] != '\0'
+			       ? 0
+			       : refuse("--one-way", "the name of who says so");
 	case FT_OPTION_SWITCH_RX:
 		take_switch(probe);
 		return 0;

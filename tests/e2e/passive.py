@@ -213,6 +213,12 @@ class SavedMachines(Probed):
             self.assertEqual(record["verdict"], "proved")
             self.assertEqual(record["tx"]["phy_packets"], [15, 15])
 
+    def test_nobody_is_no_witness(self):
+        for nobody in ("", " ", "\t\n"):
+            run = self.probe("pcap:tap0", "--for", "0.3", "--root", self.root, "--one-way", nobody)
+            self.assertEqual((run.status, run.out), (FAILED, b""), run)
+            self.assertIn("--one-way", run.complaints()[0])
+
     def written_outside(self, *numbers):
         """A file that somebody writes anew every 0.3 s, with the next number, in the end the last one for ever."""
         path, left, stop = self.root / "switch-rx", list(numbers), threading.Event()
