@@ -52,6 +52,8 @@ static void map_cell(struct ft_table *table, const struct ft_report_finding *fin
 {
 	if (finding->map_file == NULL)
 		ft_table_name(table, "-");
+	else if (finding->map_line == 0) /* it is what is not in the file */
+		ft_table_name(table, base_name(finding->map_file));
 	else
 		ft_table_say(table, "%s:%" PRIu32, base_name(finding->map_file), finding->map_line);
 }
@@ -184,7 +186,9 @@ static void say_frames(struct ft_page *page, const struct ft_report *report,
 static void say_map(struct ft_page *page, const struct ft_report *report,
 		    const struct ft_report_finding *finding)
 {
-	if (finding->map_file != NULL)
+	if (finding->map_file != NULL && finding->map_line == 0)
+		ft_page_row(page, "  map", "%s", finding->map_file);
+	else if (finding->map_file != NULL)
 		ft_page_row(page, "  map", "%s:%" PRIu32 " %s", finding->map_file,
 			    finding->map_line, finding->map_path != NULL ? finding->map_path : "");
 	else if (report->map.path != NULL)

@@ -85,6 +85,8 @@ int ft_recording_text(FILE *out, const struct ft_recording *recording)
 		recording->report->frames, account->frames);
 	if (account->left_out != 0)
 		fprintf(out, ", %" PRIu64 " lost for the disk", account->left_out);
+	if (recording->report->stopped_after != 0)
+		fputs("; -c ended it", out);
 	fputc('\n', out);
 	say_losses(out, &recording->report->coverage);
 	if (recording->file_count != 0)

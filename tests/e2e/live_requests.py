@@ -397,9 +397,11 @@ class Files(Asked):
         few = sum(row["packets"] for row in whole["matrix"] if "red" in (row["from"], row["to"])) - 1
         with Live(self.mirror, "capture", "-i", TAP, "-m", MAP, "--tenant", "red", "-c", few, "-w", path, "--json") as live:
             self.replay(self.frames)
-            document = live.end().json()
+            run = live.end()
+        document = run.json()
         self.assertEqual((document["kept"], document["capture"]["stopped_after"]), (few, few))
         self.assertGreater(document["capture"]["frames"], few)
+        self.assertIn("%d kept; -c ended it" % few, "\n".join(run.complaints()))
         self.assertEqual(fabtap("sources", "--json", path).json()["inputs"][0]["frames"], few)
 
     def test_a_tenant_that_a_new_map_lacks_is_told(self):
