@@ -50,12 +50,10 @@ static bool goes_on(const struct ft_flood_watch *watch, uint32_t number, const s
 	       ts_ns - watch->since_ns <= FT_FLOOD_NS;
 }
 
-/* What is sent again has no PSNs of its own, and a READ of unknown length not as many as are known. */
+/* Not behind a READ of unknown length. */
 static bool is_countable(const struct ft_half *half, uint32_t from)
 {
-	const uint8_t astray = FT_HALF_NAKED | FT_HALF_GOING_BACK | FT_HALF_SPAN_UNKNOWN;
-
-	return (half->flags & astray) == 0 &&
+	return (half->flags & FT_HALF_SPAN_UNKNOWN) == 0 &&
 	       (from != FT_PSN_NONE || half->next_psn == FT_PSN_NONE);
 }
 
@@ -65,15 +63,18 @@ static uint32_t psns_since(const struct ft_half *half, uint32_t from)
 	return half->next_psn == FT_PSN_NONE ? 0 : ft_psn_since(half->next_psn, from);
 }
 
-/* Most packets that the other half can have sent meanwhile: those that passed, its requests, its answers. */
-static uint64_t most_packets(const struct ft_flood_watch *watch, const struct ft_flow *flow,
-			     const struct ft_flow *peer)
+/* Packets that the other half sent meanwhile: those that passed, or its requests and answers, if more of these were new. */
+static uint64_t packets_since(const struct ft_flood_watch *watch, const struct ft_flow *flow,
+			      const struct ft_flow *peer)
 {
+	uint64_t passed = peer->packets - watch->sent, fresh;
+
 	if (!is_countable(&peer->half, watch->asked_from) ||
 	    !is_countable(&flow->half, watch->read_from))
 		return UINT32_MAX;
-	return peer->packets - watch->sent + psns_since(&peer->half, watch->asked_from) +
-	       psns_since(&flow->half, watch->read_from);
+	fresh = psns_since(&peer->half, watch->asked_from) +
+		psns_since(&flow->half, watch->read_from);
+	return fresh > passed ? fresh : passed;
 }
 
 /* Never through a router. */
@@ -149,7 +150,7 @@ void ft_floods_see(struct ft_floods *floods, const struct ft_flow_table *table,
 		watch->full = peer->packets;
 	if (watch->cnps < FT_FLOOD_CNPS || peer->packets == watch->full)
 		return; /* where the other half is, it has not shown since */
-	packets = most_packets(watch, flow, peer);
+	packets = packets_since(watch, flow, peer);
 	if (packets * FT_FLOOD_PER_PACKET < watch->cnps)
 		tell(floods, watch, flow, observed, frame, (uint32_t)packets);
 	begin(watch, number, flow, peer, observed->ts_ns);

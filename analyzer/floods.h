@@ -11,11 +11,12 @@
  * PSNs say how many there were. Loss takes CNPs away and no PSNs, so it makes none of these.
  */
 enum {
-	FT_FLOODS = 64, /* half-connections of which it is told; the first ones */
-	FT_FLOOD_WATCHED =
-		1024, /* that are watched, by their numbers; of two with one place the later one */
+	/* half-connections of which it is told, the first ones; and that are watched, by their numbers */
+	FT_FLOODS = 64,
+	FT_FLOOD_WATCHED = 1024, /* of two with the same place, the later one */
 	FT_FLOOD_CNPS = 128,     /* fewer are no flood */
-	FT_FLOOD_PER_PACKET = 4, /* for each packet that there may have been, more than so many */
+	/* for each packet more than so many: one that is not answered is sent eight times at most */
+	FT_FLOOD_PER_PACKET = 8,
 };
 
 /* In which so many must have come: PSNs do not wrap in it. */
@@ -40,7 +41,7 @@ struct ft_flood {
 	uint64_t cnps, bytes;      /* of all its stretches of time */
 	uint64_t last_ns;
 	uint64_t within_ns;          /* of the first one: how long it was .. */
-	uint32_t then, packets;      /* .. its CNPs, and the most packets that they may be about */
+	uint32_t then, packets;      /* .. its CNPs, and the packets that they may be about */
 	struct ft_sender_look usual; /* of the half-connection's other packets */
 	uint8_t smac[6];
 	bool foreign; /* the CNPs are another card's: neither they nor the others went through a router */

@@ -152,8 +152,8 @@ static void claim_flood(const struct ft_flood *flood, struct claim *claim)
 	};
 	length = snprintf(claim->text, FT_SECOND_TEXT,
 			  "frame %" PRIu64 ": the last of %" PRIu32
-			  " CNPs in %.3f ms to queue pair %" PRIu32
-			  ", which sent no more than %" PRIu32 " packets meanwhile",
+			  " CNPs in %.3f ms to queue pair %" PRIu32 ", which sent %" PRIu32
+			  " packets meanwhile",
 			  flood->first.frame, flood->then, (double)flood->within_ns / 1e6,
 			  flood->key.dest_qp, flood->packets);
 	if (flood->foreign)
