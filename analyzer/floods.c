@@ -30,6 +30,11 @@ static uint32_t unanswered(const struct ft_half *half)
 	return half->acked == FT_PSN_NONE ? FT_PSN_NONE : ft_psn_add(half->acked, 1);
 }
 
+static struct ft_flood_place place_of(const struct ft_flow *flow, const struct ft_flow *peer)
+{
+	return (struct ft_flood_place){ unanswered(&peer->half), unanswered(&flow->half) };
+}
+
 static void begin(struct ft_flood_watch *watch, uint32_t number, const struct ft_flow *flow,
 		  const struct ft_flow *peer, uint64_t ts_ns)
 {
@@ -38,8 +43,7 @@ static void begin(struct ft_flood_watch *watch, uint32_t number, const struct ft
 		.sent = peer->packets,
 		.flow = number,
 		.peer = flow->peer,
-		.asked_from = unanswered(&peer->half),
-		.read_from = unanswered(&flow->half),
+		.from = place_of(flow, peer),
 	};
 }
 
@@ -57,10 +61,16 @@ static bool is_countable(const struct ft_half *half, uint32_t from)
 	       (from != FT_PSN_NONE || half->next_psn == FT_PSN_NONE);
 }
 
-/* PSNs that the half's requests have taken from this one on. */
+/* PSNs that the half's requests have taken from this one on; also those that were answered and have not passed. */
 static uint32_t psns_since(const struct ft_half *half, uint32_t from)
 {
-	return half->next_psn == FT_PSN_NONE ? 0 : ft_psn_since(half->next_psn, from);
+	uint32_t answered = unanswered(half), next = half->next_psn;
+
+	if (next == FT_PSN_NONE)
+		return 0;
+	if (answered != FT_PSN_NONE && ft_psn_distance(answered, next) > 0)
+		next = answered;
+	return ft_psn_since(next, from);
 }
 
 /* Packets that the other half sent meanwhile: those that passed, or its requests and answers, if more of these were new. */
@@ -69,11 +79,11 @@ static uint64_t packets_since(const struct ft_flood_watch *watch, const struct f
 {
 	uint64_t passed = peer->packets - watch->sent, fresh;
 
-	if (!is_countable(&peer->half, watch->asked_from) ||
-	    !is_countable(&flow->half, watch->read_from))
+	if (!is_countable(&peer->half, watch->from.theirs) ||
+	    !is_countable(&flow->half, watch->from.own))
 		return UINT32_MAX;
-	fresh = psns_since(&peer->half, watch->asked_from) +
-		psns_since(&flow->half, watch->read_from);
+	fresh = psns_since(&peer->half, watch->from.theirs) +
+		psns_since(&flow->half, watch->from.own);
 	return fresh > passed ? fresh : passed;
 }
 
@@ -137,6 +147,7 @@ void ft_floods_see(struct ft_floods *floods, const struct ft_flow_table *table,
 {
 	uint32_t number = ft_flow_number(table, flow);
 	struct ft_flood_watch *watch = &floods->watched[number % FT_FLOOD_WATCHED];
+	struct ft_flood_place place;
 	const struct ft_flow *peer;
 	uint64_t packets;
 
@@ -145,11 +156,12 @@ void ft_floods_see(struct ft_floods *floods, const struct ft_flow_table *table,
 	peer = ft_flow_at(table, flow->peer);
 	if (!goes_on(watch, number, flow, observed->ts_ns))
 		begin(watch, number, flow, peer, observed->ts_ns);
-	watch->cnps++;
-	if (watch->cnps == FT_FLOOD_CNPS)
-		watch->full = peer->packets;
-	if (watch->cnps < FT_FLOOD_CNPS || peer->packets == watch->full)
-		return; /* where the other half is, it has not shown since */
+	place = place_of(flow, peer);
+	if (++watch->cnps == FT_FLOOD_CNPS)
+		watch->full = place;
+	if (watch->cnps < FT_FLOOD_CNPS ||
+	    (place.theirs == watch->full.theirs && place.own == watch->full.own))
+		return; /* nothing was answered since: where the two are is not known */
 	packets = packets_since(watch, flow, peer);
 	if (packets * FT_FLOOD_PER_PACKET < watch->cnps)
 		tell(floods, watch, flow, observed, frame, (uint32_t)packets);

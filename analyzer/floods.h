@@ -22,16 +22,19 @@ enum {
 /* In which so many must have come: PSNs do not wrap in it. */
 #define FT_FLOOD_NS UINT64_C(100000000)
 
+/* How far the two halves are: PSN of the first request that was not answered, or FT_PSN_NONE. */
+struct ft_flood_place {
+	uint32_t theirs; /* of the half that the CNPs are about */
+	uint32_t own;    /* of the half that they come on */
+};
+
 /* A half-connection that CNPs come on. */
 struct ft_flood_watch {
 	uint64_t since_ns;
-	uint64_t sent;       /* packets of the other half until then .. */
-	uint64_t full;       /* .. and until there were FT_FLOOD_CNPS */
-	uint32_t flow, peer; /* numbers of the records of the two halves; 0: none */
-	uint32_t
-		asked_from; /* PSN of the other half's first request that was not answered then; FT_PSN_NONE */
-	uint32_t read_from; /* likewise of this half's */
-	uint32_t cnps;      /* since then */
+	uint64_t sent;                    /* packets of the other half until then */
+	uint32_t flow, peer;              /* numbers of the records of the two halves; 0: none */
+	struct ft_flood_place from, full; /* then, and when there were FT_FLOOD_CNPS */
+	uint32_t cnps;                    /* since then */
 };
 
 struct ft_flood {
