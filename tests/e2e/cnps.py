@@ -82,7 +82,7 @@ class Cnps(WithFolder):
             ways = [("complete", frames), ("30 % lost, and the beginning", [f for f in frames[len(frames) // 3:] if chance.random() >= 0.3])]
             ways += [("twice", [(at + shift, frame) for at, frame in frames for shift in (0, 300)])]
             ways += [("hardly any data", [(at, f) for at, f in frames if f[42:43] == cnp or f[42:43] == b"\x11" or chance.random() < 0.05])]
-            ways += [("none of the data for 7 ms", [(at, f) for at, f in frames if f[26:30] != number(CLIENT) or not 3 * MS <= at - START < 10 * MS])]
+            ways += [("none of the data for 7 ms", [(at, f) for at, f in frames if f[26:30] != number(CLIENT) or not 2700 * US <= at - START < 10 * MS])]
             ways += [("half a millisecond of data and answers left out, now and then",
                       [(at, f) for at, f in frames if f[42:43] == cnp or (at - START) // (MS // 2) % 3])]
             for how, shown in ways:
