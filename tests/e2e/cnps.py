@@ -156,13 +156,16 @@ class Cnps(WithFolder):
         foreign, routed = {"smac": mac(number("9.9.9.9"))}, {"smac": mac(number("9.9.9.9")), "ttl": 63}
         for how, severity in (({}, "info"), (foreign, "medium"), (routed, "info")):
             cnps, frames = self.flood(**how)
-            run, found = self.audit(frames)
+            evidence = self.folder / "evidence.pcapng"
+            run, found = self.audit(frames, "-w", evidence)
             self.assertEqual([(f["rule"], f["severity"]) for f in found], [(RULE, severity)])
             self.assertEqual(run.status, COMPLIANT if severity == "info" else VIOLATED)
             self.assertEqual(found[0]["src"]["address"], SERVER)
             self.assertGreater(found[0]["packets"], 800)
             named = frames[found[0]["frames"][0] - 1]
             self.assertIn(named, cnps)
+            self.assertEqual(evidence.read_bytes().count(named[1]), 1)
+            self.assertIn(("%s %s" % (found[0]["id"], RULE)).encode(), evidence.read_bytes())
             self.assertEqual("instead of" in found[0]["evidence"][-1], how is foreign)
 
     def test_not_many_more_is_none(self):
