@@ -324,10 +324,44 @@ static void doubt(struct ft_nccl_collective *row)
 		row->algorithm = NULL;
 }
 
+/* The same on other channels, at the same time: those between that tie them together were found later. */
+static bool is_same(const struct operation *one, const struct operation *other)
+{
+	return is_named(&one->row) && are_alike(&one->row, &other->row) &&
+	       one->row.protocol == other->row.protocol && one->sources != 0 &&
+	       other->sources != 0 && (one->sources & other->sources) == 0;
+}
+
+static void join_same(struct ft_nccl_operations *operations)
+{
+	size_t kept = operations->begin;
+
+	for (size_t i = operations->begin; i < operations->count; i++) {
+		struct operation *one = &operations->at[i];
+
+		for (size_t j = i + 1; one->row.messages > 0 && j < operations->count &&
+				       operations->at[j].row.first_frame <= one->row.last_frame;
+		     j++) {
+			struct operation *other = &operations->at[j];
+
+			if (other->row.messages == 0 || !is_same(one, other))
+				continue;
+			join(&one->row, &other->row);
+			one->sources |= other->sources;
+			one->first = other->first < one->first ? other->first : one->first;
+			other->row.messages = 0;
+		}
+		if (one->row.messages > 0)
+			operations->at[kept++] = *one;
+	}
+	operations->count = kept;
+}
+
 void ft_nccl_operations_doubt(struct ft_nccl_operations *operations)
 {
 	uint64_t last_frame = 0; /* of unnamed ones so far */
 
+	join_same(operations);
 	place_parts(operations);
 	sort(operations); /* a part may be the first of it */
 	for (size_t i = operations->begin; i < operations->count; i++) {

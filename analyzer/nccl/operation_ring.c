@@ -158,6 +158,11 @@ void ft_nccl_circle_end(struct ft_nccl_operations *operations, const struct ft_n
 	add_other(operations, &sum, false);
 }
 
+static bool may_have_chains(const struct ft_nccl_circle *ring)
+{
+	return ring->tree == NULL && !ring->has_others;
+}
+
 enum step { NO_MORE, NAMED, OTHER };
 
 /* Steps over the next operation; of one with a name *row is filled, of another *sum. */
@@ -165,7 +170,7 @@ static enum step take(struct ft_nccl_circle *ring, struct ft_nccl_collective *ro
 		      struct ft_nccl_stretch *sum)
 {
 	size_t shortest, length = find(ring, row, &shortest);
-	const bool named = length > 0 || (ring->tree == NULL && ft_nccl_circle_chain(ring, row));
+	const bool named = length > 0 || (may_have_chains(ring) && ft_nccl_circle_chain(ring, row));
 
 	if (!named && shortest == 0)
 		return NO_MORE;

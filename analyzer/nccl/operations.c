@@ -16,7 +16,8 @@ struct maker {
 	size_t *ring_at, *tree_at;
 	uint32_t *shared;
 	bool *is_shared;
-	bool *told; /* by place of the connection: it is in a ring or a tree */
+	bool *told;      /* by place of the connection: it is in a ring or a tree */
+	bool has_others; /* something passed between hosts that is in no ring of theirs */
 	const struct ft_nccl_channel **channels;
 	struct ft_nccl_operations operations;
 };
@@ -65,7 +66,8 @@ static struct ft_nccl_circle ring_of(struct maker *maker,
 	struct ft_nccl_circle ring = { .tracks = maker->ring_tracks,
 				       .ranks = (uint32_t)channel->ring_count,
 				       .at = maker->ring_at,
-				       .of_hosts = communicator->ring == NULL };
+				       .of_hosts = communicator->ring == NULL,
+				       .has_others = maker->has_others };
 
 	for (size_t i = 0; i < channel->ring_count; i++)
 		ring.tracks[i] = track_of(maker, channel->connections[i]);
@@ -357,6 +359,21 @@ static void pat_channel(struct maker *maker, const struct ft_nccl_communicator *
 	ft_nccl_pat_operations(&maker->operations, &pat);
 }
 
+static bool has_others(const struct maker *maker, const struct ft_nccl_communicator *communicator)
+{
+	size_t used = 0, in_rings = 0;
+
+	for (size_t i = 0; i < communicator->connection_count; i++)
+		used += track_of(maker, communicator->connections[i])->count > 0 ? 1 : 0;
+	for (size_t i = 0; i < communicator->channel_count; i++)
+		for (size_t j = 0; j < communicator->channels[i].ring_count; j++)
+			in_rings +=
+				track_of(maker, communicator->channels[i].connections[j])->count > 0
+					? 1
+					: 0;
+	return communicator->ring == NULL && used > in_rings;
+}
+
 static bool has_channels(const struct ft_nccl_communicator *communicator)
 {
 	return communicator->channel_count > 0 && communicator->channels[0].ring_count > 0;
@@ -388,6 +405,7 @@ static void communicator_operations(struct maker *maker,
 	struct ft_nccl_operations *operations = &maker->operations;
 
 	ft_nccl_operations_begin(operations);
+	maker->has_others = has_others(maker, communicator);
 	if (communicator->distance_count > 0) {
 		for (size_t i = 0; i < communicator->channel_count; i++) {
 			pat_channel(maker, communicator, &communicator->channels[i]);
