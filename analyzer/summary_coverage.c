@@ -107,6 +107,7 @@ static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 	sum.lost_by_ack += ft_loss_believe_between(evidence);
 	sum.lost_by_gap += ft_loss_believe_unanswered(evidence);
 	sum.lost_by_gap += ft_loss_believe_unreliable(evidence);
+	sum.lost_by_ack += ft_loss_believe_exchanges(evidence);
 	ft_loss_believe_cut(evidence);
 	*believed = *evidence;
 	untrue = ft_loss_resolve(evidence);

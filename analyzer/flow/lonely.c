@@ -36,13 +36,21 @@ static uint64_t digest_of(const struct ft_lonely *lonely, const struct ft_flow_k
 	return ft_hash(&pair, sizeof pair, lonely->seed) | 1;
 }
 
-/* NULL: there is no room for it. */
-static struct ft_lonely_pair *pair_of(struct ft_lonely *lonely, uint64_t digest)
+/* Where it is, or would be. */
+static uint32_t place_of(const struct ft_lonely *lonely, uint64_t digest)
 {
 	uint32_t mask = lonely->places - 1, at = (uint32_t)(digest >> 32) & mask;
 
 	while (lonely->pairs[at].digest != 0 && lonely->pairs[at].digest != digest)
 		at = (at + 1) & mask;
+	return at;
+}
+
+/* NULL: there is no room for it. */
+static struct ft_lonely_pair *pair_of(struct ft_lonely *lonely, uint64_t digest)
+{
+	uint32_t at = place_of(lonely, digest);
+
 	if (lonely->pairs[at].digest == 0) {
 		if (lonely->used == lonely->places / 2)
 			return NULL;
@@ -76,6 +84,14 @@ void ft_lonely_add(struct ft_lonely *lonely, const struct ft_flow *flow, bool un
 	}
 	halves[upward] = 1;
 	add(lonely, digest, halves);
+}
+
+uint32_t ft_lonely_halves(const struct ft_lonely *lonely, const struct ft_flow_key *key)
+{
+	bool upward;
+	uint64_t digest = digest_of(lonely, key, &upward);
+
+	return lonely->pairs[place_of(lonely, digest)].halves[upward];
 }
 
 void ft_lonely_merge(struct ft_lonely *lonely, const struct ft_lonely *from)

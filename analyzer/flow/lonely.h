@@ -29,6 +29,9 @@ void ft_lonely_add(struct ft_lonely *lonely, const struct ft_flow *flow, bool un
 /* Add what `from` holds; both have one seed. */
 void ft_lonely_merge(struct ft_lonely *lonely, const struct ft_lonely *from);
 
+/* Halves between its addresses, the way that it goes; 0 if that is not known. */
+uint32_t ft_lonely_halves(const struct ft_lonely *lonely, const struct ft_flow_key *key);
+
 struct ft_lonely_sum {
 	uint64_t one_sided; /* whose reverse is missing */
 	uint64_t unpaired;  /* whose reverse may be in view, of as many each way */

@@ -14,6 +14,7 @@ static void add(struct ft_loss_bin *into, const struct ft_loss_bin *from)
 	into->silent += from->silent;
 	into->again += from->again;
 	into->unreliable += from->unreliable;
+	into->exchanges += from->exchanges;
 	for (unsigned i = 0; i < FT_LOSS_DOUBTS; i++)
 		into->doubted[i] += from->doubted[i];
 	for (unsigned i = 0; i < FT_LOSS_MISSING; i++)
@@ -217,6 +218,16 @@ static void add_middles(struct ft_loss_evidence *into, const struct ft_loss_evid
 		ft_loss_add_up(into->shown_overdue_squares, from->shown_overdue_squares);
 }
 
+static void add_exchanges(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
+{
+	into->exchanges_beside += from->exchanges_beside;
+	into->exchanges_alike += from->exchanges_alike;
+	into->exchange_frames += from->exchange_frames;
+	into->unmet_requests += from->unmet_requests;
+	into->hidden += from->hidden;
+	ft_loss_add_places(into, from);
+}
+
 void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
 {
 	while (into->shift < from->shift)
@@ -235,4 +246,5 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 	add_sides(into, from);
 	add_vague(into, from);
 	add_middles(into, from);
+	add_exchanges(into, from);
 }

@@ -139,16 +139,14 @@ static uint64_t all_missing(const struct ft_loss_evidence *evidence, enum ft_los
 	return count;
 }
 
-/* Losses that took those missing; 0 if they are too few, or missing since the end alone. */
-static double losses_of(const struct ft_loss_evidence *evidence, enum ft_loss_missing what)
+double ft_loss_losses_of(const struct ft_loss_evidence *evidence, enum ft_loss_missing what)
 {
 	double lost = events((double)all_missing(evidence, what), evidence->missing_squares[what]);
 
 	return long_missing(evidence, what) < LONG_MISSING || lost < EVENTS_MISSING ? 0 : lost;
 }
 
-/* They are holes, and were not among what is uncertain. */
-static void believe_certain(struct ft_loss_evidence *evidence, enum ft_loss_missing what)
+void ft_loss_make_holes(struct ft_loss_evidence *evidence, enum ft_loss_missing what)
 {
 	for (uint32_t i = 0; i < evidence->used; i++) {
 		evidence->bins[i].holes += evidence->bins[i].missing[what];
@@ -163,7 +161,7 @@ static uint64_t believe(struct ft_loss_evidence *evidence, enum ft_loss_missing 
 {
 	uint64_t missing = all_missing(evidence, what);
 
-	believe_certain(evidence, what);
+	ft_loss_make_holes(evidence, what);
 	evidence->uncertain -= missing;
 	return missing;
 }
@@ -207,7 +205,7 @@ uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence)
 {
 	uint64_t overdue;
 
-	if (!is_far_more(losses_of(evidence, FT_LOSS_RESPONSES), trouble(evidence), 1))
+	if (!is_far_more(ft_loss_losses_of(evidence, FT_LOSS_RESPONSES), trouble(evidence), 1))
 		return 0;
 	overdue = believe(evidence, FT_LOSS_RESPONSES);
 	for (unsigned i = 0; i <= FT_LOSS_VAGUE; i++) {
@@ -244,7 +242,7 @@ uint64_t ft_loss_believe_between(struct ft_loss_evidence *evidence)
 
 	if (sum.holes == 0 || !are_responses_alone(evidence, &sum) || !is_untroubled(evidence))
 		return 0;
-	believe_certain(evidence, FT_LOSS_BETWEEN);
+	ft_loss_make_holes(evidence, FT_LOSS_BETWEEN);
 	for (uint32_t i = 0; i < evidence->used; i++) {
 		struct ft_loss_bin *bin = &evidence->bins[i];
 
@@ -275,7 +273,7 @@ uint64_t ft_loss_believe_unanswered(struct ft_loss_evidence *evidence)
 {
 	uint64_t unanswered;
 
-	if (losses_of(evidence, FT_LOSS_REQUESTS) == 0 || !is_untroubled(evidence))
+	if (ft_loss_losses_of(evidence, FT_LOSS_REQUESTS) == 0 || !is_untroubled(evidence))
 		return 0;
 	unanswered = believe(evidence, FT_LOSS_REQUESTS);
 	believe_vague(evidence);
@@ -288,7 +286,7 @@ uint64_t ft_loss_believe_unanswered(struct ft_loss_evidence *evidence)
 static bool is_lost_alike(const struct ft_loss_evidence *evidence)
 {
 	const struct ft_loss_bin sum = ft_loss_sum(evidence);
-	double lost = losses_of(evidence, FT_LOSS_UNRELIABLE);
+	double lost = ft_loss_losses_of(evidence, FT_LOSS_UNRELIABLE);
 	double alike = (double)sum.holes / fmax((double)sum.spaces, 1) * (double)sum.unreliable;
 
 	return lost != 0 && sum.holes >= LEAST_HOLES && sum.spaces >= LEAST_SPACES &&

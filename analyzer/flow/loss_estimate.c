@@ -54,16 +54,20 @@ static uint64_t larger(uint64_t left, uint64_t right)
 	return left > right ? left : right;
 }
 
+/* By sequences of more than an exchange. */
 static bool are_lasting(const struct ft_loss_evidence *evidence, const struct ft_loss_sums *sums)
 {
+	double unasked = (double)evidence->unasked;
+	double spaces = fmax(0, sums->spaces - (double)evidence->answered);
+	double holes = sums->holes - unasked;
 	const struct ft_loss_shown shown = {
-		.spaces = sums->spaces,
-		.holes = sums->holes,
-		.odds = sums->odds,
-		.sequence = fmax(1, (double)evidence->squares / fmax(1, sums->holes)),
+		.spaces = spaces,
+		.holes = holes,
+		.odds = holes / fmax(1, spaces),
+		.sequence = fmax(1, ((double)evidence->squares - unasked) / fmax(1, holes)),
 	};
 
-	return ft_loss_outlasts(evidence, &shown);
+	return evidence->parted || ft_loss_outlasts(evidence, &shown);
 }
 
 /* A packet at least is missing where a sequence is cut. What losses that outlast them took, elsewhere, is as much at least. */

@@ -57,7 +57,8 @@ struct ft_loss_sums ft_loss_add_sums(const struct ft_loss_evidence *evidence)
 	double models = (double)evidence->models * spaces / (spaces + all.silent);
 	double aside = fmin((double)evidence->aside + models, spaces / 2);
 	double unshown = ft_loss_unshown_ends(evidence, spaces, all.holes);
-	double ends = fmin((double)evidence->ends + unshown, spaces / 2);
+	double most = fmax(spaces / 2, spaces - (double)evidence->answered);
+	double ends = fmin((double)evidence->ends + unshown, most);
 	double more = lost_by_fabric(evidence, &all) - aside - ends;
 	struct ft_loss_sums sums = { .stood = 1 + more / spaces };
 	double again = 0;

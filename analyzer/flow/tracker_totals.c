@@ -4,6 +4,7 @@
 
 #include <flow/reserve.h>
 
+#include "exchanges.h"
 #include "outcome.h"
 
 /* What the run would come to if it ended here. */
@@ -21,6 +22,7 @@ struct sum {
 	struct ft_tracker_totals totals;
 	struct ft_loss_evidence *evidence; /* or NULL */
 	uint64_t halves;                   /* that have a peer */
+	bool single;                       /* there are halves of one packet */
 	uint32_t *lonely;                  /* that have none: numbers of their records; or NULL */
 	uint32_t lonely_count;
 };
@@ -152,6 +154,7 @@ static bool add_flow(void *context, const struct ft_flow *flow)
 		ft_count_end(sum->tracker, flow, sum->evidence);
 		ft_doubt_copies(sum->evidence, flow);
 	}
+	sum->single |= ft_is_single(flow);
 	sum->halves += flow->peer != 0;
 	if (!ft_is_lonely(flow))
 		return true;
@@ -195,6 +198,8 @@ struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker,
 
 	sum.lonely = bytes == 0 ? NULL : ft_reserve(bytes); /* touched as far as there are some */
 	ft_flow_each(tracker->table, add_flow, &sum);
+	if (evidence != NULL && sum.single)
+		ft_count_exchanges(tracker, evidence);
 	lonely = sum_lonely(&sum);
 	ft_release(sum.lonely, bytes);
 	sum.totals.paired += sum.halves / 2;

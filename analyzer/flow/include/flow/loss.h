@@ -18,6 +18,7 @@ enum {
 	FT_LOSS_FIRST_FRAMES = 512, /* for FT_LOSS_FIRST */
 	FT_LOSS_VAGUE = 64,         /* PSNs of the longest hole that ft_loss_vague() is for */
 	FT_LOSS_NEAR = 128,         /* frames that ft_loss_near() counts to */
+	FT_LOSS_PLACES = 1024,      /* of ft_loss_lone() that are kept one by one */
 };
 
 /* Why a hole may be none. */
@@ -37,6 +38,8 @@ enum ft_loss_missing {
 	FT_LOSS_BETWEEN, /* left out between READs: not `uncertain` */
 	FT_LOSS_CUT, /* before the first packet of a half, in the midst of a message: likewise */
 	FT_LOSS_OLDER, /* messages before the first of a half, by the first count of them (MSN): likewise */
+	FT_LOSS_UNASKED, /* requests of which an answer is all that passed: likewise; and of such .. */
+	FT_LOSS_UNASKED_APART,   /* .. those where nothing else went the way of the requests */
 	FT_LOSS_MIDDLES,         /* of the holes: ft_loss_middles() */
 	FT_LOSS_MIDDLES_OPEN,    /* likewise of FT_LOSS_REQUESTS */
 	FT_LOSS_MIDDLES_OVERDUE, /* likewise of FT_LOSS_RESPONSES */
@@ -48,7 +51,8 @@ struct ft_loss_bin {
 	uint64_t holes;      /* frames proved lost by the mirror */
 	uint64_t silent;     /* RDMA frames seen that closed none, starts too */
 	uint64_t again;      /* of the silent ones, those that passed for the second time .. */
-	uint64_t unreliable; /* .. and those in sequences of which nobody says what is missing */
+	uint64_t unreliable; /* .. and those in sequences of which nobody says what is missing .. */
+	uint64_t exchanges;  /* .. and requests that are all of their half, with an answer */
 	uint64_t doubted[FT_LOSS_DOUBTS];  /* of the holes: ft_loss_doubt() */
 	uint64_t missing[FT_LOSS_MISSING]; /* ft_loss_miss(), ft_loss_overdue() */
 };
@@ -137,6 +141,20 @@ struct ft_loss_evidence {
 	/* halves whose messages were counted from the first on, wherever they were met .. */
 	uint64_t counted;
 	uint64_t older; /* .. and of them, those of FT_LOSS_OLDER: ft_loss_believe_cut() */
+	/* of the exchanges, those where others went the way of the requests, too .. */
+	uint64_t exchanges_beside;
+	uint64_t exchanges_alike; /* others that may be such, of halves that are all alike */
+	/* .. and of those in bins, frames from the request to its answer, each up to FT_LOSS_NEAR */
+	uint64_t exchange_frames;
+	uint64_t unmet_requests; /* requests that are all of their half, without an answer */
+	/* halves of which all is damaged, or that had another life before: requests of theirs may be hidden */
+	uint64_t hidden;
+	/* frames of ft_loss_lone(), << 1, and whether it answers; of blocks of them whose number ends in so many zeros */
+	uint64_t places[FT_LOSS_PLACES];
+	uint32_t place_count, place_zeros;
+	/* ft_loss_believe_exchanges(): of the spaces, and of the holes, those of exchanges .. */
+	uint64_t answered, unasked;
+	bool parted; /* .. and losses outlast these */
 	struct ft_loss_bin bins[FT_LOSS_BINS];
 };
 
@@ -262,6 +280,20 @@ static inline void ft_loss_follow(struct ft_loss_evidence *evidence, uint32_t ps
 	evidence->apart += psns != 0;
 }
 
+/*
+ * The frame is a request and all that its half has sent, and an answer to it came `behind` frames later. `beside`: other halves
+ * went the same way, between the same addresses. Told once the frame has been told as above, when nothing else of the half will
+ * come.
+ */
+void ft_loss_exchange(struct ft_loss_evidence *evidence, uint64_t frame, uint64_t behind,
+		      bool beside);
+
+/*
+ * Likewise of one without the other: a request without an answer, or, if it `answers`, the first of the answers to one request
+ * that never passed. `beside`: other halves went the way of the request.
+ */
+void ft_loss_lone(struct ft_loss_evidence *evidence, uint64_t frame, bool answers, bool beside);
+
 /* So many PSNs were left out before a response, told by ft_loss_hole() or, if `overdue`, ft_loss_overdue(). */
 static inline void ft_loss_skip(struct ft_loss_evidence *evidence, uint32_t psns, bool overdue)
 {
@@ -350,6 +382,14 @@ uint64_t ft_loss_believe_unreliable(struct ft_loss_evidence *evidence);
  * those. Returns how many halves are cut, either way.
  */
 uint64_t ft_loss_believe_cut(struct ft_loss_evidence *evidence);
+
+/*
+ * Likewise about connections of one request each. A request closes a space if its answer is here, and was lost where the answer is
+ * all there is: not where nothing else went its way, as in a view of one direction, nor where these are few or most of them soon
+ * after the beginning, or a half was forgotten. Returns how many so became holes. Sets `parted` where far more answers without
+ * their request come right behind a request without its answer than by chance: losses take whole exchanges.
+ */
+uint64_t ft_loss_believe_exchanges(struct ft_loss_evidence *evidence);
 
 /*
  * Decide about what is doubtful, once all evidence is merged. It was lost where nothing was sent again, wanted again or out

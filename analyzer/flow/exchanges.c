@@ -1,0 +1,288 @@
+#include "exchanges.h"
+
+#include <stdlib.h>
+
+#include <flow/hash.h>
+#include <flow/reserve.h>
+
+#include "messages.h"
+
+enum { MOST_PAIRS = 1 << 16 }; /* of addresses; of others nothing is told */
+
+/* A half that has no other: it asks, or else it answers and has asked for nothing. */
+struct lone {
+	uint64_t way; /* digest of the addresses that its requests go between */
+	uint32_t from,
+		to;    /* PSNs that it asked for; or answered: of its newest READ, or the newest */
+	uint32_t flow; /* number of its record */
+	bool answers;
+};
+
+struct count {
+	const struct ft_tracker *tracker;
+	struct ft_loss_evidence *evidence;
+	struct ft_lonely halves; /* all there are, by addresses */
+	struct lone *lone;
+	size_t lone_count;
+};
+
+static bool is_reliable(const struct ft_half *half)
+{
+	return half->service == FT_RC || half->service == FT_XRC;
+}
+
+static bool has_asked(const struct ft_half *half)
+{
+	return half->next_psn != FT_PSN_NONE && (half->flags & FT_HALF_NAKED) == 0 &&
+	       half->first_psn <= FT_PSN_MOST;
+}
+
+/* As its requests go, or those that it answers. */
+static struct ft_flow_key asking_key(const struct ft_flow *flow, bool answers)
+{
+	return answers ? ft_flow_key_turned(&flow->key) : flow->key;
+}
+
+static uint64_t way_of(const struct count *count, const struct ft_flow *flow, bool answers)
+{
+	struct ft_flow_key key = asking_key(flow, answers);
+
+	key.dest_qp = 0;
+	key.base = key.vlan = 0;
+	return ft_hash(&key, sizeof key, count->halves.seed);
+}
+
+/* The newest message that it answered began there, if that was seen; else what was answered last. */
+static uint32_t answered_from(const struct ft_half *half)
+{
+	uint32_t first = half->answer_first & FT_PSN_MOST;
+	bool responds = half->answer_next != FT_PSN_NONE &&
+			ft_psn_add(half->answered, 1) == half->answer_next;
+
+	return responds && ft_psn_within(half->answered, first, FT_WENT_ON_PSNS) ? first
+										 : half->answered;
+}
+
+/* The newest PSN that it asked for, at most: how many packets its last READ asks for need not be known. */
+static uint32_t asked_to(const struct ft_half *half)
+{
+	uint32_t length = half->message_bytes;
+
+	if ((half->flags & FT_HALF_SPAN_UNKNOWN) == 0 || length == 0 || length == FT_LENGTH_CUT)
+		return ft_psn_back(half->next_psn, 1);
+	return ft_psn_add(half->message_psn, ft_packets_of(length, ft_least_mtu(half)) - 1);
+}
+
+static void add_lone(struct count *count, const struct ft_flow *flow)
+{
+	const struct ft_half *half = &flow->half;
+	bool answers = half->next_psn == FT_PSN_NONE;
+
+	if (answers ? half->answered == FT_PSN_NONE : !has_asked(half))
+		return;
+	count->lone[count->lone_count++] = (struct lone){
+		.way = way_of(count, flow, answers),
+		.from = answers ? answered_from(half) : half->first_psn,
+		.to = answers ? half->answered : asked_to(half),
+		.flow = ft_tracker_number(count->tracker, flow),
+		.answers = answers,
+	};
+}
+
+/* Behind the beginning of the capture, where what went before passed unseen. */
+static uint64_t frame_of(const struct count *count, const struct ft_flow *flow)
+{
+	uint64_t frame = ft_tracker_opening(count->tracker, flow);
+
+	return frame > FT_LOSS_FIRST_FRAMES ? frame : 0;
+}
+
+/* How many halves are in view that went the way of the requests. */
+static uint32_t halves_asking(const struct count *count, const struct ft_flow *flow, bool answers)
+{
+	const struct ft_flow_key key = asking_key(flow, answers);
+
+	return ft_lonely_halves(&count->halves, &key);
+}
+
+/* A request that an answer would have shown. `flow`: that it is all of; `sure`: the answer is its own. */
+static void tell_exchange(struct count *count, const struct ft_flow *flow,
+			  const struct ft_flow *answers, bool sure)
+{
+	uint64_t frame = frame_of(count, flow);
+	uint64_t answered = ft_tracker_opening(count->tracker, answers);
+
+	if (frame == 0 || !ft_is_single(flow))
+		return;
+	if (sure)
+		ft_loss_exchange(count->evidence, frame, answered > frame ? answered - frame : 0,
+				 halves_asking(count, flow, false) > 1);
+	else
+		count->evidence->exchanges_alike++;
+}
+
+/* All its answers are to one request. */
+static bool is_one_answer(const struct ft_flow *flow, const struct lone *lone)
+{
+	return flow->packets <= (uint64_t)ft_psn_since(lone->to, lone->from) + 1;
+}
+
+static void tell_lone(struct count *count, const struct lone *lone)
+{
+	const struct ft_flow *flow = ft_flow_at(count->tracker->table, lone->flow);
+	uint64_t frame = frame_of(count, flow);
+	bool beside;
+
+	if (frame == 0 || !(lone->answers ? is_one_answer(flow, lone) : ft_is_single(flow)))
+		return;
+	beside = halves_asking(count, flow, lone->answers) > (lone->answers ? 0 : 1);
+	ft_loss_lone(count->evidence, frame, lone->answers, beside);
+}
+
+/* It has answered for nothing but what was sent before all that the other half is known to have asked for. */
+static bool answers_before(const struct ft_half *half, const struct ft_half *asked)
+{
+	return half->answered != FT_PSN_NONE && has_asked(asked) &&
+	       ft_psn_distance(half->answered, asked->first_psn) < 0;
+}
+
+/* Of a half that has another: its request was answered, or the two were taken for a pair by mistake. */
+static void add_met(struct count *count, const struct ft_flow *flow)
+{
+	const struct ft_flow *peer = ft_tracker_peer(count->tracker, flow);
+	const struct ft_half *half = &flow->half;
+
+	if (answers_before(half, &peer->half) || answers_before(&peer->half, half))
+		add_lone(count, flow);
+	else if (has_asked(half) && half->acked != FT_PSN_NONE &&
+		 ft_psn_distance(half->acked, half->next_psn) < 0)
+		tell_exchange(count, flow, peer, true);
+}
+
+/*
+ * A queue pair that is used again by another one, or a half of which all packets were damaged: requests of it are here, and not
+ * known.
+ */
+static bool is_hiding(const struct ft_flow *flow)
+{
+	const struct ft_half *half = &flow->half;
+	bool had_another = (half->flags & FT_HALF_NAKED) == 0 && half->first_psn == FT_PSN_ANEW;
+
+	if (half->service == UINT8_MAX)
+		return flow->bad_icrc != 0;
+	return is_reliable(half) && (had_another || half->outside >> FT_OUTSIDE_RUN_SHIFT != 0);
+}
+
+static bool add_other(void *context, const struct ft_flow *flow)
+{
+	struct count *count = context;
+
+	count->evidence->hidden += is_hiding(flow);
+	if (is_reliable(&flow->half) && flow->peer == 0)
+		add_lone(count, flow);
+	else if (is_reliable(&flow->half))
+		add_met(count, flow);
+	return true;
+}
+
+static bool add_half(void *context, const struct ft_flow *flow)
+{
+	struct count *count = context;
+
+	if (is_reliable(&flow->half))
+		ft_lonely_add(&count->halves, flow, false);
+	return true;
+}
+
+/* Way by way; what asks by the PSN where that ends, and then what answers by the PSN where that begins. */
+static int in_order(const void *left, const void *right)
+{
+	const struct lone *a = left, *b = right;
+	uint32_t one = a->answers ? a->from : a->to, other = b->answers ? b->from : b->to;
+
+	if (a->way != b->way)
+		return a->way < b->way ? -1 : 1;
+	if (a->answers != b->answers)
+		return a->answers ? 1 : -1;
+	if (one != other)
+		return one < other ? -1 : 1;
+	return a->flow < b->flow ? -1 : a->flow > b->flow;
+}
+
+/* `unlike`: no other half fits either. */
+static void tell_both(struct count *count, const struct lone *asks, const struct lone *answers,
+		      bool unlike)
+{
+	const struct ft_flow_table *table = count->tracker->table;
+
+	tell_exchange(count, ft_flow_at(table, asks->flow), ft_flow_at(table, answers->flow),
+		      unlike);
+}
+
+static bool fit(const struct lone *asks, const struct lone *answers)
+{
+	return asks->from <= answers->to && asks->to >= answers->from;
+}
+
+/* Of one way: what asks up to `middle`, and what answers up to `end`. What fits each other may well belong together. */
+static void match(struct count *count, const struct lone *asks, const struct lone *middle,
+		  const struct lone *end)
+{
+	const struct lone *first = asks;
+
+	for (const struct lone *answer = middle; answer < end; answer++) {
+		while (asks < middle && asks->to < answer->from)
+			tell_lone(count, asks++);
+		if (asks < middle && fit(asks, answer)) {
+			bool others = (asks > first && fit(asks - 1, answer)) ||
+				      (asks + 1 < middle && fit(asks + 1, answer)) ||
+				      (answer > middle && fit(asks, answer - 1)) ||
+				      (answer + 1 < end && fit(asks, answer + 1));
+
+			tell_both(count, asks++, answer, !others);
+		} else {
+			tell_lone(count, answer);
+		}
+	}
+	while (asks < middle)
+		tell_lone(count, asks++);
+}
+
+static void match_all(struct count *count)
+{
+	const struct lone *at = count->lone, *end = count->lone + count->lone_count;
+
+	while (at < end) {
+		const struct lone *middle = at, *next;
+
+		while (middle < end && middle->way == at->way && !middle->answers)
+			middle++;
+		next = middle;
+		while (next < end && next->way == at->way)
+			next++;
+		match(count, at, middle, next);
+		at = next;
+	}
+}
+
+void ft_count_exchanges(const struct ft_tracker *tracker, struct ft_loss_evidence *evidence)
+{
+	uint32_t used = ft_flow_table_stats(tracker->table).used;
+	size_t bytes = used * sizeof(struct lone);
+	struct count count = { .tracker = tracker, .evidence = evidence };
+
+	if (evidence->forgotten != 0 || used == 0)
+		return;
+	count.lone = ft_reserve(bytes);
+	if (count.lone == NULL)
+		return;
+	if (ft_lonely_init(&count.halves, used < MOST_PAIRS ? used : MOST_PAIRS,
+			   tracker->lonely.seed) == 0) {
+		ft_flow_each(tracker->table, add_half, &count);
+		ft_flow_each(tracker->table, add_other, &count);
+		qsort(count.lone, count.lone_count, sizeof *count.lone, in_order);
+		match_all(&count);
+		ft_lonely_free(&count.halves);
+	}
+	ft_release(count.lone, bytes);
+}

@@ -1,0 +1,213 @@
+/* Connections of one request each: what shows of them, and which of it is believed. */
+#include "loss_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tail.h"
+
+enum {
+	BLOCK = 64,           /* frames of which all places are kept, or none */
+	LEAST_EXCHANGES = 30, /* that say how often a request is lost whose answer is not */
+	HIDDEN_AMONG = 2,     /* answers without a request to one that is here, but hidden */
+	ALIKE = 4,            /* .. and to one without an answer, where they are most */
+	SOON = 4,             /* the first one in so many of the capture */
+	MOST_BETWEEN = 16,    /* frames that a loss of few takes whole */
+	LEAST_PARTED = 2,     /* losses, to say that they take more */
+	SURELY = 3,           /* standard deviations */
+};
+
+static bool is_kept(const struct ft_loss_evidence *evidence, uint64_t place)
+{
+	return ((place >> 1) / BLOCK & ((UINT64_C(1) << evidence->place_zeros) - 1)) == 0;
+}
+
+/* Every other block of those kept so far. */
+static void keep_fewer(struct ft_loss_evidence *evidence)
+{
+	uint32_t kept = 0;
+
+	evidence->place_zeros++;
+	for (uint32_t i = 0; i < evidence->place_count; i++)
+		if (is_kept(evidence, evidence->places[i]))
+			evidence->places[kept++] = evidence->places[i];
+	evidence->place_count = kept;
+}
+
+static void add_place(struct ft_loss_evidence *evidence, uint64_t place)
+{
+	while (is_kept(evidence, place) && evidence->place_count == FT_LOSS_PLACES)
+		keep_fewer(evidence);
+	if (is_kept(evidence, place))
+		evidence->places[evidence->place_count++] = place;
+}
+
+void ft_loss_add_places(struct ft_loss_evidence *into, const struct ft_loss_evidence *from)
+{
+	while (into->place_zeros < from->place_zeros)
+		keep_fewer(into);
+	for (uint32_t i = 0; i < from->place_count; i++)
+		add_place(into, from->places[i]);
+}
+
+void ft_loss_exchange(struct ft_loss_evidence *evidence, uint64_t frame, uint64_t behind,
+		      bool beside)
+{
+	ft_loss_bin(evidence, frame)->exchanges++;
+	evidence->exchanges_beside += beside;
+	evidence->exchange_frames += behind < FT_LOSS_NEAR ? behind : FT_LOSS_NEAR;
+}
+
+void ft_loss_lone(struct ft_loss_evidence *evidence, uint64_t frame, bool answers, bool beside)
+{
+	add_place(evidence, frame << 1 | answers);
+	if (answers)
+		ft_loss_miss(evidence, frame, 1, beside ? FT_LOSS_UNASKED : FT_LOSS_UNASKED_APART);
+	else
+		evidence->unmet_requests++;
+}
+
+/* --- believing --- */
+
+/* Half of those missing at least are so behind the first quarter. */
+static bool last_on(const struct ft_loss_evidence *evidence, uint64_t all)
+{
+	uint64_t soon = 0;
+
+	for (uint32_t i = 0; i < evidence->used / SOON; i++)
+		soon += evidence->bins[i].missing[FT_LOSS_UNASKED];
+	return 2 * soon <= all;
+}
+
+/*
+ * Others that went the way of the requests are in view, and these answers are no more than requests, or requests lack their answers
+ * as well, as where all are lost alike; what is hidden is here.
+ */
+static bool are_lost(const struct ft_loss_evidence *evidence, uint64_t unasked)
+{
+	return evidence->exchanges_beside + evidence->exchanges_alike >= LEAST_EXCHANGES &&
+	       ft_loss_losses_of(evidence, FT_LOSS_UNASKED) != 0 && last_on(evidence, unasked) &&
+	       unasked >= HIDDEN_AMONG * evidence->hidden &&
+	       (unasked <= evidence->exchanges_beside + evidence->exchanges_alike ||
+		unasked <= ALIKE * evidence->unmet_requests);
+}
+
+/* Where nothing else went their way requests are missing as often as elsewhere, but for chance: not by the view. */
+static bool are_alike(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	double unasked = (double)sum->missing[FT_LOSS_UNASKED];
+	double apart = (double)(sum->exchanges - evidence->exchanges_beside);
+	double alike = apart * unasked / fmax((double)evidence->exchanges_beside, 1);
+
+	return (double)sum->missing[FT_LOSS_UNASKED_APART] <=
+	       alike + SURELY * sqrt(alike * (1 + alike / fmax(unasked, 1)));
+}
+
+/* Every request with its answer closes a space. */
+static void close_spaces(struct ft_loss_evidence *evidence)
+{
+	for (uint32_t i = 0; i < evidence->used; i++) {
+		struct ft_loss_bin *bin = &evidence->bins[i];
+
+		bin->spaces += bin->exchanges;
+		bin->silent -= bin->exchanges;
+		evidence->answered += bin->exchanges;
+		bin->exchanges = 0;
+	}
+}
+
+static int in_order(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Of losses that take many frames, each of which begins and ends anywhere, so many standard deviations fewer are left out .. */
+static const double seldom = 2.33;
+
+/* .. where an answer is no more frames behind its request. */
+static const double next_to_it = 1.5;
+
+/* Lone answers, and of them those with a lone request right before them; and how many that would be by chance. */
+struct parted {
+	double answers, side_by_side, expected;
+};
+
+/*
+ * Right before: as far as an answer is behind its request. By chance there is one among that many frames and one, for between the
+ * two ends of an exchange next to each other there is none.
+ */
+static struct parted look_between(struct ft_loss_evidence *evidence, double frames, double between)
+{
+	double window = fmin(fmax(1, round(between)), MOST_BETWEEN);
+	struct parted parted = { 0 };
+
+	qsort(evidence->places, evidence->place_count, sizeof *evidence->places, in_order);
+	for (uint32_t i = 0; i < evidence->place_count; i++) {
+		uint64_t here = evidence->places[i], before = i == 0 ? 1 : evidence->places[i - 1];
+
+		if ((here & 1) == 0)
+			continue;
+		parted.answers++;
+		parted.side_by_side +=
+			(before & 1) == 0 && (double)((here >> 1) - (before >> 1)) <= window;
+	}
+	parted.expected = parted.answers *
+			  (1 - exp(-(window + 1) * (double)evidence->unmet_requests / frames));
+	return parted;
+}
+
+/*
+ * Losses that take both ends of an exchange, or leave one of either side of all they took. Where they lie side by side and are few,
+ * that they do not is not known.
+ */
+static bool are_parted(struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	double frames = (double)(sum->spaces + sum->silent);
+	double between = (double)evidence->exchange_frames / fmax((double)sum->exchanges, 1);
+	const struct parted parted = look_between(evidence, frames, between);
+	double least = parted.answers / 2 - seldom * sqrt(parted.answers) / 2;
+
+	if (between < next_to_it && parted.side_by_side >= least)
+		return true;
+	return parted.side_by_side >= LEAST_PARTED &&
+	       parted.side_by_side > ft_tail_high(parted.expected,
+						  parted.expected * (1 + parted.expected / frames));
+}
+
+/* If these are, so many frames of all kinds were lost at most. */
+static uint64_t most_with(const struct ft_loss_bin *sum, uint64_t unasked)
+{
+	double all = (double)(sum->spaces + sum->silent);
+	double mean = (double)unasked * all / (double)(sum->spaces + sum->exchanges);
+
+	return (uint64_t)ceil(ft_tail_high(mean, mean * (1 + mean / (double)unasked)));
+}
+
+uint64_t ft_loss_believe_exchanges(struct ft_loss_evidence *evidence)
+{
+	const struct ft_loss_bin sum = ft_loss_sum(evidence);
+	uint64_t unasked = sum.missing[FT_LOSS_UNASKED];
+	bool alike = evidence->exchanges_alike > sum.exchanges;
+
+	if (evidence->forgotten != 0 || sum.exchanges + evidence->exchanges_alike < LEAST_EXCHANGES)
+		return 0;
+	if (!alike)
+		close_spaces(evidence);
+	if (unasked == 0)
+		return 0;
+	if (!are_lost(evidence, unasked)) {
+		evidence->uncertain += alike ? 0 : most_with(&sum, unasked);
+		return 0;
+	}
+	evidence->parted = alike || are_parted(evidence, &sum);
+	ft_loss_make_holes(evidence, FT_LOSS_UNASKED);
+	if (are_alike(evidence, &sum)) {
+		unasked += sum.missing[FT_LOSS_UNASKED_APART];
+		ft_loss_make_holes(evidence, FT_LOSS_UNASKED_APART);
+	}
+	evidence->requests_lost += unasked;
+	evidence->unasked = unasked;
+	return unasked;
+}
