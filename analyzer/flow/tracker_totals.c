@@ -94,6 +94,15 @@ static void count_last_request(const struct ft_tracker *tracker, const struct ft
 	evidence->ends_answered += answered;
 }
 
+/* All it has sent is the First of a READ, which told whose it is and closed no space. */
+static bool tells_whose(const struct ft_flow *flow)
+{
+	const struct ft_half *half = &flow->half;
+
+	return flow->packets == 1 && (half->flags & FT_HALF_ANSWERING) != 0 &&
+	       half->paired_by >= FT_PAIRED_TRANSPORT;
+}
+
 /* Its newest answer is a response, and to a request that passed: one that shows that its request is missing closes no space. */
 static bool ends_responding(const struct ft_tracker *tracker, const struct ft_flow *flow)
 {
@@ -101,7 +110,7 @@ static bool ends_responding(const struct ft_tracker *tracker, const struct ft_fl
 	const struct ft_flow *peer = ft_tracker_peer(tracker, flow);
 	uint32_t last;
 
-	if (peer == NULL || half->answered == FT_PSN_NONE ||
+	if (peer == NULL || half->answered == FT_PSN_NONE || tells_whose(flow) ||
 	    half->answer_next != ft_psn_add(half->answered, 1))
 		return false;
 	last = ft_spans_last(&tracker->spans, &peer->half, FT_SPAN_IMPLIED);

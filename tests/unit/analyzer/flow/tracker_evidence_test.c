@@ -140,6 +140,22 @@ static void nothing_would_show_that_the_last_response_is_missing(void **state)
 	world_close(&world);
 }
 
+/* The First that told whose it is closed no space either, but all behind it do. */
+static void nor_is_the_response_missed_that_told_whose_it_is(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	world_open(&world, false);
+	world_send(&world, &(struct packet){
+				   .from = 'A', .opcode = READ, .psn = 0x800000, .more = 3 * MTU });
+	world_send(&world, &(struct packet){ .from = 'B', .opcode = RESP_FIRST, .psn = 0x800000 });
+	assert_int_equal(ends(&world), 0);
+	world_send(&world, &(struct packet){ .from = 'B', .opcode = RESP_MIDDLE, .psn = 0x800001 });
+	assert_int_equal(ends(&world), 1);
+	world_close(&world);
+}
+
 /*
  * Halves that their source ports join, of which nobody is seen to answer: responses take PSNs elsewhere. READs of four PSNs
  * pass, so that four PSNs left out are one such READ at least.
@@ -299,6 +315,7 @@ int main(void)
 		cmocka_unit_test(responses_are_as_near_to_the_beginning_as_requests),
 		cmocka_unit_test(the_first_count_tells_what_ended_before),
 		cmocka_unit_test(nothing_would_show_that_the_last_response_is_missing),
+		cmocka_unit_test(nor_is_the_response_missed_that_told_whose_it_is),
 		cmocka_unit_test(an_ack_passes_over_what_it_was_not_asked_for),
 		cmocka_unit_test(copies_of_few_packets_may_be_none),
 	};
