@@ -83,13 +83,13 @@ static bool last_on(const struct ft_loss_evidence *evidence, uint64_t all)
  * Others that went the way of the requests are in view, and these answers are no more than requests, or requests lack their answers
  * as well, as where all are lost alike; what is hidden is here.
  */
-static bool are_lost(const struct ft_loss_evidence *evidence, uint64_t unasked)
+static bool are_missing(const struct ft_loss_evidence *evidence, uint64_t unasked)
 {
-	return evidence->exchanges_beside + evidence->exchanges_alike >= LEAST_EXCHANGES &&
-	       ft_loss_losses_of(evidence, FT_LOSS_UNASKED) != 0 && last_on(evidence, unasked) &&
+	uint64_t beside = evidence->exchanges_beside + evidence->exchanges_alike;
+
+	return unasked != 0 && beside >= LEAST_EXCHANGES &&
 	       unasked >= HIDDEN_AMONG * evidence->hidden &&
-	       (unasked <= evidence->exchanges_beside + evidence->exchanges_alike ||
-		unasked <= ALIKE * evidence->unmet_requests);
+	       (unasked <= beside || unasked <= ALIKE * evidence->unmet_requests);
 }
 
 /* Where nothing else went their way requests are missing as often as elsewhere, but for chance: not by the view. */
@@ -158,22 +158,30 @@ static struct parted look_between(struct ft_loss_evidence *evidence, double fram
 	return parted;
 }
 
-/*
- * Losses that take both ends of an exchange, or leave one of either side of all they took. Where they lie side by side and are few,
- * that they do not is not known.
- */
+static double frames_between(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	return (double)evidence->exchange_frames / fmax((double)sum->exchanges, 1);
+}
+
+/* Losses leave one of either side of all they took. */
 static bool are_parted(struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
 {
 	double frames = (double)(sum->spaces + sum->silent);
-	double between = (double)evidence->exchange_frames / fmax((double)sum->exchanges, 1);
-	const struct parted parted = look_between(evidence, frames, between);
-	double least = parted.answers / 2 - seldom * sqrt(parted.answers) / 2;
+	const struct parted parted = look_between(evidence, frames, frames_between(evidence, sum));
 
-	if (between < next_to_it && parted.side_by_side >= least)
-		return true;
 	return parted.side_by_side >= LEAST_PARTED &&
 	       parted.side_by_side > ft_tail_high(parted.expected,
 						  parted.expected * (1 + parted.expected / frames));
+}
+
+/* Where exchanges follow each other, and too few lack one side to say that losses do not. */
+static bool may_be_parted(struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	double between = frames_between(evidence, sum);
+	const struct parted parted = look_between(evidence, 1, between);
+
+	return between < next_to_it &&
+	       parted.side_by_side >= parted.answers / 2 - seldom * sqrt(parted.answers) / 2;
 }
 
 /* If these are, so many frames of all kinds were lost at most. */
@@ -185,29 +193,55 @@ static uint64_t most_with(const struct ft_loss_bin *sum, uint64_t unasked)
 	return (uint64_t)ceil(ft_tail_high(mean, mean * (1 + mean / (double)unasked)));
 }
 
-uint64_t ft_loss_believe_exchanges(struct ft_loss_evidence *evidence)
+/* Too few to say how often: they are halves of which the beginning is missing, among all others. */
+static void make_older(struct ft_loss_evidence *evidence)
 {
-	const struct ft_loss_bin sum = ft_loss_sum(evidence);
-	uint64_t unasked = sum.missing[FT_LOSS_UNASKED];
-	bool alike = evidence->exchanges_alike > sum.exchanges;
+	for (uint32_t i = 0; i < evidence->used; i++) {
+		uint64_t *missing = evidence->bins[i].missing;
 
-	if (evidence->forgotten != 0 || sum.exchanges + evidence->exchanges_alike < LEAST_EXCHANGES)
-		return 0;
-	if (!alike)
-		close_spaces(evidence);
-	if (unasked == 0)
-		return 0;
-	if (!are_lost(evidence, unasked)) {
-		evidence->uncertain += alike ? 0 : most_with(&sum, unasked);
-		return 0;
+		missing[FT_LOSS_OLDER] += missing[FT_LOSS_UNASKED];
+		evidence->counted += missing[FT_LOSS_UNASKED];
+		missing[FT_LOSS_UNASKED] = 0;
 	}
-	evidence->parted = alike || are_parted(evidence, &sum);
+}
+
+static uint64_t make_holes(struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	uint64_t unasked = sum->missing[FT_LOSS_UNASKED];
+
 	ft_loss_make_holes(evidence, FT_LOSS_UNASKED);
-	if (are_alike(evidence, &sum)) {
-		unasked += sum.missing[FT_LOSS_UNASKED_APART];
+	if (are_alike(evidence, sum)) {
+		unasked += sum->missing[FT_LOSS_UNASKED_APART];
 		ft_loss_make_holes(evidence, FT_LOSS_UNASKED_APART);
 	}
 	evidence->requests_lost += unasked;
 	evidence->unasked = unasked;
 	return unasked;
+}
+
+uint64_t ft_loss_believe_exchanges(struct ft_loss_evidence *evidence)
+{
+	const struct ft_loss_bin sum = ft_loss_sum(evidence);
+	uint64_t unasked = sum.missing[FT_LOSS_UNASKED];
+	bool alike = evidence->exchanges_alike > sum.exchanges, parted;
+
+	if (evidence->forgotten != 0)
+		return 0;
+	if (sum.exchanges + evidence->exchanges_alike < LEAST_EXCHANGES) {
+		if (unasked >= HIDDEN_AMONG * evidence->hidden)
+			make_older(evidence);
+		return 0;
+	}
+	if (!alike)
+		close_spaces(evidence);
+	if (!are_missing(evidence, unasked))
+		return 0;
+	parted = are_parted(evidence, &sum);
+	if (!parted &&
+	    (ft_loss_losses_of(evidence, FT_LOSS_UNASKED) == 0 || !last_on(evidence, unasked))) {
+		evidence->uncertain += alike ? 0 : most_with(&sum, unasked);
+		return 0;
+	}
+	evidence->parted = alike || parted || may_be_parted(evidence, &sum);
+	return make_holes(evidence, &sum);
 }

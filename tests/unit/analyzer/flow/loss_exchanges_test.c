@@ -197,6 +197,55 @@ static void answers_soon_after_the_beginning_are_no_loss(void **state)
 	assert_int_equal(believed(), 0);
 }
 
+/* A whole capture of exchanges that follow each other, but for answers and requests that are alone. */
+static void prepare_whole(void)
+{
+	const struct world world = { 1, 1, 0 };
+
+	lose(&world, 1);
+	tell_frames();
+	tell_exchanges(&world, true);
+}
+
+/* Two are enough, however late: by chance an answer without its request is not right behind a request without its answer. */
+static void few_that_lie_side_by_side_show_losses_without_bound(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	for (unsigned behind = 1; behind <= 201; behind += 200) {
+		prepare_whole();
+		for (uint64_t frame = 15001; frame < 16000; frame += 500) {
+			ft_loss_lone(&evidence, frame, false, true);
+			ft_loss_lone(&evidence, frame + behind, true, true);
+		}
+		ft_loss_believe_exchanges(&evidence);
+		ft_loss_estimate(&evidence, 0, &estimate);
+		assert_int_equal(estimate.lasting, behind == 1);
+		assert_int_equal(estimate.low, behind == 1 ? 2 : 0);
+	}
+}
+
+/* Where all but a few are longer, they are halves of which the beginning is missing like others. */
+static void few_exchanges_among_others_are_cut(void **state)
+{
+	struct ft_loss_estimate estimate;
+
+	(void)state;
+	ft_loss_init(&evidence);
+	for (uint64_t frame = 1; frame <= 10000; frame++)
+		ft_loss_space(&evidence, frame);
+	evidence.counted = 990;
+	for (uint64_t n = 0; n < 10; n++)
+		ft_loss_lone(&evidence, 600 + 900 * n, true, true);
+	assert_int_equal(ft_loss_believe_exchanges(&evidence), 0);
+	assert_int_equal(ft_loss_believe_cut(&evidence), 10);
+	ft_loss_estimate(&evidence, 0, &estimate);
+	assert_true(estimate.lasting);
+	assert_int_equal(estimate.low, 10);
+	assert_int_equal(estimate.frames, 100);
+}
+
 /* Two engines that saw every other exchange tell the same as one, also of more lone packets than are kept one by one. */
 static void who_saw_an_exchange_does_not_matter(void **state)
 {
@@ -238,6 +287,8 @@ int main(void)
 		cmocka_unit_test(losses_that_take_whole_exchanges_have_no_bound),
 		cmocka_unit_test(what_may_not_be_missing_is_no_loss),
 		cmocka_unit_test(answers_soon_after_the_beginning_are_no_loss),
+		cmocka_unit_test(few_that_lie_side_by_side_show_losses_without_bound),
+		cmocka_unit_test(few_exchanges_among_others_are_cut),
 		cmocka_unit_test(who_saw_an_exchange_does_not_matter),
 	};
 
