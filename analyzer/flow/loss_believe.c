@@ -25,6 +25,7 @@ enum {
 	LEAST_MET = 30,      /* halves, to say that most begin in view .. */
 	MET_TO_UNSEEN = 4,   /* .. to one that does not */
 	SOON = 4,            /* the first one in so many of the capture */
+	LEAST_LATER = 2,     /* halves behind that, to tell the others from older ones */
 };
 
 enum {
@@ -34,6 +35,9 @@ enum {
 	OVERDUE = 1u << FT_LOSS_OVERDUE,
 	BEGINNINGS = EARLY | ONSET,
 };
+
+/* More by so many standard deviations come by chance. */
+static const double by_chance = 2.33;
 
 static double first_spaces(const struct ft_loss_evidence *evidence)
 {
@@ -312,10 +316,17 @@ uint64_t ft_loss_believe_unreliable(struct ft_loss_evidence *evidence)
 	return missing;
 }
 
+/* So many of the first quarter are no more than chance makes of as many in any, by two standard deviations and a third. */
+static bool are_spread(double all, double soon)
+{
+	return all - soon >= LEAST_LATER &&
+	       soon <= all / SOON + by_chance * sqrt(all * (SOON - 1)) / SOON;
+}
+
 /*
  * How many of the halves met had begun unseen; 0 unless most begin in view, and half of the others at least behind the first
- * quarter. What is older than the capture is met soon after its beginning, or nearly all is: queue pairs that take turns are in the midst
- * of a message then.
+ * quarter, or as many as chance has there. What is older than the capture is met soon after its beginning, or nearly all is: queue
+ * pairs that take turns are in the midst of a message then.
  */
 static uint64_t begun_unseen(const struct ft_loss_evidence *evidence, enum ft_loss_missing kind,
 			     uint64_t met)
@@ -324,7 +335,9 @@ static uint64_t begun_unseen(const struct ft_loss_evidence *evidence, enum ft_lo
 
 	for (uint32_t i = 0; i < evidence->used / SOON; i++)
 		soon += evidence->bins[i].missing[kind];
-	return met >= LEAST_MET && MET_TO_UNSEEN * all <= met && 2 * soon <= all ? all : 0;
+	if (met < LEAST_MET || MET_TO_UNSEEN * all > met)
+		return 0;
+	return 2 * soon <= all || are_spread((double)all, (double)soon) ? all : 0;
 }
 
 uint64_t ft_loss_believe_cut(struct ft_loss_evidence *evidence)

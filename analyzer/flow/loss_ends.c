@@ -16,6 +16,9 @@ static const double may_be_off = 0.6;
 /* Sequences are cut far oftener than frames are lost within them; and so many at least were met, and are cut, to say so. */
 static const double oftener = 2, enough_opened = 30, least_cut = 2;
 
+/* Frames lost within sequences that say little. */
+static const double few_holes = 2;
+
 /* How often what shows says how long losses last, and that what shows. */
 enum { rounds = 16 };
 
@@ -121,6 +124,13 @@ struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
 	};
 }
 
+/* Far more are cut than frames are lost within sequences, and those are too few to say how long losses last. */
+static bool are_cut_alone(const struct ft_loss_shown *shown, double cut, double opened)
+{
+	return opened >= enough_opened && shown->holes <= few_holes &&
+	       cut >= oftener * (shown->holes + 1);
+}
+
 /*
  * Twice as many are cut as would be if as much was lost at their beginning as within them. Losses that surely last need no more;
  * else not by chance but once in 200, also if there was one loss more than is seen.
@@ -135,10 +145,15 @@ static bool are_cut_oftener(const struct ft_loss_shown *shown, double cut, doubl
 	return are_lasting(shown) >= 1 || cut > ft_tail_high(alike, alike * (1 + alike / losses));
 }
 
+static bool is_cut(const struct ft_loss_shown *shown, double cut, double opened)
+{
+	return are_cut_alone(shown, cut, opened) || are_cut_oftener(shown, cut, opened);
+}
+
 bool ft_loss_outlasts(const struct ft_loss_evidence *evidence, const struct ft_loss_shown *shown)
 {
 	if (shown->holes <= 0)
 		return evidence->cut + evidence->older != 0;
-	return are_cut_oftener(shown, (double)evidence->cut, (double)evidence->opened) ||
-	       are_cut_oftener(shown, (double)evidence->older, (double)evidence->counted);
+	return is_cut(shown, (double)evidence->cut, (double)evidence->opened) ||
+	       is_cut(shown, (double)evidence->older, (double)evidence->counted);
 }
