@@ -111,9 +111,11 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 					     "messages"
 					   : "");
 	else if (covered->lasting)
-		snprintf(because, FT_COVERAGE_TEXT,
-			 "losses last longer than connections do: of what they took whole nothing "
-			 "tells");
+		snprintf(because, FT_COVERAGE_TEXT, "%s",
+			 unknown ? "requests are missing of which answers are here: nothing tells "
+				   "how much else is"
+				 : "losses last longer than connections do: of what they took "
+				   "whole nothing tells");
 	else if (1 - most_lost(covered) < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "up to %s %% of the RDMA frames that crossed are not in the capture",

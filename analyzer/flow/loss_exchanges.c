@@ -69,14 +69,14 @@ void ft_loss_lone(struct ft_loss_evidence *evidence, uint64_t frame, bool answer
 
 /* --- believing --- */
 
-/* Half of those missing at least are so behind the first quarter. */
-static bool last_on(const struct ft_loss_evidence *evidence, uint64_t all)
+/* Not since the beginning, which may have hidden their requests: half of them at least are behind the first quarter. */
+static bool are_lost(const struct ft_loss_evidence *evidence, uint64_t unasked)
 {
 	uint64_t soon = 0;
 
 	for (uint32_t i = 0; i < evidence->used / SOON; i++)
 		soon += evidence->bins[i].missing[FT_LOSS_UNASKED];
-	return 2 * soon <= all;
+	return 2 * soon <= unasked && ft_loss_losses_of(evidence, FT_LOSS_UNASKED) != 0;
 }
 
 /*
@@ -237,11 +237,14 @@ uint64_t ft_loss_believe_exchanges(struct ft_loss_evidence *evidence)
 	if (!are_missing(evidence, unasked))
 		return 0;
 	parted = are_parted(evidence, &sum);
-	if (!parted &&
-	    (ft_loss_losses_of(evidence, FT_LOSS_UNASKED) == 0 || !last_on(evidence, unasked))) {
-		evidence->uncertain += alike ? 0 : most_with(&sum, unasked);
+	if (alike) {
+		evidence->parted = parted;
 		return 0;
 	}
-	evidence->parted = alike || parted || may_be_parted(evidence, &sum);
+	if (!parted && !are_lost(evidence, unasked)) {
+		evidence->uncertain += most_with(&sum, unasked);
+		return 0;
+	}
+	evidence->parted = parted || may_be_parted(evidence, &sum);
 	return make_holes(evidence, &sum);
 }

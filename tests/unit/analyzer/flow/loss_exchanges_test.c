@@ -226,6 +226,28 @@ static void few_that_lie_side_by_side_show_losses_without_bound(void **state)
 	}
 }
 
+/* Of crowds that begin at one PSN it is not known which answer is whose: some are missing, and how many nothing tells. */
+static void of_those_that_are_all_alike_nothing_tells_how_many_were_lost(void **state)
+{
+	(void)state;
+	for (unsigned behind = 1; behind <= 201; behind += 200) {
+		struct ft_loss_estimate estimate;
+
+		ft_loss_init(&evidence);
+		for (uint64_t frame = 1; frame <= FRAMES; frame++)
+			ft_loss_silent(&evidence, frame);
+		evidence.exchanges_alike = EXCHANGES - 10;
+		for (uint64_t frame = 1001; frame <= 10000; frame += 1000) {
+			ft_loss_lone(&evidence, frame, false, true);
+			ft_loss_lone(&evidence, frame + behind, true, true);
+		}
+		assert_int_equal(ft_loss_believe_exchanges(&evidence), 0);
+		ft_loss_estimate(&evidence, 0, &estimate);
+		assert_false(estimate.known);
+		assert_int_equal(estimate.lasting, behind == 1);
+	}
+}
+
 /* Where all but a few are longer, they are halves of which the beginning is missing like others. */
 static void few_exchanges_among_others_are_cut(void **state)
 {
@@ -288,6 +310,7 @@ int main(void)
 		cmocka_unit_test(what_may_not_be_missing_is_no_loss),
 		cmocka_unit_test(answers_soon_after_the_beginning_are_no_loss),
 		cmocka_unit_test(few_that_lie_side_by_side_show_losses_without_bound),
+		cmocka_unit_test(of_those_that_are_all_alike_nothing_tells_how_many_were_lost),
 		cmocka_unit_test(few_exchanges_among_others_are_cut),
 		cmocka_unit_test(who_saw_an_exchange_does_not_matter),
 	};
