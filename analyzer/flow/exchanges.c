@@ -7,13 +7,16 @@
 
 #include "messages.h"
 
-enum { MOST_PAIRS = 1 << 16 }; /* of addresses; of others nothing is told */
+enum {
+	MOST_PAIRS = 1 << 16, /* of addresses; of others nothing is told */
+	LONG_PACKETS = 4,     /* all of which are not lost with all they answer */
+};
 
 /* A half that has no other: it asks, or else it answers and has asked for nothing. */
 struct lone {
 	uint64_t way; /* digest of the addresses that its requests go between */
-	uint32_t from,
-		to;    /* PSNs that it asked for; or answered: of its newest READ, or the newest */
+	/* PSNs that it asked for; or answered: of its newest READ, or the newest */
+	uint32_t from, to;
 	uint32_t flow; /* number of its record */
 	bool answers;
 };
@@ -133,6 +136,7 @@ static void tell_lone(struct count *count, const struct lone *lone)
 	uint64_t frame = frame_of(count, flow);
 	bool beside;
 
+	count->evidence->sided += lone->answers && flow->packets >= LONG_PACKETS;
 	if (frame == 0 || !(lone->answers ? is_one_answer(flow, lone) : ft_is_single(flow)))
 		return;
 	beside = halves_asking(count, flow, lone->answers) > (lone->answers ? 0 : 1);
@@ -152,6 +156,7 @@ static void add_met(struct count *count, const struct ft_flow *flow)
 	const struct ft_flow *peer = ft_tracker_peer(count->tracker, flow);
 	const struct ft_half *half = &flow->half;
 
+	count->evidence->faced += half->answered != FT_PSN_NONE && flow->packets >= LONG_PACKETS;
 	if (answers_before(half, &peer->half) || answers_before(&peer->half, half))
 		add_lone(count, flow);
 	else if (has_asked(half) && half->acked != FT_PSN_NONE &&

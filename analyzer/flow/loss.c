@@ -225,6 +225,8 @@ static void add_exchanges(struct ft_loss_evidence *into, const struct ft_loss_ev
 	into->exchange_frames += from->exchange_frames;
 	into->unmet_requests += from->unmet_requests;
 	into->hidden += from->hidden;
+	into->sided += from->sided;
+	into->faced += from->faced;
 	ft_loss_add_places(into, from);
 }
 

@@ -14,6 +14,7 @@ enum {
 	SOON = 4,             /* the first one in so many of the capture */
 	MOST_BETWEEN = 16,    /* frames that a loss of few takes whole */
 	LEAST_PARTED = 2,     /* losses, to say that they take more */
+	LEAST_SIDED = 2,      /* halves of which the other direction is not in view */
 	SURELY = 3,           /* standard deviations */
 };
 
@@ -80,6 +81,19 @@ static bool are_lost(const struct ft_loss_evidence *evidence, uint64_t unasked)
 }
 
 /*
+ * Longer connections lack the direction of their requests half as often at least: the mirror has some of the ways, of which packets
+ * take one or the other by their ports.
+ */
+static bool is_of_some_ways(const struct ft_loss_evidence *evidence, uint64_t unasked)
+{
+	double sided = (double)evidence->sided, all = sided + (double)evidence->faced;
+	double exchanges = (double)(evidence->exchanges_beside + evidence->exchanges_alike);
+
+	return sided >= LEAST_SIDED &&
+	       2 * sided * (exchanges + (double)unasked) >= (double)unasked * all;
+}
+
+/*
  * Others that went the way of the requests are in view, and these answers are no more than requests, or requests lack their answers
  * as well, as where all are lost alike; what is hidden is here.
  */
@@ -87,7 +101,7 @@ static bool are_missing(const struct ft_loss_evidence *evidence, uint64_t unaske
 {
 	uint64_t beside = evidence->exchanges_beside + evidence->exchanges_alike;
 
-	return unasked != 0 && beside >= LEAST_EXCHANGES &&
+	return unasked != 0 && beside >= LEAST_EXCHANGES && !is_of_some_ways(evidence, unasked) &&
 	       unasked >= HIDDEN_AMONG * evidence->hidden &&
 	       (unasked <= beside || unasked <= ALIKE * evidence->unmet_requests);
 }

@@ -149,6 +149,8 @@ struct ft_loss_evidence {
 	uint64_t unmet_requests; /* requests that are all of their half, without an answer */
 	/* halves of which all is damaged, or that had another life before: requests of theirs may be hidden */
 	uint64_t hidden;
+	/* halves of several answers whose requests are not here, and those whose are: a view of some of the ways has such */
+	uint64_t sided, faced;
 	/* frames of ft_loss_lone(), << 1, and whether it answers; of blocks of them whose number ends in so many zeros */
 	uint64_t places[FT_LOSS_PLACES];
 	uint32_t place_count, place_zeros;
@@ -385,9 +387,10 @@ uint64_t ft_loss_believe_cut(struct ft_loss_evidence *evidence);
 
 /*
  * Likewise about connections of one request each. A request closes a space if its answer is here, and was lost where the answer is
- * all there is: not where nothing else went its way, as in a view of one direction, nor where these are few or most of them soon
- * after the beginning, or a half was forgotten. Returns how many so became holes. Sets `parted` where far more answers without
- * their request come right behind a request without its answer than by chance: losses take whole exchanges.
+ * all there is: not where nothing else went its way, as in a view of one direction, or longer connections lack that direction half
+ * as often, nor where these are few or most of them soon after the beginning, or a half was forgotten. Returns how many so became
+ * holes. Sets `parted` where far more answers without their request come right behind a request without its answer than by chance:
+ * losses take whole exchanges.
  */
 uint64_t ft_loss_believe_exchanges(struct ft_loss_evidence *evidence);
 

@@ -82,7 +82,10 @@ static void send(struct world *world, const struct connection *of, bool answers,
 	flow->last_ns = observed.ts_ns;
 }
 
-/* Of each connection: r its request, a its ACK, R a READ, 1 2 3 responses to it, d its request damaged, u a request of UC. */
+/*
+ * Of each connection: r its request, a its ACK, R a READ, 1 2 3 responses to it, d its request damaged, u a request of UC. Another
+ * round of them has the next PSNs.
+ */
 static void send_part(struct world *world, const struct connection *of, char part)
 {
 	const char *parts = "raR123du";
@@ -102,7 +105,7 @@ static const struct {
 	const char *fourth; /* .. but for every fourth .. */
 	bool alike;         /* .. all from one PSN on */
 	bool one_way;       /* what B sends is not in view */
-	uint64_t exchanges, exchanges_alike, unasked, apart, unmet, hidden;
+	uint64_t exchanges, exchanges_alike, unasked, apart, unmet, hidden, sided, faced;
 } rows[] = {
 	{ "every request has its answer", "ra", "ra", .exchanges = 40 },
 	{ "an answer shows that its request is missing", "ra", "a", .exchanges = 30,
@@ -115,19 +118,22 @@ static const struct {
 	{ "halves that are all alike belong together as far as can be told", "ra", "ra",
 	  .alike = true, .exchanges_alike = 40 },
 	{ "a damaged request is here", "ra", "da", .exchanges = 30, .unasked = 10, .hidden = 10 },
+	{ "longer ones are of one direction", "ra", "a+a+a+a+", .exchanges = 30, .sided = 10 },
+	{ "or of both", "ra+ra+ra+ra+", "ra", .exchanges = 10, .faced = 30 },
 	{ "nobody answers on unreliable connections", "u", "u", .alike = false },
 };
 
 static void send_connections(struct world *world, size_t row)
 {
 	for (uint32_t i = 0; i < CONNECTIONS; i++) {
-		const struct connection of = { i % 8 < 4 ? 'A' : 'B', i,
-					       rows[row].alike ? 0 : 300000 + 70000 * i };
+		struct connection of = { i % 8 < 4 ? 'A' : 'B', i,
+					 rows[row].alike ? 0 : 300000 + 70000 * i };
 
 		for (const char *part = i % 4 == 0 ? rows[row].fourth : rows[row].each;
 		     *part != '\0'; part++) {
 			bool asks = *part == 'r' || *part == 'R' || *part == 'u' || *part == 'd';
 
+			of.psn += *part == '+';
 			if (!rows[row].one_way || asks == (of.asker == 'A'))
 				send_part(world, &of, *part);
 		}
@@ -154,13 +160,15 @@ static void what_shows_of_connections_of_one_request(void **state)
 		if (exchanges != rows[row].exchanges ||
 		    told->exchanges_alike != rows[row].exchanges_alike ||
 		    unasked != rows[row].unasked || apart != rows[row].apart ||
-		    told->unmet_requests != rows[row].unmet || told->hidden != rows[row].hidden)
+		    told->unmet_requests != rows[row].unmet || told->hidden != rows[row].hidden ||
+		    told->sided != rows[row].sided || told->faced != rows[row].faced)
 			fail_msg("%s: %u exchanges, %u alike, %u unasked, %u apart, %u unmet, %u "
-				 "hidden",
+				 "hidden, %u sided, %u faced",
 				 rows[row].sentence, (unsigned)exchanges,
 				 (unsigned)told->exchanges_alike, (unsigned)unasked,
 				 (unsigned)apart, (unsigned)told->unmet_requests,
-				 (unsigned)told->hidden);
+				 (unsigned)told->hidden, (unsigned)told->sided,
+				 (unsigned)told->faced);
 		close_world(&world);
 	}
 }

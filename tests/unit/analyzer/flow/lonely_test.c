@@ -97,12 +97,30 @@ static void two_parts_merged_are_the_whole(void **state)
 	ft_lonely_free(&whole);
 }
 
+static void halves_are_counted_by_the_way_they_go(void **state)
+{
+	const char *ways[] = { "ab", "ba", "ac", "ca", "bc" };
+	const uint32_t wanted[] = { 3, 1, 0, 2, 0 };
+	struct ft_lonely lonely;
+
+	(void)state;
+	assert_int_equal(ft_lonely_init(&lonely, PAIRS, SEED), 0);
+	add_halves(&lonely, "abcaababbaca");
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		const struct ft_flow flow = flow_between(ways[i][0], ways[i][1]);
+
+		assert_int_equal(ft_lonely_halves(&lonely, &flow.key), wanted[i]);
+	}
+	ft_lonely_free(&lonely);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_one_way_has_more_lacks_its_reverse),
 		cmocka_unit_test(a_tenant_network_of_its_own_is_another_pair),
 		cmocka_unit_test(two_parts_merged_are_the_whole),
+		cmocka_unit_test(halves_are_counted_by_the_way_they_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,6 +181,16 @@ static void what_may_not_be_missing_is_no_loss(void **state)
 	prepare();
 	evidence.hidden = EXCHANGES;
 	assert_int_equal(believed(), 0);
+
+	/* one in ten lacks its request, and one in 19 of longer connections, or in 25, the direction of them */
+	prepare();
+	evidence.sided = 10;
+	evidence.faced = 180;
+	assert_int_equal(believed(), 0);
+	prepare();
+	evidence.sided = 10;
+	evidence.faced = 240;
+	assert_int_not_equal(believed(), 0);
 }
 
 /* A whole capture but for the answers to requests from before it. */
