@@ -9,7 +9,7 @@
 
 enum {
 	MOST_PAIRS = 1 << 16, /* of addresses; of others nothing is told */
-	LONG_PACKETS = 4,     /* all of which are not lost with all they answer */
+	LONG_PACKETS = 4,     /* answers to several requests, which are not all lost */
 };
 
 /* A half that has no other: it asks, or else it answers and has asked for nothing. */
@@ -136,7 +136,8 @@ static void tell_lone(struct count *count, const struct lone *lone)
 	uint64_t frame = frame_of(count, flow);
 	bool beside;
 
-	count->evidence->sided += lone->answers && flow->packets >= LONG_PACKETS;
+	count->evidence->sided +=
+		lone->answers && flow->packets >= LONG_PACKETS && !is_one_answer(flow, lone);
 	if (frame == 0 || !(lone->answers ? is_one_answer(flow, lone) : ft_is_single(flow)))
 		return;
 	beside = halves_asking(count, flow, lone->answers) > (lone->answers ? 0 : 1);

@@ -118,6 +118,7 @@ static const struct {
 	{ "halves that are all alike belong together as far as can be told", "ra", "ra",
 	  .alike = true, .exchanges_alike = 40 },
 	{ "a damaged request is here", "ra", "da", .exchanges = 30, .unasked = 10, .hidden = 10 },
+	{ "many responses show one READ", "R123", "12+23", .exchanges = 30, .unasked = 10 },
 	{ "longer ones are of one direction", "ra", "a+a+a+a+", .exchanges = 30, .sided = 10 },
 	{ "or of both", "ra+ra+ra+ra+", "ra", .exchanges = 10, .faced = 30 },
 	{ "nobody answers on unreliable connections", "u", "u", .alike = false },
