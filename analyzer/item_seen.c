@@ -47,21 +47,30 @@ static uint32_t extension_of(const struct ft_item *item)
 	       (is_ipv4(item) ? FT_BRIEF_UDP : FT_BRIEF_UDP6) + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
 }
 
-/* Behind the BTH, as far as it was captured. */
+/* What it brings, as far as it was captured. */
+static struct ft_nccl_write payload_of(const struct ft_item *item)
+{
+	const struct ft_frame *frame = item->frame;
+	uint32_t at = extension_of(item) + ft_opcode_shape(item->observed.opcode)->length;
+	uint32_t held = frame->captured - at, length = item->observed.payload;
+
+	return (struct ft_nccl_write){ frame->bytes + at, held < length ? held : length, length };
+}
+
+/* Behind the BTH. */
 static void see_rest(const struct ft_item *item, struct ft_nccl_seen *seen)
 {
 	const struct ft_opcode_shape *shape = ft_opcode_shape(item->observed.opcode);
-	const struct ft_frame *frame = item->frame;
-	uint32_t at = extension_of(item);
-	uint32_t held = frame->captured - (at + shape->length);
+	const struct ft_nccl_write payload = payload_of(item);
+	const uint8_t *extension = item->frame->bytes + extension_of(item);
 
 	if ((shape->headers & FT_HAS_IMMDT) != 0)
-		seen->immdt = ft_be32(frame->bytes + at +
-				      ((shape->headers & FT_HAS_RETH) != 0 ? RETH_LEN : 0));
+		seen->immdt =
+			ft_be32(extension + ((shape->headers & FT_HAS_RETH) != 0 ? RETH_LEN : 0));
 	seen->has =
 		ALWAYS | (is_ipv4(item) ? FT_HAS_IPV4 : FT_HAS_IPV6) | (shape->headers & EXTENDED);
-	seen->payload = frame->bytes + at + shape->length;
-	seen->captured = held < seen->payload_length ? held : seen->payload_length;
+	seen->payload = payload.bytes;
+	seen->captured = payload.captured;
 }
 
 static void see_plain(const struct ft_item *item, struct ft_nccl_seen *seen)
@@ -104,4 +113,27 @@ bool ft_item_seen(const struct ft_item *item, const struct ft_decode_config *con
 	}
 	ft_item_decode(item, config, packet);
 	return ft_nccl_seen_of(packet, item->frame, seen);
+}
+
+__attribute__((noinline)) static bool decode_write(const struct ft_item *item,
+						   const struct ft_decode_config *config,
+						   struct ft_nccl_write *write)
+{
+	struct ft_packet packet;
+	struct ft_nccl_seen seen;
+
+	ft_item_decode(item, config, &packet);
+	if (!ft_nccl_seen_of(&packet, item->frame, &seen))
+		return false;
+	*write = (struct ft_nccl_write){ seen.payload, seen.captured, seen.payload_length };
+	return true;
+}
+
+bool ft_item_write(const struct ft_item *item, const struct ft_decode_config *config,
+		   struct ft_nccl_write *write)
+{
+	if (!is_plain(item))
+		return decode_write(item, config, write);
+	*write = payload_of(item);
+	return true;
 }

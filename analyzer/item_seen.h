@@ -1,5 +1,6 @@
 #pragma once
 
+#include <decode/nccl.h>
 #include <nccl/follower.h>
 
 #include "item.h"
@@ -11,6 +12,10 @@
  */
 bool ft_item_seen(const struct ft_item *item, const struct ft_decode_config *config,
 		  struct ft_packet *packet, struct ft_nccl_seen *seen);
+
+/* Of that only its payload, as if it were a whole write; the bytes are the frame's. False: as above, and *write is as it was. */
+bool ft_item_write(const struct ft_item *item, const struct ft_decode_config *config,
+		   struct ft_nccl_write *write);
 
 /*
  * The short way to the same follower, of an item that is quiet or steady: it and its frame must live on. `number`, `since`:

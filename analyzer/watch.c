@@ -15,13 +15,9 @@ static bool is_sized_like_cts(uint32_t length)
 __attribute__((noinline)) static bool fits(const struct ft_worker *worker,
 					   const struct ft_item *item)
 {
-	struct ft_packet packet;
-	struct ft_nccl_seen seen;
+	struct ft_nccl_write write;
 
-	if (!ft_item_seen(item, &worker->config->decode, &packet, &seen))
-		return false;
-	return ft_nccl_cts_may_be(
-		&(struct ft_nccl_write){ seen.payload, seen.captured, seen.payload_length });
+	return ft_item_write(item, &worker->config->decode, &write) && ft_nccl_cts_may_be(&write);
 }
 
 static bool is_cts(const struct ft_worker *worker, const struct ft_item *item)

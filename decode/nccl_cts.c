@@ -130,12 +130,12 @@ static bool entry_is_possible(const struct layout *layout, const struct entry *e
 			      uint32_t requests)
 {
 	uint32_t known;
-	uint64_t sequence =
-		low_bytes(entry, layout->fifo.number_at, layout->fifo.number_bytes, &known);
+	uint64_t sequence;
 
 	if (holds(entry, layout->requests_at, 4) &&
 	    ft_le32(entry->bytes + layout->requests_at) != requests)
 		return false;
+	sequence = low_bytes(entry, layout->fifo.number_at, layout->fifo.number_bytes, &known);
 	if (known == layout->fifo.number_bytes && sequence < first_of(layout))
 		return false;
 	if (gaps_tell(layout) && !gaps_are_zero(layout, entry))

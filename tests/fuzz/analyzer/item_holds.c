@@ -44,6 +44,17 @@ static void put16(uint8_t *b, uint32_t value)
 	(FT_HAS_RETH | FT_HAS_AETH | FT_HAS_IMMDT | FT_HAS_ATOMICETH | FT_HAS_DETH | FT_HAS_UDP |  \
 	 FT_HAS_MAD | FT_HAS_PAYLOAD_LENGTH)
 
+/* What the item says that its packet writes is the packet's payload. */
+static void are_written_the_same(const struct ft_item *shortly, const struct ft_nccl_seen *seen,
+				 const struct ft_decode_config *config)
+{
+	struct ft_nccl_write write;
+
+	assert(ft_item_write(shortly, config, &write));
+	assert(write.length == seen->payload_length && write.captured == seen->captured);
+	assert(write.captured == 0 || write.bytes == seen->payload);
+}
+
 /* What the follower sees is what it would see of the packet. */
 static void are_seen_the_same(const struct ft_item *shortly, const struct ft_packet *packet,
 			      const struct ft_decode_config *config)
@@ -53,8 +64,10 @@ static void are_seen_the_same(const struct ft_item *shortly, const struct ft_pac
 
 	if (!ft_nccl_seen_of(packet, shortly->frame, &other)) {
 		assert(!ft_item_seen(shortly, config, &again, &one));
+		assert(!ft_item_write(shortly, config, &(struct ft_nccl_write){ 0 }));
 		return;
 	}
+	are_written_the_same(shortly, &other, config);
 	assert(ft_item_seen(shortly, config, &again, &one));
 	assert(one.captured == other.captured);
 	assert(one.captured == 0 || one.payload == other.payload);
