@@ -20,10 +20,15 @@ __attribute__((noinline)) static bool fits(const struct ft_worker *worker,
 	return ft_item_write(item, &worker->config->decode, &write) && ft_nccl_cts_may_be(&write);
 }
 
+/* As long as a clear-to-send: what it says has to be looked at. */
+static inline bool is_like_cts(const struct ft_item *item)
+{
+	return item->observed.opcode == 0x0a && is_sized_like_cts(item->observed.payload);
+}
+
 static bool is_cts(const struct ft_worker *worker, const struct ft_item *item)
 {
-	return item->observed.opcode == 0x0a && is_sized_like_cts(item->observed.payload) &&
-	       fits(worker, item);
+	return is_like_cts(item) && fits(worker, item);
 }
 
 /* It may ask, and its other half may have come to light since. */
@@ -39,40 +44,65 @@ static void follow_peer(const struct ft_worker *worker, const struct ft_item *it
 	flow->watched++;
 }
 
-static void learn(struct ft_worker *worker, const struct ft_item *item, struct ft_flow *flow)
+/* One more write of a half-connection that has nothing to do with NCCL, as it seems. */
+static inline void note_strange(struct ft_worker *worker, struct ft_item *item,
+				struct ft_flow *flow)
 {
-	if (worker->watched.count != 0 && ft_watched_pairs_have(&worker->watched, &flow->key)) {
+	if (flow->watched < FT_WATCH_IDLE && (FT_WATCH_BEGINS >> item->observed.opcode & 1) != 0)
+		flow->watched++;
+	item->framing |= FT_FRAMING_STRANGE;
+	worker->batch.strange |= UINT64_C(1) << ft_watch_place(worker, item);
+}
+
+/* It is between hosts that NCCL uses, or may be the first that shows them. */
+__attribute__((noinline)) static void learn(struct ft_worker *worker, struct ft_item *item,
+					    struct ft_flow *flow)
+{
+	if (flow->watched >= FT_WATCH_FOLLOWED) {
+		follow_peer(worker, item, flow);
+	} else if (ft_watched_pairs_have(&worker->watched, &flow->key)) {
 		flow->watched = FT_WATCH_FOLLOWED;
 	} else if (is_cts(worker, item)) {
 		ft_watched_pairs_add(&worker->watched, &flow->key);
 		flow->watched = FT_WATCH_FOLLOWED;
 		follow_peer(worker, item, flow);
-	} else if (flow->watched < FT_WATCH_IDLE &&
-		   (FT_WATCH_BEGINS >> item->observed.opcode & 1) != 0) {
-		flow->watched++;
-	}
-}
-
-void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
-{
-	if (flow->watched < FT_WATCH_FOLLOWED)
-		learn(worker, item, flow);
-	else
-		follow_peer(worker, item, flow);
-	if (flow->watched >= FT_WATCH_FOLLOWED) {
-		ft_watch_mark(worker, item, 1);
+	} else {
+		note_strange(worker, item, flow);
 		return;
 	}
-	item->framing |= FT_FRAMING_STRANGE;
-	worker->batch.strange |= UINT64_C(1) << ft_watch_place(worker, item);
+	ft_watch_mark(worker, item, 1);
 }
 
-void ft_watch_answer(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+/* Most half-connections have a few writes, and nothing to do with NCCL: those are told without a call. */
+static inline void see_write(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+{
+	if (flow->watched < FT_WATCH_FOLLOWED && worker->watched.count == 0 && !is_like_cts(item))
+		note_strange(worker, item, flow);
+	else
+		learn(worker, item, flow);
+}
+
+/* An ACK of one that may have to do with NCCL: then all that it has from here on is shown, if its hosts are known. */
+__attribute__((noinline)) static void see_answer(struct ft_worker *worker, struct ft_item *item,
+						 struct ft_flow *flow)
 {
 	if (!ft_watched_pairs_have(&worker->watched, &flow->key))
 		return;
 	flow->watched = FT_WATCH_FOLLOWED;
 	ft_watch_mark(worker, item, 1);
+}
+
+void ft_watch_closely(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+{
+	uint32_t opcode = item->observed.opcode;
+
+	if (opcode >= 32)
+		return;
+	if ((FT_WATCH_WRITES >> opcode & 1) != 0)
+		see_write(worker, item, flow);
+	else if (opcode == FT_WATCH_ACK &&
+		 (flow->packets < FT_WATCH_YOUNG || ft_watch_is_sample(item->observed.psn)))
+		see_answer(worker, item, flow);
 }
 
 enum { ETHERTYPE = 12, TAG = 4, IPV4_PROTOCOL = 9, IPV6_NEXT = 6, TCP = 6, LEAST = 54 };

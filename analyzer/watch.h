@@ -53,11 +53,23 @@ static inline bool ft_watch_is_sample(uint32_t psn)
 	return psn * UINT32_C(0x9e3779b1) >> FT_WATCH_SPARSE == 0;
 }
 
-/* Show it, and learn from it what its half-connection does. */
-void ft_watch_learn(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow);
+/*
+ * The rest of ft_watch(): what may be a clear-to-send, packets of half-connections that have nothing to do with NCCL so far,
+ * and such as are never looked at.
+ */
+void ft_watch_closely(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow);
 
-/* An ACK: show it, and all that the half-connection has from here on, if its hosts are known. */
-void ft_watch_answer(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow);
+/* The next of a half-connection that has nothing to do with NCCL so far, and is not looked at now. */
+static inline bool ft_watch_rests(const struct ft_item *item, const struct ft_flow *flow)
+{
+	uint32_t psn = item->observed.psn;
+
+	if (flow->watched != FT_WATCH_IDLE)
+		return false;
+	return item->observed.opcode == FT_WATCH_ACK
+		       ? flow->packets >= FT_WATCH_YOUNG && !ft_watch_is_sample(psn)
+		       : psn % FT_WATCH_AGAIN != 0;
+}
 
 /*
  * Show it, if its operation is worth a look; `flow` is its half-connection. Most are the middle of a write, and are not.
@@ -65,28 +77,17 @@ void ft_watch_answer(struct ft_worker *worker, struct ft_item *item, struct ft_f
  */
 static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
 {
-	uint32_t opcode = item->observed.opcode, psn;
+	uint32_t opcode = item->observed.opcode, psn = item->observed.psn;
 
-	if (opcode == FT_WATCH_MIDDLE)
+	if (opcode == FT_WATCH_MIDDLE || ft_watch_rests(item, flow))
 		return;
-	psn = item->observed.psn;
 	if (flow->watched >= FT_WATCH_ASKING) {
 		uint32_t acks = ft_watch_is_sample(psn);
 
 		ft_watch_mark(worker, item,
 			      ft_watch_is_among(FT_WATCH_WRITES | acks << FT_WATCH_ACK, opcode));
-	} else if (opcode >= 32) {
-		return;
-	} else if (flow->watched < FT_WATCH_FOLLOWED) {
-		bool is_idle = flow->watched == FT_WATCH_IDLE && psn % FT_WATCH_AGAIN != 0;
-
-		if (!is_idle && ft_watch_is_among(FT_WATCH_WRITES, opcode) != 0)
-			ft_watch_learn(worker, item, flow);
-		else if (opcode == FT_WATCH_ACK &&
-			 (flow->packets < FT_WATCH_YOUNG || ft_watch_is_sample(psn)))
-			ft_watch_answer(worker, item, flow);
-	} else if (opcode == 0x0a) {
-		ft_watch_learn(worker, item, flow);
+	} else if (flow->watched < FT_WATCH_FOLLOWED || opcode == 0x0a || opcode >= 32) {
+		ft_watch_closely(worker, item, flow);
 	} else {
 		flow->watched += (uint8_t)(opcode == FT_WATCH_ACK && ft_watch_is_sample(psn));
 		ft_watch_mark(worker, item,
