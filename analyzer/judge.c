@@ -31,8 +31,8 @@ struct ft_judge {
 	 */
 	struct ft_judged *clean;
 	struct ft_judged *verdicts;
-	uint64_t *slots; /* 0: empty */
-	uint64_t last_number;
+	uint32_t *slots;      /* 0: empty */
+	uint32_t last_number; /* begins anew behind its end: then none is kept of that number */
 	bool tells_all;
 };
 
@@ -99,7 +99,7 @@ const struct ft_judge_epoch *ft_judge_epoch(const struct ft_judge *judge)
 	return &judge->epoch;
 }
 
-static struct ft_judged *numbered(const struct ft_judge *judge, uint64_t number)
+static struct ft_judged *numbered(const struct ft_judge *judge, uint32_t number)
 {
 	struct ft_judged *judged = &judge->verdicts[number % VERDICTS];
 
@@ -145,7 +145,9 @@ static struct ft_judged *make_room(struct ft_judge *judge, uint64_t hash, bool c
 
 	if (clean)
 		return judged;
-	judged = &judge->verdicts[++judge->last_number % VERDICTS];
+	if (++judge->last_number == 0)
+		judge->last_number = 1;
+	judged = &judge->verdicts[judge->last_number % VERDICTS];
 	judged->number = judge->last_number;
 	judge->slots[hash % VERDICT_SLOTS] = judge->last_number;
 	return judged;

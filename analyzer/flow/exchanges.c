@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <flow/hash.h>
+#include <flow/opening.h>
 #include <flow/reserve.h>
 
 #include "messages.h"
@@ -93,9 +94,9 @@ static void add_lone(struct count *count, const struct ft_flow *flow)
 }
 
 /* Behind the beginning of the capture, where what went before passed unseen. */
-static uint64_t frame_of(const struct count *count, const struct ft_flow *flow)
+static uint64_t frame_of(const struct ft_flow *flow)
 {
-	uint64_t frame = ft_tracker_opening(count->tracker, flow);
+	uint64_t frame = ft_opening_frame(flow->opened);
 
 	return frame > FT_LOSS_FIRST_FRAMES ? frame : 0;
 }
@@ -112,8 +113,8 @@ static uint32_t halves_asking(const struct count *count, const struct ft_flow *f
 static void tell_exchange(struct count *count, const struct ft_flow *flow,
 			  const struct ft_flow *answers, bool sure)
 {
-	uint64_t frame = frame_of(count, flow);
-	uint64_t answered = ft_tracker_opening(count->tracker, answers);
+	uint64_t frame = frame_of(flow);
+	uint64_t answered = ft_opening_frame(answers->opened);
 
 	if (frame == 0 || !ft_is_single(flow))
 		return;
@@ -133,7 +134,7 @@ static bool is_one_answer(const struct ft_flow *flow, const struct lone *lone)
 static void tell_lone(struct count *count, const struct lone *lone)
 {
 	const struct ft_flow *flow = ft_flow_at(count->tracker->table, lone->flow);
-	uint64_t frame = frame_of(count, flow);
+	uint64_t frame = frame_of(flow);
 	bool beside;
 
 	count->evidence->sided +=
@@ -271,6 +272,32 @@ static void match_all(struct count *count)
 	}
 }
 
+/* One that is alone, or whose answer may count. False: the first of them is met, which is enough. */
+static bool is_neither(void *context, const struct ft_flow *flow)
+{
+	bool *met = context;
+
+	*met = is_reliable(&flow->half) && (flow->peer == 0 || ft_is_single(flow));
+	return !*met;
+}
+
+/* How many halves went each way matters to those alone: where there are none, none are counted. 0 or -ENOMEM. */
+static int count_halves(struct count *count, uint32_t used)
+{
+	const struct ft_tracker *tracker = count->tracker;
+	bool met = false;
+	int failure;
+
+	ft_flow_each(tracker->table, is_neither, &met);
+	if (!met)
+		used = 1;
+	failure = ft_lonely_init(&count->halves, used < MOST_PAIRS ? used : MOST_PAIRS,
+				 tracker->lonely.seed);
+	if (failure == 0 && met)
+		ft_flow_each(tracker->table, add_half, count);
+	return failure;
+}
+
 void ft_count_exchanges(const struct ft_tracker *tracker, struct ft_loss_evidence *evidence)
 {
 	uint32_t used = ft_flow_table_stats(tracker->table).used;
@@ -282,9 +309,7 @@ void ft_count_exchanges(const struct ft_tracker *tracker, struct ft_loss_evidenc
 	count.lone = ft_reserve(bytes);
 	if (count.lone == NULL)
 		return;
-	if (ft_lonely_init(&count.halves, used < MOST_PAIRS ? used : MOST_PAIRS,
-			   tracker->lonely.seed) == 0) {
-		ft_flow_each(tracker->table, add_half, &count);
+	if (count_halves(&count, used) == 0) {
 		ft_flow_each(tracker->table, add_other, &count);
 		qsort(count.lone, count.lone_count, sizeof *count.lone, in_order);
 		match_all(&count);

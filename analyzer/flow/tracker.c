@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <flow/reserve.h>
+#include <flow/opening.h>
 
 #include "outcome.h"
 
@@ -10,11 +10,6 @@ enum {
 	/* of addresses, between which halves without a pair went that are forgotten */
 	LONELY_PAIRS = 1u << 16,
 };
-
-static size_t openings_bytes(const struct ft_tracker *tracker)
-{
-	return ft_flow_table_stats(tracker->table).capacity * sizeof *tracker->openings;
-}
 
 int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_config *config,
 		      struct ft_flow_table *table, struct ft_loss_evidence *evidence)
@@ -41,18 +36,12 @@ int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_confi
 	failure = ft_lonely_init(&made->lonely, LONELY_PAIRS, config->seed);
 	if (failure != 0)
 		goto free_again;
-	failure = -ENOMEM;
-	made->openings = ft_reserve(openings_bytes(made));
-	if (made->openings == NULL)
-		goto free_lonely;
 	failure = ft_pairs_create(&made->pairs, table, config->seed);
 	if (failure != 0)
-		goto release_openings;
+		goto free_lonely;
 	*tracker = made;
 	return 0;
 
-release_openings:
-	ft_release(made->openings, openings_bytes(made));
 free_lonely:
 	ft_lonely_free(&made->lonely);
 free_again:
@@ -69,7 +58,6 @@ void ft_tracker_destroy(struct ft_tracker *tracker)
 	if (tracker == NULL)
 		return;
 	ft_pairs_destroy(tracker->pairs);
-	ft_release(tracker->openings, openings_bytes(tracker));
 	ft_lonely_free(&tracker->lonely);
 	ft_recall_free(&tracker->again);
 	ft_spans_destroy(&tracker->spans);
@@ -211,7 +199,7 @@ static void enter(struct ft_tracker *tracker, const struct ft_moment *moment)
 
 	flow->half.service = (uint8_t)ft_opcode_service(moment->observed->opcode);
 	moment->step->what |= FT_STEP_RESTART;
-	tracker->openings[flow - tracker->records] = moment->observed->frame;
+	flow->opened = ft_opening_of(moment->observed->frame);
 	ft_pairs_enter(tracker->pairs, flow, moment->observed);
 	peer = ft_tracker_peer(tracker, flow);
 	if (peer != NULL)

@@ -70,8 +70,6 @@ struct ft_tracker {
 	struct ft_recall again;          /* packets that were sent again */
 	struct ft_lonely lonely;         /* halves that are not in the table any more */
 	struct ft_tracker_totals totals; /* what is final */
-	/* frames that halves began with, by the numbers of their records less 1: ft_tracker_opening() */
-	uint64_t *openings;
 	/* until then halves answered that were evicted before they met the other one */
 	uint64_t forgotten_ns;
 };
@@ -95,13 +93,6 @@ static inline uint32_t ft_tracker_number(const struct ft_tracker *tracker,
 					 const struct ft_flow *flow)
 {
 	return (uint32_t)(flow - tracker->records) + 1;
-}
-
-/* The frame that the half began with, or its newest life; CNPs do not count. */
-static inline uint64_t ft_tracker_opening(const struct ft_tracker *tracker,
-					  const struct ft_flow *flow)
-{
-	return tracker->openings[flow - tracker->records];
 }
 
 /* A response closed a space: a loss that lasts from before the first request of its requester on takes it as well. */

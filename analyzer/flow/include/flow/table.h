@@ -79,7 +79,8 @@ struct ft_flow {
 	uint64_t packets; /* like bytes: without copies */
 
 	uint64_t bytes;   /* on the wire */
-	uint64_t verdict; /* its number; 0: nothing to report */
+	uint32_t verdict; /* its number; 0: nothing to report */
+	uint32_t opened;  /* whoever steps the tracker keeps it: flow/opening.h */
 	/* digest of what it was reached from besides this key, and of the epoch, and two bits: analyzer/judge.h; 0: none yet */
 	uint64_t judged_by;
 	uint32_t cell;      /* where the frames are added up; UINT32_MAX: not known yet */
