@@ -190,6 +190,7 @@ static int add_shape(struct ft_nccl_groups_maker *maker, struct ft_nccl_communic
 		return error;
 	if (communicator->tree_count == 0 && several)
 		return ft_nccl_groups_add_hosts(maker, communicator, edges);
+	maker->memory->trees[communicator->communicator].doubtful = several;
 	ft_nccl_groups_add_channel(maker, communicator, FT_NCCL_NONE, edges->at, edges->count, 0);
 	return 0;
 }

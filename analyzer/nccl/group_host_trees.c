@@ -240,21 +240,32 @@ static void add_trees(const struct finder *finder, uint32_t tree, struct ft_nccl
 	}
 }
 
+enum { UNNAMED_LEAST = 4 };
+
+/* Ranks go up evenly, and those of a host leave room for others. */
+static bool are_even(const struct finder *finder)
+{
+	const int32_t *lowest = finder->lowest, step = lowest[1] - lowest[0];
+
+	for (uint32_t i = 2; i < finder->node_count; i++)
+		if (lowest[i] - lowest[i - 1] != step)
+			return false;
+	return step > 1;
+}
+
 /*
- * Where no set-up names hosts, those with several addresses may be several nodes, unless ranks go up evenly, and two may be a
- * part of more. What rings and trees have in common has steps that nobody can count if there were others before the capture.
+ * Where no set-up names hosts, those with several addresses may be several nodes, unless they are some whose ranks go up
+ * evenly. Where not all hosts have connections in view, these may be a part of a tree. What rings and trees have in common has steps
+ * that nobody can count if there were others before the capture.
  */
 static bool are_doubtful(const struct finder *finder)
 {
 	const struct ft_nccl_rails *rails = &finder->edges->members->rails;
-	const bool named = rails->by_host[rails->of[finder->edges->at[0]]];
-	const int32_t *lowest = finder->lowest;
+	const uint32_t rail = rails->of[finder->edges->at[0]];
 
-	if (!named && finder->node_count == 2)
+	if (rails->by_host[rail] ? finder->node_count < rails->ends[rail]
+				 : finder->node_count < UNNAMED_LEAST || !are_even(finder))
 		return true;
-	for (uint32_t i = 2; !named && i < finder->node_count; i++)
-		if (lowest[i] - lowest[i - 1] != lowest[1] - lowest[0])
-			return true;
 	for (size_t i = 0; i < finder->lane_count; i++) {
 		const struct ft_nccl_track *track =
 			&finder->tracks->at[finder->neighbours.lanes[i].at];

@@ -193,10 +193,11 @@ static bool is_doubtful(const struct ft_nccl_operations *operations, size_t at, 
 	return false;
 }
 
-/* Operations over trees and chains are short: what is left of their other channels need not pass at the same time. */
-static bool is_short(const struct ft_nccl_collective *row)
+/* Of hosts operations over trees may be short: what is left of their other channels need not pass at the same time. */
+static bool is_short(const struct ft_nccl_operations *operations,
+		     const struct ft_nccl_collective *row)
 {
-	return row->ranks == 0 && row->algorithm != NULL;
+	return operations->has_trees && row->ranks == 0 && row->algorithm != NULL;
 }
 
 /* Nothing with a name is between it and something without one. */
@@ -369,8 +370,9 @@ void ft_nccl_operations_doubt(struct ft_nccl_operations *operations)
 
 		if (!is_named(row) && row->last_frame > last_frame)
 			last_frame = row->last_frame;
-		else if (is_named(row) && (is_doubtful(operations, i, last_frame) ||
-					   (is_short(row) && is_next_to_unnamed(operations, i))))
+		else if (is_named(row) &&
+			 (is_doubtful(operations, i, last_frame) ||
+			  (is_short(operations, row) && is_next_to_unnamed(operations, i))))
 			doubt(row);
 	}
 }

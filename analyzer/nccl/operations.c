@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "group_tags.h"
+#include "operation_beside.h"
 #include "operation_mixed.h"
 #include "operation_pat.h"
 #include "operation_steps.h"
@@ -151,7 +152,8 @@ static void trees(struct maker *maker, const struct ft_nccl_communicator *commun
 	size_t first = 0, most = 0;
 	uint32_t channel = 0;
 
-	ft_nccl_operations_begin_trees(&maker->operations);
+	if (communicator->trees[0].of_hosts)
+		ft_nccl_operations_begin_trees(&maker->operations);
 	for (size_t i = 0; i < communicator->tree_count; i++)
 		for (uint32_t j = 0; j < communicator->trees[i].channels; j++) {
 			const struct ft_nccl_circle circle =
@@ -256,56 +258,6 @@ static void mixed_channel(struct maker *maker, const struct ft_nccl_channel *cha
 	lone_connections(maker, channel->connections, channel->connection_count);
 }
 
-/* The tree that has this channel of a ring; NULL: none, or it is not known which. *lane: its place among the tree's. */
-static const struct ft_nccl_tree *tree_beside(const struct ft_nccl_communicator *communicator,
-					      uint32_t channel, uint32_t *lane)
-{
-	const struct ft_nccl_channel *last =
-		&communicator->channels[communicator->channel_count - 1];
-	const uint32_t channels =
-		(uint32_t)communicator->channel_count - (last->channel == FT_NCCL_NONE ? 1 : 0);
-	const uint32_t number = channel < channels / 2 ? 0 : 1;
-
-	*lane = channel - (number == 0 ? 0 : channels / 2);
-	for (size_t i = 0; i < communicator->tree_count; i++)
-		if (communicator->trees[i].number == number && !communicator->trees[i].of_hosts &&
-		    *lane < communicator->trees[i].channels)
-			return &communicator->trees[i];
-	return NULL;
-}
-
-static bool is_in(const struct ft_nccl_channel *channel, uint32_t connection)
-{
-	for (size_t i = 0; i < channel->ring_count; i++)
-		if (channel->connections[i] == connection)
-			return true;
-	return false;
-}
-
-static bool has_common(const struct ft_nccl_channel *channel, const struct ft_nccl_tree *tree,
-		       uint32_t lane)
-{
-	for (size_t i = 0; i < tree->edge_count; i++)
-		if (is_in(channel, tree->edges[i].up[lane]) ||
-		    is_in(channel, tree->edges[i].down[lane]))
-			return true;
-	return false;
-}
-
-/* Of hosts: the tree that has a connection of this ring. */
-static const struct ft_nccl_tree *tree_of_ring(const struct ft_nccl_communicator *communicator,
-					       const struct ft_nccl_channel *channel,
-					       uint32_t *lane)
-{
-	for (size_t i = 0; i < communicator->tree_count; i++)
-		for (*lane = 0;
-		     communicator->trees[i].of_hosts && *lane < communicator->trees[i].channels;
-		     ++*lane)
-			if (has_common(channel, &communicator->trees[i], *lane))
-				return &communicator->trees[i];
-	return NULL;
-}
-
 static void ring_channel(struct maker *maker, const struct ft_nccl_communicator *communicator,
 			 const struct ft_nccl_channel *channel)
 {
@@ -318,9 +270,9 @@ static void ring_channel(struct maker *maker, const struct ft_nccl_communicator 
 		return;
 	circles.ring = ring_of(maker, communicator, channel);
 	tell(maker, &circles.ring);
-	tree = tree_beside(communicator, channel->channel, &lane);
+	tree = ft_nccl_tree_beside(communicator, channel->channel, &lane);
 	if (tree == NULL)
-		tree = tree_of_ring(communicator, channel, &lane);
+		tree = ft_nccl_tree_of_ring(communicator, channel, &lane);
 	if (tree != NULL && tree->of_hosts)
 		ft_nccl_operations_begin_trees(&maker->operations);
 	if (tree != NULL) {
@@ -349,7 +301,7 @@ static void pat_channel(struct maker *maker, const struct ft_nccl_communicator *
 					  .tree_at = maker->tree_at };
 	uint32_t lane;
 
-	pat.tree = tree_beside(communicator, channel->channel, &lane);
+	pat.tree = ft_nccl_tree_beside(communicator, channel->channel, &lane);
 	for (size_t i = 0; i < channel->connection_count; i++) {
 		pat.tracks[i] = track_of(maker, channel->connections[i]);
 		pat.at[i] = 0;
@@ -399,6 +351,36 @@ static void list_channels(struct maker *maker, const struct ft_nccl_communicator
 	maker->channels[0] = &communicator->channels[first];
 }
 
+/* Its members, which are sorted by rank, follow each other all around but once. */
+static bool is_in_order(const struct ft_nccl_communicator *communicator)
+{
+	unsigned descents = 0;
+
+	for (size_t i = 0; i < communicator->member_count; i++)
+		descents += communicator->ring[(i + 1) % communicator->member_count] <
+					    communicator->ring[i]
+				    ? 1
+				    : 0;
+	return descents <= 1;
+}
+
+/* A ring of no channels that can be told, whose ranks do not follow each other: no operation can show that it is one. */
+static void doubt_ring(const struct maker *maker, const struct ft_nccl_communicator *communicator)
+{
+	size_t messages = 0;
+
+	if (communicator->ring == NULL || is_in_order(communicator))
+		return;
+	for (size_t i = 0; i < communicator->connection_count; i++)
+		messages += track_of(maker, communicator->connections[i])->count;
+	for (size_t i = 0;
+	     messages > 2 * communicator->member_count && i < communicator->connection_count; i++)
+		maker->input
+			->loops[track_of(maker, communicator->connections[i]) -
+				maker->input->tracks->at]
+			.refuted = true;
+}
+
 static void communicator_operations(struct maker *maker,
 				    const struct ft_nccl_communicator *communicator)
 {
@@ -424,6 +406,7 @@ static void communicator_operations(struct maker *maker,
 		if (communicator->tree_count > 0)
 			trees(maker, communicator);
 		other_connections(maker, communicator);
+		doubt_ring(maker, communicator);
 	}
 	ft_nccl_operations_doubt(operations);
 	for (size_t i = operations->begin; i < operations->count; i++) {
