@@ -275,7 +275,8 @@ static void at_an_address_of_two_ranks_nobody_knows_who_receives(void **state)
 	assert_int_equal(groups.communicators[0].member_count, 3);
 	is_rank(&play.rows[0].sender, 4);
 	is_rank(&play.rows[1].sender, 5);
-	assert_false(play.rows[0].receiver.has_rank); /* hosts have several, so it may be another one than 6 */
+	/* hosts have several, so it may be another one than 6 */
+	assert_false(play.rows[0].receiver.has_rank);
 	assert_false(play.rows[2].receiver.has_rank);
 	assert_null(groups.communicators[0].ring);
 }
