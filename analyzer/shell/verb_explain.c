@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,9 +23,11 @@ static const char usage[] =
 	"\n"
 	"exit status: 0 explained, 2 no such finding or could not look\n";
 
+enum { ID_ROOM = 17 };
+
 struct explain {
 	struct ft_job job;
-	const char *id;
+	char id[ID_ROOM]; /* as reports have it */
 	enum ft_format format;
 	bool help;
 };
@@ -51,12 +54,16 @@ static int take(struct explain *explain, int code, const char *value)
 	}
 }
 
-/* 8 to 16 digits of a hash, as reports have them. */
-static bool may_be_id(const char *word)
+/* 8 to 16 digits of a hash, in small letters or capitals. */
+static bool read_id(struct explain *explain, const char *word)
 {
-	size_t digits = strspn(word, "0123456789abcdef");
+	const size_t digits = strspn(word, "0123456789abcdefABCDEF");
 
-	return word[digits] == '\0' && digits >= 8 && digits <= 16;
+	if (word[digits] != '\0' || digits < 8 || digits >= ID_ROOM)
+		return false;
+	for (size_t i = 0; i <= digits; i++)
+		explain->id[i] = (char)tolower((unsigned char)word[i]);
+	return true;
 }
 
 static enum ft_exit read_line(struct explain *explain, int argc, char **argv)
@@ -74,11 +81,10 @@ static enum ft_exit read_line(struct explain *explain, int argc, char **argv)
 	if (optind >= argc)
 		return ft_usage_error(&ft_verb_explain,
 				      "no finding given: explain ID -m MAP CAPTURE");
-	explain->id = argv[optind];
-	if (!may_be_id(explain->id))
+	if (!read_id(explain, argv[optind]))
 		return ft_usage_error(&ft_verb_explain,
 				      "%s: not the id of a finding, 8 to 16 hex digits",
-				      explain->id);
+				      argv[optind]);
 	for (int i = optind + 1; i < argc; i++)
 		ft_job_capture(&explain->job, argv[i]);
 	if (explain->job.files.map == NULL)
