@@ -267,6 +267,15 @@ static void join(struct finder *finder, size_t connection, struct ft_nccl_party 
 		add_place(member, &party->places[i], finder->before[site]);
 }
 
+/* Its one clear-to-send has the tag of another one: that may be of somebody else whom it serves, too, or the sender's. */
+static bool is_contradicted(const struct finder *finder, size_t connection)
+{
+	const struct ft_nccl_tag *tag = &finder->tags[connection];
+
+	return !finder->members->named[connection] && tag->tagged > 0 && !tag->mixed &&
+	       tag->tag != finder->connections[connection]->sender.rank;
+}
+
 static void join_all(struct finder *finder)
 {
 	struct ft_nccl_members *members = finder->members;
@@ -276,6 +285,8 @@ static void join_all(struct finder *finder)
 		members->sender[i] = sender_of(finder, i);
 		members->receiver[i] = receiver_of(finder, i);
 		join(finder, i, &finder->connections[i]->sender, members->sender[i]);
+		if (is_contradicted(finder, i))
+			finder->connections[i]->sender.has_rank = false;
 		join(finder, i, &finder->connections[i]->receiver, members->receiver[i]);
 	}
 }

@@ -322,6 +322,26 @@ static void one_clear_to_send_of_several_tells_no_rank(void **state)
 	assert_false(play.rows[2].sender.has_rank);
 }
 
+/* That of the only other rank at the address is not told of it either. */
+static void one_clear_to_send_of_another_rank_contradicts(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		play_connect(&play, 1, 2);
+	play_connect(&play, 2, 1);
+	play.k[1] = play.k[2] = 3;
+	play_send(&play, 0, 0, 100);
+	play_send(&play, 0, 0, 100);
+	play_send(&play, 1, 5, 100);
+	play_send(&play, 2, 0, 100);
+	play_send(&play, 3, 1, 100);
+	play_groups(&play, &groups);
+	is_rank(&play.rows[0].sender, 0);
+	assert_false(play.rows[1].sender.has_rank);
+	is_rank(&play.rows[2].sender, 0);
+	is_rank(&play.rows[3].sender, 1);
+}
+
 static void requests_cut_away_may_be_of_other_ranks(void **state)
 {
 	struct ft_nccl_message *message;
@@ -412,6 +432,7 @@ int main(void)
 		cmocka_unit_test(at_an_address_of_two_ranks_nobody_knows_who_receives),
 		cmocka_unit_test(tags_that_are_no_ranks),
 		cmocka_unit_test(one_clear_to_send_of_several_tells_no_rank),
+		cmocka_unit_test(one_clear_to_send_of_another_rank_contradicts),
 		cmocka_unit_test(requests_cut_away_may_be_of_other_ranks),
 		cmocka_unit_test(a_rank_of_that_number_is_one),
 		cmocka_unit_test(what_no_connection_ties_together_is_apart),
