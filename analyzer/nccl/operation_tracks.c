@@ -121,8 +121,10 @@ static void fill(struct maker *maker)
 static void leave_out_unanswered(struct ft_nccl_track *track)
 {
 	while (track->count > 0 && (track->messages[track->count - 1] == NULL ||
-				    track->messages[track->count - 1]->first_frame == 0))
+				    track->messages[track->count - 1]->first_frame == 0)) {
 		track->count--;
+		track->unanswered++;
+	}
 }
 
 static int make(struct maker *maker)
@@ -188,7 +190,7 @@ enum ft_nccl_border ft_nccl_track_border(const struct ft_nccl_track *track, size
 {
 	const struct ft_nccl_message *before, *after;
 
-	if (at == 0 || at >= track->count)
+	if (at == 0 || at >= track->count + track->unanswered)
 		return FT_NCCL_BORDER;
 	before = track->messages[at - 1];
 	after = track->messages[at];

@@ -6,7 +6,8 @@
 struct ft_nccl_track {
 	const struct ft_nccl_connection *connection;
 	const struct ft_nccl_message **messages; /* NULL: not seen */
-	size_t count;
+	size_t count;                            /* up to the last one with data; .. */
+	size_t unanswered; /* .. behind these so many were asked for, or not seen */
 	uint64_t first_k;
 	/* by k, without those from before the first number; else in order of first frame, and nobody knows what is missing */
 	bool numbered;

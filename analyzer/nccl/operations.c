@@ -191,7 +191,7 @@ static void lone_connection(struct maker *maker, uint32_t connection)
 	if (!ft_nccl_track_is_asked(track))
 		return;
 	for (size_t at = 1; at <= track->count; at++) {
-		if (ft_nccl_track_border(track, at) != FT_NCCL_BORDER)
+		if (at < track->count && ft_nccl_track_border(track, at) != FT_NCCL_BORDER)
 			continue;
 		add_stretch(maker, track, from, at - from);
 		from = at;

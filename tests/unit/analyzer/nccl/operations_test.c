@@ -61,6 +61,26 @@ static void an_all_reduce_has_two_chunks_for_each_other_member(void **state)
 	assert_int_equal(groups.collectives[0].last_ts_ns, 72000);
 }
 
+/* Of eight messages that were asked for half passed before the capture ended: they could be an all-gather's. */
+static void what_the_capture_ends_in_has_no_name(void **state)
+{
+	struct ft_nccl_message *asked[3][8];
+
+	(void)state;
+	play_ring(&play, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		for (uint32_t j = 0; j < 8; j++)
+			asked[i][j] = play_ask(&play, i, (int32_t)i);
+	for (uint32_t j = 0; j < 4; j++)
+		for (uint32_t i = 0; i < 3; i++)
+			play_answer(&play, asked[i][j], 32768);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 1);
+	is_named(&groups.collectives[0], NULL, NULL);
+	assert_false(groups.collectives[0].complete);
+	assert_int_equal(groups.collectives[0].message_bytes_most, 0);
+}
+
 /* Half as many: each member's part goes round once. Which of the two it is volumes do not tell. */
 static void all_gather_and_reduce_scatter_look_alike(void **state)
 {
@@ -451,6 +471,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_all_reduce_has_two_chunks_for_each_other_member),
+		cmocka_unit_test(what_the_capture_ends_in_has_no_name),
 		cmocka_unit_test(all_gather_and_reduce_scatter_look_alike),
 		cmocka_unit_test(the_last_loop_tells_what_full_ones_do_not),
 		cmocka_unit_test(lines_leave_bounds),
