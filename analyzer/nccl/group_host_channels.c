@@ -241,8 +241,8 @@ static int take_all_channels(struct ft_nccl_host_channels *channels, size_t lane
 					    .owners = calloc(lane_count + 1, sizeof *taker.owners),
 					    .tried = calloc(lane_count + 1, sizeof *taker.tried),
 					    .slots = calloc(widest + 1, sizeof *taker.slots),
-					    .choices =
-						    calloc(widest * widest + 1, sizeof *taker.choices),
+					    .choices = calloc(widest * widest + 1,
+							      sizeof *taker.choices),
 					    .alike = ft_nccl_hosts_are_alike(channels) };
 	int error = -ENOMEM;
 
