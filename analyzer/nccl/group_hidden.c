@@ -46,8 +46,7 @@ static int compare(const void *a, const void *b)
 static void set_end(struct end *end, const struct ft_nccl_place *place, uint32_t communicator)
 {
 	memset(end, 0, sizeof *end); /* compared as a whole */
-	memcpy(end->place.address, place->address, sizeof place->address);
-	end->place.by_lid = place->by_lid;
+	ft_nccl_copy_place(&end->place, place);
 	end->communicator = communicator;
 }
 

@@ -20,8 +20,8 @@ struct ft_nccl_hidden_input {
  * What ranks take away that were not seen to send. Where loops show more ranks than there are hosts, or show nothing while
  * ranks are of hosts that may have several, who receives is perhaps not who sends: then the communicator has no ring, and
  * its receivers, and senders that no clear-to-send of their own names, have no rank. Sizes are known only if all ranks send
- * here, or all set-ups were seen, these hosts have no other communicator, and no channel of theirs may be out of view: else parts of an operation may have gone
- * elsewhere, and the first channels, too, so that none has a number. What messages say is no ring has no channels.
- * 0 or -ENOMEM.
+ * here, or all set-ups were seen, these hosts have no other communicator, and no channel of theirs may be out of view: else
+ * parts of an operation may have gone elsewhere, and the first channels, too, so that none has a number. What messages say
+ * is no ring has no channels. 0 or -ENOMEM.
  */
 int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input);

@@ -9,9 +9,8 @@ struct ft_nccl_host_edge {
 };
 
 /*
- * Which connections between hosts are of one channel of a tree. Messages tell: sums go on when they have come in, results when
- * they have come back, and all are as long; and who sends, where hosts are alike: one process of each sends up, and that or
- * one other down.
+ * Which connections between hosts are of one channel of a tree. Messages tell: sums go on when they have come in, results
+ * when they have come back, and all are as long; and who sends up, where hosts are alike: the same process of each.
  */
 struct ft_nccl_host_channels {
 	const struct ft_nccl_neighbours *neighbours; /* hosts, in the order of their ranks */

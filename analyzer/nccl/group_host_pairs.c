@@ -46,7 +46,7 @@ static bool is_pair(const struct ft_nccl_host_channels *channels, const struct f
 	return true;
 }
 
-/* The root of tree 0 is the first host, that of tree 1 the other one. Those that answer soonest are of one channel. */
+/* Neither of the two is of another one yet. */
 static bool is_open(const struct ft_nccl_host_channels *channels, const struct pair *pair)
 {
 	return !*ft_nccl_host_taken(channels, pair->up) &&
@@ -87,6 +87,7 @@ static const struct pair *next_pair(struct ft_nccl_host_channels *channels,
 	return first;
 }
 
+/* The root of tree 0 is the first host, that of tree 1 the other one. Those that answer soonest are of one channel. */
 static void take_pairs(struct ft_nccl_host_channels *channels, struct pair *pairs, size_t count)
 {
 	const struct pair *pair;

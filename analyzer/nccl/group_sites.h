@@ -19,6 +19,13 @@ static inline bool ft_nccl_is_same_place(const struct ft_nccl_place *a,
 	return a->by_lid == b->by_lid && memcmp(a->address, b->address, sizeof a->address) == 0;
 }
 
+/* Into one that is all zero: such are compared and sorted as a whole. */
+static inline void ft_nccl_copy_place(struct ft_nccl_place *to, const struct ft_nccl_place *from)
+{
+	memcpy(to->address, from->address, sizeof to->address);
+	to->by_lid = from->by_lid;
+}
+
 /* Addresses, united into sites by parties that have several, and into components by connections. */
 struct ft_nccl_sites {
 	struct ft_nccl_spot *spots; /* sorted, each once */

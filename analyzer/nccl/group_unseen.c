@@ -9,12 +9,6 @@ struct link {
 	struct ft_nccl_place ports[2];
 };
 
-static void copy(struct ft_nccl_place *to, const struct ft_nccl_place *from)
-{
-	memcpy(to->address, from->address, sizeof to->address);
-	to->by_lid = from->by_lid;
-}
-
 static struct link link_of(const struct ft_nccl_connection *connection)
 {
 	const struct ft_nccl_place *one = &connection->sender.places[0];
@@ -23,8 +17,8 @@ static struct link link_of(const struct ft_nccl_connection *connection)
 	struct link link;
 
 	memset(&link, 0, sizeof link); /* compared as a whole */
-	copy(&link.ports[0], in_order ? one : other);
-	copy(&link.ports[1], in_order ? other : one);
+	ft_nccl_copy_place(&link.ports[0], in_order ? one : other);
+	ft_nccl_copy_place(&link.ports[1], in_order ? other : one);
 	return link;
 }
 
