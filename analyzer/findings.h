@@ -27,9 +27,11 @@ static inline struct ft_flow_ends ft_flow_ends(const struct ft_flow_key *key)
 
 /* Findings: one per (rule, subject), counted, with their first frames. */
 
+enum { FT_END_TEXT = 48 /* bytes of an end's address as text */ };
+
 /* One end of a subject. `address` is text ("10.0.0.1", "lid:17"), `host` NULL if not declared by name. */
 struct ft_subject_end {
-	char address[48];
+	char address[FT_END_TEXT];
 	const char *host;
 	uint32_t tenant; /* index or FT_NONE */
 	bool group;

@@ -7,6 +7,7 @@
 
 #include "subject.h"
 
+static_assert(sizeof(((struct ft_report_flow_end *)NULL)->address) == FT_END_TEXT, "one text");
 static_assert((int)FT_FLOW_OPCODES == (int)FT_DETAIL_OPCODES, "a row holds what a record does");
 static_assert((int)FT_FLOW_NAKS == (int)FT_DETAIL_NAKS, "likewise");
 static_assert((int)FT_RULES + FT_FRAMING_RULES <= (int)FT_FLOW_RULES, "likewise");
@@ -20,24 +21,18 @@ const struct ft_flow *ft_flow_row_whole(const struct ft_flow_share *share, uint3
 	return ft_flow_find_whole(share->flows, &flow->key, flow->key.vlan);
 }
 
-static void fill_lid(struct ft_report_flow_end *end, const uint8_t address[16])
+static void fill_end(struct ft_report_flow_end *end, const uint8_t address[16], bool by_lid)
 {
 	const uint16_t lid = ft_flow_lid(address);
 
-	end->by_lid = true;
-	end->octets[14] = (uint8_t)(lid >> 8);
-	end->octets[15] = (uint8_t)lid;
-	snprintf(end->address, sizeof end->address, "lid:%u", (unsigned)lid);
-}
-
-static void fill_end(struct ft_report_flow_end *end, const uint8_t address[16], bool by_lid)
-{
-	if (by_lid) {
-		fill_lid(end, address);
+	end->by_lid = by_lid;
+	ft_end_text(address, by_lid, end->address);
+	if (!by_lid) {
+		memcpy(end->octets, address, sizeof end->octets);
 		return;
 	}
-	memcpy(end->octets, address, sizeof end->octets);
-	ft_address_text(address, end->address);
+	end->octets[14] = (uint8_t)(lid >> 8);
+	end->octets[15] = (uint8_t)lid;
 }
 
 static void name_end(struct ft_report_flow_end *end, const struct ft_map *map, uint32_t endpoint,

@@ -59,20 +59,13 @@ static void find_subject(const struct ft_map *map, const struct ft_flow_key *flo
 	ft_subject_of(map, &key, &verdict, subject);
 }
 
-static void write_source(const struct ft_flow_key *key, char text[48])
-{
-	if (key->by_lid)
-		snprintf(text, 48, "lid:%u", (unsigned)ft_flow_lid(key->src));
-	else
-		ft_address_text(key->src, text);
-}
-
 static void write_requests(const struct ft_second_sender *sender, char text[FT_SECOND_TEXT])
 {
 	const char *name = ft_opcode_name(sender->first.opcode);
-	char owner[48];
+	const struct ft_flow_key *key = &sender->owner->key;
+	char owner[FT_END_TEXT];
 
-	write_source(&sender->owner->key, owner);
+	ft_end_text(key->src, key->by_lid, owner);
 	snprintf(text, FT_SECOND_TEXT,
 		 "frame %" PRIu64 ": %s with PSN %" PRIu32 " to queue pair %" PRIu32
 		 ", which is connected with %s and expects PSN %" PRIu32 " at the end",
@@ -82,9 +75,10 @@ static void write_requests(const struct ft_second_sender *sender, char text[FT_S
 
 static void write_cnps(const struct ft_second_sender *sender, char text[FT_SECOND_TEXT])
 {
-	char owner[48];
+	const struct ft_flow_key *key = &sender->owner->key;
+	char owner[FT_END_TEXT];
 
-	write_source(&sender->owner->key, owner);
+	ft_end_text(key->src, key->by_lid, owner);
 	snprintf(text, FT_SECOND_TEXT,
 		 "frame %" PRIu64 ": the first of %" PRIu64
 		 " CNPs, and nothing else, to queue pair %" PRIu32 ", which is connected with %s",

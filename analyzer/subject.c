@@ -7,12 +7,20 @@
 static const uint8_t ipv4_prefix[12] = { [10] = 0xff, [11] = 0xff };
 static const uint8_t link_local[8] = { 0xfe, 0x80 };
 
-void ft_address_text(const uint8_t address[16], char text[48])
+void ft_address_text(const uint8_t address[16], char text[FT_END_TEXT])
 {
 	if (memcmp(address, ipv4_prefix, sizeof ipv4_prefix) == 0)
-		inet_ntop(AF_INET, address + 12, text, 48);
+		inet_ntop(AF_INET, address + 12, text, FT_END_TEXT);
 	else
-		inet_ntop(AF_INET6, address, text, 48);
+		inet_ntop(AF_INET6, address, text, FT_END_TEXT);
+}
+
+void ft_end_text(const uint8_t address[16], bool by_lid, char text[FT_END_TEXT])
+{
+	if (by_lid)
+		snprintf(text, FT_END_TEXT, "lid:%u", (unsigned)ft_flow_lid(address));
+	else
+		ft_address_text(address, text);
 }
 
 /* A GID from beyond a router: its LID is the router's, so the GID names the end. */

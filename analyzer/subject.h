@@ -1,5 +1,6 @@
 #pragma once
 
+#include <flow/table.h>
 #include <partition/check.h>
 
 #include "findings.h"
@@ -12,4 +13,7 @@ void ft_subject_of(const struct ft_map *map, const struct ft_check_key *key,
 		   const struct ft_verdict *verdict, struct ft_subject *subject);
 
 /* "10.0.0.1", "fe80::1": IPv4 in ::ffff:0:0/96 as IPv4. */
-void ft_address_text(const uint8_t address[16], char text[48]);
+void ft_address_text(const uint8_t address[16], char text[FT_END_TEXT]);
+
+/* The same of an end of a flow key, which may be a LID: "lid:17". */
+void ft_end_text(const uint8_t address[16], bool by_lid, char text[FT_END_TEXT]);
