@@ -40,22 +40,39 @@ __attribute__((format(printf, 2, 3))) static int complain(struct ft_flow_complai
 	return -EINVAL;
 }
 
+/* What was written, as far as it has room in a complaint: "...", if there is more of it. */
+struct shown {
+	char text[84];
+};
+
+static const char *show(struct shown *shown, const char *written)
+{
+	const size_t room = sizeof shown->text - sizeof "...";
+	const char *more = strlen(written) > room ? "..." : "";
+
+	snprintf(shown->text, sizeof shown->text, "%.*s%s", (int)room, written, more);
+	return shown->text;
+}
+
 static int complain_of_field(struct ft_flow_complaint *complaint, const char *expression)
 {
 	char names[128] = "";
+	struct shown shown;
 
 	ft_where_fields_name(names, sizeof names);
-	return complain(complaint, "%.40s: not FIELD=VALUE; fields are %s", expression, names);
+	return complain(complaint, "%s: not FIELD=VALUE; fields are %s", show(&shown, expression),
+			names);
 }
 
 static int add_test(struct ft_flow_choice *choice, const struct ft_where_field *field,
 		    struct ft_where_value value, struct ft_flow_complaint *complaint)
 {
+	struct shown shown;
 	struct test *test;
 
 	if (!field->read(&value) || value.number > field->most)
-		return complain(complaint, "%s=%.80s: not %s", field->name, value.written,
-				field->wanted);
+		return complain(complaint, "%s=%s: not %s", field->name,
+				show(&shown, value.written), field->wanted);
 	test = ft_list_add(&choice->tests);
 	if (test == NULL)
 		return -ENOMEM;
@@ -118,13 +135,14 @@ static int add_tests(struct ft_flow_choice *choice, const struct ft_where_field 
 	for (;;) {
 		size_t size = written_size(values);
 		struct ft_where_value value = value_of(choice->words, values, size);
+		struct shown shown;
 		int error;
 
 		if (value.text == NULL)
 			return -ENOMEM;
 		if (is_condition(value.text))
-			return complain(complaint, "%.80s: another condition takes another --where",
-					value.written);
+			return complain(complaint, "%s: another condition takes another --where",
+					show(&shown, value.written));
 		error = add_test(choice, field, value, complaint);
 		if (error != 0)
 			return error;
@@ -164,6 +182,7 @@ int ft_flow_choice_check(const struct ft_flow_choice *choice, const struct ft_ma
 			 struct ft_flow_complaint *complaint)
 {
 	const struct test *tests = choice->tests.items;
+	struct shown shown;
 
 	for (size_t i = 0; i < choice->tests.count; i++) {
 		const struct ft_where_field *field = tests[i].field;
@@ -171,11 +190,11 @@ int ft_flow_choice_check(const struct ft_flow_choice *choice, const struct ft_ma
 		if (field->exists == NULL)
 			continue;
 		if (map == NULL && !ft_where_is_of_nccl(field, &tests[i].value))
-			return complain(complaint, "%s=%.80s: needs a map: -m FILE", field->name,
-					tests[i].value.written);
+			return complain(complaint, "%s=%s: needs a map: -m FILE", field->name,
+					show(&shown, tests[i].value.written));
 		if (!field->exists(&tests[i].value, map))
-			return complain(complaint, "%s=%.80s: not %s", field->name,
-					tests[i].value.written, field->wanted);
+			return complain(complaint, "%s=%s: not %s", field->name,
+					show(&shown, tests[i].value.written), field->wanted);
 	}
 	return 0;
 }

@@ -76,6 +76,32 @@ static void write_identity(const struct ft_declared *declared, FILE *out)
 	fputc('\n', out);
 }
 
+/* "3 tenants", "1 tenant": a noun without its s. */
+static void write_count(size_t count, const char *noun, FILE *out)
+{
+	fprintf(out, "%zu %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+static void write_counts(const struct ft_declared *declared, FILE *out)
+{
+	const struct {
+		size_t count;
+		const char *noun;
+	} parts[] = {
+		{ declared->tenant_count, "tenant" },
+		{ declared->partition_count, "partition" },
+		{ declared->segment_count, "segment" },
+		{ declared->port_count, "port" },
+		{ declared->exception_count, "exception" },
+	};
+
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		fputs(i == 0 ? "  " : ", ", out);
+		write_count(parts[i].count, parts[i].noun, out);
+	}
+	fputc('\n', out);
+}
+
 static void write_head(const struct ft_declared *declared, FILE *out)
 {
 	fprintf(out, "%s: %s, verdict %s\n", declared->files[0].path, declared->format,
@@ -85,9 +111,7 @@ static void write_head(const struct ft_declared *declared, FILE *out)
 	fprintf(out, "  %s%s\n",
 		declared->signed_by[0] != '\0' ? "signed by " : "signature not checked",
 		declared->signed_by);
-	fprintf(out, "  %zu tenants, %zu partitions, %zu segments, %zu ports, %zu exceptions\n",
-		declared->tenant_count, declared->partition_count, declared->segment_count,
-		declared->port_count, declared->exception_count);
+	write_counts(declared, out);
 }
 
 int ft_show_text(const struct ft_declared *declared, FILE *out)

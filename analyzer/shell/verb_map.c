@@ -51,6 +51,13 @@ static size_t standard_inputs(const struct ft_map_line *line)
 	return count;
 }
 
+static const char *wanted_maps(const struct map_verb *verb, const struct ft_map_line *line)
+{
+	if (verb->maps == 2)
+		return "an old and a new map";
+	return line->pair[0] != NULL ? "one map behind the two ports of --pair" : "one map";
+}
+
 static enum ft_exit run_verb(const struct map_verb *verb, const struct ft_map_line *line)
 {
 	bool asked = line->at != NULL || line->port != NULL || line->pair[0] != NULL;
@@ -59,8 +66,7 @@ static enum ft_exit run_verb(const struct map_verb *verb, const struct ft_map_li
 		return ft_usage_print(&ft_verb_map);
 	if (line->path_count != verb->maps)
 		return ft_usage_error(&ft_verb_map, "%s takes %s, not %zu", verb->name,
-				      verb->maps == 1 ? "one map" : "an old and a new map",
-				      line->path_count);
+				      wanted_maps(verb, line), line->path_count);
 	if (standard_inputs(line) > 1)
 		return ft_usage_error(&ft_verb_map, "standard input can be read only once");
 	if (asked && !verb->asks)
