@@ -19,6 +19,18 @@ static uint32_t member_of(const struct ft_nccl_tree_form *form, uint32_t from, u
 	return form->member != NULL ? form->member(form->context, from, to) : from;
 }
 
+/* Edges are by child, without the root. */
+static uint32_t place_of(const struct ft_nccl_tree_form *form, uint32_t child)
+{
+	uint32_t place = 0;
+
+	if (form->parents[child] == FT_NCCL_NONE)
+		return FT_NCCL_NONE;
+	for (uint32_t i = 0; i < child; i++)
+		place += form->parents[i] != FT_NCCL_NONE ? 1 : 0;
+	return place;
+}
+
 static void add_edge(struct ft_nccl_tree *tree, struct ft_nccl_tree_edge *edge,
 		     const struct ft_nccl_tree_form *form, uint32_t child, uint32_t *ids)
 {
@@ -27,7 +39,8 @@ static void add_edge(struct ft_nccl_tree *tree, struct ft_nccl_tree_edge *edge,
 	*edge = (struct ft_nccl_tree_edge){ .parent = member_of(form, parent, child),
 					    .child = member_of(form, child, parent),
 					    .up = ids,
-					    .down = ids + channels };
+					    .down = ids + channels,
+					    .above = place_of(form, parent) };
 	if (form->parents[parent] == FT_NCCL_NONE)
 		tree->root = edge->parent;
 	for (uint32_t i = 0; i < channels; i++) {

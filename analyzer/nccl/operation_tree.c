@@ -17,17 +17,15 @@ static bool is_after(const struct ft_nccl_message *message, const struct ft_nccl
 	return message->first_frame > before->last_frame;
 }
 
-/* Chunk `i` goes on where an edge ends that leads to `member` from below: further up, or down from the root. */
+/* Chunk `i` goes on where an edge ends that leads there from below: further up, or down from the root. */
 static bool goes_on(const struct ft_nccl_circle *circle, size_t below, size_t i)
 {
-	const struct ft_nccl_tree *tree = circle->tree;
-	const uint32_t member = tree->edges[below].parent;
+	const uint32_t above = circle->tree->edges[below].above;
 
-	for (size_t edge = 0; edge < tree->edge_count; edge++)
-		if (tree->edges[edge].child == member)
-			return is_after(up(circle, edge, i), up(circle, below, i)) &&
-			       is_after(down(circle, below, i), down(circle, edge, i));
-	return is_after(down(circle, below, i), up(circle, below, i));
+	if (above == FT_NCCL_NONE)
+		return is_after(down(circle, below, i), up(circle, below, i));
+	return is_after(up(circle, above, i), up(circle, below, i)) &&
+	       is_after(down(circle, below, i), down(circle, above, i));
 }
 
 /* Every edge carries the same, both ways. */

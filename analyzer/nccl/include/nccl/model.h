@@ -160,6 +160,8 @@ struct ft_nccl_tree_edge {
 	uint32_t parent, child;
 	const uint32_t *up,
 		*down; /* connections: from the child, and back; of each channel one, in the same order */
+	uint32_t
+		above; /* the edge on from the parent, by its place; FT_NCCL_NONE: the parent is the root */
 };
 
 /* All-reduces add up what children send to their parents, and send the result back down. */

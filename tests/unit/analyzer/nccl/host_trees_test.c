@@ -139,6 +139,8 @@ static void trees_are_those_of_hosts_in_the_order_of_ranks(void **state)
 			assert_int_equal(rank_of(edge->parent), of_four[i][k].down);
 			assert_int_equal(edge->up[0], 100 + 6 * i + 2 * k);
 			assert_int_equal(edge->down[0], 100 + 6 * i + 2 * k + 1);
+			/* host 2 in the one tree, and host 1 in the other, is below the root, and above the others */
+			assert_int_equal(edge->above, j == 1 ? FT_NCCL_NONE : 1);
 		}
 	}
 }

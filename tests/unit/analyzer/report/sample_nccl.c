@@ -269,7 +269,7 @@ static const uint32_t job_ids[] = { 3, 5 };
 static const struct ft_nccl_channel job_channels[] = { { 0, &job_ids[0], 1, 1 },
 						       { 1, &job_ids[1], 1, 1 } };
 static const struct ft_nccl_tree_edge job_edges[] = {
-	{ .parent = 1, .child = 0, .up = &job_ids[0], .down = &job_ids[1] },
+	{ .parent = 1, .child = 0, .up = &job_ids[0], .down = &job_ids[1], .above = FT_NCCL_NONE },
 	{ .parent = 0, .child = 2, .up = &job_ids[1], .down = &job_ids[0] },
 };
 static const struct ft_nccl_tree job_tree = {
