@@ -23,15 +23,18 @@ int64_t ft_nccl_host_place(const struct ft_nccl_host_channels *channels,
 	return (int64_t)lane->connection->sender.rank - channels->lowest[lane->from];
 }
 
-/* In all hosts one process sends up, at the same place; which one sends down, or two, differs by how hosts are wired. */
+/* In all hosts one process sends up, at the same place, as far as it is known; which one sends down, or two, differs by how hosts are wired. */
 static bool can_send(const struct ft_nccl_host_channels *channels,
 		     const struct ft_nccl_host_slot *slot, const struct ft_nccl_lane *lane)
 {
 	const struct ft_nccl_host_edge *edges =
 		ft_nccl_host_edges(channels, slot->tree, slot->channel);
 
+	if (!lane->connection->sender.has_rank)
+		return true;
 	for (uint32_t i = 0; slot->up && i < ft_nccl_host_count(channels); i++)
-		if (edges[i].up != NULL && i != slot->child)
+		if (edges[i].up != NULL && i != slot->child &&
+		    edges[i].up->connection->sender.has_rank)
 			return ft_nccl_host_place(channels, edges[i].up) ==
 			       ft_nccl_host_place(channels, lane);
 	return true;

@@ -87,8 +87,6 @@ static bool number_nodes(struct finder *finder, uint32_t ends)
 	for (size_t i = 0; i < finder->lane_count; i++) {
 		const uint32_t place = edges->at[i];
 
-		if (!edges->connections[place]->sender.has_rank)
-			return false;
 		widen(&finder->nodes[rails->sender[place]], &edges->connections[place]->sender);
 	}
 	qsort(finder->nodes, ends, sizeof *finder->nodes, compare);
@@ -119,7 +117,7 @@ static bool list_lanes(struct finder *finder)
 		*lane = ft_nccl_lane_of(edges, i, neighbours->by_setup);
 		lane->from = finder->node_of[rails->sender[place]];
 		lane->to = finder->node_of[rails->receiver[place]];
-		if (lane->to == FT_NCCL_NONE)
+		if (lane->from == FT_NCCL_NONE || lane->to == FT_NCCL_NONE)
 			return false;
 	}
 	ft_nccl_neighbours_list(neighbours, finder->lane_count);
@@ -201,8 +199,9 @@ static uint32_t member_of(const void *context, uint32_t from, uint32_t to)
 {
 	const struct place *place = context;
 	const struct ft_nccl_edges *edges = place->finder->edges;
+	const uint32_t sender = edges->members->sender[lane_at(place, 0, from, to)->at];
 
-	return edges->members->sender[lane_at(place, 0, from, to)->at] - edges->first;
+	return sender != FT_NCCL_NONE ? sender - edges->first : FT_NCCL_NONE;
 }
 
 static bool goes_the_same_way(const struct place *place, uint32_t channel)
@@ -256,7 +255,8 @@ static bool are_even(const struct finder *finder)
 /*
  * Where no set-up names hosts, those with several addresses may be several nodes, unless they are some whose ranks go up
  * evenly. Where not all hosts have connections in view, these may be a part of a tree. What rings and trees have in common has steps
- * that nobody can count if there were others before the capture.
+ * that nobody can count if there were others before the capture. Those whose own tags do not name who
+ * sends may be of any channel.
  */
 static bool are_doubtful(const struct finder *finder)
 {
@@ -267,10 +267,11 @@ static bool are_doubtful(const struct finder *finder)
 				 : finder->node_count < UNNAMED_LEAST || !are_even(finder))
 		return true;
 	for (size_t i = 0; i < finder->lane_count; i++) {
-		const struct ft_nccl_track *track =
-			&finder->tracks->at[finder->neighbours.lanes[i].at];
+		const uint32_t at = finder->neighbours.lanes[i].at;
+		const struct ft_nccl_track *track = &finder->tracks->at[at];
 
-		if (track->first_k != 0 && ft_nccl_has_slice(track))
+		if (!finder->edges->members->named[at] ||
+		    (track->first_k != 0 && ft_nccl_has_slice(track)))
 			return true;
 	}
 	return false;

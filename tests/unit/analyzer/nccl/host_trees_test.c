@@ -145,6 +145,24 @@ static void trees_are_those_of_hosts_in_the_order_of_ranks(void **state)
 	}
 }
 
+/* From the middle: of one message alone nobody knows who sent it. It may be of any channel, but went over a tree. */
+static void senders_of_one_message_have_no_rank(void **state)
+{
+	const uint32_t first = connect(of_four[0], 3), second = connect(of_four[1], 3);
+
+	(void)state;
+	play.offered = STEP;
+	for (uint32_t i = 0; i < play.count; i++)
+		play.k[i] = 5;
+	for (uint32_t i = 0; i < 3; i++)
+		reduce(of_four[0], 3, first, 1000);
+	reduce(of_four[1], 3, second, 2000);
+	play_groups(&play, &groups);
+	assert_false(play.rows[second].sender.has_rank);
+	assert_int_equal(groups.communicators[0].tree_count, 0);
+	are_all_reduces(3, 0, 0); /* all use the first channel: the last one has a part of both */
+}
+
 /* A chunk that was passed on before it came in: no tree. */
 static void what_goes_on_too_soon_is_no_tree(void **state)
 {
@@ -228,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_trees_channel_goes_up_and_down),
 		cmocka_unit_test(trees_are_those_of_hosts_in_the_order_of_ranks),
+		cmocka_unit_test(senders_of_one_message_have_no_rank),
 		cmocka_unit_test(what_goes_on_too_soon_is_no_tree),
 		cmocka_unit_test(between_two_hosts_what_is_answered_is_a_tree),
 		cmocka_unit_test(between_two_hosts_order_alone_may_fit_others),
