@@ -250,14 +250,24 @@ static bool same_word(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+/* Chunks are rounded up, so that all of what is small looks like the same. */
+static uint64_t rounding(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
+{
+	return (uint64_t)ROUNDED_TO * a->ranks * a->channels * b->channels;
+}
+
 /* Channels share an operation evenly, but for a chunk, and chunks are rounded up to 16 bytes. */
 static bool same_share(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
 {
 	const uint64_t left = a->wire_bytes * b->channels, right = b->wire_bytes * a->channels;
-	const uint64_t rounding = (uint64_t)ROUNDED_TO * a->ranks * a->channels * b->channels;
 
 	return (left > right ? left - right : right - left) <=
-	       (left + right) / SHARES_DIFFER + rounding;
+	       (left + right) / SHARES_DIFFER + rounding(a, b);
+}
+
+static bool is_large(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
+{
+	return a->wire_bytes * b->channels > SHARES_DIFFER * rounding(a, b);
 }
 
 static bool is_same(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
@@ -269,6 +279,7 @@ static bool is_same(const struct ft_nccl_collective *a, const struct ft_nccl_col
 /* Operations of one rail that show how many ranks take part: of which .. */
 struct tally {
 	size_t all, busy, same; /* .. the other does anything meanwhile; .. the same */
+	size_t telling;         /* .. and more than is rounded up anyway */
 };
 
 static struct tally compare(const struct rail *a, const struct rail *b)
@@ -278,7 +289,7 @@ static struct tally compare(const struct rail *a, const struct rail *b)
 
 	for (size_t i = 0; i < a->row_count; i++) {
 		const struct ft_nccl_collective *row = a->rows[i];
-		bool busy = false, same = false;
+		bool busy = false, same = false, telling = false;
 
 		if (row->ranks == 0)
 			continue;
@@ -289,23 +300,27 @@ static struct tally compare(const struct rail *a, const struct rail *b)
 			const bool both = overlap(row, b->rows[j]);
 
 			busy |= both;
-			same |= both && is_same(row, b->rows[j]);
+			if (!both || !is_same(row, b->rows[j]))
+				continue;
+			same = true;
+			telling |= is_large(row, b->rows[j]);
 		}
 		tally.all++;
 		tally.busy += busy ? 1 : 0;
 		tally.same += same ? 1 : 0;
+		tally.telling += telling ? 1 : 0;
 	}
 	return tally;
 }
 
-/* What both do at a time is mostly the same; a small operation need not use all rails, but one of the two is mostly along. */
+/* What both do at a time is mostly the same, and some of it large enough to show that; a small operation need not use all rails, but one of the two is mostly along. */
 static bool keep_step(const struct rail *a, const struct rail *b)
 {
 	const struct tally one = compare(a, b), other = compare(b, a);
 	const size_t least = one.all < other.all ? one.all : other.all;
 
-	return 2 * one.same > one.busy && 2 * other.same > other.busy && 2 * one.same >= least &&
-	       2 * other.same >= least;
+	return one.telling > 0 && 2 * one.same > one.busy && 2 * other.same > other.busy &&
+	       2 * one.same >= least && 2 * other.same >= least;
 }
 
 /* --- what belongs together --- */
