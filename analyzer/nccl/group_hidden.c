@@ -24,10 +24,12 @@ struct hider {
 	size_t end_count;
 	struct loop *loops; /* sorted */
 	size_t loop_count;
-	uint32_t *ranks; /* by communicator: what its rings show; 0: nothing */
-	bool *crowded;   /* by communicator: set-ups name fewer hosts than there are members */
-	bool *refuted;   /* by communicator: what looks like a ring is none */
-	bool *shares;    /* by communicator: its hosts have set-ups of others, too */
+	uint32_t *ranks;     /* by communicator: what its rings show; 0: nothing */
+	bool *crowded;       /* by communicator: set-ups name fewer hosts than there are members */
+	bool *spread;        /* by communicator: set-ups name as many */
+	bool *refuted;       /* by communicator: what looks like a ring is none */
+	bool *shares;        /* by communicator: its hosts have set-ups of others, too */
+	bool *hides_numbers; /* by communicator: channels may have others */
 	struct ft_nccl_unseen unseen;
 	bool lacks_set_ups; /* of some connection, of any communicator: that may be of a part */
 };
@@ -92,6 +94,9 @@ static void look_at_hosts(struct hider *hider)
 		if (of != FT_NCCL_NONE && rails->by_host[rail] &&
 		    rails->ends[rail] < input->communicators[of].member_count)
 			hider->crowded[of] = true;
+		if (of != FT_NCCL_NONE && rails->by_host[rail] &&
+		    rails->ends[rail] == input->communicators[of].member_count)
+			hider->spread[of] = true;
 	}
 	for (size_t i = 0; i < input->communicator_count; i++) {
 		const struct ft_nccl_communicator *row = &input->communicators[i];
@@ -162,6 +167,13 @@ static uint32_t senders_of(const struct hider *hider, uint32_t communicator, uin
 	return count;
 }
 
+/* A ring of all members, NCCL's trees or PAT, which have one process of each host; or nothing that passed shows what it is. */
+static bool has_shape(const struct ft_nccl_communicator *row)
+{
+	return row->ring != NULL || row->distance_count > 0 ||
+	       (row->tree_count > 0 && !row->trees[0].of_hosts);
+}
+
 /* Others may take part, and receive where these send: loops show it, or nothing rules it out. */
 static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 {
@@ -170,9 +182,19 @@ static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 	if (hider->crowded[communicator] || hider->refuted[communicator])
 		return true;
 	if (hider->ranks[communicator] == 0)
-		return ft_nccl_members_may_be_several(row->members, row->member_count);
+		return ft_nccl_members_may_be_several(row->members, row->member_count) ||
+		       !(has_shape(row) || hider->spread[communicator]);
 	return row->channel_count > 0 && row->channels[0].ring_count > 0 &&
 	       hider->ranks[communicator] > row->channels[0].ring_count;
+}
+
+/* Neither loops nor ranks show how many processes there are, so that a host may have several. */
+static bool is_bare(const struct hider *hider, uint32_t communicator)
+{
+	const struct ft_nccl_communicator *row = &hider->input->communicators[communicator];
+
+	return hider->ranks[communicator] == 0 && row->member_count > 0 &&
+	       !row->members[0].has_rank;
 }
 
 static bool has_tree_like(const struct hider *hider, const struct ft_nccl_tree *tree)
@@ -247,9 +269,27 @@ static void hide_channels(const struct hider *hider, struct ft_nccl_communicator
 		channels[0] = (struct ft_nccl_channel){ FT_NCCL_NONE, communicator->connections,
 							communicator->connection_count, 0 };
 	}
-	if (!is_all_there_is(hider, communicator->communicator, false))
-		for (size_t i = 0; i < communicator->channel_count; i++)
-			channels[i].channel = FT_NCCL_NONE;
+}
+
+/* Other channels may have passed elsewhere. */
+static void hide_numbers(const struct hider *hider, struct ft_nccl_communicator *communicator)
+{
+	struct ft_nccl_channel *channels =
+		hider->input->channels + (communicator->channels - hider->input->channels);
+
+	for (size_t i = 0; i < communicator->channel_count; i++)
+		channels[i].channel = FT_NCCL_NONE;
+}
+
+/*
+ * A channel's number may be another one, as others may be out of view. Between two hosts connections that nothing passed over
+ * may be those of trees.
+ */
+static bool may_lack_channels(const struct hider *hider, uint32_t communicator)
+{
+	return (may_have_hidden(hider, communicator) || is_bare(hider, communicator)) &&
+	       (!is_all_there_is(hider, communicator, false) ||
+		hider->input->communicators[communicator].member_count == 2);
 }
 
 static void hide_ranks(const struct hider *hider, size_t i)
@@ -259,7 +299,7 @@ static void hide_ranks(const struct hider *hider, size_t i)
 
 	connection->receiver.has_rank = false;
 	connection->sender.has_rank &= hider->input->members->named[i];
-	if (hider->refuted[of] || !is_all_there_is(hider, of, false))
+	if (hider->refuted[of])
 		connection->channel = FT_NCCL_NONE;
 }
 
@@ -268,13 +308,22 @@ static void hide(const struct hider *hider)
 	const struct ft_nccl_hidden_input *input = hider->input;
 
 	hide_sizes(hider);
-	for (size_t i = 0; i < input->connection_count; i++)
-		if (input->members->of[i] != FT_NCCL_NONE &&
-		    may_have_hidden(hider, input->members->of[i]))
-			hide_ranks(hider, i);
 	for (uint32_t i = 0; i < input->communicator_count; i++)
+		hider->hides_numbers[i] = may_lack_channels(hider, i);
+	for (size_t i = 0; i < input->connection_count; i++) {
+		const uint32_t of = input->members->of[i];
+
+		if (of != FT_NCCL_NONE && may_have_hidden(hider, of))
+			hide_ranks(hider, i);
+		if (of != FT_NCCL_NONE && hider->hides_numbers[of])
+			input->connections[i]->channel = FT_NCCL_NONE;
+	}
+	for (uint32_t i = 0; i < input->communicator_count; i++) {
 		if (input->communicators[i].channel_count > 0 && may_have_hidden(hider, i))
 			hide_channels(hider, &input->communicators[i]);
+		if (hider->hides_numbers[i])
+			hide_numbers(hider, &input->communicators[i]);
+	}
 }
 
 int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
@@ -285,14 +334,17 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 		.loops = calloc(input->connection_count + 1, sizeof *hider.loops),
 		.crowded = calloc(input->communicator_count + 1, sizeof *hider.crowded),
 		.ranks = calloc(input->communicator_count + 1, sizeof *hider.ranks),
+		.spread = calloc(input->communicator_count + 1, sizeof *hider.spread),
 		.refuted = calloc(input->communicator_count + 1, sizeof *hider.refuted),
 		.shares = calloc(input->communicator_count + 1, sizeof *hider.shares),
+		.hides_numbers = calloc(input->communicator_count + 1, sizeof *hider.hides_numbers),
 	};
 	int error = ft_nccl_unseen_find(&hider.unseen, input->members, input->tracks,
 					input->connections, input->connection_count);
 
 	if (hider.ends == NULL || hider.loops == NULL || hider.crowded == NULL ||
-	    hider.ranks == NULL || hider.refuted == NULL || hider.shares == NULL)
+	    hider.ranks == NULL || hider.spread == NULL || hider.refuted == NULL ||
+	    hider.shares == NULL || hider.hides_numbers == NULL)
 		error = -ENOMEM;
 	if (error == 0) {
 		look_at_set_ups(&hider);
@@ -305,7 +357,9 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 	free(hider.loops);
 	free(hider.crowded);
 	free(hider.ranks);
+	free(hider.spread);
 	free(hider.refuted);
 	free(hider.shares);
+	free(hider.hides_numbers);
 	return error;
 }

@@ -119,6 +119,9 @@ static int make(struct ft_nccl_groups_maker *maker, struct ft_nccl_groups *group
 	if (memory == NULL)
 		return -ENOMEM;
 	maker->memory = memory;
+	for (size_t i = 0; i < maker->connection_count; i++)
+		maker->connections[i]->channel =
+			FT_NCCL_NONE; /* as rails that are joined now were told */
 	error = ft_nccl_members_find(&memory->members, maker->connections, maker->connection_count,
 				     maker->joined, messages, message_count);
 	if (error == 0)

@@ -119,6 +119,13 @@ static void addresses_are_unique_within_a_network_only(void **state)
 	play_groups(&play, &groups);
 }
 
+/* All processes of rings of so many, one ring after the other. */
+static void name_all(uint32_t ranks)
+{
+	for (uint32_t i = 0; i < play.count; i++)
+		play_send(&play, i, (int32_t)(i % ranks), 500);
+}
+
 /* Rings of two on the same hosts, one after the other, with the first and last release that each may be of; 0: not known. */
 static void jobs_of_different_releases_are_apart(void **state)
 {
@@ -144,6 +151,7 @@ static void jobs_of_different_releases_are_apart(void **state)
 			play.rows[j].version_first = rows[i].releases[j / 2][0];
 			play.rows[j].version_last = rows[i].releases[j / 2][1];
 		}
+		name_all(2);
 		play_groups(&play, &groups);
 		if (groups.communicator_count != rows[i].communicators)
 			fail_msg("row %zu: %zu", i, groups.communicator_count);
@@ -186,6 +194,7 @@ static void channels_follow_the_order_of_queue_pairs(void **state)
 	(void)state;
 	play_ring(&play, 3);
 	play_ring(&play, 3);
+	name_all(3);
 	play_groups(&play, &groups);
 	row = &groups.communicators[0];
 	assert_int_equal(row->channel_count, 2);
@@ -196,6 +205,20 @@ static void channels_follow_the_order_of_queue_pairs(void **state)
 		assert_int_equal(row->channels[1].connections[i], 103 + i);
 	}
 	assert_int_equal(row->connection_count, 6);
+}
+
+/* Nobody knows whether there are more processes, with channels at other ports of these hosts. */
+static void channels_of_no_known_ranks_have_no_numbers(void **state)
+{
+	(void)state;
+	play_ring(&play, 3);
+	play_ring(&play, 3);
+	play_groups(&play, &groups);
+	assert_non_null(groups.communicators[0].ring);
+	assert_int_equal(groups.communicators[0].channel_count, 2);
+	assert_int_equal(groups.communicators[0].channels[1].channel, FT_NCCL_NONE);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(play.rows[i].channel, FT_NCCL_NONE);
 }
 
 static void channels_that_the_two_sides_order_differently_are_not_known(void **state)
@@ -211,6 +234,7 @@ static void channels_that_the_two_sides_order_differently_are_not_known(void **s
 		assert_int_equal(play.rows[i].channel, FT_NCCL_NONE);
 	ft_nccl_groups_free(&groups);
 	/* unless all set-ups were seen: they have an order */
+	name_all(3);
 	for (uint32_t i = 0; i < 6; i++) {
 		play.rows[i].has_tcp = true;
 		play.rows[i].tcp_frames[0] = 10 + i;
@@ -425,6 +449,7 @@ int main(void)
 		cmocka_unit_test(jobs_of_different_releases_are_apart),
 		cmocka_unit_test(a_connection_more_or_less_breaks_the_ring),
 		cmocka_unit_test(channels_follow_the_order_of_queue_pairs),
+		cmocka_unit_test(channels_of_no_known_ranks_have_no_numbers),
 		cmocka_unit_test(channels_that_the_two_sides_order_differently_are_not_known),
 		cmocka_unit_test(neighbours_with_one_connection_more_leave_channels_unknown),
 		cmocka_unit_test(devices_merged_into_one_are_one_process),
