@@ -127,7 +127,8 @@ static void look_at_rings(struct hider *hider)
 
 		if (of != FT_NCCL_NONE && input->loops[i].refuted)
 			hider->refuted[of] = true;
-		if (of == FT_NCCL_NONE || ranks == 0 || ranks == FT_NCCL_NONE)
+		if (of == FT_NCCL_NONE || ranks == 0 || ranks == FT_NCCL_NONE ||
+		    input->loops[i].silent)
 			continue;
 		if (ranks > hider->ranks[of])
 			hider->ranks[of] = ranks;

@@ -146,6 +146,7 @@ static bool took_ring(struct walk *walk, size_t at)
 
 	if (!has_ring(walk->pat) || at >= walk->pat->ranks || !is_ring_next(walk))
 		return false;
+	ring.begun = ft_nccl_circle_is_idle(&ring);
 	tell_rest(walk);
 	return ft_nccl_circle_step(walk->operations, &ring);
 }

@@ -167,10 +167,11 @@ static bool is_answered(const struct look *look)
 	return first || second;
 }
 
+/* Two connections between hosts may be of different trees, and begin at once, too. */
 static const char *algorithm_of(const struct look *look)
 {
 	const bool shown = look->part->ring->ranks * look->hops > 2 || look->slices == 2 ||
-			   begins_at_once(look);
+			   (!look->part->ring->of_hosts && begins_at_once(look));
 
 	return shown ? "RING" : NULL;
 }
@@ -362,6 +363,7 @@ static uint32_t ranks_shown(const struct look *look)
 		       : 0;
 }
 
+/* Of what began before the capture more loops may have passed: its size is not told. */
 static void tell_all_reduce(const struct look *look, struct ft_nccl_collective *row)
 {
 	const bool looped = look->tail > 0;
@@ -372,9 +374,9 @@ static void tell_all_reduce(const struct look *look, struct ft_nccl_collective *
 	if (looped && (look->hops > 1 || !look->part->sum.sized)) {
 		const struct ft_nccl_stretch sum = first_chunks_of_any(look);
 
-		if (!is_any_contradicted(look))
+		if (look->part->ring->begun && !is_any_contradicted(look))
 			ft_nccl_tell_bytes(row, &sum, 1, 1);
-	} else {
+	} else if (look->part->ring->begun) {
 		ft_nccl_tell_bytes(row, &look->part->sum, 2 * (ranks_of(look) - 1), 1);
 	}
 }
@@ -388,22 +390,34 @@ static bool is_seen_enough(const struct look *look, bool loops)
 	return loops && look->tail > 0 ? SEEN_LEAST * (all - seen) <= all : seen == all;
 }
 
-bool ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
-			      struct ft_nccl_collective *row)
+/* Lines between two hosts, one rank of each as far as they show: they may have gone up and down trees, each their own. */
+static bool may_be_of_trees(const struct look *look)
+{
+	const struct ft_nccl_circle *ring = look->part->ring;
+
+	return ring->of_hosts && look->slices == 1 && ranks_of(look) == 2 && ring->loop_ranks != 2;
+}
+
+enum ft_nccl_fit ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
+					  struct ft_nccl_collective *row)
 {
 	struct look look = look_at(part);
 	const bool loops = !part->sum.differs && has_loops(&look);
 
-	if (part->sum.differs || !is_seen_enough(&look, loops))
-		return false;
+	if (part->sum.differs)
+		return FT_NCCL_FITS_NOTHING;
+	if (!is_seen_enough(&look, loops))
+		return FT_NCCL_MAY_FIT;
 	*row = ft_nccl_stretch_row(&part->sum);
 	row->channels = 1;
 	if (loops ? is_looped_all_reduce(&look) : is_other_all_reduce(&look)) {
 		tell_all_reduce(&look, row);
-		return true;
+		return may_be_of_trees(&look) ? FT_NCCL_MAY_FIT : FT_NCCL_FITS;
 	}
 	if (!loops || !same_bytes(&look) || (look.tail > 0 && !is_half(&look)))
-		return false;
+		return FT_NCCL_FITS_NOTHING;
+	if (look.tail > 0 && !part->ring->begun)
+		return FT_NCCL_MAY_FIT; /* as much may be left of an all-reduce that began before */
 	row->algorithm = algorithm_of(&look);
 	if (look.tail > 0) {
 		const struct ft_nccl_stretch any = part_of_any(&look);
@@ -412,5 +426,5 @@ bool ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
 		if (!is_any_contradicted(&look))
 			ft_nccl_tell_bytes(row, &any, ranks_of(&look) - 1, 1);
 	}
-	return true;
+	return FT_NCCL_FITS;
 }

@@ -19,20 +19,22 @@ static size_t least_left(const struct ft_nccl_circle *ring)
 	return least;
 }
 
-/* An operation can end here for all of them; for one at least it is shown. */
-static bool at_border(const struct ft_nccl_circle *ring, size_t length)
+/* Whether an operation can end here: for none of them it does not, and it is shown for most. */
+enum end { NO_END, WEAK_END, END };
+
+static enum end end_of(const struct ft_nccl_circle *ring, size_t length)
 {
-	bool shown = false;
+	uint32_t shown = 0;
 
 	for (uint32_t i = 0; i < ring->ranks; i++) {
 		enum ft_nccl_border border =
 			ft_nccl_track_border(ring->tracks[i], ring->at[i] + length);
 
 		if (border == FT_NCCL_INSIDE)
-			return false;
-		shown |= border == FT_NCCL_BORDER;
+			return NO_END;
+		shown += border == FT_NCCL_BORDER ? 1 : 0;
 	}
-	return shown;
+	return shown > ring->ranks / 2 ? END : WEAK_END;
 }
 
 static struct ft_nccl_stretch sum_of(const struct ft_nccl_circle *ring, size_t length)
@@ -48,38 +50,58 @@ static struct ft_nccl_stretch sum_of(const struct ft_nccl_circle *ring, size_t l
 	return sum;
 }
 
-static bool recognize(const struct ft_nccl_circle_part *part, struct ft_nccl_collective *row)
+static enum ft_nccl_fit recognize(const struct ft_nccl_circle_part *part,
+				  struct ft_nccl_collective *row)
 {
-	return part->ring->tree == NULL ? ft_nccl_circle_recognize(part, row)
-					: ft_nccl_circle_climbs(part, row);
+	if (part->ring->tree == NULL)
+		return ft_nccl_circle_recognize(part, row);
+	return ft_nccl_circle_climbs(part, row) ? FT_NCCL_FITS : FT_NCCL_FITS_NOTHING;
+}
+
+/*
+ * Where it is not shown that an operation ends, what fits may be a part of one. Not so an all-reduce of as many ranks as others
+ * show: only two all-gathers are as long, and where the first one ended was looked at before.
+ */
+static bool is_told(const struct ft_nccl_circle *ring, enum end end,
+		    const struct ft_nccl_collective *row)
+{
+	return end == END || (ring->loop_ranks != 0 && row->collective != NULL && row->ranks != 0);
 }
 
 /*
  * The shortest part that ends at a border and is something a ring does; a border may be the haste of senders, so it may
- * have some inside. 0: none, and *shortest is the part up to the first border, 0 if there is no border either.
+ * have some inside, unless its beginning may be in the midst of an operation. 0: none, and *shortest is the part up to the first border, 0 if there is no border either.
  */
 static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective *row,
 		   size_t *shortest)
 {
 	const size_t most = least_left(ring);
+	enum ft_nccl_fit fit = FT_NCCL_FITS_NOTHING;
 	unsigned tried = 0;
+	size_t length;
 
 	*shortest = 0;
-	for (size_t length = 1; length <= most && tried < BORDERS_TRIED; length++) {
+	for (length = 1; length <= most && tried < BORDERS_TRIED; length++) {
 		struct ft_nccl_circle_part part = { .ring = ring,
 						    .length = length,
 						    .undivided = tried == 0 };
+		const enum end end = end_of(ring, length);
 
-		if (!at_border(ring, length))
+		if (end == NO_END)
 			continue;
-		if (tried++ == 0)
+		tried++;
+		if (end == END && *shortest == 0)
 			*shortest = length;
 		part.sum = sum_of(ring, length);
-		if (recognize(&part, row))
+		fit = recognize(&part, row);
+		if (fit == FT_NCCL_FITS && is_told(ring, end, row))
 			return length;
-		if (ring->tree == NULL && !ft_nccl_has_ring_steps(&part.sum))
+		if (fit != FT_NCCL_FITS_NOTHING || !ring->begun ||
+		    (ring->tree == NULL && !ft_nccl_has_ring_steps(&part.sum)))
 			break;
 	}
+	while (*shortest == 0 && ++length <= most)
+		*shortest = end_of(ring, length) == END ? length : 0;
 	return 0;
 }
 
@@ -101,8 +123,7 @@ static void add_other(struct ft_nccl_operations *operations, const struct ft_ncc
 	ft_nccl_operations_add(operations, &row);
 }
 
-/* Nothing was under way there: all was asked for in the capture, or nothing is before. */
-static bool is_idle(const struct ft_nccl_circle *ring)
+bool ft_nccl_circle_is_idle(const struct ft_nccl_circle *ring)
 {
 	for (uint32_t i = 0; i < ring->ranks; i++) {
 		const struct ft_nccl_track *track = ring->tracks[i];
@@ -118,9 +139,9 @@ static bool is_idle(const struct ft_nccl_circle *ring)
 
 /*
  * Where the capture begins in the middle of a job, members have the same number of messages behind them: what is before
- * the first number that all of them have is the end of an operation. Returns that.
+ * the first number that all of them have is the end of an operation.
  */
-static struct ft_nccl_stretch begin(struct ft_nccl_circle *ring)
+struct ft_nccl_stretch ft_nccl_circle_begin(struct ft_nccl_circle *ring)
 {
 	struct ft_nccl_stretch sum = { .whole = false };
 	uint64_t latest = 0;
@@ -141,7 +162,7 @@ static struct ft_nccl_stretch begin(struct ft_nccl_circle *ring)
 		more = ft_nccl_stretch_of(track, 0, ring->at[i]);
 		ft_nccl_stretch_add(&sum, &more);
 	}
-	ring->begun = numbered && (latest == 0 || is_idle(ring));
+	ring->begun = numbered && (latest == 0 || ft_nccl_circle_is_idle(ring));
 	return sum;
 }
 
@@ -163,24 +184,21 @@ static bool may_have_chains(const struct ft_nccl_circle *ring)
 	return ring->tree == NULL && !ring->has_others;
 }
 
-enum step { NO_MORE, NAMED, OTHER };
-
-/* Steps over the next operation; of one with a name *row is filled, of another *sum. */
-static enum step take(struct ft_nccl_circle *ring, struct ft_nccl_collective *row,
-		      struct ft_nccl_stretch *sum)
+enum ft_nccl_step ft_nccl_circle_take(struct ft_nccl_circle *ring, struct ft_nccl_collective *row,
+				      struct ft_nccl_stretch *sum)
 {
 	size_t shortest, length = find(ring, row, &shortest);
 	const bool named = length > 0 || (may_have_chains(ring) && ft_nccl_circle_chain(ring, row));
 
 	if (!named && shortest == 0)
-		return NO_MORE;
+		return FT_NCCL_NO_MORE;
 	if (!named) {
 		*sum = sum_of(ring, shortest);
 		length = shortest;
 	}
 	advance(ring, length);
-	ring->begun = named || is_idle(ring);
-	return named ? NAMED : OTHER;
+	ring->begun = named || ft_nccl_circle_is_idle(ring);
+	return named ? FT_NCCL_NAMED : FT_NCCL_OTHER;
 }
 
 static void show(struct ft_nccl_circle *ring, uint32_t ranks)
@@ -193,105 +211,20 @@ bool ft_nccl_circle_step(struct ft_nccl_operations *operations, struct ft_nccl_c
 {
 	struct ft_nccl_collective row;
 	struct ft_nccl_stretch sum;
-	const enum step step = take(ring, &row, &sum);
+	const enum ft_nccl_step step = ft_nccl_circle_take(ring, &row, &sum);
 
-	if (step == NAMED) {
+	if (step == FT_NCCL_NAMED) {
 		ft_nccl_operations_add(operations, &row);
 		show(ring, row.ranks);
 	}
-	if (step == OTHER)
+	if (step == FT_NCCL_OTHER)
 		add_other(operations, &sum, true);
-	return step != NO_MORE;
-}
-
-/* How many operations show a number of ranks. */
-struct vote {
-	uint32_t ranks;
-	size_t count;
-};
-
-enum { VOTES = 8 };
-
-static void count_vote(struct vote *votes, uint32_t ranks)
-{
-	size_t i = 0;
-
-	while (i < VOTES && votes[i].count > 0 && votes[i].ranks != ranks)
-		i++;
-	if (i < VOTES) {
-		votes[i].ranks = ranks;
-		votes[i].count++;
-	}
-}
-
-static uint32_t most_votes(const struct vote *votes)
-{
-	struct vote most = { 0 };
-	size_t second = 0;
-
-	for (size_t i = 0; i < VOTES; i++) {
-		if (votes[i].count > most.count) {
-			second = most.count;
-			most = votes[i];
-		} else if (votes[i].count > second) {
-			second = votes[i].count;
-		}
-	}
-	return most.count > 0 && most.count == second ? FT_NCCL_NONE : most.ranks;
-}
-
-/* As far as they are known, ranks go up all around but once. */
-static bool is_in_order(const struct ft_nccl_circle *ring)
-{
-	unsigned descents = 0;
-
-	for (uint32_t i = 0; i < ring->ranks; i++) {
-		const struct ft_nccl_party *one = &ring->tracks[i]->connection->sender;
-		const struct ft_nccl_party *next =
-			&ring->tracks[(i + 1) % ring->ranks]->connection->sender;
-
-		descents += one->has_rank && next->has_rank && next->rank < one->rank ? 1 : 0;
-	}
-	return descents <= 1;
-}
-
-/* More passed than a message or two of each. */
-static bool is_busy(const struct ft_nccl_circle *ring)
-{
-	size_t messages = 0;
-
-	for (uint32_t i = 0; i < ring->ranks; i++)
-		messages += ring->tracks[i]->count;
-	return messages > 2 * (size_t)ring->ranks;
-}
-
-bool ft_nccl_circle_ask(struct ft_nccl_circle *ring)
-{
-	struct vote votes[VOTES] = { { 0 } };
-	const struct ft_nccl_doubt *doubt = ring->doubt;
-	struct ft_nccl_collective row;
-	struct ft_nccl_stretch sum;
-	size_t loops = 0, doubts;
-	enum step step;
-	bool in_order;
-
-	begin(ring);
-	while ((step = take(ring, &row, &sum)) != NO_MORE) {
-		if (step != NAMED || row.ranks == 0)
-			continue;
-		count_vote(votes, row.ranks);
-		loops++;
-	}
-	ring->doubt = NULL;
-	ring->loop_ranks = most_votes(votes);
-	in_order = is_in_order(ring);
-	doubts = doubt->of_several + (in_order ? 0 : doubt->of_one);
-	return doubts == 0 ? in_order || loops > 0 || !is_busy(ring) : doubts < loops;
+	return step != FT_NCCL_NO_MORE;
 }
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring)
 {
-	const struct ft_nccl_stretch skipped = begin(ring);
+	const struct ft_nccl_stretch skipped = ft_nccl_circle_begin(ring);
 
 	add_other(operations, &skipped, false);
 	while (ft_nccl_circle_step(operations, ring))

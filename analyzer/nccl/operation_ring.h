@@ -13,7 +13,7 @@ struct ft_nccl_circle {
 	size_t *at;                          /* the next message of each; room for as many */
 	/* an operation begins there; else one may have begun before, unseen */
 	bool begun;
-	bool of_hosts; /* which may have several ranks each */
+	bool of_hosts;         /* which may have several ranks each */
 	bool has_others; /* something passed between these on connections that are not its: a chain may be a part of that */
 	/* only loops of so many ranks count; 0: of any number, or there are none; FT_NCCL_NONE: they disagree */
 	uint32_t loop_ranks;
@@ -29,13 +29,16 @@ struct ft_nccl_circle {
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);
 
-/*
- * Asks all operations of a ring how many ranks there are, and sets loop_ranks; counts in *ring->doubt. False: it is none.
- * Where ranks do not follow each other as in NCCL's rings, or hosts have several, connections may be of different rings whose
- * ports follow each other in a ring, too: then messages do not wait for each other in most operations that could be loops.
- * Nor is one whose ranks do not follow each other if no operation shows it.
- */
-bool ft_nccl_circle_ask(struct ft_nccl_circle *ring);
+/* To the first message that all members have. Returns what is before: the end of an operation. */
+struct ft_nccl_stretch ft_nccl_circle_begin(struct ft_nccl_circle *ring);
+
+/* Nothing was under way where it is: all was asked for in the capture, or nothing is before. */
+bool ft_nccl_circle_is_idle(const struct ft_nccl_circle *ring);
+
+/* Steps over the next operation; of one with a name *row is filled, of another *sum. */
+enum ft_nccl_step { FT_NCCL_NO_MORE, FT_NCCL_NAMED, FT_NCCL_OTHER };
+enum ft_nccl_step ft_nccl_circle_take(struct ft_nccl_circle *ring, struct ft_nccl_collective *row,
+				      struct ft_nccl_stretch *sum);
 
 /* One operation, from `at` on, and step over it; false: there is none, or it does not end in the capture. */
 bool ft_nccl_circle_step(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);
@@ -48,12 +51,16 @@ struct ft_nccl_circle_part {
 	const struct ft_nccl_circle *ring;
 	size_t length;
 	struct ft_nccl_stretch sum; /* of all members */
-	bool undivided;             /* no operation can end inside */
+	bool undivided;             /* no operation can end inside, as far as borders are known */
 };
 
-/* Fills the row; false: together they are nothing that a ring does. */
-bool ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
-			      struct ft_nccl_collective *row);
+enum ft_nccl_fit {
+	FT_NCCL_FITS_NOTHING, /* that a ring does */
+	FT_NCCL_MAY_FIT,      /* too little of it was seen, or it could be something else as well */
+	FT_NCCL_FITS,         /* the row is filled */
+};
+enum ft_nccl_fit ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
+					  struct ft_nccl_collective *row);
 
 /* The same of a tree, if they are an all-reduce: each chunk goes up, and then down again. */
 bool ft_nccl_circle_climbs(const struct ft_nccl_circle_part *part, struct ft_nccl_collective *row);

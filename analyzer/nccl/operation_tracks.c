@@ -186,6 +186,12 @@ uint64_t ft_nccl_track_next(const struct ft_nccl_track *track, size_t at)
 	return UINT64_MAX;
 }
 
+/* Its last packet was seen: what is missing is at most in the midst of it. */
+static bool has_end(const struct ft_nccl_track *track, const struct ft_nccl_message *message)
+{
+	return message->completed || (message->has_imm && track->connection->qp_count == 1);
+}
+
 enum ft_nccl_border ft_nccl_track_border(const struct ft_nccl_track *track, size_t at)
 {
 	const struct ft_nccl_message *before, *after;
@@ -196,7 +202,9 @@ enum ft_nccl_border ft_nccl_track_border(const struct ft_nccl_track *track, size
 	after = track->messages[at];
 	if (before == NULL || after == NULL || before->last_frame == 0 || after->cts_frame == 0)
 		return FT_NCCL_BORDER_UNKNOWN;
-	return after->cts_frame > before->last_frame ? FT_NCCL_BORDER : FT_NCCL_INSIDE;
+	if (after->cts_frame <= before->last_frame)
+		return FT_NCCL_INSIDE;
+	return has_end(track, before) ? FT_NCCL_BORDER : FT_NCCL_BORDER_UNKNOWN;
 }
 
 uint64_t ft_nccl_message_bytes(const struct ft_nccl_message *message)

@@ -33,7 +33,8 @@ uint64_t ft_nccl_track_next(const struct ft_nccl_track *track, size_t at);
 
 /*
  * Whether an operation can begin at message `at`, 0..count. A receiver asks for the messages of an operation ahead of
- * them, but for none of the next operation before it has this one: so between two operations nothing is asked for.
+ * them, but for none of the next operation before it has this one: so between two operations nothing is asked for. Not known
+ * where the end of the message before was not seen.
  */
 enum ft_nccl_border { FT_NCCL_INSIDE, FT_NCCL_BORDER_UNKNOWN, FT_NCCL_BORDER };
 enum ft_nccl_border ft_nccl_track_border(const struct ft_nccl_track *track, size_t at);

@@ -7,6 +7,7 @@
 /* What the operations of a ring's channel say of a connection's. */
 struct ft_nccl_loops {
 	uint32_t ranks; /* as loops show them; 0: none do; FT_NCCL_NONE: they disagree */
+	bool silent;    /* those of other channels show that, its own none */
 	bool refuted;   /* its messages do not wait for those of the others: it is no ring */
 };
 

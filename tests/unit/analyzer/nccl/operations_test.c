@@ -61,6 +61,32 @@ static void an_all_reduce_has_two_chunks_for_each_other_member(void **state)
 	assert_int_equal(groups.collectives[0].last_ts_ns, 72000);
 }
 
+/* All ask for the second half as soon as the last packet of the first one is there, which was missed or not: it may have come later. */
+static void an_end_that_was_missed_shows_no_border(void **state)
+{
+	(void)state;
+	for (size_t is_missed = 0; is_missed < 2; is_missed++) {
+		play_begin(&play);
+		play_ring(&play, 3);
+		for (uint32_t half = 0; half < 2; half++) {
+			const uint32_t begin = play.message_count;
+
+			for (uint32_t i = 0; i < 12; i++)
+				play_ask(&play, i / 4, (int32_t)(i / 4));
+			for (uint32_t j = 0; j < 4; j++)
+				for (uint32_t i = 0; i < 3; i++)
+					play_answer(&play, &play.messages[begin + 4 * i + j],
+						    32768);
+			for (uint32_t i = 0; is_missed && half == 0 && i < 3; i++)
+				play.messages[begin + 4 * i + 3].completed = false;
+		}
+		play_groups(&play, &groups);
+		assert_int_equal(groups.collective_count, is_missed ? 1 : 2);
+		is_named(&groups.collectives[0], NULL, is_missed ? NULL : "RING");
+		ft_nccl_groups_free(&groups);
+	}
+}
+
 /* Of eight messages that were asked for half passed before the capture ended: they could be an all-gather's. */
 static void what_the_capture_ends_in_has_no_name(void **state)
 {
@@ -472,6 +498,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_all_reduce_has_two_chunks_for_each_other_member),
 		cmocka_unit_test(what_the_capture_ends_in_has_no_name),
+		cmocka_unit_test(an_end_that_was_missed_shows_no_border),
 		cmocka_unit_test(all_gather_and_reduce_scatter_look_alike),
 		cmocka_unit_test(the_last_loop_tells_what_full_ones_do_not),
 		cmocka_unit_test(lines_leave_bounds),
