@@ -46,6 +46,17 @@ static bool add_member(struct chain *chain, uint32_t member, struct ft_nccl_stre
 	return true;
 }
 
+/* All of it passed on connections that a tree has, too: it may be the beginning of what goes over that. */
+static bool may_be_of_tree(const struct chain *chain)
+{
+	const bool *is_shared = chain->ring->is_shared;
+
+	for (uint32_t i = 0; is_shared != NULL && i < chain->ring->ranks; i++)
+		if (i != chain->out && !is_shared[i])
+			return false;
+	return is_shared != NULL;
+}
+
 static bool is_chain(struct chain *chain)
 {
 	const uint32_t ranks = chain->ring->ranks;
@@ -72,7 +83,7 @@ bool ft_nccl_circle_chain(struct ft_nccl_circle *ring, struct ft_nccl_collective
 	struct chain chain = { .ring = ring };
 
 	for (chain.out = 0; ring->ranks > 2 && chain.out < ring->ranks; chain.out++) {
-		if (is_next_missing(ring, chain.out) || !is_chain(&chain))
+		if (is_next_missing(ring, chain.out) || may_be_of_tree(&chain) || !is_chain(&chain))
 			continue;
 		*row = ft_nccl_stretch_row(&chain.sum);
 		row->channels = 1;

@@ -14,6 +14,7 @@ struct ft_nccl_circle {
 	/* an operation begins there; else one may have begun before, unseen */
 	bool begun;
 	bool of_hosts;         /* which may have several ranks each */
+	const bool *is_shared; /* by member: its connection is a tree's, too; NULL: none is */
 	bool has_others; /* something passed between these on connections that are not its: a chain may be a part of that */
 	/* only loops of so many ranks count; 0: of any number, or there are none; FT_NCCL_NONE: they disagree */
 	uint32_t loop_ranks;

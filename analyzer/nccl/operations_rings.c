@@ -73,8 +73,10 @@ static struct ft_nccl_mixed_circles circles_of(struct ft_nccl_operations_maker *
 	tree = ft_nccl_tree_beside(communicator, channel->channel, &lane);
 	if (tree == NULL)
 		tree = ft_nccl_tree_of_ring(communicator, channel, &lane);
-	if (tree != NULL)
+	if (tree != NULL) {
 		circles.tree = ft_nccl_maker_tree(maker, tree, lane);
+		circles.ring.is_shared = circles.is_shared;
+	}
 	ft_nccl_mixed_begin(&circles);
 	return circles;
 }
