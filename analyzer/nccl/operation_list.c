@@ -3,139 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <capture/frame.h>
-
-/* --- stretches --- */
-
-static void widen(struct ft_nccl_stretch *sum, uint64_t first_frame, uint64_t last_frame,
-		  uint64_t first_ts_ns, uint64_t last_ts_ns)
-{
-	if (sum->first_frame == 0 || first_frame < sum->first_frame) {
-		sum->first_frame = first_frame;
-		sum->first_ts_ns = first_ts_ns;
-	}
-	if (last_frame > sum->last_frame) {
-		sum->last_frame = last_frame;
-		sum->last_ts_ns = last_ts_ns;
-	}
-}
-
-static void agree(struct ft_nccl_stretch *sum, enum ft_nccl_protocol protocol)
-{
-	if (protocol == FT_NCCL_PROTOCOL_UNKNOWN || sum->differs)
-		return;
-	sum->differs = sum->protocol != FT_NCCL_PROTOCOL_UNKNOWN && sum->protocol != protocol;
-	sum->protocol = sum->differs ? FT_NCCL_PROTOCOL_UNKNOWN : protocol;
-}
-
-static void offer(struct ft_nccl_stretch *sum, const struct ft_nccl_request *request, bool first)
-{
-	if (!request->has_offered) {
-		sum->asked = false;
-		sum->offered = 0;
-		return;
-	}
-	if (first)
-		sum->offered = request->offered;
-	else if (sum->offered != request->offered)
-		sum->offered = 0;
-	sum->offers_differ |= sum->offered_most != 0 && sum->offered_most != request->offered;
-	if (request->offered > sum->offered_most)
-		sum->offered_most = request->offered;
-}
-
-static void add_message(struct ft_nccl_stretch *sum, const struct ft_nccl_track *track,
-			const struct ft_nccl_message *message)
-{
-	const bool first = sum->seen == 0;
-
-	sum->bytes += ft_nccl_message_bytes(message);
-	sum->seen++;
-	sum->whole &= message->completed;
-	sum->sized &= ft_nccl_message_is_sized(track, message);
-	sum->grouped |= message->request_count > 1;
-	agree(sum, message->protocol);
-	for (size_t i = 0; i < message->request_count; i++)
-		offer(sum, &message->requests[i], first && i == 0);
-	widen(sum, message->first_frame, message->last_frame, message->first_ts_ns,
-	      message->last_ts_ns);
-}
-
-static bool is_send_chunk(const struct ft_nccl_message *message)
-{
-	return message != NULL && message->request_count == 1 &&
-	       ft_nccl_is_send_chunk(message->requests[0].offered);
-}
-
-struct ft_nccl_stretch ft_nccl_stretch_of(const struct ft_nccl_track *track, size_t from,
-					  size_t count)
-{
-	struct ft_nccl_stretch sum = { .whole = true,
-				       .sized = true,
-				       .asked = true,
-				       .cut_as_sends = true,
-				       .first_ts_ns = FT_TS_UNKNOWN,
-				       .last_ts_ns = FT_TS_UNKNOWN };
-
-	for (size_t i = from; i < from + count && i < track->count; i++) {
-		const struct ft_nccl_message *message = track->messages[i];
-
-		if (message == NULL || message->first_frame == 0)
-			sum.whole = sum.sized = false;
-		else
-			add_message(&sum, track, message);
-		if (i + 1 < from + count)
-			sum.cut_as_sends &= is_send_chunk(message);
-	}
-	return sum;
-}
-
-void ft_nccl_stretch_add(struct ft_nccl_stretch *sum, const struct ft_nccl_stretch *more)
-{
-	if (more->seen == 0) {
-		sum->whole &= more->whole;
-		sum->sized &= more->sized;
-		return;
-	}
-	if (sum->seen > 0 && sum->offered != more->offered)
-		sum->offered = 0;
-	else
-		sum->offered = more->offered;
-	sum->offers_differ |=
-		more->offers_differ || (sum->offered_most != 0 && more->offered_most != 0 &&
-					sum->offered_most != more->offered_most);
-	if (more->offered_most > sum->offered_most)
-		sum->offered_most = more->offered_most;
-	sum->differs |= more->differs;
-	agree(sum, more->protocol);
-	if (sum->differs)
-		sum->protocol = FT_NCCL_PROTOCOL_UNKNOWN;
-	sum->bytes += more->bytes;
-	sum->seen += more->seen;
-	sum->whole &= more->whole;
-	sum->sized &= more->sized;
-	sum->asked &= more->asked;
-	sum->cut_as_sends &= more->cut_as_sends;
-	sum->grouped |= more->grouped;
-	widen(sum, more->first_frame, more->last_frame, more->first_ts_ns, more->last_ts_ns);
-}
-
-struct ft_nccl_collective ft_nccl_stretch_row(const struct ft_nccl_stretch *stretch)
-{
-	return (struct ft_nccl_collective){
-		.protocol = stretch->protocol,
-		.wire_bytes = stretch->bytes,
-		.messages = stretch->seen,
-		.first_frame = stretch->first_frame,
-		.last_frame = stretch->last_frame,
-		.first_ts_ns = stretch->first_ts_ns,
-		.last_ts_ns = stretch->last_ts_ns,
-		.complete = stretch->whole,
-	};
-}
-
-/* --- the list --- */
-
 static int compare(const void *a, const void *b)
 {
 	const struct operation *left = a, *right = b;
@@ -200,11 +67,41 @@ static bool is_short(const struct ft_nccl_operations *operations,
 	return operations->has_trees && row->ranks == 0 && row->algorithm != NULL;
 }
 
-/* Nothing with a name is between it and something without one. */
-static bool is_next_to_unnamed(const struct ft_nccl_operations *operations, size_t at)
+/* What has no name so far, in order of first frame, and what begins behind all of that. */
+struct unnamed {
+	uint64_t last_frame;
+	uint64_t named_end; /* the first last frame of what has a name there */
+};
+
+static void add_to_unnamed(struct unnamed *unnamed, const struct ft_nccl_collective *row)
 {
-	return (at > operations->begin && !is_named(&operations->at[at - 1].row)) ||
-	       (at + 1 < operations->count && !is_named(&operations->at[at + 1].row));
+	if (!is_named(row) && row->last_frame > unnamed->last_frame)
+		*unnamed = (struct unnamed){ row->last_frame, UINT64_MAX };
+	else if (is_named(row) && row->first_frame > unnamed->last_frame &&
+		 row->last_frame < unnamed->named_end)
+		unnamed->named_end = row->last_frame;
+}
+
+/* Nothing with a name is between it and something without one. */
+static bool is_next_to_unnamed(const struct ft_nccl_operations *operations, size_t at,
+			       const struct unnamed *before)
+{
+	const struct ft_nccl_collective *row = &operations->at[at].row;
+	uint64_t named_end = UINT64_MAX;
+
+	if (before->last_frame != 0 && before->named_end >= row->first_frame)
+		return true;
+	for (at++; at < operations->count; at++) {
+		const struct ft_nccl_collective *next = &operations->at[at].row;
+
+		if (next->first_frame > named_end)
+			break;
+		if (!is_named(next))
+			return true;
+		if (next->first_frame > row->last_frame && next->last_frame < named_end)
+			named_end = next->last_frame;
+	}
+	return false;
 }
 
 static void forget_size(struct ft_nccl_collective *row)
@@ -217,9 +114,17 @@ static bool same_words(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+/* One channel may show how an all-reduce of two went, while another does not. */
+static bool may_be_same_algorithm(const struct ft_nccl_collective *a,
+				  const struct ft_nccl_collective *b)
+{
+	return same_words(a->algorithm, b->algorithm) ||
+	       (a->collective != NULL && (a->algorithm == NULL || b->algorithm == NULL));
+}
+
 static bool are_alike(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
 {
-	return same_words(a->collective, b->collective) && same_words(a->algorithm, b->algorithm) &&
+	return same_words(a->collective, b->collective) && may_be_same_algorithm(a, b) &&
 	       (a->ranks == b->ranks || a->ranks == 0 || b->ranks == 0);
 }
 
@@ -237,6 +142,8 @@ static void join(struct ft_nccl_collective *sum, const struct ft_nccl_collective
 	sum->channels += row->channels;
 	if (sum->ranks == 0)
 		sum->ranks = row->ranks;
+	if (sum->algorithm == NULL)
+		sum->algorithm = row->algorithm;
 	sum->complete &= row->complete;
 	if (row->first_frame < sum->first_frame) {
 		sum->first_frame = row->first_frame;
@@ -358,21 +265,38 @@ static void join_same(struct ft_nccl_operations *operations)
 	operations->count = kept;
 }
 
-void ft_nccl_operations_doubt(struct ft_nccl_operations *operations)
+/* The first one, if not all channels have a part of it: some may have passed before a capture that begins in the middle. */
+static void doubt_first(struct ft_nccl_operations *operations)
 {
-	uint64_t last_frame = 0; /* of unnamed ones so far */
+	size_t i = operations->begin;
+	uint64_t all = 0;
+
+	for (size_t j = i; j < operations->count; j++)
+		all |= operations->at[j].sources;
+	while (i < operations->count && !is_named(&operations->at[i].row))
+		i++;
+	if (i < operations->count && (operations->source > 64 || operations->at[i].sources != all))
+		forget_size(&operations->at[i].row);
+}
+
+void ft_nccl_operations_doubt(struct ft_nccl_operations *operations, bool from_start)
+{
+	struct unnamed unnamed = { 0, UINT64_MAX };
 
 	join_same(operations);
 	place_parts(operations);
 	sort(operations); /* a part may be the first of it */
+	if (!from_start)
+		doubt_first(operations);
 	for (size_t i = operations->begin; i < operations->count; i++) {
 		struct ft_nccl_collective *row = &operations->at[i].row;
+		const struct unnamed before = unnamed;
 
-		if (!is_named(row) && row->last_frame > last_frame)
-			last_frame = row->last_frame;
-		else if (is_named(row) &&
-			 (is_doubtful(operations, i, last_frame) ||
-			  (is_short(operations, row) && is_next_to_unnamed(operations, i))))
+		add_to_unnamed(&unnamed, row);
+		if (!is_named(row))
+			forget_size(row); /* a part of its channels may have another row */
+		else if (is_doubtful(operations, i, before.last_frame) ||
+			 (is_short(operations, row) && is_next_to_unnamed(operations, i, &before)))
 			doubt(row);
 	}
 }

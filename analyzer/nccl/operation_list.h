@@ -31,8 +31,10 @@ void ft_nccl_operations_begin_trees(struct ft_nccl_operations *operations);
  * Behind the last source of a communicator. What passed meanwhile on a channel without being recognized is most likely a part
  * of the same operation, so that its size is not known. Every operation uses the first channel: what was found on others only
  * is a part of the one before or behind it, and joined if one of them alone lacks its channel; else no size of them is known.
+ * Unless the first messages of the communicator are in view, `from_start`, that of the first one is not, either, if it is not
+ * on all channels.
  */
-void ft_nccl_operations_doubt(struct ft_nccl_operations *operations);
+void ft_nccl_operations_doubt(struct ft_nccl_operations *operations, bool from_start);
 
 /* With no data in it, nothing is added. */
 void ft_nccl_operations_add(struct ft_nccl_operations *operations,

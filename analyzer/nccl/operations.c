@@ -146,6 +146,20 @@ static void doubt_ring(const struct ft_nccl_operations_maker *maker,
 			.refuted = true;
 }
 
+/* As far as there are messages, the first ones are there. */
+static bool is_from_start(const struct ft_nccl_operations_maker *maker,
+			  const struct ft_nccl_communicator *communicator)
+{
+	for (size_t i = 0; i < communicator->connection_count; i++) {
+		const struct ft_nccl_track *track =
+			ft_nccl_maker_track(maker, communicator->connections[i]);
+
+		if (track->count > 0 && (!track->numbered || track->first_k != 0))
+			return false;
+	}
+	return true;
+}
+
 static void communicator_operations(struct ft_nccl_operations_maker *maker,
 				    const struct ft_nccl_communicator *communicator)
 {
@@ -176,7 +190,7 @@ static void communicator_operations(struct ft_nccl_operations_maker *maker,
 					 communicator->connection_count);
 		doubt_ring(maker, communicator);
 	}
-	ft_nccl_operations_doubt(operations);
+	ft_nccl_operations_doubt(operations, is_from_start(maker, communicator));
 	for (size_t i = operations->begin; i < operations->count; i++) {
 		operations->at[i].row.communicator = communicator->communicator;
 		operations->at[i].row.sequence = i - operations->begin;
