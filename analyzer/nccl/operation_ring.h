@@ -26,6 +26,8 @@ struct ft_nccl_circle {
 	} * doubt;
 	/* not NULL: it is no ring; tracks are of its edges, up and down in turn, all of which have the same messages */
 	const struct ft_nccl_tree *tree;
+	/* the only tree of two hosts, of which one rank each is known: a ring may be of the same connections */
+	bool of_two;
 };
 
 void ft_nccl_circle_operations(struct ft_nccl_operations *operations, struct ft_nccl_circle *ring);

@@ -45,6 +45,8 @@ bool ft_nccl_circle_climbs(const struct ft_nccl_circle_part *part, struct ft_ncc
 {
 	const struct ft_nccl_circle *circle = part->ring;
 
+	if (circle->of_two && part->sum.protocol != FT_NCCL_SIMPLE)
+		return false; /* lines of a ring go the same ways, and one may come after the other */
 	if (!part->undivided || part->sum.seen != part->length * circle->ranks || part->sum.differs)
 		return false;
 	for (size_t i = 0; i < part->length; i++)

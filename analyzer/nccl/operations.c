@@ -8,10 +8,11 @@
 #include "operation_pat.h"
 #include "operations_parts.h"
 
-static void tree(struct ft_nccl_operations_maker *maker, const struct ft_nccl_tree *tree,
+static void tree(struct ft_nccl_operations_maker *maker,
+		 const struct ft_nccl_communicator *communicator, const struct ft_nccl_tree *tree,
 		 uint32_t channel)
 {
-	const struct ft_nccl_circle circle = ft_nccl_maker_tree(maker, tree, channel);
+	const struct ft_nccl_circle circle = ft_nccl_maker_tree(maker, communicator, tree, channel);
 
 	if (ft_nccl_maker_is_told(maker, &circle))
 		return;
@@ -32,7 +33,7 @@ static void trees(struct ft_nccl_operations_maker *maker,
 	for (size_t i = 0; i < communicator->tree_count; i++)
 		for (uint32_t j = 0; j < communicator->trees[i].channels; j++) {
 			const struct ft_nccl_circle circle =
-				ft_nccl_maker_tree(maker, &communicator->trees[i], j);
+				ft_nccl_maker_tree(maker, communicator, &communicator->trees[i], j);
 
 			if (ft_nccl_circle_messages(&circle) <= most)
 				continue;
@@ -40,11 +41,11 @@ static void trees(struct ft_nccl_operations_maker *maker,
 			first = i;
 			channel = j;
 		}
-	tree(maker, &communicator->trees[first], channel);
+	tree(maker, communicator, &communicator->trees[first], channel);
 	for (size_t i = 0; i < communicator->tree_count; i++)
 		for (uint32_t j = 0; j < communicator->trees[i].channels; j++)
 			if (i != first || j != channel)
-				tree(maker, &communicator->trees[i], j);
+				tree(maker, communicator, &communicator->trees[i], j);
 }
 
 static void pat_channel(struct ft_nccl_operations_maker *maker,

@@ -50,12 +50,16 @@ struct ft_nccl_circle ft_nccl_maker_ring(struct ft_nccl_operations_maker *maker,
 
 /* One channel of a tree: its connections up and down, edge by edge. */
 struct ft_nccl_circle ft_nccl_maker_tree(struct ft_nccl_operations_maker *maker,
+					 const struct ft_nccl_communicator *communicator,
 					 const struct ft_nccl_tree *tree, uint32_t channel)
 {
 	struct ft_nccl_circle circle = { .tracks = maker->tree_tracks,
 					 .ranks = (uint32_t)(2 * tree->edge_count),
 					 .at = maker->tree_at,
-					 .tree = tree };
+					 .tree = tree,
+					 .of_two = tree->of_hosts &&
+						   communicator->tree_count == 1 &&
+						   communicator->member_count == 2 };
 
 	for (size_t i = 0; i < tree->edge_count; i++) {
 		circle.tracks[2 * i] = ft_nccl_maker_track(maker, tree->edges[i].up[channel]);

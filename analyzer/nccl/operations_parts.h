@@ -28,6 +28,7 @@ struct ft_nccl_circle ft_nccl_maker_ring(struct ft_nccl_operations_maker *maker,
 					 const struct ft_nccl_communicator *communicator,
 					 const struct ft_nccl_channel *channel);
 struct ft_nccl_circle ft_nccl_maker_tree(struct ft_nccl_operations_maker *maker,
+					 const struct ft_nccl_communicator *communicator,
 					 const struct ft_nccl_tree *tree, uint32_t channel);
 
 /* Some clear-to-send was seen on all of its connections. */

@@ -74,7 +74,7 @@ static struct ft_nccl_mixed_circles circles_of(struct ft_nccl_operations_maker *
 	if (tree == NULL)
 		tree = ft_nccl_tree_of_ring(communicator, channel, &lane);
 	if (tree != NULL) {
-		circles.tree = ft_nccl_maker_tree(maker, tree, lane);
+		circles.tree = ft_nccl_maker_tree(maker, communicator, tree, lane);
 		circles.ring.is_shared = circles.is_shared;
 	}
 	ft_nccl_mixed_begin(&circles);
