@@ -252,11 +252,22 @@ static bool are_even(const struct finder *finder)
 	return step > 1;
 }
 
+static bool are_in_both(const struct finder *finder, const struct ft_nccl_lane *lane)
+{
+	return is_in(finder, 0, lane->from, lane->to) && is_in(finder, 1, lane->from, lane->to);
+}
+
+static bool are_all_numbered(const struct ft_nccl_track *track)
+{
+	return track->numbered && !track->lacks_numbers;
+}
+
 /*
  * Where no set-up names hosts, those with several addresses may be several nodes, unless they are some whose ranks go up
  * evenly. Where not all hosts have connections in view, these may be a part of a tree. What rings and trees have in common has steps
  * that nobody can count if there were others before the capture. Those whose own tags do not name who
- * sends may be of any channel.
+ * sends may be of any channel, and those between hosts that are neighbours in both trees, of which not all messages have
+ * numbers, of either tree.
  */
 static bool are_doubtful(const struct finder *finder)
 {
@@ -267,10 +278,11 @@ static bool are_doubtful(const struct finder *finder)
 				 : finder->node_count < UNNAMED_LEAST || !are_even(finder))
 		return true;
 	for (size_t i = 0; i < finder->lane_count; i++) {
-		const uint32_t at = finder->neighbours.lanes[i].at;
-		const struct ft_nccl_track *track = &finder->tracks->at[at];
+		const struct ft_nccl_lane *lane = &finder->neighbours.lanes[i];
+		const struct ft_nccl_track *track = &finder->tracks->at[lane->at];
 
-		if (!finder->edges->members->named[at] ||
+		if (!finder->edges->members->named[lane->at] ||
+		    (are_in_both(finder, lane) && !are_all_numbered(track)) ||
 		    (track->first_k != 0 && ft_nccl_has_slice(track)))
 			return true;
 	}
