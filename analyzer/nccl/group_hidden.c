@@ -29,6 +29,7 @@ struct hider {
 	bool *spread;        /* by communicator: set-ups name as many */
 	bool *refuted;       /* by communicator: what looks like a ring is none */
 	bool *shares;        /* by communicator: its hosts have set-ups of others, too */
+	bool *wider;         /* by communicator: set-ups of others lead from its hosts to more */
 	bool *hides_numbers; /* by communicator: channels may have others */
 	struct ft_nccl_unseen unseen;
 	bool lacks_set_ups; /* of some connection, of any communicator: that may be of a part */
@@ -80,6 +81,58 @@ static void look_at_set_ups(struct hider *hider)
 		if (one->communicator != other->communicator && same_end(one, other))
 			hider->shares[one->communicator] = hider->shares[other->communicator] =
 				true;
+	}
+}
+
+/* The first one of a place; end_count: there is none. */
+static size_t find_ends(const struct hider *hider, const struct ft_nccl_place *place)
+{
+	size_t low = 0, high = hider->end_count;
+	struct end wanted;
+
+	set_end(&wanted, place, 0);
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (compare(&hider->ends[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < hider->end_count && same_end(&hider->ends[low], &wanted) ? low
+									      : hider->end_count;
+}
+
+static bool has_end(const struct hider *hider, const struct ft_nccl_place *place, uint32_t of)
+{
+	struct end wanted;
+
+	set_end(&wanted, place, of);
+	return hider->end_count > 0 &&
+	       bsearch(&wanted, hider->ends, hider->end_count, sizeof wanted, compare) != NULL;
+}
+
+/* Those that have a host of a set-up, and not the other one. */
+static void widen(const struct hider *hider, const struct ft_nccl_place *host,
+		  const struct ft_nccl_place *other)
+{
+	const size_t first = find_ends(hider, host);
+
+	for (size_t i = first;
+	     i < hider->end_count && same_end(&hider->ends[i], &hider->ends[first]); i++)
+		if (!has_end(hider, other, hider->ends[i].communicator))
+			hider->wider[hider->ends[i].communicator] = true;
+}
+
+static void look_at_other_hosts(const struct hider *hider)
+{
+	for (size_t i = 0; i < hider->input->connection_count; i++) {
+		const struct ft_nccl_connection *connection = hider->input->connections[i];
+
+		if (hider->input->members->of[i] == FT_NCCL_NONE || !connection->has_tcp)
+			continue;
+		widen(hider, &connection->connecting, &connection->listening);
+		widen(hider, &connection->listening, &connection->connecting);
 	}
 }
 
@@ -324,6 +377,9 @@ static void hide(const struct hider *hider)
 			hide_channels(hider, &input->communicators[i]);
 		if (hider->hides_numbers[i])
 			hide_numbers(hider, &input->communicators[i]);
+		if (input->communicators[i].tree_count > 0 &&
+		    input->communicators[i].trees[0].of_hosts && hider->wider[i])
+			input->communicators[i].tree_count = 0; /* a part of a larger one */
 	}
 }
 
@@ -338,6 +394,7 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 		.spread = calloc(input->communicator_count + 1, sizeof *hider.spread),
 		.refuted = calloc(input->communicator_count + 1, sizeof *hider.refuted),
 		.shares = calloc(input->communicator_count + 1, sizeof *hider.shares),
+		.wider = calloc(input->communicator_count + 1, sizeof *hider.wider),
 		.hides_numbers = calloc(input->communicator_count + 1, sizeof *hider.hides_numbers),
 	};
 	int error = ft_nccl_unseen_find(&hider.unseen, input->members, input->tracks,
@@ -345,11 +402,12 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 
 	if (hider.ends == NULL || hider.loops == NULL || hider.crowded == NULL ||
 	    hider.ranks == NULL || hider.spread == NULL || hider.refuted == NULL ||
-	    hider.shares == NULL || hider.hides_numbers == NULL)
+	    hider.shares == NULL || hider.wider == NULL || hider.hides_numbers == NULL)
 		error = -ENOMEM;
 	if (error == 0) {
 		look_at_set_ups(&hider);
 		look_at_hosts(&hider);
+		look_at_other_hosts(&hider);
 		look_at_rings(&hider);
 		hide(&hider);
 	}
@@ -361,6 +419,7 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 	free(hider.spread);
 	free(hider.refuted);
 	free(hider.shares);
+	free(hider.wider);
 	free(hider.hides_numbers);
 	return error;
 }

@@ -31,6 +31,8 @@ FAULTS = {
     (("mixed-small", 319), "one rail and set-ups"),
     # of one channel or tree, where some had only been asked for a step, or the numbers of messages were not known yet
     (("tree-small", 401), "ended early"), (("apart", 405), "set-ups, middle"),
+    # the root of a tree of four hosts, two of which hang together by their ports
+    (("tree", 403), "whole"),
     # who receives, and a ring, as four addresses of two hosts were taken for four hosts
     (("tree-small", 169), "middle"), (("tree-small", 304), "late"),
     # two jobs as one, by an operation of a few bytes
