@@ -293,11 +293,14 @@ void ft_nccl_operations_doubt(struct ft_nccl_operations *operations, bool from_s
 		const struct unnamed before = unnamed;
 
 		add_to_unnamed(&unnamed, row);
-		if (!is_named(row))
-			forget_size(row); /* a part of its channels may have another row */
-		else if (is_doubtful(operations, i, before.last_frame) ||
-			 (is_short(operations, row) && is_next_to_unnamed(operations, i, &before)))
+		if (!is_named(row)) {
+			forget_size(row); /* a part of its channels may have another row .. */
+			row->ranks = 0;   /* .. and it may be of several operations */
+		} else if (is_doubtful(operations, i, before.last_frame) ||
+			   (is_short(operations, row) &&
+			    is_next_to_unnamed(operations, i, &before))) {
 			doubt(row);
+		}
 	}
 }
 
