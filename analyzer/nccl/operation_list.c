@@ -304,6 +304,12 @@ void ft_nccl_operations_doubt(struct ft_nccl_operations *operations, bool from_s
 	}
 }
 
+void ft_nccl_operations_forget_sizes(struct ft_nccl_operations *operations)
+{
+	for (size_t i = operations->begin; i < operations->count; i++)
+		forget_size(&operations->at[i].row);
+}
+
 static bool can_join(const struct operation *there, const struct ft_nccl_collective *row,
 		     uint32_t source)
 {

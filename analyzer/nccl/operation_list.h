@@ -36,6 +36,9 @@ void ft_nccl_operations_begin_trees(struct ft_nccl_operations *operations);
  */
 void ft_nccl_operations_doubt(struct ft_nccl_operations *operations, bool from_start);
 
+/* Of all operations of the communicator. */
+void ft_nccl_operations_forget_sizes(struct ft_nccl_operations *operations);
+
 /* With no data in it, nothing is added. */
 void ft_nccl_operations_add(struct ft_nccl_operations *operations,
 			    const struct ft_nccl_collective *row);

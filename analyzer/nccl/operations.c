@@ -161,6 +161,22 @@ static bool is_from_start(const struct ft_nccl_operations_maker *maker,
 	return true;
 }
 
+/* Some of its connections have messages of known numbers, and others not: these may be parts of any operation. */
+static bool lacks_numbers(const struct ft_nccl_operations_maker *maker,
+			  const struct ft_nccl_communicator *communicator)
+{
+	size_t used = 0, numbered = 0;
+
+	for (size_t i = 0; i < communicator->connection_count; i++) {
+		const struct ft_nccl_track *track =
+			ft_nccl_maker_track(maker, communicator->connections[i]);
+
+		used += track->count > 0 ? 1 : 0;
+		numbered += track->count > 0 && track->numbered ? 1 : 0;
+	}
+	return numbered > 0 && numbered < used;
+}
+
 static void communicator_operations(struct ft_nccl_operations_maker *maker,
 				    const struct ft_nccl_communicator *communicator)
 {
@@ -192,6 +208,8 @@ static void communicator_operations(struct ft_nccl_operations_maker *maker,
 		doubt_ring(maker, communicator);
 	}
 	ft_nccl_operations_doubt(operations, is_from_start(maker, communicator));
+	if (lacks_numbers(maker, communicator))
+		ft_nccl_operations_forget_sizes(operations);
 	for (size_t i = operations->begin; i < operations->count; i++) {
 		operations->at[i].row.communicator = communicator->communicator;
 		operations->at[i].row.sequence = i - operations->begin;
