@@ -105,6 +105,18 @@ static void take_pairs(struct ft_nccl_host_channels *channels, struct pair *pair
 	}
 }
 
+/* The last thing asked for, which may be the first step of a tree, has no answer in view. */
+static bool is_any_open(const struct ft_nccl_host_channels *channels, const struct ft_nccl_way *way)
+{
+	for (size_t i = 0; i < way->count; i++) {
+		const struct ft_nccl_track *track = &channels->tracks->at[way->lanes[i].at];
+
+		if (track->unanswered > 0 && !ft_nccl_has_simple_step(track))
+			return true;
+	}
+	return false;
+}
+
 int ft_nccl_host_pairs_take(struct ft_nccl_host_channels *channels)
 {
 	const struct ft_nccl_way there = ft_nccl_way_of(channels->neighbours, 0, 1);
@@ -119,6 +131,7 @@ int ft_nccl_host_pairs_take(struct ft_nccl_host_channels *channels)
 			if (is_pair(channels, &there.lanes[i], &back.lanes[j], &pairs[count]))
 				count++;
 	take_pairs(channels, pairs, count);
+	channels->doubtful |= is_any_open(channels, &there) || is_any_open(channels, &back);
 	free(pairs);
 	return 0;
 }

@@ -77,10 +77,9 @@ static bool is_offered(const struct ft_nccl_message *message, uint64_t bytes)
 	       message->requests[0].offered == bytes;
 }
 
-/* Answered or not: what is asked for shows what the connection is of, too. */
 static bool has_offered(const struct ft_nccl_track *track, uint64_t bytes)
 {
-	for (size_t i = 0; i < track->count + track->unanswered; i++)
+	for (size_t i = 0; i < track->count; i++)
 		if (is_offered(track->messages[i], bytes))
 			return true;
 	return false;

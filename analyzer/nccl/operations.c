@@ -161,7 +161,7 @@ static bool is_from_start(const struct ft_nccl_operations_maker *maker,
 	return true;
 }
 
-/* Some of its connections have messages of known numbers, and others not: these may be parts of any operation. */
+/* Some of its connections have messages of known numbers, and others not: these may be parts of any operation but PAT's. */
 static bool lacks_numbers(const struct ft_nccl_operations_maker *maker,
 			  const struct ft_nccl_communicator *communicator)
 {
@@ -174,7 +174,7 @@ static bool lacks_numbers(const struct ft_nccl_operations_maker *maker,
 		used += track->count > 0 ? 1 : 0;
 		numbered += track->count > 0 && track->numbered ? 1 : 0;
 	}
-	return numbered > 0 && numbered < used;
+	return communicator->distance_count == 0 && numbered > 0 && numbered < used;
 }
 
 static void communicator_operations(struct ft_nccl_operations_maker *maker,
