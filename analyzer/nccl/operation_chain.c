@@ -78,12 +78,24 @@ static bool is_next_missing(const struct ft_nccl_circle *ring, uint32_t member)
 	       (track->messages[at] == NULL || track->messages[at]->first_frame == 0);
 }
 
+/* Of two: who sends nothing has other things to send next, no steps that would be an answer. */
+static bool is_unanswered(const struct chain *chain)
+{
+	const struct ft_nccl_circle *ring = chain->ring;
+	const size_t length = own_length(ring, chain->out);
+	const struct ft_nccl_stretch next =
+		ft_nccl_stretch_of(ring->tracks[chain->out], ring->at[chain->out], length);
+
+	return length > 0 && next.asked && next.offered != 0 && !ft_nccl_is_step(&next);
+}
+
 bool ft_nccl_circle_chain(struct ft_nccl_circle *ring, struct ft_nccl_collective *row)
 {
 	struct chain chain = { .ring = ring };
 
-	for (chain.out = 0; ring->ranks > 2 && chain.out < ring->ranks; chain.out++) {
-		if (is_next_missing(ring, chain.out) || may_be_of_tree(&chain) || !is_chain(&chain))
+	for (chain.out = 0; chain.out < ring->ranks; chain.out++) {
+		if (is_next_missing(ring, chain.out) || may_be_of_tree(&chain) ||
+		    !is_chain(&chain) || (ring->ranks == 2 && !is_unanswered(&chain)))
 			continue;
 		*row = ft_nccl_stretch_row(&chain.sum);
 		row->channels = 1;

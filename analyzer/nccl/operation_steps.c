@@ -10,6 +10,13 @@ enum {
 	LL128_DATA_RCCL = 1792,
 };
 
+/* Of LL or LL128, of NCCL or RCCL; a send may be given as much. */
+static bool is_step_of_lines(uint64_t offered)
+{
+	return offered == FT_NCCL_LL_MAX || offered == LL_STEP_RCCL ||
+	       offered == FT_NCCL_LL128_MAX || offered == LL128_STEP_RCCL;
+}
+
 static bool has_lines(const struct ft_nccl_stretch *sum)
 {
 	return sum->protocol == FT_NCCL_LL || sum->protocol == FT_NCCL_LL128;
@@ -121,12 +128,37 @@ bool ft_nccl_may_be_sends(const struct ft_nccl_stretch *sum, uint32_t ranks)
 	return sum->cut_as_sends && (ranks == 2 || sum->offered > SEND_CHUNK / 2);
 }
 
+/* Each message was given room for all of it, as for a part that is no longer than a chunk. */
+static bool is_short_part(const struct ft_nccl_stretch *sum)
+{
+	if (sum->offered != sum->bytes || sum->offered > SEND_CHUNK)
+		return false;
+	return !has_lines(sum) || (sum->seen == 1 && !is_step_of_lines(sum->offered));
+}
+
 bool ft_nccl_are_sends(const struct ft_nccl_stretch *sum)
 {
 	if (!sum->asked || !sum->sized || may_be_lines(sum))
 		return false;
-	return sum->grouped ||
+	return sum->grouped || is_short_part(sum) ||
 	       (sum->cut_as_sends && sum->offered_most <= SEND_CHUNK && !has_lines(sum));
+}
+
+static bool is_of_send(const struct ft_nccl_message *message)
+{
+	if (message == NULL || message->request_count == 0 || !message->requests[0].has_offered)
+		return false;
+	return message->request_count > 1 || (message->requests[0].offered <= SEND_CHUNK &&
+					      !is_step_of_lines(message->requests[0].offered));
+}
+
+bool ft_nccl_is_of_sends(const struct ft_nccl_track *track)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < track->count; i++)
+		found |= is_of_send(track->messages[i]);
+	return found && !ft_nccl_has_slice(track) && !ft_nccl_has_simple_step(track);
 }
 
 bool ft_nccl_is_send_chunk(uint64_t offered)

@@ -40,6 +40,9 @@ bool ft_nccl_are_steps_or_slices(const struct ft_nccl_track *track);
 bool ft_nccl_may_be_sends(const struct ft_nccl_stretch *sum, uint32_t ranks);
 bool ft_nccl_are_sends(const struct ft_nccl_stretch *sum); /* as nothing else does */
 
+/* Room was offered as only those of sends and receives do, and none as only collectives take. */
+bool ft_nccl_is_of_sends(const struct ft_nccl_track *track);
+
 /*
  * The size given to NCCL, of which `passes` times the data of all chunks were sent, in parts of one of `shares`. Lines do
  * not tell where data ends: then it is told how little and how much it can be.

@@ -232,6 +232,46 @@ static void broadcast_and_reduce_leave_one_out(void **state)
 	is_sized(&groups.collectives[1], 4 * 65536);
 }
 
+/* One of the two sends steps, and nobody answers them with as many: the other's next messages are of a ring. */
+static void between_two_a_broadcast_is_what_nobody_answers(void **state)
+{
+	static const uint64_t slices[] = { 32768, 0, 32768, 0 };
+	struct ft_nccl_message *asked[2];
+
+	(void)state;
+	play_ring(&play, 2);
+	play.offered = 524288;
+	for (uint32_t i = 0; i < 2; i++)
+		asked[i] = play_ask(&play, 1, 1);
+	play_answer(&play, asked[0], 524288);
+	play_answer(&play, asked[1], 1000);
+	play.offered = 1048576;
+	for (unsigned i = 0; i < 3; i++)
+		play_step(&play, 0, 2, slices, COUNT(slices));
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 4);
+	is_named(&groups.collectives[0], NULL, "RING");
+	is_sized(&groups.collectives[0], 525288);
+	assert_int_equal(groups.collectives[0].messages, 2);
+	for (unsigned i = 1; i < 4; i++)
+		assert_int_equal(groups.collectives[i].messages, 8);
+}
+
+/* Steps that are answered by as many may be a tree's. */
+static void between_two_what_is_answered_is_no_broadcast(void **state)
+{
+	(void)state;
+	play_ring(&play, 2);
+	play.offered = 524288;
+	play_send(&play, 1, 1, 1000);
+	play_send(&play, 0, 0, 1000);
+	play_send(&play, 1, 1, 500);
+	play_send(&play, 0, 0, 500);
+	play_groups(&play, &groups);
+	for (size_t i = 0; i < groups.collective_count; i++)
+		assert_true(groups.collectives[i].messages > 1);
+}
+
 static void channels_share_an_operation(void **state)
 {
 	static const uint64_t slices[] = { 32768, 0, 32768, 0, 32768, 0, 32768, 0 };
@@ -422,6 +462,30 @@ static void sends_are_cut_in_their_own_way(void **state)
 	is_named(&groups.collectives[1], NULL, NULL);
 }
 
+/* Less than a chunk is cut, too, and all of it is offered each time; lines have room for all of theirs in one message. */
+static void short_sends_have_room_for_all(void **state)
+{
+	struct ft_nccl_message *asked[3];
+
+	(void)state;
+	play_connect(&play, 1, 2);
+	play.offered = 98304;
+	for (size_t i = 0; i < 3; i++)
+		asked[i] = play_ask(&play, 0, 0);
+	for (size_t i = 0; i < 3; i++)
+		play_answer(&play, asked[i], 32768);
+	play.protocol = FT_NCCL_LL;
+	play.offered = 4096;
+	play_send(&play, 0, 0, 4096);
+	play_send(&play, 0, 0, 4080);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.collective_count, 3);
+	is_named(&groups.collectives[0], "SendRecv", NULL);
+	assert_int_equal(groups.collectives[0].wire_bytes, 98304);
+	is_named(&groups.collectives[1], "SendRecv", NULL);
+	is_named(&groups.collectives[2], NULL, NULL);
+}
+
 /* Two that send each other pieces at the same time look like a ring of two. */
 static void an_exchange_of_two_is_no_all_reduce(void **state)
 {
@@ -505,6 +569,8 @@ int main(void)
 		cmocka_unit_test(other_chunks_are_told_by_who_waits_for_whom),
 		cmocka_unit_test(what_does_not_wait_is_no_all_reduce),
 		cmocka_unit_test(broadcast_and_reduce_leave_one_out),
+		cmocka_unit_test(between_two_a_broadcast_is_what_nobody_answers),
+		cmocka_unit_test(between_two_what_is_answered_is_no_broadcast),
 		cmocka_unit_test(channels_share_an_operation),
 		cmocka_unit_test(an_operation_that_lacks_a_channel_has_no_size),
 		cmocka_unit_test(a_part_between_two_that_may_have_it_leaves_no_size),
@@ -513,6 +579,7 @@ int main(void)
 		cmocka_unit_test(an_immediate_stands_for_a_packet_that_is_missing),
 		cmocka_unit_test(a_capture_can_begin_and_end_inside),
 		cmocka_unit_test(sends_are_cut_in_their_own_way),
+		cmocka_unit_test(short_sends_have_room_for_all),
 		cmocka_unit_test(an_exchange_of_two_is_no_all_reduce),
 		cmocka_unit_test(of_two_members_the_way_down_follows_the_way_up_in_a_tree),
 		cmocka_unit_test(without_clear_to_sends_nothing_shows_where_operations_end),
