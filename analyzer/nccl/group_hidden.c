@@ -180,6 +180,8 @@ static void look_at_rings(struct hider *hider)
 
 		if (of != FT_NCCL_NONE && input->loops[i].refuted)
 			hider->refuted[of] = true;
+		if (of != FT_NCCL_NONE && input->renumbered[i])
+			hider->crowded[of] = true;
 		if (of == FT_NCCL_NONE || ranks == 0 || ranks == FT_NCCL_NONE ||
 		    input->loops[i].silent)
 			continue;
@@ -296,8 +298,11 @@ static uint32_t ranks_of(const struct hider *hider, const struct ft_nccl_collect
 static bool is_whole(const struct hider *hider, const struct ft_nccl_collective *row)
 {
 	const uint32_t at = row->communicator, ranks = ranks_of(hider, row);
+	const uint32_t senders = ranks > 0 ? senders_of(hider, at, ranks) : 0;
 
-	if (!may_have_hidden(hider, at) || (ranks > 0 && senders_of(hider, at, ranks) == ranks))
+	if (senders > ranks) /* it is of one communicator of several on the same ways */
+		return false;
+	if (!may_have_hidden(hider, at) || (ranks > 0 && senders == ranks))
 		return true;
 	return (ranks > 0 || is_over_trees(row)) && is_all_there_is(hider, at, is_over_trees(row));
 }

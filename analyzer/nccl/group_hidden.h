@@ -14,6 +14,7 @@ struct ft_nccl_hidden_input {
 	struct ft_nccl_collective *collectives;
 	size_t collective_count;
 	const struct ft_nccl_loops *loops; /* by place of the connection */
+	const bool *renumbered;            /* likewise, as of struct ft_nccl_apart */
 };
 
 /*

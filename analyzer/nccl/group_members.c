@@ -4,38 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group_claims.h"
 #include "group_forest.h"
 #include "group_sites.h"
 #include "group_tags.h"
-
-/* Somebody at a site: a rank, or whoever is there. */
-struct claim {
-	uint32_t component; /* in order of first connection */
-	uint32_t site;
-	uint32_t seen; /* the lower the earlier */
-	int32_t rank;
-	bool has_rank, doubted;
-};
 
 struct finder {
 	struct ft_nccl_members *members;
 	struct ft_nccl_connection **connections;
 	size_t connection_count;
+	const struct ft_nccl_apart *apart;
 	struct ft_nccl_sites sites;
 	struct ft_nccl_tag *tags;
-	const uint32_t *before; /* by site: its component before any were joined */
-	uint32_t *numbers;      /* of components, by root */
-	uint32_t *ranks_at;     /* by site: how many */
-	uint32_t *member_at;    /* by site: FT_NCCL_NONE unless it is one */
-	struct claim *claims;   /* each rank at each of its sites, sorted */
-	struct claim *persons;  /* one for each member, sorted */
+	const uint32_t *before;        /* by site: its component before any were joined */
+	uint32_t *numbers;             /* of components, by root */
+	uint32_t *ranks_at;            /* by site: how many */
+	bool *renumbered;              /* by component: several number their own ranks */
+	uint32_t *member_at;           /* by site: FT_NCCL_NONE unless it is one */
+	struct ft_nccl_claim *claims;  /* each rank at each of its sites, sorted */
+	struct ft_nccl_claim *persons; /* one for each member, sorted */
 	size_t claim_count, person_count;
 };
 
 /* Ranks first, by rank, and of one rank by site; the others in the order in which they were seen. */
 static int compare(const void *a, const void *b)
 {
-	const struct claim *left = a, *right = b;
+	const struct ft_nccl_claim *left = a, *right = b;
 
 	if (left->component != right->component)
 		return left->component < right->component ? -1 : 1;
@@ -46,11 +40,6 @@ static int compare(const void *a, const void *b)
 	if (left->rank != right->rank)
 		return left->rank < right->rank ? -1 : 1;
 	return (left->site > right->site) - (left->site < right->site);
-}
-
-static bool same_rank(const struct claim *a, const struct claim *b)
-{
-	return a->component == b->component && a->rank == b->rank;
 }
 
 static uint32_t component_number(struct finder *finder, uint32_t site)
@@ -74,19 +63,20 @@ static void claim_ranks(struct finder *finder)
 				component_number(finder, site != FT_NCCL_NONE ? site : other);
 		if (site != FT_NCCL_NONE && ft_nccl_tag_is_rank(&finder->tags[i]))
 			finder->claims[finder->claim_count++] =
-				(struct claim){ finder->members->of[i], site, (uint32_t)i,
-						finder->tags[i].tag,    true, false };
+				(struct ft_nccl_claim){ finder->members->of[i], site, (uint32_t)i,
+							finder->tags[i].tag,    true, false };
 	}
 	if (finder->claim_count > 0)
 		qsort(finder->claims, finder->claim_count, sizeof *finder->claims, compare);
 }
 
-static bool same_claim(const struct claim *a, const struct claim *b)
+static bool same_claim(const struct ft_nccl_claim *a, const struct ft_nccl_claim *b)
 {
-	return same_rank(a, b) && a->site == b->site;
+	return ft_nccl_is_same_rank(a, b) && a->site == b->site;
 }
 
-static struct claim *find_claim(const struct finder *finder, const struct claim *key)
+static struct ft_nccl_claim *find_claim(const struct finder *finder,
+					const struct ft_nccl_claim *key)
 {
 	return finder->claim_count > 0 ? bsearch(key, finder->claims, finder->claim_count,
 						 sizeof *finder->claims, compare)
@@ -100,14 +90,14 @@ static struct claim *find_claim(const struct finder *finder, const struct claim 
 static void doubt(struct finder *finder)
 {
 	for (size_t i = 0; i < finder->connection_count; i++) {
-		const struct claim key = {
+		const struct ft_nccl_claim key = {
 			.component = finder->members->of[i],
 			.site = ft_nccl_site_of(&finder->sites, i,
 						&finder->connections[i]->receiver),
 			.rank = finder->tags[i].tag,
 			.has_rank = true,
 		};
-		struct claim *found =
+		struct ft_nccl_claim *found =
 			ft_nccl_tag_is_rank(&finder->tags[i]) && key.component != FT_NCCL_NONE
 				? find_claim(finder, &key)
 				: NULL;
@@ -120,10 +110,10 @@ static void doubt(struct finder *finder)
 /* The claims of a rank from `at` on, and whether one of them is doubted. */
 static size_t rank_end(const struct finder *finder, size_t at, bool *doubted)
 {
-	const struct claim *first = &finder->claims[at];
+	const struct ft_nccl_claim *first = &finder->claims[at];
 
 	*doubted = false;
-	for (; at < finder->claim_count && same_rank(first, &finder->claims[at]); at++)
+	for (; at < finder->claim_count && ft_nccl_is_same_rank(first, &finder->claims[at]); at++)
 		*doubted |= finder->claims[at].doubted;
 	return at;
 }
@@ -139,6 +129,11 @@ static void settle_ranks(struct finder *finder)
 			finder->claims[kept++] = finder->claims[i];
 	finder->claim_count = kept;
 	doubt(finder);
+	for (size_t i = 0; i < finder->connection_count; i++)
+		if (finder->apart->renumbered[i])
+			finder->renumbered[finder->members->of[i]] = true;
+	ft_nccl_claims_doubt(finder->claims, finder->claim_count, finder->connections,
+			     finder->renumbered);
 	kept = 0;
 	for (size_t i = 0; i < finder->claim_count; i = end) {
 		end = rank_end(finder, i, &doubted);
@@ -161,7 +156,7 @@ static void add_stranger(struct finder *finder, size_t seen, const struct ft_ncc
 	if (site == FT_NCCL_NONE || finder->ranks_at[site] > 0)
 		return;
 	finder->ranks_at[site] = 1;
-	finder->persons[finder->person_count++] = (struct claim){
+	finder->persons[finder->person_count++] = (struct ft_nccl_claim){
 		.component = component_number(finder, site), .site = site, .seen = (uint32_t)seen
 	};
 }
@@ -172,7 +167,7 @@ static size_t person_of_rank(const struct finder *finder, uint32_t component, in
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
-		const struct claim *at = &finder->persons[middle];
+		const struct ft_nccl_claim *at = &finder->persons[middle];
 
 		if (at->component < component ||
 		    (at->component == component && at->has_rank && at->rank < rank))
@@ -201,7 +196,7 @@ static void settle_sites(struct finder *finder)
 		if (!finder->persons[i].has_rank)
 			finder->member_at[finder->persons[i].site] = (uint32_t)i;
 	for (size_t i = 0; i < finder->claim_count; i++) {
-		const struct claim *claim = &finder->claims[i];
+		const struct ft_nccl_claim *claim = &finder->claims[i];
 
 		if (finder->ranks_at[claim->site] == 1)
 			finder->member_at[claim->site] =
@@ -344,12 +339,14 @@ static int reserve(struct finder *finder, size_t connections)
 	finder->claims = calloc(connections + 1, sizeof *finder->claims);
 	finder->persons = calloc(persons, sizeof *finder->persons);
 	finder->ranks_at = calloc(finder->sites.count + 1, sizeof *finder->ranks_at);
+	finder->renumbered = calloc(finder->sites.count + 1, sizeof *finder->renumbered);
 	finder->member_at = malloc((finder->sites.count + 1) * sizeof *finder->member_at);
 	finder->numbers = malloc((finder->sites.count + 1) * sizeof *finder->numbers);
 	if (members->at == NULL || members->component == NULL || members->sender == NULL ||
 	    members->receiver == NULL || members->named == NULL || members->of == NULL ||
 	    finder->claims == NULL || finder->persons == NULL || finder->ranks_at == NULL ||
-	    finder->member_at == NULL || finder->numbers == NULL || finder->tags == NULL)
+	    finder->renumbered == NULL || finder->member_at == NULL || finder->numbers == NULL ||
+	    finder->tags == NULL)
 		return -ENOMEM;
 	/* FT_NCCL_NONE is all bits set */
 	memset(members->of, 0xff, connections * sizeof *members->of);
@@ -359,13 +356,15 @@ static int reserve(struct finder *finder, size_t connections)
 }
 
 int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connection **connections,
-			 size_t connection_count, const uint32_t *joined,
-			 const struct ft_nccl_message *messages, size_t message_count)
+			 size_t connection_count, const struct ft_nccl_apart *apart,
+			 const uint32_t *joined, const struct ft_nccl_message *messages,
+			 size_t message_count)
 {
 	struct finder finder = { .members = members,
 				 .connections = connections,
+				 .apart = apart,
 				 .connection_count = connection_count };
-	int error = ft_nccl_sites_find(&finder.sites, connections, connection_count);
+	int error = ft_nccl_sites_find(&finder.sites, connections, connection_count, apart->part);
 	uint32_t *before = malloc((finder.sites.count + 1) * sizeof *before);
 
 	finder.tags = ft_nccl_tags_read(connections, connection_count, messages, message_count);
@@ -384,6 +383,7 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 	free(before);
 	free(finder.numbers);
 	free(finder.ranks_at);
+	free(finder.renumbered);
 	free(finder.member_at);
 	free(finder.claims);
 	free(finder.persons);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "group_apart.h"
 #include "group_rails.h"
 
 /*
@@ -21,11 +22,12 @@ struct ft_nccl_members {
 
 /*
  * Fills in the ranks of the connections' parties. `joined`, by place: connections of one number are of one component,
- * FT_NCCL_NONE: as they hang together; NULL: all are. 0 or -ENOMEM.
+ * FT_NCCL_NONE: as they hang together; NULL: all are. `apart`: communicators told apart. 0 or -ENOMEM.
  */
 int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connection **connections,
-			 size_t connection_count, const uint32_t *joined,
-			 const struct ft_nccl_message *messages, size_t message_count);
+			 size_t connection_count, const struct ft_nccl_apart *apart,
+			 const uint32_t *joined, const struct ft_nccl_message *messages,
+			 size_t message_count);
 void ft_nccl_members_free(struct ft_nccl_members *members); /* all zero is fine */
 
 /*

@@ -149,8 +149,18 @@ static int settle_nets(struct ft_nccl_sites *sites, struct ft_nccl_connection **
 	return 0;
 }
 
+static void part_nets(struct ft_nccl_sites *sites, const uint32_t *part, size_t count)
+{
+	uint32_t parts = 0;
+
+	for (size_t i = 0; i < count; i++)
+		parts = part[i] > parts ? part[i] : parts;
+	for (size_t i = 0; i < count; i++)
+		sites->nets[i] = sites->nets[i] * (parts + 1) + part[i];
+}
+
 int ft_nccl_sites_find(struct ft_nccl_sites *sites, struct ft_nccl_connection **connections,
-		       size_t count)
+		       size_t count, const uint32_t *part)
 {
 	int error = reserve(sites, connections, count);
 
@@ -162,6 +172,8 @@ int ft_nccl_sites_find(struct ft_nccl_sites *sites, struct ft_nccl_connection **
 	error = settle_nets(sites, connections, count);
 	if (error == 0)
 		error = ft_nccl_releases_part(sites->nets, connections, count);
+	if (error == 0 && part != NULL)
+		part_nets(sites, part, count);
 	if (error == 0)
 		arrange(sites, connections, count);
 	return error;

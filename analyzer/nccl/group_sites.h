@@ -6,7 +6,7 @@
 
 /*
  * An address within a network: which of its names does not matter, a router leads from one to the other. Of jobs of different
- * releases each has a network of its own: group_releases.h.
+ * releases each has a network of its own: group_releases.h; and so has each communicator that is told apart: group_apart.h.
  */
 struct ft_nccl_spot {
 	struct ft_nccl_place place;
@@ -34,9 +34,9 @@ struct ft_nccl_sites {
 	size_t count;
 };
 
-/* 0 or -ENOMEM. */
+/* `part`: as ft_nccl_apart_find() tells, each is a network of its own; NULL: not known. 0 or -ENOMEM. */
 int ft_nccl_sites_find(struct ft_nccl_sites *sites, struct ft_nccl_connection **connections,
-		       size_t count);
+		       size_t count, const uint32_t *part);
 void ft_nccl_sites_free(struct ft_nccl_sites *sites);
 
 /*

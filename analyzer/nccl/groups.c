@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "group_hidden.h"
 #include "group_joins.h"
@@ -109,6 +110,21 @@ static int make_collectives(struct ft_nccl_groups_maker *maker, struct ft_nccl_g
 	return error;
 }
 
+static int find_parts(struct ft_nccl_groups_maker *maker, const struct ft_nccl_message *messages,
+		      size_t message_count, const uint32_t *ranks)
+{
+	const struct ft_nccl_apart_input input = {
+		.connections = maker->connections,
+		.connection_count = maker->connection_count,
+		.tracks = maker->memory->tracks.at,
+		.messages = messages,
+		.message_count = message_count,
+		.ranks = ranks,
+	};
+
+	return ft_nccl_apart_find(&maker->apart, &input);
+}
+
 static int make(struct ft_nccl_groups_maker *maker, struct ft_nccl_groups *groups,
 		const struct ft_nccl_message *messages, size_t message_count)
 {
@@ -122,11 +138,14 @@ static int make(struct ft_nccl_groups_maker *maker, struct ft_nccl_groups *group
 	for (size_t i = 0; i < maker->connection_count; i++)
 		maker->connections[i]->channel =
 			FT_NCCL_NONE; /* as rails that are joined now were told */
-	error = ft_nccl_members_find(&memory->members, maker->connections, maker->connection_count,
-				     maker->joined, messages, message_count);
+	error = ft_nccl_tracks_make(&memory->tracks, maker->connections, maker->connection_count,
+				    messages, message_count);
+	if (error == 0 && maker->apart.part == NULL)
+		error = find_parts(maker, messages, message_count, NULL);
 	if (error == 0)
-		error = ft_nccl_tracks_make(&memory->tracks, maker->connections,
-					    maker->connection_count, messages, message_count);
+		error = ft_nccl_members_find(&memory->members, maker->connections,
+					     maker->connection_count, &maker->apart, maker->joined,
+					     messages, message_count);
 	if (error == 0)
 		error = make_communicators(maker);
 	if (error == 0)
@@ -163,6 +182,7 @@ static int hide_ranks(const struct ft_nccl_groups_maker *maker, const struct ft_
 		.collectives = maker->memory->collectives,
 		.collective_count = groups->collective_count,
 		.loops = maker->memory->loops,
+		.renumbered = maker->apart.renumbered,
 	};
 
 	return ft_nccl_hidden_ranks(&input);
@@ -176,6 +196,33 @@ static void forget_doubtful_trees(const struct ft_nccl_groups_memory *memory)
 			memory->communicators[i].tree_count = 0;
 }
 
+static uint32_t *copy_ranks(const struct ft_nccl_groups_maker *maker)
+{
+	uint32_t *ranks = calloc(maker->connection_count + 1, sizeof *ranks);
+
+	for (size_t i = 0; ranks != NULL && i < maker->connection_count; i++)
+		ranks[i] = maker->memory->loops[i].ranks;
+	return ranks;
+}
+
+/* Once more, if how many ranks operations show tells more communicators apart. */
+static int make_apart(struct ft_nccl_groups_maker *maker, struct ft_nccl_groups *groups,
+		      const struct ft_nccl_message *messages, size_t message_count)
+{
+	struct ft_nccl_apart before = maker->apart;
+	uint32_t *ranks = copy_ranks(maker);
+	int error = ranks != NULL ? find_parts(maker, messages, message_count, ranks) : -ENOMEM;
+
+	if (error == 0 && memcmp(before.part, maker->apart.part,
+				 maker->connection_count * sizeof *before.part) != 0) {
+		ft_nccl_groups_free(groups);
+		error = make(maker, groups, messages, message_count);
+	}
+	free(ranks);
+	ft_nccl_apart_free(&before);
+	return error;
+}
+
 int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection **connections,
 			size_t connection_count, const struct ft_nccl_message *messages,
 			size_t message_count)
@@ -185,6 +232,8 @@ int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection
 	struct ft_nccl_joins joins = { 0 };
 	int error = make(&maker, groups, messages, message_count);
 
+	if (error == 0)
+		error = make_apart(&maker, groups, messages, message_count);
 	if (error == 0)
 		error = find_joins(&maker, groups, &joins);
 	if (error == 0 && joins.count > 0) { /* once more, with what operations said */
@@ -199,6 +248,7 @@ int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection
 	if (error != 0)
 		ft_nccl_groups_free(groups);
 	ft_nccl_joins_free(&joins);
+	ft_nccl_apart_free(&maker.apart);
 	return error;
 }
 

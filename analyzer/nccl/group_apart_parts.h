@@ -1,0 +1,45 @@
+#pragma once
+
+#include "group_apart.h"
+#include "group_cycle.h"
+#include "group_rhythm.h"
+#include "group_sites.h"
+#include "group_tags.h"
+
+/* What is busy at the same times: connections of a channel, or of several. */
+struct ft_nccl_cluster {
+	uint32_t component;
+	const uint32_t *at; /* places of its connections */
+	size_t count;
+	const uint32_t *sites; /* sorted */
+	size_t site_count;
+	bool is_ring, are_sends, renumbered;
+	uint32_t part;
+};
+
+/* A connection at a site. */
+struct ft_nccl_cluster_end {
+	uint32_t site, at;
+};
+
+struct ft_nccl_apart_finder {
+	const struct ft_nccl_apart_input *input;
+	struct ft_nccl_sites sites;
+	struct ft_nccl_tag *tags;
+	struct ft_nccl_rhythms rhythms;
+	struct ft_nccl_cycle cycle;
+	uint32_t *from, *to; /* sites, by place */
+	bool *sends;         /* by place: offers are those of sends alone */
+	uint32_t *root;      /* by place: a forest of clusters */
+	uint32_t *order;     /* places, by cluster */
+	uint32_t *site_room;
+	struct ft_nccl_cluster_end *ends;
+	struct ft_nccl_cluster *clusters;
+	size_t count;
+	uint32_t parts;
+};
+
+/* Sorted by component. Needs room, rhythms and what is by place of the connection. */
+void ft_nccl_clusters_list(struct ft_nccl_apart_finder *finder);
+
+bool ft_nccl_cluster_has_site(const struct ft_nccl_cluster *cluster, uint32_t site);

@@ -1,0 +1,121 @@
+#include "group_rhythm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { TURNS = 4, ALL_TURNS = 2 }; /* operations at least, and where there are no others */
+
+/* What was asked for without a pause. */
+struct ft_nccl_beat {
+	uint64_t from, to; /* frames */
+	size_t messages;
+	uint64_t offered; /* by the first clear-to-send; 0: not known */
+	bool cut;         /* the capture begins in it, perhaps */
+};
+
+static void widen(struct ft_nccl_beat *beat, const struct ft_nccl_message *message)
+{
+	const uint64_t from = message->cts_frame != 0 ? message->cts_frame : message->first_frame;
+	const uint64_t to = message->last_frame != 0 ? message->last_frame : from;
+
+	if (beat->from == 0 || from < beat->from)
+		beat->from = from;
+	if (to > beat->to)
+		beat->to = to;
+	if (beat->offered == 0 && message->request_count == 1 && message->requests[0].has_offered)
+		beat->offered = message->requests[0].offered;
+}
+
+static size_t read_track(const struct ft_nccl_track *track, struct ft_nccl_beat *beats)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < track->count; i++) {
+		if (i == 0 || ft_nccl_track_border(track, i) == FT_NCCL_BORDER)
+			beats[count++] = (struct ft_nccl_beat){
+				.cut = i == 0 && (!track->numbered || track->first_k > 0),
+			};
+		beats[count - 1].messages++;
+		if (track->messages[i] != NULL)
+			widen(&beats[count - 1], track->messages[i]);
+	}
+	return count;
+}
+
+int ft_nccl_rhythms_find(struct ft_nccl_rhythms *rhythms, const struct ft_nccl_track *tracks,
+			 size_t count)
+{
+	struct ft_nccl_beat *next;
+	size_t messages = 0;
+
+	for (size_t i = 0; i < count; i++)
+		messages += tracks[i].count;
+	rhythms->at = calloc(count + 1, sizeof *rhythms->at);
+	rhythms->memory = calloc(messages + 1, sizeof *rhythms->memory);
+	if (rhythms->at == NULL || rhythms->memory == NULL)
+		return -ENOMEM;
+	next = rhythms->memory;
+	for (size_t i = 0; i < count; i++) {
+		rhythms->at[i] = (struct ft_nccl_rhythm){ next, read_track(&tracks[i], next) };
+		next += rhythms->at[i].count;
+	}
+	return 0;
+}
+
+void ft_nccl_rhythms_free(struct ft_nccl_rhythms *rhythms)
+{
+	free(rhythms->at);
+	free(rhythms->memory);
+	*rhythms = (struct ft_nccl_rhythms){ 0 };
+}
+
+/* At about the same time. */
+static bool is_same(const struct ft_nccl_beat *a, const struct ft_nccl_beat *b)
+{
+	return a->messages == b->messages &&
+	       (a->offered == b->offered || a->offered == 0 || b->offered == 0);
+}
+
+struct tally {
+	size_t whole, same; /* operations that were captured whole; that the other had, too */
+	size_t alone;       /* operations while the other had none */
+};
+
+static struct tally compare(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b)
+{
+	struct tally tally = { 0 };
+	size_t from = 0;
+
+	for (size_t i = 0; i < a->count; i++) {
+		const struct ft_nccl_beat *beat = &a->beats[i];
+		bool alone = true, same = false;
+
+		while (from < b->count && b->beats[from].to < beat->from)
+			from++;
+		for (size_t j = from; j < b->count && b->beats[j].from <= beat->to; j++) {
+			alone = false;
+			same |= !beat->cut && is_same(beat, &b->beats[j]);
+		}
+		tally.whole += beat->cut ? 0 : 1;
+		tally.same += same ? 1 : 0;
+		tally.alone += alone ? 1 : 0;
+	}
+	return tally;
+}
+
+bool ft_nccl_rhythms_agree(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b)
+{
+	const struct ft_nccl_rhythm *fewer = a->count <= b->count ? a : b;
+	const struct tally tally = compare(fewer, fewer == a ? b : a);
+
+	return 2 * tally.same > tally.whole;
+}
+
+bool ft_nccl_rhythms_take_turns(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b)
+{
+	const struct ft_nccl_rhythm *fewer = a->count <= b->count ? a : b;
+	const size_t alone = compare(fewer, fewer == a ? b : a).alone;
+
+	return alone == fewer->count ? alone >= ALL_TURNS
+				     : alone >= TURNS && 2 * alone > fewer->count;
+}

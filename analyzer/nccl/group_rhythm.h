@@ -1,0 +1,32 @@
+#pragma once
+
+#include "operation_tracks.h"
+
+/*
+ * When a connection was busy with operations, as far as pauses show where one ends. All of a ring have the same number of
+ * messages of each operation, at about the same time; so have all of a tree.
+ */
+struct ft_nccl_rhythm {
+	const struct ft_nccl_beat *beats;
+	size_t count;
+};
+
+/* One for each track. */
+struct ft_nccl_rhythms {
+	struct ft_nccl_rhythm *at;
+	struct ft_nccl_beat *memory;
+};
+
+/* 0 or -ENOMEM; free in any case. */
+int ft_nccl_rhythms_find(struct ft_nccl_rhythms *rhythms, const struct ft_nccl_track *tracks,
+			 size_t count);
+void ft_nccl_rhythms_free(struct ft_nccl_rhythms *rhythms);
+
+/* Most operations of the one that had fewer were of both. */
+bool ft_nccl_rhythms_agree(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b);
+
+/*
+ * Most operations of the one that had fewer, and some at least, were while the other did nothing: these are not two channels of one communicator,
+ * whose operations use the first ones of them.
+ */
+bool ft_nccl_rhythms_take_turns(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b);
