@@ -197,6 +197,23 @@ static void say_paths(struct ft_page *page, const struct ft_nccl_report *nccl,
 	free(paths.text);
 }
 
+/* All that has a name there is sends and receives. */
+static bool are_sends(const struct ft_nccl_report *nccl, const struct ft_nccl_communicator *row)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < nccl->collective_count; i++) {
+		const struct ft_nccl_collective *one = &nccl->collectives[i];
+
+		if (one->communicator != row->communicator || one->collective == NULL)
+			continue;
+		if (strcmp(one->collective, "SendRecv") != 0)
+			return false;
+		found = true;
+	}
+	return found;
+}
+
 void ft_nccl_shape_text(struct ft_page *page, const struct ft_nccl_report *nccl,
 			const struct ft_nccl_communicator *row)
 {
@@ -204,6 +221,8 @@ void ft_nccl_shape_text(struct ft_page *page, const struct ft_nccl_report *nccl,
 		say_ring(page, row);
 	else if (row->channel_count > 0 && row->channels[0].ring_count > 0)
 		say_paths(page, nccl, row);
+	else if (row->tree_count == 0 && row->distance_count == 0 && are_sends(nccl, row))
+		ft_page_row(page, "", "sends and receives");
 	for (size_t i = 0; i < row->tree_count; i++)
 		say_tree(page, row, &row->trees[i]);
 	if (row->distance_count > 0)

@@ -182,8 +182,8 @@ static void say_unseen_frames(struct ft_page *page, const char **label, const st
 	say_if(page, label, unseen->without_family, "connection whose NCCL release is not known",
 	       "connections whose NCCL release is not known");
 	say_if(page, label, unseen->without_rank,
-	       "connection whose sender no clear-to-send names by rank",
-	       "connections whose sender no clear-to-send names by rank");
+	       "connection whose sender's rank in its communicator is not known",
+	       "connections whose sender's rank in its communicator is not known");
 	say_if(page, label, unseen->unasked, "message whose clear-to-send is not in the capture",
 	       "messages whose clear-to-send is not in the capture");
 	say_if(page, label, unseen->unanswered, "clear-to-send that no data answered",
