@@ -156,13 +156,13 @@ static bool are_idle(const struct ft_nccl_groups_maker *maker, const struct ft_n
 	return true;
 }
 
-/* Beside rings: sends between two go round, too, and are no ring. */
-static bool are_sends_of_two(const struct ft_nccl_groups_maker *maker,
-			     const struct ft_nccl_edges *edges)
+/* Beside rings: sends between two, and the edge of a tree, go round, too, and are no ring. */
+static bool are_no_ring_of_two(const struct ft_nccl_groups_maker *maker,
+			       const struct ft_nccl_edges *edges)
 {
 	for (size_t i = 0; i < edges->count; i++)
 		if (maker->apart.part[edges->at[i]] == 0 ||
-		    !ft_nccl_is_of_sends(&maker->memory->tracks.at[edges->at[i]]))
+		    ft_nccl_has_slice(&maker->memory->tracks.at[edges->at[i]]))
 			return false;
 	return edges->member_count == 2;
 }
@@ -188,8 +188,8 @@ static int add_shape(struct ft_nccl_groups_maker *maker, struct ft_nccl_communic
 
 	if (are_several_of_a_host(maker, edges) || may_have_trees_of_two(maker, edges))
 		return ft_nccl_groups_add_hosts(maker, communicator, edges);
-	error = idle || are_sends_of_two(maker, edges) ? -ENOENT
-						       : ft_nccl_members_ring(edges, ring);
+	error = idle || are_no_ring_of_two(maker, edges) ? -ENOENT
+							 : ft_nccl_members_ring(edges, ring);
 	if (error == 0) {
 		communicator->ring = *ring;
 		return ft_nccl_groups_add_channels(maker, communicator, edges, *ring);
