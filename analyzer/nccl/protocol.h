@@ -4,8 +4,8 @@
 #include <nccl/model.h>
 
 /*
- * What tells the protocol of a message: the size offered, its length, its address within the receiver's buffers, and
- * flags if they were seen.
+ * What tells the protocol of a message: the size offered, its length, its address within the receiver's buffers (0: not
+ * known), and flags if they were seen.
  */
 struct ft_nccl_message_signs {
 	uint64_t offered, written, va;

@@ -45,6 +45,29 @@ static uint32_t length_of(const struct ft_nccl_seen *seen)
 	return (seen->has & FT_HAS_RETH) != 0 ? seen->length : seen->payload_length;
 }
 
+/* Before 2.12 queue pairs share a message without regard to what is in it: a part may begin and end within a line. */
+static bool is_cut_anywhere(const struct ft_nccl_followed *followed)
+{
+	return followed->lane_count > 1 && followed->model.has_family &&
+	       followed->model.family == FT_NCCL_B;
+}
+
+/* Where the message begins; 0: not known. */
+static uint64_t begin_of(const struct ft_nccl_moment *moment, const struct ft_nccl_request *request)
+{
+	if (request->va != 0 && !request->by_data)
+		return request->va;
+	return is_cut_anywhere(moment->followed) ? 0 : moment->seen->va;
+}
+
+/* How much of a part can be read as lines. */
+static uint32_t readable(const struct ft_nccl_moment *moment)
+{
+	if (!ft_nccl_may_be_read(moment->followed) || is_cut_anywhere(moment->followed))
+		return 0;
+	return moment->seen->captured;
+}
+
 /* The first data packet of a message tells its protocol. That there are no lines in it, only if it can be read. */
 static void sign(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 		 const struct ft_nccl_request *request)
@@ -55,10 +78,8 @@ static void sign(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfe
 		.has_offered = request->has_offered,
 		.written = seen->length,
 		.has_written = moment->followed->lane_count == 1,
-		.va = seen->va,
-		.write = { seen->payload,
-			   ft_nccl_may_be_read(moment->followed) ? seen->captured : 0,
-			   length_of(seen) },
+		.va = begin_of(moment, request),
+		.write = { seen->payload, readable(moment), length_of(seen) },
 	};
 
 	if (transfer->message.request_count != 1 || (seen->has & FT_HAS_RETH) == 0)

@@ -210,7 +210,7 @@ class Training(unittest.TestCase):
         def check(it):
             for communicator in it.document["communicators"]:
                 groups = it.groups(communicator)
-                if groups[0].name == "data":
+                if groups[0].name == "data" and groups[0].cluster.layout.family not in "AB":  # these have no tags
                     self.assertEqual([row["rank"] for row in communicator["ranks"]], sorted(groups[0].names))
 
         self.each(check, ["whole", "no set-up", "middle", "lossy"])

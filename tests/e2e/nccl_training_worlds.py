@@ -96,6 +96,7 @@ JOBS = {
     "four replicas": lambda: [job(3, 8, 1, 1, stages=2, own=False)],
     "several channels": lambda: [job(5, 4, 2, 2, channels=2, iterations=1)],
     "several queue pairs": lambda: [job(9, 4, 2, 2, stages=2, experts=False, trees=False, sets=2)],
+    "before 2.12": lambda: [job(11, 4, 1, 1, experts=False, release=(11, 4), sets=2)],
     "before 2.20": lambda: [job(10, 4, 1, 1, families="C")],
     "two tenants": lambda: [job(21, 4, 2, 2, stages=2, job=1), job(22, 4, 1, 1, job=2, experts=False, iterations=3)],
     "on the same hosts": lambda: [job(23, 4, 1, 1, release=(24, 3)), job(24, 4, 1, 1, before=job(23, 4, 1, 1, release=(24, 3)),
