@@ -1,14 +1,7 @@
 #include "group_claims.h"
 
-#include <decode/nccl.h>
-
 #include "group_sites.h"
-
-/* Those that processes of any rank send with. */
-static bool is_constant(int32_t tag)
-{
-	return tag == FT_NCCL_TAG_SHARP || tag == FT_NCCL_TAG_GIN_GATHER || tag == FT_NCCL_TAG_GIN;
-}
+#include "group_tags.h"
 
 /* As their set-ups name them. */
 static bool are_of_two_hosts(const struct ft_nccl_connection *a, const struct ft_nccl_connection *b)
@@ -20,7 +13,7 @@ static void find_renumbered(const struct ft_nccl_claim *claims, size_t count,
 			    struct ft_nccl_connection *const *connections, bool *renumbered)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (is_constant(claims[i].rank))
+		if (ft_nccl_tag_is_constant(claims[i].rank))
 			continue;
 		renumbered[claims[i].component] |=
 			claims[i].doubted ||

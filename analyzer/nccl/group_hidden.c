@@ -357,7 +357,8 @@ static void hide_ranks(const struct hider *hider, size_t i)
 	const uint32_t of = hider->input->members->of[i];
 
 	connection->receiver.has_rank = false;
-	connection->sender.has_rank &= hider->input->members->named[i];
+	connection->sender.has_rank &=
+		hider->input->members->named[i] || hider->input->renumbered[i];
 	if (hider->refuted[of])
 		connection->channel = FT_NCCL_NONE;
 }

@@ -271,6 +271,19 @@ static bool is_contradicted(const struct finder *finder, size_t connection)
 	       tag->tag != finder->connections[connection]->sender.rank;
 }
 
+/* Each communicator numbers its own: what it is sent with is its rank in that, though none here. */
+static void name_by_tag(struct finder *finder, size_t connection)
+{
+	const struct ft_nccl_tag *tag = &finder->tags[connection];
+	struct ft_nccl_party *sender = &finder->connections[connection]->sender;
+
+	if (!finder->apart->renumbered[connection] || !ft_nccl_tag_is_rank(tag) ||
+	    ft_nccl_tag_is_constant(tag->tag))
+		return;
+	sender->has_rank = true;
+	sender->rank = tag->tag;
+}
+
 static void join_all(struct finder *finder)
 {
 	struct ft_nccl_members *members = finder->members;
@@ -282,6 +295,7 @@ static void join_all(struct finder *finder)
 		join(finder, i, &finder->connections[i]->sender, members->sender[i]);
 		if (is_contradicted(finder, i))
 			finder->connections[i]->sender.has_rank = false;
+		name_by_tag(finder, i);
 		join(finder, i, &finder->connections[i]->receiver, members->receiver[i]);
 	}
 }

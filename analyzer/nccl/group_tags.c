@@ -9,6 +9,11 @@ bool ft_nccl_tag_is_rank(const struct ft_nccl_tag *tag)
 	return agreed && !tag->mixed && tag->tag >= 0 && tag->tag != FT_NCCL_TAG_BOOTSTRAP;
 }
 
+bool ft_nccl_tag_is_constant(int32_t tag)
+{
+	return tag == FT_NCCL_TAG_SHARP || tag == FT_NCCL_TAG_GIN_GATHER || tag == FT_NCCL_TAG_GIN;
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct ft_nccl_id *left = a, *right = b;

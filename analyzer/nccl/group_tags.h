@@ -21,6 +21,9 @@ struct ft_nccl_tag *ft_nccl_tags_read(struct ft_nccl_connection *const *connecti
  */
 bool ft_nccl_tag_is_rank(const struct ft_nccl_tag *tag);
 
+/* It is one that processes of any rank send with. */
+bool ft_nccl_tag_is_constant(int32_t tag);
+
 /* Places of connections in their list, by id. */
 struct ft_nccl_id {
 	uint32_t connection, at;

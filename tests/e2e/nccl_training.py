@@ -206,6 +206,13 @@ class Training(unittest.TestCase):
 
         self.each(check, ["whole"])
 
+    def test_senders_have_the_rank_that_they_have_in_their_communicator(self):
+        """Of stages and experts, where each communicator numbers its own."""
+        it = seen("numbered anew", "whole")
+        told = [row["sender"]["rank"] is not None for row in it.document["connections"]
+                if it.group_of[it.links[row["connection"]].number].name in ("stages", "experts")]
+        self.assertGreater(sum(told), 0.9 * len(told))
+
     def test_ranks_of_replicas_are_told(self):
         def check(it):
             for communicator in it.document["communicators"]:
