@@ -140,6 +140,27 @@ static bool tail_follows(const struct look *look)
 	return false;
 }
 
+/* What is sent on is as long as what came, where both were seen: all but what each has of its own, in the last loop. */
+static bool is_sent_on(const struct look *look)
+{
+	const struct ft_nccl_circle *ring = look->part->ring;
+	const size_t lag = look->hops * look->slices, length = look->part->length;
+
+	for (uint32_t i = 0; i < ring->ranks; i++) {
+		const uint32_t before = (i + ring->ranks - 1) % ring->ranks;
+
+		for (size_t j = length - look->tail * look->slices + lag; j < length; j++)
+			if (is_seen(look, i, j) && is_seen(look, before, j - lag) &&
+			    ft_nccl_message_is_sized(ring->tracks[i], message_at(look, i, j)) &&
+			    ft_nccl_message_is_sized(ring->tracks[before],
+						     message_at(look, before, j - lag)) &&
+			    ft_nccl_message_bytes(message_at(look, i, j)) !=
+				    ft_nccl_message_bytes(message_at(look, before, j - lag)))
+				return false;
+	}
+	return true;
+}
+
 /* Of two ranks: a tree's way down is after its way up, a ring's members begin at once. */
 static bool begins_at_once(const struct look *look)
 {
@@ -257,7 +278,7 @@ static bool same_first_chunks(const struct look *look)
 static bool is_looped_all_reduce(struct look *look)
 {
 	return look->tail > 0 && look->tail % 2 == 0 && set_ranks(look, look->tail / 2 + 1) &&
-	       tail_follows(look) && (look->hops == 1 || same_first_chunks(look));
+	       tail_follows(look) && (look->hops == 1 ? is_sent_on(look) : same_first_chunks(look));
 }
 
 /* One loop could as well be of several ranks a host, whose messages follow sooner ones. */

@@ -392,6 +392,21 @@ static void what_was_lost_of_all_members_takes_the_size_along(void **state)
 	assert_int_equal(groups.collectives[0].ranks, 3);
 }
 
+/* Two all-gathers of two members, of the first of which a message is missing: of an all-reduce both would send on what came. */
+static void what_is_sent_on_is_as_long_as_what_came(void **state)
+{
+	static const uint64_t first[] = { 35328, 35220 }, second[] = { 77760, 77672 };
+
+	(void)state;
+	play_ring(&play, 2);
+	play_step(&play, 0, 2, first, COUNT(first));
+	play_step(&play, 0, 2, second, COUNT(second));
+	lose(&play.messages[2]);
+	play_groups(&play, &groups);
+	for (size_t i = 0; i < groups.collective_count; i++)
+		assert_null(groups.collectives[i].collective);
+}
+
 static void an_immediate_stands_for_a_packet_that_is_missing(void **state)
 {
 	static const uint64_t slices[] = { 32768, 32768, 32768, 32768, 32768, 32768, 32768, 32768 };
@@ -576,6 +591,7 @@ int main(void)
 		cmocka_unit_test(a_part_between_two_that_may_have_it_leaves_no_size),
 		cmocka_unit_test(what_was_lost_of_one_member_others_tell),
 		cmocka_unit_test(what_was_lost_of_all_members_takes_the_size_along),
+		cmocka_unit_test(what_is_sent_on_is_as_long_as_what_came),
 		cmocka_unit_test(an_immediate_stands_for_a_packet_that_is_missing),
 		cmocka_unit_test(a_capture_can_begin_and_end_inside),
 		cmocka_unit_test(sends_are_cut_in_their_own_way),
