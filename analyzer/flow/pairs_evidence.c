@@ -1,13 +1,26 @@
 #include "pairs_evidence.h"
 
-#include <decode/psn.h>
+#include "psn.h"
 
-enum { PSN_BITS = 24, LEAST_MTU = 256, BITS_AT_START = 4, BITS_BY_CHANCE = 6 };
+enum {
+	PSN_BITS = 24,
+	LEAST_MTU = 256,
+	BITS_AT_START = 4,
+	BITS_BY_CHANCE = 6,
+	OUTSIDE_NEAR = 64, /* PSNs up to the newest request from outside that may be answered */
+};
 
 /* Of x + 1, rounded up. */
 static int bits_of(uint32_t x)
 {
 	return x == 0 ? 0 : 32 - __builtin_clz(x);
+}
+
+/* It asked for that just now, far from what was expected of it: the queue pair may be in use anew. */
+static bool asked_outside(const struct ft_half *asker, uint32_t psn)
+{
+	return asker->outside >> FT_OUTSIDE_RUN_SHIFT != 0 &&
+	       ft_psn_within(psn, ft_psn_back(asker->outside, OUTSIDE_NEAR), OUTSIDE_NEAR);
 }
 
 /* How far behind the last PSN that this half has asked for: negative if ahead. */
@@ -17,6 +30,8 @@ static int32_t behind(const struct ft_half *asker, uint32_t psn)
 	uint32_t length = asker->message_bytes == FT_LENGTH_CUT ? 0 : asker->message_bytes;
 	int32_t span = (int32_t)(length / LEAST_MTU) + 1;
 
+	if (asked_outside(asker, psn))
+		return ft_psn_distance(ft_psn_back(asker->outside, 1), psn);
 	/* the answer to a READ may take as many PSNs as its length allows */
 	if ((asker->flags & FT_HALF_SPAN_UNKNOWN) != 0 && distance < 0 && -distance <= span)
 		return -distance;

@@ -26,7 +26,10 @@ enum {
 
 enum ft_standing { FT_STANDING_ASKED, FT_STANDING_NOT_YET, FT_STANDING_OUTSIDE };
 
-/* Where the PSN stands among the requests of `asker`. Of one whose requests have not been seen: not yet asked for. */
+/*
+ * Where the PSN stands among the requests of `asker`, those included that came from outside its sequence last. Of one whose
+ * requests have not been seen: not yet asked for.
+ */
 enum ft_standing ft_pair_standing(const struct ft_half *asker, uint32_t psn);
 
 /*

@@ -26,8 +26,7 @@ enum {
 	FT_OUTAGE_NS = 1000000,  /* less does not hide as many requests as the window holds */
 	FT_ANEW_NS = 100000000, /* of silence, in which the queue pairs may have been set up anew */
 	FT_UNMET_SPANS = 32,    /* READs remembered of a half whose peer is not known yet */
-	FT_OUTSIDE_RUN_SHIFT = 24, /* of half.outside: packets in a row */
-	FT_OUTSIDE_EXPECTED = 1,   /* none yet, but the other side answers for another sequence */
+	FT_OUTSIDE_EXPECTED = 1, /* none yet, but the other side answers for another sequence */
 	/* the first of a half: what is out of order there may have begun before .. */
 	FT_EARLY_PACKETS = 32,
 	FT_EARLY_PSNS = 64,     /* .. and so many PSNs of its requests, but for those missing */

@@ -40,6 +40,8 @@ enum ft_half_flags {
 	FT_HALF_MET = 1u << 7,         /* has, or had, a peer */
 };
 
+enum { FT_OUTSIDE_RUN_SHIFT = 24 }; /* of ft_half.outside */
+
 struct ft_half {
 	uint32_t next_psn; /* expected of the next new request; FT_PSN_NONE: none seen */
 	/* newest PSN of requests sent here that the peer answered for; FT_PSN_NONE */
