@@ -310,11 +310,31 @@ static struct ft_span_outcome judge_kind(const struct ft_tracker *tracker,
 	}
 }
 
+/* It began other sequences before, and no set-up told. */
+static bool lives_anew(const struct ft_flow *flow)
+{
+	const struct ft_half *half = &flow->half;
+
+	return (half->flags & (FT_HALF_NAKED | FT_HALF_START_SEEN)) == 0 &&
+	       half->first_psn == FT_PSN_ANEW;
+}
+
+/* So many are missing at once that one sequence may have ended there, and another begun near by. */
+static bool may_lie_between_lives(const struct ft_flow *flow, const struct ft_span *span,
+				  const struct ft_span_outcome *outcome)
+{
+	return (FT_SPANS_AWAITED >> span->kind & 1) == 0 &&
+	       outcome->lost + outcome->open >= FT_WENT_ON_PSNS && !is_in_message(span) &&
+	       lives_anew(flow);
+}
+
 struct ft_span_outcome ft_outcome_of(const struct ft_tracker *tracker, const struct ft_flow *flow,
 				     const struct ft_span *span)
 {
 	struct ft_span_outcome outcome = judge_kind(tracker, flow, span);
 
+	if (may_lie_between_lives(flow, span, &outcome))
+		return (struct ft_span_outcome){ .open = outcome.lost + outcome.open };
 	outcome.doubtful |= is_doubtful(flow, span);
 	return leave_out_damaged(tracker, flow, span, outcome);
 }
