@@ -323,8 +323,7 @@ static bool lives_anew(const struct ft_flow *flow)
 static bool may_lie_between_lives(const struct ft_flow *flow, const struct ft_span *span,
 				  const struct ft_span_outcome *outcome)
 {
-	return (FT_SPANS_AWAITED >> span->kind & 1) == 0 &&
-	       outcome->lost + outcome->open >= FT_WENT_ON_PSNS && !is_in_message(span) &&
+	return outcome->lost + outcome->open >= FT_WENT_ON_PSNS && !is_in_message(span) &&
 	       lives_anew(flow);
 }
 
