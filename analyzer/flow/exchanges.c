@@ -10,7 +10,8 @@
 
 enum {
 	MOST_PAIRS = 1 << 16, /* of addresses; of others nothing is told */
-	LONG_PACKETS = 4,     /* answers to several requests, which are not all lost */
+	PORTS_TELL = 2, /* one half in so many of a way is joined with another by its port alone */
+	LONG_PACKETS = 4, /* answers to several requests, which are not all lost */
 };
 
 /* A half that has no other: it asks, or else it answers and has asked for nothing. */
@@ -19,6 +20,7 @@ struct lone {
 	/* PSNs that it asked for; or answered: of its newest READ, or the newest */
 	uint32_t from, to;
 	uint32_t flow; /* number of its record */
+	uint16_t port; /* UDP source port; 0: none, or they tell nothing */
 	bool answers;
 };
 
@@ -89,6 +91,7 @@ static void add_lone(struct count *count, const struct ft_flow *flow)
 		.from = answers ? answered_from(half) : half->first_psn,
 		.to = answers ? half->answered : asked_to(half),
 		.flow = ft_tracker_number(count->tracker, flow),
+		.port = ft_pairs_port(count->tracker->pairs, flow),
 		.answers = answers,
 	};
 }
@@ -109,6 +112,16 @@ static uint32_t halves_asking(const struct count *count, const struct ft_flow *f
 	return ft_lonely_halves(&count->halves, &key);
 }
 
+/* The newest of several requests of a half that was not known to be answered: its loss would have shown. */
+static void tell_end(struct count *count, const struct ft_flow *flow, const struct ft_flow *answers)
+{
+	if (flow->peer != 0 || flow->packets <= 1 || count->evidence->ends == 0 ||
+	    answers->half.answered != asked_to(&flow->half))
+		return;
+	count->evidence->ends--;
+	count->evidence->ends_answered++;
+}
+
 /* A request that an answer would have shown. `flow`: that it is all of; `sure`: the answer is its own. */
 static void tell_exchange(struct count *count, const struct ft_flow *flow,
 			  const struct ft_flow *answers, bool sure)
@@ -116,6 +129,8 @@ static void tell_exchange(struct count *count, const struct ft_flow *flow,
 	uint64_t frame = frame_of(flow);
 	uint64_t answered = ft_opening_frame(answers->opened);
 
+	if (sure)
+		tell_end(count, flow, answers);
 	if (frame == 0 || !ft_is_single(flow))
 		return;
 	if (sure)
@@ -201,7 +216,7 @@ static bool add_half(void *context, const struct ft_flow *flow)
 	return true;
 }
 
-/* Way by way; what asks by the PSN where that ends, and then what answers by the PSN where that begins. */
+/* Way by way, and port by port; what asks by the PSN where that ends, and then what answers by the PSN where that begins. */
 static int in_order(const void *left, const void *right)
 {
 	const struct lone *a = left, *b = right;
@@ -209,6 +224,8 @@ static int in_order(const void *left, const void *right)
 
 	if (a->way != b->way)
 		return a->way < b->way ? -1 : 1;
+	if (a->port != b->port)
+		return a->port < b->port ? -1 : 1;
 	if (a->answers != b->answers)
 		return a->answers ? 1 : -1;
 	if (one != other)
@@ -216,7 +233,7 @@ static int in_order(const void *left, const void *right)
 	return a->flow < b->flow ? -1 : a->flow > b->flow;
 }
 
-/* `unlike`: no other half fits either. */
+/* `unlike`: no other half fits either, or no other but of their own port. */
 static void tell_both(struct count *count, const struct lone *asks, const struct lone *answers,
 		      bool unlike)
 {
@@ -246,7 +263,7 @@ static void match(struct count *count, const struct lone *asks, const struct lon
 				      (answer > middle && fit(asks, answer - 1)) ||
 				      (answer + 1 < end && fit(asks, answer + 1));
 
-			tell_both(count, asks++, answer, !others);
+			tell_both(count, asks++, answer, !others || answer->port != 0);
 		} else {
 			tell_lone(count, answer);
 		}
@@ -255,20 +272,67 @@ static void match(struct count *count, const struct lone *asks, const struct lon
 		tell_lone(count, asks++);
 }
 
-static void match_all(struct count *count)
+/* The end of those from `at` on that go the same way; and from the same port, if `port`. */
+static struct lone *end_of(struct lone *at, struct lone *end, bool port)
 {
-	const struct lone *at = count->lone, *end = count->lone + count->lone_count;
+	struct lone *next = at;
+
+	while (next < end && next->way == at->way && (!port || next->port == at->port))
+		next++;
+	return next;
+}
+
+/* Of one way, in order: those that have one, and only one, against them from their port. */
+static size_t joined_by_port(struct lone *at, struct lone *end)
+{
+	size_t joined = 0;
 
 	while (at < end) {
-		const struct lone *middle = at, *next;
+		struct lone *next = end_of(at, end, true);
 
-		while (middle < end && middle->way == at->way && !middle->answers)
-			middle++;
-		next = middle;
-		while (next < end && next->way == at->way)
-			next++;
-		match(count, at, middle, next);
+		if (next - at == 2 && at[0].answers != at[1].answers)
+			joined += 2;
 		at = next;
+	}
+	return joined;
+}
+
+/* Of one way: in order without their ports, unless most are joined by them. */
+static void take_ports(struct lone *at, struct lone *end)
+{
+	size_t all = (size_t)(end - at);
+
+	if (PORTS_TELL * joined_by_port(at, end) >= all)
+		return;
+	for (struct lone *lone = at; lone < end; lone++)
+		lone->port = 0;
+	qsort(at, all, sizeof *at, in_order);
+}
+
+/* Those from one port. */
+static void match_group(struct count *count, struct lone *at, struct lone *end)
+{
+	const struct lone *middle = at;
+
+	while (middle < end && !middle->answers)
+		middle++;
+	match(count, at, middle, end);
+}
+
+static void match_all(struct count *count)
+{
+	struct lone *at = count->lone, *end = count->lone + count->lone_count;
+
+	while (at < end) {
+		struct lone *way = end_of(at, end, false);
+
+		take_ports(at, way);
+		while (at < way) {
+			struct lone *next = end_of(at, way, true);
+
+			match_group(count, at, next);
+			at = next;
+		}
 	}
 }
 

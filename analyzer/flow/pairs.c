@@ -242,6 +242,11 @@ bool ft_pairs_is_unlike(const struct ft_pairs *pairs, const struct ft_flow *flow
 	return flow->half.answered != FT_PSN_NONE && !ft_groups_member(pairs->groups, flow)->fits;
 }
 
+uint16_t ft_pairs_port(const struct ft_pairs *pairs, const struct ft_flow *flow)
+{
+	return ft_groups_member(pairs->groups, flow)->port;
+}
+
 /* A set-up that was used is over with the half it named: queue pair numbers come again. */
 static void use_up_setup(struct ft_pairs *pairs, const struct ft_flow *flow)
 {

@@ -95,6 +95,9 @@ void ft_pairs_contradict(struct ft_pairs *pairs, struct ft_flow *flow, int evide
 /* The half answers, and nothing in view has asked for it, as it last looked. */
 bool ft_pairs_is_unlike(const struct ft_pairs *pairs, const struct ft_flow *flow);
 
+/* UDP source port that its first packet came from; 0: of none. */
+uint16_t ft_pairs_port(const struct ft_pairs *pairs, const struct ft_flow *flow);
+
 /* It is joined with the wrong one: both are on their own again, and look at once. Without a peer: nothing. */
 void ft_pairs_mistook(struct ft_pairs *pairs, struct ft_flow *flow);
 
