@@ -99,7 +99,11 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 	bool unknown = covered->share_seen < 0;
 	struct ft_percent percent;
 
-	if (least_seen(covered) < covered->min_coverage)
+	if (covered->masked)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "queue pairs begin anew, or packets come again, so often that losses do "
+			 "not show");
+	else if (least_seen(covered) < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 unknown ? "up to %s %% of the RDMA frames that crossed may be missing "
 				   "here: "

@@ -213,6 +213,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.unnumbered = summary->tally->unnumbered,
 		.share_seen = coverage->share_seen,
 		.doubted = summary->doubted,
+		.masked = summary->masked,
 		.lasting = summary->lasting,
 		.filtered = summary->filtered,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
@@ -254,6 +255,7 @@ static void fill_estimate(struct ft_summary *summary, struct ft_loss_evidence *e
 	ft_loss_estimate(believed, counted, &highest);
 	estimate.high = most(estimate.high, highest.high);
 	summary->doubted = highest.known ? 1 - fmin(highest.share_seen, estimate.least_share) : 0;
+	summary->masked = estimate.masked;
 	summary->lasting = estimate.lasting;
 	summary->filtered = evidence->filtered != 0;
 	set_estimate(&summary->report.coverage, &estimate);

@@ -15,6 +15,7 @@ struct ft_summary {
 	const struct ft_tally *tally;
 	char not_enough[FT_COVERAGE_TEXT]; /* why the verdict cannot be `compliant` */
 	double doubted; /* share of the RDMA frames lost, if all that is doubted was */
+	bool masked;    /* losses would not show */
 	bool lasting;   /* losses outlast connections: there is no upper bound */
 	bool filtered;  /* a filter by opcode took what is in the midst of messages */
 	struct ft_second_findings second; /* with a map */

@@ -66,7 +66,10 @@ void ft_pass_again(struct ft_tracker *tracker, const struct ft_moment *moment)
 		remember(tracker, key, SENT_FIRST);
 		ft_loss_again(evidence, frame);
 		evidence->twice++;
-	} else if (entry->again.oftener) {
+		return;
+	}
+	evidence->oftener++;
+	if (entry->again.oftener) {
 		ft_loss_silent(evidence, frame);
 	} else {
 		take_back(evidence, (enum first)entry->again.first, frame);

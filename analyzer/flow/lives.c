@@ -90,8 +90,13 @@ static void forget(struct ft_tracker *tracker, struct ft_former *former)
 static void tell(struct ft_tracker *tracker, struct ft_step *step, const struct ft_former *former,
 		 enum ft_step_what what)
 {
-	if (what == FT_STEP_TOLD_AGAIN)
+	if (what == FT_STEP_TOLD_AGAIN) {
 		tracker->totals.retransmitted += former->packets;
+		tracker->evidence->oftener += former->packets;
+	} else {
+		tracker->evidence->renewed += former->packets - 1; /* all but the first */
+		tracker->evidence->lives++;
+	}
 	if (step == NULL)
 		return;
 	step->what |= what;
@@ -155,7 +160,8 @@ void ft_withhold(struct ft_tracker *tracker, const struct ft_moment *moment)
 
 	if (former == NULL)
 		return;
-	former->packets++;
+	if (former->packets++ != 0)
+		ft_loss_first(tracker->evidence, moment->observed->frame);
 	moment->step->what &= ~as_new;
 	moment->step->what |= FT_STEP_RETRANSMITTED | FT_STEP_BEHIND | FT_STEP_WITHHELD;
 }

@@ -138,6 +138,9 @@ static void add_trouble(struct ft_loss_evidence *into, const struct ft_loss_evid
 	into->fabric += from->fabric;
 	into->filled += from->filled;
 	into->twice += from->twice;
+	into->oftener += from->oftener;
+	into->renewed += from->renewed;
+	into->lives += from->lives;
 	into->late += from->late;
 	into->late_once += from->late_once;
 	into->refused += from->refused;

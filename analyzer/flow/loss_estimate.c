@@ -17,6 +17,9 @@
 /* Of what a filter took, one in so many may not show: responses to READs that are lost, or from before halves had met. */
 enum { MOST_HIDDEN = 64 };
 
+/* Lives, or frames that came oftener than twice, to say that they are nearly all: so many to one of the others; and frames of brief lives. */
+enum { LEAST_MASKED = 30, MOSTLY = 4, BRIEF_LIFE = 8 };
+
 /* Heavier tails than this say less, not more. */
 static double tame(const struct ft_inferred *inferred)
 {
@@ -95,6 +98,21 @@ static uint64_t unclear(const struct ft_loss_evidence *evidence, const struct ft
 	return (uint64_t)fmax(0, (double)missing - counted);
 }
 
+/*
+ * What comes for the third time and oftener closes no space, nor does what begins a life, and what ends one shows no hole: where
+ * either is nearly all there is, hardly any loss shows. A fabric that loses packets makes few of them pass so often, and a receiver
+ * that is not ready says so each time.
+ */
+static bool is_masked(const struct ft_loss_evidence *evidence, const struct ft_loss_sums *sums)
+{
+	double frames = sums->spaces + sums->silent;
+	double others = sums->spaces + (double)evidence->refused;
+
+	if (evidence->oftener >= LEAST_MASKED && (double)evidence->oftener > MOSTLY * others)
+		return true;
+	return evidence->lives >= LEAST_MASKED && (double)evidence->lives * BRIEF_LIFE > frames;
+}
+
 static double share_of(uint64_t seen, uint64_t lost)
 {
 	return (double)seen / (double)(seen + lost);
@@ -105,14 +123,19 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 {
 	const struct ft_loss_sums sums = ft_loss_add_sums(evidence);
 	uint64_t pending = unclear(evidence, &sums, evidence->unanswered + evidence->overdue);
+	bool masked = is_masked(evidence, &sums);
+	bool shown = sums.spaces + sums.holes > 0 && !masked;
 
 	*estimate = (struct ft_loss_estimate){
-		.known = sums.spaces + sums.holes > 0 || counted > 0,
-		.bounded = sums.spaces + sums.holes > 0,
+		.known = shown || counted > 0,
+		.bounded = shown,
+		.masked = masked,
 		.lasting = are_lasting(evidence, &sums),
 		.seen = ft_loss_seen(evidence),
 	};
-	if (sums.holes > 0)
+	if (masked)
+		estimate->low = 0;
+	else if (sums.holes > 0)
 		from_holes(evidence, &sums, estimate);
 	else if (sums.spaces > 0)
 		from_silence(&sums, estimate);

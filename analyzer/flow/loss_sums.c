@@ -59,7 +59,7 @@ struct ft_loss_sums ft_loss_add_sums(const struct ft_loss_evidence *evidence)
 	double unshown = ft_loss_unshown_ends(evidence, spaces, all.holes);
 	double most = fmax(spaces / 2, spaces - (double)evidence->answered);
 	double ends = fmin((double)evidence->ends + unshown, most);
-	double more = lost_by_fabric(evidence, &all) - aside - ends;
+	double more = lost_by_fabric(evidence, &all) + (double)evidence->renewed - aside - ends;
 	struct ft_loss_sums sums = { .stood = 1 + more / spaces };
 	double again = 0;
 

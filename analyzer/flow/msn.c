@@ -319,6 +319,7 @@ static void live_anew(struct ft_tracker *tracker, const struct ft_moment *moment
 	ft_settle_before(tracker, requester, first, moment->step);
 	ft_settle_before(tracker, flow, others, moment->step);
 	ft_begin_lives(&requester->half, &flow->half);
+	tracker->evidence->lives++;
 	requester->half.next_psn = next_psn;
 	flow->half.next_psn = others_next;
 }

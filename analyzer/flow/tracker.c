@@ -250,6 +250,7 @@ void ft_begin_both(struct ft_tracker *tracker, struct ft_flow *flow, struct ft_f
 	ft_settle_all(tracker, flow, step);
 	ft_settle_all(tracker, peer, step);
 	ft_begin_lives(&flow->half, &peer->half);
+	tracker->evidence->lives++;
 }
 
 __attribute__((noinline)) void ft_restart(struct ft_tracker *tracker,
@@ -257,8 +258,10 @@ __attribute__((noinline)) void ft_restart(struct ft_tracker *tracker,
 {
 	struct ft_half *half = &moment->flow->half;
 
-	if (half->service != UINT8_MAX)
+	if (half->service != UINT8_MAX) {
 		begin_connection(tracker, moment);
+		tracker->evidence->lives++;
+	}
 	enter(tracker, moment);
 }
 

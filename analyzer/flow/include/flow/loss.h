@@ -68,11 +68,15 @@ struct ft_loss_evidence {
 	unsigned shift;
 	uint32_t used;
 	struct ft_loss_place current; /* where the last frame counted: no evidence itself */
-	uint64_t squares;   /* of the sizes of all holes, added up: how long losses last */
-	uint64_t fabric;    /* frames proved lost by the fabric: first seen when sent again */
-	uint64_t filled;    /* of them, those that passed once */
-	uint64_t twice;     /* frames that passed when sent first and once more, no oftener */
-	uint64_t late;      /* frames overtaken on their way, seen once */
+	uint64_t squares; /* of the sizes of all holes, added up: how long losses last */
+	uint64_t fabric;  /* frames proved lost by the fabric: first seen when sent again */
+	uint64_t filled;  /* of them, those that passed once */
+	uint64_t twice;   /* frames that passed when sent first and once more, no oftener */
+	/* frames that passed for the third time or oftener, or as the first ones of a life that was the former one */
+	uint64_t oftener;
+	uint64_t renewed; /* silent ones that closed a space in a life that was doubted at first */
+	uint64_t lives;   /* that began on queue pairs in use, without a set-up in view */
+	uint64_t late;    /* frames overtaken on their way, seen once */
 	uint64_t late_once; /* of them, those that passed once */
 	uint64_t refused;   /* NAKs that want packets again */
 	uint64_t early;  /* frames seen among the first of their half, where holes are doubtful */
@@ -417,6 +421,7 @@ void ft_loss_compact(struct ft_loss_evidence *evidence);
 struct ft_loss_estimate {
 	bool known;   /* false: nothing in the capture allows an estimate; the rest but seen is 0 */
 	bool bounded; /* high is known */
+	bool masked; /* nearly all begins anew or comes again, so that losses do not show: not known, but for counters */
 	bool lasting; /* losses outlast sequences: what they took whole leaves no trace, and nothing bounds it */
 	uint64_t frames;    /* the estimate */
 	uint64_t low, high; /* hold the truth with 99 % */

@@ -212,6 +212,43 @@ enum { FLOWS = 40, FRAMES = 20000, DRILLS = 120, ACK = FLOWS };
 
 static uint8_t stream[FRAMES]; /* the flow, or ACK */
 
+static void where_nearly_all_begins_anew_or_comes_again_nothing_is_known(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t spaces, silent, oftener, refused, lives;
+		bool masked;
+	} kinds[] = {
+		{ "a life to eight frames", 400, 400, 0, 0, 100, false },
+		{ "a life to fewer", 400, 399, 0, 0, 100, true },
+		{ "of some lives alone nothing follows", 10, 10, 0, 0, 29, false },
+		{ "four that come oftener than twice to one other", 100, 400, 400, 0, 0, false },
+		{ "more", 100, 401, 401, 0, 0, true },
+		{ "unless each is refused", 100, 802, 401, 401, 0, false },
+		{ "nor of some that come oftener", 1, 29, 29, 0, 0, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+		struct ft_loss_estimate got;
+
+		ft_loss_init(&evidence);
+		for (uint64_t n = 0; n < kinds[i].spaces; n++)
+			ft_loss_space(&evidence, 1 + n);
+		for (uint64_t n = 0; n < kinds[i].silent; n++)
+			ft_loss_silent(&evidence, 1 + n);
+		evidence.oftener = kinds[i].oftener;
+		evidence.refused = kinds[i].refused;
+		evidence.lives = kinds[i].lives;
+		ft_loss_estimate(&evidence, 0, &got);
+		if (got.masked != kinds[i].masked || got.known == kinds[i].masked ||
+		    got.bounded == kinds[i].masked)
+			fail_msg("%s", kinds[i].what);
+		ft_loss_estimate(&evidence, 7, &got); /* what a counter says is known */
+		assert_true(got.known && got.bounded == !kinds[i].masked && got.frames == 7);
+	}
+}
+
 static void make_stream(double ack_share)
 {
 	double packets = (1 - ack_share) / ack_share;
@@ -597,6 +634,7 @@ int main(void)
 		cmocka_unit_test(every_frame_stays_in_the_bin_of_its_number),
 		cmocka_unit_test(it_does_not_matter_who_saw_which_frame),
 		cmocka_unit_test(known_evidence_gives_known_bounds),
+		cmocka_unit_test(where_nearly_all_begins_anew_or_comes_again_nothing_is_known),
 		cmocka_unit_test(the_bounds_hold_the_truth_and_are_narrow),
 		cmocka_unit_test(early_holes_count_where_others_do),
 		cmocka_unit_test(what_passed_twice_would_not_have_been_missed),
