@@ -37,15 +37,20 @@ static const struct cover {
 	[UDP_CHUNK] = { 0, { 1, { [6] = 0xff, 0xff, [12] = 0xff } } },
 };
 
-/* Extension headers move the UDP header away from the IPv6 header: three pieces. */
-static uint32_t add_extended(const struct ft_pass *pass, const uint8_t *bytes, uint32_t end)
+/*
+ * Extension headers move the UDP header away from the IPv6 header: three pieces. RoCEv2 is defined without them (IBA vol. 1,
+ * annex A17), and receivers differ: Linux's rxe takes the eight bytes behind the IPv6 header for the UDP header. So one that
+ * is not this may be good to its receiver.
+ */
+static enum ft_check check_extended(const struct ft_pass *pass, const uint8_t *bytes, uint32_t end)
 {
 	struct ft_crc32_mask ip = covers[FT_ICRC_IPV6].mask;
 	uint32_t from = pass->network_at - ONES, udp_at = pass->udp_at, crc;
 
 	ip.chunks = 3;
 	crc = ft_crc32_masked(0, &ip, bytes + from, udp_at - from);
-	return ft_crc32_masked(crc, &covers[UDP_CHUNK].mask, bytes + udp_at, end - udp_at);
+	crc = ft_crc32_masked(crc, &covers[UDP_CHUNK].mask, bytes + udp_at, end - udp_at);
+	return ft_crc32_is(bytes + end, crc) ? FT_CHECK_GOOD : FT_CHECK_UNKNOWN;
 }
 
 static bool is_good(const struct ft_brief_cover *of)
@@ -82,9 +87,8 @@ enum ft_check ft_icrc_check(const struct ft_pass *pass)
 	if (!pass->config->check_icrc || pass->cursor.captured < pass->cursor.wire)
 		return FT_CHECK_UNKNOWN;
 	if (pass->icrc_kind == FT_ICRC_IPV6 && pass->udp_at != pass->network_at + 40)
-		crc = add_extended(pass, bytes, end);
-	else
-		crc = ft_crc32_masked(0, &cover->mask, bytes + from, end - from);
+		return check_extended(pass, bytes, end);
+	crc = ft_crc32_masked(0, &cover->mask, bytes + from, end - from);
 	return ft_crc32_is(stored, crc) ? FT_CHECK_GOOD : FT_CHECK_BAD;
 }
 

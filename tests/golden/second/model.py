@@ -60,6 +60,7 @@ class Carrier:
     def __init__(self, start, prefix=b"\xff" * 8, variant=()):
         self.start, self.prefix, self.variant = start, prefix, tuple(variant)
         self.checkable = True
+        self.doubtful = False           # what its ICRC covers is not defined: another one need not be wrong
 
 
 class Packet:

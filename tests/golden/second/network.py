@@ -73,6 +73,7 @@ def _read_ipv6(packet, window):
         if following == FRAGMENT:
             packet.stop("ip_fragment")
         if following not in WALKED:
+            carrier.doubtful = count > 0
             return _read_payload(packet, body, following, carrier)
         if count == EXTENSIONS:
             packet.stop("ip_ext_too_deep")

@@ -60,7 +60,8 @@ def _check_icrc(packet, window, total, carrier):
     packet.values["icrc"] = "0x" + stored.hex()
     if carrier.checkable:
         carrier.variant += ((window.at + 4, 0xFF),)
-        packet.values["icrc_ok"] = crc.icrc(window.data, carrier.start, end - ICRC, carrier) == stored
+        good = crc.icrc(window.data, carrier.start, end - ICRC, carrier) == stored
+        packet.values["icrc_ok"] = None if carrier.doubtful and not good else good
 
 
 def _undefined(packet, window, total):
