@@ -82,6 +82,8 @@ static const char *const templates[FT_ALL_RULES] = {
 	[FT_RULE_SPOOF_QP_SCAN] = "{s} searches {d} for queue pairs{w}",
 	[FT_RULE_SPOOF_QKEY_GUESSES] = "{s} guesses the Q_Key of a queue pair of {d}{w}",
 	[FT_RULE_SPOOF_NAK_OUTLIVED] = "{s} answers {d} on a connection that a NAK had ended{w}",
+	[FT_RULE_TENANT_MANAGEMENT_CROSSING] =
+		"{s} sent management datagrams to {d}: two tenants without an exception{w}",
 	[FT_RULE_NCCL_WRITE_OUTSIDE] =
 		"{s} wrote to {d} beyond what a NCCL clear-to-send offered{w}",
 	[FT_RULE_NCCL_WRITE_UNASKED] =

@@ -47,7 +47,9 @@ bool ft_case_in_grace(const struct ft_case *frame, int64_t ts_ns);
 void ft_check_ladders(const struct ft_case *frame, int64_t ts_ns, struct ft_verdict *verdict);
 bool ft_check_ordinary(const struct ft_case *frame, int64_t ts_ns, struct ft_verdict *verdict);
 
-#define FT_RULE_ALERTS (1u << FT_RULE_DECODE_PKEY_UNUSUAL) /* bits that are no violation */
+/* bits that are no violation */
+#define FT_RULE_ALERTS                                                                             \
+	(1u << FT_RULE_DECODE_PKEY_UNUSUAL | 1u << FT_RULE_TENANT_MANAGEMENT_CROSSING)
 
 /* Three-valued: a field that decides may be missing. */
 enum ft_answer { FT_NO, FT_YES, FT_MAYBE };

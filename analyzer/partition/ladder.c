@@ -255,13 +255,18 @@ static void judge_crossing(const struct ft_case *frame, struct ft_ruling *ruling
 	    ft_tenants_meet(&ruling->src, &ruling->dst))
 		return;
 	exempt = is_exempt(frame);
-	if (exempt == FT_YES)
+	if (exempt == FT_YES && !frame->by_segment)
 		return;
 	excepted = ft_except(frame, ruling, &exception);
 	if (exempt == FT_NO)
 		ruling->exception = exception;
 	if (excepted == FT_YES)
 		return;
+	if (exempt == FT_YES) {
+		if (excepted == FT_NO)
+			ruling->rules |= 1u << FT_RULE_TENANT_MANAGEMENT_CROSSING;
+		return;
+	}
 	if (exempt == FT_MAYBE || excepted == FT_MAYBE) {
 		ruling->undecided = true;
 		return;

@@ -92,6 +92,10 @@ static const struct ft_rule_text texts[FT_ALL_RULES] = {
 					 "A connection went on after a NAK that ends connections: "
 					 "that NAK, or the answer after it, is forged, unless the "
 					 "queue pair was set up anew in between." },
+	[FT_RULE_TENANT_MANAGEMENT_CROSSING] = { "tenant.management-crossing", FT_INFO, false, 1,
+						 "Management datagrams went from one tenant to "
+						 "another without an exception of the map; the "
+						 "verdict's rules leave them out." },
 	[FT_RULE_NCCL_WRITE_OUTSIDE] = { "nccl.write-outside", FT_HIGH, true, 0.9,
 					 "A write on a NCCL connection goes beyond the memory, or "
 					 "uses another key, than the receiver's clear-to-send "

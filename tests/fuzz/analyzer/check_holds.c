@@ -16,7 +16,7 @@
 #define OF_TIME                                                                                    \
 	(BIT(FT_RULE_PKEY_SENDER_NOT_MEMBER) | BIT(FT_RULE_PKEY_RECEIVER_NOT_MEMBER) |             \
 	 BIT(FT_RULE_TENANT_UNKNOWN_ENDPOINT) | BIT(FT_RULE_TENANT_WRONG_SEGMENT))
-#define ALERTS BIT(FT_RULE_DECODE_PKEY_UNUSUAL)
+#define ALERTS (BIT(FT_RULE_DECODE_PKEY_UNUSUAL) | BIT(FT_RULE_TENANT_MANAGEMENT_CROSSING))
 
 static bool is_end(const struct ft_map *map, const struct ft_end *end)
 {

@@ -41,6 +41,7 @@ enum ft_rule {
 	FT_RULE_SPOOF_QP_SCAN,
 	FT_RULE_SPOOF_QKEY_GUESSES,
 	FT_RULE_SPOOF_NAK_OUTLIVED,
+	FT_RULE_TENANT_MANAGEMENT_CROSSING, /* RoCE where segments isolate: what tenant.crossing leaves out */
 	FT_RULES, /* those that frames break by themselves; behind them: */
 
 	/* what NCCL's framing shows: nccl/follower.h */
@@ -116,7 +117,8 @@ struct ft_end {
 };
 
 struct ft_verdict {
-	uint32_t rules; /* bit per enum ft_rule: violations (and decode.* alerts) that hold */
+	uint32_t
+		rules; /* bit per enum ft_rule: violations (and remarks, which are none) that hold */
 	bool undecided; /* a rule that might hold could not be tried */
 	bool grace;     /* report FT_RULE_TENANT_GRACE instead of the violations in `rules` */
 	bool crossing_between_customers;
