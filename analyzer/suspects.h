@@ -38,6 +38,7 @@ struct ft_suspicion {
 	uint32_t rules;   /* bit per enum ft_rule */
 	uint32_t strange; /* enum ft_strange */
 	bool grave;       /* spoof.psn-conflict: one of the two looks like another sender's: high */
+	bool slow;        /* spoof.access-errors: a series, not a burst */
 	bool unseen; /* spoof.qp-scan: nothing that the other side sends is in view: searches.h */
 	uint8_t opcode;
 	uint32_t psn, expected_psn; /* expected: FT_PSN_NONE, not known */

@@ -63,9 +63,9 @@ __attribute__((noinline)) static void refused(const struct scene *scene,
 		     (ft_recent_of(suspects, ft_flow_at(suspects->table, asking))->newest &
 		      FT_RECENT_SEEN) < YOUNG;
 
-	suspicion->count =
-		ft_suspect_pairs_refused(suspects->pairs, scene->flow, scene->observed,
-					 ft_flow_number(suspects->table, scene->flow), young);
+	suspicion->count = ft_suspect_pairs_refused(suspects->pairs, scene->flow, scene->observed,
+						    ft_flow_number(suspects->table, scene->flow),
+						    young, &suspicion->slow);
 	if (suspicion->count != 0)
 		ft_suspicion_hold(suspicion, FT_RULE_SPOOF_ACCESS_ERRORS);
 }

@@ -11,6 +11,7 @@ enum {
 	SETS = 1 << 13,
 	WAYS = 4, /* 32768 address pairs at once; of a full set, the idlest makes room */
 	BURST = 3,
+	SERIES = 12,
 	SEARCH = 32,         /* queue pairs within a second */
 	SURE = 8,            /* pairs after which there will be some in most pages */
 	SEARCH_ANSWERED = 8, /* .. per half-connection that began the other way: not a search */
@@ -18,6 +19,7 @@ enum {
 };
 
 #define BURST_NS  UINT64_C(10000000000)
+#define SERIES_NS UINT64_C(300000000000) /* at most, from one to the next of a series */
 #define WINDOW_NS UINT64_C(1000000000)
 #define ANSWER_NS UINT64_C(5000000) /* at least, between two counts of what waits */
 
@@ -43,7 +45,9 @@ struct refusals {
 	uint64_t ns[BURST - 1]; /* of the last ones, newest first */
 	uint32_t half;          /* record number of the half-connection of the last one */
 	uint32_t psn;
-	uint32_t count; /* in the burst so far */
+	uint32_t count;     /* in the burst so far */
+	uint32_t series;    /* in the series so far .. */
+	uint64_t series_ns; /* .. and the last one of it */
 };
 
 /* Seldom needed, so not reset with its pair. */
@@ -151,6 +155,17 @@ static void use(struct search *search, uint64_t now_ns)
 		turn(search, now_ns);
 }
 
+/* Errors in the series that this one belongs to. `alike`: not one of many connections that a job had used. */
+static uint32_t go_on(struct refusals *refusals, uint64_t now_ns, bool alike)
+{
+	if (refusals->series == 0 || now_ns - refusals->series_ns > SERIES_NS)
+		refusals->series = 0;
+	else if (!alike)
+		return 0;
+	refusals->series_ns = now_ns;
+	return ++refusals->series;
+}
+
 /*
  * A job that ends while its peers still write gets one error on each of its connections, each of which
  * carried much before. So a further error counts if it is on the same half-connection, which the
@@ -158,8 +173,9 @@ static void use(struct search *search, uint64_t now_ns)
  */
 uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
 				  const struct ft_observed *observed, uint32_t half,
-				  bool young_connection)
+				  bool young_connection, bool *slow)
 {
+	uint32_t series;
 	uint64_t digest = digest_of(&flow->key, observed), now_ns = observed->ts_ns;
 	struct search *search = search_of(pairs, digest);
 	struct errors *errors = &pairs->errors[search - pairs->searches];
@@ -174,6 +190,8 @@ uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct f
 		now_ns = refusals->ns[0];
 	if (refusals->count != 0 && half == refusals->half && observed->psn == refusals->psn)
 		return 0; /* said again */
+	series = go_on(refusals, now_ns, half == refusals->half || young_connection);
+	*slow = series >= SERIES;
 	if (refusals->count == 0 || now_ns - refusals->ns[0] > BURST_NS)
 		refusals->count = 0;
 	else if (half != refusals->half && !young_connection)
@@ -185,7 +203,8 @@ uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct f
 		refusals->count = BURST - 1;
 	memmove(refusals->ns + 1, refusals->ns, sizeof refusals->ns - sizeof refusals->ns[0]);
 	refusals->ns[0] = now_ns;
-	return refusals->count >= BURST ? refusals->count : 0;
+	*slow &= refusals->count < BURST;
+	return *slow ? series : refusals->count >= BURST ? refusals->count : 0;
 }
 
 bool ft_suspects_begins_message(uint8_t opcode)

@@ -158,10 +158,13 @@ void ft_suspect_pairs_destroy(struct ft_suspect_pairs *pairs);
 void ft_suspect_pairs_prefetch(struct ft_suspect_pairs *pairs, const struct ft_flow_key *key,
 			       const struct ft_observed *observed);
 
-/* A remote access error for request `observed->psn`. Errors in the burst it belongs to; 0: no burst. */
+/*
+ * A remote access error for request `observed->psn`. Errors in the burst it belongs to, or, with *slow, in a series of many
+ * in which time passes between them; 0: neither.
+ */
 uint32_t ft_suspect_pairs_refused(struct ft_suspect_pairs *pairs, const struct ft_flow *flow,
 				  const struct ft_observed *observed, uint32_t half,
-				  bool young_connection);
+				  bool young_connection, bool *slow);
 
 /* Of a request: it is the first or the only packet of its message. */
 bool ft_suspects_begins_message(uint8_t opcode);

@@ -110,9 +110,10 @@ void ft_suspicion_text(const struct ft_suspicion *suspicion, char *text, size_t 
 	add_look(&sentence, suspicion);
 	add_transport(&sentence, suspicion);
 	if (holds(suspicion, FT_RULE_SPOOF_ACCESS_ERRORS))
-		add(&sentence,
-		    "remote access error number %" PRIu32 " within 10 s, for PSN %" PRIu32,
-		    suspicion->count, suspicion->psn);
+		add(&sentence, "remote access error number %" PRIu32 "%s, for PSN %" PRIu32,
+		    suspicion->count,
+		    suspicion->slow ? ", each within 5 minutes of the one before" : " within 10 s",
+		    suspicion->psn);
 	if (holds(suspicion, FT_RULE_SPOOF_QP_SCAN))
 		add(&sentence,
 		    "%" PRIu32

@@ -270,6 +270,22 @@ class Injected(WithFolder):
                     refusals.append((at_ns + 5 * US, refused.answer(5000 + k, NAK_ACCESS)))
                 self.found("spoof.access-errors", probes + refusals, blamed=refusals)
 
+    def test_guesses_of_keys_one_a_minute(self):
+        """Each on a connection of its own: told from the twelfth on. None if more than five minutes lie between them."""
+        for minutes in (1, 4, 6):
+            frames, refusals = list(self.healthy()), []
+            for k in range(20):
+                asked, refused = Half(STRANGER, SERVER, 0x300 + k, 0xd000 + k), Half(SERVER, STRANGER, 0x400 + k, 0xd000 + k)
+                at_ns = START + 50 * US + 60 * 1000 * MS * minutes * k
+                refusals.append((at_ns + 5 * US, refused.answer(5000 + k, NAK_ACCESS)))
+                frames += [(at_ns, asked.packet(READ_REQUEST, 5000 + k, reth(0x1000, 0x101 * k), ask=True)), refusals[-1]]
+            frames.sort()
+            told = [n for n, pair in enumerate(frames, 1) if pair in refusals[11:]] if minutes <= 5 else None
+            for workers in (1, 3):
+                _, findings = self.audit(frames, "--workers", workers)
+                found = {rule: (finding["severity"], finding["frames"]) for rule, finding in findings.items()}
+                self.assertEqual(found, {"spoof.access-errors": ("medium", told)} if told else {}, minutes)
+
     def test_one_refusal_is_no_guessing(self):
         asked, refused = Half(STRANGER, SERVER, 0x300), Half(SERVER, STRANGER, 0x400)
         frames = [(START, asked.packet(READ_REQUEST, 5000, reth(0x1000, 1), ask=True)), (START + 5 * US, refused.answer(5000, NAK_ACCESS))]

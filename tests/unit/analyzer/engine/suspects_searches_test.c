@@ -36,6 +36,25 @@ static void slow_access_errors_are_no_burst(void **state)
 	}
 }
 
+/* One every four minutes, and one every five and a bit. */
+static void the_twelfth_of_a_series_of_access_errors_is_told(void **state)
+{
+	struct wire *wire = *state;
+
+	for (uint32_t nth = 0; nth < 30; nth++) {
+		assert_int_equal(send_as(wire, true, refusal(nth, 5), REFUSED),
+				 nth < 11 ? 0 : R(ACCESS_ERRORS));
+		if (nth >= 11)
+			assert_int_equal(wire->suspicion.count, nth + 1);
+		wire->now_ns += UINT64_C(240000000000);
+	}
+	for (uint32_t nth = 30; nth < 60; nth++) {
+		wire->now_ns += UINT64_C(61000000000);
+		assert_int_equal(send_as(wire, true, refusal(nth, 5), REFUSED), 0);
+		wire->now_ns += UINT64_C(240000000000);
+	}
+}
+
 static void one_access_error_said_again_is_one(void **state)
 {
 	struct wire *wire = *state;
@@ -297,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_third_access_error_in_ten_seconds_is_a_burst),
 		TEST(slow_access_errors_are_no_burst),
+		TEST(the_twelfth_of_a_series_of_access_errors_is_told),
 		TEST(one_access_error_said_again_is_one),
 		TEST(a_job_that_ends_under_its_peers_is_no_burst),
 		TEST(errors_on_one_fresh_connection_after_the_other_are_a_burst),
