@@ -85,7 +85,10 @@ static void write_cnps(const struct ft_second_sender *sender, char text[FT_SECON
 		 sender->first.frame, sender->flow->packets, sender->owner->key.dest_qp, owner);
 }
 
-/* Two ports of one host, by the map: its card may use the other one. */
+/*
+ * Two ports of one host, by the map. Its card may use the other one: for CNPs, and on InfiniBand for all that it sends once
+ * the path of a connection has migrated (IBA vol. 1, 17.2.8).
+ */
 static bool is_same_host(const struct ft_map *map, const struct ft_second_sender *sender,
 			 bool native)
 {
@@ -120,12 +123,13 @@ static void claim_sender(const struct ft_map *map, const struct ft_second_sender
 		.native = is_native(sender->cnps ? sender->owner->look.smac : flow->look.smac),
 		.plausible = sender->plausible,
 	};
-	if (!sender->cnps) {
+	if (sender->cnps || claim->native)
+		claim->plausible = (sender->cnps || sender->plausible) &&
+				   !is_same_host(map, sender, claim->native);
+	if (sender->cnps)
+		write_cnps(sender, claim->text);
+	else
 		write_requests(sender, claim->text);
-		return;
-	}
-	claim->plausible = !is_same_host(map, sender, claim->native);
-	write_cnps(sender, claim->text);
 }
 
 static void claim_flood(const struct ft_flood *flood, struct claim *claim)

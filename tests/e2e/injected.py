@@ -19,7 +19,8 @@ FOREIGN = {"ttl": 128, "smac": mac(number("9.9.9.9")), "ident": 7}
 INFINIBAND = {
     "schema": "tapmap/1", "map_id": "ib", "serial": 1, "issued_at": "2020-01-01T00:00:00Z", "issuer": "tests",
     "fabric": {"kind": "infiniband"}, "tenants": [{"name": "all", "class": "management"}],
-    "nodes": [{"host": host, "ports": [{"lid": lid}]} for lid, host in enumerate(("client", "server", "stranger"), 1)],
+    "nodes": [{"host": host, "ports": [{"lid": lid} for lid in lids]}
+              for host, lids in (("client", (1, 4)), ("server", (2,)), ("stranger", (3,)))],
     "partitions": [{"pkey": "0x7fff", "tenant": "all", "intervals": [
         {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"all": True, "membership": "full"}]}]}],
 }
@@ -221,6 +222,17 @@ class Injected(WithFolder):
             self.assertEqual((found[0]["dst"]["address"], found[0]["dst"]["host"]), ("lid:2", "server"))
             self.assertEqual((found[0]["packets"], found[0]["dest_qps"]), (3, [0x22]))
             self.assertIn("lid:1", found[0]["evidence"][-1])
+
+    def test_a_path_that_has_migrated_to_another_port_is_a_note(self):
+        """IBA vol. 1, 17.2.8: for some requests the client uses its other port, whose answers are not in view."""
+        (self.folder / "ib.json").write_text(json.dumps(INFINIBAND))
+        for source, severity in (("10.0.0.4", "info"), (STRANGER, "medium")):
+            frames = sorted([*self.healthy(), *self.stranger([0, 0, 0], source=source)])
+            path = capture(self.folder / "ib.pcap", [(ts_ns, native(frame)) for ts_ns, frame in frames], LINKTYPE_INFINIBAND)
+            run = fabtap("audit", "-m", self.folder / "ib.json", "--json", path)
+            found = [(finding["rule"], finding["severity"]) for finding in run.json()["findings"]]
+            self.assertEqual(found, [("spoof.second-sender", severity)])
+            self.assertEqual(run.status, COMPLIANT if severity == "info" else VIOLATED)
 
     def test_what_an_earlier_peer_sends_again_is_a_note(self):
         again = [(at_ns, frame) for k in range(3) for at_ns, frame in self.stranger([7_000_000 - 20 * k], at=60 + 20 * k)]
