@@ -1,6 +1,8 @@
 /* The last requests of a half-connection: two under one PSN cannot both be the connection's. */
 #include <string.h>
 
+#include <decode/opcode.h>
+
 #include "suspects_ordinary.h"
 
 /*
@@ -62,6 +64,12 @@ static bool is_read(const struct ft_observed *observed)
 static bool is_bare(const struct ft_observed *observed)
 {
 	return (observed->has & FT_OBSERVED_PAYLOAD) != 0 && observed->payload == 0;
+}
+
+/* UC: nothing comes under a PSN again (IBA vol. 1, 9.8). */
+static bool is_sent_once(const struct ft_observed *observed)
+{
+	return observed->opcode >> 5 == FT_UC;
 }
 
 /* What is different about two requests under one PSN; of a `part` of a READ, only what is no other length. */
@@ -132,7 +140,7 @@ static enum ft_conflict conflict_with(uint32_t before, const struct ft_recent *r
 	bool part = may_be_part(recent, age, observed, looks);
 	enum ft_conflict conflict = difference(before, word, looks, part);
 
-	if (conflict == FT_CONFLICT_PAYLOAD && is_bare(observed))
+	if (conflict == FT_CONFLICT_PAYLOAD && (is_bare(observed) || is_sent_once(observed)))
 		return FT_CONFLICT_REQUEST;
 	return conflict;
 }

@@ -13,6 +13,7 @@ CLIENT, SERVER, STRANGER = "10.0.0.1", "10.0.0.2", "10.0.0.3"
 REQUESTS, FIRST_PSN = 200, 16_777_100  # the PSNs begin anew at 16 777 216
 POSITIONS = (10, 60, 115, 116, 117, 198)  # of the forged packet: early, about the wrap, last
 BUFFER = 0x7f0000600000
+UC = 0x20  # in an opcode
 FOREIGN = {"ttl": 128, "smac": mac(number("9.9.9.9")), "ident": 7}
 
 
@@ -95,6 +96,26 @@ class Injected(WithFolder):
     def test_a_stolen_psn_from_the_same_machine(self):
         for i in POSITIONS:
             self.found("spoof.psn-conflict", self.forged(i, 1 * US, ident=500 + i))
+
+    def test_another_payload_on_an_unreliable_connection(self):
+        """Which sends nothing again: where the reliable one has a note, one of the two is forged, whichever came first."""
+        chance = random.Random(1)
+        for opcode, rule in ((UC | WRITE_ONLY, "spoof.psn-conflict"), (WRITE_ONLY, "spoof.payload-changed")):
+            def write(i, content=b"T"):
+                return self.request.packet(opcode, FIRST_PSN + i, reth(BUFFER + 64 * i, 0x1234), content * 64, ident=500 + i)
+            own = [(START + i * 10 * US, write(i)) for i in range(REQUESTS)]
+            for lost in (0, 0.1):
+                seen = [pair for pair in own if chance.random() >= lost]
+                _, findings = self.audit([pair for pair in seen for _ in range(2)])
+                self.assertEqual(findings, {})
+                for i in POSITIONS:
+                    for after_ns in (-US, US, 7 * US):
+                        forged = (START + i * 10 * US + after_ns, write(i, b"E"))
+                        frames = sorted({*seen, own[i], forged})
+                        run, findings = self.audit(frames)
+                        self.assertEqual({name: finding["frames"] for name, finding in findings.items()},
+                                         {rule: [max(frames.index(forged), frames.index(own[i])) + 1]}, (opcode, i, after_ns))
+                        self.assertEqual(run.status == VIOLATED, opcode != WRITE_ONLY)
 
     def reading(self, asked_again):
         """READs of eight packets 20 us apart; of the last but three, some answers are lost and asked for again, in parts."""
