@@ -247,6 +247,8 @@ INLINE unsigned fill_row(struct ft_item *items, const struct row *row, unsigned 
 {
 	unsigned filled = 0, end = 0;
 
+	if (config->mirror_vlan_count != 0)
+		return 0; /* the one tag of the form may be none of the packet's */
 	while (filled == end && filled < count) {
 		end = count - filled < CHECKED_TOGETHER ? count : filled + CHECKED_TOGETHER;
 		filled = fill_some(items, row, filled, end, config, seed);

@@ -18,6 +18,13 @@ static enum ft_layer_kind tag_kind(uint16_t tpid)
 	}
 }
 
+/* The first tag of the frame, which the mirror has put there. */
+static bool is_of_mirror(const struct ft_pass *pass, uint16_t vid)
+{
+	return pass->packet->vlan_count == 1 && pass->packet->tunnel_count == 0 &&
+	       ft_is_mirror_vlan(pass->config, vid);
+}
+
 /* The TPID was the EtherType of the header before; TCI and the next EtherType follow. */
 enum ft_step ft_read_vlan(struct ft_pass *pass)
 {
@@ -34,7 +41,7 @@ enum ft_step ft_read_vlan(struct ft_pass *pass)
 	ft_layer_push(pass, tag_kind(pass->ethertype), pass->cursor.at - TAG_LEN - 2, tci & 0x0fff);
 	packet->layers[packet->layer_count - 1].pcp = (uint8_t)(tci >> 13);
 	packet->vlan_count++;
-	if (packet->vlan == 0)
+	if (packet->vlan == 0 && !is_of_mirror(pass, tci & 0x0fff))
 		packet->vlan = tci & 0x0fff;
 	return ft_ethertype_step(pass, ft_be16(b + 2));
 }

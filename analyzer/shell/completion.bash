@@ -11,7 +11,7 @@ _fabtap() {
 	local word=${line##*[[:space:]]} # whole: bash cuts it at colons
 	local before=${line%"$word"} previous words reply
 	local live="--interface --duration --snapshot-length --filter --buffer --allow-tx-queue --verbose"
-	local job="--map --read --count --topology --key --map-format --allow-both-pkeys --flows --workers --link-gbps --rd --roce-port --no-icrc $live --help"
+	local job="--map --read --count --topology --key --map-format --allow-both-pkeys --flows --workers --link-gbps --rd --roce-port --mirror-vlan --no-icrc $live --help"
 
 	read -ra previous <<<"$before"
 	case ${previous[-1]} in

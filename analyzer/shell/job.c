@@ -103,6 +103,21 @@ static int take_port(struct ft_job *job, const char *value)
 	return 0;
 }
 
+static int take_mirror_vlan(struct ft_job *job, const char *value)
+{
+	struct ft_decode_config *decode = &job->config.decode;
+	uint64_t vid;
+
+	if (!ft_number_read(value, 1, 4094, &vid))
+		return refuse(job, "--mirror-vlan", value, "a VLAN, 1 to 4094");
+	if (decode->mirror_vlan_count == FT_MIRROR_VLANS_MAX) {
+		ft_usage_error(job->verb, "more than %d --mirror-vlan", FT_MIRROR_VLANS_MAX);
+		return -EINVAL;
+	}
+	decode->mirror_vlans[decode->mirror_vlan_count++] = (uint16_t)vid;
+	return 0;
+}
+
 static int take_count(struct ft_job *job, const char *value)
 {
 	if (!ft_number_read(value, 1, UINT64_MAX - 1, &job->most_frames))
@@ -172,6 +187,8 @@ int ft_job_option(struct ft_job *job, int code, const char *value)
 		return take_rd(job, value);
 	case FT_OPTION_ROCE_PORT:
 		return take_port(job, value);
+	case FT_OPTION_MIRROR_VLAN:
+		return take_mirror_vlan(job, value);
 	case FT_OPTION_NO_ICRC:
 		job->config.decode.check_icrc = false;
 		return 0;

@@ -54,6 +54,7 @@ struct ft_job {
 	{ "link-gbps", required_argument, NULL, FT_OPTION_LINK_GBPS }, \
 	{ "rd", required_argument, NULL, FT_OPTION_RD }, \
 	{ "roce-port", required_argument, NULL, FT_OPTION_ROCE_PORT }, \
+	{ "mirror-vlan", required_argument, NULL, FT_OPTION_MIRROR_VLAN }, \
 	{ "no-icrc", no_argument, NULL, FT_OPTION_NO_ICRC }, \
 	{ "help", no_argument, NULL, 'h' }, \
 	FT_LIVE_WORDS
@@ -75,6 +76,7 @@ struct ft_job {
 	"      --link-gbps X      speed of the links, to tell pause times (default: not known)\n"  \
 	"      --rd iba|dc|opaque how opcodes 0x40 to 0x5f are read (default iba)\n"               \
 	"      --roce-port N      UDP port of RoCEv2 instead of 4791 (repeatable)\n"               \
+	"      --mirror-vlan VID  the mirror puts this tag around its copies (repeatable)\n"       \
 	"      --no-icrc          do not check ICRC and VCRC\n" FT_LIVE_USAGE
 
 /* 0 or -ENOMEM. */

@@ -42,6 +42,8 @@ static void decoding(FILE *out, const struct ft_job *job)
 	option(out, "--rd", readings[job->config.decode.rd]);
 	for (unsigned i = 0; i < job->ports_given; i++)
 		fprintf(out, "--roce-port %u ", job->config.decode.roce_ports[i]);
+	for (unsigned i = 0; i < job->config.decode.mirror_vlan_count; i++)
+		fprintf(out, "--mirror-vlan %u ", job->config.decode.mirror_vlans[i]);
 	if (!job->config.decode.check_icrc)
 		fputs("--no-icrc ", out);
 	if (job->most_frames != UINT64_MAX)

@@ -5,7 +5,8 @@
 /* How opcodes 0x40..0x5f are read, which two transports share: IBA's RD, Mellanox DC, or not at all. */
 enum ft_rd_reading { FT_RD_IBA, FT_RD_DC, FT_RD_OPAQUE };
 
-#define FT_ROCE_PORTS_MAX 8
+#define FT_ROCE_PORTS_MAX   8
+#define FT_MIRROR_VLANS_MAX 8
 
 struct ft_decode_config {
 	enum ft_rd_reading rd;
@@ -13,6 +14,9 @@ struct ft_decode_config {
 	bool check_icrc;
 	uint16_t roce_ports[FT_ROCE_PORTS_MAX]; /* UDP destination ports of RoCEv2 */
 	unsigned roce_port_count;
+	/* VIDs of tags that mirrors put around what they copy; the outermost tag of a frame is none of the packet's then */
+	uint16_t mirror_vlans[FT_MIRROR_VLANS_MAX];
+	unsigned mirror_vlan_count;
 };
 #define FT_DECODE_DEFAULTS                                                                         \
 	{                                                                                          \
@@ -24,6 +28,15 @@ static inline bool ft_is_roce_port(const struct ft_decode_config *config, uint16
 {
 	for (unsigned i = 0; i < config->roce_port_count; i++)
 		if (config->roce_ports[i] == port)
+			return true;
+	return false;
+}
+
+/* `vid`: of the outermost tag of a frame as it was captured. */
+static inline bool ft_is_mirror_vlan(const struct ft_decode_config *config, uint16_t vid)
+{
+	for (unsigned i = 0; i < config->mirror_vlan_count; i++)
+		if (config->mirror_vlans[i] == vid)
 			return true;
 	return false;
 }

@@ -124,6 +124,36 @@ static void the_tenant_vlan_is_the_first_that_is_not_zero(void **state)
 	assert_int_equal(packet.layers[2].pcp, 1);
 }
 
+static void a_tag_of_the_mirror_is_none_of_the_tenants(void **state)
+{
+	static const struct ft_decode_config config = {
+		.mirror_vlans = { 5, 7 },
+		.mirror_vlan_count = 2,
+	};
+	static const struct {
+		const char *hex;
+		uint16_t vlan, count;
+	} rows[] = {
+		{ MACS TAG(007) TAG(009) "88cc 00*40", 9, 2 },
+		{ MACS TAG(007) "88cc 00*40", 0, 1 },
+		{ MACS TAG(007) TAG(007) "88cc 00*40", 7, 2 },
+		{ MACS TAG(009) TAG(007) "88cc 00*40", 9, 2 },
+		{ MACS TAG(000) TAG(005) "88cc 00*40", 5, 2 },
+	};
+	uint8_t bytes[FRAME_BYTES_MAX];
+	struct ft_decode_input input = { .bytes = bytes, .link_type = 1, .ts_ns = UINT64_MAX };
+	struct ft_decode_rest rest;
+	struct ft_packet packet;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		input.captured = input.wire = (uint32_t)frame_bytes(rows[i].hex, bytes);
+		ft_decode(&config, &input, &packet, &rest);
+		assert_int_equal(packet.vlan, rows[i].vlan);
+		assert_int_equal(packet.vlan_count, rows[i].count);
+	}
+}
+
 static void cooked_headers_name_a_sender_of_six_bytes_only(void **state)
 {
 	static const struct {
@@ -236,6 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(link_headers_are_followed_to_their_bounds),
 		cmocka_unit_test(the_tenant_vlan_is_the_first_that_is_not_zero),
+		cmocka_unit_test(a_tag_of_the_mirror_is_none_of_the_tenants),
 		cmocka_unit_test(cooked_headers_name_a_sender_of_six_bytes_only),
 		cmocka_unit_test(an_announced_fcs_is_no_part_of_the_packet),
 		cmocka_unit_test(

@@ -34,7 +34,8 @@ static void options_and_captures_may_stand_anywhere(void **state)
 {
 	char line[] = "one.pcap -m map.json --topology net.txt -r two.pcap --topology=lids -c 12 "
 		      "three.pcap --no-icrc "
-		      "--rd dc --roce-port 4791 --roce-port 1021 --flows 64";
+		      "--rd dc --roce-port 4791 --roce-port 1021 --mirror-vlan 1 --mirror-vlan "
+		      "4094 --flows 64";
 	struct ft_job job;
 
 	(void)state;
@@ -51,6 +52,8 @@ static void options_and_captures_may_stand_anywhere(void **state)
 	assert_false(job.config.decode.check_icrc);
 	assert_int_equal(job.config.decode.roce_port_count, 2);
 	assert_int_equal(job.config.decode.roce_ports[1], 1021);
+	assert_int_equal(job.config.decode.mirror_vlan_count, 2);
+	assert_int_equal(job.config.decode.mirror_vlans[1], 4094);
 	ft_job_close(&job);
 }
 
@@ -82,6 +85,10 @@ static void what_is_wrong_or_said_twice_is_refused(void **state)
 		"--rd rd",
 		"--roce-port 0",
 		"--roce-port 65536",
+		"--mirror-vlan 0",
+		"--mirror-vlan 4095",
+		"--mirror-vlan 1 --mirror-vlan 2 --mirror-vlan 3 --mirror-vlan 4 --mirror-vlan 5 "
+		"--mirror-vlan 6 --mirror-vlan 7 --mirror-vlan 8 --mirror-vlan 9",
 		"--no-such",
 		"-z",
 		"-m",
@@ -105,7 +112,8 @@ static void what_is_wrong_or_said_twice_is_refused(void **state)
 
 static void a_job_is_retold_as_it_was_typed(void **state)
 {
-	char line[] = "-m it's.json --topology net.txt --rd dc --roce-port 7 --no-icrc -c 5 "
+	char line[] = "-m it's.json --topology net.txt --rd dc --roce-port 7 --mirror-vlan 9 "
+		      "--no-icrc -c 5 "
 		      "one.pcap two*.pcap -";
 	struct ft_job job;
 	char *told;
@@ -114,7 +122,7 @@ static void a_job_is_retold_as_it_was_typed(void **state)
 	assert_int_equal(read_line(&job, line), 0);
 	told = ft_retell(&job, NULL);
 	assert_string_equal(told, "-m 'it'\\''s.json' --topology net.txt --rd dc --roce-port 7 "
-				  "--no-icrc -c 5 one.pcap "
+				  "--mirror-vlan 9 --no-icrc -c 5 one.pcap "
 				  "'two*.pcap' -");
 	free(told);
 	ft_job_close(&job);
