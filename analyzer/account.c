@@ -205,12 +205,18 @@ static bool hold_back(struct ft_account *account, const struct ft_item *item,
 	return account->findings.items[index].frame_count < FT_FINDING_FRAMES;
 }
 
-/* What answers, if anything does, is not in view: the report tells. */
-static void note_unseen(struct ft_finding *finding, const struct ft_item *item)
+/* What comes of it, the report tells. */
+static void note_search(struct ft_finding *finding, const struct ft_item *item, bool unseen)
 {
+	bool alone = !ft_rules_violate(item->rules & ~(1u << FT_RULE_SPOOF_QP_SCAN));
+
 	finding->ends = ft_flow_ends(&item->flow_key);
-	finding->unseen++;
-	finding->uncounted += !ft_rules_violate(item->rules & ~(1u << FT_RULE_SPOOF_QP_SCAN));
+	if (finding->from == 0)
+		finding->from = item->frame->number;
+	finding->to = item->frame->number;
+	finding->unseen += unseen;
+	finding->uncounted += unseen && alone;
+	finding->counted += !unseen && alone;
 }
 
 /* It is about the NAK, which is as long as the ACK of its half-connection that shows it. */
@@ -239,8 +245,8 @@ static bool count_finding(struct ft_account *account, const struct ft_item *item
 	if (suspected && finding->packets == 0)
 		finding->suspicion = more->suspicion;
 	finding->suspicion.grave |= suspected && more->suspicion.grave;
-	if (rule == FT_RULE_SPOOF_QP_SCAN && more->suspicion.unseen)
-		note_unseen(finding, item);
+	if (rule == FT_RULE_SPOOF_QP_SCAN)
+		note_search(finding, item, more->suspicion.unseen);
 	if (rule == FT_RULE_SPOOF_NAK_OUTLIVED)
 		return count_outlived(finding, item, &more->suspicion, dest_qp);
 	return ft_finding_add(finding, item->frame, dest_qp);

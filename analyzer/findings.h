@@ -62,9 +62,13 @@ struct ft_finding {
 
 	/* Of spoof.qp-scan: searches.h. */
 	struct ft_flow_ends ends;
-	uint64_t unseen;       /* packets with nothing of the other side in view .. */
-	uint64_t uncounted;    /* .. and of these, that break no other rule */
-	uint64_t unused, used; /* queue pairs, further or not, that are known at the last report */
+	uint64_t from, to;  /* numbers of its first and its last frame; 0: none */
+	uint64_t unseen;    /* packets with nothing of the other side in view .. */
+	uint64_t uncounted; /* .. and of these, that break no other rule .. */
+	uint64_t counted;   /* .. and likewise of the others */
+	/* queue pairs, left alone or not, that are known at the last report .. */
+	uint64_t unused, used;
+	uint64_t known; /* .. and those of them that began with a packet of the search */
 };
 
 struct ft_findings {

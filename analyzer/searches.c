@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <engine/no_memory.h>
+#include <flow/opening.h>
 
 #include "suspects_parts.h"
 
@@ -13,9 +14,26 @@ struct sweep {
 	const struct ft_worker *worker; /* whose records are visited */
 };
 
-static bool is_unsure(const struct ft_finding *finding)
+/* Nothing of the other side was in view. */
+static bool is_unseen(const struct ft_finding *finding)
 {
 	return finding->unseen != 0 && finding->unseen == finding->packets;
+}
+
+/* It began with a packet of the search, or between two of them. */
+static bool is_searched(const struct ft_finding *finding, const struct ft_flow *flow)
+{
+	return flow->opened >= ft_opening_of(finding->from) &&
+	       flow->opened <= ft_opening_of(finding->to);
+}
+
+/* Answers, too, may have come later. */
+static bool is_used(const struct sweep *sweep, const struct ft_flow *flow)
+{
+	const struct ft_recent *recent = ft_suspects_recent(sweep->worker->suspects, flow);
+
+	return (recent->newest & FT_RECENT_PROBE) == 0 ||
+	       (flow->peer != 0 && flow->half.acked != FT_PSN_NONE);
 }
 
 static int by_ends(const void *left, const void *right)
@@ -29,8 +47,7 @@ static int by_ends(const void *left, const void *right)
 static bool visit(void *context, const struct ft_flow *flow)
 {
 	const struct sweep *sweep = context;
-	bool used =
-		(ft_suspects_recent(sweep->worker->suspects, flow)->newest & FT_RECENT_PROBE) == 0;
+	bool used = is_used(sweep, flow);
 	struct ft_finding wanted, *key = &wanted, **found;
 
 	if ((flow->look.style & FT_LOOK_MET) == 0 || flow->key.base != FT_FLOW_ANY_BASE)
@@ -44,6 +61,7 @@ static bool visit(void *context, const struct ft_flow *flow)
 	for (; found != sweep->searches + sweep->count && by_ends(found, &key) == 0; found++) {
 		(*found)->used += used;
 		(*found)->unused += !used;
+		(*found)->known += is_searched(*found, flow);
 	}
 	return true;
 }
@@ -57,7 +75,8 @@ void ft_searches_settle(struct ft_findings *findings, struct ft_worker *const *w
 		ft_no_memory();
 	for (uint32_t i = 0; i < findings->count; i++) {
 		findings->items[i].unused = findings->items[i].used = 0;
-		if (is_unsure(&findings->items[i]))
+		findings->items[i].known = 0;
+		if (findings->items[i].to != 0)
 			sweep.searches[sweep.count++] = &findings->items[i];
 	}
 	qsort(sweep.searches, sweep.count, sizeof *sweep.searches, by_ends);
@@ -70,8 +89,11 @@ void ft_searches_settle(struct ft_findings *findings, struct ft_worker *const *w
 
 bool ft_search_may_be_start(const struct ft_finding *finding)
 {
-	return is_unsure(finding) && finding->unused < FT_SUSPECTS_SEARCH_UNSEEN &&
-	       finding->unused + finding->used >= FT_SUSPECTS_SEARCH_UNSEEN;
+	if (is_unseen(finding))
+		return finding->unused < FT_SUSPECTS_SEARCH_UNSEEN &&
+		       finding->unused + finding->used >= FT_SUSPECTS_SEARCH_UNSEEN;
+	return finding->to != 0 && finding->unused < FT_SUSPECTS_SEARCH &&
+	       finding->known >= finding->packets;
 }
 
 void ft_searches_violate(const struct ft_findings *findings, const struct ft_totals *totals,
@@ -80,11 +102,13 @@ void ft_searches_violate(const struct ft_findings *findings, const struct ft_tot
 	for (uint32_t i = 0; i < findings->count; i++) {
 		const struct ft_finding *finding = &findings->items[i];
 
-		if (finding->unseen == 0 || ft_search_may_be_start(finding))
-			continue;
+		uint64_t more = finding->uncounted;
+
+		if (ft_search_may_be_start(finding))
+			more = -finding->counted;
 		for (uint32_t cell = 0; cell < totals->cell_count; cell++)
 			if (totals->cells[cell].from == finding->subject.src.tenant &&
 			    totals->cells[cell].to == finding->subject.dst.tenant)
-				violating[cell] += finding->uncounted;
+				violating[cell] += more;
 	}
 }

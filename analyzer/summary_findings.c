@@ -59,18 +59,21 @@ static void say(struct ft_summary *summary, struct ft_report_finding *row, const
 	row->evidence = sentences;
 }
 
-/* What a job does that starts, where one direction is mirrored alone. */
+/* What a job does that starts, where its answers are not in view, or come late. */
 static void weigh_as_start(struct ft_summary *summary, const struct ft_finding *finding,
 			   struct ft_report_finding *row)
 {
+	const bool unseen = finding->unseen == finding->packets;
+
 	row->certainty = STALE_CERTAINTY;
 	row->severity = FT_INFO;
 	row->violation = false;
 	say(summary, row,
 	    ft_words(summary->words,
-		     "the other direction is not in view, and %" PRIu64 " of %" PRIu64
-		     " queue pairs were used later: a start looks like that",
-		     finding->used, finding->used + finding->unused));
+		     "%s%" PRIu64 " of %" PRIu64
+		     " queue pairs were %sused later: a start looks like that",
+		     unseen ? "the other direction is not in view, and " : "", finding->used,
+		     finding->used + finding->unused, unseen ? "" : "answered or "));
 }
 
 static struct ft_report_finding finding_row(struct ft_summary *summary,

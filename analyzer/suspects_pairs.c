@@ -12,7 +12,6 @@ enum {
 	WAYS = 4, /* 32768 address pairs at once; of a full set, the idlest makes room */
 	BURST = 3,
 	SERIES = 12,
-	SEARCH = 32,         /* queue pairs within a second */
 	SURE = 8,            /* pairs after which there will be some in most pages */
 	SEARCH_ANSWERED = 8, /* .. per half-connection that began the other way: not a search */
 	WINDOW_MASK = (1 << 30) - 1,
@@ -235,7 +234,7 @@ uint32_t ft_suspect_pairs_begun(struct ft_suspect_pairs *pairs, const struct ft_
 		return 0;
 	add(&side->waiting, 1);
 	*unseen = (search->met >> !sender & 1) == 0;
-	if (side->unanswered < (*unseen ? FT_SUSPECTS_SEARCH_UNSEEN : SEARCH) ||
+	if (side->unanswered < (*unseen ? FT_SUSPECTS_SEARCH_UNSEEN : FT_SUSPECTS_SEARCH) ||
 	    other->all * SEARCH_ANSWERED > side->unanswered)
 		return 0;
 	return (uint32_t)side->unanswered + side->due + side->waiting;

@@ -12,6 +12,7 @@ enum ft_suspects_limit {
 	FT_SUSPECTS_MOMENT_SHIFT = FT_FLOW_MOMENT_SHIFT,
 	FT_SUSPECTS_LONG_AGO = 10000, /* moments: PSNs that far apart are not compared */
 	FT_SUSPECTS_KEPT = 3,         /* requests kept of a half-connection */
+	FT_SUSPECTS_SEARCH = 32,      /* queue pairs searched within a second */
 	/* queue pairs searched, if the other direction may not be mirrored at all */
 	FT_SUSPECTS_SEARCH_UNSEEN = 512,
 };

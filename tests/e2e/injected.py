@@ -358,6 +358,30 @@ class Injected(WithFolder):
                 self.assertEqual(violating, 0 if severity == "info" else found["packets"])
                 self.assertEqual("a start looks like that" in " ".join(found["evidence"]), severity == "info")
 
+    def test_a_start_is_no_search_though_its_answers_are_lost_or_late(self):
+        """While the mirror shows nothing of the server, or the server is slow; the connections go on later. A search beside it is one."""
+        chance, talk, reply = random.Random(2), Half(STRANGER, SERVER, 0x55, 0xc777), Half(SERVER, STRANGER, 0x66, 0xc777)
+        ordinary = [pair for i in range(60) for pair in ((START + i * 20 * MS, talk.write(psn=i)),
+                                                         (START + i * 20 * MS + 4 * US, reply.answer(i, msn=i + 1)))]
+        halves = [(Half(STRANGER, SERVER, 0x1000 + k, 0xc000 + k), Half(SERVER, STRANGER, 0x2000 + k, 0xc000 + k),
+                   chance.randrange(1 << 23), START + 300 * MS + chance.randrange(300 * MS)) for k in range(300)]
+        search = [(START + 310 * MS + k * MS, Half(STRANGER, SERVER, 0x9000 + 3 * k, 0xd000).write(psn=99991 * k)) for k in range(100)]
+        for begin_ns, end_ns, answer_ns in ((290 * MS, 610 * MS, 4 * US), (0, 0, 40 * MS)):
+            def is_shown(at_ns):
+                return not START + begin_ns <= at_ns < START + end_ns
+            start = [pair for there, back, psn, at_ns in halves for n in range(2) for pair in (
+                (at_ns + 900 * n * MS, there.write(psn=psn + n)),
+                (at_ns + 900 * n * MS + answer_ns, back.answer(psn + n, msn=n + 1)))]
+            sent = {number(SERVER): is_shown, number(STRANGER): lambda at_ns: True}
+            seen = [(at_ns, frame) for at_ns, frame in [*ordinary, *start] if sent[frame[26:30]](at_ns)]
+            for evil, severity in (([], "info"), (search, "medium")):
+                for workers in (1, 3):
+                    run, findings = self.audit(sorted([*seen, *evil]), "--workers", workers)
+                    self.assertEqual({rule: found["severity"] for rule, found in findings.items()}, {"spoof.qp-scan": severity})
+                    self.assertEqual(run.status == VIOLATED, evil != [])
+                    violating = sum(pair["violating"] for pair in run.json()["matrix"])
+                    self.assertEqual(violating, findings["spoof.qp-scan"]["packets"] if evil else 0)
+
     def test_a_start_in_two_partitions_is_no_search_in_either(self):
         """Two findings between the same ends: what is used further counts for both."""
         halves = [Half(STRANGER, SERVER, first + k, psn=77 * k, pkey=pkey) for first, pkey in ((0x1000, 0xffff), (0x8000, 0x8001))
