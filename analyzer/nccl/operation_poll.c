@@ -76,26 +76,27 @@ static bool may_be_of_fewer(const struct ft_nccl_circle *ring)
 	return false;
 }
 
-bool ft_nccl_poll_ask(struct ft_nccl_poll *poll, struct ft_nccl_circle *ring)
+bool ft_nccl_poll_ask(struct ft_nccl_poll *poll, const struct ft_nccl_circle *ring)
 {
+	struct ft_nccl_doubt doubt = { 0 };
+	struct ft_nccl_circle asked = *ring;
 	struct ft_nccl_poll told = *poll;
-	const struct ft_nccl_doubt *doubt = ring->doubt;
 	struct ft_nccl_collective row;
 	struct ft_nccl_stretch sum;
 	size_t loops = 0, doubts;
 	enum ft_nccl_step step;
 	bool in_order, is_ring;
 
-	ft_nccl_circle_begin(ring);
-	while ((step = ft_nccl_circle_take(ring, &row, &sum)) != FT_NCCL_NO_MORE) {
+	asked.doubt = &doubt;
+	ft_nccl_circle_begin(&asked);
+	while ((step = ft_nccl_circle_take(&asked, &row, &sum)) != FT_NCCL_NO_MORE) {
 		if (step != FT_NCCL_NAMED || row.ranks == 0)
 			continue;
 		add(&told, row.ranks);
 		loops++;
 	}
-	ring->doubt = NULL;
 	in_order = is_in_order(ring);
-	doubts = doubt->of_several + (in_order ? 0 : doubt->of_one);
+	doubts = doubt.of_several + (in_order ? 0 : doubt.of_one);
 	is_ring = doubts == 0 ? in_order || loops > 0 || !(is_busy(ring) || may_be_of_fewer(ring))
 			      : doubts < loops;
 	if (is_ring)

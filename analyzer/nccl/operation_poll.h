@@ -17,13 +17,12 @@ struct ft_nccl_poll {
 };
 
 /*
- * Asks the operations of one ring how many ranks there are, and counts in *ring->doubt. False: it is none, and nothing is
- * asked. Where ranks do not follow each other as in NCCL's rings, or hosts have several, connections may be of different rings
- * whose ports follow each other in a ring, too: then messages do not wait for each other in most operations that could be
- * loops. Nor is one whose ranks do not follow each other if no operation shows it, where more than a little passed, or
- * they may be several ranks of fewer hosts.
+ * Asks the operations of one ring how many ranks there are. False: it is none, and nothing is asked. Where ranks do not follow
+ * each other as in NCCL's rings, or hosts have several, connections may be of different rings whose ports follow each other in
+ * a ring, too: then messages do not wait for each other in most operations that could be loops. Nor is one whose ranks do not
+ * follow each other if no operation shows it, where more than a little passed, or they may be several ranks of fewer hosts.
  */
-bool ft_nccl_poll_ask(struct ft_nccl_poll *poll, struct ft_nccl_circle *ring);
+bool ft_nccl_poll_ask(struct ft_nccl_poll *poll, const struct ft_nccl_circle *ring);
 
 /* Holds a ring's operations against the numbers that were told, once all rings were asked. */
 void ft_nccl_poll_weigh(struct ft_nccl_poll *poll, struct ft_nccl_circle *ring);

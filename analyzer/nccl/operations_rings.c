@@ -133,10 +133,8 @@ static void ask_rings(struct ft_nccl_operations_maker *maker,
 static void ask(struct ft_nccl_operations_maker *maker, struct ft_nccl_poll *poll,
 		struct ft_nccl_circle *ring)
 {
-	struct ft_nccl_doubt doubt = { 0 };
 	struct ft_nccl_loops told = { 0 };
 
-	ring->doubt = &doubt;
 	told.refuted = ft_nccl_circle_is_asked(ring) && !ft_nccl_poll_ask(poll, ring);
 	keep_loops(maker, ring, told);
 }
