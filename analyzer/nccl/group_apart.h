@@ -15,8 +15,8 @@ struct ft_nccl_apart_input {
 	const struct ft_nccl_track *tracks;
 	const struct ft_nccl_message *messages;
 	size_t message_count;
-	const uint32_t *
-		ranks; /* as loops of operations show them; 0 or FT_NCCL_NONE: they do not; NULL: not asked yet */
+	/* as loops of operations show them; 0 or FT_NCCL_NONE: they do not; NULL: not asked yet */
+	const uint32_t *ranks;
 };
 
 /* By place of the connection. */

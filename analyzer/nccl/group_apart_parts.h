@@ -39,7 +39,10 @@ struct ft_nccl_apart_finder {
 	uint32_t parts;
 };
 
-/* Sorted by component. Needs room, rhythms and what is by place of the connection. */
+/*
+ * Sorted by component. Needs room, rhythms and what is by place of the connection. Where a site has more than a thousand, which
+ * no host has that computes, none: each would have to be compared with each.
+ */
 void ft_nccl_clusters_list(struct ft_nccl_apart_finder *finder);
 
 bool ft_nccl_cluster_has_site(const struct ft_nccl_cluster *cluster, uint32_t site);

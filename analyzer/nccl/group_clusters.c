@@ -5,6 +5,8 @@
 #include "group_forest.h"
 #include "operation_steps.h"
 
+enum { COMPARED_MOST = 1024 /* connections at one site, each with each */ };
+
 static int compare_ends(const void *a, const void *b)
 {
 	const struct ft_nccl_cluster_end *left = a, *right = b;
@@ -56,15 +58,29 @@ static void unite_at_site(struct ft_nccl_apart_finder *finder,
 	}
 }
 
-static void unite(struct ft_nccl_apart_finder *finder)
+static bool are_too_many(const struct ft_nccl_apart_finder *finder,
+			 const struct ft_nccl_cluster_end *ends, size_t count)
+{
+	size_t compared = 0;
+
+	for (size_t i = 0; i < count; i++)
+		compared += finder->sends[ends[i].at] ? 0 : 1;
+	return compared > COMPARED_MOST;
+}
+
+/* False: it would take too long. */
+static bool unite(struct ft_nccl_apart_finder *finder)
 {
 	const size_t count = list_ends(finder);
 
 	for (size_t i = 0, end; i < count; i = end) {
 		for (end = i + 1; end < count && finder->ends[end].site == finder->ends[i].site;)
 			end++;
+		if (are_too_many(finder, finder->ends + i, end - i))
+			return false;
 		unite_at_site(finder, finder->ends + i, end - i);
 	}
+	return true;
 }
 
 static uint32_t component_of(struct ft_nccl_apart_finder *finder, uint32_t at)
@@ -131,7 +147,8 @@ void ft_nccl_clusters_list(struct ft_nccl_apart_finder *finder)
 	uint32_t *room = finder->site_room;
 	size_t places = 0;
 
-	unite(finder);
+	if (!unite(finder))
+		return;
 	for (uint32_t i = 0; i < finder->input->connection_count; i++)
 		if (finder->from[i] != FT_NCCL_NONE && finder->to[i] != FT_NCCL_NONE)
 			finder->order[places++] = i;
