@@ -87,8 +87,8 @@ struct ft_packet {
 	bool solicited, migrated, ack_request, fecn, becn;
 	uint16_t udp_sport, udp_dport;
 	uint16_t pkey; /* all 16 bits */
-	uint16_t
-		vlan; /* outermost VID != 0 of the innermost Ethernet header that no mirror put there; 0: untagged */
+	/* outermost VID != 0 of the innermost Ethernet header that no mirror put there; 0: untagged */
+	uint16_t vlan;
 	uint32_t dest_qp, psn; /* 24-bit */
 	uint32_t vni;          /* FT_HAS_VNI: innermost overlay */
 	/*

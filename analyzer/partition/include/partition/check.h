@@ -117,8 +117,8 @@ struct ft_end {
 };
 
 struct ft_verdict {
-	uint32_t
-		rules; /* bit per enum ft_rule: violations (and remarks, which are none) that hold */
+	/* bit per enum ft_rule: violations (and remarks, which are none) that hold */
+	uint32_t rules;
 	bool undecided; /* a rule that might hold could not be tried */
 	bool grace;     /* report FT_RULE_TENANT_GRACE instead of the violations in `rules` */
 	bool crossing_between_customers;
