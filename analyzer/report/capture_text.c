@@ -4,11 +4,6 @@
 
 #include "human.h"
 
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 static void say_span(struct ft_page *page, const struct ft_report *report)
 {
 	struct ft_human human;
@@ -37,7 +32,7 @@ void ft_capture_text(struct ft_page *page, const struct ft_report *report)
 			    source->format != NULL ? source->format : source->kind,
 			    source->compression != NULL ? ", " : "",
 			    source->compression != NULL ? source->compression : "",
-			    ft_human_count(&count, source->frames), plural(source->frames),
+			    ft_human_count(&count, source->frames), ft_plural(source->frames),
 			    ft_human_bytes(&bytes, source->bytes));
 		if (source->complaint != NULL)
 			ft_page_row(page, "", "DAMAGED: %s", source->complaint);

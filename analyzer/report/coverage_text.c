@@ -81,7 +81,7 @@ static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen
 		ft_page_row(page, "",
 			    "%" PRIu64 " half-connection%s without the reverse, beside %" PRIu64
 			    " connections",
-			    seen->one_sided, seen->one_sided == 1 ? "" : "s", seen->connections);
+			    seen->one_sided, ft_plural(seen->one_sided), seen->connections);
 	if (seen->unpaired > 0 && seen->unpaired != FT_UNKNOWN)
 		ft_page_row(page, "",
 			    "%" PRIu64
@@ -93,7 +93,7 @@ static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen
 			    "%" PRIu64
 			    " half-connection%s pushed out of a full flow table: what came "
 			    "later of them was followed anew; see --flows",
-			    seen->evicted, seen->evicted == 1 ? "" : "s");
+			    seen->evicted, ft_plural(seen->evicted));
 	if (seen->mirror_unfollowed > 0)
 		ft_page_row(page, "",
 			    "%" PRIu64
@@ -159,8 +159,7 @@ void ft_seen_text(struct ft_page *page, const struct ft_report_coverage *seen)
 	char text[256];
 
 	ft_page_row(page, "SEEN", "%" PRIu64 " frame%s%s", seen->frames_seen,
-		    seen->frames_seen == 1 ? "" : "s",
-		    seen->duplicates > 0 ? " without copies" : "");
+		    ft_plural(seen->frames_seen), seen->duplicates > 0 ? " without copies" : "");
 	if (seen->duplicates > 0)
 		ft_page_row(page, "", "%" PRIu64 " %s that the mirror made, left out of all else",
 			    seen->duplicates, seen->duplicates == 1 ? "copy" : "copies");

@@ -5,6 +5,7 @@
 #include "capture_text.h"
 #include "cells.h"
 #include "coverage_text.h"
+#include "human.h"
 #include "page.h"
 #include "table.h"
 
@@ -29,8 +30,8 @@ static void say_table(struct ft_page *page, const struct ft_report_flows *flows)
 	if (flows->flow_count < flows->all_flows)
 		snprintf(shown, sizeof(shown), "%zu of ", flows->flow_count);
 	ft_page_row(page, "FLOWS", "%s%" PRIu64 " half-connection%s, %" PRIu64 " connection%s",
-		    shown, flows->all_flows, flows->all_flows == 1 ? "" : "s",
-		    flows->all_connections, flows->all_connections == 1 ? "" : "s");
+		    shown, flows->all_flows, ft_plural(flows->all_flows), flows->all_connections,
+		    ft_plural(flows->all_connections));
 	if (flows->evicted > 0)
 		ft_page_row(page, "",
 			    "INCOMPLETE: %" PRIu64

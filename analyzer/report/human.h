@@ -15,6 +15,12 @@ const char *ft_human_bytes(struct ft_human *human, uint64_t bytes);
 /* 1.5 ms, 61.2 s, 2 h 03 min. */
 const char *ft_human_duration(struct ft_human *human, uint64_t ns);
 
+/* What a noun has behind so many: "", "s". */
+static inline const char *ft_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /* "3 with a wrong ICRC, 1 copy": those of the list that are not zero; "" if all are. */
 struct ft_human_part {
 	uint64_t count;

@@ -124,7 +124,7 @@ static void say_more(struct ft_page *page, size_t count, const char *what)
 {
 	if (count > 0)
 		ft_page_row(page, "", "and %zu %s%s more, all of them in --json", count, what,
-			    count == 1 ? "" : "s");
+			    ft_plural(count));
 }
 
 static int by_weight(const void *left, const void *right)

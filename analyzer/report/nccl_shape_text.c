@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "human.h"
 #include "nccl_words.h"
 
 enum { NAME_ROOM = sizeof(struct ft_nccl_text) + 3 }; /* of a member, with " > " */
@@ -152,7 +153,7 @@ static void say_path(struct ft_page *page, const char *path, size_t channels)
 {
 	if (channels > 0)
 		ft_page_row(page, "", "ring of hosts %s, on %zu channel%s", path, channels,
-			    channels == 1 ? "" : "s");
+			    ft_plural(channels));
 }
 
 /* Channels one after the other that lead through the same are told together. */

@@ -14,11 +14,6 @@
 
 /* The page about NCCL for people: who talks to whom first, single messages last, and what was not seen. */
 
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 static void say_total(struct ft_page *page, const struct ft_nccl_report *nccl)
 {
 	struct ft_human messages_text, bytes_text;
@@ -34,9 +29,9 @@ static void say_total(struct ft_page *page, const struct ft_nccl_report *nccl)
 	else
 		ft_page_row(page, "NCCL",
 			    "%zu connection%s of %zu communicator%s: %s message%s, %s written",
-			    nccl->connection_count, plural(nccl->connection_count),
-			    nccl->communicator_count, plural(nccl->communicator_count),
-			    ft_human_count(&messages_text, messages), plural(messages),
+			    nccl->connection_count, ft_plural(nccl->connection_count),
+			    nccl->communicator_count, ft_plural(nccl->communicator_count),
+			    ft_human_count(&messages_text, messages), ft_plural(messages),
 			    ft_human_bytes(&bytes_text, bytes));
 }
 
@@ -50,13 +45,13 @@ static void say_communicator(struct ft_page *page, const struct ft_nccl_report *
 		known +=
 			row->channels[i].channel != FT_NCCL_NONE || row->channels[i].ring_count > 0;
 	if (known > 0)
-		snprintf(channels, sizeof channels, "%zu channel%s", known, plural(known));
+		snprintf(channels, sizeof channels, "%zu channel%s", known, ft_plural(known));
 	snprintf(label, sizeof label, "COMM %" PRIu32, row->communicator);
 	ft_line_char(&page->line, '\n');
 	ft_page_row(page, label,
 		    "%zu process%s that connections tie together, %s, %zu connection%s",
 		    row->member_count, row->member_count == 1 ? "" : "es", channels,
-		    row->connection_count, plural(row->connection_count));
+		    row->connection_count, ft_plural(row->connection_count));
 	ft_nccl_shape_text(page, nccl, row);
 	ft_nccl_members_table(page, row);
 }
@@ -117,7 +112,7 @@ static void say_failovers(struct ft_page *page, const struct ft_nccl_report *ncc
 		page, "FAILOVER",
 		"%zu connection%s met an error of a port: probes ask what arrived of a message; "
 		"then it is asked, answered and confirmed that the port is back",
-		failed, plural(failed));
+		failed, ft_plural(failed));
 	ft_nccl_failovers_table(page, nccl);
 }
 
@@ -127,7 +122,7 @@ static void say_queue_pairs(struct ft_page *page, const struct ft_nccl_report *n
 		return;
 	ft_line_char(&page->line, '\n');
 	ft_page_row(page, "QPS", "%zu queue pair%s that packets were sent to, by what they carry",
-		    nccl->queue_pair_count, plural(nccl->queue_pair_count));
+		    nccl->queue_pair_count, ft_plural(nccl->queue_pair_count));
 	ft_nccl_classes_table(page, nccl);
 }
 
