@@ -101,7 +101,6 @@ void ft_searches_violate(const struct ft_findings *findings, const struct ft_tot
 {
 	for (uint32_t i = 0; i < findings->count; i++) {
 		const struct ft_finding *finding = &findings->items[i];
-
 		uint64_t more = finding->uncounted;
 
 		if (ft_search_may_be_start(finding))
