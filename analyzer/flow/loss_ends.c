@@ -32,9 +32,10 @@ static double are_lasting(const struct ft_loss_shown *shown)
 
 /*
  * Of requests seen, the share that would be lost together with their ACK, beyond chance. Either alone is lost as often as the other:
- * the one shows by an ACK that comes before anything else behind it, or is all there is of its connection, the other by the ACK of a later one. 0 where each is lost for
- * itself, as often as any frame: then the last requests of halves that are lost alone make up for those that are lost with their ACK.
- * Nor where fewer than half are: of a READ that follows the answer covers what an ACK would have.
+ * the one shows by an ACK that comes before anything else behind it, or is all there is of its connection, the other by the ACK
+ * of a later one. 0 where each is lost for itself, as often as any frame: then the last requests of halves that are lost alone
+ * make up for those that are lost with their ACK. Nor where fewer than half are: of a READ that follows the answer covers what
+ * an ACK would have.
  */
 static double share_together(const struct ft_loss_evidence *evidence,
 			     const struct ft_loss_shown *shown)

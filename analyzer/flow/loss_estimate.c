@@ -17,7 +17,10 @@
 /* Of what a filter took, one in so many may not show: responses to READs that are lost, or from before halves had met. */
 enum { MOST_HIDDEN = 64 };
 
-/* Lives, or frames that came oftener than twice, to say that they are nearly all: so many to one of the others; and frames of brief lives. */
+/*
+ * Lives, or frames that came oftener than twice, to say that they are nearly all: so many to one of the others; and frames of
+ * brief lives.
+ */
 enum { LEAST_MASKED = 30, MOSTLY = 4, BRIEF_LIFE = 8 };
 
 /* Heavier tails than this say less, not more. */
@@ -133,11 +136,9 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 		.lasting = are_lasting(evidence, &sums),
 		.seen = ft_loss_seen(evidence),
 	};
-	if (masked)
-		estimate->low = 0;
-	else if (sums.holes > 0)
+	if (shown && sums.holes > 0)
 		from_holes(evidence, &sums, estimate);
-	else if (sums.spaces > 0)
+	else if (shown)
 		from_silence(&sums, estimate);
 	from_cuts(evidence, estimate);
 	estimate->frames += evidence->filtered;
