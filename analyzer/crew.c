@@ -137,6 +137,7 @@ static bool read_and_share(struct ft_crew *crew, unsigned index)
 
 	if (index != 0 && crew->asking)
 		return false;
+	ft_source_read_ahead(crew->run->source);
 	if (pthread_mutex_trylock(&crew->reading) != 0)
 		return false;
 	slot = next_block(crew, &number);

@@ -146,7 +146,7 @@ int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_
 
 int ft_source_keep(struct ft_source *source, unsigned calls)
 {
-	size_t pieces = source->count * (calls + (size_t)1);
+	size_t pieces = source->count * ft_pieces_count(calls, true);
 	int error = 0;
 
 	if (source->live != NULL)
@@ -270,6 +270,15 @@ int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room)
 		count = ft_merge_next(source->merge, frames, room);
 	account(source, frames, count);
 	return count != 0 ? count : -ENODATA;
+}
+
+bool ft_source_read_ahead(struct ft_source *source)
+{
+	for (size_t i = 0; i < source->count; i++) {
+		if (ft_stream_read_ahead(&source->inputs[i].stream))
+			return true;
+	}
+	return false;
 }
 
 bool ft_source_in_order(const struct ft_source *source)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -89,80 +90,105 @@ static size_t read_some(struct ft_stream *stream, uint8_t *into, size_t room)
 					: read_input(stream, into, room);
 }
 
-static bool hold(struct ft_stream *stream, struct ft_buffer *buffer, size_t size)
-{
-	size_t capacity = size + stream->piece;
-	uint8_t *larger;
-
-	if (size <= buffer->capacity)
-		return true;
-	larger = realloc(buffer->bytes, capacity);
-	if (larger == NULL) {
-		fail(stream, "no memory", "for a large record");
-		return false;
-	}
-	buffer->bytes = larger;
-	buffer->capacity = capacity;
-	return true;
-}
-
-/* Go on in the next buffer of the ring; the current one stays as it is. */
-static bool turn(struct ft_stream *stream, size_t size)
-{
-	unsigned next = (stream->current + 1) % stream->ring_size;
-	size_t left = ft_stream_left(stream);
-
-	assert(ft_stream_may_turn(stream));
-	if (!hold(stream, &stream->ring[next], size))
-		return false;
-	stream->base = ft_stream_offset(stream);
-	memcpy(stream->ring[next].bytes, stream->at, left);
-	stream->current = next;
-	stream->turned = *stream->call;
-	stream->lent = false;
-	stream->at = stream->ring[next].bytes;
-	stream->end = stream->at + left;
-	return true;
-}
-
-/* Bring the window to the front of a buffer that holds `size` bytes. */
+/* The buffer holds `size` bytes, and the window stands at its front. */
 static bool make_room(struct ft_stream *stream, size_t size)
 {
-	struct ft_buffer *buffer = &stream->ring[stream->current];
-	size_t left = ft_stream_left(stream);
-	bool holds;
+	size_t left = ft_stream_left(stream), capacity = size + stream->piece;
+	bool holds = true;
 
-	if (stream->lent && stream->ring_size > 1)
-		return turn(stream, size);
-	stream->base = ft_stream_offset(stream);
 	if (left > 0)
-		memmove(buffer->bytes, stream->at, left);
-	holds = hold(stream, buffer, size);
-	stream->at = buffer->bytes;
-	stream->end = buffer->bytes + left;
+		memmove(stream->buffer, stream->at, left);
+	if (size > stream->capacity) {
+		uint8_t *larger = realloc(stream->buffer, capacity);
+
+		holds = larger != NULL;
+		if (holds) {
+			stream->buffer = larger;
+			stream->capacity = capacity;
+		} else {
+			fail(stream, "no memory", "for a large record");
+		}
+	}
+	stream->at = stream->buffer;
+	stream->end = stream->buffer + left;
 	return holds;
+}
+
+static void read_on(struct ft_stream *stream, size_t size)
+{
+	if (!make_room(stream, size))
+		return;
+	while (ft_stream_left(stream) < size && !stream->ended) {
+		size_t left = ft_stream_left(stream);
+		size_t got = read_some(stream, stream->buffer + left, stream->capacity - left);
+
+		stream->end += got;
+		stream->made += got;
+		stream->ended |= got == 0;
+	}
+}
+
+static bool is_plain(const struct ft_stream *stream)
+{
+	struct stat status;
+
+	return stream->fd >= 0 && stream->unpacker == NULL && fstat(stream->fd, &status) == 0 &&
+	       S_ISREG(status.st_mode);
+}
+
+static void fill_piece(void *context, struct ft_piece *piece, size_t most)
+{
+	piece->size = read_some(context, piece->bytes, most);
+}
+
+/* The window goes on in the next piece, with what is left of the one in which it is; that one stays as it is. */
+static void turn(struct ft_stream *stream)
+{
+	struct ft_piece *piece = ft_pieces_take(stream->pieces, *stream->call);
+	size_t left = ft_stream_left(stream);
+
+	if (!ft_piece_make_room(stream->pieces, piece, left)) {
+		fail(stream, "no memory", "for a large record");
+		return;
+	}
+	if (left > 0)
+		memcpy(piece->bytes - left, stream->at, left);
+	if (stream->current != NULL)
+		ft_pieces_leave(stream->pieces, stream->current, stream->lent, *stream->call);
+	if (stream->lent)
+		stream->turned = *stream->call;
+	stream->lent = false;
+	stream->current = piece;
+	stream->at = piece->bytes - left;
+	stream->end = piece->bytes + piece->size;
+	stream->made += piece->size;
+	if (stream->pieces->fill == NULL)
+		stream->taken += piece->size;
+	if (piece->error != 0)
+		fail(stream, "read error", strerror(piece->error));
+	stream->ended |= piece->size == 0 ||
+			 (stream->pieces->fill == NULL && piece->size < stream->pieces->most);
 }
 
 uint64_t ft_stream_offset(const struct ft_stream *stream)
 {
-	return stream->base + (uint64_t)(stream->at - stream->ring[stream->current].bytes);
+	return stream->made - ft_stream_left(stream);
 }
 
 bool ft_stream_need(struct ft_stream *stream, size_t size)
 {
 	if (ft_stream_left(stream) >= size)
 		return true;
-	if (stream->ended || !make_room(stream, size))
-		return false;
-	while (ft_stream_left(stream) < size && !stream->ended) {
-		const struct ft_buffer *buffer = &stream->ring[stream->current];
-		size_t left = ft_stream_left(stream);
-		size_t got = read_some(stream, buffer->bytes + left, buffer->capacity - left);
-
-		stream->end += got;
-		stream->ended |= got == 0;
-	}
+	if (stream->pieces == NULL && !stream->ended)
+		read_on(stream, size);
+	while (stream->pieces != NULL && ft_stream_left(stream) < size && !stream->ended)
+		turn(stream);
 	return ft_stream_left(stream) >= size;
+}
+
+bool ft_stream_read_ahead(struct ft_stream *stream)
+{
+	return stream->pieces != NULL && ft_pieces_read_ahead(stream->pieces);
 }
 
 bool ft_stream_skip(struct ft_stream *stream, uint64_t size)
@@ -197,54 +223,36 @@ static int start_unpacking(struct ft_stream *stream)
 		return -ENOMEM;
 	memcpy(stream->packed_buffer, stream->at, size);
 	stream->packed = (struct ft_packed_bytes){ stream->packed_buffer, size };
-	stream->at = stream->end = stream->ring[0].bytes;
+	stream->at = stream->end = stream->buffer;
+	stream->made = 0;
 	stream->ended = false;
 	return 0;
 }
 
 static int start(struct ft_stream *stream)
 {
-	uint8_t *bytes = malloc(stream->piece);
-
-	stream->ring = calloc(1, sizeof *stream->ring);
-	if (bytes == NULL || stream->ring == NULL) {
-		free(bytes);
+	stream->buffer = malloc(stream->piece);
+	if (stream->buffer == NULL)
 		return -ENOMEM;
-	}
-	stream->ring[0] = (struct ft_buffer){ bytes, stream->piece };
-	stream->ring_size = 1;
-	stream->at = stream->end = bytes;
+	stream->capacity = stream->piece;
+	stream->at = stream->end = stream->buffer;
 	return start_unpacking(stream);
-}
-
-static void free_buffers(struct ft_stream *stream, unsigned from)
-{
-	while (stream->ring_size > from)
-		free(stream->ring[--stream->ring_size].bytes);
 }
 
 int ft_stream_keep(struct ft_stream *stream, unsigned calls, const uint64_t *call, size_t piece)
 {
-	struct ft_buffer *ring;
+	size_t most = stream->fd >= 0 ? piece : stream->piece;
+	struct ft_pieces *pieces;
+	int error;
 
-	assert(calls > 1 && !stream->lent && stream->current == 0);
-	free_buffers(stream, 1);
-	ring = reallocarray(stream->ring, calls + 1, sizeof *ring);
-	if (ring == NULL)
-		return -ENOMEM;
-	stream->ring = ring;
+	assert(calls > 1 && !stream->lent && stream->current == NULL);
+	error = ft_pieces_create(&pieces, calls, most, stream->fd,
+				 is_plain(stream) ? NULL : fill_piece, stream);
+	if (error != 0)
+		return error;
+	ft_pieces_destroy(stream->pieces);
+	stream->pieces = pieces;
 	stream->call = call;
-	if (stream->fd >= 0)
-		stream->piece = piece;
-	while (stream->ring_size <= calls) {
-		uint8_t *bytes = malloc(stream->piece);
-
-		if (bytes == NULL) {
-			free_buffers(stream, 1);
-			return -ENOMEM;
-		}
-		ring[stream->ring_size++] = (struct ft_buffer){ bytes, stream->piece };
-	}
 	return 0;
 }
 
@@ -272,7 +280,7 @@ void ft_stream_close(struct ft_stream *stream)
 	if (stream->unpacking != NULL)
 		stream->unpacker->destroy(stream->unpacking);
 	free(stream->packed_buffer);
-	free_buffers(stream, 0);
-	free(stream->ring);
+	ft_pieces_destroy(stream->pieces);
+	free(stream->buffer);
 	*stream = (struct ft_stream){ .fd = -1 };
 }

@@ -4,15 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pieces.h"
 #include "unpacker.h"
-
-/*
- * Memory for a piece. A stream that must keep earlier pieces has several and fills them in turn.
- */
-struct ft_buffer {
-	uint8_t *bytes;
-	size_t capacity;
-};
 
 /*
  * The bytes of one input, unpacked, as a window that moves on. Files are read in pieces instead of
@@ -31,13 +24,15 @@ struct ft_stream {
 	int fd;                /* -1: memory */
 	const uint8_t *memory; /* not yet read */
 	size_t memory_left;
-	struct ft_buffer *ring;
-	unsigned ring_size, current; /* the window lies in ring[current] */
-	bool lent;                   /* bytes of ring[current] were handed out in frames */
-	const uint64_t *call;        /* with ring_size > 1: number of the caller's current call */
-	uint64_t turned;             /* call in which the ring turned last; 0: none */
+	uint8_t *buffer; /* the window lies in it, or in `current` */
+	size_t capacity;
+	struct ft_pieces *pieces; /* NULL: earlier ones are not kept */
+	struct ft_piece *current; /* NULL: `buffer` */
+	bool lent; /* bytes of the one in which the window lies were handed out in frames */
+	const uint64_t *call; /* with pieces: number of the caller's current call */
+	uint64_t turned;      /* call in which one was left that was lent; 0: none */
 	size_t piece;
-	uint64_t base; /* offset of the current buffer's first byte */
+	uint64_t made; /* offset of the window's end */
 	bool ended;
 	void *unpacking;
 	uint8_t *packed_buffer;
@@ -55,10 +50,9 @@ void ft_stream_close(struct ft_stream *stream);
 
 /*
  * Keep bytes that were lent readable for `calls` (> 1) calls, the one that lends them included. *call
- * numbers the calls from 1 and outlives the stream. The window then goes on in another of calls + 1
- * buffers of about `piece` bytes (as before: the first, and all where memory is read) instead of moving
- * in one; and because it does so at most once per call, a buffer comes round again after `calls` calls
- * at the earliest. 0, or -ENOMEM and as before.
+ * numbers the calls from 1 and outlives the stream. The window then goes on in other pieces, of about
+ * `piece` bytes (where memory is read, as before), instead of moving in one buffer. Before
+ * anything is lent. 0, or -ENOMEM and as before.
  */
 int ft_stream_keep(struct ft_stream *stream, unsigned calls, const uint64_t *call, size_t piece);
 
@@ -71,7 +65,7 @@ static inline void ft_stream_lend(struct ft_stream *stream)
 /* Whether ft_stream_need() leaves bytes lent in the current call readable. */
 static inline bool ft_stream_may_turn(const struct ft_stream *stream)
 {
-	return stream->ring_size > 1 && stream->turned != *stream->call;
+	return stream->pieces != NULL && stream->turned != *stream->call;
 }
 
 static inline size_t ft_stream_left(const struct ft_stream *stream)
@@ -91,3 +85,9 @@ bool ft_stream_need(struct ft_stream *stream, size_t size);
 
 /* Step over `size` bytes without keeping them; false if the stream ends before. Moves the window. */
 bool ft_stream_skip(struct ft_stream *stream, uint64_t size);
+
+/*
+ * Read on in a plain file whose pieces are kept, for the calls to come. Several threads may call it beside the one that
+ * does all else. False: there was nothing to do.
+ */
+bool ft_stream_read_ahead(struct ft_stream *stream);

@@ -72,7 +72,7 @@ int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_
 /*
  * Keep the frames of the last `calls` calls of ft_source_next() readable (1..FT_SOURCE_KEEP_MAX;
  * without this call, 1), so that several threads can work on what was read one after the other. Bytes
- * are not copied for it: an input is read into calls + 1 buffers in turn instead of one. With more than
+ * are not copied for it: an input is read into some more buffers than calls instead of one. With more than
  * one call, pieces are smaller where 8 MiB for all buffers of all inputs demand it, down to 64 KiB.
  * Before the first ft_source_next(). 0; -EINVAL: too late or out of range; -ENOMEM: as before the call. A live
  * source keeps frames for as many calls as it was opened for anyway: it is never too late, and more are out of range.
@@ -88,6 +88,13 @@ int ft_source_keep(struct ft_source *source, unsigned calls);
  * A call hands out what is at hand, up to `room`; it waits for more only while it has none.
  */
 int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room);
+
+/*
+ * Read pieces of plain files ahead, of which ft_source_keep() keeps more than one call's, for the calls to come. Several
+ * threads may call it beside the one in ft_source_next(), which waits for a piece that it needs. False: there is nothing
+ * to do for now, as for other sources always.
+ */
+bool ft_source_read_ahead(struct ft_source *source);
 
 /* All frames of the newest call are of one input, and have times that are none before its newest one. False: not known. */
 bool ft_source_in_order(const struct ft_source *source);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -177,6 +179,106 @@ static void bytes_lent_stay_for_as_many_calls_as_were_asked_for(void **state)
 	}
 }
 
+struct helper {
+	struct ft_stream *stream;
+	_Atomic bool done;
+	_Atomic unsigned pieces;
+};
+
+static void *read_ahead(void *context)
+{
+	struct helper *helper = context;
+
+	while (!helper->done) {
+		if (ft_stream_read_ahead(helper->stream))
+			helper->pieces++;
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* Stretches of any length, some longer than the room before a piece; some are lent, the others stepped over. */
+static void read_in_stretches(struct opened *opened, uint64_t *call)
+{
+	enum { CALLS = 4 };
+	uint32_t random = 1, from[CALLS], sizes[CALLS] = { 0 };
+	const uint8_t *lent[CALLS];
+	size_t offset = 0, size;
+
+	for (; offset < BYTES; offset += size) {
+		random = random * 1664525 + 1013904223;
+		size = (random >> 8) % (random >> 28 == 0 ? 20000 : 1500);
+		size = size < BYTES - offset ? size : BYTES - offset;
+		++*call;
+		sizes[*call % CALLS] = 0;
+		if ((random >> 27 & 1) != 0) {
+			assert_true(ft_stream_skip(&opened->stream, size));
+			continue;
+		}
+		assert_true(ft_stream_need(&opened->stream, size));
+		stands_at(opened, offset);
+		lent[*call % CALLS] = opened->stream.at;
+		from[*call % CALLS] = (uint32_t)offset;
+		sizes[*call % CALLS] = (uint32_t)size;
+		ft_stream_lend(&opened->stream);
+		assert_true(ft_stream_skip(&opened->stream, size));
+		for (unsigned c = 0; c < CALLS; c++)
+			assert_memory_equal(sizes[c] == 0 ? opened->bytes : lent[c],
+					    opened->bytes + (sizes[c] == 0 ? 0 : from[c]),
+					    sizes[c]);
+	}
+	assert_false(ft_stream_need(&opened->stream, 1));
+}
+
+/* The bytes are the same, and where they stand, whoever read them, and however often. */
+static void pieces_are_read_ahead_by_others(void **state)
+{
+	enum { ROUNDS = 200, HELPERS = 3 };
+	static struct opened opened;
+	unsigned ahead = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct helper helper = { .stream = &opened.stream };
+		pthread_t threads[HELPERS];
+		uint64_t call = 0;
+
+		begin(&opened, round % 8 == 0 ? GZIP : FILE_IN_PIECES);
+		assert_int_equal(ft_stream_keep(&opened.stream, 4, &call, PIECE), 0);
+		for (unsigned i = 0; i < HELPERS; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, read_ahead, &helper), 0);
+		read_in_stretches(&opened, &call);
+		helper.done = true;
+		for (unsigned i = 0; i < HELPERS; i++)
+			assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_true(round % 8 != 0 || helper.pieces == 0);
+		ahead += helper.pieces;
+		assert_string_equal(opened.stream.fault, "");
+		end(&opened);
+	}
+	assert_true(ahead > ROUNDS);
+}
+
+/* What was read before it did stays. */
+static void a_file_that_shrinks_just_ends(void **state)
+{
+	static struct opened opened;
+	uint64_t call = 1;
+
+	(void)state;
+	begin(&opened, FILE_IN_PIECES);
+	assert_int_equal(ft_stream_keep(&opened.stream, 4, &call, PIECE), 0);
+	assert_true(ft_stream_read_ahead(&opened.stream));
+	assert_int_equal(ftruncate(opened.file, PIECE + 500), 0);
+	assert_false(ft_stream_need(&opened.stream, 3 * PIECE));
+	assert_int_equal(ft_stream_left(&opened.stream),
+			 2 * PIECE); /* the second was read before */
+	assert_false(ft_stream_read_ahead(&opened.stream));
+	assert_string_equal(opened.stream.fault, "");
+	end(&opened);
+}
+
 static void what_cannot_be_read_says_where_and_why(void **state)
 {
 	int folder = open("/", O_RDONLY | O_DIRECTORY);
@@ -246,6 +348,8 @@ int main(void)
 		cmocka_unit_test(what_is_asked_for_at_the_end_leaves_what_there_is),
 		cmocka_unit_test(more_than_a_piece_can_be_asked_for),
 		cmocka_unit_test(bytes_lent_stay_for_as_many_calls_as_were_asked_for),
+		cmocka_unit_test(pieces_are_read_ahead_by_others),
+		cmocka_unit_test(a_file_that_shrinks_just_ends),
 		cmocka_unit_test(what_cannot_be_read_says_where_and_why),
 		cmocka_unit_test(packed_bytes_that_end_too_early_are_a_fault),
 		cmocka_unit_test(a_descriptor_that_does_not_block_is_waited_for),
