@@ -18,11 +18,12 @@ unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frame
 
 /* A packet on its way to its owner: which it is, and what a glance at its frame has told. */
 struct ft_parcel {
-	uint64_t pair;   /* as in struct ft_observed */
-	uint32_t number; /* of the packet in the block */
-	uint16_t frame;  /* of the block */
-	uint8_t ip_at;   /* struct ft_glance; 0 if decoded */
-	bool decoded;    /* already: its item stands elsewhere */
+	uint64_t pair;    /* as in struct ft_observed */
+	uint32_t number;  /* of the packet in the block */
+	uint16_t frame;   /* of the block */
+	uint8_t ip_at;    /* struct ft_glance; 0 if decoded */
+	bool decoded : 1; /* already: its item stands elsewhere */
+	bool checked : 1; /* its ICRC is good */
 };
 static_assert(sizeof(struct ft_parcel) == 16, "four in a cache line");
 

@@ -234,7 +234,8 @@ INLINE unsigned fill_some(struct ft_item *items, const struct row *row, unsigned
 
 		if (!fill_one(&items[number], row, number, frame, config, seed, &brief))
 			break;
-		leave_unchecked(&unchecked, number, frame, &brief);
+		if (!row->dealt || !row->parcels[number].checked)
+			leave_unchecked(&unchecked, number, frame, &brief);
 	}
 	if (unchecked.count == 0 || !config->check_icrc)
 		return number;

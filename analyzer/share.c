@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <decode/brief.h>
 #include <engine/no_memory.h>
 #include <flow/reserve.h>
 
@@ -96,6 +97,43 @@ __attribute__((noinline)) static bool decode(struct dealing *dealing, unsigned f
 	return true;
 }
 
+/*
+ * Large frames whose ICRCs are checked where they were read, some at a time: to their owner's core go their headers alone
+ * then.
+ */
+enum { LARGE = 512, CHECKED_TOGETHER = 8 };
+
+struct unchecked {
+	unsigned count;
+	struct ft_parcel *parcels[CHECKED_TOGETHER];
+	struct ft_brief_cover covers[CHECKED_TOGETHER];
+};
+
+/* Their owners check those behind a bad one. */
+static void check(struct unchecked *unchecked)
+{
+	unsigned good = ft_brief_good_icrcs(unchecked->covers, unchecked->count);
+
+	for (unsigned i = 0; i < unchecked->count && i < good; i++)
+		unchecked->parcels[i]->checked = true;
+	unchecked->count = 0;
+}
+
+static void leave_unchecked(struct unchecked *unchecked, const struct ft_frame *frame,
+			    struct ft_parcel *parcel)
+{
+	const struct ft_decode_input input = ft_decode_input_of(frame);
+	struct ft_brief brief;
+
+	if (parcel->ip_at == 0 || !ft_brief_find_behind(&input, parcel->ip_at, &brief) ||
+	    frame->captured < brief.end)
+		return;
+	unchecked->parcels[unchecked->count] = parcel;
+	unchecked->covers[unchecked->count++] = ft_brief_cover(frame->bytes, &brief);
+	if (unchecked->count == CHECKED_TOGETHER)
+		check(unchecked);
+}
+
 /* Those from frame `from` on that a glance suffices for; returns how many. */
 static unsigned deal_plain(struct dealing *dealing, unsigned from)
 {
@@ -104,10 +142,13 @@ static unsigned deal_plain(struct dealing *dealing, unsigned from)
 	const struct ft_frame *frames = &share->block->frames[from];
 	const unsigned workers = share->workers, number = share->batch.count;
 	unsigned left = share->block->frame_count - from, room = share->room - number;
+	const bool checks = config->check_icrc && config->mirror_vlan_count == 0;
 	struct ft_parcel *parcels = share->parcels;
+	struct unchecked unchecked;
 	struct ft_glance glance;
 	unsigned i;
 
+	unchecked.count = 0;
 	left = left < room ? left : room;
 	for (i = 0; i < left && ft_glance_at(config, &frames[i], &glance); i++) {
 		struct ft_parcel *parcel =
@@ -119,8 +160,11 @@ static unsigned deal_plain(struct dealing *dealing, unsigned from)
 		parcel->number = number + i;
 		parcel->frame = (uint16_t)(from + i);
 		parcel->ip_at = (uint8_t)glance.ip_at;
-		parcel->decoded = false;
+		parcel->decoded = parcel->checked = false;
+		if (frames[i].captured >= LARGE && checks)
+			leave_unchecked(&unchecked, &frames[i], parcel);
 	}
+	check(&unchecked);
 	return i;
 }
 

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include <zlib.h>
+
 #include "share.h"
 
 enum { FRAME_BYTES = 66, SAMPLE_WORDS = 16, SEED = 7, FRAMES_MOST = 64, ROOM = 8192 };
@@ -315,6 +317,78 @@ static void what_is_told_is_kept_beside_its_packet(void **state)
 	tear_down(&bench);
 }
 
+/* Of an IPv4 datagram that ends with its ICRC: CRC-32 over eight bytes of ones and all before it, variant fields as ones. */
+static void put_icrc(uint8_t *frame, const uint8_t *end)
+{
+	enum { IP = 14, TOS = 1, TTL = 8, CHECKSUM = 10, UDP_CHECKSUM = 26, RESERVED = 32 };
+	static const uint8_t ones[8] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	uint8_t covered[ROOM], *icrc = frame + (end - frame) - 4;
+	size_t size = (size_t)(icrc - frame) - IP;
+	unsigned long crc = crc32(0, ones, sizeof ones);
+
+	memcpy(covered, frame + IP, size);
+	covered[TOS] = covered[TTL] = covered[RESERVED] = 0xff;
+	memset(covered + CHECKSUM, 0xff, 2);
+	memset(covered + UDP_CHECKSUM, 0xff, 2);
+	crc = crc32(crc, covered, (unsigned)size);
+	for (unsigned i = 0; i < 4; i++)
+		icrc[i] = (uint8_t)(crc >> 8 * i);
+}
+
+/* A SEND-only of `size` bytes. */
+static uint8_t *put_whole(uint8_t *at, uint8_t to, uint8_t psn, uint32_t size)
+{
+	const uint8_t bth[] = { 0x04, 0, 0xff, 0xff, 0, 0, 0, 17, 0, 0, 0, psn };
+	uint8_t *end = put(put_ipv4(at, sizeof bth + size + 4, 1, to, 4791), bth, sizeof bth);
+
+	memset(end, psn, size);
+	end += size + 4;
+	put_icrc(at, end);
+	return end;
+}
+
+/* By whoever shares them out; it makes no difference to what is told of them, wherever a bad one stands. */
+static void icrcs_of_large_frames_are_checked_once(void **state)
+{
+	enum { WORKERS = 2, SIZE = 1024, SMALL = 64, BAD = 29, BAD_TOO = 38 };
+	static struct bench bench;
+	struct ft_engine_config engine = FT_ENGINE_DEFAULTS;
+	unsigned checked = 0;
+
+	(void)state;
+	engine.flows = 1024;
+	engine.details = true;
+	set_up(&bench, WORKERS);
+	for (uint8_t i = 0; i < FRAMES_MOST; i++)
+		add_frame(&bench,
+			  put_whole(room_for_frame(&bench), 2 + i, i, i % 4 == 3 ? SMALL : SIZE));
+	bench.bytes[BAD][100] ^= 1;
+	bench.bytes[BAD_TOO][60] ^= 1;
+	ft_share_out(&bench.share, &bench.block, &engine.decode, SEED);
+	for (unsigned w = 0; w < WORKERS; w++) {
+		struct ft_worker *worker;
+
+		for (unsigned i = 0; i < bench.share.parts[w].count; i++) {
+			const struct ft_parcel *parcel =
+				&bench.share.parcels[w * bench.share.room + i];
+
+			assert_true(!parcel->checked ||
+				    (parcel->number % 4 != 3 && parcel->number != BAD &&
+				     parcel->number != BAD_TOO));
+			checked += parcel->checked;
+		}
+		assert_int_equal(ft_worker_create(&worker, &engine, NULL), 0);
+		ft_worker_tell_all(worker);
+		ft_share_run(&bench.share, worker, w);
+		ft_worker_destroy(worker);
+	}
+	assert_true(checked >= FRAMES_MOST / 2);
+	for (unsigned i = 0; i < FRAMES_MOST; i++)
+		assert_int_equal(bench.share.batch.items[i].kind == FT_FRAME_BAD_ICRC,
+				 i == BAD || i == BAD_TOO);
+	tear_down(&bench);
+}
+
 /* In places, those of which items are kept: in order, and no other. */
 static void what_is_told_is_found_in_order(void **state)
 {
@@ -509,6 +583,7 @@ int main(void)
 		cmocka_unit_test(a_broken_frame_stays_with_its_owner),
 		cmocka_unit_test(packets_of_an_sflow_datagram_find_their_owners),
 		cmocka_unit_test(what_is_told_is_kept_beside_its_packet),
+		cmocka_unit_test(icrcs_of_large_frames_are_checked_once),
 		cmocka_unit_test(what_is_told_is_found_in_order),
 		cmocka_unit_test(a_stranger_is_made_once_more),
 		cmocka_unit_test(frames_seen_at_once_count_as_if_seen_in_turn),
