@@ -92,9 +92,11 @@ def two_engines(bench):
     if not bench.knows("audit", "--workers"):
         return []
     measured = []
-    for case, site, flows in (("slices, 1 k flows", "small", 1000), ("slices, 1 M flows", "wide", 1000000)):
-        frames = 4000000
-        capture = bench.make("traffic", site, "--frames", frames, "--flows", flows, *SLICES)
+    for case, site, frames, traffic in (
+            ("slices, 1 k flows", "small", 4000000, ["--flows", 1000, *SLICES]),
+            ("slices, 1 M flows", "wide", 4000000, ["--flows", 1000000, *SLICES]),
+            ("4096 B, ICRC, 1 k flows", "small", 500000, ["--flows", 1000, "--payload", 4096])):
+        capture = bench.make("traffic", site, "--frames", frames, *traffic)
         one, two = (audit(bench, capture, site, "--workers", workers) for workers in (1, 2))
         bench.check_same(one, two)
         pair = bench.against(two, one, clock="wall")
