@@ -56,6 +56,14 @@ static void take_back(struct ft_loss_evidence *evidence, enum first first, uint6
 	ft_loss_silent(evidence, frame);
 }
 
+/* A request that was answered for when it came before, or may have been: then nobody would send it again. */
+static bool may_be_past(const struct ft_moment *moment)
+{
+	return moment->operation->role != FT_ROLE_RESPONSE &&
+	       ((moment->step->what & FT_STEP_BEHIND) != 0 ||
+		moment->flow->half.acked == FT_PSN_NONE);
+}
+
 void ft_pass_again(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	struct ft_loss_evidence *evidence = tracker->evidence;
@@ -69,6 +77,7 @@ void ft_pass_again(struct ft_tracker *tracker, const struct ft_moment *moment)
 		return;
 	}
 	evidence->oftener++;
+	evidence->past += may_be_past(moment);
 	if (entry->again.oftener) {
 		ft_loss_silent(evidence, frame);
 	} else {

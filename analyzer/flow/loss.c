@@ -139,6 +139,7 @@ static void add_trouble(struct ft_loss_evidence *into, const struct ft_loss_evid
 	into->filled += from->filled;
 	into->twice += from->twice;
 	into->oftener += from->oftener;
+	into->past += from->past;
 	into->renewed += from->renewed;
 	into->lives += from->lives;
 	into->late += from->late;

@@ -18,8 +18,8 @@
 enum { MOST_HIDDEN = 64 };
 
 /*
- * Lives, or frames that came oftener than twice, to say that they are nearly all: so many to one of the others; and frames of
- * brief lives.
+ * Lives, or requests that came again though answered, to say that they are nearly all: so many to one of the others; and frames
+ * of brief lives.
  */
 enum { LEAST_MASKED = 30, MOSTLY = 4, BRIEF_LIFE = 8 };
 
@@ -103,15 +103,15 @@ static uint64_t unclear(const struct ft_loss_evidence *evidence, const struct ft
 
 /*
  * What comes for the third time and oftener closes no space, nor does what begins a life, and what ends one shows no hole: where
- * either is nearly all there is, hardly any loss shows. A fabric that loses packets makes few of them pass so often, and a receiver
- * that is not ready says so each time.
+ * either is nearly all there is, hardly any loss shows. In a fabric that loses packets they pass as often, but only until they are
+ * answered for, and a receiver that is not ready says so each time.
  */
 static bool is_masked(const struct ft_loss_evidence *evidence, const struct ft_loss_sums *sums)
 {
 	double frames = sums->spaces + sums->silent;
 	double others = sums->spaces + (double)evidence->refused;
 
-	if (evidence->oftener >= LEAST_MASKED && (double)evidence->oftener > MOSTLY * others)
+	if (evidence->past >= LEAST_MASKED && (double)evidence->past > MOSTLY * others)
 		return true;
 	return evidence->lives >= LEAST_MASKED && (double)evidence->lives * BRIEF_LIFE > frames;
 }

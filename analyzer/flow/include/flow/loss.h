@@ -74,6 +74,7 @@ struct ft_loss_evidence {
 	uint64_t twice;   /* frames that passed when sent first and once more, no oftener */
 	/* frames that passed for the third time or oftener, or as the first ones of a life that was the former one */
 	uint64_t oftener;
+	uint64_t past; /* .. requests among them that were answered for before, or may have been */
 	uint64_t renewed; /* silent ones that closed a space in a life that was doubted at first */
 	uint64_t lives;   /* that began on queue pairs in use, without a set-up in view */
 	uint64_t late;    /* frames overtaken on their way, seen once */
