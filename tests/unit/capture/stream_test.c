@@ -279,6 +279,27 @@ static void a_file_that_shrinks_just_ends(void **state)
 	end(&opened);
 }
 
+/* What was read before is handed out first. */
+static void a_file_that_cannot_be_read_on_says_so(void **state)
+{
+	static struct opened opened;
+	int folder = open("/", O_RDONLY | O_DIRECTORY);
+	uint64_t call = 1;
+
+	(void)state;
+	begin(&opened, FILE_IN_PIECES);
+	assert_int_equal(ft_stream_keep(&opened.stream, 4, &call, PIECE), 0);
+	assert_true(ft_stream_read_ahead(&opened.stream));
+	assert_int_equal(dup2(folder, opened.file), opened.file);
+	assert_false(ft_stream_need(&opened.stream, 3 * PIECE));
+	assert_int_equal(ft_stream_left(&opened.stream), 2 * PIECE);
+	stands_at(&opened, 0);
+	assert_string_equal(opened.stream.fault, "read error (input byte 2000): Is a directory");
+	assert_false(ft_stream_need(&opened.stream, 3 * PIECE));
+	end(&opened);
+	close(folder);
+}
+
 static void what_cannot_be_read_says_where_and_why(void **state)
 {
 	int folder = open("/", O_RDONLY | O_DIRECTORY);
@@ -350,6 +371,7 @@ int main(void)
 		cmocka_unit_test(bytes_lent_stay_for_as_many_calls_as_were_asked_for),
 		cmocka_unit_test(pieces_are_read_ahead_by_others),
 		cmocka_unit_test(a_file_that_shrinks_just_ends),
+		cmocka_unit_test(a_file_that_cannot_be_read_on_says_so),
 		cmocka_unit_test(what_cannot_be_read_says_where_and_why),
 		cmocka_unit_test(packed_bytes_that_end_too_early_are_a_fault),
 		cmocka_unit_test(a_descriptor_that_does_not_block_is_waited_for),
