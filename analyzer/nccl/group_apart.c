@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "group_strands.h"
 #include "operation_steps.h"
+
+enum { WAYS_ASKED = 4 /* between two rings */ };
 
 static size_t count_common(const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
 {
@@ -40,6 +43,52 @@ static const struct ft_nccl_rhythm *rhythm_of(const struct ft_nccl_apart_finder 
 					      const struct ft_nccl_cluster *cluster)
 {
 	return &finder->rhythms.at[cluster->at[0]];
+}
+
+static bool has_slice(const struct ft_nccl_apart_finder *finder,
+		      const struct ft_nccl_cluster *cluster)
+{
+	return ft_nccl_has_slice(&finder->input->tracks[cluster->at[0]]);
+}
+
+/* The connection that goes the same way as this one; FT_NCCL_NONE: none does. */
+static uint32_t find_beside(const struct ft_nccl_apart_finder *finder,
+			    const struct ft_nccl_cluster *cluster, uint32_t at)
+{
+	for (size_t i = 0; i < cluster->count; i++)
+		if (finder->from[cluster->at[i]] == finder->from[at] &&
+		    finder->to[cluster->at[i]] == finder->to[at])
+			return cluster->at[i];
+	return FT_NCCL_NONE;
+}
+
+/* Some connections that go the same way do; `asked`: there are any. */
+static bool take_turns_beside(const struct ft_nccl_apart_finder *finder,
+			      const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b,
+			      bool *asked)
+{
+	*asked = false;
+	for (size_t i = 0; i < a->count && i < WAYS_ASKED; i++) {
+		const uint32_t beside = find_beside(finder, b, a->at[i]);
+
+		if (beside == FT_NCCL_NONE)
+			continue;
+		*asked = true;
+		if (ft_nccl_rhythms_take_turns(&finder->rhythms.at[a->at[i]],
+					       &finder->rhythms.at[beside]))
+			return true;
+	}
+	return false;
+}
+
+/* On different ways one operation of both may be over before the next one begins, so these are asked only if there are no others. */
+static bool take_turns(const struct ft_nccl_apart_finder *finder, const struct ft_nccl_cluster *a,
+		       const struct ft_nccl_cluster *b)
+{
+	bool asked;
+
+	return take_turns_beside(finder, a, b, &asked) ||
+	       (!asked && ft_nccl_rhythms_take_turns(rhythm_of(finder, a), rhythm_of(finder, b)));
 }
 
 /* As loops of all its operations show them: the ring has one rank at each site. */
@@ -80,14 +129,41 @@ static bool have_other_ranks(const struct ft_nccl_apart_finder *finder,
 static bool exclude_each_other(const struct ft_nccl_apart_finder *finder,
 			       const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
 {
-	const struct ft_nccl_rhythm *one = rhythm_of(finder, a), *other = rhythm_of(finder, b);
 	const size_t common = count_common(a, b);
 
 	if (common == 0)
 		return false;
 	return a->site_count != b->site_count || do_ranks_differ(finder, a, b) ||
-	       have_other_ranks(finder, a, b) || ft_nccl_rhythms_take_turns(one, other) ||
-	       (common < a->site_count && !ft_nccl_rhythms_agree(one, other));
+	       have_other_ranks(finder, a, b) || take_turns(finder, a, b) ||
+	       (common < a->site_count &&
+		!ft_nccl_rhythms_agree(rhythm_of(finder, a), rhythm_of(finder, b)));
+}
+
+/* The same ranks send at all sites, and all are known. */
+static bool have_same_ranks(const struct ft_nccl_apart_finder *finder,
+			    const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
+{
+	for (size_t i = 0; i < a->count; i++)
+		for (size_t j = 0; j < b->count; j++) {
+			const struct ft_nccl_tag *one = &finder->tags[a->at[i]];
+			const struct ft_nccl_tag *other = &finder->tags[b->at[j]];
+
+			if (finder->from[a->at[i]] == finder->from[b->at[j]] &&
+			    (!ft_nccl_tag_is_rank(one) || !ft_nccl_tag_is_rank(other) ||
+			     one->tag != other->tag))
+				return false;
+		}
+	return true;
+}
+
+/* Rings through shared ports are one communicator's only if ranks tell those of several apart. */
+static bool can_share_part(const struct ft_nccl_apart_finder *finder,
+			   const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
+{
+	if (!a->shared && !b->shared)
+		return true;
+	return a->shared && b->shared && a->set == b->set && a->named &&
+	       have_same_ranks(finder, a, b);
 }
 
 /* A ring can be of the communicator that these rings have, and is as busy as one of them, or leads the same way. */
@@ -101,7 +177,7 @@ static bool is_ring_of(const struct ft_nccl_apart_finder *finder,
 
 		if (!other->is_ring || other->part != part)
 			continue;
-		if (exclude_each_other(finder, ring, other))
+		if (!can_share_part(finder, ring, other) || exclude_each_other(finder, ring, other))
 			return false;
 		alike |= count_common(ring, other) > 0 ||
 			 ft_nccl_rhythms_agree(rhythm_of(finder, ring), rhythm_of(finder, other));
@@ -126,13 +202,28 @@ static void part_rings(struct ft_nccl_apart_finder *finder, size_t begin, size_t
 	}
 }
 
+static void find_alone(struct ft_nccl_apart_finder *finder, size_t begin, size_t end)
+{
+	for (size_t i = begin; i < end; i++) {
+		struct ft_nccl_cluster *ring = &finder->clusters[i];
+
+		ring->alone |= ring->tangled;
+		for (size_t j = begin; ring->shared && !ring->alone && j < end; j++) {
+			const struct ft_nccl_cluster *other = &finder->clusters[j];
+
+			ring->alone = other->shared && other->part != ring->part &&
+				      count_common(ring, other) > 0 &&
+				      !exclude_each_other(finder, ring, other);
+		}
+	}
+}
+
 /* Some of it carries slices as rings do, while the ring does nothing. */
 static bool is_of_other_ring(const struct ft_nccl_apart_finder *finder,
 			     const struct ft_nccl_cluster *cluster,
 			     const struct ft_nccl_cluster *ring)
 {
-	return ft_nccl_has_slice(&finder->input->tracks[cluster->at[0]]) &&
-	       ft_nccl_rhythms_take_turns(rhythm_of(finder, cluster), rhythm_of(finder, ring));
+	return has_slice(finder, cluster) && take_turns(finder, cluster, ring);
 }
 
 /* Rings of one communicator alone: all else that does not contradict it may be its own. */
@@ -157,6 +248,43 @@ static bool is_renumbered(const struct ft_nccl_apart_finder *finder, size_t begi
 	return false;
 }
 
+/* It carries slices at other times than the ring on the same ways: it may be of another communicator. */
+static bool may_be_of_other(const struct ft_nccl_apart_finder *finder,
+			    const struct ft_nccl_cluster *cluster,
+			    const struct ft_nccl_cluster *ring)
+{
+	bool asked = false;
+
+	for (size_t i = 0; has_slice(finder, cluster) && i < cluster->count; i++) {
+		const uint32_t beside = find_beside(finder, ring, cluster->at[i]);
+
+		if (beside == FT_NCCL_NONE)
+			continue;
+		asked = true;
+		if (ft_nccl_rhythms_agree(&finder->rhythms.at[cluster->at[i]],
+					  &finder->rhythms.at[beside]))
+			return false;
+	}
+	return asked;
+}
+
+/* Then rings may lack what is a channel of theirs after all. */
+static bool is_beside_all(struct ft_nccl_apart_finder *finder,
+			  const struct ft_nccl_cluster *cluster, size_t begin, size_t end)
+{
+	bool beside = false;
+
+	for (size_t i = begin; i < end; i++) {
+		struct ft_nccl_cluster *ring = &finder->clusters[i];
+
+		if (!ring->is_ring || !may_be_of_other(finder, cluster, ring))
+			continue;
+		ring->alone = true;
+		beside = true;
+	}
+	return beside;
+}
+
 /* What is of no ring: sends and receives, and the rest. */
 static void part_others(struct ft_nccl_apart_finder *finder, size_t begin, size_t end,
 			uint32_t first)
@@ -172,7 +300,8 @@ static void part_others(struct ft_nccl_apart_finder *finder, size_t begin, size_
 		if (cluster->is_ring)
 			continue;
 		if (!cluster->are_sends && first == last &&
-		    is_of_all(finder, cluster, begin, end)) {
+		    is_of_all(finder, cluster, begin, end) &&
+		    !is_beside_all(finder, cluster, begin, end)) {
 			cluster->part = first;
 			continue;
 		}
@@ -183,13 +312,47 @@ static void part_others(struct ft_nccl_apart_finder *finder, size_t begin, size_
 	}
 }
 
+/* No ring is in view all around; but parts of some are, and some of these are of two communicators. */
+static bool are_several(const struct ft_nccl_apart_finder *finder, size_t begin, size_t end)
+{
+	bool asked;
+
+	for (size_t i = begin; i < end; i++)
+		for (size_t j = i + 1; has_slice(finder, &finder->clusters[i]) && j < end; j++)
+			if (has_slice(finder, &finder->clusters[j]) &&
+			    take_turns_beside(finder, &finder->clusters[i], &finder->clusters[j],
+					      &asked))
+				return true;
+	return false;
+}
+
+/* Nobody knows what else is of which. */
+static void tangle(struct ft_nccl_apart_finder *finder, size_t begin, size_t end)
+{
+	for (size_t i = begin; i < end; i++)
+		finder->clusters[i].tangled = finder->clusters[i].alone = true;
+}
+
 static void part_component(struct ft_nccl_apart_finder *finder, size_t begin, size_t end)
 {
 	const uint32_t first = finder->parts + 1;
 
 	part_rings(finder, begin, end);
+	find_alone(finder, begin, end);
 	if (finder->parts >= first)
 		part_others(finder, begin, end, first);
+	else if (are_several(finder, begin, end))
+		tangle(finder, begin, end);
+}
+
+static void tell(const struct ft_nccl_cluster *cluster, const struct ft_nccl_apart *apart)
+{
+	for (size_t i = 0; i < cluster->count; i++) {
+		apart->part[cluster->at[i]] = cluster->part;
+		apart->renumbered[cluster->at[i]] = cluster->renumbered;
+		apart->alone[cluster->at[i]] = cluster->alone;
+		apart->tangled[cluster->at[i]] = cluster->tangled;
+	}
 }
 
 static void part_all(struct ft_nccl_apart_finder *finder, const struct ft_nccl_apart *apart)
@@ -202,11 +365,7 @@ static void part_all(struct ft_nccl_apart_finder *finder, const struct ft_nccl_a
 		part_component(finder, begin, end);
 	}
 	for (size_t i = 0; i < finder->count; i++)
-		for (size_t j = 0; j < finder->clusters[i].count; j++) {
-			apart->part[finder->clusters[i].at[j]] = finder->clusters[i].part;
-			apart->renumbered[finder->clusters[i].at[j]] =
-				finder->clusters[i].renumbered;
-		}
+		tell(&finder->clusters[i], apart);
 }
 
 /* --- memory --- */
@@ -233,8 +392,10 @@ static int reserve(struct ft_nccl_apart_finder *finder)
 		       : -ENOMEM;
 }
 
-static void find(struct ft_nccl_apart_finder *finder, const struct ft_nccl_apart *apart)
+static int find(struct ft_nccl_apart_finder *finder, const struct ft_nccl_apart *apart)
 {
+	int error = 0;
+
 	for (uint32_t i = 0; i < finder->input->connection_count; i++) {
 		const struct ft_nccl_connection *connection = finder->input->connections[i];
 
@@ -244,7 +405,11 @@ static void find(struct ft_nccl_apart_finder *finder, const struct ft_nccl_apart
 		finder->sends[i] = ft_nccl_is_of_sends(&finder->input->tracks[i]);
 	}
 	ft_nccl_clusters_list(finder);
-	part_all(finder, apart);
+	if (finder->input->ranks != NULL)
+		error = ft_nccl_strands_part(finder);
+	if (error == 0)
+		part_all(finder, apart);
+	return error;
 }
 
 int ft_nccl_apart_find(struct ft_nccl_apart *apart, const struct ft_nccl_apart_input *input)
@@ -256,8 +421,11 @@ int ft_nccl_apart_find(struct ft_nccl_apart *apart, const struct ft_nccl_apart_i
 	*apart = (struct ft_nccl_apart){
 		.part = calloc(input->connection_count + 1, sizeof *apart->part),
 		.renumbered = calloc(input->connection_count + 1, sizeof *apart->renumbered),
+		.alone = calloc(input->connection_count + 1, sizeof *apart->alone),
+		.tangled = calloc(input->connection_count + 1, sizeof *apart->tangled),
 	};
-	if (apart->part == NULL || apart->renumbered == NULL)
+	if (apart->part == NULL || apart->renumbered == NULL || apart->alone == NULL ||
+	    apart->tangled == NULL)
 		error = -ENOMEM;
 	if (error == 0)
 		error = ft_nccl_rhythms_find(&finder.rhythms, input->tracks,
@@ -267,7 +435,7 @@ int ft_nccl_apart_find(struct ft_nccl_apart *apart, const struct ft_nccl_apart_i
 	if (error == 0)
 		error = reserve(&finder);
 	if (error == 0)
-		find(&finder, apart);
+		error = find(&finder, apart);
 	ft_nccl_sites_free(&finder.sites);
 	ft_nccl_rhythms_free(&finder.rhythms);
 	ft_nccl_cycle_free(&finder.cycle);
@@ -287,5 +455,7 @@ void ft_nccl_apart_free(struct ft_nccl_apart *apart)
 {
 	free(apart->part);
 	free(apart->renumbered);
+	free(apart->alone);
+	free(apart->tangled);
 	*apart = (struct ft_nccl_apart){ 0 };
 }

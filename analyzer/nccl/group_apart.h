@@ -17,12 +17,16 @@ struct ft_nccl_apart_input {
 	size_t message_count;
 	/* as loops of operations show them; 0 or FT_NCCL_NONE: they do not; NULL: not asked yet */
 	const uint32_t *ranks;
+	const uint32_t *
+		ports; /* of the rails that are one job's, as ft_nccl_joins_find() has them; NULL likewise */
 };
 
 /* By place of the connection. */
 struct ft_nccl_apart {
 	uint32_t *part; /* those of two numbers are not of one communicator; 0: nothing tells */
 	bool *renumbered; /* it is of none of the rings, and ranks of these show that each communicator numbers its own */
+	bool *alone; /* a ring's, of which another one may be a channel of the same communicator */
+	bool *tangled; /* of several communicators, and nothing tells which of which */
 };
 
 /* 0 or -ENOMEM; free in any case. */

@@ -14,6 +14,10 @@ struct ft_nccl_cluster {
 	const uint32_t *sites; /* sorted */
 	size_t site_count;
 	bool is_ring, are_sends, renumbered;
+	bool shared, named; /* a ring: group_strands.h */
+	bool tangled;       /* several communicators' */
+	bool alone;         /* another ring may be a channel of the same communicator */
+	uint32_t set;       /* if it is shared */
 	uint32_t part;
 };
 
@@ -44,5 +48,9 @@ struct ft_nccl_apart_finder {
  * no host has that computes, none: each would have to be compared with each.
  */
 void ft_nccl_clusters_list(struct ft_nccl_apart_finder *finder);
+
+/* Whether its connections that carry slices, as only those of rings do, lead once through all its sites: in finder->cycle. */
+bool ft_nccl_clusters_go_around(struct ft_nccl_apart_finder *finder,
+				const struct ft_nccl_cluster *cluster);
 
 bool ft_nccl_cluster_has_site(const struct ft_nccl_cluster *cluster, uint32_t site);

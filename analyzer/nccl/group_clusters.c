@@ -127,8 +127,8 @@ static size_t list_sites(const struct ft_nccl_apart_finder *finder,
 	return kept;
 }
 
-/* Its connections that carry slices, as only those of rings do, lead once through all its sites. */
-static bool is_ring(struct ft_nccl_apart_finder *finder, const struct ft_nccl_cluster *cluster)
+bool ft_nccl_clusters_go_around(struct ft_nccl_apart_finder *finder,
+				const struct ft_nccl_cluster *cluster)
 {
 	const struct ft_nccl_track *tracks = finder->input->tracks;
 
@@ -169,7 +169,8 @@ void ft_nccl_clusters_list(struct ft_nccl_apart_finder *finder)
 		cluster->site_count = list_sites(finder, cluster, room);
 		room += 2 * cluster->count;
 		cluster->are_sends = finder->sends[cluster->at[0]];
-		cluster->is_ring = !cluster->are_sends && is_ring(finder, cluster);
+		cluster->is_ring =
+			!cluster->are_sends && ft_nccl_clusters_go_around(finder, cluster);
 	}
 }
 

@@ -177,6 +177,15 @@ static bool are_all_named(const struct ft_nccl_groups_maker *maker,
 	return true;
 }
 
+/* Of several communicators that nothing tells apart. */
+static bool are_tangled(const struct ft_nccl_groups_maker *maker, const struct ft_nccl_edges *edges)
+{
+	for (size_t i = 0; i < edges->count; i++)
+		if (maker->apart.tangled[edges->at[i]])
+			return true;
+	return false;
+}
+
 /* The communicator has what its connections are in a ring, or trees, or neither. */
 static int add_shape(struct ft_nccl_groups_maker *maker, struct ft_nccl_communicator *communicator,
 		     struct ft_nccl_edges *edges)
@@ -186,6 +195,11 @@ static int add_shape(struct ft_nccl_groups_maker *maker, struct ft_nccl_communic
 	const bool several = idle || may_be_several_of_a_host(maker, edges);
 	int error;
 
+	if (are_tangled(maker, edges)) {
+		ft_nccl_groups_add_channel(maker, communicator, FT_NCCL_NONE, edges->at,
+					   edges->count, 0);
+		return 0;
+	}
 	if (are_several_of_a_host(maker, edges) || may_have_trees_of_two(maker, edges))
 		return ft_nccl_groups_add_hosts(maker, communicator, edges);
 	error = idle || are_no_ring_of_two(maker, edges) ? -ENOENT

@@ -31,6 +31,7 @@ struct hider {
 	bool *shares;        /* by communicator: its hosts have set-ups of others, too */
 	bool *wider;         /* by communicator: set-ups of others lead from its hosts to more */
 	bool *hides_numbers; /* by communicator: channels may have others */
+	bool *alone;         /* by communicator: others may be channels of the same one */
 	struct ft_nccl_unseen unseen;
 	bool lacks_set_ups; /* of some connection, of any communicator: that may be of a part */
 };
@@ -180,8 +181,10 @@ static void look_at_rings(struct hider *hider)
 
 		if (of != FT_NCCL_NONE && input->loops[i].refuted)
 			hider->refuted[of] = true;
-		if (of != FT_NCCL_NONE && input->renumbered[i])
+		if (of != FT_NCCL_NONE && (input->apart->renumbered[i] || input->apart->tangled[i]))
 			hider->crowded[of] = true;
+		if (of != FT_NCCL_NONE && input->apart->alone[i])
+			hider->alone[of] = true;
 		if (of == FT_NCCL_NONE || ranks == 0 || ranks == FT_NCCL_NONE ||
 		    input->loops[i].silent)
 			continue;
@@ -230,6 +233,15 @@ static bool has_shape(const struct ft_nccl_communicator *row)
 	       (row->tree_count > 0 && !row->trees[0].of_hosts);
 }
 
+/* Neither loops nor ranks show how many processes there are, so that a host may have several. */
+static bool is_bare(const struct hider *hider, uint32_t communicator)
+{
+	const struct ft_nccl_communicator *row = &hider->input->communicators[communicator];
+
+	return hider->ranks[communicator] == 0 && row->member_count > 0 &&
+	       !row->members[0].has_rank;
+}
+
 /* Others may take part, and receive where these send: loops show it, or nothing rules it out. */
 static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 {
@@ -242,15 +254,6 @@ static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 		       !(has_shape(row) || hider->spread[communicator]);
 	return row->channel_count > 0 && row->channels[0].ring_count > 0 &&
 	       hider->ranks[communicator] > row->channels[0].ring_count;
-}
-
-/* Neither loops nor ranks show how many processes there are, so that a host may have several. */
-static bool is_bare(const struct hider *hider, uint32_t communicator)
-{
-	const struct ft_nccl_communicator *row = &hider->input->communicators[communicator];
-
-	return hider->ranks[communicator] == 0 && row->member_count > 0 &&
-	       !row->members[0].has_rank;
 }
 
 static bool has_tree_like(const struct hider *hider, const struct ft_nccl_tree *tree)
@@ -300,7 +303,8 @@ static bool is_whole(const struct hider *hider, const struct ft_nccl_collective 
 	const uint32_t at = row->communicator, ranks = ranks_of(hider, row);
 	const uint32_t senders = ranks > 0 ? senders_of(hider, at, ranks) : 0;
 
-	if (senders > ranks) /* it is of one communicator of several on the same ways */
+	if (hider->alone[at] ||
+	    senders > ranks) /* it is of one communicator of several on the same ways */
 		return false;
 	if (!may_have_hidden(hider, at) || (ranks > 0 && senders == ranks))
 		return true;
@@ -312,6 +316,8 @@ static void hide_sizes(const struct hider *hider)
 	for (size_t i = 0; i < hider->input->collective_count; i++) {
 		struct ft_nccl_collective *row = &hider->input->collectives[i];
 
+		if (hider->alone[row->communicator])
+			row->channels = 0;
 		if (!is_whole(hider, row))
 			row->message_bytes = row->message_bytes_least = row->message_bytes_most = 0;
 	}
@@ -358,7 +364,7 @@ static void hide_ranks(const struct hider *hider, size_t i)
 
 	connection->receiver.has_rank = false;
 	connection->sender.has_rank &=
-		hider->input->members->named[i] || hider->input->renumbered[i];
+		hider->input->members->named[i] || hider->input->apart->renumbered[i];
 	if (hider->refuted[of])
 		connection->channel = FT_NCCL_NONE;
 }
@@ -369,7 +375,7 @@ static void hide(const struct hider *hider)
 
 	hide_sizes(hider);
 	for (uint32_t i = 0; i < input->communicator_count; i++)
-		hider->hides_numbers[i] = may_lack_channels(hider, i);
+		hider->hides_numbers[i] = hider->alone[i] || may_lack_channels(hider, i);
 	for (size_t i = 0; i < input->connection_count; i++) {
 		const uint32_t of = input->members->of[i];
 
@@ -402,13 +408,15 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 		.shares = calloc(input->communicator_count + 1, sizeof *hider.shares),
 		.wider = calloc(input->communicator_count + 1, sizeof *hider.wider),
 		.hides_numbers = calloc(input->communicator_count + 1, sizeof *hider.hides_numbers),
+		.alone = calloc(input->communicator_count + 1, sizeof *hider.alone),
 	};
 	int error = ft_nccl_unseen_find(&hider.unseen, input->members, input->tracks,
 					input->connections, input->connection_count);
 
 	if (hider.ends == NULL || hider.loops == NULL || hider.crowded == NULL ||
 	    hider.ranks == NULL || hider.spread == NULL || hider.refuted == NULL ||
-	    hider.shares == NULL || hider.wider == NULL || hider.hides_numbers == NULL)
+	    hider.shares == NULL || hider.wider == NULL || hider.hides_numbers == NULL ||
+	    hider.alone == NULL)
 		error = -ENOMEM;
 	if (error == 0) {
 		look_at_set_ups(&hider);
@@ -427,5 +435,6 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 	free(hider.shares);
 	free(hider.wider);
 	free(hider.hides_numbers);
+	free(hider.alone);
 	return error;
 }

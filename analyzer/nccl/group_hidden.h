@@ -1,5 +1,6 @@
 #pragma once
 
+#include "group_apart.h"
 #include "group_members.h"
 #include "operations.h"
 
@@ -14,7 +15,7 @@ struct ft_nccl_hidden_input {
 	struct ft_nccl_collective *collectives;
 	size_t collective_count;
 	const struct ft_nccl_loops *loops; /* by place of the connection */
-	const bool *renumbered;            /* likewise, as of struct ft_nccl_apart */
+	const struct ft_nccl_apart *apart;
 };
 
 /*
@@ -23,6 +24,7 @@ struct ft_nccl_hidden_input {
  * its receivers, and senders that no clear-to-send of their own names, have no rank. Sizes are known only if all ranks send
  * here, or all set-ups were seen, these hosts have no other communicator, and no channel of theirs may be out of view: else
  * parts of an operation may have gone elsewhere, and the first channels, too, so that none has a number. What messages say
- * is no ring has no channels. 0 or -ENOMEM.
+ * is no ring has no channels. What may be a channel of a communicator whose others are told as one of their own has no sizes,
+ * either, and how many channels shared an operation is not known. 0 or -ENOMEM.
  */
 int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input);

@@ -39,6 +39,7 @@ struct finder {
 	uint32_t *fits;    /* by rail: how many others it fits */
 	uint32_t *sizes;   /* by root: rails of the cluster */
 	uint32_t *each;    /* by root: ranks of a host */
+	uint32_t *ports;   /* by root: of all rails of the cluster */
 	bool *broken;      /* by root: not all of them are certainly one */
 };
 
@@ -348,8 +349,13 @@ static void unite(struct finder *finder)
 /* Where one fits two that do not fit each other, nobody knows which of them it belongs to. */
 static void find_broken(struct finder *finder)
 {
-	for (uint32_t i = 0; i < finder->count; i++)
-		finder->sizes[ft_nccl_root_of(finder->cluster, i)]++;
+	for (uint32_t i = 0; i < finder->count; i++) {
+		const uint32_t root = ft_nccl_root_of(finder->cluster, i);
+
+		finder->sizes[root]++;
+		finder->ports[root] +=
+			finder->rails[i].hosts; /* a ring leads through one of each */
+	}
 	for (uint32_t i = 0; i < finder->count; i++) {
 		const uint32_t root = ft_nccl_root_of(finder->cluster, i);
 
@@ -378,25 +384,26 @@ static void find_doubtful(struct finder *finder)
 static int hand_over(struct finder *finder, struct ft_nccl_joins *joins)
 {
 	const struct ft_nccl_joins_input *input = finder->input;
-	uint32_t *cluster_of = malloc((input->communicator_count + 1) * sizeof *cluster_of);
+	uint32_t *root_of = malloc((input->communicator_count + 1) * sizeof *root_of);
 
-	if (cluster_of == NULL)
+	if (root_of == NULL)
 		return -ENOMEM;
-	memset(cluster_of, 0xff, input->communicator_count * sizeof *cluster_of);
+	memset(root_of, 0xff, input->communicator_count * sizeof *root_of); /* FT_NCCL_NONE */
 	for (uint32_t i = 0; i < finder->count; i++) {
 		const uint32_t root = ft_nccl_root_of(finder->cluster, i);
 
 		if (finder->broken[root])
 			continue;
-		cluster_of[finder->rails[i].communicator->communicator] = root;
+		root_of[finder->rails[i].communicator->communicator] = root;
 		joins->count += root != i ? 1 : 0;
 	}
 	for (size_t i = 0; i < input->connection_count; i++) {
 		const uint32_t of = input->members->of[i];
 
-		joins->of[i] = of != FT_NCCL_NONE ? cluster_of[of] : FT_NCCL_NONE;
+		joins->of[i] = of != FT_NCCL_NONE ? root_of[of] : FT_NCCL_NONE;
+		joins->ports[i] = joins->of[i] != FT_NCCL_NONE ? finder->ports[joins->of[i]] : 0;
 	}
-	free(cluster_of);
+	free(root_of);
 	return 0;
 }
 
@@ -420,6 +427,7 @@ int ft_nccl_joins_find(struct ft_nccl_joins *joins, const struct ft_nccl_joins_i
 		.fits = calloc(most, sizeof *finder.fits),
 		.sizes = calloc(most, sizeof *finder.sizes),
 		.each = calloc(most, sizeof *finder.each),
+		.ports = calloc(most, sizeof *finder.ports),
 		.broken = calloc(most, sizeof *finder.broken),
 	};
 	struct ft_nccl_id *ids = ft_nccl_ids_sort(input->connections, input->connection_count);
@@ -428,12 +436,14 @@ int ft_nccl_joins_find(struct ft_nccl_joins *joins, const struct ft_nccl_joins_i
 
 	*joins = (struct ft_nccl_joins){
 		.of = calloc(input->connection_count + 1, sizeof *joins->of),
+		.ports = calloc(input->connection_count + 1, sizeof *joins->ports),
 	};
 	finder.ids = ids;
 	finder.senders = senders;
-	if (joins->of != NULL && finder.rows != NULL && finder.rails != NULL &&
-	    finder.cluster != NULL && finder.fits != NULL && finder.sizes != NULL &&
-	    finder.each != NULL && finder.broken != NULL && ids != NULL && senders != NULL)
+	if (joins->of != NULL && joins->ports != NULL && finder.rows != NULL &&
+	    finder.rails != NULL && finder.cluster != NULL && finder.fits != NULL &&
+	    finder.sizes != NULL && finder.each != NULL && finder.ports != NULL &&
+	    finder.broken != NULL && ids != NULL && senders != NULL)
 		error = find(&finder, joins);
 	free(finder.rows);
 	free(finder.rails);
@@ -441,6 +451,7 @@ int ft_nccl_joins_find(struct ft_nccl_joins *joins, const struct ft_nccl_joins_i
 	free(finder.fits);
 	free(finder.sizes);
 	free(finder.each);
+	free(finder.ports);
 	free(finder.broken);
 	free(ids);
 	free(senders);
@@ -450,5 +461,6 @@ int ft_nccl_joins_find(struct ft_nccl_joins *joins, const struct ft_nccl_joins_i
 void ft_nccl_joins_free(struct ft_nccl_joins *joins)
 {
 	free(joins->of);
+	free(joins->ports);
 	*joins = (struct ft_nccl_joins){ 0 };
 }

@@ -11,6 +11,8 @@
 struct ft_nccl_joins {
 	/* by place of the connection: the same number for what is one; FT_NCCL_NONE: as it is */
 	uint32_t *of;
+	uint32_t *
+		ports; /* by place of the connection: ports of all that are one with its rail; 0: it is of none */
 	uint32_t count; /* rails that are one with an earlier one */
 };
 

@@ -3,14 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { TURNS = 4, ALL_TURNS = 2 }; /* operations at least, and where there are no others */
-
-/* What was asked for without a pause. */
-struct ft_nccl_beat {
-	uint64_t from, to; /* frames */
-	size_t messages;
-	uint64_t offered; /* by the first clear-to-send; 0: not known */
-	bool cut;         /* the capture begins in it, perhaps */
+enum {
+	TURNS = 4,     /* operations at least, .. */
+	ALL_TURNS = 2, /* .. and where there are no others */
+	LONG = 4,      /* messages: what takes as many is under way on all channels at a time */
 };
 
 static void widen(struct ft_nccl_beat *beat, const struct ft_nccl_message *message)
@@ -111,11 +107,39 @@ bool ft_nccl_rhythms_agree(const struct ft_nccl_rhythm *a, const struct ft_nccl_
 	return 2 * tally.same > tally.whole;
 }
 
+/* Of a short one: it may have been over here before it began on the other, or the other way round. */
+static bool may_be_of_both(const struct ft_nccl_beat *beat, const struct ft_nccl_rhythm *other)
+{
+	size_t behind = 0;
+
+	if (beat->messages >= LONG)
+		return false;
+	while (behind < other->count && other->beats[behind].from < beat->from)
+		behind++;
+	return beat->cut || (behind > 0 && is_same(beat, &other->beats[behind - 1])) ||
+	       (behind < other->count && is_same(beat, &other->beats[behind]));
+}
+
+/* Some operation was on this one alone, and none on both. */
+static bool has_own_alone(const struct ft_nccl_rhythm *rhythm, const struct ft_nccl_rhythm *other)
+{
+	const struct tally tally = compare(rhythm, other);
+
+	if (tally.same > 0 || tally.alone < rhythm->count)
+		return false;
+	for (size_t i = 0; i < rhythm->count; i++)
+		if (!may_be_of_both(&rhythm->beats[i], other))
+			return true;
+	return false;
+}
+
 bool ft_nccl_rhythms_take_turns(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b)
 {
 	const struct ft_nccl_rhythm *fewer = a->count <= b->count ? a : b;
 	const size_t alone = compare(fewer, fewer == a ? b : a).alone;
 
-	return alone == fewer->count ? alone >= ALL_TURNS
-				     : alone >= TURNS && 2 * alone > fewer->count;
+	if (alone == fewer->count && alone >= ALL_TURNS)
+		return true;
+	return (alone >= TURNS && 2 * alone > fewer->count) ||
+	       (has_own_alone(a, b) && has_own_alone(b, a));
 }

@@ -2,9 +2,18 @@
 
 #include "operation_tracks.h"
 
+/* What was asked for without a pause. */
+struct ft_nccl_beat {
+	uint64_t from, to; /* frames */
+	size_t messages;
+	uint64_t offered; /* by the first clear-to-send; 0: not known */
+	bool cut;         /* the capture begins in it, perhaps */
+};
+
 /*
  * When a connection was busy with operations, as far as pauses show where one ends. All of a ring have the same number of
- * messages of each operation, at about the same time; so have all of a tree.
+ * messages of each operation, at about the same time; so have all of a tree. Beats are of
+ * all messages of a track, one after the other.
  */
 struct ft_nccl_rhythm {
 	const struct ft_nccl_beat *beats;

@@ -111,7 +111,7 @@ static int make_collectives(struct ft_nccl_groups_maker *maker, struct ft_nccl_g
 }
 
 static int find_parts(struct ft_nccl_groups_maker *maker, const struct ft_nccl_message *messages,
-		      size_t message_count, const uint32_t *ranks)
+		      size_t message_count, const uint32_t *ranks, const uint32_t *ports)
 {
 	const struct ft_nccl_apart_input input = {
 		.connections = maker->connections,
@@ -120,6 +120,7 @@ static int find_parts(struct ft_nccl_groups_maker *maker, const struct ft_nccl_m
 		.messages = messages,
 		.message_count = message_count,
 		.ranks = ranks,
+		.ports = ports,
 	};
 
 	return ft_nccl_apart_find(&maker->apart, &input);
@@ -141,7 +142,7 @@ static int make(struct ft_nccl_groups_maker *maker, struct ft_nccl_groups *group
 	error = ft_nccl_tracks_make(&memory->tracks, maker->connections, maker->connection_count,
 				    messages, message_count);
 	if (error == 0 && maker->apart.part == NULL)
-		error = find_parts(maker, messages, message_count, NULL);
+		error = find_parts(maker, messages, message_count, NULL, NULL);
 	if (error == 0)
 		error = ft_nccl_members_find(&memory->members, maker->connections,
 					     maker->connection_count, &maker->apart, maker->joined,
@@ -151,22 +152,6 @@ static int make(struct ft_nccl_groups_maker *maker, struct ft_nccl_groups *group
 	if (error == 0)
 		error = make_collectives(maker, groups);
 	return error;
-}
-
-static int find_joins(const struct ft_nccl_groups_maker *maker, const struct ft_nccl_groups *groups,
-		      struct ft_nccl_joins *joins)
-{
-	const struct ft_nccl_joins_input input = {
-		.members = &maker->memory->members,
-		.connections = maker->connections,
-		.connection_count = maker->connection_count,
-		.communicators = groups->communicators,
-		.communicator_count = groups->communicator_count,
-		.collectives = groups->collectives,
-		.collective_count = groups->collective_count,
-	};
-
-	return ft_nccl_joins_find(joins, &input);
 }
 
 static int hide_ranks(const struct ft_nccl_groups_maker *maker, const struct ft_nccl_groups *groups)
@@ -182,7 +167,7 @@ static int hide_ranks(const struct ft_nccl_groups_maker *maker, const struct ft_
 		.collectives = maker->memory->collectives,
 		.collective_count = groups->collective_count,
 		.loops = maker->memory->loops,
-		.renumbered = maker->apart.renumbered,
+		.apart = &maker->apart,
 	};
 
 	return ft_nccl_hidden_ranks(&input);
@@ -205,21 +190,48 @@ static uint32_t *copy_ranks(const struct ft_nccl_groups_maker *maker)
 	return ranks;
 }
 
+static int find_joins(const struct ft_nccl_groups_maker *maker, const struct ft_nccl_groups *groups,
+		      struct ft_nccl_joins *joins)
+{
+	const struct ft_nccl_joins_input input = {
+		.members = &maker->memory->members,
+		.connections = maker->connections,
+		.connection_count = maker->connection_count,
+		.communicators = groups->communicators,
+		.communicator_count = groups->communicator_count,
+		.collectives = groups->collectives,
+		.collective_count = groups->collective_count,
+	};
+
+	return ft_nccl_joins_find(joins, &input);
+}
+
+static bool is_same_apart(const struct ft_nccl_apart *a, const struct ft_nccl_apart *b,
+			  size_t count)
+{
+	return memcmp(a->part, b->part, count * sizeof *a->part) == 0 &&
+	       memcmp(a->tangled, b->tangled, count * sizeof *a->tangled) == 0;
+}
+
 /* Once more, if how many ranks operations show tells more communicators apart. */
 static int make_apart(struct ft_nccl_groups_maker *maker, struct ft_nccl_groups *groups,
 		      const struct ft_nccl_message *messages, size_t message_count)
 {
 	struct ft_nccl_apart before = maker->apart;
+	struct ft_nccl_joins joins = { 0 };
 	uint32_t *ranks = copy_ranks(maker);
-	int error = ranks != NULL ? find_parts(maker, messages, message_count, ranks) : -ENOMEM;
+	int error = ranks != NULL ? find_joins(maker, groups, &joins) : -ENOMEM;
 
-	if (error == 0 && memcmp(before.part, maker->apart.part,
-				 maker->connection_count * sizeof *before.part) != 0) {
+	if (error == 0)
+		error = find_parts(maker, messages, message_count, ranks, joins.ports);
+	if (error == 0 && !is_same_apart(&before, &maker->apart, maker->connection_count)) {
 		ft_nccl_groups_free(groups);
 		error = make(maker, groups, messages, message_count);
 	}
 	free(ranks);
-	ft_nccl_apart_free(&before);
+	ft_nccl_joins_free(&joins);
+	if (maker->apart.part != before.part)
+		ft_nccl_apart_free(&before);
 	return error;
 }
 
