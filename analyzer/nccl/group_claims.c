@@ -9,6 +9,41 @@ static bool are_of_two_hosts(const struct ft_nccl_connection *a, const struct ft
 	return a->has_tcp && b->has_tcp && !ft_nccl_is_same_place(&a->connecting, &b->connecting);
 }
 
+static bool are_of_one_host(const struct ft_nccl_connection *a, const struct ft_nccl_connection *b)
+{
+	return a->has_tcp && b->has_tcp && ft_nccl_is_same_place(&a->connecting, &b->connecting);
+}
+
+/* claims[from..to) are of one rank. */
+static bool may_be_several(const struct ft_nccl_claim *claims, size_t from, size_t to,
+			   struct ft_nccl_connection *const *connections, const uint32_t *ranks_at)
+{
+	bool crowded = false, one_host = true;
+
+	for (size_t i = from; i < to; i++) {
+		crowded |= ranks_at[claims[i].site] > 1;
+		one_host &= are_of_one_host(connections[claims[from].seen],
+					    connections[claims[i].seen]);
+	}
+	return crowded && !one_host && to - from > 1;
+}
+
+void ft_nccl_claims_part(struct ft_nccl_claim *claims, size_t count,
+			 struct ft_nccl_connection *const *connections, uint32_t *room)
+{
+	for (size_t i = 0; i < count; i++)
+		room[claims[i].site]++;
+	for (size_t i = 0, end; i < count; i = end) {
+		bool parted;
+
+		for (end = i + 1; end < count && ft_nccl_is_same_rank(&claims[i], &claims[end]);)
+			end++;
+		parted = may_be_several(claims, i, end, connections, room);
+		for (size_t j = i; j < end; j++)
+			claims[j].parted = parted;
+	}
+}
+
 static void find_renumbered(const struct ft_nccl_claim *claims, size_t count,
 			    struct ft_nccl_connection *const *connections, bool *renumbered)
 {

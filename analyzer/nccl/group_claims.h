@@ -10,6 +10,7 @@ struct ft_nccl_claim {
 		seen; /* the lower the earlier; of a rank: place of a connection that it sends on */
 	int32_t rank;
 	bool has_rank, doubted;
+	bool parted; /* perhaps several processes have this rank, each in a communicator of its own */
 };
 
 static inline bool ft_nccl_is_same_rank(const struct ft_nccl_claim *a,
@@ -17,6 +18,13 @@ static inline bool ft_nccl_is_same_rank(const struct ft_nccl_claim *a,
 {
 	return a->component == b->component && a->rank == b->rank;
 }
+
+/*
+ * Ranks, sorted by component, rank and site, each once: those at several sites of which one has other ranks, too, are `parted`,
+ * unless set-ups name one host. `room`: by site, all 0.
+ */
+void ft_nccl_claims_part(struct ft_nccl_claim *claims, size_t count,
+			 struct ft_nccl_connection *const *connections, uint32_t *room);
 
 /*
  * Ranks, sorted by component, rank and site, each once. Each communicator may number its own: where a rank is told at two

@@ -363,8 +363,9 @@ static void hide_ranks(const struct hider *hider, size_t i)
 	const uint32_t of = hider->input->members->of[i];
 
 	connection->receiver.has_rank = false;
-	connection->sender.has_rank &=
-		hider->input->members->named[i] || hider->input->apart->renumbered[i];
+	connection->sender.has_rank &= hider->input->members->named[i] ||
+				       hider->input->members->parted[i] ||
+				       hider->input->apart->renumbered[i];
 	if (hider->refuted[of])
 		connection->channel = FT_NCCL_NONE;
 }

@@ -19,6 +19,7 @@ struct finder {
 	const uint32_t *before;        /* by site: its component before any were joined */
 	uint32_t *numbers;             /* of components, by root */
 	uint32_t *ranks_at;            /* by site: how many */
+	uint32_t *claims_at;           /* by site: likewise, whether they are processes or not */
 	bool *renumbered;              /* by component: several number their own ranks */
 	uint32_t *member_at;           /* by site: FT_NCCL_NONE unless it is one */
 	struct ft_nccl_claim *claims;  /* each rank at each of its sites, sorted */
@@ -63,8 +64,13 @@ static void claim_ranks(struct finder *finder)
 				component_number(finder, site != FT_NCCL_NONE ? site : other);
 		if (site != FT_NCCL_NONE && ft_nccl_tag_is_rank(&finder->tags[i]))
 			finder->claims[finder->claim_count++] =
-				(struct ft_nccl_claim){ finder->members->of[i], site, (uint32_t)i,
-							finder->tags[i].tag,    true, false };
+				(struct ft_nccl_claim){ finder->members->of[i],
+							site,
+							(uint32_t)i,
+							finder->tags[i].tag,
+							true,
+							false,
+							false };
 	}
 	if (finder->claim_count > 0)
 		qsort(finder->claims, finder->claim_count, sizeof *finder->claims, compare);
@@ -118,34 +124,91 @@ static size_t rank_end(const struct finder *finder, size_t at, bool *doubted)
 	return at;
 }
 
-/* Each rank is a person, and at each of its sites once. */
-static void settle_ranks(struct finder *finder)
+static void list_once(struct finder *finder)
 {
-	size_t kept = 0, end;
-	bool doubted;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < finder->claim_count; i++)
 		if (kept == 0 || !same_claim(&finder->claims[i], &finder->claims[kept - 1]))
 			finder->claims[kept++] = finder->claims[i];
 	finder->claim_count = kept;
+}
+
+/* A rank of several processes, perhaps, is none; but its connections name who sends, each in its own communicator. */
+static void part_ranks(struct finder *finder)
+{
+	ft_nccl_claims_part(finder->claims, finder->claim_count, finder->connections,
+			    finder->claims_at);
+	for (size_t i = 0; i < finder->connection_count; i++) {
+		const struct ft_nccl_claim key = {
+			.component = finder->members->of[i],
+			.site = ft_nccl_site_of(&finder->sites, i, &finder->connections[i]->sender),
+			.rank = finder->tags[i].tag,
+			.has_rank = true,
+		};
+		const struct ft_nccl_claim *found =
+			ft_nccl_tag_is_rank(&finder->tags[i]) && key.component != FT_NCCL_NONE
+				? find_claim(finder, &key)
+				: NULL;
+
+		finder->members->parted[i] = found != NULL && found->parted;
+	}
+}
+
+/* Of processes; and where one is, those of several, too: who receives there may be any of them. */
+static void count_ranks(struct finder *finder)
+{
+	for (size_t i = 0; i < finder->claim_count; i++)
+		if (!finder->claims[i].parted)
+			finder->ranks_at[finder->claims[i].site]++;
+	for (size_t i = 0; i < finder->claim_count; i++)
+		if (finder->claims[i].parted && finder->ranks_at[finder->claims[i].site] > 0)
+			finder->ranks_at[finder->claims[i].site]++;
+}
+
+static void leave_out_doubted(struct finder *finder)
+{
+	size_t kept = 0, end;
+	bool doubted;
+
+	for (size_t i = 0; i < finder->claim_count; i = end) {
+		end = rank_end(finder, i, &doubted);
+		for (size_t j = i; !doubted && j < end; j++)
+			finder->claims[kept++] = finder->claims[j];
+	}
+	finder->claim_count = kept;
+}
+
+/* Each rank is a person, and at each of its sites once. */
+static void add_persons(struct finder *finder)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < finder->claim_count; i++) {
+		const struct ft_nccl_claim *claim = &finder->claims[i];
+
+		if (claim->parted)
+			continue;
+		if (kept == 0 || !ft_nccl_is_same_rank(claim, &finder->claims[kept - 1]))
+			finder->persons[finder->person_count++] = *claim;
+		finder->claims[kept++] = *claim;
+	}
+	finder->claim_count = kept;
+}
+
+static void settle_ranks(struct finder *finder)
+{
+	list_once(finder);
 	doubt(finder);
 	for (size_t i = 0; i < finder->connection_count; i++)
 		if (finder->apart->renumbered[i])
 			finder->renumbered[finder->members->of[i]] = true;
 	ft_nccl_claims_doubt(finder->claims, finder->claim_count, finder->connections,
 			     finder->renumbered);
-	kept = 0;
-	for (size_t i = 0; i < finder->claim_count; i = end) {
-		end = rank_end(finder, i, &doubted);
-		if (doubted)
-			continue;
-		finder->persons[finder->person_count++] = finder->claims[i];
-		for (size_t j = i; j < end; j++) {
-			finder->ranks_at[finder->claims[j].site]++;
-			finder->claims[kept++] = finder->claims[j];
-		}
-	}
-	finder->claim_count = kept;
+	leave_out_doubted(finder);
+	part_ranks(finder);
+	count_ranks(finder);
+	add_persons(finder);
 }
 
 /* Sites without a rank are somebody too. `seen`: connection i's sender is 2 i, its receiver 2 i + 1. */
@@ -277,8 +340,8 @@ static void name_by_tag(struct finder *finder, size_t connection)
 	const struct ft_nccl_tag *tag = &finder->tags[connection];
 	struct ft_nccl_party *sender = &finder->connections[connection]->sender;
 
-	if (!finder->apart->renumbered[connection] || !ft_nccl_tag_is_rank(tag) ||
-	    ft_nccl_tag_is_constant(tag->tag))
+	if (!(finder->apart->renumbered[connection] || finder->members->parted[connection]) ||
+	    !ft_nccl_tag_is_rank(tag) || ft_nccl_tag_is_constant(tag->tag))
 		return;
 	sender->has_rank = true;
 	sender->rank = tag->tag;
@@ -349,18 +412,20 @@ static int reserve(struct finder *finder, size_t connections)
 	members->sender = calloc(connections + 1, sizeof *members->sender);
 	members->receiver = calloc(connections + 1, sizeof *members->receiver);
 	members->named = calloc(connections + 1, sizeof *members->named);
+	members->parted = calloc(connections + 1, sizeof *members->parted);
 	members->of = malloc((connections + 1) * sizeof *members->of);
 	finder->claims = calloc(connections + 1, sizeof *finder->claims);
 	finder->persons = calloc(persons, sizeof *finder->persons);
 	finder->ranks_at = calloc(finder->sites.count + 1, sizeof *finder->ranks_at);
+	finder->claims_at = calloc(finder->sites.count + 1, sizeof *finder->claims_at);
 	finder->renumbered = calloc(finder->sites.count + 1, sizeof *finder->renumbered);
 	finder->member_at = malloc((finder->sites.count + 1) * sizeof *finder->member_at);
 	finder->numbers = malloc((finder->sites.count + 1) * sizeof *finder->numbers);
 	if (members->at == NULL || members->component == NULL || members->sender == NULL ||
-	    members->receiver == NULL || members->named == NULL || members->of == NULL ||
-	    finder->claims == NULL || finder->persons == NULL || finder->ranks_at == NULL ||
-	    finder->renumbered == NULL || finder->member_at == NULL || finder->numbers == NULL ||
-	    finder->tags == NULL)
+	    members->receiver == NULL || members->named == NULL || members->parted == NULL ||
+	    members->of == NULL || finder->claims_at == NULL || finder->claims == NULL ||
+	    finder->persons == NULL || finder->ranks_at == NULL || finder->renumbered == NULL ||
+	    finder->member_at == NULL || finder->numbers == NULL || finder->tags == NULL)
 		return -ENOMEM;
 	/* FT_NCCL_NONE is all bits set */
 	memset(members->of, 0xff, connections * sizeof *members->of);
@@ -397,6 +462,7 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 	free(before);
 	free(finder.numbers);
 	free(finder.ranks_at);
+	free(finder.claims_at);
 	free(finder.renumbered);
 	free(finder.member_at);
 	free(finder.claims);
@@ -411,6 +477,7 @@ void ft_nccl_members_free(struct ft_nccl_members *members)
 	free(members->sender);
 	free(members->receiver);
 	free(members->named);
+	free(members->parted);
 	free(members->of);
 	ft_nccl_rails_free(&members->rails);
 	*members = (struct ft_nccl_members){ 0 };

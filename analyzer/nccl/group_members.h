@@ -17,6 +17,7 @@ struct ft_nccl_members {
 	uint32_t *sender, *receiver; /* FT_NCCL_NONE: one of several */
 	uint32_t *of;                /* component; FT_NCCL_NONE: no end has an address */
 	bool *named;                 /* the connection's own tags name its sender */
+	bool *parted; /* likewise, but others may have this rank in another communicator: he is no process with a rank here */
 	struct ft_nccl_rails rails;
 };
 
