@@ -250,7 +250,8 @@ static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 	if (hider->crowded[communicator] || hider->refuted[communicator])
 		return true;
 	if (hider->ranks[communicator] == 0)
-		return ft_nccl_members_may_be_several(row->members, row->member_count) ||
+		return is_bare(hider, communicator) ||
+		       ft_nccl_members_may_be_several(row->members, row->member_count) ||
 		       !(has_shape(row) || hider->spread[communicator]);
 	return row->channel_count > 0 && row->channels[0].ring_count > 0 &&
 	       hider->ranks[communicator] > row->channels[0].ring_count;
@@ -352,7 +353,7 @@ static void hide_numbers(const struct hider *hider, struct ft_nccl_communicator 
  */
 static bool may_lack_channels(const struct hider *hider, uint32_t communicator)
 {
-	return (may_have_hidden(hider, communicator) || is_bare(hider, communicator)) &&
+	return may_have_hidden(hider, communicator) &&
 	       (!is_all_there_is(hider, communicator, false) ||
 		hider->input->communicators[communicator].member_count == 2);
 }
