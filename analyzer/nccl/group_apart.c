@@ -218,17 +218,25 @@ static void find_alone(struct ft_nccl_apart_finder *finder, size_t begin, size_t
 	}
 }
 
-/* Some of it carries slices as rings do, while the ring does nothing. */
-static bool is_of_other_ring(const struct ft_nccl_apart_finder *finder,
+/*
+ * Some of it carries slices as rings do, or all of it together leads once around through more than two sites, while the ring
+ * does nothing on the same ways.
+ */
+static bool is_of_other_ring(struct ft_nccl_apart_finder *finder,
 			     const struct ft_nccl_cluster *cluster,
 			     const struct ft_nccl_cluster *ring)
 {
-	return has_slice(finder, cluster) && take_turns(finder, cluster, ring);
+	bool asked;
+
+	if (has_slice(finder, cluster))
+		return take_turns(finder, cluster, ring);
+	return cluster->site_count > 2 && take_turns_beside(finder, cluster, ring, &asked) &&
+	       ft_nccl_clusters_lead_around(finder, cluster);
 }
 
 /* Rings of one communicator alone: all else that does not contradict it may be its own. */
-static bool is_of_all(const struct ft_nccl_apart_finder *finder,
-		      const struct ft_nccl_cluster *cluster, size_t begin, size_t end)
+static bool is_of_all(struct ft_nccl_apart_finder *finder, const struct ft_nccl_cluster *cluster,
+		      size_t begin, size_t end)
 {
 	for (size_t i = begin; i < end; i++)
 		if (finder->clusters[i].is_ring &&

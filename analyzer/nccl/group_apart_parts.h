@@ -53,4 +53,8 @@ void ft_nccl_clusters_list(struct ft_nccl_apart_finder *finder);
 bool ft_nccl_clusters_go_around(struct ft_nccl_apart_finder *finder,
 				const struct ft_nccl_cluster *cluster);
 
+/* Whether all over which something passed does, whatever it carries. */
+bool ft_nccl_clusters_lead_around(struct ft_nccl_apart_finder *finder,
+				  const struct ft_nccl_cluster *cluster);
+
 bool ft_nccl_cluster_has_site(const struct ft_nccl_cluster *cluster, uint32_t site);

@@ -127,8 +127,9 @@ static size_t list_sites(const struct ft_nccl_apart_finder *finder,
 	return kept;
 }
 
-bool ft_nccl_clusters_go_around(struct ft_nccl_apart_finder *finder,
-				const struct ft_nccl_cluster *cluster)
+/* All that is used, or what carries slices alone. */
+static bool lead_around(struct ft_nccl_apart_finder *finder, const struct ft_nccl_cluster *cluster,
+			bool slices)
 {
 	const struct ft_nccl_track *tracks = finder->input->tracks;
 
@@ -136,10 +137,22 @@ bool ft_nccl_clusters_go_around(struct ft_nccl_apart_finder *finder,
 	for (size_t i = 0; i < cluster->count; i++) {
 		const uint32_t at = cluster->at[i];
 
-		if (ft_nccl_has_slice(&tracks[at]))
+		if (slices ? ft_nccl_has_slice(&tracks[at]) : tracks[at].count > 0)
 			ft_nccl_cycle_add(&finder->cycle, finder->from[at], finder->to[at]);
 	}
 	return ft_nccl_cycle_is_closed(&finder->cycle, cluster->sites, cluster->site_count);
+}
+
+bool ft_nccl_clusters_go_around(struct ft_nccl_apart_finder *finder,
+				const struct ft_nccl_cluster *cluster)
+{
+	return lead_around(finder, cluster, true);
+}
+
+bool ft_nccl_clusters_lead_around(struct ft_nccl_apart_finder *finder,
+				  const struct ft_nccl_cluster *cluster)
+{
+	return lead_around(finder, cluster, false);
 }
 
 void ft_nccl_clusters_list(struct ft_nccl_apart_finder *finder)

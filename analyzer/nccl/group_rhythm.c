@@ -7,6 +7,7 @@ enum {
 	TURNS = 4,     /* operations at least, .. */
 	ALL_TURNS = 2, /* .. and where there are no others */
 	LONG = 4,      /* messages: what takes as many is under way on all channels at a time */
+	AHEAD = 4,     /* of an operation under way, by which one connection may be ahead */
 };
 
 static void widen(struct ft_nccl_beat *beat, const struct ft_nccl_message *message)
@@ -35,6 +36,8 @@ static size_t read_track(const struct ft_nccl_track *track, struct ft_nccl_beat 
 		if (track->messages[i] != NULL)
 			widen(&beats[count - 1], track->messages[i]);
 	}
+	if (count > 0)
+		beats[count - 1].open = track->unanswered > 0;
 	return count;
 }
 
@@ -65,10 +68,19 @@ void ft_nccl_rhythms_free(struct ft_nccl_rhythms *rhythms)
 	*rhythms = (struct ft_nccl_rhythms){ 0 };
 }
 
+/* As many; or nearly so, if the capture ends meanwhile. */
+static bool has_as_many(const struct ft_nccl_beat *a, const struct ft_nccl_beat *b)
+{
+	const size_t more = a->messages > b->messages ? a->messages : b->messages;
+	const size_t less = a->messages > b->messages ? b->messages : a->messages;
+
+	return more - less <= (a->open || b->open ? AHEAD : 0);
+}
+
 /* At about the same time. */
 static bool is_same(const struct ft_nccl_beat *a, const struct ft_nccl_beat *b)
 {
-	return a->messages == b->messages &&
+	return has_as_many(a, b) &&
 	       (a->offered == b->offered || a->offered == 0 || b->offered == 0);
 }
 

@@ -8,6 +8,7 @@ struct ft_nccl_beat {
 	size_t messages;
 	uint64_t offered; /* by the first clear-to-send; 0: not known */
 	bool cut;         /* the capture begins in it, perhaps */
+	bool open;        /* more was asked for when the capture ended */
 };
 
 /*
