@@ -1,170 +1,10 @@
-#include "group_apart_parts.h"
+#include "group_apart_pairs.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "group_strands.h"
 #include "operation_steps.h"
-
-enum { WAYS_ASKED = 4 /* between two rings */ };
-
-static size_t count_common(const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < a->site_count; i++)
-		count += ft_nccl_cluster_has_site(b, a->sites[i]) ? 1 : 0;
-	return count;
-}
-
-/* A rank is at one site of the ring, and here at another one of it: a ring leads through each host once. */
-static bool do_ranks_differ(const struct ft_nccl_apart_finder *finder,
-			    const struct ft_nccl_cluster *cluster,
-			    const struct ft_nccl_cluster *ring)
-{
-	for (size_t i = 0; i < cluster->count; i++) {
-		const uint32_t at = cluster->at[i];
-		const struct ft_nccl_tag *tag = &finder->tags[at];
-
-		if (!ft_nccl_tag_is_rank(tag) || !ft_nccl_cluster_has_site(ring, finder->from[at]))
-			continue;
-		for (size_t j = 0; j < ring->count; j++) {
-			const struct ft_nccl_tag *other = &finder->tags[ring->at[j]];
-
-			if (ft_nccl_tag_is_rank(other) && other->tag == tag->tag &&
-			    finder->from[ring->at[j]] != finder->from[at])
-				return true;
-		}
-	}
-	return false;
-}
-
-static const struct ft_nccl_rhythm *rhythm_of(const struct ft_nccl_apart_finder *finder,
-					      const struct ft_nccl_cluster *cluster)
-{
-	return &finder->rhythms.at[cluster->at[0]];
-}
-
-static bool has_slice(const struct ft_nccl_apart_finder *finder,
-		      const struct ft_nccl_cluster *cluster)
-{
-	return ft_nccl_has_slice(&finder->input->tracks[cluster->at[0]]);
-}
-
-/* The connection that goes the same way as this one; FT_NCCL_NONE: none does. */
-static uint32_t find_beside(const struct ft_nccl_apart_finder *finder,
-			    const struct ft_nccl_cluster *cluster, uint32_t at)
-{
-	for (size_t i = 0; i < cluster->count; i++)
-		if (finder->from[cluster->at[i]] == finder->from[at] &&
-		    finder->to[cluster->at[i]] == finder->to[at])
-			return cluster->at[i];
-	return FT_NCCL_NONE;
-}
-
-/* Some connections that go the same way do; `asked`: there are any. */
-static bool take_turns_beside(const struct ft_nccl_apart_finder *finder,
-			      const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b,
-			      bool *asked)
-{
-	*asked = false;
-	for (size_t i = 0; i < a->count && i < WAYS_ASKED; i++) {
-		const uint32_t beside = find_beside(finder, b, a->at[i]);
-
-		if (beside == FT_NCCL_NONE)
-			continue;
-		*asked = true;
-		if (ft_nccl_rhythms_take_turns(&finder->rhythms.at[a->at[i]],
-					       &finder->rhythms.at[beside]))
-			return true;
-	}
-	return false;
-}
-
-/* On different ways one operation of both may be over before the next one begins, so these are asked only if there are no others. */
-static bool take_turns(const struct ft_nccl_apart_finder *finder, const struct ft_nccl_cluster *a,
-		       const struct ft_nccl_cluster *b)
-{
-	bool asked;
-
-	return take_turns_beside(finder, a, b, &asked) ||
-	       (!asked && ft_nccl_rhythms_take_turns(rhythm_of(finder, a), rhythm_of(finder, b)));
-}
-
-/* As loops of all its operations show them: the ring has one rank at each site. */
-static bool has_one_rank_each(const struct ft_nccl_apart_finder *finder,
-			      const struct ft_nccl_cluster *ring)
-{
-	const uint32_t *ranks = finder->input->ranks;
-
-	for (size_t i = 0; i < ring->count; i++)
-		if (ranks == NULL || ranks[ring->at[i]] != ring->site_count)
-			return false;
-	return true;
-}
-
-/* Of two such rings: somewhere they have different ones. */
-static bool have_other_ranks(const struct ft_nccl_apart_finder *finder,
-			     const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
-{
-	if (!has_one_rank_each(finder, a) || !has_one_rank_each(finder, b))
-		return false;
-	for (size_t i = 0; i < a->count; i++)
-		for (size_t j = 0; j < b->count; j++) {
-			const struct ft_nccl_tag *one = &finder->tags[a->at[i]];
-			const struct ft_nccl_tag *other = &finder->tags[b->at[j]];
-
-			if (ft_nccl_tag_is_rank(one) && ft_nccl_tag_is_rank(other) &&
-			    one->tag != other->tag &&
-			    finder->from[a->at[i]] == finder->from[b->at[j]])
-				return true;
-		}
-	return false;
-}
-
-/*
- * Two rings that cannot be one communicator's. Those that have no site in common may be on two rails; and where some are
- * others, these may be further ports of the same hosts, if there are as many.
- */
-static bool exclude_each_other(const struct ft_nccl_apart_finder *finder,
-			       const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
-{
-	const size_t common = count_common(a, b);
-
-	if (common == 0)
-		return false;
-	return a->site_count != b->site_count || do_ranks_differ(finder, a, b) ||
-	       have_other_ranks(finder, a, b) || take_turns(finder, a, b) ||
-	       (common < a->site_count &&
-		!ft_nccl_rhythms_agree(rhythm_of(finder, a), rhythm_of(finder, b)));
-}
-
-/* The same ranks send at all sites, and all are known. */
-static bool have_same_ranks(const struct ft_nccl_apart_finder *finder,
-			    const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
-{
-	for (size_t i = 0; i < a->count; i++)
-		for (size_t j = 0; j < b->count; j++) {
-			const struct ft_nccl_tag *one = &finder->tags[a->at[i]];
-			const struct ft_nccl_tag *other = &finder->tags[b->at[j]];
-
-			if (finder->from[a->at[i]] == finder->from[b->at[j]] &&
-			    (!ft_nccl_tag_is_rank(one) || !ft_nccl_tag_is_rank(other) ||
-			     one->tag != other->tag))
-				return false;
-		}
-	return true;
-}
-
-/* Rings through shared ports are one communicator's only if ranks tell those of several apart. */
-static bool can_share_part(const struct ft_nccl_apart_finder *finder,
-			   const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
-{
-	if (!a->shared && !b->shared)
-		return true;
-	return a->shared && b->shared && a->set == b->set && a->named &&
-	       have_same_ranks(finder, a, b);
-}
 
 /* A ring can be of the communicator that these rings have, and is as busy as one of them, or leads the same way. */
 static bool is_ring_of(const struct ft_nccl_apart_finder *finder,
@@ -177,10 +17,12 @@ static bool is_ring_of(const struct ft_nccl_apart_finder *finder,
 
 		if (!other->is_ring || other->part != part)
 			continue;
-		if (!can_share_part(finder, ring, other) || exclude_each_other(finder, ring, other))
+		if (!ft_nccl_rings_can_be_one(finder, ring, other) ||
+		    ft_nccl_rings_exclude_each_other(finder, ring, other))
 			return false;
-		alike |= count_common(ring, other) > 0 ||
-			 ft_nccl_rhythms_agree(rhythm_of(finder, ring), rhythm_of(finder, other));
+		alike |= ft_nccl_clusters_common(ring, other) > 0 ||
+			 ft_nccl_rhythms_agree(ft_nccl_cluster_rhythm(finder, ring),
+					       ft_nccl_cluster_rhythm(finder, other));
 	}
 	return alike;
 }
@@ -212,8 +54,8 @@ static void find_alone(struct ft_nccl_apart_finder *finder, size_t begin, size_t
 			const struct ft_nccl_cluster *other = &finder->clusters[j];
 
 			ring->alone = other->shared && other->part != ring->part &&
-				      count_common(ring, other) > 0 &&
-				      !exclude_each_other(finder, ring, other);
+				      ft_nccl_clusters_common(ring, other) > 0 &&
+				      !ft_nccl_rings_exclude_each_other(finder, ring, other);
 		}
 	}
 }
@@ -228,9 +70,10 @@ static bool is_of_other_ring(struct ft_nccl_apart_finder *finder,
 {
 	bool asked;
 
-	if (has_slice(finder, cluster))
-		return take_turns(finder, cluster, ring);
-	return cluster->site_count > 2 && take_turns_beside(finder, cluster, ring, &asked) &&
+	if (ft_nccl_cluster_has_slice(finder, cluster))
+		return ft_nccl_clusters_take_turns(finder, cluster, ring);
+	return cluster->site_count > 2 &&
+	       ft_nccl_clusters_take_turns_beside(finder, cluster, ring, &asked) &&
 	       ft_nccl_clusters_lead_around(finder, cluster);
 }
 
@@ -240,7 +83,7 @@ static bool is_of_all(struct ft_nccl_apart_finder *finder, const struct ft_nccl_
 {
 	for (size_t i = begin; i < end; i++)
 		if (finder->clusters[i].is_ring &&
-		    (do_ranks_differ(finder, cluster, &finder->clusters[i]) ||
+		    (ft_nccl_clusters_ranks_differ(finder, cluster, &finder->clusters[i]) ||
 		     is_of_other_ring(finder, cluster, &finder->clusters[i])))
 			return false;
 	return true;
@@ -251,7 +94,8 @@ static bool is_renumbered(const struct ft_nccl_apart_finder *finder, size_t begi
 {
 	for (size_t i = begin; i < end; i++)
 		for (size_t j = begin; finder->clusters[i].is_ring && j < end; j++)
-			if (do_ranks_differ(finder, &finder->clusters[j], &finder->clusters[i]))
+			if (ft_nccl_clusters_ranks_differ(finder, &finder->clusters[j],
+							  &finder->clusters[i]))
 				return true;
 	return false;
 }
@@ -263,8 +107,8 @@ static bool may_be_of_other(const struct ft_nccl_apart_finder *finder,
 {
 	bool asked = false;
 
-	for (size_t i = 0; has_slice(finder, cluster) && i < cluster->count; i++) {
-		const uint32_t beside = find_beside(finder, ring, cluster->at[i]);
+	for (size_t i = 0; ft_nccl_cluster_has_slice(finder, cluster) && i < cluster->count; i++) {
+		const uint32_t beside = ft_nccl_cluster_find_beside(finder, ring, cluster->at[i]);
 
 		if (beside == FT_NCCL_NONE)
 			continue;
@@ -326,10 +170,11 @@ static bool are_several(const struct ft_nccl_apart_finder *finder, size_t begin,
 	bool asked;
 
 	for (size_t i = begin; i < end; i++)
-		for (size_t j = i + 1; has_slice(finder, &finder->clusters[i]) && j < end; j++)
-			if (has_slice(finder, &finder->clusters[j]) &&
-			    take_turns_beside(finder, &finder->clusters[i], &finder->clusters[j],
-					      &asked))
+		for (size_t j = i + 1;
+		     ft_nccl_cluster_has_slice(finder, &finder->clusters[i]) && j < end; j++)
+			if (ft_nccl_cluster_has_slice(finder, &finder->clusters[j]) &&
+			    ft_nccl_clusters_take_turns_beside(finder, &finder->clusters[i],
+							       &finder->clusters[j], &asked))
 				return true;
 	return false;
 }

@@ -1,230 +1,8 @@
-#include "group_hidden.h"
+#include "group_hidden_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "group_unseen.h"
-
-/* An end of a set-up's TCP connection, and whose it was. */
-struct end {
-	struct ft_nccl_place place;
-	uint32_t communicator;
-};
-
-/* Of a connection of a ring. */
-struct loop {
-	uint32_t communicator, ranks; /* that its loops show */
-	int32_t sender;
-};
-
-struct hider {
-	const struct ft_nccl_hidden_input *input;
-	struct end *ends; /* sorted */
-	size_t end_count;
-	struct loop *loops; /* sorted */
-	size_t loop_count;
-	uint32_t *ranks;     /* by communicator: what its rings show; 0: nothing */
-	bool *crowded;       /* by communicator: set-ups name fewer hosts than there are members */
-	bool *spread;        /* by communicator: set-ups name as many */
-	bool *refuted;       /* by communicator: what looks like a ring is none */
-	bool *shares;        /* by communicator: its hosts have set-ups of others, too */
-	bool *wider;         /* by communicator: set-ups of others lead from its hosts to more */
-	bool *hides_numbers; /* by communicator: channels may have others */
-	bool *alone;         /* by communicator: others may be channels of the same one */
-	struct ft_nccl_unseen unseen;
-	bool lacks_set_ups; /* of some connection, of any communicator: that may be of a part */
-};
-
-static int compare(const void *a, const void *b)
-{
-	const struct end *left = a, *right = b;
-	const int order = memcmp(&left->place, &right->place, sizeof left->place);
-
-	if (order != 0)
-		return order;
-	return (left->communicator > right->communicator) -
-	       (left->communicator < right->communicator);
-}
-
-static void set_end(struct end *end, const struct ft_nccl_place *place, uint32_t communicator)
-{
-	memset(end, 0, sizeof *end); /* compared as a whole */
-	ft_nccl_copy_place(&end->place, place);
-	end->communicator = communicator;
-}
-
-static bool same_end(const struct end *a, const struct end *b)
-{
-	return memcmp(&a->place, &b->place, sizeof a->place) == 0;
-}
-
-static void look_at_set_ups(struct hider *hider)
-{
-	for (size_t i = 0; i < hider->input->connection_count; i++) {
-		const struct ft_nccl_connection *connection = hider->input->connections[i];
-		const uint32_t of = hider->input->members->of[i];
-
-		if (of == FT_NCCL_NONE)
-			continue;
-		if (!connection->has_tcp) {
-			hider->lacks_set_ups = true;
-			continue;
-		}
-		set_end(&hider->ends[hider->end_count++], &connection->connecting, of);
-		set_end(&hider->ends[hider->end_count++], &connection->listening, of);
-	}
-	if (hider->end_count > 0)
-		qsort(hider->ends, hider->end_count, sizeof *hider->ends, compare);
-	for (size_t i = 1; i < hider->end_count; i++) {
-		const struct end *one = &hider->ends[i - 1], *other = &hider->ends[i];
-
-		if (one->communicator != other->communicator && same_end(one, other))
-			hider->shares[one->communicator] = hider->shares[other->communicator] =
-				true;
-	}
-}
-
-/* The first one of a place; end_count: there is none. */
-static size_t find_ends(const struct hider *hider, const struct ft_nccl_place *place)
-{
-	size_t low = 0, high = hider->end_count;
-	struct end wanted;
-
-	set_end(&wanted, place, 0);
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (compare(&hider->ends[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < hider->end_count && same_end(&hider->ends[low], &wanted) ? low
-									      : hider->end_count;
-}
-
-static bool has_end(const struct hider *hider, const struct ft_nccl_place *place, uint32_t of)
-{
-	struct end wanted;
-
-	set_end(&wanted, place, of);
-	return hider->end_count > 0 &&
-	       bsearch(&wanted, hider->ends, hider->end_count, sizeof wanted, compare) != NULL;
-}
-
-/* Those that have a host of a set-up, and not the other one. */
-static void widen(const struct hider *hider, const struct ft_nccl_place *host,
-		  const struct ft_nccl_place *other)
-{
-	const size_t first = find_ends(hider, host);
-
-	for (size_t i = first;
-	     i < hider->end_count && same_end(&hider->ends[i], &hider->ends[first]); i++)
-		if (!has_end(hider, other, hider->ends[i].communicator))
-			hider->wider[hider->ends[i].communicator] = true;
-}
-
-static void look_at_other_hosts(const struct hider *hider)
-{
-	for (size_t i = 0; i < hider->input->connection_count; i++) {
-		const struct ft_nccl_connection *connection = hider->input->connections[i];
-
-		if (hider->input->members->of[i] == FT_NCCL_NONE || !connection->has_tcp)
-			continue;
-		widen(hider, &connection->connecting, &connection->listening);
-		widen(hider, &connection->listening, &connection->connecting);
-	}
-}
-
-static void look_at_hosts(struct hider *hider)
-{
-	const struct ft_nccl_hidden_input *input = hider->input;
-	const struct ft_nccl_rails *rails = &input->members->rails;
-
-	for (size_t i = 0; i < input->connection_count; i++) {
-		const uint32_t of = input->members->of[i], rail = rails->of[i];
-
-		if (of != FT_NCCL_NONE && rails->by_host[rail] &&
-		    rails->ends[rail] < input->communicators[of].member_count)
-			hider->crowded[of] = true;
-		if (of != FT_NCCL_NONE && rails->by_host[rail] &&
-		    rails->ends[rail] == input->communicators[of].member_count)
-			hider->spread[of] = true;
-	}
-	for (size_t i = 0; i < input->communicator_count; i++) {
-		const struct ft_nccl_communicator *row = &input->communicators[i];
-
-		hider->crowded[i] |= row->tree_count > 0 && row->trees[0].of_hosts;
-		for (size_t j = 1; j < row->member_count; j++)
-			hider->crowded[i] |= row->members[j].tied[0] != row->members[0].tied[0];
-	}
-}
-
-static int compare_loops(const void *a, const void *b)
-{
-	const struct loop *left = a, *right = b;
-
-	if (left->communicator != right->communicator)
-		return left->communicator < right->communicator ? -1 : 1;
-	if (left->ranks != right->ranks)
-		return left->ranks < right->ranks ? -1 : 1;
-	return (left->sender > right->sender) - (left->sender < right->sender);
-}
-
-static void look_at_rings(struct hider *hider)
-{
-	const struct ft_nccl_hidden_input *input = hider->input;
-
-	for (size_t i = 0; i < input->connection_count; i++) {
-		const uint32_t of = input->members->of[i], ranks = input->loops[i].ranks;
-
-		if (of != FT_NCCL_NONE && input->loops[i].refuted)
-			hider->refuted[of] = true;
-		if (of != FT_NCCL_NONE && (input->apart->renumbered[i] || input->apart->tangled[i]))
-			hider->crowded[of] = true;
-		if (of != FT_NCCL_NONE && input->apart->alone[i])
-			hider->alone[of] = true;
-		if (of == FT_NCCL_NONE || ranks == 0 || ranks == FT_NCCL_NONE ||
-		    input->loops[i].silent)
-			continue;
-		if (ranks > hider->ranks[of])
-			hider->ranks[of] = ranks;
-		if (input->connections[i]->sender.has_rank)
-			hider->loops[hider->loop_count++] =
-				(struct loop){ of, ranks, input->connections[i]->sender.rank };
-	}
-	if (hider->loop_count > 0)
-		qsort(hider->loops, hider->loop_count, sizeof *hider->loops, compare_loops);
-}
-
-/* How many send in rings whose loops show so many ranks. */
-static uint32_t senders_of(const struct hider *hider, uint32_t communicator, uint32_t ranks)
-{
-	const struct loop *last = NULL;
-	size_t low = 0, high = hider->loop_count;
-	uint32_t count = 0;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const struct loop *at = &hider->loops[middle];
-
-		if (at->communicator < communicator ||
-		    (at->communicator == communicator && at->ranks < ranks))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < hider->loop_count; low++) {
-		const struct loop *at = &hider->loops[low];
-
-		if (at->communicator != communicator || at->ranks != ranks)
-			break;
-		count += last == NULL || last->sender != at->sender ? 1 : 0;
-		last = at;
-	}
-	return count;
-}
 
 /* A ring of all members, NCCL's trees or PAT, which have one process of each host; or nothing that passed shows what it is. */
 static bool has_shape(const struct ft_nccl_communicator *row)
@@ -234,7 +12,7 @@ static bool has_shape(const struct ft_nccl_communicator *row)
 }
 
 /* Neither loops nor ranks show how many processes there are, so that a host may have several. */
-static bool is_bare(const struct hider *hider, uint32_t communicator)
+static bool is_bare(const struct ft_nccl_hider *hider, uint32_t communicator)
 {
 	const struct ft_nccl_communicator *row = &hider->input->communicators[communicator];
 
@@ -243,7 +21,7 @@ static bool is_bare(const struct hider *hider, uint32_t communicator)
 }
 
 /* Others may take part, and receive where these send: loops show it, or nothing rules it out. */
-static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
+static bool may_have_hidden(const struct ft_nccl_hider *hider, uint32_t communicator)
 {
 	const struct ft_nccl_communicator *row = &hider->input->communicators[communicator];
 
@@ -257,7 +35,7 @@ static bool may_have_hidden(const struct hider *hider, uint32_t communicator)
 	       hider->ranks[communicator] > row->channels[0].ring_count;
 }
 
-static bool has_tree_like(const struct hider *hider, const struct ft_nccl_tree *tree)
+static bool has_tree_like(const struct ft_nccl_hider *hider, const struct ft_nccl_tree *tree)
 {
 	for (size_t i = 0; i < tree->edge_count; i++)
 		if (!ft_nccl_unseen_has_like(&hider->unseen, tree->edges[i].up, 1) ||
@@ -267,8 +45,8 @@ static bool has_tree_like(const struct hider *hider, const struct ft_nccl_tree *
 }
 
 /* A ring like the first one, or a tree, may have passed elsewhere. */
-static bool may_be_more(const struct hider *hider, const struct ft_nccl_communicator *communicator,
-			bool over_trees)
+static bool may_be_more(const struct ft_nccl_hider *hider,
+			const struct ft_nccl_communicator *communicator, bool over_trees)
 {
 	const struct ft_nccl_channel *ring = communicator->channels;
 
@@ -282,7 +60,8 @@ static bool may_be_more(const struct hider *hider, const struct ft_nccl_communic
 }
 
 /* All set-ups there were in the capture are of this job, as far as hosts tell, and what was set up is in view. */
-static bool is_all_there_is(const struct hider *hider, uint32_t communicator, bool over_trees)
+static bool is_all_there_is(const struct ft_nccl_hider *hider, uint32_t communicator,
+			    bool over_trees)
 {
 	return !hider->lacks_set_ups && !hider->shares[communicator] &&
 	       !may_be_more(hider, &hider->input->communicators[communicator], over_trees);
@@ -294,15 +73,15 @@ static bool is_over_trees(const struct ft_nccl_collective *row)
 }
 
 /* How many take part: what is summed up over trees does not show it, but rings of the same processes may. */
-static uint32_t ranks_of(const struct hider *hider, const struct ft_nccl_collective *row)
+static uint32_t ranks_of(const struct ft_nccl_hider *hider, const struct ft_nccl_collective *row)
 {
 	return row->ranks > 0 || !is_over_trees(row) ? row->ranks : hider->ranks[row->communicator];
 }
 
-static bool is_whole(const struct hider *hider, const struct ft_nccl_collective *row)
+static bool is_whole(const struct ft_nccl_hider *hider, const struct ft_nccl_collective *row)
 {
 	const uint32_t at = row->communicator, ranks = ranks_of(hider, row);
-	const uint32_t senders = ranks > 0 ? senders_of(hider, at, ranks) : 0;
+	const uint32_t senders = ranks > 0 ? ft_nccl_hider_senders(hider, at, ranks) : 0;
 
 	if (hider->alone[at] ||
 	    senders > ranks) /* it is of one communicator of several on the same ways */
@@ -312,7 +91,7 @@ static bool is_whole(const struct hider *hider, const struct ft_nccl_collective 
 	return (ranks > 0 || is_over_trees(row)) && is_all_there_is(hider, at, is_over_trees(row));
 }
 
-static void hide_sizes(const struct hider *hider)
+static void hide_sizes(const struct ft_nccl_hider *hider)
 {
 	for (size_t i = 0; i < hider->input->collective_count; i++) {
 		struct ft_nccl_collective *row = &hider->input->collectives[i];
@@ -324,7 +103,8 @@ static void hide_sizes(const struct hider *hider)
 	}
 }
 
-static void hide_channels(const struct hider *hider, struct ft_nccl_communicator *communicator)
+static void hide_channels(const struct ft_nccl_hider *hider,
+			  struct ft_nccl_communicator *communicator)
 {
 	struct ft_nccl_channel *channels =
 		hider->input->channels + (communicator->channels - hider->input->channels);
@@ -338,7 +118,8 @@ static void hide_channels(const struct hider *hider, struct ft_nccl_communicator
 }
 
 /* Other channels may have passed elsewhere. */
-static void hide_numbers(const struct hider *hider, struct ft_nccl_communicator *communicator)
+static void hide_numbers(const struct ft_nccl_hider *hider,
+			 struct ft_nccl_communicator *communicator)
 {
 	struct ft_nccl_channel *channels =
 		hider->input->channels + (communicator->channels - hider->input->channels);
@@ -351,14 +132,14 @@ static void hide_numbers(const struct hider *hider, struct ft_nccl_communicator 
  * A channel's number may be another one, as others may be out of view. Between two hosts connections that nothing passed over
  * may be those of trees.
  */
-static bool may_lack_channels(const struct hider *hider, uint32_t communicator)
+static bool may_lack_channels(const struct ft_nccl_hider *hider, uint32_t communicator)
 {
 	return may_have_hidden(hider, communicator) &&
 	       (!is_all_there_is(hider, communicator, false) ||
 		hider->input->communicators[communicator].member_count == 2);
 }
 
-static void hide_ranks(const struct hider *hider, size_t i)
+static void hide_ranks(const struct ft_nccl_hider *hider, size_t i)
 {
 	struct ft_nccl_connection *connection = hider->input->connections[i];
 	const uint32_t of = hider->input->members->of[i];
@@ -371,7 +152,7 @@ static void hide_ranks(const struct hider *hider, size_t i)
 		connection->channel = FT_NCCL_NONE;
 }
 
-static void hide(const struct hider *hider)
+static void hide(const struct ft_nccl_hider *hider)
 {
 	const struct ft_nccl_hidden_input *input = hider->input;
 
@@ -399,7 +180,7 @@ static void hide(const struct hider *hider)
 
 int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 {
-	struct hider hider = {
+	struct ft_nccl_hider hider = {
 		.input = input,
 		.ends = calloc(2 * input->connection_count + 1, sizeof *hider.ends),
 		.loops = calloc(input->connection_count + 1, sizeof *hider.loops),
@@ -421,10 +202,7 @@ int ft_nccl_hidden_ranks(const struct ft_nccl_hidden_input *input)
 	    hider.alone == NULL)
 		error = -ENOMEM;
 	if (error == 0) {
-		look_at_set_ups(&hider);
-		look_at_hosts(&hider);
-		look_at_other_hosts(&hider);
-		look_at_rings(&hider);
+		ft_nccl_hider_look(&hider);
 		hide(&hider);
 	}
 	ft_nccl_unseen_free(&hider.unseen);

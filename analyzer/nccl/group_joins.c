@@ -1,4 +1,4 @@
-#include "group_joins.h"
+#include "group_joins_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,33 +7,12 @@
 #include "group_forest.h"
 #include "group_tags.h"
 
-enum {
-	SHARES_DIFFER = 16, /* bytes of a channel: one part in so many at most */
-	ROUNDED_TO = 16,
-};
-
-/* A rank that sends on a ring. */
-struct sender {
-	int32_t rank;
-	const struct ft_nccl_connection *connection; /* one of those that it sends on */
-};
-
-/* A communicator that may be a part of one. */
-struct rail {
-	const struct ft_nccl_communicator *communicator;
-	const struct ft_nccl_collective **rows; /* its operations, in their order */
-	size_t row_count;
-	uint32_t ranks, hosts;
-	struct sender *senders; /* by rank: host by host, as many of each */
-	size_t each;
-};
-
 struct finder {
 	const struct ft_nccl_joins_input *input;
 	const struct ft_nccl_collective **rows; /* by communicator, then in their order */
 	const struct ft_nccl_id *ids;
-	struct sender *senders; /* the next ones */
-	struct rail *rails;
+	struct ft_nccl_rail_sender *senders; /* the next ones */
+	struct ft_nccl_rail *rails;
 	size_t count;
 	uint32_t *cluster; /* by rail: a forest */
 	uint32_t *fits;    /* by rail: how many others it fits */
@@ -46,7 +25,7 @@ struct finder {
 /* --- what can be a rail of several --- */
 
 /* How many ranks all loops show; 0: none does, or not the same. */
-static uint32_t ranks_of(const struct rail *rail)
+static uint32_t ranks_of(const struct ft_nccl_rail *rail)
 {
 	uint32_t ranks = 0;
 
@@ -62,13 +41,13 @@ static uint32_t ranks_of(const struct rail *rail)
 
 static int compare_senders(const void *a, const void *b)
 {
-	const struct sender *left = a, *right = b;
+	const struct ft_nccl_rail_sender *left = a, *right = b;
 
 	return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
 /* Those of all channels of a ring, each rank once; false: some have none. */
-static bool list_senders(const struct finder *finder, struct rail *rail)
+static bool list_senders(const struct finder *finder, struct ft_nccl_rail *rail)
 {
 	const struct ft_nccl_joins_input *input = finder->input;
 	const struct ft_nccl_communicator *communicator = rail->communicator;
@@ -85,7 +64,7 @@ static bool list_senders(const struct finder *finder, struct rail *rail)
 			if (!connection->sender.has_rank)
 				return false;
 			rail->senders[count++] =
-				(struct sender){ connection->sender.rank, connection };
+				(struct ft_nccl_rail_sender){ connection->sender.rank, connection };
 		}
 	qsort(rail->senders, count, sizeof *rail->senders, compare_senders);
 	for (size_t i = 0; i < count; i++)
@@ -95,11 +74,11 @@ static bool list_senders(const struct finder *finder, struct rail *rail)
 	return kept % rail->hosts == 0;
 }
 
-static bool is_host_by_host(const struct rail *rail)
+static bool is_host_by_host(const struct ft_nccl_rail *rail)
 {
 	for (size_t i = 0; i < rail->hosts * rail->each; i++) {
-		const struct sender *sender = &rail->senders[i];
-		const struct sender *first = sender - i % rail->each;
+		const struct ft_nccl_rail_sender *sender = &rail->senders[i];
+		const struct ft_nccl_rail_sender *first = sender - i % rail->each;
 
 		if (!ft_nccl_is_same_place(&sender->connection->sender.places[0],
 					   &first->connection->sender.places[0]))
@@ -108,7 +87,7 @@ static bool is_host_by_host(const struct rail *rail)
 	return true;
 }
 
-static bool is_rail(const struct finder *finder, struct rail *rail)
+static bool is_rail(const struct finder *finder, struct ft_nccl_rail *rail)
 {
 	const struct ft_nccl_communicator *communicator = rail->communicator;
 
@@ -141,8 +120,8 @@ static void list_rails(struct finder *finder)
 	if (input->collective_count > 0)
 		qsort(finder->rows, input->collective_count, sizeof *finder->rows, compare_rows);
 	for (size_t i = 0; i < input->communicator_count; i++) {
-		struct rail rail = { .communicator = &input->communicators[i],
-				     .rows = finder->rows + row };
+		struct ft_nccl_rail rail = { .communicator = &input->communicators[i],
+					     .rows = finder->rows + row };
 
 		while (row < input->collective_count && finder->rows[row]->communicator == i)
 			row++;
@@ -154,183 +133,7 @@ static void list_rails(struct finder *finder)
 	}
 }
 
-/* --- hosts --- */
-
-/* As a set-up has it; NULL: none was seen. */
-static const struct ft_nccl_place *name_of(const struct rail *rail, size_t host)
-{
-	for (size_t i = host * rail->each; i < (host + 1) * rail->each; i++)
-		if (rail->senders[i].connection->has_tcp)
-			return &rail->senders[i].connection->connecting;
-	return NULL;
-}
-
-static bool same_hosts(const struct rail *a, const struct rail *b)
-{
-	for (size_t i = 0; i < a->hosts; i++) {
-		const struct ft_nccl_place *one = name_of(a, i), *other = name_of(b, i);
-
-		if (one != NULL && other != NULL && !ft_nccl_is_same_place(one, other))
-			return false;
-	}
-	return true;
-}
-
-static bool has_names(const struct rail *rail)
-{
-	for (size_t i = 0; i < rail->hosts; i++)
-		if (name_of(rail, i) == NULL)
-			return false;
-	return true;
-}
-
-/* --- ranks --- */
-
-static int32_t rank_at(const struct rail *rail, size_t host, size_t i)
-{
-	return rail->senders[host * rail->each + i].rank;
-}
-
-static int32_t highest(const struct rail *rail, size_t host)
-{
-	return rank_at(rail, host, rail->each - 1);
-}
-
-/* Together their ranks stand host by host, too, and those of each leave no room for others between them. */
-static bool interlock(const struct rail *a, const struct rail *b)
-{
-	const int64_t share = a->ranks / a->hosts;
-
-	for (size_t i = 0; i < a->hosts; i++) {
-		if (highest(a, i) - rank_at(b, i, 0) >= share ||
-		    highest(b, i) - rank_at(a, i, 0) >= share)
-			return false;
-		if (i > 0 && (highest(a, i - 1) >= rank_at(b, i, 0) ||
-			      highest(b, i - 1) >= rank_at(a, i, 0)))
-			return false;
-	}
-	return true;
-}
-
-static bool have_rank_in_common(const struct rail *a, const struct rail *b)
-{
-	size_t i = 0, j = 0;
-
-	while (i < a->hosts * a->each && j < b->hosts * b->each) {
-		if (a->senders[i].rank == b->senders[j].rank)
-			return true;
-		if (a->senders[i].rank < b->senders[j].rank)
-			i++;
-		else
-			j++;
-	}
-	return false;
-}
-
-/* The ranks are those of the job, which number its hosts one after the other. */
-static bool has_ranks_of_job(const struct rail *rail)
-{
-	const size_t share = rail->ranks / rail->hosts;
-
-	for (size_t i = 0; i < rail->hosts; i++)
-		if (rank_at(rail, i, 0) < (int64_t)(i * share) ||
-		    highest(rail, i) >= (int64_t)((i + 1) * share))
-			return false;
-	return true;
-}
-
-/* --- operations --- */
-
-static bool overlap(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
-{
-	return a->first_frame <= b->last_frame && b->first_frame <= a->last_frame;
-}
-
-static bool same_word(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-/* Chunks are rounded up, so that all of what is small looks like the same. */
-static uint64_t rounding(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
-{
-	return (uint64_t)ROUNDED_TO * a->ranks * a->channels * b->channels;
-}
-
-/* Channels share an operation evenly, but for a chunk, and chunks are rounded up to 16 bytes. */
-static bool same_share(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
-{
-	const uint64_t left = a->wire_bytes * b->channels, right = b->wire_bytes * a->channels;
-
-	return (left > right ? left - right : right - left) <=
-	       (left + right) / SHARES_DIFFER + rounding(a, b);
-}
-
-static bool is_large(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
-{
-	return a->wire_bytes * b->channels > SHARES_DIFFER * rounding(a, b);
-}
-
-static bool is_same(const struct ft_nccl_collective *a, const struct ft_nccl_collective *b)
-{
-	return b->ranks == a->ranks && a->protocol == b->protocol &&
-	       same_word(a->collective, b->collective) && same_share(a, b);
-}
-
-/* Operations of one rail that show how many ranks take part: of which .. */
-struct tally {
-	size_t all, busy, same; /* .. the other does anything meanwhile; .. the same */
-	size_t telling;         /* .. and more than is rounded up anyway */
-};
-
-static struct tally compare(const struct rail *a, const struct rail *b)
-{
-	struct tally tally = { 0 };
-	size_t from = 0;
-
-	for (size_t i = 0; i < a->row_count; i++) {
-		const struct ft_nccl_collective *row = a->rows[i];
-		bool busy = false, same = false, telling = false;
-
-		if (row->ranks == 0)
-			continue;
-		while (from < b->row_count && b->rows[from]->last_frame < row->first_frame)
-			from++;
-		for (size_t j = from;
-		     j < b->row_count && b->rows[j]->first_frame <= row->last_frame; j++) {
-			const bool both = overlap(row, b->rows[j]);
-
-			busy |= both;
-			if (!both || !is_same(row, b->rows[j]))
-				continue;
-			same = true;
-			telling |= is_large(row, b->rows[j]);
-		}
-		tally.all++;
-		tally.busy += busy ? 1 : 0;
-		tally.same += same ? 1 : 0;
-		tally.telling += telling ? 1 : 0;
-	}
-	return tally;
-}
-
-/* What both do at a time is mostly the same, and some of it large enough to show that; a small operation need not use all rails, but one of the two is mostly along. */
-static bool keep_step(const struct rail *a, const struct rail *b)
-{
-	const struct tally one = compare(a, b), other = compare(b, a);
-	const size_t least = one.all < other.all ? one.all : other.all;
-
-	return one.telling > 0 && 2 * one.same > one.busy && 2 * other.same > other.busy &&
-	       2 * one.same >= least && 2 * other.same >= least;
-}
-
 /* --- what belongs together --- */
-
-static bool can_be_one(const struct rail *a, const struct rail *b)
-{
-	return a->ranks == b->ranks && a->hosts == b->hosts && interlock(a, b) &&
-	       !have_rank_in_common(a, b) && same_hosts(a, b) && keep_step(a, b);
-}
 
 static void unite(struct finder *finder)
 {
@@ -338,7 +141,7 @@ static void unite(struct finder *finder)
 		finder->cluster[i] = i;
 	for (uint32_t i = 0; i < finder->count; i++)
 		for (uint32_t j = i + 1; j < finder->count; j++) {
-			if (!can_be_one(&finder->rails[i], &finder->rails[j]))
+			if (!ft_nccl_rails_can_be_one(&finder->rails[i], &finder->rails[j]))
 				continue;
 			ft_nccl_unite(finder->cluster, i, j);
 			finder->fits[i]++;
@@ -372,12 +175,13 @@ static void find_doubtful(struct finder *finder)
 			(uint32_t)finder->rails[i].each;
 	for (uint32_t i = 0; i < finder->count; i++) {
 		const uint32_t root = ft_nccl_root_of(finder->cluster, i);
-		const struct rail *rail = &finder->rails[i];
+		const struct ft_nccl_rail *rail = &finder->rails[i];
 		const uint32_t share = rail->ranks / rail->hosts;
 
 		finder->broken[root] |=
 			finder->each[root] > share ||
-			(finder->each[root] < share && !has_ranks_of_job(rail) && !has_names(rail));
+			(finder->each[root] < share && !ft_nccl_rail_has_ranks_of_job(rail) &&
+			 !ft_nccl_rail_has_names(rail));
 	}
 }
 
@@ -431,7 +235,7 @@ int ft_nccl_joins_find(struct ft_nccl_joins *joins, const struct ft_nccl_joins_i
 		.broken = calloc(most, sizeof *finder.broken),
 	};
 	struct ft_nccl_id *ids = ft_nccl_ids_sort(input->connections, input->connection_count);
-	struct sender *senders = calloc(input->connection_count + 1, sizeof *senders);
+	struct ft_nccl_rail_sender *senders = calloc(input->connection_count + 1, sizeof *senders);
 	int error = -ENOMEM;
 
 	*joins = (struct ft_nccl_joins){

@@ -1,230 +1,28 @@
-#include "group_members.h"
+#include "group_members_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "group_claims.h"
 #include "group_forest.h"
-#include "group_sites.h"
-#include "group_tags.h"
-
-struct finder {
-	struct ft_nccl_members *members;
-	struct ft_nccl_connection **connections;
-	size_t connection_count;
-	const struct ft_nccl_apart *apart;
-	struct ft_nccl_sites sites;
-	struct ft_nccl_tag *tags;
-	const uint32_t *before;        /* by site: its component before any were joined */
-	uint32_t *numbers;             /* of components, by root */
-	uint32_t *ranks_at;            /* by site: how many */
-	uint32_t *claims_at;           /* by site: likewise, whether they are processes or not */
-	bool *renumbered;              /* by component: several number their own ranks */
-	uint32_t *member_at;           /* by site: FT_NCCL_NONE unless it is one */
-	struct ft_nccl_claim *claims;  /* each rank at each of its sites, sorted */
-	struct ft_nccl_claim *persons; /* one for each member, sorted */
-	size_t claim_count, person_count;
-};
-
-/* Ranks first, by rank, and of one rank by site; the others in the order in which they were seen. */
-static int compare(const void *a, const void *b)
-{
-	const struct ft_nccl_claim *left = a, *right = b;
-
-	if (left->component != right->component)
-		return left->component < right->component ? -1 : 1;
-	if (left->has_rank != right->has_rank)
-		return left->has_rank ? -1 : 1;
-	if (!left->has_rank)
-		return (left->seen > right->seen) - (left->seen < right->seen);
-	if (left->rank != right->rank)
-		return left->rank < right->rank ? -1 : 1;
-	return (left->site > right->site) - (left->site < right->site);
-}
-
-static uint32_t component_number(struct finder *finder, uint32_t site)
-{
-	uint32_t *number = &finder->numbers[ft_nccl_component_of(&finder->sites, site)];
-
-	if (*number == FT_NCCL_NONE)
-		*number = finder->members->components++;
-	return *number;
-}
-
-static void claim_ranks(struct finder *finder)
-{
-	for (size_t i = 0; i < finder->connection_count; i++) {
-		const struct ft_nccl_connection *connection = finder->connections[i];
-		const uint32_t site = ft_nccl_site_of(&finder->sites, i, &connection->sender);
-		const uint32_t other = ft_nccl_site_of(&finder->sites, i, &connection->receiver);
-
-		if (site != FT_NCCL_NONE || other != FT_NCCL_NONE)
-			finder->members->of[i] =
-				component_number(finder, site != FT_NCCL_NONE ? site : other);
-		if (site != FT_NCCL_NONE && ft_nccl_tag_is_rank(&finder->tags[i]))
-			finder->claims[finder->claim_count++] =
-				(struct ft_nccl_claim){ finder->members->of[i],
-							site,
-							(uint32_t)i,
-							finder->tags[i].tag,
-							true,
-							false,
-							false };
-	}
-	if (finder->claim_count > 0)
-		qsort(finder->claims, finder->claim_count, sizeof *finder->claims, compare);
-}
-
-static bool same_claim(const struct ft_nccl_claim *a, const struct ft_nccl_claim *b)
-{
-	return ft_nccl_is_same_rank(a, b) && a->site == b->site;
-}
-
-static struct ft_nccl_claim *find_claim(const struct finder *finder,
-					const struct ft_nccl_claim *key)
-{
-	return finder->claim_count > 0 ? bsearch(key, finder->claims, finder->claim_count,
-						 sizeof *finder->claims, compare)
-				       : NULL;
-}
-
-/*
- * Nobody sends to himself over a network: a tag that both ends of a connection send with is not a rank, as those of the
- * SHARP plugin, of GPU-initiated networking, and of programs that leave the field alone.
- */
-static void doubt(struct finder *finder)
-{
-	for (size_t i = 0; i < finder->connection_count; i++) {
-		const struct ft_nccl_claim key = {
-			.component = finder->members->of[i],
-			.site = ft_nccl_site_of(&finder->sites, i,
-						&finder->connections[i]->receiver),
-			.rank = finder->tags[i].tag,
-			.has_rank = true,
-		};
-		struct ft_nccl_claim *found =
-			ft_nccl_tag_is_rank(&finder->tags[i]) && key.component != FT_NCCL_NONE
-				? find_claim(finder, &key)
-				: NULL;
-
-		if (found != NULL)
-			found->doubted = true;
-	}
-}
-
-/* The claims of a rank from `at` on, and whether one of them is doubted. */
-static size_t rank_end(const struct finder *finder, size_t at, bool *doubted)
-{
-	const struct ft_nccl_claim *first = &finder->claims[at];
-
-	*doubted = false;
-	for (; at < finder->claim_count && ft_nccl_is_same_rank(first, &finder->claims[at]); at++)
-		*doubted |= finder->claims[at].doubted;
-	return at;
-}
-
-static void list_once(struct finder *finder)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < finder->claim_count; i++)
-		if (kept == 0 || !same_claim(&finder->claims[i], &finder->claims[kept - 1]))
-			finder->claims[kept++] = finder->claims[i];
-	finder->claim_count = kept;
-}
-
-/* A rank of several processes, perhaps, is none; but its connections name who sends, each in its own communicator. */
-static void part_ranks(struct finder *finder)
-{
-	ft_nccl_claims_part(finder->claims, finder->claim_count, finder->connections,
-			    finder->claims_at);
-	for (size_t i = 0; i < finder->connection_count; i++) {
-		const struct ft_nccl_claim key = {
-			.component = finder->members->of[i],
-			.site = ft_nccl_site_of(&finder->sites, i, &finder->connections[i]->sender),
-			.rank = finder->tags[i].tag,
-			.has_rank = true,
-		};
-		const struct ft_nccl_claim *found =
-			ft_nccl_tag_is_rank(&finder->tags[i]) && key.component != FT_NCCL_NONE
-				? find_claim(finder, &key)
-				: NULL;
-
-		finder->members->parted[i] = found != NULL && found->parted;
-	}
-}
-
-/* Of processes; and where one is, those of several, too: who receives there may be any of them. */
-static void count_ranks(struct finder *finder)
-{
-	for (size_t i = 0; i < finder->claim_count; i++)
-		if (!finder->claims[i].parted)
-			finder->ranks_at[finder->claims[i].site]++;
-	for (size_t i = 0; i < finder->claim_count; i++)
-		if (finder->claims[i].parted && finder->ranks_at[finder->claims[i].site] > 0)
-			finder->ranks_at[finder->claims[i].site]++;
-}
-
-static void leave_out_doubted(struct finder *finder)
-{
-	size_t kept = 0, end;
-	bool doubted;
-
-	for (size_t i = 0; i < finder->claim_count; i = end) {
-		end = rank_end(finder, i, &doubted);
-		for (size_t j = i; !doubted && j < end; j++)
-			finder->claims[kept++] = finder->claims[j];
-	}
-	finder->claim_count = kept;
-}
-
-/* Each rank is a person, and at each of its sites once. */
-static void add_persons(struct finder *finder)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < finder->claim_count; i++) {
-		const struct ft_nccl_claim *claim = &finder->claims[i];
-
-		if (claim->parted)
-			continue;
-		if (kept == 0 || !ft_nccl_is_same_rank(claim, &finder->claims[kept - 1]))
-			finder->persons[finder->person_count++] = *claim;
-		finder->claims[kept++] = *claim;
-	}
-	finder->claim_count = kept;
-}
-
-static void settle_ranks(struct finder *finder)
-{
-	list_once(finder);
-	doubt(finder);
-	for (size_t i = 0; i < finder->connection_count; i++)
-		if (finder->apart->renumbered[i])
-			finder->renumbered[finder->members->of[i]] = true;
-	ft_nccl_claims_doubt(finder->claims, finder->claim_count, finder->connections,
-			     finder->renumbered);
-	leave_out_doubted(finder);
-	part_ranks(finder);
-	count_ranks(finder);
-	add_persons(finder);
-}
 
 /* Sites without a rank are somebody too. `seen`: connection i's sender is 2 i, its receiver 2 i + 1. */
-static void add_stranger(struct finder *finder, size_t seen, const struct ft_nccl_party *party)
+static void add_stranger(struct ft_nccl_members_finder *finder, size_t seen,
+			 const struct ft_nccl_party *party)
 {
 	const uint32_t site = ft_nccl_site_of(&finder->sites, seen / 2, party);
 
 	if (site == FT_NCCL_NONE || finder->ranks_at[site] > 0)
 		return;
 	finder->ranks_at[site] = 1;
-	finder->persons[finder->person_count++] = (struct ft_nccl_claim){
-		.component = component_number(finder, site), .site = site, .seen = (uint32_t)seen
-	};
+	finder->persons[finder->person_count++] =
+		(struct ft_nccl_claim){ .component = ft_nccl_members_component(finder, site),
+					.site = site,
+					.seen = (uint32_t)seen };
 }
 
-static size_t person_of_rank(const struct finder *finder, uint32_t component, int32_t rank)
+static size_t person_of_rank(const struct ft_nccl_members_finder *finder, uint32_t component,
+			     int32_t rank)
 {
 	size_t low = 0, high = finder->person_count;
 
@@ -241,20 +39,22 @@ static size_t person_of_rank(const struct finder *finder, uint32_t component, in
 	return low;
 }
 
-static bool is_person(const struct finder *finder, size_t at, uint32_t component, int32_t rank)
+static bool is_person(const struct ft_nccl_members_finder *finder, size_t at, uint32_t component,
+		      int32_t rank)
 {
 	return at < finder->person_count && finder->persons[at].has_rank &&
 	       finder->persons[at].component == component && finder->persons[at].rank == rank;
 }
 
-static void settle_sites(struct finder *finder)
+static void settle_sites(struct ft_nccl_members_finder *finder)
 {
 	for (size_t i = 0; i < finder->connection_count; i++) {
 		add_stranger(finder, 2 * i, &finder->connections[i]->sender);
 		add_stranger(finder, 2 * i + 1, &finder->connections[i]->receiver);
 	}
 	if (finder->person_count > 0)
-		qsort(finder->persons, finder->person_count, sizeof *finder->persons, compare);
+		qsort(finder->persons, finder->person_count, sizeof *finder->persons,
+		      ft_nccl_claims_compare);
 	for (size_t i = 0; i < finder->person_count; i++)
 		if (!finder->persons[i].has_rank)
 			finder->member_at[finder->persons[i].site] = (uint32_t)i;
@@ -267,7 +67,7 @@ static void settle_sites(struct finder *finder)
 	}
 }
 
-static uint32_t sender_of(struct finder *finder, size_t connection)
+static uint32_t sender_of(struct ft_nccl_members_finder *finder, size_t connection)
 {
 	const struct ft_nccl_tag *tag = &finder->tags[connection];
 	const uint32_t component = finder->members->of[connection];
@@ -286,7 +86,7 @@ static uint32_t sender_of(struct finder *finder, size_t connection)
 	return finder->member_at[site];
 }
 
-static uint32_t receiver_of(struct finder *finder, size_t connection)
+static uint32_t receiver_of(struct ft_nccl_members_finder *finder, size_t connection)
 {
 	const uint32_t site = ft_nccl_site_of(&finder->sites, connection,
 					      &finder->connections[connection]->receiver);
@@ -307,8 +107,8 @@ static void add_place(struct ft_nccl_member *member, const struct ft_nccl_place 
 	member->places[member->place_count++] = *place;
 }
 
-static void join(struct finder *finder, size_t connection, struct ft_nccl_party *party,
-		 uint32_t person)
+static void join(struct ft_nccl_members_finder *finder, size_t connection,
+		 struct ft_nccl_party *party, uint32_t person)
 {
 	const uint32_t site = ft_nccl_site_of(&finder->sites, connection, party);
 	struct ft_nccl_member *member;
@@ -326,7 +126,7 @@ static void join(struct finder *finder, size_t connection, struct ft_nccl_party 
 }
 
 /* Its one clear-to-send has the tag of another one: that may be of somebody else whom it serves, too, or the sender's. */
-static bool is_contradicted(const struct finder *finder, size_t connection)
+static bool is_contradicted(const struct ft_nccl_members_finder *finder, size_t connection)
 {
 	const struct ft_nccl_tag *tag = &finder->tags[connection];
 
@@ -335,7 +135,7 @@ static bool is_contradicted(const struct finder *finder, size_t connection)
 }
 
 /* Each communicator numbers its own: what it is sent with is its rank in that, though none here. */
-static void name_by_tag(struct finder *finder, size_t connection)
+static void name_by_tag(struct ft_nccl_members_finder *finder, size_t connection)
 {
 	const struct ft_nccl_tag *tag = &finder->tags[connection];
 	struct ft_nccl_party *sender = &finder->connections[connection]->sender;
@@ -347,7 +147,7 @@ static void name_by_tag(struct finder *finder, size_t connection)
 	sender->rank = tag->tag;
 }
 
-static void join_all(struct finder *finder)
+static void join_all(struct ft_nccl_members_finder *finder)
 {
 	struct ft_nccl_members *members = finder->members;
 
@@ -364,7 +164,7 @@ static void join_all(struct finder *finder)
 }
 
 /* `joined` has numbers below that of connections. */
-static int unite_joined(struct finder *finder, const uint32_t *joined)
+static int unite_joined(struct ft_nccl_members_finder *finder, const uint32_t *joined)
 {
 	uint32_t *first = malloc((finder->connection_count + 1) * sizeof *first);
 
@@ -386,7 +186,8 @@ static int unite_joined(struct finder *finder, const uint32_t *joined)
 }
 
 /* Fills `before`. */
-static int find_rails(struct finder *finder, const uint32_t *joined, uint32_t *before)
+static int find_rails(struct ft_nccl_members_finder *finder, const uint32_t *joined,
+		      uint32_t *before)
 {
 	struct ft_nccl_sites *sites = &finder->sites;
 	int error = before != NULL ? 0 : -ENOMEM;
@@ -402,7 +203,7 @@ static int find_rails(struct finder *finder, const uint32_t *joined, uint32_t *b
 	return error;
 }
 
-static int reserve(struct finder *finder, size_t connections)
+static int reserve(struct ft_nccl_members_finder *finder, size_t connections)
 {
 	struct ft_nccl_members *members = finder->members;
 	const size_t persons = 3 * connections + 1;
@@ -439,10 +240,10 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 			 const uint32_t *joined, const struct ft_nccl_message *messages,
 			 size_t message_count)
 {
-	struct finder finder = { .members = members,
-				 .connections = connections,
-				 .apart = apart,
-				 .connection_count = connection_count };
+	struct ft_nccl_members_finder finder = { .members = members,
+						 .connections = connections,
+						 .apart = apart,
+						 .connection_count = connection_count };
 	int error = ft_nccl_sites_find(&finder.sites, connections, connection_count, apart->part);
 	uint32_t *before = malloc((finder.sites.count + 1) * sizeof *before);
 
@@ -452,8 +253,7 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 	if (error == 0)
 		error = reserve(&finder, connection_count);
 	if (error == 0) {
-		claim_ranks(&finder);
-		settle_ranks(&finder);
+		ft_nccl_members_settle_ranks(&finder);
 		settle_sites(&finder);
 		join_all(&finder);
 	}
