@@ -68,6 +68,15 @@ static bool is_told(const struct ft_nccl_circle *ring, enum end end,
 	return end == END || (ring->loop_ranks != 0 && row->collective != NULL && row->ranks != 0);
 }
 
+/* Nobody knows which of the next messages of the one and of the other are of one step. */
+static bool is_in_doubt(const struct ft_nccl_circle *ring, size_t length)
+{
+	for (uint32_t i = 0; i < ring->ranks; i++)
+		if (ring->at[i] + length > ring->tracks[i]->certain)
+			return true;
+	return false;
+}
+
 /*
  * The shortest part that ends at a border and is something a ring does; a border may be the haste of senders, so it may
  * have some inside, unless its beginning may be in the midst of an operation. 0: none, and *shortest is the part up to the first border, 0 if there is no border either.
@@ -93,7 +102,7 @@ static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective 
 		if (end == END && *shortest == 0)
 			*shortest = length;
 		part.sum = sum_of(ring, length);
-		fit = recognize(&part, row);
+		fit = is_in_doubt(ring, length) ? FT_NCCL_FITS_NOTHING : recognize(&part, row);
 		if (fit == FT_NCCL_FITS && is_told(ring, end, row))
 			return length;
 		if (fit != FT_NCCL_FITS_NOTHING || !ring->begun ||
@@ -188,7 +197,8 @@ enum ft_nccl_step ft_nccl_circle_take(struct ft_nccl_circle *ring, struct ft_ncc
 				      struct ft_nccl_stretch *sum)
 {
 	size_t shortest, length = find(ring, row, &shortest);
-	const bool named = length > 0 || (may_have_chains(ring) && ft_nccl_circle_chain(ring, row));
+	const bool named = length > 0 || (may_have_chains(ring) && !is_in_doubt(ring, 1) &&
+					  ft_nccl_circle_chain(ring, row));
 
 	if (!named && shortest == 0)
 		return FT_NCCL_NO_MORE;

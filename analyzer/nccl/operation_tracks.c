@@ -127,6 +127,17 @@ static void leave_out_unanswered(struct ft_nccl_track *track)
 	}
 }
 
+/* With numbers for all of them, or for none, all are. */
+static size_t count_certain(const struct ft_nccl_track *track, const struct span *span)
+{
+	if (track->numbered || span->unnumbered == 0 || span->begins == 0)
+		return track->count;
+	for (size_t i = 0; i < track->count; i++)
+		if (!track->messages[i]->has_k || track->messages[i]->first_frame == 0)
+			return i;
+	return track->count;
+}
+
 static int make(struct maker *maker)
 {
 	measure(maker);
@@ -134,8 +145,12 @@ static int make(struct maker *maker)
 	if (maker->tracks->memory == NULL)
 		return -ENOMEM;
 	fill(maker);
-	for (size_t i = 0; i < maker->connection_count; i++)
-		leave_out_unanswered(&maker->tracks->at[i]);
+	for (size_t i = 0; i < maker->connection_count; i++) {
+		struct ft_nccl_track *track = &maker->tracks->at[i];
+
+		leave_out_unanswered(track);
+		track->certain = count_certain(track, &maker->spans[i]);
+	}
 	return 0;
 }
 

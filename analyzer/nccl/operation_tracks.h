@@ -12,6 +12,11 @@ struct ft_nccl_track {
 	/* by k, without those from before the first number; else in order of first frame, and nobody knows what is missing */
 	bool numbered;
 	bool lacks_numbers; /* of some of its messages: these are left out */
+	/*
+	 * So many are in their order: behind them some have no number, while what asked for those stands beside them, as if nothing had
+	 * answered.
+	 */
+	size_t certain;
 };
 
 struct ft_nccl_tracks {

@@ -1,6 +1,7 @@
 """Training jobs of which ports or processes are easily taken for others: GPUs that share a port, so that replicas are busy at the same
 ports at the same time; communicators of the same processes of which an operation or two is in view; one port alone, at which a process
-has one rank in each communicator; and jobs before 2.12, whose clear-to-sends name nobody."""
+has one rank in each communicator; jobs before 2.12, whose clear-to-sends name nobody; and several queue pairs with holes, where
+messages have no numbers."""
 
 import functools
 import unittest
@@ -22,6 +23,7 @@ JOBS = {
     "the same members": lambda: [job(36, 6, 1, 1, experts=False, layers=1, iterations=1)],
     "the same members, several queue pairs": lambda: [job(37, 4, 1, 1, experts=False, layers=1, iterations=1, sets=2)],
     "experts": lambda: [job(38, 4, 2, 2, layers=1, iterations=1)],
+    "four queue pairs": lambda: [job(81, 4, 2, 2, experts=False, trees=False, sets=4, layers=3)],
     "before 2.12": lambda: [job(39, 4, 2, 2, experts=False, trees=False, release=(9, 9))],
 }
 
@@ -60,6 +62,16 @@ class Wrong(nccl_training.Wrong):
                     self.assertLessEqual({row["first_frame"], row["last_frame"]}, ends, row)
 
         self.each(check, ["whole"])
+
+    def test_an_operation_has_nothing_of_the_one_before(self):
+        def check(it):
+            of = {row["communicator"]: list(it.operations(row)) for row in it.document["communicators"]}
+            for row in it.document["collectives"]:
+                if row["n_ranks"] is not None:
+                    self.assertTrue([what for _, what, first, last in of[row["communicator"]]
+                                     if first <= row["first_frame"] and row["last_frame"] <= last], row)
+
+        self.each(check, ["whole", "no set-up", "lossy", "lossy, no set-up"])
 
 
 class Shared(unittest.TestCase):
