@@ -105,19 +105,15 @@ static bool may_be_of_other(const struct ft_nccl_apart_finder *finder,
 			    const struct ft_nccl_cluster *cluster,
 			    const struct ft_nccl_cluster *ring)
 {
-	bool asked = false;
-
 	for (size_t i = 0; ft_nccl_cluster_has_slice(finder, cluster) && i < cluster->count; i++) {
-		const uint32_t beside = ft_nccl_cluster_find_beside(finder, ring, cluster->at[i]);
+		const uint32_t at = cluster->at[i];
+		const uint32_t beside = ft_nccl_cluster_find_beside(finder, ring, at);
 
-		if (beside == FT_NCCL_NONE)
-			continue;
-		asked = true;
-		if (ft_nccl_rhythms_agree(&finder->rhythms.at[cluster->at[i]],
-					  &finder->rhythms.at[beside]))
-			return false;
+		if (beside != FT_NCCL_NONE &&
+		    ft_nccl_rhythm_is_other(&finder->rhythms.at[at], &finder->rhythms.at[beside]))
+			return true;
 	}
-	return asked;
+	return false;
 }
 
 /* Then rings may lack what is a channel of theirs after all. */

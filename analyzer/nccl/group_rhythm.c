@@ -87,6 +87,7 @@ static bool is_same(const struct ft_nccl_beat *a, const struct ft_nccl_beat *b)
 struct tally {
 	size_t whole, same; /* operations that were captured whole; that the other had, too */
 	size_t alone;       /* operations while the other had none */
+	size_t alone_long;  /* of these, long ones */
 };
 
 static struct tally compare(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b)
@@ -107,6 +108,7 @@ static struct tally compare(const struct ft_nccl_rhythm *a, const struct ft_nccl
 		tally.whole += beat->cut ? 0 : 1;
 		tally.same += same ? 1 : 0;
 		tally.alone += alone ? 1 : 0;
+		tally.alone_long += alone && beat->messages >= LONG ? 1 : 0;
 	}
 	return tally;
 }
@@ -117,6 +119,13 @@ bool ft_nccl_rhythms_agree(const struct ft_nccl_rhythm *a, const struct ft_nccl_
 	const struct tally tally = compare(fewer, fewer == a ? b : a);
 
 	return 2 * tally.same > tally.whole;
+}
+
+bool ft_nccl_rhythm_is_other(const struct ft_nccl_rhythm *rhythm, const struct ft_nccl_rhythm *than)
+{
+	const struct tally tally = compare(rhythm, than);
+
+	return tally.same == 0 && tally.alone_long >= ALL_TURNS;
 }
 
 /* Of a short one: it may have been over here before it began on the other, or the other way round. */

@@ -40,3 +40,7 @@ bool ft_nccl_rhythms_agree(const struct ft_nccl_rhythm *a, const struct ft_nccl_
  * whose operations use the first ones of them.
  */
 bool ft_nccl_rhythms_take_turns(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b);
+
+/* Two long operations at least were while the other one did nothing, and it did the same at no time: holes alone do not look like that. */
+bool ft_nccl_rhythm_is_other(const struct ft_nccl_rhythm *rhythm,
+			     const struct ft_nccl_rhythm *than);
