@@ -128,16 +128,19 @@ bool ft_nccl_rhythm_is_other(const struct ft_nccl_rhythm *rhythm, const struct f
 	return tally.same == 0 && tally.alone_long >= ALL_TURNS;
 }
 
-/* Of a short one: it may have been over here before it began on the other, or the other way round. */
+/*
+ * It may have been over here before it began on the other, or the other way round, if that had the same just before or behind.
+ * What began before the capture had, if it is not long.
+ */
 static bool may_be_of_both(const struct ft_nccl_beat *beat, const struct ft_nccl_rhythm *other)
 {
 	size_t behind = 0;
 
-	if (beat->messages >= LONG)
-		return false;
+	if (beat->cut)
+		return beat->messages < LONG;
 	while (behind < other->count && other->beats[behind].from < beat->from)
 		behind++;
-	return beat->cut || (behind > 0 && is_same(beat, &other->beats[behind - 1])) ||
+	return (behind > 0 && is_same(beat, &other->beats[behind - 1])) ||
 	       (behind < other->count && is_same(beat, &other->beats[behind]));
 }
 
