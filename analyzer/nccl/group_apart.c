@@ -27,30 +27,30 @@ static bool is_ring_of(const struct ft_nccl_apart_finder *finder,
 	return alike;
 }
 
-static void part_rings(struct ft_nccl_apart_finder *finder, size_t begin, size_t end)
+static void part_rings(struct ft_nccl_apart_finder *finder, size_t begin, size_t rings)
 {
 	const uint32_t first = finder->parts + 1;
 
-	for (size_t i = begin; i < end; i++) {
+	for (size_t i = begin; i < rings; i++) {
 		struct ft_nccl_cluster *ring = &finder->clusters[i];
 
-		for (uint32_t part = first; ring->is_ring && part <= finder->parts; part++)
+		for (uint32_t part = first; part <= finder->parts; part++)
 			if (is_ring_of(finder, ring, begin, i, part)) {
 				ring->part = part;
 				break;
 			}
-		if (ring->is_ring && ring->part == 0)
+		if (ring->part == 0)
 			ring->part = ++finder->parts;
 	}
 }
 
-static void find_alone(struct ft_nccl_apart_finder *finder, size_t begin, size_t end)
+static void find_alone(struct ft_nccl_apart_finder *finder, size_t begin, size_t rings)
 {
-	for (size_t i = begin; i < end; i++) {
+	for (size_t i = begin; i < rings; i++) {
 		struct ft_nccl_cluster *ring = &finder->clusters[i];
 
 		ring->alone |= ring->tangled;
-		for (size_t j = begin; ring->shared && !ring->alone && j < end; j++) {
+		for (size_t j = begin; ring->shared && !ring->alone && j < rings; j++) {
 			const struct ft_nccl_cluster *other = &finder->clusters[j];
 
 			ring->alone = other->shared && other->part != ring->part &&
@@ -70,7 +70,7 @@ static bool is_of_other_ring(struct ft_nccl_apart_finder *finder,
 {
 	bool asked;
 
-	if (ft_nccl_cluster_has_slice(finder, cluster))
+	if (cluster->has_slices)
 		return ft_nccl_clusters_take_turns(finder, cluster, ring);
 	return cluster->site_count > 2 &&
 	       ft_nccl_clusters_take_turns_beside(finder, cluster, ring, &asked) &&
@@ -79,21 +79,21 @@ static bool is_of_other_ring(struct ft_nccl_apart_finder *finder,
 
 /* Rings of one communicator alone: all else that does not contradict it may be its own. */
 static bool is_of_all(struct ft_nccl_apart_finder *finder, const struct ft_nccl_cluster *cluster,
-		      size_t begin, size_t end)
+		      size_t begin, size_t rings)
 {
-	for (size_t i = begin; i < end; i++)
-		if (finder->clusters[i].is_ring &&
-		    (ft_nccl_clusters_ranks_differ(finder, cluster, &finder->clusters[i]) ||
-		     is_of_other_ring(finder, cluster, &finder->clusters[i])))
+	for (size_t i = begin; i < rings; i++)
+		if (ft_nccl_clusters_ranks_differ(finder, cluster, &finder->clusters[i]) ||
+		    is_of_other_ring(finder, cluster, &finder->clusters[i]))
 			return false;
 	return true;
 }
 
 /* Some rank is at one site of a ring, and of another cluster at another one. */
-static bool is_renumbered(const struct ft_nccl_apart_finder *finder, size_t begin, size_t end)
+static bool is_renumbered(const struct ft_nccl_apart_finder *finder, size_t begin, size_t rings,
+			  size_t end)
 {
-	for (size_t i = begin; i < end; i++)
-		for (size_t j = begin; finder->clusters[i].is_ring && j < end; j++)
+	for (size_t i = begin; i < rings; i++)
+		for (size_t j = begin; j < end; j++)
 			if (ft_nccl_clusters_ranks_differ(finder, &finder->clusters[j],
 							  &finder->clusters[i]))
 				return true;
@@ -105,7 +105,7 @@ static bool may_be_of_other(const struct ft_nccl_apart_finder *finder,
 			    const struct ft_nccl_cluster *cluster,
 			    const struct ft_nccl_cluster *ring)
 {
-	for (size_t i = 0; ft_nccl_cluster_has_slice(finder, cluster) && i < cluster->count; i++) {
+	for (size_t i = 0; cluster->has_slices && i < cluster->count; i++) {
 		const uint32_t at = cluster->at[i];
 		const uint32_t beside = ft_nccl_cluster_find_beside(finder, ring, at);
 
@@ -118,14 +118,14 @@ static bool may_be_of_other(const struct ft_nccl_apart_finder *finder,
 
 /* Then rings may lack what is a channel of theirs after all. */
 static bool is_beside_all(struct ft_nccl_apart_finder *finder,
-			  const struct ft_nccl_cluster *cluster, size_t begin, size_t end)
+			  const struct ft_nccl_cluster *cluster, size_t begin, size_t rings)
 {
 	bool beside = false;
 
-	for (size_t i = begin; i < end; i++) {
+	for (size_t i = begin; i < rings; i++) {
 		struct ft_nccl_cluster *ring = &finder->clusters[i];
 
-		if (!ring->is_ring || !may_be_of_other(finder, cluster, ring))
+		if (!may_be_of_other(finder, cluster, ring))
 			continue;
 		ring->alone = true;
 		beside = true;
@@ -134,22 +134,20 @@ static bool is_beside_all(struct ft_nccl_apart_finder *finder,
 }
 
 /* What is of no ring: sends and receives, and the rest. */
-static void part_others(struct ft_nccl_apart_finder *finder, size_t begin, size_t end,
+static void part_others(struct ft_nccl_apart_finder *finder, size_t begin, size_t rings, size_t end,
 			uint32_t first)
 {
 	const uint32_t last = finder->parts;
-	const bool renumbered = is_renumbered(finder, begin, end);
+	const bool renumbered = is_renumbered(finder, begin, rings, end);
 	uint32_t sends = 0, rest = 0;
 
-	for (size_t i = begin; i < end; i++) {
+	for (size_t i = rings; i < end; i++) {
 		struct ft_nccl_cluster *cluster = &finder->clusters[i];
 		uint32_t *number = cluster->are_sends ? &sends : &rest;
 
-		if (cluster->is_ring)
-			continue;
 		if (!cluster->are_sends && first == last &&
-		    is_of_all(finder, cluster, begin, end) &&
-		    !is_beside_all(finder, cluster, begin, end)) {
+		    is_of_all(finder, cluster, begin, rings) &&
+		    !is_beside_all(finder, cluster, begin, rings)) {
 			cluster->part = first;
 			continue;
 		}
@@ -166,9 +164,8 @@ static bool are_several(const struct ft_nccl_apart_finder *finder, size_t begin,
 	bool asked;
 
 	for (size_t i = begin; i < end; i++)
-		for (size_t j = i + 1;
-		     ft_nccl_cluster_has_slice(finder, &finder->clusters[i]) && j < end; j++)
-			if (ft_nccl_cluster_has_slice(finder, &finder->clusters[j]) &&
+		for (size_t j = i + 1; finder->clusters[i].has_slices && j < end; j++)
+			if (finder->clusters[j].has_slices &&
 			    ft_nccl_clusters_take_turns_beside(finder, &finder->clusters[i],
 							       &finder->clusters[j], &asked))
 				return true;
@@ -182,14 +179,34 @@ static void tangle(struct ft_nccl_apart_finder *finder, size_t begin, size_t end
 		finder->clusters[i].tangled = finder->clusters[i].alone = true;
 }
 
+/* Those of one component stand in the order of their connections. */
+static int compare_clusters(const void *a, const void *b)
+{
+	const struct ft_nccl_cluster *left = a, *right = b;
+
+	if (left->is_ring != right->is_ring)
+		return left->is_ring ? -1 : 1;
+	return (left->at > right->at) - (left->at < right->at);
+}
+
+/* Behind the last one: there may be as many other clusters as connections that nothing passed over. */
+static size_t put_rings_first(struct ft_nccl_apart_finder *finder, size_t begin, size_t end)
+{
+	qsort(finder->clusters + begin, end - begin, sizeof *finder->clusters, compare_clusters);
+	while (begin < end && finder->clusters[begin].is_ring)
+		begin++;
+	return begin;
+}
+
 static void part_component(struct ft_nccl_apart_finder *finder, size_t begin, size_t end)
 {
 	const uint32_t first = finder->parts + 1;
+	const size_t rings = put_rings_first(finder, begin, end);
 
-	part_rings(finder, begin, end);
-	find_alone(finder, begin, end);
-	if (finder->parts >= first)
-		part_others(finder, begin, end, first);
+	part_rings(finder, begin, rings);
+	find_alone(finder, begin, rings);
+	if (rings > begin)
+		part_others(finder, begin, rings, end, first);
 	else if (are_several(finder, begin, end))
 		tangle(finder, begin, end);
 }

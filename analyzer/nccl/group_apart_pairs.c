@@ -1,7 +1,5 @@
 #include "group_apart_pairs.h"
 
-#include "operation_steps.h"
-
 enum { WAYS_ASKED = 4 /* between two rings */ };
 
 size_t ft_nccl_clusters_common(const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
@@ -38,12 +36,6 @@ const struct ft_nccl_rhythm *ft_nccl_cluster_rhythm(const struct ft_nccl_apart_f
 						    const struct ft_nccl_cluster *cluster)
 {
 	return &finder->rhythms.at[cluster->at[0]];
-}
-
-bool ft_nccl_cluster_has_slice(const struct ft_nccl_apart_finder *finder,
-			       const struct ft_nccl_cluster *cluster)
-{
-	return ft_nccl_has_slice(&finder->input->tracks[cluster->at[0]]);
 }
 
 uint32_t ft_nccl_cluster_find_beside(const struct ft_nccl_apart_finder *finder,

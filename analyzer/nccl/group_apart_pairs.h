@@ -7,9 +7,6 @@
 size_t ft_nccl_clusters_common(const struct ft_nccl_cluster *a,
 			       const struct ft_nccl_cluster *b); /* sites */
 
-bool ft_nccl_cluster_has_slice(const struct ft_nccl_apart_finder *finder,
-			       const struct ft_nccl_cluster *cluster);
-
 const struct ft_nccl_rhythm *ft_nccl_cluster_rhythm(const struct ft_nccl_apart_finder *finder,
 						    const struct ft_nccl_cluster *cluster);
 

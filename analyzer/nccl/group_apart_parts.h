@@ -14,6 +14,7 @@ struct ft_nccl_cluster {
 	const uint32_t *sites; /* sorted */
 	size_t site_count;
 	bool is_ring, are_sends, renumbered;
+	bool has_slices;    /* the first connection carries some */
 	bool shared, named; /* a ring: group_strands.h */
 	bool tangled;       /* several communicators' */
 	bool alone;         /* another ring may be a channel of the same communicator */

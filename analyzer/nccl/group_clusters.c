@@ -182,6 +182,7 @@ void ft_nccl_clusters_list(struct ft_nccl_apart_finder *finder)
 		cluster->site_count = list_sites(finder, cluster, room);
 		room += 2 * cluster->count;
 		cluster->are_sends = finder->sends[cluster->at[0]];
+		cluster->has_slices = ft_nccl_has_slice(&finder->input->tracks[cluster->at[0]]);
 		cluster->is_ring =
 			!cluster->are_sends && ft_nccl_clusters_go_around(finder, cluster);
 	}

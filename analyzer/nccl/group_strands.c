@@ -170,13 +170,14 @@ static void add_ways(struct parter *parter, const struct ways *ways)
 		for (size_t j = 0; j < sites; j++)
 			ways->at[i * sites + j] = parter->room[j * ways->each + i];
 	own.count = sites;
+	own.has_slices = true;
 	for (size_t i = 0; i < ways->each; i++) {
 		own.at = ways->at + i * sites;
 		add(parter, &own);
 	}
 	own.at = ways->at + in_ways;
 	own.count = ways->ring.count - in_ways;
-	own.is_ring = own.shared = false;
+	own.is_ring = own.shared = own.has_slices = false;
 	if (own.count > 0)
 		add(parter, &own);
 }
