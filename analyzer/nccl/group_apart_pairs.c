@@ -66,7 +66,10 @@ bool ft_nccl_clusters_take_turns_beside(const struct ft_nccl_apart_finder *finde
 	return false;
 }
 
-/* On different ways one operation of both may be over before the next one begins, so these are asked only if there are no others. */
+/*
+ * On different ways one operation of both may be over before the next one begins, so these are asked only if there are no
+ * others.
+ */
 bool ft_nccl_clusters_take_turns(const struct ft_nccl_apart_finder *finder,
 				 const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
 {

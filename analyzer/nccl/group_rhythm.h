@@ -36,11 +36,15 @@ void ft_nccl_rhythms_free(struct ft_nccl_rhythms *rhythms);
 bool ft_nccl_rhythms_agree(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b);
 
 /*
- * Most operations of the one that had fewer, and some at least, were while the other did nothing: these are not two channels of one communicator,
- * whose operations use the first ones of them.
+ * Most operations of the one that had fewer, and some at least, were while the other did nothing; or all of both were, and each had
+ * one that the other did not have just before or behind. These are not two channels of one communicator, whose operations use the
+ * first ones of them.
  */
 bool ft_nccl_rhythms_take_turns(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b);
 
-/* Two long operations at least were while the other one did nothing, and it did the same at no time: holes alone do not look like that. */
+/*
+ * Two long operations at least were while the other one did nothing, and it did the same at no time: holes alone do not look
+ * like that.
+ */
 bool ft_nccl_rhythm_is_other(const struct ft_nccl_rhythm *rhythm,
 			     const struct ft_nccl_rhythm *than);

@@ -18,6 +18,9 @@ bool ft_nccl_has_two_at_a_site(const struct ft_nccl_apart_finder *finder,
 /* Fills `ranks_at`, which is all 0, by site: the most of a job whose ranks share it. 0 or -ENOMEM. */
 int ft_nccl_shared_ports_find(struct ft_nccl_apart_finder *finder, uint32_t *ranks_at);
 
-/* A ring of fewer ranks at such ports may be of one of several communicators that are alike; so it is, too, where it has one rank at each site, and two send at one. */
+/*
+ * A ring of fewer ranks at such ports may be of one of several communicators that are alike; so it may, too, where loops show one
+ * rank for each site, and two send at one.
+ */
 bool ft_nccl_ring_is_shared(const struct ft_nccl_apart_finder *finder, const uint32_t *ranks_at,
 			    const struct ft_nccl_cluster *ring);

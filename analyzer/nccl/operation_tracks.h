@@ -13,8 +13,8 @@ struct ft_nccl_track {
 	bool numbered;
 	bool lacks_numbers; /* of some of its messages: these are left out */
 	/*
-	 * So many are in their order: behind them some have no number, while what asked for those stands beside them, as if nothing had
-	 * answered.
+	 * So many are in their order: behind them some have no number, while what asked for those stands beside them, as if
+	 * nothing had answered.
 	 */
 	size_t certain;
 };
