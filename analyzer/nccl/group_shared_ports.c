@@ -247,16 +247,24 @@ int ft_nccl_shared_ports_find(struct ft_nccl_apart_finder *finder, uint32_t *ran
 	return has_room ? 0 : -ENOMEM;
 }
 
-/* At one site two ranks send, both known. */
 bool ft_nccl_has_two_at_a_site(const struct ft_nccl_apart_finder *finder,
 			       const struct ft_nccl_cluster *ring)
 {
-	for (size_t i = 0; i < ring->count; i++)
-		for (size_t j = i + 1; j < ring->count; j++)
-			if (finder->from[ring->at[i]] == finder->from[ring->at[j]] &&
-			    is_rank_at(finder, ring->at[i]) && is_rank_at(finder, ring->at[j]) &&
-			    finder->tags[ring->at[i]].tag != finder->tags[ring->at[j]].tag)
-				return true;
+	uint32_t *rank_at =
+		finder->cycle.next; /* room by site, which nobody else needs meanwhile */
+
+	for (size_t i = 0; i < ring->site_count; i++)
+		rank_at[ring->sites[i]] = UINT32_MAX;
+	for (size_t i = 0; i < ring->count; i++) {
+		const uint32_t at = ring->at[i], site = finder->from[at];
+		const uint32_t rank = (uint32_t)finder->tags[at].tag;
+
+		if (!is_rank_at(finder, at))
+			continue;
+		if (rank_at[site] != UINT32_MAX && rank_at[site] != rank)
+			return true;
+		rank_at[site] = rank;
+	}
 	return false;
 }
 
