@@ -49,6 +49,7 @@ static void fill_sources(struct ft_summary *summary, const struct ft_source *sou
 		rows[i] = ft_report_source_of(ft_source_input(source, i));
 	summary->report.sources = rows;
 	summary->report.source_count = count;
+	ft_report_span(&summary->report);
 }
 
 static uint64_t serial_of(const struct ft_declared *declared)
@@ -266,8 +267,6 @@ const struct ft_report *ft_summary_make(struct ft_summary *summary, struct ft_en
 	summary->report = (struct ft_report){
 		.frames = all.packets + summary->tally->duplicates,
 		.bytes = all.bytes + summary->tally->duplicate_bytes,
-		.first_ts_ns = summary->tally->totals.first_ts_ns,
-		.last_ts_ns = summary->tally->totals.last_ts_ns,
 	};
 	fill_sources(summary, source);
 	ft_summary_fill_coverage(summary, engine, source);

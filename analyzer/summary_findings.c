@@ -321,12 +321,12 @@ static size_t fill_by_map(struct ft_summary *summary, const struct ft_account *a
 static size_t find_cotenancy(const struct ft_summary *summary, const struct ft_map *map,
 			     struct ft_cotenancy shared[COTENANCIES])
 {
-	const struct ft_totals *totals = &summary->tally->totals;
+	const struct ft_report *report = &summary->report;
 	size_t count;
 
-	if (totals->first_ts_ns == FT_TS_UNKNOWN)
+	if (report->first_ts_ns == FT_UNKNOWN)
 		return 0;
-	count = ft_check_cotenancy(map, (int64_t)totals->first_ts_ns, (int64_t)totals->last_ts_ns,
+	count = ft_check_cotenancy(map, (int64_t)report->first_ts_ns, (int64_t)report->last_ts_ns,
 				   shared, COTENANCIES);
 	return count < COTENANCIES ? count : COTENANCIES;
 }

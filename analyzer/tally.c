@@ -139,7 +139,6 @@ void ft_tally_count(struct ft_tally *tally, struct ft_item *item, struct ft_judg
 		count_outcome(totals, index, item, judged);
 	if (item->sub != 0)
 		return;
-	ft_totals_time(totals, item->frame->ts_ns);
 	cell->packets++;
 	cell->bytes += item->frame->wire;
 	if ((item->known & FT_NEED_PKEY) != 0) {

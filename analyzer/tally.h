@@ -41,7 +41,6 @@ static inline void ft_tally_usual(struct ft_tally *tally, struct ft_item *item, 
 
 	item->from = cell->from;
 	item->to = cell->to;
-	ft_totals_time(&tally->totals, item->observed.ts_ns);
 	cell->packets++;
 	cell->bytes += wire;
 	cell->judged++;

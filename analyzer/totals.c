@@ -15,8 +15,6 @@ int ft_totals_init(struct ft_totals *totals, uint32_t tenants)
 	*totals = (struct ft_totals){
 		.slot_mask = FIRST_SLOTS - 1,
 		.seen_mask = FIRST_SLOTS - 1,
-		.first_ts_ns = UINT64_MAX,
-		.last_ts_ns = UINT64_MAX,
 	};
 	totals->slots = calloc(FIRST_SLOTS, sizeof *totals->slots);
 	totals->seen = calloc(FIRST_SLOTS, sizeof *totals->seen);
@@ -228,8 +226,6 @@ void ft_totals_merge(struct ft_totals *into, const struct ft_totals *from)
 	for (uint32_t i = 0; i <= from->seen_mask; i++)
 		if (from->seen[i].digest != 0)
 			see(into, from->seen[i]);
-	ft_totals_time(into, from->first_ts_ns);
-	ft_totals_time(into, from->last_ts_ns);
 }
 
 static void move_exceptions(struct ft_totals *totals, uint32_t index, const uint32_t *to)

@@ -35,7 +35,6 @@ struct ft_totals {
 	struct ft_seen_address *seen; /* a set, open addressing */
 	uint32_t seen_count, seen_mask;
 	uint32_t *seen_by_tenant;
-	uint64_t first_ts_ns, last_ts_ns;
 };
 
 int ft_totals_init(struct ft_totals *totals, uint32_t tenants);
@@ -52,18 +51,6 @@ uint32_t ft_totals_cell(struct ft_totals *totals, uint32_t from, uint32_t to);
 
 /* Packets, bytes and judged packets of all cells; every frame is in one. */
 struct ft_cell ft_totals_sum(const struct ft_totals *totals);
-
-/* A frame of this time was counted; UINT64_MAX: it has none. */
-static inline void ft_totals_time(struct ft_totals *totals, uint64_t ts_ns)
-{
-	if (ts_ns < totals->first_ts_ns) { /* UINT64_MAX: none yet */
-		if (totals->first_ts_ns == UINT64_MAX)
-			totals->last_ts_ns = ts_ns;
-		totals->first_ts_ns = ts_ns;
-	} else if (ts_ns > totals->last_ts_ns && ts_ns != UINT64_MAX) {
-		totals->last_ts_ns = ts_ns;
-	}
-}
 
 /* Where frames with this P_Key are counted; to be asked before the first one. */
 static inline struct ft_pkey_total *ft_totals_pkey(struct ft_totals *totals, uint16_t pkey)

@@ -29,3 +29,17 @@ bool ft_report_source_loss(const struct ft_source_input *input, struct ft_report
 	};
 	return row->frames != 0;
 }
+
+void ft_report_span(struct ft_report *report)
+{
+	report->first_ts_ns = report->last_ts_ns = FT_UNKNOWN;
+	for (size_t i = 0; i < report->source_count; i++) {
+		const struct ft_report_source *source = &report->sources[i];
+
+		if (source->first_ts_ns < report->first_ts_ns)
+			report->first_ts_ns = source->first_ts_ns;
+		if (source->last_ts_ns != FT_UNKNOWN &&
+		    (report->last_ts_ns == FT_UNKNOWN || source->last_ts_ns > report->last_ts_ns))
+			report->last_ts_ns = source->last_ts_ns;
+	}
+}

@@ -90,23 +90,18 @@ static void describe(const struct capture *capture, struct ft_report *report,
 	const struct ft_source *source = capture->line.job.source;
 	size_t count = ft_source_input_count(source);
 
-	report->first_ts_ns = report->last_ts_ns = FT_UNKNOWN;
 	for (size_t i = 0; i < count; i++) {
 		const struct ft_source_input *input = ft_source_input(source, i);
 
 		sources[i] = ft_report_source_of(input);
 		report->frames += input->frames;
 		report->bytes += input->bytes;
-		if (input->first_ts_ns < report->first_ts_ns)
-			report->first_ts_ns = input->first_ts_ns;
-		if (input->last_ts_ns != FT_TS_UNKNOWN &&
-		    (report->last_ts_ns == FT_UNKNOWN || input->last_ts_ns > report->last_ts_ns))
-			report->last_ts_ns = input->last_ts_ns;
 		if (ft_report_source_loss(input, &losses[report->coverage.lost_by_count]))
 			report->coverage.lost_by_count++;
 	}
 	report->sources = sources;
 	report->source_count = count;
+	ft_report_span(report);
 	report->coverage.lost_by = losses;
 	report->version = ft_build_version();
 	report->build = ft_build_text();

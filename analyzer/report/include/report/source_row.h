@@ -11,3 +11,6 @@ struct ft_report_source ft_report_source_of(const struct ft_source_input *input)
  * none. *row is written either way; its texts are the input's.
  */
 bool ft_report_source_loss(const struct ft_source_input *input, struct ft_report_loss *row);
+
+/* The times of a report's first and last frame by its sources, copies and all; FT_UNKNOWN if no frame has one. */
+void ft_report_span(struct ft_report *report);

@@ -129,10 +129,6 @@ static void fill_part(struct ft_totals *part, unsigned i)
 	*ft_totals_pkey(part, 0x8001) = (struct ft_pkey_total){ .packets = i, .bytes = 10 * i };
 	ft_totals_see(part, RED, 4711);
 	ft_totals_see(part, BLUE, 1000 + i);
-	if (i < 2)
-		ft_totals_time(part, i == 0 ? 50 : 20);
-	if (i == 1)
-		ft_totals_time(part, 90);
 }
 
 static void assert_sum_of_parts(struct ft_totals *sum)
@@ -158,8 +154,6 @@ static void assert_sum_of_parts(struct ft_totals *sum)
 	assert_int_equal(sum->pkeys[0x8001].bytes, 30);
 	assert_int_equal(sum->seen_by_tenant[RED], 1); /* one address, seen by all three */
 	assert_int_equal(sum->seen_by_tenant[BLUE], 3);
-	assert_int_equal(sum->first_ts_ns, 20);
-	assert_int_equal(sum->last_ts_ns, 90);
 }
 
 static void p_keys_counted_are_met_in_order(void **state)
@@ -202,24 +196,6 @@ static void parts_add_up_whatever_their_order(void **state)
 	}
 }
 
-static void a_part_without_times_changes_none(void **state)
-{
-	struct ft_totals sum, part;
-
-	(void)state;
-	assert_int_equal(ft_totals_init(&sum, 1), 0);
-	assert_int_equal(ft_totals_init(&part, 1), 0);
-	ft_totals_merge(&sum, &part);
-	assert_int_equal(sum.first_ts_ns, UINT64_MAX);
-	assert_int_equal(sum.last_ts_ns, UINT64_MAX);
-	ft_totals_time(&sum, 5);
-	ft_totals_merge(&sum, &part);
-	assert_int_equal(sum.first_ts_ns, 5);
-	assert_int_equal(sum.last_ts_ns, 5);
-	ft_totals_free(&part);
-	ft_totals_free(&sum);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,7 +206,6 @@ int main(void)
 		cmocka_unit_test(an_endpoint_counts_once_for_each_tenant_it_acts_for),
 		cmocka_unit_test(p_keys_counted_are_met_in_order),
 		cmocka_unit_test(parts_add_up_whatever_their_order),
-		cmocka_unit_test(a_part_without_times_changes_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

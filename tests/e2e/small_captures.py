@@ -1,0 +1,29 @@
+"""Captures that hold next to nothing: what the documents say of them, and what the page tells to do next."""
+
+from harness import DATA, WithFolder, fabtap, main
+from pcapfile import pcap_of
+
+MAP = DATA / "tenants" / "tenants-segments.map.json"
+STARTED = "2023-11-14T22:13:20.00000"  # where pcap_of() begins; its frames are a microsecond apart
+ARP = b"\xff" * 6 + bytes(6) + b"\x08\x06" + bytes(46)
+
+
+class SmallCaptures(WithFolder):
+    def capture(self, frames, link_type=1):
+        path = self.folder / "small.pcap"
+        path.write_bytes(pcap_of(frames, link_type))
+        return path
+
+    def test_the_time_of_a_capture_is_that_of_all_its_frames(self):
+        """Those that are copies of another one too, as in the count of its frames."""
+        for verb in (["audit", "-m", MAP], ["flows"]):
+            document = fabtap(*verb, "--json", self.capture([ARP] * 3)).json()
+            self.assertEqual(document["coverage"]["duplicates"], 2)
+            capture = document["capture"]
+            for part in (capture, capture["sources"][0]):
+                self.assertEqual((part["frames"], part["bytes"], part["first_ts"], part["last_ts"]),
+                                 (3, 180, STARTED + "0000Z", STARTED + "2000Z"))
+
+
+if __name__ == "__main__":
+    main()
