@@ -172,6 +172,9 @@ static void decide_by_coverage(struct ft_summary *summary)
 			 "all %" PRIu64 " judged RDMA frames agree with the declared map; %" PRIu64
 			 " could not be judged",
 			 coverage->judged, coverage->undecided);
+	else if (coverage->judged == 1)
+		snprintf(report->because, sizeof report->because,
+			 "the one RDMA frame seen agrees with the declared map");
 	else
 		snprintf(report->because, sizeof report->because,
 			 "all %" PRIu64 " RDMA frames seen agree with the declared map",

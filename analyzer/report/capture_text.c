@@ -41,7 +41,7 @@ void ft_capture_text(struct ft_page *page, const struct ft_report *report)
 				    source->odd_records);
 	}
 	if (report->stopped_after > 0)
-		ft_page_row(page, "", "only the first %" PRIu64 " frames were read, as asked",
-			    report->stopped_after);
+		ft_page_row(page, "", "stopped after %" PRIu64 " frame%s, as asked (-c)",
+			    report->stopped_after, ft_plural(report->stopped_after));
 	say_span(page, report);
 }

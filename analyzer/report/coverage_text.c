@@ -31,15 +31,16 @@ static void say_estimate(struct ft_page *page, const struct ft_report_coverage *
 		ft_page_row(page, "",
 			    "nothing shows a loss on the way here, but not all of it would show");
 	else if (seen->lost_estimate == 0)
-		ft_page_row(page, "", "nothing shows a loss on the way here (%s frames)", bounds);
+		ft_page_row(page, "", "nothing shows a loss on the way here (%s frame%s)", bounds,
+			    ft_plural(seen->lost_high));
 	else if (seen->share_seen >= 0)
 		ft_page_row(page, "",
-			    "about %" PRIu64 " frames lost on the way here (%s), %s %% of RDMA",
-			    seen->lost_estimate, bounds,
+			    "about %" PRIu64 " frame%s lost on the way here (%s), %s %% of RDMA",
+			    seen->lost_estimate, ft_plural(seen->lost_estimate), bounds,
 			    ft_percent(&percent, 1 - seen->share_seen));
 	else
-		ft_page_row(page, "", "about %" PRIu64 " frames lost on the way here (%s)",
-			    seen->lost_estimate, bounds);
+		ft_page_row(page, "", "about %" PRIu64 " frame%s lost on the way here (%s)",
+			    seen->lost_estimate, ft_plural(seen->lost_estimate), bounds);
 }
 
 static void say_gaps(struct ft_page *page, const struct ft_report_coverage *seen)
@@ -59,7 +60,8 @@ static void say_gaps(struct ft_page *page, const struct ft_report_coverage *seen
 		ft_line_char(&page->line, '\n');
 	}
 	if (seen->time_gap_count > GAPS)
-		ft_page_row(page, "", "and %zu silences more", seen->time_gap_count - GAPS);
+		ft_page_row(page, "", "and %zu silence%s more", seen->time_gap_count - GAPS,
+			    ft_plural(seen->time_gap_count - GAPS));
 }
 
 static void say_count(struct ft_page *page, const struct ft_report_loss *loss)
@@ -67,9 +69,10 @@ static void say_count(struct ft_page *page, const struct ft_report_loss *loss)
 	if (loss->frames == FT_UNKNOWN)
 		ft_page_row(page, "", "%s does not know how many frames it lost", loss->source);
 	else
-		ft_page_row(page, "", "lost according to %s%s%s: %" PRIu64 " frames", loss->method,
+		ft_page_row(page, "", "lost according to %s%s%s: %" PRIu64 " frame%s", loss->method,
 			    loss->source != NULL ? " of " : "",
-			    loss->source != NULL ? loss->source : "", loss->frames);
+			    loss->source != NULL ? loss->source : "", loss->frames,
+			    ft_plural(loss->frames));
 }
 
 static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen)
@@ -80,8 +83,9 @@ static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen
 	if (seen->one_sided > 0 && seen->one_sided != FT_UNKNOWN)
 		ft_page_row(page, "",
 			    "%" PRIu64 " half-connection%s without the reverse, beside %" PRIu64
-			    " connections",
-			    seen->one_sided, ft_plural(seen->one_sided), seen->connections);
+			    " connection%s",
+			    seen->one_sided, ft_plural(seen->one_sided), seen->connections,
+			    ft_plural(seen->connections));
 	if (seen->unpaired > 0 && seen->unpaired != FT_UNKNOWN)
 		ft_page_row(page, "",
 			    "%" PRIu64
@@ -97,9 +101,9 @@ static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen
 	if (seen->mirror_unfollowed > 0)
 		ft_page_row(page, "",
 			    "%" PRIu64
-			    " frames of more mirror sessions than are followed: what the "
+			    " frame%s of more mirror sessions than are followed: what the "
 			    "numbers of those leave out is not known",
-			    seen->mirror_unfollowed);
+			    seen->mirror_unfollowed, ft_plural(seen->mirror_unfollowed));
 	say_gaps(page, seen);
 	if (seen->clock_steps > 0)
 		ft_page_row(page, "", "times went backwards: %" PRIu64, seen->clock_steps);
@@ -108,14 +112,17 @@ static void say_loss(struct ft_page *page, const struct ft_report_coverage *seen
 static void say_hidden(struct ft_page *page, const struct ft_report_coverage *seen)
 {
 	double hidden = seen->could_hide_per_million;
-	char share[32];
+	char share[64] = "of any size";
 
 	if (hidden <= 0)
 		return;
-	snprintf(share, sizeof(share), hidden < 1000 ? "%.3g" : "%.0f", hidden);
-	ft_page_row(page, "",
-		    "a violation by fewer than %s frames in a million could have gone unseen%s%s",
-		    share, seen->could_hide_because != NULL ? ": " : "",
+	if (hidden < 1e6)
+		snprintf(share, sizeof(share),
+			 hidden < 999.5 ? "by fewer than %.3g frames in a million"
+					: "by fewer than %.0f frames in a million",
+			 hidden);
+	ft_page_row(page, "", "a violation %s could have gone unseen%s%s", share,
+		    seen->could_hide_because != NULL ? ": " : "",
 		    seen->could_hide_because != NULL ? seen->could_hide_because : "");
 }
 

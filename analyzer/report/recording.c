@@ -81,8 +81,8 @@ int ft_recording_text(FILE *out, const struct ft_recording *recording)
 {
 	const struct ft_recorder_account *account = &recording->account;
 
-	fprintf(out, "fabtap: %" PRIu64 " frames captured, %" PRIu64 " kept",
-		recording->report->frames, account->frames);
+	fprintf(out, "fabtap: %" PRIu64 " frame%s captured, %" PRIu64 " kept",
+		recording->report->frames, ft_plural(recording->report->frames), account->frames);
 	if (account->left_out != 0)
 		fprintf(out, ", %" PRIu64 " lost for the disk", account->left_out);
 	if (recording->report->stopped_after != 0)

@@ -136,7 +136,9 @@ static void say_pkeys(struct ft_page *page, const struct ft_report *report)
 	qsort(busiest, count, sizeof(*busiest), by_packets);
 	ft_page_label(page, "P_KEYS");
 	list_pkeys(&page->line, busiest, count < PKEYS ? count : PKEYS);
-	ft_line_add(&page->line, count > PKEYS ? " frames, and others\n\n" : " frames\n\n");
+	ft_line_add(&page->line, " frame");
+	ft_line_add(&page->line, count == 1 ? ft_plural(busiest[0].packets) : "s");
+	ft_line_add(&page->line, count > PKEYS ? ", and others\n\n" : "\n\n");
 	free(busiest);
 }
 
@@ -144,8 +146,9 @@ static void say_details(struct ft_page *page, const struct ft_report *report, co
 {
 	ft_findings_at_length(page, report, DETAILS);
 	if (report->finding_count > DETAILS)
-		ft_page_row(page, "", "%zu findings more, all of them in --json",
-			    report->finding_count - DETAILS);
+		ft_page_row(page, "", "%zu finding%s more, all of them in --json",
+			    report->finding_count - DETAILS,
+			    ft_plural(report->finding_count - DETAILS));
 	if (report->finding_count > 0 && arguments != NULL)
 		ft_page_row(page, "LOOK", "fabtap explain ID %s", arguments);
 }

@@ -99,12 +99,8 @@ int ft_job_run(struct ft_job *job)
 
 enum ft_exit ft_job_failed(const struct ft_job *job, int error, const char *lacking)
 {
-	if (error == -EINTR)
-		ft_log("interrupted after %llu frames: %s", (unsigned long long)job->frames,
-		       lacking);
-	else
-		ft_log("%s after %llu frames: %s", strerror(-error),
-		       (unsigned long long)job->frames, lacking);
+	ft_log("%s after %llu frame%s: %s", error == -EINTR ? "interrupted" : strerror(-error),
+	       (unsigned long long)job->frames, job->frames == 1 ? "" : "s", lacking);
 	return FT_EXIT_FAILED;
 }
 

@@ -1,9 +1,10 @@
-"""Captures that hold next to nothing: what the documents say of them, and what the page tells to do next."""
+"""Captures that hold next to nothing, and what reports say of them."""
 
 from harness import DATA, WithFolder, fabtap, main
 from pcapfile import pcap_of
 
 MAP = DATA / "tenants" / "tenants-segments.map.json"
+CLEAN = DATA / "tenants" / "tenants-segments-clean.pcap"
 STARTED = "2023-11-14T22:13:20.00000"  # where pcap_of() begins; its frames are a microsecond apart
 ARP = b"\xff" * 6 + bytes(6) + b"\x08\x06" + bytes(46)
 
@@ -23,6 +24,12 @@ class SmallCaptures(WithFolder):
             for part in (capture, capture["sources"][0]):
                 self.assertEqual((part["frames"], part["bytes"], part["first_ts"], part["last_ts"]),
                                  (3, 180, STARTED + "0000Z", STARTED + "2000Z"))
+
+    def test_one_frame_is_told_of_as_one(self):
+        page = fabtap("audit", "-m", MAP, "-c", "1", CLEAN).out.decode()
+        for sentence in ("the one RDMA frame seen agrees with the declared map", "stopped after 1 frame, as asked (-c)",
+                         "P_KEYS    0xffff 1 frame\n"):
+            self.assertIn(sentence, page)
 
 
 if __name__ == "__main__":

@@ -271,6 +271,38 @@ static void many_tenants_are_listed_the_violating_pairs_first(void **state)
 	written_free(&written);
 }
 
+static void what_could_hide_is_told_in_plain_figures(void **state)
+{
+	static const struct {
+		double per_million;
+		const char *text; /* NULL: nothing is said */
+	} rows[] = {
+		{ 0, NULL },
+		{ 0.25, "a violation by fewer than 0.25 frames in a million could" },
+		{ 999.4, "a violation by fewer than 999 frames in a million could" },
+		{ 999.7, "a violation by fewer than 1000 frames in a million could" },
+		{ 999999.4, "a violation by fewer than 999999 frames in a million could" },
+		{ 1e6, "a violation of any size could" },
+	};
+	struct ft_render_options look = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ft_report report = sample_report();
+		struct written written;
+		const char *found;
+
+		report.coverage.could_hide_per_million = rows[i].per_million;
+		written_open(&written);
+		assert_int_equal(ft_render_text(written.out, &report, &look), 0);
+		found = strstr(written_close(&written), "          a violation ");
+		assert_true((found != NULL) == (rows[i].text != NULL));
+		if (found != NULL)
+			assert_memory_equal(found + 10, rows[i].text, strlen(rows[i].text));
+		written_free(&written);
+	}
+}
+
 static void a_full_disk_is_told(void **state)
 {
 	struct ft_report report = sample_report();
@@ -298,6 +330,7 @@ int main(void)
 		cmocka_unit_test(an_end_without_a_host_is_named_by_its_address),
 		cmocka_unit_test(an_unknown_or_ambiguous_id_is_no_finding),
 		cmocka_unit_test(many_tenants_are_listed_the_violating_pairs_first),
+		cmocka_unit_test(what_could_hide_is_told_in_plain_figures),
 		cmocka_unit_test(a_full_disk_is_told),
 	};
 
