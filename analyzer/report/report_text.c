@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "advice_text.h"
 #include "capture_text.h"
 #include "coverage_text.h"
 #include "finding_text.h"
@@ -163,6 +164,7 @@ int ft_render_text(FILE *out, const struct ft_report *report,
 	say_map(&page, &report->map);
 	ft_capture_text(&page, report);
 	ft_coverage_text(&page, &report->coverage);
+	ft_advice_text(&page, report);
 	say_findings(&page, report);
 	ft_matrix_text(&page, report);
 	say_pkeys(&page, report);
