@@ -99,20 +99,34 @@ static void name_signer(struct ft_builder *builder, EVP_PKEY *key, const char *p
 		 "%.40s (sha256 %.16s)", ft_base_name(path), hex);
 }
 
-/* The code of what is wrong, or NULL. */
-static const char *judge(EVP_PKEY *key, const char *path, const struct ft_bytes *bytes)
+/* What can be wrong with the signature's file; behind the words stands the key's. */
+struct fault {
+	const char *code, *words;
+};
+
+static const struct fault missing = { "signature-missing",
+				      "cannot be read, so nothing signs this map by the key of" };
+static const struct fault malformed = {
+	"signature-malformed",
+	"holds no signature in base64, so nothing signs this map by the key of"
+};
+static const struct fault mismatch = { "signature-mismatch",
+				       "does not sign this map by the key of" };
+
+/* What is wrong, or NULL. */
+static const struct fault *judge(EVP_PKEY *key, const char *path, const struct ft_bytes *bytes)
 {
 	uint8_t signature[SIGNATURE_SIZE];
 	struct ft_bytes text;
 	bool decoded;
 
 	if (ft_bytes_read(&text, path, MOST_SIGNATURE_FILE) != 0)
-		return "signature-missing";
+		return &missing;
 	decoded = decode_signature(&text, signature);
 	ft_bytes_release(&text);
 	if (!decoded)
-		return "signature-malformed";
-	return verified(key, signature, bytes) ? NULL : "signature-mismatch";
+		return &malformed;
+	return verified(key, signature, bytes) ? NULL : &mismatch;
 }
 
 int ft_signature_check(struct ft_builder *builder, const char *map, const struct ft_bytes *bytes,
@@ -121,7 +135,7 @@ int ft_signature_check(struct ft_builder *builder, const char *map, const struct
 	int failed;
 	EVP_PKEY *key = read_key(key_path, &failed);
 	char *path = signature_path(map);
-	const char *wrong;
+	const struct fault *wrong;
 
 	if (key == NULL || path == NULL) {
 		EVP_PKEY_free(key);
@@ -133,11 +147,10 @@ int ft_signature_check(struct ft_builder *builder, const char *map, const struct
 		name_signer(builder, key, key_path);
 	else
 		ft_diagnose(
-			builder, FT_ERROR, wrong,
+			builder, FT_ERROR, wrong->code,
 			(struct ft_origin){ .path = ft_builder_text(builder, ft_base_name(path),
 								    strlen(ft_base_name(path))) },
-			"%s does not sign this map by the key of %s", ft_base_name(path),
-			ft_base_name(key_path));
+			"%s %s", wrong->words, ft_base_name(key_path));
 	free(path);
 	EVP_PKEY_free(key);
 	return 0;
