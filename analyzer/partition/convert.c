@@ -33,7 +33,7 @@ static json_t *mac_text(const uint8_t mac[6])
 	return json_string(ft_mac_write(text, mac));
 }
 
-static json_t *port_document(const struct ft_port *port)
+json_t *ft_port_document(const struct ft_port *port)
 {
 	json_t *object = json_object();
 
@@ -84,7 +84,7 @@ static json_t *nodes_document(const struct ft_declared *declared)
 			json_array_append_new(nodes, json_pack("{s:o, s:o}", "host",
 							       ft_json_text(host), "ports", ports));
 		}
-		json_array_append_new(ports, port_document(port));
+		json_array_append_new(ports, ft_port_document(port));
 	}
 	json_decref(by_host);
 	return nodes;

@@ -5,6 +5,7 @@
 
 #include "diff_members.h"
 #include "diff_pairs.h"
+#include "diff_settings.h"
 #include "document.h"
 
 /* {"what": changed | appears | vanishes} for every name of either object of documents. */
@@ -141,6 +142,8 @@ static int write_text(const json_t *document, size_t changes, FILE *out)
 		write_membership(json_array_get(members, i), out);
 	write_named(document, "exceptions", "exception", out);
 	write_named(document, "tenants", "tenant", out);
+	ft_diff_settings_write(json_object_get(document, "settings"), out);
+	ft_diff_ports_write(json_object_get(document, "ports"), out);
 	write_grace(json_object_get(document, "grace_ms"), out);
 	if (changes == 0)
 		fputs("the two maps permit the same\n", out);
@@ -153,6 +156,8 @@ static size_t count(const json_t *document)
 	       json_array_size(json_object_get(document, "memberships")) +
 	       json_array_size(json_object_get(document, "exceptions")) +
 	       json_array_size(json_object_get(document, "tenants")) +
+	       json_array_size(json_object_get(document, "settings")) +
+	       json_array_size(json_object_get(document, "ports")) +
 	       (json_object_get(document, "grace_ms") != NULL);
 }
 
@@ -174,11 +179,13 @@ int ft_map_diff(const struct ft_map *old, const struct ft_map *new, bool json, F
 	       *tenants = differences(tenants_of, left, right);
 	json_t *members = ft_diff_members(left, right);
 	bool everywhere = json_array_size(exceptions) + json_array_size(tenants) != 0;
-	json_t *document =
-		json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "fabtap.map-diff/1",
-			  "old", map_document(left), "new", map_document(right), "pairs",
-			  ft_diff_pairs(old, new, members, everywhere), "memberships", members,
-			  "exceptions", exceptions, "tenants", tenants);
+	json_t *document = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+				     "fabtap.map-diff/1", "old", map_document(left), "new",
+				     map_document(right), "pairs",
+				     ft_diff_pairs(old, new, members, everywhere), "memberships",
+				     members, "exceptions", exceptions, "tenants", tenants,
+				     "settings", differences(ft_diff_settings_of, left, right),
+				     "ports", differences(ft_diff_ports_of, left, right));
 	int failed;
 
 	if (document == NULL)

@@ -41,3 +41,6 @@ const char *ft_member_word(char text[FT_NOTATION_ROOM], const struct ft_member *
 /* An exception as tapmap/1 writes it. */
 json_t *ft_exception_document(const struct ft_declared *declared,
 			      const struct ft_exception *exception);
+
+/* A port as tapmap/1 writes it, without its host. */
+json_t *ft_port_document(const struct ft_port *port);

@@ -33,6 +33,7 @@ target_sources(partition PRIVATE
 	${CMAKE_CURRENT_LIST_DIR}/diff_members.c
 	${CMAKE_CURRENT_LIST_DIR}/diff_touched.c
 	${CMAKE_CURRENT_LIST_DIR}/diff_pairs.c
+	${CMAKE_CURRENT_LIST_DIR}/diff_settings.c
 	${CMAKE_CURRENT_LIST_DIR}/diff.c
 	${CMAKE_CURRENT_LIST_DIR}/lint.c
 	${CMAKE_CURRENT_LIST_DIR}/lint_partitions.c

@@ -314,6 +314,59 @@ class TapMap(WithFolder):
         self.assertEqual(run.status, 1, run)
         self.assertEqual(run.out.decode().split(), "grace 100 ms -> 2500 ms".split())
 
+    def test_diff_says_what_else_verdicts_go_by(self):
+        """Who may talk to whom is the same by port; an audit of the same frames is not."""
+        def told(change, status, *lines):
+            old, new = two_tenants(["b"]), two_tenants(["b"])
+            change(new)
+            paths = [self.folder / name for name in ("old.json", "new.json")]
+            for path, document in zip(paths, (old, new)):
+                path.write_text(json.dumps(document))
+            for (one, other), arrows in ((paths, lines), (paths[::-1], [turned(line) for line in lines])):
+                run = fabtap("map", "diff", one, other)
+                self.assertEqual((run.status, run.out.decode().splitlines()), (status, list(arrows)), run)
+
+        def turned(line):
+            head, parts = line.split(": ", 1) if "->" in line else (line, "")
+            if not parts:
+                return head.replace("appears", "vanishes")
+            if head.startswith("setting"):
+                return head + ": " + " -> ".join(reversed(parts.split(" -> ")))
+            change = [part.replace(" -> ", " ").split() for part in parts.split(", ")]
+            return head + ": " + ", ".join("%s %s -> %s" % (key, after, before) for key, before, after in change)
+
+        def options(number, **values):
+            return lambda document: document["tenants"][number].update(options=values)
+
+        def port(**values):
+            return lambda document: document["nodes"][0]["ports"][0].update(values)
+
+        told(lambda d: d.update(serial=2, issuer="other", issued_at="2026-02-02T00:00:00Z"), 0, "the two maps permit the same")
+        told(port(leaf_port=4), 0, "the two maps permit the same")
+        told(lambda d: d["partitions"][0].update(ipoib=True), 1, "setting ipoib of 0x0001: none -> true")
+        told(lambda d: d["fabric"].update(subnet_prefix="0xfec0000000000000"), 1,
+             "setting subnet_prefix: none -> 0xfec0000000000000")
+        told(options(0, quota_gbps=12.5), 1, "setting quota_gbps of red: none -> 12.5")
+        told(options(1, encryption="required"), 1, "setting encryption of green: none -> required")
+        for number, other in enumerate(("green", "red")):
+            told(options(number, no_leaf_sharing_with=[other]), 1, "setting leaf of green and red: none -> not shared")
+        told(port(lid=9, leaf="leaf1"), 1, "port    a 0x0000000000000001: lid 1 -> 9, leaf none -> leaf1")
+        told(port(gid="fe80::1", mac="02:00:00:00:00:01"), 1,
+             "port    a 0x0000000000000001: gid none -> fe80::1, mac none -> 02:00:00:00:00:01")
+        told(lambda d: d["nodes"].append({"host": "c", "ports": [{"ip": "10.0.0.3"}]}), 1, "port    c 10.0.0.3 appears")
+
+    def test_diff_of_json_has_settings_and_ports(self):
+        old, new = self.folder / "old.json", self.folder / "new.json"
+        old.write_text(json.dumps(two_tenants(["b"])))
+        document = two_tenants(["b"])
+        document["tenants"][0]["options"] = {"quota_gbps": 100}
+        document["nodes"][1]["ports"][0].update(lid=8, lmc=2)
+        new.write_text(json.dumps(document))
+        found = fabtap("map", "diff", "--json", old, new).json()
+        self.assertEqual(found["settings"], [{"name": "quota_gbps of red", "change": "appears", "old": None, "new": 100}])
+        ports = [{"guid": "0x0000000000000002", **lids} for lids in ({"lid": 2}, {"lid": 8, "lmc": 2})]
+        self.assertEqual(found["ports"], [{"name": "b 0x0000000000000002", "change": "changes", "old": ports[0], "new": ports[1]}])
+
     def test_a_port_is_in_a_segment_by_address_subnet_or_host_whatever_it_is_known_by(self):
         subnet, address, host = {"subnet": "10.1.2.0/23"}, {"gid": "::ffff:10.1.3.3"}, {"host": "a"}
         for known_by in ("ip", "gid"):
