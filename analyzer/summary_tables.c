@@ -51,7 +51,8 @@ static const char *pair_verdict(const struct ft_cell *cell)
 {
 	if (cell->violating != 0)
 		return "violated";
-	return cell->from == FT_NONE || cell->to == FT_NONE ? "unknown" : "allowed";
+	return cell->from == FT_NONE || cell->to == FT_NONE || cell->judged == 0 ? "unknown"
+										 : "allowed";
 }
 
 static int by_pair(const void *left, const void *right)
@@ -94,6 +95,7 @@ void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account 
 			.to = cell->to == FT_NONE ? "unknown" : declared->tenants[cell->to].name,
 			.packets = cell->packets,
 			.bytes = cell->bytes,
+			.judged = cell->judged,
 			.violating = cell->violating,
 			.undecided = cell->undecided,
 			.verdict = pair_verdict(cell),

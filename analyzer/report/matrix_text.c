@@ -73,7 +73,9 @@ static const char *mark(const struct ft_report_pair *pair)
 {
 	if (pair->violating > 0)
 		return "!";
-	return pair->undecided > 0 ? "?" : "";
+	if (pair->undecided > 0)
+		return "?";
+	return pair->judged == 0 ? "*" : "";
 }
 
 static void grid_cell(struct ft_table *table, const struct ft_report_pair *pair)
@@ -290,9 +292,9 @@ void ft_matrix_text(struct ft_page *page, const struct ft_report *report)
 								    : 6);
 	if (report->pair_count == 0)
 		return;
-	ft_page_row(
-		page, "TENANTS",
-		"frames and bytes from tenant (row) to tenant (column); ! violations, ? undecided");
+	ft_page_row(page, "TENANTS",
+		    "frames and bytes from tenant (row) to tenant; ! violations, ? undecided, * "
+		    "none judged");
 	if (grid.fits && columns <= GRID_WIDTH)
 		write_grid(page, report, &grid);
 	else

@@ -97,6 +97,7 @@ static void matrix(struct ft_document *json, const struct ft_report *report)
 		ft_texts_json(json, "exceptions", pair->exceptions, pair->exception_count);
 		ft_member_number(json, "violating", pair->violating);
 		ft_member_number(json, "undecided", pair->undecided);
+		ft_member_number(json, "judged", pair->judged);
 		ft_member_end(json, '}');
 	}
 	ft_member_end(json, ']');

@@ -1,5 +1,7 @@
 """Captures that hold next to nothing, and what reports say of them."""
 
+import json
+
 from harness import DATA, WithFolder, fabtap, main
 from pcapfile import pcap_of
 
@@ -30,6 +32,21 @@ class SmallCaptures(WithFolder):
         for sentence in ("the one RDMA frame seen agrees with the declared map", "stopped after 1 frame, as asked (-c)",
                          "P_KEYS    0xffff 1 frame\n"):
             self.assertIn(sentence, page)
+
+    def test_tenants_of_whose_frames_none_was_judged_are_not_said_to_be_allowed(self):
+        """Red's host runs the subnet manager: what it and the management's port send each other are SMPs, which no rule judges."""
+        folder = DATA / "tenants"
+        truth = json.loads((folder / "tenants-ib.json").read_text())
+        judged = truth["frames"] - truth["kinds"]["SMP on QP0: the P_Key has no meaning"] - len(truth["undecided_frames"])
+        arguments = ["audit", "-m", folder / "tenants-ib.map.json", folder / "tenants-ib.pcap"]
+        rows = {(row["from"], row["to"]): row for row in fabtap(*arguments, "--json").json()["matrix"]}
+        for pair in (("red", "mgmt"), ("mgmt", "red")):
+            self.assertEqual([rows[pair][name] for name in ("packets", "judged", "violating", "undecided", "verdict")],
+                             [4, 0, 0, 0, "unknown"])
+        self.assertEqual(rows["green", "mgmt"]["verdict"], "allowed")
+        self.assertEqual(sum(row["judged"] for row in rows.values()), judged)
+        row = next(line.split() for line in fabtap(*arguments).out.decode().splitlines() if line.split()[:1] == ["mgmt"])
+        self.assertEqual(row, ["mgmt", ".", ".", ".", "*4", "1.16", "kB", "."])
 
 
 if __name__ == "__main__":

@@ -107,8 +107,8 @@ struct ft_report_tenant {
 
 struct ft_report_pair {        /* a row of matrix[] */
 	const char *from, *to; /* "unknown" where there is no single tenant */
-	uint64_t packets, bytes, violating, undecided;
-	const char *verdict;           /* "allowed", "violated", "unknown" */
+	uint64_t packets, bytes, judged, violating, undecided;
+	const char *verdict; /* "allowed", "violated", "unknown": also if none was judged */
 	const char *const *exceptions; /* ids used */
 	size_t exception_count;
 };
