@@ -242,6 +242,8 @@ static bool count_finding(struct ft_account *account, const struct ft_item *item
 		return hold_back(account, item, more, index, dest_qp);
 	if (rule == FT_RULE_DECODE_BAD_ICRC)
 		note_flow(account, more->flow, index);
+	if (rule == FT_RULE_PKEY_CHANGED_ON_CONNECTION && finding->packets == 0)
+		finding->first_base = more->first_base;
 	if (suspected && finding->packets == 0)
 		finding->suspicion = more->suspicion;
 	finding->suspicion.grave |= suspected && more->suspicion.grave;

@@ -55,6 +55,7 @@ struct ft_finding {
 	uint64_t first_ts_ns, last_ts_ns; /* FT_TS_UNKNOWN: no stamped frame */
 	uint64_t packets, bytes;
 	uint64_t flow_packets; /* of the flows it concerns, where a rule asks for it */
+	uint16_t first_base;   /* of the first frame's connection, of pkey.changed-on-connection */
 	uint64_t frames[FT_FINDING_FRAMES];
 	uint32_t dest_qps[FT_FINDING_QPS];
 	uint8_t frame_count, dest_qp_count;

@@ -31,7 +31,8 @@ void ft_judge_destroy(struct ft_judge *judge); /* NULL is fine */
 struct ft_records {
 	struct ft_flow *whole; /* of the half-connection; NULL: none known */
 	struct ft_flow *part;  /* of its P_Key base and VLAN: `whole` for those first seen */
-	bool changed;          /* the P_Key base is not the first one */
+	bool changed;          /* the P_Key base is not the first one .. */
+	uint16_t first_base;   /* .. which was this; else not set */
 	bool unsure; /* its PSN alone says that in another VLAN it is the half-connection's */
 };
 

@@ -220,6 +220,34 @@ static const char *frames_sentence(struct ft_arena *words, const struct ft_findi
 			finding->frames[0]);
 }
 
+static const char *base_sentence(struct ft_arena *words, const struct ft_declared *declared,
+				 const struct ft_finding *finding)
+{
+	return ft_words(words,
+			"the connection of frame %" PRIu64 " began with P_Key base 0x%04x (%s)",
+			finding->frames[0], finding->first_base,
+			partition_name(declared, finding->first_base));
+}
+
+static bool is_same_place(const struct ft_origin *one, const struct ft_origin *other)
+{
+	return one->file == other->file && one->line == other->line &&
+	       (one->path == other->path ||
+		(one->path != NULL && other->path != NULL && strcmp(one->path, other->path) == 0));
+}
+
+/* Whose address it is that does not fit: what the map's line declares. NULL: a port without a name. */
+static const char *owner_sentence(struct ft_arena *words, const struct ft_declared *declared,
+				  const struct ft_finding *finding)
+{
+	for (size_t i = 0; i < declared->port_count; i++)
+		if (declared->ports[i].host != NULL &&
+		    is_same_place(&declared->ports[i].origin, &finding->origin))
+			return ft_words(words, "one of the addresses is that of %s",
+					declared->ports[i].host);
+	return NULL;
+}
+
 size_t ft_wording_evidence(struct ft_arena *words, const struct ft_declared *declared,
 			   const struct ft_finding *finding, const char **sentences, size_t room)
 {
@@ -230,6 +258,12 @@ size_t ft_wording_evidence(struct ft_arena *words, const struct ft_declared *dec
 		sentences[count++] = frames_sentence(words, finding);
 	if (finding->rule == FT_RULE_DECODE_BAD_ICRC && count < room)
 		sentences[count++] = icrc_sentence(words, finding);
+	if (finding->rule == FT_RULE_PKEY_CHANGED_ON_CONNECTION && count < room)
+		sentences[count++] = base_sentence(words, declared, finding);
+	if (finding->rule == FT_RULE_SPOOF_ADDRESS_MISMATCH && count < room) {
+		sentences[count] = owner_sentence(words, declared, finding);
+		count += sentences[count] != NULL;
+	}
 	if (finding->suspicion.rules != 0 && count < room)
 		sentences[count++] = suspicion_sentence(words, finding);
 	if (origin->file != FT_NONE && origin->file < declared->file_count && count < room)

@@ -98,6 +98,7 @@ static void hold_base(struct ft_flow *first, uint16_t base, struct ft_records *r
 	if (first->first_base == FT_FLOW_NO_BASE)
 		first->first_base = base;
 	records->changed = first->first_base != base;
+	records->first_base = first->first_base;
 }
 
 /* A new half-connection, another P_Key or VLAN, a frame without trust. The base is held to the first in any VLAN. */

@@ -128,11 +128,14 @@ static void count_records(const struct ft_item *item, const struct ft_records *r
 __attribute__((noinline)) static void keep_more(const struct ft_worker *worker,
 						struct ft_item_more *more,
 						const struct ft_judged *judged,
-						const struct ft_flow *part)
+						const struct ft_records *records)
 {
+	const struct ft_flow *part = records->part;
+
 	more->suspicion = (struct ft_suspicion){ 0 };
 	more->passed = NULL;
 	more->has_verdict = judged != NULL;
+	more->first_base = records->changed ? records->first_base : FT_FLOW_NO_BASE;
 	if (judged != NULL)
 		more->verdict = judged->verdict;
 	more->flow =
@@ -216,7 +219,7 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 	if (worker->quiet && item->usual)
 		settle(worker, item, &conclusion->records);
 	if (item->rules != 0 || worker->tells_all)
-		keep_more(worker, more, judged, part);
+		keep_more(worker, more, judged, &conclusion->records);
 	if (conclusion->suspicion.rules != 0)
 		note_suspicion(worker, more, &conclusion->suspicion);
 	if (item->gap)
