@@ -26,6 +26,17 @@ static int complain(const struct ft_pcap_device *pcap, struct ft_source_complain
 	return error;
 }
 
+/* Brought up as it is, an interface sends a few frames of its own at once. */
+static int complain_of_down(const struct ft_pcap_device *pcap,
+			    struct ft_source_complaint *complaint)
+{
+	ft_complain(complaint->text, sizeof complaint->text, pcap->name,
+		    "the interface is down; `ip link set %s addrgenmode none arp off multicast off "
+		    "promisc on up` brings it up as a silent one",
+		    pcap->interface);
+	return -ENETDOWN;
+}
+
 static bool is_any(const struct ft_pcap_device *pcap)
 {
 	return strcmp(pcap->interface, "any") == 0;
@@ -67,9 +78,7 @@ static int refuse_activation(const struct ft_pcap_device *pcap,
 				"`setcap cap_net_raw=ep` on the program",
 				"");
 	case PCAP_ERROR_IFACE_NOT_UP:
-		return complain(pcap, complaint, -ENETDOWN,
-				"the interface is down; bring it up with `ip link set dev IF up`",
-				"");
+		return complain_of_down(pcap, complaint);
 	default:
 		return complain(pcap, complaint, -EIO, pcap_statustostr(result),
 				result == PCAP_ERROR ? pcap_geterr(pcap->handle) : "");

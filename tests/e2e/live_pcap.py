@@ -231,7 +231,7 @@ class Wrong(Captured):
         self.refused("%s: bad filter: " % TAP, "syntax error", options=("-f", "udp prot 4791"))
         self.refused("not a live source", source="tap0")
         self.mirror.ip(self.mirror.tap, "link", "set", "tap0", "down")
-        self.refused("%s: the interface is down" % TAP)
+        self.refused("%s: the interface is down" % TAP, "ip link set tap0 addrgenmode none arp off multicast off promisc on up")
 
     def test_without_rights_it_says_what_is_missing(self):
         if shutil.which("setpriv") is None:
