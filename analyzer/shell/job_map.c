@@ -13,6 +13,13 @@ static bool opens_up(const struct ft_declared *next, const struct ft_declared *b
 	return next->verdict == FT_MAP_FAIL_OPEN && before->verdict != FT_MAP_FAIL_OPEN;
 }
 
+/* An earlier issue of the map in force, which somebody may have put back. Of another map the serial tells nothing. */
+static bool is_older(const struct ft_declared *next, const struct ft_declared *before)
+{
+	return next->serial != 0 && next->serial < before->serial && next->map_id != NULL &&
+	       before->map_id != NULL && strcmp(next->map_id, before->map_id) == 0;
+}
+
 /* A pipe has been read, and would keep the run waiting for whoever fills it again. */
 static bool can_be_read_again(const char *path)
 {
@@ -47,6 +54,13 @@ static int load(const struct ft_job *job, struct ft_declared **declared)
 	} else if (opens_up(*declared, job->declared)) {
 		ft_log("%s: OpenSM drops such a file whole; the map before stays in force",
 		       job->files.map);
+		error = -EINVAL;
+	} else if (is_older(*declared, job->declared)) {
+		ft_log("%s: serial %llu is older than %llu, which is in force; the map before "
+		       "stays in "
+		       "force",
+		       job->files.map, (unsigned long long)(*declared)->serial,
+		       (unsigned long long)job->declared->serial);
 		error = -EINVAL;
 	}
 	return error;

@@ -52,6 +52,11 @@ def without_red(declared):
                               if exception["from_tenants"] and exception.get("to_tenant") != "red"]
 
 
+def with_red(declared):
+    """The issue behind that one, in which it is back."""
+    declared["serial"] += 2
+
+
 class Asked(OnAMirror):
     def setUp(self):
         super().setUp()
@@ -153,7 +158,7 @@ class Maps(Asked):
         """A tenant is gone, and comes back: only between the two its frames are of unknown ends."""
         policy = self.write(lambda declared: None)
         with self.audit(policy) as live:
-            for change in (without_red, lambda declared: None):
+            for change in (without_red, with_red):
                 self.replay(self.frames)
                 time.sleep(0.5)
                 self.write(change)
@@ -173,7 +178,7 @@ class Maps(Asked):
         """Nobody knew of it at first."""
         policy = self.write(without_red)
         with self.audit(policy) as live:
-            for change in (lambda declared: None, None):
+            for change in (with_red, None):
                 self.replay(self.frames)
                 time.sleep(0.5)
                 if change is not None:
@@ -198,7 +203,7 @@ class Maps(Asked):
         with Live(self.mirror, "flows", "-i", TAP, "-m", policy, "--json") as live:
             self.replay(self.frames)
             time.sleep(0.5)
-            self.write(lambda declared: None)
+            self.write(with_red)
             live.signal(signal.SIGHUP)
             self.hear(live, "in force from here on")
             self.replay(self.frames)
@@ -238,6 +243,29 @@ class Maps(Asked):
                 self.assertIn(said, told[0])
                 self.assertEqual(findings(run.json()), findings(whole))
                 self.assertEqual(run.json()["map"]["serial"], whole["map"]["serial"])
+
+    def test_an_older_issue_of_the_map_is_not_taken_back(self):
+        """Serials of another map are no measure, and a map without one is no issue."""
+        whole = fabtap("audit", "-m", MAP, "--json", CAPTURE).json()
+        for change, refused in (({"serial": 11}, True), ({"serial": 12}, False), ({"serial": 11, "map_id": "other"}, False),
+                                ({"serial": None}, False)):
+            policy = self.write(lambda declared: None)
+            with self.subTest(change=change), self.audit(policy) as live:
+                self.replay(self.frames[:self.half])
+                time.sleep(0.3)
+                declared = json.loads(policy.read_text())
+                self.assertEqual(declared["serial"], 12)
+                declared.update(change, supersedes=None)
+                policy.write_text(json.dumps({key: value for key, value in declared.items() if value is not None}))
+                live.signal(signal.SIGHUP)
+                self.hear(live, "the map before stays in force" if refused else "in force from here on")
+                self.replay(self.frames[self.half:])
+                run = live.stop()
+                told = [line for line in run.err.decode().splitlines() if "stays in force" in line]
+                self.assertEqual(told, ["fabtap: %s: serial 11 is older than 12, which is in force; the map before stays in force"
+                                        % policy] * refused)
+                self.assertEqual(len(run.json()["map"]["earlier"]), not refused)
+                self.assertEqual(findings(run.json()), findings(whole))
 
     def test_a_map_that_is_now_a_pipe_holds_nothing_up(self):
         policy = self.write(lambda declared: None)
