@@ -40,7 +40,7 @@ const char *ft_percent(struct ft_percent *percent, double share)
 		snprintf(percent->text, sizeof(percent->text), "%.2f",
 			 (double)(int)(10000 * share) / 100);
 	} else if (share > 0 && rest < 0.0001) {
-		for (double digits = 100000 * rest; digits < 9.5 && decimals < 12; decimals++)
+		for (double digits = 100000 * rest; digits < 9.95 && decimals < 12; decimals++)
 			digits *= 10;
 		snprintf(percent->text, sizeof(percent->text), "%.*f", decimals, rest);
 	} else {
