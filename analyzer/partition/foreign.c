@@ -56,9 +56,12 @@ static size_t skip(const char *text, size_t size, size_t at, const char *what)
 
 const char *ft_foreign_format(const char *text, size_t size)
 {
-	size_t at = skip(text, size, 0, " \t\r\n");
+	size_t marked = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	size_t at = skip(text, size, marked, " \t\r\n");
 	bool json = at < size && (text[at] == '{' || text[at] == '[');
 
+	if (json && marked != 0)
+		return "JSON behind a byte order mark, which JSON has none of";
 	if (json) {
 		at = skip(text, size, at, "[{ \t\r\n");
 		if (at == size || text[at] != '"')
