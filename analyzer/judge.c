@@ -185,7 +185,7 @@ static uint64_t hash_of(const struct ft_judge *judge, const struct ft_item *item
 __attribute__((noinline)) static struct ft_judged *verdict_of(struct ft_judge *judge,
 							      const struct ft_item *item)
 {
-	struct question question = { .ts_ns = (int64_t)item->frame->ts_ns };
+	struct question question = { .ts_ns = instant(item->frame->ts_ns) };
 	struct ft_judged *judged;
 
 	ft_item_key(item, &question.key);

@@ -1,9 +1,10 @@
 """Captures that hold next to nothing, and what reports say of them."""
 
 import json
+import struct
 
 from harness import DATA, WithFolder, fabtap, main
-from pcapfile import pcap_of
+from pcapfile import pcap_of, pcapng_of, read_pcap
 
 MAP = DATA / "tenants" / "tenants-segments.map.json"
 CLEAN = DATA / "tenants" / "tenants-segments-clean.pcap"
@@ -26,6 +27,20 @@ class SmallCaptures(WithFolder):
             for part in (capture, capture["sources"][0]):
                 self.assertEqual((part["frames"], part["bytes"], part["first_ts"], part["last_ts"]),
                                  (3, 180, STARTED + "0000Z", STARTED + "2000Z"))
+
+    def test_a_clock_beyond_what_the_map_can_say_is_no_violation(self):
+        """A frame of the year 2554, the last that nanoseconds in 64 bits reach: intervals without an end hold it."""
+        header, records = read_pcap(CLEAN)
+        data = pcapng_of(header, records[:1], lambda number: True)
+        seconds, nanoseconds = struct.unpack_from("<II", records[0])
+        time = seconds * 10 ** 9 + nanoseconds
+        late = 2 ** 64 - 2
+        path = self.folder / "late.pcapng"
+        path.write_bytes(data.replace(struct.pack("<II", time >> 32, time & 0xffffffff),
+                                      struct.pack("<II", late >> 32, late & 0xffffffff)))
+        document = fabtap("audit", "-m", MAP, "--json", path).json()
+        self.assertEqual(document["capture"]["first_ts"], "2554-07-21T23:34:33.709551614Z")
+        self.assertEqual((document["verdict"], document["findings"]), ("compliant", []))
 
     def test_one_frame_is_told_of_as_one(self):
         page = fabtap("audit", "-m", MAP, "-c", "1", CLEAN).out.decode()
