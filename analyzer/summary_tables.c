@@ -24,6 +24,15 @@ static void add_cell(struct ft_report_tenant *rows, const struct ft_cell *cell)
 	rows[cell->from].congestion.retransmitted += cell->retransmitted;
 }
 
+/* Of a tenant that sent something of which no frame has a time, it is not known. */
+static double peak_of(const struct ft_account *account, const struct ft_report_tenant *tenant,
+		      uint32_t number)
+{
+	uint64_t most = ft_peaks_most(&account->peaks, number).bytes;
+
+	return most == 0 && tenant->bytes > 0 ? -1 : ft_gbps(most);
+}
+
 void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account *account)
 {
 	const struct ft_declared *declared = ft_map_declared(account->map);
@@ -37,12 +46,13 @@ void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account
 			.class = class_name(declared->tenants[i].class),
 			.endpoints_seen = totals->seen_by_tenant[i],
 			.quota_gbps = declared->tenants[i].quota_gbps,
-			.peak_gbps = ft_gbps(ft_peaks_most(&account->peaks, (uint32_t)i).bytes),
 			.congestion = { .cnps_caused = account->congestion.caused[i],
 					.pause_ns = ft_pauses_ns(&account->pauses, (uint32_t)i) },
 		};
 	for (uint32_t i = 0; i < totals->cell_count; i++)
 		add_cell(rows, &totals->cells[i]);
+	for (uint32_t i = 0; i < declared->tenant_count; i++)
+		rows[i].peak_gbps = peak_of(account, &rows[i], i);
 	summary->report.tenants = rows;
 	summary->report.tenant_count = declared->tenant_count;
 }

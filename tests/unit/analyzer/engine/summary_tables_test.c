@@ -180,7 +180,21 @@ static void tenants_are_counted_as_senders(void **state)
 		assert_int_equal(tenant->congestion.pause_ns, FT_UNKNOWN); /* the links' speed is */
 		assert_int_equal(tenant->endpoints_seen, i == BLUE);
 		assert_true(tenant->quota_gbps == pod.tenants[i].quota_gbps);
+		assert_true(tenant->peak_gbps < 0); /* none of it had a time */
 	}
+	close_books(&books);
+}
+
+static void a_tenant_that_sent_nothing_has_no_peak(void **state)
+{
+	struct books books;
+
+	(void)state;
+	open_books(&books);
+	count(&books, RED, BLUE, 1, 1, 0, 0);
+	ft_summary_fill_tenants(&books.summary, &books.account);
+	assert_true(books.summary.report.tenants[RED].peak_gbps < 0);
+	assert_true(books.summary.report.tenants[BLUE].peak_gbps == 0);
 	close_books(&books);
 }
 
@@ -215,6 +229,7 @@ int main(void)
 		cmocka_unit_test(pairs_are_by_name_with_a_verdict_that_their_frames_bear_out),
 		cmocka_unit_test(exceptions_that_permitted_a_pair_are_named),
 		cmocka_unit_test(tenants_are_counted_as_senders),
+		cmocka_unit_test(a_tenant_that_sent_nothing_has_no_peak),
 		cmocka_unit_test(p_keys_stand_in_order_with_all_16_bits),
 	};
 
