@@ -207,6 +207,70 @@ static void one_violation_is_told_of_as_one(void **state)
 	run_close(&run);
 }
 
+/* Its fields are read from the bytes of frame 295, and its ends' hosts from the map: LIDs 9 and 13. */
+static void a_finding_says_what_its_frame_says(void **state)
+{
+	const struct ft_report_finding *finding;
+	struct run run;
+
+	(void)state;
+	run_open(&run, frames, 1, 1, 295);
+	finding = &run.report->findings[0];
+	assert_string_equal(finding->rule, "pkey.undeclared");
+	assert_int_equal(finding->severity, 3);
+	assert_true(finding->violation);
+	assert_true(finding->certainty == 1); /* a rule of the map */
+	assert_int_equal(finding->packets, 1);
+	assert_int_equal(finding->bytes, 298);
+	assert_int_equal(finding->first_ts_ns, UINT64_C(1795172400239912375));
+	assert_int_equal(finding->last_ts_ns, finding->first_ts_ns);
+	assert_int_equal(finding->frame_count, 1);
+	assert_int_equal(finding->frames[0], 295);
+	assert_true(finding->has_ends && finding->has_pkey);
+	assert_false(finding->has_vlan || finding->has_vni);
+	assert_int_equal(finding->pkey, 0x8005);
+	assert_int_equal(finding->dest_qp_count, 1);
+	assert_int_equal(finding->dest_qps[0], 0x03c11d);
+	assert_string_equal(finding->src.address, "lid:9");
+	assert_string_equal(finding->src.host, "gpu05");
+	assert_string_equal(finding->src.tenant, "blue");
+	assert_string_equal(finding->dst.address, "lid:13");
+	assert_string_equal(finding->dst.host, "gpu09");
+	assert_string_equal(finding->dst.tenant, "blue");
+	assert_null(finding->map_file); /* no line declares the P_Key */
+	assert_null(finding->leaf);
+	run_close(&run);
+}
+
+/* The worst first, then by rule; each (rule, subject) once, with ids that no two share. */
+static void findings_stand_in_their_order(void **state)
+{
+	struct run one, three;
+
+	(void)state;
+	run_open(&one, frames, 1, 1, UINT64_MAX);
+	run_open(&three, frames, 1, 3, UINT64_MAX);
+	assert_true(one.report->finding_count > 20);
+	assert_int_equal(three.report->finding_count, one.report->finding_count);
+	for (size_t i = 0; i < one.report->finding_count; i++) {
+		const struct ft_report_finding *finding = &one.report->findings[i];
+
+		assert_string_equal(three.report->findings[i].id, finding->id);
+		assert_int_equal(three.report->findings[i].packets, finding->packets);
+		assert_int_equal(strlen(finding->id), 16);
+		assert_true(finding->violation == (finding->severity > 0));
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(one.report->findings[j].id, finding->id);
+		if (i == 0)
+			continue;
+		assert_true(finding[-1].severity >= finding->severity);
+		if (finding[-1].severity == finding->severity)
+			assert_true(strcmp(finding[-1].rule, finding->rule) <= 0);
+	}
+	run_close(&three);
+	run_close(&one);
+}
+
 /* The first frames are SMPs, which tell nothing; then there is one to judge. */
 static void too_little_is_no_evidence(void **state)
 {
@@ -235,6 +299,8 @@ int main(void)
 		cmocka_unit_test(compliant_frames_are_all_agreed_upon),
 		cmocka_unit_test(violations_are_counted_by_severity),
 		cmocka_unit_test(one_violation_is_told_of_as_one),
+		cmocka_unit_test(a_finding_says_what_its_frame_says),
+		cmocka_unit_test(findings_stand_in_their_order),
 		cmocka_unit_test(too_little_is_no_evidence),
 	};
 
