@@ -39,10 +39,9 @@ static bool go_on(void *context, uint64_t read)
 	return true;
 }
 
-static void run_open(struct run *run, const char *const *paths, size_t count, unsigned workers,
-		     uint64_t most)
+static void run_with(struct run *run, const struct ft_map_files *files, const char *const *paths,
+		     size_t count, unsigned workers, uint64_t most)
 {
-	const struct ft_map_files files = { .map = TENANTS "tenants-ib.map.json" };
 	struct ft_engine_config config = FT_ENGINE_DEFAULTS;
 	struct ft_source_complaint complaint;
 	struct ft_map_complaint refused;
@@ -51,13 +50,21 @@ static void run_open(struct run *run, const char *const *paths, size_t count, un
 
 	config.workers = workers;
 	config.flows = 1024;
-	assert_int_equal(ft_map_load(&run->declared, &files, NULL, &refused), 0);
+	assert_int_equal(ft_map_load(&run->declared, files, NULL, &refused), 0);
 	assert_int_equal(ft_map_compile(&run->map, run->declared), 0);
 	assert_int_equal(ft_source_open_files(&run->source, paths, count, &complaint), 0);
 	assert_int_equal(ft_engine_create(&run->engine, &config, run->map), 0);
 	asked.source = run->source;
 	assert_int_equal(ft_engine_run(run->engine, &asked, &read), 0);
 	run->report = ft_engine_report(run->engine, run->source);
+}
+
+static void run_open(struct run *run, const char *const *paths, size_t count, unsigned workers,
+		     uint64_t most)
+{
+	const struct ft_map_files files = { .map = TENANTS "tenants-ib.map.json" };
+
+	run_with(run, &files, paths, count, workers, most);
 }
 
 static void run_close(struct run *run)
@@ -271,6 +278,67 @@ static void findings_stand_in_their_order(void **state)
 	run_close(&one);
 }
 
+/* Line 6 lacks its semicolon, so that OpenSM stops at line 7 and drops the file. */
+static void a_file_that_opensm_drops_is_the_first_finding(void **state)
+{
+	static const char *const topology[] = { TENANTS "ib-a/ibnetdiscover.txt" };
+	const struct ft_map_files files = { .map = TENANTS "tenants-ib.failopen.conf",
+					    .topologies = topology,
+					    .topology_count = 1 };
+	const struct ft_report_finding *finding;
+	struct run run;
+
+	(void)state;
+	run_with(&run, &files, frames, 1, 1, 1);
+	assert_int_equal(run.report->verdict, FT_VIOLATED);
+	assert_string_equal(run.report->map.verdict, "fail_open");
+	assert_string_equal(run.report->map.format, "opensm-partitions");
+	assert_int_equal(run.report->finding_count, 1);
+	finding = &run.report->findings[0];
+	assert_string_equal(finding->rule, "map.fail-open");
+	assert_int_equal(finding->severity, 4);
+	assert_true(finding->violation);
+	assert_int_equal(finding->packets, 0);
+	assert_int_equal(finding->frame_count, 0);
+	assert_int_equal(finding->first_ts_ns, FT_UNKNOWN);
+	assert_false(finding->has_ends);
+	assert_string_equal(finding->map_file, TENANTS "tenants-ib.failopen.conf");
+	assert_int_equal(finding->map_line, 7);
+	run_close(&run);
+}
+
+static void tenants_that_may_not_share_a_leaf_are_named_with_it(void **state)
+{
+	static const char *const capture[] = { TENANTS "tenants-cotenancy.pcap" };
+	static const char *const maps[] = { TENANTS "cotenancy-bad.map.json",
+					    TENANTS "cotenancy-fine.map.json" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct ft_map_files files = { .map = maps[i] };
+		const struct ft_report_finding *finding;
+		struct run run;
+
+		run_with(&run, &files, capture, 1, 1, UINT64_MAX);
+		assert_int_equal(run.report->frames, 24);
+		assert_int_equal(run.report->bytes, 5144);
+		assert_int_equal(run.report->finding_count, i == 0);
+		if (i == 0) {
+			finding = &run.report->findings[0];
+			assert_string_equal(finding->rule, "tenant.cotenancy");
+			assert_int_equal(finding->severity, 3);
+			assert_string_equal(finding->tenant_a, "red");
+			assert_string_equal(finding->tenant_b, "green");
+			assert_string_equal(finding->leaf, "leaf2");
+			assert_int_equal(finding->frame_count, 0);
+			assert_int_equal(run.report->verdict, FT_VIOLATED);
+		} else {
+			assert_int_not_equal(run.report->verdict, FT_VIOLATED);
+		}
+		run_close(&run);
+	}
+}
+
 /* The first frames are SMPs, which tell nothing; then there is one to judge. */
 static void too_little_is_no_evidence(void **state)
 {
@@ -301,6 +369,8 @@ int main(void)
 		cmocka_unit_test(one_violation_is_told_of_as_one),
 		cmocka_unit_test(a_finding_says_what_its_frame_says),
 		cmocka_unit_test(findings_stand_in_their_order),
+		cmocka_unit_test(a_file_that_opensm_drops_is_the_first_finding),
+		cmocka_unit_test(tenants_that_may_not_share_a_leaf_are_named_with_it),
 		cmocka_unit_test(too_little_is_no_evidence),
 	};
 
