@@ -2,13 +2,15 @@
 
 #include <string.h>
 
-/* The one of its places that has these LIDs; NULL: none. */
-static struct ft_nccl_place *place_at(struct ft_nccl_party *party, const uint8_t address[16])
+/* The one of its places that has this name; NULL: none. */
+static struct ft_nccl_place *place_at(struct ft_nccl_party *party, const uint8_t address[16],
+				      bool by_lid)
 {
 	for (uint8_t i = 0; i < party->place_count; i++) {
 		struct ft_nccl_place *place = &party->places[i];
 
-		if (place->by_lid && memcmp(place->address, address, sizeof place->address) == 0)
+		if (place->by_lid == by_lid &&
+		    memcmp(place->address, address, sizeof place->address) == 0)
 			return place;
 	}
 	return NULL;
@@ -55,7 +57,10 @@ static void tell_again(struct ft_nccl_connections *connections, struct ft_nccl_f
 	}
 }
 
-/* Of a connection whose ends have names by LID: which of its places the packet came from, and went to. */
+/*
+ * Of a connection whose ends have names by LID: the places that the packet came from and went to, or one of them, if the
+ * other has its global name already, as one device has that has several on the other side.
+ */
 static void rename_ends(struct ft_nccl_connections *connections, const struct ft_nccl_end *end,
 			const struct ft_nccl_seen *seen, const struct ft_nccl_ends *lids)
 {
@@ -63,26 +68,47 @@ static void rename_ends(struct ft_nccl_connections *connections, const struct ft
 	bool is_data = end->role == FT_NCCL_AT_RECEIVER;
 	struct ft_nccl_party *to = is_data ? &followed->model.receiver : &followed->model.sender;
 	struct ft_nccl_party *from = is_data ? &followed->model.sender : &followed->model.receiver;
-	struct ft_nccl_place *src = place_at(from, lids->src), *dst = place_at(to, lids->dst);
+	struct ft_nccl_place *src = place_at(from, lids->src, true),
+			     *dst = place_at(to, lids->dst, true);
 
-	if (!followed->model.is_set_up || src == NULL || dst == NULL)
+	if (!followed->model.is_set_up || (src == NULL && dst == NULL))
+		return;
+	if ((src == NULL && place_at(from, seen->ends.src, false) == NULL) ||
+	    (dst == NULL && place_at(to, seen->ends.dst, false) == NULL))
 		return;
 	ft_nccl_straight_leave(followed);
-	move(connections, followed, from, src, seen->ends.src);
-	move(connections, followed, to, dst, seen->ends.dst);
+	if (src != NULL)
+		move(connections, followed, from, src, seen->ends.src);
+	if (dst != NULL)
+		move(connections, followed, to, dst, seen->ends.dst);
 	tell_again(connections, followed);
+}
+
+/* Of a set-up, of which a packet with global names has not come yet. */
+static bool has_lids(const struct ft_nccl_connection *model)
+{
+	for (uint8_t i = 0; i < model->sender.place_count; i++) {
+		if (model->sender.places[i].by_lid)
+			return true;
+	}
+	for (uint8_t i = 0; i < model->receiver.place_count; i++) {
+		if (model->receiver.places[i].by_lid)
+			return true;
+	}
+	return false;
 }
 
 void ft_nccl_connections_name(struct ft_nccl_connections *connections,
 			      const struct ft_nccl_seen *seen)
 {
 	struct ft_nccl_seen by_lid = { .vlan = seen->vlan, .dest_qp = seen->dest_qp };
-	const struct ft_nccl_end *end;
+	const struct ft_nccl_end *end = ft_nccl_end_of(connections, seen);
 
-	if (ft_nccl_end_of(connections, seen) != NULL)
+	if (end != NULL && !has_lids(&connections->all[end->connection]->model))
 		return;
 	by_lid.ends = ft_nccl_ends_by_lid(seen->slid, seen->dlid, seen->ends.vni);
-	end = ft_nccl_end_of(connections, &by_lid);
+	if (end == NULL)
+		end = ft_nccl_end_of(connections, &by_lid);
 	if (end != NULL)
 		rename_ends(connections, end, seen, &by_lid.ends);
 }
