@@ -127,6 +127,18 @@ static struct ft_nccl_write message_of(const struct ft_nccl_message_signs *signs
 	return message;
 }
 
+/* Queue pairs that share a message cut it behind a line of LL128, not behind a unit of its lines. */
+static struct ft_nccl_write in_units(const struct ft_nccl_message_signs *signs,
+				     struct ft_nccl_write message)
+{
+	const uint32_t unit = FT_NCCL_LL128_UNIT;
+
+	if (!signs->has_written && message.length <= FT_NCCL_LL128_MAX &&
+	    message.length % FT_NCCL_LL128_LINE == 0)
+		message.length = (message.length + unit - 1) / unit * unit;
+	return message;
+}
+
 struct evidence {
 	uint8_t possible, shown;
 	uint64_t flags[FT_NCCL_LL128 + 1]; /* by protocol */
@@ -146,13 +158,13 @@ static void weigh(struct evidence *evidence, const struct reading *reading,
 
 static void weigh_lines(struct evidence *evidence, const struct ft_nccl_message_signs *signs)
 {
-	const struct ft_nccl_write message = message_of(signs);
+	const struct ft_nccl_write message = message_of(signs), units = in_units(signs, message);
 	struct reading ll, ll128;
 
 	if (message.captured == 0 || message.length == 0)
 		return;
 	ll = read_ll(&message);
-	ll128 = read_ll128(&message, signs->has_offered && signs->offered == STEP_LL128_RCCL);
+	ll128 = read_ll128(&units, signs->has_offered && signs->offered == STEP_LL128_RCCL);
 	weigh(evidence, &ll, FT_NCCL_LL, LINES_LL);
 	weigh(evidence, &ll128, FT_NCCL_LL128, LINES_LL128);
 }

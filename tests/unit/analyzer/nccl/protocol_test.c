@@ -182,6 +182,42 @@ static void a_part_is_read_as_the_message(void **state)
 	assert_int_equal(flag, 9);
 }
 
+/* Of 2048 bytes over four queue pairs each has 512, and how long the message is may not be known yet. */
+static void a_part_alone_is_read_as_far_as_it_goes(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		int64_t offered;
+		uint32_t length;
+		enum ft_nccl_protocol protocol;
+		uint64_t flag;
+	} rows[] = {
+		{ "lines in a step", LL128_LINES, 614400, 512, FT_NCCL_LL128, 9 },
+		{ "lines, of which nobody was seen to ask for", LL128_LINES, NONE, 512,
+		  FT_NCCL_LL128, 9 },
+		{ "the last part may be shorter", "11*120 09*1 00*7", 614400, 128, FT_NCCL_LL128,
+		  9 },
+		{ "no lines", RANDOM RANDOM RANDOM RANDOM, NONE, 512, FT_NCCL_SIMPLE, 0 },
+		{ "within a line no part ends", LL128_LINES, NONE, 500, FT_NCCL_SIMPLE, 0 },
+	};
+	uint8_t bytes[FRAME_BYTES_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_nccl_message_signs signs = {
+			.offered = rows[i].offered == NONE ? 0 : (uint64_t)rows[i].offered,
+			.va = IN_LL128,
+			.has_offered = rows[i].offered != NONE,
+			.write = { bytes, (uint32_t)frame_bytes(rows[i].hex, bytes),
+				   rows[i].length },
+		};
+		uint64_t flag;
+
+		if (ft_nccl_protocol_of(&signs, &flag) != rows[i].protocol || flag != rows[i].flag)
+			fail_msg("%s", rows[i].sentence);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +226,7 @@ int main(void)
 		cmocka_unit_test(lines_decide_what_sizes_leave_open),
 		cmocka_unit_test(without_its_offer_a_message_is_known_by_itself),
 		cmocka_unit_test(a_part_is_read_as_the_message),
+		cmocka_unit_test(a_part_alone_is_read_as_far_as_it_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
