@@ -68,6 +68,7 @@ struct ft_nccl_followed {
 	bool met[2]; /* the sink was told of a clear-to-send, of data */
 	bool rivalled; /* a queue pair that was not met yet writes to its buffers, and may share messages */
 	bool shared; /* a message was longer than what its queue pair had: others, not known yet, share it */
+	bool sized_whole; /* without a set-up: one of several requests came whole that others would have had a part of */
 	bool has_base;    /* model.fifo.addr is known */
 	bool by_grid;     /* clear-to-sends cannot be read: their PSNs number them */
 	bool partial;     /* messages of several requests were cut, or cannot be read */

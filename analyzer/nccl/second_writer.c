@@ -112,6 +112,20 @@ static const char *what_is_at(const struct ft_nccl_followed *followed,
 	return NULL;
 }
 
+/*
+ * Since 2.20 a sender may have more devices than its receiver: without the set-up, a write from an address that is not known may
+ * be of one of those, as long as no message came whole without them.
+ */
+static bool may_be_further_device(const struct ft_nccl_followed *followed,
+				  const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+
+	return !model->is_set_up && !has_place(&model->sender, seen->ends.src) &&
+	       (!model->has_family || model->family >= FT_NCCL_D) && !ft_nccl_had_all(followed) &&
+	       !followed->sized_whole;
+}
+
 /* Of all devices that take turns the clear-to-sends were seen, none was missed: no further queue pair has some. */
 static bool knows_who_asks(const struct ft_nccl_followed *followed)
 {
@@ -148,7 +162,9 @@ bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 
 	if (what == NULL)
 		return false;
-	if (may_be_its_own(followed, seen))
+	if (may_be_its_own(followed, seen) ||
+	    (is_at(&followed->model.receiver, seen) && !is_to_its_own &&
+	     may_be_further_device(followed, seen)))
 		return true;
 	snprintf(found.text, sizeof found.text,
 		 "%" PRIu32 " bytes to 0x%" PRIx64

@@ -144,9 +144,15 @@ static bool may_weigh(const struct ft_nccl_followed *followed,
 void ft_nccl_split_weigh_sizes(struct ft_nccl_followed *followed,
 			       const struct ft_nccl_transfer *transfer)
 {
-	if (may_weigh(followed, transfer) && transfer->has_cts && transfer->sized &&
-	    ft_nccl_ring_sum(&followed->ring, transfer) > transfer->written)
+	uint64_t sum;
+
+	if (!may_weigh(followed, transfer) || !transfer->has_cts || !transfer->sized)
+		return;
+	sum = ft_nccl_ring_sum(&followed->ring, transfer);
+	if (sum > transfer->written)
 		followed->shared = true;
+	else if (sum > (uint64_t)FT_NCCL_PART_BYTES * transfer->message.request_count)
+		followed->sized_whole = true;
 }
 
 void ft_nccl_split_weigh(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer)
