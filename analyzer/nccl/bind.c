@@ -57,7 +57,9 @@ static uint32_t lane_for(const struct ft_nccl_followed *followed,
 			stranger->udp_sport ==
 				ft_nccl_source_port(model->sender.qpns[device], stranger->qpn);
 
-		if (stranger->udp_sport != 0 ? is_pair : may_be_first(anchor) || device != 0)
+		if (stranger->udp_sport != 0
+			    ? is_pair
+			    : may_be_first(anchor) || device != 0 || followed->by_grid)
 			return device;
 	}
 	do
