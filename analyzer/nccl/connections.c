@@ -387,7 +387,7 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 	if (ft_nccl_run_on(connections, seen))
 		return;
 	end = ft_nccl_end_of(connections, seen);
-	if (end != NULL) {
+	if (end != NULL && !ft_nccl_unpair(connections, end, seen)) {
 		see_followed(connections, end, seen);
 		return;
 	}

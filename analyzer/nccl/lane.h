@@ -29,6 +29,7 @@ struct ft_nccl_lane {
 	bool anchored; /* `next` is where its data began, none of which was left out */
 	bool exact;    /* no hole since the last message */
 	bool blurred;  /* what overtook PSN `bound_at` may have passed before the lane was known */
+	bool voted;    /* its sender's end is known by the PSNs of answers alone */
 	uint32_t bound_at;  /* the first that counts */
 	uint16_t udp_sport; /* of its packets, as first seen */
 	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */

@@ -31,3 +31,10 @@ void ft_nccl_await_pair(struct ft_nccl_connections *connections,
 
 /* An answer to a queue pair that is nobody's may show that it is the sender's end of a lane. */
 void ft_nccl_pair(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen);
+
+/*
+ * A write to a queue pair that answers alone have made the sender's end of a lane, which has no clear-to-sends: it is another
+ * connection's. True: the lane waits for its end anew, and `end` is gone.
+ */
+bool ft_nccl_unpair(struct ft_nccl_connections *connections, struct ft_nccl_end *end,
+		    const struct ft_nccl_seen *seen);

@@ -5,6 +5,7 @@
 #include <decode/packet.h>
 
 #include "cut_setups.h"
+#include "queue_pairs.h"
 #include "source_port.h"
 
 enum { NEAR = 64, VOTES = 3 };
@@ -44,11 +45,26 @@ static bool is_back(const struct ft_nccl_followed *followed, uint8_t lane,
 	       memcmp(seen->ends.dst, to_of(followed, lane)->address, 16) == 0;
 }
 
+/* Writes go to the queue pair: it has data of its own, or clear-to-sends. */
+static bool is_written_to(const struct ft_nccl_connections *connections,
+			  const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_stranger *stranger;
+	uint32_t at = 0;
+
+	while ((stranger = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
+		if (stranger->qpn == seen->dest_qp &&
+		    memcmp(stranger->dst, seen->ends.dst, sizeof stranger->dst) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* By the port both directions share; or by what it acknowledges, several times, alone among the lanes. */
-static bool is_answer(struct ft_nccl_unpaired *unpaired, const struct ft_nccl_followed *followed,
+static bool is_answer(struct ft_nccl_unpaired *unpaired, struct ft_nccl_followed *followed,
 		      const struct ft_nccl_seen *seen)
 {
-	const struct ft_nccl_lane *lane = &followed->lanes[unpaired->lane];
+	struct ft_nccl_lane *lane = &followed->lanes[unpaired->lane];
 	uint32_t qpn = followed->model.receiver.qpns[unpaired->lane];
 	uint32_t next = ft_nccl_straight_next(followed, unpaired->lane);
 	int32_t behind = ft_psn_distance(next, seen->psn);
@@ -62,7 +78,8 @@ static bool is_answer(struct ft_nccl_unpaired *unpaired, const struct ft_nccl_fo
 		return false;
 	unpaired->votes = unpaired->qpn == seen->dest_qp ? (uint8_t)(unpaired->votes + 1) : 1;
 	unpaired->qpn = seen->dest_qp;
-	return unpaired->votes >= VOTES;
+	lane->voted = unpaired->votes >= VOTES;
+	return lane->voted;
 }
 
 /* The lane's answers go to the queue pair of this one. */
@@ -101,11 +118,13 @@ void ft_nccl_pair(struct ft_nccl_connections *connections, const struct ft_nccl_
 
 	while (walk.at != FT_NCCL_NONE) {
 		struct ft_nccl_unpaired *unpaired = &table->all[walk.at];
-		const struct ft_nccl_followed *followed = connections->all[unpaired->connection];
+		struct ft_nccl_followed *followed = connections->all[unpaired->connection];
 
 		if (is_settled(followed, unpaired->lane)) {
 			ft_nccl_unpaired_remove(table, &walk);
-		} else if (is_answer(unpaired, followed, seen)) {
+		} else if (is_answer(unpaired, followed, seen) &&
+			   !(followed->lanes[unpaired->lane].voted &&
+			     is_written_to(connections, seen))) {
 			struct ft_nccl_unpaired found = *unpaired;
 
 			ft_nccl_unpaired_remove(table, &walk);
@@ -115,4 +134,24 @@ void ft_nccl_pair(struct ft_nccl_connections *connections, const struct ft_nccl_
 			ft_nccl_unpaired_step(table, &walk);
 		}
 	}
+}
+
+bool ft_nccl_unpair(struct ft_nccl_connections *connections, struct ft_nccl_end *end,
+		    const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_followed *followed = connections->all[end->connection];
+	struct ft_nccl_lane *lane = &followed->lanes[end->lane];
+	uint8_t at = end->lane;
+
+	if (end->role != FT_NCCL_AT_SENDER || !lane->voted || followed->model.is_set_up ||
+	    !ft_nccl_is_write(seen->opcode))
+		return false;
+	ft_nccl_qp_leave(ft_nccl_qps_of(connections->qps, to_of(followed, at), seen->dest_qp),
+			 lane->noted);
+	lane->voted = false;
+	lane->noted = 0;
+	followed->model.sender.qpns[at] = FT_NCCL_NONE;
+	ft_nccl_ends_remove(&connections->ends, end);
+	ft_nccl_await_pair(connections, followed, at);
+	return true;
 }
