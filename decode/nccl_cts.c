@@ -23,6 +23,10 @@ enum { ADDR_BYTES = 8, SIZE_AT = 8 };
 /* Registered buffers are moved in pieces of 1 GiB; no buffer of a GPU comes near this. */
 #define SIZE_LIMIT (UINT64_C(1) << 41)
 
+/* No memory of a program is in the first page, nor where addresses of 57 bits do not lead. */
+#define FIRST_PAGE    4096
+#define ADDRESS_LIMIT (UINT64_C(1) << 57)
+
 static const struct layout layouts[FT_NCCL_FAMILIES] = {
 	/* FIFO: entry, slot, entries, slots, slots first, rkeys, number; offsets; gaps */
 	[FT_NCCL_A] = { { 24, 24, 1, 128, 128, 1, 12, 4 }, 4, 16, 20, 0, { 0, 0 }, { 0, 0 } },
@@ -126,6 +130,19 @@ static bool size_is_sane(const struct layout *layout, const struct entry *entry)
 	return ft_le64(entry->bytes + SIZE_AT) < SIZE_LIMIT;
 }
 
+/* Of a buffer that is registered: no key is 0. */
+static bool buffer_is_sane(const struct layout *layout, const struct entry *entry)
+{
+	uint64_t addr;
+
+	if (!holds(entry, 0, ADDR_BYTES))
+		return true;
+	addr = ft_le64(entry->bytes);
+	if (addr < FIRST_PAGE || addr >= ADDRESS_LIMIT)
+		return false;
+	return !holds(entry, layout->rkeys_at, 4) || ft_le32(entry->bytes + layout->rkeys_at) != 0;
+}
+
 static bool entry_is_possible(const struct layout *layout, const struct entry *entry,
 			      uint32_t requests)
 {
@@ -140,7 +157,7 @@ static bool entry_is_possible(const struct layout *layout, const struct entry *e
 		return false;
 	if (gaps_tell(layout) && !gaps_are_zero(layout, entry))
 		return false;
-	return size_is_sane(layout, entry);
+	return size_is_sane(layout, entry) && buffer_is_sane(layout, entry);
 }
 
 /* All entries of a slot carry the same sequence number. */

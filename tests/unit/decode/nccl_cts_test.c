@@ -90,6 +90,15 @@ static void families_are_told_by_their_fields(void **state)
 		  "0000535c3a7f0000 0000000000020000 c5a3180000000000 00*8 "
 		  "0100000003000000 2a00000000000000 00*16 ",
 		  0, 0, 0 },
+		{ "a buffer in the first page",
+		  "ff0f000000000000 00001000c5a31800 0100000003000000 2a00000000000000 ", 0, 0, 0 },
+		{ "a buffer where no address leads",
+		  "0000535c3a7f0002 00001000c5a31800 0100000003000000 2a00000000000000 ", 0, 0, 0 },
+		{ "a buffer without a key: 64-bit size, then the key, as other queues of "
+		  "descriptors have it",
+		  "0000535c3a7f0000 0000100000000000 c5a3180001000000 0300000000000000 "
+		  "2a00000000000000 00*24 ",
+		  0, 0, 0 },
 		{ "a length of no family", C_ENTRY "00 ", 0, 0, 0 },
 		{ "two entries of A", A_ENTRY A_ENTRY, 0, 0, 0 },
 		{ "zeros", "00*64 ", 0, 0, 0 },
