@@ -130,24 +130,6 @@ static bool is_clear(const struct ft_nccl_seen *seen)
 	return repeated >= REPEATED_CLEAR;
 }
 
-/* Families with the grid's lengths, if their content fits, or is encrypted or cut off. */
-static uint8_t families_of(const struct ft_nccl_log *log, const struct ft_nccl_grid *grid)
-{
-	struct ft_nccl_logged logged;
-	uint8_t families = families_with(grid), possible = UINT8_MAX;
-
-	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
-		const struct ft_nccl_write write = { logged.seen.payload, logged.seen.captured,
-						     logged.seen.length };
-
-		if (grid->plain || is_clear(&logged.seen))
-			possible &= ft_nccl_cts_fits(&write).possible;
-	}
-	if (grid->plain)
-		possible &= (uint8_t)(grid->rkey_at == 12 ? KEY_AT_12 : ~KEY_AT_12);
-	return families & possible;
-}
-
 /* In all writes of the log a word at this place counts them, as their PSNs do. */
 static bool counts_at(const struct ft_nccl_log *log, uint32_t place)
 {
@@ -166,6 +148,41 @@ static bool counts_at(const struct ft_nccl_log *log, uint32_t place)
 		ahead = number;
 	}
 	return true;
+}
+
+/* Numbers of messages count the writes to the FIFO, where they were captured. */
+static bool may_number(const struct ft_nccl_log *log, enum ft_nccl_family family)
+{
+	const struct ft_nccl_fifo *layout = ft_nccl_fifo(family);
+	struct ft_nccl_logged logged;
+
+	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
+		if (logged.seen.captured < layout->number_at + 4u || !is_clear(&logged.seen))
+			return true;
+	}
+	return counts_at(log, layout->number_at);
+}
+
+/* Families with the grid's lengths, if their content fits, or is encrypted or cut off. */
+static uint8_t families_of(const struct ft_nccl_log *log, const struct ft_nccl_grid *grid)
+{
+	struct ft_nccl_logged logged;
+	uint8_t families = families_with(grid), possible = UINT8_MAX;
+
+	for (uint32_t at = 0; ft_nccl_log_next(log, &at, &logged);) {
+		const struct ft_nccl_write write = { logged.seen.payload, logged.seen.captured,
+						     logged.seen.length };
+
+		if (grid->plain || is_clear(&logged.seen))
+			possible &= ft_nccl_cts_fits(&write).possible;
+	}
+	for (unsigned i = 0; i < FT_NCCL_FAMILIES && grid->devices == 1; i++) {
+		if (!may_number(log, (enum ft_nccl_family)i))
+			possible &= (uint8_t) ~(1u << i);
+	}
+	if (grid->plain)
+		possible &= (uint8_t)(grid->rkey_at == 12 ? KEY_AT_12 : ~KEY_AT_12);
+	return families & possible;
 }
 
 /*

@@ -81,6 +81,16 @@ def descriptors_with_room(pair, count):
         pair.write(SERVER, 1, i % 8 * 65536, b"", length, length)
 
 
+def short_descriptors(pair, count):
+    """Addresses, sizes of 64 bits, keys and a flag, in a ring of as many and as long slots as NCCL's first releases had."""
+    address, key = pair.memory[1]
+    pair.slice_bytes = 700
+    for i in range(count):
+        pair.write(CLIENT, 0, i % 128 * 24, struct.pack("<QQII", address + i % 8 * 65536, 65536, key, 1))
+        length = pair.length()
+        pair.write(SERVER, 1, i % 8 * 65536, b"", pair.chance.choice((i, length)), length)
+
+
 def transfer_agent(pair, count):
     """Descriptors, data of one to some sizes, and an empty write without address whose immediate is the length."""
     address, key = pair.memory[1]
@@ -167,7 +177,7 @@ def storage(pair, count):
         pair.request(SERVER, SEND_ONLY, b"", 16, struct.pack("<IHB", i, 1, 0xd3).ljust(16, b"\0"))
 
 
-PROTOCOLS = (mailbox, rendezvous, descriptors_with_room, transfer_agent, message_rings, key_value, replicated_log, symmetric_heap, notified,
+PROTOCOLS = (mailbox, rendezvous, descriptors_with_room, short_descriptors, transfer_agent, message_rings, key_value, replicated_log, symmetric_heap, notified,
              fast_path, byte_stream, storage)
 
 
