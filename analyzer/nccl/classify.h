@@ -19,7 +19,7 @@ struct ft_nccl_traffic {
 	uint8_t services;
 	uint32_t requests, sends, immediates, small, targets, repeated;
 	uint32_t fits[FT_NCCL_HEADS], fails[FT_NCCL_HEADS];
-	bool by_nccl; /* NCCL has connections between the hosts */
+	bool by_nccl; /* NCCL has connections between the hosts, of a release that may have GIN */
 };
 
 struct ft_nccl_sign {

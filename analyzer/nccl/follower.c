@@ -134,6 +134,32 @@ void ft_nccl_follower_set_lossy(struct ft_nccl_follower *follower, bool is_lossy
 	ft_nccl_connections_set_lossy(follower->connections, is_lossy);
 }
 
+enum { FIRST_WITH_GIN = 22800 };
+
+static void rule_out_gin(struct ft_nccl_follower *follower, const struct ft_nccl_party *party,
+			 uint8_t count)
+{
+	for (uint8_t i = 0; i < count; i++) {
+		if (party->qpns[i] != FT_NCCL_NONE)
+			ft_nccl_qp_rule_out_gin(ft_nccl_qps_of(follower->qps,
+							       &party->places[party->qp_device[i]],
+							       party->qpns[i]));
+	}
+}
+
+/* Where all that NCCL has between two hosts is older. */
+static void date(struct ft_nccl_follower *follower, const struct ft_nccl_kept *kept)
+{
+	for (size_t i = 0; i < kept->connection_count; i++) {
+		const struct ft_nccl_connection *connection = kept->connections[i];
+
+		if (connection->version_last == 0 || connection->version_last >= FIRST_WITH_GIN)
+			continue;
+		rule_out_gin(follower, &connection->sender, connection->qp_count);
+		rule_out_gin(follower, &connection->receiver, connection->qp_count);
+	}
+}
+
 static int make_report(struct ft_nccl_follower *follower, struct ft_nccl_report *report)
 {
 	struct ft_nccl_kept kept;
@@ -145,6 +171,7 @@ static int make_report(struct ft_nccl_follower *follower, struct ft_nccl_report 
 					    kept.message_count);
 	if (error != 0)
 		return error;
+	date(follower, &kept);
 	follower->queue_pairs = ft_nccl_qps_report(follower->qps, &report->queue_pair_count);
 	if (follower->queue_pairs == NULL)
 		return -ENOMEM;

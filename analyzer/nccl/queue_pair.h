@@ -25,7 +25,9 @@ enum ft_nccl_mark {
 	FT_NCCL_MARK_QKEY_CM = 1u << 10,
 	FT_NCCL_MARK_MPI_TAG = 1u << 11, /* UCX messages with tags as Open MPI makes them */
 	FT_NCCL_MARK_MET = 1u << 13,     /* its hosts talked over perftest's TCP port just before */
-	FT_NCCL_MARK_SMB2 = 1u << 12,    /* the magic of SMB2 behind SMB Direct's header */
+	FT_NCCL_MARK_NO_GIN =
+		1u << 14, /* of a connection of a release that GPUs do not start traffic of */
+	FT_NCCL_MARK_SMB2 = 1u << 12, /* the magic of SMB2 behind SMB Direct's header */
 };
 
 enum { FT_NCCL_SIZES = 4 };

@@ -217,6 +217,12 @@ void ft_nccl_qp_join(struct ft_nccl_qp *qp, uint32_t connection)
 		qp->connection = connection;
 }
 
+void ft_nccl_qp_rule_out_gin(struct ft_nccl_qp *qp)
+{
+	if (qp != NULL)
+		qp->marks |= FT_NCCL_MARK_NO_GIN;
+}
+
 void ft_nccl_qp_leave(struct ft_nccl_qp *qp, uint16_t evidence)
 {
 	if (qp == NULL)

@@ -45,6 +45,9 @@ struct ft_nccl_qp *ft_nccl_qps_of(struct ft_nccl_qps *qps, const struct ft_nccl_
 void ft_nccl_qp_note(struct ft_nccl_qp *qp, enum ft_nccl_evidence evidence);
 void ft_nccl_qp_join(struct ft_nccl_qp *qp, uint32_t connection);
 
+/* Its connection's release has no traffic that GPUs start: nothing beside it is GIN. NULL is fine. */
+void ft_nccl_qp_rule_out_gin(struct ft_nccl_qp *qp);
+
 /* It belongs to none after all, and this evidence (bits) was none; NULL is fine. */
 void ft_nccl_qp_leave(struct ft_nccl_qp *qp, uint16_t evidence);
 

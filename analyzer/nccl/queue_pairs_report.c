@@ -13,7 +13,7 @@ struct listing {
 	uint32_t *partner;
 	struct ft_nccl_queue_pair *rows;
 	size_t count;
-	uint64_t *pairs; /* of hosts with NCCL between them, in order */
+	uint64_t *pairs; /* of hosts with NCCL between them that may have GIN, in order */
 	size_t pair_count;
 };
 
@@ -66,7 +66,7 @@ static int list_hosts(struct listing *listing)
 		if (qp->packets == 0)
 			continue;
 		judge(listing, i, &judgement);
-		if (judgement.class == FT_NCCL_CLASS_NCCL)
+		if (judgement.class == FT_NCCL_CLASS_NCCL && (qp->marks & FT_NCCL_MARK_NO_GIN) == 0)
 			listing->pairs[count++] = ft_nccl_pair_of(qp->address, qp->peer, qps->seed);
 	}
 	qsort(listing->pairs, count, sizeof *listing->pairs, by_number);
