@@ -171,6 +171,9 @@ class World:
             struct.pack_into("<i", body, count, self.devices)
         return bytes(body)
 
+    def device_list(self, count):
+        return struct.pack("<%di" % (1 + count), count, *range(count)).ljust(self.layout.devices, b"\0")
+
     def tcp_ends(self, connection):
         return connection.sender[0], connection.receiver[0]
 
@@ -197,9 +200,8 @@ class World:
             send(0, SOCKET_MAGIC)
             send(0, struct.pack("<I", 4))
         if self.layout.devices:
-            devices = struct.pack("<%di" % (1 + self.devices), self.devices, *range(self.devices)).ljust(self.layout.devices, b"\0")
-            send(0, devices)
-            send(1, devices)
+            send(0, self.device_list(len(connection.sender)))
+            send(1, self.device_list(len(connection.receiver)))
         send(0, self.metadata(connection, True))
         send(1, self.metadata(connection, False))
         send(0, struct.pack("<i", 1))
