@@ -103,6 +103,10 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "queue pairs begin anew, or packets come again, so often that losses do "
 			 "not show");
+	else if (covered->crowded)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "packets are out of order so far that those still to come are not told "
+			 "from lost ones");
 	else if (least_seen(covered) < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 unknown ? "up to %s %% of the RDMA frames that crossed may be missing "

@@ -214,6 +214,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.share_seen = coverage->share_seen,
 		.doubted = summary->doubted,
 		.masked = summary->masked,
+		.crowded = summary->crowded,
 		.lasting = summary->lasting,
 		.filtered = summary->filtered,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
@@ -256,6 +257,7 @@ static void fill_estimate(struct ft_summary *summary, struct ft_loss_evidence *e
 	estimate.high = most(estimate.high, highest.high);
 	summary->doubted = highest.known ? 1 - fmin(highest.share_seen, estimate.least_share) : 0;
 	summary->masked = estimate.masked;
+	summary->crowded = estimate.crowded;
 	summary->lasting = estimate.lasting;
 	summary->filtered = evidence->filtered != 0;
 	set_estimate(&summary->report.coverage, &estimate);

@@ -14,10 +14,11 @@ struct ft_summary {
 	struct ft_tally sum;    /* of all workers, if there are several */
 	const struct ft_tally *tally;
 	char not_enough[FT_COVERAGE_TEXT]; /* why the verdict cannot be `compliant` */
-	double doubted; /* share of the RDMA frames lost, if all that is doubted was */
-	bool masked;    /* losses would not show */
-	bool lasting;   /* losses outlast connections: there is no upper bound */
-	bool filtered;  /* a filter by opcode took what is in the midst of messages */
+	double doubted;     /* share of the RDMA frames lost, if all that is doubted was */
+	bool masked;        /* losses would not show */
+	bool crowded;       /* likewise, for frames out of order */
+	bool lasting;       /* losses outlast connections: there is no upper bound */
+	bool filtered;      /* a filter by opcode took what is in the midst of messages */
 	struct ft_second_findings second; /* with a map */
 	const char *uncounted;            /* a source that does not know its losses; NULL: none */
 };

@@ -16,7 +16,7 @@ uint32_t ft_filled_from(const struct ft_tracker *tracker, const struct ft_half *
 {
 	uint32_t number = half->spans, from = FT_PSN_NONE;
 
-	if ((half->span_traits & FT_SPANS_HOLES) == 0)
+	if (!half->filling)
 		return FT_PSN_NONE;
 	for (unsigned left = half->span_count; left != 0; left--) {
 		const struct ft_span *span = ft_span_at(&tracker->spans, number);

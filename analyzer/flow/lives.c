@@ -213,6 +213,7 @@ static void take_requests(struct ft_half *half, const struct ft_half *from)
 	half->spans = from->spans;
 	half->span_traits = from->span_traits;
 	half->span_count = from->span_count;
+	half->filling = from->filling;
 	half->message_psn = from->message_psn;
 	half->message_bytes = from->message_bytes;
 	half->asked_psn = FT_PSN_NONE; /* which of the two is answered would not be known */

@@ -145,6 +145,7 @@ static void add_trouble(struct ft_loss_evidence *into, const struct ft_loss_evid
 	into->late += from->late;
 	into->late_once += from->late_once;
 	into->refused += from->refused;
+	into->crowded += from->crowded;
 	into->early += from->early;
 	into->longer += from->longer;
 	into->onset += from->onset;

@@ -23,6 +23,9 @@ enum { MOST_HIDDEN = 64 };
  */
 enum { LEAST_MASKED = 30, MOSTLY = 4, BRIEF_LIFE = 8 };
 
+/* Of all that seems lost, what was given up too soon is more than one in so many. */
+enum { FEW_CROWDED = 200 };
+
 /* Heavier tails than this say less, not more. */
 static double tame(const struct ft_inferred *inferred)
 {
@@ -116,6 +119,15 @@ static bool is_masked(const struct ft_loss_evidence *evidence, const struct ft_l
 	return evidence->lives >= LEAST_MASKED && (double)evidence->lives * BRIEF_LIFE > frames;
 }
 
+/* What was given up for want of room came later, or may have: packets come again, or late, one to four of it and oftener. */
+static bool is_crowded(const struct ft_loss_evidence *evidence, const struct ft_loss_sums *sums)
+{
+	double crowded = (double)evidence->crowded;
+	double came = (double)evidence->twice + (double)evidence->oftener + (double)evidence->late;
+
+	return crowded * FEW_CROWDED > sums->holes && crowded > 0 && MOSTLY * came > crowded;
+}
+
 static double share_of(uint64_t seen, uint64_t lost)
 {
 	return (double)seen / (double)(seen + lost);
@@ -127,12 +139,14 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 	const struct ft_loss_sums sums = ft_loss_add_sums(evidence);
 	uint64_t pending = unclear(evidence, &sums, evidence->unanswered + evidence->overdue);
 	bool masked = is_masked(evidence, &sums);
-	bool shown = sums.spaces + sums.holes > 0 && !masked;
+	bool crowded = is_crowded(evidence, &sums);
+	bool shown = sums.spaces + sums.holes > 0 && !masked && !crowded;
 
 	*estimate = (struct ft_loss_estimate){
 		.known = shown || counted > 0,
 		.bounded = shown,
 		.masked = masked,
+		.crowded = crowded,
 		.lasting = are_lasting(evidence, &sums),
 		.seen = ft_loss_seen(evidence),
 	};

@@ -176,16 +176,18 @@ static struct ft_span_outcome judge_requests(const struct ft_tracker *tracker,
 	const struct ft_half *half = &flow->half;
 	const struct reads reads = reads_of(tracker, half);
 	struct ft_span_outcome outcome = { .missing = is_missing(&reads, flow, span) };
+	bool to_come;
 
 	if (half->service != FT_UC)
 		outcome.lost = ft_psn_reached(half->acked, span->from, span->count);
-	if (outcome.lost == 0 && ft_is_to_come(half, span, ft_filled_from(tracker, half)))
+	to_come = outcome.lost == 0 && ft_is_to_come(half, span, ft_filled_from(tracker, half));
+	if (to_come && is_answered(flow))
 		return (struct ft_span_outcome){ 0 };
 	outcome.open = span->count - outcome.lost;
 	if (half->service == FT_UC)
 		return outcome;
 	outcome.pending = packets_of(&reads, span, outcome.open);
-	if (is_answered(flow))
+	if (to_come || is_answered(flow))
 		return outcome;
 	outcome.vague = is_vague(span) && !are_all(&reads) ? span->count : 0;
 	if (!went_on(half->next_psn, flow->last_ns, span))

@@ -122,7 +122,7 @@ void ft_pairs_mistook(struct ft_pairs *pairs, struct ft_flow *flow)
 
 void ft_pairs_weigh(struct ft_flow *one, struct ft_flow *other, enum ft_paired_by by, int bits)
 {
-	one->half.paired_by = other->half.paired_by = (uint8_t)by;
+	one->half.paired_by = other->half.paired_by = by & FT_PAIRED_BITS;
 	one->half.pair_bits = other->half.pair_bits =
 		(uint8_t)(bits < NAMED_BITS ? bits : NAMED_BITS);
 }

@@ -250,7 +250,8 @@ static void open_hole(struct ft_tracker *tracker, const struct ft_moment *moment
 	moment->step->what |= FT_STEP_GAP;
 	ft_remember(tracker, moment->flow, &hole, moment->step);
 	last = ft_spans_last(&tracker->spans, half, kind);
-	if (count >= FT_LONG_PSNS && last != 0 && ft_former_span(&tracker->spans, half) == NULL)
+	if (count >= FT_LONG_PSNS && last != 0 && half->span_count < FT_SPANS_FEW &&
+	    ft_former_span(&tracker->spans, half) == NULL)
 		ft_spans_put_first(&tracker->spans, half, last);
 }
 

@@ -65,9 +65,18 @@ static uint32_t oldest_due(const struct ft_tracker *tracker, const struct ft_hal
 }
 
 /*
- * More holes than a half may have: before so many, the sender of what the fabric lost would have gone back. Not of the one `kept`;
- * 0: of any.
+ * Taken for lost, though it may yet come: before so many, the sender of what the fabric lost would have gone back, but on
+ * ways of many lengths packets are late.
  */
+static void give_up(struct ft_tracker *tracker, const struct ft_flow *flow,
+		    const struct ft_span *span, struct ft_step *step)
+{
+	if (!ft_psn_covers(flow->half.acked, span->from, span->count))
+		tracker->evidence->crowded += span->count;
+	count(tracker, flow, span, ft_outcome_delivered(tracker, flow, span), step);
+}
+
+/* More holes than a half may have. Not of the one `kept`; 0: of any. */
 static void give_up_oldest(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t kept,
 			   struct ft_step *step)
 {
@@ -77,7 +86,7 @@ static void give_up_oldest(struct ft_tracker *tracker, struct ft_flow *flow, uin
 	if (number == kept)
 		return;
 	if (ft_is_delivered(flow, span))
-		count(tracker, flow, span, ft_outcome_delivered(tracker, flow, span), step);
+		give_up(tracker, flow, span, step);
 	else
 		settle(tracker, flow, span, step);
 	ft_forget_hole(&flow->half, span);
@@ -87,7 +96,7 @@ static void give_up_oldest(struct ft_tracker *tracker, struct ft_flow *flow, uin
 void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
 		 struct ft_step *step)
 {
-	if (flow->half.span_count == FT_SPANS_PER_HALF)
+	if (ft_spans_are_full(&tracker->spans, &flow->half))
 		give_up_oldest(tracker, flow, 0, step);
 	if (ft_spans_append(&tracker->spans, &flow->half, span) != 0)
 		return;
@@ -111,36 +120,40 @@ static void note_answered(struct ft_span *hole, uint64_t now_ns)
 	hole->before_ns = 0;
 }
 
-/*
- * From now on the requester knows what it misses, and holes are answered for. Those behind, from the newest on: the others
- * were found before.
- */
+/* The answer is `now`. False: those before this one were found before. */
+static bool find_answer(struct ft_half *half, struct ft_span *span, const struct ft_observed *now)
+{
+	if (span->kind == FT_SPAN_OVERTAKEN)
+		return false;
+	if (((FT_SPANS_HOLES | 1u << FT_SPAN_AWAITED) >> span->kind & 1) == 0 ||
+	    !ft_psn_covers(half->acked, span->from, span->count))
+		return true;
+	if (span->kind != FT_SPAN_AWAITED) {
+		if (span->answered)
+			return !ft_spans_are_sorted(half);
+		note_answered(span, now->ts_ns);
+		return true;
+	}
+	ft_span_become(half, span, FT_SPAN_OVERTAKEN);
+	span->frame = now->frame;
+	span->ts_ns = now->ts_ns;
+	return true;
+}
+
+/* From now on the requester knows what it misses, and holes are answered for. From the newest that can be on. */
 static void find_answered(struct ft_tracker *tracker, struct ft_half *half,
 			  const struct ft_observed *now)
 {
-	bool is_sorted = ft_spans_are_sorted(half);
-	uint32_t number = half->spans;
+	bool more = half->acked != FT_PSN_NONE;
+	uint32_t number = ft_span_at(&tracker->spans, half->spans)->prev;
 
-	for (unsigned left = half->span_count; left != 0; left--) {
-		struct ft_span *span;
+	if (more && ft_spans_are_sorted(half))
+		number = ft_spans_upto(&tracker->spans, half, half->acked);
+	while (more && number != 0) {
+		struct ft_span *span = ft_span_at(&tracker->spans, number);
 
-		number = ft_span_at(&tracker->spans, number)->prev;
-		span = ft_span_at(&tracker->spans, number);
-		if (span->kind == FT_SPAN_OVERTAKEN)
-			return;
-		if (((FT_SPANS_HOLES | 1u << FT_SPAN_AWAITED) >> span->kind & 1) == 0 ||
-		    !ft_psn_covers(half->acked, span->from, span->count))
-			continue;
-		if (span->kind != FT_SPAN_AWAITED) {
-			if (span->answered && is_sorted)
-				return;
-			if (!span->answered)
-				note_answered(span, now->ts_ns);
-			continue;
-		}
-		ft_span_become(half, span, FT_SPAN_OVERTAKEN);
-		span->frame = now->frame;
-		span->ts_ns = now->ts_ns;
+		more = find_answer(half, span, now) && number != half->spans;
+		number = span->prev;
 	}
 }
 
@@ -171,7 +184,7 @@ void ft_settle_seen(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t n
 	bool parts =
 		psn != rest.from && ft_psn_add(psn, count) != ft_psn_add(rest.from, rest.count);
 
-	if (parts && flow->half.span_count == FT_SPANS_PER_HALF)
+	if (parts && ft_spans_are_full(&tracker->spans, &flow->half))
 		give_up_oldest(tracker, flow, number, step);
 	rest.count = ft_spans_take(&tracker->spans, &flow->half, number, psn, count);
 	if (rest.count == 0)

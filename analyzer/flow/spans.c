@@ -10,15 +10,18 @@
 int ft_spans_create(struct ft_spans *spans, uint32_t capacity)
 {
 	void *nodes = ft_reserve(capacity * sizeof *spans->nodes);
+	void *hints = ft_reserve(FT_SPANS_HINTS * sizeof *spans->hints);
 
-	if (nodes == NULL)
-		return -ENOMEM;
-	*spans = (struct ft_spans){ .nodes = nodes, .capacity = capacity };
-	return 0;
+	*spans = (struct ft_spans){ .nodes = nodes, .hints = hints, .capacity = capacity };
+	if (nodes != NULL && hints != NULL)
+		return 0;
+	ft_spans_destroy(spans);
+	return -ENOMEM;
 }
 
 void ft_spans_destroy(struct ft_spans *spans)
 {
+	ft_release(spans->hints, FT_SPANS_HINTS * sizeof *spans->hints);
 	ft_release(spans->nodes, spans->capacity * sizeof *spans->nodes);
 }
 
@@ -42,6 +45,7 @@ static uint32_t take_node(struct ft_spans *spans, const struct ft_half *half)
 		spans->free = ft_span_at(spans, number)->next;
 	else if (spans->used < spans->capacity)
 		number = ++spans->used;
+	spans->held += number != 0;
 	return number;
 }
 
@@ -64,9 +68,11 @@ static uint32_t insert(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 	if (made == 0)
 		return 0;
 	*ft_span_at(spans, made) = *span;
+	ft_span_at(spans, made)->ring = ft_span_at(spans, number)->ring;
 	add_traits(half, ft_span_at(spans, number), span);
 	link_behind(spans, number, made);
-	half->span_count++;
+	half->span_count = (half->span_count + 1) & FT_SPANS_PER_HALF;
+	ft_spans_hint(spans, half, span->from, made);
 	if (ft_psn_covers(half->acked, span->from, span->count))
 		ft_spans_look_again(spans, half);
 	return made;
@@ -89,11 +95,13 @@ uint32_t ft_spans_append(struct ft_spans *spans, struct ft_half *half, const str
 	if (made == 0)
 		return 0;
 	*ft_span_at(spans, made) = *span;
+	spans->rings += spans->rings == UINT32_MAX ? 2 : 1;
+	ft_span_at(spans, made)->ring = spans->rings;
 	ft_span_at(spans, made)->looked_for = 0;
 	ft_span_at(spans, made)->next = ft_span_at(spans, made)->prev = made;
 	half->spans = made & FT_SPANS_MOST;
 	half->span_count = 1;
-	half->span_traits = 0;
+	half->span_traits = half->filling = 0;
 	add_traits(half, NULL, span);
 	return made;
 }
@@ -117,19 +125,23 @@ void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t numb
 		begin_with_next(spans, half);
 	ft_span_at(spans, span->prev)->next = span->next;
 	ft_span_at(spans, span->next)->prev = span->prev;
-	half->span_count--;
+	half->span_count = (half->span_count - 1u) & FT_SPANS_PER_HALF;
+	ft_spans_hint(spans, half, span->from, span->prev);
+	span->ring = 0;
 	span->next = spans->free;
 	spans->free = number;
+	spans->held--;
 }
 
 /* Another packet came where the hole begins, or what is left of it now. */
-static void fill(const struct ft_spans *spans, const struct ft_half *half, struct ft_span *hole)
+static void fill(const struct ft_spans *spans, struct ft_half *half, struct ft_span *hole)
 {
 	uint32_t number = half->spans;
 
 	if (hole->filled == FT_SPAN_FILLING || (FT_SPANS_HOLES >> hole->kind & 1) == 0)
 		return;
 	hole->filled++;
+	half->filling |= hole->filled == FT_SPAN_FILLING;
 	for (unsigned left = hole->filled == FT_SPAN_FILLING ? half->span_count : 0; left != 0;
 	     left--) {
 		struct ft_span *other = ft_span_at(spans, number);
@@ -168,11 +180,6 @@ uint32_t ft_spans_take(struct ft_spans *spans, struct ft_half *half, uint32_t nu
 	return 0;
 }
 
-static bool holds(const struct ft_span *span, uint32_t psn, uint32_t kinds)
-{
-	return (kinds >> span->kind & 1) != 0 && ft_psn_within(psn, span->from, span->count);
-}
-
 void ft_spans_drop(struct ft_spans *spans, struct ft_half *half, uint32_t kinds)
 {
 	uint32_t number = half->spans;
@@ -186,71 +193,4 @@ void ft_spans_drop(struct ft_spans *spans, struct ft_half *half, uint32_t kinds)
 			ft_spans_remove(spans, half, number);
 		number = next;
 	}
-}
-
-/* Of a range in PSN space. */
-static bool begins_ahead(const struct ft_span *span, uint32_t psn)
-{
-	return ft_psn_distance(span->from, psn) > 0;
-}
-
-static bool ends_before(const struct ft_span *span, uint32_t psn)
-{
-	return ft_psn_distance(psn, span->from) >= (int32_t)span->count;
-}
-
-uint32_t ft_spans_find_newest(const struct ft_spans *spans, const struct ft_half *half,
-			      uint32_t psn, uint32_t kinds)
-{
-	bool is_sorted = ft_spans_are_sorted(half);
-	uint32_t number = half->spans;
-
-	if ((half->span_traits & kinds) == 0)
-		return 0;
-	for (unsigned i = 0; i < half->span_count; i++) {
-		number = ft_span_at(spans, number)->prev;
-		if (holds(ft_span_at(spans, number), psn, kinds))
-			return number;
-		if (is_sorted && ends_before(ft_span_at(spans, number), psn))
-			return 0;
-	}
-	return 0;
-}
-
-static uint32_t find_oldest(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn,
-			    uint32_t kinds)
-{
-	bool is_sorted = ft_spans_are_sorted(half);
-	uint32_t number = half->spans;
-
-	for (unsigned i = 0; i < half->span_count; i++) {
-		const struct ft_span *span = ft_span_at(spans, number);
-
-		if (holds(span, psn, kinds))
-			return number;
-		if (is_sorted && begins_ahead(span, psn))
-			return 0;
-		number = span->next;
-	}
-	return 0;
-}
-
-/* Farther from the first than from the last. */
-static bool is_behind(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn)
-{
-	const struct ft_span *first = ft_span_at(spans, half->spans);
-	const struct ft_span *last = ft_span_at(spans, first->prev);
-
-	return ft_psn_distance(psn, first->from) > ft_psn_distance(last->from, psn);
-}
-
-/* In a sorted ring no two hold the same, and either end will do. */
-uint32_t ft_spans_find(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn,
-		       uint32_t kinds)
-{
-	if (half->spans == 0 || (half->span_traits & kinds) == 0)
-		return 0;
-	return ft_spans_are_sorted(half) && is_behind(spans, half, psn)
-		       ? ft_spans_find_newest(spans, half, psn, kinds)
-		       : find_oldest(spans, half, psn, kinds);
 }

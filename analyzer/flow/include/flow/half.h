@@ -28,6 +28,8 @@ enum ft_paired_by {
 	FT_PAIRED_SOURCE_PORT,  /* RoCEv2 source port, the same in both directions */
 };
 
+enum { FT_PAIRED_BITS = 7 }; /* that it needs */
+
 enum ft_half_flags {
 	FT_HALF_START_SEEN = 1u << 0, /* the set-up was seen: nothing was sent before it */
 	FT_HALF_NAKED = 1u << 1,      /* the peer asked for nak_psn and what follows it again */
@@ -74,12 +76,14 @@ struct ft_half {
 	uint64_t asked_ns;
 	uint16_t mtu;           /* path MTU learnt, bytes; 0: not yet */
 	uint8_t flags;          /* enum ft_half_flags */
-	uint8_t paired_by;      /* enum ft_paired_by */
-	uint8_t pair_bits;      /* evidence for it, in bits: certainty is 1 - 2^-bits */
+	uint8_t pair_bits;      /* evidence for `paired_by`, in bits: certainty is 1 - 2^-bits */
 	uint8_t candidate_bits; /* likewise for `candidate` */
 	uint8_t service; /* enum ft_service of the first packet that was not a CNP; 0xff: none yet */
-	uint8_t span_count;    /* ranges in the list of `spans` */
-	uint32_t answer_first; /* of the READ being answered, its first; or FT_ANSWER_JOINED */
+	uint16_t span_count : 12; /* ranges in the list of `spans` */
+	uint16_t
+		filling : 1; /* some of them may be filled from their beginning: FT_SPAN_FILLING of the tracker */
+	uint16_t paired_by : 3; /* enum ft_paired_by */
+	uint32_t answer_first;  /* of the READ being answered, its first; or FT_ANSWER_JOINED */
 	/* another sequence: requests of it in a row, << 24, and the PSN it would go on with; 0: none */
 	uint32_t outside;
 };

@@ -80,6 +80,8 @@ struct ft_loss_evidence {
 	uint64_t late;    /* frames overtaken on their way, seen once */
 	uint64_t late_once; /* of them, those that passed once */
 	uint64_t refused;   /* NAKs that want packets again */
+	uint64_t
+		crowded; /* PSNs of holes that were given up before anything answered for them, for want of room */
 	uint64_t early;  /* frames seen among the first of their half, where holes are doubtful */
 	uint64_t longer; /* by so many do refusals there make that longer */
 	uint64_t onset;  /* of `early`, those for FT_LOSS_ONSET */
@@ -423,6 +425,7 @@ struct ft_loss_estimate {
 	bool known;   /* false: nothing in the capture allows an estimate; the rest but seen is 0 */
 	bool bounded; /* high is known */
 	bool masked; /* nearly all begins anew or comes again, so that losses do not show: not known, but for counters */
+	bool crowded; /* likewise: packets are out of order farther than is followed */
 	bool lasting; /* losses outlast sequences: what they took whole leaves no trace, and nothing bounds it */
 	uint64_t frames;    /* the estimate */
 	uint64_t low, high; /* hold the truth with 99 % */

@@ -268,6 +268,41 @@ static void what_is_sent_again_until_it_is_answered_hides_nothing(void **state)
 	assert_in_range(got.high, 455, 463);
 }
 
+static void what_was_given_up_and_may_have_come_since_leaves_nothing_known(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t holes, given_up, twice, late;
+		bool crowded;
+	} kinds[] = {
+		{ "all of which comes again", 100, 100, 100, 0, true },
+		{ "one in four of it", 100, 100, 26, 0, true },
+		{ "fewer", 100, 100, 25, 0, false },
+		{ "late ones", 100, 100, 0, 26, true },
+		{ "one in 200 of all that seems lost", 200, 1, 1, 0, false },
+		{ "more", 199, 1, 1, 0, true },
+		{ "nothing comes again: it was lost", 100, 100, 0, 0, false },
+		{ "nothing given up", 100, 0, 100, 100, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+		struct ft_loss_estimate got;
+
+		ft_loss_init(&evidence);
+		for (uint64_t n = 1; n <= 1000; n++)
+			ft_loss_space(&evidence, n);
+		for (uint64_t n = 1; n <= kinds[i].holes; n++)
+			ft_loss_hole(&evidence, n, 1);
+		evidence.crowded = kinds[i].given_up;
+		evidence.twice = kinds[i].twice;
+		evidence.late = kinds[i].late;
+		ft_loss_estimate(&evidence, 0, &got);
+		if (got.crowded != kinds[i].crowded || got.known == kinds[i].crowded)
+			fail_msg("%s", kinds[i].what);
+	}
+}
+
 static void make_stream(double ack_share)
 {
 	double packets = (1 - ack_share) / ack_share;
@@ -655,6 +690,7 @@ int main(void)
 		cmocka_unit_test(known_evidence_gives_known_bounds),
 		cmocka_unit_test(where_nearly_all_begins_anew_or_comes_again_nothing_is_known),
 		cmocka_unit_test(what_is_sent_again_until_it_is_answered_hides_nothing),
+		cmocka_unit_test(what_was_given_up_and_may_have_come_since_leaves_nothing_known),
 		cmocka_unit_test(the_bounds_hold_the_truth_and_are_narrow),
 		cmocka_unit_test(early_holes_count_where_others_do),
 		cmocka_unit_test(what_passed_twice_would_not_have_been_missed),

@@ -7,7 +7,7 @@
 
 #include "spans.h"
 
-enum { SPANS = 300 };
+enum { SPANS = 20000, LONG_RING = 4000, PSNS = 8 * LONG_RING };
 
 struct ring {
 	struct ft_spans spans;
@@ -165,6 +165,133 @@ static void a_hole_is_filled_from_its_beginning(void **state)
 	assert_int_equal(ft_span_at(&ring->spans, before)->filled, 0);
 }
 
+/* As many holes as late packets leave, filled in no order: each is found as long as it is there, and no other. */
+static void a_long_ring_is_searched_from_near_by(void **state)
+{
+	static bool missing[PSNS];
+	struct ring *ring = *state;
+	uint32_t psn = 1;
+
+	for (uint32_t i = 0; i < PSNS; i++) {
+		missing[i] = i % 8 < 3;
+		if (i % 8 == 0)
+			assert_int_not_equal(append(ring, FT_SPAN_HOLE, i, 3), 0);
+	}
+	for (uint32_t i = 0; i < 4 * PSNS; i++) {
+		uint32_t number;
+
+		psn = (psn * 1103515245 + 12345) % PSNS;
+		number = find(ring, psn, FT_SPANS_HOLES);
+		assert_int_equal(number != 0, missing[psn]);
+		assert_int_equal(find_newest(ring, psn, FT_SPANS_HOLES), number);
+		if (number == 0)
+			continue;
+		assert_int_equal(ft_spans_take(&ring->spans, &ring->half, number, psn, 1), 0);
+		missing[psn] = false;
+	}
+	for (psn = 0; psn < PSNS; psn++)
+		assert_int_equal(find(ring, psn, FT_SPANS_HOLES) != 0, missing[psn]);
+}
+
+/* Two rings have the same PSNs, and one takes the other's spans when that lets go of them. */
+static void long_rings_do_not_find_each_others_spans(void **state)
+{
+	struct ring *ring = *state;
+	struct ft_half other = { 0 };
+	const struct ft_span hole = { .kind = FT_SPAN_HOLE, .from = 500, .count = 1 };
+
+	for (uint32_t i = 0; i < 100; i++)
+		append(ring, FT_SPAN_HOLE, 10 * i, 1);
+	assert_int_not_equal(find(ring, 500, FT_SPANS_HOLES), 0);
+	for (uint32_t i = 0; i < 100; i++) {
+		struct ft_span span = hole;
+
+		ft_spans_remove(&ring->spans, &ring->half, ring->half.spans);
+		span.from = 10 * i + 5;
+		assert_int_not_equal(ft_spans_append(&ring->spans, &other, &span), 0);
+	}
+	for (uint32_t i = 0; i < 100; i++)
+		append(ring, FT_SPAN_HOLE, 10 * i + 3, 1);
+	for (uint32_t i = 0; i < 100; i++) {
+		assert_int_equal(ft_spans_find(&ring->spans, &other, 10 * i, UINT32_MAX), 0);
+		assert_int_not_equal(ft_spans_find(&ring->spans, &other, 10 * i + 5, UINT32_MAX),
+				     0);
+		assert_int_equal(find(ring, 10 * i + 5, UINT32_MAX), 0);
+		assert_int_not_equal(find(ring, 10 * i + 3, UINT32_MAX), 0);
+	}
+}
+
+static void put_long_one_first(struct ring *ring, uint32_t from)
+{
+	uint32_t newest = append(ring, FT_SPAN_HOLE, from, 100);
+
+	ft_spans_put_first(&ring->spans, &ring->half, newest);
+}
+
+/* Long holes were put first, the newest before the others. */
+static void a_long_ring_out_of_order_is_sorted_before_it_is_full(void **state)
+{
+	struct ring *ring = *state;
+	uint32_t psn = 0;
+
+	for (uint32_t i = 0; i < FT_SPANS_FEW; i++, psn += 200) {
+		assert_false(ft_spans_are_full(&ring->spans, &ring->half));
+		if (i % 50 == 7)
+			put_long_one_first(ring, psn);
+		else
+			append(ring, FT_SPAN_HOLE, psn, 1);
+	}
+	assert_false(ft_spans_are_sorted(&ring->half));
+	assert_false(ft_spans_are_full(&ring->spans, &ring->half));
+	assert_true(ft_spans_are_sorted(&ring->half));
+	for (uint32_t i = 0; i < FT_SPANS_FEW; i++) {
+		uint32_t number = find(ring, 200 * i, FT_SPANS_HOLES);
+
+		assert_int_not_equal(number, 0);
+		assert_int_equal(ft_span_at(&ring->spans, number)->from, 200 * i);
+		assert_int_equal(find(ring, 200 * i + 150, FT_SPANS_HOLES), 0);
+	}
+	for (; ring->half.span_count < FT_SPANS_PER_HALF; psn += 2) {
+		assert_false(ft_spans_are_full(&ring->spans, &ring->half));
+		append(ring, FT_SPAN_HOLE, psn, 1);
+	}
+	assert_true(ft_spans_are_full(&ring->spans, &ring->half));
+}
+
+/* Of two that hold the same neither is behind the other. */
+static void what_overlaps_is_not_sorted(void **state)
+{
+	struct ring *ring = *state;
+
+	for (uint32_t i = 0; i < FT_SPANS_FEW; i++)
+		append(ring, FT_SPAN_HOLE, i == 100 ? 0 : 10 * i, 2);
+	assert_true(ft_spans_are_full(&ring->spans, &ring->half));
+	assert_false(ft_spans_are_sorted(&ring->half));
+	for (uint32_t i = 0; i < FT_SPANS_FEW; i++)
+		assert_int_equal(find(ring, 10 * i, FT_SPANS_HOLES) != 0, i != 100);
+}
+
+/* So that none takes all. */
+static void where_half_of_the_pool_is_in_use_a_half_may_have_few(void **state)
+{
+	struct ring *ring = *state;
+	struct ft_half others[3] = { 0 };
+
+	for (uint32_t i = 0; i < LONG_RING; i++)
+		for (unsigned k = 0; k < 3; k++) {
+			struct ft_span span = { .kind = FT_SPAN_HOLE, .from = 2 * i, .count = 1 };
+
+			ft_spans_append(&ring->spans, &others[k], &span);
+		}
+	for (uint32_t i = 0; i < FT_SPANS_FEW; i++) {
+		assert_false(ft_spans_are_full(&ring->spans, &ring->half));
+		append(ring, FT_SPAN_HOLE, 2 * i, 1);
+	}
+	assert_true(ft_spans_are_full(&ring->spans, &ring->half));
+	ft_spans_drop(&ring->spans, &others[0], UINT32_MAX);
+	assert_false(ft_spans_are_full(&ring->spans, &ring->half));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +306,15 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_kind_is_found_as_what_it_became, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_long_ring_is_searched_from_near_by, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(long_rings_do_not_find_each_others_spans, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_long_ring_out_of_order_is_sorted_before_it_is_full, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_overlaps_is_not_sorted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			where_half_of_the_pool_is_in_use_a_half_may_have_few, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
