@@ -124,6 +124,11 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 				   "how much else is"
 				 : "losses last longer than connections do: of what they took "
 				   "whole nothing tells");
+	else if (unknown && 1 - covered->crowd_share < covered->min_coverage)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "up to %s %% of the RDMA frames that crossed may be missing: which "
+			 "answer is to which request is not told, and they do not add up",
+			 ft_percent(&percent, covered->crowd_share));
 	else if (1 - most_lost(covered) < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "up to %s %% of the RDMA frames that crossed are not in the capture",

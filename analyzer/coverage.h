@@ -25,6 +25,8 @@ struct ft_covered {
 	uint64_t uncertain;  /* frames missing that the fabric or the mirror lost */
 	uint64_t most_lost;  /* upper bound of the frames lost; 0: none, or not known */
 	bool masked;         /* nearly all frames begin anew or come again: losses do not show */
+	/* of connections that are not told apart, the share that may be lost; 0: there is no such crowd */
+	double crowd_share;
 	bool crowded; /* frames are out of order farther than is followed: likewise */
 	/* losses outlast connections, or are of some of which no other tells: nothing bounds what they took */
 	bool lasting;

@@ -215,6 +215,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.doubted = summary->doubted,
 		.masked = summary->masked,
 		.crowded = summary->crowded,
+		.crowd_share = summary->crowd_share,
 		.lasting = summary->lasting,
 		.filtered = summary->filtered,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
@@ -258,6 +259,7 @@ static void fill_estimate(struct ft_summary *summary, struct ft_loss_evidence *e
 	summary->doubted = highest.known ? 1 - fmin(highest.share_seen, estimate.least_share) : 0;
 	summary->masked = estimate.masked;
 	summary->crowded = estimate.crowded;
+	summary->crowd_share = estimate.crowd_share;
 	summary->lasting = estimate.lasting;
 	summary->filtered = evidence->filtered != 0;
 	set_estimate(&summary->report.coverage, &estimate);

@@ -16,6 +16,7 @@ struct ft_summary {
 	char not_enough[FT_COVERAGE_TEXT]; /* why the verdict cannot be `compliant` */
 	double doubted;     /* share of the RDMA frames lost, if all that is doubted was */
 	bool masked;        /* losses would not show */
+	double crowd_share; /* ft_loss_estimate.crowd_share */
 	bool crowded;       /* likewise, for frames out of order */
 	bool lasting;       /* losses outlast connections: there is no upper bound */
 	bool filtered;      /* a filter by opcode took what is in the midst of messages */

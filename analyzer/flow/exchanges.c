@@ -319,6 +319,16 @@ static void match_group(struct count *count, struct lone *at, struct lone *end)
 	match(count, at, middle, end);
 }
 
+/* Of one way. */
+static void tell_crowd(struct count *count, const struct lone *at, const struct lone *end)
+{
+	uint64_t asking = 0;
+
+	for (const struct lone *lone = at; lone < end; lone++)
+		asking += !lone->answers;
+	ft_loss_crowd(count->evidence, asking, (uint64_t)(end - at) - asking);
+}
+
 static void match_all(struct count *count)
 {
 	struct lone *at = count->lone, *end = count->lone + count->lone_count;
@@ -326,6 +336,7 @@ static void match_all(struct count *count)
 	while (at < end) {
 		struct lone *way = end_of(at, end, false);
 
+		tell_crowd(count, at, way);
 		take_ports(at, way);
 		while (at < way) {
 			struct lone *next = end_of(at, way, true);

@@ -230,6 +230,9 @@ static void add_exchanges(struct ft_loss_evidence *into, const struct ft_loss_ev
 	into->exchange_frames += from->exchange_frames;
 	into->unmet_requests += from->unmet_requests;
 	into->hidden += from->hidden;
+	into->crowd += from->crowd;
+	into->crowd_squares = ft_loss_add_up(into->crowd_squares, from->crowd_squares);
+	into->crowd_off = ft_loss_add_up(into->crowd_off, from->crowd_off);
 	into->sided += from->sided;
 	into->faced += from->faced;
 	ft_loss_add_places(into, from);

@@ -155,6 +155,7 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 	else if (shown)
 		from_silence(&sums, estimate);
 	from_cuts(evidence, estimate);
+	estimate->crowd_share = estimate->known ? 0 : ft_loss_crowd_share(evidence);
 	estimate->frames += evidence->filtered;
 	estimate->low += evidence->filtered;
 	estimate->high += evidence->filtered + evidence->filtered / MOST_HIDDEN;

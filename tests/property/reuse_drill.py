@@ -4,7 +4,8 @@ usage: reuse_drill.py PROGRAM [--seed S]
 
 Lives of one request each, at PSNs anywhere or at the same one again, without a set-up in view, show hardly any loss: then no number is told,
 and no verdict. Nor does a complete capture of them show a loss. Connections of one message each that begin at one PSN are told apart
-by their ports: there the bounds hold the truth, and the estimate is near it.
+by their ports: there the bounds hold the truth, and the estimate is near it. Where ports do not tell either, no number is told, and a
+capture of which a hundredth and more is lost is never `compliant`; a complete one is, also if a host answers nobody.
 """
 
 import argparse
@@ -59,11 +60,12 @@ def lives(rng, count, gap_ns, anywhere):
     return in_order(frames)
 
 
-def crowd(rng, count):
+def crowd(rng, count, port=None):
+    """`port`: the source port of all; None: each connection has one."""
     frames = []
     for number in range(CONNECTIONS):
         asker, responder = ends_of(rng, number)
-        responder.port = asker.port
+        asker.port = responder.port = port or asker.port
         frames += message(asker, responder, BEGAN_NS + rng.randrange(CONNECTIONS * 1000), 0, count)
     return in_order(frames)
 
@@ -105,6 +107,23 @@ def begun_alike(judge, rng):
         judge.complain("bounds missed the truth:", *missed)
 
 
+def not_told_apart(judge, rng):
+    for count in (1, 2):
+        frames = crowd(rng, count, 0xc000)
+        mute = [frame for frame in frames if frame.opcode != streams.ACKNOWLEDGE or frame.data[29] != 1]
+        for label, some in (("complete", frames), ("with a mute host", mute)):
+            document = judge.report(some)
+            lost = document["coverage"]["frames_lost"]
+            if document["verdict"] != "compliant" or lost["estimate"] or lost["low"]:
+                judge.complain("crowd not told apart, %d packets each, %s:" % (count, label), document["verdict"], lost)
+        for share, burst in LOSSES:
+            kept, gone = lose(rng, frames, share, burst)
+            document = judge.report(kept)
+            if document["verdict"] == "compliant":
+                judge.complain("crowd not told apart, %d packets each, %d lost in bursts of %d:" % (count, len(gone), burst),
+                               document["because"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
@@ -115,6 +134,7 @@ def main():
         judge = Judge(options.program, Path(folder))
         used_again(judge, rng)
         begun_alike(judge, rng)
+        not_told_apart(judge, rng)
     print("\n".join(judge.wrong))
     sys.exit(1 if judge.wrong else 0)
 

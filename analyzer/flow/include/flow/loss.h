@@ -158,6 +158,9 @@ struct ft_loss_evidence {
 	uint64_t hidden;
 	/* halves of several answers whose requests are not here, and those whose are: a view of some of the ways has such */
 	uint64_t sided, faced;
+	/* ft_loss_crowd(): halves of all ways, .. */
+	uint64_t crowd, crowd_squares; /* .. the squares of how many each way has .. */
+	uint64_t crowd_off; /* .. and of how many more ask than answer, or the other way round */
 	/* frames of ft_loss_lone(), << 1, and whether it answers; of blocks of them whose number ends in so many zeros */
 	uint64_t places[FT_LOSS_PLACES];
 	uint32_t place_count, place_zeros;
@@ -303,6 +306,12 @@ void ft_loss_exchange(struct ft_loss_evidence *evidence, uint64_t frame, uint64_
  */
 void ft_loss_lone(struct ft_loss_evidence *evidence, uint64_t frame, bool answers, bool beside);
 
+/*
+ * Between two addresses so many halves that ask, and so many that answer what goes that way, are without a pair. Where each has one
+ * of the other kind, as in a crowd that is not told apart, they are as many; but for what is lost of either.
+ */
+void ft_loss_crowd(struct ft_loss_evidence *evidence, uint64_t asking, uint64_t answering);
+
 /* So many PSNs were left out before a response, told by ft_loss_hole() or, if `overdue`, ft_loss_overdue(). */
 static inline void ft_loss_skip(struct ft_loss_evidence *evidence, uint32_t psns, bool overdue)
 {
@@ -402,6 +411,12 @@ uint64_t ft_loss_believe_cut(struct ft_loss_evidence *evidence);
 uint64_t ft_loss_believe_exchanges(struct ft_loss_evidence *evidence);
 
 /*
+ * Of a crowd that is not told apart, the share that may be lost at most, with 99 %; 0: most are told apart, or few. Of what is lost
+ * one by one each way lacks as many that ask as that answer, but for chance, and that tells how many.
+ */
+double ft_loss_crowd_share(const struct ft_loss_evidence *evidence);
+
+/*
  * Decide about what is doubtful, once all evidence is merged. It was lost where nothing was sent again, wanted again or out
  * of order anywhere; else early holes were if others are nearly as frequent, and overdue responses if they are more than a fabric
  * that loses so much makes wait. What was not is taken out of the holes and is uncertain. Returns the set of doubts, as
@@ -427,6 +442,8 @@ struct ft_loss_estimate {
 	bool masked; /* nearly all begins anew or comes again, so that losses do not show: not known, but for counters */
 	bool crowded; /* likewise: packets are out of order farther than is followed */
 	bool lasting; /* losses outlast sequences: what they took whole leaves no trace, and nothing bounds it */
+	/* not known, and crowds of one request each are not told apart: of them so much may be lost; 0: no such are most */
+	double crowd_share;
 	uint64_t frames;    /* the estimate */
 	uint64_t low, high; /* hold the truth with 99 % */
 	uint64_t seen;      /* RDMA frames seen */

@@ -312,6 +312,76 @@ static void who_saw_an_exchange_does_not_matter(void **state)
 	free(halves);
 }
 
+enum { MOST_WAYS = 64, DRAWS = 1000 };
+
+static unsigned lost_of(unsigned halves, double share, uint64_t *seed)
+{
+	unsigned lost = 0;
+
+	for (unsigned i = 0; i < halves; i++)
+		lost += draw(seed) < share;
+	return lost;
+}
+
+/* Of so many exchanges to a way, of which halves are lost; returns how many. */
+static unsigned crowd(unsigned ways, unsigned exchanges, double share, uint64_t *seed)
+{
+	unsigned all = 0;
+
+	ft_loss_init(&evidence);
+	evidence.exchanges_alike = ways * exchanges;
+	for (unsigned way = 0; way < ways; way++) {
+		unsigned asking = lost_of(exchanges, share, seed);
+		unsigned answering = lost_of(exchanges, share, seed);
+
+		ft_loss_crowd(&evidence, exchanges - asking, exchanges - answering);
+		all += asking + answering;
+	}
+	return all;
+}
+
+/* It is a bound in 99 of 100, and none is lost where each has the other. */
+static void what_does_not_add_up_bounds_what_a_crowd_lacks(void **state)
+{
+	static const unsigned ways[] = { 2, 6, 20, MOST_WAYS };
+	static const double shares[] = { 0.003, 0.012, 0.1 };
+	uint64_t seed = 7;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned exchanges = 6000 / ways[i];
+
+		crowd(ways[i], exchanges, 0, &seed);
+		assert_true(ft_loss_crowd_share(&evidence) < 0.01);
+		for (unsigned k = 0; k < 3; k++) {
+			unsigned missed = 0;
+
+			for (unsigned n = 0; n < DRAWS; n++) {
+				double lost = crowd(ways[i], exchanges, shares[k], &seed);
+
+				missed += ft_loss_crowd_share(&evidence) <
+					  lost / (2.0 * exchanges * ways[i]);
+			}
+			if (missed > DRAWS * 2 / 100)
+				fail_msg("%u ways, %g lost: %u missed", ways[i], shares[k], missed);
+		}
+	}
+}
+
+static void a_crowd_of_one_direction_says_nothing(void **state)
+{
+	(void)state;
+	ft_loss_init(&evidence);
+	evidence.exchanges_alike = 1000;
+	ft_loss_crowd(&evidence, 1000, 0);
+	ft_loss_crowd(&evidence, 300, 1000); /* somebody is asked out of view */
+	assert_true(ft_loss_crowd_share(&evidence) == 0);
+	ft_loss_crowd(&evidence, 1000, 900);
+	assert_true(ft_loss_crowd_share(&evidence) > 0.01);
+	evidence.exchanges_alike = 29;
+	assert_true(ft_loss_crowd_share(&evidence) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +393,8 @@ int main(void)
 		cmocka_unit_test(of_those_that_are_all_alike_nothing_tells_how_many_were_lost),
 		cmocka_unit_test(few_exchanges_among_others_are_cut),
 		cmocka_unit_test(who_saw_an_exchange_does_not_matter),
+		cmocka_unit_test(what_does_not_add_up_bounds_what_a_crowd_lacks),
+		cmocka_unit_test(a_crowd_of_one_direction_says_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
