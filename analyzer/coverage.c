@@ -129,6 +129,11 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 			 "up to %s %% of the RDMA frames that crossed may be missing: which "
 			 "answer is to which request is not told, and they do not add up",
 			 ft_percent(&percent, covered->crowd_share));
+	else if (1 - covered->silent_share < covered->min_coverage)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "the capture is silent for %s %% of its time in the midst of connections "
+			 "that come at a steady rate: nothing shows that none did",
+			 ft_percent(&percent, covered->silent_time));
 	else if (1 - most_lost(covered) < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "up to %s %% of the RDMA frames that crossed are not in the capture",

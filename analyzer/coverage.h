@@ -24,7 +24,9 @@ struct ft_covered {
 	double doubted;      /* share of them not seen, if all that is doubted was lost */
 	uint64_t uncertain;  /* frames missing that the fabric or the mirror lost */
 	uint64_t most_lost;  /* upper bound of the frames lost; 0: none, or not known */
-	bool masked;         /* nearly all frames begin anew or come again: losses do not show */
+	/* share that may be missing while connections that come at a steady rate were silent, for so much of the time */
+	double silent_share, silent_time;
+	bool masked; /* nearly all frames begin anew or come again: losses do not show */
 	/* of connections that are not told apart, the share that may be lost; 0: there is no such crowd */
 	double crowd_share;
 	bool crowded; /* frames are out of order farther than is followed: likewise */

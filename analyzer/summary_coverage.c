@@ -216,6 +216,8 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.masked = summary->masked,
 		.crowded = summary->crowded,
 		.crowd_share = summary->crowd_share,
+		.silent_share = summary->silent_share,
+		.silent_time = summary->silent_time,
 		.lasting = summary->lasting,
 		.filtered = summary->filtered,
 		.most_lost = coverage->lost_high == FT_UNKNOWN ? 0 : coverage->lost_high,
@@ -316,6 +318,7 @@ void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine
 		      ft_coverage_counted(counted, &here) + tally->unsampled);
 	if (summary->uncounted != NULL)
 		coverage->lost_high = FT_UNKNOWN;
+	ft_summary_look_for_silence(summary, engine);
 	fill_gaps(summary, engine, source);
 	fill_unopened(summary);
 	if (engine->map != NULL)

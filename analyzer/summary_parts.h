@@ -14,7 +14,9 @@ struct ft_summary {
 	struct ft_tally sum;    /* of all workers, if there are several */
 	const struct ft_tally *tally;
 	char not_enough[FT_COVERAGE_TEXT]; /* why the verdict cannot be `compliant` */
-	double doubted;     /* share of the RDMA frames lost, if all that is doubted was */
+	double doubted; /* share of the RDMA frames lost, if all that is doubted was */
+	/* of the frames, what may be missing in silences that no connection explains; and of the time, these */
+	double silent_share, silent_time;
 	bool masked;        /* losses would not show */
 	double crowd_share; /* ft_loss_estimate.crowd_share */
 	bool crowded;       /* likewise, for frames out of order */
@@ -29,6 +31,9 @@ void *ft_summary_take(struct ft_summary *summary, size_t count, size_t size);
 
 void ft_summary_fill_coverage(struct ft_summary *summary, const struct ft_engine *engine,
 			      const struct ft_source *source);
+/* After the estimate: what may be missing beyond it in silences. */
+void ft_summary_look_for_silence(struct ft_summary *summary, const struct ft_engine *engine);
+
 void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account *account);
 void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account *account);
 void ft_summary_fill_pkeys(struct ft_summary *summary);

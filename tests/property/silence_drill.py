@@ -1,0 +1,108 @@
+"""A mirror is silent for a while, longer than connections last: no sequence shows what it lost.
+
+usage: silence_drill.py PROGRAM [--seed S]
+
+Connections of some messages each begin at random at a steady rate. A capture that has them all shows no loss, nor does one of connections
+that come in waves, or of two runs with a pause between. Where the mirror was silent in the midst for 2 to 10 % of the time `high` is
+not below the truth, or not known, and the capture is not `compliant`.
+"""
+
+import argparse
+import random
+import struct
+import sys
+import tempfile
+from pathlib import Path
+
+import streams
+from loss_drill import Judge
+
+HOSTS, MTU, CONNECTIONS, LASTING_NS = 8, 1024, 1500, 500_000_000
+PACKET_NS, ANSWER_NS, BEGAN_NS = 300, 10_000, 1_700_000_000 * 10**9
+WAVES = 25
+SILENCES = ((1, 0.02), (1, 0.05), (1, 0.1), (3, 0.06))  # how many, and of what share of the time all
+
+
+def connection(rng, number, now):
+    hosts, qps = rng.sample(range(1, HOSTS + 1), 2), (0x100 + 2 * number, 0x101 + 2 * number)
+    port, first = streams.source_port(qps), rng.getrandbits(24)
+    asker, responder = (streams.Side(hosts[i], hosts[1 - i], qps[1 - i], port, 0) for i in (0, 1))
+    frames, psn = [], first
+    for message in range(rng.randint(1, 6)):
+        count = rng.randint(1, 8)
+        for index in range(count):
+            last = index == count - 1
+            code = (0x04 if count == 1 else 0x00) if index == 0 else 0x02 if last else 0x01
+            frames.append(asker.frame(now + PACKET_NS * index, code, psn + index, b"", MTU, last))
+        psn += count
+        now += PACKET_NS * count + ANSWER_NS
+        frames.append(responder.frame(now, streams.ACKNOWLEDGE, psn - 1, struct.pack(">I", message + 1)))
+        now += rng.randrange(10_000)
+    return frames
+
+
+def in_order(frames):
+    frames.sort(key=lambda frame: frame.ts_ns)
+    streams.pack(frames)
+    return frames
+
+
+def steady(rng):
+    return in_order([frame for number in range(CONNECTIONS)
+                     for frame in connection(rng, number, BEGAN_NS + rng.randrange(LASTING_NS))])
+
+
+def in_waves(rng):
+    """Many begin within a twentieth of the time from wave to wave, and one wave is left out."""
+    each, frames = LASTING_NS // WAVES, []
+    for number in range(CONNECTIONS):
+        wave = rng.choice([wave for wave in range(WAVES) if wave != WAVES // 2])
+        frames += connection(rng, number, BEGAN_NS + wave * each + rng.randrange(each // 20))
+    return in_order(frames)
+
+
+def paused(rng):
+    """Two runs, and a pause that is longer than both."""
+    frames = steady(rng)
+    for frame in frames:
+        number = frame.ts_ns > BEGAN_NS + LASTING_NS // 2
+        frame.ts_ns += number * 2 * LASTING_NS
+    return in_order(frames)
+
+
+def silence(rng, frames, count, share):
+    """In the midst: (kept, lost)."""
+    length = share * LASTING_NS / count
+    begins = [BEGAN_NS + LASTING_NS * (0.1 + 0.8 * (k + rng.random() * 0.5) / count) for k in range(count)]
+    parts = [], []
+    for frame in frames:
+        parts[any(0 <= frame.ts_ns - begin < length for begin in begins)].append(frame)
+    return parts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        judge = Judge(options.program, Path(folder))
+        for make in (steady, in_waves, paused):
+            document = judge.report(make(rng))
+            lost = document["coverage"]["frames_lost"]
+            if document["verdict"] != "compliant" or lost["estimate"] != 0 or lost["low"] != 0:
+                judge.complain(make.__name__, "complete, but", document["verdict"], lost, document["because"])
+        frames = steady(rng)
+        for count, share in SILENCES:
+            kept, gone = silence(rng, frames, count, share)
+            document, truth = judge.report(kept), len(gone)
+            lost = document["coverage"]["frames_lost"]
+            if document["verdict"] != "not-evidenced" or (lost["high"] is not None and lost["high"] < truth):
+                judge.complain("%d silent for %g of the time:" % (count, share), document["verdict"], lost, "of", truth)
+    print("\n".join(judge.wrong))
+    sys.exit(1 if judge.wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
