@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <engine/no_memory.h>
 #include <report/source_row.h>
 
 #include "coverage.h"
@@ -74,32 +75,42 @@ static uint64_t fill_losses(struct ft_summary *summary, const struct ft_engine *
 	return counted;
 }
 
+static void add_totals(struct ft_tracker_totals *sum, const struct ft_tracker_totals *one)
+{
+	sum->lost_by_gap += one->lost_by_gap;
+	sum->lost_by_ack += one->lost_by_ack;
+	for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++) {
+		sum->doubted[doubt] += one->doubted[doubt];
+		sum->doubted_gaps[doubt] += one->doubted_gaps[doubt];
+	}
+	sum->paired += one->paired;
+	sum->one_sided += one->one_sided;
+	sum->unpaired += one->unpaired;
+}
+
 /* `believed`: the evidence if every doubt were a loss. */
 static struct ft_tracker_totals sum_trackers(const struct ft_engine *engine,
 					     struct ft_loss_evidence *evidence,
 					     struct ft_loss_evidence *believed)
 {
 	struct ft_tracker_totals sum = { 0 };
+	struct ft_moved *moved = ft_moved_create();
 	struct ft_loss_filtered filtered;
 	uint32_t untrue;
 
+	if (moved == NULL)
+		ft_no_memory();
 	ft_loss_init(evidence);
 	for (unsigned i = 0; i < engine->config.workers; i++) {
 		const struct ft_worker *worker = engine->workers[i];
 		struct ft_tracker_totals one;
 
 		ft_loss_merge(evidence, &worker->loss);
-		one = ft_tracker_totals(worker->tracker, evidence);
-		sum.lost_by_gap += one.lost_by_gap;
-		sum.lost_by_ack += one.lost_by_ack;
-		for (unsigned doubt = 0; doubt < FT_LOSS_DOUBTS; doubt++) {
-			sum.doubted[doubt] += one.doubted[doubt];
-			sum.doubted_gaps[doubt] += one.doubted_gaps[doubt];
-		}
-		sum.paired += one.paired;
-		sum.one_sided += one.one_sided;
-		sum.unpaired += one.unpaired;
+		one = ft_tracker_totals_but(worker->tracker, evidence, moved);
+		add_totals(&sum, &one);
 	}
+	ft_moved_count(moved, &sum, evidence);
+	ft_moved_destroy(moved);
 	filtered = ft_loss_believe_filter(evidence);
 	sum.lost_by_gap += filtered.requests;
 	sum.lost_by_ack += filtered.answers;

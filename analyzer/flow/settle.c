@@ -1,5 +1,6 @@
 #include "lives.h"
 #include "messages.h"
+#include "moved.h"
 #include "outcome.h"
 
 /* What becomes of spans: nothing is decided before late packets had time to come. */
@@ -11,7 +12,8 @@ static void count(struct ft_tracker *tracker, const struct ft_flow *flow,
 {
 	uint32_t number = ft_flow_number(tracker->table, flow);
 
-	ft_outcome_add(&tracker->totals, tracker->evidence, span, outcome);
+	if (!ft_moved_holes_add(tracker->moved, flow, span, &outcome))
+		ft_outcome_add(&tracker->totals, tracker->evidence, span, outcome);
 	if (step != NULL && outcome.open != 0) {
 		step->open = (step->open + outcome.open) & STEP_OPEN;
 		step->lost_flow = number;

@@ -3,6 +3,7 @@
 
 #include <flow/opening.h>
 
+#include "moved.h"
 #include "outcome.h"
 
 enum {
@@ -30,9 +31,13 @@ int ft_tracker_create(struct ft_tracker **tracker, const struct ft_tracker_confi
 	failure = ft_spans_create(&made->spans, config->spans);
 	if (failure != 0)
 		goto free_tracker;
+	made->moved = calloc(1, sizeof *made->moved);
+	failure = made->moved == NULL ? -ENOMEM : ft_moved_holes_init(made->moved);
+	if (failure != 0)
+		goto free_moved;
 	failure = ft_recall_init(&made->again, AGAIN, config->seed);
 	if (failure != 0)
-		goto destroy_spans;
+		goto free_holes;
 	failure = ft_lonely_init(&made->lonely, LONELY_PAIRS, config->seed);
 	if (failure != 0)
 		goto free_again;
@@ -46,7 +51,10 @@ free_lonely:
 	ft_lonely_free(&made->lonely);
 free_again:
 	ft_recall_free(&made->again);
-destroy_spans:
+free_holes:
+	ft_moved_holes_free(made->moved);
+free_moved:
+	free(made->moved);
 	ft_spans_destroy(&made->spans);
 free_tracker:
 	free(made);
@@ -60,6 +68,8 @@ void ft_tracker_destroy(struct ft_tracker *tracker)
 	ft_pairs_destroy(tracker->pairs);
 	ft_lonely_free(&tracker->lonely);
 	ft_recall_free(&tracker->again);
+	ft_moved_holes_free(tracker->moved);
+	free(tracker->moved);
 	ft_spans_destroy(&tracker->spans);
 	free(tracker);
 }

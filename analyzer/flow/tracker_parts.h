@@ -55,6 +55,8 @@ struct ft_formers {
 	uint32_t next;
 };
 
+struct ft_moved_holes;
+
 struct ft_tracker {
 	struct ft_tracker_config config;
 	struct ft_flow_table *table;
@@ -63,6 +65,7 @@ struct ft_tracker {
 	struct ft_pairs *pairs;
 	struct ft_spans spans;
 	struct ft_damaged damaged;
+	struct ft_moved_holes *moved; /* moved.h */
 	struct ft_formers formers;
 	struct ft_told told;             /* of the newest life that was doubted */
 	struct ft_heads heads;           /* sequences of requests that began last */

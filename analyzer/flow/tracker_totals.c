@@ -5,6 +5,7 @@
 #include <flow/reserve.h>
 
 #include "exchanges.h"
+#include "moved.h"
 #include "outcome.h"
 
 /* What the run would come to if it ended here. */
@@ -21,6 +22,7 @@ struct sum {
 	const struct ft_tracker *tracker;
 	struct ft_tracker_totals totals;
 	struct ft_loss_evidence *evidence; /* or NULL */
+	struct ft_moved *moved;            /* likewise */
 	uint64_t halves;                   /* that have a peer */
 	bool single;                       /* there are halves of one packet */
 	uint32_t *lonely;                  /* that have none: numbers of their records; or NULL */
@@ -34,9 +36,11 @@ static void add_spans(struct sum *sum, const struct ft_flow *flow)
 	for (unsigned i = 0; i < flow->half.span_count; i++) {
 		const struct ft_span *span = ft_span_at(&sum->tracker->spans, number);
 
+		struct ft_span_outcome outcome = ft_outcome_of(sum->tracker, flow, span);
+
 		sum->totals.retransmitted += ft_withheld(sum->tracker, flow, span);
-		ft_outcome_add(&sum->totals, sum->evidence, span,
-			       ft_outcome_of(sum->tracker, flow, span));
+		if (sum->moved == NULL || !ft_moved_add(sum->moved, flow, span, &outcome))
+			ft_outcome_add(&sum->totals, sum->evidence, span, outcome);
 		number = span->next;
 	}
 }
@@ -158,6 +162,8 @@ static bool add_flow(void *context, const struct ft_flow *flow)
 	struct sum *sum = context;
 
 	add_undecided(sum, flow);
+	if (sum->moved != NULL)
+		ft_moved_add_half(sum->moved, flow);
 	if (sum->evidence != NULL) {
 		ft_count_early(sum->evidence, flow);
 		ft_count_end(sum->tracker, flow, sum->evidence);
@@ -198,15 +204,39 @@ static struct ft_lonely_sum sum_lonely(const struct sum *sum)
 	return told;
 }
 
+/* Of those that may have moved. */
+static void add_settled(struct sum *sum)
+{
+	const struct ft_moved_holes *holes = sum->tracker->moved;
+
+	if (sum->moved != NULL) {
+		ft_moved_add_settled(sum->moved, holes);
+		return;
+	}
+	for (uint32_t i = 0; i < holes->count; i++)
+		ft_outcome_add(&sum->totals, sum->evidence, &holes->all[i].span,
+			       holes->all[i].outcome);
+}
+
 struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker,
 					   struct ft_loss_evidence *evidence)
 {
+	return ft_tracker_totals_but(tracker, evidence, NULL);
+}
+
+struct ft_tracker_totals ft_tracker_totals_but(const struct ft_tracker *tracker,
+					       struct ft_loss_evidence *evidence,
+					       struct ft_moved *moved)
+{
 	const size_t bytes = ft_flow_table_stats(tracker->table).used * sizeof(uint32_t);
-	struct sum sum = { .tracker = tracker, .totals = tracker->totals, .evidence = evidence };
+	struct sum sum = {
+		.tracker = tracker, .totals = tracker->totals, .evidence = evidence, .moved = moved
+	};
 	struct ft_lonely_sum lonely;
 
 	sum.lonely = bytes == 0 ? NULL : ft_reserve(bytes); /* touched as far as there are some */
 	ft_flow_each(tracker->table, add_flow, &sum);
+	add_settled(&sum);
 	if (evidence != NULL && sum.single)
 		ft_count_exchanges(tracker, evidence);
 	lonely = sum_lonely(&sum);

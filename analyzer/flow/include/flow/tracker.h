@@ -198,6 +198,22 @@ void ft_tracker_forget(struct ft_tracker *tracker, struct ft_flow *flow);
 struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker,
 					   struct ft_loss_evidence *evidence);
 
+/*
+ * Halves that may be one connection's, on one path and the other (moved.h in the library): of what is missing of one and here of
+ * the other nothing is lost. NULL: no memory. What ft_tracker_totals_but() hands over there is in no totals, and not in the
+ * evidence, until ft_moved_count() adds what is left of it to both, once.
+ */
+struct ft_moved;
+struct ft_moved *ft_moved_create(void);
+void ft_moved_destroy(struct ft_moved *moved); /* NULL is fine */
+void ft_moved_count(struct ft_moved *moved, struct ft_tracker_totals *totals,
+		    struct ft_loss_evidence *evidence);
+
+/* ft_tracker_totals(), but for what may have moved. */
+struct ft_tracker_totals ft_tracker_totals_but(const struct ft_tracker *tracker,
+					       struct ft_loss_evidence *evidence,
+					       struct ft_moved *moved);
+
 /* What is undecided of one half, if the run ended here. */
 struct ft_unsettled {
 	uint64_t mirror_lost; /* of this half, not yet in any step */
