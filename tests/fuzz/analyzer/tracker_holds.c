@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <lives.h>
+#include <moved.h>
 #include <tracker_parts.h>
 
 /*
@@ -36,22 +37,33 @@ static const uint8_t opcodes[] = {
 static const uint32_t lengths[] = { 0, 1, 256, 300, 1024, 4096, 20000, UINT32_MAX };
 static const uint8_t syndromes[] = { 0x00, 0x1f, 0x20, 0x60, 0x61, 0x62, 0x63, 0x40 };
 
+/* Settled, what is kept until all engines' are together as well. */
+static uint64_t settled_lost(const struct world *world)
+{
+	const struct ft_moved_holes *moved = world->tracker->moved;
+	uint64_t lost = world->tracker->totals.mirror_lost;
+
+	for (uint32_t i = 0; i < moved->count; i++)
+		lost += moved->all[i].outcome.lost;
+	return lost;
+}
+
 static void evicted(void *context, struct ft_flow *flow)
 {
 	struct world *world = context;
-	uint64_t before = world->tracker->totals.mirror_lost;
+	uint64_t before = settled_lost(world);
 
 	ft_tracker_forget(world->tracker, flow);
-	world->unsaid += world->tracker->totals.mirror_lost - before;
+	world->unsaid += settled_lost(world) - before;
 }
 
 static void set_up(struct world *world, const struct ft_flow_key *there,
 		   const struct ft_flow_key *back)
 {
-	uint64_t before = world->tracker->totals.mirror_lost;
+	uint64_t before = settled_lost(world);
 
 	ft_tracker_pair(world->tracker, there, back, FT_PAIRED_CM);
-	world->unsaid += world->tracker->totals.mirror_lost - before;
+	world->unsaid += settled_lost(world) - before;
 }
 
 static void open_world(struct world *world)
@@ -244,8 +256,7 @@ static void check_sums(struct world *world)
 	uint64_t told = 0;
 
 	assert(totals.mirror_lost == totals.lost_by_gap + totals.lost_by_ack);
-	assert(world->tracker->totals.mirror_lost ==
-	       world->lost + world->answers_lost + world->unsaid);
+	assert(settled_lost(world) == world->lost + world->answers_lost + world->unsaid);
 	ft_flow_each(world->table, check_spans, world);
 	assert(world->held + free_spans(spans) == spans->used);
 	ft_tracker_totals(world->tracker, world->evidence);
