@@ -1,11 +1,8 @@
 #include "outcome.h"
 
-/* Requests that the peer answered for were delivered: if they never passed here, the mirror lost them. */
+#include "outcome_reads.h"
 
-enum {
-	READS_LOOKED_AT = 16,
-	LEAST_READS = 4, /* in a row, to say that a half sends nothing else */
-};
+/* Requests that the peer answered for were delivered: if they never passed here, the mirror lost them. */
 
 /* PSNs that this half used after the range. */
 static uint32_t beyond(uint32_t next_psn, const struct ft_span *span)
@@ -39,121 +36,6 @@ static bool is_answered(const struct ft_flow *flow)
 				   half->paired_by != FT_PAIRED_SOURCE_PORT);
 }
 
-static uint32_t larger(uint32_t left, uint32_t right)
-{
-	return left > right ? left : right;
-}
-
-/* READs that may lie in a hole. */
-struct reads {
-	uint32_t longest; /* PSNs that one takes; 0: none */
-	bool vary;        /* they are of several lengths */
-	bool others;      /* requests of other kinds are among them, as far as is known */
-};
-
-/* Of the next older range of the half, that ends at `end`; `newer`: PSN of the READ behind it, FT_PSN_NONE: of none. */
-static void add_read(struct reads *reads, uint32_t begin, uint32_t end, uint32_t newer)
-{
-	uint32_t length = ft_psn_since(end, begin);
-
-	reads->others |= newer == FT_PSN_NONE ? reads->longest != 0 : newer != end;
-	reads->vary |= reads->longest != 0 && length != reads->longest;
-	reads->longest = larger(reads->longest, length);
-}
-
-/* How long it is will be known once the next request passes. */
-static bool is_unmeasured(const struct ft_half *half, const struct ft_span *span)
-{
-	return (half->flags & FT_HALF_SPAN_UNKNOWN) != 0 && span->begin == half->message_psn;
-}
-
-/* The newest of this half that are still open. */
-static struct reads reads_of(const struct ft_tracker *tracker, const struct ft_half *half)
-{
-	struct reads reads = { 0 };
-	uint32_t number = half->spans, begin = FT_PSN_NONE, behind = FT_PSN_NONE;
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < half->span_count && i < READS_LOOKED_AT; i++) {
-		const struct ft_span *span;
-		uint32_t end;
-
-		number = ft_span_at(&tracker->spans, number)->prev;
-		span = ft_span_at(&tracker->spans, number);
-		end = ft_psn_add(span->from, span->count);
-		if (span->kind != FT_SPAN_AWAITED && span->kind != FT_SPAN_OVERTAKEN) {
-			/* what is missing between two may be others like them */
-			behind = end == behind ? span->from : FT_PSN_NONE;
-			continue;
-		}
-		if (span->begin == begin || is_unmeasured(half, span)) {
-			behind = span->begin;
-			continue;
-		}
-		begin = span->begin;
-		add_read(&reads, begin, end, behind);
-		behind = begin;
-		count++;
-	}
-	reads.others |= count < LEAST_READS;
-	return reads;
-}
-
-/* All that it sends, so that a hole is as many of them as its PSNs make. */
-static bool are_all(const struct reads *reads)
-{
-	return reads->longest > 1 && !reads->vary && !reads->others;
-}
-
-/* Whether it lies in the midst of a message, where no READ is. */
-static bool is_in_message(const struct ft_span *hole)
-{
-	return hole->kind == FT_SPAN_HOLE && hole->begin != hole->from && !hole->begins;
-}
-
-/* READs may lie in it: it is as many packets as it has PSNs, or fewer. */
-static bool is_vague(const struct ft_span *hole)
-{
-	return hole->count > 1 && !is_in_message(hole);
-}
-
-/*
- * Packets that so many PSNs of a hole are at least: the responses to a READ take its PSNs, but pass elsewhere. Where READs are of one
- * length, what is left of it is others.
- */
-static uint32_t packets_of(const struct reads *reads, const struct ft_span *hole, uint32_t psns)
-{
-	uint32_t longest = reads->longest == 0 ? 1 : reads->longest, rest = psns % longest;
-
-	if (is_in_message(hole))
-		return psns;
-	return psns / longest + (reads->vary && rest != 0 ? 1 : rest);
-}
-
-void ft_outcome_narrow(const struct ft_tracker *tracker, const struct ft_half *half)
-{
-	uint32_t number = half->spans;
-	struct reads reads;
-
-	if (half->span_count == 0) /* as of nearly every half when it meets the other */
-		return;
-	reads = reads_of(tracker, half);
-	for (unsigned left = reads.longest > 1 ? half->span_count : 0; left != 0; left--) {
-		struct ft_span *span = ft_span_at(&tracker->spans, number);
-
-		if ((FT_SPANS_HOLES >> span->kind & 1) != 0 && is_vague(span) &&
-		    ft_psn_covers(half->acked, span->from, span->count)) {
-			uint32_t psns = span->count;
-
-			span->count = packets_of(&reads, span, psns);
-			span->ended = 0;
-			if (!are_all(&reads))
-				ft_loss_vague(tracker->evidence, psns, span->count);
-		}
-		number = span->next;
-	}
-}
-
 /* Among the first packets of a half whose set-up was not seen. */
 static bool is_doubtful(const struct ft_flow *flow, const struct ft_span *span)
 {
@@ -161,12 +43,12 @@ static bool is_doubtful(const struct ft_flow *flow, const struct ft_span *span)
 }
 
 /* Neither many READs, whose responses take PSNs too, nor what a queue pair that was set up anew left out. */
-static bool is_missing(const struct reads *reads, const struct ft_flow *flow,
+static bool is_missing(const struct ft_reads *reads, const struct ft_flow *flow,
 		       const struct ft_span *span)
 {
 	if (span->kind != FT_SPAN_HOLE || span->count >= FT_WENT_ON_PSNS)
 		return false;
-	return reads->longest <= 1 || !is_vague(span) ||
+	return reads->longest <= 1 || !ft_is_vague(span) ||
 	       (!is_answered(flow) && span->count <= FT_LOSS_VAGUE);
 }
 
@@ -174,7 +56,7 @@ static struct ft_span_outcome judge_requests(const struct ft_tracker *tracker,
 					     const struct ft_flow *flow, const struct ft_span *span)
 {
 	const struct ft_half *half = &flow->half;
-	const struct reads reads = reads_of(tracker, half);
+	const struct ft_reads reads = ft_reads_of(tracker, half);
 	struct ft_span_outcome outcome = { .missing = is_missing(&reads, flow, span) };
 	bool to_come;
 
@@ -186,13 +68,13 @@ static struct ft_span_outcome judge_requests(const struct ft_tracker *tracker,
 	outcome.open = span->count - outcome.lost;
 	if (half->service == FT_UC)
 		return outcome;
-	outcome.pending = packets_of(&reads, span, outcome.open);
+	outcome.pending = ft_packets_among(&reads, span, outcome.open);
 	if (to_come || is_answered(flow))
 		return outcome;
-	outcome.vague = is_vague(span) && !are_all(&reads) ? span->count : 0;
+	outcome.vague = ft_is_vague(span) && !ft_reads_are_all(&reads) ? span->count : 0;
 	if (!went_on(half->next_psn, flow->last_ns, span))
 		return outcome;
-	outcome.lost = packets_of(&reads, span, span->count);
+	outcome.lost = ft_packets_among(&reads, span, span->count);
 	outcome.open = outcome.pending = 0;
 	return outcome;
 }
@@ -325,7 +207,7 @@ static bool lives_anew(const struct ft_flow *flow)
 static bool may_lie_between_lives(const struct ft_flow *flow, const struct ft_span *span,
 				  const struct ft_span_outcome *outcome)
 {
-	return outcome->lost + outcome->open >= FT_WENT_ON_PSNS && !is_in_message(span) &&
+	return outcome->lost + outcome->open >= FT_WENT_ON_PSNS && !ft_is_in_message(span) &&
 	       lives_anew(flow);
 }
 
@@ -386,69 +268,5 @@ bool ft_is_ripe(const struct ft_tracker *tracker, const struct ft_flow *flow,
 		if (answered || half->service == FT_UC)
 			return age >= FT_SETTLE_NS;
 		return !is_answered(flow) && age >= tracker->config.reorder_ns;
-	}
-}
-
-/* Kinds that a later request shows. */
-enum { BY_GAP = 1u << FT_SPAN_HOLE | 1u << FT_SPAN_GUESSED };
-
-static enum ft_loss_doubt doubt_of(const struct ft_span *span)
-{
-	if (span->early == FT_LATER)
-		return FT_LOSS_OVERDUE;
-	if (span->early == FT_AT_ONSET)
-		return FT_LOSS_ONSET;
-	return span->frame <= FT_LOSS_FIRST_FRAMES ? FT_LOSS_FIRST : FT_LOSS_EARLY;
-}
-
-static void miss(struct ft_loss_evidence *evidence, const struct ft_span *span,
-		 struct ft_span_outcome outcome)
-{
-	if (outcome.pending != 0) {
-		ft_loss_miss(evidence, span->frame, outcome.pending, FT_LOSS_REQUESTS);
-		if (outcome.vague != 0)
-			ft_loss_miss_vague(evidence, outcome.vague, outcome.pending);
-	} else if (outcome.open != 0) {
-		ft_loss_miss(evidence, span->frame, outcome.open, FT_LOSS_UNRELIABLE);
-	}
-}
-
-void ft_outcome_add(struct ft_tracker_totals *totals, struct ft_loss_evidence *evidence,
-		    const struct ft_span *span, struct ft_span_outcome outcome)
-{
-	bool by_gap = (BY_GAP >> span->kind & 1) != 0;
-
-	totals->mirror_lost += outcome.lost;
-	totals->lost_by_gap += by_gap ? outcome.lost : 0;
-	totals->lost_by_ack += by_gap ? 0 : outcome.lost;
-	totals->doubted[doubt_of(span)] += outcome.doubtful ? outcome.lost : 0;
-	totals->doubted_gaps[doubt_of(span)] += outcome.doubtful && by_gap ? outcome.lost : 0;
-	totals->gaps_open += outcome.open;
-	if (evidence == NULL)
-		return;
-	if (outcome.vague != 0 && outcome.lost != 0)
-		ft_loss_vague(evidence, outcome.vague, outcome.lost);
-	if (span->kind == FT_SPAN_SKIPPED && outcome.lost + outcome.pending == span->count)
-		ft_loss_skip(evidence, span->count, outcome.lost == 0);
-	if (is_in_message(span) && outcome.lost == span->count)
-		ft_loss_inside(evidence, outcome.lost);
-	if (outcome.lost + outcome.pending != 0)
-		ft_tell_middles(evidence, span, &outcome);
-	if (outcome.lost != 0)
-		ft_loss_hole(evidence, span->frame, outcome.lost);
-	if (outcome.lost != 0 && outcome.doubtful)
-		ft_loss_doubt(evidence, span->frame, outcome.lost, doubt_of(span));
-	if (outcome.doubtful && ft_span_is_answer(span))
-		evidence->doubted_answers[doubt_of(span)] += outcome.lost;
-	evidence->uncertain += outcome.open;
-	if (ft_span_is_answer(span)) {
-		evidence->answers_lost += outcome.lost;
-		if (outcome.pending != 0)
-			ft_loss_overdue(evidence, span->frame, outcome.pending);
-	} else {
-		evidence->requests_lost += outcome.lost;
-		evidence->unanswered += outcome.pending;
-		if (outcome.missing)
-			miss(evidence, span, outcome);
 	}
 }
