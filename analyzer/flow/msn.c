@@ -246,9 +246,10 @@ uint32_t ft_part_lives(struct ft_tracker *tracker, struct ft_half *half)
 
 bool ft_may_hide_life(const struct ft_tracker *tracker, const struct ft_half *half, uint32_t psn)
 {
-	uint32_t number = half->spans;
+	unsigned left = half->span_count < FT_SPANS_FEW ? half->span_count : FT_SPANS_FEW;
+	uint32_t number = half->spans; /* the long ones are the first */
 
-	for (unsigned left = half->span_count; left != 0; left--) {
+	for (; left != 0; left--) {
 		const struct ft_span *span = ft_span_at(&tracker->spans, number);
 
 		if (is_open_hole(half, span) && span->count >= FT_LONG_PSNS &&

@@ -5,7 +5,10 @@
 
 /* What becomes of spans: nothing is decided before late packets had time to come. */
 
-enum { STEP_OPEN = 0xffffff };
+enum {
+	STEP_OPEN = 0xffffff,
+	GIVEN_UP_AT_ONCE = 16, /* by a long ring that cannot be sorted any more */
+};
 
 static void count(struct ft_tracker *tracker, const struct ft_flow *flow,
 		  const struct ft_span *span, struct ft_span_outcome outcome, struct ft_step *step)
@@ -98,7 +101,8 @@ static void give_up_oldest(struct ft_tracker *tracker, struct ft_flow *flow, uin
 void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct ft_span *span,
 		 struct ft_step *step)
 {
-	if (ft_spans_are_full(&tracker->spans, &flow->half))
+	for (unsigned i = 0;
+	     i < GIVEN_UP_AT_ONCE && ft_spans_are_full(&tracker->spans, &flow->half); i++)
 		give_up_oldest(tracker, flow, 0, step);
 	if (ft_spans_append(&tracker->spans, &flow->half, span) != 0)
 		return;

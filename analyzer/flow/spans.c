@@ -118,6 +118,7 @@ static void begin_with_next(struct ft_spans *spans, struct ft_half *half)
 void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t number)
 {
 	struct ft_span *span = ft_span_at(spans, number);
+	uint32_t beside = half->spans == number ? span->next : span->prev;
 
 	if (span->next == number)
 		half->spans = half->span_traits = 0;
@@ -126,7 +127,7 @@ void ft_spans_remove(struct ft_spans *spans, struct ft_half *half, uint32_t numb
 	ft_span_at(spans, span->prev)->next = span->next;
 	ft_span_at(spans, span->next)->prev = span->prev;
 	half->span_count = (half->span_count - 1u) & FT_SPANS_PER_HALF;
-	ft_spans_hint(spans, half, span->from, span->prev);
+	ft_spans_hint(spans, half, span->from, beside);
 	span->ring = 0;
 	span->next = spans->free;
 	spans->free = number;

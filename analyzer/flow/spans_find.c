@@ -11,8 +11,8 @@
 
 enum {
 	LONG_RING = 32,
-	HINT_PSNS = 64, /* that share a hint */
-	HINTS_TRIED = 3,
+	HINT_PSNS = 64,                  /* that share a hint */
+	FARTHEST_HINT = 512 * HINT_PSNS, /* farther away as many spans lie between as from an end */
 };
 
 static uint32_t *hint_at(const struct ft_spans *spans, uint32_t ring, uint32_t psn)
@@ -44,37 +44,46 @@ static bool is_behind(const struct ft_spans *spans, const struct ft_half *half, 
 	return ft_psn_distance(psn, first->from) > ft_psn_distance(last->from, psn);
 }
 
-/* Of the ring, one near the PSN if any is known, else its last. */
+/* One of the ring that was met there; 0: none is known. */
+static uint32_t hinted(const struct ft_spans *spans, uint32_t ring, uint32_t psn)
+{
+	uint32_t number = *hint_at(spans, ring, psn);
+
+	return number != 0 && ft_span_at(spans, number)->ring == ring ? number : 0;
+}
+
+/* Of the ring, one near the PSN if any is known, else its first or last. */
 static uint32_t begin_near(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn)
 {
 	const struct ft_span *first = ft_span_at(spans, half->spans);
+	uint32_t found = half->span_count < LONG_RING ? 0 : hinted(spans, first->ring, psn);
 
-	for (uint32_t i = 0; i < HINTS_TRIED && half->span_count >= LONG_RING; i++) {
-		uint32_t number = *hint_at(spans, first->ring, psn - i * HINT_PSNS);
-
-		if (number != 0 && ft_span_at(spans, number)->ring == first->ring)
-			return number;
+	for (uint32_t away = HINT_PSNS;
+	     found == 0 && half->span_count >= LONG_RING && away <= FARTHEST_HINT; away *= 2) {
+		found = hinted(spans, first->ring, psn - away);
+		if (found == 0)
+			found = hinted(spans, first->ring, psn + away);
 	}
+	if (found != 0)
+		return found;
 	return is_behind(spans, half, psn) ? first->prev : half->spans;
 }
 
 uint32_t ft_spans_upto(const struct ft_spans *spans, const struct ft_half *half, uint32_t psn)
 {
-	uint32_t number = half->spans == 0 ? 0 : begin_near(spans, half, psn);
+	uint32_t number;
 
-	if (number == 0)
+	if (half->spans == 0 || begins_ahead(ft_span_at(spans, half->spans), psn))
 		return 0;
+	number = begin_near(spans, half, psn);
+	while (number != half->spans && begins_ahead(ft_span_at(spans, number), psn))
+		number = ft_span_at(spans, number)->prev;
 	for (unsigned left = half->span_count; left != 0; left--) {
 		uint32_t next = ft_span_at(spans, number)->next;
 
 		if (next == half->spans || begins_ahead(ft_span_at(spans, next), psn))
 			break;
 		number = next;
-	}
-	while (begins_ahead(ft_span_at(spans, number), psn)) {
-		if (number == half->spans)
-			return 0;
-		number = ft_span_at(spans, number)->prev;
 	}
 	ft_spans_hint(spans, half, psn, number);
 	return number;

@@ -7,7 +7,10 @@
  * the ring never is empty again, and would stay out of order.
  */
 
-enum { MOST_STEPS = 8 }; /* of each span, on average: no ring is nearly in order that takes more */
+enum {
+	MOST_STEPS = 8,   /* of each span, on average: no ring is nearly in order that takes more */
+	TRIED_EVERY = 64, /* of as many spans and no others */
+};
 
 static bool is_behind(const struct ft_span *span, const struct ft_span *before)
 {
@@ -98,7 +101,9 @@ bool ft_spans_are_full(const struct ft_spans *spans, struct ft_half *half)
 {
 	if (half->span_count < FT_SPANS_FEW)
 		return false;
-	if (!ft_spans_are_sorted(half) && may_be_sorted(spans, half)) {
+	if (!ft_spans_are_sorted(half) &&
+	    half->span_count % TRIED_EVERY == FT_SPANS_FEW % TRIED_EVERY &&
+	    may_be_sorted(spans, half)) {
 		sort(spans, half);
 		if (is_sorted(spans, half))
 			half->span_traits &= ~(uint32_t)FT_SPANS_UNSORTED & FT_SPANS_TRAITS;
