@@ -80,10 +80,9 @@ struct ft_half {
 	uint8_t candidate_bits; /* likewise for `candidate` */
 	uint8_t service; /* enum ft_service of the first packet that was not a CNP; 0xff: none yet */
 	uint16_t span_count : 12; /* ranges in the list of `spans` */
-	uint16_t
-		filling : 1; /* some of them may be filled from their beginning: FT_SPAN_FILLING of the tracker */
-	uint16_t paired_by : 3; /* enum ft_paired_by */
-	uint32_t answer_first;  /* of the READ being answered, its first; or FT_ANSWER_JOINED */
+	uint16_t filling : 1;     /* of some: FT_SPAN_FILLING of the tracker */
+	uint16_t paired_by : 3;   /* enum ft_paired_by */
+	uint32_t answer_first;    /* of the READ being answered, its first; or FT_ANSWER_JOINED */
 	/* another sequence: requests of it in a row, << 24, and the PSN it would go on with; 0: none */
 	uint32_t outside;
 };
