@@ -14,10 +14,10 @@
 enum { FT_MOVED_KEPT = 1 << 14 }; /* holes of one engine; of more it is not asked */
 
 struct ft_moved_hole {
-	uint64_t half; /* digest of its key */
-	bool open;     /* not settled when all ended */
 	struct ft_span span;
 	struct ft_span_outcome outcome;
+	uint64_t half; /* digest of its key */
+	bool open;     /* not settled when all ended */
 };
 
 /* Of a tracker, what was settled. */

@@ -70,10 +70,12 @@ static bool list_ways(struct parter *parter, const struct ft_nccl_cluster *ring,
 	while (count < ring->count && ft_nccl_has_slice(&finder->input->tracks[ways->at[count]]))
 		count++;
 	ways->each = count / ring->site_count;
-	for (size_t i = 0; i < count; i++)
+	if (ways->each * ring->site_count != count)
+		return false;
+	for (size_t i = 0; ways->each > 0 && i < count; i++)
 		if (parter->place[finder->from[ways->at[i]]] != i / ways->each)
 			return false;
-	return count % ring->site_count == 0;
+	return true;
 }
 
 /*
