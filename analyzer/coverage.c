@@ -93,12 +93,9 @@ static double most_lost(const struct ft_covered *covered)
 		       : most / (here + most);
 }
 
-/* What was lost, as far as anything tells; false: nothing says that it was too much. */
-static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
+/* Whatever is lost, it would hardly show. */
+static bool hides_losses(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
 {
-	bool unknown = covered->share_seen < 0;
-	struct ft_percent percent;
-
 	if (covered->masked)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "queue pairs begin anew, or packets come again, so often that losses do "
@@ -107,7 +104,18 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "packets are out of order so far that those still to come are not told "
 			 "from lost ones");
-	else if (least_seen(covered) < covered->min_coverage)
+	return covered->masked || covered->crowded;
+}
+
+/* What was lost, as far as anything tells; false: nothing says that it was too much. */
+static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
+{
+	bool unknown = covered->share_seen < 0;
+	struct ft_percent percent;
+
+	if (hides_losses(covered, because))
+		return true;
+	if (least_seen(covered) < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 unknown ? "up to %s %% of the RDMA frames that crossed may be missing "
 				   "here: "

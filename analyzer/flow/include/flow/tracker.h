@@ -200,12 +200,20 @@ struct ft_tracker_totals ft_tracker_totals(const struct ft_tracker *tracker,
 
 /*
  * Halves that may be one connection's, on one path and the other (moved.h in the library): of what is missing of one and here of
- * the other nothing is lost. NULL: no memory. What ft_tracker_totals_but() hands over there is in no totals, and not in the
- * evidence, until ft_moved_count() adds what is left of it to both, once.
+ * the other nothing is lost.
  */
 struct ft_moved;
+
+/* NULL: no memory. */
 struct ft_moved *ft_moved_create(void);
-void ft_moved_destroy(struct ft_moved *moved); /* NULL is fine */
+
+/* NULL is fine. */
+void ft_moved_destroy(struct ft_moved *moved);
+
+/*
+ * What ft_tracker_totals_but() hands over is in no totals, and not in the evidence, until this adds what is left of it to both,
+ * once for all trackers.
+ */
 void ft_moved_count(struct ft_moved *moved, struct ft_tracker_totals *totals,
 		    struct ft_loss_evidence *evidence);
 
