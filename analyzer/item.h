@@ -76,8 +76,7 @@ struct ft_item {
 struct ft_item_more {
 	struct ft_verdict verdict;
 	bool has_verdict;
-	uint16_t
-		first_base; /* of a connection that has another P_Key base now; else FT_FLOW_NO_BASE */
+	uint16_t first_base; /* before another P_Key base came; FT_FLOW_NO_BASE: none did */
 	struct ft_step_gap gap;
 	uint64_t flow;     /* digest of the flow's key; 0: none */
 	uint64_t half;     /* of the half-connection whose sequence is in question */

@@ -17,9 +17,9 @@ struct ft_second_note {
 struct ft_second_findings {
 	struct ft_findings findings;
 	struct ft_second_note notes[FT_SECOND_FINDINGS]; /* beside findings.items */
-	uint64_t
-		written[FT_SECOND_FINDINGS]; /* frames that are evidence already: a ring; 0: none */
-	size_t written_count;                /* that there ever were */
+	/* frames that are evidence already: a ring; 0: none */
+	uint64_t written[FT_SECOND_FINDINGS];
+	size_t written_count; /* that there ever were */
 };
 
 /* Where frames go that are found when they have gone by; no writer: nowhere. */

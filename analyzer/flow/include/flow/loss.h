@@ -80,8 +80,8 @@ struct ft_loss_evidence {
 	uint64_t late;    /* frames overtaken on their way, seen once */
 	uint64_t late_once; /* of them, those that passed once */
 	uint64_t refused;   /* NAKs that want packets again */
-	uint64_t
-		crowded; /* PSNs of holes that were given up before anything answered for them, for want of room */
+	/* PSNs of holes that were given up before anything answered for them, for want of room */
+	uint64_t crowded;
 	uint64_t early;  /* frames seen among the first of their half, where holes are doubtful */
 	uint64_t longer; /* by so many do refusals there make that longer */
 	uint64_t onset;  /* of `early`, those for FT_LOSS_ONSET */
@@ -125,8 +125,8 @@ struct ft_loss_evidence {
 	uint64_t missing_skips[FT_LOSS_VAGUE + 1]; /* .. and those of FT_LOSS_RESPONSES */
 	uint64_t answering; /* halves that respond, whose requester is not known */
 	uint64_t joined;    /* READs seen to begin right where the one before was seen to end .. */
-	uint64_t
-		apart; /* .. and behind that, where other requests may lie between, or responses lost */
+	/* .. and behind that, where other requests may lie between, or responses lost */
+	uint64_t apart;
 	/* messages of which all is missing but First and Last, long ones times 5 .. */
 	uint64_t hollow;
 	/* .. and holes with a Middle next to them, or cut by what was answered for */
