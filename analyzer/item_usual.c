@@ -127,12 +127,10 @@ INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struc
 }
 
 /* Whole frames whose items are filled: their ICRCs are checked some at a time, so that none waits for the one before. */
-enum { CHECKED_TOGETHER = 8 };
-
 struct unchecked {
 	unsigned count;
-	unsigned number[CHECKED_TOGETHER]; /* of the item */
-	struct ft_brief_cover covers[CHECKED_TOGETHER];
+	unsigned number[FT_BRIEF_TOGETHER]; /* of the item */
+	struct ft_brief_cover covers[FT_BRIEF_TOGETHER];
 };
 
 INLINE void leave_unchecked(struct unchecked *unchecked, unsigned number,
@@ -251,7 +249,7 @@ INLINE unsigned fill_row(struct ft_item *items, const struct row *row, unsigned 
 	if (config->mirror_vlan_count != 0)
 		return 0; /* the one tag of the form may be none of the packet's */
 	while (filled == end && filled < count) {
-		end = count - filled < CHECKED_TOGETHER ? count : filled + CHECKED_TOGETHER;
+		end = count - filled < FT_BRIEF_TOGETHER ? count : filled + FT_BRIEF_TOGETHER;
 		filled = fill_some(items, row, filled, end, config, seed);
 	}
 	return filled;

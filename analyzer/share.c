@@ -101,12 +101,12 @@ __attribute__((noinline)) static bool decode(struct dealing *dealing, unsigned f
  * Large frames whose ICRCs are checked where they were read, some at a time: to their owner's core go their headers alone
  * then.
  */
-enum { LARGE = 512, CHECKED_TOGETHER = 8 };
+enum { LARGE = 512 };
 
 struct unchecked {
 	unsigned count;
-	struct ft_parcel *parcels[CHECKED_TOGETHER];
-	struct ft_brief_cover covers[CHECKED_TOGETHER];
+	struct ft_parcel *parcels[FT_BRIEF_TOGETHER];
+	struct ft_brief_cover covers[FT_BRIEF_TOGETHER];
 };
 
 /* Their owners check those behind a bad one. */
@@ -130,7 +130,7 @@ static void leave_unchecked(struct unchecked *unchecked, const struct ft_frame *
 		return;
 	unchecked->parcels[unchecked->count] = parcel;
 	unchecked->covers[unchecked->count++] = ft_brief_cover(frame->bytes, &brief);
-	if (unchecked->count == CHECKED_TOGETHER)
+	if (unchecked->count == FT_BRIEF_TOGETHER)
 		check(unchecked);
 }
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 enum {
-	SELDOM_LONG =
-		9, /* times the median, of all but one step in a hundred; by an exponential distribution 6.6 */
+	/* times the median, of all but one step in a hundred; by an exponential distribution 6.6 */
+	SELDOM_LONG = 9,
 	OUTSIDE = 50,   /* one in so many at either end */
 	LEAST_LONG = 3, /* silences of which half a one was to be expected */
 };
@@ -61,12 +61,15 @@ uint64_t ft_steady_silent_ns(const uint64_t *times, uint64_t *steps, size_t coun
 			     const struct ft_silence *silences, size_t silence_count)
 {
 	double rate = count < FT_STEADY_LEAST ? 0 : rate_of(times, steps, count);
-	double long_ns = log(2 * (double)count) / rate;
-	double surely_ns = (log((double)count) + of_surely) / rate;
 	uint64_t silent_ns = 0, found = 0;
+	double long_ns, surely_ns;
 	bool sure = false;
 
-	for (size_t i = 0; i < silence_count && rate > 0; i++) {
+	if (rate <= 0)
+		return 0;
+	long_ns = log(2 * (double)count) / rate;
+	surely_ns = (log((double)count) + of_surely) / rate;
+	for (size_t i = 0; i < silence_count; i++) {
 		uint64_t length_ns = silences[i].to_ns - silences[i].from_ns;
 
 		if ((double)length_ns <= long_ns || !is_amid(times, count, &silences[i]))

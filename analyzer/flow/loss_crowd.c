@@ -5,12 +5,12 @@
 
 enum {
 	LEAST_CROWD = 30, /* exchanges, to speak of a crowd */
-	MOST_OFF =
-		2, /* times as many of one kind: somebody does not answer, or one direction is not in view */
+	/* times as many of one kind: somebody does not answer, or one direction is not in view */
+	MOST_OFF = 2,
 };
 
-static const double seldom = 0.01,
-		    standard_deviations = 2.326; /* of a normal distribution: of the same share */
+static const double seldom = 0.01;
+static const double standard_deviations = 2.326; /* of a normal distribution: of the same share */
 
 void ft_loss_crowd(struct ft_loss_evidence *evidence, uint64_t asking, uint64_t answering)
 {

@@ -8,8 +8,8 @@
 
 enum {
 	MOST_ALIKE = 64, /* halves to queue pairs of one number that are compared with each other */
-	LEAST_HERE =
-		8, /* packets of either where both are: chance does not leave as many out in turns */
+	/* packets of either where both are: chance does not leave as many out in turns */
+	LEAST_HERE = 8,
 	FEW_IN_COMMON = 3, /* of them, one in so many: sent again, or taken for those of a READ */
 };
 

@@ -102,7 +102,7 @@ void ft_remember(struct ft_tracker *tracker, struct ft_flow *flow, const struct 
 		 struct ft_step *step)
 {
 	for (unsigned i = 0;
-	     i < GIVEN_UP_AT_ONCE && ft_spans_are_full(&tracker->spans, &flow->half); i++)
+	     i < GIVEN_UP_AT_ONCE && ft_spans_still_full(&tracker->spans, &flow->half); i++)
 		give_up_oldest(tracker, flow, 0, step);
 	if (ft_spans_append(&tracker->spans, &flow->half, span) != 0)
 		return;
@@ -190,7 +190,7 @@ void ft_settle_seen(struct ft_tracker *tracker, struct ft_flow *flow, uint32_t n
 	bool parts =
 		psn != rest.from && ft_psn_add(psn, count) != ft_psn_add(rest.from, rest.count);
 
-	if (parts && ft_spans_are_full(&tracker->spans, &flow->half))
+	if (parts && ft_spans_still_full(&tracker->spans, &flow->half))
 		give_up_oldest(tracker, flow, number, step);
 	rest.count = ft_spans_take(&tracker->spans, &flow->half, number, psn, count);
 	if (rest.count == 0)

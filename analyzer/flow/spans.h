@@ -132,7 +132,7 @@ static inline struct ft_span *ft_span_at(const struct ft_spans *spans, uint32_t 
  * spans_sort.c: the half has as many as it should: give one up before the next. One that has FT_SPANS_FEW is sorted if it can be: then
  * it may have more.
  */
-bool ft_spans_are_full(const struct ft_spans *spans, struct ft_half *half);
+bool ft_spans_still_full(const struct ft_spans *spans, struct ft_half *half);
 
 /* A copy of *span at the end of the half's ring; 0 if the half has FT_SPANS_PER_HALF, or the pool is empty. */
 uint32_t ft_spans_append(struct ft_spans *spans, struct ft_half *half, const struct ft_span *span);

@@ -97,7 +97,7 @@ static bool may_be_sorted(const struct ft_spans *spans, const struct ft_half *ha
 	       ft_span_at(spans, first->prev)->kind != FT_SPAN_AHEAD;
 }
 
-bool ft_spans_are_full(const struct ft_spans *spans, struct ft_half *half)
+bool ft_spans_still_full(const struct ft_spans *spans, struct ft_half *half)
 {
 	if (half->span_count < FT_SPANS_FEW)
 		return false;

@@ -86,9 +86,7 @@ def world(rng, moves, with_grh, alike):
             frames += more
             psn += count
             now = more[-1].ts_ns + rng.randrange(20_000)
-    frames.sort(key=lambda frame: frame.ts_ns)
-    streams.pack(frames)
-    return frames
+    return streams.in_order(frames)
 
 
 def main():

@@ -43,12 +43,6 @@ def message(asker, responder, ts_ns, psn, count):
     return frames
 
 
-def in_order(frames):
-    frames.sort(key=lambda frame: frame.ts_ns)
-    streams.pack(frames)
-    return frames
-
-
 def lives(rng, count, gap_ns, anywhere):
     frames = []
     for number in range(PAIRS):
@@ -57,7 +51,7 @@ def lives(rng, count, gap_ns, anywhere):
         for _ in range(LIVES):
             frames += message(asker, responder, now, rng.getrandbits(24) if anywhere else 0, count)
             now = frames[-1].ts_ns + 1000 + int(rng.expovariate(1 / gap_ns))
-    return in_order(frames)
+    return streams.in_order(frames)
 
 
 def crowd(rng, count, port=None):
@@ -67,7 +61,7 @@ def crowd(rng, count, port=None):
         asker, responder = ends_of(rng, number)
         asker.port = responder.port = port or asker.port
         frames += message(asker, responder, BEGAN_NS + rng.randrange(CONNECTIONS * 1000), 0, count)
-    return in_order(frames)
+    return streams.in_order(frames)
 
 
 def used_again(judge, rng):

@@ -41,14 +41,8 @@ def connection(rng, number, now):
     return frames
 
 
-def in_order(frames):
-    frames.sort(key=lambda frame: frame.ts_ns)
-    streams.pack(frames)
-    return frames
-
-
 def steady(rng):
-    return in_order([frame for number in range(CONNECTIONS)
+    return streams.in_order([frame for number in range(CONNECTIONS)
                      for frame in connection(rng, number, BEGAN_NS + rng.randrange(LASTING_NS))])
 
 
@@ -58,7 +52,7 @@ def in_waves(rng):
     for number in range(CONNECTIONS):
         wave = rng.choice([wave for wave in range(WAVES) if wave != WAVES // 2])
         frames += connection(rng, number, BEGAN_NS + wave * each + rng.randrange(each // 20))
-    return in_order(frames)
+    return streams.in_order(frames)
 
 
 def paused(rng):
@@ -67,7 +61,7 @@ def paused(rng):
     for frame in frames:
         number = frame.ts_ns > BEGAN_NS + LASTING_NS // 2
         frame.ts_ns += number * 2 * LASTING_NS
-    return in_order(frames)
+    return streams.in_order(frames)
 
 
 def silence(rng, frames, count, share):

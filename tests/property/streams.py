@@ -73,6 +73,13 @@ def pack(frames):
         frame.packed = record(frame)
 
 
+def in_order(frames):
+    """As a tap sees them; packed."""
+    frames.sort(key=lambda frame: frame.ts_ns)
+    pack(frames)
+    return frames
+
+
 def write(path, frames, link=1):
     header = struct.pack("<IHHiIII", LITTLE_NSEC, 2, 4, 0, 0, 262144, link)
     path.write_bytes(header + b"".join([getattr(frame, "packed", None) or record(frame) for frame in frames]))

@@ -73,14 +73,8 @@ def reads(rng, ways):
     return frames
 
 
-def in_order(frames):
-    frames.sort(key=lambda frame: frame.ts_ns)
-    streams.pack(frames)
-    return frames
-
-
 def drill(judge, rng, make, fabric):
-    missed, frames = [], in_order(make(rng, Ways(rng, *fabric)))
+    missed, frames = [], streams.in_order(make(rng, Ways(rng, *fabric)))
     label = "%s on %d ways, %d ns, %d in a row:" % (make.__name__, *fabric)
     document = judge.report(frames)
     lost = document["coverage"]["frames_lost"]
@@ -103,7 +97,7 @@ def drill(judge, rng, make, fabric):
 
 
 def too_far(judge, rng):
-    document = judge.report(in_order(writes(rng, Ways(rng, *FAR[0]), FAR[1])))
+    document = judge.report(streams.in_order(writes(rng, Ways(rng, *FAR[0]), FAR[1])))
     lost = document["coverage"]["frames_lost"]
     if document["verdict"] != "not-evidenced" or lost["estimate"] is not None or lost["high"] is not None:
         judge.complain("farther out of order than is followed:", document["verdict"], lost)

@@ -235,14 +235,14 @@ static void a_long_ring_out_of_order_is_sorted_before_it_is_full(void **state)
 	uint32_t psn = 0;
 
 	for (uint32_t i = 0; i < FT_SPANS_FEW; i++, psn += 200) {
-		assert_false(ft_spans_are_full(&ring->spans, &ring->half));
+		assert_false(ft_spans_still_full(&ring->spans, &ring->half));
 		if (i % 50 == 7)
 			put_long_one_first(ring, psn);
 		else
 			append(ring, FT_SPAN_HOLE, psn, 1);
 	}
 	assert_false(ft_spans_are_sorted(&ring->half));
-	assert_false(ft_spans_are_full(&ring->spans, &ring->half));
+	assert_false(ft_spans_still_full(&ring->spans, &ring->half));
 	assert_true(ft_spans_are_sorted(&ring->half));
 	for (uint32_t i = 0; i < FT_SPANS_FEW; i++) {
 		uint32_t number = find(ring, 200 * i, FT_SPANS_HOLES);
@@ -252,10 +252,10 @@ static void a_long_ring_out_of_order_is_sorted_before_it_is_full(void **state)
 		assert_int_equal(find(ring, 200 * i + 150, FT_SPANS_HOLES), 0);
 	}
 	for (; ring->half.span_count < FT_SPANS_PER_HALF; psn += 2) {
-		assert_false(ft_spans_are_full(&ring->spans, &ring->half));
+		assert_false(ft_spans_still_full(&ring->spans, &ring->half));
 		append(ring, FT_SPAN_HOLE, psn, 1);
 	}
-	assert_true(ft_spans_are_full(&ring->spans, &ring->half));
+	assert_true(ft_spans_still_full(&ring->spans, &ring->half));
 }
 
 /* Of two that hold the same neither is behind the other. */
@@ -265,7 +265,7 @@ static void what_overlaps_is_not_sorted(void **state)
 
 	for (uint32_t i = 0; i < FT_SPANS_FEW; i++)
 		append(ring, FT_SPAN_HOLE, i == 100 ? 0 : 10 * i, 2);
-	assert_true(ft_spans_are_full(&ring->spans, &ring->half));
+	assert_true(ft_spans_still_full(&ring->spans, &ring->half));
 	assert_false(ft_spans_are_sorted(&ring->half));
 	for (uint32_t i = 0; i < FT_SPANS_FEW; i++)
 		assert_int_equal(find(ring, 10 * i, FT_SPANS_HOLES) != 0, i != 100);
@@ -284,12 +284,12 @@ static void where_half_of_the_pool_is_in_use_a_half_may_have_few(void **state)
 			ft_spans_append(&ring->spans, &others[k], &span);
 		}
 	for (uint32_t i = 0; i < FT_SPANS_FEW; i++) {
-		assert_false(ft_spans_are_full(&ring->spans, &ring->half));
+		assert_false(ft_spans_still_full(&ring->spans, &ring->half));
 		append(ring, FT_SPAN_HOLE, 2 * i, 1);
 	}
-	assert_true(ft_spans_are_full(&ring->spans, &ring->half));
+	assert_true(ft_spans_still_full(&ring->spans, &ring->half));
 	ft_spans_drop(&ring->spans, &others[0], UINT32_MAX);
-	assert_false(ft_spans_are_full(&ring->spans, &ring->half));
+	assert_false(ft_spans_still_full(&ring->spans, &ring->half));
 }
 
 int main(void)
