@@ -12,13 +12,14 @@
 
 enum {
 	COMMENT_TEXT = 512,
-	KNOWN = 1 << 12,
+	KNOWN = 1 << 14,   /* sets of them .. */
+	KNOWN_WAYS = 4,    /* .. which are a cache line each */
 	BY_FLOW = 1 << 16, /* at most half of them are used */
 };
 
 struct ft_known_finding {
-	uint64_t digest; /* of rule, key and ends; 0: empty */
-	uint32_t index;
+	uint64_t digest; /* of rule and subject; 0: empty */
+	uint32_t index;  /* FT_NONE: there is no room for it, nor will be */
 };
 
 struct ft_flow_finding {
@@ -31,7 +32,7 @@ static int init_by_map(struct ft_account *account, const struct ft_engine_config
 	uint32_t tenants = (uint32_t)ft_map_declared(account->map)->tenant_count;
 	int error = ft_findings_init(&account->findings, config->findings);
 
-	account->known = calloc(KNOWN, sizeof *account->known);
+	account->known = calloc((size_t)KNOWN * KNOWN_WAYS, sizeof *account->known);
 	account->by_flow = calloc(BY_FLOW, sizeof *account->by_flow);
 	if (account->known == NULL || account->by_flow == NULL)
 		error = -ENOMEM;
@@ -79,7 +80,7 @@ int ft_account_change_map(struct ft_account *account, const struct ft_map *map)
 		error = ft_pauses_change_map(&account->pauses, map);
 	if (error != 0)
 		return error;
-	memset(account->known, 0, KNOWN * sizeof *account->known);
+	memset(account->known, 0, (size_t)KNOWN * KNOWN_WAYS * sizeof *account->known);
 	account->congestion.by_segment = ft_map_declared(map)->segment_count != 0;
 	account->map = map;
 	return 0;
@@ -123,34 +124,28 @@ static uint32_t make_finding(struct ft_account *account, const struct ft_item *i
 	return index;
 }
 
-/* What the subject is made of. */
-static uint64_t digest_of(const struct ft_account *account, const struct ft_item *item,
-			  const struct ft_item_more *more, enum ft_rule rule)
+/* The newest of its set first: the oldest makes room. */
+static void remember(struct ft_known_finding *set, uint64_t digest, uint32_t index)
 {
-	uint64_t ends = ft_mix(more->has_verdict ? more->verdict.src.endpoint : FT_NONE,
-			       more->has_verdict ? more->verdict.dst.endpoint : FT_NONE) ^
-			(more->has_verdict ? (uint64_t)more->verdict.src.tenant << 32 |
-						     more->verdict.dst.tenant
-					   : 0);
-	struct ft_check_key key;
-
-	ft_item_key(item, &key);
-	return (ft_hash(&key, sizeof key, account->seed + rule) ^ ft_mix(ends, account->seed | 1)) |
-	       1;
+	memmove(set + 1, set, (KNOWN_WAYS - 1) * sizeof *set);
+	*set = (struct ft_known_finding){ digest, index };
 }
 
 /* The finding of a rule this frame breaks. Most frames that break one break it again and again. */
 static uint32_t finding_of(struct ft_account *account, const struct ft_item *item,
 			   const struct ft_item_more *more, enum ft_rule rule)
 {
-	uint64_t digest = digest_of(account, item, more, rule);
-	struct ft_known_finding *known = &account->known[digest % KNOWN];
+	uint64_t digest = ft_mix(more->subject + rule, account->seed | 1) | 1;
+	struct ft_known_finding *set = &account->known[(digest >> 32) % KNOWN * KNOWN_WAYS];
+	uint32_t index;
 
-	if (known->digest == digest)
-		return known->index;
-	known->index = make_finding(account, item, more, rule);
-	known->digest = known->index == FT_NONE ? 0 : digest;
-	return known->index;
+	for (unsigned way = 0; way < KNOWN_WAYS; way++)
+		if (set[way].digest == digest)
+			return set[way].index;
+	index = make_finding(account, item, more, rule);
+	if (index != FT_NONE || ft_findings_are_full(&account->findings))
+		remember(set, digest, index);
+	return index;
 }
 
 static struct ft_flow_finding *place_of(const struct ft_account *account, uint64_t flow)
@@ -261,12 +256,10 @@ static void count_findings(struct ft_account *account, const struct ft_item *ite
 	size_t length = 0;
 
 	comment[0] = '\0';
-	for (unsigned rule = 0; rule < FT_RULES; rule++) {
-		uint32_t index;
+	for (uint32_t rules = item->rules; rules != 0; rules &= rules - 1) {
+		unsigned rule = (unsigned)__builtin_ctz(rules);
+		uint32_t index = finding_of(account, item, more, rule);
 
-		if ((item->rules >> rule & 1) == 0)
-			continue;
-		index = finding_of(account, item, more, rule);
 		if (index == FT_NONE) {
 			account->findings.dropped += ft_rule_text(rule)->violation;
 			continue;

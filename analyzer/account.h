@@ -28,7 +28,7 @@ struct ft_account {
 	const struct ft_map *map;       /* NULL: no findings */
 	struct ft_findings findings;    /* one without packets is none */
 	struct ft_strays strays;        /* not yet among them */
-	struct ft_known_finding *known; /* a cache: findings by rule and key */
+	struct ft_known_finding *known; /* a cache: findings by rule and subject */
 	/* decode.bad-icrc: finding of a flow, by digest of its key */
 	struct ft_flow_finding *by_flow;
 	uint32_t by_flow_count;

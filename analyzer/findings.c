@@ -34,13 +34,17 @@ static const char *name_of(const struct ft_subject_end *end)
 
 void ft_finding_hash(const char *text, char id[24])
 {
+	static const char digits[] = "0123456789abcdef";
 	uint8_t digest[EVP_MAX_MD_SIZE];
 	unsigned size = 0;
 
 	if (EVP_Digest(text, strlen(text), digest, &size, EVP_sha256(), NULL) != 1)
 		abort(); /* SHA-256 of bytes in memory cannot fail */
-	for (unsigned i = 0; i < ID_BYTES; i++)
-		snprintf(id + 2 * (size_t)i, 3, "%02x", digest[i]);
+	for (unsigned i = 0; i < ID_BYTES; i++) {
+		id[2 * i] = digits[digest[i] >> 4];
+		id[2 * i + 1] = digits[digest[i] & 0xf];
+	}
+	id[2 * ID_BYTES] = '\0';
 }
 
 void ft_finding_id(enum ft_rule rule, const struct ft_subject *subject, char id[24])
@@ -74,7 +78,7 @@ static bool make_room(struct ft_findings *findings)
 	uint32_t room = findings->room == 0 ? FIRST_ROOM : 2 * findings->room;
 	struct ft_finding *items;
 
-	if (findings->count == findings->limit)
+	if (ft_findings_are_full(findings))
 		return false;
 	if (findings->count < findings->room)
 		return true;

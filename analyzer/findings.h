@@ -86,6 +86,12 @@ void ft_findings_free(struct ft_findings *findings);
 uint32_t ft_findings_of(struct ft_findings *findings, enum ft_rule rule,
 			const struct ft_subject *subject);
 
+/* There is no room for another one, nor will be. */
+static inline bool ft_findings_are_full(const struct ft_findings *findings)
+{
+	return findings->count == findings->limit;
+}
+
 /* Count a frame. True if its number was among the first and was noted. `dest_qp` FT_NONE: not known. */
 bool ft_finding_add(struct ft_finding *finding, const struct ft_frame *frame, uint32_t dest_qp);
 

@@ -76,9 +76,10 @@ struct ft_item {
 struct ft_item_more {
 	struct ft_verdict verdict;
 	bool has_verdict;
+	uint64_t subject;    /* of findings about it: ft_subject_digest() */
 	uint16_t first_base; /* before another P_Key base came; FT_FLOW_NO_BASE: none did */
 	struct ft_step_gap gap;
-	uint64_t flow;     /* digest of the flow's key; 0: none */
+	uint64_t flow;     /* digest of the key of a flow with a wrong ICRC; 0: none */
 	uint64_t half;     /* of the half-connection whose sequence is in question */
 	uint32_t next_psn; /* .. which goes on with this, with `anew` */
 	struct ft_suspicion suspicion;

@@ -164,6 +164,7 @@ static struct ft_judged *work_out(struct ft_judge *judge, const struct question 
 	judged->hash = question->hash;
 	judged->epoch = judge->epoch.number;
 	judged->verdict = verdict;
+	judged->subject = 0;
 	judged->cell = FT_NONE;
 	judged->exception_noted = false;
 	return judged;

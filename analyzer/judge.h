@@ -14,8 +14,9 @@
 struct ft_judged {
 	struct ft_check_key key;
 	uint32_t epoch;
-	uint64_t hash;   /* of the key, for the judge */
-	uint32_t number; /* from 1, flow records hold it; 0: nothing to report */
+	uint64_t hash;    /* of the key, for the judge */
+	uint64_t subject; /* ft_subject_digest(); 0: nobody has asked yet */
+	uint32_t number;  /* from 1, flow records hold it; 0: nothing to report */
 	struct ft_verdict verdict;
 	uint32_t cell; /* of the totals; FT_NONE until first counted */
 	bool exception_noted;

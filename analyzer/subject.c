@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <flow/hash.h>
+
 static const uint8_t ipv4_prefix[12] = { [10] = 0xff, [11] = 0xff };
 static const uint8_t link_local[8] = { 0xfe, 0x80 };
 
@@ -81,4 +83,18 @@ void ft_subject_of(const struct ft_map *map, const struct ft_check_key *key,
 		return;
 	name_end(map, &verdict->src, &subject->src);
 	name_end(map, &verdict->dst, &subject->dst);
+}
+
+static uint64_t digest_of_ends(const struct ft_verdict *verdict)
+{
+	return ft_mix(verdict->src.endpoint, verdict->dst.endpoint) ^
+	       ((uint64_t)verdict->src.tenant << 32 | verdict->dst.tenant);
+}
+
+uint64_t ft_subject_digest(const struct ft_check_key *key, const struct ft_verdict *verdict,
+			   uint64_t seed)
+{
+	uint64_t ends = verdict != NULL ? digest_of_ends(verdict) : ft_mix(FT_NONE, FT_NONE);
+
+	return (ft_hash(key, sizeof *key, seed) ^ ft_mix(ends, seed | 1)) | 1;
 }

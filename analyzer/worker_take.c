@@ -7,6 +7,7 @@
 #include <flow/hash.h>
 
 #include "congestion.h"
+#include "subject.h"
 #include "watch.h"
 #include "worker_records.h"
 
@@ -124,17 +125,32 @@ static void count_records(const struct ft_item *item, const struct ft_records *r
 		part->bad_icrc++;
 }
 
+static uint64_t subject_of(const struct ft_worker *worker, const struct ft_item *item,
+			   struct ft_judged *judged)
+{
+	uint64_t seed = worker->config->seed;
+	struct ft_check_key key;
+
+	if (judged != NULL && judged->subject == 0)
+		judged->subject = ft_subject_digest(&judged->key, &judged->verdict, seed);
+	if (judged != NULL)
+		return judged->subject;
+	ft_item_key(item, &key);
+	return ft_subject_digest(&key, NULL, seed);
+}
+
 /* For the accounts that come after: only items with something to tell. */
 __attribute__((noinline)) static void keep_more(const struct ft_worker *worker,
-						struct ft_item_more *more,
-						const struct ft_judged *judged,
+						const struct ft_item *item,
+						struct ft_item_more *more, struct ft_judged *judged,
 						const struct ft_records *records)
 {
-	const struct ft_flow *part = records->part;
+	const struct ft_flow *part = item->kind == FT_FRAME_BAD_ICRC ? records->part : NULL;
 
 	more->suspicion = (struct ft_suspicion){ 0 };
 	more->passed = NULL;
 	more->has_verdict = judged != NULL;
+	more->subject = subject_of(worker, item, judged);
 	more->first_base = records->changed ? records->first_base : FT_FLOW_NO_BASE;
 	if (judged != NULL)
 		more->verdict = judged->verdict;
@@ -207,7 +223,7 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 			   const struct ft_conclusion *conclusion)
 {
 	struct ft_item_more *more = &worker->batch.more[item - worker->batch.items];
-	const struct ft_judged *judged = conclusion->judged;
+	struct ft_judged *judged = conclusion->judged;
 	struct ft_flow *part = conclusion->records.part;
 
 	ft_tally_count(&worker->tally, item, conclusion->judged, part);
@@ -219,7 +235,7 @@ static void finish_unusual(struct ft_worker *worker, struct ft_item *item,
 	if (worker->quiet && item->usual)
 		settle(worker, item, &conclusion->records);
 	if (item->rules != 0 || worker->tells_all)
-		keep_more(worker, more, judged, &conclusion->records);
+		keep_more(worker, item, more, judged, &conclusion->records);
 	if (conclusion->suspicion.rules != 0)
 		note_suspicion(worker, more, &conclusion->suspicion);
 	if (item->gap)

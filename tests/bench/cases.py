@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import pathlib
 import typing
 
 import live
@@ -84,6 +85,19 @@ def loss_rows(bench):
         lossy = ["--frames", kept * 100 // (100 - percent), "--loss", percent / 100, *traffic]
         pair = bench.against(audit(bench, bench.make("traffic", "small", *lossy), *enough), complete)
         measured.append(per_frame(f"slices, 1 k flows, {percent} % lost", "complete", pair, kept, rows.TOLD))
+    return measured
+
+
+def violations_rows(bench):
+    """By the map of another fabric every frame violates, and a tap must keep up then, too."""
+    measured = []
+    for case, site, frames, flows in (("1 k flows", "small", 1000000, 1000), ("1 M flows", "wide", 4000000, 1000000)):
+        capture = bench.make("traffic", site, "--frames", frames, "--flows", flows, *SLICES)
+        declared, foreign = pathlib.Path(bench.make("map", site)), bench.folder / "foreign.map"
+        foreign.write_text(declared.read_text().replace('"pkey": "0x0', '"pkey": "0x1'))
+        command = [bench.fabtap, "audit", "-m", foreign, capture]
+        pair = bench.against(command, audit(bench, capture, site), expected=1)
+        measured.append(per_frame(f"slices, {case}, all violate", "none does", pair, frames, rows.TOLD))
     return measured
 
 
@@ -266,6 +280,7 @@ CASES = [
     Case("mtu-1024", "whole frames of MTU 1024, with and without ICRC", payload_rows(1024, 500000)),
     Case("mtu-4096", "whole frames of MTU 4096, with and without ICRC", payload_rows(4096, 160000)),
     Case("loss", "slices of which a mirror lost some against a complete capture", loss_rows),
+    Case("violations", "slices that all violate the map, against the same under their own map", violations_rows),
     Case("two-engines", "--workers 2 against --workers 1", two_engines),
     Case("nccl", "an audit that follows NCCL against one with --no-nccl, on its traffic and on other", nccl_rows),
     Case("flows", "the flows verb against audit, 1 million flows", flows_rows),

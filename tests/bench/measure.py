@@ -97,21 +97,24 @@ class Bench:
 
     # runs
 
-    def run(self, command, output=os.devnull, clock=None):
+    def run(self, command, output=os.devnull, clock=None, expected=0):
         done = subprocess.run([self.measure, str(output), *map(str, command)], text=True, capture_output=True)
         try:
             wall, user, system, peak, status = map(int, done.stdout.split())
         except ValueError:
             raise Failure(f"{' '.join(command)}: {done.stderr.strip()}") from None
-        if status != 0:
+        if status != expected:
             raise Failure(f"{' '.join(map(str, command))}: exit status {status}: {done.stderr.strip()}")
         return Run((wall if (clock or self.clock) == "wall" else user + system) / 1e9, peak)
 
-    def against(self, ours, reference, rounds=None, clock=None, **files):
-        """Our command and a reference, in turn. `output` and `reference_output` take what they print."""
+    def against(self, ours, reference, rounds=None, clock=None, expected=0, **files):
+        """
+        Our command, which ends with the status expected, and a reference, in turn. `output` and `reference_output` take what
+        they print.
+        """
         pairs = []
         for _ in range(rounds or self.rounds):
-            mine = self.run(ours, files.get("output", os.devnull), clock=clock)
+            mine = self.run(ours, files.get("output", os.devnull), clock=clock, expected=expected)
             pairs.append((mine, self.run(reference, files.get("reference_output", os.devnull), clock=clock)))
         return Pair(
             statistics.median(mine.seconds for mine, _ in pairs),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "account.h"
+#include "subject.h"
 
 enum { RED, BLUE };
 enum { T0 = 1000, BYTES = 100, MARKED = 3 };
@@ -73,6 +74,7 @@ static void add(struct books *books, const struct ft_item *item, uint64_t flow)
 		},
 	};
 
+	more.subject = ft_subject_digest(&item->key, &more.verdict, books->account.seed);
 	books->frame.number++;
 	assert_int_equal(ft_account_add(&books->account, books->source, item, &more), 0);
 }
@@ -80,12 +82,12 @@ static void add(struct books *books, const struct ft_item *item, uint64_t flow)
 /* More subjects than the cache has room for, again and again. */
 static void frames_of_a_subject_are_in_one_finding(void **state)
 {
-	enum { SUBJECTS = 10000, ROUNDS = 3 };
+	enum { SUBJECTS = 40000, ROUNDS = 3 };
 	const uint32_t rules = R(PKEY_UNDECLARED) | R(TENANT_CROSSING);
 	struct books books;
 
 	(void)state;
-	open_books(&books, 1 << 16);
+	open_books(&books, 1 << 17);
 	for (unsigned round = 0; round < ROUNDS; round++)
 		for (unsigned i = 0; i < SUBJECTS; i++) {
 			struct ft_item item = item_of(&books, (uint16_t)(10 + i), rules);
@@ -128,17 +130,20 @@ static void findings_beyond_the_limit_are_counted(void **state)
 
 	(void)state;
 	open_books(&books, 2);
-	for (uint16_t dlid = 10; dlid < 15; dlid++) {
-		item = item_of(&books, dlid, R(PKEY_UNDECLARED));
+	for (unsigned i = 0; i < 10; i++) {
+		item = item_of(&books, (uint16_t)(10 + i / 2), R(PKEY_UNDECLARED));
 		add(&books, &item, 0);
 	}
 	item = item_of(&books, 20, R(TENANT_GRACE));
 	add(&books, &item, 0);
 	item = item_of(&books, 10, R(PKEY_UNDECLARED));
 	add(&books, &item, 0);
+	item.to = RED; /* whose it is, the subject does not say */
+	add(&books, &item, 0);
 	assert_int_equal(books.account.findings.count, 2);
-	assert_int_equal(books.account.findings.items[0].packets, 2);
-	assert_int_equal(books.account.findings.dropped, 3);
+	assert_int_equal(books.account.findings.items[0].packets, 4);
+	assert_int_equal(books.account.findings.items[1].packets, 2);
+	assert_int_equal(books.account.findings.dropped, 6);
 	close_books(&books);
 }
 
