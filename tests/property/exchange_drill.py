@@ -7,18 +7,14 @@ loss, also of one direction, or where nobody answers some; else the bounds hold 
 upper bound. Never is a capture of which a tenth is lost `compliant`.
 """
 
-import argparse
 import json
 import random
 import struct
-import sys
-import tempfile
-from pathlib import Path
 
 import ledger
 import streams
 from ledger import NATIVE, ROCE2_V4
-from loss_drill import EVERYONE, audit, lose
+from loss_drill import EVERYONE, audit, lose, run
 
 HOSTS, ANSWER_NS = 8, 10_000
 KINDS = {  # opcode and headers of the request and of its answer; AETH and what follows
@@ -101,29 +97,17 @@ class Judge:
             self.complain(label, "estimate")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--connections", type=int, default=5000)
-    options = parser.parse_args()
-    rng = random.Random(options.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        judge = Judge(options.program, Path(folder))
-        for family, ports, at_once in WORLDS:
-            frames = exchanges(rng, family, ports, at_once, options.connections)
-            label = "%s, %g at once:" % (family, at_once)
-            judge.whole(label, family, frames)
-            for share, burst in LOSSES:
-                judge.lossy(rng, label, family, frames, share, burst, burst == 1 or at_once > burst)
-        judge.whole(label + " one direction", family, [frame for frame in frames if frame.end % 2])
-        judge.whole(label + " of a dead host", family, [frame for frame in frames if not (frame.answers and frame.end == 1)])
-        judge.whole(label + " cut out", family, frames[len(frames) // 3:])
-    if len(judge.missed) > 1:  # of 99 in 100
-        judge.complain("bounds missed the truth:", *judge.missed)
-    print("\n".join(judge.wrong))
-    sys.exit(1 if judge.wrong else 0)
+def drill(judge, rng, connections):
+    for family, ports, at_once in WORLDS:
+        frames = exchanges(rng, family, ports, at_once, connections)
+        label = "%s, %g at once:" % (family, at_once)
+        judge.whole(label, family, frames)
+        for share, burst in LOSSES:
+            judge.lossy(rng, label, family, frames, share, burst, burst == 1 or at_once > burst)
+    judge.whole(label + " one direction", family, [frame for frame in frames if frame.end % 2])
+    judge.whole(label + " of a dead host", family, [frame for frame in frames if not (frame.answers and frame.end == 1)])
+    judge.whole(label + " cut out", family, frames[len(frames) // 3:])
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, drill, Judge, connections=5000)

@@ -100,7 +100,7 @@ class Drills:
 
 class Judge:
     def __init__(self, program, folder):
-        self.program, self.folder, self.wrong, self.declared_runs = program, folder, [], 0
+        self.program, self.folder, self.wrong, self.missed, self.declared_runs = program, folder, [], [], 0
         self.map = folder / "everyone.json"
         self.map.write_text(json.dumps(EVERYONE))
 
@@ -181,6 +181,22 @@ class Judge:
             self.complain(stream.name, share, burst, "is off by %.3f on average, more than %.3f" % (error, allowed))
         if width > narrow:
             self.complain(stream.name, share, burst, "has bounds %.3f apart, more than %.3f" % (width, narrow))
+
+
+def run(documentation, drill, judge=Judge, **numbers):
+    """What main() of a drill is: `drill(judge, rng, ...)` with these numbers, or others that the command line has, complains, or adds to `missed`."""
+    parser = argparse.ArgumentParser(description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
+    for name, number in {"seed": 1, **numbers}.items():
+        parser.add_argument("--" + name, type=int, default=number)
+    options = vars(parser.parse_args())
+    with tempfile.TemporaryDirectory() as folder:
+        judging = judge(options.pop("program"), Path(folder))
+        drill(judging, random.Random(options.pop("seed")), **options)
+    if len(judging.missed) > 1:  # of 99 in 100
+        judging.complain("bounds missed the truth:", *judging.missed)
+    print("\n".join(judging.wrong))
+    sys.exit(1 if judging.wrong else 0)
 
 
 def simulated(rng, datagrams=0):

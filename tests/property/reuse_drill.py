@@ -8,15 +8,11 @@ by their ports: there the bounds hold the truth, and the estimate is near it. Wh
 capture of which a hundredth and more is lost is never `compliant`; a complete one is, also if a host answers nobody.
 """
 
-import argparse
 import random
 import struct
-import sys
-import tempfile
-from pathlib import Path
 
 import streams
-from loss_drill import Judge, lose
+from loss_drill import lose, run
 
 HOSTS, MTU, ANSWER_NS, BEGAN_NS = 8, 1024, 10_000, 1_700_000_000 * 10**9
 PAIRS, LIVES, CONNECTIONS = 40, 75, 4000
@@ -118,20 +114,11 @@ def not_told_apart(judge, rng):
                                document["because"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    rng = random.Random(options.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        judge = Judge(options.program, Path(folder))
-        used_again(judge, rng)
-        begun_alike(judge, rng)
-        not_told_apart(judge, rng)
-    print("\n".join(judge.wrong))
-    sys.exit(1 if judge.wrong else 0)
+def drill(judge, rng):
+    used_again(judge, rng)
+    begun_alike(judge, rng)
+    not_told_apart(judge, rng)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, drill)

@@ -7,15 +7,11 @@ that come in waves, or of two runs with a pause between. Where the mirror was si
 not below the truth, or not known, and the capture is not `compliant`.
 """
 
-import argparse
 import random
 import struct
-import sys
-import tempfile
-from pathlib import Path
 
 import streams
-from loss_drill import Judge
+from loss_drill import run
 
 HOSTS, MTU, CONNECTIONS, LASTING_NS = 8, 1024, 1500, 500_000_000
 PACKET_NS, ANSWER_NS, BEGAN_NS = 300, 10_000, 1_700_000_000 * 10**9
@@ -74,29 +70,20 @@ def silence(rng, frames, count, share):
     return parts
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    rng = random.Random(options.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        judge = Judge(options.program, Path(folder))
-        for make in (steady, in_waves, paused):
-            document = judge.report(make(rng))
-            lost = document["coverage"]["frames_lost"]
-            if document["verdict"] != "compliant" or lost["estimate"] != 0 or lost["low"] != 0:
-                judge.complain(make.__name__, "complete, but", document["verdict"], lost, document["because"])
-        frames = steady(rng)
-        for count, share in SILENCES:
-            kept, gone = silence(rng, frames, count, share)
-            document, truth = judge.report(kept), len(gone)
-            lost = document["coverage"]["frames_lost"]
-            if document["verdict"] != "not-evidenced" or (lost["high"] is not None and lost["high"] < truth):
-                judge.complain("%d silent for %g of the time:" % (count, share), document["verdict"], lost, "of", truth)
-    print("\n".join(judge.wrong))
-    sys.exit(1 if judge.wrong else 0)
+def drill(judge, rng):
+    for make in (steady, in_waves, paused):
+        document = judge.report(make(rng))
+        lost = document["coverage"]["frames_lost"]
+        if document["verdict"] != "compliant" or lost["estimate"] != 0 or lost["low"] != 0:
+            judge.complain(make.__name__, "complete, but", document["verdict"], lost, document["because"])
+    frames = steady(rng)
+    for count, share in SILENCES:
+        kept, gone = silence(rng, frames, count, share)
+        document, truth = judge.report(kept), len(gone)
+        lost = document["coverage"]["frames_lost"]
+        if document["verdict"] != "not-evidenced" or (lost["high"] is not None and lost["high"] < truth):
+            judge.complain("%d silent for %g of the time:" % (count, share), document["verdict"], lost, "of", truth)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, drill)
