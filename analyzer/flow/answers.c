@@ -361,6 +361,44 @@ static void note_unseen(const struct ft_tracker *tracker, const struct ft_half *
 		tracker->evidence->acked_unseen++;
 }
 
+/* More at once are of a responder that counts otherwise, or of another life. */
+enum { MOST_COUNTED = 64 };
+
+/* Whether packets are missing among those that it is the first to answer for. */
+static bool lacks_requests(const struct ft_tracker *tracker, const struct ft_half *half,
+			   uint32_t delivered)
+{
+	const struct ft_span *span;
+	uint32_t number = 0;
+
+	if (half->next_psn == FT_PSN_NONE || ft_psn_distance(delivered, half->next_psn) >= 0)
+		return half->next_psn != FT_PSN_NONE;
+	if (half->spans != 0 && ft_spans_are_sorted(half))
+		number = ft_spans_upto(&tracker->spans, half, delivered);
+	if (number == 0)
+		return false;
+	span = ft_span_at(&tracker->spans, number);
+	return (FT_SPANS_HOLES >> span->kind & 1) != 0 &&
+	       !ft_psn_covers(half->acked, span->from, span->count);
+}
+
+/* An ACK that counts more than one message shows that those before it had none, or that theirs were lost. */
+static void note_counted(const struct ft_tracker *tracker, const struct ft_moment *moment,
+			 const struct ft_half *half, uint32_t delivered)
+{
+	const struct ft_observed *observed = moment->observed;
+	uint32_t known = moment->flow->half.msn;
+	int32_t counted = ft_psn_distance(observed->msn, known);
+
+	if ((observed->has & FT_OBSERVED_AETH) == 0 || known == 0 || counted <= 0 ||
+	    counted > MOST_COUNTED || half->acked == FT_PSN_NONE ||
+	    ft_psn_distance(delivered, half->acked) <= 0 ||
+	    !lacks_requests(tracker, half, delivered))
+		return;
+	tracker->evidence->torn_counted += (uint64_t)counted;
+	tracker->evidence->torn_uncounted += (uint64_t)counted - 1;
+}
+
 void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	const struct ft_observed *observed = moment->observed;
@@ -386,6 +424,8 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 	if (meaning.what == FT_STEP_NAK && !meaning.refused)
 		write_off(tracker, moment, requester);
 	repeated = half->acked == delivered && !meaning.refused;
+	if (!meaning.refused)
+		note_counted(tracker, moment, half, delivered);
 	ft_watch_msn(tracker, moment, requester, delivered);
 	if (!meaning.refused)
 		note_unseen(tracker, half, delivered);

@@ -74,6 +74,7 @@ void ft_begin_near(struct ft_tracker *tracker, const struct ft_moment *moment)
 	struct ft_head *head;
 
 	tracker->evidence->begun++;
+	tracker->evidence->begun_soon += frame <= FT_LOSS_FIRST_FRAMES;
 	ft_heads_begin(&tracker->heads, sequence, frame);
 	head = ft_heads_find(&tracker->heads, sequence, frame);
 	if (head != NULL)

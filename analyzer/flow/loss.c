@@ -187,7 +187,10 @@ static void add_sides(struct ft_loss_evidence *into, const struct ft_loss_eviden
 	into->acks += from->acks;
 	into->timed += from->timed;
 	into->passed_over += from->passed_over;
+	into->torn_counted += from->torn_counted;
+	into->torn_uncounted += from->torn_uncounted;
 	into->replies += from->replies;
+	into->small += from->small;
 	into->answering += from->answering;
 	into->joined += from->joined;
 	into->apart += from->apart;
@@ -246,6 +249,7 @@ void ft_loss_merge(struct ft_loss_evidence *into, const struct ft_loss_evidence 
 		add(ft_loss_bin(into, (uint64_t)i << from->shift), &from->bins[i]);
 	into->opened += from->opened;
 	into->begun += from->begun;
+	into->begun_soon += from->begun_soon;
 	into->counted += from->counted;
 	into->forgotten += from->forgotten;
 	for (unsigned i = 0; i < FT_LOSS_NEAR; i++)

@@ -113,9 +113,15 @@ static double share_near(const struct ft_loss_evidence *evidence, const struct f
  * another. How long losses last is known of those that show only: the mean may be off by six tenths of itself.
  */
 struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
-				     const struct ft_loss_shown *shown)
+				     const struct ft_loss_shown *shown,
+				     const struct ft_loss_spared *spared)
 {
-	double hidden = share_near(evidence, shown), shows = (1 - hidden) * (1 - hidden);
+	double hidden = share_near(evidence, shown);
+	double soon = (double)evidence->begun_soon / fmax(1, (double)evidence->begun);
+	double answers = fmin(1, (double)evidence->answers_seen / fmax(shown->spaces, 1));
+	double begun = hidden * (spared->begins ? soon : 1);
+	double ended = hidden * (1 - spared->share * (1 - answers));
+	double shows = (1 - begun) * (1 - ended);
 	double mean = shown->holes * (1 / shows - 1) * (1 - 1 / shown->events);
 
 	return (struct ft_inferred){

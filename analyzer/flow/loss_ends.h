@@ -3,6 +3,7 @@
 #include <flow/loss.h>
 
 #include "inferred.h"
+#include "loss_spared.h"
 
 /*
  * Losses that last over the beginning or the end of a sequence: a hole shows only with frames of its sequence on either side.
@@ -17,9 +18,13 @@ struct ft_loss_shown {
 	double events;        /* losses there were, at least 1 */
 };
 
-/* How many frames in sequences were lost beyond the holes and what is lost alike of those in no sequence. */
+/*
+ * How many frames in sequences were lost beyond the holes and what is lost alike of those in no sequence. Not at beginnings of
+ * which `spared` tells, nor of requests at the end whose ACKs are spared, and show them.
+ */
 struct ft_inferred ft_loss_over_ends(const struct ft_loss_evidence *evidence,
-				     const struct ft_loss_shown *shown);
+				     const struct ft_loss_shown *shown,
+				     const struct ft_loss_spared *spared);
 
 /*
  * Of the last requests of halves, which were answered for, those that nothing would show had they been lost: as many as requests

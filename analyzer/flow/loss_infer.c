@@ -4,6 +4,7 @@
 
 #include "loss_ends.h"
 #include "loss_sides.h"
+#include "loss_spared.h"
 #include "loss_vague.h"
 
 /* Frames round a hole whose mix stands for what was lost there. */
@@ -67,7 +68,8 @@ static double lost_unseen(const struct ft_loss_evidence *evidence, const struct 
 /* Over the ends of sequences: with frames in sequences, others are lost. */
 static struct ft_inferred lost_ends(const struct ft_loss_evidence *evidence,
 				    const struct ft_loss_sums *sums,
-				    const struct ft_loss_spread *by)
+				    const struct ft_loss_spread *by,
+				    const struct ft_loss_spared *spared)
 {
 	const struct ft_loss_shown shown = {
 		.spaces = sums->closed,
@@ -77,8 +79,8 @@ static struct ft_inferred lost_ends(const struct ft_loss_evidence *evidence,
 		.sequence = by->sequence,
 		.events = by->events,
 	};
-	const struct ft_inferred ends = ft_loss_over_ends(evidence, &shown);
-	double whole = 1 + sums->mixed;
+	const struct ft_inferred ends = ft_loss_over_ends(evidence, &shown, spared);
+	double whole = 1 + sums->mixed * (1 - spared->share);
 
 	return (struct ft_inferred){ ends.mean * whole, ends.variance * whole * whole };
 }
@@ -107,12 +109,15 @@ struct ft_inferred ft_loss_pending(const struct ft_loss_evidence *evidence,
 
 /*
  * Questions lost, the most that may have been with all they asked for: to one that its first response shows, as many as losses
- * go on from one to the other, or take both by chance. One more may be shown but for chance.
+ * go on from one to the other, or take both by chance. One more may be shown but for chance. READs are as short as ACKs.
  */
 static double most_with_answers(const struct ft_loss_evidence *evidence,
-				const struct ft_loss_sums *sums, const struct ft_loss_spread *by)
+				const struct ft_loss_sums *sums, const struct ft_loss_spread *by,
+				const struct ft_loss_spared *spared)
 {
-	return ((double)evidence->implied + 1) * (by->frames - 1 + sums->odds);
+	double goes_on = (by->frames - 1) * (1 - spared->share);
+
+	return ((double)evidence->implied + 1) * (goes_on + sums->odds);
 }
 
 /*
@@ -123,7 +128,8 @@ static double most_with_answers(const struct ft_loss_evidence *evidence,
  */
 static struct ft_inferred lost_with_answers(const struct ft_loss_evidence *evidence,
 					    const struct ft_loss_sums *sums,
-					    const struct ft_loss_spread *by)
+					    const struct ft_loss_spread *by,
+					    const struct ft_loss_spared *spared)
 {
 	double questions = (double)evidence->questions * sums->once;
 	double implied = (double)evidence->implied, orphans = (double)evidence->orphans;
@@ -133,7 +139,7 @@ static struct ft_inferred lost_with_answers(const struct ft_loss_evidence *evide
 	double psns = fmax(others, 0) + answers;
 	double odds = ((double)evidence->requests_lost + orphans) / fmax(psns, 1);
 	double more = fmin(questions * odds - implied * (1 + odds),
-			   most_with_answers(evidence, sums, by));
+			   most_with_answers(evidence, sums, by, spared));
 	double error = questions * odds + implied;
 
 	if (more <= 0)
@@ -164,10 +170,26 @@ static struct ft_inferred lost_alike(const struct ft_loss_evidence *evidence, do
 	return (struct ft_inferred){ .mean = lost * 3 / 4, .variance = lost * lost / 9 };
 }
 
+/* At the beginning of sequences, where that is told, and not inferred as of other silent frames. */
+static struct ft_inferred lost_begun(const struct ft_loss_evidence *evidence,
+				     const struct ft_loss_sums *sums,
+				     const struct ft_loss_spared *spared, double inferred)
+{
+	double begun = (double)(evidence->begun - evidence->begun_soon);
+
+	if (!spared->begins)
+		return (struct ft_inferred){ 0 };
+	return (struct ft_inferred){
+		.mean = spared->begun - inferred * fmin(begun / fmax(sums->silent, 1), 1),
+		.variance = spared->begun_error * spared->begun_error,
+	};
+}
+
 /* Of silent frames, near those that are proved lost. */
 static struct ft_inferred lost_near(const struct ft_loss_evidence *evidence,
 				    const struct ft_loss_sums *sums,
-				    const struct ft_loss_spread *by, double more)
+				    const struct ft_loss_spread *by,
+				    const struct ft_loss_spared *spared, double more)
 {
 	const struct ft_loss_alike alike = { sums->spaces, sums->holes, sums->silent, by->frames,
 					     by->sequence };
@@ -177,18 +199,26 @@ static struct ft_inferred lost_near(const struct ft_loss_evidence *evidence,
 		.variance = by->variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds),
 	};
 
-	return ft_loss_by_side(evidence, &alike, silent);
+	const struct ft_inferred begun = lost_begun(evidence, sums, spared, unseen);
+	struct ft_inferred lost = ft_loss_by_side(evidence, &alike, spared, silent);
+
+	lost.mean = fmax(0, lost.mean + begun.mean);
+	lost.variance += begun.variance;
+	return lost;
 }
 
 struct ft_inferred ft_loss_infer(const struct ft_loss_evidence *evidence,
 				 const struct ft_loss_sums *sums, const struct ft_loss_spread *by)
 {
-	const struct ft_inferred ends = lost_ends(evidence, sums, by);
+	const struct ft_loss_spared spared =
+		ft_loss_spared_of(evidence, sums->odds, by->sequence);
+	const struct ft_inferred ends = lost_ends(evidence, sums, by, &spared);
 	const struct ft_inferred pending = ft_loss_pending(evidence, sums);
-	const struct ft_inferred hidden = lost_with_answers(evidence, sums, by);
+	const struct ft_inferred hidden = lost_with_answers(evidence, sums, by, &spared);
 	const struct ft_inferred vague = lost_in_vague(evidence, sums);
-	const struct ft_inferred silent = lost_near(
-		evidence, sums, by, 1 + (pending.mean + hidden.mean + vague.mean) / sums->holes);
+	const struct ft_inferred silent =
+		lost_near(evidence, sums, by, &spared,
+			  1 + (pending.mean + hidden.mean + vague.mean) / sums->holes);
 	double taken = untold * (1 - sums->once) * (sums->holes + silent.mean);
 	const struct ft_inferred alike =
 		lost_alike(evidence, sums->odds * (1 + pending.mean / sums->holes));

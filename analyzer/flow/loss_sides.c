@@ -14,6 +14,9 @@ static const double enough = 10;
 /* Frames in a row of losses that are short; of ACKs inferred to be lost, those that may be missing by either account then. */
 static const double short_loss = 5, fewer = 0.25, not_all = 0.625, likely = 2;
 
+/* Standard deviation of how often ACKs are lost to requests, where nothing tells. */
+static const double at_most = 0.5;
+
 /* Of answers inferred to be lost, those that may be missing where all were seen. */
 static const double nearly_none = 0.125;
 
@@ -153,43 +156,77 @@ static double share_of_short(const struct ft_loss_evidence *evidence,
 	return fmin(missing / inferred, share);
 }
 
-/*
- * Likewise however long losses last. Of losses that take all alike, as many requests lack their ACK as ACKs lack their request: which
- * of the two a loss begins or ends with is chance. A mirror that limits its rate loses what is long, in a row, and passes ACKs between.
- */
-static double share_lacking(const struct ft_loss_evidence *evidence,
-			    const struct ft_loss_alike *alike, const struct side *requests)
+/* Of the silent frames, the share that so many are. */
+static double share_silent(const struct ft_loss_alike *alike, double count)
 {
-	double unseen = (double)(evidence->ahead + evidence->acked_unseen);
-	double asking = (double)evidence->asking;
-	double lacking =
-		fmax((double)evidence->passed_over * asking / fmax((double)evidence->timed, 1),
-		     asking + unseen - (double)evidence->acks);
+	return fmin(count, alike->silent) / fmax(alike->silent, 1);
+}
 
-	if (answer_unasked(evidence, alike, requests) || lacking > fewer * unseen ||
-	    unseen - lacking <= surely * sqrt((unseen + lacking) * alike->sequence))
-		return 1;
-	return lacking / unseen;
+/* ACKs lost, of those inferred as if all were lost alike. */
+static double share_of_acks(const struct ft_loss_evidence *evidence,
+			    const struct ft_loss_alike *alike, const struct side *requests,
+			    const struct ft_loss_spared *spared)
+{
+	return fmin(share_of_short(evidence, alike, requests), 1 - spared->share);
+}
+
+/* Likewise of all silent frames: what is small as an ACK is lost like that. */
+static double share_lost(const struct ft_loss_evidence *evidence, const struct ft_loss_alike *alike,
+			 const struct side *answers, const struct side *requests, double acks)
+{
+	double small = (double)evidence->acks + (double)evidence->small;
+	double replies = (double)evidence->replies;
+	double missing =
+		passed_once(evidence) ? share_missing(evidence, alike, answers, requests) : 1;
+
+	return fmin(1 - share_silent(alike, small) * (1 - acks),
+		    1 - share_silent(alike, replies) * (1 - missing));
+}
+
+/*
+ * Of how often ACKs are lost to requests, the standard deviation: it is known of so many as requests that were timed would lack, and no
+ * better than these agree with it. Not of losses that last: those take a request together with its ACK.
+ */
+static double error_of_alike(const struct ft_loss_evidence *evidence,
+			     const struct ft_loss_alike *alike, const struct side *requests)
+{
+	double timed =
+		(double)evidence->timed * requests->lost / fmax(requests->lost + requests->seen, 1);
+	double off =
+		alike->frames > short_loss ? 0 : (timed - (double)evidence->passed_over) / timed;
+
+	return timed < 1 ? at_most : fmin(at_most, fmax(off, 1 / sqrt(timed)));
+}
+
+/*
+ * Where it is known that ACKs are spared it is of those whose requests are here, and of others it may be another share. That it is that
+ * of all that is small is a guess.
+ */
+static double error_of_acks(const struct ft_loss_evidence *evidence,
+			    const struct ft_loss_alike *alike, const struct side *requests,
+			    const struct ft_loss_spared *spared, double acks)
+{
+	double unknown = acks < 1 ? 0 : error_of_alike(evidence, alike, requests);
+	double small = unknown + (1 - acks) / surely;
+
+	return share_silent(alike, (double)evidence->acks) * (spared->error + unknown) +
+	       share_silent(alike, (double)evidence->small) * small;
 }
 
 struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
-				   const struct ft_loss_alike *alike, struct ft_inferred silent)
+				   const struct ft_loss_alike *alike,
+				   const struct ft_loss_spared *spared, struct ft_inferred silent)
 {
 	const struct side answers = { (double)evidence->answers_seen,
 				      (double)evidence->answers_lost };
 	const struct side requests = { fmax(0, alike->spaces - answers.seen),
 				       fmax(0, alike->holes - answers.lost) };
-	double missing, share, acks;
-	bool once = passed_once(evidence);
+	double acks, lost, error;
 
-	if (once && more_is_lost(&answers, &requests, alike->sequence))
+	if (passed_once(evidence) && more_is_lost(&answers, &requests, alike->sequence))
 		return by_answers(evidence, alike, &answers, &requests, silent);
-	missing = once ? share_missing(evidence, alike, &answers, &requests) : 1;
-	share = fmin((double)evidence->replies, alike->silent) / fmax(alike->silent, 1) *
-		(1 - missing);
-	acks = fmin(share_of_short(evidence, alike, &requests),
-		    once ? share_lacking(evidence, alike, &requests) : 1);
-	acks = fmin((double)evidence->acks, alike->silent) / fmax(alike->silent, 1) * (1 - acks);
-	share = fmax(share, acks);
-	return (struct ft_inferred){ silent.mean * (1 - share), silent.variance * (1 - share) };
+	acks = share_of_acks(evidence, alike, &requests, spared);
+	lost = share_lost(evidence, alike, &answers, &requests, acks);
+	error = silent.mean * error_of_acks(evidence, alike, &requests, spared, acks);
+	return (struct ft_inferred){ silent.mean * lost, silent.variance * lost + error * error };
 }

@@ -3,6 +3,7 @@
 #include <flow/loss.h>
 
 #include "inferred.h"
+#include "loss_spared.h"
 
 /*
  * Losses that hit one side more than the other: requests, or what answers them. A tap loses by direction, an output queue of
@@ -22,4 +23,5 @@ struct ft_loss_alike {
  * oftener or more seldom than requests, or the ACKs seen are far more than would be left of those that were asked for.
  */
 struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
-				   const struct ft_loss_alike *alike, struct ft_inferred silent);
+				   const struct ft_loss_alike *alike,
+				   const struct ft_loss_spared *spared, struct ft_inferred silent);

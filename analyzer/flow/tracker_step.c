@@ -10,6 +10,7 @@
 
 enum {
 	SYNDROME_KIND = 0x60, /* AETH; 0: ACK */
+	SMALL_PAYLOAD = 64,   /* bytes: not much more than an ACK */
 	FLAGS_ASTRAY = FT_HALF_SPAN_UNKNOWN | FT_HALF_GOING_BACK,
 };
 
@@ -19,7 +20,10 @@ static void pass(struct ft_tracker *tracker, const struct ft_moment *moment)
 	const struct ft_observed *observed = moment->observed;
 	struct ft_step *step = moment->step;
 
-	ft_loss_silent(tracker->evidence, observed->frame);
+	if (observed->payload <= SMALL_PAYLOAD)
+		ft_loss_small(tracker->evidence, observed->frame);
+	else
+		ft_loss_silent(tracker->evidence, observed->frame);
 	if (ft_opcode_service(observed->opcode) != FT_UD)
 		return;
 	step->what |= FT_STEP_NEW | FT_STEP_MESSAGE;
@@ -32,7 +36,7 @@ static void pass_cnp(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
 	moment->step->what = FT_STEP_CNP;
 	tracker->totals.cnps++;
-	ft_loss_silent(tracker->evidence, moment->observed->frame);
+	ft_loss_small(tracker->evidence, moment->observed->frame);
 }
 
 /*

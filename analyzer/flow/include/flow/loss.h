@@ -114,7 +114,10 @@ struct ft_loss_evidence {
 	uint64_t passed_over;  /* .. and those of which it was the ACK of a later one */
 	uint64_t ahead;        /* ACKs of what had not been requested yet, in view .. */
 	uint64_t acked_unseen; /* .. and of what had not, and is missing among what was */
-	uint64_t replies;      /* of the silent ones, those that answer: they, and responses */
+	/* messages that ACKs counted of requests some of which are missing, and of them those without an ACK of their own */
+	uint64_t torn_counted, torn_uncounted;
+	uint64_t replies; /* of the silent ones, those that answer: they, and responses */
+	uint64_t small;   /* likewise, others no longer than an ACK or not much: ft_loss_small() */
 	uint64_t reads[FT_LOSS_VAGUE + 1]; /* READs and ATOMICs seen, by the PSNs that they take */
 	uint64_t vague[FT_LOSS_VAGUE + 1]; /* holes in which such may lie, by their PSNs .. */
 	uint64_t vague_counted;            /* .. and packets that they count for among the holes */
@@ -140,7 +143,9 @@ struct ft_loss_evidence {
 	uint64_t run_psns; /* .. and their PSNs: how many requests are lost in a row */
 	/* spaces by how many frames of the capture they are behind the first of their sequence .. */
 	uint64_t near[FT_LOSS_NEAR];
-	uint64_t begun; /* .. and sequences whose spaces are counted there */
+	uint64_t begun; /* .. and sequences whose spaces are counted there .. */
+	uint64_t
+		begun_soon; /* .. of them, those among FT_LOSS_FIRST_FRAMES: nothing is told of their beginning */
 	/* halves met in the midst of the capture, with a packet that does not end its message .. */
 	uint64_t opened;
 	uint64_t cut;       /* .. or does not begin it: ft_loss_believe_cut() .. */
@@ -213,6 +218,13 @@ static inline void ft_loss_answer(struct ft_loss_evidence *evidence, uint64_t fr
 static inline void ft_loss_silent(struct ft_loss_evidence *evidence, uint64_t frame)
 {
 	ft_loss_bin(evidence, frame)->silent++;
+}
+
+/* It is in no sequence, and small: a CNP, or a datagram of a few bytes. */
+static inline void ft_loss_small(struct ft_loss_evidence *evidence, uint64_t frame)
+{
+	ft_loss_silent(evidence, frame);
+	evidence->small++;
 }
 
 /* A frame that closed a space was the first of another sequence. */

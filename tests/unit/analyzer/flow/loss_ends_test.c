@@ -40,7 +40,7 @@ static void as_much_is_hidden_as_lies_near_to_ends(void **state)
 		evidence = (struct ft_loss_evidence){ 0 };
 		for (unsigned frame = 0; frame < 1000; frame++)
 			ft_loss_near(&evidence, rows[i].behind);
-		lost = ft_loss_over_ends(&evidence, &rows[i].shown);
+		lost = ft_loss_over_ends(&evidence, &rows[i].shown, &(struct ft_loss_spared){ 0 });
 		if (lost.mean < 0.97 * rows[i].wanted - 0.01 ||
 		    lost.mean > 1.03 * rows[i].wanted + 0.01)
 			fail_msg("%s: %f, not %f", rows[i].what, lost.mean, rows[i].wanted);
@@ -60,7 +60,7 @@ static void what_shows_is_shorter_than_what_does_not(void **state)
 
 	(void)state;
 	evidence.near[4] = 500;
-	assert_true(ft_loss_over_ends(&evidence, &shown).mean >
+	assert_true(ft_loss_over_ends(&evidence, &shown, &(struct ft_loss_spared){ 0 }).mean >
 		    1.02 * 100 * (1 / ((1 - near) * (1 - near)) - 1));
 }
 

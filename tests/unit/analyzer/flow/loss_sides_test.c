@@ -67,8 +67,8 @@ static void check(const struct row *row)
 	double holes = row->requests_lost + row->answers_lost, spaces = 12000 - holes;
 	const struct ft_loss_alike alike = { spaces, holes, row->acks, 1, 1 };
 	double unseen = row->acks * holes / spaces;
-	struct ft_inferred lost =
-		ft_loss_by_side(&evidence, &alike, (struct ft_inferred){ unseen, 2 * unseen });
+	struct ft_inferred lost = ft_loss_by_side(&evidence, &alike, &(struct ft_loss_spared){ 0 },
+						  (struct ft_inferred){ unseen, 2 * unseen });
 
 	if (lost.mean > row->wanted + row->off || lost.mean < row->wanted - row->off)
 		fail_msg("%s: %f ACKs lost, not %f", row->what, lost.mean, row->wanted);
@@ -90,11 +90,12 @@ static void what_one_loss_took_says_little(void **state)
 	};
 	const struct ft_inferred inferred = { 25, 2500 };
 	struct ft_loss_alike alike = { 11900, 100, 3000, 100, 100 };
+	const struct ft_loss_spared none = { 0 };
 
 	(void)state;
-	assert_true(ft_loss_by_side(&evidence, &alike, inferred).mean == 25);
+	assert_true(ft_loss_by_side(&evidence, &alike, &none, inferred).mean == 25);
 	alike.frames = alike.sequence = 1; /* one by one it is none */
-	assert_true(ft_loss_by_side(&evidence, &alike, inferred).mean < 1);
+	assert_true(ft_loss_by_side(&evidence, &alike, &none, inferred).mean < 1);
 }
 
 /*
@@ -127,7 +128,8 @@ static void acks_that_pass_between_losses_are_not_among_them(void **state)
 		};
 		const struct ft_loss_alike alike = { 11000, 1200, (double)cases[i].acks, 12, 3 };
 		const struct ft_inferred all = { 320, 2000 };
-		struct ft_inferred lost = ft_loss_by_side(&evidence, &alike, all);
+		const struct ft_loss_spared spared = ft_loss_spared_of(&evidence, 1200 / 11000., 3);
+		struct ft_inferred lost = ft_loss_by_side(&evidence, &alike, &spared, all);
 
 		assert_true(cases[i].spared ? lost.mean < all.mean / 8 : lost.mean == all.mean);
 	}

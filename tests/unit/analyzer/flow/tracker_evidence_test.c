@@ -223,6 +223,24 @@ static void an_ack_without_its_request_is_counted(void **state)
 	world_close(&world);
 }
 
+/* Of three messages that lack a packet or more two have an ACK of their own; so has one that lacks none, which does not count. */
+static void messages_that_lack_packets_are_counted_with_their_acks(void **state)
+{
+	const struct packet packets[] = {
+		A(SEND, 10, 0),          B(ACK, 10, 0, .msn = 1), A(SEND, 11, 0),
+		B(ACK, 11, 0, .msn = 2), A(FIRST, 12, 0),         A(LAST, 14, 0),
+		B(ACK, 14, 0, .msn = 3), A(SEND, 17, 0),          B(ACK, 17, 0, .msn = 5),
+	};
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	world_open(&world, JOINED);
+	world_send_all(&world, packets, sizeof packets / sizeof *packets);
+	assert_int_equal(world.evidence->torn_counted, 3);
+	assert_int_equal(world.evidence->torn_uncounted, 1);
+	world_close(&world);
+}
+
 /* A loss that begins before the READ takes its responses as well, if it lasts. */
 static void responses_are_as_near_to_the_beginning_as_requests(void **state)
 {
@@ -312,6 +330,7 @@ int main(void)
 		cmocka_unit_test(where_no_answers_are_in_view_a_read_lost_is_one_packet),
 		cmocka_unit_test(a_half_met_within_a_message_lacks_a_packet),
 		cmocka_unit_test(an_ack_without_its_request_is_counted),
+		cmocka_unit_test(messages_that_lack_packets_are_counted_with_their_acks),
 		cmocka_unit_test(responses_are_as_near_to_the_beginning_as_requests),
 		cmocka_unit_test(the_first_count_tells_what_ended_before),
 		cmocka_unit_test(nothing_would_show_that_the_last_response_is_missing),
