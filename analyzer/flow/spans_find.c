@@ -12,6 +12,7 @@
 enum {
 	LONG_RING = 32,
 	HINT_PSNS = 64,                  /* that share a hint */
+	NEAR_HINT = 2 * HINT_PSNS,       /* PSNs on either side of what was met there */
 	FARTHEST_HINT = 512 * HINT_PSNS, /* farther away as many spans lie between as from an end */
 };
 
@@ -44,12 +45,22 @@ static bool is_behind(const struct ft_spans *spans, const struct ft_half *half, 
 	return ft_psn_distance(psn, first->from) > ft_psn_distance(last->from, psn);
 }
 
+/* What was met there may have gone since, and be another range of the ring, anywhere. */
+static bool is_near(const struct ft_span *span, uint32_t psn)
+{
+	return ft_psn_within(psn, ft_psn_back(span->from, NEAR_HINT), span->count + 2 * NEAR_HINT);
+}
+
 /* One of the ring that was met there; 0: none is known. */
 static uint32_t hinted(const struct ft_spans *spans, uint32_t ring, uint32_t psn)
 {
 	uint32_t number = *hint_at(spans, ring, psn);
+	const struct ft_span *span;
 
-	return number != 0 && ft_span_at(spans, number)->ring == ring ? number : 0;
+	if (number == 0)
+		return 0;
+	span = ft_span_at(spans, number);
+	return span->ring == ring && is_near(span, psn) ? number : 0;
 }
 
 /* Of the ring, one near the PSN if any is known, else its first or last. */
