@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <engine/no_memory.h>
+#include <flow/loss_estimate.h>
 #include <report/source_row.h>
 
 #include "coverage.h"

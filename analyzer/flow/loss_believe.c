@@ -1,9 +1,10 @@
 /* Which of what is missing is believed to be lost by the mirror. */
-#include "loss_parts.h"
+#include <flow/loss_estimate.h>
 
 #include <math.h>
 #include <string.h>
 
+#include "loss_parts.h"
 #include "tail.h"
 
 enum {

@@ -1,7 +1,9 @@
 /* Connections of one request each that are not told apart: how many may be lost of such a crowd. */
-#include "loss_parts.h"
+#include <flow/loss_estimate.h>
 
 #include <math.h>
+
+#include "loss_parts.h"
 
 enum {
 	LEAST_CROWD = 30, /* exchanges, to speak of a crowd */

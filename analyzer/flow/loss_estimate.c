@@ -1,4 +1,4 @@
-#include <flow/loss.h>
+#include <flow/loss_estimate.h>
 
 #include <math.h>
 

@@ -1,9 +1,10 @@
 /* Connections of one request each: what shows of them, and which of it is believed. */
-#include "loss_parts.h"
+#include <flow/loss_estimate.h>
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "loss_parts.h"
 #include "tail.h"
 
 enum {

@@ -210,8 +210,7 @@ static struct ft_inferred lost_near(const struct ft_loss_evidence *evidence,
 struct ft_inferred ft_loss_infer(const struct ft_loss_evidence *evidence,
 				 const struct ft_loss_sums *sums, const struct ft_loss_spread *by)
 {
-	const struct ft_loss_spared spared =
-		ft_loss_spared_of(evidence, sums->odds, by->sequence);
+	const struct ft_loss_spared spared = ft_loss_spared_of(evidence, sums->odds, by->sequence);
 	const struct ft_inferred ends = lost_ends(evidence, sums, by, &spared);
 	const struct ft_inferred pending = ft_loss_pending(evidence, sums);
 	const struct ft_inferred hidden = lost_with_answers(evidence, sums, by, &spared);

@@ -1,7 +1,9 @@
 /* Which of what seems lost by the mirror is not: it may have been overtaken, or be on its way. */
-#include "loss_parts.h"
+#include <flow/loss_estimate.h>
 
 #include <math.h>
+
+#include "loss_parts.h"
 
 enum {
 	LEAST_ELSEWHERE = 4,

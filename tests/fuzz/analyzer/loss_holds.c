@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include <flow/loss.h>
+#include <flow/loss_estimate.h>
 
 /*
  * Whatever is told of loss, by whichever engine: the bounds hold the estimate, which is no less than

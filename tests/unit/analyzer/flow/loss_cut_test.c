@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include <flow/loss.h>
+#include <flow/loss_estimate.h>
 
 /* Losses that last as long as connections, or longer: what shows is that their beginning is missing. */
 

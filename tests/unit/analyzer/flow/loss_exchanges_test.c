@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include <flow/loss.h>
+#include <flow/loss_estimate.h>
 
 /* Connections of one request and one answer: of what is lost, only the one without the other shows. */
 

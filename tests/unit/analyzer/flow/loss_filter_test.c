@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include <flow/loss.h>
+#include <flow/loss_estimate.h>
 
 /* A capture of 1000 packets in sequences and 300 that answer, in which messages lack 20 packets each, all but First and Last. */
 enum { SPACES = 1000, SILENT = 300, MIDDLES = 20 };

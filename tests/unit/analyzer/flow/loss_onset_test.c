@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include <flow/loss.h>
+#include <flow/loss_estimate.h>
 
 /* Captures that begin, or end, while packets overtake each other. */
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <flow/loss.h>
+#include <flow/loss_estimate.h>
 
 /* Numbers that are the same in every run. */
 static uint64_t random_state;

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include <flow/loss.h>
+#include <flow/loss_estimate.h>
 
 enum { SEQUENCES = 1000, TURNS = 10 };
 

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include <decode/opcode.h>
+#include <flow/loss_estimate.h>
 
 /* --- reference vectors: what each packet of a connection is --- */
 

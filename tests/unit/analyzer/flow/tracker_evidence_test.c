@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <flow/loss_estimate.h>
+
 #include <stdlib.h>
 
 #include "tracker_world.h"
