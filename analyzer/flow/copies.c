@@ -160,25 +160,37 @@ static struct ft_recalled *find_original(const struct ft_copies *copies,
 	return NULL;
 }
 
+/* A reason to send it again came behind its original; or it is an answer to one of several requests that had. */
+static bool has_reason(struct ft_copies *copies, const struct ft_recalled *original,
+		       const struct ft_observed *observed)
+{
+	uint32_t number = ft_recall_number(&copies->frames, original);
+	const struct ft_recalled *ask =
+		is_busy(copies, observed) ? ft_asks_find(&copies->asks, observed) : NULL;
+
+	return (ask != NULL && (int32_t)(ask->ask.frame - number) > 0) ||
+	       ft_asks_settle(&copies->asks, observed, number);
+}
+
 /*
- * There was a reason to, and its original has all the copies that frames of this direction have; and it would not
+ * Its original has all the copies that frames of this direction have, and there was a reason to; and it would not
  * have another identification now.
  */
 static bool was_sent_again(struct ft_copies *copies, const struct ft_recalled *original,
 			   const struct ft_observed *observed)
 {
-	const struct ft_recalled *ask;
-	uint32_t number;
-
-	if (!is_busy(copies, observed))
-		return false;
-	ask = ft_asks_find(&copies->asks, observed);
-	number = ft_recall_number(&copies->frames, original);
-	if (ask == NULL || (int32_t)(ask->ask.frame - number) <= 0 ||
+	if (is_busy(copies, observed) &&
 	    original->frame.copies < ft_habits_usual(&copies->habits, observed))
+		return false;
+	if (!has_reason(copies, original, observed))
 		return false;
 	ft_idents_see(&copies->idents, observed, true);
 	return !ft_idents_count(&copies->idents, observed);
+}
+
+void ft_copies_see_again(struct ft_copies *copies, const struct ft_observed *observed)
+{
+	ft_asks_owe(&copies->asks, observed, copies->frames.next);
 }
 
 /* A queue between the two places may have marked it. */

@@ -35,8 +35,9 @@ void ft_habits_copy(struct ft_habits *habits, const struct ft_observed *observed
  */
 struct ft_asks {
 	struct ft_recall asks;
-	uint64_t window_ns; /* how long they last */
-	uint64_t until;
+	struct ft_recall dues; /* answers to requests that had passed before */
+	uint64_t window_ns;    /* how long reasons last */
+	uint64_t until;        /* of asks alone: dues are looked for where frames are alike */
 };
 
 int ft_asks_init(struct ft_asks *asks, uint64_t window_ns, uint64_t seed); /* 0 or -ENOMEM */
@@ -54,6 +55,15 @@ void ft_asks_repeated(struct ft_asks *asks, const struct ft_observed *observed, 
 
 /* A packet that is no copy: is it a reason? */
 void ft_asks_follow(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame);
+
+/* A request that had passed before: one answer more is due. */
+void ft_asks_owe(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame);
+
+/*
+ * Whether this is one of several acknowledgements that are due, alike to one that passed as number `original`, which
+ * took the place of one itself if it came behind the first request that was sent again. It is due no more then.
+ */
+bool ft_asks_settle(struct ft_asks *asks, const struct ft_observed *observed, uint32_t original);
 
 /*
  * Whose IPv4 identifications count. Such a sender gives what it sends again a new one: the same bytes are a copy,

@@ -32,6 +32,10 @@ struct ft_recalled {
 			uint32_t psn, frame;
 			uint32_t again; /* PSN of the last packet that was */
 		} ask;
+		struct { /* answers to requests from `psn` on that had passed before */
+			uint32_t psn, frame; /* of the first of them */
+			uint32_t answers;    /* that are to come */
+		} due;
 		struct {               /* a packet that was sent again */
 			uint8_t first; /* what the one that passed first was: again.c */
 			bool oftener;  /* it passed more often than is counted */

@@ -28,11 +28,15 @@ class SoftRoce(WithFolder):
         self.capture.write_bytes(gzip.decompress((FOLDER / "lossy.pcap.gz").read_bytes()))
         self.header, self.records = read_pcap(self.capture)
 
-    def audit(self, capture):
+    def coverage(self, capture):
         run = fabtap("audit", "--json", "-m", self.folder / "map.json", capture)
         report = run.json()
         self.assertEqual(report["findings"], [])
-        return run.status, report["coverage"]["frames_lost"]
+        return run.status, report["coverage"]
+
+    def audit(self, capture):
+        status, coverage = self.coverage(capture)
+        return status, coverage["frames_lost"]
 
     def test_a_complete_capture_lost_nothing(self):
         status, lost = self.audit(self.capture)
@@ -64,6 +68,11 @@ class SoftRoce(WithFolder):
             self.assertEqual(sorted([row["address"], row["qpn"]] for row in rows if row["class"] == truth["class"]),
                              truth["queue_pairs"])
             self.assertEqual({row["class"] for row in rows}, {truth["class"], "rdma_cm"})
+
+    def test_acknowledgements_of_what_is_sent_again_are_no_copies(self):
+        truth = json.loads((FOLDER / "pings.json").read_text())
+        _, coverage = self.coverage(FOLDER / "pings.pcap.gz")
+        self.assertEqual((coverage["frames_seen"], coverage["duplicates"]), (truth["frames"], truth["copies"]))
 
 
 if __name__ == "__main__":

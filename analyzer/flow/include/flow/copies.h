@@ -9,8 +9,8 @@
  * Copies that a mirror makes: a frame that passes two mirrored ports, or one port mirrored in both
  * directions, is here twice. A copy has the same bytes but for what a mirror or a hop changes, and
  * comes within `window_ns` of its original. Not copies, though alike (docs/copies.md):
- *   - a packet sent again: between the two the other side gave a reason, a NAK or a request sent again,
- *     the original has already as many copies as frames of its direction have, and IPv4 identifications of
+ *   - a packet sent again: between the two the other side gave a reason, a NAK or a request sent again, or
+ *     before them more requests that had passed before than were acknowledged since; the original has already as many copies as frames of its direction have, and IPv4 identifications of
  *     its flow do not count: else what is sent again has a new one;
  *   - frames of which many are alike (enum ft_alike: FT_ALIKE_PLAIN): only if they come within a
  *     microsecond, or other frames of their direction are being copied, and then as often as those;
@@ -59,6 +59,12 @@ enum ft_copy_verdict ft_copies_check(struct ft_copies *copies, const struct ft_o
 enum ft_copy_verdict ft_copies_check_at(struct ft_copies *copies,
 					const struct ft_observed *observed, uint64_t at,
 					uint32_t rules);
+
+/*
+ * The frame checked last was a request that had passed before, and so may be the next: each is answered once more, often with
+ * the same bytes as the one before it. Answers are ignored.
+ */
+void ft_copies_see_again(struct ft_copies *copies, const struct ft_observed *observed);
 
 /* After FT_COPY_YES: the VLAN in which its original was. */
 uint16_t ft_copies_original_vlan(const struct ft_copies *copies);

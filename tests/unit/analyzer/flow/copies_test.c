@@ -388,6 +388,98 @@ static void responses_on_their_way_when_asked_again_are_sent_again(void **state)
 	ft_copies_destroy(copies);
 }
 
+static enum ft_copy_verdict acknowledged(struct ft_copies *copies, uint32_t psn, uint64_t us)
+{
+	return check(copies, answer(ACKNOWLEDGE, 0, psn, us));
+}
+
+/* Requests 10 .. 13, which nobody answered in time, are sent again, and each is acknowledged with the newest PSN. */
+static struct ft_copies *copies_with_four_again(void)
+{
+	struct ft_copies *copies = copies_made();
+
+	for (uint32_t psn = 10; psn < 14; psn++)
+		check(copies, packet(WRITE_MIDDLE, psn, psn));
+	for (uint32_t psn = 10; psn < 14; psn++) {
+		const struct ft_observed again = packet(WRITE_MIDDLE, psn, 60000 + psn);
+
+		assert_int_equal(check(copies, again), FT_COPY_NO);
+		ft_copies_see_again(copies, &again);
+	}
+	return copies;
+}
+
+static void each_request_sent_again_is_acknowledged(void **state)
+{
+	struct ft_copies *copies = copies_with_four_again();
+
+	(void)state;
+	assert_int_equal(acknowledged(copies, 13, 70000), FT_COPY_NO);
+	for (uint64_t us = 70001; us < 70004; us++)
+		assert_int_equal(acknowledged(copies, 13, us), FT_COPY_REPEATED);
+	assert_int_equal(acknowledged(copies, 13, 70004), FT_COPY_YES);
+	ft_copies_destroy(copies);
+}
+
+static void an_acknowledgement_before_them_is_none_of_theirs(void **state)
+{
+	struct ft_copies *copies = copies_made();
+	const struct ft_observed again = packet(WRITE_MIDDLE, 10, 60000);
+
+	(void)state;
+	assert_int_equal(acknowledged(copies, 10, 59900), FT_COPY_NO);
+	check(copies, again);
+	ft_copies_see_again(copies, &again);
+	assert_int_equal(acknowledged(copies, 10, 60010), FT_COPY_REPEATED);
+	assert_int_equal(acknowledged(copies, 10, 60011), FT_COPY_YES);
+	ft_copies_destroy(copies);
+}
+
+static void only_what_they_ask_for_is_due(void **state)
+{
+	const struct {
+		const char *sentence;
+		struct ft_observed answer;
+	} rows[] = {
+		{ "of PSNs before them", answer(ACKNOWLEDGE, 0, 9, 70000) },
+		{ "of the same side", packet(ACKNOWLEDGE, 13, 70000) },
+		{ "a tenth of a second later", answer(ACKNOWLEDGE, 0, 13, 160100) },
+		{ "no acknowledgement", answer(READ_RESPONSE_ONLY, 0, 13, 70000) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_copies *copies = copies_with_four_again();
+
+		check(copies, rows[i].answer);
+		if (check(copies, rows[i].answer) != FT_COPY_YES)
+			fail_msg("%s", rows[i].sentence);
+		ft_copies_destroy(copies);
+	}
+}
+
+/* Where the mirror copies each frame, that many more of them are alike. */
+static void due_acknowledgements_have_copies_too(void **state)
+{
+	struct ft_copies *copies = copies_made();
+	struct ft_observed again;
+
+	(void)state;
+	for (uint32_t psn = 100; psn < 140; psn++)
+		for (unsigned times = 0; times < 2; times++)
+			check(copies, answer(ACKNOWLEDGE, 0, psn - 1000, psn));
+	for (uint32_t psn = 10; psn < 12; psn++) {
+		again = packet(WRITE_MIDDLE, psn, 60000 + psn);
+		check(copies, again);
+		ft_copies_see_again(copies, &again);
+	}
+	assert_int_equal(acknowledged(copies, 13, 70000), FT_COPY_NO);
+	assert_int_equal(acknowledged(copies, 13, 70001), FT_COPY_YES);
+	assert_int_equal(acknowledged(copies, 13, 70002), FT_COPY_REPEATED);
+	assert_int_equal(acknowledged(copies, 13, 70003), FT_COPY_YES);
+	ft_copies_destroy(copies);
+}
+
 static void psns_wrap_between_a_nak_and_what_it_asked_for(void **state)
 {
 	struct ft_copies *copies = copies_made();
@@ -727,6 +819,10 @@ int main(void)
 		cmocka_unit_test(what_was_on_its_way_when_refused_is_sent_again),
 		cmocka_unit_test(a_sender_may_go_back_while_it_goes_back),
 		cmocka_unit_test(responses_on_their_way_when_asked_again_are_sent_again),
+		cmocka_unit_test(each_request_sent_again_is_acknowledged),
+		cmocka_unit_test(an_acknowledgement_before_them_is_none_of_theirs),
+		cmocka_unit_test(only_what_they_ask_for_is_due),
+		cmocka_unit_test(due_acknowledgements_have_copies_too),
 		cmocka_unit_test(psns_wrap_between_a_nak_and_what_it_asked_for),
 		cmocka_unit_test(a_nak_of_the_same_side_asks_for_nothing),
 		cmocka_unit_test(a_nak_before_the_original_explains_nothing),
